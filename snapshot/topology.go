@@ -1,0 +1,189 @@
+package snapshot
+
+import (
+	"encoding/binary"
+	"sort"
+	"unicode/utf8"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// ID identifies the topology in load records: the hash of its encoding. It changes with any part of the topology.
+func (t *Topology) ID() uint64 {
+	payload, err := t.appendPayload(nil)
+	if err != nil {
+		return 0
+	}
+	return xxhash.Sum64(payload)
+}
+
+// AppendTopology appends t as one record to dst. It fails with ErrMalformed on an empty or repeated name, a label key that
+// repeats, a string over 65,535 bytes or one that is not UTF-8, and with ErrTooLarge over MaxMessageBytes; dst is
+// then returned as it came.
+func AppendTopology(dst []byte, t *Topology, p Position) ([]byte, error) {
+	start := len(dst)
+	dst = appendHeader(dst, KindTopology, p)
+	dst, err := t.appendPayload(dst)
+	if err != nil {
+		return dst[:start], err
+	}
+	return seal(dst, start)
+}
+
+func (t *Topology) appendPayload(dst []byte) ([]byte, error) {
+	if !uniqueNames(t.Endpoints) {
+		return dst, ErrMalformed
+	}
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(t.Endpoints)))
+	w := writer{dst: dst}
+	for i := range t.Endpoints {
+		e := &t.Endpoints[i]
+		w.string(e.Name)
+		w.string(e.Address)
+		w.string(e.Engine)
+		labels := append([]Label(nil), e.Labels...)
+		sort.Slice(labels, func(a, b int) bool { return labels[a].Key < labels[b].Key })
+		w.count(len(labels))
+		for j, l := range labels {
+			w.failed = w.failed || j > 0 && labels[j-1].Key == l.Key
+			w.string(l.Key)
+			w.string(l.Value)
+		}
+		w.count(len(e.Models))
+		for _, m := range e.Models {
+			w.string(m)
+		}
+	}
+	if w.failed {
+		return w.dst, ErrMalformed
+	}
+	return w.dst, nil
+}
+
+// DecodeTopology reads a topology record's payload. The result shares no memory with payload.
+func DecodeTopology(payload []byte) (*Topology, error) {
+	r := reader{left: payload}
+	n := r.uint32()
+	const smallestEndpoint = 3*2 + 2*2
+	if r.failed || uint64(n) > uint64(len(r.left)/smallestEndpoint) {
+		return nil, ErrMalformed
+	}
+	t := &Topology{Endpoints: make([]Endpoint, n)}
+	for i := range t.Endpoints {
+		if !r.endpoint(&t.Endpoints[i]) {
+			return nil, ErrMalformed
+		}
+	}
+	if len(r.left) != 0 || !uniqueNames(t.Endpoints) {
+		return nil, ErrMalformed
+	}
+	return t, nil
+}
+
+func (r *reader) endpoint(e *Endpoint) bool {
+	e.Name, e.Address, e.Engine = r.string(), r.string(), r.string()
+	labels := r.count(4)
+	if labels > 0 {
+		e.Labels = make([]Label, labels)
+	}
+	for j := range e.Labels {
+		e.Labels[j] = Label{Key: r.string(), Value: r.string()}
+		if j > 0 && e.Labels[j-1].Key >= e.Labels[j].Key {
+			return false
+		}
+	}
+	models := r.count(2)
+	if models > 0 {
+		e.Models = make([]string, models)
+	}
+	for j := range e.Models {
+		e.Models[j] = r.string()
+	}
+	return !r.failed
+}
+
+func uniqueNames(endpoints []Endpoint) bool {
+	seen := make(map[string]struct{}, len(endpoints))
+	for i := range endpoints {
+		name := endpoints[i].Name
+		if _, again := seen[name]; again || name == "" {
+			return false
+		}
+		seen[name] = struct{}{}
+	}
+	return true
+}
+
+// A writer appends strings and counts and remembers whether one did not fit.
+type writer struct {
+	dst    []byte
+	failed bool
+}
+
+func (w *writer) count(n int) {
+	w.failed = w.failed || n > 0xffff
+	w.dst = binary.LittleEndian.AppendUint16(w.dst, uint16(n))
+}
+
+func (w *writer) string(s string) {
+	w.failed = w.failed || !utf8.ValidString(s)
+	w.count(len(s))
+	w.dst = append(w.dst, s...)
+}
+
+// A reader takes fields off the front of left. After the first field that is not there it yields zeros.
+type reader struct {
+	left   []byte
+	failed bool
+}
+
+func (r *reader) take(n int) []byte {
+	if r.failed || n > len(r.left) {
+		r.failed = true
+		return nil
+	}
+	taken := r.left[:n]
+	r.left = r.left[n:]
+	return taken
+}
+
+func (r *reader) uint16() uint16 {
+	if b := r.take(2); b != nil {
+		return binary.LittleEndian.Uint16(b)
+	}
+	return 0
+}
+
+func (r *reader) uint32() uint32 {
+	if b := r.take(4); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+func (r *reader) uint64() uint64 {
+	if b := r.take(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
+// count reads how many items follow, each at least itemBytes long, so that a forged count cannot make the caller allocate.
+func (r *reader) count(itemBytes int) int {
+	n := int(r.uint16())
+	if n*itemBytes > len(r.left) {
+		r.failed = true
+		return 0
+	}
+	return n
+}
+
+func (r *reader) bytes() []byte {
+	b := r.take(int(r.uint16()))
+	if !utf8.Valid(b) {
+		r.failed = true
+	}
+	return b
+}
+
+func (r *reader) string() string { return string(r.bytes()) }

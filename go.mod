@@ -3,3 +3,10 @@ module github.com/pintle-dev/pintle
 go 1.26
 
 require github.com/cespare/xxhash/v2 v2.3.0
+
+require (
+	github.com/tetratelabs/proxy-wasm-go-sdk v0.24.0 // indirect
+	github.com/tidwall/gjson v1.18.0 // indirect
+	github.com/tidwall/match v1.1.1 // indirect
+	github.com/tidwall/pretty v1.2.0 // indirect
+)

@@ -5,8 +5,11 @@ go 1.26
 require github.com/cespare/xxhash/v2 v2.3.0
 
 require (
+	github.com/prometheus/client_golang v1.23.2 // indirect
+	github.com/prometheus/common v0.67.5 // indirect
 	github.com/tetratelabs/proxy-wasm-go-sdk v0.24.0 // indirect
 	github.com/tidwall/gjson v1.18.0 // indirect
 	github.com/tidwall/match v1.1.1 // indirect
 	github.com/tidwall/pretty v1.2.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.4 // indirect
 )

@@ -1,0 +1,145 @@
+// Package engine reads the load of a model server off its Prometheus metrics page.
+//
+// Each kind of server has one file that says where its numbers stand: a list of rules, in order of preference. The
+// reader looks only at lines that begin with a wanted metric name; the rest of the page, often hundreds of histogram
+// lines, costs one comparison a line. It accepts the Prometheus text exposition format 0.0.4 except for metric names
+// written as quoted strings inside the braces, which no model server uses. A line that breaks the format is skipped.
+package engine
+
+import "slices"
+
+// Sample is what one metrics page says of its server. The zero value is a server without load.
+type Sample struct {
+	// WaitingRequests and RunningRequests count requests in the queue and in the batch, summed over the page's series.
+	WaitingRequests, RunningRequests uint32
+	// KVCacheUsage is the used part of the KV cache, 0 to 1, the mean over the page's series.
+	KVCacheUsage float64
+	// KVBlockTokens is the number of tokens in a KV block, KVBlocks the number of blocks in all. 0 is unknown.
+	KVBlockTokens, KVBlocks uint32
+	// MaxLoRA is how many LoRA adapters the server can run at once. 0 is unknown.
+	MaxLoRA uint32
+	// RunningLoRA and WaitingLoRA name the adapters of running and of waiting requests. Their elements never change
+	// once they are set, so that copies of a Sample may be read by anyone.
+	RunningLoRA, WaitingLoRA []string
+}
+
+// Equal reports whether two samples say the same.
+func (s *Sample) Equal(o *Sample) bool {
+	return s.WaitingRequests == o.WaitingRequests && s.RunningRequests == o.RunningRequests &&
+		s.KVCacheUsage == o.KVCacheUsage && s.KVBlockTokens == o.KVBlockTokens && s.KVBlocks == o.KVBlocks &&
+		s.MaxLoRA == o.MaxLoRA &&
+		slices.Equal(s.RunningLoRA, o.RunningLoRA) && slices.Equal(s.WaitingLoRA, o.WaitingLoRA)
+}
+
+// Field is one number, or one list of names, of a Sample.
+type Field uint8
+
+// The fields of a Sample.
+const (
+	Waiting Field = iota
+	Running
+	KVUsage
+	KVBlockTokens
+	KVBlocks
+	MaxLoRA
+	RunningLoRA
+	WaitingLoRA
+	fieldCount
+)
+
+// Fields is a set of fields.
+type Fields uint16
+
+// Has reports whether f is in the set.
+func (s Fields) Has(f Field) bool { return s&(1<<f) != 0 }
+
+// loadFields are the numbers without which a page says nothing of load.
+const loadFields = Fields(1<<Waiting | 1<<Running | 1<<KVUsage)
+
+// HasLoad reports whether any number in the set changes with load. A page without one is not a metrics page of the engine.
+func (s Fields) HasLoad() bool { return s&loadFields != 0 }
+
+// combine is how the series of one metric become one number.
+type combine uint8
+
+const (
+	sum combine = iota
+	mean
+	first
+	newest // the series with the greatest value, which is a unix time; the first on a tie
+)
+
+// rule says where one field stands on a page.
+type rule struct {
+	metric string
+	// label names the label that holds the field; empty when the sample value is the field.
+	label   string
+	field   Field
+	combine combine
+	// optional is set when a healthy server may leave the metric out.
+	optional bool
+}
+
+// Engine is one kind of model server.
+type Engine struct {
+	name string
+	// prefix is what all its metric names begin with.
+	prefix string
+	// rules of one field stand in order of preference: the first that the page answers wins.
+	rules []rule
+	// metrics are the rules' distinct metric names.
+	metrics []string
+}
+
+func newEngine(name, prefix string, rules []rule) *Engine {
+	e := &Engine{name: name, prefix: prefix, rules: rules}
+	for _, r := range rules {
+		if !slices.Contains(e.metrics, r.metric) {
+			e.metrics = append(e.metrics, r.metric)
+		}
+	}
+	return e
+}
+
+var engines = []*Engine{vllm}
+
+// Default is the name of the engine of an endpoint that names none.
+const Default = "vllm"
+
+// ByName returns the engine of that name, or nil.
+func ByName(name string) *Engine {
+	for _, e := range engines {
+		if e.name == name {
+			return e
+		}
+	}
+	return nil
+}
+
+// Names returns the known engines' names.
+func Names() []string {
+	names := make([]string, len(engines))
+	for i, e := range engines {
+		names[i] = e.name
+	}
+	return names
+}
+
+// Name returns the engine's name.
+func (e *Engine) Name() string { return e.name }
+
+// Missing returns the preferred metric name of each field that a healthy server's page has and found lacks, each name once.
+func (e *Engine) Missing(found Fields) []string {
+	var names []string
+	seen := found
+	for _, r := range e.rules {
+		if r.optional || seen.Has(r.field) {
+			continue
+		}
+		seen |= 1 << r.field
+		if !slices.Contains(names, r.metric) {
+			names = append(names, r.metric)
+		}
+	}
+	return names
+}

@@ -1,0 +1,185 @@
+package engine
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func readPage(t testing.TB, name string) []byte {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page
+}
+
+func TestGoldenPages(t *testing.T) {
+	tests := []struct {
+		name    string
+		want    Sample
+		missing []string
+	}{
+		{name: "vllm-idle.metrics", want: Sample{KVBlockTokens: 16, KVBlocks: 27644}},
+		{name: "vllm-lora.metrics", want: Sample{
+			WaitingRequests: 3, RunningRequests: 17, KVCacheUsage: 0.42318, KVBlockTokens: 16, KVBlocks: 27644,
+			MaxLoRA: 4, RunningLoRA: []string{"sql", "chat"}, WaitingLoRA: []string{"legal"},
+		}},
+		{name: "vllm-data-parallel.metrics", want: Sample{
+			WaitingRequests: 7, RunningRequests: 24, KVCacheUsage: 0.5, KVBlockTokens: 16, KVBlocks: 2200,
+		}},
+		{
+			name:    "vllm-0.8.metrics",
+			want:    Sample{WaitingRequests: 1, RunningRequests: 2, KVCacheUsage: 0.0625, KVBlockTokens: 16},
+			missing: []string{"vllm:cache_config_info"},
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var got Sample
+			found := NewParser(vllm).Parse(readPage(t, test.name), &got)
+			if !reflect.DeepEqual(got, test.want) {
+				t.Errorf("got %+v\nwant %+v", got, test.want)
+			}
+			if missing := vllm.Missing(found); !slices.Equal(missing, test.missing) {
+				t.Errorf("missing: got %q, want %q", missing, test.missing)
+			}
+		})
+	}
+}
+
+func TestParse(t *testing.T) {
+	tests := []struct {
+		name, page string
+		want       Sample
+	}{
+		{name: "no labels", page: "vllm:num_requests_waiting 3\n", want: Sample{WaitingRequests: 3}},
+		{name: "no newline at the end", page: "vllm:num_requests_waiting 3", want: Sample{WaitingRequests: 3}},
+		{name: "exponent", page: "vllm:num_requests_waiting 1.2e+01\n", want: Sample{WaitingRequests: 12}},
+		{name: "timestamp", page: "vllm:num_requests_running{} 3 1732345600123\n", want: Sample{RunningRequests: 3}},
+		{name: "bad timestamp", page: "vllm:num_requests_running 3 x\n"},
+		{name: "blanks", page: " \tvllm:num_requests_running { a = \"b\" , c=\"d\" , }\t3 \n", want: Sample{RunningRequests: 3}},
+		{name: "brace and quote in a value", page: `vllm:num_requests_running{a="} 9 \" ",b="x"} 3`, want: Sample{RunningRequests: 3}},
+		{name: "longer name", page: "vllm:num_requests_waiting_total 3\n"},
+		{name: "comment", page: "# vllm:num_requests_waiting 3\n"},
+		{name: "NaN is no number", page: "vllm:num_requests_waiting NaN\nvllm:num_requests_running 2\n", want: Sample{RunningRequests: 2}},
+		{name: "infinity is no number", page: "vllm:kv_cache_usage_perc +Inf\n"},
+		{name: "negative", page: "vllm:num_requests_waiting -4\n"},
+		{name: "usage over 1", page: "vllm:kv_cache_usage_perc 1.0000001\n", want: Sample{KVCacheUsage: 1}},
+		{name: "count over 32 bits", page: "vllm:num_requests_waiting 1e300\n", want: Sample{WaitingRequests: 1<<32 - 1}},
+		{name: "new name before old", page: "vllm:gpu_cache_usage_perc 0.9\nvllm:kv_cache_usage_perc 0.1\n", want: Sample{KVCacheUsage: 0.1}},
+		{name: "old name when the new is broken", page: "vllm:gpu_cache_usage_perc 0.9\nvllm:kv_cache_usage_perc NaN\n", want: Sample{KVCacheUsage: 0.9}},
+		{name: "no value", page: "vllm:num_requests_waiting{a=\"b\"}\nvllm:num_requests_waiting{\n"},
+		{name: "bad escape", page: `vllm:num_requests_waiting{a="\t"} 3`},
+		{name: "unquoted value", page: `vllm:num_requests_waiting{a=b} 3`},
+		{name: "no comma", page: `vllm:num_requests_waiting{a="b" c="d"} 3`},
+		{
+			name: "escapes in adapter names",
+			page: `vllm:lora_requests_info{running_lora_adapters="a\"b, c\\d,,c\\d",waiting_lora_adapters="x\ny"} 1`,
+			want: Sample{RunningLoRA: []string{`a"b`, `c\d`}, WaitingLoRA: []string{"x\ny"}},
+		},
+		{name: "adapter name is not UTF-8", page: "vllm:lora_requests_info{running_lora_adapters=\"\xff,a\"} 1", want: Sample{RunningLoRA: []string{"a"}}},
+		{
+			name: "first of equal times",
+			page: "vllm:lora_requests_info{running_lora_adapters=\"a\"} 5\nvllm:lora_requests_info{running_lora_adapters=\"b\"} 5\n",
+			want: Sample{RunningLoRA: []string{"a"}},
+		},
+		{
+			name: "newest has no adapters",
+			page: "vllm:lora_requests_info{running_lora_adapters=\"a\"} 5\nvllm:lora_requests_info{running_lora_adapters=\"\"} 6\n",
+		},
+		{name: "HTML", page: "<html>\n<body>vllm:num_requests_waiting 3</body>"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var got Sample
+			NewParser(vllm).Parse([]byte(test.page), &got)
+			if !got.Equal(&test.want) {
+				t.Errorf("got %+v, want %+v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestGapKeepsLoadAndForgetsTheRest(t *testing.T) {
+	p := NewParser(vllm)
+	var s Sample
+	p.Parse(readPage(t, "vllm-lora.metrics"), &s)
+	found := p.Parse([]byte("vllm:num_requests_running 5\n"), &s)
+	want := Sample{WaitingRequests: 3, RunningRequests: 5, KVCacheUsage: 0.42318}
+	if !s.Equal(&want) {
+		t.Errorf("got %+v, want %+v", s, want)
+	}
+	missing := []string{"vllm:num_requests_waiting", "vllm:kv_cache_usage_perc", "vllm:cache_config_info"}
+	if got := vllm.Missing(found); !slices.Equal(got, missing) {
+		t.Errorf("missing: got %q, want %q", got, missing)
+	}
+	if !found.HasLoad() || p.Parse([]byte("up 1\n"), &s).HasLoad() {
+		t.Error("HasLoad: want true for a page with a load metric and false for one without")
+	}
+}
+
+func TestAdaptersAreBounded(t *testing.T) {
+	var names []string
+	for i := range maxAdapters + 10 {
+		names = append(names, strings.Repeat("a", 1+i%maxAdapterBytes)+string(rune('a'+i/maxAdapterBytes)))
+	}
+	names = append(names, strings.Repeat("b", maxAdapterBytes+1))
+	var s Sample
+	page := `vllm:lora_requests_info{running_lora_adapters="` + strings.Join(names, ",") + `"} 1`
+	NewParser(vllm).Parse([]byte(page), &s)
+	if len(s.RunningLoRA) == 0 || len(s.RunningLoRA) > maxAdapters {
+		t.Errorf("got %d adapters, want 1 to %d", len(s.RunningLoRA), maxAdapters)
+	}
+	for _, name := range s.RunningLoRA {
+		if len(name) > maxAdapterBytes {
+			t.Errorf("got a name of %d bytes, want at most %d", len(name), maxAdapterBytes)
+		}
+	}
+}
+
+func TestSamplesHandedOutDoNotChange(t *testing.T) {
+	p := NewParser(vllm)
+	var s Sample
+	p.Parse([]byte(`vllm:lora_requests_info{running_lora_adapters="a,b"} 1`), &s)
+	kept := s
+	p.Parse([]byte(`vllm:lora_requests_info{running_lora_adapters="c,d"} 2`), &s)
+	if want := []string{"a", "b"}; !slices.Equal(kept.RunningLoRA, want) {
+		t.Errorf("got %q, want %q", kept.RunningLoRA, want)
+	}
+}
+
+func TestParseAllocatesNothingAfterWarmUp(t *testing.T) {
+	for _, name := range []string{"vllm-lora.metrics", "vllm-data-parallel.metrics"} {
+		page, p, s := readPage(t, name), NewParser(vllm), Sample{}
+		p.Parse(page, &s)
+		if got := testing.AllocsPerRun(100, func() { p.Parse(page, &s) }); got != 0 {
+			t.Errorf("%s: got %v allocations a page, want 0", name, got)
+		}
+	}
+}
+
+func TestByName(t *testing.T) {
+	if e := ByName(Default); e == nil || e.Name() != Default {
+		t.Errorf("got %v for %q, want its engine", e, Default)
+	}
+	if e := ByName("none"); e != nil {
+		t.Errorf("got %v for an unknown engine, want nil", e)
+	}
+	if got := Names(); !slices.Contains(got, Default) {
+		t.Errorf("got %q, want it to hold %q", got, Default)
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	page, p, s := readPage(b, "vllm-lora.metrics"), NewParser(vllm), Sample{}
+	b.SetBytes(int64(len(page)))
+	b.ReportAllocs()
+	for b.Loop() {
+		p.Parse(page, &s)
+	}
+}

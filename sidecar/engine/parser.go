@@ -1,0 +1,204 @@
+package engine
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Parser reads the pages of one endpoint. It keeps scratch memory and the adapter lists of the last page, so that
+// reading a page allocates nothing unless the adapters changed. Not for concurrent use.
+type Parser struct {
+	engine  *Engine
+	series  series
+	sums    []accumulator // one for each rule
+	running adapters
+	waiting adapters
+}
+
+// accumulator gathers a rule's series.
+type accumulator struct {
+	count int
+	total float64
+	time  float64 // of the newest series
+	text  []byte  // the newest or first series' label
+}
+
+// NewParser returns a parser for pages of e.
+func NewParser(e *Engine) *Parser {
+	return &Parser{engine: e, sums: make([]accumulator, len(e.rules))}
+}
+
+// Parse reads page into s and returns the fields that it found. Of the others, Waiting, Running and KVUsage keep what s
+// holds, because a gap is no sign of an idle server; the rest become unknown. It keeps no reference to page.
+func (p *Parser) Parse(page []byte, s *Sample) Fields {
+	for i := range p.sums {
+		a := &p.sums[i]
+		*a = accumulator{text: a.text[:0]}
+	}
+	for len(page) > 0 {
+		line := page
+		if end := bytes.IndexByte(page, '\n'); end >= 0 {
+			line, page = page[:end], page[end+1:]
+		} else {
+			page = nil
+		}
+		p.line(skipBlanks(line))
+	}
+	s.KVBlockTokens, s.KVBlocks, s.MaxLoRA = 0, 0, 0
+	s.RunningLoRA, s.WaitingLoRA = nil, nil
+	var found Fields
+	for i := range p.sums {
+		r := &p.engine.rules[i]
+		if p.sums[i].count > 0 && !found.Has(r.field) && p.store(r, &p.sums[i], s) {
+			found |= 1 << r.field
+		}
+	}
+	return found
+}
+
+func (p *Parser) line(line []byte) {
+	prefix := p.engine.prefix
+	if len(line) <= len(prefix) || string(line[:len(prefix)]) != prefix {
+		return
+	}
+	for _, metric := range p.engine.metrics {
+		n := len(metric)
+		if len(line) <= n || (line[n] != '{' && !isBlank(line[n])) || string(line[:n]) != metric {
+			continue
+		}
+		if p.series.read(line[n:]) {
+			p.add(metric)
+		}
+		return
+	}
+}
+
+// add hands the series just read to the rules of its metric.
+func (p *Parser) add(metric string) {
+	for i := range p.engine.rules {
+		r := &p.engine.rules[i]
+		if r.metric != metric {
+			continue
+		}
+		value, text := p.series.value, []byte(nil)
+		if r.label != "" {
+			var ok bool
+			if text, ok = p.series.label(r.label); !ok {
+				continue
+			}
+		}
+		p.sums[i].add(r, value, text)
+	}
+}
+
+func (s *series) label(name string) (value []byte, ok bool) {
+	for i := range s.labels {
+		if string(s.labels[i].name) == name {
+			return s.labels[i].value, true
+		}
+	}
+	return nil, false
+}
+
+func (a *accumulator) add(r *rule, value float64, text []byte) {
+	switch r.combine {
+	case newest:
+		if math.IsNaN(value) || a.count > 0 && value <= a.time {
+			return
+		}
+		a.time = value
+		a.text = appendUnescaped(a.text[:0], text)
+		a.count++
+		return
+	case first:
+		if a.count > 0 {
+			return
+		}
+	}
+	number := value
+	if r.label != "" {
+		var ok bool
+		if number, ok = parseFloat(text); !ok {
+			return
+		}
+	}
+	if math.IsNaN(number) || math.IsInf(number, 0) {
+		return
+	}
+	if r.field == KVUsage {
+		number = min(max(number, 0), 1)
+	}
+	a.total += number
+	a.count++
+}
+
+// store sets the rule's field and reports whether the page had it in a readable form.
+func (p *Parser) store(r *rule, a *accumulator, s *Sample) bool {
+	if r.combine == newest && r.field == MaxLoRA {
+		number, ok := parseFloat(a.text)
+		if !ok || math.IsNaN(number) {
+			return false
+		}
+		a.total = number
+	}
+	switch r.field {
+	case Waiting:
+		s.WaitingRequests = toCount(a.total)
+	case Running:
+		s.RunningRequests = toCount(a.total)
+	case KVUsage:
+		s.KVCacheUsage = min(a.total/float64(a.count), 1)
+	case KVBlockTokens:
+		s.KVBlockTokens = toCount(a.total)
+	case KVBlocks:
+		s.KVBlocks = toCount(a.total)
+	case MaxLoRA:
+		s.MaxLoRA = toCount(a.total)
+	case RunningLoRA:
+		s.RunningLoRA = p.running.update(a.text)
+	case WaitingLoRA:
+		s.WaitingLoRA = p.waiting.update(a.text)
+	}
+	return true
+}
+
+// toCount rounds to the nearest count that fits.
+func toCount(f float64) uint32 {
+	return uint32(math.Round(min(max(f, 0), math.MaxUint32)))
+}
+
+// adapters is a list of names and the text that it was made from.
+type adapters struct {
+	text  []byte
+	names []string
+}
+
+// maxAdapters and maxAdapterBytes bound what one page can put into every snapshot.
+const (
+	maxAdapters     = 1024
+	maxAdapterBytes = 512
+)
+
+// update returns the comma-separated names in text, without blanks around them. Empty ones, repetitions, names that are
+// not UTF-8 or over 512 bytes, and those after the first 1,024 are left out.
+func (a *adapters) update(text []byte) []string {
+	if bytes.Equal(a.text, text) {
+		return a.names
+	}
+	a.text = append(a.text[:0], text...)
+	a.names = nil
+	for name := range strings.SplitSeq(string(text), ",") {
+		name = strings.TrimSpace(name)
+		if len(a.names) == maxAdapters {
+			break
+		}
+		fits := name != "" && len(name) <= maxAdapterBytes && utf8.ValidString(name)
+		if fits && !slices.Contains(a.names, name) {
+			a.names = append(a.names, name)
+		}
+	}
+	return a.names
+}

@@ -116,7 +116,7 @@ func Split(message []byte) (Message, error) {
 	if err != nil {
 		return Message{}, err
 	}
-	if xxhash.Sum64(first.Payload) != decoded.Topology || len(topology.Endpoints) != len(decoded.Endpoints) {
+	if PayloadID(first.Payload) != decoded.Topology || len(topology.Endpoints) != len(decoded.Endpoints) {
 		return Message{}, ErrMalformed
 	}
 	return m, nil

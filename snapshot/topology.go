@@ -14,8 +14,11 @@ func (t *Topology) ID() uint64 {
 	if err != nil {
 		return 0
 	}
-	return xxhash.Sum64(payload)
+	return PayloadID(payload)
 }
+
+// PayloadID returns the ID of the topology that a topology record's payload encodes.
+func PayloadID(payload []byte) uint64 { return xxhash.Sum64(payload) }
 
 // AppendTopology appends t as one record to dst. It fails with ErrMalformed on an empty or repeated name, a label key that
 // repeats, a string over 65,535 bytes or one that is not UTF-8, and with ErrTooLarge over MaxMessageBytes; dst is

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"github.com/pintle-dev/pintle/hostcalls"
+	"github.com/pintle-dev/pintle/openai"
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// headerReason tells clients and logs why a request was refused, as a stable code.
+const headerReason = "x-pintle-reason"
+
+// refuse answers the client in OpenAI's error envelope.
+func (s *stream) refuse(f *scoring.Failure) hostcalls.Action {
+	s.stats.refused.Add(1)
+	kind := "server_error"
+	if f.Status < 500 {
+		kind = "invalid_request_error"
+	}
+	body := appendError(nil, kind, f.Reason, f.Message)
+	return s.answer(f.Status, f.Reason, append(body, '}'))
+}
+
+// appendError appends {"error":{...} without the closing brace, so that members may follow.
+func appendError(dst []byte, kind, code, message string) []byte {
+	dst = append(dst, `{"error":{"message":`...)
+	dst = openai.AppendQuoted(dst, message)
+	dst = append(dst, `,"type":`...)
+	dst = openai.AppendQuoted(dst, kind)
+	dst = append(dst, `,"param":null,"code":`...)
+	dst = openai.AppendQuoted(dst, code)
+	return append(dst, '}')
+}
+
+// answer ends the exchange from here. Without a reason the body is empty.
+func (s *stream) answer(status int, reason string, body []byte) hostcalls.Action {
+	s.phase = answered
+	var headers [][2]string
+	if reason != "" {
+		headers = [][2]string{{"content-type", "application/json"}, {headerReason, reason}}
+	}
+	s.check(hostcalls.SendResponse(uint32(status), headers, body))
+	return hostcalls.Pause
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"strconv"
+
+	"github.com/pintle-dev/pintle/openai"
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// headerExplain carries the decision in a response header, with debug on.
+const headerExplain = "x-pintle-explain"
+
+// mostExplained bounds how many scores the header lists, as proxies bound the size of headers.
+const mostExplained = 64
+
+// explainer writes the steps of a decision as one line of JSON.
+type explainer struct {
+	scores, filtered []byte
+	listed           int
+}
+
+// FilteredOut implements scoring.Tracer.
+func (x *explainer) FilteredOut(profile string, e *scoring.Endpoint, filter string) {
+	x.list(&x.filtered, profile, e, filter, -1)
+}
+
+// Scored implements scoring.Tracer.
+func (x *explainer) Scored(profile string, e *scoring.Endpoint, scorer string, score float64) {
+	x.list(&x.scores, profile, e, scorer, score)
+}
+
+// Total implements scoring.Tracer. Totals follow from the scores.
+func (x *explainer) Total(string, *scoring.Endpoint, float64) {}
+
+// Picked implements scoring.Tracer. The header gets what was picked from the decision itself.
+func (x *explainer) Picked(string, *scoring.Endpoint) {}
+
+// list appends [profile, endpoint, plug-in] or [profile, endpoint, plug-in, score].
+func (x *explainer) list(dst *[]byte, profile string, e *scoring.Endpoint, plugin string, score float64) {
+	if x.listed++; x.listed > mostExplained {
+		return
+	}
+	if len(*dst) > 0 {
+		*dst = append(*dst, ',')
+	}
+	*dst = append(*dst, '[')
+	*dst = openai.AppendQuoted(*dst, profile)
+	*dst = append(*dst, ',')
+	*dst = openai.AppendQuoted(*dst, e.Name)
+	*dst = append(*dst, ',')
+	*dst = openai.AppendQuoted(*dst, plugin)
+	if score >= 0 {
+		*dst = append(*dst, ',')
+		*dst = strconv.AppendFloat(*dst, score, 'g', 4, 64)
+	}
+	*dst = append(*dst, ']')
+}
+
+// trace has the next decision explained, with debug on.
+func (s *stream) trace() {
+	if s.config.Debug {
+		s.cycle.Tracer = &explainer{}
+	}
+}
+
+// endTrace keeps the explanation for the response.
+func (s *stream) endTrace(picked []*scoring.Endpoint) {
+	x, ok := s.cycle.Tracer.(*explainer)
+	if !ok {
+		return
+	}
+	s.cycle.Tracer = nil
+	line := []byte(`{"picked":[`)
+	for i, e := range picked {
+		if i > 0 {
+			line = append(line, ',')
+		}
+		line = openai.AppendQuoted(line, e.Name)
+	}
+	line = append(append(line, `],"scores":[`...), x.scores...)
+	line = append(append(line, `],"filteredOut":[`...), x.filtered...)
+	line = append(line, `],"omitted":`...)
+	line = strconv.AppendInt(line, int64(max(x.listed-mostExplained, 0)), 10)
+	s.explain = string(append(line, '}'))
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"github.com/pintle-dev/pintle/hostcalls"
+	"github.com/pintle-dev/pintle/openai"
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// worker is what one VM, that is one Envoy worker thread, keeps between requests: the decoded snapshot and memory to work in.
+// All plug-ins of the VM share it.
+type worker struct {
+	pool        pool
+	cycle       *scoring.Cycle
+	request     openai.Request
+	header      hostcalls.Buffer
+	body        hostcalls.Buffer
+	property    hostcalls.Buffer
+	filterState hostcalls.FilterState
+	destination []byte
+	one         [1]*scoring.Endpoint
+	stats       stats
+	idle        []*stream
+}
+
+var shared *worker
+
+func theWorker() *worker {
+	if shared == nil {
+		shared = &worker{cycle: scoring.NewCycle(hostcalls.Seed()), stats: newStats()}
+	}
+	return shared
+}
+
+// keepBodyBytes is how much body memory a worker keeps between requests. Larger bodies are rare; their memory is given back.
+const keepBodyBytes = 4 << 20
+
+type stats struct {
+	routed, passed, refused              hostcalls.Counter
+	snapshotsAccepted, snapshotsRejected hostcalls.Counter
+	decisionMicros                       hostcalls.Histogram
+}
+
+func newStats() stats {
+	return stats{
+		routed:            hostcalls.NewCounter("pintle.requests.routed"),
+		passed:            hostcalls.NewCounter("pintle.requests.passed"),
+		refused:           hostcalls.NewCounter("pintle.requests.refused"),
+		snapshotsAccepted: hostcalls.NewCounter("pintle.snapshots.accepted"),
+		snapshotsRejected: hostcalls.NewCounter("pintle.snapshots.refused"),
+		decisionMicros:    hostcalls.NewHistogram("pintle.decision_us"),
+	}
+}

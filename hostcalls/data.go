@@ -1,0 +1,71 @@
+package hostcalls
+
+import (
+	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm"
+	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm/types"
+)
+
+// RequestBody returns size bytes of what Envoy holds of the request body, from start.
+func RequestBody(b *Buffer, start, size int) ([]byte, error) {
+	if size == 0 {
+		return nil, nil
+	}
+	lend(b)
+	body, err := proxywasm.GetHttpRequestBody(start, size)
+	reclaim()
+	return body, err
+}
+
+// SharedData returns the value of a key in the memory that all workers share, and the number of its last change; ok is false
+// when it was never set.
+func SharedData(b *Buffer, key string) (value []byte, change uint32, ok bool) {
+	lend(b)
+	value, change, err := proxywasm.GetSharedData(key)
+	reclaim()
+	return value, change, err == nil
+}
+
+// SetSharedData sets a key for all workers. With a change other than 0 it does so only if that is still the last change; ok is
+// false when it is not.
+func SetSharedData(key string, value []byte, change uint32) (ok bool, err error) {
+	err = proxywasm.SetSharedData(key, value, change)
+	if err == types.ErrorStatusCasMismatch {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Property returns an attribute of the stream or the host; ok is false when there is none.
+func Property(b *Buffer, path ...string) (value []byte, ok bool) {
+	lend(b)
+	value, err := proxywasm.GetProperty(path)
+	reclaim()
+	return value, err == nil
+}
+
+// SetProperty sets an attribute that other filters see as the filter state wasm.NAME. Envoy allows it in every phase.
+func SetProperty(name string, value []byte) error {
+	return proxywasm.SetProperty([]string{name}, value)
+}
+
+// FilterState sets well-known filter state of Envoy for this request. The zero value is ready; it is scratch memory, to be
+// reused.
+type FilterState struct {
+	argument []byte
+	answer   Buffer
+}
+
+// Set gives the filter state path a value. Both must be shorter than 128 bytes: the argument is a protobuf message
+// {string path = 1; string value = 2; span = 3}, whose lengths are then one byte each.
+func (f *FilterState) Set(path string, value []byte) error {
+	const downstreamRequest = 1
+	f.argument = append(f.argument[:0], 1<<3|2, byte(len(path)))
+	f.argument = append(f.argument, path...)
+	f.argument = append(f.argument, 2<<3|2, byte(len(value)))
+	f.argument = append(f.argument, value...)
+	f.argument = append(f.argument, 3<<3, downstreamRequest)
+	lend(&f.answer)
+	_, err := proxywasm.CallForeignFunction("set_envoy_filter_state", f.argument)
+	reclaim()
+	return err
+}

@@ -1,0 +1,139 @@
+// Package pluginconfig reads the configuration of the filter: an EndpointPickerConfig and Pintle's own keys beside it. It knows no
+// host, so that the filter, `pintle validate` and `pintle explain` read alike.
+package pluginconfig
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/registry"
+	"github.com/pintle-dev/pintle/strictjson"
+)
+
+// Hold is how the filter keeps a request back until its body has been read.
+type Hold uint8
+
+const (
+	// HoldBuffer lets the headers go on to Envoy's buffer filter and publishes the decision as filter state. It works
+	// wherever a stock buffer filter stands behind the plug-in.
+	HoldBuffer Hold = iota
+	// HoldPause stops the headers in the plug-in and publishes the decision as headers. It needs allow_on_headers_stop_iteration
+	// in Envoy's plug-in configuration; without that every request with a body hangs.
+	HoldPause
+)
+
+// Destination is how Envoy is told the endpoint.
+type Destination uint8
+
+const (
+	// OriginalDst names one address for an ORIGINAL_DST cluster.
+	OriginalDst Destination = iota
+	// OverrideHost names a ranked list of addresses for the override_host load balancing policy, which fails over along it.
+	OverrideHost
+)
+
+// Config is a valid configuration. It is immutable.
+type Config struct {
+	Plan        *scoring.Plan
+	Ingest      Ingest
+	Hold        Hold
+	Destination Destination
+	// Debug answers x-pintle-explain in a response header.
+	Debug bool
+}
+
+// Ingest says where the sidecar's snapshots are taken.
+type Ingest struct {
+	// Port is the local port of the ingest listener; 0 when it is a unix socket or when there is none.
+	Port int
+	// Socket is the path of the ingest listener's unix socket; empty when it is a port.
+	Socket string
+	// Token is the bearer token that a snapshot must carry.
+	Token string
+}
+
+// Enabled reports whether snapshots are taken at all.
+func (i Ingest) Enabled() bool { return i.Port != 0 || i.Socket != "" }
+
+// documentKeys are the top-level keys by which a bare EndpointPickerConfig is told from a configuration that wraps one.
+var documentKeys = []string{"apiVersion", "kind", "plugins", "schedulingProfiles", "featureGates", "saturationDetector", "data"}
+
+// Parse reads a configuration. An empty text is the default configuration. The error is a strictjson.Mistakes with one line
+// for each mistake.
+func Parse(text []byte) (*Config, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		text = []byte("{}")
+	}
+	root, document := strictjson.Parse(text, "configuration")
+	c := &Config{}
+	for _, key := range documentKeys {
+		if root.Has(key) {
+			c.Plan = scoring.Compile(root, registry.Plugins, staleDefault)
+			return c, document.Err()
+		}
+	}
+	stale := readStale(root.Object("stale"))
+	c.readIngest(root.Object("ingest"))
+	c.readModes(root)
+	root.Bool("debug", &c.Debug)
+	config := root.Object("config")
+	root.Close()
+	c.Plan = scoring.Compile(config, registry.Plugins, stale)
+	return c, document.Err()
+}
+
+var staleDefault = scoring.Staleness{After: 2 * time.Second, Policy: scoring.StaleNeutral}
+
+func readStale(o *strictjson.Object) scoring.Staleness {
+	stale, policy := staleDefault, "neutral"
+	o.Duration("after", &stale.After, time.Millisecond)
+	o.OneOf("policy", &policy, "neutral", "exclude", "last")
+	o.Close()
+	switch policy {
+	case "exclude":
+		stale.Policy = scoring.StaleExclude
+	case "last":
+		stale.Policy = scoring.StaleLast
+	}
+	return stale
+}
+
+// shortestToken is the least length of an ingest token that is not guessed in passing.
+const shortestToken = 8
+
+func (c *Config) readIngest(o *strictjson.Object) {
+	o.Int("port", &c.Ingest.Port, 1, 65535)
+	o.String("socket", &c.Ingest.Socket)
+	o.String("token", &c.Ingest.Token)
+	o.Close()
+	if !o.Present() {
+		return
+	}
+	switch {
+	case o.Has("port") && o.Has("socket"):
+		o.Mistake("socket", strconv.Quote(c.Ingest.Socket)+" stands beside port; the ingest listener is one or the other")
+	case !o.Has("port") && !o.Has("socket"):
+		o.Mistake("port", "is missing; give the port or the socket of the ingest listener")
+	}
+	if len(c.Ingest.Token) < shortestToken {
+		o.Mistake("token", "has "+strconv.Itoa(len(c.Ingest.Token))+" characters; it needs at least "+strconv.Itoa(shortestToken))
+	}
+	if strings.TrimSpace(c.Ingest.Token) != c.Ingest.Token {
+		o.Mistake("token", "begins or ends with white space, which HTTP would strip")
+	}
+}
+
+func (c *Config) readModes(root *strictjson.Object) {
+	hold, destination := "buffer", "original-dst"
+	root.OneOf("hold", &hold, "buffer", "pause")
+	root.OneOf("destination", &destination, "original-dst", "override-host")
+	if hold == "pause" {
+		c.Hold = HoldPause
+	}
+	if destination == "override-host" {
+		c.Destination = OverrideHost
+	}
+}

@@ -1,0 +1,84 @@
+package scoring
+
+import "math/rand/v2"
+
+// Cycle is one worker's workplace for decisions: the request at hand, the pool, the results so far, and scratch memory that
+// is reused, so that a decision allocates nothing after warm-up. Not safe for concurrent use.
+type Cycle struct {
+	Request Request
+	Pool    *Pool
+	Random  *rand.Rand
+	// Tracer, when set, is told every step. It is for people; the request path leaves it nil.
+	Tracer Tracer
+
+	plan       *Plan
+	results    []Result
+	candidates []*Endpoint
+	scores     []float64
+	totals     []float64
+	ranked     []Ranked
+}
+
+// Tracer is told the steps of a decision as they happen.
+type Tracer interface {
+	FilteredOut(profile string, e *Endpoint, filter string)
+	Scored(profile string, e *Endpoint, scorer string, score float64)
+	Total(profile string, e *Endpoint, total float64)
+	Picked(profile string, e *Endpoint)
+}
+
+// NewCycle returns a workplace whose random choices follow from seed.
+func NewCycle(seed uint64) *Cycle {
+	return &Cycle{Random: rand.New(rand.NewPCG(seed, seed^0x9e3779b97f4a7c15))}
+}
+
+// State says what became of a profile in this cycle.
+type State uint8
+
+// The states of a profile.
+const (
+	NotRun State = iota
+	// Skipped is a profile that a decider found unnecessary.
+	Skipped
+	// Failed is a profile whose filters left no endpoint.
+	Failed
+	// Picked is a profile that chose at least one endpoint.
+	Picked
+)
+
+// Result is what a profile came to.
+type Result struct {
+	State State
+	// Picked are the chosen endpoints, best first. Valid until the next decision.
+	Picked []*Endpoint
+}
+
+// Result returns what became of a profile.
+func (c *Cycle) Result(profile int) *Result { return &c.results[profile] }
+
+// Fresh reports whether the metrics of e may be believed: e has been sampled, and not longer ago than the plan's
+// Staleness allows.
+func (c *Cycle) Fresh(e *Endpoint) bool {
+	if e.Metrics.SampledAt == 0 {
+		return false
+	}
+	return c.plan.stale.Policy == StaleLast || c.Request.Now-e.Metrics.SampledAt <= int64(c.plan.stale.After)
+}
+
+// begin makes the workplace ready for a decision by p.
+func (c *Cycle) begin(p *Plan) {
+	c.plan = p
+	if len(c.results) != len(p.profiles) {
+		c.results = make([]Result, len(p.profiles))
+	}
+	for i := range c.results {
+		c.results[i].State = NotRun
+		c.results[i].Picked = c.results[i].Picked[:0]
+	}
+	if n := len(c.Pool.Endpoints); cap(c.candidates) < n {
+		c.candidates = make([]*Endpoint, 0, n)
+		c.scores = make([]float64, n)
+		c.totals = make([]float64, n)
+		c.ranked = make([]Ranked, 0, n)
+	}
+}

@@ -1,0 +1,158 @@
+package scoring
+
+// Failure is why a request cannot be routed, as the client is told.
+type Failure struct {
+	// Status is the HTTP status.
+	Status int
+	// Reason is a stable code, sent as x-pintle-reason.
+	Reason string
+	// Message is for people.
+	Message string
+}
+
+// The failures of a decision.
+var (
+	NoEndpoints = &Failure{503, "no_endpoints", "no model server is known"}
+	FilteredOut = &Failure{503, "filtered_out", "no model server passes the filters for this request"}
+)
+
+// Decide routes the request of c. It returns the endpoints that shall serve it, best first, valid until the next decision, or
+// why there are none.
+func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
+	if c.Pool == nil || len(c.Pool.Endpoints) == 0 {
+		return nil, NoEndpoints
+	}
+	c.begin(p)
+	for {
+		profile, ok := p.handler.Next(c)
+		if !ok {
+			break
+		}
+		c.run(&p.profiles[profile], &c.results[profile])
+	}
+	primary := &c.results[p.handler.Primary(c)]
+	if primary.State != Picked {
+		return nil, FilteredOut
+	}
+	return primary.Picked, nil
+}
+
+// Any returns a uniformly random endpoint for requests that no plug-in can judge, nil when the pool is empty. It
+// prefers those that answered lately, as a server that cannot be scraped is likely down.
+func (p *Plan) Any(c *Cycle) *Endpoint {
+	if c.Pool == nil || len(c.Pool.Endpoints) == 0 {
+		return nil
+	}
+	c.plan = p
+	fresh := 0
+	for i := range c.Pool.Endpoints {
+		if c.Fresh(&c.Pool.Endpoints[i]) {
+			fresh++
+		}
+	}
+	if fresh == 0 {
+		return &c.Pool.Endpoints[c.Random.IntN(len(c.Pool.Endpoints))]
+	}
+	nth := c.Random.IntN(fresh)
+	for i := range c.Pool.Endpoints {
+		if !c.Fresh(&c.Pool.Endpoints[i]) {
+			continue
+		}
+		if nth == 0 {
+			return &c.Pool.Endpoints[i]
+		}
+		nth--
+	}
+	return nil
+}
+
+// run takes one profile through filters, scorers and picker.
+func (c *Cycle) run(p *profile, r *Result) {
+	c.reset(p)
+	for i := range p.filters {
+		c.filter(p, &p.filters[i])
+	}
+	if len(c.candidates) == 0 {
+		r.State = Failed
+		return
+	}
+	totals := c.totals[:len(c.candidates)]
+	clear(totals)
+	for i := range p.scorers {
+		c.score(p, &p.scorers[i], totals)
+	}
+	c.ranked = c.ranked[:0]
+	for i, e := range c.candidates {
+		c.ranked = append(c.ranked, Ranked{Endpoint: e, Total: totals[i]})
+		if c.Tracer != nil {
+			c.Tracer.Total(p.name, e, totals[i])
+		}
+	}
+	n := p.picker.Pick(c, c.ranked)
+	r.State = Picked
+	for _, chosen := range c.ranked[:n] {
+		r.Picked = append(r.Picked, chosen.Endpoint)
+		if c.Tracer != nil {
+			c.Tracer.Picked(p.name, chosen.Endpoint)
+		}
+	}
+}
+
+// reset makes every endpoint a candidate, but stale ones where the policy excludes them and fresh ones are left.
+func (c *Cycle) reset(p *profile) {
+	exclude := c.plan.stale.Policy == StaleExclude && c.anyFresh()
+	c.candidates = c.candidates[:0]
+	for i := range c.Pool.Endpoints {
+		e := &c.Pool.Endpoints[i]
+		if !exclude || c.Fresh(e) {
+			c.candidates = append(c.candidates, e)
+		} else if c.Tracer != nil {
+			c.Tracer.FilteredOut(p.name, e, "stale")
+		}
+	}
+}
+
+func (c *Cycle) anyFresh() bool {
+	for i := range c.Pool.Endpoints {
+		if c.Fresh(&c.Pool.Endpoints[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Cycle) filter(p *profile, f *namedFilter) {
+	kept := c.candidates[:0]
+	for _, e := range c.candidates {
+		if f.Keep(c, e) {
+			kept = append(kept, e)
+		} else if c.Tracer != nil {
+			c.Tracer.FilteredOut(p.name, e, f.name)
+		}
+	}
+	c.candidates = kept
+}
+
+func (c *Cycle) score(p *profile, s *weightedScorer, totals []float64) {
+	scores := c.scores[:len(c.candidates)]
+	clear(scores)
+	s.Score(c, c.candidates, scores)
+	for i, score := range scores {
+		score = clamp(score)
+		totals[i] += score * s.weight
+		if c.Tracer != nil {
+			c.Tracer.Scored(p.name, c.candidates[i], s.name, score)
+		}
+	}
+}
+
+// clamp is the one place where scores are brought into 0 to 1. NaN becomes 0.
+func clamp(score float64) float64 {
+	switch {
+	case score >= 1:
+		return 1
+	case score > 0:
+		return score
+	}
+	return 0
+}

@@ -1,0 +1,57 @@
+package scoring
+
+// Endpoint is one model server as a decision sees it.
+type Endpoint struct {
+	// Index is the endpoint's place in its pool.
+	Index int
+	// Name identifies the endpoint for people, such as "default/vllm-0". Unique in a pool.
+	Name string
+	// Address is ip:port.
+	Address string
+	// Engine is vllm, sglang, trtllm, triton, or empty.
+	Engine string
+	// Labels are the pod's labels.
+	Labels []Label
+	// Models are the names that the server answers to. Empty means unknown.
+	Models []string
+	// Metrics is the last sample of the server's load.
+	Metrics Metrics
+}
+
+// Label is one Kubernetes label.
+type Label struct{ Key, Value string }
+
+// Label returns the value of the label key; ok is false when the endpoint has no such label.
+func (e *Endpoint) Label(key string) (value string, ok bool) {
+	for i := range e.Labels {
+		if e.Labels[i].Key == key {
+			return e.Labels[i].Value, true
+		}
+	}
+	return "", false
+}
+
+// Metrics is one sample of a model server's load. The zero value is a server that has not been sampled.
+type Metrics struct {
+	// SampledAt is when the server reported the numbers, in nanoseconds since 1970 by the clock that Request.Now reads.
+	// 0 means never: the numbers below then mean nothing.
+	SampledAt int64
+	// WaitingRequests and RunningRequests count requests in the server's queue and in its batch.
+	WaitingRequests, RunningRequests int
+	// KVCacheUsage is the used part of the KV cache, 0 to 1.
+	KVCacheUsage float64
+	// KVBlockTokens and KVBlocks size the KV cache: tokens in a block, blocks in all. 0 is unknown.
+	KVBlockTokens, KVBlocks int
+	// MaxLoRA is how many LoRA adapters the server can run at once. 0 is unknown.
+	MaxLoRA int
+	// RunningLoRA and WaitingLoRA index Pool.Adapters.
+	RunningLoRA, WaitingLoRA []uint16
+}
+
+// Pool is all endpoints that may serve a request. Endpoints[i].Index must be i. A decision reads it; whoever owns it may
+// change the metrics in place between decisions.
+type Pool struct {
+	Endpoints []Endpoint
+	// Adapters names the LoRA adapters that the metrics refer to by index.
+	Adapters []string
+}

@@ -1,0 +1,16 @@
+package pickers
+
+import "github.com/pintle-dev/pintle/scoring"
+
+// parameters are common to all pickers.
+type parameters struct {
+	// MaxNumOfEndpoints is how many endpoints are picked at most. The first serves the request; the others are its fail-over
+	// list, best first.
+	MaxNumOfEndpoints int
+}
+
+func readParameters(b *scoring.Builder) parameters {
+	p := parameters{MaxNumOfEndpoints: 1}
+	b.Int("maxNumOfEndpoints", &p.MaxNumOfEndpoints, 1, 1024)
+	return p
+}

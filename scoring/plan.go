@@ -1,0 +1,61 @@
+package scoring
+
+import "time"
+
+// Plan is a compiled configuration. It is immutable and may be used by several cycles, one at a time, as its plug-ins are.
+type Plan struct {
+	profiles       []profile
+	handler        ProfileHandler
+	stale          Staleness
+	requestHeaders []string
+	warnings       []string
+}
+
+type profile struct {
+	name    string
+	filters []namedFilter
+	scorers []weightedScorer
+	picker  Picker
+}
+
+type namedFilter struct {
+	Filter
+	name string
+}
+
+type weightedScorer struct {
+	Scorer
+	name   string
+	weight float64
+}
+
+// RequestHeaders are the request headers, in lower case, whose values the plan's plug-ins want in Request.Headers.
+func (p *Plan) RequestHeaders() []string { return p.requestHeaders }
+
+// Warnings are what the operator should know though the configuration is valid, such as deprecated parameters.
+func (p *Plan) Warnings() []string { return p.warnings }
+
+// Staleness says when the plan takes metrics for too old.
+func (p *Plan) Staleness() Staleness { return p.stale }
+
+// ProfileName returns the name of a profile.
+func (p *Plan) ProfileName(profile int) string { return p.profiles[profile].name }
+
+// StalePolicy says what an endpoint without fresh metrics is worth.
+type StalePolicy uint8
+
+// The stale policies.
+const (
+	// StaleNeutral gives it the middle of each scorer's range.
+	StaleNeutral StalePolicy = iota
+	// StaleExclude removes it from the candidates, unless no endpoint is fresh.
+	StaleExclude
+	// StaleLast goes by its last sample, however old.
+	StaleLast
+)
+
+// Staleness says when metrics are too old and what then.
+type Staleness struct {
+	After  time.Duration
+	Policy StalePolicy
+}

@@ -1,0 +1,178 @@
+// Package strictjson reads configuration documents so that no mistake in them goes unnoticed: unknown keys, repeated
+// keys, wrong types and values out of range are collected, each with the path of the key, the value found and what would be right.
+//
+// It needs no reflection and compiles with TinyGo. It is for start-up, not for the request path.
+package strictjson
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// Mistakes are all that is wrong with a document, in the order found. An empty list is not an error.
+type Mistakes []string
+
+// Error implements error: one line for each mistake.
+func (m Mistakes) Error() string { return strings.Join(m, "\n") }
+
+// Document collects the mistakes of one document. Not safe for concurrent use.
+type Document struct {
+	name     string
+	mistakes Mistakes
+}
+
+// Parse checks that text is one JSON object and returns it. name stands for the whole document in mistakes.
+func Parse(text []byte, name string) (*Object, *Document) {
+	d := &Document{name: name}
+	if !gjson.ValidBytes(text) {
+		d.add("", "not valid JSON: "+excerpt(string(text)))
+		return d.object("", gjson.Result{}), d
+	}
+	value := gjson.ParseBytes(text)
+	if !value.IsObject() {
+		d.add("", excerpt(value.Raw)+" is not an object")
+		value = gjson.Result{}
+	}
+	return d.object("", value), d
+}
+
+// Err returns all mistakes found so far, or nil.
+func (d *Document) Err() error {
+	if len(d.mistakes) == 0 {
+		return nil
+	}
+	return d.mistakes
+}
+
+func (d *Document) add(path, text string) {
+	if path == "" {
+		path = d.name
+	}
+	d.mistakes = append(d.mistakes, path+": "+text)
+}
+
+func (d *Document) object(path string, value gjson.Result) *Object {
+	o := &Object{document: d, path: path, present: value.IsObject()}
+	value.ForEach(func(key, value gjson.Result) bool {
+		for i := range o.members {
+			if o.members[i].key == key.Str {
+				d.add(o.at(key.Str), "is given twice")
+			}
+		}
+		o.members = append(o.members, member{key: key.Str, value: value})
+		return true
+	})
+	return o
+}
+
+// Object is one JSON object of a document. A member that is null counts as absent. Getters leave their destination alone when
+// the key is absent, so that it keeps its default, or when the value is wrong, which is noted.
+type Object struct {
+	document *Document
+	path     string
+	present  bool
+	members  []member
+	known    []Key
+}
+
+type member struct {
+	key   string
+	value gjson.Result
+	used  bool
+}
+
+// Key is one key that a reader asked an object for.
+type Key struct {
+	Name string
+	// Type is what the reader wants: string, boolean, integer, number, duration, list of strings, map of strings, object, list of objects.
+	Type string
+	// Default is what the destination held, as it would be written in a configuration; empty for none.
+	Default string
+}
+
+// Empty returns an object without members that notes its mistakes where of does.
+func Empty(of *Object) *Object { return of.document.object(of.path, gjson.Result{}) }
+
+// Present reports whether the object was there at all.
+func (o *Object) Present() bool { return o.present }
+
+// Path is where the object stands in its document, as mistakes name it.
+func (o *Object) Path() string { return o.path }
+
+// Known returns the keys asked for so far, in order.
+func (o *Object) Known() []Key { return o.known }
+
+// Has reports whether key is there and not null. It does not count as asking for it.
+func (o *Object) Has(key string) bool {
+	for i := range o.members {
+		if o.members[i].key == key && o.members[i].value.Type != gjson.Null {
+			return true
+		}
+	}
+	return false
+}
+
+// Mistake notes that the value of key is wrong; text says why and what would be right. An empty key means the object itself.
+func (o *Object) Mistake(key, text string) { o.document.add(o.at(key), text) }
+
+// Close notes every key that no getter asked for.
+func (o *Object) Close() {
+	for i := range o.members {
+		if !o.members[i].used {
+			o.Mistake("", "unknown key "+strconv.Quote(o.members[i].key)+o.hint())
+		}
+	}
+}
+
+func (o *Object) hint() string {
+	if len(o.known) == 0 {
+		return "; no keys are allowed here"
+	}
+	names := make([]string, len(o.known))
+	for i, k := range o.known {
+		names[i] = k.Name
+	}
+	return "; known are " + strings.Join(names, ", ")
+}
+
+func (o *Object) at(key string) string {
+	switch {
+	case key == "":
+		return o.path
+	case o.path == "":
+		return key
+	}
+	return o.path + "." + key
+}
+
+// find returns the value of key, and notes that it was asked for.
+func (o *Object) find(key, kind, fallback string) (gjson.Result, bool) {
+	o.known = append(o.known, Key{Name: key, Type: kind, Default: fallback})
+	for i := range o.members {
+		if m := &o.members[i]; m.key == key {
+			m.used = true
+			return m.value, m.value.Type != gjson.Null
+		}
+	}
+	return gjson.Result{}, false
+}
+
+func (o *Object) wrong(key string, value gjson.Result, want string) {
+	o.Mistake(key, excerpt(value.Raw)+" is not "+want)
+}
+
+// excerpt shortens a value for a message.
+func excerpt(raw string) string {
+	const most = 60
+	raw = strings.Join(strings.Fields(raw), " ")
+	if len(raw) <= most {
+		return raw
+	}
+	cut := most
+	for cut > 0 && raw[cut]&0xc0 == 0x80 {
+		cut--
+	}
+	return raw[:cut] + "..."
+}

@@ -1,0 +1,177 @@
+package strictjson
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/tidwall/gjson"
+)
+
+// String reads a string.
+func (o *Object) String(key string, dst *string) {
+	fallback := ""
+	if *dst != "" {
+		fallback = strconv.Quote(*dst)
+	}
+	v, ok := o.find(key, "string", fallback)
+	if !ok {
+		return
+	}
+	if v.Type != gjson.String {
+		o.wrong(key, v, "a string")
+		return
+	}
+	*dst = v.Str
+}
+
+// OneOf reads a string that must be one of allowed.
+func (o *Object) OneOf(key string, dst *string, allowed ...string) {
+	before := *dst
+	o.String(key, dst)
+	for _, a := range allowed {
+		if *dst == a {
+			return
+		}
+	}
+	if *dst != before {
+		list := allowed[0]
+		for _, a := range allowed[1:] {
+			list += ", " + a
+		}
+		o.Mistake(key, strconv.Quote(*dst)+" is not one of "+list)
+		*dst = before
+	}
+}
+
+// Bool reads true or false.
+func (o *Object) Bool(key string, dst *bool) {
+	v, ok := o.find(key, "boolean", strconv.FormatBool(*dst))
+	if !ok {
+		return
+	}
+	if !v.IsBool() {
+		o.wrong(key, v, "true or false")
+		return
+	}
+	*dst = v.Bool()
+}
+
+// Int reads a whole number from least to most, both included.
+func (o *Object) Int(key string, dst *int, least, most int) {
+	v, ok := o.find(key, "integer", strconv.Itoa(*dst))
+	if !ok {
+		return
+	}
+	n, err := strconv.ParseInt(v.Raw, 10, 64)
+	if v.Type != gjson.Number || err != nil || n < int64(least) || n > int64(most) {
+		o.wrong(key, v, "a whole number from "+strconv.Itoa(least)+" to "+strconv.Itoa(most))
+		return
+	}
+	*dst = int(n)
+}
+
+// Float reads a number from least to most, both included.
+func (o *Object) Float(key string, dst *float64, least, most float64) {
+	v, ok := o.find(key, "number", formatFloat(*dst))
+	if !ok {
+		return
+	}
+	if v.Type != gjson.Number || !(v.Num >= least && v.Num <= most) {
+		o.wrong(key, v, "a number from "+formatFloat(least)+" to "+formatFloat(most))
+		return
+	}
+	*dst = v.Num
+}
+
+// Duration reads a duration as Go writes it, such as "2m" or "1.5s", from least up.
+func (o *Object) Duration(key string, dst *time.Duration, least time.Duration) {
+	v, ok := o.find(key, "duration", strconv.Quote(dst.String()))
+	if !ok {
+		return
+	}
+	d, err := time.ParseDuration(v.Str)
+	if v.Type != gjson.String || err != nil || d < least {
+		o.wrong(key, v, `a duration such as "2m" or "500ms", at least `+least.String())
+		return
+	}
+	*dst = d
+}
+
+// Strings reads a list of strings.
+func (o *Object) Strings(key string, dst *[]string) {
+	v, ok := o.find(key, "list of strings", "")
+	if !ok {
+		return
+	}
+	list := []string{}
+	right := v.IsArray()
+	v.ForEach(func(_, item gjson.Result) bool {
+		right = right && item.Type == gjson.String
+		list = append(list, item.Str)
+		return right
+	})
+	if !right {
+		o.wrong(key, v, "a list of strings")
+		return
+	}
+	*dst = list
+}
+
+// Pair is one entry of a map, in the document's order.
+type Pair struct{ Key, Value string }
+
+// StringMap reads an object whose values are all strings.
+func (o *Object) StringMap(key string, dst *[]Pair) {
+	v, ok := o.find(key, "map of strings", "")
+	if !ok {
+		return
+	}
+	if !v.IsObject() {
+		o.wrong(key, v, "a map of strings")
+		return
+	}
+	inner := o.document.object(o.at(key), v)
+	var pairs []Pair
+	for _, m := range inner.members {
+		if m.value.Type != gjson.String {
+			inner.wrong(m.key, m.value, "a string")
+			return
+		}
+		pairs = append(pairs, Pair{m.key, m.value.Str})
+	}
+	*dst = pairs
+}
+
+// Object reads an object. It is never nil; an absent one has no members and is not Present.
+func (o *Object) Object(key string) *Object {
+	v, ok := o.find(key, "object", "")
+	if ok && !v.IsObject() {
+		o.wrong(key, v, "an object")
+		v = gjson.Result{}
+	}
+	return o.document.object(o.at(key), v)
+}
+
+// Objects reads a list of objects.
+func (o *Object) Objects(key string) []*Object {
+	v, ok := o.find(key, "list of objects", "")
+	if !ok {
+		return nil
+	}
+	if !v.IsArray() {
+		o.wrong(key, v, "a list")
+		return nil
+	}
+	var list []*Object
+	v.ForEach(func(_, item gjson.Result) bool {
+		path := o.at(key) + "[" + strconv.Itoa(len(list)) + "]"
+		if !item.IsObject() {
+			o.document.add(path, excerpt(item.Raw)+" is not an object")
+		}
+		list = append(list, o.document.object(path, item))
+		return true
+	})
+	return list
+}
+
+func formatFloat(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }

@@ -1,0 +1,226 @@
+package openai
+
+import (
+	"bytes"
+	"math"
+)
+
+// shape is how the value of a prompt key is read.
+type shape uint8
+
+const (
+	shapeNone shape = iota
+	shapeText
+	shapeMessages
+	shapeItems
+	shapeTools
+)
+
+func shapeOf(api API, k key) shape {
+	switch k {
+	case keyMessages:
+		if api == APIChat || api == APIMessages || api == APIEmbeddings {
+			return shapeMessages
+		}
+	case keyTools, keyFunctions:
+		if api == APIChat || api == APIMessages || api == APIResponses {
+			return shapeTools
+		}
+	case keyInput:
+		if api == APIResponses {
+			return shapeItems
+		}
+		return textIn(api == APIEmbeddings)
+	case keyPrompt:
+		return textIn(api == APICompletions)
+	case keyInstructions:
+		return textIn(api == APIResponses)
+	case keySystem:
+		return textIn(api == APIMessages)
+	case keyQuery, keyQueries, keyDocuments, keyItems, keyText1, keyText2, keyData1, keyData2:
+		return textIn(api == APIRerank)
+	}
+	return shapeNone
+}
+
+func textIn(yes bool) shape {
+	if yes {
+		return shapeText
+	}
+	return shapeNone
+}
+
+// request reads the outermost object.
+func (s *scanner) request(api API) {
+	for k := s.firstKey(); k != keyEnd; k = s.nextKey() {
+		if sh := shapeOf(api, k); sh != shapeNone {
+			s.prompt(k, sh)
+			continue
+		}
+		s.setting(k)
+	}
+}
+
+func (s *scanner) setting(k key) {
+	switch k {
+	case keyModel:
+		s.modelAt = s.pos
+		s.modelBad = s.peek() != '"' && s.peek() != 'n'
+		s.model = s.optionalString()
+	case keyUser:
+		s.user = s.optionalString()
+	case keyCacheSalt:
+		s.cacheSalt = s.optionalString()
+	case keyPreviousResponseID:
+		s.previousID = s.optionalString()
+	case keyStream:
+		s.stream = s.boolean()
+	case keyStreamOptions:
+		s.streamUsage = s.includeUsage()
+	case keyMaxTokens, keyMaxCompletionTokens, keyMaxOutputTokens:
+		s.maxTokens[k-keyMaxTokens] = s.limit()
+	default:
+		s.skip()
+	}
+}
+
+// optionalString returns the string at pos; any other value is skipped and nothing returned.
+func (s *scanner) optionalString() text {
+	if s.peek() != '"' {
+		s.skip()
+		return text{}
+	}
+	s.string()
+	return s.last
+}
+
+// boolean is true only for the literal true.
+func (s *scanner) boolean() bool {
+	if s.peek() == 't' {
+		return s.literal("true")
+	}
+	s.skip()
+	return false
+}
+
+func (s *scanner) includeUsage() bool {
+	if s.peek() != '{' {
+		s.skip()
+		return false
+	}
+	on := false
+	for k := s.firstKey(); k != keyEnd; k = s.nextKey() {
+		if k == keyIncludeUsage {
+			on = s.boolean()
+			continue
+		}
+		s.skip()
+	}
+	return on
+}
+
+// limit reads a positive number; value is 0 for anything else. A fraction is cut off, an exponent makes it unknown.
+func (s *scanner) limit() limit {
+	start := s.pos
+	number := s.peek()-'0' < 10
+	s.skip()
+	if !number || bytes.ContainsAny(s.body[start:s.pos], "eE") {
+		return limit{}
+	}
+	value := 0
+	for _, c := range s.body[start:s.pos] {
+		if c-'0' > 9 {
+			break
+		}
+		if value > (math.MaxInt32-9)/10 {
+			return limit{value: math.MaxInt32, at: start}
+		}
+		value = value*10 + int(c-'0')
+	}
+	return limit{value: value, at: start}
+}
+
+func (s *scanner) prompt(k key, sh shape) {
+	id := int(k)
+	s.begin(id)
+	switch sh {
+	case shapeTools:
+		if s.whole(SegmentTools, RoleNone) {
+			s.sum.tools++
+		}
+	case shapeMessages:
+		s.messages(false)
+	case shapeItems:
+		if s.peek() != '"' {
+			s.messages(true)
+			break
+		}
+		s.string()
+		s.addText(RoleUser, &s.last)
+		s.sum.messages++
+	case shapeText:
+		role := RoleNone
+		if k == keySystem || k == keyInstructions {
+			role = RoleSystem
+		}
+		s.text(role, slotPart)
+	}
+	s.end(id)
+}
+
+// whole skips the array or object at pos and keeps it as one segment unless it is empty.
+func (s *scanner) whole(kind SegmentKind, role Role) bool {
+	opening := s.peek()
+	start := s.pos
+	s.skip()
+	if opening != '[' && opening != '{' {
+		return false
+	}
+	for _, c := range s.body[start+1 : max(start+1, s.pos-1)] {
+		if c > ' ' {
+			s.addSegment(kind, role, start, s.pos, false)
+			return true
+		}
+	}
+	return false
+}
+
+// text reads a prompt: a string, a part, or an array of strings, parts, token ids and arrays of token ids.
+func (s *scanner) text(role Role, part int) {
+	switch s.peek() {
+	case '"':
+		s.string()
+		s.addText(role, &s.last)
+	case '{':
+		s.part(role, part)
+	case '[':
+		for more := s.firstElement(); more; more = s.nextElement() {
+			s.element(role, part)
+		}
+	default:
+		s.skip()
+	}
+}
+
+func (s *scanner) element(role Role, part int) {
+	switch c := s.peek(); {
+	case c == '[':
+		for more := s.firstElement(); more; more = s.nextElement() {
+			s.token()
+		}
+	case c == '"', c == '{':
+		s.text(role, part)
+	default:
+		s.token()
+	}
+}
+
+// token counts a number; other values are skipped.
+func (s *scanner) token() {
+	if c := s.peek(); c == '-' || c-'0' < 10 {
+		s.number()
+		s.sum.tokens++
+		return
+	}
+	s.skip()
+}

@@ -1,0 +1,317 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// The oracle reads the same things as the scanner from a decoded body, slowly: every level is split by encoding/json into keys and
+// raw values, the last of equal keys is kept at its own place, and only then interpreted.
+
+type field struct {
+	key string
+	raw json.RawMessage
+}
+
+func fieldsOf(raw json.RawMessage) []field {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil
+	}
+	var all []field
+	for dec.More() {
+		t, err := dec.Token()
+		if err != nil {
+			return nil
+		}
+		var v json.RawMessage
+		if dec.Decode(&v) != nil {
+			return nil
+		}
+		for i := range all {
+			if all[i].key == t.(string) {
+				all = append(all[:i], all[i+1:]...)
+				break
+			}
+		}
+		all = append(all, field{t.(string), bytes.TrimSpace(v)})
+	}
+	return all
+}
+
+func lookup(fields []field, key string) json.RawMessage {
+	for _, f := range fields {
+		if f.key == key {
+			return f.raw
+		}
+	}
+	return nil
+}
+
+func elementsOf(raw json.RawMessage) []json.RawMessage {
+	var all []json.RawMessage
+	if json.Unmarshal(raw, &all) != nil {
+		return nil
+	}
+	return all
+}
+
+func stringOf(raw json.RawMessage) (string, bool) {
+	var v string
+	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &v) != nil {
+		return "", false
+	}
+	return v, true
+}
+
+type piece struct {
+	kind SegmentKind
+	role Role
+	text string
+}
+
+type result struct {
+	model, user, salt, previous                  string
+	hasModel, badModel, stream, usage            bool
+	chars, bytes, tokens, messages, max          int
+	hasImage, hasAudio, hasVideo, hasTools, more bool
+	pieces                                       []piece
+}
+
+func (o *result) addText(role Role, text string) {
+	o.chars += utf8.RuneCountInString(text)
+	o.bytes += len(text)
+	o.pieces = append(o.pieces, piece{SegmentText, role, text})
+}
+
+func cut(s string) string {
+	if len(s) <= MaxName {
+		return s
+	}
+	n := MaxName
+	for !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+func oracle(api API, body []byte) *result {
+	o := &result{}
+	for _, f := range fieldsOf(body) {
+		o.setting(f)
+		o.prompt(api, f)
+	}
+	return o
+}
+
+func (o *result) setting(f field) {
+	text, isString := stringOf(f.raw)
+	switch f.key {
+	case "model":
+		o.model, o.hasModel = text, isString
+		o.badModel = !isString && string(f.raw) != "null"
+	case "user":
+		o.user = cut(text)
+	case "cache_salt":
+		o.salt = cut(text)
+	case "previous_response_id":
+		o.previous = cut(text)
+	case "stream":
+		o.stream = string(f.raw) == "true"
+	case "stream_options":
+		o.usage = string(lookup(fieldsOf(f.raw), "include_usage")) == "true"
+	case "max_tokens", "max_completion_tokens", "max_output_tokens":
+		v, err := strconv.ParseFloat(string(f.raw), 64)
+		if (err == nil || math.IsInf(v, 1)) && v >= 1 && !strings.ContainsAny(string(f.raw), "eE") {
+			o.max = int(min(math.Floor(v), math.MaxInt32))
+		}
+	}
+}
+
+func (o *result) prompt(api API, f field) {
+	in := func(apis ...API) bool {
+		for _, a := range apis {
+			if a == api {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case f.key == "messages" && in(APIChat, APIMessages, APIEmbeddings):
+		o.messageList(f.raw, false)
+	case (f.key == "tools" || f.key == "functions") && in(APIChat, APIMessages, APIResponses):
+		o.hasTools = o.whole(SegmentTools, RoleNone, f.raw) || o.hasTools
+	case f.key == "input" && in(APIResponses):
+		if text, ok := stringOf(f.raw); ok {
+			o.addText(RoleUser, text)
+			o.messages++
+			return
+		}
+		o.messageList(f.raw, true)
+	case f.key == "input" && in(APIEmbeddings), f.key == "prompt" && in(APICompletions):
+		o.text(RoleNone, f.raw, true)
+	case f.key == "instructions" && in(APIResponses), f.key == "system" && in(APIMessages):
+		o.text(RoleSystem, f.raw, true)
+	case in(APIRerank):
+		switch f.key {
+		case "query", "queries", "documents", "items", "text_1", "text_2", "data_1", "data_2":
+			o.text(RoleNone, f.raw, true)
+		}
+	}
+}
+
+func (o *result) whole(kind SegmentKind, role Role, raw json.RawMessage) bool {
+	if len(fieldsOf(raw)) == 0 && len(elementsOf(raw)) == 0 {
+		return false
+	}
+	o.pieces = append(o.pieces, piece{kind, role, string(raw)})
+	return true
+}
+
+func (o *result) text(role Role, raw json.RawMessage, outer bool) {
+	switch raw[0] {
+	case '"':
+		text, _ := stringOf(raw)
+		o.addText(role, text)
+	case '{':
+		o.part(role, raw, outer)
+	case '[':
+		for _, e := range elementsOf(raw) {
+			switch e[0] {
+			case '"', '{':
+				o.text(role, e, outer)
+			case '[':
+				for _, n := range elementsOf(e) {
+					o.token(n)
+				}
+			default:
+				o.token(e)
+			}
+		}
+	}
+}
+
+func (o *result) token(raw json.RawMessage) {
+	if c := raw[0]; c == '-' || c >= '0' && c <= '9' {
+		o.tokens++
+	}
+}
+
+func (o *result) part(role Role, raw json.RawMessage, outer bool) {
+	fields := fieldsOf(raw)
+	kind, typed := stringOf(lookup(fields, "type"))
+	guess, media, found := "", "", false
+	for _, f := range fields {
+		switch f.key {
+		case "image_url", "input_audio", "audio_url", "video_url", "input_video", "source", "file_id":
+			if text, ok := place(f.raw); ok {
+				guess, media, found = f.key, text, true
+			}
+		}
+	}
+	if !typed {
+		kind = map[string]string{"": "", "source": "image", "file_id": "file"}[guess]
+		if guess != "" && kind == "" {
+			kind = guess
+		}
+	}
+	nested := func(role Role) {
+		if raw := lookup(fields, "content"); raw != nil && outer {
+			o.text(role, raw, false)
+		}
+	}
+	add := func(k SegmentKind, has *bool) {
+		*has = true
+		if found {
+			o.pieces = append(o.pieces, piece{k, role, media})
+		}
+	}
+	words, hasWords := stringOf(lookup(fields, "text"))
+	switch kind {
+	case "":
+		if typed {
+			return
+		}
+		nested(role)
+		fallthrough
+	case "text", "input_text", "output_text":
+		if hasWords {
+			o.addText(role, words)
+		}
+	case "tool_result":
+		nested(RoleTool)
+	case "search_result":
+		nested(role)
+	case "document":
+		if source, _ := stringOf(lookup(fieldsOf(lookup(fields, "source")), "type")); found && typeOf(source) == typeText {
+			o.addText(role, media)
+		}
+	case "tool_use", "server_tool_use":
+		o.pieces = append(o.pieces, piece{SegmentToolCall, role, string(raw)})
+	case "image_url", "input_image", "image":
+		add(SegmentImage, &o.hasImage)
+	case "input_audio", "audio_url":
+		add(SegmentAudio, &o.hasAudio)
+	case "video_url", "input_video":
+		add(SegmentVideo, &o.hasVideo)
+	}
+}
+
+func place(raw json.RawMessage) (text string, ok bool) {
+	if text, ok := stringOf(raw); ok {
+		return text, true
+	}
+	for _, f := range fieldsOf(raw) {
+		if f.key == "url" || f.key == "data" || f.key == "file_id" {
+			if t, isString := stringOf(f.raw); isString {
+				text, ok = t, true
+			}
+		}
+	}
+	return text, ok
+}
+
+func (o *result) messageList(raw json.RawMessage, items bool) {
+	for _, m := range elementsOf(raw) {
+		if m[0] == '{' {
+			o.message(m, items)
+		}
+	}
+}
+
+func (o *result) message(raw json.RawMessage, items bool) {
+	fields := fieldsOf(raw)
+	role := RoleNone
+	if r, ok := stringOf(lookup(fields, "role")); ok {
+		role = roleOf(r)
+	}
+	kind, typed := stringOf(lookup(fields, "type"))
+	isMessage := !items || !typed || kind == "message"
+	if isMessage {
+		o.messages++
+	}
+	first := len(o.pieces)
+	for _, f := range fields {
+		switch {
+		case f.key == "content" && isMessage:
+			o.text(RoleNone, f.raw, true)
+		case (f.key == "tool_calls" || f.key == "function_call") && !items:
+			o.whole(SegmentToolCall, RoleNone, f.raw)
+		case f.key == "output" && items && (kind == "function_call_output" || kind == "custom_tool_call_output"):
+			o.text(RoleTool, f.raw, true)
+		}
+	}
+	if items && (kind == "function_call" || kind == "custom_tool_call") {
+		o.pieces = append(o.pieces, piece{SegmentToolCall, RoleAssistant, string(raw)})
+	}
+	for i := first; i < len(o.pieces); i++ {
+		if o.pieces[i].role == RoleNone {
+			o.pieces[i].role = role
+		}
+	}
+}

@@ -1,0 +1,200 @@
+// Package openai reads what routing needs from the bodies of LLM requests and responses, in one pass and without allocation. It
+// compiles with TinyGo. SCANNER.md beside it lists what is read from which API.
+package openai
+
+import "math"
+
+const (
+	// MaxSegments bounds Request.Segments.
+	MaxSegments = 4096
+	// MaxBody is the size in bytes of the largest body that is scanned.
+	MaxBody = 1 << 30
+	// MaxName bounds Model, User, CacheSalt and PreviousResponseID, in decoded bytes.
+	MaxName = 1024
+)
+
+// Span is a range of byte offsets in the body.
+type Span struct{ Start, End uint32 }
+
+// Len is the number of raw bytes.
+func (s Span) Len() int { return int(s.End - s.Start) }
+
+// SegmentKind is what a segment holds.
+type SegmentKind uint8
+
+const (
+	SegmentText     SegmentKind = iota // the inside of a JSON string of prompt text, counted in Chars and Bytes
+	SegmentImage                       // the inside of the JSON string with the URL, data or file id
+	SegmentAudio                       // likewise
+	SegmentVideo                       // likewise
+	SegmentTools                       // the JSON value of tools or functions
+	SegmentToolCall                    // the JSON value of tool_calls, or a whole tool_use block or function_call item
+)
+
+// Segment is one piece of the prompt.
+type Segment struct {
+	Span
+	Role    Role
+	Kind    SegmentKind
+	Escaped bool // the span holds JSON escapes; AppendText resolves them
+}
+
+// Request is what Scan found. The zero value is ready for use. It is not safe for concurrent use; a Request that is used again keeps its
+// memory, so scanning does not allocate once the largest conversation and the usual names have been seen. Strings do not alias the body.
+type Request struct {
+	API    API
+	Stream bool
+	// StreamUsage is stream_options.include_usage.
+	StreamUsage bool
+	// HasModel tells that model is there and a string. ModelSpan is its JSON value, quotes included.
+	HasModel  bool
+	ModelSpan Span
+	Model     string
+
+	User               string
+	CacheSalt          string
+	PreviousResponseID string
+
+	// Chars and Bytes are the Unicode characters and UTF-8 bytes of all prompt text after decoding.
+	Chars, Bytes int
+	// PromptTokens counts token ids that were sent in place of text.
+	PromptTokens int
+	// Messages counts chat messages or message items; a string as input of the Responses API is one.
+	Messages int
+	// MaxTokens is the limit on the answer, 0 when unknown, at most math.MaxInt32.
+	MaxTokens int
+
+	HasImage, HasAudio, HasVideo, HasTools bool
+
+	// Segments lists the prompt in document order, at most MaxSegments. The counts above go on when it is truncated.
+	Segments          []Segment
+	SegmentsTruncated bool
+
+	state *state
+}
+
+// state is what a Request keeps from one scan to the next.
+type state struct {
+	scanner
+	names   [4]string // of an earlier body, to be reused when equal
+	scratch []byte    // an escaped name
+}
+
+// Scan resets r and reads body, which must be one JSON object. An error is an *Error owned by r; r is then reset, but for
+// ReasonModelType and ReasonModelLong, which are found at the end of a sound body: there all but the model is filled in. The body is
+// not kept.
+func (r *Request) Scan(api API, body []byte) error {
+	if r.state == nil {
+		r.state = new(state)
+	}
+	*r = Request{API: api, Segments: r.Segments[:0], state: r.state}
+	s := &r.state.scanner
+	s.extraction = extraction{segments: r.Segments}
+	s.body, s.pos, s.depth, s.failed = body, 0, 0, false
+	s.document(api)
+	r.Segments = s.segments[:0]
+	if !s.failed {
+		r.Segments = s.segments
+		r.finish()
+	}
+	s.body, s.segments = nil, nil
+	if s.failed {
+		return &s.err
+	}
+	return nil
+}
+
+func (s *scanner) document(api API) {
+	if len(s.body) > MaxBody {
+		s.fail(ReasonTooLarge, MaxBody)
+		return
+	}
+	switch s.peek() {
+	case '{':
+		s.request(api)
+	default:
+		if len(s.body) >= 3 && view(s.body[:3]) == "\xef\xbb\xbf" {
+			s.fail(ReasonBOM, 0)
+		}
+		s.unexpected(ReasonNotObject)
+	}
+	if s.peek(); !s.failed && s.pos < len(s.body) {
+		s.fail(ReasonTrailing, s.pos)
+	}
+}
+
+func (r *Request) finish() {
+	s := &r.state.scanner
+	r.Stream, r.StreamUsage = s.stream, s.streamUsage
+	r.Chars, r.Bytes, r.PromptTokens, r.Messages = s.sum.chars, s.sum.bytes, s.sum.tokens, s.sum.messages
+	r.HasImage, r.HasAudio, r.HasVideo, r.HasTools = s.sum.images > 0, s.sum.audios > 0, s.sum.videos > 0, s.sum.tools > 0
+	r.SegmentsTruncated = s.sum.dropped > 0
+	r.MaxTokens = s.answerLimit()
+	r.User = r.state.name(0, &s.user)
+	r.CacheSalt = r.state.name(1, &s.cacheSalt)
+	r.PreviousResponseID = r.state.name(2, &s.previousID)
+	if s.modelBad {
+		s.fail(ReasonModelType, s.modelAt)
+		return
+	}
+	if s.model.bytes > MaxName {
+		s.fail(ReasonModelLong, s.modelAt)
+		return
+	}
+	if s.model.set {
+		r.HasModel = true
+		r.ModelSpan = span(s.model.start-1, s.model.end+1)
+		r.Model = r.state.name(3, &s.model)
+	}
+}
+
+// name decodes t, cut to MaxName bytes. The string of an earlier body is returned again when it is equal.
+func (p *state) name(i int, t *text) string {
+	if !t.set {
+		return ""
+	}
+	raw := p.body[t.start:t.end]
+	switch {
+	case t.escaped:
+		if p.scratch == nil {
+			p.scratch = make([]byte, 0, MaxName)
+		}
+		raw = appendUnescaped(p.scratch, raw, MaxName)
+	case len(raw) > MaxName:
+		raw = wholeChars(raw, MaxName)
+	}
+	if view(raw) != p.names[i] {
+		p.names[i] = string(raw)
+	}
+	return p.names[i]
+}
+
+// answerLimit is the last of the known limits.
+func (s *scanner) answerLimit() int {
+	var last limit
+	for _, l := range s.maxTokens {
+		if l.value > 0 && l.at > last.at {
+			last = l
+		}
+	}
+	return min(last.value, math.MaxInt32)
+}
+
+// AppendText appends the decoded text of segment i to dst. body must be the one that was scanned. Tools and tool calls come as raw
+// JSON. Surrogates without a partner become U+FFFD.
+func (r *Request) AppendText(dst, body []byte, i int) []byte {
+	return r.AppendTextMax(dst, body, i, -1)
+}
+
+// AppendTextMax is AppendText for at most max bytes, whole characters only; max < 0 means all.
+func (r *Request) AppendTextMax(dst, body []byte, i, max int) []byte {
+	seg := &r.Segments[i]
+	raw := body[seg.Start:seg.End]
+	if seg.Escaped {
+		return appendUnescaped(dst, raw, max)
+	}
+	if max >= 0 && len(raw) > max {
+		raw = wholeChars(raw, max)
+	}
+	return append(dst, raw...)
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os/signal"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/pintle-dev/pintle/sim"
+)
+
+// simOptions is what the flags of pintle sim say.
+type simOptions struct {
+	address string
+	count   int
+	config  sim.Config
+}
+
+// runSim serves simulated model servers until it gets SIGINT or SIGTERM. It returns the exit code: 2 for a wrong flag, 1 when a
+// server cannot listen or fails.
+func runSim(args []string, stdout, stderr io.Writer) int {
+	options, err := parseSimFlags(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "pintle sim: %v\n", err)
+		return 2
+	}
+	servers, err := newSimServers(options)
+	if err != nil {
+		fmt.Fprintf(stderr, "pintle sim: flag -%v\n", err)
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := serveSims(ctx, servers, stdout); err != nil {
+		fmt.Fprintf(stderr, "pintle sim: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+// namesFlag collects names from repeated flags and comma lists.
+type namesFlag []string
+
+func (n *namesFlag) String() string { return strings.Join(*n, ",") }
+
+func (n *namesFlag) Set(value string) error {
+	for name := range strings.SplitSeq(value, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			return errors.New("want a name or a comma list of names")
+		}
+		*n = append(*n, name)
+	}
+	return nil
+}
+
+func parseSimFlags(args []string, stderr io.Writer) (simOptions, error) {
+	var o simOptions
+	c := &o.config
+	f := flag.NewFlagSet("pintle sim", flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.StringVar(&o.address, "address", "127.0.0.1:9101", "address of the first server, host:port; port 0 lets the system choose")
+	f.IntVar(&o.count, "count", 1, "number of independent servers, on consecutive ports")
+	f.Var((*namesFlag)(&c.Models), "model", "model name, repeatable or a comma list; the first labels the metrics (default sim-model)")
+	f.StringVar(&c.Name, "name", "sim", "name of the server; with -count N it becomes NAME-0 to NAME-(N-1)")
+	f.StringVar(&c.Role, "role", "", "sent as x-sim-role in every response")
+	f.IntVar(&c.MaxRunning, "max-num-seqs", 32, "batch slots")
+	f.IntVar(&c.BlockTokens, "block-size", 16, "tokens in a block of KV cache")
+	f.IntVar(&c.Blocks, "num-blocks", 8192, "blocks of KV cache; they also bound the context length")
+	f.Float64Var(&c.PrefillTokensPerSecond, "prefill-tokens-per-second", 8000, "speed of prefill of uncached prompt tokens")
+	f.DurationVar(&c.TimePerOutputToken, "time-per-output-token", 20*time.Millisecond, "pace of a request that runs alone; 0s is no time at all")
+	f.Float64Var(&c.BatchSlowdown, "batch-slowdown", 0.01, "part of time-per-output-token that each further running request adds")
+	f.IntVar(&c.OutputTokens, "output-tokens", 128, "length of an answer when the request sets no limit")
+	f.IntVar(&c.StreamInterval, "stream-interval", 1, "tokens that share one streamed chunk, after the first")
+	f.Float64Var(&c.Speed, "speed", 1, "divides every simulated duration")
+	f.Var((*namesFlag)(&c.Adapters), "lora", "LoRA adapter, repeatable or a comma list")
+	f.IntVar(&c.MaxAdapters, "max-lora", 4, "LoRA adapters that may run at once")
+	f.IntVar(&c.MetricsPadding, "metrics-padding", 0, "kilobytes of other families on /metrics")
+	f.BoolVar(&c.Instant, "instant", false, "answer every POST at once with a small fixed body")
+	f.Uint64Var(&c.Seed, "seed", 0, "seed of the answers' text")
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			f.SetOutput(stderr)
+			f.Usage()
+		}
+		return o, err
+	}
+	return o, checkSimFlags(f, &o)
+}
+
+// checkSimFlags refuses what the configuration would take for "default" and what only the command knows.
+func checkSimFlags(f *flag.FlagSet, o *simOptions) error {
+	if f.NArg() > 0 {
+		return fmt.Errorf("argument %q: want flags only", f.Arg(0))
+	}
+	if o.count < 1 || o.count > 4096 {
+		return fmt.Errorf("flag -count %d: want 1 to 4096", o.count)
+	}
+	var zero error
+	f.VisitAll(func(option *flag.Flag) {
+		switch option.Name {
+		case "max-num-seqs", "block-size", "num-blocks", "prefill-tokens-per-second", "output-tokens", "stream-interval", "speed", "max-lora":
+			if v, err := strconv.ParseFloat(option.Value.String(), 64); err == nil && v == 0 {
+				zero = fmt.Errorf("flag -%s %v: want a number above 0", option.Name, option.Value)
+			}
+		}
+	})
+	if o.config.TimePerOutputToken < 0 {
+		return fmt.Errorf("flag -time-per-output-token %v: want 0s or more", o.config.TimePerOutputToken)
+	}
+	if o.config.BatchSlowdown < 0 {
+		return fmt.Errorf("flag -batch-slowdown %v: want 0 or more", o.config.BatchSlowdown)
+	}
+	if o.config.TimePerOutputToken == 0 {
+		o.config.TimePerOutputToken = -1
+	}
+	if o.config.BatchSlowdown == 0 {
+		o.config.BatchSlowdown = -1
+	}
+	return zero
+}
+
+// simServer is a server and the address that it is to listen on.
+type simServer struct {
+	*sim.Server
+	name, address string
+}
+
+func newSimServers(o simOptions) ([]simServer, error) {
+	host, portText, err := net.SplitHostPort(o.address)
+	if err != nil {
+		return nil, fmt.Errorf("address %q: want host:port", o.address)
+	}
+	port, err := strconv.ParseUint(portText, 10, 16)
+	if err != nil || int(port)+o.count-1 > 65535 {
+		return nil, fmt.Errorf("address %q: want a port such that %d consecutive ones end below 65536", o.address, o.count)
+	}
+	servers := make([]simServer, o.count)
+	for i := range servers {
+		config := o.config
+		if o.count > 1 {
+			config.Name = fmt.Sprintf("%s-%d", config.Name, i)
+		}
+		address := o.address
+		if port > 0 {
+			address = net.JoinHostPort(host, strconv.Itoa(int(port)+i))
+			config.Address = address
+		}
+		server, err := sim.New(config)
+		if err != nil {
+			return nil, err
+		}
+		servers[i] = simServer{server, config.Name, address}
+	}
+	return servers, nil
+}
+
+// serveSims listens everywhere before it serves anywhere, so that a taken port is known at once.
+func serveSims(ctx context.Context, servers []simServer, stdout io.Writer) error {
+	listeners := make([]net.Listener, 0, len(servers))
+	for _, server := range servers {
+		l, err := net.Listen("tcp", server.address)
+		if err != nil {
+			for _, l := range listeners {
+				_ = l.Close()
+			}
+			return err
+		}
+		listeners = append(listeners, l)
+	}
+	failed := make(chan error, len(servers))
+	var running sync.WaitGroup
+	for i, server := range servers {
+		fmt.Fprintf(stdout, "%s listens on %s\n", server.name, listeners[i].Addr())
+		running.Go(func() { failed <- server.Serve(listeners[i]) })
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	for _, server := range servers {
+		server.Close()
+	}
+	running.Wait()
+	return err
+}

@@ -1,0 +1,191 @@
+package sim
+
+// block is one block of the KV cache. It is pinned while refs > 0, else free: blank, or cached in the LRU list.
+type block struct {
+	hash       uint64
+	hashed     bool
+	refs       int
+	prev, next *block
+}
+
+// kvCache is a paged KV cache with prefix caching. Not safe for concurrent use.
+//
+// A freed block keeps its content, and may be found again by its hash, until it is needed for something else; the least
+// recently freed one goes first. Blocks of one request are freed from its tail, so heads outlive tails.
+type kvCache struct {
+	blockTokens int
+	blocks      []block
+	blank       []*block
+	cached      map[uint64]*block
+	// lru is the ring's sentinel: lru.next was freed longest ago.
+	lru      block
+	lruLen   int
+	reserved int
+}
+
+func newKVCache(blocks, blockTokens int) *kvCache {
+	c := &kvCache{blockTokens: blockTokens, blocks: make([]block, blocks), cached: map[uint64]*block{}}
+	c.lru.prev, c.lru.next = &c.lru, &c.lru
+	c.blank = make([]*block, blocks)
+	for i := range c.blocks {
+		c.blank[blocks-1-i] = &c.blocks[i]
+	}
+	return c
+}
+
+// pinned counts the blocks that running requests hold.
+func (c *kvCache) pinned() int { return len(c.blocks) - len(c.blank) - c.lruLen }
+
+// usage is the pinned part, 0 to 1.
+func (c *kvCache) usage() float64 { return float64(c.pinned()) / float64(len(c.blocks)) }
+
+func (c *kvCache) blocksFor(tokens int) int { return (tokens + c.blockTokens - 1) / c.blockTokens }
+
+// lookup returns the longest run of cached blocks at the head of hashes.
+func (c *kvCache) lookup(hashes []uint64) []*block {
+	var hits []*block
+	for _, hash := range hashes {
+		b, ok := c.cached[hash]
+		if !ok {
+			break
+		}
+		hits = append(hits, b)
+	}
+	return hits
+}
+
+// hold is what one request has of the cache.
+type hold struct {
+	hashes   []uint64
+	blocks   []*block
+	reserved int
+	// computed is how many of blocks carry finished content.
+	computed int
+}
+
+// admit pins the cached head of a prompt, takes blocks for the rest of it and reserves what the answer will need.
+// It returns the number of cached tokens, or ok false, with nothing changed, when there is not enough room.
+// One token at least is always computed anew: the first output token comes from it.
+func (c *kvCache) admit(h *hold, promptTokens, outputTokens int) (cachedTokens int, ok bool) {
+	hits := c.lookup(h.hashes[:max(promptTokens-1, 0)/c.blockTokens])
+	free := len(c.blank) + c.lruLen - c.reserved
+	for _, b := range hits {
+		if b.refs == 0 {
+			free--
+		}
+	}
+	total := c.blocksFor(promptTokens + outputTokens)
+	if total-len(hits) > free {
+		return 0, false
+	}
+	for _, b := range hits {
+		c.pin(b)
+	}
+	prompt := c.blocksFor(promptTokens)
+	h.blocks = append(make([]*block, 0, total), hits...)
+	h.computed = len(hits)
+	for len(h.blocks) < prompt {
+		h.blocks = append(h.blocks, c.take())
+	}
+	h.reserved = total - prompt
+	c.reserved += h.reserved
+	// As in vLLM a prompt can be found from the moment it is scheduled: prefills run in order, so whoever
+	// finds it is prefilled after it.
+	c.publish(h, promptTokens/c.blockTokens)
+	return len(hits) * c.blockTokens, true
+}
+
+// grow makes room for tokens in all and publishes the blocks that are full. It takes from what admit reserved.
+func (c *kvCache) grow(h *hold, tokens int) {
+	for len(h.blocks) < c.blocksFor(tokens) && h.reserved > 0 {
+		h.reserved--
+		c.reserved--
+		h.blocks = append(h.blocks, c.take())
+	}
+	full := min(tokens/c.blockTokens, len(h.blocks))
+	c.publish(h, full)
+	h.computed = full
+}
+
+func (c *kvCache) publish(h *hold, full int) {
+	for i := h.computed; i < min(full, len(h.hashes)); i++ {
+		b := h.blocks[i]
+		if _, taken := c.cached[h.hashes[i]]; taken || b.hashed {
+			continue
+		}
+		b.hash, b.hashed = h.hashes[i], true
+		c.cached[b.hash] = b
+	}
+}
+
+// release gives everything back, tails first. Content that was never computed is forgotten unless another request
+// has come to rely on it.
+func (c *kvCache) release(h *hold) {
+	c.reserved -= h.reserved
+	for i := len(h.blocks) - 1; i >= 0; i-- {
+		b := h.blocks[i]
+		if b.refs--; b.refs > 0 {
+			continue
+		}
+		if i >= h.computed {
+			c.forget(b)
+		}
+		c.free(b)
+	}
+	*h = hold{}
+}
+
+func (c *kvCache) pin(b *block) {
+	if b.refs == 0 {
+		c.unlink(b)
+	}
+	b.refs++
+}
+
+// take returns a blank block, pinned once; the caller has made sure that one is free.
+func (c *kvCache) take() *block {
+	var b *block
+	if n := len(c.blank); n > 0 {
+		b, c.blank = c.blank[n-1], c.blank[:n-1]
+	} else {
+		b = c.lru.next
+		c.unlink(b)
+		c.forget(b)
+	}
+	b.refs = 1
+	return b
+}
+
+func (c *kvCache) free(b *block) {
+	if !b.hashed {
+		c.blank = append(c.blank, b)
+		return
+	}
+	last := c.lru.prev
+	b.prev, b.next = last, &c.lru
+	last.next, c.lru.prev = b, b
+	c.lruLen++
+}
+
+func (c *kvCache) unlink(b *block) {
+	b.prev.next, b.next.prev = b.next, b.prev
+	b.prev, b.next = nil, nil
+	c.lruLen--
+}
+
+func (c *kvCache) forget(b *block) {
+	if b.hashed {
+		delete(c.cached, b.hash)
+		b.hash, b.hashed = 0, false
+	}
+}
+
+// reset forgets all content that nobody holds.
+func (c *kvCache) reset() {
+	for c.lruLen > 0 {
+		b := c.lru.next
+		c.unlink(b)
+		c.forget(b)
+		c.free(b)
+	}
+}

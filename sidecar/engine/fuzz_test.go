@@ -46,9 +46,8 @@ func FuzzParse(f *testing.F) {
 		if quotedName.Match(page) {
 			return
 		}
-		parser := expfmt.NewTextParser(model.LegacyValidation)
-		families, err := parser.TextToMetricFamilies(bytes.NewReader(page))
-		if err != nil {
+		families, ok := reference(page)
+		if !ok {
 			return
 		}
 		want, ok := oracle(families)
@@ -62,6 +61,18 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("got %+v, want %+v\npage %q", got, want, page)
 		}
 	})
+}
+
+// reference parses page. It panics on some pages with braces and no name before them; that counts as a refusal.
+func reference(page []byte) (families map[string]*dto.MetricFamily, ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(page))
+	return families, err == nil
 }
 
 // oracle reads a vLLM sample off parsed families. It says no when a family's type makes it more than one number.

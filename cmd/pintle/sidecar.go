@@ -1,0 +1,17 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os/signal"
+	"syscall"
+
+	"github.com/pintle-dev/pintle/sidecar"
+)
+
+// runSidecar runs pintle sidecar until SIGTERM or SIGINT and returns the exit code.
+func runSidecar(args []string, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	return sidecar.Command(ctx, args, stdout, stderr)
+}

@@ -1,0 +1,119 @@
+package sidecar
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// healthyWithin is how recent the last accepted push must be.
+const healthyWithin = 5 * time.Second
+
+// admin answers questions about the sidecar over HTTP.
+type admin struct {
+	pool    *pool
+	pushers []*pusher
+	metrics *metrics
+}
+
+func (a *admin) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, healthBody{Status: "ok"}) })
+	mux.HandleFunc("GET /healthz", a.health)
+	mux.HandleFunc("GET /endpoints", a.endpoints)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(a.metrics.registry, promhttp.HandlerOpts{}))
+	return mux
+}
+
+func writeJSON(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // the reader has gone
+}
+
+// healthBody is the answer of /healthz and /livez.
+type healthBody struct {
+	Status string `json:"status"`
+	// Reasons say why the status is unavailable.
+	Reasons []string `json:"reasons,omitempty"`
+	// Warnings say what is wrong without stopping the service, such as a broken endpoints file.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+func (a *admin) health(w http.ResponseWriter, _ *http.Request) {
+	body := healthBody{Status: "ok", Warnings: a.pool.warnings()}
+	if a.pool.generation() == nil {
+		body.Reasons = append(body.Reasons, "discovery: no source has been read yet")
+	}
+	for _, p := range a.pushers {
+		if reason := p.health(time.Now(), healthyWithin); reason != "" {
+			body.Reasons = append(body.Reasons, reason)
+		}
+	}
+	status := http.StatusOK
+	if len(body.Reasons) > 0 {
+		body.Status, status = "unavailable", http.StatusServiceUnavailable
+	}
+	writeJSON(w, status, body)
+}
+
+// endpointBody is one endpoint in the answer of /endpoints.
+type endpointBody struct {
+	Name    string            `json:"name"`
+	Address string            `json:"address"`
+	Engine  string            `json:"engine"`
+	Labels  map[string]string `json:"labels"`
+	Models  []string          `json:"models"`
+	// Metrics is null before the first sample.
+	Metrics        *metricsBody `json:"metrics"`
+	MissingMetrics []string     `json:"missingMetrics,omitempty"`
+	LastError      string       `json:"lastError,omitempty"`
+}
+
+// metricsBody is a sample, with the keys of an endpoints file.
+type metricsBody struct {
+	Waiting      uint32   `json:"waiting"`
+	Running      uint32   `json:"running"`
+	KVCacheUsage float64  `json:"kvCacheUsage"`
+	RunningLoRA  []string `json:"runningLora,omitempty"`
+	WaitingLoRA  []string `json:"waitingLora,omitempty"`
+	MaxLoRA      uint32   `json:"maxLora"`
+	BlockSize    uint32   `json:"blockSize"`
+	NumGPUBlocks uint32   `json:"numGpuBlocks"`
+	Age          string   `json:"age"`
+}
+
+func (a *admin) endpoints(w http.ResponseWriter, _ *http.Request) {
+	all := []endpointBody{}
+	if g := a.pool.generation(); g != nil {
+		for i, t := range g.targets {
+			all = append(all, describe(&g.topology.Endpoints[i], t.view(), time.Now()))
+		}
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"endpoints": all})
+}
+
+func describe(e *Endpoint, v view, now time.Time) endpointBody {
+	b := endpointBody{
+		Name: e.Name, Address: e.Address, Engine: e.Engine, Labels: map[string]string{}, Models: e.Models,
+		MissingMetrics: v.missing, LastError: v.failure,
+	}
+	if b.Models == nil {
+		b.Models = []string{}
+	}
+	for _, l := range e.Labels {
+		b.Labels[l.Key] = l.Value
+	}
+	if v.sampled.IsZero() {
+		return b
+	}
+	s := v.sample
+	b.Metrics = &metricsBody{
+		Waiting: s.WaitingRequests, Running: s.RunningRequests, KVCacheUsage: s.KVCacheUsage,
+		RunningLoRA: s.RunningLoRA, WaitingLoRA: s.WaitingLoRA, MaxLoRA: s.MaxLoRA,
+		BlockSize: s.KVBlockTokens, NumGPUBlocks: s.KVBlocks, Age: now.Sub(v.sampled).Round(time.Millisecond).String(),
+	}
+	return b
+}

@@ -1,0 +1,281 @@
+package sidecar
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Config is the sidecar's configuration, complete and checked.
+type Config struct {
+	// Path is the file that it was read from. Static is read from there again when the file changes.
+	Path string
+	// Ingests are the Envoys to feed.
+	Ingests []Ingest
+	// Token is the bearer token of every ingest listener; TokenFile, when set, is the file that holds it instead.
+	Token, TokenFile string
+	// PushInterval is the shortest time between two pushes to one Envoy; changes within it go out together.
+	PushInterval time.Duration
+	// ScrapeInterval is the time between two scrapes of an endpoint, ScrapeTimeout the longest that one may take.
+	ScrapeInterval, ScrapeTimeout time.Duration
+	// AdminAddress is where the sidecar answers questions about itself.
+	AdminAddress string
+	// Static are the endpoints of the configuration itself.
+	Static []Endpoint
+	// EndpointsFile names a file with more endpoints. Empty is none.
+	EndpointsFile string
+}
+
+// Ingest is one Envoy's ingest listener.
+type Ingest struct {
+	// Name is the URL as the configuration has it.
+	Name string
+	// URL is what is posted to. Socket is the unix socket that it is reached by; empty is TCP.
+	URL, Socket string
+}
+
+const (
+	ingestPath     = "/pintle/v1/snapshot"
+	shortestPeriod = 5 * time.Millisecond
+)
+
+// LoadConfig reads and checks a configuration file, and reads the files that it names.
+func LoadConfig(path string) (*Config, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("configuration file: %w", err)
+	}
+	c, err := parseConfig(path, content)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if c.EndpointsFile != "" {
+		if err := c.checkEndpointsFile(); err != nil {
+			return nil, fmt.Errorf("%s: discovery.file: %w", path, err)
+		}
+	}
+	if c.TokenFile != "" {
+		if _, err := readToken(c.TokenFile); err != nil {
+			return nil, fmt.Errorf("%s: envoy.tokenFile: %w", path, err)
+		}
+	}
+	return c, nil
+}
+
+func (c *Config) checkEndpointsFile() error {
+	content, err := os.ReadFile(c.EndpointsFile)
+	if err != nil {
+		return err
+	}
+	more, err := parseEndpointsFile(content)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.EndpointsFile, err)
+	}
+	_, err = newTopology([]source{{"discovery.static", c.Static}, {c.EndpointsFile, more}})
+	return err
+}
+
+// parseConfig checks a configuration without looking at any other file. Relative paths in it start from its own folder.
+func parseConfig(path string, content []byte) (*Config, error) {
+	root, err := parseYAML(content)
+	if err != nil {
+		return nil, err
+	}
+	c := &Config{
+		Path:           path,
+		PushInterval:   10 * time.Millisecond,
+		ScrapeInterval: 50 * time.Millisecond,
+		ScrapeTimeout:  time.Second,
+		AdminAddress:   "127.0.0.1:10001",
+	}
+	discovery := false
+	err = root.fields(map[string]func(value) error{
+		"envoy":  c.readEnvoy,
+		"scrape": c.readScrape,
+		"push": func(v value) error {
+			return v.fields(map[string]func(value) error{"interval": durationInto(&c.PushInterval, shortestPeriod)})
+		},
+		"admin":     c.readAdmin,
+		"discovery": func(v value) error { discovery = true; return c.readDiscovery(v) },
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(c.Ingests) == 0:
+		return nil, errors.New("envoy.ingest: missing; the URL of Envoy's ingest listener is right, such as http://127.0.0.1:15099" + ingestPath)
+	case c.Token == "" && c.TokenFile == "":
+		return nil, errors.New("envoy.token: missing; the filter's ingest.token is right, or envoy.tokenFile")
+	case c.Token != "" && c.TokenFile != "":
+		return nil, errors.New("envoy.token, envoy.tokenFile: both are there; one of them is right")
+	case !discovery:
+		return nil, errors.New("discovery: missing; static or file with the endpoints is right")
+	}
+	if _, err := newTopology([]source{{"discovery.static", c.Static}}); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Config) readEnvoy(v value) error {
+	return v.fields(map[string]func(value) error{
+		"ingest": c.readIngest,
+		"token": func(v value) error {
+			token, err := v.text()
+			if err != nil {
+				return v.errorf("the value is no string; a string in quotes is right")
+			}
+			c.Token = token
+			if err := checkToken(token); err != nil {
+				return v.errorf("%v", err)
+			}
+			return nil
+		},
+		"tokenFile": func(v value) error { return c.readPath(v, &c.TokenFile) },
+	})
+}
+
+// checkToken never shows the token.
+func checkToken(token string) error {
+	if token == "" {
+		return errors.New("the token is empty; the filter's ingest.token is right")
+	}
+	for _, r := range token {
+		if r <= ' ' || r > '~' {
+			return errors.New("the token has a character that no header can carry; visible ASCII is right")
+		}
+	}
+	return nil
+}
+
+func readToken(path string) (string, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	token, err := parseToken(content)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	return token, nil
+}
+
+func parseToken(content []byte) (string, error) {
+	token := strings.TrimSpace(string(content))
+	return token, checkToken(token)
+}
+
+func (c *Config) readIngest(v value) error {
+	items := []value{v}
+	if _, err := v.text(); err != nil {
+		if items, err = v.items(); err != nil {
+			return v.wrongType("a URL or a list of URLs")
+		}
+	}
+	for _, item := range items {
+		text, err := item.text()
+		if err != nil {
+			return err
+		}
+		ingest, ok := parseIngest(text)
+		if !ok {
+			return item.errorf("%q is no ingest URL; http://host:port%s or unix:///path.sock is right", text, ingestPath)
+		}
+		if slices.Contains(c.Ingests, ingest) {
+			return item.errorf("%q is there twice; once is right", text)
+		}
+		c.Ingests = append(c.Ingests, ingest)
+	}
+	return nil
+}
+
+func parseIngest(text string) (Ingest, bool) {
+	u, err := url.Parse(text)
+	if err != nil || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return Ingest{}, false
+	}
+	switch u.Scheme {
+	case "unix":
+		if u.Host != "" || len(u.Path) < 2 || u.Opaque != "" {
+			return Ingest{}, false
+		}
+		return Ingest{Name: text, URL: "http://localhost" + ingestPath, Socket: u.Path}, true
+	case "http":
+		if u.Hostname() == "" || u.Port() == "" {
+			return Ingest{}, false
+		}
+		if u.Path == "" || u.Path == "/" {
+			u.Path = ingestPath
+		}
+		return Ingest{Name: text, URL: u.String()}, true
+	}
+	return Ingest{}, false
+}
+
+func durationInto(d *time.Duration, least time.Duration) func(value) error {
+	return func(v value) (err error) {
+		*d, err = v.duration(least)
+		return err
+	}
+}
+
+func (c *Config) readScrape(v value) error {
+	return v.fields(map[string]func(value) error{
+		"interval": durationInto(&c.ScrapeInterval, shortestPeriod),
+		"timeout":  durationInto(&c.ScrapeTimeout, shortestPeriod),
+	})
+}
+
+func (c *Config) readAdmin(v value) error {
+	return v.fields(map[string]func(value) error{
+		"address": func(v value) error {
+			text, err := v.text()
+			if err != nil {
+				return err
+			}
+			_, port, err := net.SplitHostPort(text)
+			if number, parseErr := strconv.ParseUint(port, 10, 16); err != nil || parseErr != nil || number > 65535 {
+				return v.errorf("%q is no address; host:port such as 127.0.0.1:10001 is right", text)
+			}
+			c.AdminAddress = text
+			return nil
+		},
+	})
+}
+
+func (c *Config) readDiscovery(v value) error {
+	given := 0
+	err := v.fields(map[string]func(value) error{
+		"static": func(v value) (err error) {
+			given++
+			c.Static, err = readEndpoints(v)
+			return err
+		},
+		"file": func(v value) error { given++; return c.readPath(v, &c.EndpointsFile) },
+	})
+	if err == nil && given == 0 {
+		return v.errorf("nothing is there; static or file with the endpoints is right")
+	}
+	return err
+}
+
+func (c *Config) readPath(v value, path *string) error {
+	text, err := v.text()
+	if err != nil {
+		return err
+	}
+	if text == "" {
+		return v.errorf(`"" is no file; a path is right`)
+	}
+	*path = text
+	if !filepath.IsAbs(text) {
+		*path = filepath.Join(filepath.Dir(c.Path), text)
+	}
+	return nil
+}

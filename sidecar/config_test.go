@@ -1,0 +1,163 @@
+package sidecar
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/snapshot"
+)
+
+const envoyYAML = "envoy: {ingest: 'http://127.0.0.1:15099/pintle/v1/snapshot', token: secret}\n"
+
+func TestParseConfig(t *testing.T) {
+	c, err := parseConfig("/etc/pintle/sidecar.yaml", []byte(`
+envoy:
+  ingest: ["http://127.0.0.1:15099", "unix:///run/pintle/ingest.sock"]
+  tokenFile: token
+scrape: {interval: 20ms, timeout: 2s}
+push: {interval: 5ms}
+admin: {address: "127.0.0.1:0"}
+discovery:
+  static:
+  - {name: default/vllm-0, address: "127.0.0.1:9001", labels: {z: "1", mif.moreh.io/role: decode}, engine: vllm, models: [m1]}
+  - {name: default/vllm-1, address: "[::1]:9002"}
+  file: endpoints.yaml
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Config{
+		Path: "/etc/pintle/sidecar.yaml",
+		Ingests: []Ingest{
+			{Name: "http://127.0.0.1:15099", URL: "http://127.0.0.1:15099/pintle/v1/snapshot"},
+			{Name: "unix:///run/pintle/ingest.sock", URL: "http://localhost/pintle/v1/snapshot", Socket: "/run/pintle/ingest.sock"},
+		},
+		TokenFile:      "/etc/pintle/token",
+		PushInterval:   5 * time.Millisecond,
+		ScrapeInterval: 20 * time.Millisecond,
+		ScrapeTimeout:  2 * time.Second,
+		AdminAddress:   "127.0.0.1:0",
+		Static: []Endpoint{
+			{Name: "default/vllm-0", Address: "127.0.0.1:9001", Engine: "vllm", Models: []string{"m1"}, Labels: []snapshot.Label{{Key: "mif.moreh.io/role", Value: "decode"}, {Key: "z", Value: "1"}}},
+			{Name: "default/vllm-1", Address: "[::1]:9002", Engine: "vllm"},
+		},
+		EndpointsFile: "/etc/pintle/endpoints.yaml",
+	}
+	if !reflect.DeepEqual(c, want) {
+		t.Errorf("got  %+v\nwant %+v", c, want)
+	}
+}
+
+func TestConfigDefaults(t *testing.T) {
+	c, err := parseConfig("sidecar.yaml", []byte(envoyYAML+"discovery: {static: []}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.ScrapeInterval != 50*time.Millisecond || c.ScrapeTimeout != time.Second || c.AdminAddress != "127.0.0.1:10001" || c.PushInterval != 10*time.Millisecond {
+		t.Errorf("got %+v, want the documented defaults", c)
+	}
+}
+
+func TestConfigMistakes(t *testing.T) {
+	static := "discovery: {static: []}\n"
+	endpoint := func(s string) string { return envoyYAML + "discovery:\n  static:\n  - " + s + "\n" }
+	tests := []struct{ name, yaml, want string }{
+		{"empty", "", "the file is empty"},
+		{"no mapping", "[]", "a list is wrong; a mapping is right"},
+		{"syntax", "envoy: {", "yaml: line 1"},
+		{"two documents", envoyYAML + static + "---\na: b\n", "more than one document"},
+		{"unknown key", envoyYAML + static + "scrap: {interval: 1s}\n", "line 3: scrap: unknown key with value a mapping; known keys are admin, discovery, envoy, push, scrape"},
+		{"unknown inner key", envoyYAML + static + "scrape: {intervall: 1s}\n", `line 3: scrape.intervall: unknown key with value "1s"; known keys are interval, timeout`},
+		{"twice", envoyYAML + static + "scrape: {interval: 1s, interval: 2s}\n", "line 3: scrape.interval: the key is there twice"},
+		{"key type", envoyYAML + static + "1: x\n", "line 3: key 1 is wrong"},
+		{"no envoy", static, "envoy.ingest: missing"},
+		{"ingest type", "envoy: {ingest: 5, token: a}\n" + static, "envoy.ingest: 5 is wrong; a URL or a list of URLs is right"},
+		{"ingest scheme", "envoy: {ingest: 'https://a:1', token: a}\n" + static, `envoy.ingest: "https://a:1" is no ingest URL`},
+		{"ingest port", "envoy: {ingest: 'http://a', token: a}\n" + static, `envoy.ingest: "http://a" is no ingest URL`},
+		{"unix host", "envoy: {ingest: 'unix://a/b', token: a}\n" + static, `"unix://a/b" is no ingest URL`},
+		{"ingest twice", "envoy: {ingest: ['http://a:1', 'http://a:1'], token: a}\n" + static, `envoy.ingest[1]: "http://a:1" is there twice`},
+		{"no token", "envoy: {ingest: 'http://a:1'}\n" + static, "envoy.token: missing"},
+		{"token type", "envoy: {ingest: 'http://a:1', token: 1234}\n" + static, "envoy.token: the value is no string"},
+		{"token bytes", "envoy: {ingest: 'http://a:1', token: 'se cret'}\n" + static, "envoy.token: the token has a character"},
+		{"two tokens", "envoy: {ingest: 'http://a:1', token: a, tokenFile: b}\n" + static, "envoy.token, envoy.tokenFile: both are there"},
+		{"duration without unit", envoyYAML + static + "scrape: {interval: 50}\n", "scrape.interval: 50 is no duration; one with a unit, such as 50ms, is right"},
+		{"duration too short", envoyYAML + static + "scrape: {timeout: -1s}\n", "scrape.timeout: -1s is too short; 5ms or more is right"},
+		{"admin address", envoyYAML + static + "admin: {address: '10001'}\n", `admin.address: "10001" is no address`},
+		{"admin port", envoyYAML + static + "admin: {address: 'a:100001'}\n", `admin.address: "a:100001" is no address`},
+		{"no discovery", envoyYAML, "discovery: missing"},
+		{"empty discovery", envoyYAML + "discovery: {}\n", "discovery: nothing is there"},
+		{"null list", envoyYAML + "discovery: {static: }\n", "discovery.static: nothing is wrong; a list, [] when empty, is right"},
+		{"file type", envoyYAML + "discovery: {file: [a]}\n", "discovery.file: a list is wrong; a string is right"},
+		{"no name", endpoint("{address: '1.2.3.4:5'}"), "line 4: discovery.static[0]: name is missing"},
+		{"no address", endpoint("{name: a}"), "discovery.static[0]: address is missing"},
+		{"host name", endpoint("{name: a, address: 'vllm:8000'}"), `discovery.static[0].address: "vllm:8000" is no endpoint address; ip:port is right`},
+		{"port 0", endpoint("{name: a, address: '1.2.3.4:0'}"), "is no endpoint address"},
+		{"label type", endpoint("{name: a, address: '1.2.3.4:5', labels: {canary: true}}"), `discovery.static[0].labels.canary: true is no string; write it in quotes: "true"`},
+		{"engine", endpoint("{name: a, address: '1.2.3.4:5', engine: vlm}"), `discovery.static[0].engine: "vlm" is no known engine; right is one of vllm`},
+		{"models", endpoint("{name: a, address: '1.2.3.4:5', models: m}"), `discovery.static[0].models: "m" is wrong; a list`},
+		{"name twice", endpoint("{name: a, address: '1.2.3.4:5'}\n  - {name: a, address: '1.2.3.4:6'}"), `endpoint name "a" is there already`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := parseConfig("sidecar.yaml", []byte(test.yaml))
+			if err == nil {
+				t.Fatalf("got no error, want one with %q", test.want)
+			}
+			if !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %q\nwant one line with %q", err, test.want)
+			}
+			if strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "se cret") {
+				t.Errorf("got %q, want no token in it", err)
+			}
+		})
+	}
+}
+
+func TestLoadConfigChecksTheFilesItNames(t *testing.T) {
+	tests := []struct{ name, endpoints, token, want string }{
+		{name: "good", endpoints: "endpoints: [{name: b, address: '1.2.3.4:5'}]", token: "secret\n"},
+		{name: "broken list", endpoints: "endpoints: [{nam: b}]", token: "secret", want: "endpoints.yaml: line 1: endpoints[0].nam: unknown key"},
+		{name: "no list", endpoints: "{}", token: "secret", want: "endpoints: missing"},
+		{name: "name in both", endpoints: "endpoints: [{name: a, address: '1.2.3.4:5'}]", token: "secret", want: `endpoint name "a" is there already, in discovery.static`},
+		{name: "empty token", endpoints: "endpoints: []", token: " \n", want: "envoy.tokenFile"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			folder := t.TempDir()
+			path := filepath.Join(folder, "sidecar.yaml")
+			writeFile(t, filepath.Join(folder, "endpoints.yaml"), test.endpoints)
+			writeFile(t, filepath.Join(folder, "token"), test.token)
+			writeFile(t, path, "envoy: {ingest: 'http://a:1', tokenFile: token}\ndiscovery: {file: endpoints.yaml, static: [{name: a, address: '1.2.3.4:5'}]}\n")
+			_, err := LoadConfig(path)
+			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+// writeFile replaces a file by renaming, as editors do.
+func writeFile(t testing.TB, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path+".new", []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func FuzzParseConfig(f *testing.F) {
+	f.Add([]byte(envoyYAML + "discovery: {static: [{name: a, address: '1.2.3.4:5', labels: {a: b}}]}\n"))
+	f.Add([]byte("a: &x [*x]\n<<: *x\n"))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		c, err := parseConfig("sidecar.yaml", content)
+		if err == nil && (len(c.Ingests) == 0 || c.Token == "" && c.TokenFile == "") {
+			t.Errorf("got %+v without an error, want an ingest and a token", c)
+		}
+	})
+}

@@ -1,0 +1,86 @@
+package sidecar
+
+import (
+	"math"
+	"time"
+
+	"github.com/pintle-dev/pintle/snapshot"
+)
+
+// encoder makes messages out of a pool's generation. Its memory is reused; one goroutine uses it.
+type encoder struct {
+	load     snapshot.Load
+	adapters map[string]uint16
+	indexes  []uint16
+	size     int // of the last message
+}
+
+// message encodes g as it is at now: the load, with the topology before it when full. Adapters beyond what one message
+// can carry are left out.
+func (e *encoder) message(g *generation, p snapshot.Position, full bool, now time.Time) ([]byte, error) {
+	if e.adapters == nil {
+		e.adapters = map[string]uint16{}
+	}
+	clear(e.adapters)
+	e.indexes = e.indexes[:0]
+	e.load.Topology = g.id
+	e.load.Endpoints = e.load.Endpoints[:0]
+	e.load.Adapters = e.load.Adapters[:0]
+	room := adapterBytes
+	for _, t := range g.targets {
+		v := t.view()
+		entry := snapshot.EndpointLoad{
+			WaitingRequests: v.sample.WaitingRequests,
+			RunningRequests: v.sample.RunningRequests,
+			KVCacheUsage:    v.sample.KVCacheUsage,
+			AgeMillis:       ageMillis(v.sampled, now),
+			KVBlockTokens:   v.sample.KVBlockTokens,
+			KVBlocks:        v.sample.KVBlocks,
+			MaxLoRA:         v.sample.MaxLoRA,
+		}
+		entry.RunningLoRA = e.intern(v.sample.RunningLoRA, &room)
+		entry.WaitingLoRA = e.intern(v.sample.WaitingLoRA, &room)
+		e.load.Endpoints = append(e.load.Endpoints, entry)
+	}
+	body := make([]byte, 0, e.size+e.size/8+256)
+	if full {
+		var err error
+		if body, err = snapshot.AppendTopology(body, g.topology, p); err != nil {
+			return nil, err
+		}
+	}
+	body, err := snapshot.AppendLoad(body, &e.load, p)
+	e.size = len(body)
+	return body, err
+}
+
+// intern returns the names' indexes into the load's adapters, and takes the bytes that they cost from room.
+func (e *encoder) intern(names []string, room *int) []uint16 {
+	start := len(e.indexes)
+	for _, name := range names {
+		index, known := e.adapters[name]
+		cost := 2
+		if !known {
+			cost += 2 + len(name)
+		}
+		if cost > *room || !known && len(e.load.Adapters) == math.MaxUint16 {
+			continue
+		}
+		*room -= cost
+		if !known {
+			index = uint16(len(e.load.Adapters))
+			e.adapters[name] = index
+			e.load.Adapters = append(e.load.Adapters, name)
+		}
+		e.indexes = append(e.indexes, index)
+	}
+	return e.indexes[start:len(e.indexes):len(e.indexes)]
+}
+
+func ageMillis(sampled, now time.Time) uint32 {
+	if sampled.IsZero() {
+		return snapshot.NoSample
+	}
+	age := max(now.Sub(sampled).Milliseconds(), 0)
+	return uint32(min(age, int64(snapshot.NoSample)-1))
+}

@@ -1,0 +1,220 @@
+package sidecar
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pintle-dev/pintle/sidecar/engine"
+	"github.com/pintle-dev/pintle/snapshot"
+)
+
+// source is one part of the pool and where it came from.
+type source struct {
+	name      string
+	endpoints []Endpoint
+}
+
+// adapterBytes is the room that a message keeps for LoRA adapter names and indexes.
+const adapterBytes = 1 << 20
+
+// newTopology joins the sources, in order of names. Names must differ, and the result must fit into one message.
+func newTopology(sources []source) (*snapshot.Topology, error) {
+	t := &snapshot.Topology{}
+	from := map[string]string{}
+	for _, s := range sources {
+		for _, e := range s.endpoints {
+			if other, again := from[e.Name]; again {
+				return nil, fmt.Errorf("%s: endpoint name %q is there already, in %s; each name once is right", s.name, e.Name, other)
+			}
+			from[e.Name] = s.name
+			t.Endpoints = append(t.Endpoints, e)
+		}
+	}
+	slices.SortFunc(t.Endpoints, func(a, b Endpoint) int { return cmp.Compare(a.Name, b.Name) })
+	record, err := snapshot.AppendTopology(nil, t, snapshot.Position{})
+	const entryBytes = 64
+	if err == nil && len(record)+entryBytes*len(t.Endpoints) > snapshot.MaxMessageBytes-adapterBytes {
+		err = snapshot.ErrTooLarge
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%d endpoints do not fit into one snapshot (%w); fewer endpoints or shorter labels are right", len(t.Endpoints), err)
+	}
+	return t, nil
+}
+
+// target is one endpoint that is being scraped. It lives as long as name, address and engine stay the same.
+type target struct {
+	name, address string
+	engine        *engine.Engine
+	stop          context.CancelFunc
+
+	mu      sync.Mutex
+	sample  engine.Sample
+	sampled time.Time // zero before the first sample
+	failure string    // why the last scrape failed; empty after a good one
+	missing []string  // metrics that the last page lacked
+}
+
+// view is a target's state at one moment.
+type view struct {
+	sample  engine.Sample
+	sampled time.Time
+	failure string
+	missing []string
+}
+
+func (t *target) view() view {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return view{t.sample, t.sampled, t.failure, t.missing}
+}
+
+// generation is the pool between two changes of its topology. It never changes.
+type generation struct {
+	topology *snapshot.Topology
+	id       uint64
+	targets  []*target // in the topology's order
+}
+
+// pool is the set of endpoints with their latest samples, shared by scrapers, pushers and the admin page.
+type pool struct {
+	log *slog.Logger
+	// start scrapes a new target until ctx ends.
+	start func(ctx context.Context, t *target)
+
+	mu       sync.Mutex
+	sources  []source // with the last good set of each
+	reported []bool   // which sources have been heard of
+	problems []error  // why each source cannot be read now, or nil
+	conflict error    // why the sources' sets do not go together, or nil
+	current  *generation
+	watchers []chan struct{}
+	scrapers sync.WaitGroup
+}
+
+func newPool(log *slog.Logger, discoveries []Discovery) *pool {
+	p := &pool{log: log, reported: make([]bool, len(discoveries)), problems: make([]error, len(discoveries))}
+	for _, d := range discoveries {
+		p.sources = append(p.sources, source{name: d.Name()})
+	}
+	return p
+}
+
+// watch returns a channel that holds a token whenever something changed since it was last received from.
+func (p *pool) watch() <-chan struct{} {
+	c := make(chan struct{}, 1)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.watchers = append(p.watchers, c)
+	return c
+}
+
+// changed wakes the watchers and never waits for them.
+func (p *pool) changed() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wake()
+}
+
+func (p *pool) wake() {
+	for _, c := range p.watchers {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// generation returns the current one, or nil until every source has been heard of.
+func (p *pool) generation() *generation {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.current
+}
+
+const lastGood = "the last good endpoints stay in use"
+
+// warnings says which sources are not in use as they are now, and why.
+func (p *pool) warnings() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []string
+	for i, err := range p.problems {
+		if err != nil {
+			all = append(all, fmt.Sprintf("%s: %v; %s", p.sources[i].name, oneLine(err.Error()), lastGood))
+		}
+	}
+	if p.conflict != nil {
+		all = append(all, fmt.Sprintf("%v; %s", p.conflict, lastGood))
+	}
+	return all
+}
+
+// update takes what the source of that index emitted.
+func (p *pool) update(ctx context.Context, index int, endpoints []Endpoint, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if ctx.Err() != nil {
+		return
+	}
+	p.reported[index], p.problems[index] = true, err
+	if err != nil {
+		p.log.Error("discovery failed; "+lastGood, "source", p.sources[index].name, "error", oneLine(err.Error()))
+	} else {
+		p.sources[index].endpoints = endpoints
+	}
+	if slices.Contains(p.reported, false) {
+		return
+	}
+	topology, err := newTopology(p.sources)
+	p.conflict = err
+	if err != nil {
+		p.log.Error("discovery failed; "+lastGood, "error", err)
+		return
+	}
+	p.replace(ctx, topology)
+}
+
+// replace makes topology the current one, keeping the targets that it shares with the last.
+func (p *pool) replace(ctx context.Context, topology *snapshot.Topology) {
+	next := &generation{topology: topology, id: topology.ID(), targets: make([]*target, len(topology.Endpoints))}
+	if p.current != nil && p.current.id == next.id {
+		return
+	}
+	old := map[string]*target{}
+	if p.current != nil {
+		for _, t := range p.current.targets {
+			old[t.name] = t
+		}
+	}
+	for i, e := range topology.Endpoints {
+		t, kept := old[e.Name]
+		kept = kept && t.address == e.Address && t.engine.Name() == e.Engine
+		if kept {
+			delete(old, e.Name)
+		}
+		if !kept {
+			t = &target{name: e.Name, address: e.Address, engine: engine.ByName(e.Engine)}
+		}
+		next.targets[i] = t
+	}
+	for _, t := range old {
+		t.stop()
+	}
+	for _, t := range next.targets {
+		if t.stop != nil {
+			continue
+		}
+		scrapeCtx, stop := context.WithCancel(ctx)
+		t.stop = stop
+		p.scrapers.Go(func() { p.start(scrapeCtx, t) })
+	}
+	p.current = next
+	p.log.Info("endpoints", "count", len(next.targets), "topology", fmt.Sprintf("%016x", next.id))
+	p.wake()
+}

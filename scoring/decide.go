@@ -156,3 +156,6 @@ func clamp(score float64) float64 {
 	}
 	return 0
 }
+
+// Primary returns the number of the profile that serves the request of the last decision of c.
+func (p *Plan) Primary(c *Cycle) int { return p.handler.Primary(c) }

@@ -1,6 +1,10 @@
 package scoring
 
-import "github.com/pintle-dev/pintle/openai"
+import (
+	"errors"
+
+	"github.com/pintle-dev/pintle/openai"
+)
 
 // Request is what plug-ins may know of the request that is being decided.
 type Request struct {
@@ -24,4 +28,22 @@ func (r *Request) Header(key HeaderKey) string {
 		return ""
 	}
 	return r.Headers[key]
+}
+
+// Read scans body into scan and makes r a request for what it found. The Failure says what is wrong with the body; r is then
+// of no use. r aliases both until the next Read.
+func (r *Request) Read(scan *openai.Request, api openai.API, body []byte) *Failure {
+	err := scan.Scan(api, body)
+	switch {
+	case err == nil && scan.HasModel && scan.Model != "":
+		r.Model, r.Body, r.BodyBytes = scan.Model, scan, body
+		return nil
+	case err == nil:
+		return &Failure{400, "model_missing", "the request names no model; set \"model\" to the name of one"}
+	}
+	reason := "invalid_body"
+	if errors.Is(err, openai.ReasonModelType) || errors.Is(err, openai.ReasonModelLong) {
+		reason = "model_missing"
+	}
+	return &Failure{400, reason, "the request body cannot be read: " + err.Error()}
 }

@@ -1,6 +1,7 @@
 package strictjson
 
 import (
+	"math"
 	"strconv"
 	"time"
 
@@ -70,14 +71,18 @@ func (o *Object) Int(key string, dst *int, least, most int) {
 	*dst = int(n)
 }
 
-// Float reads a number from least to most, both included.
+// Float reads a number from least to most, both included. A most of math.MaxFloat64 is no bound.
 func (o *Object) Float(key string, dst *float64, least, most float64) {
 	v, ok := o.find(key, "number", formatFloat(*dst))
 	if !ok {
 		return
 	}
 	if v.Type != gjson.Number || !(v.Num >= least && v.Num <= most) {
-		o.wrong(key, v, "a number from "+formatFloat(least)+" to "+formatFloat(most))
+		want := "a number from " + formatFloat(least) + " to " + formatFloat(most)
+		if most == math.MaxFloat64 {
+			want = "a number, at least " + formatFloat(least)
+		}
+		o.wrong(key, v, want)
 		return
 	}
 	*dst = v.Num

@@ -28,11 +28,11 @@ func NewByLabel(b *scoring.Builder) scoring.Plugin {
 	b.String("label", &f.Label)
 	b.Strings("validValues", &f.ValidValues)
 	b.Bool("allowsNoLabel", &f.AllowsNoLabel)
-	if f.Label == "" {
+	if f.Label == "" && !b.Has("label") {
 		b.Mistake("label", "is missing; by-label needs the label's key")
 	}
-	if len(f.ValidValues) == 0 && !f.AllowsNoLabel {
-		b.Mistake("validValues", "is empty and allowsNoLabel is not true, so nothing would pass; list the values that may")
+	if f.ValidValues == nil && !b.Has("validValues") && !f.AllowsNoLabel {
+		b.Mistake("validValues", "is missing; list the values that pass, or set allowsNoLabel")
 	}
 	return f
 }

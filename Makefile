@@ -1,0 +1,94 @@
+# Two commands are all it takes: `make demo` shows Pintle at work, `make test` checks it. Everything else is below.
+# What is missing is installed by `make setup`; every target that needs it runs it.
+
+# Where the demo and the local configuration listen. Change one with `make demo PORT_REQUESTS=8080`.
+PORT_REQUESTS ?= 10000
+PORT_INGEST   ?= 15099
+PORT_ENVOY    ?= 9901
+PORT_SIDECAR  ?= 10001
+PORT_SIMS     ?= 9101
+
+# How long each fuzz target runs in `make test`.
+FUZZTIME ?= 5s
+
+SHELL := /bin/bash
+GO    ?= go
+STATICCHECK := bin/staticcheck
+
+tinygo := build/.cache/tinygo.version
+envoy  := build/.cache/envoy.version
+
+wasm_sources := $(shell find filter hostcalls scoring openai snapshot strictjson pluginconfig -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
+go_sources   := $(shell find cmd explain sidecar sim scoring openai snapshot strictjson pluginconfig -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Show the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(tinygo) $(envoy) ## Install the pinned toolchain: TinyGo and Envoy, into bin/
+
+# The files that tell which version is installed are what make goes by: bin/ may hold links, whose age says nothing.
+$(tinygo): build/setup.sh build/go.mod build/packages.txt build/pintle.target.json
+	@build/setup.sh tinygo
+	@touch $@
+
+$(envoy): build/setup.sh build/requirements.txt
+	@build/setup.sh envoy
+	@touch $@
+
+.PHONY: build
+build: bin/pintle bin/pintle.wasm $(envoy) ## Build bin/pintle and bin/pintle.wasm
+
+bin/pintle: $(go_sources)
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./cmd/pintle
+
+bin/pintle.wasm: $(wasm_sources) $(tinygo)
+	bin/tinygo build -o $@ -target=$$(cat build/.cache/target) -buildmode=c-shared -tags custommalloc -opt=2 -no-debug ./filter
+
+.PHONY: demo
+demo: build ## Start everything on this machine, send 20 s of load, compare with random choice (KEEP=1 keeps it up)
+	$(GO) run ./bench/demo -requests-port $(PORT_REQUESTS) -ingest-port $(PORT_INGEST) -envoy-port $(PORT_ENVOY) \
+	  -sidecar-port $(PORT_SIDECAR) -first-sim-port $(PORT_SIMS) $(if $(KEEP),-keep)
+
+.PHONY: test
+test: check unit race fuzz e2e ## Everything but what needs long builds: check, units, fuzz, wazero, real Envoy
+
+.PHONY: test-all
+test-all: test ## Everything
+
+.PHONY: unit
+unit: build ## Unit tests, and the filter's .wasm in a test host
+	$(GO) test $$($(GO) list ./... | grep -v /e2e)
+
+.PHONY: race
+race: ## Race detector on what runs concurrently
+	$(GO) test -race ./sidecar/... ./sim/...
+
+.PHONY: fuzz
+fuzz: ## Each fuzz target for FUZZTIME
+	@build/fuzz.sh $(FUZZTIME)
+
+.PHONY: e2e
+e2e: build ## Tests in real Envoy, with real clients
+	$(GO) test -count=1 -timeout 15m ./e2e/...
+
+.PHONY: check
+check: $(STATICCHECK) ## gofmt, vet, staticcheck, tidy, generated files
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt'ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) vet ./...
+	$(STATICCHECK) ./...
+	$(GO) mod tidy -diff
+
+$(STATICCHECK): build/tools/go.mod build/tools/go.sum
+	cd build/tools && $(GO) build -o ../../$@ honnef.co/go/tools/cmd/staticcheck
+
+.PHONY: bench-overhead
+bench-overhead: build ## What Pintle costs: requests/s beside the same Envoy without it
+	$(GO) run ./bench/overhead
+
+.PHONY: clean
+clean: ## Remove what was built, and the toolchain
+	rm -rf bin build/.cache

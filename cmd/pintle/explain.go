@@ -1,0 +1,105 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/explain"
+)
+
+type explainOptions struct {
+	config, endpoints, output string
+	requests                  []string
+	headers                   map[string]string
+	seed                      uint64
+}
+
+// runExplain shows where requests would go and why. It exits with 1 when one of them is refused.
+func runExplain(args []string, stdout, stderr io.Writer) int {
+	o := explainOptions{headers: map[string]string{}, seed: rand.Uint64()}
+	flags := flag.NewFlagSet("pintle explain", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&o.config, "c", "", "the plug-in configuration, YAML or JSON (required)")
+	flags.StringVar(&o.endpoints, "e", "", "the endpoints and their metrics, YAML or JSON (required)")
+	flags.StringVar(&o.output, "o", "text", "output: text or json")
+	flags.Uint64Var(&o.seed, "seed", o.seed, "makes random choices repeatable")
+	flags.Func("r", "a request body; several are decided one after another (required)", func(path string) error {
+		o.requests = append(o.requests, path)
+		return nil
+	})
+	flags.Func("H", "a request header `name: value`; :path chooses the API", func(text string) error {
+		name, value, ok := explain.HeaderFlag(text)
+		if !ok {
+			return fmt.Errorf("%q is not of the form name: value", text)
+		}
+		o.headers[name] = value
+		return nil
+	})
+	if code, done := parseFlags(flags, args, stderr, "c", "e"); done {
+		return code
+	}
+	if len(o.requests) == 0 {
+		fmt.Fprintln(stderr, "pintle explain: flag -r is missing: name a file with a request body")
+		return 2
+	}
+	if o.output != "text" && o.output != "json" {
+		fmt.Fprintf(stderr, "pintle explain: flag -o: %q is not text or json\n", o.output)
+		return 2
+	}
+	return o.run(stdout, stderr)
+}
+
+func (o explainOptions) run(stdout, stderr io.Writer) int {
+	now := time.Now().UnixNano()
+	config, err := readConfig(o.config)
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return 2
+	}
+	text, err := os.ReadFile(o.endpoints)
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return 2
+	}
+	pool, err := explain.ReadEndpoints(text, now)
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return 2
+	}
+	for _, w := range config.Plan.Warnings() {
+		fmt.Fprintf(stderr, "warning: %s\n", strings.TrimSpace(w))
+	}
+	code := 0
+	x := explain.New(config.Plan, pool, o.seed)
+	for _, path := range o.requests {
+		body, err := os.ReadFile(path)
+		if err != nil {
+			fmt.Fprintln(stderr, err)
+			return 2
+		}
+		result := x.Explain(explain.Request{Headers: o.headers, Body: body}, now)
+		if result.Error != nil {
+			code = 1
+		}
+		if err := o.write(stdout, result); err != nil {
+			fmt.Fprintln(stderr, err)
+			return 1
+		}
+	}
+	return code
+}
+
+func (o explainOptions) write(stdout io.Writer, result *explain.Explanation) error {
+	if o.output == "text" {
+		return result.WriteText(stdout)
+	}
+	encoder := json.NewEncoder(stdout)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(result)
+}

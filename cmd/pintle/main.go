@@ -1,0 +1,47 @@
+// Command pintle is everything of Pintle that runs outside Envoy: the sidecar, a simulated model server, and two tools that
+// check and explain a configuration.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+)
+
+const usage = `pintle steers LLM requests inside Envoy. Commands:
+
+  pintle sidecar  -c sidecar.yaml                       scrape model servers, push snapshots to Envoy
+  pintle validate -c plugin-config.yaml                 check a filter configuration
+  pintle explain  -c plugin-config.yaml -e endpoints.yaml -r request.json
+                                                        show where a request would go and why
+  pintle sim                                            serve simulated model servers
+
+Each command has -h.
+`
+
+// commands take their arguments and return the exit code: 0 done, 1 failed, 2 wrong arguments or configuration.
+var commands = map[string]func(args []string, stdout, stderr io.Writer) int{
+	"explain":  runExplain,
+	"sidecar":  runSidecar,
+	"sim":      runSim,
+	"validate": runValidate,
+}
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+func run(args []string, stdout, stderr io.Writer) int {
+	if len(args) == 0 {
+		fmt.Fprint(stderr, usage)
+		return 2
+	}
+	if command, ok := commands[args[0]]; ok {
+		return command(args[1:], stdout, stderr)
+	}
+	switch args[0] {
+	case "-h", "-help", "--help", "help":
+		fmt.Fprint(stdout, usage)
+		return 0
+	}
+	fmt.Fprintf(stderr, "pintle: unknown command %q; known are explain, sidecar, sim, validate\n", args[0])
+	return 2
+}

@@ -1,0 +1,116 @@
+package explain
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/strictjson"
+)
+
+// FromYAML turns a YAML document into the JSON that Pintle's readers take. JSON is YAML, so it may be given too. A key given
+// twice is an error.
+func FromYAML(text []byte) ([]byte, error) {
+	json, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return nil, fmt.Errorf("not valid YAML: %w", err)
+	}
+	if string(json) == "null" {
+		return nil, nil
+	}
+	return json, nil
+}
+
+// ReadEndpoints reads an endpoints document: the sidecar's static list, with the metrics that the decision shall assume. now
+// is the time that ages are reckoned from. An endpoint without metrics has not been sampled.
+func ReadEndpoints(text []byte, now int64) (*scoring.Pool, error) {
+	text, err := FromYAML(text)
+	if err != nil {
+		return nil, err
+	}
+	if text == nil {
+		text = []byte("{}")
+	}
+	root, document := strictjson.Parse(text, "endpoints")
+	pool := &scoring.Pool{}
+	names := map[string]bool{}
+	for _, entry := range root.Objects("endpoints") {
+		e := scoring.Endpoint{Index: len(pool.Endpoints)}
+		entry.String("name", &e.Name)
+		entry.String("address", &e.Address)
+		entry.String("engine", &e.Engine)
+		entry.Strings("models", &e.Models)
+		readLabels(entry, &e)
+		readMetrics(entry.Object("metrics"), pool, &e.Metrics, now)
+		readState(entry.Object("state"))
+		entry.Close()
+		switch {
+		case e.Name == "":
+			entry.Mistake("name", "is missing; every endpoint needs one")
+		case names[e.Name]:
+			entry.Mistake("name", fmt.Sprintf("%q names two endpoints", e.Name))
+		}
+		if e.Address == "" {
+			entry.Mistake("address", "is missing; give ip:port")
+		}
+		names[e.Name] = true
+		pool.Endpoints = append(pool.Endpoints, e)
+	}
+	root.Close()
+	return pool, document.Err()
+}
+
+func readLabels(entry *strictjson.Object, e *scoring.Endpoint) {
+	var labels []strictjson.Pair
+	entry.StringMap("labels", &labels)
+	for _, l := range labels {
+		e.Labels = append(e.Labels, scoring.Label(l))
+	}
+}
+
+func readMetrics(o *strictjson.Object, pool *scoring.Pool, m *scoring.Metrics, now int64) {
+	var age time.Duration
+	var running, waiting []string
+	o.Int("waiting", &m.WaitingRequests, 0, math.MaxInt32)
+	o.Int("running", &m.RunningRequests, 0, math.MaxInt32)
+	o.Float("kvCacheUsage", &m.KVCacheUsage, 0, 1)
+	o.Strings("runningLora", &running)
+	o.Strings("waitingLora", &waiting)
+	o.Int("maxLora", &m.MaxLoRA, 0, math.MaxInt32)
+	o.Int("blockSize", &m.KVBlockTokens, 0, math.MaxInt32)
+	o.Int("numGpuBlocks", &m.KVBlocks, 0, math.MaxInt32)
+	o.Duration("age", &age, 0)
+	o.Close()
+	if !o.Present() {
+		return
+	}
+	m.SampledAt = now - int64(age)
+	m.RunningLoRA, m.WaitingLoRA = adapters(pool, running), adapters(pool, waiting)
+}
+
+// readState checks what the journal would hold. No plug-in of this version reads it.
+func readState(o *strictjson.Object) {
+	inFlight := 0
+	o.Int("inFlight", &inFlight, 0, math.MaxInt32)
+	o.Close()
+}
+
+// adapters returns the indexes of names in the pool's list of adapters, and adds those that are new.
+func adapters(pool *scoring.Pool, names []string) []uint16 {
+	var indexes []uint16
+next:
+	for _, name := range names {
+		for i, known := range pool.Adapters {
+			if known == name {
+				indexes = append(indexes, uint16(i))
+				continue next
+			}
+		}
+		pool.Adapters = append(pool.Adapters, name)
+		indexes = append(indexes, uint16(len(pool.Adapters)-1))
+	}
+	return indexes
+}

@@ -1,0 +1,162 @@
+// Package explain runs the filter's own scoring code natively on endpoints and requests from files, and reports every step
+// of the decision: for `pintle explain`, and for tests whose cases people can read.
+package explain
+
+import (
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/pintle-dev/pintle/openai"
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// Explanation is one decision. Its JSON form is stable.
+type Explanation struct {
+	Profiles map[string]*Profile `json:"profiles"`
+	// Primary is the profile whose endpoints serve the request.
+	Primary string `json:"primary"`
+	// Destination are the addresses to try, best first.
+	Destination []string `json:"destination"`
+	// RequestHeaders are the headers that plug-ins add to the request.
+	RequestHeaders map[string]string `json:"requestHeaders"`
+	Error          *Error            `json:"error"`
+}
+
+// Profile is what one scheduling profile came to.
+type Profile struct {
+	// FilteredOut names the filter that removed an endpoint.
+	FilteredOut map[string]string `json:"filteredOut"`
+	// Scores are each scorer's clamped scores, before their weight.
+	Scores map[string]map[string]float64 `json:"scores"`
+	// Totals are the sums of score x weight.
+	Totals map[string]float64 `json:"totals"`
+	Picked []string           `json:"picked"`
+}
+
+// Error is what the client would be told.
+type Error struct {
+	Status  int    `json:"status"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// Request is a request to be explained. Header names are in lower case; :path chooses the API, and without it the body's keys do.
+type Request struct {
+	Headers map[string]string
+	Body    []byte
+}
+
+// Explainer explains one request after another. Not safe for concurrent use.
+type Explainer struct {
+	plan  *scoring.Plan
+	cycle *scoring.Cycle
+	scan  openai.Request
+}
+
+// New returns an explainer whose random choices follow from seed.
+func New(plan *scoring.Plan, pool *scoring.Pool, seed uint64) *Explainer {
+	x := &Explainer{plan: plan, cycle: scoring.NewCycle(seed)}
+	x.cycle.Pool = pool
+	return x
+}
+
+// Explain decides one request at the time now, nanoseconds since 1970.
+func (x *Explainer) Explain(request Request, now int64) *Explanation {
+	result := &Explanation{Profiles: map[string]*Profile{}, Destination: []string{}, RequestHeaders: map[string]string{}}
+	x.cycle.Tracer = result
+	x.cycle.Request = scoring.Request{Now: now}
+	for _, name := range x.plan.RequestHeaders() {
+		x.cycle.Request.Headers = append(x.cycle.Request.Headers, request.Headers[name])
+	}
+	api := request.api()
+	if api == openai.APINone || len(request.Body) == 0 {
+		e := x.plan.Any(x.cycle)
+		if e == nil {
+			return result.fail(scoring.NoEndpoints)
+		}
+		result.Destination = append(result.Destination, e.Address)
+		return result
+	}
+	if failure := x.cycle.Request.Read(&x.scan, api, request.Body); failure != nil {
+		return result.fail(failure)
+	}
+	endpoints, failure := x.plan.Decide(x.cycle)
+	if failure != nil {
+		return result.fail(failure)
+	}
+	result.Primary = x.plan.ProfileName(x.plan.Primary(x.cycle))
+	for _, e := range endpoints {
+		result.Destination = append(result.Destination, e.Address)
+	}
+	return result
+}
+
+// api tells which dialect the body is in.
+func (r Request) api() openai.API {
+	if path, ok := r.Headers[":path"]; ok {
+		return openai.APIForPath(path)
+	}
+	for _, guess := range []struct {
+		key string
+		api openai.API
+	}{
+		{"messages", openai.APIChat}, {"prompt", openai.APICompletions}, {"input", openai.APIResponses}, {"documents", openai.APIRerank},
+	} {
+		if gjson.GetBytes(r.Body, guess.key).Exists() {
+			return guess.api
+		}
+	}
+	return openai.APIChat
+}
+
+func (x *Explanation) fail(f *scoring.Failure) *Explanation {
+	x.Error = &Error{Status: f.Status, Reason: f.Reason, Message: f.Message}
+	return x
+}
+
+func (x *Explanation) profile(name string) *Profile {
+	p := x.Profiles[name]
+	if p == nil {
+		p = &Profile{FilteredOut: map[string]string{}, Scores: map[string]map[string]float64{}, Totals: map[string]float64{}, Picked: []string{}}
+		x.Profiles[name] = p
+	}
+	return p
+}
+
+// FilteredOut implements scoring.Tracer.
+func (x *Explanation) FilteredOut(profile string, e *scoring.Endpoint, filter string) {
+	x.profile(profile).FilteredOut[e.Name] = filter
+}
+
+// Scored implements scoring.Tracer.
+func (x *Explanation) Scored(profile string, e *scoring.Endpoint, scorer string, score float64) {
+	scores := x.profile(profile).Scores
+	if scores[scorer] == nil {
+		scores[scorer] = map[string]float64{}
+	}
+	scores[scorer][e.Name] = score
+}
+
+// Total implements scoring.Tracer.
+func (x *Explanation) Total(profile string, e *scoring.Endpoint, total float64) {
+	x.profile(profile).Totals[e.Name] = total
+}
+
+// Picked implements scoring.Tracer.
+func (x *Explanation) Picked(profile string, e *scoring.Endpoint) {
+	p := x.profile(profile)
+	p.Picked = append(p.Picked, e.Name)
+}
+
+// HeaderFlag parses a header given as "name: value".
+func HeaderFlag(text string) (name, value string, ok bool) {
+	// A pseudo header's name starts with the colon that would otherwise end it.
+	prefix := ""
+	if strings.HasPrefix(text, ":") {
+		prefix, text = ":", text[1:]
+	}
+	name, value, ok = strings.Cut(text, ":")
+	name = strings.ToLower(strings.TrimSpace(name))
+	return prefix + name, strings.TrimSpace(value), ok && name != ""
+}

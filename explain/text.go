@@ -1,0 +1,65 @@
+package explain
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// WriteText writes the explanation for people: a table for each profile, then the outcome.
+func (x *Explanation) WriteText(w io.Writer) error {
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(x.Profiles)) {
+		role := ""
+		if name == x.Primary {
+			role = " (primary)"
+		}
+		fmt.Fprintf(&text, "profile %s%s\n", name, role)
+		x.Profiles[name].table(&text)
+		text.WriteByte('\n')
+	}
+	for _, name := range slices.Sorted(maps.Keys(x.RequestHeaders)) {
+		fmt.Fprintf(&text, "sets %s: %s\n", name, x.RequestHeaders[name])
+	}
+	if x.Error != nil {
+		fmt.Fprintf(&text, "refused with %d %s: %s\n", x.Error.Status, x.Error.Reason, x.Error.Message)
+	} else {
+		fmt.Fprintf(&text, "goes to %s\n", strings.Join(x.Destination, ", else to "))
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+// table lists the candidates, best total first, then what was filtered out.
+func (p *Profile) table(text *strings.Builder) {
+	scorers := slices.Sorted(maps.Keys(p.Scores))
+	t := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "  endpoint\ttotal\t%s\t\n", strings.Join(scorers, "\t"))
+	endpoints := slices.Sorted(maps.Keys(p.Totals))
+	slices.SortStableFunc(endpoints, func(a, b string) int {
+		switch {
+		case p.Totals[a] > p.Totals[b]:
+			return -1
+		case p.Totals[a] < p.Totals[b]:
+			return 1
+		}
+		return 0
+	})
+	for _, e := range endpoints {
+		fmt.Fprintf(t, "  %s\t%.4f\t", e, p.Totals[e])
+		for _, s := range scorers {
+			fmt.Fprintf(t, "%.4f\t", p.Scores[s][e])
+		}
+		if place := slices.Index(p.Picked, e); place >= 0 {
+			fmt.Fprintf(t, "picked %d", place+1)
+		}
+		fmt.Fprintln(t)
+	}
+	for _, e := range slices.Sorted(maps.Keys(p.FilteredOut)) {
+		fmt.Fprintf(t, "  %s\tremoved by %s\n", e, p.FilteredOut[e])
+	}
+	_ = t.Flush()
+}

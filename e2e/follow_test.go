@@ -1,0 +1,71 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/e2e/harness"
+)
+
+// TestFollow: with the real sidecar, requests follow the load when it moves.
+func TestFollow(t *testing.T) {
+	const (
+		moves  = 7
+		rounds = 3
+		bar    = 200 * time.Millisecond
+	)
+	inCells(t, func(t *testing.T, f *fixture) {
+		for i, s := range f.servers {
+			s.PinWaiting(t, 10*i)
+		}
+		harness.StartSidecar(t, f.URL("ingest", harness.IngestPath), f.servers...)
+		client := harness.Client(t, false)
+		f.untilServedBy(t, client, "sim-0", 10*time.Second)
+		for round := 1; ; round++ {
+			var latencies []time.Duration
+			for move := range moves {
+				latencies = append(latencies, f.move(t, client, (move+1)%len(f.servers)))
+			}
+			slices.Sort(latencies)
+			median := latencies[moves/2]
+			t.Logf("requests follow after %v in the median of %d moves, %v at most", median, moves, latencies[moves-1])
+			if median <= bar {
+				return
+			}
+			if round == rounds {
+				t.Fatalf("requests follow after %v in the median of %d moves, %d rounds long; want at most %v", median, moves, rounds, bar)
+			}
+		}
+	})
+}
+
+// move makes one server the least loaded and returns how long it takes until requests go there. From then on they all do.
+func (f *fixture) move(t *testing.T, client *http.Client, to int) time.Duration {
+	t.Helper()
+	f.servers[to].PinWaiting(t, 0)
+	for i, s := range f.servers {
+		if i != to {
+			s.PinWaiting(t, 20)
+		}
+	}
+	start := time.Now()
+	f.untilServedBy(t, client, f.servers[to].Name, 2*time.Second)
+	took := time.Since(start)
+	for range 5 {
+		if _, server, err := ask(client, f.URL("requests", chatPath)); err != nil || server != f.servers[to].Name {
+			t.Fatalf("after the move to %s: got %q, %v", f.servers[to].Name, server, err)
+		}
+	}
+	return took
+}
+
+func (f *fixture) untilServedBy(t *testing.T, client *http.Client, name string, limit time.Duration) {
+	t.Helper()
+	harness.WaitFor(t, limit, "a request to be served by "+name, func() (bool, string) {
+		status, server, err := ask(client, f.URL("requests", chatPath))
+		return err == nil && server == name, fmt.Sprintf("%d from %q, %v", status, server, err)
+	})
+}

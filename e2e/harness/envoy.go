@@ -1,0 +1,200 @@
+package harness
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// readyLimit is how long an Envoy may take to start on a busy machine.
+const readyLimit = 60 * time.Second
+
+// Envoy is a running Envoy.
+type Envoy struct {
+	*process
+	Cell      Cell
+	adminPort int
+	listeners map[string]*Listener
+}
+
+// Start starts an Envoy with two workers. hosts are the members of the cluster, which only override-host has. The caller ends
+// it with Stop.
+func Start(cell Cell, hosts []string, listeners ...*Listener) (*Envoy, error) {
+	module, err := built("pintle.wasm")
+	if err != nil {
+		return nil, err
+	}
+	for attempt := 1; ; attempt++ {
+		e, err := start(cell, module, hosts, listeners)
+		if err == nil || attempt == 3 || !strings.Contains(err.Error(), "cannot bind") {
+			return e, err
+		}
+	}
+}
+
+func start(cell Cell, module string, hosts []string, listeners []*Listener) (*Envoy, error) {
+	ports, err := freePorts(len(listeners) + 1)
+	if err != nil {
+		return nil, err
+	}
+	e := &Envoy{Cell: cell, adminPort: ports[0], listeners: map[string]*Listener{}}
+	for i, l := range listeners {
+		l.Port = ports[i+1]
+		e.listeners[l.Name] = l
+	}
+	config, err := render(cell, module, e.adminPort, listeners, hosts)
+	if err != nil {
+		return nil, err
+	}
+	return e, e.run(config, "--concurrency", "2")
+}
+
+// StartText starts an Envoy with a configuration as it is, from the repository's root, and waits for the admin port that stands
+// in it.
+func StartText(config string, adminPort int) (*Envoy, error) {
+	e := &Envoy{adminPort: adminPort}
+	return e, e.run([]byte(config), "--concurrency", "2")
+}
+
+// Validate has Envoy check a configuration file without running it.
+func Validate(config string) error {
+	e := &Envoy{}
+	if err := e.launch([]byte(config), "--mode", "validate"); err != nil {
+		return err
+	}
+	select {
+	case <-e.done:
+	case <-time.After(readyLimit):
+		e.kill()
+		return fmt.Errorf("envoy --mode validate takes longer than %v:\n%s", readyLimit, e.Log())
+	}
+	if code := e.cmd.ProcessState.ExitCode(); code != 0 {
+		return fmt.Errorf("envoy --mode validate exits with %d:\n%s", code, e.Log())
+	}
+	return nil
+}
+
+func (e *Envoy) launch(config []byte, args ...string) error {
+	binary, err := built("envoy")
+	if err != nil {
+		return err
+	}
+	dir, err := scratch()
+	if err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(dir, "envoy-*.yaml")
+	if err != nil {
+		return err
+	}
+	_, writeErr := file.Write(config)
+	if err := errors.Join(writeErr, file.Close()); err != nil {
+		return err
+	}
+	if os.Getenv("E2E_KEEP") != "" {
+		fmt.Fprintln(os.Stderr, "envoy configuration:", file.Name())
+	}
+	args = append([]string{"-c", file.Name(), "--use-dynamic-base-id", "--log-level", "warning", "--component-log-level", "wasm:info"}, args...)
+	e.process, err = startProcess("envoy", Root(), binary, args...)
+	return err
+}
+
+func (e *Envoy) run(config []byte, args ...string) error {
+	if err := e.launch(config, args...); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(readyLimit); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if e.ended() {
+			return fmt.Errorf("envoy ended at its start:\n%s", e.Log())
+		}
+		if text, err := e.Admin("/ready"); err == nil && strings.Contains(text, "LIVE") {
+			return nil
+		}
+	}
+	e.kill()
+	return fmt.Errorf("envoy is not ready after %v:\n%s", readyLimit, e.Log())
+}
+
+// Stop ends the Envoy.
+func (e *Envoy) Stop() {
+	if e != nil && e.process != nil {
+		e.stop()
+	}
+}
+
+// Log returns the end of Envoy's log.
+func (e *Envoy) Log() string { return e.log.lines(40) }
+
+// Address is where a listener listens.
+func (e *Envoy) Address(listener string) string {
+	return "127.0.0.1:" + strconv.Itoa(e.listeners[listener].Port)
+}
+
+// Socket is the unix socket of a listener.
+func (e *Envoy) Socket(listener string) string { return e.listeners[listener].Socket }
+
+// URL is the address of a listener and a path.
+func (e *Envoy) URL(listener, path string) string { return "http://" + e.Address(listener) + path }
+
+// Admin asks the admin interface.
+func (e *Envoy) Admin(path string) (string, error) {
+	client := http.Client{Timeout: 5 * time.Second}
+	response, err := client.Get("http://127.0.0.1:" + strconv.Itoa(e.adminPort) + path)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("admin %s answers %s", path, response.Status)
+	}
+	return string(text), err
+}
+
+// Stats returns Envoy's statistics whose names match a regular expression and which are used.
+func (e *Envoy) Stats(t testing.TB, filter string) map[string]int64 {
+	t.Helper()
+	text, err := e.Admin("/stats?usedonly&filter=" + filter)
+	if err != nil {
+		t.Fatalf("statistics of Envoy: %v", err)
+	}
+	stats := map[string]int64{}
+	for line := range strings.SplitSeq(text, "\n") {
+		name, value, ok := strings.Cut(line, ": ")
+		if n, err := strconv.ParseInt(value, 10, 64); ok && err == nil {
+			stats[name] = n
+		}
+	}
+	return stats
+}
+
+// LogOnFailure shows the log when t has failed.
+func (e *Envoy) LogOnFailure(t testing.TB) {
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("last lines of Envoy (%v):\n%s", e.Cell, e.Log())
+		}
+		if e.ended() {
+			t.Errorf("envoy (%v) has ended", e.Cell)
+		}
+	})
+}
+
+// Trapped reports whether a Wasm VM has crashed.
+func (e *Envoy) Trapped() bool {
+	return bytes.Contains([]byte(e.log.String()), []byte("Function: proxy_on"))
+}
+
+// SocketPath returns a path for a unix socket, short enough for the kernel.
+func SocketPath(name string) (string, error) {
+	dir, err := scratch()
+	return filepath.Join(dir, name), err
+}

@@ -1,0 +1,53 @@
+// Package harness starts what end-to-end tests talk to: Envoys, sidecars, simulated model servers, and clients that misbehave.
+//
+// Everything listens on loopback, ends with the test that started it, and waits with a deadline.
+package harness
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+)
+
+// Root is the repository's root.
+func Root() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(file), "..", "..")
+}
+
+// built returns the path of a build output, or an error that says how to make it.
+func built(name string) (string, error) {
+	path := filepath.Join(Root(), "bin", name)
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("bin/%s is missing; run make build", name)
+	}
+	return path, nil
+}
+
+// scratch is a directory for as long as the tests run.
+var scratch = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "pintle-e2e-") })
+
+// pintle builds the command from the tree, so that a stale binary is never what is tested.
+var pintle = sync.OnceValues(func() (string, error) {
+	dir, err := scratch()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "pintle")
+	build := exec.Command("go", "build", "-o", path, "./cmd/pintle")
+	build.Dir = Root()
+	if output, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build ./cmd/pintle: %w\n%s", err, output)
+	}
+	return path, nil
+})
+
+// Clean removes what the tests of this process have written. To be called last, from TestMain.
+func Clean() {
+	if dir, err := scratch(); err == nil && os.Getenv("E2E_KEEP") == "" {
+		_ = os.RemoveAll(dir)
+	}
+}

@@ -1,0 +1,49 @@
+package harness
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Sidecar is a running pintle sidecar.
+type Sidecar struct{ *process }
+
+// StartSidecar starts the real sidecar with its default intervals, for an ingest URL and some servers. It ends with the test,
+// and shows its log when the test has failed.
+func StartSidecar(t testing.TB, ingest string, servers ...*Server) *Sidecar {
+	t.Helper()
+	binary, err := pintle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "envoy: {ingest: %q, token: %q}\nadmin: {address: \"127.0.0.1:0\"}\ndiscovery:\n  static:\n", ingest, Token)
+	for _, s := range servers {
+		fmt.Fprintf(&text, "  - {name: %q, address: %q, engine: vllm}\n", s.Name, s.Address)
+	}
+	path := filepath.Join(t.TempDir(), "sidecar.yaml")
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := startProcess("sidecar", Root(), binary, "sidecar", "-c", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Sidecar{p}
+	t.Cleanup(func() {
+		s.stop()
+		if t.Failed() {
+			t.Logf("last lines of the sidecar:\n%s", s.log.lines(30))
+		}
+	})
+	return s
+}
+
+// Kill ends the sidecar without a chance to say goodbye.
+func (s *Sidecar) Kill() { s.kill() }
+
+// Stop ends the sidecar before the test does.
+func (s *Sidecar) Stop() { s.stop() }

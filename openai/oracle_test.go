@@ -12,17 +12,17 @@ import (
 // The oracle reads the same things as the scanner from a decoded body, slowly: every level is split by encoding/json into keys and
 // raw values, the last of equal keys is kept at its own place, and only then interpreted.
 
-type field struct {
+type member struct {
 	key string
 	raw json.RawMessage
 }
 
-func fieldsOf(raw json.RawMessage) []field {
+func fieldsOf(raw json.RawMessage) []member {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
 		return nil
 	}
-	var all []field
+	var all []member
 	for dec.More() {
 		t, err := dec.Token()
 		if err != nil {
@@ -38,12 +38,12 @@ func fieldsOf(raw json.RawMessage) []field {
 				break
 			}
 		}
-		all = append(all, field{t.(string), bytes.TrimSpace(v)})
+		all = append(all, member{t.(string), bytes.TrimSpace(v)})
 	}
 	return all
 }
 
-func lookup(fields []field, key string) json.RawMessage {
+func lookup(fields []member, key string) json.RawMessage {
 	for _, f := range fields {
 		if f.key == key {
 			return f.raw
@@ -108,7 +108,7 @@ func oracle(api API, body []byte) *result {
 	return o
 }
 
-func (o *result) setting(f field) {
+func (o *result) setting(f member) {
 	text, isString := stringOf(f.raw)
 	switch f.key {
 	case "model":
@@ -132,7 +132,7 @@ func (o *result) setting(f field) {
 	}
 }
 
-func (o *result) prompt(api API, f field) {
+func (o *result) prompt(api API, f member) {
 	in := func(apis ...API) bool {
 		for _, a := range apis {
 			if a == api {

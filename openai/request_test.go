@@ -1,0 +1,276 @@
+package openai
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// summary writes down what a scan found, segment by segment.
+func summary(r *Request, body []byte) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%q chars=%d bytes=%d", r.Model, r.Chars, r.Bytes)
+	for _, f := range []struct {
+		name  string
+		value int
+	}{{"tokens", r.PromptTokens}, {"messages", r.Messages}, {"max", r.MaxTokens}} {
+		if f.value != 0 {
+			fmt.Fprintf(&b, " %s=%d", f.name, f.value)
+		}
+	}
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{{"stream", r.Stream}, {"usage", r.StreamUsage}, {"image", r.HasImage}, {"audio", r.HasAudio}, {"video", r.HasVideo}, {"tools", r.HasTools}} {
+		if f.set {
+			b.WriteString(" " + f.name)
+		}
+	}
+	kinds := [...]string{"text", "image", "audio", "video", "tools", "call"}
+	for i, s := range r.Segments {
+		fmt.Fprintf(&b, "\n%s %s %s", kinds[s.Kind], s.Role, r.AppendText(nil, body, i))
+	}
+	return b.String()
+}
+
+func TestScan(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		api  API
+		body string
+		want string
+	}{
+		{"empty object", APIChat, ` {} `, `"" chars=0 bytes=0`},
+		{"chat", APIChat, seedBodies[0],
+			`"meta-llama/Llama-3.1-8B-Instruct" chars=28 bytes=31 messages=2 max=128 stream usage` + "\ntext system You are helpful.\ntext user Hi\n\"there\" 😀"},
+		{"parts", APIChat, seedBodies[1], `"m" chars=4 bytes=4 messages=1 image` + "\ntext user look\nimage user data:image/png;base64,AAAA"},
+		{"type behind text", APIChat, `{"messages":[{"content":[{"text":"a","type":"text"},{"image_url":"u","type":"image_url"}],"role":"user"}]}`,
+			`"" chars=1 bytes=1 messages=1 image` + "\ntext user a\nimage user u"},
+		{"part without type", APIChat, `{"messages":[{"content":["s",{"text":"a"},{"video_url":{"url":"v"}},{"input_audio":{"data":"d","format":"wav"}}]}]}`,
+			`"" chars=2 bytes=2 messages=1 audio video` + "\ntext none s\ntext none a\nvideo none v\naudio none d"},
+		{"null media beside the real one", APIChat, `{"messages":[{"content":[{"type":"image_url","image_url":{"url":"u","data":null},"input_audio":null,"file_id":null}]}]}`,
+			`"" chars=0 bytes=0 messages=1 image` + "\nimage none u"},
+		{"image without place", APIChat, `{"messages":[{"content":[{"type":"image_url"}]}]}`, `"" chars=0 bytes=0 messages=1 image`},
+		{"tools and calls", APIChat, seedBodies[11], `"m" chars=15 bytes=27 messages=2 tools` +
+			"\ncall assistant [{\"id\":\"1\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]\ntext tool 漢字漢字漢字 and more\ntools none [{\"type\":\"function\"}]"},
+		{"empty tools", APIChat, `{"tools":[ ],"functions":{}}`, `"" chars=0 bytes=0`},
+		{"prompts", APICompletions, seedBodies[2], `"m" chars=6 bytes=6 max=5` + "\ntext none one\ntext none two"},
+		{"token prompts", APICompletions, seedBodies[3], `"m" chars=0 bytes=0 tokens=4`},
+		{"tokens", APICompletions, seedBodies[4], `"m" chars=0 bytes=0 tokens=3`},
+		{"responses", APIResponses, seedBodies[5], `"m" chars=13 bytes=13 messages=1 image` +
+			"\ntext system Be brief.\ntext user hi\nimage user http://x/y.png\n" +
+			`call assistant {"type":"function_call","call_id":"c","name":"f","arguments":"{}"}` + "\ntext tool 42"},
+		{"responses string", APIResponses, seedBodies[6], `"m" chars=5 bytes=5 messages=1` + "\ntext user plain"},
+		{"embeddings", APIEmbeddings, `{"input":["a",[1,2]],"messages":[{"role":"user","content":"b"}]}`, `"" chars=2 bytes=2 tokens=2 messages=1` + "\ntext none a\ntext user b"},
+		{"anthropic", APIMessages, seedBodies[7], `"claude" chars=8 bytes=8 messages=3 max=10 image` + "\ntext system sys\ntext tool 42\nimage tool AA\n" +
+			`call assistant {"type":"tool_use","id":"t","name":"f","input":{}}` + "\ntext user doc"},
+		{"rerank", APIRerank, seedBodies[8], `"m" chars=4 bytes=4` + "\ntext none q\ntext none a\ntext none b\ntext none c"},
+		{"score", APIRerank, seedBodies[9], `"m" chars=3 bytes=3` + "\ntext none a\ntext none b\ntext none c"},
+		{"no API reads no prompt", APINone, seedBodies[0], `"meta-llama/Llama-3.1-8B-Instruct" chars=0 bytes=0 max=128 stream usage`},
+		{"last duplicate wins", APIChat, seedBodies[10], `"b" chars=1 bytes=1 messages=1` + "\ntext tool z"},
+		{"duplicate around another key", APIChat, `{"messages":[{"content":["a","b"],"tool_calls":[1],"content":"c","tool_calls":[2]},{"content":"d"}]}`,
+			`"" chars=2 bytes=2 messages=2` + "\ntext none c\ncall none [2]\ntext none d"},
+		{"duplicate turns null", APIChat, `{"model":"a","stream":true,"messages":[{"content":"a"}],"model":null,"messages":null,"stream":0}`, `"" chars=0 bytes=0`},
+		{"escaped key", APINone, `{"mod\u0065l":"m\u0021"}`, `"m!" chars=0 bytes=0`},
+		{"lone surrogates", APICompletions, `{"prompt":"\ud83d\ude00\ud83dx\ude00"}`, `"" chars=4 bytes=11` + "\ntext none 😀\ufffdx\ufffd"},
+		{"limits", APINone, `{"max_tokens":5,"max_output_tokens":99999999999,"max_completion_tokens":null}`, `"" chars=0 bytes=0 max=2147483647`},
+		{"odd limits", APINone, `{"max_tokens":-5,"max_output_tokens":"7","max_completion_tokens":1e3}`, `"" chars=0 bytes=0`},
+		{"fraction", APINone, `{"max_tokens":100.0}`, `"" chars=0 bytes=0 max=100`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var r Request
+			if err := r.Scan(c.api, []byte(c.body)); err != nil {
+				t.Fatalf("Scan(%s): %v", c.body, err)
+			}
+			if got := summary(&r, []byte(c.body)); got != c.want {
+				t.Errorf("%s\n got %s\nwant %s", c.body, got, c.want)
+			}
+		})
+	}
+}
+
+func TestScanErrors(t *testing.T) {
+	for _, c := range []struct {
+		name, body string
+		reason     Reason
+		offset     uint32
+	}{
+		{"empty", "", ReasonEnd, 0},
+		{"blank", " \n", ReasonEnd, 2},
+		{"array", "[]", ReasonNotObject, 0},
+		{"text", " hello", ReasonNotObject, 1},
+		{"byte order mark", "\xef\xbb\xbf{}", ReasonBOM, 0},
+		{"trailing", `{} {}`, ReasonTrailing, 3},
+		{"trailing NUL", "{}\x00", ReasonTrailing, 2},
+		{"cut in a key", `{"a`, ReasonEnd, 3},
+		{"cut in a value", `{"a":"b`, ReasonEnd, 7},
+		{"cut behind a value", `{"a":"b"`, ReasonEnd, 8},
+		{"comma at the end", `{"a":1,}`, ReasonByte, 7},
+		{"comma at the end of an array", `{"a":[1,]}`, ReasonByte, 8},
+		{"no colon", `{"a" 1}`, ReasonByte, 5},
+		{"key without quotes", `{a:1}`, ReasonByte, 1},
+		{"wrong bracket", `{"a":[}`, ReasonByte, 6},
+		{"NaN", `{"a":NaN}`, ReasonByte, 5},
+		{"Infinity", `{"a":-Infinity}`, ReasonNumber, 6},
+		{"literal", `{"a":truE}`, ReasonLiteral, 5},
+		{"stream literal", `{"stream":tru`, ReasonLiteral, 10},
+		{"leading zero", `{"a":01}`, ReasonNumber, 5},
+		{"no fraction", `{"a":1.}`, ReasonNumber, 7},
+		{"no exponent", `{"a":1e+}`, ReasonNumber, 8},
+		{"control", "{\"a\":\"b\n\"}", ReasonControl, 7},
+		{"escape", `{"a":"\x"}`, ReasonEscape, 6},
+		{"short escape", `{"a":"\u12"}`, ReasonEscape, 6},
+		{"UTF-8", "{\"a\":\"\xff\"}", ReasonUTF8, 6},
+		{"overlong", "{\"a\":\"\xc0\x80\"}", ReasonUTF8, 6},
+		{"surrogate in UTF-8", "{\"a\":\"\xed\xa0\x80\"}", ReasonUTF8, 6},
+		{"beyond Unicode", "{\"a\":\"\xf4\x90\x80\x80\"}", ReasonUTF8, 6},
+		{"cut character", "{\"a\":\"\xe6\xbc\"}", ReasonUTF8, 6},
+		{"model is a number", `{"user":"u","model": 1}`, ReasonModelType, 21},
+		{"model too long", `{"model":"` + strings.Repeat("m", MaxName+1) + `"}`, ReasonModelLong, 9},
+		{"too deep", `{"a":` + strings.Repeat("[", MaxDepth), ReasonDepth, 5 + MaxDepth - 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var r Request
+			err := r.Scan(APIChat, []byte(c.body))
+			var e *Error
+			if !errors.As(err, &e) || *e != (Error{c.offset, c.reason}) || !errors.Is(err, c.reason) {
+				t.Errorf("Scan(%.60q): got %v, want %v at byte %d", c.body, err, c.reason, c.offset)
+			}
+			if r.HasModel || len(r.Segments) != 0 {
+				t.Errorf("Scan(%.60q): left %+v", c.body, r)
+			}
+		})
+	}
+}
+
+func TestModelErrorLeavesTheRest(t *testing.T) {
+	var r Request
+	err := r.Scan(APIChat, []byte(`{"model":[],"stream":true,"messages":[{"content":"abc"}]}`))
+	if !errors.Is(err, ReasonModelType) || !r.Stream || r.Chars != 3 || r.HasModel {
+		t.Errorf("got %v, stream %v, chars %d, model %v", err, r.Stream, r.Chars, r.HasModel)
+	}
+}
+
+func TestErrorText(t *testing.T) {
+	e := &Error{Offset: 7, Reason: ReasonUTF8}
+	if got, want := e.Error(), "invalid UTF-8 in string at byte 7"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for r := ReasonTooLarge; r <= ReasonModelLong; r++ {
+		if r.Error() == "" {
+			t.Errorf("reason %d has no text", r)
+		}
+	}
+}
+
+func TestDepthLimitCountsEveryLevel(t *testing.T) {
+	nested := func(n int) []byte {
+		return []byte(`{"messages":[{"content":[{"content":[{"x":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}]}]}]}`)
+	}
+	var r Request
+	const outer = 7
+	if err := r.Scan(APIChat, nested(MaxDepth-outer)); err != nil {
+		t.Errorf("%d levels: got %v, want none", MaxDepth, err)
+	}
+	if err := r.Scan(APIChat, nested(MaxDepth-outer+1)); !errors.Is(err, ReasonDepth) {
+		t.Errorf("%d levels: got %v, want %v", MaxDepth+1, err, ReasonDepth)
+	}
+}
+
+func TestSegmentsAreBounded(t *testing.T) {
+	many := `[` + strings.Repeat(`{"role":"user","content":"é"},`, MaxSegments+10) + `{}]`
+	var r Request
+	if err := r.Scan(APIChat, []byte(`{"messages":`+many+`}`)); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Segments) != MaxSegments || !r.SegmentsTruncated || r.Chars != MaxSegments+10 || r.Messages != MaxSegments+11 {
+		t.Errorf("got %d segments, truncated %v, %d chars, %d messages", len(r.Segments), r.SegmentsTruncated, r.Chars, r.Messages)
+	}
+	if err := r.Scan(APIChat, []byte(`{"messages":`+many+`,"messages":[{"content":"x"}]}`)); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Segments) != 1 || r.SegmentsTruncated || r.Chars != 1 {
+		t.Errorf("replaced: got %d segments, truncated %v, %d chars, want 1, false, 1", len(r.Segments), r.SegmentsTruncated, r.Chars)
+	}
+}
+
+func TestNamesAreKeptAndCut(t *testing.T) {
+	var r Request
+	body := []byte(`{"model":"m","user":"` + strings.Repeat("é", MaxName) + `","cache_salt":"s\u0061lt","previous_response_id":"resp_1"}`)
+	if err := r.Scan(APIResponses, body); err != nil {
+		t.Fatal(err)
+	}
+	if r.User != strings.Repeat("é", MaxName/2) || r.CacheSalt != "salt" || r.PreviousResponseID != "resp_1" {
+		t.Errorf("got user of %d bytes, salt %q, previous %q", len(r.User), r.CacheSalt, r.PreviousResponseID)
+	}
+	for i := range body {
+		body[i] = '#'
+	}
+	if r.Model != "m" || r.CacheSalt != "salt" {
+		t.Errorf("names alias the body: %q, %q", r.Model, r.CacheSalt)
+	}
+}
+
+func TestAppendTextMax(t *testing.T) {
+	body := []byte(`{"prompt":["aé漢😀","a\u00e9\u6f22\ud83d\ude00\n"]}`)
+	var r Request
+	if err := r.Scan(APICompletions, body); err != nil {
+		t.Fatal(err)
+	}
+	for i, whole := range []string{"aé漢😀", "aé漢😀\n"} {
+		for max := -1; max <= len(whole)+1; max++ {
+			want := whole
+			for max >= 0 && len(want) > max {
+				want = string([]rune(want)[:len([]rune(want))-1])
+			}
+			if got := string(r.AppendTextMax([]byte("x"), body, i, max)); got != "x"+want {
+				t.Errorf("segment %d, max %d: got %q, want %q", i, max, got, "x"+want)
+			}
+		}
+	}
+}
+
+func TestAgainstOracle(t *testing.T) {
+	r := new(Request)
+	for api := APINone; api <= APIRerank; api++ {
+		for _, body := range seedBodies {
+			checkAgainstOracle(t, r, api, []byte(body))
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 3000 {
+		input := make([]byte, random.IntN(300))
+		for i := range input {
+			input[i] = byte(random.IntN(256))
+		}
+		g := &shaper{input}
+		checkAgainstOracle(t, r, API(random.IntN(int(APIRerank)+1)), g.object(nil, 8))
+	}
+}
+
+// TestEveryCut checks that no prefix of a body is accepted and none panics.
+func TestEveryCut(t *testing.T) {
+	var r Request
+	for _, body := range seedBodies[:12] {
+		for n := range len(body) {
+			if err := r.Scan(APIChat, []byte(body[:n])); err == nil {
+				t.Errorf("accepted %q", body[:n])
+			}
+		}
+	}
+}
+
+// TestEveryAlignment puts each interesting byte at every place of the words that strings are read in.
+func TestEveryAlignment(t *testing.T) {
+	r := new(Request)
+	for _, odd := range []string{`\n`, `\"`, `\u6f22`, `\ud83d\ude00`, `\ud83d`, "é", "漢", "漢字", "😀", "ДА", "\x00", "\x1f", "\xff", "\x80", "\xe6\xbc", `\`, `"`, "\x7f", " ", "!"} {
+		for before := range 45 {
+			for after := range 18 {
+				body := `{"prompt":"` + strings.Repeat("a", before) + odd + strings.Repeat("b", after) + `"}`
+				checkAgainstOracle(t, r, APICompletions, []byte(body))
+			}
+		}
+	}
+}

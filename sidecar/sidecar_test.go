@@ -17,6 +17,7 @@ import (
 )
 
 func TestPushesWhatItScrapes(t *testing.T) {
+	t.Parallel()
 	server := newModelServer(t, 3)
 	in, url := newIngest(t)
 	r := start(t, url, "{static: "+staticYAML("b", "127.0.0.1:1", "a", server.address())+"}")
@@ -57,6 +58,7 @@ func TestPushesWhatItScrapes(t *testing.T) {
 }
 
 func TestAgeGrowsWhileAnEndpointFails(t *testing.T) {
+	t.Parallel()
 	server := newModelServer(t, 3)
 	in, url := newIngest(t)
 	start(t, url, "{static: "+staticYAML("a", server.address())+"}")
@@ -75,6 +77,7 @@ func TestAgeGrowsWhileAnEndpointFails(t *testing.T) {
 }
 
 func TestDeadAndHungEndpointsDelayNobody(t *testing.T) {
+	t.Parallel()
 	healthy, dead, hung := newModelServer(t, 1), newModelServer(t, 1), newModelServer(t, 1)
 	dead.status.Store(http.StatusInternalServerError)
 	hung.hang.Store(true)
@@ -94,6 +97,7 @@ func TestDeadAndHungEndpointsDelayNobody(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	server := newModelServer(t, 3)
 	in, url := newIngest(t)
 	ahead := snapshot.Position{Epoch: uint64(time.Now().Add(time.Hour).UnixNano()), Sequence: 9}
@@ -130,6 +134,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestSlowRetryAndOneLogLineWhenUnauthorized(t *testing.T) {
+	t.Parallel()
 	server := newModelServer(t, 3)
 	in, url := newIngest(t)
 	in.refuse = func(w http.ResponseWriter, _ *http.Request, _ snapshot.Position, _ bool) bool {
@@ -153,6 +158,7 @@ func TestSlowRetryAndOneLogLineWhenUnauthorized(t *testing.T) {
 }
 
 func TestHungEnvoyDelaysNoOther(t *testing.T) {
+	t.Parallel()
 	server := newModelServer(t, 1)
 	slow, slowURL := newIngest(t)
 	slow.refuse = func(_ http.ResponseWriter, r *http.Request, _ snapshot.Position, _ bool) bool {
@@ -186,6 +192,7 @@ func TestUnixSocket(t *testing.T) {
 }
 
 func TestReload(t *testing.T) {
+	t.Parallel()
 	one, two := newModelServer(t, 1), newModelServer(t, 2)
 	in, url := newIngest(t)
 	folder := t.TempDir()
@@ -222,6 +229,7 @@ func TestReload(t *testing.T) {
 }
 
 func TestReloadThroughSymbolicLink(t *testing.T) {
+	t.Parallel()
 	server := newModelServer(t, 1)
 	in, url := newIngest(t)
 	folder := t.TempDir()

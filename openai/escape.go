@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"encoding/binary"
 	"unicode/utf8"
 )
 
@@ -14,16 +15,21 @@ var hexDigits = [256]uint8{
 	'a': 26, 'b': 27, 'c': 28, 'd': 29, 'e': 30, 'f': 31, 'A': 26, 'B': 27, 'C': 28, 'D': 29, 'E': 30, 'F': 31,
 }
 
-// hex4 reads the four hexadecimal digits at the start of b, -1 when they are not all there.
-func hex4(b []byte) rune {
-	if len(b) < 4 {
-		return -1
-	}
-	h0, h1, h2, h3 := hexDigits[b[0]], hexDigits[b[1]], hexDigits[b[2]], hexDigits[b[3]]
+// hexWord reads the four hexadecimal digits in the low bytes of w, -1 when one is not.
+func hexWord(w uint64) rune {
+	h0, h1, h2, h3 := hexDigits[byte(w)], hexDigits[byte(w>>8)], hexDigits[byte(w>>16)], hexDigits[byte(w>>24)]
 	if h0&h1&h2&h3&16 == 0 {
 		return -1
 	}
 	return rune(h0)<<12 + rune(h1)<<8 + rune(h2)<<4 + rune(h3) - 0x11110
+}
+
+// hex4 does so for the start of b.
+func hex4(b []byte) rune {
+	if len(b) < 4 {
+		return -1
+	}
+	return hexWord(uint64(binary.LittleEndian.Uint32(b)))
 }
 
 // escapeAt decodes the escape whose backslash is at b[i], a surrogate pair as one. A surrogate without its partner becomes
@@ -58,15 +64,19 @@ func escapeAt(b []byte, i int) (r rune, n int) {
 // yields the complement of its offset.
 func escapeRun(b []byte, i int) (next, chars, size int) {
 	for i < len(b) && b[i] == '\\' {
-		if len(b)-i >= 2 && escapes[b[i+1]] != 0 {
-			i += 2
-			chars++
-			size++
-			continue
-		}
-		if len(b)-i >= 6 && b[i+1] == 'u' {
-			// Not in escapeAt: bodies in which all but ASCII is escaped consist of these.
-			if r := hex4(b[i+2 : i+6]); r >= 0x800 && r&^0x7ff != 0xd800 {
+		if len(b)-i >= 8 {
+			// Not left to escapeAt: line ends are frequent, and bodies in which all but ASCII is escaped consist of \uXXXX.
+			w := load64(b, i)
+			if byte(w>>8) != 'u' {
+				if escapes[byte(w>>8)] == 0 {
+					return ^i, 0, 0
+				}
+				i += 2
+				chars++
+				size++
+				continue
+			}
+			if r := hexWord(w >> 16); r >= 0x800 && r&^0x7ff != 0xd800 {
 				i += 6
 				chars++
 				size += 3

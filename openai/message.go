@@ -94,7 +94,7 @@ const mediaKeys = keyFileID - keyImageURL + 1
 
 // mediaTypes is what a part without a type is, by the key that holds its media.
 var mediaTypes = [mediaKeys]partType{
-	keyImageURL - keyImageURL:   typeImage,
+	0:                           typeImage, // keyImageURL
 	keyInputAudio - keyImageURL: typeAudio,
 	keyAudioURL - keyImageURL:   typeAudio,
 	keyVideoURL - keyImageURL:   typeVideo,

@@ -55,6 +55,9 @@ func (d *Document) add(path, text string) {
 
 func (d *Document) object(path string, value gjson.Result) *Object {
 	o := &Object{document: d, path: path, present: value.IsObject()}
+	if !o.present {
+		return o
+	}
 	value.ForEach(func(key, value gjson.Result) bool {
 		for i := range o.members {
 			if o.members[i].key == key.Str {
@@ -138,6 +141,10 @@ func (o *Object) hint() string {
 }
 
 func (o *Object) at(key string) string {
+	// A mistake is one line, whatever the keys of a map hold.
+	if strings.ContainsAny(key, "\n\r") {
+		key = strconv.Quote(key)
+	}
 	switch {
 	case key == "":
 		return o.path
@@ -150,13 +157,18 @@ func (o *Object) at(key string) string {
 // find returns the value of key, and notes that it was asked for.
 func (o *Object) find(key, kind, fallback string) (gjson.Result, bool) {
 	o.known = append(o.known, Key{Name: key, Type: kind, Default: fallback})
+	value, found := gjson.Result{}, false
 	for i := range o.members {
-		if m := &o.members[i]; m.key == key {
-			m.used = true
-			return m.value, m.value.Type != gjson.Null
+		m := &o.members[i]
+		if m.key != key {
+			continue
+		}
+		m.used = true
+		if !found {
+			value, found = m.value, true
 		}
 	}
-	return gjson.Result{}, false
+	return value, found && value.Type != gjson.Null
 }
 
 func (o *Object) wrong(key string, value gjson.Result, want string) {

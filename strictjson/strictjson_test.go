@@ -1,0 +1,338 @@
+package strictjson
+
+import (
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// read parses text, lets use ask for keys, closes the root and returns the mistakes.
+func read(text string, use func(o *Object)) []string {
+	root, document := Parse([]byte(text), "document")
+	use(root)
+	root.Close()
+	var mistakes Mistakes
+	errors.As(document.Err(), &mistakes)
+	return mistakes
+}
+
+func check(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if len(got) == 0 && len(want) == 0 {
+		return
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("mistakes:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestParse(t *testing.T) {
+	tests := []struct {
+		name, text string
+		want       []string
+	}{
+		{name: "empty object", text: `{}`},
+		{name: "white space around", text: " \n{\t}\r "},
+		{name: "nothing", text: ``, want: []string{"document: not valid JSON: "}},
+		{name: "cut short", text: `{"a": [1, 2`, want: []string{`document: not valid JSON: {"a": [1, 2`}},
+		{name: "two documents", text: `{} {}`, want: []string{"document: not valid JSON: {} {}"}},
+		{name: "a list", text: `[{"a": 1}]`, want: []string{`document: [{"a": 1}] is not an object`}},
+		{name: "a number", text: `7`, want: []string{`document: 7 is not an object`}},
+		{name: "null", text: `null`, want: []string{`document: null is not an object`}},
+		{
+			name: "a long text is cut", text: `"` + strings.Repeat("x", 100) + `"`,
+			want: []string{`document: "` + strings.Repeat("x", 59) + `... is not an object`},
+		},
+		{
+			name: "and not within a character", text: `"` + strings.Repeat("x", 58) + `äöü` + strings.Repeat("x", 100) + `"`,
+			want: []string{`document: "` + strings.Repeat("x", 58) + `... is not an object`},
+		},
+		{name: "white space shrinks", text: "[1,\n\n   2]", want: []string{`document: [1, 2] is not an object`}},
+		{name: "unknown key", text: `{"a": 1}`, want: []string{`document: unknown key "a"; no keys are allowed here`}},
+		{
+			name: "repeated key", text: `{"a": 1, "b": 1, "a": 2}`,
+			want: []string{
+				`a: is given twice`,
+				`document: unknown key "a"; no keys are allowed here`,
+				`document: unknown key "b"; no keys are allowed here`,
+				`document: unknown key "a"; no keys are allowed here`,
+			},
+		},
+		{
+			name: "repeated key, once escaped", text: `{"a": 1, "\u0061": 2}`,
+			want: []string{
+				`a: is given twice`,
+				`document: unknown key "a"; no keys are allowed here`,
+				`document: unknown key "a"; no keys are allowed here`,
+			},
+		},
+		{name: "an unknown null", text: `{"a": null}`, want: []string{`document: unknown key "a"; no keys are allowed here`}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			check(t, read(test.text, func(*Object) {}), test.want...)
+		})
+	}
+}
+
+func TestErr(t *testing.T) {
+	_, document := Parse([]byte(`{}`), "document")
+	if err := document.Err(); err != nil {
+		t.Errorf("no mistakes: error %v, want nil", err)
+	}
+	_, document = Parse([]byte(`{"a": 1, "a": 2, "b": 1, "b": 2}`), "document")
+	if got, want := document.Err().Error(), "a: is given twice\nb: is given twice"; got != want {
+		t.Errorf("error %q, want %q", got, want)
+	}
+}
+
+// A getter is tried on values of its type, at its bounds and of other types. The destination keeps its default unless the value
+// is right.
+func TestGetters(t *testing.T) {
+	getString := func(o *Object) any { v := "default"; o.String("k", &v); return v }
+	oneOf := func(o *Object) any { v := "a"; o.OneOf("k", &v, "a", "b"); return v }
+	getBool := func(o *Object) any { v := true; o.Bool("k", &v); return v }
+	getInt := func(o *Object) any { v := 5; o.Int("k", &v, -1, 10); return v }
+	getFloat := func(o *Object) any { v := 0.25; o.Float("k", &v, 0, 1); return v }
+	unbounded := func(o *Object) any { v := 0.25; o.Float("k", &v, 0, math.MaxFloat64); return v }
+	duration := func(o *Object) any { v := time.Second; o.Duration("k", &v, time.Millisecond); return v }
+	list := func(o *Object) any { v := []string{"default"}; o.Strings("k", &v); return v }
+	pairs := func(o *Object) any { v := []Pair{{"default", ""}}; o.StringMap("k", &v); return v }
+	kept := []string{"default"}
+	keptPairs := []Pair{{"default", ""}}
+	wantDuration := ` is not a duration such as "2m" or "500ms", at least 1ms`
+	tests := []struct {
+		name    string
+		get     func(*Object) any
+		value   string // of key k; empty leaves it out
+		want    any
+		mistake string
+	}{
+		{"string", getString, `"x"`, "x", ""},
+		{"string, empty", getString, `""`, "", ""},
+		{"string, escaped", getString, `"a\"\u00e9\n"`, "a\"é\n", ""},
+		{"string, absent", getString, ``, "default", ""},
+		{"string, null", getString, `null`, "default", ""},
+		{"string, number", getString, `1`, "default", `k: 1 is not a string`},
+		{"string, boolean", getString, `true`, "default", `k: true is not a string`},
+		{"string, list", getString, `["x"]`, "default", `k: ["x"] is not a string`},
+
+		{"one of, first", oneOf, `"a"`, "a", ""},
+		{"one of, second", oneOf, `"b"`, "b", ""},
+		{"one of, absent", oneOf, ``, "a", ""},
+		{"one of, other", oneOf, `"c"`, "a", `k: "c" is not one of a, b`},
+		{"one of, other case", oneOf, `"B"`, "a", `k: "B" is not one of a, b`},
+		{"one of, number", oneOf, `1`, "a", `k: 1 is not a string`},
+
+		{"bool, false", getBool, `false`, false, ""},
+		{"bool, true", getBool, `true`, true, ""},
+		{"bool, absent", getBool, ``, true, ""},
+		{"bool, null", getBool, `null`, true, ""},
+		{"bool, string", getBool, `"false"`, true, `k: "false" is not true or false`},
+		{"bool, number", getBool, `0`, true, `k: 0 is not true or false`},
+
+		{"int, least", getInt, `-1`, -1, ""},
+		{"int, most", getInt, `10`, 10, ""},
+		{"int, absent", getInt, ``, 5, ""},
+		{"int, below", getInt, `-2`, 5, `k: -2 is not a whole number from -1 to 10`},
+		{"int, above", getInt, `11`, 5, `k: 11 is not a whole number from -1 to 10`},
+		{"int, fraction", getInt, `1.5`, 5, `k: 1.5 is not a whole number from -1 to 10`},
+		{"int, exponent", getInt, `1e0`, 5, `k: 1e0 is not a whole number from -1 to 10`},
+		{"int, larger than 64 bits", getInt, `99999999999999999999`, 5, `k: 99999999999999999999 is not a whole number from -1 to 10`},
+		{"int, string", getInt, `"3"`, 5, `k: "3" is not a whole number from -1 to 10`},
+		{"int, boolean", getInt, `true`, 5, `k: true is not a whole number from -1 to 10`},
+
+		{"float, least", getFloat, `0`, 0.0, ""},
+		{"float, most", getFloat, `1`, 1.0, ""},
+		{"float, exponent", getFloat, `5e-1`, 0.5, ""},
+		{"float, absent", getFloat, ``, 0.25, ""},
+		{"float, below", getFloat, `-0.1`, 0.25, `k: -0.1 is not a number from 0 to 1`},
+		{"float, above", getFloat, `1.0001`, 0.25, `k: 1.0001 is not a number from 0 to 1`},
+		{"float, string", getFloat, `"0.5"`, 0.25, `k: "0.5" is not a number from 0 to 1`},
+		{"float, no upper bound", unbounded, `1e300`, 1e300, ""},
+		{"float, no upper bound, below", unbounded, `-1`, 0.25, `k: -1 is not a number, at least 0`},
+		{"float, infinite", unbounded, `1e999`, 0.25, `k: 1e999 is not a number, at least 0`},
+
+		{"duration", duration, `"1.5s"`, 1500 * time.Millisecond, ""},
+		{"duration, least", duration, `"1ms"`, time.Millisecond, ""},
+		{"duration, absent", duration, ``, time.Second, ""},
+		{"duration, below", duration, `"999us"`, time.Second, `k: "999us"` + wantDuration},
+		{"duration, negative", duration, `"-2m"`, time.Second, `k: "-2m"` + wantDuration},
+		{"duration, no unit", duration, `"2"`, time.Second, `k: "2"` + wantDuration},
+		{"duration, number", duration, `2`, time.Second, `k: 2` + wantDuration},
+		{"duration, words", duration, `"two minutes"`, time.Second, `k: "two minutes"` + wantDuration},
+		{"duration, empty", duration, `""`, time.Second, `k: ""` + wantDuration},
+
+		{"strings", list, `["a", "b"]`, []string{"a", "b"}, ""},
+		{"strings, none", list, `[]`, []string{}, ""},
+		{"strings, absent", list, ``, kept, ""},
+		{"strings, null", list, `null`, kept, ""},
+		{"strings, one of them a number", list, `["a", 1]`, kept, `k: ["a", 1] is not a list of strings`},
+		{"strings, one of them null", list, `[null, "a"]`, kept, `k: [null, "a"] is not a list of strings`},
+		{"strings, a string", list, `"a"`, kept, `k: "a" is not a list of strings`},
+		{"strings, an object", list, `{"a": "b"}`, kept, `k: {"a": "b"} is not a list of strings`},
+
+		{"map", pairs, `{"b": "1", "a": "2"}`, []Pair{{"b", "1"}, {"a", "2"}}, ""},
+		{"map, empty", pairs, `{}`, []Pair(nil), ""},
+		{"map, absent", pairs, ``, keptPairs, ""},
+		{"map, null", pairs, `null`, keptPairs, ""},
+		{"map, of numbers", pairs, `{"a": "1", "b": 2}`, keptPairs, `k.b: 2 is not a string`},
+		{"map, repeated key", pairs, `{"a": "1", "a": "2"}`, []Pair{{"a", "1"}, {"a", "2"}}, `k.a: is given twice`},
+		{"map, key of two lines", pairs, `{"a\nb": 2}`, keptPairs, `k."a\nb": 2 is not a string`},
+		{"map, list", pairs, `["a"]`, keptPairs, `k: ["a"] is not a map of strings`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			text := `{}`
+			if test.value != "" {
+				text = `{"k": ` + test.value + `}`
+			}
+			var got any
+			mistakes := read(text, func(o *Object) { got = test.get(o) })
+			if !reflect.DeepEqual(got, test.want) {
+				t.Errorf("got %#v, want %#v", got, test.want)
+			}
+			var want []string
+			if test.mistake != "" {
+				want = []string{test.mistake}
+			}
+			check(t, mistakes, want...)
+		})
+	}
+}
+
+func TestObject(t *testing.T) {
+	tests := []struct {
+		name, text  string
+		wantPresent bool
+		want        []string
+	}{
+		{name: "present", text: `{"o": {"a": "x"}}`, wantPresent: true},
+		{name: "empty", text: `{"o": {}}`, wantPresent: true},
+		{name: "absent", text: `{}`},
+		{name: "null", text: `{"o": null}`},
+		{name: "a list", text: `{"o": [1, 2]}`, want: []string{`o: [1, 2] is not an object`}},
+		{name: "a string", text: `{"o": "x"}`, want: []string{`o: "x" is not an object`}},
+		{name: "unknown key", text: `{"o": {"b": 1}}`, wantPresent: true, want: []string{`o: unknown key "b"; known are a`}},
+		{name: "wrong type", text: `{"o": {"a": 1}}`, wantPresent: true, want: []string{`o.a: 1 is not a string`}},
+		{name: "repeated key", text: `{"o": {"a": "x", "a": "y"}}`, wantPresent: true, want: []string{`o.a: is given twice`}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			check(t, read(test.text, func(root *Object) {
+				o, a := root.Object("o"), ""
+				o.String("a", &a)
+				o.Close()
+				if o.Present() != test.wantPresent {
+					t.Errorf("present %v, want %v", o.Present(), test.wantPresent)
+				}
+				if o.Path() != "o" {
+					t.Errorf("path %q, want o", o.Path())
+				}
+			}), test.want...)
+		})
+	}
+}
+
+func TestObjects(t *testing.T) {
+	tests := []struct {
+		name, text string
+		wantNames  []string
+		want       []string
+	}{
+		{name: "two", text: `{"l": [{"a": "x"}, {"a": "y"}]}`, wantNames: []string{"x", "y"}},
+		{name: "none", text: `{"l": []}`},
+		{name: "absent", text: `{}`},
+		{name: "null", text: `{"l": null}`},
+		{name: "an object", text: `{"l": {"a": "x"}}`, want: []string{`l: {"a": "x"} is not a list`}},
+		{name: "a string", text: `{"l": "x"}`, want: []string{`l: "x" is not a list`}},
+		{name: "a number in it", text: `{"l": [{"a": "x"}, 3]}`, wantNames: []string{"x", ""}, want: []string{`l[1]: 3 is not an object`}},
+		{name: "a list in it", text: `{"l": [[1, 2]]}`, wantNames: []string{""}, want: []string{`l[0]: [1, 2] is not an object`}},
+		{name: "a null in it", text: `{"l": [null]}`, wantNames: []string{""}, want: []string{`l[0]: null is not an object`}},
+		{name: "unknown key", text: `{"l": [{"a": "x", "b": 1}]}`, wantNames: []string{"x"}, want: []string{`l[0]: unknown key "b"; known are a`}},
+		{name: "wrong type", text: `{"l": [{}, {"a": 1}]}`, wantNames: []string{"", ""}, want: []string{`l[1].a: 1 is not a string`}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var names []string
+			check(t, read(test.text, func(root *Object) {
+				for _, o := range root.Objects("l") {
+					a := ""
+					o.String("a", &a)
+					o.Close()
+					names = append(names, a)
+				}
+			}), test.want...)
+			if !reflect.DeepEqual(names, test.wantNames) {
+				t.Errorf("names %q, want %q", names, test.wantNames)
+			}
+		})
+	}
+}
+
+func TestHas(t *testing.T) {
+	root, document := Parse([]byte(`{"a": false, "b": null, "c": 1, "c": 2}`), "document")
+	for key, want := range map[string]bool{"a": true, "b": false, "c": true, "d": false, "": false} {
+		if got := root.Has(key); got != want {
+			t.Errorf("Has(%q) = %v, want %v", key, got, want)
+		}
+	}
+	root.Close()
+	if got := len(document.Err().(Mistakes)); got != 1+4 {
+		t.Errorf("%d mistakes, want 5: one repetition, and Has must not count as asking: %v", got, document.Err())
+	}
+}
+
+func TestMistake(t *testing.T) {
+	check(t, read(`{"o": {}}`, func(root *Object) {
+		o := root.Object("o")
+		root.Mistake("", "of the root")
+		root.Mistake("k", "of its key")
+		o.Mistake("", "of an object")
+		o.Mistake("k", "of that object's key")
+		Empty(o).Mistake("k", "of an empty one in its place")
+	}), "document: of the root", "k: of its key", "o: of an object", "o.k: of that object's key", "o.k: of an empty one in its place")
+}
+
+func TestEmpty(t *testing.T) {
+	root, _ := Parse([]byte(`{"a": 1}`), "document")
+	if empty := Empty(root); empty.Present() || empty.Has("a") {
+		t.Errorf("present %v, has a %v; want neither", empty.Present(), empty.Has("a"))
+	}
+}
+
+func TestKnown(t *testing.T) {
+	var (
+		text, none string
+		flag       bool
+		n          = 3
+		f          = 0.5
+		d          = 2 * time.Second
+		list       []string
+		pairs      []Pair
+	)
+	text = "x"
+	root, _ := Parse([]byte(`{}`), "document")
+	root.String("a", &text)
+	root.String("b", &none)
+	root.Bool("c", &flag)
+	root.Int("d", &n, 0, 9)
+	root.Float("e", &f, 0, 1)
+	root.Duration("f", &d, 0)
+	root.Strings("g", &list)
+	root.StringMap("h", &pairs)
+	root.Object("i")
+	root.Objects("j")
+	root.OneOf("k", &text, "x", "y")
+	want := []Key{
+		{"a", "string", `"x"`}, {"b", "string", ""}, {"c", "boolean", "false"}, {"d", "integer", "3"}, {"e", "number", "0.5"},
+		{"f", "duration", `"2s"`}, {"g", "list of strings", ""}, {"h", "map of strings", ""}, {"i", "object", ""},
+		{"j", "list of objects", ""}, {"k", "string", `"x"`},
+	}
+	if got := root.Known(); !reflect.DeepEqual(got, want) {
+		t.Errorf("known keys\n%v, want\n%v", got, want)
+	}
+}

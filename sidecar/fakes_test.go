@@ -27,6 +27,7 @@ type modelServer struct {
 	page     atomic.Pointer[string]
 	requests atomic.Int64
 	hang     atomic.Bool
+	counting atomic.Bool // the page's waiting requests are the scrapes so far
 	status   atomic.Int64
 }
 
@@ -47,7 +48,9 @@ func (m *modelServer) set(waiting int) {
 func (m *modelServer) setPage(page string) { m.page.Store(&page) }
 
 func (m *modelServer) serve(w http.ResponseWriter, r *http.Request) {
-	m.requests.Add(1)
+	if n := m.requests.Add(1); m.counting.Load() {
+		m.set(int(n))
+	}
 	if m.hang.Load() {
 		<-r.Context().Done()
 		return
@@ -184,7 +187,7 @@ func (i *ingest) tries() int {
 	return i.tried
 }
 
-// last waits for a message for which fits says yes, and returns it.
+// await waits for a last message for which fits says yes, and returns it.
 func (i *ingest) await(what string, fits func(r *received) bool) received {
 	i.t.Helper()
 	var found received
@@ -263,8 +266,14 @@ func freeAddress(t testing.TB) string {
 // start runs the command with a configuration until the test ends or stop is called.
 func start(t testing.TB, ingests, discovery string) *running {
 	t.Helper()
+	return startWith(t, func(admin string) string { return configYAML(admin, ingests, discovery) })
+}
+
+// startWith is start with a whole configuration, made for an admin address.
+func startWith(t testing.TB, config func(admin string) string) *running {
+	t.Helper()
 	r := &running{t: t, path: filepath.Join(t.TempDir(), "sidecar.yaml"), admin: freeAddress(t), log: &logBuffer{}}
-	writeFile(t, r.path, configYAML(r.admin, ingests, discovery))
+	writeFile(t, r.path, config(r.admin))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan int, 1)
 	go func() { done <- Command(ctx, []string{"-c", r.path}, io.Discard, r.log) }()

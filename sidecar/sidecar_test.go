@@ -176,6 +176,32 @@ func TestHungEnvoyDelaysNoOther(t *testing.T) {
 	}
 }
 
+func TestChangesDoNotWaitForTheHeartbeat(t *testing.T) {
+	server := newModelServer(t, 1)
+	server.counting.Store(true)
+	in, url := newIngest(t)
+	start(t, url, "{static: "+staticYAML("a", server.address())+"}")
+	eventually(t, "100 scrapes", func() bool { return server.requests.Load() >= 100 })
+	if messages := len(in.messages()); messages < 33 {
+		t.Errorf("got %d messages in 100 scrapes that differ, want one for most", messages)
+	}
+}
+
+func TestTokenFileIsReadAgain(t *testing.T) {
+	t.Parallel()
+	server := newModelServer(t, 1)
+	in, url := newIngest(t)
+	token := filepath.Join(t.TempDir(), "token")
+	writeFile(t, token, "old-token\n")
+	r := startWith(t, func(admin string) string {
+		config := configYAML(admin, url, "{static: "+staticYAML("a", server.address())+"}")
+		return strings.Replace(config, "token: "+testToken, "tokenFile: '"+token+"'", 1)
+	})
+	eventually(t, "the old token is refused", func() bool { return strings.Contains(r.log.String(), "result=status_401") })
+	writeFile(t, token, testToken+"\n")
+	in.await("the new token is accepted", func(r *received) bool { return r.waiting("a") == 1 })
+}
+
 func TestUnixSocket(t *testing.T) {
 	server := newModelServer(t, 3)
 	in := &ingest{t: t}

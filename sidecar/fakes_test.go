@@ -55,12 +55,12 @@ func (m *modelServer) serve(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 		return
 	}
-	if status := m.status.Load(); status != 0 {
+	if status := m.status.Load(); status != 0 && r.URL.Path == "/metrics" {
 		w.Header().Set("Location", "/elsewhere")
 		w.WriteHeader(int(status))
 		return
 	}
-	if r.URL.Path != "/metrics" || r.Header.Get("Accept-Encoding") != "identity" {
+	if r.Method != http.MethodGet || r.Header.Get("Accept-Encoding") != "identity" {
 		http.Error(w, "wrong request", http.StatusBadRequest)
 		return
 	}

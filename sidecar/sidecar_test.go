@@ -1,14 +1,10 @@
 package sidecar
 
 import (
-	"bytes"
-	"context"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -187,21 +183,6 @@ func TestChangesDoNotWaitForTheHeartbeat(t *testing.T) {
 	}
 }
 
-func TestTokenFileIsReadAgain(t *testing.T) {
-	t.Parallel()
-	server := newModelServer(t, 1)
-	in, url := newIngest(t)
-	token := filepath.Join(t.TempDir(), "token")
-	writeFile(t, token, "old-token\n")
-	r := startWith(t, func(admin string) string {
-		config := configYAML(admin, url, "{static: "+staticYAML("a", server.address())+"}")
-		return strings.Replace(config, "token: "+testToken, "tokenFile: '"+token+"'", 1)
-	})
-	eventually(t, "the old token is refused", func() bool { return strings.Contains(r.log.String(), "result=status_401") })
-	writeFile(t, token, testToken+"\n")
-	in.await("the new token is accepted", func(r *received) bool { return r.waiting("a") == 1 })
-}
-
 func TestUnixSocket(t *testing.T) {
 	server := newModelServer(t, 3)
 	in := &ingest{t: t}
@@ -217,191 +198,7 @@ func TestUnixSocket(t *testing.T) {
 	in.await("a sample over a unix socket", func(r *received) bool { return r.waiting("a") == 3 })
 }
 
-func TestReload(t *testing.T) {
-	t.Parallel()
-	one, two := newModelServer(t, 1), newModelServer(t, 2)
-	in, url := newIngest(t)
-	folder := t.TempDir()
-	file := filepath.Join(folder, "endpoints.yaml")
-	list := func(pairs ...string) string { return "endpoints: " + staticYAML(pairs...) }
-	writeFile(t, file, list("two", two.address()))
-	static := func(pairs ...string) string { return "{file: '" + file + "', static: " + staticYAML(pairs...) + "}" }
-	r := start(t, url, static("one", one.address()))
-	in.await("both sources", func(r *received) bool { return r.waiting("one") == 1 && r.waiting("two") == 2 })
-
-	writeFile(t, file, list("three", two.address()))
-	in.await("the file's new list", func(r *received) bool { return r.waiting("three") == 2 && r.waiting("two") < 0 })
-
-	writeFile(t, file, "endpoints: [{nam: x}]")
-	eventually(t, "the broken file in /healthz", func() bool {
-		status, body := r.get("/healthz")
-		return status == http.StatusOK && strings.Contains(body, "endpoints[0].nam: unknown key")
-	})
-	in.await("the old list with a broken file", func(r *received) bool { return r.waiting("three") == 2 })
-	if n := strings.Count(r.log.String(), "discovery failed"); n != 1 {
-		t.Errorf("got %d log lines on the broken file, want 1", n)
-	}
-
-	writeFile(t, file, list("one", two.address()))
-	eventually(t, "a name in both sources in /healthz", func() bool {
-		_, body := r.get("/healthz")
-		return strings.Contains(body, "is there already")
-	})
-	writeFile(t, r.path, configYAML(r.admin, url, static("four", one.address())))
-	in.await("both lists once they go together", func(r *received) bool { return r.waiting("one") == 2 && r.waiting("four") == 1 })
-	if _, body := r.get("/healthz"); strings.Contains(body, "warnings") {
-		t.Errorf("/healthz: got %s, want no warnings left", body)
-	}
-}
-
-func TestReloadThroughSymbolicLink(t *testing.T) {
-	t.Parallel()
-	server := newModelServer(t, 1)
-	in, url := newIngest(t)
-	folder := t.TempDir()
-	for _, version := range []string{"v1", "v2"} {
-		if err := os.Mkdir(filepath.Join(folder, version), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		writeFile(t, filepath.Join(folder, version, "endpoints.yaml"), "endpoints: "+staticYAML(version, server.address()))
-	}
-	link := func(version string) {
-		if err := os.Symlink(version, filepath.Join(folder, "data.new")); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(filepath.Join(folder, "data.new"), filepath.Join(folder, "data")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	link("v1")
-	start(t, url, "{file: '"+filepath.Join(folder, "data", "endpoints.yaml")+"'}")
-	in.await("the first version", func(r *received) bool { return r.waiting("v1") == 1 })
-	link("v2")
-	in.await("the second version", func(r *received) bool { return r.waiting("v2") == 1 && r.waiting("v1") < 0 })
-}
-
-func TestAdmin(t *testing.T) {
-	server := newModelServer(t, 3)
-	server.setPage("vllm:num_requests_waiting 3\nvllm:kv_cache_usage_perc 0.5\n")
-	in, url := newIngest(t)
-	r := start(t, url, "{static: "+staticYAML("a", server.address(), "b", "127.0.0.1:1")+"}")
-	in.await("a sample", func(r *received) bool { return r.waiting("a") == 3 })
-	tests := []struct {
-		path  string
-		wants []string
-	}{
-		{"/livez", []string{`"status":"ok"`}},
-		{"/healthz", []string{`"status":"ok"`}},
-		{"/endpoints", []string{`"name":"a"`, `"labels":{"role":"decode"}`, `"models":["m1"]`, `"waiting":3`, `"kvCacheUsage":0.5`, `"age":"`,
-			`"missingMetrics":["vllm:num_requests_running","vllm:cache_config_info"]`, `"metrics":null`, `"lastError":"Get`}},
-		{"/metrics", []string{`pintle_sidecar_scrapes_total{endpoint="a",result="ok"}`, `pintle_sidecar_scrapes_total{endpoint="b",result="error"}`,
-			`pintle_sidecar_sample_age_seconds{endpoint="a"}`, "pintle_sidecar_topology_endpoints 2", "pintle_sidecar_scrape_duration_seconds_bucket",
-			`pintle_sidecar_pushes_total{result="accepted",target="` + url + `"}`, "pintle_sidecar_push_duration_seconds_count",
-			`pintle_sidecar_missing_metrics{endpoint="a",metric="vllm:num_requests_running"} 1`}},
-	}
-	for _, test := range tests {
-		eventually(t, test.path+" says all that it should", func() bool {
-			status, body := r.get(test.path)
-			for _, want := range test.wants {
-				if !strings.Contains(body, want) {
-					return false
-				}
-			}
-			return status == http.StatusOK
-		})
-	}
-	if n := strings.Count(r.log.String(), "metric missing"); n != 2 {
-		t.Errorf("got %d log lines on missing metrics, want one for each of 2", n)
-	}
-}
-
-func TestCommandMistakes(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer taken.Close()
-	path := filepath.Join(t.TempDir(), "sidecar.yaml")
-	writeFile(t, path, configYAML(taken.Addr().String(), "'http://127.0.0.1:1'", "{static: []}"))
-	broken := filepath.Join(t.TempDir(), "broken.yaml")
-	writeFile(t, broken, "a: b\n")
-	tests := []struct {
-		name string
-		args []string
-		code int
-		want string
-	}{
-		{"no file", nil, 2, "-c: missing"},
-		{"unknown flag", []string{"-x"}, 2, "-x"},
-		{"argument", []string{"-c", path, "more"}, 2, `"more" is unknown`},
-		{"log format", []string{"-c", path, "-log", "xml"}, 2, `"xml" is unknown; text or json is right`},
-		{"file not there", []string{"-c", path + ".not"}, 2, "no such file"},
-		{"bad configuration", []string{"-c", broken}, 2, "broken.yaml: line 1: a: unknown key"},
-		{"address taken", []string{"-c", path}, 1, `admin.address: "` + taken.Addr().String() + `" cannot be listened on`},
-		{"help", []string{"-h"}, 0, "usage: pintle sidecar"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			var output bytes.Buffer
-			code := Command(context.Background(), test.args, &output, &output)
-			if code != test.code || !strings.Contains(output.String(), test.want) {
-				t.Errorf("got %d %q, want %d and %q", code, output.String(), test.code, test.want)
-			}
-			if test.code != 0 && strings.Count(output.String(), "\n") != 1 {
-				t.Errorf("got %q, want one line", output.String())
-			}
-		})
-	}
-}
-
 // TestHammer changes the pool while everything runs and checks that no goroutine is left at the end.
-func TestHammer(t *testing.T) {
-	before := runtime.NumGoroutine()
-	t.Run("run", func(t *testing.T) {
-		var servers []*modelServer
-		for range 8 {
-			servers = append(servers, newModelServer(t, 1))
-		}
-		in, url := newIngest(t)
-		second, secondURL := newIngest(t)
-		file := filepath.Join(t.TempDir(), "endpoints.yaml")
-		writeFile(t, file, "endpoints: []")
-		r := start(t, url+","+secondURL, "{file: '"+file+"'}")
-		for round := range 3 {
-			var pairs []string
-			for i, s := range servers {
-				if (i+round)%3 != 0 {
-					pairs = append(pairs, string(rune('a'+i)), s.address())
-				}
-			}
-			writeFile(t, file, "endpoints: "+staticYAML(pairs...))
-			for _, in := range []*ingest{in, second} {
-				in.await("all of the round's endpoints", func(m *received) bool {
-					for i := 0; i < len(pairs); i += 2 {
-						if m.waiting(pairs[i]) < 1 {
-							return false
-						}
-					}
-					return len(m.topology.Endpoints) == len(pairs)/2
-				})
-			}
-			for i, s := range servers {
-				s.set(2 + round + i)
-			}
-			for _, path := range []string{"/endpoints", "/metrics", "/healthz"} {
-				if status, body := r.get(path); status != http.StatusOK {
-					t.Errorf("%s: got %d %s, want 200", path, status, body)
-				}
-			}
-		}
-		if code := r.stop(); code != 0 {
-			t.Errorf("exit code: got %d, want 0", code)
-		}
-	})
-	http.DefaultClient.CloseIdleConnections()
-	eventually(t, "the goroutines end", func() bool { return runtime.NumGoroutine() <= before })
-}
-
 func TestBackoff(t *testing.T) {
 	tests := []struct {
 		failures int

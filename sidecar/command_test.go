@@ -1,0 +1,133 @@
+package sidecar
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+func TestAdmin(t *testing.T) {
+	server := newModelServer(t, 3)
+	server.setPage("vllm:num_requests_waiting 3\nvllm:kv_cache_usage_perc 0.5\n")
+	in, url := newIngest(t)
+	r := start(t, url, "{static: "+staticYAML("a", server.address(), "b", "127.0.0.1:1")+"}")
+	in.await("a sample", func(r *received) bool { return r.waiting("a") == 3 })
+	tests := []struct {
+		path  string
+		wants []string
+	}{
+		{"/livez", []string{`"status":"ok"`}},
+		{"/healthz", []string{`"status":"ok"`}},
+		{"/endpoints", []string{`"name":"a"`, `"labels":{"role":"decode"}`, `"models":["m1"]`, `"waiting":3`, `"kvCacheUsage":0.5`, `"age":"`,
+			`"missingMetrics":["vllm:num_requests_running","vllm:cache_config_info"]`, `"metrics":null`, `"lastError":"Get`}},
+		{"/metrics", []string{`pintle_sidecar_scrapes_total{endpoint="a",result="ok"}`, `pintle_sidecar_scrapes_total{endpoint="b",result="error"}`,
+			`pintle_sidecar_sample_age_seconds{endpoint="a"}`, "pintle_sidecar_topology_endpoints 2", "pintle_sidecar_scrape_duration_seconds_bucket",
+			`pintle_sidecar_pushes_total{result="accepted",target="` + url + `"}`, "pintle_sidecar_push_duration_seconds_count",
+			`pintle_sidecar_missing_metrics{endpoint="a",metric="vllm:num_requests_running"} 1`}},
+	}
+	for _, test := range tests {
+		eventually(t, test.path+" says all that it should", func() bool {
+			status, body := r.get(test.path)
+			for _, want := range test.wants {
+				if !strings.Contains(body, want) {
+					return false
+				}
+			}
+			return status == http.StatusOK
+		})
+	}
+	if n := strings.Count(r.log.String(), "metric missing"); n != 2 {
+		t.Errorf("got %d log lines on missing metrics, want one for each of 2", n)
+	}
+}
+
+func TestCommandMistakes(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	path := filepath.Join(t.TempDir(), "sidecar.yaml")
+	writeFile(t, path, configYAML(taken.Addr().String(), "'http://127.0.0.1:1'", "{static: []}"))
+	broken := filepath.Join(t.TempDir(), "broken.yaml")
+	writeFile(t, broken, "a: b\n")
+	tests := []struct {
+		name string
+		args []string
+		code int
+		want string
+	}{
+		{"no file", nil, 2, "-c: missing"},
+		{"unknown flag", []string{"-x"}, 2, "-x"},
+		{"argument", []string{"-c", path, "more"}, 2, `"more" is unknown`},
+		{"log format", []string{"-c", path, "-log", "xml"}, 2, `"xml" is unknown; text or json is right`},
+		{"file not there", []string{"-c", path + ".not"}, 2, "no such file"},
+		{"bad configuration", []string{"-c", broken}, 2, "broken.yaml: line 1: a: unknown key"},
+		{"address taken", []string{"-c", path}, 1, `admin.address: "` + taken.Addr().String() + `" cannot be listened on`},
+		{"help", []string{"-h"}, 0, "usage: pintle sidecar"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var output bytes.Buffer
+			code := Command(context.Background(), test.args, &output, &output)
+			if code != test.code || !strings.Contains(output.String(), test.want) {
+				t.Errorf("got %d %q, want %d and %q", code, output.String(), test.code, test.want)
+			}
+			if test.code != 0 && strings.Count(output.String(), "\n") != 1 {
+				t.Errorf("got %q, want one line", output.String())
+			}
+		})
+	}
+}
+
+func TestHammer(t *testing.T) {
+	before := runtime.NumGoroutine()
+	t.Run("run", func(t *testing.T) {
+		var servers []*modelServer
+		for range 8 {
+			servers = append(servers, newModelServer(t, 1))
+		}
+		in, url := newIngest(t)
+		second, secondURL := newIngest(t)
+		file := filepath.Join(t.TempDir(), "endpoints.yaml")
+		writeFile(t, file, "endpoints: []")
+		r := start(t, url+","+secondURL, "{file: '"+file+"'}")
+		for round := range 3 {
+			var pairs []string
+			for i, s := range servers {
+				if (i+round)%3 != 0 {
+					pairs = append(pairs, string(rune('a'+i)), s.address())
+				}
+			}
+			writeFile(t, file, "endpoints: "+staticYAML(pairs...))
+			for _, in := range []*ingest{in, second} {
+				in.await("all of the round's endpoints", func(m *received) bool {
+					for i := 0; i < len(pairs); i += 2 {
+						if m.waiting(pairs[i]) < 1 {
+							return false
+						}
+					}
+					return len(m.topology.Endpoints) == len(pairs)/2
+				})
+			}
+			for i, s := range servers {
+				s.set(2 + round + i)
+			}
+			for _, path := range []string{"/endpoints", "/metrics", "/healthz"} {
+				if status, body := r.get(path); status != http.StatusOK {
+					t.Errorf("%s: got %d %s, want 200", path, status, body)
+				}
+			}
+		}
+		if code := r.stop(); code != 0 {
+			t.Errorf("exit code: got %d, want 0", code)
+		}
+	})
+	http.DefaultClient.CloseIdleConnections()
+	eventually(t, "the goroutines end", func() bool { return runtime.NumGoroutine() <= before })
+}

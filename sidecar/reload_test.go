@@ -1,0 +1,87 @@
+package sidecar
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestTokenFileIsReadAgain(t *testing.T) {
+	t.Parallel()
+	server := newModelServer(t, 1)
+	in, url := newIngest(t)
+	token := filepath.Join(t.TempDir(), "token")
+	writeFile(t, token, "old-token\n")
+	r := startWith(t, func(admin string) string {
+		config := configYAML(admin, url, "{static: "+staticYAML("a", server.address())+"}")
+		return strings.Replace(config, "token: "+testToken, "tokenFile: '"+token+"'", 1)
+	})
+	eventually(t, "the old token is refused", func() bool { return strings.Contains(r.log.String(), "result=status_401") })
+	writeFile(t, token, testToken+"\n")
+	in.await("the new token is accepted", func(r *received) bool { return r.waiting("a") == 1 })
+}
+
+func TestReload(t *testing.T) {
+	t.Parallel()
+	one, two := newModelServer(t, 1), newModelServer(t, 2)
+	in, url := newIngest(t)
+	folder := t.TempDir()
+	file := filepath.Join(folder, "endpoints.yaml")
+	list := func(pairs ...string) string { return "endpoints: " + staticYAML(pairs...) }
+	writeFile(t, file, list("two", two.address()))
+	static := func(pairs ...string) string { return "{file: '" + file + "', static: " + staticYAML(pairs...) + "}" }
+	r := start(t, url, static("one", one.address()))
+	in.await("both sources", func(r *received) bool { return r.waiting("one") == 1 && r.waiting("two") == 2 })
+
+	writeFile(t, file, list("three", two.address()))
+	in.await("the file's new list", func(r *received) bool { return r.waiting("three") == 2 && r.waiting("two") < 0 })
+
+	writeFile(t, file, "endpoints: [{nam: x}]")
+	eventually(t, "the broken file in /healthz", func() bool {
+		status, body := r.get("/healthz")
+		return status == http.StatusOK && strings.Contains(body, "endpoints[0].nam: unknown key")
+	})
+	in.await("the old list with a broken file", func(r *received) bool { return r.waiting("three") == 2 })
+	if n := strings.Count(r.log.String(), "discovery failed"); n != 1 {
+		t.Errorf("got %d log lines on the broken file, want 1", n)
+	}
+
+	writeFile(t, file, list("one", two.address()))
+	eventually(t, "a name in both sources in /healthz", func() bool {
+		_, body := r.get("/healthz")
+		return strings.Contains(body, "is there already")
+	})
+	writeFile(t, r.path, configYAML(r.admin, url, static("four", one.address())))
+	in.await("both lists once they go together", func(r *received) bool { return r.waiting("one") == 2 && r.waiting("four") == 1 })
+	if _, body := r.get("/healthz"); strings.Contains(body, "warnings") {
+		t.Errorf("/healthz: got %s, want no warnings left", body)
+	}
+}
+
+func TestReloadThroughSymbolicLink(t *testing.T) {
+	t.Parallel()
+	server := newModelServer(t, 1)
+	in, url := newIngest(t)
+	folder := t.TempDir()
+	for _, version := range []string{"v1", "v2"} {
+		if err := os.Mkdir(filepath.Join(folder, version), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, filepath.Join(folder, version, "endpoints.yaml"), "endpoints: "+staticYAML(version, server.address()))
+	}
+	link := func(version string) {
+		if err := os.Symlink(version, filepath.Join(folder, "data.new")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(filepath.Join(folder, "data.new"), filepath.Join(folder, "data")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link("v1")
+	start(t, url, "{file: '"+filepath.Join(folder, "data", "endpoints.yaml")+"'}")
+	in.await("the first version", func(r *received) bool { return r.waiting("v1") == 1 })
+	link("v2")
+	in.await("the second version", func(r *received) bool { return r.waiting("v2") == 1 && r.waiting("v1") < 0 })
+}

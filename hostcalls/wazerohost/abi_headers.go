@@ -156,7 +156,7 @@ func (v *vm) edit(a []uint64, apply func(m *headerMap, name, value string)) uint
 	if m == nil {
 		return statusBadArgument
 	}
-	if bad := badField(key, value); bad != "" {
+	if bad := badField(key, value); bad != "" { // the router answers such a request with 503
 		v.violate("%s: %q: %q", bad, key, value)
 	}
 	apply(m, key, value)

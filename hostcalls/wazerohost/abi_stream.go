@@ -112,6 +112,7 @@ func proxyContinueStream(v *vm, a []uint64) uint32 {
 	}
 	if s == nil {
 		v.violate("the plug-in resumes from a context that is no stream: envoy answers OK and does nothing")
+		return statusOK
 	}
 	s.request.visibleHeaders, s.request.visibleTrailers, s.request.frame = nil, nil, nil
 	return statusOK
@@ -130,6 +131,7 @@ func proxySendLocalResponse(v *vm, a []uint64) uint32 {
 	s := v.context().stream
 	if s == nil {
 		v.violate("the plug-in sends a local response from a context that is no stream: envoy answers OK and does nothing")
+		return statusOK
 	}
 	if s.ended {
 		v.violate("the plug-in sends a local response on a stream that has ended")

@@ -50,6 +50,7 @@ type direction struct {
 	resumedEarly     bool  // resumed by a host call, out of a body pause, before the end of the body
 	frame            *body // what body reads and edits reach otherwise
 	complete         bool  // everything has come
+	received         int   // bytes of the body that have come
 	filterEnded      bool  // the plug-in has seen the end
 	inCallback       bool
 	inBody           bool
@@ -123,6 +124,7 @@ func (d *direction) receiveData(data []byte, end bool) {
 		return
 	}
 	d.complete = end
+	d.received += len(data)
 	b := &body{append([]byte{}, data...)}
 	if d.iteration == stoppedAll {
 		// Flow control holds the peer back here; there is no limit to run into.

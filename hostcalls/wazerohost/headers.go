@@ -2,6 +2,7 @@ package wazerohost
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 )
 
@@ -32,7 +33,7 @@ func (h Headers) Values(name string) []string {
 	return values
 }
 
-func (h Headers) clone() Headers { return append(Headers{}, h...) }
+func (h Headers) clone() Headers { return slices.Clone(h) }
 
 // single names the headers that Envoy keeps once per map: adding another value appends to the first with a comma.
 var single = map[string]bool{

@@ -1,8 +1,12 @@
 package wazerohost
 
-import "slices"
+import (
+	"net/http"
+	"slices"
+)
 
-// HTTPCall is an HTTP request that a plug-in dispatched. The test plays the answering cluster: Respond or Fail, once.
+// HTTPCall is an HTTP request that a plug-in dispatched. The test plays the answering cluster: Respond, Unreachable
+// or Fail, once.
 type HTTPCall struct {
 	Cluster       string
 	Headers       Headers
@@ -69,7 +73,14 @@ func (c *HTTPCall) Respond(headers Headers, body []byte, trailers Headers) {
 	c.deliver(&callAnswer{newHeaderMap(headers, false), newHeaderMap(trailers, false), body})
 }
 
-// Fail tells the plug-in that the call failed or timed out: a response without headers, body and trailers.
+// Unreachable answers as Envoy does for a cluster that it cannot connect to: an ordinary 503 with a text.
+func (c *HTTPCall) Unreachable() {
+	const text = "upstream connect error or disconnect/reset before headers. reset reason: remote connection failure"
+	reply := Reply{Status: http.StatusServiceUnavailable, Body: text}
+	c.deliver(&callAnswer{headers: reply.response(), trailers: &headerMap{}, body: []byte(text)})
+}
+
+// Fail is a call that was reset: a response without headers, body and trailers. A cluster out of reach looks otherwise; see Unreachable.
 func (c *HTTPCall) Fail() { c.deliver(nil) }
 
 func (c *HTTPCall) deliver(answer *callAnswer) {

@@ -93,7 +93,7 @@ func (s *Stream) requestProperty(path []string) ([]byte, bool) {
 		m = s.request.headers
 	}
 	if path[0] == "headers" && len(path) == 2 {
-		return lookUp(m, path[1])
+		return joined(m, path[1])
 	}
 	if len(path) != 1 {
 		return nil, false
@@ -120,6 +120,12 @@ func (s *Stream) requestProperty(path []string) ([]byte, bool) {
 			n, err := strconv.ParseInt(string(length), 10, 64)
 			return Int64(n), err == nil
 		}
+		return Int64(int64(s.request.received)), true
+	case "total_size":
+		if m == nil {
+			return Int64(int64(s.request.received)), true
+		}
+		return Int64(int64(s.request.received + m.size())), true
 	case "url_path", "query":
 		value, ok := lookUp(m, ":path")
 		before, after, _ := strings.Cut(string(value), "?")
@@ -129,7 +135,7 @@ func (s *Stream) requestProperty(path []string) ([]byte, bool) {
 		query, _, _ := strings.Cut(after, "#")
 		return []byte(query), ok
 	}
-	s.unmodelled("request", path[0], "headers", "headers_bytes", "time", "size", "total_size", "duration")
+	s.unmodelled("request", path[0], "headers", "headers_bytes", "time", "duration")
 	return nil, false
 }
 
@@ -139,16 +145,23 @@ func (s *Stream) responseProperty(path []string) ([]byte, bool) {
 		m = s.response.headers
 	}
 	if len(path) == 2 && path[0] == "headers" {
-		return lookUp(m, path[1])
+		return joined(m, path[1])
 	}
-	if len(path) == 1 && path[0] == "code" && s.downstream.started {
-		n, err := strconv.ParseInt(s.downstream.headers.Get(":status"), 10, 64)
+	if s.response.headers == nil {
+		return nil, false
+	}
+	if len(path) == 1 && path[0] == "code" {
+		status, _ := s.response.headers.get(":status")
+		n, err := strconv.ParseInt(status, 10, 64)
 		return Int64(n), err == nil
 	}
-	if len(path) == 1 && path[0] == "code_details" && s.local != nil {
-		return []byte(s.local.Details), true
+	if len(path) == 1 && path[0] == "code_details" {
+		if s.local != nil {
+			return []byte(s.local.Details), true
+		}
+		return []byte("via_upstream"), true
 	}
-	s.unmodelled("response", path[0], "headers", "size", "headers_bytes", "trailers", "flags", "grpc_status", "total_size", "backend_latency", "code_details")
+	s.unmodelled("response", path[0], "headers", "size", "headers_bytes", "trailers", "flags", "grpc_status", "total_size", "backend_latency")
 	return nil, false
 }
 
@@ -159,6 +172,15 @@ func (s *Stream) unmodelled(root, name string, known ...string) {
 			s.vm.violate("the plug-in reads the property %s.%s, which is not modelled; set it with SetProperty", root, name)
 		}
 	}
+}
+
+// joined is every value of a header with commas between, unlike proxy_get_header_map_value, which answers the first.
+func joined(m *headerMap, name string) ([]byte, bool) {
+	if m == nil {
+		return nil, false
+	}
+	values := m.fields.Values(m.key(name))
+	return []byte(strings.Join(values, ",")), values != nil
 }
 
 func lookUp(m *headerMap, name string) ([]byte, bool) {

@@ -107,14 +107,14 @@ func TestCanaryStartsEveryPluginTwice(t *testing.T) {
 func TestProperties(t *testing.T) {
 	const reads = "property request.path; property request.url_path; property request.query; property request.method; property request.host; property request.headers.x-a"
 	opts := Options{Properties: map[string][]byte{"node.id": []byte("n1"), "listener_direction": Int64(1)}}
-	h, _, p := start(t, opts, "request_headers: "+reads+"; number request.size; number listener_direction; property node.id; set_property picked v; property picked; property filter_state.wasm.picked\nrequest_body: "+reads+"\nstream_done: property request.path; property mine; number response.code")
-	s := p.Request(Headers{{":path", "/v1?q=1#f"}, {"x-a", "1"}, {"content-length", "1"}}, false, WithProperty("mine", []byte("yes")))
+	h, _, p := start(t, opts, "request_headers: "+reads+"; number request.size; number listener_direction; property node.id; set_property picked v; property picked; property filter_state.wasm.picked\nrequest_body: "+reads+"\nstream_done: property request.path; property mine; number response.code; property response.code_details\nresponse_headers: number response.code; number request.size")
+	s := p.Request(Headers{{":path", "/v1?q=1#f"}, {"x-a", "1"}, {"x-a", "2"}, {"content-length", "1"}}, false, WithProperty("mine", []byte("yes")))
 	s.Body([]byte("b"), true)
 	s.Finish()
 	for property, want := range map[string][2]string{
 		"property request.path": {"/v1?q=1#f", notFound}, "property request.url_path": {"/v1", notFound},
 		"property request.query": {"q=1", notFound}, "property request.method": {"POST", notFound},
-		"property request.host": {"pintle.test", notFound}, "property request.headers.x-a": {"1", notFound},
+		"property request.host": {"pintle.test", notFound}, "property request.headers.x-a": {"1,2", notFound},
 	} {
 		wantOutcome(t, h, "request_headers "+property, want[0])
 		wantOutcome(t, h, "request_body "+property, want[1])
@@ -126,6 +126,9 @@ func TestProperties(t *testing.T) {
 	wantOutcome(t, h, "stream_done property request.path", "/v1?q=1#f")
 	wantOutcome(t, h, "stream_done property mine", "yes")
 	wantOutcome(t, h, "stream_done number response.code", "c800000000000000")
+	wantOutcome(t, h, "stream_done property response.code_details", "via_upstream")
+	wantOutcome(t, h, "response_headers number response.code", "c800000000000000")
+	wantOutcome(t, h, "response_headers number request.size", "0100000000000000")
 }
 
 func TestFilterStateAndForeignFunctions(t *testing.T) {
@@ -238,7 +241,7 @@ func TestRefusals(t *testing.T) {
 		{"a log line while allocating", "request_headers: malloc_logs; get x-a", "", ""},
 		{"a foreign function that is not modelled", "request_headers: foreign compress", "compress", "compress"},
 		{"a header with a line break", "request_headers: set x-a a\\nb", "line break", "line break"},
-		{"a property that is not modelled", "request_headers: number request.total_size", "request.total_size", "request.total_size"},
+		{"a property that is not modelled", "request_headers: number request.time", "request.time", "request.time"},
 		{"a property path of two parts", "request_headers: set_property a.b 1", "several parts", "several parts"},
 		{"a trailer in the last body callback", "request_body: add_trailer t 1", "not modelled", "not modelled"},
 	}

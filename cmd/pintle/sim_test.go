@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestSimFlagMistakes(t *testing.T) {
+	for _, test := range []struct{ name, args, want string }{
+		{"zero slots", "-max-num-seqs 0", "flag -max-num-seqs 0: want a number above 0"},
+		{"negative slots", "-max-num-seqs -4", "flag -max-num-seqs -4: want 1 to 1048576"},
+		{"speed", "-speed -1", "flag -speed -1: want a number above 0"},
+		{"pace", "-time-per-output-token -1s", "flag -time-per-output-token -1s: want 0s or more"},
+		{"slowdown", "-batch-slowdown -1", "flag -batch-slowdown -1: want 0 or more"},
+		{"count", "-count 0", "flag -count 0: want 1 to 4096"},
+		{"address", "-address nowhere", `flag -address "nowhere": want host:port`},
+		{"ports", "-address 127.0.0.1:65535 -count 2", `flag -address "127.0.0.1:65535": want a port such that 2 consecutive ones`},
+		{"model twice", "-model a,b -model a", `flag -model "a": given twice among models and adapters`},
+		{"empty model", "-model a,", `invalid value "a," for flag -model: want a name`},
+		{"unknown flag", "-max-nm-seqs 1", "flag provided but not defined: -max-nm-seqs"},
+		{"argument", "serve", `argument "serve": want flags only`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			code := runSim(strings.Fields(test.args), &stdout, &stderr)
+			if code != 2 || !strings.HasPrefix(stderr.String(), "pintle sim: "+test.want) || stdout.Len() > 0 {
+				t.Errorf("got exit code %d, %q, want 2, %q", code, stderr.String(), test.want)
+			}
+		})
+	}
+}
+
+func TestSimHelp(t *testing.T) {
+	var stderr bytes.Buffer
+	if code := runSim([]string{"-h"}, io.Discard, &stderr); code != 0 || !strings.Contains(stderr.String(), "-num-blocks") {
+		t.Errorf("got exit code %d, %q, want 0 and the flags", code, stderr.String())
+	}
+}
+
+func TestSimServers(t *testing.T) {
+	options, err := parseSimFlags(strings.Fields("-address 127.0.0.1:0 -count 3 -name s -role decode -model m1,m2 -model m3 -time-per-output-token 0s"), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	servers, err := newSimServers(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	var served sync.WaitGroup
+	served.Go(func() {
+		if err := serveSims(ctx, servers, in); err != nil {
+			t.Error(err)
+		}
+	})
+	buffer := make([]byte, 1024)
+	for _, name := range []string{"s-0", "s-1", "s-2"} {
+		n, err := out.Read(buffer)
+		got, address, ok := strings.Cut(strings.TrimSpace(string(buffer[:n])), " listens on ")
+		if err != nil || !ok || got != name {
+			t.Fatalf("line of %s: got %q, %v", name, buffer[:n], err)
+		}
+		client := http.Client{Timeout: time.Minute}
+		response, err := client.Post("http://"+address+"/v1/completions", "", strings.NewReader(`{"model":"m3","prompt":"a"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if h := response.Header; response.StatusCode != 200 || h.Get("x-sim-server") != name || h.Get("x-sim-address") != address || h.Get("x-sim-role") != "decode" {
+			t.Errorf("got status %d, headers %v", response.StatusCode, h)
+		}
+	}
+	stop()
+	served.Wait()
+}
+
+func TestSimTakenPort(t *testing.T) {
+	taken, err := newSimServers(simOptions{address: "127.0.0.1:0", count: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken[0].address = "203.0.113.1:9"
+	if err := serveSims(t.Context(), taken, io.Discard); err == nil || errors.Is(err, context.Canceled) {
+		t.Errorf("listening on another machine's address: got %v, want an error", err)
+	}
+}

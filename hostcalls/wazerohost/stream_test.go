@@ -225,3 +225,13 @@ func TestBufferLimit(t *testing.T) {
 		})
 	}
 }
+
+func TestTheFrameOverTheLimitStillReachesThePlugin(t *testing.T) {
+	h, _, p := start(t, Options{BufferLimit: 4}, "request_body: size; pause")
+	s := p.Request(nil, false)
+	s.Body([]byte("abc"), false)
+	s.Body([]byte("de"), false)
+	wantOutcome(t, h, "request_body size", "3", "5")
+	wantEqual(t, "callbacks", strings.Join(s.Callbacks(), " "),
+		"context_create request_headers request_body request_body response_headers response_body log done delete")
+}

@@ -25,6 +25,8 @@ type fixture struct {
 	scripted *harness.Scripted
 	// dead are addresses in the cluster that refuse connections.
 	dead []string
+	// shortest is the shortest queue that a server shows, see move.
+	shortest int
 }
 
 // fixtures start with the first test that needs them.

@@ -18,12 +18,8 @@ func TestFollow(t *testing.T) {
 		bar    = 200 * time.Millisecond
 	)
 	inCells(t, func(t *testing.T, f *fixture) {
-		for i, s := range f.servers {
-			s.PinWaiting(t, 10*i)
-		}
-		harness.StartSidecar(t, f.URL("ingest", harness.IngestPath), f.servers...)
+		f.level(t)
 		client := harness.Client(t, false)
-		f.untilServedBy(t, client, "sim-0", 10*time.Second)
 		for round := 1; ; round++ {
 			var latencies []time.Duration
 			for move := range moves {
@@ -42,15 +38,12 @@ func TestFollow(t *testing.T) {
 	})
 }
 
-// move makes one server the least loaded and returns how long it takes until requests go there. From then on they all do.
+// move makes one server the least loaded and returns how long it takes until requests go there. From then on they all do. The
+// move is one change of one server, so that there is no moment of two equals.
 func (f *fixture) move(t *testing.T, client *http.Client, to int) time.Duration {
 	t.Helper()
-	f.servers[to].PinWaiting(t, 0)
-	for i, s := range f.servers {
-		if i != to {
-			s.PinWaiting(t, 20)
-		}
-	}
+	f.shortest--
+	f.servers[to].PinWaiting(t, f.shortest)
 	start := time.Now()
 	f.untilServedBy(t, client, f.servers[to].Name, 2*time.Second)
 	took := time.Since(start)
@@ -60,6 +53,29 @@ func (f *fixture) move(t *testing.T, client *http.Client, to int) time.Duration 
 		}
 	}
 	return took
+}
+
+// level gives all servers but the first the same queue, from which moves can start, and starts a sidecar to tell.
+func (f *fixture) level(t *testing.T) *harness.Sidecar {
+	t.Helper()
+	const longest = 1000
+	for _, s := range f.servers {
+		s.PinWaiting(t, longest)
+	}
+	f.shortest = longest - 1
+	f.servers[0].PinWaiting(t, f.shortest)
+	f.Publish(t, f.pool()...)
+	sidecar := harness.StartSidecar(t, f.URL("ingest", harness.IngestPath), f.servers...)
+	client := harness.Client(t, false)
+	harness.WaitFor(t, 10*time.Second, "twelve requests in a row at sim-0", func() (bool, string) {
+		for i := range 12 {
+			if _, server, err := ask(client, f.URL("requests", chatPath)); err != nil || server != "sim-0" {
+				return false, fmt.Sprintf("number %d at %q, %v", i+1, server, err)
+			}
+		}
+		return true, ""
+	})
+	return sidecar
 }
 
 func (f *fixture) untilServedBy(t *testing.T, client *http.Client, name string, limit time.Duration) {

@@ -14,11 +14,7 @@ import (
 func TestSidecarKilled(t *testing.T) {
 	const clients = 4
 	inCells(t, func(t *testing.T, f *fixture) {
-		for i, s := range f.servers {
-			s.PinWaiting(t, 10*i)
-		}
-		ingest := f.URL("ingest", harness.IngestPath)
-		first := harness.StartSidecar(t, ingest, f.servers...)
+		first := f.level(t)
 		var stop atomic.Bool
 		var served atomic.Int64
 		failures := make(chan string, clients)
@@ -39,7 +35,7 @@ func TestSidecarKilled(t *testing.T) {
 		time.Sleep(300 * time.Millisecond)
 		first.Kill()
 		time.Sleep(2 * staleAfter)
-		harness.StartSidecar(t, ingest, f.servers...)
+		f.level(t)
 		time.Sleep(300 * time.Millisecond)
 		stop.Store(true)
 		running.Wait()

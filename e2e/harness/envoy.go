@@ -198,3 +198,6 @@ func SocketPath(name string) (string, error) {
 	dir, err := scratch()
 	return filepath.Join(dir, name), err
 }
+
+// Port is where a listener listens.
+func (e *Envoy) Port(listener string) int { return e.listeners[listener].Port }

@@ -30,8 +30,11 @@ func built(name string) (string, error) {
 // scratch is a directory for as long as the tests run.
 var scratch = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "pintle-e2e-") })
 
-// pintle builds the command from the tree, so that a stale binary is never what is tested.
+// pintle is the command: bin/pintle, or built for these tests where there is none.
 var pintle = sync.OnceValues(func() (string, error) {
+	if path, err := built("pintle"); err == nil {
+		return path, nil
+	}
 	dir, err := scratch()
 	if err != nil {
 		return "", err

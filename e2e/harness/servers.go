@@ -69,7 +69,9 @@ func NewScripted() (*Scripted, error) {
 		return nil, err
 	}
 	s := &Scripted{Address: l.Addr().String()}
-	s.server = &http.Server{Handler: s}
+	s.server = &http.Server{Handler: s, Protocols: new(http.Protocols)}
+	s.server.Protocols.SetHTTP1(true)
+	s.server.Protocols.SetUnencryptedHTTP2(true)
 	go func() { _ = s.server.Serve(l) }()
 	return s, nil
 }

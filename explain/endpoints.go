@@ -59,8 +59,39 @@ func ReadEndpoints(text []byte, now int64) (*scoring.Pool, error) {
 		names[e.Name] = true
 		pool.Endpoints = append(pool.Endpoints, e)
 	}
+	readRules(root, pool)
 	root.Close()
 	return pool, document.Err()
+}
+
+// readRules reads the objectives and rewrites that the sidecar would send with the endpoints.
+func readRules(root *strictjson.Object, pool *scoring.Pool) {
+	for _, entry := range root.Objects("objectives") {
+		o := scoring.Objective{}
+		entry.String("name", &o.Name)
+		entry.Int("priority", &o.Priority, math.MinInt32, math.MaxInt32)
+		entry.Close()
+		pool.Objectives = append(pool.Objectives, o)
+	}
+	for _, entry := range root.Objects("modelRewrites") {
+		rewrite := scoring.Rewrite{}
+		entry.Strings("models", &rewrite.Models)
+		for _, target := range entry.Objects("targets") {
+			t := scoring.RewriteTarget{Weight: 1}
+			target.String("model", &t.Model)
+			target.Int("weight", &t.Weight, 0, 1_000_000)
+			target.Close()
+			if t.Model == "" {
+				target.Mistake("model", "is missing; name the model to ask for")
+			}
+			rewrite.Targets = append(rewrite.Targets, t)
+		}
+		entry.Close()
+		if len(rewrite.Targets) == 0 {
+			entry.Mistake("targets", "is missing; name at least one model")
+		}
+		pool.Rewrites = append(pool.Rewrites, rewrite)
+	}
 }
 
 func readLabels(entry *strictjson.Object, e *scoring.Endpoint) {

@@ -18,9 +18,13 @@ type Explanation struct {
 	Primary string `json:"primary"`
 	// Destination are the addresses to try, best first.
 	Destination []string `json:"destination"`
+	// Model is the model that the server is asked for, after rewrites.
+	Model string `json:"model"`
 	// RequestHeaders are the headers that plug-ins add to the request.
 	RequestHeaders map[string]string `json:"requestHeaders"`
-	Error          *Error            `json:"error"`
+	// ResponseHeaders are the headers that plug-ins add to the response, if the first choice serves the request.
+	ResponseHeaders map[string]string `json:"responseHeaders"`
+	Error           *Error            `json:"error"`
 }
 
 // Profile is what one scheduling profile came to.
@@ -63,7 +67,9 @@ func New(plan *scoring.Plan, pool *scoring.Pool, seed uint64) *Explainer {
 
 // Explain decides one request at the time now, nanoseconds since 1970.
 func (x *Explainer) Explain(request Request, now int64) *Explanation {
-	result := &Explanation{Profiles: map[string]*Profile{}, Destination: []string{}, RequestHeaders: map[string]string{}}
+	result := &Explanation{
+		Profiles: map[string]*Profile{}, Destination: []string{}, RequestHeaders: map[string]string{}, ResponseHeaders: map[string]string{},
+	}
 	x.cycle.Tracer = result
 	x.cycle.Request = scoring.Request{Now: now}
 	for _, name := range x.plan.RequestHeaders() {
@@ -82,13 +88,22 @@ func (x *Explainer) Explain(request Request, now int64) *Explanation {
 		return result.fail(failure)
 	}
 	endpoints, failure := x.plan.Decide(x.cycle)
+	result.Model = x.cycle.Request.Model
 	if failure != nil {
 		return result.fail(failure)
 	}
 	result.Primary = x.plan.ProfileName(x.plan.Primary(x.cycle))
 	for _, e := range endpoints {
-		result.Destination = append(result.Destination, e.Address)
+		result.Destination = append(result.Destination, string(e.AppendAddress(nil, x.cycle.PrimaryPort())))
 	}
+	for _, h := range x.cycle.RequestHeaders() {
+		var addresses []string
+		for _, e := range h.Endpoints {
+			addresses = append(addresses, e.Address)
+		}
+		result.RequestHeaders[h.Name] = strings.Join(addresses, ",")
+	}
+	x.plan.Respond(&scoring.Outcome{Served: endpoints[0], Prefill: x.cycle.Prefill()}, result)
 	return result
 }
 
@@ -123,6 +138,9 @@ func (x *Explanation) profile(name string) *Profile {
 	}
 	return p
 }
+
+// SetHeader implements scoring.HeaderSetter on the response.
+func (x *Explanation) SetHeader(name string, value []byte) { x.ResponseHeaders[name] = string(value) }
 
 // FilteredOut implements scoring.Tracer.
 func (x *Explanation) FilteredOut(profile string, e *scoring.Endpoint, filter string) {

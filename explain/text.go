@@ -22,7 +22,13 @@ func (x *Explanation) WriteText(w io.Writer) error {
 		text.WriteByte('\n')
 	}
 	for _, name := range slices.Sorted(maps.Keys(x.RequestHeaders)) {
-		fmt.Fprintf(&text, "sets %s: %s\n", name, x.RequestHeaders[name])
+		fmt.Fprintf(&text, "request header %s: %s\n", name, x.RequestHeaders[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(x.ResponseHeaders)) {
+		fmt.Fprintf(&text, "response header %s: %s\n", name, x.ResponseHeaders[name])
+	}
+	if x.Model != "" {
+		fmt.Fprintf(&text, "asks for model %s\n", x.Model)
 	}
 	if x.Error != nil {
 		fmt.Fprintf(&text, "refused with %d %s: %s\n", x.Error.Status, x.Error.Reason, x.Error.Message)

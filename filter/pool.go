@@ -75,8 +75,24 @@ func (p *pool) readTopology() bool {
 		}
 	}
 	p.Endpoints = endpoints
+	p.readRules(topology)
 	p.topologyID = snapshot.PayloadID(record.Payload)
 	return true
+}
+
+// readRules copies what comes with the endpoints: objectives and rewrites.
+func (p *pool) readRules(t *snapshot.Topology) {
+	p.Objectives, p.Rewrites = nil, nil
+	for _, o := range t.Objectives {
+		p.Objectives = append(p.Objectives, scoring.Objective{Name: o.Name, Priority: int(o.Priority)})
+	}
+	for _, r := range t.Rewrites {
+		rewrite := scoring.Rewrite{Models: r.Models}
+		for _, target := range r.Targets {
+			rewrite.Targets = append(rewrite.Targets, scoring.RewriteTarget{Model: target.Model, Weight: toInt(target.Weight)})
+		}
+		p.Rewrites = append(p.Rewrites, rewrite)
+	}
 }
 
 // readLoad gives the endpoints their metrics.

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"strconv"
+
 	"github.com/pintle-dev/pintle/hostcalls"
+	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/pluginconfig"
 	"github.com/pintle-dev/pintle/scoring"
 )
@@ -20,18 +23,16 @@ const (
 
 // publish tells Envoy the ranked endpoints of a request. editable says whether the request's headers are still here.
 func (s *stream) publish(endpoints []*scoring.Endpoint, editable bool) {
-	s.destination = s.destination[:0]
-	for i, e := range endpoints {
-		if i > 0 {
-			s.destination = append(s.destination, ',')
-		}
-		s.destination = append(s.destination, e.Address...)
+	port := s.cycle.PrimaryPort()
+	s.destination = endpoints[0].AppendAddress(s.destination[:0], port)
+	first := len(s.destination)
+	for _, e := range endpoints[1:] {
+		s.destination = e.AppendAddress(append(s.destination, ','), port)
 	}
-	first := s.destination[:len(endpoints[0].Address)]
 	if s.config.Hold == pluginconfig.HoldBuffer {
 		s.check(hostcalls.SetProperty(propertyPicked, s.destination))
 		if s.config.Destination == pluginconfig.OriginalDst {
-			s.check(s.filterState.Set(stateOriginalDst, first))
+			s.check(s.filterState.Set(stateOriginalDst, s.destination[:first]))
 		}
 	}
 	if !editable {
@@ -39,7 +40,39 @@ func (s *stream) publish(endpoints []*scoring.Endpoint, editable bool) {
 	}
 	s.check(hostcalls.SetRequestHeader(headerDestination, hostcalls.Text(s.destination)))
 	if s.config.Destination == pluginconfig.OriginalDst {
-		s.check(hostcalls.SetRequestHeader(headerOriginalDst, hostcalls.Text(first)))
+		s.check(hostcalls.SetRequestHeader(headerOriginalDst, hostcalls.Text(s.destination[:first])))
+	}
+}
+
+// publishHeaders sets the request headers that plug-ins add. Where the headers are out of reach they leave as properties of the same
+// names, for a header_mutation filter to pick up as %FILTER_STATE(wasm.NAME:PLAIN)%.
+func (s *stream) publishHeaders() {
+	for _, h := range s.cycle.RequestHeaders() {
+		s.addresses = h.Endpoints[0].AppendAddress(s.addresses[:0], 0)
+		for _, e := range h.Endpoints[1:] {
+			s.addresses = e.AppendAddress(append(s.addresses, ','), 0)
+		}
+		if s.editable() {
+			s.check(hostcalls.SetRequestHeader(h.Name, hostcalls.Text(s.addresses)))
+		} else {
+			s.check(hostcalls.SetProperty(h.Name, s.addresses))
+		}
+	}
+}
+
+// rewriteModel writes the model that was decided on into the body, if it is another than the client's. Nothing else in the
+// body changes.
+func (s *stream) rewriteModel(body []byte) {
+	if s.cycle.Request.Model == s.request.Model {
+		return
+	}
+	span := s.request.ModelSpan
+	s.patch = append(s.patch[:0], body[:span.Start]...)
+	s.patch = openai.AppendQuoted(s.patch, s.cycle.Request.Model)
+	s.check(hostcalls.ReplaceRequestBodyStart(int(span.End), s.patch))
+	length := len(body) - int(span.End) + len(s.patch)
+	if _, stated := hostcalls.RequestHeader(&s.header, "content-length"); stated {
+		s.check(hostcalls.SetRequestHeader("content-length", strconv.Itoa(length)))
 	}
 }
 

@@ -68,6 +68,9 @@ func (s *stream) OnHttpRequestTrailers(int) hostcalls.Action {
 func (s *stream) strip() {
 	_ = hostcalls.RemoveRequestHeader(headerOriginalDst)
 	_ = hostcalls.RemoveRequestHeader(headerDestination)
+	for _, name := range s.config.Plan.OwnedHeaders() {
+		_ = hostcalls.RemoveRequestHeader(name)
+	}
 }
 
 // readable reports whether the request's body can be read as it is: a POST that is not compressed.
@@ -79,12 +82,28 @@ func (s *stream) readable() bool {
 	return !ok || strings.EqualFold(encoding, "identity")
 }
 
-// remember keeps the headers that plug-ins read, as they are out of reach once the body is there.
+// remember keeps the headers that plug-ins read, as they are out of reach once the body is there. In buffer mode it takes the
+// length away too: a rewrite may change it, and Envoy's buffer filter states the length of what it holds.
 func (s *stream) remember() {
 	for _, name := range s.config.Plan.RequestHeaders() {
 		value, _ := hostcalls.RequestHeader(&s.header, name)
-		s.headers = append(s.headers, strings.Clone(value))
+		s.headerText = append(s.headerText, value...)
+		s.headerEnds = append(s.headerEnds, len(s.headerText))
 	}
+	if s.config.Hold == pluginconfig.HoldBuffer {
+		_ = hostcalls.RemoveRequestHeader("content-length")
+	}
+}
+
+// remembered returns the values of the headers that plug-ins read, valid as long as the stream.
+func (s *stream) remembered() []string {
+	s.headerValues = s.headerValues[:0]
+	start := 0
+	for _, end := range s.headerEnds {
+		s.headerValues = append(s.headerValues, hostcalls.Text(s.headerText[start:end]))
+		start = end
+	}
+	return s.headerValues
 }
 
 // pass sends a request that has nothing to be judged by to any ready endpoint. editable says whether the headers are still here.
@@ -120,13 +139,15 @@ func (s *stream) decide() hostcalls.Action {
 	s.trace()
 	endpoints, failure := s.config.Plan.Decide(s.cycle)
 	s.endTrace(endpoints)
-	s.cycle.Request.BodyBytes = nil
-	s.body.Release(keepBodyBytes)
 	if failure != nil {
 		return s.refuse(failure)
 	}
 	s.phase = settled
+	s.rewriteModel(body)
 	s.publish(endpoints, s.editable())
+	s.publishHeaders()
+	s.primary, s.prefill = endpoints[0], s.cycle.Prefill()
+	s.body.Release(keepBodyBytes)
 	s.stats.routed.Add(1)
 	s.stats.decisionMicros.Record(uint64(max(hostcalls.Now()-started, 0)) / 1000)
 	return hostcalls.Continue
@@ -138,5 +159,5 @@ func (s *stream) editable() bool { return s.config.Hold == pluginconfig.HoldPaus
 // begin readies the workplace for a request.
 func (s *stream) begin() {
 	s.cycle.Pool = &s.pool.Pool
-	s.cycle.Request = scoring.Request{Headers: s.headers, Now: hostcalls.Now()}
+	s.cycle.Request = scoring.Request{Headers: s.remembered(), Now: hostcalls.Now()}
 }

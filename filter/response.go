@@ -1,11 +1,42 @@
 package main
 
-import "github.com/pintle-dev/pintle/hostcalls"
+import (
+	"github.com/pintle-dev/pintle/hostcalls"
+	"github.com/pintle-dev/pintle/scoring"
+)
 
 // OnHttpResponseHeaders implements hostcalls.Stream. Response bodies pass through unbuffered.
 func (s *stream) OnHttpResponseHeaders(int, bool) hostcalls.Action {
 	if s.explain != "" {
 		s.check(hostcalls.SetResponseHeader(headerExplain, s.explain))
 	}
+	if s.primary != nil && s.config.Plan.HasResponseHooks() {
+		if served := s.served(); served != nil {
+			s.config.Plan.Respond(&scoring.Outcome{Served: served, Prefill: s.prefill}, s)
+		}
+	}
 	return hostcalls.Continue
+}
+
+// served returns the endpoint that answered, which is not the first choice after a retry. It is nil when Envoy answered
+// itself, because no endpoint could be reached.
+func (s *stream) served() *scoring.Endpoint {
+	address, ok := hostcalls.Property(&s.property, "upstream", "address")
+	if !ok || len(address) == 0 {
+		return nil
+	}
+	if s.primary.Address == string(address) {
+		return s.primary
+	}
+	for i := range s.pool.Endpoints {
+		if s.pool.Endpoints[i].Address == string(address) {
+			return &s.pool.Endpoints[i]
+		}
+	}
+	return s.primary
+}
+
+// SetHeader implements scoring.HeaderSetter on the response.
+func (s *stream) SetHeader(name string, value []byte) {
+	s.check(hostcalls.SetResponseHeader(name, hostcalls.Text(value)))
 }

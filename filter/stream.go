@@ -1,7 +1,10 @@
 package main
 
-import "github.com/pintle-dev/pintle/hostcalls"
-import "github.com/pintle-dev/pintle/openai"
+import (
+	"github.com/pintle-dev/pintle/hostcalls"
+	"github.com/pintle-dev/pintle/openai"
+	"github.com/pintle-dev/pintle/scoring"
+)
 
 // phase is how far the filter is with a request.
 type phase uint8
@@ -21,16 +24,27 @@ const (
 type stream struct {
 	hostcalls.DefaultStream
 	*plugin
-	phase   phase
-	api     openai.API
-	held    int
-	headers []string
-	explain string
+	phase phase
+	api   openai.API
+	// held is how many bytes of the body Envoy holds.
+	held int
+	// headerText holds the values of the headers that plug-ins read, one after another; headerEnds says where each ends.
+	headerText []byte
+	headerEnds []int
+	// primary and prefill are the endpoints that were chosen, nil before.
+	primary, prefill *scoring.Endpoint
+	explain          string
 }
+
+// keepHeaderBytes is how much memory for headers a finished stream keeps for the next one.
+const keepHeaderBytes = 4096
 
 // OnHttpStreamDone implements hostcalls.Stream. Envoy calls it however the exchange ended.
 func (s *stream) OnHttpStreamDone() {
-	clear(s.headers)
-	*s = stream{plugin: s.plugin, headers: s.headers[:0]}
+	text := s.headerText[:0]
+	if cap(text) > keepHeaderBytes {
+		text = nil
+	}
+	*s = stream{plugin: s.plugin, headerText: text, headerEnds: s.headerEnds[:0]}
 	s.idle = append(s.idle, s)
 }

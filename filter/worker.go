@@ -17,9 +17,12 @@ type worker struct {
 	property    hostcalls.Buffer
 	filterState hostcalls.FilterState
 	destination []byte
-	one         [1]*scoring.Endpoint
-	stats       stats
-	idle        []*stream
+	// addresses and patch are scratch memory for a header of addresses and for a changed body.
+	addresses, patch []byte
+	headerValues     []string
+	one              [1]*scoring.Endpoint
+	stats            stats
+	idle             []*stream
 }
 
 var shared *worker

@@ -16,6 +16,10 @@ func RequestBody(b *Buffer, start, size int) ([]byte, error) {
 	return body, err
 }
 
+// ReplaceRequestBodyStart puts data in the place of the first size bytes of what Envoy holds of the request body; size is
+// at least 1.
+func ReplaceRequestBodyStart(size int, data []byte) error { return setRequestBody(size, data) }
+
 // SharedData returns the value of a key in the memory that all workers share, and the number of its last change; ok is false
 // when it was never set.
 func SharedData(b *Buffer, key string) (value []byte, change uint32, ok bool) {

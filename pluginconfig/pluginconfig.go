@@ -59,7 +59,7 @@ type Ingest struct {
 func (i Ingest) Enabled() bool { return i.Port != 0 || i.Socket != "" }
 
 // documentKeys are the top-level keys by which a bare EndpointPickerConfig is told from a configuration that wraps one.
-var documentKeys = []string{"apiVersion", "kind", "plugins", "schedulingProfiles", "featureGates", "saturationDetector", "data"}
+var documentKeys = []string{"apiVersion", "kind", "plugins", "schedulingProfiles", "featureGates", "saturationDetector", "data", "flowControl"}
 
 // Parse reads a configuration. An empty text is the default configuration. The error is a strictjson.Mistakes with one line
 // for each mistake.

@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/pintle-dev/pintle/strictjson"
@@ -28,18 +29,22 @@ func (b *Builder) RequestHeader(name string) HeaderKey {
 	return HeaderKey(len(*headers) - 1)
 }
 
+// OwnRequestHeader makes a request header the plug-in's: what a client sends under this name is removed. name is in lower case.
+func (b *Builder) OwnRequestHeader(name string) {
+	b.compiler.plan.ownedHeaders = append(b.compiler.plan.ownedHeaders, name)
+}
+
 // Profiles returns the names of all scheduling profiles. A profile's number is its place in this list.
 func (b *Builder) Profiles() []string { return b.compiler.profileNames }
 
 // Profile returns the number of the profile called name. If there is none it notes a mistake for the parameter key.
 func (b *Builder) Profile(key, name string) int {
-	for i, known := range b.compiler.profileNames {
-		if known == name {
-			return i
-		}
+	i := slices.Index(b.compiler.profileNames, name)
+	if i < 0 {
+		b.Mistake(key, "no scheduling profile is named "+strconv.Quote(name))
+		return 0
 	}
-	b.Mistake(key, "no scheduling profile is named "+strconv.Quote(name))
-	return 0
+	return i
 }
 
 // Earlier returns the plug-in called name among those declared before this one, or nil.
@@ -52,7 +57,37 @@ func (b *Builder) Earlier(name string) Plugin {
 	return nil
 }
 
+// Declared reports whether a plug-in of this name stands anywhere in the list, also after this one.
+func (b *Builder) Declared(name string) bool { return slices.Contains(b.compiler.declaredNames, name) }
+
+// EarlierOfType reports whether a plug-in of one of the types is declared before this one.
+func (b *Builder) EarlierOfType(types ...string) bool {
+	for i := range b.compiler.plugins {
+		if slices.Contains(types, b.compiler.plugins[i].kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// DeclaredType reports whether a plug-in of one of the types stands anywhere in the list.
+func (b *Builder) DeclaredType(types ...string) bool {
+	for _, kind := range b.compiler.declaredTypes {
+		if slices.Contains(types, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// Supply declares a plug-in of the type with default parameters, for configurations that legitimately leave it out, and tells
+// the operator.
+func (b *Builder) Supply(kind string) Plugin {
+	b.Warn("no " + kind + " is declared; one with default parameters is used")
+	return b.compiler.inject(b.Object, kind)
+}
+
 // Warn tells the operator, once at start, of something that works but should change.
 func (b *Builder) Warn(text string) {
-	b.compiler.plan.warnings = append(b.compiler.plan.warnings, b.Path()+": "+text)
+	b.compiler.plan.warnings = append(b.compiler.plan.warnings, b.Name+": "+text)
 }

@@ -34,6 +34,8 @@ type compiler struct {
 	registry     []Registration
 	plugins      []declared
 	profileNames []string
+	// declaredNames and declaredTypes are those in the plug-in list, also of plug-ins not built yet.
+	declaredNames, declaredTypes []string
 	// unknown is set when a plug-in's type is unknown, to spare the operator the mistakes that follow from it.
 	unknown bool
 }
@@ -48,14 +50,25 @@ type declared struct {
 // is of use only if there are none.
 func Compile(doc *strictjson.Object, registry []Registration, stale Staleness) *Plan {
 	c := &compiler{plan: &Plan{stale: stale}, registry: registry}
+	root := &Builder{Object: doc, compiler: c}
+	c.plan.objective, c.plan.rewrite = root.RequestHeader(headerObjective), root.RequestHeader(headerRewrite)
 	c.header(doc)
+	c.readSaturation(doc.Object("saturationDetector"))
+	gates := c.readGates(doc)
+	data := doc.Object("data")
 	plugins := doc.Objects("plugins")
 	profiles := doc.Objects("schedulingProfiles")
+	if doc.Has("flowControl") {
+		doc.Object("flowControl")
+		doc.Mistake("flowControl", "is not supported: requests are not queued in the proxy; remove it")
+	}
 	doc.Close()
 	c.nameProfiles(profiles)
-	for _, entry := range plugins {
-		c.declare(entry)
+	entries := c.readEntries(plugins)
+	for i := range entries {
+		c.declare(&entries[i])
 	}
+	c.wireData(doc, data, gates.dataLayer)
 	switch {
 	case len(profiles) > 0:
 		for i, entry := range profiles {
@@ -68,6 +81,8 @@ func Compile(doc *strictjson.Object, registry []Registration, stale Staleness) *
 	}
 	c.addPickers(doc)
 	c.chooseHandler(doc)
+	c.addHooks()
+	c.checkPrefixes(doc)
 	return c.plan
 }
 
@@ -101,29 +116,45 @@ func (c *compiler) nameProfiles(profiles []*strictjson.Object) {
 	}
 }
 
-// declare builds the plug-in of one entry of the plugins list.
-func (c *compiler) declare(entry *strictjson.Object) {
-	kind, name := "", ""
-	entry.String("type", &kind)
-	entry.String("name", &name)
-	parameters := entry.Object("parameters")
-	entry.Close()
-	if kind == "" {
-		entry.Mistake("type", "is missing; every plug-in needs one")
-		return
-	}
-	if name == "" {
-		name = kind
-	}
-	for i := range c.plugins {
-		if c.plugins[i].name == name {
-			entry.Mistake("name", strconv.Quote(name)+" names two plug-ins; give one of them another name")
-		}
-	}
-	c.build(entry, parameters, kind, name)
+// entry is one entry of the plugins list before it is built.
+type entry struct {
+	*strictjson.Object
+	name, kind string
+	parameters *strictjson.Object
 }
 
-func (c *compiler) build(entry, parameters *strictjson.Object, kind, name string) Plugin {
+// readEntries reads the whole list before anything is built, so that every name is known.
+func (c *compiler) readEntries(list []*strictjson.Object) []entry {
+	entries := make([]entry, len(list))
+	for i, o := range list {
+		e := entry{Object: o}
+		o.String("type", &e.kind)
+		o.String("name", &e.name)
+		e.parameters = o.Object("parameters")
+		o.Close()
+		if e.name == "" {
+			e.name = e.kind
+		}
+		entries[i] = e
+		c.declaredNames = append(c.declaredNames, e.name)
+		c.declaredTypes = append(c.declaredTypes, e.kind)
+	}
+	return entries
+}
+
+// declare builds the plug-in of one entry.
+func (c *compiler) declare(e *entry) {
+	if e.kind == "" {
+		e.Mistake("type", "is missing; every plug-in needs one")
+		return
+	}
+	if c.find(e.name) != nil {
+		e.Mistake("name", strconv.Quote(e.name)+" names two plug-ins; give one of them another name")
+	}
+	c.build(e.Object, e.parameters, e.kind, e.name)
+}
+
+func (c *compiler) build(at, parameters *strictjson.Object, kind, name string) Plugin {
 	for i := range c.registry {
 		if c.registry[i].Type != kind {
 			continue
@@ -141,7 +172,7 @@ func (c *compiler) build(entry, parameters *strictjson.Object, kind, name string
 		}
 		known += c.registry[i].Type
 	}
-	entry.Mistake("type", strconv.Quote(kind)+" is not a known plug-in; known are "+known)
+	at.Mistake("type", strconv.Quote(kind)+" is not a known plug-in; known are "+known)
 	c.plugins = append(c.plugins, declared{name: name, kind: kind})
 	c.unknown = true
 	return nil
@@ -152,17 +183,11 @@ func (c *compiler) fill(entry *strictjson.Object, p *profile) {
 	references := entry.Objects("plugins")
 	entry.Close()
 	for _, reference := range references {
-		name, weight := "", 1.0
-		reference.String("pluginRef", &name)
+		weight := 1.0
+		d := c.reference(reference)
 		reference.Float("weight", &weight, 0, math.MaxFloat64)
 		reference.Close()
-		if name == "" {
-			reference.Mistake("pluginRef", "is missing; name one of the plug-ins")
-			continue
-		}
-		d := c.find(name)
 		if d == nil {
-			reference.Mistake("pluginRef", strconv.Quote(name)+" is not the name of a declared plug-in")
 			continue
 		}
 		if problem := p.add(d, weight); problem != "" && d.plugin != nil {

@@ -11,12 +11,15 @@ type Cycle struct {
 	// Tracer, when set, is told every step. It is for people; the request path leaves it nil.
 	Tracer Tracer
 
-	plan       *Plan
-	results    []Result
-	candidates []*Endpoint
-	scores     []float64
-	totals     []float64
-	ranked     []Ranked
+	plan           *Plan
+	results        []Result
+	requestHeaders []RequestHeader
+	primaryPort    int
+	cachedTokens   []int32
+	candidates     []*Endpoint
+	scores         []float64
+	totals         []float64
+	ranked         []Ranked
 }
 
 // Tracer is told the steps of a decision as they happen.
@@ -65,6 +68,47 @@ func (c *Cycle) Fresh(e *Endpoint) bool {
 	return c.plan.stale.Policy == StaleLast || c.Request.Now-e.Metrics.SampledAt <= int64(c.plan.stale.After)
 }
 
+// RequestHeader is a header that a plug-in adds to the request: the addresses of endpoints, joined by commas.
+type RequestHeader struct {
+	Name      string
+	Endpoints []*Endpoint
+}
+
+// SetRequestHeader has the request carry the endpoints' addresses in a header that the plug-in owns, see
+// Builder.OwnRequestHeader. endpoints must stay as they are until the decision is published; a Result's Picked does.
+func (c *Cycle) SetRequestHeader(name string, endpoints []*Endpoint) {
+	c.requestHeaders = append(c.requestHeaders, RequestHeader{name, endpoints})
+}
+
+// RequestHeaders are the headers that plug-ins add to the request. Valid until the next decision.
+func (c *Cycle) RequestHeaders() []RequestHeader { return c.requestHeaders }
+
+// SetPrimaryPort has the request go to another port of the chosen endpoints' hosts.
+func (c *Cycle) SetPrimaryPort(port int) { c.primaryPort = port }
+
+// PrimaryPort is the port that replaces that of the chosen endpoints; 0 for none.
+func (c *Cycle) PrimaryPort() int { return c.primaryPort }
+
+// SetCachedTokens says how many tokens of the prompt, from its start, e is thought to have in its cache.
+func (c *Cycle) SetCachedTokens(e *Endpoint, tokens int) { c.cachedTokens[e.Index] = int32(tokens) }
+
+// CachedTokens is how many tokens of the prompt e is thought to have in its cache: 0 unless a plug-in of this decision has
+// said so.
+func (c *Cycle) CachedTokens(e *Endpoint) int { return int(c.cachedTokens[e.Index]) }
+
+// Prefill returns the endpoint of the prefill stage, nil when there is none.
+func (c *Cycle) Prefill() *Endpoint {
+	handler, ok := c.plan.handler.(Disaggregator)
+	if !ok {
+		return nil
+	}
+	profile, ok := handler.PrefillProfile()
+	if !ok || c.results[profile].State != Picked {
+		return nil
+	}
+	return c.results[profile].Picked[0]
+}
+
 // begin makes the workplace ready for a decision by p.
 func (c *Cycle) begin(p *Plan) {
 	c.plan = p
@@ -75,7 +119,15 @@ func (c *Cycle) begin(p *Plan) {
 		c.results[i].State = NotRun
 		c.results[i].Picked = c.results[i].Picked[:0]
 	}
-	if n := len(c.Pool.Endpoints); cap(c.candidates) < n {
+	c.requestHeaders = c.requestHeaders[:0]
+	c.primaryPort = 0
+	n := len(c.Pool.Endpoints)
+	if cap(c.cachedTokens) < n {
+		c.cachedTokens = make([]int32, n)
+	}
+	c.cachedTokens = c.cachedTokens[:n]
+	clear(c.cachedTokens)
+	if cap(c.candidates) < n {
 		c.candidates = make([]*Endpoint, 0, n)
 		c.scores = make([]float64, n)
 		c.totals = make([]float64, n)

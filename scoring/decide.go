@@ -12,8 +12,10 @@ type Failure struct {
 
 // The failures of a decision.
 var (
-	NoEndpoints = &Failure{503, "no_endpoints", "no model server is known"}
-	FilteredOut = &Failure{503, "filtered_out", "no model server passes the filters for this request"}
+	NoEndpoints   = &Failure{503, "no_endpoints", "no model server is known"}
+	FilteredOut   = &Failure{503, "filtered_out", "no model server passes the filters for this request"}
+	ModelNotFound = &Failure{404, "model_not_found", "no model server serves the requested model"}
+	Shed          = &Failure{429, "shed", "the model servers are saturated and the request's priority is below 0"}
 )
 
 // Decide routes the request of c. It returns the endpoints that shall serve it, best first, valid until the next decision, or
@@ -23,6 +25,13 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 		return nil, NoEndpoints
 	}
 	c.begin(p)
+	c.rewrite()
+	if p.modelAware && !c.served() {
+		return nil, ModelNotFound
+	}
+	if c.priority() < 0 && c.saturated() {
+		return nil, Shed
+	}
 	for {
 		profile, ok := p.handler.Next(c)
 		if !ok {
@@ -34,7 +43,20 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 	if primary.State != Picked {
 		return nil, FilteredOut
 	}
+	for _, hook := range p.requestHooks {
+		hook.OnRouted(c)
+	}
 	return primary.Picked, nil
+}
+
+// served reports whether any endpoint answers to the request's model.
+func (c *Cycle) served() bool {
+	for i := range c.Pool.Endpoints {
+		if c.Pool.Endpoints[i].Serves(c.Request.Model) {
+			return true
+		}
+	}
+	return false
 }
 
 // Any returns a uniformly random endpoint for requests that no plug-in can judge, nil when the pool is empty. It
@@ -44,6 +66,7 @@ func (p *Plan) Any(c *Cycle) *Endpoint {
 		return nil
 	}
 	c.plan = p
+	c.primaryPort, c.requestHeaders = 0, c.requestHeaders[:0]
 	fresh := 0
 	for i := range c.Pool.Endpoints {
 		if c.Fresh(&c.Pool.Endpoints[i]) {
@@ -98,16 +121,30 @@ func (c *Cycle) run(p *profile, r *Result) {
 	}
 }
 
-// reset makes every endpoint a candidate, but stale ones where the policy excludes them and fresh ones are left.
+// What removes an endpoint before the filters do, as traces name it.
+const (
+	removedStale = "stale"
+	removedModel = "model"
+)
+
+// reset makes every endpoint a candidate, but those that do not serve the model, with model discovery on, and stale ones where the
+// policy excludes them and fresh ones are left.
 func (c *Cycle) reset(p *profile) {
 	exclude := c.plan.stale.Policy == StaleExclude && c.anyFresh()
 	c.candidates = c.candidates[:0]
 	for i := range c.Pool.Endpoints {
 		e := &c.Pool.Endpoints[i]
-		if !exclude || c.Fresh(e) {
+		removed := ""
+		switch {
+		case c.plan.modelAware && !e.Serves(c.Request.Model):
+			removed = removedModel
+		case exclude && !c.Fresh(e):
+			removed = removedStale
+		}
+		if removed == "" {
 			c.candidates = append(c.candidates, e)
 		} else if c.Tracer != nil {
-			c.Tracer.FilteredOut(p.name, e, "stale")
+			c.Tracer.FilteredOut(p.name, e, removed)
 		}
 	}
 }

@@ -1,5 +1,11 @@
 package scoring
 
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
 // Endpoint is one model server as a decision sees it.
 type Endpoint struct {
 	// Index is the endpoint's place in its pool.
@@ -16,6 +22,20 @@ type Endpoint struct {
 	Models []string
 	// Metrics is the last sample of the server's load.
 	Metrics Metrics
+}
+
+// AppendAddress appends the endpoint's ip:port to dst, with another port if that is not 0.
+func (e *Endpoint) AppendAddress(dst []byte, port int) []byte {
+	if port == 0 {
+		return append(dst, e.Address...)
+	}
+	host := e.Address[:strings.LastIndexByte(e.Address, ':')+1]
+	return strconv.AppendInt(append(dst, host...), int64(port), 10)
+}
+
+// Serves reports whether e answers to model, as far as its models are known.
+func (e *Endpoint) Serves(model string) bool {
+	return len(e.Models) == 0 || slices.Contains(e.Models, model)
 }
 
 // Label is one Kubernetes label.
@@ -54,4 +74,29 @@ type Pool struct {
 	Endpoints []Endpoint
 	// Adapters names the LoRA adapters that the metrics refer to by index.
 	Adapters []string
+	// Objectives give names to priorities.
+	Objectives []Objective
+	// Rewrites replace the model that a request names.
+	Rewrites []Rewrite
+}
+
+// Objective is a class of requests.
+type Objective struct {
+	Name string
+	// Priority is below 0 for requests that may be shed when the pool is saturated.
+	Priority int
+}
+
+// Rewrite replaces model names.
+type Rewrite struct {
+	// Models are the names that it applies to; none means all that no other rule names.
+	Models []string
+	// Targets are the names to choose from.
+	Targets []RewriteTarget
+}
+
+// RewriteTarget is one model that a rewrite chooses with a probability proportional to Weight.
+type RewriteTarget struct {
+	Model  string
+	Weight int
 }

@@ -7,7 +7,14 @@ type Plan struct {
 	profiles       []profile
 	handler        ProfileHandler
 	stale          Staleness
+	saturation     saturation
+	objective      HeaderKey
+	rewrite        HeaderKey
+	modelAware     bool
+	requestHooks   []RequestHook
+	responseHooks  []ResponseHook
 	requestHeaders []string
+	ownedHeaders   []string
 	warnings       []string
 }
 
@@ -31,6 +38,19 @@ type weightedScorer struct {
 
 // RequestHeaders are the request headers, in lower case, whose values the plan's plug-ins want in Request.Headers.
 func (p *Plan) RequestHeaders() []string { return p.requestHeaders }
+
+// OwnedHeaders are the request headers, in lower case, that only the plan's plug-ins may set: a client's must be removed.
+func (p *Plan) OwnedHeaders() []string { return p.ownedHeaders }
+
+// HasResponseHooks reports whether Respond does anything.
+func (p *Plan) HasResponseHooks() bool { return len(p.responseHooks) > 0 }
+
+// Respond lets the plug-ins set headers of the response.
+func (p *Plan) Respond(o *Outcome, headers HeaderSetter) {
+	for _, hook := range p.responseHooks {
+		hook.OnResponse(o, headers)
+	}
+}
 
 // Warnings are what the operator should know though the configuration is valid, such as deprecated parameters.
 func (p *Plan) Warnings() []string { return p.warnings }

@@ -41,6 +41,57 @@ type ProfileHandler interface {
 	Primary(c *Cycle) int
 }
 
+// PrefillDecider says whether a request gets a prefill stage of its own.
+type PrefillDecider interface {
+	// NeedsPrefill is asked after decode was chosen.
+	NeedsPrefill(c *Cycle, decode *Endpoint) bool
+}
+
+// EncodeDecider says whether a request gets an encode stage of its own.
+type EncodeDecider interface {
+	// NeedsEncode is asked after decode was chosen.
+	NeedsEncode(c *Cycle, decode *Endpoint) bool
+}
+
+// RequestHook acts when the endpoints are chosen, before the request leaves. It takes part by being declared; hooks run in
+// the order of declaration.
+type RequestHook interface {
+	OnRouted(c *Cycle)
+}
+
+// ResponseHook acts when the response's headers arrive. It takes part by being declared; hooks run in the order of declaration.
+type ResponseHook interface {
+	OnResponse(o *Outcome, headers HeaderSetter)
+}
+
+// HeaderSetter puts a header in the place of all of its name. value is copied.
+type HeaderSetter interface {
+	SetHeader(name string, value []byte)
+}
+
+// Outcome is what became of a routed request.
+type Outcome struct {
+	// Served is the endpoint that answered: after a retry, not the first choice.
+	Served *Endpoint
+	// Prefill is the endpoint of the prefill stage, nil when there was none.
+	Prefill *Endpoint
+}
+
+// Disaggregator is a ProfileHandler with a prefill stage.
+type Disaggregator interface {
+	// PrefillProfile returns the number of the prefill profile; ok is false when that stage is disabled.
+	PrefillProfile() (profile int, ok bool)
+}
+
+// PrefixProvider is a plug-in that calls Cycle.SetCachedTokens.
+type PrefixProvider interface{ ProvidesCachedTokens() }
+
+// PrefixConsumer is a plug-in that reads Cycle.CachedTokens.
+type PrefixConsumer interface {
+	// WantsCachedTokens is false when the parameters make the plug-in not look at them.
+	WantsCachedTokens() bool
+}
+
 // Constructor builds a plug-in from its entry in the configuration. Mistakes go to b; what is then returned is not used.
 type Constructor func(b *Builder) Plugin
 

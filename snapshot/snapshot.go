@@ -8,9 +8,29 @@
 // All integers are little endian. FORMAT.md beside this file gives the layout byte by byte.
 package snapshot
 
-// Topology is the set of model servers. The zero value is an empty pool.
+// Topology is the set of model servers and the rules that come with them. The zero value is an empty pool.
 type Topology struct {
-	Endpoints []Endpoint
+	Endpoints  []Endpoint
+	Objectives []Objective
+	Rewrites   []Rewrite
+}
+
+// Objective gives a class of requests its priority. Below 0 it may be shed.
+type Objective struct {
+	Name     string
+	Priority int32
+}
+
+// Rewrite replaces the model that a request names. Models are the names it applies to; none means all that no other rule names.
+type Rewrite struct {
+	Models  []string
+	Targets []RewriteTarget
+}
+
+// RewriteTarget is a model that a rewrite chooses with a probability proportional to Weight.
+type RewriteTarget struct {
+	Model  string
+	Weight uint32
 }
 
 // Endpoint is what is known of one model server apart from its load.

@@ -18,6 +18,9 @@ func sampleTopology() *Topology {
 			Labels: []Label{{"app", "vllm"}, {"mif.moreh.io/role", "decode"}}, Models: []string{"m1", "m1-lora"},
 		},
 		{Name: "default/vllm-1", Address: "[fd00::1]:8000"},
+	}, Objectives: []Objective{{"batch", -10}, {"chat", 5}}, Rewrites: []Rewrite{
+		{Models: []string{"m"}, Targets: []RewriteTarget{{"m1", 90}, {"m1-lora", 10}}},
+		{Targets: []RewriteTarget{{"m1", 0}}},
 	}}
 }
 

@@ -57,10 +57,31 @@ func (t *Topology) appendPayload(dst []byte) ([]byte, error) {
 			w.string(m)
 		}
 	}
+	w.rules(t)
 	if w.failed {
 		return w.dst, ErrMalformed
 	}
 	return w.dst, nil
+}
+
+func (w *writer) rules(t *Topology) {
+	w.count(len(t.Objectives))
+	for _, o := range t.Objectives {
+		w.string(o.Name)
+		w.dst = binary.LittleEndian.AppendUint32(w.dst, uint32(o.Priority))
+	}
+	w.count(len(t.Rewrites))
+	for _, rewrite := range t.Rewrites {
+		w.count(len(rewrite.Models))
+		for _, m := range rewrite.Models {
+			w.string(m)
+		}
+		w.count(len(rewrite.Targets))
+		for _, target := range rewrite.Targets {
+			w.string(target.Model)
+			w.dst = binary.LittleEndian.AppendUint32(w.dst, target.Weight)
+		}
+	}
 }
 
 // DecodeTopology reads a topology record's payload. The result shares no memory with payload.
@@ -77,7 +98,8 @@ func DecodeTopology(payload []byte) (*Topology, error) {
 			return nil, ErrMalformed
 		}
 	}
-	if len(r.left) != 0 || !uniqueNames(t.Endpoints) {
+	r.rules(t)
+	if r.failed || len(r.left) != 0 || !uniqueNames(t.Endpoints) {
 		return nil, ErrMalformed
 	}
 	return t, nil
@@ -85,24 +107,47 @@ func DecodeTopology(payload []byte) (*Topology, error) {
 
 func (r *reader) endpoint(e *Endpoint) bool {
 	e.Name, e.Address, e.Engine = r.string(), r.string(), r.string()
-	labels := r.count(4)
-	if labels > 0 {
-		e.Labels = make([]Label, labels)
-	}
+	e.Labels = list[Label](r.count(4))
 	for j := range e.Labels {
 		e.Labels[j] = Label{Key: r.string(), Value: r.string()}
 		if j > 0 && e.Labels[j-1].Key >= e.Labels[j].Key {
 			return false
 		}
 	}
-	models := r.count(2)
-	if models > 0 {
-		e.Models = make([]string, models)
-	}
-	for j := range e.Models {
-		e.Models[j] = r.string()
-	}
+	e.Models = r.strings()
 	return !r.failed
+}
+
+func (r *reader) rules(t *Topology) {
+	t.Objectives = list[Objective](r.count(2 + 4))
+	for i := range t.Objectives {
+		t.Objectives[i] = Objective{Name: r.string(), Priority: int32(r.uint32())}
+	}
+	t.Rewrites = list[Rewrite](r.count(2 + 2))
+	for i := range t.Rewrites {
+		t.Rewrites[i].Models = r.strings()
+		targets := list[RewriteTarget](r.count(2 + 4))
+		for j := range targets {
+			targets[j] = RewriteTarget{Model: r.string(), Weight: r.uint32()}
+		}
+		t.Rewrites[i].Targets = targets
+	}
+}
+
+// list makes a slice of n items, nil for none.
+func list[T any](n int) []T {
+	if n == 0 {
+		return nil
+	}
+	return make([]T, n)
+}
+
+func (r *reader) strings() []string {
+	all := list[string](r.count(2))
+	for i := range all {
+		all[i] = r.string()
+	}
+	return all
 }
 
 func uniqueNames(endpoints []Endpoint) bool {

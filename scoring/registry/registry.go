@@ -3,23 +3,47 @@ package registry
 
 import (
 	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/data"
+	"github.com/pintle-dev/pintle/scoring/deciders"
 	"github.com/pintle-dev/pintle/scoring/filters"
 	"github.com/pintle-dev/pintle/scoring/handlers"
+	"github.com/pintle-dev/pintle/scoring/headers"
 	"github.com/pintle-dev/pintle/scoring/pickers"
 	"github.com/pintle-dev/pintle/scoring/scorers"
 )
 
-// Plugins are all plug-ins: profile handlers, filters, scorers, pickers, each group in alphabetical order.
+// Plugins are all plug-ins, grouped by what they do, each group in alphabetical order.
 var Plugins = []scoring.Registration{
+	{Type: "disagg-profile-handler", New: handlers.NewDisaggProfileHandler},
+	{Type: "pd-profile-handler", New: handlers.NewPDProfileHandler},
 	{Type: "single-profile-handler", New: handlers.NewSingleProfileHandler},
 
-	{Type: "by-label", New: filters.NewByLabel},
-	{Type: "decode-filter", New: filters.NewDecodeFilter},
+	{Type: "always-disagg-multimodal-decider", New: deciders.NewAlwaysDisaggMultimodalDecider},
+	{Type: "always-disagg-pd-decider", New: deciders.NewAlwaysDisaggPDDecider},
+	{Type: "prefix-based-pd-decider", New: deciders.NewPrefixBasedPDDecider},
 
+	{Type: "by-label", New: filters.NewByLabel},
+	{Type: "by-label-selector", New: filters.NewByLabelSelector},
+	{Type: "decode-filter", New: filters.NewDecodeFilter},
+	{Type: "encode-filter", New: filters.NewEncodeFilter},
+	{Type: "prefill-filter", New: filters.NewPrefillFilter},
+
+	{Type: "context-length-aware", New: scorers.NewContextLengthAware},
 	{Type: "kv-cache-utilization-scorer", New: scorers.NewKVCacheUtilizationScorer},
+	{Type: "load-aware-scorer", New: scorers.NewLoadAwareScorer},
+	{Type: "lora-affinity-scorer", New: scorers.NewLoRAAffinityScorer},
 	{Type: "queue-scorer", New: scorers.NewQueueScorer},
 	{Type: "running-requests-size-scorer", New: scorers.NewRunningRequestsSizeScorer},
+	{Type: "session-affinity-scorer", New: scorers.NewSessionAffinityScorer},
 
 	{Type: "max-score-picker", New: pickers.NewMaxScorePicker},
 	{Type: "random-picker", New: pickers.NewRandomPicker},
+	{Type: "weighted-random-picker", New: pickers.NewWeightedRandomPicker},
+
+	{Type: "disagg-headers-handler", New: headers.NewDisaggHeadersHandler},
+	{Type: "prefill-header-handler", New: headers.NewDisaggHeadersHandler},
+	{Type: "response-header-handler", New: headers.NewResponseHeaderHandler},
+
+	{Type: "model-server-protocol-models", New: data.NewModelServerProtocolModels},
+	{Type: "models-data-source", New: data.NewModelsDataSource},
 }

@@ -1,0 +1,96 @@
+package scoring
+
+import "time"
+
+// headerObjective names the request's objective, and with it its priority.
+const headerObjective = "x-gateway-inference-objective"
+
+// headerRewrite names the model to ask for in place of the body's.
+const headerRewrite = "x-gateway-model-name-rewrite"
+
+// saturation says when the pool has no capacity for requests that may be shed. Source: Gateway API Inference Extension,
+// utilization detector.
+type saturation struct {
+	queueDepth int
+	kvUsage    float64
+	staleAfter time.Duration
+}
+
+// saturated reports whether the mean of the endpoints' saturations reaches 1. An endpoint's is the larger of its queue and its KV cache
+// usage, each divided by the threshold; without fresh metrics it is 1.
+func (c *Cycle) saturated() bool {
+	s := &c.plan.saturation
+	sum := 0.0
+	for i := range c.Pool.Endpoints {
+		m := &c.Pool.Endpoints[i].Metrics
+		if m.SampledAt == 0 || c.Request.Now-m.SampledAt > int64(s.staleAfter) {
+			sum++
+			continue
+		}
+		sum += max(float64(m.WaitingRequests)/float64(s.queueDepth), m.KVCacheUsage/s.kvUsage)
+	}
+	return sum >= float64(len(c.Pool.Endpoints))
+}
+
+// priority is that of the objective which the request names. A client can choose among the objectives but not invent one: an unknown
+// name is priority 0, as is none.
+func (c *Cycle) priority() int {
+	name := c.Request.Header(c.plan.objective)
+	if name == "" {
+		return 0
+	}
+	for i := range c.Pool.Objectives {
+		if c.Pool.Objectives[i].Name == name {
+			return c.Pool.Objectives[i].Priority
+		}
+	}
+	return 0
+}
+
+// rewrite settles which model the request is for: the header's, else the body's, and then what the first rule for that name
+// makes of it. Rules that name models come before those that apply to all.
+func (c *Cycle) rewrite() {
+	if name := c.Request.Header(c.plan.rewrite); name != "" {
+		c.Request.Model = name
+	}
+	if rule := c.rewriteRule(); rule != nil {
+		c.Request.Model = c.choose(rule.Targets)
+	}
+}
+
+func (c *Cycle) rewriteRule() *Rewrite {
+	var general *Rewrite
+	for i := range c.Pool.Rewrites {
+		rule := &c.Pool.Rewrites[i]
+		if len(rule.Targets) == 0 {
+			continue
+		}
+		if len(rule.Models) == 0 && general == nil {
+			general = rule
+		}
+		for _, name := range rule.Models {
+			if name == c.Request.Model {
+				return rule
+			}
+		}
+	}
+	return general
+}
+
+// choose picks a target with a probability proportional to its weight, uniformly when all weights are 0.
+func (c *Cycle) choose(targets []RewriteTarget) string {
+	sum := int64(0)
+	for i := range targets {
+		sum += int64(targets[i].Weight)
+	}
+	if sum == 0 {
+		return targets[c.Random.IntN(len(targets))].Model
+	}
+	left := c.Random.Int64N(sum)
+	for i := range targets {
+		if left -= int64(targets[i].Weight); left < 0 {
+			return targets[i].Model
+		}
+	}
+	return targets[0].Model
+}

@@ -1,0 +1,140 @@
+package scoring
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/pintle-dev/pintle/strictjson"
+)
+
+// The feature gates that a document may name.
+const (
+	gateDataLayer   = "dataLayer"
+	gatePrepareData = "prepareDataPlugins"
+	gateFlowControl = "flowControl"
+)
+
+type gates struct{ dataLayer bool }
+
+func (c *compiler) readGates(doc *strictjson.Object) gates {
+	var names []string
+	doc.Strings("featureGates", &names)
+	for _, name := range names {
+		switch name {
+		case gateDataLayer, gatePrepareData:
+		case gateFlowControl:
+			c.warn(doc, "featureGates: flowControl has no effect: requests are not queued in the proxy")
+		default:
+			doc.Mistake("featureGates", strconv.Quote(name)+" is not one of "+gateDataLayer+", "+gatePrepareData+", "+gateFlowControl)
+		}
+	}
+	return gates{dataLayer: slices.Contains(names, gateDataLayer)}
+}
+
+func (c *compiler) warn(at *strictjson.Object, text string) {
+	if path := at.Path(); path != "" {
+		text = path + ": " + text
+	}
+	c.plan.warnings = append(c.plan.warnings, text)
+}
+
+// readSaturation reads the thresholds of shedding. Defaults: Gateway API Inference Extension.
+func (c *compiler) readSaturation(o *strictjson.Object) {
+	s := saturation{queueDepth: 5, kvUsage: 0.8, staleAfter: 200 * time.Millisecond}
+	o.Int("queueDepthThreshold", &s.queueDepth, 1, math.MaxInt32)
+	o.Float("kvCacheUtilThreshold", &s.kvUsage, 0.001, 1)
+	o.Duration("metricsStalenessThreshold", &s.staleAfter, time.Millisecond)
+	o.Close()
+	c.plan.saturation = s
+}
+
+// DataSource is a plug-in of the data layer that fetches something from model servers.
+type DataSource interface{ FetchesData() }
+
+// DataExtractor is a plug-in of the data layer that reads what a source fetched.
+type DataExtractor interface {
+	// ExtractsModels reports whether it makes the servers' models known, and with them candidates model-aware.
+	ExtractsModels() bool
+}
+
+// wireData reads the data section: which sources feed which extractors.
+func (c *compiler) wireData(doc, data *strictjson.Object, enabled bool) {
+	sources := data.Objects("sources")
+	data.Close()
+	switch {
+	case enabled && !data.Present():
+		doc.Mistake("data", "is missing; the feature gate "+gateDataLayer+" needs it")
+	case !enabled && data.Present():
+		doc.Mistake("data", "needs the feature gate "+gateDataLayer+"; add it to featureGates")
+	}
+	for _, source := range sources {
+		d := c.reference(source)
+		if d != nil && d.plugin != nil {
+			if _, ok := d.plugin.(DataSource); !ok {
+				source.Mistake("pluginRef", strconv.Quote(d.name)+" is not a data source")
+			}
+		}
+		extractors := source.Objects("extractors")
+		source.Close()
+		for _, entry := range extractors {
+			d := c.reference(entry)
+			entry.Close()
+			if d == nil || d.plugin == nil {
+				continue
+			}
+			extractor, ok := d.plugin.(DataExtractor)
+			if !ok {
+				entry.Mistake("pluginRef", strconv.Quote(d.name)+" is not an extractor")
+				continue
+			}
+			c.plan.modelAware = c.plan.modelAware || extractor.ExtractsModels()
+		}
+	}
+}
+
+// reference returns the plug-in that o's pluginRef names, or nil after noting why there is none.
+func (c *compiler) reference(o *strictjson.Object) *declared {
+	name := ""
+	o.String("pluginRef", &name)
+	if name == "" {
+		if !o.Has("pluginRef") {
+			o.Mistake("pluginRef", "is missing; name one of the plug-ins")
+		}
+		return nil
+	}
+	d := c.find(name)
+	if d == nil {
+		o.Mistake("pluginRef", strconv.Quote(name)+" is not the name of a declared plug-in")
+	}
+	return d
+}
+
+// addHooks activates every plug-in that takes part by being declared.
+func (c *compiler) addHooks() {
+	for i := range c.plugins {
+		if hook, ok := c.plugins[i].plugin.(RequestHook); ok {
+			c.plan.requestHooks = append(c.plan.requestHooks, hook)
+		}
+		if hook, ok := c.plugins[i].plugin.(ResponseHook); ok {
+			c.plan.responseHooks = append(c.plan.responseHooks, hook)
+		}
+	}
+}
+
+// checkPrefixes tells the operator of plug-ins that go by cached prefixes which nothing will ever report.
+func (c *compiler) checkPrefixes(doc *strictjson.Object) {
+	for i := range c.plan.profiles {
+		for _, s := range c.plan.profiles[i].scorers {
+			if _, ok := s.Scorer.(PrefixProvider); ok {
+				return
+			}
+		}
+	}
+	for i := range c.plugins {
+		if consumer, ok := c.plugins[i].plugin.(PrefixConsumer); ok && consumer.WantsCachedTokens() {
+			c.warn(doc, strconv.Quote(c.plugins[i].name)+" goes by cached prefixes, but no profile has a prefix scorer: every prompt counts as not cached")
+		}
+	}
+}

@@ -1,0 +1,17 @@
+package filters
+
+import "github.com/pintle-dev/pintle/scoring"
+
+// encodeFilter keeps endpoints that may encode: those whose label mif.moreh.io/role is encode, encode-prefill or
+// encode-prefill-decode. With roles: llm-d, the same roles of the label llm-d.ai/role.
+//
+// Missing data: an endpoint without the label is removed.
+//
+// Source: Heimdall, encode-filter; llm-d, encode-filter.
+type encodeFilter struct{ roleFilter }
+
+// NewEncodeFilter builds an encode-filter.
+func NewEncodeFilter(b *scoring.Builder) scoring.Plugin {
+	roles := []string{"encode", "encode-prefill", "encode-prefill-decode"}
+	return encodeFilter{newRoleFilter(b, roles, roles, false)}
+}

@@ -1,0 +1,81 @@
+package handlers
+
+import (
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// pdProfileHandler is the legacy handler of disaggregated inference: the decode profile, and then the prefill profile if the
+// decider says so. Prefer disagg-profile-handler.
+//
+// With primaryPort the request goes to that port of the decode endpoint's host, and the header x-data-parallel-host-port
+// tells the server there which rank was chosen. A configuration that declares neither the decider nor a
+// disagg-headers-handler gets both with default parameters, which is said at start.
+//
+// Source: Heimdall, pd-profile-handler; the header: llm-d.
+type pdProfileHandler struct {
+	stages
+	primaryPort int
+}
+
+type pdProfileHandlerParameters struct {
+	// DecodeProfile names the scheduling profile of decode endpoints.
+	DecodeProfile string
+	// PrefillProfile names the scheduling profile of prefill endpoints.
+	PrefillProfile string
+	// PrefixPluginType is accepted for compatibility; the decider finds the prefix scorer itself.
+	PrefixPluginType string
+	// PrefixPluginName is accepted for compatibility, as prefixPluginType is.
+	PrefixPluginName string
+	// PrimaryPort replaces the port of the decode endpoint. 0: not.
+	PrimaryPort int
+	// DeciderPluginName names the prefill decider.
+	DeciderPluginName string
+}
+
+// headerDataParallel names the rank that was chosen when all ranks are reached through one port.
+const headerDataParallel = "x-data-parallel-host-port"
+
+// defaultDecider is the decider of a configuration that names none.
+const defaultDecider = "prefix-based-pd-decider"
+
+// NewPDProfileHandler builds a pd-profile-handler.
+func NewPDProfileHandler(b *scoring.Builder) scoring.Plugin {
+	p := pdProfileHandlerParameters{
+		DecodeProfile: "decode", PrefillProfile: "prefill", PrefixPluginType: "prefix-cache-scorer", DeciderPluginName: defaultDecider,
+	}
+	b.String("decodeProfile", &p.DecodeProfile)
+	b.String("prefillProfile", &p.PrefillProfile)
+	b.String("prefixPluginType", &p.PrefixPluginType)
+	b.String("prefixPluginName", &p.PrefixPluginName)
+	b.Int("primaryPort", &p.PrimaryPort, 0, 65535)
+	b.String("deciderPluginName", &p.DeciderPluginName)
+
+	h := &pdProfileHandler{primaryPort: p.PrimaryPort}
+	h.decode = b.Profile("decodeProfile", p.DecodeProfile)
+	h.prefill = b.Profile("prefillProfile", p.PrefillProfile)
+	if !b.Has("deciderPluginName") && !b.Declared(defaultDecider) {
+		h.prefillDecider, _ = b.Supply(defaultDecider).(scoring.PrefillDecider)
+	} else {
+		h.prefillDecider = earlierPrefillDecider(b, "deciderPluginName", p.DeciderPluginName)
+	}
+	if !b.EarlierOfType(headersHandlerTypes...) {
+		if b.DeclaredType(headersHandlerTypes...) {
+			b.Mistake("", "the disagg-headers-handler is declared after "+b.Name+"; move it before")
+		} else {
+			b.Supply(headersHandlerTypes[0])
+		}
+	}
+	if h.primaryPort != 0 {
+		b.OwnRequestHeader(headerDataParallel)
+	}
+	return h
+}
+
+// OnRouted implements scoring.RequestHook.
+func (h *pdProfileHandler) OnRouted(c *scoring.Cycle) {
+	if h.primaryPort == 0 {
+		return
+	}
+	c.SetRequestHeader(headerDataParallel, c.Result(h.decode).Picked[:1])
+	c.SetPrimaryPort(h.primaryPort)
+}

@@ -1,0 +1,86 @@
+package handlers
+
+import (
+	"strconv"
+
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// stages is what the handlers of disaggregated inference share: decode always, then encode, then prefill, the latter two if
+// their decider is there and says so. A stage that fails is left out: decode alone can serve the request.
+type stages struct {
+	decode, prefill, encode int
+	prefillDecider          scoring.PrefillDecider
+	encodeDecider           scoring.EncodeDecider
+}
+
+// Next implements scoring.ProfileHandler.
+func (s *stages) Next(c *scoring.Cycle) (profile int, ok bool) {
+	decode := c.Result(s.decode)
+	if decode.State == scoring.NotRun {
+		return s.decode, true
+	}
+	if decode.State != scoring.Picked {
+		return 0, false
+	}
+	if s.encodeDecider != nil && c.Result(s.encode).State == scoring.NotRun {
+		if s.encodeDecider.NeedsEncode(c, decode.Picked[0]) {
+			return s.encode, true
+		}
+		c.Result(s.encode).State = scoring.Skipped
+	}
+	if s.prefillDecider != nil && c.Result(s.prefill).State == scoring.NotRun {
+		if s.prefillDecider.NeedsPrefill(c, decode.Picked[0]) {
+			return s.prefill, true
+		}
+		c.Result(s.prefill).State = scoring.Skipped
+	}
+	return 0, false
+}
+
+// Primary implements scoring.ProfileHandler.
+func (s *stages) Primary(*scoring.Cycle) int { return s.decode }
+
+// PrefillProfile implements scoring.Disaggregator.
+func (s *stages) PrefillProfile() (profile int, ok bool) { return s.prefill, s.prefillDecider != nil }
+
+// earlierPrefillDecider returns the decider called name, or nil after noting a mistake for the parameter key.
+func earlierPrefillDecider(b *scoring.Builder, key, name string) scoring.PrefillDecider {
+	plugin, ok := earlier(b, key, name)
+	if !ok {
+		return nil
+	}
+	decider, ok := plugin.(scoring.PrefillDecider)
+	if !ok {
+		b.Mistake(key, strconv.Quote(name)+" is not a prefill decider")
+	}
+	return decider
+}
+
+// earlierEncodeDecider is earlierPrefillDecider for encode deciders.
+func earlierEncodeDecider(b *scoring.Builder, key, name string) scoring.EncodeDecider {
+	plugin, ok := earlier(b, key, name)
+	if !ok {
+		return nil
+	}
+	decider, ok := plugin.(scoring.EncodeDecider)
+	if !ok {
+		b.Mistake(key, strconv.Quote(name)+" is not an encode decider")
+	}
+	return decider
+}
+
+func earlier(b *scoring.Builder, key, name string) (plugin scoring.Plugin, ok bool) {
+	if plugin := b.Earlier(name); plugin != nil {
+		return plugin, true
+	}
+	if b.Declared(name) {
+		b.Mistake(key, strconv.Quote(name)+" is declared after "+b.Name+"; move it before")
+	} else {
+		b.Mistake(key, strconv.Quote(name)+" is not the name of a declared plug-in")
+	}
+	return nil, false
+}
+
+// headersHandlerTypes are the type of the plug-in that tells the decode server about the other stages, and its legacy name.
+var headersHandlerTypes = []string{"disagg-headers-handler", "prefill-header-handler"}

@@ -1,0 +1,77 @@
+package headers
+
+import (
+	"slices"
+
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// disaggHeadersHandler tells the decode server which endpoints run the other stages: the prefill endpoint's ip:port, and the
+// encode endpoints' in a comma-separated list. Such headers from clients are removed.
+//
+// It takes part by being declared, and must be declared before the profile handler. prefill-header-handler is another name of it.
+//
+// Source: Heimdall, disagg-headers-handler. llm-d's headers are x-prefiller-host-port and x-encoder-hosts-ports.
+type disaggHeadersHandler struct {
+	disaggHeadersHandlerParameters
+	prefill, encode int
+}
+
+type disaggHeadersHandlerParameters struct {
+	// PrefillProfile names the profile whose endpoint goes into the prefill header.
+	PrefillProfile string
+	// EncodeProfile names the profile whose endpoints go into the encode header.
+	EncodeProfile string
+	// PrefillHeader is the name of the prefill header.
+	PrefillHeader string
+	// EncodeHeader is the name of the encode header.
+	EncodeHeader string
+}
+
+// NewDisaggHeadersHandler builds a disagg-headers-handler.
+func NewDisaggHeadersHandler(b *scoring.Builder) scoring.Plugin {
+	h := &disaggHeadersHandler{disaggHeadersHandlerParameters: disaggHeadersHandlerParameters{
+		PrefillProfile: "prefill", EncodeProfile: "encode", PrefillHeader: "mif-prefill-endpoint", EncodeHeader: "mif-encode-endpoints",
+	}}
+	b.String("prefillProfile", &h.PrefillProfile)
+	b.String("encodeProfile", &h.EncodeProfile)
+	readHeaderName(b, "prefillHeader", &h.PrefillHeader)
+	readHeaderName(b, "encodeHeader", &h.EncodeHeader)
+	h.prefill = optionalProfile(b, "prefillProfile", h.PrefillProfile)
+	h.encode = optionalProfile(b, "encodeProfile", h.EncodeProfile)
+	b.OwnRequestHeader(h.PrefillHeader)
+	b.OwnRequestHeader(h.EncodeHeader)
+	return h
+}
+
+// optionalProfile returns the number of a profile, -1 when there is none of the default name.
+func optionalProfile(b *scoring.Builder, key, name string) int {
+	if !b.Has(key) && !slices.Contains(b.Profiles(), name) {
+		return -1
+	}
+	return b.Profile(key, name)
+}
+
+// readHeaderName reads the name of a header in the lower case that HTTP/2 and Envoy use.
+func readHeaderName(b *scoring.Builder, key string, dst *string) {
+	b.String(key, dst)
+	for _, c := range []byte(*dst) {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+			b.Mistake(key, "\""+*dst+"\" is not a header name in lower case: letters, digits and hyphens")
+			return
+		}
+	}
+	if *dst == "" {
+		b.Mistake(key, "is empty; give the header's name")
+	}
+}
+
+// OnRouted implements scoring.RequestHook.
+func (h *disaggHeadersHandler) OnRouted(c *scoring.Cycle) {
+	if h.prefill >= 0 && c.Result(h.prefill).State == scoring.Picked {
+		c.SetRequestHeader(h.PrefillHeader, c.Result(h.prefill).Picked[:1])
+	}
+	if h.encode >= 0 && c.Result(h.encode).State == scoring.Picked {
+		c.SetRequestHeader(h.EncodeHeader, c.Result(h.encode).Picked)
+	}
+}

@@ -41,7 +41,7 @@ func Start(cell Cell, hosts []string, listeners ...*Listener) (*Envoy, error) {
 }
 
 func start(cell Cell, module string, hosts []string, listeners []*Listener) (*Envoy, error) {
-	ports, err := freePorts(len(listeners) + 1)
+	ports, err := FreePorts(len(listeners) + 1)
 	if err != nil {
 		return nil, err
 	}

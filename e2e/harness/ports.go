@@ -16,8 +16,8 @@ const (
 	lastPort  = 32000
 )
 
-// freePorts returns n ports that nothing listens on.
-func freePorts(n int) ([]int, error) {
+// FreePorts returns n ports that nothing listens on.
+func FreePorts(n int) ([]int, error) {
 	var ports []int
 	var held []net.Listener
 	defer func() {

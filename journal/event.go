@@ -1,0 +1,45 @@
+// Package journal is the log by which all Envoy workers decide on one state. Every worker appends what it decides and what
+// comes of it to a ring of its own in the data that all workers share, and applies what is new in all rings before it decides.
+package journal
+
+// Kind tells events apart.
+type Kind uint8
+
+// The kinds of events.
+const (
+	// Decision is a request that was routed. It opens a lease.
+	Decision Kind = 1
+	// Completion is the end of a routed request, however it ended. It closes the lease.
+	Completion Kind = 2
+)
+
+// Event is one entry of the log. Slices of an event that was read alias the reader's memory and are valid until the next one
+// is read.
+type Event struct {
+	Kind Kind
+	// Time is when it happened, nanoseconds since 1970.
+	Time int64
+	// Instance is the writer, a random number for each VM. Lease numbers the writer's decisions; a completion names the
+	// decision that it ends.
+	Instance uint64
+	Lease    uint32
+
+	// Primary serves the request. Prefill is the endpoint of the prefill stage, 0 for none, Encode those of the encode
+	// stage. All are IDs of endpoints, see EndpointID.
+	Primary, Prefill uint64
+	Encode           []uint64
+	// Model and User are hashes of names, 0 for none.
+	Model, User uint64
+	// InputTokens is an estimate in a decision, what the server reported in a completion. OutputTokens and CachedTokens are
+	// reported; 0 is unknown.
+	InputTokens, OutputTokens, CachedTokens uint32
+	// Cold is a decision for a prompt of which no endpoint had a prefix.
+	Cold bool
+	// Blocks are the chained hashes of the prompt's blocks, first block first, in a decision.
+	Blocks []uint64
+
+	// Status is the HTTP status of a completion, 0 when the client left or the stream was reset before one came.
+	Status uint16
+	// TTFTMicros is the time from decision to the first byte of the response body, DurationMicros that to its end; 0 is unknown.
+	TTFTMicros, DurationMicros uint32
+}

@@ -27,8 +27,8 @@ type Config struct {
 	ScrapeInterval, ScrapeTimeout time.Duration
 	// AdminAddress is where the sidecar answers questions about itself.
 	AdminAddress string
-	// Static are the endpoints of the configuration itself.
-	Static []Endpoint
+	// Static are the endpoints of the configuration itself, with its objectives and rewrites.
+	Static Part
 	// EndpointsFile names a file with more endpoints. Empty is none.
 	EndpointsFile string
 }
@@ -102,8 +102,10 @@ func parseConfig(path string, content []byte) (*Config, error) {
 		"push": func(v value) error {
 			return v.fields(map[string]func(value) error{"interval": durationInto(&c.PushInterval, shortestPeriod)})
 		},
-		"admin":     c.readAdmin,
-		"discovery": func(v value) error { discovery = true; return c.readDiscovery(v) },
+		"admin":         c.readAdmin,
+		"discovery":     func(v value) error { discovery = true; return c.readDiscovery(v) },
+		"objectives":    func(v value) (err error) { c.Static.Objectives, err = readObjectives(v); return err },
+		"modelRewrites": func(v value) (err error) { c.Static.Rewrites, err = readRewrites(v); return err },
 	})
 	switch {
 	case err != nil:
@@ -254,7 +256,7 @@ func (c *Config) readDiscovery(v value) error {
 	err := v.fields(map[string]func(value) error{
 		"static": func(v value) (err error) {
 			given++
-			c.Static, err = readEndpoints(v)
+			c.Static.Endpoints, err = readEndpoints(v)
 			return err
 		},
 		"file": func(v value) error { given++; return c.readPath(v, &c.EndpointsFile) },

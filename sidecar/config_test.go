@@ -26,6 +26,8 @@ discovery:
   - {name: default/vllm-0, address: "127.0.0.1:9001", labels: {z: "1", mif.moreh.io/role: decode}, engine: vllm, models: [m1]}
   - {name: default/vllm-1, address: "[::1]:9002"}
   file: endpoints.yaml
+objectives: [{name: batch, priority: -10}]
+modelRewrites: [{models: [m], targets: [{model: m1, weight: 9}, {model: m2}]}]
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -41,10 +43,12 @@ discovery:
 		ScrapeInterval: 20 * time.Millisecond,
 		ScrapeTimeout:  2 * time.Second,
 		AdminAddress:   "127.0.0.1:0",
-		Static: []Endpoint{
+		Static: Part{Endpoints: []Endpoint{
 			{Name: "default/vllm-0", Address: "127.0.0.1:9001", Engine: "vllm", Models: []string{"m1"}, Labels: []snapshot.Label{{Key: "mif.moreh.io/role", Value: "decode"}, {Key: "z", Value: "1"}}},
 			{Name: "default/vllm-1", Address: "[::1]:9002", Engine: "vllm"},
-		},
+		}, Objectives: []snapshot.Objective{{Name: "batch", Priority: -10}}, Rewrites: []snapshot.Rewrite{
+			{Models: []string{"m"}, Targets: []snapshot.RewriteTarget{{Model: "m1", Weight: 9}, {Model: "m2", Weight: 1}}},
+		}},
 		EndpointsFile: "/etc/pintle/endpoints.yaml",
 	}
 	if !reflect.DeepEqual(c, want) {
@@ -70,7 +74,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"no mapping", "[]", "a list is wrong; a mapping is right"},
 		{"syntax", "envoy: {", "yaml: line 1"},
 		{"two documents", envoyYAML + static + "---\na: b\n", "more than one document"},
-		{"unknown key", envoyYAML + static + "scrap: {interval: 1s}\n", "line 3: scrap: unknown key with value a mapping; known keys are admin, discovery, envoy, push, scrape"},
+		{"unknown key", envoyYAML + static + "scrap: {interval: 1s}\n", "line 3: scrap: unknown key with value a mapping; known keys are admin, discovery, envoy, modelRewrites, objectives, push, scrape"},
 		{"unknown inner key", envoyYAML + static + "scrape: {intervall: 1s}\n", `line 3: scrape.intervall: unknown key with value "1s"; known keys are interval, timeout`},
 		{"twice", envoyYAML + static + "scrape: {interval: 1s, interval: 2s}\n", "line 3: scrape.interval: the key is there twice"},
 		{"key type", envoyYAML + static + "1: x\n", "line 3: key 1 is wrong"},
@@ -99,6 +103,11 @@ func TestConfigMistakes(t *testing.T) {
 		{"label type", endpoint("{name: a, address: '1.2.3.4:5', labels: {canary: true}}"), `discovery.static[0].labels.canary: true is no string; write it in quotes: "true"`},
 		{"engine", endpoint("{name: a, address: '1.2.3.4:5', engine: vlm}"), `discovery.static[0].engine: "vlm" is no known engine; right is one of vllm`},
 		{"models", endpoint("{name: a, address: '1.2.3.4:5', models: m}"), `discovery.static[0].models: "m" is wrong; a list`},
+		{"objective without name", envoyYAML + static + "objectives: [{priority: 1}]\n", "objectives[0]: name is missing"},
+		{"priority", envoyYAML + static + "objectives: [{name: a, priority: high}]\n", `objectives[0].priority: "high" is wrong; a whole number`},
+		{"objective twice", envoyYAML + static + "objectives: [{name: a}, {name: a}]\n", `name "a" is there twice`},
+		{"rewrite without targets", envoyYAML + static + "modelRewrites: [{models: [m]}]\n", "modelRewrites[0]: targets is missing"},
+		{"weight", envoyYAML + static + "modelRewrites: [{targets: [{model: m, weight: -1}]}]\n", "modelRewrites[0].targets[0].weight: -1 is wrong; a whole number from 0 to 1000000 is right"},
 		{"name twice", endpoint("{name: a, address: '1.2.3.4:5'}\n  - {name: a, address: '1.2.3.4:6'}"), `endpoint name "a" is there already`},
 	}
 	for _, test := range tests {

@@ -7,37 +7,42 @@ import (
 	"os"
 	"reflect"
 	"time"
+
+	"github.com/pintle-dev/pintle/snapshot"
 )
 
 // Discovery finds model servers. Each source, such as a file or a Kubernetes watch, is one implementation.
 type Discovery interface {
 	// Name tells people which source is meant, such as the path of a file.
 	Name() string
-	// Run calls emit with the complete set of endpoints at once and after every change until ctx ends. An error in place
-	// of a set says why the source cannot be read now; the last good set then stands. Sets are not modified
+	// Run calls emit with everything that the source knows, at once and after every change until ctx ends. An error in place
+	// of that says why the source cannot be read now; the last good part then stands. Parts are not modified
 	// after they were emitted, and emit is not called by two goroutines at a time.
-	Run(ctx context.Context, emit func(endpoints []Endpoint, err error))
+	Run(ctx context.Context, emit func(part Part, err error))
 }
+
+// Part is what one source knows: endpoints, and the objectives and rewrites that go with them.
+type Part = snapshot.Topology
 
 // fileDiscovery reads endpoints from a file and again when its content changes.
 type fileDiscovery struct {
 	path  string
-	parse func(content []byte) ([]Endpoint, error)
+	parse func(content []byte) (Part, error)
 }
 
 var _ Discovery = (*fileDiscovery)(nil)
 
-// newStaticDiscovery reads discovery.static of the configuration file. What else changes in that file is for the next start.
+// newStaticDiscovery reads discovery.static, objectives and modelRewrites of the configuration file. What else changes in that file is for the next start.
 func newStaticDiscovery(c *Config, log *slog.Logger) *fileDiscovery {
-	return &fileDiscovery{path: c.Path, parse: func(content []byte) ([]Endpoint, error) {
+	return &fileDiscovery{path: c.Path, parse: func(content []byte) (Part, error) {
 		changed, err := parseConfig(c.Path, content)
 		if err != nil {
-			return nil, err
+			return Part{}, err
 		}
 		rest := *changed
 		rest.Static = c.Static
 		if !reflect.DeepEqual(&rest, c) {
-			log.Warn("configuration changed outside discovery.static; restart to apply it", "file", c.Path)
+			log.Warn("configuration changed outside discovery.static, objectives and modelRewrites; restart to apply it", "file", c.Path)
 		}
 		return changed.Static, nil
 	}}
@@ -47,10 +52,10 @@ func newStaticDiscovery(c *Config, log *slog.Logger) *fileDiscovery {
 func (d *fileDiscovery) Name() string { return d.path }
 
 // Run implements Discovery.
-func (d *fileDiscovery) Run(ctx context.Context, emit func([]Endpoint, error)) {
+func (d *fileDiscovery) Run(ctx context.Context, emit func(Part, error)) {
 	report := func(content []byte, err error) {
 		if err != nil {
-			emit(nil, err)
+			emit(Part{}, err)
 			return
 		}
 		emit(d.parse(content))

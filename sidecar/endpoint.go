@@ -13,24 +13,26 @@ import (
 // Endpoint is one model server as a Discovery reports it.
 type Endpoint = snapshot.Endpoint
 
-// parseEndpointsFile reads a file with an endpoint list under the key endpoints.
-func parseEndpointsFile(content []byte) (endpoints []Endpoint, err error) {
+// parseEndpointsFile reads a file with an endpoint list under the key endpoints, and the rules that go with it.
+func parseEndpointsFile(content []byte) (part Part, err error) {
 	root, err := parseYAML(content)
 	if err != nil {
-		return nil, err
+		return Part{}, err
 	}
 	there := false
 	err = root.fields(map[string]func(value) error{
 		"endpoints": func(v value) (err error) {
 			there = true
-			endpoints, err = readEndpoints(v)
+			part.Endpoints, err = readEndpoints(v)
 			return err
 		},
+		"objectives":    func(v value) (err error) { part.Objectives, err = readObjectives(v); return err },
+		"modelRewrites": func(v value) (err error) { part.Rewrites, err = readRewrites(v); return err },
 	})
 	if err == nil && !there {
-		return nil, root.errorf("endpoints: missing; a list is right, [] when empty")
+		return Part{}, root.errorf("endpoints: missing; a list is right, [] when empty")
 	}
-	return endpoints, err
+	return part, err
 }
 
 func readEndpoints(v value) ([]Endpoint, error) {

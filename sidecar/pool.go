@@ -15,8 +15,8 @@ import (
 
 // source is one part of the pool and where it came from.
 type source struct {
-	name      string
-	endpoints []Endpoint
+	name string
+	part Part
 }
 
 // adapterBytes is the room that a message keeps for LoRA adapter names and indexes.
@@ -27,12 +27,19 @@ func newTopology(sources []source) (*snapshot.Topology, error) {
 	t := &snapshot.Topology{}
 	from := map[string]string{}
 	for _, s := range sources {
-		for _, e := range s.endpoints {
+		t.Objectives = append(t.Objectives, s.part.Objectives...)
+		t.Rewrites = append(t.Rewrites, s.part.Rewrites...)
+		for _, e := range s.part.Endpoints {
 			if other, again := from[e.Name]; again {
 				return nil, fmt.Errorf("%s: endpoint name %q is there already, in %s; each name once is right", s.name, e.Name, other)
 			}
 			from[e.Name] = s.name
 			t.Endpoints = append(t.Endpoints, e)
+		}
+	}
+	for i, o := range t.Objectives {
+		if slices.ContainsFunc(t.Objectives[:i], func(other snapshot.Objective) bool { return other.Name == o.Name }) {
+			return nil, fmt.Errorf("objectives: name %q is there twice; each name once is right", o.Name)
 		}
 	}
 	slices.SortFunc(t.Endpoints, func(a, b Endpoint) int { return cmp.Compare(a.Name, b.Name) })
@@ -156,7 +163,7 @@ func (p *pool) warnings() []string {
 }
 
 // update takes what the source of that index emitted.
-func (p *pool) update(ctx context.Context, index int, endpoints []Endpoint, err error) {
+func (p *pool) update(ctx context.Context, index int, part Part, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if ctx.Err() != nil {
@@ -166,7 +173,7 @@ func (p *pool) update(ctx context.Context, index int, endpoints []Endpoint, err 
 	if err != nil {
 		p.log.Error("discovery failed; "+lastGood, "source", p.sources[index].name, "error", oneLine(err.Error()))
 	} else {
-		p.sources[index].endpoints = endpoints
+		p.sources[index].part = part
 	}
 	if slices.Contains(p.reported, false) {
 		return

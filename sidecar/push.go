@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	// heartbeat is how often an Envoy hears from the sidecar at least. The filter judges by it whether samples are stale.
-	heartbeat        = 200 * time.Millisecond
+	// heartbeat is how often an Envoy hears from the sidecar at least. The filter judges by it whether samples
+	// are stale, and the saturation detector's default is 200 ms.
+	heartbeat        = 100 * time.Millisecond
 	pushTimeout      = 2 * time.Second
 	firstPushBackoff = 50 * time.Millisecond
 	maxPushBackoff   = time.Second

@@ -56,7 +56,7 @@ func Run(ctx context.Context, c *Config, log *slog.Logger) error {
 	var tasks sync.WaitGroup
 	for i, d := range discoveries {
 		tasks.Go(func() {
-			d.Run(ctx, func(endpoints []Endpoint, err error) { p.update(ctx, i, endpoints, err) })
+			d.Run(ctx, func(part Part, err error) { p.update(ctx, i, part, err) })
 		})
 	}
 	for _, pusher := range a.pushers {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -166,6 +167,16 @@ func (v value) texts() ([]string, error) {
 		}
 	}
 	return all, nil
+}
+
+// integer reads a whole number from least to most.
+func (v value) integer(least, most int32) (int32, error) {
+	n := v.resolved()
+	number, err := strconv.ParseInt(n.Value, 10, 32)
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" || err != nil || number < int64(least) || number > int64(most) {
+		return 0, v.errorf("%s is wrong; a whole number from %d to %d is right", v.shown(), least, most)
+	}
+	return int32(number), nil
 }
 
 // duration reads a duration of at least least.

@@ -49,12 +49,12 @@ func ReadEndpoints(text []byte, now int64) (*scoring.Pool, error) {
 		entry.Close()
 		switch {
 		case e.Name == "":
-			entry.Mistake("name", "is missing; every endpoint needs one")
+			entry.Missing("name", "every endpoint needs one")
 		case names[e.Name]:
 			entry.Mistake("name", fmt.Sprintf("%q names two endpoints", e.Name))
 		}
 		if e.Address == "" {
-			entry.Mistake("address", "is missing; give ip:port")
+			entry.Missing("address", "give ip:port")
 		}
 		names[e.Name] = true
 		pool.Endpoints = append(pool.Endpoints, e)
@@ -82,13 +82,13 @@ func readRules(root *strictjson.Object, pool *scoring.Pool) {
 			target.Int("weight", &t.Weight, 0, 1_000_000)
 			target.Close()
 			if t.Model == "" {
-				target.Mistake("model", "is missing; name the model to ask for")
+				target.Missing("model", "name the model to ask for")
 			}
 			rewrite.Targets = append(rewrite.Targets, t)
 		}
 		entry.Close()
 		if len(rewrite.Targets) == 0 {
-			entry.Mistake("targets", "is missing; name at least one model")
+			entry.Missing("targets", "name at least one model")
 		}
 		pool.Rewrites = append(pool.Rewrites, rewrite)
 	}

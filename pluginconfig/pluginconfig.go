@@ -115,10 +115,15 @@ func (c *Config) readIngest(o *strictjson.Object) {
 	switch {
 	case o.Has("port") && o.Has("socket"):
 		o.Mistake("socket", strconv.Quote(c.Ingest.Socket)+" stands beside port; the ingest listener is one or the other")
+	case o.Has("socket") && c.Ingest.Socket == "":
+		o.Missing("socket", "give the path of the ingest listener's socket")
 	case !o.Has("port") && !o.Has("socket"):
-		o.Mistake("port", "is missing; give the port or the socket of the ingest listener")
+		o.Missing("port", "give the port or the socket of the ingest listener")
 	}
-	if len(c.Ingest.Token) < shortestToken {
+	switch {
+	case c.Ingest.Token == "":
+		o.Missing("token", "it needs at least "+strconv.Itoa(shortestToken)+" characters")
+	case len(c.Ingest.Token) < shortestToken:
 		o.Mistake("token", "has "+strconv.Itoa(len(c.Ingest.Token))+" characters; it needs at least "+strconv.Itoa(shortestToken))
 	}
 	if strings.TrimSpace(c.Ingest.Token) != c.Ingest.Token {

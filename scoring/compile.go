@@ -101,7 +101,7 @@ func (c *compiler) nameProfiles(profiles []*strictjson.Object) {
 		name := ""
 		entry.String("name", &name)
 		if name == "" {
-			entry.Mistake("name", "is missing; every scheduling profile needs one")
+			entry.Missing("name", "every scheduling profile needs one")
 		}
 		for _, other := range c.profileNames {
 			if other == name && name != "" {
@@ -145,7 +145,7 @@ func (c *compiler) readEntries(list []*strictjson.Object) []entry {
 // declare builds the plug-in of one entry.
 func (c *compiler) declare(e *entry) {
 	if e.kind == "" {
-		e.Mistake("type", "is missing; every plug-in needs one")
+		e.Missing("type", "every plug-in needs one")
 		return
 	}
 	if c.find(e.name) != nil {

@@ -99,9 +99,7 @@ func (c *compiler) reference(o *strictjson.Object) *declared {
 	name := ""
 	o.String("pluginRef", &name)
 	if name == "" {
-		if !o.Has("pluginRef") {
-			o.Mistake("pluginRef", "is missing; name one of the plug-ins")
-		}
+		o.Missing("pluginRef", "name one of the plug-ins")
 		return nil
 	}
 	d := c.find(name)

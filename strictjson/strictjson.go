@@ -120,6 +120,22 @@ func (o *Object) Has(key string) bool {
 // Mistake notes that the value of key is wrong; text says why and what would be right. An empty key means the object itself.
 func (o *Object) Mistake(key, text string) { o.document.add(o.at(key), text) }
 
+// Missing notes that the value of key is missing or empty, unless it is known to be wrong already; text says what it is for. The
+// caller has found it to be empty.
+func (o *Object) Missing(key, text string) {
+	prefix := o.at(key) + ": "
+	for _, mistake := range o.document.mistakes {
+		if strings.HasPrefix(mistake, prefix) {
+			return
+		}
+	}
+	state := "is missing; "
+	if o.Has(key) {
+		state = "is empty; "
+	}
+	o.Mistake(key, state+text)
+}
+
 // Close notes every key that no getter asked for.
 func (o *Object) Close() {
 	for i := range o.members {

@@ -2,7 +2,9 @@ package strictjson
 
 import (
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -27,21 +29,19 @@ func (o *Object) String(key string, dst *string) {
 
 // OneOf reads a string that must be one of allowed.
 func (o *Object) OneOf(key string, dst *string, allowed ...string) {
-	before := *dst
-	o.String(key, dst)
-	for _, a := range allowed {
-		if *dst == a {
-			return
-		}
+	fallback := ""
+	if *dst != "" {
+		fallback = strconv.Quote(*dst)
 	}
-	if *dst != before {
-		list := allowed[0]
-		for _, a := range allowed[1:] {
-			list += ", " + a
-		}
-		o.Mistake(key, strconv.Quote(*dst)+" is not one of "+list)
-		*dst = before
+	v, ok := o.find(key, "string", fallback)
+	if !ok {
+		return
 	}
+	if v.Type != gjson.String || !slices.Contains(allowed, v.Str) {
+		o.wrong(key, v, "one of "+strings.Join(allowed, ", "))
+		return
+	}
+	*dst = v.Str
 }
 
 // Bool reads true or false.

@@ -28,11 +28,11 @@ func NewByLabel(b *scoring.Builder) scoring.Plugin {
 	b.String("label", &f.Label)
 	b.Strings("validValues", &f.ValidValues)
 	b.Bool("allowsNoLabel", &f.AllowsNoLabel)
-	if f.Label == "" && !b.Has("label") {
-		b.Mistake("label", "is missing; by-label needs the label's key")
+	if f.Label == "" {
+		b.Missing("label", "by-label needs the label's key")
 	}
-	if f.ValidValues == nil && !b.Has("validValues") && !f.AllowsNoLabel {
-		b.Mistake("validValues", "is missing; list the values that pass, or set allowsNoLabel")
+	if len(f.ValidValues) == 0 && !f.AllowsNoLabel {
+		b.Missing("validValues", "list the values that pass, or set allowsNoLabel")
 	}
 	return f
 }

@@ -49,14 +49,15 @@ func readRequirement(o *strictjson.Object) requirement {
 	o.OneOf("operator", &r.operator, "In", "NotIn", "Exists", "DoesNotExist")
 	o.Strings("values", &r.values)
 	o.Close()
+	if r.key == "" {
+		o.Missing("key", "name a label")
+	}
 	takesValues := r.operator == "In" || r.operator == "NotIn"
 	switch {
-	case r.key == "":
-		o.Mistake("key", "is missing; name a label")
-	case r.operator == "" && !o.Has("operator"):
-		o.Mistake("operator", "is missing; it is one of In, NotIn, Exists, DoesNotExist")
+	case r.operator == "":
+		o.Missing("operator", "it is one of In, NotIn, Exists, DoesNotExist")
 	case takesValues && len(r.values) == 0:
-		o.Mistake("values", "is empty; "+r.operator+" needs at least one")
+		o.Missing("values", r.operator+" needs at least one")
 	case !takesValues && len(r.values) > 0:
 		o.Mistake("values", "is given; "+r.operator+" takes none")
 	}

@@ -125,7 +125,8 @@ func TestGetters(t *testing.T) {
 		{"one of, absent", oneOf, ``, "a", ""},
 		{"one of, other", oneOf, `"c"`, "a", `k: "c" is not one of a, b`},
 		{"one of, other case", oneOf, `"B"`, "a", `k: "B" is not one of a, b`},
-		{"one of, number", oneOf, `1`, "a", `k: 1 is not a string`},
+		{"one of, empty", oneOf, `""`, "a", `k: "" is not one of a, b`},
+		{"one of, number", oneOf, `1`, "a", `k: 1 is not one of a, b`},
 
 		{"bool, false", getBool, `false`, false, ""},
 		{"bool, true", getBool, `true`, true, ""},
@@ -295,6 +296,30 @@ func TestMistake(t *testing.T) {
 		o.Mistake("k", "of that object's key")
 		Empty(o).Mistake("k", "of an empty one in its place")
 	}), "document: of the root", "k: of its key", "o: of an object", "o.k: of that object's key", "o.k: of an empty one in its place")
+}
+
+func TestMissing(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"absent", `{}`, `k: is missing; name it`},
+		{"null", `{"k": null}`, `k: is missing; name it`},
+		{"empty", `{"k": ""}`, `k: is empty; name it`},
+		{"wrong already", `{"k": 1}`, `k: 1 is not a string`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			check(t, read(test.text, func(o *Object) {
+				k := ""
+				o.String("k", &k)
+				o.Missing("k", "name it")
+			}), test.want)
+		})
+	}
+	check(t, read(`{"ka": 1}`, func(o *Object) {
+		ka, k := "", ""
+		o.String("ka", &ka)
+		o.String("k", &k)
+		o.Missing("k", "name it")
+	}), "ka: 1 is not a string", "k: is missing; name it")
 }
 
 func TestEmpty(t *testing.T) {

@@ -1,0 +1,221 @@
+package explain_test
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/explain"
+	"github.com/pintle-dev/pintle/pluginconfig"
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+func TestHeaderFlag(t *testing.T) {
+	tests := []struct {
+		text, name, value string
+		ok                bool
+	}{
+		{"x-user: ann", "x-user", "ann", true},
+		{"X-User:ann", "x-user", "ann", true},
+		{"  x-user  :  ann  ", "x-user", "ann", true},
+		{"x-url: http://a:80/", "x-url", "http://a:80/", true},
+		{"x-user:", "x-user", "", true},
+		{":path: /v1/messages", ":path", "/v1/messages", true},
+		{":path:/v1/messages", ":path", "/v1/messages", true},
+		{"x-user", "", "", false},
+		{"", "", "", false},
+		{":", "", "", false},
+		{":path", "", "", false},
+		{": ann", "", "", false},
+	}
+	for _, test := range tests {
+		t.Run(test.text, func(t *testing.T) {
+			name, value, ok := explain.HeaderFlag(test.text)
+			if ok != test.ok || ok && (name != test.name || value != test.value) {
+				t.Errorf("got %q, %q, %v; want %q, %q, %v", name, value, ok, test.name, test.value, test.ok)
+			}
+		})
+	}
+}
+
+func TestFromYAML(t *testing.T) {
+	tests := []struct{ name, yaml, want string }{
+		{"nothing", "", ""},
+		{"a comment", "# nothing\n", ""},
+		{"null", "null", ""},
+		{"YAML", "a: {b: [1, x]}", `{"a":{"b":[1,"x"]}}`},
+		{"JSON", `{"a": {"b": [1, "x"]}}`, `{"a":{"b":[1,"x"]}}`},
+		{"numbers keep their value", "a: [0.5, 12345678901234, 1e3]", `{"a":[0.5,12345678901234,1000]}`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := explain.FromYAML([]byte(test.yaml))
+			if err != nil || string(got) != test.want {
+				t.Errorf("got %s, error %v; want %s", got, err, test.want)
+			}
+		})
+	}
+	for name, text := range map[string]string{"unclosed": "a: [", "tab": "a:\n\t- b", "repeated key": "a: 1\na: 2"} {
+		if got, err := explain.FromYAML([]byte(text)); err == nil {
+			t.Errorf("%s: got %s, want an error", name, got)
+		}
+	}
+}
+
+func TestReadEndpoints(t *testing.T) {
+	const now = int64(1_000_000_000_000)
+	tests := []struct {
+		name, text string
+		want       scoring.Pool
+	}{
+		{"nothing", "", scoring.Pool{}},
+		{"no endpoints", "endpoints:", scoring.Pool{}},
+		{
+			"everything", `
+endpoints:
+- name: default/vllm-0
+  address: 10.0.0.1:8000
+  labels: {zone: east, mif.moreh.io/role: decode}
+  engine: vllm
+  models: [m1, m2]
+  metrics: {waiting: 3, running: 5, kvCacheUsage: 0.4, runningLora: [a, b], waitingLora: [b], maxLora: 4, blockSize: 16, numGpuBlocks: 1000, age: 0.5s}
+  state: {inFlight: 2}
+- {name: default/vllm-1, address: "10.0.0.2:8000", metrics: {runningLora: [c, a]}}
+- {name: default/vllm-2, address: "10.0.0.3:8000"}`,
+			scoring.Pool{
+				Adapters: []string{"a", "b", "c"},
+				Endpoints: []scoring.Endpoint{
+					{
+						Index: 0, Name: "default/vllm-0", Address: "10.0.0.1:8000", Engine: "vllm", Models: []string{"m1", "m2"},
+						Labels: []scoring.Label{{Key: "mif.moreh.io/role", Value: "decode"}, {Key: "zone", Value: "east"}},
+						Metrics: scoring.Metrics{
+							SampledAt: now - 500_000_000, WaitingRequests: 3, RunningRequests: 5, KVCacheUsage: 0.4,
+							RunningLoRA: []uint16{0, 1}, WaitingLoRA: []uint16{1}, MaxLoRA: 4, KVBlockTokens: 16, KVBlocks: 1000,
+						},
+					},
+					{
+						Index: 1, Name: "default/vllm-1", Address: "10.0.0.2:8000",
+						Metrics: scoring.Metrics{SampledAt: now, RunningLoRA: []uint16{2, 0}},
+					},
+					{Index: 2, Name: "default/vllm-2", Address: "10.0.0.3:8000"},
+				},
+			},
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := explain.ReadEndpoints([]byte(test.text), now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(*got, test.want) {
+				t.Errorf("got  %+v\nwant %+v", *got, test.want)
+			}
+		})
+	}
+}
+
+func explainer(t *testing.T, config, endpoints string) *explain.Explainer {
+	t.Helper()
+	text, err := explain.FromYAML([]byte(config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := pluginconfig.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := explain.ReadEndpoints([]byte(endpoints), goldenNow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return explain.New(c.Plan, pool, goldenSeed)
+}
+
+func TestWriteText(t *testing.T) {
+	const config = `
+plugins: [{type: by-label, parameters: {label: zone, validValues: [east]}}, {type: queue-scorer},
+  {type: kv-cache-utilization-scorer}, {type: max-score-picker, parameters: {maxNumOfEndpoints: 2}}]`
+	const endpoints = `
+endpoints:
+- {name: a, address: "10.0.0.1:8000", labels: {zone: east}, metrics: {waiting: 8, kvCacheUsage: 0.75}}
+- {name: bb, address: "10.0.0.2:8000", labels: {zone: east}, metrics: {waiting: 0, kvCacheUsage: 0.25}}
+- {name: ccc, address: "10.0.0.3:8000", labels: {zone: east}, metrics: {waiting: 4, kvCacheUsage: 0.5}}
+- {name: d, address: "10.0.0.4:8000", labels: {zone: west}}`
+	tests := []struct{ name, endpoints, body, want string }{
+		{
+			"a pick", endpoints, `{"model": "m", "prompt": "hi"}`, `profile default (primary)
+  endpoint  total   kv-cache-utilization-scorer  queue-scorer  
+  bb        1.7500  0.7500                       1.0000        picked 1
+  ccc       1.0000  0.5000                       0.5000        picked 2
+  a         0.2500  0.2500                       0.0000        
+  d         removed by by-label
+
+asks for model m
+goes to 10.0.0.2:8000, else to 10.0.0.3:8000
+`,
+		},
+		{
+			"nobody left", `endpoints: [{name: d, address: "10.0.0.4:8000"}]`, `{"model": "m", "prompt": "hi"}`, `profile default
+  endpoint  total
+  d         removed by by-label
+
+asks for model m
+refused with 503 filtered_out: no model server passes the filters for this request
+`,
+		},
+		{
+			"refused", endpoints, `{"prompt": "hi"}`,
+			"refused with 400 model_missing: the request names no model; set \"model\" to the name of one\n",
+		},
+		{"no body", `endpoints: [{name: d, address: "10.0.0.4:8000"}]`, ``, "goes to 10.0.0.4:8000\n"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var got strings.Builder
+			x := explainer(t, config, test.endpoints)
+			if err := x.Explain(explain.Request{Body: []byte(test.body)}, goldenNow).WriteText(&got); err != nil {
+				t.Fatal(err)
+			}
+			if trim(got.String()) != trim(test.want) {
+				t.Errorf("got:\n%s\nwant:\n%s", got.String(), test.want)
+			}
+		})
+	}
+}
+
+// trim removes white space at the ends of lines.
+func trim(text string) string {
+	all := strings.Split(text, "\n")
+	for i := range all {
+		all[i] = strings.TrimRight(all[i], " ")
+	}
+	return strings.Join(all, "\n")
+}
+
+// brokenWriter is a pipe that nobody reads.
+type brokenWriter struct{}
+
+var errBroken = errors.New("broken pipe")
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
+
+func TestWriteTextFails(t *testing.T) {
+	x := explainer(t, ``, ``)
+	if err := x.Explain(explain.Request{}, goldenNow).WriteText(brokenWriter{}); !errors.Is(err, errBroken) {
+		t.Errorf("error %v, want %v", err, errBroken)
+	}
+}
+
+// A result stays as it is when the next request is explained.
+func TestResultsAreIndependent(t *testing.T) {
+	x := explainer(t, `plugins: [{type: queue-scorer}]`, `endpoints: [{name: a, address: "10.0.0.1:8000"}]`)
+	body := explain.Request{Body: []byte(`{"model": "m", "prompt": "hi"}`)}
+	first := x.Explain(body, goldenNow)
+	second := x.Explain(body, goldenNow)
+	x.Explain(explain.Request{Body: []byte(`{}`)}, goldenNow)
+	if !reflect.DeepEqual(first, second) || len(first.Profiles["default"].Picked) != 1 {
+		t.Errorf("the first result is %+v, the second %+v; want them equal, with one pick", first.Profiles["default"], second.Profiles["default"])
+	}
+}

@@ -1,0 +1,140 @@
+package explain_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// world is a configuration, a pool and a request, all random.
+type world struct {
+	plugins    []pluginEntry
+	servers    []*server
+	staleAfter time.Duration
+	policy     string
+	body       []byte
+}
+
+type pluginEntry struct {
+	kind, name string
+	parameters map[string]any
+	weight     float64
+}
+
+type server struct {
+	name, address                  string
+	labels                         map[string]string
+	sampled                        bool
+	age                            time.Duration
+	waiting, running, kvCacheUsage float64
+}
+
+// randomWorld makes a world of up to 12 servers, scorers and up to two filters.
+func randomWorld(r *rand.Rand) *world {
+	w := &world{
+		staleAfter: time.Duration(1+r.IntN(3)) * time.Second,
+		policy:     []string{"neutral", "exclude", "last"}[r.IntN(3)],
+		body:       []byte(`{"model": "m", "prompt": "hi"}`),
+	}
+	for i := range 1 + r.IntN(12) {
+		w.servers = append(w.servers, randomServer(r, i))
+	}
+	types := slices.Sorted(maps.Keys(restatements))
+	r.Shuffle(len(types), func(i, j int) { types[i], types[j] = types[j], types[i] })
+	filters := 0
+	for i, kind := range types {
+		if restatements[kind].keeps != nil {
+			if filters++; filters > r.IntN(3) {
+				continue
+			}
+		} else if r.IntN(4) == 0 {
+			continue
+		}
+		w.plugins = append(w.plugins, randomEntry(r, kind, i))
+	}
+	return w
+}
+
+func randomEntry(r *rand.Rand, kind string, number int) pluginEntry {
+	p := pluginEntry{kind: kind, name: fmt.Sprintf("%s-%d", kind, number), weight: r.Float64() * 5}
+	if r.IntN(4) == 0 {
+		p.weight = float64(r.IntN(4))
+	}
+	if parameters := restatements[kind].parameters; parameters != nil {
+		p.parameters = parameters(r)
+	}
+	return p
+}
+
+func randomServer(r *rand.Rand, number int) *server {
+	s := &server{
+		name: fmt.Sprintf("default/vllm-%d", number), address: fmt.Sprintf("10.0.0.%d:8000", number+1), labels: map[string]string{},
+		sampled: r.IntN(8) > 0, age: time.Duration(r.IntN(4000)) * time.Millisecond,
+		waiting: float64(r.IntN(5)), running: float64(r.IntN(50)), kvCacheUsage: r.Float64(),
+	}
+	for _, label := range []struct {
+		key    string
+		values []string
+	}{
+		{"zone", []string{"1", "2", "3"}}, {"rack", []string{"1", "2"}}, {"mif.moreh.io/role", []string{"decode", "both", "prefill", "encode"}},
+	} {
+		if r.IntN(4) > 0 {
+			s.labels[label.key] = label.values[r.IntN(len(label.values))]
+		}
+	}
+	switch r.IntN(6) {
+	case 0:
+		s.waiting, s.running, s.kvCacheUsage = 0, 0, 0
+	case 1:
+		s.kvCacheUsage = 1
+	}
+	return s
+}
+
+func (w *world) String() string { return string(w.config()) + "\n" + string(w.endpoints()) }
+
+func mustJSON(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// config writes the world's configuration.
+func (w *world) config() []byte {
+	var declared, references []map[string]any
+	for _, p := range w.plugins {
+		entry := map[string]any{"type": p.kind, "name": p.name}
+		if p.parameters != nil {
+			entry["parameters"] = p.parameters
+		}
+		declared = append(declared, entry)
+		references = append(references, map[string]any{"pluginRef": p.name, "weight": p.weight})
+	}
+	return mustJSON(map[string]any{
+		"stale": map[string]any{"after": w.staleAfter.String(), "policy": w.policy},
+		"config": map[string]any{
+			"plugins":            declared,
+			"schedulingProfiles": []any{map[string]any{"name": "p", "plugins": references}},
+		},
+	})
+}
+
+// endpoints writes the world's servers.
+func (w *world) endpoints() []byte {
+	var list []any
+	for _, s := range w.servers {
+		entry := map[string]any{"name": s.name, "address": s.address, "labels": s.labels}
+		if s.sampled {
+			entry["metrics"] = map[string]any{
+				"waiting": s.waiting, "running": s.running, "kvCacheUsage": s.kvCacheUsage, "age": s.age.String(),
+			}
+		}
+		list = append(list, entry)
+	}
+	return mustJSON(map[string]any{"endpoints": list})
+}

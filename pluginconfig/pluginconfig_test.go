@@ -1,0 +1,149 @@
+package pluginconfig
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/strictjson"
+)
+
+// settings are the parts of a Config that can be compared.
+type settings struct {
+	Ingest      Ingest
+	Hold        Hold
+	Destination Destination
+	Debug       bool
+	Stale       scoring.Staleness
+}
+
+func TestParse(t *testing.T) {
+	neutral := scoring.Staleness{After: 2 * time.Second, Policy: scoring.StaleNeutral}
+	tests := []struct {
+		name, text string
+		want       settings
+	}{
+		{"nothing", ``, settings{Stale: neutral}},
+		{"white space", " \n\t", settings{Stale: neutral}},
+		{"an empty object", `{}`, settings{Stale: neutral}},
+		{"bare", `{"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "EndpointPickerConfig"}`, settings{Stale: neutral}},
+		{"bare, plug-ins only", `{"plugins": [{"type": "queue-scorer"}]}`, settings{Stale: neutral}},
+		{"bare, profiles only", `{"schedulingProfiles": [{"name": "p"}]}`, settings{Stale: neutral}},
+		{
+			"everything", `{"config": {"plugins": [{"type": "queue-scorer"}]}, "ingest": {"port": 15099, "token": "pintle-local"}, "hold": "pause",
+				"destination": "override-host", "stale": {"after": "500ms", "policy": "exclude"}, "debug": true}`,
+			settings{
+				Ingest: Ingest{Port: 15099, Token: "pintle-local"}, Hold: HoldPause, Destination: OverrideHost, Debug: true,
+				Stale: scoring.Staleness{After: 500 * time.Millisecond, Policy: scoring.StaleExclude},
+			},
+		},
+		{
+			"the defaults, spelt out", `{"config": {}, "hold": "buffer", "destination": "original-dst", "stale": {"after": "2s", "policy": "neutral"},
+				"debug": false}`,
+			settings{Stale: neutral},
+		},
+		{
+			"a socket", `{"ingest": {"socket": "/run/pintle.sock", "token": "12345678"}}`,
+			settings{Ingest: Ingest{Socket: "/run/pintle.sock", Token: "12345678"}, Stale: neutral},
+		},
+		{
+			"last", `{"stale": {"policy": "last", "after": "1ms"}}`,
+			settings{Stale: scoring.Staleness{After: time.Millisecond, Policy: scoring.StaleLast}},
+		},
+		{"nulls", `{"config": null, "ingest": null, "hold": null, "destination": null, "stale": null, "debug": null}`, settings{Stale: neutral}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c, err := Parse([]byte(test.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := (settings{c.Ingest, c.Hold, c.Destination, c.Debug, c.Plan.Staleness()}); got != test.want {
+				t.Errorf("got  %+v\nwant %+v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestParseMistakes(t *testing.T) {
+	const token = `"token": "12345678"`
+	tests := []struct {
+		name, text string
+		want       []string
+	}{
+		{"not JSON", `{`, []string{`configuration: not valid JSON: {`}},
+		{"not an object", `"queue-scorer"`, []string{`configuration: "queue-scorer" is not an object`}},
+		{"unknown key", `{"holds": "pause"}`, []string{`configuration: unknown key "holds"; known are stale, ingest, hold, destination, debug, config`}},
+		{"repeated key", `{"hold": "pause", "hold": "buffer"}`, []string{`hold: is given twice`}},
+		{"hold", `{"hold": "wait"}`, []string{`hold: "wait" is not one of buffer, pause`}},
+		{"destination", `{"destination": 1}`, []string{`destination: 1 is not one of original-dst, override-host`}},
+		{"debug", `{"debug": 1}`, []string{`debug: 1 is not true or false`}},
+		{"stale.after", `{"stale": {"after": "2"}}`, []string{`stale.after: "2" is not a duration such as "2m" or "500ms", at least 1ms`}},
+		{"stale.policy", `{"stale": {"policy": "never"}}`, []string{`stale.policy: "never" is not one of neutral, exclude, last`}},
+		{"ingest port 0", `{"ingest": {"port": 0, ` + token + `}}`, []string{`ingest.port: 0 is not a whole number from 1 to 65535`}},
+		{"ingest without a listener", `{"ingest": {` + token + `}}`, []string{`ingest.port: is missing; give the port or the socket of the ingest listener`}},
+		{
+			"ingest with two", `{"ingest": {"port": 1, "socket": "/s", ` + token + `}}`,
+			[]string{`ingest.socket: "/s" stands beside port; the ingest listener is one or the other`},
+		},
+		{"no token", `{"ingest": {"port": 1}}`, []string{`ingest.token: is missing; it needs at least 8 characters`}},
+		{"mistyped token", `{"ingest": {"port": 1, "token": 12345678}}`, []string{`ingest.token: 12345678 is not a string`}},
+		{"empty socket", `{"ingest": {"socket": "", ` + token + `}}`, []string{`ingest.socket: is empty; give the path of the ingest listener's socket`}},
+		{"short token", `{"ingest": {"port": 1, "token": "1234567"}}`, []string{`ingest.token: has 7 characters; it needs at least 8`}},
+		{"token before space", `{"ingest": {"port": 1, "token": "12345678\n"}}`, []string{`ingest.token: begins or ends with white space, which HTTP would strip`}},
+		{"in config", `{"config": {"plugins": [{"type": "random-picker", "parameters": {"n": 1}}]}}`, []string{`config.plugins[0].parameters: unknown key "n"; known are maxNumOfEndpoints`}},
+		{
+			"in config and beside it", `{"config": {"kind": "Pod"}, "debug": "yes"}`,
+			[]string{`debug: "yes" is not true or false`, `config.kind: "Pod" is not one of EndpointPickerConfig`},
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := Parse([]byte(test.text))
+			var mistakes strictjson.Mistakes
+			if !errors.As(err, &mistakes) {
+				t.Fatalf("error %v, want mistakes", err)
+			}
+			if got, want := mistakes.Error(), strings.Join(test.want, "\n"); got != want {
+				t.Errorf("mistakes:\n%s\nwant:\n%s", got, want)
+			}
+		})
+	}
+}
+
+func TestIngestEnabled(t *testing.T) {
+	for _, test := range []struct {
+		ingest Ingest
+		want   bool
+	}{{Ingest{}, false}, {Ingest{Token: "12345678"}, false}, {Ingest{Port: 1}, true}, {Ingest{Socket: "/s"}, true}} {
+		if got := test.ingest.Enabled(); got != test.want {
+			t.Errorf("%+v enabled is %v, want %v", test.ingest, got, test.want)
+		}
+	}
+}
+
+// Whatever the bytes, Parse does not panic, and a configuration without mistakes can decide.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		``, `{}`, `{"config": {}}`, `{"plugins": [{"type": "queue-scorer"}, {"type": "by-label", "parameters": {"label": "a", "validValues": ["b"]}}]}`,
+		`{"plugins": [{"type": "max-score-picker"}], "schedulingProfiles": [{"name": "a", "plugins": [{"pluginRef": "max-score-picker", "weight": 1}]}]}`,
+		`{"schedulingProfiles": [{"name": "a"}, {"name": "b"}]}`, `{"plugins": [{"type": "single-profile-handler"}, null, 1, "a", []]}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c, err := Parse(text)
+		if err != nil {
+			return
+		}
+		cycle := scoring.NewCycle(1)
+		cycle.Request.Headers = make([]string, len(c.Plan.RequestHeaders()))
+		cycle.Pool = &scoring.Pool{Endpoints: []scoring.Endpoint{{Index: 0, Name: "a", Address: "10.0.0.1:8000"}}}
+		endpoints, failure := c.Plan.Decide(cycle)
+		if (len(endpoints) == 0) != (failure != nil) {
+			t.Errorf("%q: %d endpoints and failure %v", text, len(endpoints), failure)
+		}
+	})
+}

@@ -78,10 +78,7 @@ func TestLongBody(t *testing.T) {
 			for _, chunked := range []bool{false, true} {
 				f.prefer(t, "sim-1")
 				request := harness.Request(t, http.MethodPost, f.URL("requests", chatPath), body, chunked)
-				got := harness.Send(t, harness.Client(t, http2), request)
-				if got.Server() != "sim-1" {
-					t.Fatalf("HTTP/2 %v, chunked %v: got %d from %q, want sim-1; %.200s", http2, chunked, got.Status, got.Server(), got.Body)
-				}
+				wantServer(t, harness.Send(t, harness.Client(t, http2), request), "sim-1")
 				f.wantBody(t, "sim-1", body)
 			}
 		}

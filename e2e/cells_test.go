@@ -87,7 +87,7 @@ func newFixture(cell harness.Cell) (*fixture, error) {
 
 func (f *fixture) startServers() error {
 	for i := range 4 {
-		server, err := harness.NewServer(sim.Config{Name: fmt.Sprintf("sim-%d", i), OutputTokens: 8})
+		server, err := harness.NewServer(sim.Config{Name: fmt.Sprintf("sim-%d", i), OutputTokens: 8, Blocks: 1 << 18})
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -176,21 +175,25 @@ func (e *Envoy) Stats(t testing.TB, filter string) map[string]int64 {
 	return stats
 }
 
-// LogOnFailure shows the log when t has failed.
+// LogOnFailure shows the log when t has failed. An Envoy that has ended, a module that crashed and a decision that Envoy did not
+// take fail t themselves, as a retry may have hidden them.
 func (e *Envoy) LogOnFailure(t testing.TB) {
 	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("last lines of Envoy (%v):\n%s", e.Cell, e.Log())
-		}
 		if e.ended() {
 			t.Errorf("envoy (%v) has ended", e.Cell)
 		}
+		for line := range strings.SplitSeq(e.log.take(), "\n") {
+			if strings.Contains(line, "[error]") || strings.Contains(line, "[critical]") {
+				t.Errorf("envoy (%v): %s", e.Cell, line)
+			}
+		}
+		if t.Failed() {
+			t.Logf("last lines of Envoy (%v):\n%s", e.Cell, e.Log())
+			if newer := newerSource(); newer != "" {
+				t.Logf("%s is newer than bin/pintle.wasm; run make build", newer)
+			}
+		}
 	})
-}
-
-// Trapped reports whether a Wasm VM has crashed.
-func (e *Envoy) Trapped() bool {
-	return bytes.Contains([]byte(e.log.String()), []byte("Function: proxy_on"))
 }
 
 // SocketPath returns a path for a unix socket, short enough for the kernel.

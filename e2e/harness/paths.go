@@ -5,10 +5,12 @@ package harness
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 )
 
@@ -25,6 +27,31 @@ func built(name string) (string, error) {
 		return "", fmt.Errorf("bin/%s is missing; run make build", name)
 	}
 	return path, nil
+}
+
+// newerSource names a source file of the module that is newer than the module, if there is one.
+func newerSource() string {
+	module, err := built("pintle.wasm")
+	if err != nil {
+		return ""
+	}
+	binary, err := os.Stat(module)
+	if err != nil {
+		return ""
+	}
+	newer := ""
+	for _, folder := range []string{"filter", "hostcalls", "openai", "pluginconfig", "scoring", "snapshot", "strictjson"} {
+		_ = filepath.WalkDir(filepath.Join(Root(), folder), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return nil // what cannot be read is nothing to warn of
+			}
+			if info, err := entry.Info(); err == nil && info.ModTime().After(binary.ModTime()) {
+				newer, _ = filepath.Rel(Root(), path)
+			}
+			return nil
+		})
+	}
+	return newer
 }
 
 // scratch is a directory for as long as the tests run.

@@ -81,8 +81,9 @@ const tailBytes = 256 << 10
 
 // tail keeps the end of what is written to it.
 type tail struct {
-	mu   sync.Mutex
-	text []byte
+	mu    sync.Mutex
+	text  []byte
+	taken int // how much of text take has returned
 }
 
 // Write implements io.Writer.
@@ -92,14 +93,18 @@ func (t *tail) Write(b []byte) (int, error) {
 	t.text = append(t.text, b...)
 	if over := len(t.text) - tailBytes; over > 0 {
 		t.text = append(t.text[:0], t.text[over:]...)
+		t.taken = max(t.taken-over, 0)
 	}
 	return len(b), nil
 }
 
-func (t *tail) String() string {
+// take returns what was written since the last call.
+func (t *tail) take() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return string(t.text)
+	news := string(t.text[t.taken:])
+	t.taken = len(t.text)
+	return news
 }
 
 // lines returns the last n lines.

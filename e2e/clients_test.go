@@ -1,0 +1,139 @@
+package e2e
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/e2e/harness"
+)
+
+// TestOpenAIClient: OpenAI's Python client is served as by a model server, and understands what Pintle refuses.
+func TestOpenAIClient(t *testing.T) {
+	packages, err := pythonPackages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	environment := append(os.Environ(), "PYTHONPATH="+packages, "PYTHONDONTWRITEBYTECODE=1", "NO_PROXY=127.0.0.1")
+	inCells(t, func(t *testing.T, f *fixture) {
+		base := f.URL("requests", "/v1")
+		runCases(t, environment, "python3", "e2e/clients/openai_client.py", base, "served")
+		f.Publish(t)
+		runCases(t, environment, "python3", "e2e/clients/openai_client.py", base, "unavailable")
+	})
+}
+
+// TestNodeFetch: Node's fetch is served, with bodies that it streams in chunks too.
+func TestNodeFetch(t *testing.T) {
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Skip("node is not on PATH")
+	}
+	inCells(t, func(t *testing.T, f *fixture) {
+		runCases(t, os.Environ(), "node", "e2e/clients/fetch.mjs", f.URL("requests", "/v1"))
+		f.wantIdle(t)
+	})
+}
+
+// TestCurl: curl is served with the ways of sending a body that are its own.
+func TestCurl(t *testing.T) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("curl is not on PATH")
+	}
+	long := longChat(1_200_000) // above 1 MB curl asks with Expect: 100-continue
+	tests := []struct {
+		name, body string
+		options    []string
+	}{
+		{"plain", chatBody, nil},
+		{"chunked", chatBody, []string{"-H", "Transfer-Encoding: chunked"}},
+		{"form type", chatBody, []string{"-H", "Content-Type: application/x-www-form-urlencoded"}},
+		{"http2", chatBody, []string{"--http2-prior-knowledge"}},
+		{"upgrade to http2", chatBody, []string{"--http2"}},
+		{"expect", long, []string{"-H", "Expect: 100-continue"}},
+	}
+	inCells(t, func(t *testing.T, f *fixture) {
+		for _, test := range tests {
+			f.forget(t)
+			args := append([]string{"--silent", "--show-error", "--max-time", "20", "--noproxy", "*", "--data-binary", "@-",
+				"-o", os.DevNull, "-w", "%{http_code} %header{x-sim-server}"}, test.options...)
+			output, err := run(os.Environ(), test.body, "curl", append(args, f.URL("requests", chatPath))...)
+			if err != nil || output != "200 sim-0" {
+				t.Errorf("%s: got %q (%v), want 200 sim-0", test.name, output, err)
+				continue
+			}
+			f.wantBody(t, "sim-0", test.body)
+		}
+	})
+}
+
+// runCases runs a script from the repository's root and makes a subtest of each case that it reports.
+func runCases(t *testing.T, environment []string, command string, args ...string) {
+	t.Helper()
+	output, err := run(environment, "", command, args...)
+	cases := 0
+	for line := range strings.SplitSeq(output, "\n") {
+		verdict, rest, _ := strings.Cut(line, " ")
+		if verdict != "ok" && verdict != "FAIL" {
+			continue
+		}
+		cases++
+		name, why, _ := strings.Cut(rest, ": ")
+		t.Run(name, func(t *testing.T) {
+			if verdict == "FAIL" {
+				t.Error(why)
+			}
+		})
+	}
+	if err != nil || cases == 0 {
+		t.Errorf("%s %v: %v, %d cases:\n%s", command, args, err, cases, output)
+	}
+}
+
+// run returns what a command writes.
+func run(environment []string, input, command string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, command, args...)
+	cmd.Dir, cmd.Env, cmd.Stdin = harness.Root(), environment, strings.NewReader(input)
+	output, err := cmd.CombinedOutput()
+	return string(output), err
+}
+
+// pythonPackages installs e2e/clients/requirements.txt below build/.cache, once for each version of that file.
+var pythonPackages = sync.OnceValues(func() (string, error) {
+	requirements := filepath.Join(harness.Root(), "e2e", "clients", "requirements.txt")
+	text, err := os.ReadFile(requirements)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	cache := filepath.Join(harness.Root(), "build", ".cache")
+	target := filepath.Join(cache, "pyclients-"+hex.EncodeToString(sum[:6]))
+	if _, err := os.Stat(target); !errors.Is(err, fs.ErrNotExist) {
+		return target, err
+	}
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return "", err
+	}
+	unfinished, err := os.MkdirTemp(cache, "pyclients-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(unfinished)
+	output, err := run(os.Environ(), "", "python3", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
+		"--only-binary", ":all:", "--target", unfinished, "-r", requirements)
+	if err != nil {
+		return "", fmt.Errorf("pip install -r %s: %w\n%s", requirements, err, output)
+	}
+	return target, os.Rename(unfinished, target)
+})

@@ -81,6 +81,11 @@ check: $(STATICCHECK) ## gofmt, vet, staticcheck, tidy, generated files
 	$(GO) vet ./...
 	$(STATICCHECK) ./...
 	$(GO) mod tidy -diff
+	@$(GO) run ./docs/gen | diff -u docs/plugins.md - || { echo 'docs/plugins.md is out of date: run make docs'; exit 1; }
+
+.PHONY: docs
+docs: ## Generate docs/plugins.md from the plug-ins
+	$(GO) run ./docs/gen > docs/plugins.md.new && mv docs/plugins.md.new docs/plugins.md
 
 $(STATICCHECK): build/tools/go.mod build/tools/go.sum
 	cd build/tools && $(GO) build -o ../../$@ honnef.co/go/tools/cmd/staticcheck

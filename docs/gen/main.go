@@ -1,0 +1,186 @@
+// Command gen writes docs/plugins.md from the plug-ins' own doc comments and parameters. Run it from the repository's root:
+//
+//	go run ./docs/gen > docs/plugins.md
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"log"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/registry"
+	"github.com/pintle-dev/pintle/strictjson"
+)
+
+const preface = `# Plug-ins
+
+Every plug-in that a configuration may name, in the groups of its folders. This page is generated from the code
+(` + "`make docs`" + `); the text of each is the doc comment of its file.
+
+Metrics-based scorers treat an endpoint whose metrics are missing or older than ` + "`stale.after`" + ` by ` + "`stale.policy`" + `: with
+` + "`neutral`" + ` it gets the middle of the range, as each plug-in says under "Missing data"; with ` + "`exclude`" + ` it is no candidate while
+any endpoint is fresh; with ` + "`last`" + ` its last sample counts.
+`
+
+// folders are the packages of plug-ins in the order of the page.
+var folders = []struct{ name, title string }{
+	{"handlers", "Profile handlers"},
+	{"deciders", "Deciders"},
+	{"filters", "Filters"},
+	{"scorers", "Scorers"},
+	{"pickers", "Pickers"},
+	{"headers", "Header handlers"},
+	{"data", "Data layer"},
+}
+
+func main() {
+	fmt.Print(preface)
+	for _, f := range folders {
+		source, err := read(filepath.Join("scoring", f.name))
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("\n## %s\n", f.title)
+		for _, r := range registry.Plugins {
+			constructor := constructorName(r)
+			if !strings.HasPrefix(constructor, f.name+".") {
+				continue
+			}
+			if err := write(r, strings.TrimPrefix(constructor, f.name+"."), source); err != nil {
+				fmt.Fprintf(os.Stderr, "gen: %s: %v\n", r.Type, err)
+				os.Exit(1)
+			}
+		}
+	}
+}
+
+// constructorName returns package.Function of a registration.
+func constructorName(r scoring.Registration) string {
+	full := runtime.FuncForPC(reflect.ValueOf(r.New).Pointer()).Name()
+	return full[strings.LastIndexByte(full, '/')+1:]
+}
+
+// folder is what the page needs of a package: the doc comments of its types, and of the fields of its structs.
+type folder struct {
+	types  map[string]string
+	fields map[string]map[string]string
+}
+
+func read(dir string) (*folder, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	f := &folder{types: map[string]string{}, fields: map[string]map[string]string{}}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		if err != nil {
+			return nil, err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if d, ok := n.(*ast.GenDecl); ok && d.Tok == token.TYPE {
+				f.add(d)
+			}
+			return true
+		})
+	}
+	return f, nil
+}
+
+func (f *folder) add(d *ast.GenDecl) {
+	for _, spec := range d.Specs {
+		t := spec.(*ast.TypeSpec)
+		f.types[t.Name.Name] = d.Doc.Text()
+		s, ok := t.Type.(*ast.StructType)
+		if !ok {
+			continue
+		}
+		fields := map[string]string{}
+		for _, field := range s.Fields.List {
+			for _, name := range field.Names {
+				fields[name.Name] = strings.Join(strings.Fields(field.Doc.Text()), " ")
+			}
+		}
+		f.fields[t.Name.Name] = fields
+	}
+}
+
+func write(r scoring.Registration, constructor string, source *folder) error {
+	typeName := lowerFirst(strings.TrimPrefix(constructor, "New"))
+	doc := source.types[typeName]
+	if doc == "" {
+		return fmt.Errorf("type %s has no doc comment", typeName)
+	}
+	fmt.Printf("\n### %s\n\n", r.Type)
+	parameters, kinds := scoring.Describe(r, registry.Plugins)
+	fmt.Printf("*%s*\n\n%s", strings.Join(kinds, ", "), text(doc, typeName))
+	if len(parameters) == 0 {
+		fmt.Print("\nNo parameters.\n")
+		return nil
+	}
+	fmt.Print("\n| parameter | type | default | meaning |\n| --- | --- | --- | --- |\n")
+	for _, p := range parameters {
+		meaning, err := source.meaning(typeName, p)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("| `%s` | %s | %s | %s |\n", p.Name, p.Type, orDash(p.Default), meaning)
+	}
+	return nil
+}
+
+// text turns a doc comment into paragraphs that do not begin with the Go name.
+func text(doc, typeName string) string {
+	doc = strings.TrimPrefix(strings.TrimPrefix(doc, typeName+" "), "is ")
+	return strings.NewReplacer("\nFormula:", "\n**Formula:**", "\nRange:", "\n**Range:**", "\nMissing data:", "\n**Missing data:**",
+		"\nSource:", "\n**Source:**", "\nTies:", "\n**Ties:**").Replace(upperFirst(doc))
+}
+
+// meaning finds the doc comment of a parameter's field: in the plug-in's own parameters, else in ones that the folder shares.
+func (f *folder) meaning(typeName string, p strictjson.Key) (string, error) {
+	for _, structName := range append([]string{typeName + "Parameters"}, f.shared()...) {
+		for field, doc := range f.fields[structName] {
+			if !strings.EqualFold(field, p.Name) || doc == "" {
+				continue
+			}
+			_, meaning, ok := strings.Cut(doc, " ")
+			if !ok {
+				return "", fmt.Errorf("parameter %s: its doc comment has one word", p.Name)
+			}
+			return strings.ReplaceAll(upperFirst(strings.TrimPrefix(strings.TrimPrefix(meaning, "is "), "are ")), "|", `\|`), nil
+		}
+	}
+	return "", fmt.Errorf("parameter %s has no documented field in %sParameters", p.Name, typeName)
+}
+
+func (f *folder) shared() []string { return []string{"parameters", "roleParameters"} }
+
+func lowerFirst(s string) string {
+	// Leading initialisms are lowered as a whole: PDProfileHandler, KVCache..., LoRA... follow the types' names.
+	for _, initialism := range []struct{ from, to string }{{"PD", "pd"}, {"KV", "kv"}, {"LoRA", "lora"}} {
+		if strings.HasPrefix(s, initialism.from) {
+			return initialism.to + strings.TrimPrefix(s, initialism.from)
+		}
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}
+
+func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return "`" + s + "`"
+}

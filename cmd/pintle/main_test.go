@@ -1,0 +1,240 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// outcome is what a command did.
+type outcome struct {
+	code           int
+	stdout, stderr string
+}
+
+func pintle(args ...string) outcome {
+	var stdout, stderr bytes.Buffer
+	code := run(args, &stdout, &stderr)
+	return outcome{code, stdout.String(), stderr.String()}
+}
+
+// files writes files of these names and contents and returns a function that gives their paths.
+func files(t *testing.T, contents map[string]string) func(name string) string {
+	t.Helper()
+	folder := t.TempDir()
+	for name, content := range contents {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func(name string) string { return filepath.Join(folder, name) }
+}
+
+func TestUsage(t *testing.T) {
+	tests := []struct {
+		name           string
+		args           []string
+		code           int
+		stdout, stderr string // a part of it; empty: nothing at all
+	}{
+		{"nothing", nil, 2, "", "pintle validate"},
+		{"help", []string{"help"}, 0, "pintle explain", ""},
+		{"-h", []string{"-h"}, 0, "pintle explain", ""},
+		{"--help", []string{"--help"}, 0, "pintle explain", ""},
+		{"unknown command", []string{"explian"}, 2, "", `unknown command "explian"; known are explain, sidecar, sim, validate`},
+		{"validate -h", []string{"validate", "-h"}, 0, "", "the plug-in configuration"},
+		{"validate without -c", []string{"validate"}, 2, "", "pintle validate: flag -c is missing: the plug-in configuration, YAML or JSON (required)\n"},
+		{"validate with a stray argument", []string{"validate", "-c", "x", "y"}, 2, "", "pintle validate: unexpected argument \"y\"\n"},
+		{"validate with an unknown flag", []string{"validate", "-x"}, 2, "", "flag provided but not defined: -x"},
+		{"explain -h", []string{"explain", "-h"}, 0, "", "makes random choices repeatable"},
+		{"explain without -c", []string{"explain"}, 2, "", "pintle explain: flag -c is missing"},
+		{"explain without -e", []string{"explain", "-c", "x"}, 2, "", "pintle explain: flag -e is missing"},
+		{"explain without -r", []string{"explain", "-c", "x", "-e", "y"}, 2, "", "pintle explain: flag -r is missing"},
+		{"explain in another format", []string{"explain", "-c", "x", "-e", "y", "-r", "z", "-o", "xml"}, 2, "", `flag -o: "xml" is not text or json`},
+		{"explain with half a header", []string{"explain", "-H", "x-user"}, 2, "", `"x-user" is not of the form name: value`},
+		{"explain with a seed in words", []string{"explain", "-seed", "one"}, 2, "", `invalid value "one" for flag -seed`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got := pintle(test.args...)
+			if got.code != test.code {
+				t.Errorf("exit code %d, want %d", got.code, test.code)
+			}
+			checkOutput(t, "stdout", got.stdout, test.stdout)
+			checkOutput(t, "stderr", got.stderr, test.stderr)
+		})
+	}
+}
+
+// checkOutput checks that got holds part, or is empty when that is.
+func checkOutput(t *testing.T, stream, got, part string) {
+	t.Helper()
+	if part == "" && got != "" || !strings.Contains(got, part) {
+		t.Errorf("%s is %q, want %q", stream, got, part)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	path := files(t, map[string]string{
+		"empty.yaml": ``,
+		"good.yaml":  "config:\n  plugins: [{type: queue-scorer}]\ningest: {port: 15099, token: pintle-local}\n",
+		"good.json":  `{"plugins": [{"type": "queue-scorer"}]}`,
+		"bad.yaml":   "hold: wait\nconfig:\n  plugins: [{type: random-picker, parameters: {maxNumOfEndpoints: 0}}]\n",
+		"broken":     "plugins: [",
+		"warns.yaml": "featureGates: [flowControl]",
+	})
+	tests := []struct {
+		file   string
+		code   int
+		stderr string
+	}{
+		{"empty.yaml", 0, ""},
+		{"good.yaml", 0, ""},
+		{"good.json", 0, ""},
+		{"bad.yaml", 2, "hold: \"wait\" is not one of buffer, pause\nconfig.plugins[0].parameters.maxNumOfEndpoints: 0 is not a whole number from 1 to 1024\n"},
+		{"broken", 2, "broken: not valid YAML"},
+		{"missing", 2, "no such file"},
+		{"warns.yaml", 0, "warning: featureGates: flowControl has no effect"},
+	}
+	for _, test := range tests {
+		t.Run(test.file, func(t *testing.T) {
+			got := pintle("validate", "-c", path(test.file))
+			if got.code != test.code {
+				t.Errorf("exit code %d, want %d", got.code, test.code)
+			}
+			checkOutput(t, "stdout", got.stdout, "")
+			checkOutput(t, "stderr", got.stderr, test.stderr)
+		})
+	}
+}
+
+const endpointsYAML = `
+endpoints:
+- {name: a, address: "10.0.0.1:8000", metrics: {waiting: 3}}
+- {name: b, address: "10.0.0.2:8000", metrics: {waiting: 1}}
+- {name: c, address: "10.0.0.3:8000", metrics: {waiting: 2}}
+`
+
+var explainFiles = map[string]string{
+	"queue.yaml":     "plugins: [{type: queue-scorer}]",
+	"random.yaml":    "plugins: [{type: random-picker}]",
+	"session.yaml":   "plugins: [{type: session-affinity-scorer}]",
+	"warns.yaml":     "featureGates: [flowControl]\nplugins: [{type: queue-scorer}]",
+	"bad.yaml":       "hold: wait",
+	"endpoints.yaml": endpointsYAML,
+	"bad-endpoints":  "endpoints: [{name: a}]",
+	"good.json":      `{"model": "m", "prompt": "<hi>"}`,
+	"refused.json":   `{"prompt": "hi"}`,
+	"broken.json":    `{"model": <}`,
+	"empty":          ``,
+}
+
+func TestExplain(t *testing.T) {
+	path := files(t, explainFiles)
+	tests := []struct {
+		name, config, endpoints string
+		requests                []string
+		more                    []string
+		code                    int
+		stdout, stderr          string
+	}{
+		{"text", "queue.yaml", "endpoints.yaml", []string{"good.json"}, nil, 0, "goes to 10.0.0.2:8000\n", ""},
+		{"refused", "queue.yaml", "endpoints.yaml", []string{"refused.json"}, nil, 1, "refused with 400 model_missing", ""},
+		{"the second is refused", "queue.yaml", "endpoints.yaml", []string{"good.json", "broken.json"}, nil, 1, "refused with 400 invalid_body", ""},
+		{"the first is refused", "queue.yaml", "endpoints.yaml", []string{"broken.json", "good.json"}, nil, 1, "goes to 10.0.0.2:8000\n", ""},
+		{"no endpoints", "queue.yaml", "empty", []string{"good.json"}, nil, 1, "refused with 503 no_endpoints", ""},
+		{"no body", "queue.yaml", "endpoints.yaml", []string{"empty"}, nil, 0, "goes to 10.0.0.", ""},
+		{"a header", "session.yaml", "endpoints.yaml", []string{"good.json"}, []string{"-H", "X-Session-Token: Yw=="}, 0, "goes to 10.0.0.3:8000\n", ""},
+		{"a path", "queue.yaml", "endpoints.yaml", []string{"refused.json"}, []string{"-H", ":path: /metrics"}, 0, "goes to 10.0.0.", ""},
+		{"a warning", "warns.yaml", "endpoints.yaml", []string{"good.json"}, nil, 0, "goes to 10.0.0.2:8000\n", "warning: featureGates"},
+		{"bad configuration", "bad.yaml", "endpoints.yaml", []string{"good.json"}, nil, 2, "", `hold: "wait" is not one of buffer, pause`},
+		{"no configuration", "missing", "endpoints.yaml", []string{"good.json"}, nil, 2, "", "no such file"},
+		{"bad endpoints", "queue.yaml", "bad-endpoints", []string{"good.json"}, nil, 2, "", "endpoints[0].address: is missing; give ip:port"},
+		{"no endpoints document", "queue.yaml", "missing", []string{"good.json"}, nil, 2, "", "no such file"},
+		{"no request", "queue.yaml", "endpoints.yaml", []string{"missing"}, nil, 2, "", "no such file"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			args := []string{"explain", "-c", path(test.config), "-e", path(test.endpoints)}
+			for _, request := range test.requests {
+				args = append(args, "-r", path(request))
+			}
+			got := pintle(append(args, test.more...)...)
+			if got.code != test.code {
+				t.Errorf("exit code %d, want %d", got.code, test.code)
+			}
+			checkOutput(t, "stdout", got.stdout, test.stdout)
+			checkOutput(t, "stderr", got.stderr, test.stderr)
+		})
+	}
+}
+
+// The keys of the JSON output are a promise; new ones may join them.
+func TestExplainJSON(t *testing.T) {
+	path := files(t, explainFiles)
+	got := pintle("explain", "-c", path("queue.yaml"), "-e", path("endpoints.yaml"), "-o", "json",
+		"-r", path("good.json"), "-r", path("refused.json"), "-r", path("good.json"))
+	if got.code != 1 || got.stderr != "" {
+		t.Errorf("exit code %d and stderr %q, want 1 and nothing", got.code, got.stderr)
+	}
+	lines := strings.Split(strings.TrimSuffix(got.stdout, "\n"), "\n")
+	if len(lines) != 3 {
+		t.Fatalf("%d lines, want 3:\n%s", len(lines), got.stdout)
+	}
+	if lines[0] != lines[2] {
+		t.Errorf("the same request went\n%s\nand then\n%s", lines[0], lines[2])
+	}
+	const decided = `{"profiles":{"default":{"filteredOut":{},"scores":{"queue-scorer":{"a":0,"b":1,"c":0.5}},"totals":{"a":0,"b":1,"c":0.5},` +
+		`"picked":["b"]}},"primary":"default","destination":["10.0.0.2:8000"],"requestHeaders":{},"error":null}`
+	const refused = `{"profiles":{},"primary":"","destination":[],"requestHeaders":{},"error":{"status":400,"reason":"model_missing",` +
+		`"message":"the request names no model; set \"model\" to the name of one"}}`
+	for i, want := range []string{decided, refused, decided} {
+		checkPromised(t, lines[i], want)
+	}
+}
+
+// checkPromised checks that every top-level key of want is in the line with the same value.
+func checkPromised(t *testing.T, line, want string) {
+	t.Helper()
+	var gots, wants map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(line), &gots); err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	if err := json.Unmarshal([]byte(want), &wants); err != nil {
+		t.Fatal(err)
+	}
+	for key := range wants {
+		if !bytes.Equal(gots[key], wants[key]) {
+			t.Errorf("%s is %s, want %s", key, gots[key], wants[key])
+		}
+	}
+}
+
+func TestExplainSeed(t *testing.T) {
+	path := files(t, explainFiles)
+	decide := func(seed string) string {
+		args := []string{"explain", "-c", path("random.yaml"), "-e", path("endpoints.yaml"), "-o", "json", "-seed", seed}
+		for range 20 {
+			args = append(args, "-r", path("good.json"))
+		}
+		got := pintle(args...)
+		if got.code != 0 {
+			t.Fatalf("exit code %d: %s", got.code, got.stderr)
+		}
+		return got.stdout
+	}
+	if decide("7") != decide("7") {
+		t.Error("seed 7 decided in two ways")
+	}
+	if decide("7") == decide("8") {
+		t.Error("seeds 7 and 8 decided alike, 20 times")
+	}
+	first := strings.Split(decide("7"), "\n")
+	if len(slices.Compact(first[:20])) == 1 {
+		t.Error("20 random choices went to one endpoint")
+	}
+}

@@ -11,88 +11,6 @@ import (
 	"github.com/pintle-dev/pintle/pluginconfig"
 )
 
-// restatement says what a plug-in does a second time, from its documented formula alone: plain loops over plain values, nothing shared
-// with the plug-in. A new plug-in adds one entry to restatements.
-type restatement struct {
-	// parameters makes random parameters; nil stands for none.
-	parameters func(r *rand.Rand) map[string]any
-	// keeps is for filters.
-	keeps func(parameters map[string]any, w *world, s *server) bool
-	// scores is for scorers. It returns a score for each candidate's name.
-	scores func(parameters map[string]any, w *world, candidates []*server) map[string]float64
-}
-
-// restatements are the filters and scorers, by type.
-var restatements = map[string]restatement{
-	"by-label":                     {parameters: byLabelParameters, keeps: byLabelKeeps},
-	"decode-filter":                {keeps: decodeFilterKeeps},
-	"queue-scorer":                 {scores: fewestOf(func(s *server) float64 { return s.waiting })},
-	"running-requests-size-scorer": {scores: fewestOf(func(s *server) float64 { return s.running })},
-	"kv-cache-utilization-scorer":  {scores: kvCacheScores},
-}
-
-func byLabelParameters(r *rand.Rand) map[string]any {
-	p := map[string]any{"label": []string{"zone", "rack"}[r.IntN(2)], "validValues": []any{"1", "2"}[:1+r.IntN(2)]}
-	if r.IntN(2) == 0 {
-		p["allowsNoLabel"] = r.IntN(2) == 0
-	}
-	return p
-}
-
-func byLabelKeeps(p map[string]any, _ *world, s *server) bool {
-	value, ok := s.labels[p["label"].(string)]
-	if !ok {
-		return p["allowsNoLabel"] == true
-	}
-	for _, valid := range p["validValues"].([]any) {
-		if valid == value {
-			return true
-		}
-	}
-	return false
-}
-
-func decodeFilterKeeps(_ map[string]any, _ *world, s *server) bool {
-	role, ok := s.labels["mif.moreh.io/role"]
-	return !ok || role == "decode" || role == "both"
-}
-
-// fewestOf is (max - n) / (max - min), 1 when all are equal, 0.5 for a server without fresh metrics.
-func fewestOf(n func(*server) float64) func(map[string]any, *world, []*server) map[string]float64 {
-	return func(_ map[string]any, w *world, candidates []*server) map[string]float64 {
-		var counts []float64
-		for _, s := range candidates {
-			if w.fresh(s) {
-				counts = append(counts, n(s))
-			}
-		}
-		slices.Sort(counts)
-		scores := map[string]float64{}
-		for _, s := range candidates {
-			if !w.fresh(s) {
-				scores[s.name] = 0.5
-				continue
-			}
-			scores[s.name] = 1
-			if least, most := counts[0], counts[len(counts)-1]; least != most {
-				scores[s.name] = (most - n(s)) / (most - least)
-			}
-		}
-		return scores
-	}
-}
-
-func kvCacheScores(_ map[string]any, w *world, candidates []*server) map[string]float64 {
-	scores := map[string]float64{}
-	for _, s := range candidates {
-		scores[s.name] = 0.5
-		if w.fresh(s) {
-			scores[s.name] = 1 - s.kvCacheUsage
-		}
-	}
-	return scores
-}
-
 // rounds is how many random worlds the restatements are held against.
 const rounds = 600
 
@@ -146,7 +64,7 @@ func (w *world) explain(t *testing.T, seed uint64) map[string]*explain.Profile {
 	if err != nil {
 		t.Fatalf("world %d: %v\n%s", seed, err, w)
 	}
-	return explain.New(config.Plan, pool, seed).Explain(explain.Request{Body: w.body}, goldenNow).Profiles
+	return explain.New(config.Plan, pool, seed).Explain(explain.Request{Headers: w.headers, Body: w.body()}, goldenNow).Profiles
 }
 
 // restated is what should come of a world.

@@ -1,11 +1,13 @@
 package explain_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -15,7 +17,9 @@ type world struct {
 	servers    []*server
 	staleAfter time.Duration
 	policy     string
-	body       []byte
+	// The request.
+	model, prompt string
+	headers       map[string]string
 }
 
 type pluginEntry struct {
@@ -30,17 +34,28 @@ type server struct {
 	sampled                        bool
 	age                            time.Duration
 	waiting, running, kvCacheUsage float64
+	runningLora, waitingLora       []string
+	maxLora                        int
 }
+
+// adapters are the models that requests may ask for.
+var adapters = []string{"base", "red", "green"}
 
 // randomWorld makes a world of up to 12 servers, scorers and up to two filters.
 func randomWorld(r *rand.Rand) *world {
 	w := &world{
 		staleAfter: time.Duration(1+r.IntN(3)) * time.Second,
 		policy:     []string{"neutral", "exclude", "last"}[r.IntN(3)],
-		body:       []byte(`{"model": "m", "prompt": "hi"}`),
+		model:      adapters[r.IntN(len(adapters))],
+		prompt:     strings.Repeat([]string{"x", "\u00e4", "\"", "\U0001f600"}[r.IntN(4)], r.IntN(2000)),
+		headers:    map[string]string{},
 	}
 	for i := range 1 + r.IntN(12) {
 		w.servers = append(w.servers, randomServer(r, i))
+	}
+	if r.IntN(2) == 0 {
+		chosen := w.servers[r.IntN(len(w.servers))].name
+		w.headers["x-session-token"] = base64.StdEncoding.EncodeToString([]byte(chosen))
 	}
 	types := slices.Sorted(maps.Keys(restatements))
 	r.Shuffle(len(types), func(i, j int) { types[i], types[j] = types[j], types[i] })
@@ -50,7 +65,7 @@ func randomWorld(r *rand.Rand) *world {
 			if filters++; filters > r.IntN(3) {
 				continue
 			}
-		} else if r.IntN(4) == 0 {
+		} else if r.IntN(3) == 0 {
 			continue
 		}
 		w.plugins = append(w.plugins, randomEntry(r, kind, i))
@@ -79,12 +94,23 @@ func randomServer(r *rand.Rand, number int) *server {
 		key    string
 		values []string
 	}{
-		{"zone", []string{"1", "2", "3"}}, {"rack", []string{"1", "2"}}, {"mif.moreh.io/role", []string{"decode", "both", "prefill", "encode"}},
+		{"zone", []string{"1", "2", "3"}}, {"rack", []string{"1", "2"}},
+		{"mif.moreh.io/role", []string{"decode", "both", "prefill", "encode", "encode-prefill", "encode-prefill-decode"}},
+		{contextLabel, []string{"0-100", "0-400", "100-100", "50 - 300, 400-2000", "300-9000", "long", "", "9-3", "0-100,"}},
 	} {
 		if r.IntN(4) > 0 {
 			s.labels[label.key] = label.values[r.IntN(len(label.values))]
 		}
 	}
+	for _, adapter := range adapters {
+		switch r.IntN(4) {
+		case 0:
+			s.runningLora = append(s.runningLora, adapter)
+		case 1:
+			s.waitingLora = append(s.waitingLora, adapter)
+		}
+	}
+	s.maxLora = r.IntN(4)
 	switch r.IntN(6) {
 	case 0:
 		s.waiting, s.running, s.kvCacheUsage = 0, 0, 0
@@ -94,7 +120,12 @@ func randomServer(r *rand.Rand, number int) *server {
 	return s
 }
 
-func (w *world) String() string { return string(w.config()) + "\n" + string(w.endpoints()) }
+func (w *world) String() string {
+	return string(w.config()) + "\n" + string(w.endpoints()) + "\n" + string(w.body()) + fmt.Sprint(w.headers)
+}
+
+// body writes the world's request.
+func (w *world) body() []byte { return mustJSON(map[string]any{"model": w.model, "prompt": w.prompt}) }
 
 func mustJSON(v any) []byte {
 	text, err := json.Marshal(v)
@@ -132,6 +163,7 @@ func (w *world) endpoints() []byte {
 		if s.sampled {
 			entry["metrics"] = map[string]any{
 				"waiting": s.waiting, "running": s.running, "kvCacheUsage": s.kvCacheUsage, "age": s.age.String(),
+				"runningLora": s.runningLora, "waitingLora": s.waitingLora, "maxLora": s.maxLora,
 			}
 		}
 		list = append(list, entry)

@@ -1,10 +1,13 @@
 package scoring_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
+	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
 )
@@ -15,17 +18,44 @@ var costConfigs = []struct{ name, config string }{
 	{"filters", `{"plugins": [{"type": "decode-filter"}, {"type": "by-label", "parameters": {"label": "mif.moreh.io/role",
 		"validValues": ["decode", "both"], "allowsNoLabel": true}}, {"type": "queue-scorer"}, {"type": "running-requests-size-scorer"},
 		{"type": "kv-cache-utilization-scorer"}, {"type": "max-score-picker", "parameters": {"maxNumOfEndpoints": 3}}]}`},
+	{"every scorer", `{"plugins": [{"type": "context-length-aware", "parameters": {"enableFiltering": true}}, {"type": "load-aware-scorer"},
+		{"type": "lora-affinity-scorer"}, {"type": "session-affinity-scorer"}, {"type": "by-label-selector", "parameters": {"matchExpressions":
+		[{"key": "mif.moreh.io/role", "operator": "NotIn", "values": ["prefill"]}]}}, {"type": "weighted-random-picker"}]}`},
+	{"stages", `{"plugins": [{"type": "disagg-headers-handler"}, {"type": "prefix-based-pd-decider", "parameters": {"nonCachedTokens": 1}},
+		{"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": "prefix-based-pd-decider"}}}, {"type": "decode-filter"},
+		{"type": "prefill-filter"}, {"type": "queue-scorer"}], "schedulingProfiles": [
+		{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}, {"pluginRef": "queue-scorer"}]},
+		{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"}, {"pluginRef": "queue-scorer"}]}]}`},
 	{"random", `{"plugins": [{"type": "random-picker", "parameters": {"maxNumOfEndpoints": 3}}]}`},
 }
 
-func costCycle(n int) *scoring.Cycle {
-	return plantest.Cycle(plantest.Pool(randomPool(rand.New(rand.NewPCG(1, 1)), n)...), 1)
+// costCycle makes a workplace with a pool of n and a request with a body and a session.
+func costCycle(t testing.TB, plan *scoring.Plan, n int) *scoring.Cycle {
+	t.Helper()
+	endpoints := randomPool(rand.New(rand.NewPCG(1, 1)), n)
+	for i := range endpoints {
+		endpoints[i].Labels = append(endpoints[i].Labels, scoring.Label{Key: "mif.moreh.io/context-length-range", Value: "0-100, 100-1000"})
+	}
+	c := plantest.Cycle(plantest.Pool(endpoints...), 1)
+	body := []byte(`{"model": "m", "prompt": "` + strings.Repeat("a prompt ", 100) + `"}`)
+	if failure := c.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
+		t.Fatal(failure.Message)
+	}
+	for _, name := range plan.RequestHeaders() {
+		value := ""
+		if name == "x-session-token" {
+			value = base64.StdEncoding.EncodeToString([]byte(endpoints[0].Name))
+		}
+		c.Request.Headers = append(c.Request.Headers, value)
+	}
+	return c
 }
 
 func TestDecideDoesNotAllocate(t *testing.T) {
 	for _, config := range costConfigs {
 		t.Run(config.name, func(t *testing.T) {
-			plan, c := plantest.Plan(t, config.config, plantest.Neutral), costCycle(64)
+			plan := plantest.Plan(t, config.config, plantest.Neutral)
+			c := costCycle(t, plan, 64)
 			allocations := testing.AllocsPerRun(200, func() {
 				if _, failure := plan.Decide(c); failure != nil {
 					t.Fatal(failure)
@@ -40,7 +70,7 @@ func TestDecideDoesNotAllocate(t *testing.T) {
 
 func TestFailureDoesNotAllocate(t *testing.T) {
 	plan := plantest.Plan(t, `{"plugins": [{"type": "by-label", "parameters": {"label": "none", "validValues": ["x"]}}]}`, plantest.Neutral)
-	c := costCycle(64)
+	c := costCycle(t, plan, 64)
 	allocations := testing.AllocsPerRun(200, func() {
 		if _, failure := plan.Decide(c); failure != scoring.FilteredOut {
 			t.Fatalf("failure %v, want %v", failure, scoring.FilteredOut)
@@ -52,7 +82,8 @@ func TestFailureDoesNotAllocate(t *testing.T) {
 }
 
 func TestAnyDoesNotAllocate(t *testing.T) {
-	plan, c := plantest.Plan(t, `{}`, plantest.Neutral), costCycle(64)
+	plan := plantest.Plan(t, `{}`, plantest.Neutral)
+	c := costCycle(t, plan, 64)
 	if allocations := testing.AllocsPerRun(200, func() { plan.Any(c) }); allocations != 0 {
 		t.Errorf("a random choice allocates %v times, want 0", allocations)
 	}
@@ -62,7 +93,8 @@ func BenchmarkDecide(b *testing.B) {
 	for _, config := range costConfigs {
 		for _, n := range []int{4, 64, 1000} {
 			b.Run(fmt.Sprintf("%s/%d", config.name, n), func(b *testing.B) {
-				plan, c := plantest.Plan(b, config.config, plantest.Neutral), costCycle(n)
+				plan := plantest.Plan(b, config.config, plantest.Neutral)
+				c := costCycle(b, plan, n)
 				b.ReportAllocs()
 				for b.Loop() {
 					plan.Decide(c)

@@ -2,6 +2,7 @@ package pickers_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -140,6 +141,10 @@ func TestUniform(t *testing.T) {
 		{"max-score, tie at the end", pickers.NewMaxScorePicker, 1, []float64{0, 1, 2, 2}, []string{"c", "d"}},
 		{"max-score, order of a tie", pickers.NewMaxScorePicker, 2, []float64{1, 1, 0, 1}, []string{"ab", "ad", "ba", "bd", "da", "db"}},
 		{"max-score, tie for the second place", pickers.NewMaxScorePicker, 2, []float64{1, 3, 1, 1}, []string{"ba", "bc", "bd"}},
+		{"weighted-random, all equal", pickers.NewWeightedRandomPicker, 1, []float64{2, 2, 2}, []string{"a", "b", "c"}},
+		{"weighted-random, all zero", pickers.NewWeightedRandomPicker, 2, []float64{0, 0, 0}, []string{"ab", "ac", "ba", "bc", "ca", "cb"}},
+		{"weighted-random, zeros come last", pickers.NewWeightedRandomPicker, 3, []float64{0, 1, 1}, []string{"bca", "cba"}},
+		{"weighted-random, one above zero", pickers.NewWeightedRandomPicker, 2, []float64{0, 1e-9, 0}, []string{"ba", "bc"}},
 		{"random, one", pickers.NewRandomPicker, 1, []float64{9, 0, 1, 2}, []string{"a", "b", "c", "d"}},
 		{"random, two", pickers.NewRandomPicker, 2, []float64{9, 0, 1}, []string{"ab", "ac", "ba", "bc", "ca", "cb"}},
 		{"random, all", pickers.NewRandomPicker, 9, []float64{9, 0, 1}, []string{"abc", "acb", "bac", "bca", "cab", "cba"}},
@@ -155,5 +160,26 @@ func TestUniform(t *testing.T) {
 			}
 			plantest.CheckUniform(t, counts, test.want...)
 		})
+	}
+}
+
+// The first pick is proportional to the totals; the second to those of the rest.
+func TestWeightedRandomPickerIsProportional(t *testing.T) {
+	const n = 60000
+	p, c := picker(t, pickers.NewWeightedRandomPicker, 2), scoring.NewCycle(1)
+	ranked, counts := rank(1, 2, 5), map[string]float64{}
+	fresh := slices.Clone(ranked)
+	for range n {
+		copy(ranked, fresh)
+		counts[names(ranked, p.Pick(c, ranked))]++
+	}
+	want := map[string]float64{
+		"ab": 1. / 8 * 2 / 7, "ac": 1. / 8 * 5 / 7, "ba": 2. / 8 * 1 / 6, "bc": 2. / 8 * 5 / 6, "ca": 5. / 8 * 1 / 3, "cb": 5. / 8 * 2 / 3,
+	}
+	for picks, probability := range want {
+		// Five standard deviations of the binomial distribution.
+		if off := math.Abs(counts[picks]/n - probability); off > 5*math.Sqrt(probability*(1-probability)/n) {
+			t.Errorf("%s was picked with a share of %.4f, want %.4f", picks, counts[picks]/n, probability)
+		}
 	}
 }

@@ -105,7 +105,7 @@ func same[T any](t *testing.T, text, raw []byte, got T) {
 // What encoding/json writes is read back as it was, without a mistake.
 func FuzzReadBack(f *testing.F) {
 	f.Add("x", "key", true, 1, 0.5, int64(time.Second))
-	f.Add("", "", false, math.MinInt, -0.0, int64(math.MinInt64))
+	f.Add("", "", false, math.MinInt, math.Copysign(0, -1), int64(math.MinInt64))
 	f.Add("\u2028<&>\"\\\x00", "a.b[0]", true, math.MaxInt, math.MaxFloat64, int64(-1))
 	f.Fuzz(func(t *testing.T, text, key string, flag bool, n int, number float64, nanos int64) {
 		if !utf8.ValidString(text) || !utf8.ValidString(key) || math.IsNaN(number) || math.IsInf(number, 0) {

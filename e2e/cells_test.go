@@ -13,7 +13,7 @@ import (
 )
 
 // staleAfter is when samples go stale on the listeners neutral, exclude and last. On all others they do not.
-const staleAfter = 300 * time.Millisecond
+const staleAfter = 500 * time.Millisecond
 
 // smallBody is the longest body that the listener small takes.
 const smallBody = 64 << 10

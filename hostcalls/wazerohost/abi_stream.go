@@ -65,7 +65,8 @@ func proxyGetBufferStatus(v *vm, a []uint64) uint32 {
 	return statusOK
 }
 
-// proxySetBuffer knows three edits: prepend (0, 0), replace all (0, at least the size), append (start at or past the end).
+// proxySetBuffer puts data in the place of the first bytes (start 0; none of them with length 0, all with a length past the end), or appends
+// it (start at or past the end). Envoy refuses anything in between.
 func proxySetBuffer(v *vm, a []uint64) uint32 {
 	if a[0] > bufMax {
 		return statusBadArgument
@@ -83,11 +84,9 @@ func proxySetBuffer(v *vm, a []uint64) uint32 {
 	}
 	start, length, size := a[1], a[2], uint64(b.len())
 	switch {
-	case start == 0 && length == 0:
-		b.bytes = append(bytes.Clone(data), b.bytes...)
-	case start == 0 && length >= size:
-		b.bytes = append([]byte{}, data...)
-	case start > 0 && start >= size:
+	case start == 0:
+		b.bytes = append(bytes.Clone(data), b.bytes[min(length, size):]...)
+	case start >= size:
 		b.bytes = append(b.bytes, data...)
 	default:
 		return statusBadArgument

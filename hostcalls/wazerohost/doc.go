@@ -24,7 +24,7 @@
 //     map away. In the log phase both maps can be read.
 //   - Pauses. A Pause in the header phase stops everything, unless AllowOnHeadersStopIteration. Resuming out of that hands the plug-in
 //     the body first. A Pause in the body phase holds what has come; the next callback sees all of it. Stream.Stuck finds what hangs.
-//   - Bodies. A read outside the buffer answers OK and nothing (the SDK makes NotFound of it). Edits are replace, append and prepend. With
+//   - Bodies. A read outside the buffer answers OK and nothing (the SDK makes NotFound of it). Edits replace the first bytes, none to all, or append. With
 //     trailers no body callback sees the end of the stream.
 //   - Limits. Past the buffer limit a request is answered with 413, a response with 500.
 //   - Local replies pass through the plug-in's own response callbacks, except those sent from them.

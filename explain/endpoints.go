@@ -1,10 +1,14 @@
 package explain
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
+	goyaml "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
 
 	"github.com/pintle-dev/pintle/scoring"
@@ -12,11 +16,15 @@ import (
 )
 
 // FromYAML turns a YAML document into the JSON that Pintle's readers take. JSON is YAML, so it may be given too. A key given
-// twice is an error.
+// twice is an error, and so is a second document. The error is one line.
 func FromYAML(text []byte) ([]byte, error) {
 	json, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
-		return nil, fmt.Errorf("not valid YAML: %w", err)
+		return nil, fmt.Errorf("not valid YAML: %s", strings.Join(strings.Fields(err.Error()), " "))
+	}
+	documents, node := goyaml.NewDecoder(bytes.NewReader(text)), goyaml.Node{}
+	if documents.Decode(&node) == nil && documents.Decode(&node) == nil {
+		return nil, errors.New("not one YAML document but several; what follows the second --- would be ignored")
 	}
 	if string(json) == "null" {
 		return nil, nil

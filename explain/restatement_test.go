@@ -76,7 +76,7 @@ type restated struct {
 
 func (w *world) restate() restated {
 	result := restated{filteredOut: map[string]string{}, scores: map[string]map[string]float64{}, totals: map[string]float64{}}
-	candidates := w.notExcluded(result.filteredOut)
+	candidates := w.servers
 	for _, p := range w.plugins {
 		keeps := restatements[p.kind].keeps
 		if keeps == nil {
@@ -92,6 +92,7 @@ func (w *world) restate() restated {
 		}
 		candidates = kept
 	}
+	candidates = w.notExcluded(candidates, result.filteredOut)
 	if len(candidates) == 0 {
 		return result
 	}
@@ -110,13 +111,13 @@ func (w *world) restate() restated {
 	return result
 }
 
-// notExcluded returns the servers that the stale policy leaves.
-func (w *world) notExcluded(filteredOut map[string]string) []*server {
-	if w.policy != "exclude" || !slices.ContainsFunc(w.servers, w.fresh) {
-		return w.servers
+// notExcluded returns the candidates that the stale policy leaves.
+func (w *world) notExcluded(candidates []*server, filteredOut map[string]string) []*server {
+	if w.policy != "exclude" || !slices.ContainsFunc(candidates, w.fresh) {
+		return candidates
 	}
 	var left []*server
-	for _, s := range w.servers {
+	for _, s := range candidates {
 		if w.fresh(s) {
 			left = append(left, s)
 		} else {

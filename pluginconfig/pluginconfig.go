@@ -70,7 +70,7 @@ func Parse(text []byte) (*Config, error) {
 	root, document := strictjson.Parse(text, "configuration")
 	c := &Config{}
 	for _, key := range documentKeys {
-		if root.Has(key) {
+		if root.Given(key) {
 			c.Plan = scoring.Compile(root, registry.Plugins, staleDefault)
 			return c, document.Err()
 		}

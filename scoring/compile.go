@@ -1,7 +1,6 @@
 package scoring
 
 import (
-	"math"
 	"strconv"
 
 	"github.com/pintle-dev/pintle/strictjson"
@@ -28,6 +27,9 @@ var defaultScorers = []struct {
 	{"queue-scorer", 2},
 	{"kv-cache-utilization-scorer", 2},
 }
+
+// mostWeight bounds weights, so that sums of scores stay far from losing digits.
+const mostWeight = 1e6
 
 type compiler struct {
 	plan         *Plan
@@ -185,7 +187,7 @@ func (c *compiler) fill(entry *strictjson.Object, p *profile) {
 	for _, reference := range references {
 		weight := 1.0
 		d := c.reference(reference)
-		reference.Float("weight", &weight, 0, math.MaxFloat64)
+		reference.Float("weight", &weight, 0, mostWeight)
 		reference.Close()
 		if d == nil {
 			continue

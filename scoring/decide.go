@@ -1,5 +1,7 @@
 package scoring
 
+import "slices"
+
 // Failure is why a request cannot be routed, as the client is told.
 type Failure struct {
 	// Status is the HTTP status.
@@ -95,6 +97,7 @@ func (c *Cycle) run(p *profile, r *Result) {
 	for i := range p.filters {
 		c.filter(p, &p.filters[i])
 	}
+	c.excludeStale(p)
 	if len(c.candidates) == 0 {
 		r.State = Failed
 		return
@@ -121,41 +124,39 @@ func (c *Cycle) run(p *profile, r *Result) {
 	}
 }
 
-// What removes an endpoint before the filters do, as traces name it.
+// What removes an endpoint beside the filters, as traces name it.
 const (
 	removedStale = "stale"
 	removedModel = "model"
 )
 
-// reset makes every endpoint a candidate, but those that do not serve the model, with model discovery on, and stale ones where the
-// policy excludes them and fresh ones are left.
+// reset makes every endpoint a candidate, but those that do not serve the model, with model discovery on.
 func (c *Cycle) reset(p *profile) {
-	exclude := c.plan.stale.Policy == StaleExclude && c.anyFresh()
 	c.candidates = c.candidates[:0]
 	for i := range c.Pool.Endpoints {
 		e := &c.Pool.Endpoints[i]
-		removed := ""
-		switch {
-		case c.plan.modelAware && !e.Serves(c.Request.Model):
-			removed = removedModel
-		case exclude && !c.Fresh(e):
-			removed = removedStale
-		}
-		if removed == "" {
+		if !c.plan.modelAware || e.Serves(c.Request.Model) {
 			c.candidates = append(c.candidates, e)
 		} else if c.Tracer != nil {
-			c.Tracer.FilteredOut(p.name, e, removed)
+			c.Tracer.FilteredOut(p.name, e, removedModel)
 		}
 	}
 }
 
-func (c *Cycle) anyFresh() bool {
-	for i := range c.Pool.Endpoints {
-		if c.Fresh(&c.Pool.Endpoints[i]) {
-			return true
+// excludeStale removes stale candidates where the policy says so, unless no other candidate is left.
+func (c *Cycle) excludeStale(p *profile) {
+	if c.plan.stale.Policy != StaleExclude || !slices.ContainsFunc(c.candidates, c.Fresh) {
+		return
+	}
+	kept := c.candidates[:0]
+	for _, e := range c.candidates {
+		if c.Fresh(e) {
+			kept = append(kept, e)
+		} else if c.Tracer != nil {
+			c.Tracer.FilteredOut(p.name, e, removedStale)
 		}
 	}
-	return false
+	c.candidates = kept
 }
 
 func (c *Cycle) filter(p *profile, f *namedFilter) {

@@ -5,6 +5,7 @@
 package strictjson
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -115,6 +116,11 @@ func (o *Object) Has(key string) bool {
 		}
 	}
 	return false
+}
+
+// Given reports whether key is there, be it null. It does not count as asking for it.
+func (o *Object) Given(key string) bool {
+	return slices.ContainsFunc(o.members, func(m member) bool { return m.key == key })
 }
 
 // Mistake notes that the value of key is wrong; text says why and what would be right. An empty key means the object itself.

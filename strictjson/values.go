@@ -179,4 +179,10 @@ func (o *Object) Objects(key string) []*Object {
 	return list
 }
 
-func formatFloat(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+// formatFloat writes a number as people do, without an exponent where that stays short.
+func formatFloat(f float64) string {
+	if math.Abs(f) < 1e9 {
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(f, 'g', -1, 64)
+}

@@ -57,6 +57,9 @@ func NewDisaggProfileHandler(b *scoring.Builder) scoring.Plugin {
 		h.prefillDecider = earlierPrefillDecider(b, p.keys.Deciders.prefill, name)
 		h.stages.prefill = b.Profile(p.keys.Profiles.prefill, p.Profiles.prefill)
 	}
+	if p.Deciders.prefill != "" && h.stages.prefill == h.stages.decode {
+		b.Mistake(p.keys.Profiles.prefill, strconv.Quote(p.Profiles.prefill)+" is the decode profile; prefill needs one of its own")
+	}
 	if name := p.Deciders.encode; name != "" {
 		h.encodeDecider = earlierEncodeDecider(b, p.keys.Deciders.encode, name)
 		h.stages.encode = b.Profile(p.keys.Profiles.encode, p.Profiles.encode)

@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"strconv"
+
 	"github.com/pintle-dev/pintle/scoring"
 )
 
@@ -53,6 +55,9 @@ func NewPDProfileHandler(b *scoring.Builder) scoring.Plugin {
 	h := &pdProfileHandler{primaryPort: p.PrimaryPort}
 	h.decode = b.Profile("decodeProfile", p.DecodeProfile)
 	h.prefill = b.Profile("prefillProfile", p.PrefillProfile)
+	if p.PrefillProfile == p.DecodeProfile {
+		b.Mistake("prefillProfile", strconv.Quote(p.PrefillProfile)+" is the decode profile; prefill needs one of its own")
+	}
 	if !b.Has("deciderPluginName") && !b.Declared(defaultDecider) {
 		h.prefillDecider, _ = b.Supply(defaultDecider).(scoring.PrefillDecider)
 	} else {

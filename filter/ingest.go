@@ -94,7 +94,7 @@ func (s *stream) ingestBody(bodyBytes int, endOfStream bool) hostcalls.Action {
 }
 
 // store verifies a snapshot and makes it the one that all workers see. Only a newer one replaces another, also when two
-// arrive on two workers at once: the load is set on the condition that nobody else set it meanwhile.
+// arrive on two workers at once: each record is set on the condition that nobody else set it meanwhile.
 func (s *stream) store(message []byte) *refusal {
 	m, err := snapshot.Split(message)
 	if err != nil {
@@ -108,17 +108,20 @@ func (s *stream) store(message []byte) *refusal {
 	binary.LittleEndian.PutUint64(value, uint64(hostcalls.Now()))
 	value = append(value, m.LoadRecord...)
 	for {
-		current, change, refused := s.pool.admits(&m)
-		if refused != nil {
-			refused.current = current
+		topology, load := s.pool.stored()
+		if refused := admits(&m, topology, load); refused != nil {
 			return refused
 		}
 		if m.TopologyRecord != nil {
-			if _, err := hostcalls.SetSharedData(keyTopology, m.TopologyRecord, 0); err != nil {
+			ok, err := hostcalls.SetSharedData(keyTopology, m.TopologyRecord, topology.change)
+			if err != nil {
 				return storeFailed
 			}
+			if !ok {
+				continue
+			}
 		}
-		ok, err := hostcalls.SetSharedData(keyLoad, value, change)
+		ok, err := hostcalls.SetSharedData(keyLoad, value, load.change)
 		if err != nil {
 			return storeFailed
 		}
@@ -135,28 +138,50 @@ func (s *stream) store(message []byte) *refusal {
 
 var storeFailed = &refusal{status: 500, code: "internal_error", message: "Envoy's shared data does not take the snapshot"}
 
-// admits reports whether a message may follow what is stored. It returns the position of that and the change to condition the
-// write on.
-func (p *pool) admits(m *snapshot.Message) (current *snapshot.Position, change uint32, refused *refusal) {
-	storedTopology, present := uint64(0), false
-	if value, _, ok := hostcalls.SharedData(&p.large, keyTopology); ok {
+// stored is one of the two records that all workers see.
+type stored struct {
+	present  bool
+	position snapshot.Position
+	// topology is the ID of a topology record.
+	topology uint64
+	// change is what to condition a write on.
+	change uint32
+}
+
+// stored reads both records. What is there but is no record counts as absent.
+func (p *pool) stored() (topology, load stored) {
+	value, change, ok := hostcalls.SharedData(&p.large, keyTopology)
+	topology.change = change
+	if ok {
 		if record, _, err := snapshot.Next(value); err == nil {
-			storedTopology, present = snapshot.PayloadID(record.Payload), true
+			topology.present, topology.position, topology.topology = true, record.Position, snapshot.PayloadID(record.Payload)
 		}
 	}
-	value, change, ok := hostcalls.SharedData(&p.large, keyLoad)
+	value, load.change, ok = hostcalls.SharedData(&p.large, keyLoad)
 	if ok && len(value) > receivedBytes {
 		if record, _, err := snapshot.Next(value[receivedBytes:]); err == nil {
-			current = &record.Position
-			if !m.Position.After(record.Position) {
-				return current, change, &refusal{status: 409, code: "older", message: "a newer snapshot is already there"}
-			}
+			load.present, load.position = true, record.Position
 		}
 	}
-	if m.TopologyRecord == nil && (!present || storedTopology != m.TopologyID) {
-		return current, change, &refusal{status: 409, code: "unknown_topology", message: "the load belongs to a topology that is not here; send both"}
+	return topology, load
+}
+
+// admits says why a message may not follow what is stored, nil if it may. A newer topology whose load is still to come, from another
+// worker, counts like a newer load.
+func admits(m *snapshot.Message, topology, load stored) *refusal {
+	switch {
+	case load.present && !m.Position.After(load.position):
+		return &refusal{status: 409, code: "older", message: "a newer snapshot is already there", current: &load.position}
+	case topology.present && topology.position.After(m.Position):
+		return &refusal{status: 409, code: "older", message: "a newer snapshot is already there", current: &topology.position}
+	case m.TopologyRecord == nil && (!topology.present || topology.topology != m.TopologyID):
+		refused := &refusal{status: 409, code: "unknown_topology", message: "the load belongs to a topology that is not here; send both"}
+		if load.present {
+			refused.current = &load.position
+		}
+		return refused
 	}
-	return current, change, nil
+	return nil
 }
 
 func (s *stream) refuseSnapshot(r refusal) hostcalls.Action {

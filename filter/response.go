@@ -25,15 +25,21 @@ func (s *stream) served() *scoring.Endpoint {
 	if !ok || len(address) == 0 {
 		return nil
 	}
-	if s.primary.Address == string(address) {
+	if s.reachedAt(s.primary, address) {
 		return s.primary
 	}
 	for i := range s.pool.Endpoints {
-		if s.pool.Endpoints[i].Address == string(address) {
+		if s.reachedAt(&s.pool.Endpoints[i], address) {
 			return &s.pool.Endpoints[i]
 		}
 	}
 	return s.primary
+}
+
+// reachedAt reports whether the request would have gone to address for e.
+func (s *stream) reachedAt(e *scoring.Endpoint, address []byte) bool {
+	s.addresses = e.AppendAddress(s.addresses[:0], s.primaryPort)
+	return string(s.addresses) == string(address)
 }
 
 // SetHeader implements scoring.HeaderSetter on the response.

@@ -33,7 +33,9 @@ type stream struct {
 	headerEnds []int
 	// primary and prefill are the endpoints that were chosen, nil before.
 	primary, prefill *scoring.Endpoint
-	explain          string
+	// primaryPort replaces the port of the chosen endpoints, unless it is 0.
+	primaryPort int
+	explain     string
 }
 
 // keepHeaderBytes is how much memory for headers a finished stream keeps for the next one.

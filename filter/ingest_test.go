@@ -1,0 +1,285 @@
+package main_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pintle-dev/pintle/hostcalls/wazerohost"
+	"github.com/pintle-dev/pintle/snapshot"
+)
+
+func TestWorkersSeeOneSnapshot(t *testing.T) {
+	eachMode(t, func(t *testing.T, m mode) {
+		g := newGateway(t, m, 2, m.configuration(byQueue, ""))
+		for _, best := range []int{1, 0, 2} {
+			p := newPool(5, 5, 5)
+			p.Load.Endpoints[best].WaitingRequests = 0
+			g.publish(p)
+			for _, w := range g.workers {
+				g.wantRanked(w.ask(), address(best))
+			}
+		}
+		p := newPool(5, 5, 5)
+		p.Load.Endpoints[1].WaitingRequests = 0
+		if s := g.workers[1].post(p.loadMessage(t, g.next())); s.ResponseHeaders().Get(":status") != "204" || s.Sent() {
+			t.Errorf("load alone: got %v %s, want 204", s.ResponseHeaders(), s.ResponseBody())
+		}
+		for _, w := range g.workers {
+			g.wantRanked(w.ask(), address(1))
+		}
+	})
+}
+
+// stored is the snapshot as all workers see it.
+func (g *gateway) stored() string {
+	all := ""
+	for _, key := range []string{"topology", "load", "version"} {
+		value, change, ok := g.host.SharedData("pintle/v1/" + key)
+		all += fmt.Sprintf("%s %x %d %v\n", key, value, change, ok)
+	}
+	return all
+}
+
+// set returns headers with some replaced; an empty value removes.
+func set(headers wazerohost.Headers, fields ...[2]string) wazerohost.Headers {
+	for _, field := range fields {
+		var kept wazerohost.Headers
+		for _, h := range headers {
+			if h[0] != field[0] {
+				kept = append(kept, h)
+			}
+		}
+		if field[1] != "" {
+			kept = append(kept, field)
+		}
+		headers = kept
+	}
+	return headers
+}
+
+func TestIngestRefusals(t *testing.T) {
+	current := snapshot.Position{Epoch: 7, Sequence: 9}
+	newer := snapshot.Position{Epoch: 7, Sequence: 10}
+	good := newPool(1, 2).message(t, newer)
+	flipped := bytes.Clone(good)
+	flipped[60] ^= 1
+	version := bytes.Clone(good)
+	version[4] = 2
+	tests := []struct {
+		name    string
+		headers [][2]string
+		from    string
+		body    []byte
+		status  int
+		code    string
+	}{
+		{"no token", [][2]string{{"authorization", ""}}, "", good, 401, "unauthorized"},
+		{"another token", [][2]string{{"authorization", "Bearer test-tokem"}}, "", good, 401, "unauthorized"},
+		{"a longer token", [][2]string{{"authorization", "Bearer " + token + "x"}}, "", good, 401, "unauthorized"},
+		{"a token cut short", [][2]string{{"authorization", "Bearer test"}}, "", good, 401, "unauthorized"},
+		{"no token after the scheme", [][2]string{{"authorization", "Bearer"}}, "", good, 401, "unauthorized"},
+		{"another scheme", [][2]string{{"authorization", "Basic " + token}}, "", good, 401, "unauthorized"},
+		{"another machine", nil, "10.0.0.9:4000", good, 403, "foreign_peer"},
+		{"an address that only begins alike", nil, "[::11]:4000", good, 403, "foreign_peer"},
+		{"PUT", [][2]string{{":method", "PUT"}}, "", good, 405, "method"},
+		{"a length over the limit", [][2]string{{"content-length", fmt.Sprint(snapshot.MaxMessageBytes + 1)}}, "", nil, 413, "too_large"},
+		{"a length that is none", [][2]string{{"content-length", "-1"}}, "", nil, 413, "too_large"},
+		{"more than the limit", nil, "", make([]byte, snapshot.MaxMessageBytes+1), 413, "too_large"},
+		{"a record that claims more than the limit", nil, "", append([]byte("PNTL\x01\x02\x00\x00\xff\xff\xff\x7f"), make([]byte, 40)...), 413, "too_large"},
+		{"the same position", nil, "", newPool(1, 2).message(t, current), 409, "older"},
+		{"an older sequence", nil, "", newPool(1, 2).message(t, snapshot.Position{Epoch: 7, Sequence: 8}), 409, "older"},
+		{"an older epoch", nil, "", newPool(1, 2).message(t, snapshot.Position{Epoch: 6, Sequence: 99}), 409, "older"},
+		{"a load of an unknown topology", nil, "", newPool(1, 2).loadMessage(t, newer), 409, "unknown_topology"},
+		{"nothing", nil, "", []byte{}, 400, "truncated"},
+		{"a message cut short", nil, "", good[:len(good)-1], 400, "truncated"},
+		{"a header cut short", nil, "", good[:20], 400, "truncated"},
+		{"a flipped bit", nil, "", flipped, 400, "checksum_mismatch"},
+		{"something else", nil, "", bytes.Repeat([]byte("GET / "), 20), 400, "foreign"},
+		{"another version", nil, "", version, 400, "unsupported_version"},
+		{"bytes after the end", nil, "", append(bytes.Clone(good), 0), 400, "malformed"},
+		{"two topologies", nil, "", append(bytes.Clone(good), good...), 400, "malformed"},
+	}
+	for _, hold := range []mode{modes[0], modes[2]} {
+		g := newGateway(t, hold, 1, hold.configuration(byQueue, ""))
+		if s := g.workers[0].post(newPool(3, 2, 1).message(t, current)); s.ResponseHeaders().Get(":status") != "204" {
+			t.Fatalf("first snapshot: got %s", s.ResponseBody())
+		}
+		before := g.stored()
+		for _, tc := range tests {
+			t.Run(hold.hold+" "+tc.name, func(t *testing.T) {
+				s := g.workers[0].ingest.Request(set(ingestHeaders(), tc.headers...), false, wazerohost.From(or(tc.from, "127.0.0.1:4000")))
+				sendFrames(s, tc.body, 1<<20)
+				e := wantError(t, s, tc.status, tc.code)
+				if tc.code == "older" && (e.Current == nil || e.Current.Epoch != current.Epoch || e.Current.Sequence != current.Sequence) {
+					t.Errorf("current: got %+v, want %+v", e.Current, current)
+				}
+				if after := g.stored(); after != before {
+					t.Errorf("what is stored changed:\n got %s\nwant %s", after, before)
+				}
+				g.wantRanked(g.workers[0].ask(), address(2))
+			})
+		}
+	}
+}
+
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// sendFrames sends a body in frames of at most size bytes, until the stream has been answered.
+func sendFrames(s *wazerohost.Stream, body []byte, size int) {
+	for !s.Ended() {
+		n := min(size, len(body))
+		s.Body(body[:n], n == len(body))
+		if body = body[n:]; len(body) == 0 {
+			return
+		}
+	}
+}
+
+func TestIngestAccepts(t *testing.T) {
+	tests := []struct {
+		name    string
+		headers [][2]string
+		from    string
+		send    func(s *wazerohost.Stream, message []byte)
+	}{
+		{"one frame", nil, "127.0.0.1:1", func(s *wazerohost.Stream, m []byte) { s.Body(m, true) }},
+		{"one byte after another", nil, "127.9.9.9:1", func(s *wazerohost.Stream, m []byte) { sendFrames(s, m, 1) }},
+		{"an empty last frame", nil, "[::1]:1", func(s *wazerohost.Stream, m []byte) { s.Body(m, false); s.Body(nil, true) }},
+		{"trailers", nil, "127.0.0.1:1", func(s *wazerohost.Stream, m []byte) { s.Body(m, false); s.Trailers(wazerohost.Headers{{"t", "1"}}) }},
+		{"a scheme in lower case", [][2]string{{"authorization", "bearer " + token}}, "127.0.0.1:1", func(s *wazerohost.Stream, m []byte) { s.Body(m, true) }},
+	}
+	for _, hold := range []mode{modes[0], modes[2]} {
+		g := newGateway(t, hold, 1, hold.configuration(byQueue, ""))
+		for i, tc := range tests {
+			t.Run(hold.hold+" "+tc.name, func(t *testing.T) {
+				p := newPool(9, 9, 9, 9, 9)
+				p.Load.Endpoints[i].WaitingRequests = 0
+				s := g.workers[0].ingest.Request(set(ingestHeaders(), tc.headers...), false, wazerohost.From(tc.from))
+				tc.send(s, p.message(t, g.next()))
+				if h := s.ResponseHeaders(); h.Get(":status") != "204" || len(s.ResponseBody()) != 0 || s.Sent() || !s.Ended() {
+					t.Errorf("answer: got %v %q, want 204 and nothing", h, s.ResponseBody())
+				}
+				g.wantRanked(g.workers[0].ask(), address(i))
+			})
+		}
+	}
+}
+
+func TestIngestWithoutBody(t *testing.T) {
+	for _, m := range []mode{modes[0], modes[2]} {
+		g := newGateway(t, m, 1, m.configuration(byQueue, ""))
+		wantError(t, g.workers[0].ingest.Request(ingestHeaders(), true), 405, "method")
+		wantError(t, g.workers[0].ingest.Request(set(ingestHeaders(), [2]string{":method", "POST"}), true), 400, "truncated")
+		s := g.workers[0].ingest.Request(ingestHeaders(), false)
+		s.Trailers(wazerohost.Headers{{"t", "1"}})
+		wantError(t, s, 400, "truncated")
+	}
+}
+
+func TestIngestListeners(t *testing.T) {
+	const socket = "/run/pintle/ingest.sock"
+	tests := []struct {
+		name, ingest, listener, from, path string
+		taken                              bool
+	}{
+		{"the port", `{"port":15099,"token":"test-token"}`, ingestListener, "127.0.0.1:4000", ingestPath, true},
+		{"another port", `{"port":15099,"token":"test-token"}`, requestListener, "127.0.0.1:4000", ingestPath, false},
+		{"a port that the client came from", `{"port":15099,"token":"test-token"}`, requestListener, "127.0.0.1:15099", ingestPath, false},
+		{"another path", `{"port":15099,"token":"test-token"}`, ingestListener, "127.0.0.1:4000", ingestPath + "s", false},
+		{"the socket", `{"socket":"` + socket + `","token":"test-token"}`, socket, socket, ingestPath, true},
+		{"another socket", `{"socket":"` + socket + `","token":"test-token"}`, "/run/other.sock", "/run/other.sock", ingestPath, false},
+		{"a port where the socket is meant", `{"socket":"` + socket + `","token":"test-token"}`, ingestListener, "127.0.0.1:4000", ingestPath, false},
+		{"a socket where the port is meant", `{"port":15099,"token":"test-token"}`, socket, socket, ingestPath, false},
+		{"no ingest", ``, ingestListener, "127.0.0.1:4000", ingestPath, false},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			m := modes[0]
+			g := newGateway(t, m, 1, m.configuration(byQueue, ""))
+			g.publish(newPool(1))
+			configuration := `{"config":` + byQueue + `}`
+			if tc.ingest != "" {
+				configuration = `{"ingest":` + tc.ingest + `,"config":` + byQueue + `}`
+			}
+			p := startPlugin(t, g.workers[0].Worker, wazerohost.PluginConfig{Configuration: configuration, Listener: tc.listener})
+			before := g.stored()
+			s := p.Request(append(set(ingestHeaders(), [2]string{":path", tc.path}), [2]string{"x-envoy-original-dst-host", "6.6.6.6:6"}), false, wazerohost.From(tc.from))
+			s.Body(newPool(2, 1).message(t, g.next()), true)
+			if !tc.taken {
+				g.wantRanked(s, address(0))
+				if s.LocalReply() != nil || g.stored() != before {
+					t.Errorf("got the answer %+v and stored %s, want an ordinary request", s.LocalReply(), g.stored())
+				}
+				return
+			}
+			if s.ResponseHeaders().Get(":status") != "204" || s.Sent() || g.stored() == before {
+				t.Errorf("got %v %s, want 204", s.ResponseHeaders(), s.ResponseBody())
+			}
+			g.wantRanked(g.workers[0].ask(), address(1))
+			bare := p.Request(wazerohost.Headers{{":path", ingestPath}}, false, wazerohost.From(tc.from))
+			wantError(t, bare, 401, "unauthorized")
+		})
+	}
+}
+
+// TestConcurrentPosts has several publishers race on several workers, each snapshot with a topology of its own. Whatever the order, what
+// is stored in the end is one whole snapshot: the newest.
+func TestConcurrentPosts(t *testing.T) {
+	const workers, rounds, each = 3, 12, 12
+	m := modes[2]
+	g := newGateway(t, m, workers, m.configuration(byQueue, ""))
+	for round := range rounds {
+		newest := uint64((round + 1) * each * workers)
+		var all sync.WaitGroup
+		for n, w := range g.workers {
+			var messages [][]byte
+			for i := range each {
+				sequence := newest - uint64(i*workers+n)
+				messages = append(messages, sequencePool(sequence).message(t, snapshot.Position{Epoch: 1, Sequence: sequence}))
+			}
+			random := rand.New(rand.NewPCG(uint64(round), uint64(n)))
+			random.Shuffle(len(messages), func(i, j int) { messages[i], messages[j] = messages[j], messages[i] })
+			all.Add(1)
+			go func() {
+				defer all.Done()
+				for _, message := range messages {
+					s := w.post(message)
+					if status := s.ResponseHeaders().Get(":status"); status != "204" && status != "409" {
+						t.Errorf("post: got %s %s, want 204 or 409", status, s.ResponseBody())
+					}
+					w.ask().Finish()
+				}
+			}()
+		}
+		all.Wait()
+		for i, w := range g.workers {
+			if got, want := g.ranked(w.ask()), sequencePool(newest).Topology.Endpoints[1].Address; got != want {
+				t.Fatalf("round %d, worker %d: got %q, want %q; stored:\n%s", round, i, got, want, g.stored())
+			}
+		}
+		load := sequencePool(newest)
+		if s := g.workers[0].post(load.loadMessage(t, snapshot.Position{Epoch: 1, Sequence: newest + 1})); s.ResponseHeaders().Get(":status") != "204" {
+			t.Fatalf("round %d: a load for the newest topology: got %s, want 204", round, s.ResponseBody())
+		}
+		// The next round's snapshots must all be newer than that load.
+		g.last.Sequence = newest + 1
+	}
+}
+
+// sequencePool is a pool whose addresses tell its sequence; its second endpoint is the best.
+func sequencePool(sequence uint64) *pool {
+	p := newPool(7, 1, 8)
+	for i := range p.Topology.Endpoints {
+		p.Topology.Endpoints[i].Address = strings.Replace(address(i), ":8000", fmt.Sprintf(":%d", 1000+sequence), 1)
+	}
+	return p
+}

@@ -17,6 +17,7 @@ STATICCHECK := bin/staticcheck
 
 tinygo := build/.cache/tinygo.version
 envoy  := build/.cache/envoy.version
+wrk    := build/.cache/bench.stamp
 
 wasm_sources := $(shell find filter hostcalls scoring openai snapshot strictjson pluginconfig -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
 go_sources   := $(shell find cmd explain sidecar sim scoring openai snapshot strictjson pluginconfig -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
@@ -37,6 +38,10 @@ $(tinygo): build/setup.sh build/go.mod build/packages.txt build/pintle.target.js
 
 $(envoy): build/setup.sh build/requirements.txt
 	@build/setup.sh envoy
+	@touch $@
+
+$(wrk): build/setup.sh
+	@build/setup.sh bench
 	@touch $@
 
 .PHONY: build
@@ -90,9 +95,10 @@ docs: ## Generate docs/plugins.md from the plug-ins
 $(STATICCHECK): build/tools/go.mod build/tools/go.sum
 	cd build/tools && $(GO) build -o ../../$@ honnef.co/go/tools/cmd/staticcheck
 
+# ARGS are flags, such as make bench-overhead ARGS='-rounds 9 -sizes 2,16' or ARGS=-stream.
 .PHONY: bench-overhead
-bench-overhead: build ## What Pintle costs: requests/s beside the same Envoy without it
-	$(GO) run ./bench/overhead
+bench-overhead: build $(wrk) ## What Pintle costs: requests/s beside the same Envoy without it
+	$(GO) run ./bench/overhead $(ARGS)
 
 .PHONY: clean
 clean: ## Remove what was built, and the toolchain

@@ -2,7 +2,7 @@
 # Puts the pinned toolchain into bin/: TinyGo, which compiles the filter, and Envoy, which runs it.
 # What is there already is kept; a newer TinyGo or Envoy on PATH is used instead of building one.
 #
-#   build/setup.sh tinygo | envoy
+#   build/setup.sh tinygo | envoy | bench
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -105,8 +105,14 @@ setup_envoy() {
   say "$("$root/bin/envoy" --version | grep version)"
 }
 
+# The load generator of the benchmarks.
+setup_bench() {
+  command -v wrk >/dev/null || debian wrk
+}
+
 case "${1:-}" in
   tinygo) setup_tinygo ;;
   envoy) setup_envoy ;;
-  *) echo "usage: build/setup.sh tinygo|envoy" >&2; exit 2 ;;
+  bench) setup_bench ;;
+  *) echo "usage: build/setup.sh tinygo|envoy|bench" >&2; exit 2 ;;
 esac

@@ -14,10 +14,11 @@ import (
 
 // side is one of the two setups that are compared.
 type side struct {
-	name, picker string
-	ports        ports
-	recorder     *recorder
-	result       *load.Result
+	// name is for people, key for files.
+	name, key, picker string
+	ports             ports
+	recorder          *recorder
+	result            *load.Result
 }
 
 // token is the ingest token of envoy.yaml.
@@ -34,13 +35,13 @@ func (s *side) start(ctx context.Context, st *stack.Stack) error {
 		return err
 	}
 	// The sides' servers have the same names, and so the same seeds; what differs is the names of their processes.
-	if _, err := st.Sims(ctx, s.name+"-servers", simPrefix, s.ports.firstSim, simCount, simFlags...); err != nil {
+	if _, err := st.Sims(ctx, s.key+"-servers", simPrefix, s.ports.firstSim, simCount, simFlags...); err != nil {
 		return err
 	}
-	if _, err := st.Envoy(ctx, s.name+"-envoy", config, s.ports.envoy); err != nil {
+	if _, err := st.Envoy(ctx, s.key+"-envoy", config, s.ports.envoy); err != nil {
 		return err
 	}
-	_, err = st.Sidecar(ctx, s.name+"-sidecar", stack.Sidecar{
+	_, err = st.Sidecar(ctx, s.key+"-sidecar", stack.Sidecar{
 		IngestPorts: []int{s.ports.ingest}, Token: token, AdminPort: s.ports.sidecar,
 		Endpoints: stack.Endpoints(simPrefix, s.ports.firstSim, simCount),
 	})

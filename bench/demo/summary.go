@@ -38,16 +38,16 @@ func (s *screen) summarize(left, right *side) {
 
 // verdict says in one sentence whether Pintle was better.
 func verdict(left, right *load.Result) string {
-	ours, theirs := left.Percentiles(load.TTFT, 99)[0], right.Percentiles(load.TTFT, 99)[0]
+	ours, theirs := left.Percentiles(load.TTFT, 90)[0], right.Percentiles(load.TTFT, 90)[0]
 	switch r := ratio(theirs, ours); {
 	case r >= 1.1:
-		return fmt.Sprintf("With Pintle 99 of 100 requests had their first token within %s, with random choice within %s: %.1f times sooner.",
+		return fmt.Sprintf("With Pintle 9 of 10 requests had their first token within %s, with random choice within %s: %.1f times sooner.",
 			readable(ours), readable(theirs), r)
 	case r <= 0.9:
-		return fmt.Sprintf("In this run Pintle was slower than random choice (p99 of first tokens %s against %s). A machine that is busy with something else does that.",
-			readable(ours), readable(theirs))
+		return fmt.Sprintf("In this run random choice was faster: first tokens p90 %s, with Pintle %s. Was the machine busy with something else?",
+			readable(theirs), readable(ours))
 	}
-	return "In this run Pintle and random choice were equally fast. A machine that is busy with something else, or a low rate, does that."
+	return "In this run Pintle and random choice were equally fast. Was the machine busy with something else, or the rate low?"
 }
 
 func ratio(theirs, ours time.Duration) float64 {

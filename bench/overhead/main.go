@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/bench/stack"
+)
+
+const serverCount = 16
+
+type options struct {
+	rounds   int
+	duration time.Duration
+	// sizes of bodies in KB.
+	sizes   []int
+	streams bool
+	// module is the .wasm file to measure; compare are further ones, which hold by pause.
+	module  string
+	compare []string
+}
+
+func main() {
+	o, err := parseFlags(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "overhead: %v\n", err)
+		os.Exit(2)
+	}
+	ctx, stop := stack.Context()
+	defer stop()
+	err = run(ctx, o)
+	if err != nil && ctx.Err() != nil {
+		fmt.Fprintln(os.Stderr, "overhead: stopped")
+		os.Exit(130)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "overhead: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func parseFlags(args []string) (options, error) {
+	o := options{sizes: []int{2, 16, 400}}
+	var seconds int
+	f := flag.NewFlagSet("overhead", flag.ContinueOnError)
+	f.IntVar(&o.rounds, "rounds", 5, "rounds for each body and Envoy")
+	f.IntVar(&seconds, "seconds", 3, "length of a round")
+	f.Func("sizes", "sizes of bodies in KB, a comma list (default 2,16,400)", func(text string) (err error) {
+		o.sizes, err = parseSizes(text)
+		return err
+	})
+	f.BoolVar(&o.streams, "stream", false, "measure streamed answers instead")
+	f.StringVar(&o.module, "module", "bin/pintle.wasm", "the module to measure, from the repository's root")
+	f.Func("compare", "a further module to measure beside, held by pause; repeatable", func(path string) error {
+		o.compare = append(o.compare, path)
+		return nil
+	})
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	o.duration = time.Duration(seconds) * time.Second
+	if f.NArg() > 0 || o.rounds < 1 || seconds < 1 {
+		return o, errors.New("want no arguments, and -rounds and -seconds of 1 or more")
+	}
+	return o, nil
+}
+
+func parseSizes(text string) ([]int, error) {
+	var sizes []int
+	for part := range strings.SplitSeq(text, ",") {
+		size, err := strconv.Atoi(strings.TrimSpace(part))
+		if err != nil || size < 1 || size > 30<<10 {
+			return nil, fmt.Errorf("%q: want KB from 1 to %d", part, 30<<10)
+		}
+		sizes = append(sizes, size)
+	}
+	return sizes, nil
+}
+
+func run(ctx context.Context, o options) error {
+	if _, err := exec.LookPath("wrk"); err != nil {
+		return errors.New("wrk is missing; build/setup.sh bench installs it")
+	}
+	st, err := stack.New()
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	measureAll := runRequests
+	if o.streams {
+		measureAll = runStreams
+	}
+	return measureAll(ctx, o, st, os.Stdout, newProgress(os.Stderr))
+}
+
+// newProgress returns a function that shows one line on a terminal, and an empty one clears it. Elsewhere it shows nothing.
+func newProgress(f *os.File) func(string) {
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return func(string) {}
+	}
+	return func(text string) { fmt.Fprintf(f, "\r%s\x1b[K", text) }
+}

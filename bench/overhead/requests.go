@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/pintle-dev/pintle/bench/load"
+	"github.com/pintle-dev/pintle/bench/stack"
+)
+
+// bars are the least ratios of requests per second, by KB of body, that count as met.
+var bars = map[string]map[int]float64{
+	"pause":  {2: 0.70, 16: 0.65, 400: 0.85},
+	"buffer": {2: 0.60, 16: 0.65, 400: 0.85},
+}
+
+// results are the rounds of each variant, in the order of the variants.
+type results [][]*measurement
+
+// rounds measures all variants in turns. Each round starts with another one.
+func rounds(ctx context.Context, o options, all []*variant, scriptPath string, connections int, progress func(string)) (results, error) {
+	found := make(results, len(all))
+	// One short round that does not count: connections, caches and the module's first requests.
+	for _, v := range all {
+		if _, err := measure(ctx, v, scriptPath, connections, time.Second); err != nil {
+			return nil, err
+		}
+	}
+	for round := range o.rounds {
+		progress(fmt.Sprintf("round %d of %d", round+1, o.rounds))
+		for turn := range all {
+			i := (round + turn) % len(all)
+			m, err := measure(ctx, all[i], scriptPath, connections, o.duration)
+			if err != nil {
+				return nil, err
+			}
+			found[i] = append(found[i], m)
+		}
+	}
+	return found, nil
+}
+
+// requestConnections is the load of wrk -t1 -c8.
+const requestConnections = 8
+
+// runRequests compares requests that are answered at once.
+func runRequests(ctx context.Context, o options, st *stack.Stack, out io.Writer, progress func(string)) error {
+	all := variants(o.module, o.compare)
+	if err := start(ctx, st, all, serverCount, []string{"-instant"}); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "wrk -t1 -c%d, %d rounds of %v each in turns: medians, min-max of the rounds\n\n", requestConnections, o.rounds, o.duration)
+	fmt.Fprintf(out, "%-7s %-8s %8s %13s %10s %10s   %-22s %-10s %7s %6s\n",
+		"body", "Envoy", "req/s", "min-max", "p50", "p99", "ratio", "bar", "CPU", "ratio")
+	for _, size := range o.sizes {
+		body := load.Uniform{Model: "sim-model", Bytes: size << 10, MaxTokens: 16}.Requests()[0].Body
+		path, err := writeScript(st.Dir, fmt.Sprintf("body-%d", size), body)
+		if err != nil {
+			return err
+		}
+		found, err := rounds(ctx, o, all, path, requestConnections, func(s string) { progress(fmt.Sprintf("%d KB, %s", size, s)) })
+		if err != nil {
+			return err
+		}
+		progress("")
+		writeRequests(out, size, all, found)
+	}
+	fmt.Fprintf(out, "ratio of requests/s: Pintle's over plain Envoy's. CPU: seconds of Envoy's processor time for 1,000 requests, and its ratio.\n")
+	return st.Check()
+}
+
+func writeRequests(out io.Writer, size int, all []*variant, found results) {
+	plainRate, plainCPU := of(found[0], (*measurement).perSecond), of(found[0], (*measurement).cpuPerThousand)
+	for i, v := range all {
+		rate, cpu := of(found[i], (*measurement).perSecond), of(found[i], (*measurement).cpuPerThousand)
+		body, ratio, bar, cpuRatio := "", "", "", ""
+		if i == 0 {
+			body = fmt.Sprintf("%d KB", size)
+		} else {
+			r := rate.over(plainRate)
+			ratio = fmt.Sprintf("%.2f (%s)", r.median(), r.spread("%.2f"))
+			bar = verdict(bars[v.name][size], r.median())
+			cpuRatio = fmt.Sprintf("%.2f", cpu.over(plainCPU).median())
+		}
+		fmt.Fprintf(out, "%-7s %-8s %8.0f %13s %7.2f ms %7.2f ms   %-22s %-10s %7.3f %6s\n", body, v.name, rate.median(), rate.spread("%.0f"),
+			of(found[i], (*measurement).p50).median(), of(found[i], (*measurement).p99).median(), ratio, bar, cpu.median(), cpuRatio)
+	}
+	fmt.Fprintln(out)
+}
+
+// verdict compares a ratio with a bar, as both are shown.
+func verdict(bar, got float64) string {
+	switch {
+	case bar == 0:
+		return "none"
+	case got >= bar:
+		return fmt.Sprintf("%.2f met", bar)
+	}
+	return fmt.Sprintf("%.2f not met", bar)
+}

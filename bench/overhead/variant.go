@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"text/template"
+
+	"github.com/pintle-dev/pintle/bench/stack"
+)
+
+// variant is one of the Envoys that are compared.
+type variant struct {
+	name string
+	// hold is how Pintle holds a request; empty is an Envoy without Pintle.
+	hold string
+	// module is the .wasm file.
+	module       string
+	requestsPort int
+	ingestPort   int
+	envoy        *stack.Process
+}
+
+// variants are the Envoy without Pintle, one for each way to hold with the module, and one with pause for each further module.
+func variants(module string, compare []string) []*variant {
+	all := []*variant{{name: "plain"}, {name: "pause", hold: "pause", module: module}, {name: "buffer", hold: "buffer", module: module}}
+	for _, path := range compare {
+		all = append(all, &variant{name: strings.TrimSuffix(filepath.Base(path), ".wasm"), hold: "pause", module: path})
+	}
+	return all
+}
+
+const (
+	serverPrefix = "sim"
+	token        = "overhead"
+)
+
+//go:embed envoy.yaml.tmpl
+var configText string
+
+var configTemplate = template.Must(template.New("envoy.yaml").Parse(configText))
+
+type listener struct {
+	Name string
+	Port int
+}
+
+func (v *variant) config(adminPort int, servers []int) (string, error) {
+	listeners := []listener{{"requests", v.requestsPort}}
+	if v.hold != "" {
+		listeners = append(listeners, listener{"ingest", v.ingestPort})
+	}
+	var text bytes.Buffer
+	err := configTemplate.Execute(&text, map[string]any{
+		"AdminPort": adminPort, "Listeners": listeners, "Hold": v.hold, "Module": v.module, "IngestPort": v.ingestPort, "Token": token,
+		"Servers": servers,
+	})
+	return text.String(), err
+}
+
+// start runs the servers, the Envoys and the one sidecar that feeds those with Pintle.
+func start(ctx context.Context, st *stack.Stack, all []*variant, servers int, serverFlags []string) error {
+	first, err := stack.FreePorts(servers + 1 + 3*len(all))
+	if err != nil {
+		return err
+	}
+	if _, err := st.Sims(ctx, "servers", serverPrefix, first, servers, serverFlags...); err != nil {
+		return err
+	}
+	var serverPorts, ingestPorts []int
+	for i := range servers {
+		serverPorts = append(serverPorts, first+i)
+	}
+	next := first + servers
+	for _, v := range all {
+		adminPort := next
+		v.requestsPort, v.ingestPort = next+1, next+2
+		next += 3
+		config, err := v.config(adminPort, serverPorts)
+		if err != nil {
+			return err
+		}
+		if v.envoy, err = st.Envoy(ctx, "envoy-"+v.name, config, adminPort); err != nil {
+			return err
+		}
+		if v.hold != "" {
+			ingestPorts = append(ingestPorts, v.ingestPort)
+		}
+	}
+	if _, err = st.Sidecar(ctx, "sidecar", stack.Sidecar{
+		IngestPorts: ingestPorts, Token: token, AdminPort: next, Endpoints: stack.Endpoints(serverPrefix, first, servers),
+	}); err != nil {
+		return fmt.Errorf("with snapshots for ports %v: %w", ingestPorts, err)
+	}
+	return nil
+}

@@ -1,5 +1,12 @@
 // Package journal is the log by which all Envoy workers decide on one state. Every worker appends what it decides and what
-// comes of it to a ring of its own in the data that all workers share, and applies what is new in all rings before it decides.
+// comes of it, and applies what is new before it decides.
+//
+// It is one log for all workers, in the data that they share, in one order: who has read as far as another has read the same
+// events in the same sequence, the own ones included, and so holds the same state. FORMAT.md beside this file gives the layout
+// byte by byte and says why no worker can lose, repeat or tear another's event.
+//
+// The log takes a fixed amount of memory for ever, see MemoryBound: it forgets its oldest events. A reader that falls so far
+// behind that it misses some is told how many.
 package journal
 
 // Kind tells events apart.
@@ -11,6 +18,14 @@ const (
 	Decision Kind = 1
 	// Completion is the end of a routed request, however it ended. It closes the lease.
 	Completion Kind = 2
+	// Gone tells that Instance has not been heard of although it has leases open. They are closed: no completion of theirs will
+	// count. The journal appends it; should the instance live after all, it reads the same verdict on itself.
+	Gone Kind = 3
+	// Alive tells that Instance still works on its leases. The journal appends it and keeps it to itself.
+	Alive Kind = 4
+	// Missed tells a reader that it fell behind and Event.Missed events are lost to it, decisions and completions alike. It
+	// is not in the log.
+	Missed Kind = 5
 )
 
 // Event is one entry of the log. Slices of an event that was read alias the reader's memory and are valid until the next one
@@ -19,8 +34,8 @@ type Event struct {
 	Kind Kind
 	// Time is when it happened, nanoseconds since 1970.
 	Time int64
-	// Instance is the writer, a random number for each VM. Lease numbers the writer's decisions; a completion names the
-	// decision that it ends.
+	// Instance is the writer, a random number for each VM; in a Gone it is the instance that is gone. Lease numbers the
+	// writer's decisions; a completion names the decision that it ends.
 	Instance uint64
 	Lease    uint32
 
@@ -28,7 +43,7 @@ type Event struct {
 	// stage. All are IDs of endpoints, see EndpointID.
 	Primary, Prefill uint64
 	Encode           []uint64
-	// Model and User are hashes of names, 0 for none.
+	// Model and User are hashes of names, 0 for none, see HashName.
 	Model, User uint64
 	// InputTokens is an estimate in a decision, what the server reported in a completion. OutputTokens and CachedTokens are
 	// reported; 0 is unknown.
@@ -42,4 +57,7 @@ type Event struct {
 	Status uint16
 	// TTFTMicros is the time from decision to the first byte of the response body, DurationMicros that to its end; 0 is unknown.
 	TTFTMicros, DurationMicros uint32
+
+	// Missed is how many events a Missed stands for.
+	Missed uint64
 }

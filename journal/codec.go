@@ -1,0 +1,112 @@
+package journal
+
+import (
+	"encoding/binary"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// What one event can hold. AppendEvent leaves out what is beyond: of a longer prompt the first blocks count.
+const (
+	MaxBlocks = 1024
+	MaxEncode = 16
+)
+
+const (
+	eventVersion  = 1
+	eventBytes    = 80
+	maxEventBytes = eventBytes + 8*(MaxEncode+MaxBlocks)
+
+	flagCold = 1
+)
+
+// EndpointID is the number by which events name an endpoint: the XXH64 of its name, never 0.
+func EndpointID(name string) uint64 {
+	if id := xxhash.Sum64String(name); id != 0 {
+		return id
+	}
+	return 1
+}
+
+// HashName is the number by which events name a model or a user: 0 for the empty name, else the XXH64 of it, never 0.
+func HashName(name string) uint64 {
+	if name == "" {
+		return 0
+	}
+	return EndpointID(name)
+}
+
+// AppendEvent appends the encoding of e to dst. Every event but a Missed can be encoded. It allocates only when dst is too small.
+func AppendEvent(dst []byte, e *Event) []byte {
+	encode := e.Encode[:min(len(e.Encode), MaxEncode)]
+	blocks := e.Blocks[:min(len(e.Blocks), MaxBlocks)]
+	var flags byte
+	if e.Cold {
+		flags |= flagCold
+	}
+	dst = append(dst, eventVersion, byte(e.Kind), flags, byte(len(encode)))
+	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(blocks)))
+	dst = binary.LittleEndian.AppendUint16(dst, e.Status)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(e.Time))
+	dst = binary.LittleEndian.AppendUint64(dst, e.Instance)
+	dst = binary.LittleEndian.AppendUint64(dst, e.Primary)
+	dst = binary.LittleEndian.AppendUint64(dst, e.Prefill)
+	dst = binary.LittleEndian.AppendUint64(dst, e.Model)
+	dst = binary.LittleEndian.AppendUint64(dst, e.User)
+	dst = binary.LittleEndian.AppendUint32(dst, e.Lease)
+	dst = binary.LittleEndian.AppendUint32(dst, e.InputTokens)
+	dst = binary.LittleEndian.AppendUint32(dst, e.OutputTokens)
+	dst = binary.LittleEndian.AppendUint32(dst, e.CachedTokens)
+	dst = binary.LittleEndian.AppendUint32(dst, e.TTFTMicros)
+	dst = binary.LittleEndian.AppendUint32(dst, e.DurationMicros)
+	for _, id := range encode {
+		dst = binary.LittleEndian.AppendUint64(dst, id)
+	}
+	for _, hash := range blocks {
+		dst = binary.LittleEndian.AppendUint64(dst, hash)
+	}
+	return dst
+}
+
+// Decode reads one event off the front of src into e and reuses e's memory. size is how many bytes it takes. ok is false, and
+// e holds nothing of use, when src does not begin with an event of this version; it never panics.
+func (e *Event) Decode(src []byte) (size int, ok bool) {
+	if len(src) < eventBytes || src[0] != eventVersion {
+		return 0, false
+	}
+	kind, flags, encode, blocks := Kind(src[1]), src[2], int(src[3]), int(binary.LittleEndian.Uint16(src[4:]))
+	size = eventBytes + 8*(encode+blocks)
+	if kind < Decision || kind > Alive || flags > flagCold || encode > MaxEncode || blocks > MaxBlocks || size > len(src) {
+		return 0, false
+	}
+	e.Kind = kind
+	e.Cold = flags&flagCold != 0
+	e.Status = binary.LittleEndian.Uint16(src[6:])
+	e.Time = int64(binary.LittleEndian.Uint64(src[8:]))
+	e.Instance = binary.LittleEndian.Uint64(src[16:])
+	e.Primary = binary.LittleEndian.Uint64(src[24:])
+	e.Prefill = binary.LittleEndian.Uint64(src[32:])
+	e.Model = binary.LittleEndian.Uint64(src[40:])
+	e.User = binary.LittleEndian.Uint64(src[48:])
+	e.Lease = binary.LittleEndian.Uint32(src[56:])
+	e.InputTokens = binary.LittleEndian.Uint32(src[60:])
+	e.OutputTokens = binary.LittleEndian.Uint32(src[64:])
+	e.CachedTokens = binary.LittleEndian.Uint32(src[68:])
+	e.TTFTMicros = binary.LittleEndian.Uint32(src[72:])
+	e.DurationMicros = binary.LittleEndian.Uint32(src[76:])
+	e.Missed = 0
+	e.Encode = decodeHashes(e.Encode, src[eventBytes:], encode)
+	e.Blocks = decodeHashes(e.Blocks, src[eventBytes+8*encode:], blocks)
+	return size, true
+}
+
+func decodeHashes(dst []uint64, src []byte, n int) []uint64 {
+	if cap(dst) < n {
+		dst = make([]uint64, n)
+	}
+	dst = dst[:n]
+	for i := range dst {
+		dst[i] = binary.LittleEndian.Uint64(src[8*i:])
+	}
+	return dst
+}

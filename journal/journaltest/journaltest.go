@@ -1,0 +1,81 @@
+// Package journaltest has the data that Envoy's workers share, for tests: the same rules, without Envoy.
+package journaltest
+
+import (
+	"strings"
+	"sync"
+)
+
+// Data is what all VMs of one process share: keys that are never deleted, one lock, one count of changes (proxy-wasm-cpp-host,
+// src/shared_data.cc). Safe for concurrent use; New makes one.
+type Data struct {
+	mu     sync.Mutex
+	change uint32
+	values map[string]*value
+}
+
+type value struct {
+	bytes  []byte
+	change uint32
+}
+
+// New returns empty data. change is the number that the last change had; 0 is that of a process that has just begun.
+func New(change uint32) *Data { return &Data{change: change, values: map[string]*value{}} }
+
+// Size returns how many keys there are, and the bytes of keys and values.
+func (d *Data) Size() (keys int, bytes int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for key, v := range d.values {
+		bytes += int64(len(key) + len(v.bytes))
+	}
+	return len(d.values), bytes
+}
+
+// Store returns one VM's access to the data.
+func (d *Data) Store() *Store { return &Store{data: d} }
+
+// Store is a journal.Store. Not safe for concurrent use, as no VM is; many may use the same Data.
+type Store struct {
+	data *Data
+	// current holds what Get returned last, earlier what it returned before.
+	current, earlier []byte
+}
+
+// Get implements journal.Store. What an earlier call returned is overwritten with 0xdb, so that its use shows.
+func (s *Store) Get(key string) (bytes []byte, change uint32, ok bool) {
+	for i := range s.current {
+		s.current[i] = 0xdb
+	}
+	s.current, s.earlier = s.earlier, s.current
+	s.current = s.current[:0]
+	s.data.mu.Lock()
+	defer s.data.mu.Unlock()
+	v, ok := s.data.values[key]
+	if !ok {
+		return nil, 0, false
+	}
+	s.current = append(s.current, v.bytes...)
+	return s.current, v.change, true
+}
+
+// Set implements journal.Store. A change other than 0 has to be the key's last one, unless the key was never set.
+func (s *Store) Set(key string, bytes []byte, change uint32) (ok bool) {
+	d := s.data
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	v, exists := d.values[key]
+	if exists && change != 0 && change != v.change {
+		return false
+	}
+	if !exists {
+		v = &value{}
+		d.values[strings.Clone(key)] = v
+	}
+	if d.change++; d.change == 0 { // 0 is never issued
+		d.change++
+	}
+	v.bytes = append(v.bytes[:0], bytes...)
+	v.change = d.change
+	return true
+}

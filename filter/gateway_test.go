@@ -64,6 +64,9 @@ const (
 	byQueue         = `{"plugins":[{"type":"queue-scorer"}]}`
 )
 
+// startTime is when a test's clock starts.
+var startTime = time.Unix(1_800_000_000, 0)
+
 // gateway is one Envoy with workers that all carry the same two listeners.
 type gateway struct {
 	t       testing.TB
@@ -88,7 +91,7 @@ func (m mode) configuration(document, extra string) string {
 // newGateway starts an Envoy with n workers.
 func newGateway(t testing.TB, m mode, n int, configuration string) *gateway {
 	t.Helper()
-	clock := wazerohost.NewClock(time.Unix(1_800_000_000, 0))
+	clock := wazerohost.NewClock(startTime)
 	g := &gateway{t: t, mode: m, clock: clock, host: newHost(t, m.options(clock))}
 	for range n {
 		w, err := g.host.Worker()

@@ -1,0 +1,75 @@
+package main_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/hostcalls/wazerohost"
+)
+
+// TestMemoryStaysFlat sends 20,000 requests of every kind through one worker, snapshots between them. The VM's memory, which can
+// only grow, is as large after the last as after the warm-up.
+func TestMemoryStaysFlat(t *testing.T) {
+	for _, m := range []mode{modes[1], modes[2]} {
+		t.Run(m.String(), func(t *testing.T) {
+			g := newGateway(t, m, 1, m.configuration(sticky, ""))
+			w := g.workers[0]
+			long := fmt.Sprintf(`{"model":"m","prompt":%q}`, strings.Repeat("lorem ipsum ", 5000))
+			round := func(i int) {
+				if i%20 == 0 {
+					g.publish(newPool(uint32(i%7), 3, 3, uint32(i%5)).label(0, "round", fmt.Sprint(i%3)))
+				}
+				switch i % 10 {
+				case 0:
+					w.askBody(long, [2]string{"x-gateway-model-name-rewrite", fmt.Sprint("model-", i)}).Finish()
+				case 1:
+					w.askBody(`{"broken`).Finish()
+				case 2:
+					w.requests.Request(nil, true).Finish()
+				case 3:
+					s := w.requests.Request(wazerohost.Headers{{":path", "/v1/completions"}}, false)
+					s.Body([]byte(completion[:9]), false)
+					s.Abort()
+				default:
+					w.ask([2]string{"x-session-token", sessionToken(i % 4)}, [2]string{"x-request-id", fmt.Sprint(i)}).Finish()
+				}
+			}
+			const requests, warmUp = 20_000, 4_000
+			warm := 0
+			for i := range requests {
+				if i == warmUp {
+					warm = w.MemoryBytes()
+				}
+				round(i)
+			}
+			if got := w.MemoryBytes(); got != warm {
+				t.Errorf("memory: got %d bytes after %d requests, want the %d bytes after %d", got, requests, warm, warmUp)
+			}
+			if most := 16 << 20; warm > most {
+				t.Errorf("memory after the warm-up: got %d bytes, want at most %d", warm, most)
+			}
+		})
+	}
+}
+
+// BenchmarkDecision is a whole request, the host's work included: headers, body, decision, response.
+func BenchmarkDecision(b *testing.B) {
+	for _, m := range []mode{modes[0], modes[2]} {
+		for _, n := range []int{4, 64, 1000} {
+			b.Run(fmt.Sprintf("%s/%d", m.hold, n), func(b *testing.B) {
+				g := newGateway(b, m, 1, m.configuration("{}", ""))
+				p := newPool(make([]uint32, n)...)
+				for i := range p.Load.Endpoints {
+					p.Load.Endpoints[i].WaitingRequests = uint32(i * 7919 % 101)
+				}
+				g.publish(p)
+				for b.Loop() {
+					g.workers[0].ask().Finish()
+				}
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "decisions/s")
+				b.ReportMetric(float64(g.workers[0].MemoryBytes()), "vm-bytes")
+			})
+		}
+	}
+}

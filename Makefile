@@ -55,7 +55,7 @@ bin/pintle.wasm: $(wasm_sources) $(tinygo)
 
 .PHONY: demo
 demo: build ## Start everything on this machine, send 20 s of load, compare with random choice (KEEP=1 keeps it up)
-	$(GO) run ./bench/demo -requests-port $(PORT_REQUESTS) -ingest-port $(PORT_INGEST) -envoy-port $(PORT_ENVOY) \
+	@$(GO) run ./bench/demo -requests-port $(PORT_REQUESTS) -ingest-port $(PORT_INGEST) -envoy-port $(PORT_ENVOY) \
 	  -sidecar-port $(PORT_SIDECAR) -first-sim-port $(PORT_SIMS) $(if $(KEEP),-keep)
 
 .PHONY: test
@@ -98,7 +98,7 @@ $(STATICCHECK): build/tools/go.mod build/tools/go.sum
 # ARGS are flags, such as make bench-overhead ARGS='-rounds 9 -sizes 2,16' or ARGS=-stream.
 .PHONY: bench-overhead
 bench-overhead: build $(wrk) ## What Pintle costs: requests/s beside the same Envoy without it
-	$(GO) run ./bench/overhead $(ARGS)
+	@$(GO) run ./bench/overhead $(ARGS)
 
 .PHONY: clean
 clean: ## Remove what was built, and the toolchain

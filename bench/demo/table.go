@@ -51,10 +51,10 @@ func (s *screen) draw(lines []string) {
 
 const (
 	columns  = " wait  run   KV  sent    p50    p99"
-	sidesGap = "   "
+	sidesGap = "  "
 )
 
-// table lays both sides out beside each other, in less than 80 columns.
+// table lays both sides out beside each other, in less than 80 columns: the last one is not kept by all terminals.
 func (s *screen) table(left, right *side, elapsed, duration time.Duration) []string {
 	l, r := left.rows(), right.rows()
 	lines := []string{

@@ -60,11 +60,19 @@ func CheckPorts(needs ...Need) error {
 		for port := need.Port; port <= last; port++ {
 			if !free(port) {
 				return fmt.Errorf("port %d of 127.0.0.1 is in use; choose another one with %s=PORT, such as make demo %s=%d",
-					port, need.Variable, need.Variable, (need.Port+10000)%50000+1024)
+					port, need.Variable, need.Variable, otherPort(need.Port))
 			}
 		}
 	}
 	return nil
+}
+
+// otherPort proposes a port that is far from the one that is taken.
+func otherPort(port int) int {
+	if port > 50000 {
+		return port - 10000
+	}
+	return port + 10000
 }
 
 // Address is a port of the loopback.

@@ -1,0 +1,148 @@
+package stack
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParseStat(t *testing.T) {
+	const rest = " S 1 2 3 0 -1 4194560 10 11 12 13 250 50 0 0 20 0 8 0 100"
+	for _, test := range []struct {
+		name, stat string
+		want       time.Duration
+		ok         bool
+	}{
+		{"plain", "77 (envoy)" + rest, 3 * time.Second, true},
+		{"name with a parenthesis and spaces", "77 (a) b (c)" + rest, 3 * time.Second, true},
+		{"cut", "77 (envoy) S 1 2", 0, false},
+		{"no number", strings.Replace("77 (envoy)"+rest, "250", "x", 1), 0, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := parseStat([]byte(test.stat))
+			if got != test.want || (err == nil) != test.ok {
+				t.Errorf("got %v, %v, want %v", got, err, test.want)
+			}
+		})
+	}
+}
+
+func TestCheckPorts(t *testing.T) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	port := l.Addr().(*net.TCPAddr).Port
+	for _, test := range []struct {
+		name string
+		need Need
+		want string
+	}{
+		{"taken", Need{Port: port, Variable: "PORT_X"}, "is in use; choose another one with PORT_X=PORT"},
+		{"taken further on", Need{Port: port - 1, Variable: "PORT_X", Count: 2}, "is in use"},
+		{"zero", Need{Variable: "PORT_X"}, "PORT_X=0"},
+		{"too many", Need{Port: 65535, Variable: "PORT_X", Count: 2}, "ports 65535 to 65536 are needed"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if err := CheckPorts(test.need); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want ...%s...", err, test.want)
+			}
+		})
+	}
+	first, err := FreePorts(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckPorts(Need{Port: first, Variable: "PORT_X", Count: 3}); err != nil {
+		t.Errorf("ports that are free: got %v", err)
+	}
+}
+
+func TestSidecarFile(t *testing.T) {
+	c := Sidecar{IngestPorts: []int{1, 2}, Token: "t", AdminPort: 3, Endpoints: Endpoints("s", 7, 2)}
+	text, err := c.file()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Envoy     struct{ Ingest []string }
+		Discovery struct{ Static []Endpoint }
+	}
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Envoy.Ingest) != 2 || got.Envoy.Ingest[1] != "http://127.0.0.1:2/pintle/v1/snapshot" {
+		t.Errorf("ingest: got %q", got.Envoy.Ingest)
+	}
+	if len(got.Discovery.Static) != 2 || got.Discovery.Static[1] != (Endpoint{"s-1", "127.0.0.1:8"}) {
+		t.Errorf("endpoints: got %q", got.Discovery.Static)
+	}
+}
+
+// newTestStack is a stack that needs nothing built.
+func newTestStack(t *testing.T) *Stack {
+	s := &Stack{Root: t.TempDir(), Dir: filepath.Join(t.TempDir(), "files")}
+	if err := os.Mkdir(s.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestCloseEndsProcesses(t *testing.T) {
+	s := newTestStack(t)
+	p, err := s.Start("sleeper", "/bin/sleep", "600")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Check(); err != nil {
+		t.Errorf("while it runs: got %v", err)
+	}
+	if _, err := p.CPU(); err != nil {
+		t.Errorf("CPU: %v", err)
+	}
+	s.Close()
+	if !p.Ended() {
+		t.Error("the process outlives its stack")
+	}
+	if _, err := os.Stat(s.Dir); !os.IsNotExist(err) {
+		t.Errorf("the stack's folder: got %v, want it gone", err)
+	}
+}
+
+func TestFailureShowsLog(t *testing.T) {
+	s := newTestStack(t)
+	p, err := s.Start("loser", "/bin/sh", "-c", "seq 1 40; exit 3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = p.waitUntil(t.Context(), func() bool { return false })
+	if err == nil || !strings.Contains(err.Error(), "loser ended at its start (exit status 3)") || !strings.HasSuffix(err.Error(), "| 40") {
+		t.Errorf("got %v", err)
+	}
+	if strings.Contains(err.Error(), "| 28\n") || !strings.Contains(err.Error(), "| 29\n") {
+		t.Errorf("got %v, want the last 12 lines", err)
+	}
+	if err := s.Check(); err == nil {
+		t.Error("a process that has ended goes unnoticed")
+	}
+}
+
+func TestWaitEndsWithContext(t *testing.T) {
+	s := newTestStack(t)
+	p, err := s.Start("sleeper", "/bin/sleep", "600")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.waitUntil(ctx, func() bool { return false }); err != context.Canceled {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+}

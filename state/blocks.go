@@ -1,0 +1,168 @@
+package state
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/pintle-dev/pintle/openai"
+)
+
+// BytesPerToken is how long a token is taken to be when blocks are cut without a tokenizer.
+const BytesPerToken = 4
+
+// segmentMark begins a segment. It never occurs in UTF-8, so it cannot be part of a prompt.
+const segmentMark = 0xff
+
+// Hasher turns prompts into chains of block hashes. The zero value is ready for use. It keeps a buffer as large as the longest prompt
+// with escapes that it saw, at most all blocks of one prompt.
+//
+// A prompt's blocks are cut from these bytes:
+//   - completions: the first prompt as it is; each further one behind a mark.
+//   - every other API: each segment of the prompt behind a mark, its text decoded, media as their URL, data or file id, tools and tool
+//     calls as raw JSON. First come tools, then what an instructions or system key or a system message of the Responses or Anthropic
+//     API says, as servers put these in front whichever order the keys of the body have; then the others in document order.
+//
+// A mark is the byte 0xff and one with the segment's kind and role. A prompt that continues another one thus begins with the same
+// bytes, and prompts that differ in the text, kind, role or limits of a segment differ in bytes. What the scan does not tell apart is not told
+// apart here: names and ids of messages, roles that no API knows, and parts of one message from messages of one role.
+//
+// With h(0) = XXH64(model, cache salt), block i of blockTokens·BytesPerToken bytes has the hash h(i) = XXH64(bytes, little-endian h(i-1)).
+// A last block that is not full is left out. These are the hashes of the approximate prefix plugin of the Gateway API Inference Extension
+// v1.4 for completions.
+type Hasher struct {
+	digest  xxhash.Digest
+	scratch []byte
+	header  [2]byte
+	tail    [8]byte
+
+	blocks   []uint64
+	previous uint64
+	size     int // bytes per block
+	missing  int // bytes to the end of the block
+	most     int // length of blocks to stop at
+}
+
+// Blocks appends the hashes of the first maxBlocks blocks of the prompt to dst. model is the one the server is asked for. r is the scan of
+// body. A prompt with token ids has none: they are not kept by the scan.
+func (h *Hasher) Blocks(dst []uint64, model string, r *openai.Request, body []byte, blockTokens, maxBlocks int) []uint64 {
+	if blockTokens < 1 || blockTokens > math.MaxInt32/BytesPerToken || maxBlocks < 1 || r.PromptTokens > 0 {
+		return dst
+	}
+	h.digest.Reset()
+	h.digest.WriteString(model)
+	h.digest.WriteString(r.CacheSalt)
+	h.previous = h.digest.Sum64()
+	h.digest.Reset()
+	h.size = blockTokens * BytesPerToken
+	h.missing = h.size
+	h.blocks = dst
+	h.most = len(dst) + min(maxBlocks, math.MaxInt32-len(dst))
+	if r.API == openai.APICompletions {
+		h.prompts(r, body)
+	} else {
+		for turn := range others + 1 {
+			h.segments(r, body, turn)
+		}
+	}
+	dst, h.blocks = h.blocks, nil
+	return dst
+}
+
+func (h *Hasher) prompts(r *openai.Request, body []byte) {
+	for i := range r.Segments {
+		if h.full() {
+			return
+		}
+		if i > 0 {
+			h.mark(&r.Segments[i])
+		}
+		h.segment(r, body, i)
+	}
+}
+
+// The turns in which segments are written.
+const (
+	tools = iota
+	system
+	others
+)
+
+func turnOf(api openai.API, s *openai.Segment) int {
+	if s.Kind == openai.SegmentTools {
+		return tools
+	}
+	if s.Role == openai.RoleSystem && (api == openai.APIResponses || api == openai.APIMessages) {
+		return system
+	}
+	return others
+}
+
+func (h *Hasher) segments(r *openai.Request, body []byte, turn int) {
+	for i := range r.Segments {
+		if h.full() {
+			return
+		}
+		if s := &r.Segments[i]; turnOf(r.API, s) == turn {
+			h.mark(s)
+			h.segment(r, body, i)
+		}
+	}
+}
+
+func (h *Hasher) full() bool { return len(h.blocks) == h.most }
+
+func (h *Hasher) mark(s *openai.Segment) {
+	h.header = [2]byte{segmentMark, byte(s.Kind)<<4 | byte(s.Role)}
+	h.write(h.header[:])
+}
+
+// segment writes the text of segment i. One without escapes is hashed where it lies.
+func (h *Hasher) segment(r *openai.Request, body []byte, i int) {
+	s := &r.Segments[i]
+	if h.full() {
+		return
+	}
+	if !s.Escaped {
+		h.write(body[s.Start:s.End])
+		return
+	}
+	// The text is never longer than it is with escapes. It is cut at a character, which may be 3 bytes before the limit.
+	const cut = 3
+	need := int64(h.most-len(h.blocks)-1)*int64(h.size) + int64(h.missing) + cut
+	most := int(min(need, int64(s.Len())))
+	if cap(h.scratch) < most {
+		h.scratch = make([]byte, 0, most+most/4)
+	}
+	h.scratch = r.AppendTextMax(h.scratch[:0], body, i, most)
+	h.write(h.scratch)
+}
+
+// write hashes b, of which nothing is kept.
+func (h *Hasher) write(b []byte) {
+	for len(b) >= h.missing {
+		if h.missing == h.size && h.size%32 == 0 {
+			h.previous = link(b[:h.size], h.previous)
+			h.blocks = append(h.blocks, h.previous)
+			if h.full() {
+				return
+			}
+			b = b[h.size:]
+			continue
+		}
+		h.digest.Write(b[:h.missing])
+		b = b[h.missing:]
+		binary.LittleEndian.PutUint64(h.tail[:], h.previous)
+		h.digest.Write(h.tail[:])
+		h.previous = h.digest.Sum64()
+		h.blocks = append(h.blocks, h.previous)
+		h.digest.Reset()
+		h.missing = h.size
+		if h.full() {
+			return
+		}
+	}
+	h.digest.Write(b)
+	h.missing -= len(b)
+}

@@ -1,0 +1,235 @@
+package state
+
+import (
+	"time"
+
+	"github.com/pintle-dev/pintle/journal"
+)
+
+const (
+	// DefaultRequestTimeout is the age at which a request is taken to be gone.
+	DefaultRequestTimeout = 2 * time.Minute
+	// DefaultLeases bounds the requests in flight.
+	DefaultLeases = 1 << 20
+	// MaxEncode bounds the encode endpoints of one request; further ones are not charged.
+	MaxEncode = 256
+
+	recentShift = 6
+)
+
+// lease is an open decision.
+type lease struct {
+	instance uint64
+	time     int64
+	number   uint32
+	place    uint32 // in the heap
+	charges  uint32 // chain of what it charges
+	open     bool
+}
+
+// charge is one request at one endpoint. It counts as long as the endpoint's epoch is the same.
+type charge struct {
+	next, epoch uint32
+	index       uint16
+}
+
+type load struct{ open, epoch uint32 }
+
+// InFlight counts the requests that each endpoint has in flight. A request is charged to its primary, its prefill and each of its
+// encode endpoints, once for each role. Its lease ends by its completion, by age, or with its writer.
+type InFlight struct {
+	timeout int64
+	now     int64
+	factor  uint64
+	limit   uint32
+
+	table   table
+	leases  chunks[lease] // by number in the table
+	heap    chunks[uint32]
+	charges chunks[charge]
+	top     uint32 // of charges
+	free    uint32 // chain of charges
+
+	loads   []load
+	decided chunks[recent]
+	open    chunks[recent]
+}
+
+// NewInFlight makes an empty one. A lease ends timeout after its decision; beyond leases open ones, the oldest ends first. 0 stands
+// for the defaults. seed is as for NewPrefix.
+func NewInFlight(timeout time.Duration, leases int, seed uint64) *InFlight {
+	if timeout <= 0 {
+		timeout = DefaultRequestTimeout
+	}
+	f := &InFlight{timeout: int64(timeout), limit: uint32(positive(leases, DefaultLeases)), factor: splitMix(seed) | 1}
+	f.table.init()
+	f.leases.shift, f.charges.shift, f.heap.shift = nodeShift, nodeShift, nodeShift
+	f.decided.shift, f.open.shift = recentShift, recentShift
+	return f
+}
+
+// Resize makes room for indexes below n. It never shrinks.
+func (f *InFlight) Resize(n int) {
+	for len(f.loads) < n {
+		f.loads = append(f.loads, load{})
+	}
+	if n > 0 {
+		f.decided.reach(uint32(n - 1))
+		f.open.reach(uint32(n - 1))
+	}
+}
+
+// Reset forgets all of an endpoint. Leases that charge it go on without it.
+func (f *InFlight) Reset(index int) {
+	if uint(index) >= uint(len(f.loads)) {
+		return
+	}
+	f.loads[index] = load{epoch: f.loads[index].epoch + 1}
+	f.decided.at(uint32(index)).n = 0
+	f.open.at(uint32(index)).n = 0
+}
+
+// Open applies a decision. One with the instance and number of an open lease takes its place.
+func (f *InFlight) Open(e *journal.Event, endpoints *Endpoints) {
+	f.now = max(f.now, e.Time)
+	key := f.key(e.Instance, e.Lease)
+	if old := f.find(key, e.Instance, e.Lease); old != 0 {
+		f.release(old)
+	}
+	if f.table.used >= f.limit {
+		f.release(*f.heap.at(0))
+	}
+	i := f.table.insert(key)
+	f.leases.reach(i)
+	l := f.leases.at(i)
+	*l = lease{instance: e.Instance, time: e.Time, number: e.Lease, open: true}
+	f.charge(l, endpoints.Index(e.Primary))
+	f.charge(l, endpoints.Index(e.Prefill))
+	for _, id := range e.Encode[:min(len(e.Encode), MaxEncode)] {
+		f.charge(l, endpoints.Index(id))
+	}
+	f.heap.reach(f.table.used - 1)
+	f.up(i, f.table.used-1)
+}
+
+// Close applies a completion. One of an unknown lease changes nothing.
+func (f *InFlight) Close(e *journal.Event) {
+	f.now = max(f.now, e.Time)
+	if i := f.find(f.key(e.Instance, e.Lease), e.Instance, e.Lease); i != 0 {
+		f.release(i)
+	}
+}
+
+// Expire sets the clock and ends every lease that is as old as the timeout. It costs next to nothing when there is none. When the
+// clock was set back, leases from the future are taken to have begun now.
+func (f *InFlight) Expire(now int64) {
+	if f.now > plus(now, maxSkew) {
+		f.rebase(now)
+	}
+	f.now = now
+	for f.table.used > 0 {
+		i := *f.heap.at(0)
+		if plus(f.leases.at(i).time, f.timeout) > now {
+			return
+		}
+		f.release(i)
+	}
+}
+
+// DropInstance ends all leases of a writer that is gone. It looks at every lease that ever was open at once.
+func (f *InFlight) DropInstance(instance uint64) {
+	for i := uint32(1); i <= f.table.top; i++ {
+		if l := f.leases.at(i); l.open && l.instance == instance {
+			f.release(i)
+		}
+	}
+}
+
+// InFlight is the number of requests of an endpoint.
+func (f *InFlight) InFlight(index int) int {
+	if uint(index) >= uint(len(f.loads)) {
+		return 0
+	}
+	return int(f.loads[index].open)
+}
+
+// OpenSince is how many of an endpoint's requests in flight were decided after t, nanoseconds since 1970. It counts at most
+// RecentTimes. It may count too few when the endpoint had more than RecentTimes younger requests in flight at once, as the
+// older ones of them are not remembered when younger ones end.
+func (f *InFlight) OpenSince(index int, t int64) int {
+	if uint(index) >= uint(len(f.loads)) {
+		return 0
+	}
+	return f.open.at(uint32(index)).since(t, f.now)
+}
+
+// DecidedSince is how many requests were charged to an endpoint after t, whether they have ended or not, at most RecentTimes. A
+// decision that was applied twice counts twice.
+func (f *InFlight) DecidedSince(index int, t int64) int {
+	if uint(index) >= uint(len(f.loads)) {
+		return 0
+	}
+	return f.decided.at(uint32(index)).since(t, f.now)
+}
+
+// Leases is the number of requests in flight.
+func (f *InFlight) Leases() int { return int(f.table.used) }
+
+// MemoryBytes is the memory that it holds.
+func (f *InFlight) MemoryBytes() int {
+	return f.table.memory() + f.leases.memory() + f.heap.memory() + f.charges.memory() +
+		f.decided.memory() + f.open.memory() + cap(f.loads)*8
+}
+
+func (f *InFlight) key(instance uint64, number uint32) uint64 {
+	return mix(instance^uint64(number)*0x9e3779b97f4a7c15, f.factor)
+}
+
+func (f *InFlight) find(key, instance uint64, number uint32) uint32 {
+	for i := f.table.find(key); i != 0; i = f.table.following(i) {
+		if l := f.leases.at(i); l.instance == instance && l.number == number {
+			return i
+		}
+	}
+	return 0
+}
+
+func (f *InFlight) charge(l *lease, index int) {
+	if index < 0 || index >= len(f.loads) {
+		return
+	}
+	i := f.free
+	if i == 0 {
+		f.top++
+		i = f.top
+		f.charges.reach(i)
+	}
+	c := f.charges.at(i)
+	if f.free != 0 {
+		f.free = c.next
+	}
+	*c = charge{next: l.charges, epoch: f.loads[index].epoch, index: uint16(index)}
+	l.charges = i
+	f.loads[index].open++
+	f.decided.at(uint32(index)).add(l.time, f.now)
+	f.open.at(uint32(index)).add(l.time, f.now)
+}
+
+// release ends lease i.
+func (f *InFlight) release(i uint32) {
+	l := f.leases.at(i)
+	for l.charges != 0 {
+		j := l.charges
+		c := f.charges.at(j)
+		if at := &f.loads[c.index]; at.epoch == c.epoch {
+			at.open--
+			f.open.at(uint32(c.index)).remove(l.time)
+		}
+		l.charges = c.next
+		c.next = f.free
+		f.free = j
+	}
+	l.open = false
+	f.unheap(l.place)
+	f.table.remove(i)
+}

@@ -1,0 +1,268 @@
+package state
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/journal"
+)
+
+// newInFlight has endpoints with IDs from 1 on.
+func newInFlight(timeout time.Duration, leases, n int) (*InFlight, *Endpoints) {
+	ids := make([]uint64, n)
+	for i := range ids {
+		ids[i] = uint64(i + 1)
+	}
+	e := new(Endpoints)
+	e.Set(ids)
+	f := NewInFlight(timeout, leases, 3)
+	f.Resize(n)
+	return f, e
+}
+
+func decision(t int64, number uint32, primary, prefill uint64, encode ...uint64) *journal.Event {
+	return &journal.Event{Kind: journal.Decision, Time: t, Instance: 1, Lease: number, Primary: primary, Prefill: prefill, Encode: encode}
+}
+
+func completion(t int64, number uint32) *journal.Event {
+	return &journal.Event{Kind: journal.Completion, Time: t, Instance: 1, Lease: number}
+}
+
+func TestInFlightCounts(t *testing.T) {
+	type step func(*InFlight, *Endpoints)
+	open := func(e *journal.Event) step { return func(f *InFlight, p *Endpoints) { f.Open(e, p) } }
+	done := func(number uint32) step { return func(f *InFlight, _ *Endpoints) { f.Close(completion(50, number)) } }
+	expire := func(now int64) step { return func(f *InFlight, _ *Endpoints) { f.Expire(now) } }
+	tests := []struct {
+		name   string
+		steps  []step
+		want   [3]int
+		leases int
+	}{
+		{"primary", []step{open(decision(0, 1, 1, 0))}, [3]int{1}, 1},
+		{"all roles", []step{open(decision(0, 1, 1, 2, 3, 3))}, [3]int{1, 1, 2}, 1},
+		{"one endpoint in two roles", []step{open(decision(0, 1, 1, 1))}, [3]int{2}, 1},
+		{"unknown endpoints", []step{open(decision(0, 1, 99, 98, 97, 2))}, [3]int{0, 1}, 1},
+		{"completed", []step{open(decision(0, 1, 1, 2, 3)), done(1)}, [3]int{}, 0},
+		{"completed twice", []step{open(decision(0, 1, 1, 0)), open(decision(0, 2, 1, 0)), done(1), done(1)}, [3]int{1}, 1},
+		{"unknown completion", []step{done(5), open(decision(0, 1, 1, 0)), done(2)}, [3]int{1}, 1},
+		{"decided twice", []step{open(decision(0, 1, 1, 0)), open(decision(0, 1, 2, 3))}, [3]int{0, 1, 1}, 1},
+		{"a moment before the timeout", []step{open(decision(5, 1, 1, 0)), expire(104)}, [3]int{1}, 1},
+		{"at the timeout", []step{open(decision(5, 1, 1, 0)), expire(105)}, [3]int{}, 0},
+		{"completed after the timeout", []step{open(decision(5, 1, 1, 0)), expire(105), done(1)}, [3]int{}, 0},
+		{"out of order", []step{open(decision(9, 1, 1, 0)), open(decision(5, 2, 2, 0)), open(decision(7, 3, 3, 0)), expire(107)}, [3]int{1}, 1},
+		{"last number", []step{open(decision(0, math.MaxUint32, 1, 0)), open(decision(0, 0, 2, 0)), done(math.MaxUint32)}, [3]int{0, 1}, 1},
+		{"extreme times", []step{open(decision(math.MaxInt64, 1, 1, 0)), open(decision(math.MinInt64, 2, 2, 0)), expire(math.MinInt64 + 99)}, [3]int{1, 1}, 2},
+		{"clock set back", []step{open(decision(int64(time.Hour), 1, 1, 0)), expire(1000), expire(1100)}, [3]int{}, 0},
+		{"table full", []step{
+			open(decision(4, 1, 1, 0)), open(decision(3, 2, 2, 0)), open(decision(5, 3, 3, 0)), open(decision(6, 4, 3, 0)),
+			open(decision(7, 5, 3, 0)),
+		}, [3]int{1, 0, 3}, 4},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f, p := newInFlight(100, 4, 3)
+			for _, s := range tt.steps {
+				s(f, p)
+			}
+			for i, want := range tt.want {
+				if got := f.InFlight(i); got != want {
+					t.Errorf("endpoint %d: got %d in flight, want %d", i, got, want)
+				}
+			}
+			if got := f.Leases(); got != tt.leases {
+				t.Errorf("got %d leases, want %d", got, tt.leases)
+			}
+		})
+	}
+}
+
+func TestInFlightReusesIndexes(t *testing.T) {
+	f, p := newInFlight(100, 0, 2)
+	f.Open(decision(0, 1, 1, 2), p)
+	for _, i := range p.Set([]uint64{2, 3}) {
+		f.Reset(int(i))
+	}
+	if i := p.Index(3); i != 0 {
+		t.Fatalf("index of the new endpoint: got %d, want 0", i)
+	}
+	f.Open(decision(0, 2, 3, 0), p)
+	f.Close(completion(1, 1))
+	if got := [2]int{f.InFlight(0), f.InFlight(1)}; got != [2]int{1, 0} {
+		t.Errorf("got %v in flight, want [1 0]: the old lease must not count for the new endpoint", got)
+	}
+}
+
+// naiveLease is a lease in a map.
+type naiveLease struct {
+	time      int64
+	endpoints []uint64
+}
+
+type leaseKey struct {
+	instance uint64
+	number   uint32
+}
+
+func TestInFlightLikeAMap(t *testing.T) {
+	const timeout, endpoints = 1000, 6
+	r := rand.New(rand.NewPCG(11, 12))
+	f, p := newInFlight(timeout, 0, endpoints)
+	open := map[leaseKey]naiveLease{}
+	now := int64(1_000_000)
+	for step := range 50_000 {
+		now += r.Int64N(10)
+		at := now - r.Int64N(50)
+		key := leaseKey{1 + r.Uint64N(3), uint32(r.IntN(200)) - 100}
+		e := decision(at, key.number, 1+r.Uint64N(endpoints+1), r.Uint64N(endpoints+1))
+		e.Instance = key.instance
+		for range r.IntN(4) {
+			e.Encode = append(e.Encode, r.Uint64N(endpoints+2))
+		}
+		switch c := r.IntN(1000); {
+		case c < 500:
+			f.Open(e, p)
+			open[key] = naiveLease{at, append([]uint64{e.Primary, e.Prefill}, e.Encode...)}
+		case c < 950:
+			f.Close(e)
+			delete(open, key)
+		case c < 955:
+			f.DropInstance(key.instance)
+			for k := range open {
+				if k.instance == key.instance {
+					delete(open, k)
+				}
+			}
+		default:
+			f.Expire(now)
+			for k, l := range open {
+				if l.time+timeout <= now {
+					delete(open, k)
+				}
+			}
+		}
+		if step%16 == 0 {
+			compareInFlight(t, step, f, open, now-r.Int64N(300), endpoints)
+		}
+	}
+}
+
+func compareInFlight(t *testing.T, step int, f *InFlight, open map[leaseKey]naiveLease, since int64, endpoints int) {
+	t.Helper()
+	count, young := make([]int, endpoints), make([]int, endpoints)
+	for _, l := range open {
+		for _, id := range l.endpoints {
+			if id == 0 || id > uint64(endpoints) {
+				continue
+			}
+			count[id-1]++
+			if l.time > since {
+				young[id-1]++
+			}
+		}
+	}
+	if got := f.Leases(); got != len(open) {
+		t.Fatalf("step %d: got %d leases, want %d", step, got, len(open))
+	}
+	for i := range endpoints {
+		if got := f.InFlight(i); got != count[i] {
+			t.Fatalf("step %d, endpoint %d: got %d in flight, want %d", step, i, got, count[i])
+		}
+		if got := f.OpenSince(i, since); count[i] <= RecentTimes && got != young[i] {
+			t.Fatalf("step %d, endpoint %d: got %d open since %d, want %d", step, i, got, since, young[i])
+		}
+		if got := f.DecidedSince(i, since); got < min(young[i], RecentTimes) {
+			t.Fatalf("step %d, endpoint %d: got %d decided since %d, want at least %d", step, i, got, since, young[i])
+		}
+	}
+}
+
+func TestInFlightHeapOfEqualTimes(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	f, p := newInFlight(100, 0, 1)
+	for _, number := range r.Perm(5000) {
+		f.Open(decision(int64(number%7), uint32(number), 1, 0), p)
+	}
+	for _, number := range r.Perm(5000)[:2500] {
+		f.Close(completion(0, uint32(number)))
+	}
+	for now := int64(100); now < 107; now++ {
+		f.Expire(now)
+		for place := range f.table.used {
+			l := f.leases.at(*f.heap.at(place))
+			if l.place != place || l.time+100 <= now {
+				t.Fatalf("at %d: lease of time %d at place %d says %d", now, l.time, place, l.place)
+			}
+			if place > 0 && f.earlier(*f.heap.at(place), *f.heap.at((place - 1) / 2)) {
+				t.Fatalf("at %d: place %d ends before its parent", now, place)
+			}
+		}
+	}
+	if f.Leases() != 0 || f.InFlight(0) != 0 {
+		t.Errorf("got %d leases and %d in flight, want none", f.Leases(), f.InFlight(0))
+	}
+}
+
+func TestDecidedSince(t *testing.T) {
+	second := int64(time.Second)
+	span := func(from, to int64) (times []int64) {
+		for at := from; at <= to; at++ {
+			times = append(times, at)
+		}
+		return times
+	}
+	tests := []struct {
+		name   string
+		times  []int64
+		expire int64
+		since  int64
+		want   int
+	}{
+		{"none", nil, 10, 0, 0},
+		{"later only", []int64{1, 2, 3, 4}, 10, 2, 2},
+		{"out of order", []int64{4, 1, 3, 2, 3}, 10, 2, 3},
+		{"more than are kept", span(1, 200), 200, 0, RecentTimes},
+		{"full, the latest are kept", append(span(50, 250), 10), 250, 240, 10},
+		{"clock set back", []int64{3600 * second, 3601 * second, 5, 6}, 10, 0, 2},
+		{"extremes", []int64{math.MinInt64, math.MaxInt64}, math.MaxInt64, math.MinInt64, 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f, p := newInFlight(time.Hour, 0, 1)
+			for i, at := range tt.times {
+				f.Open(decision(at, uint32(i), 1, 0), p)
+			}
+			f.Expire(tt.expire)
+			if got := f.DecidedSince(0, tt.since); got != tt.want {
+				t.Errorf("got %d, want %d", got, tt.want)
+			}
+			if got := f.OpenSince(0, tt.since); tt.expire < math.MaxInt64 && got != tt.want {
+				t.Errorf("open: got %d, want %d", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestInFlightDoesNotAllocate(t *testing.T) {
+	f, p := newInFlight(1000, 5000, 10)
+	e := decision(0, 0, 1, 2, 3, 4)
+	i := uint32(0)
+	run := func() {
+		for range 10_000 {
+			i++
+			e.Time, e.Lease, e.Primary = int64(i), i, uint64(i%10)
+			f.Open(e, p)
+			if i%3 == 0 {
+				e.Lease = i - i%100
+				f.Close(e)
+			}
+			f.Expire(int64(i))
+		}
+	}
+	run()
+	if n := testing.AllocsPerRun(3, run); n != 0 {
+		t.Errorf("got %v allocations, want none", n)
+	}
+}

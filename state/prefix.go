@@ -1,0 +1,251 @@
+package state
+
+const (
+	// DefaultPrefixCapacity is how many blocks an endpoint is taken to cache.
+	DefaultPrefixCapacity = 31250
+	// DefaultPrefixEntries bounds the index over all endpoints, about 91 MiB.
+	DefaultPrefixEntries = 4 << 20
+
+	sweepBatch  = 256
+	victimBatch = 64
+)
+
+// recency is the LRU of one endpoint.
+type recency struct {
+	salt           uint64 // drawn anew for each endpoint that uses the index
+	newest, oldest uint32
+	count, cap     uint32
+}
+
+// Prefix is an approximate index of which endpoint caches which blocks: for each endpoint an LRU of the hashes of the blocks
+// that were sent to it.
+//
+// A block's hash covers all blocks before it, so a block has one parent. Add touches the blocks of a prompt from the last
+// to the first, which keeps this invariant: the parent of a cached block is cached and more recent than it. For a child that was
+// touched, its parent was touched after it; for one that was not, its parent can only have become more recent. The least recent entry,
+// the one that is evicted, therefore is no cached block's parent, or of a child just touched whose parent follows in the same Add.
+// So what an endpoint has of a prompt always is a prefix of it, and its length can be found by binary search.
+// Only two blocks with the same 64-bit hash can break this; then Match returns the length of another match.
+type Prefix struct {
+	table    table
+	lists    []recency
+	factor   uint64 // see mix
+	draws    uint64
+	limit    uint32
+	capacity uint32 // of an endpoint for which none was set
+	live     uint32
+
+	// garbage is a chain, through newer, of entries of endpoints that left. They are reused first and freed bit by bit.
+	garbage uint32
+
+	victim     int
+	victimLeft int
+
+	keys, old [batch]uint64 // scratch
+	searches  [batch]search
+	warmth    uint32 // keeps the reads of warm from being optimised away
+}
+
+// NewPrefix makes an index of at most entries blocks over all endpoints and of capacity blocks for an endpoint; 0 stands for the
+// defaults. seed keeps clients from choosing prompts that fall into one hash bucket and changes no answer.
+func NewPrefix(capacity, entries int, seed uint64) *Prefix {
+	p := &Prefix{factor: splitMix(seed) | 1, draws: seed}
+	p.limit = uint32(positive(entries, DefaultPrefixEntries))
+	p.capacity = uint32(positive(capacity, DefaultPrefixCapacity))
+	p.table.init()
+	return p
+}
+
+func positive(n, otherwise int) int {
+	if n <= 0 {
+		return otherwise
+	}
+	return n
+}
+
+// Resize makes room for indexes below n. It never shrinks.
+func (p *Prefix) Resize(n int) {
+	for len(p.lists) < n {
+		p.lists = append(p.lists, recency{salt: p.draw(), cap: p.capacity})
+	}
+}
+
+func (p *Prefix) draw() uint64 {
+	p.draws++
+	return splitMix(p.draws)
+}
+
+// Reset forgets all of an endpoint. Its memory is freed bit by bit.
+func (p *Prefix) Reset(index int) {
+	if uint(index) >= uint(len(p.lists)) {
+		return
+	}
+	l := &p.lists[index]
+	if l.count > 0 {
+		p.table.at(l.newest).newer = p.garbage
+		p.garbage = l.oldest
+		p.live -= l.count
+	}
+	*l = recency{salt: p.draw(), cap: p.capacity}
+	p.victimLeft = 0
+}
+
+// SetCapacity says how many blocks an endpoint caches; 0 or less stands for the default. What is too much then leaves with the next
+// calls of Add, oldest first.
+func (p *Prefix) SetCapacity(index, blocks int) {
+	if uint(index) < uint(len(p.lists)) {
+		p.lists[index].cap = uint32(positive(blocks, int(p.capacity)))
+	}
+}
+
+// Add tells that a prompt with these blocks was sent to the endpoint. Blocks beyond its capacity are passed over.
+func (p *Prefix) Add(index int, blocks []uint64) {
+	if uint(index) >= uint(len(p.lists)) {
+		return
+	}
+	l := &p.lists[index]
+	if most := min(l.cap, p.limit); uint64(len(blocks)) > uint64(most) {
+		blocks = blocks[:most]
+	}
+	for budget := sweepBatch; l.count > l.cap && budget > 0; budget-- {
+		p.evict(l)
+	}
+	for n := len(blocks); n > 0; n = max(n-batch, 0) {
+		p.addBatch(l, blocks[max(n-batch, 0):n])
+	}
+}
+
+func (p *Prefix) addBatch(l *recency, blocks []uint64) {
+	keys := p.keys[:len(blocks)]
+	for i, block := range blocks {
+		keys[i] = mix(block^l.salt, p.factor)
+	}
+	p.warmth = p.table.warm(keys)
+	if l.count+batch > l.cap {
+		p.warmOldest(l)
+	}
+	for i := len(keys) - 1; i >= 0; i-- {
+		p.add(l, keys[i])
+	}
+}
+
+func (p *Prefix) add(l *recency, key uint64) {
+	if e := p.table.find(key); e != 0 {
+		p.touch(l, e)
+		return
+	}
+	if l.count >= l.cap {
+		p.evict(l)
+	} else {
+		p.makeRoom()
+	}
+	p.push(l, p.table.insert(key))
+	l.count++
+	p.live++
+}
+
+// warmOldest reads what evicting a batch will read.
+func (p *Prefix) warmOldest(l *recency) {
+	keys := p.old[:0]
+	for e := l.oldest; e != 0 && len(keys) < batch; {
+		n := p.table.at(e)
+		keys = append(keys, uint64(n.low))
+		e = n.newer
+	}
+	p.warmth += p.table.warm(keys)
+}
+
+// makeRoom sees to it that one more entry stays within the limit.
+func (p *Prefix) makeRoom() {
+	if p.garbage != 0 {
+		p.reclaim()
+		return
+	}
+	if p.live < p.limit {
+		return
+	}
+	if p.victimLeft == 0 || p.lists[p.victim].count == 0 {
+		p.victim = 0
+		for i := range p.lists {
+			if p.lists[i].count > p.lists[p.victim].count {
+				p.victim = i
+			}
+		}
+		p.victimLeft = victimBatch
+	}
+	p.victimLeft--
+	p.evict(&p.lists[p.victim])
+}
+
+// evict drops the oldest entry of a list that has one.
+func (p *Prefix) evict(l *recency) {
+	e := l.oldest
+	p.unlink(l, e)
+	p.table.remove(e)
+	l.count--
+	p.live--
+}
+
+// reclaim frees one entry of the garbage.
+func (p *Prefix) reclaim() {
+	e := p.garbage
+	p.garbage = p.table.at(e).newer
+	p.table.remove(e)
+}
+
+// Sweep frees some of what endpoints that left have left behind. It is cheap when there is nothing.
+func (p *Prefix) Sweep() {
+	for budget := sweepBatch; p.garbage != 0 && budget > 0; budget-- {
+		p.reclaim()
+	}
+}
+
+func (p *Prefix) touch(l *recency, e uint32) {
+	if l.newest == e {
+		return
+	}
+	p.unlink(l, e)
+	p.push(l, e)
+}
+
+func (p *Prefix) push(l *recency, e uint32) {
+	n := p.table.at(e)
+	n.older, n.newer = l.newest, 0
+	if l.newest != 0 {
+		p.table.at(l.newest).newer = e
+	} else {
+		l.oldest = e
+	}
+	l.newest = e
+}
+
+func (p *Prefix) unlink(l *recency, e uint32) {
+	o := p.table.at(e)
+	if o.newer != 0 {
+		p.table.at(o.newer).older = o.older
+	} else {
+		l.newest = o.older
+	}
+	if o.older != 0 {
+		p.table.at(o.older).newer = o.newer
+	} else {
+		l.oldest = o.newer
+	}
+}
+
+// Len is the number of blocks of an endpoint.
+func (p *Prefix) Len(index int) int {
+	if uint(index) >= uint(len(p.lists)) {
+		return 0
+	}
+	return int(p.lists[index].count)
+}
+
+// Entries is the number of blocks of all endpoints.
+func (p *Prefix) Entries() int { return int(p.live) }
+
+// MemoryBytes is the memory that the index holds.
+func (p *Prefix) MemoryBytes() int {
+	const list = 32
+	return p.table.memory() + cap(p.lists)*list
+}

@@ -1,0 +1,205 @@
+package state
+
+import (
+	"time"
+
+	"github.com/pintle-dev/pintle/journal"
+)
+
+// Options says which parts a State has. A part that is off costs nothing. Zero values of the others stand for the defaults named.
+type Options struct {
+	// InFlight counts requests in flight. A request ends RequestTimeout after its decision, DefaultRequestTimeout, at the
+	// latest. MaxLeases bounds them, DefaultLeases.
+	InFlight       bool
+	RequestTimeout time.Duration
+	MaxLeases      int
+
+	// Prefix keeps the prefix index, of PrefixCapacity blocks for an endpoint, DefaultPrefixCapacity, and PrefixEntries in
+	// all, DefaultPrefixEntries.
+	Prefix         bool
+	PrefixCapacity int
+	PrefixEntries  int
+
+	// Cold keeps the order of cold uses of ColdSize endpoints, DefaultColdSize.
+	Cold     bool
+	ColdSize int
+
+	// Latency and ModelLatency keep samples by endpoint and by model, until they are WindowAge old, DefaultWindowAge.
+	Latency, ModelLatency bool
+	WindowAge             time.Duration
+
+	// Failures keeps the share of failures of each endpoint; FailureHalfLife is DefaultFailureHalfLife.
+	Failures        bool
+	FailureHalfLife time.Duration
+
+	// Seed is any number that clients do not know. It may differ between workers.
+	Seed uint64
+}
+
+// State is what events tell of the endpoints. Parts that are off are nil.
+type State struct {
+	Endpoints Endpoints
+	InFlight  *InFlight
+	Prefix    *Prefix
+	Cold      *ColdLRU
+	Latency   *Latency
+	Models    *ModelLatency
+	Failures  *Failures
+}
+
+// New makes an empty State for an empty pool.
+func New(o Options) *State {
+	s := new(State)
+	if o.InFlight {
+		s.InFlight = NewInFlight(o.RequestTimeout, o.MaxLeases, o.Seed)
+	}
+	if o.Prefix {
+		s.Prefix = NewPrefix(o.PrefixCapacity, o.PrefixEntries, o.Seed)
+	}
+	if o.Cold {
+		s.Cold = NewColdLRU(o.ColdSize)
+	}
+	if o.Latency {
+		s.Latency = NewLatency(o.WindowAge)
+	}
+	if o.ModelLatency {
+		s.Models = NewModelLatency(o.WindowAge)
+	}
+	if o.Failures {
+		s.Failures = NewFailures(o.FailureHalfLife)
+	}
+	return s
+}
+
+// SetEndpoints makes the pool consist of ids (see journal.Event). Endpoints that stay keep their indexes and state; that of those
+// that left is gone.
+func (s *State) SetEndpoints(ids []uint64) {
+	for _, index := range s.Endpoints.Set(ids) {
+		s.reset(int(index))
+	}
+	n := s.Endpoints.Len()
+	if s.InFlight != nil {
+		s.InFlight.Resize(n)
+	}
+	if s.Prefix != nil {
+		s.Prefix.Resize(n)
+	}
+	if s.Cold != nil {
+		s.Cold.Resize(n)
+	}
+	if s.Latency != nil {
+		s.Latency.Resize(n)
+	}
+	if s.Failures != nil {
+		s.Failures.Resize(n)
+	}
+}
+
+func (s *State) reset(index int) {
+	if s.InFlight != nil {
+		s.InFlight.Reset(index)
+	}
+	if s.Prefix != nil {
+		s.Prefix.Reset(index)
+	}
+	if s.Cold != nil {
+		s.Cold.Reset(index)
+	}
+	if s.Latency != nil {
+		s.Latency.Reset(index)
+	}
+	if s.Failures != nil {
+		s.Failures.Reset(index)
+	}
+}
+
+// Apply applies one event, of which nothing is kept. Endpoints that are not in the pool are passed over. Each event is to be applied
+// once, those of one writer in its order. Kinds that change nothing here are passed over. A completion must name its primary endpoint and its model for the samples to count.
+func (s *State) Apply(e *journal.Event) {
+	switch e.Kind {
+	case journal.Decision:
+		s.decide(e)
+	case journal.Completion:
+		s.complete(e)
+	case journal.Gone:
+		s.DropInstance(e.Instance)
+	}
+}
+
+func (s *State) decide(e *journal.Event) {
+	if s.InFlight != nil {
+		s.InFlight.Open(e, &s.Endpoints)
+	}
+	primary, prefill := s.Endpoints.Index(e.Primary), s.Endpoints.Index(e.Prefill)
+	if s.Prefix != nil {
+		s.Prefix.Add(primary, e.Blocks)
+		if prefill != primary {
+			s.Prefix.Add(prefill, e.Blocks)
+		}
+	}
+	if s.Cold != nil && e.Cold {
+		s.Cold.Use(primary)
+		s.Cold.Use(prefill)
+	}
+}
+
+func (s *State) complete(e *journal.Event) {
+	if s.InFlight != nil {
+		s.InFlight.Close(e)
+	}
+	index := s.Endpoints.Index(e.Primary)
+	if s.Latency != nil {
+		s.Latency.Complete(index, e)
+	}
+	if s.Models != nil {
+		s.Models.Complete(e)
+	}
+	if s.Failures != nil && index >= 0 {
+		s.Failures.Complete(index, e)
+	}
+}
+
+// Expire sets the clock to now, nanoseconds since 1970, and ends what is too old. It is cheap when nothing is: call it before each
+// round of events and decisions.
+func (s *State) Expire(now int64) {
+	if s.InFlight != nil {
+		s.InFlight.Expire(now)
+	}
+	if s.Prefix != nil {
+		s.Prefix.Sweep()
+	}
+	if s.Latency != nil {
+		s.Latency.Expire(now)
+	}
+	if s.Models != nil {
+		s.Models.Expire(now)
+	}
+	if s.Failures != nil {
+		s.Failures.Expire(now)
+	}
+}
+
+// DropInstance ends the requests in flight of a writer that is gone.
+func (s *State) DropInstance(instance uint64) {
+	if s.InFlight != nil {
+		s.InFlight.DropInstance(instance)
+	}
+}
+
+// MemoryBytes is the memory that the parts hold, but for some bytes per endpoint.
+func (s *State) MemoryBytes() int {
+	n := 0
+	if s.InFlight != nil {
+		n += s.InFlight.MemoryBytes()
+	}
+	if s.Prefix != nil {
+		n += s.Prefix.MemoryBytes()
+	}
+	if s.Latency != nil {
+		n += s.Latency.MemoryBytes()
+	}
+	if s.Models != nil {
+		n += s.Models.MemoryBytes()
+	}
+	return n
+}

@@ -8,6 +8,9 @@ import (
 
 // worker is what one VM, that is one Envoy worker thread, keeps between requests: the decoded snapshot and memory to work in.
 // All plug-ins of the VM share it.
+//
+// Memory for bodies is kept for good, however large. TinyGo's collector takes every word of the globals and the stack for a pointer if it
+// can be one, so that a block of megabytes, once given up, is hardly ever found free again.
 type worker struct {
 	pool        pool
 	cycle       *scoring.Cycle
@@ -33,9 +36,6 @@ func theWorker() *worker {
 	}
 	return shared
 }
-
-// keepBodyBytes is how much body memory a worker keeps between requests. Larger bodies are rare; their memory is given back.
-const keepBodyBytes = 4 << 20
 
 type stats struct {
 	routed, passed, refused              hostcalls.Counter

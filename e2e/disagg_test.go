@@ -136,7 +136,7 @@ func TestMultimodalDisaggregation(t *testing.T) {
 			for _, test := range tests {
 				for _, http2 := range []bool{false, true} {
 					what := listener + ", " + test.name
-					got, r := f.sendTo(t, listener, chatPath, test.body, http2, names[0], "6.6.6.6:6", names[1], "6.6.6.6:6")
+					got, r := f.sendTo(t, listener, chatPath, test.body, http2, names[0], forgedStage, names[1], forgedStage)
 					wantStage(t, what, r, names[0], addressesOf(pool, "prefill"), test.prefill)
 					wantStage(t, what, r, names[1], addressesOf(pool, "encode"), test.encode)
 					if sha(test.body) != r.BodySHA256 {
@@ -173,40 +173,47 @@ func (f *fixture) wantResponseHeaders(t testing.TB, what string, got harness.Ans
 
 // TestForgedStages: a client cannot tell a server of a stage, with whatever request.
 func TestForgedStages(t *testing.T) {
-	const forged = "6.6.6.6:6"
 	inCells(t, func(t *testing.T, f *fixture) {
-		pool := f.roles("prefill", "encode", "decode", "decode")
-		f.Publish(t, pool...)
+		f.Publish(t, f.roles("prefill", "encode", "decode", "decode")...)
 		for listener, names := range map[string][]string{
 			"canonical": stageHeaders, "multimodal": stageHeaders, "custom": customHeaders, "ranks": append(rankHeaders, stageHeaders...),
 		} {
 			var lines strings.Builder
 			for _, name := range names {
 				for _, spelling := range []string{name, strings.ToUpper(name), http.CanonicalHeaderKey(name)} {
-					fmt.Fprintf(&lines, "%s: %s\r\n", spelling, forged)
+					fmt.Fprintf(&lines, "%s: %s\r\n", spelling, forgedStage)
 				}
 			}
-			lines.WriteString("connection: " + strings.Join(names, ", ") + "\r\n")
-			served := 0
-			for _, request := range append(slices.Clone(forgedRequests), forgedLong...) {
-				f.forget(t)
-				c := harness.Dial(t, f.Address(listener))
-				c.Say(t, strings.ReplaceAll(request.text, "HEADERS", lines.String()))
-				c.Hear(t, request.method)
-				for _, r := range f.received("") {
-					served++
-					for _, name := range names {
-						if values, there := r.Headers[name]; there && (len(values) != 1 || strings.Contains(values[0], forged)) {
-							t.Errorf("%s, %s: server received %s: %q", listener, request.name, name, values)
-						}
-					}
-				}
-			}
-			if served < 8 {
-				t.Errorf("%s: servers received %d of %d requests; most must reach one", listener, served, len(forgedRequests)+len(forgedLong))
-			}
+			f.wantNotForged(t, listener, lines.String(), names)
+			f.wantNotForged(t, listener, lines.String()+"connection: "+strings.Join(names, ", ")+"\r\n", names)
 		}
 	})
+}
+
+// forgedStage is the address in forged headers of stages.
+const forgedStage = "6.6.6.6:6"
+
+// wantNotForged sends requests of all kinds with the lines and checks that servers receive none of them.
+func (f *fixture) wantNotForged(t *testing.T, listener, lines string, names []string) {
+	t.Helper()
+	served := 0
+	for _, request := range append(slices.Clone(forgedRequests), forgedLong...) {
+		f.forget(t)
+		c := harness.Dial(t, f.Address(listener))
+		c.Say(t, strings.ReplaceAll(request.text, "HEADERS", lines))
+		c.Hear(t, request.method)
+		for _, r := range f.received("") {
+			served++
+			for _, name := range names {
+				if values, there := r.Headers[name]; there && (len(values) != 1 || strings.Contains(values[0], forgedStage)) {
+					t.Errorf("%s, %s: server received %s: %q", listener, request.name, name, values)
+				}
+			}
+		}
+	}
+	if served < 8 {
+		t.Errorf("%s: servers received %d of %d requests; most must reach one", listener, served, len(forgedRequests)+len(forgedLong))
+	}
 }
 
 // forgedLong is a request that gets a prefill stage.
@@ -231,7 +238,7 @@ func TestForgedStagesHTTP2(t *testing.T) {
 				f.forget(t)
 				request := harness.Request(t, test.method, f.URL(listener, test.path), test.body, false)
 				for _, name := range names {
-					request.Header[http.CanonicalHeaderKey(name)] = []string{"6.6.6.6:6", "", "6.6.6.6:7"}
+					request.Header[http.CanonicalHeaderKey(name)] = []string{forgedStage, "", forgedStage + "7"}
 				}
 				got := harness.Send(t, client, request)
 				wantAnyServer(t, got)

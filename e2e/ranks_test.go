@@ -17,7 +17,7 @@ func TestPrimaryPort(t *testing.T) {
 			f.Publish(t, harness.Endpoint{Name: "rank-0", Address: f.dead[0], Waiting: uint32(i)},
 				harness.Endpoint{Name: "rank-1", Address: f.dead[1], Waiting: uint32(1 - i)})
 			for _, http2 := range []bool{false, true} {
-				got, r := f.sendTo(t, "ranks", chatPath, chatBody, http2, rankHeaders[0], "6.6.6.6:6")
+				got, r := f.sendTo(t, "ranks", chatPath, chatBody, http2, rankHeaders[0], forgedStage)
 				wantServer(t, got, "sim-0")
 				wantStage(t, "chat", r, rankHeaders[0], []string{best}, 1)
 				f.wantResponseHeaders(t, "chat", got, best, "")
@@ -63,7 +63,7 @@ func TestLegacyDocument(t *testing.T) {
 			f.LogOnFailure(t)
 			f.Publish(t, f.roles("prefill", "prefill", "decode", "prefill")...)
 			for i := range 20 {
-				got, r := f.sendTo(t, "legacy", "/v1/completions", completion(1000), i%2 == 1, stageHeaders[0], "6.6.6.6:6")
+				got, r := f.sendTo(t, "legacy", "/v1/completions", completion(1000), i%2 == 1, stageHeaders[0], forgedStage)
 				wantServer(t, got, "sim-2")
 				wantStage(t, "legacy", r, stageHeaders[0], nil, 0)
 			}

@@ -81,10 +81,12 @@ func TestRewriteHeader(t *testing.T) {
 var shapes = []struct{ name, body string }{
 	{"first", `{"model":MODEL,"max_tokens":2,"messages":[{"role":"user","content":"TEXT"}]}`},
 	{"last", `{"messages":[{"role":"user","content":"TEXT"}],"max_tokens":2,"model":MODEL}`},
-	{"spaces", " {\r\n\t\"model\" :\n  MODEL  ,\"max_tokens\": 2,\n\"seed\": 9007199254740993, \"messages\":[{\"role\":\"user\",\"content\":\"TEXT\"}] } \n"},
+	{"spaces", " {\r\n\t\"model\" :\n  MODEL  ,\"max_tokens\": 2,\n" +
+		"\"seed\": 9007199254740993, \"messages\":[{\"role\":\"user\",\"content\":\"TEXT\"}] } \n"},
 	{"escaped key", `{"max_tokens":2,"\u006dod\u0065l":MODEL,"messages":[{"role":"user","content":"TEXT\u00e9\/é😀"}]}`},
 	{"twice", `{"model":"sim-model","max_tokens":2,"messages":[{"role":"user","content":"TEXT"}],"model":MODEL}`},
-	{"decoys", `{"metadata":{"model":"longer"},"messages":[{"role":"user","content":"\"model\":\"longer\" TEXT","model":"odd"}],"model":MODEL,"max_tokens":2}`},
+	{"decoys", `{"metadata":{"model":"longer"},
+		"messages":[{"role":"user","content":"\"model\":\"longer\" TEXT","model":"odd"}],"model":MODEL,"max_tokens":2}`},
 }
 
 // renames are models as JSON may write them, and what they become.

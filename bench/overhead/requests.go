@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"time"
 
 	"github.com/pintle-dev/pintle/bench/load"
@@ -19,7 +20,7 @@ var bars = map[string]map[int]float64{
 // results are the rounds of each variant, in the order of the variants.
 type results [][]*measurement
 
-// rounds measures all variants in turns. Each round starts with another one.
+// rounds measures all variants in turns, each round in another order, so that none always follows the same one.
 func rounds(ctx context.Context, o options, all []*variant, scriptPath string, connections int, progress func(string)) (results, error) {
 	found := make(results, len(all))
 	// One short round that does not count: connections, caches and the module's first requests.
@@ -28,10 +29,10 @@ func rounds(ctx context.Context, o options, all []*variant, scriptPath string, c
 			return nil, err
 		}
 	}
+	random := rand.New(rand.NewPCG(1, 2))
 	for round := range o.rounds {
 		progress(fmt.Sprintf("round %d of %d", round+1, o.rounds))
-		for turn := range all {
-			i := (round + turn) % len(all)
+		for _, i := range random.Perm(len(all)) {
 			m, err := measure(ctx, all[i], scriptPath, connections, o.duration)
 			if err != nil {
 				return nil, err

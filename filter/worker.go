@@ -6,10 +6,8 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// worker is what one VM, that is one Envoy worker thread, keeps between requests: the decoded snapshot and memory to work in.
-// All plug-ins of the VM share it.
+// worker is what one VM, that is one Envoy worker thread, has to work with: memory that all plug-ins of the VM share.
 type worker struct {
-	pool        pool
 	cycle       *scoring.Cycle
 	request     openai.Request
 	header      hostcalls.Buffer

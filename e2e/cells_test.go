@@ -15,6 +15,15 @@ import (
 // staleAfter is when samples go stale on the listeners neutral, exclude and last. On all others they do not.
 const staleAfter = 500 * time.Millisecond
 
+// models are what the simulated servers answer to.
+var models = []string{"sim-model", "m-v1", "m-v2", "s", longModel, oddModel}
+
+// Names of models that are longer than most, and that JSON has to quote.
+const (
+	longModel = "a-model/with-a-name-that-is-much-longer-than-the-one-it-stands-for"
+	oddModel  = "a \"b\" \\c é😀\t"
+)
+
 // smallBody is the longest body that the listener small takes.
 const smallBody = 64 << 10
 
@@ -75,7 +84,8 @@ func newFixture(cell harness.Cell) (*fixture, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.Envoy, err = harness.Start(cell, f.addresses(), listeners(cell, socket)...); err != nil {
+	all := append(listeners(cell, socket), pluginListeners(cell, f.servers[0].Address)...)
+	if f.Envoy, err = harness.Start(cell, f.addresses(), all...); err != nil {
 		f.stop()
 		return nil, err
 	}
@@ -87,7 +97,7 @@ func newFixture(cell harness.Cell) (*fixture, error) {
 
 func (f *fixture) startServers() error {
 	for i := range 4 {
-		server, err := harness.NewServer(sim.Config{Name: fmt.Sprintf("sim-%d", i), OutputTokens: 8, Blocks: 1 << 18})
+		server, err := harness.NewServer(sim.Config{Name: fmt.Sprintf("sim-%d", i), Models: models, OutputTokens: 8, Blocks: 1 << 18})
 		if err != nil {
 			return err
 		}

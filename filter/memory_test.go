@@ -53,6 +53,26 @@ func TestMemoryStaysFlat(t *testing.T) {
 	}
 }
 
+// TestLargeBodiesTakeBoundedMemory sends bodies of up to 7 MiB, all of different sizes. What a worker keeps is a few times the largest.
+func TestLargeBodiesTakeBoundedMemory(t *testing.T) {
+	const requests, largest, most = 100, 7 << 20, 128 << 20
+	m := modes[2]
+	g := newGateway(t, m, 1, m.configuration(byQueue, ""))
+	g.publish(newPool(1, 0))
+	prompt := strings.Repeat("x", largest)
+	for i := range requests {
+		body := `{"prompt":"` + prompt[:i*7_000_003%largest] + `","model":"m"}`
+		if i%4 == 0 {
+			body = body[:len(body)-1]
+		}
+		g.workers[0].askBody(body, [2]string{"x-gateway-model-name-rewrite", "another"}).Finish()
+	}
+	if got := g.workers[0].MemoryBytes(); got > most {
+		t.Errorf("memory after %d bodies of up to %d bytes: got %d bytes, want at most %d", requests, largest, got, most)
+	}
+	g.wantRanked(g.workers[0].ask(), address(1))
+}
+
 // BenchmarkDecision is a whole request, the host's work included: headers, body, decision, response.
 func BenchmarkDecision(b *testing.B) {
 	for _, m := range []mode{modes[0], modes[2]} {

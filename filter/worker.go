@@ -7,6 +7,9 @@ import (
 )
 
 // worker is what one VM, that is one Envoy worker thread, has to work with: memory that all plug-ins of the VM share.
+//
+// Memory for bodies is kept for good, however large. TinyGo's collector takes every word of the globals and the stack for a pointer if it
+// can be one, so that a block of megabytes, once given up, is hardly ever found free again.
 type worker struct {
 	cycle       *scoring.Cycle
 	request     openai.Request
@@ -31,9 +34,6 @@ func theWorker() *worker {
 	}
 	return shared
 }
-
-// keepBodyBytes is how much body memory a worker keeps between requests. Larger bodies are rare; their memory is given back.
-const keepBodyBytes = 4 << 20
 
 type stats struct {
 	routed, passed, refused              hostcalls.Counter

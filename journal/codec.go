@@ -2,6 +2,7 @@ package journal
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/cespare/xxhash/v2"
 )
@@ -44,28 +45,34 @@ func AppendEvent(dst []byte, e *Event) []byte {
 	if e.Cold {
 		flags |= flagCold
 	}
-	dst = append(dst, eventVersion, byte(e.Kind), flags, byte(len(encode)))
-	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(blocks)))
-	dst = binary.LittleEndian.AppendUint16(dst, e.Status)
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(e.Time))
-	dst = binary.LittleEndian.AppendUint64(dst, e.Instance)
-	dst = binary.LittleEndian.AppendUint64(dst, e.Primary)
-	dst = binary.LittleEndian.AppendUint64(dst, e.Prefill)
-	dst = binary.LittleEndian.AppendUint64(dst, e.Model)
-	dst = binary.LittleEndian.AppendUint64(dst, e.User)
-	dst = binary.LittleEndian.AppendUint32(dst, e.Lease)
-	dst = binary.LittleEndian.AppendUint32(dst, e.InputTokens)
-	dst = binary.LittleEndian.AppendUint32(dst, e.OutputTokens)
-	dst = binary.LittleEndian.AppendUint32(dst, e.CachedTokens)
-	dst = binary.LittleEndian.AppendUint32(dst, e.TTFTMicros)
-	dst = binary.LittleEndian.AppendUint32(dst, e.DurationMicros)
-	for _, id := range encode {
-		dst = binary.LittleEndian.AppendUint64(dst, id)
-	}
-	for _, hash := range blocks {
-		dst = binary.LittleEndian.AppendUint64(dst, hash)
-	}
+	start := len(dst)
+	size := eventBytes + 8*(len(encode)+len(blocks))
+	dst = slices.Grow(dst, size)[:start+size]
+	b := dst[start:]
+	b[0], b[1], b[2], b[3] = eventVersion, byte(e.Kind), flags, byte(len(encode))
+	binary.LittleEndian.PutUint16(b[4:], uint16(len(blocks)))
+	binary.LittleEndian.PutUint16(b[6:], e.Status)
+	binary.LittleEndian.PutUint64(b[8:], uint64(e.Time))
+	binary.LittleEndian.PutUint64(b[16:], e.Instance)
+	binary.LittleEndian.PutUint64(b[24:], e.Primary)
+	binary.LittleEndian.PutUint64(b[32:], e.Prefill)
+	binary.LittleEndian.PutUint64(b[40:], e.Model)
+	binary.LittleEndian.PutUint64(b[48:], e.User)
+	binary.LittleEndian.PutUint32(b[56:], e.Lease)
+	binary.LittleEndian.PutUint32(b[60:], e.InputTokens)
+	binary.LittleEndian.PutUint32(b[64:], e.OutputTokens)
+	binary.LittleEndian.PutUint32(b[68:], e.CachedTokens)
+	binary.LittleEndian.PutUint32(b[72:], e.TTFTMicros)
+	binary.LittleEndian.PutUint32(b[76:], e.DurationMicros)
+	putHashes(b[eventBytes:], encode)
+	putHashes(b[eventBytes+8*len(encode):], blocks)
 	return dst
+}
+
+func putHashes(dst []byte, hashes []uint64) {
+	for i, hash := range hashes {
+		binary.LittleEndian.PutUint64(dst[8*i:], hash)
+	}
 }
 
 // Decode reads one event off the front of src into e and reuses e's memory. size is how many bytes it takes. ok is false, and

@@ -129,6 +129,8 @@ var promptBodies = []struct {
 	body string
 }{
 	{openai.APICompletions, `{"model":"m","prompt":["one prompt","and another \n one",""],"cache_salt":"x"}`},
+	{openai.APICompletions, `{"model":"m","prompt":"a` + strings.Repeat(`\u00e9`, 300) + `"}`},
+	{openai.APICompletions, `{"model":"m","prompt":"aa` + strings.Repeat(`\ud83d\ude00`, 200) + `"}`},
 	{openai.APIChat, `{"model":"m","messages":[{"role":"system","content":"be \"kind\" 😀 \ud83d\ude00"},{"role":"user","content":[{"type":"text","text":"what is this"},{"type":"image_url","image_url":{"url":"http://a/b.png"}}]},{"role":"assistant","tool_calls":[{"id":"1"}]}],"tools":[{"type":"function","function":{"name":"f"}}]}`},
 	{openai.APIResponses, `{"model":"m","input":[{"role":"user","content":"a question of some length"},{"type":"function_call","name":"f"},{"type":"function_call_output","output":"42"}],"instructions":"be brief"}`},
 	{openai.APIMessages, `{"model":"m","messages":[{"role":"user","content":"a question of some length"}],"system":"be brief","tools":[{"name":"f"}]}`},

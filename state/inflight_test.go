@@ -188,20 +188,65 @@ func TestInFlightHeapOfEqualTimes(t *testing.T) {
 	for _, number := range r.Perm(5000)[:2500] {
 		f.Close(completion(0, uint32(number)))
 	}
+	checkHeap(t, f)
 	for now := int64(100); now < 107; now++ {
 		f.Expire(now)
-		for place := range f.table.used {
-			l := f.leases.at(*f.heap.at(place))
-			if l.place != place || l.time+100 <= now {
-				t.Fatalf("at %d: lease of time %d at place %d says %d", now, l.time, place, l.place)
-			}
-			if place > 0 && f.earlier(*f.heap.at(place), *f.heap.at((place - 1) / 2)) {
-				t.Fatalf("at %d: place %d ends before its parent", now, place)
-			}
+		checkHeap(t, f)
+		if f.table.used > 0 && f.leases.at(*f.heap.at(0)).time+100 <= now {
+			t.Fatalf("at %d: a lease of time %d is still open", now, f.leases.at(*f.heap.at(0)).time)
 		}
 	}
 	if f.Leases() != 0 || f.InFlight(0) != 0 {
 		t.Errorf("got %d leases and %d in flight, want none", f.Leases(), f.InFlight(0))
+	}
+}
+
+func TestInFlightHeapAfterClockSetBack(t *testing.T) {
+	r := rand.New(rand.NewPCG(27, 28))
+	f, p := newInFlight(100, 0, 1)
+	for _, number := range r.Perm(500) {
+		f.Open(decision(int64(time.Hour)+r.Int64N(50), uint32(number), 1, 0), p)
+	}
+	f.Expire(1000)
+	checkHeap(t, f)
+	f.Expire(1099)
+	if got := f.InFlight(0); got != 500 {
+		t.Errorf("before the timeout: got %d in flight, want 500", got)
+	}
+	f.Expire(1100)
+	if got := f.InFlight(0); got != 0 {
+		t.Errorf("after the timeout: got %d in flight, want 0", got)
+	}
+}
+
+func checkHeap(t *testing.T, f *InFlight) {
+	t.Helper()
+	for place := range f.table.used {
+		i := *f.heap.at(place)
+		if got := f.leases.at(i).place; got != place {
+			t.Fatalf("the lease at place %d says %d", place, got)
+		}
+		if place > 0 && f.earlier(i, *f.heap.at((place - 1) / 2)) {
+			t.Fatalf("the lease at place %d ends before its parent", place)
+		}
+	}
+}
+
+func TestRecentRemovesWhatIsThere(t *testing.T) {
+	var r recent
+	for _, at := range []int64{5, 1, 3, 3} {
+		r.add(at, 10)
+	}
+	for _, at := range []int64{0, 2, 4, 6} {
+		r.remove(at)
+	}
+	if got := r.since(0, 10); got != 4 {
+		t.Errorf("after removing what is not there: got %d, want 4", got)
+	}
+	r.remove(3)
+	r.remove(5)
+	if got := [2]int{r.since(0, 10), r.since(2, 10)}; got != [2]int{2, 1} {
+		t.Errorf("after removing two: got %v, want [2 1]", got)
 	}
 }
 

@@ -18,7 +18,10 @@ func chain(path uint64, n int) []uint64 {
 }
 
 // path branches off at one or two places.
-func path(r *rand.Rand) uint64 { return 1<<r.IntN(48) | 1<<r.IntN(48) }
+func path(r *rand.Rand) uint64 {
+	near, far := r.IntN(24), r.IntN(48)
+	return 1<<near | 1<<far
+}
 
 // naivePrefix is Prefix with lists, most recent first.
 type naivePrefix struct {

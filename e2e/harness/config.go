@@ -41,6 +41,8 @@ type Listener struct {
 	Plugin map[string]any
 	// MaxBodyBytes is the longest body that may wait. Default 32 MiB.
 	MaxBodyBytes int
+	// Carry are headers that plug-ins add to requests. With hold buffer a header_mutation filter sets them.
+	Carry []string
 	// Ingest marks a listener that takes snapshots; one at a port and one at a socket may be there.
 	Ingest bool
 	// Socket is the unix socket to listen on; empty is a free port.

@@ -132,6 +132,17 @@ func (e *Envoy) Stop() {
 // Log returns the end of Envoy's log.
 func (e *Envoy) Log() string { return e.log.lines(40) }
 
+// Logged counts the lines of the log that hold a text, of those that are kept.
+func (e *Envoy) Logged(text string) int {
+	n := 0
+	for line := range strings.SplitSeq(e.log.lines(1<<20), "\n") {
+		if strings.Contains(line, text) {
+			n++
+		}
+	}
+	return n
+}
+
 // Address is where a listener listens.
 func (e *Envoy) Address(listener string) string {
 	return "127.0.0.1:" + strconv.Itoa(e.listeners[listener].Port)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,8 +18,15 @@ import (
 type Endpoint struct {
 	Name, Address string
 	Waiting       uint32
+	// KV is the used part of the KV cache, 0 to 1.
+	KV float64
 	// Age is how old the sample is.
-	Age time.Duration
+	Age    time.Duration
+	Labels map[string]string
+	Models []string
+	// Running are the LoRA adapters that run there, of at most MaxLoRA.
+	Running []string
+	MaxLoRA uint32
 }
 
 // IngestPath is where snapshots are posted.
@@ -31,11 +39,29 @@ func Now() snapshot.Position {
 
 // Message encodes a topology and its load.
 func Message(p snapshot.Position, endpoints ...Endpoint) []byte {
-	topology := &snapshot.Topology{}
+	return MessageWith(p, snapshot.Topology{}, endpoints...)
+}
+
+// MessageWith is Message with the objectives and rewrites of rules.
+func MessageWith(p snapshot.Position, rules snapshot.Topology, endpoints ...Endpoint) []byte {
+	topology := &snapshot.Topology{Objectives: rules.Objectives, Rewrites: rules.Rewrites}
 	load := &snapshot.Load{}
 	for _, e := range endpoints {
-		topology.Endpoints = append(topology.Endpoints, snapshot.Endpoint{Name: e.Name, Address: e.Address, Engine: "vllm"})
-		load.Endpoints = append(load.Endpoints, snapshot.EndpointLoad{WaitingRequests: e.Waiting, AgeMillis: uint32(e.Age.Milliseconds())})
+		at := snapshot.Endpoint{Name: e.Name, Address: e.Address, Engine: "vllm", Models: e.Models}
+		for key, value := range e.Labels {
+			at.Labels = append(at.Labels, snapshot.Label{Key: key, Value: value})
+		}
+		topology.Endpoints = append(topology.Endpoints, at)
+		sample := snapshot.EndpointLoad{
+			WaitingRequests: e.Waiting, KVCacheUsage: e.KV, AgeMillis: uint32(e.Age.Milliseconds()), MaxLoRA: e.MaxLoRA,
+		}
+		for _, adapter := range e.Running {
+			if !slices.Contains(load.Adapters, adapter) {
+				load.Adapters = append(load.Adapters, adapter)
+			}
+			sample.RunningLoRA = append(sample.RunningLoRA, uint16(slices.Index(load.Adapters, adapter)))
+		}
+		load.Endpoints = append(load.Endpoints, sample)
 	}
 	load.Topology = topology.ID()
 	message, err := snapshot.AppendTopology(nil, topology, p)
@@ -82,7 +108,13 @@ func Post(t testing.TB, address, authorization string, body io.Reader) (status i
 // Publish makes the endpoints the pool that all workers of Envoy see.
 func (e *Envoy) Publish(t testing.TB, endpoints ...Endpoint) {
 	t.Helper()
-	status, answer := Post(t, e.Address("ingest"), "Bearer "+Token, bytes.NewReader(Message(Now(), endpoints...)))
+	e.PublishWith(t, snapshot.Topology{}, endpoints...)
+}
+
+// PublishWith is Publish with the objectives and rewrites of rules.
+func (e *Envoy) PublishWith(t testing.TB, rules snapshot.Topology, endpoints ...Endpoint) {
+	t.Helper()
+	status, answer := Post(t, e.Address("ingest"), "Bearer "+Token, bytes.NewReader(MessageWith(Now(), rules, endpoints...)))
 	if status != http.StatusNoContent {
 		t.Fatalf("snapshot: got %d %s, want 204", status, answer)
 	}

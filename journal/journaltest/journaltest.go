@@ -2,6 +2,7 @@
 package journaltest
 
 import (
+	"bytes"
 	"strings"
 	"sync"
 )
@@ -11,25 +12,25 @@ import (
 type Data struct {
 	mu     sync.Mutex
 	change uint32
-	values map[string]*value
+	values map[string]*entry
 }
 
-type value struct {
+type entry struct {
 	bytes  []byte
 	change uint32
 }
 
 // New returns empty data. change is the number that the last change had; 0 is that of a process that has just begun.
-func New(change uint32) *Data { return &Data{change: change, values: map[string]*value{}} }
+func New(change uint32) *Data { return &Data{change: change, values: map[string]*entry{}} }
 
 // Size returns how many keys there are, and the bytes of keys and values.
-func (d *Data) Size() (keys int, bytes int64) {
+func (d *Data) Size() (keys int, total int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for key, v := range d.values {
-		bytes += int64(len(key) + len(v.bytes))
+		total += int64(len(key) + len(v.bytes))
 	}
-	return len(d.values), bytes
+	return len(d.values), total
 }
 
 // Store returns one VM's access to the data.
@@ -42,11 +43,12 @@ type Store struct {
 	current, earlier []byte
 }
 
+// stale is longer than any value of the journal.
+var stale = bytes.Repeat([]byte{0xdb}, 32<<10)
+
 // Get implements journal.Store. What an earlier call returned is overwritten with 0xdb, so that its use shows.
-func (s *Store) Get(key string) (bytes []byte, change uint32, ok bool) {
-	for i := range s.current {
-		s.current[i] = 0xdb
-	}
+func (s *Store) Get(key string) (value []byte, change uint32, ok bool) {
+	copy(s.current, stale)
 	s.current, s.earlier = s.earlier, s.current
 	s.current = s.current[:0]
 	s.data.mu.Lock()
@@ -60,7 +62,7 @@ func (s *Store) Get(key string) (bytes []byte, change uint32, ok bool) {
 }
 
 // Set implements journal.Store. A change other than 0 has to be the key's last one, unless the key was never set.
-func (s *Store) Set(key string, bytes []byte, change uint32) (ok bool) {
+func (s *Store) Set(key string, value []byte, change uint32) (ok bool) {
 	d := s.data
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -69,13 +71,13 @@ func (s *Store) Set(key string, bytes []byte, change uint32) (ok bool) {
 		return false
 	}
 	if !exists {
-		v = &value{}
+		v = &entry{}
 		d.values[strings.Clone(key)] = v
 	}
 	if d.change++; d.change == 0 { // 0 is never issued
 		d.change++
 	}
-	v.bytes = append(v.bytes[:0], bytes...)
+	v.bytes = append(v.bytes[:0], value...)
 	v.change = d.change
 	return true
 }

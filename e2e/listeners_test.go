@@ -1,0 +1,109 @@
+package e2e
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/pintle-dev/pintle/e2e/harness"
+)
+
+// canonical is the usual configuration of disaggregated inference.
+const canonical = `{
+	"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "EndpointPickerConfig",
+	"plugins": [
+		{"type": "disagg-headers-handler"},
+		{"type": "prefix-based-pd-decider", "parameters": {"nonCachedTokens": 16}},
+		{"type": "prefill-filter"}, {"type": "decode-filter"}, {"type": "max-score-picker"},
+		{"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": "prefix-based-pd-decider"}}}],
+	"schedulingProfiles": [
+		{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"}, {"pluginRef": "max-score-picker"}]},
+		{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}, {"pluginRef": "max-score-picker"}]}]}`
+
+// multimodal adds an encode stage of up to two servers. HEADERS stands for the parameters of disagg-headers-handler.
+const multimodal = `{
+	"plugins": [
+		{"type": "disagg-headers-handler", "parameters": HEADERS},
+		{"type": "prefix-based-pd-decider", "parameters": {"nonCachedTokens": 16}}, {"type": "always-disagg-multimodal-decider"},
+		{"type": "prefill-filter"}, {"type": "decode-filter"}, {"type": "encode-filter"}, {"type": "max-score-picker"},
+		{"type": "max-score-picker", "name": "two", "parameters": {"maxNumOfEndpoints": 2}},
+		{"type": "disagg-profile-handler", "parameters": {"deciders": {
+			"prefill": "prefix-based-pd-decider", "encode": "always-disagg-multimodal-decider"}}},
+		{"type": "response-header-handler"}],
+	"schedulingProfiles": [
+		{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"}, {"pluginRef": "max-score-picker"}]},
+		{"name": "encode", "plugins": [{"pluginRef": "encode-filter"}, {"pluginRef": "two"}]},
+		{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}, {"pluginRef": "max-score-picker"}]}]}`
+
+// ranks reaches all ranks of a host through the port PORT.
+const ranks = `{
+	"plugins": [
+		{"type": "disagg-headers-handler"}, {"type": "prefix-based-pd-decider"}, {"type": "queue-scorer"}, {"type": "max-score-picker"},
+		{"type": "pd-profile-handler", "parameters": {"primaryPort": PORT}}, {"type": "response-header-handler"}],
+	"schedulingProfiles": [
+		{"name": "prefill", "plugins": [{"pluginRef": "max-score-picker"}]},
+		{"name": "decode", "plugins": [{"pluginRef": "queue-scorer"}, {"pluginRef": "max-score-picker"}]}]}`
+
+// sessions keeps a session where it is even if other servers have shorter queues. RANKED stands for the length of the list.
+const sessions = `{
+	"plugins": [
+		{"type": "session-affinity-scorer"}, {"type": "queue-scorer"}, {"type": "response-header-handler"},
+		{"type": "max-score-picker", "parameters": {"maxNumOfEndpoints": RANKED}}],
+	"schedulingProfiles": [{"name": "default", "plugins": [
+		{"pluginRef": "session-affinity-scorer", "weight": 2}, {"pluginRef": "queue-scorer"}, {"pluginRef": "max-score-picker"}]}]}`
+
+const (
+	// admission sheds by samples of any age, as tests publish them once.
+	admission = `{"plugins": [{"type": "queue-scorer"}], "saturationDetector": {"metricsStalenessThreshold": "1h"}}`
+
+	discovery = `{"featureGates": ["dataLayer"],
+		"plugins": [{"type": "queue-scorer"}, {"type": "models-data-source"}, {"type": "model-server-protocol-models"}],
+		"schedulingProfiles": [{"name": "default", "plugins": [{"pluginRef": "queue-scorer"}]}],
+		"data": {"sources": [{"pluginRef": "models-data-source", "extractors": [{"pluginRef": "model-server-protocol-models"}]}]}}`
+
+	contextScores  = `{"plugins": [{"type": "context-length-aware"}]}`
+	contextFilters = `{"plugins": [{"type": "context-length-aware", "parameters": {"enableFiltering": true}}]}`
+
+	weighted = `{"plugins": [{"type": "kv-cache-utilization-scorer"}, {"type": "weighted-random-picker"}]}`
+
+	selector = `{"plugins": [{"type": "by-label-selector", "parameters": {"matchLabels": {"tier": "gold"}, "matchExpressions": [
+		{"key": "zone", "operator": "In", "values": ["a", "b"]}, {"key": "spot", "operator": "DoesNotExist"}]}}]}`
+
+	adapters = `{"plugins": [{"type": "lora-affinity-scorer"}]}`
+)
+
+// The headers that plug-ins add, by stage.
+var (
+	stageHeaders  = []string{"mif-prefill-endpoint", "mif-encode-endpoints"}
+	customHeaders = []string{"x-prefiller-host-port", "x-encoder-hosts-ports"}
+	rankHeaders   = []string{"x-data-parallel-host-port"}
+)
+
+// pluginListeners are those of every cell that differ in the EndpointPickerConfig. primary is the server at the primary port.
+func pluginListeners(cell harness.Cell, primary string) []*harness.Listener {
+	plugin := func(document string, replace ...string) map[string]any {
+		text := strings.NewReplacer(replace...).Replace(document)
+		return map[string]any{"config": json.RawMessage(text), "stale": map[string]any{"after": "1h"}}
+	}
+	ranked := 1
+	if cell.OverrideHost() {
+		ranked = 4 // as often as Envoy tries
+	}
+	custom := `{"prefillHeader": "x-prefiller-host-port", "encodeHeader": "x-encoder-hosts-ports"}`
+	explained := plugin(contextScores)
+	explained["debug"] = true
+	return []*harness.Listener{
+		{Name: "canonical", Plugin: map[string]any{"config": json.RawMessage(canonical)}, Carry: stageHeaders},
+		{Name: "multimodal", Plugin: plugin(multimodal, "HEADERS", "{}"), Carry: stageHeaders},
+		{Name: "custom", Plugin: plugin(multimodal, "HEADERS", custom), Carry: customHeaders},
+		{Name: "ranks", Plugin: plugin(ranks, "PORT", port(primary)), Carry: append(rankHeaders, stageHeaders...)},
+		{Name: "sessions", Plugin: plugin(sessions, "RANKED", strconv.Itoa(ranked))},
+		{Name: "admission", Plugin: plugin(admission)},
+		{Name: "discovery", Plugin: plugin(discovery)},
+		{Name: "context", Plugin: explained},
+		{Name: "context-filter", Plugin: plugin(contextFilters)},
+		{Name: "weighted", Plugin: plugin(weighted)},
+		{Name: "selector", Plugin: plugin(selector)},
+		{Name: "adapters", Plugin: plugin(adapters)},
+	}
+}

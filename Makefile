@@ -19,8 +19,8 @@ tinygo := build/.cache/tinygo.version
 envoy  := build/.cache/envoy.version
 wrk    := build/.cache/bench.stamp
 
-wasm_sources := $(shell find filter hostcalls scoring openai snapshot strictjson pluginconfig -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
-go_sources   := $(shell find cmd explain sidecar sim scoring openai snapshot strictjson pluginconfig -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
+wasm_sources := $(shell find filter hostcalls scoring state journal openai snapshot strictjson pluginconfig -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
+go_sources   := $(shell find cmd explain sidecar sim scoring state journal openai snapshot strictjson pluginconfig -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
 
 .DEFAULT_GOAL := help
 
@@ -70,7 +70,7 @@ unit: build ## Unit tests, and the filter's .wasm in a test host
 
 .PHONY: race
 race: ## Race detector on what runs concurrently
-	$(GO) test -race ./sidecar/... ./sim/...
+	$(GO) test -race -short ./sidecar/... ./sim/... ./journal/...
 
 .PHONY: fuzz
 fuzz: ## Each fuzz target for FUZZTIME

@@ -11,7 +11,9 @@ import (
 	goyaml "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
 
+	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/state"
 	"github.com/pintle-dev/pintle/strictjson"
 )
 
@@ -32,9 +34,34 @@ func FromYAML(text []byte) ([]byte, error) {
 	return json, nil
 }
 
+// Fleet is a pool and what is in flight there.
+type Fleet struct {
+	scoring.Pool
+	inFlight []int
+}
+
+// enter gives the fleet a state with the parts that the plan reads. What is in flight was decided before the endpoints were
+// sampled, so that their metrics include it.
+func (f *Fleet) enter(plan *scoring.Plan, now int64) {
+	f.State = state.New(plan.StateOptions())
+	f.Enter()
+	lease := uint32(0)
+	for i := range f.Endpoints {
+		e := &f.Endpoints[i]
+		before := now
+		if e.Metrics.SampledAt != 0 {
+			before = e.Metrics.SampledAt
+		}
+		for range f.inFlight[i] {
+			lease++
+			f.State.Apply(&journal.Event{Kind: journal.Decision, Time: before - 1, Instance: 1, Lease: lease, Primary: f.ID(e)})
+		}
+	}
+}
+
 // ReadEndpoints reads an endpoints document: the sidecar's static list, with the metrics that the decision shall assume. now
 // is the time that ages are reckoned from. An endpoint without metrics has not been sampled.
-func ReadEndpoints(text []byte, now int64) (*scoring.Pool, error) {
+func ReadEndpoints(text []byte, now int64) (*Fleet, error) {
 	text, err := FromYAML(text)
 	if err != nil {
 		return nil, err
@@ -43,7 +70,8 @@ func ReadEndpoints(text []byte, now int64) (*scoring.Pool, error) {
 		text = []byte("{}")
 	}
 	root, document := strictjson.Parse(text, "endpoints")
-	pool := &scoring.Pool{}
+	fleet := &Fleet{}
+	pool := &fleet.Pool
 	names := map[string]bool{}
 	for _, entry := range root.Objects("endpoints") {
 		e := scoring.Endpoint{Index: len(pool.Endpoints)}
@@ -53,7 +81,7 @@ func ReadEndpoints(text []byte, now int64) (*scoring.Pool, error) {
 		entry.Strings("models", &e.Models)
 		readLabels(entry, &e)
 		readMetrics(entry.Object("metrics"), pool, &e.Metrics, now)
-		readState(entry.Object("state"))
+		fleet.inFlight = append(fleet.inFlight, readState(entry.Object("state")))
 		entry.Close()
 		switch {
 		case e.Name == "":
@@ -69,7 +97,7 @@ func ReadEndpoints(text []byte, now int64) (*scoring.Pool, error) {
 	}
 	readRules(root, pool)
 	root.Close()
-	return pool, document.Err()
+	return fleet, document.Err()
 }
 
 // readRules reads the objectives and rewrites that the sidecar would send with the endpoints.
@@ -130,12 +158,15 @@ func readMetrics(o *strictjson.Object, pool *scoring.Pool, m *scoring.Metrics, n
 	m.RunningLoRA, m.WaitingLoRA = adapters(pool, running), adapters(pool, waiting)
 }
 
-// readState checks what the journal would hold. No plug-in of this version reads it.
-func readState(o *strictjson.Object) {
-	inFlight := 0
-	o.Int("inFlight", &inFlight, 0, math.MaxInt32)
+// readState reads what the journal would hold: how many requests are in flight.
+func readState(o *strictjson.Object) (inFlight int) {
+	o.Int("inFlight", &inFlight, 0, mostInFlight)
 	o.Close()
+	return inFlight
 }
+
+// mostInFlight bounds the requests that an endpoint is said to have in flight.
+const mostInFlight = 10_000
 
 // adapters returns the indexes of names in the pool's list of adapters, and adds those that are new.
 func adapters(pool *scoring.Pool, names []string) []uint16 {

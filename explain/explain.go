@@ -7,6 +7,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
 )
@@ -53,23 +54,32 @@ type Request struct {
 
 // Explainer explains one request after another. Not safe for concurrent use.
 type Explainer struct {
-	plan  *scoring.Plan
-	cycle *scoring.Cycle
-	scan  openai.Request
+	plan    *scoring.Plan
+	cycle   *scoring.Cycle
+	fleet   *Fleet
+	scan    openai.Request
+	event   journal.Event
+	entered bool
 }
 
 // New returns an explainer whose random choices follow from seed.
-func New(plan *scoring.Plan, pool *scoring.Pool, seed uint64) *Explainer {
-	x := &Explainer{plan: plan, cycle: scoring.NewCycle(seed)}
-	x.cycle.Pool = pool
+func New(plan *scoring.Plan, fleet *Fleet, seed uint64) *Explainer {
+	x := &Explainer{plan: plan, fleet: fleet, cycle: scoring.NewCycle(seed)}
+	x.cycle.Pool = &fleet.Pool
 	return x
 }
 
-// Explain decides one request at the time now, nanoseconds since 1970.
+// Explain decides one request at the time now, nanoseconds since 1970. The request counts as in flight for those that follow, and
+// its prompt as cached where it went.
 func (x *Explainer) Explain(request Request, now int64) *Explanation {
 	result := &Explanation{
 		Profiles: map[string]*Profile{}, Destination: []string{}, RequestHeaders: map[string]string{}, ResponseHeaders: map[string]string{},
 	}
+	if !x.entered {
+		x.fleet.enter(x.plan, now)
+		x.entered = true
+	}
+	x.cycle.Pool.State.Expire(now)
 	x.cycle.Tracer = result
 	x.cycle.Request = scoring.Request{Now: now}
 	for _, name := range x.plan.RequestHeaders() {
@@ -103,8 +113,18 @@ func (x *Explainer) Explain(request Request, now int64) *Explanation {
 		}
 		result.RequestHeaders[h.Name] = strings.Join(addresses, ",")
 	}
+	x.record(now)
 	x.plan.Respond(&scoring.Outcome{Served: endpoints[0], Prefill: x.cycle.Prefill()}, result)
 	return result
+}
+
+// record applies the decision just made to the state. Its time is a little after now, and after the last one's, so that it was
+// made after every sample.
+func (x *Explainer) record(now int64) {
+	lease := x.event.Lease + 1
+	x.plan.Record(x.cycle, &x.event)
+	x.event.Instance, x.event.Lease, x.event.Time = 2, lease, now+int64(lease)
+	x.cycle.Pool.State.Apply(&x.event)
 }
 
 // api tells which dialect the body is in.

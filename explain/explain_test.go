@@ -109,8 +109,8 @@ endpoints:
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !reflect.DeepEqual(*got, test.want) {
-				t.Errorf("got  %+v\nwant %+v", *got, test.want)
+			if !reflect.DeepEqual(got.Pool, test.want) {
+				t.Errorf("got  %+v\nwant %+v", got.Pool, test.want)
 			}
 		})
 	}

@@ -12,6 +12,8 @@ import (
 type plugin struct {
 	*worker
 	config *pluginconfig.Config
+	pool   pool
+	log    log
 	stale  bool
 }
 
@@ -34,12 +36,19 @@ func (p *plugin) Start(configuration []byte) error {
 		hostcalls.LogWarn("pintle: " + w)
 	}
 	p.config = config
+	p.log.begin(&p.pool, config.Plan.StateOptions())
 	return hostcalls.SetTick(tickMillis)
 }
 
-// Tick says once when snapshots stop coming and once when they come again.
+// Tick says once when snapshots stop coming and once when they come again, and keeps the journal's reader from falling behind
+// while there are no requests.
 func (p *plugin) Tick() {
 	p.pool.refresh()
+	if p.log.journal != nil {
+		now := hostcalls.Now()
+		p.log.catchUp(&p.pool, now)
+		p.log.journal.Tick(now)
+	}
 	stale := p.pool.receivedAt != 0 && hostcalls.Now()-p.pool.receivedAt > int64(p.config.Plan.Staleness().After)
 	if stale == p.stale {
 		return

@@ -76,6 +76,7 @@ func (p *pool) readTopology() bool {
 	}
 	p.Endpoints = endpoints
 	p.readRules(topology)
+	p.Enter()
 	p.topologyID = snapshot.PayloadID(record.Payload)
 	return true
 }

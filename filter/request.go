@@ -133,6 +133,7 @@ func (s *stream) decide() hostcalls.Action {
 	}
 	s.pool.refresh()
 	s.begin()
+	s.log.catchUp(&s.pool, s.cycle.Request.Now)
 	if failure := s.cycle.Request.Read(&s.request, s.api, body); failure != nil {
 		return s.refuse(failure)
 	}
@@ -147,6 +148,7 @@ func (s *stream) decide() hostcalls.Action {
 	s.publish(endpoints, s.editable())
 	s.publishHeaders()
 	s.primary, s.prefill, s.primaryPort = endpoints[0], s.cycle.Prefill(), s.cycle.PrimaryPort()
+	s.decided()
 	s.stats.routed.Add(1)
 	s.stats.decisionMicros.Record(uint64(max(hostcalls.Now()-started, 0)) / 1000)
 	return hostcalls.Continue

@@ -179,7 +179,13 @@ func TestKeysAreFew(t *testing.T) {
 		g.publish(newPool(make([]uint32, 1+i%7)...))
 		g.workers[i%2].ask().Finish()
 	}
-	keys := g.host.SharedDataKeys()
+	var keys []string
+	for _, key := range g.host.SharedDataKeys() {
+		// The journal has keys of its own, a bounded number, see its package.
+		if !strings.HasPrefix(key, "pintle/v1/journal/") {
+			keys = append(keys, key)
+		}
+	}
 	slices.Sort(keys)
 	if want := []string{keyLoad, keyTopology, keyVersion}; !slices.Equal(keys, want) {
 		t.Errorf("keys: got %q, want %q", keys, want)

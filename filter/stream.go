@@ -35,7 +35,11 @@ type stream struct {
 	primary, prefill *scoring.Endpoint
 	// primaryPort replaces the port of the chosen endpoints, unless it is 0.
 	primaryPort int
-	explain     string
+	// lease, decidedAt, primaryID and modelID are what the journal holds of the decision; lease is 0 when it holds nothing.
+	lease              uint32
+	decidedAt          int64
+	primaryID, modelID uint64
+	explain            string
 }
 
 // keepHeaderBytes is how much memory for headers a finished stream keeps for the next one.
@@ -43,6 +47,7 @@ const keepHeaderBytes = 4096
 
 // OnHttpStreamDone implements hostcalls.Stream. Envoy calls it however the exchange ended.
 func (s *stream) OnHttpStreamDone() {
+	s.completed()
 	text := s.headerText[:0]
 	if cap(text) > keepHeaderBytes {
 		text = nil

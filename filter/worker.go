@@ -6,13 +6,11 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// worker is what one VM, that is one Envoy worker thread, keeps between requests: the decoded snapshot and memory to work in.
-// All plug-ins of the VM share it.
+// worker is what one VM, that is one Envoy worker thread, has to work with: memory that all plug-ins of the VM share.
 //
 // Memory for bodies is kept for good, however large: blocks of a quarter of a megabyte and more that are given up stay in use, as measured
 // with TinyGo 0.41. Its collector scans stack and globals conservatively.
 type worker struct {
-	pool        pool
 	cycle       *scoring.Cycle
 	request     openai.Request
 	header      hostcalls.Buffer

@@ -71,17 +71,20 @@ func Parse(text []byte) (*Config, error) {
 	c := &Config{}
 	for _, key := range documentKeys {
 		if root.Given(key) {
-			c.Plan = scoring.Compile(root, registry.Plugins, staleDefault)
+			c.Plan = scoring.Compile(root, registry.Plugins, scoring.Settings{Stale: staleDefault, CorrectLoad: true})
 			return c, document.Err()
 		}
 	}
-	stale := readStale(root.Object("stale"))
+	settings := scoring.Settings{Stale: readStale(root.Object("stale")), CorrectLoad: true}
+	load := root.Object("load")
+	load.Bool("correction", &settings.CorrectLoad)
+	load.Close()
 	c.readIngest(root.Object("ingest"))
 	c.readModes(root)
 	root.Bool("debug", &c.Debug)
 	config := root.Object("config")
 	root.Close()
-	c.Plan = scoring.Compile(config, registry.Plugins, stale)
+	c.Plan = scoring.Compile(config, registry.Plugins, settings)
 	return c, document.Err()
 }
 

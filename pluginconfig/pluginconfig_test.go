@@ -75,7 +75,7 @@ func TestParseMistakes(t *testing.T) {
 	}{
 		{"not JSON", `{`, []string{`configuration: not valid JSON: {`}},
 		{"not an object", `"queue-scorer"`, []string{`configuration: "queue-scorer" is not an object`}},
-		{"unknown key", `{"holds": "pause"}`, []string{`configuration: unknown key "holds"; known are stale, ingest, hold, destination, debug, config`}},
+		{"unknown key", `{"holds": "pause"}`, []string{`configuration: unknown key "holds"; known are stale, load, ingest, hold, destination, debug, config`}},
 		{"repeated key", `{"hold": "pause", "hold": "buffer"}`, []string{`hold: is given twice`}},
 		{"hold", `{"hold": "wait"}`, []string{`hold: "wait" is not one of buffer, pause`}},
 		{"destination", `{"destination": 1}`, []string{`destination: 1 is not one of original-dst, override-host`}},

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/pintle-dev/pintle/state"
 	"github.com/pintle-dev/pintle/strictjson"
 )
 
@@ -86,6 +87,9 @@ func (b *Builder) Supply(kind string) Plugin {
 	b.Warn("no " + kind + " is declared; one with default parameters is used")
 	return b.compiler.inject(b.Object, kind)
 }
+
+// State returns the options of the state that the plug-ins share, for a constructor to switch on the parts that it reads.
+func (b *Builder) State() *state.Options { return &b.compiler.plan.state }
 
 // Warn tells the operator, once at start, of something that works but should change.
 func (b *Builder) Warn(text string) {

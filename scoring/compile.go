@@ -26,6 +26,7 @@ var defaultScorers = []struct {
 }{
 	{"queue-scorer", 2},
 	{"kv-cache-utilization-scorer", 2},
+	{"prefix-cache-scorer", 3},
 }
 
 // mostWeight bounds weights, so that sums of scores stay far from losing digits.
@@ -50,8 +51,9 @@ type declared struct {
 
 // Compile builds a plan from an EndpointPickerConfig document. Mistakes are noted in the document that doc belongs to; the plan
 // is of use only if there are none.
-func Compile(doc *strictjson.Object, registry []Registration, stale Staleness) *Plan {
-	c := &compiler{plan: &Plan{stale: stale}, registry: registry}
+func Compile(doc *strictjson.Object, registry []Registration, settings Settings) *Plan {
+	c := &compiler{plan: &Plan{stale: settings.Stale, correctLoad: settings.CorrectLoad}, registry: registry}
+	c.plan.state.InFlight = settings.CorrectLoad
 	root := &Builder{Object: doc, compiler: c}
 	c.plan.objective, c.plan.rewrite = root.RequestHeader(headerObjective), root.RequestHeader(headerRewrite)
 	c.header(doc)
@@ -84,6 +86,7 @@ func Compile(doc *strictjson.Object, registry []Registration, stale Staleness) *
 	c.addPickers(doc)
 	c.chooseHandler(doc)
 	c.addHooks()
+	c.checkOrder(doc)
 	c.checkPrefixes(doc)
 	return c.plan
 }

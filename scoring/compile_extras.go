@@ -121,6 +121,21 @@ func (c *compiler) addHooks() {
 	}
 }
 
+// checkOrder notes scorers that stand before the prefix scorer that they go by.
+func (c *compiler) checkOrder(doc *strictjson.Object) {
+	for i := range c.plan.profiles {
+		provided := false
+		for _, s := range c.plan.profiles[i].scorers {
+			if _, ok := s.Scorer.(PrefixProvider); ok {
+				provided = true
+			}
+			if _, ok := s.Scorer.(PrefixFollower); ok && !provided {
+				doc.Mistake("schedulingProfiles", strconv.Quote(s.name)+" needs a prefix scorer before it in the profile "+strconv.Quote(c.plan.profiles[i].name))
+			}
+		}
+	}
+}
+
 // checkPrefixes tells the operator of plug-ins that go by cached prefixes which nothing will ever report.
 func (c *compiler) checkPrefixes(doc *strictjson.Object) {
 	for i := range c.plan.profiles {

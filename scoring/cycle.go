@@ -1,6 +1,10 @@
 package scoring
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+
+	"github.com/pintle-dev/pintle/state"
+)
 
 // Cycle is one worker's workplace for decisions: the request at hand, the pool, the results so far, and scratch memory that
 // is reused, so that a decision allocates nothing after warm-up. Not safe for concurrent use.
@@ -16,6 +20,10 @@ type Cycle struct {
 	requestHeaders []RequestHeader
 	primaryPort    int
 	cachedTokens   []int32
+	hasher         state.Hasher
+	blocks         []uint64
+	blockTokens    int
+	warm           bool
 	candidates     []*Endpoint
 	scores         []float64
 	totals         []float64
@@ -127,6 +135,7 @@ func (c *Cycle) begin(p *Plan) {
 	}
 	c.cachedTokens = c.cachedTokens[:n]
 	clear(c.cachedTokens)
+	c.blocks, c.blockTokens, c.warm = c.blocks[:0], 0, false
 	if cap(c.candidates) < n {
 		c.candidates = make([]*Endpoint, 0, n)
 		c.scores = make([]float64, n)

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/state"
 )
 
 // Endpoint is one model server as a decision sees it.
@@ -12,6 +15,8 @@ type Endpoint struct {
 	Index int
 	// Name identifies the endpoint for people, such as "default/vllm-0". Unique in a pool.
 	Name string
+	// StateIndex is the endpoint's index in Pool.State.
+	StateIndex int
 	// Address is ip:port.
 	Address string
 	// Engine is vllm, sglang, trtllm, triton, or empty.
@@ -72,6 +77,8 @@ type Metrics struct {
 // change the metrics in place between decisions.
 type Pool struct {
 	Endpoints []Endpoint
+	// State is what earlier requests tell of the endpoints, with the parts that Plan.StateOptions asks for.
+	State *state.State
 	// Adapters names the LoRA adapters that the metrics refer to by index.
 	Adapters []string
 	// Objectives give names to priorities.
@@ -79,6 +86,21 @@ type Pool struct {
 	// Rewrites replace the model that a request names.
 	Rewrites []Rewrite
 }
+
+// Enter makes the pool's endpoints those of its State. To be called whenever the endpoints change.
+func (p *Pool) Enter() {
+	ids := make([]uint64, len(p.Endpoints))
+	for i := range p.Endpoints {
+		ids[i] = journal.EndpointID(p.Endpoints[i].Name)
+	}
+	p.State.SetEndpoints(ids)
+	for i := range p.Endpoints {
+		p.Endpoints[i].StateIndex = p.State.Endpoints.Index(ids[i])
+	}
+}
+
+// ID is the endpoint's identity in the journal.
+func (p *Pool) ID(e *Endpoint) uint64 { return p.State.Endpoints.ID(e.StateIndex) }
 
 // Objective is a class of requests.
 type Objective struct {

@@ -1,12 +1,18 @@
 package scoring
 
-import "time"
+import (
+	"time"
+
+	"github.com/pintle-dev/pintle/state"
+)
 
 // Plan is a compiled configuration. It is immutable and may be used by several cycles, one at a time, as its plug-ins are.
 type Plan struct {
 	profiles       []profile
 	handler        ProfileHandler
 	stale          Staleness
+	correctLoad    bool
+	state          state.Options
 	saturation     saturation
 	objective      HeaderKey
 	rewrite        HeaderKey
@@ -55,6 +61,9 @@ func (p *Plan) Respond(o *Outcome, headers HeaderSetter) {
 // Warnings are what the operator should know though the configuration is valid, such as deprecated parameters.
 func (p *Plan) Warnings() []string { return p.warnings }
 
+// StateOptions are the parts of Pool.State that the plan's plug-ins read.
+func (p *Plan) StateOptions() state.Options { return p.state }
+
 // Staleness says when the plan takes metrics for too old.
 func (p *Plan) Staleness() Staleness { return p.stale }
 
@@ -73,6 +82,13 @@ const (
 	// StaleLast goes by its last sample, however old.
 	StaleLast
 )
+
+// Settings are what is configured beside the EndpointPickerConfig.
+type Settings struct {
+	Stale Staleness
+	// CorrectLoad adds to a server's waiting and running requests what was sent to it since they were sampled.
+	CorrectLoad bool
+}
 
 // Staleness says when metrics are too old and what then.
 type Staleness struct {

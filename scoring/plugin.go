@@ -86,6 +86,9 @@ type Disaggregator interface {
 // PrefixProvider is a plug-in that calls Cycle.SetCachedTokens.
 type PrefixProvider interface{ ProvidesCachedTokens() }
 
+// PrefixFollower is a scorer that reads Cycle.Cold, and so must stand behind a PrefixProvider in its profile.
+type PrefixFollower interface{ FollowsPrefix() }
+
 // PrefixConsumer is a plug-in that reads Cycle.CachedTokens.
 type PrefixConsumer interface {
 	// WantsCachedTokens is false when the parameters make the plug-in not look at them.

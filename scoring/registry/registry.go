@@ -28,10 +28,13 @@ var Plugins = []scoring.Registration{
 	{Type: "encode-filter", New: filters.NewEncodeFilter},
 	{Type: "prefill-filter", New: filters.NewPrefillFilter},
 
+	{Type: "active-request-scorer", New: scorers.NewActiveRequestScorer},
 	{Type: "context-length-aware", New: scorers.NewContextLengthAware},
 	{Type: "kv-cache-utilization-scorer", New: scorers.NewKVCacheUtilizationScorer},
 	{Type: "load-aware-scorer", New: scorers.NewLoadAwareScorer},
 	{Type: "lora-affinity-scorer", New: scorers.NewLoRAAffinityScorer},
+	{Type: "no-hit-lru-scorer", New: scorers.NewNoHitLRUScorer},
+	{Type: "prefix-cache-scorer", New: scorers.NewPrefixCacheScorer},
 	{Type: "queue-scorer", New: scorers.NewQueueScorer},
 	{Type: "running-requests-size-scorer", New: scorers.NewRunningRequestsSizeScorer},
 	{Type: "session-affinity-scorer", New: scorers.NewSessionAffinityScorer},

@@ -9,7 +9,8 @@ import (
 // loadAwareScorer prefers endpoints with short queues, by an absolute measure: the score does not depend on the other
 // endpoints.
 //
-// Formula: 0.5 when nothing waits, else 0.5 x (1 - min(waiting, threshold) / threshold).
+// Formula: 0.5 when nothing waits, else 0.5 x (1 - min(waiting, threshold) / threshold). With load correction, requests
+// that were sent there since the sample count as waiting.
 //
 // Range: 0 to 0.5. Unit: requests.
 //
@@ -40,7 +41,7 @@ func (s loadAwareScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint,
 			scores[i] = mostLoadAware / 2
 			continue
 		}
-		waiting := min(e.Metrics.WaitingRequests, s.Threshold)
+		waiting := min(c.Waiting(e), s.Threshold)
 		scores[i] = mostLoadAware * (1 - float64(waiting)/float64(s.Threshold))
 	}
 }

@@ -8,13 +8,13 @@ const neutral = 0.5
 
 // fewest scores endpoints by a count of which less is better: (max - n) / (max - min), over the candidates with fresh metrics;
 // 1 when these are all equal, neutral for the others.
-func fewest(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64, count func(*scoring.Metrics) int) {
+func fewest(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64, count func(*scoring.Cycle, *scoring.Endpoint) int) {
 	least, most, any := 0, 0, false
 	for _, e := range candidates {
 		if !c.Fresh(e) {
 			continue
 		}
-		n := count(&e.Metrics)
+		n := count(c, e)
 		if !any {
 			least, most, any = n, n, true
 			continue
@@ -28,7 +28,7 @@ func fewest(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64, 
 		case least == most:
 			scores[i] = 1
 		default:
-			scores[i] = float64(most-count(&e.Metrics)) / float64(most-least)
+			scores[i] = float64(most-count(c, e)) / float64(most-least)
 		}
 	}
 }

@@ -4,7 +4,8 @@ import "github.com/pintle-dev/pintle/scoring"
 
 // queueScorer prefers endpoints with fewer requests waiting in the model server's queue.
 //
-// Formula: (max - waiting) / (max - min), where min and max are over the candidates. All equal: 1.
+// Formula: (max - waiting) / (max - min), where min and max are over the candidates. All equal: 1. With load correction,
+// requests that were sent there since the sample count as waiting.
 //
 // Range: 0 to 1. Unit: requests.
 //
@@ -18,5 +19,5 @@ func NewQueueScorer(*scoring.Builder) scoring.Plugin { return queueScorer{} }
 
 // Score implements scoring.Scorer.
 func (queueScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
-	fewest(c, candidates, scores, func(m *scoring.Metrics) int { return m.WaitingRequests })
+	fewest(c, candidates, scores, (*scoring.Cycle).Waiting)
 }

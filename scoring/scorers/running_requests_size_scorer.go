@@ -4,7 +4,8 @@ import "github.com/pintle-dev/pintle/scoring"
 
 // runningRequestsSizeScorer prefers endpoints with fewer requests in the model server's running batch.
 //
-// Formula: (max - running) / (max - min), where min and max are over the candidates. All equal: 1.
+// Formula: (max - running) / (max - min), where min and max are over the candidates. All equal: 1. With load correction,
+// requests that were sent there since the sample count as running.
 //
 // Range: 0 to 1. Unit: requests.
 //
@@ -20,5 +21,5 @@ func NewRunningRequestsSizeScorer(*scoring.Builder) scoring.Plugin {
 
 // Score implements scoring.Scorer.
 func (runningRequestsSizeScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
-	fewest(c, candidates, scores, func(m *scoring.Metrics) int { return m.RunningRequests })
+	fewest(c, candidates, scores, (*scoring.Cycle).Running)
 }

@@ -21,7 +21,7 @@ var Neutral = scoring.Staleness{After: 2 * time.Second, Policy: scoring.StaleNeu
 func Plan(t testing.TB, config string, stale scoring.Staleness, more ...scoring.Registration) *scoring.Plan {
 	t.Helper()
 	root, document := strictjson.Parse([]byte(config), "configuration")
-	plan := scoring.Compile(root, append(more, registry.Plugins...), stale)
+	plan := scoring.Compile(root, append(more, registry.Plugins...), scoring.Settings{Stale: stale})
 	if err := document.Err(); err != nil {
 		t.Fatalf("the configuration is wrong:\n%v", err)
 	}
@@ -31,7 +31,7 @@ func Plan(t testing.TB, config string, stale scoring.Staleness, more ...scoring.
 // Mistakes compiles as Plan does and returns what is wrong, one line for each mistake.
 func Mistakes(config string, more ...scoring.Registration) string {
 	root, document := strictjson.Parse([]byte(config), "configuration")
-	scoring.Compile(root, append(more, registry.Plugins...), Neutral)
+	scoring.Compile(root, append(more, registry.Plugins...), scoring.Settings{Stale: Neutral})
 	if err := document.Err(); err != nil {
 		return err.Error()
 	}

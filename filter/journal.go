@@ -1,0 +1,94 @@
+package main
+
+import (
+	"github.com/pintle-dev/pintle/hostcalls"
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/state"
+)
+
+// log is the worker's part in what all workers know of earlier requests: it reads and writes the journal, and keeps the pool's state
+// up to date with it. The zero value keeps no state.
+type log struct {
+	on bool
+	// journal is nil until the first request: Envoy starts VMs that never serve one.
+	journal *journal.Journal
+	event   journal.Event
+}
+
+// store is Envoy's shared data as the journal sees it.
+type store struct{ buffer hostcalls.Buffer }
+
+// Get implements journal.Store.
+func (s *store) Get(key string) (value []byte, change uint32, ok bool) {
+	return hostcalls.SharedData(&s.buffer, key)
+}
+
+// Set implements journal.Store.
+func (s *store) Set(key string, value []byte, change uint32) (ok bool) {
+	ok, err := hostcalls.SetSharedData(key, value, change)
+	return ok && err == nil
+}
+
+// begin gives the pool the state that the plan's plug-ins read, if they read any.
+func (l *log) begin(pool *pool, options state.Options) {
+	options.Seed = hostcalls.Seed()
+	pool.State = state.New(options)
+	l.on = options.InFlight || options.Prefix || options.Cold || options.Latency || options.ModelLatency || options.Failures
+}
+
+// catchUp applies what all workers have journaled since the last call.
+func (l *log) catchUp(pool *pool, now int64) {
+	if !l.on {
+		return
+	}
+	pool.State.Expire(now)
+	if l.journal == nil {
+		l.journal = newJournal()
+	}
+	if !l.journal.Poll() {
+		return
+	}
+	for e := l.journal.Next(); e != nil; e = l.journal.Next() {
+		pool.State.Apply(e)
+	}
+}
+
+func newJournal() *journal.Journal {
+	for {
+		j, err := journal.New(&store{}, journal.Options{Instance: hostcalls.Seed()})
+		if err == nil {
+			return j
+		}
+		// Only an instance of 0 is refused here.
+	}
+}
+
+// decided journals the decision that the stream's plan has just made.
+func (s *stream) decided() {
+	if !s.log.on {
+		return
+	}
+	e := &s.log.event
+	s.config.Plan.Record(s.cycle, e)
+	e.Time, e.Lease = s.cycle.Request.Now, s.log.journal.NextLease()
+	if s.log.journal.Append(e) {
+		s.lease, s.decidedAt, s.primaryID, s.modelID = e.Lease, e.Time, e.Primary, e.Model
+	}
+}
+
+// completed journals the end of the stream, if its decision was journaled.
+func (s *stream) completed() {
+	if s.lease == 0 {
+		return
+	}
+	e := &s.log.event
+	now := hostcalls.Now()
+	*e = journal.Event{
+		Kind: journal.Completion, Time: now, Lease: s.lease, Primary: s.primaryID, Model: s.modelID,
+		DurationMicros: micros(now - s.decidedAt), Encode: e.Encode[:0],
+	}
+	s.log.journal.Append(e)
+}
+
+// micros converts nanoseconds for an event, in which 0 is unknown.
+func micros(nanos int64) uint32 { return uint32(min(max(nanos/1000, 1), 1<<32-1)) }

@@ -1,0 +1,56 @@
+package scorers
+
+import (
+	"math"
+	"time"
+
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// activeRequestScorer prefers endpoints with fewer requests in flight, as Envoy's workers count them together: from the decision to the
+// end of the stream, for decode, prefill and encode endpoints alike.
+//
+// Formula: 1 up to idleThreshold requests, else maxBusyScore x (max - n) / max, where max is over the candidates.
+//
+// Range: 0 to 1. Unit: requests.
+//
+// Missing data: none; it needs no metrics.
+//
+// Source: Heimdall and llm-d, active-request-scorer. There max is over all endpoints, and an omitted maxBusyScore is 0.
+type activeRequestScorer struct{ activeRequestScorerParameters }
+
+type activeRequestScorerParameters struct {
+	// RequestTimeout is the age at which a request no longer counts.
+	RequestTimeout time.Duration
+	// IdleThreshold is the number of requests up to which an endpoint is idle.
+	IdleThreshold int
+	// MaxBusyScore is the best score of an endpoint that is not idle.
+	MaxBusyScore float64
+}
+
+// NewActiveRequestScorer builds an active-request-scorer.
+func NewActiveRequestScorer(b *scoring.Builder) scoring.Plugin {
+	s := activeRequestScorer{activeRequestScorerParameters{RequestTimeout: 2 * time.Minute, MaxBusyScore: 1}}
+	b.Duration("requestTimeout", &s.RequestTimeout, time.Millisecond)
+	b.Int("idleThreshold", &s.IdleThreshold, 0, math.MaxInt32)
+	b.Float("maxBusyScore", &s.MaxBusyScore, 0, 1)
+	options := b.State()
+	options.InFlight = true
+	options.RequestTimeout = max(options.RequestTimeout, s.RequestTimeout)
+	return s
+}
+
+// Score implements scoring.Scorer.
+func (s activeRequestScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
+	most := 0
+	for _, e := range candidates {
+		most = max(most, c.InFlight(e))
+	}
+	for i, e := range candidates {
+		if n := c.InFlight(e); n > s.IdleThreshold {
+			scores[i] = s.MaxBusyScore * float64(most-n) / float64(most)
+		} else {
+			scores[i] = 1
+		}
+	}
+}

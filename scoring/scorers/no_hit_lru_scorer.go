@@ -1,0 +1,79 @@
+package scorers
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// noHitLRUScorer spreads cold requests, those of which no endpoint has a prefix in its cache, over the endpoints: the one whose last cold
+// request is longest ago comes first. So caches grow evenly. It stands behind the prefix scorer in the profile.
+//
+// Formula: for a cold request 1 - rank / (n - 1) among n candidates, 1 for a single one. Never used endpoints rank first, in the
+// order of candidates, then the others from the least recently used. For any other request 0.5.
+//
+// Range: 0 to 1.
+//
+// Missing data: without a prompt of at least one block every request is cold.
+//
+// Source: Heimdall and llm-d, no-hit-lru-scorer. There the ranks of used endpoints are over all endpoints.
+type noHitLRUScorer struct {
+	indexes []uint16
+	ranks   []int32
+}
+
+type noHitLRUScorerParameters struct {
+	// PrefixPluginType is the type of the prefix scorer.
+	PrefixPluginType string
+	// PrefixPluginName is the name of the prefix scorer.
+	PrefixPluginName string
+	// LruSize is how many endpoints are remembered.
+	LruSize int
+}
+
+// NewNoHitLRUScorer builds a no-hit-lru-scorer.
+func NewNoHitLRUScorer(b *scoring.Builder) scoring.Plugin {
+	p := noHitLRUScorerParameters{PrefixPluginType: "prefix-cache-scorer", LruSize: 1024}
+	b.String("prefixPluginType", &p.PrefixPluginType)
+	p.PrefixPluginName = p.PrefixPluginType
+	b.String("prefixPluginName", &p.PrefixPluginName)
+	b.Int("lruSize", &p.LruSize, 1, math.MaxUint16)
+	if _, ok := b.Earlier(p.PrefixPluginName).(scoring.PrefixProvider); !ok {
+		b.Mistake("prefixPluginName", strconv.Quote(p.PrefixPluginName)+" is not the name of a prefix scorer declared before "+b.Name)
+	}
+	options := b.State()
+	options.Cold = true
+	options.ColdSize = max(options.ColdSize, p.LruSize)
+	return &noHitLRUScorer{}
+}
+
+// FollowsPrefix implements scoring.PrefixFollower.
+func (s *noHitLRUScorer) FollowsPrefix() {}
+
+// Score implements scoring.Scorer.
+func (s *noHitLRUScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
+	if !c.Cold() {
+		for i := range scores {
+			scores[i] = neutral
+		}
+		return
+	}
+	n := len(candidates)
+	if n == 1 || c.Pool.State == nil || c.Pool.State.Cold == nil {
+		scores[0] = 1
+		return
+	}
+	s.indexes = s.indexes[:0]
+	for _, e := range candidates {
+		s.indexes = append(s.indexes, uint16(e.StateIndex))
+	}
+	if cap(s.ranks) < n {
+		s.ranks = make([]int32, n)
+	}
+	s.ranks = s.ranks[:n]
+	c.Pool.State.Cold.Ranks(s.indexes, s.ranks)
+	for i, rank := range s.ranks {
+		scores[i] = 1 - float64(rank)/float64(n-1)
+	}
+}

@@ -24,8 +24,9 @@ func FromYAML(text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("not valid YAML: %s", strings.Join(strings.Fields(err.Error()), " "))
 	}
-	documents, node := goyaml.NewDecoder(bytes.NewReader(text)), goyaml.Node{}
-	if documents.Decode(&node) == nil && documents.Decode(&node) == nil {
+	var first, second goyaml.Node
+	documents := goyaml.NewDecoder(bytes.NewReader(text))
+	if documents.Decode(&first) == nil && documents.Decode(&second) == nil {
 		return nil, errors.New("not one YAML document but several; what follows the second --- would be ignored")
 	}
 	if string(json) == "null" {

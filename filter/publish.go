@@ -69,7 +69,10 @@ func (s *stream) rewriteModel(body []byte) {
 	span := s.request.ModelSpan
 	s.patch = append(s.patch[:0], body[:span.Start]...)
 	s.patch = openai.AppendQuoted(s.patch, s.cycle.Request.Model)
-	s.check(hostcalls.ReplaceRequestBodyStart(int(span.End), s.patch))
+	if err := hostcalls.ReplaceRequestBodyStart(int(span.End), s.patch); err != nil {
+		s.check(err)
+		return
+	}
 	length := len(body) - int(span.End) + len(s.patch)
 	if _, stated := hostcalls.RequestHeader(&s.header, "content-length"); stated {
 		s.check(hostcalls.SetRequestHeader("content-length", strconv.Itoa(length)))

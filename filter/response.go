@@ -18,9 +18,16 @@ func (s *stream) OnHttpResponseHeaders(int, bool) hostcalls.Action {
 	return hostcalls.Continue
 }
 
+// viaUpstream is Envoy's response code detail for what an upstream answered. After a failed connection upstream.address is set
+// too: it is the last one that was tried.
+const viaUpstream = "via_upstream"
+
 // served returns the endpoint that answered, which is not the first choice after a retry. It is nil when Envoy answered
 // itself, because no endpoint could be reached.
 func (s *stream) served() *scoring.Endpoint {
+	if details, ok := hostcalls.Property(&s.property, "response", "code_details"); !ok || string(details) != viaUpstream {
+		return nil
+	}
 	address, ok := hostcalls.Property(&s.property, "upstream", "address")
 	if !ok || len(address) == 0 {
 		return nil
@@ -33,7 +40,7 @@ func (s *stream) served() *scoring.Endpoint {
 			return &s.pool.Endpoints[i]
 		}
 	}
-	return s.primary
+	return nil
 }
 
 // reachedAt reports whether the request would have gone to address for e.

@@ -37,7 +37,7 @@ type RewriteTarget struct {
 type Endpoint struct {
 	// Name identifies the endpoint for people and for session tokens, such as "default/vllm-0". Unique in a topology.
 	Name string
-	// Address is ip:port, an IPv6 address in brackets.
+	// Address is ip:port, an IPv6 address in brackets without a zone.
 	Address string
 	// Engine is the model server's kind: vllm, sglang, trtllm, triton, or empty.
 	Engine string

@@ -111,7 +111,11 @@ func TestAppendRefuses(t *testing.T) {
 		{"repeated name", func(t *Topology) { t.Endpoints[1].Name = t.Endpoints[0].Name }},
 		{"empty name", func(t *Topology) { t.Endpoints[1].Name = "" }},
 		{"repeated label", func(t *Topology) { t.Endpoints[0].Labels[0].Key = t.Endpoints[0].Labels[1].Key }},
-		{"long string", func(t *Topology) { t.Endpoints[0].Address = long }},
+		{"long string", func(t *Topology) { t.Endpoints[0].Engine = long }},
+		{"no address", func(t *Topology) { t.Endpoints[0].Address = "" }},
+		{"host name", func(t *Topology) { t.Endpoints[0].Address = "vllm-0:8000" }},
+		{"header in the address", func(t *Topology) { t.Endpoints[0].Address = "10.0.0.1:80\r\nx-a: b" }},
+		{"port 0", func(t *Topology) { t.Endpoints[0].Address = "10.0.0.1:0" }},
 		{"not UTF-8", func(t *Topology) { t.Endpoints[0].Engine = "\xff" }},
 	}
 	for _, tc := range topologies {

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"encoding/binary"
+	"net/netip"
 	"sort"
 	"unicode/utf8"
 
@@ -20,7 +21,7 @@ func (t *Topology) ID() uint64 {
 // PayloadID returns the ID of the topology that a topology record's payload encodes.
 func PayloadID(payload []byte) uint64 { return xxhash.Sum64(payload) }
 
-// AppendTopology appends t as one record to dst. It fails with ErrMalformed on an empty or repeated name, a label key that
+// AppendTopology appends t as one record to dst. It fails with ErrMalformed on an empty or repeated name, an address that is not ip:port, a label key that
 // repeats, a string over 65,535 bytes or one that is not UTF-8, and with ErrTooLarge over MaxMessageBytes; dst is
 // then returned as it came.
 func AppendTopology(dst []byte, t *Topology, p Position) ([]byte, error) {
@@ -41,6 +42,7 @@ func (t *Topology) appendPayload(dst []byte) ([]byte, error) {
 	w := writer{dst: dst}
 	for i := range t.Endpoints {
 		e := &t.Endpoints[i]
+		w.failed = w.failed || !validAddress(e.Address)
 		w.string(e.Name)
 		w.string(e.Address)
 		w.string(e.Engine)
@@ -107,6 +109,9 @@ func DecodeTopology(payload []byte) (*Topology, error) {
 
 func (r *reader) endpoint(e *Endpoint) bool {
 	e.Name, e.Address, e.Engine = r.string(), r.string(), r.string()
+	if !validAddress(e.Address) {
+		return false
+	}
 	e.Labels = list[Label](r.count(4))
 	for j := range e.Labels {
 		e.Labels[j] = Label{Key: r.string(), Value: r.string()}
@@ -148,6 +153,12 @@ func (r *reader) strings() []string {
 		all[i] = r.string()
 	}
 	return all
+}
+
+// validAddress reports whether s is ip:port, an IPv6 address in brackets. Addresses go into headers and filter state as they are.
+func validAddress(s string) bool {
+	address, err := netip.ParseAddrPort(s)
+	return err == nil && address.Port() != 0 && address.Addr().Zone() == ""
 }
 
 func uniqueNames(endpoints []Endpoint) bool {

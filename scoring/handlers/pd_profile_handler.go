@@ -70,9 +70,7 @@ func NewPDProfileHandler(b *scoring.Builder) scoring.Plugin {
 			b.Supply(headersHandlerTypes[0])
 		}
 	}
-	if h.primaryPort != 0 {
-		b.OwnRequestHeader(headerDataParallel)
-	}
+	b.OwnRequestHeader(headerDataParallel)
 	return h
 }
 

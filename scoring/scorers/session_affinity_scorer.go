@@ -6,8 +6,9 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// sessionAffinityScorer prefers the endpoint that served the session before. Every response carries the header
-// x-session-token, which names that endpoint; a client that sends it back stays there as long as other scores allow.
+// sessionAffinityScorer prefers the endpoint that served the session before. The response to a
+// routed request carries the header x-session-token, which names that endpoint; a client that sends it back stays there as long
+// as other scores allow.
 //
 // Formula: 1 for the endpoint whose name the token holds, in base64; 0 for the others.
 //

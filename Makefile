@@ -9,7 +9,7 @@ PORT_SIDECAR  ?= 10001
 PORT_SIMS     ?= 9101
 
 # How long each fuzz target runs in `make test`.
-FUZZTIME ?= 5s
+FUZZTIME ?= 2s
 
 SHELL := /bin/bash
 GO    ?= go

@@ -140,16 +140,23 @@ func listeners(cell harness.Cell, socket string) []*harness.Listener {
 		ranked = 3
 	}
 	plugin := func(after time.Duration, policy string) map[string]any {
+		// Without load correction the choice follows from the metrics alone, which most tests are about.
 		return map[string]any{
 			"config": harness.Document(ranked), "stale": map[string]any{"after": after.String(), "policy": policy},
+			"load": map[string]any{"correction": false},
 		}
 	}
 	fresh := plugin(time.Hour, "neutral")
+	corrected := plugin(time.Hour, "neutral")
+	delete(corrected, "load")
 	explained := plugin(time.Hour, "neutral")
 	explained["debug"] = true
 	label := map[string]any{"type": "by-label", "parameters": map[string]any{"label": "role", "validValues": []string{"nobody"}}}
 	return []*harness.Listener{
 		{Name: "requests", Plugin: fresh},
+		{Name: "corrected", Plugin: corrected},
+		{Name: "active", Plugin: alone("active-request-scorer")},
+		{Name: "prefix", Plugin: alone("prefix-cache-scorer")},
 		{Name: "small", Plugin: fresh, MaxBodyBytes: smallBody},
 		{Name: "debug", Plugin: explained},
 		{Name: "nobody", Plugin: map[string]any{"config": harness.Document(1, label)}},
@@ -158,6 +165,13 @@ func listeners(cell harness.Cell, socket string) []*harness.Listener {
 		{Name: "last", Plugin: plugin(staleAfter, "last")},
 		{Name: "ingest", Plugin: fresh, Ingest: true, MaxBodyBytes: 8 << 20},
 		{Name: "socket", Plugin: fresh, Ingest: true, MaxBodyBytes: 8 << 20, Socket: socket},
+	}
+}
+
+// alone is a configuration whose only scorer is the one named.
+func alone(scorer string) map[string]any {
+	return map[string]any{
+		"config": map[string]any{"plugins": []map[string]any{{"type": scorer}}}, "load": map[string]any{"correction": false}, "debug": true,
 	}
 }
 

@@ -22,6 +22,8 @@ type options struct {
 	// sizes of bodies in KB.
 	sizes   []int
 	streams bool
+	// instant has the servers answer without reading the request as a model server does.
+	instant bool
 	// module is the .wasm file to measure; compare are further ones, which hold by pause.
 	module  string
 	compare []string
@@ -60,6 +62,7 @@ func parseFlags(args []string) (options, error) {
 		return err
 	})
 	f.BoolVar(&o.streams, "stream", false, "measure streamed answers instead")
+	f.BoolVar(&o.instant, "instant", false, "have the servers discard requests unread, which makes Envoy's share the largest")
 	f.StringVar(&o.module, "module", "bin/pintle.wasm", "the module to measure, from the repository's root")
 	f.Func("compare", "a further module to measure beside, held by pause; repeatable", func(path string) error {
 		o.compare = append(o.compare, path)
@@ -73,6 +76,14 @@ func parseFlags(args []string) (options, error) {
 		return o, errors.New("want no arguments, and -rounds and -seconds of 1 or more")
 	}
 	return o, nil
+}
+
+// serverFlags are those of simulated servers that take no time but what reading and answering a request costs them.
+func (o options) serverFlags() []string {
+	if o.instant {
+		return []string{"-instant"}
+	}
+	return []string{"-time-per-output-token", "0s", "-prefill-tokens-per-second", "1e12", "-num-blocks", "1000000"}
 }
 
 func parseSizes(text string) ([]int, error) {

@@ -46,10 +46,10 @@ func rounds(ctx context.Context, o options, all []*variant, scriptPath string, c
 // requestConnections is the load of wrk -t1 -c8.
 const requestConnections = 8
 
-// runRequests compares requests that are answered at once.
+// runRequests compares requests that are answered as soon as they are read.
 func runRequests(ctx context.Context, o options, st *stack.Stack, out io.Writer, progress func(string)) error {
 	all := variants(o.module, o.compare)
-	if err := start(ctx, st, all, serverCount, []string{"-instant"}); err != nil {
+	if err := start(ctx, st, all, serverCount, o.serverFlags()); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "wrk -t1 -c%d, %d rounds of %v each in turns: medians, min-max of the rounds\n\n", requestConnections, o.rounds, o.duration)

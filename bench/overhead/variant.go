@@ -56,10 +56,14 @@ func (v *variant) config(adminPort int, servers []int) (string, error) {
 	var text bytes.Buffer
 	err := configTemplate.Execute(&text, map[string]any{
 		"AdminPort": adminPort, "Listeners": listeners, "Hold": v.hold, "Module": v.module, "IngestPort": v.ingestPort, "Token": token,
-		"Servers": servers,
+		"Servers": servers, "Document": document,
 	})
 	return text.String(), err
 }
+
+// document is the default configuration without its prefix scorer, whose cost is that of hashing the prompt.
+const document = `{"plugins": [{"type": "queue-scorer"}, {"type": "kv-cache-utilization-scorer"}], "schedulingProfiles": [{"name": "default",` +
+	` "plugins": [{"pluginRef": "queue-scorer", "weight": 2}, {"pluginRef": "kv-cache-utilization-scorer", "weight": 2}]}]}`
 
 // start runs the servers, the Envoys and the one sidecar that feeds those with Pintle.
 func start(ctx context.Context, st *stack.Stack, all []*variant, servers int, serverFlags []string) error {

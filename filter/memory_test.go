@@ -73,12 +73,19 @@ func TestLargeBodiesTakeBoundedMemory(t *testing.T) {
 	g.wantRanked(g.workers[0].ask(), address(1))
 }
 
-// BenchmarkDecision is a whole request, the host's work included: headers, body, decision, response.
+// BenchmarkDecision is a whole request, the host's work included: headers, body, decision, response. What a decision with five scorers
+// takes is the difference to a random one.
 func BenchmarkDecision(b *testing.B) {
-	for _, m := range []mode{modes[0], modes[2]} {
+	documents := []struct{ name, text string }{
+		{"random", `{"plugins":[{"type":"random-picker"}]}`},
+		{"five scorers", `{"plugins":[{"type":"queue-scorer"},{"type":"kv-cache-utilization-scorer"},{"type":"running-requests-size-scorer"},
+			{"type":"load-aware-scorer"},{"type":"lora-affinity-scorer"}]}`},
+	}
+	for _, document := range documents {
 		for _, n := range []int{4, 64, 1000} {
-			b.Run(fmt.Sprintf("%s/%d", m.hold, n), func(b *testing.B) {
-				g := newGateway(b, m, 1, m.configuration("{}", ""))
+			b.Run(fmt.Sprintf("%s/%d", document.name, n), func(b *testing.B) {
+				m := modes[0]
+				g := newGateway(b, m, 1, m.configuration(document.text, ""))
 				p := newPool(make([]uint32, n)...)
 				for i := range p.Load.Endpoints {
 					p.Load.Endpoints[i].WaitingRequests = uint32(i * 7919 % 101)

@@ -10,6 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+	"github.com/pintle-dev/pintle/state"
 )
 
 // costConfigs are the configurations whose cost is watched.
@@ -18,6 +19,9 @@ var costConfigs = []struct{ name, config string }{
 	{"filters", `{"plugins": [{"type": "decode-filter"}, {"type": "by-label", "parameters": {"label": "mif.moreh.io/role",
 		"validValues": ["decode", "both"], "allowsNoLabel": true}}, {"type": "queue-scorer"}, {"type": "running-requests-size-scorer"},
 		{"type": "kv-cache-utilization-scorer"}, {"type": "max-score-picker", "parameters": {"maxNumOfEndpoints": 3}}]}`},
+	{"five scorers", `{"plugins": [{"type": "queue-scorer"}, {"type": "kv-cache-utilization-scorer"}, {"type": "running-requests-size-scorer"},
+		{"type": "load-aware-scorer"}, {"type": "lora-affinity-scorer"}, {"type": "max-score-picker"}]}`},
+	{"state", `{"plugins": [{"type": "prefix-cache-scorer"}, {"type": "no-hit-lru-scorer"}, {"type": "active-request-scorer"}, {"type": "queue-scorer"}]}`},
 	{"every scorer", `{"plugins": [{"type": "context-length-aware", "parameters": {"enableFiltering": true}}, {"type": "load-aware-scorer"},
 		{"type": "lora-affinity-scorer"}, {"type": "session-affinity-scorer"}, {"type": "by-label-selector", "parameters": {"matchExpressions":
 		[{"key": "mif.moreh.io/role", "operator": "NotIn", "values": ["prefill"]}]}}, {"type": "weighted-random-picker"}]}`},
@@ -37,6 +41,8 @@ func costCycle(t testing.TB, plan *scoring.Plan, n int) *scoring.Cycle {
 		endpoints[i].Labels = append(endpoints[i].Labels, scoring.Label{Key: "mif.moreh.io/context-length-range", Value: "0-100, 100-1000"})
 	}
 	c := plantest.Cycle(plantest.Pool(endpoints...), 1)
+	c.Pool.State = state.New(plan.StateOptions())
+	c.Pool.Enter()
 	body := []byte(`{"model": "m", "prompt": "` + strings.Repeat("a prompt ", 100) + `"}`)
 	if failure := c.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
 		t.Fatal(failure.Message)

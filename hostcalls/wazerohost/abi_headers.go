@@ -127,9 +127,6 @@ func proxyGetHeaders(v *vm, a []uint64) uint32 {
 }
 
 func proxyGetHeadersSize(v *vm, a []uint64) uint32 {
-	if a[0] > mapMax {
-		return statusBadArgument
-	}
 	m := v.mutableMap(v.context(), a[0])
 	if m == nil {
 		return statusBadArgument
@@ -149,9 +146,6 @@ func (v *vm) edit(a []uint64, apply func(m *headerMap, name, value string)) uint
 	if !ok || !ok2 {
 		return statusInvalidMemory
 	}
-	if a[0] > mapMax {
-		return statusBadArgument
-	}
 	m := v.mutableMap(v.context(), a[0])
 	if m == nil {
 		return statusBadArgument
@@ -168,9 +162,6 @@ func proxyRemoveHeader(v *vm, a []uint64) uint32 {
 	if !ok {
 		return statusInvalidMemory
 	}
-	if a[0] > mapMax {
-		return statusBadArgument
-	}
 	m := v.mutableMap(v.context(), a[0])
 	if m == nil {
 		return statusBadArgument
@@ -183,9 +174,6 @@ func proxySetHeaders(v *vm, a []uint64) uint32 {
 	pairs, ok := v.readPairs(a[1], a[2])
 	if !ok {
 		return statusInvalidMemory
-	}
-	if a[0] > mapMax {
-		return statusBadArgument
 	}
 	m := v.mutableMap(v.context(), a[0])
 	if m == nil {

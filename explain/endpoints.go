@@ -35,11 +35,14 @@ func FromYAML(text []byte) ([]byte, error) {
 	return json, nil
 }
 
-// Fleet is a pool and what is in flight there.
+// Fleet is a pool and what earlier requests left there.
 type Fleet struct {
 	scoring.Pool
-	inFlight []int
+	past []past
 }
+
+// past is how many requests an endpoint has in flight, and how many have failed there on end.
+type past struct{ inFlight, failures int }
 
 // enter gives the fleet a state with the parts that the plan reads. What is in flight was decided before the endpoints were
 // sampled, so that their metrics include it.
@@ -53,9 +56,12 @@ func (f *Fleet) enter(plan *scoring.Plan, now int64) {
 		if e.Metrics.SampledAt != 0 {
 			before = e.Metrics.SampledAt
 		}
-		for range f.inFlight[i] {
+		for range f.past[i].inFlight {
 			lease++
 			f.State.Apply(&journal.Event{Kind: journal.Decision, Time: before - 1, Instance: 1, Lease: lease, Primary: f.ID(e)})
+		}
+		for range f.past[i].failures {
+			f.State.Apply(&journal.Event{Kind: journal.Completion, Time: now, Primary: f.ID(e), Status: 503})
 		}
 	}
 }
@@ -82,7 +88,7 @@ func ReadEndpoints(text []byte, now int64) (*Fleet, error) {
 		entry.Strings("models", &e.Models)
 		readLabels(entry, &e)
 		readMetrics(entry.Object("metrics"), pool, &e.Metrics, now)
-		fleet.inFlight = append(fleet.inFlight, readState(entry.Object("state")))
+		fleet.past = append(fleet.past, readState(entry.Object("state")))
 		entry.Close()
 		switch {
 		case e.Name == "":
@@ -159,15 +165,16 @@ func readMetrics(o *strictjson.Object, pool *scoring.Pool, m *scoring.Metrics, n
 	m.RunningLoRA, m.WaitingLoRA = adapters(pool, running), adapters(pool, waiting)
 }
 
-// readState reads what the journal would hold: how many requests are in flight.
-func readState(o *strictjson.Object) (inFlight int) {
-	o.Int("inFlight", &inFlight, 0, mostInFlight)
+// readState reads what the journal would hold.
+func readState(o *strictjson.Object) (p past) {
+	o.Int("inFlight", &p.inFlight, 0, mostEvents)
+	o.Int("failures", &p.failures, 0, mostEvents)
 	o.Close()
-	return inFlight
+	return p
 }
 
-// mostInFlight bounds the requests that an endpoint is said to have in flight.
-const mostInFlight = 10_000
+// mostEvents bounds the requests that an endpoint is said to have in flight or to have failed.
+const mostEvents = 10_000
 
 // adapters returns the indexes of names in the pool's list of adapters, and adds those that are new.
 func adapters(pool *scoring.Pool, names []string) []uint16 {

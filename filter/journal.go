@@ -10,6 +10,8 @@ import (
 // up to date with it. The zero value keeps no state.
 type log struct {
 	on bool
+	// outcomes is set when the state takes what became of requests, usage when it takes the tokens that they used.
+	outcomes, usage bool
 	// journal is nil until the first request: Envoy starts VMs that never serve one.
 	journal *journal.Journal
 	event   journal.Event
@@ -33,7 +35,9 @@ func (s *store) Set(key string, value []byte, change uint32) (ok bool) {
 func (l *log) begin(pool *pool, options state.Options) {
 	options.Seed = hostcalls.Seed()
 	pool.State = state.New(options)
-	l.on = options.InFlight || options.Prefix || options.Cold || options.Latency || options.ModelLatency || options.Failures
+	l.usage = options.Latency || options.ModelLatency
+	l.outcomes = l.usage || options.Failures
+	l.on = l.outcomes || options.InFlight || options.Prefix || options.Cold
 }
 
 // catchUp applies what all workers have journaled since the last call.
@@ -72,21 +76,23 @@ func (s *stream) decided() {
 	s.config.Plan.Record(s.cycle, e)
 	e.Time, e.Lease = s.cycle.Request.Now, s.log.journal.NextLease()
 	if s.log.journal.Append(e) {
-		s.lease, s.decidedAt, s.primaryID, s.modelID = e.Lease, e.Time, e.Primary, e.Model
+		s.decision = decision{lease: e.Lease, at: e.Time, primary: e.Primary, model: e.Model, user: e.User}
 	}
 }
 
 // completed journals the end of the stream, if its decision was journaled.
 func (s *stream) completed() {
-	if s.lease == 0 {
+	d := &s.decision
+	if d.lease == 0 {
 		return
 	}
 	e := &s.log.event
 	now := hostcalls.Now()
 	*e = journal.Event{
-		Kind: journal.Completion, Time: now, Lease: s.lease, Primary: s.primaryID, Model: s.modelID,
-		DurationMicros: micros(now - s.decidedAt), Encode: e.Encode[:0],
+		Kind: journal.Completion, Time: now, Lease: d.lease, Primary: d.primary, Model: d.model, User: d.user,
+		DurationMicros: micros(now - d.at), Encode: e.Encode[:0],
 	}
+	s.outcome(e)
 	s.log.journal.Append(e)
 }
 

@@ -6,28 +6,44 @@ import (
 )
 
 // OnHttpResponseHeaders implements hostcalls.Stream. Response bodies pass through unbuffered.
-func (s *stream) OnHttpResponseHeaders(int, bool) hostcalls.Action {
+func (s *stream) OnHttpResponseHeaders(_ int, endOfStream bool) hostcalls.Action {
 	if s.explain != "" {
 		s.check(hostcalls.SetResponseHeader(headerExplain, s.explain))
 	}
-	if s.primary != nil && s.config.Plan.HasResponseHooks() {
-		if served := s.served(); served != nil {
-			s.config.Plan.Respond(&scoring.Outcome{Served: served, Prefill: s.prefill}, s)
-		}
+	hooks := s.config.Plan.HasResponseHooks()
+	if s.primary == nil || !hooks && !s.watched() {
+		return hostcalls.Continue
+	}
+	source := s.source()
+	var served *scoring.Endpoint
+	if source == fromEndpoint {
+		served = s.served()
+	}
+	if s.watched() {
+		s.seeHeaders(source, served, endOfStream)
+	}
+	if hooks && served != nil {
+		s.config.Plan.Respond(&scoring.Outcome{Served: served, Prefill: s.prefill}, s)
 	}
 	return hostcalls.Continue
 }
 
-// viaUpstream is Envoy's response code detail for what an upstream answered. After a failed connection upstream.address is set
-// too: it is the last one that was tried.
-const viaUpstream = "via_upstream"
-
-// served returns the endpoint that answered, which is not the first choice after a retry. It is nil when Envoy answered
-// itself, because no endpoint could be reached.
-func (s *stream) served() *scoring.Endpoint {
-	if details, ok := hostcalls.Property(&s.property, "response", "code_details"); !ok || string(details) != viaUpstream {
-		return nil
+// OnHttpResponseBody implements hostcalls.Stream.
+func (s *stream) OnHttpResponseBody(frameBytes int, endOfStream bool) hostcalls.Action {
+	if s.watched() {
+		s.seeBody(frameBytes, endOfStream)
 	}
+	return hostcalls.Continue
+}
+
+// OnHttpResponseTrailers implements hostcalls.Stream.
+func (s *stream) OnHttpResponseTrailers(int) hostcalls.Action {
+	s.seen.whole = true
+	return hostcalls.Continue
+}
+
+// served returns the endpoint that answered, which is not the first choice after a retry.
+func (s *stream) served() *scoring.Endpoint {
 	address, ok := hostcalls.Property(&s.property, "upstream", "address")
 	if !ok || len(address) == 0 {
 		return nil

@@ -35,11 +35,16 @@ type stream struct {
 	primary, prefill *scoring.Endpoint
 	// primaryPort replaces the port of the chosen endpoints, unless it is 0.
 	primaryPort int
-	// lease, decidedAt, primaryID and modelID are what the journal holds of the decision; lease is 0 when it holds nothing.
-	lease              uint32
-	decidedAt          int64
-	primaryID, modelID uint64
-	explain            string
+	decision    decision
+	seen        seen
+	explain     string
+}
+
+// decision is what the journal holds of a stream's decision; lease is 0 when it holds nothing. The others are as in journal.Event.
+type decision struct {
+	lease                uint32
+	at                   int64
+	primary, model, user uint64
 }
 
 // keepHeaderBytes is how much memory for headers a finished stream keeps for the next one.

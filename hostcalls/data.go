@@ -16,6 +16,17 @@ func RequestBody(b *Buffer, start, size int) ([]byte, error) {
 	return body, err
 }
 
+// ResponseBody returns the size bytes of a frame of the response body, from start.
+func ResponseBody(b *Buffer, start, size int) ([]byte, error) {
+	if size == 0 {
+		return nil, nil
+	}
+	lend(b)
+	body, err := proxywasm.GetHttpResponseBody(start, size)
+	reclaim()
+	return body, err
+}
+
 // ReplaceRequestBodyStart puts data in the place of the first size bytes of what Envoy holds of the request body; size is
 // at least 1.
 func ReplaceRequestBodyStart(size int, data []byte) error { return setRequestBody(size, data) }

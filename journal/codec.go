@@ -55,7 +55,11 @@ func AppendEvent(dst []byte, e *Event) []byte {
 	binary.LittleEndian.PutUint64(b[8:], uint64(e.Time))
 	binary.LittleEndian.PutUint64(b[16:], e.Instance)
 	binary.LittleEndian.PutUint64(b[24:], e.Primary)
-	binary.LittleEndian.PutUint64(b[32:], e.Prefill)
+	other := e.Prefill
+	if e.Kind == Completion {
+		other = e.Tried
+	}
+	binary.LittleEndian.PutUint64(b[32:], other)
 	binary.LittleEndian.PutUint64(b[40:], e.Model)
 	binary.LittleEndian.PutUint64(b[48:], e.User)
 	binary.LittleEndian.PutUint32(b[56:], e.Lease)
@@ -92,7 +96,10 @@ func (e *Event) Decode(src []byte) (size int, ok bool) {
 	e.Time = int64(binary.LittleEndian.Uint64(src[8:]))
 	e.Instance = binary.LittleEndian.Uint64(src[16:])
 	e.Primary = binary.LittleEndian.Uint64(src[24:])
-	e.Prefill = binary.LittleEndian.Uint64(src[32:])
+	e.Prefill, e.Tried = binary.LittleEndian.Uint64(src[32:]), 0
+	if e.Kind == Completion {
+		e.Prefill, e.Tried = 0, e.Prefill
+	}
 	e.Model = binary.LittleEndian.Uint64(src[40:])
 	e.User = binary.LittleEndian.Uint64(src[48:])
 	e.Lease = binary.LittleEndian.Uint32(src[56:])

@@ -65,7 +65,7 @@ func TestEventRoundTrip(t *testing.T) {
 
 func TestEventLayout(t *testing.T) {
 	e := Event{
-		Kind: Completion, Time: 2, Instance: 3, Lease: 4, Primary: 5, Prefill: 6, Encode: []uint64{7}, Model: 8, User: 9, InputTokens: 10,
+		Kind: Completion, Time: 2, Instance: 3, Lease: 4, Primary: 5, Tried: 6, Encode: []uint64{7}, Model: 8, User: 9, InputTokens: 10,
 		OutputTokens: 11, CachedTokens: 12, Cold: true, Blocks: []uint64{13, 14}, Status: 15, TTFTMicros: 16, DurationMicros: 17,
 	}
 	want := strings.Join([]string{

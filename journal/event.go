@@ -43,17 +43,21 @@ type Event struct {
 	// stage. All are IDs of endpoints, see EndpointID.
 	Primary, Prefill uint64
 	Encode           []uint64
+	// Tried is, in a completion, the endpoint that was decided on and could not serve, so that Primary did; 0 when nothing
+	// was retried. It shares its place in the encoding with Prefill, which only decisions have.
+	Tried uint64
 	// Model and User are hashes of names, 0 for none, see HashName.
 	Model, User uint64
-	// InputTokens is an estimate in a decision, what the server reported in a completion. OutputTokens and CachedTokens are
-	// reported; 0 is unknown.
+	// InputTokens and OutputTokens are estimates in a decision, what the server reported in a completion; of a stream without a report
+	// OutputTokens is the number of its events. CachedTokens is reported. 0 is unknown.
 	InputTokens, OutputTokens, CachedTokens uint32
 	// Cold is a decision for a prompt of which no endpoint had a prefix.
 	Cold bool
 	// Blocks are the chained hashes of the prompt's blocks, first block first, in a decision.
 	Blocks []uint64
 
-	// Status is the HTTP status of a completion, 0 when the client left or the stream was reset before one came.
+	// Status is the HTTP status of a completion that the endpoint answered or is to blame for: 502 also stands for an answer that
+	// broke off. 0 is unknown: the client left before an answer came.
 	Status uint16
 	// TTFTMicros is the time from decision to the first byte of the response body, DurationMicros that to its end; 0 is unknown.
 	TTFTMicros, DurationMicros uint32

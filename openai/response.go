@@ -20,6 +20,7 @@ type ResponseScanner struct {
 	line    lineState
 	matched uint8 // bytes of dataField seen in this line
 	wasCR   bool
+	events  int
 
 	document usageDocument
 }
@@ -59,6 +60,9 @@ func (r *ResponseScanner) Usage() (Usage, bool) {
 	return u, d.seen != 0
 }
 
+// Events is the number of data lines of an SSE stream so far, 0 for a JSON body. Servers send about one for each token, and two more.
+func (r *ResponseScanner) Events() int { return r.events }
+
 // Feed reads the next bytes of the response. The chunk is not kept.
 func (r *ResponseScanner) Feed(chunk []byte) {
 	i := 0
@@ -96,6 +100,7 @@ func (r *ResponseScanner) feedLine(chunk []byte, i int) int {
 		i++
 		if int(r.matched) == len(dataField) {
 			r.line = lineData
+			r.events++
 			r.document.nextLine()
 		}
 		if i == len(chunk) {

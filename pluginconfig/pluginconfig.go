@@ -10,6 +10,7 @@ import (
 
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/registry"
+	"github.com/pintle-dev/pintle/state"
 	"github.com/pintle-dev/pintle/strictjson"
 )
 
@@ -71,11 +72,11 @@ func Parse(text []byte) (*Config, error) {
 	c := &Config{}
 	for _, key := range documentKeys {
 		if root.Given(key) {
-			c.Plan = scoring.Compile(root, registry.Plugins, scoring.Settings{Stale: staleDefault, CorrectLoad: true})
+			c.Plan = scoring.Compile(root, registry.Plugins, scoring.Settings{Stale: staleDefault, CorrectLoad: true, Failing: failingDefault})
 			return c, document.Err()
 		}
 	}
-	settings := scoring.Settings{Stale: readStale(root.Object("stale")), CorrectLoad: true}
+	settings := scoring.Settings{Stale: readStale(root.Object("stale")), CorrectLoad: true, Failing: readFailing(root.Object("failing"))}
 	load := root.Object("load")
 	load.Bool("correction", &settings.CorrectLoad)
 	load.Close()
@@ -102,6 +103,18 @@ func readStale(o *strictjson.Object) scoring.Staleness {
 		stale.Policy = scoring.StaleLast
 	}
 	return stale
+}
+
+var failingDefault = scoring.Failing{Exclude: true, Above: 0.5, HalfLife: state.DefaultFailureHalfLife}
+
+func readFailing(o *strictjson.Object) scoring.Failing {
+	failing, policy := failingDefault, "exclude"
+	o.OneOf("policy", &policy, "exclude", "ignore")
+	o.Float("above", &failing.Above, 0, 1)
+	o.Duration("halfLife", &failing.HalfLife, time.Millisecond)
+	o.Close()
+	failing.Exclude = policy == "exclude"
+	return failing
 }
 
 // shortestToken is the least length of an ingest token that is not guessed in passing.

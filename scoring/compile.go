@@ -52,8 +52,9 @@ type declared struct {
 // Compile builds a plan from an EndpointPickerConfig document. Mistakes are noted in the document that doc belongs to; the plan
 // is of use only if there are none.
 func Compile(doc *strictjson.Object, registry []Registration, settings Settings) *Plan {
-	c := &compiler{plan: &Plan{stale: settings.Stale, correctLoad: settings.CorrectLoad}, registry: registry}
+	c := &compiler{plan: &Plan{stale: settings.Stale, correctLoad: settings.CorrectLoad, failing: settings.Failing}, registry: registry}
 	c.plan.state.InFlight = settings.CorrectLoad
+	c.plan.state.Failures, c.plan.state.FailureHalfLife = settings.Failing.Exclude, settings.Failing.HalfLife
 	root := &Builder{Object: doc, compiler: c}
 	c.plan.objective, c.plan.rewrite = root.RequestHeader(headerObjective), root.RequestHeader(headerRewrite)
 	c.header(doc)

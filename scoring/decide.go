@@ -62,25 +62,25 @@ func (c *Cycle) served() bool {
 }
 
 // Any returns a uniformly random endpoint for requests that no plug-in can judge, nil when the pool is empty. It
-// prefers those that answered lately, as a server that cannot be scraped is likely down.
+// prefers those that answered lately and do not fail, as a server that cannot be scraped is likely down.
 func (p *Plan) Any(c *Cycle) *Endpoint {
 	if c.Pool == nil || len(c.Pool.Endpoints) == 0 {
 		return nil
 	}
 	c.plan = p
 	c.primaryPort, c.requestHeaders = 0, c.requestHeaders[:0]
-	fresh := 0
+	sound := 0
 	for i := range c.Pool.Endpoints {
-		if c.Fresh(&c.Pool.Endpoints[i]) {
-			fresh++
+		if c.sound(&c.Pool.Endpoints[i]) {
+			sound++
 		}
 	}
-	if fresh == 0 {
+	if sound == 0 {
 		return &c.Pool.Endpoints[c.Random.IntN(len(c.Pool.Endpoints))]
 	}
-	nth := c.Random.IntN(fresh)
+	nth := c.Random.IntN(sound)
 	for i := range c.Pool.Endpoints {
-		if !c.Fresh(&c.Pool.Endpoints[i]) {
+		if !c.sound(&c.Pool.Endpoints[i]) {
 			continue
 		}
 		if nth == 0 {
@@ -91,6 +91,8 @@ func (p *Plan) Any(c *Cycle) *Endpoint {
 	return nil
 }
 
+func (c *Cycle) sound(e *Endpoint) bool { return c.Fresh(e) && !c.fails(e) }
+
 // run takes one profile through filters, scorers and picker.
 func (c *Cycle) run(p *profile, r *Result) {
 	c.reset(p)
@@ -98,6 +100,7 @@ func (c *Cycle) run(p *profile, r *Result) {
 		c.filter(p, &p.filters[i])
 	}
 	c.excludeStale(p)
+	c.excludeFailing(p)
 	if len(c.candidates) == 0 {
 		r.State = Failed
 		return
@@ -126,8 +129,9 @@ func (c *Cycle) run(p *profile, r *Result) {
 
 // What removes an endpoint beside the filters, as traces name it.
 const (
-	removedStale = "stale"
-	removedModel = "model"
+	removedStale   = "stale"
+	removedModel   = "model"
+	removedFailing = "failing"
 )
 
 // reset makes every endpoint a candidate, but those that do not serve the model, with model discovery on.
@@ -157,6 +161,36 @@ func (c *Cycle) excludeStale(p *profile) {
 		}
 	}
 	c.candidates = kept
+}
+
+// excludeFailing removes candidates that fail too often, unless all do.
+func (c *Cycle) excludeFailing(p *profile) {
+	failing := 0
+	for _, e := range c.candidates {
+		if c.fails(e) {
+			failing++
+		}
+	}
+	if failing == 0 || failing == len(c.candidates) {
+		return
+	}
+	kept := c.candidates[:0]
+	for _, e := range c.candidates {
+		if !c.fails(e) {
+			kept = append(kept, e)
+		} else if c.Tracer != nil {
+			c.Tracer.FilteredOut(p.name, e, removedFailing)
+		}
+	}
+	c.candidates = kept
+}
+
+// fails reports whether e fails more often than the plan lets pass.
+func (c *Cycle) fails(e *Endpoint) bool {
+	if !c.plan.failing.Exclude || c.Pool.State == nil || c.Pool.State.Failures == nil {
+		return false
+	}
+	return c.Pool.State.Failures.Share(e.StateIndex, c.Request.Now) > c.plan.failing.Above
 }
 
 func (c *Cycle) filter(p *profile, f *namedFilter) {

@@ -11,6 +11,7 @@ type Plan struct {
 	profiles       []profile
 	handler        ProfileHandler
 	stale          Staleness
+	failing        Failing
 	correctLoad    bool
 	state          state.Options
 	saturation     saturation
@@ -88,10 +89,21 @@ type Settings struct {
 	Stale Staleness
 	// CorrectLoad adds to a server's waiting and running requests what was sent to it since they were sampled.
 	CorrectLoad bool
+	Failing     Failing
 }
 
 // Staleness says when metrics are too old and what then.
 type Staleness struct {
 	After  time.Duration
 	Policy StalePolicy
+}
+
+// Failing says which endpoints fail too often to be candidates while others do not. The zero value excludes none.
+type Failing struct {
+	// Exclude removes an endpoint from the candidates while its share of failures, see state.Failures, is above Above, unless no other
+	// candidate is left.
+	Exclude bool
+	Above   float64
+	// HalfLife is the time in which the share falls by half without requests.
+	HalfLife time.Duration
 }

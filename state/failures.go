@@ -7,19 +7,28 @@ import (
 	"github.com/pintle-dev/pintle/journal"
 )
 
-// DefaultFailureHalfLife is the time in which a failure counts half as much.
-const DefaultFailureHalfLife = 10 * time.Second
+const (
+	// DefaultFailureHalfLife is the time in which a share of failures falls by half when an endpoint serves nothing.
+	DefaultFailureHalfLife = 20 * time.Second
+	// FailureWeight is the part that one completion has in the share: six failures on end make more than half, whatever came before.
+	FailureWeight = 1.0 / 8
+	// PatienceMicros is how long a client waits at the least before it leaves because of the server. One that leaves sooner has
+	// changed its mind.
+	PatienceMicros = 5_000_000
+)
 
-// outcomes are the weights of an endpoint's completions at a time.
+// outcomes is an endpoint's share of failures at a time.
 type outcomes struct {
-	time        int64
-	all, failed float64
+	time  int64
+	share float64
 }
 
 // Failures is the share of an endpoint's requests that failed of late, so that one that fails fast, and therefore has a short queue and a
-// good latency, can be kept from drawing traffic. A completion of status 5xx failed, and one without a status: the stream was
-// reset before an answer came. Whether the server or the client reset it cannot be told apart, so clients that give up early count against
-// the endpoint that kept them waiting.
+// good latency, can be kept from drawing traffic. It is a moving average over completions, which fades with time, so that an
+// endpoint that gets no requests is tried again.
+//
+// A completion of status 5xx failed, and one whose client left without an answer after PatienceMicros. An endpoint that could not
+// serve what another then did failed too. Clients that leave earlier without an answer say nothing of the endpoint.
 type Failures struct {
 	halfLife  float64 // nanoseconds
 	now       int64
@@ -51,44 +60,47 @@ func (f *Failures) Reset(index int) {
 // Expire sets the clock.
 func (f *Failures) Expire(now int64) { f.now = now }
 
-// Complete enters the outcome of a completion.
+// Complete enters what a completion tells of the endpoint that served it.
 func (f *Failures) Complete(index int, e *journal.Event) {
-	f.now = max(f.now, e.Time)
+	switch {
+	case e.Status/100 == 5, e.Status == 0 && e.DurationMicros >= PatienceMicros:
+		f.enter(index, e.Time, 1)
+	case e.Status != 0:
+		f.enter(index, e.Time, 0)
+	}
+}
+
+// Fail enters a failure of an endpoint at a time.
+func (f *Failures) Fail(index int, time int64) { f.enter(index, time, 1) }
+
+func (f *Failures) enter(index int, time int64, failed float64) {
+	f.now = max(f.now, time)
 	if uint(index) >= uint(len(f.endpoints)) {
 		return
 	}
 	o := &f.endpoints[index]
-	if limit := plus(f.now, maxSkew); o.time > limit {
+	if o.time > plus(f.now, maxSkew) {
 		o.time = f.now
 	}
-	weight := 1.0
-	if e.Time > o.time {
-		d := f.decay(o.time, e.Time)
-		o.all *= d
-		o.failed *= d
-		o.time = e.Time
-	} else {
-		weight = f.decay(e.Time, o.time)
+	if time > o.time {
+		o.share *= f.decay(o.time, time)
+		o.time = time
 	}
-	o.all += weight
-	if e.Status == 0 || e.Status/100 == 5 {
-		o.failed += weight
-	}
+	o.share += (failed - o.share) * FailureWeight
 }
 
-// Failures is the share of failures of an endpoint in [0,1] at a time: their weight over that of all completions plus one, where a
-// completion's weight halves with every half-life. The one stands for a success that is always there, so that the share of an endpoint without
-// requests goes back to 0.
-func (f *Failures) Failures(index int, now int64) float64 {
+// Share is the share of failures of an endpoint in [0,1] at a time.
+//
+// With each completion: share += (1 if it failed, else 0, - share) / 8. With time: share halves with every half-life.
+func (f *Failures) Share(index int, now int64) float64 {
 	if uint(index) >= uint(len(f.endpoints)) {
 		return 0
 	}
 	o := &f.endpoints[index]
-	d := 1.0
-	if now > o.time {
-		d = f.decay(o.time, now)
+	if now <= o.time || o.share == 0 {
+		return o.share
 	}
-	return o.failed * d / (o.all*d + 1)
+	return o.share * f.decay(o.time, now)
 }
 
 func (f *Failures) decay(from, to int64) float64 {

@@ -176,6 +176,13 @@ func TestFailures(t *testing.T) {
 	type outcome struct {
 		at     int64
 		status uint16
+		micros uint32
+	}
+	after := func(n int, share float64, failed float64) float64 {
+		for range n {
+			share += (failed - share) / 8
+		}
+		return share
 	}
 	repeat := func(n int, o outcome) (list []outcome) {
 		for range n {
@@ -190,30 +197,33 @@ func TestFailures(t *testing.T) {
 		want     float64
 	}{
 		{"nothing", nil, 0, 0},
-		{"successes", repeat(50, outcome{0, 200}), 0, 0},
-		{"the client's mistakes", repeat(50, outcome{0, 404}), 0, 0},
-		{"one failure", repeat(1, outcome{0, 500}), 0, 0.5},
-		{"one reset", repeat(1, outcome{0, 0}), 0, 0.5},
-		{"nine failures", repeat(9, outcome{0, 503}), 0, 0.9},
-		{"after one half-life", repeat(8, outcome{0, 503}), 10 * second, 0.8},
-		{"after a day", repeat(9, outcome{0, 503}), 86400 * second, 0},
-		{"half of many", append(repeat(10, outcome{0, 200}), repeat(10, outcome{0, 502})...), 0, 10.0 / 21},
-		{"recovered", []outcome{{0, 500}, {10 * second, 200}}, 10 * second, 0.5 / 2.5},
-		{"the same out of order", []outcome{{10 * second, 200}, {0, 500}}, 10 * second, 0.5 / 2.5},
-		{"asked for the past", repeat(1, outcome{10 * second, 500}), 0, 0.5},
-		{"extremes", []outcome{{math.MinInt64, 500}, {math.MaxInt64, 500}}, math.MaxInt64, 0.5},
+		{"successes", repeat(50, outcome{0, 200, 1}), 0, 0},
+		{"the client's mistakes", repeat(50, outcome{0, 404, 1}), 0, 0},
+		{"one failure", repeat(1, outcome{0, 500, 1}), 0, 1.0 / 8},
+		{"a client that left at once", repeat(9, outcome{0, 0, PatienceMicros - 1}), 0, 0},
+		{"a client that was kept waiting", repeat(1, outcome{0, 0, PatienceMicros}), 0, 1.0 / 8},
+		{"five on end", repeat(5, outcome{0, 503, 1}), 0, after(5, 0, 1)},
+		{"six on end, after successes", append(repeat(1000, outcome{0, 200, 1}), repeat(6, outcome{0, 503, 1})...), 0, after(6, 0, 1)},
+		{"a thousand on end", repeat(1000, outcome{0, 503, 1}), 0, 1},
+		{"after one half-life", repeat(1000, outcome{0, 503, 1}), 20 * second, 0.5},
+		{"after a day", repeat(9, outcome{0, 503, 1}), 86400 * second, 0},
+		{"recovered", append(repeat(1000, outcome{0, 500, 1}), repeat(6, outcome{0, 200, 1})...), 0, after(6, 1, 0)},
+		{"faded, then failed again", append(repeat(1000, outcome{0, 500, 1}), outcome{20 * second, 500, 1}), 20 * second, after(1, 0.5, 1)},
+		{"late news", []outcome{{20 * second, 200, 1}, {0, 500, 1}}, 20 * second, 1.0 / 8},
+		{"asked for the past", repeat(1, outcome{10 * second, 500, 1}), 0, 1.0 / 8},
+		{"extremes", []outcome{{math.MinInt64, 500, 1}, {math.MaxInt64, 500, 1}}, math.MaxInt64, 1.0 / 8},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			f := NewFailures(0)
 			f.Resize(1)
 			for _, o := range tt.outcomes {
-				f.Complete(0, &journal.Event{Time: o.at, Status: o.status})
+				f.Complete(0, &journal.Event{Time: o.at, Status: o.status, DurationMicros: o.micros})
 			}
-			if got := f.Failures(0, tt.now); math.Abs(got-tt.want) > 1e-9 {
+			if got := f.Share(0, tt.now); math.Abs(got-tt.want) > 1e-9 {
 				t.Errorf("got %v, want %v", got, tt.want)
 			}
-			if got := f.Failures(1, tt.now); got != 0 {
+			if got := f.Share(1, tt.now); got != 0 {
 				t.Errorf("unknown endpoint: got %v, want 0", got)
 			}
 		})
@@ -228,7 +238,7 @@ func TestFailuresAfterClockSetBack(t *testing.T) {
 	for range 20 {
 		f.Complete(0, &journal.Event{Time: 1000, Status: 500})
 	}
-	if got := f.Failures(0, 1000); got < 0.9 {
-		t.Errorf("got %v after 20 failures, want at least 0.9", got)
+	if got := f.Share(0, 1000+int64(DefaultFailureHalfLife)/10); got < 0.8 || got > 0.9 {
+		t.Errorf("got %v after 20 failures and a tenth of the half-life, want 0.8 to 0.9", got)
 	}
 }

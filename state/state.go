@@ -154,8 +154,11 @@ func (s *State) complete(e *journal.Event) {
 	if s.Models != nil {
 		s.Models.Complete(e)
 	}
-	if s.Failures != nil && index >= 0 {
+	if s.Failures != nil {
 		s.Failures.Complete(index, e)
+		if tried := s.Endpoints.Index(e.Tried); tried >= 0 {
+			s.Failures.Fail(tried, e.Time)
+		}
 	}
 }
 

@@ -82,7 +82,7 @@ func checkBounds(t *testing.T, s *State) {
 		if open := s.InFlight.OpenSince(i, 0); open > RecentTimes || open < 0 {
 			t.Fatalf("endpoint %d: got %d open", i, open)
 		}
-		if got := s.Failures.Failures(i, 0); !(got >= 0 && got <= 1) {
+		if got := s.Failures.Share(i, 0); !(got >= 0 && got <= 1) {
 			t.Fatalf("endpoint %d: got a share of failures of %v", i, got)
 		}
 		if got := s.Prefix.Match(i, probe); got < 0 || got > len(probe) {
@@ -152,7 +152,7 @@ func TestInterleavings(t *testing.T) {
 		}
 	}
 	fresh := func() *State {
-		s := New(Options{InFlight: true, Latency: true, ModelLatency: true, Failures: true})
+		s := New(Options{InFlight: true, Latency: true, ModelLatency: true})
 		s.SetEndpoints([]uint64{1, 2, 3, 4, 5})
 		interleave(r, s, logs)
 		return s
@@ -186,7 +186,6 @@ func interleave(r *rand.Rand, s *State, logs [][]journal.Event) {
 
 func compareStates(t *testing.T, got, want *State) {
 	t.Helper()
-	now := int64(2e8)
 	for i := range 5 {
 		if g, w := got.InFlight.InFlight(i), want.InFlight.InFlight(i); g != w {
 			t.Fatalf("endpoint %d: got %d in flight, want %d", i, g, w)
@@ -199,9 +198,6 @@ func compareStates(t *testing.T, got, want *State) {
 		}
 		if g, w := got.Latency.TTFT.Percentile(i, 0.9), want.Latency.TTFT.Percentile(i, 0.9); g != w {
 			t.Fatalf("endpoint %d: got a TTFT of %v, want %v", i, g, w)
-		}
-		if g, w := got.Failures.Failures(i, now), want.Failures.Failures(i, now); g-w > 1e-9 || w-g > 1e-9 {
-			t.Fatalf("endpoint %d: got a share of failures of %v, want %v", i, g, w)
 		}
 	}
 }
@@ -238,8 +234,9 @@ func TestApply(t *testing.T) {
 	if got := s.Latency.TTFT.Mean(0) + s.Models.TTFT.Mean(s.Models.Index(4)); got != 18 {
 		t.Errorf("TTFT of the endpoint and the model: got %v in all, want 18", got)
 	}
-	if got := [2]float64{s.Failures.Failures(0, 7), s.Failures.Failures(1, 7)}; got != [2]float64{0, 0.5} {
-		t.Errorf("failures: got %v, want [0 0.5]", got)
+	s.Apply(&journal.Event{Kind: journal.Completion, Time: 7, Instance: 1, Lease: 8, Primary: 13, Tried: 11, Status: 200})
+	if got := [3]float64{s.Failures.Share(0, 7), s.Failures.Share(1, 7), s.Failures.Share(2, 7)}; got != [3]float64{0.125, 0.125, 0} {
+		t.Errorf("shares of failures: got %v, want those of 11, which another had to stand in for, and of 12", got)
 	}
 	s.SetEndpoints([]uint64{12, 13})
 	if got := s.Prefix.Match(0, blocks) + s.Latency.TTFT.Count(0); got != 0 {

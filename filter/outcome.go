@@ -1,0 +1,138 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/pintle-dev/pintle/hostcalls"
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/openai"
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// seen is what a stream has seen of its answer, for the journal.
+type seen struct {
+	// status is that of the answer, or of Envoy's in its place when the endpoint is to blame; else 0.
+	status uint16
+	// unrelated is set when Envoy answered for a reason that says nothing of the endpoint.
+	unrelated bool
+	// servedID is the endpoint that answered in the place of the one that was decided on, else 0.
+	servedID uint64
+	// firstByteAt is when the body began, nanoseconds since 1970; 0 before.
+	firstByteAt int64
+	// whole is set when the answer has come to its end.
+	whole bool
+	usage openai.ResponseScanner
+}
+
+// watched reports whether the journal wants to know what becomes of the stream.
+func (s *stream) watched() bool { return s.log.outcomes && s.decision.lease != 0 }
+
+// source is where an answer comes from.
+type source uint8
+
+const (
+	// fromEnvoy: Envoy answered for a reason that says nothing of the endpoint.
+	fromEnvoy source = iota
+	// fromEndpoint: an endpoint answered.
+	fromEndpoint
+	// forEndpoint: Envoy answered because the endpoint could not.
+	forEndpoint
+)
+
+// Envoy's response code details (its docs, "Response code details"). After a failed connection upstream.address is set too: it is the
+// last one that was tried.
+const (
+	detailsEndpoint = "via_upstream"
+	detailsFailed   = "upstream_"
+	detailsOverflow = "overflow" // a circuit breaker of Envoy's cluster
+	detailsBrokeOff = "upstream_reset_after_response_started"
+)
+
+func (s *stream) source() source {
+	value, _ := hostcalls.Property(&s.property, "response", "code_details")
+	details := hostcalls.Text(value)
+	switch {
+	case details == detailsEndpoint:
+		return fromEndpoint
+	case strings.HasPrefix(details, detailsFailed) && !strings.Contains(details, detailsOverflow):
+		return forEndpoint
+	}
+	return fromEnvoy
+}
+
+// seeHeaders takes down the status of an answer and who gave it. served is nil when the address is none of the pool's: then the endpoint
+// that was decided on was reached by another way, such as a tunnel.
+func (s *stream) seeHeaders(from source, served *scoring.Endpoint, end bool) {
+	s.seen.whole = end
+	if from == fromEnvoy {
+		s.seen.unrelated = true
+		return
+	}
+	s.seen.status = s.responseStatus()
+	if served != nil && served != s.primary {
+		s.seen.servedID = s.pool.ID(served)
+	}
+}
+
+func (s *stream) responseStatus() uint16 {
+	text, _ := hostcalls.ResponseHeader(&s.header, ":status")
+	status := uint16(0)
+	for i := range len(text) {
+		status = status*10 + uint16(text[i]-'0')
+	}
+	return status
+}
+
+func (s *stream) seeBody(frameBytes int, end bool) {
+	s.seen.whole = end
+	if frameBytes == 0 || s.seen.status == 0 {
+		return
+	}
+	if s.seen.firstByteAt == 0 {
+		s.seen.firstByteAt = hostcalls.Now()
+	}
+	if !s.log.usage {
+		return
+	}
+	if frame, err := hostcalls.ResponseBody(&s.body, 0, frameBytes); err == nil {
+		s.seen.usage.Feed(frame)
+	}
+}
+
+// A stream has an event for each token and two more: one before the first token, which tells the role, and the closing mark.
+const eventsBesideTokens = 2
+
+// statusBrokenOff stands for an answer that the endpoint did not bring to its end.
+const statusBrokenOff = 502
+
+// outcome adds to a completion what became of the request.
+func (s *stream) outcome(e *journal.Event) {
+	if !s.log.outcomes {
+		return
+	}
+	seen := &s.seen
+	if seen.unrelated {
+		e.DurationMicros = 0
+	}
+	e.Status = seen.status
+	if seen.servedID != 0 {
+		e.Primary, e.Tried = seen.servedID, e.Primary
+	}
+	if seen.status != 0 && !seen.whole && s.brokeOff() {
+		e.Status = statusBrokenOff
+	}
+	if seen.firstByteAt != 0 {
+		e.TTFTMicros = micros(seen.firstByteAt - s.decision.at)
+	}
+	if usage, reported := seen.usage.Usage(); reported {
+		e.InputTokens, e.OutputTokens, e.CachedTokens = uint32(usage.PromptTokens), uint32(usage.CompletionTokens), uint32(usage.CachedTokens)
+	} else {
+		e.OutputTokens = uint32(max(seen.usage.Events()-eventsBesideTokens, 0))
+	}
+}
+
+// brokeOff reports whether the endpoint ended the stream before its answer was whole, and not the client.
+func (s *stream) brokeOff() bool {
+	details, _ := hostcalls.Property(&s.property, "response", "code_details")
+	return strings.HasPrefix(hostcalls.Text(details), detailsBrokeOff)
+}

@@ -77,6 +77,7 @@ func (x *Explainer) Explain(request Request, now int64) *Explanation {
 	}
 	if !x.entered {
 		x.fleet.enter(x.plan, now)
+		x.plan.Prepare(&x.fleet.Pool)
 		x.entered = true
 	}
 	x.cycle.Pool.State.Expire(now)

@@ -43,7 +43,7 @@ func (p *plugin) Start(configuration []byte) error {
 // Tick says once when snapshots stop coming and once when they come again, and keeps the journal's reader from falling behind
 // while there are no requests.
 func (p *plugin) Tick() {
-	p.pool.refresh()
+	p.pool.refresh(p.config.Plan)
 	if p.log.journal != nil {
 		now := hostcalls.Now()
 		p.log.catchUp(&p.pool, now)

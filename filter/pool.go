@@ -37,7 +37,7 @@ type pool struct {
 }
 
 // refresh decodes the snapshot if it has changed. What cannot be used leaves the pool as it was.
-func (p *pool) refresh() {
+func (p *pool) refresh(plan *scoring.Plan) {
 	version, change, ok := hostcalls.SharedData(&p.small, keyVersion)
 	if !ok || change == p.change || len(version) != 8 {
 		return
@@ -47,6 +47,7 @@ func (p *pool) refresh() {
 	}
 	if p.readLoad() {
 		p.change = change
+		plan.Prepare(&p.Pool)
 	}
 }
 

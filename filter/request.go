@@ -108,7 +108,7 @@ func (s *stream) remembered() []string {
 
 // pass sends a request that has nothing to be judged by to any ready endpoint. editable says whether the headers are still here.
 func (s *stream) pass(editable bool) hostcalls.Action {
-	s.pool.refresh()
+	s.pool.refresh(s.config.Plan)
 	s.begin()
 	e := s.config.Plan.Any(s.cycle)
 	if e == nil {
@@ -131,7 +131,7 @@ func (s *stream) decide() hostcalls.Action {
 	if err != nil || len(body) != s.held {
 		return s.refuse(&scoring.Failure{Status: 500, Reason: "internal_error", Message: "the request body could not be read back from Envoy"})
 	}
-	s.pool.refresh()
+	s.pool.refresh(s.config.Plan)
 	s.begin()
 	s.log.catchUp(&s.pool, s.cycle.Request.Now)
 	if failure := s.cycle.Request.Read(&s.request, s.api, body); failure != nil {

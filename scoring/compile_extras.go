@@ -112,6 +112,9 @@ func (c *compiler) reference(o *strictjson.Object) *declared {
 // addHooks activates every plug-in that takes part by being declared.
 func (c *compiler) addHooks() {
 	for i := range c.plugins {
+		if hook, ok := c.plugins[i].plugin.(PoolHook); ok {
+			c.plan.poolHooks = append(c.plan.poolHooks, hook)
+		}
 		if hook, ok := c.plugins[i].plugin.(RequestHook); ok {
 			c.plan.requestHooks = append(c.plan.requestHooks, hook)
 		}

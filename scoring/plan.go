@@ -18,6 +18,7 @@ type Plan struct {
 	objective      HeaderKey
 	rewrite        HeaderKey
 	modelAware     bool
+	poolHooks      []PoolHook
 	requestHooks   []RequestHook
 	responseHooks  []ResponseHook
 	requestHeaders []string
@@ -48,6 +49,13 @@ func (p *Plan) RequestHeaders() []string { return p.requestHeaders }
 
 // OwnedHeaders are the request headers, in lower case, that only the plan's plug-ins may set: a client's must be removed.
 func (p *Plan) OwnedHeaders() []string { return p.ownedHeaders }
+
+// Prepare lets the plug-ins see a pool whose endpoints or metrics are new. To be called before the next decision.
+func (p *Plan) Prepare(pool *Pool) {
+	for _, hook := range p.poolHooks {
+		hook.OnPool(pool)
+	}
+}
 
 // HasResponseHooks reports whether Respond does anything.
 func (p *Plan) HasResponseHooks() bool { return len(p.responseHooks) > 0 }

@@ -53,6 +53,12 @@ type EncodeDecider interface {
 	NeedsEncode(c *Cycle, decode *Endpoint) bool
 }
 
+// PoolHook acts when the pool's endpoints or their metrics are new. It takes part by being declared.
+type PoolHook interface {
+	// OnPool may change the pool's State and nothing else of it.
+	OnPool(p *Pool)
+}
+
 // RequestHook acts when the endpoints are chosen, before the request leaves. It takes part by being declared; hooks run in
 // the order of declaration.
 type RequestHook interface {

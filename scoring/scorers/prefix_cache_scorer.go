@@ -70,7 +70,7 @@ func (s *prefixCacheScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoi
 	if c.Pool.State == nil || c.Pool.State.Prefix == nil {
 		return
 	}
-	blockTokens := s.tune(c)
+	blockTokens := s.blockTokens(c.Pool)
 	blocks := c.PromptBlocks(blockTokens, s.MaxPrefixBlocksToMatch)
 	if len(blocks) == 0 {
 		return
@@ -94,22 +94,25 @@ func (s *prefixCacheScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoi
 	}
 }
 
-// tune returns the size of a block in tokens and sets the endpoints' capacities.
-func (s *prefixCacheScorer) tune(c *scoring.Cycle) (blockTokens int) {
-	if !s.AutoTune {
-		return s.BlockSizeTokens
+// OnPool implements scoring.PoolHook: an endpoint keeps as many blocks as its KV cache has.
+func (s *prefixCacheScorer) OnPool(p *scoring.Pool) {
+	if !s.AutoTune || p.State == nil || p.State.Prefix == nil {
+		return
 	}
-	for i := range c.Pool.Endpoints {
-		e := &c.Pool.Endpoints[i]
-		if e.Metrics.KVBlocks > 0 {
-			c.Pool.State.Prefix.SetCapacity(e.StateIndex, e.Metrics.KVBlocks)
+	for i := range p.Endpoints {
+		e := &p.Endpoints[i]
+		p.State.Prefix.SetCapacity(e.StateIndex, e.Metrics.KVBlocks)
+	}
+}
+
+// blockTokens is the size of a block: that of the first server that tells.
+func (s *prefixCacheScorer) blockTokens(p *scoring.Pool) int {
+	if s.AutoTune {
+		for i := range p.Endpoints {
+			if tokens := p.Endpoints[i].Metrics.KVBlockTokens; tokens > 0 {
+				return tokens
+			}
 		}
-		if blockTokens == 0 && e.Metrics.KVBlockTokens > 0 {
-			blockTokens = e.Metrics.KVBlockTokens
-		}
 	}
-	if blockTokens == 0 {
-		return s.BlockSizeTokens
-	}
-	return blockTokens
+	return s.BlockSizeTokens
 }

@@ -140,12 +140,14 @@ func listeners(cell harness.Cell, socket string) []*harness.Listener {
 		ranked = 3
 	}
 	plugin := func(after time.Duration, policy string) map[string]any {
-		// Without load correction the choice follows from the metrics alone, which most tests are about.
+		// Without load correction and whatever fails, the choice follows from the metrics alone, which most tests are about.
 		return map[string]any{
 			"config": harness.Document(ranked), "stale": map[string]any{"after": after.String(), "policy": policy},
-			"load": map[string]any{"correction": false},
+			"load": map[string]any{"correction": false}, "failing": map[string]any{"policy": "ignore"},
 		}
 	}
+	failing := plugin(time.Hour, "neutral")
+	delete(failing, "failing")
 	fresh := plugin(time.Hour, "neutral")
 	corrected := plugin(time.Hour, "neutral")
 	delete(corrected, "load")
@@ -155,6 +157,7 @@ func listeners(cell harness.Cell, socket string) []*harness.Listener {
 	return []*harness.Listener{
 		{Name: "requests", Plugin: fresh},
 		{Name: "corrected", Plugin: corrected},
+		{Name: "failing", Plugin: failing},
 		{Name: "active", Plugin: alone("active-request-scorer")},
 		{Name: "prefix", Plugin: alone("prefix-cache-scorer")},
 		{Name: "small", Plugin: fresh, MaxBodyBytes: smallBody},

@@ -83,7 +83,9 @@ var (
 func pluginListeners(cell harness.Cell, primary string) []*harness.Listener {
 	plugin := func(document string, replace ...string) map[string]any {
 		text := strings.NewReplacer(replace...).Replace(document)
-		return map[string]any{"config": json.RawMessage(text), "stale": map[string]any{"after": "1h"}}
+		return map[string]any{
+			"config": json.RawMessage(text), "stale": map[string]any{"after": "1h"}, "failing": map[string]any{"policy": "ignore"},
+		}
 	}
 	ranked := 1
 	if cell.OverrideHost() {

@@ -89,10 +89,11 @@ func (s *stream) completed() {
 	e := &s.log.event
 	now := hostcalls.Now()
 	*e = journal.Event{
-		Kind: journal.Completion, Time: now, Lease: d.lease, Primary: d.primary, Model: d.model, User: d.user,
-		DurationMicros: micros(now - d.at), Encode: e.Encode[:0],
+		Kind: journal.Completion, Time: now, Lease: d.lease, Primary: d.primary, Model: d.model, User: d.user, Encode: e.Encode[:0],
 	}
-	s.outcome(e)
+	if s.log.outcomes {
+		s.outcome(e, now)
+	}
 	s.log.journal.Append(e)
 }
 

@@ -105,14 +105,11 @@ const eventsBesideTokens = 2
 // statusBrokenOff stands for an answer that the endpoint did not bring to its end.
 const statusBrokenOff = 502
 
-// outcome adds to a completion what became of the request.
-func (s *stream) outcome(e *journal.Event) {
-	if !s.log.outcomes {
-		return
-	}
+// outcome adds to a completion what became of the request by now. Without a duration, a completion without a status blames nobody.
+func (s *stream) outcome(e *journal.Event, now int64) {
 	seen := &s.seen
-	if seen.unrelated {
-		e.DurationMicros = 0
+	if !seen.unrelated {
+		e.DurationMicros = micros(now - s.decision.at)
 	}
 	e.Status = seen.status
 	if seen.servedID != 0 {

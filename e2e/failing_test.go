@@ -1,0 +1,73 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/e2e/harness"
+)
+
+// TestFailingEndpoint: a server that fails at once, in whatever way, has the shortest queue and draws hardly any traffic all the same,
+// as all workers learn of it.
+func TestFailingEndpoint(t *testing.T) {
+	const (
+		requests = 40
+		most     = 6 // failures on end
+	)
+	inCells(t, func(t *testing.T, f *fixture) {
+		tests := []struct {
+			name, address string
+			answer        http.HandlerFunc
+			// retried: with override_host Envoy goes on to the next endpoint.
+			retried bool
+		}{
+			{"answers 500", f.scripted.Address, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, false},
+			{"refuses connections", f.dead[0], nil, true},
+			{"closes without an answer", f.scripted.Address, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, false},
+			{"breaks off", f.scripted.Address, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("content-length", "1000")
+				_, _ = io.WriteString(w, "{")
+				_ = http.NewResponseController(w).Flush()
+				panic(http.ErrAbortHandler)
+			}, false},
+		}
+		for _, tc := range tests {
+			t.Run(tc.name, func(t *testing.T) {
+				if tc.answer != nil {
+					f.scripted.Script(t, tc.answer)
+				}
+				// A name of its own, as what is known of an endpoint goes by its name.
+				name := fmt.Sprint("failing-", time.Now().UnixNano())
+				f.Publish(t, append(f.pool("sim-1")[1:], harness.Endpoint{Name: name, Address: tc.address})...)
+				f.wantFailures(t, requests, most, tc.retried && f.Cell.OverrideHost())
+			})
+		}
+	})
+}
+
+// wantFailures sends requests one after another, each on a connection of its own, of which some fail, but no more than most.
+func (f *fixture) wantFailures(t *testing.T, requests, most int, retried bool) {
+	t.Helper()
+	failed := 0
+	for range requests {
+		client := harness.Client(t, true) // HTTP/1.1 connections linger for a second after an answer that breaks off
+		response, err := client.Post(f.URL("failing", chatPath), "application/json", strings.NewReader(chatBody))
+		if err == nil {
+			_, err = io.Copy(io.Discard, response.Body)
+			_ = response.Body.Close()
+		}
+		if err != nil || response.StatusCode != http.StatusOK {
+			failed++
+		}
+	}
+	if retried && failed > 0 {
+		t.Errorf("%d of %d requests failed, want none: Envoy has other endpoints to try", failed, requests)
+	}
+	if !retried && (failed == 0 || failed > most) {
+		t.Errorf("%d of %d requests failed, want 1 to %d", failed, requests, most)
+	}
+}

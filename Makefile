@@ -53,6 +53,10 @@ bin/pintle: $(go_sources)
 bin/pintle.wasm: $(wasm_sources) $(tinygo)
 	bin/tinygo build -o $@ -target=$$(cat build/.cache/target) -buildmode=c-shared -tags custommalloc -opt=2 -no-debug ./filter
 
+# The module that dies when it is told to, for tests of crashes.
+bin/pintle-failpoint.wasm: bin/pintle.wasm
+	bin/tinygo build -o $@ -target=$$(cat build/.cache/target) -buildmode=c-shared -tags 'custommalloc failpoint' -opt=2 -no-debug ./filter
+
 .PHONY: demo
 demo: build ## Start everything on this machine, send 20 s of load, compare with random choice (KEEP=1 keeps it up)
 	@$(GO) run ./bench/demo -requests-port $(PORT_REQUESTS) -ingest-port $(PORT_INGEST) -envoy-port $(PORT_ENVOY) \
@@ -77,7 +81,7 @@ fuzz: ## Each fuzz target for FUZZTIME
 	@build/fuzz.sh $(FUZZTIME)
 
 .PHONY: e2e
-e2e: build ## Tests in real Envoy, with real clients
+e2e: build bin/pintle-failpoint.wasm ## Tests in real Envoy, with real clients
 	$(GO) test -count=1 -timeout 15m ./e2e/...
 
 .PHONY: check

@@ -149,6 +149,7 @@ func (s *stream) decide() hostcalls.Action {
 	s.publishHeaders()
 	s.primary, s.prefill, s.primaryPort = endpoints[0], s.cycle.Prefill(), s.cycle.PrimaryPort()
 	s.decided()
+	failpoint(s.request.Model)
 	s.stats.routed.Add(1)
 	s.stats.decisionMicros.Record(uint64(max(hostcalls.Now()-started, 0)) / 1000)
 	return hostcalls.Continue

@@ -22,24 +22,47 @@ type Envoy struct {
 	Cell      Cell
 	adminPort int
 	listeners map[string]*Listener
+	// watched is the file that the listeners come from, empty when they are fixed.
+	watched string
+}
+
+// Options are what few tests want otherwise.
+type Options struct {
+	// Workers is the number of worker threads, 2 by default.
+	Workers int
+	// Module is the build output to load, pintle.wasm by default.
+	Module string
+	// Dynamic has the listeners come from a file that Envoy watches, see Reconfigure.
+	Dynamic bool
 }
 
 // Start starts an Envoy with two workers. hosts are the members of the cluster, which only override-host has. The caller ends
 // it with Stop.
 func Start(cell Cell, hosts []string, listeners ...*Listener) (*Envoy, error) {
-	module, err := built("pintle.wasm")
+	return StartWith(Options{}, cell, hosts, listeners...)
+}
+
+// StartWith is Start with options.
+func StartWith(o Options, cell Cell, hosts []string, listeners ...*Listener) (*Envoy, error) {
+	if o.Workers == 0 {
+		o.Workers = 2
+	}
+	if o.Module == "" {
+		o.Module = "pintle.wasm"
+	}
+	module, err := built(o.Module)
 	if err != nil {
 		return nil, err
 	}
 	for attempt := 1; ; attempt++ {
-		e, err := start(cell, module, hosts, listeners)
+		e, err := start(o, cell, module, hosts, listeners)
 		if err == nil || attempt == 3 || !strings.Contains(err.Error(), "cannot bind") {
 			return e, err
 		}
 	}
 }
 
-func start(cell Cell, module string, hosts []string, listeners []*Listener) (*Envoy, error) {
+func start(o Options, cell Cell, module string, hosts []string, listeners []*Listener) (*Envoy, error) {
 	ports, err := FreePorts(len(listeners) + 1)
 	if err != nil {
 		return nil, err
@@ -50,10 +73,13 @@ func start(cell Cell, module string, hosts []string, listeners []*Listener) (*En
 		e.listeners[l.Name] = l
 	}
 	config, err := render(cell, module, e.adminPort, listeners, hosts)
+	if err == nil && o.Dynamic {
+		config, err = e.watch(config)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return e, e.run(config, "--concurrency", "2")
+	return e, e.run(config, "--concurrency", strconv.Itoa(o.Workers))
 }
 
 // StartText starts an Envoy with a configuration as it is, from the repository's root, and waits for the admin port that stands

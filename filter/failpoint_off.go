@@ -1,0 +1,5 @@
+//go:build !failpoint
+
+package main
+
+func failpoint(string) {}

@@ -22,6 +22,8 @@ type options struct {
 	// sizes of bodies in KB.
 	sizes   []int
 	streams bool
+	// journal compares the filter with the journal on and off in place of Envoy with Pintle and without.
+	journal bool
 	// instant has the servers answer without reading the request as a model server does.
 	instant bool
 	// module is the .wasm file to measure; compare are further ones, which hold by pause.
@@ -62,6 +64,7 @@ func parseFlags(args []string) (options, error) {
 		return err
 	})
 	f.BoolVar(&o.streams, "stream", false, "measure streamed answers instead")
+	f.BoolVar(&o.journal, "journal", false, "measure what the journal costs the filter instead")
 	f.BoolVar(&o.instant, "instant", false, "have the servers discard requests unread, which makes Envoy's share the largest")
 	f.StringVar(&o.module, "module", "bin/pintle.wasm", "the module to measure, from the repository's root")
 	f.Func("compare", "a further module to measure beside, held by pause; repeatable", func(path string) error {

@@ -18,7 +18,9 @@ type variant struct {
 	// hold is how Pintle holds a request; empty is an Envoy without Pintle.
 	hold string
 	// module is the .wasm file.
-	module       string
+	module string
+	// document is the EndpointPickerConfig, settings are the plug-in's further keys, each with a comma before it.
+	document, settings string
 	requestsPort int
 	ingestPort   int
 	envoy        *stack.Process
@@ -26,11 +28,24 @@ type variant struct {
 
 // variants are the Envoy without Pintle, one for each way to hold with the module, and one with pause for each further module.
 func variants(module string, compare []string) []*variant {
-	all := []*variant{{name: "plain"}, {name: "pause", hold: "pause", module: module}, {name: "buffer", hold: "buffer", module: module}}
+	all := []*variant{
+		{name: "plain"}, {name: "pause", hold: "pause", module: module, document: byLoad}, {name: "buffer", hold: "buffer", module: module, document: byLoad},
+	}
 	for _, path := range compare {
-		all = append(all, &variant{name: strings.TrimSuffix(filepath.Base(path), ".wasm"), hold: "pause", module: path})
+		all = append(all, &variant{name: strings.TrimSuffix(filepath.Base(path), ".wasm"), hold: "pause", module: path, document: byLoad})
 	}
 	return all
+}
+
+// journalVariants are the filter with the journal off, with it, and with it and the default configuration, whose prefix scorer puts the
+// hashes of prompts there.
+func journalVariants(module string) []*variant {
+	const off = `, "load": {"correction": false}, "failing": {"policy": "ignore"}`
+	return []*variant{
+		{name: "off", hold: "pause", module: module, document: byLoad, settings: off},
+		{name: "on", hold: "pause", module: module, document: byLoad},
+		{name: "prefixes", hold: "pause", module: module, document: "{}"},
+	}
 }
 
 const (
@@ -56,13 +71,13 @@ func (v *variant) config(adminPort int, servers []int) (string, error) {
 	var text bytes.Buffer
 	err := configTemplate.Execute(&text, map[string]any{
 		"AdminPort": adminPort, "Listeners": listeners, "Hold": v.hold, "Module": v.module, "IngestPort": v.ingestPort, "Token": token,
-		"Servers": servers, "Document": document,
+		"Servers": servers, "Document": v.document, "Settings": v.settings,
 	})
 	return text.String(), err
 }
 
-// document is the default configuration without its prefix scorer, whose cost is that of hashing the prompt.
-const document = `{"plugins": [{"type": "queue-scorer"}, {"type": "kv-cache-utilization-scorer"}], "schedulingProfiles": [{"name": "default",` +
+// byLoad is the default configuration without its prefix scorer, whose cost is that of hashing the prompt.
+const byLoad = `{"plugins": [{"type": "queue-scorer"}, {"type": "kv-cache-utilization-scorer"}], "schedulingProfiles": [{"name": "default",` +
 	` "plugins": [{"pluginRef": "queue-scorer", "weight": 2}, {"pluginRef": "kv-cache-utilization-scorer", "weight": 2}]}]}`
 
 // start runs the servers, the Envoys and the one sidecar that feeds those with Pintle.

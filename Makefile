@@ -104,6 +104,13 @@ $(STATICCHECK): build/tools/go.mod build/tools/go.sum
 bench-overhead: build $(wrk) ## What Pintle costs: requests/s beside the same Envoy without it
 	@$(GO) run ./bench/overhead $(ARGS)
 
+bin/decisions.wasm: $(wasm_sources) $(wildcard bench/decisions/cases/*.go bench/decisions/guest/*.go)
+	bin/tinygo build -o $@ -target=$$(cat build/.cache/target) -buildmode=c-shared -opt=2 -no-debug ./bench/decisions/guest
+
+.PHONY: bench-decisions
+bench-decisions: $(tinygo) bin/decisions.wasm ## What the pieces of a decision cost, natively and in Wasm
+	@$(GO) run ./bench/decisions $(ARGS) bin/decisions.wasm
+
 .PHONY: clean
 clean: ## Remove what was built, and the toolchain
 	rm -rf bin build/.cache

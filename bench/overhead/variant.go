@@ -21,9 +21,9 @@ type variant struct {
 	module string
 	// document is the EndpointPickerConfig, settings are the plug-in's further keys, each with a comma before it.
 	document, settings string
-	requestsPort int
-	ingestPort   int
-	envoy        *stack.Process
+	requestsPort       int
+	ingestPort         int
+	envoy              *stack.Process
 }
 
 // variants are the Envoy without Pintle, one for each way to hold with the module, and one with pause for each further module.

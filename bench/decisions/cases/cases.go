@@ -1,0 +1,134 @@
+// Package cases holds the pieces of a decision that are timed, natively and in Wasm.
+package cases
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/openai"
+	"github.com/pintle-dev/pintle/pluginconfig"
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/state"
+)
+
+// Case is one piece.
+type Case struct {
+	Name string
+	// BarMicros is the most that the piece may take in Wasm, 0 for none.
+	BarMicros float64
+	// Prepare builds what is needed and returns the piece. It allocates; the piece does not.
+	Prepare func() func()
+}
+
+// The prompt is of 256 blocks of 16 tokens, which is as much as the default configuration looks at.
+const (
+	blocks    = 256
+	endpoints = 32
+)
+
+// All are the cases.
+var All = []Case{
+	{Name: "scan a body of 16 KB", Prepare: scan},
+	{Name: "hash its 256 blocks", Prepare: hash},
+	{Name: "prefix-cache-scorer, 256 blocks, 32 full endpoints", BarMicros: 60, Prepare: prefix},
+	{Name: "five scorers, 64 endpoints", BarMicros: 100, Prepare: func() func() { return decide(fiveScorers, 64) }},
+	{Name: "default configuration, 64 endpoints", Prepare: func() func() { return decide(``, 64) }},
+}
+
+const fiveScorers = `{"plugins": [{"type": "queue-scorer"}, {"type": "kv-cache-utilization-scorer"}, {"type": "running-requests-size-scorer"},
+	{"type": "load-aware-scorer"}, {"type": "lora-affinity-scorer"}, {"type": "max-score-picker"}]}`
+
+const onlyPrefix = `{"config": {"plugins": [{"type": "prefix-cache-scorer"}]}, "load": {"correction": false}, "failing": {"policy": "ignore"}}`
+
+// body is a completion request of so many blocks; salt makes it another one.
+func body(salt int) []byte {
+	const blockBytes = 64
+	line := strconv.Itoa(salt) + " lorem ipsum dolor sit amet, consectetur adipiscing elit. "
+	return []byte(`{"model":"m","prompt":"` + strings.Repeat(line, blocks*blockBytes/len(line)+1)[:blocks*blockBytes] + `"}`)
+}
+
+func scan() func() {
+	text, request := body(0), new(openai.Request)
+	return func() {
+		if request.Scan(openai.APICompletions, text) != nil {
+			panic("the body cannot be read")
+		}
+	}
+}
+
+func hash() func() {
+	text, request := body(0), new(openai.Request)
+	if request.Scan(openai.APICompletions, text) != nil {
+		panic("the body cannot be read")
+	}
+	var hasher state.Hasher
+	hashes := make([]uint64, 0, blocks)
+	return func() { hashes = hasher.Blocks(hashes[:0], "m", request, text, 16, blocks) }
+}
+
+// bench is a plan at work on a pool.
+type bench struct {
+	plan  *scoring.Plan
+	cycle *scoring.Cycle
+	scan  openai.Request
+}
+
+func newBench(configuration string, n int) *bench {
+	config, err := pluginconfig.Parse([]byte(configuration))
+	if err != nil {
+		panic(err.Error())
+	}
+	pool := &scoring.Pool{State: state.New(config.Plan.StateOptions())}
+	for i := range n {
+		pool.Endpoints = append(pool.Endpoints, scoring.Endpoint{
+			Index: i, Name: "default/vllm-" + strconv.Itoa(i), Address: "10.0.0." + strconv.Itoa(i) + ":8000",
+			Metrics: scoring.Metrics{SampledAt: 1, WaitingRequests: i % 7, RunningRequests: i % 5, KVCacheUsage: float64(i%10) / 10},
+		})
+	}
+	pool.Enter()
+	b := &bench{plan: config.Plan, cycle: scoring.NewCycle(1)}
+	b.cycle.Pool = pool
+	b.read(body(0))
+	return b
+}
+
+func (b *bench) read(text []byte) {
+	b.cycle.Request = scoring.Request{Now: 1, Headers: make([]string, len(b.plan.RequestHeaders()))}
+	if failure := b.cycle.Request.Read(&b.scan, openai.APICompletions, text); failure != nil {
+		panic(failure.Message)
+	}
+}
+
+func (b *bench) decide() {
+	if _, failure := b.plan.Decide(b.cycle); failure != nil {
+		panic(failure.Message)
+	}
+}
+
+func decide(configuration string, n int) func() { return newBench(configuration, n).decide }
+
+// prefix times decisions by prefix alone over full indexes.
+func prefix() func() {
+	b := newBench(onlyPrefix, endpoints)
+	fillPrefixes(b)
+	return b.decide
+}
+
+// fillPrefixes gives each endpoint a part of the prompt, another one each, beside a million blocks of other prompts in all.
+func fillPrefixes(b *bench) {
+	pool := b.cycle.Pool
+	for fill := 1; pool.State.Prefix.Len(0) < state.DefaultPrefixCapacity-blocks; fill++ {
+		other := make([]uint64, blocks)
+		for i := range other {
+			other[i] = uint64(fill)<<32 | uint64(i)*0x9e3779b97f4a7c15
+		}
+		for i := range pool.Endpoints {
+			pool.State.Apply(&journal.Event{Kind: journal.Decision, Primary: pool.ID(&pool.Endpoints[i]), Blocks: other})
+		}
+	}
+	hashes := append([]uint64{}, b.cycle.PromptBlocks(16, blocks)...)
+	for i := range pool.Endpoints {
+		pool.State.Apply(&journal.Event{Kind: journal.Decision, Primary: pool.ID(&pool.Endpoints[i]), Blocks: hashes[:1+i*(blocks-1)/(endpoints-1)]})
+	}
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"time"
+
+	"github.com/pintle-dev/pintle/bench/decisions/cases"
+	"github.com/pintle-dev/pintle/bench/stack"
+)
+
+func main() {
+	rounds := flag.Int("rounds", 15, "rounds of each case on each engine")
+	flag.Parse()
+	ctx, stop := stack.Context()
+	defer stop()
+	if err := run(ctx, *rounds, flag.Args(), os.Stdout); err != nil {
+		fmt.Fprintf(os.Stderr, "decisions: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, rounds int, args []string, out io.Writer) error {
+	if len(args) != 1 || rounds < 1 {
+		return errors.New("want the path of the Wasm module, and -rounds of 1 or more")
+	}
+	module, err := os.ReadFile(args[0])
+	if err != nil {
+		return err
+	}
+	onWazero, err := newWazero(ctx, module)
+	if err != nil {
+		return err
+	}
+	engines := []engine{&native{}, onWazero}
+	if _, err := exec.LookPath("node"); err == nil {
+		v8, err := newV8(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		engines = append(engines, v8)
+	}
+	defer func() {
+		for _, e := range engines {
+			e.close()
+		}
+	}()
+	fmt.Fprintf(out, "microseconds, medians of %d rounds in turns, min-max in brackets\n\n%-52s", rounds, "")
+	for _, e := range engines {
+		fmt.Fprintf(out, " %-22s", e.name())
+	}
+	fmt.Fprintln(out, " bar in Wasm")
+	for i := range cases.All {
+		if err := row(ctx, out, i, engines, rounds); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func row(ctx context.Context, out io.Writer, index int, engines []engine, rounds int) error {
+	found, err := measure(ctx, index, engines, rounds)
+	if err != nil {
+		return err
+	}
+	c := &cases.All[index]
+	fmt.Fprintf(out, "%-52s", c.Name)
+	for _, micros := range found {
+		slices.Sort(micros)
+		fmt.Fprintf(out, " %-22s", fmt.Sprintf("%.1f (%.1f-%.1f)", micros[len(micros)/2], micros[0], micros[len(micros)-1]))
+	}
+	if c.BarMicros > 0 {
+		fmt.Fprintf(out, " %.0f", c.BarMicros)
+	}
+	fmt.Fprintln(out)
+	return nil
+}
+
+// roundTime is about how long a round takes: long enough to be told from a call's own cost, short enough for many.
+const roundTime = 20 * time.Millisecond
+
+// measure returns microseconds, one list for each engine.
+func measure(ctx context.Context, index int, engines []engine, rounds int) ([][]float64, error) {
+	times := make([]int, len(engines))
+	for i, e := range engines {
+		if err := e.prepare(ctx, index); err != nil {
+			return nil, err
+		}
+		// Compilers need to see the code run before they make it fast.
+		const probe = 200
+		for range 5 {
+			took, err := e.run(ctx, probe)
+			if err != nil {
+				return nil, err
+			}
+			times[i] = max(1, int(roundTime*probe/max(took, 1)))
+		}
+	}
+	found := make([][]float64, len(engines))
+	for range rounds {
+		for i, e := range engines {
+			took, err := e.run(ctx, times[i])
+			if err != nil {
+				return nil, err
+			}
+			found[i] = append(found[i], float64(took.Nanoseconds())/1000/float64(times[i]))
+		}
+	}
+	return found, nil
+}

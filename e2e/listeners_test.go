@@ -20,6 +20,13 @@ const canonical = `{
 		{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"}, {"pluginRef": "max-score-picker"}]},
 		{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}, {"pluginRef": "max-score-picker"}]}]}`
 
+// warm is canonical with a prefix scorer, by which the decider knows what need not be computed again.
+var warm = strings.NewReplacer(`{"type": "disagg-headers-handler"},`, `{"type": "prefix-cache-scorer"}, {"type": "disagg-headers-handler"},`,
+	`{"pluginRef": "decode-filter"},`, `{"pluginRef": "decode-filter"}, {"pluginRef": "prefix-cache-scorer"},`).Replace(canonical)
+
+// cold spreads prompts that nobody has seen.
+const cold = `{"plugins": [{"type": "prefix-cache-scorer"}, {"type": "no-hit-lru-scorer"}]}`
+
 // multimodal adds an encode stage of up to two servers. HEADERS stands for the parameters of disagg-headers-handler.
 const multimodal = `{
 	"plugins": [
@@ -96,6 +103,8 @@ func pluginListeners(cell harness.Cell, primary string) []*harness.Listener {
 	explained["debug"] = true
 	return []*harness.Listener{
 		{Name: "canonical", Plugin: map[string]any{"config": json.RawMessage(canonical)}, Carry: stageHeaders},
+		{Name: "warm", Plugin: map[string]any{"config": json.RawMessage(warm)}, Carry: stageHeaders},
+		{Name: "cold", Plugin: plugin(cold)},
 		{Name: "multimodal", Plugin: plugin(multimodal, "HEADERS", "{}"), Carry: stageHeaders},
 		{Name: "custom", Plugin: plugin(multimodal, "HEADERS", custom), Carry: customHeaders},
 		{Name: "ranks", Plugin: plugin(ranks, "PORT", port(primary)), Carry: append(rankHeaders, stageHeaders...)},

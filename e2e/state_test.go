@@ -104,3 +104,50 @@ func TestPrefixSticks(t *testing.T) {
 		}
 	})
 }
+
+// TestColdPromptsTakeTurns: prompts that no server has seen go to each server once before one gets a second, whichever worker decides, and
+// the next ones in the same order.
+func TestColdPromptsTakeTurns(t *testing.T) {
+	inCells(t, func(t *testing.T, f *fixture) {
+		f.Publish(t, f.pool()...)
+		n := len(f.servers)
+		var order []string
+		for i := range 4 * n {
+			prompt := strings.Repeat(fmt.Sprint(t.Name(), time.Now().UnixNano(), i, " "), 50)
+			body := fmt.Sprintf(`{"model":"sim-model","max_tokens":1,"messages":[{"role":"user","content":%q}]}`, prompt)
+			got := harness.Send(t, harness.Client(t, i%2 == 1), harness.Request(t, http.MethodPost, f.URL("cold", chatPath), body, false))
+			order = append(order, got.Server())
+		}
+		first := map[string]bool{}
+		for _, server := range order[:n] {
+			first[server] = true
+		}
+		if len(first) != n {
+			t.Errorf("the first %d prompts went to %v, want each server once", n, order[:n])
+		}
+		for i := n; i < len(order); i++ {
+			if order[i] != order[i-n] {
+				t.Errorf("the prompts went to %v, want the first %d again and again", order, n)
+				break
+			}
+		}
+	})
+}
+
+// TestCachedPromptsNeedNoPrefill: a long prompt gets a prefill server the first time, and none when its decode server has it in the cache.
+func TestCachedPromptsNeedNoPrefill(t *testing.T) {
+	inCells(t, func(t *testing.T, f *fixture) {
+		pool := f.roles("prefill", "prefill", "decode", "decode")
+		f.Publish(t, pool...)
+		for i := range 6 {
+			prompt := strings.Repeat(fmt.Sprint(t.Name(), time.Now().UnixNano(), " "), 20)
+			body := fmt.Sprintf(`{"model":"sim-model","max_tokens":2,"prompt":%q}`, prompt)
+			for turn, want := range []int{1, 0, 0} {
+				got, r := f.sendTo(t, "warm", "/v1/completions", body, (i+turn)%2 == 1)
+				wantStage(t, fmt.Sprintf("turn %d at %s", turn, got.Server()), r, stageHeaders[0], addressesOf(pool, "prefill"), want)
+			}
+			_, r := f.sendTo(t, "warm", "/v1/completions", strings.Replace(body, t.Name(), "another beginning", 1), false)
+			wantStage(t, "another prompt", r, stageHeaders[0], addressesOf(pool, "prefill"), 1)
+		}
+	})
+}

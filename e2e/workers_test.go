@@ -93,6 +93,14 @@ func hitRate(t *testing.T, cell harness.Cell, workers, clients int, prompts []st
 	close(work)
 	running.Wait()
 	l.wantRest(t, 20*time.Second)
+	stats := l.Stats(t, "wasmcustom.pintle")
+	for _, lost := range []string{"missed", "failed"} {
+		if n := stats["wasmcustom.pintle.journal."+lost]; n != 0 {
+			t.Errorf("%d workers: %d events %s, want none", workers, n, lost)
+		}
+	}
+	t.Logf("%d workers: %d requests routed, %d events written again", workers, stats["wasmcustom.pintle.requests.routed"],
+		stats["wasmcustom.pintle.journal.conflicts"])
 	queries, hits := 0.0, 0.0
 	for _, s := range l.servers {
 		queries += metric(t, s, "vllm:prefix_cache_queries_total")

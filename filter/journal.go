@@ -15,6 +15,8 @@ type log struct {
 	// journal is nil until the first request: Envoy starts VMs that never serve one.
 	journal *journal.Journal
 	event   journal.Event
+	// counted are the journal's statistics as far as Envoy has been told them.
+	counted journal.Stats
 }
 
 // store is Envoy's shared data as the journal sees it.
@@ -54,6 +56,28 @@ func (l *log) catchUp(pool *pool, now int64) {
 	}
 	for e := l.journal.Next(); e != nil; e = l.journal.Next() {
 		pool.State.Apply(e)
+	}
+}
+
+// tick keeps the journal's reader from falling behind while there are no requests, and tells Envoy what the journal counted.
+func (l *log) tick(pool *pool, stats *stats) {
+	if l.journal == nil {
+		return
+	}
+	now := hostcalls.Now()
+	l.catchUp(pool, now)
+	l.journal.Tick(now)
+	s := l.journal.Stats()
+	add(stats.journalMissed, s.Missed-l.counted.Missed)
+	add(stats.journalFailed, s.Failed-l.counted.Failed)
+	add(stats.journalConflicts, s.Conflicts-l.counted.Conflicts)
+	l.counted = s
+}
+
+// add adds to a counter, which takes no 0.
+func add(c hostcalls.Counter, n uint64) {
+	if n > 0 {
+		c.Add(n)
 	}
 }
 

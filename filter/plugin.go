@@ -44,11 +44,7 @@ func (p *plugin) Start(configuration []byte) error {
 // while there are no requests.
 func (p *plugin) Tick() {
 	p.pool.refresh(p.config.Plan)
-	if p.log.journal != nil {
-		now := hostcalls.Now()
-		p.log.catchUp(&p.pool, now)
-		p.log.journal.Tick(now)
-	}
+	p.log.tick(&p.pool, &p.stats)
 	stale := p.pool.receivedAt != 0 && hostcalls.Now()-p.pool.receivedAt > int64(p.config.Plan.Staleness().After)
 	if stale == p.stale {
 		return

@@ -38,6 +38,8 @@ func theWorker() *worker {
 type stats struct {
 	routed, passed, refused              hostcalls.Counter
 	snapshotsAccepted, snapshotsRejected hostcalls.Counter
+	journalMissed, journalFailed         hostcalls.Counter
+	journalConflicts                     hostcalls.Counter
 	decisionMicros                       hostcalls.Histogram
 }
 
@@ -48,6 +50,9 @@ func newStats() stats {
 		refused:           hostcalls.NewCounter("pintle.requests.refused"),
 		snapshotsAccepted: hostcalls.NewCounter("pintle.snapshots.accepted"),
 		snapshotsRejected: hostcalls.NewCounter("pintle.snapshots.refused"),
+		journalMissed:     hostcalls.NewCounter("pintle.journal.missed"),
+		journalFailed:     hostcalls.NewCounter("pintle.journal.failed"),
+		journalConflicts:  hostcalls.NewCounter("pintle.journal.conflicts"),
 		decisionMicros:    hostcalls.NewHistogram("pintle.decision_us"),
 	}
 }

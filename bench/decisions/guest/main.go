@@ -1,3 +1,5 @@
+//go:build tinygo
+
 // Command guest is the Wasm module in which bench/decisions times its cases, built by TinyGo as the filter is.
 package main
 

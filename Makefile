@@ -11,6 +11,9 @@ PORT_SIMS     ?= 9101
 # How long each fuzz target runs in `make test`.
 FUZZTIME ?= 2s
 
+# How long `make soak` lasts.
+SOAK ?= 10m
+
 SHELL := /bin/bash
 GO    ?= go
 STATICCHECK := bin/staticcheck
@@ -110,6 +113,15 @@ bin/decisions.wasm: $(wasm_sources) $(wildcard bench/decisions/cases/*.go bench/
 .PHONY: bench-decisions
 bench-decisions: $(tinygo) bin/decisions.wasm ## What the pieces of a decision cost, natively and in Wasm
 	@$(GO) run ./bench/decisions $(ARGS) bin/decisions.wasm
+
+# With ARGS, such as make bench-routing ARGS='-rates 3,20', the plot in docs/ stays as it is.
+.PHONY: bench-routing
+bench-routing: build ## What routing by prefixes gains over random choice and least-request, some four minutes
+	@$(GO) run ./bench/routing $(if $(ARGS),$(ARGS),-plot docs/routing.svg)
+
+.PHONY: soak
+soak: build ## Mixed long prompts for SOAK: no memory may grow, no request be lost
+	PINTLE_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout 0 -run 'TestSoakPause$$' ./e2e
 
 .PHONY: clean
 clean: ## Remove what was built, and the toolchain

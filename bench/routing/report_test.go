@@ -1,0 +1,141 @@
+package main
+
+import (
+	"encoding/xml"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// sample is two sides at two rates. A name has what XML and a format would take for theirs.
+func sample() []series {
+	return []series{
+		{"Pintle", []outcome{
+			{rate: 3, ttftP50: 0.05, ttftP90: 0.1, hitRate: 0.5, requestsPerSecond: 3, tokensPerSecond: 3000, busy: 0.25},
+			{rate: 20, ttftP50: 0.1, ttftP90: 0.2, hitRate: 0.995, requestsPerSecond: 18.5, tokensPerSecond: 18500},
+		}},
+		{"random <b>", []outcome{
+			{rate: 3, ttftP50: 0.5, ttftP90: 0.3, queued: 0.01, tokensPerSecond: 2900},
+			{rate: 20, ttftP50: 5, ttftP90: 30, queued: 2, tokensPerSecond: 9000},
+		}},
+	}
+}
+
+func TestWriteTable(t *testing.T) {
+	const want = `
+  rate                               TTFT p50   TTFT p90  x first  queued  prefix hits  answers/s output tokens/s  busy CPU
+   3/s  Pintle                          50 ms     100 ms      1.0    0 ms          50%        3.0            3000       25%
+        random <b>                     500 ms     300 ms      3.0   10 ms           0%        0.0            2900        0%
+  20/s  Pintle                         100 ms     200 ms      1.0    0 ms         100%       18.5           18500        0%
+        random <b>                     5.00 s     30.0 s    150.0  2.00 s           0%        0.0            9000        0%
+`
+	var got strings.Builder
+	writeTable(&got, sample())
+	if "\n"+got.String() != want {
+		t.Errorf("got\n%swant%s", got.String(), want)
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	var got strings.Builder
+	writeVerdict(&got, sample())
+	if want := "random <b>: requests queue from 20/s on. There its p90 TTFT is 150.0 times the one of Pintle, at most 150.0 times, at 20/s."; !strings.Contains(got.String(), want) {
+		t.Errorf("got %s, want ...%s...", got.String(), want)
+	}
+	idle := sample()
+	idle[1].outcomes = idle[1].outcomes[:1]
+	got.Reset()
+	writeVerdict(&got, idle)
+	if want := "random <b>: its servers were not saturated"; !strings.Contains(got.String(), want) {
+		t.Errorf("idle: got %s, want ...%s...", got.String(), want)
+	}
+}
+
+func TestDoubts(t *testing.T) {
+	var got strings.Builder
+	all := sample()
+	writeDoubts(&got, all)
+	if got.String() != "" {
+		t.Errorf("idle machine: got %s", got.String())
+	}
+	all[1].outcomes[0].busy = 0.9
+	writeDoubts(&got, all)
+	if want := "Stages in which the processors were more than 85 % busy: 1."; !strings.Contains(got.String(), want) {
+		t.Errorf("got %q, want ...%s...", got.String(), want)
+	}
+}
+
+// TestPlot reads the plot as XML: it is to have a legend, titles, units, and a point for each outcome in each panel.
+func TestPlot(t *testing.T) {
+	var texts []string
+	elements := map[string]int{}
+	decoder := xml.NewDecoder(strings.NewReader(plot(sample())))
+	for {
+		token, err := decoder.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			elements[token.Name.Local]++
+			for _, a := range token.Attr {
+				if strings.Contains(a.Value, "NaN") || strings.Contains(a.Value, "Inf") {
+					t.Errorf("<%s %s=%q>", token.Name.Local, a.Name.Local, a.Value)
+				}
+			}
+		case xml.CharData:
+			texts = append(texts, string(token))
+		}
+	}
+	for _, want := range []string{
+		"Pintle", "random <b>", "Time to first token, p90", "seconds", "%", "thousand tokens per second", "requests per second",
+		"0.1", "100", "20",
+	} {
+		if !slices.Contains(texts, want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+	// The marks of the first side are circles, those of the second squares; one more of each is in the legend, and a rectangle is behind all.
+	if want := 1 + 2*len(panels); elements["circle"] != want || elements["rect"] != want+1 {
+		t.Errorf("got %d circles and %d rectangles, want %d and %d", elements["circle"], elements["rect"], want, want+1)
+	}
+}
+
+func TestPlotPlacesPoints(t *testing.T) {
+	// In the first panel 0.1 s is the bottom and 100 s the top of the axis, and the rates end at 20.
+	got := plot(sample())
+	for _, want := range []string{
+		mark(panelLeft+panelWidth*3/20, panelTop+panelHeight, 0),
+		mark(panelLeft+panelWidth, panelTop+panelHeight*(1-(math.Log10(30)+1)/3), 1),
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s is missing in\n%s", want, got)
+		}
+	}
+}
+
+func TestAxis(t *testing.T) {
+	for _, test := range []struct {
+		most  float64
+		top   float64
+		ticks int
+	}{
+		{0, 1, 6}, {1, 1, 6}, {3, 3, 7}, {7, 7, 8}, {20, 20, 5}, {60, 60, 7}, {61, 70, 8}, {75, 80, 5}, {99, 100, 6}, {18.5, 20, 5},
+		{1234, 1400, 8},
+	} {
+		a := axis{to: niceTop(test.most)}
+		ticks := a.ticks()
+		if math.Abs(a.to-test.top) > 1e-9 || len(ticks) != test.ticks || math.Abs(ticks[len(ticks)-1]-a.to) > 1e-9 {
+			t.Errorf("up to %v: got %v with ticks %v, want %v with %d, the last one at the end", test.most, a.to, ticks, test.top, test.ticks)
+		}
+	}
+	a := axis{from: 0.01, to: 100, logarithmic: true}
+	if got := a.ticks(); len(got) != 5 || a.part(1) != 0.5 || a.part(0) != 0 || a.part(1000) != 1 {
+		t.Errorf("logarithmic: got ticks %v, %v, %v, %v", got, a.part(1), a.part(0), a.part(1000))
+	}
+}

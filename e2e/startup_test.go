@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/e2e/harness"
+	"github.com/pintle-dev/pintle/sim"
 )
 
 // TestStartUp: the time from the start of Envoy to its first routed request. The aim is two seconds on an idle machine; what is
@@ -26,4 +27,24 @@ func TestStartUp(t *testing.T) {
 			}
 		})
 	}
+}
+
+// freshEnvoy starts an Envoy that nothing else has touched, and a server that answers at once.
+func freshEnvoy(t *testing.T, cell harness.Cell) *harness.Envoy {
+	t.Helper()
+	server, err := harness.NewServer(sim.Config{Name: "instant", Instant: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	plugin := map[string]any{"stale": map[string]any{"after": "1h"}}
+	envoy, err := harness.Start(cell, []string{server.Address},
+		&harness.Listener{Name: "requests", Plugin: plugin}, &harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(envoy.Stop)
+	envoy.LogOnFailure(t)
+	envoy.Publish(t, harness.Endpoint{Name: server.Name, Address: server.Address})
+	return envoy
 }

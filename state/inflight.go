@@ -24,6 +24,7 @@ type lease struct {
 	number   uint32
 	place    uint32 // in the heap
 	charges  uint32 // chain of what it charges
+	model    uint16 // what it counts for, one more than the index in watched, 0 for none
 	open     bool
 }
 
@@ -35,8 +36,14 @@ type charge struct {
 
 type load struct{ open, epoch uint32 }
 
-// InFlight counts the requests that each endpoint has in flight. A request is charged to its primary, its prefill and each of its
-// encode endpoints, once for each role. Its lease ends by its completion, by age, or with its writer.
+// watched is a model whose requests are counted.
+type watched struct {
+	hash uint64
+	open uint32
+}
+
+// InFlight counts the requests that each endpoint has in flight, and each of some models. A request is charged to its primary, its prefill
+// and each of its encode endpoints, once for each role, and once to its model. Its lease ends by its completion, by age, or with its writer.
 type InFlight struct {
 	timeout int64
 	now     int64
@@ -50,6 +57,7 @@ type InFlight struct {
 	top     uint32 // of charges
 	free    uint32 // chain of charges
 
+	models  []watched
 	loads   []load
 	decided chunks[recent]
 	open    chunks[recent]
@@ -66,6 +74,14 @@ func NewInFlight(timeout time.Duration, leases int, seed uint64) *InFlight {
 	f.leases.shift, f.charges.shift, f.heap.shift = nodeShift, nodeShift, nodeShift
 	f.decided.shift, f.open.shift = recentShift, recentShift
 	return f
+}
+
+// Watch has the requests of these models counted, given as hashes of their names, see journal.HashName, of which those beyond MaxModels
+// are passed over. To be called before anything is opened.
+func (f *InFlight) Watch(models []uint64) {
+	for _, hash := range models[:min(len(models), MaxModels)] {
+		f.models = append(f.models, watched{hash: hash})
+	}
 }
 
 // Resize makes room for indexes below n. It never shrinks.
@@ -103,6 +119,7 @@ func (f *InFlight) Open(e *journal.Event, endpoints *Endpoints) {
 	f.leases.reach(i)
 	l := f.leases.at(i)
 	*l = lease{instance: e.Instance, time: e.Time, number: e.Lease, open: true}
+	f.count(l, e.Model)
 	f.charge(l, endpoints.Index(e.Primary))
 	f.charge(l, endpoints.Index(e.Prefill))
 	for _, id := range e.Encode[:min(len(e.Encode), MaxEncode)] {
@@ -153,6 +170,14 @@ func (f *InFlight) InFlight(index int) int {
 	return int(f.loads[index].open)
 }
 
+// OfModel is the number of requests of a model, by its place in what Watch was given.
+func (f *InFlight) OfModel(place int) int {
+	if uint(place) >= uint(len(f.models)) {
+		return 0
+	}
+	return int(f.models[place].open)
+}
+
 // OpenSince is how many of an endpoint's requests in flight were decided after t, nanoseconds since 1970. It counts at most
 // RecentTimes. It may count too few when the endpoint had more than RecentTimes younger requests in flight at once, as the
 // older ones of them are not remembered when younger ones end.
@@ -194,6 +219,20 @@ func (f *InFlight) find(key, instance uint64, number uint32) uint32 {
 	return 0
 }
 
+// count charges a lease to its model.
+func (f *InFlight) count(l *lease, model uint64) {
+	if model == 0 {
+		return
+	}
+	for i := range f.models {
+		if f.models[i].hash == model {
+			f.models[i].open++
+			l.model = uint16(i + 1)
+			return
+		}
+	}
+}
+
 func (f *InFlight) charge(l *lease, index int) {
 	if index < 0 || index >= len(f.loads) {
 		return
@@ -228,6 +267,9 @@ func (f *InFlight) release(i uint32) {
 		l.charges = c.next
 		c.next = f.free
 		f.free = j
+	}
+	if l.model != 0 {
+		f.models[l.model-1].open--
 	}
 	l.open = false
 	f.unheap(l.place)

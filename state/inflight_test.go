@@ -95,9 +95,76 @@ func TestInFlightReusesIndexes(t *testing.T) {
 	}
 }
 
+func TestInFlightOfModels(t *testing.T) {
+	type step func(*InFlight, *Endpoints)
+	open := func(number uint32, model, primary uint64) step {
+		return func(f *InFlight, p *Endpoints) {
+			e := decision(5, number, primary, 0)
+			e.Model = model
+			f.Open(e, p)
+		}
+	}
+	done := func(number uint32) step { return func(f *InFlight, _ *Endpoints) { f.Close(completion(50, number)) } }
+	tests := []struct {
+		name  string
+		steps []step
+		want  [2]int // of the models 71 and 72
+	}{
+		{"none", nil, [2]int{}},
+		{"one each", []step{open(1, 71, 1), open(2, 72, 1)}, [2]int{1, 1}},
+		{"begin and end", []step{open(1, 71, 1), open(2, 71, 2), done(1)}, [2]int{1, 0}},
+		{"ends at zero", []step{open(1, 71, 1), done(1), done(1)}, [2]int{}},
+		{"no model", []step{open(1, 0, 1)}, [2]int{}},
+		{"a model that is not watched", []step{open(1, 73, 1), done(1)}, [2]int{}},
+		{"an endpoint that is not in the pool", []step{open(1, 72, 99)}, [2]int{0, 1}},
+		{"decided again for another model", []step{open(1, 71, 1), open(1, 72, 1)}, [2]int{0, 1}},
+		{"a moment before the timeout", []step{open(1, 71, 1), func(f *InFlight, _ *Endpoints) { f.Expire(104) }}, [2]int{1, 0}},
+		{"at the timeout", []step{open(1, 71, 1), func(f *InFlight, _ *Endpoints) { f.Expire(105) }}, [2]int{}},
+		{"the writer is gone", []step{open(1, 71, 1), func(f *InFlight, _ *Endpoints) { f.DropInstance(1) }}, [2]int{}},
+		{"the endpoint left", []step{open(1, 71, 1), func(f *InFlight, _ *Endpoints) { f.Reset(0) }}, [2]int{1, 0}},
+		{"table full", []step{open(1, 71, 1), open(2, 72, 1), open(3, 72, 1), open(4, 72, 1), open(5, 72, 1)}, [2]int{0, 4}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f, p := newInFlight(100, 4, 3)
+			f.Watch([]uint64{71, 72})
+			for _, s := range tt.steps {
+				s(f, p)
+			}
+			if got := [2]int{f.OfModel(0), f.OfModel(1)}; got != tt.want {
+				t.Errorf("got %v in flight, want %v", got, tt.want)
+			}
+			if got := f.OfModel(-1) + f.OfModel(2); got != 0 {
+				t.Errorf("models that are not watched: got %d in flight, want 0", got)
+			}
+		})
+	}
+}
+
+func TestWatchModel(t *testing.T) {
+	var o Options
+	for _, hash := range []uint64{9, 8, 9} {
+		if place, ok := o.WatchModel(hash); !ok || place != int(9-hash) {
+			t.Errorf("model %d: got place %d, %v, want %d", hash, place, ok, 9-hash)
+		}
+	}
+	for hash := range uint64(MaxModels - 2) {
+		if _, ok := o.WatchModel(100 + hash); !ok {
+			t.Fatalf("model %d has no place, want MaxModels of them", hash+3)
+		}
+	}
+	if _, ok := o.WatchModel(5); ok {
+		t.Errorf("a model beyond MaxModels has a place, want none")
+	}
+	if place, ok := o.WatchModel(8); !ok || place != 1 {
+		t.Errorf("a known model when all places are taken: got %d, %v, want 1", place, ok)
+	}
+}
+
 // naiveLease is a lease in a map.
 type naiveLease struct {
 	time      int64
+	model     uint64
 	endpoints []uint64
 }
 
@@ -110,6 +177,7 @@ func TestInFlightLikeAMap(t *testing.T) {
 	const timeout, endpoints = 1000, 6
 	r := rand.New(rand.NewPCG(11, 12))
 	f, p := newInFlight(timeout, 0, endpoints)
+	f.Watch([]uint64{1, 2, 3})
 	open := map[leaseKey]naiveLease{}
 	now := int64(1_000_000)
 	for step := range 50_000 {
@@ -117,14 +185,14 @@ func TestInFlightLikeAMap(t *testing.T) {
 		at := now - r.Int64N(50)
 		key := leaseKey{1 + r.Uint64N(3), uint32(r.IntN(200)) - 100}
 		e := decision(at, key.number, 1+r.Uint64N(endpoints+1), r.Uint64N(endpoints+1))
-		e.Instance = key.instance
+		e.Instance, e.Model = key.instance, r.Uint64N(5)
 		for range r.IntN(4) {
 			e.Encode = append(e.Encode, r.Uint64N(endpoints+2))
 		}
 		switch c := r.IntN(1000); {
 		case c < 500:
 			f.Open(e, p)
-			open[key] = naiveLease{at, append([]uint64{e.Primary, e.Prefill}, e.Encode...)}
+			open[key] = naiveLease{at, e.Model, append([]uint64{e.Primary, e.Prefill}, e.Encode...)}
 		case c < 950:
 			f.Close(e)
 			delete(open, key)
@@ -151,8 +219,9 @@ func TestInFlightLikeAMap(t *testing.T) {
 
 func compareInFlight(t *testing.T, step int, f *InFlight, open map[leaseKey]naiveLease, since int64, endpoints int) {
 	t.Helper()
-	count, young := make([]int, endpoints), make([]int, endpoints)
+	count, young, ofModel := make([]int, endpoints), make([]int, endpoints), [5]int{}
 	for _, l := range open {
+		ofModel[l.model]++
 		for _, id := range l.endpoints {
 			if id == 0 || id > uint64(endpoints) {
 				continue
@@ -165,6 +234,9 @@ func compareInFlight(t *testing.T, step int, f *InFlight, open map[leaseKey]naiv
 	}
 	if got := f.Leases(); got != len(open) {
 		t.Fatalf("step %d: got %d leases, want %d", step, got, len(open))
+	}
+	if got, want := [3]int{f.OfModel(0), f.OfModel(1), f.OfModel(2)}, [3]int(ofModel[1:4]); got != want {
+		t.Fatalf("step %d: got %v in flight by model, want %v", step, got, want)
 	}
 	for i := range endpoints {
 		if got := f.InFlight(i); got != count[i] {

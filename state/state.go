@@ -1,6 +1,7 @@
 package state
 
 import (
+	"slices"
 	"time"
 
 	"github.com/pintle-dev/pintle/journal"
@@ -13,6 +14,8 @@ type Options struct {
 	InFlight       bool
 	RequestTimeout time.Duration
 	MaxLeases      int
+	// Models are the models whose requests in flight are counted, too, see WatchModel.
+	Models []uint64
 
 	// Prefix keeps the prefix index, of PrefixCapacity blocks for an endpoint, DefaultPrefixCapacity, and PrefixEntries in
 	// all, DefaultPrefixEntries.
@@ -36,6 +39,19 @@ type Options struct {
 	Seed uint64
 }
 
+// WatchModel has the requests in flight of a model counted and returns its place among those: its hash is that of its name, see
+// journal.HashName. ok is false when there are MaxModels others.
+func (o *Options) WatchModel(hash uint64) (place int, ok bool) {
+	if place = slices.Index(o.Models, hash); place >= 0 {
+		return place, true
+	}
+	if len(o.Models) == MaxModels {
+		return 0, false
+	}
+	o.Models = append(o.Models, hash)
+	return len(o.Models) - 1, true
+}
+
 // State is what events tell of the endpoints. Parts that are off are nil.
 type State struct {
 	Endpoints Endpoints
@@ -52,6 +68,7 @@ func New(o Options) *State {
 	s := new(State)
 	if o.InFlight {
 		s.InFlight = NewInFlight(o.RequestTimeout, o.MaxLeases, o.Seed)
+		s.InFlight.Watch(o.Models)
 	}
 	if o.Prefix {
 		s.Prefix = NewPrefix(o.PrefixCapacity, o.PrefixEntries, o.Seed)

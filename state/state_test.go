@@ -13,7 +13,7 @@ import (
 // all is a State of all parts, small enough for its limits to be reached.
 func all(seed uint64) *State {
 	return New(Options{
-		InFlight: true, MaxLeases: 64, RequestTimeout: time.Second,
+		InFlight: true, MaxLeases: 64, RequestTimeout: time.Second, Models: []uint64{1, 2},
 		Prefix: true, PrefixCapacity: 30, PrefixEntries: 100,
 		Cold: true, ColdSize: 4,
 		Latency: true, ModelLatency: true, WindowAge: time.Second,
@@ -72,6 +72,9 @@ func checkBounds(t *testing.T, s *State) {
 	}
 	if got := s.Prefix.Entries(); got > 100 {
 		t.Fatalf("got %d blocks, want at most 100", got)
+	}
+	if got := s.InFlight.OfModel(0) + s.InFlight.OfModel(1); got < 0 || got > s.InFlight.Leases() {
+		t.Fatalf("got %d in flight by model with %d leases", got, s.InFlight.Leases())
 	}
 	probe := chain(3, 20)
 	for i := range s.Endpoints.Len() {
@@ -141,7 +144,7 @@ func TestInterleavings(t *testing.T) {
 	for w := range logs {
 		for i := range each {
 			at := int64(i)*1e6 + r.Int64N(1e6)
-			e := journal.Event{Kind: journal.Decision, Time: at, Instance: uint64(w), Lease: uint32(i), Primary: 1 + r.Uint64N(5), Prefill: r.Uint64N(6)}
+			e := journal.Event{Kind: journal.Decision, Time: at, Instance: uint64(w), Lease: uint32(i), Primary: 1 + r.Uint64N(5), Prefill: r.Uint64N(6), Model: 1 + r.Uint64N(2)}
 			logs[w] = append(logs[w], e)
 			if done := r.IntN(i + 1); i%2 == 0 {
 				logs[w] = append(logs[w], journal.Event{
@@ -152,7 +155,7 @@ func TestInterleavings(t *testing.T) {
 		}
 	}
 	fresh := func() *State {
-		s := New(Options{InFlight: true, Latency: true, ModelLatency: true})
+		s := New(Options{InFlight: true, Models: []uint64{1, 2}, Latency: true, ModelLatency: true})
 		s.SetEndpoints([]uint64{1, 2, 3, 4, 5})
 		interleave(r, s, logs)
 		return s
@@ -186,6 +189,11 @@ func interleave(r *rand.Rand, s *State, logs [][]journal.Event) {
 
 func compareStates(t *testing.T, got, want *State) {
 	t.Helper()
+	for place := range 2 {
+		if g, w := got.InFlight.OfModel(place), want.InFlight.OfModel(place); g != w {
+			t.Fatalf("model %d: got %d in flight, want %d", place, g, w)
+		}
+	}
 	for i := range 5 {
 		if g, w := got.InFlight.InFlight(i), want.InFlight.InFlight(i); g != w {
 			t.Fatalf("endpoint %d: got %d in flight, want %d", i, g, w)

@@ -38,11 +38,10 @@ func FromYAML(text []byte) ([]byte, error) {
 // Fleet is a pool and what earlier requests left there.
 type Fleet struct {
 	scoring.Pool
-	past []past
+	// past is of each endpoint, models of each model that the document names.
+	past   []past
+	models []past
 }
-
-// past is how many requests an endpoint has in flight, and how many have failed there on end.
-type past struct{ inFlight, failures int }
 
 // enter gives the fleet a state with the parts that the plan reads. What is in flight was decided before the endpoints were
 // sampled, so that their metrics include it.
@@ -56,13 +55,13 @@ func (f *Fleet) enter(plan *scoring.Plan, now int64) {
 		if e.Metrics.SampledAt != 0 {
 			before = e.Metrics.SampledAt
 		}
-		for range f.past[i].inFlight {
-			lease++
-			f.State.Apply(&journal.Event{Kind: journal.Decision, Time: before - 1, Instance: 1, Lease: lease, Primary: f.ID(e)})
-		}
+		f.past[i].apply(f.State, journal.Event{Time: before - 1, Instance: 1, Primary: f.ID(e)}, &lease)
 		for range f.past[i].failures {
 			f.State.Apply(&journal.Event{Kind: journal.Completion, Time: now, Primary: f.ID(e), Status: 503})
 		}
+	}
+	for i := range f.models {
+		f.models[i].apply(f.State, journal.Event{Time: now - 1, Instance: 1, Model: journal.HashName(f.models[i].model)}, &lease)
 	}
 }
 
@@ -103,6 +102,7 @@ func ReadEndpoints(text []byte, now int64) (*Fleet, error) {
 		pool.Endpoints = append(pool.Endpoints, e)
 	}
 	readRules(root, pool)
+	fleet.readModels(root)
 	root.Close()
 	return fleet, document.Err()
 }
@@ -164,17 +164,6 @@ func readMetrics(o *strictjson.Object, pool *scoring.Pool, m *scoring.Metrics, n
 	m.SampledAt = now - int64(age)
 	m.RunningLoRA, m.WaitingLoRA = adapters(pool, running), adapters(pool, waiting)
 }
-
-// readState reads what the journal would hold.
-func readState(o *strictjson.Object) (p past) {
-	o.Int("inFlight", &p.inFlight, 0, mostEvents)
-	o.Int("failures", &p.failures, 0, mostEvents)
-	o.Close()
-	return p
-}
-
-// mostEvents bounds the requests that an endpoint is said to have in flight or to have failed.
-const mostEvents = 10_000
 
 // adapters returns the indexes of names in the pool's list of adapters, and adds those that are new.
 func adapters(pool *scoring.Pool, names []string) []uint16 {

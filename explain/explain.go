@@ -19,8 +19,10 @@ type Explanation struct {
 	Primary string `json:"primary"`
 	// Destination are the addresses to try, best first.
 	Destination []string `json:"destination"`
-	// Model is the model that the server is asked for, after rewrites.
+	// Model is the model that the server is asked for, after rewrites and selection.
 	Model string `json:"model"`
+	// Selection is how the model was chosen, if the request names a virtual one.
+	Selection *Selection `json:"selection,omitempty"`
 	// RequestHeaders are the headers that plug-ins add to the request.
 	RequestHeaders map[string]string `json:"requestHeaders"`
 	// ResponseHeaders are the headers that plug-ins add to the response, if the first choice serves the request.

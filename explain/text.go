@@ -12,6 +12,9 @@ import (
 // WriteText writes the explanation for people: a table for each profile, then the outcome.
 func (x *Explanation) WriteText(w io.Writer) error {
 	var text strings.Builder
+	if x.Selection != nil {
+		x.Selection.write(&text)
+	}
 	for _, name := range slices.Sorted(maps.Keys(x.Profiles)) {
 		role := ""
 		if name == x.Primary {

@@ -16,7 +16,9 @@ const mostExplained = 64
 // explainer writes the steps of a decision as one line of JSON.
 type explainer struct {
 	scores, filtered []byte
-	listed           int
+	// selection is how the model was chosen, empty when the request's model is not a virtual one.
+	selection []byte
+	listed    int
 }
 
 // FilteredOut implements scoring.Tracer.
@@ -34,6 +36,32 @@ func (x *explainer) Total(string, *scoring.Endpoint, float64) {}
 
 // Picked implements scoring.Tracer. The header gets what was picked from the decision itself.
 func (x *explainer) Picked(string, *scoring.Endpoint) {}
+
+// ModelSelected implements scoring.Tracer. It writes [decision, model, reason, [[model, score or what removed it], ...]].
+func (x *explainer) ModelSelected(s *scoring.Selection) {
+	x.selection = append(x.selection, '[')
+	for _, text := range []string{s.Decision, s.Model, s.Reason} {
+		x.selection = append(openai.AppendQuoted(x.selection, text), ',')
+	}
+	x.selection = append(x.selection, '[')
+	for i := range s.Models {
+		if x.listed++; x.listed > mostExplained {
+			continue
+		}
+		if i > 0 {
+			x.selection = append(x.selection, ',')
+		}
+		o := &s.Models[i]
+		x.selection = append(openai.AppendQuoted(append(x.selection, '['), o.Model), ',')
+		if o.Removed != "" {
+			x.selection = openai.AppendQuoted(x.selection, o.Removed)
+		} else {
+			x.selection = strconv.AppendFloat(x.selection, o.Score, 'g', 4, 64)
+		}
+		x.selection = append(x.selection, ']')
+	}
+	x.selection = append(x.selection, ']', ']')
+}
 
 // list appends [profile, endpoint, plug-in] or [profile, endpoint, plug-in, score].
 func (x *explainer) list(dst *[]byte, profile string, e *scoring.Endpoint, plugin string, score float64) {
@@ -77,7 +105,10 @@ func (s *stream) endTrace(picked []*scoring.Endpoint) {
 		}
 		line = openai.AppendQuoted(line, e.Name)
 	}
-	line = append(append(line, `],"scores":[`...), x.scores...)
+	if line = append(line, ']'); len(x.selection) > 0 {
+		line = append(append(line, `,"selection":`...), x.selection...)
+	}
+	line = append(append(line, `,"scores":[`...), x.scores...)
 	line = append(append(line, `],"filteredOut":[`...), x.filtered...)
 	line = append(line, `],"omitted":`...)
 	line = strconv.AppendInt(line, int64(max(x.listed-mostExplained, 0)), 10)

@@ -115,6 +115,9 @@ func (c *compiler) addHooks() {
 		if hook, ok := c.plugins[i].plugin.(PoolHook); ok {
 			c.plan.poolHooks = append(c.plan.poolHooks, hook)
 		}
+		if selector, ok := c.plugins[i].plugin.(ModelSelector); ok {
+			c.plan.selectors = append(c.plan.selectors, selector)
+		}
 		if hook, ok := c.plugins[i].plugin.(RequestHook); ok {
 			c.plan.requestHooks = append(c.plan.requestHooks, hook)
 		}

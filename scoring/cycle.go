@@ -19,6 +19,7 @@ type Cycle struct {
 	results        []Result
 	requestHeaders []RequestHeader
 	primaryPort    int
+	selected       bool
 	cachedTokens   []int32
 	hasher         state.Hasher
 	blocks         []uint64
@@ -36,6 +37,8 @@ type Tracer interface {
 	Scored(profile string, e *Endpoint, scorer string, score float64)
 	Total(profile string, e *Endpoint, total float64)
 	Picked(profile string, e *Endpoint)
+	// ModelSelected comes first, if the request's model is a virtual one.
+	ModelSelected(s *Selection)
 }
 
 // NewCycle returns a workplace whose random choices follow from seed.
@@ -128,7 +131,7 @@ func (c *Cycle) begin(p *Plan) {
 		c.results[i].Picked = c.results[i].Picked[:0]
 	}
 	c.requestHeaders = c.requestHeaders[:0]
-	c.primaryPort = 0
+	c.primaryPort, c.selected = 0, false
 	n := len(c.Pool.Endpoints)
 	if cap(c.cachedTokens) < n {
 		c.cachedTokens = make([]int32, n)

@@ -28,7 +28,10 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 	}
 	c.begin(p)
 	c.rewrite()
-	if p.modelAware && !c.served() {
+	if failure := c.selectModel(); failure != nil {
+		return nil, failure
+	}
+	if p.modelAware && !c.Served(c.Request.Model) {
 		return nil, ModelNotFound
 	}
 	if c.priority() < 0 && c.saturated() {
@@ -49,16 +52,6 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 		hook.OnRouted(c)
 	}
 	return primary.Picked, nil
-}
-
-// served reports whether any endpoint answers to the request's model.
-func (c *Cycle) served() bool {
-	for i := range c.Pool.Endpoints {
-		if c.Pool.Endpoints[i].Serves(c.Request.Model) {
-			return true
-		}
-	}
-	return false
 }
 
 // Any returns a uniformly random endpoint for requests that no plug-in can judge, nil when the pool is empty. It
@@ -134,12 +127,12 @@ const (
 	removedFailing = "failing"
 )
 
-// reset makes every endpoint a candidate, but those that do not serve the model, with model discovery on.
+// reset makes every endpoint a candidate, but those that do not serve the model, with model discovery on or a model that was selected.
 func (c *Cycle) reset(p *profile) {
 	c.candidates = c.candidates[:0]
 	for i := range c.Pool.Endpoints {
 		e := &c.Pool.Endpoints[i]
-		if !c.plan.modelAware || e.Serves(c.Request.Model) {
+		if !c.plan.modelAware && !c.selected || e.Serves(c.Request.Model) {
 			c.candidates = append(c.candidates, e)
 		} else if c.Tracer != nil {
 			c.Tracer.FilteredOut(p.name, e, removedModel)

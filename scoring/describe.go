@@ -12,6 +12,7 @@ func Describe(r Registration, registry []Registration) (parameters []strictjson.
 		name string
 		is   bool
 	}{
+		{"model selector", is[ModelSelector](plugin)},
 		{"profile handler", is[ProfileHandler](plugin)},
 		{"prefill decider", is[PrefillDecider](plugin)},
 		{"encode decider", is[EncodeDecider](plugin)},

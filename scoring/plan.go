@@ -19,6 +19,7 @@ type Plan struct {
 	rewrite        HeaderKey
 	modelAware     bool
 	poolHooks      []PoolHook
+	selectors      []ModelSelector
 	requestHooks   []RequestHook
 	responseHooks  []ResponseHook
 	requestHeaders []string

@@ -33,6 +33,7 @@ any endpoint is fresh; with ` + "`last`" + ` its last sample counts.
 // folders are the packages of plug-ins in the order of the page.
 var folders = []struct{ name, title string }{
 	{"handlers", "Profile handlers"},
+	{"selectors", "Model selectors"},
 	{"deciders", "Deciders"},
 	{"filters", "Filters"},
 	{"scorers", "Scorers"},
@@ -41,10 +42,13 @@ var folders = []struct{ name, title string }{
 	{"data", "Data layer"},
 }
 
+// sharedFolder has parameters that plug-ins of several folders read, in a struct Policy.
+const sharedFolder = "scoring/internal/multifactor"
+
 func main() {
 	fmt.Print(preface)
 	for _, f := range folders {
-		source, err := read(filepath.Join("scoring", f.name))
+		source, err := read(filepath.Join("scoring", f.name), sharedFolder)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -74,10 +78,14 @@ type folder struct {
 	fields map[string]map[string]string
 }
 
-func read(dir string) (*folder, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		return nil, err
+func read(dirs ...string) (*folder, error) {
+	var files []string
+	for _, dir := range dirs {
+		more, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, more...)
 	}
 	f := &folder{types: map[string]string{}, fields: map[string]map[string]string{}}
 	for _, path := range files {
@@ -151,7 +159,7 @@ func text(doc, typeName string) string {
 func (f *folder) meaning(typeName string, p strictjson.Key) (string, error) {
 	for _, structName := range append([]string{typeName + "Parameters"}, f.shared()...) {
 		for field, doc := range f.fields[structName] {
-			if !strings.EqualFold(field, p.Name) || doc == "" {
+			if !strings.EqualFold(field, strings.ReplaceAll(p.Name, "_", "")) || doc == "" {
 				continue
 			}
 			_, meaning, ok := strings.Cut(doc, " ")
@@ -164,7 +172,7 @@ func (f *folder) meaning(typeName string, p strictjson.Key) (string, error) {
 	return "", fmt.Errorf("parameter %s has no documented field in %sParameters", p.Name, typeName)
 }
 
-func (f *folder) shared() []string { return []string{"parameters", "roleParameters"} }
+func (f *folder) shared() []string { return []string{"parameters", "roleParameters", "Policy"} }
 
 func lowerFirst(s string) string {
 	// Leading initialisms are lowered as a whole: PDProfileHandler, KVCache..., LoRA... follow the types' names.

@@ -10,6 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/scoring/headers"
 	"github.com/pintle-dev/pintle/scoring/pickers"
 	"github.com/pintle-dev/pintle/scoring/scorers"
+	"github.com/pintle-dev/pintle/scoring/selectors"
 )
 
 // Plugins are all plug-ins, grouped by what they do, each group in alphabetical order.
@@ -17,6 +18,8 @@ var Plugins = []scoring.Registration{
 	{Type: "disagg-profile-handler", New: handlers.NewDisaggProfileHandler},
 	{Type: "pd-profile-handler", New: handlers.NewPDProfileHandler},
 	{Type: "single-profile-handler", New: handlers.NewSingleProfileHandler},
+
+	{Type: "multi-factor-selector", New: selectors.NewMultiFactorSelector},
 
 	{Type: "always-disagg-multimodal-decider", New: deciders.NewAlwaysDisaggMultimodalDecider},
 	{Type: "always-disagg-pd-decider", New: deciders.NewAlwaysDisaggPDDecider},
@@ -33,6 +36,7 @@ var Plugins = []scoring.Registration{
 	{Type: "kv-cache-utilization-scorer", New: scorers.NewKVCacheUtilizationScorer},
 	{Type: "load-aware-scorer", New: scorers.NewLoadAwareScorer},
 	{Type: "lora-affinity-scorer", New: scorers.NewLoRAAffinityScorer},
+	{Type: "multi-factor-scorer", New: scorers.NewMultiFactorScorer},
 	{Type: "no-hit-lru-scorer", New: scorers.NewNoHitLRUScorer},
 	{Type: "prefix-cache-scorer", New: scorers.NewPrefixCacheScorer},
 	{Type: "queue-scorer", New: scorers.NewQueueScorer},

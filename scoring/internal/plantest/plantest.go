@@ -92,7 +92,9 @@ type Trace struct {
 	Picks  []string
 	// Candidates are the endpoints that were given a total, in order.
 	Candidates []string
-	Failure    *scoring.Failure
+	// Selection is how a virtual model's place was filled, nil for other models.
+	Selection *scoring.Selection
+	Failure   *scoring.Failure
 }
 
 // Decide decides one request and records how.
@@ -142,3 +144,6 @@ func (x *Trace) Total(_ string, e *scoring.Endpoint, total float64) {
 
 // Picked implements scoring.Tracer.
 func (x *Trace) Picked(_ string, e *scoring.Endpoint) { x.Picks = append(x.Picks, e.Name) }
+
+// ModelSelected implements scoring.Tracer.
+func (x *Trace) ModelSelected(s *scoring.Selection) { x.Selection = s }

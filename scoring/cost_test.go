@@ -22,6 +22,8 @@ var costConfigs = []struct{ name, config string }{
 	{"five scorers", `{"plugins": [{"type": "queue-scorer"}, {"type": "kv-cache-utilization-scorer"}, {"type": "running-requests-size-scorer"},
 		{"type": "load-aware-scorer"}, {"type": "lora-affinity-scorer"}, {"type": "max-score-picker"}]}`},
 	{"state", `{"plugins": [{"type": "prefix-cache-scorer"}, {"type": "no-hit-lru-scorer"}, {"type": "active-request-scorer"}, {"type": "queue-scorer"}]}`},
+	{"several factors", `{"plugins": [{"type": "multi-factor-scorer", "parameters": {"slo": {"max_ttft_ms": 500}}}, {"type": "multi-factor-selector", "parameters":
+		{"decisions": [{"name": "m", "modelRefs": [{"model": "a", "quality_score": 1}, {"model": "b", "pricing": {"prompt_per_1m": 3}}]}]}}]}`},
 	{"every scorer", `{"plugins": [{"type": "context-length-aware", "parameters": {"enableFiltering": true}}, {"type": "load-aware-scorer"},
 		{"type": "lora-affinity-scorer"}, {"type": "session-affinity-scorer"}, {"type": "by-label-selector", "parameters": {"matchExpressions":
 		[{"key": "mif.moreh.io/role", "operator": "NotIn", "values": ["prefill"]}]}}, {"type": "weighted-random-picker"}]}`},

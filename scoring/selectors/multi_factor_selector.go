@@ -7,6 +7,7 @@ import (
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/multifactor"
+	"github.com/pintle-dev/pintle/state"
 	"github.com/pintle-dev/pintle/strictjson"
 )
 
@@ -168,11 +169,10 @@ func readModelRef(b *scoring.Builder, o *strictjson.Object) modelRef {
 		return m
 	}
 	m.hash = journal.HashName(m.name)
-	place, ok := b.State().WatchModel(m.hash)
-	if !ok {
-		o.Mistake("model", strconv.Quote(m.name)+" is one model too many; the decisions of all plug-ins may name "+strconv.Itoa(place)+" models")
+	ok := false
+	if m.place, ok = b.State().WatchModel(m.hash); !ok {
+		o.Mistake("model", strconv.Quote(m.name)+" is one model too many; decisions may name "+strconv.Itoa(state.MaxModels)+" models in all")
 	}
-	m.place = place
 	return m
 }
 

@@ -135,7 +135,9 @@ func explainer(t *testing.T, config, endpoints string) *explain.Explainer {
 
 func TestWriteText(t *testing.T) {
 	const config = `
-plugins: [{type: by-label, parameters: {label: zone, validValues: [east]}}, {type: queue-scorer},
+plugins: [{type: by-label, parameters: {label: zone, validValues: [east]}}, {type: multi-factor-selector, parameters: {decisions: [{
+    algorithm: {multi_factor: {slo: {max_ttft_ms: 500}}}, modelRefs: [{model: large, quality_score: 0.9, pricing: {prompt_per_1m: 5}},
+    {model: small, quality_score: 0.6, pricing: {prompt_per_1m: 0.5}}, {model: slow}, {model: absent}]}]}}, {type: queue-scorer},
   {type: kv-cache-utilization-scorer}, {type: max-score-picker, parameters: {maxNumOfEndpoints: 2}}]`
 	const endpoints = `
 endpoints:
@@ -170,6 +172,37 @@ refused with 503 filtered_out: no model server passes the filters for this reque
 			"refused with 400 model_missing: the request names no model; set \"model\" to the name of one\n",
 		},
 		{"no body", `endpoints: [{name: d, address: "10.0.0.4:8000"}]`, ``, "goes to 10.0.0.4:8000\n"},
+		{
+			"a virtual model", `
+endpoints: [{name: a, address: "10.0.0.1:8000", models: [large, slow, small], labels: {zone: east}}]
+models: [{name: large, inFlight: 3}, {name: slow, ttft: 800ms, tpot: 20ms}]`, `{"model": "auto", "prompt": "hi"}`, `model auto stands for small (score)
+  model   score                   cost    latency  load    quality
+  small   0.6250                  1.0000  0.5000   1.0000  0.0000  inflight 0, prompt_per_1m 0.5, quality_score 0.6
+  large   0.3750                  0.0000  0.5000   0.0000  1.0000  inflight 3, prompt_per_1m 5, quality_score 0.9
+  absent  removed by not served
+  slow    removed by max_ttft_ms  inflight 0, tpot_ms 20, ttft_ms 800
+
+profile default (primary)
+  endpoint  total   kv-cache-utilization-scorer  queue-scorer
+  a         1.0000  0.5000                       0.5000        picked 1
+
+asks for model small
+goes to 10.0.0.1:8000
+`,
+		},
+		{
+			"a virtual model of nothing", `endpoints: [{name: d, address: "10.0.0.4:8000", models: [m]}]`, `{"model": "auto", "prompt": "hi"}`,
+			`model auto stands for nothing (no_model)
+  model   score
+  absent  removed by not served
+  large   removed by not served
+  slow    removed by not served
+  small   removed by not served
+
+asks for model auto
+refused with 503 no_model: no model server serves any of the models behind "auto"
+`,
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -43,8 +43,8 @@ import (
 //
 // Range: 0 to 1. Unit: milliseconds; currency per million prompt tokens; requests.
 //
-// Missing data: worst is a rating of 0, neutral 0.5. A model that nobody has asked for within latency_window has no latency. The longest window
-// of all plug-ins counts.
+// Missing data: worst is a rating of 0, neutral 0.5. A model that nobody has asked for within latency_window has no latency. All
+// plug-ins share the longest window that a configuration names.
 //
 // Source: the semantic router's documentation of multi_factor. Its code differs; semantics: source does as the code: weights that are left out of
 // weights are 0, a quality_score or prompt_per_1m of 0 is missing, so that a free model is the dearest, a missing latency is worst, a model's

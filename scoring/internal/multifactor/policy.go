@@ -8,6 +8,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/pintle-dev/pintle/state"
 	"github.com/pintle-dev/pintle/strictjson"
 )
 
@@ -61,7 +62,7 @@ type Policy struct {
 	// missing says for quality, latency and cost what a candidate is worth of which it is not known: worst or neutral. By default latency is
 	// neutral, the others are worst.
 	missing [Factors]float64
-	// latencyWindow is the age at which a latency is forgotten.
+	// latencyWindow is the age at which a latency is forgotten. All plug-ins share the longest that a configuration names.
 	latencyWindow time.Duration
 	// semantics is documented, or source for the differences of the semantic router's code.
 	semantics string
@@ -86,12 +87,12 @@ func (p *Policy) UsesLatency() bool {
 // OnNone is Cheapest, First or Fail.
 func (p *Policy) OnNone() string { return p.onNoCandidates }
 
-// Window is the age at which a latency is forgotten.
+// Window is the age at which a latency is forgotten, 0 when the configuration does not say.
 func (p *Policy) Window() time.Duration { return p.latencyWindow }
 
 // Read reads the policy's keys from o, which may hold others.
 func Read(o *strictjson.Object) Policy {
-	p := Policy{latencyPercentile: defaultPercentile, onNoCandidates: Cheapest, latencyWindow: time.Minute, semantics: documented}
+	p := Policy{latencyPercentile: defaultPercentile, onNoCandidates: Cheapest, latencyWindow: state.DefaultWindowAge, semantics: documented}
 	o.OneOf("semantics", &p.semantics, documented, source)
 	p.readWeights(o.Object("weights"))
 	p.readCeilings(o.Object("slo"))
@@ -99,6 +100,9 @@ func Read(o *strictjson.Object) Policy {
 	o.OneOf("on_no_candidates", &p.onNoCandidates, Cheapest, First, Fail)
 	p.readMissing(o.Object("missing"))
 	o.Duration("latency_window", &p.latencyWindow, time.Millisecond)
+	if !o.Has("latency_window") {
+		p.latencyWindow = 0
+	}
 	return p
 }
 

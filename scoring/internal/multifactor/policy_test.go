@@ -3,6 +3,7 @@ package multifactor
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/strictjson"
 )
@@ -84,6 +85,15 @@ func TestPercentile(t *testing.T) {
 				t.Errorf("quantile %v, want a mistake", p.Quantile())
 			}
 		})
+	}
+}
+
+func TestWindow(t *testing.T) {
+	for text, want := range map[string]time.Duration{`{}`: 0, `{"latency_window": "90s"}`: 90 * time.Second} {
+		p := read(t, text)
+		if got := p.Window(); got != want {
+			t.Errorf("%s: got %v, want %v", text, got, want)
+		}
 	}
 }
 

@@ -160,6 +160,7 @@ func listeners(cell harness.Cell, socket string) []*harness.Listener {
 		{Name: "failing", Plugin: failing},
 		{Name: "active", Plugin: alone("active-request-scorer")},
 		{Name: "prefix", Plugin: alone("prefix-cache-scorer")},
+		{Name: "virtual", Plugin: virtualModels()},
 		{Name: "small", Plugin: fresh, MaxBodyBytes: smallBody},
 		{Name: "debug", Plugin: explained},
 		{Name: "nobody", Plugin: map[string]any{"config": harness.Document(1, label)}},

@@ -31,8 +31,10 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 	if failure := c.selectModel(); failure != nil {
 		return nil, failure
 	}
-	if p.modelAware && !c.Served(c.Request.Model) {
-		return nil, ModelNotFound
+	if p.modelAware {
+		if served, _ := c.Served(c.Request.Model); !served {
+			return nil, ModelNotFound
+		}
 	}
 	if c.priority() < 0 && c.saturated() {
 		return nil, Shed

@@ -56,14 +56,19 @@ func (c *Cycle) selectModel() *Failure {
 	return nil
 }
 
-// Served reports whether any endpoint answers to model, as far as models are known.
-func (c *Cycle) Served(model string) bool {
+// Served reports whether any endpoint answers to model, as far as models are known. sound reports whether one of them does not fail.
+func (c *Cycle) Served(model string) (served, sound bool) {
 	for i := range c.Pool.Endpoints {
-		if c.Pool.Endpoints[i].Serves(model) {
-			return true
+		e := &c.Pool.Endpoints[i]
+		if !e.Serves(model) {
+			continue
 		}
+		if !c.fails(e) {
+			return true, true
+		}
+		served = true
 	}
-	return false
+	return served, false
 }
 
 // InFlightOfModel is how many requests were sent for a model and have not ended. place is from state.Options.WatchModel.

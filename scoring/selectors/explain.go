@@ -7,12 +7,21 @@ import (
 	"github.com/pintle-dev/pintle/scoring/internal/multifactor"
 )
 
+// What keeps a model from being considered.
+const (
+	removedUnserved = "not served"
+	removedFailing  = "failing"
+)
+
 // explain tells of the selection just made.
-func (s *multiFactorSelector) explain(d *decision, model, reason string) *scoring.Selection {
+func (s *multiFactorSelector) explain(c *scoring.Cycle, d *decision, model, reason string) *scoring.Selection {
 	x := &scoring.Selection{Decision: d.name, Model: model, Reason: reason}
 	next := 0
 	for i := range d.models {
-		option := scoring.ModelOption{Model: d.models[i].name, Removed: removedUnknown}
+		option := scoring.ModelOption{Model: d.models[i].name, Removed: removedUnserved}
+		if served, _ := c.Served(option.Model); served {
+			option.Removed = removedFailing
+		}
 		if next < len(s.refs) && s.refs[next] == &d.models[i] {
 			candidate := &s.candidates[next]
 			option.Removed, option.Score = candidate.Broken, candidate.Score

@@ -11,9 +11,9 @@ import (
 	"github.com/pintle-dev/pintle/strictjson"
 )
 
-// multiFactorSelector chooses the model for requests that name a virtual one, such as auto, by quality, latency, cost and load. The choice is
-// written into the body, and then the endpoints that serve it are scheduled. It acts by being declared and has no place in a profile. Each
-// decision is a virtual model with a policy of its own, in the semantic router's words:
+// multiFactorSelector chooses the model for requests that name a virtual one, such as auto, by quality, latency, cost and load. The
+// choice is written into the body, and then the endpoints that serve it are scheduled. It acts by being declared and has no place in a
+// profile. Each decision is a virtual model with a policy of its own, in the semantic router's words:
 //
 //	decisions:
 //	- name: auto                      # what clients ask for
@@ -31,24 +31,26 @@ import (
 //	      latency_window: 1m0s
 //	      semantics: documented       # or source
 //
-// A model that no endpoint serves, as far as models are known, is not considered. What is above a ceiling of slo is removed; 0 is no ceiling, a
-// value equal to it passes, and so does an unknown one. If none is left, on_no_candidates takes the one with the least prompt_per_1m, or the first
-// that is listed, or refuses the request with 503 slo_exceeded. A request whose models are all unserved is refused with 503 no_model.
+// A model that no endpoint serves, as far as models are known, is not considered, nor is one whose endpoints all fail while others do
+// not. What is above a ceiling of slo is removed; 0 is no ceiling, a value equal to it passes, and so does an unknown one. If none is
+// left, on_no_candidates takes the one with the least prompt_per_1m, or the first that is listed, or refuses the request with 503
+// slo_exceeded. A request whose models are all unserved is refused with 503 no_model.
 //
-// Formula: the sum of weight x rating. Over the models left, quality is rated (v - min) / (max - min), the others 1 - (v - min) / (max - min),
-// and 0.5 where all are equal. Weights below 0 count as 0, and are divided by their sum; if that is 0 all are equal. The highest sum wins, the
-// first of equal ones. Latency is the percentile of the time per output token (TPOT) if each of these models with samples has one, else of the
-// time to first token (TTFT), so that only one of them is compared. Load is the number of requests in flight, of all of Envoy's workers; one
-// older than 10 minutes no longer counts, and while this plug-in is declared that is the limit of active-request-scorer, too.
+// Formula: the sum of weight x rating. Over the models left, quality is rated (v - min) / (max - min), the others 1 - (v - min) / (max
+// - min), and 0.5 where all are equal. Weights below 0 count as 0, and are divided by their sum; if that is 0 all are equal. The
+// highest sum wins, the first of equal ones. Latency is the percentile of the time per output token (TPOT) if each of these models
+// with samples has one, else of the time to first token (TTFT), so that only one of them is compared. Load is the number of requests
+// in flight, of all of Envoy's workers; one older than 10 minutes no longer counts, and while this plug-in is declared that is the
+// limit of active-request-scorer, too.
 //
 // Range: 0 to 1. Unit: milliseconds; currency per million prompt tokens; requests.
 //
 // Missing data: worst is a rating of 0, neutral 0.5. A model that nobody has asked for within latency_window has no latency. All
 // plug-ins share the longest window that a configuration names.
 //
-// Source: the semantic router's documentation of multi_factor. Its code differs; semantics: source does as the code: weights that are left out of
-// weights are 0, a quality_score or prompt_per_1m of 0 is missing, so that a free model is the dearest, a missing latency is worst, a model's
-// TPOT is compared with another's TTFT, and a latency_percentile out of range is 95.
+// Source: the semantic router's documentation of multi_factor. Its code differs; semantics: source does as the code: weights that are
+// left out of weights are 0, a quality_score or prompt_per_1m of 0 is missing, so that a free model is the dearest, a missing latency
+// is worst, a model's TPOT is compared with another's TTFT, and a latency_percentile out of range is 95.
 type multiFactorSelector struct {
 	decisions []decision
 	// candidates are those of one selection; refs says which models they are.
@@ -78,11 +80,8 @@ type modelRef struct {
 	quality, cost float64
 }
 
-// Why a model was chosen.
-const (
-	reasonScore    = "score"
-	removedUnknown = "not served"
-)
+// reasonScore says that a model was chosen by its score.
+const reasonScore = "score"
 
 // NewMultiFactorSelector builds a multi-factor-selector.
 func NewMultiFactorSelector(b *scoring.Builder) scoring.Plugin {
@@ -187,7 +186,9 @@ func (s *multiFactorSelector) SelectModel(c *scoring.Cycle) (model string, failu
 }
 
 func (s *multiFactorSelector) choose(c *scoring.Cycle, d *decision) (model string, failure *scoring.Failure) {
-	s.gather(c, d)
+	if s.gather(c, d, false); len(s.candidates) == 0 {
+		s.gather(c, d, true)
+	}
 	left := d.policy.Rate(s.candidates)
 	chosen, reason := multifactor.Best(s.candidates), reasonScore
 	switch {
@@ -207,17 +208,17 @@ func (s *multiFactorSelector) choose(c *scoring.Cycle, d *decision) (model strin
 		model = s.refs[chosen].name
 	}
 	if c.Tracer != nil {
-		c.Tracer.ModelSelected(s.explain(d, model, reason))
+		c.Tracer.ModelSelected(s.explain(c, d, model, reason))
 	}
 	return model, failure
 }
 
-// gather makes candidates of the models that are served.
-func (s *multiFactorSelector) gather(c *scoring.Cycle, d *decision) {
+// gather makes candidates of the models that are served, those whose endpoints all fail if it shall.
+func (s *multiFactorSelector) gather(c *scoring.Cycle, d *decision, failing bool) {
 	s.candidates, s.refs = s.candidates[:0], s.refs[:0]
 	for i := range d.models {
 		m := &d.models[i]
-		if !c.Served(m.name) {
+		if served, sound := c.Served(m.name); !served || !sound && !failing {
 			continue
 		}
 		signals := multifactor.Signals{Quality: m.quality, Cost: m.cost, InFlight: c.InFlightOfModel(m.place)}

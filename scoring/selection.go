@@ -101,8 +101,8 @@ func quantiles(l *state.Latency, index int, q float64) (ttftMillis, tpotMillis f
 }
 
 func quantile(w *state.Windows, index int, q float64) float64 {
-	if w.Count(index) == 0 {
-		return math.NaN()
+	if micros := w.Percentile(index, q); micros > 0 {
+		return micros / 1000
 	}
-	return w.Percentile(index, q) / 1000
+	return math.NaN()
 }

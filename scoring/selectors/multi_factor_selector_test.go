@@ -211,13 +211,18 @@ func TestSelectionDoesNotAllocate(t *testing.T) {
 	}
 }
 
-func BenchmarkSelectAmong8(b *testing.B) {
-	f := eight(b)
-	b.ReportAllocs()
-	for b.Loop() {
-		f.cycle.Request.Model = "auto"
-		if _, failure := f.plan.Decide(f.cycle); failure != nil {
-			b.Fatal(failure)
-		}
+// BenchmarkDecide compares a decision for a virtual model of eight with one for a model that is not virtual.
+func BenchmarkDecide(b *testing.B) {
+	for _, model := range []string{"auto", "model-7"} {
+		b.Run(model, func(b *testing.B) {
+			f := eight(b)
+			b.ReportAllocs()
+			for b.Loop() {
+				f.cycle.Request.Model = model
+				if _, failure := f.plan.Decide(f.cycle); failure != nil {
+					b.Fatal(failure)
+				}
+			}
+		})
 	}
 }

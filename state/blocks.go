@@ -30,13 +30,14 @@ const segmentMark = 0xff
 //
 // With h(0) = XXH64(model, cache salt), block i of blockTokens·BytesPerToken bytes has the hash h(i) = XXH64(bytes, little-endian h(i-1)).
 // A last block that is not full is left out. These are the hashes of the approximate prefix plugin of the Gateway API Inference Extension
-// v1.4 for completions.
+// v1.4 for completions. A Chain may ask for another way of hashing.
 type Hasher struct {
 	digest  xxhash.Digest
 	scratch []byte
 	header  [2]byte
-	tail    [8]byte
+	link    [8]byte
 
+	chain    Chain
 	blocks   []uint64
 	previous uint64
 	size     int // bytes per block
@@ -44,20 +45,33 @@ type Hasher struct {
 	most     int // length of blocks to stop at
 }
 
+// Chain says how a prompt is cut and hashed.
+type Chain struct {
+	// BlockBytes is the length of a block.
+	BlockBytes int
+	// Leading hashes as AIBrix does: h(i) = XXH64(little-endian h(i-1), bytes), each with Seed, and h(0) = Seed. A model or a cache salt,
+	// which AIBrix keeps tables for apart or does not know, makes it h(0) = XXH64(model, cache salt) with Seed.
+	Leading bool
+	Seed    uint64
+}
+
 // Blocks appends the hashes of the first maxBlocks blocks of the prompt to dst. model is the one the server is asked for. r is the scan of
 // body. A prompt with token ids has none: they are not kept by the scan.
 func (h *Hasher) Blocks(dst []uint64, model string, r *openai.Request, body []byte, blockTokens, maxBlocks int) []uint64 {
-	if blockTokens < 1 || blockTokens > math.MaxInt32/BytesPerToken || maxBlocks < 1 || r.PromptTokens > 0 {
+	if blockTokens < 1 || blockTokens > math.MaxInt32/BytesPerToken {
 		return dst
 	}
-	h.digest.Reset()
-	h.digest.WriteString(model)
-	h.digest.WriteString(r.CacheSalt)
-	h.previous = h.digest.Sum64()
-	h.digest.Reset()
-	h.size = blockTokens * BytesPerToken
-	h.missing = h.size
-	h.blocks = dst
+	return h.Chain(dst, model, r, body, Chain{BlockBytes: blockTokens * BytesPerToken}, maxBlocks)
+}
+
+// Chain is Blocks for any chain.
+func (h *Hasher) Chain(dst []uint64, model string, r *openai.Request, body []byte, chain Chain, maxBlocks int) []uint64 {
+	if chain.BlockBytes < 1 || chain.BlockBytes > math.MaxInt32 || maxBlocks < 1 || r.PromptTokens > 0 {
+		return dst
+	}
+	h.chain, h.size, h.blocks = chain, chain.BlockBytes, dst
+	h.previous = h.first(model, r.CacheSalt)
+	h.begin()
 	h.most = len(dst) + min(maxBlocks, math.MaxInt32-len(dst))
 	if r.API == openai.APICompletions {
 		h.prompts(r, body)
@@ -68,6 +82,40 @@ func (h *Hasher) Blocks(dst []uint64, model string, r *openai.Request, body []by
 	}
 	dst, h.blocks = h.blocks, nil
 	return dst
+}
+
+// first is h(0).
+func (h *Hasher) first(model, salt string) uint64 {
+	if !h.chain.Leading {
+		h.digest.Reset()
+	} else if h.digest.ResetWithSeed(h.chain.Seed); model == "" && salt == "" {
+		return h.chain.Seed
+	}
+	h.digest.WriteString(model)
+	h.digest.WriteString(salt)
+	return h.digest.Sum64()
+}
+
+// begin starts a block.
+func (h *Hasher) begin() {
+	h.missing = h.size
+	if !h.chain.Leading {
+		h.digest.Reset()
+		return
+	}
+	h.digest.ResetWithSeed(h.chain.Seed)
+	binary.LittleEndian.PutUint64(h.link[:], h.previous)
+	h.digest.Write(h.link[:])
+}
+
+// end finishes a block.
+func (h *Hasher) end() {
+	if !h.chain.Leading {
+		binary.LittleEndian.PutUint64(h.link[:], h.previous)
+		h.digest.Write(h.link[:])
+	}
+	h.previous = h.digest.Sum64()
+	h.blocks = append(h.blocks, h.previous)
 }
 
 func (h *Hasher) prompts(r *openai.Request, body []byte) {
@@ -142,7 +190,7 @@ func (h *Hasher) segment(r *openai.Request, body []byte, i int) {
 // write hashes b, of which nothing is kept.
 func (h *Hasher) write(b []byte) {
 	for len(b) >= h.missing {
-		if h.missing == h.size && h.size%32 == 0 {
+		if h.missing == h.size && h.size%32 == 0 && !h.chain.Leading {
 			h.previous = link(b[:h.size], h.previous)
 			h.blocks = append(h.blocks, h.previous)
 			if h.full() {
@@ -153,12 +201,8 @@ func (h *Hasher) write(b []byte) {
 		}
 		h.digest.Write(b[:h.missing])
 		b = b[h.missing:]
-		binary.LittleEndian.PutUint64(h.tail[:], h.previous)
-		h.digest.Write(h.tail[:])
-		h.previous = h.digest.Sum64()
-		h.blocks = append(h.blocks, h.previous)
-		h.digest.Reset()
-		h.missing = h.size
+		h.end()
+		h.begin()
 		if h.full() {
 			return
 		}

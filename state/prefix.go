@@ -1,5 +1,7 @@
 package state
 
+import "time"
+
 const (
 	// DefaultPrefixCapacity is how many blocks an endpoint is taken to cache.
 	DefaultPrefixCapacity = 31250
@@ -38,6 +40,10 @@ type Prefix struct {
 	// garbage is a chain, through newer, of entries of endpoints that left. They are reused first and freed bit by bit.
 	garbage uint32
 
+	// age is how many seconds a block is kept that no prompt had, 0 for ever. stamps are, by entry, when one last had it.
+	age, seconds, swept uint32
+	stamps              chunks[uint32]
+
 	victim     int
 	victimLeft int
 
@@ -53,7 +59,39 @@ func NewPrefix(capacity, entries int, seed uint64) *Prefix {
 	p.limit = uint32(positive(entries, DefaultPrefixEntries))
 	p.capacity = uint32(positive(capacity, DefaultPrefixCapacity))
 	p.table.init()
+	p.stamps.shift = nodeShift
 	return p
+}
+
+// SetAge says for how long a block is kept that no prompt had; 0 is for ever, and what is not whole seconds is cut. It is called before
+// anything is added, and then Expire is needed.
+func (p *Prefix) SetAge(age time.Duration) { p.age = uint32(age / time.Second) }
+
+// Expire sets the clock and drops blocks that are too old, some with each call.
+func (p *Prefix) Expire(now int64) {
+	p.Sweep()
+	p.seconds = uint32(now / int64(time.Second))
+	if p.age == 0 || p.seconds == p.swept {
+		return
+	}
+	budget := sweepBatch
+	for i := range p.lists {
+		for l := &p.lists[i]; l.count > 0 && *p.stamps.at(l.oldest)+p.age <= p.seconds; budget-- {
+			if budget == 0 {
+				return
+			}
+			p.evict(l)
+		}
+	}
+	p.swept = p.seconds
+}
+
+// stamp notes that a prompt has the block of entry e.
+func (p *Prefix) stamp(e uint32) {
+	if p.age != 0 {
+		p.stamps.reach(e)
+		*p.stamps.at(e) = p.seconds
+	}
 }
 
 func positive(n, otherwise int) int {
@@ -131,6 +169,7 @@ func (p *Prefix) addBatch(l *recency, blocks []uint64) {
 
 func (p *Prefix) add(l *recency, key uint64) {
 	if e := p.table.find(key); e != 0 {
+		p.stamp(e)
 		p.touch(l, e)
 		return
 	}
@@ -139,7 +178,9 @@ func (p *Prefix) add(l *recency, key uint64) {
 	} else {
 		p.makeRoom()
 	}
-	p.push(l, p.table.insert(key))
+	e := p.table.insert(key)
+	p.stamp(e)
+	p.push(l, e)
 	l.count++
 	p.live++
 }
@@ -247,5 +288,5 @@ func (p *Prefix) Entries() int { return int(p.live) }
 // MemoryBytes is the memory that the index holds.
 func (p *Prefix) MemoryBytes() int {
 	const list = 32
-	return p.table.memory() + cap(p.lists)*list
+	return p.table.memory() + p.stamps.memory() + cap(p.lists)*list
 }

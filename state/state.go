@@ -18,10 +18,11 @@ type Options struct {
 	Models []uint64
 
 	// Prefix keeps the prefix index, of PrefixCapacity blocks for an endpoint, DefaultPrefixCapacity, and PrefixEntries in
-	// all, DefaultPrefixEntries.
+	// all, DefaultPrefixEntries. A block that no prompt had for PrefixAge is dropped; 0 is never.
 	Prefix         bool
 	PrefixCapacity int
 	PrefixEntries  int
+	PrefixAge      time.Duration
 
 	// Cold keeps the order of cold uses of ColdSize endpoints, DefaultColdSize.
 	Cold     bool
@@ -72,6 +73,7 @@ func New(o Options) *State {
 	}
 	if o.Prefix {
 		s.Prefix = NewPrefix(o.PrefixCapacity, o.PrefixEntries, o.Seed)
+		s.Prefix.SetAge(o.PrefixAge)
 	}
 	if o.Cold {
 		s.Cold = NewColdLRU(o.ColdSize)
@@ -186,7 +188,7 @@ func (s *State) Expire(now int64) {
 		s.InFlight.Expire(now)
 	}
 	if s.Prefix != nil {
-		s.Prefix.Sweep()
+		s.Prefix.Expire(now)
 	}
 	if s.Latency != nil {
 		s.Latency.Expire(now)

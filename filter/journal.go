@@ -37,9 +37,9 @@ func (s *store) Set(key string, value []byte, change uint32) (ok bool) {
 func (l *log) begin(pool *pool, options state.Options) {
 	options.Seed = hostcalls.Seed()
 	pool.State = state.New(options)
-	l.usage = options.Latency || options.ModelLatency
+	l.usage = options.Latency || options.ModelLatency || options.Usage || options.Tokens
 	l.outcomes = l.usage || options.Failures
-	l.on = l.outcomes || options.InFlight || options.Prefix || options.Cold
+	l.on = options.Any()
 }
 
 // catchUp applies what all workers have journaled since the last call.

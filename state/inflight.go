@@ -2,6 +2,7 @@ package state
 
 import (
 	"time"
+	"unsafe"
 
 	"github.com/pintle-dev/pintle/journal"
 )
@@ -25,6 +26,8 @@ type lease struct {
 	place    uint32 // in the heap
 	charges  uint32 // chain of what it charges
 	model    uint16 // what it counts for, one more than the index in watched, 0 for none
+	input    uint32 // estimated tokens
+	output   uint32
 	open     bool
 }
 
@@ -34,7 +37,10 @@ type charge struct {
 	index       uint16
 }
 
-type load struct{ open, epoch uint32 }
+type load struct {
+	open, epoch uint32
+	busy        busy
+}
 
 // watched is a model whose requests are counted.
 type watched struct {
@@ -49,6 +55,8 @@ type InFlight struct {
 	now     int64
 	factor  uint64
 	limit   uint32
+
+	trackBusy bool
 
 	table   table
 	leases  chunks[lease] // by number in the table
@@ -118,7 +126,7 @@ func (f *InFlight) Open(e *journal.Event, endpoints *Endpoints) {
 	i := f.table.insert(key)
 	f.leases.reach(i)
 	l := f.leases.at(i)
-	*l = lease{instance: e.Instance, time: e.Time, number: e.Lease, open: true}
+	*l = lease{instance: e.Instance, time: e.Time, number: e.Lease, input: e.InputTokens, output: e.OutputTokens, open: true}
 	f.count(l, e.Model)
 	f.charge(l, endpoints.Index(e.Primary))
 	f.charge(l, endpoints.Index(e.Prefill))
@@ -135,6 +143,17 @@ func (f *InFlight) Close(e *journal.Event) {
 	if i := f.find(f.key(e.Instance, e.Lease), e.Instance, e.Lease); i != 0 {
 		f.release(i)
 	}
+}
+
+// Estimate is what the decision that a completion ends took its tokens to be, and when it was made; ok is false when its lease is not
+// open.
+func (f *InFlight) Estimate(e *journal.Event) (decided int64, input, output uint32, ok bool) {
+	i := f.find(f.key(e.Instance, e.Lease), e.Instance, e.Lease)
+	if i == 0 {
+		return 0, 0, 0, false
+	}
+	l := f.leases.at(i)
+	return l.time, l.input, l.output, true
 }
 
 // Expire sets the clock and ends every lease that is as old as the timeout. It costs next to nothing when there is none. When the
@@ -203,7 +222,7 @@ func (f *InFlight) Leases() int { return int(f.table.used) }
 // MemoryBytes is the memory that it holds.
 func (f *InFlight) MemoryBytes() int {
 	return f.table.memory() + f.leases.memory() + f.heap.memory() + f.charges.memory() +
-		f.decided.memory() + f.open.memory() + cap(f.loads)*8
+		f.decided.memory() + f.open.memory() + cap(f.loads)*int(unsafe.Sizeof(load{}))
 }
 
 func (f *InFlight) key(instance uint64, number uint32) uint64 {
@@ -249,6 +268,7 @@ func (f *InFlight) charge(l *lease, index int) {
 	}
 	*c = charge{next: l.charges, epoch: f.loads[index].epoch, index: uint16(index)}
 	l.charges = i
+	f.settle(&f.loads[index])
 	f.loads[index].open++
 	f.decided.at(uint32(index)).add(l.time, f.now)
 	f.open.at(uint32(index)).add(l.time, f.now)
@@ -261,6 +281,7 @@ func (f *InFlight) release(i uint32) {
 		j := l.charges
 		c := f.charges.at(j)
 		if at := &f.loads[c.index]; at.epoch == c.epoch {
+			f.settle(at)
 			at.open--
 			f.open.at(uint32(c.index)).remove(l.time)
 		}

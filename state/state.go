@@ -36,6 +36,19 @@ type Options struct {
 	Failures        bool
 	FailureHalfLife time.Duration
 
+	// Usage keeps samples of the tokens of requests by endpoint, until they are WindowAge old.
+	Usage bool
+
+	// Busy keeps the share of the time in which each endpoint had requests in flight. It needs InFlight.
+	Busy bool
+
+	// Tokens keeps what each user was served within TokenWindow, DefaultTokenWindow, for TokenUsers, DefaultTokenUsers, with the
+	// weights of input and output tokens as they stand. It needs InFlight, by which a completion finds its decision's estimate.
+	Tokens                              bool
+	TokenWindow                         time.Duration
+	TokenUsers                          int
+	TokenInputWeight, TokenOutputWeight float64
+
 	// Seed is any number that clients do not know. It may differ between workers.
 	Seed uint64
 }
@@ -62,6 +75,13 @@ type State struct {
 	Latency   *Latency
 	Models    *ModelLatency
 	Failures  *Failures
+	Usage     *Usage
+	Tokens    *Tokens
+}
+
+// Any reports whether a State with these options has any part.
+func (o *Options) Any() bool {
+	return o.InFlight || o.Prefix || o.Cold || o.Latency || o.ModelLatency || o.Failures || o.Usage || o.Tokens
 }
 
 // New makes an empty State for an empty pool.
@@ -70,6 +90,9 @@ func New(o Options) *State {
 	if o.InFlight {
 		s.InFlight = NewInFlight(o.RequestTimeout, o.MaxLeases, o.Seed)
 		s.InFlight.Watch(o.Models)
+		if o.Busy {
+			s.InFlight.TrackBusy()
+		}
 	}
 	if o.Prefix {
 		s.Prefix = NewPrefix(o.PrefixCapacity, o.PrefixEntries, o.Seed)
@@ -86,6 +109,12 @@ func New(o Options) *State {
 	}
 	if o.Failures {
 		s.Failures = NewFailures(o.FailureHalfLife)
+	}
+	if o.Usage {
+		s.Usage = NewUsage(o.WindowAge)
+	}
+	if o.Tokens {
+		s.Tokens = NewTokens(o.TokenWindow, o.TokenUsers, o.TokenInputWeight, o.TokenOutputWeight, o.Seed)
 	}
 	return s
 }
@@ -112,6 +141,9 @@ func (s *State) SetEndpoints(ids []uint64) {
 	if s.Failures != nil {
 		s.Failures.Resize(n)
 	}
+	if s.Usage != nil {
+		s.Usage.Resize(n)
+	}
 }
 
 func (s *State) reset(index int) {
@@ -129,6 +161,9 @@ func (s *State) reset(index int) {
 	}
 	if s.Failures != nil {
 		s.Failures.Reset(index)
+	}
+	if s.Usage != nil {
+		s.Usage.Reset(index)
 	}
 }
 
@@ -160,9 +195,17 @@ func (s *State) decide(e *journal.Event) {
 		s.Cold.Use(primary)
 		s.Cold.Use(prefill)
 	}
+	if s.Tokens != nil {
+		s.Tokens.Add(e.User, e.Time, e.InputTokens, e.OutputTokens)
+	}
 }
 
 func (s *State) complete(e *journal.Event) {
+	if s.Tokens != nil && s.InFlight != nil {
+		if decided, input, output, ok := s.InFlight.Estimate(e); ok {
+			s.Tokens.Settle(e, decided, input, output)
+		}
+	}
 	if s.InFlight != nil {
 		s.InFlight.Close(e)
 	}
@@ -178,6 +221,9 @@ func (s *State) complete(e *journal.Event) {
 		if tried := s.Endpoints.Index(e.Tried); tried >= 0 {
 			s.Failures.Fail(tried, e.Time)
 		}
+	}
+	if s.Usage != nil {
+		s.Usage.Complete(index, e)
 	}
 }
 
@@ -198,6 +244,12 @@ func (s *State) Expire(now int64) {
 	}
 	if s.Failures != nil {
 		s.Failures.Expire(now)
+	}
+	if s.Usage != nil {
+		s.Usage.Expire(now)
+	}
+	if s.Tokens != nil {
+		s.Tokens.Expire(now)
 	}
 }
 
@@ -222,6 +274,12 @@ func (s *State) MemoryBytes() int {
 	}
 	if s.Models != nil {
 		n += s.Models.MemoryBytes()
+	}
+	if s.Usage != nil {
+		n += s.Usage.MemoryBytes()
+	}
+	if s.Tokens != nil {
+		n += s.Tokens.MemoryBytes()
 	}
 	return n
 }

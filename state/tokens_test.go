@@ -1,0 +1,240 @@
+package state
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/journal"
+)
+
+const (
+	someTime = int64(1_700_000_000_000_000_000)
+	milli    = int64(time.Millisecond)
+)
+
+// tracker is a Tokens at a time.
+func tracker(window time.Duration, users int, input, output float64) *Tokens {
+	t := NewTokens(window, users, input, output, 3)
+	t.Expire(someTime)
+	return t
+}
+
+func wantTotal(t *testing.T, tokens *Tokens, user uint64, want float64) {
+	t.Helper()
+	if got := tokens.Total(user); got != want {
+		t.Errorf("total of user %d is %v, want %v", user, got, want)
+	}
+}
+
+func wantRange(t *testing.T, tokens *Tokens, least, most float64) {
+	t.Helper()
+	gotLeast, gotMost, ok := tokens.Range()
+	if gotLeast != least || gotMost != most || ok != (most > 0) {
+		t.Errorf("range is %v to %v (%v), want %v to %v", gotLeast, gotMost, ok, least, most)
+	}
+}
+
+// The totals are those that AIBrix's own tests of its tracker want.
+func TestTokensTotals(t *testing.T) {
+	one := tracker(0, 0, 1, 2)
+	one.Add(1, someTime, 10, 15)
+	wantTotal(t, one, 1, 40)
+	one.Add(1, someTime, 5, 10)
+	wantTotal(t, one, 1, 65)
+	one.Add(2, someTime, 100, 50)
+	wantTotal(t, one, 2, 200)
+	wantTotal(t, one, 3, 0)
+	one.Add(0, someTime, 10, 10)
+	wantTotal(t, one, 0, 0)
+	if one.Users() != 2 {
+		t.Errorf("%d users, want 2", one.Users())
+	}
+
+	two := tracker(0, 0, 2, 3)
+	two.Add(1, someTime, 2, 4)
+	wantTotal(t, two, 1, 16)
+
+	half := tracker(0, 0, 2, 0.5)
+	half.Add(1, someTime, 10, 20)
+	wantTotal(t, half, 1, 30)
+	half.Add(1, someTime, 5, 10)
+	wantTotal(t, half, 1, 45)
+
+	short := tracker(100*time.Millisecond, 0, 1, 2)
+	short.Add(1, someTime, 10, 15)
+	wantTotal(t, short, 1, 40)
+	short.Expire(someTime + 10*milli)
+	short.Add(1, someTime+10*milli, 5, 5)
+	wantTotal(t, short, 1, 55)
+	short.Expire(someTime + 120*milli)
+	wantTotal(t, short, 1, 0)
+	if short.Users() != 0 {
+		t.Errorf("%d users after the window, want 0", short.Users())
+	}
+}
+
+func TestTokensRange(t *testing.T) {
+	tokens := tracker(0, 0, 1, 2)
+	wantRange(t, tokens, 0, 0)
+	tokens.Add(1, someTime, 500, 0)
+	wantRange(t, tokens, 500, 500)
+	tokens.Add(2, someTime, 1000, 0)
+	wantRange(t, tokens, 500, 1000)
+	tokens.Add(1, someTime, 900, 0)
+	wantRange(t, tokens, 1000, 1400)
+	tokens.Take(1, someTime, 900, 0)
+	wantRange(t, tokens, 500, 1000)
+	tokens.Take(2, someTime, 1000, 0)
+	wantRange(t, tokens, 500, 500)
+	tokens.Take(1, someTime, 9999, 9999)
+	wantRange(t, tokens, 0, 0)
+}
+
+// An idle user neither keeps the greatest total up nor the least one down.
+func TestTokensIdle(t *testing.T) {
+	tokens := tracker(time.Minute, 0, 1, 1)
+	tokens.Add(1, someTime, 100_000, 0)
+	tokens.Add(2, someTime, 1, 0)
+	later := someTime + int64(40*time.Second)
+	tokens.Expire(later)
+	tokens.Add(3, later, 10, 0)
+	tokens.Add(4, later, 20, 0)
+	wantRange(t, tokens, 1, 100_000)
+	tokens.Expire(someTime + int64(61*time.Second))
+	wantRange(t, tokens, 10, 20)
+}
+
+// Who invents users pushes out those invented, and the table does not grow.
+func TestTokensBounded(t *testing.T) {
+	tokens := tracker(0, 100, 1, 2)
+	for user := uint64(1); user <= 99; user++ {
+		tokens.Add(user, someTime, 1000, 0)
+	}
+	tokens.Add(1000, someTime, 10, 0)
+	before := tokens.MemoryBytes()
+	for user := uint64(2000); user < 50_000; user++ {
+		tokens.Add(user, someTime, 1, 0)
+	}
+	if tokens.Users() != 100 || tokens.MemoryBytes() != before {
+		t.Errorf("%d users in %d bytes, want 100 in %d", tokens.Users(), tokens.MemoryBytes(), before)
+	}
+	for user := uint64(1); user <= 99; user++ {
+		wantTotal(t, tokens, user, 1000)
+	}
+	wantTotal(t, tokens, 1000, 0)
+	wantTotal(t, tokens, 49_999, 1)
+}
+
+// A clock that is set back a little stops; set back by more than the window, it begins anew.
+func TestTokensClockSetBack(t *testing.T) {
+	tokens := tracker(time.Minute, 0, 1, 1)
+	tokens.Add(1, someTime, 10, 0)
+	back := someTime - int64(10*time.Second)
+	tokens.Expire(back)
+	tokens.Add(1, back, 5, 0)
+	wantTotal(t, tokens, 1, 15)
+	back = someTime - int64(time.Hour)
+	tokens.Expire(back)
+	wantTotal(t, tokens, 1, 0)
+	tokens.Add(1, back, 7, 0)
+	wantTotal(t, tokens, 1, 7)
+}
+
+// A request's estimate is replaced by what its completion reports.
+func TestTokensSettle(t *testing.T) {
+	tests := []struct {
+		name       string
+		completion journal.Event
+		want       float64
+	}{
+		{"reported", journal.Event{Status: 200, User: 7, InputTokens: 30, OutputTokens: 100}, 30 + 2*100},
+		{"only input", journal.Event{Status: 200, User: 7, InputTokens: 30}, 30},
+		{"nothing reported", journal.Event{Status: 200, User: 7}, 10 + 2*15},
+		{"client left", journal.Event{User: 7}, 10 + 2*15},
+		{"server failed", journal.Event{Status: 503, User: 7}, 0},
+		{"refused by the server", journal.Event{Status: 400, User: 7}, 0},
+		{"of no user", journal.Event{Status: 200, InputTokens: 30, OutputTokens: 100}, 10 + 2*15},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := New(Options{InFlight: true, Tokens: true, TokenInputWeight: 1, TokenOutputWeight: 2})
+			s.SetEndpoints([]uint64{1})
+			s.Expire(someTime)
+			s.Apply(&journal.Event{Kind: journal.Decision, Time: someTime, Instance: 1, Lease: 1, Primary: 1, User: 7, InputTokens: 10, OutputTokens: 15})
+			wantTotal(t, s.Tokens, 7, 40)
+			done := tt.completion
+			done.Kind, done.Time, done.Instance, done.Lease, done.Primary = journal.Completion, someTime+milli, 1, 1, 1
+			s.Apply(&done)
+			wantTotal(t, s.Tokens, 7, tt.want)
+			s.Apply(&done)
+			wantTotal(t, s.Tokens, 7, tt.want)
+		})
+	}
+}
+
+// naiveTokens remembers every entry.
+type naiveTokens map[uint64]map[int64][2]uint64
+
+func (n naiveTokens) total(user uint64, slot int64) float64 {
+	sum := 0.0
+	for at, s := range n[user] {
+		if at > slot-tokenSlots {
+			sum += float64(s[0]) + 2*float64(s[1])
+		}
+	}
+	return sum
+}
+
+func TestTokensAgainstNaive(t *testing.T) {
+	const users = 8
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		tokens := tracker(time.Minute, 0, 1, 2)
+		naive := naiveTokens{}
+		now := someTime
+		for range 2000 {
+			now += r.Int64N(int64(3 * time.Second))
+			if r.IntN(200) == 0 {
+				now += int64(time.Hour)
+			}
+			tokens.Expire(now)
+			slot := now / tokens.width
+			user := r.Uint64N(users) + 1
+			back := r.Int64N(80)
+			at := [2]uint64{uint64(r.IntN(1000)), uint64(r.IntN(1000))}
+			if naive[user] == nil {
+				naive[user] = map[int64][2]uint64{}
+			}
+			s := naive[user][slot-back]
+			if back < tokenSlots && r.IntN(3) > 0 {
+				naive[user][slot-back] = [2]uint64{s[0] + at[0], s[1] + at[1]}
+				tokens.Add(user, (slot-back)*tokens.width, uint32(at[0]), uint32(at[1]))
+			} else if back < tokenSlots {
+				naive[user][slot-back] = [2]uint64{s[0] - min(s[0], at[0]), s[1] - min(s[1], at[1])}
+				tokens.Take(user, (slot-back)*tokens.width, uint32(at[0]), uint32(at[1]))
+			} else {
+				tokens.Add(user, (slot-back)*tokens.width, uint32(at[0]), uint32(at[1]))
+			}
+			least, most, count := 0.0, 0.0, 0
+			for user := uint64(1); user <= users; user++ {
+				total := naive.total(user, slot)
+				wantTotal(t, tokens, user, total)
+				if total > 0 && (count == 0 || total < least) {
+					least = total
+				}
+				if total > 0 {
+					count++
+				}
+				most = max(most, total)
+			}
+			wantRange(t, tokens, least, most)
+			if tokens.Users() != count {
+				t.Errorf("%d users, want %d", tokens.Users(), count)
+			}
+			if t.Failed() {
+				t.FailNow()
+			}
+		}
+	}
+}

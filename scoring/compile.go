@@ -34,6 +34,7 @@ const mostWeight = 1e6
 
 type compiler struct {
 	plan         *Plan
+	environment  func(name string) (value string, ok bool)
 	registry     []Registration
 	plugins      []declared
 	profileNames []string
@@ -52,7 +53,10 @@ type declared struct {
 // Compile builds a plan from an EndpointPickerConfig document. Mistakes are noted in the document that doc belongs to; the plan
 // is of use only if there are none.
 func Compile(doc *strictjson.Object, registry []Registration, settings Settings) *Plan {
-	c := &compiler{plan: &Plan{stale: settings.Stale, correctLoad: settings.CorrectLoad, failing: settings.Failing}, registry: registry}
+	c := &compiler{
+		plan:     &Plan{stale: settings.Stale, correctLoad: settings.CorrectLoad, failing: settings.Failing},
+		registry: registry, environment: settings.Environment,
+	}
 	c.plan.state.InFlight = settings.CorrectLoad
 	c.plan.state.Failures, c.plan.state.FailureHalfLife = settings.Failing.Exclude, settings.Failing.HalfLife
 	root := &Builder{Object: doc, compiler: c}

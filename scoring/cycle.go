@@ -23,11 +23,14 @@ type Cycle struct {
 	cachedTokens   []int32
 	hasher         state.Hasher
 	blocks         []uint64
-	blockTokens    int
+	chain          state.Chain
 	warm           bool
+	user           uint64
+	input, output  uint32
+	mix            []share
 	candidates     []*Endpoint
 	scores         []float64
-	totals         []float64
+	totals, mixed  []float64
 	ranked         []Ranked
 }
 
@@ -35,6 +38,7 @@ type Cycle struct {
 type Tracer interface {
 	FilteredOut(profile string, e *Endpoint, filter string)
 	Scored(profile string, e *Endpoint, scorer string, score float64)
+	// Total is told the sum of weighted scores or, in a mix, this sum brought to 0..1.
 	Total(profile string, e *Endpoint, total float64)
 	Picked(profile string, e *Endpoint)
 	// ModelSelected comes first, if the request's model is a virtual one.
@@ -107,6 +111,12 @@ func (c *Cycle) SetCachedTokens(e *Endpoint, tokens int) { c.cachedTokens[e.Inde
 // said so.
 func (c *Cycle) CachedTokens(e *Endpoint) int { return int(c.cachedTokens[e.Index]) }
 
+// SetUser says who sent the request, as the journal shall know it; see journal.HashName.
+func (c *Cycle) SetUser(user uint64) { c.user = user }
+
+// SetEstimate says how many tokens the request is thought to take, as the journal shall know it.
+func (c *Cycle) SetEstimate(input, output uint32) { c.input, c.output = input, output }
+
 // Prefill returns the endpoint of the prefill stage, nil when there is none.
 func (c *Cycle) Prefill() *Endpoint {
 	handler, ok := c.plan.handler.(Disaggregator)
@@ -138,11 +148,14 @@ func (c *Cycle) begin(p *Plan) {
 	}
 	c.cachedTokens = c.cachedTokens[:n]
 	clear(c.cachedTokens)
-	c.blocks, c.blockTokens, c.warm = c.blocks[:0], 0, false
+	c.blocks, c.chain, c.warm = c.blocks[:0], state.Chain{}, false
+	c.user, c.input, c.output = 0, 0, 0
+	c.mix = c.mix[:0]
 	if cap(c.candidates) < n {
 		c.candidates = make([]*Endpoint, 0, n)
 		c.scores = make([]float64, n)
 		c.totals = make([]float64, n)
+		c.mixed = make([]float64, n)
 		c.ranked = make([]Ranked, 0, n)
 	}
 }

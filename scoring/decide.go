@@ -39,10 +39,19 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 	if c.priority() < 0 && c.saturated() {
 		return nil, Shed
 	}
+	if refuser, ok := p.handler.(Refuser); ok {
+		if failure := refuser.Refuse(c); failure != nil {
+			return nil, failure
+		}
+	}
 	for {
 		profile, ok := p.handler.Next(c)
 		if !ok {
 			break
+		}
+		if len(c.mix) > 1 {
+			c.runMix(p.profiles, &c.results[profile])
+			continue
 		}
 		c.run(&p.profiles[profile], &c.results[profile])
 	}
@@ -100,17 +109,34 @@ func (c *Cycle) run(p *profile, r *Result) {
 		r.State = Failed
 		return
 	}
+	totals := c.sum(p)
+	c.traceTotals(p, totals)
+	c.pick(p, totals, r)
+}
+
+// sum returns the candidates' sums of weighted scores, valid until the next call.
+func (c *Cycle) sum(p *profile) []float64 {
 	totals := c.totals[:len(c.candidates)]
 	clear(totals)
 	for i := range p.scorers {
 		c.score(p, &p.scorers[i], totals)
 	}
+	return totals
+}
+
+func (c *Cycle) traceTotals(p *profile, totals []float64) {
+	if c.Tracer == nil {
+		return
+	}
+	for i, e := range c.candidates {
+		c.Tracer.Total(p.name, e, totals[i])
+	}
+}
+
+func (c *Cycle) pick(p *profile, totals []float64, r *Result) {
 	c.ranked = c.ranked[:0]
 	for i, e := range c.candidates {
 		c.ranked = append(c.ranked, Ranked{Endpoint: e, Total: totals[i]})
-		if c.Tracer != nil {
-			c.Tracer.Total(p.name, e, totals[i])
-		}
 	}
 	n := p.picker.Pick(c, c.ranked)
 	r.State = Picked

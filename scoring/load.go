@@ -1,6 +1,9 @@
 package scoring
 
-import "github.com/pintle-dev/pintle/journal"
+import (
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/state"
+)
 
 // Waiting is how many requests wait at e: as sampled and, with load correction, those sent there since that have not ended. Only
 // of use when e is Fresh.
@@ -28,9 +31,14 @@ func (c *Cycle) InFlight(e *Endpoint) int {
 // PromptBlocks returns the chained hashes of the prompt's first blocks, see state.Hasher. They are computed once in a decision; a
 // second call with other sizes computes them anew, and the last ones go into the journal.
 func (c *Cycle) PromptBlocks(blockTokens, most int) []uint64 {
-	if c.blockTokens != blockTokens && c.Request.Body != nil {
-		c.blocks = c.hasher.Blocks(c.blocks[:0], c.Request.Model, c.Request.Body, c.Request.BodyBytes, blockTokens, most)
-		c.blockTokens = blockTokens
+	return c.PromptChain(state.Chain{BlockBytes: blockTokens * state.BytesPerToken}, most)
+}
+
+// PromptChain is PromptBlocks for any chain.
+func (c *Cycle) PromptChain(chain state.Chain, most int) []uint64 {
+	if c.chain != chain && c.Request.Body != nil {
+		c.blocks = c.hasher.Chain(c.blocks[:0], c.Request.Model, c.Request.Body, c.Request.BodyBytes, chain, most)
+		c.chain = chain
 	}
 	return c.blocks
 }
@@ -46,6 +54,7 @@ func (c *Cycle) Cold() bool { return !c.warm }
 func (p *Plan) Record(c *Cycle, event *journal.Event) {
 	primary := p.handler.Primary(c)
 	*event = journal.Event{Kind: journal.Decision, Encode: event.Encode[:0], Blocks: c.blocks, Cold: c.Cold()}
+	event.User, event.InputTokens, event.OutputTokens = c.user, c.input, c.output
 	event.Primary = c.Pool.ID(c.results[primary].Picked[0])
 	event.Model = journal.HashName(c.Request.Model)
 	prefill := c.Prefill()

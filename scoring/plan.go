@@ -99,6 +99,8 @@ type Settings struct {
 	// CorrectLoad adds to a server's waiting and running requests what was sent to it since they were sampled.
 	CorrectLoad bool
 	Failing     Failing
+	// Environment looks a variable up that stands for a parameter that is not given; nil stands for an empty environment.
+	Environment func(name string) (value string, ok bool)
 }
 
 // Staleness says when metrics are too old and what then.

@@ -1,0 +1,70 @@
+package scoring
+
+import "math"
+
+// share is a profile's part in a mix.
+type share struct {
+	profile int
+	weight  float64
+}
+
+// Mix has a profile take part in the decision with a weight above 0. With two or more the handler's first profile stands for all: an
+// endpoint must pass the filters of each; each profile's totals are brought to 0..1 by their least and greatest over the candidates, 1 when
+// they are equal, and added up with weight / sum of weights; the first profile's picker picks. Only a Refuser's Refuse may call it.
+func (c *Cycle) Mix(profile int, weight float64) {
+	c.mix = append(c.mix, share{profile, weight})
+}
+
+// runMix decides by several profiles at once. The result is the first one's.
+func (c *Cycle) runMix(profiles []profile, r *Result) {
+	first := &profiles[c.mix[0].profile]
+	c.reset(first)
+	sum := 0.0
+	for _, s := range c.mix {
+		p := &profiles[s.profile]
+		for i := range p.filters {
+			c.filter(p, &p.filters[i])
+		}
+		sum += s.weight
+	}
+	c.excludeStale(first)
+	if len(c.candidates) == 0 {
+		r.State = Failed
+		return
+	}
+	mixed := c.mixed[:len(c.candidates)]
+	clear(mixed)
+	for _, s := range c.mix {
+		p := &profiles[s.profile]
+		totals := c.sum(p)
+		normalise(totals)
+		for i, total := range totals {
+			mixed[i] += total * s.weight / sum
+		}
+		c.traceTotals(p, totals)
+	}
+	c.pick(first, mixed, r)
+}
+
+// normalise maps the least value to 0 and the greatest to 1. Equal ones become 1, what is not finite 0.
+// Source: AIBrix, soft scoring of several strategies.
+func normalise(values []float64) {
+	least, most := math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		if finite(v) {
+			least, most = min(least, v), max(most, v)
+		}
+	}
+	for i, v := range values {
+		switch {
+		case !finite(v):
+			values[i] = 0
+		case least == most:
+			values[i] = 1
+		default:
+			values[i] = (v - least) / (most - least)
+		}
+	}
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

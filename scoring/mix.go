@@ -68,3 +68,6 @@ func normalise(values []float64) {
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// Scores reports whether a profile has scorers, so that it can take part in a mix.
+func (c *Cycle) Scores(profile int) bool { return len(c.plan.profiles[profile].scorers) > 0 }

@@ -17,6 +17,7 @@ import (
 var Plugins = []scoring.Registration{
 	{Type: "disagg-profile-handler", New: handlers.NewDisaggProfileHandler},
 	{Type: "pd-profile-handler", New: handlers.NewPDProfileHandler},
+	{Type: "routing-strategy-handler", New: handlers.NewRoutingStrategyHandler},
 	{Type: "single-profile-handler", New: handlers.NewSingleProfileHandler},
 
 	{Type: "multi-factor-selector", New: selectors.NewMultiFactorSelector},
@@ -32,8 +33,13 @@ var Plugins = []scoring.Registration{
 	{Type: "prefill-filter", New: filters.NewPrefillFilter},
 
 	{Type: "active-request-scorer", New: scorers.NewActiveRequestScorer},
+	{Type: "aibrix-prefix-cache", New: scorers.NewAIBrixPrefixCache},
 	{Type: "context-length-aware", New: scorers.NewContextLengthAware},
 	{Type: "kv-cache-utilization-scorer", New: scorers.NewKVCacheUtilizationScorer},
+	{Type: "least-busy-time", New: scorers.NewLeastBusyTime},
+	{Type: "least-kv-cache", New: scorers.NewLeastKVCache},
+	{Type: "least-latency", New: scorers.NewLeastLatency},
+	{Type: "least-request", New: scorers.NewLeastRequest},
 	{Type: "load-aware-scorer", New: scorers.NewLoadAwareScorer},
 	{Type: "lora-affinity-scorer", New: scorers.NewLoRAAffinityScorer},
 	{Type: "multi-factor-scorer", New: scorers.NewMultiFactorScorer},
@@ -42,8 +48,11 @@ var Plugins = []scoring.Registration{
 	{Type: "queue-scorer", New: scorers.NewQueueScorer},
 	{Type: "running-requests-size-scorer", New: scorers.NewRunningRequestsSizeScorer},
 	{Type: "session-affinity-scorer", New: scorers.NewSessionAffinityScorer},
+	{Type: "throughput", New: scorers.NewThroughput},
+	{Type: "vtc-basic", New: scorers.NewVTCBasic},
 
 	{Type: "max-score-picker", New: pickers.NewMaxScorePicker},
+	{Type: "power-of-two", New: pickers.NewPowerOfTwo},
 	{Type: "random-picker", New: pickers.NewRandomPicker},
 	{Type: "weighted-random-picker", New: pickers.NewWeightedRandomPicker},
 

@@ -1,0 +1,239 @@
+package handlers
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/strictjson"
+)
+
+// routingStrategyHandler lets each request name the strategy that it is routed by: a header's value is the name of a scheduling profile.
+// Unlike other handlers it runs exactly that one.
+//
+// A value such as a:2,b:1 mixes strategies. Weights are whole numbers from 0 to 1,000,000, 1 when left out; a strategy of weight 0 does
+// not count, and one that is named twice counts with both weights. An endpoint must pass the filters of all, and the picker of the first one
+// named picks. Only strategies with scorers can be mixed, so neither random-picker nor power-of-two on its own.
+//
+// Formula of a mix: sum of norm x weight / sum of weights, where norm is (total - min) / (max - min) of a profile's totals over the
+// candidates, 1 when they are all equal.
+//
+// A strategy that is not known is answered with status 400 and the reason unknown_strategy, a value that cannot be read with
+// invalid_strategy.
+//
+// Source: AIBrix, request header routing-strategy and soft scoring of several strategies. There the answer carries the header
+// x-error-routing, an endpoint without a metric counts as the worst in a mix (here as the middle, see stale.policy), and candidates are
+// shuffled for each request. Without a header and a default it hands the request to plain Kubernetes balancing.
+type routingStrategyHandler struct {
+	header     scoring.HeaderKey
+	fallback   string
+	strategies []strategy
+	// weights are those of the request at hand, by strategy; first is the profile that it named first.
+	weights []int
+	first   int
+}
+
+type routingStrategyHandlerParameters struct {
+	// Header is the request header that names the strategy.
+	Header string
+	// Default is the strategy of requests without the header, or a mix; else the environment's ROUTING_ALGORITHM or
+	// AIBRIX_ROUTING_ALGORITHM, else the first scheduling profile.
+	Default string
+	// Strategies maps names of strategies to scheduling profiles. Without it every profile is a strategy of its own name; with it only those
+	// listed can be chosen.
+	Strategies []strictjson.Pair
+}
+
+type strategy struct {
+	name    string
+	profile int
+}
+
+// mostStrategyWeight bounds the weight of one item.
+const mostStrategyWeight = 1_000_000
+
+// NewRoutingStrategyHandler builds a routing-strategy-handler.
+func NewRoutingStrategyHandler(b *scoring.Builder) scoring.Plugin {
+	h := &routingStrategyHandler{}
+	p := routingStrategyHandlerParameters{Header: "routing-strategy"}
+	b.String("header", &p.Header)
+	if p.Header == "" {
+		b.Missing("header", "name the request header that names the strategy")
+	}
+	h.header = b.RequestHeader(strings.ToLower(p.Header))
+	b.StringMap("strategies", &p.Strategies)
+	h.readStrategies(b, p.Strategies)
+	h.weights = make([]int, len(h.strategies))
+	h.readDefault(b)
+	return h
+}
+
+func (h *routingStrategyHandler) readStrategies(b *scoring.Builder, pairs []strictjson.Pair) {
+	for _, pair := range pairs {
+		if pair.Key == "" || strings.ContainsAny(pair.Key, ":, ") {
+			b.Mistake("strategies", strconv.Quote(pair.Key)+" cannot be named in a header; leave out colons, commas and spaces")
+		}
+		h.strategies = append(h.strategies, strategy{pair.Key, b.Profile("strategies."+pair.Key, pair.Value)})
+	}
+	if b.Has("strategies") {
+		return
+	}
+	for i, name := range b.Profiles() {
+		h.strategies = append(h.strategies, strategy{name, i})
+	}
+}
+
+func (h *routingStrategyHandler) readDefault(b *scoring.Builder) {
+	if len(h.strategies) > 0 {
+		h.fallback = h.strategies[0].name
+	}
+	for _, name := range [...]string{"ROUTING_ALGORITHM", "AIBRIX_ROUTING_ALGORITHM"} {
+		value, ok := b.Environment(name)
+		if !ok || b.Has("default") {
+			continue
+		}
+		if failure := h.parse(value); failure != nil {
+			b.Mistake("", "the environment variable "+name+" is "+strconv.Quote(value)+": "+failure.Message)
+		}
+		h.fallback = value
+	}
+	b.String("default", &h.fallback)
+	if failure := h.parse(h.fallback); failure != nil && b.Has("default") {
+		b.Mistake("default", failure.Message)
+	}
+}
+
+// Refuse implements scoring.Refuser.
+func (h *routingStrategyHandler) Refuse(c *scoring.Cycle) *scoring.Failure {
+	text := c.Request.Header(h.header)
+	if text == "" {
+		text = h.fallback
+	}
+	if failure := h.parse(text); failure != nil {
+		return failure
+	}
+	named := 0
+	for _, weight := range h.weights {
+		if weight > 0 {
+			named++
+		}
+	}
+	if named < 2 {
+		return nil
+	}
+	c.Mix(h.first, h.weightOf(h.first))
+	for i, s := range h.strategies {
+		if h.weights[i] == 0 {
+			continue
+		}
+		if !c.Scores(s.profile) {
+			return invalidStrategy(strconv.Quote(s.name) + " does not score endpoints and cannot be mixed with other strategies")
+		}
+		if s.profile != h.first {
+			c.Mix(s.profile, float64(h.weights[i]))
+		}
+	}
+	return nil
+}
+
+// weightOf sums the weights of all strategies of a profile.
+func (h *routingStrategyHandler) weightOf(profile int) float64 {
+	sum := 0
+	for i, s := range h.strategies {
+		if s.profile == profile {
+			sum += h.weights[i]
+		}
+	}
+	return float64(sum)
+}
+
+// parse reads a strategy or a mix into weights and first.
+func (h *routingStrategyHandler) parse(text string) *scoring.Failure {
+	clear(h.weights)
+	named := false
+	for more := true; more; {
+		var item string
+		item, text, more = strings.Cut(text, ",")
+		name, digits, weighted := strings.Cut(item, ":")
+		i := h.find(strings.TrimSpace(name))
+		if i < 0 {
+			return h.unknown(strings.TrimSpace(name))
+		}
+		weight := 1
+		if weighted {
+			var ok bool
+			if weight, ok = readWeight(strings.TrimSpace(digits)); !ok {
+				return invalidStrategy("the weight in " + strconv.Quote(short(item)) + " is not a whole number from 0 to 1000000")
+			}
+		}
+		h.weights[i] = min(h.weights[i]+weight, mostStrategyWeight)
+		if weight > 0 && !named {
+			h.first, named = h.strategies[i].profile, true
+		}
+	}
+	if !named {
+		return invalidStrategy("every routing strategy has weight 0")
+	}
+	return nil
+}
+
+func readWeight(digits string) (weight int, ok bool) {
+	if len(digits) == 0 || len(digits) > 7 {
+		return 0, false
+	}
+	for i := range len(digits) {
+		if digits[i] < '0' || digits[i] > '9' {
+			return 0, false
+		}
+		weight = weight*10 + int(digits[i]-'0')
+	}
+	return weight, weight <= mostStrategyWeight
+}
+
+func (h *routingStrategyHandler) find(name string) int {
+	for i := range h.strategies {
+		if h.strategies[i].name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func (h *routingStrategyHandler) unknown(name string) *scoring.Failure {
+	known := ""
+	for i, s := range h.strategies {
+		if i > 0 {
+			known += ", "
+		}
+		known += s.name
+	}
+	return &scoring.Failure{Status: 400, Reason: "unknown_strategy", Message: "no routing strategy is named " + strconv.Quote(short(name)) + "; known are " + known}
+}
+
+func invalidStrategy(message string) *scoring.Failure {
+	return &scoring.Failure{Status: 400, Reason: "invalid_strategy", Message: message}
+}
+
+// short bounds what of a client's text is repeated to it.
+func short(text string) string {
+	const most = 60
+	if len(text) > most {
+		return text[:most] + "..."
+	}
+	return text
+}
+
+// Next implements scoring.ProfileHandler.
+func (h *routingStrategyHandler) Next(c *scoring.Cycle) (profile int, ok bool) {
+	return h.first, c.Result(h.first).State == scoring.NotRun
+}
+
+// Primary implements scoring.ProfileHandler.
+func (h *routingStrategyHandler) Primary(c *scoring.Cycle) int {
+	for _, s := range h.strategies {
+		if c.Result(s.profile).State != scoring.NotRun {
+			return s.profile
+		}
+	}
+	return h.first
+}

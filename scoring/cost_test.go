@@ -32,6 +32,13 @@ var costConfigs = []struct{ name, config string }{
 		{"type": "prefill-filter"}, {"type": "queue-scorer"}], "schedulingProfiles": [
 		{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}, {"pluginRef": "queue-scorer"}]},
 		{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"}, {"pluginRef": "queue-scorer"}]}]}`},
+	{"mix of strategies", `{"plugins": [{"type": "routing-strategy-handler", "parameters": {"default": "a:2,b:3,c"}}, {"type": "aibrix-prefix-cache"},
+		{"type": "vtc-basic"}, {"type": "least-request"}, {"type": "least-kv-cache"}, {"type": "least-latency"}, {"type": "throughput"},
+		{"type": "least-busy-time"}, {"type": "max-score-picker"}], "schedulingProfiles": [
+		{"name": "a", "plugins": [{"pluginRef": "aibrix-prefix-cache"}, {"pluginRef": "least-busy-time"}, {"pluginRef": "max-score-picker"}]},
+		{"name": "b", "plugins": [{"pluginRef": "vtc-basic"}, {"pluginRef": "least-request"}, {"pluginRef": "least-kv-cache"}]},
+		{"name": "c", "plugins": [{"pluginRef": "least-latency"}, {"pluginRef": "throughput"}]}]}`},
+	{"two choices", `{"plugins": [{"type": "power-of-two", "parameters": {"maxNumOfEndpoints": 3}}]}`},
 	{"random", `{"plugins": [{"type": "random-picker", "parameters": {"maxNumOfEndpoints": 3}}]}`},
 }
 

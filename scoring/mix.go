@@ -43,8 +43,14 @@ func (c *Cycle) runMix(profiles []profile, r *Result) {
 		}
 		c.traceTotals(p, totals)
 	}
+	for i, total := range mixed {
+		mixed[i] = math.Round(total*roundTo) / roundTo
+	}
 	c.pick(first, mixed, r)
 }
+
+// roundTo makes sums of a mix equal that differ only by the errors of their divisions, so that chance breaks the tie.
+const roundTo = 1e9
 
 // normalise maps the least value to 0 and the greatest to 1. Equal ones become 1, what is not finite 0.
 // Source: AIBrix, soft scoring of several strategies.

@@ -38,6 +38,34 @@ func Mistakes(config string, more ...scoring.Registration) string {
 	return ""
 }
 
+// MistakesIn is Mistakes in an environment.
+func MistakesIn(config string, environment map[string]string) string {
+	_, err := compileIn(config, environment)
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// PlanIn is Plan in an environment.
+func PlanIn(t testing.TB, config string, environment map[string]string) *scoring.Plan {
+	t.Helper()
+	plan, err := compileIn(config, environment)
+	if err != nil {
+		t.Fatalf("the configuration is wrong:\n%v", err)
+	}
+	return plan
+}
+
+func compileIn(config string, environment map[string]string) (*scoring.Plan, error) {
+	root, document := strictjson.Parse([]byte(config), "configuration")
+	plan := scoring.Compile(root, registry.Plugins, scoring.Settings{Stale: Neutral, Environment: func(name string) (string, bool) {
+		value, ok := environment[name]
+		return value, ok
+	}})
+	return plan, document.Err()
+}
+
 // Pool makes a pool of the endpoints. It numbers them, and names those without a name a, b, c, ... or e26, e27, ...
 func Pool(endpoints ...scoring.Endpoint) *scoring.Pool {
 	for i := range endpoints {

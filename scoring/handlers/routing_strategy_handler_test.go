@@ -1,0 +1,201 @@
+package handlers_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+)
+
+// asListed scores endpoint i with the i-th of the parameter's tenths.
+type asListed []float64
+
+func (l asListed) Score(_ *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
+	for i, e := range candidates {
+		scores[i] = l[e.Index]
+	}
+}
+
+func newAsListed(b *scoring.Builder) scoring.Plugin {
+	var list asListed
+	var tenths []string
+	b.Strings("tenths", &tenths)
+	for _, t := range tenths {
+		list = append(list, float64(t[0]-'0')/10)
+	}
+	return list
+}
+
+// recorder picks the first of the best and remembers the totals by the endpoints' indexes.
+type recorder struct{ totals map[int]float64 }
+
+func (r *recorder) Pick(_ *scoring.Cycle, ranked []scoring.Ranked) int {
+	clear(r.totals)
+	best := 0
+	for i := range ranked {
+		r.totals[ranked[i].Endpoint.Index] = ranked[i].Total
+		if ranked[i].Total > ranked[best].Total {
+			best = i
+		}
+	}
+	ranked[0], ranked[best] = ranked[best], ranked[0]
+	return 1
+}
+
+const strategies = `{"plugins": [{"type": "routing-strategy-handler", "parameters": {}},
+	{"type": "as-listed", "name": "rising", "parameters": {"tenths": ["1", "2", "3"]}},
+	{"type": "as-listed", "name": "falling", "parameters": {"tenths": ["3", "2", "1"]}},
+	{"type": "as-listed", "name": "high", "parameters": {"tenths": ["8", "4", "0"]}},
+	{"type": "as-listed", "name": "flat", "parameters": {"tenths": ["5", "5", "5"]}},
+	{"type": "recorder"}, {"type": "random-picker"},
+	{"type": "by-label", "parameters": {"label": "zone", "validValues": ["1"]}}],
+	"schedulingProfiles": [
+	{"name": "most", "plugins": [{"pluginRef": "rising"}, {"pluginRef": "recorder"}]},
+	{"name": "least", "plugins": [{"pluginRef": "falling"}, {"pluginRef": "recorder"}]},
+	{"name": "top", "plugins": [{"pluginRef": "high"}, {"pluginRef": "recorder"}]},
+	{"name": "equal", "plugins": [{"pluginRef": "flat"}, {"pluginRef": "recorder"}]},
+	{"name": "zoned", "plugins": [{"pluginRef": "by-label"}, {"pluginRef": "falling"}, {"pluginRef": "recorder"}]},
+	{"name": "random", "plugins": [{"pluginRef": "random-picker"}]}]}`
+
+func strategyPlan(t *testing.T) (*scoring.Plan, *recorder) {
+	seen := &recorder{map[int]float64{}}
+	return plantest.Plan(t, strategies, plantest.Neutral,
+		scoring.Registration{Type: "as-listed", New: newAsListed},
+		scoring.Registration{Type: "recorder", New: func(*scoring.Builder) scoring.Plugin { return seen }}), seen
+}
+
+// ask decides one request for a strategy among three endpoints, of which the second one is in zone 1.
+func ask(plan *scoring.Plan, strategy string) (*scoring.Cycle, []*scoring.Endpoint, *scoring.Failure) {
+	c := plantest.Cycle(plantest.Pool(scoring.Endpoint{}, plantest.Labelled("zone", "1"), scoring.Endpoint{}), 1)
+	c.Request.Headers = make([]string, len(plan.RequestHeaders()))
+	c.Request.Headers[slices.Index(plan.RequestHeaders(), "routing-strategy")] = strategy
+	picked, failure := plan.Decide(c)
+	return c, picked, failure
+}
+
+// Where AIBrix's own tests mix strategies, the totals are those that these want.
+func TestRoutingStrategyHandler(t *testing.T) {
+	tests := []struct {
+		name, strategy, pick, primary string
+		totals                        map[int]float64
+	}{
+		{"default is the first profile", "", "c", "most", map[int]float64{0: 0.1, 1: 0.2, 2: 0.3}},
+		{"named", "least", "a", "least", map[int]float64{0: 0.3, 1: 0.2, 2: 0.1}},
+		{"named with a weight", "least:7", "a", "least", map[int]float64{0: 0.3, 1: 0.2, 2: 0.1}},
+		{"others have weight 0", "most:0,least,top:0", "a", "least", map[int]float64{0: 0.3, 1: 0.2, 2: 0.1}},
+		{"the same one twice", "least,least:3", "a", "least", map[int]float64{0: 0.3, 1: 0.2, 2: 0.1}},
+		{"weights", "top:2,most:8", "c", "top", map[int]float64{0: 0.2, 1: 0.5, 2: 0.8}},
+		{"more of one", "most:1,least:3", "a", "most", map[int]float64{0: 0.75, 1: 0.5, 2: 0.25}},
+		{"spaces", " most : 1 , least : 3 ", "a", "most", map[int]float64{0: 0.75, 1: 0.5, 2: 0.25}},
+		{"a strategy named twice", "most,least:1,least:2", "a", "most", map[int]float64{0: 0.75, 1: 0.5, 2: 0.25}},
+		{"equal totals count as the best", "equal,least", "a", "equal", map[int]float64{0: 1, 1: 0.75, 2: 0.5}},
+		{"filters of all", "most,zoned", "b", "most", map[int]float64{1: 1}},
+		{"largest weights", "most:1000000,least:1000000", "a", "most", map[int]float64{0: 0.5, 1: 0.5, 2: 0.5}},
+	}
+	plan, seen := strategyPlan(t)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c, picked, failure := ask(plan, tt.strategy)
+			if failure != nil {
+				t.Fatalf("refused: %v", failure)
+			}
+			if picked[0].Name != tt.pick {
+				t.Errorf("picked %s, want %s", picked[0].Name, tt.pick)
+			}
+			if got := plan.ProfileName(plan.Primary(c)); got != tt.primary {
+				t.Errorf("primary profile %s, want %s", got, tt.primary)
+			}
+			for i, want := range tt.totals {
+				if got := seen.totals[i]; math.Abs(got-want) > 1e-9 || len(seen.totals) != len(tt.totals) {
+					t.Fatalf("totals %v, want %v", seen.totals, tt.totals)
+				}
+			}
+		})
+	}
+}
+
+func TestRoutingStrategyHandlerRefuses(t *testing.T) {
+	const known = "; known are most, least, top, equal, zoned, random"
+	tests := []struct{ name, strategy, reason, message string }{
+		{"unknown", "fastest", "unknown_strategy", `no routing strategy is named "fastest"` + known},
+		{"unknown in a mix", "most:1,fastest:2", "unknown_strategy", `no routing strategy is named "fastest"` + known},
+		{"case", "Most", "unknown_strategy", `no routing strategy is named "Most"` + known},
+		{"empty item", "most,,least", "unknown_strategy", `no routing strategy is named ""` + known},
+		{"trailing comma", "most,", "unknown_strategy", `no routing strategy is named ""` + known},
+		{"only a weight", ":2", "unknown_strategy", `no routing strategy is named ""` + known},
+		{"fraction", "most:1.5,least", "invalid_strategy", `the weight in "most:1.5" is not a whole number from 0 to 1000000`},
+		{"negative", "most:-1,least", "invalid_strategy", `the weight in "most:-1" is not a whole number from 0 to 1000000`},
+		{"sign", "most:+1,least", "invalid_strategy", `the weight in "most:+1" is not a whole number from 0 to 1000000`},
+		{"too large", "most:1000001,least", "invalid_strategy", `the weight in "most:1000001" is not a whole number from 0 to 1000000`},
+		{"far too large", "most:99999999999999999999", "invalid_strategy", `the weight in "most:99999999999999999999" is not a whole number from 0 to 1000000`},
+		{"no weight", "most:,least", "invalid_strategy", `the weight in "most:" is not a whole number from 0 to 1000000`},
+		{"two weights", "most:1:2", "invalid_strategy", `the weight in "most:1:2" is not a whole number from 0 to 1000000`},
+		{"all 0", "most:0,least:0", "invalid_strategy", "every routing strategy has weight 0"},
+		{"without scores", "most,random", "invalid_strategy", `"random" does not score endpoints and cannot be mixed with other strategies`},
+	}
+	plan, _ := strategyPlan(t)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, _, failure := ask(plan, tt.strategy)
+			if failure == nil {
+				t.Fatal("served, want a refusal")
+			}
+			if failure.Status != 400 || failure.Reason != tt.reason || failure.Message != tt.message {
+				t.Errorf("refused with %d %s: %s\nwant 400 %s: %s", failure.Status, failure.Reason, failure.Message, tt.reason, tt.message)
+			}
+		})
+	}
+	// A refusal leaves nothing behind.
+	if _, picked, failure := ask(plan, "least"); failure != nil || picked[0].Name != "a" {
+		t.Errorf("after refusals: picked %v, failure %v", picked, failure)
+	}
+}
+
+func TestRoutingStrategyHandlerParameters(t *testing.T) {
+	config := func(parameters string) string {
+		return `{"plugins": [{"type": "routing-strategy-handler", "parameters": ` + parameters + `}, {"type": "random-picker"}],
+			"schedulingProfiles": [{"name": "a", "plugins": [{"pluginRef": "random-picker"}]}, {"name": "b"}]}`
+	}
+	tests := []struct {
+		name, parameters, want string
+		environment            map[string]string
+	}{
+		{name: "all", parameters: `{"header": "X-Strategy", "default": "y", "strategies": {"x": "a", "y": "b"}}`},
+		{name: "default mixes", parameters: `{"default": "a:2,b:1"}`},
+		{
+			name: "unknown default", parameters: `{"default": "c"}`,
+			want: `plugins[0].parameters.default: no routing strategy is named "c"; known are a, b`,
+		},
+		{
+			name: "default is not listed", parameters: `{"default": "a", "strategies": {"x": "a"}}`,
+			want: `plugins[0].parameters.default: no routing strategy is named "a"; known are x`,
+		},
+		{
+			name: "unknown profile", parameters: `{"strategies": {"x": "c"}}`,
+			want: `plugins[0].parameters.strategies.x: no scheduling profile is named "c"`,
+		},
+		{
+			name: "name with a comma", parameters: `{"strategies": {"x,y": "a"}}`,
+			want: `plugins[0].parameters.strategies: "x,y" cannot be named in a header; leave out colons, commas and spaces`,
+		},
+		{
+			name: "no header", parameters: `{"header": ""}`,
+			want: "plugins[0].parameters.header: is empty; name the request header that names the strategy",
+		},
+		{name: "environment", parameters: `{}`, environment: map[string]string{"ROUTING_ALGORITHM": "b", "AIBRIX_ROUTING_ALGORITHM": "a:1,b:1"}},
+		{
+			name: "unknown in the environment", parameters: `{}`, environment: map[string]string{"AIBRIX_ROUTING_ALGORITHM": "prefix-aware"},
+			want: `plugins[0].parameters: the environment variable AIBRIX_ROUTING_ALGORITHM is "prefix-aware": no routing strategy is named "prefix-aware"; known are a, b`,
+		},
+		{name: "parameter beats the environment", parameters: `{"default": "a"}`, environment: map[string]string{"ROUTING_ALGORITHM": "c"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := plantest.MistakesIn(config(tt.parameters), tt.environment); got != tt.want {
+				t.Errorf("mistakes:\n%s\nwant:\n%s", got, tt.want)
+			}
+		})
+	}
+}

@@ -72,6 +72,7 @@ type goldenCase struct {
 	// input is all before the result.
 	input             string
 	config, endpoints string
+	environment       map[string]string
 	requests          []explain.Request
 	// kind is want or error, result what stands below it.
 	kind, result string
@@ -96,6 +97,12 @@ func readCase(text string) (*goldenCase, error) {
 		switch s.name {
 		case "config":
 			c.config = s.text
+		case "environment":
+			c.environment = map[string]string{}
+			for _, line := range lines(s.text) {
+				name, value, _ := strings.Cut(line, "=")
+				c.environment[name] = value
+			}
 		case "endpoints":
 			c.endpoints = s.text
 		case "headers":
@@ -113,7 +120,7 @@ func readCase(text string) (*goldenCase, error) {
 			c.kind, c.result = s.name, s.text
 			c.input = text[:s.start]
 		default:
-			return nil, fmt.Errorf("section %q is not one of config, endpoints, headers, request, want, error", s.name)
+			return nil, fmt.Errorf("section %q is not one of config, environment, endpoints, headers, request, want, error", s.name)
 		}
 	}
 	if !seen["config"] {
@@ -128,7 +135,10 @@ func (c *goldenCase) run() (kind, result string) {
 	if err != nil {
 		return "error", err.Error() + "\n"
 	}
-	config, err := pluginconfig.Parse(text)
+	config, err := pluginconfig.ParseIn(text, func(name string) (value string, ok bool) {
+		value, ok = c.environment[name]
+		return value, ok
+	})
 	if err != nil {
 		return "error", err.Error() + "\n"
 	}

@@ -22,7 +22,7 @@ const tickMillis = 1000
 
 // Start implements hostcalls.Plugin.
 func (p *plugin) Start(configuration []byte) error {
-	config, err := pluginconfig.Parse(configuration)
+	config, err := pluginconfig.ParseIn(configuration, hostcalls.ReadEnvironment().Lookup)
 	if err != nil {
 		var mistakes strictjson.Mistakes
 		if errors.As(err, &mistakes) {

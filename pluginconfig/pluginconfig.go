@@ -62,21 +62,25 @@ func (i Ingest) Enabled() bool { return i.Port != 0 || i.Socket != "" }
 // documentKeys are the top-level keys by which a bare EndpointPickerConfig is told from a configuration that wraps one.
 var documentKeys = []string{"apiVersion", "kind", "plugins", "schedulingProfiles", "featureGates", "saturationDetector", "data", "flowControl"}
 
-// Parse reads a configuration. An empty text is the default configuration. The error is a strictjson.Mistakes with one line
-// for each mistake.
-func Parse(text []byte) (*Config, error) {
+// Parse reads a configuration in an empty environment.
+func Parse(text []byte) (*Config, error) { return ParseIn(text, nil) }
+
+// ParseIn reads a configuration. An empty text is the default configuration. environment looks variables up that stand for parameters that
+// are not given; nil stands for none. The error is a strictjson.Mistakes with one line for each mistake.
+func ParseIn(text []byte, environment func(name string) (value string, ok bool)) (*Config, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}")
 	}
 	root, document := strictjson.Parse(text, "configuration")
 	c := &Config{}
+	settings := scoring.Settings{Stale: staleDefault, CorrectLoad: true, Failing: failingDefault, Environment: environment}
 	for _, key := range documentKeys {
 		if root.Given(key) {
-			c.Plan = scoring.Compile(root, registry.Plugins, scoring.Settings{Stale: staleDefault, CorrectLoad: true, Failing: failingDefault})
+			c.Plan = scoring.Compile(root, registry.Plugins, settings)
 			return c, document.Err()
 		}
 	}
-	settings := scoring.Settings{Stale: readStale(root.Object("stale")), CorrectLoad: true, Failing: readFailing(root.Object("failing"))}
+	settings.Stale, settings.Failing = readStale(root.Object("stale")), readFailing(root.Object("failing"))
 	load := root.Object("load")
 	load.Bool("correction", &settings.CorrectLoad)
 	load.Close()

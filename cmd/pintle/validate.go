@@ -60,5 +60,5 @@ func readConfig(path string) (*pluginconfig.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return pluginconfig.Parse(json)
+	return pluginconfig.ParseIn(json, os.LookupEnv)
 }

@@ -176,7 +176,7 @@ func (f *folder) shared() []string { return []string{"parameters", "roleParamete
 
 func lowerFirst(s string) string {
 	// Leading initialisms are lowered as a whole: PDProfileHandler, KVCache..., LoRA... follow the types' names.
-	for _, initialism := range []struct{ from, to string }{{"PD", "pd"}, {"KV", "kv"}, {"LoRA", "lora"}} {
+	for _, initialism := range []struct{ from, to string }{{"PD", "pd"}, {"KV", "kv"}, {"LoRA", "lora"}, {"AIBrix", "aibrix"}, {"VTC", "vtc"}} {
 		if strings.HasPrefix(s, initialism.from) {
 			return initialism.to + strings.TrimPrefix(s, initialism.from)
 		}

@@ -45,6 +45,8 @@ type Listener struct {
 	Carry []string
 	// Ingest marks a listener that takes snapshots; one at a port and one at a socket may be there.
 	Ingest bool
+	// Environment is the VM's. Listeners share VMs, so all of an Envoy should have the same.
+	Environment map[string]string
 	// Socket is the unix socket to listen on; empty is a free port.
 	Socket string
 

@@ -1,0 +1,258 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/e2e/harness"
+	"github.com/pintle-dev/pintle/sim"
+)
+
+// strategyConfig has a profile for each role, in which that server is the only candidate, and one for each strategy under test.
+func strategyConfig() map[string]any {
+	references := func(names ...string) (list []map[string]any) {
+		for _, name := range names {
+			list = append(list, map[string]any{"pluginRef": name})
+		}
+		return list
+	}
+	var plugins, profiles []map[string]any
+	for _, role := range []string{"one", "two"} {
+		plugins = append(plugins, map[string]any{"type": "by-label-selector", "name": role, "parameters": map[string]any{"matchLabels": map[string]any{"role": role}}})
+		profiles = append(profiles, map[string]any{"name": role, "plugins": references(role, "least-request")})
+	}
+	for _, kind := range []string{"routing-strategy-handler", "least-request", "least-kv-cache", "least-latency", "least-busy-time", "throughput", "aibrix-prefix-cache", "vtc-basic"} {
+		plugins = append(plugins, map[string]any{"type": kind})
+		if kind != "routing-strategy-handler" {
+			profiles = append(profiles, map[string]any{"name": kind, "plugins": references(kind, "max-score-picker")})
+		}
+	}
+	for _, kind := range []string{"max-score-picker", "random-picker", "power-of-two"} {
+		plugins = append(plugins, map[string]any{"type": kind})
+	}
+	profiles = append(profiles,
+		map[string]any{"name": "power-of-two", "plugins": references("power-of-two")},
+		map[string]any{"name": "random", "plugins": references("random-picker")})
+	return map[string]any{"config": map[string]any{"plugins": plugins, "schedulingProfiles": profiles}, "stale": map[string]any{"after": "1h"}}
+}
+
+// strategies is an Envoy with two workers in front of servers with the roles one, two, and so on.
+type strategies struct {
+	*harness.Envoy
+	servers []*harness.Server
+}
+
+func startStrategies(t *testing.T, cell harness.Cell, configs ...sim.Config) *strategies {
+	t.Helper()
+	s := &strategies{}
+	var endpoints []harness.Endpoint
+	var addresses []string
+	for i, config := range configs {
+		config.Name = fmt.Sprintf("sim-%d", i)
+		server, err := harness.NewServer(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(server.Close)
+		s.servers = append(s.servers, server)
+		addresses = append(addresses, server.Address)
+		role := []string{"one", "two", "three", "four"}[i]
+		endpoints = append(endpoints, harness.Endpoint{Name: config.Name, Address: server.Address, Labels: map[string]string{"role": role}})
+	}
+	environment := map[string]string{"ROUTING_ALGORITHM": "two", "AIBRIX_PREFIX_CACHE_BLOCK_SIZE": "64"}
+	var err error
+	s.Envoy, err = harness.Start(cell, addresses,
+		&harness.Listener{Name: "requests", Plugin: strategyConfig(), Environment: environment},
+		&harness.Listener{Name: "ingest", Plugin: strategyConfig(), Environment: environment, Ingest: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	s.LogOnFailure(t)
+	s.Publish(t, endpoints...)
+	return s
+}
+
+// send sends a chat body by a strategy, for a user, on a new connection and so to any worker.
+func (s *strategies) send(t testing.TB, strategy, user, body string) harness.Answer {
+	t.Helper()
+	request := harness.Request(t, http.MethodPost, s.URL("requests", chatPath), body, false)
+	if strategy != "" {
+		request.Header.Set("routing-strategy", strategy)
+	}
+	if user != "" {
+		request.Header.Set("user", user)
+	}
+	return harness.Send(t, harness.Client(t, false), request)
+}
+
+// TestRoutingStrategy: the header names the strategy, the environment the default, and what cannot be read is answered with 400.
+func TestRoutingStrategy(t *testing.T) {
+	for _, cell := range harness.Cells() {
+		t.Run(cell.String(), func(t *testing.T) {
+			s := startStrategies(t, cell, sim.Config{}, sim.Config{})
+			for range 6 {
+				wantServer(t, s.send(t, "one", "", chatBody), "sim-0")
+				wantServer(t, s.send(t, "two:3", "", chatBody), "sim-1")
+				wantServer(t, s.send(t, "", "", chatBody), "sim-1")
+				wantServer(t, s.send(t, "least-request:2,one:1", "", chatBody), "sim-0")
+			}
+			for _, strategy := range []string{
+				"least-request", "least-kv-cache", "least-latency", "least-busy-time", "throughput", "aibrix-prefix-cache", "vtc-basic", "power-of-two", "random",
+				"aibrix-prefix-cache:2,vtc-basic,least-kv-cache:0",
+			} {
+				if got := s.send(t, strategy, "someone", chatBody); got.Status != http.StatusOK {
+					t.Errorf("%s: got %d: %.300s", strategy, got.Status, got.Body)
+				}
+			}
+			for strategy, reason := range map[string]string{"fastest": "unknown_strategy", "one:1.5": "invalid_strategy", "one,random": "invalid_strategy"} {
+				got := s.send(t, strategy, "", chatBody)
+				wantError(t, got, http.StatusBadRequest, reason)
+			}
+		})
+	}
+}
+
+// TestAIBrixPrefixCacheSticks: prompts with the same beginning go to one server, whichever worker decides; others spread.
+func TestAIBrixPrefixCacheSticks(t *testing.T) {
+	for _, cell := range harness.Cells() {
+		t.Run(cell.String(), func(t *testing.T) {
+			s := startStrategies(t, cell, sim.Config{OutputTokens: 2}, sim.Config{OutputTokens: 2}, sim.Config{OutputTokens: 2}, sim.Config{OutputTokens: 2})
+			servers := map[string]bool{}
+			for i := range 12 {
+				beginning := fmt.Sprintf("conversation %d ", i) + strings.Repeat("text ", 100)
+				prompt := func(end int) string {
+					return fmt.Sprintf(`{"model":"sim-model","max_tokens":1,"messages":[{"role":"user","content":"%s turn %d"}]}`, beginning, end)
+				}
+				first := s.send(t, "aibrix-prefix-cache", "", prompt(0))
+				servers[first.Server()] = true
+				for turn := range 5 {
+					wantServer(t, s.send(t, "aibrix-prefix-cache", "", prompt(turn+1)), first.Server())
+				}
+			}
+			if len(servers) < 2 {
+				t.Errorf("12 conversations all went to %v, want them spread", servers)
+			}
+		})
+	}
+}
+
+// light is how many requests of the light user are measured.
+const light = 15
+
+// p90 sends a light user's requests, one after another, and returns the time in which nine of ten had begun to be answered.
+func (s *strategies) p90(t *testing.T, strategy, user string) time.Duration {
+	t.Helper()
+	var times []time.Duration
+	for i := range light {
+		elapsed, err := s.firstByte(strategy, user, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		times = append(times, elapsed)
+	}
+	slices.Sort(times)
+	return times[len(times)*9/10]
+}
+
+// firstByte sends a prompt of 200 tokens that no server has, and returns the time to the first byte of the answer.
+func (s *strategies) firstByte(strategy, user string, number int) (time.Duration, error) {
+	prompt := fmt.Sprintf("%s %s %d %d ", strategy, user, number, time.Now().UnixNano())
+	prompt += strings.Repeat("x", 800-len(prompt))
+	body := fmt.Sprintf(`{"model":"sim-model","stream":true,"max_tokens":4,"messages":[{"role":"user","content":%q}]}`, prompt)
+	request, err := http.NewRequest(http.MethodPost, s.URL("requests", chatPath), strings.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	request.Header.Set("content-type", "application/json")
+	request.Header.Set("routing-strategy", strategy)
+	request.Header.Set("user", user)
+	transport := &http.Transport{DisableKeepAlives: true}
+	began := time.Now()
+	response, err := (&http.Client{Transport: transport, Timeout: time.Minute}).Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	_, err = io.ReadFull(response.Body, make([]byte, 1))
+	elapsed := time.Since(began)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: status %d", strategy, response.StatusCode)
+	}
+	_, _ = io.Copy(io.Discard, response.Body)
+	return elapsed, err
+}
+
+// flood keeps requests of one user under way until the function it returns is called.
+func (s *strategies) flood(strategy, user string, workers int) (end func()) {
+	done := make(chan struct{})
+	var senders sync.WaitGroup
+	for worker := range workers {
+		senders.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if _, err := s.firstByte(strategy, user, worker*1_000_000+i); err != nil {
+					return
+				}
+			}
+		})
+	}
+	return func() {
+		close(done)
+		senders.Wait()
+	}
+}
+
+// TestVTCBasicProtectsLightUser: with vtc-basic, a user who floods the servers does not keep another one waiting; with random choice that one
+// waits several times as long.
+func TestVTCBasicProtectsLightUser(t *testing.T) {
+	// A prompt takes 80 ms, one after another, so that a server's queue is what a request waits for.
+	slow := sim.Config{MaxRunning: 2, PrefillTokensPerSecond: 2500, TimePerOutputToken: time.Millisecond}
+	s := startStrategies(t, harness.Cells()[0], slow, slow)
+	alone := s.p90(t, "least-request", "measure")
+	const workers = 12
+
+	end := s.flood("random", "heavy", workers)
+	s.waitForFlood(t, workers)
+	random := s.p90(t, "random", "light")
+	end()
+
+	end = s.flood("vtc-basic", "heavy", workers)
+	s.waitForFlood(t, 4*workers)
+	fair := s.p90(t, "vtc-basic", "light")
+	end()
+
+	t.Logf("p90 of the light user's TTFT: alone %v, beside a flood with random %v, with vtc-basic %v", alone, random, fair)
+	if ratio := float64(fair) / float64(alone); ratio > 1.5 {
+		t.Errorf("with vtc-basic the light user's p90 grows %.2f times, want at most 1.5", ratio)
+	}
+	if ratio := float64(random) / float64(alone); ratio < 3 {
+		t.Errorf("with random choice the light user's p90 grows %.2f times, want at least 3: the flood is none", ratio)
+	}
+}
+
+// waitForFlood waits until the servers have received so many more requests.
+func (s *strategies) waitForFlood(t *testing.T, requests int) {
+	t.Helper()
+	received := func() (n int) {
+		for _, server := range s.servers {
+			n += len(server.Requests())
+		}
+		return n
+	}
+	before := received()
+	harness.WaitFor(t, time.Minute, "the flood", func() (bool, string) {
+		n := received() - before
+		return n >= requests, fmt.Sprintf("%d of %d requests", n, requests)
+	})
+}

@@ -91,8 +91,16 @@ func (m mode) configuration(document, extra string) string {
 // newGateway starts an Envoy with n workers.
 func newGateway(t testing.TB, m mode, n int, configuration string) *gateway {
 	t.Helper()
+	return newGatewayIn(t, m, n, configuration, nil)
+}
+
+// newGatewayIn is newGateway in an environment.
+func newGatewayIn(t testing.TB, m mode, n int, configuration string, environment map[string]string) *gateway {
+	t.Helper()
 	clock := wazerohost.NewClock(startTime)
-	g := &gateway{t: t, mode: m, clock: clock, host: newHost(t, m.options(clock))}
+	options := m.options(clock)
+	options.Env = environment
+	g := &gateway{t: t, mode: m, clock: clock, host: newHost(t, options)}
 	for range n {
 		w, err := g.host.Worker()
 		if err != nil {

@@ -1,5 +1,5 @@
 // Package state holds what decisions need to know of earlier requests: leases in flight, an approximate prefix index, the order of cold
-// uses, latencies and failures of every endpoint. All of it is fed by journal events, so that every worker that applies the same
+// uses, latencies, failures and token counts of every endpoint, and what each user was served. All of it is fed by journal events, so that every worker that applies the same
 // events arrives at the same state.
 //
 // # Use
@@ -21,6 +21,7 @@
 //     of the samples of one time was dropped from a full window.
 //   - The prefix index may differ in blocks at the end of a full LRU: at most those of the prompts that one has seen and the other has
 //     not, and of prompts that arrived in another order.
+//   - Users' totals go by the time of the event and are equal, but for users that were pushed out of a full table.
 //   - Endpoints may stand in another order in the cold LRU when their last cold uses were applied in another order.
 //
 // A worker to which an endpoint was still unknown when an event was applied lacks that event's part in it: a request in flight until

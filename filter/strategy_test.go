@@ -1,0 +1,79 @@
+package main_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/hostcalls/wazerohost"
+)
+
+// byStrategy has a strategy for the queue and one that counts requests in flight, and one for users.
+const byStrategy = `{"plugins":[{"type":"routing-strategy-handler"},{"type":"queue-scorer"},{"type":"least-request"},{"type":"vtc-basic"}],
+	"schedulingProfiles":[{"name":"queue","plugins":[{"pluginRef":"queue-scorer"}]},{"name":"least-request","plugins":[{"pluginRef":"least-request"}]},
+	{"name":"vtc-basic","plugins":[{"pluginRef":"vtc-basic"}]}]}`
+
+func TestStrategyOfRequest(t *testing.T) {
+	eachMode(t, func(t *testing.T, m mode) {
+		g := newGatewayIn(t, m, 2, m.configuration(byStrategy, ""), map[string]string{"PATH": "/bin", "ROUTING_ALGORITHM": "least-request"})
+		g.publish(newPool(0, 9))
+		strategy := func(name string) [2]string { return [2]string{"routing-strategy", name} }
+		// It stays in flight, so that the other endpoint is the least busy one for both workers.
+		g.wantRanked(g.workers[0].ask(strategy("queue")), address(0))
+		for _, w := range g.workers {
+			for _, ask := range []func() *wazerohost.Stream{
+				func() *wazerohost.Stream { return w.ask() },
+				func() *wazerohost.Stream { return w.ask(strategy("least-request")) },
+				func() *wazerohost.Stream { return w.ask(strategy("least-request:3,vtc-basic:1,queue:0")) },
+			} {
+				s := ask()
+				g.wantRanked(s, address(1))
+				s.Finish()
+			}
+			for name, reason := range map[string]string{"fastest": "unknown_strategy", "queue:x": "invalid_strategy"} {
+				e := wantError(t, w.ask(strategy(name)), 400, reason)
+				if e.Error.Type != "invalid_request_error" {
+					t.Errorf("%s: got type %s, want invalid_request_error", name, e.Error.Type)
+				}
+			}
+		}
+	})
+}
+
+// What a user took counts for all workers.
+func TestUsersAreKeptApart(t *testing.T) {
+	const config = `{"plugins":[{"type":"vtc-basic"}]}`
+	long := `{"model":"m","prompt":"` + strings.Repeat("long ", 4000) + `"}`
+	eachMode(t, func(t *testing.T, m mode) {
+		g := newGateway(t, m, 2, m.configuration(config, ""))
+		g.publish(newPool(0, 0, 0))
+		user := func(name string) [2]string { return [2]string{"user", name} }
+		g.workers[0].ask(user("light")).Finish()
+		g.workers[0].askBody(long, user("heavy")).Finish()
+		for _, w := range g.workers {
+			for range 3 {
+				heavy, light := w.askBody(long, user("heavy")), w.ask(user("light"))
+				g.wantRanked(heavy, address(2))
+				g.wantRanked(light, address(0))
+				heavy.Finish()
+				light.Finish()
+				named := w.askBody(strings.Replace(long, "{", `{"user":"heavy",`, 1))
+				g.wantRanked(named, address(2))
+				named.Finish()
+			}
+		}
+	})
+}
+
+func TestEnvironmentThatCannotBeRead(t *testing.T) {
+	m := modes[0]
+	clock := wazerohost.NewClock(startTime)
+	o := m.options(clock)
+	o.Env = map[string]string{"AIBRIX_ROUTER_VTC_BASIC_MAX_POD_LOAD": "lots"}
+	w, err := newHost(t, o).Worker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Start(wazerohost.PluginConfig{Configuration: m.configuration(`{"plugins":[{"type":"vtc-basic"}]}`, "")}); err == nil {
+		t.Error("the plug-in starts, want it to refuse AIBRIX_ROUTER_VTC_BASIC_MAX_POD_LOAD")
+	}
+}

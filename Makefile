@@ -123,6 +123,11 @@ bench-routing: build ## What routing by prefixes gains over random choice and le
 soak: build ## Mixed long prompts for SOAK: no memory may grow, no request be lost
 	PINTLE_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout 0 -run 'TestSoakPause$$' ./e2e
 
+# With ARGS the plot in docs/ stays as it is.
+.PHONY: bench-strategies
+bench-strategies: build ## Fairness and prefix hit rate of each routing strategy, some four minutes
+	@$(GO) run ./bench/strategies $(if $(ARGS),$(ARGS),-plot docs/strategies.svg)
+
 .PHONY: clean
 clean: ## Remove what was built, and the toolchain
 	rm -rf bin build/.cache

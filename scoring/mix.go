@@ -28,6 +28,7 @@ func (c *Cycle) runMix(profiles []profile, r *Result) {
 		sum += s.weight
 	}
 	c.excludeStale(first)
+	c.excludeFailing(first)
 	if len(c.candidates) == 0 {
 		r.State = Failed
 		return

@@ -142,11 +142,14 @@ func (t *Tokens) Take(user uint64, at int64, input, output uint32) {
 }
 
 // Settle replaces the estimate of a request, decided at a time, by what its completion reports. A completion that reports nothing leaves the
-// estimate, unless the server refused the request.
+// estimate, unless the server refused the request; one that reports output alone leaves that of the input.
 func (t *Tokens) Settle(e *journal.Event, decided int64, input, output uint32) {
 	reported := e.InputTokens != 0 || e.OutputTokens != 0
 	if !reported && e.Status < 400 {
 		return
+	}
+	if reported && e.InputTokens == 0 {
+		input = 0
 	}
 	// What is reported comes first, so that a user with this one request is not forgotten in between.
 	t.Add(e.User, e.Time, e.InputTokens, e.OutputTokens)

@@ -150,6 +150,7 @@ func TestTokensSettle(t *testing.T) {
 	}{
 		{"reported", journal.Event{Status: 200, User: 7, InputTokens: 30, OutputTokens: 100}, 30 + 2*100},
 		{"only input", journal.Event{Status: 200, User: 7, InputTokens: 30}, 30},
+		{"only output", journal.Event{Status: 200, User: 7, OutputTokens: 100}, 10 + 2*100},
 		{"nothing reported", journal.Event{Status: 200, User: 7}, 10 + 2*15},
 		{"client left", journal.Event{User: 7}, 10 + 2*15},
 		{"server failed", journal.Event{Status: 503, User: 7}, 0},

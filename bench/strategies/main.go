@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"github.com/pintle-dev/pintle/bench/stack"
+)
+
+// The simulated servers: four times as fast as the simulator's default, with few slots, so that there are queues.
+const (
+	simPrefix = "sim"
+	simCount  = 4
+)
+
+var simFlags = []string{"-speed", "4", "-max-num-seqs", "4", "-stream-interval", "8"}
+
+// ports are where the parts listen.
+type ports struct{ requests, ingest, envoy, sidecar, firstSim int }
+
+type options struct {
+	rounds   int
+	duration time.Duration
+	plot     string
+}
+
+func main() {
+	o, err := parseFlags(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "strategies: %v\n", err)
+		os.Exit(2)
+	}
+	ctx, stop := stack.Context()
+	defer stop()
+	err = run(ctx, o)
+	if err != nil && ctx.Err() != nil {
+		fmt.Fprintln(os.Stderr, "strategies: stopped")
+		os.Exit(130)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "strategies: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func parseFlags(args []string) (options, error) {
+	var o options
+	var seconds int
+	f := flag.NewFlagSet("strategies", flag.ContinueOnError)
+	f.IntVar(&o.rounds, "rounds", 3, "rounds of all strategies")
+	f.IntVar(&seconds, "seconds", 8, "length of a round of one strategy, its warm-up included")
+	f.StringVar(&o.plot, "plot", "", "the plot to write, SVG; none when empty")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	o.duration = time.Duration(seconds) * time.Second
+	if f.NArg() > 0 || o.rounds < 1 || o.duration <= warmUp {
+		return o, fmt.Errorf("want no arguments, -rounds of 1 or more and -seconds above %.0f", warmUp.Seconds())
+	}
+	return o, nil
+}
+
+func run(ctx context.Context, o options) error {
+	st, err := stack.New()
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	p, err := start(ctx, st)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d strategies, %d rounds of %v, %d servers; %d users with %d requests at a time beside one with %d\n\n",
+		len(strategies), o.rounds, o.duration, simCount, lightUsers, lightWorkers, heavyWorkers)
+	outcomes := make([][]outcome, len(strategies))
+	random := rand.New(rand.NewPCG(1, 1))
+	for round := range o.rounds {
+		for _, i := range random.Perm(len(strategies)) {
+			seed := uint64(round*len(strategies) + i + 1)
+			result, err := measure(ctx, p, strategies[i].name, seed, o.duration)
+			if err == nil {
+				err = st.Check()
+			}
+			if err != nil {
+				return err
+			}
+			outcomes[i] = append(outcomes[i], result)
+		}
+	}
+	rows := make([]row, len(strategies))
+	for i, s := range strategies {
+		rows[i] = row{s.name, median(outcomes[i])}
+	}
+	writeTable(os.Stdout, rows)
+	if o.plot == "" {
+		return nil
+	}
+	return savePlot(o.plot, rows)
+}
+
+func savePlot(path string, rows []row) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(writePlot(file, rows), file.Close()); err != nil {
+		return err
+	}
+	fmt.Printf("\nplot: %s\n", path)
+	return nil
+}
+
+// start runs the servers, Envoy and the sidecar.
+func start(ctx context.Context, st *stack.Stack) (ports, error) {
+	first, err := stack.FreePorts(4 + simCount)
+	p := ports{requests: first, ingest: first + 1, envoy: first + 2, sidecar: first + 3, firstSim: first + 4}
+	if err != nil {
+		return p, err
+	}
+	config, err := envoyConfig(p)
+	if err != nil {
+		return p, err
+	}
+	if _, err := st.Sims(ctx, "servers", simPrefix, p.firstSim, simCount, simFlags...); err != nil {
+		return p, err
+	}
+	if _, err := st.Envoy(ctx, "envoy", config, p.envoy); err != nil {
+		return p, err
+	}
+	_, err = st.Sidecar(ctx, "sidecar", stack.Sidecar{
+		IngestPorts: []int{p.ingest}, Token: token, AdminPort: p.sidecar, Endpoints: stack.Endpoints(simPrefix, p.firstSim, simCount),
+	})
+	return p, err
+}

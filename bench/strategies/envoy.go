@@ -40,7 +40,8 @@ func envoyConfig(p ports) (string, error) {
 	return text.String(), err
 }
 
-// pluginConfig has users' tokens count for the window alone, so that a round starts with equal users.
+// pluginConfig has users' tokens count for a short window, so that a round soon stands on its own, and calls a server full where its queue is
+// as long as these servers serve in a second or two.
 func pluginConfig(ingest int) map[string]any {
 	plugins := []map[string]any{{"type": "routing-strategy-handler"}, {"type": "max-score-picker"}}
 	var profiles []map[string]any
@@ -48,7 +49,7 @@ func pluginConfig(ingest int) map[string]any {
 		plugin := map[string]any{"type": s.plugin}
 		references := []map[string]any{{"pluginRef": s.plugin}}
 		if s.plugin == "vtc-basic" {
-			plugin["parameters"] = map[string]any{"timeUnit": "seconds", "windowSize": tokenWindow}
+			plugin["parameters"] = map[string]any{"timeUnit": "seconds", "windowSize": tokenWindow, "maxPodLoad": fullLoad}
 		}
 		if s.plugin != "random-picker" && s.plugin != "power-of-two" {
 			references = append(references, map[string]any{"pluginRef": "max-score-picker"})

@@ -15,8 +15,8 @@ import (
 // The users: each light one has a request or two at a time, the heavy one many. A user's prompts begin with one of a few texts.
 const (
 	lightUsers    = 5
-	lightWorkers  = 2
-	heavyWorkers  = 24
+	lightWorkers  = 4
+	heavyWorkers  = 40
 	prefixes      = 3
 	prefixTokens  = 600
 	promptTokens  = 60
@@ -25,6 +25,7 @@ const (
 	warmUp        = 2 * time.Second
 	tokenWindow   = 4 // seconds
 	outputWeight  = 2
+	fullLoad      = 32
 	drain         = 20 * time.Second
 	lightQuantile = 90
 )

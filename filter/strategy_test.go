@@ -64,6 +64,26 @@ func TestUsersAreKeptApart(t *testing.T) {
 	})
 }
 
+// What a server reports takes the place of the estimate: a short prompt with a very long answer makes its user the heavy one.
+func TestReportedTokensReplaceTheEstimate(t *testing.T) {
+	eachMode(t, func(t *testing.T, m mode) {
+		g := newGateway(t, m, 2, m.configuration(`{"plugins":[{"type":"vtc-basic"}]}`, ""))
+		g.publish(newPool(0, 0, 0))
+		user := func(name string) [2]string { return [2]string{"user", name} }
+		g.workers[0].askBody(`{"model":"m","prompt":"`+strings.Repeat("long ", 1000)+`"}`, user("prompts")).Finish()
+		s := g.workers[0].ask(user("answers"))
+		s.Respond(wazerohost.Headers{{"content-type", "application/json"}}, false)
+		s.RespondBody([]byte(`{"usage":{"prompt_tokens":5,"completion_tokens":100000}}`), true)
+		for _, w := range g.workers {
+			for name, want := range map[string]int{"answers": 2, "prompts": 0} {
+				s := w.ask(user(name))
+				g.wantRanked(s, address(want))
+				s.Finish()
+			}
+		}
+	})
+}
+
 func TestEnvironmentThatCannotBeRead(t *testing.T) {
 	m := modes[0]
 	clock := wazerohost.NewClock(startTime)

@@ -1,6 +1,6 @@
 // Package state holds what decisions need to know of earlier requests: leases in flight, an approximate prefix index, the order of cold
-// uses, latencies, failures and token counts of every endpoint, and what each user was served. All of it is fed by journal events, so that every worker that applies the same
-// events arrives at the same state.
+// uses, latencies, failures and token counts of every endpoint, and what each user was served. All of it is fed by journal events, so that
+// every worker that applies the same events arrives at the same state.
 //
 // # Use
 //

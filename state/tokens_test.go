@@ -239,3 +239,29 @@ func TestTokensAgainstNaive(t *testing.T) {
 		}
 	}
 }
+
+// Workers with other seeds agree on every user, also when the table is full.
+func TestTokensAgree(t *testing.T) {
+	const users = 60
+	one, other := NewTokens(time.Minute, 20, 1, 2, 1), NewTokens(time.Minute, 20, 1, 2, 99)
+	r := rand.New(rand.NewPCG(3, 4))
+	now := someTime
+	for range 5000 {
+		now += r.Int64N(int64(time.Second))
+		user, input, output := r.Uint64N(users)+1, r.Uint32N(5), r.Uint32N(5)
+		for _, tokens := range []*Tokens{one, other} {
+			tokens.Expire(now)
+			tokens.Add(user, now, input, output)
+		}
+		for user := uint64(1); user <= users; user++ {
+			if a, b := one.Total(user), other.Total(user); a != b {
+				t.Fatalf("totals of user %d are %v and %v", user, a, b)
+			}
+		}
+		least, most, _ := one.Range()
+		wantRange(t, other, least, most)
+	}
+	if one.Users() != 20 {
+		t.Errorf("%d users, want the table to be full with 20", one.Users())
+	}
+}

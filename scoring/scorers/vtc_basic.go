@@ -19,7 +19,7 @@ import (
 // min(tokens / bucket / 2, 1), inequality = (max - min) / bucket / 2. load is the greater one of the requests in flight and the fresh number of running ones.
 //
 // Range: 0 to 1. Unit: weighted tokens, and requests. A request counts with an estimate, ceil(bytes / 4) input and one and a half times as many output
-// tokens, until its answer reports what it used. Strategies that other profiles stand for count too.
+// tokens, until its answer reports what it used. Requests that other profiles route count too.
 //
 // Missing data: a request without a user goes by the load alone, and is not counted. So does a user alone, and users who all use the
 // same. A user is who the header says, else the body's key user. Anyone can give any name there, so have a proxy in

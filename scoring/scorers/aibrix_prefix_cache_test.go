@@ -1,0 +1,125 @@
+package scorers_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+)
+
+// The sequence is that of AIBrix's own test of its router.
+func TestAIBrixPrefixCacheSequence(t *testing.T) {
+	r := newRouter(t, `{"plugins": [{"type": "aibrix-prefix-cache", "parameters": {"semantics": "source"}}]}`, make([]scoring.Endpoint, 4)...)
+	first := r.route("", "abcdegfh")
+	if second := r.route("", "wxyz"); second == first {
+		t.Errorf("another prompt goes to %s too", second)
+	}
+	if again := r.route("", "abcdegfh"); again != first {
+		t.Errorf("the same prompt goes to %s, want %s", again, first)
+	}
+	third := r.route("", "abcd")
+	if third == first {
+		t.Errorf("the beginning goes to %s, which is too busy", third)
+	}
+	if got := r.route("", "abcdefghijkl"); got != third {
+		t.Errorf("a continuation goes to %s, want %s, the least busy one that matches", got, third)
+	}
+	longest := r.route("", "abcdefgh")
+	if longest != third && longest != first {
+		t.Errorf("a prompt that two have goes to %s, want %s or %s", longest, third, first)
+	}
+	r.load(longest, 6)
+	idle := ""
+	for i := range r.cycle.Pool.Endpoints {
+		if e := &r.cycle.Pool.Endpoints[i]; r.cycle.InFlight(e) == 0 {
+			idle = e.Name
+		}
+	}
+	if got := r.route("", "abcdefgh"); idle == "" || got != idle {
+		t.Errorf("with %s overloaded it goes to %s, want %s, which has nothing to do", longest, got, idle)
+	}
+}
+
+// A block is as many bytes as parameters and semantics say: prompts that share n bytes stay together from the block size on.
+func TestAIBrixPrefixCacheBlockSize(t *testing.T) {
+	tests := []struct {
+		name, parameters string
+		bytes            int
+	}{
+		{"default", `{}`, 128},
+		{"character", `{"tokenizer": "character", "blockSize": 10}`, 10},
+		{"tiktoken", `{"tokenizer": "tiktoken"}`, 64},
+		{"tiktoken with a size", `{"tokenizer": "tiktoken", "blockSize": 5}`, 20},
+		{"source", `{"semantics": "source"}`, 4},
+		{"tiktoken as in the source", `{"semantics": "source", "tokenizer": "tiktoken", "blockSize": 16}`, 16},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			config := `{"plugins": [{"type": "aibrix-prefix-cache", "parameters": ` + tt.parameters + `}]}`
+			for _, shared := range []int{tt.bytes - 1, tt.bytes} {
+				r := newRouter(t, config, make([]scoring.Endpoint, 2)...)
+				common := strings.Repeat("a", shared)
+				first := r.route("", common+strings.Repeat("b", 600))
+				second := r.route("", common+strings.Repeat("c", 600))
+				if (first == second) != (shared == tt.bytes) {
+					t.Errorf("prompts that share %d bytes go to %s and %s", shared, first, second)
+				}
+			}
+		})
+	}
+}
+
+func TestAIBrixPrefixCacheLimits(t *testing.T) {
+	tests := []struct {
+		name, plugins, environment string
+		entries                    int
+		age                        time.Duration
+	}{
+		{name: "default", plugins: `{"type": "aibrix-prefix-cache"}`, entries: 200_000, age: 20 * time.Minute},
+		{name: "own", plugins: `{"type": "aibrix-prefix-cache", "parameters": {"blockNumber": 10, "blockAge": "1m"}}`, entries: 10, age: time.Minute},
+		{name: "beside another", plugins: `{"type": "aibrix-prefix-cache"}, {"type": "prefix-cache-scorer"}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			o := plantest.Plan(t, `{"plugins": [`+tt.plugins+`]}`, plantest.Neutral).StateOptions()
+			if o.PrefixEntries != tt.entries || o.PrefixAge != tt.age {
+				t.Errorf("%d blocks for %v, want %d for %v", o.PrefixEntries, o.PrefixAge, tt.entries, tt.age)
+			}
+		})
+	}
+}
+
+// Every variable sets its parameter, 0 where that means something, and one that cannot be read is named.
+func TestAIBrixEnvironment(t *testing.T) {
+	const vtc, prefix = "AIBRIX_ROUTER_VTC_", "AIBRIX_PREFIX_CACHE_"
+	right := map[string]string{
+		prefix + "TOKENIZER_TYPE": "tiktoken", prefix + "BLOCK_SIZE": "16", prefix + "BLOCK_NUMBER": "1000", prefix + "EVICTION_DURATION_MINS": "5",
+		prefix + "POD_RUNNING_REQUEST_IMBALANCE_ABS_COUNT": "0", prefix + "STANDARD_DEVIATION_FACTOR": "0", prefix + "HASH_SEED": "42",
+		vtc + "TOKEN_TRACKER_TIME_UNIT": "seconds", vtc + "TOKEN_TRACKER_WINDOW_SIZE": "30", vtc + "TOKEN_TRACKER_MIN_TOKENS": "0",
+		vtc + "TOKEN_TRACKER_MAX_TOKENS": "10", vtc + "BASIC_INPUT_TOKEN_WEIGHT": "0", vtc + "BASIC_OUTPUT_TOKEN_WEIGHT": "0.5",
+		vtc + "BASIC_MAX_POD_LOAD": "10", vtc + "BASIC_FAIRNESS_WEIGHT": "0", vtc + "BASIC_UTILIZATION_WEIGHT": "0",
+	}
+	const config = `{"plugins": [{"type": "aibrix-prefix-cache"}, {"type": "vtc-basic"}]}`
+	if got := plantest.MistakesIn(config, right); got != "" {
+		t.Errorf("mistakes:\n%s", got)
+	}
+	o := plantest.PlanIn(t, config, right).StateOptions()
+	if o.TokenWindow != 30*time.Second || o.TokenInputWeight != 0 || o.TokenOutputWeight != 0.5 || o.PrefixEntries != 1000 || o.PrefixAge != 5*time.Minute {
+		t.Errorf("options %+v", o)
+	}
+	for name := range right {
+		for _, wrong := range []string{"many", "-1", "NaN", "1e99"} {
+			got := plantest.MistakesIn(config, map[string]string{name: wrong})
+			if want := fmt.Sprintf("the environment variable %s is %q, not ", name, wrong); !strings.Contains(got, want) {
+				t.Errorf("mistakes:\n%s\nwant %s...", got, want)
+			}
+		}
+	}
+	beaten := `{"plugins": [{"type": "vtc-basic", "parameters": {"inputTokenWeight": 3, "windowSize": 1}}]}`
+	if o := plantest.PlanIn(t, beaten, right).StateOptions(); o.TokenInputWeight != 3 || o.TokenWindow != time.Second {
+		t.Errorf("parameters do not beat the environment: %+v", o)
+	}
+}

@@ -144,6 +144,28 @@ func TestAIBrixPrefixCacheSticks(t *testing.T) {
 	}
 }
 
+// TestVTCBasicCountsWhatServersReport: by the estimates the user with the long prompt is the heavy one, by what the servers report it is the one with
+// the long answer, whose requests then go to the last server.
+func TestVTCBasicCountsWhatServersReport(t *testing.T) {
+	fast := sim.Config{PrefillTokensPerSecond: 1e6, TimePerOutputToken: -1}
+	for _, cell := range harness.Cells() {
+		t.Run(cell.String(), func(t *testing.T) {
+			s := startStrategies(t, cell, fast, fast, fast)
+			body := func(words, answer int) string {
+				return fmt.Sprintf(`{"model":"sim-model","max_tokens":%d,"messages":[{"role":"user","content":"%s"}]}`, answer, strings.Repeat("word ", words))
+			}
+			s.send(t, "vtc-basic", "prompts", body(800, 1))
+			s.send(t, "vtc-basic", "answers", body(1, 4000))
+			for user, want := range map[string]string{"answers": "sim-2", "prompts": "sim-0"} {
+				harness.WaitFor(t, 10*time.Second, "the answers to be journaled", func() (bool, string) {
+					got := s.send(t, "vtc-basic", user, body(1, 1))
+					return got.Server() == want, fmt.Sprintf("%s is sent to %s", user, got.Server())
+				})
+			}
+		})
+	}
+}
+
 // light is how many requests of the light user are measured.
 const light = 15
 

@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pintle-dev/pintle/scoring"
@@ -59,7 +60,7 @@ const strategies = `{"plugins": [{"type": "routing-strategy-handler", "parameter
 	{"name": "zoned", "plugins": [{"pluginRef": "by-label"}, {"pluginRef": "falling"}, {"pluginRef": "recorder"}]},
 	{"name": "random", "plugins": [{"pluginRef": "random-picker"}]}]}`
 
-func strategyPlan(t *testing.T) (*scoring.Plan, *recorder) {
+func strategyPlan(t testing.TB) (*scoring.Plan, *recorder) {
 	seen := &recorder{map[int]float64{}}
 	return plantest.Plan(t, strategies, plantest.Neutral,
 		scoring.Registration{Type: "as-listed", New: newAsListed},
@@ -198,4 +199,30 @@ func TestRoutingStrategyHandlerParameters(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Whatever the header says, the request is served by a profile that it names, or refused with 400.
+func FuzzRoutingStrategy(f *testing.F) {
+	for _, seed := range []string{"", "most", "most:2,least:1", "most:0", " top ,equal: 3", "random,most", "most:1:2", ",", "::", "most:+1", "zoned,\x00"} {
+		f.Add(seed)
+	}
+	plan, seen := strategyPlan(f)
+	f.Fuzz(func(t *testing.T, strategy string) {
+		clear(seen.totals)
+		c, picked, failure := ask(plan, strategy)
+		if failure != nil {
+			if failure.Status != 400 || failure.Reason != "unknown_strategy" && failure.Reason != "invalid_strategy" {
+				t.Errorf("%q: refused with %+v", strategy, failure)
+			}
+			return
+		}
+		if primary := plan.ProfileName(plan.Primary(c)); len(picked) != 1 || !strings.Contains(strategy, primary) && strategy != "" {
+			t.Errorf("%q: served by profile %s, picked %v", strategy, primary, picked)
+		}
+		for i, total := range seen.totals {
+			if !(total >= 0 && total <= 1) {
+				t.Errorf("%q: total of endpoint %d is %v", strategy, i, total)
+			}
+		}
+	})
 }

@@ -15,22 +15,31 @@ import (
 	"github.com/pintle-dev/pintle/bench/stack"
 )
 
-func main() {
-	rounds := flag.Int("rounds", 15, "rounds of each case on each engine")
-	flag.Parse()
-	ctx, stop := stack.Context()
-	defer stop()
-	if err := run(ctx, *rounds, flag.Args(), os.Stdout); err != nil {
-		fmt.Fprintf(os.Stderr, "decisions: %v\n", err)
-		os.Exit(1)
-	}
+type options struct {
+	rounds int
+	module string
 }
 
-func run(ctx context.Context, rounds int, args []string, out io.Writer) error {
-	if len(args) != 1 || rounds < 1 {
-		return errors.New("want the path of the Wasm module, and -rounds of 1 or more")
+func main() { stack.Main("decisions", parseFlags, run) }
+
+func parseFlags(args []string) (options, error) {
+	var o options
+	f := flag.NewFlagSet("decisions", flag.ContinueOnError)
+	f.IntVar(&o.rounds, "rounds", 15, "rounds of each case on each engine")
+	if err := f.Parse(args); err != nil {
+		return o, err
 	}
-	module, err := os.ReadFile(args[0])
+	if f.NArg() != 1 || o.rounds < 1 {
+		return o, errors.New("want the path of the Wasm module, and -rounds of 1 or more")
+	}
+	o.module = f.Arg(0)
+	return o, nil
+}
+
+func run(ctx context.Context, o options) error { return report(ctx, o, os.Stdout) }
+
+func report(ctx context.Context, o options, out io.Writer) error {
+	module, err := os.ReadFile(o.module)
 	if err != nil {
 		return err
 	}
@@ -40,7 +49,7 @@ func run(ctx context.Context, rounds int, args []string, out io.Writer) error {
 	}
 	engines := []engine{&native{}, onWazero}
 	if _, err := exec.LookPath("node"); err == nil {
-		v8, err := newV8(ctx, args[0])
+		v8, err := newV8(ctx, o.module)
 		if err != nil {
 			return err
 		}
@@ -51,13 +60,13 @@ func run(ctx context.Context, rounds int, args []string, out io.Writer) error {
 			e.close()
 		}
 	}()
-	fmt.Fprintf(out, "microseconds, medians of %d rounds in turns, min-max in brackets\n\n%-52s", rounds, "")
+	fmt.Fprintf(out, "microseconds, medians of %d rounds in turns, min-max in brackets\n\n%-52s", o.rounds, "")
 	for _, e := range engines {
 		fmt.Fprintf(out, " %-22s", e.name())
 	}
 	fmt.Fprintln(out, " bar in Wasm")
 	for i := range cases.All {
-		if err := row(ctx, out, i, engines, rounds); err != nil {
+		if err := row(ctx, out, i, engines, o.rounds); err != nil {
 			return err
 		}
 	}

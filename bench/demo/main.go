@@ -30,37 +30,26 @@ type options struct {
 	keep     bool
 }
 
-func main() {
-	o := parse()
-	ctx, stop := stack.Context()
-	defer stop()
-	err := run(ctx, o)
-	if err != nil && ctx.Err() != nil {
-		fmt.Fprintln(os.Stderr, "demo: stopped")
-		os.Exit(130)
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "demo: %v\n", err)
-		os.Exit(1)
-	}
-}
+func main() { stack.Main("demo", parseFlags, run) }
 
-func parse() options {
+func parseFlags(args []string) (options, error) {
 	var o options
-	flag.IntVar(&o.ports.requests, "requests-port", 10000, "port of Envoy for requests")
-	flag.IntVar(&o.ports.ingest, "ingest-port", 15099, "port of Envoy for the sidecar's snapshots")
-	flag.IntVar(&o.ports.envoy, "envoy-port", 9901, "port of Envoy's admin interface")
-	flag.IntVar(&o.ports.sidecar, "sidecar-port", 10001, "port of the sidecar's admin page")
-	flag.IntVar(&o.ports.firstSim, "first-sim-port", 9101, "first port of the simulated servers")
-	flag.Float64Var(&o.rate, "rate", 38, "requests per second to each side")
-	flag.DurationVar(&o.duration, "duration", 20*time.Second, "how long to send")
-	flag.BoolVar(&o.keep, "keep", false, "stay up after the load until Ctrl-C")
-	flag.Parse()
-	if flag.NArg() > 0 || o.rate <= 0 || o.duration < time.Second {
-		fmt.Fprintln(os.Stderr, "demo: want no arguments, a -rate above 0 and a -duration of 1s or more")
-		os.Exit(2)
+	f := flag.NewFlagSet("demo", flag.ContinueOnError)
+	f.IntVar(&o.ports.requests, "requests-port", 10000, "port of Envoy for requests")
+	f.IntVar(&o.ports.ingest, "ingest-port", 15099, "port of Envoy for the sidecar's snapshots")
+	f.IntVar(&o.ports.envoy, "envoy-port", 9901, "port of Envoy's admin interface")
+	f.IntVar(&o.ports.sidecar, "sidecar-port", 10001, "port of the sidecar's admin page")
+	f.IntVar(&o.ports.firstSim, "first-sim-port", 9101, "first port of the simulated servers")
+	f.Float64Var(&o.rate, "rate", 38, "requests per second to each side")
+	f.DurationVar(&o.duration, "duration", 20*time.Second, "how long to send")
+	f.BoolVar(&o.keep, "keep", false, "stay up after the load until Ctrl-C")
+	if err := f.Parse(args); err != nil {
+		return o, err
 	}
-	return o
+	if f.NArg() > 0 || o.rate <= 0 || o.duration < time.Second {
+		return o, errors.New("want no arguments, a -rate above 0 and a -duration of 1s or more")
+	}
+	return o, nil
 }
 
 func run(ctx context.Context, o options) error {

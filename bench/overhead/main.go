@@ -31,27 +31,7 @@ type options struct {
 	compare []string
 }
 
-func main() {
-	o, err := parseFlags(os.Args[1:])
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "overhead: %v\n", err)
-		os.Exit(2)
-	}
-	ctx, stop := stack.Context()
-	defer stop()
-	err = run(ctx, o)
-	if err != nil && ctx.Err() != nil {
-		fmt.Fprintln(os.Stderr, "overhead: stopped")
-		os.Exit(130)
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "overhead: %v\n", err)
-		os.Exit(1)
-	}
-}
+func main() { stack.Main("overhead", parseFlags, run) }
 
 func parseFlags(args []string) (options, error) {
 	o := options{sizes: []int{2, 16, 400}}

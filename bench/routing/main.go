@@ -29,27 +29,7 @@ type options struct {
 	compare []string
 }
 
-func main() {
-	o, err := parseFlags(os.Args[1:])
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "routing: %v\n", err)
-		os.Exit(2)
-	}
-	ctx, stop := stack.Context()
-	defer stop()
-	err = run(ctx, o)
-	if err != nil && ctx.Err() != nil {
-		fmt.Fprintln(os.Stderr, "routing: stopped")
-		os.Exit(130)
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "routing: %v\n", err)
-		os.Exit(1)
-	}
-}
+func main() { stack.Main("routing", parseFlags, run) }
 
 func parseFlags(args []string) (options, error) {
 	o := options{rates: []float64{3, 10, 15, 20, 25, 30, 40, 60}}

@@ -29,27 +29,7 @@ type options struct {
 	plot     string
 }
 
-func main() {
-	o, err := parseFlags(os.Args[1:])
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "strategies: %v\n", err)
-		os.Exit(2)
-	}
-	ctx, stop := stack.Context()
-	defer stop()
-	err = run(ctx, o)
-	if err != nil && ctx.Err() != nil {
-		fmt.Fprintln(os.Stderr, "strategies: stopped")
-		os.Exit(130)
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "strategies: %v\n", err)
-		os.Exit(1)
-	}
-}
+func main() { stack.Main("strategies", parseFlags, run) }
 
 func parseFlags(args []string) (options, error) {
 	var o options

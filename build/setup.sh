@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Puts the pinned toolchain into bin/: TinyGo, which compiles the filter, and Envoy, which runs it.
 # What is there already is kept; a newer TinyGo or Envoy on PATH is used instead of building one.
+# What the tests with Istio run is built from Go modules into build/.cache/istio.
 #
-#   build/setup.sh tinygo | envoy | bench
+#   build/setup.sh tinygo | envoy | bench | istio
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -110,9 +111,37 @@ setup_bench() {
   command -v wrk >/dev/null || debian wrk
 }
 
+# go_tool FOLDER PROGRAM PACKAGE [LDFLAGS] builds a program by the go.mod in build/FOLDER, unless that was done with the same pins
+# and the same Go.
+go_tool() {
+  local out=$cache/istio/$2 key began=$SECONDS
+  key=$( (cat "$root/build/$1/go.mod" "$root/build/$1/go.sum"; cat "$root/build/$1/"*.go 2>/dev/null || true; go env GOVERSION GOARCH; echo "$@") | sha256sum)
+  [ -x "$out" ] && [ "$(cat "$out.key" 2>/dev/null)" = "$key" ] && return
+  say "building $2"
+  (cd "$root/build/$1" && go build -trimpath -ldflags "-s -w ${4:-}" -o "$out" "$3")
+  echo "$key" >"$out.key"
+  say "built $2 in $((SECONDS - began)) s"
+}
+
+# One after the other: each of the large ones keeps every core busy.
+setup_istio() {
+  local version=k8s.io/component-base/version kube=v1.36.1
+  mkdir -p "$cache/istio"
+  go_tool image pintle-image .
+  go_tool istio pilot-discovery istio.io/istio/pilot/cmd/pilot-discovery
+  go_tool istio pilot-agent istio.io/istio/pilot/cmd/pilot-agent
+  go_tool istio istioctl istio.io/istio/istioctl/cmd/istioctl
+  go_tool kube etcd go.etcd.io/etcd/server/v3
+  go_tool kube kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver \
+    "-X $version.gitVersion=$kube -X $version.gitMajor=1 -X $version.gitMinor=36"
+  go_tool manifests kustomize sigs.k8s.io/kustomize/kustomize/v5
+  go_tool manifests helm helm.sh/helm/v4/cmd/helm
+}
+
 case "${1:-}" in
   tinygo) setup_tinygo ;;
   envoy) setup_envoy ;;
   bench) setup_bench ;;
-  *) echo "usage: build/setup.sh tinygo|envoy|bench" >&2; exit 2 ;;
+  istio) setup_istio ;;
+  *) echo "usage: build/setup.sh tinygo|envoy|bench|istio" >&2; exit 2 ;;
 esac

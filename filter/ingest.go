@@ -71,7 +71,7 @@ func (s *stream) authorized() bool {
 	if !ok || len(value) < len(scheme) || !strings.EqualFold(value[:len(scheme)], scheme) {
 		return false
 	}
-	return subtle.ConstantTimeCompare([]byte(value[len(scheme):]), []byte(s.config.Ingest.Token)) == 1
+	return subtle.ConstantTimeCompare([]byte(value[len(scheme):]), []byte(s.token)) == 1
 }
 
 func (s *stream) ingestBody(bodyBytes int, endOfStream bool) hostcalls.Action {

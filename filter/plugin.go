@@ -12,6 +12,7 @@ import (
 type plugin struct {
 	*worker
 	config *pluginconfig.Config
+	token  string // that snapshots must carry
 	pool   pool
 	log    log
 	stale  bool
@@ -22,7 +23,11 @@ const tickMillis = 1000
 
 // Start implements hostcalls.Plugin.
 func (p *plugin) Start(configuration []byte) error {
-	config, err := pluginconfig.ParseIn(configuration, hostcalls.ReadEnvironment().Lookup)
+	environment := hostcalls.ReadEnvironment().Lookup
+	config, err := pluginconfig.ParseIn(configuration, environment)
+	if err == nil {
+		p.token, err = config.IngestToken(environment)
+	}
 	if err != nil {
 		var mistakes strictjson.Mistakes
 		if errors.As(err, &mistakes) {

@@ -49,6 +49,10 @@ func TestParse(t *testing.T) {
 			settings{Ingest: Ingest{Socket: "/run/pintle.sock", Token: "12345678"}, Stale: neutral},
 		},
 		{
+			"a token elsewhere", `{"ingest": {"port": 1, "tokenEnv": "PINTLE_TOKEN"}}`,
+			settings{Ingest: Ingest{Port: 1, TokenEnv: "PINTLE_TOKEN"}, Stale: neutral},
+		},
+		{
 			"last", `{"stale": {"policy": "last", "after": "1ms"}}`,
 			settings{Stale: scoring.Staleness{After: time.Millisecond, Policy: scoring.StaleLast}},
 		},
@@ -93,6 +97,9 @@ func TestParseMistakes(t *testing.T) {
 		},
 		{"no token", `{"ingest": {"port": 1}}`, []string{`ingest.token: is missing; it needs at least 8 characters`}},
 		{"mistyped token", `{"ingest": {"port": 1, "token": 12345678}}`, []string{`ingest.token: 12345678 is not a string`}},
+		{"two tokens", `{"ingest": {"port": 1, "tokenEnv": "T", ` + token + `}}`, []string{`ingest.tokenEnv: "T" stands beside token; the token is one or the other`}},
+		{"nameless variable", `{"ingest": {"port": 1, "tokenEnv": ""}}`, []string{`ingest.tokenEnv: "" is no name of an environment variable`}},
+		{"impossible variable", `{"ingest": {"port": 1, "tokenEnv": "A=B"}}`, []string{`ingest.tokenEnv: "A=B" is no name of an environment variable`}},
 		{"empty socket", `{"ingest": {"socket": "", ` + token + `}}`, []string{`ingest.socket: is empty; give the path of the ingest listener's socket`}},
 		{"short token", `{"ingest": {"port": 1, "token": "1234567"}}`, []string{`ingest.token: has 7 characters; it needs at least 8`}},
 		{"token before space", `{"ingest": {"port": 1, "token": "12345678\n"}}`, []string{`ingest.token: begins or ends with white space, which HTTP would strip`}},
@@ -149,4 +156,32 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q: %d endpoints and failure %v", text, len(endpoints), failure)
 		}
 	})
+}
+
+func TestIngestToken(t *testing.T) {
+	variables := map[string]string{"GOOD": "12345678", "SHORT": "1234567", "LINE": "12345678\n"}
+	tests := []struct{ name, text, want, mistake string }{
+		{"no ingest", `{}`, "", ""},
+		{"in the configuration", `{"ingest": {"port": 1, "token": "abcdefgh"}}`, "abcdefgh", ""},
+		{"in the environment", `{"ingest": {"port": 1, "tokenEnv": "GOOD"}}`, "12345678", ""},
+		{"nowhere", `{"ingest": {"port": 1, "tokenEnv": "T"}}`, "", "ingest.tokenEnv: the module's environment has no T; name it in vm_config.environment_variables or in a WasmPlugin's vmConfig.env"},
+		{"short", `{"ingest": {"port": 1, "tokenEnv": "SHORT"}}`, "", "ingest.tokenEnv: the token in SHORT has 7 characters; it needs at least 8"},
+		{"a line", `{"ingest": {"port": 1, "tokenEnv": "LINE"}}`, "", "ingest.tokenEnv: the token in LINE begins or ends with white space, which HTTP would strip"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c, err := Parse([]byte(test.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := c.IngestToken(func(name string) (string, bool) { value, ok := variables[name]; return value, ok })
+			mistake := ""
+			if err != nil {
+				mistake = err.Error()
+			}
+			if got != test.want || mistake != test.mistake {
+				t.Errorf("got %q, %q\nwant %q, %q", got, mistake, test.want, test.mistake)
+			}
+		})
+	}
 }

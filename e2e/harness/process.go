@@ -22,8 +22,14 @@ type process struct {
 
 // startProcess starts a child that dies with this process.
 func startProcess(name, dir, path string, args ...string) (*process, error) {
-	p := &process{name: name, cmd: exec.Command(path, args...), log: &tail{}, done: make(chan struct{})}
-	p.cmd.Dir = dir
+	cmd := exec.Command(path, args...)
+	cmd.Dir = dir
+	return startCommand(name, cmd)
+}
+
+// startCommand starts a child that is ready but for where its output goes.
+func startCommand(name string, cmd *exec.Cmd) (*process, error) {
+	p := &process{name: name, cmd: cmd, log: &tail{}, done: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	p.cmd.SysProcAttr = dieWithParent()
 	if err := p.cmd.Start(); err != nil {

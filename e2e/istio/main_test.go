@@ -1,0 +1,42 @@
+//go:build istio
+
+package istio
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/e2e/harness"
+	"github.com/pintle-dev/pintle/e2e/istio/mesh"
+)
+
+// ingestToken is what the Secret pintle-ingest would hold.
+const ingestToken = "a-token-for-the-tests"
+
+// control is the control plane that all tests share.
+var control *mesh.Mesh
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	defer harness.Clean()
+	dir, err := os.MkdirTemp("", "pintle-istio-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	// The Deployment gives it to the proxy, which the Envoys here are children of.
+	os.Setenv("PINTLE_INGEST_TOKEN", ingestToken)
+	began := time.Now()
+	control, err = mesh.Start(dir)
+	defer control.Stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Printf("etcd, kube-apiserver and istiod are up after %.1f s\n", time.Since(began).Seconds())
+	return m.Run()
+}

@@ -1,0 +1,68 @@
+package mesh
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/pintle-dev/pintle/e2e/harness"
+)
+
+// Agent is Istio's agent, which stands between istiod and a gateway's Envoy and fetches modules for it.
+type Agent struct {
+	*harness.Child
+	socket string
+	taken  net.Listener
+}
+
+// agentData is where the agent keeps modules; the place is fixed in its source.
+const agentData = "/var/lib/istio/data"
+
+// StartAgent starts an agent that may read modules from a registry without TLS.
+func (m *Mesh) StartAgent(registry string) (*Agent, error) {
+	path, err := tool("pilot-agent")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(agentData, 0o755); err != nil {
+		return nil, fmt.Errorf("Istio's agent needs a place to write to: %w", err)
+	}
+	dir, err := os.MkdirTemp(m.dir, "agent-")
+	if err != nil {
+		return nil, err
+	}
+	// The agent would offer its status to the whole network. That it finds the port taken does not stop it.
+	a := &Agent{socket: filepath.Join(dir, "proxy", "XDS")}
+	if a.taken, err = net.Listen("tcp4", "127.0.0.1:0"); err != nil {
+		return nil, err
+	}
+	config := fmt.Sprintf("{discoveryAddress: %q, controlPlaneAuthPolicy: NONE, configPath: %q, statusPort: %d}",
+		m.address(0), filepath.Dir(a.socket), a.taken.Addr().(*net.TCPAddr).Port)
+	a.Child, err = harness.StartChild("pilot-agent", dir, path, []string{
+		"POD_NAME=pintle-gateway", "POD_NAMESPACE=default", "INSTANCE_IP=192.0.2.1", "DISABLE_ENVOY=true", "FILE_MOUNTED_CERTS=true",
+		"PILOT_CERT_PROVIDER=none", "GRPC_XDS_BOOTSTRAP=", "WASM_INSECURE_REGISTRIES=" + registry, "PROXY_CONFIG=" + config,
+	}, "proxy", "router", "--log_output_level=wasm:debug,xdsproxy:info")
+	if err != nil {
+		return a, err
+	}
+	for deadline := time.Now().Add(startLimit); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Stat(a.socket); err == nil {
+			return a, nil
+		}
+		if a.Ended() {
+			break
+		}
+	}
+	return a, errors.New("the agent opened no socket:\n" + a.Log())
+}
+
+// Stop ends the agent.
+func (a *Agent) Stop() {
+	if a != nil {
+		a.Child.Stop()
+		_ = a.taken.Close()
+	}
+}

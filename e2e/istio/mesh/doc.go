@@ -1,0 +1,23 @@
+// Package mesh runs the parts of Istio that a gateway meets, without a cluster: a real kube-apiserver on a real etcd, an unmodified
+// istiod that reads its resources from there, and stock Envoys that present themselves as Istio's gateways. Nothing runs pods:
+// Deployments are taken by the API, and the tests start what would run in them.
+//
+// Everything listens on loopback. The programs are built by build/setup.sh istio.
+package mesh
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/pintle-dev/pintle/e2e/harness"
+)
+
+// tool returns the path of a program that build/setup.sh istio made.
+func tool(name string) (string, error) {
+	path := filepath.Join(harness.Root(), "build", ".cache", "istio", name)
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("build/.cache/istio/%s is missing; run build/setup.sh istio", name)
+	}
+	return path, nil
+}

@@ -1,0 +1,133 @@
+package mesh
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/pintle-dev/pintle/e2e/harness"
+)
+
+//go:embed mesh.yaml
+var meshConfig []byte
+
+// Mesh is a control plane.
+type Mesh struct {
+	*Kube
+	dir    string
+	istiod *harness.Child
+	ports  []int // of istiod: xDS, HTTP, monitoring, introspection
+}
+
+// Start starts a control plane with Istio's resources known to the API. It ends with Stop, also when there was an error.
+func Start(dir string) (*Mesh, error) {
+	m := &Mesh{dir: dir}
+	var err error
+	if m.Kube, err = startKube(dir); err != nil {
+		return m, err
+	}
+	if err := m.Apply(Namespace("istio-system")); err != nil {
+		return m, err
+	}
+	crds, err := istioCRDs()
+	if err != nil {
+		return m, err
+	}
+	if err := m.Apply(crds...); err != nil {
+		return m, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "mesh.yaml"), meshConfig, 0o600); err != nil {
+		return m, err
+	}
+	if m.ports, err = harness.FreePorts(4); err != nil {
+		return m, err
+	}
+	return m, m.StartIstiod()
+}
+
+// Namespace is an object of that kind.
+func Namespace(name string) Object {
+	return Object{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}
+}
+
+// istioCRDs are the definitions of the Istio that istiod was built from.
+func istioCRDs() ([]Object, error) {
+	list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "istio.io/istio")
+	list.Dir = filepath.Join(harness.Root(), "build", "istio")
+	module, err := list.Output()
+	if err != nil {
+		return nil, fmt.Errorf("the module of Istio: %w", err)
+	}
+	text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(module)), "manifests", "charts", "base", "files", "crd-all.gen.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	return Parse(text)
+}
+
+// istiodSettings keep out of the configuration what a stock Envoy does not have, or what would need certificates.
+var istiodSettings = []string{
+	"POD_NAME=istiod", "POD_NAMESPACE=istio-system",
+	"ENABLE_CA_SERVER=false", "PILOT_CERT_PROVIDER=none",
+	"INJECTION_WEBHOOK_CONFIG_NAME=", "VALIDATION_WEBHOOK_CONFIG_NAME=",
+	"PILOT_ENABLE_GATEWAY_API=false", "PILOT_ENABLE_ALPN_FILTER=false", "PILOT_ENABLE_METADATA_EXCHANGE=false",
+}
+
+// StartIstiod starts istiod where it was before.
+func (m *Mesh) StartIstiod() error {
+	path, err := tool("pilot-discovery")
+	if err != nil {
+		return err
+	}
+	m.istiod, err = harness.StartChild("istiod", m.dir, path, istiodSettings, "discovery",
+		"--kubeconfig", m.kubeconfig(), "--meshConfig", filepath.Join(m.dir, "mesh.yaml"),
+		"--networksConfig", filepath.Join(m.dir, "no-networks.yaml"),
+		"--grpcAddr", m.address(0), "--httpAddr", m.address(1), "--monitoringAddr", m.address(2), "--secureGRPCAddr=", "--httpsAddr=",
+		"--ctrlz_address", "127.0.0.1", "--ctrlz_port", fmt.Sprint(m.ports[3]))
+	if err != nil {
+		return err
+	}
+	return waitReady(m.istiod, http.DefaultClient, "http://"+m.address(1)+"/ready")
+}
+
+// KillIstiod ends istiod without a chance to say goodbye.
+func (m *Mesh) KillIstiod() { m.istiod.Kill() }
+
+func (m *Mesh) address(i int) string { return fmt.Sprintf("127.0.0.1:%d", m.ports[i]) }
+
+// IstiodLog returns the end of istiod's log.
+func (m *Mesh) IstiodLog() string {
+	if m.istiod == nil {
+		return ""
+	}
+	return m.istiod.Log()
+}
+
+// Stop ends the control plane.
+func (m *Mesh) Stop() {
+	if m != nil {
+		m.istiod.Stop()
+		m.Kube.stop()
+	}
+}
+
+// Run runs one of the tools to its end and returns what it wrote; the error holds what it wrote to stderr.
+func Run(dir, name string, args ...string) (string, error) {
+	path, err := tool(name)
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command(path, args...)
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, exit.Stderr)
+	}
+	return string(out), err
+}

@@ -230,6 +230,50 @@ func TestIngestListeners(t *testing.T) {
 	}
 }
 
+// TestTokenFromEnvironment: the token may stand in a variable that Envoy hands to the module, among others.
+func TestTokenFromEnvironment(t *testing.T) {
+	m := modes[0]
+	configuration := strings.Replace(m.configuration(byQueue, ""), `"token":"`+token+`"`, `"tokenEnv":"PINTLE_INGEST_TOKEN"`, 1)
+	tests := []struct {
+		name        string
+		environment map[string]string
+		mistake     string
+	}{
+		{"there", map[string]string{"A": "1", "PINTLE_INGEST_TOKEN": token, "PINTLE_INGEST_TOKEN_2": "another-token"}, ""},
+		{"no environment", nil, "the module's environment has no PINTLE_INGEST_TOKEN"},
+		{"another variable", map[string]string{"PINTLE_INGEST_TOKEN_2": token}, "the module's environment has no PINTLE_INGEST_TOKEN"},
+		{"short", map[string]string{"PINTLE_INGEST_TOKEN": "short"}, "the token in PINTLE_INGEST_TOKEN has 5 characters"},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			o := m.options(wazerohost.NewClock(startTime))
+			o.Env = tc.environment
+			g := &gateway{t: t, mode: m, host: newHost(t, o)}
+			w, err := g.host.Worker()
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := w.Start(wazerohost.PluginConfig{Configuration: configuration, Listener: ingestListener})
+			if tc.mistake != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.mistake) {
+					t.Errorf("start: got %v, want %q", err, tc.mistake)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, test := range []struct{ token, status string }{{token, "204"}, {"another-token", "401"}} {
+				s := p.Request(set(ingestHeaders(), [2]string{"authorization", "Bearer " + test.token}), false)
+				s.Body(newPool(1).message(t, g.next()), true)
+				if got := s.ResponseHeaders().Get(":status"); got != test.status {
+					t.Errorf("token %s: got %s %s, want %s", test.token, got, s.ResponseBody(), test.status)
+				}
+			}
+		})
+	}
+}
+
 // TestConcurrentPosts has publishers race on two workers, each snapshot with a topology of its own. Whatever the order, what is stored in
 // the end is one whole snapshot: the newest.
 func TestConcurrentPosts(t *testing.T) {

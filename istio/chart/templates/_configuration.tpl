@@ -1,0 +1,7 @@
+{{/* The plug-in's configuration, as YAML. */}}
+{{- define "pintle.configuration" -}}
+ingest: {port: {{ .Values.ingest.port }}, tokenEnv: PINTLE_INGEST_TOKEN}
+hold: {{ .Values.hold }}
+destination: {{ .Values.destination }}
+{{ pick .Values "stale" "load" "debug" "config" | toYaml }}
+{{- end }}

@@ -21,6 +21,8 @@ STATICCHECK := bin/staticcheck
 tinygo := build/.cache/tinygo.version
 envoy  := build/.cache/envoy.version
 wrk    := build/.cache/bench.stamp
+image  := build/.cache/image.stamp
+istio  := build/.cache/istio.stamp
 
 wasm_sources := $(shell find filter hostcalls scoring state journal openai snapshot strictjson pluginconfig -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
 go_sources   := $(shell find cmd explain sidecar sim scoring state journal openai snapshot strictjson pluginconfig -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
@@ -47,6 +49,14 @@ $(wrk): build/setup.sh
 	@build/setup.sh bench
 	@touch $@
 
+$(image): build/setup.sh $(wildcard build/image/*)
+	@build/setup.sh image
+	@touch $@
+
+$(istio): build/setup.sh $(wildcard build/istio/go.* build/kube/go.* build/manifests/go.*)
+	@build/setup.sh istio
+	@touch $@
+
 .PHONY: build
 build: bin/pintle bin/pintle.wasm $(envoy) ## Build bin/pintle and bin/pintle.wasm
 
@@ -69,7 +79,7 @@ demo: build ## Start everything on this machine, send 20 s of load, compare with
 test: check unit race fuzz e2e ## Everything but what needs long builds: check, units, fuzz, wazero, real Envoy
 
 .PHONY: test-all
-test-all: test ## Everything
+test-all: test e2e-istio ## Everything
 
 .PHONY: unit
 unit: build ## Unit tests, and the filter's .wasm in a test host
@@ -87,11 +97,15 @@ fuzz: ## Each fuzz target for FUZZTIME
 e2e: build bin/pintle-failpoint.wasm ## Tests in real Envoy, with real clients
 	$(GO) test -count=1 -timeout 15m ./e2e/...
 
+.PHONY: e2e-istio
+e2e-istio: build $(image) $(istio) ## Tests with a real istiod and a real Kubernetes API (builds both, the first time a quarter of an hour)
+	$(GO) test -count=1 -timeout 15m -tags istio ./e2e/istio
+
 .PHONY: check
 check: $(STATICCHECK) ## gofmt, vet, staticcheck, tidy, generated files
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt'ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
-	$(GO) vet ./...
-	$(STATICCHECK) ./...
+	$(GO) vet -tags istio ./...
+	$(STATICCHECK) -tags istio ./...
 	$(GO) mod tidy -diff
 	@$(GO) run ./docs/gen | diff -u docs/plugins.md - || { echo 'docs/plugins.md is out of date: run make docs'; exit 1; }
 
@@ -101,6 +115,23 @@ docs: ## Generate docs/plugins.md from the plug-ins
 
 $(STATICCHECK): build/tools/go.mod build/tools/go.sum
 	cd build/tools && $(GO) build -o ../../$@ honnef.co/go/tools/cmd/staticcheck
+
+# What make push names the image. The version is the chart's.
+REGISTRY ?= registry.example.com/pintle
+VERSION  ?= $(shell sed -n 's/^appVersion: //p' istio/chart/Chart.yaml)
+
+.PHONY: image
+image: bin/image/index.json ## Pack the module as an OCI image, in bin/image, and say its digest and size
+
+bin/image/index.json: bin/pintle.wasm $(image)
+	@rm -rf $(@D)
+	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) build/.cache/tools/pintle-image sbom -module $< \
+	  -compiler "$$(cat build/.cache/tinygo.version)" > bin/pintle.wasm.spdx.json
+	@build/.cache/tools/pintle-image pack -module $< -sbom bin/pintle.wasm.spdx.json -o $(@D)
+
+.PHONY: push
+push: image ## Push the image to REGISTRY/plugin:VERSION, with its bill of materials
+	@build/.cache/tools/pintle-image push -o bin/image $(REGISTRY)/plugin:$(VERSION)
 
 # ARGS are flags, such as make bench-overhead ARGS='-rounds 9 -sizes 2,16' or ARGS=-stream.
 .PHONY: bench-overhead

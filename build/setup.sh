@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Puts the pinned toolchain into bin/: TinyGo, which compiles the filter, and Envoy, which runs it.
 # What is there already is kept; a newer TinyGo or Envoy on PATH is used instead of building one.
-# What the tests with Istio run is built from Go modules into build/.cache/istio.
+# What packs the image, and what the tests with Istio run, is built from Go modules into build/.cache/tools.
 #
-#   build/setup.sh tinygo | envoy | bench | istio
+#   build/setup.sh tinygo | envoy | bench | image | istio
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -111,12 +111,16 @@ setup_bench() {
   command -v wrk >/dev/null || debian wrk
 }
 
+# What packs and pushes the module's image.
+setup_image() { go_tool image pintle-image .; }
+
 # go_tool FOLDER PROGRAM PACKAGE [LDFLAGS] builds a program by the go.mod in build/FOLDER, unless that was done with the same pins
 # and the same Go.
 go_tool() {
-  local out=$cache/istio/$2 key began=$SECONDS
+  local out=$cache/tools/$2 key began=$SECONDS
   key=$( (cat "$root/build/$1/go.mod" "$root/build/$1/go.sum"; cat "$root/build/$1/"*.go 2>/dev/null || true; go env GOVERSION GOARCH; echo "$@") | sha256sum)
   [ -x "$out" ] && [ "$(cat "$out.key" 2>/dev/null)" = "$key" ] && return
+  mkdir -p "$cache/tools"
   say "building $2"
   (cd "$root/build/$1" && go build -trimpath -ldflags "-s -w ${4:-}" -o "$out" "$3")
   echo "$key" >"$out.key"
@@ -126,8 +130,6 @@ go_tool() {
 # One after the other: each of the large ones keeps every core busy.
 setup_istio() {
   local version=k8s.io/component-base/version kube=v1.36.1
-  mkdir -p "$cache/istio"
-  go_tool image pintle-image .
   go_tool istio pilot-discovery istio.io/istio/pilot/cmd/pilot-discovery
   go_tool istio pilot-agent istio.io/istio/pilot/cmd/pilot-agent
   go_tool istio istioctl istio.io/istio/istioctl/cmd/istioctl
@@ -142,6 +144,7 @@ case "${1:-}" in
   tinygo) setup_tinygo ;;
   envoy) setup_envoy ;;
   bench) setup_bench ;;
+  image) setup_image ;;
   istio) setup_istio ;;
-  *) echo "usage: build/setup.sh tinygo|envoy|bench|istio" >&2; exit 2 ;;
+  *) echo "usage: build/setup.sh tinygo|envoy|bench|image|istio" >&2; exit 2 ;;
 esac

@@ -31,7 +31,7 @@ func newRegistry(t *testing.T) *registry {
 		t.Fatal(err)
 	}
 	r := &registry{address: "127.0.0.1:" + strconv.Itoa(ports[0])}
-	tool := filepath.Join(harness.Root(), "build", ".cache", "istio", "pintle-image")
+	tool := filepath.Join(harness.Root(), "build", ".cache", "tools", "pintle-image")
 	served, err := harness.StartChild("registry", t.TempDir(), tool, nil, "serve", "-address", r.address)
 	if err != nil {
 		t.Fatal(err)

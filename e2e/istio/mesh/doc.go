@@ -2,7 +2,7 @@
 // istiod that reads its resources from there, and stock Envoys that present themselves as Istio's gateways. Nothing runs pods:
 // Deployments are taken by the API, and the tests start what would run in them.
 //
-// Everything listens on loopback. The programs are built by build/setup.sh istio.
+// Everything listens on loopback. The programs are built by build/setup.sh.
 package mesh
 
 import (
@@ -15,9 +15,9 @@ import (
 
 // tool returns the path of a program that build/setup.sh istio made.
 func tool(name string) (string, error) {
-	path := filepath.Join(harness.Root(), "build", ".cache", "istio", name)
+	path := filepath.Join(harness.Root(), "build", ".cache", "tools", name)
 	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("build/.cache/istio/%s is missing; run build/setup.sh istio", name)
+		return "", fmt.Errorf("build/.cache/tools/%s is missing; run make e2e-istio, which builds it", name)
 	}
 	return path, nil
 }

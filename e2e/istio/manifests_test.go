@@ -1,0 +1,293 @@
+//go:build istio
+
+package istio
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/pintle-dev/pintle/e2e/harness"
+	"github.com/pintle-dev/pintle/e2e/istio/mesh"
+)
+
+// overlays are all that is shipped, with the chart's values that say the same.
+var overlays = []struct{ name, values string }{
+	{"oci", `{}`},
+	{"file", `{module: {source: file}}`},
+	{"override-host", `{destination: override-host, config: {plugins: [{type: queue-scorer}, {type: kv-cache-utilization-scorer},
+		{type: running-requests-size-scorer}, {type: prefix-cache-scorer}, {type: max-score-picker, parameters: {maxNumOfEndpoints: 3}}]}}`},
+	{"pause", `{hold: pause}`},
+}
+
+// TestManifests: what is shipped renders, passes Istio's own validation without a cluster, and is taken as it is by the API.
+func TestManifests(t *testing.T) {
+	if err := control.Apply(mesh.Namespace("pintle")); err != nil {
+		t.Fatal(err)
+	}
+	for _, overlay := range overlays {
+		t.Run(overlay.name, func(t *testing.T) {
+			objects := render(t, "overlays/"+overlay.name)
+			validate(t, objects)
+			if err := control.Check(objects...); err != nil {
+				t.Error(err)
+			}
+			for _, o := range objects {
+				wantHarmless(t, o)
+				wantConfiguration(t, o)
+			}
+		})
+	}
+}
+
+// validate has istioctl judge objects without a cluster.
+func validate(t *testing.T, objects []mesh.Object) {
+	t.Helper()
+	if _, err := mesh.Run(t.TempDir(), "istioctl", "validate", "-f", write(t, objects...)); err != nil {
+		t.Error(err)
+	}
+}
+
+// write writes objects to a file.
+func write(t *testing.T, objects ...mesh.Object) string {
+	t.Helper()
+	var text strings.Builder
+	encoder := yaml.NewEncoder(&text)
+	for _, o := range objects {
+		if err := encoder.Encode(map[string]any(o)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "objects.yaml")
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestJudgesRefuse: those who judge the manifests refuse what is wrong.
+func TestJudgesRefuse(t *testing.T) {
+	if err := control.Apply(mesh.Namespace("pintle")); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name string
+		path []any
+	}{{"unknown field", []any{"spec", "phases"}}, {"bad scheme", []any{"spec", "url"}}, {"bad enum", []any{"spec", "failStrategy"}}} {
+		t.Run(test.name, func(t *testing.T) {
+			plugin := mesh.Find(render(t, "overlays/oci"), "WasmPlugin", "pintle")
+			plugin.Set("ftp://nowhere", test.path...)
+			if err := control.Check(plugin); err == nil {
+				t.Error("the API takes it")
+			}
+			if _, err := mesh.Run(t.TempDir(), "istioctl", "validate", "-f", write(t, plugin)); err == nil {
+				t.Error("istioctl takes it")
+			}
+		})
+	}
+}
+
+// harmful is what no manifest may hold.
+var harmful = regexp.MustCompile(`:latest"|"hostPath"|"privileged":true|"hostNetwork":true|"allowPrivilegeEscalation":true`)
+
+// tagged is an image that stays the same. auto is where Istio's injector puts its own.
+var tagged = regexp.MustCompile(`^(auto|[^\s:@]+(:\d+)?/[^\s:@]+(:[\w][\w.-]*|@sha256:[0-9a-f]{64}))$`)
+
+func wantHarmless(t *testing.T, o mesh.Object) {
+	t.Helper()
+	text, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := harmful.Find(text); found != nil {
+		t.Errorf("%s: holds %s", o, found)
+	}
+	if o.Kind() == "Secret" {
+		t.Errorf("%s: a token that is shipped is known to everybody", o)
+	}
+	if o.Kind() != "Deployment" {
+		return
+	}
+	containers, _ := o.At("spec", "template", "spec", "containers").([]any)
+	for i := range containers {
+		at := func(path ...any) any {
+			return o.At(append([]any{"spec", "template", "spec", "containers", i}, path...)...)
+		}
+		if image, _ := at("image").(string); !tagged.MatchString(image) {
+			t.Errorf("%s: image %q has no tag", o, image)
+		}
+		for key, want := range map[string]any{"readOnlyRootFilesystem": true, "runAsNonRoot": true, "allowPrivilegeEscalation": false} {
+			if got := at("securityContext", key); got != want {
+				t.Errorf("%s: container %v has %s %v, want %v", o, at("name"), key, got, want)
+			}
+		}
+	}
+	if got := o.At("spec", "template", "spec", "automountServiceAccountToken"); got != false {
+		t.Errorf("%s: automountServiceAccountToken is %v, want false", o, got)
+	}
+}
+
+// wantConfiguration checks a plug-in's configuration as Pintle does.
+func wantConfiguration(t *testing.T, o mesh.Object) {
+	t.Helper()
+	configuration := o.At("spec", "pluginConfig")
+	if text := o.At(pauseConfiguration...); text != nil {
+		configuration = parseJSON(t, text)
+	}
+	if configuration == nil {
+		return
+	}
+	text, err := json.Marshal(configuration)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "configuration.json")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pintle, err := harness.Built("pintle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(pintle, "validate", "-c", path).CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%s: pintle validate: %v %s", o, err, out)
+	}
+}
+
+// pauseConfiguration is where an EnvoyFilter has the plug-in's configuration, as text.
+var pauseConfiguration = []any{"spec", "configPatches", 0, "patch", "value", "typed_config", "config", "configuration", "value"}
+
+func parseJSON(t *testing.T, text any) any {
+	t.Helper()
+	s, _ := text.(string)
+	var value any
+	if err := json.Unmarshal([]byte(s), &value); err != nil {
+		t.Fatalf("%v: %v", text, err)
+	}
+	return value
+}
+
+// TestChart: where the chart and the overlays say the same, they render the same.
+func TestChart(t *testing.T) {
+	for _, overlay := range overlays {
+		t.Run(overlay.name, func(t *testing.T) {
+			rendered := chart(t, overlay.values)
+			validate(t, rendered)
+			want := byName(t, render(t, "overlays/"+overlay.name))
+			delete(want, "Namespace pintle") // helm install makes it
+			got := byName(t, rendered)
+			for name := range want {
+				if !reflect.DeepEqual(got[name], want[name]) {
+					t.Errorf("%s:\nchart   %s\noverlay %s", name, text(t, got[name]), text(t, want[name]))
+				}
+			}
+			for name := range got {
+				if want[name] == nil {
+					t.Errorf("%s: is in the chart alone", name)
+				}
+			}
+		})
+	}
+}
+
+// chart renders the chart with values.
+func chart(t *testing.T, values string) []mesh.Object {
+	t.Helper()
+	out, err := helm(t, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := mesh.Parse([]byte(out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
+func helm(t *testing.T, values string) (string, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "values.yaml")
+	if err := os.WriteFile(path, []byte(values), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return mesh.Run(harness.Root(), "helm", "template", "pintle", "istio/chart", "--namespace", "pintle", "-f", path)
+}
+
+// byName are objects as JSON has them; what an EnvoyFilter holds as text is compared by what it says.
+func byName(t *testing.T, objects []mesh.Object) map[string]any {
+	t.Helper()
+	all := map[string]any{}
+	for _, o := range objects {
+		if configuration := o.At(pauseConfiguration...); configuration != nil {
+			o.Set(parseJSON(t, configuration), pauseConfiguration...)
+		}
+		if list, ok := o.At("data", "endpoints.yaml").(string); ok {
+			var endpoints any
+			if err := yaml.Unmarshal([]byte(list), &endpoints); err != nil {
+				t.Fatal(err)
+			}
+			o.Set(endpoints, "data", "endpoints.yaml")
+		}
+		all[o.String()] = parseJSON(t, text(t, map[string]any(o)))
+	}
+	return all
+}
+
+func text(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestChartValues: the schema refuses what cannot be meant, and a token makes a Secret.
+func TestChartValues(t *testing.T) {
+	for _, values := range []string{
+		`{holds: pause}`, `{hold: wait}`, `{destination: there}`, `{module: {source: http}}`, `{module: {image: "registry.example.com/p"}}`,
+		`{module: {image: "registry.example.com/p:latest"}}`, `{sidecar: {image: "p:latest"}}`, `{ingest: {port: 0}}`, `{ingest: {token: short}}`,
+		`{ingest: {token: "with a space"}}`, `{gateway: {replicas: 0}}`, `{maxBodyBytes: 0}`, `{stale: {policy: never}}`,
+	} {
+		if _, err := helm(t, values); err == nil {
+			t.Errorf("%s: is taken, want it refused", values)
+		}
+	}
+	secret := mesh.Find(chart(t, `{ingest: {token: "12345678"}}`), "Secret", "pintle-ingest")
+	if got := secret.At("stringData", "token"); got != "12345678" {
+		t.Errorf("the Secret holds %v, want the token", got)
+	}
+	for _, values := range []string{`{hold: pause, destination: override-host}`, `{hold: pause, module: {source: file}}`, `{module: {source: file}, destination: override-host}`} {
+		validate(t, chart(t, values))
+	}
+}
+
+// TestComments: every manifest begins by saying what it is for.
+func TestComments(t *testing.T) {
+	root := filepath.Join(harness.Root(), "istio")
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(path) != ".yaml" || entry.Name() == "Chart.yaml" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		first := regexp.MustCompile(`^(\{\{.*\}\}\n)?# [A-Z]`)
+		if !first.Match(text) {
+			t.Errorf("%s: does not begin with a comment", path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -119,13 +119,23 @@ func (g *gateway) adapt(t *testing.T, s settings) {
 		plugin.Set(module, "spec", "url")
 		plugin.Set(ports[1], "spec", "pluginConfig", "ingest", "port")
 	}
-	if g.find("EnvoyFilter", "pintle-override-host") != nil {
+	if g.overrideHost() {
 		g.objects = append(g.objects, g.service(namespace))
 	}
 }
 
-// service stands for the model servers' Service: the API takes no endpoints on loopback, Istio does.
+// overrideHost reports whether the gateway fails over along a ranked list.
+func (g *gateway) overrideHost() bool { return g.find("ServiceEntry", "pintle-model-servers") == nil }
+
+// service stands for the model servers' Service that the routes name: the API takes no endpoints on loopback, Istio does. For an
+// InferencePool it has the label by which Istio knows the Services that it makes for those.
 func (g *gateway) service(namespace string) mesh.Object {
+	destination := []any{"spec", "http", 0, "route", 0, "destination"}
+	routes := g.find("VirtualService", "pintle")
+	labels := map[string]any{}
+	if g.find("EnvoyFilter", "pintle-inference-pool") != nil {
+		labels["internal.istio.io/service-semantics"] = "inferencepool"
+	}
 	var endpoints []any
 	for _, s := range g.servers {
 		host, port := split(s.Address)
@@ -133,10 +143,11 @@ func (g *gateway) service(namespace string) mesh.Object {
 	}
 	return mesh.Object{
 		"apiVersion": "networking.istio.io/v1", "kind": "ServiceEntry",
-		"metadata": map[string]any{"name": "model-servers", "namespace": namespace},
+		"metadata": map[string]any{"name": "model-servers", "namespace": namespace, "labels": labels},
 		"spec": map[string]any{
-			"hosts": []any{"model-servers.default.svc.cluster.local"}, "location": "MESH_INTERNAL", "resolution": "STATIC",
-			"exportTo": []any{"."}, "ports": []any{map[string]any{"number": 8000, "name": "http", "protocol": "HTTP"}},
+			"hosts": []any{routes.At(append(destination, "host")...)}, "location": "MESH_INTERNAL", "resolution": "STATIC",
+			"exportTo":  []any{"."},
+			"ports":     []any{map[string]any{"number": routes.At(append(destination, "port", "number")...), "name": "http", "protocol": "HTTP"}},
 			"endpoints": endpoints,
 		},
 	}

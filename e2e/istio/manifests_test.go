@@ -23,10 +23,15 @@ import (
 var overlays = []struct{ name, values string }{
 	{"oci", `{}`},
 	{"file", `{module: {source: file}}`},
-	{"override-host", `{destination: override-host, config: {plugins: [{type: queue-scorer}, {type: kv-cache-utilization-scorer},
-		{type: running-requests-size-scorer}, {type: prefix-cache-scorer}, {type: max-score-picker, parameters: {maxNumOfEndpoints: 3}}]}}`},
+	{"override-host", `{destination: override-host, config: ` + ranked + `}`},
+	{"inference-pool", `{destination: override-host, config: ` + ranked + `,
+		service: {kind: InferencePool, host: model-servers-ip-eded6611.default.svc.cluster.local, port: 54321}}`},
 	{"pause", `{hold: pause}`},
 }
+
+// ranked is the shipped EndpointPickerConfig with several endpoints picked.
+const ranked = `{plugins: [{type: queue-scorer}, {type: kv-cache-utilization-scorer}, {type: running-requests-size-scorer},
+	{type: prefix-cache-scorer}, {type: max-score-picker, parameters: {maxNumOfEndpoints: 3}}]}`
 
 // TestManifests: what is shipped renders, passes Istio's own validation without a cluster, and is taken as it is by the API.
 func TestManifests(t *testing.T) {
@@ -255,7 +260,7 @@ func TestChartValues(t *testing.T) {
 	for _, values := range []string{
 		`{holds: pause}`, `{hold: wait}`, `{destination: there}`, `{module: {source: http}}`, `{module: {image: "registry.example.com/p"}}`,
 		`{module: {image: "registry.example.com/p:latest"}}`, `{sidecar: {image: "p:latest"}}`, `{ingest: {port: 0}}`, `{ingest: {token: short}}`,
-		`{ingest: {token: "with a space"}}`, `{gateway: {replicas: 0}}`, `{maxBodyBytes: 0}`, `{stale: {policy: never}}`,
+		`{ingest: {token: "with a space"}}`, `{gateway: {replicas: 0}}`, `{maxBodyBytes: 0}`, `{stale: {policy: never}}`, `{service: {kind: Pool}}`,
 	} {
 		if _, err := helm(t, values); err == nil {
 			t.Errorf("%s: is taken, want it refused", values)

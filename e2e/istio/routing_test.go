@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/e2e/harness"
 )
 
-// TestRouting: with both destinations requests are steered as in an Envoy of one's own.
+// TestRouting: whatever the destination, requests are steered as in an Envoy of one's own.
 func TestRouting(t *testing.T) {
 	tests := []struct {
 		name string
@@ -21,7 +21,7 @@ func TestRouting(t *testing.T) {
 		{"load", testLoad}, {"prompt", testPrompt}, {"errors", testErrors}, {"no body", testNoBody}, {"forged headers", testForged},
 		{"long bodies", testLongBodies}, {"ingest listener", testIngest}, {"chain", testChain}, {"dead server", testDeadServer},
 	}
-	for _, overlay := range []string{"file", "override-host"} {
+	for _, overlay := range []string{"file", "override-host", "inference-pool"} {
 		t.Run(overlay, func(t *testing.T) {
 			g := newGateway(t, render(t, "overlays/"+overlay), settings{})
 			for _, test := range tests {
@@ -30,9 +30,6 @@ func TestRouting(t *testing.T) {
 		})
 	}
 }
-
-// overrideHost reports whether the gateway fails over along a ranked list.
-func (g *gateway) overrideHost() bool { return g.find("EnvoyFilter", "pintle-override-host") != nil }
 
 // testLoad: what the sidecar scrapes decides, on all workers.
 func testLoad(t *testing.T, g *gateway) {

@@ -233,6 +233,9 @@ func (e *Envoy) LogOnFailure(t testing.TB) {
 	})
 }
 
+// OverlookLog has LogOnFailure overlook errors that were logged until now, as a test provoked them.
+func (e *Envoy) OverlookLog() { e.log.take() }
+
 // SocketPath returns a path for a unix socket, short enough for the kernel.
 func SocketPath(name string) (string, error) {
 	dir, err := scratch()

@@ -211,3 +211,23 @@ func TestIstiodKilled(t *testing.T) {
 	running.more(t, 100)
 	running.end(t)
 }
+
+// TestMistake: a pluginConfig with a mistake is refused by the gateway, which goes on by the one that it has.
+func TestMistake(t *testing.T) {
+	g := newGateway(t, render(t, "overlays/file"), settings{})
+	g.prefer(t, 0)
+	running := g.startLoad(t)
+	running.more(t, 100)
+	plugin := g.find("WasmPlugin", "pintle")
+	plugin.Set("wait", "spec", "pluginConfig", "hold")
+	g.apply(t, "WasmPlugin", "pintle")
+	const line = `pintle: hold: "wait" is not one of buffer, pause`
+	harness.WaitFor(t, pushLimit, "the mistake in the log", func() (bool, string) { return g.Logged(line) > 0, g.Log() })
+	running.more(t, 200)
+	g.prefer(t, 1)
+	g.OverlookLog()
+	plugin.Set("buffer", "spec", "pluginConfig", "hold")
+	g.apply(t, "WasmPlugin", "pintle")
+	g.prefer(t, 2)
+	running.end(t)
+}

@@ -4,6 +4,7 @@ package istio
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -143,4 +144,27 @@ func TestImage(t *testing.T) {
 	if len(index.Manifests) != 1 || index.Manifests[0].ArtifactType != "application/spdx+json" {
 		t.Errorf("referrers: got %+v, want one bill of materials", index.Manifests)
 	}
+}
+
+// TestOCIMissing: where the image cannot be pulled nothing is served, least of all to whom a client names; with an image that is there
+// requests are steered at once.
+func TestOCIMissing(t *testing.T) {
+	r := newRegistry(t)
+	g := newGateway(t, render(t, "overlays/oci"), settings{agent: startAgent(t, r.address), module: r.url()})
+	g.prefer(t, 1)
+	plugin := g.find("WasmPlugin", "pintle")
+	plugin.Set(strings.Replace(r.url(), "v0.1.0", "v0.1.1", 1), "spec", "url")
+	g.apply(t, "WasmPlugin", "pintle")
+	trap := harness.NewTrap(t)
+	harness.WaitFor(t, pushLimit, "403 from the agent's stand-in for the module", func() (bool, string) {
+		request := harness.Request(t, http.MethodPost, "http://"+g.requests+chatPath, chatBody, false)
+		for _, name := range routingHeaders {
+			request.Header.Set(name, trap.Address)
+		}
+		got := harness.Send(t, harness.Client(t, false), request)
+		return got.Status == http.StatusForbidden, fmt.Sprintf("%d from %q", got.Status, got.Server())
+	})
+	plugin.Set(r.url(), "spec", "url")
+	g.apply(t, "WasmPlugin", "pintle")
+	g.prefer(t, 2)
 }

@@ -296,3 +296,24 @@ func TestComments(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestContainerfile: the sidecar's image starts from pinned images and runs as nobody. Nothing here can build it.
+func TestContainerfile(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(harness.Root(), "build", "Containerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	froms := regexp.MustCompile(`(?m)^FROM (?:--platform=\S+ )?(\S+)`).FindAllStringSubmatch(string(text), -1)
+	if len(froms) != 2 || froms[1][1] != "scratch" {
+		t.Errorf("stages: got %v, want a build and one from scratch", froms)
+	}
+	for _, want := range []string{`(?m)^FROM .*golang:\d+\.\d+\.\d+-`, `(?m)^USER [1-9]\d*:[1-9]\d*$`, `CGO_ENABLED=0 .*\./cmd/pintle`} {
+		if !regexp.MustCompile(want).Match(text) {
+			t.Errorf("nothing matches %s", want)
+		}
+	}
+	command := mesh.Find(render(t, "base"), "Deployment", "pintle-gateway").At("spec", "template", "spec", "containers", 1, "args", 0)
+	if !strings.Contains(string(text), `ENTRYPOINT ["/pintle"]`) || command != "sidecar" {
+		t.Errorf("the Deployment's first argument is %v, want the image's entry point to be pintle and that to be sidecar", command)
+	}
+}

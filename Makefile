@@ -53,7 +53,7 @@ $(image): build/setup.sh $(wildcard build/image/*)
 	@build/setup.sh image
 	@touch $@
 
-$(istio): build/setup.sh $(wildcard build/istio/go.* build/kube/go.* build/manifests/go.*)
+$(istio): build/setup.sh $(wildcard build/istio/go.* build/kube/go.* build/manifests/go.* build/envoy-gateway/go.*)
 	@build/setup.sh istio
 	@touch $@
 

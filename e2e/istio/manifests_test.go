@@ -147,9 +147,14 @@ func wantConfiguration(t *testing.T, o mesh.Object) {
 	if text := o.At(pauseConfiguration...); text != nil {
 		configuration = parseJSON(t, text)
 	}
-	if configuration == nil {
-		return
+	if configuration != nil {
+		wantValid(t, configuration)
 	}
+}
+
+// wantValid has pintle validate judge a configuration.
+func wantValid(t *testing.T, configuration any) {
+	t.Helper()
 	text, err := json.Marshal(configuration)
 	if err != nil {
 		t.Fatal(err)
@@ -163,7 +168,7 @@ func wantConfiguration(t *testing.T, o mesh.Object) {
 		t.Fatal(err)
 	}
 	if out, err := exec.Command(pintle, "validate", "-c", path).CombinedOutput(); err != nil || len(out) > 0 {
-		t.Errorf("%s: pintle validate: %v %s", o, err, out)
+		t.Errorf("pintle validate: %v %s", err, out)
 	}
 }
 
@@ -272,6 +277,46 @@ func TestChartValues(t *testing.T) {
 	}
 	for _, values := range []string{`{hold: pause, destination: override-host}`, `{hold: pause, module: {source: file}}`, `{module: {source: file}, destination: override-host}`} {
 		validate(t, chart(t, values))
+	}
+}
+
+// TestEnvoyGateway: the example for Envoy Gateway is taken by its custom resource definitions, and Pintle takes its configuration.
+func TestEnvoyGateway(t *testing.T) {
+	const crds = "charts/gateway-helm/charts/crds/crds/"
+	definitions, err := mesh.ModuleObjects("envoy-gateway", "github.com/envoyproxy/gateway", crds+"gatewayapi-crds.yaml", crds+"generated/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(harness.Root(), "istio", "envoy-gateway.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := mesh.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := control.Apply(mesh.Namespace("envoy-gateway-system")); err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]bool{}
+	for _, o := range objects {
+		kinds[o.Kind()] = true
+	}
+	for _, definition := range definitions {
+		if kind, _ := definition.At("spec", "names", "kind").(string); kinds[kind] {
+			if err := control.Apply(definition); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := control.Check(objects...); err != nil {
+		t.Error(err)
+	}
+	for _, o := range objects {
+		wantHarmless(t, o)
+		if configuration := o.At("spec", "wasm", 0, "config"); configuration != nil {
+			wantValid(t, configuration)
+		}
 	}
 }
 

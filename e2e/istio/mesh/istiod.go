@@ -2,6 +2,7 @@ package mesh
 
 import (
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -57,17 +58,40 @@ func Namespace(name string) Object {
 
 // istioCRDs are the definitions of the Istio that istiod was built from.
 func istioCRDs() ([]Object, error) {
-	list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "istio.io/istio")
-	list.Dir = filepath.Join(harness.Root(), "build", "istio")
-	module, err := list.Output()
+	return ModuleObjects("istio", "istio.io/istio", "manifests/charts/base/files/crd-all.gen.yaml")
+}
+
+// ModuleObjects are the objects in files of a Go module, which build/FOLDER pins. Names of files may have wildcards.
+func ModuleObjects(folder, module string, files ...string) ([]Object, error) {
+	download := exec.Command("go", "mod", "download", "-json", module)
+	download.Dir = filepath.Join(harness.Root(), "build", folder)
+	out, err := download.Output()
 	if err != nil {
-		return nil, fmt.Errorf("the module of Istio: %w", err)
+		return nil, fmt.Errorf("the Go module %s: %w", module, err)
 	}
-	text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(module)), "manifests", "charts", "base", "files", "crd-all.gen.yaml"))
-	if err != nil {
+	var downloaded struct{ Dir string }
+	if err := json.Unmarshal(out, &downloaded); err != nil {
 		return nil, err
 	}
-	return Parse(text)
+	var objects []Object
+	for _, file := range files {
+		paths, err := filepath.Glob(filepath.Join(downloaded.Dir, file))
+		if err != nil || len(paths) == 0 {
+			return nil, fmt.Errorf("%s has no %s: %w", module, file, err)
+		}
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return nil, err
+			}
+			more, err := Parse(text)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+			objects = append(objects, more...)
+		}
+	}
+	return objects, nil
 }
 
 // istiodSettings keep out of the configuration what a stock Envoy does not have, or what would need certificates.

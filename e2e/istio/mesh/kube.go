@@ -174,19 +174,31 @@ func (k *Kube) path(o Object) (string, error) {
 	if strings.Contains(o.apiVersion(), "/") {
 		group = "/apis/" + o.apiVersion()
 	}
-	r, ok := k.resources[o.apiVersion()+"/"+o.Kind()]
-	if !ok {
-		if err := k.discover(group, o.apiVersion()); err != nil {
-			return "", err
-		}
-		if r, ok = k.resources[o.apiVersion()+"/"+o.Kind()]; !ok {
-			return "", fmt.Errorf("the API knows no %s %s", o.apiVersion(), o.Kind())
-		}
+	r, err := k.resource(group, o)
+	if err != nil {
+		return "", err
 	}
 	if r.Namespaced {
 		return group + "/namespaces/" + o.namespace() + "/" + r.Name + "/" + o.Name(), nil
 	}
 	return group + "/" + r.Name + "/" + o.Name(), nil
+}
+
+// discoveryLimit is how long the API may take to serve a kind once it is defined.
+const discoveryLimit = 30 * time.Second
+
+// resource looks up an object's kind, which may have been defined just now.
+func (k *Kube) resource(group string, o Object) (resource, error) {
+	kind := o.apiVersion() + "/" + o.Kind()
+	for deadline := time.Now().Add(discoveryLimit); ; time.Sleep(50 * time.Millisecond) {
+		if r, ok := k.resources[kind]; ok {
+			return r, nil
+		}
+		err := k.discover(group, o.apiVersion())
+		if _, ok := k.resources[kind]; !ok && time.Now().After(deadline) {
+			return resource{}, errors.Join(fmt.Errorf("the API knows no %s", kind), err)
+		}
+	}
 }
 
 func (k *Kube) discover(group, apiVersion string) error {

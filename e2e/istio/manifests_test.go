@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -183,101 +182,6 @@ func parseJSON(t *testing.T, text any) any {
 		t.Fatalf("%v: %v", text, err)
 	}
 	return value
-}
-
-// TestChart: where the chart and the overlays say the same, they render the same.
-func TestChart(t *testing.T) {
-	for _, overlay := range overlays {
-		t.Run(overlay.name, func(t *testing.T) {
-			rendered := chart(t, overlay.values)
-			validate(t, rendered)
-			want := byName(t, render(t, "overlays/"+overlay.name))
-			delete(want, "Namespace pintle") // helm install makes it
-			got := byName(t, rendered)
-			for name := range want {
-				if !reflect.DeepEqual(got[name], want[name]) {
-					t.Errorf("%s:\nchart   %s\noverlay %s", name, text(t, got[name]), text(t, want[name]))
-				}
-			}
-			for name := range got {
-				if want[name] == nil {
-					t.Errorf("%s: is in the chart alone", name)
-				}
-			}
-		})
-	}
-}
-
-// chart renders the chart with values.
-func chart(t *testing.T, values string) []mesh.Object {
-	t.Helper()
-	out, err := helm(t, values)
-	if err != nil {
-		t.Fatal(err)
-	}
-	objects, err := mesh.Parse([]byte(out))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return objects
-}
-
-func helm(t *testing.T, values string) (string, error) {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "values.yaml")
-	if err := os.WriteFile(path, []byte(values), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return mesh.Run(harness.Root(), "helm", "template", "pintle", "istio/chart", "--namespace", "pintle", "-f", path)
-}
-
-// byName are objects as JSON has them; what an EnvoyFilter holds as text is compared by what it says.
-func byName(t *testing.T, objects []mesh.Object) map[string]any {
-	t.Helper()
-	all := map[string]any{}
-	for _, o := range objects {
-		if configuration := o.At(pauseConfiguration...); configuration != nil {
-			o.Set(parseJSON(t, configuration), pauseConfiguration...)
-		}
-		if list, ok := o.At("data", "endpoints.yaml").(string); ok {
-			var endpoints any
-			if err := yaml.Unmarshal([]byte(list), &endpoints); err != nil {
-				t.Fatal(err)
-			}
-			o.Set(endpoints, "data", "endpoints.yaml")
-		}
-		all[o.String()] = parseJSON(t, text(t, map[string]any(o)))
-	}
-	return all
-}
-
-func text(t *testing.T, value any) string {
-	t.Helper()
-	text, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-// TestChartValues: the schema refuses what cannot be meant, and a token makes a Secret.
-func TestChartValues(t *testing.T) {
-	for _, values := range []string{
-		`{holds: pause}`, `{hold: wait}`, `{destination: there}`, `{module: {source: http}}`, `{module: {image: "registry.example.com/p"}}`,
-		`{module: {image: "registry.example.com/p:latest"}}`, `{sidecar: {image: "p:latest"}}`, `{ingest: {port: 0}}`, `{ingest: {token: short}}`,
-		`{ingest: {token: "with a space"}}`, `{gateway: {replicas: 0}}`, `{maxBodyBytes: 0}`, `{stale: {policy: never}}`, `{service: {kind: Pool}}`,
-	} {
-		if _, err := helm(t, values); err == nil {
-			t.Errorf("%s: is taken, want it refused", values)
-		}
-	}
-	secret := mesh.Find(chart(t, `{ingest: {token: "12345678"}}`), "Secret", "pintle-ingest")
-	if got := secret.At("stringData", "token"); got != "12345678" {
-		t.Errorf("the Secret holds %v, want the token", got)
-	}
-	for _, values := range []string{`{hold: pause, destination: override-host}`, `{hold: pause, module: {source: file}}`, `{module: {source: file}, destination: override-host}`} {
-		validate(t, chart(t, values))
-	}
 }
 
 // TestEnvoyGateway: the example for Envoy Gateway is taken by its custom resource definitions, and Pintle takes its configuration.

@@ -4,7 +4,9 @@ package istio
 
 import (
 	"fmt"
+	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -66,6 +68,28 @@ func (l *load) end(t testing.TB) {
 	t.Logf("%d requests served, %d lost", l.served.Load(), len(l.lost))
 }
 
+// startStream begins an answer that takes some seconds. end reads the rest of it, which must be whole.
+func (g *gateway) startStream(t *testing.T) (end func()) {
+	t.Helper()
+	const tokens = 600
+	body := fmt.Sprintf(`{"model":"sim-model","messages":[{"role":"user","content":"hello"}],"max_tokens":%d,"ignore_eos":true,"stream":true}`, tokens)
+	response, err := harness.Client(t, false).Post("http://"+g.requests+chatPath, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response.StatusCode != http.StatusOK {
+		t.Fatalf("stream: got %s, want 200", response.Status)
+	}
+	return func() {
+		t.Helper()
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		if n := strings.Count(string(text), "data: {"); err != nil || n < tokens || !strings.HasSuffix(string(text), "data: [DONE]\n\n") {
+			t.Errorf("stream: got %d events and %v, want %d and the end", n, err, tokens)
+		}
+	}
+}
+
 // byModel is an EndpointPickerConfig by which a request goes to a server that has its model.
 var byModel = map[string]any{
 	"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "EndpointPickerConfig", "featureGates": []any{"dataLayer"},
@@ -89,6 +113,7 @@ func TestLiveChange(t *testing.T) {
 	g.prefer(t, 0)
 	running := g.startLoad(t)
 	running.more(t, 100)
+	endStream := g.startStream(t)
 	plugin := g.find("WasmPlugin", "pintle")
 	shipped := plugin.At("spec", "pluginConfig", "config")
 	for range 2 {
@@ -111,6 +136,7 @@ func TestLiveChange(t *testing.T) {
 	}
 	running.more(t, 100)
 	running.end(t)
+	endStream()
 }
 
 // apply writes one object again.
@@ -142,6 +168,7 @@ func TestPluginDeleted(t *testing.T) {
 		t.Run(overlay, func(t *testing.T) {
 			g := newGateway(t, render(t, "overlays/"+overlay), settings{})
 			g.prefer(t, 0)
+			endStream := g.startStream(t)
 			if err := control.Delete(g.find("WasmPlugin", "pintle")); err != nil {
 				t.Fatal(err)
 			}
@@ -152,6 +179,7 @@ func TestPluginDeleted(t *testing.T) {
 			g.settle(t, "sim-0")
 			t.Logf("requests were steered again %v after the plug-in was", time.Since(began).Round(time.Millisecond))
 			g.prefer(t, 2)
+			endStream()
 		})
 	}
 }
@@ -198,6 +226,7 @@ func TestIstiodKilled(t *testing.T) {
 	g.prefer(t, 0)
 	running := g.startLoad(t)
 	running.more(t, 100)
+	endStream := g.startStream(t)
 	control.KillIstiod()
 	g.prefer(t, 1)
 	running.more(t, 200)
@@ -210,6 +239,7 @@ func TestIstiodKilled(t *testing.T) {
 	g.waitRefused(t, "nobody-has-it")
 	running.more(t, 100)
 	running.end(t)
+	endStream()
 }
 
 // TestMistake: a pluginConfig with a mistake is refused by the gateway, which goes on by the one that it has.

@@ -65,6 +65,7 @@ func newGateway(t *testing.T, objects []mesh.Object, s settings) *gateway {
 	for i := range 3 {
 		server, err := harness.NewServer(sim.Config{
 			Name: fmt.Sprintf("sim-%d", i), Models: []string{"sim-model", fmt.Sprintf("model-%d", i)}, OutputTokens: 2, Blocks: 1 << 16,
+			TimePerOutputToken: 5 * time.Millisecond,
 		})
 		if err != nil {
 			t.Fatal(err)

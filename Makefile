@@ -31,7 +31,7 @@ go_sources   := $(shell find cmd explain sidecar sim scoring state journal opena
 
 .PHONY: help
 help: ## Show the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: $(tinygo) $(envoy) ## Install the pinned toolchain: TinyGo and Envoy, into bin/

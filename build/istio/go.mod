@@ -2,8 +2,6 @@ module github.com/pintle-dev/pintle/build/istio
 
 go 1.26.0
 
-require github.com/google/go-containerregistry v0.21.6
-
 require (
 	cel.dev/expr v0.25.2 // indirect
 	cloud.google.com/go/compute/metadata v0.9.0 // indirect
@@ -70,6 +68,7 @@ require (
 	github.com/google/cel-go v0.28.1 // indirect
 	github.com/google/gnostic-models v0.7.1 // indirect
 	github.com/google/go-cmp v0.7.0 // indirect
+	github.com/google/go-containerregistry v0.21.6 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/gorilla/mux v1.8.1 // indirect
 	github.com/gorilla/websocket v1.5.4-0.20250319132907-e064f32e3674 // indirect
@@ -201,6 +200,8 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
+// Istio pins these four to commits between releases; the releases next to them serve as well, so that everything here has a plain
+// version. Istio's own code is as it is.
 replace (
 	github.com/envoyproxy/go-control-plane/contrib => github.com/envoyproxy/go-control-plane/contrib v1.36.1-0.20260729145720-a2d8c7492908
 	github.com/envoyproxy/go-control-plane/envoy => github.com/envoyproxy/go-control-plane/envoy v1.40.0

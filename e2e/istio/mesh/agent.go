@@ -27,8 +27,8 @@ func (m *Mesh) StartAgent(registry string) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(agentData, 0o755); err != nil {
-		return nil, fmt.Errorf("Istio's agent needs a place to write to: %w", err)
+	if err := m.makeAgentData(); err != nil {
+		return nil, err
 	}
 	dir, err := os.MkdirTemp(m.dir, "agent-")
 	if err != nil {
@@ -57,6 +57,18 @@ func (m *Mesh) StartAgent(registry string) (*Agent, error) {
 		}
 	}
 	return a, errors.New("the agent opened no socket:\n" + a.Log())
+}
+
+// makeAgentData makes the place where agents keep modules; Stop removes what was not there before.
+func (m *Mesh) makeAgentData() error {
+	if _, err := os.Stat(agentData); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(agentData, 0o755); err != nil {
+		return fmt.Errorf("a place for Istio's agent to keep modules: %w", err)
+	}
+	m.madeAgentData = true
+	return nil
 }
 
 // Stop ends the agent.

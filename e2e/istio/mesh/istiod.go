@@ -23,6 +23,8 @@ type Mesh struct {
 	dir    string
 	istiod *harness.Child
 	ports  []int // of istiod: xDS, HTTP, monitoring, introspection
+
+	madeAgentData bool
 }
 
 // Start starts a control plane with Istio's resources known to the API. It ends with Stop, also when there was an error.
@@ -137,6 +139,9 @@ func (m *Mesh) Stop() {
 	if m != nil {
 		m.istiod.Stop()
 		m.Kube.stop()
+		if m.madeAgentData {
+			_ = os.RemoveAll(agentData) // the next run does without
+		}
 	}
 }
 

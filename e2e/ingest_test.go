@@ -177,3 +177,33 @@ func TestIngestSocket(t *testing.T) {
 		wantServer(t, f.chat(t, "requests", false), "sim-3")
 	})
 }
+
+// TestTokenFromEnvironment: the ingest token may come from a variable that Envoy hands to the module; without it Envoy does not start.
+func TestTokenFromEnvironment(t *testing.T) {
+	const name = "PINTLE_E2E_TOKEN"
+	load := func() *shipped {
+		s := loadShipped(t, "envoy.yaml")
+		s.text = strings.NewReplacer(`"token": "`+shippedToken+`"`, `"tokenEnv": "`+name+`"`,
+			"vm_id: pintle\n", "vm_id: pintle\n                  environment_variables: {host_env_keys: ["+name+"]}\n").Replace(s.text)
+		return s
+	}
+	s := load()
+	if envoy, err := harness.StartText(s.text, s.admin); err == nil || !strings.Contains(err.Error(), "the module's environment has no "+name) {
+		envoy.Stop()
+		t.Errorf("without the variable: got %v, want Envoy to refuse its configuration and say why", err)
+	}
+	t.Setenv(name, shippedToken)
+	s = load()
+	envoy, err := harness.StartText(s.text, s.admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(envoy.Stop)
+	envoy.LogOnFailure(t)
+	if status, answer := harness.Post(t, s.ingest, "Bearer another-token", strings.NewReader("PNTL")); status != http.StatusUnauthorized {
+		t.Errorf("another token: got %d %s, want 401", status, answer)
+	}
+	s.publish(t, []harness.Endpoint{{Name: s.servers[1].Name, Address: s.servers[1].Address}})
+	got := harness.Send(t, harness.Client(t, false), harness.Request(t, http.MethodPost, "http://"+s.requests+chatPath, chatBody, false))
+	wantServer(t, got, "sim-1")
+}

@@ -129,7 +129,7 @@ go_tool() {
 
 # One after the other: each of the large ones keeps every core busy.
 setup_istio() {
-  local version=k8s.io/component-base/version kube=v1.36.1
+  local version=k8s.io/component-base/version kube=v1.36.1 began=$SECONDS
   go_tool istio pilot-discovery istio.io/istio/pilot/cmd/pilot-discovery
   go_tool istio pilot-agent istio.io/istio/pilot/cmd/pilot-agent
   go_tool istio istioctl istio.io/istio/istioctl/cmd/istioctl
@@ -138,6 +138,7 @@ setup_istio() {
     "-X $version.gitVersion=$kube -X $version.gitMajor=1 -X $version.gitMinor=36"
   go_tool manifests kustomize sigs.k8s.io/kustomize/kustomize/v5
   go_tool manifests helm helm.sh/helm/v4/cmd/helm
+  say "what the tests with Istio run is there after $((SECONDS - began)) s"
 }
 
 case "${1:-}" in

@@ -40,7 +40,8 @@ type gateway struct {
 // settings are what a test changes about an overlay before it is applied.
 type settings struct {
 	agent  *mesh.Agent
-	module string // the URL of the module; bin/pintle.wasm as a file by default
+	module string   // the URL of the module; bin/pintle.wasm as a file by default
+	roles  []string // of the servers, in disaggregation; none by default
 	change func(g *gateway)
 }
 
@@ -88,7 +89,7 @@ func newGateway(t *testing.T, objects []mesh.Object, s settings) *gateway {
 	g.Envoy = envoy
 	t.Cleanup(envoy.Stop)
 	envoy.LogOnFailure(t)
-	g.startSidecar(t)
+	g.startSidecar(t, s.roles)
 	g.waitServing(t)
 	return g
 }
@@ -175,13 +176,17 @@ func (g *gateway) deleteAll(t *testing.T) {
 }
 
 // startSidecar runs the sidecar by the files of the ConfigMap, as the Deployment does.
-func (g *gateway) startSidecar(t *testing.T) {
+func (g *gateway) startSidecar(t *testing.T, roles []string) {
 	t.Helper()
 	dir := t.TempDir()
 	var endpoints strings.Builder
 	endpoints.WriteString("endpoints:\n")
-	for _, s := range g.servers {
-		fmt.Fprintf(&endpoints, "- {name: %q, address: %q, engine: vllm, models: [sim-model, model-%s]}\n", s.Name, s.Address, s.Name[4:])
+	for i, s := range g.servers {
+		labels := ""
+		if roles != nil {
+			labels = "mif.moreh.io/role: " + roles[i]
+		}
+		fmt.Fprintf(&endpoints, "- {name: %q, address: %q, engine: vllm, models: [sim-model, model-%d], labels: {%s}}\n", s.Name, s.Address, i, labels)
 	}
 	text, _ := g.find("ConfigMap", "pintle-sidecar").At("data", "sidecar.yaml").(string)
 	config := strings.NewReplacer("127.0.0.1:15099", g.ingest, "/run/pintle/token", "token", `":10001"`, `"127.0.0.1:0"`).Replace(text)

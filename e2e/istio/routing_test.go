@@ -171,10 +171,13 @@ func testLongBodies(t *testing.T, g *gateway) {
 		status int
 		server bool
 	}{{20 << 20, http.StatusBadRequest, true}, {34 << 20, http.StatusRequestEntityTooLarge, false}} {
-		got := g.chat(t, `{"model":"sim-model","messages":[{"role":"user","content":"`+strings.Repeat("x", test.bytes)+`"}]}`)
-		// The model server finds 20 MiB too long for its context; that is its own answer.
-		if got.Status != test.status || (got.Server() != "") != test.server {
-			t.Errorf("%d bytes: got %d from %q, want %d", test.bytes, got.Status, got.Server(), test.status)
+		body := `{"model":"sim-model","messages":[{"role":"user","content":"` + strings.Repeat("x", test.bytes) + `"}]}`
+		for _, http2 := range []bool{false, true} {
+			got, err := g.try(harness.Client(t, http2), body)
+			// The model server finds 20 MiB too long for its context; that is its own answer.
+			if err != nil || got.Status != test.status || (got.Server() != "") != test.server {
+				t.Errorf("%d bytes, HTTP/2 %v: got %d from %q, %v, want %d", test.bytes, http2, got.Status, got.Server(), err, test.status)
+			}
 		}
 	}
 }

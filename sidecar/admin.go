@@ -43,7 +43,7 @@ type healthBody struct {
 }
 
 func (a *admin) health(w http.ResponseWriter, _ *http.Request) {
-	body := healthBody{Status: "ok", Warnings: a.pool.warnings()}
+	body := healthBody{Status: "ok", Warnings: append(a.pool.warnings(), a.pool.missingMetrics()...)}
 	if a.pool.generation() == nil {
 		body.Reasons = append(body.Reasons, "discovery: no source has been read yet")
 	}
@@ -89,15 +89,23 @@ func (a *admin) endpoints(w http.ResponseWriter, _ *http.Request) {
 	all := []endpointBody{}
 	if g := a.pool.generation(); g != nil {
 		for i, t := range g.targets {
-			all = append(all, describe(&g.topology.Endpoints[i], t.view(), time.Now()))
+			all = append(all, describe(&g.topology.Endpoints[i], t.now(), time.Now()))
 		}
 	}
 	writeJSON(w, http.StatusOK, map[string]any{"endpoints": all})
 }
 
+// engine is what the endpoint's page is read as, or what was said of it while that is not known.
+func (v *view) engine(e *Endpoint) string {
+	if v.kind != nil {
+		return v.kind.Name()
+	}
+	return e.Engine
+}
+
 func describe(e *Endpoint, v view, now time.Time) endpointBody {
 	b := endpointBody{
-		Name: e.Name, Address: e.Address, Engine: e.Engine, Labels: map[string]string{}, Models: e.Models,
+		Name: e.Name, Address: e.Address, Engine: v.engine(e), Labels: map[string]string{}, Models: e.Models,
 		MissingMetrics: v.missing, LastError: v.failure,
 	}
 	if b.Models == nil {

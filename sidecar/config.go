@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pintle-dev/pintle/sidecar/engine"
 )
 
 // Config is the sidecar's configuration, complete and checked.
@@ -23,14 +25,26 @@ type Config struct {
 	Token, TokenFile string
 	// PushInterval is the shortest time between two pushes to one Envoy; changes within it go out together.
 	PushInterval time.Duration
-	// ScrapeInterval is the time between two scrapes of an endpoint, ScrapeTimeout the longest that one may take.
-	ScrapeInterval, ScrapeTimeout time.Duration
+	// Scrape says how often and for how long endpoints are asked.
+	Scrape Scrape
+	// Engines are the kinds of model servers that can be read.
+	Engines engine.Set
 	// AdminAddress is where the sidecar answers questions about itself.
 	AdminAddress string
 	// Static are the endpoints of the configuration itself, with its objectives and rewrites.
 	Static Part
 	// EndpointsFile names a file with more endpoints. Empty is none.
 	EndpointsFile string
+}
+
+// Scrape says how often and for how long endpoints are asked.
+type Scrape struct {
+	// Interval is the time between two scrapes of an endpoint under load, IdleInterval that of one without.
+	Interval, IdleInterval time.Duration
+	// Timeout is the longest that one may take.
+	Timeout time.Duration
+	// Models is the time between two looks at the models that an endpoint serves; 0 is never.
+	Models time.Duration
 }
 
 // Ingest is one Envoy's ingest listener.
@@ -44,6 +58,9 @@ type Ingest struct {
 const (
 	ingestPath     = "/pintle/v1/snapshot"
 	shortestPeriod = 5 * time.Millisecond
+	// longestIdle is the longest default of scrape.idleInterval. With a heartbeat more it stays below the 200 ms after
+	// which the saturation detector takes a sample for stale.
+	longestIdle = 100 * time.Millisecond
 )
 
 // LoadConfig reads and checks a configuration file, and reads the files that it names.
@@ -74,7 +91,7 @@ func (c *Config) checkEndpointsFile() error {
 	if err != nil {
 		return err
 	}
-	more, err := parseEndpointsFile(content)
+	more, err := c.parseEndpointsFile(content)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.EndpointsFile, err)
 	}
@@ -89,16 +106,20 @@ func parseConfig(path string, content []byte) (*Config, error) {
 		return nil, err
 	}
 	c := &Config{
-		Path:           path,
-		PushInterval:   10 * time.Millisecond,
-		ScrapeInterval: 50 * time.Millisecond,
-		ScrapeTimeout:  time.Second,
-		AdminAddress:   "127.0.0.1:10001",
+		Path:         path,
+		PushInterval: 10 * time.Millisecond,
+		Scrape:       Scrape{Interval: 50 * time.Millisecond, Timeout: time.Second},
+		Engines:      engine.Known,
+		AdminAddress: "127.0.0.1:10001",
+	}
+	if err := c.readEngines(root); err != nil {
+		return nil, err
 	}
 	discovery := false
 	err = root.fields(map[string]func(value) error{
-		"envoy":  c.readEnvoy,
-		"scrape": c.readScrape,
+		"envoy":   c.readEnvoy,
+		"engines": func(value) error { return nil }, // what follows needs them: read above
+		"scrape":  c.readScrape,
 		"push": func(v value) error {
 			return v.fields(map[string]func(value) error{"interval": durationInto(&c.PushInterval, shortestPeriod)})
 		},
@@ -118,6 +139,9 @@ func parseConfig(path string, content []byte) (*Config, error) {
 		return nil, errors.New("envoy.token, envoy.tokenFile: both are there; one of them is right")
 	case !discovery:
 		return nil, errors.New("discovery: missing; static or file with the endpoints is right")
+	}
+	if c.Scrape.IdleInterval == 0 {
+		c.Scrape.IdleInterval = max(c.Scrape.Interval, min(2*c.Scrape.Interval, longestIdle))
 	}
 	if _, err := newTopology([]source{{"discovery.static", c.Static}}); err != nil {
 		return nil, err
@@ -228,10 +252,16 @@ func durationInto(d *time.Duration, least time.Duration) func(value) error {
 }
 
 func (c *Config) readScrape(v value) error {
-	return v.fields(map[string]func(value) error{
-		"interval": durationInto(&c.ScrapeInterval, shortestPeriod),
-		"timeout":  durationInto(&c.ScrapeTimeout, shortestPeriod),
+	err := v.fields(map[string]func(value) error{
+		"interval":     durationInto(&c.Scrape.Interval, shortestPeriod),
+		"idleInterval": durationInto(&c.Scrape.IdleInterval, shortestPeriod),
+		"timeout":      durationInto(&c.Scrape.Timeout, shortestPeriod),
+		"models":       durationInto(&c.Scrape.Models, time.Second),
 	})
+	if err == nil && c.Scrape.IdleInterval != 0 && c.Scrape.IdleInterval < c.Scrape.Interval {
+		return v.errorf("idleInterval %v is shorter than interval %v; the same or longer is right", c.Scrape.IdleInterval, c.Scrape.Interval)
+	}
+	return err
 }
 
 func (c *Config) readAdmin(v value) error {
@@ -256,7 +286,7 @@ func (c *Config) readDiscovery(v value) error {
 	err := v.fields(map[string]func(value) error{
 		"static": func(v value) (err error) {
 			given++
-			c.Static.Endpoints, err = readEndpoints(v)
+			c.Static.Endpoints, err = c.readEndpoints(v)
 			return err
 		},
 		"file": func(v value) error { given++; return c.readPath(v, &c.EndpointsFile) },

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/sidecar/engine"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
@@ -38,14 +39,14 @@ modelRewrites: [{models: [m], targets: [{model: m1, weight: 9}, {model: m2}]}]
 			{Name: "http://127.0.0.1:15099", URL: "http://127.0.0.1:15099/pintle/v1/snapshot"},
 			{Name: "unix:///run/pintle/ingest.sock", URL: "http://localhost/pintle/v1/snapshot", Socket: "/run/pintle/ingest.sock"},
 		},
-		TokenFile:      "/etc/pintle/token",
-		PushInterval:   5 * time.Millisecond,
-		ScrapeInterval: 20 * time.Millisecond,
-		ScrapeTimeout:  2 * time.Second,
-		AdminAddress:   "127.0.0.1:0",
+		TokenFile:    "/etc/pintle/token",
+		PushInterval: 5 * time.Millisecond,
+		Scrape:       Scrape{Interval: 20 * time.Millisecond, IdleInterval: 40 * time.Millisecond, Timeout: 2 * time.Second},
+		Engines:      engine.Known,
+		AdminAddress: "127.0.0.1:0",
 		Static: Part{Endpoints: []Endpoint{
 			{Name: "default/vllm-0", Address: "127.0.0.1:9001", Engine: "vllm", Models: []string{"m1"}, Labels: []snapshot.Label{{Key: "mif.moreh.io/role", Value: "decode"}, {Key: "z", Value: "1"}}},
-			{Name: "default/vllm-1", Address: "[::1]:9002", Engine: "vllm"},
+			{Name: "default/vllm-1", Address: "[::1]:9002"},
 		}, Objectives: []snapshot.Objective{{Name: "batch", Priority: -10}}, Rewrites: []snapshot.Rewrite{
 			{Models: []string{"m"}, Targets: []snapshot.RewriteTarget{{Model: "m1", Weight: 9}, {Model: "m2", Weight: 1}}},
 		}},
@@ -61,7 +62,7 @@ func TestConfigDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.ScrapeInterval != 50*time.Millisecond || c.ScrapeTimeout != time.Second || c.AdminAddress != "127.0.0.1:10001" || c.PushInterval != 10*time.Millisecond {
+	if c.Scrape != (Scrape{Interval: 50 * time.Millisecond, IdleInterval: 100 * time.Millisecond, Timeout: time.Second}) || c.AdminAddress != "127.0.0.1:10001" || c.PushInterval != 10*time.Millisecond {
 		t.Errorf("got %+v, want the documented defaults", c)
 	}
 }
@@ -74,8 +75,8 @@ func TestConfigMistakes(t *testing.T) {
 		{"no mapping", "[]", "a list is wrong; a mapping is right"},
 		{"syntax", "envoy: {", "yaml: line 1"},
 		{"two documents", envoyYAML + static + "---\na: b\n", "more than one document"},
-		{"unknown key", envoyYAML + static + "scrap: {interval: 1s}\n", "line 3: scrap: unknown key with value a mapping; known keys are admin, discovery, envoy, modelRewrites, objectives, push, scrape"},
-		{"unknown inner key", envoyYAML + static + "scrape: {intervall: 1s}\n", `line 3: scrape.intervall: unknown key with value "1s"; known keys are interval, timeout`},
+		{"unknown key", envoyYAML + static + "scrap: {interval: 1s}\n", "line 3: scrap: unknown key with value a mapping; known keys are admin, discovery, engines, envoy, modelRewrites, objectives, push, scrape"},
+		{"unknown inner key", envoyYAML + static + "scrape: {intervall: 1s}\n", `line 3: scrape.intervall: unknown key with value "1s"; known keys are idleInterval, interval, models, timeout`},
 		{"twice", envoyYAML + static + "scrape: {interval: 1s, interval: 2s}\n", "line 3: scrape.interval: the key is there twice"},
 		{"key type", envoyYAML + static + "1: x\n", "line 3: key 1 is wrong"},
 		{"no envoy", static, "envoy.ingest: missing"},
@@ -102,6 +103,12 @@ func TestConfigMistakes(t *testing.T) {
 		{"port 0", endpoint("{name: a, address: '1.2.3.4:0'}"), "is no endpoint address"},
 		{"label type", endpoint("{name: a, address: '1.2.3.4:5', labels: {canary: true}}"), `discovery.static[0].labels.canary: true is no string; write it in quotes: "true"`},
 		{"engine", endpoint("{name: a, address: '1.2.3.4:5', engine: vlm}"), `discovery.static[0].engine: "vlm" is no known engine; right is one of vllm`},
+		{"engine's key", envoyYAML + static + "engines: {mine: {queue: a}}\n", `engines.mine.queue: unknown key`},
+		{"engine's selector", envoyYAML + static + "engines: {mine: {waiting: 'a{b=~c}'}}\n", `engines.mine: waiting: "a{b=~c}" has a matcher other than label=value`},
+		{"engine's path", envoyYAML + static + "engines: {vllm: {path: metrics}}\n", `engines.vllm.path: "metrics" is no path`},
+		{"engine's port", envoyYAML + static + "engines: {vllm: {port: 0}}\n", `engines.vllm.port: 0 is wrong; a whole number from 1 to 65535 is right`},
+		{"engine without load", envoyYAML + static + "engines: {mine: {cacheInfo: a}}\n", `engines.mine: engine mine has no load`},
+		{"idle interval", envoyYAML + static + "scrape: {interval: 1s, idleInterval: 500ms}\n", "scrape: idleInterval 500ms is shorter than interval 1s"},
 		{"models", endpoint("{name: a, address: '1.2.3.4:5', models: m}"), `discovery.static[0].models: "m" is wrong; a list`},
 		{"objective without name", envoyYAML + static + "objectives: [{priority: 1}]\n", "objectives[0]: name is missing"},
 		{"priority", envoyYAML + static + "objectives: [{name: a, priority: high}]\n", `objectives[0].priority: "high" is wrong; a whole number`},

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pintle-dev/pintle/sidecar/engine"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
@@ -14,7 +13,7 @@ import (
 type Endpoint = snapshot.Endpoint
 
 // parseEndpointsFile reads a file with an endpoint list under the key endpoints, and the rules that go with it.
-func parseEndpointsFile(content []byte) (part Part, err error) {
+func (c *Config) parseEndpointsFile(content []byte) (part Part, err error) {
 	root, err := parseYAML(content)
 	if err != nil {
 		return Part{}, err
@@ -23,7 +22,7 @@ func parseEndpointsFile(content []byte) (part Part, err error) {
 	err = root.fields(map[string]func(value) error{
 		"endpoints": func(v value) (err error) {
 			there = true
-			part.Endpoints, err = readEndpoints(v)
+			part.Endpoints, err = c.readEndpoints(v)
 			return err
 		},
 		"objectives":    func(v value) (err error) { part.Objectives, err = readObjectives(v); return err },
@@ -35,22 +34,21 @@ func parseEndpointsFile(content []byte) (part Part, err error) {
 	return part, err
 }
 
-func readEndpoints(v value) ([]Endpoint, error) {
+func (c *Config) readEndpoints(v value) ([]Endpoint, error) {
 	items, err := v.items()
 	if err != nil {
 		return nil, err
 	}
 	endpoints := make([]Endpoint, len(items))
 	for i, item := range items {
-		if endpoints[i], err = readEndpoint(item); err != nil {
+		if endpoints[i], err = c.readEndpoint(item); err != nil {
 			return nil, err
 		}
 	}
 	return endpoints, nil
 }
 
-func readEndpoint(v value) (e Endpoint, err error) {
-	e.Engine = engine.Default
+func (c *Config) readEndpoint(v value) (e Endpoint, err error) {
 	err = v.fields(map[string]func(value) error{
 		"name": func(v value) (err error) {
 			e.Name, err = v.nonEmpty("a unique name such as default/vllm-0")
@@ -58,7 +56,7 @@ func readEndpoint(v value) (e Endpoint, err error) {
 		},
 		"address": func(v value) (err error) { e.Address, err = readAddress(v); return err },
 		"labels":  func(v value) (err error) { e.Labels, err = readLabels(v); return err },
-		"engine":  func(v value) (err error) { e.Engine, err = readEngine(v); return err },
+		"engine":  func(v value) (err error) { e.Engine, err = c.readEngine(v); return err },
 		"models":  func(v value) (err error) { e.Models, err = v.texts(); return err },
 	})
 	switch {
@@ -108,13 +106,14 @@ func readLabels(v value) ([]snapshot.Label, error) {
 	return labels, nil
 }
 
-func readEngine(v value) (string, error) {
+func (c *Config) readEngine(v value) (string, error) {
 	text, err := v.text()
 	if err != nil {
 		return "", err
 	}
-	if engine.ByName(text) == nil {
-		return "", v.errorf("%q is no known engine; right is one of %s", text, strings.Join(engine.Names(), ", "))
+	kind := c.Engines.ByName(text)
+	if kind == nil {
+		return "", v.errorf("%q is no known engine; right is one of %s, or no engine, which is then detected", text, strings.Join(c.Engines.Names(), ", "))
 	}
-	return text, nil
+	return kind.Name(), nil
 }

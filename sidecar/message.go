@@ -28,7 +28,7 @@ func (e *encoder) message(g *generation, p snapshot.Position, full bool, now tim
 	e.load.Adapters = e.load.Adapters[:0]
 	room := adapterBytes
 	for _, t := range g.targets {
-		v := t.view()
+		v := t.now()
 		entry := snapshot.EndpointLoad{
 			WaitingRequests: v.sample.WaitingRequests,
 			RunningRequests: v.sample.RunningRequests,

@@ -82,7 +82,7 @@ func (c poolCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	out <- prometheus.MustNewConstMetric(endpointsDesc, prometheus.GaugeValue, float64(len(g.targets)))
 	for _, t := range g.targets {
-		v := t.view()
+		v := t.now()
 		if !v.sampled.IsZero() {
 			out <- prometheus.MustNewConstMetric(ageDesc, prometheus.GaugeValue, time.Since(v.sampled).Seconds(), t.name)
 		}

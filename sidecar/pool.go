@@ -57,28 +57,27 @@ func newTopology(sources []source) (*snapshot.Topology, error) {
 // target is one endpoint that is being scraped. It lives as long as name, address and engine stay the same.
 type target struct {
 	name, address string
-	engine        *engine.Engine
+	engine        string // as the topology has it; empty is detected
 	stop          context.CancelFunc
 
-	mu      sync.Mutex
-	sample  engine.Sample
-	sampled time.Time // zero before the first sample
-	failure string    // why the last scrape failed; empty after a good one
-	missing []string  // metrics that the last page lacked
+	mu sync.Mutex
+	view
 }
 
 // view is a target's state at one moment.
 type view struct {
+	kind    *engine.Engine // what its page is read as; nil before it is detected
 	sample  engine.Sample
-	sampled time.Time
-	failure string
-	missing []string
+	sampled time.Time // zero before the first sample
+	failure string    // why the last scrape failed; empty after a good one
+	missing []string  // metrics that the last page lacked
+	models  []string  // that the server says it serves; nil is unknown
 }
 
-func (t *target) view() view {
+func (t *target) now() view {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return view{t.sample, t.sampled, t.failure, t.missing}
+	return t.view
 }
 
 // generation is the pool between two changes of its topology. It never changes.
@@ -90,7 +89,8 @@ type generation struct {
 
 // pool is the set of endpoints with their latest samples, shared by scrapers, pushers and the admin page.
 type pool struct {
-	log *slog.Logger
+	log     *slog.Logger
+	engines engine.Set
 	// start scrapes a new target until ctx ends.
 	start func(ctx context.Context, t *target)
 
@@ -104,8 +104,8 @@ type pool struct {
 	scrapers sync.WaitGroup
 }
 
-func newPool(log *slog.Logger, discoveries []Discovery) *pool {
-	p := &pool{log: log, reported: make([]bool, len(discoveries)), problems: make([]error, len(discoveries))}
+func newPool(log *slog.Logger, engines engine.Set, discoveries []Discovery) *pool {
+	p := &pool{log: log, engines: engines, reported: make([]bool, len(discoveries)), problems: make([]error, len(discoveries))}
 	for _, d := range discoveries {
 		p.sources = append(p.sources, source{name: d.Name()})
 	}
@@ -175,6 +175,20 @@ func (p *pool) update(ctx context.Context, index int, part Part, err error) {
 	} else {
 		p.sources[index].part = part
 	}
+	p.join(ctx)
+}
+
+// learned takes what an endpoint has told of itself into the topology.
+func (p *pool) learned(ctx context.Context) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if ctx.Err() == nil {
+		p.join(ctx)
+	}
+}
+
+// join makes the sources' parts the current topology, once all of them have been heard of.
+func (p *pool) join(ctx context.Context) {
 	if slices.Contains(p.reported, false) {
 		return
 	}
@@ -184,7 +198,24 @@ func (p *pool) update(ctx context.Context, index int, part Part, err error) {
 		p.log.Error("discovery failed; "+lastGood, "error", err)
 		return
 	}
+	p.addModels(topology)
 	p.replace(ctx, topology)
+}
+
+// addModels gives endpoints that no source knows the models of those that they have told.
+func (p *pool) addModels(topology *snapshot.Topology) {
+	if p.current == nil {
+		return
+	}
+	told := map[string][]string{}
+	for _, t := range p.current.targets {
+		told[t.name+" "+t.address] = t.now().models
+	}
+	for i := range topology.Endpoints {
+		if e := &topology.Endpoints[i]; len(e.Models) == 0 {
+			e.Models = told[e.Name+" "+e.Address]
+		}
+	}
 }
 
 // replace makes topology the current one, keeping the targets that it shares with the last.
@@ -201,12 +232,13 @@ func (p *pool) replace(ctx context.Context, topology *snapshot.Topology) {
 	}
 	for i, e := range topology.Endpoints {
 		t, kept := old[e.Name]
-		kept = kept && t.address == e.Address && t.engine.Name() == e.Engine
+		kept = kept && t.address == e.Address && t.engine == e.Engine
 		if kept {
 			delete(old, e.Name)
 		}
 		if !kept {
-			t = &target{name: e.Name, address: e.Address, engine: engine.ByName(e.Engine)}
+			t = &target{name: e.Name, address: e.Address, engine: e.Engine}
+			t.kind = p.engines.ByName(e.Engine)
 		}
 		next.targets[i] = t
 	}
@@ -224,4 +256,28 @@ func (p *pool) replace(ctx context.Context, topology *snapshot.Topology) {
 	p.current = next
 	p.log.Info("endpoints", "count", len(next.targets), "topology", fmt.Sprintf("%016x", next.id))
 	p.wake()
+}
+
+// missingMetrics says which metrics endpoints lack, one line for each metric.
+func (p *pool) missingMetrics() []string {
+	g := p.generation()
+	if g == nil {
+		return nil
+	}
+	lacking := map[string][]string{}
+	var names []string
+	for _, t := range g.targets {
+		for _, metric := range t.now().missing {
+			if lacking[metric] == nil {
+				names = append(names, metric)
+			}
+			lacking[metric] = append(lacking[metric], t.name)
+		}
+	}
+	all := make([]string, len(names))
+	for i, metric := range names {
+		all[i] = fmt.Sprintf("metric %s: missing at %d of %d endpoints, such as %s; they are judged without it",
+			metric, len(lacking[metric]), len(g.targets), lacking[metric][0])
+	}
+	return all
 }

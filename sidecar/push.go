@@ -18,8 +18,8 @@ import (
 
 const (
 	// heartbeat is how often an Envoy hears from the sidecar at least. The filter judges by it whether samples
-	// are stale, and the saturation detector's default is 200 ms.
-	heartbeat        = 100 * time.Millisecond
+	// are stale: the age of a sample as Envoy sees it is at most an interval and a heartbeat.
+	heartbeat        = 50 * time.Millisecond
 	pushTimeout      = 2 * time.Second
 	firstPushBackoff = 50 * time.Millisecond
 	maxPushBackoff   = time.Second

@@ -35,13 +35,17 @@ func Run(ctx context.Context, c *Config, log *slog.Logger) error {
 
 	discoveries := []Discovery{newStaticDiscovery(c, log)}
 	if c.EndpointsFile != "" {
-		discoveries = append(discoveries, &fileDiscovery{path: c.EndpointsFile, parse: parseEndpointsFile})
+		discoveries = append(discoveries, &fileDiscovery{path: c.EndpointsFile, parse: c.parseEndpointsFile})
 	}
-	p := newPool(log, discoveries)
+	p := newPool(log, c.Engines, discoveries)
 	m := newMetrics(p)
-	p.start = func(ctx context.Context, t *target) {
-		s := &scraper{target: t, interval: c.ScrapeInterval, timeout: c.ScrapeTimeout, changed: p.changed, log: log, metrics: m}
-		s.run(ctx)
+	p.start = func(scrapeCtx context.Context, t *target) {
+		if c.Scrape.Models > 0 {
+			l := &modelLister{target: t, every: c.Scrape.Models, timeout: c.Scrape.Timeout, changed: func() { p.learned(ctx) }}
+			p.scrapers.Go(func() { l.run(scrapeCtx) })
+		}
+		s := &scraper{target: t, Scrape: c.Scrape, engines: c.Engines, changed: p.changed, log: log, metrics: m}
+		s.run(scrapeCtx)
 		m.forget(t.name)
 	}
 	epoch := uint64(time.Now().UnixNano())
@@ -65,7 +69,7 @@ func Run(ctx context.Context, c *Config, log *slog.Logger) error {
 	if c.TokenFile != "" {
 		tasks.Go(func() { token.watch(ctx, c.TokenFile, log) })
 	}
-	log.Info("started", "admin", listener.Addr().String(), "ingests", len(c.Ingests), "scrapeInterval", c.ScrapeInterval)
+	log.Info("started", "admin", listener.Addr().String(), "ingests", len(c.Ingests), "scrapeInterval", c.Scrape.Interval)
 	err = serve(ctx, listener, a.handler())
 	cancel()
 	tasks.Wait()

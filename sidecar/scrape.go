@@ -3,14 +3,11 @@ package sidecar
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
-	"mime"
-	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,8 +15,9 @@ import (
 )
 
 const (
-	maxPageBytes     = 10 << 20
 	maxScrapeBackoff = 2 * time.Second
+	// idleAfter is how many samples on end without load make an endpoint idle.
+	idleAfter = 10
 )
 
 // pages lends buffers for metrics pages. Endpoints are scraped at different moments, so few are in use at once.
@@ -27,39 +25,40 @@ var pages = sync.Pool{New: func() any { return bytes.NewBuffer(make([]byte, 0, 6
 
 // scraper scrapes one endpoint, alone, so that no other endpoint waits for it.
 type scraper struct {
-	target   *target
-	interval time.Duration
-	timeout  time.Duration
-	changed  func()
-	log      *slog.Logger
-	metrics  *metrics
+	Scrape
+	target  *target
+	engines engine.Set
+	changed func()
+	log     *slog.Logger
+	metrics *metrics
 
-	client   *http.Client
-	url      string
+	fetcher  *fetcher
+	kind     *engine.Engine // nil until it is detected
+	guess    int            // which of the engines' paths is tried while kind is nil
 	parser   *engine.Parser
 	sample   engine.Sample
-	reported []string // missing metrics that were logged
+	found    engine.Fields // what any page so far had
+	reported []string      // missing metrics that were logged
+	idle     int           // samples on end without load
 }
 
 // scrapeError is a failed scrape and its class, which counts by the same name in the metrics.
 type scrapeError struct {
 	result string
 	err    error
+	// elsewhere is set when the server answered, and may have its page at another path.
+	elsewhere bool
 }
 
 func (e *scrapeError) Error() string { return e.err.Error() }
 
 // run scrapes until ctx ends.
 func (s *scraper) run(ctx context.Context) {
-	transport := &http.Transport{MaxIdleConnsPerHost: 1, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10}
-	defer transport.CloseIdleConnections()
-	s.client = &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	s.url = "http://" + s.target.address + "/metrics"
-	s.parser = engine.NewParser(s.target.engine)
-	timer := time.NewTimer(rand.N(s.interval))
+	s.fetcher = newFetcher(s.target.address)
+	defer s.fetcher.close()
+	s.kind = s.target.now().kind
+	s.aim()
+	timer := time.NewTimer(rand.N(s.Interval))
 	defer timer.Stop()
 	failures := 0
 	for {
@@ -76,12 +75,21 @@ func (s *scraper) run(ctx context.Context) {
 		s.record(err, time.Since(start), failures)
 		if err == nil {
 			failures = 0
-			timer.Reset(time.Until(start.Add(jitter(s.interval))))
+			timer.Reset(time.Until(start.Add(jitter(s.interval()))))
 			continue
 		}
 		failures++
-		timer.Reset(jitter(backoff(s.interval, failures, max(maxScrapeBackoff, s.interval))))
+		s.idle = 0
+		timer.Reset(jitter(backoff(s.Interval, failures, max(maxScrapeBackoff, s.Interval))))
 	}
+}
+
+// interval is longer for an endpoint that has had no load for a while. What is sent there meanwhile the workers know by themselves.
+func (s *scraper) interval() time.Duration {
+	if s.idle >= idleAfter {
+		return s.IdleInterval
+	}
+	return s.Interval
 }
 
 // jitter spreads d by 5 % both ways, so that scrapers do not fall into step.
@@ -102,80 +110,95 @@ func backoff(first time.Duration, failures int, most time.Duration) time.Duratio
 	return min(d, most)
 }
 
+// aim has the fetcher ask where the engine has its page, or where the next guess says.
+func (s *scraper) aim() {
+	if s.kind != nil {
+		s.parser = engine.NewParser(s.kind)
+		s.fetcher.aim(s.kind.Path(), s.kind.Port())
+		return
+	}
+	paths := s.engines.Paths()
+	s.fetcher.aim(paths[s.guess%len(paths)], 0)
+}
+
 // once scrapes once and stores the sample under the time at which the request was sent.
 func (s *scraper) once(ctx context.Context, start time.Time) *scrapeError {
 	buffer := pages.Get().(*bytes.Buffer)
 	defer pages.Put(buffer)
 	buffer.Reset()
-	if err := s.fetch(ctx, buffer); err != nil {
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	text, err := s.fetcher.fetch(ctx, buffer)
+	if err == nil && !text {
+		s.metrics.contentTypes.WithLabelValues(s.target.name).Inc()
+	}
+	if err == nil && s.kind == nil {
+		err = s.detect(buffer.Bytes())
+	}
+	if err != nil {
+		if s.kind == nil && err.elsewhere {
+			s.guess++
+			s.aim()
+		}
 		return err
 	}
+	return s.read(buffer.Bytes(), start)
+}
+
+// detect tells the engine by its first page. The page is read from where it was found, whatever the engine's own place is.
+func (s *scraper) detect(page []byte) *scrapeError {
+	kind := s.engines.Detect(page)
+	if kind == nil {
+		err := fmt.Errorf("%s has no metrics of the engines %s", s.fetcher.url, strings.Join(s.engines.Names(), ", "))
+		return &scrapeError{result: "no_metrics", err: err, elsewhere: true}
+	}
+	s.kind, s.parser = kind, engine.NewParser(kind)
+	s.target.mu.Lock()
+	s.target.kind = kind
+	s.target.mu.Unlock()
+	s.log.Info("engine detected", "endpoint", s.target.name, "engine", kind.Name(), "url", s.fetcher.url)
+	return nil
+}
+
+// read takes a sample off the page.
+func (s *scraper) read(page []byte, start time.Time) *scrapeError {
 	// A page without load must not spoil the last sample, which a later gap is filled from.
 	next := s.sample
-	found := s.parser.Parse(buffer.Bytes(), &next)
-	missing := s.target.engine.Missing(found)
+	found := s.parser.Parse(page, &next)
 	if !found.HasLoad() {
-		return &scrapeError{"no_metrics", fmt.Errorf("%s has no metrics of engine %s", s.url, s.target.engine.Name())}
+		return &scrapeError{result: "no_metrics", err: fmt.Errorf("%s has no metrics of engine %s", s.fetcher.url, s.kind.Name())}
 	}
-	s.reportMissing(missing)
+	missing := s.kind.Missing(found)
+	s.reportMissing(missing, s.kind.Missing(s.found))
+	s.found |= found
 	t := s.target
 	t.mu.Lock()
 	differs := t.sampled.IsZero() || !t.sample.Equal(&next)
 	s.sample, t.sample, t.sampled, t.missing = next, next, start, missing
 	t.mu.Unlock()
+	s.idle++
+	if next.WaitingRequests > 0 || next.RunningRequests > 0 {
+		s.idle = 0
+	}
 	if differs {
 		s.changed()
 	}
 	return nil
 }
 
-func (s *scraper) fetch(ctx context.Context, page *bytes.Buffer) *scrapeError {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
-	if err != nil {
-		return &scrapeError{"error", err}
-	}
-	request.Header = http.Header{
-		"Accept":          {"text/plain;version=0.0.4"},
-		"Accept-Encoding": {"identity"},
-		"User-Agent":      {"pintle-sidecar"},
-	}
-	response, err := s.client.Do(request)
-	if err != nil {
-		return transferError(err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return &scrapeError{"status", fmt.Errorf("%s answered %s; 200 is right", s.url, response.Status)}
-	}
-	if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); kind != "text/plain" {
-		s.metrics.contentTypes.WithLabelValues(s.target.name).Inc()
-	}
-	if _, err := page.ReadFrom(io.LimitReader(response.Body, maxPageBytes+1)); err != nil {
-		return transferError(err)
-	}
-	if page.Len() > maxPageBytes {
-		return &scrapeError{"too_large", fmt.Errorf("%s is over %d bytes", s.url, maxPageBytes)}
-	}
-	return nil
-}
-
-func transferError(err error) *scrapeError {
-	if errors.Is(err, context.DeadlineExceeded) {
-		return &scrapeError{"timeout", err}
-	}
-	return &scrapeError{"error", err}
-}
-
-// reportMissing logs each metric that an endpoint lacks once in the endpoint's life.
-func (s *scraper) reportMissing(missing []string) {
+// reportMissing logs each metric that an endpoint lacks once in the endpoint's life. One that was there before has vanished or
+// changed its name, which is worse than one that an old version never had.
+func (s *scraper) reportMissing(missing, before []string) {
 	for _, name := range missing {
 		if slices.Contains(s.reported, name) {
 			continue
 		}
 		s.reported = append(s.reported, name)
-		s.log.Warn("metric missing", "endpoint", s.target.name, "metric", name)
+		if !slices.Contains(before, name) {
+			s.log.Error("metric vanished; the endpoint is judged without it", "endpoint", s.target.name, "engine", s.kind.Name(), "metric", name)
+			continue
+		}
+		s.log.Warn("metric missing; the endpoint is judged without it", "endpoint", s.target.name, "engine", s.kind.Name(), "metric", name)
 	}
 }
 
@@ -194,7 +217,7 @@ func (s *scraper) record(err *scrapeError, took time.Duration, failures int) {
 		s.log.Warn("scrape failed", "endpoint", s.target.name, "result", result, "error", failure)
 	case err == nil && failures > 0:
 		s.log.Info("scrape succeeds again", "endpoint", s.target.name, "failures", failures)
-	default:
+	case s.log.Enabled(context.Background(), slog.LevelDebug):
 		s.log.Debug("scraped", "endpoint", s.target.name, "result", result, "took", took)
 	}
 }

@@ -19,8 +19,8 @@ func TestPushesWhatItScrapes(t *testing.T) {
 	r := start(t, url, "{static: "+staticYAML("b", "127.0.0.1:1", "a", server.address())+"}")
 	got := in.await("a sample of a", func(r *received) bool { return r.waiting("a") == 3 })
 	wantTopology := &snapshot.Topology{Endpoints: []snapshot.Endpoint{
-		{Name: "a", Address: server.address(), Engine: "vllm", Labels: []snapshot.Label{{Key: "role", Value: "decode"}}, Models: []string{"m1"}},
-		{Name: "b", Address: "127.0.0.1:1", Engine: "vllm", Labels: []snapshot.Label{{Key: "role", Value: "decode"}}, Models: []string{"m1"}},
+		{Name: "a", Address: server.address(), Labels: []snapshot.Label{{Key: "role", Value: "decode"}}, Models: []string{"m1"}},
+		{Name: "b", Address: "127.0.0.1:1", Labels: []snapshot.Label{{Key: "role", Value: "decode"}}, Models: []string{"m1"}},
 	}}
 	if !reflect.DeepEqual(got.topology, wantTopology) {
 		t.Errorf("topology: got %+v\nwant %+v", got.topology, wantTopology)
@@ -198,7 +198,6 @@ func TestUnixSocket(t *testing.T) {
 	in.await("a sample over a unix socket", func(r *received) bool { return r.waiting("a") == 3 })
 }
 
-// TestHammer changes the pool while everything runs and checks that no goroutine is left at the end.
 func TestBackoff(t *testing.T) {
 	tests := []struct {
 		failures int
@@ -214,7 +213,7 @@ func TestBackoff(t *testing.T) {
 func TestMessageBoundsAdapters(t *testing.T) {
 	g := &generation{topology: &snapshot.Topology{}}
 	for i := range 100 {
-		tgt := &target{sampled: time.Now()}
+		tgt := &target{view: view{sampled: time.Now()}}
 		for j := range 1000 {
 			tgt.sample.RunningLoRA = append(tgt.sample.RunningLoRA, strings.Repeat("x", 200)+string(rune(i))+string(rune(j)))
 		}

@@ -6,7 +6,10 @@
 // written as quoted strings inside the braces, which no model server uses. A line that breaks the format is skipped.
 package engine
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Sample is what one metrics page says of its server. The zero value is a server without load.
 type Sample struct {
@@ -69,9 +72,14 @@ const (
 	newest // the series with the greatest value, which is a unix time; the first on a tie
 )
 
+// match is a label that a series must have.
+type match struct{ name, value string }
+
 // rule says where one field stands on a page.
 type rule struct {
 	metric string
+	// matches choose among the metric's series; none takes all.
+	matches []match
 	// label names the label that holds the field; empty when the sample value is the field.
 	label   string
 	field   Field
@@ -83,6 +91,9 @@ type rule struct {
 // Engine is one kind of model server.
 type Engine struct {
 	name string
+	// path is where the page is, port the port that serves it; 0 is the endpoint's own.
+	path string
+	port uint16
 	// prefix is what all its metric names begin with.
 	prefix string
 	// rules of one field stand in order of preference: the first that the page answers wins.
@@ -91,9 +102,18 @@ type Engine struct {
 	metrics []string
 }
 
-func newEngine(name, prefix string, rules []rule) *Engine {
-	e := &Engine{name: name, prefix: prefix, rules: rules}
-	for _, r := range rules {
+// defaultPath is where most servers have their page.
+const defaultPath = "/metrics"
+
+func newEngine(name string, rules []rule) *Engine {
+	e := &Engine{name: name, path: defaultPath, rules: rules}
+	for i, r := range rules {
+		if i == 0 {
+			e.prefix = r.metric
+		}
+		for !strings.HasPrefix(r.metric, e.prefix) {
+			e.prefix = e.prefix[:len(e.prefix)-1]
+		}
 		if !slices.Contains(e.metrics, r.metric) {
 			e.metrics = append(e.metrics, r.metric)
 		}
@@ -101,32 +121,14 @@ func newEngine(name, prefix string, rules []rule) *Engine {
 	return e
 }
 
-var engines = []*Engine{vllm}
-
-// Default is the name of the engine of an endpoint that names none.
-const Default = "vllm"
-
-// ByName returns the engine of that name, or nil.
-func ByName(name string) *Engine {
-	for _, e := range engines {
-		if e.name == name {
-			return e
-		}
-	}
-	return nil
-}
-
-// Names returns the known engines' names.
-func Names() []string {
-	names := make([]string, len(engines))
-	for i, e := range engines {
-		names[i] = e.name
-	}
-	return names
-}
-
 // Name returns the engine's name.
 func (e *Engine) Name() string { return e.name }
+
+// Path returns where the server's page is, such as "/metrics".
+func (e *Engine) Path() string { return e.path }
+
+// Port returns the port that serves the page; 0 is the one that serves requests.
+func (e *Engine) Port() uint16 { return e.port }
 
 // Missing returns the preferred metric name of each field that a healthy server's page has and found lacks, each name once.
 func (e *Engine) Missing(found Fields) []string {

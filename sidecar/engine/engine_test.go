@@ -37,15 +37,34 @@ func TestGoldenPages(t *testing.T) {
 			want:    Sample{WaitingRequests: 1, RunningRequests: 2, KVCacheUsage: 0.0625, KVBlockTokens: 16},
 			missing: []string{"vllm:cache_config_info"},
 		},
+		{name: "sglang-tp.metrics", want: Sample{WaitingRequests: 2, RunningRequests: 9, KVCacheUsage: 0.28}},
+		{name: "sglang-dp.metrics", want: Sample{
+			WaitingRequests: 5, RunningRequests: 30, KVCacheUsage: 0.5, KVBlockTokens: 64, KVBlocks: 3000,
+		}},
+		{name: "trtllm-serve.metrics", want: Sample{
+			WaitingRequests: 4, RunningRequests: 12, KVCacheUsage: 0.375, KVBlockTokens: 32, KVBlocks: 4096,
+		}},
+		{
+			name: "trtllm-old.metrics", want: Sample{KVCacheUsage: 0.25},
+			missing: []string{"trtllm_num_requests_waiting", "trtllm_num_requests_running"},
+		},
+		{name: "triton-trtllm.metrics", want: Sample{
+			WaitingRequests: 3, RunningRequests: 7, KVCacheUsage: 0.5, KVBlockTokens: 64, KVBlocks: 6239,
+		}},
+		{name: "triton-python.metrics", want: Sample{WaitingRequests: 6}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
+			page, e := readPage(t, test.name), Known.ByName(test.name[:strings.IndexByte(test.name, '-')])
+			if detected := Known.Detect(page); detected != e {
+				t.Fatalf("got engine %v, want %v", detected, e)
+			}
 			var got Sample
-			found := NewParser(vllm).Parse(readPage(t, test.name), &got)
+			found := NewParser(e).Parse(page, &got)
 			if !reflect.DeepEqual(got, test.want) {
 				t.Errorf("got %+v\nwant %+v", got, test.want)
 			}
-			if missing := vllm.Missing(found); !slices.Equal(missing, test.missing) {
+			if missing := e.Missing(found); !slices.Equal(missing, test.missing) {
 				t.Errorf("missing: got %q, want %q", missing, test.missing)
 			}
 		})
@@ -154,8 +173,11 @@ func TestSamplesHandedOutDoNotChange(t *testing.T) {
 }
 
 func TestParseAllocatesNothingAfterWarmUp(t *testing.T) {
-	for _, name := range []string{"vllm-lora.metrics", "vllm-data-parallel.metrics"} {
-		page, p, s := readPage(t, name), NewParser(vllm), Sample{}
+	pages, _ := filepath.Glob("testdata/*.metrics")
+	for _, path := range pages {
+		name := filepath.Base(path)
+		page, s := readPage(t, name), Sample{}
+		p := NewParser(Known.Detect(page))
 		p.Parse(page, &s)
 		if got := testing.AllocsPerRun(100, func() { p.Parse(page, &s) }); got != 0 {
 			t.Errorf("%s: got %v allocations a page, want 0", name, got)
@@ -164,22 +186,20 @@ func TestParseAllocatesNothingAfterWarmUp(t *testing.T) {
 }
 
 func TestByName(t *testing.T) {
-	if e := ByName(Default); e == nil || e.Name() != Default {
-		t.Errorf("got %v for %q, want its engine", e, Default)
+	for name, want := range map[string]*Engine{
+		"vllm": vllm, "sglang": sglang, "trtllm": trtllm, "triton": triton, "tensorrt-llm": trtllm, "triton-tensorrt-llm": triton, "none": nil,
+	} {
+		if got := Known.ByName(name); got != want {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
 	}
-	if e := ByName("none"); e != nil {
-		t.Errorf("got %v for an unknown engine, want nil", e)
+	if got, want := Known.Names(), []string{"vllm", "sglang", "trtllm", "triton"}; !slices.Equal(got, want) {
+		t.Errorf("names: got %q, want %q", got, want)
 	}
-	if got := Names(); !slices.Contains(got, Default) {
-		t.Errorf("got %q, want it to hold %q", got, Default)
+	if got, want := Known.Paths(), []string{"/metrics", "/prometheus/metrics"}; !slices.Equal(got, want) {
+		t.Errorf("paths: got %q, want %q", got, want)
 	}
-}
-
-func BenchmarkParse(b *testing.B) {
-	page, p, s := readPage(b, "vllm-lora.metrics"), NewParser(vllm), Sample{}
-	b.SetBytes(int64(len(page)))
-	b.ReportAllocs()
-	for b.Loop() {
-		p.Parse(page, &s)
+	if e := Known.Detect([]byte("<html>vllm:num_requests_waiting 3</html>")); e != nil {
+		t.Errorf("got %s for a page without metrics, want none", e.Name())
 	}
 }

@@ -80,7 +80,7 @@ func (p *Parser) line(line []byte) {
 func (p *Parser) add(metric string) {
 	for i := range p.engine.rules {
 		r := &p.engine.rules[i]
-		if r.metric != metric {
+		if r.metric != metric || !p.series.has(r.matches) {
 			continue
 		}
 		value, text := p.series.value, []byte(nil)
@@ -92,6 +92,16 @@ func (p *Parser) add(metric string) {
 		}
 		p.sums[i].add(r, value, text)
 	}
+}
+
+// has reports whether the series has every one of those labels. A value with an escape matches none.
+func (s *series) has(matches []match) bool {
+	for i := range matches {
+		if value, ok := s.label(matches[i].name); !ok || string(value) != matches[i].value {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *series) label(name string) (value []byte, ok bool) {

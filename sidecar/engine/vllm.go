@@ -2,7 +2,7 @@ package engine
 
 // vllm reads vLLM's page. With data parallelism one page has a series for each engine (label engine): requests and
 // KV blocks are summed, KV usage is averaged. Metric names: docs.vllm.ai, "Production Metrics".
-var vllm = newEngine("vllm", "vllm:", []rule{
+var vllm = newEngine("vllm", []rule{
 	{metric: "vllm:num_requests_waiting", field: Waiting, combine: sum},
 	{metric: "vllm:num_requests_running", field: Running, combine: sum},
 	{metric: "vllm:kv_cache_usage_perc", field: KVUsage, combine: mean},

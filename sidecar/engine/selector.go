@@ -1,0 +1,136 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Change says what differs from an engine's own page: other metric names, another place. Empty fields change nothing. Names may be
+// selectors: name{label="value",other="value"}, the quotes optional.
+type Change struct {
+	// Path and Port are where the page is.
+	Path string
+	Port uint16
+	// Waiting, Running and KVCacheUsage name gauges. Several series of the first two are summed, of the last averaged.
+	Waiting, Running, KVCacheUsage string
+	// CacheInfo names a metric with the labels block_size and num_gpu_blocks, LoRAInfo one with running_lora_adapters,
+	// waiting_lora_adapters and max_lora.
+	CacheInfo, LoRAInfo string
+}
+
+// With returns s with the engine of that name changed, or with a new one.
+func (s Set) With(name string, c Change) (Set, error) {
+	changed := slices.Clone(s)
+	i := slices.IndexFunc(s, func(e *Engine) bool { return e.name == name })
+	old := &Engine{name: name, path: defaultPath}
+	if i >= 0 {
+		old = s[i]
+	}
+	rules, err := c.rules(old.rules)
+	if err != nil {
+		return nil, err
+	}
+	e := newEngine(name, rules)
+	e.path, e.port = old.path, old.port
+	if c.Path != "" {
+		e.path = c.Path
+	}
+	if c.Port != 0 {
+		e.port = c.Port
+	}
+	if !e.anyLoad() {
+		return nil, fmt.Errorf("engine %s has no load; at least one of waiting, running and kvCacheUsage is right", name)
+	}
+	if i >= 0 {
+		changed[i] = e
+		return changed, nil
+	}
+	// What the user names is looked for first.
+	return append(Set{e}, changed...), nil
+}
+
+func (e *Engine) anyLoad() bool {
+	return slices.ContainsFunc(e.rules, func(r rule) bool { return loadFields.Has(r.field) })
+}
+
+// rules returns old with the rules of the fields that c names replaced.
+func (c Change) rules(old []rule) ([]rule, error) {
+	rules := slices.Clone(old)
+	replace := func(key, selector string, by ...rule) error {
+		if selector == "" {
+			return nil
+		}
+		metric, matches, err := parseSelector(selector)
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		for i := range by {
+			by[i].metric, by[i].matches = metric, matches
+			rules = slices.DeleteFunc(rules, func(r rule) bool { return r.field == by[i].field })
+		}
+		rules = append(rules, by...)
+		return nil
+	}
+	for _, err := range []error{
+		replace("waiting", c.Waiting, rule{field: Waiting, combine: sum}),
+		replace("running", c.Running, rule{field: Running, combine: sum}),
+		replace("kvCacheUsage", c.KVCacheUsage, rule{field: KVUsage, combine: mean}),
+		replace("cacheInfo", c.CacheInfo, rule{label: "block_size", field: KVBlockTokens, combine: first},
+			rule{label: "num_gpu_blocks", field: KVBlocks, combine: sum}),
+		replace("loraInfo", c.LoRAInfo, rule{label: "max_lora", field: MaxLoRA, combine: newest, optional: true},
+			rule{label: "running_lora_adapters", field: RunningLoRA, combine: newest, optional: true},
+			rule{label: "waiting_lora_adapters", field: WaitingLoRA, combine: newest, optional: true}),
+	} {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return rules, nil
+}
+
+// parseSelector reads a PromQL instant selector that compares labels by = only.
+func parseSelector(text string) (metric string, matches []match, err error) {
+	wrong := func(why string) (string, []match, error) {
+		return "", nil, fmt.Errorf(`%q %s; a metric name, or name{label="value"}, is right`, text, why)
+	}
+	metric, rest, braces := strings.Cut(strings.TrimSpace(text), "{")
+	metric = strings.TrimSpace(metric)
+	if !isMetricName(metric) {
+		return wrong("names no metric")
+	}
+	if !braces {
+		return metric, nil, nil
+	}
+	rest, closed := strings.CutSuffix(strings.TrimSpace(rest), "}")
+	if !closed {
+		return wrong("has no closing brace")
+	}
+	for pair := range strings.SplitSeq(rest, ",") {
+		if strings.TrimSpace(pair) == "" {
+			continue
+		}
+		name, value, equal := strings.Cut(pair, "=")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		if !equal || !isMetricName(name) || strings.HasPrefix(value, "~") || strings.HasSuffix(name, "!") {
+			return wrong("has a matcher other than label=value")
+		}
+		if len(value) >= 2 && value[0] == '"' && value[len(value)-1] == '"' {
+			value = value[1 : len(value)-1]
+		}
+		if strings.ContainsAny(value, `"\{}`) {
+			return wrong("has a value with a quote, brace or backslash")
+		}
+		matches = append(matches, match{name, value})
+	}
+	return metric, matches, nil
+}
+
+func isMetricName(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; !isNameByte(c) && c != ':' || i == 0 && c >= '0' && c <= '9' {
+			return false
+		}
+	}
+	return name != ""
+}

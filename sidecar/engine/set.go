@@ -1,0 +1,58 @@
+package engine
+
+import "slices"
+
+// Set is the engines that a sidecar knows. It never changes.
+type Set []*Engine
+
+// Known are the engines that need no configuration.
+var Known = Set{vllm, sglang, trtllm, triton}
+
+// aliases are other names of known engines, as other projects' labels have them.
+var aliases = map[string]string{
+	"trtllm-serve": "trtllm", "tensorrt-llm": "trtllm", "triton-tensorrt-llm": "triton", "triton-trtllm": "triton",
+}
+
+// ByName returns the engine of that name or alias, or nil.
+func (s Set) ByName(name string) *Engine {
+	if alias, ok := aliases[name]; ok {
+		name = alias
+	}
+	for _, e := range s {
+		if e.name == name {
+			return e
+		}
+	}
+	return nil
+}
+
+// Names returns the engines' names.
+func (s Set) Names() []string {
+	names := make([]string, len(s))
+	for i, e := range s {
+		names[i] = e.name
+	}
+	return names
+}
+
+// Paths returns each path at which one of the engines has its page, once.
+func (s Set) Paths() []string {
+	var paths []string
+	for _, e := range s {
+		if !slices.Contains(paths, e.path) {
+			paths = append(paths, e.path)
+		}
+	}
+	return paths
+}
+
+// Detect returns the first engine whose load is on page, or nil.
+func (s Set) Detect(page []byte) *Engine {
+	for _, e := range s {
+		var ignored Sample
+		if NewParser(e).Parse(page, &ignored).HasLoad() {
+			return e
+		}
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package sidecar
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// modelLister asks one endpoint from time to time which models it serves. Each has a connection and a goroutine of its own:
+// a server whose list hangs is still scraped.
+type modelLister struct {
+	target  *target
+	every   time.Duration
+	timeout time.Duration
+	changed func()
+}
+
+func (l *modelLister) run(ctx context.Context) {
+	f := newFetcher(l.target.address)
+	defer f.close()
+	f.aim("/v1/models", 0)
+	for ctx.Err() == nil {
+		models, err := l.list(ctx, f)
+		if err == nil && l.target.setModels(models) {
+			l.changed()
+		}
+		wait := l.every
+		if err != nil {
+			wait = min(wait, maxScrapeBackoff) // a server that is starting has a list soon
+		}
+		sleep(ctx, jitter(wait))
+	}
+}
+
+// list returns the models' names in order: base models and the LoRA adapters that are loaded.
+func (l *modelLister) list(ctx context.Context, f *fetcher) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
+	var page bytes.Buffer
+	if _, err := f.fetch(ctx, &page); err != nil {
+		return nil, err
+	}
+	var body struct {
+		Data []struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(page.Bytes(), &body); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.url, err)
+	}
+	var models []string
+	for _, m := range body.Data {
+		if m.ID != "" && len(m.ID) <= maxModelBytes && len(models) < maxModels {
+			models = append(models, m.ID)
+		}
+	}
+	slices.Sort(models)
+	return slices.Compact(models), nil
+}
+
+// maxModels and maxModelBytes bound what one server can put into every snapshot.
+const (
+	maxModels     = 256
+	maxModelBytes = 512
+)
+
+// setModels keeps what the endpoint serves and reports whether that is new.
+func (t *target) setModels(models []string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if slices.Equal(t.models, models) {
+		return false
+	}
+	t.models = models
+	return true
+}

@@ -147,6 +147,11 @@ bin/decisions.wasm: $(wasm_sources) $(wildcard bench/decisions/cases/*.go bench/
 bench-decisions: $(tinygo) bin/decisions.wasm ## What the pieces of a decision cost, natively and in Wasm
 	@$(GO) run ./bench/decisions $(ARGS) bin/decisions.wasm
 
+# ARGS may name another program that is to scrape the same pages: ARGS='-peer PROGRAM -- -ports {ports}'.
+.PHONY: bench-sidecar
+bench-sidecar: build ## What knowing the load of 100 servers costs: processor time, memory, delay
+	@$(GO) run ./bench/sidecar $(ARGS)
+
 # With ARGS, such as make bench-routing ARGS='-rates 3,20', the plot in docs/ stays as it is.
 .PHONY: bench-routing
 bench-routing: build ## What routing by prefixes gains over random choice and least-request, some four minutes

@@ -3,6 +3,7 @@ package sidecar
 import (
 	"encoding/json"
 	"net/http"
+	"net/http/pprof"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -16,6 +17,8 @@ type admin struct {
 	pool    *pool
 	pushers []*pusher
 	metrics *metrics
+	// profiles offers /debug/pprof/.
+	profiles bool
 }
 
 func (a *admin) handler() http.Handler {
@@ -24,6 +27,12 @@ func (a *admin) handler() http.Handler {
 	mux.HandleFunc("GET /healthz", a.health)
 	mux.HandleFunc("GET /endpoints", a.endpoints)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(a.metrics.registry, promhttp.HandlerOpts{}))
+	if a.profiles {
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index) // heap, goroutine and others by their names
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	}
 	return mux
 }
 

@@ -31,6 +31,8 @@ type Config struct {
 	Engines engine.Set
 	// AdminAddress is where the sidecar answers questions about itself.
 	AdminAddress string
+	// Profiles has it offer Go's profiles there, under /debug/pprof/.
+	Profiles bool
 	// Static are the endpoints of the configuration itself, with its objectives and rewrites.
 	Static Part
 	// EndpointsFile names a file with more endpoints. Empty is none.
@@ -266,6 +268,7 @@ func (c *Config) readScrape(v value) error {
 
 func (c *Config) readAdmin(v value) error {
 	return v.fields(map[string]func(value) error{
+		"pprof": func(v value) (err error) { c.Profiles, err = v.boolean(); return err },
 		"address": func(v value) error {
 			text, err := v.text()
 			if err != nil {

@@ -92,6 +92,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"duration without unit", envoyYAML + static + "scrape: {interval: 50}\n", "scrape.interval: 50 is no duration; one with a unit, such as 50ms, is right"},
 		{"duration too short", envoyYAML + static + "scrape: {timeout: -1s}\n", "scrape.timeout: -1s is too short; 5ms or more is right"},
 		{"admin address", envoyYAML + static + "admin: {address: '10001'}\n", `admin.address: "10001" is no address`},
+		{"pprof", envoyYAML + static + "admin: {pprof: 'yes'}\n", `admin.pprof: "yes" is wrong; true or false is right`},
 		{"admin port", envoyYAML + static + "admin: {address: 'a:100001'}\n", `admin.address: "a:100001" is no address`},
 		{"no discovery", envoyYAML, "discovery: missing"},
 		{"empty discovery", envoyYAML + "discovery: {}\n", "discovery: nothing is there"},

@@ -49,7 +49,7 @@ func Run(ctx context.Context, c *Config, log *slog.Logger) error {
 		m.forget(t.name)
 	}
 	epoch := uint64(time.Now().UnixNano())
-	a := &admin{pool: p, metrics: m}
+	a := &admin{pool: p, metrics: m, profiles: c.Profiles}
 	for _, ingest := range c.Ingests {
 		a.pushers = append(a.pushers, &pusher{
 			ingest: ingest, interval: c.PushInterval, token: token, pool: p, log: log, metrics: m,

@@ -169,6 +169,17 @@ func (v value) texts() ([]string, error) {
 	return all, nil
 }
 
+// boolean reads true or false.
+func (v value) boolean() (bool, error) {
+	n := v.resolved()
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!bool" {
+		return false, v.wrongType("true or false")
+	}
+	var b bool
+	err := n.Decode(&b)
+	return b, err
+}
+
 // integer reads a whole number from least to most.
 func (v value) integer(least, most int32) (int32, error) {
 	n := v.resolved()

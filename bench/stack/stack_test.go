@@ -32,6 +32,24 @@ func TestParseStat(t *testing.T) {
 	}
 }
 
+func TestParseStatus(t *testing.T) {
+	for _, test := range []struct {
+		name, status string
+		want         int64
+		ok           bool
+	}{
+		{"number", "Name:\tpintle\nVmHWM:\t 900 kB\nVmRSS:\t    36 kB\nThreads:\t3\n", 36 << 10, true},
+		{"none", "Name:\tpintle\nThreads:\t3\n", 0, false},
+		{"another unit", "Name:\tpintle\nVmRSS:\t36 MB\n", 0, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got, err := parseStatus([]byte(test.status)); got != test.want || (err == nil) != test.ok {
+				t.Errorf("got %v, %v, want %v", got, err, test.want)
+			}
+		})
+	}
+}
+
 func TestCheckPorts(t *testing.T) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

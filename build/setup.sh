@@ -3,7 +3,7 @@
 # What is there already is kept; a newer TinyGo or Envoy on PATH is used instead of building one.
 # What packs the image, and what the tests with Istio run, is built from Go modules into build/.cache/tools.
 #
-#   build/setup.sh tinygo | envoy | bench | image | istio
+#   build/setup.sh tinygo | envoy | bench | image | istio | kube
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -127,17 +127,23 @@ go_tool() {
   say "built $2 in $((SECONDS - began)) s"
 }
 
+# A Kubernetes API.
+setup_kube() {
+  local version=k8s.io/component-base/version kube=v1.36.1
+  go_tool kube etcd go.etcd.io/etcd/server/v3
+  go_tool kube kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver \
+    "-X $version.gitVersion=$kube -X $version.gitMajor=1 -X $version.gitMinor=36"
+}
+
 # One after the other: each of the large ones keeps every core busy.
 setup_istio() {
-  local version=k8s.io/component-base/version kube=v1.36.1 began=$SECONDS
+  local began=$SECONDS
   # Where Istio's agent keeps modules; the place is fixed in its source.
   [ "$(id -u)" = 0 ] || [ -w /var/lib/istio/data ] || as_root install -d -o "$(id -u)" /var/lib/istio/data
   go_tool istio pilot-discovery istio.io/istio/pilot/cmd/pilot-discovery
   go_tool istio pilot-agent istio.io/istio/pilot/cmd/pilot-agent
   go_tool istio istioctl istio.io/istio/istioctl/cmd/istioctl
-  go_tool kube etcd go.etcd.io/etcd/server/v3
-  go_tool kube kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver \
-    "-X $version.gitVersion=$kube -X $version.gitMajor=1 -X $version.gitMinor=36"
+  setup_kube
   go_tool manifests kustomize sigs.k8s.io/kustomize/kustomize/v5
   go_tool manifests helm helm.sh/helm/v4/cmd/helm
   say "what the tests with Istio run is there after $((SECONDS - began)) s"
@@ -149,5 +155,6 @@ case "${1:-}" in
   bench) setup_bench ;;
   image) setup_image ;;
   istio) setup_istio ;;
-  *) echo "usage: build/setup.sh tinygo|envoy|bench|image|istio" >&2; exit 2 ;;
+  kube) setup_kube ;;
+  *) echo "usage: build/setup.sh tinygo|envoy|bench|image|istio|kube" >&2; exit 2 ;;
 esac

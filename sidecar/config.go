@@ -12,7 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/sidecar/dns"
 	"github.com/pintle-dev/pintle/sidecar/engine"
+	"github.com/pintle-dev/pintle/sidecar/kubernetes"
 )
 
 // Config is the sidecar's configuration, complete and checked.
@@ -37,6 +39,9 @@ type Config struct {
 	Static Part
 	// EndpointsFile names a file with more endpoints. Empty is none.
 	EndpointsFile string
+	// Kubernetes says what to watch there; nil is nothing. DNS are names to look up.
+	Kubernetes *kubernetes.Config
+	DNS        []dns.Pool
 }
 
 // Scrape says how often and for how long endpoints are asked.
@@ -140,7 +145,7 @@ func parseConfig(path string, content []byte) (*Config, error) {
 	case c.Token != "" && c.TokenFile != "":
 		return nil, errors.New("envoy.token, envoy.tokenFile: both are there; one of them is right")
 	case !discovery:
-		return nil, errors.New("discovery: missing; static or file with the endpoints is right")
+		return nil, errors.New("discovery: missing; one of static, file, kubernetes and dns is right")
 	}
 	if c.Scrape.IdleInterval == 0 {
 		c.Scrape.IdleInterval = max(c.Scrape.Interval, min(2*c.Scrape.Interval, longestIdle))
@@ -292,10 +297,12 @@ func (c *Config) readDiscovery(v value) error {
 			c.Static.Endpoints, err = c.readEndpoints(v)
 			return err
 		},
-		"file": func(v value) error { given++; return c.readPath(v, &c.EndpointsFile) },
+		"file":       func(v value) error { given++; return c.readPath(v, &c.EndpointsFile) },
+		"kubernetes": func(v value) error { given++; return c.readKubernetes(v) },
+		"dns":        func(v value) error { given++; return c.readDNS(v) },
 	})
 	if err == nil && given == 0 {
-		return v.errorf("nothing is there; static or file with the endpoints is right")
+		return v.errorf("nothing is there; one of static, file, kubernetes and dns is right")
 	}
 	return err
 }

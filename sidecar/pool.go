@@ -96,7 +96,7 @@ type pool struct {
 
 	mu       sync.Mutex
 	sources  []source // with the last good set of each
-	reported []bool   // which sources have been heard of
+	reported []bool   // which sources have been read once: Envoy keeps what it has until all have
 	problems []error  // why each source cannot be read now, or nil
 	conflict error    // why the sources' sets do not go together, or nil
 	current  *generation
@@ -169,12 +169,17 @@ func (p *pool) update(ctx context.Context, index int, part Part, err error) {
 	if ctx.Err() != nil {
 		return
 	}
-	p.reported[index], p.problems[index] = true, err
+	before := p.problems[index]
+	p.problems[index] = err
 	if err != nil {
 		p.log.Error("discovery failed; "+lastGood, "source", p.sources[index].name, "error", oneLine(err.Error()))
-	} else {
-		p.sources[index].part = part
+		p.wake()
+		return
 	}
+	if before != nil {
+		p.log.Info("discovery works again", "source", p.sources[index].name)
+	}
+	p.reported[index], p.sources[index].part = true, part
 	p.join(ctx)
 }
 

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pintle-dev/pintle/sidecar/dns"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
@@ -36,6 +37,16 @@ func Run(ctx context.Context, c *Config, log *slog.Logger) error {
 	discoveries := []Discovery{newStaticDiscovery(c, log)}
 	if c.EndpointsFile != "" {
 		discoveries = append(discoveries, &fileDiscovery{path: c.EndpointsFile, parse: c.parseEndpointsFile})
+	}
+	if c.Kubernetes != nil {
+		d, err := newKubernetesDiscovery(c)
+		if err != nil {
+			return fmt.Errorf("discovery.kubernetes: %w", err)
+		}
+		discoveries = append(discoveries, d)
+	}
+	for _, pool := range c.DNS {
+		discoveries = append(discoveries, &dns.Discovery{Pool: pool})
 	}
 	p := newPool(log, c.Engines, discoveries)
 	m := newMetrics(p)

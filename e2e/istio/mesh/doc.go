@@ -13,11 +13,11 @@ import (
 	"github.com/pintle-dev/pintle/e2e/harness"
 )
 
-// tool returns the path of a program that build/setup.sh istio made.
+// tool returns the path of a program that build/setup.sh istio or build/setup.sh kube made.
 func tool(name string) (string, error) {
 	path := filepath.Join(harness.Root(), "build", ".cache", "tools", name)
 	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("build/.cache/tools/%s is missing; run make e2e-istio, which builds it", name)
+		return "", fmt.Errorf("build/.cache/tools/%s is missing; run build/setup.sh istio, which builds it", name)
 	}
 	return path, nil
 }

@@ -31,7 +31,7 @@ type Mesh struct {
 func Start(dir string) (*Mesh, error) {
 	m := &Mesh{dir: dir}
 	var err error
-	if m.Kube, err = startKube(dir); err != nil {
+	if m.Kube, err = StartKube(dir); err != nil {
 		return m, err
 	}
 	if err := m.Apply(Namespace("istio-system")); err != nil {
@@ -138,7 +138,7 @@ func (m *Mesh) IstiodLog() string {
 func (m *Mesh) Stop() {
 	if m != nil {
 		m.istiod.Stop()
-		m.Kube.stop()
+		m.Kube.StopKube()
 		if m.madeAgentData {
 			_ = os.RemoveAll(agentData) // the next run does without
 		}

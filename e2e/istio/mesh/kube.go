@@ -26,6 +26,7 @@ const startLimit = 2 * time.Minute
 type Kube struct {
 	etcd, server *harness.Child
 	dir, url     string
+	ports        []int // of etcd: for clients and for peers; of the API
 	client       *http.Client
 	resources    map[string]resource // by apiVersion/kind
 }
@@ -40,21 +41,27 @@ type resource struct {
 // token is the bearer token of the one user, who may do everything.
 const token = "e2e"
 
-// startKube starts etcd and kube-apiserver with their files in dir.
-func startKube(dir string) (*Kube, error) {
+// StartKube starts etcd and kube-apiserver with their files in dir. It ends with StopKube, also when there was an error.
+func StartKube(dir string) (*Kube, error) {
 	ports, err := harness.FreePorts(3)
 	if err != nil {
 		return nil, err
 	}
-	k := &Kube{dir: dir, url: fmt.Sprintf("https://127.0.0.1:%d", ports[2]), resources: map[string]resource{}}
+	k := &Kube{dir: dir, ports: ports, url: fmt.Sprintf("https://127.0.0.1:%d", ports[2]), resources: map[string]resource{}}
 	if err := k.startEtcd(ports[0], ports[1]); err != nil {
 		return k, err
 	}
-	if err := k.startServer(ports[0], ports[2]); err != nil {
+	if err := k.StartServer(); err != nil {
 		return k, err
 	}
 	return k, k.writeConfig()
 }
+
+// StopServer ends kube-apiserver. What it knew is in etcd.
+func (k *Kube) StopServer() { k.server.Stop() }
+
+// StartServer starts kube-apiserver, at first or again, where it was.
+func (k *Kube) StartServer() error { return k.startServer(k.ports[0], k.ports[2]) }
 
 func (k *Kube) startEtcd(port, peers int) error {
 	path, err := tool("etcd")
@@ -116,6 +123,17 @@ func (k *Kube) certificate() string { return filepath.Join(k.dir, "apiserver.crt
 // kubeconfig is the file by which others find the API.
 func (k *Kube) kubeconfig() string { return filepath.Join(k.dir, "kubeconfig") }
 
+// Kubeconfig writes a file by which user finds the API: system:serviceaccount:NAMESPACE:NAME is a service account.
+func (k *Kube) Kubeconfig(user string) (path string, err error) {
+	text, err := os.ReadFile(k.kubeconfig())
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(k.dir, "kubeconfig-"+strings.ReplaceAll(user, ":", "-"))
+	text = bytes.Replace(text, []byte("user: {token"), fmt.Appendf(nil, "user: {as: %q, token", user), 1)
+	return path, os.WriteFile(path, text, 0o600)
+}
+
 func (k *Kube) writeConfig() error {
 	text := fmt.Sprintf(`apiVersion: v1
 kind: Config
@@ -127,7 +145,8 @@ current-context: e2e
 	return os.WriteFile(k.kubeconfig(), []byte(text), 0o600)
 }
 
-func (k *Kube) stop() {
+// StopKube ends both.
+func (k *Kube) StopKube() {
 	if k != nil {
 		k.server.Stop()
 		k.etcd.Stop()
@@ -156,6 +175,20 @@ func (k *Kube) apply(options string, objects []Object) error {
 		}
 	}
 	return nil
+}
+
+// SetStatus writes the status of an object as a kubelet does.
+func (k *Kube) SetStatus(o Object) error {
+	path, err := k.path(o)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	_, err = k.request(http.MethodPatch, path+"/status?fieldManager=e2e&force=true", "application/apply-patch+yaml", text)
+	return err
 }
 
 // Delete removes an object.

@@ -1,0 +1,145 @@
+// Package dns finds model servers by names that are looked up again and again: A, AAAA and SRV records, such as those of a headless Service.
+package dns
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/snapshot"
+)
+
+// Pool is one name and what its records become.
+type Pool struct {
+	Name string
+	// Type is A, AAAA or SRV.
+	Type string
+	// Port is that of every address; SRV records have their own.
+	Port uint16
+	// Interval is the time between two looks: records do not tell their lifetime here.
+	Interval time.Duration
+	// Server is the DNS server, ip:port. Empty is the system's.
+	Server string
+	// Engine, Labels and Models are those of every endpoint.
+	Engine string
+	Labels []snapshot.Label
+	Models []string
+}
+
+// Discovery looks one pool's name up.
+type Discovery struct{ Pool }
+
+// timeout is how long a look may take.
+const timeout = 5 * time.Second
+
+// Name implements sidecar.Discovery.
+func (d *Discovery) Name() string { return "discovery.dns " + d.Pool.Name }
+
+// Run implements sidecar.Discovery. A name that has no records is a pool without endpoints, as a headless Service without ready
+// pods has none; when no server answers, the last records stay.
+func (d *Discovery) Run(ctx context.Context, emit func(part snapshot.Topology, err error)) {
+	resolver := d.resolver()
+	var last string
+	for ctx.Err() == nil {
+		look, cancel := context.WithTimeout(ctx, timeout)
+		endpoints, err := d.endpoints(look, resolver)
+		cancel()
+		if ctx.Err() != nil {
+			return
+		}
+		// Told once, in the same words each time.
+		if now := fmt.Sprint(endpoints, err); now != last {
+			last = now
+			emit(snapshot.Topology{Endpoints: endpoints}, err)
+		}
+		wait := time.NewTimer(d.Interval - d.Interval/20 + rand.N(d.Interval/10+1))
+		select {
+		case <-ctx.Done():
+		case <-wait.C:
+		}
+		wait.Stop()
+	}
+}
+
+func (d *Discovery) resolver() *net.Resolver {
+	if d.Server == "" {
+		return net.DefaultResolver
+	}
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, d.Server)
+	}}
+}
+
+func (d *Discovery) endpoints(ctx context.Context, r *net.Resolver) ([]snapshot.Endpoint, error) {
+	var found []snapshot.Endpoint
+	var err error
+	if d.Type == "SRV" {
+		found, err = d.ofServices(ctx, r)
+	} else {
+		found, err = d.ofAddresses(ctx, r)
+	}
+	if isNotFound(err) {
+		found, err = nil, nil
+	}
+	slices.SortFunc(found, func(a, b snapshot.Endpoint) int { return cmp.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(found, func(a, b snapshot.Endpoint) bool { return a.Name == b.Name }), err
+}
+
+func isNotFound(err error) bool {
+	var failure *net.DNSError
+	return errors.As(err, &failure) && failure.IsNotFound
+}
+
+// ofAddresses names endpoints by the name and the address.
+func (d *Discovery) ofAddresses(ctx context.Context, r *net.Resolver) (found []snapshot.Endpoint, err error) {
+	network := "ip4"
+	if d.Type == "AAAA" {
+		network = "ip6"
+	}
+	addresses, err := r.LookupNetIP(ctx, network, d.Pool.Name)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range addresses {
+		address := netip.AddrPortFrom(a.Unmap(), d.Port)
+		found = append(found, d.endpoint(strings.TrimSuffix(d.Pool.Name, ".")+"/"+address.String(), address))
+	}
+	return found, nil
+}
+
+// ofServices names endpoints by the records' target and port: vllm-0.vllm.default.svc.cluster.local:8000. A target that has no address (yet)
+// is left out; one that cannot be looked up makes the look fail.
+func (d *Discovery) ofServices(ctx context.Context, r *net.Resolver) (found []snapshot.Endpoint, err error) {
+	_, records, err := r.LookupSRV(ctx, "", "", d.Pool.Name)
+	if err != nil {
+		return nil, err
+	}
+	for _, record := range records {
+		addresses, err := r.LookupNetIP(ctx, "ip4", record.Target)
+		if isNotFound(err) {
+			addresses, err = r.LookupNetIP(ctx, "ip6", record.Target)
+		}
+		if isNotFound(err) || err == nil && len(addresses) == 0 {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		slices.SortFunc(addresses, netip.Addr.Compare)
+		address := netip.AddrPortFrom(addresses[0].Unmap(), record.Port)
+		found = append(found, d.endpoint(strings.TrimSuffix(record.Target, ".")+":"+strconv.Itoa(int(record.Port)), address))
+	}
+	return found, nil
+}
+
+func (d *Discovery) endpoint(name string, address netip.AddrPort) snapshot.Endpoint {
+	return snapshot.Endpoint{Name: name, Address: address.String(), Engine: d.Engine, Labels: d.Labels, Models: d.Models}
+}

@@ -1,0 +1,173 @@
+package kubernetes
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"sync"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+
+	"github.com/pintle-dev/pintle/snapshot"
+)
+
+// Discovery watches the Kubernetes API.
+type Discovery struct {
+	config   Config
+	watchers map[watched]*watcher
+	order    []*watcher
+	wake     chan struct{}
+}
+
+// watched is what one watcher sees.
+type watched struct {
+	resource, namespace string
+}
+
+// New checks the configuration and reads how the API server is reached, without asking it anything.
+func New(c Config) (*Discovery, error) {
+	access, err := clientConfig(c.Kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	if c.Namespace == "" {
+		c.Namespace = ownNamespace()
+	}
+	clients, err := newClients(access)
+	if err != nil {
+		return nil, err
+	}
+	// What goes wrong is told by Run; client-go would tell it again on standard error.
+	klog.SetLogger(logr.Discard())
+	d := &Discovery{config: c, watchers: map[watched]*watcher{}, wake: make(chan struct{}, 1)}
+	for i := range d.config.Pools {
+		p := &d.config.Pools[i]
+		if p.Namespace == "" {
+			p.Namespace = c.Namespace
+		}
+		for _, k := range p.kinds() {
+			if err := d.watch(clients, k, p.Namespace); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return d, nil
+}
+
+func clientConfig(kubeconfig string) (*rest.Config, error) {
+	if kubeconfig == "" {
+		return rest.InClusterConfig()
+	}
+	return clientcmd.BuildConfigFromFlags("", kubeconfig)
+}
+
+// ownNamespace is that of the pod's service account.
+func ownNamespace() string {
+	text, err := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+	if name := strings.TrimSpace(string(text)); err == nil && name != "" {
+		return name
+	}
+	return "default"
+}
+
+// kinds are the resources that a pool needs.
+func (p *Pool) kinds() []kind {
+	switch {
+	case p.InferencePool != "":
+		return []kind{inferencePools, pods, objectives, rewrites}
+	case p.Service != "":
+		return []kind{slices, pods}
+	}
+	return []kind{pods}
+}
+
+func (d *Discovery) watch(c *clients, k kind, namespace string) error {
+	key := watched{k.Resource, namespace}
+	if d.watchers[key] != nil {
+		return nil
+	}
+	w, err := newWatcher(c, k, namespace, d.changed)
+	if err != nil {
+		return err
+	}
+	d.watchers[key] = w
+	d.order = append(d.order, w)
+	return nil
+}
+
+// changed wakes Run. Events that come while it works are one.
+func (d *Discovery) changed() {
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Name implements sidecar.Discovery.
+func (d *Discovery) Name() string { return "discovery.kubernetes" }
+
+// Run implements sidecar.Discovery.
+func (d *Discovery) Run(ctx context.Context, emit func(part snapshot.Topology, err error)) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	for _, w := range d.order {
+		running.Go(func() { w.informer.RunWithContext(ctx) })
+	}
+	running.Go(func() {
+		// A list of nothing is no event.
+		for _, w := range d.order {
+			cache.WaitForCacheSync(ctx.Done(), w.informer.HasSynced)
+		}
+		d.changed()
+	})
+	var last *snapshot.Topology
+	var problem string
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-d.wake:
+		}
+		err := d.failure()
+		if d.synced() {
+			part, failure := d.part()
+			if err == nil {
+				err = failure
+			}
+			if failure == nil && (last == nil || problem != "" && err == nil || !reflect.DeepEqual(last, part)) {
+				last, problem = part, ""
+				emit(*part, nil)
+			}
+		}
+		if err != nil && err.Error() != problem {
+			problem = err.Error()
+			emit(snapshot.Topology{}, err)
+		}
+	}
+}
+
+// failure is why the API server cannot be heard, or nil.
+func (d *Discovery) failure() error {
+	for _, w := range d.order {
+		if err := w.failure(); err != nil {
+			return fmt.Errorf("watch %s: %w", w.kind.Resource, err)
+		}
+	}
+	return nil
+}
+
+// synced reports whether everything has been listed once.
+func (d *Discovery) synced() bool {
+	for _, w := range d.order {
+		if !w.informer.HasSynced() {
+			return false
+		}
+	}
+	return true
+}

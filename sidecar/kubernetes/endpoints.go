@@ -1,0 +1,234 @@
+package kubernetes
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	gslices "slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/pintle-dev/pintle/snapshot"
+)
+
+// part makes endpoints, objectives and rewrites of what is cached. A pod that two pools choose belongs to the first.
+func (d *Discovery) part() (*snapshot.Topology, error) {
+	t := &snapshot.Topology{}
+	seen := map[string]bool{}
+	for i := range d.config.Pools {
+		p := &d.config.Pools[i]
+		endpoints, err := d.endpoints(p)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range endpoints {
+			if !seen[e.Name] {
+				seen[e.Name] = true
+				t.Endpoints = append(t.Endpoints, e)
+			}
+		}
+	}
+	// The cache has no order.
+	gslices.SortFunc(t.Endpoints, func(a, b snapshot.Endpoint) int { return cmp.Compare(a.Name, b.Name) })
+	return t, d.rules(t)
+}
+
+func (d *Discovery) endpoints(p *Pool) ([]snapshot.Endpoint, error) {
+	switch {
+	case p.InferencePool != "":
+		return d.ofInferencePool(p)
+	case p.Service != "":
+		return d.ofService(p), nil
+	}
+	selector, err := labels.Parse(p.Selector)
+	if err != nil {
+		return nil, err
+	}
+	ports := make([]uint16, len(p.Ports))
+	for i, text := range p.Ports {
+		port, err := strconv.ParseUint(text, 10, 16)
+		if err != nil {
+			return nil, fmt.Errorf("port %q of selector %q is no number", text, p.Selector)
+		}
+		ports[i] = uint16(port)
+	}
+	return d.ofPods(p, selector, ports), nil
+}
+
+// inferencePool is what is read of an InferencePool.
+type inferencePool struct {
+	Spec struct {
+		Selector struct {
+			MatchLabels map[string]string `json:"matchLabels"`
+		} `json:"selector"`
+		TargetPorts []struct {
+			Number int32 `json:"number"`
+		} `json:"targetPorts"`
+	} `json:"spec"`
+}
+
+// ofInferencePool returns no endpoints for a pool that is not there, as when its pods were gone.
+func (d *Discovery) ofInferencePool(p *Pool) ([]snapshot.Endpoint, error) {
+	object := get[*unstructured.Unstructured](d.watchers[watched{inferencePools.Resource, p.Namespace}], p.Namespace, p.InferencePool)
+	if object == nil {
+		return nil, nil
+	}
+	var pool inferencePool
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &pool); err != nil {
+		return nil, fmt.Errorf("InferencePool %s: %w", p.InferencePool, err)
+	}
+	var ports []uint16
+	for _, port := range pool.Spec.TargetPorts {
+		ports = append(ports, uint16(port.Number))
+	}
+	return d.ofPods(p, labels.SelectorFromSet(pool.Spec.Selector.MatchLabels), ports), nil
+}
+
+// ofPods returns an endpoint for each port of each ready pod that the selector chooses.
+func (d *Discovery) ofPods(p *Pool, selector labels.Selector, ports []uint16) (found []snapshot.Endpoint) {
+	if selector.Empty() {
+		return nil
+	}
+	for _, pod := range all[*corev1.Pod](d.watchers[watched{pods.Resource, p.Namespace}]) {
+		if !selector.Matches(labels.Set(pod.Labels)) || !ready(pod) {
+			continue
+		}
+		active := active(pod, ports)
+		for rank, port := range ports {
+			if !active[rank] {
+				continue
+			}
+			if e, ok := d.endpoint(p, pod, pod.Status.PodIP, port); ok {
+				e.Name = name(pod.Namespace, pod.Name, rank, len(ports))
+				found = append(found, e)
+			}
+		}
+	}
+	return found
+}
+
+// name is that of a pod's rank: the pod's own when the pool has one port.
+func name(namespace, pod string, rank, ports int) string {
+	if ports == 1 {
+		return namespace + "/" + pod
+	}
+	return namespace + "/" + pod + "-rank-" + strconv.Itoa(rank)
+}
+
+// ready reports whether requests may go to the pod. One that is being deleted may still look ready.
+func ready(pod *corev1.Pod) bool {
+	if pod.DeletionTimestamp != nil || pod.Status.PodIP == "" {
+		return false
+	}
+	return gslices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// active says which of the ports the pod serves: those that its annotation lists, or all. What is no port in the list is passed over.
+func active(pod *corev1.Pod, ports []uint16) []bool {
+	serves := make([]bool, len(ports))
+	text, limited := pod.Annotations[activePorts]
+	for i, port := range ports {
+		serves[i] = !limited
+		for item := range strings.SplitSeq(text, ",") {
+			number, err := strconv.ParseUint(strings.TrimSpace(item), 10, 16)
+			serves[i] = serves[i] || err == nil && uint16(number) == port
+		}
+	}
+	return serves
+}
+
+// endpoint makes an endpoint of a pod, or of an address without one, but for its name.
+func (d *Discovery) endpoint(p *Pool, pod *corev1.Pod, ip string, port uint16) (e snapshot.Endpoint, ok bool) {
+	address, err := netip.ParseAddr(ip)
+	if err != nil || port == 0 || address.Zone() != "" {
+		return e, false
+	}
+	e.Address = netip.AddrPortFrom(address, port).String()
+	e.Engine, e.Models = p.Engine, p.Models
+	merged := map[string]string{}
+	if pod != nil {
+		for key, value := range pod.Labels {
+			merged[key] = value
+		}
+		for _, key := range []string{llmdEngineLabel, engineLabel} {
+			if engine := d.config.Engine(pod.Labels[key]); engine != "" {
+				e.Engine = engine
+			}
+		}
+	}
+	for _, l := range p.Labels {
+		merged[l.Key] = l.Value
+	}
+	for key, value := range merged {
+		e.Labels = append(e.Labels, snapshot.Label{Key: key, Value: value})
+	}
+	gslices.SortFunc(e.Labels, func(a, b snapshot.Label) int { return cmp.Compare(a.Key, b.Key) })
+	return e, true
+}
+
+// ofService returns an endpoint for each chosen port of each ready address in the Service's slices.
+func (d *Discovery) ofService(p *Pool) (found []snapshot.Endpoint) {
+	for _, slice := range all[*discoveryv1.EndpointSlice](d.watchers[watched{slices.Resource, p.Namespace}]) {
+		if slice.Labels[discoveryv1.LabelServiceName] != p.Service || slice.AddressType == discoveryv1.AddressTypeFQDN {
+			continue
+		}
+		ports := p.slicePorts(slice.Ports)
+		for _, at := range slice.Endpoints {
+			if len(at.Addresses) == 0 || at.Conditions.Ready != nil && !*at.Conditions.Ready {
+				continue
+			}
+			pod, base := d.podOf(p, &at)
+			if pod == nil && at.TargetRef != nil && at.TargetRef.Kind == "Pod" || pod != nil && !ready(pod) {
+				continue // the pod's own watch is ahead of the slice
+			}
+			for rank, port := range ports {
+				if e, ok := d.endpoint(p, pod, at.Addresses[0], port); ok {
+					e.Name = name(p.Namespace, base, rank, len(ports))
+					found = append(found, e)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// podOf returns the pod behind an address, nil when there is none, and what to call it.
+func (d *Discovery) podOf(p *Pool, at *discoveryv1.Endpoint) (pod *corev1.Pod, base string) {
+	if at.TargetRef == nil || at.TargetRef.Kind != "Pod" {
+		return nil, p.Service + "-" + at.Addresses[0]
+	}
+	return get[*corev1.Pod](d.watchers[watched{pods.Resource, p.Namespace}], p.Namespace, at.TargetRef.Name), at.TargetRef.Name
+}
+
+// slicePorts returns the ports that the pool wants, in its order, or all TCP ports in the order of their numbers.
+func (p *Pool) slicePorts(given []discoveryv1.EndpointPort) []uint16 {
+	var ports []uint16
+	for _, port := range given {
+		if port.Port != nil && (port.Protocol == nil || *port.Protocol == corev1.ProtocolTCP) {
+			ports = append(ports, uint16(*port.Port))
+		}
+	}
+	gslices.Sort(ports)
+	if len(p.Ports) == 0 {
+		return gslices.Compact(ports)
+	}
+	var wanted []uint16
+	for _, text := range p.Ports {
+		for _, port := range given {
+			named := port.Name != nil && *port.Name == text || port.Port != nil && strconv.Itoa(int(*port.Port)) == text
+			if named && port.Port != nil {
+				wanted = append(wanted, uint16(*port.Port))
+				break
+			}
+		}
+	}
+	return wanted
+}

@@ -1,0 +1,116 @@
+package kubernetes
+
+import (
+	"cmp"
+	"fmt"
+	gslices "slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/pintle-dev/pintle/snapshot"
+)
+
+// poolRef is how an objective or a rewrite names its pool.
+type poolRef struct {
+	Group *string `json:"group"`
+	Kind  *string `json:"kind"`
+	Name  string  `json:"name"`
+}
+
+type objective struct {
+	Spec struct {
+		Priority *int32  `json:"priority"`
+		PoolRef  poolRef `json:"poolRef"`
+	} `json:"spec"`
+}
+
+type rewrite struct {
+	Spec struct {
+		PoolRef poolRef `json:"poolRef"`
+		Rules   []struct {
+			Matches []struct {
+				Model struct {
+					Value string `json:"value"`
+				} `json:"model"`
+			} `json:"matches"`
+			Targets []struct {
+				Weight       int64  `json:"weight"`
+				ModelRewrite string `json:"modelRewrite"`
+			} `json:"targets"`
+		} `json:"rules"`
+	} `json:"spec"`
+}
+
+// rules adds the objectives and rewrites of the configured InferencePools, the oldest objects first: of two for the same name the
+// older one holds.
+func (d *Discovery) rules(t *snapshot.Topology) error {
+	seen := map[string]bool{}
+	for _, object := range d.ofPools(objectives) {
+		var o objective
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &o); err != nil {
+			return fmt.Errorf("InferenceObjective %s: %w", object.GetName(), err)
+		}
+		if d.has(object, o.Spec.PoolRef) && !seen[object.GetName()] {
+			seen[object.GetName()] = true
+			priority := int32(0)
+			if o.Spec.Priority != nil {
+				priority = *o.Spec.Priority
+			}
+			t.Objectives = append(t.Objectives, snapshot.Objective{Name: object.GetName(), Priority: priority})
+		}
+	}
+	for _, object := range d.ofPools(rewrites) {
+		var r rewrite
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &r); err != nil {
+			return fmt.Errorf("InferenceModelRewrite %s: %w", object.GetName(), err)
+		}
+		if d.has(object, r.Spec.PoolRef) {
+			t.Rewrites = append(t.Rewrites, r.read()...)
+		}
+	}
+	return nil
+}
+
+// ofPools returns the objects of a kind in the pools' namespaces, the oldest first.
+func (d *Discovery) ofPools(k kind) []*unstructured.Unstructured {
+	var objects []*unstructured.Unstructured
+	for _, w := range d.order {
+		if w.kind.Resource == k.Resource {
+			objects = append(objects, all[*unstructured.Unstructured](w)...)
+		}
+	}
+	gslices.SortFunc(objects, func(a, b *unstructured.Unstructured) int {
+		return cmp.Or(a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time),
+			cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+	})
+	return objects
+}
+
+// has reports whether ref, in an object, names one of the configured InferencePools.
+func (d *Discovery) has(object *unstructured.Unstructured, ref poolRef) bool {
+	if ref.Kind != nil && *ref.Kind != "InferencePool" {
+		return false
+	}
+	return gslices.ContainsFunc(d.config.Pools, func(p Pool) bool {
+		return p.InferencePool == ref.Name && p.Namespace == object.GetNamespace()
+	})
+}
+
+// read returns the rules in their order. Targets without any weight are equally likely, as in the filter.
+func (r *rewrite) read() []snapshot.Rewrite {
+	var rules []snapshot.Rewrite
+	for _, from := range r.Spec.Rules {
+		var to snapshot.Rewrite
+		for _, match := range from.Matches {
+			to.Models = append(to.Models, match.Model.Value)
+		}
+		for _, target := range from.Targets {
+			to.Targets = append(to.Targets, snapshot.RewriteTarget{Model: target.ModelRewrite, Weight: uint32(max(target.Weight, 0))})
+		}
+		if len(to.Targets) > 0 {
+			rules = append(rules, to)
+		}
+	}
+	return rules
+}

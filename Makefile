@@ -24,6 +24,7 @@ wrk    := build/.cache/bench.stamp
 image  := build/.cache/image.stamp
 istio  := build/.cache/istio.stamp
 kube   := build/.cache/kube.stamp
+chrome := build/.cache/browser.stamp
 
 wasm_sources := $(shell find filter hostcalls scoring state journal openai snapshot strictjson pluginconfig -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
 go_sources   := $(shell find cmd explain sidecar sim scoring state journal openai snapshot strictjson pluginconfig -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
@@ -62,6 +63,10 @@ $(kube): build/setup.sh $(wildcard build/kube/go.*)
 	@build/setup.sh kube
 	@touch $@
 
+$(chrome): build/setup.sh
+	@build/setup.sh browser
+	@touch $@
+
 .PHONY: build
 build: bin/pintle bin/pintle.wasm $(envoy) ## Build bin/pintle and bin/pintle.wasm
 
@@ -84,7 +89,7 @@ demo: build ## Start everything on this machine, send 20 s of load, compare with
 test: check unit race fuzz e2e ## Everything but what needs long builds: check, units, fuzz, wazero, real Envoy
 
 .PHONY: test-all
-test-all: test e2e-kubernetes e2e-istio ## Everything
+test-all: test e2e-kubernetes e2e-browser e2e-istio ## Everything
 
 .PHONY: unit
 unit: build ## Unit tests, and the filter's .wasm in a test host
@@ -111,12 +116,16 @@ e2e-istio: build bin/pintle-failpoint.wasm $(image) $(istio) ## Tests with a rea
 e2e-kubernetes: $(kube) ## The sidecar's discovery with a real Kubernetes API (builds it, the first time some minutes)
 	$(GO) test -count=1 -timeout 10m -tags kubernetes ./e2e/kubernetes
 
+.PHONY: e2e-browser
+e2e-browser: $(chrome) ## The sidecar's status page in headless Chromium (SCREENSHOT=FILE keeps a picture)
+	$(GO) test -count=1 -tags browser ./e2e/browser
+
 .PHONY: check
 check: $(STATICCHECK) ## gofmt, vet, staticcheck, tidy, generated files
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt'ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
-	$(GO) vet -tags istio,kubernetes ./...
+	$(GO) vet -tags istio,kubernetes,browser ./...
 	cd build/image && $(GO) vet ./...
-	$(STATICCHECK) -tags istio,kubernetes ./...
+	$(STATICCHECK) -tags istio,kubernetes,browser ./...
 	$(GO) mod tidy -diff
 	@$(GO) run ./docs/gen | diff -u docs/plugins.md - || { echo 'docs/plugins.md is out of date: run make docs'; exit 1; }
 

@@ -3,7 +3,7 @@
 # What is there already is kept; a newer TinyGo or Envoy on PATH is used instead of building one.
 # What packs the image, and what the tests with Istio run, is built from Go modules into build/.cache/tools.
 #
-#   build/setup.sh tinygo | envoy | bench | image | istio | kube
+#   build/setup.sh tinygo | envoy | bench | image | istio | kube | browser
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -111,6 +111,11 @@ setup_bench() {
   command -v wrk >/dev/null || debian wrk
 }
 
+# The browser that looks at the status page.
+setup_browser() {
+  command -v chromium >/dev/null || debian chromium
+}
+
 # What packs and pushes the module's image.
 setup_image() { go_tool image pintle-image .; }
 
@@ -156,5 +161,6 @@ case "${1:-}" in
   image) setup_image ;;
   istio) setup_istio ;;
   kube) setup_kube ;;
-  *) echo "usage: build/setup.sh tinygo|envoy|bench|image|istio|kube" >&2; exit 2 ;;
+  browser) setup_browser ;;
+  *) echo "usage: build/setup.sh tinygo|envoy|bench|image|istio|kube|browser" >&2; exit 2 ;;
 esac

@@ -19,6 +19,9 @@ type admin struct {
 	metrics *metrics
 	// profiles offers /debug/pprof/.
 	profiles bool
+	// config is what is in force, mistakes what was logged of late.
+	config   *Config
+	mistakes *recorder
 }
 
 func (a *admin) handler() http.Handler {
@@ -26,6 +29,9 @@ func (a *admin) handler() http.Handler {
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, healthBody{Status: "ok"}) })
 	mux.HandleFunc("GET /healthz", a.health)
 	mux.HandleFunc("GET /endpoints", a.endpoints)
+	mux.HandleFunc("GET /status", a.status)
+	mux.HandleFunc("GET /status/events", a.events)
+	mux.Handle("GET /", page())
 	mux.Handle("GET /metrics", promhttp.HandlerFor(a.metrics.registry, promhttp.HandlerOpts{}))
 	if a.profiles {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index) // heap, goroutine and others by their names
@@ -52,6 +58,15 @@ type healthBody struct {
 }
 
 func (a *admin) health(w http.ResponseWriter, _ *http.Request) {
+	body := a.healthNow()
+	status := http.StatusOK
+	if len(body.Reasons) > 0 {
+		status = http.StatusServiceUnavailable
+	}
+	writeJSON(w, status, body)
+}
+
+func (a *admin) healthNow() healthBody {
 	body := healthBody{Status: "ok", Warnings: append(a.pool.warnings(), a.pool.missingMetrics()...)}
 	if a.pool.generation() == nil {
 		body.Reasons = append(body.Reasons, "discovery: no source has been read yet")
@@ -61,11 +76,10 @@ func (a *admin) health(w http.ResponseWriter, _ *http.Request) {
 			body.Reasons = append(body.Reasons, reason)
 		}
 	}
-	status := http.StatusOK
 	if len(body.Reasons) > 0 {
-		body.Status, status = "unavailable", http.StatusServiceUnavailable
+		body.Status = "unavailable"
 	}
-	writeJSON(w, status, body)
+	return body
 }
 
 // endpointBody is one endpoint in the answer of /endpoints.
@@ -95,13 +109,17 @@ type metricsBody struct {
 }
 
 func (a *admin) endpoints(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, map[string]any{"endpoints": a.endpointsNow()})
+}
+
+func (a *admin) endpointsNow() []endpointBody {
 	all := []endpointBody{}
 	if g := a.pool.generation(); g != nil {
 		for i, t := range g.targets {
 			all = append(all, describe(&g.topology.Endpoints[i], t.now(), time.Now()))
 		}
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"endpoints": all})
+	return all
 }
 
 // engine is what the endpoint's page is read as, or what was said of it while that is not known.

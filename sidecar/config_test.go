@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/sidecar/dns"
 	"github.com/pintle-dev/pintle/sidecar/engine"
+	"github.com/pintle-dev/pintle/sidecar/kubernetes"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
@@ -57,6 +59,40 @@ modelRewrites: [{models: [m], targets: [{model: m1, weight: 9}, {model: m2}]}]
 	}
 }
 
+func TestConfigPools(t *testing.T) {
+	c, err := parseConfig("/etc/pintle/sidecar.yaml", []byte(envoyYAML+`
+discovery:
+  kubernetes:
+    kubeconfig: kube.yaml
+    namespace: models
+    pools:
+    - {inferencePool: llama, labels: {pool: a}, models: [llama]}
+    - {service: vllm, ports: [http, 8001], namespace: other}
+    - {selector: "app=vllm", ports: [8000], engine: tensorrt-llm}
+  dns:
+  - {name: vllm.test, port: 8000, interval: 1s, server: "127.0.0.1:53"}
+  - {name: _http._tcp.vllm.test, type: SRV}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &kubernetes.Config{Kubeconfig: "/etc/pintle/kube.yaml", Namespace: "models", Pools: []kubernetes.Pool{
+		{InferencePool: "llama", Labels: []snapshot.Label{{Key: "pool", Value: "a"}}, Models: []string{"llama"}},
+		{Service: "vllm", Ports: []string{"http", "8001"}, Namespace: "other"},
+		{Selector: "app=vllm", Ports: []string{"8000"}, Engine: "trtllm"},
+	}}
+	if !reflect.DeepEqual(c.Kubernetes, want) {
+		t.Errorf("got  %+v\nwant %+v", c.Kubernetes, want)
+	}
+	wantDNS := []dns.Pool{
+		{Name: "vllm.test", Type: "A", Port: 8000, Interval: time.Second, Server: "127.0.0.1:53"},
+		{Name: "_http._tcp.vllm.test", Type: "SRV", Interval: 5 * time.Second},
+	}
+	if !reflect.DeepEqual(c.DNS, wantDNS) {
+		t.Errorf("got  %+v\nwant %+v", c.DNS, wantDNS)
+	}
+}
+
 func TestConfigDefaults(t *testing.T) {
 	c, err := parseConfig("sidecar.yaml", []byte(envoyYAML+"discovery: {static: []}"))
 	if err != nil {
@@ -98,6 +134,15 @@ func TestConfigMistakes(t *testing.T) {
 		{"empty discovery", envoyYAML + "discovery: {}\n", "discovery: nothing is there"},
 		{"null list", envoyYAML + "discovery: {static: }\n", "discovery.static: nothing is wrong; a list, [] when empty, is right"},
 		{"file type", envoyYAML + "discovery: {file: [a]}\n", "discovery.file: a list is wrong; a string is right"},
+		{"Kubernetes without pools", envoyYAML + "discovery: {kubernetes: {}}\n", "discovery.kubernetes: pools: missing"},
+		{"Kubernetes pool's mistake", envoyYAML + "discovery: {kubernetes: {pools: [{service: a}, {selector: a=b}]}}\n", "discovery.kubernetes.pools[1]: ports: missing"},
+		{"Kubernetes pool's key", envoyYAML + "discovery: {kubernetes: {pools: [{deployment: a}]}}\n", "discovery.kubernetes.pools[0].deployment: unknown key"},
+		{"Kubernetes pool's port", envoyYAML + "discovery: {kubernetes: {pools: [{service: a, ports: [70000]}]}}\n", "pools[0].ports[0]: 70000 is wrong; a whole number from 1 to 65535 is right"},
+		{"DNS without name", envoyYAML + "discovery: {dns: [{port: 8000}]}\n", "discovery.dns[0]: name is missing"},
+		{"DNS without port", envoyYAML + "discovery: {dns: [{name: a}]}\n", "discovery.dns[0]: port is missing"},
+		{"DNS type", envoyYAML + "discovery: {dns: [{name: a, type: CNAME}]}\n", `discovery.dns[0].type: "CNAME" is no type of record; A, AAAA or SRV is right`},
+		{"SRV with a port", envoyYAML + "discovery: {dns: [{name: a, type: SRV, port: 1}]}\n", "discovery.dns[0]: port: SRV records have their own"},
+		{"DNS twice", envoyYAML + "discovery: {dns: [{name: a, port: 1}, {name: a, port: 1}]}\n", "discovery.dns[1]: a is there twice"},
 		{"no name", endpoint("{address: '1.2.3.4:5'}"), "line 4: discovery.static[0]: name is missing"},
 		{"no address", endpoint("{name: a}"), "discovery.static[0]: address is missing"},
 		{"host name", endpoint("{name: a, address: 'vllm:8000'}"), `discovery.static[0].address: "vllm:8000" is no endpoint address; ip:port is right`},

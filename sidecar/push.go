@@ -46,8 +46,11 @@ type pusher struct {
 
 	mu       sync.Mutex
 	accepted time.Time // zero before the first
-	result   string    // of the last push
-	failure  string    // why the last push failed; empty after an accepted one
+	// acknowledged and holds are the position and the topology of the last accepted message.
+	acknowledged snapshot.Position
+	holds        uint64
+	result       string // of the last push
+	failure      string // why the last push failed; empty after an accepted one
 }
 
 // outcome is what became of a push.
@@ -202,7 +205,7 @@ func (p *pusher) record(o outcome, took time.Duration) {
 	changed := p.result != o.result
 	p.result, p.failure = o.result, ""
 	if o.err == nil {
-		p.accepted = time.Now()
+		p.accepted, p.acknowledged, p.holds = time.Now(), p.position, p.topology
 	} else {
 		p.failure = oneLine(o.err.Error())
 	}

@@ -23,6 +23,8 @@ import (
 // Run serves until ctx ends and returns once all its goroutines have ended. It fails when the admin address cannot be
 // listened on or the token file cannot be read.
 func Run(ctx context.Context, c *Config, log *slog.Logger) error {
+	mistakes := &recorder{}
+	log = slog.New(&recordingHandler{log.Handler(), mistakes})
 	token, err := newTokenSource(c)
 	if err != nil {
 		return fmt.Errorf("envoy.tokenFile: %w", err)
@@ -60,7 +62,7 @@ func Run(ctx context.Context, c *Config, log *slog.Logger) error {
 		m.forget(t.name)
 	}
 	epoch := uint64(time.Now().UnixNano())
-	a := &admin{pool: p, metrics: m, profiles: c.Profiles}
+	a := &admin{pool: p, metrics: m, profiles: c.Profiles, config: c, mistakes: mistakes}
 	for _, ingest := range c.Ingests {
 		a.pushers = append(a.pushers, &pusher{
 			ingest: ingest, interval: c.PushInterval, token: token, pool: p, log: log, metrics: m,

@@ -47,7 +47,7 @@ func (d *Discovery) Name() string { return "discovery.dns " + d.Pool.Name }
 // pods has none; when no server answers, the last records stay.
 func (d *Discovery) Run(ctx context.Context, emit func(part snapshot.Topology, err error)) {
 	resolver := d.resolver()
-	var last string
+	last, failing := "none yet", false
 	for ctx.Err() == nil {
 		look, cancel := context.WithTimeout(ctx, timeout)
 		endpoints, err := d.endpoints(look, resolver)
@@ -55,11 +55,16 @@ func (d *Discovery) Run(ctx context.Context, emit func(part snapshot.Topology, e
 		if ctx.Err() != nil {
 			return
 		}
-		// Told once, in the same words each time.
-		if now := fmt.Sprint(endpoints, err); now != last {
+		// The words of an error differ each time, as they have ports in them; that it fails is told once.
+		now := fmt.Sprint(endpoints)
+		switch {
+		case err != nil && !failing:
+			emit(snapshot.Topology{}, err)
+		case err == nil && (failing || now != last):
+			emit(snapshot.Topology{Endpoints: endpoints}, nil)
 			last = now
-			emit(snapshot.Topology{Endpoints: endpoints}, err)
 		}
+		failing = err != nil
 		wait := time.NewTimer(d.Interval - d.Interval/20 + rand.N(d.Interval/10+1))
 		select {
 		case <-ctx.Done():

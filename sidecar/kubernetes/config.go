@@ -28,20 +28,20 @@ type Config struct {
 
 // Pool is one set of model servers. Exactly one of InferencePool, Service and Selector is set.
 type Pool struct {
-	Namespace string
+	Namespace string `json:"namespace,omitempty"`
 	// InferencePool names an object of inference.networking.k8s.io/v1.
-	InferencePool string
+	InferencePool string `json:"inferencePool,omitempty"`
 	// Service names a Service, whose EndpointSlices are read.
-	Service string
+	Service string `json:"service,omitempty"`
 	// Selector chooses pods by their labels, in the form that kubectl takes.
-	Selector string
+	Selector string `json:"selector,omitempty"`
 	// Ports are the ports of a Selector's pods, as numbers, or those of a Service to take, by name or number; none is all of them.
-	Ports []string
+	Ports []string `json:"ports,omitempty"`
 	// Engine is that of pods which have no label that names one.
-	Engine string
+	Engine string `json:"engine,omitempty"`
 	// Labels are added to each endpoint's and win over the pod's. Models are the names that it answers to.
-	Labels []snapshot.Label
-	Models []string
+	Labels []snapshot.Label `json:"labels,omitempty"`
+	Models []string         `json:"models,omitempty"`
 }
 
 // The labels by which a pod names its engine, and the annotation that says which of the pool's ports it serves.

@@ -1,0 +1,73 @@
+"use strict";
+
+const byId = (id) => document.getElementById(id);
+
+// cell makes a table cell with text. Text is never read as HTML.
+function cell(text, kind) {
+  const td = document.createElement("td");
+  td.textContent = text ?? "";
+  if (kind) td.className = kind;
+  return td;
+}
+
+function usage(part) {
+  const td = cell("", "load");
+  const meter = document.createElement("meter");
+  meter.value = part;
+  meter.high = 0.8;
+  meter.max = 1;
+  td.append(meter, " " + Math.round(100 * part) + " %");
+  return td;
+}
+
+function row(...cells) {
+  const tr = document.createElement("tr");
+  tr.append(...cells);
+  return tr;
+}
+
+// An age is a Go duration; one in whole seconds or more is old.
+const isOld = (age) => !/^[0-9.]+(ms|µs|ns)$/.test(age) && age !== "0s";
+
+function endpoint(e) {
+  const m = e.metrics;
+  const labels = Object.entries(e.labels).map(([key, value]) => key + "=" + value).join(" ");
+  const trouble = [e.lastError, ...(e.missingMetrics ?? []).map((name) => "no " + name)].filter(Boolean).join("; ");
+  const load = m
+    ? [cell(m.waiting, "n"), cell(m.running, "n"), usage(m.kvCacheUsage), cell(m.age, isOld(m.age) ? "n stale" : "n")]
+    : [cell("", "n"), cell("", "n"), cell(""), cell("never", "n stale")];
+  return row(cell(e.name), cell(e.address), cell(e.engine), ...load, cell(e.models.join(", "), "wide"), cell(labels, "wide"), cell(trouble, "bad"));
+}
+
+function envoy(e) {
+  const result = e.result || "none yet";
+  return row(cell(e.ingest), cell(result, result === "accepted" ? "good" : "bad"), cell(e.accepted ?? "never", "n"),
+    cell(e.sequence, "n"), cell(e.topology, "wide"), cell(e.failure, "bad"));
+}
+
+function show(s) {
+  byId("status").textContent = s.status;
+  byId("status").className = s.status === "ok" ? "good" : "bad";
+  byId("time").textContent = new Date(s.time).toLocaleTimeString();
+  const reasons = [...(s.reasons ?? []), ...(s.warnings ?? [])].map((text) => {
+    const li = document.createElement("li");
+    li.textContent = text;
+    li.className = "bad";
+    return li;
+  });
+  byId("reasons").replaceChildren(...reasons);
+  byId("reasons").hidden = reasons.length === 0;
+  byId("count").textContent = s.endpoints.length + (s.topology ? " in topology " + s.topology : "");
+  byId("endpoints").replaceChildren(...s.endpoints.map(endpoint));
+  byId("envoys").replaceChildren(...s.envoys.map(envoy));
+  const mistakes = s.mistakes.map((m) => row(cell(new Date(m.time).toLocaleTimeString(), "time"), cell(m.text)));
+  byId("mistakes").replaceChildren(...(mistakes.length ? mistakes : [row(cell("none"))]));
+  byId("configuration").textContent = JSON.stringify(s.configuration, null, 2);
+}
+
+const events = new EventSource("status/events");
+events.onmessage = (event) => show(JSON.parse(event.data));
+events.onerror = () => {
+  byId("status").textContent = "the sidecar does not answer";
+  byId("status").className = "bad";
+};

@@ -1,0 +1,63 @@
+package sidecar
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// keptMistakes is how many of the last warnings and errors the status page shows.
+const keptMistakes = 20
+
+// mistake is a warning or an error that was logged.
+type mistake struct {
+	Time time.Time `json:"time"`
+	Text string    `json:"text"`
+}
+
+// recorder keeps the last mistakes.
+type recorder struct {
+	mu   sync.Mutex
+	last []mistake
+}
+
+func (r *recorder) add(m mistake) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.last) == keptMistakes {
+		r.last = slices.Delete(r.last, 0, 1)
+	}
+	r.last = append(r.last, m)
+}
+
+// newestFirst returns a copy.
+func (r *recorder) newestFirst() []mistake {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := append([]mistake{}, r.last...)
+	slices.Reverse(all)
+	return all
+}
+
+// recordingHandler passes everything on and has warnings and errors kept. The sidecar's loggers have neither groups nor attributes.
+type recordingHandler struct {
+	slog.Handler
+	recorder *recorder
+}
+
+// Handle implements slog.Handler.
+func (h *recordingHandler) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level >= slog.LevelWarn {
+		var text strings.Builder
+		text.WriteString(r.Message)
+		r.Attrs(func(a slog.Attr) bool {
+			text.WriteString(" " + a.Key + "=" + a.Value.String())
+			return true
+		})
+		h.recorder.add(mistake{Time: r.Time, Text: text.String()})
+	}
+	return h.Handler.Handle(ctx, r)
+}

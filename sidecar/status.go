@@ -1,0 +1,143 @@
+package sidecar
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"time"
+
+	"github.com/pintle-dev/pintle/sidecar/kubernetes"
+)
+
+//go:embed page
+var pageFiles embed.FS
+
+// page serves the status page, which gets what it shows from /status/events. It loads nothing from elsewhere and may run no script but
+// its own, whatever names endpoints have.
+func page() http.Handler {
+	files, err := fs.Sub(pageFiles, "page")
+	if err != nil {
+		panic(err) // the folder is embedded above
+	}
+	server := http.FileServerFS(files)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'")
+		w.Header().Set("Cache-Control", "no-cache")
+		server.ServeHTTP(w, r)
+	})
+}
+
+// statusBody is the answer of /status, and each event of /status/events.
+type statusBody struct {
+	healthBody
+	Time     time.Time `json:"time"`
+	Topology string    `json:"topology,omitempty"`
+	// Endpoints are as in /endpoints, Envoys those that are fed.
+	Endpoints     []endpointBody    `json:"endpoints"`
+	Envoys        []envoyBody       `json:"envoys"`
+	Configuration configurationBody `json:"configuration"`
+	// Mistakes are the last warnings and errors, the newest first.
+	Mistakes []mistake `json:"mistakes"`
+}
+
+// envoyBody is what one Envoy has acknowledged.
+type envoyBody struct {
+	Ingest string `json:"ingest"`
+	// Accepted is how long ago it last took a snapshot; empty is never.
+	Accepted string `json:"accepted,omitempty"`
+	Result   string `json:"result,omitempty"`
+	Epoch    uint64 `json:"epoch,string"`
+	Sequence uint64 `json:"sequence"`
+	Topology string `json:"topology,omitempty"`
+	Failure  string `json:"failure,omitempty"`
+}
+
+// configurationBody is the configuration in force, without secrets.
+type configurationBody struct {
+	File           string            `json:"file"`
+	ScrapeInterval string            `json:"scrapeInterval"`
+	IdleInterval   string            `json:"idleInterval"`
+	ScrapeTimeout  string            `json:"scrapeTimeout"`
+	PushInterval   string            `json:"pushInterval"`
+	ModelsInterval string            `json:"modelsInterval,omitempty"`
+	Engines        []string          `json:"engines"`
+	EndpointsFile  string            `json:"endpointsFile,omitempty"`
+	Kubernetes     []kubernetes.Pool `json:"kubernetes,omitempty"`
+	DNS            []string          `json:"dns,omitempty"`
+	Static         int               `json:"staticEndpoints"`
+}
+
+func describeConfig(c *Config) configurationBody {
+	b := configurationBody{
+		File: c.Path, ScrapeInterval: c.Scrape.Interval.String(), IdleInterval: c.Scrape.IdleInterval.String(),
+		ScrapeTimeout: c.Scrape.Timeout.String(), PushInterval: c.PushInterval.String(), Engines: c.Engines.Names(),
+		EndpointsFile: c.EndpointsFile, Static: len(c.Static.Endpoints),
+	}
+	if c.Scrape.Models > 0 {
+		b.ModelsInterval = c.Scrape.Models.String()
+	}
+	if c.Kubernetes != nil {
+		b.Kubernetes = c.Kubernetes.Pools
+	}
+	for _, pool := range c.DNS {
+		b.DNS = append(b.DNS, pool.Type+" "+pool.Name)
+	}
+	return b
+}
+
+func (p *pusher) describe(now time.Time) envoyBody {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := envoyBody{Ingest: p.ingest.Name, Result: p.result, Failure: p.failure}
+	if !p.accepted.IsZero() {
+		b.Accepted = now.Sub(p.accepted).Round(time.Millisecond).String()
+		b.Epoch, b.Sequence, b.Topology = p.acknowledged.Epoch, p.acknowledged.Sequence, fmt.Sprintf("%016x", p.holds)
+	}
+	return b
+}
+
+func (a *admin) statusNow() statusBody {
+	now := time.Now()
+	b := statusBody{
+		healthBody: a.healthNow(), Time: now, Endpoints: a.endpointsNow(), Configuration: describeConfig(a.config), Mistakes: a.mistakes.newestFirst(),
+	}
+	if g := a.pool.generation(); g != nil {
+		b.Topology = fmt.Sprintf("%016x", g.id)
+	}
+	for _, p := range a.pushers {
+		b.Envoys = append(b.Envoys, p.describe(now))
+	}
+	return b
+}
+
+func (a *admin) status(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, a.statusNow())
+}
+
+// eventPeriod is how often the status page is told what there is now.
+const eventPeriod = 500 * time.Millisecond
+
+// events sends the status as server-sent events until the reader goes.
+func (a *admin) events(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	stream := http.NewResponseController(w)
+	ticker := time.NewTicker(eventPeriod)
+	defer ticker.Stop()
+	for {
+		text, err := json.Marshal(a.statusNow())
+		if err != nil {
+			return // nothing in it can fail to marshal
+		}
+		if _, err := fmt.Fprintf(w, "data: %s\n\n", text); err != nil || stream.Flush() != nil {
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}

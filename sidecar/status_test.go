@@ -1,0 +1,98 @@
+package sidecar
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	server := newModelServer(t, 3)
+	in, url := newIngest(t)
+	r := start(t, url, "{static: "+staticYAML("a", server.address(), "dead", "127.0.0.1:1")+"}")
+	got := in.await("a sample", func(r *received) bool { return r.waiting("a") == 3 })
+
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	request, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+r.admin+"/status/events", nil)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if kind := response.Header.Get("Content-Type"); kind != "text/event-stream" {
+		t.Errorf("content type: got %q, want text/event-stream", kind)
+	}
+	events := bufio.NewScanner(response.Body)
+	events.Buffer(nil, 1<<20)
+	server.set(8)
+	for events.Scan() {
+		text, ok := strings.CutPrefix(events.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		var status statusBody
+		if err := json.Unmarshal([]byte(text), &status); err != nil {
+			t.Fatal(err)
+		}
+		if m := status.Endpoints[0].Metrics; m == nil || m.Waiting != 8 || len(status.Mistakes) == 0 || status.Envoys[0].Accepted == "" {
+			continue
+		}
+		if e := status.Envoys[0]; e.Ingest != url || e.Result != "accepted" || e.Epoch != got.position.Epoch || e.Sequence == 0 || e.Topology != status.Topology {
+			t.Errorf("Envoy: got %+v, want what it accepted", e)
+		}
+		if !strings.Contains(status.Mistakes[0].Text, "scrape failed endpoint=dead") {
+			t.Errorf("mistakes: got %+v, want that of the dead endpoint", status.Mistakes)
+		}
+		if status.Status != "ok" || status.Configuration.ScrapeInterval != "10ms" || strings.Contains(text, testToken) {
+			t.Errorf("got %s, want ok, the configuration and no token", text)
+		}
+		break
+	}
+	if err := events.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"/": "<title>Pintle sidecar", "/page.js": "EventSource", "/page.css": "body", "/status": `"status":"ok"`} {
+		if status, body := r.get(path); status != http.StatusOK || !strings.Contains(body, want) {
+			t.Errorf("%s: got %d %.80s, want 200 with %s", path, status, body, want)
+		}
+	}
+	for _, path := range []string{"/debug/pprof/", "/nothing"} {
+		if status, _ := r.get(path); status != http.StatusNotFound {
+			t.Errorf("%s: got %d, want 404", path, status)
+		}
+	}
+}
+
+func TestProfilesBehindAFlag(t *testing.T) {
+	t.Parallel()
+	_, url := newIngest(t)
+	r := startWith(t, func(admin string) string {
+		return strings.Replace(configYAML(admin, url, "{static: []}"), "admin: {", "admin: {pprof: true, ", 1)
+	})
+	eventually(t, "the heap profile", func() bool { status, _ := r.get("/debug/pprof/heap"); return status == http.StatusOK })
+}
+
+func TestRecorderKeepsTheLast(t *testing.T) {
+	r := &recorder{}
+	log := slog.New(&recordingHandler{slog.NewTextHandler(io.Discard, nil), r})
+	for i := range keptMistakes + 5 {
+		log.Info("no mistake")
+		log.Warn("mistake", "number", i)
+	}
+	got := r.newestFirst()
+	if len(got) != keptMistakes || got[0].Text != fmt.Sprintf("mistake number=%d", keptMistakes+4) || got[keptMistakes-1].Text != "mistake number=5" {
+		t.Errorf("got %d mistakes from %q to %q, want the last %d", len(got), got[0].Text, got[len(got)-1].Text, keptMistakes)
+	}
+	if time.Since(got[0].Time) < 0 {
+		t.Errorf("time: got %v, want that of the log line", got[0].Time)
+	}
+}

@@ -50,6 +50,23 @@ func (m *metrics) scraped(endpoint, result string, took time.Duration) {
 	m.scrapeSeconds.Observe(took.Seconds())
 }
 
+// pushAges tells how long ago each Envoy took a snapshot, counted from the start before the first.
+func (m *metrics) pushAges(pushers []*pusher, start time.Time) {
+	for _, p := range pushers {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "pintle_sidecar_push_age_seconds", Help: "Time since the target last accepted a push, or since the start.",
+			ConstLabels: prometheus.Labels{"target": p.ingest.Name},
+		}, func() float64 {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if p.accepted.IsZero() {
+				return time.Since(start).Seconds()
+			}
+			return time.Since(p.accepted).Seconds()
+		}))
+	}
+}
+
 // forget drops the series of an endpoint that is gone.
 func (m *metrics) forget(endpoint string) {
 	m.scrapes.DeletePartialMatch(prometheus.Labels{"endpoint": endpoint})

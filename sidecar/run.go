@@ -69,6 +69,7 @@ func Run(ctx context.Context, c *Config, log *slog.Logger) error {
 			wake: p.watch(), position: snapshot.Position{Epoch: epoch},
 		})
 	}
+	m.pushAges(a.pushers, time.Now())
 
 	var tasks sync.WaitGroup
 	for i, d := range discoveries {

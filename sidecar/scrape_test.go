@@ -142,14 +142,8 @@ func TestHostileServers(t *testing.T) {
 		return server.Listener.Addr().String()
 	}
 	large := func(kilobytes int) string {
-		return serve(func(w http.ResponseWriter, _ *http.Request) {
-			for range kilobytes {
-				if _, err := io.WriteString(w, comment); err != nil {
-					return
-				}
-			}
-			_, _ = io.WriteString(w, line)
-		})
+		page := strings.Repeat(comment, kilobytes) + line
+		return serve(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, page) })
 	}
 	drip := serve(func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
@@ -175,8 +169,12 @@ func TestHostileServers(t *testing.T) {
 	})
 	healthy := newModelServer(t, 1)
 	in, url := newIngest(t)
-	r := start(t, url, "{static: "+staticYAML("large", large(9<<10), "tooLarge", large(11<<10), "drip", drip, "redirect", redirect,
-		"html", html, "binary", binary, "healthy", healthy.address())+"}")
+	discovery := "{static: " + staticYAML("large", large(9<<10), "tooLarge", large(11<<10), "drip", drip, "redirect", redirect,
+		"html", html, "binary", binary, "healthy", healthy.address()) + "}"
+	r := startWith(t, func(admin string) string {
+		// Ten megabytes take a while under the race detector.
+		return strings.Replace(configYAML(admin, url, discovery), "timeout: 300ms", "timeout: 3s", 1)
+	})
 	in.await("a page of 9 MB", func(r *received) bool { return r.waiting("large") == 7 })
 	in.await("a page of another type", func(r *received) bool { return r.waiting("html") == 7 })
 	want := map[string]string{"tooLarge": "too_large", "drip": "timeout", "redirect": "status", "binary": "no_metrics"}

@@ -24,7 +24,7 @@ func TestAdmin(t *testing.T) {
 		{"/livez", []string{`"status":"ok"`}},
 		{"/healthz", []string{`"status":"ok"`}},
 		{"/endpoints", []string{`"name":"a"`, `"labels":{"role":"decode"}`, `"models":["m1"]`, `"waiting":3`, `"kvCacheUsage":0.5`, `"age":"`,
-			`"missingMetrics":["vllm:num_requests_running","vllm:cache_config_info"]`, `"metrics":null`, `"lastError":"Get`}},
+			`"missingMetrics":["vllm:num_requests_running","vllm:cache_config_info"]`, `"metrics":null`, `"lastError":"http://127.0.0.1:1/metrics: dial`}},
 		{"/metrics", []string{`pintle_sidecar_scrapes_total{endpoint="a",result="ok"}`, `pintle_sidecar_scrapes_total{endpoint="b",result="error"}`,
 			`pintle_sidecar_sample_age_seconds{endpoint="a"}`, "pintle_sidecar_topology_endpoints 2", "pintle_sidecar_scrape_duration_seconds_bucket",
 			`pintle_sidecar_pushes_total{result="accepted",target="` + url + `"}`, "pintle_sidecar_push_duration_seconds_count",

@@ -19,7 +19,7 @@ type modelLister struct {
 }
 
 func (l *modelLister) run(ctx context.Context) {
-	f := newFetcher(l.target.address)
+	f := newFetcher(ctx, l.target.address)
 	defer f.close()
 	f.aim("/v1/models", 0)
 	for ctx.Err() == nil {
@@ -37,10 +37,8 @@ func (l *modelLister) run(ctx context.Context) {
 
 // list returns the models' names in order: base models and the LoRA adapters that are loaded.
 func (l *modelLister) list(ctx context.Context, f *fetcher) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, l.timeout)
-	defer cancel()
 	var page bytes.Buffer
-	if _, err := f.fetch(ctx, &page); err != nil {
+	if _, err := f.fetch(ctx, time.Now().Add(l.timeout), &page); err != nil {
 		return nil, err
 	}
 	var body struct {

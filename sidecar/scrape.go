@@ -54,7 +54,7 @@ func (e *scrapeError) Error() string { return e.err.Error() }
 
 // run scrapes until ctx ends.
 func (s *scraper) run(ctx context.Context) {
-	s.fetcher = newFetcher(s.target.address)
+	s.fetcher = newFetcher(ctx, s.target.address)
 	defer s.fetcher.close()
 	s.kind = s.target.now().kind
 	s.aim()
@@ -126,9 +126,7 @@ func (s *scraper) once(ctx context.Context, start time.Time) *scrapeError {
 	buffer := pages.Get().(*bytes.Buffer)
 	defer pages.Put(buffer)
 	buffer.Reset()
-	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
-	defer cancel()
-	text, err := s.fetcher.fetch(ctx, buffer)
+	text, err := s.fetcher.fetch(ctx, start.Add(s.Timeout), buffer)
 	if err == nil && !text {
 		s.metrics.contentTypes.WithLabelValues(s.target.name).Inc()
 	}

@@ -53,8 +53,6 @@ func defineKinds() error {
 	return api.Apply(kinds...)
 }
 
-const namespaceLimit = 30 * time.Second
-
 // namespace makes one in which a sidecar's account has the shipped role, and returns its name and the account's kubeconfig.
 func namespace(t *testing.T, name string) (kubeconfig string) {
 	t.Helper()

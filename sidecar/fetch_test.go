@@ -1,0 +1,114 @@
+package sidecar
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// scripted serves each request with raw bytes, and closes the connection after every so many; 0 is never.
+func scripted(t *testing.T, response string, closeAfter int) (address string, connections *atomic.Int64) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	connections = &atomic.Int64{}
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			connections.Add(1)
+			go func() {
+				defer connection.Close()
+				reader := bufio.NewReader(connection)
+				for n := 1; ; n++ {
+					for line := ""; line != "\r\n"; {
+						if line, err = reader.ReadString('\n'); err != nil {
+							return
+						}
+					}
+					if _, err := connection.Write([]byte(response)); err != nil || n == closeAfter {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return listener.Addr().String(), connections
+}
+
+func TestFetch(t *testing.T) {
+	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\n"
+	tests := []struct {
+		name, response string
+		closeAfter     int
+		want           string // the page
+		result         string // of the failure; empty is none
+		connections    int64  // for three fetches
+	}{
+		{"length", head + "Content-Length: 4\r\n\r\na 1\n", 0, "a 1\n", "", 1},
+		{"chunks", head + "Transfer-Encoding: chunked\r\n\r\n2\r\na \r\n2\r\n1\n\r\n0\r\n\r\n", 0, "a 1\n", "", 1},
+		{"until the end", head + "\r\na 1\n", 1, "a 1\n", "", 3},
+		{"asked to close", head + "Connection: close\r\nContent-Length: 4\r\n\r\na 1\n", 0, "a 1\n", "", 3},
+		{"closed in between", head + "Content-Length: 4\r\n\r\na 1\n", 1, "a 1\n", "", 3},
+		{"more than said", head + "Content-Length: 4\r\n\r\na 1\nHTTP/1.1 500 No\r\n\r\n", 0, "a 1\n", "", 3},
+		{"less than said", head + "Content-Length: 400\r\n\r\na 1\n", 1, "", "error", 3},
+		{"no HTTP", "a 1\n", 1, "", "error", 3},
+		{"not found", "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", 0, "", "status", 3},
+		{"endless head", "HTTP/1.1 200 OK\r\n" + strings.Repeat("A: "+strings.Repeat("b", 1000)+"\r\n", 12<<10), 1, "", "error", 3},
+		{"silence", "", 0, "", "timeout", 3},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			address, connections := scripted(t, test.response, test.closeAfter)
+			f := newFetcher(t.Context(), address)
+			defer f.close()
+			f.aim("/metrics", 0)
+			for range 3 {
+				limit := 30 * time.Second
+				if test.result == "timeout" {
+					limit = 20 * time.Millisecond
+				}
+				var page bytes.Buffer
+				text, err := f.fetch(t.Context(), time.Now().Add(limit), &page)
+				switch {
+				case test.result != "" && (err == nil || err.result != test.result):
+					t.Fatalf("got %v, want failure %s", err, test.result)
+				case test.result == "" && (err != nil || page.String() != test.want || !text):
+					t.Fatalf("got %q, text %v, %v, want %q as text", page.String(), text, err, test.want)
+				}
+			}
+			if got := connections.Load(); got != test.connections {
+				t.Errorf("got %d connections for three fetches, want %d", got, test.connections)
+			}
+		})
+	}
+}
+
+func TestFetchEndsWithItsContext(t *testing.T) {
+	address, connections := scripted(t, "", 0)
+	ctx, cancel := context.WithCancel(context.Background())
+	f := newFetcher(ctx, address)
+	defer f.close()
+	f.aim("/metrics", 0)
+	go func() {
+		for connections.Load() == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
+	var page bytes.Buffer
+	if _, err := f.fetch(ctx, time.Now().Add(time.Hour), &page); err == nil {
+		t.Error("got a page, want an error once the context has ended")
+	}
+}

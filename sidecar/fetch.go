@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net"
 	"net/http"
 	"net/netip"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -24,8 +24,7 @@ const (
 )
 
 // fetcher gets pages from one endpoint over one connection that it keeps. Redirects are not followed and nothing is compressed.
-// It writes requests and waits for responses by itself: http.Transport needs two more goroutines for a connection, and with them
-// half as much processor time again.
+// It writes requests and waits for responses by itself: http.Transport needs two more goroutines for each connection.
 type fetcher struct {
 	address string // of the endpoint
 	url     string
@@ -112,8 +111,8 @@ func (f *fetcher) fetch(ctx context.Context, deadline time.Time, page *bytes.Buf
 		return false, &scrapeError{result: "too_large", err: fmt.Errorf("%s is over %d bytes", f.url, maxPageBytes)}
 	}
 	keep = true
-	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
-	return kind == "text/plain", nil
+	kind, _, _ := strings.Cut(response.Header.Get("Content-Type"), ";")
+	return strings.EqualFold(strings.TrimSpace(kind), "text/plain"), nil
 }
 
 // send asks for the page over the kept connection, and once more over a new one when the server had closed that.

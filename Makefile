@@ -27,7 +27,7 @@ kube   := build/.cache/kube.stamp
 chrome := build/.cache/browser.stamp
 
 wasm_sources := $(shell find filter hostcalls scoring state journal openai snapshot strictjson pluginconfig -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
-go_sources   := $(shell find cmd explain sidecar sim scoring state journal openai snapshot strictjson pluginconfig -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
+go_sources   := $(shell find cmd explain sidecar sim scoring state journal openai snapshot strictjson pluginconfig -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum $(wildcard sidecar/page/*)
 
 .DEFAULT_GOAL := help
 

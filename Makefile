@@ -89,7 +89,7 @@ demo: build ## Start everything on this machine, send 20 s of load, compare with
 test: check unit race fuzz e2e ## Everything but what needs long builds: check, units, fuzz, wazero, real Envoy
 
 .PHONY: test-all
-test-all: test e2e-kubernetes e2e-browser e2e-istio ## Everything
+test-all: test fleet e2e-kubernetes e2e-browser e2e-istio ## Everything
 
 .PHONY: unit
 unit: build ## Unit tests, and the filter's .wasm in a test host
@@ -111,6 +111,10 @@ e2e: build bin/pintle-failpoint.wasm ## Tests in real Envoy, with real clients
 e2e-istio: build bin/pintle-failpoint.wasm $(image) $(istio) ## Tests with a real istiod and a real Kubernetes API (builds both, the first time a quarter of an hour)
 	@began=$$SECONDS; $(GO) test -count=1 -timeout 15m -tags istio ./e2e/istio && \
 	  echo "tests with Istio took $$((SECONDS - began)) s (bar: 180 s, and 1800 s with the first builds)"
+
+.PHONY: fleet
+fleet: ## The sidecar with 200 servers for a minute
+	PINTLE_FLEET=1m $(GO) test -count=1 -run TestTwoHundredServers ./sidecar
 
 .PHONY: e2e-kubernetes
 e2e-kubernetes: $(kube) ## The sidecar's discovery with a real Kubernetes API (builds it, the first time some minutes)

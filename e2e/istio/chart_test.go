@@ -61,7 +61,7 @@ func helm(t *testing.T, values string) (string, error) {
 	return mesh.Run(harness.Root(), "helm", "template", "pintle", "istio/chart", "--namespace", "pintle", "-f", path)
 }
 
-// byName are objects as JSON has them; what an EnvoyFilter holds as text is compared by what it says.
+// byName are objects as JSON has them; what an EnvoyFilter and a ConfigMap hold as text is compared by what it says.
 func byName(t *testing.T, objects []mesh.Object) map[string]any {
 	t.Helper()
 	all := map[string]any{}
@@ -69,12 +69,16 @@ func byName(t *testing.T, objects []mesh.Object) map[string]any {
 		if configuration := o.At(pauseConfiguration...); configuration != nil {
 			o.Set(parseJSON(t, configuration), pauseConfiguration...)
 		}
-		if list, ok := o.At("data", "endpoints.yaml").(string); ok {
-			var endpoints any
-			if err := yaml.Unmarshal([]byte(list), &endpoints); err != nil {
+		for _, file := range []string{"sidecar.yaml", "endpoints.yaml"} {
+			text, ok := o.At("data", file).(string)
+			if !ok {
+				continue
+			}
+			var value any
+			if err := yaml.Unmarshal([]byte(text), &value); err != nil {
 				t.Fatal(err)
 			}
-			o.Set(endpoints, "data", "endpoints.yaml")
+			o.Set(value, "data", file)
 		}
 		all[o.String()] = parseJSON(t, text(t, map[string]any(o)))
 	}
@@ -96,6 +100,8 @@ func TestChartValues(t *testing.T) {
 		`{holds: pause}`, `{hold: wait}`, `{destination: there}`, `{module: {source: http}}`, `{module: {image: "registry.example.com/p"}}`,
 		`{module: {image: "registry.example.com/p:latest"}}`, `{sidecar: {image: "p:latest"}}`, `{ingest: {port: 0}}`, `{ingest: {token: short}}`,
 		`{ingest: {token: "with a space"}}`, `{gateway: {replicas: 0}}`, `{maxBodyBytes: 0}`, `{stale: {policy: never}}`, `{service: {kind: Pool}}`,
+		`{sidecar: {kubernetes: {pools: [{service: a}]}}}`, `{sidecar: {kubernetes: {pools: [{namespace: b}]}}}`,
+		`{sidecar: {kubernetes: {pools: [{service: a, inferencePool: a, namespace: b}]}}}`, `{sidecar: {kubernetes: {apiServers: [10.0.0.1]}}}`,
 	} {
 		if _, err := helm(t, values); err == nil {
 			t.Errorf("%s: is taken, want it refused", values)

@@ -26,6 +26,10 @@ var overlays = []struct{ name, values string }{
 	{"inference-pool", `{destination: override-host, config: ` + ranked + `,
 		service: {kind: InferencePool, host: model-servers-ip-eded6611.default.svc.cluster.local, port: 54321}}`},
 	{"pause", `{hold: pause}`},
+	{"kubernetes", `{sidecar: {kubernetes: {pools: [{service: model-servers, namespace: default}]}}}`},
+	{"kubernetes-inference-pool", `{destination: override-host, config: ` + ranked + `,
+		service: {kind: InferencePool, host: model-servers-ip-eded6611.default.svc.cluster.local, port: 54321},
+		sidecar: {kubernetes: {pools: [{inferencePool: model-servers, namespace: default}]}}}`},
 }
 
 // ranked is the shipped EndpointPickerConfig with several endpoints picked.
@@ -47,6 +51,7 @@ func TestManifests(t *testing.T) {
 			for _, o := range objects {
 				wantHarmless(t, o)
 				wantConfiguration(t, o)
+				wantSidecar(t, o)
 			}
 		})
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func TestNothingWithoutTheRole(t *testing.T) {
-	namespace(t, "role")
+	namespace(t, "role", forServices)
 	kubeconfig, err := api.Kubeconfig("system:serviceaccount:role:stranger")
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +27,7 @@ func TestNothingWithoutTheRole(t *testing.T) {
 
 func TestLostAPIServer(t *testing.T) {
 	const ns = "lost"
-	o := observe(t, namespace(t, ns), ns, kubernetes.Pool{InferencePool: "llama"})
+	o := observe(t, namespace(t, ns, forInferencePools), ns, kubernetes.Pool{InferencePool: "llama"})
 	apply(t, parse(t, pool(ns)), pod(t, ns, "a", "{app: llama}", "{}"))
 	setReady(t, ns, "a", "10.0.0.1", true)
 	o.awaitList("the pod", "lost/a=10.0.0.1:8000")

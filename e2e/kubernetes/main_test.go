@@ -53,31 +53,34 @@ func defineKinds() error {
 	return api.Apply(kinds...)
 }
 
-// namespace makes one in which a sidecar's account has the shipped role, and returns its name and the account's kubeconfig.
-func namespace(t *testing.T, name string) (kubeconfig string) {
+// The components that ship a role: for pools of a Service or a selector, and for InferencePools.
+const (
+	forServices       = "kubernetes"
+	forInferencePools = "kubernetes-inference-pool"
+)
+
+// namespace makes one in which the gateway's account has a component's role, and returns the account's kubeconfig.
+func namespace(t *testing.T, name, component string) (kubeconfig string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(harness.Root(), "sidecar", "kubernetes", "role.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	role, err := mesh.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	role[0].Set(name, "metadata", "namespace")
-	binding := parse(t, `
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: pintle-sidecar, namespace: `+name+`}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: pintle-sidecar}
-subjects: [{kind: ServiceAccount, name: sidecar, namespace: `+name+`}]
-`)
-	apply(t, mesh.Namespace(name), role[0], binding)
-	kubeconfig, err = api.Kubeconfig("system:serviceaccount:" + name + ":sidecar")
+	role, binding := shipped(t, component, "role.yaml"), shipped(t, forServices, "rolebinding.yaml")
+	role.Set(name, "metadata", "namespace")
+	binding.Set(name, "metadata", "namespace")
+	apply(t, mesh.Namespace(name), role, binding)
+	kubeconfig, err := api.Kubeconfig("system:serviceaccount:pintle:pintle-gateway")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return kubeconfig
+}
+
+// shipped is a manifest of a component.
+func shipped(t *testing.T, component, file string) mesh.Object {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(harness.Root(), "istio", "components", component, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parse(t, string(text))
 }
 
 func parse(t *testing.T, text string) mesh.Object {

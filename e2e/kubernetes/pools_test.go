@@ -28,7 +28,7 @@ spec:
 
 func TestInferencePool(t *testing.T) {
 	const ns = "pool"
-	o := observe(t, namespace(t, ns), ns, kubernetes.Pool{InferencePool: "llama", Labels: []snapshot.Label{{Key: "pool", Value: "a"}}, Models: []string{"m"}})
+	o := observe(t, namespace(t, ns, forInferencePools), ns, kubernetes.Pool{InferencePool: "llama", Labels: []snapshot.Label{{Key: "pool", Value: "a"}}, Models: []string{"m"}})
 	o.awaitList("a pool that is not there")
 	apply(t, parse(t, pool(ns)))
 	apply(t, pod(t, ns, "vllm-0", "{app: llama, pool: own, inference.networking.k8s.io/engine-type: sglang}", "{}"),
@@ -58,7 +58,7 @@ func TestInferencePool(t *testing.T) {
 
 func TestRanksAndActivePorts(t *testing.T) {
 	const ns = "ranks"
-	o := observe(t, namespace(t, ns), ns, kubernetes.Pool{InferencePool: "llama"})
+	o := observe(t, namespace(t, ns, forInferencePools), ns, kubernetes.Pool{InferencePool: "llama"})
 	apply(t, parse(t, strings.Replace(pool(ns), "[{number: 8000}]", "[{number: 8000}, {number: 8001}, {number: 8002}]", 1)))
 	apply(t, pod(t, ns, "a", "{app: llama}", "{}"), pod(t, ns, "b", "{app: llama}", `{inference.networking.k8s.io/active-ports: "8002, 8000"}`))
 	setReady(t, ns, "a", "10.0.0.1", true)
@@ -73,7 +73,7 @@ func TestRanksAndActivePorts(t *testing.T) {
 
 func TestService(t *testing.T) {
 	const ns = "service"
-	o := observe(t, namespace(t, ns), ns, kubernetes.Pool{Service: "vllm", Ports: []string{"http"}})
+	o := observe(t, namespace(t, ns, forServices), ns, kubernetes.Pool{Service: "vllm", Ports: []string{"http"}})
 	apply(t, pod(t, ns, "a", "{app: x, role: decode}", "{}"), pod(t, ns, "b", "{app: x}", "{}"))
 	setReady(t, ns, "a", "10.0.0.1", true)
 	setReady(t, ns, "b", "10.0.0.2", true)
@@ -101,7 +101,7 @@ endpoints:
 
 func TestSeveralPools(t *testing.T) {
 	const ns = "several"
-	o := observe(t, namespace(t, ns), ns,
+	o := observe(t, namespace(t, ns, forServices), ns,
 		kubernetes.Pool{Selector: "app in (a, b)", Ports: []string{"8000"}, Labels: []snapshot.Label{{Key: "pool", Value: "first"}}},
 		kubernetes.Pool{Selector: "app=b", Ports: []string{"8000"}, Labels: []snapshot.Label{{Key: "pool", Value: "second"}}},
 		kubernetes.Pool{Selector: "app=c", Ports: []string{"8000", "8001"}, Engine: "triton"})
@@ -121,7 +121,7 @@ func TestSeveralPools(t *testing.T) {
 
 func TestRules(t *testing.T) {
 	const ns = "rules"
-	o := observe(t, namespace(t, ns), ns, kubernetes.Pool{InferencePool: "llama"})
+	o := observe(t, namespace(t, ns, forInferencePools), ns, kubernetes.Pool{InferencePool: "llama"})
 	objective := func(name, pool, spec string) string {
 		return `
 apiVersion: inference.networking.x-k8s.io/v1alpha2

@@ -25,6 +25,30 @@ func TestNothingWithoutTheRole(t *testing.T) {
 	}
 }
 
+// A shipped role is not enough for the other kind of pool, nor in another namespace.
+func TestNothingBeyondTheRole(t *testing.T) {
+	for _, test := range []struct {
+		name, component string
+		pool            kubernetes.Pool
+		refused         string
+	}{
+		{"a Service's", forServices, kubernetes.Pool{InferencePool: "llama"}, "inferencepools"},
+		{"an InferencePool's", forInferencePools, kubernetes.Pool{Service: "vllm"}, "endpointslices"},
+		{"another namespace's", forServices, kubernetes.Pool{Service: "vllm", Namespace: "default"}, "endpointslices"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			const ns = "beyond"
+			o := observe(t, namespace(t, ns, test.component), ns, test.pool)
+			o.await("a refusal that names "+test.refused, func(_ snapshot.Topology, err error) bool {
+				return err != nil && strings.Contains(err.Error(), test.refused) && strings.Contains(err.Error(), "forbidden")
+			})
+			if o.told != 0 {
+				t.Errorf("got %d lists, want none", o.told)
+			}
+		})
+	}
+}
+
 func TestLostAPIServer(t *testing.T) {
 	const ns = "lost"
 	o := observe(t, namespace(t, ns, forInferencePools), ns, kubernetes.Pool{InferencePool: "llama"})

@@ -85,7 +85,7 @@ func next(w io.Writer, p ports) {
 	fmt.Fprintf(w, `
 Look next at
   bin/pintle explain -h              why a request goes where it goes, without any server
-  make demo KEEP=1                   keeps all of this up; the sidecar's page is http://127.0.0.1:%d/endpoints
+  make demo KEEP=1                   keeps all of this up; the sidecar's page is http://127.0.0.1:%d/
   README.md                          how to run Pintle in an Envoy of your own
 `, p.sidecar)
 }

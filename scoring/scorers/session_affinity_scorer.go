@@ -2,6 +2,7 @@ package scorers
 
 import (
 	"encoding/base64"
+	"strings"
 
 	"github.com/pintle-dev/pintle/scoring"
 )
@@ -10,7 +11,8 @@ import (
 // routed request carries the header x-session-token, which names that endpoint; a client that sends it back stays there as long
 // as other scores allow.
 //
-// Formula: 1 for the endpoint whose name the token holds, in base64; 0 for the others.
+// Formula: 1 for the endpoint whose name the token holds, in base64; 0 for the others. Of a pod with one port namespace/pod and
+// namespace/pod-rank-0 are the same, so that tokens of other endpoint pickers hold.
 //
 // Range: 0 to 1.
 //
@@ -24,6 +26,9 @@ type sessionAffinityScorer struct {
 
 // headerSession carries the token both ways.
 const headerSession = "x-session-token"
+
+// firstRank ends the name of a pod's first endpoint where pods have several, and with some endpoint pickers where they have one.
+const firstRank = "-rank-0"
 
 // longestToken bounds the tokens that are decoded; names of endpoints are far shorter.
 const longestToken = 1024
@@ -44,9 +49,20 @@ func (s *sessionAffinityScorer) Score(c *scoring.Cycle, candidates []*scoring.En
 	if err != nil {
 		return
 	}
+	name := encoded[:n]
 	for i, e := range candidates {
-		if e.Name == string(encoded[:n]) {
+		if e.Name == string(name) {
 			scores[i] = 1
+			return
+		}
+	}
+	if end := len(name) - len(firstRank); end >= 0 && string(name[end:]) == firstRank {
+		name = name[:end]
+	}
+	for i, e := range candidates {
+		if strings.TrimSuffix(e.Name, firstRank) == string(name) {
+			scores[i] = 1
+			return
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -22,22 +21,7 @@ type options struct {
 	peerArguments        []string
 }
 
-func main() {
-	o, err := parseFlags(os.Args[1:])
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "sidecar: %v\n", err)
-		os.Exit(2)
-	}
-	ctx, stop := stack.Context()
-	defer stop()
-	if err := run(ctx, o); err != nil {
-		fmt.Fprintf(os.Stderr, "sidecar: %v\n", err)
-		os.Exit(1)
-	}
-}
+func main() { stack.Main("sidecar", parseFlags, run) }
 
 func parseFlags(args []string) (o options, err error) {
 	f := flag.NewFlagSet("sidecar", flag.ContinueOnError)

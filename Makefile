@@ -26,8 +26,8 @@ istio  := build/.cache/istio.stamp
 kube   := build/.cache/kube.stamp
 chrome := build/.cache/browser.stamp
 
-wasm_sources := $(shell find filter hostcalls scoring state journal openai snapshot strictjson pluginconfig -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
-go_sources   := $(shell find cmd explain sidecar sim scoring state journal openai snapshot strictjson pluginconfig -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum $(wildcard sidecar/page/*)
+wasm_sources := $(shell find filter scoring state journal openai snapshot internal/hostcalls internal/strictjson internal/pluginconfig -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
+go_sources   := $(shell find cmd internal scoring state journal openai snapshot -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum $(wildcard internal/sidecar/page/*)
 
 .DEFAULT_GOAL := help
 
@@ -97,7 +97,7 @@ unit: build ## Unit tests, and the filter's .wasm in a test host
 
 .PHONY: race
 race: ## Race detector on what runs concurrently
-	$(GO) test -race -short ./sidecar/... ./sim/... ./journal/...
+	$(GO) test -race -short ./internal/... ./journal/...
 
 .PHONY: fuzz
 fuzz: ## Each fuzz target for FUZZTIME
@@ -114,7 +114,7 @@ e2e-istio: build bin/pintle-failpoint.wasm $(image) $(istio) ## Tests with a rea
 
 .PHONY: fleet
 fleet: ## The sidecar with 200 servers for a minute
-	PINTLE_FLEET=1m $(GO) test -count=1 -run TestTwoHundredServers ./sidecar
+	PINTLE_FLEET=1m $(GO) test -count=1 -run TestTwoHundredServers ./internal/sidecar
 
 .PHONY: e2e-kubernetes
 e2e-kubernetes: $(kube) ## The sidecar's discovery with a real Kubernetes API (builds it, the first time some minutes)

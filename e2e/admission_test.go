@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
+	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 

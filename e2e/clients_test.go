@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
+	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 // TestOpenAIClient: OpenAI's Python client is served as by a model server, and understands what Pintle refuses.

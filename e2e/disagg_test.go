@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
-	"github.com/pintle-dev/pintle/sim"
+	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/internal/sim"
 )
 
 const roleLabel = "mif.moreh.io/role"

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
+	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 // TestFailingEndpoint: a server that fails at once, in whatever way, has the shortest queue and draws hardly any traffic all the same,

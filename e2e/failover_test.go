@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
+	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 // TestFailOver: when the best endpoints are dead, the ranked list leads to one that lives, every time.

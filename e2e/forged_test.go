@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
+	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 // routing are the headers by which a client could try to name its server.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
+	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 // TestMethods: requests that are no inference go to some server, with any method, with and without a body.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
+	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 const contextLabel = "mif.moreh.io/context-length-range"

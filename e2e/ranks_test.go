@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
+	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 // TestPrimaryPort: with primaryPort a request goes to that port of the chosen rank's host, and the header names the rank. The

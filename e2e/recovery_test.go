@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
+	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 // recoveryCells are one of each hold mode; how the destination is told makes no difference here.

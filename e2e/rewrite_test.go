@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
+	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/internal/sim"
 	"github.com/pintle-dev/pintle/openai"
-	"github.com/pintle-dev/pintle/sim"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
+	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 // TestLeastLoaded: requests go to the endpoint with the shortest queue, on all workers, with HTTP/1.1 and HTTP/2.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
+	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/openai"
 )
 

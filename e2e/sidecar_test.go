@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
+	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 // TestSidecarKilled: a sidecar that dies under load and comes back costs no request, also when its samples go stale.

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
-	"github.com/pintle-dev/pintle/sim"
+	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/internal/sim"
 )
 
 // TestSoakPause: Pintle with its default configuration must not make Envoy grow, neither by the module's memory, which never shrinks, nor

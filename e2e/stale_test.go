@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
+	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 // TestStaleMetrics: what becomes of an endpoint whose samples are old follows the configured policy, and no policy stops traffic.

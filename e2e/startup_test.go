@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
-	"github.com/pintle-dev/pintle/sim"
+	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/internal/sim"
 )
 
 // TestStartUp: the time from the start of Envoy to its first routed request. The aim is two seconds on an idle machine; what is

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
-	"github.com/pintle-dev/pintle/sim"
+	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/internal/sim"
 )
 
 // strategyConfig has a profile for each role, in which that server is the only candidate, and one for each strategy under test.

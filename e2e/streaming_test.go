@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
+	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 // TestStreaming: the first event of an answer arrives before the server has sent the second.

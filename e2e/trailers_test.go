@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
+	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 // TestTrailers: a body that ends with trailers is complete without a last frame. It decides like any other, and the trailers

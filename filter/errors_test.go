@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pintle-dev/pintle/hostcalls/wazerohost"
+	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 

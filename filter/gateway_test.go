@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/hostcalls/wazerohost"
+	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 

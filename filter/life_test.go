@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pintle-dev/pintle/hostcalls/wazerohost"
+	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
 )
 
 func TestRebuiltVMKeepsTheSnapshot(t *testing.T) {

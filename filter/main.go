@@ -4,7 +4,7 @@
 // It is built by TinyGo with -buildmode=c-shared: contexts are registered in init, main stays empty.
 package main
 
-import "github.com/pintle-dev/pintle/hostcalls"
+import "github.com/pintle-dev/pintle/internal/hostcalls"
 
 func init() {
 	hostcalls.Register(func() hostcalls.Plugin { return &plugin{worker: theWorker()} })

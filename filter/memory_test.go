@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pintle-dev/pintle/hostcalls/wazerohost"
+	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
 )
 
 // TestMemoryStaysFlat sends 20,000 requests of every kind through one worker, snapshots between them. The VM's memory, which can

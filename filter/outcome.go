@@ -3,7 +3,7 @@ package main
 import (
 	"strings"
 
-	"github.com/pintle-dev/pintle/hostcalls"
+	"github.com/pintle-dev/pintle/internal/hostcalls"
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"

@@ -3,9 +3,9 @@ package main
 import (
 	"errors"
 
-	"github.com/pintle-dev/pintle/hostcalls"
-	"github.com/pintle-dev/pintle/pluginconfig"
-	"github.com/pintle-dev/pintle/strictjson"
+	"github.com/pintle-dev/pintle/internal/hostcalls"
+	"github.com/pintle-dev/pintle/internal/pluginconfig"
+	"github.com/pintle-dev/pintle/internal/strictjson"
 )
 
 // plugin is one configured instance: a listener's filter.

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/pintle-dev/pintle/hostcalls"
+	"github.com/pintle-dev/pintle/internal/hostcalls"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/snapshot"
 )

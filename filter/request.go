@@ -3,9 +3,9 @@ package main
 import (
 	"strings"
 
-	"github.com/pintle-dev/pintle/hostcalls"
+	"github.com/pintle-dev/pintle/internal/hostcalls"
+	"github.com/pintle-dev/pintle/internal/pluginconfig"
 	"github.com/pintle-dev/pintle/openai"
-	"github.com/pintle-dev/pintle/pluginconfig"
 	"github.com/pintle-dev/pintle/scoring"
 )
 

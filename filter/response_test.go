@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/pintle-dev/pintle/hostcalls/wazerohost"
+	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
 )
 
 // sticky keeps sessions where they are and tells who answered.

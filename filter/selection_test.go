@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/hostcalls/wazerohost"
+	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
 )
 
 // virtual has the virtual model auto, behind which large is the better one as long as it is fast enough, and strict, which is refused when both are

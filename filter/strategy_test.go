@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pintle-dev/pintle/hostcalls/wazerohost"
+	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
 )
 
 // byStrategy has a strategy for the queue and one that counts requests in flight, and one for users.

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"github.com/pintle-dev/pintle/hostcalls"
+	"github.com/pintle-dev/pintle/internal/hostcalls"
 	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pintle-dev/pintle/hostcalls/wazerohost"
+	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
 )
 
 // play is one exchange of TestManyStreams: what is sent, what must come of it, and how far it is.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/state"
-	"github.com/pintle-dev/pintle/strictjson"
 )
 
 // Builder is what a constructor gets: its parameters, read through the embedded object, and its surroundings. It is valid

@@ -3,7 +3,7 @@ package scoring
 import (
 	"strconv"
 
-	"github.com/pintle-dev/pintle/strictjson"
+	"github.com/pintle-dev/pintle/internal/strictjson"
 )
 
 // What an EndpointPickerConfig document says of itself.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/pintle-dev/pintle/strictjson"
+	"github.com/pintle-dev/pintle/internal/strictjson"
 )
 
 // The feature gates that a document may name.

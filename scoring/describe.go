@@ -1,6 +1,6 @@
 package scoring
 
-import "github.com/pintle-dev/pintle/strictjson"
+import "github.com/pintle-dev/pintle/internal/strictjson"
 
 // Describe returns the parameters that a plug-in reads, with their types and defaults, and what the plug-in can be in a
 // configuration. It is for documentation.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/bench/decisions/cases"
-	"github.com/pintle-dev/pintle/bench/stack"
+	"github.com/pintle-dev/pintle/internal/stack"
 )
 
 type options struct {

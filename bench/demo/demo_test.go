@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/pintle-dev/pintle/bench/load"
+	"github.com/pintle-dev/pintle/internal/load"
 )
 
 func TestEnvoyConfig(t *testing.T) {

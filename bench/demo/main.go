@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/pintle-dev/pintle/bench/stack"
+	"github.com/pintle-dev/pintle/internal/stack"
 )
 
 // The simulated servers and their load. The servers are three times as fast as the simulator's default, so that a short run sees many

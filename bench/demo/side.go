@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pintle-dev/pintle/bench/load"
-	"github.com/pintle-dev/pintle/bench/stack"
+	"github.com/pintle-dev/pintle/internal/load"
+	"github.com/pintle-dev/pintle/internal/stack"
 )
 
 // side is one of the two setups that are compared.

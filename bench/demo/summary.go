@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pintle-dev/pintle/bench/load"
+	"github.com/pintle-dev/pintle/internal/load"
 )
 
 // summarize writes what both sides came to. The ratio is random choice's figure over Pintle's: above 1, Pintle is faster.

@@ -3,7 +3,7 @@ package main
 import (
 	"math/rand/v2"
 
-	"github.com/pintle-dev/pintle/bench/load"
+	"github.com/pintle-dev/pintle/internal/load"
 )
 
 // workload is what both sides get: chats, questions about shared documents and sessions of several turns. One request in five has prompts

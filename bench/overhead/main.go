@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pintle-dev/pintle/bench/stack"
+	"github.com/pintle-dev/pintle/internal/stack"
 )
 
 const serverCount = 16

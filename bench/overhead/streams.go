@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/pintle-dev/pintle/bench/stack"
+	"github.com/pintle-dev/pintle/internal/stack"
 )
 
 const (

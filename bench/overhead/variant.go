@@ -9,7 +9,7 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/pintle-dev/pintle/bench/stack"
+	"github.com/pintle-dev/pintle/internal/stack"
 )
 
 // variant is one of the Envoys that are compared.

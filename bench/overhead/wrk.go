@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pintle-dev/pintle/bench/stack"
+	"github.com/pintle-dev/pintle/internal/stack"
 )
 
 // script has wrk post a file and tell its results as JSON. wrk counts a status of 400 or more as an error; latencies are microseconds.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pintle-dev/pintle/bench/load"
-	"github.com/pintle-dev/pintle/bench/stack"
+	"github.com/pintle-dev/pintle/internal/load"
+	"github.com/pintle-dev/pintle/internal/stack"
 )
 
 const (

@@ -12,10 +12,10 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/pintle-dev/pintle/bench/load"
-	"github.com/pintle-dev/pintle/bench/stack"
-	"github.com/pintle-dev/pintle/pluginconfig"
-	"github.com/pintle-dev/pintle/sim"
+	"github.com/pintle-dev/pintle/internal/load"
+	"github.com/pintle-dev/pintle/internal/pluginconfig"
+	"github.com/pintle-dev/pintle/internal/sim"
+	"github.com/pintle-dev/pintle/internal/stack"
 )
 
 // TestRun runs a small model through all the real parts.

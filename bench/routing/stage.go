@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pintle-dev/pintle/bench/load"
-	"github.com/pintle-dev/pintle/bench/stack"
+	"github.com/pintle-dev/pintle/internal/load"
+	"github.com/pintle-dev/pintle/internal/stack"
 )
 
 // stage is a rate, in requests a second of the servers' time, and how many requests are sent at it.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pintle-dev/pintle/bench/stack"
+	"github.com/pintle-dev/pintle/internal/stack"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pintle-dev/pintle/bench/stack"
+	"github.com/pintle-dev/pintle/internal/stack"
 )
 
 type options struct {

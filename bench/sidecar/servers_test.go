@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/pintle-dev/pintle/bench/stack"
-	"github.com/pintle-dev/pintle/sidecar/engine"
+	"github.com/pintle-dev/pintle/internal/sidecar/engine"
+	"github.com/pintle-dev/pintle/internal/stack"
 )
 
 func TestServers(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/pintle-dev/pintle/bench/stack"
+	"github.com/pintle-dev/pintle/internal/stack"
 )
 
 // The simulated servers: four times as fast as the simulator's default, with few slots, so that there are queues.

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pintle-dev/pintle/bench/load"
-	"github.com/pintle-dev/pintle/bench/stack"
+	"github.com/pintle-dev/pintle/internal/load"
+	"github.com/pintle-dev/pintle/internal/stack"
 )
 
 // The users: each light one has a request or two at a time, the heavy one many. A user's prompts begin with one of a few texts.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/bench/load"
-	"github.com/pintle-dev/pintle/pluginconfig"
+	"github.com/pintle-dev/pintle/internal/load"
+	"github.com/pintle-dev/pintle/internal/pluginconfig"
 )
 
 func TestJain(t *testing.T) {

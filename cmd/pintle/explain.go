@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pintle-dev/pintle/explain"
+	"github.com/pintle-dev/pintle/internal/explain"
 )
 
 type explainOptions struct {

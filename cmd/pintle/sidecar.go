@@ -6,7 +6,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/pintle-dev/pintle/sidecar"
+	"github.com/pintle-dev/pintle/internal/sidecar"
 )
 
 // runSidecar runs pintle sidecar until SIGTERM or SIGINT and returns the exit code.

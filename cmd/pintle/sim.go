@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/pintle-dev/pintle/sim"
+	"github.com/pintle-dev/pintle/internal/sim"
 )
 
 // simOptions is what the flags of pintle sim say.

@@ -7,8 +7,8 @@ import (
 	"io"
 	"os"
 
-	"github.com/pintle-dev/pintle/explain"
-	"github.com/pintle-dev/pintle/pluginconfig"
+	"github.com/pintle-dev/pintle/internal/explain"
+	"github.com/pintle-dev/pintle/internal/pluginconfig"
 )
 
 // runValidate checks a filter configuration. It is silent when that is valid, but for warnings on stderr.

@@ -15,9 +15,9 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/registry"
-	"github.com/pintle-dev/pintle/strictjson"
 )
 
 const preface = `# Plug-ins

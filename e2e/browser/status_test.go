@@ -15,8 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
-	"github.com/pintle-dev/pintle/sidecar"
+	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/internal/sidecar"
 )
 
 // page is a vLLM page.

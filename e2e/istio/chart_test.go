@@ -11,8 +11,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
 	"github.com/pintle-dev/pintle/e2e/istio/mesh"
+	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 // TestChart: where the chart and the overlays say the same, they render the same.

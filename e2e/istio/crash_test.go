@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
+	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 // TestCrash: the WasmPlugin's FAIL_RELOAD reaches Envoy. A module that crashes is rebuilt with the next requests, and finds the snapshot.

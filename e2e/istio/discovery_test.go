@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/pintle-dev/pintle/e2e/istio/mesh"
-	"github.com/pintle-dev/pintle/sidecar"
+	"github.com/pintle-dev/pintle/internal/sidecar"
 )
 
 // wantSidecar has the sidecar read its configuration, where the ConfigMap is mounted.

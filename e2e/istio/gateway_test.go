@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
 	"github.com/pintle-dev/pintle/e2e/istio/mesh"
-	"github.com/pintle-dev/pintle/sim"
+	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/internal/sim"
 )
 
 const (

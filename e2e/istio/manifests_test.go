@@ -14,8 +14,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
 	"github.com/pintle-dev/pintle/e2e/istio/mesh"
+	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 // overlays are all that is shipped, with the chart's values that say the same.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
 	"github.com/pintle-dev/pintle/e2e/istio/mesh"
+	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 // registry is a registry on loopback that holds the module as make image packs it.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
+	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 // TestRouting: whatever the destination, requests are steered as in an Envoy of one's own.

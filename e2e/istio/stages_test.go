@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
+	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 // disaggregated sends a request to a decode server and names a prefill server for long prompts.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pintle-dev/pintle/sidecar/kubernetes"
+	"github.com/pintle-dev/pintle/internal/sidecar/kubernetes"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 

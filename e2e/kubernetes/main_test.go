@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
 	"github.com/pintle-dev/pintle/e2e/istio/mesh"
-	"github.com/pintle-dev/pintle/sidecar/engine"
-	"github.com/pintle-dev/pintle/sidecar/kubernetes"
+	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/internal/sidecar/engine"
+	"github.com/pintle-dev/pintle/internal/sidecar/kubernetes"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/sidecar/kubernetes"
+	"github.com/pintle-dev/pintle/internal/sidecar/kubernetes"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 

@@ -3,8 +3,8 @@ package filters
 import (
 	"slices"
 
+	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/scoring"
-	"github.com/pintle-dev/pintle/strictjson"
 )
 
 // byLabelSelector keeps endpoints that match a Kubernetes label selector: every pair of matchLabels and every requirement of

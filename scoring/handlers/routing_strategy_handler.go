@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/scoring"
-	"github.com/pintle-dev/pintle/strictjson"
 )
 
 // routingStrategyHandler lets each request name the strategy that it is routed by: a header's value is the name of a scheduling profile.

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
 	"github.com/pintle-dev/pintle/scoring/pickers"
-	"github.com/pintle-dev/pintle/strictjson"
 )
 
 // picker builds a picker that picks up to most endpoints.

@@ -4,11 +4,11 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/multifactor"
 	"github.com/pintle-dev/pintle/state"
-	"github.com/pintle-dev/pintle/strictjson"
 )
 
 // multiFactorSelector chooses the model for requests that name a virtual one, such as auto, by quality, latency, cost and load. The

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/pluginconfig"
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/openai"
-	"github.com/pintle-dev/pintle/pluginconfig"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/state"
 )

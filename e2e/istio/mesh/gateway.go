@@ -7,7 +7,7 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
+	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 //go:embed bootstrap.yaml.tmpl

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
+	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 // authorized adds the API's token to every request.

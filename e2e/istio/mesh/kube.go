@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pintle-dev/pintle/e2e/harness"
+	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 // startLimit is how long a program may take to start on a busy machine.

@@ -8,8 +8,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/state"
-	"github.com/pintle-dev/pintle/strictjson"
 )
 
 // The factors, as places in arrays.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/strictjson"
+	"github.com/pintle-dev/pintle/internal/strictjson"
 )
 
 // read reads a policy that must be right.

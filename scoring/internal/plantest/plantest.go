@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/registry"
-	"github.com/pintle-dev/pintle/strictjson"
 )
 
 // Now is the time of every request, in nanoseconds since 1970.

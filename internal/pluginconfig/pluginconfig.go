@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/registry"
 	"github.com/pintle-dev/pintle/state"
-	"github.com/pintle-dev/pintle/strictjson"
 )
 
 // Hold is how the filter keeps a request back until its body has been read.

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/pintle-dev/pintle/sim"
+	"github.com/pintle-dev/pintle/internal/sim"
 )
 
 // Server is a simulated model server on a free port.

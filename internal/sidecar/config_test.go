@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/sidecar/dns"
-	"github.com/pintle-dev/pintle/sidecar/engine"
-	"github.com/pintle-dev/pintle/sidecar/kubernetes"
+	"github.com/pintle-dev/pintle/internal/sidecar/dns"
+	"github.com/pintle-dev/pintle/internal/sidecar/engine"
+	"github.com/pintle-dev/pintle/internal/sidecar/kubernetes"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 

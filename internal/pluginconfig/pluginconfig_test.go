@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/scoring"
-	"github.com/pintle-dev/pintle/strictjson"
 )
 
 // settings are the parts of a Config that can be compared.

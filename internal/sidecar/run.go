@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pintle-dev/pintle/sidecar/dns"
+	"github.com/pintle-dev/pintle/internal/sidecar/dns"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 

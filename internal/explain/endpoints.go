@@ -11,10 +11,10 @@ import (
 	goyaml "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
 
+	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/state"
-	"github.com/pintle-dev/pintle/strictjson"
 )
 
 // FromYAML turns a YAML document into the JSON that Pintle's readers take. JSON is YAML, so it may be given too. A key given

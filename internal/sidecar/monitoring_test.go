@@ -12,7 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/pintle-dev/pintle/sidecar/engine"
+	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
@@ -43,7 +43,7 @@ func exposed(t *testing.T) map[string]bool {
 func TestMonitoringNamesMetricsThatAreThere(t *testing.T) {
 	names := exposed(t)
 	own := regexp.MustCompile(`\b(pintle_sidecar|process)_[a-z_]+`)
-	for _, file := range []string{"../docs/monitoring/dashboard.json", "../docs/monitoring/alerts.yaml"} {
+	for _, file := range []string{"../../docs/monitoring/dashboard.json", "../../docs/monitoring/alerts.yaml"} {
 		content, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

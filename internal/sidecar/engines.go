@@ -3,7 +3,7 @@ package sidecar
 import (
 	"strings"
 
-	"github.com/pintle-dev/pintle/sidecar/engine"
+	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 )
 
 // readEngines reads the configuration's engines, which endpoints anywhere in it may name.

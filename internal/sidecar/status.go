@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/pintle-dev/pintle/sidecar/kubernetes"
+	"github.com/pintle-dev/pintle/internal/sidecar/kubernetes"
 )
 
 //go:embed page

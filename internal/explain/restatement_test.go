@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pintle-dev/pintle/explain"
-	"github.com/pintle-dev/pintle/pluginconfig"
+	"github.com/pintle-dev/pintle/internal/explain"
+	"github.com/pintle-dev/pintle/internal/pluginconfig"
 )
 
 // rounds is how many random worlds the restatements are held against.

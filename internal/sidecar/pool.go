@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pintle-dev/pintle/sidecar/engine"
+	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/pintle-dev/pintle/sidecar/dns"
-	"github.com/pintle-dev/pintle/sidecar/engine"
-	"github.com/pintle-dev/pintle/sidecar/kubernetes"
+	"github.com/pintle-dev/pintle/internal/sidecar/dns"
+	"github.com/pintle-dev/pintle/internal/sidecar/engine"
+	"github.com/pintle-dev/pintle/internal/sidecar/kubernetes"
 )
 
 // Config is the sidecar's configuration, complete and checked.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pintle-dev/pintle/sidecar/dns"
-	"github.com/pintle-dev/pintle/sidecar/kubernetes"
+	"github.com/pintle-dev/pintle/internal/sidecar/dns"
+	"github.com/pintle-dev/pintle/internal/sidecar/kubernetes"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 

@@ -3,9 +3,9 @@ package explain
 import (
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/state"
-	"github.com/pintle-dev/pintle/strictjson"
 )
 
 // mostEvents bounds the requests that an endpoint or a model is said to have in flight or to have failed.

@@ -40,7 +40,7 @@ func newerSource() string {
 		return ""
 	}
 	newer := ""
-	for _, folder := range []string{"filter", "hostcalls", "journal", "openai", "pluginconfig", "scoring", "snapshot", "state", "strictjson"} {
+	for _, folder := range []string{"filter", "journal", "openai", "scoring", "snapshot", "state", "internal/hostcalls", "internal/pluginconfig", "internal/strictjson"} {
 		_ = filepath.WalkDir(filepath.Join(Root(), folder), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return nil // what cannot be read is nothing to warn of

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pintle-dev/pintle/sidecar/engine"
+	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 )
 
 const (

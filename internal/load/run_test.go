@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/sim"
+	"github.com/pintle-dev/pintle/internal/sim"
 )
 
 func startSim(t *testing.T, config sim.Config) string {

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pintle-dev/pintle/explain"
-	"github.com/pintle-dev/pintle/pluginconfig"
+	"github.com/pintle-dev/pintle/internal/explain"
+	"github.com/pintle-dev/pintle/internal/pluginconfig"
 	"github.com/pintle-dev/pintle/scoring/registry"
 )
 

@@ -25,7 +25,7 @@ var guest = sync.OnceValues(func() ([]byte, error) {
 func buildGuest(dir string) ([]byte, error) {
 	tinygo, target := os.Getenv("PINTLE_TINYGO"), "wasip1"
 	if tinygo == "" {
-		root, err := filepath.Abs("../..")
+		root, err := filepath.Abs("../../..")
 		if err != nil {
 			return nil, err
 		}

@@ -8,8 +8,9 @@ PORT_ENVOY    ?= 9901
 PORT_SIDECAR  ?= 10001
 PORT_SIMS     ?= 9101
 
-# How long each fuzz target runs in `make test`.
-FUZZTIME ?= 2s
+# How long each target of `make fuzz` searches, and which: `make fuzz FUZZTIME=10m TARGET='openai FuzzScan'`.
+FUZZTIME ?= 1m
+TARGET   ?= .
 
 # How long `make soak` lasts.
 SOAK ?= 10m
@@ -86,10 +87,10 @@ demo: build ## Start everything on this machine, send 20 s of load, compare with
 	  -sidecar-port $(PORT_SIDECAR) -first-sim-port $(PORT_SIMS) $(if $(KEEP),-keep)
 
 .PHONY: test
-test: check unit race fuzz e2e ## Everything but what needs long builds: check, units, fuzz, wazero, real Envoy
+test: check unit race e2e ## Everything but what needs long builds: check, units, wazero, real Envoy. The same every time
 
 .PHONY: test-all
-test-all: test fleet e2e-kubernetes e2e-browser e2e-istio ## Everything
+test-all: test bars e2e-kubernetes e2e-browser e2e-istio ## Everything
 
 .PHONY: unit
 unit: build ## Unit tests, and the filter's .wasm in a test host
@@ -100,8 +101,8 @@ race: ## Race detector on what runs concurrently
 	$(GO) test -race -short ./internal/... ./journal/...
 
 .PHONY: fuzz
-fuzz: ## Each fuzz target for FUZZTIME
-	@build/fuzz.sh $(FUZZTIME)
+fuzz: ## Search with each fuzz target for FUZZTIME, or with those that match TARGET
+	@build/fuzz.sh $(FUZZTIME) '$(TARGET)'
 
 .PHONY: e2e
 e2e: build bin/pintle-failpoint.wasm ## Tests in real Envoy, with real clients
@@ -112,9 +113,10 @@ e2e-istio: build bin/pintle-failpoint.wasm $(image) $(istio) ## Tests with a rea
 	@began=$$SECONDS; $(GO) test -count=1 -timeout 15m -tags istio ./e2e/istio && \
 	  echo "tests with Istio took $$((SECONDS - began)) s (bar: 180 s, and 1800 s with the first builds)"
 
-.PHONY: fleet
-fleet: ## The sidecar with 200 servers for a minute
-	PINTLE_FLEET=1m $(GO) test -count=1 -run TestTwoHundredServers ./internal/sidecar
+.PHONY: bars
+bars: build ## What has to be done within a time: start-up, following the load, 200 servers for a minute. For an idle machine
+	PINTLE_BARS=1 $(GO) test -count=1 -v -run 'TestStartUp$$|TestFollow$$' ./e2e
+	PINTLE_FLEET=1m $(GO) test -count=1 -v -run 'TestTwoHundredServers$$' ./internal/sidecar
 
 .PHONY: e2e-kubernetes
 e2e-kubernetes: $(kube) ## The sidecar's discovery with a real Kubernetes API (builds it, the first time some minutes)

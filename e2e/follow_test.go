@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/harness"
 )
 
-// TestFollow: with the real sidecar, requests follow the load when it moves.
+// TestFollow: with the real sidecar, requests follow the load when it moves, within the bar where bars are asked for.
 func TestFollow(t *testing.T) {
 	const (
 		moves  = 7
@@ -28,7 +28,7 @@ func TestFollow(t *testing.T) {
 			slices.Sort(latencies)
 			median := latencies[moves/2]
 			t.Logf("requests follow after %v in the median of %d moves, %v at most", median, moves, latencies[moves-1])
-			if median <= bar {
+			if median <= bar || !harness.Bars() {
 				return
 			}
 			if round == rounds {

@@ -8,8 +8,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/sim"
 )
 
-// TestStartUp: the time from the start of Envoy to its first routed request. The aim is two seconds on an idle machine; what is
-// asserted leaves room for a busy one.
+// TestStartUp: a fresh Envoy routes its first request. Where bars are asked for it does so within ten seconds of its start; the aim is two
+// on an idle machine.
 func TestStartUp(t *testing.T) {
 	const most = 10 * time.Second
 	for _, cell := range harness.Cells() {
@@ -22,7 +22,7 @@ func TestStartUp(t *testing.T) {
 				t.Fatalf("got %d from %q, %v", status, server, err)
 			}
 			t.Logf("%v from start to the first routed request", took)
-			if took > most {
+			if took > most && harness.Bars() {
 				t.Errorf("took %v, want at most %v", took, most)
 			}
 		})

@@ -46,9 +46,9 @@ var hostile = []struct {
 }
 
 // TestHostileBodiesTakeLinearTime compares the cost per byte of a short and a 16 times longer body: it stays about equal, where quadratic
-// work would make it 16 times as much.
+// work would make it 16 times as much. A busy machine may disturb one comparison, not each of several.
 func TestHostileBodiesTakeLinearTime(t *testing.T) {
-	const short, long = 64 << 10, 1 << 20
+	const short, long, attempts = 64 << 10, 1 << 20, 5
 	r := new(Request)
 	perByte := func(api API, body []byte) float64 {
 		best := time.Hour
@@ -63,9 +63,14 @@ func TestHostileBodiesTakeLinearTime(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			a, b := []byte(c.build(short)), []byte(c.build(long))
 			for _, api := range []API{APIChat, APICompletions} {
-				before, after := perByte(api, a), perByte(api, b)
-				if after > 6*before {
-					t.Errorf("%s: %.2f ns/byte for 64 KB, %.2f ns/byte for 1 MB", api, before, after)
+				for attempt := 1; ; attempt++ {
+					before, after := perByte(api, a), perByte(api, b)
+					if after <= 6*before {
+						break
+					}
+					if attempt == attempts {
+						t.Fatalf("%s: %.2f ns/byte for 64 KB, %.2f ns/byte for 1 MB", api, before, after)
+					}
 				}
 			}
 		})

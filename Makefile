@@ -28,7 +28,7 @@ kube   := build/.cache/kube.stamp
 chrome := build/.cache/browser.stamp
 
 wasm_sources := $(shell find filter scoring state journal openai snapshot internal/hostcalls internal/strictjson internal/pluginconfig -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
-go_sources   := $(shell find cmd internal scoring state journal openai snapshot -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum $(wildcard internal/sidecar/page/*)
+go_sources   := $(shell find cmd internal scoring state journal openai snapshot -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum $(wildcard internal/sidecar/admin/page/*)
 
 .DEFAULT_GOAL := help
 

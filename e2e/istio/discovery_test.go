@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/pintle-dev/pintle/e2e/istio/mesh"
-	"github.com/pintle-dev/pintle/internal/sidecar"
+	"github.com/pintle-dev/pintle/internal/sidecar/config"
 )
 
 // wantSidecar has the sidecar read its configuration, where the ConfigMap is mounted.
@@ -31,7 +31,7 @@ func wantSidecar(t *testing.T, o mesh.Object) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := sidecar.LoadConfig(filepath.Join(dir, "sidecar.yaml")); err != nil {
+	if _, err := config.Load(filepath.Join(dir, "sidecar.yaml")); err != nil {
 		t.Errorf("%s: %v", o, err)
 	}
 }

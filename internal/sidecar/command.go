@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/config"
 )
 
 // Command runs the subcommand sidecar with args until ctx ends, and returns the exit code: 0 after a clean end, 1 when
@@ -36,7 +38,7 @@ func Command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "pintle sidecar: %v\n", err)
 		return 2
 	}
-	c, err := LoadConfig(*path)
+	c, err := config.Load(*path)
 	if err != nil {
 		fmt.Fprintf(stderr, "pintle sidecar: %v\n", err)
 		return 2

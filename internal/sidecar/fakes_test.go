@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
@@ -107,7 +109,7 @@ func newIngest(t testing.TB) (*ingest, string) {
 	i := &ingest{t: t}
 	server := httptest.NewServer(i)
 	t.Cleanup(server.Close)
-	return i, server.URL + ingestPath
+	return i, server.URL + config.IngestPath
 }
 
 func (i *ingest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -127,7 +129,7 @@ func (i *ingest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if refuse != nil && refuse(w, r, m.Position, m.TopologyRecord != nil) {
 		return
 	}
-	if r.Header.Get("Authorization") != "Bearer "+testToken || r.URL.Path != ingestPath || r.Method != http.MethodPost {
+	if r.Header.Get("Authorization") != "Bearer "+testToken || r.URL.Path != config.IngestPath || r.Method != http.MethodPost {
 		answer(w, http.StatusUnauthorized, "unauthorized", snapshot.Position{})
 		return
 	}
@@ -204,12 +206,12 @@ func (i *ingest) await(what string, fits func(r *received) bool) received {
 
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(15 * time.Second); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		if holds() {
 			return
 		}
 	}
-	t.Fatalf("waited 15 s in vain: %s", what)
+	t.Fatalf("waited in vain: %s", what)
 }
 
 // logBuffer is what the sidecar wrote to stderr.
@@ -270,10 +272,10 @@ func start(t testing.TB, ingests, discovery string) *running {
 }
 
 // startWith is start with a whole configuration, made for an admin address.
-func startWith(t testing.TB, config func(admin string) string) *running {
+func startWith(t testing.TB, document func(admin string) string) *running {
 	t.Helper()
 	r := &running{t: t, path: filepath.Join(t.TempDir(), "sidecar.yaml"), admin: freeAddress(t), log: &logBuffer{}}
-	writeFile(t, r.path, config(r.admin))
+	writeFile(t, r.path, document(r.admin))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan int, 1)
 	go func() { done <- Command(ctx, []string{"-c", r.path}, io.Discard, r.log) }()
@@ -295,4 +297,15 @@ func (r *running) get(path string) (status int, body string) {
 	defer response.Body.Close()
 	content, _ := io.ReadAll(response.Body)
 	return response.StatusCode, string(content)
+}
+
+// writeFile replaces a file by renaming, as editors do.
+func writeFile(t testing.TB, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path+".new", []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -12,20 +12,28 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/sidecar/admin"
+	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/dns"
-	"github.com/pintle-dev/pintle/snapshot"
+	"github.com/pintle-dev/pintle/internal/sidecar/file"
+	"github.com/pintle-dev/pintle/internal/sidecar/kubernetes"
+	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
+	"github.com/pintle-dev/pintle/internal/sidecar/pool"
+	"github.com/pintle-dev/pintle/internal/sidecar/push"
+	"github.com/pintle-dev/pintle/internal/sidecar/scrape"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 )
 
 // Run serves until ctx ends and returns once all its goroutines have ended. It fails when the admin address cannot be
 // listened on or the token file cannot be read.
-func Run(ctx context.Context, c *Config, log *slog.Logger) error {
-	mistakes := &recorder{}
-	log = slog.New(&recordingHandler{log.Handler(), mistakes})
-	token, err := newTokenSource(c)
+func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
+	recorder := &admin.Recorder{}
+	log = slog.New(recorder.Handler(log.Handler()))
+	token, err := push.NewToken(c)
 	if err != nil {
 		return fmt.Errorf("envoy.tokenFile: %w", err)
 	}
@@ -35,61 +43,86 @@ func Run(ctx context.Context, c *Config, log *slog.Logger) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-
-	discoveries := []Discovery{newStaticDiscovery(c, log)}
-	if c.EndpointsFile != "" {
-		discoveries = append(discoveries, &fileDiscovery{path: c.EndpointsFile, parse: c.parseEndpointsFile})
+	discoveries, err := discover(c, log)
+	if err != nil {
+		return err
 	}
-	if c.Kubernetes != nil {
-		d, err := newKubernetesDiscovery(c)
-		if err != nil {
-			return fmt.Errorf("discovery.kubernetes: %w", err)
-		}
-		discoveries = append(discoveries, d)
+	p := pool.New(log, c.Engines, discoveries)
+	m := metrics.New(p)
+	scraper := &scrape.Scraper{Scrape: c.Scrape, Engines: c.Engines, Pool: p, Log: log, Metrics: m}
+	p.Start = func(scrapeCtx context.Context, t *pool.Target) { scraper.Run(scrapeCtx, t, func() { p.Learned(ctx) }) }
+	pushers := make([]*push.Pusher, len(c.Ingests))
+	for i, ingest := range c.Ingests {
+		pushers[i] = &push.Pusher{Ingest: ingest, Interval: c.PushInterval, Token: token, Pool: p, Log: log, Metrics: m}
+		pushers[i].Measure(time.Now())
 	}
-	for _, pool := range c.DNS {
-		discoveries = append(discoveries, &dns.Discovery{Pool: pool})
-	}
-	p := newPool(log, c.Engines, discoveries)
-	m := newMetrics(p)
-	p.start = func(scrapeCtx context.Context, t *target) {
-		if c.Scrape.Models > 0 {
-			l := &modelLister{target: t, every: c.Scrape.Models, timeout: c.Scrape.Timeout, changed: func() { p.learned(ctx) }}
-			p.scrapers.Go(func() { l.run(scrapeCtx) })
-		}
-		s := &scraper{target: t, Scrape: c.Scrape, engines: c.Engines, changed: p.changed, log: log, metrics: m}
-		s.run(scrapeCtx)
-		m.forget(t.name)
-	}
-	epoch := uint64(time.Now().UnixNano())
-	a := &admin{pool: p, metrics: m, profiles: c.Profiles, config: c, mistakes: mistakes}
-	for _, ingest := range c.Ingests {
-		a.pushers = append(a.pushers, &pusher{
-			ingest: ingest, interval: c.PushInterval, token: token, pool: p, log: log, metrics: m,
-			wake: p.watch(), position: snapshot.Position{Epoch: epoch},
-		})
-	}
-	m.pushAges(a.pushers, time.Now())
-
 	var tasks sync.WaitGroup
 	for i, d := range discoveries {
 		tasks.Go(func() {
-			d.Run(ctx, func(part Part, err error) { p.update(ctx, i, part, err) })
+			d.Run(ctx, func(part topology.Part, err error) { p.Update(ctx, i, part, err) })
 		})
 	}
-	for _, pusher := range a.pushers {
-		tasks.Go(func() { pusher.run(ctx) })
+	for _, pusher := range pushers {
+		tasks.Go(func() { pusher.Run(ctx) })
 	}
 	if c.TokenFile != "" {
-		tasks.Go(func() { token.watch(ctx, c.TokenFile, log) })
+		tasks.Go(func() { token.Watch(ctx, c.TokenFile, log) })
 	}
 	log.Info("started", "admin", listener.Addr().String(), "ingests", len(c.Ingests), "scrapeInterval", c.Scrape.Interval)
-	err = serve(ctx, listener, a.handler())
+	a := &admin.Admin{Pool: p, Pushers: pushers, Metrics: m, Config: c, Recorder: recorder}
+	err = serve(ctx, listener, a.Handler())
 	cancel()
 	tasks.Wait()
-	p.scrapers.Wait()
+	p.Wait()
 	log.Info("stopped")
 	return err
+}
+
+// discover returns the sources that the configuration names.
+func discover(c *config.Config, log *slog.Logger) ([]topology.Discovery, error) {
+	all := []topology.Discovery{staticDiscovery(c, log)}
+	if c.EndpointsFile != "" {
+		all = append(all, &file.Discovery{Path: c.EndpointsFile, Parse: c.ParseEndpoints})
+	}
+	if c.Kubernetes != nil {
+		d, err := kubernetesDiscovery(c)
+		if err != nil {
+			return nil, fmt.Errorf("discovery.kubernetes: %w", err)
+		}
+		all = append(all, d)
+	}
+	for _, pool := range c.DNS {
+		all = append(all, &dns.Discovery{Pool: pool})
+	}
+	return all, nil
+}
+
+// staticDiscovery reads discovery.static, objectives and modelRewrites of the configuration file. What else changes in that file is for
+// the next start.
+func staticDiscovery(c *config.Config, log *slog.Logger) *file.Discovery {
+	return &file.Discovery{Path: c.Path, Parse: func(content []byte) (topology.Part, error) {
+		changed, err := config.Parse(c.Path, content)
+		if err != nil {
+			return topology.Part{}, err
+		}
+		if !changed.SameButStatic(c) {
+			log.Warn("configuration changed outside discovery.static, objectives and modelRewrites; restart to apply it", "file", c.Path)
+		}
+		return changed.Static, nil
+	}}
+}
+
+// kubernetesDiscovery gives the watch what it needs to know of engines.
+func kubernetesDiscovery(c *config.Config) (*kubernetes.Discovery, error) {
+	k := *c.Kubernetes
+	k.Pools = slices.Clone(k.Pools)
+	k.Engine = func(name string) string {
+		if e := c.Engines.ByName(name); e != nil {
+			return e.Name()
+		}
+		return ""
+	}
+	return kubernetes.New(k)
 }
 
 // serve answers on listener until ctx ends.
@@ -101,37 +134,4 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 		return fmt.Errorf("admin.address: %w", err)
 	}
 	return nil
-}
-
-// tokenSource holds the bearer token, which changes when its file does.
-type tokenSource struct{ token atomic.Pointer[string] }
-
-func newTokenSource(c *Config) (*tokenSource, error) {
-	token := c.Token
-	if c.TokenFile != "" {
-		var err error
-		if token, err = readToken(c.TokenFile); err != nil {
-			return nil, err
-		}
-	}
-	s := &tokenSource{}
-	s.token.Store(&token)
-	return s, nil
-}
-
-func (s *tokenSource) get() string { return *s.token.Load() }
-
-// watch reads the token again whenever its file changes. A broken file leaves the last token in use.
-func (s *tokenSource) watch(ctx context.Context, path string, log *slog.Logger) {
-	watchFile(ctx, path, func(content []byte, err error) {
-		token := ""
-		if err == nil {
-			token, err = parseToken(content)
-		}
-		if err != nil {
-			log.Error("token file unusable; the last token stays in use", "file", path, "error", err)
-			return
-		}
-		s.token.Store(&token)
-	})
 }

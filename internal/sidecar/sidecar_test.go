@@ -197,34 +197,3 @@ func TestUnixSocket(t *testing.T) {
 	start(t, "'unix://"+socket+"'", "{static: "+staticYAML("a", server.address())+"}")
 	in.await("a sample over a unix socket", func(r *received) bool { return r.waiting("a") == 3 })
 }
-
-func TestBackoff(t *testing.T) {
-	tests := []struct {
-		failures int
-		want     time.Duration
-	}{{1, 50}, {2, 100}, {3, 200}, {6, 1600}, {7, 2000}, {1000, 2000}}
-	for _, test := range tests {
-		if got := backoff(50*time.Millisecond, test.failures, 2*time.Second); got != test.want*time.Millisecond {
-			t.Errorf("%d failures: got %v, want %v", test.failures, got, test.want*time.Millisecond)
-		}
-	}
-}
-
-func TestMessageBoundsAdapters(t *testing.T) {
-	g := &generation{topology: &snapshot.Topology{}}
-	for i := range 100 {
-		tgt := &target{view: view{sampled: time.Now()}}
-		for j := range 1000 {
-			tgt.sample.RunningLoRA = append(tgt.sample.RunningLoRA, strings.Repeat("x", 200)+string(rune(i))+string(rune(j)))
-		}
-		g.targets = append(g.targets, tgt)
-	}
-	var e encoder
-	body, err := e.message(g, snapshot.Position{Epoch: 1, Sequence: 1}, false, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := snapshot.Split(body); err != nil {
-		t.Errorf("got %v for %d bytes, want a message that fits", err, len(body))
-	}
-}

@@ -4,13 +4,11 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
-	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/admin"
 )
 
 func TestStatus(t *testing.T) {
@@ -39,7 +37,7 @@ func TestStatus(t *testing.T) {
 		if !ok {
 			continue
 		}
-		var status statusBody
+		var status admin.Status
 		if err := json.Unmarshal([]byte(text), &status); err != nil {
 			t.Fatal(err)
 		}
@@ -79,20 +77,4 @@ func TestProfilesBehindAFlag(t *testing.T) {
 		return strings.Replace(configYAML(admin, url, "{static: []}"), "admin: {", "admin: {pprof: true, ", 1)
 	})
 	eventually(t, "the heap profile", func() bool { status, _ := r.get("/debug/pprof/heap"); return status == http.StatusOK })
-}
-
-func TestRecorderKeepsTheLast(t *testing.T) {
-	r := &recorder{}
-	log := slog.New(&recordingHandler{slog.NewTextHandler(io.Discard, nil), r})
-	for i := range keptMistakes + 5 {
-		log.Info("no mistake")
-		log.Warn("mistake", "number", i)
-	}
-	got := r.newestFirst()
-	if len(got) != keptMistakes || got[0].Text != fmt.Sprintf("mistake number=%d", keptMistakes+4) || got[keptMistakes-1].Text != "mistake number=5" {
-		t.Errorf("got %d mistakes from %q to %q, want the last %d", len(got), got[0].Text, got[len(got)-1].Text, keptMistakes)
-	}
-	if time.Since(got[0].Time) < 0 {
-		t.Errorf("time: got %v, want that of the log line", got[0].Time)
-	}
 }

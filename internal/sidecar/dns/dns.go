@@ -40,10 +40,10 @@ type Discovery struct{ Pool }
 // timeout is how long a look may take.
 const timeout = 5 * time.Second
 
-// Name implements sidecar.Discovery.
+// Name implements topology.Discovery.
 func (d *Discovery) Name() string { return "discovery.dns " + d.Pool.Name }
 
-// Run implements sidecar.Discovery. A name that has no records is a pool without endpoints, as a headless Service without ready
+// Run implements topology.Discovery. A name that has no records is a pool without endpoints, as a headless Service without ready
 // pods has none; when no server answers, the last records stay.
 func (d *Discovery) Run(ctx context.Context, emit func(part snapshot.Topology, err error)) {
 	resolver := d.resolver()

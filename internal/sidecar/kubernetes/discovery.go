@@ -109,10 +109,10 @@ func (d *Discovery) changed() {
 	}
 }
 
-// Name implements sidecar.Discovery.
+// Name implements topology.Discovery.
 func (d *Discovery) Name() string { return "discovery.kubernetes" }
 
-// Run implements sidecar.Discovery.
+// Run implements topology.Discovery.
 func (d *Discovery) Run(ctx context.Context, emit func(part snapshot.Topology, err error)) {
 	var running sync.WaitGroup
 	defer running.Wait()

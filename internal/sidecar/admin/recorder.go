@@ -1,4 +1,4 @@
-package sidecar
+package admin
 
 import (
 	"context"
@@ -18,13 +18,13 @@ type mistake struct {
 	Text string    `json:"text"`
 }
 
-// recorder keeps the last mistakes.
-type recorder struct {
+// Recorder keeps the last mistakes.
+type Recorder struct {
 	mu   sync.Mutex
 	last []mistake
 }
 
-func (r *recorder) add(m mistake) {
+func (r *Recorder) add(m mistake) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.last) == keptMistakes {
@@ -33,8 +33,11 @@ func (r *recorder) add(m mistake) {
 	r.last = append(r.last, m)
 }
 
+// Handler passes records on to next and keeps warnings and errors.
+func (r *Recorder) Handler(next slog.Handler) slog.Handler { return &recordingHandler{next, r} }
+
 // newestFirst returns a copy.
-func (r *recorder) newestFirst() []mistake {
+func (r *Recorder) newestFirst() []mistake {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := append([]mistake{}, r.last...)
@@ -45,7 +48,7 @@ func (r *recorder) newestFirst() []mistake {
 // recordingHandler passes everything on and has warnings and errors kept. The sidecar's loggers have neither groups nor attributes.
 type recordingHandler struct {
 	slog.Handler
-	recorder *recorder
+	recorder *Recorder
 }
 
 // Handle implements slog.Handler.

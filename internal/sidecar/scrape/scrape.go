@@ -1,4 +1,6 @@
-package sidecar
+// Package scrape reads model servers: their load many times a second, and the models that they serve now and then. Every endpoint has goroutines
+// of its own, so that none waits for another.
+package scrape
 
 import (
 	"bytes"
@@ -11,7 +13,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
+	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
+	"github.com/pintle-dev/pintle/internal/sidecar/pace"
+	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 )
 
 const (
@@ -23,14 +29,29 @@ const (
 // pages lends buffers for metrics pages. Endpoints are scraped at different moments, so few are in use at once.
 var pages = sync.Pool{New: func() any { return bytes.NewBuffer(make([]byte, 0, 64<<10)) }}
 
+// Scraper reads all endpoints of a pool.
+type Scraper struct {
+	config.Scrape
+	Engines engine.Set
+	Pool    *pool.Pool
+	Log     *slog.Logger
+	Metrics *metrics.Metrics
+}
+
+// Run scrapes one endpoint until ctx ends, and asks for its models if the configuration says so. learn is called when these have changed.
+func (s *Scraper) Run(ctx context.Context, t *pool.Target, learn func()) {
+	if s.Models > 0 {
+		l := &modelLister{target: t, every: s.Models, timeout: s.Timeout, changed: learn}
+		s.Pool.Go(func() { l.run(ctx) })
+	}
+	(&scraper{Scraper: s, target: t}).run(ctx)
+	s.Metrics.Forget(t.Name)
+}
+
 // scraper scrapes one endpoint, alone, so that no other endpoint waits for it.
 type scraper struct {
-	Scrape
-	target  *target
-	engines engine.Set
-	changed func()
-	log     *slog.Logger
-	metrics *metrics
+	*Scraper
+	target *pool.Target
 
 	fetcher  *fetcher
 	kind     *engine.Engine // nil until it is detected
@@ -54,9 +75,9 @@ func (e *scrapeError) Error() string { return e.err.Error() }
 
 // run scrapes until ctx ends.
 func (s *scraper) run(ctx context.Context) {
-	s.fetcher = newFetcher(ctx, s.target.address)
+	s.fetcher = newFetcher(ctx, s.target.Address)
 	defer s.fetcher.close()
-	s.kind = s.target.now().kind
+	s.kind = s.target.Now().Kind
 	s.aim()
 	timer := time.NewTimer(rand.N(s.Interval))
 	defer timer.Stop()
@@ -75,12 +96,12 @@ func (s *scraper) run(ctx context.Context) {
 		s.record(err, time.Since(start), failures)
 		if err == nil {
 			failures = 0
-			timer.Reset(time.Until(start.Add(jitter(s.interval()))))
+			timer.Reset(time.Until(start.Add(pace.Jitter(s.interval()))))
 			continue
 		}
 		failures++
 		s.idle = 0
-		timer.Reset(jitter(backoff(s.Interval, failures, max(maxScrapeBackoff, s.Interval))))
+		timer.Reset(pace.Jitter(pace.Backoff(s.Interval, failures, max(maxScrapeBackoff, s.Interval))))
 	}
 }
 
@@ -92,24 +113,6 @@ func (s *scraper) interval() time.Duration {
 	return s.Interval
 }
 
-// jitter spreads d by 5 % both ways, so that scrapers do not fall into step.
-func jitter(d time.Duration) time.Duration {
-	spread := d / 10
-	if spread <= 0 {
-		return d
-	}
-	return d - spread/2 + rand.N(spread)
-}
-
-// backoff doubles first with each failure after the first, up to most.
-func backoff(first time.Duration, failures int, most time.Duration) time.Duration {
-	d := first
-	for i := 1; i < failures && d < most; i++ {
-		d *= 2
-	}
-	return min(d, most)
-}
-
 // aim has the fetcher ask where the engine has its page, or where the next guess says.
 func (s *scraper) aim() {
 	if s.kind != nil {
@@ -117,7 +120,7 @@ func (s *scraper) aim() {
 		s.fetcher.aim(s.kind.Path(), s.kind.Port())
 		return
 	}
-	paths := s.engines.Paths()
+	paths := s.Engines.Paths()
 	s.fetcher.aim(paths[s.guess%len(paths)], 0)
 }
 
@@ -128,7 +131,7 @@ func (s *scraper) once(ctx context.Context, start time.Time) *scrapeError {
 	buffer.Reset()
 	text, err := s.fetcher.fetch(ctx, start.Add(s.Timeout), buffer)
 	if err == nil && !text {
-		s.metrics.contentTypes.WithLabelValues(s.target.name).Inc()
+		s.Metrics.UnexpectedType(s.target.Name)
 	}
 	if err == nil && s.kind == nil {
 		err = s.detect(buffer.Bytes())
@@ -145,16 +148,14 @@ func (s *scraper) once(ctx context.Context, start time.Time) *scrapeError {
 
 // detect tells the engine by its first page. The page is read from where it was found, whatever the engine's own place is.
 func (s *scraper) detect(page []byte) *scrapeError {
-	kind := s.engines.Detect(page)
+	kind := s.Engines.Detect(page)
 	if kind == nil {
-		err := fmt.Errorf("%s has no metrics of the engines %s", s.fetcher.url, strings.Join(s.engines.Names(), ", "))
+		err := fmt.Errorf("%s has no metrics of the engines %s", s.fetcher.url, strings.Join(s.Engines.Names(), ", "))
 		return &scrapeError{result: "no_metrics", err: err, elsewhere: true}
 	}
 	s.kind, s.parser = kind, engine.NewParser(kind)
-	s.target.mu.Lock()
-	s.target.kind = kind
-	s.target.mu.Unlock()
-	s.log.Info("engine detected", "endpoint", s.target.name, "engine", kind.Name(), "url", s.fetcher.url)
+	s.target.Detected(kind)
+	s.Log.Info("engine detected", "endpoint", s.target.Name, "engine", kind.Name(), "url", s.fetcher.url)
 	return nil
 }
 
@@ -169,17 +170,14 @@ func (s *scraper) read(page []byte, start time.Time) *scrapeError {
 	missing := s.kind.Missing(found)
 	s.reportMissing(missing, s.kind.Missing(s.found))
 	s.found |= found
-	t := s.target
-	t.mu.Lock()
-	differs := t.sampled.IsZero() || !t.sample.Equal(&next)
-	s.sample, t.sample, t.sampled, t.missing = next, next, start, missing
-	t.mu.Unlock()
+	s.sample = next
+	differs := s.target.Read(&next, start, missing)
 	s.idle++
 	if next.WaitingRequests > 0 || next.RunningRequests > 0 {
 		s.idle = 0
 	}
 	if differs {
-		s.changed()
+		s.Pool.Changed()
 	}
 	return nil
 }
@@ -193,10 +191,10 @@ func (s *scraper) reportMissing(missing, before []string) {
 		}
 		s.reported = append(s.reported, name)
 		if !slices.Contains(before, name) {
-			s.log.Error("metric vanished; the endpoint is judged without it", "endpoint", s.target.name, "engine", s.kind.Name(), "metric", name)
+			s.Log.Error("metric vanished; the endpoint is judged without it", "endpoint", s.target.Name, "engine", s.kind.Name(), "metric", name)
 			continue
 		}
-		s.log.Warn("metric missing; the endpoint is judged without it", "endpoint", s.target.name, "engine", s.kind.Name(), "metric", name)
+		s.Log.Warn("metric missing; the endpoint is judged without it", "endpoint", s.target.Name, "engine", s.kind.Name(), "metric", name)
 	}
 }
 
@@ -206,16 +204,14 @@ func (s *scraper) record(err *scrapeError, took time.Duration, failures int) {
 	if err != nil {
 		result, failure = err.result, err.Error()
 	}
-	s.target.mu.Lock()
-	s.target.failure = failure
-	s.target.mu.Unlock()
-	s.metrics.scraped(s.target.name, result, took)
+	s.target.Failed(failure)
+	s.Metrics.Scraped(s.target.Name, result, took)
 	switch {
 	case err != nil && failures == 0:
-		s.log.Warn("scrape failed", "endpoint", s.target.name, "result", result, "error", failure)
+		s.Log.Warn("scrape failed", "endpoint", s.target.Name, "result", result, "error", failure)
 	case err == nil && failures > 0:
-		s.log.Info("scrape succeeds again", "endpoint", s.target.name, "failures", failures)
-	case s.log.Enabled(context.Background(), slog.LevelDebug):
-		s.log.Debug("scraped", "endpoint", s.target.name, "result", result, "took", took)
+		s.Log.Info("scrape succeeds again", "endpoint", s.target.Name, "failures", failures)
+	case s.Log.Enabled(context.Background(), slog.LevelDebug):
+		s.Log.Debug("scraped", "endpoint", s.target.Name, "result", result, "took", took)
 	}
 }

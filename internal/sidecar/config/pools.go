@@ -1,4 +1,4 @@
-package sidecar
+package config
 
 import (
 	"slices"
@@ -78,19 +78,6 @@ func readPorts(v value) ([]string, error) {
 		}
 	}
 	return ports, nil
-}
-
-// newKubernetesDiscovery gives the watch what it needs to know of engines.
-func newKubernetesDiscovery(c *Config) (*kubernetes.Discovery, error) {
-	k := *c.Kubernetes
-	k.Pools = slices.Clone(k.Pools)
-	k.Engine = func(name string) string {
-		if e := c.Engines.ByName(name); e != nil {
-			return e.Name()
-		}
-		return ""
-	}
-	return kubernetes.New(k)
 }
 
 // lookupInterval is the default of the time between two looks at a name.

@@ -1,4 +1,4 @@
-package sidecar
+package config
 
 import (
 	"os"
@@ -11,13 +11,14 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/dns"
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 	"github.com/pintle-dev/pintle/internal/sidecar/kubernetes"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
 const envoyYAML = "envoy: {ingest: 'http://127.0.0.1:15099/pintle/v1/snapshot', token: secret}\n"
 
 func TestParseConfig(t *testing.T) {
-	c, err := parseConfig("/etc/pintle/sidecar.yaml", []byte(`
+	c, err := Parse("/etc/pintle/sidecar.yaml", []byte(`
 envoy:
   ingest: ["http://127.0.0.1:15099", "unix:///run/pintle/ingest.sock"]
   tokenFile: token
@@ -46,7 +47,7 @@ modelRewrites: [{models: [m], targets: [{model: m1, weight: 9}, {model: m2}]}]
 		Scrape:       Scrape{Interval: 20 * time.Millisecond, IdleInterval: 40 * time.Millisecond, Timeout: 2 * time.Second},
 		Engines:      engine.Known,
 		AdminAddress: "127.0.0.1:0",
-		Static: Part{Endpoints: []Endpoint{
+		Static: topology.Part{Endpoints: []topology.Endpoint{
 			{Name: "default/vllm-0", Address: "127.0.0.1:9001", Engine: "vllm", Models: []string{"m1"}, Labels: []snapshot.Label{{Key: "mif.moreh.io/role", Value: "decode"}, {Key: "z", Value: "1"}}},
 			{Name: "default/vllm-1", Address: "[::1]:9002"},
 		}, Objectives: []snapshot.Objective{{Name: "batch", Priority: -10}}, Rewrites: []snapshot.Rewrite{
@@ -60,7 +61,7 @@ modelRewrites: [{models: [m], targets: [{model: m1, weight: 9}, {model: m2}]}]
 }
 
 func TestConfigPools(t *testing.T) {
-	c, err := parseConfig("/etc/pintle/sidecar.yaml", []byte(envoyYAML+`
+	c, err := Parse("/etc/pintle/sidecar.yaml", []byte(envoyYAML+`
 discovery:
   kubernetes:
     kubeconfig: kube.yaml
@@ -94,7 +95,7 @@ discovery:
 }
 
 func TestConfigDefaults(t *testing.T) {
-	c, err := parseConfig("sidecar.yaml", []byte(envoyYAML+"discovery: {static: []}"))
+	c, err := Parse("sidecar.yaml", []byte(envoyYAML+"discovery: {static: []}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +166,7 @@ func TestConfigMistakes(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := parseConfig("sidecar.yaml", []byte(test.yaml))
+			_, err := Parse("sidecar.yaml", []byte(test.yaml))
 			if err == nil {
 				t.Fatalf("got no error, want one with %q", test.want)
 			}
@@ -194,7 +195,7 @@ func TestLoadConfigChecksTheFilesItNames(t *testing.T) {
 			writeFile(t, filepath.Join(folder, "endpoints.yaml"), test.endpoints)
 			writeFile(t, filepath.Join(folder, "token"), test.token)
 			writeFile(t, path, "envoy: {ingest: 'http://a:1', tokenFile: token}\ndiscovery: {file: endpoints.yaml, static: [{name: a, address: '1.2.3.4:5'}]}\n")
-			_, err := LoadConfig(path)
+			_, err := Load(path)
 			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
@@ -217,7 +218,7 @@ func FuzzParseConfig(f *testing.F) {
 	f.Add([]byte(envoyYAML + "discovery: {static: [{name: a, address: '1.2.3.4:5', labels: {a: b}}]}\n"))
 	f.Add([]byte("a: &x [*x]\n<<: *x\n"))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		c, err := parseConfig("sidecar.yaml", content)
+		c, err := Parse("sidecar.yaml", content)
 		if err == nil && (len(c.Ingests) == 0 || c.Token == "" && c.TokenFile == "") {
 			t.Errorf("got %+v without an error, want an ingest and a token", c)
 		}

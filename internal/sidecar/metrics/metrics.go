@@ -1,15 +1,19 @@
-package sidecar
+// Package metrics are the sidecar's own metrics.
+package metrics
 
 import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 )
 
-// metrics are the sidecar's own.
-type metrics struct {
-	registry       *prometheus.Registry
+// Metrics are the sidecar's own.
+type Metrics struct {
+	// Registry has all of them.
+	Registry       *prometheus.Registry
 	scrapes        *prometheus.CounterVec
 	scrapeSeconds  prometheus.Histogram
 	contentTypes   *prometheus.CounterVec
@@ -19,13 +23,14 @@ type metrics struct {
 	discoveryFault prometheus.GaugeFunc
 }
 
-func newMetrics(p *pool) *metrics {
+// New returns the metrics of a sidecar with that pool.
+func New(p *pool.Pool) *Metrics {
 	seconds := []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pintle_sidecar_" + name, Help: help}, labels)
 	}
-	m := &metrics{
-		registry: prometheus.NewRegistry(),
+	m := &Metrics{
+		Registry: prometheus.NewRegistry(),
 		scrapes:  counter("scrapes_total", "Scrapes by endpoint and result.", "endpoint", "result"),
 		scrapeSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "pintle_sidecar_scrape_duration_seconds", Help: "Time that a scrape took.", Buckets: seconds,
@@ -38,43 +43,49 @@ func newMetrics(p *pool) *metrics {
 		pushBytes: counter("push_bytes_total", "Bytes of snapshots pushed.", "target"),
 		discoveryFault: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "pintle_sidecar_discovery_problems", Help: "Discovery sources whose present state is not in use.",
-		}, func() float64 { return float64(len(p.warnings())) }),
+		}, func() float64 { return float64(len(p.Warnings())) }),
 	}
-	m.registry.MustRegister(m.scrapes, m.scrapeSeconds, m.contentTypes, m.pushes, m.pushSeconds, m.pushBytes, m.discoveryFault,
+	m.Registry.MustRegister(m.scrapes, m.scrapeSeconds, m.contentTypes, m.pushes, m.pushSeconds, m.pushBytes, m.discoveryFault,
 		poolCollector{p}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
-func (m *metrics) scraped(endpoint, result string, took time.Duration) {
+// Scraped counts a scrape.
+func (m *Metrics) Scraped(endpoint, result string, took time.Duration) {
 	m.scrapes.WithLabelValues(endpoint, result).Inc()
 	m.scrapeSeconds.Observe(took.Seconds())
 }
 
-// pushAges tells how long ago each Envoy took a snapshot, counted from the start before the first.
-func (m *metrics) pushAges(pushers []*pusher, start time.Time) {
-	for _, p := range pushers {
-		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "pintle_sidecar_push_age_seconds", Help: "Time since the target last accepted a push, or since the start.",
-			ConstLabels: prometheus.Labels{"target": p.ingest.Name},
-		}, func() float64 {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			if p.accepted.IsZero() {
-				return time.Since(start).Seconds()
-			}
-			return time.Since(p.accepted).Seconds()
-		}))
-	}
+// UnexpectedType counts a page that was not text/plain.
+func (m *Metrics) UnexpectedType(endpoint string) { m.contentTypes.WithLabelValues(endpoint).Inc() }
+
+// Pushed counts a push.
+func (m *Metrics) Pushed(target, result string, took time.Duration) {
+	m.pushes.WithLabelValues(target, result).Inc()
+	m.pushSeconds.WithLabelValues(target).Observe(took.Seconds())
 }
 
-// forget drops the series of an endpoint that is gone.
-func (m *metrics) forget(endpoint string) {
+// PushedBytes counts what was sent to an Envoy.
+func (m *Metrics) PushedBytes(target string, bytes int) {
+	m.pushBytes.WithLabelValues(target).Add(float64(bytes))
+}
+
+// PushAge has age tell how long ago an Envoy took a snapshot.
+func (m *Metrics) PushAge(target string, age func() time.Duration) {
+	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "pintle_sidecar_push_age_seconds", Help: "Time since the target last accepted a push, or since the start.",
+		ConstLabels: prometheus.Labels{"target": target},
+	}, func() float64 { return age().Seconds() }))
+}
+
+// Forget drops the series of an endpoint that is gone.
+func (m *Metrics) Forget(endpoint string) {
 	m.scrapes.DeletePartialMatch(prometheus.Labels{"endpoint": endpoint})
 	m.contentTypes.DeleteLabelValues(endpoint)
 }
 
 // poolCollector reads what the pool knows at the moment it is asked.
-type poolCollector struct{ pool *pool }
+type poolCollector struct{ pool *pool.Pool }
 
 var (
 	ageDesc = prometheus.NewDesc("pintle_sidecar_sample_age_seconds",
@@ -93,18 +104,18 @@ func (c poolCollector) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c poolCollector) Collect(out chan<- prometheus.Metric) {
-	g := c.pool.generation()
+	g := c.pool.Generation()
 	if g == nil {
 		return
 	}
-	out <- prometheus.MustNewConstMetric(endpointsDesc, prometheus.GaugeValue, float64(len(g.targets)))
-	for _, t := range g.targets {
-		v := t.now()
-		if !v.sampled.IsZero() {
-			out <- prometheus.MustNewConstMetric(ageDesc, prometheus.GaugeValue, time.Since(v.sampled).Seconds(), t.name)
+	out <- prometheus.MustNewConstMetric(endpointsDesc, prometheus.GaugeValue, float64(len(g.Targets)))
+	for _, t := range g.Targets {
+		v := t.Now()
+		if !v.Sampled.IsZero() {
+			out <- prometheus.MustNewConstMetric(ageDesc, prometheus.GaugeValue, time.Since(v.Sampled).Seconds(), t.Name)
 		}
-		for _, metric := range v.missing {
-			out <- prometheus.MustNewConstMetric(missingDesc, prometheus.GaugeValue, 1, t.name, metric)
+		for _, metric := range v.Missing {
+			out <- prometheus.MustNewConstMetric(missingDesc, prometheus.GaugeValue, 1, t.Name, metric)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package sidecar
+package config
 
 import (
 	"errors"
@@ -40,19 +40,21 @@ func checkToken(token string) error {
 	return nil
 }
 
-func readToken(path string) (string, error) {
+// ReadToken reads a file that holds a bearer token.
+func ReadToken(path string) (string, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return "", err
 	}
-	token, err := parseToken(content)
+	token, err := ParseToken(content)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", path, err)
 	}
 	return token, nil
 }
 
-func parseToken(content []byte) (string, error) {
+// ParseToken returns the token in a file's content.
+func ParseToken(content []byte) (string, error) {
 	token := strings.TrimSpace(string(content))
 	return token, checkToken(token)
 }
@@ -71,7 +73,7 @@ func (c *Config) readIngest(v value) error {
 		}
 		ingest, ok := parseIngest(text)
 		if !ok {
-			return item.errorf("%q is no ingest URL; http://host:port%s or unix:///path.sock is right", text, ingestPath)
+			return item.errorf("%q is no ingest URL; http://host:port%s or unix:///path.sock is right", text, IngestPath)
 		}
 		if slices.Contains(c.Ingests, ingest) {
 			return item.errorf("%q is there twice; once is right", text)
@@ -91,13 +93,13 @@ func parseIngest(text string) (Ingest, bool) {
 		if u.Host != "" || len(u.Path) < 2 || u.Opaque != "" {
 			return Ingest{}, false
 		}
-		return Ingest{Name: text, URL: "http://localhost" + ingestPath, Socket: u.Path}, true
+		return Ingest{Name: text, URL: "http://localhost" + IngestPath, Socket: u.Path}, true
 	case "http":
 		if u.Hostname() == "" || u.Port() == "" {
 			return Ingest{}, false
 		}
 		if u.Path == "" || u.Path == "/" {
-			u.Path = ingestPath
+			u.Path = IngestPath
 		}
 		return Ingest{Name: text, URL: u.String()}, true
 	}

@@ -1,4 +1,5 @@
-package sidecar
+// Package push feeds Envoys with snapshots of the pool.
+package push
 
 import (
 	"bytes"
@@ -13,6 +14,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/sidecar/config"
+	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
+	"github.com/pintle-dev/pintle/internal/sidecar/pace"
+	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
@@ -28,14 +33,14 @@ const (
 	maxAnswerBytes = 64 << 10
 )
 
-// pusher feeds one Envoy, alone, so that no other Envoy and no scraper waits for it.
-type pusher struct {
-	ingest   Ingest
-	interval time.Duration
-	token    *tokenSource
-	pool     *pool
-	log      *slog.Logger
-	metrics  *metrics
+// Pusher feeds one Envoy, alone, so that no other Envoy and no scraper waits for it.
+type Pusher struct {
+	Ingest   config.Ingest
+	Interval time.Duration
+	Token    *Token
+	Pool     *pool.Pool
+	Log      *slog.Logger
+	Metrics  *metrics.Metrics
 
 	wake     <-chan struct{}
 	client   *http.Client
@@ -44,13 +49,36 @@ type pusher struct {
 	// topology is the one that the Envoy holds as far as it is known; 0 sends a full message.
 	topology uint64
 
-	mu       sync.Mutex
-	accepted time.Time // zero before the first
-	// acknowledged and holds are the position and the topology of the last accepted message.
-	acknowledged snapshot.Position
-	holds        uint64
-	result       string // of the last push
-	failure      string // why the last push failed; empty after an accepted one
+	mu    sync.Mutex
+	state State
+}
+
+// State is how a Pusher and its Envoy stand.
+type State struct {
+	// Accepted is when the Envoy last took a snapshot; zero before the first.
+	Accepted time.Time
+	// Acknowledged and Holds are the position and the topology of that one.
+	Acknowledged snapshot.Position
+	Holds        uint64
+	// Result is that of the last push, Failure why it failed; empty after an accepted one.
+	Result, Failure string
+}
+
+// Now returns how things stand.
+func (p *Pusher) Now() State {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.state
+}
+
+// Measure has the metrics tell how long ago the Envoy took a snapshot, counted from start before the first.
+func (p *Pusher) Measure(start time.Time) {
+	p.Metrics.PushAge(p.Ingest.Name, func() time.Duration {
+		if accepted := p.Now().Accepted; !accepted.IsZero() {
+			return time.Since(accepted)
+		}
+		return time.Since(start)
+	})
 }
 
 // outcome is what became of a push.
@@ -63,12 +91,14 @@ type outcome struct {
 	again bool
 }
 
-// run pushes until ctx ends: at once after a change, though not twice within the interval, and at each heartbeat.
-func (p *pusher) run(ctx context.Context) {
+// Run pushes until ctx ends: at once after a change, though not twice within the interval, and at each heartbeat.
+func (p *Pusher) Run(ctx context.Context) {
+	p.wake = p.Pool.Watch()
+	p.position.Epoch = uint64(time.Now().UnixNano())
 	transport := &http.Transport{MaxIdleConnsPerHost: 1, DisableCompression: true}
-	if p.ingest.Socket != "" {
+	if p.Ingest.Socket != "" {
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "unix", p.ingest.Socket)
+			return (&net.Dialer{}).DialContext(ctx, "unix", p.Ingest.Socket)
 		}
 	}
 	defer transport.CloseIdleConnections()
@@ -86,7 +116,7 @@ func (p *pusher) run(ctx context.Context) {
 		p.record(o, time.Since(start))
 		if o.err == nil {
 			failures = 0
-			sleep(ctx, time.Until(start.Add(p.interval)))
+			pace.Sleep(ctx, time.Until(start.Add(p.Interval)))
 			continue
 		}
 		failures++
@@ -94,15 +124,15 @@ func (p *pusher) run(ctx context.Context) {
 		switch {
 		case o.again && failures == 1:
 		case o.pause > 0:
-			sleep(ctx, o.pause)
+			pace.Sleep(ctx, o.pause)
 		default:
-			sleep(ctx, jitter(backoff(firstPushBackoff, failures, maxPushBackoff)))
+			pace.Sleep(ctx, pace.Jitter(pace.Backoff(firstPushBackoff, failures, maxPushBackoff)))
 		}
 	}
 }
 
 // waitForChange waits until there is something to push and says no when ctx has ended.
-func (p *pusher) waitForChange(ctx context.Context, failures int) bool {
+func (p *Pusher) waitForChange(ctx context.Context, failures int) bool {
 	if failures > 0 {
 		return ctx.Err() == nil
 	}
@@ -116,37 +146,28 @@ func (p *pusher) waitForChange(ctx context.Context, failures int) bool {
 		case <-timer.C:
 		}
 		timer.Stop()
-		if p.pool.generation() != nil {
+		if p.Pool.Generation() != nil {
 			return true
 		}
 	}
 }
 
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-}
-
 // push sends one message and interprets the answer.
-func (p *pusher) push(ctx context.Context, now time.Time) outcome {
-	g := p.pool.generation()
+func (p *Pusher) push(ctx context.Context, now time.Time) outcome {
+	g := p.Pool.Generation()
 	p.position.Sequence++
-	body, err := p.encoder.message(g, p.position, p.topology != g.id, now)
+	body, err := p.encoder.message(g, p.position, p.topology != g.ID, now)
 	if err != nil {
 		return outcome{result: "unencodable", err: err, pause: refusedPause}
 	}
 	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.ingest.URL, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.Ingest.URL, bytes.NewReader(body))
 	if err != nil {
 		return outcome{result: "error", err: err}
 	}
 	request.Header.Set("Content-Type", "application/octet-stream")
-	request.Header.Set("Authorization", "Bearer "+p.token.get())
+	request.Header.Set("Authorization", "Bearer "+p.Token.get())
 	request.Header.Set("User-Agent", "pintle-sidecar")
 	response, err := p.client.Do(request)
 	if err != nil {
@@ -156,10 +177,10 @@ func (p *pusher) push(ctx context.Context, now time.Time) outcome {
 		return outcome{result: "error", err: err}
 	}
 	defer response.Body.Close()
-	p.metrics.pushBytes.WithLabelValues(p.ingest.Name).Add(float64(len(body)))
+	p.Metrics.PushedBytes(p.Ingest.Name, len(body))
 	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
 	if err == nil && response.StatusCode == http.StatusNoContent {
-		p.topology = g.id
+		p.topology = g.ID
 		return outcome{result: "accepted"}
 	}
 	return p.refused(response, answer)
@@ -177,12 +198,12 @@ type answerBody struct {
 	} `json:"current"`
 }
 
-func (p *pusher) refused(response *http.Response, answer []byte) outcome {
+func (p *Pusher) refused(response *http.Response, answer []byte) outcome {
 	var body answerBody
 	_ = json.Unmarshal(answer, &body) // what is no JSON has no code
 	o := outcome{
 		result: fmt.Sprintf("status_%d", response.StatusCode),
-		err:    fmt.Errorf("the ingest listener answered %s: %s %s", response.Status, body.Error.Code, oneLine(body.Error.Message)),
+		err:    fmt.Errorf("the ingest listener answered %s: %s %s", response.Status, body.Error.Code, pool.OneLine(body.Error.Message)),
 	}
 	switch {
 	case response.StatusCode == http.StatusConflict && body.Error.Code == "older":
@@ -198,42 +219,40 @@ func (p *pusher) refused(response *http.Response, answer []byte) outcome {
 }
 
 // record counts a push, and logs when its result differs from the last one's.
-func (p *pusher) record(o outcome, took time.Duration) {
-	p.metrics.pushes.WithLabelValues(p.ingest.Name, o.result).Inc()
-	p.metrics.pushSeconds.WithLabelValues(p.ingest.Name).Observe(took.Seconds())
+func (p *Pusher) record(o outcome, took time.Duration) {
+	p.Metrics.Pushed(p.Ingest.Name, o.result, took)
 	p.mu.Lock()
-	changed := p.result != o.result
-	p.result, p.failure = o.result, ""
+	changed := p.state.Result != o.result
+	p.state.Result, p.state.Failure = o.result, ""
 	if o.err == nil {
-		p.accepted, p.acknowledged, p.holds = time.Now(), p.position, p.topology
+		p.state.Accepted, p.state.Acknowledged, p.state.Holds = time.Now(), p.position, p.topology
 	} else {
-		p.failure = oneLine(o.err.Error())
+		p.state.Failure = pool.OneLine(o.err.Error())
 	}
 	p.mu.Unlock()
 	switch {
 	case o.err != nil && changed:
-		p.log.Warn("push failed", "target", p.ingest.Name, "result", o.result, "error", oneLine(o.err.Error()))
+		p.Log.Warn("push failed", "target", p.Ingest.Name, "result", o.result, "error", pool.OneLine(o.err.Error()))
 	case o.err == nil && changed:
-		p.log.Info("push accepted", "target", p.ingest.Name, "epoch", p.position.Epoch)
+		p.Log.Info("push accepted", "target", p.Ingest.Name, "epoch", p.position.Epoch)
 	default:
-		p.log.Debug("pushed", "target", p.ingest.Name, "result", o.result, "took", took)
+		p.Log.Debug("pushed", "target", p.Ingest.Name, "result", o.result, "took", took)
 	}
 }
 
-// health says why the Envoy has not heard the sidecar lately; empty when it has.
-func (p *pusher) health(now time.Time, within time.Duration) string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.accepted.IsZero() && now.Sub(p.accepted) <= within {
+// Health says why the Envoy has not heard the sidecar within that time; empty when it has.
+func (p *Pusher) Health(now time.Time, within time.Duration) string {
+	state := p.Now()
+	if !state.Accepted.IsZero() && now.Sub(state.Accepted) <= within {
 		return ""
 	}
 	last := "never"
-	if !p.accepted.IsZero() {
-		last = now.Sub(p.accepted).Round(time.Millisecond).String() + " ago"
+	if !state.Accepted.IsZero() {
+		last = now.Sub(state.Accepted).Round(time.Millisecond).String() + " ago"
 	}
-	reason := fmt.Sprintf("envoy.ingest %s: last accepted push: %s", p.ingest.Name, last)
-	if p.failure != "" {
-		reason += "; last failure: " + p.failure
+	reason := fmt.Sprintf("envoy.ingest %s: last accepted push: %s", p.Ingest.Name, last)
+	if state.Failure != "" {
+		reason += "; last failure: " + state.Failure
 	}
 	return reason
 }

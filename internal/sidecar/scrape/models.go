@@ -1,4 +1,4 @@
-package sidecar
+package scrape
 
 import (
 	"bytes"
@@ -7,31 +7,34 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/pace"
+	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 )
 
 // modelLister asks one endpoint from time to time which models it serves. Each has a connection and a goroutine of its own:
 // a server whose list hangs is still scraped.
 type modelLister struct {
-	target  *target
+	target  *pool.Target
 	every   time.Duration
 	timeout time.Duration
 	changed func()
 }
 
 func (l *modelLister) run(ctx context.Context) {
-	f := newFetcher(ctx, l.target.address)
+	f := newFetcher(ctx, l.target.Address)
 	defer f.close()
 	f.aim("/v1/models", 0)
 	for ctx.Err() == nil {
 		models, err := l.list(ctx, f)
-		if err == nil && l.target.setModels(models) {
+		if err == nil && l.target.Serves(models) {
 			l.changed()
 		}
 		wait := l.every
 		if err != nil {
 			wait = min(wait, maxScrapeBackoff) // a server that is starting has a list soon
 		}
-		sleep(ctx, jitter(wait))
+		pace.Sleep(ctx, pace.Jitter(wait))
 	}
 }
 
@@ -64,14 +67,3 @@ const (
 	maxModels     = 256
 	maxModelBytes = 512
 )
-
-// setModels keeps what the endpoint serves and reports whether that is new.
-func (t *target) setModels(models []string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if slices.Equal(t.models, models) {
-		return false
-	}
-	t.models = models
-	return true
-}

@@ -1,6 +1,7 @@
-package sidecar
+package metrics
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -13,22 +14,25 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
-	"github.com/pintle-dev/pintle/snapshot"
+	"github.com/pintle-dev/pintle/internal/sidecar/file"
+	"github.com/pintle-dev/pintle/internal/sidecar/pool"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 )
 
 // exposed are the names of the sidecar's own metrics.
 func exposed(t *testing.T) map[string]bool {
 	t.Helper()
-	p := newPool(slog.New(slog.NewTextHandler(io.Discard, nil)), engine.Known, nil)
-	p.current = &generation{topology: &snapshot.Topology{}, targets: []*target{{name: "a", view: view{sampled: time.Now(), missing: []string{"m"}}}}}
-	m := newMetrics(p)
-	m.scraped("a", "ok", time.Millisecond)
-	m.contentTypes.WithLabelValues("a").Inc()
-	m.pushes.WithLabelValues("e", "accepted").Inc()
-	m.pushBytes.WithLabelValues("e").Inc()
-	m.pushSeconds.WithLabelValues("e").Observe(1)
-	m.pushAges([]*pusher{{ingest: Ingest{Name: "e"}}}, time.Now())
-	families, err := m.registry.Gather()
+	p := pool.New(slog.New(slog.NewTextHandler(io.Discard, nil)), engine.Known, []topology.Discovery{&file.Discovery{}})
+	p.Start = func(context.Context, *pool.Target) {}
+	p.Update(t.Context(), 0, topology.Part{Endpoints: []topology.Endpoint{{Name: "a", Address: "127.0.0.1:1"}}}, nil)
+	p.Generation().Targets[0].Read(&engine.Sample{}, time.Now(), []string{"m"})
+	m := New(p)
+	m.Scraped("a", "ok", time.Millisecond)
+	m.UnexpectedType("a")
+	m.Pushed("e", "accepted", time.Millisecond)
+	m.PushedBytes("e", 1)
+	m.PushAge("e", func() time.Duration { return 0 })
+	families, err := m.Registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +47,7 @@ func exposed(t *testing.T) map[string]bool {
 func TestMonitoringNamesMetricsThatAreThere(t *testing.T) {
 	names := exposed(t)
 	own := regexp.MustCompile(`\b(pintle_sidecar|process)_[a-z_]+`)
-	for _, file := range []string{"../../docs/monitoring/dashboard.json", "../../docs/monitoring/alerts.yaml"} {
+	for _, file := range []string{"../../../docs/monitoring/dashboard.json", "../../../docs/monitoring/alerts.yaml"} {
 		content, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -1,4 +1,6 @@
-package sidecar
+// Package config reads the sidecar's configuration and the lists of endpoints. Every mistake names the line, the key, the value and what
+// would be right.
+package config
 
 import (
 	"errors"
@@ -6,12 +8,14 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/dns"
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 	"github.com/pintle-dev/pintle/internal/sidecar/kubernetes"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 )
 
 // Config is the sidecar's configuration, complete and checked.
@@ -33,12 +37,19 @@ type Config struct {
 	// Profiles has it offer Go's profiles there, under /debug/pprof/.
 	Profiles bool
 	// Static are the endpoints of the configuration itself, with its objectives and rewrites.
-	Static Part
+	Static topology.Part
 	// EndpointsFile names a file with more endpoints. Empty is none.
 	EndpointsFile string
 	// Kubernetes says what to watch there; nil is nothing. DNS are names to look up.
 	Kubernetes *kubernetes.Config
 	DNS        []dns.Pool
+}
+
+// SameButStatic reports whether c and o differ in nothing but what is read again when the file changes.
+func (c *Config) SameButStatic(o *Config) bool {
+	same := *c
+	same.Static = o.Static
+	return reflect.DeepEqual(&same, o)
 }
 
 // Scrape says how often and for how long endpoints are asked.
@@ -60,20 +71,21 @@ type Ingest struct {
 }
 
 const (
-	ingestPath     = "/pintle/v1/snapshot"
+	// IngestPath is where the filter takes snapshots.
+	IngestPath     = "/pintle/v1/snapshot"
 	shortestPeriod = 5 * time.Millisecond
 	// longestIdle is the longest default of scrape.idleInterval. With a heartbeat more it stays below the 200 ms after
 	// which the saturation detector takes a sample for stale.
 	longestIdle = 100 * time.Millisecond
 )
 
-// LoadConfig reads and checks a configuration file, and reads the files that it names.
-func LoadConfig(path string) (*Config, error) {
+// Load reads and checks a configuration file, and reads the files that it names.
+func Load(path string) (*Config, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("configuration file: %w", err)
 	}
-	c, err := parseConfig(path, content)
+	c, err := Parse(path, content)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -83,7 +95,7 @@ func LoadConfig(path string) (*Config, error) {
 		}
 	}
 	if c.TokenFile != "" {
-		if _, err := readToken(c.TokenFile); err != nil {
+		if _, err := ReadToken(c.TokenFile); err != nil {
 			return nil, fmt.Errorf("%s: envoy.tokenFile: %w", path, err)
 		}
 	}
@@ -95,16 +107,16 @@ func (c *Config) checkEndpointsFile() error {
 	if err != nil {
 		return err
 	}
-	more, err := c.parseEndpointsFile(content)
+	more, err := c.ParseEndpoints(content)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.EndpointsFile, err)
 	}
-	_, err = newTopology([]source{{"discovery.static", c.Static}, {c.EndpointsFile, more}})
+	_, err = topology.Join([]topology.Source{{Name: "discovery.static", Part: c.Static}, {Name: c.EndpointsFile, Part: more}})
 	return err
 }
 
-// parseConfig checks a configuration without looking at any other file. Relative paths in it start from its own folder.
-func parseConfig(path string, content []byte) (*Config, error) {
+// Parse checks a configuration without looking at any other file. Relative paths in it start from its own folder.
+func Parse(path string, content []byte) (*Config, error) {
 	root, err := parseYAML(content)
 	if err != nil {
 		return nil, err
@@ -136,7 +148,7 @@ func parseConfig(path string, content []byte) (*Config, error) {
 	case err != nil:
 		return nil, err
 	case len(c.Ingests) == 0:
-		return nil, errors.New("envoy.ingest: missing; the URL of Envoy's ingest listener is right, such as http://127.0.0.1:15099" + ingestPath)
+		return nil, errors.New("envoy.ingest: missing; the URL of Envoy's ingest listener is right, such as http://127.0.0.1:15099" + IngestPath)
 	case c.Token == "" && c.TokenFile == "":
 		return nil, errors.New("envoy.token: missing; the filter's ingest.token is right, or envoy.tokenFile")
 	case c.Token != "" && c.TokenFile != "":
@@ -147,7 +159,7 @@ func parseConfig(path string, content []byte) (*Config, error) {
 	if c.Scrape.IdleInterval == 0 {
 		c.Scrape.IdleInterval = max(c.Scrape.Interval, min(2*c.Scrape.Interval, longestIdle))
 	}
-	if _, err := newTopology([]source{{"discovery.static", c.Static}}); err != nil {
+	if _, err := topology.Join([]topology.Source{{Name: "discovery.static", Part: c.Static}}); err != nil {
 		return nil, err
 	}
 	return c, nil

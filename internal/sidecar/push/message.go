@@ -1,9 +1,11 @@
-package sidecar
+package push
 
 import (
 	"math"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/sidecar/pool"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
@@ -17,35 +19,35 @@ type encoder struct {
 
 // message encodes g as it is at now: the load, with the topology before it when full. Adapters beyond what one message
 // can carry are left out.
-func (e *encoder) message(g *generation, p snapshot.Position, full bool, now time.Time) ([]byte, error) {
+func (e *encoder) message(g *pool.Generation, p snapshot.Position, full bool, now time.Time) ([]byte, error) {
 	if e.adapters == nil {
 		e.adapters = map[string]uint16{}
 	}
 	clear(e.adapters)
 	e.indexes = e.indexes[:0]
-	e.load.Topology = g.id
+	e.load.Topology = g.ID
 	e.load.Endpoints = e.load.Endpoints[:0]
 	e.load.Adapters = e.load.Adapters[:0]
-	room := adapterBytes
-	for _, t := range g.targets {
-		v := t.now()
+	room := topology.AdapterBytes
+	for _, t := range g.Targets {
+		v := t.Now()
 		entry := snapshot.EndpointLoad{
-			WaitingRequests: v.sample.WaitingRequests,
-			RunningRequests: v.sample.RunningRequests,
-			KVCacheUsage:    v.sample.KVCacheUsage,
-			AgeMillis:       ageMillis(v.sampled, now),
-			KVBlockTokens:   v.sample.KVBlockTokens,
-			KVBlocks:        v.sample.KVBlocks,
-			MaxLoRA:         v.sample.MaxLoRA,
+			WaitingRequests: v.Sample.WaitingRequests,
+			RunningRequests: v.Sample.RunningRequests,
+			KVCacheUsage:    v.Sample.KVCacheUsage,
+			AgeMillis:       ageMillis(v.Sampled, now),
+			KVBlockTokens:   v.Sample.KVBlockTokens,
+			KVBlocks:        v.Sample.KVBlocks,
+			MaxLoRA:         v.Sample.MaxLoRA,
 		}
-		entry.RunningLoRA = e.intern(v.sample.RunningLoRA, &room)
-		entry.WaitingLoRA = e.intern(v.sample.WaitingLoRA, &room)
+		entry.RunningLoRA = e.intern(v.Sample.RunningLoRA, &room)
+		entry.WaitingLoRA = e.intern(v.Sample.WaitingLoRA, &room)
 		e.load.Endpoints = append(e.load.Endpoints, entry)
 	}
 	body := make([]byte, 0, e.size+e.size/8+256)
 	if full {
 		var err error
-		if body, err = snapshot.AppendTopology(body, g.topology, p); err != nil {
+		if body, err = snapshot.AppendTopology(body, g.Topology, p); err != nil {
 			return nil, err
 		}
 	}

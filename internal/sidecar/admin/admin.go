@@ -1,4 +1,5 @@
-package sidecar
+// Package admin answers questions about the sidecar over HTTP: health, endpoints, metrics, and the status page.
+package admin
 
 import (
 	"encoding/json"
@@ -7,24 +8,30 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/config"
+	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
+	"github.com/pintle-dev/pintle/internal/sidecar/pool"
+	"github.com/pintle-dev/pintle/internal/sidecar/push"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 )
 
 // healthyWithin is how recent the last accepted push must be.
 const healthyWithin = 5 * time.Second
 
-// admin answers questions about the sidecar over HTTP.
-type admin struct {
-	pool    *pool
-	pushers []*pusher
-	metrics *metrics
-	// profiles offers /debug/pprof/.
-	profiles bool
-	// config is what is in force, mistakes what was logged of late.
-	config   *Config
-	mistakes *recorder
+// Admin answers.
+type Admin struct {
+	Pool    *pool.Pool
+	Pushers []*push.Pusher
+	Metrics *metrics.Metrics
+	// Config is what is in force.
+	Config *config.Config
+	// Recorder has what was logged of late.
+	Recorder *Recorder
 }
 
-func (a *admin) handler() http.Handler {
+// Handler serves all pages.
+func (a *Admin) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, healthBody{Status: "ok"}) })
 	mux.HandleFunc("GET /healthz", a.health)
@@ -32,8 +39,8 @@ func (a *admin) handler() http.Handler {
 	mux.HandleFunc("GET /status", a.status)
 	mux.HandleFunc("GET /status/events", a.events)
 	mux.Handle("GET /", page())
-	mux.Handle("GET /metrics", promhttp.HandlerFor(a.metrics.registry, promhttp.HandlerOpts{}))
-	if a.profiles {
+	mux.Handle("GET /metrics", promhttp.HandlerFor(a.Metrics.Registry, promhttp.HandlerOpts{}))
+	if a.Config.Profiles {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index) // heap, goroutine and others by their names
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
@@ -57,7 +64,7 @@ type healthBody struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-func (a *admin) health(w http.ResponseWriter, _ *http.Request) {
+func (a *Admin) health(w http.ResponseWriter, _ *http.Request) {
 	body := a.healthNow()
 	status := http.StatusOK
 	if len(body.Reasons) > 0 {
@@ -66,13 +73,13 @@ func (a *admin) health(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, status, body)
 }
 
-func (a *admin) healthNow() healthBody {
-	body := healthBody{Status: "ok", Warnings: append(a.pool.warnings(), a.pool.missingMetrics()...)}
-	if a.pool.generation() == nil {
+func (a *Admin) healthNow() healthBody {
+	body := healthBody{Status: "ok", Warnings: append(a.Pool.Warnings(), a.Pool.MissingMetrics()...)}
+	if a.Pool.Generation() == nil {
 		body.Reasons = append(body.Reasons, "discovery: no source has been read yet")
 	}
-	for _, p := range a.pushers {
-		if reason := p.health(time.Now(), healthyWithin); reason != "" {
+	for _, p := range a.Pushers {
+		if reason := p.Health(time.Now(), healthyWithin); reason != "" {
 			body.Reasons = append(body.Reasons, reason)
 		}
 	}
@@ -108,32 +115,32 @@ type metricsBody struct {
 	Age          string   `json:"age"`
 }
 
-func (a *admin) endpoints(w http.ResponseWriter, _ *http.Request) {
+func (a *Admin) endpoints(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]any{"endpoints": a.endpointsNow()})
 }
 
-func (a *admin) endpointsNow() []endpointBody {
+func (a *Admin) endpointsNow() []endpointBody {
 	all := []endpointBody{}
-	if g := a.pool.generation(); g != nil {
-		for i, t := range g.targets {
-			all = append(all, describe(&g.topology.Endpoints[i], t.now(), time.Now()))
+	if g := a.Pool.Generation(); g != nil {
+		for i, t := range g.Targets {
+			all = append(all, describe(&g.Topology.Endpoints[i], t.Now(), time.Now()))
 		}
 	}
 	return all
 }
 
-// engine is what the endpoint's page is read as, or what was said of it while that is not known.
-func (v *view) engine(e *Endpoint) string {
-	if v.kind != nil {
-		return v.kind.Name()
+// engineOf is what the endpoint's page is read as, or what was said of it while that is not known.
+func engineOf(e *topology.Endpoint, v *pool.View) string {
+	if v.Kind != nil {
+		return v.Kind.Name()
 	}
 	return e.Engine
 }
 
-func describe(e *Endpoint, v view, now time.Time) endpointBody {
+func describe(e *topology.Endpoint, v pool.View, now time.Time) endpointBody {
 	b := endpointBody{
-		Name: e.Name, Address: e.Address, Engine: v.engine(e), Labels: map[string]string{}, Models: e.Models,
-		MissingMetrics: v.missing, LastError: v.failure,
+		Name: e.Name, Address: e.Address, Engine: engineOf(e, &v), Labels: map[string]string{}, Models: e.Models,
+		MissingMetrics: v.Missing, LastError: v.Failure,
 	}
 	if b.Models == nil {
 		b.Models = []string{}
@@ -141,14 +148,14 @@ func describe(e *Endpoint, v view, now time.Time) endpointBody {
 	for _, l := range e.Labels {
 		b.Labels[l.Key] = l.Value
 	}
-	if v.sampled.IsZero() {
+	if v.Sampled.IsZero() {
 		return b
 	}
-	s := v.sample
+	s := v.Sample
 	b.Metrics = &metricsBody{
 		Waiting: s.WaitingRequests, Running: s.RunningRequests, KVCacheUsage: s.KVCacheUsage,
 		RunningLoRA: s.RunningLoRA, WaitingLoRA: s.WaitingLoRA, MaxLoRA: s.MaxLoRA,
-		BlockSize: s.KVBlockTokens, NumGPUBlocks: s.KVBlocks, Age: now.Sub(v.sampled).Round(time.Millisecond).String(),
+		BlockSize: s.KVBlockTokens, NumGPUBlocks: s.KVBlocks, Age: now.Sub(v.Sampled).Round(time.Millisecond).String(),
 	}
 	return b
 }

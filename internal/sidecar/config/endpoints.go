@@ -1,4 +1,4 @@
-package sidecar
+package config
 
 import (
 	"cmp"
@@ -6,17 +6,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
-// Endpoint is one model server as a Discovery reports it.
-type Endpoint = snapshot.Endpoint
-
-// parseEndpointsFile reads a file with an endpoint list under the key endpoints, and the rules that go with it.
-func (c *Config) parseEndpointsFile(content []byte) (part Part, err error) {
+// ParseEndpoints reads a file with an endpoint list under the key endpoints, and the rules that go with it.
+func (c *Config) ParseEndpoints(content []byte) (part topology.Part, err error) {
 	root, err := parseYAML(content)
 	if err != nil {
-		return Part{}, err
+		return topology.Part{}, err
 	}
 	there := false
 	err = root.fields(map[string]func(value) error{
@@ -29,17 +27,17 @@ func (c *Config) parseEndpointsFile(content []byte) (part Part, err error) {
 		"modelRewrites": func(v value) (err error) { part.Rewrites, err = readRewrites(v); return err },
 	})
 	if err == nil && !there {
-		return Part{}, root.errorf("endpoints: missing; a list is right, [] when empty")
+		return topology.Part{}, root.errorf("endpoints: missing; a list is right, [] when empty")
 	}
 	return part, err
 }
 
-func (c *Config) readEndpoints(v value) ([]Endpoint, error) {
+func (c *Config) readEndpoints(v value) ([]topology.Endpoint, error) {
 	items, err := v.items()
 	if err != nil {
 		return nil, err
 	}
-	endpoints := make([]Endpoint, len(items))
+	endpoints := make([]topology.Endpoint, len(items))
 	for i, item := range items {
 		if endpoints[i], err = c.readEndpoint(item); err != nil {
 			return nil, err
@@ -48,7 +46,7 @@ func (c *Config) readEndpoints(v value) ([]Endpoint, error) {
 	return endpoints, nil
 }
 
-func (c *Config) readEndpoint(v value) (e Endpoint, err error) {
+func (c *Config) readEndpoint(v value) (e topology.Endpoint, err error) {
 	err = v.fields(map[string]func(value) error{
 		"name": func(v value) (err error) {
 			e.Name, err = v.nonEmpty("a unique name such as default/vllm-0")

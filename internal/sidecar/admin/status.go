@@ -1,4 +1,4 @@
-package sidecar
+package admin
 
 import (
 	"embed"
@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/kubernetes"
+	"github.com/pintle-dev/pintle/internal/sidecar/push"
 )
 
 //go:embed page
@@ -29,8 +31,8 @@ func page() http.Handler {
 	})
 }
 
-// statusBody is the answer of /status, and each event of /status/events.
-type statusBody struct {
+// Status is the answer of /status, and each event of /status/events.
+type Status struct {
 	healthBody
 	Time     time.Time `json:"time"`
 	Topology string    `json:"topology,omitempty"`
@@ -69,7 +71,7 @@ type configurationBody struct {
 	Static         int               `json:"staticEndpoints"`
 }
 
-func describeConfig(c *Config) configurationBody {
+func describeConfig(c *config.Config) configurationBody {
 	b := configurationBody{
 		File: c.Path, ScrapeInterval: c.Scrape.Interval.String(), IdleInterval: c.Scrape.IdleInterval.String(),
 		ScrapeTimeout: c.Scrape.Timeout.String(), PushInterval: c.PushInterval.String(), Engines: c.Engines.Names(),
@@ -87,32 +89,32 @@ func describeConfig(c *Config) configurationBody {
 	return b
 }
 
-func (p *pusher) describe(now time.Time) envoyBody {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	b := envoyBody{Ingest: p.ingest.Name, Result: p.result, Failure: p.failure}
-	if !p.accepted.IsZero() {
-		b.Accepted = now.Sub(p.accepted).Round(time.Millisecond).String()
-		b.Epoch, b.Sequence, b.Topology = p.acknowledged.Epoch, p.acknowledged.Sequence, fmt.Sprintf("%016x", p.holds)
+func describeEnvoy(p *push.Pusher, now time.Time) envoyBody {
+	state := p.Now()
+	b := envoyBody{Ingest: p.Ingest.Name, Result: state.Result, Failure: state.Failure}
+	if !state.Accepted.IsZero() {
+		b.Accepted = now.Sub(state.Accepted).Round(time.Millisecond).String()
+		b.Epoch, b.Sequence = state.Acknowledged.Epoch, state.Acknowledged.Sequence
+		b.Topology = fmt.Sprintf("%016x", state.Holds)
 	}
 	return b
 }
 
-func (a *admin) statusNow() statusBody {
+func (a *Admin) statusNow() Status {
 	now := time.Now()
-	b := statusBody{
-		healthBody: a.healthNow(), Time: now, Endpoints: a.endpointsNow(), Configuration: describeConfig(a.config), Mistakes: a.mistakes.newestFirst(),
+	b := Status{
+		healthBody: a.healthNow(), Time: now, Endpoints: a.endpointsNow(), Configuration: describeConfig(a.Config), Mistakes: a.Recorder.newestFirst(),
 	}
-	if g := a.pool.generation(); g != nil {
-		b.Topology = fmt.Sprintf("%016x", g.id)
+	if g := a.Pool.Generation(); g != nil {
+		b.Topology = fmt.Sprintf("%016x", g.ID)
 	}
-	for _, p := range a.pushers {
-		b.Envoys = append(b.Envoys, p.describe(now))
+	for _, p := range a.Pushers {
+		b.Envoys = append(b.Envoys, describeEnvoy(p, now))
 	}
 	return b
 }
 
-func (a *admin) status(w http.ResponseWriter, _ *http.Request) {
+func (a *Admin) status(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, a.statusNow())
 }
 
@@ -120,7 +122,7 @@ func (a *admin) status(w http.ResponseWriter, _ *http.Request) {
 const eventPeriod = 500 * time.Millisecond
 
 // events sends the status as server-sent events until the reader goes.
-func (a *admin) events(w http.ResponseWriter, r *http.Request) {
+func (a *Admin) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	stream := http.NewResponseController(w)

@@ -1,0 +1,79 @@
+// Package file finds model servers in a file that is read again when it changes.
+package file
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
+)
+
+// Discovery reads a part from a file and again when its content changes.
+type Discovery struct {
+	Path  string
+	Parse func(content []byte) (topology.Part, error)
+}
+
+var _ topology.Discovery = (*Discovery)(nil)
+
+// Name implements topology.Discovery.
+func (d *Discovery) Name() string { return d.Path }
+
+// Run implements topology.Discovery.
+func (d *Discovery) Run(ctx context.Context, emit func(topology.Part, error)) {
+	report := func(content []byte, err error) {
+		if err != nil {
+			emit(topology.Part{}, err)
+			return
+		}
+		emit(d.Parse(content))
+	}
+	Watch(ctx, d.Path, report)
+}
+
+// watchPeriod is how often a watched file is read. Reading beats notifications: it sees through renames, symbolic links
+// and network file systems alike, and the files are small.
+const watchPeriod = 250 * time.Millisecond
+
+// fileState is what a read of a file gave.
+type fileState struct{ content, err string }
+
+func readState(path string) fileState {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return fileState{err: err.Error()}
+	}
+	return fileState{content: string(content)}
+}
+
+// Watch calls report with the file's content, or with why it cannot be read, at once and after every change until
+// ctx ends. A change counts once two reads in a row agree, because a file may be half written.
+func Watch(ctx context.Context, path string, report func(content []byte, err error)) {
+	known := readState(path)
+	tell := func() {
+		if known.err != "" {
+			report(nil, errors.New(known.err))
+			return
+		}
+		report([]byte(known.content), nil)
+	}
+	tell()
+	pending := known
+	ticker := time.NewTicker(watchPeriod)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		now := readState(path)
+		if now == pending && now != known {
+			known = now
+			tell()
+		}
+		pending = now
+	}
+}

@@ -1,0 +1,233 @@
+// Package pool holds the endpoints that are served now with their latest samples. Scrapers write it, pushers and the admin page read it;
+// nobody holds it while waiting for the network.
+package pool
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/engine"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
+	"github.com/pintle-dev/pintle/snapshot"
+)
+
+// Generation is the pool between two changes of its topology. It never changes.
+type Generation struct {
+	Topology *snapshot.Topology
+	ID       uint64
+	// Targets are in the topology's order.
+	Targets []*Target
+}
+
+// Pool is the set of endpoints with their latest samples, shared by scrapers, pushers and the admin page.
+type Pool struct {
+	log     *slog.Logger
+	engines engine.Set
+	// Start scrapes a new target until ctx ends. It is set before the first Update.
+	Start func(ctx context.Context, t *Target)
+
+	mu       sync.Mutex
+	sources  []topology.Source // with the last good set of each
+	reported []bool            // which sources have been read once: Envoy keeps what it has until all have
+	problems []error           // why each source cannot be read now, or nil
+	conflict error             // why the sources' sets do not go together, or nil
+	current  *Generation
+	watchers []chan struct{}
+	scrapers sync.WaitGroup
+}
+
+func New(log *slog.Logger, engines engine.Set, discoveries []topology.Discovery) *Pool {
+	p := &Pool{log: log, engines: engines, reported: make([]bool, len(discoveries)), problems: make([]error, len(discoveries))}
+	for _, d := range discoveries {
+		p.sources = append(p.sources, topology.Source{Name: d.Name()})
+	}
+	return p
+}
+
+// Watch returns a channel that holds a token whenever something changed since it was last received from.
+func (p *Pool) Watch() <-chan struct{} {
+	c := make(chan struct{}, 1)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.watchers = append(p.watchers, c)
+	return c
+}
+
+// Changed wakes the watchers and never waits for them.
+func (p *Pool) Changed() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wake()
+}
+
+func (p *Pool) wake() {
+	for _, c := range p.watchers {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Generation returns the current one, or nil until every source has been heard of.
+func (p *Pool) Generation() *Generation {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.current
+}
+
+const lastGood = "the last good endpoints stay in use"
+
+// Warnings says which sources are not in use as they are now, and why.
+func (p *Pool) Warnings() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []string
+	for i, err := range p.problems {
+		if err != nil {
+			all = append(all, fmt.Sprintf("%s: %v; %s", p.sources[i].Name, OneLine(err.Error()), lastGood))
+		}
+	}
+	if p.conflict != nil {
+		all = append(all, fmt.Sprintf("%v; %s", p.conflict, lastGood))
+	}
+	return all
+}
+
+// Update takes what the source of that index emitted.
+func (p *Pool) Update(ctx context.Context, index int, part topology.Part, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if ctx.Err() != nil {
+		return
+	}
+	before := p.problems[index]
+	p.problems[index] = err
+	if err != nil {
+		p.log.Error("discovery failed; "+lastGood, "source", p.sources[index].Name, "error", OneLine(err.Error()))
+		p.wake()
+		return
+	}
+	if before != nil {
+		p.log.Info("discovery works again", "source", p.sources[index].Name)
+	}
+	p.reported[index], p.sources[index].Part = true, part
+	p.join(ctx)
+}
+
+// Learned takes what an endpoint has told of itself into the topology.
+func (p *Pool) Learned(ctx context.Context) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if ctx.Err() == nil {
+		p.join(ctx)
+	}
+}
+
+// join makes the sources' parts the current topology, once all of them have been heard of.
+func (p *Pool) join(ctx context.Context) {
+	if slices.Contains(p.reported, false) {
+		return
+	}
+	joined, err := topology.Join(p.sources)
+	p.conflict = err
+	if err != nil {
+		p.log.Error("discovery failed; "+lastGood, "error", err)
+		return
+	}
+	p.addModels(joined)
+	p.replace(ctx, joined)
+}
+
+// addModels gives endpoints that no source knows the models of those that they have told.
+func (p *Pool) addModels(joined *snapshot.Topology) {
+	if p.current == nil {
+		return
+	}
+	told := map[string][]string{}
+	for _, t := range p.current.Targets {
+		told[t.Name+" "+t.Address] = t.Now().Models
+	}
+	for i := range joined.Endpoints {
+		if e := &joined.Endpoints[i]; len(e.Models) == 0 {
+			e.Models = told[e.Name+" "+e.Address]
+		}
+	}
+}
+
+// replace makes joined the current one, keeping the targets that it shares with the last.
+func (p *Pool) replace(ctx context.Context, joined *snapshot.Topology) {
+	next := &Generation{Topology: joined, ID: joined.ID(), Targets: make([]*Target, len(joined.Endpoints))}
+	if p.current != nil && p.current.ID == next.ID {
+		return
+	}
+	old := map[string]*Target{}
+	if p.current != nil {
+		for _, t := range p.current.Targets {
+			old[t.Name] = t
+		}
+	}
+	for i, e := range joined.Endpoints {
+		t, kept := old[e.Name]
+		kept = kept && t.Address == e.Address && t.engine == e.Engine
+		if kept {
+			delete(old, e.Name)
+		}
+		if !kept {
+			t = &Target{Name: e.Name, Address: e.Address, engine: e.Engine}
+			t.view.Kind = p.engines.ByName(e.Engine)
+		}
+		next.Targets[i] = t
+	}
+	for _, t := range old {
+		t.stop()
+	}
+	for _, t := range next.Targets {
+		if t.stop != nil {
+			continue
+		}
+		scrapeCtx, stop := context.WithCancel(ctx)
+		t.stop = stop
+		p.scrapers.Go(func() { p.Start(scrapeCtx, t) })
+	}
+	p.current = next
+	p.log.Info("endpoints", "count", len(next.Targets), "topology", fmt.Sprintf("%016x", next.ID))
+	p.wake()
+}
+
+// MissingMetrics says which metrics endpoints lack, one line for each metric.
+func (p *Pool) MissingMetrics() []string {
+	g := p.Generation()
+	if g == nil {
+		return nil
+	}
+	lacking := map[string][]string{}
+	var names []string
+	for _, t := range g.Targets {
+		for _, metric := range t.Now().Missing {
+			if lacking[metric] == nil {
+				names = append(names, metric)
+			}
+			lacking[metric] = append(lacking[metric], t.Name)
+		}
+	}
+	all := make([]string, len(names))
+	for i, metric := range names {
+		all[i] = fmt.Sprintf("metric %s: missing at %d of %d endpoints, such as %s; they are judged without it",
+			metric, len(lacking[metric]), len(g.Targets), lacking[metric][0])
+	}
+	return all
+}
+
+// Go runs f beside the scrapers; Wait waits for all of them.
+func (p *Pool) Go(f func()) { p.scrapers.Go(f) }
+
+// Wait returns when nothing that Start or Go began runs any more.
+func (p *Pool) Wait() { p.scrapers.Wait() }
+
+// OneLine is s without line breaks.
+func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

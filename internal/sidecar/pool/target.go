@@ -1,0 +1,77 @@
+package pool
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/engine"
+)
+
+// Target is one endpoint that is being scraped. It lives as long as name, address and engine stay the same.
+type Target struct {
+	Name, Address string
+
+	engine string // as the topology has it; empty is detected
+	stop   context.CancelFunc
+
+	mu   sync.Mutex
+	view View
+}
+
+// View is a target's state at one moment.
+type View struct {
+	// Kind is what its page is read as; nil before it is detected.
+	Kind *engine.Engine
+	// Sample was taken at Sampled, which is zero before the first.
+	Sample  engine.Sample
+	Sampled time.Time
+	// Failure is why the last scrape failed; empty after a good one.
+	Failure string
+	// Missing are the metrics that the last page lacked.
+	Missing []string
+	// Models are those that the server says it serves; nil is unknown.
+	Models []string
+}
+
+// Now returns the target's state.
+func (t *Target) Now() View {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.view
+}
+
+// Detected keeps what the target's page is read as.
+func (t *Target) Detected(kind *engine.Engine) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.view.Kind = kind
+}
+
+// Read keeps a sample and what its page lacked, and reports whether it differs from the last.
+func (t *Target) Read(sample *engine.Sample, at time.Time, missing []string) (differs bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	differs = t.view.Sampled.IsZero() || !t.view.Sample.Equal(sample)
+	t.view.Sample, t.view.Sampled, t.view.Missing = *sample, at, missing
+	return differs
+}
+
+// Failed keeps why the last scrape failed, empty when it did not.
+func (t *Target) Failed(why string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.view.Failure = why
+}
+
+// Serves keeps which models the endpoint says it serves and reports whether that is new.
+func (t *Target) Serves(models []string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if slices.Equal(t.view.Models, models) {
+		return false
+	}
+	t.view.Models = models
+	return true
+}

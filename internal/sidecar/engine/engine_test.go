@@ -18,6 +18,7 @@ func readPage(t testing.TB, name string) []byte {
 	return page
 }
 
+// The pages of vllm-0.32 are real ones, of vLLM 0.32.0 for CPU; the others follow their engines' documentation and source.
 func TestGoldenPages(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -31,6 +32,14 @@ func TestGoldenPages(t *testing.T) {
 		}},
 		{name: "vllm-data-parallel.metrics", want: Sample{
 			WaitingRequests: 7, RunningRequests: 24, KVCacheUsage: 0.5, KVBlockTokens: 16, KVBlocks: 2200,
+		}},
+		{name: "vllm-0.32-idle.metrics", want: Sample{KVBlockTokens: 128, KVBlocks: 8192}},
+		{name: "vllm-0.32-lora.metrics", want: Sample{
+			WaitingRequests: 7, RunningRequests: 16, KVCacheUsage: 0.015993163227933094, KVBlockTokens: 128, KVBlocks: 8192,
+			MaxLoRA: 2, RunningLoRA: []string{"adapter-1", "adapter-2"}, WaitingLoRA: []string{"adapter-1", "adapter-2"},
+		}},
+		{name: "vllm-0.32-data-parallel.metrics", want: Sample{
+			RunningRequests: 5, KVCacheUsage: (0.0001220852154804053 + 0.0008545965083628371) / 2, KVBlockTokens: 128, KVBlocks: 16384,
 		}},
 		{
 			name:    "vllm-0.8.metrics",

@@ -1,5 +1,7 @@
 package state
 
+import "github.com/pintle-dev/pintle/journal"
+
 // DefaultColdSize is how many endpoints a ColdLRU remembers.
 const DefaultColdSize = 1024
 
@@ -46,6 +48,19 @@ func (c *ColdLRU) Reset(index int) {
 	c.used[index] = false
 	c.count--
 }
+
+// Expire does nothing: the order does not depend on time.
+func (c *ColdLRU) Expire(int64) {}
+
+func (c *ColdLRU) apply(s *step) {
+	if s.Kind == journal.Decision && s.Cold {
+		c.Use(s.primary)
+		c.Use(s.prefill)
+	}
+}
+
+// MemoryBytes is 0: all it holds are some bytes per endpoint.
+func (c *ColdLRU) MemoryBytes() int { return 0 }
 
 // Use tells that the endpoint was picked for a cold request.
 func (c *ColdLRU) Use(index int) {

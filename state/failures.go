@@ -60,6 +60,19 @@ func (f *Failures) Reset(index int) {
 // Expire sets the clock.
 func (f *Failures) Expire(now int64) { f.now = now }
 
+func (f *Failures) apply(s *step) {
+	if s.Kind != journal.Completion {
+		return
+	}
+	f.Complete(s.primary, s.Event)
+	if s.tried >= 0 {
+		f.Fail(s.tried, s.Time)
+	}
+}
+
+// MemoryBytes is 0: all it holds are some bytes per endpoint.
+func (f *Failures) MemoryBytes() int { return 0 }
+
 // Complete enters what a completion tells of the endpoint that served it.
 func (f *Failures) Complete(index int, e *journal.Event) {
 	switch {

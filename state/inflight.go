@@ -42,12 +42,6 @@ type load struct {
 	busy        busy
 }
 
-// watched is a model whose requests are counted.
-type watched struct {
-	hash uint64
-	open uint32
-}
-
 // InFlight counts the requests that each endpoint has in flight, and each of some models. A request is charged to its primary, its prefill
 // and each of its encode endpoints, once for each role, and once to its model. Its lease ends by its completion, by age, or with its writer.
 type InFlight struct {
@@ -84,14 +78,6 @@ func NewInFlight(timeout time.Duration, leases int, seed uint64) *InFlight {
 	return f
 }
 
-// Watch has the requests of these models counted, given as hashes of their names, see journal.HashName, of which those beyond MaxModels
-// are passed over. To be called before anything is opened.
-func (f *InFlight) Watch(models []uint64) {
-	for _, hash := range models[:min(len(models), MaxModels)] {
-		f.models = append(f.models, watched{hash: hash})
-	}
-}
-
 // Resize makes room for indexes below n. It never shrinks.
 func (f *InFlight) Resize(n int) {
 	for len(f.loads) < n {
@@ -111,6 +97,17 @@ func (f *InFlight) Reset(index int) {
 	f.loads[index] = load{epoch: f.loads[index].epoch + 1}
 	f.decided.at(uint32(index)).n = 0
 	f.open.at(uint32(index)).n = 0
+}
+
+func (f *InFlight) apply(s *step) {
+	switch s.Kind {
+	case journal.Decision:
+		f.Open(s.Event, s.endpoints)
+	case journal.Completion:
+		f.Close(s.Event)
+	case journal.Gone:
+		f.DropInstance(s.Instance)
+	}
 }
 
 // Open applies a decision. One with the instance and number of an open lease takes its place.
@@ -189,14 +186,6 @@ func (f *InFlight) InFlight(index int) int {
 	return int(f.loads[index].open)
 }
 
-// OfModel is the number of requests of a model, by its place in what Watch was given.
-func (f *InFlight) OfModel(place int) int {
-	if uint(place) >= uint(len(f.models)) {
-		return 0
-	}
-	return int(f.models[place].open)
-}
-
 // OpenSince is how many of an endpoint's requests in flight were decided after t, nanoseconds since 1970. It counts at most
 // RecentTimes. It may count too few when the endpoint had more than RecentTimes younger requests in flight at once, as the
 // older ones of them are not remembered when younger ones end.
@@ -236,20 +225,6 @@ func (f *InFlight) find(key, instance uint64, number uint32) uint32 {
 		}
 	}
 	return 0
-}
-
-// count charges a lease to its model.
-func (f *InFlight) count(l *lease, model uint64) {
-	if model == 0 {
-		return
-	}
-	for i := range f.models {
-		if f.models[i].hash == model {
-			f.models[i].open++
-			l.model = uint16(i + 1)
-			return
-		}
-	}
 }
 
 func (f *InFlight) charge(l *lease, index int) {

@@ -39,6 +39,12 @@ func (l *Latency) Expire(now int64) {
 	l.TPOT.Expire(now)
 }
 
+func (l *Latency) apply(s *step) {
+	if s.Kind == journal.Completion {
+		l.Complete(s.primary, s.Event)
+	}
+}
+
 // Complete enters what a completion tells about the index.
 func (l *Latency) Complete(index int, e *journal.Event) {
 	if e.Status/100 != 2 || e.TTFTMicros == 0 {
@@ -60,9 +66,9 @@ const MaxModels = 256
 
 // ModelLatency is Latency by model. Beyond MaxModels the model whose latest completion is the oldest is forgotten.
 type ModelLatency struct {
-	Latency
-	hashes []uint64
-	times  []int64
+	Latency // by place of the model
+	hashes  []uint64
+	times   []int64
 }
 
 // NewModelLatency makes one whose samples are forgotten at an age, 0 for DefaultWindowAge.
@@ -84,6 +90,18 @@ func (m *ModelLatency) Index(model uint64) int {
 	return -1
 }
 
+// Resize does nothing, as nothing is kept by endpoint.
+func (m *ModelLatency) Resize(int) {}
+
+// Reset does nothing, as nothing is kept by endpoint.
+func (m *ModelLatency) Reset(int) {}
+
+func (m *ModelLatency) apply(s *step) {
+	if s.Kind == journal.Completion {
+		m.Complete(s.Event)
+	}
+}
+
 // Complete enters what a completion tells about its model.
 func (m *ModelLatency) Complete(e *journal.Event) {
 	if e.Model == 0 || e.Status/100 != 2 || e.TTFTMicros == 0 {
@@ -102,7 +120,7 @@ func (m *ModelLatency) enter(model uint64) int {
 	if i := len(m.hashes); i < MaxModels {
 		m.hashes = append(m.hashes, model)
 		m.times = append(m.times, 0)
-		m.Resize(i + 1)
+		m.Latency.Resize(i + 1)
 		return i
 	}
 	oldest := 0
@@ -111,7 +129,7 @@ func (m *ModelLatency) enter(model uint64) int {
 			oldest = i
 		}
 	}
-	m.Reset(oldest)
+	m.Latency.Reset(oldest)
 	m.hashes[oldest] = model
 	return oldest
 }

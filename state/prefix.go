@@ -1,6 +1,10 @@
 package state
 
-import "time"
+import (
+	"time"
+
+	"github.com/pintle-dev/pintle/journal"
+)
 
 const (
 	// DefaultPrefixCapacity is how many blocks an endpoint is taken to cache.
@@ -94,17 +98,21 @@ func (p *Prefix) stamp(e uint32) {
 	}
 }
 
-func positive(n, otherwise int) int {
-	if n <= 0 {
-		return otherwise
-	}
-	return n
-}
-
 // Resize makes room for indexes below n. It never shrinks.
 func (p *Prefix) Resize(n int) {
 	for len(p.lists) < n {
 		p.lists = append(p.lists, recency{salt: p.draw(), cap: p.capacity})
+	}
+}
+
+// apply takes the blocks of a decision for its primary and its prefill endpoint.
+func (p *Prefix) apply(s *step) {
+	if s.Kind != journal.Decision {
+		return
+	}
+	p.Add(s.primary, s.Blocks)
+	if s.prefill != s.primary {
+		p.Add(s.prefill, s.Blocks)
 	}
 }
 

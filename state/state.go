@@ -77,6 +77,9 @@ type State struct {
 	Failures  *Failures
 	Usage     *Usage
 	Tokens    *Tokens
+
+	parts []part // those that are on, as events go through them
+	step  step
 }
 
 // Any reports whether a State with these options has any part.
@@ -87,169 +90,75 @@ func (o *Options) Any() bool {
 // New makes an empty State for an empty pool.
 func New(o Options) *State {
 	s := new(State)
+	if o.Prefix {
+		s.Prefix = keep(s, NewPrefix(o.PrefixCapacity, o.PrefixEntries, o.Seed))
+		s.Prefix.SetAge(o.PrefixAge)
+	}
+	if o.Cold {
+		s.Cold = keep(s, NewColdLRU(o.ColdSize))
+	}
+	if o.Latency {
+		s.Latency = keep(s, NewLatency(o.WindowAge))
+	}
+	if o.ModelLatency {
+		s.Models = keep(s, NewModelLatency(o.WindowAge))
+	}
+	if o.Failures {
+		s.Failures = keep(s, NewFailures(o.FailureHalfLife))
+	}
+	if o.Usage {
+		s.Usage = keep(s, NewUsage(o.WindowAge))
+	}
+	if o.Tokens {
+		s.Tokens = keep(s, NewTokens(o.TokenWindow, o.TokenUsers, o.TokenInputWeight, o.TokenOutputWeight, o.Seed))
+	}
+	// The last one: the others look up what was decided before a completion ends it.
 	if o.InFlight {
-		s.InFlight = NewInFlight(o.RequestTimeout, o.MaxLeases, o.Seed)
+		s.InFlight = keep(s, NewInFlight(o.RequestTimeout, o.MaxLeases, o.Seed))
 		s.InFlight.Watch(o.Models)
 		if o.Busy {
 			s.InFlight.TrackBusy()
 		}
 	}
-	if o.Prefix {
-		s.Prefix = NewPrefix(o.PrefixCapacity, o.PrefixEntries, o.Seed)
-		s.Prefix.SetAge(o.PrefixAge)
-	}
-	if o.Cold {
-		s.Cold = NewColdLRU(o.ColdSize)
-	}
-	if o.Latency {
-		s.Latency = NewLatency(o.WindowAge)
-	}
-	if o.ModelLatency {
-		s.Models = NewModelLatency(o.WindowAge)
-	}
-	if o.Failures {
-		s.Failures = NewFailures(o.FailureHalfLife)
-	}
-	if o.Usage {
-		s.Usage = NewUsage(o.WindowAge)
-	}
-	if o.Tokens {
-		s.Tokens = NewTokens(o.TokenWindow, o.TokenUsers, o.TokenInputWeight, o.TokenOutputWeight, o.Seed)
-	}
+	s.step.endpoints, s.step.leases = &s.Endpoints, s.InFlight
 	return s
+}
+
+func keep[P part](s *State, p P) P {
+	s.parts = append(s.parts, p)
+	return p
 }
 
 // SetEndpoints makes the pool consist of ids (see journal.Event). Endpoints that stay keep their indexes and state; that of those
 // that left is gone.
 func (s *State) SetEndpoints(ids []uint64) {
-	for _, index := range s.Endpoints.Set(ids) {
-		s.reset(int(index))
-	}
-	n := s.Endpoints.Len()
-	if s.InFlight != nil {
-		s.InFlight.Resize(n)
-	}
-	if s.Prefix != nil {
-		s.Prefix.Resize(n)
-	}
-	if s.Cold != nil {
-		s.Cold.Resize(n)
-	}
-	if s.Latency != nil {
-		s.Latency.Resize(n)
-	}
-	if s.Failures != nil {
-		s.Failures.Resize(n)
-	}
-	if s.Usage != nil {
-		s.Usage.Resize(n)
-	}
-}
-
-func (s *State) reset(index int) {
-	if s.InFlight != nil {
-		s.InFlight.Reset(index)
-	}
-	if s.Prefix != nil {
-		s.Prefix.Reset(index)
-	}
-	if s.Cold != nil {
-		s.Cold.Reset(index)
-	}
-	if s.Latency != nil {
-		s.Latency.Reset(index)
-	}
-	if s.Failures != nil {
-		s.Failures.Reset(index)
-	}
-	if s.Usage != nil {
-		s.Usage.Reset(index)
+	left := s.Endpoints.Set(ids)
+	for _, p := range s.parts {
+		for _, index := range left {
+			p.Reset(int(index))
+		}
+		p.Resize(s.Endpoints.Len())
 	}
 }
 
 // Apply applies one event, of which nothing is kept. Endpoints that are not in the pool are passed over. Each event is to be applied
-// once, those of one writer in its order. Kinds that change nothing here are passed over. A completion must name its primary endpoint and its model for the samples to count.
+// once, those of one writer in its order. Kinds that change nothing here are passed over. A completion must name its primary endpoint
+// and its model for the samples to count.
 func (s *State) Apply(e *journal.Event) {
-	switch e.Kind {
-	case journal.Decision:
-		s.decide(e)
-	case journal.Completion:
-		s.complete(e)
-	case journal.Gone:
-		s.DropInstance(e.Instance)
+	at := &s.step
+	at.Event = e
+	at.primary, at.prefill, at.tried = s.Endpoints.Index(e.Primary), s.Endpoints.Index(e.Prefill), s.Endpoints.Index(e.Tried)
+	for _, p := range s.parts {
+		p.apply(at)
 	}
-}
-
-func (s *State) decide(e *journal.Event) {
-	if s.InFlight != nil {
-		s.InFlight.Open(e, &s.Endpoints)
-	}
-	primary, prefill := s.Endpoints.Index(e.Primary), s.Endpoints.Index(e.Prefill)
-	if s.Prefix != nil {
-		s.Prefix.Add(primary, e.Blocks)
-		if prefill != primary {
-			s.Prefix.Add(prefill, e.Blocks)
-		}
-	}
-	if s.Cold != nil && e.Cold {
-		s.Cold.Use(primary)
-		s.Cold.Use(prefill)
-	}
-	if s.Tokens != nil {
-		s.Tokens.Add(e.User, e.Time, e.InputTokens, e.OutputTokens)
-	}
-}
-
-func (s *State) complete(e *journal.Event) {
-	if s.Tokens != nil && s.InFlight != nil {
-		if decided, input, output, ok := s.InFlight.Estimate(e); ok {
-			s.Tokens.Settle(e, decided, input, output)
-		}
-	}
-	if s.InFlight != nil {
-		s.InFlight.Close(e)
-	}
-	index := s.Endpoints.Index(e.Primary)
-	if s.Latency != nil {
-		s.Latency.Complete(index, e)
-	}
-	if s.Models != nil {
-		s.Models.Complete(e)
-	}
-	if s.Failures != nil {
-		s.Failures.Complete(index, e)
-		if tried := s.Endpoints.Index(e.Tried); tried >= 0 {
-			s.Failures.Fail(tried, e.Time)
-		}
-	}
-	if s.Usage != nil {
-		s.Usage.Complete(index, e)
-	}
+	at.Event = nil
 }
 
 // Expire sets the clock to now, nanoseconds since 1970, and ends what is too old. It is cheap when nothing is: call it before each
 // round of events and decisions.
 func (s *State) Expire(now int64) {
-	if s.InFlight != nil {
-		s.InFlight.Expire(now)
-	}
-	if s.Prefix != nil {
-		s.Prefix.Expire(now)
-	}
-	if s.Latency != nil {
-		s.Latency.Expire(now)
-	}
-	if s.Models != nil {
-		s.Models.Expire(now)
-	}
-	if s.Failures != nil {
-		s.Failures.Expire(now)
-	}
-	if s.Usage != nil {
-		s.Usage.Expire(now)
-	}
-	if s.Tokens != nil {
-		s.Tokens.Expire(now)
+	for _, p := range s.parts {
+		p.Expire(now)
 	}
 }
 
@@ -263,23 +172,8 @@ func (s *State) DropInstance(instance uint64) {
 // MemoryBytes is the memory that the parts hold, but for some bytes per endpoint.
 func (s *State) MemoryBytes() int {
 	n := 0
-	if s.InFlight != nil {
-		n += s.InFlight.MemoryBytes()
-	}
-	if s.Prefix != nil {
-		n += s.Prefix.MemoryBytes()
-	}
-	if s.Latency != nil {
-		n += s.Latency.MemoryBytes()
-	}
-	if s.Models != nil {
-		n += s.Models.MemoryBytes()
-	}
-	if s.Usage != nil {
-		n += s.Usage.MemoryBytes()
-	}
-	if s.Tokens != nil {
-		n += s.Tokens.MemoryBytes()
+	for _, p := range s.parts {
+		n += p.MemoryBytes()
 	}
 	return n
 }

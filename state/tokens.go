@@ -35,6 +35,7 @@ type account struct {
 // Users are known by hashes of their names. One without tokens in the window is forgotten. When there are too many, the one with the least total
 // makes way, so that who invents names pushes out nobody but his own.
 type Tokens struct {
+	everywhere
 	input, output float64 // weights
 	width         int64   // of a slot, nanoseconds
 	slot          int64   // the number of the current one
@@ -95,6 +96,18 @@ func (t *Tokens) leave(i uint32, a *account, slots int64) {
 	t.sum(a)
 	if a.input == 0 && a.output == 0 {
 		t.drop(i, a)
+	}
+}
+
+// apply enters the estimate of a decision, and at its end what was served.
+func (t *Tokens) apply(s *step) {
+	switch {
+	case s.Kind == journal.Decision:
+		t.Add(s.User, s.Time, s.InputTokens, s.OutputTokens)
+	case s.Kind == journal.Completion && s.leases != nil:
+		if decided, input, output, ok := s.leases.Estimate(s.Event); ok {
+			t.Settle(s.Event, decided, input, output)
+		}
 	}
 }
 

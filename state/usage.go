@@ -35,6 +35,12 @@ func (u *Usage) Expire(now int64) {
 	u.Output.Expire(now)
 }
 
+func (u *Usage) apply(s *step) {
+	if s.Kind == journal.Completion {
+		u.Complete(s.primary, s.Event)
+	}
+}
+
 // Complete enters what a completion tells about the index. One that reports no tokens tells nothing.
 func (u *Usage) Complete(index int, e *journal.Event) {
 	if e.Status/100 != 2 || e.InputTokens == 0 && e.OutputTokens == 0 {

@@ -34,6 +34,7 @@ var All = []Case{
 	{Name: "prefix-cache-scorer, 256 blocks, 32 full endpoints", BarMicros: 60, Prepare: prefix},
 	{Name: "five scorers, 64 endpoints", BarMicros: 100, Prepare: func() func() { return decide(fiveScorers, 64) }},
 	{Name: "default configuration, 64 endpoints", Prepare: func() func() { return decide(``, 64) }},
+	{Name: "apply a decision and its end to all of the state", Prepare: events},
 }
 
 const fiveScorers = `{"plugins": [{"type": "queue-scorer"}, {"type": "kv-cache-utilization-scorer"}, {"type": "running-requests-size-scorer"},

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	_ "embed"
 	"fmt"
 	"path/filepath"
 	"strings"
-	"text/template"
 
 	"github.com/pintle-dev/pintle/internal/stack"
 )
@@ -53,27 +50,17 @@ const (
 	token        = "overhead"
 )
 
-//go:embed envoy.yaml.tmpl
-var configText string
-
-var configTemplate = template.Must(template.New("envoy.yaml").Parse(configText))
-
-type listener struct {
-	Name string
-	Port int
-}
-
 func (v *variant) config(adminPort int, servers []int) (string, error) {
-	listeners := []listener{{"requests", v.requestsPort}}
-	if v.hold != "" {
-		listeners = append(listeners, listener{"ingest", v.ingestPort})
+	plugin := fmt.Sprintf(`{"ingest": {"port": %d, "token": %q}, "hold": %q, "destination": "original-dst", "config": %s%s}`,
+		v.ingestPort, token, v.hold, v.document, v.settings)
+	c := stack.EnvoyConfig{
+		AdminPort: adminPort, Hold: v.hold, Module: v.module, Hosts: servers, Balance: "ROUND_ROBIN",
+		Listeners: []stack.EnvoyListener{{Name: "requests", Port: v.requestsPort, Plugin: plugin}},
 	}
-	var text bytes.Buffer
-	err := configTemplate.Execute(&text, map[string]any{
-		"AdminPort": adminPort, "Listeners": listeners, "Hold": v.hold, "Module": v.module, "IngestPort": v.ingestPort, "Token": token,
-		"Servers": servers, "Document": v.document, "Settings": v.settings,
-	})
-	return text.String(), err
+	if v.hold != "" {
+		c.Listeners = append(c.Listeners, stack.EnvoyListener{Name: "ingest", Port: v.ingestPort, Ingest: true, Plugin: plugin})
+	}
+	return c.Text()
 }
 
 // byLoad is the default configuration without its prefix scorer, whose cost is that of hashing the prompt.

@@ -2,10 +2,11 @@ package main
 
 import (
 	"fmt"
-	"html"
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/pintle-dev/pintle/internal/svg"
 )
 
 // The measures of the plot's panels, in pixels.
@@ -35,74 +36,72 @@ var panels = []panel{
 
 // plot draws an SVG of all sides.
 func plot(all []series) string {
-	width := panelLeft + float64(len(panels))*(panelWidth+panelGap)
-	height := panelTop + panelHeight + 52
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" font-family="sans-serif" font-size="12" fill="#222">`+"\n",
-		width, height, width, height)
-	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" fill="#fff"/>`+"\n")
+	d := svg.New(panelLeft+float64(len(panels))*(panelWidth+panelGap), panelTop+panelHeight+52)
 	x := panelLeft
 	for i, s := range all {
-		fmt.Fprintf(&b, `<path d="M%.0f 22h22" stroke="%s" stroke-width="2.5"/>%s<text x="%.0f" y="26" font-size="13">%s</text>`+"\n",
-			x, color(i), mark(x+11, 22, i), x+28, html.EscapeString(s.name))
+		d.Path(fmt.Sprintf("M%.0f 22h22", x), stroke(color(i)), `stroke-width="2.5"`)
+		mark(d, x+11, 22, i)
+		d.Text(x+28, 26, s.name, `font-size="13"`)
 		x += 52 + 7*float64(len(s.name))
 	}
 	for i, p := range panels {
-		p.draw(&b, panelLeft+float64(i)*(panelWidth+panelGap), all)
+		p.draw(d, panelLeft+float64(i)*(panelWidth+panelGap), all)
 	}
-	b.WriteString("</svg>\n")
-	return b.String()
+	return d.String()
 }
+
+func stroke(color string) string { return `stroke="` + color + `"` }
 
 func color(side int) string { return palette[side%len(palette)] }
 
 // mark is a point, of another form for each side.
-func mark(x, y float64, side int) string {
+func mark(d *svg.Drawing, x, y float64, side int) {
 	const r = 3.5
-	fill := `" fill="` + color(side) + `"/>`
+	fill := `fill="` + color(side) + `"`
 	switch side % 4 {
 	case 0:
-		return fmt.Sprintf(`<circle cx="%.1f" cy="%.1f" r="%.1f%s`, x, y, r, fill)
+		d.Circle(x, y, r, fill)
 	case 1:
-		return fmt.Sprintf(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f%s`, x-r, y-r, 2*r, 2*r, fill)
+		d.Rectangle(x-r, y-r, 2*r, 2*r, fill)
 	case 2:
-		return fmt.Sprintf(`<path d="M%.1f %.1fl%.1f %.1fh%.1fz%s`, x, y-r-1, r+1, 2*r+1, -2*r-2, fill)
+		d.Path(fmt.Sprintf("M%.1f %.1fl%.1f %.1fh%.1fz", x, y-r-1, r+1, 2*r+1, -2*r-2), fill)
+	default:
+		d.Path(fmt.Sprintf("M%.1f %.1fl%.1f %.1fl%.1f %.1fl%.1f %.1fz", x, y-r-1, r+1, r+1, -r-1, r+1, -r-1, -r-1), fill)
 	}
-	return fmt.Sprintf(`<path d="M%.1f %.1fl%.1f %.1fl%.1f %.1fl%.1f %.1fz%s`, x, y-r-1, r+1, r+1, -r-1, r+1, -r-1, -r-1, fill)
 }
 
-func (p panel) draw(b *strings.Builder, left float64, all []series) {
-	scale := p.scale(all)
+func (p panel) draw(d *svg.Drawing, left float64, all []series) {
 	most := 0.0
 	for _, s := range all {
 		for _, o := range s.outcomes {
 			most = max(most, o.rate)
 		}
 	}
-	xs := axis{from: 0, to: niceTop(most)}
+	xs, ys := axis{from: 0, to: niceTop(most)}, p.scale(all)
 	across := func(v float64) float64 { return left + panelWidth*xs.part(v) }
-	down := func(v float64) float64 { return panelTop + panelHeight*(1-scale.part(v)) }
-	fmt.Fprintf(b, `<text x="%.0f" y="%.0f" font-weight="bold">%s</text><text x="%.0f" y="%.0f" fill="#555">%s</text>`+"\n",
-		left, panelTop-26, html.EscapeString(p.title), left, panelTop-11, html.EscapeString(p.unit))
-	for _, v := range scale.ticks() {
-		fmt.Fprintf(b, `<path d="M%.1f %.1fh%.0f" stroke="#ddd"/><text x="%.1f" y="%.1f" text-anchor="end">%s</text>`+"\n",
-			left, down(v), panelWidth, left-6, down(v)+4, number(v))
+	down := func(v float64) float64 { return panelTop + panelHeight*(1-ys.part(v)) }
+	d.Text(left, panelTop-26, p.title, `font-weight="bold"`)
+	d.Text(left, panelTop-11, p.unit, `fill="#555"`)
+	for _, v := range ys.ticks() {
+		d.Path(fmt.Sprintf("M%.1f %.1fh%.0f", left, down(v), panelWidth), stroke("#ddd"))
+		d.Text(left-6, down(v)+4, number(v), `text-anchor="end"`)
 	}
 	for _, v := range xs.ticks() {
-		fmt.Fprintf(b, `<path d="M%.1f %.1fv5" stroke="#222"/><text x="%.1f" y="%.1f" text-anchor="middle">%s</text>`+"\n",
-			across(v), panelTop+panelHeight, across(v), panelTop+panelHeight+18, number(v))
+		d.Path(fmt.Sprintf("M%.1f %.1fv5", across(v), panelTop+panelHeight), stroke("#222"))
+		d.Text(across(v), panelTop+panelHeight+18, number(v), `text-anchor="middle"`)
 	}
-	fmt.Fprintf(b, `<path d="M%.1f %.1fv%.0fh%.0f" fill="none" stroke="#222"/><text x="%.1f" y="%.1f" text-anchor="middle">requests per second</text>`+"\n",
-		left, panelTop, panelHeight, panelWidth, left+panelWidth/2, panelTop+panelHeight+38)
+	d.Path(fmt.Sprintf("M%.1f %.1fv%.0fh%.0f", left, panelTop, panelHeight, panelWidth), `fill="none"`, stroke("#222"))
+	d.Text(left+panelWidth/2, panelTop+panelHeight+38, "requests per second", `text-anchor="middle"`)
 	// The first side last, so that it is on top.
 	for i := len(all) - 1; i >= 0; i-- {
-		var line, marks strings.Builder
+		var line strings.Builder
 		for k, o := range all[i].outcomes {
-			x, y := across(o.rate), down(p.value(o))
-			fmt.Fprintf(&line, "%c%.1f %.1f", "ML"[min(k, 1)], x, y)
-			marks.WriteString(mark(x, y, i))
+			fmt.Fprintf(&line, "%c%.1f %.1f", "ML"[min(k, 1)], across(o.rate), down(p.value(o)))
 		}
-		fmt.Fprintf(b, `<path d="%s" fill="none" stroke="%s" stroke-width="2"/>%s`+"\n", line.String(), color(i), marks.String())
+		d.Path(line.String(), `fill="none"`, stroke(color(i)), `stroke-width="2"`)
+		for _, o := range all[i].outcomes {
+			mark(d, across(o.rate), down(p.value(o)), i)
+		}
 	}
 }
 

@@ -73,7 +73,7 @@ func TestConfig(t *testing.T) {
 			for part, want := range map[string]bool{
 				"pintle.wasm": s.pintle, "ORIGINAL_DST": s.pintle, "port_value: 3}": s.pintle,
 				"LEAST_REQUEST": !s.pintle, "port_value: 6}": !s.pintle,
-				`"config": {`: s.document != "", "random-picker": s.key == "random", "active-request-scorer": s.key == "active",
+				`\"config\": {`: s.document != "", "random-picker": s.key == "random", "active-request-scorer": s.key == "active",
 			} {
 				if got := strings.Contains(text, part); got != want {
 					t.Errorf("%q is there: got %v, want %v", part, got, want)

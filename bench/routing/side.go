@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
-	"text/template"
 
 	"github.com/pintle-dev/pintle/internal/stack"
 )
@@ -61,31 +59,25 @@ const (
 	token        = "bench-routing"
 )
 
-//go:embed envoy.yaml.tmpl
-var configText string
-
-var configTemplate = template.Must(template.New("envoy.yaml").Parse(configText))
-
-type listener struct {
-	Name string
-	Port int
-}
-
 func (s *side) config(adminPort, ingestPort, servers int) (string, error) {
-	listeners := []listener{{"requests", s.requestsPort}}
+	c := stack.EnvoyConfig{AdminPort: adminPort, Balance: "LEAST_REQUEST", Module: "bin/pintle.wasm"}
+	for i := range servers {
+		c.Hosts = append(c.Hosts, s.firstServer+i)
+	}
+	plugin := ""
 	if s.pintle {
-		listeners = append(listeners, listener{"ingest", ingestPort})
+		c.Hold = "pause"
+		document := ""
+		if s.document != "" {
+			document = `, "config": ` + s.document
+		}
+		plugin = fmt.Sprintf(`{"ingest": {"port": %d, "token": %q}, "hold": "pause"%s}`, ingestPort, token, document)
 	}
-	ports := make([]int, servers)
-	for i := range ports {
-		ports[i] = s.firstServer + i
+	c.Listeners = append(c.Listeners, stack.EnvoyListener{Name: "requests", Port: s.requestsPort, Plugin: plugin})
+	if s.pintle {
+		c.Listeners = append(c.Listeners, stack.EnvoyListener{Name: "ingest", Port: ingestPort, Ingest: true, Plugin: plugin})
 	}
-	var text strings.Builder
-	err := configTemplate.Execute(&text, map[string]any{
-		"AdminPort": adminPort, "Listeners": listeners, "Pintle": s.pintle, "IngestPort": ingestPort, "Token": token,
-		"Document": s.document, "Servers": ports,
-	})
-	return text.String(), err
+	return c.Text()
 }
 
 // start runs the servers, the Envoy and, with Pintle, the sidecar of a side. All sides' servers have the same names.

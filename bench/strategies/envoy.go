@@ -1,10 +1,9 @@
 package main
 
 import (
-	_ "embed"
 	"encoding/json"
-	"strings"
-	"text/template"
+
+	"github.com/pintle-dev/pintle/internal/stack"
 )
 
 // strategies are what is compared, and the plug-in that stands for each.
@@ -22,22 +21,16 @@ var strategies = []struct{ name, plugin string }{
 
 const token = "pintle-bench"
 
-//go:embed envoy.yaml.tmpl
-var envoyText string
-
-var envoyTemplate = template.Must(template.New("envoy.yaml").Parse(envoyText))
-
 // envoyConfig is Envoy's configuration with a profile for each strategy.
 func envoyConfig(p ports) (string, error) {
 	plugin, err := json.Marshal(pluginConfig(p.ingest))
 	if err != nil {
 		return "", err
 	}
-	var text strings.Builder
-	err = envoyTemplate.Execute(&text, map[string]any{
-		"Admin": p.envoy, "Listeners": map[string]int{"requests": p.requests, "ingest": p.ingest}, "Plugin": string(plugin),
-	})
-	return text.String(), err
+	return stack.EnvoyConfig{AdminPort: p.envoy, Hold: "pause", Module: "bin/pintle.wasm", Listeners: []stack.EnvoyListener{
+		{Name: "requests", Port: p.requests, Plugin: string(plugin)},
+		{Name: "ingest", Port: p.ingest, Plugin: string(plugin), Ingest: true},
+	}}.Text()
 }
 
 // pluginConfig has users' tokens count for a short window, so that a round soon stands on its own, and calls a server full where its queue is

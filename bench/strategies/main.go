@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -87,11 +86,7 @@ func run(ctx context.Context, o options) error {
 }
 
 func savePlot(path string, rows []row) error {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(writePlot(file, rows), file.Close()); err != nil {
+	if err := os.WriteFile(path, []byte(plot(rows)), 0o644); err != nil {
 		return err
 	}
 	fmt.Printf("\nplot: %s\n", path)

@@ -3,8 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/svg"
 )
 
 // row is one strategy with the medians over its rounds.
@@ -41,32 +42,26 @@ var panels = []struct {
 	{"light users' p90 TTFT", "#e45756", func(r row) float64 { return r.lightTTFT.Seconds() }, func(r row) string { return r.lightTTFT.Round(time.Millisecond).String() }, false},
 }
 
-// writePlot writes bars as SVG.
-func writePlot(w io.Writer, rows []row) error {
-	width := plotLabels + len(panels)*(plotBar+plotGap)
-	height := plotTop + len(rows)*plotRow + 10
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n", width, height, width, height)
-	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", width, height)
+// plot draws bars as SVG.
+func plot(rows []row) string {
+	d := svg.New(float64(plotLabels+len(panels)*(plotBar+plotGap)), float64(plotTop+len(rows)*plotRow+10))
 	for i, r := range rows {
-		fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">%s</text>`+"\n", plotLabels-8, plotTop+i*plotRow+15, r.name)
+		d.Text(plotLabels-8, float64(plotTop+i*plotRow+15), r.name, `text-anchor="end"`)
 	}
 	for i, p := range panels {
-		x, most := plotLabels+i*(plotBar+plotGap), 1.0
+		x, most := float64(plotLabels+i*(plotBar+plotGap)), 1.0
 		if !p.unit {
 			most = 0
 		}
 		for _, r := range rows {
 			most = max(most, p.value(r))
 		}
-		fmt.Fprintf(&b, `<text x="%d" y="%d" font-weight="bold">%s</text>`+"\n", x, plotTop-16, p.title)
+		d.Text(x, plotTop-16, p.title, `font-weight="bold"`)
 		for k, r := range rows {
-			length := plotBar * p.value(r) / max(most, 1e-9)
-			fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%.1f" height="%d" fill="%s"/>`+"\n", x, plotTop+k*plotRow+2, length, plotRow-8, p.color)
-			fmt.Fprintf(&b, `<text x="%.1f" y="%d">%s</text>`+"\n", float64(x)+length+4, plotTop+k*plotRow+15, p.text(r))
+			y, length := float64(plotTop+k*plotRow), plotBar*p.value(r)/max(most, 1e-9)
+			d.Rectangle(x, y+2, length, plotRow-8, `fill="`+p.color+`"`)
+			d.Text(x+length+4, y+15, p.text(r))
 		}
 	}
-	b.WriteString("</svg>\n")
-	_, err := io.WriteString(w, b.String())
-	return err
+	return d.String()
 }

@@ -69,18 +69,21 @@ func TestMedian(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	rows := []row{{"random", outcome{0.5, 0.25, 1500 * time.Millisecond, 10, 0}}, {"vtc-basic", outcome{}}}
-	var table, plot strings.Builder
+	var table strings.Builder
 	writeTable(&table, rows)
 	for _, want := range []string{"random", "0.50", "25%", "1.5s", "vtc-basic"} {
 		if !strings.Contains(table.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, table.String())
 		}
 	}
-	if err := writePlot(&plot, rows); err != nil {
-		t.Fatal(err)
+	picture := plot(rows)
+	if err := xml.Unmarshal([]byte(picture), new(struct{ XMLName xml.Name })); err != nil {
+		t.Errorf("the plot is no XML: %v\n%s", err, picture)
 	}
-	if err := xml.Unmarshal([]byte(plot.String()), new(struct{ XMLName xml.Name })); err != nil {
-		t.Errorf("the plot is no XML: %v\n%s", err, plot.String())
+	for _, want := range []string{">vtc-basic<", ">1.5s<", "prefix hit rate"} {
+		if !strings.Contains(picture, want) {
+			t.Errorf("the plot lacks %q:\n%s", want, picture)
+		}
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/stack"
 )
 
 // chromium is a headless browser with one tab. It is spoken to by the DevTools protocol over a pair of pipes, which needs no port.
@@ -37,28 +39,24 @@ func startChromium(t *testing.T) *chromium {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var log bytes.Buffer
 	cmd := exec.Command(path, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe",
 		"--no-first-run", "--disable-background-networking", "--user-data-dir="+t.TempDir(), "--window-size=1280,800", "about:blank")
 	cmd.ExtraFiles = []*os.File{commands, answers} // descriptors 3 and 4, as the flag wants them
-	cmd.Stderr = &log
-	if err := cmd.Start(); err != nil {
+	process, err := stack.StartCommand("chromium", cmd)
+	if err != nil {
 		t.Fatal(err)
 	}
 	_, _ = commands.Close(), answers.Close() // the child has its own
 	t.Cleanup(func() {
 		_ = in.Close() // the browser ends with its pipe
-		ended := make(chan struct{})
-		go func() { _ = cmd.Wait(); close(ended) }()
 		select {
-		case <-ended:
+		case <-process.Done():
 		case <-time.After(10 * time.Second):
-			_ = cmd.Process.Kill()
-			<-ended
+			process.Kill()
 		}
 		_ = out.Close()
 		if t.Failed() {
-			t.Logf("Chromium:\n%s", log.Bytes())
+			t.Logf("Chromium:\n%s", process.Log())
 		}
 	})
 	c := &chromium{t: t, in: in, out: bufio.NewReaderSize(out, 1<<20)}

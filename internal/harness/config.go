@@ -1,13 +1,12 @@
 package harness
 
 import (
-	_ "embed"
 	"encoding/json"
 	"fmt"
-	"net"
+	"net/netip"
 	"path/filepath"
-	"strings"
-	"text/template"
+
+	"github.com/pintle-dev/pintle/internal/stack"
 )
 
 // Cell is one way to run Pintle.
@@ -74,35 +73,29 @@ func Document(maxEndpoints int, extra ...map[string]any) map[string]any {
 	}
 }
 
-//go:embed envoy.yaml.tmpl
-var configText string
-
-var configTemplate = template.Must(template.New("envoy.yaml").Parse(configText))
-
 // render writes Envoy's configuration. The listeners' ports must be chosen.
 func render(c Cell, module string, adminPort int, listeners []*Listener, hosts []string) ([]byte, error) {
-	var ports []string
+	config := stack.EnvoyConfig{
+		AdminPort: adminPort, Hold: c.Hold, OverrideHost: c.OverrideHost(), Module: filepath.ToSlash(module), BothVersions: true,
+	}
 	for _, host := range hosts {
-		_, port, err := net.SplitHostPort(host)
+		address, err := netip.ParseAddrPort(host)
 		if err != nil {
 			return nil, fmt.Errorf("host %q: %w", host, err)
 		}
-		ports = append(ports, port)
+		config.Hosts = append(config.Hosts, int(address.Port()))
 	}
 	for _, l := range listeners {
-		if l.MaxBodyBytes == 0 {
-			l.MaxBodyBytes = 32 << 20
-		}
 		if err := l.configure(c, listeners); err != nil {
 			return nil, err
 		}
+		config.Listeners = append(config.Listeners, stack.EnvoyListener{
+			Name: l.Name, Port: l.Port, Socket: l.Socket, Plugin: l.PluginJSON, Ingest: l.Ingest,
+			MaxBodyBytes: l.MaxBodyBytes, Carry: l.Carry, Environment: l.Environment,
+		})
 	}
-	var text strings.Builder
-	err := configTemplate.Execute(&text, map[string]any{
-		"AdminPort": adminPort, "Listeners": listeners, "Hosts": ports, "Module": filepath.ToSlash(module),
-		"Buffer": c.Buffer(), "OverrideHost": c.OverrideHost(),
-	})
-	return []byte(text.String()), err
+	text, err := config.Text()
+	return []byte(text), err
 }
 
 // configure writes the plug-in's configuration. Where snapshots are taken is told to every listener, as in envoy.yaml.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/stack"
 )
 
 // readyLimit is how long an Envoy may take to start on a busy machine.
@@ -18,7 +20,7 @@ const readyLimit = 60 * time.Second
 
 // Envoy is a running Envoy.
 type Envoy struct {
-	*process
+	*stack.Process
 	Cell      Cell
 	adminPort int
 	listeners map[string]*Listener
@@ -96,12 +98,12 @@ func Validate(config string) error {
 		return err
 	}
 	select {
-	case <-e.done:
+	case <-e.Done():
 	case <-time.After(readyLimit):
-		e.kill()
+		e.Kill()
 		return fmt.Errorf("envoy --mode validate takes longer than %v:\n%s", readyLimit, e.Log())
 	}
-	if code := e.cmd.ProcessState.ExitCode(); code != 0 {
+	if code := e.ExitCode(); code != 0 {
 		return fmt.Errorf("envoy --mode validate exits with %d:\n%s", code, e.Log())
 	}
 	return nil
@@ -128,7 +130,7 @@ func (e *Envoy) launch(config []byte, args ...string) error {
 		fmt.Fprintln(os.Stderr, "envoy configuration:", file.Name())
 	}
 	args = append([]string{"-c", file.Name(), "--use-dynamic-base-id", "--log-level", "warning", "--component-log-level", "wasm:info"}, args...)
-	e.process, err = startProcess("envoy", Root(), binary, args...)
+	e.Process, err = StartChild("envoy", Root(), binary, nil, args...)
 	return err
 }
 
@@ -137,36 +139,22 @@ func (e *Envoy) run(config []byte, args ...string) error {
 		return err
 	}
 	for deadline := time.Now().Add(readyLimit); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if e.ended() {
+		if e.Ended() {
 			return fmt.Errorf("envoy ended at its start:\n%s", e.Log())
 		}
 		if text, err := e.Admin("/ready"); err == nil && strings.Contains(text, "LIVE") {
 			return nil
 		}
 	}
-	e.kill()
+	e.Kill()
 	return fmt.Errorf("envoy is not ready after %v:\n%s", readyLimit, e.Log())
 }
 
 // Stop ends the Envoy.
 func (e *Envoy) Stop() {
-	if e != nil && e.process != nil {
-		e.stop()
+	if e != nil {
+		e.Process.Stop()
 	}
-}
-
-// Log returns the end of Envoy's log.
-func (e *Envoy) Log() string { return e.log.lines(40) }
-
-// Logged counts the lines of the log that hold a text, of those that are kept.
-func (e *Envoy) Logged(text string) int {
-	n := 0
-	for line := range strings.SplitSeq(e.log.lines(1<<20), "\n") {
-		if strings.Contains(line, text) {
-			n++
-		}
-	}
-	return n
 }
 
 // Address is where a listener listens.
@@ -216,10 +204,10 @@ func (e *Envoy) Stats(t testing.TB, filter string) map[string]int64 {
 // take fail t themselves, as a retry may have hidden them.
 func (e *Envoy) LogOnFailure(t testing.TB) {
 	t.Cleanup(func() {
-		if e.ended() {
+		if e.Ended() {
 			t.Errorf("envoy (%v) has ended", e.Cell)
 		}
-		for line := range strings.SplitSeq(e.log.take(), "\n") {
+		for line := range strings.SplitSeq(e.TakeLog(), "\n") {
 			if strings.Contains(line, "[error]") || strings.Contains(line, "[critical]") {
 				t.Errorf("envoy (%v): %s", e.Cell, line)
 			}
@@ -234,7 +222,7 @@ func (e *Envoy) LogOnFailure(t testing.TB) {
 }
 
 // OverlookLog has LogOnFailure overlook errors that were logged until now, as a test provoked them.
-func (e *Envoy) OverlookLog() { e.log.take() }
+func (e *Envoy) OverlookLog() { e.TakeLog() }
 
 // SocketPath returns a path for a unix socket, short enough for the kernel.
 func SocketPath(name string) (string, error) {

@@ -2,42 +2,27 @@ package harness
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"strconv"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
-)
 
-// Ports below those that the kernel hands out for outgoing connections, so that none of these takes one in the meantime.
-const (
-	firstPort = 11000
-	lastPort  = 32000
+	"github.com/pintle-dev/pintle/internal/stack"
 )
 
 // FreePorts returns n ports that nothing listens on.
 func FreePorts(n int) ([]int, error) {
-	var ports []int
-	var held []net.Listener
-	defer func() {
-		for _, l := range held {
-			_ = l.Close()
-		}
-	}()
-	for range 100 * n {
-		port := firstPort + rand.IntN(lastPort-firstPort)
-		l, err := net.Listen("tcp4", "127.0.0.1:"+strconv.Itoa(port))
-		if err != nil {
-			continue
-		}
-		held = append(held, l)
-		if ports = append(ports, port); len(ports) == n {
-			return ports, nil
-		}
+	first, err := stack.FreePorts(n)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("no %d free ports between %d and %d", n, firstPort, lastPort)
+	ports := make([]int, n)
+	for i := range ports {
+		ports[i] = first + i
+	}
+	return ports, nil
 }
 
 // DeadAddress returns an address that refuses connections for as long as the test process runs: the port is bound, and nobody

@@ -6,10 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pintle-dev/pintle/internal/stack"
 )
 
 // Sidecar is a running pintle sidecar.
-type Sidecar struct{ *process }
+type Sidecar struct{ *stack.Process }
 
 // StartSidecar starts the real sidecar with its default intervals, for an ingest URL and some servers. It ends with the test,
 // and shows its log when the test has failed.
@@ -28,22 +30,16 @@ func StartSidecar(t testing.TB, ingest string, servers ...*Server) *Sidecar {
 	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := startProcess("sidecar", Root(), binary, "sidecar", "-c", path)
+	p, err := StartChild("sidecar", Root(), binary, nil, "sidecar", "-c", path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &Sidecar{p}
 	t.Cleanup(func() {
-		s.stop()
+		s.Stop()
 		if t.Failed() {
-			t.Logf("last lines of the sidecar:\n%s", s.log.lines(30))
+			t.Logf("last lines of the sidecar:\n%s", s.Log())
 		}
 	})
 	return s
 }
-
-// Kill ends the sidecar without a chance to say goodbye.
-func (s *Sidecar) Kill() { s.kill() }
-
-// Stop ends the sidecar before the test does.
-func (s *Sidecar) Stop() { s.stop() }

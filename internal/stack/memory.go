@@ -16,6 +16,12 @@ func (p *Process) Memory() (int64, error) {
 	return parseStatus(status)
 }
 
+// ResidentBytes is Memory, 0 where the system does not tell.
+func (p *Process) ResidentBytes() int64 {
+	bytes, _ := p.Memory() // what is unknown is 0
+	return bytes
+}
+
 // parseStatus reads VmRSS of proc_pid_status(5).
 func parseStatus(status []byte) (int64, error) {
 	_, rest, _ := bytes.Cut(status, []byte("\nVmRSS:"))
@@ -25,10 +31,4 @@ func parseStatus(status []byte) (int64, error) {
 	}
 	kilobytes, err := strconv.ParseInt(string(fields[0]), 10, 64)
 	return kilobytes << 10, err
-}
-
-// Stop ends the process.
-func (p *Process) Stop() {
-	p.terminate()
-	p.await(endLimit)
 }

@@ -9,7 +9,7 @@ import (
 
 // Ports below those that the kernel hands out for outgoing connections, so that none of these takes one in the meantime.
 const (
-	firstPort = 20000
+	firstPort = 11000
 	lastPort  = 32000
 )
 

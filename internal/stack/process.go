@@ -1,41 +1,34 @@
 package stack
 
 import (
-	"bytes"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 )
 
 // endLimit is how long a process may take to end after SIGTERM.
-const endLimit = 3 * time.Second
+const endLimit = 5 * time.Second
 
-// Process is a running child. Its methods may be called at once.
+// Process is a running child, which dies with this process. Its methods may be called at once.
 type Process struct {
-	name, log string
-	cmd       *exec.Cmd
-	done      chan struct{} // closed when it has ended
+	name string
+	cmd  *exec.Cmd
+	log  tail
+	done chan struct{} // closed when it has ended
 }
 
-// Start runs a program in the repository's root. Its output goes to a file, and Ctrl-C at the terminal does not reach it.
-func (s *Stack) Start(name, path string, args ...string) (*Process, error) {
-	p := &Process{name: name, log: filepath.Join(s.Dir, name+".log"), cmd: exec.Command(path, args...), done: make(chan struct{})}
-	output, err := os.Create(p.log)
-	if err != nil {
-		return nil, err
-	}
-	defer output.Close()
-	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr, p.cmd.SysProcAttr = s.Root, output, output, childAttributes()
-	if err := p.cmd.Start(); err != nil {
+// StartCommand starts a child from a command that is ready but for where its output goes: the end of that is kept. Ctrl-C at the terminal does
+// not reach it.
+func StartCommand(name string, cmd *exec.Cmd) (*Process, error) {
+	p := &Process{name: name, cmd: cmd, done: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = &p.log, &p.log, childAttributes()
+	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	s.processes = append(s.processes, p)
 	go func() {
-		_ = p.cmd.Wait() // how it ended is asked of its state
+		_ = cmd.Wait() // how it ended is asked of its state
 		close(p.done)
 	}()
 	return p, nil
@@ -43,6 +36,9 @@ func (s *Stack) Start(name, path string, args ...string) (*Process, error) {
 
 // PID is the number of the process.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Done is closed when the process has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Ended reports whether the process has ended.
 func (p *Process) Ended() bool {
@@ -54,6 +50,23 @@ func (p *Process) Ended() bool {
 	}
 }
 
+// ExitCode is that of a process that has ended, -1 when a signal ended it.
+func (p *Process) ExitCode() int { return p.cmd.ProcessState.ExitCode() }
+
+// Stop asks the process to end and, after a while, makes it. Without a process it does nothing.
+func (p *Process) Stop() {
+	if p != nil {
+		p.terminate()
+		p.await(endLimit)
+	}
+}
+
+// Kill ends the process without a chance to say goodbye.
+func (p *Process) Kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.done
+}
+
 func (p *Process) terminate() { _ = p.cmd.Process.Signal(syscall.SIGTERM) } // it may have ended already
 
 // await waits for the end and brings it about when that takes too long.
@@ -61,10 +74,26 @@ func (p *Process) await(limit time.Duration) {
 	select {
 	case <-p.done:
 	case <-time.After(limit):
-		_ = p.cmd.Process.Kill()
-		<-p.done
+		p.Kill()
 	}
 }
+
+// Log returns the end of the output.
+func (p *Process) Log() string { return p.log.lines(40) }
+
+// Logged counts the lines of the output that hold a text, of those that are kept.
+func (p *Process) Logged(text string) int {
+	n := 0
+	for line := range strings.SplitSeq(p.log.lines(tailBytes), "\n") {
+		if strings.Contains(line, text) {
+			n++
+		}
+	}
+	return n
+}
+
+// TakeLog returns what was written since it was last called.
+func (p *Process) TakeLog() string { return p.log.take() }
 
 // logLines is how much of a log an error shows.
 const logLines = 12
@@ -75,15 +104,9 @@ func (p *Process) fail(what string) error {
 	if p.Ended() {
 		state = fmt.Sprintf(" (%v)", p.cmd.ProcessState)
 	}
-	text, err := os.ReadFile(p.log)
-	if err != nil || len(bytes.TrimSpace(text)) == 0 {
+	text := p.log.lines(logLines)
+	if text == "" {
 		return fmt.Errorf("%s %s%s; its log is empty", p.name, what, state)
 	}
-	return fmt.Errorf("%s %s%s; the end of its log:\n%s", p.name, what, state, lastLines(string(text), logLines))
-}
-
-func lastLines(text string, n int) string {
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	lines = lines[max(len(lines)-n, 0):]
-	return "  | " + strings.Join(lines, "\n  | ")
+	return fmt.Errorf("%s %s%s; the end of its log:\n  | %s", p.name, what, state, strings.ReplaceAll(text, "\n", "\n  | "))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"syscall"
@@ -15,7 +16,7 @@ import (
 type Stack struct {
 	// Root is the repository's root, in which the processes run.
 	Root string
-	// Dir holds configurations and logs until Close.
+	// Dir holds configurations until Close.
 	Dir string
 
 	processes []*Process
@@ -66,6 +67,17 @@ func (s *Stack) Close() {
 	}
 	s.processes = nil
 	_ = os.RemoveAll(s.Dir) // a folder of temporary files that stays is no reason to fail
+}
+
+// Start runs a program in the repository's root.
+func (s *Stack) Start(name, path string, args ...string) (*Process, error) {
+	cmd := exec.Command(path, args...)
+	cmd.Dir = s.Root
+	p, err := StartCommand(name, cmd)
+	if err == nil {
+		s.processes = append(s.processes, p)
+	}
+	return p, err
 }
 
 // Check returns an error when a process has ended by itself.

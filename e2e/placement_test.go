@@ -40,6 +40,9 @@ func TestContextLength(t *testing.T) {
 		{"short", 500, []string{"0-2048", "2048-8192", ""}, []float64{0.81, 0, 0.2}, "sim-0"},
 		{"too long for all", 50_000, []string{"0-8192", "0-32768"}, []float64{0.29, 0.41}, "sim-1"},
 		{"at the border", 2048, []string{"0-2048", "2048-8192", ""}, []float64{0.58, 0.73, 0.2}, "sim-1"},
+		{"above the small range", 2049, []string{"0-2048", "2048-32768"}, []float64{0.5, 0.5}, "sim-1"},
+		{"far above the small range", 22_435, []string{"0-2048", "2048-32768"}, []float64{0.27, 0.5}, "sim-1"},
+		{"at the end of the large range", 32_768, []string{"0-2048", "2048-32768"}, []float64{0.27, 0.5}, "sim-1"},
 		{"unreadable label", 500, []string{"0..2048", ""}, []float64{0, 0.2}, "sim-1"},
 	}
 	inCells(t, func(t *testing.T, f *fixture) {

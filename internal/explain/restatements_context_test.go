@@ -66,7 +66,7 @@ func contextHeimdall(labelled, valid bool, ranges [][2]float64, length float64) 
 		if width > 0 {
 			score = 0.7*(1/(1+width/10000)) + 0.3*((r[1]-length)/width)
 		}
-		best = max(best, score)
+		best = max(best, score, 0.5)
 	}
 	switch {
 	case best >= 0:

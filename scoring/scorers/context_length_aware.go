@@ -12,10 +12,11 @@ import (
 // The label holds ranges such as "0-2048" or "0-2048,8192-16384", both ends included. The context length L is the number of
 // Unicode characters of the prompt's text x charToTokenMultiplier, rounded down, plus token ids sent as such.
 //
-// Formula: within a range, 0.7 / (1 + width / 10000) + 0.3 x (max - L) / width, the best of the ranges that match, and 0.7
-// where the width is 0; above all ranges, 0.25 + 0.25 x max / L with the largest max; below or between them, 0. With formula:
-// llm-d one range only; s as above, with 1 where the width is 0, gives 0.3 + 0.7 x s within, 0.3 / (1 + distance / 1000)
-// outside.
+// Formula: within a range, s = 0.7 / (1 + width / 10000) + 0.3 x (max - L) / width, 0.7 where the width is 0, but at
+// least 0.5, and the best of the ranges that match; above all ranges, 0.25 + 0.25 x max / L with the largest max; below
+// or between them, 0. So a range that holds the request beats every one that it exceeds. With formula: llm-d one range
+// only; s, without the least of 0.5 and with 1 where the width is 0, gives 0.3 + 0.7 x s within, 0.3 / (1 + distance /
+// 1000) outside.
 //
 // Range: 0 to 1. Unit: tokens.
 //
@@ -95,6 +96,10 @@ func (s contextLengthAwareFilter) Keep(c *scoring.Cycle, e *scoring.Endpoint) bo
 	return valid && covered
 }
 
+// leastWithin is what a range that holds the request is worth however wide it is: as much as the most that one can get
+// which the request exceeds.
+const leastWithin = 0.5
+
 func scoreHeimdall(ranges string, labelled bool, length float64) float64 {
 	if !labelled {
 		return 0.2
@@ -104,7 +109,7 @@ func scoreHeimdall(ranges string, labelled bool, length float64) float64 {
 		largest = max(largest, r.max)
 		if r.holds(length) {
 			matched = true
-			best = max(best, r.fit(length, 0))
+			best = max(best, leastWithin, r.fit(length, 0))
 		}
 	})
 	switch {

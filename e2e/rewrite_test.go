@@ -62,6 +62,20 @@ func modelOf(t testing.TB, text string) string {
 	return named.Model
 }
 
+// TestRewriteHeaderGivesWayToRules: a model that a rule rewrites stays rewritten, whatever header a client adds.
+func TestRewriteHeaderGivesWayToRules(t *testing.T) {
+	inCells(t, func(t *testing.T, f *fixture) {
+		f.publishRewrites(t)
+		body := strings.Replace(chatBody, "sim-model", "longer", 1)
+		for _, header := range []string{"s", "odd", "sim-model"} {
+			_, r := f.sendTo(t, "requests", chatPath, body, false, rewriteHeader, header)
+			if got := modelOf(t, r.Body); got != longModel {
+				t.Errorf("header %s: the server was asked for %s, want %s", header, got, longModel)
+			}
+		}
+	})
+}
+
 // TestRewriteHeader: the header names the model to ask for; a rule for that name still applies.
 func TestRewriteHeader(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {

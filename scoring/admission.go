@@ -1,11 +1,14 @@
 package scoring
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // headerObjective names the request's objective, and with it its priority.
 const headerObjective = "x-gateway-inference-objective"
 
-// headerRewrite names the model to ask for in place of the body's.
+// headerRewrite names the model to ask for in place of the body's, where no rule rewrites that.
 const headerRewrite = "x-gateway-model-name-rewrite"
 
 // saturation says when the pool has no capacity for requests that may be shed. Source: Gateway API Inference Extension,
@@ -47,18 +50,20 @@ func (c *Cycle) priority() int {
 	return 0
 }
 
-// rewrite settles which model the request is for: the header's, else the body's, and then what the first rule for that name
-// makes of it. Rules that name models come before those that apply to all.
+// rewrite settles which model the request is for: what the rule for the body's name makes of it; without one, the
+// header's name, or what the rule for that makes of it. So no client gets past a rule by a header.
 func (c *Cycle) rewrite() {
-	if name := c.Request.Header(c.plan.rewrite); name != "" {
-		c.Request.Model = name
+	rule := c.rewriteRule(c.Request.Model)
+	if name := c.Request.Header(c.plan.rewrite); rule == nil && name != "" {
+		c.Request.Model, rule = name, c.rewriteRule(name)
 	}
-	if rule := c.rewriteRule(); rule != nil {
+	if rule != nil {
 		c.Request.Model = c.choose(rule.Targets)
 	}
 }
 
-func (c *Cycle) rewriteRule() *Rewrite {
+// rewriteRule returns the first rule for a name, nil for none. Rules that name models come before those that apply to all.
+func (c *Cycle) rewriteRule(model string) *Rewrite {
 	var general *Rewrite
 	for i := range c.Pool.Rewrites {
 		rule := &c.Pool.Rewrites[i]
@@ -68,10 +73,8 @@ func (c *Cycle) rewriteRule() *Rewrite {
 		if len(rule.Models) == 0 && general == nil {
 			general = rule
 		}
-		for _, name := range rule.Models {
-			if name == c.Request.Model {
-				return rule
-			}
+		if slices.Contains(rule.Models, model) {
+			return rule
 		}
 	}
 	return general

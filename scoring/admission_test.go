@@ -1,0 +1,95 @@
+package scoring_test
+
+import (
+	"testing"
+
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+)
+
+// rewritten decides requests for a model and counts what the servers are asked for.
+func rewritten(t *testing.T, rules []scoring.Rewrite, model, header string, requests int) map[string]int {
+	t.Helper()
+	plan := plantest.Plan(t, `{"plugins": [{"type": "queue-scorer"}]}`, plantest.Neutral)
+	pool := plantest.Pool(plantest.Sampled(scoring.Metrics{}))
+	pool.Rewrites = rules
+	c := plantest.Cycle(pool, 1)
+	for _, name := range plan.RequestHeaders() {
+		value := ""
+		if name == "x-gateway-model-name-rewrite" {
+			value = header
+		}
+		c.Request.Headers = append(c.Request.Headers, value)
+	}
+	counts := map[string]int{}
+	for range requests {
+		c.Request.Model = model
+		if _, failure := plan.Decide(c); failure != nil {
+			t.Fatal(failure.Message)
+		}
+		counts[c.Request.Model]++
+	}
+	return counts
+}
+
+func TestRewrite(t *testing.T) {
+	to := func(model string) []scoring.RewriteTarget { return []scoring.RewriteTarget{{Model: model, Weight: 1}} }
+	named := []scoring.Rewrite{
+		{Models: []string{"m", "n"}, Targets: to("m-v1")}, {Models: []string{"o"}, Targets: to("o-v1")},
+		{Models: []string{"m"}, Targets: to("never")}, {Models: []string{"empty"}},
+	}
+	general := append([]scoring.Rewrite{{Targets: to("any")}}, named...)
+	tests := []struct {
+		name                string
+		rules               []scoring.Rewrite
+		model, header, want string
+	}{
+		{"no rule", named, "x", "", "x"},
+		{"a rule", named, "m", "", "m-v1"},
+		{"a rule's second name", named, "n", "", "m-v1"},
+		{"a rule without targets", named, "empty", "", "empty"},
+		{"the header", named, "x", "y", "y"},
+		{"a rule for the header", named, "x", "m", "m-v1"},
+		{"a rule for the body beats the header", named, "m", "y", "m-v1"},
+		{"a rule for the body beats one for the header", named, "m", "o", "m-v1"},
+		{"a general rule", general, "x", "", "any"},
+		{"a rule by name beats the general one", general, "m", "", "m-v1"},
+		{"a general rule beats the header", general, "x", "m", "any"},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := rewritten(t, tc.rules, tc.model, tc.header, 1); got[tc.want] != 1 {
+				t.Errorf("got %v, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestRewriteWeights: the shares of targets are their weights', and a target of weight 0 gets none.
+func TestRewriteWeights(t *testing.T) {
+	const requests = 6000
+	tests := []struct {
+		name    string
+		targets []scoring.RewriteTarget
+		want    map[string]float64
+	}{
+		{"one each", []scoring.RewriteTarget{{Model: "a", Weight: 1}, {Model: "b", Weight: 1}}, map[string]float64{"a": 0.5, "b": 0.5}},
+		{"zero first", []scoring.RewriteTarget{{Model: "a"}, {Model: "b", Weight: 1}}, map[string]float64{"b": 1}},
+		{"zero between", []scoring.RewriteTarget{{Model: "a", Weight: 1}, {Model: "b"}, {Model: "c", Weight: 2}},
+			map[string]float64{"a": 1. / 3, "c": 2. / 3}},
+		{"all zero", []scoring.RewriteTarget{{Model: "a"}, {Model: "b"}}, map[string]float64{"a": 0.5, "b": 0.5}},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			got := rewritten(t, []scoring.Rewrite{{Models: []string{"m"}, Targets: tc.targets}}, "m", "", requests)
+			if len(got) != len(tc.want) {
+				t.Fatalf("got %v, want some for %v", got, tc.want)
+			}
+			for model := range got {
+				if share := float64(got[model]) / requests; share < tc.want[model]-0.05 || share > tc.want[model]+0.05 {
+					t.Errorf("%s got a share of %v, want %v", model, share, tc.want[model])
+				}
+			}
+		})
+	}
+}

@@ -154,7 +154,8 @@ func TestLabelSelector(t *testing.T) {
 	})
 }
 
-// TestAdapterAffinity: a request goes where its adapter runs, else where there is room for it.
+// TestAdapterAffinity: a request goes where its adapter runs, else where there is room for it. A server that has never had
+// an adapter has room.
 func TestAdapterAffinity(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
 		endpoints := f.pool()
@@ -163,15 +164,18 @@ func TestAdapterAffinity(t *testing.T) {
 		}
 		endpoints[3].MaxLoRA = 0
 		f.Publish(t, endpoints...)
-		for model, server := range map[string]string{"m-v1": "sim-2", "m-v2": "sim-0"} {
-			for i := range 8 {
-				body := fmt.Sprintf(`{"model":%q,"prompt":"x","max_tokens":1}`, model)
-				got, _ := f.sendTo(t, "adapters", "/v1/completions", body, i%2 == 1)
-				wantServer(t, got, server)
-				if !strings.Contains(got.Body, model) {
-					t.Errorf("got %s, want an answer of %s", got.Body, model)
-				}
+		counts := map[string]int{}
+		for i := range 32 {
+			model := []string{"m-v1", "m-v2"}[i/2%2]
+			body := fmt.Sprintf(`{"model":%q,"prompt":"x","max_tokens":1}`, model)
+			got, _ := f.sendTo(t, "adapters", "/v1/completions", body, i%2 == 1)
+			if !strings.Contains(got.Body, model) {
+				t.Errorf("got %s, want an answer of %s", got.Body, model)
 			}
+			counts[model+" at "+got.Server()]++
+		}
+		if counts["m-v1 at sim-2"] != 16 || counts["m-v2 at sim-0"] == 0 || counts["m-v2 at sim-3"] == 0 || len(counts) != 3 {
+			t.Errorf("got %v, want all m-v1 at sim-2, and m-v2 at sim-0 and sim-3", counts)
 		}
 	})
 }

@@ -160,15 +160,19 @@ func loadAwareScores(p map[string]any, w *world, candidates []*server) map[strin
 	return scores
 }
 
-// loraScores is 1 where the adapter is active, 0.8 with room for one more, 0.6 where it waits, else 0.
+// loraScores is 1 where the adapter is active, 0.8 with room for one more, 0.6 where it waits, 0.5 where the room is not
+// known, else 0. A server that has reported nothing has all its room.
 func loraScores(_ map[string]any, w *world, candidates []*server) map[string]float64 {
 	scores := map[string]float64{}
 	for _, s := range candidates {
 		score := 0.0
+		if s.maxLora == 0 {
+			score = 0.5
+		}
 		if slices.Contains(s.waitingLora, w.model) {
 			score = 0.6
 		}
-		if len(s.runningLora)+len(s.waitingLora) < s.maxLora {
+		if n := len(s.runningLora) + len(s.waitingLora); n < s.maxLora || n == 0 {
 			score = 0.8
 		}
 		if slices.Contains(s.runningLora, w.model) {

@@ -30,6 +30,11 @@ func TestGoldenPages(t *testing.T) {
 			WaitingRequests: 3, RunningRequests: 17, KVCacheUsage: 0.42318, KVBlockTokens: 16, KVBlocks: 27644,
 			MaxLoRA: 4, RunningLoRA: []string{"sql", "chat"}, WaitingLoRA: []string{"legal"},
 		}},
+		{name: "vllm-0.32-lora-idle.metrics", want: Sample{KVBlockTokens: 128, KVBlocks: 8192}},
+		{name: "vllm-0.32-lora.metrics", want: Sample{
+			WaitingRequests: 7, RunningRequests: 16, KVCacheUsage: 0.015993163227933094, KVBlockTokens: 128, KVBlocks: 8192,
+			MaxLoRA: 2, RunningLoRA: []string{"adapter-1", "adapter-2"}, WaitingLoRA: []string{"adapter-1", "adapter-2"},
+		}},
 		{name: "vllm-data-parallel.metrics", want: Sample{
 			WaitingRequests: 7, RunningRequests: 24, KVCacheUsage: 0.5, KVBlockTokens: 16, KVBlocks: 2200,
 		}},

@@ -16,6 +16,8 @@ const mostExplained = 64
 // explainer writes the steps of a decision as one line of JSON.
 type explainer struct {
 	scores, filtered []byte
+	// mix is what several profiles came to together, empty when one decided.
+	mix []byte
 	// selection is how the model was chosen, empty when the request's model is not a virtual one.
 	selection []byte
 	listed    int
@@ -29,6 +31,20 @@ func (x *explainer) FilteredOut(profile string, e *scoring.Endpoint, filter stri
 // Scored implements scoring.Tracer.
 func (x *explainer) Scored(profile string, e *scoring.Endpoint, scorer string, score float64) {
 	x.list(&x.scores, profile, e, scorer, score)
+}
+
+// Mixed implements scoring.Tracer. It writes [[endpoint, total], ...].
+func (x *explainer) Mixed(m *scoring.Mixture) {
+	for _, ranked := range m.Totals {
+		if x.listed++; x.listed > mostExplained {
+			continue
+		}
+		if len(x.mix) > 0 {
+			x.mix = append(x.mix, ',')
+		}
+		x.mix = append(openai.AppendQuoted(append(x.mix, '['), ranked.Endpoint.Name), ',')
+		x.mix = append(strconv.AppendFloat(x.mix, ranked.Total, 'g', 4, 64), ']')
+	}
 }
 
 // Total implements scoring.Tracer. Totals follow from the scores.
@@ -107,6 +123,9 @@ func (s *stream) endTrace(picked []*scoring.Endpoint) {
 	}
 	if line = append(line, ']'); len(x.selection) > 0 {
 		line = append(append(line, `,"selection":`...), x.selection...)
+	}
+	if len(x.mix) > 0 {
+		line = append(append(append(line, `,"mix":[`...), x.mix...), ']')
 	}
 	line = append(append(line, `,"scores":[`...), x.scores...)
 	line = append(append(line, `],"filteredOut":[`...), x.filtered...)

@@ -16,6 +16,7 @@ type explanation struct {
 	Picked      []string
 	Scores      [][]any
 	FilteredOut [][]any
+	Mix         [][]any
 	Selection   []any
 	Omitted     int
 }

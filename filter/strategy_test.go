@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -35,6 +36,25 @@ func TestStrategyOfRequest(t *testing.T) {
 					t.Errorf("%s: got type %s, want invalid_request_error", name, e.Error.Type)
 				}
 			}
+		}
+	})
+}
+
+// TestMixIsExplained: x-pintle-explain gives the totals that decided.
+func TestMixIsExplained(t *testing.T) {
+	eachMode(t, func(t *testing.T, m mode) {
+		g := newGateway(t, m, 1, m.configuration(byStrategy, `"debug":true,`))
+		g.publish(newPool(4, 0, 1))
+		s := g.workers[0].ask([2]string{"routing-strategy", "queue:3,least-request:1"})
+		s.Respond(nil, true)
+		want := [][]any{{"default/vllm-0", 0.25}, {"default/vllm-1", 1.0}, {"default/vllm-2", 0.8125}}
+		if e := explained(t, s); !reflect.DeepEqual(e.Mix, want) {
+			t.Errorf("explained %+v, want the mix %v", e, want)
+		}
+		s = g.workers[0].ask([2]string{"routing-strategy", "queue"})
+		s.Respond(nil, true)
+		if e := explained(t, s); e.Mix != nil {
+			t.Errorf("explained %+v, want no mix", e)
 		}
 	})
 }

@@ -5,6 +5,17 @@ import (
 	"testing"
 )
 
+// TestQuotedControls: what is quoted may stand in a header's value, which no control character may.
+func TestQuotedControls(t *testing.T) {
+	for r := rune(0); r < 0x100; r++ {
+		for _, b := range AppendQuoted(nil, string(r)) {
+			if b < 0x20 || b == 0x7f {
+				t.Errorf("U+%04X: got the byte %#02x", r, b)
+			}
+		}
+	}
+}
+
 func FuzzAppendQuoted(f *testing.F) {
 	for _, s := range []string{"", "meta-llama/Llama-3.1-8B", "a\"b\\c\n\x00\x1f\x7f", "漢😀", "\xff", "\u2028"} {
 		f.Add(s)

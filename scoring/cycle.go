@@ -40,6 +40,8 @@ type Tracer interface {
 	Scored(profile string, e *Endpoint, scorer string, score float64)
 	// Total is told the sum of weighted scores or, in a mix, this sum brought to 0..1.
 	Total(profile string, e *Endpoint, total float64)
+	// Mixed comes before what is picked, if several profiles decide together.
+	Mixed(m *Mixture)
 	Picked(profile string, e *Endpoint)
 	// ModelSelected comes first, if the request's model is a virtual one.
 	ModelSelected(s *Selection)

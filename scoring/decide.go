@@ -39,8 +39,8 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 	if c.priority() < 0 && c.saturated() {
 		return nil, Shed
 	}
-	if refuser, ok := p.handler.(Refuser); ok {
-		if failure := refuser.Refuse(c); failure != nil {
+	if admitter, ok := p.handler.(Admitter); ok {
+		if failure := admitter.Admit(c); failure != nil {
 			return nil, failure
 		}
 	}

@@ -8,9 +8,10 @@ type share struct {
 	weight  float64
 }
 
-// Mix has a profile take part in the decision with a weight above 0. With two or more the handler's first profile stands for all: an
-// endpoint must pass the filters of each; each profile's totals are brought to 0..1 by their least and greatest over the candidates, 1 when
-// they are equal, and added up with weight / sum of weights; the first profile's picker picks. Only a Refuser's Refuse may call it.
+// Mix has a profile take part in the decision with a weight above 0. With two or more the handler's first profile stands
+// for all: an endpoint must pass the filters of each; each profile's totals are brought to 0..1 by their least and greatest
+// over the candidates, 1 when they are equal, and added up with weight / sum of weights; the first profile's picker picks.
+// Only an Admitter's Admit may call it.
 func (c *Cycle) Mix(profile int, weight float64) {
 	c.mix = append(c.mix, share{profile, weight})
 }
@@ -47,7 +48,30 @@ func (c *Cycle) runMix(profiles []profile, r *Result) {
 	for i, total := range mixed {
 		mixed[i] = math.Round(total*roundTo) / roundTo
 	}
+	c.traceMixture(profiles, mixed, sum)
 	c.pick(first, mixed, r)
+}
+
+// Mixture is how several profiles decided together, as a Tracer is told of it.
+type Mixture struct {
+	// Shares are the profiles' parts of the whole, which is 1, the one that picked first.
+	Shares []NamedValue
+	// Totals are what the candidates were picked by.
+	Totals []Ranked
+}
+
+func (c *Cycle) traceMixture(profiles []profile, totals []float64, sum float64) {
+	if c.Tracer == nil {
+		return
+	}
+	m := &Mixture{}
+	for _, s := range c.mix {
+		m.Shares = append(m.Shares, NamedValue{profiles[s.profile].name, s.weight / sum})
+	}
+	for i, e := range c.candidates {
+		m.Totals = append(m.Totals, Ranked{e, totals[i]})
+	}
+	c.Tracer.Mixed(m)
 }
 
 // roundTo makes sums of a mix equal that differ only by the errors of their divisions, so that chance breaks the tie.

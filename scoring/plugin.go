@@ -41,10 +41,11 @@ type ProfileHandler interface {
 	Primary(c *Cycle) int
 }
 
-// Refuser is a ProfileHandler that looks at a request before any profile runs. It may refuse it, or mix profiles, see Cycle.Mix.
-type Refuser interface {
-	// Refuse returns why the request must not be served, or nil.
-	Refuse(c *Cycle) *Failure
+// Admitter is a ProfileHandler that looks at a request before any profile runs. It may refuse it, or mix profiles, see
+// Cycle.Mix.
+type Admitter interface {
+	// Admit returns nil for a request that may be served, else why not.
+	Admit(c *Cycle) *Failure
 }
 
 // PrefillDecider says whether a request gets a prefill stage of its own.

@@ -15,6 +15,8 @@ import (
 // Explanation is one decision. Its JSON form is stable.
 type Explanation struct {
 	Profiles map[string]*Profile `json:"profiles"`
+	// Mix is what several profiles came to together, nil when one decided.
+	Mix *Mix `json:"mix,omitempty"`
 	// Primary is the profile whose endpoints serve the request.
 	Primary string `json:"primary"`
 	// Destination are the addresses to try, best first.
@@ -36,7 +38,7 @@ type Profile struct {
 	FilteredOut map[string]string `json:"filteredOut"`
 	// Scores are each scorer's clamped scores, before their weight.
 	Scores map[string]map[string]float64 `json:"scores"`
-	// Totals are the sums of score x weight.
+	// Totals are the sums of score x weight; in a mix they are brought to 0..1.
 	Totals map[string]float64 `json:"totals"`
 	Picked []string           `json:"picked"`
 }

@@ -218,6 +218,51 @@ refused with 503 no_model: no model server serves any of the models behind "auto
 	}
 }
 
+// TestWriteTextOfAMix: where several strategies decide, the text shows the totals that decided.
+func TestWriteTextOfAMix(t *testing.T) {
+	const config = `
+plugins: [{type: routing-strategy-handler}, {type: queue-scorer}, {type: kv-cache-utilization-scorer}, {type: max-score-picker}]
+schedulingProfiles:
+- {name: usage, plugins: [{pluginRef: kv-cache-utilization-scorer}]}
+- {name: queue, plugins: [{pluginRef: queue-scorer}]}`
+	const endpoints = `
+endpoints:
+- {name: a, address: "10.0.0.1:8000", metrics: {waiting: 8, kvCacheUsage: 0.25}}
+- {name: b, address: "10.0.0.2:8000", metrics: {waiting: 0, kvCacheUsage: 0.75}}
+- {name: c, address: "10.0.0.3:8000", metrics: {waiting: 2, kvCacheUsage: 0.35}}`
+	const want = `profile queue
+  endpoint  total   queue-scorer
+  b         1.0000  1.0000
+  c         0.7500  0.7500
+  a         0.0000  0.0000
+
+profile usage (primary)
+  endpoint  total   kv-cache-utilization-scorer
+  a         1.0000  0.7500
+  c         0.8000  0.6500
+  b         0.0000  0.2500
+
+mix of usage, queue
+  endpoint  total   usage x 0.7500  queue x 0.2500
+  c         0.7875  0.8000          0.7500          picked 1
+  a         0.7500  1.0000          0.0000
+  b         0.2500  0.0000          1.0000
+
+asks for model m
+goes to 10.0.0.3:8000
+`
+	request := explain.Request{
+		Headers: map[string]string{"routing-strategy": "usage:3,queue:1"}, Body: []byte(`{"model": "m", "prompt": "hi"}`),
+	}
+	var got strings.Builder
+	if err := explainer(t, config, endpoints).Explain(request, goldenNow).WriteText(&got); err != nil {
+		t.Fatal(err)
+	}
+	if trim(got.String()) != trim(want) {
+		t.Errorf("got:\n%s\nwant:\n%s", got.String(), want)
+	}
+}
+
 // trim removes white space at the ends of lines.
 func trim(text string) string {
 	all := strings.Split(text, "\n")

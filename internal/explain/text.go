@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -21,8 +22,11 @@ func (x *Explanation) WriteText(w io.Writer) error {
 			role = " (primary)"
 		}
 		fmt.Fprintf(&text, "profile %s%s\n", name, role)
-		x.Profiles[name].table(&text)
+		x.Profiles[name].table(&text, x.Mix == nil)
 		text.WriteByte('\n')
+	}
+	if x.Mix != nil {
+		x.Mix.write(&text, x.Profiles)
 	}
 	for _, name := range slices.Sorted(maps.Keys(x.RequestHeaders)) {
 		fmt.Fprintf(&text, "request header %s: %s\n", name, x.RequestHeaders[name])
@@ -42,28 +46,19 @@ func (x *Explanation) WriteText(w io.Writer) error {
 	return err
 }
 
-// table lists the candidates, best total first, then what was filtered out.
-func (p *Profile) table(text *strings.Builder) {
+// table lists the candidates, best total first and with their places if the profile picked by its totals, then what was
+// filtered out.
+func (p *Profile) table(text *strings.Builder, picks bool) {
 	scorers := slices.Sorted(maps.Keys(p.Scores))
 	t := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "  endpoint\ttotal\t%s\t\n", strings.Join(scorers, "\t"))
-	endpoints := slices.Sorted(maps.Keys(p.Totals))
-	slices.SortStableFunc(endpoints, func(a, b string) int {
-		switch {
-		case p.Totals[a] > p.Totals[b]:
-			return -1
-		case p.Totals[a] < p.Totals[b]:
-			return 1
-		}
-		return 0
-	})
-	for _, e := range endpoints {
+	for _, e := range byTotal(p.Totals) {
 		fmt.Fprintf(t, "  %s\t%.4f\t", e, p.Totals[e])
 		for _, s := range scorers {
 			fmt.Fprintf(t, "%.4f\t", p.Scores[s][e])
 		}
-		if place := slices.Index(p.Picked, e); place >= 0 {
-			fmt.Fprintf(t, "picked %d", place+1)
+		if picks {
+			p.place(t, e)
 		}
 		fmt.Fprintln(t)
 	}
@@ -71,4 +66,18 @@ func (p *Profile) table(text *strings.Builder) {
 		fmt.Fprintf(t, "  %s\tremoved by %s\n", e, p.FilteredOut[e])
 	}
 	_ = t.Flush()
+}
+
+// place writes which choice the endpoint is, if it was picked.
+func (p *Profile) place(w io.Writer, endpoint string) {
+	if place := slices.Index(p.Picked, endpoint); place >= 0 {
+		fmt.Fprintf(w, "picked %d", place+1)
+	}
+}
+
+// byTotal returns the endpoints, best total first, equal ones by name.
+func byTotal(totals map[string]float64) []string {
+	endpoints := slices.Sorted(maps.Keys(totals))
+	slices.SortStableFunc(endpoints, func(a, b string) int { return cmp.Compare(totals[b], totals[a]) })
+	return endpoints
 }

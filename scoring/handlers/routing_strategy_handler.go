@@ -103,8 +103,8 @@ func (h *routingStrategyHandler) readDefault(b *scoring.Builder) {
 	}
 }
 
-// Refuse implements scoring.Refuser.
-func (h *routingStrategyHandler) Refuse(c *scoring.Cycle) *scoring.Failure {
+// Admit implements scoring.Admitter.
+func (h *routingStrategyHandler) Admit(c *scoring.Cycle) *scoring.Failure {
 	text := c.Request.Header(h.header)
 	if text == "" {
 		text = h.fallback

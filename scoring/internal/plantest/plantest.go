@@ -122,7 +122,9 @@ type Trace struct {
 	Candidates []string
 	// Selection is how a virtual model's place was filled, nil for other models.
 	Selection *scoring.Selection
-	Failure   *scoring.Failure
+	// Mixture is how several profiles decided together, nil when one did.
+	Mixture *scoring.Mixture
+	Failure *scoring.Failure
 }
 
 // Decide decides one request and records how.
@@ -169,6 +171,9 @@ func (x *Trace) Total(_ string, e *scoring.Endpoint, total float64) {
 	x.Totals[e.Name] = total
 	x.Candidates = append(x.Candidates, e.Name)
 }
+
+// Mixed implements scoring.Tracer.
+func (x *Trace) Mixed(m *scoring.Mixture) { x.Mixture = m }
 
 // Picked implements scoring.Tracer.
 func (x *Trace) Picked(_ string, e *scoring.Endpoint) { x.Picks = append(x.Picks, e.Name) }

@@ -45,7 +45,10 @@ const legacy = `{
 // TestLegacyDocument: it loads, routes, and says what it supplied once for each start of a VM, not with requests.
 func TestLegacyDocument(t *testing.T) {
 	const starts = 4 // two workers, the main thread, and the VM in which Envoy tries the configuration first
-	warnings := []string{"no prefix-based-pd-decider is declared", "no disagg-headers-handler is declared"}
+	warnings := []string{
+		"no prefix-based-pd-decider is declared", "no disagg-headers-handler is declared",
+		"prefill never runs, because nonCachedTokens is 0",
+	}
 	for _, cell := range []harness.Cell{harness.Cells()[0], harness.Cells()[3]} {
 		t.Run(cell.String(), func(t *testing.T) {
 			f := &fixture{}

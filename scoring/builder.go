@@ -81,11 +81,27 @@ func (b *Builder) DeclaredType(types ...string) bool {
 	return false
 }
 
-// Supply declares a plug-in of the type with default parameters, for configurations that legitimately leave it out, and tells
-// the operator.
-func (b *Builder) Supply(kind string) Plugin {
+// Known reports whether kind is the type of a plug-in, declared or not.
+func (b *Builder) Known(kind string) bool {
+	return slices.ContainsFunc(b.compiler.registry, func(r Registration) bool { return r.Type == kind })
+}
+
+// Announcers are the plug-ins declared before this one that tell the decode server of other stages.
+func (b *Builder) Announcers() []StageAnnouncer {
+	var all []StageAnnouncer
+	for i := range b.compiler.plugins {
+		if a, ok := b.compiler.plugins[i].plugin.(StageAnnouncer); ok {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// Supply declares a plug-in of the type, for configurations that legitimately leave it out, and tells the operator. Its
+// parameters have their defaults, but for those given.
+func (b *Builder) Supply(kind string, parameters ...strictjson.Pair) Plugin {
 	b.Warn("no " + kind + " is declared; one with default parameters is used")
-	return b.compiler.inject(b.Object, kind)
+	return b.compiler.build(b.Object, strictjson.FromPairs(b.Object, parameters), kind, kind)
 }
 
 // State returns the options of the state that the plug-ins share, for a constructor to switch on the parts that it reads.

@@ -96,6 +96,13 @@ type Disaggregator interface {
 	PrefillProfile() (profile int, ok bool)
 }
 
+// StageAnnouncer is a plug-in that tells the decode server which endpoints run the other stages.
+type StageAnnouncer interface {
+	// AnnouncesPrefill and AnnouncesEncode report whether it tells of the endpoints that a profile picks for that stage.
+	AnnouncesPrefill(profile int) bool
+	AnnouncesEncode(profile int) bool
+}
+
 // PrefixProvider is a plug-in that calls Cycle.SetCachedTokens.
 type PrefixProvider interface{ ProvidesCachedTokens() }
 

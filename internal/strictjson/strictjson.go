@@ -99,6 +99,16 @@ type Key struct {
 // Empty returns an object without members that notes its mistakes where of does.
 func Empty(of *Object) *Object { return of.document.object(of.path, gjson.Result{}) }
 
+// FromPairs is Empty with members that are strings.
+func FromPairs(of *Object, pairs []Pair) *Object {
+	o := Empty(of)
+	for _, p := range pairs {
+		value := gjson.Result{Type: gjson.String, Raw: strconv.Quote(p.Value), Str: p.Value}
+		o.members = append(o.members, member{key: p.Key, value: value})
+	}
+	return o
+}
+
 // Present reports whether the object was there at all.
 func (o *Object) Present() bool { return o.present }
 

@@ -18,7 +18,8 @@ import (
 type prefixBasedPDDecider struct{ prefixBasedPDDeciderParameters }
 
 type prefixBasedPDDeciderParameters struct {
-	// NonCachedTokens is the least number of tokens not cached that makes prefill run. 0: it never runs.
+	// NonCachedTokens is the least number of tokens not cached that makes prefill run. 0: it never runs, which is said at
+	// start.
 	NonCachedTokens int
 }
 
@@ -26,6 +27,9 @@ type prefixBasedPDDeciderParameters struct {
 func NewPrefixBasedPDDecider(b *scoring.Builder) scoring.Plugin {
 	d := prefixBasedPDDecider{}
 	b.Int("nonCachedTokens", &d.NonCachedTokens, 0, math.MaxInt32)
+	if d.NonCachedTokens == 0 {
+		b.Warn("prefill never runs, because nonCachedTokens is 0; set nonCachedTokens to the number of tokens from which it shall")
+	}
 	return d
 }
 

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/pintle-dev/pintle/scoring"
@@ -65,7 +66,14 @@ func NewDisaggProfileHandler(b *scoring.Builder) scoring.Plugin {
 		h.stages.encode = b.Profile(p.keys.Profiles.encode, p.Profiles.encode)
 	}
 	if (p.Deciders.prefill != "" || p.Deciders.encode != "") && !b.EarlierOfType(headersHandlerTypes...) {
-		b.Mistake("deciders", "need a disagg-headers-handler declared before "+b.Name+"; without it the decode server would not learn of the other stages")
+		b.Mistake("deciders", "need a disagg-headers-handler declared before "+b.Name+
+			"; without it the decode server would not learn of the other stages")
+		return h
+	}
+	h.checkAnnounced(b, profileKey{p.keys.Profiles.prefill, p.Profiles.prefill}, profileKey{p.keys.Profiles.encode, p.Profiles.encode})
+	if p.Deciders.prefill == "" && slices.Contains(b.Profiles(), p.Profiles.prefill) {
+		b.Warn("prefill never runs, because no decider for it is named; name one in deciders.prefill, or remove the profile " +
+			strconv.Quote(p.Profiles.prefill))
 	}
 	return h
 }

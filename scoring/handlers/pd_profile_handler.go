@@ -3,6 +3,7 @@ package handlers
 import (
 	"strconv"
 
+	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/scoring"
 )
 
@@ -24,9 +25,9 @@ type pdProfileHandlerParameters struct {
 	DecodeProfile string
 	// PrefillProfile names the scheduling profile of prefill endpoints.
 	PrefillProfile string
-	// PrefixPluginType is accepted for compatibility; the decider finds the prefix scorer itself.
+	// PrefixPluginType is the type of the prefix scorer. It is checked and has no effect: the decider finds the scorer itself.
 	PrefixPluginType string
-	// PrefixPluginName is accepted for compatibility, as prefixPluginType is.
+	// PrefixPluginName is the name of the prefix scorer. It is checked and has no effect, as prefixPluginType.
 	PrefixPluginName string
 	// PrimaryPort replaces the port of the decode endpoint. 0: not.
 	PrimaryPort int
@@ -49,6 +50,7 @@ func NewPDProfileHandler(b *scoring.Builder) scoring.Plugin {
 	b.String("prefillProfile", &p.PrefillProfile)
 	b.String("prefixPluginType", &p.PrefixPluginType)
 	b.String("prefixPluginName", &p.PrefixPluginName)
+	checkPrefixPlugin(b, p.PrefixPluginType, p.PrefixPluginName)
 	b.Int("primaryPort", &p.PrimaryPort, 0, 65535)
 	b.String("deciderPluginName", &p.DeciderPluginName)
 
@@ -66,12 +68,31 @@ func NewPDProfileHandler(b *scoring.Builder) scoring.Plugin {
 	if !b.EarlierOfType(headersHandlerTypes...) {
 		if b.DeclaredType(headersHandlerTypes...) {
 			b.Mistake("", "the disagg-headers-handler is declared after "+b.Name+"; move it before")
-		} else {
-			b.Supply(headersHandlerTypes[0])
+			return h
 		}
+		b.Supply(headersHandlerTypes[0], strictjson.Pair{Key: "prefillProfile", Value: p.PrefillProfile})
 	}
+	h.checkAnnounced(b, profileKey{"prefillProfile", p.PrefillProfile}, profileKey{})
 	b.OwnRequestHeader(headerDataParallel)
 	return h
+}
+
+// checkPrefixPlugin notes a prefix scorer that cannot be what the decider shall go by.
+func checkPrefixPlugin(b *scoring.Builder, kind, name string) {
+	if !b.Known(kind) {
+		b.Mistake("prefixPluginType", strconv.Quote(kind)+" is not a known plug-in; it is the type of a prefix scorer")
+	}
+	if !b.Has("prefixPluginName") {
+		return
+	}
+	plugin := b.Earlier(name)
+	_, provides := plugin.(scoring.PrefixProvider)
+	switch {
+	case !b.Declared(name):
+		b.Mistake("prefixPluginName", strconv.Quote(name)+" is not the name of a declared plug-in; name a prefix scorer")
+	case plugin != nil && !provides:
+		b.Mistake("prefixPluginName", strconv.Quote(name)+" is not a prefix scorer")
+	}
 }
 
 // OnRouted implements scoring.RequestHook.

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/pintle-dev/pintle/scoring"
@@ -84,3 +85,30 @@ func earlier(b *scoring.Builder, key, name string) (plugin scoring.Plugin, ok bo
 
 // headersHandlerTypes are the type of the plug-in that tells the decode server about the other stages, and its legacy name.
 var headersHandlerTypes = []string{"disagg-headers-handler", "prefill-header-handler"}
+
+// profileKey is a scheduling profile's name, and the parameter that gives it.
+type profileKey struct{ key, name string }
+
+// checkAnnounced notes a stage of whose endpoints no plug-in declared before b's tells the decode server.
+func (s *stages) checkAnnounced(b *scoring.Builder, prefill, encode profileKey) {
+	announcers := b.Announcers()
+	if s.prefillDecider != nil && s.prefill != s.decode && !slices.ContainsFunc(announcers, func(a scoring.StageAnnouncer) bool {
+		return a.AnnouncesPrefill(s.prefill)
+	}) {
+		notAnnounced(b, "prefill", prefill)
+	}
+	if s.encodeDecider != nil && !slices.ContainsFunc(announcers, func(a scoring.StageAnnouncer) bool {
+		return a.AnnouncesEncode(s.encode)
+	}) {
+		notAnnounced(b, "encode", encode)
+	}
+}
+
+func notAnnounced(b *scoring.Builder, stage string, at profileKey) {
+	if !slices.Contains(b.Profiles(), at.name) {
+		return // which has been noted
+	}
+	name := strconv.Quote(at.name)
+	b.Mistake(at.key, stage+" never runs, because no "+headersHandlerTypes[0]+" tells the decode server of the profile "+name+
+		"; give that plug-in "+stage+"Profile: "+name)
+}

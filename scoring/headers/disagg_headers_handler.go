@@ -66,6 +66,12 @@ func readHeaderName(b *scoring.Builder, key string, dst *string) {
 	}
 }
 
+// AnnouncesPrefill implements scoring.StageAnnouncer.
+func (h *disaggHeadersHandler) AnnouncesPrefill(profile int) bool { return profile == h.prefill }
+
+// AnnouncesEncode implements scoring.StageAnnouncer.
+func (h *disaggHeadersHandler) AnnouncesEncode(profile int) bool { return profile == h.encode }
+
 // OnRouted implements scoring.RequestHook.
 func (h *disaggHeadersHandler) OnRouted(c *scoring.Cycle) {
 	if h.prefill >= 0 && c.Result(h.prefill).State == scoring.Picked {

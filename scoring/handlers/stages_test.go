@@ -1,0 +1,128 @@
+package handlers_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+)
+
+// stageConfig is a document with the profiles d, p and e, each of the endpoints with a label of the same value.
+func stageConfig(plugins string) string {
+	config := `{"plugins": [` + plugins
+	profiles := ""
+	for _, name := range []string{"d", "p", "e"} {
+		config += `, {"type": "by-label", "name": "` + name + `", "parameters": {"label": "role", "validValues": ["` + name + `"]}}`
+		profiles += `, {"name": "` + name + `", "plugins": [{"pluginRef": "` + name + `"}]}`
+	}
+	return config + `], "schedulingProfiles": [` + profiles[2:] + `]}`
+}
+
+const (
+	always  = `{"type": "always-disagg-pd-decider"}, {"type": "always-disagg-multimodal-decider"}, `
+	renamed = `{"type": "disagg-profile-handler", "parameters": {"profiles": {"decode": "d", "prefill": "p", "encode": "e"},
+		"deciders": {"prefill": "always-disagg-pd-decider", "encode": "always-disagg-multimodal-decider"}}}`
+)
+
+// TestStagesThatNeverRun: a document by which a stage would never run is wrong, or the operator is told.
+func TestStagesThatNeverRun(t *testing.T) {
+	const pd = `{"type": "pd-profile-handler", "parameters": {"decodeProfile": "d", "prefillProfile": "p"`
+	tests := []struct{ name, plugins, mistakes, warnings string }{
+		{
+			name:    "renamed profiles",
+			plugins: always + `{"type": "disagg-headers-handler"}, ` + renamed,
+			mistakes: `plugins[3].parameters.profiles.prefill: prefill never runs, because no disagg-headers-handler tells the ` +
+				"decode server of the profile \"p\"; give that plug-in prefillProfile: \"p\"\n" +
+				`plugins[3].parameters.profiles.encode: encode never runs, because no disagg-headers-handler tells the ` +
+				`decode server of the profile "e"; give that plug-in encodeProfile: "e"`,
+		},
+		{
+			name: "renamed alike",
+			plugins: always + `{"type": "disagg-headers-handler", "parameters": {"prefillProfile": "p", "encodeProfile": "e"}}, ` +
+				renamed,
+		},
+		{
+			name:    "stages exchanged",
+			plugins: always + `{"type": "disagg-headers-handler", "parameters": {"prefillProfile": "e", "encodeProfile": "p"}}, ` + renamed,
+			mistakes: `plugins[3].parameters.profiles.prefill: prefill never runs, because no disagg-headers-handler tells the ` +
+				"decode server of the profile \"p\"; give that plug-in prefillProfile: \"p\"\n" +
+				`plugins[3].parameters.profiles.encode: encode never runs, because no disagg-headers-handler tells the ` +
+				`decode server of the profile "e"; give that plug-in encodeProfile: "e"`,
+		},
+		{
+			name: "no decider",
+			plugins: `{"type": "disagg-headers-handler"}, {"type": "disagg-profile-handler", "parameters":
+				{"profiles": {"decode": "d", "prefill": "p"}}}`,
+			warnings: `disagg-profile-handler: prefill never runs, because no decider for it is named; name one in deciders.prefill, ` +
+				`or remove the profile "p"`,
+		},
+		{
+			name: "renamed profiles of the legacy handler",
+			plugins: always + `{"type": "disagg-headers-handler"}, ` + pd +
+				`, "deciderPluginName": "always-disagg-pd-decider"}}`,
+			mistakes: `plugins[3].parameters.prefillProfile: prefill never runs, because no disagg-headers-handler tells the ` +
+				`decode server of the profile "p"; give that plug-in prefillProfile: "p"`,
+		},
+		{
+			name:     "renamed profiles of the legacy handler alone",
+			plugins:  always + pd + `, "deciderPluginName": "always-disagg-pd-decider"}}`,
+			warnings: `pd-profile-handler: no disagg-headers-handler is declared; one with default parameters is used`,
+		},
+		{
+			name:    "the default decider",
+			plugins: pd + `}}`,
+			warnings: "pd-profile-handler: no prefix-based-pd-decider is declared; one with default parameters is used\n" +
+				"prefix-based-pd-decider: prefill never runs, because nonCachedTokens is 0; set nonCachedTokens to the number " +
+				"of tokens from which it shall\n" +
+				"pd-profile-handler: no disagg-headers-handler is declared; one with default parameters is used",
+		},
+		{
+			name:     "an unknown prefix scorer",
+			plugins:  always + pd + `, "deciderPluginName": "always-disagg-pd-decider", "prefixPluginName": "bogus"}}`,
+			mistakes: `plugins[2].parameters.prefixPluginName: "bogus" is not the name of a declared plug-in; name a prefix scorer`,
+		},
+		{
+			name: "a prefix scorer that is none",
+			plugins: always + pd +
+				`, "deciderPluginName": "always-disagg-pd-decider", "prefixPluginName": "always-disagg-pd-decider"}}`,
+			mistakes: `plugins[2].parameters.prefixPluginName: "always-disagg-pd-decider" is not a prefix scorer`,
+		},
+		{
+			name:     "an unknown type of prefix scorers",
+			plugins:  always + pd + `, "deciderPluginName": "always-disagg-pd-decider", "prefixPluginType": "bogus"}}`,
+			mistakes: `plugins[2].parameters.prefixPluginType: "bogus" is not a known plug-in; it is the type of a prefix scorer`,
+		},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			config := stageConfig(tc.plugins)
+			if got := plantest.Mistakes(config); got != tc.mistakes {
+				t.Fatalf("mistakes:\n%s\nwant:\n%s", got, tc.mistakes)
+			}
+			if tc.mistakes != "" {
+				return
+			}
+			if got := strings.Join(plantest.Plan(t, config, plantest.Neutral).Warnings(), "\n"); got != tc.warnings {
+				t.Errorf("warnings:\n%s\nwant:\n%s", got, tc.warnings)
+			}
+		})
+	}
+}
+
+// TestSuppliedHeadersHandler: what the legacy handler supplies tells of the profile that it runs, whatever its name.
+func TestSuppliedHeadersHandler(t *testing.T) {
+	plan := plantest.Plan(t, stageConfig(always+`{"type": "pd-profile-handler", "parameters": {"decodeProfile": "d",
+		"prefillProfile": "p", "deciderPluginName": "always-disagg-pd-decider"}}`), plantest.Neutral)
+	c := plantest.Cycle(plantest.Pool(plantest.Labelled("role", "d"), plantest.Labelled("role", "p")), 1)
+	c.Request.Model = "m"
+	if _, failure := plan.Decide(c); failure != nil {
+		t.Fatal(failure.Message)
+	}
+	want := func(h scoring.RequestHeader) bool {
+		return h.Name == "mif-prefill-endpoint" && len(h.Endpoints) == 1 && h.Endpoints[0].Name == "b"
+	}
+	if got := c.RequestHeaders(); len(got) != 1 || !want(got[0]) {
+		t.Errorf("got headers %v, want the prefill endpoint b", got)
+	}
+}

@@ -37,6 +37,10 @@ func TestReload(t *testing.T) {
 
 	writeFile(t, file, list("three", two.address()))
 	in.await("the file's new list", func(r *received) bool { return r.waiting("three") == 2 && r.waiting("two") < 0 })
+	eventually(t, "no metrics of an endpoint that left", func() bool {
+		_, body := r.get("/metrics")
+		return strings.Contains(body, `{endpoint="three",`) && !strings.Contains(body, `endpoint="two"`)
+	})
 
 	writeFile(t, file, "endpoints: [{nam: x}]")
 	eventually(t, "the broken file in /healthz", func() bool {
@@ -54,7 +58,7 @@ func TestReload(t *testing.T) {
 		return strings.Contains(body, "is there already")
 	})
 	writeFile(t, r.path, configYAML(r.admin, url, static("four", one.address())))
-	in.await("both lists once they go together", func(r *received) bool { return r.waiting("one") == 2 && r.waiting("four") == 1 })
+	in.await("both lists", func(r *received) bool { return r.waiting("one") == 2 && r.waiting("four") == 1 })
 	if _, body := r.get("/healthz"); strings.Contains(body, "warnings") {
 		t.Errorf("/healthz: got %s, want no warnings left", body)
 	}

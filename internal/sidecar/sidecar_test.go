@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -196,4 +197,89 @@ func TestUnixSocket(t *testing.T) {
 	defer s.Close()
 	start(t, "'unix://"+socket+"'", "{static: "+staticYAML("a", server.address())+"}")
 	in.await("a sample over a unix socket", func(r *received) bool { return r.waiting("a") == 3 })
+}
+
+// A connection that is kept would go on reaching the old process of an Envoy that is restarted hot.
+func TestPushesReachWhoeverListens(t *testing.T) {
+	t.Parallel()
+	server := newModelServer(t, 3)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve := func(in *ingest, l net.Listener) {
+		s := &http.Server{Handler: in}
+		go func() { _ = s.Serve(l) }()
+		t.Cleanup(func() { _ = s.Close() })
+	}
+	old, next := &ingest{t: t}, &ingest{t: t}
+	serve(old, listener)
+	start(t, "'http://"+listener.Addr().String()+"'", "{static: "+staticYAML("a", server.address())+"}")
+	old.await("a sample", func(r *received) bool { return r.waiting("a") == 3 })
+	address := listener.Addr().String()
+	_ = listener.Close() // what is connected stays so
+	if listener, err = net.Listen("tcp", address); err != nil {
+		t.Fatal(err)
+	}
+	serve(next, listener)
+	got := next.await("a snapshot in the new process", func(r *received) bool { return r.waiting("a") == 3 })
+	if !next.messages()[0].full {
+		t.Errorf("got %+v first, want a full message", got)
+	}
+}
+
+// An Envoy that starts answers 503 until it has heard of its servers.
+func TestAnEnvoyThatIsNotThereIsTriedOften(t *testing.T) {
+	t.Parallel()
+	server := newModelServer(t, 3)
+	in, url := newIngest(t)
+	absent := freeAddress(t)
+	r := start(t, "'http://"+absent+"',"+url, "{static: "+staticYAML("a", server.address())+"}")
+	tries := regexp.MustCompile(`pushes_total\{result="connect",target="http://` + absent + `"\} (\d+)`)
+	eventually(t, "20 tries", func() bool {
+		_, body := r.get("/metrics")
+		found := tries.FindStringSubmatch(body)
+		return found != nil && len(found[1]) > 1 && found[1] >= "20"
+	})
+	if messages := len(in.messages()); messages > 160 {
+		t.Errorf("got %d messages at the other Envoy meanwhile, want at most 8 for each try", messages)
+	}
+}
+
+func TestTwoSidecarsOnOneEnvoy(t *testing.T) {
+	t.Parallel()
+	server := newModelServer(t, 3)
+	in, url := newIngest(t)
+	discovery := "{static: " + staticYAML("a", server.address()) + "}"
+	one := start(t, url, discovery)
+	in.await("a sample", func(r *received) bool { return r.waiting("a") == 3 })
+	if _, body := one.get("/healthz"); strings.Contains(body, "another sidecar") {
+		t.Errorf("/healthz of one alone: got %s, want nothing of another", body)
+	}
+	two := start(t, url, discovery)
+	for name, r := range map[string]*running{"one": one, "two": two} {
+		eventually(t, "the other's cause in /healthz of "+name, func() bool {
+			_, body := r.get("/healthz")
+			return strings.Contains(body, "another sidecar feeds this Envoy, too")
+		})
+		if n := strings.Count(r.log.String(), "another sidecar feeds this Envoy, too"); n != 1 {
+			t.Errorf("%s: got %d log lines on the other, want 1", name, n)
+		}
+	}
+}
+
+func TestListenerWithoutThePlugIn(t *testing.T) {
+	t.Parallel()
+	in, url := newIngest(t)
+	in.setRefuse(func(w http.ResponseWriter, _ *http.Request, _ snapshot.Position, _ bool) bool {
+		w.WriteHeader(http.StatusNotFound)
+		return true
+	})
+	r := start(t, url, "{static: []}")
+	const want = "answered 404 Not Found: it lacks the plug-in with this port or socket as its ingest, or, with hold: buffer, the buffer filter"
+	eventually(t, "the cause of 404 in /healthz", func() bool {
+		_, body := r.get("/healthz")
+		return strings.Contains(body, want)
+	})
+	eventually(t, "the cause of 404 in the log", func() bool { return strings.Contains(r.log.String(), want) })
 }

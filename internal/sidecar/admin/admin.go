@@ -82,6 +82,9 @@ func (a *Admin) healthNow() healthBody {
 		if reason := p.Health(time.Now(), healthyWithin); reason != "" {
 			body.Reasons = append(body.Reasons, reason)
 		}
+		if warning := p.Warning(); warning != "" {
+			body.Warnings = append(body.Warnings, warning)
+		}
 	}
 	if len(body.Reasons) > 0 {
 		body.Status = "unavailable"

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/dns"
@@ -111,8 +112,7 @@ func (c *Config) checkEndpointsFile() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.EndpointsFile, err)
 	}
-	_, err = topology.Join([]topology.Source{{Name: "discovery.static", Part: c.Static}, {Name: c.EndpointsFile, Part: more}})
-	return err
+	return joined([]topology.Source{{Name: "discovery.static", Part: c.Static}, {Name: c.EndpointsFile, Part: more}})
 }
 
 // Parse checks a configuration without looking at any other file. Relative paths in it start from its own folder.
@@ -159,10 +159,18 @@ func Parse(path string, content []byte) (*Config, error) {
 	if c.Scrape.IdleInterval == 0 {
 		c.Scrape.IdleInterval = max(c.Scrape.Interval, min(2*c.Scrape.Interval, longestIdle))
 	}
-	if _, err := topology.Join([]topology.Source{{Name: "discovery.static", Part: c.Static}}); err != nil {
+	if err := joined([]topology.Source{{Name: "discovery.static", Part: c.Static}}); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// joined says what of the sources would be left out.
+func joined(sources []topology.Source) error {
+	if _, problems := topology.Join(sources); len(problems) > 0 {
+		return errors.New(strings.Join(problems, "\n"))
+	}
+	return nil
 }
 
 func durationInto(d *time.Duration, least time.Duration) func(value) error {

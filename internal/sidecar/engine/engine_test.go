@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func readPage(t testing.TB, name string) []byte {
@@ -97,11 +99,15 @@ func TestParse(t *testing.T) {
 		{name: "bad timestamp", page: "vllm:num_requests_running 3 x\n"},
 		{name: "blanks", page: " \tvllm:num_requests_running { a = \"b\" , c=\"d\" , }\t3 \n", want: Sample{RunningRequests: 3}},
 		{name: "brace and quote in a value", page: `vllm:num_requests_running{a="} 9 \" ",b="x"} 3`, want: Sample{RunningRequests: 3}},
+		{name: "value at once", page: "vllm:num_requests_running+01\n vllm:num_requests_waiting-2\n", want: Sample{RunningRequests: 1}},
 		{name: "longer name", page: "vllm:num_requests_waiting_total 3\n"},
 		{name: "comment", page: "# vllm:num_requests_waiting 3\n"},
 		{name: "NaN is no number", page: "vllm:num_requests_waiting NaN\nvllm:num_requests_running 2\n", want: Sample{RunningRequests: 2}},
 		{name: "infinity is no number", page: "vllm:kv_cache_usage_perc +Inf\n"},
 		{name: "negative", page: "vllm:num_requests_waiting -4\n"},
+		{name: "usage below 0", page: "vllm:kv_cache_usage_perc{engine=\"0\"} -3\nvllm:kv_cache_usage_perc{engine=\"1\"} 0.5\n", want: Sample{KVCacheUsage: 0.25}},
+		{name: "all usages below 0", page: "vllm:kv_cache_usage_perc -0.5\n"},
+		{name: "one usage far over 1", page: "vllm:kv_cache_usage_perc{engine=\"0\"} 7\nvllm:kv_cache_usage_perc{engine=\"1\"} 0.5\n", want: Sample{KVCacheUsage: 0.75}},
 		{name: "usage over 1", page: "vllm:kv_cache_usage_perc 1.0000001\n", want: Sample{KVCacheUsage: 1}},
 		{name: "count over 32 bits", page: "vllm:num_requests_waiting 1e300\n", want: Sample{WaitingRequests: 1<<32 - 1}},
 		{name: "new name before old", page: "vllm:gpu_cache_usage_perc 0.9\nvllm:kv_cache_usage_perc 0.1\n", want: Sample{KVCacheUsage: 0.1}},
@@ -172,6 +178,30 @@ func TestAdaptersAreBounded(t *testing.T) {
 		if len(name) > maxAdapterBytes {
 			t.Errorf("got a name of %d bytes, want at most %d", len(name), maxAdapterBytes)
 		}
+	}
+}
+
+// TestAdaptersAreReadInLinearTime: repetitions of the last of 1,023 names cost about what repetitions of one name cost.
+func TestAdaptersAreReadInLinearTime(t *testing.T) {
+	work := func(names int) time.Duration {
+		var text strings.Builder
+		for i := range names {
+			fmt.Fprintf(&text, "adapter-%04d,", i)
+		}
+		text.WriteString(strings.Repeat(fmt.Sprintf("adapter-%04d,", names-1), 100_000))
+		best := time.Hour
+		for range 3 {
+			began := time.Now()
+			var a adapters
+			if got := a.update([]byte(text.String())); len(got) != names {
+				t.Fatalf("got %d names, want %d", len(got), names)
+			}
+			best = min(best, time.Since(began))
+		}
+		return best
+	}
+	if one, many := work(1), work(maxAdapters-1); many > 15*one {
+		t.Errorf("got %v with %d names and %v with one, want about the same", many, maxAdapters-1, one)
 	}
 }
 

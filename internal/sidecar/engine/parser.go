@@ -3,7 +3,6 @@ package engine
 import (
 	"bytes"
 	"math"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -66,7 +65,8 @@ func (p *Parser) line(line []byte) {
 	}
 	for _, metric := range p.engine.metrics {
 		n := len(metric)
-		if len(line) <= n || (line[n] != '{' && !isBlank(line[n])) || string(line[:n]) != metric {
+		// The first byte that no name can have ends it: a value may follow at once, as in name+1.
+		if len(line) <= n || isNameByte(line[n]) || line[n] == ':' || string(line[:n]) != metric {
 			continue
 		}
 		if p.series.read(line[n:]) {
@@ -193,20 +193,22 @@ const (
 )
 
 // update returns the comma-separated names in text, without blanks around them. Empty ones, repetitions, names that are
-// not UTF-8 or over 512 bytes, and those after the first 1,024 are left out.
+// not UTF-8 or over 512 bytes, and those after the first 1,024 are left out. Its time is linear in the length of text.
 func (a *adapters) update(text []byte) []string {
 	if bytes.Equal(a.text, text) {
 		return a.names
 	}
 	a.text = append(a.text[:0], text...)
 	a.names = nil
+	seen := map[string]bool{}
 	for name := range strings.SplitSeq(string(text), ",") {
 		name = strings.TrimSpace(name)
 		if len(a.names) == maxAdapters {
 			break
 		}
 		fits := name != "" && len(name) <= maxAdapterBytes && utf8.ValidString(name)
-		if fits && !slices.Contains(a.names, name) {
+		if fits && !seen[name] {
+			seen[name] = true
 			a.names = append(a.names, name)
 		}
 	}

@@ -37,21 +37,28 @@ func (d *Discovery) Run(ctx context.Context, emit func(topology.Part, error)) {
 // and network file systems alike, and the files are small.
 const watchPeriod = 250 * time.Millisecond
 
-// fileState is what a read of a file gave.
-type fileState struct{ content, err string }
+// state is what a read of a file gave.
+type state struct{ content, err string }
 
-func readState(path string) fileState {
+func readState(path string) state {
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return fileState{err: err.Error()}
+		return state{err: err.Error()}
 	}
-	return fileState{content: string(content)}
+	return state{content: string(content)}
 }
 
 // Watch calls report with the file's content, or with why it cannot be read, at once and after every change until
 // ctx ends. A change counts once two reads in a row agree, because a file may be half written.
 func Watch(ctx context.Context, path string, report func(content []byte, err error)) {
-	known := readState(path)
+	ticker := time.NewTicker(watchPeriod)
+	defer ticker.Stop()
+	watch(ctx, func() state { return readState(path) }, ticker.C, report)
+}
+
+// watch is Watch with what reads the file and says when.
+func watch(ctx context.Context, read func() state, ticks <-chan time.Time, report func(content []byte, err error)) {
+	known := read()
 	tell := func() {
 		if known.err != "" {
 			report(nil, errors.New(known.err))
@@ -61,15 +68,13 @@ func Watch(ctx context.Context, path string, report func(content []byte, err err
 	}
 	tell()
 	pending := known
-	ticker := time.NewTicker(watchPeriod)
-	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-ticks:
 		}
-		now := readState(path)
+		now := read()
 		if now == pending && now != known {
 			known = now
 			tell()

@@ -34,12 +34,13 @@ type Pool struct {
 	sources  []topology.Source // with the last good set of each
 	reported []bool            // which sources have been read once: Envoy keeps what it has until all have
 	problems []error           // why each source cannot be read now, or nil
-	conflict error             // why the sources' sets do not go together, or nil
+	leftOut  []string          // what is not in the current topology, and why
 	current  *Generation
 	watchers []chan struct{}
 	scrapers sync.WaitGroup
 }
 
+// New returns a pool of what the discoveries will find.
 func New(log *slog.Logger, engines engine.Set, discoveries []topology.Discovery) *Pool {
 	p := &Pool{log: log, engines: engines, reported: make([]bool, len(discoveries)), problems: make([]error, len(discoveries))}
 	for _, d := range discoveries {
@@ -92,10 +93,7 @@ func (p *Pool) Warnings() []string {
 			all = append(all, fmt.Sprintf("%s: %v; %s", p.sources[i].Name, OneLine(err.Error()), lastGood))
 		}
 	}
-	if p.conflict != nil {
-		all = append(all, fmt.Sprintf("%v; %s", p.conflict, lastGood))
-	}
-	return all
+	return append(all, p.leftOut...)
 }
 
 // Update takes what the source of that index emitted.
@@ -133,30 +131,29 @@ func (p *Pool) join(ctx context.Context) {
 	if slices.Contains(p.reported, false) {
 		return
 	}
-	joined, err := topology.Join(p.sources)
-	p.conflict = err
-	if err != nil {
-		p.log.Error("discovery failed; "+lastGood, "error", err)
-		return
+	joined, problems := topology.Join(p.sources)
+	if problem := p.addModels(joined); problem != "" {
+		problems = append(problems, problem)
 	}
-	p.addModels(joined)
+	for _, problem := range problems {
+		if !slices.Contains(p.leftOut, problem) {
+			p.log.Error("not all that was found can be used", "error", problem)
+		}
+	}
+	p.leftOut = problems
 	p.replace(ctx, joined)
 }
 
-// addModels gives endpoints that no source knows the models of those that they have told.
-func (p *Pool) addModels(joined *snapshot.Topology) {
+// addModels gives endpoints of which no source knows the models those that they have told.
+func (p *Pool) addModels(joined *snapshot.Topology) (problem string) {
 	if p.current == nil {
-		return
+		return ""
 	}
 	told := map[string][]string{}
 	for _, t := range p.current.Targets {
 		told[t.Name+" "+t.Address] = t.Now().Models
 	}
-	for i := range joined.Endpoints {
-		if e := &joined.Endpoints[i]; len(e.Models) == 0 {
-			e.Models = told[e.Name+" "+e.Address]
-		}
-	}
+	return topology.AddModels(joined, func(e *topology.Endpoint) []string { return told[e.Name+" "+e.Address] })
 }
 
 // replace makes joined the current one, keeping the targets that it shares with the last.

@@ -34,7 +34,7 @@ func (e *encoder) message(g *pool.Generation, p snapshot.Position, full bool, no
 		entry := snapshot.EndpointLoad{
 			WaitingRequests: v.Sample.WaitingRequests,
 			RunningRequests: v.Sample.RunningRequests,
-			KVCacheUsage:    v.Sample.KVCacheUsage,
+			KVCacheUsage:    usage(v.Sample.KVCacheUsage),
 			AgeMillis:       ageMillis(v.Sampled, now),
 			KVBlockTokens:   v.Sample.KVBlockTokens,
 			KVBlocks:        v.Sample.KVBlocks,
@@ -77,6 +77,14 @@ func (e *encoder) intern(names []string, room *int) []uint16 {
 		e.indexes = append(e.indexes, index)
 	}
 	return e.indexes[start:len(e.indexes):len(e.indexes)]
+}
+
+// usage is f within what a record can tell, so that one server's nonsense does not keep all others' load from Envoy.
+func usage(f float64) float64 {
+	if !(f >= 0) {
+		return 0
+	}
+	return min(f, 1)
 }
 
 func ageMillis(sampled, now time.Time) uint32 {

@@ -28,6 +28,8 @@ const (
 	pushTimeout      = 2 * time.Second
 	firstPushBackoff = 50 * time.Millisecond
 	maxPushBackoff   = time.Second
+	// connectBackoff is the longest wait for a listener that is not there: an Envoy that starts answers 503 until it has a snapshot.
+	connectBackoff = 100 * time.Millisecond
 	// refusedPause is the wait after an answer that a retry alone does not change, such as a wrong token.
 	refusedPause   = 2 * time.Second
 	maxAnswerBytes = 64 << 10
@@ -48,37 +50,12 @@ type Pusher struct {
 	position snapshot.Position
 	// topology is the one that the Envoy holds as far as it is known; 0 sends a full message.
 	topology uint64
+	// connected is when the connection in use was made, zero for none.
+	connected time.Time
+	rivals    rivals
 
 	mu    sync.Mutex
 	state State
-}
-
-// State is how a Pusher and its Envoy stand.
-type State struct {
-	// Accepted is when the Envoy last took a snapshot; zero before the first.
-	Accepted time.Time
-	// Acknowledged and Holds are the position and the topology of that one.
-	Acknowledged snapshot.Position
-	Holds        uint64
-	// Result is that of the last push, Failure why it failed; empty after an accepted one.
-	Result, Failure string
-}
-
-// Now returns how things stand.
-func (p *Pusher) Now() State {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.state
-}
-
-// Measure has the metrics tell how long ago the Envoy took a snapshot, counted from start before the first.
-func (p *Pusher) Measure(start time.Time) {
-	p.Metrics.PushAge(p.Ingest.Name, func() time.Duration {
-		if accepted := p.Now().Accepted; !accepted.IsZero() {
-			return time.Since(accepted)
-		}
-		return time.Since(start)
-	})
 }
 
 // outcome is what became of a push.
@@ -121,14 +98,21 @@ func (p *Pusher) Run(ctx context.Context) {
 		}
 		failures++
 		p.topology = 0
-		switch {
-		case o.again && failures == 1:
-		case o.pause > 0:
-			pace.Sleep(ctx, o.pause)
-		default:
-			pace.Sleep(ctx, pace.Jitter(pace.Backoff(firstPushBackoff, failures, maxPushBackoff)))
-		}
+		pace.Sleep(ctx, pace.Jitter(o.wait(failures)))
 	}
+}
+
+// wait is how long to wait after the latest of so many failures on end.
+func (o *outcome) wait(failures int) time.Duration {
+	switch {
+	case o.again && failures == 1:
+		return 0
+	case o.pause > 0:
+		return o.pause
+	case o.result == "connect":
+		return pace.Backoff(firstPushBackoff, failures, connectBackoff)
+	}
+	return pace.Backoff(firstPushBackoff, failures, maxPushBackoff)
 }
 
 // waitForChange waits until there is something to push and says no when ctx has ended.
@@ -156,6 +140,7 @@ func (p *Pusher) waitForChange(ctx context.Context, failures int) bool {
 func (p *Pusher) push(ctx context.Context, now time.Time) outcome {
 	g := p.Pool.Generation()
 	p.position.Sequence++
+	p.reconnect(now)
 	body, err := p.encoder.message(g, p.position, p.topology != g.ID, now)
 	if err != nil {
 		return outcome{result: "unencodable", err: err, pause: refusedPause}
@@ -174,6 +159,9 @@ func (p *Pusher) push(ctx context.Context, now time.Time) outcome {
 		if errors.Is(err, context.DeadlineExceeded) {
 			return outcome{result: "timeout", err: err}
 		}
+		if failure := (*net.OpError)(nil); errors.As(err, &failure) && failure.Op == "dial" {
+			return outcome{result: "connect", err: err}
+		}
 		return outcome{result: "error", err: err}
 	}
 	defer response.Body.Close()
@@ -184,6 +172,16 @@ func (p *Pusher) push(ctx context.Context, now time.Time) outcome {
 		return outcome{result: "accepted"}
 	}
 	return p.refused(response, answer)
+}
+
+// reconnect has the next push connect anew once in a heartbeat. While an Envoy is restarted hot both processes listen for a moment, and a
+// connection that is kept would go on reaching the old one, while the new one knows no endpoint.
+func (p *Pusher) reconnect(now time.Time) {
+	if now.Sub(p.connected) < heartbeat {
+		return
+	}
+	p.client.CloseIdleConnections()
+	p.connected = now
 }
 
 // answerBody is the ingest listener's answer to what it refuses.
@@ -207,10 +205,14 @@ func (p *Pusher) refused(response *http.Response, answer []byte) outcome {
 	}
 	switch {
 	case response.StatusCode == http.StatusConflict && body.Error.Code == "older":
-		p.position.Epoch = max(p.position.Epoch, body.Current.Epoch+1)
+		p.outranked(body.Current.Epoch)
 		o.result, o.again = "older", true
 	case response.StatusCode == http.StatusConflict && body.Error.Code == "unknown_topology":
 		o.result, o.again = "unknown_topology", true
+	case response.StatusCode == http.StatusNotFound:
+		o.err = fmt.Errorf("the ingest listener answered %s: it lacks the plug-in with this port or socket as its ingest, or, with hold: buffer, "+
+			"the buffer filter behind it", response.Status)
+		o.pause = refusedPause
 	case response.StatusCode >= 500 || response.StatusCode == http.StatusConflict:
 	default:
 		o.pause = refusedPause
@@ -224,12 +226,18 @@ func (p *Pusher) record(o outcome, took time.Duration) {
 	p.mu.Lock()
 	changed := p.state.Result != o.result
 	p.state.Result, p.state.Failure = o.result, ""
+	rival := p.rivals.any(time.Now())
+	rivalChanged := rival != p.state.Rival
+	p.state.Rival = rival
 	if o.err == nil {
 		p.state.Accepted, p.state.Acknowledged, p.state.Holds = time.Now(), p.position, p.topology
 	} else {
 		p.state.Failure = pool.OneLine(o.err.Error())
 	}
 	p.mu.Unlock()
+	if rivalChanged && rival {
+		p.Log.Error(anotherSidecar, "target", p.Ingest.Name)
+	}
 	switch {
 	case o.err != nil && changed:
 		p.Log.Warn("push failed", "target", p.Ingest.Name, "result", o.result, "error", pool.OneLine(o.err.Error()))
@@ -238,21 +246,4 @@ func (p *Pusher) record(o outcome, took time.Duration) {
 	default:
 		p.Log.Debug("pushed", "target", p.Ingest.Name, "result", o.result, "took", took)
 	}
-}
-
-// Health says why the Envoy has not heard the sidecar within that time; empty when it has.
-func (p *Pusher) Health(now time.Time, within time.Duration) string {
-	state := p.Now()
-	if !state.Accepted.IsZero() && now.Sub(state.Accepted) <= within {
-		return ""
-	}
-	last := "never"
-	if !state.Accepted.IsZero() {
-		last = now.Sub(state.Accepted).Round(time.Millisecond).String() + " ago"
-	}
-	reason := fmt.Sprintf("envoy.ingest %s: last accepted push: %s", p.Ingest.Name, last)
-	if state.Failure != "" {
-		reason += "; last failure: " + state.Failure
-	}
-	return reason
 }

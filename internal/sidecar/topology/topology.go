@@ -33,38 +33,149 @@ type Source struct {
 	Part Part
 }
 
-// AdapterBytes is the room that a message keeps for LoRA adapter names and indexes.
-const AdapterBytes = 1 << 20
+// AdapterBytes is the room that a message keeps for LoRA adapter names and indexes, entryBytes that for an endpoint's load.
+const (
+	AdapterBytes = 1 << 20
+	entryBytes   = 64
+	// maxBytes is the most that a topology record may take.
+	maxBytes = snapshot.MaxMessageBytes - AdapterBytes
+)
 
-// Join makes one topology of the sources, in order of names. Names must differ, and the result must fit into one message.
-func Join(sources []Source) (*snapshot.Topology, error) {
-	t := &snapshot.Topology{}
-	from := map[string]string{}
+// Join makes one topology of the sources, in order of names. It always fits into one message: what cannot be told or does not fit is left
+// out, and problems says so, a line each. Of two endpoints or objectives of one name the first source's is taken.
+func Join(sources []Source) (t *snapshot.Topology, problems []string) {
+	j := joint{topology: &snapshot.Topology{}, from: map[string]string{}, objectives: map[string]bool{}}
 	for _, s := range sources {
-		t.Objectives = append(t.Objectives, s.Part.Objectives...)
-		t.Rewrites = append(t.Rewrites, s.Part.Rewrites...)
-		for _, e := range s.Part.Endpoints {
-			if other, again := from[e.Name]; again {
-				return nil, fmt.Errorf("%s: endpoint name %q is there already, in %s; each name once is right", s.Name, e.Name, other)
-			}
-			from[e.Name] = s.Name
-			t.Endpoints = append(t.Endpoints, e)
-		}
+		j.rules(s)
+		j.endpoints(s)
 	}
-	for i, o := range t.Objectives {
-		if slices.ContainsFunc(t.Objectives[:i], func(other snapshot.Objective) bool { return other.Name == o.Name }) {
-			return nil, fmt.Errorf("objectives: name %q is there twice; each name once is right", o.Name)
-		}
-	}
-	slices.SortFunc(t.Endpoints, func(a, b Endpoint) int { return cmp.Compare(a.Name, b.Name) })
-	record, err := snapshot.AppendTopology(nil, t, snapshot.Position{})
-	const entryBytes = 64
-	if err == nil && len(record)+entryBytes*len(t.Endpoints) > snapshot.MaxMessageBytes-AdapterBytes {
-		err = snapshot.ErrTooLarge
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%d endpoints do not fit into one snapshot (%w); fewer endpoints or shorter labels are right",
-			len(t.Endpoints), err)
-	}
-	return t, nil
+	slices.SortFunc(j.topology.Endpoints, func(a, b Endpoint) int { return cmp.Compare(a.Name, b.Name) })
+	j.fit()
+	return j.topology, j.problems
 }
+
+// joint is a topology in the making.
+type joint struct {
+	topology   *snapshot.Topology
+	from       map[string]string // endpoints' names, and the sources that they are of
+	objectives map[string]bool
+	problems   []string
+}
+
+func (j *joint) problem(format string, args ...any) {
+	j.problems = append(j.problems, fmt.Sprintf(format, args...))
+}
+
+func (j *joint) endpoints(s Source) {
+	for _, e := range s.Part.Endpoints {
+		if other, again := j.from[e.Name]; again {
+			j.problem("%s: endpoint name %q is there already, in %s; each name once is right, and the first is taken", s.Name, e.Name, other)
+			continue
+		}
+		if _, err := size(snapshot.Topology{Endpoints: []Endpoint{e}}); err != nil {
+			j.problem("%s: endpoint %.100q is left out: no snapshot can tell of it: %v", s.Name, e.Name, err)
+			continue
+		}
+		j.from[e.Name] = s.Name
+		j.topology.Endpoints = append(j.topology.Endpoints, e)
+	}
+}
+
+func (j *joint) rules(s Source) {
+	for _, o := range s.Part.Objectives {
+		if j.objectives[o.Name] {
+			j.problem("%s: objectives: name %q is there twice; each name once is right, and the first is taken", s.Name, o.Name)
+			continue
+		}
+		if _, err := size(snapshot.Topology{Objectives: []snapshot.Objective{o}}); err != nil {
+			j.problem("%s: objective %.100q is left out: no snapshot can tell of it: %v", s.Name, o.Name, err)
+			continue
+		}
+		j.objectives[o.Name] = true
+		j.topology.Objectives = append(j.topology.Objectives, o)
+	}
+	for i, r := range s.Part.Rewrites {
+		if _, err := size(snapshot.Topology{Rewrites: []snapshot.Rewrite{r}}); err != nil {
+			j.problem("%s: rewrite %d is left out: no snapshot can tell of it: %v", s.Name, i+1, err)
+			continue
+		}
+		j.topology.Rewrites = append(j.topology.Rewrites, r)
+	}
+}
+
+// fit leaves out what does not fit into one message. Rules come before endpoints, which are of no use without them.
+func (j *joint) fit() {
+	t := j.topology
+	rules, err := size(snapshot.Topology{Objectives: t.Objectives, Rewrites: t.Rewrites})
+	if err != nil || rules > maxBytes/2 {
+		j.problem("%d objectives and %d rewrites do not fit into one snapshot and are left out; fewer are right",
+			len(t.Objectives), len(t.Rewrites))
+		t.Objectives, t.Rewrites, rules = nil, nil, 0
+	}
+	left := maxBytes - rules
+	for i, e := range t.Endpoints {
+		bytes, _ := size(snapshot.Topology{Endpoints: []Endpoint{e}}) // encodable, or it were not here
+		if left -= bytes + entryBytes; left < 0 {
+			j.problem("%d of %d endpoints do not fit into one snapshot and are left out, from %s on; "+
+				"fewer endpoints, or shorter labels and lists of models, are right", len(t.Endpoints)-i, len(t.Endpoints), e.Name)
+			t.Endpoints = t.Endpoints[:i:i]
+			return
+		}
+	}
+}
+
+// size is how many bytes t's record takes.
+func size(t snapshot.Topology) (int, error) {
+	record, err := snapshot.AppendTopology(nil, &t, snapshot.Position{})
+	return len(record), err
+}
+
+// AddModels gives each endpoint without models those that told has for it. When all of them together do not fit into one message every
+// endpoint gets as much room as the others, a list is cut at its end, and problem says so.
+func AddModels(t *snapshot.Topology, told func(e *Endpoint) []string) (problem string) {
+	type list struct {
+		endpoint *Endpoint
+		models   []string
+		bytes    int
+	}
+	var lists []list
+	used, _ := size(*t)
+	left := maxBytes - used - entryBytes*len(t.Endpoints)
+	for i := range t.Endpoints {
+		e := &t.Endpoints[i]
+		if len(e.Models) > 0 {
+			continue
+		}
+		if l := (list{endpoint: e, models: told(e)}); len(l.models) > 0 {
+			for _, m := range l.models {
+				l.bytes += nameBytes(m)
+			}
+			lists = append(lists, l)
+		}
+	}
+	// The shortest first, so that what they leave of their share is the others'.
+	slices.SortStableFunc(lists, func(a, b list) int { return cmp.Compare(a.bytes, b.bytes) })
+	var cut []string
+	names := 0
+	for i, l := range lists {
+		share, n := left/(len(lists)-i), 0
+		for n < len(l.models) && nameBytes(l.models[n]) <= share {
+			share -= nameBytes(l.models[n])
+			left -= nameBytes(l.models[n])
+			n++
+		}
+		l.endpoint.Models = l.models[:n:n]
+		if n < len(l.models) {
+			cut = append(cut, l.endpoint.Name)
+			names += len(l.models) - n
+		}
+	}
+	if len(cut) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("models: %d names at %d of %d endpoints, such as %s, do not fit into one snapshot and get no requests there; "+
+		"fewer or shorter names are right", names, len(cut), len(t.Endpoints), slices.Min(cut))
+}
+
+// nameBytes is what a model's name takes in a record.
+func nameBytes(name string) int { return 2 + len(name) }

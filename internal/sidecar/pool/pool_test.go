@@ -1,0 +1,181 @@
+package pool
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/engine"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
+)
+
+// named is a discovery of which only the name is used.
+type named string
+
+func (n named) Name() string                                             { return string(n) }
+func (n named) Run(context.Context, func(part topology.Part, err error)) {}
+
+// world is a pool whose scrapers do nothing but end.
+type world struct {
+	*Pool
+	log bytes.Buffer
+
+	mu      sync.Mutex
+	started []string
+	ended   []string
+}
+
+func newWorld(t *testing.T, sources ...topology.Discovery) *world {
+	w := &world{}
+	w.Pool = New(slog.New(slog.NewTextHandler(&w.log, nil)), engine.Known, sources)
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	w.Start = func(scrape context.Context, target *Target) {
+		w.mu.Lock()
+		w.started = append(w.started, target.Name)
+		w.mu.Unlock()
+		select {
+		case <-scrape.Done():
+			w.mu.Lock()
+			w.ended = append(w.ended, target.Name)
+			w.mu.Unlock()
+		case <-ctx.Done():
+		}
+	}
+	return w
+}
+
+func (w *world) told(t *testing.T, source int, endpoints ...topology.Endpoint) {
+	w.Update(t.Context(), source, topology.Part{Endpoints: endpoints}, nil)
+}
+
+func at(name, address string) topology.Endpoint {
+	return topology.Endpoint{Name: name, Address: address}
+}
+
+func targets(g *Generation) (names []string) {
+	if g == nil {
+		return nil
+	}
+	for _, t := range g.Targets {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+func TestNothingIsJoinedBeforeAllSourcesAreRead(t *testing.T) {
+	w := newWorld(t, named("one"), named("two"), named("three"))
+	w.told(t, 0, at("a", "10.0.0.1:1"))
+	w.told(t, 2)
+	if g := w.Generation(); g != nil {
+		t.Fatalf("got %q before the second source was read, want nothing", targets(g))
+	}
+	w.Update(t.Context(), 1, topology.Part{}, errors.New("cannot be read"))
+	if g := w.Generation(); g != nil {
+		t.Fatalf("got %q while the second source cannot be read, want nothing", targets(g))
+	}
+	w.told(t, 1, at("b", "10.0.0.2:1"))
+	if got, want := targets(w.Generation()), []string{"a", "b"}; !slices.Equal(got, want) {
+		t.Errorf("got %q once all sources were read, want %q", got, want)
+	}
+	w.Update(t.Context(), 1, topology.Part{}, errors.New("cannot be read"))
+	w.told(t, 0, at("c", "10.0.0.3:1"))
+	if got, want := targets(w.Generation()), []string{"b", "c"}; !slices.Equal(got, want) {
+		t.Errorf("got %q while a source that was read fails, want %q", got, want)
+	}
+}
+
+func TestTargetsLiveAsLongAsTheirEndpoints(t *testing.T) {
+	a := topology.Endpoint{Name: "a", Address: "10.0.0.1:1", Engine: "vllm"}
+	tests := []struct {
+		name string
+		next []topology.Endpoint
+		kept bool
+	}{
+		{"the same", []topology.Endpoint{a}, true},
+		{"another beside it", []topology.Endpoint{a, at("b", "10.0.0.2:1")}, true},
+		{"other models", []topology.Endpoint{{Name: "a", Address: a.Address, Engine: a.Engine, Models: []string{"m"}}}, true},
+		{"gone", nil, false},
+		{"another address", []topology.Endpoint{{Name: "a", Address: "10.0.0.9:1", Engine: a.Engine}}, false},
+		{"another engine", []topology.Endpoint{{Name: "a", Address: a.Address, Engine: "sglang"}}, false},
+		{"another name", []topology.Endpoint{{Name: "z", Address: a.Address, Engine: a.Engine}}, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, named("one"))
+			w.told(t, 0, a)
+			first := w.Generation().Targets[0]
+			w.told(t, 0, test.next...)
+			if kept := slices.Contains(w.Generation().Targets, first); kept != test.kept {
+				t.Errorf("kept: got %v, want %v", kept, test.kept)
+			}
+			if test.kept {
+				w.told(t, 0)
+			}
+			w.told(t, 0)
+			w.Wait() // in vain when an old target is not stopped
+			if !slices.Contains(w.ended, "a") || len(w.ended) != len(w.started) {
+				t.Errorf("ended: got %q of %q, want all", w.ended, w.started)
+			}
+		})
+	}
+}
+
+func TestAnEngineThatChangesIsReadAsSuch(t *testing.T) {
+	w := newWorld(t, named("one"))
+	for _, name := range []string{"vllm", "sglang", ""} {
+		w.told(t, 0, topology.Endpoint{Name: "a", Address: "10.0.0.1:1", Engine: name})
+		if got := w.Generation().Targets[0].Now().Kind; got != engine.Known.ByName(name) {
+			t.Errorf("engine %q: got %v, want it", name, got)
+		}
+	}
+}
+
+func TestOneBadEndpointStopsNoOther(t *testing.T) {
+	w := newWorld(t, named("one"), named("two"))
+	w.told(t, 1, at("a", "10.0.0.2:1"), at("c", "10.0.0.3:1"))
+	for range 2 {
+		w.told(t, 0, at("a", "10.0.0.1:1"), at("b", "nowhere"))
+	}
+	if got, want := targets(w.Generation()), []string{"a", "c"}; !slices.Equal(got, want) || w.Generation().Targets[0].Address != "10.0.0.1:1" {
+		t.Errorf("got %q, want %q with the first source's a", got, want)
+	}
+	for _, want := range []string{`two: endpoint name "a" is there already, in one`, `one: endpoint "b" is left out`} {
+		if !slices.ContainsFunc(w.Warnings(), func(s string) bool { return strings.Contains(s, want) }) {
+			t.Errorf("got warnings %q, want one with %q", w.Warnings(), want)
+		}
+	}
+	if n := strings.Count(w.log.String(), "not all that was found can be used"); n != 2 {
+		t.Errorf("got %d log lines, want one for each problem:\n%s", n, w.log.String())
+	}
+	w.told(t, 0, at("d", "10.0.0.4:1"))
+	if got := w.Warnings(); len(got) != 0 {
+		t.Errorf("got warnings %q once all is well, want none", got)
+	}
+}
+
+func TestModelsThatEndpointsTell(t *testing.T) {
+	w := newWorld(t, named("one"))
+	w.told(t, 0, at("a", "10.0.0.1:1"), topology.Endpoint{Name: "b", Address: "10.0.0.2:1", Models: []string{"x"}})
+	for _, target := range w.Generation().Targets {
+		if !target.Serves([]string{"m"}) || target.Serves([]string{"m"}) {
+			t.Error("Serves: want true for a new list and false for the same again")
+		}
+	}
+	w.Learned(t.Context())
+	for i, want := range []string{"m", "x"} {
+		if got := w.Generation().Topology.Endpoints[i].Models; !slices.Equal(got, []string{want}) {
+			t.Errorf("endpoint %d: got %q, want %q", i, got, want)
+		}
+	}
+	// An endpoint at another address may be another server.
+	w.told(t, 0, at("a", "10.0.0.9:1"))
+	if got := w.Generation().Topology.Endpoints[0].Models; got != nil {
+		t.Errorf("after a change of the address: got %q, want none", got)
+	}
+}

@@ -1,0 +1,102 @@
+package push
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/config"
+	"github.com/pintle-dev/pintle/snapshot"
+)
+
+func TestWhatARefusalMeans(t *testing.T) {
+	const code = `{"error":{"code":"%s","message":"m"},"current":{"epoch":7,"sequence":1}}`
+	tests := []struct {
+		name   string
+		status int
+		body   string
+		result string
+		waits  [3]time.Duration // after one, two and ten failures
+		says   string
+	}{
+		{"older", 409, fmt.Sprintf(code, "older"), "older", [3]time.Duration{0, 100 * time.Millisecond, time.Second}, "older m"},
+		{"unknown topology", 409, fmt.Sprintf(code, "unknown_topology"), "unknown_topology", [3]time.Duration{0, 100 * time.Millisecond, time.Second}, "unknown_topology"},
+		{"another conflict", 409, fmt.Sprintf(code, "x"), "status_409", [3]time.Duration{50 * time.Millisecond, 100 * time.Millisecond, time.Second}, "x m"},
+		{"server error", 503, "", "status_503", [3]time.Duration{50 * time.Millisecond, 100 * time.Millisecond, time.Second}, "503"},
+		{"wrong token", 401, fmt.Sprintf(code, "unauthorized"), "status_401", [3]time.Duration{2 * time.Second, 2 * time.Second, 2 * time.Second}, "unauthorized"},
+		{"no plug-in", 404, "", "status_404", [3]time.Duration{2 * time.Second, 2 * time.Second, 2 * time.Second}, "buffer filter"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			p := &Pusher{}
+			response := &http.Response{StatusCode: test.status, Status: fmt.Sprint(test.status, " ", http.StatusText(test.status))}
+			o := p.refused(response, []byte(test.body))
+			if o.result != test.result || !strings.Contains(o.err.Error(), test.says) {
+				t.Errorf("got %q, %v, want %q and %q", o.result, o.err, test.result, test.says)
+			}
+			for i, failures := range []int{1, 2, 10} {
+				if got := o.wait(failures); got != test.waits[i] {
+					t.Errorf("wait after %d failures: got %v, want %v", failures, got, test.waits[i])
+				}
+			}
+			if wantEpoch := uint64(8); test.result == "older" && p.position.Epoch != wantEpoch {
+				t.Errorf("epoch: got %d, want %d", p.position.Epoch, wantEpoch)
+			}
+		})
+	}
+	absent := outcome{result: "connect"}
+	if got := absent.wait(10); got != connectBackoff {
+		t.Errorf("wait for a listener that is not there: got %v, want %v", got, connectBackoff)
+	}
+}
+
+func TestHealth(t *testing.T) {
+	now := time.Now()
+	tests := []struct {
+		name  string
+		state State
+		want  string // in the reason; empty is healthy
+	}{
+		{"never", State{}, "last accepted push: never"},
+		{"just now", State{Accepted: now}, ""},
+		{"within", State{Accepted: now.Add(-5 * time.Second), Failure: "refused"}, ""},
+		{"too long ago", State{Accepted: now.Add(-5*time.Second - time.Millisecond)}, "last accepted push: 5.001s ago"},
+		{"too long ago, failing", State{Accepted: now.Add(-time.Minute), Failure: "refused"}, "1m0s ago; last failure: refused"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			p := &Pusher{Ingest: config.Ingest{Name: "http://a"}, state: test.state}
+			got := p.Health(now, 5*time.Second)
+			if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// A sidecar that is replaced loses its turn once or twice; only one that stays takes it again and again.
+func TestRivals(t *testing.T) {
+	start := time.Now()
+	var r rivals
+	for i := range rivalTurns {
+		if r.any(start) {
+			t.Fatalf("got a rival after %d turns, want none before %d", i, rivalTurns)
+		}
+		r.turn(start.Add(time.Duration(i) * time.Second))
+	}
+	if now := start.Add(rivalTurns * time.Second); !r.any(now) {
+		t.Errorf("got no rival after %d turns, want one", rivalTurns)
+	}
+	if later := start.Add(rivalWindow); r.any(later) {
+		t.Error("got a rival that has been silent, want none")
+	}
+	p := &Pusher{Log: slog.New(slog.DiscardHandler), position: snapshot.Position{Epoch: 5}}
+	p.outranked(math.MaxUint64)
+	if p.position.Epoch != 5 {
+		t.Errorf("epoch behind one that has none above it: got %d, want 5", p.position.Epoch)
+	}
+}

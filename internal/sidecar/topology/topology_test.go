@@ -1,0 +1,146 @@
+package topology
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/snapshot"
+)
+
+func endpoint(name string, models ...string) Endpoint {
+	return Endpoint{Name: name, Address: "10.0.0.1:8000", Models: models}
+}
+
+func names(t *snapshot.Topology) (all []string) {
+	for _, e := range t.Endpoints {
+		all = append(all, e.Name)
+	}
+	return all
+}
+
+// checkFits fails when t leaves no room for its load, or cannot be encoded at all.
+func checkFits(t *testing.T, joined *snapshot.Topology) {
+	t.Helper()
+	record, err := snapshot.AppendTopology(nil, joined, snapshot.Position{})
+	if err != nil {
+		t.Fatalf("got %v, want a topology that can be encoded", err)
+	}
+	if most := snapshot.MaxMessageBytes - AdapterBytes - entryBytes*len(joined.Endpoints); len(record) > most {
+		t.Errorf("got a record of %d bytes, want at most %d", len(record), most)
+	}
+}
+
+func TestJoin(t *testing.T) {
+	long := strings.Repeat("x", 1<<16)
+	tests := []struct {
+		name     string
+		sources  []Source
+		want     []string
+		problems []string // what each has in it
+	}{
+		{"two sources", []Source{{"x", Part{Endpoints: []Endpoint{endpoint("b")}}}, {"y", Part{Endpoints: []Endpoint{endpoint("a")}}}}, []string{"a", "b"}, nil},
+		{"name in both", []Source{{"x", Part{Endpoints: []Endpoint{endpoint("a", "of x")}}}, {"y", Part{Endpoints: []Endpoint{endpoint("a", "of y"), endpoint("b")}}}},
+			[]string{"a", "b"}, []string{`y: endpoint name "a" is there already, in x`}},
+		{"long label", []Source{{"x", Part{Endpoints: []Endpoint{{Name: "a", Address: "10.0.0.1:1", Labels: []snapshot.Label{{Key: "k", Value: long}}}, endpoint("b")}}}},
+			[]string{"b"}, []string{`x: endpoint "a" is left out`}},
+		{"not UTF-8", []Source{{"x", Part{Endpoints: []Endpoint{endpoint("a", "\xff"), endpoint("b")}}}}, []string{"b"}, []string{`endpoint "a" is left out`}},
+		{"no address", []Source{{"x", Part{Endpoints: []Endpoint{{Name: "a", Address: "nowhere"}, endpoint("b")}}}}, []string{"b"}, []string{`endpoint "a" is left out`}},
+		{"no name", []Source{{"x", Part{Endpoints: []Endpoint{endpoint(""), endpoint("b")}}}}, []string{"b"}, []string{`endpoint "" is left out`}},
+		{"objective twice", []Source{{"x", Part{Objectives: []snapshot.Objective{{Name: "o"}, {Name: "o"}}}}}, nil, []string{`x: objectives: name "o" is there twice`}},
+		{"long objective", []Source{{"x", Part{Objectives: []snapshot.Objective{{Name: long}}}}}, nil, []string{"is left out"}},
+		{"long rewrite", []Source{{"x", Part{Rewrites: []snapshot.Rewrite{{Models: []string{long}}}}}}, nil, []string{"x: rewrite 1 is left out"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, problems := Join(test.sources)
+			if !slices.Equal(names(got), test.want) {
+				t.Errorf("got %q, want %q", names(got), test.want)
+			}
+			if len(problems) != len(test.problems) {
+				t.Fatalf("got problems %q, want %q", problems, test.problems)
+			}
+			for i, want := range test.problems {
+				if !strings.Contains(problems[i], want) {
+					t.Errorf("got problem %q, want %q in it", problems[i], want)
+				}
+			}
+			checkFits(t, got)
+		})
+	}
+}
+
+func TestJoinTakesTheFirstOfTwoObjectives(t *testing.T) {
+	got, _ := Join([]Source{{"x", Part{Objectives: []snapshot.Objective{{Name: "o", Priority: 1}}}}, {"y", Part{Objectives: []snapshot.Objective{{Name: "o", Priority: 2}}}}})
+	if want := []snapshot.Objective{{Name: "o", Priority: 1}}; !reflect.DeepEqual(got.Objectives, want) {
+		t.Errorf("got %+v, want %+v", got.Objectives, want)
+	}
+}
+
+func TestJoinLeavesOutWhatDoesNotFit(t *testing.T) {
+	var part Part
+	for i := range 5000 {
+		e := endpoint(fmt.Sprintf("e-%04d", i))
+		e.Labels = []snapshot.Label{{Key: "k", Value: strings.Repeat("x", 1000)}}
+		part.Endpoints = append(part.Endpoints, e)
+	}
+	got, problems := Join([]Source{{"x", part}})
+	checkFits(t, got)
+	if n := len(got.Endpoints); n < 2500 || n == 5000 || got.Endpoints[n-1].Name != fmt.Sprintf("e-%04d", n-1) {
+		t.Errorf("got %d endpoints, want the first some thousands", n)
+	}
+	want := fmt.Sprintf("%d of 5000 endpoints do not fit into one snapshot and are left out, from e-%04d on", 5000-len(got.Endpoints), len(got.Endpoints))
+	if len(problems) != 1 || !strings.HasPrefix(problems[0], want) {
+		t.Errorf("got %q, want %q", problems, want)
+	}
+}
+
+func TestAddModels(t *testing.T) {
+	list := func(n int) (models []string) {
+		for i := range n {
+			models = append(models, strings.Repeat("m", 507)+fmt.Sprintf("%05d", i))
+		}
+		return models
+	}
+	var part Part
+	told := map[string][]string{}
+	for i := range 40 {
+		name := fmt.Sprintf("server-%02d", i)
+		part.Endpoints = append(part.Endpoints, endpoint(name))
+		told[name] = list(256)
+	}
+	part.Endpoints = append(part.Endpoints, endpoint("said", "m"), endpoint("short"), endpoint("silent"))
+	told["said"], told["short"] = list(1), []string{"a", "b"}
+	joined, _ := Join([]Source{{"x", part}})
+	problem := AddModels(joined, func(e *Endpoint) []string { return told[e.Name] })
+	checkFits(t, joined)
+	kept := len(joined.Endpoints[1].Models)
+	for _, e := range joined.Endpoints {
+		switch e.Name {
+		case "said":
+			if !slices.Equal(e.Models, []string{"m"}) {
+				t.Errorf("%s: got %q, want what its source says", e.Name, e.Models)
+			}
+		case "short":
+			if !slices.Equal(e.Models, []string{"a", "b"}) {
+				t.Errorf("%s: got %q, want all of a short list", e.Name, e.Models)
+			}
+		case "silent":
+			if e.Models != nil {
+				t.Errorf("%s: got %q, want none", e.Name, e.Models)
+			}
+		default:
+			if n := len(e.Models); n < 100 || n == 256 || n < kept-1 || n > kept+1 || !slices.Equal(e.Models, told[e.Name][:n]) {
+				t.Errorf("%s: got %d models, want the first of its list, as many as the others have", e.Name, n)
+			}
+		}
+	}
+	if !strings.Contains(problem, "names at 40 of 43 endpoints, such as server-00, do not fit into one snapshot") {
+		t.Errorf("got %q, want what was cut", problem)
+	}
+	if again, _ := Join([]Source{{"x", part}}); AddModels(again, func(e *Endpoint) []string { return told[e.Name][:min(10, len(told[e.Name]))] }) != "" {
+		t.Error("got a problem with lists that fit, want none")
+	}
+}

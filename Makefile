@@ -90,7 +90,7 @@ demo: build ## Start everything on this machine, send 20 s of load, compare with
 test: check unit race e2e ## Everything but what needs long builds: check, units, wazero, real Envoy. The same every time
 
 .PHONY: test-all
-test-all: test bars e2e-kubernetes e2e-browser e2e-istio ## Everything
+test-all: test bars attack-short e2e-kubernetes e2e-browser e2e-istio ## Everything
 
 .PHONY: unit
 unit: build ## Unit tests, and the filter's .wasm in a test host
@@ -180,6 +180,15 @@ bench-sidecar: build ## What knowing the load of 100 servers costs: processor ti
 .PHONY: bench-routing
 bench-routing: build ## What routing by prefixes gains over random choice and least-request, some four minutes
 	@$(GO) run ./bench/routing $(if $(ARGS),$(ARGS),-plot docs/routing.svg)
+
+# ARGS are flags, such as make attack ARGS='-only page,hang', ARGS=-short or ARGS=-demo beside a started make demo KEEP=1.
+.PHONY: attack
+attack: build ## Hostile clients and servers, one after the other: what others notice of them, some 15 minutes
+	@$(GO) run ./bench/attack $(ARGS)
+
+.PHONY: attack-short
+attack-short: build ## The same in some minutes, with bars that a busy machine keeps
+	@$(GO) run ./bench/attack -short
 
 .PHONY: soak
 soak: build ## Mixed long prompts for SOAK: no memory may grow, no request be lost

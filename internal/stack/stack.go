@@ -24,7 +24,7 @@ type Stack struct {
 
 // New makes an empty stack. It is to be called in the repository or below, after make build.
 func New() (*Stack, error) {
-	root, err := findRoot()
+	root, err := FindRoot()
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,8 @@ func New() (*Stack, error) {
 	return &Stack{Root: root, Dir: dir}, nil
 }
 
-func findRoot() (string, error) {
+// FindRoot looks for the repository's root in the working directory and above it.
+func FindRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/load"
+)
+
+// The load of the well-behaved: groups that share a long prompt, and every twentieth request one that no server has seen, so that the 99th
+// percentile of the time to first token is that of a whole prefill and not of the machine's moods. It is a fifth of what the servers can do.
+const (
+	groups, users  = 24, 4
+	systemTokens   = 2000
+	questionTokens = 200
+	outputTokens   = 8
+	coldEvery      = 20
+	rate           = 24.0
+	// patience is how long they wait for an answer.
+	patience = 10 * time.Second
+)
+
+// others are the well-behaved clients.
+type others struct {
+	requests []load.Request
+	rounds   uint64
+	client   *http.Client // nil is the load client's own
+}
+
+func newOthers() *others {
+	shared := load.SharedPrefix{
+		Model: "sim-model", Groups: groups, Users: users, SystemTokens: systemTokens, QuestionTokens: questionTokens, OutputTokens: outputTokens,
+		Count: 2000, Seed: 1,
+	}.Requests()
+	cold := load.SharedPrefix{
+		Model: "sim-model", Groups: 2000 / coldEvery, Users: 1, SystemTokens: systemTokens, QuestionTokens: questionTokens, OutputTokens: outputTokens,
+		Count: 2000 / coldEvery, Seed: rand.Uint64(),
+	}.Requests()
+	for i := range cold {
+		shared[i*coldEvery+coldEvery/2] = cold[i]
+	}
+	return &others{requests: shared}
+}
+
+// warm has the servers know the groups' prompts.
+func (o *others) warm(ctx context.Context, t *target) error {
+	_, err := load.Run(ctx, load.Config{URL: t.url(""), Requests: o.requests, Workers: 8, Count: 4 * groups, Timeout: patience, Client: o.client})
+	return err
+}
+
+// figures are what the others notice.
+type figures struct {
+	sent, refused int
+	p99           time.Duration
+	// hits is the part of prompt tokens found in prefix caches, share the largest part of the answers that one server gave.
+	hits, share float64
+	// memory is Envoy's, cores what the sidecar took.
+	memory int64
+	cores  float64
+	errors string
+}
+
+// watch sends for a time and returns what was noticed.
+func (o *others) watch(ctx context.Context, t *target, duration time.Duration) (f figures, err error) {
+	o.rounds++
+	shift := int(o.rounds*uint64(rate*duration.Seconds())) % len(o.requests)
+	requests := append(append([]load.Request{}, o.requests[shift:]...), o.requests[:shift]...)
+	began, busy := time.Now(), t.sidecarCPU()
+	result, err := load.Run(ctx, load.Config{
+		URL: t.url(""), Requests: requests, Rate: rate, Duration: duration, Seed: o.rounds, Timeout: patience, Drain: patience, Client: o.client,
+	})
+	if err != nil {
+		return f, err
+	}
+	if err := ctx.Err(); err != nil {
+		return f, err
+	}
+	prompt, cached, _ := result.Tokens()
+	f = figures{
+		sent: len(result.Samples), refused: result.Failed(), p99: result.Percentiles(load.TTFT, 99)[0],
+		hits: float64(cached) / max(float64(prompt), 1), cores: (t.sidecarCPU() - busy).Seconds() / time.Since(began).Seconds(),
+		errors: list(result.Errors()),
+	}
+	for _, n := range result.Servers() {
+		f.share = max(f.share, float64(n)/max(float64(result.Succeeded()), 1))
+	}
+	f.memory, err = t.memory()
+	return f, err
+}
+
+func (t *target) sidecarCPU() time.Duration {
+	if t.sidecar == nil {
+		return 0
+	}
+	used, _ := t.sidecar.CPU() // where the system does not tell it is 0 each time
+	return used
+}
+
+func list(counts map[string]int) string {
+	var parts []string
+	for what, n := range counts {
+		parts = append(parts, fmt.Sprintf("%d of them %s", n, what))
+	}
+	return strings.Join(parts, ", ")
+}

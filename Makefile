@@ -190,6 +190,11 @@ attack: build ## Hostile clients and servers, one after the other: what others n
 attack-short: build ## The same in some minutes, with bars that a busy machine keeps
 	@$(GO) run ./bench/attack -short
 
+# ARGS are flags, such as make bench-profiles ARGS='-servers 2 -load 0.8'.
+.PHONY: bench-profiles
+bench-profiles: ## What the shipped weights were chosen by: configurations in simulated time, some two minutes
+	@$(GO) run ./bench/profiles $(ARGS)
+
 .PHONY: soak
 soak: build ## Mixed long prompts for SOAK: no memory may grow, no request be lost
 	PINTLE_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout 0 -run 'TestSoakPause$$' ./e2e

@@ -151,6 +151,7 @@ func listeners(cell harness.Cell, socket string) []*harness.Listener {
 	fresh := plugin(time.Hour, "neutral")
 	corrected := plugin(time.Hour, "neutral")
 	delete(corrected, "load")
+	corrected["config"] = map[string]any{"plugins": []map[string]any{{"type": "running-requests-size-scorer"}, {"type": "queue-scorer"}}}
 	explained := plugin(time.Hour, "neutral")
 	explained["debug"] = true
 	label := map[string]any{"type": "by-label", "parameters": map[string]any{"label": "role", "validValues": []string{"nobody"}}}

@@ -1,18 +1,31 @@
 package scoring
 
-import (
-	"github.com/pintle-dev/pintle/journal"
-	"github.com/pintle-dev/pintle/state"
-)
+import "math"
 
-// Waiting is how many requests wait at e: as sampled and, with load correction, those sent there since that have not ended. Only
-// of use when e is Fresh.
-func (c *Cycle) Waiting(e *Endpoint) int { return e.Metrics.WaitingRequests + c.sentSince(e) }
+// batchRoom is how many requests a server without a queue is taken to have room for in its batch, beyond those it runs. Servers do not
+// report the size of their batches; one whose sample shows a queue has no room.
+const batchRoom = 8
 
-// Running is how many requests run at e, corrected as Waiting is. What was sent since the sample counts in both: which of them
-// still wait is not known, and for a comparison it does not matter.
-func (c *Cycle) Running(e *Endpoint) int { return e.Metrics.RunningRequests + c.sentSince(e) }
+// Waiting is how many requests wait at e: as sampled and, with load correction, those sent there since that its batch has no room for.
+// Only of use when e is Fresh.
+func (c *Cycle) Waiting(e *Endpoint) int {
+	since := c.sentSince(e)
+	return plus(e.Metrics.WaitingRequests, since-started(e, since))
+}
 
+// Running is how many requests run at e: as sampled and, with load correction, those sent there since that its batch has room for. So a
+// request that was just sent either waits or runs. What is in flight there and does not wait runs, whatever the sample says: metrics lag, and
+// a server that hangs may show none.
+func (c *Cycle) Running(e *Endpoint) int {
+	since := c.sentSince(e)
+	running := plus(e.Metrics.RunningRequests, started(e, since))
+	if c.plan.correctLoad {
+		running = max(running, c.InFlight(e)-plus(e.Metrics.WaitingRequests, since-started(e, since)))
+	}
+	return running
+}
+
+// sentSince is how many requests were sent to e since its sample and have not ended.
 func (c *Cycle) sentSince(e *Endpoint) int {
 	if !c.plan.correctLoad || c.Pool.State == nil || c.Pool.State.InFlight == nil {
 		return 0
@@ -20,53 +33,21 @@ func (c *Cycle) sentSince(e *Endpoint) int {
 	return c.Pool.State.InFlight.OpenSince(e.StateIndex, e.Metrics.SampledAt)
 }
 
+// started is how many of the requests sent since its sample e runs.
+func started(e *Endpoint, since int) int {
+	if e.Metrics.WaitingRequests > 0 {
+		return 0
+	}
+	return min(since, batchRoom)
+}
+
+// plus adds counts, of which one may be as large as a server likes, also where int has 32 bits.
+func plus(a, b int) int { return int(min(int64(a)+int64(b), math.MaxInt32)) }
+
 // InFlight is how many requests were sent to e and have not ended.
 func (c *Cycle) InFlight(e *Endpoint) int {
 	if c.Pool.State == nil || c.Pool.State.InFlight == nil {
 		return 0
 	}
 	return c.Pool.State.InFlight.InFlight(e.StateIndex)
-}
-
-// PromptBlocks returns the chained hashes of the prompt's first blocks, see state.Hasher. They are computed once in a decision; a
-// second call with other sizes computes them anew, and the last ones go into the journal.
-func (c *Cycle) PromptBlocks(blockTokens, most int) []uint64 {
-	return c.PromptChain(state.Chain{BlockBytes: blockTokens * state.BytesPerToken}, most)
-}
-
-// PromptChain is PromptBlocks for any chain.
-func (c *Cycle) PromptChain(chain state.Chain, most int) []uint64 {
-	if c.chain != chain && c.Request.Body != nil {
-		c.blocks = c.hasher.Chain(c.blocks[:0], c.Request.Model, c.Request.Body, c.Request.BodyBytes, chain, most)
-		c.chain = chain
-	}
-	return c.blocks
-}
-
-// SetWarm notes that some endpoint has a prefix of the prompt in its cache.
-func (c *Cycle) SetWarm() { c.warm = true }
-
-// Cold reports whether no endpoint that was looked at has a prefix of the prompt in its cache.
-func (c *Cycle) Cold() bool { return !c.warm }
-
-// Record fills event with the decision just made, to be journaled. Its slices are valid until the next decision; Time, Instance and
-// Lease are the caller's.
-func (p *Plan) Record(c *Cycle, event *journal.Event) {
-	primary := p.handler.Primary(c)
-	*event = journal.Event{Kind: journal.Decision, Encode: event.Encode[:0], Blocks: c.blocks, Cold: c.Cold()}
-	event.User, event.InputTokens, event.OutputTokens = c.user, c.input, c.output
-	event.Primary = c.Pool.ID(c.results[primary].Picked[0])
-	event.Model = journal.HashName(c.Request.Model)
-	prefill := c.Prefill()
-	if prefill != nil {
-		event.Prefill = c.Pool.ID(prefill)
-	}
-	for i := range c.results {
-		if i == primary || c.results[i].State != Picked || c.results[i].Picked[0] == prefill {
-			continue
-		}
-		for _, e := range c.results[i].Picked {
-			event.Encode = append(event.Encode, c.Pool.ID(e))
-		}
-	}
 }

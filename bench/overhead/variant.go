@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/shipped"
 	"github.com/pintle-dev/pintle/internal/stack"
 )
 
@@ -26,22 +27,24 @@ type variant struct {
 // variants are the Envoy without Pintle, one for each way to hold with the module, and one with pause for each further module.
 func variants(module string, compare []string) []*variant {
 	all := []*variant{
-		{name: "plain"}, {name: "pause", hold: "pause", module: module, document: byLoad}, {name: "buffer", hold: "buffer", module: module, document: byLoad},
+		{name: "plain"},
+		{name: "pause", hold: "pause", module: module, document: shipped.JSON()},
+		{name: "buffer", hold: "buffer", module: module, document: shipped.JSON()},
 	}
 	for _, path := range compare {
-		all = append(all, &variant{name: strings.TrimSuffix(filepath.Base(path), ".wasm"), hold: "pause", module: path, document: byLoad})
+		all = append(all, &variant{name: strings.TrimSuffix(filepath.Base(path), ".wasm"), hold: "pause", module: path, document: shipped.JSON()})
 	}
 	return all
 }
 
-// journalVariants are the filter with the journal off, with it, and with it and the default configuration, whose prefix scorer puts the
+// journalVariants are the filter with the journal off, with it, and with it and the shipped configuration, whose prefix scorer puts the
 // hashes of prompts there.
 func journalVariants(module string) []*variant {
 	const off = `, "load": {"correction": false}, "failing": {"policy": "ignore"}`
 	return []*variant{
 		{name: "off", hold: "pause", module: module, document: byLoad, settings: off},
 		{name: "on", hold: "pause", module: module, document: byLoad},
-		{name: "prefixes", hold: "pause", module: module, document: "{}"},
+		{name: "prefixes", hold: "pause", module: module, document: shipped.JSON()},
 	}
 }
 
@@ -63,7 +66,7 @@ func (v *variant) config(adminPort int, servers []int) (string, error) {
 	return c.Text()
 }
 
-// byLoad is the default configuration without its prefix scorer, whose cost is that of hashing the prompt.
+// byLoad has no prefix scorer, so that the journal alone differs.
 const byLoad = `{"plugins": [{"type": "queue-scorer"}, {"type": "kv-cache-utilization-scorer"}], "schedulingProfiles": [{"name": "default",` +
 	` "plugins": [{"pluginRef": "queue-scorer", "weight": 2}, {"pluginRef": "kv-cache-utilization-scorer", "weight": 2}]}]}`
 

@@ -46,9 +46,9 @@ func TestRun(t *testing.T) {
 			}
 		}
 	}
-	// The second time that a user asks, the default profile knows where the whole prompt is.
+	// The second time that a user asks, the shipped configuration knows where the whole prompt is.
 	if got := results[0].outcomes[0].hitRate; got < 0.8 {
-		t.Errorf("default profile: got a hit rate of %.2f, want nearly 1", got)
+		t.Errorf("shipped configuration: got a hit rate of %.2f, want nearly 1", got)
 	}
 	if lines := strings.Count(progress.String(), "\n"); lines != 3*len(results) {
 		t.Errorf("progress: got %d lines, want %d:\n%s", lines, 3*len(results), progress.String())

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/shipped"
 	"github.com/pintle-dev/pintle/internal/stack"
 )
 
@@ -17,17 +18,17 @@ type side struct {
 	name, key string
 	// pintle is false for an Envoy that chooses by itself.
 	pintle bool
-	// document is the EndpointPickerConfig as JSON; empty is Pintle's default.
+	// document is the EndpointPickerConfig as JSON.
 	document string
 
 	requestsPort, firstServer int
 }
 
-// sides are Pintle's default profile and three that know nothing of prefixes. Of the two for least-request Pintle's is the harder one to
+// sides are the shipped configuration and three that know nothing of prefixes. Of the two for least-request Pintle's is the harder one to
 // beat: it counts for all of Envoy's workers and looks at every server, where Envoy by default compares two at random.
 func sides() []*side {
 	return []*side{
-		{name: "Pintle, default profile", key: "default", pintle: true},
+		{name: "Pintle, as shipped", key: "shipped", pintle: true, document: shipped.JSON()},
 		{name: "random choice", key: "random", pintle: true, document: profile("random-picker")},
 		{name: "least-request, Pintle", key: "active", pintle: true, document: profile("active-request-scorer")},
 		{name: "least-request, Envoy", key: "least", pintle: false},

@@ -71,6 +71,36 @@ func TestRunningRequestsSizeScorer(t *testing.T) {
 	}
 }
 
+// With a scale few requests count for little, and many for no more than all.
+func TestRunningRequestsScale(t *testing.T) {
+	plan := plantest.Plan(t, `{"plugins": [{"type": "running-requests-size-scorer", "parameters": {"scale": 16}}]}`, plantest.Neutral)
+	for _, tt := range []struct {
+		name    string
+		running []int
+		want    []float64
+	}{
+		{"one more", []int{1, 0}, []float64{1 - 1.0/16, 1}},
+		{"the whole scale", []int{16, 0}, []float64{0, 1}},
+		{"beyond the scale", []int{40, 30, 0}, []float64{0, 0.25, 1}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			pool := plantest.Pool(append(make([]scoring.Endpoint, len(tt.running)), scoring.Endpoint{})...)
+			for i, running := range tt.running {
+				pool.Endpoints[i].Metrics = scoring.Metrics{SampledAt: plantest.Now, RunningRequests: running}
+			}
+			got := plantest.Decide(plan, plantest.Cycle(pool, 1)).Scores["running-requests-size-scorer"]
+			for i, want := range append(tt.want, neutralScore) {
+				if e := &pool.Endpoints[i]; got[e.Name] != want {
+					t.Errorf("%s scores %v, want %v", e.Name, got[e.Name], want)
+				}
+			}
+		})
+	}
+}
+
+// neutralScore is that of an endpoint without metrics.
+const neutralScore = 0.5
+
 func TestKVCacheUtilizationScorer(t *testing.T) {
 	used := func(usage float64) scoring.Endpoint { return plantest.Sampled(scoring.Metrics{KVCacheUsage: usage}) }
 	aged := func(age time.Duration, usage float64) scoring.Endpoint {

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"text/tabwriter"
+
+	"github.com/pintle-dev/pintle/internal/pluginconfig"
+	"github.com/pintle-dev/pintle/internal/shipped"
+)
+
+// profile is a configuration to compare.
+type profile struct{ name, config string }
+
+// weighted is a configuration of the four scorers with these weights, running's parameters among them.
+func weighted(queue, kv, running, prefix float64, parameters string) string {
+	return fmt.Sprintf(`{"config": {"plugins": [{"type": "queue-scorer"}, {"type": "kv-cache-utilization-scorer"},
+		{"type": "running-requests-size-scorer"%s}, {"type": "prefix-cache-scorer"}, {"type": "max-score-picker"}],
+		"schedulingProfiles": [{"name": "default", "plugins": [{"pluginRef": "queue-scorer", "weight": %v},
+		{"pluginRef": "kv-cache-utilization-scorer", "weight": %v}, {"pluginRef": "running-requests-size-scorer", "weight": %v},
+		{"pluginRef": "prefix-cache-scorer", "weight": %v}, {"pluginRef": "max-score-picker"}]}]}}`, parameters, queue, kv, running, prefix)
+}
+
+func scale(n int) string { return fmt.Sprintf(`, "parameters": {"scale": %d}`, n) }
+
+var profiles = []profile{
+	{"shipped", `{"config": ` + shipped.JSON() + `}`},
+	{"random", `{"plugins": [{"type": "random-picker"}], "schedulingProfiles": [{"name": "p", "plugins": [{"pluginRef": "random-picker"}]}]}`},
+	{"least requests", `{"plugins": [{"type": "active-request-scorer"}]}`},
+	{"empty configuration", ``},
+	{"running 1", weighted(2, 2, 1, 3, "")},
+	{"running 4 of 32", weighted(2, 2, 4, 3, scale(32))},
+	{"running 5 of 16", weighted(2, 2, 5, 3, scale(16))},
+	{"running 6 of 16", weighted(2, 2, 6, 3, scale(16))},
+	{"queue 1, running 4 of 16", weighted(1, 2, 4, 3, scale(16))},
+	{"queue 3, running 4 of 16", weighted(3, 2, 4, 3, scale(16))},
+	{"kv 1, running 4 of 16", weighted(2, 1, 4, 3, scale(16))},
+	{"prefix 2, running 3 of 16", weighted(2, 2, 3, 2, scale(16))},
+}
+
+func main() {
+	seconds := flag.Float64("seconds", 120, "simulated seconds of each workload")
+	servers := flag.Int("servers", 8, "servers")
+	load := flag.Float64("load", 1, "multiplies all rates")
+	only := flag.String("workload", "", "run one workload")
+	flag.Parse()
+	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	for i := range workloads {
+		l := &workloads[i]
+		if *only != "" && l.name != *only {
+			continue
+		}
+		rate := l.rate * *load * float64(*servers) / 8
+		arrivals := arrivalsOf(l, rate, *seconds, 1)
+		fmt.Fprintf(out, "%s, %.0f/s\tTTFT mean ms\tp50\tp90\tp99\twhole mean s\thits %%\tmost\n", l.name, rate)
+		for _, p := range profiles {
+			config, err := pluginconfig.Parse([]byte(p.config))
+			if err != nil {
+				fmt.Fprintln(os.Stderr, p.name, err)
+				os.Exit(1)
+			}
+			r := run(config, *servers, arrivals, *seconds/4)
+			fmt.Fprintf(out, "%s\t%.0f\t%.0f\t%.0f\t%.0f\t%.2f\t%.1f\t%.2f\n", p.name, 1e3*mean(r.ttft), 1e3*r.percentile(r.ttft, .5),
+				1e3*r.percentile(r.ttft, .9), 1e3*r.percentile(r.ttft, .99), mean(r.whole), 100*r.hitRate(), r.most)
+		}
+		_ = out.Flush()
+	}
+}
+
+func mean(of []float64) float64 {
+	sum := 0.0
+	for _, v := range of {
+		sum += v
+	}
+	return sum / float64(max(len(of), 1))
+}

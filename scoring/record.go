@@ -1,0 +1,25 @@
+package scoring
+
+import "github.com/pintle-dev/pintle/journal"
+
+// Record fills event with the decision just made, to be journaled. Its slices are valid until the next decision; Time, Instance and
+// Lease are the caller's.
+func (p *Plan) Record(c *Cycle, event *journal.Event) {
+	primary := p.handler.Primary(c)
+	*event = journal.Event{Kind: journal.Decision, Encode: event.Encode[:0], Blocks: c.blocks, Cold: c.Cold()}
+	event.User, event.InputTokens, event.OutputTokens = c.user, c.input, c.output
+	event.Primary = c.Pool.ID(c.results[primary].Picked[0])
+	event.Model = journal.HashName(c.Request.Model)
+	prefill := c.Prefill()
+	if prefill != nil {
+		event.Prefill = c.Pool.ID(prefill)
+	}
+	for i := range c.results {
+		if i == primary || c.results[i].State != Picked || c.results[i].Picked[0] == prefill {
+			continue
+		}
+		for _, e := range c.results[i].Picked {
+			event.Encode = append(event.Encode, c.Pool.ID(e))
+		}
+	}
+}

@@ -79,6 +79,9 @@ func TestStaleMetrics(t *testing.T) {
 				want("just sampled", all[:1])
 				g.clock.Advance(2 * time.Millisecond)
 				want("aged since", tc.partly)
+				g.publish(newPool(0, 5, 9))
+				g.clock.Advance(-time.Hour)
+				want("from before the clock was set back", tc.wholly)
 			})
 		}
 	})

@@ -26,7 +26,7 @@ func (c *Cycle) saturated() bool {
 	sum := 0.0
 	for i := range c.Pool.Endpoints {
 		m := &c.Pool.Endpoints[i].Metrics
-		if m.SampledAt == 0 || c.Request.Now-m.SampledAt > int64(s.staleAfter) {
+		if !c.sampledWithin(m, s.staleAfter) {
 			sum++
 			continue
 		}

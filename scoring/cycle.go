@@ -2,6 +2,7 @@ package scoring
 
 import (
 	"math/rand/v2"
+	"time"
 
 	"github.com/pintle-dev/pintle/state"
 )
@@ -82,7 +83,14 @@ func (c *Cycle) Fresh(e *Endpoint) bool {
 	if e.Metrics.SampledAt == 0 {
 		return false
 	}
-	return c.plan.stale.Policy == StaleLast || c.Request.Now-e.Metrics.SampledAt <= int64(c.plan.stale.After)
+	return c.plan.stale.Policy == StaleLast || c.sampledWithin(&e.Metrics, c.plan.stale.After)
+}
+
+// sampledWithin reports whether m was sampled less than so long ago. A sample from the future is from before the clock was set back, and as
+// old as nobody knows.
+func (c *Cycle) sampledWithin(m *Metrics, age time.Duration) bool {
+	passed := c.Request.Now - m.SampledAt
+	return m.SampledAt != 0 && passed <= int64(age) && passed >= -int64(age)
 }
 
 // RequestHeader is a header that a plug-in adds to the request: the addresses of endpoints, joined by commas.

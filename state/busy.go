@@ -43,6 +43,6 @@ func (f *InFlight) TrackBusy() { f.trackBusy = true }
 // settle brings the busy share up to date before the number of requests in flight changes.
 func (f *InFlight) settle(l *load) {
 	if f.trackBusy {
-		l.busy = busy{l.busy.at(f.now, l.open), max(f.now, l.busy.since)}
+		l.busy = busy{l.busy.at(f.now, l.open), f.now}
 	}
 }

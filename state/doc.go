@@ -10,6 +10,11 @@
 // Large tables lie in chunks of memory without pointers, which a garbage collector need not look into. They grow by a chunk and by one
 // hash bucket at a time and never shrink; once they have grown nothing is allocated.
 //
+// # Time
+//
+// Every part goes by a clock of its own, to which State.Expire tells the host's. It never runs backwards: when the host's clock is set back,
+// what was known keeps its age and fades on. An event from the future counts as of now. Times that callers pass are the host's.
+//
 // # What workers agree on
 //
 // Two States that were given the same calls in the same order answer alike, whatever their Seeds. The journal is one sequence for all

@@ -31,7 +31,7 @@ type outcomes struct {
 // serve what another then did failed too. Clients that leave earlier without an answer say nothing of the endpoint.
 type Failures struct {
 	halfLife  float64 // nanoseconds
-	now       int64
+	clock     clock
 	endpoints []outcomes
 }
 
@@ -58,7 +58,7 @@ func (f *Failures) Reset(index int) {
 }
 
 // Expire sets the clock.
-func (f *Failures) Expire(now int64) { f.now = now }
+func (f *Failures) Expire(now int64) { f.clock.set(now) }
 
 func (f *Failures) apply(s *step) {
 	if s.Kind != journal.Completion {
@@ -87,14 +87,11 @@ func (f *Failures) Complete(index int, e *journal.Event) {
 func (f *Failures) Fail(index int, time int64) { f.enter(index, time, 1) }
 
 func (f *Failures) enter(index int, time int64, failed float64) {
-	f.now = max(f.now, time)
+	time = f.clock.at(time)
 	if uint(index) >= uint(len(f.endpoints)) {
 		return
 	}
 	o := &f.endpoints[index]
-	if o.time > plus(f.now, maxSkew) {
-		o.time = f.now
-	}
 	if time > o.time {
 		o.share *= f.decay(o.time, time)
 		o.time = time
@@ -110,6 +107,7 @@ func (f *Failures) Share(index int, now int64) float64 {
 		return 0
 	}
 	o := &f.endpoints[index]
+	now = f.clock.of(now)
 	if now <= o.time || o.share == 0 {
 		return o.share
 	}

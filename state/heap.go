@@ -66,15 +66,3 @@ func (f *InFlight) unheap(place uint32) {
 	}
 	f.down(last, place, n)
 }
-
-// rebase lets no lease begin after now.
-func (f *InFlight) rebase(now int64) {
-	n := f.table.used
-	for place := range n {
-		l := f.leases.at(*f.heap.at(place))
-		l.time = min(l.time, now)
-	}
-	for place := n / 2; place > 0; place-- {
-		f.down(*f.heap.at(place - 1), place-1, n)
-	}
-}

@@ -46,7 +46,8 @@ type load struct {
 // and each of its encode endpoints, once for each role, and once to its model. Its lease ends by its completion, by age, or with its writer.
 type InFlight struct {
 	timeout int64
-	now     int64
+	clock   clock
+	now     int64 // by the clock or the latest event
 	factor  uint64
 	limit   uint32
 
@@ -112,7 +113,8 @@ func (f *InFlight) apply(s *step) {
 
 // Open applies a decision. One with the instance and number of an open lease takes its place.
 func (f *InFlight) Open(e *journal.Event, endpoints *Endpoints) {
-	f.now = max(f.now, e.Time)
+	decided := f.clock.at(e.Time)
+	f.now = max(f.now, decided)
 	key := f.key(e.Instance, e.Lease)
 	if old := f.find(key, e.Instance, e.Lease); old != 0 {
 		f.release(old)
@@ -123,7 +125,7 @@ func (f *InFlight) Open(e *journal.Event, endpoints *Endpoints) {
 	i := f.table.insert(key)
 	f.leases.reach(i)
 	l := f.leases.at(i)
-	*l = lease{instance: e.Instance, time: e.Time, number: e.Lease, input: e.InputTokens, output: e.OutputTokens, open: true}
+	*l = lease{instance: e.Instance, time: decided, number: e.Lease, input: e.InputTokens, output: e.OutputTokens, open: true}
 	f.count(l, e.Model)
 	f.charge(l, endpoints.Index(e.Primary))
 	f.charge(l, endpoints.Index(e.Prefill))
@@ -136,7 +138,7 @@ func (f *InFlight) Open(e *journal.Event, endpoints *Endpoints) {
 
 // Close applies a completion. One of an unknown lease changes nothing.
 func (f *InFlight) Close(e *journal.Event) {
-	f.now = max(f.now, e.Time)
+	f.now = max(f.now, f.clock.at(e.Time))
 	if i := f.find(f.key(e.Instance, e.Lease), e.Instance, e.Lease); i != 0 {
 		f.release(i)
 	}
@@ -153,13 +155,10 @@ func (f *InFlight) Estimate(e *journal.Event) (decided int64, input, output uint
 	return l.time, l.input, l.output, true
 }
 
-// Expire sets the clock and ends every lease that is as old as the timeout. It costs next to nothing when there is none. When the
-// clock was set back, leases from the future are taken to have begun now.
+// Expire sets the clock and ends every lease that is as old as the timeout. It costs next to nothing when there is none.
 func (f *InFlight) Expire(now int64) {
-	if f.now > plus(now, maxSkew) {
-		f.rebase(now)
-	}
-	f.now = now
+	now = f.clock.set(now)
+	f.now = max(f.now, now)
 	for f.table.used > 0 {
 		i := *f.heap.at(0)
 		if plus(f.leases.at(i).time, f.timeout) > now {
@@ -193,7 +192,7 @@ func (f *InFlight) OpenSince(index int, t int64) int {
 	if uint(index) >= uint(len(f.loads)) {
 		return 0
 	}
-	return f.open.at(uint32(index)).since(t, f.now)
+	return f.open.at(uint32(index)).since(f.clock.of(t))
 }
 
 // DecidedSince is how many requests were charged to an endpoint after t, whether they have ended or not, at most RecentTimes. A
@@ -202,7 +201,7 @@ func (f *InFlight) DecidedSince(index int, t int64) int {
 	if uint(index) >= uint(len(f.loads)) {
 		return 0
 	}
-	return f.decided.at(uint32(index)).since(t, f.now)
+	return f.decided.at(uint32(index)).since(f.clock.of(t))
 }
 
 // Leases is the number of requests in flight.
@@ -245,8 +244,8 @@ func (f *InFlight) charge(l *lease, index int) {
 	l.charges = i
 	f.settle(&f.loads[index])
 	f.loads[index].open++
-	f.decided.at(uint32(index)).add(l.time, f.now)
-	f.open.at(uint32(index)).add(l.time, f.now)
+	f.decided.at(uint32(index)).add(l.time)
+	f.open.at(uint32(index)).add(l.time)
 }
 
 // release ends lease i.

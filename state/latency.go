@@ -107,12 +107,12 @@ func (m *ModelLatency) Complete(e *journal.Event) {
 	if e.Model == 0 || e.Status/100 != 2 || e.TTFTMicros == 0 {
 		return
 	}
-	i := m.Index(e.Model)
+	i, now := m.Index(e.Model), m.TTFT.clock.at(e.Time)
 	if i < 0 {
 		i = m.enter(e.Model)
-		m.times[i] = e.Time
+		m.times[i] = now
 	}
-	m.times[i] = max(m.times[i], e.Time)
+	m.times[i] = max(m.times[i], now)
 	m.Latency.Complete(i, e)
 }
 

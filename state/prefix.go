@@ -47,6 +47,7 @@ type Prefix struct {
 	// age is how many seconds a block is kept that no prompt had, 0 for ever. stamps are, by entry, when one last had it.
 	age, seconds, swept uint32
 	stamps              chunks[uint32]
+	clock               clock
 
 	victim     int
 	victimLeft int
@@ -74,7 +75,7 @@ func (p *Prefix) SetAge(age time.Duration) { p.age = uint32(age / time.Second) }
 // Expire sets the clock and drops blocks that are too old, some with each call.
 func (p *Prefix) Expire(now int64) {
 	p.Sweep()
-	p.seconds = uint32(now / int64(time.Second))
+	p.seconds = uint32(p.clock.set(now) / int64(time.Second))
 	if p.age == 0 || p.seconds == p.swept {
 		return
 	}

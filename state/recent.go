@@ -1,17 +1,7 @@
 package state
 
-import (
-	"math"
-	"time"
-)
-
-const (
-	// RecentTimes is how many times of decisions are kept for each endpoint.
-	RecentTimes = 128
-
-	// maxSkew is how far in the future the time of an event may lie. What lies further was written before the clock was set back.
-	maxSkew = int64(10 * time.Second)
-)
+// RecentTimes is how many times of decisions are kept for each endpoint.
+const RecentTimes = 128
 
 // recent is the latest times of something, in ascending order. Events of several workers come in batches, not by time.
 type recent struct {
@@ -20,8 +10,7 @@ type recent struct {
 }
 
 // add keeps the latest times when it is full.
-func (r *recent) add(t, now int64) {
-	r.n = uint32(trusted(r.times[:r.n], now))
+func (r *recent) add(t int64) {
 	i := int(r.n)
 	for i > 0 && r.times[i-1] > t {
 		i--
@@ -49,20 +38,7 @@ func (r *recent) remove(t int64) {
 }
 
 // since counts what is later than t.
-func (r *recent) since(t, now int64) int {
-	n := trusted(r.times[:r.n], now)
-	return n - after(r.times[:n], t)
-}
-
-// trusted is how many of the ascending times do not lie in the future.
-func trusted(times []int64, now int64) int {
-	n := len(times)
-	limit := plus(now, maxSkew)
-	for n > 0 && times[n-1] > limit {
-		n--
-	}
-	return n
-}
+func (r *recent) since(t int64) int { return int(r.n) - after(r.times[:r.n], t) }
 
 // after is the index of the first of the ascending times that is later than t.
 func after(times []int64, t int64) int {
@@ -76,20 +52,4 @@ func after(times []int64, t int64) int {
 		}
 	}
 	return low
-}
-
-// plus is a + b, b >= 0, without overflow.
-func plus(a, b int64) int64 {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
-}
-
-// minus is a - b, b >= 0, without overflow.
-func minus(a, b int64) int64 {
-	if a < math.MinInt64+b {
-		return math.MinInt64
-	}
-	return a - b
 }

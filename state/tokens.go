@@ -39,6 +39,7 @@ type Tokens struct {
 	input, output float64 // weights
 	width         int64   // of a slot, nanoseconds
 	slot          int64   // the number of the current one
+	clock         clock
 	limit         uint32
 	factor        uint64
 	table         table
@@ -64,20 +65,12 @@ func NewTokens(window time.Duration, users int, input, output float64, seed uint
 
 // Expire sets the clock and forgets what has left the window. It is cheap as long as nothing has.
 func (t *Tokens) Expire(now int64) {
-	slot := now / t.width
+	slot := t.clock.set(now) / t.width
 	passed := slot - t.slot
-	switch {
-	case passed == 0:
-		return
-	case passed < 0 && passed > -tokenSlots:
-		// The clock was set back a little: it stands still until it is there again.
+	if passed <= 0 {
 		return
 	}
 	t.slot = slot
-	// Set back by more than the window, the clock says nothing of what is older.
-	if passed < 0 {
-		passed = tokenSlots
-	}
 	for i := uint32(1); i <= t.table.top; i++ {
 		if a := t.accounts.at(i); a.id != 0 {
 			t.leave(i, a, min(passed, tokenSlots))
@@ -116,7 +109,7 @@ func (t *Tokens) Add(user uint64, at int64, input, output uint32) {
 	if user == 0 || input == 0 && output == 0 {
 		return
 	}
-	slot := min(at/t.width, t.slot)
+	slot := min(t.clock.at(at)/t.width, t.slot)
 	if slot < 0 || slot <= t.slot-tokenSlots {
 		return
 	}
@@ -134,7 +127,7 @@ func (t *Tokens) Add(user uint64, at int64, input, output uint32) {
 	t.sum(a)
 }
 
-// Take takes back what Add entered, as far as it is still there.
+// Take takes back what Add entered at a time by the clock, as far as it is still there.
 func (t *Tokens) Take(user uint64, at int64, input, output uint32) {
 	slot := min(at/t.width, t.slot)
 	i := t.find(user)
@@ -154,7 +147,7 @@ func (t *Tokens) Take(user uint64, at int64, input, output uint32) {
 	}
 }
 
-// Settle replaces the estimate of a request, decided at a time, by what its completion reports. A completion that reports nothing leaves the
+// Settle replaces the estimate of a request, decided at a time by the clock, by what its completion reports. A completion that reports nothing leaves the
 // estimate, unless the server refused the request; one that reports output alone leaves that of the input.
 func (t *Tokens) Settle(e *journal.Event, decided int64, input, output uint32) {
 	reported := e.InputTokens != 0 || e.OutputTokens != 0

@@ -126,21 +126,6 @@ func TestTokensBounded(t *testing.T) {
 	wantTotal(t, tokens, 49_999, 1)
 }
 
-// A clock that is set back a little stops; set back by more than the window, it begins anew.
-func TestTokensClockSetBack(t *testing.T) {
-	tokens := tracker(time.Minute, 0, 1, 1)
-	tokens.Add(1, someTime, 10, 0)
-	back := someTime - int64(10*time.Second)
-	tokens.Expire(back)
-	tokens.Add(1, back, 5, 0)
-	wantTotal(t, tokens, 1, 15)
-	back = someTime - int64(time.Hour)
-	tokens.Expire(back)
-	wantTotal(t, tokens, 1, 0)
-	tokens.Add(1, back, 7, 0)
-	wantTotal(t, tokens, 1, 7)
-}
-
 // A request's estimate is replaced by what its completion reports.
 func TestTokensSettle(t *testing.T) {
 	tests := []struct {

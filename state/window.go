@@ -22,9 +22,10 @@ type window struct {
 
 // Windows keeps exact recent samples, at most WindowSamples and no older than an age, of one quantity for many indexes.
 type Windows struct {
-	age, now int64
-	windows  chunks[window]
-	n        int
+	age     int64
+	clock   clock
+	windows chunks[window]
+	n       int
 }
 
 // NewWindows makes one that forgets samples at an age, 0 for DefaultWindowAge.
@@ -54,11 +55,11 @@ func (w *Windows) Reset(index int) {
 }
 
 // Expire sets the clock.
-func (w *Windows) Expire(now int64) { w.now = now }
+func (w *Windows) Expire(now int64) { w.clock.set(now) }
 
 // Add enters a sample. When the window is full the oldest one makes way, which may be this one.
 func (w *Windows) Add(index int, t int64, value uint32) {
-	w.now = max(w.now, t)
+	t = w.clock.at(t)
 	v := w.at(index)
 	if v == nil {
 		return
@@ -81,14 +82,13 @@ func (w *Windows) Add(index int, t int64, value uint32) {
 	v.n++
 }
 
-// at is the window of an index without samples that are too old or lie in the future, nil when out of range.
+// at is the window of an index without samples that are too old, nil when out of range.
 func (w *Windows) at(index int) *window {
 	if uint(index) >= uint(w.n) {
 		return nil
 	}
 	v := w.windows.at(uint32(index))
-	v.cut(trusted(v.times[:v.n], w.now), int(v.n))
-	v.cut(0, after(v.times[:v.n], minus(w.now, w.age)))
+	v.cut(0, after(v.times[:v.n], minus(w.clock.now, w.age)))
 	return v
 }
 

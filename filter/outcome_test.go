@@ -28,7 +28,7 @@ func (g *gateway) completions() (all []journal.Event) {
 	for e := j.Next(); e != nil; e = j.Next() {
 		if e.Kind == journal.Completion {
 			copied := *e
-			copied.Blocks, copied.Encode = nil, nil
+			copied.Chains, copied.Encode = nil, nil
 			all = append(all, copied)
 		}
 	}

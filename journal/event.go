@@ -1,12 +1,12 @@
-// Package journal is the log by which all Envoy workers decide on one state. Every worker appends what it decides and what
-// comes of it, and applies what is new before it decides.
+// Package journal is the log by which all Envoy workers decide on one state. Every worker appends what it decides and
+// what comes of it, and applies what is new before it decides.
 //
-// It is one log for all workers, in the data that they share, in one order: who has read as far as another has read the same
-// events in the same sequence, the own ones included, and so holds the same state. FORMAT.md beside this file gives the layout
-// byte by byte and says why no worker can lose, repeat or tear another's event.
+// It is one log for all workers, in the data that they share, in one order: who has read as far as another has read the
+// same events in the same sequence, the own ones included, and so holds the same state. FORMAT.md beside this file
+// gives the layout byte by byte and says why no worker can lose, repeat or tear another's event.
 //
-// The log takes a fixed amount of memory for ever, see MemoryBound: it forgets its oldest events. A reader that falls so far
-// behind that it misses some is told how many.
+// The log takes a fixed amount of memory for ever, see MemoryBound: it forgets its oldest events. A reader that falls
+// so far behind that it misses some is told how many.
 package journal
 
 // Kind tells events apart.
@@ -18,18 +18,56 @@ const (
 	Decision Kind = 1
 	// Completion is the end of a routed request, however it ended. It closes the lease.
 	Completion Kind = 2
-	// Gone tells that Instance has not been heard of although it has leases open. They are closed: no completion of theirs will
-	// count. The journal appends it; should the instance live after all, it reads the same verdict on itself.
+	// Gone tells that Instance has not been heard of although it has leases open. They are closed: no completion of
+	// theirs will count. The journal appends it; should the instance live after all, it reads the same verdict on
+	// itself.
 	Gone Kind = 3
 	// Alive tells that Instance still works on its leases. The journal appends it and keeps it to itself.
 	Alive Kind = 4
-	// Missed tells a reader that it fell behind and Event.Missed events are lost to it, decisions and completions alike. It
-	// is not in the log.
-	Missed Kind = 5
+	// Began tells that the endpoint of an open lease has begun to answer. The lease stays open. It says what a
+	// Completion says of the answer's beginning: Primary, Tried, Model, Status, TTFTMicros.
+	Began Kind = 5
+	// Missed tells a reader that it fell behind and Event.Missed events are lost to it, decisions and completions
+	// alike. It is not in the log.
+	Missed Kind = 255
 )
 
-// Event is one entry of the log. Slices of an event that was read alias the reader's memory and are valid until the next one
-// is read.
+// delivered reports whether readers get events of the kind: Alive is the journal's own, others are of a later version.
+func (k Kind) delivered() bool { return k == Decision || k == Completion || k == Gone || k == Began }
+
+// Ending is what ended a routed request.
+type Ending uint8
+
+// The endings. A reader that meets a number that it does not know has met one of a later version, and treats it as
+// EndedUnknown.
+const (
+	// EndedUnknown: nobody looked, or a VM of an earlier version wrote the event.
+	EndedUnknown Ending = iota
+	// EndedWhole: the answer came to its end, whatever its status.
+	EndedWhole
+	// EndedUnreached: Envoy answered in the endpoint's place, as no connection or no answer's beginning was to be had
+	// of it.
+	EndedUnreached
+	// EndedReset: the endpoint broke its answer off.
+	EndedReset
+	// EndedTimeout: Envoy gave the endpoint up for taking too long.
+	EndedTimeout
+	// EndedClient: the client left before the end.
+	EndedClient
+	// EndedEnvoy: Envoy ended it for a reason that says nothing of the endpoint, such as a limit of its own.
+	EndedEnvoy
+)
+
+// Chain is the chained hashes of a prompt's blocks, first block first, for one way of cutting and hashing prompts.
+type Chain struct {
+	// ID tells ways of hashing apart: hashes are comparable with those of the same ID.
+	ID uint64
+	// Blocks are the hashes.
+	Blocks []uint64
+}
+
+// Event is one entry of the log. Slices of an event that was read alias the reader's memory and are valid until the
+// next one is read.
 type Event struct {
 	Kind Kind
 	// Time is when it happened, nanoseconds since 1970.
@@ -43,23 +81,33 @@ type Event struct {
 	// stage. All are IDs of endpoints, see EndpointID.
 	Primary, Prefill uint64
 	Encode           []uint64
-	// Tried is, in a completion, the endpoint that was decided on and could not serve, so that Primary did; 0 when nothing
-	// was retried. It shares its place in the encoding with Prefill, which only decisions have.
+	// Tried is, in a completion, the endpoint that was decided on and could not serve, so that Primary did; 0 when
+	// nothing was retried. It shares its place in the encoding with Prefill, which only decisions have.
 	Tried uint64
-	// Model and User are hashes of names, 0 for none, see HashName.
-	Model, User uint64
-	// InputTokens and OutputTokens are estimates in a decision, what the server reported in a completion; of a stream without a report
-	// OutputTokens is the number of its events. CachedTokens is reported. 0 is unknown.
+	// Model and User are hashes of names, 0 for none, see HashName. Client is the hash of the client's address without
+	// its port, 0 for unknown.
+	Model, User, Client uint64
+	// InputTokens and OutputTokens are estimates in a decision, what the server reported in a completion; of a stream
+	// without a report OutputTokens is the number of its events. CachedTokens is reported. 0 is unknown.
 	InputTokens, OutputTokens, CachedTokens uint32
+	// UsageReported is set in a completion whose InputTokens and OutputTokens the server reported, CachedReported when
+	// it also reported CachedTokens, which then may be 0.
+	UsageReported, CachedReported bool
 	// Cold is a decision for a prompt of which no endpoint had a prefix.
 	Cold bool
-	// Blocks are the chained hashes of the prompt's blocks, first block first, in a decision.
-	Blocks []uint64
+	// Streamed is a request that asked for its answer as a stream, in decisions and completions.
+	Streamed bool
+	// Chains are the prompt's blocks in a decision, once for each way of hashing that a plug-in of the decision used.
+	// Of several with one ID the first counts.
+	Chains []Chain
 
-	// Status is the HTTP status of a completion that the endpoint answered or is to blame for: 502 also stands for an answer that
-	// broke off. 0 is unknown: the client left before an answer came.
+	// Status is the HTTP status of a completion that the endpoint answered or is to blame for: 502 also stands for an
+	// answer that broke off. 0 is unknown: the client left before an answer came.
 	Status uint16
-	// TTFTMicros is the time from decision to the first byte of the response body, DurationMicros that to its end; 0 is unknown.
+	// Ended is what ended the request, in a completion.
+	Ended Ending
+	// TTFTMicros is the time from decision to the first byte of the response body, never 0 when that was seen;
+	// DurationMicros is that to the end. 0 is unknown.
 	TTFTMicros, DurationMicros uint32
 
 	// Missed is how many events a Missed stands for.

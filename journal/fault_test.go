@@ -70,8 +70,8 @@ func TestFaultyReads(t *testing.T) {
 					count += e.Missed
 					continue
 				}
-				if e.Lease <= last || e.Instance != 1 || len(e.Blocks) != int(e.Lease-1)%300 {
-					t.Fatalf("seed %d: read %s with %d blocks after %d", seed, short(e), len(e.Blocks), last)
+				if e.Lease <= last || e.Instance != 1 || len(blocksOf(e)) != int(e.Lease-1)%300 {
+					t.Fatalf("seed %d: read %s with %d blocks after %d", seed, short(e), len(blocksOf(e)), last)
 				}
 				last = e.Lease
 				count++
@@ -91,7 +91,7 @@ func TestFaultyWrites(t *testing.T) {
 		writer, reader := open(t, store, 1, 64), open(t, data.Store(), 2, 64)
 		for lease := range uint32(300) {
 			want := []string(nil)
-			e := Event{Kind: Decision, Lease: lease, Blocks: hashes(int(lease) % 100)}
+			e := Event{Kind: Decision, Lease: lease, Chains: chain(hashes(int(lease) % 100))}
 			if writer.Append(&e) {
 				want = []string{short(&e)}
 			}

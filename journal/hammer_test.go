@@ -46,7 +46,7 @@ func (h *hammer) work(seed uint64, events int) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	j, next := h.open(), uint64(0)
 	for range events {
-		e := Event{Kind: Decision, Lease: j.NextLease(), Blocks: make([]uint64, rng.IntN(200))}
+		e := Event{Kind: Decision, Lease: j.NextLease(), Chains: chain(make([]uint64, rng.IntN(200)))}
 		if !j.Append(&e) {
 			h.t.Errorf("instance %d: lease %d was not appended", j.Instance(), e.Lease)
 		}
@@ -96,7 +96,8 @@ func TestHammer(t *testing.T) {
 	}
 }
 
-// TestHammerOverrun has readers too slow for a small ring: what they read is in order, and with what they miss it is all.
+// TestHammerOverrun has readers too slow for a small ring: what they read is in order, and with what they miss it is
+// all.
 func TestHammerOverrun(t *testing.T) {
 	const writers, events = 4, 4000
 	data := journaltest.New(0)

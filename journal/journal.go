@@ -4,8 +4,8 @@ import "time"
 
 // Store is the data that all workers share, as Envoy offers it to a plug-in. The key is valid during the call only.
 type Store interface {
-	// Get returns a key's value, valid until the next Get, and the number of its last change, never 0; ok is false when it was
-	// never set.
+	// Get returns a key's value, valid until the next Get, and the number of its last change, never 0; ok is false when
+	// it was never set.
 	Get(key string) (value []byte, change uint32, ok bool)
 	// Set sets a key. With a change other than 0 it fails when the key exists and that is not its last change.
 	Set(key string, value []byte, change uint32) (ok bool)
@@ -21,10 +21,12 @@ const (
 type Options struct {
 	// Instance identifies this VM: a random number, not 0.
 	Instance uint64
-	// Slots is how many full pages the log keeps, a power of two from 4 to 65,536; 0 is DefaultSlots. A page holds 8 KiB of
-	// events and a bit: 4 decisions of 256 blocks, 25 of 30 blocks, or 94 completions. Whoever writes the first event decides for all.
+	// Slots is how many full pages the log keeps, a power of two from 4 to 65,536; 0 is DefaultSlots. A page holds 8
+	// KiB of events and a bit: 4 decisions of 256 blocks, 23 of 30 blocks, or 79 completions. Whoever writes the first
+	// event decides for all.
 	Slots int
-	// DeadAfter is how long an instance with open leases may be silent before it is declared gone; 0 is DefaultDeadAfter.
+	// DeadAfter is how long an instance with open leases may be silent before it is declared gone; 0 is
+	// DefaultDeadAfter.
 	DeadAfter time.Duration
 }
 
@@ -43,7 +45,8 @@ const (
 
 // Stats count what a journal did. They wrap around.
 type Stats struct {
-	// Appended events were written, Failed ones were not. Conflicts are attempts to write in which another VM was faster.
+	// Appended events were written, Failed ones were not. Conflicts are attempts to write in which another VM was
+	// faster.
 	Appended, Failed, Conflicts uint64
 	// Delivered events were returned by Next, Missed ones had been overwritten or damaged before they could be read.
 	Delivered, Missed uint64
@@ -51,8 +54,8 @@ type Stats struct {
 	Corrupt, Restarts uint64
 }
 
-// Journal is one VM's access to the log. It is not safe for concurrent use; each VM has its own over the shared Store. After New
-// nothing allocates, but for the table of peers when it grows.
+// Journal is one VM's access to the log. It is not safe for concurrent use; each VM has its own over the shared Store.
+// After New nothing allocates, but for the table of peers when it grows.
 type Journal struct {
 	store     Store
 	instance  uint64
@@ -72,7 +75,8 @@ type Journal struct {
 // maxAttempts bounds how often an append tries again. Each failure means that another VM's append went through.
 const maxAttempts = 1000
 
-// New returns a journal over store. It touches the store only when used: a VM that never handles requests costs nothing.
+// New returns a journal over store. It touches the store only when used: a VM that never handles requests costs
+// nothing.
 func New(store Store, o Options) (*Journal, error) {
 	if o.Slots == 0 {
 		o.Slots = DefaultSlots
@@ -104,7 +108,8 @@ func (j *Journal) Instance() uint64 { return j.instance }
 // Stats returns the counts so far.
 func (j *Journal) Stats() Stats { return j.stats }
 
-// NextLease returns the number for the next decision of this VM. It is never 0 and comes again after 2^32 - 1 decisions.
+// NextLease returns the number for the next decision of this VM. It is never 0 and comes again after 2^32 - 1
+// decisions.
 func (j *Journal) NextLease() uint32 {
 	j.lease++
 	if j.lease == 0 {
@@ -113,12 +118,17 @@ func (j *Journal) NextLease() uint32 {
 	return j.lease
 }
 
-// Append writes a Decision or a Completion of this VM and sets its Instance. Every VM reads it, this one too: Next returns
-// it in its place. ok is false when the store does not take it or e is of another kind; nobody will then read it. It may be called between
-// two calls of Next and does not disturb them.
+// Append writes a Decision, a Completion or a Began of this VM and sets its Instance. Every VM reads it, this one too:
+// Next returns it in its place. ok is false when the store does not take it or e is of another kind; nobody will then
+// read it. It may be called between two calls of Next and does not disturb them.
 func (j *Journal) Append(e *Event) (ok bool) {
 	e.Instance = j.instance
-	if e.Kind != Decision && e.Kind != Completion || !j.write(e, nil) {
+	switch e.Kind {
+	case Decision, Completion, Began:
+	default:
+		return false
+	}
+	if !j.write(e, nil) {
 		return false
 	}
 	j.peers.wrote(e.Kind)
@@ -154,9 +164,9 @@ func (j *Journal) write(e *Event, only *uint64) bool {
 	return false
 }
 
-// extend makes j.next the page that follows from the head page by the record: the same page with it at the end, or a new one when
-// it is full. The full page goes into its slot first. Whoever else finds it full, however late, writes the same bytes there; that
-// a page with room is never put in a slot is what makes it so.
+// extend makes j.next the page that follows from the head page by the record: the same page with it at the end, or a
+// new one when it is full. The full page goes into its slot first. Whoever else finds it full, however late, writes the
+// same bytes there; that a page with room is never put in a slot is what makes it so.
 func (j *Journal) extend(head page, value []byte) {
 	if head.full() {
 		j.store.Set(j.key.of(&head, head.number), value, 0)
@@ -169,8 +179,8 @@ func (j *Journal) extend(head page, value []byte) {
 	head.put(j.next)
 }
 
-// absent is a change that no key is at: the store counts changes from 1 and creates the head near the beginning. With it, Set
-// does nothing to a key that exists, so that of two VMs that create the head only one does.
+// absent is a change that no key is at: the store counts changes from 1 and creates the head near the beginning. With
+// it, Set does nothing to a key that exists, so that of two VMs that create the head only one does.
 const absent = ^uint32(0)
 
 // create begins a log.

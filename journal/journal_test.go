@@ -20,7 +20,7 @@ func open(t testing.TB, store Store, instance uint64, slots int) *Journal {
 
 func decide(t testing.TB, j *Journal, blocks int) uint32 {
 	t.Helper()
-	e := Event{Kind: Decision, Lease: j.NextLease(), Primary: 1, Blocks: hashes(blocks)}
+	e := Event{Kind: Decision, Lease: j.NextLease(), Primary: 1, Chains: chain(hashes(blocks))}
 	if !j.Append(&e) {
 		t.Fatalf("instance %d: lease %d was not appended", j.Instance(), e.Lease)
 	}
@@ -34,7 +34,8 @@ func complete(t testing.TB, j *Journal, lease uint32) {
 	}
 }
 
-// drain reads all there is, in short: "d3.1" is decision 1 of instance 3, c a completion, g3 a verdict on 3, m9 nine events missed.
+// drain reads all there is, in short: "d3.1" is decision 1 of instance 3, c a completion, b an answer's beginning, g3 a
+// verdict on 3, m9 nine events missed.
 func drain(j *Journal) []string {
 	var all []string
 	j.Poll()
@@ -50,6 +51,8 @@ func short(e *Event) string {
 		return fmt.Sprintf("d%d.%d", e.Instance, e.Lease)
 	case Completion:
 		return fmt.Sprintf("c%d.%d", e.Instance, e.Lease)
+	case Began:
+		return fmt.Sprintf("b%d.%d", e.Instance, e.Lease)
 	case Gone:
 		return fmt.Sprintf("g%d", e.Instance)
 	default:
@@ -119,15 +122,18 @@ func TestFieldsArrive(t *testing.T) {
 	}
 }
 
-func TestOnlyDecisionsAndCompletionsAreAppended(t *testing.T) {
+func TestOnlyEventsOfRequestsAreAppended(t *testing.T) {
 	j := open(t, journaltest.New(0).Store(), 1, 0)
-	for kind := range Missed + 2 {
-		got, want := j.Append(&Event{Kind: kind}), kind == Decision || kind == Completion
+	for kind := range Missed {
+		got, want := j.Append(&Event{Kind: kind}), kind == Decision || kind == Completion || kind == Began
 		if got != want {
 			t.Errorf("kind %d: got %v, want %v", kind, got, want)
 		}
 	}
-	expect(t, j, "d1.0", "c1.0")
+	if j.Append(&Event{Kind: Missed}) {
+		t.Error("a Missed was appended")
+	}
+	expect(t, j, "d1.0", "c1.0", "b1.0")
 }
 
 func TestAppendAmidReading(t *testing.T) {
@@ -173,7 +179,7 @@ func TestMemoryStaysInBounds(t *testing.T) {
 			}
 		})
 	}
-	if got, want := MemoryBound(DefaultSlots), int64(2048*(16647+23)+16647+22); got != want {
+	if got, want := MemoryBound(DefaultSlots), int64(2048*(18487+23)+18487+22); got != want {
 		t.Errorf("MemoryBound: got %d, want %d", got, want)
 	}
 }

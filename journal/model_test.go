@@ -123,7 +123,7 @@ func (a *actor) act() {
 	a.wait()
 	switch m.rng.IntN(5) {
 	case 0, 1:
-		e := Event{Kind: Decision, Lease: j.NextLease(), Blocks: make([]uint64, m.rng.IntN(m.blocks+1))}
+		e := Event{Kind: Decision, Lease: j.NextLease(), Chains: chain(make([]uint64, m.rng.IntN(m.blocks+1)))}
 		a.append(&e)
 		a.leases = append(a.leases, e.Lease)
 	case 2:

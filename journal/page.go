@@ -8,11 +8,12 @@ import (
 )
 
 const (
-	// pageMagic is the bytes PNJ and the version of the format, 1.
-	pageMagic    = uint32('P') | 'N'<<8 | 'J'<<16 | 1<<24
+	// pageMagic is the bytes PNJ and the version of the format, 2.
+	pageMagic    = uint32('P') | 'N'<<8 | 'J'<<16 | 2<<24
 	headerBytes  = 48
 	maxPageBytes = headerBytes + fullBytes - 1 + maxRecordBytes
-	// fullBytes of records make a page full. Larger pages cost more to copy with each append, smaller ones more calls to catch up.
+	// fullBytes of records make a page full. Larger pages cost more to copy with each append, smaller ones more calls
+	// to catch up.
 	fullBytes = 8 << 10
 
 	checksumBytes  = 8
@@ -38,10 +39,12 @@ type page struct {
 // end is the sequence number of the event that follows the page.
 func (p *page) end() uint64 { return p.first + uint64(p.count) }
 
-// full reports whether nothing may be appended to the page any more. It must depend on nothing but the page: see extend.
+// full reports whether nothing may be appended to the page any more. It must depend on nothing but the page: see
+// extend.
 func (p *page) full() bool { return p.length >= fullBytes }
 
-// kept is how many sealed pages a reader counts on. The oldest of the ring are left alone: they may be overwritten any moment.
+// kept is how many sealed pages a reader counts on. The oldest of the ring are left alone: they may be overwritten any
+// moment.
 func (p *page) kept() uint64 { return uint64(p.slots - max(1, p.slots/16)) }
 
 // oldest is the page at which a new reader begins when p is the newest.
@@ -80,7 +83,7 @@ func parsePage(value []byte) (p page, ok bool) {
 		count:  binary.LittleEndian.Uint32(value[40:]),
 		length: binary.LittleEndian.Uint32(value[44:]),
 	}
-	return p, validSlots(p.slots) && uint64(p.length) == uint64(len(value)-headerBytes) && p.count <= p.length/eventBytes
+	return p, validSlots(p.slots) && uint64(p.length) == uint64(len(value)-headerBytes) && p.count <= p.length/(checksumBytes+headBytes)
 }
 
 func validSlots(n uint32) bool { return n >= minSlots && n <= maxSlots && n&(n-1) == 0 }
@@ -106,15 +109,16 @@ func decodeRecord(e *Event, src []byte) (size int, ok bool) {
 	return size, xxhash.Sum64(src[checksumBytes:size]) == binary.LittleEndian.Uint64(src)
 }
 
-// MemoryBound returns the most bytes of keys and values that a log of this many slots ever takes in shared data. The host's
-// own overhead for each key comes on top.
+// MemoryBound returns the most bytes of keys and values that a log of this many slots ever takes in shared data. The
+// host's own overhead for each key comes on top.
 func MemoryBound(slots int) int64 {
 	return int64(slots)*int64(maxPageBytes+slotKeyBytes) + int64(maxPageBytes+len(headKey))
 }
 
+// A page of another version goes under other keys, so that modules of both can run in one process.
 const (
-	headKey       = "pintle/v1/journal/head"
-	slotKeyPrefix = "pintle/v1/journal/"
+	headKey       = "pintle/v2/journal/head"
+	slotKeyPrefix = "pintle/v2/journal/"
 	slotDigits    = 5
 	slotKeyBytes  = len(slotKeyPrefix) + slotDigits
 )

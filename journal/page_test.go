@@ -23,11 +23,11 @@ func TestParsePageRefuses(t *testing.T) {
 		{"part of the header", nil, func(b []byte) []byte { return b[:headerBytes-1] }, false},
 		{"cut short", nil, func(b []byte) []byte { return b[:len(b)-1] }, false},
 		{"a byte too many", nil, func(b []byte) []byte { return append(b, 0) }, false},
-		{"other version", nil, func(b []byte) []byte { b[11] = 2; return b }, false},
+		{"other version", nil, func(b []byte) []byte { b[11] = 1; return b }, false},
 		{"checksum", nil, func(b []byte) []byte { b[16] ^= 1; return b }, false},
 		{"no slots", func(p *page) { p.slots = 0 }, nil, false},
 		{"slots that are no power of two", func(p *page) { p.slots = 12 }, nil, false},
-		{"more events than fit", func(p *page) { p.count = 2 }, nil, false},
+		{"more events than fit", func(p *page) { p.count = 3 }, nil, false},
 		{
 			"longer than can be", func(p *page) { p.length = maxPageBytes },
 			func(b []byte) []byte { return append(b[:headerBytes], make([]byte, maxPageBytes)...) }, false,
@@ -58,10 +58,10 @@ func TestSlotKeys(t *testing.T) {
 		number uint64
 		want   string
 	}{
-		{4, 0, "pintle/v1/journal/00000"},
-		{4, 7, "pintle/v1/journal/00003"},
-		{1 << 16, 1<<16 - 1, "pintle/v1/journal/65535"},
-		{2048, 1<<32 + 5, "pintle/v1/journal/00005"},
+		{4, 0, "pintle/v2/journal/00000"},
+		{4, 7, "pintle/v2/journal/00003"},
+		{1 << 16, 1<<16 - 1, "pintle/v2/journal/65535"},
+		{2048, 1<<32 + 5, "pintle/v2/journal/00005"},
 	}
 	var key slotKey
 	for _, tc := range tests {
@@ -94,8 +94,8 @@ func TestForeignSlots(t *testing.T) {
 			for range 4 {
 				decide(t, a, MaxBlocks)
 			}
-			value, _, _ := store.Get("pintle/v1/journal/00002")
-			store.Set("pintle/v1/journal/00002", tc.change(bytes.Clone(value)), 0)
+			value, _, _ := store.Get("pintle/v2/journal/00002")
+			store.Set("pintle/v2/journal/00002", tc.change(bytes.Clone(value)), 0)
 			expect(t, b, "d1.2", "m1", "d1.4", "d1.5")
 			if got := b.Stats(); got.Missed != 1 || got.Corrupt != 1 {
 				t.Errorf("got %+v, want 1 missed and 1 corrupt", got)

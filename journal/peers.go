@@ -7,8 +7,9 @@ const (
 	healTicks = 3
 )
 
-// peers knows which instances have leases open and when each was last heard of. Time is the sum of the steps between ticks, none of
-// them below 0 or above a quarter of DeadAfter: a clock that is set, or a process that was stopped, makes nobody look dead.
+// peers knows which instances have leases open and when each was last heard of. Time is the sum of the steps between
+// ticks, none of them below 0 or above a quarter of DeadAfter: a clock that is set, or a process that was stopped,
+// makes nobody look dead.
 type peers struct {
 	known []peer
 	last  int
@@ -112,9 +113,9 @@ func (p *peers) tick(now, deadAfter int64) {
 	p.clock, p.ticked = now, true
 }
 
-// Tick lets the journal tell the others that this VM lives, when it has leases open and has been silent for a third of DeadAfter,
-// and declare gone who has not been heard of. now is nanoseconds since 1970; when it steps back no time passes. Call it
-// every second or so, after Next returned nil. A VM that never wrote writes nothing here.
+// Tick lets the journal tell the others that this VM lives, when it has leases open and has been silent for a third of
+// DeadAfter, and declare gone who has not been heard of. now is nanoseconds since 1970; when it steps back no time
+// passes. Call it every second or so, after Next returned nil. A VM that never wrote writes nothing here.
 func (j *Journal) Tick(now int64) {
 	p := &j.peers
 	p.tick(now, j.deadAfter)
@@ -128,8 +129,8 @@ func (j *Journal) Tick(now int64) {
 	}
 }
 
-// expire declares gone who was silent too long. It writes the verdict only as the very next event to what it has read, so that there is
-// one verdict for each death and none on an instance that has just been heard of.
+// expire declares gone who was silent too long. It writes the verdict only as the very next event to what it has read,
+// so that there is one verdict for each death and none on an instance that has just been heard of.
 func (j *Journal) expire(now int64) {
 	p := &j.peers
 	next := j.reader.seq

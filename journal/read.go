@@ -8,8 +8,8 @@ type reader struct {
 	change   uint32
 	tail     []byte
 	tailFrom int
-	// chunk are records that Next has yet to return; seq is the first one's sequence number, end that which follows the last.
-	// Chunk and tail swap memory, so that Poll leaves the chunk alone.
+	// chunk are records that Next has yet to return; seq is the first one's sequence number, end that which follows the
+	// last. Chunk and tail swap memory, so that Poll leaves the chunk alone.
 	chunk, memory []byte
 	seq, end      uint64
 	// number and offset are where the records behind the chunk begin.
@@ -29,12 +29,15 @@ type reader struct {
 func (r *reader) init() {
 	r.tail = make([]byte, 0, maxPageBytes)
 	r.memory = make([]byte, 0, maxPageBytes)
-	r.event.Blocks = make([]uint64, 0, MaxBlocks)
 	r.event.Encode = make([]uint64, 0, MaxEncode)
+	r.event.Chains = make([]Chain, MaxChains)
+	for i := range r.event.Chains {
+		r.event.Chains[i].Blocks = make([]uint64, 0, MaxBlocks)
+	}
 }
 
-// Poll looks for new events and reports whether Next has one to return. It costs one Get of the head, and a comparison when
-// there is nothing new. A new instance begins at the oldest events that the log holds.
+// Poll looks for new events and reports whether Next has one to return. It costs one Get of the head, and a comparison
+// when there is nothing new. A new instance begins at the oldest events that the log holds.
 func (j *Journal) Poll() bool {
 	r := &j.reader
 	value, change, ok := j.store.Get(headKey)
@@ -83,8 +86,8 @@ func (r *reader) pending() bool {
 	return r.missed != 0 || len(r.chunk) != 0 || r.number != r.head.number || r.offset-r.tailFrom < len(r.tail)
 }
 
-// Next returns the next event in the order of the log, or nil when all that the last Poll saw has been returned. The event is
-// valid until the next call; the caller may change it. Events of this VM are among them.
+// Next returns the next event in the order of the log, or nil when all that the last Poll saw has been returned. The
+// event is valid until the next call; the caller may change it. Events of this VM are among them.
 func (j *Journal) Next() *Event {
 	r := &j.reader
 	for {
@@ -109,7 +112,7 @@ func (j *Journal) Next() *Event {
 		r.chunk = r.chunk[size:]
 		r.seq++
 		j.peers.read(&r.event, j.instance)
-		if r.event.Kind == Alive {
+		if !r.event.Kind.delivered() {
 			continue
 		}
 		j.stats.Delivered++
@@ -148,7 +151,8 @@ func (j *Journal) fetch() bool {
 	return true
 }
 
-// fetchSlot fetches the rest of a sealed page and goes on to the one behind. It returns false when it has nothing to offer.
+// fetchSlot fetches the rest of a sealed page and goes on to the one behind. It returns false when it has nothing to
+// offer.
 func (j *Journal) fetchSlot() bool {
 	r := &j.reader
 	value, _, ok := j.store.Get(j.key.of(&r.head, r.number))

@@ -55,6 +55,15 @@ type Chain struct {
 	Seed    uint64
 }
 
+// ID is the number of the chain in the journal: chains that hash prompts differently have different ones.
+func (c Chain) ID() uint64 {
+	id := uint64(c.BlockBytes)
+	if c.Leading {
+		id = ^id ^ c.Seed*0x9e3779b97f4a7c15
+	}
+	return id
+}
+
 // Blocks appends the hashes of the first maxBlocks blocks of the prompt to dst. model is the one the server is asked for. r is the scan of
 // body. A prompt with token ids has none: they are not kept by the scan.
 func (h *Hasher) Blocks(dst []uint64, model string, r *openai.Request, body []byte, blockTokens, maxBlocks int) []uint64 {

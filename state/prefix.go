@@ -111,9 +111,11 @@ func (p *Prefix) apply(s *step) {
 	if s.Kind != journal.Decision {
 		return
 	}
-	p.Add(s.primary, s.Blocks)
-	if s.prefill != s.primary {
-		p.Add(s.prefill, s.Blocks)
+	for i := range s.Chains {
+		p.Add(s.primary, s.Chains[i].Blocks)
+		if s.prefill != s.primary {
+			p.Add(s.prefill, s.Chains[i].Blocks)
+		}
 	}
 }
 

@@ -58,7 +58,7 @@ func drive(t *testing.T, s *State, data []byte) {
 			for range next() % 4 {
 				e.Encode = append(e.Encode, next()%16)
 			}
-			e.Blocks = chain(next(), int(next()%64))
+			e.Chains = chains(chain(next(), int(next()%64)))
 			s.Apply(&e)
 		}
 		checkBounds(t, s)
@@ -214,7 +214,7 @@ func TestApply(t *testing.T) {
 	s := New(Options{InFlight: true, Prefix: true, Cold: true, Latency: true, ModelLatency: true, Failures: true})
 	s.SetEndpoints([]uint64{11, 12, 13})
 	blocks := chain(1, 10)
-	s.Apply(&journal.Event{Kind: journal.Decision, Time: 5, Instance: 1, Lease: 1, Primary: 11, Prefill: 12, Encode: []uint64{13}, Cold: true, Blocks: blocks})
+	s.Apply(&journal.Event{Kind: journal.Decision, Time: 5, Instance: 1, Lease: 1, Primary: 11, Prefill: 12, Encode: []uint64{13}, Cold: true, Chains: chains(blocks)})
 	s.Apply(&journal.Event{Kind: journal.Decision, Time: 5, Instance: 2, Lease: 1, Primary: 13})
 	matched, ranks := make([]int32, 3), make([]int32, 3)
 	s.Prefix.MatchAll(blocks, []uint16{0, 1, 2}, matched)
@@ -255,7 +255,7 @@ func TestApply(t *testing.T) {
 func TestPartsThatAreOff(t *testing.T) {
 	s := New(Options{})
 	s.SetEndpoints([]uint64{1, 2})
-	s.Apply(&journal.Event{Kind: journal.Decision, Primary: 1, Blocks: chain(1, 3), Cold: true})
+	s.Apply(&journal.Event{Kind: journal.Decision, Primary: 1, Chains: chains(chain(1, 3)), Cold: true})
 	s.Apply(&journal.Event{Kind: journal.Completion, Primary: 1, Status: 200, TTFTMicros: 1})
 	s.Expire(5)
 	s.DropInstance(0)
@@ -269,14 +269,14 @@ func TestApplyDoesNotAllocate(t *testing.T) {
 	s := all(1)
 	s.SetEndpoints([]uint64{1, 2, 3, 4, 5, 6})
 	r := rand.New(rand.NewPCG(25, 26))
-	e := journal.Event{Encode: []uint64{5, 6}, Blocks: chain(1, 20)}
+	e := journal.Event{Encode: []uint64{5, 6}, Chains: chains(chain(1, 20))}
 	i := uint32(0)
 	run := func() {
 		for range 500 {
 			i++
 			e.Kind, e.Time, e.Lease = journal.Decision, int64(i)*1e6, i
 			e.Primary, e.Prefill, e.Model, e.Cold = 1+r.Uint64N(6), r.Uint64N(7), 1+r.Uint64N(3), r.IntN(2) == 0
-			e.Blocks[r.IntN(20)] = r.Uint64()
+			e.Chains[0].Blocks[r.IntN(20)] = r.Uint64()
 			s.Apply(&e)
 			e.Kind, e.Lease, e.Status, e.TTFTMicros = journal.Completion, i-r.Uint32N(50), 200+300*uint16(r.IntN(2)), 1+r.Uint32N(99)
 			s.Apply(&e)
@@ -288,3 +288,6 @@ func TestApplyDoesNotAllocate(t *testing.T) {
 		t.Errorf("got %v allocations, want none", n)
 	}
 }
+
+// chains is the list of one chain of blocks.
+func chains(blocks []uint64) []journal.Chain { return []journal.Chain{{Blocks: blocks}} }

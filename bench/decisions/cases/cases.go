@@ -125,11 +125,18 @@ func fillPrefixes(b *bench) {
 			other[i] = uint64(fill)<<32 | uint64(i)*0x9e3779b97f4a7c15
 		}
 		for i := range pool.Endpoints {
-			pool.State.Apply(&journal.Event{Kind: journal.Decision, Primary: pool.ID(&pool.Endpoints[i]), Blocks: other})
+			decided(pool, i, other)
 		}
 	}
 	hashes := append([]uint64{}, b.cycle.PromptBlocks(16, blocks)...)
 	for i := range pool.Endpoints {
-		pool.State.Apply(&journal.Event{Kind: journal.Decision, Primary: pool.ID(&pool.Endpoints[i]), Blocks: hashes[:1+i*(blocks-1)/(endpoints-1)]})
+		decided(pool, i, hashes[:1+i*(blocks-1)/(endpoints-1)])
 	}
+}
+
+// decided has the state know of a prompt that was sent to endpoint i.
+func decided(pool *scoring.Pool, i int, blocks []uint64) {
+	pool.State.Apply(&journal.Event{
+		Kind: journal.Decision, Primary: pool.ID(&pool.Endpoints[i]), Chains: []journal.Chain{{Blocks: blocks}},
+	})
 }

@@ -1,0 +1,96 @@
+package journal
+
+import "encoding/binary"
+
+// Decode reads one event off the front of src into e and reuses e's memory. size is how many bytes it takes. Fields
+// that the writer did not know are 0; kinds, flags, fixed fields and sections that are unknown here are passed over. ok
+// is false, and e holds nothing of use, when src does not begin with an event; it never panics.
+func (e *Event) Decode(src []byte) (size int, ok bool) {
+	if len(src) < headBytes {
+		return 0, false
+	}
+	length, fixed := binary.LittleEndian.Uint32(src), int(binary.LittleEndian.Uint16(src[4:]))
+	if length > maxEventBytes || length%8 != 0 || int(length) > len(src) || fixed < headBytes || fixed%8 != 0 || fixed > int(length) {
+		return 0, false
+	}
+	size = int(length)
+	var padded [eventBytes]byte
+	b := src[:fixed]
+	if fixed < eventBytes {
+		copy(padded[:], b)
+		b = padded[:]
+	}
+	e.decodeFixed(b)
+	return size, e.decodeSections(src[fixed:size])
+}
+
+func (e *Event) decodeFixed(b []byte) {
+	flags := binary.LittleEndian.Uint16(b[28:])
+	e.Kind = Kind(b[6])
+	e.Time = int64(binary.LittleEndian.Uint64(b[8:]))
+	e.Instance = binary.LittleEndian.Uint64(b[16:])
+	e.Lease = binary.LittleEndian.Uint32(b[24:])
+	e.Cold, e.Streamed = flags&flagCold != 0, flags&flagStreamed != 0
+	e.UsageReported, e.CachedReported = flags&flagUsageReported != 0, flags&flagCachedReported != 0
+	e.Status = binary.LittleEndian.Uint16(b[30:])
+	e.Primary = binary.LittleEndian.Uint64(b[32:])
+	e.Prefill, e.Tried = binary.LittleEndian.Uint64(b[40:]), 0
+	if e.Kind == Completion || e.Kind == Began {
+		e.Prefill, e.Tried = 0, e.Prefill
+	}
+	e.Model = binary.LittleEndian.Uint64(b[48:])
+	e.User = binary.LittleEndian.Uint64(b[56:])
+	e.InputTokens = binary.LittleEndian.Uint32(b[64:])
+	e.OutputTokens = binary.LittleEndian.Uint32(b[68:])
+	e.CachedTokens = binary.LittleEndian.Uint32(b[72:])
+	e.TTFTMicros = binary.LittleEndian.Uint32(b[76:])
+	e.DurationMicros = binary.LittleEndian.Uint32(b[80:])
+	e.Ended = Ending(b[84])
+	e.Client = binary.LittleEndian.Uint64(b[88:])
+	e.Missed = 0
+}
+
+// decodeSections reads the lists behind the fixed part. Of those with more than an event can hold here the beginning is
+// taken.
+func (e *Event) decodeSections(src []byte) (ok bool) {
+	e.Encode, e.Chains = e.Encode[:0], e.Chains[:0]
+	room := MaxBlocks
+	for len(src) > 0 {
+		end := sectionBytes + 8*int(binary.LittleEndian.Uint16(src[2:]))
+		if end > len(src) {
+			return false
+		}
+		tag, words := binary.LittleEndian.Uint16(src), src[sectionBytes:end]
+		src = src[end:]
+		switch {
+		case tag == tagEncode:
+			e.Encode = decodeHashes(e.Encode, words, MaxEncode)
+		case tag == tagChain && len(words) > 0 && len(e.Chains) < MaxChains:
+			chain := e.nextChain()
+			chain.ID = binary.LittleEndian.Uint64(words)
+			chain.Blocks = decodeHashes(chain.Blocks[:0], words[8:], room)
+			room -= len(chain.Blocks)
+		}
+	}
+	return true
+}
+
+// nextChain adds a chain that has the memory of the one that was in its place.
+func (e *Event) nextChain() *Chain {
+	n := len(e.Chains)
+	if n < cap(e.Chains) {
+		e.Chains = e.Chains[:n+1]
+	} else {
+		e.Chains = append(e.Chains, Chain{Blocks: []uint64{}})
+	}
+	return &e.Chains[n]
+}
+
+// decodeHashes appends the hashes in src to dst until it has most.
+func decodeHashes(dst []uint64, src []byte, most int) []uint64 {
+	for len(src) > 0 && len(dst) < most {
+		dst = append(dst, binary.LittleEndian.Uint64(src))
+		src = src[8:]
+	}
+	return dst
+}

@@ -1,0 +1,200 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/pintle-dev/pintle/journal/journaltest"
+)
+
+// firstLayout is an event as the first writers of this version of the format wrote it. It must be read for ever: do not
+// change it, add another beside it.
+func firstLayout() (bytes []byte, e Event) {
+	text := strings.Join([]string{
+		"a0000000", "6000", "02", "00", "0200000000000000", "0300000000000000", "04000000", "0f00", "0f00",
+		"0500000000000000", "0600000000000000", "0800000000000000", "0900000000000000",
+		"0a000000", "0b000000", "0c000000", "10000000", "11000000", "03000000", "1200000000000000",
+		"0100", "0100", "00000000", "0700000000000000",
+		"0200", "0300", "00000000", "4000000000000000", "0d00000000000000", "0e00000000000000",
+		"0200", "0100", "00000000", "8000000000000000",
+	}, "")
+	bytes, err := hex.DecodeString(text)
+	if err != nil {
+		panic(err)
+	}
+	return bytes, Event{
+		Kind: Completion, Time: 2, Instance: 3, Lease: 4, Primary: 5, Tried: 6, Encode: []uint64{7}, Model: 8, User: 9, Client: 18,
+		InputTokens: 10, OutputTokens: 11, CachedTokens: 12, Cold: true, Streamed: true, UsageReported: true, CachedReported: true,
+		Chains: []Chain{{64, []uint64{13, 14}}, {128, []uint64{}}}, Status: 15, TTFTMicros: 16, DurationMicros: 17, Ended: EndedReset,
+	}
+}
+
+func TestEventLayout(t *testing.T) {
+	want, e := firstLayout()
+	if got := AppendEvent(nil, &e); !bytes.Equal(got, want) {
+		t.Errorf("got  %x\nwant %x", got, want)
+	}
+}
+
+// sized writes an event's size into it.
+func sized(event []byte) []byte {
+	binary.LittleEndian.PutUint32(event, uint32(len(event)))
+	return event
+}
+
+// TestVersionsReadEachOther has events of writers that know less, and of such that know more.
+func TestVersionsReadEachOther(t *testing.T) {
+	first, e := firstLayout()
+	insert := func(at int, more ...byte) []byte {
+		return sized(append(append(bytes.Clone(first[:at]), more...), first[at:]...))
+	}
+	longer := insert(96, 1, 2, 3, 4, 5, 6, 7, 8)
+	longer[4] += 8
+	flags := bytes.Clone(first)
+	flags[28], flags[29] = 0x1f, 0x80
+	least := sized(bytes.Clone(first[:headBytes]))
+	least[4] = headBytes
+	leastWant := Event{
+		Kind: Completion, Time: 2, Instance: 3, Lease: 4, Status: 15, Cold: true, Streamed: true, UsageReported: true, CachedReported: true,
+		Encode: []uint64{}, Chains: []Chain{},
+	}
+	noClient := append(bytes.Clone(first[:88]), first[96:]...)
+	noClient = sized(noClient)
+	noClient[4] = 88
+	noClientWant := e
+	noClientWant.Client = 0
+	kind := bytes.Clone(first)
+	kind[6] = 77
+	kindWant := e
+	kindWant.Kind, kindWant.Prefill, kindWant.Tried = 77, 6, 0
+	tests := []struct {
+		name string
+		src  []byte
+		want Event
+	}{
+		{"the first layout", first, e},
+		{"an unknown fixed field", longer, e},
+		{"unknown flags", flags, e},
+		{"an unknown section between the others", insert(96+16, 9, 0, 1, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8), e},
+		{"an empty unknown section at the end", insert(len(first), 9, 0, 0, 0, 0, 0, 0, 0), e},
+		{"an unknown kind", kind, kindWant},
+		{"one fixed field less", noClient, noClientWant},
+		{"nothing but what all versions have", least, leastWant},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			got := sampleDecision()
+			size, ok := got.Decode(tc.src)
+			if !ok || size != len(tc.src) || !reflect.DeepEqual(got, tc.want) {
+				t.Errorf("got %d bytes, %v and %+v, want %d, true and %+v", size, ok, got, len(tc.src), tc.want)
+			}
+		})
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	good, _ := firstLayout()
+	with := func(at int, b byte) []byte {
+		changed := bytes.Clone(good)
+		changed[at] = b
+		return changed
+	}
+	tests := []struct {
+		name string
+		src  []byte
+	}{
+		{"nothing", nil},
+		{"part of the head", good[:31]},
+		{"all but the last byte", good[:len(good)-1]},
+		{"a size that cuts a word", with(0, 0x9f)},
+		{"a size that cuts a section", with(0, 0x98)},
+		{"a size without the fixed part", with(0, 0x58)},
+		{"a size beyond all bounds", append(with(1, 0x30), make([]byte, 0x3000)...)},
+		{"a fixed part without its head", with(4, 24)},
+		{"a fixed part that cuts a word", with(4, 95)},
+		{"a fixed part beyond the event", with(5, 1)},
+		{"a section beyond the event", with(len(good)-14, 2)},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			var e Event
+			if size, ok := e.Decode(tc.src); ok {
+				t.Errorf("got an event of %d bytes, want none", size)
+			}
+		})
+	}
+}
+
+// TestUnknownKindsArePassedOver has a page of a later version, with an event of an unknown kind and one that says it is
+// a Missed: its readers miss nothing, and take its writer for alive.
+func TestUnknownKindsArePassedOver(t *testing.T) {
+	data := journaltest.New(0)
+	later, j := open(t, data.Store(), 1, 4), open(t, data.Store(), 2, 4)
+	decide(t, later, 3)
+	for _, kind := range []Kind{77, Missed, Alive} {
+		if !later.write(&Event{Kind: kind, Instance: 1}, nil) {
+			t.Fatalf("kind %d was not written", kind)
+		}
+	}
+	complete(t, later, 1)
+	expect(t, j, "d1.1", "c1.1")
+	if got := j.Stats(); got.Missed != 0 || got.Corrupt != 0 || got.Delivered != 2 {
+		t.Errorf("got %+v, want 2 delivered", got)
+	}
+}
+
+// TestOtherVersionsLogIsLeftAlone has the log of a module with pages of version 1 in the same shared data.
+func TestOtherVersionsLogIsLeftAlone(t *testing.T) {
+	data := journaltest.New(0)
+	store := data.Store()
+	head := make([]byte, headerBytes)
+	(&page{slots: 4, epoch: 5}).put(head)
+	head[11] = 1
+	binary.LittleEndian.PutUint64(head, xxhash.Sum64(head[checksumBytes:]))
+	store.Set("pintle/v1/journal/head", head, 0)
+	j := open(t, data.Store(), 1, 4)
+	for i := range 40 {
+		decide(t, j, MaxBlocks)
+		drain(j)
+		j.Tick(int64(i) * 1e9)
+	}
+	if got, _, _ := store.Get("pintle/v1/journal/head"); !bytes.Equal(got, head) {
+		t.Errorf("the other log's head became %x, want %x", got, head)
+	}
+	if got := j.Stats(); got.Corrupt != 0 || got.Restarts != 0 {
+		t.Errorf("got %+v, want nothing corrupt", got)
+	}
+}
+
+func FuzzEvent(f *testing.F) {
+	for _, e := range []Event{sampleDecision(), sampleCompletion(), {Kind: Gone}} {
+		f.Add(AppendEvent(nil, &e))
+	}
+	first, _ := firstLayout()
+	f.Add(first)
+	var e, again Event
+	f.Fuzz(func(t *testing.T, src []byte) {
+		size, ok := e.Decode(src)
+		if !ok {
+			return
+		}
+		if size > len(src) || size < headBytes {
+			t.Fatalf("got a size of %d for %d bytes", size, len(src))
+		}
+		encoded := AppendEvent(nil, &e)
+		if n, ok := again.Decode(encoded); !ok || n != len(encoded) || !same(&e, &again) {
+			t.Fatalf("encoded again %+v, want %+v", again, e)
+		}
+	})
+}
+
+// same compares two events, no matter whether empty lists are nil.
+func same(a, b *Event) bool {
+	return bytes.Equal(AppendEvent(nil, a), AppendEvent(nil, b))
+}

@@ -67,7 +67,7 @@ func TestIngestRefusals(t *testing.T) {
 	flipped := bytes.Clone(good)
 	flipped[60] ^= 1
 	version := bytes.Clone(good)
-	version[4] = 2
+	version[4] = 3
 	tests := []struct {
 		name    string
 		headers [][2]string
@@ -99,7 +99,7 @@ func TestIngestRefusals(t *testing.T) {
 		{"a flipped bit", nil, "", flipped, 400, "checksum_mismatch"},
 		{"something else", nil, "", bytes.Repeat([]byte("GET / "), 20), 400, "foreign"},
 		{"another version", nil, "", version, 400, "unsupported_version"},
-		{"bytes after the end", nil, "", append(bytes.Clone(good), 0), 400, "malformed"},
+		{"bytes after the end", nil, "", append(bytes.Clone(good), 0), 400, "truncated"},
 		{"two topologies", nil, "", append(bytes.Clone(good), good...), 400, "malformed"},
 	}
 	for _, hold := range []mode{modes[0], modes[2]} {

@@ -130,6 +130,10 @@ func (p *pool) apply(from *snapshot.EndpointLoad, to *scoring.Metrics) {
 		MaxLoRA:         toInt(from.MaxLoRA),
 		RunningLoRA:     from.RunningLoRA,
 		WaitingLoRA:     from.WaitingLoRA,
+		LoRAKnown:       from.LoRAKnown,
+		ModelsKnown:     from.ModelsKnown,
+		MaxRunning:      toInt(from.MaxRunning),
+		ProcessStart:    int64(from.ProcessStart),
 	}
 	if from.AgeMillis != snapshot.NoSample {
 		to.SampledAt = p.receivedAt - int64(from.AgeMillis)*1_000_000

@@ -182,7 +182,7 @@ func TestKeysAreFew(t *testing.T) {
 	var keys []string
 	for _, key := range g.host.SharedDataKeys() {
 		// The journal has keys of its own, a bounded number, see its package.
-		if !strings.HasPrefix(key, "pintle/v1/journal/") {
+		if !strings.HasPrefix(key, "pintle/v2/journal/") {
 			keys = append(keys, key)
 		}
 	}

@@ -71,6 +71,12 @@ type Metrics struct {
 	MaxLoRA int
 	// RunningLoRA and WaitingLoRA index Pool.Adapters.
 	RunningLoRA, WaitingLoRA []uint16
+	// LoRAKnown is set when the server says which adapters run and wait, ModelsKnown when it listed its models itself.
+	LoRAKnown, ModelsKnown bool
+	// MaxRunning is how many requests the server's batch can hold. 0 is unknown.
+	MaxRunning int
+	// ProcessStart is when the server's process started by the server's own clock, milliseconds since 1970. 0 is unknown.
+	ProcessStart int64
 }
 
 // Pool is all endpoints that may serve a request. Endpoints[i].Index must be i. A decision reads it; whoever owns it may

@@ -5,17 +5,25 @@ import (
 	"math"
 )
 
-const entryBytes = 40
+const (
+	// leastEntryBytes is an entry as every version has it, entryBytes as this one writes it.
+	leastEntryBytes = 40
+	entryBytes      = 56
 
-// AppendLoad appends l as one record to dst. It fails with ErrMalformed when an adapter index is out of range, KVCacheUsage is
-// not within 0 to 1, or a list is over 65,535 entries, and with ErrTooLarge over MaxMessageBytes; dst is then returned as it came.
+	flagLoRAKnown   = 1
+	flagModelsKnown = 2
+)
+
+// AppendLoad appends l as one record to dst. It fails with ErrMalformed when an adapter index is out of range,
+// KVCacheUsage is not within 0 to 1, or a list is over 65,535 entries, and with ErrTooLarge over MaxMessageBytes; dst
+// is then returned as it came.
 func AppendLoad(dst []byte, l *Load, p Position) ([]byte, error) {
 	start := len(dst)
 	w := writer{dst: appendHeader(dst, KindLoad, p)}
 	w.dst = binary.LittleEndian.AppendUint64(w.dst, l.Topology)
 	w.dst = binary.LittleEndian.AppendUint32(w.dst, uint32(len(l.Endpoints)))
 	w.count(len(l.Adapters))
-	w.dst = append(w.dst, 0, 0)
+	w.dst = binary.LittleEndian.AppendUint16(w.dst, entryBytes)
 	for i := range l.Endpoints {
 		w.entry(&l.Endpoints[i])
 	}
@@ -43,7 +51,20 @@ func (w *writer) entry(e *EndpointLoad) {
 	w.dst = binary.LittleEndian.AppendUint32(w.dst, e.MaxLoRA)
 	w.count(len(e.RunningLoRA))
 	w.count(len(e.WaitingLoRA))
+	w.dst = binary.LittleEndian.AppendUint32(w.dst, e.flags())
+	w.dst = binary.LittleEndian.AppendUint64(w.dst, e.ProcessStart)
+	w.dst = binary.LittleEndian.AppendUint32(w.dst, e.MaxRunning)
 	w.dst = append(w.dst, 0, 0, 0, 0)
+}
+
+func (e *EndpointLoad) flags() (flags uint32) {
+	if e.LoRAKnown {
+		flags |= flagLoRAKnown
+	}
+	if e.ModelsKnown {
+		flags |= flagModelsKnown
+	}
+	return flags
 }
 
 func (w *writer) indexes(indexes []uint16, adapters int) {
@@ -53,22 +74,25 @@ func (w *writer) indexes(indexes []uint16, adapters int) {
 	}
 }
 
-// Decode reads a load record's payload into l and reuses l's memory: after the first call with a topology it allocates only for
-// adapter names that are new. On an error l holds nothing of use.
+// Decode reads a load record's payload into l and reuses l's memory: after the first call with a topology it allocates
+// only for adapter names that are new. On an error l holds nothing of use.
 func (l *Load) Decode(payload []byte) error {
 	r := reader{left: payload}
 	l.Topology = r.uint64()
 	n := uint64(r.uint32())
 	adapters := int(r.uint16())
-	zero := r.uint16()
-	if r.failed || zero != 0 || n*entryBytes > uint64(len(r.left)) {
+	width := int(r.uint16())
+	if width == 0 {
+		width = leastEntryBytes
+	}
+	if r.failed || width < leastEntryBytes || n*uint64(width) > uint64(len(r.left)) {
 		return ErrMalformed
 	}
-	entries := r.take(int(n) * entryBytes)
+	entries := r.take(int(n) * width)
 	l.Endpoints = resize(l.Endpoints, int(n))
 	total := 0
 	for i := range l.Endpoints {
-		entry := entries[i*entryBytes:]
+		entry := entries[i*width:]
 		total += int(binary.LittleEndian.Uint16(entry[32:])) + int(binary.LittleEndian.Uint16(entry[34:]))
 	}
 	if total*2 > len(r.left) {
@@ -81,7 +105,7 @@ func (l *Load) Decode(payload []byte) error {
 	}
 	indexes := l.adapterIndexes
 	for i := range l.Endpoints {
-		taken, ok := l.Endpoints[i].decode(entries[i*entryBytes:], indexes)
+		taken, ok := l.Endpoints[i].decode(entries[i*width:(i+1)*width], indexes)
 		if !ok {
 			return ErrMalformed
 		}
@@ -96,7 +120,7 @@ func (l *Load) Decode(payload []byte) error {
 			l.Adapters[i] = string(name)
 		}
 	}
-	if r.failed || len(r.left) != 0 {
+	if !r.sections() {
 		return ErrMalformed
 	}
 	return nil
@@ -113,8 +137,15 @@ func (e *EndpointLoad) decode(entry []byte, indexes []uint16) (taken int, ok boo
 	e.MaxLoRA = binary.LittleEndian.Uint32(entry[28:])
 	running := int(binary.LittleEndian.Uint16(entry[32:]))
 	waiting := int(binary.LittleEndian.Uint16(entry[34:]))
-	if !validUsage(e.KVCacheUsage) || binary.LittleEndian.Uint32(entry[36:]) != 0 {
+	if !validUsage(e.KVCacheUsage) {
 		return 0, false
+	}
+	flags := binary.LittleEndian.Uint32(entry[36:])
+	e.LoRAKnown, e.ModelsKnown = flags&flagLoRAKnown != 0, flags&flagModelsKnown != 0
+	e.ProcessStart, e.MaxRunning = 0, 0
+	if len(entry) >= entryBytes {
+		e.ProcessStart = binary.LittleEndian.Uint64(entry[40:])
+		e.MaxRunning = binary.LittleEndian.Uint32(entry[48:])
 	}
 	e.RunningLoRA = indexes[:running:running]
 	e.WaitingLoRA = indexes[running : running+waiting : running+waiting]

@@ -6,10 +6,11 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// MaxMessageBytes bounds what a reader accepts as one message. 1,000 endpoints with a dozen labels each take under half of it.
+// MaxMessageBytes bounds what a reader accepts as one message. 1,000 endpoints with a dozen labels each take under half
+// of it.
 const MaxMessageBytes = 4 << 20
 
-// Kind tells the two records apart.
+// Kind tells records apart. Readers pass over those that they do not know.
 type Kind uint8
 
 // The kinds of records.
@@ -19,8 +20,11 @@ const (
 )
 
 const (
-	magic         = "PNTL"
-	formatVersion = 1
+	magic = "PNTL"
+	// formatVersion is what is written. Version 1 is read, too: a record of it is one of version 2 without anything
+	// that was added.
+	formatVersion = 2
+	oldestVersion = 1
 	headerBytes   = 40
 	checksumAt    = 32
 )
@@ -41,19 +45,12 @@ func Next(message []byte) (r Record, size int, err error) {
 	if string(message[:4]) != magic {
 		return Record{}, 0, ErrForeign
 	}
-	if message[4] != formatVersion {
+	if message[4] < oldestVersion || message[4] > formatVersion {
 		return Record{}, 0, ErrVersion
-	}
-	kind := Kind(message[5])
-	if kind != KindTopology && kind != KindLoad {
-		return Record{}, 0, ErrForeign
 	}
 	length := uint64(binary.LittleEndian.Uint32(message[8:]))
 	if length > MaxMessageBytes {
 		return Record{}, 0, ErrTooLarge
-	}
-	if binary.LittleEndian.Uint16(message[6:]) != 0 || binary.LittleEndian.Uint32(message[12:]) != 0 {
-		return Record{}, 0, ErrMalformed
 	}
 	size = headerBytes + int(length)
 	if len(message) < size {
@@ -67,7 +64,7 @@ func Next(message []byte) (r Record, size int, err error) {
 		Epoch:    binary.LittleEndian.Uint64(message[16:]),
 		Sequence: binary.LittleEndian.Uint64(message[24:]),
 	}
-	return Record{Kind: kind, Position: position, Payload: payload}, size, nil
+	return Record{Kind: Kind(message[5]), Position: position, Payload: payload}, size, nil
 }
 
 // Message is one POST of the sidecar, split and verified. The byte fields alias the message.
@@ -81,45 +78,58 @@ type Message struct {
 	TopologyID uint64
 }
 
-// Split verifies a message down to its last field: checksums, positions that agree, a load record that fits the topology
-// sent with it. What passes may be kept and decoded later without surprises.
+// Split verifies a message down to its last field: checksums, positions that agree, a load record that fits the
+// topology sent with it. What passes may be kept and decoded later without surprises. Records of unknown kinds are
+// passed over.
 func Split(message []byte) (Message, error) {
 	if len(message) > MaxMessageBytes {
 		return Message{}, ErrTooLarge
 	}
-	first, size, err := Next(message)
-	if err != nil {
+	var m Message
+	var topology, load Record
+	for first, rest := true, message; first || len(rest) > 0; first = false {
+		record, size, err := Next(rest)
+		switch {
+		case err != nil:
+			return Message{}, err
+		case !first && record.Position != m.Position, m.LoadRecord != nil && record.Kind <= KindLoad:
+			return Message{}, ErrMalformed
+		case record.Kind == KindTopology && m.TopologyRecord == nil:
+			topology, m.TopologyRecord = record, rest[:size]
+		case record.Kind == KindLoad:
+			load, m.LoadRecord = record, rest[:size]
+		case record.Kind <= KindLoad:
+			return Message{}, ErrMalformed
+		}
+		m.Position, rest = record.Position, rest[size:]
+	}
+	if m.LoadRecord == nil {
+		return Message{}, ErrTruncated
+	}
+	if err := m.verify(topology, load); err != nil {
 		return Message{}, err
 	}
-	m := Message{Position: first.Position}
-	load, rest := first, message[size:]
-	m.LoadRecord = message[:size]
-	if first.Kind == KindTopology {
-		m.TopologyRecord = message[:size]
-		if load, size, err = Next(rest); err != nil {
-			return Message{}, err
-		}
-		m.LoadRecord, rest = rest[:size], rest[size:]
-	}
-	if len(rest) != 0 || load.Kind != KindLoad || load.Position != m.Position {
-		return Message{}, ErrMalformed
-	}
+	return m, nil
+}
+
+// verify decodes the records of m.
+func (m *Message) verify(topology, load Record) error {
 	var decoded Load
 	if err := decoded.Decode(load.Payload); err != nil {
-		return Message{}, err
+		return err
 	}
 	m.TopologyID = decoded.Topology
 	if m.TopologyRecord == nil {
-		return m, nil
+		return nil
 	}
-	topology, err := DecodeTopology(first.Payload)
+	t, err := DecodeTopology(topology.Payload)
 	if err != nil {
-		return Message{}, err
+		return err
 	}
-	if PayloadID(first.Payload) != decoded.Topology || len(topology.Endpoints) != len(decoded.Endpoints) {
-		return Message{}, ErrMalformed
+	if PayloadID(topology.Payload) != decoded.Topology || len(t.Endpoints) != len(decoded.Endpoints) {
+		return ErrMalformed
 	}
-	return m, nil
+	return nil
 }
 
 func appendHeader(dst []byte, kind Kind, p Position) []byte {

@@ -21,7 +21,8 @@ type Objective struct {
 	Priority int32
 }
 
-// Rewrite replaces the model that a request names. Models are the names it applies to; none means all that no other rule names.
+// Rewrite replaces the model that a request names. Models are the names it applies to; none means all that no other
+// rule names.
 type Rewrite struct {
 	Models  []string
 	Targets []RewriteTarget
@@ -79,6 +80,17 @@ type EndpointLoad struct {
 	MaxLoRA uint32
 	// RunningLoRA and WaitingLoRA index Load.Adapters.
 	RunningLoRA, WaitingLoRA []uint16
+	// LoRAKnown is set when the server says which adapters run and wait; without it, none is not known to be none.
+	LoRAKnown bool
+	// ModelsKnown is set when the server itself listed its models; Endpoint.Models is then all it serves, also when
+	// that is nothing.
+	ModelsKnown bool
+	// MaxRunning is how many requests the server's batch can hold. 0 is unknown.
+	MaxRunning uint32
+	// ProcessStart is when the server's process started by the server's own clock, milliseconds since 1970. 0 is
+	// unknown. Two samples that differ by more than a clock's inaccuracy are of two processes: nothing is left of the
+	// first one's cache.
+	ProcessStart uint64
 }
 
 // Position orders the records of one publisher and of its successors: by epoch, then by sequence.

@@ -169,15 +169,16 @@ func TestSplitRefuses(t *testing.T) {
 		{"a payload cut short", full[:60], ErrTruncated},
 		{"a second record cut short", full[:len(full)-1], ErrTruncated},
 		{"other bytes", []byte(strings.Repeat("GET / ", 20)), ErrForeign},
-		{"another version", edited(4, 2), ErrVersion},
-		{"another kind", edited(5, 3), ErrForeign},
+		{"an unknown version", edited(4, 3), ErrVersion},
+		{"version 0", edited(4, 0), ErrVersion},
+		{"another kind", edited(5, 3), ErrChecksum},
 		{"a flipped byte in the payload", edited(60, full[60]^1), ErrChecksum},
 		{"a flipped byte in the sequence", edited(24, full[24]^1), ErrChecksum},
-		{"reserved bytes", edited(6, 1), ErrMalformed},
+		{"a flipped byte in the header", edited(6, 1), ErrChecksum},
 		{"a length beyond the limit", edited(11, 1), ErrTooLarge},
 		{"topology without load", topologyOnly, ErrTruncated},
 		{"two loads", append(append([]byte(nil), loadOnly...), loadOnly...), ErrMalformed},
-		{"bytes after the end", append(append([]byte(nil), full...), 0), ErrMalformed},
+		{"bytes after the end", append(append([]byte(nil), full...), 0), ErrTruncated},
 		{"a load of another topology", message(t, otherTopology, sampleLoad(), samplePosition), ErrMalformed},
 		{"positions that differ", append(append([]byte(nil), topologyOnly...), message(t, nil, sampleLoad(), Position{1, 1})...), ErrMalformed},
 		{"more than a message may hold", make([]byte, MaxMessageBytes+1), ErrTooLarge},
@@ -266,9 +267,15 @@ func FuzzSplit(f *testing.F) {
 		if err := load.Decode(r.Payload); err != nil {
 			t.Fatalf("Split accepted what Decode refuses: %v", err)
 		}
+		// Of a later version's record some bytes are lost, but nothing that was decoded.
 		again, err := AppendLoad(nil, &load, r.Position)
-		if err != nil || string(again) != string(message.LoadRecord) {
-			t.Fatalf("load record changes when encoded again (error %v)", err)
+		if err != nil {
+			t.Fatalf("the load cannot be encoded again: %v", err)
+		}
+		r, _, _ = Next(again)
+		var decoded Load
+		if err := decoded.Decode(r.Payload); err != nil || fmt.Sprint(decoded) != fmt.Sprint(load) {
+			t.Fatalf("load changes when encoded again (error %v)", err)
 		}
 	})
 }

@@ -21,9 +21,9 @@ func (t *Topology) ID() uint64 {
 // PayloadID returns the ID of the topology that a topology record's payload encodes.
 func PayloadID(payload []byte) uint64 { return xxhash.Sum64(payload) }
 
-// AppendTopology appends t as one record to dst. It fails with ErrMalformed on an empty or repeated name, an address that is not ip:port, a label key that
-// repeats, a string over 65,535 bytes or one that is not UTF-8, and with ErrTooLarge over MaxMessageBytes; dst is
-// then returned as it came.
+// AppendTopology appends t as one record to dst. It fails with ErrMalformed on an empty or repeated name, an address
+// that is not ip:port, a label key that repeats, a string over 65,535 bytes or one that is not UTF-8, and with
+// ErrTooLarge over MaxMessageBytes; dst is then returned as it came.
 func AppendTopology(dst []byte, t *Topology, p Position) ([]byte, error) {
 	start := len(dst)
 	dst = appendHeader(dst, KindTopology, p)
@@ -101,7 +101,7 @@ func DecodeTopology(payload []byte) (*Topology, error) {
 		}
 	}
 	r.rules(t)
-	if r.failed || len(r.left) != 0 || !uniqueNames(t.Endpoints) {
+	if !r.sections() || !uniqueNames(t.Endpoints) {
 		return nil, ErrMalformed
 	}
 	return t, nil
@@ -155,7 +155,8 @@ func (r *reader) strings() []string {
 	return all
 }
 
-// validAddress reports whether s is ip:port, an IPv6 address in brackets. Addresses go into headers and filter state as they are.
+// validAddress reports whether s is ip:port, an IPv6 address in brackets. Addresses go into headers and filter state as
+// they are.
 func validAddress(s string) bool {
 	address, err := netip.ParseAddrPort(s)
 	return err == nil && address.Port() != 0 && address.Addr().Zone() == ""
@@ -227,7 +228,22 @@ func (r *reader) uint64() uint64 {
 	return 0
 }
 
-// count reads how many items follow, each at least itemBytes long, so that a forged count cannot make the caller allocate.
+// sections takes the sections with which a payload ends, none of which is known yet, and reports whether all of the
+// payload was as it must be.
+func (r *reader) sections() (ok bool) {
+	for !r.failed && len(r.left) > 0 {
+		r.take(4)
+		length := r.uint32()
+		r.failed = r.failed || uint64(length) > uint64(len(r.left))
+		if !r.failed {
+			r.take(int(length))
+		}
+	}
+	return !r.failed
+}
+
+// count reads how many items follow, each at least itemBytes long, so that a forged count cannot make the caller
+// allocate.
 func (r *reader) count(itemBytes int) int {
 	n := int(r.uint16())
 	if n*itemBytes > len(r.left) {

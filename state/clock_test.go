@@ -47,7 +47,7 @@ func TestClockSetBack(t *testing.T) {
 		}
 		lease++
 		e := journal.Event{Kind: journal.Decision, Lease: lease, Primary: 1 + r.Uint64N(2), Model: 1 + r.Uint64N(2), User: 1 + r.Uint64N(2)}
-		e.InputTokens, e.OutputTokens, e.Blocks = 100, 200, chain(r.Uint64N(50), 5)
+		e.InputTokens, e.OutputTokens, e.Chains = 100, 200, chains(chain(r.Uint64N(50), 5))
 		if r.IntN(2) == 0 {
 			e = journal.Event{Kind: journal.Completion, Lease: r.Uint32N(lease), Primary: e.Primary, Model: e.Model, User: e.User}
 			e.Status, e.TTFTMicros, e.DurationMicros, e.OutputTokens = uint16(200+300*r.IntN(2)), 1+r.Uint32N(1000), 5000, 1+r.Uint32N(100)
@@ -81,7 +81,7 @@ func TestWriterAhead(t *testing.T) {
 					if state == s {
 						written = plus(now, int64(ahead))
 					}
-					state.Apply(&journal.Event{Kind: journal.Decision, Time: written, Lease: i, Primary: 1, User: 1, InputTokens: 5, Blocks: chain(uint64(i), 3)})
+					state.Apply(&journal.Event{Kind: journal.Decision, Time: written, Lease: i, Primary: 1, User: 1, InputTokens: 5, Chains: chains(chain(uint64(i), 3))})
 					state.Apply(&journal.Event{
 						Kind: journal.Completion, Time: plus(written, milli), Lease: i, Primary: 1, Model: 1, User: 1, Status: 503,
 					})

@@ -195,6 +195,16 @@ attack-short: build ## The same in some minutes, with bars that a busy machine k
 bench-profiles: ## What the shipped weights were chosen by: configurations in simulated time, some two minutes
 	@$(GO) run ./bench/profiles $(ARGS)
 
+# ARGS are flags, such as make mutate ARGS='-only "openai|journal/peers" -limit 5m'.
+.PHONY: mutate
+mutate: ## Change the code in one place at a time: do the tests notice? Some 15 minutes, half an hour at most
+	@$(GO) run ./bench/mutate $(ARGS)
+
+# ARGS are flags, such as make parser ARGS='-bodies 100000 -seed 2'.
+.PHONY: parser
+parser: ## Compare how two million bodies are read with Python's json module
+	@$(GO) run ./bench/parser $(ARGS)
+
 .PHONY: soak
 soak: build ## Mixed long prompts for SOAK: no memory may grow, no request be lost
 	PINTLE_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout 0 -run 'TestSoakPause$$' ./e2e

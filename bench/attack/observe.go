@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,8 +35,11 @@ type others struct {
 func newOthers() *others {
 	shared := load.SharedPrefix{
 		Model: "sim-model", Groups: groups, Users: users, SystemTokens: systemTokens, QuestionTokens: questionTokens, OutputTokens: outputTokens,
-		Count: 2000, Seed: 1,
+		Count: 8000, Seed: 1,
 	}.Requests()
+	// Some groups ask up to six times as often as others, as users do.
+	random := rand.New(rand.NewPCG(1, 2))
+	shared = slices.DeleteFunc(shared, func(r load.Request) bool { return random.IntN(1+r.Group%6) > 0 })[:2000]
 	cold := load.SharedPrefix{
 		Model: "sim-model", Groups: 2000 / coldEvery, Users: 1, SystemTokens: systemTokens, QuestionTokens: questionTokens, OutputTokens: outputTokens,
 		Count: 2000 / coldEvery, Seed: rand.Uint64(),
@@ -48,7 +52,7 @@ func newOthers() *others {
 
 // warm has the servers know the groups' prompts.
 func (o *others) warm(ctx context.Context, t *target) error {
-	_, err := load.Run(ctx, load.Config{URL: t.url(""), Requests: o.requests, Workers: 8, Count: 4 * groups, Timeout: patience, Client: o.client})
+	_, err := load.Run(ctx, load.Config{URL: t.url(""), Requests: o.requests, Workers: 8, Count: 6 * groups, Timeout: patience, Client: o.client})
 	return err
 }
 

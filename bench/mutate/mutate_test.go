@@ -1,0 +1,90 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestLists: every change has what it needs and a name of its own. Whether it still fits the code is told by make mutate.
+func TestLists(t *testing.T) {
+	seen := map[string]bool{}
+	for _, m := range mutants() {
+		if m.file == "" || m.name == "" || m.before == "" || m.before == m.after || seen[m.String()] {
+			t.Errorf("%v: want a file, a name that is not taken, and two texts", m)
+		}
+		seen[m.String()] = true
+	}
+}
+
+// scratchModule is a module with one function and, when tested, a test of it.
+func scratchModule(t *testing.T, tested bool) string {
+	t.Helper()
+	root := t.TempDir()
+	files := map[string]string{
+		"go.mod":        "module example.com/m\n\ngo 1.26\n",
+		"a/a.go":        "package a\n\n// Add adds.\nfunc Add(x, y int) int { return x + y }\n",
+		"a/a_test.go":   "package a\n\nimport \"testing\"\n\nfunc TestNothing(t *testing.T) {}\n",
+		"b/b_test.go":   "package b\n\nimport (\n\t\"testing\"\n\n\t\"example.com/m/a\"\n)\n\nfunc TestAdd(t *testing.T) {\n\tif a.Add(1, 2) != 3 {\n\t\tt.Error(\"wrong\")\n\t}\n}\n",
+		"b/b.go":        "package b\n",
+		"other/file.go": "package other\n",
+	}
+	if !tested {
+		delete(files, "b/b_test.go")
+	}
+	for name, text := range files {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+func TestTry(t *testing.T) {
+	minus := mutant{file: "a/a.go", name: "subtracts", before: "x + y", after: "x - y", tests: []string{"./b"}}
+	for _, test := range []struct {
+		name   string
+		tested bool
+		after  string
+		want   string
+		fails  string
+	}{
+		{"noticed by the second package", true, "x - y", killed, ""},
+		{"not noticed", false, "x - y", survived, ""},
+		{"the same", true, "y + x", survived, ""},
+		{"does not compile", true, "x + nothing", "", "does not compile"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m, root := minus, scratchModule(t, test.tested)
+			m.after = test.after
+			got, err := (&runner{root: root, scratch: t.TempDir(), timeout: time.Minute}).try(t.Context(), m)
+			if got != test.want || (err == nil) != (test.fails == "") || err != nil && !strings.Contains(err.Error(), test.fails) {
+				t.Errorf("got %q, %v, want %q, %q", got, err, test.want, test.fails)
+			}
+			if text, _ := os.ReadFile(filepath.Join(root, "a/a.go")); !strings.Contains(string(text), "x + y") {
+				t.Error("the file itself was changed")
+			}
+		})
+	}
+}
+
+func TestApply(t *testing.T) {
+	root := scratchModule(t, false)
+	for _, test := range []struct{ name, before, want string }{
+		{"not there", "x * y", "is there 0 times"},
+		{"twice", "Add", "is there 2 times"},
+		{"no Go afterwards", "func", "expected"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if _, err := (mutant{file: "a/a.go", name: "m", before: test.before, after: "["}).apply(root); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// What became of a change. One that does not compile is a mistake in the list, as no test says anything about it.
+const (
+	killed   = "killed"
+	late     = "timed out"
+	survived = "SURVIVED"
+)
+
+// runner runs tests with a changed file.
+type runner struct {
+	root, scratch string
+	timeout       time.Duration
+}
+
+// try runs the tests of the packages of a change, one package after the other, until one notices it.
+func (r *runner) try(ctx context.Context, m mutant) (string, error) {
+	changed, err := m.apply(r.root)
+	if err != nil {
+		return "", err
+	}
+	overlay, err := r.overlay(m, changed)
+	if err != nil {
+		return "", err
+	}
+	for _, target := range m.packages() {
+		verdict, err := r.test(ctx, overlay, target)
+		if err != nil {
+			return "", fmt.Errorf("%v: %w", m, err)
+		}
+		if verdict != survived {
+			return verdict, nil
+		}
+	}
+	return survived, nil
+}
+
+// overlay writes the changed file beside a list that puts it in the real one's place.
+func (r *runner) overlay(m mutant, changed []byte) (string, error) {
+	file := filepath.Join(r.scratch, "changed.go")
+	if err := os.WriteFile(file, changed, 0o600); err != nil {
+		return "", err
+	}
+	list, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(r.root, filepath.FromSlash(m.file)): file}})
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(r.scratch, "overlay.json")
+	return path, os.WriteFile(path, list, 0o600)
+}
+
+func (r *runner) test(ctx context.Context, overlay, target string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-short", "-failfast", "-vet=off", "-timeout", r.timeout.String(), target)
+	cmd.Dir = r.root
+	output, err := cmd.CombinedOutput()
+	text := string(output)
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return survived, nil
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case !errors.As(err, &exit):
+		return "", err
+	case strings.Contains(text, "[build failed]"), strings.Contains(text, "[setup failed]"):
+		return "", fmt.Errorf("the change does not compile:\n%s", text)
+	case strings.Contains(text, "panic: test timed out"):
+		return late, nil
+	}
+	return killed, nil
+}

@@ -31,6 +31,10 @@ var responseBodies = []struct {
 	{"sse chat", "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"}}],\"usage\":null}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":12,\"total_tokens\":20,\"completion_tokens\":8}}\n\ndata: [DONE]\n\n",
 		Usage{12, 8, 20, 0}, true},
 	{"sse continuous", "data: {\"usage\":{\"prompt_tokens\":12,\"total_tokens\":13,\"completion_tokens\":1}}\n\ndata: {\"usage\":{\"prompt_tokens\":12,\"total_tokens\":14,\"completion_tokens\":2}}\n\n", Usage{12, 2, 14, 0}, true},
+	{"sse with a total that is not repeated", "data: {\"usage\":{\"prompt_tokens\":12,\"total_tokens\":13,\"completion_tokens\":1}}\n\n" +
+		"data: {\"usage\":{\"prompt_tokens\":12,\"completion_tokens\":2}}\n\n", Usage{12, 2, 14, 0}, true},
+	{"sse with a total alone", "data: {\"usage\":{\"prompt_tokens\":12,\"total_tokens\":13,\"completion_tokens\":1}}\n\n" +
+		"data: {\"usage\":{\"total_tokens\":20}}\n\n", Usage{12, 1, 20, 0}, true},
 	{"sse responses with CRLF", "event: response.completed\r\ndata: {\"type\":\"response.completed\",\"response\":{\"output\":\"" + strings.Repeat("long ", 2000) +
 		"\",\"usage\":{\"input_tokens\":5,\"output_tokens\":7,\"total_tokens\":12,\"input_tokens_details\":{\"cached_tokens\":3}}}}\r\n\r\n", Usage{5, 7, 12, 3}, true},
 	{"sse anthropic", "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":25,\"cache_read_input_tokens\":4,\"output_tokens\":1}}}\n\n" +

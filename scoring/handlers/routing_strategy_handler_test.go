@@ -93,6 +93,10 @@ func TestRoutingStrategyHandler(t *testing.T) {
 		{"a strategy named twice", "most,least:1,least:2", "a", "most", map[int]float64{0: 0.75, 1: 0.5, 2: 0.25}},
 		{"equal totals count as the best", "equal,least", "a", "equal", map[int]float64{0: 1, 1: 0.75, 2: 0.5}},
 		{"filters of all", "most,zoned", "b", "most", map[int]float64{1: 1}},
+		{
+			"a sum of weights beyond the largest", "most:1000000,most:1000000,least:1000000", "a", "most",
+			map[int]float64{0: 0.5, 1: 0.5, 2: 0.5},
+		},
 		{"largest weights", "most:1000000,least:1000000", "a", "most", map[int]float64{0: 0.5, 1: 0.5, 2: 0.5}},
 	}
 	plan, seen := strategyPlan(t)

@@ -1,0 +1,69 @@
+package snapshot
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"math"
+	"testing"
+)
+
+// forge replaces bytes in a record's payload, as many times as they are there, and seals the record again.
+func forge(t *testing.T, record []byte, from, to []byte) []byte {
+	t.Helper()
+	if len(from) != len(to) || !bytes.Contains(record[headerBytes:], from) {
+		t.Fatalf("%q cannot be replaced by %q", from, to)
+	}
+	forged := append([]byte(nil), record[:headerBytes]...)
+	forged = append(forged, bytes.ReplaceAll(record[headerBytes:], from, to)...)
+	binary.LittleEndian.PutUint64(forged[checksumAt:], checksum(forged[:checksumAt], forged[headerBytes:]))
+	return forged
+}
+
+// TestForgedAddresses: an address goes into headers as it is, so what no encoder would write is refused when it is read.
+func TestForgedAddresses(t *testing.T) {
+	record, err := AppendTopology(nil, sampleTopology(), samplePosition)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range []string{"10.0.0.1:0000", "10.0.0.1:8\r\nx", "vllm-000:8000", "10.0.0.1,8000", "10.0.0.1.8000", "[fe8::1%1]:80"} {
+		forged := forge(t, record, []byte("10.0.0.1:8000"), []byte(address))
+		r, _, err := Next(forged)
+		if err != nil {
+			t.Fatalf("%q: %v", address, err)
+		}
+		if _, err := DecodeTopology(r.Payload); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%q: got %v, want %v", address, err, ErrMalformed)
+		}
+	}
+}
+
+// TestForgedUsage: a KV cache usage outside of 0 to 1 is refused when it is read.
+func TestForgedUsage(t *testing.T) {
+	load := sampleLoad()
+	record, err := AppendLoad(nil, load, samplePosition)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bits := func(f float64) []byte { return binary.LittleEndian.AppendUint64(nil, math.Float64bits(f)) }
+	for _, tc := range []struct {
+		usage float64
+		want  error
+	}{
+		{0, nil}, {1, nil}, {math.Nextafter(1, 2), ErrMalformed}, {-math.SmallestNonzeroFloat64, ErrMalformed}, {-1, ErrMalformed},
+		{math.NaN(), ErrMalformed}, {math.Inf(1), ErrMalformed}, {math.Inf(-1), ErrMalformed},
+	} {
+		forged := forge(t, record, bits(load.Endpoints[0].KVCacheUsage), bits(tc.usage))
+		r, _, err := Next(forged)
+		if err != nil {
+			t.Fatalf("%v: %v", tc.usage, err)
+		}
+		var decoded Load
+		if err := decoded.Decode(r.Payload); !errors.Is(err, tc.want) {
+			t.Errorf("%v: Decode got %v, want %v", tc.usage, err, tc.want)
+		}
+		if _, err := Split(forged); !errors.Is(err, tc.want) {
+			t.Errorf("%v: Split got %v, want %v", tc.usage, err, tc.want)
+		}
+	}
+}

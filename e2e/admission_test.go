@@ -80,18 +80,19 @@ func TestDiscovery(t *testing.T) {
 		for i, models := range [][]string{{"m-v1"}, {"m-v2", "sim-model"}, {"m-v2"}, nil} {
 			endpoints[i].Models = models
 		}
-		f.Publish(t, endpoints...)
-		f.wantModelAt(t, "discovery", "m-v1", "sim-0", "sim-3")
-		f.wantModelAt(t, "discovery", "m-v2", "sim-1", "sim-2")
-		f.wantModelAt(t, "discovery", "sim-model", "sim-1")
-		f.wantModelAt(t, "discovery", longModel, "sim-3")
+		for _, listener := range []string{"discovery", "requests"} { // with and without the data layer
+			f.Publish(t, endpoints...)
+			f.wantModelAt(t, listener, "m-v1", "sim-0", "sim-3")
+			f.wantModelAt(t, listener, "m-v2", "sim-1", "sim-2")
+			f.wantModelAt(t, listener, "sim-model", "sim-1")
+			f.wantModelAt(t, listener, longModel, "sim-3")
 
-		f.PublishWith(t, snapshot.Topology{Rewrites: rewrites}, endpoints[:3]...)
-		f.wantModelAt(t, "discovery", "m-v1", "sim-0")
-		f.wantModelAt(t, "discovery", "odd", "") // becomes a model that nobody has
-		f.wantModelAt(t, "discovery", "nope", "")
-		f.wantModelAt(t, "discovery", "m-v", "")
-		f.wantModelAt(t, "requests", "s", "sim-1", "sim-2") // where discovery is off
+			f.PublishWith(t, snapshot.Topology{Rewrites: rewrites}, endpoints[:3]...)
+			f.wantModelAt(t, listener, "m-v1", "sim-0")
+			f.wantModelAt(t, listener, "odd", "") // becomes a model that nobody has
+			f.wantModelAt(t, listener, "nope", "")
+			f.wantModelAt(t, listener, "m-v", "")
+		}
 	})
 }
 

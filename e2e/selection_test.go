@@ -60,7 +60,7 @@ func TestVirtualModel(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
 		f.publishModels(t)
 		tests := []struct{ virtual, model, server string }{
-			{`"auto"`, "m-v1", "sim-0"}, {`"\u0061uto"`, "m-v1", "sim-0"}, {`"odd-auto"`, oddModel, "sim-3"}, {`"m-v1"`, "m-v1", "sim-3"},
+			{`"auto"`, "m-v1", "sim-0"}, {`"\u0061uto"`, "m-v1", "sim-0"}, {`"odd-auto"`, oddModel, "sim-3"}, {`"m-v1"`, "m-v1", "sim-0"},
 		}
 		for _, tc := range tests {
 			for i, shape := range shapes {

@@ -9,6 +9,9 @@ import (
 // headerReason tells clients and logs why a request was refused, as a stable code.
 const headerReason = "x-pintle-reason"
 
+// headerWants tells the sidecar, in the answer to a snapshot, what the configuration goes by beside load.
+const headerWants = "x-pintle-wants"
+
 // refuse answers the client in OpenAI's error envelope.
 func (s *stream) refuse(f *scoring.Failure) hostcalls.Action {
 	s.stats.refused.Add(1)
@@ -31,12 +34,15 @@ func appendError(dst []byte, kind, code, message string) []byte {
 	return append(dst, '}')
 }
 
-// answer ends the exchange from here. Without a reason the body is empty.
+// answer ends the exchange from here. Without a reason it is an accepted snapshot's, and the body is empty.
 func (s *stream) answer(status int, reason string, body []byte) hostcalls.Action {
 	s.phase = answered
 	var headers [][2]string
-	if reason != "" {
+	switch {
+	case reason != "":
 		headers = [][2]string{{"content-type", "application/json"}, {headerReason, reason}}
+	case s.config.Plan.ReadsModels():
+		headers = [][2]string{{headerWants, "models"}}
 	}
 	s.check(hostcalls.SendResponse(uint32(status), headers, body))
 	return hostcalls.Pause

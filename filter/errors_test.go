@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
 	"github.com/pintle-dev/pintle/snapshot"
@@ -58,8 +59,14 @@ const modelAware = `{"featureGates":["dataLayer"],
 	"data":{"sources":[{"pluginRef":"models-data-source","extractors":[{"pluginRef":"model-server-protocol-models"}]}]}}`
 
 func TestModelNotFound(t *testing.T) {
+	for name, document := range map[string]string{"with an extractor": modelAware, "without": byQueue} {
+		t.Run(name, func(t *testing.T) { testModelNotFound(t, document) })
+	}
+}
+
+func testModelNotFound(t *testing.T, document string) {
 	eachMode(t, func(t *testing.T, m mode) {
-		g := newGateway(t, m, 1, m.configuration(modelAware, ""))
+		g := newGateway(t, m, 1, m.configuration(document, ""))
 		p := newPool(0, 5, 9)
 		p.Topology.Endpoints[0].Models = []string{"a"}
 		p.Topology.Endpoints[1].Models = []string{"a", "m"}
@@ -160,6 +167,47 @@ func TestBodyOverTheLimit(t *testing.T) {
 				t.Errorf("answer: got %s, sent %v, ended %v, want 413 and ended", got, s.Sent(), s.Ended())
 			}
 			g.wantRanked(g.workers[0].ask(), address(1))
+		}
+	})
+}
+
+// TestModelsThatNobodyLists: a configuration that goes by the servers' models asks the sidecar for them, and says when none comes.
+func TestModelsThatNobodyLists(t *testing.T) {
+	const warning = "no endpoint lists its models"
+	eachMode(t, func(t *testing.T, m mode) {
+		for _, tc := range []struct {
+			name, document, wants string
+			listed                bool
+			warnings              int
+		}{
+			{"wanted and never there", modelAware, "models", false, 2}, // by each of the two listeners
+			{"wanted and there", modelAware, "models", true, 0},
+			{"not wanted", byQueue, "", false, 0},
+		} {
+			t.Run(tc.name, func(t *testing.T) {
+				g := newGateway(t, m, 1, m.configuration(tc.document, ""))
+				p := newPool(0, 0)
+				if tc.listed {
+					p.Topology.Endpoints[1].Models = []string{"m"}
+				}
+				for range 4 {
+					s := g.workers[0].post(p.message(t, g.next()))
+					if got := s.ResponseHeaders().Get("x-pintle-wants"); s.ResponseHeaders().Get(":status") != "204" || got != tc.wants {
+						t.Errorf("answer %v: got %q wanted, want %q", s.ResponseHeaders(), got, tc.wants)
+					}
+					g.workers[0].Tick()
+					g.clock.Advance(12 * time.Second)
+				}
+				warnings := 0
+				for _, line := range g.host.Logs(wazerohost.Warn) {
+					if strings.Contains(line.Text, warning) {
+						warnings++
+					}
+				}
+				if warnings != tc.warnings {
+					t.Errorf("got %d warnings, want %d", warnings, tc.warnings)
+				}
+			})
 		}
 	})
 }

@@ -16,6 +16,7 @@ type plugin struct {
 	pool   pool
 	log    log
 	stale  bool
+	models modelsCheck
 }
 
 // tickMillis is how often a worker looks whether the sidecar is still there.
@@ -49,6 +50,7 @@ func (p *plugin) Start(configuration []byte) error {
 // while there are no requests.
 func (p *plugin) Tick() {
 	p.pool.refresh(p.config.Plan)
+	p.checkModels(hostcalls.Now())
 	p.log.tick(&p.pool, &p.stats)
 	stale := p.pool.receivedAt != 0 && hostcalls.Now()-p.pool.receivedAt > int64(p.config.Plan.Staleness().After)
 	if stale == p.stale {

@@ -55,7 +55,7 @@ type DataSource interface{ FetchesData() }
 
 // DataExtractor is a plug-in of the data layer that reads what a source fetched.
 type DataExtractor interface {
-	// ExtractsModels reports whether it makes the servers' models known, and with them candidates model-aware.
+	// ExtractsModels reports whether it makes the servers' models known.
 	ExtractsModels() bool
 }
 
@@ -89,7 +89,7 @@ func (c *compiler) wireData(doc, data *strictjson.Object, enabled bool) {
 				entry.Mistake("pluginRef", strconv.Quote(d.name)+" is not an extractor")
 				continue
 			}
-			c.plan.modelAware = c.plan.modelAware || extractor.ExtractsModels()
+			c.plan.readsModels = c.plan.readsModels || extractor.ExtractsModels()
 		}
 	}
 }

@@ -20,7 +20,7 @@ type Cycle struct {
 	results        []Result
 	requestHeaders []RequestHeader
 	primaryPort    int
-	selected       bool
+	serving        []bool // by Endpoint.Index
 	cachedTokens   []int32
 	hasher         state.Hasher
 	blocks         []uint64
@@ -151,7 +151,7 @@ func (c *Cycle) begin(p *Plan) {
 		c.results[i].Picked = c.results[i].Picked[:0]
 	}
 	c.requestHeaders = c.requestHeaders[:0]
-	c.primaryPort, c.selected = 0, false
+	c.primaryPort = 0
 	n := len(c.Pool.Endpoints)
 	if cap(c.cachedTokens) < n {
 		c.cachedTokens = make([]int32, n)

@@ -31,10 +31,8 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 	if failure := c.selectModel(); failure != nil {
 		return nil, failure
 	}
-	if p.modelAware {
-		if served, _ := c.Served(c.Request.Model); !served {
-			return nil, ModelNotFound
-		}
+	if !c.findServing(c.Request.Model) {
+		return nil, ModelNotFound
 	}
 	if c.priority() < 0 && c.saturated() {
 		return nil, Shed
@@ -155,12 +153,12 @@ const (
 	removedFailing = "failing"
 )
 
-// reset makes every endpoint a candidate, but those that do not serve the model, with model discovery on or a model that was selected.
+// reset makes every endpoint a candidate that serves the model, see findServing.
 func (c *Cycle) reset(p *profile) {
 	c.candidates = c.candidates[:0]
 	for i := range c.Pool.Endpoints {
 		e := &c.Pool.Endpoints[i]
-		if !c.plan.modelAware && !c.selected || e.Serves(c.Request.Model) {
+		if c.serving[i] {
 			c.candidates = append(c.candidates, e)
 		} else if c.Tracer != nil {
 			c.Tracer.FilteredOut(p.name, e, removedModel)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -272,6 +273,62 @@ func TestStalePolicies(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestModels: an endpoint that lists models gets requests for no others, one that lists none gets all.
+func TestModels(t *testing.T) {
+	plan := plantest.Plan(t, `{"plugins": [{"type": "untouched"}]}`, plantest.Neutral, testPlugins...)
+	lists := [][]string{{"m", "k"}, {"k"}, nil, {"l", "m", "m"}, {}}
+	tests := []struct{ name, model, want string }{
+		{"several", "m", "a c d e"},
+		{"one", "l", "c d e"},
+		{"nobody's", "x", "c e"},
+		{"none named", "", "a b c d e"},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			endpoints := make([]scoring.Endpoint, len(lists))
+			for i := range lists {
+				endpoints[i].Models = lists[i]
+			}
+			c := plantest.Cycle(plantest.Pool(endpoints...), 1)
+			c.Request.Model = tc.model
+			trace := plantest.Decide(plan, c)
+			if got := strings.Join(trace.Candidates, " "); got != tc.want {
+				t.Errorf("candidates are %s, want %s", got, tc.want)
+			}
+		})
+	}
+	c := plantest.Cycle(plantest.Pool(scoring.Endpoint{Models: []string{"m"}}), 1)
+	c.Request.Model = "x"
+	if trace := plantest.Decide(plan, c); trace.Failure != scoring.ModelNotFound {
+		t.Errorf("a model that nobody lists: got %v, want %v", trace.Failure, scoring.ModelNotFound)
+	}
+}
+
+// TestModelsOfManyEndpoints: who serves a model is what a search through every list says.
+func TestModelsOfManyEndpoints(t *testing.T) {
+	plan := plantest.Plan(t, `{"plugins": [{"type": "untouched"}]}`, plantest.Neutral, testPlugins...)
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		endpoints := make([]scoring.Endpoint, 1+r.IntN(40))
+		for i := range endpoints {
+			for range r.IntN(6) {
+				endpoints[i].Models = append(endpoints[i].Models, fmt.Sprint("m", r.IntN(12)))
+			}
+		}
+		c := plantest.Cycle(plantest.Pool(endpoints...), 1)
+		c.Request.Model = fmt.Sprint("m", r.IntN(12))
+		var want []string
+		for _, e := range endpoints {
+			if len(e.Models) == 0 || slices.Contains(e.Models, c.Request.Model) {
+				want = append(want, e.Name)
+			}
+		}
+		if trace := plantest.Decide(plan, c); !slices.Equal(trace.Candidates, want) {
+			t.Fatalf("%s: candidates are %v, want %v", c.Request.Model, trace.Candidates, want)
+		}
 	}
 }
 

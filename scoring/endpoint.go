@@ -1,7 +1,6 @@
 package scoring
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -23,7 +22,7 @@ type Endpoint struct {
 	Engine string
 	// Labels are the pod's labels.
 	Labels []Label
-	// Models are the names that the server answers to. Empty means unknown.
+	// Models are the names that the server answers to; it gets requests for no others. Empty means unknown, and gets all.
 	Models []string
 	// Metrics is the last sample of the server's load.
 	Metrics Metrics
@@ -36,11 +35,6 @@ func (e *Endpoint) AppendAddress(dst []byte, port int) []byte {
 	}
 	host := e.Address[:strings.LastIndexByte(e.Address, ':')+1]
 	return strconv.AppendInt(append(dst, host...), int64(port), 10)
-}
-
-// Serves reports whether e answers to model, as far as its models are known.
-func (e *Endpoint) Serves(model string) bool {
-	return len(e.Models) == 0 || slices.Contains(e.Models, model)
 }
 
 // Label is one Kubernetes label.
@@ -91,10 +85,17 @@ type Pool struct {
 	Objectives []Objective
 	// Rewrites replace the model that a request names.
 	Rewrites []Rewrite
+
+	// listings are the Models of all endpoints, by model.
+	listings []listing
 }
 
-// Enter makes the pool's endpoints those of its State. To be called whenever the endpoints change.
+// Enter takes note of the endpoints, and makes them those of its State, if it has one. To be called whenever they change.
 func (p *Pool) Enter() {
+	p.indexModels()
+	if p.State == nil {
+		return
+	}
 	ids := make([]uint64, len(p.Endpoints))
 	for i := range p.Endpoints {
 		ids[i] = journal.EndpointID(p.Endpoints[i].Name)

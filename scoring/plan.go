@@ -17,7 +17,7 @@ type Plan struct {
 	saturation     saturation
 	objective      HeaderKey
 	rewrite        HeaderKey
-	modelAware     bool
+	readsModels    bool
 	poolHooks      []PoolHook
 	selectors      []ModelSelector
 	requestHooks   []RequestHook
@@ -70,6 +70,9 @@ func (p *Plan) Respond(o *Outcome, headers HeaderSetter) {
 
 // Warnings are what the operator should know though the configuration is valid, such as deprecated parameters.
 func (p *Plan) Warnings() []string { return p.warnings }
+
+// ReadsModels reports whether the configuration says that the servers' lists of models are fetched.
+func (p *Plan) ReadsModels() bool { return p.readsModels }
 
 // StateOptions are the parts of Pool.State that the plan's plug-ins read.
 func (p *Plan) StateOptions() state.Options { return p.state }

@@ -49,26 +49,11 @@ func (c *Cycle) selectModel() *Failure {
 			return failure
 		}
 		if model != "" {
-			c.Request.Model, c.selected = model, true
+			c.Request.Model = model
 			return nil
 		}
 	}
 	return nil
-}
-
-// Served reports whether any endpoint answers to model, as far as models are known. sound reports whether one of them does not fail.
-func (c *Cycle) Served(model string) (served, sound bool) {
-	for i := range c.Pool.Endpoints {
-		e := &c.Pool.Endpoints[i]
-		if !e.Serves(model) {
-			continue
-		}
-		if !c.fails(e) {
-			return true, true
-		}
-		served = true
-	}
-	return served, false
 }
 
 // InFlightOfModel is how many requests were sent for a model and have not ended. place is from state.Options.WatchModel.

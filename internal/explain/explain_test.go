@@ -2,6 +2,7 @@ package explain_test
 
 import (
 	"errors"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -260,6 +261,30 @@ goes to 10.0.0.3:8000
 	}
 	if trim(got.String()) != trim(want) {
 		t.Errorf("got:\n%s\nwant:\n%s", got.String(), want)
+	}
+}
+
+// TestVirtualModelsExample: with the example of virtual models a request for a model behind them stays on its servers.
+func TestVirtualModelsExample(t *testing.T) {
+	read := func(name string) string {
+		text, err := os.ReadFile("../../docs/examples/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	x := explainer(t, read("virtual-models.yaml"), read("virtual-models-endpoints.yaml"))
+	for model, want := range map[string]string{"llama-3.1-8b": "default/small-", "llama-3.1-70b": "default/large-"} {
+		got := x.Explain(explain.Request{Body: []byte(`{"model": "` + model + `", "prompt": "hi"}`)}, goldenNow)
+		for name := range got.Profiles["default"].Totals {
+			if !strings.HasPrefix(name, want) {
+				t.Errorf("%s: %s is a candidate, want those of %s alone", model, name, want)
+			}
+		}
+	}
+	got := x.Explain(explain.Request{Body: []byte(`{"model": "other", "prompt": "hi"}`)}, goldenNow)
+	if got.Error == nil || got.Error.Reason != "model_not_found" {
+		t.Errorf("a model that nobody has: got %+v, want model_not_found", got.Error)
 	}
 }
 

@@ -49,11 +49,14 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	}
 	p := pool.New(log, c.Engines, discoveries)
 	m := metrics.New(p)
-	scraper := &scrape.Scraper{Scrape: c.Scrape, Engines: c.Engines, Pool: p, Log: log, Metrics: m}
+	demand := &scrape.Demand{}
+	scraper := &scrape.Scraper{Scrape: c.Scrape, Engines: c.Engines, Pool: p, Log: log, Metrics: m, Demand: demand}
 	p.Start = func(scrapeCtx context.Context, t *pool.Target) { scraper.Run(scrapeCtx, t, func() { p.Learned(ctx) }) }
 	pushers := make([]*push.Pusher, len(c.Ingests))
 	for i, ingest := range c.Ingests {
-		pushers[i] = &push.Pusher{Ingest: ingest, Interval: c.PushInterval, Token: token, Pool: p, Log: log, Metrics: m}
+		pushers[i] = &push.Pusher{
+			Ingest: ingest, Interval: c.PushInterval, Token: token, Pool: p, Log: log, Metrics: m, WantsModels: demand.Ask,
+		}
 		pushers[i].Measure(time.Now())
 	}
 	var tasks sync.WaitGroup

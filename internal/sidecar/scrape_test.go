@@ -8,8 +8,11 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/pintle-dev/pintle/snapshot"
 )
 
 // pathServer is a model server with a page for each path; other paths are not found.
@@ -208,5 +211,36 @@ func TestModels(t *testing.T) {
 		if e := got.topology.Endpoints[i]; len(e.Models) != len(want) || len(want) > 0 && !reflect.DeepEqual(e.Models, want) {
 			t.Errorf("%s: got %q, want %q", e.Name, e.Models, want)
 		}
+	}
+}
+
+// TestModelsOnDemand: without scrape.models the lists are read once an Envoy says that it goes by them, and not before.
+func TestModelsOnDemand(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/models" {
+			asked.Add(1)
+			_, _ = io.WriteString(w, `{"data":[{"id":"m"}]}`)
+			return
+		}
+		_, _ = io.WriteString(w, "vllm:num_requests_waiting 1\n")
+	}))
+	t.Cleanup(server.Close)
+	in, url := newIngest(t)
+	start(t, url, fmt.Sprintf("{static: [{name: one, address: '%s'}]}", server.Listener.Addr()))
+	for range 5 {
+		in.await("a sample", func(r *received) bool { return r.waiting("one") == 1 })
+	}
+	if n := asked.Load(); n != 0 {
+		t.Fatalf("the server was asked for its models %d times before any Envoy wanted them", n)
+	}
+	in.setRefuse(func(w http.ResponseWriter, _ *http.Request, _ snapshot.Position, _ bool) bool {
+		w.Header().Set("x-pintle-wants", "models")
+		return false
+	})
+	got := in.await("the models", func(r *received) bool { return len(r.topology.Endpoints[0].Models) > 0 })
+	if models := got.topology.Endpoints[0].Models; !reflect.DeepEqual(models, []string{"m"}) {
+		t.Errorf("got the models %q, want m", models)
 	}
 }

@@ -2,8 +2,9 @@ package data
 
 import "github.com/pintle-dev/pintle/scoring"
 
-// modelServerProtocolModels makes candidates model-aware: a request goes only to servers that list its model, and is answered with
-// 404 model_not_found when none does. A server whose models are not known yet stays a candidate.
+// modelServerProtocolModels reads the names out of the lists that models-data-source fetches. A server that lists models gets
+// requests for no others, and a request whose model no server has is answered with 404 model_not_found; that holds however
+// the models became known. A server whose models are not known yet gets all requests.
 //
 // Source: Heimdall, model-server-protocol-models; the 404 is Pintle's.
 type modelServerProtocolModels struct{}

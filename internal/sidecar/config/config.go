@@ -59,7 +59,8 @@ type Scrape struct {
 	Interval, IdleInterval time.Duration
 	// Timeout is the longest that one may take.
 	Timeout time.Duration
-	// Models is the time between two looks at the models that an endpoint serves; 0 is never.
+	// Models is the time between two looks at the models that an endpoint serves; 0 leaves it to the Envoys: half a minute
+	// once one asks for them, else never.
 	Models time.Duration
 }
 

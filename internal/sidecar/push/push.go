@@ -35,6 +35,12 @@ const (
 	maxAnswerBytes = 64 << 10
 )
 
+// headerWants is where an Envoy that takes a snapshot says what else it goes by.
+const (
+	headerWants = "X-Pintle-Wants"
+	wantsModels = "models"
+)
+
 // Pusher feeds one Envoy, alone, so that no other Envoy and no scraper waits for it.
 type Pusher struct {
 	Ingest   config.Ingest
@@ -43,6 +49,8 @@ type Pusher struct {
 	Pool     *pool.Pool
 	Log      *slog.Logger
 	Metrics  *metrics.Metrics
+	// WantsModels is called whenever the Envoy says that it goes by the models that endpoints serve.
+	WantsModels func()
 
 	wake     <-chan struct{}
 	client   *http.Client
@@ -169,6 +177,9 @@ func (p *Pusher) push(ctx context.Context, now time.Time) outcome {
 	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
 	if err == nil && response.StatusCode == http.StatusNoContent {
 		p.topology = g.ID
+		if response.Header.Get(headerWants) == wantsModels {
+			p.WantsModels()
+		}
 		return outcome{result: "accepted"}
 	}
 	return p.refused(response, answer)

@@ -36,14 +36,17 @@ type Scraper struct {
 	Pool    *pool.Pool
 	Log     *slog.Logger
 	Metrics *metrics.Metrics
+	// Demand has models read where the configuration does not say how often.
+	Demand *Demand
 }
 
-// Run scrapes one endpoint until ctx ends, and asks for its models if the configuration says so. learn is called when these have changed.
+// Run scrapes one endpoint until ctx ends, and asks for its models if the configuration or an Envoy says so. learn is called when these have changed.
 func (s *Scraper) Run(ctx context.Context, t *pool.Target, learn func()) {
-	if s.Models > 0 {
-		l := &modelLister{target: t, every: s.Models, timeout: s.Timeout, changed: learn}
-		s.Pool.Go(func() { l.run(ctx) })
-	}
+	s.Pool.Go(func() {
+		if every := s.Demand.wait(ctx, s.Models); every > 0 {
+			(&modelLister{target: t, every: every, timeout: s.Timeout, changed: learn}).run(ctx)
+		}
+	})
 	(&scraper{Scraper: s, target: t}).run(ctx)
 	s.Metrics.Forget(t.Name)
 }

@@ -78,7 +78,9 @@ func Pool(endpoints ...scoring.Endpoint) *scoring.Pool {
 		}
 		e.Address = "10.0.0.1:" + strconv.Itoa(1000+i)
 	}
-	return &scoring.Pool{Endpoints: endpoints}
+	pool := &scoring.Pool{Endpoints: endpoints}
+	pool.Enter()
+	return pool
 }
 
 // Sampled is an endpoint with fresh metrics.

@@ -1,0 +1,54 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/internal/sim"
+)
+
+// TestModelsAreRead: a document with a models-data-source has the sidecar read the servers' models, without a word in the
+// sidecar's own configuration.
+func TestModelsAreRead(t *testing.T) {
+	for _, cell := range []harness.Cell{harness.Cells()[0], harness.Cells()[3]} {
+		t.Run(cell.String(), func(t *testing.T) {
+			var servers []*harness.Server
+			var addresses []string
+			for i, model := range []string{"m-a", "m-b"} {
+				server, err := harness.NewServer(sim.Config{Name: fmt.Sprintf("sim-%d", i), Models: []string{model}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(server.Close)
+				servers, addresses = append(servers, server), append(addresses, server.Address)
+			}
+			plugin := map[string]any{"config": json.RawMessage(discovery)}
+			envoy, err := harness.Start(cell, addresses,
+				&harness.Listener{Name: "requests", Plugin: plugin}, &harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(envoy.Stop)
+			envoy.LogOnFailure(t)
+			harness.StartSidecar(t, envoy.URL("ingest", harness.IngestPath), servers...)
+
+			send := func(model string) harness.Answer {
+				body := strings.Replace(chatBody, "sim-model", model, 1)
+				return harness.Send(t, harness.Client(t, false), harness.Request(t, http.MethodPost, envoy.URL("requests", chatPath), body, false))
+			}
+			harness.WaitFor(t, 10*time.Second, "a model that nobody has to be refused", func() (bool, string) {
+				got := send("nobody's")
+				return got.Status == http.StatusNotFound && got.Header.Get("X-Pintle-Reason") == "model_not_found", fmt.Sprint(got.Status)
+			})
+			for range 8 {
+				wantServer(t, send("m-a"), "sim-0")
+				wantServer(t, send("m-b"), "sim-1")
+			}
+		})
+	}
+}

@@ -1,0 +1,73 @@
+package scoring
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/pintle-dev/pintle/journal"
+)
+
+// listing is one name in an endpoint's list of models: Endpoints[endpoint].Models[place], whose hash is model.
+type listing struct {
+	model           uint64
+	endpoint, place int32
+}
+
+// indexModels sorts the lists of all endpoints into one, so that a decision need not search each of them.
+func (p *Pool) indexModels() {
+	p.listings = p.listings[:0]
+	for i := range p.Endpoints {
+		for j, name := range p.Endpoints[i].Models {
+			p.listings = append(p.listings, listing{journal.HashName(name), int32(i), int32(j)})
+		}
+	}
+	slices.SortFunc(p.listings, func(a, b listing) int {
+		return cmp.Or(cmp.Compare(a.model, b.model), cmp.Compare(a.endpoint, b.endpoint), cmp.Compare(a.place, b.place))
+	})
+}
+
+// ListsModels reports whether any endpoint lists its models.
+func (p *Pool) ListsModels() bool { return len(p.listings) > 0 }
+
+// findServing marks the endpoints that serve model, those that list it and those that list none, and reports whether there
+// is any. A request that names no model is served by all.
+func (c *Cycle) findServing(model string) (served bool) {
+	endpoints := c.Pool.Endpoints
+	c.serving = resizeBools(c.serving, len(endpoints))
+	for i := range endpoints {
+		c.serving[i] = model == "" || len(endpoints[i].Models) == 0
+		served = served || c.serving[i]
+	}
+	hash := journal.HashName(model)
+	at, _ := slices.BinarySearchFunc(c.Pool.listings, hash, func(l listing, hash uint64) int { return cmp.Compare(l.model, hash) })
+	for _, l := range c.Pool.listings[at:] {
+		if l.model != hash {
+			break
+		}
+		if endpoints[l.endpoint].Models[l.place] == model {
+			c.serving[l.endpoint], served = true, true
+		}
+	}
+	return served
+}
+
+func resizeBools(s []bool, n int) []bool {
+	if cap(s) < n {
+		return make([]bool, n)
+	}
+	return s[:n]
+}
+
+// Served reports whether any endpoint answers to model, as far as models are known. sound reports whether one of them does
+// not fail.
+func (c *Cycle) Served(model string) (served, sound bool) {
+	if !c.findServing(model) {
+		return false, false
+	}
+	for i, serves := range c.serving {
+		if serves && !c.fails(&c.Pool.Endpoints[i]) {
+			return true, true
+		}
+	}
+	return true, false
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/command"
 	"github.com/pintle-dev/pintle/internal/explain"
 )
 
@@ -23,8 +25,7 @@ type explainOptions struct {
 // runExplain shows where requests would go and why. It exits with 1 when one of them is refused.
 func runExplain(args []string, stdout, stderr io.Writer) int {
 	o := explainOptions{headers: map[string]string{}, seed: rand.Uint64()}
-	flags := flag.NewFlagSet("pintle explain", flag.ContinueOnError)
-	flags.SetOutput(stderr)
+	flags := command.NewFlags("pintle explain")
 	flags.StringVar(&o.config, "c", "", "the plug-in configuration, YAML or JSON (required)")
 	flags.StringVar(&o.endpoints, "e", "", "the endpoints and their metrics, YAML or JSON (required)")
 	flags.StringVar(&o.output, "o", "text", "output: text or json")
@@ -41,55 +42,48 @@ func runExplain(args []string, stdout, stderr io.Writer) int {
 		o.headers[name] = value
 		return nil
 	})
-	if code, done := parseFlags(flags, args, stderr, "c", "e"); done {
+	if code, done := command.Parse(flags, args, stdout, stderr, "c", "e"); done {
 		return code
 	}
 	if len(o.requests) == 0 {
-		fmt.Fprintln(stderr, "pintle explain: flag -r is missing: name a file with a request body")
-		return 2
+		return command.Fail(flags, stderr, 2, errors.New("flag -r is missing: a request body (required)"))
 	}
 	if o.output != "text" && o.output != "json" {
-		fmt.Fprintf(stderr, "pintle explain: flag -o: %q is not text or json\n", o.output)
-		return 2
+		return command.Fail(flags, stderr, 2, fmt.Errorf("flag -o: %q is not text or json", o.output))
 	}
-	return o.run(stdout, stderr)
+	return o.run(flags, stdout, stderr)
 }
 
-func (o explainOptions) run(stdout, stderr io.Writer) int {
+func (o explainOptions) run(flags *flag.FlagSet, stdout, stderr io.Writer) int {
 	now := time.Now().UnixNano()
 	config, err := readConfig(o.config)
 	if err != nil {
-		fmt.Fprintln(stderr, err)
-		return 2
+		return command.Fail(flags, stderr, 2, err)
 	}
 	text, err := os.ReadFile(o.endpoints)
 	if err != nil {
-		fmt.Fprintln(stderr, err)
-		return 2
+		return command.Fail(flags, stderr, 2, err)
 	}
 	pool, err := explain.ReadEndpoints(text, now)
 	if err != nil {
-		fmt.Fprintln(stderr, err)
-		return 2
+		return command.Fail(flags, stderr, 2, command.InFile(o.endpoints, err))
 	}
 	for _, w := range config.Plan.Warnings() {
-		fmt.Fprintf(stderr, "warning: %s\n", strings.TrimSpace(w))
+		fmt.Fprintf(stderr, "%s: warning: %s\n", flags.Name(), strings.TrimSpace(w))
 	}
 	code := 0
 	x := explain.New(config.Plan, pool, o.seed)
 	for _, path := range o.requests {
 		body, err := os.ReadFile(path)
 		if err != nil {
-			fmt.Fprintln(stderr, err)
-			return 2
+			return command.Fail(flags, stderr, 2, err)
 		}
 		result := x.Explain(explain.Request{Headers: o.headers, Body: body}, now)
 		if result.Error != nil {
 			code = 1
 		}
 		if err := o.write(stdout, result); err != nil {
-			fmt.Fprintln(stderr, err)
-			return 1
+			return command.Fail(flags, stderr, 1, err)
 		}
 	}
 	return code

@@ -15,6 +15,7 @@ const usage = `pintle steers LLM requests inside Envoy. Commands:
   pintle explain  -c plugin-config.yaml -e endpoints.yaml -r request.json
                                                         show where a request would go and why
   pintle sim                                            serve simulated model servers
+  pintle version                                        say which pintle this is
 
 Each command has -h.
 `
@@ -25,6 +26,7 @@ var commands = map[string]func(args []string, stdout, stderr io.Writer) int{
 	"sidecar":  runSidecar,
 	"sim":      runSim,
 	"validate": runValidate,
+	"version":  runVersion,
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -42,6 +44,6 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, usage)
 		return 0
 	}
-	fmt.Fprintf(stderr, "pintle: unknown command %q; known are explain, sidecar, sim, validate\n", args[0])
+	fmt.Fprintf(stderr, "pintle: unknown command %q; known are explain, sidecar, sim, validate, version\n", args[0])
 	return 2
 }

@@ -45,16 +45,21 @@ func TestUsage(t *testing.T) {
 		{"help", []string{"help"}, 0, "pintle explain", ""},
 		{"-h", []string{"-h"}, 0, "pintle explain", ""},
 		{"--help", []string{"--help"}, 0, "pintle explain", ""},
-		{"unknown command", []string{"explian"}, 2, "", `unknown command "explian"; known are explain, sidecar, sim, validate`},
-		{"validate -h", []string{"validate", "-h"}, 0, "", "the plug-in configuration"},
+		{"unknown command", []string{"explian"}, 2, "", `unknown command "explian"; known are explain, sidecar, sim, validate, version`},
+		{"validate -h", []string{"validate", "-h"}, 0, "the plug-in configuration", ""},
 		{"validate without -c", []string{"validate"}, 2, "", "pintle validate: flag -c is missing: the plug-in configuration, YAML or JSON (required)\n"},
-		{"validate with a stray argument", []string{"validate", "-c", "x", "y"}, 2, "", "pintle validate: unexpected argument \"y\"\n"},
+		{"validate with a stray argument", []string{"validate", "-c", "x", "y"}, 2, "", "pintle validate: argument \"y\" is unknown; flags alone are right\n"},
 		{"validate with an unknown flag", []string{"validate", "-x"}, 2, "", "flag provided but not defined: -x"},
-		{"explain -h", []string{"explain", "-h"}, 0, "", "makes random choices repeatable"},
+		{"explain -h", []string{"explain", "-h"}, 0, "makes random choices repeatable", ""},
 		{"explain without -c", []string{"explain"}, 2, "", "pintle explain: flag -c is missing"},
 		{"explain without -e", []string{"explain", "-c", "x"}, 2, "", "pintle explain: flag -e is missing"},
 		{"explain without -r", []string{"explain", "-c", "x", "-e", "y"}, 2, "", "pintle explain: flag -r is missing"},
 		{"explain in another format", []string{"explain", "-c", "x", "-e", "y", "-r", "z", "-o", "xml"}, 2, "", `flag -o: "xml" is not text or json`},
+		{"sidecar -h", []string{"sidecar", "-h"}, 0, "only check the configuration", ""},
+		{"sidecar without -c", []string{"sidecar"}, 2, "", "pintle sidecar: flag -c is missing"},
+		{"sim with a stray argument", []string{"sim", "y"}, 2, "", "pintle sim: argument \"y\" is unknown; flags alone are right\n"},
+		{"version", []string{"version"}, 0, "snapshot format ", ""},
+		{"version with a stray argument", []string{"version", "y"}, 2, "", "pintle version: argument \"y\" is unknown; flags alone are right\n"},
 		{"explain with half a header", []string{"explain", "-H", "x-user"}, 2, "", `"x-user" is not of the form name: value`},
 		{"explain with a seed in words", []string{"explain", "-seed", "one"}, 2, "", `invalid value "one" for flag -seed`},
 	}
@@ -95,7 +100,8 @@ func TestValidate(t *testing.T) {
 		{"empty.yaml", 0, ""},
 		{"good.yaml", 0, ""},
 		{"good.json", 0, ""},
-		{"bad.yaml", 2, "hold: \"wait\" is not one of buffer, pause\nconfig.plugins[0].parameters.maxNumOfEndpoints: 0 is not a whole number from 1 to 1024\n"},
+		{"bad.yaml", 2, "bad.yaml: line 1: hold: \"wait\" is not one of buffer, pause\n"},
+		{"bad.yaml", 2, "bad.yaml: line 3: config.plugins[0].parameters.maxNumOfEndpoints: 0 is not a whole number from 1 to 1024\n"},
 		{"broken", 2, "broken: not valid YAML"},
 		{"missing", 2, "no such file"},
 		{"warns.yaml", 0, "warning: featureGates: flowControl has no effect"},
@@ -108,6 +114,9 @@ func TestValidate(t *testing.T) {
 			}
 			checkOutput(t, "stdout", got.stdout, "")
 			checkOutput(t, "stderr", got.stderr, test.stderr)
+			for line := range strings.Lines(got.stderr) {
+				checkOutput(t, "line", line, "pintle validate: ")
+			}
 		})
 	}
 }
@@ -153,7 +162,7 @@ func TestExplain(t *testing.T) {
 		{"a warning", "warns.yaml", "endpoints.yaml", []string{"good.json"}, nil, 0, "goes to 10.0.0.2:8000\n", "warning: featureGates"},
 		{"bad configuration", "bad.yaml", "endpoints.yaml", []string{"good.json"}, nil, 2, "", `hold: "wait" is not one of buffer, pause`},
 		{"no configuration", "missing", "endpoints.yaml", []string{"good.json"}, nil, 2, "", "no such file"},
-		{"bad endpoints", "queue.yaml", "bad-endpoints", []string{"good.json"}, nil, 2, "", "endpoints[0].address: is missing; give ip:port"},
+		{"bad endpoints", "queue.yaml", "bad-endpoints", []string{"good.json"}, nil, 2, "", "bad-endpoints: line 1: endpoints[0].address: is missing; ip:port is right"},
 		{"no endpoints document", "queue.yaml", "missing", []string{"good.json"}, nil, 2, "", "no such file"},
 		{"no request", "queue.yaml", "endpoints.yaml", []string{"missing"}, nil, 2, "", "no such file"},
 	}

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/command"
 	"github.com/pintle-dev/pintle/internal/sim"
 )
 
@@ -27,24 +28,21 @@ type simOptions struct {
 // runSim serves simulated model servers until it gets SIGINT or SIGTERM. It returns the exit code: 2 for a wrong flag, 1 when a
 // server cannot listen or fails.
 func runSim(args []string, stdout, stderr io.Writer) int {
-	options, err := parseSimFlags(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
+	flags, options := newSimFlags()
+	if code, done := command.Parse(flags, args, stdout, stderr); done {
+		return code
 	}
-	if err != nil {
-		fmt.Fprintf(stderr, "pintle sim: %v\n", err)
-		return 2
+	if err := checkSimFlags(flags, options); err != nil {
+		return command.Fail(flags, stderr, 2, err)
 	}
-	servers, err := newSimServers(options)
+	servers, err := newSimServers(*options)
 	if err != nil {
-		fmt.Fprintf(stderr, "pintle sim: flag -%v\n", err)
-		return 2
+		return command.Fail(flags, stderr, 2, fmt.Errorf("flag -%w", err))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	if err := serveSims(ctx, servers, stdout); err != nil {
-		fmt.Fprintf(stderr, "pintle sim: %v\n", err)
-		return 1
+		return command.Fail(flags, stderr, 1, err)
 	}
 	return 0
 }
@@ -64,11 +62,10 @@ func (n *namesFlag) Set(value string) error {
 	return nil
 }
 
-func parseSimFlags(args []string, stderr io.Writer) (simOptions, error) {
-	var o simOptions
+func newSimFlags() (*flag.FlagSet, *simOptions) {
+	o := &simOptions{}
 	c := &o.config
-	f := flag.NewFlagSet("pintle sim", flag.ContinueOnError)
-	f.SetOutput(io.Discard)
+	f := command.NewFlags("pintle sim")
 	f.StringVar(&o.address, "address", "127.0.0.1:9101", "address of the first server, host:port; port 0 lets the system choose")
 	f.IntVar(&o.count, "count", 1, "number of independent servers, on consecutive ports")
 	f.Var((*namesFlag)(&c.Models), "model", "model name, repeatable or a comma list; the first labels the metrics (default sim-model)")
@@ -88,21 +85,11 @@ func parseSimFlags(args []string, stderr io.Writer) (simOptions, error) {
 	f.IntVar(&c.MetricsPadding, "metrics-padding", 0, "kilobytes of other families on /metrics")
 	f.BoolVar(&c.Instant, "instant", false, "answer every POST at once with a small fixed body")
 	f.Uint64Var(&c.Seed, "seed", 0, "seed of the answers' text")
-	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			f.SetOutput(stderr)
-			f.Usage()
-		}
-		return o, err
-	}
-	return o, checkSimFlags(f, &o)
+	return f, o
 }
 
 // checkSimFlags refuses what the configuration would take for "default" and what only the command knows.
 func checkSimFlags(f *flag.FlagSet, o *simOptions) error {
-	if f.NArg() > 0 {
-		return fmt.Errorf("argument %q: want flags only", f.Arg(0))
-	}
 	if o.count < 1 || o.count > 4096 {
 		return fmt.Errorf("flag -count %d: want 1 to 4096", o.count)
 	}

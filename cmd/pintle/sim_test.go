@@ -25,7 +25,7 @@ func TestSimFlagMistakes(t *testing.T) {
 		{"model twice", "-model a,b -model a", `flag -model "a": given twice among models and adapters`},
 		{"empty model", "-model a,", `invalid value "a," for flag -model: want a name`},
 		{"unknown flag", "-max-nm-seqs 1", "flag provided but not defined: -max-nm-seqs"},
-		{"argument", "serve", `argument "serve": want flags only`},
+		{"argument", "serve", `argument "serve" is unknown; flags alone are right`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
@@ -38,18 +38,21 @@ func TestSimFlagMistakes(t *testing.T) {
 }
 
 func TestSimHelp(t *testing.T) {
-	var stderr bytes.Buffer
-	if code := runSim([]string{"-h"}, io.Discard, &stderr); code != 0 || !strings.Contains(stderr.String(), "-num-blocks") {
-		t.Errorf("got exit code %d, %q, want 0 and the flags", code, stderr.String())
+	var stdout bytes.Buffer
+	if code := runSim([]string{"-h"}, &stdout, io.Discard); code != 0 || !strings.Contains(stdout.String(), "-num-blocks") {
+		t.Errorf("got exit code %d, %q, want 0 and the flags", code, stdout.String())
 	}
 }
 
 func TestSimServers(t *testing.T) {
-	options, err := parseSimFlags(strings.Fields("-address 127.0.0.1:0 -count 3 -name s -role decode -model m1,m2 -model m3 -time-per-output-token 0s"), io.Discard)
-	if err != nil {
+	flags, options := newSimFlags()
+	if err := flags.Parse(strings.Fields("-address 127.0.0.1:0 -count 3 -name s -role decode -model m1,m2 -model m3 -time-per-output-token 0s")); err != nil {
 		t.Fatal(err)
 	}
-	servers, err := newSimServers(options)
+	if err := checkSimFlags(flags, options); err != nil {
+		t.Fatal(err)
+	}
+	servers, err := newSimServers(*options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,64 +1,42 @@
 package main
 
 import (
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 
-	"github.com/pintle-dev/pintle/internal/explain"
+	"github.com/pintle-dev/pintle/internal/command"
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
+	"github.com/pintle-dev/pintle/internal/yamldoc"
 )
 
 // runValidate checks a filter configuration. It is silent when that is valid, but for warnings on stderr.
 func runValidate(args []string, stdout, stderr io.Writer) int {
-	flags := flag.NewFlagSet("pintle validate", flag.ContinueOnError)
-	flags.SetOutput(stderr)
+	flags := command.NewFlags("pintle validate")
 	path := flags.String("c", "", "the plug-in configuration, YAML or JSON (required)")
-	if code, done := parseFlags(flags, args, stderr, "c"); done {
+	if code, done := command.Parse(flags, args, stdout, stderr, "c"); done {
 		return code
 	}
 	config, err := readConfig(*path)
 	if err != nil {
-		fmt.Fprintln(stderr, err)
-		return 2
+		return command.Fail(flags, stderr, 2, err)
 	}
 	for _, w := range config.Plan.Warnings() {
-		fmt.Fprintf(stderr, "warning: %s\n", w)
+		fmt.Fprintf(stderr, "%s: warning: %s\n", flags.Name(), w)
 	}
 	return 0
 }
 
-// parseFlags parses args and checks that the required flags are there. done says that the command ends with code.
-func parseFlags(flags *flag.FlagSet, args []string, stderr io.Writer, required ...string) (code int, done bool) {
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return 0, true
-		}
-		return 2, true
-	}
-	if flags.NArg() > 0 {
-		fmt.Fprintf(stderr, "%s: unexpected argument %q\n", flags.Name(), flags.Arg(0))
-		return 2, true
-	}
-	for _, name := range required {
-		if flags.Lookup(name).Value.String() == "" {
-			fmt.Fprintf(stderr, "%s: flag -%s is missing: %s\n", flags.Name(), name, flags.Lookup(name).Usage)
-			return 2, true
-		}
-	}
-	return 0, false
-}
-
+// readConfig reads a plug-in configuration. Every mistake is told with the file and the line.
 func readConfig(path string) (*pluginconfig.Config, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	json, err := explain.FromYAML(text)
+	document, err := yamldoc.Read(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, command.InFile(path, err)
 	}
-	return pluginconfig.ParseIn(json, os.LookupEnv)
+	config, err := pluginconfig.ParseIn(document.JSON, os.LookupEnv)
+	return config, command.InFile(path, document.Locate(err))
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/kubernetes"
-	"github.com/pintle-dev/pintle/snapshot"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 )
 
 func TestNothingWithoutTheRole(t *testing.T) {
@@ -17,7 +17,7 @@ func TestNothingWithoutTheRole(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := observe(t, kubeconfig, "role", kubernetes.Pool{Selector: "app=a", Ports: []string{"8000"}})
-	o.await("a refusal that names the resource", func(part snapshot.Topology, err error) bool {
+	o.await("a refusal that names the resource", func(part topology.Part, err error) bool {
 		return err != nil && strings.Contains(err.Error(), "pods") && strings.Contains(err.Error(), "forbidden")
 	})
 	if o.told != 0 {
@@ -39,7 +39,7 @@ func TestNothingBeyondTheRole(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			const ns = "beyond"
 			o := observe(t, namespace(t, ns, test.component), ns, test.pool)
-			o.await("a refusal that names "+test.refused, func(_ snapshot.Topology, err error) bool {
+			o.await("a refusal that names "+test.refused, func(_ topology.Part, err error) bool {
 				return err != nil && strings.Contains(err.Error(), test.refused) && strings.Contains(err.Error(), "forbidden")
 			})
 			if o.told != 0 {
@@ -57,7 +57,7 @@ func TestLostAPIServer(t *testing.T) {
 	o.awaitList("the pod", "lost/a=10.0.0.1:8000")
 
 	api.StopServer()
-	got := o.await("word of the loss", func(_ snapshot.Topology, err error) bool {
+	got := o.await("word of the loss", func(_ topology.Part, err error) bool {
 		return err != nil && strings.HasPrefix(err.Error(), "watch ")
 	})
 	if list(got) != "lost/a=10.0.0.1:8000" {
@@ -66,7 +66,7 @@ func TestLostAPIServer(t *testing.T) {
 	if err := api.StartServer(); err != nil {
 		t.Fatal(err)
 	}
-	o.await("no problem once it is back", func(_ snapshot.Topology, err error) bool { return err == nil })
+	o.await("no problem once it is back", func(_ topology.Part, err error) bool { return err == nil })
 	setReady(t, ns, "a", "10.0.0.1", false)
 	o.awaitList("changes once it is back")
 }

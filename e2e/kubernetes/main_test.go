@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 	"github.com/pintle-dev/pintle/internal/sidecar/kubernetes"
-	"github.com/pintle-dev/pintle/snapshot"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 )
 
 // api is the API server that all tests share. Each has namespaces of its own.
@@ -132,7 +132,7 @@ type observer struct {
 	t *testing.T
 
 	mu   sync.Mutex
-	part snapshot.Topology
+	part topology.Part
 	err  error
 	told int
 }
@@ -163,7 +163,7 @@ func observe(t *testing.T, kubeconfig, namespace string, pools ...kubernetes.Poo
 	return o
 }
 
-func (o *observer) emit(part snapshot.Topology, err error) {
+func (o *observer) emit(part topology.Part, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err = err; err == nil {
@@ -172,14 +172,14 @@ func (o *observer) emit(part snapshot.Topology, err error) {
 	}
 }
 
-func (o *observer) now() (snapshot.Topology, error) {
+func (o *observer) now() (topology.Part, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.part, o.err
 }
 
 // await waits until fits says yes of the last list.
-func (o *observer) await(what string, fits func(part snapshot.Topology, err error) bool) snapshot.Topology {
+func (o *observer) await(what string, fits func(part topology.Part, err error) bool) topology.Part {
 	o.t.Helper()
 	for deadline := time.Now().Add(90 * time.Second); ; time.Sleep(time.Millisecond) {
 		part, err := o.now()
@@ -193,9 +193,9 @@ func (o *observer) await(what string, fits func(part snapshot.Topology, err erro
 }
 
 // awaitList waits for exactly those endpoints, written as NAME=ADDRESS.
-func (o *observer) awaitList(what string, want ...string) snapshot.Topology {
+func (o *observer) awaitList(what string, want ...string) topology.Part {
 	o.t.Helper()
-	return o.await(what+": "+strings.Join(want, " "), func(part snapshot.Topology, _ error) bool {
+	return o.await(what+": "+strings.Join(want, " "), func(part topology.Part, _ error) bool {
 		o.mu.Lock()
 		told := o.told
 		o.mu.Unlock()
@@ -203,7 +203,7 @@ func (o *observer) awaitList(what string, want ...string) snapshot.Topology {
 	})
 }
 
-func list(part snapshot.Topology) string {
+func list(part topology.Part) string {
 	var all []string
 	for _, e := range part.Endpoints {
 		all = append(all, e.Name+"="+e.Address)

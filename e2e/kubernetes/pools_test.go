@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/kubernetes"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
@@ -40,7 +41,7 @@ func TestInferencePool(t *testing.T) {
 		Name: "pool/vllm-0", Address: "10.0.0.1:8000", Engine: "sglang", Models: []string{"m"},
 		Labels: []snapshot.Label{{Key: "app", Value: "llama"}, {Key: "inference.networking.k8s.io/engine-type", Value: "sglang"}, {Key: "pool", Value: "a"}},
 	}
-	if !reflect.DeepEqual(got.Endpoints[0], want) {
+	if !reflect.DeepEqual(got.Endpoints[0].Endpoint, want) {
 		t.Errorf("got  %+v\nwant %+v", got.Endpoints[0], want)
 	}
 	setReady(t, ns, "vllm-1", "10.0.0.2", true)
@@ -146,7 +147,7 @@ spec:
 		{Models: []string{"m"}, Targets: []snapshot.RewriteTarget{{Model: "m-v1", Weight: 90}, {Model: "m-v2", Weight: 10}}},
 		{Targets: []snapshot.RewriteTarget{{Model: "rest"}}},
 	}
-	o.await("objectives and rewrites of the pool", func(part snapshot.Topology, _ error) bool {
+	o.await("objectives and rewrites of the pool", func(part topology.Part, _ error) bool {
 		got := slices.Clone(part.Objectives)
 		slices.SortFunc(got, func(a, b snapshot.Objective) int { return int(a.Priority) - int(b.Priority) })
 		return reflect.DeepEqual(got, []snapshot.Objective{{Name: "batch", Priority: -10}, {Name: "plain"}}) && reflect.DeepEqual(part.Rewrites, wantRewrites)
@@ -154,5 +155,5 @@ spec:
 	if err := api.Delete(parse(t, objective("batch", "llama", ""))); err != nil {
 		t.Fatal(err)
 	}
-	o.await("without the deleted objective", func(part snapshot.Topology, _ error) bool { return len(part.Objectives) == 1 })
+	o.await("without the deleted objective", func(part topology.Part, _ error) bool { return len(part.Objectives) == 1 })
 }

@@ -1,39 +1,16 @@
 package explain
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
 	"math"
-	"strings"
 	"time"
 
-	goyaml "go.yaml.in/yaml/v3"
-	"sigs.k8s.io/yaml"
-
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 	"github.com/pintle-dev/pintle/internal/strictjson"
+	"github.com/pintle-dev/pintle/internal/yamldoc"
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/state"
 )
-
-// FromYAML turns a YAML document into the JSON that Pintle's readers take. JSON is YAML, so it may be given too. A key given
-// twice is an error, and so is a second document. The error is one line.
-func FromYAML(text []byte) ([]byte, error) {
-	json, err := yaml.YAMLToJSONStrict(text)
-	if err != nil {
-		return nil, fmt.Errorf("not valid YAML: %s", strings.Join(strings.Fields(err.Error()), " "))
-	}
-	var first, second goyaml.Node
-	documents := goyaml.NewDecoder(bytes.NewReader(text))
-	if documents.Decode(&first) == nil && documents.Decode(&second) == nil {
-		return nil, errors.New("not one YAML document but several; what follows the second --- would be ignored")
-	}
-	if string(json) == "null" {
-		return nil, nil
-	}
-	return json, nil
-}
 
 // Fleet is a pool and what earlier requests left there.
 type Fleet struct {
@@ -65,83 +42,47 @@ func (f *Fleet) enter(plan *scoring.Plan, now int64) {
 	}
 }
 
-// ReadEndpoints reads an endpoints document: the sidecar's static list, with the metrics that the decision shall assume. now
-// is the time that ages are reckoned from. An endpoint without metrics has not been sampled.
+// ReadEndpoints reads an endpoints document: the sidecar's list, by the sidecar's reader, with the metrics that the decision shall assume. now
+// is the time that ages are reckoned from. An endpoint without metrics has not been sampled. Every mistake is told with its line.
 func ReadEndpoints(text []byte, now int64) (*Fleet, error) {
-	text, err := FromYAML(text)
+	document, err := yamldoc.Read(text)
 	if err != nil {
 		return nil, err
 	}
-	if text == nil {
-		text = []byte("{}")
-	}
-	root, document := strictjson.Parse(text, "endpoints")
+	root, mistakes := document.Parse()
 	fleet := &Fleet{}
-	pool := &fleet.Pool
-	names := map[string]bool{}
-	for _, entry := range root.Objects("endpoints") {
-		e := scoring.Endpoint{Index: len(pool.Endpoints)}
-		entry.String("name", &e.Name)
-		entry.String("address", &e.Address)
-		entry.String("engine", &e.Engine)
-		entry.Strings("models", &e.Models)
-		readLabels(entry, &e)
-		readMetrics(entry.Object("metrics"), pool, &e.Metrics, now)
-		fleet.past = append(fleet.past, readState(entry.Object("state")))
-		entry.Close()
-		switch {
-		case e.Name == "":
-			entry.Missing("name", "every endpoint needs one")
-		case names[e.Name]:
-			entry.Mistake("name", fmt.Sprintf("%q names two endpoints", e.Name))
-		}
-		if e.Address == "" {
-			entry.Missing("address", "give ip:port")
-		}
-		names[e.Name] = true
-		pool.Endpoints = append(pool.Endpoints, e)
-	}
-	readRules(root, pool)
+	var metrics []scoring.Metrics
+	reader := topology.Reader{More: func(o *strictjson.Object) {
+		var m scoring.Metrics
+		readMetrics(o.Object("metrics"), &fleet.Pool, &m, now)
+		metrics = append(metrics, m)
+		fleet.past = append(fleet.past, readState(o.Object("state")))
+	}}
+	part := reader.Part(root)
 	fleet.readModels(root)
 	root.Close()
-	return fleet, document.Err()
+	fleet.take(&part, metrics)
+	return fleet, document.Locate(mistakes.Err())
 }
 
-// readRules reads the objectives and rewrites that the sidecar would send with the endpoints.
-func readRules(root *strictjson.Object, pool *scoring.Pool) {
-	for _, entry := range root.Objects("objectives") {
-		o := scoring.Objective{}
-		entry.String("name", &o.Name)
-		entry.Int("priority", &o.Priority, math.MinInt32, math.MaxInt32)
-		entry.Close()
-		pool.Objectives = append(pool.Objectives, o)
-	}
-	for _, entry := range root.Objects("modelRewrites") {
-		rewrite := scoring.Rewrite{}
-		entry.Strings("models", &rewrite.Models)
-		for _, target := range entry.Objects("targets") {
-			t := scoring.RewriteTarget{Weight: 1}
-			target.String("model", &t.Model)
-			target.Int("weight", &t.Weight, 0, 1_000_000)
-			target.Close()
-			if t.Model == "" {
-				target.Missing("model", "name the model to ask for")
-			}
-			rewrite.Targets = append(rewrite.Targets, t)
+// take makes the pool of what the sidecar would send.
+func (f *Fleet) take(part *topology.Part, metrics []scoring.Metrics) {
+	for i, e := range part.Endpoints {
+		to := scoring.Endpoint{Index: i, Name: e.Name, Address: e.Address, Engine: e.Engine, Models: e.Models, Metrics: metrics[i]}
+		for _, l := range e.Labels {
+			to.Labels = append(to.Labels, scoring.Label(l))
 		}
-		entry.Close()
-		if len(rewrite.Targets) == 0 {
-			entry.Missing("targets", "name at least one model")
-		}
-		pool.Rewrites = append(pool.Rewrites, rewrite)
+		f.Endpoints = append(f.Endpoints, to)
 	}
-}
-
-func readLabels(entry *strictjson.Object, e *scoring.Endpoint) {
-	var labels []strictjson.Pair
-	entry.StringMap("labels", &labels)
-	for _, l := range labels {
-		e.Labels = append(e.Labels, scoring.Label(l))
+	for _, o := range part.Objectives {
+		f.Objectives = append(f.Objectives, scoring.Objective{Name: o.Name, Priority: int(o.Priority)})
+	}
+	for _, r := range part.Rewrites {
+		to := scoring.Rewrite{Models: r.Models}
+		for _, t := range r.Targets {
+			to.Targets = append(to.Targets, scoring.RewriteTarget{Model: t.Model, Weight: int(t.Weight)})
+		}
+		f.Rewrites = append(f.Rewrites, to)
 	}
 }
 

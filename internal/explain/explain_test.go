@@ -9,6 +9,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/explain"
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
+	"github.com/pintle-dev/pintle/internal/yamldoc"
 	"github.com/pintle-dev/pintle/scoring"
 )
 
@@ -40,30 +41,6 @@ func TestHeaderFlag(t *testing.T) {
 	}
 }
 
-func TestFromYAML(t *testing.T) {
-	tests := []struct{ name, yaml, want string }{
-		{"nothing", "", ""},
-		{"a comment", "# nothing\n", ""},
-		{"null", "null", ""},
-		{"YAML", "a: {b: [1, x]}", `{"a":{"b":[1,"x"]}}`},
-		{"JSON", `{"a": {"b": [1, "x"]}}`, `{"a":{"b":[1,"x"]}}`},
-		{"numbers keep their value", "a: [0.5, 12345678901234, 1e3]", `{"a":[0.5,12345678901234,1000]}`},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			got, err := explain.FromYAML([]byte(test.yaml))
-			if err != nil || string(got) != test.want {
-				t.Errorf("got %s, error %v; want %s", got, err, test.want)
-			}
-		})
-	}
-	for name, text := range map[string]string{"unclosed": "a: [", "tab": "a:\n\t- b", "repeated key": "a: 1\na: 2"} {
-		if got, err := explain.FromYAML([]byte(text)); err == nil {
-			t.Errorf("%s: got %s, want an error", name, got)
-		}
-	}
-}
-
 func TestReadEndpoints(t *testing.T) {
 	const now = int64(1_000_000_000_000)
 	tests := []struct {
@@ -71,7 +48,7 @@ func TestReadEndpoints(t *testing.T) {
 		want       scoring.Pool
 	}{
 		{"nothing", "", scoring.Pool{}},
-		{"no endpoints", "endpoints:", scoring.Pool{}},
+		{"no endpoints", "endpoints: []", scoring.Pool{}},
 		{
 			"everything", `
 endpoints:
@@ -119,11 +96,11 @@ endpoints:
 
 func explainer(t *testing.T, config, endpoints string) *explain.Explainer {
 	t.Helper()
-	text, err := explain.FromYAML([]byte(config))
+	document, err := yamldoc.Read([]byte(config))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := pluginconfig.Parse(text)
+	c, err := pluginconfig.Parse(document.JSON)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/explain"
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
+	"github.com/pintle-dev/pintle/internal/yamldoc"
 	"github.com/pintle-dev/pintle/scoring/registry"
 )
 
@@ -131,11 +132,11 @@ func readCase(text string) (*goldenCase, error) {
 
 // run returns what came of the case: want and a line of JSON for each request, or error and the mistakes.
 func (c *goldenCase) run() (kind, result string) {
-	text, err := explain.FromYAML([]byte(c.config))
+	document, err := yamldoc.Read([]byte(c.config))
 	if err != nil {
 		return "error", err.Error() + "\n"
 	}
-	config, err := pluginconfig.ParseIn(text, func(name string) (value string, ok bool) {
+	config, err := pluginconfig.ParseIn(document.JSON, func(name string) (value string, ok bool) {
 		value, ok = c.environment[name]
 		return value, ok
 	})

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -62,14 +63,16 @@ func TestCommandMistakes(t *testing.T) {
 		code int
 		want string
 	}{
-		{"no file", nil, 2, "-c: missing"},
+		{"no file", nil, 2, "flag -c is missing"},
 		{"unknown flag", []string{"-x"}, 2, "-x"},
 		{"argument", []string{"-c", path, "more"}, 2, `"more" is unknown`},
-		{"log format", []string{"-c", path, "-log", "xml"}, 2, `"xml" is unknown; text or json is right`},
+		{"log format", []string{"-c", path, "-log", "xml"}, 2, `flag -log: "xml" is not text or json`},
 		{"file not there", []string{"-c", path + ".not"}, 2, "no such file"},
-		{"bad configuration", []string{"-c", broken}, 2, "broken.yaml: line 1: a: unknown key"},
+		{"bad configuration", []string{"-c", broken}, 2, `broken.yaml: line 1: unknown key "a"`},
 		{"address taken", []string{"-c", path}, 1, `admin.address: "` + taken.Addr().String() + `" cannot be listened on`},
-		{"help", []string{"-h"}, 0, "usage: pintle sidecar"},
+		{"help", []string{"-h"}, 0, "Usage of pintle sidecar"},
+		{"check", []string{"-c", path, "-check"}, 0, ""},
+		{"check of a bad one", []string{"-c", broken, "-check"}, 2, `pintle sidecar: `},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -78,8 +81,13 @@ func TestCommandMistakes(t *testing.T) {
 			if code != test.code || !strings.Contains(output.String(), test.want) {
 				t.Errorf("got %d %q, want %d and %q", code, output.String(), test.code, test.want)
 			}
-			if test.code != 0 && strings.Count(output.String(), "\n") != 1 {
-				t.Errorf("got %q, want one line", output.String())
+			for line := range strings.Lines(output.String()) {
+				if test.code != 0 && !strings.HasPrefix(line, "pintle sidecar: ") {
+					t.Errorf("got line %q, want the command's name before it", line)
+				}
+			}
+			if slices.Contains(test.args, "-check") && test.code == 0 && output.Len() > 0 {
+				t.Errorf("got %q, want silence", output.String())
 			}
 		})
 	}

@@ -45,7 +45,7 @@ func TestReload(t *testing.T) {
 	writeFile(t, file, "endpoints: [{nam: x}]")
 	eventually(t, "the broken file in /healthz", func() bool {
 		status, body := r.get("/healthz")
-		return status == http.StatusOK && strings.Contains(body, "endpoints[0].nam: unknown key")
+		return status == http.StatusOK && strings.Contains(body, `line 1: endpoints[0]: unknown key \"nam\"`)
 	})
 	in.await("the old list with a broken file", func(r *received) bool { return r.waiting("three") == 2 })
 	if n := strings.Count(r.log.String(), "discovery failed"); n != 1 {

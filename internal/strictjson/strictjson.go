@@ -77,8 +77,10 @@ type Object struct {
 	document *Document
 	path     string
 	present  bool
-	members  []member
-	known    []Key
+	// secret objects hold a secret somewhere: of what is wrong in them no value is shown.
+	secret  bool
+	members []member
+	known   []Key
 }
 
 type member struct {
@@ -155,7 +157,12 @@ func (o *Object) Missing(key, text string) {
 // Close notes every key that no getter asked for.
 func (o *Object) Close() {
 	for i := range o.members {
-		if !o.members[i].used {
+		switch m := &o.members[i]; {
+		case m.used:
+		case o.secret && m.value.Type == gjson.Null:
+			// A secret whose colon has no blank behind it is a key without a value.
+			o.Mistake("", "unknown key without a value"+o.hint())
+		default:
 			o.Mistake("", "unknown key "+strconv.Quote(o.members[i].key)+o.hint())
 		}
 	}
@@ -203,13 +210,39 @@ func (o *Object) find(key, kind, fallback string) (gjson.Result, bool) {
 	return value, found && value.Type != gjson.Null
 }
 
-func (o *Object) wrong(key string, value gjson.Result, want string) {
-	o.Mistake(key, excerpt(value.Raw)+" is not "+want)
+// peek returns the value of key and does not count as asking for it.
+func (o *Object) peek(key string) (gjson.Result, bool) {
+	for i := range o.members {
+		if o.members[i].key == key {
+			return o.members[i].value, o.members[i].value.Type != gjson.Null
+		}
+	}
+	return gjson.Result{}, false
 }
 
-// excerpt shortens a value for a message.
+func (o *Object) wrong(key string, value gjson.Result, want string) {
+	shown := excerpt(value.Raw)
+	if o.secret {
+		shown = "the value"
+	}
+	o.Mistake(key, shown+" is not "+want)
+}
+
+// secretWords are in texts that hold a secret, when a quote or a colon went astray.
+var secretWords = []string{"token:", "token=", "token\"", "secret", "password", "authorization", "bearer"}
+
+// Quote is how a text is shown in a mistake: in quotes, cut when it is long, and not at all when it has a secret in it.
+func Quote(text string) string { return excerpt(strconv.Quote(text)) }
+
+// excerpt shortens a value for a message, and does not show one that has a secret in it.
 func excerpt(raw string) string {
 	const most = 60
+	lower := strings.ToLower(raw)
+	for _, word := range secretWords {
+		if strings.Contains(lower, word) {
+			return "the value"
+		}
+	}
 	raw = strings.Join(strings.Fields(raw), " ")
 	if len(raw) <= most {
 		return raw

@@ -122,6 +122,42 @@ func (o *Object) Strings(key string, dst *[]string) {
 	*dst = list
 }
 
+// Texts reads a string or a list of strings.
+func (o *Object) Texts(key string, dst *[]string) {
+	if v, ok := o.peek(key); !ok || v.IsArray() {
+		o.Strings(key, dst)
+		return
+	}
+	text := ""
+	if o.String(key, &text); text != "" {
+		*dst = []string{text}
+	}
+}
+
+// Scalars reads a list of strings and numbers, as they are written.
+func (o *Object) Scalars(key string, dst *[]string) {
+	v, ok := o.find(key, "list of strings and numbers", "")
+	if !ok {
+		return
+	}
+	list := []string{}
+	right := v.IsArray()
+	v.ForEach(func(_, item gjson.Result) bool {
+		right = right && (item.Type == gjson.String || item.Type == gjson.Number)
+		text := item.Str
+		if item.Type == gjson.Number {
+			text = item.Raw
+		}
+		list = append(list, text)
+		return right
+	})
+	if !right {
+		o.wrong(key, v, "a list of strings and numbers")
+		return
+	}
+	*dst = list
+}
+
 // Pair is one entry of a map, in the document's order.
 type Pair struct{ Key, Value string }
 
@@ -145,6 +181,26 @@ func (o *Object) StringMap(key string, dst *[]Pair) {
 		pairs = append(pairs, Pair{m.key, m.value.Str})
 	}
 	*dst = pairs
+}
+
+// Secret reads an object that holds a secret: of what is wrong in it, or in place of it, no value is shown.
+func (o *Object) Secret(key string) *Object {
+	v, ok := o.find(key, "object", "")
+	if ok && !v.IsObject() {
+		o.Mistake(key, "the value is not an object")
+		v = gjson.Result{}
+	}
+	inner := o.document.object(o.at(key), v)
+	inner.secret = true
+	return inner
+}
+
+// Each reads an object whose keys are names, and calls read with each name and what stands there.
+func (o *Object) Each(key string, read func(name string, inner *Object)) {
+	all := o.Object(key)
+	for i := range all.members {
+		read(all.members[i].key, all.Object(all.members[i].key))
+	}
 }
 
 // Object reads an object. It is never nil; an absent one has no members and is not Present.

@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 	"github.com/pintle-dev/pintle/internal/sidecar/push"
-	"github.com/pintle-dev/pintle/internal/sidecar/topology"
+	"github.com/pintle-dev/pintle/snapshot"
 )
 
 // healthyWithin is how recent the last accepted push must be.
@@ -133,14 +133,14 @@ func (a *Admin) endpointsNow() []endpointBody {
 }
 
 // engineOf is what the endpoint's page is read as, or what was said of it while that is not known.
-func engineOf(e *topology.Endpoint, v *pool.View) string {
+func engineOf(e *snapshot.Endpoint, v *pool.View) string {
 	if v.Kind != nil {
 		return v.Kind.Name()
 	}
 	return e.Engine
 }
 
-func describe(e *topology.Endpoint, v pool.View, now time.Time) endpointBody {
+func describe(e *snapshot.Endpoint, v pool.View, now time.Time) endpointBody {
 	b := endpointBody{
 		Name: e.Name, Address: e.Address, Engine: engineOf(e, &v), Labels: map[string]string{}, Models: e.Models,
 		MissingMetrics: v.Missing, LastError: v.Failure,

@@ -1,15 +1,12 @@
-// Package config reads the sidecar's configuration and the lists of endpoints. Every mistake names the line, the key, the value and what
-// would be right.
+// Package config reads the sidecar's configuration and the endpoints documents that it names. Every mistake is told at once, each with its line, the
+// key, the value (unless that may be a secret) and what would be right.
 package config
 
 import (
-	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"reflect"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +14,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 	"github.com/pintle-dev/pintle/internal/sidecar/kubernetes"
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
+	"github.com/pintle-dev/pintle/internal/strictjson"
+	"github.com/pintle-dev/pintle/internal/yamldoc"
 )
 
 // Config is the sidecar's configuration, complete and checked.
@@ -29,13 +28,14 @@ type Config struct {
 	Token, TokenFile string
 	// PushInterval is the shortest time between two pushes to one Envoy; changes within it go out together.
 	PushInterval time.Duration
-	// Scrape says how often and for how long endpoints are asked.
+	// Scrape says how often, for how long and how endpoints are asked.
 	Scrape Scrape
 	// Engines are the kinds of model servers that can be read.
 	Engines engine.Set
-	// AdminAddress is where the sidecar answers questions about itself.
-	AdminAddress string
-	// Profiles has it offer Go's profiles there, under /debug/pprof/.
+	// AdminAddress is where the sidecar answers questions about itself, PublicAddress where it tells probes and Prometheus alone; empty is
+	// nowhere.
+	AdminAddress, PublicAddress string
+	// Profiles has it offer Go's profiles at AdminAddress, under /debug/pprof/.
 	Profiles bool
 	// Static are the endpoints of the configuration itself, with its objectives and rewrites.
 	Static topology.Part
@@ -46,14 +46,7 @@ type Config struct {
 	DNS        []dns.Pool
 }
 
-// SameButStatic reports whether c and o differ in nothing but what is read again when the file changes.
-func (c *Config) SameButStatic(o *Config) bool {
-	same := *c
-	same.Static = o.Static
-	return reflect.DeepEqual(&same, o)
-}
-
-// Scrape says how often and for how long endpoints are asked.
+// Scrape says how often, for how long and how endpoints are asked.
 type Scrape struct {
 	// Interval is the time between two scrapes of an endpoint under load, IdleInterval that of one without.
 	Interval, IdleInterval time.Duration
@@ -62,24 +55,23 @@ type Scrape struct {
 	// Models is the time between two looks at the models that an endpoint serves; 0 leaves it to the Envoys: half a minute
 	// once one asks for them, else never.
 	Models time.Duration
-}
-
-// Ingest is one Envoy's ingest listener.
-type Ingest struct {
-	// Name is the URL as the configuration has it.
-	Name string
-	// URL is what is posted to. Socket is the unix socket that it is reached by; empty is TCP.
-	URL, Socket string
+	// Access holds for endpoints that say nothing else.
+	Access topology.Access
 }
 
 const (
-	// IngestPath is where the filter takes snapshots.
-	IngestPath     = "/pintle/v1/snapshot"
 	shortestPeriod = 5 * time.Millisecond
 	// longestIdle is the longest default of scrape.idleInterval. With a heartbeat more it stays below the 200 ms after
 	// which the saturation detector takes a sample for stale.
 	longestIdle = 100 * time.Millisecond
 )
+
+// SameButStatic reports whether c and o differ in nothing but what is read again when the file changes.
+func (c *Config) SameButStatic(o *Config) bool {
+	same := *c
+	same.Static = o.Static
+	return reflect.DeepEqual(&same, o)
+}
 
 // Load reads and checks a configuration file, and reads the files that it names.
 func Load(path string) (*Config, error) {
@@ -89,11 +81,11 @@ func Load(path string) (*Config, error) {
 	}
 	c, err := Parse(path, content)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, inFile(path, err)
 	}
 	if c.EndpointsFile != "" {
 		if err := c.checkEndpointsFile(); err != nil {
-			return nil, fmt.Errorf("%s: discovery.file: %w", path, err)
+			return nil, err
 		}
 	}
 	if c.TokenFile != "" {
@@ -101,24 +93,53 @@ func Load(path string) (*Config, error) {
 			return nil, fmt.Errorf("%s: envoy.tokenFile: %w", path, err)
 		}
 	}
+	for _, a := range c.accesses() {
+		if err := a.Check(); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
 	return c, nil
+}
+
+// inFile puts the file's name before each line of err.
+func inFile(path string, err error) error {
+	var mistakes strictjson.Mistakes
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		mistakes = append(mistakes, path+": "+line)
+	}
+	return mistakes
 }
 
 func (c *Config) checkEndpointsFile() error {
 	content, err := os.ReadFile(c.EndpointsFile)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: discovery.file: %w", c.Path, err)
 	}
 	more, err := c.ParseEndpoints(content)
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.EndpointsFile, err)
+		return inFile(c.EndpointsFile, err)
+	}
+	for i := range more.Endpoints {
+		if a := more.Endpoints[i].Access; a != nil {
+			if err := a.Check(); err != nil {
+				return fmt.Errorf("%s: endpoints[%d]: %w", c.EndpointsFile, i, err)
+			}
+		}
 	}
 	return joined([]topology.Source{{Name: "discovery.static", Part: c.Static}, {Name: c.EndpointsFile, Part: more}})
 }
 
+// joined says what of the sources would be left out.
+func joined(sources []topology.Source) error {
+	if _, problems := topology.Join(sources); len(problems) > 0 {
+		return strictjson.Mistakes(problems)
+	}
+	return nil
+}
+
 // Parse checks a configuration without looking at any other file. Relative paths in it start from its own folder.
 func Parse(path string, content []byte) (*Config, error) {
-	root, err := parseYAML(content)
+	document, err := yamldoc.Read(content)
 	if err != nil {
 		return nil, err
 	}
@@ -129,36 +150,26 @@ func Parse(path string, content []byte) (*Config, error) {
 		Engines:      engine.Known,
 		AdminAddress: "127.0.0.1:10001",
 	}
-	if err := c.readEngines(root); err != nil {
-		return nil, err
+	root, mistakes := document.Parse()
+	if !root.Present() {
+		return nil, document.Locate(mistakes.Err())
 	}
-	discovery := false
-	err = root.fields(map[string]func(value) error{
-		"envoy":   c.readEnvoy,
-		"engines": func(value) error { return nil }, // what follows needs them: read above
-		"scrape":  c.readScrape,
-		"push": func(v value) error {
-			return v.fields(map[string]func(value) error{"interval": durationInto(&c.PushInterval, shortestPeriod)})
-		},
-		"admin":         c.readAdmin,
-		"discovery":     func(v value) error { discovery = true; return c.readDiscovery(v) },
-		"objectives":    func(v value) (err error) { c.Static.Objectives, err = readObjectives(v); return err },
-		"modelRewrites": func(v value) (err error) { c.Static.Rewrites, err = readRewrites(v); return err },
-	})
-	switch {
-	case err != nil:
-		return nil, err
-	case len(c.Ingests) == 0:
-		return nil, errors.New("envoy.ingest: missing; the URL of Envoy's ingest listener is right, such as http://127.0.0.1:15099" + IngestPath)
-	case c.Token == "" && c.TokenFile == "":
-		return nil, errors.New("envoy.token: missing; the filter's ingest.token is right, or envoy.tokenFile")
-	case c.Token != "" && c.TokenFile != "":
-		return nil, errors.New("envoy.token, envoy.tokenFile: both are there; one of them is right")
-	case !discovery:
-		return nil, errors.New("discovery: missing; one of static, file, kubernetes and dns is right")
+	c.readEngines(root) // what follows needs them
+	c.readEnvoy(root.Secret("envoy"))
+	c.readScrape(root.Object("scrape"))
+	push := root.Object("push")
+	push.Duration("interval", &c.PushInterval, shortestPeriod)
+	push.Close()
+	c.readAdmin(root.Object("admin"))
+	if discovery := root.Object("discovery"); discovery.Present() {
+		c.readDiscovery(discovery)
+	} else {
+		root.Missing("discovery", "one of static, file, kubernetes and dns is right")
 	}
-	if c.Scrape.IdleInterval == 0 {
-		c.Scrape.IdleInterval = max(c.Scrape.Interval, min(2*c.Scrape.Interval, longestIdle))
+	c.Static.Objectives, c.Static.Rewrites = topology.Objectives(root), topology.Rewrites(root)
+	root.Close()
+	if err := mistakes.Err(); err != nil {
+		return nil, document.Locate(err)
 	}
 	if err := joined([]topology.Source{{Name: "discovery.static", Part: c.Static}}); err != nil {
 		return nil, err
@@ -166,81 +177,36 @@ func Parse(path string, content []byte) (*Config, error) {
 	return c, nil
 }
 
-// joined says what of the sources would be left out.
-func joined(sources []topology.Source) error {
-	if _, problems := topology.Join(sources); len(problems) > 0 {
-		return errors.New(strings.Join(problems, "\n"))
-	}
-	return nil
-}
-
-func durationInto(d *time.Duration, least time.Duration) func(value) error {
-	return func(v value) (err error) {
-		*d, err = v.duration(least)
-		return err
-	}
-}
-
-func (c *Config) readScrape(v value) error {
-	err := v.fields(map[string]func(value) error{
-		"interval":     durationInto(&c.Scrape.Interval, shortestPeriod),
-		"idleInterval": durationInto(&c.Scrape.IdleInterval, shortestPeriod),
-		"timeout":      durationInto(&c.Scrape.Timeout, shortestPeriod),
-		"models":       durationInto(&c.Scrape.Models, time.Second),
-	})
-	if err == nil && c.Scrape.IdleInterval != 0 && c.Scrape.IdleInterval < c.Scrape.Interval {
-		return v.errorf("idleInterval %v is shorter than interval %v; the same or longer is right", c.Scrape.IdleInterval, c.Scrape.Interval)
-	}
-	return err
-}
-
-func (c *Config) readAdmin(v value) error {
-	return v.fields(map[string]func(value) error{
-		"pprof": func(v value) (err error) { c.Profiles, err = v.boolean(); return err },
-		"address": func(v value) error {
-			text, err := v.text()
-			if err != nil {
-				return err
-			}
-			_, port, err := net.SplitHostPort(text)
-			if number, parseErr := strconv.ParseUint(port, 10, 16); err != nil || parseErr != nil || number > 65535 {
-				return v.errorf("%q is no address; host:port such as 127.0.0.1:10001 is right", text)
-			}
-			c.AdminAddress = text
-			return nil
-		},
-	})
-}
-
-func (c *Config) readDiscovery(v value) error {
-	given := 0
-	err := v.fields(map[string]func(value) error{
-		"static": func(v value) (err error) {
-			given++
-			c.Static.Endpoints, err = c.readEndpoints(v)
-			return err
-		},
-		"file":       func(v value) error { given++; return c.readPath(v, &c.EndpointsFile) },
-		"kubernetes": func(v value) error { given++; return c.readKubernetes(v) },
-		"dns":        func(v value) error { given++; return c.readDNS(v) },
-	})
-	if err == nil && given == 0 {
-		return v.errorf("nothing is there; one of static, file, kubernetes and dns is right")
-	}
-	return err
-}
-
-func (c *Config) readPath(v value, path *string) error {
-	text, err := v.text()
+// ParseEndpoints reads an endpoints document: a list under the key endpoints, and the rules that go with it.
+func (c *Config) ParseEndpoints(content []byte) (topology.Part, error) {
+	document, err := yamldoc.Read(content)
 	if err != nil {
-		return err
+		return topology.Part{}, err
 	}
-	if text == "" {
-		return v.errorf(`"" is no file; a path is right`)
+	root, mistakes := document.Parse()
+	if !root.Present() {
+		return topology.Part{}, document.Locate(mistakes.Err())
 	}
-	*path = text
-	if !filepath.IsAbs(text) {
-		*path = filepath.Join(filepath.Dir(c.Path), text)
+	part := c.reader(c.EndpointsFile).Part(root)
+	if !root.Given("endpoints") {
+		root.Missing("endpoints", "a list is right, [] when empty")
 	}
-	return nil
+	root.Close()
+	if err := mistakes.Err(); err != nil {
+		return topology.Part{}, document.Locate(err)
+	}
+	return part, nil
+}
+
+// reader reads lists of endpoints in a file.
+func (c *Config) reader(path string) *topology.Reader {
+	return &topology.Reader{
+		Engine: func(name string) string {
+			if kind := c.Engines.ByName(name); kind != nil {
+				return kind.Name()
+			}
+			return ""
+		},
+		Engines: c.Engines.Names(), Folder: filepath.Dir(path), Access: c.Scrape.Access,
+	}
 }

@@ -1,43 +1,69 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
+	"github.com/pintle-dev/pintle/internal/strictjson"
 )
 
-func (c *Config) readEnvoy(v value) error {
-	return v.fields(map[string]func(value) error{
-		"ingest": c.readIngest,
-		"token": func(v value) error {
-			token, err := v.text()
-			if err != nil {
-				return v.errorf("the value is no string; a string in quotes is right")
-			}
-			c.Token = token
-			if err := checkToken(token); err != nil {
-				return v.errorf("%v", err)
-			}
-			return nil
-		},
-		"tokenFile": func(v value) error { return c.readPath(v, &c.TokenFile) },
-	})
+// Ingest is one Envoy's ingest listener.
+type Ingest struct {
+	// Name is the URL as the configuration has it.
+	Name string
+	// URL is what is posted to. Socket is the unix socket that it is reached by; empty is TCP.
+	URL, Socket string
 }
 
-// checkToken never shows the token.
-func checkToken(token string) error {
-	if token == "" {
-		return errors.New("the token is empty; the filter's ingest.token is right")
-	}
-	for _, r := range token {
-		if r <= ' ' || r > '~' {
-			return errors.New("the token has a character that no header can carry; visible ASCII is right")
+// IngestPath is where the filter takes snapshots.
+const IngestPath = "/pintle/v1/snapshot"
+
+// readEnvoy shows no value of o but URLs that hold no secret.
+func (c *Config) readEnvoy(o *strictjson.Object) {
+	var ingests []string
+	o.Texts("ingest", &ingests)
+	for i, text := range ingests {
+		key := "ingest"
+		if len(ingests) > 1 {
+			key += "[" + strconv.Itoa(i) + "]"
+		}
+		ingest, ok := parseIngest(text)
+		switch {
+		case !ok:
+			shown := "the value"
+			if strings.Contains(text, "://") && !strings.ContainsAny(text, "@?# ") {
+				shown = strconv.Quote(text)
+			}
+			o.Mistake(key, shown+" is no ingest URL; http://host:port"+IngestPath+" or unix:///path.sock is right")
+		case slices.Contains(c.Ingests, ingest):
+			o.Mistake(key, strconv.Quote(text)+" is there twice; once is right")
+		default:
+			c.Ingests = append(c.Ingests, ingest)
 		}
 	}
-	return nil
+	if len(ingests) == 0 {
+		o.Missing("ingest", "the URL of Envoy's ingest listener is right, such as http://127.0.0.1:15099"+IngestPath)
+	}
+	o.String("token", &c.Token)
+	o.String("tokenFile", &c.TokenFile)
+	o.Close()
+	switch {
+	case o.Has("token") && o.Has("tokenFile"):
+		o.Mistake("tokenFile", "token is there, too; one of them is right")
+	case o.Has("tokenFile"):
+		c.TokenFile = c.path(o, "tokenFile", c.TokenFile)
+	case c.Token == "":
+		o.Missing("token", "the filter's ingest.token is right, or envoy.tokenFile")
+	default:
+		if err := topology.CheckToken(c.Token); err != nil {
+			o.Mistake("token", err.Error())
+		}
+	}
 }
 
 // ReadToken reads a file that holds a bearer token.
@@ -56,31 +82,7 @@ func ReadToken(path string) (string, error) {
 // ParseToken returns the token in a file's content.
 func ParseToken(content []byte) (string, error) {
 	token := strings.TrimSpace(string(content))
-	return token, checkToken(token)
-}
-
-func (c *Config) readIngest(v value) error {
-	items := []value{v}
-	if _, err := v.text(); err != nil {
-		if items, err = v.items(); err != nil {
-			return v.wrongType("a URL or a list of URLs")
-		}
-	}
-	for _, item := range items {
-		text, err := item.text()
-		if err != nil {
-			return err
-		}
-		ingest, ok := parseIngest(text)
-		if !ok {
-			return item.errorf("%q is no ingest URL; http://host:port%s or unix:///path.sock is right", text, IngestPath)
-		}
-		if slices.Contains(c.Ingests, ingest) {
-			return item.errorf("%q is there twice; once is right", text)
-		}
-		c.Ingests = append(c.Ingests, ingest)
-	}
-	return nil
+	return token, topology.CheckToken(token)
 }
 
 func parseIngest(text string) (Ingest, bool) {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
@@ -32,6 +33,8 @@ type Pool struct {
 	Engine string
 	Labels []snapshot.Label
 	Models []string
+	// Access is how they are asked.
+	Access *topology.Access
 }
 
 // Discovery looks one pool's name up.
@@ -45,7 +48,7 @@ func (d *Discovery) Name() string { return "discovery.dns " + d.Pool.Name }
 
 // Run implements topology.Discovery. A name that has no records is a pool without endpoints, as a headless Service without ready
 // pods has none; when no server answers, the last records stay.
-func (d *Discovery) Run(ctx context.Context, emit func(part snapshot.Topology, err error)) {
+func (d *Discovery) Run(ctx context.Context, emit func(part topology.Part, err error)) {
 	resolver := d.resolver()
 	last, failing := "none yet", false
 	for ctx.Err() == nil {
@@ -59,9 +62,9 @@ func (d *Discovery) Run(ctx context.Context, emit func(part snapshot.Topology, e
 		now := fmt.Sprint(endpoints)
 		switch {
 		case err != nil && !failing:
-			emit(snapshot.Topology{}, err)
+			emit(topology.Part{}, err)
 		case err == nil && (failing || now != last):
-			emit(snapshot.Topology{Endpoints: endpoints}, nil)
+			emit(topology.Part{Endpoints: endpoints}, nil)
 			last = now
 		}
 		failing = err != nil
@@ -83,8 +86,8 @@ func (d *Discovery) resolver() *net.Resolver {
 	}}
 }
 
-func (d *Discovery) endpoints(ctx context.Context, r *net.Resolver) ([]snapshot.Endpoint, error) {
-	var found []snapshot.Endpoint
+func (d *Discovery) endpoints(ctx context.Context, r *net.Resolver) ([]topology.Endpoint, error) {
+	var found []topology.Endpoint
 	var err error
 	if d.Type == "SRV" {
 		found, err = d.ofServices(ctx, r)
@@ -94,8 +97,8 @@ func (d *Discovery) endpoints(ctx context.Context, r *net.Resolver) ([]snapshot.
 	if isNotFound(err) {
 		found, err = nil, nil
 	}
-	slices.SortFunc(found, func(a, b snapshot.Endpoint) int { return cmp.Compare(a.Name, b.Name) })
-	return slices.CompactFunc(found, func(a, b snapshot.Endpoint) bool { return a.Name == b.Name }), err
+	slices.SortFunc(found, func(a, b topology.Endpoint) int { return cmp.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(found, func(a, b topology.Endpoint) bool { return a.Name == b.Name }), err
 }
 
 func isNotFound(err error) bool {
@@ -104,7 +107,7 @@ func isNotFound(err error) bool {
 }
 
 // ofAddresses names endpoints by the name and the address.
-func (d *Discovery) ofAddresses(ctx context.Context, r *net.Resolver) (found []snapshot.Endpoint, err error) {
+func (d *Discovery) ofAddresses(ctx context.Context, r *net.Resolver) (found []topology.Endpoint, err error) {
 	network := "ip4"
 	if d.Type == "AAAA" {
 		network = "ip6"
@@ -122,7 +125,7 @@ func (d *Discovery) ofAddresses(ctx context.Context, r *net.Resolver) (found []s
 
 // ofServices names endpoints by the records' target and port: vllm-0.vllm.default.svc.cluster.local:8000. A target that has no address (yet)
 // is left out; one that cannot be looked up makes the look fail.
-func (d *Discovery) ofServices(ctx context.Context, r *net.Resolver) (found []snapshot.Endpoint, err error) {
+func (d *Discovery) ofServices(ctx context.Context, r *net.Resolver) (found []topology.Endpoint, err error) {
 	_, records, err := r.LookupSRV(ctx, "", "", d.Pool.Name)
 	if err != nil {
 		return nil, err
@@ -145,6 +148,9 @@ func (d *Discovery) ofServices(ctx context.Context, r *net.Resolver) (found []sn
 	return found, nil
 }
 
-func (d *Discovery) endpoint(name string, address netip.AddrPort) snapshot.Endpoint {
-	return snapshot.Endpoint{Name: name, Address: address.String(), Engine: d.Engine, Labels: d.Labels, Models: d.Models}
+func (d *Discovery) endpoint(name string, address netip.AddrPort) topology.Endpoint {
+	return topology.Endpoint{
+		Endpoint: snapshot.Endpoint{Name: name, Address: address.String(), Engine: d.Engine, Labels: d.Labels, Models: d.Models},
+		Access:   d.Access,
+	}
 }

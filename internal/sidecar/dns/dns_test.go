@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
@@ -145,7 +146,7 @@ func TestRun(t *testing.T) {
 	const name = "vllm.test."
 	s.set(name, false, a("10.0.0.1"))
 	type told struct {
-		part snapshot.Topology
+		part topology.Part
 		err  error
 	}
 	emitted := make(chan told, 100)
@@ -154,7 +155,7 @@ func TestRun(t *testing.T) {
 	traits := Pool{Name: name, Type: "A", Port: 8000, Interval: 2 * time.Millisecond, Server: address, Engine: "sglang", Models: []string{"m"}}
 	go func() {
 		defer close(done)
-		(&Discovery{traits}).Run(ctx, func(part snapshot.Topology, err error) { emitted <- told{part, err} })
+		(&Discovery{traits}).Run(ctx, func(part topology.Part, err error) { emitted <- told{part, err} })
 	}()
 	next := func(what string) told {
 		t.Helper()
@@ -167,7 +168,7 @@ func TestRun(t *testing.T) {
 		panic("unreachable")
 	}
 	got := next("the first records")
-	want := []snapshot.Endpoint{{Name: "vllm.test/10.0.0.1:8000", Address: "10.0.0.1:8000", Engine: "sglang", Models: []string{"m"}}}
+	want := []topology.Endpoint{{Endpoint: snapshot.Endpoint{Name: "vllm.test/10.0.0.1:8000", Address: "10.0.0.1:8000", Engine: "sglang", Models: []string{"m"}}}}
 	if got.err != nil || !reflect.DeepEqual(got.part.Endpoints, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -72,7 +72,7 @@ func TestRun(t *testing.T) {
 		if string(content) != "good" {
 			return topology.Part{}, errors.New("broken")
 		}
-		return topology.Part{Endpoints: []topology.Endpoint{{Name: "a"}}}, nil
+		return topology.Part{Endpoints: []topology.Endpoint{{}}}, nil
 	}}
 	type told struct {
 		endpoints int

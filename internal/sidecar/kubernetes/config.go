@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
@@ -42,6 +43,8 @@ type Pool struct {
 	// Labels are added to each endpoint's and win over the pod's. Models are the names that it answers to.
 	Labels []snapshot.Label `json:"labels,omitempty"`
 	Models []string         `json:"models,omitempty"`
+	// Access is how its endpoints are asked.
+	Access *topology.Access `json:"-"`
 }
 
 // The labels by which a pod names its engine, and the annotation that says which of the pool's ports it serves.
@@ -53,6 +56,16 @@ const (
 
 // maxPorts is the most ports of a pod, as in an InferencePool.
 const maxPorts = 8
+
+// checkNumbers finds numbers among a Service's ports that are none of a port.
+func (p *Pool) checkNumbers() error {
+	for _, port := range p.Ports {
+		if number, err := strconv.ParseInt(port, 10, 64); err == nil && (number < 1 || number > 65535) {
+			return fmt.Errorf("ports: %s is no port; a name, or a number from 1 to 65535, is right", port)
+		}
+	}
+	return nil
+}
 
 // Check finds mistakes in p.
 func (p *Pool) Check() error {
@@ -70,7 +83,7 @@ func (p *Pool) Check() error {
 	case len(p.Ports) > maxPorts:
 		return fmt.Errorf("ports: %d are too many; up to %d are right", len(p.Ports), maxPorts)
 	case p.Selector == "":
-		return nil
+		return p.checkNumbers()
 	case len(p.Ports) == 0:
 		return errors.New("ports: missing; the numbers of the ports that the pods serve are right")
 	}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 
-	"github.com/pintle-dev/pintle/snapshot"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 )
 
 // Discovery watches the Kubernetes API.
@@ -113,7 +113,7 @@ func (d *Discovery) changed() {
 func (d *Discovery) Name() string { return "discovery.kubernetes" }
 
 // Run implements topology.Discovery.
-func (d *Discovery) Run(ctx context.Context, emit func(part snapshot.Topology, err error)) {
+func (d *Discovery) Run(ctx context.Context, emit func(part topology.Part, err error)) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	for _, w := range d.order {
@@ -126,7 +126,7 @@ func (d *Discovery) Run(ctx context.Context, emit func(part snapshot.Topology, e
 		}
 		d.changed()
 	})
-	var last *snapshot.Topology
+	var last *topology.Part
 	var problem string
 	for {
 		select {
@@ -147,7 +147,7 @@ func (d *Discovery) Run(ctx context.Context, emit func(part snapshot.Topology, e
 		}
 		if err != nil && err.Error() != problem {
 			problem = err.Error()
-			emit(snapshot.Topology{}, err)
+			emit(topology.Part{}, err)
 		}
 	}
 }

@@ -14,12 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
 // part makes endpoints, objectives and rewrites of what is cached. A pod that two pools choose belongs to the first.
-func (d *Discovery) part() (*snapshot.Topology, error) {
-	t := &snapshot.Topology{}
+func (d *Discovery) part() (*topology.Part, error) {
+	t := &topology.Part{}
 	seen := map[string]bool{}
 	for i := range d.config.Pools {
 		p := &d.config.Pools[i]
@@ -35,11 +36,11 @@ func (d *Discovery) part() (*snapshot.Topology, error) {
 		}
 	}
 	// The cache has no order.
-	gslices.SortFunc(t.Endpoints, func(a, b snapshot.Endpoint) int { return cmp.Compare(a.Name, b.Name) })
+	gslices.SortFunc(t.Endpoints, func(a, b topology.Endpoint) int { return cmp.Compare(a.Name, b.Name) })
 	return t, d.rules(t)
 }
 
-func (d *Discovery) endpoints(p *Pool) ([]snapshot.Endpoint, error) {
+func (d *Discovery) endpoints(p *Pool) ([]topology.Endpoint, error) {
 	switch {
 	case p.InferencePool != "":
 		return d.ofInferencePool(p)
@@ -74,7 +75,7 @@ type inferencePool struct {
 }
 
 // ofInferencePool returns no endpoints for a pool that is not there, as when its pods were gone.
-func (d *Discovery) ofInferencePool(p *Pool) ([]snapshot.Endpoint, error) {
+func (d *Discovery) ofInferencePool(p *Pool) ([]topology.Endpoint, error) {
 	object := get[*unstructured.Unstructured](d.watchers[watched{inferencePools.Resource, p.Namespace}], p.Namespace, p.InferencePool)
 	if object == nil {
 		return nil, nil
@@ -91,7 +92,7 @@ func (d *Discovery) ofInferencePool(p *Pool) ([]snapshot.Endpoint, error) {
 }
 
 // ofPods returns an endpoint for each port of each ready pod that the selector chooses.
-func (d *Discovery) ofPods(p *Pool, selector labels.Selector, ports []uint16) (found []snapshot.Endpoint) {
+func (d *Discovery) ofPods(p *Pool, selector labels.Selector, ports []uint16) (found []topology.Endpoint) {
 	if selector.Empty() {
 		return nil
 	}
@@ -146,13 +147,13 @@ func active(pod *corev1.Pod, ports []uint16) []bool {
 }
 
 // endpoint makes an endpoint of a pod, or of an address without one, but for its name.
-func (d *Discovery) endpoint(p *Pool, pod *corev1.Pod, ip string, port uint16) (e snapshot.Endpoint, ok bool) {
+func (d *Discovery) endpoint(p *Pool, pod *corev1.Pod, ip string, port uint16) (e topology.Endpoint, ok bool) {
 	address, err := netip.ParseAddr(ip)
 	if err != nil || port == 0 || address.Zone() != "" {
 		return e, false
 	}
 	e.Address = netip.AddrPortFrom(address, port).String()
-	e.Engine, e.Models = p.Engine, p.Models
+	e.Engine, e.Models, e.Access = p.Engine, p.Models, p.Access
 	merged := map[string]string{}
 	if pod != nil {
 		for key, value := range pod.Labels {
@@ -175,7 +176,7 @@ func (d *Discovery) endpoint(p *Pool, pod *corev1.Pod, ip string, port uint16) (
 }
 
 // ofService returns an endpoint for each chosen port of each ready address in the Service's slices.
-func (d *Discovery) ofService(p *Pool) (found []snapshot.Endpoint) {
+func (d *Discovery) ofService(p *Pool) (found []topology.Endpoint) {
 	for _, slice := range all[*discoveryv1.EndpointSlice](d.watchers[watched{slices.Resource, p.Namespace}]) {
 		if slice.Labels[discoveryv1.LabelServiceName] != p.Service || slice.AddressType == discoveryv1.AddressTypeFQDN {
 			continue

@@ -100,6 +100,7 @@ func TestCheck(t *testing.T) {
 		{"named port", Pool{Selector: "a=b", Ports: []string{"http"}}, `"http" is no port`},
 		{"port 0", Pool{Selector: "a=b", Ports: []string{"0"}}, `"0" is no port`},
 		{"nine ports", Pool{Selector: "a=b", Ports: strings.Split("1,2,3,4,5,6,7,8,9", ",")}, "9 are too many"},
+		{"a Service's number", Pool{Service: "a", Ports: []string{"http", "70000"}}, "ports: 70000 is no port"},
 		{"broken selector", Pool{Selector: "a in b", Ports: []string{"8000"}}, `selector: "a in b" is none`},
 	}
 	for _, test := range tests {

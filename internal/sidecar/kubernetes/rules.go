@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
@@ -44,7 +45,7 @@ type rewrite struct {
 
 // rules adds the objectives and rewrites of the configured InferencePools, the oldest objects first: of two for the same name the
 // older one holds.
-func (d *Discovery) rules(t *snapshot.Topology) error {
+func (d *Discovery) rules(t *topology.Part) error {
 	seen := map[string]bool{}
 	for _, object := range d.ofPools(objectives) {
 		var o objective

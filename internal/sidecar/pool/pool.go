@@ -145,7 +145,7 @@ func (p *Pool) join(ctx context.Context) {
 }
 
 // addModels gives endpoints of which no source knows the models those that they have told.
-func (p *Pool) addModels(joined *snapshot.Topology) (problem string) {
+func (p *Pool) addModels(joined *topology.Part) (problem string) {
 	if p.current == nil {
 		return ""
 	}
@@ -157,9 +157,10 @@ func (p *Pool) addModels(joined *snapshot.Topology) (problem string) {
 }
 
 // replace makes joined the current one, keeping the targets that it shares with the last.
-func (p *Pool) replace(ctx context.Context, joined *snapshot.Topology) {
-	next := &Generation{Topology: joined, ID: joined.ID(), Targets: make([]*Target, len(joined.Endpoints))}
-	if p.current != nil && p.current.ID == next.ID {
+func (p *Pool) replace(ctx context.Context, joined *topology.Part) {
+	next := &Generation{Topology: joined.Snapshot(), Targets: make([]*Target, len(joined.Endpoints))}
+	next.ID = next.Topology.ID()
+	if p.current != nil && p.current.ID == next.ID && p.current.sameAccess(joined) {
 		return
 	}
 	old := map[string]*Target{}
@@ -170,12 +171,12 @@ func (p *Pool) replace(ctx context.Context, joined *snapshot.Topology) {
 	}
 	for i, e := range joined.Endpoints {
 		t, kept := old[e.Name]
-		kept = kept && t.Address == e.Address && t.engine == e.Engine
+		kept = kept && t.Address == e.Address && t.engine == e.Engine && sameAccess(t.Access, e.Access)
 		if kept {
 			delete(old, e.Name)
 		}
 		if !kept {
-			t = &Target{Name: e.Name, Address: e.Address, engine: e.Engine}
+			t = &Target{Name: e.Name, Address: e.Address, Access: e.Access, engine: e.Engine}
 			t.view.Kind = p.engines.ByName(e.Engine)
 		}
 		next.Targets[i] = t
@@ -195,6 +196,18 @@ func (p *Pool) replace(ctx context.Context, joined *snapshot.Topology) {
 	p.log.Info("endpoints", "count", len(next.Targets), "topology", fmt.Sprintf("%016x", next.ID))
 	p.wake()
 }
+
+// sameAccess reports whether all endpoints of part are asked as the generation's are. Part has the same endpoints.
+func (g *Generation) sameAccess(part *topology.Part) bool {
+	for i, t := range g.Targets {
+		if !sameAccess(t.Access, part.Endpoints[i].Access) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameAccess(a, b *topology.Access) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // MissingMetrics says which metrics endpoints lack, one line for each metric.
 func (p *Pool) MissingMetrics() []string {
@@ -227,4 +240,6 @@ func (p *Pool) Go(f func()) { p.scrapers.Go(f) }
 func (p *Pool) Wait() { p.scrapers.Wait() }
 
 // OneLine is s without line breaks.
-func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+func OneLine(s string) string {
+	return strings.Join(strings.Fields(strings.ReplaceAll(strings.TrimSpace(s), "\n", "; ")), " ")
+}

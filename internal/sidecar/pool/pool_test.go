@@ -12,6 +12,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
+	"github.com/pintle-dev/pintle/snapshot"
 )
 
 // named is a discovery of which only the name is used.
@@ -55,7 +56,7 @@ func (w *world) told(t *testing.T, source int, endpoints ...topology.Endpoint) {
 }
 
 func at(name, address string) topology.Endpoint {
-	return topology.Endpoint{Name: name, Address: address}
+	return topology.Endpoint{Endpoint: snapshot.Endpoint{Name: name, Address: address}}
 }
 
 func targets(g *Generation) (names []string) {
@@ -91,7 +92,7 @@ func TestNothingIsJoinedBeforeAllSourcesAreRead(t *testing.T) {
 }
 
 func TestTargetsLiveAsLongAsTheirEndpoints(t *testing.T) {
-	a := topology.Endpoint{Name: "a", Address: "10.0.0.1:1", Engine: "vllm"}
+	a := topology.Endpoint{Endpoint: snapshot.Endpoint{Name: "a", Address: "10.0.0.1:1", Engine: "vllm"}}
 	tests := []struct {
 		name string
 		next []topology.Endpoint
@@ -99,11 +100,12 @@ func TestTargetsLiveAsLongAsTheirEndpoints(t *testing.T) {
 	}{
 		{"the same", []topology.Endpoint{a}, true},
 		{"another beside it", []topology.Endpoint{a, at("b", "10.0.0.2:1")}, true},
-		{"other models", []topology.Endpoint{{Name: "a", Address: a.Address, Engine: a.Engine, Models: []string{"m"}}}, true},
+		{"other models", []topology.Endpoint{{Endpoint: snapshot.Endpoint{Name: "a", Address: a.Address, Engine: a.Engine, Models: []string{"m"}}}}, true},
 		{"gone", nil, false},
-		{"another address", []topology.Endpoint{{Name: "a", Address: "10.0.0.9:1", Engine: a.Engine}}, false},
-		{"another engine", []topology.Endpoint{{Name: "a", Address: a.Address, Engine: "sglang"}}, false},
-		{"another name", []topology.Endpoint{{Name: "z", Address: a.Address, Engine: a.Engine}}, false},
+		{"another address", []topology.Endpoint{{Endpoint: snapshot.Endpoint{Name: "a", Address: "10.0.0.9:1", Engine: a.Engine}}}, false},
+		{"another engine", []topology.Endpoint{{Endpoint: snapshot.Endpoint{Name: "a", Address: a.Address, Engine: "sglang"}}}, false},
+		{"another access", []topology.Endpoint{{Endpoint: a.Endpoint, Access: &topology.Access{HTTPS: true}}}, false},
+		{"another name", []topology.Endpoint{{Endpoint: snapshot.Endpoint{Name: "z", Address: a.Address, Engine: a.Engine}}}, false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -129,7 +131,7 @@ func TestTargetsLiveAsLongAsTheirEndpoints(t *testing.T) {
 func TestAnEngineThatChangesIsReadAsSuch(t *testing.T) {
 	w := newWorld(t, named("one"))
 	for _, name := range []string{"vllm", "sglang", ""} {
-		w.told(t, 0, topology.Endpoint{Name: "a", Address: "10.0.0.1:1", Engine: name})
+		w.told(t, 0, topology.Endpoint{Endpoint: snapshot.Endpoint{Name: "a", Address: "10.0.0.1:1", Engine: name}})
 		if got := w.Generation().Targets[0].Now().Kind; got != engine.Known.ByName(name) {
 			t.Errorf("engine %q: got %v, want it", name, got)
 		}
@@ -161,7 +163,7 @@ func TestOneBadEndpointStopsNoOther(t *testing.T) {
 
 func TestModelsThatEndpointsTell(t *testing.T) {
 	w := newWorld(t, named("one"))
-	w.told(t, 0, at("a", "10.0.0.1:1"), topology.Endpoint{Name: "b", Address: "10.0.0.2:1", Models: []string{"x"}})
+	w.told(t, 0, at("a", "10.0.0.1:1"), topology.Endpoint{Endpoint: snapshot.Endpoint{Name: "b", Address: "10.0.0.2:1", Models: []string{"x"}}})
 	for _, target := range w.Generation().Targets {
 		if !target.Serves([]string{"m"}) || target.Serves([]string{"m"}) {
 			t.Error("Serves: want true for a new list and false for the same again")

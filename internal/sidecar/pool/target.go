@@ -7,11 +7,14 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 )
 
-// Target is one endpoint that is being scraped. It lives as long as name, address and engine stay the same.
+// Target is one endpoint that is being scraped. It lives as long as name, address, access and engine stay the same.
 type Target struct {
 	Name, Address string
+	// Access is how it is asked; nil is plain HTTP without credentials.
+	Access *topology.Access
 
 	engine string // as the topology has it; empty is detected
 	stop   context.CancelFunc

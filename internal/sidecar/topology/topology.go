@@ -12,10 +12,27 @@ import (
 )
 
 // Endpoint is one model server as a Discovery reports it.
-type Endpoint = snapshot.Endpoint
+type Endpoint struct {
+	snapshot.Endpoint
+	// Access is how it is asked for its load and its models; nil is plain HTTP without credentials.
+	Access *Access
+}
 
 // Part is what one source knows: endpoints, and the objectives and rewrites that go with them.
-type Part = snapshot.Topology
+type Part struct {
+	Endpoints  []Endpoint
+	Objectives []snapshot.Objective
+	Rewrites   []snapshot.Rewrite
+}
+
+// Snapshot returns what an Envoy is told of p.
+func (p *Part) Snapshot() *snapshot.Topology {
+	t := &snapshot.Topology{Objectives: p.Objectives, Rewrites: p.Rewrites}
+	for i := range p.Endpoints {
+		t.Endpoints = append(t.Endpoints, p.Endpoints[i].Endpoint)
+	}
+	return t
+}
 
 // Discovery finds model servers. Each source, such as a file or a Kubernetes watch, is one implementation.
 type Discovery interface {
@@ -41,22 +58,22 @@ const (
 	maxBytes = snapshot.MaxMessageBytes - AdapterBytes
 )
 
-// Join makes one topology of the sources, in order of names. It always fits into one message: what cannot be told or does not fit is left
+// Join makes one part of the sources, in order of names. It always fits into one message: what cannot be told or does not fit is left
 // out, and problems says so, a line each. Of two endpoints or objectives of one name the first source's is taken.
-func Join(sources []Source) (t *snapshot.Topology, problems []string) {
-	j := joint{topology: &snapshot.Topology{}, from: map[string]string{}, objectives: map[string]bool{}}
+func Join(sources []Source) (p *Part, problems []string) {
+	j := joint{part: &Part{}, from: map[string]string{}, objectives: map[string]bool{}}
 	for _, s := range sources {
 		j.rules(s)
 		j.endpoints(s)
 	}
-	slices.SortFunc(j.topology.Endpoints, func(a, b Endpoint) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(j.part.Endpoints, func(a, b Endpoint) int { return cmp.Compare(a.Name, b.Name) })
 	j.fit()
-	return j.topology, j.problems
+	return j.part, j.problems
 }
 
 // joint is a topology in the making.
 type joint struct {
-	topology   *snapshot.Topology
+	part       *Part
 	from       map[string]string // endpoints' names, and the sources that they are of
 	objectives map[string]bool
 	problems   []string
@@ -72,12 +89,12 @@ func (j *joint) endpoints(s Source) {
 			j.problem("%s: endpoint name %q is there already, in %s; each name once is right, and the first is taken", s.Name, e.Name, other)
 			continue
 		}
-		if _, err := size(snapshot.Topology{Endpoints: []Endpoint{e}}); err != nil {
+		if _, err := size(snapshot.Topology{Endpoints: []snapshot.Endpoint{e.Endpoint}}); err != nil {
 			j.problem("%s: endpoint %.100q is left out: no snapshot can tell of it: %v", s.Name, e.Name, err)
 			continue
 		}
 		j.from[e.Name] = s.Name
-		j.topology.Endpoints = append(j.topology.Endpoints, e)
+		j.part.Endpoints = append(j.part.Endpoints, e)
 	}
 }
 
@@ -92,20 +109,20 @@ func (j *joint) rules(s Source) {
 			continue
 		}
 		j.objectives[o.Name] = true
-		j.topology.Objectives = append(j.topology.Objectives, o)
+		j.part.Objectives = append(j.part.Objectives, o)
 	}
 	for i, r := range s.Part.Rewrites {
 		if _, err := size(snapshot.Topology{Rewrites: []snapshot.Rewrite{r}}); err != nil {
 			j.problem("%s: rewrite %d is left out: no snapshot can tell of it: %v", s.Name, i+1, err)
 			continue
 		}
-		j.topology.Rewrites = append(j.topology.Rewrites, r)
+		j.part.Rewrites = append(j.part.Rewrites, r)
 	}
 }
 
 // fit leaves out what does not fit into one message. Rules come before endpoints, which are of no use without them.
 func (j *joint) fit() {
-	t := j.topology
+	t := j.part
 	rules, err := size(snapshot.Topology{Objectives: t.Objectives, Rewrites: t.Rewrites})
 	if err != nil || rules > maxBytes/2 {
 		j.problem("%d objectives and %d rewrites do not fit into one snapshot and are left out; fewer are right",
@@ -114,7 +131,7 @@ func (j *joint) fit() {
 	}
 	left := maxBytes - rules
 	for i, e := range t.Endpoints {
-		bytes, _ := size(snapshot.Topology{Endpoints: []Endpoint{e}}) // encodable, or it were not here
+		bytes, _ := size(snapshot.Topology{Endpoints: []snapshot.Endpoint{e.Endpoint}}) // encodable, or it were not here
 		if left -= bytes + entryBytes; left < 0 {
 			j.problem("%d of %d endpoints do not fit into one snapshot and are left out, from %s on; "+
 				"fewer endpoints, or shorter labels and lists of models, are right", len(t.Endpoints)-i, len(t.Endpoints), e.Name)
@@ -132,14 +149,14 @@ func size(t snapshot.Topology) (int, error) {
 
 // AddModels gives each endpoint without models those that told has for it. When all of them together do not fit into one message every
 // endpoint gets as much room as the others, a list is cut at its end, and problem says so.
-func AddModels(t *snapshot.Topology, told func(e *Endpoint) []string) (problem string) {
+func AddModels(t *Part, told func(e *Endpoint) []string) (problem string) {
 	type list struct {
 		endpoint *Endpoint
 		models   []string
 		bytes    int
 	}
 	var lists []list
-	used, _ := size(*t)
+	used, _ := size(*t.Snapshot())
 	left := maxBytes - used - entryBytes*len(t.Endpoints)
 	for i := range t.Endpoints {
 		e := &t.Endpoints[i]

@@ -11,10 +11,10 @@ import (
 )
 
 func endpoint(name string, models ...string) Endpoint {
-	return Endpoint{Name: name, Address: "10.0.0.1:8000", Models: models}
+	return Endpoint{Endpoint: snapshot.Endpoint{Name: name, Address: "10.0.0.1:8000", Models: models}}
 }
 
-func names(t *snapshot.Topology) (all []string) {
+func names(t *Part) (all []string) {
 	for _, e := range t.Endpoints {
 		all = append(all, e.Name)
 	}
@@ -22,9 +22,9 @@ func names(t *snapshot.Topology) (all []string) {
 }
 
 // checkFits fails when t leaves no room for its load, or cannot be encoded at all.
-func checkFits(t *testing.T, joined *snapshot.Topology) {
+func checkFits(t *testing.T, joined *Part) {
 	t.Helper()
-	record, err := snapshot.AppendTopology(nil, joined, snapshot.Position{})
+	record, err := snapshot.AppendTopology(nil, joined.Snapshot(), snapshot.Position{})
 	if err != nil {
 		t.Fatalf("got %v, want a topology that can be encoded", err)
 	}
@@ -44,10 +44,10 @@ func TestJoin(t *testing.T) {
 		{"two sources", []Source{{"x", Part{Endpoints: []Endpoint{endpoint("b")}}}, {"y", Part{Endpoints: []Endpoint{endpoint("a")}}}}, []string{"a", "b"}, nil},
 		{"name in both", []Source{{"x", Part{Endpoints: []Endpoint{endpoint("a", "of x")}}}, {"y", Part{Endpoints: []Endpoint{endpoint("a", "of y"), endpoint("b")}}}},
 			[]string{"a", "b"}, []string{`y: endpoint name "a" is there already, in x`}},
-		{"long label", []Source{{"x", Part{Endpoints: []Endpoint{{Name: "a", Address: "10.0.0.1:1", Labels: []snapshot.Label{{Key: "k", Value: long}}}, endpoint("b")}}}},
+		{"long label", []Source{{"x", Part{Endpoints: []Endpoint{{Endpoint: snapshot.Endpoint{Name: "a", Address: "10.0.0.1:1", Labels: []snapshot.Label{{Key: "k", Value: long}}}}, endpoint("b")}}}},
 			[]string{"b"}, []string{`x: endpoint "a" is left out`}},
 		{"not UTF-8", []Source{{"x", Part{Endpoints: []Endpoint{endpoint("a", "\xff"), endpoint("b")}}}}, []string{"b"}, []string{`endpoint "a" is left out`}},
-		{"no address", []Source{{"x", Part{Endpoints: []Endpoint{{Name: "a", Address: "nowhere"}, endpoint("b")}}}}, []string{"b"}, []string{`endpoint "a" is left out`}},
+		{"no address", []Source{{"x", Part{Endpoints: []Endpoint{{Endpoint: snapshot.Endpoint{Name: "a", Address: "nowhere"}}, endpoint("b")}}}}, []string{"b"}, []string{`endpoint "a" is left out`}},
 		{"no name", []Source{{"x", Part{Endpoints: []Endpoint{endpoint(""), endpoint("b")}}}}, []string{"b"}, []string{`endpoint "" is left out`}},
 		{"objective twice", []Source{{"x", Part{Objectives: []snapshot.Objective{{Name: "o"}, {Name: "o"}}}}}, nil, []string{`x: objectives: name "o" is there twice`}},
 		{"long objective", []Source{{"x", Part{Objectives: []snapshot.Objective{{Name: long}}}}}, nil, []string{"is left out"}},

@@ -1,0 +1,57 @@
+// Package command is what all commands of pintle have in common: how they read their flags, show their help and say what is wrong.
+package command
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// NewFlags returns the flags of a command, such as "pintle sidecar".
+func NewFlags(name string) *flag.FlagSet {
+	flags := flag.NewFlagSet(name, flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	return flags
+}
+
+// Parse reads args, which are flags alone, of which the required must be there. done says that the command ends with code: it showed its
+// help on stdout, or said on stderr what is wrong.
+func Parse(flags *flag.FlagSet, args []string, stdout, stderr io.Writer, required ...string) (code int, done bool) {
+	err := flags.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		flags.SetOutput(stdout)
+		flags.Usage()
+		return 0, true
+	}
+	if err == nil && flags.NArg() > 0 {
+		err = fmt.Errorf("argument %q is unknown; flags alone are right", flags.Arg(0))
+	}
+	for _, name := range required {
+		if f := flags.Lookup(name); err == nil && f.Value.String() == "" {
+			err = fmt.Errorf("flag -%s is missing: %s", name, f.Usage)
+		}
+	}
+	if err != nil {
+		return Fail(flags, stderr, 2, err), true
+	}
+	return 0, false
+}
+
+// Fail says what is wrong, each line of it with the command's name, and returns code: 1 when the command failed, 2 when its arguments or the
+// documents that they name are wrong.
+func Fail(flags *flag.FlagSet, stderr io.Writer, code int, err error) int {
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		fmt.Fprintf(stderr, "%s: %s\n", flags.Name(), line)
+	}
+	return code
+}
+
+// InFile puts a file's name before each line of err.
+func InFile(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(path + ": " + strings.ReplaceAll(err.Error(), "\n", "\n"+path+": "))
+}

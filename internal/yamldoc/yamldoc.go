@@ -1,0 +1,193 @@
+// Package yamldoc reads YAML documents for the readers of package strictjson, and tells on which lines the mistakes are that these find.
+package yamldoc
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	goyaml "go.yaml.in/yaml/v3"
+	"sigs.k8s.io/yaml"
+
+	"github.com/pintle-dev/pintle/internal/strictjson"
+)
+
+// Document is one YAML document.
+type Document struct {
+	// JSON is what it says; nil when it is empty.
+	JSON []byte
+	root *goyaml.Node
+}
+
+// document is what mistakes of the document as a whole begin with until Locate has put the line there.
+const document = "document"
+
+// Read reads one document. JSON is YAML, so it may be given too. A key given twice is an error, and so is a second document. Errors are one line
+// each, and show no value.
+func Read(text []byte) (*Document, error) {
+	d := goyaml.NewDecoder(bytes.NewReader(text))
+	var first, second goyaml.Node
+	if err := d.Decode(&first); err != nil && len(bytes.TrimSpace(text)) > 0 && first.Kind == 0 && !isEOF(err) {
+		return nil, syntaxError(err)
+	}
+	if err := d.Decode(&second); err == nil {
+		return nil, errors.New("not one YAML document but several; what follows the second --- would be ignored")
+	} else if !isEOF(err) {
+		return nil, syntaxError(err)
+	}
+	if mistake := badKey(&first); mistake != "" {
+		return nil, errors.New(mistake)
+	}
+	json, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return nil, syntaxError(err)
+	}
+	doc := &Document{JSON: json}
+	if string(json) == "null" {
+		doc.JSON = nil
+	}
+	if len(first.Content) > 0 {
+		doc.root = first.Content[0]
+	}
+	return doc, nil
+}
+
+func isEOF(err error) bool { return err.Error() == "EOF" }
+
+var (
+	twice = regexp.MustCompile(`line (\d+): key ("[\w./-]+") already set in map`)
+	quote = regexp.MustCompile(`'[^']*'|"[^"]*"|` + "`[^`]*`")
+)
+
+// syntaxError says where the text is no YAML. Whatever the text has between quotes may be a secret.
+func syntaxError(err error) error {
+	if all := twice.FindAllStringSubmatch(err.Error(), -1); all != nil {
+		var lines []string
+		for _, m := range all {
+			lines = append(lines, fmt.Sprintf("line %s: key %s is given twice", m[1], m[2]))
+		}
+		return errors.New(strings.Join(lines, "\n"))
+	}
+	text := strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: ")
+	return fmt.Errorf("not valid YAML: %s", quote.ReplaceAllString(text, "..."))
+}
+
+// badKey finds a key that is no word, which JSON could not tell.
+func badKey(n *goyaml.Node) string {
+	if n.Kind == goyaml.MappingNode {
+		for i := 0; i < len(n.Content); i += 2 {
+			key := n.Content[i]
+			if key.Kind == goyaml.AliasNode {
+				key = key.Alias
+			}
+			if key.Kind != goyaml.ScalarNode {
+				return fmt.Sprintf("line %d: a key is a list or a mapping; a string is right", n.Content[i].Line)
+			}
+		}
+	}
+	for _, child := range n.Content {
+		if mistake := badKey(child); mistake != "" {
+			return mistake
+		}
+	}
+	return ""
+}
+
+// Parse returns the document's root, for a reader that asks it for its keys. An empty document has none.
+func (d *Document) Parse() (*strictjson.Object, *strictjson.Document) {
+	text := d.JSON
+	if text == nil {
+		text = []byte("{}")
+	}
+	return strictjson.Parse(text, document)
+}
+
+// Locate puts the line before each mistake that a reader of d found, and sorts them by it. Other errors stay as they are.
+func (d *Document) Locate(err error) error {
+	var mistakes strictjson.Mistakes
+	if !errors.As(err, &mistakes) {
+		return err
+	}
+	type located struct {
+		line int
+		text string
+	}
+	all := make([]located, len(mistakes))
+	for i, text := range mistakes {
+		line := 1
+		if d.root != nil {
+			line = lineOf(d.root, text)
+		}
+		if bare.MatchString(text) {
+			text += "; in quotes it is one"
+		}
+		all[i] = located{line, strings.TrimPrefix(text, document+": ")}
+	}
+	slices.SortStableFunc(all, func(a, b located) int { return cmp.Compare(a.line, b.line) })
+	told := make(strictjson.Mistakes, len(all))
+	for i, l := range all {
+		told[i] = fmt.Sprintf("line %d: %s", l.line, l.text)
+	}
+	return told
+}
+
+var (
+	bare    = regexp.MustCompile(`: (true|false|-?[\d.e+]+) is not a string$`)
+	index   = regexp.MustCompile(`^\[(\d+)\]`)
+	unknown = regexp.MustCompile(`^(?:` + document + `)?: unknown key ("(?:[^"\\]|\\.)*")`)
+)
+
+// lineOf is the line of the value that a mistake names by its path, such as discovery.static[0].address, or of the unknown key that it names.
+func lineOf(n *goyaml.Node, mistake string) int {
+	line := n.Line
+	for {
+		if n.Kind == goyaml.AliasNode {
+			n = n.Alias
+		}
+		if m := unknown.FindStringSubmatch(mistake); m != nil && n.Kind == goyaml.MappingNode {
+			for i := 0; i+1 < len(n.Content); i += 2 {
+				if fmt.Sprintf("%q", n.Content[i].Value) == m[1] {
+					return n.Content[i].Line
+				}
+			}
+			return line
+		}
+		next, rest := step(n, mistake)
+		if next == nil {
+			return line
+		}
+		n, mistake, line = next, rest, next.Line
+	}
+}
+
+// step goes one key or one item down the path at the beginning of mistake. Keys may have dots in them: the longest that fits is meant.
+func step(n *goyaml.Node, mistake string) (next *goyaml.Node, rest string) {
+	switch n.Kind {
+	case goyaml.SequenceNode:
+		m := index.FindStringSubmatch(mistake)
+		var i int
+		if m == nil {
+			return nil, ""
+		}
+		if _, err := fmt.Sscan(m[1], &i); err != nil || i >= len(n.Content) {
+			return nil, ""
+		}
+		return n.Content[i], strings.TrimPrefix(mistake[len(m[0]):], ".")
+	case goyaml.MappingNode:
+		longest := -1
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := n.Content[i].Value
+			after, ok := strings.CutPrefix(mistake, key)
+			if ok && key != "" && len(key) > longest && after != "" && strings.ContainsRune(".[:", rune(after[0])) {
+				longest = len(key)
+				// A value that begins on a later line is wrong there; one that is missing, at its key.
+				next, rest = n.Content[i+1], strings.TrimPrefix(after, ".")
+			}
+		}
+	}
+	return next, rest
+}

@@ -42,7 +42,8 @@ func (b *Builder) Profiles() []string { return b.compiler.profileNames }
 func (b *Builder) Profile(key, name string) int {
 	i := slices.Index(b.compiler.profileNames, name)
 	if i < 0 {
-		b.Mistake(key, "no scheduling profile is named "+strconv.Quote(name))
+		b.Mistake(key, "no scheduling profile is named "+strconv.Quote(name)+
+			strictjson.Hint(name, b.compiler.profileNames, "the profiles are"))
 		return 0
 	}
 	return i
@@ -60,6 +61,19 @@ func (b *Builder) Earlier(name string) Plugin {
 
 // Declared reports whether a plug-in of this name stands anywhere in the list, also after this one.
 func (b *Builder) Declared(name string) bool { return slices.Contains(b.compiler.declaredNames, name) }
+
+// NotDeclared says that no plug-in has a name, and which there are, for a mistake.
+func (b *Builder) NotDeclared(name string) string { return b.compiler.notDeclared(name) }
+
+// Doubtful reports whether the type of the plug-in called name is unknown or, without a name, that of any one declared before. What
+// seems to be missing then may follow from that mistake, and is none of its own.
+func (b *Builder) Doubtful(name string) bool {
+	if name == "" {
+		return b.compiler.unknown
+	}
+	d := b.compiler.find(name)
+	return d != nil && d.plugin == nil
+}
 
 // EarlierOfType reports whether a plug-in of one of the types is declared before this one.
 func (b *Builder) EarlierOfType(types ...string) bool {

@@ -109,6 +109,7 @@ func (c *compiler) nameProfiles(profiles []*strictjson.Object) {
 	}
 	for _, entry := range profiles {
 		name := ""
+		entry.LabelBy("name")
 		entry.String("name", &name)
 		if name == "" {
 			entry.Missing("name", "every scheduling profile needs one")
@@ -138,6 +139,7 @@ func (c *compiler) readEntries(list []*strictjson.Object) []entry {
 	entries := make([]entry, len(list))
 	for i, o := range list {
 		e := entry{Object: o}
+		o.LabelBy("name", "type")
 		o.String("type", &e.kind)
 		o.String("name", &e.name)
 		e.parameters = o.Object("parameters")
@@ -156,9 +158,11 @@ func (c *compiler) readEntries(list []*strictjson.Object) []entry {
 func (c *compiler) declare(e *entry) {
 	if e.kind == "" {
 		e.Missing("type", "every plug-in needs one")
+		c.plugins = append(c.plugins, declared{name: e.name})
+		c.unknown = true
 		return
 	}
-	if c.find(e.name) != nil {
+	if e.name != "" && c.find(e.name) != nil {
 		e.Mistake("name", strconv.Quote(e.name)+" names two plug-ins; give one of them another name")
 	}
 	c.build(e.Object, e.parameters, e.kind, e.name)
@@ -175,14 +179,11 @@ func (c *compiler) build(at, parameters *strictjson.Object, kind, name string) P
 		c.plugins = append(c.plugins, declared{name: name, kind: kind, plugin: plugin})
 		return plugin
 	}
-	known := ""
+	known := make([]string, len(c.registry))
 	for i := range c.registry {
-		if i > 0 {
-			known += ", "
-		}
-		known += c.registry[i].Type
+		known[i] = c.registry[i].Type
 	}
-	at.Mistake("type", strconv.Quote(kind)+" is not a known plug-in; known are "+known)
+	at.Mistake("type", strconv.Quote(kind)+" is not a known plug-in"+strictjson.Hint(kind, known, "known are"))
 	c.plugins = append(c.plugins, declared{name: name, kind: kind})
 	c.unknown = true
 	return nil
@@ -194,6 +195,7 @@ func (c *compiler) fill(entry *strictjson.Object, p *profile) {
 	entry.Close()
 	for _, reference := range references {
 		weight := 1.0
+		reference.LabelBy("pluginRef")
 		d := c.reference(reference)
 		reference.Float("weight", &weight, 0, mostWeight)
 		reference.Close()

@@ -70,6 +70,7 @@ func (c *compiler) wireData(doc, data *strictjson.Object, enabled bool) {
 		doc.Mistake("data", "needs the feature gate "+gateDataLayer+"; add it to featureGates")
 	}
 	for _, source := range sources {
+		source.LabelBy("pluginRef")
 		d := c.reference(source)
 		if d != nil && d.plugin != nil {
 			if _, ok := d.plugin.(DataSource); !ok {
@@ -79,6 +80,7 @@ func (c *compiler) wireData(doc, data *strictjson.Object, enabled bool) {
 		extractors := source.Objects("extractors")
 		source.Close()
 		for _, entry := range extractors {
+			entry.LabelBy("pluginRef")
 			d := c.reference(entry)
 			entry.Close()
 			if d == nil || d.plugin == nil {
@@ -104,9 +106,19 @@ func (c *compiler) reference(o *strictjson.Object) *declared {
 	}
 	d := c.find(name)
 	if d == nil {
-		o.Mistake("pluginRef", strconv.Quote(name)+" is not the name of a declared plug-in")
+		o.Mistake("pluginRef", c.notDeclared(name))
 	}
 	return d
+}
+
+// notDeclared says that no plug-in has a name, and which there are.
+func (c *compiler) notDeclared(name string) string {
+	names := slices.DeleteFunc(slices.Clone(c.declaredNames), func(name string) bool { return name == "" })
+	text := strconv.Quote(name) + " is not the name of a declared plug-in"
+	if len(names) == 0 {
+		return text + "; none is declared"
+	}
+	return text + strictjson.Hint(name, names, "declared are")
 }
 
 // addHooks activates every plug-in that takes part by being declared.
@@ -129,6 +141,9 @@ func (c *compiler) addHooks() {
 
 // checkOrder notes scorers that stand before the prefix scorer that they go by.
 func (c *compiler) checkOrder(doc *strictjson.Object) {
+	if c.unknown {
+		return // it may be the one that is missing
+	}
 	for i := range c.plan.profiles {
 		provided := false
 		for _, s := range c.plan.profiles[i].scorers {

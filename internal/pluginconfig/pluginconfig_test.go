@@ -79,7 +79,7 @@ func TestParseMistakes(t *testing.T) {
 	}{
 		{"not JSON", `{`, []string{`configuration: not valid JSON: {`}},
 		{"not an object", `"queue-scorer"`, []string{`configuration: "queue-scorer" is not an object`}},
-		{"unknown key", `{"holds": "pause"}`, []string{`configuration: unknown key "holds"; known are stale, failing, load, ingest, hold, destination, debug, config`}},
+		{"unknown key", `{"holds": "pause"}`, []string{`configuration: unknown key "holds"; did you mean hold? known are stale, failing, load, ingest, hold, destination, debug, config`}},
 		{"repeated key", `{"hold": "pause", "hold": "buffer"}`, []string{`hold: is given twice`}},
 		{"hold", `{"hold": "wait"}`, []string{`hold: "wait" is not one of buffer, pause`}},
 		{"destination", `{"destination": 1}`, []string{`destination: 1 is not one of original-dst, override-host`}},
@@ -103,7 +103,7 @@ func TestParseMistakes(t *testing.T) {
 		{"empty socket", `{"ingest": {"socket": "", ` + token + `}}`, []string{`ingest.socket: is empty; give the path of the ingest listener's socket`}},
 		{"short token", `{"ingest": {"port": 1, "token": "1234567"}}`, []string{`ingest.token: has 7 characters; it needs at least 8`}},
 		{"token before space", `{"ingest": {"port": 1, "token": "12345678\n"}}`, []string{`ingest.token: begins or ends with white space, which HTTP would strip`}},
-		{"in config", `{"config": {"plugins": [{"type": "random-picker", "parameters": {"n": 1}}]}}`, []string{`config.plugins[0].parameters: unknown key "n"; known are maxNumOfEndpoints`}},
+		{"in config", `{"config": {"plugins": [{"type": "random-picker", "parameters": {"n": 1}}]}}`, []string{`config.plugins[0](random-picker).parameters: unknown key "n"; known are maxNumOfEndpoints`}},
 		{
 			"in config and beside it", `{"config": {"kind": "Pod"}, "debug": "yes"}`,
 			[]string{`debug: "yes" is not true or false`, `config.kind: "Pod" is not one of EndpointPickerConfig`},

@@ -138,6 +138,29 @@ func (o *Object) Given(key string) bool {
 // Mistake notes that the value of key is wrong; text says why and what would be right. An empty key means the object itself.
 func (o *Object) Mistake(key, text string) { o.document.add(o.at(key), text) }
 
+// LabelBy has the paths of the object and of all in it tell the name that stands in the first of the keys that has one, such as
+// plugins[2](queue-scorer).parameters. It does not count as asking for them.
+func (o *Object) LabelBy(keys ...string) {
+	for _, key := range keys {
+		for i := range o.members {
+			if m := &o.members[i]; m.key == key && m.value.Type == gjson.String && isName(m.value.Str) {
+				o.path += "(" + m.value.Str + ")"
+				return
+			}
+		}
+	}
+}
+
+// isName reports whether a text can stand in a path: letters, digits, hyphens, underscores, slashes and dots.
+func isName(text string) bool {
+	for _, c := range []byte(text) {
+		if (c|0x20 < 'a' || c|0x20 > 'z') && (c < '-' || c > '9') && c != '_' {
+			return false
+		}
+	}
+	return text != "" && len(text) <= 63
+}
+
 // Missing notes that the value of key is missing or empty, unless it is known to be wrong already; text says what it is for. The
 // caller has found it to be empty.
 func (o *Object) Missing(key, text string) {
@@ -161,14 +184,15 @@ func (o *Object) Close() {
 		case m.used:
 		case o.secret && m.value.Type == gjson.Null:
 			// A secret whose colon has no blank behind it is a key without a value.
-			o.Mistake("", "unknown key without a value"+o.hint())
+			o.Mistake("", "unknown key without a value"+o.hint(""))
 		default:
-			o.Mistake("", "unknown key "+strconv.Quote(o.members[i].key)+o.hint())
+			o.Mistake("", "unknown key "+strconv.Quote(m.key)+o.hint(m.key))
 		}
 	}
 }
 
-func (o *Object) hint() string {
+// hint says what could be meant by an unknown key.
+func (o *Object) hint(key string) string {
 	if len(o.known) == 0 {
 		return "; no keys are allowed here"
 	}
@@ -176,7 +200,7 @@ func (o *Object) hint() string {
 	for i, k := range o.known {
 		names[i] = k.Name
 	}
-	return "; known are " + strings.Join(names, ", ")
+	return Hint(key, names, "known are")
 }
 
 func (o *Object) at(key string) string {

@@ -137,7 +137,7 @@ func (d *Document) Locate(err error) error {
 
 var (
 	bare    = regexp.MustCompile(`: (true|false|-?[\d.e+]+) is not a string$`)
-	index   = regexp.MustCompile(`^\[(\d+)\]`)
+	index   = regexp.MustCompile(`^\[(\d+)\](?:\([\w./-]+\))?`) // see strictjson.Object.LabelBy
 	unknown = regexp.MustCompile(`^(?:` + document + `)?: unknown key ("(?:[^"\\]|\\.)*")`)
 )
 

@@ -65,6 +65,7 @@ last: z
 	for _, item := range root.Objects("list") {
 		name := ""
 		var labels []strictjson.Pair
+		item.LabelBy("name")
 		item.String("name", &name)
 		item.StringMap("labels", &labels)
 		item.Close()
@@ -73,7 +74,7 @@ last: z
 	root.Close()
 	got := d.Locate(document.Err()).Error()
 	want := `line 2: number: "x" is not a whole number from 0 to 2147483647
-line 4: list[0].address: is missing
+line 4: list[0](a).address: is missing
 line 5: list[1].name: 5 is not a string; in quotes it is one
 line 5: list[1].address: is missing
 line 7: list[1].labels.example.com/a.b: 1 is not a string; in quotes it is one

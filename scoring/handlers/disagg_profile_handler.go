@@ -65,7 +65,7 @@ func NewDisaggProfileHandler(b *scoring.Builder) scoring.Plugin {
 		h.encodeDecider = earlierEncodeDecider(b, p.keys.Deciders.encode, name)
 		h.stages.encode = b.Profile(p.keys.Profiles.encode, p.Profiles.encode)
 	}
-	if (p.Deciders.prefill != "" || p.Deciders.encode != "") && !b.EarlierOfType(headersHandlerTypes...) {
+	if (p.Deciders.prefill != "" || p.Deciders.encode != "") && !b.EarlierOfType(headersHandlerTypes...) && !b.Doubtful("") {
 		b.Mistake("deciders", "need a disagg-headers-handler declared before "+b.Name+
 			"; without it the decode server would not learn of the other stages")
 		return h

@@ -89,7 +89,8 @@ func checkPrefixPlugin(b *scoring.Builder, kind, name string) {
 	_, provides := plugin.(scoring.PrefixProvider)
 	switch {
 	case !b.Declared(name):
-		b.Mistake("prefixPluginName", strconv.Quote(name)+" is not the name of a declared plug-in; name a prefix scorer")
+		b.Mistake("prefixPluginName", b.NotDeclared(name))
+	case b.Doubtful(name):
 	case plugin != nil && !provides:
 		b.Mistake("prefixPluginName", strconv.Quote(name)+" is not a prefix scorer")
 	}

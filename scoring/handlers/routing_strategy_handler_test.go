@@ -171,28 +171,28 @@ func TestRoutingStrategyHandlerParameters(t *testing.T) {
 		{name: "default mixes", parameters: `{"default": "a:2,b:1"}`},
 		{
 			name: "unknown default", parameters: `{"default": "c"}`,
-			want: `plugins[0].parameters.default: no routing strategy is named "c"; known are a, b`,
+			want: `plugins[0](routing-strategy-handler).parameters.default: no routing strategy is named "c"; known are a, b`,
 		},
 		{
 			name: "default is not listed", parameters: `{"default": "a", "strategies": {"x": "a"}}`,
-			want: `plugins[0].parameters.default: no routing strategy is named "a"; known are x`,
+			want: `plugins[0](routing-strategy-handler).parameters.default: no routing strategy is named "a"; known are x`,
 		},
 		{
 			name: "unknown profile", parameters: `{"strategies": {"x": "c"}}`,
-			want: `plugins[0].parameters.strategies.x: no scheduling profile is named "c"`,
+			want: `plugins[0](routing-strategy-handler).parameters.strategies.x: no scheduling profile is named "c"; the profiles are a, b`,
 		},
 		{
 			name: "name with a comma", parameters: `{"strategies": {"x,y": "a"}}`,
-			want: `plugins[0].parameters.strategies: "x,y" cannot be named in a header; leave out colons, commas and spaces`,
+			want: `plugins[0](routing-strategy-handler).parameters.strategies: "x,y" cannot be named in a header; leave out colons, commas and spaces`,
 		},
 		{
 			name: "no header", parameters: `{"header": ""}`,
-			want: "plugins[0].parameters.header: is empty; name the request header that names the strategy",
+			want: "plugins[0](routing-strategy-handler).parameters.header: is empty; name the request header that names the strategy",
 		},
 		{name: "environment", parameters: `{}`, environment: map[string]string{"ROUTING_ALGORITHM": "b", "AIBRIX_ROUTING_ALGORITHM": "a:1,b:1"}},
 		{
 			name: "unknown in the environment", parameters: `{}`, environment: map[string]string{"AIBRIX_ROUTING_ALGORITHM": "prefix-aware"},
-			want: `plugins[0].parameters: the environment variable AIBRIX_ROUTING_ALGORITHM is "prefix-aware": no routing strategy is named "prefix-aware"; known are a, b`,
+			want: `plugins[0](routing-strategy-handler).parameters: the environment variable AIBRIX_ROUTING_ALGORITHM is "prefix-aware": no routing strategy is named "prefix-aware"; known are a, b`,
 		},
 		{name: "parameter beats the environment", parameters: `{"default": "a"}`, environment: map[string]string{"ROUTING_ALGORITHM": "c"}},
 	}

@@ -16,11 +16,11 @@ func TestSingleProfileHandler(t *testing.T) {
 			name: "two profiles",
 			config: `{"plugins": [{"type": "single-profile-handler"}, {"type": "queue-scorer"}],
 				"schedulingProfiles": [{"name": "a"}, {"name": "b"}]}`,
-			want: "plugins[0].parameters: single-profile-handler runs one scheduling profile, but there are 2",
+			want: "plugins[0](single-profile-handler).parameters: single-profile-handler runs one scheduling profile, but there are 2",
 		},
 		{
 			name: "parameters", config: `{"plugins": [{"type": "single-profile-handler", "parameters": {"a": 1}}]}`,
-			want: `plugins[0].parameters: unknown key "a"; no keys are allowed here`,
+			want: `plugins[0](single-profile-handler).parameters: unknown key "a"; no keys are allowed here`,
 		},
 	}
 	for _, test := range tests {

@@ -75,10 +75,12 @@ func earlier(b *scoring.Builder, key, name string) (plugin scoring.Plugin, ok bo
 	if plugin := b.Earlier(name); plugin != nil {
 		return plugin, true
 	}
-	if b.Declared(name) {
+	switch {
+	case b.Doubtful(name):
+	case b.Declared(name):
 		b.Mistake(key, strconv.Quote(name)+" is declared after "+b.Name+"; move it before")
-	} else {
-		b.Mistake(key, strconv.Quote(name)+" is not the name of a declared plug-in")
+	default:
+		b.Mistake(key, b.NotDeclared(name))
 	}
 	return nil, false
 }
@@ -91,6 +93,9 @@ type profileKey struct{ key, name string }
 
 // checkAnnounced notes a stage of whose endpoints no plug-in declared before b's tells the decode server.
 func (s *stages) checkAnnounced(b *scoring.Builder, prefill, encode profileKey) {
+	if b.Doubtful("") {
+		return
+	}
 	announcers := b.Announcers()
 	if s.prefillDecider != nil && s.prefill != s.decode && !slices.ContainsFunc(announcers, func(a scoring.StageAnnouncer) bool {
 		return a.AnnouncesPrefill(s.prefill)

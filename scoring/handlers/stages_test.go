@@ -32,9 +32,9 @@ func TestStagesThatNeverRun(t *testing.T) {
 		{
 			name:    "renamed profiles",
 			plugins: always + `{"type": "disagg-headers-handler"}, ` + renamed,
-			mistakes: `plugins[3].parameters.profiles.prefill: prefill never runs, because no disagg-headers-handler tells the ` +
+			mistakes: `plugins[3](disagg-profile-handler).parameters.profiles.prefill: prefill never runs, because no disagg-headers-handler tells the ` +
 				"decode server of the profile \"p\"; give that plug-in prefillProfile: \"p\"\n" +
-				`plugins[3].parameters.profiles.encode: encode never runs, because no disagg-headers-handler tells the ` +
+				`plugins[3](disagg-profile-handler).parameters.profiles.encode: encode never runs, because no disagg-headers-handler tells the ` +
 				`decode server of the profile "e"; give that plug-in encodeProfile: "e"`,
 		},
 		{
@@ -45,9 +45,9 @@ func TestStagesThatNeverRun(t *testing.T) {
 		{
 			name:    "stages exchanged",
 			plugins: always + `{"type": "disagg-headers-handler", "parameters": {"prefillProfile": "e", "encodeProfile": "p"}}, ` + renamed,
-			mistakes: `plugins[3].parameters.profiles.prefill: prefill never runs, because no disagg-headers-handler tells the ` +
+			mistakes: `plugins[3](disagg-profile-handler).parameters.profiles.prefill: prefill never runs, because no disagg-headers-handler tells the ` +
 				"decode server of the profile \"p\"; give that plug-in prefillProfile: \"p\"\n" +
-				`plugins[3].parameters.profiles.encode: encode never runs, because no disagg-headers-handler tells the ` +
+				`plugins[3](disagg-profile-handler).parameters.profiles.encode: encode never runs, because no disagg-headers-handler tells the ` +
 				`decode server of the profile "e"; give that plug-in encodeProfile: "e"`,
 		},
 		{
@@ -61,7 +61,7 @@ func TestStagesThatNeverRun(t *testing.T) {
 			name: "renamed profiles of the legacy handler",
 			plugins: always + `{"type": "disagg-headers-handler"}, ` + pd +
 				`, "deciderPluginName": "always-disagg-pd-decider"}}`,
-			mistakes: `plugins[3].parameters.prefillProfile: prefill never runs, because no disagg-headers-handler tells the ` +
+			mistakes: `plugins[3](pd-profile-handler).parameters.prefillProfile: prefill never runs, because no disagg-headers-handler tells the ` +
 				`decode server of the profile "p"; give that plug-in prefillProfile: "p"`,
 		},
 		{
@@ -78,20 +78,21 @@ func TestStagesThatNeverRun(t *testing.T) {
 				"pd-profile-handler: no disagg-headers-handler is declared; one with default parameters is used",
 		},
 		{
-			name:     "an unknown prefix scorer",
-			plugins:  always + pd + `, "deciderPluginName": "always-disagg-pd-decider", "prefixPluginName": "bogus"}}`,
-			mistakes: `plugins[2].parameters.prefixPluginName: "bogus" is not the name of a declared plug-in; name a prefix scorer`,
+			name:    "an unknown prefix scorer",
+			plugins: always + pd + `, "deciderPluginName": "always-disagg-pd-decider", "prefixPluginName": "bogus"}}`,
+			mistakes: `plugins[2](pd-profile-handler).parameters.prefixPluginName: "bogus" is not the name of a declared plug-in; ` +
+				`declared are always-disagg-pd-decider, always-disagg-multimodal-decider, pd-profile-handler, d, p, e`,
 		},
 		{
 			name: "a prefix scorer that is none",
 			plugins: always + pd +
 				`, "deciderPluginName": "always-disagg-pd-decider", "prefixPluginName": "always-disagg-pd-decider"}}`,
-			mistakes: `plugins[2].parameters.prefixPluginName: "always-disagg-pd-decider" is not a prefix scorer`,
+			mistakes: `plugins[2](pd-profile-handler).parameters.prefixPluginName: "always-disagg-pd-decider" is not a prefix scorer`,
 		},
 		{
 			name:     "an unknown type of prefix scorers",
 			plugins:  always + pd + `, "deciderPluginName": "always-disagg-pd-decider", "prefixPluginType": "bogus"}}`,
-			mistakes: `plugins[2].parameters.prefixPluginType: "bogus" is not a known plug-in; it is the type of a prefix scorer`,
+			mistakes: `plugins[2](pd-profile-handler).parameters.prefixPluginType: "bogus" is not a known plug-in; it is the type of a prefix scorer`,
 		},
 	}
 	for _, tc := range tests {

@@ -39,7 +39,7 @@ func NewNoHitLRUScorer(b *scoring.Builder) scoring.Plugin {
 	p.PrefixPluginName = p.PrefixPluginType
 	b.String("prefixPluginName", &p.PrefixPluginName)
 	b.Int("lruSize", &p.LruSize, 1, math.MaxUint16)
-	if _, ok := b.Earlier(p.PrefixPluginName).(scoring.PrefixProvider); !ok {
+	if _, ok := b.Earlier(p.PrefixPluginName).(scoring.PrefixProvider); !ok && !b.Doubtful(p.PrefixPluginName) {
 		b.Mistake("prefixPluginName", strconv.Quote(p.PrefixPluginName)+" is not the name of a prefix scorer declared before "+b.Name)
 	}
 	options := b.State()

@@ -102,13 +102,13 @@ func TestVTCBasicCountsEveryStrategy(t *testing.T) {
 
 func TestVTCBasicParameters(t *testing.T) {
 	for parameters, want := range map[string]string{
-		`{"maxPodLoad": 0}`:          "plugins[0].parameters.maxPodLoad: is 0; it divides the load, so give a number above 0",
-		`{"userHeader": ""}`:         "plugins[0].parameters.userHeader: is empty; name the request header that names the user",
-		`{"fairnessWeight": -1}`:     "plugins[0].parameters.fairnessWeight: -1 is not a number from 0 to 1e+12",
-		`{"timeUnit": "hours"}`:      `plugins[0].parameters.timeUnit: "hours" is not one of minutes, seconds, milliseconds`,
-		`{"semantics": "aibrix"}`:    `plugins[0].parameters.semantics: "aibrix" is not one of documented, source`,
+		`{"maxPodLoad": 0}`:          "plugins[0](vtc-basic).parameters.maxPodLoad: is 0; it divides the load, so give a number above 0",
+		`{"userHeader": ""}`:         "plugins[0](vtc-basic).parameters.userHeader: is empty; name the request header that names the user",
+		`{"fairnessWeight": -1}`:     "plugins[0](vtc-basic).parameters.fairnessWeight: -1 is not a number from 0 to 1e+12",
+		`{"timeUnit": "hours"}`:      `plugins[0](vtc-basic).parameters.timeUnit: "hours" is not one of minutes, seconds, milliseconds`,
+		`{"semantics": "aibrix"}`:    `plugins[0](vtc-basic).parameters.semantics: "aibrix" is not one of documented, source`,
 		`{"outputTokenWeight": 0}`:   "",
-		`{"windowSize": 0}`:          "plugins[0].parameters.windowSize: 0 is not a whole number from 1 to 1000000",
+		`{"windowSize": 0}`:          "plugins[0](vtc-basic).parameters.windowSize: 0 is not a whole number from 1 to 1000000",
 		`{"userHeader": "X-Tenant"}`: "",
 	} {
 		if got := plantest.Mistakes(`{"plugins": [{"type": "vtc-basic", "parameters": ` + parameters + `}]}`); got != want {

@@ -186,7 +186,7 @@ func TestTooManyModels(t *testing.T) {
 	}
 	config := `{"plugins": [{"type": "multi-factor-selector", "parameters": {"decisions": [{"modelRefs": [` + list + `{"model": "last"}]}]}}]}`
 	got := plantest.Mistakes(config)
-	want := fmt.Sprintf(`plugins[0].parameters.decisions[0].modelRefs[%d].model: "last" is one model too many; decisions may name %d models in all`, state.MaxModels, state.MaxModels)
+	want := fmt.Sprintf(`plugins[0](multi-factor-selector).parameters.decisions[0].modelRefs[%d].model: "last" is one model too many; decisions may name %d models in all`, state.MaxModels, state.MaxModels)
 	if got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

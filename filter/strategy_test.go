@@ -1,7 +1,9 @@
 package main_test
 
 import (
+	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -59,6 +61,12 @@ func TestMixIsExplained(t *testing.T) {
 	})
 }
 
+// serve answers a request with what it used.
+func serve(s *wazerohost.Stream, input, output int) {
+	s.Respond(wazerohost.Headers{{"content-type", "application/json"}}, false)
+	s.RespondBody(fmt.Appendf(nil, `{"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`, input, output), true)
+}
+
 // What a user took counts for all workers.
 func TestUsersAreKeptApart(t *testing.T) {
 	const config = `{"plugins":[{"type":"vtc-basic"}]}`
@@ -67,8 +75,8 @@ func TestUsersAreKeptApart(t *testing.T) {
 		g := newGateway(t, m, 2, m.configuration(config, ""))
 		g.publish(newPool(0, 0, 0))
 		user := func(name string) [2]string { return [2]string{"user", name} }
-		g.workers[0].ask(user("light")).Finish()
-		g.workers[0].askBody(long, user("heavy")).Finish()
+		serve(g.workers[0].ask(user("light")), 5, 5)
+		serve(g.workers[0].askBody(long, user("heavy")), 4000, 5000)
 		for _, w := range g.workers {
 			for range 3 {
 				heavy, light := w.askBody(long, user("heavy")), w.ask(user("light"))
@@ -90,10 +98,12 @@ func TestReportedTokensReplaceTheEstimate(t *testing.T) {
 		g := newGateway(t, m, 2, m.configuration(`{"plugins":[{"type":"vtc-basic"}]}`, ""))
 		g.publish(newPool(0, 0, 0))
 		user := func(name string) [2]string { return [2]string{"user", name} }
-		g.workers[0].askBody(`{"model":"m","prompt":"`+strings.Repeat("long ", 1000)+`"}`, user("prompts")).Finish()
-		s := g.workers[0].ask(user("answers"))
-		s.Respond(wazerohost.Headers{{"content-type", "application/json"}}, false)
-		s.RespondBody([]byte(`{"usage":{"prompt_tokens":5,"completion_tokens":100000}}`), true)
+		serve(g.workers[0].askBody(`{"model":"m","prompt":"`+strings.Repeat("long ", 1000)+`"}`, user("prompts")), 1000, 10)
+		serve(g.workers[0].ask(user("answers")), 5, 100_000)
+		// Users whom nobody serves are as far off as they may, and move nobody.
+		for i := range 20 {
+			g.workers[0].askBody(`{"model":"m","prompt":"`+strings.Repeat("long ", 50_000)+`"}`, user("invented"+strconv.Itoa(i))).Abort()
+		}
 		for _, w := range g.workers {
 			for name, want := range map[string]int{"answers": 2, "prompts": 0} {
 				s := w.ask(user(name))

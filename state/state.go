@@ -43,11 +43,13 @@ type Options struct {
 	Busy bool
 
 	// Tokens keeps what each user was served within TokenWindow, DefaultTokenWindow, for TokenUsers, DefaultTokenUsers, with the
-	// weights of input and output tokens as they stand. It needs InFlight, by which a completion finds its decision's estimate.
+	// weights of input and output tokens as they stand. It needs InFlight, by which a completion finds its decision's estimate. One
+	// request adds at most TokenRequestMost to what users are compared with, 0 for any number.
 	Tokens                              bool
 	TokenWindow                         time.Duration
 	TokenUsers                          int
 	TokenInputWeight, TokenOutputWeight float64
+	TokenRequestMost                    float64
 
 	// Seed is any number that clients do not know. It may differ between workers.
 	Seed uint64
@@ -111,6 +113,9 @@ func New(o Options) *State {
 	}
 	if o.Tokens {
 		s.Tokens = keep(s, NewTokens(o.TokenWindow, o.TokenUsers, o.TokenInputWeight, o.TokenOutputWeight, o.Seed))
+		if o.TokenRequestMost > 0 {
+			s.Tokens.BoundRequest(o.TokenRequestMost)
+		}
 	}
 	// The last one: the others look up what was decided before a completion ends it.
 	if o.InFlight {

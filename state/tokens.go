@@ -18,22 +18,15 @@ const (
 	tokenUserShift = 6
 )
 
-// served is what a user got in one part of the window.
-type served struct{ input, output uint32 }
-
-// account is one user. id is 0 where there is none.
-type account struct {
-	id            uint64
-	input, output uint64 // sums of slots
-	total         float64
-	slots         [tokenSlots]served
-}
-
 // Tokens is how many tokens each user was served within a sliding window: as estimated when a request was decided, and as the server
-// reported once it ended. A user's total is the sum of input and output tokens, each times a weight.
+// reported once it ended. A user's total is the sum of input and output tokens, each times a weight. It decides of that user's requests alone.
+// What users are compared with, see Range, goes by standing: what servers reported, of which a single request counts up to a bound.
 //
-// Users are known by hashes of their names. One without tokens in the window is forgotten. When there are too many, the one with the least total
-// makes way, so that who invents names pushes out nobody but his own.
+// Users are known by hashes of their names. One without tokens in the window is forgotten. When there are too many, one that was never
+// served makes way, else the one with the least standing, so that who invents names pushes out nobody but his own.
+//
+// With n users, Add, Take, Settle and Total take O(log n) steps, Range is O(1). Expire is O(1) but for once in a tokenSlots-th of the window,
+// when it is O(n log n).
 type Tokens struct {
 	everywhere
 	input, output float64 // weights
@@ -45,8 +38,10 @@ type Tokens struct {
 	table         table
 	accounts      chunks[account] // by number in the table
 
-	least, most float64 // of the positive totals, unless unknown
-	unknown     bool
+	// request bounds what one request adds to a standing.
+	request float64
+	// fresh ranks those without a standing by their totals, low and high the others by standing, with the least and with the greatest first.
+	fresh, low, high ranking
 }
 
 // NewTokens makes an empty one with a window, 0 for DefaultTokenWindow, for at most users, 0 for DefaultTokenUsers, with the weights of input
@@ -58,10 +53,16 @@ func NewTokens(window time.Duration, users int, input, output float64, seed uint
 	t := &Tokens{input: input, output: output, factor: splitMix(seed) | 1}
 	t.width = max(int64(window)/tokenSlots, 1)
 	t.limit = uint32(positive(users, DefaultTokenUsers))
-	t.accounts.shift = tokenUserShift
+	t.accounts.shift, t.request = tokenUserShift, math.Inf(1)
+	t.fresh.init(tokenUserShift, 1)
+	t.low.init(tokenUserShift, 1)
+	t.high.init(tokenUserShift, -1)
 	t.table.init()
 	return t
 }
+
+// BoundRequest has one request add so much to a standing at most. To be called before anything is added.
+func (t *Tokens) BoundRequest(most float64) { t.request = most }
 
 // Expire sets the clock and forgets what has left the window. It is cheap as long as nothing has.
 func (t *Tokens) Expire(now int64) {
@@ -80,15 +81,14 @@ func (t *Tokens) Expire(now int64) {
 
 // leave empties the slots that are used again now, and drops an account in which nothing is left.
 func (t *Tokens) leave(i uint32, a *account, slots int64) {
+	changed := false
 	for k := range slots {
-		s := &a.slots[(t.slot-k)%tokenSlots]
-		a.input -= uint64(s.input)
-		a.output -= uint64(s.output)
-		*s = served{}
+		at := (t.slot - k) % tokenSlots
+		changed = a.all.empty(at) || changed
+		changed = a.served.empty(at) || changed
 	}
-	t.sum(a)
-	if a.input == 0 && a.output == 0 {
-		t.drop(i, a)
+	if changed {
+		t.rank(i, a)
 	}
 }
 
@@ -104,13 +104,19 @@ func (t *Tokens) apply(s *step) {
 	}
 }
 
-// Add enters tokens that a user was served at a time. Those from before the window are passed over.
+// Add enters what a request of a user is expected to take, decided at a time. What is from before the window is passed over.
 func (t *Tokens) Add(user uint64, at int64, input, output uint32) {
-	if user == 0 || input == 0 && output == 0 {
-		return
-	}
+	t.add(user, at, input, output, false)
+}
+
+// Serve enters what a server reports that it served a user, at a time.
+func (t *Tokens) Serve(user uint64, at int64, input, output uint32) {
+	t.add(user, at, input, output, true)
+}
+
+func (t *Tokens) add(user uint64, at int64, input, output uint32, served bool) {
 	slot := min(t.clock.at(at)/t.width, t.slot)
-	if slot < 0 || slot <= t.slot-tokenSlots {
+	if user == 0 || input == 0 && output == 0 || slot < 0 || slot <= t.slot-tokenSlots {
 		return
 	}
 	i := t.find(user)
@@ -118,13 +124,14 @@ func (t *Tokens) Add(user uint64, at int64, input, output uint32) {
 		i = t.enter(user)
 	}
 	a := t.accounts.at(i)
-	s := &a.slots[slot%tokenSlots]
-	input, output = min(input, math.MaxUint32-s.input), min(output, math.MaxUint32-s.output)
-	s.input += input
-	s.output += output
-	a.input += uint64(input)
-	a.output += uint64(output)
-	t.sum(a)
+	a.all.add(slot%tokenSlots, input, output)
+	if served {
+		if weight := t.weigh(uint64(input), uint64(output)); weight > t.request {
+			input, output = uint32(float64(input)*t.request/weight), uint32(float64(output)*t.request/weight)
+		}
+		a.served.add(slot%tokenSlots, input, output)
+	}
+	t.rank(i, a)
 }
 
 // Take takes back what Add entered at a time by the clock, as far as it is still there.
@@ -135,30 +142,23 @@ func (t *Tokens) Take(user uint64, at int64, input, output uint32) {
 		return
 	}
 	a := t.accounts.at(i)
-	s := &a.slots[slot%tokenSlots]
-	input, output = min(input, s.input), min(output, s.output)
-	s.input -= input
-	s.output -= output
-	a.input -= uint64(input)
-	a.output -= uint64(output)
-	t.sum(a)
-	if a.input == 0 && a.output == 0 {
-		t.drop(i, a)
-	}
+	a.all.take(slot%tokenSlots, input, output)
+	t.rank(i, a)
 }
 
-// Settle replaces the estimate of a request, decided at a time by the clock, by what its completion reports. A completion that reports nothing leaves the
-// estimate, unless the server refused the request; one that reports output alone leaves that of the input.
+// Settle replaces the estimate of a request, decided at a time by the clock, by what its completion reports. A completion that reports nothing
+// leaves the estimate, unless the server refused the request; one that reports output alone leaves that of the input.
 func (t *Tokens) Settle(e *journal.Event, decided int64, input, output uint32) {
 	reported := e.InputTokens != 0 || e.OutputTokens != 0
 	if !reported && e.Status < 400 {
 		return
 	}
-	if reported && e.InputTokens == 0 {
-		input = 0
-	}
 	// What is reported comes first, so that a user with this one request is not forgotten in between.
-	t.Add(e.User, e.Time, e.InputTokens, e.OutputTokens)
+	served := e.InputTokens
+	if reported && served == 0 {
+		served = input
+	}
+	t.Serve(e.User, e.Time, served, e.OutputTokens)
 	t.Take(e.User, decided, input, output)
 }
 
@@ -170,42 +170,20 @@ func (t *Tokens) Total(user uint64) float64 {
 	return 0
 }
 
-// Range is the least and the greatest positive total of any user; ok is false when there is none.
+// Range is the least and the greatest positive standing of any user; ok is false when there is none.
 func (t *Tokens) Range() (least, most float64, ok bool) {
-	if t.unknown {
-		t.least, t.most, t.unknown = 0, 0, false
-		for i := uint32(1); i <= t.table.top; i++ {
-			t.reach(t.accounts.at(i).total)
-		}
+	if t.high.first() == 0 {
+		return 0, 0, false
 	}
-	return t.least, t.most, t.most > 0
+	return t.accounts.at(t.low.first()).standing, t.accounts.at(t.high.first()).standing, true
 }
 
 // Users is the number of users with tokens in the window.
 func (t *Tokens) Users() int { return int(t.table.used) }
 
 // MemoryBytes is the memory that it holds.
-func (t *Tokens) MemoryBytes() int { return t.table.memory() + t.accounts.memory() }
-
-// sum brings the total of an account, and the range, up to date.
-func (t *Tokens) sum(a *account) {
-	total := float64(a.input)*t.input + float64(a.output)*t.output
-	old := a.total
-	a.total = total
-	if total != old && (old == t.least || old == t.most && total < old) && old > 0 {
-		t.unknown = true
-	}
-	t.reach(total)
-}
-
-func (t *Tokens) reach(total float64) {
-	if total <= 0 {
-		return
-	}
-	if t.most == 0 {
-		t.least = total
-	}
-	t.least, t.most = min(t.least, total), max(t.most, total)
+func (t *Tokens) MemoryBytes() int {
+	return t.table.memory() + t.accounts.memory() + t.fresh.memory() + t.low.memory() + t.high.memory()
 }
 
 func (t *Tokens) find(user uint64) uint32 {
@@ -227,30 +205,41 @@ func (t *Tokens) enter(user uint64) uint32 {
 	return i
 }
 
-// dropLeast drops the account with the least total. Of equal ones it is that with the least id: numbers in the table may differ between
-// workers.
+// dropLeast drops the account that is missed least.
 func (t *Tokens) dropLeast() {
-	least := uint32(0)
-	for i := uint32(1); i <= t.table.top; i++ {
-		a := t.accounts.at(i)
-		if a.id == 0 {
-			continue
-		}
-		if least == 0 {
-			least = i
-			continue
-		}
-		if b := t.accounts.at(least); a.total < b.total || a.total == b.total && a.id < b.id {
-			least = i
-		}
+	i := t.fresh.first()
+	if i == 0 {
+		i = t.low.first()
 	}
-	t.drop(least, t.accounts.at(least))
+	t.drop(i, t.accounts.at(i))
 }
 
 func (t *Tokens) drop(i uint32, a *account) {
-	if a.total > 0 && (a.total == t.least || a.total == t.most) {
-		t.unknown = true
-	}
+	t.fresh.remove(i)
+	t.low.remove(i)
+	t.high.remove(i)
 	*a = account{}
 	t.table.remove(i)
+}
+
+func (t *Tokens) weigh(input, output uint64) float64 {
+	return float64(input)*t.input + float64(output)*t.output
+}
+
+// rank brings an account up to date after a change, and drops it when nothing is left in it.
+func (t *Tokens) rank(i uint32, a *account) {
+	if a.all.input == 0 && a.all.output == 0 {
+		t.drop(i, a)
+		return
+	}
+	a.total, a.standing = t.weigh(a.all.input, a.all.output), t.weigh(a.served.input, a.served.output)
+	if a.standing == 0 {
+		t.low.remove(i)
+		t.high.remove(i)
+		t.fresh.set(i, a.total, a.id)
+		return
+	}
+	t.fresh.remove(i)
+	t.low.set(i, a.standing, a.id)
+	t.high.set(i, a.standing, a.id)
 }

@@ -1,7 +1,9 @@
 package state
 
 import (
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -77,29 +79,36 @@ func TestTokensTotals(t *testing.T) {
 func TestTokensRange(t *testing.T) {
 	tokens := tracker(0, 0, 1, 2)
 	wantRange(t, tokens, 0, 0)
-	tokens.Add(1, someTime, 500, 0)
+	tokens.Serve(1, someTime, 500, 0)
 	wantRange(t, tokens, 500, 500)
-	tokens.Add(2, someTime, 1000, 0)
+	tokens.Serve(2, someTime, 900, 50)
 	wantRange(t, tokens, 500, 1000)
-	tokens.Add(1, someTime, 900, 0)
+	tokens.Serve(1, someTime, 900, 0)
 	wantRange(t, tokens, 1000, 1400)
-	tokens.Take(1, someTime, 900, 0)
-	wantRange(t, tokens, 500, 1000)
-	tokens.Take(2, someTime, 1000, 0)
-	wantRange(t, tokens, 500, 500)
-	tokens.Take(1, someTime, 9999, 9999)
+	// What is only expected moves nothing.
+	tokens.Add(3, someTime, math.MaxUint32, math.MaxUint32)
+	tokens.Add(2, someTime, 5000, 0)
+	wantRange(t, tokens, 1000, 1400)
+	bounded := tracker(0, 0, 1, 2)
+	bounded.BoundRequest(1000)
+	bounded.Serve(1, someTime, 1_000_000, 1_000_000)
+	wantRange(t, bounded, 999, 999)
+	wantTotal(t, bounded, 1, 3_000_000)
+	tokens.Take(3, someTime, math.MaxUint32, math.MaxUint32)
+	tokens.Expire(someTime + int64(time.Hour))
 	wantRange(t, tokens, 0, 0)
 }
 
 // An idle user neither keeps the greatest total up nor the least one down.
 func TestTokensIdle(t *testing.T) {
 	tokens := tracker(time.Minute, 0, 1, 1)
-	tokens.Add(1, someTime, 100_000, 0)
-	tokens.Add(2, someTime, 1, 0)
+	tokens.Serve(1, someTime, 100_000, 0)
+	tokens.Serve(5, someTime, 90_000, 0)
+	tokens.Serve(2, someTime, 1, 0)
 	later := someTime + int64(40*time.Second)
 	tokens.Expire(later)
-	tokens.Add(3, later, 10, 0)
-	tokens.Add(4, later, 20, 0)
+	tokens.Serve(3, later, 10, 0)
+	tokens.Serve(4, later, 20, 0)
 	wantRange(t, tokens, 1, 100_000)
 	tokens.Expire(someTime + int64(61*time.Second))
 	wantRange(t, tokens, 10, 20)
@@ -159,8 +168,22 @@ func TestTokensSettle(t *testing.T) {
 	}
 }
 
-// naiveTokens remembers every entry.
+// naiveTokens remembers every entry, by user and slot.
 type naiveTokens map[uint64]map[int64][2]uint64
+
+func (n naiveTokens) add(user uint64, slot int64, tokens [2]uint64) {
+	if n[user] == nil {
+		n[user] = map[int64][2]uint64{}
+	}
+	s := n[user][slot]
+	n[user][slot] = [2]uint64{s[0] + tokens[0], s[1] + tokens[1]}
+}
+
+func (n naiveTokens) take(user uint64, slot int64, tokens [2]uint64) {
+	if s, ok := n[user][slot]; ok {
+		n[user][slot] = [2]uint64{s[0] - min(s[0], tokens[0]), s[1] - min(s[1], tokens[1])}
+	}
+}
 
 func (n naiveTokens) total(user uint64, slot int64) float64 {
 	sum := 0.0
@@ -177,7 +200,7 @@ func TestTokensAgainstNaive(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		tokens := tracker(time.Minute, 0, 1, 2)
-		naive := naiveTokens{}
+		all, served := naiveTokens{}, naiveTokens{}
 		now := someTime
 		for range 2000 {
 			now += r.Int64N(int64(3 * time.Second))
@@ -186,35 +209,42 @@ func TestTokensAgainstNaive(t *testing.T) {
 			}
 			tokens.Expire(now)
 			slot := now / tokens.width
-			user := r.Uint64N(users) + 1
-			back := r.Int64N(80)
-			at := [2]uint64{uint64(r.IntN(1000)), uint64(r.IntN(1000))}
-			if naive[user] == nil {
-				naive[user] = map[int64][2]uint64{}
+			user, at := r.Uint64N(users)+1, slot-r.Int64N(80)
+			amount := [2]uint64{uint64(r.IntN(1000)), uint64(r.IntN(1000))}
+			input, output := uint32(amount[0]), uint32(amount[1])
+			switch r.IntN(3) {
+			case 0:
+				tokens.Add(user, at*tokens.width, input, output)
+				all.add(user, at, amount)
+			case 1:
+				tokens.Serve(user, at*tokens.width, input, output)
+				all.add(user, at, amount)
+				served.add(user, at, amount)
+			default:
+				// What was served is not taken back.
+				s, whole := served[user][at], all[user][at]
+				amount = [2]uint64{min(amount[0], whole[0]-s[0]), min(amount[1], whole[1]-s[1])}
+				tokens.Take(user, at*tokens.width, uint32(amount[0]), uint32(amount[1]))
+				all.take(user, at, amount)
 			}
-			s := naive[user][slot-back]
-			if back < tokenSlots && r.IntN(3) > 0 {
-				naive[user][slot-back] = [2]uint64{s[0] + at[0], s[1] + at[1]}
-				tokens.Add(user, (slot-back)*tokens.width, uint32(at[0]), uint32(at[1]))
-			} else if back < tokenSlots {
-				naive[user][slot-back] = [2]uint64{s[0] - min(s[0], at[0]), s[1] - min(s[1], at[1])}
-				tokens.Take(user, (slot-back)*tokens.width, uint32(at[0]), uint32(at[1]))
-			} else {
-				tokens.Add(user, (slot-back)*tokens.width, uint32(at[0]), uint32(at[1]))
-			}
-			least, most, count := 0.0, 0.0, 0
+			var standings []float64
+			count := 0
 			for user := uint64(1); user <= users; user++ {
-				total := naive.total(user, slot)
+				total := all.total(user, slot)
 				wantTotal(t, tokens, user, total)
-				if total > 0 && (count == 0 || total < least) {
-					least = total
-				}
 				if total > 0 {
 					count++
 				}
-				most = max(most, total)
+				if standing := served.total(user, slot); standing > 0 {
+					standings = append(standings, standing)
+				}
 			}
-			wantRange(t, tokens, least, most)
+			slices.Sort(standings)
+			if n := len(standings); n > 0 {
+				wantRange(t, tokens, standings[0], standings[n-1])
+			} else {
+				wantRange(t, tokens, 0, 0)
+			}
 			if tokens.Users() != count {
 				t.Errorf("%d users, want %d", tokens.Users(), count)
 			}
@@ -236,7 +266,7 @@ func TestTokensAgree(t *testing.T) {
 		user, input, output := r.Uint64N(users)+1, r.Uint32N(5), r.Uint32N(5)
 		for _, tokens := range []*Tokens{one, other} {
 			tokens.Expire(now)
-			tokens.Add(user, now, input, output)
+			tokens.add(user, now, input, output, user%2 == 0)
 		}
 		for user := uint64(1); user <= users; user++ {
 			if a, b := one.Total(user), other.Total(user); a != b {

@@ -130,6 +130,11 @@ func (x *Explainer) record(now int64) {
 	x.plan.Record(x.cycle, &x.event)
 	x.event.Instance, x.event.Lease, x.event.Time = 2, lease, now+int64(lease)
 	x.cycle.Pool.State.Apply(&x.event)
+	// Its user counts as served what the request is expected to take.
+	if users := x.cycle.Pool.State.Tokens; users != nil {
+		users.Serve(x.event.User, x.event.Time, x.event.InputTokens, x.event.OutputTokens)
+		users.Take(x.event.User, x.event.Time, x.event.InputTokens, x.event.OutputTokens)
+	}
 }
 
 // api tells which dialect the body is in.

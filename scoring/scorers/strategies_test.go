@@ -52,6 +52,11 @@ func (r *router) route(user, prompt string) string {
 	return picked[0].Name
 }
 
+// serve has a server report what the last request was expected to take.
+func (r *router) serve() {
+	r.cycle.Pool.State.Tokens.Serve(r.event.User, r.event.Time, r.event.InputTokens, r.event.OutputTokens)
+}
+
 // load puts requests in flight at an endpoint.
 func (r *router) load(name string, n int) {
 	for i := range r.cycle.Pool.Endpoints {

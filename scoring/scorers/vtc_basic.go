@@ -15,11 +15,12 @@ import (
 //
 // Formula: 1 - cost / (fairnessWeight + utilizationWeight), where cost = fairnessWeight x inequality x |i / (n - 1) - share| + utilizationWeight x
 // min(load / maxPodLoad, 1) for the i-th of n candidates. With tokens = the user's input x inputTokenWeight + output x
-// outputTokenWeight within the window, and min and max over all users who have any: bucket = max(minTokens, (min + max) / 2), share =
-// min(tokens / bucket / 2, 1), inequality = (max - min) / bucket / 2. load is the greater one of the requests in flight and the fresh number of running ones.
+// outputTokenWeight within the window, and min and max over all users of what servers reported to have served, each request up to
+// maxTokens: bucket = max(minTokens, (min + max) / 2), share = min(tokens / bucket / 2, 1), inequality = (max - min) / bucket / 2. load is the greater
+// one of the requests in flight and the fresh number of running ones.
 //
 // Range: 0 to 1. Unit: weighted tokens, and requests. A request counts with an estimate, ceil(bytes / 4) input and one and a half times as many output
-// tokens, until its answer reports what it used. Requests that other profiles route count too.
+// tokens for its own user, until its answer reports what it used. Requests that other profiles route count too.
 //
 // Missing data: a request without a user goes by the load alone, and is not counted. So does a user alone, and users who all use the
 // same. A user is who the header says, else the body's key user. Anyone can give any name there, so have a proxy in
@@ -45,10 +46,10 @@ type vtcBasicParameters struct {
 	TimeUnit string
 	// WindowSize is how many of the units tokens count; else AIBRIX_ROUTER_VTC_TOKEN_TRACKER_WINDOW_SIZE. They leave in 60 steps.
 	WindowSize int
-	// MinTokens is the least bucket, with semantics source also the min as long as no user has tokens; else
+	// MinTokens is the least bucket, with semantics source also the min as long as no user was served; else
 	// AIBRIX_ROUTER_VTC_TOKEN_TRACKER_MIN_TOKENS.
 	MinTokens float64
-	// MaxTokens is, with semantics source, the max as long as no user has tokens; else AIBRIX_ROUTER_VTC_TOKEN_TRACKER_MAX_TOKENS.
+	// MaxTokens is the most that one request adds to min and max, 0 for any number; with semantics source also the max as long as no user was served; else AIBRIX_ROUTER_VTC_TOKEN_TRACKER_MAX_TOKENS.
 	MaxTokens float64
 	// InputTokenWeight is the weight of input tokens; else AIBRIX_ROUTER_VTC_BASIC_INPUT_TOKEN_WEIGHT.
 	InputTokenWeight float64
@@ -60,7 +61,7 @@ type vtcBasicParameters struct {
 	FairnessWeight float64
 	// UtilizationWeight is the weight of the load; else AIBRIX_ROUTER_VTC_BASIC_UTILIZATION_WEIGHT.
 	UtilizationWeight float64
-	// MaxUsers is how many users are known at once. The one with the fewest tokens makes way.
+	// MaxUsers is how many users are known at once. One whom no server served makes way, else the one with the fewest tokens.
 	MaxUsers int
 }
 
@@ -90,6 +91,7 @@ func NewVTCBasic(b *scoring.Builder) scoring.Plugin {
 	options.InFlight, options.Tokens = true, true
 	options.TokenWindow, options.TokenUsers = window, s.MaxUsers
 	options.TokenInputWeight, options.TokenOutputWeight = s.InputTokenWeight, s.OutputTokenWeight
+	options.TokenRequestMost = s.MaxTokens
 	return s
 }
 

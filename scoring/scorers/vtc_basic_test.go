@@ -1,6 +1,7 @@
 package scorers_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,11 +16,13 @@ func TestVTCBasicKeepsUsersApart(t *testing.T) {
 	seen := map[string]bool{}
 	for range 9 {
 		seen[r.route("heavy", strings.Repeat("x", 4000))] = true
+		r.serve()
 	}
 	if len(seen) != 3 {
 		t.Errorf("a user alone is served by %v, want all three", seen)
 	}
 	r.route("light", "hello")
+	r.serve()
 	for range 20 {
 		if got := r.route("heavy", strings.Repeat("x", 4000)); got != "c" {
 			t.Errorf("the heavy user goes to %s, want c", got)
@@ -33,6 +36,26 @@ func TestVTCBasicKeepsUsersApart(t *testing.T) {
 	}
 }
 
+// Requests of invented users that no server serves change nothing for the others, however long they are.
+func TestVTCBasicUnserved(t *testing.T) {
+	r := newRouter(t, `{"plugins": [{"type": "vtc-basic"}]}`, make([]scoring.Endpoint, 3)...)
+	count := func() map[string]int {
+		seen := map[string]int{}
+		for i := range 90 {
+			seen[r.route([]string{"one", "two", "three"}[i%3], "hello")]++
+			r.serve()
+		}
+		return seen
+	}
+	count()
+	for i := range 10 {
+		r.route("invented "+strconv.Itoa(i), strings.Repeat("x", 6<<20))
+	}
+	if seen := count(); seen["a"] > 40 || seen["b"] > 40 || seen["c"] > 40 {
+		t.Errorf("requests of others go to %v, want them spread", seen)
+	}
+}
+
 // The list of endpoints is ordered by name, whatever order the pool has.
 func TestVTCBasicOrder(t *testing.T) {
 	for _, names := range [][]string{{"a", "b", "c"}, {"c", "a", "b"}, {"b", "c", "a"}} {
@@ -42,8 +65,10 @@ func TestVTCBasicOrder(t *testing.T) {
 		}
 		r := newRouter(t, `{"plugins": [{"type": "vtc-basic"}]}`, endpoints...)
 		r.route("light", "hello")
+		r.serve()
 		for range 3 {
 			r.route("heavy", strings.Repeat("x", 40_000))
+			r.serve()
 		}
 		if got := r.route("heavy", strings.Repeat("x", 4000)); got != "c" {
 			t.Errorf("pool %v: the heavy user goes to %s, want c", names, got)

@@ -35,6 +35,9 @@ var responseBodies = []struct {
 		"data: {\"usage\":{\"prompt_tokens\":12,\"completion_tokens\":2}}\n\n", Usage{12, 2, 14, 0}, true},
 	{"sse with a total alone", "data: {\"usage\":{\"prompt_tokens\":12,\"total_tokens\":13,\"completion_tokens\":1}}\n\n" +
 		"data: {\"usage\":{\"total_tokens\":20}}\n\n", Usage{12, 1, 20, 0}, true},
+	{"longest number", `{"usage":{"prompt_tokens":2147483639,"completion_tokens":214748364700}}`,
+		Usage{math.MaxInt32 - 8, math.MaxInt32, math.MaxInt32, 0}, true},
+	{"key of a known start", `{"usage":{"prompt_tokens_and_much_more_than_any_key_that_is_known_has":4,"completion_tokens":1}}`, Usage{0, 1, 1, 0}, true},
 	{"sse responses with CRLF", "event: response.completed\r\ndata: {\"type\":\"response.completed\",\"response\":{\"output\":\"" + strings.Repeat("long ", 2000) +
 		"\",\"usage\":{\"input_tokens\":5,\"output_tokens\":7,\"total_tokens\":12,\"input_tokens_details\":{\"cached_tokens\":3}}}}\r\n\r\n", Usage{5, 7, 12, 3}, true},
 	{"sse anthropic", "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":25,\"cache_read_input_tokens\":4,\"output_tokens\":1}}}\n\n" +

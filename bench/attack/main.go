@@ -123,7 +123,11 @@ func (a attack) round(ctx context.Context, o options) (r round, err error) {
 	if a.freshConnections {
 		people.client = freshConnections()
 	}
-	if err := people.warm(ctx, t); err != nil {
+	warmth := 6
+	if a.document != "" {
+		warmth = 24 // what users took has to settle
+	}
+	if err := people.warm(ctx, t, warmth); err != nil {
 		return r, err
 	}
 	if r.before, err = people.watch(ctx, t, duration); err != nil {

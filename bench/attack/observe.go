@@ -50,9 +50,9 @@ func newOthers() *others {
 	return &others{requests: shared}
 }
 
-// warm has the servers know the groups' prompts.
-func (o *others) warm(ctx context.Context, t *target) error {
-	_, err := load.Run(ctx, load.Config{URL: t.url(""), Requests: o.requests, Workers: 8, Count: 6 * groups, Timeout: patience, Client: o.client})
+// warm has the servers know the groups' prompts, some times over.
+func (o *others) warm(ctx context.Context, t *target, times int) error {
+	_, err := load.Run(ctx, load.Config{URL: t.url(""), Requests: o.requests, Workers: 8, Count: times * groups, Timeout: patience, Client: o.client})
 	return err
 }
 

@@ -8,7 +8,7 @@ var stateMutants = []mutant{
 	{file: "state/recent.go", name: "removes another time", before: "if i < 0 || r.times[i] != t {", after: "if i < 0 {"},
 	{file: "state/recent.go", name: "the same time counts as later", before: "if times[middle] <= t {", after: "if times[middle] < t {"},
 	{file: "state/window.go", name: "the sum keeps what left", before: "\t\tv.sum -= uint64(value)\n", after: ""},
-	{file: "state/window.go", name: "percentiles without interpolation", before: "return a + (b-a)*(position-float64(i))", after: "return a"},
+	{file: "state/window.go", name: "percentiles without interpolation", before: "return a + (b-a)*(position-float64(i))", after: "return a + 0*b"},
 	{file: "state/window.go", name: "percentile above the last sample", before: "min(q, 1) * float64(v.n-1)", after: "min(q, 1) * float64(v.n)"},
 	{file: "state/window.go", name: "samples grow old later", before: "\tv.cut(0, after(v.times[:v.n], minus(w.now, w.age)))\n", after: ""},
 	{file: "state/table.go", name: "an entry of half a key is found", before: "if n.low == low && n.high == high {", after: "if n.low == low {"},

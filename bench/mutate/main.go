@@ -76,6 +76,7 @@ func run(ctx context.Context, o options) error {
 func (r *runner) all(ctx context.Context, chosen []mutant, limit time.Duration) error {
 	began := time.Now()
 	noticed, ran, left := 0, 0, 0
+	var mistakes []error
 	for _, m := range chosen {
 		if m.equivalent != "" {
 			fmt.Println(m.line(""))
@@ -86,8 +87,12 @@ func (r *runner) all(ctx context.Context, chosen []mutant, limit time.Duration) 
 			continue
 		}
 		verdict, err := r.try(ctx, m)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err != nil {
-			return err
+			mistakes = append(mistakes, err)
+			continue
 		}
 		fmt.Println(m.line(verdict))
 		ran++
@@ -96,14 +101,14 @@ func (r *runner) all(ctx context.Context, chosen []mutant, limit time.Duration) 
 		}
 	}
 	if ran == 0 {
-		return errors.New("no change was run")
+		return errors.Join(append(mistakes, errors.New("no change was run"))...)
 	}
 	fmt.Printf("\n%d of %d changes were noticed, %.1f %%, in %v\n", noticed, ran, 100*float64(noticed)/float64(ran), time.Since(began).Round(time.Second))
 	if left > 0 {
 		fmt.Printf("%d were not begun within -limit %v\n", left, limit)
 	}
 	if float64(noticed) < bar*float64(ran) {
-		return fmt.Errorf("%.1f %% are noticed, want %.0f %%", 100*float64(noticed)/float64(ran), 100*bar)
+		mistakes = append(mistakes, fmt.Errorf("%.1f %% are noticed, want %.0f %%", 100*float64(noticed)/float64(ran), 100*bar))
 	}
-	return nil
+	return errors.Join(mistakes...)
 }

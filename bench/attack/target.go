@@ -50,19 +50,23 @@ func demo() (*target, error) {
 }
 
 // start runs servers, an Envoy and a sidecar. What hostile makes of the addresses of the servers is what the sidecar hears of.
-func start(ctx context.Context, document string, hostile func([]stack.Endpoint) error) (t *target, err error) {
-	t = &target{baseID: 1 + rand.IntN(30000)}
-	if t.stack, err = stack.New(); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			t.close()
-		}
-	}()
-	first, err := stack.FreePorts(4 + simCount)
+func start(ctx context.Context, document string, hostile func([]stack.Endpoint) error) (*target, error) {
+	s, err := stack.New()
 	if err != nil {
 		return nil, err
+	}
+	t := &target{stack: s, baseID: 1 + rand.IntN(30000)}
+	if err := t.run(ctx, document, hostile); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *target) run(ctx context.Context, document string, hostile func([]stack.Endpoint) error) error {
+	first, err := stack.FreePorts(4 + simCount)
+	if err != nil {
+		return err
 	}
 	ingest := first + 3
 	t.requestsPort, t.adminPort, t.sidecarPort, t.firstSim = first, first+1, first+2, first+4
@@ -72,28 +76,28 @@ func start(ctx context.Context, document string, hostile func([]stack.Endpoint) 
 	}
 	config, err := shippedConfig(filepath.Join(t.stack.Root, "envoy.yaml"), ports, document)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	t.config = filepath.Join(t.stack.Dir, "envoy.yaml")
 	if err := os.WriteFile(t.config, []byte(config), 0o600); err != nil {
-		return nil, err
+		return err
 	}
 	if _, err := t.stack.Sims(ctx, "servers", simPrefix, t.firstSim, simCount); err != nil {
-		return nil, err
+		return err
 	}
 	if err := t.startEnvoy(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	endpoints := stack.Endpoints(simPrefix, t.firstSim, simCount)
 	if hostile != nil {
 		if err := hostile(endpoints); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	t.sidecar, err = t.stack.Sidecar(ctx, "sidecar", stack.Sidecar{
 		IngestPorts: []int{ingest}, Token: shippedToken, AdminPort: t.sidecarPort, Endpoints: endpoints,
 	})
-	return t, err
+	return err
 }
 
 // startEnvoy starts an Envoy, which takes over from the one before it.

@@ -3,7 +3,6 @@ package openai
 import (
 	"bytes"
 	"fmt"
-	"strings"
 	"testing"
 	"unicode/utf8"
 )
@@ -85,27 +84,6 @@ func TestSurrogateEscapes(t *testing.T) {
 			}
 			if r.Chars != utf8.RuneCountInString(test.want) || r.Bytes != len(test.want) {
 				t.Errorf("got %d characters and %d bytes, want %d and %d", r.Chars, r.Bytes, utf8.RuneCountInString(test.want), len(test.want))
-			}
-		})
-	}
-}
-
-// TestLongestModel: a name of MaxName bytes is a name, escaped or not.
-func TestLongestModel(t *testing.T) {
-	for _, test := range []struct {
-		name, text string
-		ok         bool
-	}{
-		{"longest", strings.Repeat("m", MaxName), true},
-		{"one more", strings.Repeat("m", MaxName+1), false},
-		{"longest, escaped", strings.Repeat(`\u006d`, MaxName), true},
-		{"one more, escaped", strings.Repeat(`\u006d`, MaxName+1), false},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			var r Request
-			err := r.Scan(APIChat, []byte(`{"model":"`+test.text+`"}`))
-			if (err == nil) != test.ok || test.ok && r.Model != strings.Repeat("m", MaxName) {
-				t.Errorf("got %q, %v, want it to be taken: %v", r.Model, err, test.ok)
 			}
 		})
 	}

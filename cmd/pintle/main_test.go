@@ -102,7 +102,7 @@ func TestValidate(t *testing.T) {
 		{"good.json", 0, ""},
 		{"bad.yaml", 2, "bad.yaml: line 1: hold: \"wait\" is not one of buffer, pause\n"},
 		{"bad.yaml", 2, "bad.yaml: line 3: config.plugins[0](random-picker).parameters.maxNumOfEndpoints: 0 is not a whole number from 1 to 1024\n"},
-		{"broken", 2, "broken: not valid YAML"},
+		{"broken", 2, "broken: line 1: not valid YAML"},
 		{"missing", 2, "no such file"},
 		{"warns.yaml", 0, "warning: featureGates: flowControl has no effect"},
 	}

@@ -32,19 +32,19 @@ func Read(text []byte) (*Document, error) {
 	d := goyaml.NewDecoder(bytes.NewReader(text))
 	var first, second goyaml.Node
 	if err := d.Decode(&first); err != nil && len(bytes.TrimSpace(text)) > 0 && first.Kind == 0 && !isEOF(err) {
-		return nil, syntaxError(err)
+		return nil, syntaxError(text, err)
 	}
 	if err := d.Decode(&second); err == nil {
 		return nil, errors.New("not one YAML document but several; what follows the second --- would be ignored")
 	} else if !isEOF(err) {
-		return nil, syntaxError(err)
+		return nil, syntaxError(text, err)
 	}
-	if mistake := badKey(&first); mistake != "" {
+	if mistake := cmp.Or(badKey(&first), badNumber(&first)); mistake != "" {
 		return nil, errors.New(mistake)
 	}
 	json, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
-		return nil, syntaxError(err)
+		return nil, syntaxError(text, err)
 	}
 	doc := &Document{JSON: json}
 	if string(json) == "null" {
@@ -63,19 +63,6 @@ var (
 	quote = regexp.MustCompile(`'[^']*'|"[^"]*"|` + "`[^`]*`")
 )
 
-// syntaxError says where the text is no YAML. Whatever the text has between quotes may be a secret.
-func syntaxError(err error) error {
-	if all := twice.FindAllStringSubmatch(err.Error(), -1); all != nil {
-		var lines []string
-		for _, m := range all {
-			lines = append(lines, fmt.Sprintf("line %s: key %s is given twice", m[1], m[2]))
-		}
-		return errors.New(strings.Join(lines, "\n"))
-	}
-	text := strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: ")
-	return fmt.Errorf("not valid YAML: %s", quote.ReplaceAllString(text, "..."))
-}
-
 // badKey finds a key that is no word, which JSON could not tell.
 func badKey(n *goyaml.Node) string {
 	if n.Kind == goyaml.MappingNode {
@@ -91,6 +78,19 @@ func badKey(n *goyaml.Node) string {
 	}
 	for _, child := range n.Content {
 		if mistake := badKey(child); mistake != "" {
+			return mistake
+		}
+	}
+	return ""
+}
+
+// badNumber finds a number that JSON cannot tell.
+func badNumber(n *goyaml.Node) string {
+	if n.Kind == goyaml.ScalarNode && n.ShortTag() == "!!float" && strings.ContainsAny(n.Value, "fFnN") {
+		return fmt.Sprintf("line %d: %s is not a number that there is; a finite one is right", n.Line, n.Value)
+	}
+	for _, child := range n.Content {
+		if mistake := badNumber(child); mistake != "" {
 			return mistake
 		}
 	}

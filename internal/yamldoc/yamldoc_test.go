@@ -1,6 +1,7 @@
 package yamldoc
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -21,10 +22,13 @@ func TestRead(t *testing.T) {
 		{"two documents", "a: 1\n---\nb: 2\n", "", "several"},
 		{"twice", "a: 1\nb: 2\na: 3\n", "", `line 3: key "a" is given twice`},
 		{"two keys twice", "a: 1\na: 3\nb: 2\nb: 2\n", "", "line 2: key \"a\" is given twice\nline 4: key \"b\" is given twice"},
-		{"syntax", "a: {\n", "", "not valid YAML: line"},
-		{"syntax in a second document", "a: 1\n---\nb: {\n", "", "not valid YAML: line"},
+		{"syntax", "a: {\n", "", "line 1: not valid YAML: brackets"},
+		{"syntax in a second document", "a: 1\n---\nb: {\n", "", "line 3: not valid YAML: brackets"},
+		{"infinite", "a: 1\nb: -.inf\n", "", "line 2: -.inf is not a number that there is"},
+		{"no number", "a: .NaN\n", "", "line 1: .NaN is not a number"},
+		{"a word like it", "a: inf\n", `{"a":"inf"}`, ""},
 		{"a list as a key", "a: 1\n[b, c]: 2\n", "", "line 2: a key is a list or a mapping"},
-		{"a secret as an anchor", "token: *s3cret\n", "", "not valid YAML: unknown anchor ... referenced"},
+		{"a secret as an anchor", "token: *s3cret\n", "", "line 1: not valid YAML: an alias (*name) stands for an anchor"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -37,6 +41,44 @@ func TestRead(t *testing.T) {
 			}
 			if err != nil || string(d.JSON) != test.json {
 				t.Errorf("got %+v, %v, want %s", d, err, test.json)
+			}
+		})
+	}
+}
+
+// TestSyntaxErrors: what is no YAML is said in plain words, with the line on which it is.
+func TestSyntaxErrors(t *testing.T) {
+	tests := []struct {
+		name, text string
+		line       int
+		words      string
+	}{
+		{"a tab", "a: 1\nb:\n\t- c\n", 3, tab},
+		{"a tab behind blanks", "a:\n  \tb: 1\n", 2, tab},
+		{"two colons", "x: 1\na: b: c\n", 2, "a colon follows where no key can be"},
+		{"too deep", "a: 1\n  b: 2\n", 2, "a colon follows where no key can be"},
+		{"between two depths", "plugins:\n- type: a\n  parameters:\n    x: 1\n   y: 2\nz: 1\n", 5, indentation},
+		{"an item deeper than its list", "plugins:\n- type: a\n - type: b\n", 3, indentation},
+		{"a key among items", "- a\nb: 2\n", 2, "the line stands among the items of a list"},
+		{"a brace", "a: 1\nb: {c: 1\nd: 2\n", 2, unclosed},
+		{"a bracket", "a: 1\nb: [c, d\n", 2, unclosed},
+		{"a bracket too many", "a: 1\nb: [c]]\nd: 1\n", 2, indentation},
+		{"a comma", "a: [{b: 1} {c: 2}]\n", 1, unclosed},
+		{"a quote", "a: 1\nb: \"x\nc: 2\nd: 3\n", 2, "a quote is not closed"},
+		{"a reserved character", "a: 1\nb: @x\n", 2, "a value begins with a character that has a meaning"},
+		{"a star", "a: 1\nb: *\n", 2, "a value begins with * or &"},
+		{"an alias", "a: 1\nb: *x\nc: 1\n", 2, "an alias (*name) stands for an anchor"},
+		{"an escape", "a: 1\nb: \"\\d\"\n", 2, "a backslash in double quotes"},
+		{"a list behind its key", "a: 1\nb: - c\n", 2, "a list begins in the line of its key"},
+		{"a key without a colon", "a: 1\nb\nc: 3\n", 2, "a key has no colon"},
+		{"no text", "a: 1\nb: \x01\n", 2, notText},
+		{"no UTF-8", "a: 1\nb: \xff\n", 2, notText},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := Read([]byte(test.text))
+			if want := fmt.Sprintf("line %d: not valid YAML: %s", test.line, test.words); err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("got %v, want %s", err, want)
 			}
 		})
 	}

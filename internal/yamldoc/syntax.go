@@ -1,0 +1,94 @@
+package yamldoc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	goyaml "go.yaml.in/yaml/v3"
+)
+
+// broken says in plain words what is meant by an error of the YAML library that has a text in it. The first that fits counts.
+var broken = []struct{ text, means string }{
+	{"found a tab character", tab},
+	{"cannot start any token", "a value begins with a character that has a meaning in YAML, such as @, % or a backquote; put it in quotes"},
+	{"alphabetic or numeric character", "a value begins with * or &, which have a meaning in YAML; put it in quotes"},
+	{"unknown anchor", "an alias (*name) stands for an anchor (&name) that is not there; put a value that begins with * in quotes"},
+	{"mapping values are not allowed", "a colon follows where no key can be: put a value with a colon in quotes, or mend the indentation"},
+	{"block sequence entries are not allowed", "a list begins in the line of its key; begin it in the next one"},
+	{"expected ':'", "a key has no colon behind it"},
+	{"expected key", indentation},
+	{"expected '-' indicator", "the line stands among the items of a list and does not begin with a hyphen"},
+	{"expected ',' or", unclosed},
+	{"expected node content", unclosed},
+	{"unexpected end of stream", "a quote is not closed"},
+	{"unknown escape character", "a backslash in double quotes begins an escape that there is not; write it twice, or use single quotes"},
+	{"control characters", notText},
+	{"UTF-8", notText},
+	{"tag handle", "a value begins with an exclamation mark, which has a meaning in YAML; put it in quotes"},
+}
+
+const (
+	tab         = "a tab indents the line; use blanks"
+	indentation = "the line is indented neither like the one before it nor like any that it could belong to"
+	unclosed    = "brackets or braces do not match, or a comma is missing"
+	notText     = "there is a byte that is not text in UTF-8"
+)
+
+// syntaxError says where the text is no YAML, and why. It shows nothing of the text, which may hold a secret.
+func syntaxError(text []byte, err error) error {
+	if all := twice.FindAllStringSubmatch(err.Error(), -1); all != nil {
+		var lines []string
+		for _, m := range all {
+			lines = append(lines, fmt.Sprintf("line %s: key %s is given twice", m[1], m[2]))
+		}
+		return errors.New(strings.Join(lines, "\n"))
+	}
+	line, content := 0, []byte(nil)
+	if !wellFormed(text) {
+		line, content = brokenLine(text)
+	}
+	words := quote.ReplaceAllString(strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: "), "...")
+	for _, b := range broken {
+		if strings.Contains(err.Error(), b.text) {
+			words = b.means
+			break
+		}
+	}
+	if bytes.HasPrefix(bytes.TrimLeft(content, " "), []byte("\t")) {
+		words = tab
+	}
+	if line == 0 {
+		return fmt.Errorf("not valid YAML: %s", words)
+	}
+	return fmt.Errorf("line %d: not valid YAML: %s", line, words)
+}
+
+// mostRead bounds how many bytes are read to find a line.
+const mostRead = 64 << 20
+
+// brokenLine returns the first line with which the text is no YAML any more, whatever follows, 0 if that takes too long: the
+// library's own numbers are off by one for some mistakes, and missing for others.
+func brokenLine(text []byte) (number int, line []byte) {
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	end, read := len(text), 0
+	for n := len(lines); n > 0 && read < mostRead; n-- {
+		end -= len(lines[n-1])
+		if read += end; wellFormed(text[:end]) {
+			return n, lines[n-1]
+		}
+	}
+	return 0, nil
+}
+
+// wellFormed reports whether every document of the text is YAML.
+func wellFormed(text []byte) bool {
+	d := goyaml.NewDecoder(bytes.NewReader(text))
+	for {
+		var n goyaml.Node
+		if err := d.Decode(&n); err != nil {
+			return isEOF(err)
+		}
+	}
+}

@@ -1,7 +1,5 @@
 package openai
 
-import "strings"
-
 // API is the dialect of a request body. It decides which keys hold prompt text.
 type API uint8
 
@@ -14,9 +12,10 @@ const (
 	APIEmbeddings      // POST /v1/embeddings, /pooling, /classify
 	APIMessages        // POST /v1/messages (Anthropic)
 	APIRerank          // POST /rerank, /score
+	APIGenerate        // POST /generate (SGLang), /inference/v1/generate (vLLM), /invocations
 )
 
-var apiNames = [...]string{"none", "chat", "completions", "responses", "embeddings", "messages", "rerank"}
+var apiNames = [...]string{"none", "chat", "completions", "responses", "embeddings", "messages", "rerank", "generate"}
 
 func (a API) String() string {
 	if int(a) >= len(apiNames) {
@@ -25,35 +24,11 @@ func (a API) String() string {
 	return apiNames[a]
 }
 
-var apiSuffixes = [...]struct {
-	suffix string
-	api    API
-}{
-	{"/chat/completions", APIChat},
-	{"/v1/completions", APICompletions},
-	{"/v1/responses", APIResponses},
-	{"/v1/messages", APIMessages},
-	{"/v1/embeddings", APIEmbeddings},
-	{"/pooling", APIEmbeddings},
-	{"/classify", APIEmbeddings},
-	{"/rerank", APIRerank},
-	{"/score", APIRerank},
+// APIForPath names the API of a request path, APINone where no prompt is read from the body.
+func APIForPath(path string) API {
+	clean, _ := CleanPath(nil, path)
+	return OperationOf(clean).API
 }
 
-// APIForPath names the API of a request path by its suffix, so that prefixes (/openai/v1/chat/completions) work. A query string
-// is ignored. Everything else is APINone, also the path of one model (/v1/models/NAME), whose name may look like an endpoint.
-func APIForPath(path string) API {
-	if i := strings.IndexByte(path, '?'); i >= 0 {
-		path = path[:i]
-	}
-	for i := range apiSuffixes {
-		if !strings.HasSuffix(path, apiSuffixes[i].suffix) {
-			continue
-		}
-		if strings.Contains(path, "/models/") {
-			return APINone
-		}
-		return apiSuffixes[i].api
-	}
-	return APINone
-}
+// NeedsModel reports whether a body of the API has to name a model. Engines' own APIs serve whatever is loaded.
+func (a API) NeedsModel() bool { return a != APINone && a != APIGenerate }

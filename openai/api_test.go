@@ -20,8 +20,11 @@ func TestAPIForPath(t *testing.T) {
 		{"messages", "/anthropic/v1/messages", APIMessages},
 		{"rerank", "/v2/rerank", APIRerank},
 		{"score", "/score", APIRerank},
+		{"encoded letter", "/v1/%63hat/completions", APIChat},
+		{"encoded slash", "/v1/chat%2fcompletions", APIChat},
+		{"engine's own", "/generate", APIGenerate},
 		{"longer", "/v1/chat/completions/foo", APINone},
-		{"trailing slash", "/v1/chat/completions/", APINone},
+		{"trailing slash", "/v1/chat/completions/", APIChat},
 		{"stored completion", "/v1/chat/completions/cmpl-1/messages", APINone},
 		{"one response", "/v1/responses/resp_1", APINone},
 		{"messages of a thread", "/v1/threads/thread_1/messages", APINone},
@@ -43,7 +46,7 @@ func TestAPIForPath(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	if got := APIRerank.String() + " " + API(99).String(); got != "rerank unknown" {
+	if got := APIGenerate.String() + " " + API(99).String(); got != "generate unknown" {
 		t.Errorf("API names: got %q", got)
 	}
 	if got := RoleOther.String() + " " + Role(99).String(); got != "other unknown" {

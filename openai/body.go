@@ -19,7 +19,7 @@ const (
 func shapeOf(api API, k key) shape {
 	switch k {
 	case keyMessages:
-		if api == APIChat || api == APIMessages || api == APIEmbeddings {
+		if api == APIChat || api == APIMessages || api == APIEmbeddings || api == APIGenerate {
 			return shapeMessages
 		}
 	case keyTools, keyFunctions:
@@ -32,7 +32,9 @@ func shapeOf(api API, k key) shape {
 		}
 		return textIn(api == APIEmbeddings)
 	case keyPrompt:
-		return textIn(api == APICompletions)
+		return textIn(api == APICompletions || api == APIGenerate)
+	case keyTextPrompt, keyInputIDs, keyTokenIDs:
+		return textIn(api == APIGenerate)
 	case keyInstructions:
 		return textIn(api == APIResponses)
 	case keySystem:
@@ -53,11 +55,41 @@ func textIn(yes bool) shape {
 // request reads the outermost object.
 func (s *scanner) request(api API) {
 	for k := s.firstKey(); k != keyEnd; k = s.nextKey() {
+		if k == keyText {
+			k = keyTextPrompt
+		}
 		if sh := shapeOf(api, k); sh != shapeNone {
 			s.prompt(k, sh)
 			continue
 		}
+		if api == APIGenerate && (k == keySamplingParams || k == keyMaxNewTokens) {
+			s.sampling(k)
+			continue
+		}
 		s.setting(k)
+	}
+}
+
+// sampling reads the engines' own limits on the answer: max_new_tokens, or the limits in sampling_params.
+func (s *scanner) sampling(k key) {
+	if k == keyMaxNewTokens {
+		s.maxTokens[k-keyMaxTokens] = s.limit()
+		return
+	}
+	s.maxTokens[limitSampling], s.maxTokens[limitSamplingNew] = limit{}, limit{}
+	if s.peek() != '{' {
+		s.skip()
+		return
+	}
+	for k := s.firstKey(); k != keyEnd; k = s.nextKey() {
+		switch k {
+		case keyMaxTokens:
+			s.maxTokens[limitSampling] = s.limit()
+		case keyMaxNewTokens:
+			s.maxTokens[limitSamplingNew] = s.limit()
+		default:
+			s.skip()
+		}
 	}
 }
 

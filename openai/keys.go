@@ -24,6 +24,9 @@ const (
 	keyText2
 	keyData1
 	keyData2
+	keyTextPrompt // the key text in the outermost object
+	keyInputIDs
+	keyTokenIDs
 	promptKeys
 
 	keyModel key = iota
@@ -34,8 +37,10 @@ const (
 	keyMaxTokens
 	keyMaxCompletionTokens
 	keyMaxOutputTokens
+	keyMaxNewTokens
 	keyCacheSalt
 	keyPreviousResponseID
+	keySamplingParams
 
 	keyRole
 	keyContent
@@ -161,6 +166,10 @@ func longKey(w string) key {
 		return keyDocuments
 	case "functions":
 		return keyFunctions
+	case "input_ids":
+		return keyInputIDs
+	case "token_ids":
+		return keyTokenIDs
 	}
 	return keyOther
 }
@@ -181,6 +190,10 @@ func longestKey(w string) key {
 		return keyIncludeUsage
 	case "instructions":
 		return keyInstructions
+	case "max_new_tokens":
+		return keyMaxNewTokens
+	case "sampling_params":
+		return keySamplingParams
 	case "cache_salt":
 		return keyCacheSalt
 	case "previous_response_id":

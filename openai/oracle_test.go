@@ -103,6 +103,9 @@ func oracle(api API, body []byte) *result {
 	o := &result{}
 	for _, f := range fieldsOf(body) {
 		o.setting(f)
+		if api == APIGenerate {
+			o.sampling(f)
+		}
 		o.prompt(api, f)
 	}
 	return o
@@ -125,9 +128,28 @@ func (o *result) setting(f member) {
 	case "stream_options":
 		o.usage = string(lookup(fieldsOf(f.raw), "include_usage")) == "true"
 	case "max_tokens", "max_completion_tokens", "max_output_tokens":
-		v, err := strconv.ParseFloat(string(f.raw), 64)
-		if (err == nil || math.IsInf(v, 1)) && v >= 1 && !strings.ContainsAny(string(f.raw), "eE") {
-			o.max = int(min(math.Floor(v), math.MaxInt32))
+		o.limit(f.raw)
+	}
+}
+
+// limit takes a limit on the answer, if it is one.
+func (o *result) limit(raw json.RawMessage) {
+	v, err := strconv.ParseFloat(string(raw), 64)
+	if (err == nil || math.IsInf(v, 1)) && v >= 1 && !strings.ContainsAny(string(raw), "eE") {
+		o.max = int(min(math.Floor(v), math.MaxInt32))
+	}
+}
+
+func (o *result) sampling(f member) {
+	if f.key == "max_new_tokens" {
+		o.limit(f.raw)
+	}
+	if f.key != "sampling_params" {
+		return
+	}
+	for _, p := range fieldsOf(f.raw) {
+		if p.key == "max_tokens" || p.key == "max_new_tokens" {
+			o.limit(p.raw)
 		}
 	}
 }
@@ -142,7 +164,7 @@ func (o *result) prompt(api API, f member) {
 		return false
 	}
 	switch {
-	case f.key == "messages" && in(APIChat, APIMessages, APIEmbeddings):
+	case f.key == "messages" && in(APIChat, APIMessages, APIEmbeddings, APIGenerate):
 		o.messageList(f.raw, false)
 	case (f.key == "tools" || f.key == "functions") && in(APIChat, APIMessages, APIResponses):
 		o.hasTools = o.whole(SegmentTools, RoleNone, f.raw) || o.hasTools
@@ -153,10 +175,15 @@ func (o *result) prompt(api API, f member) {
 			return
 		}
 		o.messageList(f.raw, true)
-	case f.key == "input" && in(APIEmbeddings), f.key == "prompt" && in(APICompletions):
+	case f.key == "input" && in(APIEmbeddings), f.key == "prompt" && in(APICompletions, APIGenerate):
 		o.text(RoleNone, f.raw, true)
 	case f.key == "instructions" && in(APIResponses), f.key == "system" && in(APIMessages):
 		o.text(RoleSystem, f.raw, true)
+	case in(APIGenerate):
+		switch f.key {
+		case "text", "input_ids", "token_ids":
+			o.text(RoleNone, f.raw, true)
+		}
 	case in(APIRerank):
 		switch f.key {
 		case "query", "queries", "documents", "items", "text_1", "text_2", "data_1", "data_2":

@@ -102,14 +102,14 @@ func checkModelSpan(t *testing.T, r *Request, body []byte) {
 }
 
 func FuzzScan(f *testing.F) {
-	for api := APINone; api <= APIRerank; api++ {
+	for api := APINone; api <= APIGenerate; api++ {
 		for _, body := range seedBodies {
 			f.Add(uint8(api), []byte(body))
 		}
 	}
 	r := new(Request)
 	f.Fuzz(func(t *testing.T, api uint8, body []byte) {
-		checkAgainstOracle(t, r, API(api%uint8(APIRerank+1)), body)
+		checkAgainstOracle(t, r, API(api%uint8(APIGenerate+1)), body)
 	})
 }
 
@@ -184,6 +184,6 @@ func FuzzShapes(f *testing.F) {
 	f.Fuzz(func(t *testing.T, api uint8, input []byte) {
 		g := &shaper{input}
 		body := g.object(nil, 8)
-		checkAgainstOracle(t, r, API(api%uint8(APIRerank+1)), body)
+		checkAgainstOracle(t, r, API(api%uint8(APIGenerate+1)), body)
 	})
 }

@@ -68,6 +68,10 @@ func TestScan(t *testing.T) {
 			`call assistant {"type":"tool_use","id":"t","name":"f","input":{}}` + "\ntext user doc"},
 		{"rerank", APIRerank, seedBodies[8], `"m" chars=4 bytes=4` + "\ntext none q\ntext none a\ntext none b\ntext none c"},
 		{"score", APIRerank, seedBodies[9], `"m" chars=3 bytes=3` + "\ntext none a\ntext none b\ntext none c"},
+		{"generate", APIGenerate, `{"text":["a","b"],"sampling_params":{"max_new_tokens":5},"stream":true}`, `"" chars=2 bytes=2 max=5 stream` + "\ntext none a\ntext none b"},
+		{"generate from ids", APIGenerate, `{"input_ids":[[1,2],[3]],"sampling_params":{"max_new_tokens":7},"sampling_params":{"a":1},"max_new_tokens":3}`, `"" chars=0 bytes=0 tokens=3 max=3`},
+		{"generate, vLLM's", APIGenerate, `{"model":"m","token_ids":[1,2],"sampling_params":{"max_tokens":9},"text_1":"x"}`, `"m" chars=0 bytes=0 tokens=2 max=9`},
+		{"engines' limits elsewhere", APIChat, `{"sampling_params":{"max_tokens":9},"max_new_tokens":3}`, `"" chars=0 bytes=0`},
 		{"no API reads no prompt", APINone, seedBodies[0], `"meta-llama/Llama-3.1-8B-Instruct" chars=0 bytes=0 max=128 stream usage`},
 		{"last duplicate wins", APIChat, seedBodies[10], `"b" chars=1 bytes=1 messages=1` + "\ntext tool z"},
 		{"duplicate around another key", APIChat, `{"messages":[{"content":["a","b"],"tool_calls":[1],"content":"c","tool_calls":[2]},{"content":"d"}]}`,
@@ -234,7 +238,7 @@ func TestAppendTextMax(t *testing.T) {
 
 func TestAgainstOracle(t *testing.T) {
 	r := new(Request)
-	for api := APINone; api <= APIRerank; api++ {
+	for api := APINone; api <= APIGenerate; api++ {
 		for _, body := range seedBodies {
 			checkAgainstOracle(t, r, api, []byte(body))
 		}
@@ -246,7 +250,7 @@ func TestAgainstOracle(t *testing.T) {
 			input[i] = byte(random.IntN(256))
 		}
 		g := &shaper{input}
-		checkAgainstOracle(t, r, API(random.IntN(int(APIRerank)+1)), g.object(nil, 8))
+		checkAgainstOracle(t, r, API(random.IntN(int(APIGenerate)+1)), g.object(nil, 8))
 	}
 }
 

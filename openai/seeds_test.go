@@ -16,5 +16,8 @@ var seedBodies = []string{
 	`{"mod\u0065l":"m","messages":[{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","content":"漢字漢字漢字 and more"}],"tools":[{"type":"function"}]}`,
 	`{"model":1}`, `{"model":null}`, `{}`, ` { } `, `[]`, `{"a":NaN}`, `{"a":01}`, `{"a":1.}`, `{"a":-}`, `{"a":1e+}`, `{"a":"\x"}`, `{"a":"\u12"}`,
 	"{\"a\":\"\xff\"}", "{\"a\":\"\xed\xa0\x80\"}", "{\"a\":\"\x01\"}", "\xef\xbb\xbf{}", `{"a":1}x`, `{"a":1,}`, `{,}`, `{"a"}`, `{"a":[1,]}`, `{"a":[}`,
+	`{"text":["one","two"],"sampling_params":{"max_new_tokens":5,"max_tokens":0.5},"stream":true}`,
+	`{"input_ids":[[1,2],[3]],"sampling_params":{"max_new_tokens":7},"sampling_params":{},"max_new_tokens":3}`,
+	`{"model":"m","token_ids":[1,2,3],"sampling_params":{"max_tokens":9},"cache_salt":"s"}`,
 	`{"a":tru}`, `{"a`, `{"a":"b`, ``, ` `,
 }

@@ -49,8 +49,15 @@ type extraction struct {
 	modelBad                           bool
 	modelAt                            int
 	stream, streamUsage                bool
-	maxTokens                          [3]limit
+	maxTokens                          [limits]limit
 }
+
+// limits counts the keys from keyMaxTokens to keyMaxNewTokens, and the two of them that stand in sampling_params.
+const (
+	limitSampling    = int(keyMaxNewTokens-keyMaxTokens) + 1
+	limitSamplingNew = limitSampling + 1
+	limits           = limitSampling + 2
+)
 
 // limit is one of the keys that bound the length of the answer. at orders them: the later one wins.
 type limit struct{ value, at int }

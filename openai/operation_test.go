@@ -1,0 +1,97 @@
+package openai
+
+import "testing"
+
+func TestCleanPath(t *testing.T) {
+	for _, c := range []struct{ name, path, want string }{
+		{"clean", "/v1/chat/completions", "/v1/chat/completions"},
+		{"query", "/v1/models?a=/b%20", "/v1/models"},
+		{"fragment", "/v1/models#a?b", "/v1/models"},
+		{"query first", "?a", ""},
+		{"root", "/", "/"},
+		{"nothing", "", ""},
+		{"asterisk", "*", "*"},
+		{"no slash in front", "v1//%63hat", "v1//%63hat"},
+		{"trailing slash", "/sleep/", "/sleep"},
+		{"trailing slashes", "/sleep///", "/sleep"},
+		{"double slashes", "//v1//chat///completions", "/v1/chat/completions"},
+		{"dots", "/./v1/./chat/completions/.", "/v1/chat/completions"},
+		{"two dots", "/a/../v1/b/c/../../chat/completions", "/v1/chat/completions"},
+		{"above the root", "/../../sleep", "/sleep"},
+		{"down to the root", "/a/..", "/"},
+		{"hidden files are none", "/.a/..b/c..", "/.a/..b/c.."},
+		{"letter", "/v1/%63hat/completions", "/v1/chat/completions"},
+		{"slash", "/v1/chat%2fcompletions", "/v1/chat/completions"},
+		{"slash in capitals", "/v1/chat%2Fcompletions", "/v1/chat/completions"},
+		{"dots and slashes", "/v1/x%2f%2e%2E/sleep", "/v1/sleep"},
+		{"decoded once", "/%2563hat", "/%63hat"},
+		{"question mark", "/sleep%3fx", "/sleep?x"},
+		{"no hexadecimal", "/%zz/%4/%", "/%zz/%4/%"},
+		{"cut off", "/a%6", "/a%6"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got, _ := CleanPath([]byte("scratch"), c.path); got != c.want {
+				t.Errorf("CleanPath(%q): got %q, want %q", c.path, got, c.want)
+			}
+		})
+	}
+}
+
+func TestOperationOf(t *testing.T) {
+	inference := func(api API) Operation { return Operation{Kind: KindInference, API: api} }
+	helper, form, management := Operation{Kind: KindHelper}, Operation{Kind: KindForm}, Operation{Kind: KindManagement}
+	for want, paths := range map[Operation][]string{
+		inference(APIChat):     {"/v1/chat/completions", "/openai/deployments/gpt/chat/completions"},
+		inference(APIGenerate): {"/generate", "/inference/v1/generate", "/api/generate", "/invocations", "/encode"},
+		inference(APINone):     {"/v1/images/generations", "/v1/audio/speech", "/v2/embed", "/vertex_generate"},
+		helper: {
+			"/tokenize", "/v1/tokenize", "/detokenize", "/v1/chat/completions/render", "/v1/completions/render", "/v1/messages/count_tokens",
+		},
+		form: {"/v1/audio/transcriptions", "/v1/audio/translations", "/v1/images/edits"},
+		management: {
+			"/v1/load_lora_adapter", "/v1/unload_lora_adapter", "/load_lora_adapter", "/sleep", "/wake_up", "/is_sleeping", "/collective_rpc",
+			"/reset_prefix_cache", "/reset_mm_cache", "/server_info", "/get_server_info", "/flush_cache", "/update_weights_from_disk",
+			"/update_weights_from_tensor", "/update_weights", "/update_weight_version", "/start_profile", "/stop_profile", "/abort_request",
+			"/init_weights_update_group", "/destroy_weights_update_group", "/get_weights_by_name", "/release_memory_occupation",
+			"/pause_generation", "/configure_logging", "/set_internal_state", "/scale_elastic_ep", "/prefix/of/ours/sleep",
+			"/v2/repository/index", "/v2/repository/models/m/unload", "/v2/logging", "/v2/trace/setting",
+			"/v2/cudasharedmemory/region/x/register", "/hicache/storage-backend",
+		},
+		{Model: "org/rerank"}:             {"/v1/models/org/rerank", "/openai/v1/models/org/rerank"},
+		{Model: "sleep"}:                  {"/v1/models/sleep", "/v2/models/sleep", "/v2/models/sleep/infer", "/v2/models/sleep/versions/1/ready"},
+		{}:                                {"", "/", "*", "/v1/models", "/metrics", "/health", "/version", "/ping", "/load", "/v1/responses/resp_1", "/asleep", "/sleeps"},
+		{KindInference, APIGenerate, "m"}: {"/v2/models/m/generate"},
+		{KindManagement, APINone, "m"}:    {"/v2/models/m/trace/setting"},
+	} {
+		for _, path := range paths {
+			if got := OperationOf(path); got != want {
+				t.Errorf("OperationOf(%q): got %+v, want %+v", path, got, want)
+			}
+		}
+	}
+}
+
+// However a path is written, cleaning it once is enough, and allocates nothing.
+func FuzzCleanPath(f *testing.F) {
+	for _, seed := range []string{"/v1/%63hat/completions?x", "//a/./..//%2e%2e/b/", "*", "%2f", "/%"} {
+		f.Add(seed)
+	}
+	scratch := make([]byte, 0, 4096)
+	f.Fuzz(func(t *testing.T, path string) {
+		clean, _ := CleanPath(scratch, path)
+		if len(clean) > len(path) {
+			t.Errorf("CleanPath(%q): got the longer %q", path, clean)
+		}
+		if path == "" || path[0] != '/' {
+			return
+		}
+		for i := range len(clean) {
+			if clean[i] == '/' && (i+1 < len(clean) && clean[i+1] == '/' || i+1 == len(clean) && i > 0) {
+				t.Errorf("CleanPath(%q): got %q, with an empty segment", path, clean)
+			}
+		}
+		if clean != "" && hasSegment(clean[1:], "..") {
+			t.Errorf("CleanPath(%q): got %q, with two dots", path, clean)
+		}
+	})
+}

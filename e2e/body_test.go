@@ -142,7 +142,7 @@ func TestOpaqueBody(t *testing.T) {
 	tests := []struct {
 		name, path, kind, encoding, body string
 	}{
-		{"gzip", chatPath, "application/json", "gzip", zipped.String()},
+		{"gzip", "/v1/audio/transcriptions", m.FormDataContentType(), "gzip", zipped.String()},
 		{"multipart", "/v1/audio/transcriptions", m.FormDataContentType(), "", form.String()},
 		{"unknown path", "/v2/something", "application/octet-stream", "", "\x00\x01\x02"},
 	}

@@ -9,25 +9,35 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// How a decision is told to Envoy. Clients must not set any of these; see strip.
+// How a decision is told to Envoy. Clients must not set any of these; see steering.
 const (
 	// headerOriginalDst is read by ORIGINAL_DST clusters with use_http_header.
 	headerOriginalDst = "x-envoy-original-dst-host"
 	// headerDestination is the endpoint picker protocol's header: ip:port, or several in the order of preference.
 	headerDestination = "x-gateway-destination-endpoint"
+	// headersPrefix begins the names of Pintle's own headers.
+	headersPrefix = "x-pintle-"
 	// stateOriginalDst is the filter state that ORIGINAL_DST clusters read before any header.
 	stateOriginalDst = "envoy.network.transport_socket.original_dst_address"
 	// propertyPicked holds the ranked list; stock filters see it as %FILTER_STATE(wasm.picked:PLAIN)%.
 	propertyPicked = "picked"
 )
 
+// headersNext hold the addresses that come after the first, for an ORIGINAL_DST cluster whose upstream filters put them into
+// headerOriginalDst for the next try.
+var headersNext = [...]string{headersPrefix + "second", headersPrefix + "third"}
+
 // publish tells Envoy the ranked endpoints of a request. editable says whether the request's headers are still here.
 func (s *stream) publish(endpoints []*scoring.Endpoint, editable bool) {
 	port := s.cycle.PrimaryPort()
 	s.destination = endpoints[0].AppendAddress(s.destination[:0], port)
 	first := len(s.destination)
-	for _, e := range endpoints[1:] {
+	for i, e := range endpoints[1:] {
+		start := len(s.destination) + 1
 		s.destination = e.AppendAddress(append(s.destination, ','), port)
+		if i < len(headersNext) && s.config.Destination == pluginconfig.OriginalDst && editable {
+			s.check(hostcalls.SetRequestHeader(headersNext[i], hostcalls.Text(s.destination[start:])))
+		}
 	}
 	if s.config.Hold == pluginconfig.HoldBuffer {
 		s.check(hostcalls.SetProperty(propertyPicked, s.destination))
@@ -46,15 +56,16 @@ func (s *stream) publish(endpoints []*scoring.Endpoint, editable bool) {
 
 // publishHeaders sets the request headers that plug-ins add. Where the headers are out of reach they leave as properties of the same
 // names, for a header_mutation filter to pick up as %FILTER_STATE(wasm.NAME:PLAIN)%.
-func (s *stream) publishHeaders() {
+func (s *stream) publishHeaders(editable bool) {
 	for _, h := range s.cycle.RequestHeaders() {
 		s.addresses = h.Endpoints[0].AppendAddress(s.addresses[:0], 0)
 		for _, e := range h.Endpoints[1:] {
 			s.addresses = e.AppendAddress(append(s.addresses, ','), 0)
 		}
-		if s.editable() {
+		if editable {
 			s.check(hostcalls.SetRequestHeader(h.Name, hostcalls.Text(s.addresses)))
-		} else {
+		}
+		if s.config.Hold == pluginconfig.HoldBuffer {
 			s.check(hostcalls.SetProperty(h.Name, s.addresses))
 		}
 	}
@@ -63,7 +74,7 @@ func (s *stream) publishHeaders() {
 // rewriteModel writes the model that was decided on into the body, if it is another than the client's. Nothing else in the
 // body changes.
 func (s *stream) rewriteModel(body []byte) {
-	if s.cycle.Request.Model == s.request.Model {
+	if s.cycle.Request.Model == s.request.Model || !s.request.HasModel {
 		return
 	}
 	span := s.request.ModelSpan

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/pintle-dev/pintle/internal/hostcalls"
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
 	"github.com/pintle-dev/pintle/openai"
@@ -11,16 +9,30 @@ import (
 
 // OnHttpRequestHeaders implements hostcalls.Stream.
 func (s *stream) OnHttpRequestHeaders(_ int, endOfStream bool) hostcalls.Action {
-	s.strip()
-	path, _ := hostcalls.RequestHeader(&s.header, ":path")
-	if path == ingestPath && s.onIngestListener() {
+	h, ok := s.readHead()
+	if !ok {
+		return s.refuse(headersUnreadable)
+	}
+	if h.path == ingestPath && s.onIngestListener() {
 		return s.beginIngest(endOfStream)
 	}
-	s.api = openai.APIForPath(path)
-	if endOfStream || s.api == openai.APINone || !s.readable() {
-		return s.pass(true)
+	var clean string
+	clean, s.path = openai.CleanPath(s.path, h.path)
+	s.operation = openai.OperationOf(clean)
+	if failure := s.closed(&h); failure != nil {
+		return s.refuse(failure)
+	}
+	if endOfStream || h.method != "POST" {
+		s.operation.Kind = openai.KindOther
 	}
 	s.remember()
+	if !s.operation.ReadsBody() {
+		return s.pass(true)
+	}
+	if s.config.Hold == pluginconfig.HoldBuffer { // a rewrite may change it, and Envoy's buffer filter states the length of what it holds
+		_ = hostcalls.RemoveRequestHeader("content-length")
+	}
+	s.encoded = h.encoded
 	s.phase = holding
 	return s.holdAction()
 }
@@ -64,59 +76,44 @@ func (s *stream) OnHttpRequestTrailers(int) hostcalls.Action {
 	return s.decide()
 }
 
-// strip removes the headers by which a client could choose an upstream itself. It comes first, for every request.
-func (s *stream) strip() {
-	_ = hostcalls.RemoveRequestHeader(headerOriginalDst)
-	_ = hostcalls.RemoveRequestHeader(headerDestination)
-	for _, name := range s.config.Plan.OwnedHeaders() {
-		_ = hostcalls.RemoveRequestHeader(name)
+// closed says why a request is refused by its headers alone, nil if it is not.
+func (s *stream) closed(h *head) *scoring.Failure {
+	switch {
+	case h.method == "CONNECT":
+		return connectRefused
+	case s.operation.Kind == openai.KindManagement && !s.config.PassManagement:
+		return managementRefused
+	case h.encoded && h.method == "POST" && s.operation.ReadsBody() && !s.config.PassUnreadable:
+		return encodedRefused
 	}
+	return nil
 }
 
-// readable reports whether the request's body can be read as it is: a POST that is not compressed.
-func (s *stream) readable() bool {
-	if method, _ := hostcalls.RequestHeader(&s.header, ":method"); method != "POST" {
-		return false
-	}
-	encoding, ok := hostcalls.RequestHeader(&s.header, "content-encoding")
-	return !ok || strings.EqualFold(encoding, "identity")
-}
+// The requests that are refused before their body is there.
+var (
+	headersUnreadable = &scoring.Failure{Status: 500, Reason: "internal_error", Message: "the request's headers could not be read from Envoy"}
+	connectRefused    = &scoring.Failure{Status: 405, Reason: "connect", Message: "CONNECT is not possible here"}
+	managementRefused = &scoring.Failure{Status: 403, Reason: "management_path", Message: "the path manages a model server and is not open to clients"}
+	encodedRefused    = &scoring.Failure{Status: 415, Reason: "encoded_body", Message: "the request's body is encoded (content-encoding); send it as it is"}
+)
 
-// remember keeps the headers that plug-ins read, as they are out of reach once the body is there. In buffer mode it takes the
-// length away too: a rewrite may change it, and Envoy's buffer filter states the length of what it holds.
-func (s *stream) remember() {
-	for _, name := range s.config.Plan.RequestHeaders() {
-		value, _ := hostcalls.RequestHeader(&s.header, name)
-		s.headerText = append(s.headerText, value...)
-		s.headerEnds = append(s.headerEnds, len(s.headerText))
-	}
-	if s.config.Hold == pluginconfig.HoldBuffer {
-		_ = hostcalls.RemoveRequestHeader("content-length")
-	}
-}
-
-// remembered returns the values of the headers that plug-ins read, valid as long as the stream.
-func (s *stream) remembered() []string {
-	s.headerValues = s.headerValues[:0]
-	start := 0
-	for _, end := range s.headerEnds {
-		s.headerValues = append(s.headerValues, hostcalls.Text(s.headerText[start:end]))
-		start = end
-	}
-	return s.headerValues
-}
-
-// pass sends a request that has nothing to be judged by to any ready endpoint. editable says whether the headers are still here.
+// pass routes a request without a body that could be judged, by its headers and its path. editable says whether the headers are still
+// here.
 func (s *stream) pass(editable bool) hostcalls.Action {
 	s.pool.refresh(s.config.Plan)
 	s.begin()
-	e := s.config.Plan.Any(s.cycle)
-	if e == nil {
-		return s.refuse(scoring.NoEndpoints)
+	s.log.catchUp(&s.pool, s.cycle.Request.Now)
+	endpoints, failure := s.choose()
+	if failure != nil {
+		return s.refuse(failure)
 	}
 	s.phase = settled
-	s.one[0] = e
-	s.publish(s.one[:], editable)
+	s.publish(endpoints, editable)
+	s.publishHeaders(editable)
+	if s.operation.Computes() {
+		s.primary, s.primaryPort = endpoints[0], s.cycle.PrimaryPort()
+		s.decided()
+	}
 	s.stats.passed.Add(1)
 	return hostcalls.Continue
 }
@@ -124,6 +121,7 @@ func (s *stream) pass(editable bool) hostcalls.Action {
 // decide reads the held body and routes the request by it.
 func (s *stream) decide() hostcalls.Action {
 	if s.held == 0 {
+		s.operation.Kind = openai.KindOther
 		return s.pass(s.editable())
 	}
 	started := hostcalls.Now()
@@ -134,21 +132,24 @@ func (s *stream) decide() hostcalls.Action {
 	s.pool.refresh(s.config.Plan)
 	s.begin()
 	s.log.catchUp(&s.pool, s.cycle.Request.Now)
-	if failure := s.cycle.Request.Read(&s.request, s.api, body); failure != nil {
+	if failure := s.cycle.Request.Read(&s.request, s.operation.API, body); failure != nil {
+		if s.encoded {
+			return s.pass(s.editable())
+		}
 		return s.refuse(failure)
 	}
-	s.trace()
-	endpoints, failure := s.config.Plan.Decide(s.cycle)
-	s.endTrace(endpoints)
+	endpoints, failure := s.choose()
 	if failure != nil {
 		return s.refuse(failure)
 	}
 	s.phase = settled
 	s.rewriteModel(body)
 	s.publish(endpoints, s.editable())
-	s.publishHeaders()
+	s.publishHeaders(s.editable())
 	s.primary, s.prefill, s.primaryPort = endpoints[0], s.cycle.Prefill(), s.cycle.PrimaryPort()
-	s.decided()
+	if s.operation.Computes() {
+		s.decided()
+	}
 	failpoint(s.request.Model)
 	s.stats.routed.Add(1)
 	s.stats.decisionMicros.Record(uint64(max(hostcalls.Now()-started, 0)) / 1000)
@@ -160,6 +161,19 @@ func (s *stream) editable() bool { return s.config.Hold == pluginconfig.HoldPaus
 
 // begin readies the workplace for a request.
 func (s *stream) begin() {
+	values := s.remembered()
+	last := len(values) - 1
 	s.cycle.Pool = &s.pool.Pool
-	s.cycle.Request = scoring.Request{Headers: s.remembered(), Now: hostcalls.Now()}
+	s.cycle.Request = scoring.Request{Headers: values[:last], PathModel: values[last], Now: hostcalls.Now()}
+}
+
+// choose makes the decision, explained if there is something to explain.
+func (s *stream) choose() ([]*scoring.Endpoint, *scoring.Failure) {
+	if s.cycle.Request.Unjudged = !s.operation.Computes(); s.cycle.Request.Unjudged {
+		return s.config.Plan.Decide(s.cycle)
+	}
+	s.trace()
+	endpoints, failure := s.config.Plan.Decide(s.cycle)
+	s.endTrace(endpoints)
+	return endpoints, failure
 }

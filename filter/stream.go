@@ -24,8 +24,10 @@ const (
 type stream struct {
 	hostcalls.DefaultStream
 	*plugin
-	phase phase
-	api   openai.API
+	phase     phase
+	operation openai.Operation
+	// encoded is set when the body is said to be encoded.
+	encoded bool
 	// held is how many bytes of the body Envoy holds.
 	held int
 	// headerText holds the values of the headers that plug-ins read, one after another; headerEnds says where each ends.

@@ -14,6 +14,8 @@ type worker struct {
 	cycle       *scoring.Cycle
 	request     openai.Request
 	header      hostcalls.Buffer
+	fields      []hostcalls.Field
+	path        []byte
 	body        hostcalls.Buffer
 	property    hostcalls.Buffer
 	filterState hostcalls.FilterState
@@ -21,7 +23,6 @@ type worker struct {
 	// addresses and patch are scratch memory for a header of addresses and for a changed body.
 	addresses, patch []byte
 	headerValues     []string
-	one              [1]*scoring.Endpoint
 	stats            stats
 	idle             []*stream
 }

@@ -30,6 +30,9 @@ type Operation struct {
 // ReadsBody reports whether the body is JSON that says what the request is about.
 func (o Operation) ReadsBody() bool { return o.Kind == KindInference || o.Kind == KindHelper }
 
+// Computes reports whether a model computes something for the request.
+func (o Operation) Computes() bool { return o.Kind == KindInference || o.Kind == KindForm }
+
 // operations are by the end of the path, so that prefixes (/openai/v1/chat/completions) work.
 var operations = [...]struct {
 	suffix string

@@ -51,14 +51,29 @@ func (c *Cycle) priority() int {
 }
 
 // rewrite settles which model the request is for: what the rule for the body's name makes of it; without one, the
-// header's name, or what the rule for that makes of it. So no client gets past a rule by a header.
+// header's name, or what the rule for that makes of it. So no client gets past a rule by a header. A request that names
+// no model is left alone.
 func (c *Cycle) rewrite() {
+	if c.Request.Model == "" {
+		return
+	}
 	rule := c.rewriteRule(c.Request.Model)
 	if name := c.Request.Header(c.plan.rewrite); rule == nil && name != "" {
 		c.Request.Model, rule = name, c.rewriteRule(name)
 	}
 	if rule != nil {
 		c.Request.Model = c.choose(rule.Targets)
+	}
+}
+
+// adoptPathModel has a request whose body names no model be one for that of its path.
+func (c *Cycle) adoptPathModel() {
+	r := &c.Request
+	if r.Model != "" || r.PathModel == "" {
+		return
+	}
+	if served, _ := c.Served(r.PathModel); served {
+		r.Model = r.PathModel
 	}
 }
 

@@ -31,6 +31,7 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 	if failure := c.selectModel(); failure != nil {
 		return nil, failure
 	}
+	c.adoptPathModel()
 	if !c.findServing(c.Request.Model) {
 		return nil, ModelNotFound
 	}
@@ -47,7 +48,7 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 		if !ok {
 			break
 		}
-		if len(c.mix) > 1 {
+		if len(c.mix) > 1 && !c.Request.Unjudged {
 			c.runMix(p.profiles, &c.results[profile])
 			continue
 		}
@@ -63,34 +64,24 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 	return primary.Picked, nil
 }
 
-// Any returns a uniformly random endpoint for requests that no plug-in can judge, nil when the pool is empty. It
-// prefers those that answered lately and do not fail, as a server that cannot be scraped is likely down.
-func (p *Plan) Any(c *Cycle) *Endpoint {
-	if c.Pool == nil || len(c.Pool.Endpoints) == 0 {
-		return nil
-	}
-	c.plan = p
-	c.primaryPort, c.requestHeaders = 0, c.requestHeaders[:0]
+// spread picks a uniformly random candidate for a request that scorers cannot judge. It prefers those that answered lately and do not
+// fail, as a server that cannot be scraped is likely down.
+func (c *Cycle) spread(p *profile, r *Result) {
 	sound := 0
-	for i := range c.Pool.Endpoints {
-		if c.sound(&c.Pool.Endpoints[i]) {
+	for i, e := range c.candidates {
+		if c.sound(e) {
+			c.candidates[sound], c.candidates[i] = e, c.candidates[sound]
 			sound++
 		}
 	}
 	if sound == 0 {
-		return &c.Pool.Endpoints[c.Random.IntN(len(c.Pool.Endpoints))]
+		sound = len(c.candidates)
 	}
-	nth := c.Random.IntN(sound)
-	for i := range c.Pool.Endpoints {
-		if !c.sound(&c.Pool.Endpoints[i]) {
-			continue
-		}
-		if nth == 0 {
-			return &c.Pool.Endpoints[i]
-		}
-		nth--
+	e := c.candidates[c.Random.IntN(sound)]
+	r.State, r.Picked = Picked, append(r.Picked, e)
+	if c.Tracer != nil {
+		c.Tracer.Picked(p.name, e)
 	}
-	return nil
 }
 
 func (c *Cycle) sound(e *Endpoint) bool { return c.Fresh(e) && !c.fails(e) }
@@ -105,6 +96,10 @@ func (c *Cycle) run(p *profile, r *Result) {
 	c.excludeFailing(p)
 	if len(c.candidates) == 0 {
 		r.State = Failed
+		return
+	}
+	if c.Request.Unjudged {
+		c.spread(p, r)
 		return
 	}
 	totals := c.sum(p)

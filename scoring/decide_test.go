@@ -240,9 +240,6 @@ func TestNoEndpoints(t *testing.T) {
 			if endpoints, failure := plan.Decide(c); endpoints != nil || failure != scoring.NoEndpoints {
 				t.Errorf("endpoints %v, failure %v; want none and %v", endpoints, failure, scoring.NoEndpoints)
 			}
-			if e := plan.Any(c); e != nil {
-				t.Errorf("any endpoint %v, want none", e)
-			}
 		})
 	}
 }
@@ -332,7 +329,7 @@ func TestModelsOfManyEndpoints(t *testing.T) {
 	}
 }
 
-func TestAny(t *testing.T) {
+func TestUnjudged(t *testing.T) {
 	fresh, stale, never := plantest.Sampled(scoring.Metrics{}), plantest.Aged(3*time.Second, scoring.Metrics{}), scoring.Endpoint{}
 	tests := []struct {
 		name   string
@@ -352,8 +349,13 @@ func TestAny(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			plan := plantest.Plan(t, `{}`, scoring.Staleness{After: 2 * time.Second, Policy: test.policy})
 			c, counts := plantest.Cycle(plantest.Pool(test.pool...), uint64(i)), map[string]int{}
+			c.Request.Unjudged = true
 			for range 12000 {
-				counts[plan.Any(c).Name]++
+				endpoints, failure := plan.Decide(c)
+				if failure != nil {
+					t.Fatal(failure)
+				}
+				counts[endpoints[0].Name]++
 			}
 			plantest.CheckUniform(t, counts, test.want...)
 		})

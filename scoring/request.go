@@ -10,11 +10,15 @@ import (
 type Request struct {
 	// Model is the model that the server will be asked for.
 	Model string
+	// PathModel is the model that the request's path names. It stands for the model of a body that names none, if a server has it.
+	PathModel string
 	// Body is what the scan of the body found, BodyBytes the body itself; spans in Body index it.
 	Body      *openai.Request
 	BodyBytes []byte
 	// Headers are the values of Plan.RequestHeaders, in that order; an absent header is empty.
 	Headers []string
+	// Unjudged has a random endpoint serve the request, of those that the filters leave: no model computes anything for it.
+	Unjudged bool
 	// Now is the time in nanoseconds since 1970.
 	Now int64
 }
@@ -30,12 +34,15 @@ func (r *Request) Header(key HeaderKey) string {
 	return r.Headers[key]
 }
 
+// HasPrompt reports whether the request's prompt is known. Without one only its headers and its model say where it should go.
+func (r *Request) HasPrompt() bool { return r.Body != nil && r.Body.API != openai.APINone }
+
 // Read scans body into scan and makes r a request for what it found. The Failure says what is wrong with the body; r is then
 // of no use. r aliases both until the next Read.
 func (r *Request) Read(scan *openai.Request, api openai.API, body []byte) *Failure {
 	err := scan.Scan(api, body)
 	switch {
-	case err == nil && scan.HasModel && scan.Model != "":
+	case err == nil && (scan.HasModel && scan.Model != "" || !api.NeedsModel()):
 		r.Model, r.Body, r.BodyBytes = scan.Model, scan, body
 		return nil
 	case err == nil:

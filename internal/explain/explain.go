@@ -92,11 +92,12 @@ func (x *Explainer) Explain(request Request, now int64) *Explanation {
 	}
 	api := request.api()
 	if api == openai.APINone || len(request.Body) == 0 {
-		e := x.plan.Any(x.cycle)
-		if e == nil {
-			return result.fail(scoring.NoEndpoints)
+		x.cycle.Request.Unjudged, x.cycle.Tracer = true, nil
+		endpoints, failure := x.plan.Decide(x.cycle)
+		if failure != nil {
+			return result.fail(failure)
 		}
-		result.Destination = append(result.Destination, e.Address)
+		result.Destination = append(result.Destination, endpoints[0].Address)
 		return result
 	}
 	if failure := x.cycle.Request.Read(&x.scan, api, request.Body); failure != nil {

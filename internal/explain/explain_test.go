@@ -149,7 +149,7 @@ refused with 503 filtered_out: no model server passes the filters for this reque
 			"refused", endpoints, `{"prompt": "hi"}`,
 			"refused with 400 model_missing: the request names no model; set \"model\" to the name of one\n",
 		},
-		{"no body", `endpoints: [{name: d, address: "10.0.0.4:8000"}]`, ``, "goes to 10.0.0.4:8000\n"},
+		{"no body", `endpoints: [{name: d, address: "10.0.0.4:8000", labels: {zone: east}}]`, ``, "goes to 10.0.0.4:8000\n"},
 		{
 			"a virtual model", `
 endpoints: [{name: a, address: "10.0.0.1:8000", models: [large, slow, small], labels: {zone: east}}]

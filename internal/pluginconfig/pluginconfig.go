@@ -4,6 +4,7 @@ package pluginconfig
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,6 +43,12 @@ type Config struct {
 	Ingest      Ingest
 	Hold        Hold
 	Destination Destination
+	// PassManagement lets clients reach the paths by which model servers are managed.
+	PassManagement bool
+	// PassUnreadable passes inference requests whose bodies are encoded, instead of refusing them.
+	PassUnreadable bool
+	// Strip are further request headers, in lower case, that are removed when a client sends them.
+	Strip []string
 	// Debug answers x-pintle-explain in a response header.
 	Debug bool
 }
@@ -89,6 +96,7 @@ func ParseIn(text []byte, environment func(name string) (value string, ok bool))
 	c.readIngest(root.Object("ingest"))
 	c.readModes(root)
 	root.Bool("debug", &c.Debug)
+	c.readDoor(root)
 	config := root.Object("config")
 	root.Close()
 	c.Plan = scoring.Compile(config, registry.Plugins, settings)
@@ -196,4 +204,33 @@ func (c *Config) readModes(root *strictjson.Object) {
 	if destination == "override-host" {
 		c.Destination = OverrideHost
 	}
+}
+
+// readDoor reads what is let in.
+func (c *Config) readDoor(root *strictjson.Object) {
+	management, unreadable := "refuse", "refuse"
+	root.OneOf("management", &management, "refuse", "pass")
+	root.OneOf("unreadable", &unreadable, "refuse", "pass")
+	c.PassManagement, c.PassUnreadable = management == "pass", unreadable == "pass"
+	root.Strings("strip", &c.Strip)
+	for i, name := range c.Strip {
+		if !isHeaderName(name) || slices.Contains(needed, strings.ToLower(name)) {
+			root.Mistake("strip", strconv.Quote(name)+" is not the name of a header that a request can do without")
+		}
+		c.Strip[i] = strings.ToLower(name)
+	}
+}
+
+// needed are headers without which a request is another or none.
+var needed = []string{"host", "content-length", "content-type", "content-encoding", "transfer-encoding"}
+
+// isHeaderName reports whether name is a token of RFC 9110.
+func isHeaderName(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		if !(c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0) {
+			return false
+		}
+	}
+	return name != ""
 }

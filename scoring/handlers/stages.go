@@ -8,7 +8,7 @@ import (
 )
 
 // stages is what the handlers of disaggregated inference share: decode always, then encode, then prefill, the latter two if
-// their decider is there and says so. A stage that fails is left out: decode alone can serve the request.
+// their decider is there and says so, for requests whose prompt is known. A stage that fails is left out: decode alone can serve the request.
 type stages struct {
 	decode, prefill, encode int
 	prefillDecider          scoring.PrefillDecider
@@ -21,7 +21,7 @@ func (s *stages) Next(c *scoring.Cycle) (profile int, ok bool) {
 	if decode.State == scoring.NotRun {
 		return s.decode, true
 	}
-	if decode.State != scoring.Picked {
+	if decode.State != scoring.Picked || !c.Request.HasPrompt() {
 		return 0, false
 	}
 	if s.encodeDecider != nil && c.Result(s.encode).State == scoring.NotRun {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
 )
@@ -116,7 +117,9 @@ func TestSuppliedHeadersHandler(t *testing.T) {
 	plan := plantest.Plan(t, stageConfig(always+`{"type": "pd-profile-handler", "parameters": {"decodeProfile": "d",
 		"prefillProfile": "p", "deciderPluginName": "always-disagg-pd-decider"}}`), plantest.Neutral)
 	c := plantest.Cycle(plantest.Pool(plantest.Labelled("role", "d"), plantest.Labelled("role", "p")), 1)
-	c.Request.Model = "m"
+	if failure := c.Request.Read(new(openai.Request), openai.APICompletions, []byte(`{"model":"m","prompt":"x"}`)); failure != nil {
+		t.Fatal(failure.Message)
+	}
 	if _, failure := plan.Decide(c); failure != nil {
 		t.Fatal(failure.Message)
 	}

@@ -49,6 +49,7 @@ type vm struct {
 
 	current   *guestContext
 	effective uint32
+	hostCalls int
 	inGuest   int
 	allowed   map[string]bool // nil: no restriction
 	stopped   bool            // a local reply was asked for: whatever the callback returns, iteration stops

@@ -80,6 +80,13 @@ func (w *Worker) Calls() []*HTTPCall {
 	return slices.Clone(w.calls)
 }
 
+// HostCalls is how often the module has called the host since the VM's start.
+func (w *Worker) HostCalls() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.vm.hostCalls
+}
+
 // MemoryBytes is the size of the VM's memory, which never shrinks.
 func (w *Worker) MemoryBytes() int {
 	w.mu.Lock()

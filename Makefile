@@ -26,6 +26,7 @@ image  := build/.cache/image.stamp
 istio  := build/.cache/istio.stamp
 kube   := build/.cache/kube.stamp
 chrome := build/.cache/browser.stamp
+vllm   := build/.cache/vllm.stamp
 
 wasm_sources := $(shell find filter scoring state journal openai snapshot internal/hostcalls internal/strictjson internal/pluginconfig -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
 go_sources   := $(shell find cmd internal scoring state journal openai snapshot -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum $(wildcard internal/sidecar/admin/page/*)
@@ -68,6 +69,10 @@ $(chrome): build/setup.sh
 	@build/setup.sh browser
 	@touch $@
 
+$(vllm): build/setup.sh $(wildcard build/vllm/*)
+	@build/setup.sh vllm
+	@touch $@
+
 .PHONY: build
 build: bin/pintle bin/pintle.wasm $(envoy) ## Build bin/pintle and bin/pintle.wasm
 
@@ -90,7 +95,7 @@ demo: build ## Start everything on this machine, send 20 s of load, compare with
 test: check unit race e2e ## Everything but what needs long builds: check, units, wazero, real Envoy. The same every time
 
 .PHONY: test-all
-test-all: test bars attack-short e2e-kubernetes e2e-browser e2e-istio ## Everything
+test-all: test bars attack-short e2e-kubernetes e2e-browser e2e-vllm e2e-istio ## Everything
 
 .PHONY: unit
 unit: build ## Unit tests, and the filter's .wasm in a test host
@@ -126,12 +131,16 @@ e2e-kubernetes: $(kube) ## The sidecar's discovery with a real Kubernetes API (b
 e2e-browser: $(chrome) ## The sidecar's status page in headless Chromium (SCREENSHOT=FILE keeps a picture)
 	$(GO) test -count=1 -tags browser ./e2e/browser
 
+.PHONY: e2e-vllm
+e2e-vllm: build $(vllm) ## Tests with two real vLLM servers on this machine's processors (installs vLLM, the first time some minutes)
+	$(GO) test -count=1 -v -timeout 20m -tags vllm ./e2e/vllm
+
 .PHONY: check
 check: $(STATICCHECK) ## gofmt, vet, staticcheck, tidy, generated files
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt'ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
-	$(GO) vet -tags istio,kubernetes,browser ./...
+	$(GO) vet -tags istio,kubernetes,browser,vllm ./...
 	cd build/image && $(GO) vet ./...
-	$(STATICCHECK) -tags istio,kubernetes,browser ./...
+	$(STATICCHECK) -tags istio,kubernetes,browser,vllm ./...
 	$(GO) mod tidy -diff
 	@$(GO) run ./docs/gen | diff -u docs/plugins.md - || { echo 'docs/plugins.md is out of date: run make docs'; exit 1; }
 

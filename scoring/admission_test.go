@@ -93,3 +93,49 @@ func TestRewriteWeights(t *testing.T) {
 		})
 	}
 }
+
+// TestShedding: requests below priority 0 are refused when the mean of queues and caches, the larger of both at each endpoint, reaches its
+// threshold; an endpoint of which nothing is known lately has no room.
+func TestShedding(t *testing.T) {
+	full := scoring.Metrics{WaitingRequests: 5}
+	plan := plantest.Plan(t, `{"plugins": [{"type": "queue-scorer"}], "saturationDetector": {"queueDepthThreshold": 5, "kvCacheUtilThreshold": 0.8}}`, plantest.Neutral)
+	for _, test := range []struct {
+		name     string
+		metrics  []scoring.Metrics
+		unknown  int
+		priority int
+		shed     bool
+	}{
+		{"idle", []scoring.Metrics{{}, {}}, 0, -1, false},
+		{"full queue", []scoring.Metrics{full}, 0, -1, true},
+		{"full cache, empty queue", []scoring.Metrics{{KVCacheUsage: 0.8}}, 0, -1, true},
+		{"full queue, empty cache", []scoring.Metrics{{WaitingRequests: 5, KVCacheUsage: 0.1}}, 0, -1, true},
+		{"one of two", []scoring.Metrics{full, {}}, 0, -1, false},
+		{"one of two, the other unknown", []scoring.Metrics{full}, 1, -1, true},
+		{"nothing is known", nil, 1, -1, true},
+		{"priority 0", []scoring.Metrics{full}, 0, 0, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var endpoints []scoring.Endpoint
+			for _, m := range test.metrics {
+				endpoints = append(endpoints, plantest.Sampled(m))
+			}
+			for range test.unknown {
+				endpoints = append(endpoints, scoring.Endpoint{})
+			}
+			pool := plantest.Pool(endpoints...)
+			pool.Objectives = []scoring.Objective{{Name: "batch", Priority: test.priority}}
+			c := plantest.Cycle(pool, 1)
+			for _, name := range plan.RequestHeaders() {
+				value := ""
+				if name == "x-gateway-inference-objective" {
+					value = "batch"
+				}
+				c.Request.Headers = append(c.Request.Headers, value)
+			}
+			if _, failure := plan.Decide(c); (failure == scoring.Shed) != test.shed {
+				t.Errorf("got %v, want it to be shed: %v", failure, test.shed)
+			}
+		})
+	}
+}

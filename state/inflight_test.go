@@ -273,6 +273,22 @@ func TestInFlightHeapOfEqualTimes(t *testing.T) {
 	}
 }
 
+// TestInFlightSmallHeaps checks the order after each change, where the last lease is often the second child of its parent.
+func TestInFlightSmallHeaps(t *testing.T) {
+	r := rand.New(rand.NewPCG(15, 16))
+	for range 500 {
+		f, p := newInFlight(1000, 0, 1)
+		order := r.Perm(3 + r.IntN(8))
+		for _, number := range order {
+			f.Open(decision(r.Int64N(100), uint32(number), 1, 0), p)
+		}
+		for _, number := range order {
+			f.Close(completion(0, uint32(number)))
+			checkHeap(t, f)
+		}
+	}
+}
+
 func checkHeap(t *testing.T, f *InFlight) {
 	t.Helper()
 	for place := range f.table.used {

@@ -24,14 +24,14 @@ var journalMutants = []mutant{
 	{file: "journal/read.go", name: "a new log goes unnoticed", before: "if !r.started || head.epoch != r.head.epoch {", after: "if !r.started {"},
 	{file: "journal/read.go", name: "a sealed page of another log is read", before: "valid = valid && p.epoch == r.head.epoch && ", after: "valid = valid && "},
 	{file: "journal/read.go", name: "overtaken readers read overwritten pages", before: "if head.number-r.number > head.kept() {", after: "if head.number-r.number > head.kept()+1000 {"},
-	{file: "journal/codec.go", name: "cold is lost", before: "e.Cold = flags&flagCold != 0", after: "e.Cold = false"},
-	{file: "journal/codec.go", name: "tried is taken for prefill", before: "\t\te.Prefill, e.Tried = 0, e.Prefill\n", after: ""},
+	{file: "journal/decode.go", name: "cold is lost", before: "e.Cold, e.Streamed = flags&flagCold != 0, ", after: "e.Cold, e.Streamed = false, "},
+	{file: "journal/decode.go", name: "tried is taken for prefill", before: "\t\te.Prefill, e.Tried = 0, e.Prefill\n", after: ""},
 	{file: "journal/codec.go", name: "the hash of an empty name is not 0", before: "\tif name == \"\" {\n\t\treturn 0\n\t}\n", after: ""},
-	{file: "journal/codec.go", name: "long prompts overflow a record", before: "blocks := e.Blocks[:min(len(e.Blocks), MaxBlocks)]", after: "blocks := e.Blocks"},
+	{file: "journal/codec.go", name: "long prompts overflow a record", before: "blocks := chain.Blocks[:min(len(chain.Blocks), room)]", after: "blocks := chain.Blocks"},
 }
 
 var snapshotMutants = []mutant{
-	{file: "snapshot/load.go", name: "KV usage not validated on read", before: "if !validUsage(e.KVCacheUsage) || binary", after: "if binary"},
+	{file: "snapshot/load.go", name: "KV usage not validated on read", before: "\tif !validUsage(e.KVCacheUsage) {\n\t\treturn 0, false\n\t}\n", after: ""},
 	{file: "snapshot/load.go", name: "KV usage not validated on write", before: "\tw.failed = w.failed || !validUsage(e.KVCacheUsage)\n", after: ""},
 	{file: "snapshot/load.go", name: "adapter indexes not validated on read", before: "\t\tr.failed = r.failed || int(l.adapterIndexes[i]) >= adapters\n", after: ""},
 	{file: "snapshot/load.go", name: "an adapter index one too large passes", before: "w.failed = w.failed || int(index) >= adapters", after: "w.failed = w.failed || int(index) > adapters"},
@@ -44,7 +44,7 @@ var snapshotMutants = []mutant{
 	{file: "snapshot/topology.go", name: "labels may be unordered", before: "if j > 0 && e.Labels[j-1].Key >= e.Labels[j].Key {", after: "if j > 0 && e.Labels[j-1].Key == e.Labels[j].Key {"},
 	{file: "snapshot/topology.go", name: "text may be no UTF-8 on read", before: "\tif !utf8.Valid(b) {\n\t\tr.failed = true\n\t}\n", after: ""},
 	{file: "snapshot/record.go", name: "checksum not looked at", before: "if checksum(message[:checksumAt], payload) != ", after: "if false && checksum(message[:checksumAt], payload) != "},
-	{file: "snapshot/record.go", name: "positions may differ", before: " || load.Position != m.Position", after: ""},
-	{file: "snapshot/record.go", name: "load of another topology", before: "PayloadID(first.Payload) != decoded.Topology || ", after: ""},
-	{file: "snapshot/record.go", name: "load of fewer endpoints", before: " || len(topology.Endpoints) != len(decoded.Endpoints)", after: ""},
+	{file: "snapshot/record.go", name: "positions may differ", before: "case !first && record.Position != m.Position, m.LoadRecord", after: "case m.LoadRecord"},
+	{file: "snapshot/record.go", name: "load of another topology", before: "PayloadID(topology.Payload) != decoded.Topology || ", after: ""},
+	{file: "snapshot/record.go", name: "load of fewer endpoints", before: " || len(t.Endpoints) != len(decoded.Endpoints)", after: ""},
 }

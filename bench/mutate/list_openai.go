@@ -14,7 +14,7 @@ var openaiMutants = []mutant{
 	{file: "openai/string.go", name: "beyond U+10FFFF passes", before: " || c == 0xf4 && b[1] > 0x8f", after: ""},
 	{file: "openai/string.go", name: "control characters pass", before: "if c < 0x20 {\n\t\t\ts.fail", after: "if c < 0x10 {\n\t\t\ts.fail"},
 	{file: "openai/string.go", name: "escapes are not taken off the characters", before: "chars: raw - cont - escChars", after: "chars: raw - cont"},
-	{file: "openai/string.go", name: "continuation bytes count as characters", before: "\t\tcont += n\n\t\ti = next", after: "\t\ti = next"},
+	{file: "openai/string.go", name: "continuation bytes count as characters", before: "\t\tcont += n\n\t\ti = next", after: "\t\tcont += 0 * n\n\t\ti = next"},
 	{file: "openai/escape.go", name: "low half of a surrogate pair not checked", before: "low&^0x3ff == 0xdc00", after: "low >= 0"},
 	{file: "openai/escape.go", name: "pair may begin with a low half", before: "if r < 0xdc00 && len(b)-i >= 12", after: "if len(b)-i >= 12"},
 	{file: "openai/escape.go", name: "bad digits pass in the fast path", before: "if h0&h1&h2&h3&16 == 0 {", after: "if h0&h1&h2&16 == 0 {"},

@@ -15,7 +15,7 @@ var scoringMutants = []mutant{
 	{file: "scoring/decide.go", name: "all failing endpoints are left out", before: "if failing == 0 || failing == len(c.candidates) {", after: "if failing == 0 {", tests: explained},
 	{file: "scoring/decide.go", name: "unread requests go to failing endpoints", before: "return c.Fresh(e) && !c.fails(e) }", after: "return c.Fresh(e) }", tests: explained},
 	{file: "scoring/decide.go", name: "unread requests go to stale endpoints", before: "return c.Fresh(e) && !c.fails(e) }", after: "return !c.fails(e) }", tests: explained},
-	{file: "scoring/load.go", name: "prefill endpoint not journaled", before: "\t\tevent.Prefill = c.Pool.ID(prefill)\n", after: "", tests: explained},
+	{file: "scoring/record.go", name: "prefill endpoint not journaled", before: "\t\tevent.Prefill = c.Pool.ID(prefill)\n", after: "", tests: explained},
 	{file: "scoring/pickers/max_score_picker.go", name: "the first of equals always", before: "nth := c.Random.IntN(ties)", after: "nth := 0"},
 	{file: "scoring/pickers/max_score_picker.go", name: "ties of an earlier best stay", before: "best, ties = i, 1\n\t\tcase", after: "best, ties = i, ties\n\t\tcase"},
 	{file: "scoring/handlers/routing_strategy_handler.go", name: "repeated weights not capped",

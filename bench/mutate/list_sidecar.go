@@ -13,7 +13,7 @@ var sidecarMutants = []mutant{
 	{file: "internal/sidecar/engine/line.go", name: "escapes stay", before: "\t\tif c == 'n' {\n\t\t\tc = '\\n'\n\t\t}\n", after: ""},
 	{file: "internal/sidecar/engine/line.go", name: "what follows a timestamp is overlooked", before: "return isInteger(timestamp) && len(skipBlanks(b)) == 0", after: "return isInteger(timestamp)"},
 	{file: "internal/sidecar/file/file.go", name: "one read is enough", before: "if now == pending && now != known {", after: "if now != known {", tests: whole},
-	{file: "internal/sidecar/dns/dns.go", name: "duplicates stay", before: "return slices.CompactFunc(found, func(a, b snapshot.Endpoint) bool { return a.Name == b.Name }), err",
+	{file: "internal/sidecar/dns/dns.go", name: "duplicates stay", before: "return slices.CompactFunc(found, func(a, b topology.Endpoint) bool { return a.Name == b.Name }), err",
 		after: "return found, err"},
 	{file: "internal/sidecar/dns/dns.go", name: "emits without a change", before: "case err == nil && (failing || now != last):", after: "case err == nil:"},
 	{file: "internal/sidecar/dns/dns.go", name: "a name without records is a failure", before: "\tif isNotFound(err) {\n\t\tfound, err = nil, nil\n\t}\n", after: ""},

@@ -1,8 +1,6 @@
 package main
 
 var stateMutants = []mutant{
-	{file: "state/busy.go", name: "the share is as of a time before the last", before: "max(f.now, l.busy.since)", after: "f.now",
-		tests: []string{"./scoring/scorers"}},
 	{file: "state/busy.go", name: "idle endpoints become busy", before: "\tif open > 0 {\n\t\tshare += 1 - keep\n\t}\n", after: "\tshare += 1 - keep\n"},
 	{file: "state/recent.go", name: "a full list keeps the oldest", before: "\tif i > 0 {\n\t\tcopy(r.times[:i-1], r.times[1:i])", after: "\tif i > RecentTimes {\n\t\tcopy(r.times[:i-1], r.times[1:i])"},
 	{file: "state/recent.go", name: "removes another time", before: "if i < 0 || r.times[i] != t {", after: "if i < 0 {"},
@@ -10,7 +8,7 @@ var stateMutants = []mutant{
 	{file: "state/window.go", name: "the sum keeps what left", before: "\t\tv.sum -= uint64(value)\n", after: ""},
 	{file: "state/window.go", name: "percentiles without interpolation", before: "return a + (b-a)*(position-float64(i))", after: "return a + 0*b"},
 	{file: "state/window.go", name: "percentile above the last sample", before: "min(q, 1) * float64(v.n-1)", after: "min(q, 1) * float64(v.n)"},
-	{file: "state/window.go", name: "samples grow old later", before: "\tv.cut(0, after(v.times[:v.n], minus(w.now, w.age)))\n", after: ""},
+	{file: "state/window.go", name: "samples grow old later", before: "\tv.cut(0, after(v.times[:v.n], minus(w.clock.now, w.age)))\n", after: ""},
 	{file: "state/table.go", name: "an entry of half a key is found", before: "if n.low == low && n.high == high {", after: "if n.low == low {"},
 	{file: "state/table.go", name: "numbers are not given again", before: "\tt.free = i\n\tt.used--", after: "\tt.used--"},
 	{file: "state/table.go", name: "a split leaves entries behind", before: "if n.low&t.mask != fresh {", after: "if n.low&t.mask != fresh || n.next == 0 {"},

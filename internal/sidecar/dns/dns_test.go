@@ -107,6 +107,7 @@ func TestRecords(t *testing.T) {
 	s, address := newServer(t)
 	s.set("vllm.test.", false, a("10.0.0.2"), a("10.0.0.1"), aaaa("fd00::1"))
 	s.set("_http._tcp.vllm.test.", false, srv("vllm-1.vllm.test.", 8001), srv("vllm-0.vllm.test.", 8000), srv("six.vllm.test.", 8000), srv("gone.vllm.test.", 8000))
+	s.set("twice.test.", false, a("10.0.0.1"), a("10.0.0.1"))
 	s.set("vllm-0.vllm.test.", false, a("10.0.0.1"))
 	s.set("vllm-1.vllm.test.", false, a("10.0.0.2"))
 	s.set("six.vllm.test.", false, aaaa("fd00::6"))
@@ -120,6 +121,7 @@ func TestRecords(t *testing.T) {
 		{"SRV", Pool{Name: "_http._tcp.vllm.test.", Type: "SRV"}, []string{
 			"six.vllm.test:8000=[fd00::6]:8000", "vllm-0.vllm.test:8000=10.0.0.1:8000", "vllm-1.vllm.test:8001=10.0.0.2:8001",
 		}},
+		{"the same record twice", Pool{Name: "twice.test.", Type: "A", Port: 8000}, []string{"twice.test/10.0.0.1:8000=10.0.0.1:8000"}},
 		{"no such name", Pool{Name: "none.test.", Type: "A", Port: 8000}, nil},
 	}
 	for _, test := range tests {

@@ -97,6 +97,7 @@ func TestParse(t *testing.T) {
 		{name: "exponent", page: "vllm:num_requests_waiting 1.2e+01\n", want: Sample{WaitingRequests: 12}},
 		{name: "timestamp", page: "vllm:num_requests_running{} 3 1732345600123\n", want: Sample{RunningRequests: 3}},
 		{name: "bad timestamp", page: "vllm:num_requests_running 3 x\n"},
+		{name: "more than a timestamp", page: "vllm:num_requests_running 3 17 x\n"},
 		{name: "blanks", page: " \tvllm:num_requests_running { a = \"b\" , c=\"d\" , }\t3 \n", want: Sample{RunningRequests: 3}},
 		{name: "brace and quote in a value", page: `vllm:num_requests_running{a="} 9 \" ",b="x"} 3`, want: Sample{RunningRequests: 3}},
 		{name: "value at once", page: "vllm:num_requests_running+01\n vllm:num_requests_waiting-2\n", want: Sample{RunningRequests: 1}},

@@ -12,6 +12,8 @@ type log struct {
 	on bool
 	// outcomes is set when the state takes what became of requests, usage when it takes the tokens that they used.
 	outcomes, usage bool
+	// began is set when the state takes that an answer has begun.
+	began bool
 	// journal is nil until the first request: Envoy starts VMs that never serve one.
 	journal *journal.Journal
 	event   journal.Event
@@ -37,8 +39,9 @@ func (s *store) Set(key string, value []byte, change uint32) (ok bool) {
 func (l *log) begin(pool *pool, options state.Options) {
 	options.Seed = hostcalls.Seed()
 	pool.State = state.New(options)
-	l.usage = options.Latency || options.ModelLatency || options.Usage || options.Tokens
+	l.usage = options.Latency || options.ModelLatency || options.Usage || options.Tokens || options.Prefix
 	l.outcomes = l.usage || options.Failures
+	l.began = options.Prefix
 	l.on = options.Any()
 }
 
@@ -100,7 +103,7 @@ func (s *stream) decided() {
 	s.config.Plan.Record(s.cycle, e)
 	e.Time, e.Lease = s.cycle.Request.Now, s.log.journal.NextLease()
 	if s.log.journal.Append(e) {
-		s.decision = decision{lease: e.Lease, at: e.Time, primary: e.Primary, model: e.Model, user: e.User}
+		s.decision = decision{lease: e.Lease, at: e.Time, primary: e.Primary, model: e.Model, user: e.User, prompt: len(e.Chains) > 0}
 	}
 }
 
@@ -114,9 +117,27 @@ func (s *stream) completed() {
 	now := hostcalls.Now()
 	*e = journal.Event{
 		Kind: journal.Completion, Time: now, Lease: d.lease, Primary: d.primary, Model: d.model, User: d.user, Encode: e.Encode[:0],
+		Chains: e.Chains[:0],
 	}
 	if s.log.outcomes {
 		s.outcome(e, now)
+	}
+	s.log.journal.Append(e)
+}
+
+// began journals that the stream's answer has begun and goes on, if its prompt then counts as cached.
+func (s *stream) began() {
+	d := &s.decision
+	if !s.log.began || !d.prompt || s.seen.status != 200 || s.seen.whole {
+		return
+	}
+	e := &s.log.event
+	*e = journal.Event{
+		Kind: journal.Began, Time: s.seen.firstByteAt, Lease: d.lease, Primary: d.primary, Model: d.model, User: d.user, Encode: e.Encode[:0],
+		Chains: e.Chains[:0], Status: s.seen.status, TTFTMicros: micros(s.seen.firstByteAt - d.at),
+	}
+	if s.seen.servedID != 0 {
+		e.Primary, e.Tried = s.seen.servedID, e.Primary
 	}
 	s.log.journal.Append(e)
 }

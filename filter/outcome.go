@@ -90,6 +90,7 @@ func (s *stream) seeBody(frameBytes int, end bool) {
 	}
 	if s.seen.firstByteAt == 0 {
 		s.seen.firstByteAt = hostcalls.Now()
+		s.began()
 	}
 	if !s.log.usage {
 		return
@@ -123,6 +124,7 @@ func (s *stream) outcome(e *journal.Event, now int64) {
 	}
 	if usage, reported := seen.usage.Usage(); reported {
 		e.InputTokens, e.OutputTokens, e.CachedTokens = uint32(usage.PromptTokens), uint32(usage.CompletionTokens), uint32(usage.CachedTokens)
+		e.UsageReported, e.CachedReported = true, seen.usage.CachedReported()
 	} else {
 		e.OutputTokens = uint32(max(seen.usage.Events()-eventsBesideTokens, 0))
 	}

@@ -60,6 +60,9 @@ func (r *ResponseScanner) Usage() (Usage, bool) {
 	return u, d.seen != 0
 }
 
+// CachedReported reports whether the server said how many tokens of the prompt it had cached, if none.
+func (r *ResponseScanner) CachedReported() bool { return r.document.seen>>fieldCached&1 != 0 }
+
 // Events is the number of data lines of an SSE stream so far, 0 for a JSON body. Servers send about one for each token, and two more.
 func (r *ResponseScanner) Events() int { return r.events }
 

@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -23,8 +24,7 @@ type Cycle struct {
 	serving        []bool // by Endpoint.Index
 	cachedTokens   []int32
 	hasher         state.Hasher
-	blocks         []uint64
-	chain          state.Chain
+	chains         []promptChain
 	warm           bool
 	user           uint64
 	input, output  uint32
@@ -114,8 +114,11 @@ func (c *Cycle) SetPrimaryPort(port int) { c.primaryPort = port }
 // PrimaryPort is the port that replaces that of the chosen endpoints; 0 for none.
 func (c *Cycle) PrimaryPort() int { return c.primaryPort }
 
-// SetCachedTokens says how many tokens of the prompt, from its start, e is thought to have in its cache.
-func (c *Cycle) SetCachedTokens(e *Endpoint, tokens int) { c.cachedTokens[e.Index] = int32(tokens) }
+// SetCachedTokens says how many tokens of the prompt, from its start, e is thought to have in its cache. Of several plug-ins' numbers the
+// largest counts.
+func (c *Cycle) SetCachedTokens(e *Endpoint, tokens int) {
+	c.cachedTokens[e.Index] = max(c.cachedTokens[e.Index], int32(min(tokens, math.MaxInt32)))
+}
 
 // CachedTokens is how many tokens of the prompt e is thought to have in its cache: 0 unless a plug-in of this decision has
 // said so.
@@ -158,7 +161,7 @@ func (c *Cycle) begin(p *Plan) {
 	}
 	c.cachedTokens = c.cachedTokens[:n]
 	clear(c.cachedTokens)
-	c.blocks, c.chain, c.warm = c.blocks[:0], state.Chain{}, false
+	c.chains, c.warm = c.chains[:0], false
 	c.user, c.input, c.output = 0, 0, 0
 	c.mix = c.mix[:0]
 	if cap(c.candidates) < n {

@@ -1,20 +1,51 @@
 package scoring
 
-import "github.com/pintle-dev/pintle/state"
+import (
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/state"
+)
 
-// PromptBlocks returns the chained hashes of the prompt's first blocks, see state.Hasher. They are computed once in a decision; a
-// second call with other sizes computes them anew, and the last ones go into the journal.
+// promptChain is the prompt's blocks by one way of cutting and hashing.
+type promptChain struct {
+	state.Chain
+	most   int
+	blocks []uint64
+}
+
+// PromptBlocks returns the chained hashes of the prompt's first blocks, see state.Hasher, valid until the next decision. Each size is computed
+// once in a decision, and all of them go into the journal, so that each plug-in finds the blocks that it asked for.
 func (c *Cycle) PromptBlocks(blockTokens, most int) []uint64 {
 	return c.PromptChain(state.Chain{BlockBytes: blockTokens * state.BytesPerToken}, most)
 }
 
-// PromptChain is PromptBlocks for any chain.
+// PromptChain is PromptBlocks for any chain. Of more than journal.MaxChains chains the last one is not journaled.
 func (c *Cycle) PromptChain(chain state.Chain, most int) []uint64 {
-	if c.chain != chain && c.Request.Body != nil {
-		c.blocks = c.hasher.Chain(c.blocks[:0], c.Request.Model, c.Request.Body, c.Request.BodyBytes, chain, most)
-		c.chain = chain
+	if c.Request.Body == nil {
+		return nil
 	}
-	return c.blocks
+	i := 0
+	for i < len(c.chains) && c.chains[i].Chain != chain {
+		i++
+	}
+	if i == len(c.chains) {
+		i = min(i, journal.MaxChains)
+		c.chains = grow(c.chains, i+1)
+		c.chains[i].Chain, c.chains[i].most = chain, 0
+	}
+	p := &c.chains[i]
+	if p.most < most {
+		p.blocks = c.hasher.Chain(p.blocks[:0], c.Request.Model, c.Request.Body, c.Request.BodyBytes, chain, most)
+		p.most = most
+	}
+	return p.blocks[:min(most, len(p.blocks))]
+}
+
+// grow makes s n long and keeps what lies behind its end, for its memory to be used again.
+func grow[T any](s []T, n int) []T {
+	if n <= cap(s) {
+		return s[:n]
+	}
+	return append(s[:cap(s)], make([]T, n-cap(s))...)
 }
 
 // SetWarm notes that some endpoint has a prefix of the prompt in its cache.
@@ -22,3 +53,24 @@ func (c *Cycle) SetWarm() { c.warm = true }
 
 // Cold reports whether no endpoint that was looked at has a prefix of the prompt in its cache.
 func (c *Cycle) Cold() bool { return !c.warm }
+
+// appendChains appends the chains of the decision to those of an event. When all together have more blocks than an event can hold, each has an
+// equal part.
+func (c *Cycle) appendChains(dst []journal.Chain) []journal.Chain {
+	journaled := c.chains[:min(len(c.chains), journal.MaxChains)]
+	blocks := 0
+	for i := range journaled {
+		blocks += len(journaled[i].blocks)
+	}
+	for i := range journaled {
+		p := &journaled[i]
+		most := len(p.blocks)
+		if blocks > journal.MaxBlocks {
+			most = min(most, journal.MaxBlocks/len(journaled))
+		}
+		if most > 0 {
+			dst = append(dst, journal.Chain{ID: p.ID(), Blocks: p.blocks[:most]})
+		}
+	}
+	return dst
+}

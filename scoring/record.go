@@ -7,9 +7,7 @@ import "github.com/pintle-dev/pintle/journal"
 func (p *Plan) Record(c *Cycle, event *journal.Event) {
 	primary := p.handler.Primary(c)
 	*event = journal.Event{Kind: journal.Decision, Encode: event.Encode[:0], Chains: event.Chains[:0], Cold: c.Cold()}
-	if len(c.blocks) > 0 {
-		event.Chains = append(event.Chains, journal.Chain{ID: c.chain.ID(), Blocks: c.blocks})
-	}
+	event.Chains = c.appendChains(event.Chains)
 	event.User, event.InputTokens, event.OutputTokens = c.user, c.input, c.output
 	event.Primary = c.Pool.ID(c.results[primary].Picked[0])
 	event.Model = journal.HashName(c.Request.Model)

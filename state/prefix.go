@@ -1,10 +1,6 @@
 package state
 
-import (
-	"time"
-
-	"github.com/pintle-dev/pintle/journal"
-)
+import "time"
 
 const (
 	// DefaultPrefixCapacity is how many blocks an endpoint is taken to cache.
@@ -51,6 +47,9 @@ type Prefix struct {
 
 	victim     int
 	victimLeft int
+
+	// seen is how often blocks were added lately, nil when all are admitted.
+	seen *sketch
 
 	keys, old [batch]uint64 // scratch
 	searches  [batch]search
@@ -106,19 +105,6 @@ func (p *Prefix) Resize(n int) {
 	}
 }
 
-// apply takes the blocks of a decision for its primary and its prefill endpoint.
-func (p *Prefix) apply(s *step) {
-	if s.Kind != journal.Decision {
-		return
-	}
-	for i := range s.Chains {
-		p.Add(s.primary, s.Chains[i].Blocks)
-		if s.prefill != s.primary {
-			p.Add(s.prefill, s.Chains[i].Blocks)
-		}
-	}
-}
-
 func (p *Prefix) draw() uint64 {
 	p.draws++
 	return splitMix(p.draws)
@@ -137,6 +123,16 @@ func (p *Prefix) Reset(index int) {
 	}
 	*l = recency{salt: p.draw(), cap: p.capacity}
 	p.victimLeft = 0
+}
+
+// clear forgets the blocks of an endpoint, but not how many it may have.
+func (p *Prefix) clear(index int) {
+	if uint(index) >= uint(len(p.lists)) {
+		return
+	}
+	capacity := p.lists[index].cap
+	p.Reset(index)
+	p.lists[index].cap = capacity
 }
 
 // SetCapacity says how many blocks an endpoint caches; 0 or less stands for the default. What is too much then leaves with the next
@@ -158,6 +154,9 @@ func (p *Prefix) Add(index int, blocks []uint64) {
 	}
 	for budget := sweepBatch; l.count > l.cap && budget > 0; budget-- {
 		p.evict(l)
+	}
+	if p.seen != nil {
+		blocks = p.admit(index, blocks)
 	}
 	for n := len(blocks); n > 0; n = max(n-batch, 0) {
 		p.addBatch(l, blocks[max(n-batch, 0):n])
@@ -299,5 +298,9 @@ func (p *Prefix) Entries() int { return int(p.live) }
 // MemoryBytes is the memory that the index holds.
 func (p *Prefix) MemoryBytes() int {
 	const list = 32
-	return p.table.memory() + p.stamps.memory() + cap(p.lists)*list
+	n := p.table.memory() + p.stamps.memory() + cap(p.lists)*list
+	if p.seen != nil {
+		n += p.seen.memory()
+	}
+	return n
 }

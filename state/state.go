@@ -18,10 +18,12 @@ type Options struct {
 	Models []uint64
 
 	// Prefix keeps the prefix index, of PrefixCapacity blocks for an endpoint, DefaultPrefixCapacity, and PrefixEntries in
-	// all, DefaultPrefixEntries. A block that no prompt had for PrefixAge is dropped; 0 is never.
+	// all, DefaultPrefixEntries. A block that no prompt had for PrefixAge is dropped; 0 is never. PrefixChains is in how many
+	// ways each prompt is cut, at least 1; an endpoint has room for its capacity in each.
 	Prefix         bool
 	PrefixCapacity int
 	PrefixEntries  int
+	PrefixChains   int
 	PrefixAge      time.Duration
 
 	// Cold keeps the order of cold uses of ColdSize endpoints, DefaultColdSize.
@@ -72,7 +74,7 @@ func (o *Options) WatchModel(hash uint64) (place int, ok bool) {
 type State struct {
 	Endpoints Endpoints
 	InFlight  *InFlight
-	Prefix    *Prefix
+	Prefix    *Prompts
 	Cold      *ColdLRU
 	Latency   *Latency
 	Models    *ModelLatency
@@ -93,8 +95,7 @@ func (o *Options) Any() bool {
 func New(o Options) *State {
 	s := new(State)
 	if o.Prefix {
-		s.Prefix = keep(s, NewPrefix(o.PrefixCapacity, o.PrefixEntries, o.Seed))
-		s.Prefix.SetAge(o.PrefixAge)
+		s.Prefix = keep(s, NewPrompts(o.PrefixCapacity, o.PrefixEntries, o.PrefixChains, o.PrefixAge, o.Seed))
 	}
 	if o.Cold {
 		s.Cold = keep(s, NewColdLRU(o.ColdSize))

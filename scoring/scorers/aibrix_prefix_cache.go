@@ -123,6 +123,7 @@ func (s *aibrixPrefixCache) readLimits(b *scoring.Builder) {
 	b.Duration("blockAge", &s.BlockAge, time.Second)
 	options := b.State()
 	options.InFlight, options.Prefix = true, true
+	options.PrefixChains++
 	if b.DeclaredType("prefix-cache-scorer") {
 		return
 	}

@@ -2,6 +2,7 @@ package scorers
 
 import (
 	"math"
+	"slices"
 
 	"github.com/pintle-dev/pintle/scoring"
 )
@@ -13,7 +14,13 @@ import (
 // Formula: matched blocks / blocks of the prompt, where matched blocks are the leading ones that the endpoint has without a gap. A
 // prompt shorter than a block: 0.
 //
-// Range: 0 to 1. A block is blockSizeTokens x 4 bytes of the prompt; model and cache salt are part of its hash.
+// An endpoint has the blocks of prompts that it answered: from the first byte of an answer with status 200 on. Until then, for a minute at
+// most, they count as well, but take no other blocks' place. When an endpoint has as many as its cache, a new block takes the place of the least recently
+// used one only if it was seen as often lately, so that prompts that come once evict none that come again. An endpoint loses all of them when its
+// process is another one, and when it reports 0 cached tokens for prompts that it was believed to have.
+//
+// Range: 0 to 1. A block is blockSizeTokens x 4 bytes of the prompt; model and cache salt are part of its hash. Several prefix scorers in
+// one decision may have other sizes and bounds; all of them together look at 1,024 blocks at most.
 //
 // Missing data: an endpoint that was sent nothing scores 0.
 //
@@ -23,10 +30,14 @@ type prefixCacheScorer struct {
 	prefixCacheScorerParameters
 	indexes []uint16
 	matched []int32
+	// tuned is the size of a block as the servers' pages ask for, 0 for unknown; sizes and votes are scratch.
+	tuned        int
+	sizes, votes []int
 }
 
 type prefixCacheScorerParameters struct {
-	// AutoTune takes the block size and the capacity from what the servers report of their KV caches, where they do.
+	// AutoTune takes the block size and the capacity from what the servers report of their KV caches, where they do: as many of the pages that
+	// most servers have as make 64 tokens or more. Pages of more than 4,096 tokens are not believed.
 	AutoTune bool
 	// BlockSizeTokens is the size of a block in tokens of 4 bytes.
 	BlockSizeTokens int
@@ -50,7 +61,7 @@ func NewPrefixCacheScorer(b *scoring.Builder) scoring.Plugin {
 	b.Int("blockSizeTokens", &s.BlockSizeTokens, 1, 65536)
 	b.Int("blockSize", &s.BlockSize, 0, math.MaxInt32)
 	b.Int("maxPrefixBlocksToMatch", &s.MaxPrefixBlocksToMatch, 1, mostBlocks)
-	b.Int("lruCapacityPerServer", &s.LruCapacityPerServer, 1, 1<<24)
+	b.Int("lruCapacityPerServer", &s.LruCapacityPerServer, 1, mostCapacity)
 	if s.BlockSize > 0 && !b.Has("blockSizeTokens") {
 		b.Mistake("blockSize", "is deprecated and counts characters; give blockSizeTokens, in tokens of 4 characters")
 	} else if s.BlockSize > 0 {
@@ -59,6 +70,7 @@ func NewPrefixCacheScorer(b *scoring.Builder) scoring.Plugin {
 	options := b.State()
 	options.Prefix = true
 	options.PrefixCapacity = max(options.PrefixCapacity, s.LruCapacityPerServer)
+	options.PrefixChains++
 	return s
 }
 
@@ -70,7 +82,7 @@ func (s *prefixCacheScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoi
 	if c.Pool.State == nil || c.Pool.State.Prefix == nil {
 		return
 	}
-	blockTokens := s.blockTokens(c.Pool)
+	blockTokens := s.blockTokens()
 	blocks := c.PromptBlocks(blockTokens, s.MaxPrefixBlocksToMatch)
 	if len(blocks) == 0 {
 		return
@@ -94,25 +106,69 @@ func (s *prefixCacheScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoi
 	}
 }
 
-// OnPool implements scoring.PoolHook: an endpoint keeps as many blocks as its KV cache has.
+// OnPool implements scoring.PoolHook: an endpoint keeps as much as its KV cache has room for, and one whose process is another than before
+// has nothing.
 func (s *prefixCacheScorer) OnPool(p *scoring.Pool) {
-	if !s.AutoTune || p.State == nil || p.State.Prefix == nil {
+	if p.State == nil || p.State.Prefix == nil {
 		return
 	}
 	for i := range p.Endpoints {
 		e := &p.Endpoints[i]
-		p.State.Prefix.SetCapacity(e.StateIndex, e.Metrics.KVBlocks)
+		p.State.Prefix.Started(e.StateIndex, e.Metrics.ProcessStart)
+	}
+	if !s.AutoTune {
+		return
+	}
+	s.tuned = s.majority(p)
+	tokens := int64(s.blockTokens())
+	for i := range p.Endpoints {
+		e := &p.Endpoints[i]
+		blocks := int64(e.Metrics.KVBlocks)
+		if page := e.Metrics.KVBlockTokens; page > 0 {
+			blocks = (blocks*int64(page) + tokens - 1) / tokens
+		}
+		p.State.Prefix.SetCapacity(e.StateIndex, int(min(blocks, mostCapacity)))
 	}
 }
 
-// blockTokens is the size of a block: that of the first server that tells.
-func (s *prefixCacheScorer) blockTokens(p *scoring.Pool) int {
-	if s.AutoTune {
-		for i := range p.Endpoints {
-			if tokens := p.Endpoints[i].Metrics.KVBlockTokens; tokens > 0 {
-				return tokens
-			}
-		}
+// blockTokens is the size of a block.
+func (s *prefixCacheScorer) blockTokens() int {
+	if s.AutoTune && s.tuned > 0 {
+		return s.tuned
 	}
 	return s.BlockSizeTokens
+}
+
+const (
+	// leastBlockTokens bounds the blocks that servers make us keep: pages of one token would cover a prompt's first words alone.
+	leastBlockTokens = 64
+	// mostPageTokens bounds the pages of servers that are believed. Those of models with state beside the cache have some hundreds of tokens.
+	mostPageTokens = 4096
+	// mostCapacity bounds the blocks of one endpoint.
+	mostCapacity = 1 << 24
+)
+
+// majority is the block size that most servers' pages ask for, of equally many the smallest; 0 when none tells.
+func (s *prefixCacheScorer) majority(p *scoring.Pool) (tokens int) {
+	s.sizes, s.votes = s.sizes[:0], s.votes[:0]
+	for i := range p.Endpoints {
+		page := p.Endpoints[i].Metrics.KVBlockTokens
+		if page < 1 || page > mostPageTokens {
+			continue
+		}
+		size := (leastBlockTokens + page - 1) / page * page
+		at := slices.Index(s.sizes, size)
+		if at < 0 {
+			at = len(s.sizes)
+			s.sizes, s.votes = append(s.sizes, size), append(s.votes, 0)
+		}
+		s.votes[at]++
+	}
+	most := 0
+	for i, size := range s.sizes {
+		if s.votes[i] > most || s.votes[i] == most && size < tokens {
+			tokens, most = size, s.votes[i]
+		}
+	}
+	return tokens
 }

@@ -1,0 +1,83 @@
+package scorers_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/openai"
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+	"github.com/pintle-dev/pintle/state"
+)
+
+// repeated decides three times on one prompt of 6,400 bytes, which is 100 blocks of 16 tokens.
+func repeated(t *testing.T, config string) (last *plantest.Trace, recorded *journal.Event) {
+	t.Helper()
+	plan := plantest.Plan(t, config, plantest.Neutral)
+	pool := plantest.Pool(scoring.Endpoint{}, scoring.Endpoint{})
+	pool.State = state.New(plan.StateOptions())
+	pool.Enter()
+	c := plantest.Cycle(pool, 1)
+	body := []byte(`{"model":"m","prompt":"` + strings.Repeat("0123456789abcdef", 400) + `"}`)
+	var scan openai.Request
+	event := new(journal.Event)
+	for range 3 {
+		c.Request = scoring.Request{Now: plantest.Now}
+		if f := c.Request.Read(&scan, openai.APICompletions, body); f != nil {
+			t.Fatal(f)
+		}
+		last = plantest.Decide(plan, c)
+		plan.Record(c, event)
+		event.Lease++
+		event.Time = plantest.Now
+		pool.State.Apply(event)
+	}
+	return last, event
+}
+
+// Several prefix scorers in one decision, or in decode and prefill profiles, each find the prompt that was there before.
+func TestPrefixScorersSideBySide(t *testing.T) {
+	one := func(first, second string) string {
+		return fmt.Sprintf(`{"plugins": [{"type": "single-profile-handler"},
+			{"type": "prefix-cache-scorer", "name": "one", "parameters": {%s}}, {"type": "prefix-cache-scorer", "name": "other", "parameters": {%s}}],
+			"schedulingProfiles": [{"name": "p", "plugins": [{"pluginRef": "one"}, {"pluginRef": "other"}]}]}`, first, second)
+	}
+	stages := `{"plugins": [{"type": "always-disagg-pd-decider"}, {"type": "disagg-headers-handler"},
+		{"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": "always-disagg-pd-decider"}}},
+		{"type": "prefix-cache-scorer", "name": "one", "parameters": {"blockSizeTokens": 32}},
+		{"type": "prefix-cache-scorer", "name": "other", "parameters": {"blockSizeTokens": 64}}],
+		"schedulingProfiles": [{"name": "decode", "plugins": [{"pluginRef": "one"}]}, {"name": "prefill", "plugins": [{"pluginRef": "other"}]}]}`
+	tests := []struct {
+		name, config string
+		blocks       []int // of each chain
+	}{
+		{"other bounds", one(`"maxPrefixBlocksToMatch": 10`, `"maxPrefixBlocksToMatch": 100`), []int{100}},
+		{"other bounds, the larger one first", one(`"maxPrefixBlocksToMatch": 100`, `"maxPrefixBlocksToMatch": 10`), []int{100}},
+		{"other sizes", one(`"blockSizeTokens": 32`, `"blockSizeTokens": 16`), []int{50, 100}},
+		{"decode and prefill", stages, []int{50, 25}},
+		{"more blocks than an event holds", one(`"blockSizeTokens": 1, "maxPrefixBlocksToMatch": 1024`, `"blockSizeTokens": 2, "maxPrefixBlocksToMatch": 800`), []int{512, 512}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			last, recorded := repeated(t, tt.config)
+			for _, scorer := range []string{"one", "other"} {
+				best := 0.0
+				for _, score := range last.Scores[scorer] {
+					best = max(best, score)
+				}
+				if best == 0 || best < 1 && len(tt.blocks) > 0 && tt.blocks[0] < 512 {
+					t.Errorf("%s scores %v for a prompt that was there twice, want 1 for an endpoint", scorer, last.Scores[scorer])
+				}
+			}
+			var blocks []int
+			for _, chain := range recorded.Chains {
+				blocks = append(blocks, len(chain.Blocks))
+			}
+			if fmt.Sprint(blocks) != fmt.Sprint(tt.blocks) {
+				t.Errorf("chains of %v blocks are journaled, want %v", blocks, tt.blocks)
+			}
+		})
+	}
+}

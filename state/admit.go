@@ -1,0 +1,42 @@
+package state
+
+// AdmitByFrequency has a new block take the place of an old one only if it was seen at least as often lately. Prompts that come once
+// then cannot evict those that come again and again, however many they are. To be called before anything is added.
+func (p *Prefix) AdmitByFrequency() { p.seen = new(sketch) }
+
+// admit returns the leading blocks that may be added to a list, and counts all of them as seen.
+func (p *Prefix) admit(index int, blocks []uint64) []uint64 {
+	l := &p.lists[index]
+	p.seen.reach(min(int(p.live), int(p.limit)))
+	for _, block := range blocks {
+		p.seen.add(mix(block^l.salt, p.factor))
+	}
+	have := p.Match(index, blocks)
+	room := max(int(l.cap)-int(l.count), 0)
+	if p.live >= p.limit {
+		room = 0
+	}
+	if len(blocks)-have <= room {
+		return blocks
+	}
+	// What is there of the prompt is not to be weighed against the rest of it.
+	p.touchAll(l, blocks[:have])
+	n, victim := have+room, l.oldest
+	for ; n < len(blocks) && victim != 0; n++ {
+		v := p.table.at(victim)
+		if p.seen.estimate(mix(blocks[n]^l.salt, p.factor)) < p.seen.estimate(uint64(v.high)<<32|uint64(v.low)) {
+			break
+		}
+		victim = v.newer
+	}
+	return blocks[:n]
+}
+
+// touchAll makes blocks that the list has the most recent ones, the first one most of all.
+func (p *Prefix) touchAll(l *recency, blocks []uint64) {
+	for i := len(blocks) - 1; i >= 0; i-- {
+		if e := p.table.find(mix(blocks[i]^l.salt, p.factor)); e != 0 {
+			p.touch(l, e)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package state
+
+import (
+	"time"
+
+	"github.com/pintle-dev/pintle/journal"
+)
+
+const (
+	// tentativeAge is for how long an endpoint is taken to compute a prompt that it has not answered.
+	tentativeAge = time.Minute
+	// tentativeBlocks and tentativeEntries bound such blocks by endpoint and in all, some 3 MiB.
+	tentativeBlocks  = 8192
+	tentativeEntries = 1 << 17
+	// leastDoubt is how many blocks of a prompt must have been believed for a server's report of none to mean something: it rounds down to
+	// blocks of its own.
+	leastDoubt = 2
+	// sameProcess is by how much two reports of one process's start may differ, in milliseconds.
+	sameProcess = 2000
+)
+
+// Prompts is what is believed of the prompts that endpoints have in their caches.
+//
+// Blocks of a prompt count for an endpoint when it answered: at the first byte of an answer with status 200. Before that they are tentative, so that
+// requests that come meanwhile follow, but they are few, are forgotten soon, and take no other blocks' place. Of what is believed an endpoint
+// loses everything when its process is another than before, or when it reports that it had nothing of a prompt in its cache that it should have
+// had: at once if it never was right, at the second time in a row if it was.
+type Prompts struct {
+	answered, tentative *Prefix
+	pending             pending
+	servers             []server
+	chains              int
+	scratch             []int32
+}
+
+// server is what is known of an endpoint's process.
+type server struct {
+	started int64 // milliseconds since 1970, 0 for unknown
+	// proved is set when it last reported a part of a believed prompt, doubted when it then reported none.
+	proved, doubted bool
+}
+
+// NewPrompts makes an empty one, see NewPrefix. chains is in how many ways each prompt is cut.
+func NewPrompts(capacity, entries, chains int, age time.Duration, seed uint64) *Prompts {
+	p := &Prompts{chains: positive(chains, 1)}
+	capacity = positive(capacity, DefaultPrefixCapacity) * p.chains
+	p.answered = NewPrefix(capacity, entries, seed)
+	p.answered.SetAge(age)
+	p.answered.AdmitByFrequency()
+	p.tentative = NewPrefix(min(capacity, tentativeBlocks), min(positive(entries, DefaultPrefixEntries), tentativeEntries), ^seed)
+	p.tentative.SetAge(tentativeAge)
+	p.pending.init(seed)
+	return p
+}
+
+// Resize implements part.
+func (p *Prompts) Resize(n int) {
+	p.answered.Resize(n)
+	p.tentative.Resize(n)
+	for len(p.servers) < n {
+		p.servers = append(p.servers, server{})
+	}
+}
+
+// Reset implements part.
+func (p *Prompts) Reset(index int) {
+	p.answered.Reset(index)
+	p.tentative.Reset(index)
+	if uint(index) < uint(len(p.servers)) {
+		p.servers[index] = server{}
+	}
+}
+
+// forget drops all blocks of an endpoint, which stays.
+func (p *Prompts) forget(index int) {
+	p.answered.clear(index)
+	p.tentative.clear(index)
+}
+
+// Expire implements part.
+func (p *Prompts) Expire(now int64) {
+	p.answered.Expire(now)
+	p.tentative.Expire(now)
+}
+
+// SetCapacity says how many blocks an endpoint caches; 0 or less stands for the default.
+func (p *Prompts) SetCapacity(index, blocks int) {
+	if blocks <= 0 {
+		p.answered.SetCapacity(index, 0)
+		p.tentative.SetCapacity(index, 0)
+		return
+	}
+	blocks *= p.chains
+	p.answered.SetCapacity(index, blocks)
+	p.tentative.SetCapacity(index, min(blocks, tentativeBlocks))
+}
+
+// Started tells when the process of an endpoint started, milliseconds since 1970 by its own clock, 0 for unknown.
+func (p *Prompts) Started(index int, millis int64) {
+	if millis == 0 || uint(index) >= uint(len(p.servers)) {
+		return
+	}
+	s := &p.servers[index]
+	if s.started != 0 && (millis-s.started > sameProcess || s.started-millis > sameProcess) {
+		p.forget(index)
+		*s = server{}
+	}
+	s.started = millis
+}
+
+// Match is how many of the leading blocks the endpoint has or is computing. It changes nothing.
+func (p *Prompts) Match(index int, blocks []uint64) int {
+	return max(p.answered.Match(index, blocks), p.tentative.Match(index, blocks))
+}
+
+// MatchAll sets matched[i] to Match of indexes[i]. matched is at least as long as indexes.
+func (p *Prompts) MatchAll(blocks []uint64, indexes []uint16, matched []int32) {
+	p.answered.MatchAll(blocks, indexes, matched)
+	if p.tentative.live == 0 {
+		return
+	}
+	if cap(p.scratch) < len(indexes) {
+		p.scratch = make([]int32, len(indexes))
+	}
+	p.tentative.MatchAll(blocks, indexes, p.scratch[:len(indexes)])
+	for i := range indexes {
+		matched[i] = max(matched[i], p.scratch[i])
+	}
+}
+
+// apply implements part.
+func (p *Prompts) apply(s *step) {
+	switch s.Kind {
+	case journal.Decision:
+		p.decided(s)
+	case journal.Began, journal.Completion:
+		if s.Status == 200 && s.TTFTMicros > 0 {
+			p.begun(s)
+		}
+		if s.Kind == journal.Completion {
+			p.pending.drop(s.Instance, s.Lease)
+		}
+	}
+}
+
+func (p *Prompts) decided(s *step) {
+	if len(s.Chains) == 0 {
+		return
+	}
+	for i := range s.Chains {
+		p.tentative.Add(s.primary, s.Chains[i].Blocks)
+		if s.prefill != s.primary {
+			p.tentative.Add(s.prefill, s.Chains[i].Blocks)
+		}
+	}
+	believed := p.answered.Match(s.primary, s.Chains[0].Blocks)
+	p.pending.put(s.Event, believed)
+}
+
+// begun takes a prompt for cached where it was answered.
+func (p *Prompts) begun(s *step) {
+	w := p.pending.find(s.Instance, s.Lease)
+	if w == nil {
+		return
+	}
+	if s.Kind == journal.Completion && s.CachedReported && s.Tried == 0 && w.prefill == 0 && int(w.believed) >= leastDoubt {
+		p.judge(s.primary, s.CachedTokens > 0)
+	} else if w.answered {
+		return
+	}
+	w.answered = true
+	prefill := -1
+	if w.prefill != w.primary {
+		prefill = s.endpoints.Index(w.prefill)
+	}
+	for words := p.pending.words(w); len(words) > 0; {
+		n := int(words[0])
+		p.answered.Add(s.primary, words[1:1+n])
+		p.answered.Add(prefill, words[1:1+n])
+		words = words[1+n:]
+	}
+}
+
+// judge takes an endpoint's report of whether it had something of a prompt that it was believed to have.
+func (p *Prompts) judge(index int, had bool) {
+	if uint(index) >= uint(len(p.servers)) {
+		return
+	}
+	s := &p.servers[index]
+	switch {
+	case had:
+		s.proved, s.doubted = true, false
+	case s.proved && !s.doubted:
+		s.doubted = true
+	default:
+		s.proved, s.doubted = false, false
+		p.forget(index)
+	}
+}
+
+// Len is the number of blocks that an endpoint has answered.
+func (p *Prompts) Len(index int) int { return p.answered.Len(index) }
+
+// Entries is the number of blocks of all endpoints, tentative ones included.
+func (p *Prompts) Entries() int { return p.answered.Entries() + p.tentative.Entries() }
+
+// MemoryBytes implements part.
+func (p *Prompts) MemoryBytes() int {
+	return p.answered.MemoryBytes() + p.tentative.MemoryBytes() + p.pending.memory()
+}

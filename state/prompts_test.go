@@ -1,0 +1,248 @@
+package state
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/journal"
+)
+
+// prompts is a State with prompts of two endpoints, whose IDs are 1 and 2.
+func prompts(capacity int) *State {
+	s := New(Options{Prefix: true, PrefixCapacity: capacity})
+	s.SetEndpoints([]uint64{1, 2})
+	return s
+}
+
+// sent applies a decision for endpoint 1.
+func sent(s *State, lease uint32, blocks []uint64) {
+	s.Apply(&journal.Event{Kind: journal.Decision, Instance: 9, Lease: lease, Primary: 1, Chains: chains(blocks)})
+}
+
+// ended is a completion of an answer with status 200.
+func ended(lease uint32) journal.Event {
+	return journal.Event{Kind: journal.Completion, Instance: 9, Lease: lease, Primary: 1, Status: 200, TTFTMicros: 5, Ended: journal.EndedWhole}
+}
+
+// What becomes of a prompt decides for how long its blocks count.
+func TestPromptsCountWhenAnswered(t *testing.T) {
+	with := func(change func(*journal.Event)) *journal.Event {
+		e := ended(1)
+		change(&e)
+		return &e
+	}
+	tests := []struct {
+		name   string
+		events []*journal.Event
+		kept   int // of endpoint 1, when what is tentative is forgotten
+		other  int // of endpoint 2
+	}{
+		{"in flight", nil, 0, 0},
+		{"answered", []*journal.Event{with(func(*journal.Event) {})}, 5, 0},
+		{"begun", []*journal.Event{with(func(e *journal.Event) { e.Kind = journal.Began })}, 5, 0},
+		{"refused", []*journal.Event{with(func(e *journal.Event) { e.Status = 400 })}, 0, 0},
+		{"left before the first byte", []*journal.Event{with(func(e *journal.Event) { e.Status, e.TTFTMicros = 0, 0 })}, 0, 0},
+		{"headers alone", []*journal.Event{with(func(e *journal.Event) { e.TTFTMicros = 0 })}, 0, 0},
+		{"another lease", []*journal.Event{with(func(e *journal.Event) { e.Lease = 2 })}, 0, 0},
+		{"another writer", []*journal.Event{with(func(e *journal.Event) { e.Instance = 8 })}, 0, 0},
+		{"answered after it ended", []*journal.Event{with(func(e *journal.Event) { e.Status = 400 }), with(func(*journal.Event) {})}, 0, 0},
+		{"answered by another endpoint", []*journal.Event{with(func(e *journal.Event) { e.Primary, e.Tried = 2, 1 })}, 0, 5},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, blocks := prompts(0), chain(1, 5)
+			s.Expire(0)
+			sent(s, 1, blocks)
+			if got := s.Prefix.Match(0, blocks); got != 5 {
+				t.Errorf("in flight: %d blocks match, want 5", got)
+			}
+			for _, e := range tt.events {
+				s.Apply(e)
+			}
+			s.Expire(int64(tentativeAge))
+			s.Expire(int64(tentativeAge + time.Second))
+			if one, two := s.Prefix.Match(0, blocks), s.Prefix.Match(1, blocks); one != tt.kept || two != tt.other {
+				t.Errorf("later: %d blocks of endpoint 1 and %d of endpoint 2 match, want %d and %d", one, two, tt.kept, tt.other)
+			}
+		})
+	}
+}
+
+// The prefill endpoint of an answered prompt has it, too.
+func TestPromptsOfPrefill(t *testing.T) {
+	s, blocks := prompts(0), chain(1, 5)
+	s.Apply(&journal.Event{Kind: journal.Decision, Instance: 9, Lease: 1, Primary: 1, Prefill: 2, Chains: chains(blocks)})
+	e := ended(1)
+	s.Apply(&e)
+	if one, two := s.Prefix.Len(0), s.Prefix.Len(1); one != 5 || two != 5 {
+		t.Errorf("%d and %d blocks, want 5 of each", one, two)
+	}
+}
+
+// A server that turns out to have nothing loses what was believed of it.
+func TestPromptsContradicted(t *testing.T) {
+	blocks, others := chain(1, 5), chain(2, 7)
+	report := func(s *State, lease uint32, cached uint32) {
+		sent(s, lease, blocks)
+		e := ended(lease)
+		e.CachedReported, e.CachedTokens = true, cached
+		s.Apply(&e)
+	}
+	tests := []struct {
+		name    string
+		reports []uint32
+		kept    bool
+	}{
+		{"never right", []uint32{0}, false},
+		{"right", []uint32{300}, true},
+		{"right, then wrong once", []uint32{300, 0}, true},
+		{"right, then wrong twice", []uint32{300, 0, 0}, false},
+		{"wrong now and then", []uint32{300, 0, 300, 0}, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := prompts(0)
+			for lease, prompt := range [][]uint64{blocks, others} {
+				sent(s, uint32(lease+1), prompt)
+				e := ended(uint32(lease + 1))
+				s.Apply(&e)
+			}
+			for i, cached := range tt.reports {
+				report(s, uint32(10+i), cached)
+			}
+			if got := s.Prefix.Match(0, others) == len(others); got != tt.kept {
+				t.Errorf("another prompt is believed: %v, want %v", got, tt.kept)
+			}
+			// What it has just answered it has.
+			if got := s.Prefix.Match(0, blocks); got != len(blocks) {
+				t.Errorf("%d blocks of the prompt match, want all", got)
+			}
+		})
+	}
+	s := prompts(0)
+	report(s, 1, 0)
+	if got := s.Prefix.Len(0); got != len(blocks) {
+		t.Errorf("a first prompt that was not cached: %d blocks, want %d", got, len(blocks))
+	}
+}
+
+func TestPromptsOfAProcess(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		starts []int64
+		kept   bool
+	}{
+		{"the same", []int64{5000, 5000, 6000, 4500}, true},
+		{"unknown meanwhile", []int64{5000, 0, 5000}, true},
+		{"known late", []int64{0, 5000}, true},
+		{"another", []int64{5000, 9000}, false},
+		{"another, of a clock set back", []int64{5000, 1000}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := prompts(100)
+			s.Prefix.Started(0, tt.starts[0])
+			sent(s, 1, chain(1, 5))
+			e := ended(1)
+			s.Apply(&e)
+			for _, start := range tt.starts[1:] {
+				s.Prefix.Started(0, start)
+			}
+			if got := s.Prefix.Match(0, chain(1, 5)) == 5; got != tt.kept {
+				t.Errorf("the prompt is believed: %v, want %v", got, tt.kept)
+			}
+		})
+	}
+}
+
+// Prompts that nobody answers take no other prompt's place, however many they are, and little memory.
+func TestPromptsUnanswered(t *testing.T) {
+	s, blocks := prompts(1000), chain(1, 100)
+	sent(s, 1, blocks)
+	e := ended(1)
+	s.Apply(&e)
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range uint32(20_000) {
+		sent(s, 2+i, chain(r.Uint64()|1<<63, 256))
+	}
+	if got := s.Prefix.Match(0, blocks); got != len(blocks) {
+		t.Errorf("%d blocks match, want all", got)
+	}
+	if got := s.Prefix.tentative.Len(0); got > 1000 {
+		t.Errorf("%d tentative blocks, want at most as many as the endpoint can have", got)
+	}
+	if got := s.Prefix.pending.memory(); got > 4<<20 {
+		t.Errorf("%d bytes for prompts that wait, want at most 4 MiB", got)
+	}
+}
+
+// hitRate lets tenants send prompts that begin with theirs, and an attacker new ones, all of which are answered. It is the part of the
+// tenants' beginnings that is found.
+func hitRate(attacker float64, capacity, tenants, blocks int) float64 {
+	s := prompts(capacity)
+	r := rand.New(rand.NewPCG(3, 4))
+	lease, found, of := uint32(0), 0, 0
+	for i := range 40_000 {
+		// Tentative blocks are to be no help.
+		s.Prefix.tentative.clear(0)
+		prompt := chain(1<<62|r.Uint64()&(1<<32-1), 256)
+		if r.Float64() >= attacker {
+			prompt = chain(uint64(r.IntN(tenants)), blocks)
+			if i > 10_000 {
+				found += s.Prefix.Match(0, prompt)
+				of += blocks
+			}
+		}
+		lease++
+		sent(s, lease, prompt)
+		e := ended(lease)
+		s.Apply(&e)
+	}
+	return float64(found) / float64(of)
+}
+
+// One tenant's prompts that come once each do not evict the others', even when these come again late.
+func TestPromptsOfOthersStay(t *testing.T) {
+	for _, tt := range []struct{ capacity, tenants, blocks int }{{4000, 50, 64}, {4000, 240, 16}, {1000, 60, 16}} {
+		t.Run(fmt.Sprint(tt.tenants, " tenants"), func(t *testing.T) {
+			alone, attacked := hitRate(0, tt.capacity, tt.tenants, tt.blocks), hitRate(0.1, tt.capacity, tt.tenants, tt.blocks)
+			t.Logf("%d of %d blocks in use: hits %.3f, with an attacker of 10 %% %.3f", tt.tenants*tt.blocks, tt.capacity, alone, attacked)
+			if attacked < alone-0.05 {
+				t.Errorf("with an attacker of 10 %%: hits %.3f, without %.3f; want them within 0.05", attacked, alone)
+			}
+		})
+	}
+}
+
+func TestSketch(t *testing.T) {
+	s := sketch{}
+	s.reach(1000)
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 1000 {
+		s.add(r.Uint64())
+	}
+	for range 9 {
+		s.add(7)
+	}
+	if got := s.estimate(7); got < 9 || got > 10 {
+		t.Errorf("nine times: estimated %d", got)
+	}
+	s.reach(100_000)
+	if got := s.estimate(7); got < 9 || got > 10 {
+		t.Errorf("after growing: estimated %d, want 9", got)
+	}
+	s.halve()
+	if got := s.estimate(7); got < 4 || got > 5 {
+		t.Errorf("after halving: estimated %d, want 4", got)
+	}
+	over := 0
+	for range 1000 {
+		if s.estimate(r.Uint64()) > 0 {
+			over++
+		}
+	}
+	if over > 20 {
+		t.Errorf("%d of 1,000 keys never seen are taken for seen", over)
+	}
+}

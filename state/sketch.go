@@ -1,0 +1,80 @@
+package state
+
+// sketch estimates how often keys were seen lately: a count-min sketch (Cormode, Muthukrishnan, 2005) of 4-bit counters, halved
+// now and then, as TinyLFU (Einziger, Friedman, Manes, 2017) has it. The four counters of a key lie in one cache line. It counts no less than
+// what was added since the last halving, up to 15.
+type sketch struct {
+	lines [][sketchLine]uint64
+	added int // since the last halving
+}
+
+const (
+	sketchLine  = 8 // words of 16 counters
+	sketchFirst = 512
+	// sketchKeys is how many keys there are to be for each line: 16 counters for each.
+	sketchKeys = 8
+	// sketchLines bounds the lines, 4 MiB. With more keys than these are made for counts are too high now and then.
+	sketchLines = 1 << 16
+	// sketchSample is how many additions for each key come between two halvings.
+	sketchSample = 16
+)
+
+// reach makes the sketch fit for so many keys. What was counted stays.
+func (s *sketch) reach(keys int) {
+	for len(s.lines) == 0 || len(s.lines)*sketchKeys < keys && len(s.lines) < sketchLines {
+		if len(s.lines) == 0 {
+			s.lines = make([][sketchLine]uint64, sketchFirst)
+			continue
+		}
+		// Both halves begin with what the one has: a key then finds what it left in either.
+		s.lines = append(s.lines, s.lines...)
+	}
+}
+
+// place returns the word and the shift of counter i of a key whose line was found by the low bits of h.
+func (s *sketch) place(line *[sketchLine]uint64, h uint64, i int) (word *uint64, shift uint) {
+	part := uint(h >> (32 + 7*i))
+	return &line[part%sketchLine], part / sketchLine % 16 * 4
+}
+
+func (s *sketch) line(h uint64) *[sketchLine]uint64 {
+	return &s.lines[uint32(h)&uint32(len(s.lines)-1)]
+}
+
+// add counts a key once. Only the least of its counters grow: the others are others' already.
+func (s *sketch) add(key uint64) {
+	h := splitMix(key)
+	line, least := s.line(h), s.estimate(key)
+	if least < 15 {
+		for i := range 4 {
+			if word, shift := s.place(line, h, i); *word>>shift&15 == least {
+				*word += 1 << shift
+			}
+		}
+	}
+	if s.added++; s.added >= len(s.lines)*sketchKeys*sketchSample {
+		s.halve()
+	}
+}
+
+func (s *sketch) estimate(key uint64) uint64 {
+	h := splitMix(key)
+	line, least := s.line(h), uint64(15)
+	for i := range 4 {
+		word, shift := s.place(line, h, i)
+		least = min(least, *word>>shift&15)
+	}
+	return least
+}
+
+// halve makes every counter half of what it was.
+func (s *sketch) halve() {
+	for i := range s.lines {
+		for j := range s.lines[i] {
+			s.lines[i][j] = s.lines[i][j] >> 1 & 0x7777777777777777
+		}
+	}
+	s.added /= 2
+}
+
+func (s *sketch) memory() int { return cap(s.lines) * sketchLine * 8 }

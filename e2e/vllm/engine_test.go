@@ -27,7 +27,7 @@ const (
 	// contextTokens is the longest prompt and answer of an engine.
 	contextTokens = 8192
 	// startLimit is how long an engine may take to start on a busy machine.
-	startLimit = 5 * time.Minute
+	startLimit = 10 * time.Minute
 )
 
 // engine is a vLLM server on CPU. Its processes are a group of their own, so that all of them end with it.
@@ -62,6 +62,7 @@ func (e *engine) launch() error {
 		"--structured-outputs-config", `{"backend": "xgrammar", "disable_any_whitespace": true}`,
 		"--enable-prompt-tokens-details", "--enable-auto-tool-choice", "--tool-call-parser", "hermes",
 		"--disable-access-log-for-endpoints", "/metrics,/metrics/,/health,/v1/models")
+	e.cmd.Dir = home()
 	e.cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(python())+":"+os.Getenv("PATH"),
 		// Two engines and all others share the processors, and nothing is to be compiled when the first request comes that needs it.
 		"VLLM_CPU_KVCACHE_SPACE=1", "VLLM_CPU_OMP_THREADS_BIND=nobind", "OMP_NUM_THREADS=1", "TOKENIZERS_PARALLELISM=false", "TORCHDYNAMO_DISABLE=1",

@@ -29,6 +29,7 @@ const (
 type others struct {
 	requests []load.Request
 	rounds   uint64
+	sent     int          // requests, so that none is sent twice: a prompt that no server has seen is one
 	client   *http.Client // nil is the load client's own
 }
 
@@ -52,7 +53,8 @@ func newOthers() *others {
 
 // warm has the servers know the groups' prompts, some times over.
 func (o *others) warm(ctx context.Context, t *target, times int) error {
-	_, err := load.Run(ctx, load.Config{URL: t.url(""), Requests: o.requests, Workers: 8, Count: times * groups, Timeout: patience, Client: o.client})
+	o.sent = times * groups
+	_, err := load.Run(ctx, load.Config{URL: t.url(""), Requests: o.requests, Workers: 8, Count: o.sent, Timeout: patience, Client: o.client})
 	return err
 }
 
@@ -71,8 +73,8 @@ type figures struct {
 // watch sends for a time and returns what was noticed.
 func (o *others) watch(ctx context.Context, t *target, duration time.Duration) (f figures, err error) {
 	o.rounds++
-	shift := int(o.rounds*uint64(rate*duration.Seconds())) % len(o.requests)
-	requests := append(append([]load.Request{}, o.requests[shift:]...), o.requests[:shift]...)
+	next := o.sent % len(o.requests)
+	requests := slices.Concat(o.requests[next:], o.requests[:next])
 	began, busy := time.Now(), t.sidecarCPU()
 	result, err := load.Run(ctx, load.Config{
 		URL: t.url(""), Requests: requests, Rate: rate, Duration: duration, Seed: o.rounds, Timeout: patience, Drain: patience, Client: o.client,
@@ -83,6 +85,7 @@ func (o *others) watch(ctx context.Context, t *target, duration time.Duration) (
 	if err := ctx.Err(); err != nil {
 		return f, err
 	}
+	o.sent += len(result.Samples)
 	prompt, cached, _ := result.Tokens()
 	f = figures{
 		sent: len(result.Samples), refused: result.Failed(), p99: result.Percentiles(load.TTFT, 99)[0],

@@ -189,7 +189,7 @@ func (g *gateway) startSidecar(t *testing.T, roles []string) {
 		fmt.Fprintf(&endpoints, "- {name: %q, address: %q, engine: vllm, models: [sim-model, model-%d], labels: {%s}}\n", s.Name, s.Address, i, labels)
 	}
 	text, _ := g.find("ConfigMap", "pintle-sidecar").At("data", "sidecar.yaml").(string)
-	config := strings.NewReplacer("127.0.0.1:15099", g.ingest, "/run/pintle/token", "token", `":10001"`, `"127.0.0.1:0"`).Replace(text)
+	config := strings.NewReplacer("127.0.0.1:15099", g.ingest, "/run/pintle/token", "token", `public: ":10002"`, `address: "127.0.0.1:0"`).Replace(text)
 	for name, text := range map[string]string{"sidecar.yaml": config, "endpoints.yaml": endpoints.String(), "token": ingestToken} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

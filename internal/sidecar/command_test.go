@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pintle-dev/pintle/snapshot"
 )
 
 func TestAdmin(t *testing.T) {
@@ -138,4 +140,39 @@ func TestHammer(t *testing.T) {
 	})
 	http.DefaultClient.CloseIdleConnections()
 	eventually(t, "the goroutines end", func() bool { return runtime.NumGoroutine() <= before })
+}
+
+// Where everybody may come by there is what probes and Prometheus need, and nothing else.
+func TestPublicAddress(t *testing.T) {
+	t.Parallel()
+	in, url := newIngest(t)
+	in.setRefuse(func(w http.ResponseWriter, _ *http.Request, _ snapshot.Position, _ bool) bool {
+		w.WriteHeader(http.StatusUnauthorized)
+		return true
+	})
+	public := freeAddress(t)
+	r := startWith(t, func(admin string) string {
+		return strings.Replace(configYAML(admin, url, "{static: "+staticYAML("a", "127.0.0.1:1")+"}"), "admin: {", "admin: {public: '"+public+"', ", 1)
+	})
+	eventually(t, "the reasons where the operator looks", func() bool { _, body := r.get("/healthz"); return strings.Contains(body, "reasons") })
+	r.admin = public
+	tests := []struct {
+		path   string
+		status int
+		want   string
+	}{
+		{"/livez", 200, `"status":"ok"`},
+		{"/healthz", 503, `{"status":"unavailable"}`},
+		{"/metrics", 200, "pintle_sidecar_scrape_duration_seconds"},
+		{"/endpoints", 404, ""},
+		{"/status", 404, ""},
+		{"/status/events", 404, ""},
+		{"/", 404, ""},
+		{"/debug/pprof/", 404, ""},
+	}
+	for _, test := range tests {
+		if status, body := r.get(test.path); status != test.status || !strings.Contains(body, test.want) {
+			t.Errorf("%s: got %d %.100s, want %d with %q", test.path, status, body, test.status, test.want)
+		}
+	}
 }

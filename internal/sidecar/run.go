@@ -41,6 +41,13 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("admin.address: %q cannot be listened on: %w; a free local address is right", c.AdminAddress, err)
 	}
+	var public net.Listener
+	if c.PublicAddress != "" {
+		if public, err = net.Listen("tcp", c.PublicAddress); err != nil {
+			_ = listener.Close()
+			return fmt.Errorf("admin.public: %q cannot be listened on: %w; a free local address is right", c.PublicAddress, err)
+		}
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	discoveries, err := discover(c, log)
@@ -73,6 +80,9 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	}
 	log.Info("started", "admin", listener.Addr().String(), "ingests", len(c.Ingests), "scrapeInterval", c.Scrape.Interval)
 	a := &admin.Admin{Pool: p, Pushers: pushers, Metrics: m, Config: c, Recorder: recorder}
+	if public != nil {
+		tasks.Go(func() { _ = serve(ctx, public, a.Public()) })
+	}
 	err = serve(ctx, listener, a.Handler())
 	cancel()
 	tasks.Wait()

@@ -207,7 +207,7 @@ func TestModels(t *testing.T) {
 		return strings.Replace(configYAML(admin, url, discovery), "interval: 10ms, timeout", "interval: 10ms, models: 1s, timeout", 1)
 	})
 	got := in.await("the models of one", func(r *received) bool { return len(r.topology.Endpoints[0].Models) > 0 })
-	for i, want := range [][]string{{"adapter", "m"}, {"x"}, nil} {
+	for i, want := range [][]string{{"m", "adapter"}, {"x"}, nil} {
 		if e := got.topology.Endpoints[i]; len(e.Models) != len(want) || len(want) > 0 && !reflect.DeepEqual(e.Models, want) {
 			t.Errorf("%s: got %q, want %q", e.Name, e.Models, want)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/pprof"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -49,6 +50,18 @@ func (a *Admin) Handler() http.Handler {
 	return mux
 }
 
+// Public serves what probes and Prometheus need, where others may come by, too: no names of endpoints but in metrics, no configuration.
+func (a *Admin) Public() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, healthBody{Status: "ok"}) })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		body := a.healthNow()
+		writeJSON(w, body.code(), healthBody{Status: body.Status})
+	})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(a.Metrics.Registry, promhttp.HandlerOpts{}))
+	return mux
+}
+
 func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -66,15 +79,18 @@ type healthBody struct {
 
 func (a *Admin) health(w http.ResponseWriter, _ *http.Request) {
 	body := a.healthNow()
-	status := http.StatusOK
-	if len(body.Reasons) > 0 {
-		status = http.StatusServiceUnavailable
+	writeJSON(w, body.code(), body)
+}
+
+func (b *healthBody) code() int {
+	if len(b.Reasons) > 0 {
+		return http.StatusServiceUnavailable
 	}
-	writeJSON(w, status, body)
+	return http.StatusOK
 }
 
 func (a *Admin) healthNow() healthBody {
-	body := healthBody{Status: "ok", Warnings: append(a.Pool.Warnings(), a.Pool.MissingMetrics()...)}
+	body := healthBody{Status: "ok", Warnings: slices.Concat(a.Pool.Warnings(), a.Pool.MissingMetrics(), a.Pool.Unread())}
 	if a.Pool.Generation() == nil {
 		body.Reasons = append(body.Reasons, "discovery: no source has been read yet")
 	}

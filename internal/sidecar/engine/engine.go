@@ -7,6 +7,7 @@
 package engine
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -94,6 +95,9 @@ type Engine struct {
 	// path is where the page is, port the port that serves it; 0 is the endpoint's own.
 	path string
 	port uint16
+	// filters is set when the page leaves out what is not named in the query at path with a slash behind it, as that of the Prometheus
+	// client for Python does.
+	filters bool
 	// prefix is what all its metric names begin with.
 	prefix string
 	// rules of one field stand in order of preference: the first that the page answers wins.
@@ -129,6 +133,16 @@ func (e *Engine) Path() string { return e.path }
 
 // Port returns the port that serves the page; 0 is the one that serves requests.
 func (e *Engine) Port() uint16 { return e.port }
+
+// FilteredPath returns where the page has nothing but the engine's metrics; empty when it cannot be asked for less. A server may answer
+// otherwise than the engine's own does, as when something stands before it: the whole page is at Path.
+func (e *Engine) FilteredPath() string {
+	if !e.filters {
+		return ""
+	}
+	query := url.Values{"name[]": e.metrics}
+	return e.path + "/?" + query.Encode()
+}
 
 // Missing returns the preferred metric name of each field that a healthy server's page has and found lacks, each name once.
 func (e *Engine) Missing(found Fields) []string {

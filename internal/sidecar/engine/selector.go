@@ -32,9 +32,9 @@ func (s Set) With(name string, c Change) (Set, error) {
 		return nil, err
 	}
 	e := newEngine(name, rules)
-	e.path, e.port = old.path, old.port
+	e.path, e.port, e.filters = old.path, old.port, old.filters
 	if c.Path != "" {
-		e.path = c.Path
+		e.path, e.filters = c.Path, false
 	}
 	if c.Port != 0 {
 		e.port = c.Port

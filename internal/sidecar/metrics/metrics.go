@@ -17,6 +17,7 @@ type Metrics struct {
 	scrapes        *prometheus.CounterVec
 	scrapeSeconds  prometheus.Histogram
 	contentTypes   *prometheus.CounterVec
+	modelLists     *prometheus.CounterVec
 	pushes         *prometheus.CounterVec
 	pushSeconds    *prometheus.HistogramVec
 	pushBytes      *prometheus.CounterVec
@@ -36,6 +37,7 @@ func New(p *pool.Pool) *Metrics {
 			Name: "pintle_sidecar_scrape_duration_seconds", Help: "Time that a scrape took.", Buckets: seconds,
 		}),
 		contentTypes: counter("unexpected_content_type_total", "Metrics pages that were not text/plain.", "endpoint"),
+		modelLists:   counter("model_lists_total", "Looks at /v1/models by endpoint and result.", "endpoint", "result"),
 		pushes:       counter("pushes_total", "Snapshots pushed by target and result.", "target", "result"),
 		pushSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "pintle_sidecar_push_duration_seconds", Help: "Time that a push took.", Buckets: seconds,
@@ -45,7 +47,7 @@ func New(p *pool.Pool) *Metrics {
 			Name: "pintle_sidecar_discovery_problems", Help: "Discovery sources whose present state is not in use.",
 		}, func() float64 { return float64(len(p.Warnings())) }),
 	}
-	m.Registry.MustRegister(m.scrapes, m.scrapeSeconds, m.contentTypes, m.pushes, m.pushSeconds, m.pushBytes, m.discoveryFault,
+	m.Registry.MustRegister(m.scrapes, m.scrapeSeconds, m.contentTypes, m.modelLists, m.pushes, m.pushSeconds, m.pushBytes, m.discoveryFault,
 		poolCollector{p}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -58,6 +60,11 @@ func (m *Metrics) Scraped(endpoint, result string, took time.Duration) {
 
 // UnexpectedType counts a page that was not text/plain.
 func (m *Metrics) UnexpectedType(endpoint string) { m.contentTypes.WithLabelValues(endpoint).Inc() }
+
+// ListedModels counts a look at an endpoint's models.
+func (m *Metrics) ListedModels(endpoint, result string) {
+	m.modelLists.WithLabelValues(endpoint, result).Inc()
+}
 
 // Pushed counts a push.
 func (m *Metrics) Pushed(target, result string, took time.Duration) {
@@ -82,6 +89,7 @@ func (m *Metrics) PushAge(target string, age func() time.Duration) {
 func (m *Metrics) Forget(endpoint string) {
 	m.scrapes.DeletePartialMatch(prometheus.Labels{"endpoint": endpoint})
 	m.contentTypes.DeleteLabelValues(endpoint)
+	m.modelLists.DeletePartialMatch(prometheus.Labels{"endpoint": endpoint})
 }
 
 // poolCollector reads what the pool knows at the moment it is asked.

@@ -30,6 +30,7 @@ func exposed(t *testing.T) map[string]bool {
 	m := New(p)
 	m.Scraped("a", "ok", time.Millisecond)
 	m.UnexpectedType("a")
+	m.ListedModels("a", "ok")
 	m.Pushed("e", "accepted", time.Millisecond)
 	m.PushedBytes("e", 1)
 	m.PushAge("e", func() time.Duration { return 0 })

@@ -209,30 +209,6 @@ func (g *Generation) sameAccess(part *topology.Part) bool {
 
 func sameAccess(a, b *topology.Access) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// MissingMetrics says which metrics endpoints lack, one line for each metric.
-func (p *Pool) MissingMetrics() []string {
-	g := p.Generation()
-	if g == nil {
-		return nil
-	}
-	lacking := map[string][]string{}
-	var names []string
-	for _, t := range g.Targets {
-		for _, metric := range t.Now().Missing {
-			if lacking[metric] == nil {
-				names = append(names, metric)
-			}
-			lacking[metric] = append(lacking[metric], t.Name)
-		}
-	}
-	all := make([]string, len(names))
-	for i, metric := range names {
-		all[i] = fmt.Sprintf("metric %s: missing at %d of %d endpoints, such as %s; they are judged without it",
-			metric, len(lacking[metric]), len(g.Targets), lacking[metric][0])
-	}
-	return all
-}
-
 // Go runs f beside the scrapers; Wait waits for all of them.
 func (p *Pool) Go(f func()) { p.scrapers.Go(f) }
 

@@ -30,8 +30,10 @@ type View struct {
 	// Sample was taken at Sampled, which is zero before the first.
 	Sample  engine.Sample
 	Sampled time.Time
-	// Failure is why the last scrape failed; empty after a good one.
-	Failure string
+	// Result is that of the last scrape, "ok" after a good one, Failure why it failed; empty after a good one.
+	Result, Failure string
+	// ModelsFailure is why the last look at its models failed; empty after a good one.
+	ModelsFailure string
 	// Missing are the metrics that the last page lacked.
 	Missing []string
 	// Models are those that the server says it serves; nil is unknown.
@@ -61,11 +63,18 @@ func (t *Target) Read(sample *engine.Sample, at time.Time, missing []string) (di
 	return differs
 }
 
-// Failed keeps why the last scrape failed, empty when it did not.
-func (t *Target) Failed(why string) {
+// Failed keeps the result of the last scrape and why it failed, empty when it did not.
+func (t *Target) Failed(result, why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.view.Failure = why
+	t.view.Result, t.view.Failure = result, why
+}
+
+// Hides keeps why the endpoint does not say which models it serves, empty when it does.
+func (t *Target) Hides(why string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.view.ModelsFailure = why
 }
 
 // Serves keeps which models the endpoint says it serves and reports whether that is new.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 )
 
 const (
@@ -27,28 +30,40 @@ const (
 // It writes requests and waits for responses by itself: http.Transport needs two more goroutines for each connection.
 type fetcher struct {
 	address string // of the endpoint
+	access  topology.Access
+	path    string
 	url     string
 	dial    string // of the page
 	request *http.Request
 	bytes   []byte // of the request
+
+	token     string
+	tokenRead time.Time
 
 	limited io.LimitedReader
 	reader  *bufio.Reader
 
 	mu         sync.Mutex // of connection, as ended comes from elsewhere
 	connection net.Conn   // nil when there is none
+	socket     net.Conn   // below connection, or the same
 	ended      bool
 }
 
+// tokenPeriod is how long a token is used before its file is read again.
+const tokenPeriod = time.Second
+
 // newFetcher returns a fetcher that gives up what it waits for when ctx ends.
-func newFetcher(ctx context.Context, address string) *fetcher {
+func newFetcher(ctx context.Context, address string, access *topology.Access) *fetcher {
 	f := &fetcher{address: address}
+	if access != nil {
+		f.access = *access
+	}
 	context.AfterFunc(ctx, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.ended = true
 		if f.connection != nil {
-			_ = f.connection.SetDeadline(time.Unix(1, 0))
+			_ = f.socket.SetDeadline(time.Unix(1, 0))
 		}
 	})
 	return f
@@ -58,8 +73,8 @@ func (f *fetcher) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.connection != nil {
-		_ = f.connection.Close()
-		f.connection = nil
+		_ = f.socket.Close() // nobody waits for a TLS farewell
+		f.connection, f.socket = nil, nil
 	}
 }
 
@@ -70,7 +85,7 @@ func (f *fetcher) arm(deadline time.Time) error {
 	if f.ended {
 		return context.Canceled
 	}
-	return f.connection.SetDeadline(deadline)
+	return f.socket.SetDeadline(deadline)
 }
 
 // aim chooses the page; port 0 is the endpoint's own.
@@ -81,14 +96,54 @@ func (f *fetcher) aim(path string, port uint16) {
 		endpoint := netip.MustParseAddrPort(f.address) // topologies hold nothing else
 		f.dial = net.JoinHostPort(endpoint.Addr().String(), strconv.Itoa(int(port)))
 	}
+	f.path = path
 	f.url = "http://" + f.dial + path
+	if f.access.HTTPS {
+		f.url = "https://" + f.dial + path
+	}
 	f.request = &http.Request{Method: http.MethodGet} // the reader of responses wants to know
-	f.bytes = []byte("GET " + path + " HTTP/1.1\r\nHost: " + f.dial +
-		"\r\nUser-Agent: pintle-sidecar\r\nAccept: text/plain;version=0.0.4\r\nAccept-Encoding: identity\r\n\r\n")
+	f.compose()
+}
+
+// compose makes the request's bytes.
+func (f *fetcher) compose() {
+	host, credentials := f.dial, ""
+	if f.access.ServerName != "" {
+		host = f.access.ServerName
+	}
+	switch {
+	case f.token == "":
+	case f.access.TokenHeader != "":
+		credentials = f.access.TokenHeader + ": " + f.token + "\r\n"
+	default:
+		credentials = "Authorization: Bearer " + f.token + "\r\n"
+	}
+	f.bytes = []byte("GET " + f.path + " HTTP/1.1\r\nHost: " + host + "\r\n" + credentials +
+		"User-Agent: pintle-sidecar\r\nAccept: text/plain;version=0.0.4\r\nAccept-Encoding: identity\r\n\r\n")
+}
+
+// authorize has the request carry what its token's file holds now.
+func (f *fetcher) authorize(now time.Time) error {
+	if f.access.TokenFile == "" || now.Sub(f.tokenRead) < tokenPeriod {
+		return nil
+	}
+	token, err := f.access.Token()
+	if err != nil {
+		return err
+	}
+	f.tokenRead = now
+	if token != f.token {
+		f.token = token
+		f.compose()
+	}
+	return nil
 }
 
 // fetch appends the page to buffer, until deadline. text reports whether it came as plain text.
 func (f *fetcher) fetch(ctx context.Context, deadline time.Time, page *bytes.Buffer) (text bool, failure *scrapeError) {
+	if err := f.authorize(time.Now()); err != nil {
+		return false, &scrapeError{result: "credentials", err: fmt.Errorf("%s was not asked: %w", f.url, err)}
+	}
 	response, err := f.send(ctx, deadline)
 	if err != nil {
 		f.close()
@@ -100,6 +155,9 @@ func (f *fetcher) fetch(ctx context.Context, deadline time.Time, page *bytes.Buf
 			f.close()
 		}
 	}()
+	if s := response.StatusCode; s == http.StatusUnauthorized || s == http.StatusForbidden {
+		return false, &scrapeError{result: "unauthorized", err: f.unauthorized(response.Status)}
+	}
 	if response.StatusCode != http.StatusOK {
 		err := fmt.Errorf("%s answered %s; 200 is right", f.url, response.Status)
 		return false, &scrapeError{result: "status", err: err, elsewhere: response.StatusCode == http.StatusNotFound}
@@ -115,6 +173,13 @@ func (f *fetcher) fetch(ctx context.Context, deadline time.Time, page *bytes.Buf
 	return strings.EqualFold(strings.TrimSpace(kind), "text/plain"), nil
 }
 
+func (f *fetcher) unauthorized(status string) error {
+	if f.access.TokenFile == "" {
+		return fmt.Errorf("%s answered %s; tokenFile with the server's API key is right", f.url, status)
+	}
+	return fmt.Errorf("%s answered %s; the server's API key in %s is right", f.url, status, f.access.TokenFile)
+}
+
 // send asks for the page over the kept connection, and once more over a new one when the server had closed that.
 func (f *fetcher) send(ctx context.Context, deadline time.Time) (*http.Response, error) {
 	if f.connection != nil {
@@ -124,16 +189,35 @@ func (f *fetcher) send(ctx context.Context, deadline time.Time) (*http.Response,
 		}
 		f.close()
 	}
-	connection, err := (&net.Dialer{Deadline: deadline}).DialContext(ctx, "tcp", f.dial)
-	if err != nil {
+	if err := f.connect(ctx, deadline); err != nil {
 		return nil, err
 	}
+	return f.exchange(deadline)
+}
+
+// connect makes a new connection. Certificates are read for each, so that new ones are in use without a restart.
+func (f *fetcher) connect(ctx context.Context, deadline time.Time) error {
+	secure, err := f.access.Client()
+	if err != nil {
+		return err
+	}
+	socket, err := (&net.Dialer{Deadline: deadline}).DialContext(ctx, "tcp", f.dial)
+	if err != nil {
+		return err
+	}
+	connection := socket
+	if secure != nil {
+		if secure.ServerName == "" {
+			secure.ServerName, _, _ = net.SplitHostPort(f.dial)
+		}
+		connection = tls.Client(socket, secure)
+	}
 	f.mu.Lock()
-	f.connection = connection
+	f.connection, f.socket = connection, socket
 	f.mu.Unlock()
 	f.limited.R = connection
 	f.reader = bufio.NewReader(&f.limited)
-	return f.exchange(deadline)
+	return nil
 }
 
 // exchange writes the request and reads the response's head.
@@ -145,7 +229,13 @@ func (f *fetcher) exchange(deadline time.Time) (*http.Response, error) {
 	if _, err := f.connection.Write(f.bytes); err != nil {
 		return nil, err
 	}
-	return http.ReadResponse(f.reader, f.request)
+	for {
+		response, err := http.ReadResponse(f.reader, f.request)
+		// Informational responses, of which a server may send any number, are followed by the final one (RFC 9110, 15.2).
+		if err != nil || response.StatusCode >= http.StatusOK || response.StatusCode == http.StatusSwitchingProtocols {
+			return response, err
+		}
+	}
 }
 
 func isTimeout(err error) bool {

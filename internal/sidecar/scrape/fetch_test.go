@@ -57,6 +57,10 @@ func TestFetch(t *testing.T) {
 	}{
 		{"length", head + "Content-Length: 4\r\n\r\na 1\n", 0, "a 1\n", "", 1},
 		{"chunks", head + "Transfer-Encoding: chunked\r\n\r\n2\r\na \r\n2\r\n1\n\r\n0\r\n\r\n", 0, "a 1\n", "", 1},
+		{"after hints", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n" + head + "Content-Length: 4\r\n\r\na 1\n", 0, "a 1\n", "", 1},
+		{"endless hints", strings.Repeat("HTTP/1.1 103 Early Hints\r\nA: "+strings.Repeat("b", 1000)+"\r\n\r\n", 12<<10), 1, "", "error", 3},
+		{"switching protocols", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", 1, "", "status", 3},
+		{"unauthorized", "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n", 0, "", "unauthorized", 3},
 		{"until the end", head + "\r\na 1\n", 1, "a 1\n", "", 3},
 		{"asked to close", head + "Connection: close\r\nContent-Length: 4\r\n\r\na 1\n", 0, "a 1\n", "", 3},
 		{"closed in between", head + "Content-Length: 4\r\n\r\na 1\n", 1, "a 1\n", "", 3},
@@ -71,7 +75,7 @@ func TestFetch(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			address, connections := scripted(t, test.response, test.closeAfter)
-			f := newFetcher(t.Context(), address)
+			f := newFetcher(t.Context(), address, nil)
 			defer f.close()
 			f.aim("/metrics", 0)
 			for range 3 {
@@ -98,7 +102,7 @@ func TestFetch(t *testing.T) {
 func TestFetchEndsWithItsContext(t *testing.T) {
 	address, connections := scripted(t, "", 0)
 	ctx, cancel := context.WithCancel(context.Background())
-	f := newFetcher(ctx, address)
+	f := newFetcher(ctx, address, nil)
 	defer f.close()
 	f.aim("/metrics", 0)
 	go func() {

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
 	"github.com/pintle-dev/pintle/internal/sidecar/pace"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 )
@@ -19,14 +21,20 @@ type modelLister struct {
 	every   time.Duration
 	timeout time.Duration
 	changed func()
+	log     *slog.Logger
+	metrics *metrics.Metrics
 }
 
 func (l *modelLister) run(ctx context.Context) {
-	f := newFetcher(ctx, l.target.Address)
+	f := newFetcher(ctx, l.target.Address, l.target.Access)
 	defer f.close()
 	f.aim("/v1/models", 0)
 	for ctx.Err() == nil {
 		models, err := l.list(ctx, f)
+		if ctx.Err() != nil {
+			return
+		}
+		l.record(err)
 		if err == nil && l.target.Serves(models) {
 			l.changed()
 		}
@@ -38,8 +46,24 @@ func (l *modelLister) run(ctx context.Context) {
 	}
 }
 
-// list returns the models' names in order: base models and the LoRA adapters that are loaded.
-func (l *modelLister) list(ctx context.Context, f *fetcher) ([]string, error) {
+// record counts a look, and logs when the endpoint begins or ends to hide its models.
+func (l *modelLister) record(err *scrapeError) {
+	before, result, failure := l.target.Now().ModelsFailure, "ok", ""
+	if err != nil {
+		result, failure = err.result, err.Error()
+	}
+	l.target.Hides(failure)
+	l.metrics.ListedModels(l.target.Name, result)
+	switch {
+	case failure != "" && before == "":
+		l.log.Warn("the endpoint does not say which models it serves", "endpoint", l.target.Name, "result", result, "error", failure)
+	case failure == "" && before != "":
+		l.log.Info("the endpoint says which models it serves", "endpoint", l.target.Name)
+	}
+}
+
+// list returns the models' names: base models in order, then the LoRA adapters that are loaded. What has to be cut is cut at the end.
+func (l *modelLister) list(ctx context.Context, f *fetcher) ([]string, *scrapeError) {
 	var page bytes.Buffer
 	if _, err := f.fetch(ctx, time.Now().Add(l.timeout), &page); err != nil {
 		return nil, err
@@ -47,19 +71,30 @@ func (l *modelLister) list(ctx context.Context, f *fetcher) ([]string, error) {
 	var body struct {
 		Data []struct {
 			ID string `json:"id"`
+			// Parent is the base model of an adapter.
+			Parent string `json:"parent"`
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(page.Bytes(), &body); err != nil {
-		return nil, fmt.Errorf("%s: %w", f.url, err)
+		return nil, &scrapeError{result: "no_models", err: fmt.Errorf("%s has no list of models: %w", f.url, err)}
 	}
-	var models []string
+	var base, adapters []string
 	for _, m := range body.Data {
-		if m.ID != "" && len(m.ID) <= maxModelBytes && len(models) < maxModels {
-			models = append(models, m.ID)
+		switch {
+		case m.ID == "" || len(m.ID) > maxModelBytes:
+		case m.Parent == "":
+			base = append(base, m.ID)
+		default:
+			adapters = append(adapters, m.ID)
 		}
 	}
-	slices.Sort(models)
-	return slices.Compact(models), nil
+	models := append(sorted(base), sorted(adapters)...)
+	return models[:min(len(models), maxModels)], nil
+}
+
+func sorted(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // maxModels and maxModelBytes bound what one server can put into every snapshot.

@@ -44,7 +44,7 @@ type Scraper struct {
 func (s *Scraper) Run(ctx context.Context, t *pool.Target, learn func()) {
 	s.Pool.Go(func() {
 		if every := s.Demand.wait(ctx, s.Models); every > 0 {
-			(&modelLister{target: t, every: every, timeout: s.Timeout, changed: learn}).run(ctx)
+			(&modelLister{target: t, every: every, timeout: s.Timeout, changed: learn, log: s.Log, metrics: s.Metrics}).run(ctx)
 		}
 	})
 	(&scraper{Scraper: s, target: t}).run(ctx)
@@ -59,6 +59,7 @@ type scraper struct {
 	fetcher  *fetcher
 	kind     *engine.Engine // nil until it is detected
 	guess    int            // which of the engines' paths is tried while kind is nil
+	whole    bool           // the page is not asked for the needed metrics alone
 	parser   *engine.Parser
 	sample   engine.Sample
 	found    engine.Fields // what any page so far had
@@ -78,7 +79,7 @@ func (e *scrapeError) Error() string { return e.err.Error() }
 
 // run scrapes until ctx ends.
 func (s *scraper) run(ctx context.Context) {
-	s.fetcher = newFetcher(ctx, s.target.Address)
+	s.fetcher = newFetcher(ctx, s.target.Address, s.target.Access)
 	defer s.fetcher.close()
 	s.kind = s.target.Now().Kind
 	s.aim()
@@ -120,7 +121,11 @@ func (s *scraper) interval() time.Duration {
 func (s *scraper) aim() {
 	if s.kind != nil {
 		s.parser = engine.NewParser(s.kind)
-		s.fetcher.aim(s.kind.Path(), s.kind.Port())
+		path := s.kind.Path()
+		if filtered := s.kind.FilteredPath(); filtered != "" && !s.whole {
+			path = filtered
+		}
+		s.fetcher.aim(path, s.kind.Port())
 		return
 	}
 	paths := s.Engines.Paths()
@@ -136,7 +141,8 @@ func (s *scraper) once(ctx context.Context, start time.Time) *scrapeError {
 	if err == nil && !text {
 		s.Metrics.UnexpectedType(s.target.Name)
 	}
-	if err == nil && s.kind == nil {
+	detected := s.kind == nil
+	if err == nil && detected {
 		err = s.detect(buffer.Bytes())
 	}
 	if err != nil {
@@ -144,9 +150,35 @@ func (s *scraper) once(ctx context.Context, start time.Time) *scrapeError {
 			s.guess++
 			s.aim()
 		}
+		if s.needsTheWhole(err) {
+			return s.once(ctx, start)
+		}
 		return err
 	}
-	return s.read(buffer.Bytes(), start)
+	err = s.read(buffer.Bytes(), start)
+	if s.needsTheWhole(err) {
+		return s.once(ctx, start)
+	}
+	if detected && s.fetcher.path == s.kind.Path() && s.kind.Port() == 0 {
+		s.aim() // from now on at the needed metrics alone
+	}
+	return err
+}
+
+// needsTheWhole gives up asking for the needed metrics alone when the server did not answer that with all of them, whatever the reason, and
+// reports whether the whole page is to be asked for now.
+func (s *scraper) needsTheWhole(err *scrapeError) bool {
+	if s.kind == nil || s.whole || s.fetcher.path != s.kind.FilteredPath() {
+		return false
+	}
+	refused := err != nil && (err.result == "status" || err.result == "no_metrics")
+	lacking := err == nil && len(s.target.Now().Missing) > 0
+	if !refused && !lacking {
+		return false
+	}
+	s.whole = true
+	s.aim()
+	return true
 }
 
 // detect tells the engine by its first page. The page is read from where it was found, whatever the engine's own place is.
@@ -171,7 +203,9 @@ func (s *scraper) read(page []byte, start time.Time) *scrapeError {
 		return &scrapeError{result: "no_metrics", err: fmt.Errorf("%s has no metrics of engine %s", s.fetcher.url, s.kind.Name())}
 	}
 	missing := s.kind.Missing(found)
-	s.reportMissing(missing, s.kind.Missing(s.found))
+	if s.fetcher.path != s.kind.FilteredPath() {
+		s.reportMissing(missing, s.kind.Missing(s.found))
+	}
 	s.found |= found
 	s.sample = next
 	differs := s.target.Read(&next, start, missing)
@@ -207,7 +241,7 @@ func (s *scraper) record(err *scrapeError, took time.Duration, failures int) {
 	if err != nil {
 		result, failure = err.result, err.Error()
 	}
-	s.target.Failed(failure)
+	s.target.Failed(result, failure)
 	s.Metrics.Scraped(s.target.Name, result, took)
 	switch {
 	case err != nil && failures == 0:

@@ -1,0 +1,63 @@
+package pool
+
+import "fmt"
+
+// MissingMetrics says which metrics endpoints lack, one line for each metric.
+func (p *Pool) MissingMetrics() []string {
+	g := p.Generation()
+	if g == nil {
+		return nil
+	}
+	lacking := map[string][]string{}
+	var names []string
+	for _, t := range g.Targets {
+		for _, metric := range t.Now().Missing {
+			if lacking[metric] == nil {
+				names = append(names, metric)
+			}
+			lacking[metric] = append(lacking[metric], t.Name)
+		}
+	}
+	all := make([]string, len(names))
+	for i, metric := range names {
+		all[i] = fmt.Sprintf("metric %s: missing at %d of %d endpoints, such as %s; they are judged without it",
+			metric, len(lacking[metric]), len(g.Targets), lacking[metric][0])
+	}
+	return all
+}
+
+// Unread says which endpoints cannot be read for want of the right credentials, and which do not say what models they serve, a line each.
+func (p *Pool) Unread() []string {
+	g := p.Generation()
+	if g == nil {
+		return nil
+	}
+	var scrapes, models []View
+	var scrapesAt, modelsAt string
+	for _, t := range g.Targets {
+		v := t.Now()
+		if v.Result == "unauthorized" || v.Result == "credentials" {
+			scrapes, scrapesAt = append(scrapes, v), first(scrapesAt, t.Name)
+		}
+		if v.ModelsFailure != "" {
+			models, modelsAt = append(models, v), first(modelsAt, t.Name)
+		}
+	}
+	var all []string
+	if len(scrapes) > 0 {
+		all = append(all, fmt.Sprintf("scrape: %d of %d endpoints refuse to be read, such as %s: %s", len(scrapes), len(g.Targets), scrapesAt,
+			scrapes[0].Failure))
+	}
+	if len(models) > 0 {
+		all = append(all, fmt.Sprintf("models: %d of %d endpoints do not say which they serve, such as %s: %s; what was known of them stays, and "+
+			"without that they get requests for any model", len(models), len(g.Targets), modelsAt, models[0].ModelsFailure))
+	}
+	return all
+}
+
+func first(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}

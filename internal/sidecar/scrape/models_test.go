@@ -1,0 +1,39 @@
+package scrape
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// What one server lists is bounded: it goes into every snapshot.
+func TestModelListsAreBounded(t *testing.T) {
+	type model struct {
+		ID     string `json:"id"`
+		Parent string `json:"parent,omitempty"`
+	}
+	var body struct {
+		Data []model `json:"data"`
+	}
+	for i := range 2 * maxModels {
+		body.Data = append(body.Data, model{ID: fmt.Sprintf("adapter-%04d", i), Parent: "z-base"})
+	}
+	body.Data = append(body.Data, model{ID: ""}, model{ID: strings.Repeat("x", maxModelBytes+1)}, model{ID: strings.Repeat("y", maxModelBytes)},
+		model{ID: "z-base"}, model{ID: "z-base"})
+	text, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, _ := scripted(t, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(text), text), 0)
+	f := newFetcher(t.Context(), address, nil)
+	defer f.close()
+	f.aim("/v1/models", 0)
+	got, failure := (&modelLister{timeout: 1 << 40}).list(t.Context(), f)
+	if failure != nil {
+		t.Fatal(failure)
+	}
+	if len(got) != maxModels || got[0] != strings.Repeat("y", maxModelBytes) || got[1] != "z-base" || got[2] != "adapter-0000" {
+		t.Errorf("got %d models from %.20s, %.20s, %.20s, want %d, the base models first", len(got), got[0], got[1], got[2], maxModels)
+	}
+}

@@ -1,73 +1,20 @@
 package sidecar
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"log"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
+
+	"github.com/pintle-dev/pintle/internal/harness/pki"
 )
-
-// authority is a certificate authority and the files that tests name.
-type authority struct {
-	t      *testing.T
-	folder string
-	cert   *x509.Certificate
-	key    *ecdsa.PrivateKey
-}
-
-func newAuthority(t *testing.T) *authority {
-	a := &authority{t: t, folder: t.TempDir()}
-	a.cert, a.key = a.issue("ca", &x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign})
-	return a
-}
-
-func (a *authority) file(name string) string { return filepath.Join(a.folder, name) }
-
-// issue writes NAME.pem and NAME.key; the first certificate signs itself.
-func (a *authority) issue(name string, template *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
-	a.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	template.SerialNumber = big.NewInt(time.Now().UnixNano())
-	template.Subject = pkix.Name{CommonName: name}
-	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
-	parent, signer := a.cert, a.key
-	if parent == nil {
-		parent, signer = template, key
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	writeFile(a.t, a.file(name+".pem"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
-	writeFile(a.t, a.file(name+".key"), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})))
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return cert, key
-}
 
 // guarded is a model server that asks for TLS, a client's certificate or a key, as tests have it.
 type guarded struct {
@@ -79,13 +26,9 @@ type guarded struct {
 	asked map[string]bool // paths that were answered
 }
 
-// serve starts a server with that certificate; need has it ask for one of the client's, and key for one in a header "NAME: VALUE".
-func (a *authority) serve(cert string, need bool, key string) *guarded {
-	a.t.Helper()
-	pair, err := tls.LoadX509KeyPair(a.file(cert+".pem"), a.file(cert+".key"))
-	if err != nil {
-		a.t.Fatal(err)
-	}
+// serveTLS starts a server with that certificate; need has it ask for one of the client's, and key for one in a header "NAME: VALUE".
+func serveTLS(t *testing.T, a *pki.Authority, cert string, need bool, key string) *guarded {
+	t.Helper()
 	g := &guarded{names: map[string]bool{}, hosts: map[string]bool{}, asked: map[string]bool{}}
 	header, value, _ := strings.Cut(key, ": ")
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -105,13 +48,13 @@ func (a *authority) serve(cert string, need bool, key string) *guarded {
 			"vllm:cache_config_info{block_size=\"16\",num_gpu_blocks=\"100\"} 1\n")
 	}))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{a.Pair(cert)}}
 	if need {
 		server.TLS.ClientAuth, server.TLS.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
-		server.TLS.ClientCAs.AddCert(a.cert)
+		server.TLS.ClientCAs.AddCert(a.Cert)
 	}
 	server.StartTLS()
-	a.t.Cleanup(server.Close)
+	t.Cleanup(server.Close)
 	g.address = server.Listener.Addr().String()
 	return g
 }
@@ -124,13 +67,13 @@ func (g *guarded) saw(set func(g *guarded) map[string]bool, what string) bool {
 
 func TestTLS(t *testing.T) {
 	t.Parallel()
-	a := newAuthority(t)
-	a.issue("ip", &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
-	a.issue("named", &x509.Certificate{DNSNames: []string{"vllm.internal"}})
-	a.issue("client", &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
-	writeFile(t, a.file("key"), "a-key\n")
-	ca := "ca: " + a.file("ca.pem")
-	client := fmt.Sprintf(", certificate: %s, key: %s", a.file("client.pem"), a.file("client.key"))
+	a := pki.New(t)
+	a.Issue("ip", &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
+	a.Issue("named", &x509.Certificate{DNSNames: []string{"vllm.internal"}})
+	a.Issue("client", &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	writeFile(t, a.File("key"), "a-key\n")
+	ca := "ca: " + a.File("ca.pem")
+	client := fmt.Sprintf(", certificate: %s, key: %s", a.File("client.pem"), a.File("client.key"))
 	tests := []struct {
 		name   string
 		server *guarded
@@ -138,18 +81,18 @@ func TestTLS(t *testing.T) {
 		more   string
 		fails  string // in lastError; empty is no failure
 	}{
-		{"authority", a.serve("ip", false, ""), ca, "", ""},
-		{"server-name", a.serve("named", false, ""), ca + ", serverName: vllm.internal", "", ""},
-		{"other-name", a.serve("named", false, ""), ca + ", serverName: other.internal", "", "certificate is valid for vllm.internal, not other.internal"},
-		{"no-name", a.serve("named", false, ""), ca, "", "cannot validate certificate for 127.0.0.1"},
-		{"unknown-authority", a.serve("ip", false, ""), "", "", "certificate signed by unknown authority"},
-		{"no-verification", a.serve("named", false, ""), "insecureSkipVerify: true", "", ""},
-		{"client-certificate", a.serve("ip", true, ""), ca + client, "", ""},
-		{"no-client-certificate", a.serve("ip", true, ""), ca, "", "certificate required"},
-		{"key", a.serve("ip", false, "Authorization: Bearer a-key"), ca, ", tokenFile: " + a.file("key"), ""},
-		{"key-in-a-header", a.serve("ip", false, "X-Api-Key: a-key"), ca, ", tokenHeader: x-api-key, tokenFile: " + a.file("key"), ""},
-		{"no-key", a.serve("ip", false, "Authorization: Bearer a-key"), ca, "", "answered 401 Unauthorized; tokenFile with the server's API key is right"},
-		{"other-key", a.serve("ip", false, "Authorization: Bearer other"), ca, ", tokenFile: " + a.file("key"), "answered 401 Unauthorized; the server's API key in"},
+		{"authority", serveTLS(t, a, "ip", false, ""), ca, "", ""},
+		{"server-name", serveTLS(t, a, "named", false, ""), ca + ", serverName: vllm.internal", "", ""},
+		{"other-name", serveTLS(t, a, "named", false, ""), ca + ", serverName: other.internal", "", "certificate is valid for vllm.internal, not other.internal"},
+		{"no-name", serveTLS(t, a, "named", false, ""), ca, "", "cannot validate certificate for 127.0.0.1"},
+		{"unknown-authority", serveTLS(t, a, "ip", false, ""), "", "", "certificate signed by unknown authority"},
+		{"no-verification", serveTLS(t, a, "named", false, ""), "insecureSkipVerify: true", "", ""},
+		{"client-certificate", serveTLS(t, a, "ip", true, ""), ca + client, "", ""},
+		{"no-client-certificate", serveTLS(t, a, "ip", true, ""), ca, "", "certificate required"},
+		{"key", serveTLS(t, a, "ip", false, "Authorization: Bearer a-key"), ca, ", tokenFile: " + a.File("key"), ""},
+		{"key-in-a-header", serveTLS(t, a, "ip", false, "X-Api-Key: a-key"), ca, ", tokenHeader: x-api-key, tokenFile: " + a.File("key"), ""},
+		{"no-key", serveTLS(t, a, "ip", false, "Authorization: Bearer a-key"), ca, "", "answered 401 Unauthorized; tokenFile with the server's API key is right"},
+		{"other-key", serveTLS(t, a, "ip", false, "Authorization: Bearer other"), ca, ", tokenFile: " + a.File("key"), "answered 401 Unauthorized; the server's API key in"},
 	}
 	plain := newModelServer(t, 3)
 	list := "{name: plain, address: '" + plain.address() + "'}"
@@ -201,17 +144,17 @@ func TestTLS(t *testing.T) {
 // A key and certificates are replaced while the sidecar runs, and what a section says holds for all endpoints that say nothing else.
 func TestCredentialsAreReadAgain(t *testing.T) {
 	t.Parallel()
-	a := newAuthority(t)
-	a.issue("ip", &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
-	server := a.serve("ip", false, "Authorization: Bearer new-key")
-	writeFile(t, a.file("key"), "old-key")
+	a := pki.New(t)
+	a.Issue("ip", &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
+	server := serveTLS(t, a, "ip", false, "Authorization: Bearer new-key")
+	writeFile(t, a.File("key"), "old-key")
 	in, url := newIngest(t)
 	r := startWith(t, func(admin string) string {
 		config := configYAML(admin, url, "{static: [{name: a, address: '"+server.address+"'}]}")
-		return strings.Replace(config, "timeout: 300ms", fmt.Sprintf("timeout: 30s, scheme: https, tls: {ca: %s}, tokenFile: %s", a.file("ca.pem"), a.file("key")), 1)
+		return strings.Replace(config, "timeout: 300ms", fmt.Sprintf("timeout: 30s, scheme: https, tls: {ca: %s}, tokenFile: %s", a.File("ca.pem"), a.File("key")), 1)
 	})
 	eventually(t, "the old key is refused", func() bool { return strings.Contains(r.log.String(), "result=unauthorized") })
-	writeFile(t, a.file("key"), "new-key")
+	writeFile(t, a.File("key"), "new-key")
 	in.await("a sample with the new key", func(r *received) bool { return r.waiting("a") == 3 })
 }
 

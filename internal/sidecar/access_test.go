@@ -218,7 +218,7 @@ func TestAsksForTheNeededMetrics(t *testing.T) {
 	if queries["filters"] != want {
 		t.Errorf("got names %q, want %q", queries["filters"], want)
 	}
-	if log := r.log.String(); strings.Contains(log, "scrape failed") || strings.Contains(log, "metric") {
+	if log := r.log.String(); strings.Contains(log, "scrape failed") || strings.Contains(log, "msg=\"metric ") {
 		t.Errorf("got a failure in the log, want the whole page without a word:\n%s", log)
 	}
 }

@@ -57,7 +57,7 @@ func (m *modelServer) serve(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 		return
 	}
-	if status := m.status.Load(); status != 0 && r.URL.Path == "/metrics" {
+	if status := m.status.Load(); status != 0 && strings.HasPrefix(r.URL.Path, "/metrics") {
 		w.Header().Set("Location", "/elsewhere")
 		w.WriteHeader(int(status))
 		return

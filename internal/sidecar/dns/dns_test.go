@@ -21,6 +21,7 @@ type server struct {
 	mu      sync.Mutex
 	records map[string][]dnsmessage.ResourceBody // by name, with the dot at the end
 	fails   bool
+	looks   int
 }
 
 func newServer(t *testing.T) (s *server, address string) {
@@ -52,6 +53,22 @@ func (s *server) set(name string, fails bool, records ...dnsmessage.ResourceBody
 	s.records[name], s.fails = records, fails
 }
 
+// awaitLooks returns after so many more questions.
+func (s *server) awaitLooks(t *testing.T, more int) {
+	t.Helper()
+	looks := func() int {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.looks
+	}
+	before := looks()
+	for deadline := time.Now().Add(time.Minute); looks() < before+more; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("waited in vain: more questions")
+		}
+	}
+}
+
 func (s *server) answer(query []byte) []byte {
 	var m dnsmessage.Message
 	if m.Unpack(query) != nil || len(m.Questions) != 1 {
@@ -59,6 +76,7 @@ func (s *server) answer(query []byte) []byte {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.looks++
 	q := m.Questions[0]
 	m.Response, m.Authoritative, m.Additionals = true, true, nil
 	switch bodies, known := s.records[q.Name.String()]; {
@@ -108,6 +126,7 @@ func TestRecords(t *testing.T) {
 	s.set("vllm.test.", false, a("10.0.0.2"), a("10.0.0.1"), aaaa("fd00::1"))
 	s.set("_http._tcp.vllm.test.", false, srv("vllm-1.vllm.test.", 8001), srv("vllm-0.vllm.test.", 8000), srv("six.vllm.test.", 8000), srv("gone.vllm.test.", 8000))
 	s.set("twice.test.", false, a("10.0.0.1"), a("10.0.0.1"))
+	s.set("_http._tcp.twice.test.", false, srv("vllm-0.vllm.test.", 8000), srv("vllm-0.vllm.test.", 8000))
 	s.set("vllm-0.vllm.test.", false, a("10.0.0.1"))
 	s.set("vllm-1.vllm.test.", false, a("10.0.0.2"))
 	s.set("six.vllm.test.", false, aaaa("fd00::6"))
@@ -121,7 +140,8 @@ func TestRecords(t *testing.T) {
 		{"SRV", Pool{Name: "_http._tcp.vllm.test.", Type: "SRV"}, []string{
 			"six.vllm.test:8000=[fd00::6]:8000", "vllm-0.vllm.test:8000=10.0.0.1:8000", "vllm-1.vllm.test:8001=10.0.0.2:8001",
 		}},
-		{"the same record twice", Pool{Name: "twice.test.", Type: "A", Port: 8000}, []string{"twice.test/10.0.0.1:8000=10.0.0.1:8000"}},
+		{"an address twice", Pool{Name: "twice.test.", Type: "A", Port: 8000}, []string{"twice.test/10.0.0.1:8000=10.0.0.1:8000"}},
+		{"a target twice", Pool{Name: "_http._tcp.twice.test.", Type: "SRV"}, []string{"vllm-0.vllm.test:8000=10.0.0.1:8000"}},
 		{"no such name", Pool{Name: "none.test.", Type: "A", Port: 8000}, nil},
 	}
 	for _, test := range tests {
@@ -173,6 +193,10 @@ func TestRun(t *testing.T) {
 	want := []topology.Endpoint{{Endpoint: snapshot.Endpoint{Name: "vllm.test/10.0.0.1:8000", Address: "10.0.0.1:8000", Engine: "sglang", Models: []string{"m"}}}}
 	if got.err != nil || !reflect.DeepEqual(got.part.Endpoints, want) {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+	s.awaitLooks(t, 5)
+	if len(emitted) != 0 {
+		t.Errorf("got %d more calls without a change, want none", len(emitted))
 	}
 	s.set(name, true)
 	time.Sleep(10 * traits.Interval) // several looks that fail are told once

@@ -1,106 +1,163 @@
 package kubernetes
 
 import (
-	gslices "slices"
+	"reflect"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/rest"
 
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
-// cached is a discovery whose caches hold objects, as after a first list; nothing is watched.
-func cached(t *testing.T, pools []Pool, kinds []kind, objects ...metav1.Object) *Discovery {
+// cached is a discovery whose caches hold objects as if they had been watched.
+func cached(t *testing.T, pools []Pool, objects map[string][]any) *Discovery {
 	t.Helper()
-	engine := func(name string) string {
-		if name == "sglang" || name == "vllm" {
+	clients, err := newClients(&rest.Config{Host: "http://127.0.0.1:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &Discovery{watchers: map[watched]*watcher{}, wake: make(chan struct{}, 1)}
+	d.config = Config{Namespace: "ns", Pools: pools, Engine: func(name string) string {
+		if name == "vllm" || name == "sglang" {
 			return name
 		}
 		return ""
+	}}
+	for i := range d.config.Pools {
+		p := &d.config.Pools[i]
+		p.Namespace = "ns"
+		for _, k := range p.kinds() {
+			if err := d.watch(clients, k, p.Namespace); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
-	d := &Discovery{config: Config{Pools: pools, Engine: engine}, watchers: map[watched]*watcher{}}
-	for _, k := range kinds {
-		w := &watcher{kind: k, informer: cache.NewSharedIndexInformer(&cache.ListWatch{}, k.example, 0, cache.Indexers{})}
-		d.watchers[watched{k.Resource, "ns"}], d.order = w, append(d.order, w)
-		for _, object := range objects {
-			_, isPod := object.(*corev1.Pod)
-			if u, ok := object.(*unstructured.Unstructured); isPod && k.Resource == pods.Resource || ok && u.GetKind() == k.Resource {
-				if err := w.informer.GetStore().Add(object); err != nil {
-					t.Fatal(err)
-				}
+	for resource, all := range objects {
+		for _, o := range all {
+			if err := d.watchers[watched{resource, "ns"}].informer.GetStore().Add(o); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}
 	return d
 }
 
-func pod(name, ip string, labels map[string]string) *corev1.Pod {
+func readyPod(name, ip string, labels map[string]string) *corev1.Pod {
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: labels},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", Labels: labels},
 		Status:     corev1.PodStatus{PodIP: ip, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
 	}
 }
 
-// TestPart: a pod belongs to the first pool that chooses it, its engine is what its label says, and the pool's labels win.
 func TestPart(t *testing.T) {
-	pools := []Pool{
-		{Namespace: "ns", Selector: "app=vllm", Ports: []string{"8000"}, Engine: "vllm", Labels: []snapshot.Label{{Key: "role", Value: "decode"}}},
-		{Namespace: "ns", Selector: "gpu=a100", Ports: []string{"9000"}},
-	}
-	d := cached(t, pools, []kind{pods},
-		pod("both", "10.0.0.1", map[string]string{"app": "vllm", "gpu": "a100", "role": "prefill"}),
-		pod("first", "10.0.0.2", map[string]string{"app": "vllm", engineLabel: "sglang"}),
-		pod("unknown-engine", "10.0.0.3", map[string]string{"app": "vllm", engineLabel: "none"}),
-		pod("second", "10.0.0.4", map[string]string{"gpu": "a100"}),
-		pod("neither", "10.0.0.5", nil))
-	part, err := d.part()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, e := range part.Endpoints {
-		role := "no role"
-		for _, l := range e.Labels {
-			if l.Key == "role" {
-				role = l.Value
-			}
+	label := func(pairs ...string) (all []snapshot.Label) {
+		for i := 0; i < len(pairs); i += 2 {
+			all = append(all, snapshot.Label{Key: pairs[i], Value: pairs[i+1]})
 		}
-		got = append(got, e.Name+" "+e.Address+" "+e.Engine+" "+role)
+		return all
 	}
-	want := []string{
-		"ns/both 10.0.0.1:8000 vllm decode", "ns/first 10.0.0.2:8000 sglang decode", "ns/second 10.0.0.4:9000  no role",
-		"ns/unknown-engine 10.0.0.3:8000 vllm decode",
+	access := &topology.Access{HTTPS: true}
+	tests := []struct {
+		name  string
+		pools []Pool
+		pods  []any
+		want  []topology.Endpoint
+	}{
+		{
+			"a pod of two pools belongs to the first",
+			[]Pool{{Selector: "app=a", Ports: []string{"8000"}, Models: []string{"one"}}, {Selector: "tier=x", Ports: []string{"9000"}, Models: []string{"two"}}},
+			[]any{readyPod("p", "10.0.0.1", map[string]string{"app": "a", "tier": "x"}), readyPod("q", "10.0.0.2", map[string]string{"tier": "x"})},
+			[]topology.Endpoint{
+				{Endpoint: snapshot.Endpoint{Name: "ns/p", Address: "10.0.0.1:8000", Models: []string{"one"}, Labels: label("app", "a", "tier", "x")}},
+				{Endpoint: snapshot.Endpoint{Name: "ns/q", Address: "10.0.0.2:9000", Models: []string{"two"}, Labels: label("tier", "x")}},
+			},
+		},
+		{
+			"a pod's label names its engine, the pool's holds for the others, and an unknown one for none",
+			[]Pool{{Selector: "app=a", Ports: []string{"8000"}, Engine: "vllm"}},
+			[]any{
+				readyPod("p", "10.0.0.1", map[string]string{"app": "a", engineLabel: "sglang"}),
+				readyPod("q", "10.0.0.2", map[string]string{"app": "a", llmdEngineLabel: "sglang"}),
+				readyPod("r", "10.0.0.3", map[string]string{"app": "a", engineLabel: "other"}),
+				readyPod("s", "10.0.0.4", map[string]string{"app": "a"}),
+			},
+			[]topology.Endpoint{
+				{Endpoint: snapshot.Endpoint{Name: "ns/p", Address: "10.0.0.1:8000", Engine: "sglang", Labels: label("app", "a", engineLabel, "sglang")}},
+				{Endpoint: snapshot.Endpoint{Name: "ns/q", Address: "10.0.0.2:8000", Engine: "sglang", Labels: label("app", "a", llmdEngineLabel, "sglang")}},
+				{Endpoint: snapshot.Endpoint{Name: "ns/r", Address: "10.0.0.3:8000", Engine: "vllm", Labels: label("app", "a", engineLabel, "other")}},
+				{Endpoint: snapshot.Endpoint{Name: "ns/s", Address: "10.0.0.4:8000", Engine: "vllm", Labels: label("app", "a")}},
+			},
+		},
+		{
+			"the pool's labels win over the pod's, and its access holds",
+			[]Pool{{Selector: "app=a", Ports: []string{"8000"}, Labels: label("pool", "b", "zone", "east"), Access: access}},
+			[]any{readyPod("p", "10.0.0.1", map[string]string{"app": "a", "pool": "own"})},
+			[]topology.Endpoint{{
+				Endpoint: snapshot.Endpoint{Name: "ns/p", Address: "10.0.0.1:8000", Labels: label("app", "a", "pool", "b", "zone", "east")},
+				Access:   access,
+			}},
+		},
 	}
-	if !gslices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := cached(t, test.pools, map[string][]any{"pods": test.pods}).part()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got.Endpoints, test.want) {
+				t.Errorf("got  %+v\nwant %+v", got.Endpoints, test.want)
+			}
+		})
 	}
 }
 
-// TestObjectives: of two for the same name the older one holds, and those of other pools do not.
-func TestObjectives(t *testing.T) {
-	objective := func(namespace, name, pool string, age time.Duration, priority int64) *unstructured.Unstructured {
-		u := &unstructured.Unstructured{Object: map[string]any{
-			"kind": objectives.Resource, "spec": map[string]any{"priority": priority, "poolRef": map[string]any{"name": pool}},
-		}}
-		u.SetNamespace(namespace)
-		u.SetName(name)
-		u.SetCreationTimestamp(metav1.NewTime(time.Unix(1_700_000_000, 0).Add(-age)))
-		return u
+// Of two objectives with one name the older object holds, and those of other pools are none of ours.
+func TestRules(t *testing.T) {
+	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	object := func(kind, namespace, name, pool string, age time.Duration, spec map[string]any) *unstructured.Unstructured {
+		spec["poolRef"] = map[string]any{"name": pool}
+		o := &unstructured.Unstructured{Object: map[string]any{"kind": kind, "spec": spec}}
+		o.SetNamespace(namespace)
+		o.SetName(name)
+		o.SetCreationTimestamp(metav1.NewTime(began.Add(-age)))
+		return o
 	}
-	pools := []Pool{{Namespace: "ns", InferencePool: "vllm"}, {Namespace: "other", InferencePool: "vllm"}}
-	d := cached(t, pools, []kind{inferencePools, pods, objectives},
-		objective("ns", "batch", "vllm", time.Hour, -1), objective("other", "batch", "vllm", 2*time.Hour, -2),
-		objective("ns", "foreign", "sglang", time.Hour, 7))
-	d.watchers[watched{inferencePools.Resource, "other"}] = d.watchers[watched{inferencePools.Resource, "ns"}]
-	part, err := d.part()
+	priority := func(n int64) map[string]any { return map[string]any{"priority": n} }
+	d := cached(t, []Pool{{InferencePool: "llama"}}, map[string][]any{
+		"inferenceobjectives": {
+			object("InferenceObjective", "ns", "batch", "llama", time.Hour, priority(-1)),
+			object("InferenceObjective", "ns", "urgent", "llama", 2*time.Hour, priority(5)),
+			object("InferenceObjective", "ns", "foreign", "other", 3*time.Hour, priority(9)),
+		},
+	})
+	// A second namespace whose pool has the same name, with an older and a younger object of the names.
+	clients, err := newClients(&rest.Config{Host: "http://127.0.0.1:1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []snapshot.Objective{{Name: "batch", Priority: -2}}; !gslices.Equal(part.Objectives, want) {
-		t.Errorf("got %v, want %v", part.Objectives, want)
+	d.config.Pools = append(d.config.Pools, Pool{InferencePool: "llama", Namespace: "ns2"})
+	if err := d.watch(clients, objectives, "ns2"); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []*unstructured.Unstructured{
+		object("InferenceObjective", "ns2", "batch", "llama", 4*time.Hour, priority(-7)),
+		object("InferenceObjective", "ns2", "urgent", "llama", time.Minute, priority(1)),
+	} {
+		if err := d.watchers[watched{objectives.Resource, "ns2"}].informer.GetStore().Add(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	part := &topology.Part{}
+	if err := d.rules(part); err != nil {
+		t.Fatal(err)
+	}
+	want := []snapshot.Objective{{Name: "batch", Priority: -7}, {Name: "urgent", Priority: 5}}
+	if !reflect.DeepEqual(part.Objectives, want) {
+		t.Errorf("got %+v, want %+v", part.Objectives, want)
 	}
 }

@@ -126,6 +126,13 @@ func (l *Load) Decode(payload []byte) error {
 	return nil
 }
 
+// LoadTopology reads of a load record's payload only the ID of the topology that it belongs to.
+func LoadTopology(payload []byte) (id uint64, ok bool) {
+	r := reader{left: payload}
+	id = r.uint64()
+	return id, !r.failed
+}
+
 // decode fills e from its entry; its adapters are the first of indexes. It returns how many of them are e's.
 func (e *EndpointLoad) decode(entry []byte, indexes []uint16) (taken int, ok bool) {
 	e.WaitingRequests = binary.LittleEndian.Uint32(entry)

@@ -29,8 +29,8 @@ const (
 type Plugin interface {
 	// Start reads the configuration; an error refuses it.
 	Start(configuration []byte) error
-	// NewStream returns the context of a new HTTP exchange.
-	NewStream() Stream
+	// NewStream returns the context of a new HTTP exchange, whose number is id.
+	NewStream(id uint32) Stream
 	// Tick is called at the period that SetTick asked for.
 	Tick()
 }
@@ -62,8 +62,8 @@ func (p *plugin) OnPluginStart(int) types.OnPluginStartStatus {
 	return types.OnPluginStartStatusOK
 }
 
-func (p *plugin) OnTick()                                 { p.Tick() }
-func (p *plugin) NewHttpContext(uint32) types.HttpContext { return p.NewStream() }
+func (p *plugin) OnTick()                                    { p.Tick() }
+func (p *plugin) NewHttpContext(id uint32) types.HttpContext { return p.NewStream(id) }
 
 // SetTick asks for Plugin.Tick every periodMillis.
 func SetTick(periodMillis uint32) error { return proxywasm.SetTickPeriodMilliSeconds(periodMillis) }

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// HTTPCall is an HTTP request that a plug-in dispatched. The test plays the answering cluster: Respond, Unreachable
-// or Fail, once.
+// HTTPCall is an HTTP request that a plug-in dispatched. The test plays the answering cluster: Respond, Unreachable,
+// TimeOut or Fail, once.
 type HTTPCall struct {
 	Cluster       string
 	Headers       Headers
@@ -77,6 +77,13 @@ func (c *HTTPCall) Respond(headers Headers, body []byte, trailers Headers) {
 func (c *HTTPCall) Unreachable() {
 	const text = "upstream connect error or disconnect/reset before headers. reset reason: remote connection failure"
 	reply := Reply{Status: http.StatusServiceUnavailable, Body: text}
+	c.deliver(&callAnswer{headers: reply.response(), trailers: &headerMap{}, body: []byte(text)})
+}
+
+// TimeOut answers as Envoy does when the cluster takes longer than TimeoutMillis.
+func (c *HTTPCall) TimeOut() {
+	const text = "upstream request timeout"
+	reply := Reply{Status: http.StatusGatewayTimeout, Body: text}
 	c.deliver(&callAnswer{headers: reply.response(), trailers: &headerMap{}, body: []byte(text)})
 }
 

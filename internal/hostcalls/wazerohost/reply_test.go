@@ -141,13 +141,19 @@ func TestHTTPCallFails(t *testing.T) {
 	wantEqual(t, "body upstream", string(s.UpstreamBody()), "abc")
 }
 
-func TestHTTPCallUnreachable(t *testing.T) {
-	h, w, p := start(t, Options{}, "request_headers: call sidecar /ask; pause\nanswer: get_answer; resume")
-	s := p.Request(nil, true)
-	w.Calls()[0].Unreachable()
-	wantOutcome(t, h, "answer sizes", "3 98 0")
-	wantOutcome(t, h, "answer get_answer", "3")
-	wantEqual(t, "sent", s.Sent(), true)
+func TestHTTPCallAnsweredByEnvoy(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		play  func(*HTTPCall)
+		sizes string
+	}{{"unreachable", (*HTTPCall).Unreachable, "3 98 0"}, {"too slow", (*HTTPCall).TimeOut, "3 24 0"}} {
+		h, w, p := start(t, Options{}, "request_headers: call sidecar /ask; pause\nanswer: get_answer; resume")
+		s := p.Request(nil, true)
+		tc.play(w.Calls()[0])
+		wantOutcome(t, h, "answer sizes", tc.sizes)
+		wantOutcome(t, h, "answer get_answer", "3")
+		wantEqual(t, tc.name+": sent", s.Sent(), true)
+	}
 }
 
 func TestAnswerAfterTheStreamIsGone(t *testing.T) {

@@ -83,8 +83,11 @@ type worker struct {
 }
 
 // configuration is a plug-in configuration around an EndpointPickerConfig. extra are further top-level members, each followed
-// by a comma.
+// by a comma. Unless they say otherwise, no request waits for the first snapshot.
 func (m mode) configuration(document, extra string) string {
+	if !strings.Contains(extra, `"startup"`) {
+		extra += `"startup":{"wait":"0s"},`
+	}
 	return fmt.Sprintf(`{%s"hold":%q,"destination":%q,"ingest":{"port":15099,"token":%q},"config":%s}`, extra, m.hold, m.destination, token, document)
 }
 
@@ -101,6 +104,14 @@ func newGatewayIn(t testing.TB, m mode, n int, configuration string, environment
 	options := m.options(clock)
 	options.Env = environment
 	g := &gateway{t: t, mode: m, clock: clock, host: newHost(t, options)}
+	g.start(n, configuration)
+	return g
+}
+
+// start starts n workers with the two listeners.
+func (g *gateway) start(n int, configuration string) {
+	t := g.t
+	t.Helper()
 	for range n {
 		w, err := g.host.Worker()
 		if err != nil {
@@ -112,10 +123,15 @@ func newGatewayIn(t testing.TB, m mode, n int, configuration string, environment
 			ingest:   startPlugin(t, w, wazerohost.PluginConfig{Configuration: configuration, Listener: ingestListener}),
 		})
 	}
-	return g
 }
 
 func newHost(t testing.TB, o wazerohost.Options) *wazerohost.Host {
+	t.Helper()
+	return newHostOf(t, module, o)
+}
+
+// newHostOf is newHost with another module.
+func newHostOf(t testing.TB, module func() ([]byte, error), o wazerohost.Options) *wazerohost.Host {
 	t.Helper()
 	wasm, err := module()
 	if err != nil {

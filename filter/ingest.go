@@ -8,6 +8,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/hostcalls"
 	"github.com/pintle-dev/pintle/snapshot"
+	"github.com/pintle-dev/pintle/snapshot/shared"
 )
 
 // ingestPath is where the sidecar posts snapshots, on the ingest listener.
@@ -21,7 +22,8 @@ type refusal struct {
 	current *snapshot.Position
 }
 
-// onIngestListener reports whether the request came in where snapshots are taken. Elsewhere the path is an ordinary one.
+// onIngestListener reports whether the request came in where snapshots are taken. Elsewhere the path is an ordinary
+// one.
 func (s *stream) onIngestListener() bool {
 	ingest := s.config.Ingest
 	if ingest.Socket != "" {
@@ -34,6 +36,7 @@ func (s *stream) onIngestListener() bool {
 
 // beginIngest checks who posts before any of the body is taken in.
 func (s *stream) beginIngest(endOfStream bool) hostcalls.Action {
+	s.warnOfWideListener()
 	if !s.localPeer() {
 		return s.refuseSnapshot(refusal{status: 403, code: "foreign_peer", message: "snapshots are taken from this machine only"})
 	}
@@ -55,14 +58,59 @@ func (s *stream) beginIngest(endOfStream bool) hostcalls.Action {
 	return s.holdAction()
 }
 
-var tooLarge = refusal{status: 413, code: snapshot.ErrTooLarge.Error(), message: "a snapshot takes at most " + strconv.Itoa(snapshot.MaxMessageBytes) + " bytes"}
+var tooLarge = refusal{
+	status: 413, code: snapshot.ErrTooLarge.Error(),
+	message: "a snapshot takes at most " + strconv.Itoa(snapshot.MaxMessageBytes) + " bytes",
+}
 
+// refusalOf says how a snapshot is refused for err, an error of shared.Put.
+func refusalOf(err error) refusal {
+	r := refusal{status: 400, code: err.Error(), message: "the snapshot is refused and changes nothing"}
+	switch err {
+	case snapshot.ErrTooLarge:
+		return tooLarge
+	case shared.ErrOlder:
+		r.status, r.message = 409, "a newer snapshot is already there"
+	case shared.ErrUnknownTopology:
+		r.status, r.message = 409, "the load belongs to a topology that is not here; send both"
+	case shared.ErrAhead:
+		r.message = "the epoch lies years ahead of this machine's clock"
+	case shared.ErrStore:
+		r.status, r.message = 500, "Envoy's shared data does not take the snapshot"
+	}
+	return r
+}
+
+// localPeer reports whether the connection comes from this machine. Where Envoy takes the source's address from
+// x-forwarded-for, or from anything else that is only said, it has no port; a connection always has.
 func (s *stream) localPeer() bool {
 	if s.config.Ingest.Socket != "" {
 		return true
 	}
-	peer, ok := hostcalls.Property(&s.property, "source", "address")
-	return ok && (strings.HasPrefix(string(peer), "127.") || strings.HasPrefix(string(peer), "[::1]:"))
+	port, ok := hostcalls.Property(&s.property, "source", "port")
+	if !ok || len(port) != 8 || binary.LittleEndian.Uint64(port) == 0 {
+		return false
+	}
+	return s.loopback("source")
+}
+
+// loopback reports whether one end of the connection, source or destination, has a loopback address.
+func (s *stream) loopback(end string) bool {
+	address, ok := hostcalls.Property(&s.property, end, "address")
+	text := hostcalls.Text(address)
+	return ok && (strings.HasPrefix(text, "127.") || strings.HasPrefix(text, "[::1]:") ||
+		strings.HasPrefix(text, "[::ffff:127."))
+}
+
+// warnOfWideListener says, once for each worker, that the ingest listener can be reached from elsewhere: nothing tells
+// a plug-in what a listener is bound to before somebody comes.
+func (s *stream) warnOfWideListener() {
+	if s.wide || s.config.Ingest.Socket != "" || s.loopback("source") && s.loopback("destination") {
+		return
+	}
+	s.wide = true
+	address, _ := hostcalls.Property(&s.property, "destination", "address")
+	hostcalls.LogWarn("pintle: the ingest listener was reached at " + string(address) + "; bind it to 127.0.0.1 or to a unix socket")
 }
 
 func (s *stream) authorized() bool {
@@ -86,102 +134,13 @@ func (s *stream) ingestBody(bodyBytes int, endOfStream bool) hostcalls.Action {
 	if err != nil {
 		return s.refuseSnapshot(refusal{status: 500, code: "internal_error", message: "the snapshot could not be read back from Envoy"})
 	}
-	if refused := s.store(message); refused != nil {
-		return s.refuseSnapshot(*refused)
+	if current, err := shared.Put(&s.data, message, hostcalls.Now()); err != nil {
+		refused := refusalOf(err)
+		refused.current = current
+		return s.refuseSnapshot(refused)
 	}
 	s.stats.snapshotsAccepted.Add(1)
 	return s.answer(204, "", nil)
-}
-
-// store verifies a snapshot and makes it the one that all workers see. Only a newer one replaces another, also when two
-// arrive on two workers at once: each record is set on the condition that nobody else set it meanwhile.
-func (s *stream) store(message []byte) *refusal {
-	m, err := snapshot.Split(message)
-	if err != nil {
-		status := 400
-		if err == snapshot.ErrTooLarge {
-			status = 413
-		}
-		return &refusal{status: status, code: err.Error(), message: "the snapshot is refused and changes nothing"}
-	}
-	value := make([]byte, receivedBytes, receivedBytes+len(m.LoadRecord))
-	binary.LittleEndian.PutUint64(value, uint64(hostcalls.Now()))
-	value = append(value, m.LoadRecord...)
-	for {
-		topology, load := s.pool.stored()
-		if refused := admits(&m, topology, load); refused != nil {
-			return refused
-		}
-		if m.TopologyRecord != nil {
-			ok, err := hostcalls.SetSharedData(keyTopology, m.TopologyRecord, topology.change)
-			if err != nil {
-				return storeFailed
-			}
-			if !ok {
-				continue
-			}
-		}
-		ok, err := hostcalls.SetSharedData(keyLoad, value, load.change)
-		if err != nil {
-			return storeFailed
-		}
-		if ok {
-			break
-		}
-	}
-	version := binary.LittleEndian.AppendUint64(nil, m.TopologyID)
-	if _, err := hostcalls.SetSharedData(keyVersion, version, 0); err != nil {
-		return storeFailed
-	}
-	return nil
-}
-
-var storeFailed = &refusal{status: 500, code: "internal_error", message: "Envoy's shared data does not take the snapshot"}
-
-// stored is one of the two records that all workers see.
-type stored struct {
-	present  bool
-	position snapshot.Position
-	// topology is the ID of a topology record.
-	topology uint64
-	// change is what to condition a write on.
-	change uint32
-}
-
-// stored reads both records. What is there but is no record counts as absent.
-func (p *pool) stored() (topology, load stored) {
-	value, change, ok := hostcalls.SharedData(&p.large, keyTopology)
-	topology.change = change
-	if ok {
-		if record, _, err := snapshot.Next(value); err == nil {
-			topology.present, topology.position, topology.topology = true, record.Position, snapshot.PayloadID(record.Payload)
-		}
-	}
-	value, load.change, ok = hostcalls.SharedData(&p.large, keyLoad)
-	if ok && len(value) > receivedBytes {
-		if record, _, err := snapshot.Next(value[receivedBytes:]); err == nil {
-			load.present, load.position = true, record.Position
-		}
-	}
-	return topology, load
-}
-
-// admits says why a message may not follow what is stored, nil if it may. A newer topology whose load is still to come, from another
-// worker, counts like a newer load.
-func admits(m *snapshot.Message, topology, load stored) *refusal {
-	switch {
-	case load.present && !m.Position.After(load.position):
-		return &refusal{status: 409, code: "older", message: "a newer snapshot is already there", current: &load.position}
-	case topology.present && topology.position.After(m.Position):
-		return &refusal{status: 409, code: "older", message: "a newer snapshot is already there", current: &topology.position}
-	case m.TopologyRecord == nil && (!topology.present || topology.topology != m.TopologyID):
-		refused := &refusal{status: 409, code: "unknown_topology", message: "the load belongs to a topology that is not here; send both"}
-		if load.present {
-			refused.current = &load.position
-		}
-		return refused
-	}
-	return nil
 }
 
 func (s *stream) refuseSnapshot(r refusal) hostcalls.Action {

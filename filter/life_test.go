@@ -40,6 +40,8 @@ func TestBadConfiguration(t *testing.T) {
 		name, configuration string
 		want                []string
 	}{
+		{"nothing", ``, []string{"configuration: is empty"}},
+		{"white space", " \n", []string{"configuration: is empty"}},
 		{"not JSON", `hold: buffer`, []string{"configuration"}},
 		{"an unknown key", `{"holt":"buffer"}`, []string{"holt"}},
 		{"an unknown key of a plug-in", `{"config":{"plugins":[{"type":"max-score-picker","parameters":{"max":3}}]}}`, []string{"max"}},

@@ -100,3 +100,42 @@ func BenchmarkDecision(b *testing.B) {
 		}
 	}
 }
+
+// TestReplacedPluginsAreForgotten has generations of a plug-in in one VM, as after changes of its configuration, with ever fewer streams at a
+// time. Finished streams wait for the next ones; they must not keep the plug-in that they served, and its prefix index, alive.
+func TestReplacedPluginsAreForgotten(t *testing.T) {
+	const document = `{"plugins":[{"type":"prefix-cache-scorer","parameters":{"autoTune":false,"blockSizeTokens":16}}]}`
+	const generations, prompts = 8, 400
+	m := modes[2]
+	run := func(atOnce func(generation int) int) (mebibytes int) {
+		g := newGateway(t, m, 1, m.configuration(document, ""))
+		g.publish(newPool(0, 0, 0, 0))
+		w := g.workers[0]
+		for generation := range generations {
+			var held []*wazerohost.Stream
+			for range atOnce(generation) {
+				s := w.requests.Request(wazerohost.Headers{{":path", "/v1/completions"}}, false)
+				s.Body([]byte(completion[:5]), false)
+				held = append(held, s)
+			}
+			for _, s := range held {
+				s.Abort()
+			}
+			for i := range prompts {
+				text := strings.Repeat(fmt.Sprintf("%08d%08d", generation, i), 1024)
+				w.askBody(`{"model":"m","prompt":"` + text + `"}`).Finish()
+			}
+			old := w.requests
+			w.requests = startPlugin(t, w.Worker, wazerohost.PluginConfig{Configuration: m.configuration(document, ""), Listener: requestListener})
+			if old.Stop(); !old.Stopped() {
+				t.Fatal("the old plug-in was not stopped")
+			}
+		}
+		return w.MemoryBytes() >> 20
+	}
+	one, falling := run(func(int) int { return 1 }), run(func(n int) int { return 90 - 10*n })
+	t.Logf("after %d generations: %d MiB with one stream at a time, %d MiB with ever fewer", generations, one, falling)
+	if falling > one*3/2 {
+		t.Errorf("got %d MiB with ever fewer streams, want about the %d of one at a time", falling, one)
+	}
+}

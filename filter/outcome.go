@@ -25,7 +25,7 @@ type seen struct {
 }
 
 // watched reports whether the journal wants to know what becomes of the stream.
-func (s *stream) watched() bool { return s.log.outcomes && s.decision.lease != 0 }
+func (s *stream) watched() bool { return s.history.outcomes && s.decision.lease != 0 }
 
 // source is where an answer comes from.
 type source uint8
@@ -92,7 +92,7 @@ func (s *stream) seeBody(frameBytes int, end bool) {
 		s.seen.firstByteAt = hostcalls.Now()
 		s.began()
 	}
-	if !s.log.usage {
+	if !s.history.usage {
 		return
 	}
 	if frame, err := hostcalls.ResponseBody(&s.body, 0, frameBytes); err == nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 
 	"github.com/pintle-dev/pintle/internal/hostcalls"
@@ -14,9 +15,14 @@ type plugin struct {
 	config *pluginconfig.Config
 	token  string // that snapshots must carry
 	pool   pool
-	log    log
-	stale  bool
 	models modelsCheck
+	// history is what the pool's state is made from.
+	history history
+	stale   bool
+	// wide is set once the ingest listener was found to be open to others.
+	wide bool
+	// waiting are the streams that wait for the first snapshot.
+	waiting []*stream
 }
 
 // tickMillis is how often a worker looks whether the sidecar is still there.
@@ -25,7 +31,7 @@ const tickMillis = 1000
 // Start implements hostcalls.Plugin.
 func (p *plugin) Start(configuration []byte) error {
 	environment := hostcalls.ReadEnvironment().Lookup
-	config, err := pluginconfig.ParseIn(configuration, environment)
+	config, err := parse(configuration, environment)
 	if err == nil {
 		p.token, err = config.IngestToken(environment)
 	}
@@ -41,18 +47,35 @@ func (p *plugin) Start(configuration []byte) error {
 	for _, w := range config.Plan.Warnings() {
 		hostcalls.LogWarn("pintle: " + w)
 	}
+	if !config.Ingest.Enabled() {
+		hostcalls.LogWarn("pintle: ingest is not configured; snapshots come only if another listener's plug-in in this VM takes them")
+	}
 	p.config = config
-	p.log.begin(&p.pool, config.Plan.StateOptions())
+	p.pool.snapshot.Store = &p.data
+	p.history.begin(&p.pool, config.Plan.StateOptions(), &p.data)
 	return hostcalls.SetTick(tickMillis)
 }
 
-// Tick says once when snapshots stop coming and once when they come again, and keeps the journal's reader from falling behind
-// while there are no requests.
+// parse reads the configuration. An empty one is a mistake here: somebody forgot it, and it would take no snapshots.
+func parse(text []byte, environment func(name string) (value string, ok bool)) (*pluginconfig.Config, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, strictjson.Mistakes{"configuration: is empty; {} asks for the defaults"}
+	}
+	return pluginconfig.ParseIn(text, environment)
+}
+
+// Tick says once when snapshots stop coming and once when they come again, and keeps the journal's reader from falling
+// behind while there are no requests.
 func (p *plugin) Tick() {
 	p.pool.refresh(p.config.Plan)
+	if len(p.waiting) > 0 {
+		p.wake()
+		return
+	}
 	p.checkModels(hostcalls.Now())
-	p.log.tick(&p.pool, &p.stats)
-	stale := p.pool.receivedAt != 0 && hostcalls.Now()-p.pool.receivedAt > int64(p.config.Plan.Staleness().After)
+	p.history.tick(&p.pool, &p.stats)
+	received := p.pool.snapshot.ReceivedAt
+	stale := received != 0 && hostcalls.Now()-received > int64(p.config.Plan.Staleness().After)
 	if stale == p.stale {
 		return
 	}
@@ -65,12 +88,12 @@ func (p *plugin) Tick() {
 }
 
 // NewStream implements hostcalls.Plugin.
-func (p *plugin) NewStream() hostcalls.Stream {
+func (p *plugin) NewStream(id uint32) hostcalls.Stream {
+	s := &stream{}
 	if n := len(p.idle); n > 0 {
-		s := p.idle[n-1]
+		s = p.idle[n-1]
 		p.idle = p.idle[:n-1]
-		s.plugin = p
-		return s
 	}
-	return &stream{plugin: p}
+	s.plugin, s.id = p, id
+	return s
 }

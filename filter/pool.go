@@ -1,70 +1,34 @@
 package main
 
 import (
-	"encoding/binary"
 	"math"
 
-	"github.com/pintle-dev/pintle/internal/hostcalls"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/snapshot"
+	"github.com/pintle-dev/pintle/snapshot/shared"
 )
-
-// The snapshot in the data that all workers share. Every key starts with pintle/v1/, as all plug-ins of a proxy may share one
-// namespace.
-const (
-	// keyTopology holds the last topology record.
-	keyTopology = "pintle/v1/topology"
-	// keyLoad holds 8 bytes, the nanoseconds since 1970 at which Envoy received it, and the last load record.
-	keyLoad = "pintle/v1/load"
-	// keyVersion changes with every snapshot. It is small, as workers read it with every request.
-	keyVersion = "pintle/v1/version"
-)
-
-// receivedBytes is the length of the time in front of the load record.
-const receivedBytes = 8
 
 // pool is a worker's decoded copy of the snapshot.
 type pool struct {
 	scoring.Pool
-	// receivedAt is when Envoy got the load, in nanoseconds since 1970; 0 before the first.
-	receivedAt int64
-
-	change     uint32
-	topologyID uint64
-	load       snapshot.Load
-	small      hostcalls.Buffer
-	large      hostcalls.Buffer
+	snapshot shared.Reader
 }
 
-// refresh decodes the snapshot if it has changed. What cannot be used leaves the pool as it was.
+// refresh takes the snapshot if it has changed. What cannot be used leaves the pool as it was.
 func (p *pool) refresh(plan *scoring.Plan) {
-	version, change, ok := hostcalls.SharedData(&p.small, keyVersion)
-	if !ok || change == p.change || len(version) != 8 {
+	news := p.snapshot.Poll()
+	if news == shared.Nothing {
 		return
 	}
-	if id := binary.LittleEndian.Uint64(version); id != p.topologyID && !p.readTopology() {
-		return
+	if news == shared.NewTopology {
+		p.takeTopology(p.snapshot.Topology)
 	}
-	if p.readLoad() {
-		p.change = change
-		plan.Prepare(&p.Pool)
-	}
+	p.takeLoad()
+	plan.Prepare(&p.Pool)
 }
 
-// readTopology builds the endpoints anew; they have no metrics until a load record follows.
-func (p *pool) readTopology() bool {
-	value, _, ok := hostcalls.SharedData(&p.large, keyTopology)
-	if !ok {
-		return false
-	}
-	record, _, err := snapshot.Next(value)
-	if err != nil || record.Kind != snapshot.KindTopology {
-		return false
-	}
-	topology, err := snapshot.DecodeTopology(record.Payload)
-	if err != nil {
-		return false
-	}
+// takeTopology builds the endpoints anew; they have no metrics.
+func (p *pool) takeTopology(topology *snapshot.Topology) {
 	endpoints := make([]scoring.Endpoint, len(topology.Endpoints))
 	for i := range topology.Endpoints {
 		from := &topology.Endpoints[i]
@@ -78,8 +42,6 @@ func (p *pool) readTopology() bool {
 	p.Endpoints = endpoints
 	p.readRules(topology)
 	p.Enter()
-	p.topologyID = snapshot.PayloadID(record.Payload)
-	return true
 }
 
 // readRules copies what comes with the endpoints: objectives and rewrites.
@@ -97,25 +59,12 @@ func (p *pool) readRules(t *snapshot.Topology) {
 	}
 }
 
-// readLoad gives the endpoints their metrics.
-func (p *pool) readLoad() bool {
-	value, _, ok := hostcalls.SharedData(&p.large, keyLoad)
-	if !ok || len(value) < receivedBytes {
-		return false
+// takeLoad gives the endpoints their metrics, if there are any.
+func (p *pool) takeLoad() {
+	p.Adapters = p.snapshot.Load.Adapters
+	for i := range p.snapshot.Load.Endpoints {
+		p.apply(&p.snapshot.Load.Endpoints[i], &p.Endpoints[i].Metrics)
 	}
-	record, _, err := snapshot.Next(value[receivedBytes:])
-	if err != nil || record.Kind != snapshot.KindLoad || p.load.Decode(record.Payload) != nil {
-		return false
-	}
-	if p.load.Topology != p.topologyID || len(p.load.Endpoints) != len(p.Endpoints) {
-		return false
-	}
-	p.receivedAt = int64(binary.LittleEndian.Uint64(value))
-	p.Adapters = p.load.Adapters
-	for i := range p.Endpoints {
-		p.apply(&p.load.Endpoints[i], &p.Endpoints[i].Metrics)
-	}
-	return true
 }
 
 // apply turns an entry of the load record into metrics. The sample's time is reckoned back from its receipt, so that the
@@ -136,7 +85,7 @@ func (p *pool) apply(from *snapshot.EndpointLoad, to *scoring.Metrics) {
 		ProcessStart:    int64(from.ProcessStart),
 	}
 	if from.AgeMillis != snapshot.NoSample {
-		to.SampledAt = p.receivedAt - int64(from.AgeMillis)*1_000_000
+		to.SampledAt = p.snapshot.ReceivedAt - int64(from.AgeMillis)*1_000_000
 	}
 }
 

@@ -27,7 +27,7 @@ func (s *stream) OnHttpRequestHeaders(_ int, endOfStream bool) hostcalls.Action 
 	}
 	s.remember()
 	if !s.operation.ReadsBody() {
-		return s.pass(true)
+		return s.passUnread(&h, endOfStream)
 	}
 	if s.config.Hold == pluginconfig.HoldBuffer { // a rewrite may change it, and Envoy's buffer filter states the length of what it holds
 		_ = hostcalls.RemoveRequestHeader("content-length")
@@ -50,10 +50,13 @@ func (s *stream) OnHttpRequestBody(bodyBytes int, endOfStream bool) hostcalls.Ac
 	switch s.phase {
 	case settled:
 		return hostcalls.Continue
-	case answered:
+	case answered, asking:
 		return hostcalls.Pause
 	case ingesting:
 		return s.ingestBody(bodyBytes, endOfStream)
+	case waiting:
+		s.held = bodyBytes
+		return hostcalls.Pause
 	}
 	s.held = bodyBytes
 	if !endOfStream {
@@ -68,7 +71,7 @@ func (s *stream) OnHttpRequestTrailers(int) hostcalls.Action {
 	switch s.phase {
 	case settled:
 		return hostcalls.Continue
-	case answered:
+	case answered, asking, waiting:
 		return hostcalls.Pause
 	case ingesting:
 		return s.ingestBody(s.held, true)
@@ -97,12 +100,27 @@ var (
 	encodedRefused    = &scoring.Failure{Status: 415, Reason: "encoded_body", Message: "the request's body is encoded (content-encoding); send it as it is"}
 )
 
+// passUnread passes a request on by its headers, once there is a snapshot.
+func (s *stream) passUnread(h *head, endOfStream bool) hostcalls.Action {
+	s.pool.refresh(s.config.Plan)
+	switch {
+	case !s.mustWait():
+	case endOfStream:
+		return s.wait(func() hostcalls.Action { return s.pass(true) })
+	case h.method == "POST" || h.method == "PUT" || h.method == "PATCH": // unlike a tunnel it ends before its answer begins
+		s.unread = true
+		s.phase = holding
+		return s.holdAction()
+	}
+	return s.pass(true)
+}
+
 // pass routes a request without a body that could be judged, by its headers and its path. editable says whether the headers are still
 // here.
 func (s *stream) pass(editable bool) hostcalls.Action {
 	s.pool.refresh(s.config.Plan)
 	s.begin()
-	s.log.catchUp(&s.pool, s.cycle.Request.Now)
+	s.history.catchUp(&s.pool, s.cycle.Request.Now)
 	endpoints, failure := s.choose()
 	if failure != nil {
 		return s.refuse(failure)
@@ -120,18 +138,26 @@ func (s *stream) pass(editable bool) hostcalls.Action {
 
 // decide reads the held body and routes the request by it.
 func (s *stream) decide() hostcalls.Action {
+	started := hostcalls.Now()
+	s.pool.refresh(s.config.Plan)
+	if s.mustWait() {
+		return s.wait(s.decide)
+	}
 	if s.held == 0 {
 		s.operation.Kind = openai.KindOther
+	}
+	if s.held == 0 || s.unread {
 		return s.pass(s.editable())
 	}
-	started := hostcalls.Now()
 	body, err := hostcalls.RequestBody(&s.body, 0, s.held)
 	if err != nil || len(body) != s.held {
 		return s.refuse(&scoring.Failure{Status: 500, Reason: "internal_error", Message: "the request body could not be read back from Envoy"})
 	}
-	s.pool.refresh(s.config.Plan)
+	if action, asked := s.consult(body); asked {
+		return action
+	}
 	s.begin()
-	s.log.catchUp(&s.pool, s.cycle.Request.Now)
+	s.history.catchUp(&s.pool, s.cycle.Request.Now)
 	if failure := s.cycle.Request.Read(&s.request, s.operation.API, body); failure != nil {
 		if s.encoded {
 			return s.pass(s.editable())

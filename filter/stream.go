@@ -16,6 +16,10 @@ const (
 	holding
 	// ingesting: the body is a snapshot.
 	ingesting
+	// waiting: the request waits for the first snapshot.
+	waiting
+	// asking: the request waits for the answer to a question.
+	asking
 	// answered: the client has its answer from here.
 	answered
 )
@@ -24,13 +28,18 @@ const (
 type stream struct {
 	hostcalls.DefaultStream
 	*plugin
+	// id is the number by which the host knows the exchange.
+	id        uint32
 	phase     phase
 	operation openai.Operation
 	// encoded is set when the body is said to be encoded.
 	encoded bool
+	// unread is a request that goes to any endpoint, as nothing in its body is looked at.
+	unread bool
 	// held is how many bytes of the body Envoy holds.
 	held int
-	// headerText holds the values of the headers that plug-ins read, one after another; headerEnds says where each ends.
+	// headerText holds the values of the headers that plug-ins read, one after another; headerEnds says where each
+	// ends.
 	headerText []byte
 	headerEnds []int
 	// primary and prefill are the endpoints that were chosen, nil before.
@@ -40,9 +49,11 @@ type stream struct {
 	decision    decision
 	seen        seen
 	explain     string
+	pending     pending
 }
 
-// decision is what the journal holds of a stream's decision; lease is 0 when it holds nothing. The others are as in journal.Event.
+// decision is what the journal holds of a stream's decision; lease is 0 when it holds nothing. The others are as in
+// journal.Event.
 type decision struct {
 	lease                uint32
 	at                   int64
@@ -57,10 +68,13 @@ const keepHeaderBytes = 4096
 // OnHttpStreamDone implements hostcalls.Stream. Envoy calls it however the exchange ended.
 func (s *stream) OnHttpStreamDone() {
 	s.completed()
+	s.leave()
+	worker := s.worker
 	text := s.headerText[:0]
 	if cap(text) > keepHeaderBytes {
 		text = nil
 	}
-	*s = stream{plugin: s.plugin, headerText: text, headerEnds: s.headerEnds[:0]}
-	s.idle = append(s.idle, s)
+	// Without its plug-in: a stream may be idle for long, and the plug-in be replaced meanwhile.
+	*s = stream{headerText: text, headerEnds: s.headerEnds[:0]}
+	worker.idle = append(worker.idle, s)
 }

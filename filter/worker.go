@@ -8,8 +8,8 @@ import (
 
 // worker is what one VM, that is one Envoy worker thread, has to work with: memory that all plug-ins of the VM share.
 //
-// Memory for bodies is kept for good, however large: blocks of a quarter of a megabyte and more that are given up stay in use, as measured
-// with TinyGo 0.41. Its collector scans stack and globals conservatively.
+// Memory for bodies is kept for good, however large: blocks of a quarter of a megabyte and more that are given up stay
+// in use, as measured with TinyGo 0.41. Its collector scans stack and globals conservatively.
 type worker struct {
 	cycle       *scoring.Cycle
 	request     openai.Request
@@ -18,22 +18,39 @@ type worker struct {
 	path        []byte
 	body        hostcalls.Buffer
 	property    hostcalls.Buffer
+	reply       hostcalls.Buffer
 	filterState hostcalls.FilterState
 	destination []byte
 	// addresses and patch are scratch memory for a header of addresses and for a changed body.
 	addresses, patch []byte
 	headerValues     []string
 	stats            stats
+	data             sharedData
 	idle             []*stream
 }
 
-var shared *worker
+// ofThisVM is the VM's only worker.
+var ofThisVM *worker
 
 func theWorker() *worker {
-	if shared == nil {
-		shared = &worker{cycle: scoring.NewCycle(hostcalls.Seed()), stats: newStats()}
+	if ofThisVM == nil {
+		ofThisVM = &worker{cycle: scoring.NewCycle(hostcalls.Seed()), stats: newStats()}
 	}
-	return shared
+	return ofThisVM
+}
+
+// sharedData is Envoy's shared data as the journal and the snapshot see it, a journal.Store.
+type sharedData struct{ buffer hostcalls.Buffer }
+
+// Get implements journal.Store.
+func (d *sharedData) Get(key string) (value []byte, change uint32, ok bool) {
+	return hostcalls.SharedData(&d.buffer, key)
+}
+
+// Set implements journal.Store.
+func (d *sharedData) Set(key string, value []byte, change uint32) (ok bool) {
+	ok, err := hostcalls.SetSharedData(key, value, change)
+	return ok && err == nil
 }
 
 type stats struct {

@@ -49,6 +49,8 @@ type Config struct {
 	PassUnreadable bool
 	// Strip are further request headers, in lower case, that are removed when a client sends them.
 	Strip []string
+	// Wait is how long a request may wait for the process's first snapshot; 0 is not at all.
+	Wait time.Duration
 	// Debug answers x-pintle-explain in a response header.
 	Debug bool
 }
@@ -81,7 +83,7 @@ func ParseIn(text []byte, environment func(name string) (value string, ok bool))
 		text = []byte("{}")
 	}
 	root, document := strictjson.Parse(text, "configuration")
-	c := &Config{}
+	c := &Config{Wait: waitDefault}
 	settings := scoring.Settings{Stale: staleDefault, CorrectLoad: true, Failing: failingDefault, Environment: environment}
 	for _, key := range documentKeys {
 		if root.Given(key) {
@@ -94,6 +96,9 @@ func ParseIn(text []byte, environment func(name string) (value string, ok bool))
 	load.Bool("correction", &settings.CorrectLoad)
 	load.Close()
 	c.readIngest(root.Object("ingest"))
+	startup := root.Object("startup")
+	startup.Duration("wait", &c.Wait, 0)
+	startup.Close()
 	c.readModes(root)
 	root.Bool("debug", &c.Debug)
 	c.readDoor(root)
@@ -102,6 +107,9 @@ func ParseIn(text []byte, environment func(name string) (value string, ok bool))
 	c.Plan = scoring.Compile(config, registry.Plugins, settings)
 	return c, document.Err()
 }
+
+// waitDefault is longer than a sidecar takes to find an Envoy that has just started.
+const waitDefault = 3 * time.Second
 
 var staleDefault = scoring.Staleness{After: 2 * time.Second, Policy: scoring.StaleNeutral}
 

@@ -1,0 +1,104 @@
+package main
+
+import "github.com/pintle-dev/pintle/internal/hostcalls"
+
+// A request waits in two phases, waiting and asking, and always with its whole body held: Envoy loses frames of a
+// request that is resumed before its end has come. Only a request that waits allocates for it. If the exchange ends
+// meanwhile, nothing follows.
+
+// pending is what a request waits for.
+type pending struct {
+	// then goes on with the request, until when it waits at most, nanoseconds since 1970.
+	then  func() hostcalls.Action
+	until int64
+	// waited is set once the request has waited for the first snapshot, in vain or not.
+	waited bool
+}
+
+const (
+	// wakeMillis is how often a worker looks for the first snapshot while requests wait for it.
+	wakeMillis = 10
+	// mostWaiting bounds how many requests wait for the first snapshot in one worker.
+	mostWaiting = 1024
+)
+
+// mustWait reports whether the request is to wait for the process's first snapshot: a process that has just begun, as
+// in a hot restart, gets its traffic and its first snapshot at the same time. To be asked with the pool refreshed.
+func (s *stream) mustWait() bool {
+	return s.pool.snapshot.Topology == nil && !s.pending.waited && s.config.Wait > 0 && len(s.plugin.waiting) < mostWaiting
+}
+
+// wait holds the request until the first snapshot is there, or for as long as is configured, and then goes on with
+// then. It is to be called when all of the request has come.
+func (s *stream) wait(then func() hostcalls.Action) hostcalls.Action {
+	s.phase = waiting
+	s.pending = pending{then: then, until: hostcalls.Now() + int64(s.config.Wait)}
+	if len(s.plugin.waiting) == 0 {
+		s.check(hostcalls.SetTick(wakeMillis))
+	}
+	s.plugin.waiting = append(s.plugin.waiting, s)
+	return hostcalls.Pause
+}
+
+// wake lets the requests go on that have waited long enough.
+func (p *plugin) wake() {
+	now := hostcalls.Now()
+	known := p.pool.snapshot.Topology != nil
+	kept := p.waiting[:0]
+	for _, s := range p.waiting {
+		if !known && now < s.pending.until {
+			kept = append(kept, s)
+			continue
+		}
+		then := s.pending.then
+		s.pending = pending{waited: true}
+		s.phase = holding
+		if hostcalls.Enter(s.id) == nil {
+			s.goOn(then())
+		}
+	}
+	clear(p.waiting[len(kept):])
+	p.waiting = kept
+	if len(kept) == 0 {
+		_ = hostcalls.SetTick(tickMillis)
+	}
+}
+
+// leave forgets a request that ends while it waits.
+func (s *stream) leave() {
+	if s.phase != waiting {
+		return
+	}
+	for i, other := range s.plugin.waiting {
+		if other == s {
+			s.plugin.waiting = append(s.plugin.waiting[:i], s.plugin.waiting[i+1:]...)
+			return
+		}
+	}
+}
+
+// goOn does, outside the request's own callbacks, what a phase of the request has answered.
+func (s *stream) goOn(action hostcalls.Action) {
+	if action == hostcalls.Continue {
+		s.check(hostcalls.ResumeRequest())
+	}
+}
+
+// ask holds the request while a cluster of Envoy's is asked something, and goes on with then, in a callback of its own.
+// The answer's status is 0 when none came; Envoy itself answers 504 when the call takes too long, and 503 when the
+// cluster cannot be reached. then answers what a phase of the request would: it may decide, refuse, or ask again. What
+// the worker shares among streams, such as the scanned body, holds another stream's by then. To be called when all of
+// the request has come; only one question of a request can be open.
+func (s *stream) ask(call *hostcalls.Call, then func(hostcalls.Answer) hostcalls.Action) hostcalls.Action {
+	s.phase = asking
+	err := hostcalls.Dispatch(&s.reply, s.id, call, func(a hostcalls.Answer) {
+		s.phase = holding
+		s.goOn(then(a))
+	})
+	if err != nil {
+		hostcalls.LogWarn("pintle: cluster " + call.Cluster + " cannot be asked: " + err.Error())
+		s.phase = holding
+		return then(hostcalls.Answer{})
+	}
+	return hostcalls.Pause
+}

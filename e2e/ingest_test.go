@@ -207,3 +207,41 @@ func TestTokenFromEnvironment(t *testing.T) {
 	got := harness.Send(t, harness.Client(t, false), harness.Request(t, http.MethodPost, "http://"+s.requests+chatPath, chatBody, false))
 	wantServer(t, got, "sim-1")
 }
+
+// TestIngestForgedPeer: where Envoy believes x-forwarded-for, nobody becomes a peer from this machine by it.
+func TestIngestForgedPeer(t *testing.T) {
+	edit := func(config string) string {
+		return strings.ReplaceAll(config, "use_remote_address: true", "use_remote_address: false")
+	}
+	for _, cell := range recoveryCells {
+		l := newLab(t, harness.Options{Edit: edit}, cell, alone("queue-scorer"))
+		send := func(forwarded string) int {
+			message := harness.Message(harness.Now(), l.endpoints()...)
+			request, err := http.NewRequest(http.MethodPost, l.URL("ingest", harness.IngestPath), bytes.NewReader(message))
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("Authorization", bearer)
+			if forwarded != "" {
+				request.Header.Set("X-Forwarded-For", forwarded)
+			}
+			response, err := harness.Client(t, false).Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = response.Body.Close()
+			return response.StatusCode
+		}
+		for _, forged := range []string{"127.0.0.1", "::1", "10.0.0.1, 127.0.0.1", "10.0.0.1", "::ffff:127.0.0.1"} {
+			if got := send(forged); got != http.StatusForbidden {
+				t.Errorf("%v, %q: got %d, want 403", cell, forged, got)
+			}
+		}
+		// With a port Envoy does not take the header for an address, and goes by the connection, which here is one from this machine.
+		for _, honest := range []string{"", "10.9.9.9:4000", "[fd00::9]:4000"} {
+			if got := send(honest); got != http.StatusNoContent {
+				t.Errorf("%v, %q: got %d, want 204", cell, honest, got)
+			}
+		}
+	}
+}

@@ -53,6 +53,8 @@ type Listener struct {
 	Port int
 	// PluginJSON is written by Start.
 	PluginJSON string
+	// bare has the plug-in get no configuration at all.
+	bare bool
 }
 
 // Token is the bearer token of all ingest listeners.
@@ -100,6 +102,9 @@ func render(c Cell, module string, adminPort int, listeners []*Listener, hosts [
 
 // configure writes the plug-in's configuration. Where snapshots are taken is told to every listener, as in envoy.yaml.
 func (l *Listener) configure(c Cell, all []*Listener) error {
+	if l.bare {
+		return nil
+	}
 	plugin := map[string]any{"hold": c.Hold, "destination": c.Destination}
 	for _, other := range all {
 		if other.Ingest && other.Socket == "" {

@@ -59,6 +59,23 @@ func (e *Envoy) write(listeners any) error {
 // before Envoy has read them.
 func (e *Envoy) Reconfigure(t testing.TB, hosts []string, listeners ...*Listener) {
 	t.Helper()
+	e.reconfigure(t, hosts, listeners)
+}
+
+// ReconfigureWithout takes the plug-ins' configurations away.
+func (e *Envoy) ReconfigureWithout(t testing.TB, listeners ...*Listener) {
+	t.Helper()
+	var without []*Listener
+	for _, l := range listeners {
+		l := *l
+		l.PluginJSON, l.bare = "", true
+		without = append(without, &l)
+	}
+	e.reconfigure(t, nil, without)
+}
+
+func (e *Envoy) reconfigure(t testing.TB, hosts []string, listeners []*Listener) {
+	t.Helper()
 	module, err := built("pintle.wasm")
 	if err != nil {
 		t.Fatal(err)

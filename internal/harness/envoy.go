@@ -24,6 +24,12 @@ type Envoy struct {
 	Cell      Cell
 	adminPort int
 	listeners map[string]*Listener
+	// config is what it was started with, baseID by what processes that restart each other find each other; epoch counts them.
+	config        []byte
+	args          []string
+	baseID, epoch int
+	// replaced is set once another process takes this one's place.
+	replaced bool
 	// watched is the file that the listeners come from, empty when they are fixed.
 	watched string
 }
@@ -36,6 +42,12 @@ type Options struct {
 	Module string
 	// Dynamic has the listeners come from a file that Envoy watches, see Reconfigure.
 	Dynamic bool
+	// Edit changes Envoy's configuration before it is used.
+	Edit func(config string) string
+	// Args are further arguments of Envoy's.
+	Args []string
+	// Hot lets the Envoy be restarted by HotRestart.
+	Hot bool
 }
 
 // Start starts an Envoy with two workers. hosts are the members of the cluster, which only override-host has. The caller ends
@@ -75,13 +87,19 @@ func start(o Options, cell Cell, module string, hosts []string, listeners []*Lis
 		e.listeners[l.Name] = l
 	}
 	config, err := render(cell, module, e.adminPort, listeners, hosts)
+	if err == nil && o.Edit != nil {
+		config = []byte(o.Edit(string(config)))
+	}
 	if err == nil && o.Dynamic {
 		config, err = e.watch(config)
+	}
+	if o.Hot {
+		e.baseID = ports[0] // a free port is no other Envoy's number either
 	}
 	if err != nil {
 		return nil, err
 	}
-	return e, e.run(config, "--concurrency", strconv.Itoa(o.Workers))
+	return e, e.run(config, append([]string{"--concurrency", strconv.Itoa(o.Workers)}, o.Args...)...)
 }
 
 // StartText starts an Envoy with a configuration as it is, from the repository's root, and waits for the admin port that stands
@@ -129,12 +147,28 @@ func (e *Envoy) launch(config []byte, args ...string) error {
 	if os.Getenv("E2E_KEEP") != "" {
 		fmt.Fprintln(os.Stderr, "envoy configuration:", file.Name())
 	}
-	args = append([]string{"-c", file.Name(), "--use-dynamic-base-id", "--log-level", "warning", "--component-log-level", "wasm:info"}, args...)
+	base := []string{"--use-dynamic-base-id"}
+	if e.baseID != 0 {
+		base = []string{"--base-id", strconv.Itoa(e.baseID), "--restart-epoch", strconv.Itoa(e.epoch), "--drain-time-s", "2", "--parent-shutdown-time-s", "4"}
+	}
+	args = append(append(base, "-c", file.Name(), "--log-level", "warning", "--component-log-level", "wasm:info"), args...)
 	e.Process, err = StartChild("envoy", Root(), binary, nil, args...)
 	return err
 }
 
+// HotRestart starts the process that takes the place of e, with the same configuration, and waits until that is ready. e ends by
+// itself some seconds later. The caller ends the new one with Stop.
+func (e *Envoy) HotRestart() (*Envoy, error) {
+	e.replaced = true
+	next := *e
+	next.replaced = false
+	next.Process = nil
+	next.epoch++
+	return &next, next.run(e.config, e.args...)
+}
+
 func (e *Envoy) run(config []byte, args ...string) error {
+	e.config, e.args = config, args
 	if err := e.launch(config, args...); err != nil {
 		return err
 	}
@@ -204,7 +238,7 @@ func (e *Envoy) Stats(t testing.TB, filter string) map[string]int64 {
 // take fail t themselves, as a retry may have hidden them.
 func (e *Envoy) LogOnFailure(t testing.TB) {
 	t.Cleanup(func() {
-		if e.Ended() {
+		if e.Ended() && !e.replaced {
 			t.Errorf("envoy (%v) has ended", e.Cell)
 		}
 		for line := range strings.SplitSeq(e.TakeLog(), "\n") {

@@ -1,0 +1,71 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/harness"
+)
+
+// TestManyConfigurations changes the configuration fifty times under load. Envoy keeps the workers' VMs over a change, so whatever an old
+// plug-in leaves behind would stay: each new one has the whole prefix index, read from the journal. Envoy itself keeps an old plug-in until its
+// drain time is over.
+func TestManyConfigurations(t *testing.T) {
+	const changes, settled, prompts = 50, 12, 1200
+	plugin := alone("prefix-cache-scorer")
+	o := harness.Options{Dynamic: true, Workers: 1, Args: []string{"--drain-time-s", "3"}}
+	l := newLab(t, o, harness.Cell{Hold: "pause", Destination: "original-dst"}, plugin)
+	l.LogOnFailure(t)
+	l.Publish(t, l.endpoints()...)
+	client := harness.Client(t, false)
+	for i := range prompts {
+		body := fmt.Sprintf(`{"model":"sim-model","max_tokens":1,"messages":[{"role":"user","content":%q}]}`,
+			strings.Repeat(fmt.Sprintf("%08d%08d", i, i*7), 1024))
+		response, err := client.Post(l.URL("requests", chatPath), "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+	}
+	var resident []int64
+	for i := range changes {
+		// Ever fewer streams at a time: those that are idle then stay on the worker's list.
+		stop := l.load(t, max(1, 12-i/4))
+		plugin["stale"] = map[string]any{"after": fmt.Sprintf("%dms", 2000+i)}
+		l.Reconfigure(t, nil, l.listeners...)
+		time.Sleep(400 * time.Millisecond)
+		stop() // what such a short drain time cuts off does not matter here
+		memory, err := l.Memory()
+		if err != nil {
+			t.Skip(err)
+		}
+		resident = append(resident, memory>>20)
+	}
+	t.Logf("MiB after each change: %v", resident)
+	most := resident[settled]
+	for _, m := range resident[:settled] {
+		most = max(most, m)
+	}
+	if last := resident[changes-1]; float64(last) > 1.2*float64(most) {
+		t.Errorf("resident memory: got %d MiB after %d changes and at most %d in the first %d", last, changes, most, settled)
+	}
+}
+
+// TestEmptyConfiguration: an update whose plug-ins have no configuration is refused, and what was there goes on.
+func TestEmptyConfiguration(t *testing.T) {
+	plugin := alone("queue-scorer")
+	l := newLab(t, harness.Options{Dynamic: true}, recoveryCells[0], plugin)
+	l.Publish(t, l.endpoints()...)
+	l.ReconfigureWithout(t, l.listeners...)
+	harness.WaitFor(t, 20*time.Second, "Envoy to say why", func() (bool, string) {
+		return strings.Contains(l.Log(), "configuration: is empty"), "not in the log yet"
+	})
+	for range 20 {
+		if x := l.exchange(t, "requests", chatBody); x.status != http.StatusOK {
+			t.Fatalf("after the refused update: got %v, want 200", x)
+		}
+	}
+}

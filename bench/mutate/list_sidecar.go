@@ -23,7 +23,7 @@ var sidecarMutants = []mutant{
 		after: "\t\tif merged[l.Key] == \"\" {\n\t\t\tmerged[l.Key] = l.Value\n\t\t}\n"},
 	{file: "internal/sidecar/kubernetes/endpoints.go", name: "pods that are being deleted stay", before: "pod.DeletionTimestamp != nil || ", after: ""},
 	{file: "internal/sidecar/kubernetes/rules.go", name: "of two objectives both hold", before: "&& !seen[object.GetName()] {", after: "{"},
-	{file: "internal/sidecar/scrape/models.go", name: "models without bound", before: " && len(models) < maxModels {", after: " {", tests: whole},
+	{file: "internal/sidecar/scrape/models.go", name: "models without bound", before: "return models[:min(len(models), maxModels)], nil", after: "return models, nil", tests: whole},
 	{file: "internal/sidecar/pool/pool.go", name: "targets that left are scraped on", before: "\t\tt.stop()\n", after: "\t\t_ = t\n", tests: whole},
 	{file: "internal/sidecar/pool/pool.go", name: "pushes before all sources were heard", before: "if slices.Contains(p.reported, false) {", after: "if !slices.Contains(p.reported, true) {", tests: whole},
 	{file: "internal/sidecar/pool/pool.go", name: "a target stays although its engine changed", before: " && t.engine == e.Engine", after: "", tests: whole},

@@ -87,7 +87,7 @@ func (e *engine) launch() error {
 // guard starts a process that kills a group of processes when what is returned is closed, also by the death of these tests, of
 // which an engine's processes would not notice.
 func guard(group int) (io.Closer, error) {
-	cmd := exec.Command("sh", "-c", `read -r _; kill -KILL -- "-$0"`, strconv.Itoa(group))
+	cmd := exec.Command("sh", "-c", `read -r _; kill -s KILL -- "-$0"`, strconv.Itoa(group))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	pipe, err := cmd.StdinPipe()
 	if err != nil {

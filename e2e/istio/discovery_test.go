@@ -18,7 +18,7 @@ import (
 // wantSidecar has the sidecar read its configuration, where the ConfigMap is mounted.
 func wantSidecar(t *testing.T, o mesh.Object) {
 	t.Helper()
-	if o.Kind() != "ConfigMap" {
+	if o.Kind() != "ConfigMap" || o.Name() != "pintle-sidecar" {
 		return
 	}
 	dir := t.TempDir()

@@ -36,7 +36,7 @@ func TestDefaultConfiguration(t *testing.T) {
 	p := newPool(5, 1, 5)
 	p.Load.Endpoints[0].KVCacheUsage = 0.9
 	g.publish(p)
-	for _, configuration := range []string{"", "{}", `{"config":{}}`} {
+	for _, configuration := range []string{"{}", `{"config":{}}`} {
 		plugin := startPlugin(t, g.workers[0].Worker, wazerohost.PluginConfig{Configuration: configuration})
 		w := &worker{Worker: g.workers[0].Worker, requests: plugin}
 		g.wantRanked(w.ask(), address(1))

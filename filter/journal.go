@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+
 	"github.com/pintle-dev/pintle/internal/hostcalls"
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/state"
@@ -29,7 +31,7 @@ func (h *history) begin(pool *pool, options state.Options, data *sharedData) {
 	pool.State = state.New(options)
 	h.usage = options.Latency || options.ModelLatency || options.Usage || options.Tokens || options.Prefix
 	h.outcomes = h.usage || options.Failures
-	h.began = options.Prefix
+	h.began = options.Prefix || options.Failures
 	h.on = options.Any()
 }
 
@@ -91,9 +93,37 @@ func (s *stream) decided() {
 	e := &s.history.event
 	s.config.Plan.Record(s.cycle, e)
 	e.Time, e.Lease = s.cycle.Request.Now, s.history.journal.NextLease()
+	e.Client, e.Streamed = s.client(), s.request.Stream
 	if s.history.journal.Append(e) {
-		s.decision = decision{lease: e.Lease, at: e.Time, primary: e.Primary, model: e.Model, user: e.User, prompt: len(e.Chains) > 0}
+		s.decision = decision{
+			lease: e.Lease, at: e.Time, primary: e.Primary, model: e.Model, user: e.User, client: e.Client, streamed: e.Streamed,
+		}
 	}
+}
+
+// client is the hash of the client's address, 0 when Envoy does not tell it.
+func (s *stream) client() uint64 {
+	address, _ := hostcalls.Property(&s.property, "source", "address")
+	return journal.HashName(hostcalls.Text(network(address)))
+}
+
+// network is the part of ip:port that a client cannot choose: an IPv4 address, or the first 64 bits of an IPv6 address,
+// as far as they are not zeros.
+func network(address []byte) []byte {
+	if len(address) == 0 || address[0] != '[' {
+		port := bytes.LastIndexByte(address, ':')
+		return address[:max(port, 0)]
+	}
+	groups := 0
+	for i, c := range address {
+		if c == ']' || c == ':' && (groups == 3 || i+1 < len(address) && address[i+1] == ':') {
+			return address[1:i]
+		}
+		if c == ':' {
+			groups++
+		}
+	}
+	return address
 }
 
 // completed journals the end of the stream, if its decision was journaled.
@@ -105,8 +135,8 @@ func (s *stream) completed() {
 	e := &s.history.event
 	now := hostcalls.Now()
 	*e = journal.Event{
-		Kind: journal.Completion, Time: now, Lease: d.lease, Primary: d.primary, Model: d.model, User: d.user, Encode: e.Encode[:0],
-		Chains: e.Chains[:0],
+		Kind: journal.Completion, Time: now, Lease: d.lease, Primary: d.primary, Model: d.model, User: d.user, Client: d.client,
+		Streamed: d.streamed, Encode: e.Encode[:0], Chains: e.Chains[:0],
 	}
 	if s.history.outcomes {
 		s.outcome(e, now)
@@ -114,16 +144,16 @@ func (s *stream) completed() {
 	s.history.journal.Append(e)
 }
 
-// began journals that the stream's answer has begun and goes on, if its prompt then counts as cached.
+// began journals that the stream's answer has begun and goes on.
 func (s *stream) began() {
 	d := &s.decision
-	if !s.history.began || !d.prompt || s.seen.status != 200 || s.seen.whole {
+	if !s.history.began || s.seen.status != 200 || s.seen.whole {
 		return
 	}
 	e := &s.history.event
 	*e = journal.Event{
-		Kind: journal.Began, Time: s.seen.firstByteAt, Lease: d.lease, Primary: d.primary, Model: d.model, User: d.user, Encode: e.Encode[:0],
-		Chains: e.Chains[:0], Status: s.seen.status, TTFTMicros: micros(s.seen.firstByteAt - d.at),
+		Kind: journal.Began, Time: s.seen.firstByteAt, Lease: d.lease, Primary: d.primary, Model: d.model, User: d.user, Client: d.client,
+		Streamed: d.streamed, Encode: e.Encode[:0], Chains: e.Chains[:0], Status: s.seen.status, TTFTMicros: micros(s.seen.firstByteAt - d.at),
 	}
 	if s.seen.servedID != 0 {
 		e.Primary, e.Tried = s.seen.servedID, e.Primary

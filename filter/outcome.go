@@ -13,6 +13,8 @@ import (
 type seen struct {
 	// status is that of the answer, or of Envoy's in its place when the endpoint is to blame; else 0.
 	status uint16
+	// ended is why Envoy answered in the endpoint's place, EndedUnknown when it did not.
+	ended journal.Ending
 	// unrelated is set when Envoy answered for a reason that says nothing of the endpoint.
 	unrelated bool
 	// servedID is the endpoint that answered in the place of the one that was decided on, else 0.
@@ -37,6 +39,8 @@ const (
 	fromEndpoint
 	// forEndpoint: Envoy answered because the endpoint could not.
 	forEndpoint
+	// tooLate: Envoy answered because it lost patience with the endpoint.
+	tooLate
 )
 
 // Envoy's response code details (its docs, "Response code details"). After a failed connection upstream.address is set too: it is the
@@ -44,6 +48,8 @@ const (
 const (
 	detailsEndpoint = "via_upstream"
 	detailsFailed   = "upstream_"
+	detailsTimeout  = "timeout" // of the route or of a try
+	detailsReset    = "upstream_reset"
 	detailsOverflow = "overflow" // a circuit breaker of Envoy's cluster
 	detailsBrokeOff = "upstream_reset_after_response_started"
 )
@@ -54,6 +60,8 @@ func (s *stream) source() source {
 	switch {
 	case details == detailsEndpoint:
 		return fromEndpoint
+	case strings.HasPrefix(details, detailsFailed) && strings.Contains(details, detailsTimeout) && !strings.HasPrefix(details, detailsReset):
+		return tooLate
 	case strings.HasPrefix(details, detailsFailed) && !strings.Contains(details, detailsOverflow):
 		return forEndpoint
 	}
@@ -64,9 +72,14 @@ func (s *stream) source() source {
 // that was decided on was reached by another way, such as a tunnel.
 func (s *stream) seeHeaders(from source, served *scoring.Endpoint, end bool) {
 	s.seen.whole = end
-	if from == fromEnvoy {
-		s.seen.unrelated = true
+	switch from {
+	case fromEnvoy:
+		s.seen.unrelated, s.seen.ended = true, journal.EndedEnvoy
 		return
+	case forEndpoint:
+		s.seen.ended = journal.EndedUnreached
+	case tooLate:
+		s.seen.ended = journal.EndedTimeout
 	}
 	s.seen.status = s.responseStatus()
 	if served != nil && served != s.primary {
@@ -119,6 +132,7 @@ func (s *stream) outcome(e *journal.Event, now int64) {
 	if seen.status != 0 && !seen.whole && s.brokeOff() {
 		e.Status = statusBrokenOff
 	}
+	e.Ended = s.ending(e.Status)
 	if seen.firstByteAt != 0 {
 		e.TTFTMicros = micros(seen.firstByteAt - s.decision.at)
 	}
@@ -128,6 +142,19 @@ func (s *stream) outcome(e *journal.Event, now int64) {
 	} else {
 		e.OutputTokens = uint32(max(seen.usage.Events()-eventsBesideTokens, 0))
 	}
+}
+
+// ending is what ended the request, by the status that its completion has.
+func (s *stream) ending(status uint16) journal.Ending {
+	switch {
+	case s.seen.ended != journal.EndedUnknown:
+		return s.seen.ended
+	case s.seen.whole:
+		return journal.EndedWhole
+	case s.seen.status != 0 && status == statusBrokenOff:
+		return journal.EndedReset
+	}
+	return journal.EndedClient
 }
 
 // brokeOff reports whether the endpoint ended the stream before its answer was whole, and not the client.

@@ -58,8 +58,8 @@ type decision struct {
 	lease                uint32
 	at                   int64
 	primary, model, user uint64
-	// prompt is set when blocks of the prompt are in it.
-	prompt bool
+	client               uint64
+	streamed             bool
 }
 
 // keepHeaderBytes is how much memory for headers a finished stream keeps for the next one.

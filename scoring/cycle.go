@@ -33,6 +33,8 @@ type Cycle struct {
 	scores         []float64
 	totals, mixed  []float64
 	ranked         []Ranked
+	suspects       []*Endpoint
+	silentSince    []int64 // by place in suspects
 }
 
 // Tracer is told the steps of a decision as they happen.
@@ -146,6 +148,7 @@ func (c *Cycle) Prefill() *Endpoint {
 // begin makes the workplace ready for a decision by p.
 func (c *Cycle) begin(p *Plan) {
 	c.plan = p
+	c.findSuspects()
 	if len(c.results) != len(p.profiles) {
 		c.results = make([]Result, len(p.profiles))
 	}

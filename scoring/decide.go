@@ -204,7 +204,7 @@ func (c *Cycle) fails(e *Endpoint) bool {
 	if !c.plan.failing.Exclude || c.Pool.State == nil || c.Pool.State.Failures == nil {
 		return false
 	}
-	return c.Pool.State.Failures.Share(e.StateIndex, c.Request.Now) > c.plan.failing.Above
+	return c.Pool.State.Failures.Share(e.StateIndex, c.Request.Now) > c.plan.failing.Above || slices.Contains(c.suspects, e)
 }
 
 func (c *Cycle) filter(p *profile, f *namedFilter) {

@@ -12,27 +12,44 @@ const (
 	DefaultFailureHalfLife = 20 * time.Second
 	// FailureWeight is the part that one completion has in the share: six failures on end make more than half, whatever came before.
 	FailureWeight = 1.0 / 8
-	// PatienceMicros is how long a client waits at the least before it leaves because of the server. One that leaves sooner has
-	// changed its mind.
-	PatienceMicros = 5_000_000
+
+	// doubtFor is how long an answer to somebody else raises doubt of one client's failures.
+	doubtFor = int64(10 * time.Second)
+	// mostDoubted bounds the doubted failures that another client can confirm.
+	mostDoubted = 5
 )
 
 // outcomes is an endpoint's share of failures at a time.
 type outcomes struct {
 	time  int64
 	share float64
+	// good and bad tell who was answered and who was failed last, by address and by user.
+	good, bad [2]latest
+	// doubted is how many failures of one client alone have not been counted.
+	doubted int
 }
 
 // Failures is the share of an endpoint's requests that failed of late, so that one that fails fast, and therefore has a short queue and a
 // good latency, can be kept from drawing traffic. It is a moving average over completions, which fades with time, so that an
 // endpoint that gets no requests is tried again.
 //
-// A completion of status 5xx failed, and one whose client left without an answer after PatienceMicros. An endpoint that could not
-// serve what another then did failed too. Clients that leave earlier without an answer say nothing of the endpoint.
+// A completion of status 5xx failed, and an endpoint that could not serve what another then did failed too. The failures of one client, known by
+// its address or its user, do not count while the endpoint answers others: they may be of its own making. Another client that fails
+// as well confirms them.
+//
+// A request that nobody answered, because its client left or Envoy lost patience, is no failure in itself: clients leave when they like, and
+// servers are slow under load. See SilentSince.
+//
+// Each event takes O(1) steps.
 type Failures struct {
 	halfLife  float64 // nanoseconds
 	clock     clock
 	endpoints []outcomes
+	silent    []silence
+	// answered is the latest time of a decision that led to an answer, of any endpoint; clients are to whom answers went.
+	answered int64
+	clients  latest
+	usual    [2]usual // by kindOf
 }
 
 // NewFailures makes one with a half-life, 0 for DefaultFailureHalfLife.
@@ -47,6 +64,7 @@ func NewFailures(halfLife time.Duration) *Failures {
 func (f *Failures) Resize(n int) {
 	for len(f.endpoints) < n {
 		f.endpoints = append(f.endpoints, outcomes{})
+		f.silent = append(f.silent, silence{})
 	}
 }
 
@@ -54,6 +72,7 @@ func (f *Failures) Resize(n int) {
 func (f *Failures) Reset(index int) {
 	if uint(index) < uint(len(f.endpoints)) {
 		f.endpoints[index] = outcomes{}
+		f.silent[index] = silence{}
 	}
 }
 
@@ -61,37 +80,98 @@ func (f *Failures) Reset(index int) {
 func (f *Failures) Expire(now int64) { f.clock.set(now) }
 
 func (f *Failures) apply(s *step) {
-	if s.Kind != journal.Completion {
-		return
-	}
-	f.Complete(s.primary, s.Event)
-	if s.tried >= 0 {
-		f.Fail(s.tried, s.Time)
+	switch s.Kind {
+	case journal.Decision:
+		f.Decide(s.primary, s.Event)
+	case journal.Began, journal.Completion:
+		f.Complete(s.primary, s.Event)
+		if s.tried >= 0 && s.Kind == journal.Completion {
+			f.fail(s.tried, s.Event)
+		}
+	case journal.Gone:
+		for i := range f.silent {
+			f.silent[i].prune(f.clock.now, int64(f.halfLife), s.Instance)
+		}
 	}
 }
 
 // MemoryBytes is 0: all it holds are some bytes per endpoint.
 func (f *Failures) MemoryBytes() int { return 0 }
 
-// Complete enters what a completion tells of the endpoint that served it.
-func (f *Failures) Complete(index int, e *journal.Event) {
-	switch {
-	case e.Status/100 == 5, e.Status == 0 && e.DurationMicros >= PatienceMicros:
-		f.enter(index, e.Time, 1)
-	case e.Status != 0:
-		f.enter(index, e.Time, 0)
+// Decide enters that an endpoint is asked.
+func (f *Failures) Decide(index int, e *journal.Event) {
+	if uint(index) < uint(len(f.silent)) {
+		s, now := &f.silent[index], f.clock.at(e.Time)
+		if s.n == mostWaiting {
+			s.prune(now, int64(f.halfLife), 0)
+		}
+		s.ask(e, now)
 	}
 }
 
-// Fail enters a failure of an endpoint at a time.
-func (f *Failures) Fail(index int, time int64) { f.enter(index, time, 1) }
-
-func (f *Failures) enter(index int, time int64, failed float64) {
-	time = f.clock.at(time)
+// Complete enters what a completion, or the beginning of an answer, tells of the endpoint that served it.
+func (f *Failures) Complete(index int, e *journal.Event) {
 	if uint(index) >= uint(len(f.endpoints)) {
 		return
 	}
+	now := f.clock.at(e.Time)
+	switch {
+	case e.Ended == journal.EndedTimeout, e.Status == 0:
+		patience, ok := f.patience(e.Streamed, now)
+		f.silent[index].end(e, now, ok && int64(e.DurationMicros)*1000 >= patience)
+	case e.Status/100 == 5:
+		f.silent[index].end(e, now, false)
+		f.fail(index, e)
+	default:
+		f.answer(index, e, now)
+	}
+}
+
+// answer enters that an endpoint answers.
+func (f *Failures) answer(index int, e *journal.Event, now int64) {
+	f.silent[index].n = 0
+	took := int64(e.TTFTMicros) * 1000
+	f.answered = max(f.answered, now-max(took, int64(e.DurationMicros)*1000))
+	f.clients.note(e.Client, now)
+	if u := &f.usual[kindOf(e.Streamed)]; float64(took) > u.at(now) {
+		u.value, u.time = float64(took), now
+	}
+	if e.Kind == journal.Began {
+		return
+	}
 	o := &f.endpoints[index]
+	o.good[0].note(e.Client, now)
+	o.good[1].note(e.User, now)
+	o.doubted = 0
+	f.enter(o, now, 0)
+}
+
+// fail enters that an endpoint failed a request.
+func (f *Failures) fail(index int, e *journal.Event) {
+	if uint(index) >= uint(len(f.endpoints)) {
+		return
+	}
+	o, now := &f.endpoints[index], f.clock.at(e.Time)
+	doubt := o.doubts(0, e.Client, now) || o.doubts(1, e.User, now)
+	o.bad[0].note(e.Client, now)
+	o.bad[1].note(e.User, now)
+	if doubt {
+		o.doubted = min(o.doubted+1, mostDoubted)
+		return
+	}
+	for range o.doubted + 1 {
+		f.enter(o, now, 1)
+	}
+	o.doubted = 0
+}
+
+// doubts reports whether a failure of who may be of its own making: the endpoint answered somebody else lately, and has failed nobody else since.
+func (o *outcomes) doubts(by int, who uint64, now int64) bool {
+	answered := o.good[by].other(who)
+	return answered != never && now-answered < doubtFor && answered > o.bad[by].other(who)
+}
+
+func (f *Failures) enter(o *outcomes, time int64, failed float64) {
 	if time > o.time {
 		o.share *= f.decay(o.time, time)
 		o.time = time

@@ -29,7 +29,7 @@ func (h *history) begin(pool *pool, options state.Options, data *sharedData) {
 	h.data = data
 	options.Seed = hostcalls.Seed()
 	pool.State = state.New(options)
-	h.usage = options.Latency || options.ModelLatency || options.Usage || options.Tokens || options.Prefix
+	h.usage = options.Latency || options.ModelLatency || options.Usage || options.Tokens || options.Lengths || options.Prefix
 	h.outcomes = h.usage || options.Failures
 	h.began = options.Prefix || options.Failures
 	h.on = options.Any()
@@ -97,6 +97,7 @@ func (s *stream) decided() {
 	if s.history.journal.Append(e) {
 		s.decision = decision{
 			lease: e.Lease, at: e.Time, primary: e.Primary, model: e.Model, user: e.User, client: e.Client, streamed: e.Streamed,
+			bytes: s.cycle.Request.TextBytes(),
 		}
 	}
 }

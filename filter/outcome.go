@@ -138,6 +138,7 @@ func (s *stream) outcome(e *journal.Event, now int64) {
 	}
 	if usage, reported := seen.usage.Usage(); reported {
 		e.InputTokens, e.OutputTokens, e.CachedTokens = uint32(usage.PromptTokens), uint32(usage.CompletionTokens), uint32(usage.CachedTokens)
+		e.PromptBytes = s.decision.bytes
 		e.UsageReported, e.CachedReported = true, seen.usage.CachedReported()
 	} else {
 		e.OutputTokens = uint32(max(seen.usage.Events()-eventsBesideTokens, 0))

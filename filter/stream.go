@@ -60,6 +60,8 @@ type decision struct {
 	primary, model, user uint64
 	client               uint64
 	streamed             bool
+	// bytes are those of the prompt's text, 0 when there is more than text in it.
+	bytes uint32
 }
 
 // keepHeaderBytes is how much memory for headers a finished stream keeps for the next one.

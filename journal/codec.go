@@ -19,7 +19,7 @@ const (
 	// headBytes is the part of an event that every version of the format has.
 	headBytes = 32
 	// eventBytes is the fixed part as this version writes it.
-	eventBytes = 96
+	eventBytes = 104
 	// maxEventBytes bounds an event of any version, maxWrittenBytes those of this one.
 	maxEventBytes   = 10 << 10
 	maxWrittenBytes = eventBytes + sectionBytes + 8*MaxEncode + MaxChains*(sectionBytes+8) + 8*MaxBlocks
@@ -102,6 +102,7 @@ func putFixed(b []byte, e *Event) {
 	binary.LittleEndian.PutUint32(b[80:], e.DurationMicros)
 	binary.LittleEndian.PutUint32(b[84:], uint32(e.Ended))
 	binary.LittleEndian.PutUint64(b[88:], e.Client)
+	binary.LittleEndian.PutUint64(b[96:], uint64(e.PromptBytes))
 }
 
 func flagsOf(e *Event) (flags uint16) {

@@ -30,7 +30,7 @@ func sampleDecision() Event {
 func sampleCompletion() Event {
 	return Event{
 		Kind: Completion, Time: -1, Instance: 1, Lease: ^uint32(0), Primary: 2, Model: 3, User: 4, InputTokens: 5, OutputTokens: 6,
-		CachedTokens: 7, Status: 503, TTFTMicros: 8, DurationMicros: 9, UsageReported: true, CachedReported: true, Ended: EndedReset,
+		CachedTokens: 7, PromptBytes: 21, Status: 503, TTFTMicros: 8, DurationMicros: 9, UsageReported: true, CachedReported: true, Ended: EndedReset,
 		Encode: []uint64{}, Chains: []Chain{},
 	}
 }
@@ -55,14 +55,14 @@ func TestEventRoundTrip(t *testing.T) {
 		in, want Event
 		size     int
 	}{
-		{"nothing set", bare, bare, 96},
-		{"decision of three chains", sampleDecision(), sampleDecision(), 96 + 8*(1+2) + 8*(2+256) + 8*(2+30) + 8*2},
-		{"completion", sampleCompletion(), sampleCompletion(), 96},
-		{"began", began, began, 96},
-		{"gone", gone, gone, 96},
-		{"one chain as long as can be", most, most, 96 + 8*(1+16) + 8*(2+1024)},
-		{"longer than can be", beyond, most, 96 + 8*(1+16) + 8*(2+1024)},
-		{"chains longer than can be", manyBeyond, many, 96 + 8*(3*2+1024)},
+		{"nothing set", bare, bare, 104},
+		{"decision of three chains", sampleDecision(), sampleDecision(), 104 + 8*(1+2) + 8*(2+256) + 8*(2+30) + 8*2},
+		{"completion", sampleCompletion(), sampleCompletion(), 104},
+		{"began", began, began, 104},
+		{"gone", gone, gone, 104},
+		{"one chain as long as can be", most, most, 104 + 8*(1+16) + 8*(2+1024)},
+		{"longer than can be", beyond, most, 104 + 8*(1+16) + 8*(2+1024)},
+		{"chains longer than can be", manyBeyond, many, 104 + 8*(3*2+1024)},
 		{"as much as can be", full, full, maxWrittenBytes},
 		{"more than can be", fuller, full, maxWrittenBytes},
 	}

@@ -47,6 +47,7 @@ func (e *Event) decodeFixed(b []byte) {
 	e.DurationMicros = binary.LittleEndian.Uint32(b[80:])
 	e.Ended = Ending(b[84])
 	e.Client = binary.LittleEndian.Uint64(b[88:])
+	e.PromptBytes = binary.LittleEndian.Uint32(b[96:])
 	e.Missed = 0
 }
 

@@ -93,6 +93,8 @@ type Event struct {
 	// UsageReported is set in a completion whose InputTokens and OutputTokens the server reported, CachedReported when
 	// it also reported CachedTokens, which then may be 0.
 	UsageReported, CachedReported bool
+	// PromptBytes is how long the text of the prompt was, in a completion whose InputTokens are reported; 0 is unknown, or more than text.
+	PromptBytes uint32
 	// Cold is a decision for a prompt of which no endpoint had a prefix.
 	Cold bool
 	// Streamed is a request that asked for its answer as a stream, in decisions and completions.

@@ -35,8 +35,17 @@ func firstLayout() (bytes []byte, e Event) {
 	}
 }
 
+// secondLayout has the bytes of the prompt behind the client.
+func secondLayout() (bytes []byte, e Event) {
+	first, e := firstLayout()
+	e.PromptBytes = 19
+	bytes = sized(append(append(first[:96:96], 0x13, 0, 0, 0, 0, 0, 0, 0), first[96:]...))
+	bytes[4] += 8
+	return bytes, e
+}
+
 func TestEventLayout(t *testing.T) {
-	want, e := firstLayout()
+	want, e := secondLayout()
 	if got := AppendEvent(nil, &e); !bytes.Equal(got, want) {
 		t.Errorf("got  %x\nwant %x", got, want)
 	}
@@ -54,7 +63,8 @@ func TestVersionsReadEachOther(t *testing.T) {
 	insert := func(at int, more ...byte) []byte {
 		return sized(append(append(bytes.Clone(first[:at]), more...), first[at:]...))
 	}
-	longer := insert(96, 1, 2, 3, 4, 5, 6, 7, 8)
+	second, secondWant := secondLayout()
+	longer := sized(append(append(bytes.Clone(second[:104]), 1, 2, 3, 4, 5, 6, 7, 8), second[104:]...))
 	longer[4] += 8
 	flags := bytes.Clone(first)
 	flags[28], flags[29] = 0x1f, 0x80
@@ -79,7 +89,8 @@ func TestVersionsReadEachOther(t *testing.T) {
 		want Event
 	}{
 		{"the first layout", first, e},
-		{"an unknown fixed field", longer, e},
+		{"the second layout", second, secondWant},
+		{"an unknown fixed field", longer, secondWant},
 		{"unknown flags", flags, e},
 		{"an unknown section between the others", insert(96+16, 9, 0, 1, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8), e},
 		{"an empty unknown section at the end", insert(len(first), 9, 0, 0, 0, 0, 0, 0, 0), e},

@@ -130,6 +130,9 @@ func (c *compiler) addHooks() {
 		if selector, ok := c.plugins[i].plugin.(ModelSelector); ok {
 			c.plan.selectors = append(c.plan.selectors, selector)
 		}
+		if tokenizer, ok := c.plugins[i].plugin.(Tokenizer); ok {
+			c.plan.tokenizers = append(c.plan.tokenizers, tokenizer)
+		}
 		if hook, ok := c.plugins[i].plugin.(RequestHook); ok {
 			c.plan.requestHooks = append(c.plan.requestHooks, hook)
 		}

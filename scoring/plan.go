@@ -21,6 +21,7 @@ type Plan struct {
 	poolHooks      []PoolHook
 	selectors      []ModelSelector
 	requestHooks   []RequestHook
+	tokenizers     []Tokenizer
 	responseHooks  []ResponseHook
 	requestHeaders []string
 	ownedHeaders   []string

@@ -2,6 +2,7 @@ package scoring
 
 import (
 	"errors"
+	"math"
 
 	"github.com/pintle-dev/pintle/openai"
 )
@@ -36,6 +37,15 @@ func (r *Request) Header(key HeaderKey) string {
 
 // HasPrompt reports whether the request's prompt is known. Without one only its headers and its model say where it should go.
 func (r *Request) HasPrompt() bool { return r.Body != nil && r.Body.API != openai.APINone }
+
+// TextBytes is how long the prompt is when it is text alone, else 0.
+func (r *Request) TextBytes() uint32 {
+	b := r.Body
+	if b == nil || b.PromptTokens > 0 || b.HasImage || b.HasAudio || b.HasVideo {
+		return 0
+	}
+	return uint32(min(int64(b.Bytes), math.MaxUint32))
+}
 
 // Read scans body into scan and makes r a request for what it found. The Failure says what is wrong with the body; r is then
 // of no use. r aliases both until the next Read.

@@ -38,6 +38,9 @@ type Options struct {
 	Failures        bool
 	FailureHalfLife time.Duration
 
+	// Lengths keeps how many tokens a byte of prompt text makes, by model.
+	Lengths bool
+
 	// Usage keeps samples of the tokens of requests by endpoint, until they are WindowAge old.
 	Usage bool
 
@@ -80,6 +83,7 @@ type State struct {
 	Models    *ModelLatency
 	Failures  *Failures
 	Usage     *Usage
+	Lengths   *Lengths
 	Tokens    *Tokens
 
 	parts []part // those that are on, as events go through them
@@ -88,7 +92,7 @@ type State struct {
 
 // Any reports whether a State with these options has any part.
 func (o *Options) Any() bool {
-	return o.InFlight || o.Prefix || o.Cold || o.Latency || o.ModelLatency || o.Failures || o.Usage || o.Tokens
+	return o.InFlight || o.Prefix || o.Cold || o.Latency || o.ModelLatency || o.Failures || o.Usage || o.Tokens || o.Lengths
 }
 
 // New makes an empty State for an empty pool.
@@ -111,6 +115,9 @@ func New(o Options) *State {
 	}
 	if o.Usage {
 		s.Usage = keep(s, NewUsage(o.WindowAge))
+	}
+	if o.Lengths {
+		s.Lengths = keep(s, new(Lengths))
 	}
 	if o.Tokens {
 		s.Tokens = keep(s, NewTokens(o.TokenWindow, o.TokenUsers, o.TokenInputWeight, o.TokenOutputWeight, o.Seed))

@@ -9,8 +9,8 @@ import (
 // prefixBasedPDDecider gives a request a prefill stage when enough of its prompt is not in the cache of the endpoint chosen for
 // decode.
 //
-// Formula: prompt tokens - cached tokens >= nonCachedTokens, where prompt tokens are the characters of the prompt's text / 4,
-// rounded down, plus token ids sent as such.
+// Formula: prompt tokens - cached tokens >= nonCachedTokens, where prompt tokens are estimated by what servers reported of the model's other prompts,
+// before that as the characters of the prompt's text / 4, rounded down; token ids sent as such count as they are.
 //
 // Missing data: without a prefix scorer in any profile nothing counts as cached, which is said at start.
 //
@@ -30,20 +30,16 @@ func NewPrefixBasedPDDecider(b *scoring.Builder) scoring.Plugin {
 	if d.NonCachedTokens == 0 {
 		b.Warn("prefill never runs, because nonCachedTokens is 0; set nonCachedTokens to the number of tokens from which it shall")
 	}
+	b.State().Lengths = true
 	return d
 }
 
-// charactersPerToken is the estimate that Heimdall's deciders and scorers share.
-const charactersPerToken = 4
-
 // NeedsPrefill implements scoring.PrefillDecider.
 func (d prefixBasedPDDecider) NeedsPrefill(c *scoring.Cycle, decode *scoring.Endpoint) bool {
-	body := c.Request.Body
-	if d.NonCachedTokens == 0 || body == nil {
+	if d.NonCachedTokens == 0 || c.Request.Body == nil {
 		return false
 	}
-	tokens := body.Chars/charactersPerToken + body.PromptTokens
-	return tokens-c.CachedTokens(decode) >= d.NonCachedTokens
+	return c.PromptTokens()-c.CachedTokens(decode) >= d.NonCachedTokens
 }
 
 // WantsCachedTokens implements scoring.PrefixConsumer.

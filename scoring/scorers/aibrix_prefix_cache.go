@@ -122,7 +122,7 @@ func (s *aibrixPrefixCache) readLimits(b *scoring.Builder) {
 	s.BlockAge = time.Duration(minutes) * time.Minute
 	b.Duration("blockAge", &s.BlockAge, time.Second)
 	options := b.State()
-	options.InFlight, options.Prefix = true, true
+	options.InFlight, options.Prefix, options.Lengths = true, true, true
 	options.PrefixChains++
 	if b.DeclaredType("prefix-cache-scorer") {
 		return
@@ -165,7 +165,7 @@ func (s *aibrixPrefixCache) match(c *scoring.Cycle, candidates []*scoring.Endpoi
 	for i, e := range candidates {
 		if s.matched[i] > 0 {
 			c.SetWarm()
-			c.SetCachedTokens(e, int(s.matched[i])*s.chain.BlockBytes/state.BytesPerToken)
+			c.SetCachedTokens(e, c.TokensOf(int(s.matched[i])*s.chain.BlockBytes))
 		}
 	}
 	return len(hashes)

@@ -24,14 +24,19 @@ import (
 // is removed.
 //
 // Source: Heimdall, context-length-aware; llm-d, context-length-aware.
-type contextLengthAware struct{ contextLengthAwareParameters }
+type contextLengthAware struct {
+	contextLengthAwareParameters
+	// multiplied is set when the operator says how many tokens a character makes.
+	multiplied bool
+}
 
 type contextLengthAwareParameters struct {
 	// Label is the key of the label that holds the ranges.
 	Label string
 	// EnableFiltering removes endpoints whose ranges do not cover the request.
 	EnableFiltering bool
-	// CharToTokenMultiplier is how many tokens a character makes.
+	// CharToTokenMultiplier is how many tokens a character makes. When it is not given, what servers reported of the model's other prompts
+	// is gone by, as soon as something is known.
 	CharToTokenMultiplier float64
 	// Formula is heimdall or llm-d.
 	Formula string
@@ -47,12 +52,14 @@ const (
 
 // NewContextLengthAware builds a context-length-aware scorer, which is a filter too with enableFiltering.
 func NewContextLengthAware(b *scoring.Builder) scoring.Plugin {
-	s := contextLengthAware{contextLengthAwareParameters{
+	s := contextLengthAware{contextLengthAwareParameters: contextLengthAwareParameters{
 		Label: "mif.moreh.io/context-length-range", CharToTokenMultiplier: 0.25, Formula: formulaHeimdall,
 	}}
 	b.String("label", &s.Label)
 	b.Bool("enableFiltering", &s.EnableFiltering)
 	b.Float("charToTokenMultiplier", &s.CharToTokenMultiplier, 0, math.MaxFloat64)
+	s.multiplied = b.Has("charToTokenMultiplier")
+	b.State().Lengths = true
 	b.OneOf("formula", &s.Formula, formulaHeimdall, formulaLLMD)
 	if s.Label == "" {
 		b.Mistake("label", "is empty; give the label's key")
@@ -66,6 +73,9 @@ func NewContextLengthAware(b *scoring.Builder) scoring.Plugin {
 // length estimates the request's context length in tokens.
 func (s *contextLengthAware) length(c *scoring.Cycle) float64 {
 	body := c.Request.Body
+	if !s.multiplied {
+		return float64(c.PromptTokens())
+	}
 	if body == nil {
 		return 0
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/state"
 )
 
 // prefixCacheScorer prefers endpoints that were sent requests with the same beginning, as those likely have it in their KV cache. It
@@ -68,7 +69,7 @@ func NewPrefixCacheScorer(b *scoring.Builder) scoring.Plugin {
 		b.Warn("\"blockSize\" is deprecated and has no effect beside blockSizeTokens")
 	}
 	options := b.State()
-	options.Prefix = true
+	options.Prefix, options.Lengths = true, true
 	options.PrefixCapacity = max(options.PrefixCapacity, s.LruCapacityPerServer)
 	options.PrefixChains++
 	return s
@@ -101,7 +102,7 @@ func (s *prefixCacheScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoi
 			continue
 		}
 		c.SetWarm()
-		c.SetCachedTokens(e, int(s.matched[i])*blockTokens)
+		c.SetCachedTokens(e, c.TokensOf(int(s.matched[i])*blockTokens*state.BytesPerToken))
 		scores[i] = float64(s.matched[i]) / float64(len(blocks))
 	}
 }

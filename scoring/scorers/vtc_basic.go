@@ -88,7 +88,7 @@ func NewVTCBasic(b *scoring.Builder) scoring.Plugin {
 	if options.Tokens {
 		b.Mistake("", "is a second vtc-basic; users are counted once, so share one between the profiles")
 	}
-	options.InFlight, options.Tokens = true, true
+	options.InFlight, options.Tokens, options.Lengths = true, true, true
 	options.TokenWindow, options.TokenUsers = window, s.MaxUsers
 	options.TokenInputWeight, options.TokenOutputWeight = s.InputTokenWeight, s.OutputTokenWeight
 	options.TokenRequestMost = s.MaxTokens
@@ -163,7 +163,7 @@ func estimate(c *scoring.Cycle) (input, output uint32) {
 	if c.Request.Body == nil {
 		return 0, 0
 	}
-	tokens := (int64(c.Request.Body.Bytes)+3)/4 + int64(c.Request.Body.PromptTokens)
+	tokens := int64(math.Ceil(c.PromptLength()))
 	return uint32(min(tokens, math.MaxUint32)), uint32(min((3*tokens+1)/2, math.MaxUint32))
 }
 

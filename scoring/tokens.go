@@ -1,0 +1,53 @@
+package scoring
+
+import (
+	"math"
+
+	"github.com/pintle-dev/pintle/journal"
+)
+
+// Tokenizer is a plug-in that knows how many tokens a prompt has, in place of the estimate. It takes part by being declared; the first one
+// that knows counts.
+type Tokenizer interface {
+	// PromptTokens returns how many tokens the prompt of c has; ok is false when it cannot tell.
+	PromptTokens(c *Cycle) (tokens int, ok bool)
+}
+
+// charactersPerToken is the estimate as long as nothing is known of a model.
+const charactersPerToken = 4
+
+// PromptTokens is PromptLength, rounded down.
+func (c *Cycle) PromptTokens() int { return int(min(c.PromptLength(), math.MaxInt32)) }
+
+// PromptLength is how many tokens the prompt has: as a tokenizer counts them, else by what servers reported of the model's other prompts, else a
+// token for every 4 characters. Token ids that were sent as such count as they are.
+func (c *Cycle) PromptLength() float64 {
+	body := c.Request.Body
+	if body == nil {
+		return 0
+	}
+	for _, t := range c.plan.tokenizers {
+		if tokens, ok := t.PromptTokens(c); ok {
+			return float64(tokens)
+		}
+	}
+	if perByte, ok := c.tokensPerByte(); ok {
+		return float64(body.Bytes)*perByte + float64(body.PromptTokens)
+	}
+	return float64(body.Chars)/charactersPerToken + float64(body.PromptTokens)
+}
+
+// TokensOf is how many tokens so many bytes of the prompt's text make.
+func (c *Cycle) TokensOf(bytes int) int {
+	if perByte, ok := c.tokensPerByte(); ok {
+		return int(float64(bytes) * perByte)
+	}
+	return bytes / charactersPerToken
+}
+
+func (c *Cycle) tokensPerByte() (perByte float64, ok bool) {
+	if c.Pool == nil || c.Pool.State == nil || c.Pool.State.Lengths == nil {
+		return 0, false
+	}
+	return c.Pool.State.Lengths.TokensPerByte(journal.HashName(c.Request.Model))
+}

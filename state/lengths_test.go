@@ -1,0 +1,69 @@
+package state
+
+import (
+	"math"
+	"testing"
+
+	"github.com/pintle-dev/pintle/journal"
+)
+
+// reported is a completion of a prompt of so many bytes, which the server says had so many tokens.
+func reported(model uint64, bytes, tokens uint32) *journal.Event {
+	return &journal.Event{
+		Kind: journal.Completion, Model: model, Status: 200, UsageReported: true, PromptBytes: bytes, InputTokens: tokens,
+	}
+}
+
+func TestLengths(t *testing.T) {
+	with := func(change func(*journal.Event)) *journal.Event {
+		e := reported(1, 8000, 4000)
+		change(e)
+		return e
+	}
+	tests := []struct {
+		name  string
+		event *journal.Event
+		want  float64 // 0 is unknown
+	}{
+		{"reported", reported(1, 8000, 2000), 0.25},
+		{"another model", reported(2, 8000, 2000), 0},
+		{"too little", reported(1, 4000, 1000), 0},
+		{"more tokens than bytes", reported(1, 8000, 80_000), 1},
+		{"hardly any tokens", reported(1, 8000, 1), 1.0 / 16},
+		{"not reported", with(func(e *journal.Event) { e.UsageReported = false }), 0},
+		{"refused", with(func(e *journal.Event) { e.Status = 400 }), 0},
+		{"more than text", with(func(e *journal.Event) { e.PromptBytes = 0 }), 0},
+		{"a decision", with(func(e *journal.Event) { e.Kind = journal.Decision }), 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := New(Options{Lengths: true})
+			s.Apply(tt.event)
+			if got, ok := s.Lengths.TokensPerByte(1); ok != (tt.want > 0) || got != tt.want {
+				t.Errorf("%v tokens per byte, %v; want %v", got, ok, tt.want)
+			}
+		})
+	}
+}
+
+// One request moves what is known by little, and many invented models take one another's place alone.
+func TestLengthsAreBounded(t *testing.T) {
+	s := New(Options{Lengths: true})
+	for range 200 {
+		s.Apply(reported(1, 8000, 2000))
+	}
+	s.Apply(reported(1, 1<<30, 1<<30))
+	got, _ := s.Lengths.TokensPerByte(1)
+	if math.Abs(got-0.25) > 0.03 {
+		t.Errorf("after one other report: %v tokens per byte, want about 0.25", got)
+	}
+	for model := range uint64(1000) {
+		s.Apply(reported(100+model, 5000, 5000))
+	}
+	if after, ok := s.Lengths.TokensPerByte(1); !ok || after != got {
+		t.Errorf("after a thousand other models: %v, %v; want %v", after, ok, got)
+	}
+	if n := len(s.Lengths.models); n != mostLengths {
+		t.Errorf("%d models are kept, want %d", n, mostLengths)
+	}
+}

@@ -2,7 +2,8 @@ package openai
 
 import "strconv"
 
-// Reason says why a body was refused. It is an error itself, so errors.Is(err, ReasonModelType) works on what Scan returns.
+// Reason says why a body was refused. It is an error itself, so errors.Is(err, ReasonModelType) works on what Scan
+// returns.
 type Reason uint8
 
 // The reasons, in the order in which a scan can meet them.

@@ -32,8 +32,8 @@ func hex4(b []byte) rune {
 	return hexWord(uint64(binary.LittleEndian.Uint32(b)))
 }
 
-// escapeAt decodes the escape whose backslash is at b[i], a surrogate pair as one. A surrogate without its partner becomes
-// U+FFFD, as encoding/json does. n is the number of raw bytes, 0 when the escape is invalid.
+// escapeAt decodes the escape whose backslash is at b[i], a surrogate pair as one. A surrogate without its partner
+// becomes U+FFFD, as encoding/json does. n is the number of raw bytes, 0 when the escape is invalid.
 func escapeAt(b []byte, i int) (r rune, n int) {
 	if len(b)-i < 2 {
 		return 0, 0
@@ -60,8 +60,8 @@ func escapeAt(b []byte, i int) (r rune, n int) {
 	return utf8.RuneError, 6
 }
 
-// escapeRun measures the run of escapes at i: the offset behind it, characters and UTF-8 bytes it decodes to. An invalid escape
-// yields the complement of its offset.
+// escapeRun measures the run of escapes at i: the offset behind it, characters and UTF-8 bytes it decodes to. An
+// invalid escape yields the complement of its offset.
 func escapeRun(b []byte, i int) (next, chars, size int) {
 	for i < len(b) && b[i] == '\\' {
 		if len(b)-i >= 8 {
@@ -107,8 +107,8 @@ func utf8Size(r rune) int {
 	return 4
 }
 
-// appendUnescaped appends the decoded form of raw, the inside of a valid JSON string, and stops in front of the character that would
-// exceed max bytes. max < 0 means no limit.
+// appendUnescaped appends the decoded form of raw, the inside of a valid JSON string, and stops in front of the
+// character that would exceed max bytes. max < 0 means no limit.
 func appendUnescaped(dst, raw []byte, max int) []byte {
 	room := max
 	for len(raw) > 0 && room != 0 {

@@ -103,8 +103,9 @@ var mediaTypes = [mediaKeys]partType{
 	keyFileID - keyImageURL:     typeOther,
 }
 
-// part reads a content part or block. Its type may come last, so text and media are held until its end; nested content goes into
-// slot id and is taken back when the type turns out to have none. Parts inside nested content have no nested content of their own.
+// part reads a content part or block. Its type may come last, so text and media are held until its end; nested content
+// goes into slot id and is taken back when the type turns out to have none. Parts inside nested content have no nested
+// content of their own.
 func (s *scanner) part(role Role, id int) {
 	start := s.pos
 	s.used &^= 1 << id
@@ -216,8 +217,8 @@ func (s *scanner) assign(id int, role Role) {
 	}
 }
 
-// place reads where an image, audio or video is: a string, or an object with url, data or file_id, of which the last one counts. It
-// returns the type that the object gives.
+// place reads where an image, audio or video is: a string, or an object with url, data or file_id, of which the last
+// one counts. It returns the type that the object gives.
 func (s *scanner) place(into *text) (kind partType) {
 	if s.peek() != '{' {
 		*into = s.optionalString()

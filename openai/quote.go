@@ -4,8 +4,8 @@ import "unicode/utf8"
 
 const hexLower = "0123456789abcdef"
 
-// AppendQuoted appends name as a JSON string, quotes included, so that it can replace the bytes of ModelSpan. Invalid UTF-8
-// becomes U+FFFD. Every control character is escaped, U+007F too, so that the result may stand in a header.
+// AppendQuoted appends name as a JSON string, quotes included, so that it can replace the bytes of ModelSpan. Invalid
+// UTF-8 becomes U+FFFD. Every control character is escaped, U+007F too, so that the result may stand in a header.
 func AppendQuoted(dst []byte, name string) []byte {
 	dst = append(dst, '"')
 	for _, r := range name {

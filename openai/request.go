@@ -1,5 +1,5 @@
-// Package openai reads what routing needs from the bodies of LLM requests and responses, in one pass and without allocation. It
-// compiles with TinyGo. SCANNER.md beside it lists what is read from which API.
+// Package openai reads what routing needs from the bodies of LLM requests and responses, in one pass and without
+// allocation. It compiles with TinyGo. SCANNER.md beside it lists what is read from which API.
 package openai
 
 import "math"
@@ -39,8 +39,9 @@ type Segment struct {
 	Escaped bool // the span holds JSON escapes; AppendText resolves them
 }
 
-// Request is what Scan found. The zero value is ready for use. It is not safe for concurrent use; a Request that is used again keeps its
-// memory, so scanning does not allocate once the largest conversation and the usual names have been seen. Strings do not alias the body.
+// Request is what Scan found. The zero value is ready for use. It is not safe for concurrent use; a Request that is
+// used again keeps its memory, so scanning does not allocate once the largest conversation and the usual names have
+// been seen. Strings do not alias the body.
 type Request struct {
 	API    API
 	Stream bool
@@ -80,9 +81,9 @@ type state struct {
 	scratch []byte    // an escaped name
 }
 
-// Scan resets r and reads body, which must be one JSON object. An error is an *Error owned by r; r is then reset, but for
-// ReasonModelType and ReasonModelLong, which are found at the end of a sound body: there all but the model is filled in. The body is
-// not kept.
+// Scan resets r and reads body, which must be one JSON object. An error is an *Error owned by r; r is then reset, but
+// for ReasonModelType and ReasonModelLong, which are found at the end of a sound body: there all but the model is
+// filled in. The body is not kept.
 func (r *Request) Scan(api API, body []byte) error {
 	if r.state == nil {
 		r.state = new(state)
@@ -180,8 +181,8 @@ func (s *scanner) answerLimit() int {
 	return min(last.value, math.MaxInt32)
 }
 
-// AppendText appends the decoded text of segment i to dst. body must be the one that was scanned. Tools and tool calls come as raw
-// JSON. Surrogates without a partner become U+FFFD.
+// AppendText appends the decoded text of segment i to dst. body must be the one that was scanned. Tools and tool calls
+// come as raw JSON. Surrogates without a partner become U+FFFD.
 func (r *Request) AppendText(dst, body []byte, i int) []byte {
 	return r.AppendTextMax(dst, body, i, -1)
 }

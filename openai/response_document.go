@@ -5,8 +5,9 @@ import (
 	"math/bits"
 )
 
-// usageDocument walks one JSON object after the other, byte by byte where it must, looking for the usage. It follows only the objects
-// that can hold it; all others are skipped by counting brackets. All state fits in it, so input may stop and go on anywhere.
+// usageDocument walks one JSON object after the other, byte by byte where it must, looking for the usage. It follows
+// only the objects that can hold it; all others are skipped by counting brackets. All state fits in it, so input may
+// stop and go on anywhere.
 type usageDocument struct {
 	step   documentStep
 	nodes  [4]node // objects entered, outermost first
@@ -99,7 +100,8 @@ func (d *usageDocument) restart() {
 	d.step, d.depth, d.skip, d.freshFields = stepStart, 0, 0, 0
 }
 
-// nextLine is called at each data line. An event may spread one object over several; one that is complete or broken is left.
+// nextLine is called at each data line. An event may spread one object over several; one that is complete or broken is
+// left.
 func (d *usageDocument) nextLine() {
 	if d.step == stepDone {
 		d.restart()
@@ -156,7 +158,8 @@ func (d *usageDocument) inString(b []byte, i int) int {
 	return i
 }
 
-// skipRun counts brackets up to the start of a string or the end of the skipped value and returns the offset of that byte.
+// skipRun counts brackets up to the start of a string or the end of the skipped value and returns the offset of that
+// byte.
 func (d *usageDocument) skipRun(b []byte, i int) int {
 	for ; i < len(b); i++ {
 		switch b[i] {
@@ -284,8 +287,8 @@ func (d *usageDocument) pop() {
 	}
 }
 
-// commit takes over the fields of a usage object that ended. A total belongs to the counts it came with, so one that came without is
-// computed anew.
+// commit takes over the fields of a usage object that ended. A total belongs to the counts it came with, so one that
+// came without is computed anew.
 func (d *usageDocument) commit() {
 	if d.freshFields == 0 {
 		return

@@ -3,7 +3,8 @@ package openai
 // MaxDepth is how deep arrays and objects may nest, the outermost object included.
 const MaxDepth = 512
 
-// scanner walks one body from front to back. The first failure sticks: it moves pos to the end and every loop ends by itself.
+// scanner walks one body from front to back. The first failure sticks: it moves pos to the end and every loop ends by
+// itself.
 type scanner struct {
 	body   []byte
 	pos    int
@@ -65,8 +66,8 @@ func (s *scanner) leave() {
 	s.pos++
 }
 
-// firstKey enters the object at pos and stops in front of its first value. keyEnd means that the object ended (and was left) or that the
-// scan failed.
+// firstKey enters the object at pos and stops in front of its first value. keyEnd means that the object ended (and was
+// left) or that the scan failed.
 func (s *scanner) firstKey() key {
 	s.enter()
 	if s.peek() == '}' {
@@ -141,7 +142,8 @@ func (s *scanner) nextElement() bool {
 	return false
 }
 
-// skip validates the value at pos and stops behind it. It is a loop with one bit per open container, as the stack is small in Wasm.
+// skip validates the value at pos and stops behind it. It is a loop with one bit per open container, as the stack is
+// small in Wasm.
 func (s *scanner) skip() {
 	var objects [MaxDepth / 64]uint64
 	base := s.depth

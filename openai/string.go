@@ -18,20 +18,22 @@ type text struct {
 	set          bool
 }
 
-// quoteOrLess sets the high bit of every byte of w that is a quote or a control character: XOR with 2 swaps the quote (0x22) and the
-// space (0x20), which makes "quote or below 0x20" a single "below 0x21". Bytes >= 0x80 and those above a hit may be set too.
+// quoteOrLess sets the high bit of every byte of w that is a quote or a control character: XOR with 2 swaps the quote
+// (0x22) and the space (0x20), which makes "quote or below 0x20" a single "below 0x21". Bytes >= 0x80 and those above a
+// hit may be set too.
 func quoteOrLess(w uint64) uint64 { return (w ^ 0x02*ones) - 0x21*ones }
 
 // backslash does the same for the backslash.
 func backslash(w uint64) uint64 { return (w ^ '\\'*ones) - ones }
 
-// unplain reports bytes that need a closer look: quote, backslash, control character or >= 0x80. The lowest one set is exact.
+// unplain reports bytes that need a closer look: quote, backslash, control character or >= 0x80. The lowest one set is
+// exact.
 func unplain(w uint64) uint64 { return (quoteOrLess(w) | backslash(w) | w) & highs }
 
 func load64(b []byte, i int) uint64 { return binary.LittleEndian.Uint64(b[i : i+8]) }
 
-// string reads the JSON string whose opening quote is at s.pos into s.last. Sizes come from the raw length minus what escapes and
-// continuation bytes take away, so plain text costs no counting.
+// string reads the JSON string whose opening quote is at s.pos into s.last. Sizes come from the raw length minus what
+// escapes and continuation bytes take away, so plain text costs no counting.
 func (s *scanner) string() {
 	b := s.body
 	i := s.pos + 1
@@ -71,7 +73,9 @@ func (s *scanner) string() {
 		i = next
 	}
 	raw := i - start
-	s.last = text{start: start, end: i, chars: raw - cont - escChars, bytes: raw - escBytes, escaped: escChars > 0, set: true}
+	s.last = text{
+		start: start, end: i, chars: raw - cont - escChars, bytes: raw - escBytes, escaped: escChars > 0, set: true,
+	}
 	s.pos = i + 1
 }
 
@@ -101,9 +105,9 @@ func plainRun(b []byte, i int) int {
 	return i
 }
 
-// utf8Run validates the multi-byte characters at i and behind it (RFC 3629: no overlong forms, no surrogates, at most U+10FFFF), plain
-// ASCII between them included. It returns an offset at which only ASCII can go on and the number of continuation bytes, or the
-// complement of the offset of the bad character.
+// utf8Run validates the multi-byte characters at i and behind it (RFC 3629: no overlong forms, no surrogates, at most
+// U+10FFFF), plain ASCII between them included. It returns an offset at which only ASCII can go on and the number of
+// continuation bytes, or the complement of the offset of the bad character.
 func utf8Run(b []byte, i int) (next, cont int) {
 	for len(b)-i >= 8 {
 		w := load64(b, i)
@@ -145,8 +149,8 @@ func utf8Run(b []byte, i int) (next, cont int) {
 	return i, cont
 }
 
-// threeByteTwice tells whether w starts with two three-byte characters whose lead is neither E0 nor ED (these two restrict the
-// second byte): nearly all of Chinese and Japanese text.
+// threeByteTwice tells whether w starts with two three-byte characters whose lead is neither E0 nor ED (these two
+// restrict the second byte): nearly all of Chinese and Japanese text.
 func threeByteTwice(w uint64) bool {
 	if w&0x0000c0c0f0c0c0f0 != 0x00008080e08080e0 {
 		return false
@@ -155,8 +159,8 @@ func threeByteTwice(w uint64) bool {
 	return lead&0x0f != 0 && lead&0x0f != 0x0d && lead>>24 != 0 && lead>>24 != 0x0d
 }
 
-// twoByteTwice tells whether w starts with two two-byte characters, which excludes the overlong leads C0 and C1: Cyrillic, Greek,
-// Hebrew, Arabic.
+// twoByteTwice tells whether w starts with two two-byte characters, which excludes the overlong leads C0 and C1:
+// Cyrillic, Greek, Hebrew, Arabic.
 func twoByteTwice(w uint64) bool {
 	return w&0xc0e0c0e0 == 0x80c080c0 && w&0x1e != 0 && w&0x1e0000 != 0
 }
@@ -180,7 +184,8 @@ func utf8Len(b []byte) int {
 		}
 		return 3
 	case c < 0xf5:
-		if len(b) < 4 || b[1]&0xc0 != 0x80 || b[2]&0xc0 != 0x80 || b[3]&0xc0 != 0x80 || c == 0xf0 && b[1] < 0x90 || c == 0xf4 && b[1] > 0x8f {
+		if len(b) < 4 || b[1]&0xc0 != 0x80 || b[2]&0xc0 != 0x80 || b[3]&0xc0 != 0x80 ||
+			c == 0xf0 && b[1] < 0x90 || c == 0xf4 && b[1] > 0x8f {
 			return 0
 		}
 		return 4

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestUTF8Run: wherever a character stands among others, it is valid if unicode/utf8 says so. Whole words are judged at once, so a
-// character is tried at each place of a word, with neighbours that are judged at once too.
+// TestUTF8Run: wherever a character stands among others, it is valid if unicode/utf8 says so. Whole words are judged at
+// once, so a character is tried at each place of a word, with neighbours that are judged at once too.
 func TestUTF8Run(t *testing.T) {
 	var characters []string
 	for first := 0x80; first <= 0xff; first++ {
@@ -39,7 +39,8 @@ func TestUTF8Run(t *testing.T) {
 	}
 }
 
-// TestSurrogatePairs: what two escapes in a row stand for is what encoding/json says, in a string's end as amid a long one.
+// TestSurrogatePairs: what two escapes in a row stand for is what encoding/json says, in a string's end as amid a long
+// one.
 func TestSurrogatePairs(t *testing.T) {
 	halves := []int{0x0041, 0x07ff, 0xd7ff, 0xd800, 0xd834, 0xdbff, 0xdc00, 0xdd1e, 0xdfff, 0xe000, 0xffff}
 	for _, high := range halves {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestUTF8 compares what is taken for UTF-8, and counted, with the standard library: all starts of characters, at the bounds of every range of
-// RFC 3629, alone and in pairs, at every distance from the end of an eight-byte step.
+// TestUTF8 compares what is taken for UTF-8, and counted, with the standard library: all starts of characters, at the
+// bounds of every range of RFC 3629, alone and in pairs, at every distance from the end of an eight-byte step.
 func TestUTF8(t *testing.T) {
 	var characters []string
 	edges := []byte{0x00, 0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xff}

@@ -8,8 +8,8 @@ import (
 	"github.com/pintle-dev/pintle/state"
 )
 
-// Builder is what a constructor gets: its parameters, read through the embedded object, and its surroundings. It is valid
-// while the constructor runs.
+// Builder is what a constructor gets: its parameters, read through the embedded object, and its surroundings. It is
+// valid while the constructor runs.
 type Builder struct {
 	*strictjson.Object
 	// Type and Name are the plug-in's type and its name in the configuration.
@@ -30,7 +30,8 @@ func (b *Builder) RequestHeader(name string) HeaderKey {
 	return HeaderKey(len(*headers) - 1)
 }
 
-// OwnRequestHeader makes a request header the plug-in's: what a client sends under this name is removed. name is in lower case.
+// OwnRequestHeader makes a request header the plug-in's: what a client sends under this name is removed. name is in
+// lower case.
 func (b *Builder) OwnRequestHeader(name string) {
 	b.compiler.plan.ownedHeaders = append(b.compiler.plan.ownedHeaders, name)
 }
@@ -65,8 +66,8 @@ func (b *Builder) Declared(name string) bool { return slices.Contains(b.compiler
 // NotDeclared says that no plug-in has a name, and which there are, for a mistake.
 func (b *Builder) NotDeclared(name string) string { return b.compiler.notDeclared(name) }
 
-// Doubtful reports whether the type of the plug-in called name is unknown or, without a name, that of any one declared before. What
-// seems to be missing then may follow from that mistake, and is none of its own.
+// Doubtful reports whether the type of the plug-in called name is unknown or, without a name, that of any one declared
+// before. What seems to be missing then may follow from that mistake, and is none of its own.
 func (b *Builder) Doubtful(name string) bool {
 	if name == "" {
 		return b.compiler.unknown
@@ -118,7 +119,8 @@ func (b *Builder) Supply(kind string, parameters ...strictjson.Pair) Plugin {
 	return b.compiler.build(b.Object, strictjson.FromPairs(b.Object, parameters), kind, kind)
 }
 
-// State returns the options of the state that the plug-ins share, for a constructor to switch on the parts that it reads.
+// State returns the options of the state that the plug-ins share, for a constructor to switch on the parts that it
+// reads.
 func (b *Builder) State() *state.Options { return &b.compiler.plan.state }
 
 // Warn tells the operator, once at start, of something that works but should change.

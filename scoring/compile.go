@@ -50,8 +50,8 @@ type declared struct {
 	plugin     Plugin
 }
 
-// Compile builds a plan from an EndpointPickerConfig document. Mistakes are noted in the document that doc belongs to; the plan
-// is of use only if there are none.
+// Compile builds a plan from an EndpointPickerConfig document. Mistakes are noted in the document that doc belongs to;
+// the plan is of use only if there are none.
 func Compile(doc *strictjson.Object, registry []Registration, settings Settings) *Plan {
 	c := &compiler{
 		plan:     &Plan{stale: settings.Stale, correctLoad: settings.CorrectLoad, failing: settings.Failing},

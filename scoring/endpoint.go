@@ -73,8 +73,8 @@ type Metrics struct {
 	ProcessStart int64
 }
 
-// Pool is all endpoints that may serve a request. Endpoints[i].Index must be i. A decision reads it; whoever owns it may
-// change the metrics in place between decisions.
+// Pool is all endpoints that may serve a request. Endpoints[i].Index must be i. A decision reads it; whoever owns it
+// may change the metrics in place between decisions.
 type Pool struct {
 	Endpoints []Endpoint
 	// State is what earlier requests tell of the endpoints, with the parts that Plan.StateOptions asks for.
@@ -90,7 +90,8 @@ type Pool struct {
 	listings []listing
 }
 
-// Enter takes note of the endpoints, and makes them those of its State, if it has one. To be called whenever they change.
+// Enter takes note of the endpoints, and makes them those of its State, if it has one. To be called whenever they
+// change.
 func (p *Pool) Enter() {
 	p.indexModels()
 	if p.State == nil {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Environment returns the value of an environment variable, by which a user of another project already configures what the plug-in does. It
-// is a default: a parameter beats it. A variable that is empty counts as absent.
+// Environment returns the value of an environment variable, by which a user of another project already configures what
+// the plug-in does. It is a default: a parameter beats it. A variable that is empty counts as absent.
 func (b *Builder) Environment(name string) (value string, ok bool) {
 	if b.compiler.environment == nil {
 		return "", false

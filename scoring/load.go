@@ -2,20 +2,20 @@ package scoring
 
 import "math"
 
-// batchRoom is how many requests a server without a queue is taken to have room for in its batch, beyond those it runs. Servers do not
-// report the size of their batches; one whose sample shows a queue has no room.
+// batchRoom is how many requests a server without a queue is taken to have room for in its batch, beyond those it runs.
+// Servers do not report the size of their batches; one whose sample shows a queue has no room.
 const batchRoom = 8
 
-// Waiting is how many requests wait at e: as sampled and, with load correction, those sent there since that its batch has no room for.
-// Only of use when e is Fresh.
+// Waiting is how many requests wait at e: as sampled and, with load correction, those sent there since that its batch
+// has no room for. Only of use when e is Fresh.
 func (c *Cycle) Waiting(e *Endpoint) int {
 	since := c.sentSince(e)
 	return plus(e.Metrics.WaitingRequests, since-started(e, since))
 }
 
-// Running is how many requests run at e: as sampled and, with load correction, those sent there since that its batch has room for. So a
-// request that was just sent either waits or runs. What is in flight there and does not wait runs, whatever the sample says: metrics lag, and
-// a server that hangs may show none.
+// Running is how many requests run at e: as sampled and, with load correction, those sent there since that its batch
+// has room for. So a request that was just sent either waits or runs. What is in flight there and does not wait runs,
+// whatever the sample says: metrics lag, and a server that hangs may show none.
 func (c *Cycle) Running(e *Endpoint) int {
 	since := c.sentSince(e)
 	running := plus(e.Metrics.RunningRequests, started(e, since))

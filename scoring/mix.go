@@ -8,10 +8,10 @@ type share struct {
 	weight  float64
 }
 
-// Mix has a profile take part in the decision with a weight above 0. With two or more the handler's first profile stands
-// for all: an endpoint must pass the filters of each; each profile's totals are brought to 0..1 by their least and greatest
-// over the candidates, 1 when they are equal, and added up with weight / sum of weights; the first profile's picker picks.
-// Only an Admitter's Admit may call it.
+// Mix has a profile take part in the decision with a weight above 0. With two or more the handler's first profile
+// stands for all: an endpoint must pass the filters of each; each profile's totals are brought to 0..1 by their least
+// and greatest over the candidates, 1 when they are equal, and added up with weight / sum of weights; the first
+// profile's picker picks. Only an Admitter's Admit may call it.
 func (c *Cycle) Mix(profile int, weight float64) {
 	c.mix = append(c.mix, share{profile, weight})
 }

@@ -29,8 +29,8 @@ func (p *Pool) indexModels() {
 // ListsModels reports whether any endpoint lists its models.
 func (p *Pool) ListsModels() bool { return len(p.listings) > 0 }
 
-// findServing marks the endpoints that serve model, those that list it and those that list none, and reports whether there
-// is any. A request that names no model is served by all.
+// findServing marks the endpoints that serve model, those that list it and those that list none, and reports whether
+// there is any. A request that names no model is served by all.
 func (c *Cycle) findServing(model string) (served bool) {
 	endpoints := c.Pool.Endpoints
 	c.serving = resizeBools(c.serving, len(endpoints))
@@ -39,7 +39,9 @@ func (c *Cycle) findServing(model string) (served bool) {
 		served = served || c.serving[i]
 	}
 	hash := journal.HashName(model)
-	at, _ := slices.BinarySearchFunc(c.Pool.listings, hash, func(l listing, hash uint64) int { return cmp.Compare(l.model, hash) })
+	at, _ := slices.BinarySearchFunc(c.Pool.listings, hash, func(l listing, hash uint64) int {
+		return cmp.Compare(l.model, hash)
+	})
 	for _, l := range c.Pool.listings[at:] {
 		if l.model != hash {
 			break
@@ -58,8 +60,8 @@ func resizeBools(s []bool, n int) []bool {
 	return s[:n]
 }
 
-// Served reports whether any endpoint answers to model, as far as models are known. sound reports whether one of them does
-// not fail.
+// Served reports whether any endpoint answers to model, as far as models are known. sound reports whether one of them
+// does not fail.
 func (c *Cycle) Served(model string) (served, sound bool) {
 	if !c.findServing(model) {
 		return false, false

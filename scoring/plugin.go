@@ -1,8 +1,8 @@
 package scoring
 
 // Plugin is what a constructor builds from one entry of the plugins list. It implements one or more of the interfaces
-// below; the interfaces decide where it takes part. A plug-in is built once and then called from one goroutine at a time. It
-// keeps nothing between requests: what must last belongs to the pool's state.
+// below; the interfaces decide where it takes part. A plug-in is built once and then called from one goroutine at a
+// time. It keeps nothing between requests: what must last belongs to the pool's state.
 type Plugin any
 
 // Filter removes endpoints that must not serve a request. Filters run in the profile's order; each sees what the one
@@ -14,8 +14,8 @@ type Filter interface {
 
 // Scorer says how well each endpoint suits a request.
 type Scorer interface {
-	// Score sets scores[i] for candidates[i]; the two are equally long and scores come in as zeros. A score is within 0 to 1,
-	// higher is better; what is not is clamped by the caller, NaN counts as 0. It must not keep either slice.
+	// Score sets scores[i] for candidates[i]; the two are equally long and scores come in as zeros. A score is within 0 to
+	// 1, higher is better; what is not is clamped by the caller, NaN counts as 0. It must not keep either slice.
 	Score(c *Cycle, candidates []*Endpoint, scores []float64)
 }
 
@@ -66,13 +66,14 @@ type PoolHook interface {
 	OnPool(p *Pool)
 }
 
-// RequestHook acts when the endpoints are chosen, before the request leaves. It takes part by being declared; hooks run in
-// the order of declaration.
+// RequestHook acts when the endpoints are chosen, before the request leaves. It takes part by being declared; hooks run
+// in the order of declaration.
 type RequestHook interface {
 	OnRouted(c *Cycle)
 }
 
-// ResponseHook acts when the response's headers arrive. It takes part by being declared; hooks run in the order of declaration.
+// ResponseHook acts when the response's headers arrive. It takes part by being declared; hooks run in the order of
+// declaration.
 type ResponseHook interface {
 	OnResponse(o *Outcome, headers HeaderSetter)
 }
@@ -115,7 +116,8 @@ type PrefixConsumer interface {
 	WantsCachedTokens() bool
 }
 
-// Constructor builds a plug-in from its entry in the configuration. Mistakes go to b; what is then returned is not used.
+// Constructor builds a plug-in from its entry in the configuration. Mistakes go to b; what is then returned is not
+// used.
 type Constructor func(b *Builder) Plugin
 
 // Registration binds a type name of the configuration to its constructor.

@@ -6,11 +6,12 @@ import (
 	"github.com/pintle-dev/pintle/state"
 )
 
-// ModelSelector chooses the model that serves a request for a virtual one, before any profile runs. It takes part by being declared; the
-// first of them that knows the request's model chooses, and only endpoints that serve its choice are candidates.
+// ModelSelector chooses the model that serves a request for a virtual one, before any profile runs. It takes part by
+// being declared; the first of them that knows the request's model chooses, and only endpoints that serve its choice
+// are candidates.
 type ModelSelector interface {
-	// SelectModel returns the model to ask for in place of the request's, or why there is none. An empty model says that the request's is not
-	// one of its virtual models.
+	// SelectModel returns the model to ask for in place of the request's, or why there is none. An empty model says that
+	// the request's is not one of its virtual models.
 	SelectModel(c *Cycle) (model string, failure *Failure)
 }
 
@@ -56,7 +57,8 @@ func (c *Cycle) selectModel() *Failure {
 	return nil
 }
 
-// InFlightOfModel is how many requests were sent for a model and have not ended. place is from state.Options.WatchModel.
+// InFlightOfModel is how many requests were sent for a model and have not ended. place is from
+// state.Options.WatchModel.
 func (c *Cycle) InFlightOfModel(place int) int {
 	if c.Pool.State == nil || c.Pool.State.InFlight == nil {
 		return 0
@@ -64,7 +66,8 @@ func (c *Cycle) InFlightOfModel(place int) int {
 	return c.Pool.State.InFlight.OfModel(place)
 }
 
-// LatencyOfModel returns the q-quantiles of a model's latencies, NaN where nothing is known. model is a journal.HashName.
+// LatencyOfModel returns the q-quantiles of a model's latencies, NaN where nothing is known. model is a
+// journal.HashName.
 func (c *Cycle) LatencyOfModel(model uint64, q float64) (ttftMillis, tpotMillis float64) {
 	if c.Pool.State == nil || c.Pool.State.Models == nil {
 		return math.NaN(), math.NaN()

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// The documentation shows what `pintle explain` prints for its examples, word for word but for blanks at the ends of lines.
+// The documentation shows what `pintle explain` prints for its examples, word for word but for blanks at the ends of
+// lines.
 func TestDocumentedExamples(t *testing.T) {
 	t.Chdir("../..")
 	const prompt = "    $ bin/pintle explain "

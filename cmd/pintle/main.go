@@ -1,5 +1,5 @@
-// Command pintle is everything of Pintle that runs outside Envoy: the sidecar, a simulated model server, and two tools that
-// check and explain a configuration.
+// Command pintle is everything of Pintle that runs outside Envoy: the sidecar, a simulated model server, and two tools
+// that check and explain a configuration.
 package main
 
 import (

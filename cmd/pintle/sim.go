@@ -25,8 +25,8 @@ type simOptions struct {
 	config  sim.Config
 }
 
-// runSim serves simulated model servers until it gets SIGINT or SIGTERM. It returns the exit code: 2 for a wrong flag, 1 when a
-// server cannot listen or fails.
+// runSim serves simulated model servers until it gets SIGINT or SIGTERM. It returns the exit code: 2 for a wrong flag,
+// 1 when a server cannot listen or fails.
 func runSim(args []string, stdout, stderr io.Writer) int {
 	flags, options := newSimFlags()
 	if code, done := command.Parse(flags, args, stdout, stderr); done {

@@ -1,4 +1,5 @@
-// Command gen writes docs/plugins.md from the plug-ins' own doc comments and parameters. Run it from the repository's root:
+// Command gen writes docs/plugins.md from the plug-ins' own doc comments and parameters. Run it from the repository's
+// root:
 //
 //	go run ./docs/gen > docs/plugins.md
 package main
@@ -155,7 +156,8 @@ func text(doc, typeName string) string {
 		"\nSource:", "\n**Source:**", "\nTies:", "\n**Ties:**").Replace(upperFirst(doc))
 }
 
-// meaning finds the doc comment of a parameter's field: in the plug-in's own parameters, else in ones that the folder shares.
+// meaning finds the doc comment of a parameter's field: in the plug-in's own parameters, else in ones that the folder
+// shares.
 func (f *folder) meaning(typeName string, p strictjson.Key) (string, error) {
 	for _, structName := range append([]string{typeName + "Parameters"}, f.shared()...) {
 		for field, doc := range f.fields[structName] {

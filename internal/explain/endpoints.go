@@ -20,8 +20,8 @@ type Fleet struct {
 	models []past
 }
 
-// enter gives the fleet a state with the parts that the plan reads. What is in flight was decided before the endpoints were
-// sampled, so that their metrics include it.
+// enter gives the fleet a state with the parts that the plan reads. What is in flight was decided before the endpoints
+// were sampled, so that their metrics include it.
 func (f *Fleet) enter(plan *scoring.Plan, now int64) {
 	f.State = state.New(plan.StateOptions())
 	f.Enter()
@@ -38,12 +38,14 @@ func (f *Fleet) enter(plan *scoring.Plan, now int64) {
 		}
 	}
 	for i := range f.models {
-		f.models[i].apply(f.State, journal.Event{Time: now - 1, Instance: 1, Model: journal.HashName(f.models[i].model)}, &lease)
+		decided := journal.Event{Time: now - 1, Instance: 1, Model: journal.HashName(f.models[i].model)}
+		f.models[i].apply(f.State, decided, &lease)
 	}
 }
 
-// ReadEndpoints reads an endpoints document: the sidecar's list, by the sidecar's reader, with the metrics that the decision shall assume. now
-// is the time that ages are reckoned from. An endpoint without metrics has not been sampled. Every mistake is told with its line.
+// ReadEndpoints reads an endpoints document: the sidecar's list, by the sidecar's reader, with the metrics that the
+// decision shall assume. now is the time that ages are reckoned from. An endpoint without metrics has not been sampled.
+// Every mistake is told with its line.
 func ReadEndpoints(text []byte, now int64) (*Fleet, error) {
 	document, err := yamldoc.Read(text)
 	if err != nil {
@@ -68,7 +70,9 @@ func ReadEndpoints(text []byte, now int64) (*Fleet, error) {
 // take makes the pool of what the sidecar would send.
 func (f *Fleet) take(part *topology.Part, metrics []scoring.Metrics) {
 	for i, e := range part.Endpoints {
-		to := scoring.Endpoint{Index: i, Name: e.Name, Address: e.Address, Engine: e.Engine, Models: e.Models, Metrics: metrics[i]}
+		to := scoring.Endpoint{
+			Index: i, Name: e.Name, Address: e.Address, Engine: e.Engine, Models: e.Models, Metrics: metrics[i],
+		}
 		for _, l := range e.Labels {
 			to.Labels = append(to.Labels, scoring.Label(l))
 		}

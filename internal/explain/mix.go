@@ -30,7 +30,8 @@ func (x *Explanation) Mixed(m *scoring.Mixture) {
 	}
 }
 
-// write writes the mix for people: its totals with what each profile gave to them, and the places that the endpoints got.
+// write writes the mix for people: its totals with what each profile gave to them, and the places that the endpoints
+// got.
 func (m *Mix) write(text *strings.Builder, profiles map[string]*Profile) {
 	fmt.Fprintf(text, "mix of %s\n", strings.Join(m.profiles, ", "))
 	t := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// restatement says what a plug-in does a second time, from its documented formula alone: plain loops over plain values, nothing shared
-// with the plug-in. A new plug-in adds one entry to restatements.
+// restatement says what a plug-in does a second time, from its documented formula alone: plain loops over plain values,
+// nothing shared with the plug-in. A new plug-in adds one entry to restatements.
 type restatement struct {
 	// parameters makes random parameters; nil stands for none.
 	parameters func(r *rand.Rand) map[string]any
@@ -160,8 +160,8 @@ func loadAwareScores(p map[string]any, w *world, candidates []*server) map[strin
 	return scores
 }
 
-// loraScores is 1 where the adapter is active, 0.8 with room for one more, 0.6 where it waits, 0.5 where the room is not
-// known, else 0. A server that has reported nothing has all its room.
+// loraScores is 1 where the adapter is active, 0.8 with room for one more, 0.6 where it waits, 0.5 where the room is
+// not known, else 0. A server that has reported nothing has all its room.
 func loraScores(_ map[string]any, w *world, candidates []*server) map[string]float64 {
 	scores := map[string]float64{}
 	for _, s := range candidates {

@@ -39,7 +39,9 @@ func (x *Explanation) ModelSelected(s *scoring.Selection) {
 	x.Selection = &Selection{Decision: s.Decision, Model: s.Model, Reason: s.Reason, Models: map[string]ModelOption{}}
 	for i := range s.Models {
 		o := &s.Models[i]
-		x.Selection.Models[o.Model] = ModelOption{Removed: o.Removed, Signals: byName(o.Signals), Ratings: byName(o.Ratings), Score: o.Score}
+		x.Selection.Models[o.Model] = ModelOption{
+			Removed: o.Removed, Signals: byName(o.Signals), Ratings: byName(o.Ratings), Score: o.Score,
+		}
 	}
 }
 

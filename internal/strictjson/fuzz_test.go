@@ -49,7 +49,8 @@ func readEverything(o *Object) everything {
 	return e
 }
 
-// Whatever the bytes, reading them does not panic, ends in mistakes or in what encoding/json reads, and mistakes are one line each.
+// Whatever the bytes, reading them does not panic, ends in mistakes or in what encoding/json reads, and mistakes are
+// one line each.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		``, `{}`, `null`, `[]`, `{"string": "x", "strings": ["a"]}`, `{"int": 1e400}`, `{"duration": "1m"}`, `{"objects": [{}, null, [1]]}`,

@@ -2,8 +2,8 @@ package strictjson
 
 import "strings"
 
-// Nearest returns the name that a mistyped one most likely stands for, empty when none is near: one letter, or a quarter of
-// them up to three, is wrong, missing, too many or exchanged with its neighbour. Case does not matter.
+// Nearest returns the name that a mistyped one most likely stands for, empty when none is near: one letter, or a
+// quarter of them up to three, is wrong, missing, too many or exchanged with its neighbour. Case does not matter.
 func Nearest(mistyped string, names []string) string {
 	if len(mistyped) < 3 {
 		return ""
@@ -26,8 +26,8 @@ func Hint(mistyped string, names []string, known string) string {
 	return text + known + " " + strings.Join(names, ", ")
 }
 
-// distance is how many letters have to be changed, added, removed or exchanged with their neighbour, limit when they are as many
-// or more.
+// distance is how many letters have to be changed, added, removed or exchanged with their neighbour, limit when they
+// are as many or more.
 func distance(a, b string, limit int) int {
 	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
 		return limit

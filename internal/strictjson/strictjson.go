@@ -1,5 +1,6 @@
 // Package strictjson reads configuration documents so that no mistake in them goes unnoticed: unknown keys, repeated
-// keys, wrong types and values out of range are collected, each with the path of the key, the value found and what would be right.
+// keys, wrong types and values out of range are collected, each with the path of the key, the value found and what
+// would be right.
 //
 // It needs no reflection and compiles with TinyGo. It is for start-up, not for the request path.
 package strictjson
@@ -71,8 +72,8 @@ func (d *Document) object(path string, value gjson.Result) *Object {
 	return o
 }
 
-// Object is one JSON object of a document. A member that is null counts as absent. Getters leave their destination alone when
-// the key is absent, so that it keeps its default, or when the value is wrong, which is noted.
+// Object is one JSON object of a document. A member that is null counts as absent. Getters leave their destination
+// alone when the key is absent, so that it keeps its default, or when the value is wrong, which is noted.
 type Object struct {
 	document *Document
 	path     string
@@ -92,7 +93,8 @@ type member struct {
 // Key is one key that a reader asked an object for.
 type Key struct {
 	Name string
-	// Type is what the reader wants: string, boolean, integer, number, duration, list of strings, map of strings, object, list of objects.
+	// Type is what the reader wants: string, boolean, integer, number, duration, list of strings, map of strings, object,
+	// list of objects.
 	Type string
 	// Default is what the destination held, as it would be written in a configuration; empty for none.
 	Default string
@@ -135,11 +137,12 @@ func (o *Object) Given(key string) bool {
 	return slices.ContainsFunc(o.members, func(m member) bool { return m.key == key })
 }
 
-// Mistake notes that the value of key is wrong; text says why and what would be right. An empty key means the object itself.
+// Mistake notes that the value of key is wrong; text says why and what would be right. An empty key means the object
+// itself.
 func (o *Object) Mistake(key, text string) { o.document.add(o.at(key), text) }
 
-// LabelBy has the paths of the object and of all in it tell the name that stands in the first of the keys that has one, such as
-// plugins[2](queue-scorer).parameters. It does not count as asking for them.
+// LabelBy has the paths of the object and of all in it tell the name that stands in the first of the keys that has one,
+// such as plugins[2](queue-scorer).parameters. It does not count as asking for them.
 func (o *Object) LabelBy(keys ...string) {
 	for _, key := range keys {
 		for i := range o.members {
@@ -161,8 +164,8 @@ func isName(text string) bool {
 	return text != "" && len(text) <= 63
 }
 
-// Missing notes that the value of key is missing or empty, unless it is known to be wrong already; text says what it is for. The
-// caller has found it to be empty.
+// Missing notes that the value of key is missing or empty, unless it is known to be wrong already; text says what it is
+// for. The caller has found it to be empty.
 func (o *Object) Missing(key, text string) {
 	prefix := o.at(key) + ": "
 	for _, mistake := range o.document.mistakes {

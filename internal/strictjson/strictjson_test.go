@@ -89,8 +89,8 @@ func TestErr(t *testing.T) {
 	}
 }
 
-// A getter is tried on values of its type, at its bounds and of other types. The destination keeps its default unless the value
-// is right.
+// A getter is tried on values of its type, at its bounds and of other types. The destination keeps its default unless
+// the value is right.
 func TestGetters(t *testing.T) {
 	getString := func(o *Object) any { v := "default"; o.String("k", &v); return v }
 	oneOf := func(o *Object) any { v := "a"; o.OneOf("k", &v, "a", "b"); return v }

@@ -9,13 +9,14 @@ import (
 	goyaml "go.yaml.in/yaml/v3"
 )
 
-// broken says in plain words what is meant by an error of the YAML library that has a text in it. The first that fits counts.
+// broken says in plain words what is meant by an error of the YAML library that has a text in it. The first that fits
+// counts.
 var broken = []struct{ text, means string }{
 	{"found a tab character", tab},
-	{"cannot start any token", "a value begins with a character that has a meaning in YAML, such as @, % or a backquote; put it in quotes"},
+	{"cannot start any token", "a value begins with a character that has a meaning in YAML, such as @ or %; put it in quotes"},
 	{"alphabetic or numeric character", "a value begins with * or &, which have a meaning in YAML; put it in quotes"},
-	{"unknown anchor", "an alias (*name) stands for an anchor (&name) that is not there; put a value that begins with * in quotes"},
-	{"mapping values are not allowed", "a colon follows where no key can be: put a value with a colon in quotes, or mend the indentation"},
+	{"unknown anchor", "an alias (*name) stands for an anchor (&name) that is not there; put a value with * in quotes"},
+	{"mapping values are not allowed", "a colon follows where no key can be: quote a value with a colon, or mend the indentation"},
 	{"block sequence entries are not allowed", "a list begins in the line of its key; begin it in the next one"},
 	{"expected ':'", "a key has no colon behind it"},
 	{"expected key", indentation},
@@ -23,7 +24,7 @@ var broken = []struct{ text, means string }{
 	{"expected ',' or", unclosed},
 	{"expected node content", unclosed},
 	{"unexpected end of stream", "a quote is not closed"},
-	{"unknown escape character", "a backslash in double quotes begins an escape that there is not; write it twice, or use single quotes"},
+	{"unknown escape character", "a backslash in double quotes begins no escape that there is; write it twice, or use single quotes"},
 	{"control characters", notText},
 	{"UTF-8", notText},
 	{"tag handle", "a value begins with an exclamation mark, which has a meaning in YAML; put it in quotes"},
@@ -68,8 +69,8 @@ func syntaxError(text []byte, err error) error {
 // mostRead bounds how many bytes are read to find a line.
 const mostRead = 64 << 20
 
-// brokenLine returns the first line with which the text is no YAML any more, whatever follows, 0 if that takes too long: the
-// library's own numbers are off by one for some mistakes, and missing for others.
+// brokenLine returns the first line with which the text is no YAML any more, whatever follows, 0 if that takes too
+// long: the library's own numbers are off by one for some mistakes, and missing for others.
 func brokenLine(text []byte) (number int, line []byte) {
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	end, read := len(text), 0

@@ -1,4 +1,5 @@
-// Package yamldoc reads YAML documents for the readers of package strictjson, and tells on which lines the mistakes are that these find.
+// Package yamldoc reads YAML documents for the readers of package strictjson, and tells on which lines the mistakes are
+// that these find.
 package yamldoc
 
 import (
@@ -26,8 +27,8 @@ type Document struct {
 // document is what mistakes of the document as a whole begin with until Locate has put the line there.
 const document = "document"
 
-// Read reads one document. JSON is YAML, so it may be given too. A key given twice is an error, and so is a second document. Errors are one line
-// each, and show no value.
+// Read reads one document. JSON is YAML, so it may be given too. A key given twice is an error, and so is a second
+// document. Errors are one line each, and show no value.
 func Read(text []byte) (*Document, error) {
 	d := goyaml.NewDecoder(bytes.NewReader(text))
 	var first, second goyaml.Node
@@ -106,7 +107,8 @@ func (d *Document) Parse() (*strictjson.Object, *strictjson.Document) {
 	return strictjson.Parse(text, document)
 }
 
-// Locate puts the line before each mistake that a reader of d found, and sorts them by it. Other errors stay as they are.
+// Locate puts the line before each mistake that a reader of d found, and sorts them by it. Other errors stay as they
+// are.
 func (d *Document) Locate(err error) error {
 	var mistakes strictjson.Mistakes
 	if !errors.As(err, &mistakes) {
@@ -141,7 +143,8 @@ var (
 	unknown = regexp.MustCompile(`^(?:` + document + `)?: unknown key ("(?:[^"\\]|\\.)*")`)
 )
 
-// lineOf is the line of the value that a mistake names by its path, such as discovery.static[0].address, or of the unknown key that it names.
+// lineOf is the line of the value that a mistake names by its path, such as discovery.static[0].address, or of the
+// unknown key that it names.
 func lineOf(n *goyaml.Node, mistake string) int {
 	line := n.Line
 	for {
@@ -164,7 +167,8 @@ func lineOf(n *goyaml.Node, mistake string) int {
 	}
 }
 
-// step goes one key or one item down the path at the beginning of mistake. Keys may have dots in them: the longest that fits is meant.
+// step goes one key or one item down the path at the beginning of mistake. Keys may have dots in them: the longest that
+// fits is meant.
 func step(n *goyaml.Node, mistake string) (next *goyaml.Node, rest string) {
 	switch n.Kind {
 	case goyaml.SequenceNode:

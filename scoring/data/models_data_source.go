@@ -7,9 +7,9 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// modelsDataSource has the sidecar fetch the list of models that each server gives at /v1/models: Envoy asks for it when it
-// takes a snapshot. The parameters say where an endpoint picker would look; they are checked, and of those that the sidecar
-// does otherwise the operator is told.
+// modelsDataSource has the sidecar fetch the list of models that each server gives at /v1/models: Envoy asks for it
+// when it takes a snapshot. The parameters say where an endpoint picker would look; they are checked, and of those that
+// the sidecar does otherwise the operator is told.
 //
 // Source: Heimdall, models-data-source.
 type modelsDataSource struct{}
@@ -39,7 +39,8 @@ func NewModelsDataSource(b *scoring.Builder) scoring.Plugin {
 		b.Warn("path has no effect: the sidecar reads " + modelsPath)
 	}
 	if p.Scheme == "https" {
-		b.Warn("scheme and insecureSkipVerify have no effect: how the servers are reached stands in the sidecar's configuration")
+		b.Warn("scheme and insecureSkipVerify have no effect: " +
+			"how the servers are reached stands in the sidecar's configuration")
 	}
 	return modelsDataSource{}
 }

@@ -2,8 +2,8 @@ package deciders
 
 import "github.com/pintle-dev/pintle/scoring"
 
-// alwaysDisaggMultimodalDecider gives every request that holds an image, audio or video an encode stage: blocks of the types
-// image_url, input_audio, audio_url or video_url, and their counterparts in the Responses and Messages APIs.
+// alwaysDisaggMultimodalDecider gives every request that holds an image, audio or video an encode stage: blocks of the
+// types image_url, input_audio, audio_url or video_url, and their counterparts in the Responses and Messages APIs.
 //
 // Source: Heimdall, always-disagg-multimodal-decider.
 type alwaysDisaggMultimodalDecider struct{}

@@ -7,10 +7,11 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// byLabelSelector keeps endpoints that match a Kubernetes label selector: every pair of matchLabels and every requirement of
-// matchExpressions. An empty selector matches everything.
+// byLabelSelector keeps endpoints that match a Kubernetes label selector: every pair of matchLabels and every
+// requirement of matchExpressions. An empty selector matches everything.
 //
-// Missing data: an endpoint without a label does not match a pair, In or Exists of it, and matches NotIn and DoesNotExist.
+// Missing data: an endpoint without a label does not match a pair, In or Exists of it, and matches NotIn and
+// DoesNotExist.
 //
 // Source: Heimdall, by-label-selector; Kubernetes, LabelSelector.
 type byLabelSelector struct{ requirements []requirement }

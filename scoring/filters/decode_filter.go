@@ -2,8 +2,8 @@ package filters
 
 import "github.com/pintle-dev/pintle/scoring"
 
-// decodeFilter keeps endpoints that may decode: those whose label mif.moreh.io/role is decode or both. With roles: llm-d, those
-// whose label llm-d.ai/role is decode, prefill-decode, both or encode-prefill-decode.
+// decodeFilter keeps endpoints that may decode: those whose label mif.moreh.io/role is decode or both. With roles:
+// llm-d, those whose label llm-d.ai/role is decode, prefill-decode, both or encode-prefill-decode.
 //
 // Missing data: an endpoint without the label is kept.
 //

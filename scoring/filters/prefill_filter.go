@@ -2,8 +2,8 @@ package filters
 
 import "github.com/pintle-dev/pintle/scoring"
 
-// prefillFilter keeps endpoints that may prefill: those whose label mif.moreh.io/role is prefill. With roles: llm-d, those whose
-// label llm-d.ai/role is prefill, encode-prefill, prefill-decode, both or encode-prefill-decode.
+// prefillFilter keeps endpoints that may prefill: those whose label mif.moreh.io/role is prefill. With roles: llm-d,
+// those whose label llm-d.ai/role is prefill, encode-prefill, prefill-decode, both or encode-prefill-decode.
 //
 // Missing data: an endpoint without the label is removed.
 //

@@ -7,12 +7,12 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// disaggProfileHandler runs disaggregated inference: the decode profile always, and its endpoint serves the request; then the
-// encode profile if the encode decider says so; then the prefill profile if the prefill decider says so. A stage whose
-// profile finds no endpoint is left out.
+// disaggProfileHandler runs disaggregated inference: the decode profile always, and its endpoint serves the request;
+// then the encode profile if the encode decider says so; then the prefill profile if the prefill decider says so. A
+// stage whose profile finds no endpoint is left out.
 //
-// The deciders and a disagg-headers-handler must be declared before it. The nested parameters are profiles and deciders; the
-// flat ones are deprecated, mean the same, and may not be mixed with them.
+// The deciders and a disagg-headers-handler must be declared before it. The nested parameters are profiles and
+// deciders; the flat ones are deprecated, mean the same, and may not be mixed with them.
 //
 // Source: Heimdall, disagg-profile-handler.
 type disaggProfileHandler struct{ stages }
@@ -59,21 +59,24 @@ func NewDisaggProfileHandler(b *scoring.Builder) scoring.Plugin {
 		h.stages.prefill = b.Profile(p.keys.Profiles.prefill, p.Profiles.prefill)
 	}
 	if p.Deciders.prefill != "" && h.stages.prefill == h.stages.decode {
-		b.Mistake(p.keys.Profiles.prefill, strconv.Quote(p.Profiles.prefill)+" is the decode profile; prefill needs one of its own")
+		b.Mistake(p.keys.Profiles.prefill,
+			strconv.Quote(p.Profiles.prefill)+" is the decode profile; prefill needs one of its own")
 	}
 	if name := p.Deciders.encode; name != "" {
 		h.encodeDecider = earlierEncodeDecider(b, p.keys.Deciders.encode, name)
 		h.stages.encode = b.Profile(p.keys.Profiles.encode, p.Profiles.encode)
 	}
-	if (p.Deciders.prefill != "" || p.Deciders.encode != "") && !b.EarlierOfType(headersHandlerTypes...) && !b.Doubtful("") {
+	staged := p.Deciders.prefill != "" || p.Deciders.encode != ""
+	if staged && !b.EarlierOfType(headersHandlerTypes...) && !b.Doubtful("") {
 		b.Mistake("deciders", "need a disagg-headers-handler declared before "+b.Name+
 			"; without it the decode server would not learn of the other stages")
 		return h
 	}
-	h.checkAnnounced(b, profileKey{p.keys.Profiles.prefill, p.Profiles.prefill}, profileKey{p.keys.Profiles.encode, p.Profiles.encode})
+	h.checkAnnounced(b,
+		profileKey{p.keys.Profiles.prefill, p.Profiles.prefill}, profileKey{p.keys.Profiles.encode, p.Profiles.encode})
 	if p.Deciders.prefill == "" && slices.Contains(b.Profiles(), p.Profiles.prefill) {
-		b.Warn("prefill never runs, because no decider for it is named; name one in deciders.prefill, or remove the profile " +
-			strconv.Quote(p.Profiles.prefill))
+		b.Warn("prefill never runs, because no decider for it is named; " +
+			"name one in deciders.prefill, or remove the profile " + strconv.Quote(p.Profiles.prefill))
 	}
 	return h
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// pdProfileHandler is the legacy handler of disaggregated inference: the decode profile, and then the prefill profile if the
-// decider says so. Prefer disagg-profile-handler.
+// pdProfileHandler is the legacy handler of disaggregated inference: the decode profile, and then the prefill profile
+// if the decider says so. Prefer disagg-profile-handler.
 //
-// With primaryPort the request goes to that port of the decode endpoint's host, and the header x-data-parallel-host-port
-// tells the server there which rank was chosen. A configuration that declares neither the decider nor a
-// disagg-headers-handler gets both with default parameters, which is said at start.
+// With primaryPort the request goes to that port of the decode endpoint's host, and the header
+// x-data-parallel-host-port tells the server there which rank was chosen. A configuration that declares neither the
+// decider nor a disagg-headers-handler gets both with default parameters, which is said at start.
 //
 // Source: Heimdall, pd-profile-handler; the header: llm-d.
 type pdProfileHandler struct {
@@ -25,7 +25,8 @@ type pdProfileHandlerParameters struct {
 	DecodeProfile string
 	// PrefillProfile names the scheduling profile of prefill endpoints.
 	PrefillProfile string
-	// PrefixPluginType is the type of the prefix scorer. It is checked and has no effect: the decider finds the scorer itself.
+	// PrefixPluginType is the type of the prefix scorer. It is checked and has no effect: the decider finds the scorer
+	// itself.
 	PrefixPluginType string
 	// PrefixPluginName is the name of the prefix scorer. It is checked and has no effect, as prefixPluginType.
 	PrefixPluginName string
@@ -44,7 +45,8 @@ const defaultDecider = "prefix-based-pd-decider"
 // NewPDProfileHandler builds a pd-profile-handler.
 func NewPDProfileHandler(b *scoring.Builder) scoring.Plugin {
 	p := pdProfileHandlerParameters{
-		DecodeProfile: "decode", PrefillProfile: "prefill", PrefixPluginType: "prefix-cache-scorer", DeciderPluginName: defaultDecider,
+		DecodeProfile: "decode", PrefillProfile: "prefill",
+		PrefixPluginType: "prefix-cache-scorer", DeciderPluginName: defaultDecider,
 	}
 	b.String("decodeProfile", &p.DecodeProfile)
 	b.String("prefillProfile", &p.PrefillProfile)

@@ -8,22 +8,24 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// routingStrategyHandler lets each request name the strategy that it is routed by: a header's value is the name of a scheduling profile.
-// Unlike other handlers it runs exactly that one.
+// routingStrategyHandler lets each request name the strategy that it is routed by: a header's value is the name of a
+// scheduling profile. Unlike other handlers it runs exactly that one.
 //
-// A value such as a:2,b:1 mixes strategies. Weights are whole numbers from 0 to 1,000,000, 1 when left out; a strategy of weight 0 does
-// not count, and one that is named twice counts with both weights. An endpoint must pass the filters of all, and the picker of the first one
-// named picks. Only strategies with scorers can be mixed, so neither random-picker nor power-of-two on its own.
+// A value such as a:2,b:1 mixes strategies. Weights are whole numbers from 0 to 1,000,000, 1 when left out; a strategy
+// of weight 0 does not count, and one that is named twice counts with both weights. An endpoint must pass the filters
+// of all, and the picker of the first one named picks. Only strategies with scorers can be mixed, so neither
+// random-picker nor power-of-two on its own.
 //
-// Formula of a mix: sum of norm x weight / sum of weights, where norm is (total - min) / (max - min) of a profile's totals over the
-// candidates, 1 when they are all equal.
+// Formula of a mix: sum of norm x weight / sum of weights, where norm is (total - min) / (max - min) of a profile's
+// totals over the candidates, 1 when they are all equal.
 //
-// A strategy that is not known is answered with status 400 and the reason unknown_strategy, a value that cannot be read with
-// invalid_strategy.
+// A strategy that is not known is answered with status 400 and the reason unknown_strategy, a value that cannot be read
+// with invalid_strategy.
 //
-// Source: AIBrix, request header routing-strategy and soft scoring of several strategies. There the answer carries the header
-// x-error-routing, an endpoint without a metric counts as the worst in a mix (here as the middle, see stale.policy), and candidates are
-// shuffled for each request. Without a header and a default it hands the request to plain Kubernetes balancing.
+// Source: AIBrix, request header routing-strategy and soft scoring of several strategies. There the answer carries the
+// header x-error-routing, an endpoint without a metric counts as the worst in a mix (here as the middle, see
+// stale.policy), and candidates are shuffled for each request. Without a header and a default it hands the request to
+// plain Kubernetes balancing.
 type routingStrategyHandler struct {
 	header     scoring.HeaderKey
 	fallback   string
@@ -39,8 +41,8 @@ type routingStrategyHandlerParameters struct {
 	// Default is the strategy of requests without the header, or a mix; else the environment's ROUTING_ALGORITHM or
 	// AIBRIX_ROUTING_ALGORITHM, else the first scheduling profile.
 	Default string
-	// Strategies maps names of strategies to scheduling profiles. Without it every profile is a strategy of its own name; with it only those
-	// listed can be chosen.
+	// Strategies maps names of strategies to scheduling profiles. Without it every profile is a strategy of its own name;
+	// with it only those listed can be chosen.
 	Strategies []strictjson.Pair
 }
 
@@ -207,7 +209,8 @@ func (h *routingStrategyHandler) unknown(name string) *scoring.Failure {
 		}
 		known += s.name
 	}
-	return &scoring.Failure{Status: 400, Reason: "unknown_strategy", Message: "no routing strategy is named " + strconv.Quote(short(name)) + "; known are " + known}
+	message := "no routing strategy is named " + strconv.Quote(short(name)) + "; known are " + known
+	return &scoring.Failure{Status: 400, Reason: "unknown_strategy", Message: message}
 }
 
 func invalidStrategy(message string) *scoring.Failure {

@@ -6,10 +6,11 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// disaggHeadersHandler tells the decode server which endpoints run the other stages: the prefill endpoint's ip:port, and the
-// encode endpoints' in a comma-separated list. Such headers from clients are removed.
+// disaggHeadersHandler tells the decode server which endpoints run the other stages: the prefill endpoint's ip:port,
+// and the encode endpoints' in a comma-separated list. Such headers from clients are removed.
 //
-// It takes part by being declared, and must be declared before the profile handler. prefill-header-handler is another name of it.
+// It takes part by being declared, and must be declared before the profile handler. prefill-header-handler is another
+// name of it.
 //
 // Source: Heimdall, disagg-headers-handler. llm-d's headers are x-prefiller-host-port and x-encoder-hosts-ports.
 type disaggHeadersHandler struct {
@@ -31,7 +32,8 @@ type disaggHeadersHandlerParameters struct {
 // NewDisaggHeadersHandler builds a disagg-headers-handler.
 func NewDisaggHeadersHandler(b *scoring.Builder) scoring.Plugin {
 	h := &disaggHeadersHandler{disaggHeadersHandlerParameters: disaggHeadersHandlerParameters{
-		PrefillProfile: "prefill", EncodeProfile: "encode", PrefillHeader: "mif-prefill-endpoint", EncodeHeader: "mif-encode-endpoints",
+		PrefillProfile: "prefill", EncodeProfile: "encode",
+		PrefillHeader: "mif-prefill-endpoint", EncodeHeader: "mif-encode-endpoints",
 	}}
 	b.String("prefillProfile", &h.PrefillProfile)
 	b.String("encodeProfile", &h.EncodeProfile)

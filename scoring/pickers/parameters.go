@@ -4,8 +4,8 @@ import "github.com/pintle-dev/pintle/scoring"
 
 // parameters are common to all pickers.
 type parameters struct {
-	// MaxNumOfEndpoints is how many endpoints are picked at most. The first serves the request; the others are its fail-over
-	// list, best first.
+	// MaxNumOfEndpoints is how many endpoints are picked at most. The first serves the request; the others are its
+	// fail-over list, best first.
 	MaxNumOfEndpoints int
 }
 

@@ -2,13 +2,14 @@ package pickers
 
 import "github.com/pintle-dev/pintle/scoring"
 
-// powerOfTwo draws two different endpoints at random and picks the one with fewer requests in flight, as Envoy's workers count them together.
-// Totals do not matter to it. The fail-over list goes on with the other one and then with endpoints at random.
+// powerOfTwo draws two different endpoints at random and picks the one with fewer requests in flight, as Envoy's
+// workers count them together. Totals do not matter to it. The fail-over list goes on with the other one and then with
+// endpoints at random.
 //
 // Ties: the one that was drawn first.
 //
-// Source: AIBrix, routing strategy power-of-two, which counts in Redis, by the hour, and forgets requests longer than 5 minutes; M. Mitzenmacher,
-// The Power of Two Choices in Randomized Load Balancing, 2001.
+// Source: AIBrix, routing strategy power-of-two, which counts in Redis, by the hour, and forgets requests longer than 5
+// minutes; M. Mitzenmacher, The Power of Two Choices in Randomized Load Balancing, 2001.
 type powerOfTwo struct{ parameters }
 
 // NewPowerOfTwo builds a power-of-two.

@@ -6,11 +6,11 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// weightedRandomPicker picks endpoints at random without replacement, each with a probability proportional to its total (A-Res,
-// weighted reservoir sampling). When no total is above 0 it picks uniformly.
+// weightedRandomPicker picks endpoints at random without replacement, each with a probability proportional to its total
+// (A-Res, weighted reservoir sampling). When no total is above 0 it picks uniformly.
 //
-// Formula: the endpoints with the largest keys U^(1/total), U uniform in (0,1]. An endpoint with a total of 0 is picked only
-// when those above 0 are used up.
+// Formula: the endpoints with the largest keys U^(1/total), U uniform in (0,1]. An endpoint with a total of 0 is picked
+// only when those above 0 are used up.
 //
 // Source: Heimdall and the Gateway API Inference Extension, weighted-random-picker; Efraimidis and Spirakis, 2006.
 type weightedRandomPicker struct{ parameters }

@@ -7,8 +7,8 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// activeRequestScorer prefers endpoints with fewer requests in flight, as Envoy's workers count them together: from the decision to the
-// end of the stream, for decode, prefill and encode endpoints alike.
+// activeRequestScorer prefers endpoints with fewer requests in flight, as Envoy's workers count them together: from the
+// decision to the end of the stream, for decode, prefill and encode endpoints alike.
 //
 // Formula: 1 up to idleThreshold requests, else maxBusyScore x (max - n) / max, where max is over the candidates.
 //

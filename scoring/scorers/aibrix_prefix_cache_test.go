@@ -43,7 +43,8 @@ func TestAIBrixPrefixCacheSequence(t *testing.T) {
 	}
 }
 
-// A block is as many bytes as parameters and semantics say: prompts that share n bytes stay together from the block size on.
+// A block is as many bytes as parameters and semantics say: prompts that share n bytes stay together from the block
+// size on.
 func TestAIBrixPrefixCacheBlockSize(t *testing.T) {
 	tests := []struct {
 		name, parameters string

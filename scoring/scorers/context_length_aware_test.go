@@ -9,7 +9,8 @@ import (
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
 )
 
-// TestContextLengthPrefersTheRangeThatHolds: whatever the length, a server whose range holds it beats one whose range it exceeds.
+// TestContextLengthPrefersTheRangeThatHolds: whatever the length, a server whose range holds it beats one whose range
+// it exceeds.
 func TestContextLengthPrefersTheRangeThatHolds(t *testing.T) {
 	plan := plantest.Plan(t, `{"plugins": [{"type": "context-length-aware"}]}`, plantest.Neutral)
 	label := func(text string) []scoring.Label {

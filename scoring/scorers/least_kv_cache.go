@@ -10,9 +10,9 @@ import "github.com/pintle-dev/pintle/scoring"
 //
 // Missing data: an endpoint without fresh metrics scores 0.5 and does not count for min and max.
 //
-// Source: AIBrix, routing strategy least-kv-cache. There it is the sum of the shares used on the GPU and of the swap space on the CPU; servers of
-// vLLM since the V1 engine report no such swap space, and then AIBrix chooses at random. Here it is the one share that the
-// sidecar reads, under its present name and the one before.
+// Source: AIBrix, routing strategy least-kv-cache. There it is the sum of the shares used on the GPU and of the swap
+// space on the CPU; servers of vLLM since the V1 engine report no such swap space, and then AIBrix chooses at random.
+// Here it is the one share that the sidecar reads, under its present name and the one before.
 type leastKVCache struct{ measures }
 
 // NewLeastKVCache builds a least-kv-cache. It has no parameters.

@@ -2,18 +2,21 @@ package scorers
 
 import "github.com/pintle-dev/pintle/scoring"
 
-// leastLatency prefers endpoints that would have served an average request fastest, by what Envoy's workers saw in the last minute.
+// leastLatency prefers endpoints that would have served an average request fastest, by what Envoy's workers saw in the
+// last minute.
 //
-// Formula: (max - v) / (max - min), where v = mean TTFT / mean input tokens x input + mean time per output token x output. input and output are
-// the means of the endpoints' positive means, 10 and 100 tokens when there are none; they also stand in for an endpoint's own mean when it is not known,
-// as does the mean of the others for the time per output token. min and max are over the candidates that answered. All equal: 1.
+// Formula: (max - v) / (max - min), where v = mean TTFT / mean input tokens x input + mean time per output token x
+// output. input and output are the means of the endpoints' positive means, 10 and 100 tokens when there are none; they
+// also stand in for an endpoint's own mean when it is not known, as does the mean of the others for the time per output
+// token. min and max are over the candidates that answered. All equal: 1.
 //
 // Range: 0 to 1. Unit: microseconds.
 //
-// Missing data: an endpoint that answered nothing in the last minute scores 0.5. Of an answer that was not streamed the TTFT is the whole time.
+// Missing data: an endpoint that answered nothing in the last minute scores 0.5. Of an answer that was not streamed the
+// TTFT is the whole time.
 //
-// Source: AIBrix, routing strategy least-latency. There the servers' metrics say how long requests queued, and the time of prefill alone grows with
-// the input; here the TTFT is both, and the network. Neither looks at the request at hand.
+// Source: AIBrix, routing strategy least-latency. There the servers' metrics say how long requests queued, and the time
+// of prefill alone grows with the input; here the TTFT is both, and the network. Neither looks at the request at hand.
 type leastLatency struct {
 	measures
 	input, output, perToken float64

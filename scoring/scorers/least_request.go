@@ -2,8 +2,8 @@ package scorers
 
 import "github.com/pintle-dev/pintle/scoring"
 
-// leastRequest prefers endpoints with the fewest requests in flight, as Envoy's workers count them together: from the decision to the end of
-// the stream.
+// leastRequest prefers endpoints with the fewest requests in flight, as Envoy's workers count them together: from the
+// decision to the end of the stream.
 //
 // Formula: (max - n) / (max - min), where min and max are over the candidates. All equal: 1.
 //

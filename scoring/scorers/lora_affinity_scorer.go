@@ -6,19 +6,20 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// loraAffinityScorer prefers endpoints that already have the request's LoRA adapter, then those with room for one more. The
-// adapter is the model that the request asks for.
+// loraAffinityScorer prefers endpoints that already have the request's LoRA adapter, then those with room for one more.
+// The adapter is the model that the request asks for.
 //
-// Formula: 1 when the adapter runs there; else 0.8 when fewer adapters run and wait than the server can run at once, or none
-// was ever reported; else 0.6 when the adapter waits there; else 0.
+// Formula: 1 when the adapter runs there; else 0.8 when fewer adapters run and wait than the server can run at once, or
+// none was ever reported; else 0.6 when the adapter waits there; else 0.
 //
 // Range: 0 to 1.
 //
-// Missing data: an endpoint without fresh metrics scores 0.5. vLLM shows its adapters only after the first request for one,
-// so a server that reports none has all its room; one that reports adapters but not how many it can run scores 0.5 for others.
+// Missing data: an endpoint without fresh metrics scores 0.5. vLLM shows its adapters only after the first request for
+// one, so a server that reports none has all its room; one that reports adapters but not how many it can run scores 0.5
+// for others.
 //
-// Source: Heimdall and the Gateway API Inference Extension, lora-affinity-scorer; there a server that has reported no adapter
-// yet has no room and scores 0.
+// Source: Heimdall and the Gateway API Inference Extension, lora-affinity-scorer; there a server that has reported no
+// adapter yet has no room and scores 0.
 type loraAffinityScorer struct{}
 
 // NewLoRAAffinityScorer builds a lora-affinity-scorer. It has no parameters.

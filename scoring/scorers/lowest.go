@@ -8,9 +8,10 @@ type measures struct {
 	known  []bool
 }
 
-// lowest scores endpoints by a quantity of which less is better: (max - v) / (max - min), over the candidates of which it is known; 1 when
-// these are all equal, neutral for the others.
-func (m *measures) lowest(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64, measure func(*scoring.Cycle, *scoring.Endpoint) (v float64, ok bool)) {
+// lowest scores endpoints by a quantity of which less is better: (max - v) / (max - min), over the candidates of which
+// it is known; 1 when these are all equal, neutral for the others.
+func (m *measures) lowest(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64,
+	measure func(*scoring.Cycle, *scoring.Endpoint) (v float64, ok bool)) {
 	if cap(m.values) < len(candidates) {
 		m.values, m.known = make([]float64, len(candidates)), make([]bool, len(candidates))
 	}

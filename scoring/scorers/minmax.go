@@ -6,9 +6,10 @@ import "github.com/pintle-dev/pintle/scoring"
 // attracts traffic, as an assumed idle server would, nor starves a server whose metrics page has a hiccup.
 const neutral = 0.5
 
-// fewest scores endpoints by a count of which less is better: (max - n) / (max - min), over the candidates with fresh metrics;
-// 1 when these are all equal, neutral for the others.
-func fewest(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64, count func(*scoring.Cycle, *scoring.Endpoint) int) {
+// fewest scores endpoints by a count of which less is better: (max - n) / (max - min), over the candidates with fresh
+// metrics; 1 when these are all equal, neutral for the others.
+func fewest(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64,
+	count func(*scoring.Cycle, *scoring.Endpoint) int) {
 	least, most, any := 0, 0, false
 	for _, e := range candidates {
 		if !c.Fresh(e) {

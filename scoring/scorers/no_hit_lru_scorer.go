@@ -7,11 +7,12 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// noHitLRUScorer spreads cold requests, those of which no endpoint has a prefix in its cache, over the endpoints: the one whose last cold
-// request is longest ago comes first. So caches grow evenly. It stands behind the prefix scorer in the profile.
+// noHitLRUScorer spreads cold requests, those of which no endpoint has a prefix in its cache, over the endpoints: the
+// one whose last cold request is longest ago comes first. So caches grow evenly. It stands behind the prefix scorer in
+// the profile.
 //
-// Formula: for a cold request 1 - rank / (n - 1) among n candidates, 1 for a single one. Never used endpoints rank first, in the
-// order of candidates, then the others from the least recently used. For any other request 0.5.
+// Formula: for a cold request 1 - rank / (n - 1) among n candidates, 1 for a single one. Never used endpoints rank
+// first, in the order of candidates, then the others from the least recently used. For any other request 0.5.
 //
 // Range: 0 to 1.
 //
@@ -40,7 +41,8 @@ func NewNoHitLRUScorer(b *scoring.Builder) scoring.Plugin {
 	b.String("prefixPluginName", &p.PrefixPluginName)
 	b.Int("lruSize", &p.LruSize, 1, math.MaxUint16)
 	if _, ok := b.Earlier(p.PrefixPluginName).(scoring.PrefixProvider); !ok && !b.Doubtful(p.PrefixPluginName) {
-		b.Mistake("prefixPluginName", strconv.Quote(p.PrefixPluginName)+" is not the name of a prefix scorer declared before "+b.Name)
+		b.Mistake("prefixPluginName",
+			strconv.Quote(p.PrefixPluginName)+" is not the name of a prefix scorer declared before "+b.Name)
 	}
 	options := b.State()
 	options.Cold = true

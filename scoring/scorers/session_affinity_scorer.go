@@ -7,12 +7,12 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// sessionAffinityScorer prefers the endpoint that served the session before. The response to a
-// routed request carries the header x-session-token, which names that endpoint; a client that sends it back stays there as long
-// as other scores allow.
+// sessionAffinityScorer prefers the endpoint that served the session before. The response to a routed request carries
+// the header x-session-token, which names that endpoint; a client that sends it back stays there as long as other
+// scores allow.
 //
-// Formula: 1 for the endpoint whose name the token holds, in base64; 0 for the others. Of a pod with one port namespace/pod and
-// namespace/pod-rank-0 are the same, so that tokens of other endpoint pickers hold.
+// Formula: 1 for the endpoint whose name the token holds, in base64; 0 for the others. Of a pod with one port
+// namespace/pod and namespace/pod-rank-0 are the same, so that tokens of other endpoint pickers hold.
 //
 // Range: 0 to 1.
 //
@@ -27,7 +27,8 @@ type sessionAffinityScorer struct {
 // headerSession carries the token both ways.
 const headerSession = "x-session-token"
 
-// firstRank ends the name of a pod's first endpoint where pods have several, and with some endpoint pickers where they have one.
+// firstRank ends the name of a pod's first endpoint where pods have several, and with some endpoint pickers where they
+// have one.
 const firstRank = "-rank-0"
 
 // longestToken bounds the tokens that are decoded; names of endpoints are far shorter.

@@ -153,8 +153,8 @@ func TestThroughput(t *testing.T) {
 	}
 }
 
-// The numbers are those of AIBrix's own test without the time in the queue, which it has equal: input and output tokens, time for prefill and for
-// decode, here in milliseconds.
+// The numbers are those of AIBrix's own test without the time in the queue, which it has equal: input and output
+// tokens, time for prefill and for decode, here in milliseconds.
 func TestLeastLatency(t *testing.T) {
 	type answers struct{ input, output, prefill, decode uint32 }
 	tests := []struct {

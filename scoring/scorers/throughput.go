@@ -4,16 +4,16 @@ import "github.com/pintle-dev/pintle/scoring"
 
 // throughput prefers endpoints whose requests of the last minute had the fewest tokens.
 //
-// Formula: (max - v) / (max - min), where v = 2 x mean input tokens + mean output tokens of a request, and min and max are over the
-// candidates of which both are known. All equal: 1.
+// Formula: (max - v) / (max - min), where v = 2 x mean input tokens + mean output tokens of a request, and min and max
+// are over the candidates of which both are known. All equal: 1.
 //
 // Range: 0 to 1. Unit: tokens.
 //
-// Missing data: an endpoint that reported no tokens in the last minute scores 0.5. Streamed answers report them when the request asks with
-// stream_options.include_usage.
+// Missing data: an endpoint that reported no tokens in the last minute scores 0.5. Streamed answers report them when
+// the request asks with stream_options.include_usage.
 //
-// Source: AIBrix, routing strategy throughput, which takes the means of a day from the servers' metrics. Its documentation says that more is
-// better, its code that less is.
+// Source: AIBrix, routing strategy throughput, which takes the means of a day from the servers' metrics. Its
+// documentation says that more is better, its code that less is.
 type throughput struct{ measures }
 
 // NewThroughput builds a throughput. It has no parameters.

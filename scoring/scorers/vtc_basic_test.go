@@ -10,7 +10,8 @@ import (
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
 )
 
-// Requests of a user who floods go to one end and those of the other to the other end; without a flood both go where the load is low.
+// Requests of a user who floods go to one end and those of the other to the other end; without a flood both go where
+// the load is low.
 func TestVTCBasicKeepsUsersApart(t *testing.T) {
 	r := newRouter(t, `{"plugins": [{"type": "vtc-basic"}]}`, make([]scoring.Endpoint, 3)...)
 	seen := map[string]bool{}

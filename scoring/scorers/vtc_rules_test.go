@@ -83,7 +83,8 @@ func TestVTCWeightsOfSource(t *testing.T) {
 	}
 }
 
-// As documented, who is alone, or like all others, goes where the load is least; and a pool of any size is used to its end.
+// As documented, who is alone, or like all others, goes where the load is least; and a pool of any size is used to its
+// end.
 func TestVTCDocumented(t *testing.T) {
 	loads := []float64{30, 20, 10, 20, 30, 40, 50, 60}
 	tests := []struct {

@@ -11,9 +11,10 @@ import (
 	"github.com/pintle-dev/pintle/state"
 )
 
-// multiFactorSelector chooses the model for requests that name a virtual one, such as auto, by quality, latency, cost and load. The
-// choice is written into the body, and then the endpoints that serve it are scheduled. It acts by being declared and has no place in a
-// profile. Each decision is a virtual model with a policy of its own, in the semantic router's words:
+// multiFactorSelector chooses the model for requests that name a virtual one, such as auto, by quality, latency, cost
+// and load. The choice is written into the body, and then the endpoints that serve it are scheduled. It acts by being
+// declared and has no place in a profile. Each decision is a virtual model with a policy of its own, in the semantic
+// router's words:
 //
 //	decisions:
 //	- name: auto                      # what clients ask for
@@ -31,26 +32,28 @@ import (
 //	      latency_window: 1m0s
 //	      semantics: documented       # or source
 //
-// A model that no endpoint serves, as far as models are known, is not considered, nor is one whose endpoints all fail while others do
-// not. What is above a ceiling of slo is removed; 0 is no ceiling, a value equal to it passes, and so does an unknown one. If none is
-// left, on_no_candidates takes the one with the least prompt_per_1m, or the first that is listed, or refuses the request with 503
-// slo_exceeded. A request whose models are all unserved is refused with 503 no_model.
+// A model that no endpoint serves, as far as models are known, is not considered, nor is one whose endpoints all fail
+// while others do not. What is above a ceiling of slo is removed; 0 is no ceiling, a value equal to it passes, and so
+// does an unknown one. If none is left, on_no_candidates takes the one with the least prompt_per_1m, or the first that
+// is listed, or refuses the request with 503 slo_exceeded. A request whose models are all unserved is refused with 503
+// no_model.
 //
-// Formula: the sum of weight x rating. Over the models left, quality is rated (v - min) / (max - min), the others 1 - (v - min) / (max
-// - min), and 0.5 where all are equal. Weights below 0 count as 0, and are divided by their sum; if that is 0 all are equal. The
-// highest sum wins, the first of equal ones. Latency is the percentile of the time per output token (TPOT) if each of these models
-// with samples has one, else of the time to first token (TTFT), so that only one of them is compared. Load is the number of requests
-// in flight, of all of Envoy's workers; one older than 10 minutes no longer counts, and while this plug-in is declared that is the
-// limit of active-request-scorer, too.
+// Formula: the sum of weight x rating. Over the models left, quality is rated (v - min) / (max - min), the others 1 -
+// (v - min) / (max - min), and 0.5 where all are equal. Weights below 0 count as 0, and are divided by their sum; if
+// that is 0 all are equal. The highest sum wins, the first of equal ones. Latency is the percentile of the time per
+// output token (TPOT) if each of these models with samples has one, else of the time to first token (TTFT), so that
+// only one of them is compared. Load is the number of requests in flight, of all of Envoy's workers; one older than 10
+// minutes no longer counts, and while this plug-in is declared that is the limit of active-request-scorer, too.
 //
 // Range: 0 to 1. Unit: milliseconds; currency per million prompt tokens; requests.
 //
-// Missing data: worst is a rating of 0, neutral 0.5. A model that nobody has asked for within latency_window has no latency. All
-// plug-ins share the longest window that a configuration names.
+// Missing data: worst is a rating of 0, neutral 0.5. A model that nobody has asked for within latency_window has no
+// latency. All plug-ins share the longest window that a configuration names.
 //
-// Source: the semantic router's documentation of multi_factor. Its code differs; semantics: source does as the code: weights that are
-// left out of weights are 0, a quality_score or prompt_per_1m of 0 is missing, so that a free model is the dearest, a missing latency
-// is worst, a model's TPOT is compared with another's TTFT, and a latency_percentile out of range is 95.
+// Source: the semantic router's documentation of multi_factor. Its code differs; semantics: source does as the code:
+// weights that are left out of weights are 0, a quality_score or prompt_per_1m of 0 is missing, so that a free model is
+// the dearest, a missing latency is worst, a model's TPOT is compared with another's TTFT, and a latency_percentile out
+// of range is 95.
 type multiFactorSelector struct {
 	decisions []decision
 	// candidates are those of one selection; refs says which models they are.
@@ -142,12 +145,19 @@ func readDecision(b *scoring.Builder, o *strictjson.Object) decision {
 		o.Missing("modelRefs", "name the models to choose from")
 	}
 	o.Close()
-	d.noModel = &scoring.Failure{Status: 503, Reason: "no_model", Message: "no model server serves any of the models behind " + strconv.Quote(d.name)}
-	d.broken = &scoring.Failure{Status: 503, Reason: "slo_exceeded", Message: "every model behind " + strconv.Quote(d.name) + " is above a ceiling of its slo; try again later"}
+	name := strconv.Quote(d.name)
+	d.noModel = &scoring.Failure{
+		Status: 503, Reason: "no_model", Message: "no model server serves any of the models behind " + name,
+	}
+	d.broken = &scoring.Failure{
+		Status: 503, Reason: "slo_exceeded",
+		Message: "every model behind " + name + " is above a ceiling of its slo; try again later",
+	}
 	return d
 }
 
-// readModelRef reads a model and what is known of it. What the semantic router says of a model and does not weigh is accepted.
+// readModelRef reads a model and what is known of it. What the semantic router says of a model and does not weigh is
+// accepted.
 func readModelRef(b *scoring.Builder, o *strictjson.Object) modelRef {
 	m := modelRef{}
 	reasoning, currency, completion := false, "", 0.0
@@ -170,7 +180,8 @@ func readModelRef(b *scoring.Builder, o *strictjson.Object) modelRef {
 	m.hash = journal.HashName(m.name)
 	ok := false
 	if m.place, ok = b.State().WatchModel(m.hash); !ok {
-		o.Mistake("model", strconv.Quote(m.name)+" is one model too many; decisions may name "+strconv.Itoa(state.MaxModels)+" models in all")
+		o.Mistake("model", strconv.Quote(m.name)+" is one model too many; decisions may name "+
+			strconv.Itoa(state.MaxModels)+" models in all")
 	}
 	return m
 }

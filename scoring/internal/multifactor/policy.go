@@ -1,5 +1,5 @@
-// Package multifactor rates candidates by quality, latency, cost and load at once, and keeps those out that break a ceiling. A candidate is a
-// model or an endpoint: who calls says what is known of each, the maths is the same.
+// Package multifactor rates candidates by quality, latency, cost and load at once, and keeps those out that break a
+// ceiling. A candidate is a model or an endpoint: who calls says what is known of each, the maths is the same.
 //
 // Source: the semantic router's multi_factor algorithm.
 package multifactor
@@ -59,8 +59,8 @@ type Policy struct {
 	latencyPercentile int
 	// onNoCandidates says what to do when every candidate breaks a ceiling: cheapest, first or fail.
 	onNoCandidates string
-	// missing says for quality, latency and cost what a candidate is worth of which it is not known: worst or neutral. By default latency is
-	// neutral, the others are worst.
+	// missing says for quality, latency and cost what a candidate is worth of which it is not known: worst or neutral. By
+	// default latency is neutral, the others are worst.
 	missing [Factors]float64
 	// latencyWindow is the age at which a latency is forgotten. All plug-ins share the longest that a configuration names.
 	latencyWindow time.Duration
@@ -92,7 +92,10 @@ func (p *Policy) Window() time.Duration { return p.latencyWindow }
 
 // Read reads the policy's keys from o, which may hold others.
 func Read(o *strictjson.Object) Policy {
-	p := Policy{latencyPercentile: defaultPercentile, onNoCandidates: Cheapest, latencyWindow: state.DefaultWindowAge, semantics: documented}
+	p := Policy{
+		latencyPercentile: defaultPercentile, onNoCandidates: Cheapest, latencyWindow: state.DefaultWindowAge,
+		semantics: documented,
+	}
 	o.OneOf("semantics", &p.semantics, documented, source)
 	p.readWeights(o.Object("weights"))
 	p.readCeilings(o.Object("slo"))

@@ -20,8 +20,8 @@ type Signals struct {
 // Candidate is one of those to choose from.
 type Candidate struct {
 	Signals
-	// Broken is the ceiling that the candidate breaks, as the configuration calls it; empty for none. One that breaks a ceiling has no
-	// ratings.
+	// Broken is the ceiling that the candidate breaks, as the configuration calls it; empty for none. One that breaks a
+	// ceiling has no ratings.
 	Broken string
 	// Values are what the factors go by; NaN is unknown.
 	Values [Factors]float64
@@ -112,7 +112,8 @@ func (p *Policy) rate(all []Candidate, f int) {
 	}
 }
 
-// Best is the index of the highest score among rated candidates that break no ceiling, the first of equal ones; -1 when there is none.
+// Best is the index of the highest score among rated candidates that break no ceiling, the first of equal ones; -1 when
+// there is none.
 func Best(all []Candidate) int {
 	best := -1
 	for i := range all {

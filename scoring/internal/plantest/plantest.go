@@ -150,7 +150,8 @@ func Score(t testing.TB, scorer string, stale scoring.Staleness, endpoints ...sc
 	return scores
 }
 
-// Keep returns the names of the endpoints that a configuration with the one filter keeps. plugin is its entry in the plugins list.
+// Keep returns the names of the endpoints that a configuration with the one filter keeps. plugin is its entry in the
+// plugins list.
 func Keep(t testing.TB, plugin string, endpoints ...scoring.Endpoint) []string {
 	t.Helper()
 	plan := Plan(t, `{"plugins": [`+plugin+`]}`, Neutral)

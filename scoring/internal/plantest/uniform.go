@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// CheckUniform checks by Pearson's chi-squared test that the outcomes are those wanted, each about as often. The threshold is five
-// standard deviations above the mean of the distribution, so that with a fixed seed chance does not fail it and a bias of a few percent does.
+// CheckUniform checks by Pearson's chi-squared test that the outcomes are those wanted, each about as often. The
+// threshold is five standard deviations above the mean of the distribution, so that with a fixed seed chance does not
+// fail it and a bias of a few percent does.
 func CheckUniform(t testing.TB, counts map[string]int, want ...string) {
 	t.Helper()
 	if got := slices.Sorted(maps.Keys(counts)); !slices.Equal(got, want) {

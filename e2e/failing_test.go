@@ -26,6 +26,7 @@ func TestFailingEndpoint(t *testing.T) {
 			retried bool
 		}{
 			{"answers 500", f.scripted.Address, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, false},
+			{"answers 503", f.scripted.Address, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }, false},
 			{"refuses connections", f.dead[0], nil, true},
 			{"closes without an answer", f.scripted.Address, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, false},
 			{"breaks off", f.scripted.Address, func(w http.ResponseWriter, _ *http.Request) {

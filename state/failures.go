@@ -17,6 +17,11 @@ const (
 	doubtFor = int64(10 * time.Second)
 	// mostDoubted bounds the doubted failures that another client can confirm.
 	mostDoubted = 5
+
+	// refusedFor is how long after its last answer an endpoint's refusals pass for those of one that is full.
+	refusedFor = int64(10 * time.Second)
+	// refusalsFade is how much faster a share of refusals falls.
+	refusalsFade = 8
 )
 
 // outcomes is an endpoint's share of failures at a time.
@@ -27,6 +32,9 @@ type outcomes struct {
 	good, bad [2]latest
 	// doubted is how many failures of one client alone have not been counted.
 	doubted int
+	// answered is when it last began an answer, or ended one. refusing is set while all that makes the share are refusals.
+	answered int64
+	refusing bool
 }
 
 // Failures is the share of an endpoint's requests that failed of late, so that one that fails fast, and therefore has a short queue and a
@@ -36,6 +44,10 @@ type outcomes struct {
 // A completion of status 5xx failed, and an endpoint that could not serve what another then did failed too. The failures of one client, known by
 // its address or its user, do not count while the endpoint answers others: they may be of its own making. Another client that fails
 // as well confirms them.
+//
+// A refusal is a 503 of the endpoint's own, by which servers say that they are full, or that Envoy asked another one, which may have
+// followed on such a 503. It counts as any failure does, so that a server that refuses all is out after six. But as
+// long as the endpoint answers others, a share of refusals falls eight times as fast: whoever is full has room again soon.
 //
 // A request that nobody answered, because its client left or Envoy lost patience, is no failure in itself: clients leave when they like, and
 // servers are slow under load. See SilentSince.
@@ -86,7 +98,7 @@ func (f *Failures) apply(s *step) {
 	case journal.Began, journal.Completion:
 		f.Complete(s.primary, s.Event)
 		if s.tried >= 0 && s.Kind == journal.Completion {
-			f.fail(s.tried, s.Event)
+			f.fail(s.tried, s.Event, true)
 		}
 	case journal.Gone:
 		for i := range f.silent {
@@ -121,7 +133,7 @@ func (f *Failures) Complete(index int, e *journal.Event) {
 		f.silent[index].end(e, now, ok && int64(e.DurationMicros)*1000 >= patience)
 	case e.Status/100 == 5:
 		f.silent[index].end(e, now, false)
-		f.fail(index, e)
+		f.fail(index, e, e.Status == 503 && e.Ended == journal.EndedWhole)
 	default:
 		f.answer(index, e, now)
 	}
@@ -136,18 +148,19 @@ func (f *Failures) answer(index int, e *journal.Event, now int64) {
 	if u := &f.usual[kindOf(e.Streamed)]; float64(took) > u.at(now) {
 		u.value, u.time = float64(took), now
 	}
+	o := &f.endpoints[index]
+	o.answered = max(o.answered, now)
 	if e.Kind == journal.Began {
 		return
 	}
-	o := &f.endpoints[index]
 	o.good[0].note(e.Client, now)
 	o.good[1].note(e.User, now)
 	o.doubted = 0
 	f.enter(o, now, 0)
 }
 
-// fail enters that an endpoint failed a request.
-func (f *Failures) fail(index int, e *journal.Event) {
+// fail enters that an endpoint failed a request, or refused it.
+func (f *Failures) fail(index int, e *journal.Event, refusal bool) {
 	if uint(index) >= uint(len(f.endpoints)) {
 		return
 	}
@@ -159,6 +172,8 @@ func (f *Failures) fail(index int, e *journal.Event) {
 		o.doubted = min(o.doubted+1, mostDoubted)
 		return
 	}
+	f.fade(o, now)
+	o.refusing = refusal && now-o.answered < refusedFor && (o.refusing || o.share < FailureWeight)
 	for range o.doubted + 1 {
 		f.enter(o, now, 1)
 	}
@@ -172,28 +187,36 @@ func (o *outcomes) doubts(by int, who uint64, now int64) bool {
 }
 
 func (f *Failures) enter(o *outcomes, time int64, failed float64) {
+	f.fade(o, time)
+	o.share += (failed - o.share) * FailureWeight
+}
+
+// fade brings a share to a time.
+func (f *Failures) fade(o *outcomes, time int64) {
 	if time > o.time {
-		o.share *= f.decay(o.time, time)
+		o.share = f.shareAt(o, time)
 		o.time = time
 	}
-	o.share += (failed - o.share) * FailureWeight
 }
 
 // Share is the share of failures of an endpoint in [0,1] at a time.
 //
-// With each completion: share += (1 if it failed, else 0, - share) / 8. With time: share halves with every half-life.
+// With each completion: share += (1 if it failed, else 0, - share) / 8. With time: share halves with every half-life, which is an
+// eighth of what is configured for a share of refusals.
 func (f *Failures) Share(index int, now int64) float64 {
 	if uint(index) >= uint(len(f.endpoints)) {
 		return 0
 	}
-	o := &f.endpoints[index]
-	now = f.clock.of(now)
+	return f.shareAt(&f.endpoints[index], f.clock.of(now))
+}
+
+func (f *Failures) shareAt(o *outcomes, now int64) float64 {
 	if now <= o.time || o.share == 0 {
 		return o.share
 	}
-	return o.share * f.decay(o.time, now)
-}
-
-func (f *Failures) decay(from, to int64) float64 {
-	return math.Exp2((float64(from) - float64(to)) / f.halfLife)
+	halfLives := (float64(now) - float64(o.time)) / f.halfLife
+	if o.refusing {
+		halfLives *= refusalsFade
+	}
+	return o.share * math.Exp2(-halfLives)
 }

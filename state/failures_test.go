@@ -106,6 +106,78 @@ func TestSixFailures(t *testing.T) {
 	}
 }
 
+// A server that is full refuses, and is tried again soon; one that refuses all is out as if it failed.
+func TestRefusals(t *testing.T) {
+	const threshold = 0.5
+	full := journal.Event{Status: 503, Ended: journal.EndedWhole, TTFTMicros: 1, DurationMicros: 1}
+	unreached := journal.Event{Status: 503, Ended: journal.EndedUnreached, DurationMicros: 1}
+	broken := journal.Event{Status: 500, Ended: journal.EndedWhole, TTFTMicros: 1, DurationMicros: 1}
+	next := journal.Event{Status: 200, Ended: journal.EndedWhole, TTFTMicros: 1, DurationMicros: 1, Tried: 1}
+	tests := []struct {
+		name  string
+		works bool // it answers, up to the failures
+		event journal.Event
+		after time.Duration
+		back  bool
+	}{
+		{"full", true, full, 2500 * time.Millisecond, true},
+		{"full, at once", true, full, 0, false},
+		{"Envoy went on to the next", true, next, 2500 * time.Millisecond, true},
+		{"refuses all", false, full, 2500 * time.Millisecond, false},
+		{"Envoy always goes on", false, next, 2500 * time.Millisecond, false},
+		{"Envoy answers 503", true, unreached, 2500 * time.Millisecond, false},
+		{"broken", true, broken, 2500 * time.Millisecond, false},
+		{"broken, after the half-life", true, broken, 20 * time.Second, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFleet(2)
+			if tt.works {
+				f.answered(0, 1, time.Millisecond)
+			}
+			for i := range 100 {
+				if out := f.Failures.Share(0, f.now) > threshold; out != (i >= 6) {
+					t.Fatalf("%d failures: out %v, want %v", i, out, i >= 6)
+				}
+				lease, served := f.ask(0, uint64(i)), 0
+				if tt.event.Tried != 0 {
+					served = 1
+				}
+				f.end(served, uint64(i), lease, tt.event)
+			}
+			f.pass(tt.after)
+			if back := f.Failures.Share(0, f.now) <= threshold; back != tt.back {
+				t.Errorf("after %v: back %v, want %v", tt.after, back, tt.back)
+			}
+		})
+	}
+}
+
+// Refusals do not shorten the share of other failures, and those of a server that answers nobody any more count in full.
+func TestRefusalsAmongFailures(t *testing.T) {
+	full := journal.Event{Status: 503, Ended: journal.EndedWhole}
+	f := newFleet(2)
+	f.answered(0, 100, time.Millisecond)
+	for i := range uint64(100) {
+		f.failed(0, i)
+	}
+	f.end(0, 1, f.ask(0, 1), full)
+	f.pass(10 * time.Second)
+	if share := f.Failures.Share(0, f.now); share < 0.6 {
+		t.Errorf("a refusal after failures: share %v after half a half-life, want 0.7", share)
+	}
+	f = newFleet(2)
+	f.answered(0, 100, time.Millisecond)
+	for i := range uint64(110) {
+		f.end(0, i, f.ask(0, i), full)
+		f.pass(100 * time.Millisecond)
+	}
+	f.pass(10 * time.Second)
+	if share := f.Failures.Share(0, f.now); share < 0.6 {
+		t.Errorf("refusals long after the last answer: share %v after half a half-life, want 0.7", share)
+	}
+}
+
 func TestSilence(t *testing.T) {
 	const second = time.Second
 	hang := func(f *fleet, clients int) (leases []uint32) {

@@ -1,0 +1,142 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/harness"
+)
+
+// silenceCell stands for all: how the endpoint is told makes no difference to what counts as a failure.
+var silenceCell = harness.Cell{Hold: "pause", Destination: "original-dst"}
+
+// from is a client with an address of its own, each request of which has a connection of its own.
+func from(client int) *http.Client {
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(client+1))}}
+	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}}
+}
+
+// knock sends a request and returns who answered it, "" for nobody until ctx ended.
+func (l *lab) knock(ctx context.Context, client *http.Client, body string) string {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, l.URL("requests", chatPath), strings.NewReader(body))
+	if err != nil {
+		return ""
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return ""
+	}
+	defer response.Body.Close()
+	if _, err := io.Copy(io.Discard, response.Body); err != nil || response.StatusCode != http.StatusOK {
+		return ""
+	}
+	return response.Header.Get("X-Sim-Server")
+}
+
+// crowd sends a request every 50 ms for a time, from four addresses in turn, while fresh samples say that all servers are idle. It
+// counts who answered until the deadline, in as many parts of the time as asked for.
+func (l *lab) crowd(t *testing.T, lasts, deadline time.Duration, parts int) []map[string]int {
+	t.Helper()
+	const pace = 50 * time.Millisecond
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	var mu sync.Mutex
+	var running sync.WaitGroup
+	counts := make([]map[string]int, parts)
+	for i := range parts {
+		counts[i] = map[string]int{}
+	}
+	total := int(lasts / pace)
+	ticker := time.NewTicker(pace)
+	defer ticker.Stop()
+	for i := range total {
+		if i%4 == 0 {
+			l.Publish(t, l.endpoints()...)
+		}
+		running.Go(func() {
+			server := l.knock(ctx, from(i%4), slowBody)
+			mu.Lock()
+			defer mu.Unlock()
+			counts[i*parts/total][server]++
+		})
+		<-ticker.C
+	}
+	running.Wait()
+	return counts
+}
+
+// TestHangingServer: a server that accepts requests and answers nothing, while its metrics say that it is idle, is soon left out, though
+// no client gives up.
+func TestHangingServer(t *testing.T) {
+	l := newLab(t, harness.Options{}, silenceCell, alone("queue-scorer"))
+	l.Publish(t, l.endpoints()...)
+	if n := l.crowd(t, time.Second, 5*time.Second, 1)[0][""]; n > 0 {
+		t.Fatalf("%d requests unanswered while all servers work, want none", n)
+	}
+	response, err := http.Post("http://"+l.servers[0].Address+"/sim/fail", "application/json", strings.NewReader(`{"mode":"hang"}`))
+	if err != nil || response.StatusCode != http.StatusNoContent {
+		t.Fatalf("told to hang: got %v, %v", response, err)
+	}
+	_ = response.Body.Close()
+	counts := l.crowd(t, 9*time.Second, 12*time.Second, 3)
+	t.Logf("who answered, in 3 parts of 3 s: %v", counts)
+	const most = 60 / 2 // of the first part, in which it is found out; a third of it would be lost by chance alone
+	if n := counts[0][""]; n == 0 || n > most {
+		t.Errorf("%d of 60 requests unanswered at first, want 1 to %d", n, most)
+	}
+	for i, count := range counts[1:] {
+		if count[""] > 1 {
+			t.Errorf("part %d: %d of 60 requests unanswered, want 1 at the most", i+1, count[""])
+		}
+	}
+}
+
+// TestImpatientClients: thirty clients of one address that leave after a while without a byte, as their answers are long and not streamed,
+// say nothing about servers that answer others.
+func TestImpatientClients(t *testing.T) {
+	const (
+		patience = 5300 * time.Millisecond
+		lasts    = 15 * time.Second
+	)
+	l := newLab(t, harness.Options{}, silenceCell, alone("queue-scorer"))
+	l.Publish(t, l.endpoints()...)
+	body := strings.NewReplacer(`"max_tokens":10`, `"max_tokens":4000`, `"stream":true`, `"stream":false`).Replace(slowBody)
+	ctx, cancel := context.WithTimeout(context.Background(), lasts)
+	defer cancel()
+	var running sync.WaitGroup
+	for range 30 {
+		running.Go(func() {
+			for ctx.Err() == nil {
+				short, leave := context.WithTimeout(ctx, patience)
+				l.knock(short, from(200), body)
+				leave()
+			}
+		})
+	}
+	counts := l.crowd(t, lasts-2*time.Second, lasts, 2)
+	cancel()
+	running.Wait()
+	t.Logf("who answered, in 2 parts: %v", counts)
+	for part, count := range counts {
+		total := 0
+		for _, n := range count {
+			total += n
+		}
+		for i := range l.servers {
+			name := fmt.Sprint("slow-", i)
+			if share := float64(count[name]) / float64(total); share < 0.15 || share > 0.55 {
+				t.Errorf("part %d: %s answered %d of %d, want about a third", part, name, count[name], total)
+			}
+		}
+		if count[""] > 0 {
+			t.Errorf("part %d: %d requests unanswered, want none", part, count[""])
+		}
+	}
+}

@@ -15,7 +15,7 @@ import (
 
 // The control surface, for tests:
 //
-//	POST   /sim/metrics  {"waiting":n,"running":n,"kv":f}  what /metrics shows instead of the truth; null or absent unpins
+//	POST   /sim/metrics  {"waiting":n,"running":n,"kv":f,"start":f,"promptTokens":n}  what /metrics shows instead of the truth; null or absent unpins
 //	POST   /sim/fail     {"mode":...,"target":...,"count":n,"delayMillis":n}  see failure
 //	GET    /sim/requests the last 100 requests, see Received; DELETE forgets them and the count
 //	GET    /sim/count    {"count":n}

@@ -26,6 +26,7 @@ func TestPinnedMetrics(t *testing.T) {
 		{"all", `{"waiting":7,"running":3,"kv":0.25}`, "7.0", "0.25"},
 		{"one", `{"waiting":9,"kv":null}`, "9.0", "0.0"},
 		{"none", `{}`, "0.0", "0.0"},
+		{"another process", `{"start":5,"promptTokens":3}`, "0.0", "0.0"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			tell(t, url+"/sim/metrics", test.pins)
@@ -35,7 +36,18 @@ func TestPinnedMetrics(t *testing.T) {
 					t.Errorf("page lacks %s", want)
 				}
 			}
+			start, tokens := "\nprocess_start_time_seconds 5.0\n", "\nvllm:prompt_tokens_total"+labels+"3.0\n"
+			if pinned := test.name == "another process"; strings.Contains(page, start) != pinned || strings.Contains(page, tokens) != pinned {
+				t.Errorf("start and tokens: want them pinned %v, got\n%s", pinned, page)
+			}
 		})
+	}
+	if !strings.Contains(get(t, url+"/metrics"), "\nprocess_start_time_seconds ") {
+		t.Error("page lacks the process's start")
+	}
+	tell(t, url+"/sim/metrics", `{"start":0}`)
+	if strings.Contains(get(t, url+"/metrics"), "process_start_time_seconds") {
+		t.Error("page has a start that was pinned to nothing")
 	}
 }
 

@@ -16,6 +16,9 @@ type pins struct {
 	Waiting *float64 `json:"waiting"`
 	Running *float64 `json:"running"`
 	KV      *float64 `json:"kv"`
+	// Start is process_start_time_seconds, which 0 leaves out, and PromptTokens vllm:prompt_tokens_total.
+	Start        *float64 `json:"start"`
+	PromptTokens *float64 `json:"promptTokens"`
 }
 
 // metricsPage renders /metrics in the Prometheus text format under vLLM's names.
@@ -23,6 +26,7 @@ type metricsPage struct {
 	config  Config
 	labels  string
 	created string
+	start   float64
 	head    []byte
 	tail    []byte
 
@@ -41,13 +45,13 @@ const maxLoraSeries = 8
 
 func newMetricsPage(config Config) *metricsPage {
 	now := time.Now()
-	padding := metricsPadding(config.MetricsPadding*1024, now)
+	padding := metricsPadding(config.MetricsPadding * 1024)
 	half := len(padding) / 2
 	half += strings.Index(padding[half:]+"# HELP ", "# HELP ")
 	return &metricsPage{
 		config: config, labels: fmt.Sprintf(`engine="0",model_name=%q`, config.Models[0]),
-		created: strconv.FormatFloat(seconds(now), 'f', -1, 64),
-		head:    []byte(padding[:half]), tail: []byte(padding[half:]),
+		created: strconv.FormatFloat(seconds(now), 'f', -1, 64), start: seconds(now),
+		head: []byte(padding[:half]), tail: []byte(padding[half:]),
 	}
 }
 
@@ -57,7 +61,7 @@ func (p *metricsPage) serve(w http.ResponseWriter, l load, pinned *pins) {
 	b := make([]byte, 0, len(p.head)+len(p.tail)+16<<10)
 	b = append(b, p.head...)
 	b = p.gauges(b, l, pinned)
-	b = p.counters(b, &l.statsSnapshot)
+	b = p.counters(b, &l.statsSnapshot, pinned)
 	b = p.histogram(b, "time_to_first_token_seconds", "Time to first token.", ttftBounds, &l.statsSnapshot.ttft)
 	b = p.histogram(b, "request_time_per_output_token_seconds", "Mean time per output token of a request.", tokenBounds,
 		&l.statsSnapshot.perToken)
@@ -72,9 +76,14 @@ func (p *metricsPage) serve(w http.ResponseWriter, l load, pinned *pins) {
 }
 
 func (p *metricsPage) gauges(b []byte, l load, pinned *pins) []byte {
-	running, waiting, kv := float64(l.Running), float64(l.Waiting), l.KV
+	running, waiting, kv, start := float64(l.Running), float64(l.Waiting), l.KV, p.start
 	if pinned != nil {
 		running, waiting, kv = deref(pinned.Running, running), deref(pinned.Waiting, waiting), deref(pinned.KV, kv)
+		start = deref(pinned.Start, start)
+	}
+	if start != 0 {
+		const name = "process_start_time_seconds"
+		b = appendValue(append(appendHeader(b, name, "Start time of the process.", "gauge"), name+" "...), start)
 	}
 	b = p.gauge(b, "num_requests_running", "Requests in the batch.", running)
 	b = p.gauge(b, "num_requests_waiting", "Requests in the queue.", waiting)
@@ -116,12 +125,16 @@ func (p *metricsPage) loraNow(l load) []loraSeries {
 	return shown
 }
 
-func (p *metricsPage) counters(b []byte, s *stats) []byte {
-	b = p.counter(b, "prefix_cache_queries", "Prompt tokens looked up in the prefix cache.", s.cacheQueries)
-	b = p.counter(b, "prefix_cache_hits", "Prompt tokens found in the prefix cache.", s.cacheHits)
+func (p *metricsPage) counters(b []byte, s *stats, pinned *pins) []byte {
+	promptTokens := float64(s.promptTokens)
+	if pinned != nil {
+		promptTokens = deref(pinned.PromptTokens, promptTokens)
+	}
+	b = p.counter(b, "prefix_cache_queries", "Prompt tokens looked up in the prefix cache.", float64(s.cacheQueries))
+	b = p.counter(b, "prefix_cache_hits", "Prompt tokens found in the prefix cache.", float64(s.cacheHits))
 	b = p.counter(b, "num_preemptions", "Requests put back into the queue.", 0)
-	b = p.counter(b, "prompt_tokens", "Prompt tokens processed.", s.promptTokens)
-	b = p.counter(b, "generation_tokens", "Tokens generated.", s.generationTokens)
+	b = p.counter(b, "prompt_tokens", "Prompt tokens processed.", promptTokens)
+	b = p.counter(b, "generation_tokens", "Tokens generated.", float64(s.generationTokens))
 	b = appendHeader(b, "vllm:request_success_total", "Finished requests by reason.", "counter")
 	for _, reason := range []struct {
 		name  string
@@ -160,8 +173,8 @@ func (p *metricsPage) gauge(b []byte, name, help string, v float64) []byte {
 	return p.series(appendHeader(b, "vllm:"+name, help, "gauge"), name, "", v)
 }
 
-func (p *metricsPage) counter(b []byte, name, help string, v uint64) []byte {
-	b = p.series(appendHeader(b, "vllm:"+name+"_total", help, "counter"), name, "_total", float64(v))
+func (p *metricsPage) counter(b []byte, name, help string, v float64) []byte {
+	b = p.series(appendHeader(b, "vllm:"+name+"_total", help, "counter"), name, "_total", v)
 	b = appendHeader(b, "vllm:"+name+"_created", help, "gauge")
 	return append(append(append(append(append(b, "vllm:"...), name...), "_created{"...), p.labels...), "} "+p.created+"\n"...)
 }

@@ -3,12 +3,11 @@ package sim
 import (
 	"fmt"
 	"strings"
-	"time"
 )
 
 // metricsPadding renders about size bytes of families such as a Python server exports beside its own: interpreter, process
 // and HTTP handlers, then histograms of request sizes. The values never change.
-func metricsPadding(size int, start time.Time) string {
+func metricsPadding(size int) string {
 	if size == 0 {
 		return ""
 	}
@@ -24,7 +23,7 @@ func metricsPadding(size int, start time.Time) string {
 		value float64
 	}{
 		{"process_virtual_memory_bytes", 4.2949672e10}, {"process_resident_memory_bytes", 5.36870912e9},
-		{"process_start_time_seconds", seconds(start)}, {"process_cpu_seconds", 271.5}, {"process_open_fds", 91},
+		{"process_cpu_seconds", 271.5}, {"process_open_fds", 91},
 	} {
 		fmt.Fprintf(&b, "# HELP %s Process.\n# TYPE %s gauge\n%s %v\n", gauge.name, gauge.name, gauge.name, gauge.value)
 	}

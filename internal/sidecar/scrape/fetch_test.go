@@ -69,7 +69,6 @@ func TestFetch(t *testing.T) {
 		{"no HTTP", "a 1\n", 1, "", "error", 3},
 		{"not found", "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", 0, "", "status", 3},
 		{"endless head", "HTTP/1.1 200 OK\r\n" + strings.Repeat("A: "+strings.Repeat("b", 1000)+"\r\n", 12<<10), 1, "", "error", 3},
-		{"silence", "", 0, "", "timeout", 3},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -79,12 +78,8 @@ func TestFetch(t *testing.T) {
 			defer f.close()
 			f.aim("/metrics", 0)
 			for range 3 {
-				limit := 30 * time.Second
-				if test.result == "timeout" {
-					limit = 20 * time.Millisecond
-				}
 				var page bytes.Buffer
-				text, err := f.fetch(t.Context(), time.Now().Add(limit), &page)
+				text, err := f.fetch(t.Context(), time.Now().Add(30*time.Second), &page)
 				switch {
 				case test.result != "" && (err == nil || err.result != test.result):
 					t.Fatalf("got %v, want failure %s", err, test.result)
@@ -96,6 +91,26 @@ func TestFetch(t *testing.T) {
 				t.Errorf("got %d connections for three fetches, want %d", got, test.connections)
 			}
 		})
+	}
+}
+
+// TestFetchOfSilence: a server that accepts and says nothing costs no more than the deadline, and the connection.
+func TestFetchOfSilence(t *testing.T) {
+	address, _ := scripted(t, "", 0)
+	f := newFetcher(t.Context(), address, nil)
+	defer f.close()
+	f.aim("/metrics", 0)
+	for range 3 {
+		if err := f.connect(t.Context(), time.Now().Add(30*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		var page bytes.Buffer
+		if _, err := f.fetch(t.Context(), time.Now().Add(20*time.Millisecond), &page); err == nil || err.result != "timeout" {
+			t.Fatalf("got %v, want failure timeout", err)
+		}
+		if f.connection != nil {
+			t.Fatal("the connection is kept, want none that may answer late")
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ package vllm
 
 import (
 	"fmt"
+	"io"
 	"testing"
 	"time"
 
@@ -16,12 +17,54 @@ func TestMetrics(t *testing.T) {
 	for i := range engines {
 		wantSeen(t, g, i, load{})
 	}
+	wantFilteredPages(t, g)
 	const waiting = 3
 	release := occupy(t, engines[0], slots+waiting)
 	wantSeen(t, g, 0, load{Running: slots, Waiting: waiting})
 	wantSeen(t, g, 1, load{})
 	release()
 	wantSeen(t, g, 0, load{})
+}
+
+// wantFilteredPages checks that the engines are asked for the needed metrics alone, and answer so: the sidecar reads a tenth of their pages
+// at most.
+func wantFilteredPages(t *testing.T, g *gateway) {
+	t.Helper()
+	const scrapes = "pintle_sidecar_scrapes_total"
+	own := func() page {
+		text, err := g.metrics()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	before := own()
+	for _, e := range engines {
+		whole := len(e.page(t, "/metrics"))
+		first := before.sum(t, scrapes, "endpoint", e.name)
+		var now page
+		harness.WaitFor(t, 20*time.Second, "twenty scrapes of engine "+e.name, func() (bool, string) {
+			now = own()
+			count := now.sum(t, scrapes, "endpoint", e.name) - first
+			return count >= 20, fmt.Sprint(count)
+		})
+		bytes := now.sum(t, "pintle_sidecar_page_bytes_total", "endpoint", e.name) - before.sum(t, "pintle_sidecar_page_bytes_total", "endpoint", e.name)
+		mean := bytes / (now.sum(t, scrapes, "endpoint", e.name) - first)
+		if mean > float64(whole)/10 {
+			t.Errorf("engine %s: the sidecar reads %.0f bytes a scrape of a page of %d, want the needed metrics alone", e.name, mean, whole)
+		}
+	}
+}
+
+// metrics is the sidecar's own page.
+func (s sidecar) metrics() (page, error) {
+	response, err := direct.Get("http://" + s.admin + "/metrics")
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return page(text), err
 }
 
 // wantSeen waits until the sidecar says of an engine what its pages say before and after, which is want for the requests there.

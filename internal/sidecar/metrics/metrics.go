@@ -16,6 +16,7 @@ type Metrics struct {
 	Registry       *prometheus.Registry
 	scrapes        *prometheus.CounterVec
 	scrapeSeconds  prometheus.Histogram
+	pageBytes      *prometheus.CounterVec
 	contentTypes   *prometheus.CounterVec
 	modelLists     *prometheus.CounterVec
 	pushes         *prometheus.CounterVec
@@ -36,6 +37,7 @@ func New(p *pool.Pool) *Metrics {
 		scrapeSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "pintle_sidecar_scrape_duration_seconds", Help: "Time that a scrape took.", Buckets: seconds,
 		}),
+		pageBytes:    counter("page_bytes_total", "Bytes of metrics pages read, by endpoint.", "endpoint"),
 		contentTypes: counter("unexpected_content_type_total", "Metrics pages that were not text/plain.", "endpoint"),
 		modelLists:   counter("model_lists_total", "Looks at /v1/models by endpoint and result.", "endpoint", "result"),
 		pushes:       counter("pushes_total", "Snapshots pushed by target and result.", "target", "result"),
@@ -47,8 +49,8 @@ func New(p *pool.Pool) *Metrics {
 			Name: "pintle_sidecar_discovery_problems", Help: "Discovery sources whose present state is not in use.",
 		}, func() float64 { return float64(len(p.Warnings())) }),
 	}
-	m.Registry.MustRegister(m.scrapes, m.scrapeSeconds, m.contentTypes, m.modelLists, m.pushes, m.pushSeconds, m.pushBytes, m.discoveryFault,
-		poolCollector{p}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.Registry.MustRegister(m.scrapes, m.scrapeSeconds, m.pageBytes, m.contentTypes, m.modelLists, m.pushes, m.pushSeconds, m.pushBytes,
+		m.discoveryFault, poolCollector{p}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
@@ -56,6 +58,11 @@ func New(p *pool.Pool) *Metrics {
 func (m *Metrics) Scraped(endpoint, result string, took time.Duration) {
 	m.scrapes.WithLabelValues(endpoint, result).Inc()
 	m.scrapeSeconds.Observe(took.Seconds())
+}
+
+// ReadPage counts what was read of an endpoint's page.
+func (m *Metrics) ReadPage(endpoint string, bytes int) {
+	m.pageBytes.WithLabelValues(endpoint).Add(float64(bytes))
 }
 
 // UnexpectedType counts a page that was not text/plain.
@@ -88,6 +95,7 @@ func (m *Metrics) PushAge(target string, age func() time.Duration) {
 // Forget drops the series of an endpoint that is gone.
 func (m *Metrics) Forget(endpoint string) {
 	m.scrapes.DeletePartialMatch(prometheus.Labels{"endpoint": endpoint})
+	m.pageBytes.DeleteLabelValues(endpoint)
 	m.contentTypes.DeleteLabelValues(endpoint)
 	m.modelLists.DeletePartialMatch(prometheus.Labels{"endpoint": endpoint})
 }

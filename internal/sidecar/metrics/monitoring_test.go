@@ -29,6 +29,7 @@ func exposed(t *testing.T) map[string]bool {
 	p.Generation().Targets[0].Read(&engine.Sample{}, time.Now(), []string{"m"})
 	m := New(p)
 	m.Scraped("a", "ok", time.Millisecond)
+	m.ReadPage("a", 1)
 	m.UnexpectedType("a")
 	m.ListedModels("a", "ok")
 	m.Pushed("e", "accepted", time.Millisecond)

@@ -138,6 +138,7 @@ func (s *scraper) once(ctx context.Context, start time.Time) *scrapeError {
 	defer pages.Put(buffer)
 	buffer.Reset()
 	text, err := s.fetcher.fetch(ctx, start.Add(s.Timeout), buffer)
+	s.Metrics.ReadPage(s.target.Name, buffer.Len())
 	if err == nil && !text {
 		s.Metrics.UnexpectedType(s.target.Name)
 	}

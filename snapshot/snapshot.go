@@ -89,9 +89,13 @@ type EndpointLoad struct {
 	MaxRunning uint32
 	// ProcessStart is when the server's process started by the server's own clock, milliseconds since 1970. 0 is
 	// unknown. Two samples that differ by more than a clock's inaccuracy are of two processes: nothing is left of the
-	// first one's cache.
+	// first one's cache. SomeStart after another start says as little as 0.
 	ProcessStart uint64
 }
+
+// SomeStart is the ProcessStart of a server that does not say it and of which no other process has been seen: another start after it is
+// another process.
+const SomeStart = 1
 
 // Position orders the records of one publisher and of its successors: by epoch, then by sequence.
 type Position struct {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/snapshot"
 )
 
 const (
@@ -95,12 +96,16 @@ func (p *Prompts) SetCapacity(index, blocks int) {
 	p.tentative.SetCapacity(index, min(blocks, tentativeBlocks))
 }
 
-// Started tells when the process of an endpoint started, milliseconds since 1970 by its own clock, 0 for unknown.
+// Started tells when the process of an endpoint started, milliseconds since 1970 by its own clock, 0 for unknown, 1 for unknown as long as no
+// other one has been seen (snapshot.SomeStart).
 func (p *Prompts) Started(index int, millis int64) {
 	if millis == 0 || uint(index) >= uint(len(p.servers)) {
 		return
 	}
 	s := &p.servers[index]
+	if millis == snapshot.SomeStart && s.started != 0 {
+		return
+	}
 	if s.started != 0 && (millis-s.started > sameProcess || s.started-millis > sameProcess) {
 		p.forget(index)
 		*s = server{}

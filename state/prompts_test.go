@@ -137,7 +137,11 @@ func TestPromptsOfAProcess(t *testing.T) {
 		{"the same", []int64{5000, 5000, 6000, 4500}, true},
 		{"unknown meanwhile", []int64{5000, 0, 5000}, true},
 		{"known late", []int64{0, 5000}, true},
+		{"unknown after a sidecar's restart", []int64{5000, 1, 5000}, true},
+		{"unknown all the time", []int64{0, 1, 1}, true},
 		{"another", []int64{5000, 9000}, false},
+		{"another than some", []int64{1, 9000}, false},
+		{"another, and unknown meanwhile", []int64{5000, 1, 9000}, false},
 		{"another, of a clock set back", []int64{5000, 1000}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -214,7 +214,8 @@ func TestAsksForTheNeededMetrics(t *testing.T) {
 			t.Errorf("%s: got %d pages asked for by name, want one try", name, filtered[name])
 		}
 	}
-	const want = "vllm:num_requests_waiting vllm:num_requests_running vllm:kv_cache_usage_perc vllm:gpu_cache_usage_perc vllm:cache_config_info vllm:lora_requests_info"
+	const want = "vllm:num_requests_waiting vllm:num_requests_running vllm:kv_cache_usage_perc vllm:gpu_cache_usage_perc vllm:cache_config_info vllm:lora_requests_info " +
+		"vllm:prompt_tokens_total process_start_time_seconds"
 	if queries["filters"] != want {
 		t.Errorf("got names %q, want %q", queries["filters"], want)
 	}

@@ -22,16 +22,22 @@ type Sample struct {
 	KVBlockTokens, KVBlocks uint32
 	// MaxLoRA is how many LoRA adapters the server can run at once. 0 is unknown.
 	MaxLoRA uint32
+	// MaxRunning is how many requests the server's batch can hold. 0 is unknown.
+	MaxRunning uint32
+	// ProcessStart is when the server's process started by its own clock, milliseconds since 1970. 0 is unknown.
+	ProcessStart uint64
+	// Done counts what the server has done since its start, in a unit of the engine's. It is no part of what Equal compares.
+	Done float64
 	// RunningLoRA and WaitingLoRA name the adapters of running and of waiting requests. Their elements never change
 	// once they are set, so that copies of a Sample may be read by anyone.
 	RunningLoRA, WaitingLoRA []string
 }
 
-// Equal reports whether two samples say the same.
+// Equal reports whether two samples say the same of load, sizes and process.
 func (s *Sample) Equal(o *Sample) bool {
 	return s.WaitingRequests == o.WaitingRequests && s.RunningRequests == o.RunningRequests &&
 		s.KVCacheUsage == o.KVCacheUsage && s.KVBlockTokens == o.KVBlockTokens && s.KVBlocks == o.KVBlocks &&
-		s.MaxLoRA == o.MaxLoRA &&
+		s.MaxLoRA == o.MaxLoRA && s.MaxRunning == o.MaxRunning && s.ProcessStart == o.ProcessStart &&
 		slices.Equal(s.RunningLoRA, o.RunningLoRA) && slices.Equal(s.WaitingLoRA, o.WaitingLoRA)
 }
 
@@ -48,6 +54,9 @@ const (
 	MaxLoRA
 	RunningLoRA
 	WaitingLoRA
+	MaxRunning
+	ProcessStart
+	Done
 	fieldCount
 )
 
@@ -98,7 +107,7 @@ type Engine struct {
 	// filters is set when the page leaves out what is not named in the query at path with a slash behind it, as that of the Prometheus
 	// client for Python does.
 	filters bool
-	// prefix is what all its metric names begin with.
+	// prefix is what all its metric names begin with, but for processStart.
 	prefix string
 	// rules of one field stand in order of preference: the first that the page answers wins.
 	rules []rule
@@ -109,13 +118,17 @@ type Engine struct {
 // defaultPath is where most servers have their page.
 const defaultPath = "/metrics"
 
+// processStart is the name by which the Prometheus client of every language tells when its process started. Servers of several
+// processes that share a page leave it out.
+const processStart = "process_start_time_seconds"
+
 func newEngine(name string, rules []rule) *Engine {
-	e := &Engine{name: name, path: defaultPath, rules: rules}
-	for i, r := range rules {
-		if i == 0 {
-			e.prefix = r.metric
-		}
-		for !strings.HasPrefix(r.metric, e.prefix) {
+	if !slices.ContainsFunc(rules, func(r rule) bool { return r.field == ProcessStart }) {
+		rules = append(rules, rule{metric: processStart, field: ProcessStart, combine: first, optional: true})
+	}
+	e := &Engine{name: name, path: defaultPath, rules: rules, prefix: rules[0].metric}
+	for _, r := range rules {
+		for r.field != ProcessStart && !strings.HasPrefix(r.metric, e.prefix) {
 			e.prefix = e.prefix[:len(e.prefix)-1]
 		}
 		if !slices.Contains(e.metrics, r.metric) {

@@ -27,30 +27,30 @@ func TestGoldenPages(t *testing.T) {
 		want    Sample
 		missing []string
 	}{
-		{name: "vllm-idle.metrics", want: Sample{KVBlockTokens: 16, KVBlocks: 27644}},
+		{name: "vllm-idle.metrics", want: Sample{KVBlockTokens: 16, KVBlocks: 27644, Done: 1 << 20}},
 		{name: "vllm-lora.metrics", want: Sample{
 			WaitingRequests: 3, RunningRequests: 17, KVCacheUsage: 0.42318, KVBlockTokens: 16, KVBlocks: 27644,
 			MaxLoRA: 4, RunningLoRA: []string{"sql", "chat"}, WaitingLoRA: []string{"legal"},
+			Done: 1 << 20,
 		}},
-		{name: "vllm-0.32-lora-idle.metrics", want: Sample{KVBlockTokens: 128, KVBlocks: 8192}},
+		{name: "vllm-0.32-lora-idle.metrics", want: Sample{KVBlockTokens: 128, KVBlocks: 8192, ProcessStart: 1795269332410}},
 		{name: "vllm-0.32-lora.metrics", want: Sample{
 			WaitingRequests: 7, RunningRequests: 16, KVCacheUsage: 0.015993163227933094, KVBlockTokens: 128, KVBlocks: 8192,
 			MaxLoRA: 2, RunningLoRA: []string{"adapter-1", "adapter-2"}, WaitingLoRA: []string{"adapter-1", "adapter-2"},
+			ProcessStart: 1795269332410, Done: 23431,
 		}},
 		{name: "vllm-data-parallel.metrics", want: Sample{
 			WaitingRequests: 7, RunningRequests: 24, KVCacheUsage: 0.5, KVBlockTokens: 16, KVBlocks: 2200,
+			Done: 2 << 20,
 		}},
-		{name: "vllm-0.32-idle.metrics", want: Sample{KVBlockTokens: 128, KVBlocks: 8192}},
-		{name: "vllm-0.32-lora.metrics", want: Sample{
-			WaitingRequests: 7, RunningRequests: 16, KVCacheUsage: 0.015993163227933094, KVBlockTokens: 128, KVBlocks: 8192,
-			MaxLoRA: 2, RunningLoRA: []string{"adapter-1", "adapter-2"}, WaitingLoRA: []string{"adapter-1", "adapter-2"},
-		}},
+		{name: "vllm-0.32-idle.metrics", want: Sample{KVBlockTokens: 128, KVBlocks: 8192, ProcessStart: 1795269332410}},
 		{name: "vllm-0.32-data-parallel.metrics", want: Sample{
 			RunningRequests: 5, KVCacheUsage: (0.0001220852154804053 + 0.0008545965083628371) / 2, KVBlockTokens: 128, KVBlocks: 16384,
+			ProcessStart: 1795273524930, Done: 4668,
 		}},
 		{
 			name:    "vllm-0.8.metrics",
-			want:    Sample{WaitingRequests: 1, RunningRequests: 2, KVCacheUsage: 0.0625, KVBlockTokens: 16},
+			want:    Sample{WaitingRequests: 1, RunningRequests: 2, KVCacheUsage: 0.0625, KVBlockTokens: 16, Done: 1 << 20},
 			missing: []string{"vllm:cache_config_info"},
 		},
 		{name: "sglang-tp.metrics", want: Sample{WaitingRequests: 2, RunningRequests: 9, KVCacheUsage: 0.28}},
@@ -59,15 +59,17 @@ func TestGoldenPages(t *testing.T) {
 		}},
 		{name: "trtllm-serve.metrics", want: Sample{
 			WaitingRequests: 4, RunningRequests: 12, KVCacheUsage: 0.375, KVBlockTokens: 32, KVBlocks: 4096,
+			Done: 31,
 		}},
 		{
-			name: "trtllm-old.metrics", want: Sample{KVCacheUsage: 0.25},
+			name: "trtllm-old.metrics", want: Sample{KVCacheUsage: 0.25, Done: 3},
 			missing: []string{"trtllm_num_requests_waiting", "trtllm_num_requests_running"},
 		},
 		{name: "triton-trtllm.metrics", want: Sample{
 			WaitingRequests: 3, RunningRequests: 7, KVCacheUsage: 0.5, KVBlockTokens: 64, KVBlocks: 6239,
+			MaxRunning: 512, Done: 120,
 		}},
-		{name: "triton-python.metrics", want: Sample{WaitingRequests: 6}},
+		{name: "triton-python.metrics", want: Sample{WaitingRequests: 6, Done: 120}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

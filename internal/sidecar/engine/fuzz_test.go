@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -35,6 +36,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(strings.Join(short[:min(len(short), 6)], "")))
 		f.Add([]byte(short[len(short)-1]))
 	}
+	f.Add([]byte("process_start_time_seconds 1.79526933241e+09\nvllm:num_requests_waiting 1\n"))
 	f.Add([]byte("vllm:num_requests_waiting { a = \"\\\"} 9\" , } -1.5e3 17\n"))
 	f.Add([]byte("vllm:kv_cache_usage_perc NaN\nvllm:gpu_cache_usage_perc{a=\"1\"} 0.5\n"))
 	f.Add([]byte(`vllm:lora_requests_info{running_lora_adapters="a\\b, c\n",max_lora="2"} 1e9` + "\n"))
@@ -79,7 +81,7 @@ func reference(page []byte) (families map[string]*dto.MetricFamily, ok bool) {
 // oracle reads a vLLM sample off parsed families. It says no when a family's type makes it more than one number.
 func oracle(families map[string]*dto.MetricFamily) (s Sample, ok bool) {
 	for name, family := range families {
-		if typ := family.GetType(); strings.HasPrefix(name, "vllm:") &&
+		if typ := family.GetType(); (strings.HasPrefix(name, "vllm:") || name == processStart) &&
 			(typ == dto.MetricType_HISTOGRAM || typ == dto.MetricType_SUMMARY) {
 			return s, false
 		}
@@ -94,15 +96,19 @@ func oracle(families map[string]*dto.MetricFamily) (s Sample, ok bool) {
 		}
 	}
 	config := families["vllm:cache_config_info"].GetMetric()
-	var blocks float64
 	for i := range config {
 		if n, ok := finite(labelOf(config[len(config)-1-i], "block_size")); ok {
 			s.KVBlockTokens = toCount(n)
 		}
-		n, _ := finite(labelOf(config[i], "num_gpu_blocks"))
-		blocks += n
+		if n, ok := finite(labelOf(config[len(config)-1-i], "num_gpu_blocks")); ok {
+			s.KVBlocks = toCount(n)
+		}
 	}
-	s.KVBlocks = toCount(blocks)
+	for _, m := range slices.Backward(families[processStart].GetMetric()) {
+		if v := valueOf(m); !math.IsNaN(v) && !math.IsInf(v, 0) {
+			s.ProcessStart = toMillis(v)
+		}
+	}
 	lora := families["vllm:lora_requests_info"].GetMetric()
 	if n, err := number(newestLabel(lora, "max_lora")); err == nil && !math.IsNaN(n) {
 		s.MaxLoRA = toCount(n)

@@ -46,7 +46,7 @@ func (p *Parser) Parse(page []byte, s *Sample) Fields {
 		}
 		p.line(skipBlanks(line))
 	}
-	s.KVBlockTokens, s.KVBlocks, s.MaxLoRA = 0, 0, 0
+	s.KVBlockTokens, s.KVBlocks, s.MaxLoRA, s.MaxRunning, s.ProcessStart, s.Done = 0, 0, 0, 0, 0, 0
 	s.RunningLoRA, s.WaitingLoRA = nil, nil
 	var found Fields
 	for i := range p.sums {
@@ -59,8 +59,7 @@ func (p *Parser) Parse(page []byte, s *Sample) Fields {
 }
 
 func (p *Parser) line(line []byte) {
-	prefix := p.engine.prefix
-	if len(line) <= len(prefix) || string(line[:len(prefix)]) != prefix {
+	if !begins(line, p.engine.prefix) && !begins(line, processStart) {
 		return
 	}
 	for _, metric := range p.engine.metrics {
@@ -74,6 +73,10 @@ func (p *Parser) line(line []byte) {
 		}
 		return
 	}
+}
+
+func begins(line []byte, prefix string) bool {
+	return len(line) > len(prefix) && string(line[:len(prefix)]) == prefix
 }
 
 // add hands the series just read to the rules of its metric.
@@ -171,8 +174,24 @@ func (p *Parser) store(r *rule, a *accumulator, s *Sample) bool {
 		s.RunningLoRA = p.running.update(a.text)
 	case WaitingLoRA:
 		s.WaitingLoRA = p.waiting.update(a.text)
+	case MaxRunning:
+		s.MaxRunning = toCount(a.total)
+	case ProcessStart:
+		s.ProcessStart = toMillis(a.total)
+		return s.ProcessStart != 0
+	case Done:
+		s.Done = a.total
 	}
 	return true
+}
+
+// toMillis turns seconds into milliseconds. What is no time of day of a computer's is 0.
+func toMillis(seconds float64) uint64 {
+	const first, last = 1e6, 1e11 // of 1970 and of the year 5138
+	if seconds < first || seconds > last {
+		return 0
+	}
+	return uint64(math.Round(seconds * 1000))
 }
 
 // toCount rounds to the nearest count that fits.

@@ -11,4 +11,6 @@ var sglang = newEngine("sglang", []rule{
 	// Not in older versions.
 	{metric: "sglang:cache_config_info", label: "page_size", field: KVBlockTokens, combine: first, optional: true},
 	{metric: "sglang:cache_config_info", label: "num_pages", field: KVBlocks, combine: sum, optional: true},
+	// The page is that of several processes and has no start of one. Only there once a request has come.
+	{metric: "sglang:prompt_tokens_total", field: Done, combine: sum, optional: true},
 })

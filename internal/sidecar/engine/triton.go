@@ -12,6 +12,8 @@ var triton = newEngine("triton", []rule{
 	{metric: tritonBlocks, matches: []match{{"kv_cache_block_type", "fraction"}}, field: KVUsage, combine: mean, optional: true},
 	{metric: tritonBlocks, matches: []match{{"kv_cache_block_type", "tokens_per"}}, field: KVBlockTokens, combine: first, optional: true},
 	{metric: tritonBlocks, matches: []match{{"kv_cache_block_type", "max"}}, field: KVBlocks, combine: sum, optional: true},
+	{metric: tritonRequests, matches: []match{{"request_type", "max"}}, field: MaxRunning, combine: sum, optional: true},
+	{metric: "nv_inference_request_success", field: Done, combine: sum, optional: true},
 })
 
 const (

@@ -9,6 +9,7 @@ var trtllm = at("/prometheus/metrics", newEngine("trtllm", []rule{
 	{metric: "trtllm_kv_cache_utilization", field: KVUsage, combine: mean},
 	{metric: "trtllm_kv_cache_tokens_per_block", field: KVBlockTokens, combine: first, optional: true},
 	{metric: "trtllm_kv_cache_max_blocks", field: KVBlocks, combine: sum, optional: true},
+	{metric: "trtllm_request_success_total", field: Done, combine: sum, optional: true},
 }))
 
 func at(path string, e *Engine) *Engine {

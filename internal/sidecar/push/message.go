@@ -39,6 +39,8 @@ func (e *encoder) message(g *pool.Generation, p snapshot.Position, full bool, no
 			KVBlockTokens:   v.Sample.KVBlockTokens,
 			KVBlocks:        v.Sample.KVBlocks,
 			MaxLoRA:         v.Sample.MaxLoRA,
+			MaxRunning:      v.Sample.MaxRunning,
+			ProcessStart:    v.Sample.ProcessStart,
 		}
 		entry.RunningLoRA = e.intern(v.Sample.RunningLoRA, &room)
 		entry.WaitingLoRA = e.intern(v.Sample.WaitingLoRA, &room)

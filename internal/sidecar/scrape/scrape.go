@@ -63,8 +63,9 @@ type scraper struct {
 	parser   *engine.Parser
 	sample   engine.Sample
 	found    engine.Fields // what any page so far had
-	reported []string      // missing metrics that were logged
-	idle     int           // samples on end without load
+	process  process
+	reported []string // missing metrics that were logged
+	idle     int      // samples on end without load
 }
 
 // scrapeError is a failed scrape and its class, which counts by the same name in the metrics.
@@ -208,6 +209,7 @@ func (s *scraper) read(page []byte, start time.Time) *scrapeError {
 		s.reportMissing(missing, s.kind.Missing(s.found))
 	}
 	s.found |= found
+	s.process.tell(&next, found, start)
 	s.sample = next
 	differs := s.target.Read(&next, start, missing)
 	s.idle++

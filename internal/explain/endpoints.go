@@ -90,17 +90,24 @@ func (f *Fleet) take(part *topology.Part, metrics []scoring.Metrics) {
 	}
 }
 
+// readCount reads a count as the filter does, of which int has 32 bits.
+func readCount(o *strictjson.Object, key string, n *int) {
+	const most = math.MaxUint32 & math.MaxInt
+	o.Int(key, n, 0, most)
+	*n = min(*n, math.MaxInt32)
+}
+
 func readMetrics(o *strictjson.Object, pool *scoring.Pool, m *scoring.Metrics, now int64) {
 	var age time.Duration
 	var running, waiting []string
-	o.Int("waiting", &m.WaitingRequests, 0, math.MaxInt32)
-	o.Int("running", &m.RunningRequests, 0, math.MaxInt32)
+	readCount(o, "waiting", &m.WaitingRequests)
+	readCount(o, "running", &m.RunningRequests)
 	o.Float("kvCacheUsage", &m.KVCacheUsage, 0, 1)
 	o.Strings("runningLora", &running)
 	o.Strings("waitingLora", &waiting)
-	o.Int("maxLora", &m.MaxLoRA, 0, math.MaxInt32)
-	o.Int("blockSize", &m.KVBlockTokens, 0, math.MaxInt32)
-	o.Int("numGpuBlocks", &m.KVBlocks, 0, math.MaxInt32)
+	readCount(o, "maxLora", &m.MaxLoRA)
+	readCount(o, "blockSize", &m.KVBlockTokens)
+	readCount(o, "numGpuBlocks", &m.KVBlocks)
 	o.Duration("age", &age, 0)
 	o.Close()
 	if !o.Present() {

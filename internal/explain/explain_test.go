@@ -2,6 +2,7 @@ package explain_test
 
 import (
 	"errors"
+	"math"
 	"os"
 	"reflect"
 	"strings"
@@ -109,6 +110,19 @@ func explainer(t *testing.T, config, endpoints string) *explain.Explainer {
 		t.Fatal(err)
 	}
 	return explain.New(c.Plan, pool, goldenSeed)
+}
+
+// Counts as large as a server likes are what they are in the filter.
+func TestReadEndpointsClampsCounts(t *testing.T) {
+	const text = `{"endpoints":[{"name":"a","address":"10.0.0.1:8000","metrics":{"waiting":4294967295,"running":2147483648}}]}`
+	fleet, err := explain.ReadEndpoints([]byte(text), 1_000_000_000_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := fleet.Endpoints[0].Metrics
+	if m.WaitingRequests != math.MaxInt32 || m.RunningRequests != math.MaxInt32 {
+		t.Errorf("got %d waiting and %d running, want %d of each", m.WaitingRequests, m.RunningRequests, math.MaxInt32)
+	}
 }
 
 func TestWriteText(t *testing.T) {

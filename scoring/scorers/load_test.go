@@ -1,6 +1,7 @@
 package scorers_test
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -57,7 +58,7 @@ func fewestCases(n func(int) scoring.Metrics) []scoreCase {
 func TestQueueScorer(t *testing.T) {
 	// What the scorer must not look at points the other way.
 	for _, c := range fewestCases(func(n int) scoring.Metrics {
-		return scoring.Metrics{WaitingRequests: n, RunningRequests: 1<<31 - n, KVCacheUsage: 1 / float64(n+1)}
+		return scoring.Metrics{WaitingRequests: n, RunningRequests: math.MaxInt32 - n, KVCacheUsage: 1 / float64(n+1)}
 	}) {
 		c.run(t, "queue-scorer")
 	}
@@ -65,7 +66,7 @@ func TestQueueScorer(t *testing.T) {
 
 func TestRunningRequestsSizeScorer(t *testing.T) {
 	for _, c := range fewestCases(func(n int) scoring.Metrics {
-		return scoring.Metrics{RunningRequests: n, WaitingRequests: 1<<31 - n, KVCacheUsage: 1 / float64(n+1)}
+		return scoring.Metrics{RunningRequests: n, WaitingRequests: math.MaxInt32 - n, KVCacheUsage: 1 / float64(n+1)}
 	}) {
 		c.run(t, "running-requests-size-scorer")
 	}

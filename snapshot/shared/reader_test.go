@@ -41,7 +41,7 @@ func TestReader(t *testing.T) {
 			t.Errorf("%s: got news %d the second time", step.name, news)
 		}
 	}
-	if want := int64(someTime + len(steps) - 1); r.ReceivedAt != want {
+	if want := someTime + int64(len(steps)-1); r.ReceivedAt != want {
 		t.Errorf("received at %d, want %d", r.ReceivedAt, want)
 	}
 }

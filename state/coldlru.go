@@ -6,6 +6,7 @@ import "github.com/pintle-dev/pintle/journal"
 const DefaultColdSize = 1024
 
 // ColdLRU is the order in which endpoints last served a cold request, one for whose prompt no endpoint had a prefix.
+// Use is O(1), Ranks takes a step for each candidate and each endpoint that is remembered.
 type ColdLRU struct {
 	size, count    int
 	oldest, newest uint16   // index + 1, 0 for none; likewise in older and newer

@@ -52,7 +52,7 @@ type outcomes struct {
 // A request that nobody answered, because its client left or Envoy lost patience, is no failure in itself: clients leave when they like, and
 // servers are slow under load. See SilentSince.
 //
-// Each event takes O(1) steps.
+// Each event takes O(1) steps, but for journal.Gone, which looks at all endpoints. Share and SilentSince are O(1).
 type Failures struct {
 	halfLife  float64 // nanoseconds
 	clock     clock

@@ -44,6 +44,9 @@ type load struct {
 
 // InFlight counts the requests that each endpoint has in flight, and each of some models. A request is charged to its primary, its prefill
 // and each of its encode endpoints, once for each role, and once to its model. Its lease ends by its completion, by age, or with its writer.
+//
+// With n leases, Open and Close take O(log n) steps for each endpoint that is charged, and move up to RecentTimes times. Expire takes as many for each
+// lease that ends, DropInstance for all of them. What is asked for takes O(log RecentTimes).
 type InFlight struct {
 	timeout int64
 	clock   clock

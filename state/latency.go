@@ -64,7 +64,7 @@ func (l *Latency) MemoryBytes() int { return l.TTFT.MemoryBytes() + l.TPOT.Memor
 // MaxModels bounds the models of a ModelLatency.
 const MaxModels = 256
 
-// ModelLatency is Latency by model. Beyond MaxModels the model whose latest completion is the oldest is forgotten.
+// ModelLatency is Latency by model. To find a model takes up to MaxModels steps. Beyond MaxModels the model whose latest completion is the oldest is forgotten.
 type ModelLatency struct {
 	Latency // by place of the model
 	hashes  []uint64

@@ -21,6 +21,9 @@ type window struct {
 }
 
 // Windows keeps exact recent samples, at most WindowSamples and no older than an age, of one quantity for many indexes.
+//
+// Add moves up to WindowSamples values, what is asked for takes O(1) steps. Both first drop what has grown old, once: O(WindowSamples) for each
+// such sample, O(1) when they all are.
 type Windows struct {
 	age     int64
 	clock   clock

@@ -37,8 +37,11 @@ func appendError(dst []byte, kind, code, message string) []byte {
 // answer ends the exchange from here. Without a reason it is an accepted snapshot's, and the body is empty.
 func (s *stream) answer(status int, reason string, body []byte) hostcalls.Action {
 	s.phase = answered
+	s.release()
 	var headers [][2]string
 	switch {
+	case reason == heldTooMuch.Reason:
+		headers = [][2]string{{"content-type", "application/json"}, {headerReason, reason}, {"retry-after", "1"}}
 	case reason != "":
 		headers = [][2]string{{"content-type", "application/json"}, {headerReason, reason}}
 	case s.config.Plan.ReadsModels():

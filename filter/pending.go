@@ -37,7 +37,7 @@ func (s *stream) wait(then func() hostcalls.Action) hostcalls.Action {
 		s.check(hostcalls.SetTick(wakeMillis))
 	}
 	s.plugin.waiting = append(s.plugin.waiting, s)
-	return hostcalls.Pause
+	return s.keep()
 }
 
 // wake lets the requests go on that have waited long enough.
@@ -100,5 +100,6 @@ func (s *stream) ask(call *hostcalls.Call, then func(hostcalls.Answer) hostcalls
 		s.phase = holding
 		return then(hostcalls.Answer{})
 	}
+	s.count()
 	return hostcalls.Pause
 }

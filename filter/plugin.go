@@ -23,6 +23,8 @@ type plugin struct {
 	wide bool
 	// waiting are the streams that wait for the first snapshot.
 	waiting []*stream
+	// crowded asks for room at the next tick.
+	crowded bool
 }
 
 // tickMillis is how often a worker looks whether the sidecar is still there.
@@ -68,6 +70,7 @@ func parse(text []byte, environment func(name string) (value string, ok bool)) (
 // behind while there are no requests.
 func (p *plugin) Tick() {
 	p.pool.refresh(p.config.Plan)
+	p.makeRoom()
 	if len(p.waiting) > 0 {
 		p.wake()
 		return

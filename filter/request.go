@@ -54,13 +54,10 @@ func (s *stream) OnHttpRequestBody(bodyBytes int, endOfStream bool) hostcalls.Ac
 		return hostcalls.Pause
 	case ingesting:
 		return s.ingestBody(bodyBytes, endOfStream)
-	case waiting:
-		s.held = bodyBytes
-		return hostcalls.Pause
 	}
 	s.held = bodyBytes
-	if !endOfStream {
-		return hostcalls.Pause
+	if !endOfStream || s.phase == waiting {
+		return s.keep()
 	}
 	return s.decide()
 }
@@ -125,7 +122,7 @@ func (s *stream) pass(editable bool) hostcalls.Action {
 	if failure != nil {
 		return s.refuse(failure)
 	}
-	s.phase = settled
+	s.settle()
 	s.publish(endpoints, editable)
 	s.publishHeaders(editable)
 	if s.operation.Computes() {
@@ -168,7 +165,7 @@ func (s *stream) decide() hostcalls.Action {
 	if failure != nil {
 		return s.refuse(failure)
 	}
-	s.phase = settled
+	s.settle()
 	s.rewriteModel(body)
 	s.publish(endpoints, s.editable())
 	s.publishHeaders(s.editable())

@@ -38,6 +38,8 @@ type stream struct {
 	unread bool
 	// held is how many bytes of the body Envoy holds.
 	held int
+	// place is the request's among those of the worker that are held.
+	place place
 	// headerText holds the values of the headers that plug-ins read, one after another; headerEnds says where each
 	// ends.
 	headerText []byte
@@ -50,6 +52,12 @@ type stream struct {
 	seen        seen
 	explain     string
 	pending     pending
+}
+
+// settle lets the request go on.
+func (s *stream) settle() {
+	s.phase = settled
+	s.release()
 }
 
 // decision is what the journal holds of a stream's decision; lease is 0 when it holds nothing. The others are as in
@@ -71,6 +79,7 @@ const keepHeaderBytes = 4096
 func (s *stream) OnHttpStreamDone() {
 	s.completed()
 	s.leave()
+	s.release()
 	worker := s.worker
 	text := s.headerText[:0]
 	if cap(text) > keepHeaderBytes {

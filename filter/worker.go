@@ -27,6 +27,7 @@ type worker struct {
 	stats            stats
 	data             sharedData
 	idle             []*stream
+	heldBodies       heldBodies
 }
 
 // ofThisVM is the VM's only worker.
@@ -54,7 +55,7 @@ func (d *sharedData) Set(key string, value []byte, change uint32) (ok bool) {
 }
 
 type stats struct {
-	routed, passed, refused              hostcalls.Counter
+	routed, passed, refused, heldTooMuch hostcalls.Counter
 	snapshotsAccepted, snapshotsRejected hostcalls.Counter
 	journalMissed, journalFailed         hostcalls.Counter
 	journalConflicts                     hostcalls.Counter
@@ -66,6 +67,7 @@ func newStats() stats {
 		routed:            hostcalls.NewCounter("pintle.requests.routed"),
 		passed:            hostcalls.NewCounter("pintle.requests.passed"),
 		refused:           hostcalls.NewCounter("pintle.requests.refused"),
+		heldTooMuch:       hostcalls.NewCounter("pintle.requests.held_too_much"),
 		snapshotsAccepted: hostcalls.NewCounter("pintle.snapshots.accepted"),
 		snapshotsRejected: hostcalls.NewCounter("pintle.snapshots.refused"),
 		journalMissed:     hostcalls.NewCounter("pintle.journal.missed"),

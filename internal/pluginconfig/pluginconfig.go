@@ -51,6 +51,8 @@ type Config struct {
 	Strip []string
 	// Wait is how long a request may wait for the process's first snapshot; 0 is not at all.
 	Wait time.Duration
+	// HeldBytes is how much of requests' bodies each worker holds at most, in sum.
+	HeldBytes int
 	// Debug answers x-pintle-explain in a response header.
 	Debug bool
 }
@@ -83,7 +85,7 @@ func ParseIn(text []byte, environment func(name string) (value string, ok bool))
 		text = []byte("{}")
 	}
 	root, document := strictjson.Parse(text, "configuration")
-	c := &Config{Wait: waitDefault}
+	c := &Config{Wait: waitDefault, HeldBytes: heldDefault}
 	settings := scoring.Settings{Stale: staleDefault, CorrectLoad: true, Failing: failingDefault, Environment: environment}
 	for _, key := range documentKeys {
 		if root.Given(key) {
@@ -99,6 +101,9 @@ func ParseIn(text []byte, environment func(name string) (value string, ok bool))
 	startup := root.Object("startup")
 	startup.Duration("wait", &c.Wait, 0)
 	startup.Close()
+	held := root.Object("held")
+	held.Int("maxBytes", &c.HeldBytes, 1<<20, 1<<30)
+	held.Close()
 	c.readModes(root)
 	root.Bool("debug", &c.Debug)
 	c.readDoor(root)
@@ -110,6 +115,9 @@ func ParseIn(text []byte, environment func(name string) (value string, ok bool))
 
 // waitDefault is longer than a sidecar takes to find an Envoy that has just started.
 const waitDefault = 3 * time.Second
+
+// heldDefault has room for four bodies of the greatest length that the shipped files allow.
+const heldDefault = 128 << 20
 
 var staleDefault = scoring.Staleness{After: 2 * time.Second, Policy: scoring.StaleNeutral}
 

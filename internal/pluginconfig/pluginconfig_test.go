@@ -79,8 +79,9 @@ func TestParseMistakes(t *testing.T) {
 	}{
 		{"not JSON", `{`, []string{`configuration: not valid JSON: {`}},
 		{"not an object", `"queue-scorer"`, []string{`configuration: "queue-scorer" is not an object`}},
-		{"unknown key", `{"holds": "pause"}`, []string{`configuration: unknown key "holds"; did you mean hold? known are stale, failing, load, ingest, startup, hold, destination, debug, management, unreadable, strip, config`}},
+		{"unknown key", `{"holds": "pause"}`, []string{`configuration: unknown key "holds"; did you mean hold? known are stale, failing, load, ingest, startup, held, hold, destination, debug, management, unreadable, strip, config`}},
 		{"a negative wait", `{"startup": {"wait": "-1s"}}`, []string{`startup.wait: "-1s" is not a duration such as "2m" or "500ms", at least 0s`}},
+		{"too little room", `{"held": {"maxBytes": 4096}}`, []string{`held.maxBytes: 4096 is not a whole number from 1048576 to 1073741824`}},
 		{"repeated key", `{"hold": "pause", "hold": "buffer"}`, []string{`hold: is given twice`}},
 		{"hold", `{"hold": "wait"}`, []string{`hold: "wait" is not one of buffer, pause`}},
 		{"destination", `{"destination": 1}`, []string{`destination: 1 is not one of original-dst, override-host`}},

@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,4 +73,56 @@ func (f *fixture) wantFailures(t *testing.T, requests, most int, retried bool) {
 	if !retried && (failed == 0 || failed > most) {
 		t.Errorf("%d of %d requests failed, want 1 to %d", failed, requests, most)
 	}
+}
+
+// TestFullEndpoint: a server that answered, and then says that it is full, is left out, and tried again soon after it has room.
+func TestFullEndpoint(t *testing.T) {
+	const (
+		requests = 30
+		limit    = 6 * time.Second // a share of failures would take three times as long
+	)
+	inCells(t, func(t *testing.T, f *fixture) {
+		var full atomic.Bool
+		f.scripted.Script(t, func(w http.ResponseWriter, _ *http.Request) {
+			if full.Load() {
+				time.Sleep(500 * time.Millisecond) // for all requests to be decided before the first is refused
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			w.Header().Set("x-sim-server", "scripted")
+			_, _ = io.WriteString(w, "{}")
+		})
+		f.Publish(t, harness.Endpoint{Name: fmt.Sprint("full-", time.Now().UnixNano()), Address: f.scripted.Address},
+			harness.Endpoint{Name: "sim-1", Address: f.servers[1].Address, Waiting: 5})
+		send := func() harness.Answer {
+			return harness.Send(t, harness.Client(t, false), harness.Request(t, http.MethodPost, f.URL("failing", chatPath), chatBody, false))
+		}
+		wantServer(t, send(), "scripted")
+		full.Store(true)
+		var refused atomic.Int64
+		var running sync.WaitGroup
+		for range requests {
+			running.Go(func() {
+				response, err := http.Post(f.URL("failing", chatPath), "application/json", strings.NewReader(chatBody))
+				if err != nil {
+					return
+				}
+				_ = response.Body.Close()
+				if response.StatusCode == http.StatusServiceUnavailable {
+					refused.Add(1)
+				}
+			})
+		}
+		running.Wait()
+		full.Store(false)
+		if n := refused.Load(); n < requests/2 {
+			t.Errorf("%d of %d requests were refused, want most", n, requests)
+		}
+		wantServer(t, send(), "sim-1")
+		harness.WaitFor(t, limit, "the server to be tried again", func() (bool, string) {
+			time.Sleep(100 * time.Millisecond)
+			server := send().Server()
+			return server == "scripted", server
+		})
+	})
 }

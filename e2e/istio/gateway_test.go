@@ -186,7 +186,7 @@ func (g *gateway) startSidecar(t *testing.T, roles []string) {
 		if roles != nil {
 			labels = "mif.moreh.io/role: " + roles[i]
 		}
-		fmt.Fprintf(&endpoints, "- {name: %q, address: %q, engine: vllm, models: [sim-model, model-%d], labels: {%s}}\n", s.Name, s.Address, i, labels)
+		fmt.Fprintf(&endpoints, "- {name: %q, address: %q, engine: vllm, models: [sim-model, model-%d, crash-the-vm], labels: {%s}}\n", s.Name, s.Address, i, labels)
 	}
 	text, _ := g.find("ConfigMap", "pintle-sidecar").At("data", "sidecar.yaml").(string)
 	config := strings.NewReplacer("127.0.0.1:15099", g.ingest, "/run/pintle/token", "token", `public: ":10002"`, `address: "127.0.0.1:0"`).Replace(text)

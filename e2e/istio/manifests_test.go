@@ -33,7 +33,7 @@ var overlays = []struct{ name, values string }{
 }
 
 // ranked is the shipped EndpointPickerConfig with several endpoints picked.
-const ranked = `{plugins: [{type: queue-scorer}, {type: kv-cache-utilization-scorer}, {type: running-requests-size-scorer},
+const ranked = `{plugins: [{type: queue-scorer}, {type: kv-cache-utilization-scorer}, {type: running-requests-size-scorer, parameters: {scale: 16}},
 	{type: prefix-cache-scorer}, {type: max-score-picker, parameters: {maxNumOfEndpoints: 3}}]}`
 
 // TestManifests: what is shipped renders, passes Istio's own validation without a cluster, and is taken as it is by the API.

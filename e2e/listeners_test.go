@@ -68,8 +68,9 @@ const (
 		"schedulingProfiles": [{"name": "default", "plugins": [{"pluginRef": "queue-scorer"}]}],
 		"data": {"sources": [{"pluginRef": "models-data-source", "extractors": [{"pluginRef": "model-server-protocol-models"}]}]}}`
 
-	contextScores  = `{"plugins": [{"type": "context-length-aware"}]}`
-	contextFilters = `{"plugins": [{"type": "context-length-aware", "parameters": {"enableFiltering": true}}]}`
+	contextScores  = `{"plugins": [{"type": "context-length-aware", "parameters": {"charToTokenMultiplier": 0.25}}]}`
+	contextFilters = `{"plugins": [{"type": "context-length-aware", "parameters":
+		{"enableFiltering": true, "charToTokenMultiplier": 0.25}}]}`
 
 	weighted = `{"plugins": [{"type": "kv-cache-utilization-scorer"}, {"type": "weighted-random-picker"}]}`
 

@@ -18,6 +18,8 @@ const (
 	leastDoubt = 2
 	// sameProcess is by how much two reports of one process's start may differ, in milliseconds.
 	sameProcess = 2000
+	// processLag is how far behind a worker can be with the journal when it learns of a new process: it looks every second.
+	processLag = int64(10 * time.Second)
 )
 
 // Prompts is what is believed of the prompts that endpoints have in their caches.
@@ -37,6 +39,7 @@ type Prompts struct {
 // server is what is known of an endpoint's process.
 type server struct {
 	started int64 // milliseconds since 1970, 0 for unknown
+	since   int64 // when another process than before was first seen, 0 if there was none
 	// proved is set when it last reported a part of a believed prompt, doubted when it then reported none.
 	proved, doubted bool
 }
@@ -97,8 +100,9 @@ func (p *Prompts) SetCapacity(index, blocks int) {
 }
 
 // Started tells when the process of an endpoint started, milliseconds since 1970 by its own clock, 0 for unknown, 1 for unknown as long as no
-// other one has been seen (snapshot.SomeStart).
-func (p *Prompts) Started(index int, millis int64) {
+// other one has been seen (snapshot.SomeStart). seen is when that was read, by the clock of events: what the journal tells
+// later of the time before it was the former process's.
+func (p *Prompts) Started(index int, millis, seen int64) {
 	if millis == 0 || uint(index) >= uint(len(p.servers)) {
 		return
 	}
@@ -108,9 +112,19 @@ func (p *Prompts) Started(index int, millis int64) {
 	}
 	if s.started != 0 && (millis-s.started > sameProcess || s.started-millis > sameProcess) {
 		p.forget(index)
-		*s = server{}
+		*s = server{since: seen}
 	}
 	s.started = millis
+}
+
+// former reports whether what happened at an endpoint at time was its former process's. Only times shortly before the new one
+// was seen are: a clock that was set back must not make all that comes look old.
+func (p *Prompts) former(index int, time int64) bool {
+	if uint(index) >= uint(len(p.servers)) {
+		return false
+	}
+	since := p.servers[index].since
+	return time < since && time >= since-processLag
 }
 
 // Match is how many of the leading blocks the endpoint has or is computing. It changes nothing.
@@ -149,7 +163,7 @@ func (p *Prompts) apply(s *step) {
 }
 
 func (p *Prompts) decided(s *step) {
-	if len(s.Chains) == 0 {
+	if len(s.Chains) == 0 || p.former(s.primary, s.Time) {
 		return
 	}
 	for i := range s.Chains {
@@ -165,7 +179,7 @@ func (p *Prompts) decided(s *step) {
 // begun takes a prompt for cached where it was answered.
 func (p *Prompts) begun(s *step) {
 	w := p.pending.find(s.Instance, s.Lease)
-	if w == nil {
+	if w == nil || p.former(s.primary, s.Time) {
 		return
 	}
 	if s.Kind == journal.Completion && s.CachedReported && s.Tried == 0 && w.prefill == 0 && int(w.believed) >= leastDoubt {

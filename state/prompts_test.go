@@ -146,13 +146,45 @@ func TestPromptsOfAProcess(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := prompts(100)
-			s.Prefix.Started(0, tt.starts[0])
+			s.Prefix.Started(0, tt.starts[0], 0)
 			sent(s, 1, chain(1, 5))
 			e := ended(1)
 			s.Apply(&e)
 			for _, start := range tt.starts[1:] {
-				s.Prefix.Started(0, start)
+				s.Prefix.Started(0, start, 0)
 			}
+			if got := s.Prefix.Match(0, chain(1, 5)) == 5; got != tt.kept {
+				t.Errorf("the prompt is believed: %v, want %v", got, tt.kept)
+			}
+		})
+	}
+}
+
+// A worker that was behind with the journal learns of a new process before it learns what was sent to the former one.
+func TestPromptsOfTheFormerProcess(t *testing.T) {
+	const second = int64(time.Second)
+	for _, tt := range []struct {
+		name string
+		at   int64 // when the prompt was answered
+		kept bool
+	}{
+		{"just before the new one was seen", 99 * second, false},
+		{"when it was seen", 100 * second, true},
+		{"later", 105 * second, true},
+		{"by a clock that was set back since", 40 * second, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := prompts(100)
+			s.Prefix.Started(0, 5000, 90*second)
+			s.Prefix.Started(0, 95_000, 100*second)
+			e := journal.Event{
+				Kind: journal.Decision, Time: tt.at, Instance: 9, Lease: 1, Primary: 1,
+				Chains: []journal.Chain{{ID: 1, Blocks: chain(1, 5)}},
+			}
+			s.Apply(&e)
+			e = ended(1)
+			e.Time = tt.at
+			s.Apply(&e)
 			if got := s.Prefix.Match(0, chain(1, 5)) == 5; got != tt.kept {
 				t.Errorf("the prompt is believed: %v, want %v", got, tt.kept)
 			}

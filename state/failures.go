@@ -97,7 +97,11 @@ func (f *Failures) apply(s *step) {
 		f.Decide(s.primary, s.Event)
 	case journal.Began, journal.Completion:
 		f.Complete(s.primary, s.Event)
-		if s.tried >= 0 && s.Kind == journal.Completion {
+		if s.tried < 0 {
+			break
+		}
+		f.silent[s.tried].drop(s.Event)
+		if s.Kind == journal.Completion {
 			f.fail(s.tried, s.Event, true)
 		}
 	case journal.Gone:

@@ -263,3 +263,22 @@ func TestSilenceToTheOnlyClient(t *testing.T) {
 		t.Error("not silent, want silent")
 	}
 }
+
+// A server that died and is back has not kept silent on what Envoy asked others instead.
+func TestSilenceOfRetriedRequests(t *testing.T) {
+	for _, kind := range []journal.Kind{journal.Began, journal.Completion} {
+		f := newFleet(2)
+		for i := range uint64(8) {
+			lease := f.ask(0, i%2)
+			f.Apply(&journal.Event{
+				Kind: kind, Time: f.now, Instance: 1, Lease: lease, Primary: 2, Tried: 1, Client: i % 2,
+				Status: 200, Ended: journal.EndedWhole, TTFTMicros: 1, DurationMicros: 1,
+			})
+		}
+		f.pass(time.Minute)
+		f.answered(1, 50, 100*time.Millisecond)
+		if f.Failures.SilentSince(0, f.now, f.now, true) != 0 {
+			t.Errorf("%v: silent, want not silent", kind)
+		}
+	}
+}

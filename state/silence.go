@@ -70,6 +70,9 @@ func (s *silence) end(e *journal.Event, now int64, patient bool) {
 	}
 }
 
+// drop forgets a request that another endpoint serves.
+func (s *silence) drop(e *journal.Event) { s.end(e, 0, false) }
+
 func (s *silence) remove(i int) {
 	copy(s.at[i:s.n-1], s.at[i+1:s.n])
 	s.n--

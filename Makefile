@@ -98,7 +98,7 @@ test: check unit race e2e ## Everything but what needs long builds: check, units
 test-all: test attack-short e2e-kubernetes e2e-browser e2e-vllm e2e-istio ## Everything
 
 .PHONY: unit
-unit: build ## Unit tests, also in 32 bits where the module computes, and the filter's .wasm in a test host
+unit: build bin/pintle-failpoint.wasm ## Unit tests, also in 32 bits where the module computes, and the filter's .wasm in a test host
 	$(GO) test $$($(GO) list ./... | grep -v /e2e)
 	GOARCH=386 CGO_ENABLED=0 $(GO) test -short ./scoring/... ./state ./snapshot/... ./journal ./openai
 

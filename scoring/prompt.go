@@ -34,7 +34,11 @@ func (c *Cycle) PromptChain(chain state.Chain, most int) []uint64 {
 	}
 	p := &c.chains[i]
 	if p.most < most {
-		p.blocks = c.hasher.Chain(p.blocks[:0], c.Request.Model, c.Request.Body, c.Request.BodyBytes, chain, most)
+		if r := &c.Request; r.Chains != nil {
+			p.blocks = r.Chains.AppendChain(p.blocks[:0], r.Model, chain, most)
+		} else {
+			p.blocks = c.hasher.Chain(p.blocks[:0], r.Model, r.Body, r.BodyBytes, chain, most)
+		}
 		p.most = most
 	}
 	return p.blocks[:min(most, len(p.blocks))]

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/pintle-dev/pintle/openai"
+	"github.com/pintle-dev/pintle/state"
 )
 
 // Request is what plug-ins may know of the request that is being decided.
@@ -16,12 +17,21 @@ type Request struct {
 	// Body is what the scan of the body found, BodyBytes the body itself; spans in Body index it.
 	Body      *openai.Request
 	BodyBytes []byte
+	// Chains, when set, tells the prompt's blocks in place of hashing its text: for requests whose text nobody has any more.
+	Chains ChainSource
 	// Headers are the values of Plan.RequestHeaders, in that order; an absent header is empty.
 	Headers []string
 	// Unjudged has a random endpoint serve the request, of those that the filters leave: no model computes anything for it.
 	Unjudged bool
 	// Now is the time in nanoseconds since 1970.
 	Now int64
+}
+
+// ChainSource knows a prompt by its blocks.
+type ChainSource interface {
+	// AppendChain appends the hashes of the prompt's first blocks, at most that many, to dst: equal ones where prompts for the same model are
+	// equal up to there.
+	AppendChain(dst []uint64, model string, chain state.Chain, most int) []uint64
 }
 
 // HeaderKey is a request header that a plug-in reads, as Builder.RequestHeader gave it.

@@ -41,7 +41,7 @@ var profiles = []profile{
 
 func main() {
 	seconds := flag.Float64("seconds", 120, "simulated seconds of each workload")
-	servers := flag.Int("servers", 8, "servers")
+	count := flag.Int("servers", 8, "servers")
 	load := flag.Float64("load", 1, "multiplies all rates")
 	only := flag.String("workload", "", "run one workload")
 	flag.Parse()
@@ -51,8 +51,8 @@ func main() {
 		if *only != "" && l.name != *only {
 			continue
 		}
-		rate := l.rate * *load * float64(*servers) / 8
-		arrivals := arrivalsOf(l, rate, *seconds, 1)
+		rate := l.rate * *load * float64(*count) / 8
+		requests := requestsOf(l, rate, *seconds, 1)
 		fmt.Fprintf(out, "%s, %.0f/s\tTTFT mean ms\tp50\tp90\tp99\twhole mean s\thits %%\tmost\n", l.name, rate)
 		for _, p := range profiles {
 			config, err := pluginconfig.Parse([]byte(p.config))
@@ -60,18 +60,14 @@ func main() {
 				fmt.Fprintln(os.Stderr, p.name, err)
 				os.Exit(1)
 			}
-			r := run(config, *servers, arrivals, *seconds/4)
-			fmt.Fprintf(out, "%s\t%.0f\t%.0f\t%.0f\t%.0f\t%.2f\t%.1f\t%.2f\n", p.name, 1e3*mean(r.ttft), 1e3*r.percentile(r.ttft, .5),
-				1e3*r.percentile(r.ttft, .9), 1e3*r.percentile(r.ttft, .99), mean(r.whole), 100*r.hitRate(), r.most)
+			r, err := run(config.Plan, servers(*count), requests, *seconds/4)
+			if err != nil {
+				fmt.Fprintln(os.Stderr, p.name, err)
+				os.Exit(1)
+			}
+			fmt.Fprintf(out, "%s\t%.0f\t%.0f\t%.0f\t%.0f\t%.2f\t%.1f\t%.2f\n", p.name, 1e3*r.TTFT.Mean, 1e3*r.TTFT.P50, 1e3*r.TTFT.P90,
+				1e3*r.TTFT.P99, r.Whole.Mean, 100*r.Hits, r.Imbalance)
 		}
 		_ = out.Flush()
 	}
-}
-
-func mean(of []float64) float64 {
-	sum := 0.0
-	for _, v := range of {
-		sum += v
-	}
-	return sum / float64(max(len(of), 1))
 }

@@ -1,5 +1,5 @@
-// Command pintle is everything of Pintle that runs outside Envoy: the sidecar, a simulated model server, and two tools
-// that check and explain a configuration.
+// Command pintle is everything of Pintle that runs outside Envoy: the sidecar, a simulated model server, and the tools
+// that check, explain and try a configuration.
 package main
 
 import (
@@ -14,6 +14,7 @@ const usage = `pintle steers LLM requests inside Envoy. Commands:
   pintle validate -c plugin-config.yaml                 check a filter configuration
   pintle explain  -c plugin-config.yaml -e endpoints.yaml -r request.json
                                                         show where a request would go and why
+  pintle replay   -c plugin-config.yaml TRACE           decide a trace's requests again, in simulated time
   pintle sim                                            serve simulated model servers
   pintle version                                        say which pintle this is
 
@@ -23,6 +24,7 @@ Each command has -h.
 // commands take their arguments and return the exit code: 0 done, 1 failed, 2 wrong arguments or configuration.
 var commands = map[string]func(args []string, stdout, stderr io.Writer) int{
 	"explain":  runExplain,
+	"replay":   runReplay,
 	"sidecar":  runSidecar,
 	"sim":      runSim,
 	"validate": runValidate,
@@ -44,6 +46,6 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, usage)
 		return 0
 	}
-	fmt.Fprintf(stderr, "pintle: unknown command %q; known are explain, sidecar, sim, validate, version\n", args[0])
+	fmt.Fprintf(stderr, "pintle: unknown command %q; known are explain, replay, sidecar, sim, validate, version\n", args[0])
 	return 2
 }

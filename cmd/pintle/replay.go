@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/command"
+	"github.com/pintle-dev/pintle/internal/pluginconfig"
+	"github.com/pintle-dev/pintle/internal/replay"
+)
+
+// replayOptions is what the flags of pintle replay say.
+type replayOptions struct {
+	configs []string
+	trace   string
+	output  string
+	options replay.Options
+	limits  replay.Limits
+	given   map[string]bool
+}
+
+// runReplay decides the requests of a trace again by each configuration.
+func runReplay(args []string, stdout, stderr io.Writer) int {
+	o := &replayOptions{options: replay.Options{Servers: replay.DefaultServers(), Scale: 1, Seed: 1}}
+	flags := o.flags()
+	// The trace is the one argument that is no flag; it may stand before, between or behind them.
+	args, o.trace = takeFile(flags, args)
+	if code, done := command.Parse(flags, args, stdout, stderr); done {
+		return code
+	}
+	flags.Visit(func(f *flag.Flag) { o.given[f.Name] = true })
+	if err := o.check(); err != nil {
+		return command.Fail(flags, stderr, 2, err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	code, err := o.run(ctx, stdout, stderr)
+	if err != nil {
+		return command.Fail(flags, stderr, code, err)
+	}
+	return 0
+}
+
+func (o *replayOptions) flags() *flag.FlagSet {
+	o.given = map[string]bool{}
+	s := &o.options.Servers
+	f := command.NewFlags("pintle replay")
+	f.Func("c", "a filter configuration, YAML or JSON; repeatable (required)", func(path string) error {
+		o.configs = append(o.configs, path)
+		return nil
+	})
+	f.StringVar(&o.output, "o", "text", "output: text, json, or html for a page with plots")
+	f.Float64Var(&o.options.Scale, "scale", 1, "multiplies the rate of requests")
+	f.IntVar(&s.Count, "servers", s.Count, "number of servers; a recording's are its own unless this is given")
+	f.Uint64Var(&o.options.Seed, "seed", 1, "seed of random choices")
+	limit := func(to *float64) func(string) error {
+		return func(text string) error {
+			d, err := time.ParseDuration(text)
+			if err == nil && d <= 0 {
+				err = errors.New("want a time above 0")
+			}
+			*to = d.Seconds()
+			return err
+		}
+	}
+	f.Func("slo-ttft", "the longest time to first token of a good answer, such as 500ms", limit(&o.limits.TTFT))
+	f.Func("slo-tpot", "the longest time per output token of a good answer, such as 50ms", limit(&o.limits.TPOT))
+	f.IntVar(&s.MaxRunning, "max-num-seqs", s.MaxRunning, "batch slots of a server")
+	f.IntVar(&s.BlockTokens, "block-size", s.BlockTokens, "tokens in a block of KV cache")
+	f.IntVar(&s.Blocks, "num-blocks", s.Blocks, "blocks of a server's KV cache")
+	f.Float64Var(&s.PrefillTokensPerSecond, "prefill-tokens-per-second", s.PrefillTokensPerSecond, "speed of prefill of uncached prompt tokens")
+	f.DurationVar(&s.TimePerOutputToken, "time-per-output-token", s.TimePerOutputToken, "pace of a request that runs alone; 0s is no time at all")
+	f.Float64Var(&s.BatchSlowdown, "batch-slowdown", s.BatchSlowdown, "part of time-per-output-token that each further running request adds")
+	return f
+}
+
+// takeFile takes the first argument out that is neither a flag nor a flag's value; without one the name is empty.
+func takeFile(flags *flag.FlagSet, args []string) (rest []string, file string) {
+	for i := 0; i < len(args); i++ {
+		if name, isFlag := strings.CutPrefix(args[i], "-"); isFlag && name != "" {
+			name = strings.TrimPrefix(name, "-")
+			if f := flags.Lookup(name); f != nil && !strings.Contains(name, "=") {
+				i++ // its value
+			}
+			continue
+		}
+		return append(append(rest, args[:i]...), args[i+1:]...), args[i]
+	}
+	return args, ""
+}
+
+func (o *replayOptions) check() error {
+	s := &o.options.Servers
+	switch {
+	case len(o.configs) == 0:
+		return errors.New("flag -c is missing: a filter configuration, YAML or JSON; repeatable (required)")
+	case o.trace == "":
+		return errors.New("the trace is missing: name a recording, or a file in Mooncake's or Azure's format")
+	case o.output != "text" && o.output != "json" && o.output != "html":
+		return fmt.Errorf("flag -o: %q is not text, json or html", o.output)
+	case !(o.options.Scale > 0 && o.options.Scale <= 1e6):
+		return fmt.Errorf("flag -scale %v: want a number above 0, at most 1e6", o.options.Scale)
+	case !(s.PrefillTokensPerSecond > 0):
+		return fmt.Errorf("flag -prefill-tokens-per-second %v: want a number above 0", s.PrefillTokensPerSecond)
+	case s.TimePerOutputToken < 0:
+		return fmt.Errorf("flag -time-per-output-token %v: want 0s or more", s.TimePerOutputToken)
+	case !(s.BatchSlowdown >= 0):
+		return fmt.Errorf("flag -batch-slowdown %v: want 0 or more", s.BatchSlowdown)
+	}
+	for _, n := range []struct {
+		name      string
+		got, most int
+	}{
+		{"servers", s.Count, 4096}, {"max-num-seqs", s.MaxRunning, 1 << 20}, {"block-size", s.BlockTokens, 1 << 16}, {"num-blocks", s.Blocks, 1 << 24},
+	} {
+		if n.got < 1 || n.got > n.most {
+			return fmt.Errorf("flag -%s %d: want 1 to %d", n.name, n.got, n.most)
+		}
+	}
+	return nil
+}
+
+func (o *replayOptions) run(ctx context.Context, stdout, stderr io.Writer) (code int, err error) {
+	var plans []*pluginconfig.Config
+	for _, path := range o.configs {
+		config, err := readConfig(path)
+		if err != nil {
+			return 2, err
+		}
+		for _, w := range config.Plan.Warnings() {
+			fmt.Fprintf(stderr, "pintle replay: warning: %s: %s\n", path, strings.TrimSpace(w))
+		}
+		plans = append(plans, config)
+	}
+	file, err := os.Open(o.trace)
+	if err != nil {
+		return 2, err
+	}
+	defer file.Close()
+	trace, err := replay.Read(file)
+	if err != nil {
+		return 2, command.InFile(o.trace, err)
+	}
+	if trace.Servers > 0 && !o.given["servers"] {
+		o.options.Servers.Count = trace.Servers
+	}
+	reports, err := o.replay(ctx, plans, trace, stderr)
+	if err != nil {
+		return 1, err
+	}
+	document := &replay.Document{
+		Trace: trace, Name: filepath.Base(o.trace), Servers: o.options.Servers, Scale: o.options.Scale, Limits: o.limits, Reports: reports,
+	}
+	return 1, document.Write(stdout, o.output)
+}
+
+// replay runs the configurations, as many at once as there are processors.
+func (o *replayOptions) replay(ctx context.Context, plans []*pluginconfig.Config, trace *replay.Trace, stderr io.Writer) ([]*replay.Report, error) {
+	reports, errs := make([]*replay.Report, len(plans)), make([]error, len(plans))
+	done := make([]atomic.Int64, len(plans))
+	stop := showProgress(stderr, func() float64 {
+		sum := int64(0)
+		for i := range done {
+			sum += done[i].Load()
+		}
+		return float64(sum) / float64(len(plans)*len(trace.Requests))
+	})
+	defer stop()
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var running sync.WaitGroup
+	for i, config := range plans {
+		running.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			options := o.options
+			options.Progress = func(n int) { done[i].Store(int64(n)) }
+			samples, err := replay.Run(ctx, config.Plan, trace.Requests, options)
+			done[i].Store(int64(len(trace.Requests)))
+			reports[i], errs[i] = replay.Summarise(o.configs[i], samples, options.Servers.Count, o.limits), err
+		})
+	}
+	running.Wait()
+	return reports, errors.Join(errs...)
+}
+
+// showProgress says on a terminal how much is done, until stop is called.
+func showProgress(to io.Writer, done func() float64) (stop func()) {
+	file, ok := to.(*os.File)
+	if !ok {
+		return func() {}
+	}
+	if info, err := file.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return func() {}
+	}
+	const every = 100 * time.Millisecond
+	ended, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		ticker := time.NewTicker(every)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				fmt.Fprintf(file, "\r%3.0f %% decided", 100*done())
+			case <-ended:
+				fmt.Fprint(file, "\r\x1b[K")
+				return
+			}
+		}
+	}()
+	return func() { close(ended); <-gone }
+}

@@ -1,0 +1,196 @@
+package replay
+
+import (
+	"context"
+	"math"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/pluginconfig"
+	"github.com/pintle-dev/pintle/state"
+)
+
+func read(t testing.TB, file string) *Trace {
+	t.Helper()
+	f, err := os.Open("testdata/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	trace, err := Read(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trace
+}
+
+func run(t testing.TB, config string, requests []Request, o Options) []Sample {
+	t.Helper()
+	c, err := pluginconfig.Parse([]byte(config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	samples, err := Run(context.Background(), c.Plan, requests, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return samples
+}
+
+const random = `{"plugins": [{"type": "random-picker"}]}`
+
+func TestReadTraces(t *testing.T) {
+	m := read(t, "mooncake.jsonl")
+	if m.Format != "Mooncake" || len(m.Requests) != 18 {
+		t.Fatalf("%s: %d requests, want 18", m.Format, len(m.Requests))
+	}
+	first := m.Requests[0]
+	if first.Prompt.UnitBytes != 2048 || first.Prompt.Bytes != 4*first.Input || len(first.Prompt.Blocks) != (first.Input+511)/512 {
+		t.Errorf("the first request is %+v", first)
+	}
+	a := read(t, "azure.csv")
+	if a.Format != "Azure" || len(a.Requests) != 12 || a.Requests[0].At != 0 || a.Requests[11].At <= a.Requests[10].At || a.Note == "" {
+		t.Errorf("%+v", a)
+	}
+	seen := map[uint64]bool{}
+	for _, r := range a.Requests {
+		for _, b := range r.Prompt.Blocks {
+			if seen[b] {
+				t.Error("two prompts have a block in common")
+			}
+			seen[b] = true
+		}
+	}
+}
+
+func TestReadMistakes(t *testing.T) {
+	for _, tc := range []struct{ name, text, want string }{
+		{"empty", "", "is empty"},
+		{"foreign", "hello", "is no recording"},
+		{"no timestamp", `{"input_length": 1}`, "request 1: timestamp is missing"},
+		{"negative", `{"timestamp": 0, "input_length": -1}`, "request 1: -1 tokens in"},
+		{"cut", `{"timestamp": 0, "input_length": 1}` + "\n" + `{"timesta`, "request 2: unexpected EOF"},
+		{"columns", "TIMESTAMP,A,B\n", "line 1"},
+		{"number", "TIMESTAMP,ContextTokens,GeneratedTokens\n2026-01-01 00:00:00.0,x,1\n", "line 2"},
+		{"no rows", "TIMESTAMP,ContextTokens,GeneratedTokens\n", "has no requests"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if _, err := Read(strings.NewReader(tc.text)); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// Prompts that are equal up to a block of the trace have equal hashes up to there, however they are cut, and none behind it.
+func TestAppendChain(t *testing.T) {
+	a := Prompt{Bytes: 5000, UnitBytes: 2048, Blocks: []uint64{1, 2, 3}}
+	b := Prompt{Bytes: 6144, UnitBytes: 2048, Blocks: []uint64{1, 2, 4}}
+	for _, tc := range []struct{ size, blocks, equal int }{{64, 78, 64}, {256, 19, 16}, {2048, 2, 2}, {4096, 1, 1}, {5000, 1, 0}} {
+		chain := state.Chain{BlockBytes: tc.size}
+		x, y := a.AppendChain(nil, "m", chain, 1000), b.AppendChain(nil, "m", chain, 1000)
+		equal := 0
+		for equal < min(len(x), len(y)) && x[equal] == y[equal] {
+			equal++
+		}
+		if len(x) != tc.blocks || equal != tc.equal {
+			t.Errorf("blocks of %d bytes: %d, %d of them equal; want %d, %d", tc.size, len(x), equal, tc.blocks, tc.equal)
+		}
+		if z := a.AppendChain(nil, "n", chain, 1); slices.Equal(z, x[:1]) {
+			t.Error("another model has the same blocks")
+		}
+		if got := a.AppendChain(nil, "m", chain, 1); len(got) != 1 {
+			t.Errorf("%d blocks, want at most 1", len(got))
+		}
+	}
+	if got := a.AppendChain(nil, "m", state.Chain{BlockBytes: 64, Leading: true}, 1); got[0] == a.AppendChain(nil, "m", state.Chain{BlockBytes: 64}, 1)[0] {
+		t.Error("another way of hashing has the same blocks")
+	}
+}
+
+// One server, whose times can be computed by hand: 1,000 tokens a second in, 100 out.
+func TestTimes(t *testing.T) {
+	like := Servers{Count: 1, MaxRunning: 2, BlockTokens: 16, Blocks: 1000, PrefillTokensPerSecond: 1000, TimePerOutputToken: 10 * time.Millisecond}
+	unique := func(at float64, seed uint64, in, out int) Request {
+		return Request{At: at, Model: "m", Input: in, Output: out, Prompt: uniquePrompt(seed, in)}
+	}
+	again := unique(10, 1, 1024, 1)
+	requests := []Request{unique(0, 1, 1024, 101), unique(0, 2, 500, 1), unique(0, 3, 500, 2), again, unique(20, 4, 20_000, 1)}
+	got := run(t, random, requests, Options{Servers: like})
+	want := []Sample{
+		{TTFT: 1.024, Whole: 2.024, TPOT: .01, Input: 1024, Output: 101},
+		{TTFT: 1.524, Whole: 1.524, Input: 500, Output: 1},
+		// It waits for a slot until the second is done.
+		{TTFT: 2.024, Whole: 2.034, TPOT: .01, Input: 500, Output: 2},
+		// One block at least is computed.
+		{At: 10, TTFT: .016, Whole: .016, Input: 1024, Output: 1, Cached: 1008},
+		{At: 20, Input: 20_000, Output: 1, Server: -1, Refused: tooLong},
+	}
+	for i := range want {
+		g, w := got[i], want[i]
+		for _, pair := range [][2]float64{{g.TTFT, w.TTFT}, {g.Whole, w.Whole}, {g.TPOT, w.TPOT}} {
+			if math.Abs(pair[0]-pair[1]) > 1e-4 {
+				t.Errorf("request %d: %+v, want %+v", i, g, w)
+			}
+		}
+		if g.Cached != w.Cached || g.Server != w.Server || g.Refused != w.Refused || g.Input != w.Input || g.Output != w.Output {
+			t.Errorf("request %d: %+v, want %+v", i, g, w)
+		}
+	}
+}
+
+// A cache that is too small for two prompts forgets the end of the one that was used first.
+func TestEviction(t *testing.T) {
+	like := Servers{Count: 1, MaxRunning: 8, BlockTokens: 16, Blocks: 100, PrefillTokensPerSecond: 1e6, TimePerOutputToken: 0}
+	prompt := func(at float64, seed uint64) Request {
+		return Request{At: at, Model: "m", Input: 1024, Output: 1, Prompt: uniquePrompt(seed, 1024)}
+	}
+	got := run(t, random, []Request{prompt(0, 1), prompt(1, 1), prompt(2, 2), prompt(3, 1)}, Options{Servers: like})
+	for i, want := range []int{0, 1008, 0, 512} {
+		if got[i].Cached != want {
+			t.Errorf("request %d found %d tokens, want %d", i, got[i].Cached, want)
+		}
+	}
+}
+
+// The same seed gives the same samples; a prefix scorer finds more than random choice.
+func TestRunIsRepeatable(t *testing.T) {
+	trace := read(t, "mooncake.jsonl")
+	o := Options{Servers: DefaultServers(), Scale: 2, Seed: 3}
+	a, b := run(t, random, trace.Requests, o), run(t, random, trace.Requests, o)
+	if !reflect.DeepEqual(a, b) {
+		t.Error("two runs with one seed differ")
+	}
+	o.Seed = 4
+	if reflect.DeepEqual(a, run(t, random, trace.Requests, o)) {
+		t.Error("another seed changes nothing")
+	}
+	if last := trace.Requests[len(trace.Requests)-1].At / 2; a[len(a)-1].At != last {
+		t.Errorf("the last request came at %v, want %v", a[len(a)-1].At, last)
+	}
+	shipped := Summarise("", run(t, `{}`, trace.Requests, o), o.Servers.Count, Limits{})
+	if r := Summarise("", a, o.Servers.Count, Limits{}); !(shipped.Hits > r.Hits) || !(shipped.Predicted > 0) {
+		t.Errorf("hits %v with prefixes, %v at random", shipped.Hits, r.Hits)
+	}
+}
+
+func TestSummarise(t *testing.T) {
+	samples := []Sample{
+		{At: 10, TTFT: .1, TPOT: .01, Whole: 1, Input: 100, Cached: 50, Predicted: 60},
+		{At: 11, TTFT: .9, TPOT: .01, Whole: 2, Input: 100, Server: 1},
+		{At: 12, TTFT: .1, TPOT: .09, Whole: 3, Input: 100},
+		{At: 20, Server: -1, Refused: "shed"},
+	}
+	r := Summarise("x", samples, 2, Limits{TTFT: .5, TPOT: .05})
+	if r.Requests != 4 || r.Good != .25 || r.GoodPerSecond != .1 || r.Refusals["shed"] != 1 || math.Abs(r.Hits-50./300) > 1e-9 ||
+		math.Abs(r.Predicted-.2) > 1e-9 || math.Abs(r.Imbalance-4./3) > 1e-9 || r.TTFT.P50 != .1 || r.TTFT.P99 != .9 || r.Whole.Mean != 2 {
+		t.Errorf("%+v", r)
+	}
+	if empty := Summarise("x", nil, 2, Limits{}); !math.IsNaN(empty.Hits) || !math.IsNaN(empty.TTFT.P50) {
+		t.Errorf("%+v", empty)
+	}
+}

@@ -1,0 +1,151 @@
+package replay
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+)
+
+// Trace is what was recorded, or what somebody published.
+type Trace struct {
+	// Format says what the file was.
+	Format   string
+	Requests []Request
+	// Servers is the number of servers in a recording, 0 where the trace does not tell.
+	Servers int
+	// Missed is how many events a recording lacks.
+	Missed int
+	// Note is what the user should know of how it was read, empty for nothing.
+	Note string
+}
+
+const (
+	// traceModel is the model of traces that name none.
+	traceModel = "model"
+	// bytesPerToken is how long a token of such a trace is.
+	bytesPerToken = 4
+	// mooncakeBlock is the size of a block of Mooncake's traces, in tokens.
+	mooncakeBlock = 512
+	// mostTokens bounds a prompt or an answer.
+	mostTokens = 1 << 24
+)
+
+// Read reads a trace, compressed by gzip or not, in the format that its beginning shows.
+func Read(r io.Reader) (*Trace, error) {
+	in := bufio.NewReaderSize(r, 1<<16)
+	if start, _ := in.Peek(2); bytes.Equal(start, []byte{0x1f, 0x8b}) {
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, err
+		}
+		in = bufio.NewReaderSize(z, 1<<16)
+	}
+	start, err := in.Peek(1)
+	if err != nil {
+		return nil, errors.New("is empty; want a recording, Mooncake's JSON lines, or Azure's CSV")
+	}
+	trace := &Trace{}
+	switch start[0] {
+	case '{':
+		trace, err = readMooncake(in)
+	case 'T':
+		trace, err = readAzure(in)
+	default:
+		err = errors.New("is no recording, no Mooncake trace (JSON lines) and no Azure trace (CSV that begins with TIMESTAMP)")
+	}
+	if err == nil && len(trace.Requests) == 0 {
+		err = errors.New("has no requests")
+	}
+	return trace, err
+}
+
+// readMooncake reads one JSON object a line: https://github.com/kvcache-ai/Mooncake, "FAST25-release". timestamp is in milliseconds; a
+// hash_id stands for the prompt up to the end of its block of 512 tokens.
+func readMooncake(in *bufio.Reader) (*Trace, error) {
+	t := &Trace{Format: "Mooncake"}
+	decoder := json.NewDecoder(in)
+	for line := 1; ; line++ {
+		var row struct {
+			Timestamp    *float64 `json:"timestamp"`
+			InputLength  int      `json:"input_length"`
+			OutputLength int      `json:"output_length"`
+			HashIDs      []uint64 `json:"hash_ids"`
+		}
+		if err := decoder.Decode(&row); err == io.EOF {
+			return t, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("request %d: %w", line, err)
+		}
+		if row.Timestamp == nil || *row.Timestamp < 0 {
+			return nil, fmt.Errorf("request %d: timestamp is missing or below 0; want milliseconds", line)
+		}
+		if err := checkTokens(line, row.InputLength, row.OutputLength); err != nil {
+			return nil, err
+		}
+		blocks := row.HashIDs[:min(len(row.HashIDs), (row.InputLength+mooncakeBlock-1)/mooncakeBlock)]
+		t.Requests = append(t.Requests, Request{
+			At: *row.Timestamp / 1000, Model: traceModel, Input: row.InputLength, Output: row.OutputLength, Stream: true,
+			Prompt: Prompt{Bytes: row.InputLength * bytesPerToken, UnitBytes: mooncakeBlock * bytesPerToken, Blocks: blocks},
+		})
+	}
+}
+
+func checkTokens(line, input, output int) error {
+	if input < 0 || input > mostTokens || output < 0 || output > mostTokens {
+		return fmt.Errorf("request %d: %d tokens in and %d out; want 0 to %d", line, input, output, mostTokens)
+	}
+	return nil
+}
+
+// readAzure reads CSV with the columns TIMESTAMP, ContextTokens and GeneratedTokens: https://github.com/Azure/AzurePublicDataset, LLM
+// inference traces. It tells nothing of what prompts have in common.
+func readAzure(in *bufio.Reader) (*Trace, error) {
+	t := &Trace{Format: "Azure", Note: "an Azure trace does not tell what prompts have in common: no prompt is like another"}
+	rows := csv.NewReader(in)
+	rows.ReuseRecord, rows.FieldsPerRecord = true, 3
+	var began time.Time
+	for line := 1; ; line++ {
+		row, err := rows.Read()
+		if err == io.EOF {
+			return t, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if line == 1 {
+			if row[0] != "TIMESTAMP" || row[1] != "ContextTokens" || row[2] != "GeneratedTokens" {
+				return nil, fmt.Errorf("line 1: %q; want the columns TIMESTAMP, ContextTokens, GeneratedTokens", row)
+			}
+			continue
+		}
+		at, err := time.Parse("2006-01-02 15:04:05.9999999", row[0])
+		input, err1 := strconv.Atoi(row[1])
+		output, err2 := strconv.Atoi(row[2])
+		if err := errors.Join(err, err1, err2, checkTokens(line-1, input, output)); err != nil {
+			return nil, fmt.Errorf("line %d: %w", line, err)
+		}
+		if began.IsZero() {
+			began = at
+		}
+		t.Requests = append(t.Requests, Request{
+			At: at.Sub(began).Seconds(), Model: traceModel, Input: input, Output: output, Stream: true,
+			Prompt: uniquePrompt(uint64(line), input),
+		})
+	}
+}
+
+// uniquePrompt is a prompt of which no other has any part.
+func uniquePrompt(seed uint64, tokens int) Prompt {
+	p := Prompt{Bytes: tokens * bytesPerToken, UnitBytes: mooncakeBlock * bytesPerToken}
+	for i := range (tokens + mooncakeBlock - 1) / mooncakeBlock {
+		p.Blocks = append(p.Blocks, mix(seed<<20+uint64(i)))
+	}
+	return p
+}

@@ -1,0 +1,238 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/openai"
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/state"
+)
+
+const (
+	// sampleEvery is how often servers' metrics are read, in seconds: as the sidecar does.
+	sampleEvery = 0.05
+	// epoch is when a trace begins, nanoseconds since 1970: any time far from 0.
+	epoch = int64(1_700_000_000_000_000_000)
+	// instance is the writer of all events.
+	instance = 1
+)
+
+// Options say how requests are run.
+type Options struct {
+	Servers Servers
+	// Endpoints are the servers' names, labels and models; without any they are called server-0 and so on, and have all models.
+	Endpoints []scoring.Endpoint
+	// Scale multiplies the rate of requests; 0 stands for 1.
+	Scale float64
+	// Seed is that of random choices.
+	Seed uint64
+	// Warm is for how many seconds from the beginning requests do not count.
+	Warm float64
+	// Progress, when set, is told now and then how many requests have been decided.
+	Progress func(done int)
+}
+
+// Sample is what became of one request, in seconds.
+type Sample struct {
+	At, TTFT, TPOT, Whole float64
+	// Input, Cached and Output are tokens; Predicted are those that the plan believed to be cached where it sent the request.
+	Input, Cached, Output, Predicted int
+	// Server is the number of the server, -1 for a request that was refused, and Refused why.
+	Server  int
+	Refused string
+}
+
+// world is servers and what decides for them.
+type world struct {
+	plan    *scoring.Plan
+	cycle   *scoring.Cycle
+	pool    scoring.Pool
+	options *Options
+	servers []*server
+	body    openai.Request
+	event   journal.Event
+	lease   uint32
+	open    int
+}
+
+// tooLong is why a request is refused that no server's cache could hold.
+const tooLong = "context_length"
+
+// Run decides all requests by plan, which it has for itself as long. The samples are in the order of the requests' times.
+func Run(ctx context.Context, plan *scoring.Plan, requests []Request, o Options) ([]Sample, error) {
+	o.Scale = cmp.Or(o.Scale, 1)
+	w := newWorld(plan, &o)
+	samples := make([]Sample, len(requests))
+	order := make([]*Request, len(requests))
+	for i := range requests {
+		order[i] = &requests[i]
+	}
+	slices.SortStableFunc(order, func(a, b *Request) int { return cmp.Compare(a.At, b.At) })
+	for i, r := range order {
+		const chunk = 128
+		if i%chunk == 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			if o.Progress != nil {
+				o.Progress(i)
+			}
+		}
+		at := r.At / o.Scale
+		w.sampleBefore(at)
+		w.advance(at)
+		samples[i] = Sample{At: at, Server: -1}
+		w.send(r, &samples[i])
+	}
+	w.drain(samples)
+	first := 0
+	for first < len(samples) && samples[first].At < o.Warm {
+		first++
+	}
+	return samples[first:], ctx.Err()
+}
+
+func newWorld(plan *scoring.Plan, o *Options) *world {
+	w := &world{plan: plan, cycle: scoring.NewCycle(o.Seed), options: o}
+	w.pool.Endpoints = slices.Clone(o.Endpoints)
+	for i := len(w.pool.Endpoints); i < o.Servers.Count; i++ {
+		address := "10." + strconv.Itoa(i>>16) + "." + strconv.Itoa(i>>8&255) + "." + strconv.Itoa(i&255) + ":8000"
+		w.pool.Endpoints = append(w.pool.Endpoints, scoring.Endpoint{Name: "server-" + strconv.Itoa(i), Address: address})
+	}
+	for i := range w.pool.Endpoints {
+		e := &w.pool.Endpoints[i]
+		e.Index = i
+		e.Metrics = scoring.Metrics{
+			KVBlockTokens: o.Servers.BlockTokens, KVBlocks: o.Servers.Blocks, MaxRunning: o.Servers.MaxRunning,
+		}
+		w.servers = append(w.servers, newServer(i, &o.Servers, w))
+	}
+	options := plan.StateOptions()
+	options.Seed = o.Seed
+	w.pool.State = state.New(options)
+	w.pool.Enter()
+	w.cycle.Pool = &w.pool
+	w.sample(0)
+	return w
+}
+
+func nanos(seconds float64) int64 { return epoch + int64(seconds*1e9) }
+
+func (w *world) advance(t float64) {
+	for _, s := range w.servers {
+		s.advance(t)
+	}
+}
+
+// sampleBefore takes the sample that is the newest at t. Those before it nobody would see.
+func (w *world) sampleBefore(t float64) {
+	at := math.Floor(t/sampleEvery) * sampleEvery
+	if at > w.servers[0].now {
+		w.advance(at)
+		w.sample(at)
+	}
+}
+
+// sample gives the pool the servers' metrics of the moment.
+func (w *world) sample(t float64) {
+	for i, s := range w.servers {
+		m := &w.pool.Endpoints[i].Metrics
+		m.SampledAt, m.WaitingRequests, m.RunningRequests = nanos(t), s.waiting.len(), s.running()
+		m.KVCacheUsage = s.usage()
+	}
+	w.plan.Prepare(&w.pool)
+}
+
+// send decides a request and sends it to its server.
+func (w *world) send(r *Request, sample *Sample) {
+	now := nanos(sample.At)
+	w.pool.State.Expire(now)
+	w.body = openai.Request{
+		API: openai.APICompletions, Stream: r.Stream, HasModel: true, Model: r.Model, Chars: r.Prompt.Bytes, Bytes: r.Prompt.Bytes,
+		MaxTokens: r.Output,
+	}
+	w.cycle.Request = scoring.Request{Now: now, Model: r.Model, Body: &w.body, Chains: &r.Prompt}
+	sample.Input, sample.Output = r.Input, r.Output
+	q := w.request(r, sample)
+	if q.blocks() > w.options.Servers.Blocks {
+		sample.Refused = tooLong
+		return
+	}
+	picked, failure := w.plan.Decide(w.cycle)
+	if failure != nil {
+		sample.Refused = failure.Reason
+		return
+	}
+	w.lease++
+	w.plan.Record(w.cycle, &w.event)
+	w.event.Instance, w.event.Lease, w.event.Time, w.event.Streamed = instance, w.lease, now, r.Stream
+	if w.event.User == 0 {
+		w.event.User = r.User
+	}
+	w.pool.State.Apply(&w.event)
+	q.lease = w.lease
+	sample.Server, sample.Predicted = picked[0].Index, w.cycle.CachedTokens(picked[0])
+	w.open++
+	w.servers[picked[0].Index].send(q)
+}
+
+// request makes a trace's request one for a server.
+func (w *world) request(r *Request, sample *Sample) *request {
+	q := &request{
+		sample: sample, units: r.Prompt.Blocks, input: max(r.Input, 1), output: max(r.Output, 1), size: w.options.Servers.BlockTokens,
+		arrived: sample.At,
+	}
+	perByte := float64(q.input) / float64(max(r.Prompt.Bytes, 1))
+	q.ends = make([]int, len(q.units))
+	for i := range q.ends {
+		q.ends[i] = int(float64(min((i+1)*r.Prompt.UnitBytes, r.Prompt.Bytes)) * perByte)
+	}
+	return q
+}
+
+// completion is an event of a request that a server has.
+func (w *world) completion(kind journal.Kind, s *server, r *request) *journal.Event {
+	return &journal.Event{
+		Kind: kind, Time: nanos(s.now), Instance: instance, Lease: r.lease, Primary: w.pool.ID(&w.pool.Endpoints[s.index]), Status: 200,
+		TTFTMicros: micros(r.first - r.arrived),
+	}
+}
+
+func micros(seconds float64) uint32 { return uint32(min(max(seconds*1e6, 1), math.MaxUint32)) }
+
+// began implements watcher.
+func (w *world) began(s *server, r *request) {
+	r.sample.TTFT, r.sample.Cached = r.first-r.arrived, r.cached
+	w.pool.State.Apply(w.completion(journal.Began, s, r))
+}
+
+// ended implements watcher.
+func (w *world) ended(s *server, r *request) {
+	w.open--
+	r.sample.Whole = s.now - r.arrived
+	if r.output > 1 {
+		r.sample.TPOT = (s.now - r.first) / float64(r.output-1)
+	}
+	e := w.completion(journal.Completion, s, r)
+	e.InputTokens, e.OutputTokens, e.CachedTokens = uint32(r.input), uint32(r.output), uint32(r.cached)
+	e.UsageReported, e.CachedReported, e.Ended = true, true, journal.EndedWhole
+	e.DurationMicros = micros(r.sample.Whole)
+	w.pool.State.Apply(e)
+}
+
+// drain lets all requests come to their end.
+func (w *world) drain(samples []Sample) {
+	if len(samples) == 0 {
+		return
+	}
+	const limit = 1e6 // seconds, for servers that stand still
+	end := samples[len(samples)-1].At
+	for step := 1.0; w.open > 0 && step < limit; step *= 2 {
+		w.advance(end + step)
+	}
+}

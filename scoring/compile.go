@@ -61,6 +61,12 @@ func Compile(doc *strictjson.Object, registry []Registration, settings Settings)
 	c.plan.state.Failures, c.plan.state.FailureHalfLife = settings.Failing.Exclude, settings.Failing.HalfLife
 	root := &Builder{Object: doc, compiler: c}
 	c.plan.objective, c.plan.rewrite = root.RequestHeader(headerObjective), root.RequestHeader(headerRewrite)
+	if isResource(doc) {
+		c.readSaturation(strictjson.Empty(doc))
+		c.compileResources(doc)
+		c.finish(doc)
+		return c.plan
+	}
 	c.header(doc)
 	c.readSaturation(doc.Object("saturationDetector"))
 	gates := c.readGates(doc)
@@ -88,12 +94,17 @@ func Compile(doc *strictjson.Object, registry []Registration, settings Settings)
 	default:
 		c.fillWithDefaults(doc, &c.plan.profiles[0])
 	}
+	c.finish(doc)
+	return c.plan
+}
+
+// finish completes a plan whose profiles are filled.
+func (c *compiler) finish(doc *strictjson.Object) {
 	c.addPickers(doc)
 	c.chooseHandler(doc)
 	c.addHooks()
 	c.checkOrder(doc)
 	c.checkPrefixes(doc)
-	return c.plan
 }
 
 func (c *compiler) header(doc *strictjson.Object) {
@@ -296,6 +307,9 @@ func (c *compiler) chooseHandler(doc *strictjson.Object) {
 		}
 	}
 	if c.plan.handler != nil {
+		return
+	}
+	if len(c.plan.profiles) == 0 {
 		return
 	}
 	if len(c.plan.profiles) > 1 {

@@ -56,7 +56,7 @@ func runExplain(args []string, stdout, stderr io.Writer) int {
 
 func (o explainOptions) run(flags *flag.FlagSet, stdout, stderr io.Writer) int {
 	now := time.Now().UnixNano()
-	config, err := readConfig(o.config)
+	config, _, err := readConfig(o.config)
 	if err != nil {
 		return command.Fail(flags, stderr, 2, err)
 	}

@@ -73,7 +73,7 @@ type Ingest struct {
 func (i Ingest) Enabled() bool { return i.Port != 0 || i.Socket != "" }
 
 // documentKeys are the top-level keys by which a bare EndpointPickerConfig is told from a configuration that wraps one.
-var documentKeys = []string{"apiVersion", "kind", "plugins", "schedulingProfiles", "featureGates", "saturationDetector", "data", "flowControl"}
+var documentKeys = []string{"apiVersion", "kind", "plugins", "schedulingProfiles", "featureGates", "saturationDetector", "data", "flowControl", "spec", "items"}
 
 // Parse reads a configuration in an empty environment.
 func Parse(text []byte) (*Config, error) { return ParseIn(text, nil) }

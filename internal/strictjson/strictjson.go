@@ -113,6 +113,9 @@ func FromPairs(of *Object, pairs []Pair) *Object {
 	return o
 }
 
+// FromText is Empty with the members of a JSON object, which the caller knows to be one.
+func FromText(of *Object, text string) *Object { return of.document.object(of.path, gjson.Parse(text)) }
+
 // Present reports whether the object was there at all.
 func (o *Object) Present() bool { return o.present }
 
@@ -135,6 +138,19 @@ func (o *Object) Has(key string) bool {
 // Given reports whether key is there, be it null. It does not count as asking for it.
 func (o *Object) Given(key string) bool {
 	return slices.ContainsFunc(o.members, func(m member) bool { return m.key == key })
+}
+
+// Text returns the string that key holds, empty for none. It does not count as asking for it.
+func (o *Object) Text(key string) string {
+	v, _ := o.peek(key)
+	return v.Str
+}
+
+// Drop takes key out of the object, and reports whether it was there.
+func (o *Object) Drop(key string) bool {
+	before := len(o.members)
+	o.members = slices.DeleteFunc(o.members, func(m member) bool { return m.key == key })
+	return len(o.members) < before
 }
 
 // Mistake notes that the value of key is wrong; text says why and what would be right. An empty key means the object

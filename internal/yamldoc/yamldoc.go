@@ -24,8 +24,11 @@ type Document struct {
 	root *goyaml.Node
 }
 
-// document is what mistakes of the document as a whole begin with until Locate has put the line there.
-const document = "document"
+// Mistakes of the document as a whole begin with one of these, as its reader calls it, until Locate has put the line there.
+const (
+	document      = "document"
+	configuration = "configuration"
+)
 
 // Read reads one document. JSON is YAML, so it may be given too. A key given twice is an error, and so is a second
 // document. Errors are one line each, and show no value.
@@ -127,7 +130,7 @@ func (d *Document) Locate(err error) error {
 		if bare.MatchString(text) {
 			text += "; in quotes it is one"
 		}
-		all[i] = located{line, strings.TrimPrefix(text, document+": ")}
+		all[i] = located{line, strings.TrimPrefix(strings.TrimPrefix(text, document+": "), configuration+": ")}
 	}
 	slices.SortStableFunc(all, func(a, b located) int { return cmp.Compare(a.line, b.line) })
 	told := make(strictjson.Mistakes, len(all))
@@ -140,7 +143,7 @@ func (d *Document) Locate(err error) error {
 var (
 	bare    = regexp.MustCompile(`: (true|false|-?[\d.e+]+) is not a string$`)
 	index   = regexp.MustCompile(`^\[(\d+)\](?:\([\w./-]+\))?`) // see strictjson.Object.LabelBy
-	unknown = regexp.MustCompile(`^(?:` + document + `)?: unknown key ("(?:[^"\\]|\\.)*")`)
+	unknown = regexp.MustCompile(`^(?:` + document + `|` + configuration + `)?: unknown key ("(?:[^"\\]|\\.)*")`)
 )
 
 // lineOf is the line of the value that a mistake names by its path, such as discovery.static[0].address, or of the

@@ -16,6 +16,8 @@ import (
 // Plugins are all plug-ins, grouped by what they do, each group in alphabetical order.
 var Plugins = []scoring.Registration{
 	{Type: "disagg-profile-handler", New: handlers.NewDisaggProfileHandler},
+	{Type: "model-profile-handler", New: handlers.NewModelProfileHandler},
+	{Type: "paired-profile-handler", New: handlers.NewPairedProfileHandler},
 	{Type: "pd-profile-handler", New: handlers.NewPDProfileHandler},
 	{Type: "routing-strategy-handler", New: handlers.NewRoutingStrategyHandler},
 	{Type: "single-profile-handler", New: handlers.NewSingleProfileHandler},
@@ -34,6 +36,8 @@ var Plugins = []scoring.Registration{
 
 	{Type: "active-request-scorer", New: scorers.NewActiveRequestScorer},
 	{Type: "aibrix-prefix-cache", New: scorers.NewAIBrixPrefixCache},
+	{Type: "cached-blocks-scorer", New: scorers.NewCachedBlocksScorer},
+	{Type: "constant-scorer", New: scorers.NewConstantScorer},
 	{Type: "context-length-aware", New: scorers.NewContextLengthAware},
 	{Type: "kv-cache-utilization-scorer", New: scorers.NewKVCacheUtilizationScorer},
 	{Type: "least-busy-time", New: scorers.NewLeastBusyTime},
@@ -45,10 +49,12 @@ var Plugins = []scoring.Registration{
 	{Type: "multi-factor-scorer", New: scorers.NewMultiFactorScorer},
 	{Type: "no-hit-lru-scorer", New: scorers.NewNoHitLRUScorer},
 	{Type: "prefix-cache-scorer", New: scorers.NewPrefixCacheScorer},
+	{Type: "prefix-share-scorer", New: scorers.NewPrefixShareScorer},
 	{Type: "queue-scorer", New: scorers.NewQueueScorer},
 	{Type: "running-requests-size-scorer", New: scorers.NewRunningRequestsSizeScorer},
 	{Type: "session-affinity-scorer", New: scorers.NewSessionAffinityScorer},
 	{Type: "throughput", New: scorers.NewThroughput},
+	{Type: "token-length-scorer", New: scorers.NewTokenLengthScorer},
 	{Type: "vtc-basic", New: scorers.NewVTCBasic},
 
 	{Type: "max-score-picker", New: pickers.NewMaxScorePicker},

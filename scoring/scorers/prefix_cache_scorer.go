@@ -54,7 +54,10 @@ type prefixCacheScorerParameters struct {
 const mostBlocks = 1024
 
 // NewPrefixCacheScorer builds a prefix-cache-scorer.
-func NewPrefixCacheScorer(b *scoring.Builder) scoring.Plugin {
+func NewPrefixCacheScorer(b *scoring.Builder) scoring.Plugin { return newOwnPrefixCacheScorer(b) }
+
+// newOwnPrefixCacheScorer builds a prefix-cache-scorer that matches prompts by itself.
+func newOwnPrefixCacheScorer(b *scoring.Builder) *prefixCacheScorer {
 	s := &prefixCacheScorer{prefixCacheScorerParameters: prefixCacheScorerParameters{
 		AutoTune: true, BlockSizeTokens: 16, MaxPrefixBlocksToMatch: 256, LruCapacityPerServer: 31250,
 	}}

@@ -1,0 +1,186 @@
+// Package foreign finds the documents that a filter can read in the files that people have them in: values.yaml of Heimdall's
+// and llm-d's charts, ConfigMaps, Deployments, KServe's resources, and Heimdall's own resources in one file.
+package foreign
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	goyaml "go.yaml.in/yaml/v3"
+
+	"github.com/pintle-dev/pintle/internal/strictjson"
+	"github.com/pintle-dev/pintle/internal/yamldoc"
+)
+
+// Found is a document that a filter can read, and where it lay.
+type Found struct {
+	*yamldoc.Document
+	// Where is empty when the whole file is the document.
+	Where string
+	// Line is the document's first.
+	Line int
+	// Text is the document as it stands there, when it is a text in the file.
+	Text string
+}
+
+// ownKeys are the keys by which a file is a configuration of the filter, or an EndpointPickerConfig.
+var ownKeys = []string{
+	"config", "dialect", "ingest", "hold", "destination", "stale", "failing", "held", "startup", "load", "management", "unreadable", "strip", "debug",
+	"plugins", "schedulingProfiles", "featureGates", "saturationDetector", "dataLayer", "data", "flowControl", "requestHandler", "parser",
+}
+
+// Read finds the document in a file. Errors are of one line each and begin with the line, where there is one.
+func Read(text []byte) (*Found, error) {
+	roots, err := yamldoc.Nodes(text)
+	if err != nil || len(roots) == 0 || len(roots) == 1 && own(roots[0]) {
+		document, err := yamldoc.Read(text)
+		return &Found{Document: document, Line: 1}, err
+	}
+	if list := resources(roots); list != nil {
+		document, err := yamldoc.Of(list)
+		return &Found{Document: document, Line: 1}, err
+	}
+	var places []place
+	for i, root := range roots {
+		at := ""
+		if len(roots) > 1 {
+			at = fmt.Sprintf("document %d: ", i+1)
+		}
+		places = append(places, look(root, at)...)
+	}
+	places = chosen(places)
+	switch len(places) {
+	case 0:
+		if err := without(roots); err != nil {
+			return nil, err
+		}
+		document, err := yamldoc.Read(text)
+		return &Found{Document: document, Line: 1}, err
+	case 1:
+		return places[0].read()
+	}
+	return nil, several(places)
+}
+
+// without says why there is no document in a file that is known to be of another kind.
+func without(roots []*goyaml.Node) error {
+	for _, root := range roots {
+		if n := search(root, "pluginsConfigFile"); n != nil {
+			return fmt.Errorf("line %d: pluginsConfigFile: %s does not lie in this file; when it is built into the endpoint picker, take it from there",
+				n.Line, strconv.Quote(n.Value))
+		}
+	}
+	if kind := value(roots[0], "kind"); kind != nil && value(roots[0], "metadata") != nil {
+		return fmt.Errorf("line %d: kind: no %s lies in this %s", kind.Line, kinds[0], text(kind))
+	}
+	return nil
+}
+
+// search returns what stands at a key, wherever it is.
+func search(n *goyaml.Node, key string) *goyaml.Node {
+	if found := value(n, key); found != nil {
+		return found
+	}
+	for _, child := range n.Content {
+		if found := search(child, key); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+func several(places []place) error {
+	lines := make([]string, len(places))
+	for i, p := range places {
+		lines[i] = fmt.Sprintf("%s (line %d)", strings.TrimSuffix(p.path, ": "), p.first())
+	}
+	return errors.New("several documents lie in the file: " + strings.Join(lines, ", ") + "; give the one that you mean in a file of its own")
+}
+
+// own reports whether a file is meant for the filter: an EndpointPickerConfig, a SchedulingProfile, or Pintle's own keys, be some of
+// them mistyped.
+func own(root *goyaml.Node) bool {
+	if root.Kind != goyaml.MappingNode {
+		return true
+	}
+	switch kind := text(value(root, "kind")); {
+	case slices.Contains(kinds, kind):
+		return true
+	case kind == "List":
+		return resources([]*goyaml.Node{root}) != nil
+	case kind != "" && value(root, "metadata") != nil:
+		return false
+	}
+	if document(value(root, "config")) || len(look(root, "")) == 0 {
+		return !slices.ContainsFunc(keys(root), func(key string) bool {
+			return !slices.Contains(ownKeys, key) && strictjson.Nearest(key, ownKeys) == ""
+		})
+	}
+	return false
+}
+
+// resources returns a list of Heimdall's resources when the documents are nothing else, else nil.
+func resources(roots []*goyaml.Node) *goyaml.Node {
+	if len(roots) == 1 && text(value(roots[0], "kind")) == "List" {
+		items := value(roots[0], "items")
+		if items != nil && resources(items.Content) != nil {
+			return roots[0]
+		}
+		return nil
+	}
+	list := &goyaml.Node{Kind: goyaml.SequenceNode, Tag: "!!seq", Line: 1}
+	for _, root := range roots {
+		if kind := text(value(root, "kind")); kind != "SchedulingProfile" && kind != "AIGateway" {
+			return nil
+		}
+		list.Content = append(list.Content, root)
+	}
+	if len(list.Content) == 1 {
+		return list.Content[0]
+	}
+	word := func(text string) *goyaml.Node {
+		return &goyaml.Node{Kind: goyaml.ScalarNode, Tag: "!!str", Value: text, Line: 1}
+	}
+	return &goyaml.Node{Kind: goyaml.MappingNode, Tag: "!!map", Line: 1, Content: []*goyaml.Node{word("kind"), word("List"), word("items"), list}}
+}
+
+// kinds are the documents that a filter reads.
+var kinds = []string{"EndpointPickerConfig", "SchedulingProfile", "AIGateway"}
+
+// document reports whether n is a document for the filter.
+func document(n *goyaml.Node) bool {
+	return n != nil && (slices.Contains(kinds, text(value(n, "kind"))) ||
+		n.Kind == goyaml.MappingNode && value(n, "kind") == nil && sequence(value(n, "plugins")) && sequence(value(n, "schedulingProfiles")))
+}
+
+func sequence(n *goyaml.Node) bool { return n != nil && n.Kind == goyaml.SequenceNode }
+
+func text(n *goyaml.Node) string {
+	if n == nil || n.Kind != goyaml.ScalarNode {
+		return ""
+	}
+	return n.Value
+}
+
+// value returns what stands at a key, nil for nothing.
+func value(n *goyaml.Node, key string) *goyaml.Node {
+	if n == nil || n.Kind != goyaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+func keys(n *goyaml.Node) (all []string) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		all = append(all, n.Content[i].Value)
+	}
+	return all
+}

@@ -1,0 +1,112 @@
+package foreign
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	goyaml "go.yaml.in/yaml/v3"
+
+	"github.com/pintle-dev/pintle/internal/yamldoc"
+)
+
+// place is where a document lies in another file.
+type place struct {
+	path string
+	node *goyaml.Node
+	// name is the key of a chart's pluginsCustomConfig, and chosen that of its pluginsConfigFile.
+	name, chosen string
+}
+
+// first is the line on which the document begins.
+func (p *place) first() int {
+	if p.block() {
+		return p.node.Line + 1
+	}
+	return p.node.Line
+}
+
+// block reports whether the document is a text of lines of its own.
+func (p *place) block() bool {
+	return p.node.Kind == goyaml.ScalarNode && p.node.Style&(goyaml.LiteralStyle|goyaml.FoldedStyle) != 0
+}
+
+func (p *place) read() (*Found, error) {
+	found := &Found{Where: p.path, Line: p.first()}
+	var err error
+	if p.node.Kind == goyaml.ScalarNode {
+		found.Text = p.node.Value
+		found.Document, err = yamldoc.ReadFrom(p.first(), []byte(p.node.Value))
+	} else {
+		found.Document, err = yamldoc.Of(p.node)
+	}
+	return found, err
+}
+
+// chosen returns those of the places that a chart names beside them, or all.
+func chosen(places []place) []place {
+	named := slices.DeleteFunc(slices.Clone(places), func(p place) bool { return p.name == "" || p.name != p.chosen })
+	if len(named) > 0 {
+		return named
+	}
+	return places
+}
+
+// look finds the documents below a node, in the order of the file.
+func look(n *goyaml.Node, path string) []place {
+	if n.Kind == goyaml.AliasNode {
+		return nil // what it stands for is found at its anchor
+	}
+	if document(n) {
+		return []place{{path: path, node: n}}
+	}
+	switch n.Kind {
+	case goyaml.ScalarNode:
+		if embedded(n) {
+			return []place{{path: path, node: n}}
+		}
+	case goyaml.SequenceNode:
+		var all []place
+		for i, item := range n.Content {
+			all = append(all, look(item, fmt.Sprintf("%s[%d]", path, i))...)
+		}
+		return all
+	case goyaml.MappingNode:
+		var all []place
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := n.Content[i].Value
+			below := look(n.Content[i+1], join(path, key))
+			if key == customConfig {
+				for j := range below {
+					below[j].name = strings.TrimPrefix(below[j].path, join(path, key)+".")
+					below[j].chosen = text(value(n, "pluginsConfigFile"))
+				}
+			}
+			all = append(all, below...)
+		}
+		return all
+	}
+	return nil
+}
+
+// customConfig is the key of llm-d's and the Inference Extension's charts under which documents lie by the names of files.
+const customConfig = "pluginsCustomConfig"
+
+// embedded reports whether a text is a document of its own.
+func embedded(n *goyaml.Node) bool {
+	if !strings.Contains(n.Value, "\n") || !strings.Contains(n.Value, "plugins") && !strings.Contains(n.Value, "kind:") {
+		return false
+	}
+	roots, err := yamldoc.Nodes([]byte(n.Value))
+	if err != nil {
+		return strings.Contains(n.Value, "kind: EndpointPickerConfig")
+	}
+	return len(roots) == 1 && document(roots[0])
+}
+
+func join(path, key string) string {
+	if path == "" || strings.HasSuffix(path, ": ") {
+		return path + key
+	}
+	return path + "." + key
+}

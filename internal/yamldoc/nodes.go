@@ -1,0 +1,50 @@
+package yamldoc
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+
+	goyaml "go.yaml.in/yaml/v3"
+	"sigs.k8s.io/yaml"
+)
+
+// Nodes returns the roots of all documents of a text; empty ones are left out.
+func Nodes(text []byte) ([]*goyaml.Node, error) {
+	d := goyaml.NewDecoder(bytes.NewReader(text))
+	var roots []*goyaml.Node
+	for {
+		var n goyaml.Node
+		err := d.Decode(&n)
+		if err != nil && isEOF(err) {
+			return roots, nil
+		}
+		if err != nil {
+			return nil, syntaxError(text, err)
+		}
+		if len(n.Content) > 0 && n.Content[0].ShortTag() != "!!null" {
+			roots = append(roots, n.Content[0])
+		}
+	}
+}
+
+// Of returns the document that a part of another one is. Lines are those of the whole.
+func Of(n *goyaml.Node) (*Document, error) {
+	if mistake := cmp.Or(badKey(n), badNumber(n)); mistake != "" {
+		return nil, errors.New(mistake)
+	}
+	text, err := goyaml.Marshal(n)
+	if err != nil {
+		return nil, syntaxError(text, err)
+	}
+	json, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return nil, syntaxError(text, err)
+	}
+	return &Document{JSON: json, root: n}, nil
+}
+
+// ReadFrom is Read for a text whose first line is a later one of a file.
+func ReadFrom(line int, text []byte) (*Document, error) {
+	return Read(append(bytes.Repeat([]byte("\n"), max(line-1, 0)), text...))
+}

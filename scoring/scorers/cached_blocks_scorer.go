@@ -1,0 +1,37 @@
+package scorers
+
+import "github.com/pintle-dev/pintle/scoring"
+
+// cachedBlocksScorer prefers endpoints whose KV cache holds less that later requests could use again, so that new prompts push
+// out little.
+//
+// Formula: 1 - min(1, known / capacity), where known is how many tokens of earlier prompts the endpoint is believed to have
+// (as prefix-cache-scorer knows them, of which it takes all parameters) and capacity is the size of its KV cache in tokens.
+//
+// Range: 0 to 1. Unit: tokens.
+//
+// Missing data: an endpoint that does not report its capacity scores 0.5.
+//
+// Source: Heimdall 0.5, kv-cache-utilization-scorer. There the servers report what they have cached.
+type cachedBlocksScorer struct{ *prefixCacheScorer }
+
+// NewCachedBlocksScorer builds a cached-blocks-scorer.
+func NewCachedBlocksScorer(b *scoring.Builder) scoring.Plugin {
+	return cachedBlocksScorer{newOwnPrefixCacheScorer(b)}
+}
+
+// Score implements scoring.Scorer.
+func (s cachedBlocksScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
+	if c.Pool.State == nil || c.Pool.State.Prefix == nil {
+		return
+	}
+	// What was asked for goes into the journal, so that the endpoint that serves the request is known to have it.
+	c.PromptBlocks(s.blockTokens(), s.MaxPrefixBlocksToMatch)
+	for i, e := range candidates {
+		capacity := e.Metrics.KVBlocks * e.Metrics.KVBlockTokens
+		if scores[i] = neutral; capacity > 0 {
+			known := c.Pool.State.Prefix.Len(e.StateIndex) * s.blockTokens()
+			scores[i] = 1 - min(1, float64(known)/float64(capacity))
+		}
+	}
+}

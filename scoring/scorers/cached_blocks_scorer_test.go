@@ -1,0 +1,34 @@
+package scorers_test
+
+import (
+	"testing"
+
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+	"github.com/pintle-dev/pintle/state"
+)
+
+// Of three endpoints the second holds 6 known blocks of 16 tokens, in a cache of 8 pages of 32; the third does not tell its capacity.
+func TestCachedBlocks(t *testing.T) {
+	plan := plantest.Plan(t, `{"plugins": [{"type": "cached-blocks-scorer", "parameters": {"autoTune": false, "blockSizeTokens": 16}}]}`, plantest.Neutral)
+	told := plantest.Sampled(scoring.Metrics{KVBlocks: 8, KVBlockTokens: 32})
+	pool := plantest.Pool(told, told, plantest.Sampled(scoring.Metrics{}))
+	pool.State = state.New(plan.StateOptions())
+	pool.Enter()
+	decision := journal.Event{
+		Kind: journal.Decision, Time: plantest.Now, Instance: 1, Lease: 1, Primary: pool.ID(&pool.Endpoints[1]),
+		Chains: []journal.Chain{{ID: (state.Chain{BlockBytes: 64}).ID(), Blocks: []uint64{1, 2, 3, 4, 5, 6}}},
+	}
+	pool.State.Apply(&decision)
+	pool.State.Apply(&journal.Event{
+		Kind: journal.Completion, Time: plantest.Now, Instance: 1, Lease: 1, Primary: decision.Primary, Status: 200, TTFTMicros: 5, Ended: journal.EndedWhole,
+	})
+	c := plantest.Cycle(pool, 1)
+	got := plantest.Decide(plan, c).Scores["cached-blocks-scorer"]
+	for i, want := range []float64{1, 1 - 6.0*16/(8*32), 0.5} {
+		if name := pool.Endpoints[i].Name; got[name] != want {
+			t.Errorf("endpoint %d: got %v, want %v", i, got[name], want)
+		}
+	}
+}

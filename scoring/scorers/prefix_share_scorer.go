@@ -1,0 +1,64 @@
+package scorers
+
+import (
+	"math"
+
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// prefixShareScorer is prefix-cache-scorer with a choice of what a match is compared with and by which curve it counts.
+//
+// Formula: x, or 1 / (1 + e^(-k (x - x0))) with transform: logistic. x is matched blocks / the longest match of a candidate
+// with normalization: longestPrefix, else matched blocks / blocks of the prompt. Blocks match as for prefix-cache-scorer, of
+// which it takes all parameters.
+//
+// Range: 0 to 1.
+//
+// Missing data: an endpoint that was sent nothing has x = 0. So have all with longestPrefix when none has a match.
+//
+// Source: Heimdall 0.5, prefix-cache-scorer. There the servers report what they have cached.
+type prefixShareScorer struct {
+	*prefixCacheScorer
+	prefixShareScorerParameters
+}
+
+type prefixShareScorerParameters struct {
+	// Normalization says what a match is compared with: longestPrefix or input.
+	Normalization string
+	// Transform says how x counts: linear or logistic.
+	Transform string
+	// K is the steepness of the logistic curve.
+	K float64
+	// X0 is where the logistic curve is at its half.
+	X0 float64
+}
+
+// NewPrefixShareScorer builds a prefix-share-scorer.
+func NewPrefixShareScorer(b *scoring.Builder) scoring.Plugin {
+	s := &prefixShareScorer{prefixShareScorerParameters: prefixShareScorerParameters{
+		Normalization: "longestPrefix", Transform: "linear", K: 14, X0: 0.7,
+	}}
+	b.OneOf("normalization", &s.Normalization, "longestPrefix", "input")
+	b.OneOf("transform", &s.Transform, "linear", "logistic")
+	b.Float("k", &s.K, 0, math.MaxFloat64)
+	b.Float("x0", &s.X0, 0, 1)
+	s.prefixCacheScorer = newOwnPrefixCacheScorer(b)
+	return s
+}
+
+// Score implements scoring.Scorer.
+func (s *prefixShareScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
+	s.prefixCacheScorer.Score(c, candidates, scores)
+	longest := 0.0
+	for _, score := range scores {
+		longest = max(longest, score)
+	}
+	for i := range scores {
+		if s.Normalization == "longestPrefix" && longest > 0 {
+			scores[i] /= longest
+		}
+		if s.Transform == "logistic" {
+			scores[i] = 1 / (1 + math.Exp(-s.K*(scores[i]-s.X0)))
+		}
+	}
+}

@@ -174,7 +174,9 @@ func (f *folder) meaning(typeName string, p strictjson.Key) (string, error) {
 	return "", fmt.Errorf("parameter %s has no documented field in %sParameters", p.Name, typeName)
 }
 
-func (f *folder) shared() []string { return []string{"parameters", "roleParameters", "prefixCacheScorerParameters", "Policy"} }
+func (f *folder) shared() []string {
+	return []string{"parameters", "roleParameters", "prefixCacheScorerParameters", "Policy"}
+}
 
 func lowerFirst(s string) string {
 	// Leading initialisms are lowered as a whole: PDProfileHandler, KVCache..., LoRA... follow the types' names.

@@ -135,7 +135,7 @@ func (o *replayOptions) check() error {
 func (o *replayOptions) run(ctx context.Context, stdout, stderr io.Writer) (code int, err error) {
 	var plans []*pluginconfig.Config
 	for _, path := range o.configs {
-		config, err := readConfig(path)
+		config, _, err := readConfig(path)
 		if err != nil {
 			return 2, err
 		}

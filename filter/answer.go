@@ -15,6 +15,7 @@ const headerWants = "x-pintle-wants"
 // refuse answers the client in OpenAI's error envelope.
 func (s *stream) refuse(f *scoring.Failure) hostcalls.Action {
 	s.stats.refused.Add(1)
+	s.refused(f)
 	kind := "server_error"
 	if f.Status < 500 {
 		kind = "invalid_request_error"

@@ -17,6 +17,8 @@ type history struct {
 	outcomes, usage bool
 	// began is set when the state takes that an answer has begun.
 	began bool
+	// followed is set once somebody follows the journal. Then all of it is written, whatever the state takes.
+	followed bool
 	// journal is nil until the first request: Envoy starts VMs that never serve one.
 	journal *journal.Journal
 	event   journal.Event
@@ -35,15 +37,30 @@ func (h *history) begin(pool *pool, options state.Options, data *sharedData) {
 	h.on = options.Any()
 }
 
+// follow finds out whether somebody has begun to follow the journal.
+func (h *history) follow() {
+	if h.followed {
+		return
+	}
+	if _, h.followed = journal.ReadFollowed(h.data); h.followed {
+		h.on, h.outcomes, h.usage, h.began = true, true, true, true
+	}
+}
+
+// ready makes sure that there is a journal to write to.
+func (h *history) ready() {
+	if h.journal == nil {
+		h.journal = h.newJournal()
+	}
+}
+
 // catchUp applies what all workers have journaled since the last call.
 func (h *history) catchUp(pool *pool, now int64) {
 	if !h.on {
 		return
 	}
 	pool.State.Expire(now)
-	if h.journal == nil {
-		h.journal = h.newJournal()
-	}
+	h.ready()
 	if !h.journal.Poll() {
 		return
 	}
@@ -94,10 +111,14 @@ func (s *stream) decided() {
 	s.config.Plan.Record(s.cycle, e)
 	e.Time, e.Lease = s.cycle.Request.Now, s.history.journal.NextLease()
 	e.Client, e.Streamed = s.client(), s.request.Stream
+	e.Asked = s.asked
+	if s.history.followed {
+		s.nameDecision(e)
+	}
 	if s.history.journal.Append(e) {
 		s.decision = decision{
 			lease: e.Lease, at: e.Time, primary: e.Primary, model: e.Model, user: e.User, client: e.Client, streamed: e.Streamed,
-			bytes: s.cycle.Request.TextBytes(),
+			bytes: e.PromptBytes, asked: e.Asked, profile: e.Profile, predictedTokens: e.PredictedTokens, predicted: e.Predicted,
 		}
 	}
 }
@@ -137,7 +158,8 @@ func (s *stream) completed() {
 	now := hostcalls.Now()
 	*e = journal.Event{
 		Kind: journal.Completion, Time: now, Lease: d.lease, Primary: d.primary, Model: d.model, User: d.user, Client: d.client,
-		Streamed: d.streamed, Encode: e.Encode[:0], Chains: e.Chains[:0],
+		Streamed: d.streamed, Encode: e.Encode[:0], Chains: e.Chains[:0], Asked: d.asked, Profile: d.profile,
+		PredictedTokens: d.predictedTokens, Predicted: d.predicted, Code: s.seen.code,
 	}
 	if s.history.outcomes {
 		s.outcome(e, now)

@@ -13,6 +13,8 @@ import (
 type seen struct {
 	// status is that of the answer, or of Envoy's in its place when the endpoint is to blame; else 0.
 	status uint16
+	// code is what the client got, whoever gave it; 0 before.
+	code uint16
 	// ended is why Envoy answered in the endpoint's place, EndedUnknown when it did not.
 	ended journal.Ending
 	// unrelated is set when Envoy answered for a reason that says nothing of the endpoint.
@@ -72,6 +74,7 @@ func (s *stream) source() source {
 // that was decided on was reached by another way, such as a tunnel.
 func (s *stream) seeHeaders(from source, served *scoring.Endpoint, end bool) {
 	s.seen.whole = end
+	s.seen.code = s.responseStatus()
 	switch from {
 	case fromEnvoy:
 		s.seen.unrelated, s.seen.ended = true, journal.EndedEnvoy
@@ -81,7 +84,7 @@ func (s *stream) seeHeaders(from source, served *scoring.Endpoint, end bool) {
 	case tooLate:
 		s.seen.ended = journal.EndedTimeout
 	}
-	s.seen.status = s.responseStatus()
+	s.seen.status = s.seen.code
 	if served != nil && served != s.primary {
 		s.seen.servedID = s.pool.ID(served)
 	}

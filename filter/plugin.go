@@ -55,6 +55,7 @@ func (p *plugin) Start(configuration []byte) error {
 	p.config = config
 	p.pool.snapshot.Store = &p.data
 	p.history.begin(&p.pool, config.Plan.StateOptions(), &p.data)
+	p.history.follow()
 	return hostcalls.SetTick(tickMillis)
 }
 
@@ -76,6 +77,7 @@ func (p *plugin) Tick() {
 		return
 	}
 	p.checkModels(hostcalls.Now())
+	p.history.follow()
 	p.history.tick(&p.pool, &p.stats)
 	received := p.pool.snapshot.ReceivedAt
 	stale := received != 0 && hostcalls.Now()-received > int64(p.config.Plan.Staleness().After)

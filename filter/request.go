@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/pintle-dev/pintle/internal/hostcalls"
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
+	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
 )
@@ -15,6 +16,9 @@ func (s *stream) OnHttpRequestHeaders(_ int, endOfStream bool) hostcalls.Action 
 	}
 	if h.path == ingestPath && s.onIngestListener() {
 		return s.beginIngest(endOfStream)
+	}
+	if path, query, ok := followPath(h.path); ok && s.onIngestListener() {
+		return s.tellFollower(path, query, h.method)
 	}
 	var clean string
 	clean, s.path = openai.CleanPath(s.path, h.path)
@@ -161,6 +165,7 @@ func (s *stream) decide() hostcalls.Action {
 		}
 		return s.refuse(failure)
 	}
+	s.asked = journal.HashName(s.request.Model)
 	endpoints, failure := s.choose()
 	if failure != nil {
 		return s.refuse(failure)

@@ -48,10 +48,12 @@ type stream struct {
 	primary, prefill *scoring.Endpoint
 	// primaryPort replaces the port of the chosen endpoints, unless it is 0.
 	primaryPort int
-	decision    decision
-	seen        seen
-	explain     string
-	pending     pending
+	// asked is the journal's name of the model that the client asked for, 0 for none, or before it is known.
+	asked    uint64
+	decision decision
+	seen     seen
+	explain  string
+	pending  pending
 }
 
 // settle lets the request go on.
@@ -69,7 +71,10 @@ type decision struct {
 	client               uint64
 	streamed             bool
 	// bytes are those of the prompt's text, 0 when there is more than text in it.
-	bytes uint32
+	bytes           uint32
+	asked, profile  uint64
+	predictedTokens uint32
+	predicted       bool
 }
 
 // keepHeaderBytes is how much memory for headers a finished stream keeps for the next one.

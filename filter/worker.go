@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/pintle-dev/pintle/internal/hostcalls"
+	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
 )
@@ -27,7 +28,11 @@ type worker struct {
 	stats            stats
 	data             sharedData
 	idle             []*stream
-	heldBodies       heldBodies
+	// answerer and told are what followers are answered with, names what they are told of hashes.
+	answerer   journal.Answerer
+	told       []byte
+	names      journal.Names
+	heldBodies heldBodies
 }
 
 // ofThisVM is the VM's only worker.
@@ -36,6 +41,7 @@ var ofThisVM *worker
 func theWorker() *worker {
 	if ofThisVM == nil {
 		ofThisVM = &worker{cycle: scoring.NewCycle(hostcalls.Seed()), stats: newStats()}
+		ofThisVM.names.Store = &ofThisVM.data
 	}
 	return ofThisVM
 }

@@ -19,7 +19,7 @@ const (
 	// headBytes is the part of an event that every version of the format has.
 	headBytes = 32
 	// eventBytes is the fixed part as this version writes it.
-	eventBytes = 104
+	eventBytes = 120
 	// maxEventBytes bounds an event of any version, maxWrittenBytes those of this one.
 	maxEventBytes   = 10 << 10
 	maxWrittenBytes = eventBytes + sectionBytes + 8*MaxEncode + MaxChains*(sectionBytes+8) + 8*MaxBlocks
@@ -28,6 +28,7 @@ const (
 	flagStreamed       = 2
 	flagUsageReported  = 4
 	flagCachedReported = 8
+	flagPredicted      = 16
 )
 
 // A section is a list behind the fixed part: its tag (2 bytes), its length in words of 8 bytes (2), zero (4), the
@@ -100,9 +101,17 @@ func putFixed(b []byte, e *Event) {
 	binary.LittleEndian.PutUint32(b[72:], e.CachedTokens)
 	binary.LittleEndian.PutUint32(b[76:], e.TTFTMicros)
 	binary.LittleEndian.PutUint32(b[80:], e.DurationMicros)
-	binary.LittleEndian.PutUint32(b[84:], uint32(e.Ended))
+	b[84], b[85] = byte(e.Ended), 0
+	binary.LittleEndian.PutUint16(b[86:], e.Code)
 	binary.LittleEndian.PutUint64(b[88:], e.Client)
-	binary.LittleEndian.PutUint64(b[96:], uint64(e.PromptBytes))
+	binary.LittleEndian.PutUint32(b[96:], e.PromptBytes)
+	binary.LittleEndian.PutUint32(b[100:], e.PredictedTokens)
+	why := e.Profile
+	if e.Kind == Refused {
+		why = e.Reason
+	}
+	binary.LittleEndian.PutUint64(b[104:], why)
+	binary.LittleEndian.PutUint64(b[112:], e.Asked)
 }
 
 func flagsOf(e *Event) (flags uint16) {
@@ -117,6 +126,9 @@ func flagsOf(e *Event) (flags uint16) {
 	}
 	if e.CachedReported {
 		flags |= flagCachedReported
+	}
+	if e.Predicted {
+		flags |= flagPredicted
 	}
 	return flags
 }

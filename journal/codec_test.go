@@ -23,7 +23,7 @@ func sampleDecision() Event {
 	return Event{
 		Kind: Decision, Time: 1_800_000_000_123_456_789, Instance: 0x1122334455667788, Lease: 7, Primary: EndpointID("default/vllm-0"),
 		Prefill: EndpointID("default/vllm-1"), Encode: hashes(2), Model: HashName("m1"), User: HashName("u"), Client: HashName("10.0.0.9"),
-		InputTokens: 4096, Cold: true, Streamed: true, Chains: []Chain{{256, hashes(256)}, {64, hashes(30)}, {4, []uint64{}}},
+		Asked: HashName("m0"), Profile: HashName("default"), PredictedTokens: 512, Predicted: true, PromptBytes: 20, InputTokens: 4096, Cold: true, Streamed: true, Chains: []Chain{{256, hashes(256)}, {64, hashes(30)}, {4, []uint64{}}},
 	}
 }
 
@@ -31,7 +31,7 @@ func sampleCompletion() Event {
 	return Event{
 		Kind: Completion, Time: -1, Instance: 1, Lease: ^uint32(0), Primary: 2, Model: 3, User: 4, InputTokens: 5, OutputTokens: 6,
 		CachedTokens: 7, PromptBytes: 21, Status: 503, TTFTMicros: 8, DurationMicros: 9, UsageReported: true, CachedReported: true, Ended: EndedReset,
-		Encode: []uint64{}, Chains: []Chain{},
+		Asked: 10, Profile: 11, PredictedTokens: 12, Predicted: true, Code: 504, Encode: []uint64{}, Chains: []Chain{},
 	}
 }
 
@@ -44,6 +44,7 @@ func TestEventRoundTrip(t *testing.T) {
 	manyBeyond.Chains = []Chain{{1, hashes(1000)}, {2, hashes(20)}, {3, hashes(20)}}
 	gone := Event{Kind: Gone, Instance: 5, Encode: []uint64{}, Chains: []Chain{}}
 	began := Event{Kind: Began, Lease: 3, Primary: 1, Tried: 2, Status: 200, TTFTMicros: 5, Encode: []uint64{}, Chains: []Chain{}}
+	refused := Event{Kind: Refused, Client: 1, Model: 2, Asked: 3, Reason: 4, Code: 429, Encode: []uint64{}, Chains: []Chain{}}
 	full := Event{Kind: Decision, Encode: hashes(MaxEncode)}
 	for i := range MaxChains {
 		full.Chains = append(full.Chains, Chain{uint64(i), hashes(MaxBlocks / MaxChains)})
@@ -55,14 +56,15 @@ func TestEventRoundTrip(t *testing.T) {
 		in, want Event
 		size     int
 	}{
-		{"nothing set", bare, bare, 104},
-		{"decision of three chains", sampleDecision(), sampleDecision(), 104 + 8*(1+2) + 8*(2+256) + 8*(2+30) + 8*2},
-		{"completion", sampleCompletion(), sampleCompletion(), 104},
-		{"began", began, began, 104},
-		{"gone", gone, gone, 104},
-		{"one chain as long as can be", most, most, 104 + 8*(1+16) + 8*(2+1024)},
-		{"longer than can be", beyond, most, 104 + 8*(1+16) + 8*(2+1024)},
-		{"chains longer than can be", manyBeyond, many, 104 + 8*(3*2+1024)},
+		{"nothing set", bare, bare, 120},
+		{"decision of three chains", sampleDecision(), sampleDecision(), 120 + 8*(1+2) + 8*(2+256) + 8*(2+30) + 8*2},
+		{"completion", sampleCompletion(), sampleCompletion(), 120},
+		{"began", began, began, 120},
+		{"refused", refused, refused, 120},
+		{"gone", gone, gone, 120},
+		{"one chain as long as can be", most, most, 120 + 8*(1+16) + 8*(2+1024)},
+		{"longer than can be", beyond, most, 120 + 8*(1+16) + 8*(2+1024)},
+		{"chains longer than can be", manyBeyond, many, 120 + 8*(3*2+1024)},
 		{"as much as can be", full, full, maxWrittenBytes},
 		{"more than can be", fuller, full, maxWrittenBytes},
 	}

@@ -32,6 +32,7 @@ func (e *Event) decodeFixed(b []byte) {
 	e.Lease = binary.LittleEndian.Uint32(b[24:])
 	e.Cold, e.Streamed = flags&flagCold != 0, flags&flagStreamed != 0
 	e.UsageReported, e.CachedReported = flags&flagUsageReported != 0, flags&flagCachedReported != 0
+	e.Predicted = flags&flagPredicted != 0
 	e.Status = binary.LittleEndian.Uint16(b[30:])
 	e.Primary = binary.LittleEndian.Uint64(b[32:])
 	e.Prefill, e.Tried = binary.LittleEndian.Uint64(b[40:]), 0
@@ -45,9 +46,15 @@ func (e *Event) decodeFixed(b []byte) {
 	e.CachedTokens = binary.LittleEndian.Uint32(b[72:])
 	e.TTFTMicros = binary.LittleEndian.Uint32(b[76:])
 	e.DurationMicros = binary.LittleEndian.Uint32(b[80:])
-	e.Ended = Ending(b[84])
+	e.Ended, e.Code = Ending(b[84]), binary.LittleEndian.Uint16(b[86:])
 	e.Client = binary.LittleEndian.Uint64(b[88:])
 	e.PromptBytes = binary.LittleEndian.Uint32(b[96:])
+	e.PredictedTokens = binary.LittleEndian.Uint32(b[100:])
+	e.Profile, e.Reason = binary.LittleEndian.Uint64(b[104:]), 0
+	if e.Kind == Refused {
+		e.Profile, e.Reason = 0, e.Profile
+	}
+	e.Asked = binary.LittleEndian.Uint64(b[112:])
 	e.Missed = 0
 }
 

@@ -27,13 +27,18 @@ const (
 	// Began tells that the endpoint of an open lease has begun to answer. The lease stays open. It says what a
 	// Completion says of the answer's beginning: Primary, Tried, Model, Status, TTFTMicros.
 	Began Kind = 5
+	// Refused is a request that was not routed: it has no lease and no endpoint. Reason says why, Code what the client was
+	// answered.
+	Refused Kind = 6
 	// Missed tells a reader that it fell behind and Event.Missed events are lost to it, decisions and completions
 	// alike. It is not in the log.
 	Missed Kind = 255
 )
 
 // delivered reports whether readers get events of the kind: Alive is the journal's own, others are of a later version.
-func (k Kind) delivered() bool { return k == Decision || k == Completion || k == Gone || k == Began }
+func (k Kind) delivered() bool {
+	return k == Decision || k == Completion || k == Gone || k == Began || k == Refused
+}
 
 // Ending is what ended a routed request.
 type Ending uint8
@@ -87,14 +92,23 @@ type Event struct {
 	// Model and User are hashes of names, 0 for none, see HashName. Client is the hash of the client's address without
 	// its port, 0 for unknown.
 	Model, User, Client uint64
+	// Asked is the model that the client asked for, which a rewrite may have made another; Profile the profile that chose
+	// Primary; Reason, of a Refused alone, why there is no Primary. All are hashes of names. Profile and Reason share their
+	// place in the encoding.
+	Asked, Profile, Reason uint64
 	// InputTokens and OutputTokens are estimates in a decision, what the server reported in a completion; of a stream
 	// without a report OutputTokens is the number of its events. CachedTokens is reported. 0 is unknown.
 	InputTokens, OutputTokens, CachedTokens uint32
 	// UsageReported is set in a completion whose InputTokens and OutputTokens the server reported, CachedReported when
 	// it also reported CachedTokens, which then may be 0.
 	UsageReported, CachedReported bool
-	// PromptBytes is how long the text of the prompt was, in a completion whose InputTokens are reported; 0 is unknown, or more than text.
+	// PromptBytes is how long the text of the prompt was, in a decision and in a completion whose InputTokens are reported;
+	// 0 is unknown, or more than text.
 	PromptBytes uint32
+	// PredictedTokens is how many tokens of the prompt Primary was thought to have in its cache when it was decided on, in a
+	// decision and in its completion; Predicted is set when anybody thought about it.
+	PredictedTokens uint32
+	Predicted       bool
 	// Cold is a decision for a prompt of which no endpoint had a prefix.
 	Cold bool
 	// Streamed is a request that asked for its answer as a stream, in decisions and completions.
@@ -106,6 +120,8 @@ type Event struct {
 	// Status is the HTTP status of a completion that the endpoint answered or is to blame for: 502 also stands for an
 	// answer that broke off. 0 is unknown: the client left before an answer came.
 	Status uint16
+	// Code is the HTTP status that the client got, whoever gave it; 0 when it left before.
+	Code uint16
 	// Ended is what ended the request, in a completion.
 	Ended Ending
 	// TTFTMicros is the time from decision to the first byte of the response body, never 0 when that was seen;

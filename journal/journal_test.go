@@ -53,6 +53,8 @@ func short(e *Event) string {
 		return fmt.Sprintf("c%d.%d", e.Instance, e.Lease)
 	case Began:
 		return fmt.Sprintf("b%d.%d", e.Instance, e.Lease)
+	case Refused:
+		return fmt.Sprintf("r%d", e.Instance)
 	case Gone:
 		return fmt.Sprintf("g%d", e.Instance)
 	default:
@@ -125,7 +127,7 @@ func TestFieldsArrive(t *testing.T) {
 func TestOnlyEventsOfRequestsAreAppended(t *testing.T) {
 	j := open(t, journaltest.New(0).Store(), 1, 0)
 	for kind := range Missed {
-		got, want := j.Append(&Event{Kind: kind}), kind == Decision || kind == Completion || kind == Began
+		got, want := j.Append(&Event{Kind: kind}), kind == Decision || kind == Completion || kind == Began || kind == Refused
 		if got != want {
 			t.Errorf("kind %d: got %v, want %v", kind, got, want)
 		}
@@ -133,7 +135,7 @@ func TestOnlyEventsOfRequestsAreAppended(t *testing.T) {
 	if j.Append(&Event{Kind: Missed}) {
 		t.Error("a Missed was appended")
 	}
-	expect(t, j, "d1.0", "c1.0", "b1.0")
+	expect(t, j, "d1.0", "c1.0", "b1.0", "r1")
 }
 
 func TestAppendAmidReading(t *testing.T) {

@@ -69,10 +69,16 @@ func (p *page) put(dst []byte) {
 
 // parsePage verifies a page's header and that all its bytes are there. The records have checksums of their own.
 func parsePage(value []byte) (p page, ok bool) {
-	if len(value) < headerBytes || len(value) > maxPageBytes || binary.LittleEndian.Uint32(value[8:]) != pageMagic {
+	if len(value) < headerBytes || len(value) > maxPageBytes {
 		return page{}, false
 	}
-	if xxhash.Sum64(value[checksumBytes:headerBytes]) != binary.LittleEndian.Uint64(value) {
+	p, ok = parsePageHeader(value[:headerBytes])
+	return p, ok && uint64(p.length) == uint64(len(value)-headerBytes)
+}
+
+// parsePageHeader reads the header of a page, whose checksum is verified.
+func parsePageHeader(value []byte) (p page, ok bool) {
+	if binary.LittleEndian.Uint32(value[8:]) != pageMagic || xxhash.Sum64(value[checksumBytes:headerBytes]) != binary.LittleEndian.Uint64(value) {
 		return page{}, false
 	}
 	p = page{
@@ -83,7 +89,7 @@ func parsePage(value []byte) (p page, ok bool) {
 		count:  binary.LittleEndian.Uint32(value[40:]),
 		length: binary.LittleEndian.Uint32(value[44:]),
 	}
-	return p, validSlots(p.slots) && uint64(p.length) == uint64(len(value)-headerBytes) && p.count <= p.length/(checksumBytes+headBytes)
+	return p, validSlots(p.slots) && p.length <= maxPageBytes-headerBytes && p.count <= p.length/(checksumBytes+headBytes)
 }
 
 func validSlots(n uint32) bool { return n >= minSlots && n <= maxSlots && n&(n-1) == 0 }

@@ -27,7 +27,7 @@ func TestParsePageRefuses(t *testing.T) {
 		{"checksum", nil, func(b []byte) []byte { b[16] ^= 1; return b }, false},
 		{"no slots", func(p *page) { p.slots = 0 }, nil, false},
 		{"slots that are no power of two", func(p *page) { p.slots = 12 }, nil, false},
-		{"more events than fit", func(p *page) { p.count = 3 }, nil, false},
+		{"more events than fit", func(p *page) { p.count = 4 }, nil, false},
 		{
 			"longer than can be", func(p *page) { p.length = maxPageBytes },
 			func(b []byte) []byte { return append(b[:headerBytes], make([]byte, maxPageBytes)...) }, false,

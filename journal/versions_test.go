@@ -44,8 +44,20 @@ func secondLayout() (bytes []byte, e Event) {
 	return bytes, e
 }
 
+// thirdLayout has the client's status behind the ending, the predicted tokens behind the bytes of the prompt, the profile
+// and the model asked for.
+func thirdLayout() (bytes []byte, e Event) {
+	second, e := secondLayout()
+	e.Code, e.PredictedTokens, e.Predicted, e.Profile, e.Asked = 0x1415, 22, true, 23, 24
+	bytes = sized(append(append(second[:104:104], 0x17, 0, 0, 0, 0, 0, 0, 0, 0x18, 0, 0, 0, 0, 0, 0, 0), second[104:]...))
+	bytes[4] += 16
+	bytes[28] |= 16
+	bytes[86], bytes[87], bytes[100] = 0x15, 0x14, 22
+	return bytes, e
+}
+
 func TestEventLayout(t *testing.T) {
-	want, e := secondLayout()
+	want, e := thirdLayout()
 	if got := AppendEvent(nil, &e); !bytes.Equal(got, want) {
 		t.Errorf("got  %x\nwant %x", got, want)
 	}
@@ -64,10 +76,15 @@ func TestVersionsReadEachOther(t *testing.T) {
 		return sized(append(append(bytes.Clone(first[:at]), more...), first[at:]...))
 	}
 	second, secondWant := secondLayout()
-	longer := sized(append(append(bytes.Clone(second[:104]), 1, 2, 3, 4, 5, 6, 7, 8), second[104:]...))
+	third, thirdWant := thirdLayout()
+	refused := bytes.Clone(third)
+	refused[6] = byte(Refused)
+	refusedWant := thirdWant
+	refusedWant.Kind, refusedWant.Prefill, refusedWant.Tried, refusedWant.Profile, refusedWant.Reason = Refused, 6, 0, 0, 23
+	longer := sized(append(append(bytes.Clone(third[:120]), 1, 2, 3, 4, 5, 6, 7, 8), third[120:]...))
 	longer[4] += 8
 	flags := bytes.Clone(first)
-	flags[28], flags[29] = 0x1f, 0x80
+	flags[28], flags[29] = 0x2f, 0x80
 	least := sized(bytes.Clone(first[:headBytes]))
 	least[4] = headBytes
 	leastWant := Event{
@@ -90,7 +107,9 @@ func TestVersionsReadEachOther(t *testing.T) {
 	}{
 		{"the first layout", first, e},
 		{"the second layout", second, secondWant},
-		{"an unknown fixed field", longer, secondWant},
+		{"the third layout", third, thirdWant},
+		{"a refusal", refused, refusedWant},
+		{"an unknown fixed field", longer, thirdWant},
 		{"unknown flags", flags, e},
 		{"an unknown section between the others", insert(96+16, 9, 0, 1, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8), e},
 		{"an empty unknown section at the end", insert(len(first), 9, 0, 0, 0, 0, 0, 0, 0), e},

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/state"
 )
 
@@ -26,7 +27,9 @@ type Cycle struct {
 	hasher         state.Hasher
 	chains         []promptChain
 	warm           bool
+	predicted      bool
 	user           uint64
+	userName       string
 	input, output  uint32
 	mix            []share
 	candidates     []*Endpoint
@@ -119,6 +122,7 @@ func (c *Cycle) PrimaryPort() int { return c.primaryPort }
 // SetCachedTokens says how many tokens of the prompt, from its start, e is thought to have in its cache. Of several plug-ins' numbers the
 // largest counts.
 func (c *Cycle) SetCachedTokens(e *Endpoint, tokens int) {
+	c.predicted = true
 	c.cachedTokens[e.Index] = max(c.cachedTokens[e.Index], int32(min(tokens, math.MaxInt32)))
 }
 
@@ -126,8 +130,12 @@ func (c *Cycle) SetCachedTokens(e *Endpoint, tokens int) {
 // said so.
 func (c *Cycle) CachedTokens(e *Endpoint) int { return int(c.cachedTokens[e.Index]) }
 
-// SetUser says who sent the request, as the journal shall know it; see journal.HashName.
-func (c *Cycle) SetUser(user uint64) { c.user = user }
+// SetUser says who sent the request, as the journal shall know it by its journal.HashName. The name must stay as it is
+// until the decision is journaled; what the Request has does.
+func (c *Cycle) SetUser(name string) { c.user, c.userName = journal.HashName(name), name }
+
+// User is who sent the request, empty unless a plug-in of this decision has said so.
+func (c *Cycle) User() string { return c.userName }
 
 // SetEstimate says how many tokens the request is thought to take, as the journal shall know it.
 func (c *Cycle) SetEstimate(input, output uint32) { c.input, c.output = input, output }
@@ -164,8 +172,8 @@ func (c *Cycle) begin(p *Plan) {
 	}
 	c.cachedTokens = c.cachedTokens[:n]
 	clear(c.cachedTokens)
-	c.chains, c.warm = c.chains[:0], false
-	c.user, c.input, c.output = 0, 0, 0
+	c.chains, c.warm, c.predicted = c.chains[:0], false, false
+	c.user, c.userName, c.input, c.output = 0, "", 0, 0
 	c.mix = c.mix[:0]
 	if cap(c.candidates) < n {
 		c.candidates = make([]*Endpoint, 0, n)

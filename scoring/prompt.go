@@ -23,6 +23,7 @@ func (c *Cycle) PromptChain(chain state.Chain, most int) []uint64 {
 	if c.Request.Body == nil {
 		return nil
 	}
+	c.predicted = true // whoever cuts the prompt looks for the blocks
 	i := 0
 	for i < len(c.chains) && c.chains[i].Chain != chain {
 		i++

@@ -10,7 +10,9 @@ func (p *Plan) Record(c *Cycle, event *journal.Event) {
 	event.Chains = c.appendChains(event.Chains)
 	event.User, event.InputTokens, event.OutputTokens = c.user, c.input, c.output
 	event.Primary = c.Pool.ID(c.results[primary].Picked[0])
-	event.Model = journal.HashName(c.Request.Model)
+	event.Model, event.Profile = journal.HashName(c.Request.Model), journal.HashName(p.profiles[primary].name)
+	event.PromptBytes = c.Request.TextBytes()
+	event.PredictedTokens, event.Predicted = uint32(c.CachedTokens(c.results[primary].Picked[0])), c.predicted
 	prefill := c.Prefill()
 	if prefill != nil {
 		event.Prefill = c.Pool.ID(prefill)

@@ -140,22 +140,22 @@ func (s *vtcBasic) readNumbers(b *scoring.Builder) {
 // OnRouted implements scoring.RequestHook: every request of a user counts, whichever profile routed it.
 func (s *vtcBasic) OnRouted(c *scoring.Cycle) {
 	user := s.user(c)
-	if user == 0 {
+	if user == "" {
 		return
 	}
 	c.SetUser(user)
 	c.SetEstimate(estimate(c))
 }
 
-// user is who sent the request, 0 for nobody.
-func (s *vtcBasic) user(c *scoring.Cycle) uint64 {
+// user is who sent the request, empty for nobody.
+func (s *vtcBasic) user(c *scoring.Cycle) string {
 	if name := c.Request.Header(s.header); name != "" {
-		return journal.HashName(name)
+		return name
 	}
 	if c.Request.Body == nil {
-		return 0
+		return ""
 	}
-	return journal.HashName(c.Request.Body.User)
+	return c.Request.Body.User
 }
 
 // estimate is how many tokens the request will take.
@@ -169,7 +169,7 @@ func estimate(c *scoring.Cycle) (input, output uint32) {
 
 // Score implements scoring.Scorer.
 func (s *vtcBasic) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
-	user := s.user(c)
+	user := journal.HashName(s.user(c))
 	if user == 0 && s.source || c.Pool.State == nil || c.Pool.State.Tokens == nil {
 		for i := range scores {
 			scores[i] = 1

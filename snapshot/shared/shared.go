@@ -93,6 +93,15 @@ func finish(store journal.Store, m *snapshot.Message, change uint32) (current *s
 	return nil, ErrStore
 }
 
+// Topology returns the ID of the topology that is stored, 0 for none.
+func Topology(store journal.Store) uint64 {
+	version, _, ok := store.Get(KeyVersion)
+	if !ok || len(version) != 8 {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(version)
+}
+
 // stored is one of the two records that all workers see.
 type stored struct {
 	present  bool

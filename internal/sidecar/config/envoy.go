@@ -1,7 +1,10 @@
 package config
 
 import (
+	"context"
 	"fmt"
+	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"slices"
@@ -18,6 +21,17 @@ type Ingest struct {
 	Name string
 	// URL is what is posted to. Socket is the unix socket that it is reached by; empty is TCP.
 	URL, Socket string
+}
+
+// Transport reaches the listener.
+func (i Ingest) Transport() *http.Transport {
+	transport := &http.Transport{MaxIdleConnsPerHost: 1, DisableCompression: true}
+	if i.Socket != "" {
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", i.Socket)
+		}
+	}
+	return transport
 }
 
 // IngestPath is where the filter takes snapshots.

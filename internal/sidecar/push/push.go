@@ -80,12 +80,7 @@ type outcome struct {
 func (p *Pusher) Run(ctx context.Context) {
 	p.wake = p.Pool.Watch()
 	p.position.Epoch = uint64(time.Now().UnixNano())
-	transport := &http.Transport{MaxIdleConnsPerHost: 1, DisableCompression: true}
-	if p.Ingest.Socket != "" {
-		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "unix", p.Ingest.Socket)
-		}
-	}
+	transport := p.Ingest.Transport()
 	defer transport.CloseIdleConnections()
 	p.client = &http.Client{
 		Transport:     transport,
@@ -160,7 +155,7 @@ func (p *Pusher) push(ctx context.Context, now time.Time) outcome {
 		return outcome{result: "error", err: err}
 	}
 	request.Header.Set("Content-Type", "application/octet-stream")
-	request.Header.Set("Authorization", "Bearer "+p.Token.get())
+	request.Header.Set("Authorization", "Bearer "+p.Token.Get())
 	request.Header.Set("User-Agent", "pintle-sidecar")
 	response, err := p.client.Do(request)
 	if err != nil {

@@ -26,7 +26,8 @@ func NewToken(c *config.Config) (*Token, error) {
 	return s, nil
 }
 
-func (s *Token) get() string { return *s.token.Load() }
+// Get returns the token.
+func (s *Token) Get() string { return *s.token.Load() }
 
 // Watch reads the token again whenever its file changes. A broken file leaves the last token in use.
 func (s *Token) Watch(ctx context.Context, path string, log *slog.Logger) {

@@ -1,0 +1,145 @@
+package main_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
+	"github.com/pintle-dev/pintle/journal"
+)
+
+// follow asks the ingest listener as a follower does.
+func (w *worker) follow(path string, headers ...[2]string) *wazerohost.Stream {
+	h := wazerohost.Headers{{":method", "GET"}, {":path", path}, {"authorization", "Bearer " + token}}
+	return w.ingest.Request(set(h, headers...), true)
+}
+
+// follower follows a gateway.
+type follower struct {
+	journal.Follower
+	*gateway
+}
+
+// events asks for what is new.
+func (f *follower) events() (all []journal.Event) {
+	f.t.Helper()
+	at := f.At()
+	s := f.workers[0].follow(fmt.Sprintf("/pintle/v1/journal?at=%d.%d.%d.%d&sample=0", at.Epoch, at.Page, at.Seq, at.Offset))
+	a, ok := journal.ParseAnswer(s.ResponseBody())
+	if !ok || s.ResponseHeaders().Get(":status") != "200" {
+		f.t.Fatalf("got %v %q, want an answer", s.ResponseHeaders(), s.ResponseBody())
+	}
+	f.Read(&a, func(e *journal.Event, _ journal.Position) {
+		copied := *e
+		copied.Chains, copied.Encode = nil, nil
+		all = append(all, copied)
+	})
+	return all
+}
+
+// names asks for the names behind the hashes.
+func (f *follower) names() map[string]string {
+	f.t.Helper()
+	text := f.workers[0].follow("/pintle/v1/names").ResponseBody()
+	kinds := []string{"", "model", "user", "profile", "reason", "plugin"}
+	all := map[string]string{}
+	journal.ReadNames(text[4:], func(kind journal.NameKind, hash uint64, name []byte) {
+		if journal.HashName(string(name)) == hash {
+			all[kinds[kind]] += string(name) + " "
+		}
+	})
+	return all
+}
+
+func TestFollowersAreRefused(t *testing.T) {
+	tests := []struct {
+		name, path string
+		headers    [][2]string
+		from       string
+		status     int
+		code       string
+	}{
+		{"no token", "/pintle/v1/journal", [][2]string{{"authorization", ""}}, "", 401, "unauthorized"},
+		{"another token", "/pintle/v1/names", [][2]string{{"authorization", "Bearer x"}}, "", 401, "unauthorized"},
+		{"another machine", "/pintle/v1/journal", nil, "10.0.0.9:4000", 403, "foreign_peer"},
+		{"POST", "/pintle/v1/journal", [][2]string{{":method", "POST"}}, "", 405, "method"},
+		{"a position that is none", "/pintle/v1/journal?at=1.2.3", nil, "", 400, "bad_position"},
+		{"a position with too much", "/pintle/v1/journal?at=1.2.3.4.5", nil, "", 400, "bad_position"},
+		{"a position far out", "/pintle/v1/journal?keep=1.2.3.99999999", nil, "", 400, "bad_position"},
+		{"too many positions", "/pintle/v1/journal?" + strings.Repeat("at=1.2.3.4&", 9), nil, "", 400, "bad_position"},
+		{"a sample above one", "/pintle/v1/journal?sample=1000001", nil, "", 400, "bad_position"},
+	}
+	for _, m := range []mode{modes[0], modes[2]} {
+		g := newGateway(t, m, 1, m.configuration(byQueue, ""))
+		for _, tc := range tests {
+			t.Run(m.hold+" "+tc.name, func(t *testing.T) {
+				h := set(wazerohost.Headers{{":method", "GET"}, {":path", tc.path}, {"authorization", "Bearer " + token}}, tc.headers...)
+				wantError(t, g.workers[0].ingest.Request(h, true, wazerohost.From(or(tc.from, "127.0.0.1:4000"))), tc.status, tc.code)
+			})
+		}
+		if _, _, ok := g.host.SharedData("pintle/v1/followed"); ok {
+			t.Error("what was refused counts as followed")
+		}
+		g.publish(newPool(0))
+		elsewhere := g.workers[0].requests.Request(wazerohost.Headers{{":method", "GET"}, {":path", "/pintle/v1/journal"}}, true)
+		if !elsewhere.Sent() {
+			t.Errorf("on another listener: got %v, want an ordinary request", elsewhere.ResponseHeaders())
+		}
+	}
+}
+
+// byPrefix looks for prompts in caches.
+const byPrefix = `{"plugins":[{"type":"prefix-cache-scorer"}]}`
+
+// TestFollowersAreToldEverything has a configuration that needs no journal itself, and one that does.
+func TestFollowersAreToldEverything(t *testing.T) {
+	for _, document := range []string{byQueue, byPrefix} {
+		m := modes[0]
+		g := newGateway(t, m, 2, m.configuration(document, ""))
+		g.publish(newPool(0, 3))
+		f := &follower{gateway: g}
+		refuse := func() { g.workers[1].askBody(`{"model":`).Finish() }
+		refuse()
+		if got := f.events(); len(got) != 0 {
+			t.Errorf("before anybody followed: got %+v, want nothing", got)
+		}
+		for _, w := range g.workers {
+			w.Tick()
+		}
+		refuse()
+		s := g.workers[0].askBody(`{"model":"m1","prompt":"hello","user":"somebody"}`)
+		s.SetServer(address(0))
+		s.Respond(wazerohost.Headers{{":status", "200"}}, false)
+		s.RespondBody([]byte(`{"usage":`), false)
+		s.RespondBody([]byte(`{"prompt_tokens":7,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":3}}}`), true)
+		s.Finish()
+		got := f.events()
+		if len(got) != 4 {
+			t.Fatalf("got %+v, want a refusal, a decision, an answer and a completion", got)
+		}
+		model, profile := journal.HashName("m1"), journal.HashName("default")
+		if r := got[0]; r.Kind != journal.Refused || r.Reason != journal.HashName("invalid_body") || r.Code != 400 {
+			t.Errorf("got %+v, want a refusal", r)
+		}
+		if d := got[1]; d.Kind != journal.Decision || d.Model != model || d.Asked != model || d.Profile != profile || d.PromptBytes == 0 ||
+			d.Predicted != (document == byPrefix) {
+			t.Errorf("got %+v, want a decision", d)
+		}
+		if b := got[2]; b.Kind != journal.Began || b.Lease != got[1].Lease {
+			t.Errorf("got %+v, want an answer's beginning", b)
+		}
+		if c := got[3]; c.Kind != journal.Completion || c.Code != 200 || c.Ended != journal.EndedWhole || c.InputTokens != 7 ||
+			c.OutputTokens != 2 || c.CachedTokens != 3 || c.Asked != model || c.Profile != profile || c.Primary != endpointID(0) {
+			t.Errorf("got %+v, want a completion", c)
+		}
+		want := map[string]string{"model": "m1 ", "profile": "default ", "reason": "invalid_body "}
+		if got := f.names(); !reflect.DeepEqual(got, want) {
+			t.Errorf("names: got %v, want %v", got, want)
+		}
+		if got := f.events(); len(got) != 0 {
+			t.Errorf("asked again: got %+v, want nothing", got)
+		}
+	}
+}

@@ -1,0 +1,277 @@
+// Package follow reads the journals of Envoys from outside: every decision, every outcome and every refusal, in their
+// order, without being on a request's way.
+//
+// A Follower asks one Envoy at its ingest listener, again and again, for what is new, and passes it on to a Sink:
+//
+//	f := &follow.Follower{Ingest: ingest, Token: token, Interval: 100 * time.Millisecond, Sink: sink, Log: log}
+//	f.Run(ctx)
+//
+// It goes on where it was when either side is started anew. What it could not read, because it came too late or because
+// the log was damaged, it counts, and passes on as an event of the kind journal.Missed. When Envoy has been started
+// anew, the instances of the former process are passed on as journal.Gone. Names are fetched before the first event that
+// needs them.
+//
+// A Follower with Keep has Envoy keep the position that Keep returns, for the next process: the events before it come
+// with Old set, those behind it are new. There is one such position in an Envoy; it is the sidecar's. Other followers
+// leave Keep nil, and give From to go on somewhere.
+package follow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/config"
+	"github.com/pintle-dev/pintle/internal/sidecar/pace"
+	"github.com/pintle-dev/pintle/internal/sidecar/pool"
+	"github.com/pintle-dev/pintle/journal"
+)
+
+// Event is an event as a Sink gets it.
+type Event struct {
+	*journal.Event
+	// Envoy is the name of the ingest listener that it came from, At where it stands in the log there.
+	Envoy string
+	At    journal.Position
+	// Names has the names behind its hashes.
+	Names *Names
+	// Old is an event that a former process with the same Keep has counted.
+	Old bool
+}
+
+// Sink takes events.
+type Sink interface {
+	// Take takes the next event of an Envoy. It is valid during the call.
+	Take(e *Event)
+	// Caught is told that all events before a position of an Envoy have been taken, after each answer that had any.
+	Caught(envoy string, at journal.Position)
+}
+
+const (
+	defaultInterval = 100 * time.Millisecond
+	askTimeout      = 2 * time.Second
+	firstBackoff    = 50 * time.Millisecond
+	maxBackoff      = time.Second
+	// refusedPause is the wait after an answer that asking again does not change, such as that of a filter which knows no followers.
+	refusedPause = 5 * time.Second
+	// maxNamesBytes bounds the answer with the names and the topology.
+	maxNamesBytes = 16 << 20
+	// mostInstances bounds how many instances of a process are remembered; it has one for each worker, and for each crash.
+	mostInstances = 1024
+)
+
+// Follower follows one Envoy. All but the fields below Log are to be set before Run.
+type Follower struct {
+	Ingest config.Ingest
+	// Token returns the bearer token of the ingest listener.
+	Token func() string
+	// Interval is how often it asks when there is little new; 0 is 100 ms.
+	Interval time.Duration
+	// Sample asks for the steps of this share of the decisions, 0 to 1; below 0 leaves that to others.
+	Sample float64
+	// Keep returns the position to keep for the next process; nil keeps none.
+	Keep func() journal.Position
+	// From is where to begin, the zero value the oldest event that there is.
+	From journal.Position
+	Sink Sink
+	Log  *slog.Logger
+
+	client    *http.Client
+	reader    journal.Follower
+	names     uint32
+	topology  uint64
+	kept      journal.Position // by the former process, or that was kept last
+	instances map[uint64]struct{}
+	table     Names
+
+	mu    sync.Mutex
+	state State
+}
+
+// State is how a Follower and its Envoy stand.
+type State struct {
+	// Answered is when the Envoy last answered; zero before the first time.
+	Answered time.Time
+	journal.FollowerStats
+	// At is where it stands in the log.
+	At journal.Position
+	// Failure is why the last question failed; empty after an answered one.
+	Failure string
+}
+
+// Now returns how things stand.
+func (f *Follower) Now() State {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.state
+}
+
+// Names returns what the hashes of this Envoy's events stand for. It may be asked at any time.
+func (f *Follower) Names() *Names { return &f.table }
+
+// Run follows until ctx ends, and then has the last position kept.
+func (f *Follower) Run(ctx context.Context) {
+	if f.Interval == 0 {
+		f.Interval = defaultInterval
+	}
+	f.instances = map[uint64]struct{}{}
+	f.reader.Resume(f.From)
+	f.client = &http.Client{Transport: f.Ingest.Transport(), Timeout: askTimeout}
+	defer f.client.CloseIdleConnections()
+	failures := 0
+	for ctx.Err() == nil {
+		began := time.Now()
+		more, err := f.ask(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		f.note(err)
+		switch {
+		case err == nil && more:
+			failures = 0
+		case err == nil:
+			failures = 0
+			pace.Sleep(ctx, time.Until(began.Add(f.Interval)))
+		case errors.Is(err, errRefused):
+			pace.Sleep(ctx, refusedPause)
+		default:
+			failures++
+			pace.Sleep(ctx, pace.Jitter(pace.Backoff(firstBackoff, failures, maxBackoff)))
+		}
+	}
+	if f.Keep != nil {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout/4)
+		defer cancel()
+		_, _ = f.get(last, f.question()) // nobody is left to be told
+	}
+}
+
+// ask asks once and passes on what is new. more says that there is more to be had at once.
+func (f *Follower) ask(ctx context.Context) (more bool, err error) {
+	text, err := f.get(ctx, f.question())
+	if err != nil {
+		return false, err
+	}
+	a, ok := journal.ParseAnswer(text)
+	if !ok {
+		return false, fmt.Errorf("the answer of %d bytes is none of a journal: %w", len(text), errRefused)
+	}
+	before := f.reader.At()
+	if a.Names != f.names || a.Topology != f.topology || a.Epoch != before.Epoch {
+		if err := f.fetchNames(ctx); err != nil {
+			return false, err
+		}
+		f.names, f.topology = a.Names, a.Topology
+	}
+	if before.Epoch != a.Epoch {
+		f.leave(before)
+	}
+	if f.kept.Epoch != a.Epoch {
+		f.kept = a.Kept
+	}
+	event := Event{Envoy: f.Ingest.Name, Names: &f.table}
+	f.reader.Read(&a, func(e *journal.Event, at journal.Position) {
+		event.Event, event.At = e, at
+		event.Old = f.Keep != nil && at.Epoch == f.kept.Epoch && at.Seq < f.kept.Seq
+		if len(f.instances) < mostInstances && e.Kind == journal.Decision {
+			f.instances[e.Instance] = struct{}{}
+		}
+		f.Sink.Take(&event)
+	})
+	after := f.reader.At()
+	if after != before {
+		f.Sink.Caught(f.Ingest.Name, after)
+	}
+	return a.More && after != before, nil
+}
+
+// leave passes on that the instances of the former process are gone.
+func (f *Follower) leave(at journal.Position) {
+	for instance := range f.instances {
+		gone := journal.Event{Kind: journal.Gone, Time: time.Now().UnixNano(), Instance: instance}
+		f.Sink.Take(&Event{Event: &gone, Envoy: f.Ingest.Name, At: at, Names: &f.table})
+	}
+	clear(f.instances)
+}
+
+// question is the path and the query to ask by.
+func (f *Follower) question() string {
+	q := journalPath + "?at=" + positionText(f.reader.At())
+	if f.Keep != nil {
+		if keep := f.Keep(); keep.Epoch == f.reader.At().Epoch && keep.Seq > f.kept.Seq {
+			f.kept = keep
+			q += "&keep=" + positionText(keep)
+		}
+	}
+	if f.Sample >= 0 {
+		q += "&sample=" + strconv.Itoa(int(f.Sample*1e6+0.5))
+	}
+	return q
+}
+
+const (
+	journalPath = "/journal"
+	namesPath   = "/names"
+)
+
+func positionText(p journal.Position) string {
+	return fmt.Sprintf("%d.%d.%d.%d", p.Epoch, p.Page, p.Seq, p.Offset)
+}
+
+// errRefused is an answer that asking again does not change.
+var errRefused = errors.New("refused")
+
+// get asks the ingest listener for a path beside that of snapshots.
+func (f *Follower) get(ctx context.Context, path string) ([]byte, error) {
+	base := strings.TrimSuffix(f.Ingest.URL, "/snapshot")
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Authorization", "Bearer "+f.Token())
+	request.Header.Set("User-Agent", "pintle")
+	response, err := f.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxNamesBytes))
+	switch {
+	case err != nil:
+		return nil, err
+	case response.StatusCode == http.StatusNotFound:
+		return nil, fmt.Errorf("the ingest listener answered 404: its filter is of a version that cannot be followed: %w", errRefused)
+	case response.StatusCode >= 500:
+		return nil, fmt.Errorf("the ingest listener answered %s", response.Status)
+	case response.StatusCode != http.StatusOK:
+		return nil, fmt.Errorf("the ingest listener answered %s: %s: %w", response.Status, pool.OneLine(string(text)), errRefused)
+	}
+	return text, nil
+}
+
+// note keeps what became of a question, and logs when that changes.
+func (f *Follower) note(err error) {
+	f.mu.Lock()
+	was := f.state.Failure
+	f.state.FollowerStats, f.state.At, f.state.Failure = f.reader.Stats(), f.reader.At(), ""
+	if err == nil {
+		f.state.Answered = time.Now()
+	} else {
+		f.state.Failure = pool.OneLine(err.Error())
+	}
+	failure := f.state.Failure
+	f.mu.Unlock()
+	switch {
+	case failure != "" && was == "":
+		f.Log.Warn("the journal cannot be followed", "target", f.Ingest.Name, "error", failure)
+	case failure == "" && was != "":
+		f.Log.Info("the journal is followed again", "target", f.Ingest.Name)
+	}
+}

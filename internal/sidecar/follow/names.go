@@ -1,0 +1,129 @@
+package follow
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/snapshot"
+)
+
+// Other stands for names that are not known, as there are too many.
+const Other = "other"
+
+// Names are what hashes stand for. Safe for concurrent use.
+type Names struct {
+	mu        sync.RWMutex
+	names     map[nameKey]string
+	endpoints map[uint64]string
+}
+
+type nameKey struct {
+	kind journal.NameKind
+	hash uint64
+}
+
+// mostEndpoints bounds how many names of endpoints are known; beyond it those that are gone are forgotten.
+const mostEndpoints = 1 << 14
+
+// Of returns a name, empty for the hash 0, and Other for one that is not known.
+func (n *Names) Of(kind journal.NameKind, hash uint64) string {
+	if hash == 0 {
+		return ""
+	}
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	if name, ok := n.names[nameKey{kind, hash}]; ok {
+		return name
+	}
+	return Other
+}
+
+// Endpoint returns the name of an endpoint, which may have left the pool; empty for the ID 0.
+func (n *Names) Endpoint(id uint64) string {
+	if id == 0 {
+		return ""
+	}
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	if name, ok := n.endpoints[id]; ok {
+		return name
+	}
+	return Other
+}
+
+// All calls each with all names but those of endpoints.
+func (n *Names) All(each func(kind journal.NameKind, hash uint64, name string)) {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	for key, name := range n.names {
+		each(key.kind, key.hash, name)
+	}
+}
+
+// Endpoints returns the IDs and names of the endpoints.
+func (n *Names) Endpoints() map[uint64]string {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	all := make(map[uint64]string, len(n.endpoints))
+	for id, name := range n.endpoints {
+		all[id] = name
+	}
+	return all
+}
+
+// fetchNames fetches all names. What an Envoy has once told stays known.
+func (f *Follower) fetchNames(ctx context.Context) error {
+	text, err := f.get(ctx, namesPath)
+	if err != nil {
+		return err
+	}
+	names, rest, ok := cutSized(text)
+	record, _, whole := cutSized(rest)
+	if !ok || !whole {
+		return fmt.Errorf("the names of %d bytes are cut short", len(text))
+	}
+	f.table.learn(names, record)
+	return nil
+}
+
+func cutSized(src []byte) (value, rest []byte, ok bool) {
+	if len(src) < 4 {
+		return nil, nil, false
+	}
+	n := binary.LittleEndian.Uint32(src)
+	if uint64(n) > uint64(len(src)-4) {
+		return nil, nil, false
+	}
+	return src[4 : 4+n], src[4+n:], true
+}
+
+// learn takes a list of names and a topology's record.
+func (n *Names) learn(names, record []byte) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.names == nil {
+		n.names, n.endpoints = map[nameKey]string{}, map[uint64]string{}
+	}
+	journal.ReadNames(names, func(kind journal.NameKind, hash uint64, name []byte) {
+		n.names[nameKey{kind, hash}] = strings.ToValidUTF8(string(name), "")
+	})
+	r, _, err := snapshot.Next(record)
+	if err != nil || r.Kind != snapshot.KindTopology {
+		return
+	}
+	topology, err := snapshot.DecodeTopology(r.Payload)
+	if err != nil {
+		return
+	}
+	if len(n.endpoints)+len(topology.Endpoints) > mostEndpoints {
+		clear(n.endpoints)
+	}
+	for i := range topology.Endpoints {
+		name := topology.Endpoints[i].Name
+		n.endpoints[journal.EndpointID(name)] = name
+	}
+}

@@ -208,7 +208,7 @@ bench-profiles: ## What the shipped weights were chosen by: configurations in si
 
 # ARGS are flags, such as make mutate ARGS='-only "openai|journal/peers" -limit 5m'.
 .PHONY: mutate
-mutate: ## Change the code in one place at a time: do the tests notice? Some 15 minutes, half an hour at most
+mutate: build bin/pintle-failpoint.wasm ## Change the code in one place at a time: do the tests notice? Some 40 minutes, an hour at most
 	@$(GO) run ./bench/mutate $(ARGS)
 
 # ARGS are flags, such as make parser ARGS='-bodies 100000 -seed 2'.

@@ -27,6 +27,7 @@ var sidecarMutants = []mutant{
 	{file: "internal/sidecar/pool/pool.go", name: "targets that left are scraped on", before: "\t\tt.stop()\n", after: "\t\t_ = t\n", tests: whole},
 	{file: "internal/sidecar/pool/pool.go", name: "pushes before all sources were heard", before: "if slices.Contains(p.reported, false) {", after: "if !slices.Contains(p.reported, true) {", tests: whole},
 	{file: "internal/sidecar/pool/pool.go", name: "a target stays although its engine changed", before: " && t.engine == e.Engine", after: "", tests: whole},
+	{file: "internal/sidecar/scrape/scrape.go", name: "metrics of endpoints that left stay", before: "\ts.Metrics.Forget(t.Name)\n", after: "", tests: whole},
 	{file: "internal/sidecar/push/push.go", name: "no pause after a refusal", before: "\tcase o.pause > 0:\n\t\treturn o.pause\n", after: "", tests: whole},
 	{file: "internal/sidecar/push/state.go", name: "an accepted push is never too old", before: " && now.Sub(state.Accepted) <= within {", after: " {", tests: whole},
 }

@@ -28,7 +28,7 @@ func parseFlags(args []string) (o options, err error) {
 	var only string
 	f := flag.NewFlagSet("mutate", flag.ContinueOnError)
 	f.StringVar(&only, "only", ".", "a regular expression over \"FILE: NAME\"")
-	f.DurationVar(&o.limit, "limit", 30*time.Minute, "begin no further change after this time")
+	f.DurationVar(&o.limit, "limit", time.Hour, "begin no further change after this time")
 	f.DurationVar(&o.timeout, "timeout", 2*time.Minute, "how long the tests of a package may take; longer counts as noticed")
 	f.BoolVar(&o.list, "list", false, "show the changes, and whether they still fit, without running tests")
 	if err := f.Parse(args); err != nil {

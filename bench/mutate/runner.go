@@ -31,12 +31,15 @@ func (r *runner) try(ctx context.Context, m mutant) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if m.compiled() {
+		return r.tryModule(ctx, m, changed)
+	}
 	overlay, err := r.overlay(m, changed)
 	if err != nil {
 		return "", err
 	}
 	for _, target := range m.packages() {
-		verdict, err := r.test(ctx, overlay, target)
+		verdict, err := r.test(ctx, r.root, target, "-overlay", overlay)
 		if err != nil {
 			return "", fmt.Errorf("%v: %w", m, err)
 		}
@@ -61,9 +64,11 @@ func (r *runner) overlay(m mutant, changed []byte) (string, error) {
 	return path, os.WriteFile(path, list, 0o600)
 }
 
-func (r *runner) test(ctx context.Context, overlay, target string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-short", "-failfast", "-vet=off", "-timeout", r.timeout.String(), target)
-	cmd.Dir = r.root
+// test runs the tests of a package, in the tree at root.
+func (r *runner) test(ctx context.Context, root, target string, flags ...string) (string, error) {
+	args := append([]string{"test", "-short", "-failfast", "-vet=off", "-timeout", r.timeout.String()}, flags...)
+	cmd := exec.CommandContext(ctx, "go", append(args, target)...)
+	cmd.Dir = root
 	output, err := cmd.CombinedOutput()
 	text := string(output)
 	var exit *exec.ExitError

@@ -2,7 +2,8 @@ package main
 
 var stateMutants = []mutant{
 	{file: "state/busy.go", name: "idle endpoints become busy", before: "\tif open > 0 {\n\t\tshare += 1 - keep\n\t}\n", after: "\tshare += 1 - keep\n"},
-	{file: "state/busy.go", name: "a clock set back makes endpoints busier", before: "if now <= b.since {", after: "if now == b.since {"},
+	{file: "state/busy.go", name: "a clock set back makes endpoints busier", before: "if now <= b.since {", after: "if now == b.since {",
+		equivalent: "the time in flight is counted by never goes back, so that it is never before"},
 	{file: "state/recent.go", name: "a full list keeps the oldest", before: "\tif i > 0 {\n\t\tcopy(r.times[:i-1], r.times[1:i])", after: "\tif i > RecentTimes {\n\t\tcopy(r.times[:i-1], r.times[1:i])"},
 	{file: "state/recent.go", name: "removes another time", before: "if i < 0 || r.times[i] != t {", after: "if i < 0 {"},
 	{file: "state/recent.go", name: "the same time counts as later", before: "if times[middle] <= t {", after: "if times[middle] < t {"},

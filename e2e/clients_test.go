@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -10,10 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/pintle-dev/pintle/internal/harness"
 )
@@ -27,9 +24,9 @@ func TestOpenAIClient(t *testing.T) {
 	environment := append(os.Environ(), "PYTHONPATH="+packages, "PYTHONDONTWRITEBYTECODE=1", "NO_PROXY=127.0.0.1")
 	inCells(t, func(t *testing.T, f *fixture) {
 		base := f.URL("requests", "/v1")
-		runCases(t, environment, "python3", "e2e/clients/openai_client.py", base, "served")
+		harness.RunCases(t, environment, "python3", "e2e/clients/openai_client.py", base, "served")
 		f.Publish(t)
-		runCases(t, environment, "python3", "e2e/clients/openai_client.py", base, "unavailable")
+		harness.RunCases(t, environment, "python3", "e2e/clients/openai_client.py", base, "unavailable")
 	})
 }
 
@@ -39,7 +36,7 @@ func TestNodeFetch(t *testing.T) {
 		t.Skip("node is not on PATH")
 	}
 	inCells(t, func(t *testing.T, f *fixture) {
-		runCases(t, os.Environ(), "node", "e2e/clients/fetch.mjs", f.URL("requests", "/v1"))
+		harness.RunCases(t, os.Environ(), "node", "e2e/clients/fetch.mjs", f.URL("requests", "/v1"))
 		f.wantIdle(t)
 	})
 }
@@ -66,7 +63,7 @@ func TestCurl(t *testing.T) {
 			f.forget(t)
 			args := append([]string{"--silent", "--show-error", "--max-time", "20", "--noproxy", "*", "--data-binary", "@-",
 				"-o", os.DevNull, "-w", "%{http_code} %header{x-sim-server}"}, test.options...)
-			output, err := run(os.Environ(), test.body, "curl", append(args, f.URL("requests", chatPath))...)
+			output, err := harness.Output(os.Environ(), test.body, "curl", append(args, f.URL("requests", chatPath))...)
 			if err != nil || output != "200 sim-0" {
 				t.Errorf("%s: got %q (%v), want 200 sim-0", test.name, output, err)
 				continue
@@ -74,39 +71,6 @@ func TestCurl(t *testing.T) {
 			f.wantBody(t, "sim-0", test.body)
 		}
 	})
-}
-
-// runCases runs a script from the repository's root and makes a subtest of each case that it reports.
-func runCases(t *testing.T, environment []string, command string, args ...string) {
-	t.Helper()
-	output, err := run(environment, "", command, args...)
-	cases := 0
-	for line := range strings.SplitSeq(output, "\n") {
-		verdict, rest, _ := strings.Cut(line, " ")
-		if verdict != "ok" && verdict != "FAIL" {
-			continue
-		}
-		cases++
-		name, why, _ := strings.Cut(rest, ": ")
-		t.Run(name, func(t *testing.T) {
-			if verdict == "FAIL" {
-				t.Error(why)
-			}
-		})
-	}
-	if err != nil || cases == 0 {
-		t.Errorf("%s %v: %v, %d cases:\n%s", command, args, err, cases, output)
-	}
-}
-
-// run returns what a command writes.
-func run(environment []string, input, command string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, command, args...)
-	cmd.Dir, cmd.Env, cmd.Stdin = harness.Root(), environment, strings.NewReader(input)
-	output, err := cmd.CombinedOutput()
-	return string(output), err
 }
 
 // pythonPackages installs e2e/clients/requirements.txt below build/.cache, once for each version of that file.
@@ -130,7 +94,7 @@ var pythonPackages = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(unfinished)
-	output, err := run(os.Environ(), "", "python3", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
+	output, err := harness.Output(os.Environ(), "", "python3", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
 		"--only-binary", ":all:", "--target", unfinished, "-r", requirements)
 	if err != nil {
 		return "", fmt.Errorf("pip install -r %s: %w\n%s", requirements, err, output)

@@ -237,6 +237,10 @@ func TestIngestForgedPeer(t *testing.T) {
 				t.Errorf("%v, %q: got %d, want 403", cell, forged, got)
 			}
 		}
+		// Each worker that was asked has said it, once.
+		if n := l.Logged("the ingest listener was reached at 127.0.0.1:"); n < 1 || n > 2 {
+			t.Errorf("%v: %d warnings of an ingest listener that others reach, want one for each worker that was asked", cell, n)
+		}
 		// With a port Envoy does not take the header for an address, and goes by the connection, which here is one from this machine.
 		for _, honest := range []string{"", "10.9.9.9:4000", "[fd00::9]:4000"} {
 			if got := send(honest); got != http.StatusNoContent {

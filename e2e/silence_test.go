@@ -14,8 +14,17 @@ import (
 	"github.com/pintle-dev/pintle/internal/harness"
 )
 
-// silenceCell stands for all: how the endpoint is told makes no difference to what counts as a failure.
-var silenceCell = harness.Cell{Hold: "pause", Destination: "original-dst"}
+// inSilence runs a test in two cells that have nothing in common, at the same time, as it takes long and costs little.
+func inSilence(t *testing.T, test func(t *testing.T, l *lab)) {
+	for _, cell := range []harness.Cell{{Hold: "pause", Destination: "original-dst"}, {Hold: "buffer", Destination: "override-host"}} {
+		t.Run(cell.String(), func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t, harness.Options{}, cell, alone("queue-scorer"))
+			l.Publish(t, l.endpoints()...)
+			test(t, l)
+		})
+	}
+}
 
 // from is a client with an address of its own, each request of which has a connection of its own.
 func from(client int) *http.Client {
@@ -40,11 +49,10 @@ func (l *lab) knock(ctx context.Context, client *http.Client, body string) strin
 	return response.Header.Get("X-Sim-Server")
 }
 
-// crowd sends a request every 50 ms for a time, from four addresses in turn, while fresh samples say that all servers are idle. It
-// counts who answered until the deadline, in as many parts of the time as asked for.
-func (l *lab) crowd(t *testing.T, lasts, deadline time.Duration, parts int) []map[string]int {
+// crowd sends a request at each pace for a time, from four addresses in turn, while fresh samples say that all servers
+// are idle. It counts who answered until the deadline, in as many parts of the time as asked for.
+func (l *lab) crowd(t *testing.T, pace, lasts, deadline time.Duration, parts int) []map[string]int {
 	t.Helper()
-	const pace = 50 * time.Millisecond
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	defer cancel()
 	var mu sync.Mutex
@@ -72,71 +80,78 @@ func (l *lab) crowd(t *testing.T, lasts, deadline time.Duration, parts int) []ma
 	return counts
 }
 
-// TestHangingServer: a server that accepts requests and answers nothing, while its metrics say that it is idle, is soon left out, though
-// no client gives up.
+// TestHangingServer: a server that accepts requests and answers nothing, while its metrics say that it is idle, is soon
+// left out, though no client gives up.
 func TestHangingServer(t *testing.T) {
-	l := newLab(t, harness.Options{}, silenceCell, alone("queue-scorer"))
-	l.Publish(t, l.endpoints()...)
-	if n := l.crowd(t, time.Second, 5*time.Second, 1)[0][""]; n > 0 {
-		t.Fatalf("%d requests unanswered while all servers work, want none", n)
-	}
-	response, err := http.Post("http://"+l.servers[0].Address+"/sim/fail", "application/json", strings.NewReader(`{"mode":"hang"}`))
-	if err != nil || response.StatusCode != http.StatusNoContent {
-		t.Fatalf("told to hang: got %v, %v", response, err)
-	}
-	_ = response.Body.Close()
-	counts := l.crowd(t, 9*time.Second, 12*time.Second, 3)
-	t.Logf("who answered, in 3 parts of 3 s: %v", counts)
-	const most = 60 / 2 // of the first part, in which it is found out; a third of it would be lost by chance alone
-	if n := counts[0][""]; n == 0 || n > most {
-		t.Errorf("%d of 60 requests unanswered at first, want 1 to %d", n, most)
-	}
-	for i, count := range counts[1:] {
-		if count[""] > 1 {
-			t.Errorf("part %d: %d of 60 requests unanswered, want 1 at the most", i+1, count[""])
+	const pace = 50 * time.Millisecond
+	inSilence(t, func(t *testing.T, l *lab) {
+		if n := l.crowd(t, pace, time.Second, 5*time.Second, 1)[0][""]; n > 0 {
+			t.Fatalf("%d requests unanswered while all servers work, want none", n)
 		}
-	}
+		response, err := http.Post("http://"+l.servers[0].Address+"/sim/fail", "application/json",
+			strings.NewReader(`{"mode":"hang"}`))
+		if err != nil || response.StatusCode != http.StatusNoContent {
+			t.Fatalf("told to hang: got %v, %v", response, err)
+		}
+		_ = response.Body.Close()
+		counts := l.crowd(t, pace, 9*time.Second, 12*time.Second, 3)
+		t.Logf("who answered, in 3 parts of 3 s: %v", counts)
+		const most = 60 / 2 // of the first part, in which it is found out; a third of it would be lost by chance alone
+		if n := counts[0][""]; n == 0 || n > most {
+			t.Errorf("%d of 60 requests unanswered at first, want 1 to %d", n, most)
+		}
+		for i, count := range counts[1:] {
+			if count[""] > 1 {
+				t.Errorf("part %d: %d of 60 requests unanswered, want 1 at the most", i+1, count[""])
+			}
+		}
+	})
 }
 
-// TestImpatientClients: thirty clients of one address that leave after a while without a byte, as their answers are long and not streamed,
-// say nothing about servers that answer others.
+// TestImpatientClients: clients that leave together after a while without a byte, as their answers are long and not
+// streamed, say nothing about servers that answer others, however many addresses they come from.
 func TestImpatientClients(t *testing.T) {
 	const (
-		patience = 5300 * time.Millisecond
-		lasts    = 15 * time.Second
+		impatient = 40
+		patience  = 6 * time.Second
+		pace      = 100 * time.Millisecond
+		parts     = 3 // the first of which ends about when they leave for the first time
+		lasts     = parts * patience
 	)
-	l := newLab(t, harness.Options{}, silenceCell, alone("queue-scorer"))
-	l.Publish(t, l.endpoints()...)
 	body := strings.NewReplacer(`"max_tokens":10`, `"max_tokens":4000`, `"stream":true`, `"stream":false`).Replace(slowBody)
-	ctx, cancel := context.WithTimeout(context.Background(), lasts)
-	defer cancel()
-	var running sync.WaitGroup
-	for range 30 {
-		running.Go(func() {
-			for ctx.Err() == nil {
-				short, leave := context.WithTimeout(ctx, patience)
-				l.knock(short, from(200), body)
-				leave()
-			}
-		})
+	inSilence(t, func(t *testing.T, l *lab) {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		var running sync.WaitGroup
+		for i := range impatient {
+			running.Go(func() {
+				for ctx.Err() == nil {
+					short, leave := context.WithTimeout(ctx, patience)
+					l.knock(short, from(100+i), body)
+					leave()
+				}
+			})
+		}
+		counts := l.crowd(t, pace, lasts, lasts+5*time.Second, parts)
+		cancel()
+		running.Wait()
+		t.Logf("who answered, in %d parts: %v", parts, counts)
+		for part, count := range counts {
+			l.wantSpread(t, fmt.Sprint("part ", part), count, int(lasts/pace)/parts)
+		}
+	})
+}
+
+// wantSpread checks that all requests were answered, and by each server about as many.
+func (l *lab) wantSpread(t *testing.T, when string, count map[string]int, total int) {
+	t.Helper()
+	const least, most = 0.08, 0.6 // four deviations of the part that chance gives one of three
+	for _, s := range l.servers {
+		if share := float64(count[s.Name]) / float64(total); share < least || share > most {
+			t.Errorf("%s: %s answered %d of %d, want about a third", when, s.Name, count[s.Name], total)
+		}
 	}
-	counts := l.crowd(t, lasts-2*time.Second, lasts, 2)
-	cancel()
-	running.Wait()
-	t.Logf("who answered, in 2 parts: %v", counts)
-	for part, count := range counts {
-		total := 0
-		for _, n := range count {
-			total += n
-		}
-		for i := range l.servers {
-			name := fmt.Sprint("slow-", i)
-			if share := float64(count[name]) / float64(total); share < 0.15 || share > 0.55 {
-				t.Errorf("part %d: %s answered %d of %d, want about a third", part, name, count[name], total)
-			}
-		}
-		if count[""] > 0 {
-			t.Errorf("part %d: %d requests unanswered, want none", part, count[""])
-		}
+	if count[""] > 0 {
+		t.Errorf("%s: %d of %d requests unanswered, want none", when, count[""], total)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -40,7 +41,7 @@ func strategyConfig() map[string]any {
 	profiles = append(profiles,
 		map[string]any{"name": "power-of-two", "plugins": references("power-of-two")},
 		map[string]any{"name": "random", "plugins": references("random-picker")})
-	return map[string]any{"config": map[string]any{"plugins": plugins, "schedulingProfiles": profiles}, "stale": map[string]any{"after": "1h"}}
+	return map[string]any{"config": map[string]any{"plugins": plugins, "schedulingProfiles": profiles}, "stale": map[string]any{"after": "1h"}, "debug": true}
 }
 
 // strategies is an Envoy with two workers in front of servers with the roles one, two, and so on.
@@ -104,6 +105,7 @@ func TestRoutingStrategy(t *testing.T) {
 				wantServer(t, s.send(t, "", "", chatBody), "sim-1")
 				wantServer(t, s.send(t, "least-request:2,one:1", "", chatBody), "sim-0")
 			}
+			wantMix(t, s.send(t, "one:3,two:1", "", chatBody), []any{"sim-0", 0.75}, []any{"sim-1", 0.25})
 			for _, strategy := range []string{
 				"least-request", "least-kv-cache", "least-latency", "least-busy-time", "throughput", "aibrix-prefix-cache", "vtc-basic", "power-of-two", "random",
 				"aibrix-prefix-cache:2,vtc-basic,least-kv-cache:0",
@@ -117,6 +119,14 @@ func TestRoutingStrategy(t *testing.T) {
 				wantError(t, got, http.StatusBadRequest, reason)
 			}
 		})
+	}
+}
+
+// wantMix checks the totals by which several strategies together decided.
+func wantMix(t testing.TB, got harness.Answer, want ...[]any) {
+	t.Helper()
+	if explanation := explained(t, got); !reflect.DeepEqual(explanation.Mix, want) {
+		t.Errorf("mix: got %v, want %v", explanation.Mix, want)
 	}
 }
 

@@ -230,6 +230,43 @@ func TestIngestListeners(t *testing.T) {
 	}
 }
 
+// TestWideIngestListener: that others can reach the listener is said once by each worker that finds it out.
+func TestWideIngestListener(t *testing.T) {
+	tests := []struct {
+		name, listener, from string
+		warned               bool
+	}{
+		{"this machine", ingestListener, "127.0.0.1:4000", false},
+		{"this machine, IPv6", "[::1]:15099", "[::1]:4000", false},
+		{"another machine", ingestListener, "10.0.0.9:4000", true},
+		{"this machine at an address that others reach", "10.0.0.1:15099", "127.0.0.1:4000", true},
+	}
+	m := modes[0]
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			g := newGateway(t, m, 2, m.configuration(byQueue, ""))
+			for _, w := range g.workers {
+				p := startPlugin(t, w.Worker, wazerohost.PluginConfig{Configuration: m.configuration(byQueue, ""), Listener: tc.listener})
+				for range 3 {
+					p.Request(ingestHeaders(), false, wazerohost.From(tc.from)).Body(newPool(1).message(t, g.next()), true)
+				}
+			}
+			warnings, want := 0, 0
+			for _, line := range g.host.Logs(wazerohost.Warn) {
+				if strings.Contains(line.Text, "the ingest listener was reached at "+tc.listener+"; bind it to 127.0.0.1") {
+					warnings++
+				}
+			}
+			if tc.warned {
+				want = len(g.workers)
+			}
+			if warnings != want {
+				t.Errorf("got %d warnings, want %d", warnings, want)
+			}
+		})
+	}
+}
+
 // TestTokenFromEnvironment: the token may stand in a variable that Envoy hands to the module, among others.
 func TestTokenFromEnvironment(t *testing.T) {
 	m := modes[0]

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/internal/stack"
 )
 
 // engines are the model servers of all tests.
@@ -160,7 +161,7 @@ func startSidecar(t *testing.T, s settings, token string, ingest ...string) side
 	harness.WaitFor(t, time.Minute, "the sidecar to know both engines", func() (bool, string) {
 		seen, err := running.endpoints()
 		sampled := err == nil && !slices.ContainsFunc(seen, func(e endpoint) bool { return e.Metrics == nil })
-		return sampled && getJSON("http://"+admin+"/healthz", nil) == nil, fmt.Sprint(seen, err)
+		return sampled && stack.GetWithin(answerLimit, "http://"+admin+"/healthz", nil) == nil, fmt.Sprint(seen, err)
 	})
 	return running
 }
@@ -184,24 +185,11 @@ type load struct {
 
 func (s sidecar) endpoints() ([]endpoint, error) {
 	var body struct{ Endpoints []endpoint }
-	err := getJSON("http://"+s.admin+"/endpoints", &body)
+	err := stack.GetWithin(answerLimit, "http://"+s.admin+"/endpoints", &body)
 	return body.Endpoints, err
 }
 
-var direct = &http.Client{Timeout: 10 * time.Second}
+// answerLimit is how long an answer may take while the engines take all processors.
+const answerLimit = 10 * time.Second
 
-// getJSON asks for a page, which must be 200, and reads it unless into is nil.
-func getJSON(url string, into any) error {
-	response, err := direct.Get(url)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", url, response.Status)
-	}
-	if into == nil {
-		return nil
-	}
-	return json.NewDecoder(response.Body).Decode(into)
-}
+var direct = &http.Client{Timeout: answerLimit}

@@ -108,6 +108,8 @@ func readMetrics(o *strictjson.Object, pool *scoring.Pool, m *scoring.Metrics, n
 	readCount(o, "maxLora", &m.MaxLoRA)
 	readCount(o, "blockSize", &m.KVBlockTokens)
 	readCount(o, "numGpuBlocks", &m.KVBlocks)
+	readCount(o, "maxRunning", &m.MaxRunning)
+	readStart(o, "processStart", &m.ProcessStart)
 	o.Duration("age", &age, 0)
 	o.Close()
 	if !o.Present() {
@@ -115,6 +117,20 @@ func readMetrics(o *strictjson.Object, pool *scoring.Pool, m *scoring.Metrics, n
 	}
 	m.SampledAt = now - int64(age)
 	m.RunningLoRA, m.WaitingLoRA = adapters(pool, running), adapters(pool, waiting)
+}
+
+// readStart reads a time as milliseconds since 1970.
+func readStart(o *strictjson.Object, key string, millis *int64) {
+	text := ""
+	if o.String(key, &text); text == "" {
+		return
+	}
+	start, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		o.Mistake(key, strictjson.Quote(text)+" is no time; one such as 2026-01-31T08:00:00Z is right")
+		return
+	}
+	*millis = start.UnixMilli()
 }
 
 // adapters returns the indexes of names in the pool's list of adapters, and adds those that are new.

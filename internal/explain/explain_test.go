@@ -58,7 +58,8 @@ endpoints:
   labels: {zone: east, mif.moreh.io/role: decode}
   engine: vllm
   models: [m1, m2]
-  metrics: {waiting: 3, running: 5, kvCacheUsage: 0.4, runningLora: [a, b], waitingLora: [b], maxLora: 4, blockSize: 16, numGpuBlocks: 1000, age: 0.5s}
+  metrics: {waiting: 3, running: 5, kvCacheUsage: 0.4, runningLora: [a, b], waitingLora: [b], maxLora: 4,
+    blockSize: 16, numGpuBlocks: 1000, maxRunning: 64, processStart: "1970-01-01T00:00:02.5Z", age: 0.5s}
   state: {inFlight: 2}
 - {name: default/vllm-1, address: "10.0.0.2:8000", metrics: {runningLora: [c, a]}}
 - {name: default/vllm-2, address: "10.0.0.3:8000"}`,
@@ -71,6 +72,7 @@ endpoints:
 						Metrics: scoring.Metrics{
 							SampledAt: now - 500_000_000, WaitingRequests: 3, RunningRequests: 5, KVCacheUsage: 0.4,
 							RunningLoRA: []uint16{0, 1}, WaitingLoRA: []uint16{1}, MaxLoRA: 4, KVBlockTokens: 16, KVBlocks: 1000,
+							MaxRunning: 64, ProcessStart: 2500,
 						},
 					},
 					{
@@ -92,6 +94,14 @@ endpoints:
 				t.Errorf("got  %+v\nwant %+v", got.Pool, test.want)
 			}
 		})
+	}
+}
+
+func TestStartThatIsNoTime(t *testing.T) {
+	const text = `endpoints: [{name: a, address: "10.0.0.1:8000", metrics: {processStart: yesterday}}]`
+	_, err := explain.ReadEndpoints([]byte(text), 0)
+	if want := `metrics.processStart: "yesterday" is no time`; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 

@@ -131,10 +131,12 @@ func (p *Process) waitUntil(ctx context.Context, ready func() bool) error {
 	}
 }
 
-var client = &http.Client{Timeout: 2 * time.Second}
+// Get is GetWithin two seconds.
+func Get(url string, into any) error { return GetWithin(2*time.Second, url, into) }
 
-// Get asks for a page, which must be 200, and reads it as JSON unless into is nil.
-func Get(url string, into any) error {
+// GetWithin asks for a page, which must be 200 and there within a time, and reads it as JSON unless into is nil.
+func GetWithin(limit time.Duration, url string, into any) error {
+	client := http.Client{Timeout: limit}
 	response, err := client.Get(url)
 	if err != nil {
 		return err

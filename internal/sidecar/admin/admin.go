@@ -131,7 +131,10 @@ type metricsBody struct {
 	MaxLoRA      uint32   `json:"maxLora"`
 	BlockSize    uint32   `json:"blockSize"`
 	NumGPUBlocks uint32   `json:"numGpuBlocks"`
-	Age          string   `json:"age"`
+	MaxRunning   uint32   `json:"maxRunning,omitempty"`
+	// ProcessStart is a time by the server's clock, empty when it is not known.
+	ProcessStart string `json:"processStart,omitempty"`
+	Age          string `json:"age"`
 }
 
 func (a *Admin) endpoints(w http.ResponseWriter, _ *http.Request) {
@@ -174,7 +177,11 @@ func describe(e *snapshot.Endpoint, v pool.View, now time.Time) endpointBody {
 	b.Metrics = &metricsBody{
 		Waiting: s.WaitingRequests, Running: s.RunningRequests, KVCacheUsage: s.KVCacheUsage,
 		RunningLoRA: s.RunningLoRA, WaitingLoRA: s.WaitingLoRA, MaxLoRA: s.MaxLoRA,
-		BlockSize: s.KVBlockTokens, NumGPUBlocks: s.KVBlocks, Age: now.Sub(v.Sampled).Round(time.Millisecond).String(),
+		BlockSize: s.KVBlockTokens, NumGPUBlocks: s.KVBlocks, MaxRunning: s.MaxRunning,
+		Age: now.Sub(v.Sampled).Round(time.Millisecond).String(),
+	}
+	if s.ProcessStart > snapshot.SomeStart {
+		b.Metrics.ProcessStart = time.UnixMilli(int64(s.ProcessStart)).UTC().Format(time.RFC3339Nano)
 	}
 	return b
 }

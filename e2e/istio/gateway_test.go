@@ -126,8 +126,13 @@ func (g *gateway) adapt(t *testing.T, s settings) {
 	}
 }
 
-// overrideHost reports whether the gateway fails over along a ranked list.
+// overrideHost reports whether requests go to the Service's own cluster.
 func (g *gateway) overrideHost() bool { return g.find("ServiceEntry", "pintle-model-servers") == nil }
+
+// failsOver reports whether what one server does not serve goes to the next.
+func (g *gateway) failsOver() bool {
+	return g.overrideHost() || g.find("EnvoyFilter", "pintle-pause") != nil
+}
 
 // service stands for the model servers' Service that the routes name: the API takes no endpoints on loopback, Istio does. For an
 // InferencePool it has the label by which Istio knows the Services that it makes for those.

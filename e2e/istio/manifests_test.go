@@ -25,7 +25,7 @@ var overlays = []struct{ name, values string }{
 	{"override-host", `{destination: override-host, config: ` + ranked + `}`},
 	{"inference-pool", `{destination: override-host, config: ` + ranked + `,
 		service: {kind: InferencePool, host: model-servers-ip-eded6611.default.svc.cluster.local, port: 54321}}`},
-	{"pause", `{hold: pause}`},
+	{"pause", `{hold: pause, config: ` + ranked + `}`},
 	{"kubernetes", `{sidecar: {kubernetes: {pools: [{service: model-servers, namespace: default}]}}}`},
 	{"kubernetes-inference-pool", `{destination: override-host, config: ` + ranked + `,
 		service: {kind: InferencePool, host: model-servers-ip-eded6611.default.svc.cluster.local, port: 54321},

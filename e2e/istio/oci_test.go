@@ -122,6 +122,8 @@ func TestPause(t *testing.T) {
 	testForged(t, g)
 	testLongBodies(t, g)
 	testIngest(t, g)
+	testFullServer(t, g)
+	testDeadServer(t, g)
 }
 
 // TestImage: the image is the same whenever it is packed, and in the registry its bill of materials refers to it.

@@ -19,7 +19,8 @@ func TestRouting(t *testing.T) {
 		test func(t *testing.T, g *gateway)
 	}{
 		{"load", testLoad}, {"prompt", testPrompt}, {"errors", testErrors}, {"no body", testNoBody}, {"forged headers", testForged},
-		{"long bodies", testLongBodies}, {"ingest listener", testIngest}, {"chain", testChain}, {"dead server", testDeadServer},
+		{"long bodies", testLongBodies}, {"ingest listener", testIngest}, {"chain", testChain}, {"full server", testFullServer},
+		{"dead server", testDeadServer},
 	}
 	for _, overlay := range []string{"file", "override-host", "inference-pool"} {
 		t.Run(overlay, func(t *testing.T) {
@@ -222,6 +223,28 @@ func testChain(t *testing.T, g *gateway) {
 	}
 }
 
+// testFullServer: a server that says it is full costs a try and no request.
+func testFullServer(t *testing.T, g *gateway) {
+	if !g.failsOver() {
+		t.Skip("with one address nothing is tried again")
+	}
+	g.prefer(t, 0)
+	g.forget(t)
+	response, err := http.Post("http://"+g.servers[0].Address+"/sim/fail", "application/json", strings.NewReader(`{"mode":"full","count":3}`))
+	if err != nil || response.StatusCode != http.StatusNoContent {
+		t.Fatalf("told to be full: got %v, %v", response, err)
+	}
+	_ = response.Body.Close()
+	for i := range 10 {
+		if got := g.chat(t, chatBody); got.Status != http.StatusOK || i < 3 && got.Server() == "sim-0" {
+			t.Errorf("request %d: got %d from %q, want 200 of a server that has room", i, got.Status, got.Server())
+		}
+	}
+	if len(g.servers[0].Requests()) < 3 {
+		t.Error("the full server was hardly asked, so that nothing was tried again")
+	}
+}
+
 // testDeadServer: with a ranked list a server that dies is noticed by nobody. It comes last, as the server stays dead.
 func testDeadServer(t *testing.T, g *gateway) {
 	g.prefer(t, 0)
@@ -235,10 +258,10 @@ func testDeadServer(t *testing.T, g *gateway) {
 		}
 		statuses[got.Status]++
 	}
-	if g.overrideHost() && statuses[http.StatusOK] != 20 {
+	if g.failsOver() && statuses[http.StatusOK] != 20 {
 		t.Errorf("got %v, want every request served by the next of the list", statuses)
 	}
-	if !g.overrideHost() && statuses[http.StatusServiceUnavailable] == 0 {
+	if !g.failsOver() && statuses[http.StatusServiceUnavailable] == 0 {
 		t.Errorf("got %v, want 503 of Envoy for the one address that it was told", statuses)
 	}
 }

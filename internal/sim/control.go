@@ -68,6 +68,7 @@ const (
 //
 //	none          not at all
 //	500           answers with an error 500
+//	full          answers with an error 503
 //	reset         resets the connection (HTTP/2: the stream) instead of answering
 //	hang          never answers
 //	slow-headers  answers as usual after DelayMillis (2000 by default)
@@ -82,7 +83,7 @@ type failure struct {
 	struck      atomic.Int64
 }
 
-var failureModes = []string{"none", "500", "reset", "hang", "slow-headers", "cut"}
+var failureModes = []string{"none", "500", "full", "reset", "hang", "slow-headers", "cut"}
 
 func (s *Server) setFailure(w http.ResponseWriter, r *http.Request) {
 	f := failure{Target: targetAPI, DelayMillis: 2000}
@@ -114,6 +115,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, t target) bool {
 	switch f.Mode {
 	case "500":
 		(&apiError{http.StatusInternalServerError, "failure on request", "InternalServerError", ""}).write(w)
+	case "full":
+		(&apiError{http.StatusServiceUnavailable, "the server is full", "ServiceUnavailableError", ""}).write(w)
 	case "reset":
 		reset(w)
 	case "hang":

@@ -111,6 +111,10 @@ func TestFailures(t *testing.T) {
 				t.Errorf("500 twice: got %d, %v, want %d", status, err, want)
 			}
 		}
+		tell(t, url+"/sim/fail", `{"mode":"full"}`)
+		if status, _, err := try(time.Minute); status != 503 || err != nil {
+			t.Errorf("full: got %d, %v, want 503", status, err)
+		}
 		tell(t, url+"/sim/fail", `{"mode":"reset"}`)
 		if _, _, err := try(time.Minute); !errors.Is(err, syscall.ECONNRESET) {
 			t.Errorf("reset: got %v, want %v", err, syscall.ECONNRESET)

@@ -29,6 +29,7 @@ var openaiMutants = []mutant{
 		before: "d.seen = d.seen&^(1<<fieldTotal) | d.freshFields", after: "d.seen = d.seen | d.freshFields"},
 	{file: "openai/response_document.go", name: "numbers with an exponent are taken",
 		before: "c == '}' || c == '.' {", after: "c == '}' || c == '.' || c == 'e' {"},
-	{file: "openai/response_document.go", name: "a key cut at its bound is taken", before: "\tdefault:\n\t\td.size = maxWord + 1\n", after: "\tdefault:\n"},
+	{file: "openai/response_document.go", name: "a key cut at its bound is taken", before: "\tdefault:\n\t\td.size = maxWord + 1\n", after: "\tdefault:\n",
+		equivalent: "maxWord is longer than every key looked for, so that no key cut there is one of them"},
 	{file: "openai/response_document.go", name: "numbers overflow", before: "if d.number > (math.MaxInt32-9)/10 {", after: "if d.number > math.MaxInt64/20 {"},
 }

@@ -104,22 +104,9 @@ func (o *Object) Duration(key string, dst *time.Duration, least time.Duration) {
 
 // Strings reads a list of strings.
 func (o *Object) Strings(key string, dst *[]string) {
-	v, ok := o.find(key, "list of strings", "")
-	if !ok {
-		return
-	}
-	list := []string{}
-	right := v.IsArray()
-	v.ForEach(func(_, item gjson.Result) bool {
-		right = right && item.Type == gjson.String
-		list = append(list, item.Str)
-		return right
+	o.list(key, "list of strings", dst, func(item gjson.Result) (text string, ok bool) {
+		return item.Str, item.Type == gjson.String
 	})
-	if !right {
-		o.wrong(key, v, "a list of strings")
-		return
-	}
-	*dst = list
 }
 
 // Texts reads a string or a list of strings.
@@ -136,23 +123,30 @@ func (o *Object) Texts(key string, dst *[]string) {
 
 // Scalars reads a list of strings and numbers, as they are written.
 func (o *Object) Scalars(key string, dst *[]string) {
-	v, ok := o.find(key, "list of strings and numbers", "")
+	o.list(key, "list of strings and numbers", dst, func(item gjson.Result) (text string, ok bool) {
+		if item.Type == gjson.Number {
+			return item.Raw, true
+		}
+		return item.Str, item.Type == gjson.String
+	})
+}
+
+// list reads a list of what kind says, each item by read.
+func (o *Object) list(key, kind string, dst *[]string, read func(item gjson.Result) (text string, ok bool)) {
+	v, ok := o.find(key, kind, "")
 	if !ok {
 		return
 	}
 	list := []string{}
 	right := v.IsArray()
 	v.ForEach(func(_, item gjson.Result) bool {
-		right = right && (item.Type == gjson.String || item.Type == gjson.Number)
-		text := item.Str
-		if item.Type == gjson.Number {
-			text = item.Raw
-		}
+		text, ok := read(item)
+		right = right && ok
 		list = append(list, text)
 		return right
 	})
 	if !right {
-		o.wrong(key, v, "a list of strings and numbers")
+		o.wrong(key, v, "a "+kind)
 		return
 	}
 	*dst = list

@@ -47,6 +47,7 @@ func strategyConfig() map[string]any {
 // strategies is an Envoy with two workers in front of servers with the roles one, two, and so on.
 type strategies struct {
 	*harness.Envoy
+	endpoints []harness.Endpoint
 	// flooded counts the answers that floods have got.
 	flooded atomic.Int64
 }
@@ -77,6 +78,7 @@ func startStrategies(t *testing.T, cell harness.Cell, configs ...sim.Config) *st
 	}
 	t.Cleanup(s.Stop)
 	s.LogOnFailure(t)
+	s.endpoints = endpoints
 	s.Publish(t, endpoints...)
 	return s
 }
@@ -105,7 +107,11 @@ func TestRoutingStrategy(t *testing.T) {
 				wantServer(t, s.send(t, "", "", chatBody), "sim-1")
 				wantServer(t, s.send(t, "least-request:2,one:1", "", chatBody), "sim-0")
 			}
-			wantMix(t, s.send(t, "one:3,two:1", "", chatBody), []any{"sim-0", 0.75}, []any{"sim-1", 0.25})
+			s.endpoints[1].KV = 0.5
+			s.Publish(t, s.endpoints...)
+			mixed := s.send(t, "least-kv-cache:3,random:1", "", chatBody)
+			wantServer(t, mixed, "sim-0")
+			wantMix(t, mixed, []any{"sim-0", 1.0}, []any{"sim-1", 0.25})
 			for _, strategy := range []string{
 				"least-request", "least-kv-cache", "least-latency", "least-busy-time", "throughput", "aibrix-prefix-cache", "vtc-basic", "power-of-two", "random",
 				"aibrix-prefix-cache:2,vtc-basic,least-kv-cache:0",

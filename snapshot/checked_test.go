@@ -67,3 +67,52 @@ func TestForgedUsage(t *testing.T) {
 		}
 	}
 }
+
+// TestForgedTexts: labels out of order, and text that is no UTF-8, are refused when they are read.
+func TestForgedTexts(t *testing.T) {
+	record, err := AppendTopology(nil, sampleTopology(), samplePosition)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ name, from, to string }{
+		{"a key behind a greater one", "app", "zpp"},
+		{"no UTF-8 in a label", "decode", "dec\xffde"},
+		{"no UTF-8 in a model", "m1-lora", "m1-l\xc3(a"},
+	} {
+		r, _, err := Next(forge(t, record, []byte(tc.from), []byte(tc.to)))
+		if err != nil {
+			t.Fatalf("%s: %v", tc.name, err)
+		}
+		if _, err := DecodeTopology(r.Payload); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%s: got %v, want %v", tc.name, err, ErrMalformed)
+		}
+	}
+	r, _, err := Next(forge(t, record, []byte("app"), []byte("apq")))
+	if err == nil {
+		_, err = DecodeTopology(r.Payload)
+	}
+	if err != nil {
+		t.Errorf("another key in its place: got %v, want none", err)
+	}
+}
+
+// TestForgedAdapters: an endpoint cannot have an adapter that is not in the list.
+func TestForgedAdapters(t *testing.T) {
+	load := sampleLoad()
+	load.Endpoints[0].RunningLoRA, load.Endpoints[0].WaitingLoRA = []uint16{1}, nil
+	record, err := AppendLoad(nil, load, samplePosition)
+	if err != nil {
+		t.Fatal(err)
+	}
+	indexes := func(i byte) []byte { return []byte{i, 0, 1, 0, 'a'} } // followed by the first adapter's name
+	for _, index := range []byte{0, 1, 2} {
+		r, _, err := Next(forge(t, record, indexes(1), indexes(index)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var decoded Load
+		if err := decoded.Decode(r.Payload); (err != nil) != (int(index) >= len(load.Adapters)) {
+			t.Errorf("adapter %d of %d: got %v", index, len(load.Adapters), err)
+		}
+	}
+}

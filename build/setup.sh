@@ -82,7 +82,7 @@ envoy_on_path() {
   found=$(command -v envoy) || return 1
   [ "$found" = "$root/bin/envoy" ] && return 1
   version=$("$found" --version | sed -n 's|.*/\([0-9]*\.[0-9.]*\)[/-].*|\1|p' | head -n 1)
-  [ -n "$version" ] && at_least "$version" 1.36 && echo "$found"
+  [ -n "$version" ] && at_least "$version" 1.38 && echo "$found"
 }
 
 setup_envoy() {

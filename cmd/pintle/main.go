@@ -14,6 +14,7 @@ const usage = `pintle steers LLM requests inside Envoy. Commands:
   pintle validate -c plugin-config.yaml                 check a filter configuration
   pintle explain  -c plugin-config.yaml -e endpoints.yaml -r request.json
                                                         show where a request would go and why
+  pintle migrate FILE                                   write another project's document in today's form
   pintle replay   -c plugin-config.yaml TRACE           decide a trace's requests again, in simulated time
   pintle sim                                            serve simulated model servers
   pintle version                                        say which pintle this is
@@ -24,6 +25,7 @@ Each command has -h.
 // commands take their arguments and return the exit code: 0 done, 1 failed, 2 wrong arguments or configuration.
 var commands = map[string]func(args []string, stdout, stderr io.Writer) int{
 	"explain":  runExplain,
+	"migrate":  runMigrate,
 	"replay":   runReplay,
 	"sidecar":  runSidecar,
 	"sim":      runSim,
@@ -46,6 +48,6 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, usage)
 		return 0
 	}
-	fmt.Fprintf(stderr, "pintle: unknown command %q; known are explain, replay, sidecar, sim, validate, version\n", args[0])
+	fmt.Fprintf(stderr, "pintle: unknown command %q; known are explain, migrate, replay, sidecar, sim, validate, version\n", args[0])
 	return 2
 }

@@ -45,7 +45,7 @@ func TestUsage(t *testing.T) {
 		{"help", []string{"help"}, 0, "pintle explain", ""},
 		{"-h", []string{"-h"}, 0, "pintle explain", ""},
 		{"--help", []string{"--help"}, 0, "pintle explain", ""},
-		{"unknown command", []string{"explian"}, 2, "", `unknown command "explian"; known are explain, replay, sidecar, sim, validate, version`},
+		{"unknown command", []string{"explian"}, 2, "", `unknown command "explian"; known are explain, migrate, replay, sidecar, sim, validate, version`},
 		{"validate -h", []string{"validate", "-h"}, 0, "the plug-in configuration", ""},
 		{"validate without -c", []string{"validate"}, 2, "", "pintle validate: flag -c is missing: the plug-in configuration, YAML or JSON (required)\n"},
 		{"validate with a stray argument", []string{"validate", "-c", "x", "y"}, 2, "", "pintle validate: argument \"y\" is unknown; flags alone are right\n"},

@@ -149,7 +149,14 @@ var (
 // lineOf is the line of the value that a mistake names by its path, such as discovery.static[0].address, or of the
 // unknown key that it names.
 func lineOf(n *goyaml.Node, mistake string) int {
-	line := n.Line
+	path := Path(n, mistake)
+	return path[len(path)-1].Line
+}
+
+// Path returns the nodes on the way from n to what a mistake is about, as far as they are there. Of an unknown key the last one
+// is the key, else a value.
+func Path(n *goyaml.Node, mistake string) []*goyaml.Node {
+	path := []*goyaml.Node{n}
 	for {
 		if n.Kind == goyaml.AliasNode {
 			n = n.Alias
@@ -157,18 +164,22 @@ func lineOf(n *goyaml.Node, mistake string) int {
 		if m := unknown.FindStringSubmatch(mistake); m != nil && n.Kind == goyaml.MappingNode {
 			for i := 0; i+1 < len(n.Content); i += 2 {
 				if fmt.Sprintf("%q", n.Content[i].Value) == m[1] {
-					return n.Content[i].Line
+					return append(path, n.Content[i])
 				}
 			}
-			return line
+			return path
 		}
 		next, rest := step(n, mistake)
 		if next == nil {
-			return line
+			return path
 		}
-		n, mistake, line = next, rest, next.Line
+		n, mistake = next, rest
+		path = append(path, n)
 	}
 }
+
+// Root is the document's root, nil for an empty one.
+func (d *Document) Root() *goyaml.Node { return d.root }
 
 // step goes one key or one item down the path at the beginning of mistake. Keys may have dots in them: the longest that
 // fits is meant.

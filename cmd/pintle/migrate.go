@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/pintle-dev/pintle/internal/command"
+	"github.com/pintle-dev/pintle/internal/migrate"
+)
+
+// The exit codes of pintle migrate.
+const (
+	migratedAll  = 0
+	migratedSome = 1
+	migratedNone = 2
+)
+
+// runMigrate prints a document of another project in today's form. The exit code says how much of it is preserved: 0 everything, 1
+// something, 2 nothing.
+func runMigrate(args []string, stdout, stderr io.Writer) int {
+	flags := command.NewFlags("pintle migrate")
+	path, args := fileArgument(args)
+	if code, done := command.Parse(flags, args, stdout, stderr); done {
+		return code
+	}
+	if path == "" {
+		return command.Fail(flags, stderr, migratedNone, errors.New("name the file that holds the document: pintle migrate FILE"))
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return command.Fail(flags, stderr, migratedNone, err)
+	}
+	result, err := migrate.Migrate(text)
+	if err != nil {
+		command.Fail(flags, stderr, migratedNone, command.InFile(path, err))
+		return command.Fail(flags, stderr, migratedNone, errors.New("nothing is preserved"))
+	}
+	fmt.Fprint(stdout, result.Text)
+	if result.Where != "" {
+		fmt.Fprintf(stderr, "%s: reads %s (line %d); nothing else in the file counts\n", flags.Name(), result.Where, result.Line)
+	}
+	for _, removed := range result.Removed {
+		fmt.Fprintf(stderr, "%s: no effect here: %s\n", flags.Name(), removed)
+	}
+	for _, differs := range result.Differs {
+		fmt.Fprintf(stderr, "%s: differs: %s\n", flags.Name(), differs)
+	}
+	if result.Kept == migrate.Everything {
+		fmt.Fprintf(stderr, "%s: everything is preserved\n", flags.Name())
+		return migratedAll
+	}
+	things := "things have"
+	if len(result.Removed) == 1 {
+		things = "thing has"
+	}
+	fmt.Fprintf(stderr, "%s: something is preserved: %d %s no effect, %d differ\n", flags.Name(), len(result.Removed), things, len(result.Differs))
+	return migratedSome
+}
+
+// fileArgument takes the first argument that is no flag out of the arguments.
+func fileArgument(args []string) (path string, rest []string) {
+	for i, arg := range args {
+		if len(arg) > 0 && (arg[0] != '-' || arg == "-") {
+			return arg, append(append([]string{}, args[:i]...), args[i+1:]...)
+		}
+	}
+	return "", args
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestMigrate(t *testing.T) {
+	for _, test := range []struct {
+		name, document string
+		code           int
+		stdout, stderr string
+	}{
+		{"everything", "plugins: [{type: queue-scorer}]\n", 0, "config:\n  plugins:\n    - type: queue-scorer\n", "pintle migrate: everything is preserved\n"},
+		{"something", "plugins: [{type: queue-scorer, parameters: {x: 1}}]\n", 1, "config:", "pintle migrate: something is preserved: 1 thing has no effect, 0 differ\n"},
+		{"nothing", "plugins: [{type: nonsense}]\n", 2, "", "pintle migrate: nothing is preserved\n"},
+		{"elsewhere", "extension:\n  config:\n    kind: EndpointPickerConfig\n    plugins: [{type: queue-scorer}]\n", 0, "config:", "reads extension.config (line 3)"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "document.yaml")
+			if err := os.WriteFile(path, []byte(test.document), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got := pintle("migrate", path)
+			if got.code != test.code || !strings.Contains(got.stdout, test.stdout) || !strings.Contains(got.stderr, test.stderr) {
+				t.Errorf("got exit code %d\n%s\n%s\nwant %d, %q, %q", got.code, got.stdout, got.stderr, test.code, test.stdout, test.stderr)
+			}
+			if test.code == 2 && got.stdout != "" {
+				t.Errorf("of a document that comes to nothing there is %q", got.stdout)
+			}
+		})
+	}
+	if got := pintle("migrate"); got.code != 2 || !strings.Contains(got.stderr, "pintle migrate FILE") {
+		t.Errorf("without a file: %d, %q", got.code, got.stderr)
+	}
+	if got := pintle("migrate", "/nowhere.yaml"); got.code != 2 {
+		t.Errorf("a file that is not there: %d, %q", got.code, got.stderr)
+	}
+}

@@ -1,0 +1,147 @@
+package migrate
+
+import (
+	"cmp"
+	"slices"
+
+	goyaml "go.yaml.in/yaml/v3"
+
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// convert writes a SchedulingProfile as an EndpointPickerConfig, and old names as they are today.
+func (d *document) convert() {
+	config := get(d.root, "config")
+	block(config)
+	switch text(config, "kind") {
+	case "SchedulingProfile":
+		d.set("config", pickerConfig([]*goyaml.Node{config}, ""))
+	case "List":
+		if resources, handler := bound(config); resources != nil {
+			c := pickerConfig(resources, text(handler, "type"))
+			if handler != nil {
+				get(c, "plugins").Content = append(get(c, "plugins").Content, handler)
+			}
+			d.set("config", c)
+		}
+	}
+}
+
+// set replaces what stands at a key of the configuration.
+func (d *document) set(key string, value *goyaml.Node) {
+	for i := 0; i+1 < len(d.root.Content); i += 2 {
+		if d.root.Content[i].Value == key {
+			d.root.Content[i+1] = value
+		}
+	}
+}
+
+// pickerConfig is SchedulingProfiles in the form of an EndpointPickerConfig. Of several, by the handler that chooses among them, each brings
+// one profile of its name. What is wrong with them is found when that is read.
+func pickerConfig(resources []*goyaml.Node, handler string) *goyaml.Node {
+	plugins, profiles := list(), list()
+	for _, resource := range resources {
+		spec, own := get(resource, "spec"), ""
+		if handler != "" {
+			own = text(get(resource, "metadata"), "name")
+		}
+		if p := get(spec, "plugins"); p != nil {
+			for _, item := range p.Content {
+				plugins.Content = append(plugins.Content, pickerPlugin(item, own))
+			}
+		}
+		paired := text(spec, "profileHandler") == "pd"
+		if paired {
+			for _, kind := range []string{"disagg-headers-handler", "paired-profile-handler", "decode-filter", "prefill-filter"} {
+				plugins.Content = append(plugins.Content, mapping("type", kind))
+			}
+		}
+		if p := get(spec, "profiles"); p != nil {
+			for i := 0; i+1 < len(p.Content); i += 2 {
+				profiles.Content = append(profiles.Content, pickerProfile(p.Content[i].Value, p.Content[i+1], paired, own))
+			}
+		}
+	}
+	return mapping("apiVersion", "inference.networking.x-k8s.io/v1alpha1", "kind", "EndpointPickerConfig",
+		"plugins", plugins, "schedulingProfiles", profiles)
+}
+
+// bound are the SchedulingProfiles of a list that its AIGateway binds to models, and the handler that chooses among them, nil for one.
+func bound(resources *goyaml.Node) (profiles []*goyaml.Node, handler *goyaml.Node) {
+	byName, models, fallback := map[string]*goyaml.Node{}, mapping(), ""
+	var gateway *goyaml.Node
+	for _, item := range get(resources, "items").Content {
+		if text(item, "kind") == "AIGateway" {
+			gateway = item
+		} else {
+			byName[text(get(item, "metadata"), "name")] = item
+		}
+	}
+	bindings := get(get(gateway, "spec"), "schedulingProfiles")
+	if bindings == nil {
+		return nil, nil
+	}
+	for _, binding := range bindings.Content {
+		name := text(binding, "profile")
+		if byName[name] == nil {
+			return nil, nil // a mistake that is told when the list is read
+		}
+		if !slices.Contains(profiles, byName[name]) {
+			profiles = append(profiles, byName[name])
+		}
+		if model := text(binding, "model"); model == "default" {
+			fallback = name
+		} else {
+			models.Content = append(models.Content, scalar(model), scalar(name))
+		}
+	}
+	if len(profiles) < 2 {
+		return profiles, nil
+	}
+	parameters := mapping("models", models)
+	if fallback != "" {
+		parameters.Content = append(parameters.Content, scalar("default"), scalar(fallback))
+	}
+	return profiles, mapping("type", "model-profile-handler", "parameters", parameters)
+}
+
+// pickerPlugin is a plug-in of a SchedulingProfile; own begins its name when there are several of these.
+func pickerPlugin(item *goyaml.Node, own string) *goyaml.Node {
+	there := text(item, "type")
+	here, ok := scoring.ResourcePlugin(there)
+	if !ok {
+		here = there
+	}
+	name := text(item, "name")
+	if name == "" && here != there {
+		name = there
+	}
+	if own != "" {
+		name = own + "/" + cmp.Or(name, there)
+	}
+	var named *goyaml.Node
+	if name != "" {
+		named = scalar(name)
+	}
+	return mapping("name", named, "type", here, "parameters", get(item, "config"))
+}
+
+func pickerProfile(name string, profile *goyaml.Node, paired bool, own string) *goyaml.Node {
+	references := list()
+	if paired {
+		references.Content = append(references.Content, mapping("pluginRef", name+"-filter"))
+	}
+	if refs := get(profile, "pluginRefs"); refs != nil {
+		for _, ref := range refs.Content {
+			plugin := text(ref, "name")
+			if own != "" {
+				plugin = own + "/" + plugin
+			}
+			references.Content = append(references.Content, mapping("pluginRef", plugin, "weight", get(ref, "weight")))
+		}
+	}
+	if own != "" {
+		name = own
+	}
+	return mapping("name", name, "plugins", references)
+}

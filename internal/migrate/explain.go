@@ -1,0 +1,59 @@
+package migrate
+
+import (
+	"slices"
+	"strings"
+
+	goyaml "go.yaml.in/yaml/v3"
+
+	"github.com/pintle-dev/pintle/internal/foreign"
+	"github.com/pintle-dev/pintle/internal/pluginconfig"
+	"github.com/pintle-dev/pintle/internal/yamldoc"
+)
+
+// explain writes comments to what means something else here than where the document comes from.
+func (d *document) explain(config *pluginconfig.Config) {
+	plugins := get(get(d.root, "config"), "plugins")
+	for _, warning := range config.Plan.Warnings() {
+		warning = strings.TrimPrefix(strings.TrimPrefix(warning, "config: "), "config.")
+		d.differs = append(d.differs, warning)
+		at, what := d.about(plugins, warning)
+		comment(at, "differs: "+what)
+	}
+	if plugins == nil {
+		return
+	}
+	for _, item := range plugins.Content {
+		for _, difference := range foreign.Differences(text(item, "type")) {
+			name := text(item, "name")
+			if name == "" {
+				name = text(item, "type")
+			}
+			d.differs = append(d.differs, name+": "+difference)
+			comment(item, "differs: "+difference)
+		}
+	}
+}
+
+// about is what a warning is about: the plug-in that it begins with, or the place, else the document; and the rest of it.
+func (d *document) about(plugins *goyaml.Node, warning string) (at *goyaml.Node, what string) {
+	name, what, _ := strings.Cut(warning, ": ")
+	if plugins != nil {
+		for _, item := range plugins.Content {
+			if text(item, "name") == name || text(item, "name") == "" && text(item, "type") == name {
+				return item, what
+			}
+		}
+	}
+	path := yamldoc.Path(get(d.root, "config"), warning)
+	if len(path) < 2 {
+		return d.root.Content[0], warning
+	}
+	for n := len(path) - 1; n > 0; n-- {
+		parent := path[n-1]
+		if i := slices.Index(parent.Content, path[n]); parent.Kind == goyaml.MappingNode && i > 0 {
+			return parent.Content[i&^1], what
+		}
+	}
+	return path[1], what
+}

@@ -1,0 +1,138 @@
+// Package migrate writes the documents of other projects in today's form, with a comment at each line that means something else
+// here than there.
+package migrate
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	goyaml "go.yaml.in/yaml/v3"
+
+	"github.com/pintle-dev/pintle/internal/foreign"
+	"github.com/pintle-dev/pintle/internal/pluginconfig"
+	"github.com/pintle-dev/pintle/internal/strictjson"
+	"github.com/pintle-dev/pintle/internal/yamldoc"
+)
+
+// Kept says how much of a document is preserved.
+type Kept uint8
+
+// How much is preserved.
+const (
+	// Nothing is what a document comes to that no configuration follows from.
+	Nothing Kept = iota
+	Something
+	Everything
+)
+
+// Result is what a document comes to.
+type Result struct {
+	Kept Kept
+	// Text is the configuration in today's form; empty when nothing is preserved.
+	Text string
+	// Removed are the lines that have no effect here, Differs what means something else, both for people.
+	Removed, Differs []string
+	// Where is the place of the document in its file, empty when it is the whole file; Line its first line.
+	Where string
+	Line  int
+}
+
+// mostRounds bounds how often a document is read again without what was wrong with it.
+const mostRounds = 64
+
+// Migrate reads a file and writes the document in it. The error says why there is none, or what is wrong with it beyond
+// what can be left out.
+func Migrate(text []byte) (*Result, error) {
+	found, err := foreign.Read(text)
+	if err != nil {
+		return nil, err
+	}
+	if found.Root() == nil {
+		return nil, errors.New("the document is empty")
+	}
+	d := &document{found: found, root: wrap(found.Root())}
+	d.convert()
+	var config *pluginconfig.Config
+	for range mostRounds {
+		if config, err = d.read(); err == nil {
+			break
+		}
+		var mistakes strictjson.Mistakes
+		if !errors.As(err, &mistakes) || !d.leaveOut(mistakes) {
+			return nil, found.Locate(d.asFound(err))
+		}
+	}
+	if err != nil || d.empty() {
+		return nil, fmt.Errorf("nothing is left of the document: %s", strings.Join(d.removed, "; "))
+	}
+	d.explain(config)
+	if d.root != found.Root() {
+		d.root.Content[0].HeadComment = strings.TrimSuffix(added+"\n"+d.root.Content[0].HeadComment, "\n")
+	}
+	return d.result()
+}
+
+// added is what Pintle does beside any document.
+const added = `# Pintle does more than the document says. Each of these keys, beside config, has it do the same as elsewhere:
+#   load: {correction: false}   # the metrics alone count, not what was sent to a server since they were read
+#   failing: {policy: ignore}   # a server that fails or falls silent is not left out`
+
+// document is a configuration on its way to today's form.
+type document struct {
+	found *foreign.Found
+	// root is Pintle's configuration, with the document at config.
+	root             *goyaml.Node
+	removed, differs []string
+}
+
+// wrap puts a document at the key config of a configuration, unless it is one.
+func wrap(n *goyaml.Node) *goyaml.Node {
+	if get(n, "config") != nil {
+		return n
+	}
+	return mapping("config", n)
+}
+
+// read validates what the document is now.
+func (d *document) read() (*pluginconfig.Config, error) {
+	whole, err := yamldoc.Of(d.root)
+	if err != nil {
+		return nil, err
+	}
+	return pluginconfig.Parse(whole.JSON)
+}
+
+// asFound names mistakes as in the document that was found, which may have had no config around it.
+func (d *document) asFound(err error) error {
+	var mistakes strictjson.Mistakes
+	if d.root == d.found.Root() || !errors.As(err, &mistakes) {
+		return err
+	}
+	own := make(strictjson.Mistakes, len(mistakes))
+	for i, m := range mistakes {
+		own[i] = strings.TrimPrefix(strings.TrimPrefix(m, "config: "), "config.")
+	}
+	return own
+}
+
+func (d *document) result() (*Result, error) {
+	var out bytes.Buffer
+	e := goyaml.NewEncoder(&out)
+	e.SetIndent(2)
+	if err := e.Encode(d.root); err != nil {
+		return nil, err
+	}
+	r := &Result{Kept: Everything, Text: out.String(), Removed: d.removed, Differs: d.differs, Where: d.found.Where, Line: d.found.Line}
+	if len(d.removed)+len(d.differs) > 0 {
+		r.Kept = Something
+	}
+	return r, nil
+}
+
+// empty reports whether nothing is left that chooses endpoints, though the document had something.
+func (d *document) empty() bool {
+	plugins := get(get(d.root, "config"), "plugins")
+	return len(d.removed) > 0 && (plugins == nil || len(plugins.Content) == 0)
+}

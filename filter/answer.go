@@ -21,6 +21,9 @@ func (s *stream) refuse(f *scoring.Failure) hostcalls.Action {
 		kind = "invalid_request_error"
 	}
 	body := appendError(nil, kind, f.Reason, f.Message)
+	if header, reason, ok := s.config.Plan.Dropped(f); ok {
+		return s.answer(f.Status, f.Reason, append(body, '}'), [2]string{header, reason})
+	}
 	return s.answer(f.Status, f.Reason, append(body, '}'))
 }
 
@@ -36,7 +39,7 @@ func appendError(dst []byte, kind, code, message string) []byte {
 }
 
 // answer ends the exchange from here. Without a reason it is an accepted snapshot's, and the body is empty.
-func (s *stream) answer(status int, reason string, body []byte) hostcalls.Action {
+func (s *stream) answer(status int, reason string, body []byte, more ...[2]string) hostcalls.Action {
 	s.phase = answered
 	s.release()
 	var headers [][2]string
@@ -48,6 +51,7 @@ func (s *stream) answer(status int, reason string, body []byte) hostcalls.Action
 	case s.config.Plan.ReadsModels():
 		headers = [][2]string{{headerWants, "models"}}
 	}
+	headers = append(headers, more...)
 	s.check(hostcalls.SendResponse(uint32(status), headers, body))
 	return hostcalls.Pause
 }

@@ -52,7 +52,8 @@ func (s *stream) strips(name string) bool {
 	if strings.HasPrefix(name, steeringPrefix) || strings.HasPrefix(name, headersPrefix) || has(steering[:], name) {
 		return true
 	}
-	return has(s.config.Plan.OwnedHeaders(), name) || has(s.config.Strip, name)
+	plan := s.config.Plan
+	return has(plan.OwnedHeaders(), name) || has(plan.ConsumedHeaders(), name) || has(s.config.Strip, name)
 }
 
 func has(names []string, name string) bool {

@@ -46,6 +46,8 @@ func (p *plugin) Start(configuration []byte) error {
 		}
 		return err
 	}
+	reading := config.Plan.Reading()
+	hostcalls.LogInfo("pintle: dialect " + reading.Dialect.String() + ", as " + reading.Because)
 	for _, w := range config.Plan.Warnings() {
 		hostcalls.LogWarn("pintle: " + w)
 	}

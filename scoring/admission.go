@@ -5,11 +5,28 @@ import (
 	"time"
 )
 
-// headerObjective names the request's objective, and with it its priority.
-const headerObjective = "x-gateway-inference-objective"
+// The second halves of headers' names, see headerNames.
+const (
+	// headerObjective names the request's objective, and with it its priority.
+	headerObjective = "inference-objective"
+	// headerRewrite names the model to ask for in place of the body's, where no rule rewrites that.
+	headerRewrite = "model-name-rewrite"
+)
 
-// headerRewrite names the model to ask for in place of the body's, where no rule rewrites that.
-const headerRewrite = "x-gateway-model-name-rewrite"
+// headerNames are a request header under its name of today, x-llm-d-..., and the one of before, x-gateway-...
+type headerNames struct{ now, before HeaderKey }
+
+func (b *Builder) namedHeader(half string) headerNames {
+	return headerNames{b.RequestHeader("x-llm-d-" + half), b.RequestHeader("x-gateway-" + half)}
+}
+
+// header returns the value under today's name, else that under the former one.
+func (r *Request) header(names headerNames) string {
+	if value := r.Header(names.now); value != "" {
+		return value
+	}
+	return r.Header(names.before)
+}
 
 // saturation says when the pool has no capacity for requests that may be shed. Source: Gateway API Inference Extension,
 // utilization detector.
@@ -38,7 +55,7 @@ func (c *Cycle) saturated() bool {
 // priority is that of the objective which the request names. A client can choose among the objectives but not invent one: an unknown
 // name is priority 0, as is none.
 func (c *Cycle) priority() int {
-	name := c.Request.Header(c.plan.objective)
+	name := c.Request.header(c.plan.objective)
 	if name == "" {
 		return 0
 	}
@@ -58,7 +75,7 @@ func (c *Cycle) rewrite() {
 		return
 	}
 	rule := c.rewriteRule(c.Request.Model)
-	if name := c.Request.Header(c.plan.rewrite); rule == nil && name != "" {
+	if name := c.Request.header(c.plan.rewrite); rule == nil && name != "" {
 		c.Request.Model, rule = name, c.rewriteRule(name)
 	}
 	if rule != nil {

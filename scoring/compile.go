@@ -6,11 +6,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/strictjson"
 )
 
-// What an EndpointPickerConfig document says of itself.
-const (
-	apiVersion = "inference.networking.x-k8s.io/v1alpha1"
-	kind       = "EndpointPickerConfig"
-)
+// kind is what an EndpointPickerConfig document says that it is.
+const kind = "EndpointPickerConfig"
 
 // The plug-ins that are added where a configuration names none.
 const (
@@ -34,6 +31,7 @@ const mostWeight = 1e6
 
 type compiler struct {
 	plan         *Plan
+	defaults     *Defaults
 	environment  func(name string) (value string, ok bool)
 	registry     []Registration
 	plugins      []declared
@@ -59,27 +57,26 @@ func Compile(doc *strictjson.Object, registry []Registration, settings Settings)
 	}
 	c.plan.state.InFlight = settings.CorrectLoad
 	c.plan.state.Failures, c.plan.state.FailureHalfLife = settings.Failing.Exclude, settings.Failing.HalfLife
-	root := &Builder{Object: doc, compiler: c}
-	c.plan.objective, c.plan.rewrite = root.RequestHeader(headerObjective), root.RequestHeader(headerRewrite)
 	if isResource(doc) {
+		c.setDialect(Reading{Dialect: DialectHeimdall, Because: "it is a resource of Heimdall's"})
+		c.settle(doc)
 		c.readSaturation(strictjson.Empty(doc))
 		c.compileResources(doc)
 		c.finish(doc)
 		return c.plan
 	}
-	c.header(doc)
+	version := c.header(doc)
+	plugins := doc.Objects("plugins")
+	entries := c.readEntries(plugins)
+	c.readDialect(doc, version, entries, settings.Dialect)
+	c.settle(doc)
 	c.readSaturation(doc.Object("saturationDetector"))
 	gates := c.readGates(doc)
 	data := doc.Object("data")
-	plugins := doc.Objects("plugins")
 	profiles := doc.Objects("schedulingProfiles")
-	if doc.Has("flowControl") {
-		doc.Object("flowControl")
-		doc.Mistake("flowControl", "is not supported: requests are not queued in the proxy; remove it")
-	}
+	c.readFlowControl(doc, gates)
 	doc.Close()
 	c.nameProfiles(profiles)
-	entries := c.readEntries(plugins)
 	for i := range entries {
 		c.declare(&entries[i])
 	}
@@ -107,10 +104,20 @@ func (c *compiler) finish(doc *strictjson.Object) {
 	c.checkPrefixes(doc)
 }
 
-func (c *compiler) header(doc *strictjson.Object) {
-	version, what := "", ""
-	doc.OneOf("apiVersion", &version, apiVersion)
+func (c *compiler) header(doc *strictjson.Object) (version string) {
+	what := ""
+	doc.OneOf("apiVersion", &version, apiVersionOld, apiVersionLLMD, apiVersionLLMDV1)
 	doc.OneOf("kind", &what, kind)
+	return version
+}
+
+// settle has the plan go by the dialect where nothing else was said.
+func (c *compiler) settle(doc *strictjson.Object) {
+	p, root := c.plan, &Builder{Object: doc, compiler: c}
+	if p.stale.Policy == StaleByDialect {
+		p.stale.Policy = c.defaults.MissingMetrics
+	}
+	p.objective, p.rewrite = root.namedHeader(headerObjective), root.namedHeader(headerRewrite)
 }
 
 // nameProfiles gives every profile its number, so that handlers can refer to profiles before these are filled.
@@ -190,134 +197,16 @@ func (c *compiler) build(at, parameters *strictjson.Object, kind, name string) P
 		c.plugins = append(c.plugins, declared{name: name, kind: kind, plugin: plugin})
 		return plugin
 	}
+	c.unknown = true
+	c.plugins = append(c.plugins, declared{name: name, kind: kind})
+	if instead := notYet[kind]; instead != "" {
+		at.Mistake("type", strconv.Quote(kind)+" is known, but not here yet: "+instead)
+		return nil
+	}
 	known := make([]string, len(c.registry))
 	for i := range c.registry {
 		known[i] = c.registry[i].Type
 	}
 	at.Mistake("type", strconv.Quote(kind)+" is not a known plug-in"+strictjson.Hint(kind, known, "known are"))
-	c.plugins = append(c.plugins, declared{name: name, kind: kind})
-	c.unknown = true
 	return nil
-}
-
-// fill puts the plug-ins that a profile refers to in their places.
-func (c *compiler) fill(entry *strictjson.Object, p *profile) {
-	references := entry.Objects("plugins")
-	entry.Close()
-	for _, reference := range references {
-		weight := 1.0
-		reference.LabelBy("pluginRef")
-		d := c.reference(reference)
-		reference.Float("weight", &weight, 0, mostWeight)
-		reference.Close()
-		if d == nil {
-			continue
-		}
-		if problem := p.add(d, weight); problem != "" && d.plugin != nil {
-			reference.Mistake("pluginRef", problem)
-		}
-	}
-}
-
-func (c *compiler) find(name string) *declared {
-	for i := range c.plugins {
-		if c.plugins[i].name == name {
-			return &c.plugins[i]
-		}
-	}
-	return nil
-}
-
-// add gives a plug-in every place in the profile that it can take. It returns what is wrong, or nothing.
-func (p *profile) add(d *declared, weight float64) (problem string) {
-	placed := false
-	if f, ok := d.plugin.(Filter); ok {
-		p.filters = append(p.filters, namedFilter{f, d.name})
-		placed = true
-	}
-	if s, ok := d.plugin.(Scorer); ok {
-		p.scorers = append(p.scorers, weightedScorer{s, d.name, weight})
-		placed = true
-	}
-	if picker, ok := d.plugin.(Picker); ok {
-		if p.picker != nil {
-			return strconv.Quote(d.name) + " is a second picker; a profile has only one"
-		}
-		p.picker = picker
-		placed = true
-	}
-	if !placed {
-		return strconv.Quote(d.name) + " is neither filter, scorer nor picker and has no place in a profile"
-	}
-	return ""
-}
-
-// fillWithAll gives the only profile every filter, scorer and picker that is declared, in that order.
-func (c *compiler) fillWithAll(p *profile) {
-	for i := range c.plugins {
-		d := &c.plugins[i]
-		if _, ok := d.plugin.(Picker); ok && p.picker != nil {
-			continue
-		}
-		p.add(d, 1)
-	}
-}
-
-func (c *compiler) fillWithDefaults(doc *strictjson.Object, p *profile) {
-	for _, s := range defaultScorers {
-		c.inject(doc, s.kind)
-		p.add(c.find(s.kind), s.weight)
-	}
-}
-
-// inject declares a plug-in that the configuration does not.
-func (c *compiler) inject(doc *strictjson.Object, kind string) Plugin {
-	return c.build(doc, strictjson.Empty(doc), kind, kind)
-}
-
-// addPickers gives each profile without a picker the first one that is declared, or the default.
-func (c *compiler) addPickers(doc *strictjson.Object) {
-	var picker Picker
-	for i := range c.plugins {
-		if found, ok := c.plugins[i].plugin.(Picker); ok {
-			picker = found
-			break
-		}
-	}
-	for i := range c.plan.profiles {
-		if c.plan.profiles[i].picker != nil {
-			continue
-		}
-		if picker == nil {
-			picker, _ = c.inject(doc, defaultPicker).(Picker)
-		}
-		c.plan.profiles[i].picker = picker
-	}
-}
-
-func (c *compiler) chooseHandler(doc *strictjson.Object) {
-	for i := range c.plugins {
-		handler, ok := c.plugins[i].plugin.(ProfileHandler)
-		switch {
-		case !ok:
-		case c.plan.handler != nil:
-			doc.Mistake("plugins", strconv.Quote(c.plugins[i].name)+" is a second profile handler; only one is allowed")
-		default:
-			c.plan.handler = handler
-		}
-	}
-	if c.plan.handler != nil {
-		return
-	}
-	if len(c.plan.profiles) == 0 {
-		return
-	}
-	if len(c.plan.profiles) > 1 {
-		if c.unknown {
-			return
-		}
-		doc.Mistake("plugins", "no profile handler is declared, and with several scheduling profiles one is needed")
-		return
-	}
-	c.plan.handler, _ = c.inject(doc, defaultHandler).(ProfileHandler)
 }

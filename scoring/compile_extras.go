@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/strictjson"
@@ -14,23 +15,60 @@ const (
 	gateDataLayer   = "dataLayer"
 	gatePrepareData = "prepareDataPlugins"
 	gateFlowControl = "flowControl"
+	// gateNonLeader says which replicas of a picker watch the pool; here every sidecar does.
+	gateNonLeader = "haPopulateNonLeaderDatastore"
 )
 
-type gates struct{ dataLayer bool }
+type gates struct{ dataLayer, flowControl bool }
 
+// gatesOf are the feature gates that a dialect knows.
+func gatesOf(d Dialect) []string {
+	if d == DialectLLMD {
+		return []string{gateFlowControl, gateNonLeader}
+	}
+	return []string{gateDataLayer, gatePrepareData, gateFlowControl}
+}
+
+// readGates reads the feature gates: names, each alone or with =true or =false behind it.
 func (c *compiler) readGates(doc *strictjson.Object) gates {
-	var names []string
-	doc.Strings("featureGates", &names)
-	for _, name := range names {
+	var texts []string
+	doc.Strings("featureGates", &texts)
+	known, on := gatesOf(c.defaults.Dialect), gates{}
+	for _, text := range texts {
+		name, value, given := strings.Cut(text, "=")
+		if !slices.Contains(known, name) {
+			doc.Mistake("featureGates", strconv.Quote(name)+" is not one of "+strings.Join(known, ", "))
+			continue
+		}
+		if given && value != "true" && value != "false" {
+			doc.Mistake("featureGates", strconv.Quote(text)+" is not of the form name, name=true or name=false")
+			continue
+		}
+		enabled := value != "false"
 		switch name {
-		case gateDataLayer, gatePrepareData:
+		case gateDataLayer:
+			on.dataLayer = enabled
 		case gateFlowControl:
-			c.warn(doc, "featureGates: flowControl has no effect: requests are not queued in the proxy")
-		default:
-			doc.Mistake("featureGates", strconv.Quote(name)+" is not one of "+gateDataLayer+", "+gatePrepareData+", "+gateFlowControl)
+			on.flowControl = enabled
 		}
 	}
-	return gates{dataLayer: slices.Contains(names, gateDataLayer)}
+	return on
+}
+
+// readFlowControl says what becomes of queues in front of the servers: without the gate they have no effect anywhere, with it they
+// would be needed.
+func (c *compiler) readFlowControl(doc *strictjson.Object, on gates) {
+	present := doc.Has("flowControl")
+	doc.Object("flowControl")
+	switch {
+	case on.flowControl && (present || c.defaults.Dialect == DialectLLMD):
+		doc.Mistake("flowControl", "is known, but not here yet: requests are not queued in the proxy; remove the gate "+gateFlowControl+
+			" from featureGates, or write "+gateFlowControl+"=false")
+	case on.flowControl:
+		c.warn(doc, "featureGates: flowControl has no effect: requests are not queued in the proxy")
+	case present:
+		c.warn(doc, "flowControl: has no effect, as its feature gate is off")
+	}
 }
 
 func (c *compiler) warn(at *strictjson.Object, text string) {

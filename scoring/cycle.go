@@ -83,8 +83,11 @@ type Result struct {
 func (c *Cycle) Result(profile int) *Result { return &c.results[profile] }
 
 // Fresh reports whether the metrics of e may be believed: e has been sampled, and not longer ago than the plan's
-// Staleness allows.
+// Staleness allows. With StaleZero every endpoint's are: those of one that was never sampled are zeros.
 func (c *Cycle) Fresh(e *Endpoint) bool {
+	if c.plan.stale.Policy == StaleZero {
+		return true
+	}
 	if e.Metrics.SampledAt == 0 {
 		return false
 	}

@@ -20,6 +20,9 @@ var (
 	Shed          = &Failure{429, "shed", "the model servers are saturated and the request's priority is below 0"}
 )
 
+// saturatedOut is FilteredOut as llm-d answers it: what its filters remove is taken for busy.
+var saturatedOut = &Failure{429, FilteredOut.Reason, FilteredOut.Message}
+
 // Decide routes the request of c. It returns the endpoints that shall serve it, best first, valid until the next decision, or
 // why there are none.
 func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
@@ -56,7 +59,7 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 	}
 	primary := &c.results[p.handler.Primary(c)]
 	if primary.State != Picked {
-		return nil, FilteredOut
+		return nil, p.defaults.FilteredOut
 	}
 	for _, hook := range p.requestHooks {
 		hook.OnRouted(c)
@@ -84,7 +87,13 @@ func (c *Cycle) spread(p *profile, r *Result) {
 	}
 }
 
-func (c *Cycle) sound(e *Endpoint) bool { return c.Fresh(e) && !c.fails(e) }
+func (c *Cycle) sound(e *Endpoint) bool {
+	answers := c.Fresh(e)
+	if c.plan.stale.Policy == StaleZero {
+		answers = c.sampledWithin(&e.Metrics, c.plan.stale.After)
+	}
+	return answers && !c.fails(e)
+}
 
 // run takes one profile through filters, scorers and picker.
 func (c *Cycle) run(p *profile, r *Result) {

@@ -6,7 +6,7 @@ import "github.com/pintle-dev/pintle/internal/strictjson"
 // configuration. It is for documentation.
 func Describe(r Registration, registry []Registration) (parameters []strictjson.Key, kinds []string) {
 	none, _ := strictjson.Parse([]byte("{}"), "")
-	c := &compiler{plan: &Plan{}, registry: registry, profileNames: []string{defaultProfile}}
+	c := &compiler{plan: &Plan{}, defaults: DefaultsOf(DialectUnsaid), registry: registry, profileNames: []string{defaultProfile}}
 	plugin := r.New(&Builder{Object: none, Type: r.Type, Name: r.Type, compiler: c})
 	for _, k := range []struct {
 		name string

@@ -8,6 +8,8 @@ import (
 
 // Plan is a compiled configuration. It is immutable and may be used by several cycles, one at a time, as its plug-ins are.
 type Plan struct {
+	reading        Reading
+	defaults       *Defaults
 	profiles       []profile
 	handler        ProfileHandler
 	stale          Staleness
@@ -15,8 +17,8 @@ type Plan struct {
 	correctLoad    bool
 	state          state.Options
 	saturation     saturation
-	objective      HeaderKey
-	rewrite        HeaderKey
+	objective      headerNames
+	rewrite        headerNames
 	readsModels    bool
 	poolHooks      []PoolHook
 	selectors      []ModelSelector
@@ -51,6 +53,21 @@ func (p *Plan) RequestHeaders() []string { return p.requestHeaders }
 
 // OwnedHeaders are the request headers, in lower case, that only the plan's plug-ins may set: a client's must be removed.
 func (p *Plan) OwnedHeaders() []string { return p.ownedHeaders }
+
+// ConsumedHeaders are the request headers, in lower case, that are for a picker alone: they end here.
+func (p *Plan) ConsumedHeaders() []string { return p.defaults.Consumed }
+
+// Dropped returns the header that tells clients of a request refused for lack of capacity, and what it says of f; ok is
+// false when there is none.
+func (p *Plan) Dropped(f *Failure) (header, reason string, ok bool) {
+	switch f.Reason {
+	case NoEndpoints.Reason:
+		reason = "rejected-no-endpoints"
+	case FilteredOut.Reason, Shed.Reason:
+		reason = "rejected-saturated"
+	}
+	return p.defaults.DropHeader, reason, p.defaults.DropHeader != "" && reason != ""
+}
 
 // Prepare lets the plug-ins see a pool whose endpoints or metrics are new. To be called before the next decision.
 func (p *Plan) Prepare(pool *Pool) {
@@ -95,7 +112,16 @@ const (
 	StaleExclude
 	// StaleLast goes by its last sample, however old.
 	StaleLast
+	// StaleZero is StaleLast, but one that was never sampled counts as one without any load.
+	StaleZero
+	// StaleByDialect is what the document's dialect says.
+	StaleByDialect
 )
+
+// String implements fmt.Stringer.
+func (p StalePolicy) String() string {
+	return [...]string{"neutral", "exclude", "last", "zero", ""}[p]
+}
 
 // Settings are what is configured beside the EndpointPickerConfig.
 type Settings struct {
@@ -103,6 +129,8 @@ type Settings struct {
 	// CorrectLoad adds to a server's waiting and running requests what was sent to it since they were sampled.
 	CorrectLoad bool
 	Failing     Failing
+	// Dialect is whose reading of the document holds if the document leaves that open.
+	Dialect Dialect
 	// Environment looks a variable up that stands for a parameter that is not given; nil stands for an empty environment.
 	Environment func(name string) (value string, ok bool)
 }

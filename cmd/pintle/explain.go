@@ -13,6 +13,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/command"
 	"github.com/pintle-dev/pintle/internal/explain"
+	"github.com/pintle-dev/pintle/scoring"
 )
 
 type explainOptions struct {
@@ -20,6 +21,7 @@ type explainOptions struct {
 	requests                  []string
 	headers                   map[string]string
 	seed                      uint64
+	dialect                   *scoring.Dialect
 }
 
 // runExplain shows where requests would go and why. It exits with 1 when one of them is refused.
@@ -30,6 +32,7 @@ func runExplain(args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&o.endpoints, "e", "", "the endpoints and their metrics, YAML or JSON (required)")
 	flags.StringVar(&o.output, "o", "text", "output: text or json")
 	flags.Uint64Var(&o.seed, "seed", o.seed, "makes random choices repeatable")
+	o.dialect = dialectFlag(flags)
 	flags.Func("r", "a request body; several are decided one after another (required)", func(path string) error {
 		o.requests = append(o.requests, path)
 		return nil
@@ -56,7 +59,7 @@ func runExplain(args []string, stdout, stderr io.Writer) int {
 
 func (o explainOptions) run(flags *flag.FlagSet, stdout, stderr io.Writer) int {
 	now := time.Now().UnixNano()
-	config, _, err := readConfig(o.config)
+	config, _, err := readConfig(o.config, *o.dialect)
 	if err != nil {
 		return command.Fail(flags, stderr, 2, err)
 	}

@@ -112,7 +112,9 @@ func TestValidate(t *testing.T) {
 			if got.code != test.code {
 				t.Errorf("exit code %d, want %d", got.code, test.code)
 			}
-			checkOutput(t, "stdout", got.stdout, "")
+			if says := strings.HasPrefix(got.stdout, "dialect: heimdall, as "); says != (test.code == 0) {
+				t.Errorf("stdout is %q", got.stdout)
+			}
 			checkOutput(t, "stderr", got.stderr, test.stderr)
 			for line := range strings.Lines(got.stderr) {
 				checkOutput(t, "line", line, "pintle validate: ")

@@ -19,6 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/command"
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
 	"github.com/pintle-dev/pintle/internal/replay"
+	"github.com/pintle-dev/pintle/scoring"
 )
 
 // replayOptions is what the flags of pintle replay say.
@@ -135,7 +136,7 @@ func (o *replayOptions) check() error {
 func (o *replayOptions) run(ctx context.Context, stdout, stderr io.Writer) (code int, err error) {
 	var plans []*pluginconfig.Config
 	for _, path := range o.configs {
-		config, _, err := readConfig(path)
+		config, _, err := readConfig(path, scoring.DialectUnsaid)
 		if err != nil {
 			return 2, err
 		}

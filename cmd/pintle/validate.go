@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -8,16 +9,19 @@ import (
 	"github.com/pintle-dev/pintle/internal/command"
 	"github.com/pintle-dev/pintle/internal/foreign"
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
+	"github.com/pintle-dev/pintle/scoring"
 )
 
-// runValidate checks a filter configuration. It is silent when that is valid, but for warnings on stderr.
+// runValidate checks a filter configuration. Of a valid one it tells on stdout in which dialect it was read and what
+// hangs on that, and warnings on stderr.
 func runValidate(args []string, stdout, stderr io.Writer) int {
 	flags := command.NewFlags("pintle validate")
 	path := flags.String("c", "", "the plug-in configuration, YAML or JSON (required)")
+	dialect := dialectFlag(flags)
 	if code, done := command.Parse(flags, args, stdout, stderr, "c"); done {
 		return code
 	}
-	config, found, err := readConfig(*path)
+	config, found, err := readConfig(*path, *dialect)
 	if err != nil {
 		return command.Fail(flags, stderr, 2, err)
 	}
@@ -27,12 +31,38 @@ func runValidate(args []string, stdout, stderr io.Writer) int {
 	for _, w := range config.Plan.Warnings() {
 		fmt.Fprintf(stderr, "%s: warning: %s\n", flags.Name(), w)
 	}
+	writeReading(stdout, config.Plan)
 	return 0
+}
+
+// writeReading tells in which dialect a document was read and what hangs on it.
+func writeReading(w io.Writer, plan *scoring.Plan) {
+	r := plan.Reading()
+	advice := ""
+	if r.Unsure {
+		advice = "; say dialect: heimdall or dialect: llm-d beside config to be sure"
+	}
+	fmt.Fprintf(w, "dialect: %s, as %s%s\n", r.Dialect, r.Because, advice)
+	for _, line := range plan.Hangs() {
+		fmt.Fprintf(w, "  %s\n", line)
+	}
+}
+
+// dialectFlag defines the flag that says whose dialect a document is in.
+func dialectFlag(flags *flag.FlagSet) *scoring.Dialect {
+	dialect := new(scoring.Dialect)
+	flags.Func("dialect", "whose reading of the document holds where it leaves that open: heimdall or llm-d", func(name string) error {
+		if *dialect = scoring.DialectNamed(name); *dialect == scoring.DialectUnsaid {
+			return fmt.Errorf("%q is not %s or %s", name, scoring.NameHeimdall, scoring.NameLLMD)
+		}
+		return nil
+	})
+	return dialect
 }
 
 // readConfig reads a plug-in configuration, also one that lies in a file of another kind. Every mistake is told with the file and
 // the line.
-func readConfig(path string) (*pluginconfig.Config, *foreign.Found, error) {
+func readConfig(path string, dialect scoring.Dialect) (*pluginconfig.Config, *foreign.Found, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, nil, err
@@ -41,6 +71,6 @@ func readConfig(path string) (*pluginconfig.Config, *foreign.Found, error) {
 	if err != nil {
 		return nil, nil, command.InFile(path, err)
 	}
-	config, err := pluginconfig.ParseIn(found.JSON, os.LookupEnv)
+	config, err := pluginconfig.ParseAs(found.JSON, os.LookupEnv, dialect)
 	return config, found, command.InFile(path, found.Locate(err))
 }

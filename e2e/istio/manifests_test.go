@@ -3,6 +3,7 @@
 package istio
 
 import (
+	"bytes"
 	"encoding/json"
 	"io/fs"
 	"os"
@@ -171,8 +172,11 @@ func wantValid(t *testing.T, configuration any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(pintle, "validate", "-c", path).CombinedOutput(); err != nil || len(out) > 0 {
-		t.Errorf("pintle validate: %v %s", err, out)
+	var complaints bytes.Buffer
+	command := exec.Command(pintle, "validate", "-c", path)
+	command.Stderr = &complaints
+	if err := command.Run(); err != nil || complaints.Len() > 0 {
+		t.Errorf("pintle validate: %v %s", err, &complaints)
 	}
 }
 

@@ -73,7 +73,8 @@ type Ingest struct {
 func (i Ingest) Enabled() bool { return i.Port != 0 || i.Socket != "" }
 
 // documentKeys are the top-level keys by which a bare EndpointPickerConfig is told from a configuration that wraps one.
-var documentKeys = []string{"apiVersion", "kind", "plugins", "schedulingProfiles", "featureGates", "saturationDetector", "data", "flowControl", "spec", "items"}
+var documentKeys = []string{"apiVersion", "kind", "plugins", "schedulingProfiles", "featureGates", "saturationDetector", "data", "flowControl",
+	"dataLayer", "requestHandler", "parser", "spec", "items"}
 
 // Parse reads a configuration in an empty environment.
 func Parse(text []byte) (*Config, error) { return ParseIn(text, nil) }
@@ -81,12 +82,19 @@ func Parse(text []byte) (*Config, error) { return ParseIn(text, nil) }
 // ParseIn reads a configuration. An empty text is the default configuration. environment looks variables up that stand for parameters that
 // are not given; nil stands for none. The error is a strictjson.Mistakes with one line for each mistake.
 func ParseIn(text []byte, environment func(name string) (value string, ok bool)) (*Config, error) {
+	return ParseAs(text, environment, scoring.DialectUnsaid)
+}
+
+// ParseAs is ParseIn for a document whose dialect is said elsewhere; the configuration's own key beats it.
+func ParseAs(text []byte, environment func(name string) (value string, ok bool), dialect scoring.Dialect) (*Config, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}")
 	}
 	root, document := strictjson.Parse(text, "configuration")
 	c := &Config{Wait: waitDefault, HeldBytes: heldDefault}
-	settings := scoring.Settings{Stale: staleDefault, CorrectLoad: true, Failing: failingDefault, Environment: environment}
+	settings := scoring.Settings{
+		Stale: staleDefault, CorrectLoad: true, Failing: failingDefault, Environment: environment, Dialect: dialect,
+	}
 	for _, key := range documentKeys {
 		if root.Given(key) {
 			c.Plan = scoring.Compile(root, registry.Plugins, settings)
@@ -94,6 +102,9 @@ func ParseIn(text []byte, environment func(name string) (value string, ok bool))
 		}
 	}
 	settings.Stale, settings.Failing = readStale(root.Object("stale")), readFailing(root.Object("failing"))
+	said := dialect.String()
+	root.OneOf("dialect", &said, scoring.NameHeimdall, scoring.NameLLMD)
+	settings.Dialect = scoring.DialectNamed(said)
 	load := root.Object("load")
 	load.Bool("correction", &settings.CorrectLoad)
 	load.Close()
@@ -119,14 +130,18 @@ const waitDefault = 3 * time.Second
 // heldDefault has room for four bodies of the greatest length that the shipped files allow.
 const heldDefault = 128 << 20
 
-var staleDefault = scoring.Staleness{After: 2 * time.Second, Policy: scoring.StaleNeutral}
+var staleDefault = scoring.Staleness{After: 2 * time.Second, Policy: scoring.StaleByDialect}
 
 func readStale(o *strictjson.Object) scoring.Staleness {
-	stale, policy := staleDefault, "neutral"
+	stale, policy := staleDefault, ""
 	o.Duration("after", &stale.After, time.Millisecond)
-	o.OneOf("policy", &policy, "neutral", "exclude", "last")
+	o.OneOf("policy", &policy, "neutral", "exclude", "last", "zero")
 	o.Close()
 	switch policy {
+	case "neutral":
+		stale.Policy = scoring.StaleNeutral
+	case "zero":
+		stale.Policy = scoring.StaleZero
 	case "exclude":
 		stale.Policy = scoring.StaleExclude
 	case "last":

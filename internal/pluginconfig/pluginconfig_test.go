@@ -79,7 +79,7 @@ func TestParseMistakes(t *testing.T) {
 	}{
 		{"not JSON", `{`, []string{`configuration: not valid JSON: {`}},
 		{"not an object", `"queue-scorer"`, []string{`configuration: "queue-scorer" is not an object`}},
-		{"unknown key", `{"holds": "pause"}`, []string{`configuration: unknown key "holds"; did you mean hold? known are stale, failing, load, ingest, startup, held, hold, destination, debug, management, unreadable, strip, config`}},
+		{"unknown key", `{"holds": "pause"}`, []string{`configuration: unknown key "holds"; did you mean hold? known are stale, failing, dialect, load, ingest, startup, held, hold, destination, debug, management, unreadable, strip, config`}},
 		{"a negative wait", `{"startup": {"wait": "-1s"}}`, []string{`startup.wait: "-1s" is not a duration such as "2m" or "500ms", at least 0s`}},
 		{"too little room", `{"held": {"maxBytes": 4096}}`, []string{`held.maxBytes: 4096 is not a whole number from 1048576 to 1073741824`}},
 		{"repeated key", `{"hold": "pause", "hold": "buffer"}`, []string{`hold: is given twice`}},
@@ -90,7 +90,7 @@ func TestParseMistakes(t *testing.T) {
 		{"failing.policy", `{"failing": {"policy": "never"}}`, []string{`failing.policy: "never" is not one of exclude, ignore`}},
 		{"failing.above", `{"failing": {"above": 2}}`, []string{`failing.above: 2 is not a number from 0 to 1`}},
 		{"failing.halfLife", `{"failing": {"halfLife": 10}}`, []string{`failing.halfLife: 10 is not a duration such as "2m" or "500ms", at least 1ms`}},
-		{"stale.policy", `{"stale": {"policy": "never"}}`, []string{`stale.policy: "never" is not one of neutral, exclude, last`}},
+		{"stale.policy", `{"stale": {"policy": "never"}}`, []string{`stale.policy: "never" is not one of neutral, exclude, last, zero`}},
 		{"ingest port 0", `{"ingest": {"port": 0, ` + token + `}}`, []string{`ingest.port: 0 is not a whole number from 1 to 65535`}},
 		{"ingest without a listener", `{"ingest": {` + token + `}}`, []string{`ingest.port: is missing; give the port or the socket of the ingest listener`}},
 		{

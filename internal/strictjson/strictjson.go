@@ -153,6 +153,18 @@ func (o *Object) Drop(key string) bool {
 	return len(o.members) < before
 }
 
+// Member returns the object of key, an empty one for anything else. It does not count as asking for it.
+func (o *Object) Member(key string) *Object {
+	value, _ := o.peek(key)
+	unheard := &Document{}
+	return unheard.object(o.at(key), value)
+}
+
+// Mentions reports whether text stands anywhere in the values of the object's members.
+func (o *Object) Mentions(text string) bool {
+	return slices.ContainsFunc(o.members, func(m member) bool { return strings.Contains(m.value.Raw, text) })
+}
+
 // Mistake notes that the value of key is wrong; text says why and what would be right. An empty key means the object
 // itself.
 func (o *Object) Mistake(key, text string) { o.document.add(o.at(key), text) }

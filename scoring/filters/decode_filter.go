@@ -2,8 +2,8 @@ package filters
 
 import "github.com/pintle-dev/pintle/scoring"
 
-// decodeFilter keeps endpoints that may decode: those whose label mif.moreh.io/role is decode or both. With roles:
-// llm-d, those whose label llm-d.ai/role is decode, prefill-decode, both or encode-prefill-decode.
+// decodeFilter keeps endpoints that may decode: those whose label mif.moreh.io/role is decode or both; in llm-d's
+// dialect those whose label llm-d.ai/role is decode, prefill-decode, both or encode-prefill-decode.
 //
 // Missing data: an endpoint without the label is kept.
 //
@@ -12,7 +12,5 @@ type decodeFilter struct{ roleFilter }
 
 // NewDecodeFilter builds a decode-filter.
 func NewDecodeFilter(b *scoring.Builder) scoring.Plugin {
-	heimdall := []string{"decode", "both"}
-	llmD := []string{"decode", "prefill-decode", "both", "encode-prefill-decode"}
-	return decodeFilter{newRoleFilter(b, heimdall, llmD, true)}
+	return decodeFilter{newRoleFilter(b, func(d *scoring.Defaults) []string { return d.DecodeRoles }, true)}
 }

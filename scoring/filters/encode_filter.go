@@ -3,7 +3,7 @@ package filters
 import "github.com/pintle-dev/pintle/scoring"
 
 // encodeFilter keeps endpoints that may encode: those whose label mif.moreh.io/role is encode, encode-prefill or
-// encode-prefill-decode. With roles: llm-d, the same roles of the label llm-d.ai/role.
+// encode-prefill-decode; in llm-d's dialect the same roles of the label llm-d.ai/role.
 //
 // Missing data: an endpoint without the label is removed.
 //
@@ -12,6 +12,5 @@ type encodeFilter struct{ roleFilter }
 
 // NewEncodeFilter builds an encode-filter.
 func NewEncodeFilter(b *scoring.Builder) scoring.Plugin {
-	roles := []string{"encode", "encode-prefill", "encode-prefill-decode"}
-	return encodeFilter{newRoleFilter(b, roles, roles, false)}
+	return encodeFilter{newRoleFilter(b, func(d *scoring.Defaults) []string { return d.EncodeRoles }, false)}
 }

@@ -14,24 +14,19 @@ type roleFilter struct {
 }
 
 type roleParameters struct {
-	// Roles chooses whose labels and roles count: heimdall or llm-d.
+	// Roles chooses whose labels and roles count: heimdall or llm-d. When it is not given, the document's dialect does.
 	Roles string
 }
 
-// The label of either project.
-const (
-	labelHeimdall = "mif.moreh.io/role"
-	labelLLMD     = "llm-d.ai/role"
-)
-
-// newRoleFilter reads the parameters that role filters share. heimdall and llmD are the roles that pass.
-func newRoleFilter(b *scoring.Builder, heimdall, llmD []string, allowNone bool) roleFilter {
-	p := roleParameters{Roles: "heimdall"}
-	b.OneOf("roles", &p.Roles, "heimdall", "llm-d")
-	if p.Roles == "llm-d" {
-		return roleFilter{labelLLMD, llmD, allowNone}
+// newRoleFilter reads the parameters that role filters share. roles are those of a dialect that pass.
+func newRoleFilter(b *scoring.Builder, roles func(*scoring.Defaults) []string, allowNone bool) roleFilter {
+	p := roleParameters{}
+	b.OneOf("roles", &p.Roles, scoring.NameHeimdall, scoring.NameLLMD)
+	d := b.Defaults()
+	if p.Roles != "" {
+		d = scoring.DefaultsOf(scoring.DialectNamed(p.Roles))
 	}
-	return roleFilter{labelHeimdall, heimdall, allowNone}
+	return roleFilter{d.RoleLabel, roles(d), allowNone}
 }
 
 // Keep implements scoring.Filter.

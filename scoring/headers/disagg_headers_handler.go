@@ -12,7 +12,10 @@ import (
 // It takes part by being declared, and must be declared before the profile handler. prefill-header-handler is another
 // name of it.
 //
-// Source: Heimdall, disagg-headers-handler. llm-d's headers are x-prefiller-host-port and x-encoder-hosts-ports.
+// In llm-d's dialect the headers are x-prefiller-host-port and x-encoder-hosts-ports, and it is not needed: the profile
+// handler sets them itself.
+//
+// Source: Heimdall, disagg-headers-handler; llm-d, the deprecated type of the same name.
 type disaggHeadersHandler struct {
 	disaggHeadersHandlerParameters
 	prefill, encode int
@@ -33,7 +36,7 @@ type disaggHeadersHandlerParameters struct {
 func NewDisaggHeadersHandler(b *scoring.Builder) scoring.Plugin {
 	h := &disaggHeadersHandler{disaggHeadersHandlerParameters: disaggHeadersHandlerParameters{
 		PrefillProfile: "prefill", EncodeProfile: "encode",
-		PrefillHeader: "mif-prefill-endpoint", EncodeHeader: "mif-encode-endpoints",
+		PrefillHeader: b.Defaults().PrefillHeader, EncodeHeader: b.Defaults().EncodeHeader,
 	}}
 	b.String("prefillProfile", &h.PrefillProfile)
 	b.String("encodeProfile", &h.EncodeProfile)

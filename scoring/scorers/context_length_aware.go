@@ -38,29 +38,24 @@ type contextLengthAwareParameters struct {
 	// CharToTokenMultiplier is how many tokens a character makes. When it is not given, what servers reported of the model's other prompts
 	// is gone by, as soon as something is known.
 	CharToTokenMultiplier float64
-	// Formula is heimdall or llm-d.
+	// Formula is heimdall or llm-d. In llm-d's dialect it is llm-d, and the label llm-d.ai/context-length-range.
 	Formula string
 }
 
 // contextLengthAwareFilter is a contextLengthAware that filters too.
 type contextLengthAwareFilter struct{ contextLengthAware }
 
-const (
-	formulaHeimdall = "heimdall"
-	formulaLLMD     = "llm-d"
-)
-
 // NewContextLengthAware builds a context-length-aware scorer, which is a filter too with enableFiltering.
 func NewContextLengthAware(b *scoring.Builder) scoring.Plugin {
 	s := contextLengthAware{contextLengthAwareParameters: contextLengthAwareParameters{
-		Label: "mif.moreh.io/context-length-range", CharToTokenMultiplier: 0.25, Formula: formulaHeimdall,
+		CharToTokenMultiplier: 0.25, Label: b.Defaults().ContextLabel, Formula: b.Defaults().ContextFormula,
 	}}
 	b.String("label", &s.Label)
 	b.Bool("enableFiltering", &s.EnableFiltering)
 	b.Float("charToTokenMultiplier", &s.CharToTokenMultiplier, 0, math.MaxFloat64)
 	s.multiplied = b.Has("charToTokenMultiplier")
 	b.State().Lengths = true
-	b.OneOf("formula", &s.Formula, formulaHeimdall, formulaLLMD)
+	b.OneOf("formula", &s.Formula, scoring.NameHeimdall, scoring.NameLLMD)
 	if s.Label == "" {
 		b.Mistake("label", "is empty; give the label's key")
 	}
@@ -87,7 +82,7 @@ func (s contextLengthAware) Score(c *scoring.Cycle, candidates []*scoring.Endpoi
 	length := s.length(c)
 	for i, e := range candidates {
 		ranges, ok := e.Label(s.Label)
-		if s.Formula == formulaLLMD {
+		if s.Formula == scoring.NameLLMD {
 			scores[i] = scoreLLMD(ranges, ok, length)
 		} else {
 			scores[i] = scoreHeimdall(ranges, ok, length)

@@ -18,15 +18,20 @@ import (
 // one, so a server that reports none has all its room; one that reports adapters but not how many it can run scores 0.5
 // for others.
 //
-// Source: Heimdall and the Gateway API Inference Extension, lora-affinity-scorer; there a server that has reported no
-// adapter yet has no room and scores 0.
-type loraAffinityScorer struct{}
+// Source: Heimdall and the Gateway API Inference Extension, lora-affinity-scorer; there, and in llm-d's dialect
+// here, a server that has not said how many adapters it can run has no room and scores 0.
+type loraAffinityScorer struct {
+	// room has a server that has reported no adapter yet count as one with room.
+	room bool
+}
 
 // NewLoRAAffinityScorer builds a lora-affinity-scorer. It has no parameters.
-func NewLoRAAffinityScorer(*scoring.Builder) scoring.Plugin { return loraAffinityScorer{} }
+func NewLoRAAffinityScorer(b *scoring.Builder) scoring.Plugin {
+	return loraAffinityScorer{room: b.Defaults().AdapterRoom}
+}
 
 // Score implements scoring.Scorer.
-func (loraAffinityScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
+func (s loraAffinityScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
 	adapter := slices.Index(c.Pool.Adapters, c.Request.Model)
 	has := func(list []uint16) bool { return adapter >= 0 && slices.Contains(list, uint16(adapter)) }
 	for i, e := range candidates {
@@ -37,11 +42,11 @@ func (loraAffinityScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint
 			scores[i] = neutral
 		case has(m.RunningLoRA):
 			scores[i] = 1
-		case reported < m.MaxLoRA || reported+m.MaxLoRA == 0:
+		case reported < m.MaxLoRA || s.room && reported+m.MaxLoRA == 0:
 			scores[i] = 0.8
 		case has(m.WaitingLoRA):
 			scores[i] = 0.6
-		case m.MaxLoRA == 0:
+		case s.room && m.MaxLoRA == 0:
 			scores[i] = neutral
 		}
 	}

@@ -22,7 +22,7 @@ func TestLongSessionTokens(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			c := plantest.Cycle(plantest.Pool(scoring.Endpoint{Name: tc.endpoint}), 1)
-			c.Request.Headers = []string{"", "", ""}
+			c.Request.Headers = make([]string, len(plan.RequestHeaders()))
 			for i, name := range plan.RequestHeaders() {
 				if name == "x-session-token" {
 					c.Request.Headers[i] = base64.StdEncoding.EncodeToString([]byte(tc.endpoint))

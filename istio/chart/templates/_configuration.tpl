@@ -3,5 +3,5 @@
 ingest: {port: {{ .Values.ingest.port }}, tokenEnv: PINTLE_INGEST_TOKEN}
 hold: {{ .Values.hold }}
 destination: {{ .Values.destination }}
-{{ pick .Values "stale" "load" "debug" "config" | toYaml }}
+{{ pick .Values "dialect" "stale" "load" "debug" "config" | toYaml }}
 {{- end }}

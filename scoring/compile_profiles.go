@@ -1,0 +1,129 @@
+package scoring
+
+import (
+	"strconv"
+
+	"github.com/pintle-dev/pintle/internal/strictjson"
+)
+
+// fill puts the plug-ins that a profile refers to in their places.
+func (c *compiler) fill(entry *strictjson.Object, p *profile) {
+	references := entry.Objects("plugins")
+	entry.Close()
+	for _, reference := range references {
+		weight := 1.0
+		reference.LabelBy("pluginRef")
+		d := c.reference(reference)
+		reference.Float("weight", &weight, 0, mostWeight)
+		reference.Close()
+		if d == nil {
+			continue
+		}
+		if problem := p.add(d, weight); problem != "" && d.plugin != nil {
+			reference.Mistake("pluginRef", problem)
+		}
+	}
+}
+
+func (c *compiler) find(name string) *declared {
+	for i := range c.plugins {
+		if c.plugins[i].name == name {
+			return &c.plugins[i]
+		}
+	}
+	return nil
+}
+
+// add gives a plug-in every place in the profile that it can take. It returns what is wrong, or nothing.
+func (p *profile) add(d *declared, weight float64) (problem string) {
+	placed := false
+	if f, ok := d.plugin.(Filter); ok {
+		p.filters = append(p.filters, namedFilter{f, d.name})
+		placed = true
+	}
+	if s, ok := d.plugin.(Scorer); ok {
+		p.scorers = append(p.scorers, weightedScorer{s, d.name, weight})
+		placed = true
+	}
+	if picker, ok := d.plugin.(Picker); ok {
+		if p.picker != nil {
+			return strconv.Quote(d.name) + " is a second picker; a profile has only one"
+		}
+		p.picker = picker
+		placed = true
+	}
+	if !placed {
+		return strconv.Quote(d.name) + " is neither filter, scorer nor picker and has no place in a profile"
+	}
+	return ""
+}
+
+// fillWithAll gives the only profile every filter, scorer and picker that is declared, in that order.
+func (c *compiler) fillWithAll(p *profile) {
+	for i := range c.plugins {
+		d := &c.plugins[i]
+		if _, ok := d.plugin.(Picker); ok && p.picker != nil {
+			continue
+		}
+		p.add(d, 1)
+	}
+}
+
+func (c *compiler) fillWithDefaults(doc *strictjson.Object, p *profile) {
+	for _, s := range defaultScorers {
+		c.inject(doc, s.kind)
+		p.add(c.find(s.kind), s.weight)
+	}
+}
+
+// inject declares a plug-in that the configuration does not.
+func (c *compiler) inject(doc *strictjson.Object, kind string) Plugin {
+	return c.build(doc, strictjson.Empty(doc), kind, kind)
+}
+
+// addPickers gives each profile without a picker the first one that is declared, or the default.
+func (c *compiler) addPickers(doc *strictjson.Object) {
+	var picker Picker
+	for i := range c.plugins {
+		if found, ok := c.plugins[i].plugin.(Picker); ok {
+			picker = found
+			break
+		}
+	}
+	for i := range c.plan.profiles {
+		if c.plan.profiles[i].picker != nil {
+			continue
+		}
+		if picker == nil {
+			picker, _ = c.inject(doc, defaultPicker).(Picker)
+		}
+		c.plan.profiles[i].picker = picker
+	}
+}
+
+func (c *compiler) chooseHandler(doc *strictjson.Object) {
+	for i := range c.plugins {
+		handler, ok := c.plugins[i].plugin.(ProfileHandler)
+		switch {
+		case !ok:
+		case c.plan.handler != nil:
+			doc.Mistake("plugins", strconv.Quote(c.plugins[i].name)+" is a second profile handler; only one is allowed")
+		default:
+			c.plan.handler = handler
+		}
+	}
+	if c.plan.handler != nil {
+		return
+	}
+	if len(c.plan.profiles) == 0 {
+		return
+	}
+	if len(c.plan.profiles) > 1 {
+		if c.unknown {
+			return
+		}
+		doc.Mistake("plugins", "no profile handler is declared, and with several scheduling profiles one is needed")
+		return
+	}
+	c.plan.handler, _ = c.inject(doc, defaultHandler).(ProfileHandler)
+}

@@ -1,0 +1,87 @@
+package scoring
+
+// notYet are the types of plug-ins that llm-d's router has and Pintle does not have yet, and what comes nearest. A type
+// that the registry knows is not looked up here.
+var notYet = map[string]string{
+	"precise-prefix-cache-producer": "an approx-prefix-cache-producer learns from the requests themselves",
+	"precise-prefix-cache-scorer":   "prefix-cache-scorer with an approx-prefix-cache-producer learns from the requests themselves",
+	"endpoint-notification-source":  "it serves the precise prefix index alone: leave it out with that",
+	"k8s-notification-source":       "the sidecar watches Kubernetes by itself: leave it out",
+
+	"predicted-latency-producer": "least-latency goes by the latencies seen in the last minute",
+	"latency-scorer":             "least-latency goes by the latencies seen in the last minute",
+	"slo-headroom-tier-filter":   "utilization-filter keeps loaded servers out",
+	"latency-slo-admitter":       "probabilistic-admitter refuses sheddable requests by load",
+
+	"global-strict-fairness-policy":            nearestFlow,
+	"round-robin-fairness-policy":              nearestFlow,
+	"program-aware-fairness":                   "vtc-basic shares servers fairly among users",
+	"fcfs-ordering-policy":                     nearestFlow,
+	"edf-ordering-policy":                      nearestFlow,
+	"slo-deadline-ordering-policy":             nearestFlow,
+	"static-usage-limit-policy":                nearestFlow,
+	"priority-holdback-policy":                 nearestFlow,
+	"soft-reflective-ceiling-policy":           nearestFlow,
+	"sheddable-eviction-filter":                nearestFlow,
+	"priority-then-time-eviction-order-policy": nearestFlow,
+	"concurrency-detector":                     "utilization-detector goes by the servers' metrics",
+
+	"burst-prefix-cache-producer":       "an approx-prefix-cache-producer holds no request back",
+	"p2p-source-producer":               "there is no substitute: leave it out, and servers compute what they do not have",
+	"mm-embeddings-cache-producer":      "an approx-prefix-cache-producer has images in its prefixes",
+	"mm-embeddings-cache-scorer":        "prefix-cache-scorer has images in its prefixes",
+	"topology-extractor":                "label-selector-filter keeps servers of one zone",
+	"topology-affinity-filter":          "label-selector-filter keeps servers of one zone",
+	"topology-affinity-scorer":          "label-selector-filter keeps servers of one zone",
+	"dcgm-data-source":                  "kv-cache-utilization-scorer goes by the servers' own metrics",
+	"dcgm-extractor":                    "kv-cache-utilization-scorer goes by the servers' own metrics",
+	"disaggregatedset-rollout-screener": "by-label-selector keeps the servers of one revision",
+
+	"multicluster-approx-prefix-cache-producer": nearestCluster,
+	"multicluster-file-discovery":               nearestCluster,
+	"multicluster-kv-cache-utilization-scorer":  nearestCluster,
+	"multicluster-metrics-data-source":          nearestCluster,
+	"multicluster-metrics-extractor":            nearestCluster,
+	"multicluster-prefix-cache-scorer":          nearestCluster,
+	"multicluster-queue-scorer":                 nearestCluster,
+	"multicluster-session-affinity-filter":      nearestCluster,
+
+	"agent-identity":                       "session-affinity-scorer goes by a header",
+	"session-id-producer":                  "session-affinity-scorer goes by a header",
+	"session-affinity-filter":              "session-affinity-scorer with a great weight",
+	"header-label-affinity-scorer":         "by-label-selector keeps servers by a label",
+	"header-profile-handler":               "routing-strategy-handler chooses the profile by a header",
+	"header-based-testing-filter":          "session-affinity-scorer follows a header",
+	"label-selector-filter":                "by-label-selector is the same",
+	"endpoint-attribute-filter":            "by-label-selector keeps servers by labels",
+	"endpoint-attribute-scorer":            "kv-cache-utilization-scorer goes by one metric",
+	"utilization-filter":                   "the scorers of load keep away from loaded servers",
+	"utilization-detector":                 "saturationDetector's thresholds in a document of the older dialect",
+	"probabilistic-admitter":               "saturationDetector sheds requests whose priority is below 0",
+	"prefix-cache-affinity-filter":         "prefix-cache-scorer with a great weight",
+	"inflight-load-producer":               "active-request-scorer counts requests in flight",
+	"token-load-scorer":                    "active-request-scorer counts requests in flight",
+	"data-parallel-profile-handler":        "pd-profile-handler with primaryPort",
+	"request-attribute-reporter":           "the access log has the tokens of each request",
+	"destination-endpoint-served-verifier": "response-header-handler tells which server answered",
+
+	"metrics-data-source":    nearestMetrics,
+	"core-metrics-extractor": nearestMetrics,
+	"models-data-extractor":  "model-server-protocol-models is the same",
+	"file-discovery":         "the sidecar's discovery.file reads such files",
+
+	"openai-parser":      nearestParser,
+	"anthropic-parser":   nearestParser,
+	"vllmhttp-parser":    nearestParser,
+	"sglanghttp-parser":  nearestParser,
+	"passthrough-parser": nearestParser,
+	"vertexai-parser":    nearestParser,
+	"vllmgrpc-parser":    "there is no substitute: requests over gRPC are not read",
+}
+
+const (
+	nearestFlow    = "requests are not queued in the proxy; vtc-basic shares servers fairly among users"
+	nearestCluster = "servers of all clusters may stand in one pool"
+	nearestMetrics = "the sidecar reads the servers' metrics by itself: leave it out"
+	nearestParser  = "the API is told by the path: leave it out"
+)

@@ -32,8 +32,8 @@ func (h *history) begin(pool *pool, options state.Options, data *sharedData) {
 	options.Seed = hostcalls.Seed()
 	pool.State = state.New(options)
 	h.usage = options.Latency || options.ModelLatency || options.Usage || options.Tokens || options.Lengths || options.Prefix
-	h.outcomes = h.usage || options.Failures
-	h.began = options.Prefix || options.Failures
+	h.outcomes = h.usage || options.Failures || options.Begins
+	h.began = options.Prefix || options.Failures || options.Begins
 	h.on = options.Any()
 }
 

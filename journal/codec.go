@@ -19,7 +19,7 @@ const (
 	// headBytes is the part of an event that every version of the format has.
 	headBytes = 32
 	// eventBytes is the fixed part as this version writes it.
-	eventBytes = 120
+	eventBytes = 136
 	// maxEventBytes bounds an event of any version, maxWrittenBytes those of this one.
 	maxEventBytes   = 10 << 10
 	maxWrittenBytes = eventBytes + sectionBytes + 8*MaxEncode + MaxChains*(sectionBytes+8) + 8*MaxBlocks
@@ -112,6 +112,9 @@ func putFixed(b []byte, e *Event) {
 	}
 	binary.LittleEndian.PutUint64(b[104:], why)
 	binary.LittleEndian.PutUint64(b[112:], e.Asked)
+	binary.LittleEndian.PutUint32(b[120:], e.PrimaryLoad)
+	binary.LittleEndian.PutUint32(b[124:], e.PrefillLoad)
+	binary.LittleEndian.PutUint64(b[128:], uint64(e.EncodeLoad))
 }
 
 func flagsOf(e *Event) (flags uint16) {

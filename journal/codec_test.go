@@ -23,7 +23,8 @@ func sampleDecision() Event {
 	return Event{
 		Kind: Decision, Time: 1_800_000_000_123_456_789, Instance: 0x1122334455667788, Lease: 7, Primary: EndpointID("default/vllm-0"),
 		Prefill: EndpointID("default/vllm-1"), Encode: hashes(2), Model: HashName("m1"), User: HashName("u"), Client: HashName("10.0.0.9"),
-		Asked: HashName("m0"), Profile: HashName("default"), PredictedTokens: 512, Predicted: true, PromptBytes: 20, InputTokens: 4096, Cold: true, Streamed: true, Chains: []Chain{{256, hashes(256)}, {64, hashes(30)}, {4, []uint64{}}},
+		Asked: HashName("m0"), Profile: HashName("default"), PredictedTokens: 512, Predicted: true, PromptBytes: 20, InputTokens: 4096, Cold: true, Streamed: true,
+		PrimaryLoad: 23, PrefillLoad: 24, EncodeLoad: 25, Chains: []Chain{{256, hashes(256)}, {64, hashes(30)}, {4, []uint64{}}},
 	}
 }
 
@@ -56,15 +57,15 @@ func TestEventRoundTrip(t *testing.T) {
 		in, want Event
 		size     int
 	}{
-		{"nothing set", bare, bare, 120},
-		{"decision of three chains", sampleDecision(), sampleDecision(), 120 + 8*(1+2) + 8*(2+256) + 8*(2+30) + 8*2},
-		{"completion", sampleCompletion(), sampleCompletion(), 120},
-		{"began", began, began, 120},
-		{"refused", refused, refused, 120},
-		{"gone", gone, gone, 120},
-		{"one chain as long as can be", most, most, 120 + 8*(1+16) + 8*(2+1024)},
-		{"longer than can be", beyond, most, 120 + 8*(1+16) + 8*(2+1024)},
-		{"chains longer than can be", manyBeyond, many, 120 + 8*(3*2+1024)},
+		{"nothing set", bare, bare, 136},
+		{"decision of three chains", sampleDecision(), sampleDecision(), 136 + 8*(1+2) + 8*(2+256) + 8*(2+30) + 8*2},
+		{"completion", sampleCompletion(), sampleCompletion(), 136},
+		{"began", began, began, 136},
+		{"refused", refused, refused, 136},
+		{"gone", gone, gone, 136},
+		{"one chain as long as can be", most, most, 136 + 8*(1+16) + 8*(2+1024)},
+		{"longer than can be", beyond, most, 136 + 8*(1+16) + 8*(2+1024)},
+		{"chains longer than can be", manyBeyond, many, 136 + 8*(3*2+1024)},
 		{"as much as can be", full, full, maxWrittenBytes},
 		{"more than can be", fuller, full, maxWrittenBytes},
 	}

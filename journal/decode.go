@@ -55,6 +55,9 @@ func (e *Event) decodeFixed(b []byte) {
 		e.Profile, e.Reason = 0, e.Profile
 	}
 	e.Asked = binary.LittleEndian.Uint64(b[112:])
+	e.PrimaryLoad = binary.LittleEndian.Uint32(b[120:])
+	e.PrefillLoad = binary.LittleEndian.Uint32(b[124:])
+	e.EncodeLoad = binary.LittleEndian.Uint32(b[128:])
 	e.Missed = 0
 }
 

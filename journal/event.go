@@ -109,6 +109,9 @@ type Event struct {
 	// decision and in its completion; Predicted is set when anybody thought about it.
 	PredictedTokens uint32
 	Predicted       bool
+	// PrimaryLoad, PrefillLoad and EncodeLoad are, in a decision, the tokens that the primary endpoint, that of the
+	// prefill stage and each of the encode stage have to compute, as far as is thought; 0 is unknown or none.
+	PrimaryLoad, PrefillLoad, EncodeLoad uint32
 	// Cold is a decision for a prompt of which no endpoint had a prefix.
 	Cold bool
 	// Streamed is a request that asked for its answer as a stream, in decisions and completions.

@@ -56,8 +56,18 @@ func thirdLayout() (bytes []byte, e Event) {
 	return bytes, e
 }
 
+// fourthLayout has the tokens to compute behind those.
+func fourthLayout() (bytes []byte, e Event) {
+	third, e := thirdLayout()
+	e.PrimaryLoad, e.PrefillLoad, e.EncodeLoad = 20, 21, 22
+	loads := []byte{0x14, 0, 0, 0, 0x15, 0, 0, 0, 0x16, 0, 0, 0, 0, 0, 0, 0}
+	bytes = sized(append(append(third[:120:120], loads...), third[120:]...))
+	bytes[4] += 16
+	return bytes, e
+}
+
 func TestEventLayout(t *testing.T) {
-	want, e := thirdLayout()
+	want, e := fourthLayout()
 	if got := AppendEvent(nil, &e); !bytes.Equal(got, want) {
 		t.Errorf("got  %x\nwant %x", got, want)
 	}
@@ -81,7 +91,8 @@ func TestVersionsReadEachOther(t *testing.T) {
 	refused[6] = byte(Refused)
 	refusedWant := thirdWant
 	refusedWant.Kind, refusedWant.Prefill, refusedWant.Tried, refusedWant.Profile, refusedWant.Reason = Refused, 6, 0, 0, 23
-	longer := sized(append(append(bytes.Clone(third[:120]), 1, 2, 3, 4, 5, 6, 7, 8), third[120:]...))
+	fourth, fourthWant := fourthLayout()
+	longer := sized(append(append(bytes.Clone(fourth[:136]), 1, 2, 3, 4, 5, 6, 7, 8), fourth[136:]...))
 	longer[4] += 8
 	flags := bytes.Clone(first)
 	flags[28], flags[29] = 0x2f, 0x80
@@ -109,7 +120,8 @@ func TestVersionsReadEachOther(t *testing.T) {
 		{"the second layout", second, secondWant},
 		{"the third layout", third, thirdWant},
 		{"a refusal", refused, refusedWant},
-		{"an unknown fixed field", longer, thirdWant},
+		{"the fourth layout", fourth, fourthWant},
+		{"an unknown fixed field", longer, fourthWant},
 		{"unknown flags", flags, e},
 		{"an unknown section between the others", insert(96+16, 9, 0, 1, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8), e},
 		{"an empty unknown section at the end", insert(len(first), 9, 0, 0, 0, 0, 0, 0, 0), e},

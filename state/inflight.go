@@ -34,11 +34,14 @@ type lease struct {
 // charge is one request at one endpoint. It counts as long as the endpoint's epoch is the same.
 type charge struct {
 	next, epoch uint32
+	tokens      uint32 // that the endpoint has yet to compute
 	index       uint16
+	prefill     bool
 }
 
 type load struct {
 	open, epoch uint32
+	tokens      int64
 	busy        busy
 }
 
@@ -55,6 +58,8 @@ type InFlight struct {
 	limit   uint32
 
 	trackBusy bool
+	// begins has answers that begin end a part of what their requests charge, keepTokens keeps the tokens from it.
+	begins, keepTokens bool
 
 	table   table
 	leases  chunks[lease] // by number in the table
@@ -107,6 +112,8 @@ func (f *InFlight) apply(s *step) {
 	switch s.Kind {
 	case journal.Decision:
 		f.Open(s.Event, s.endpoints)
+	case journal.Began:
+		f.begin(s.Event)
 	case journal.Completion:
 		f.Close(s.Event)
 	case journal.Gone:
@@ -130,10 +137,10 @@ func (f *InFlight) Open(e *journal.Event, endpoints *Endpoints) {
 	l := f.leases.at(i)
 	*l = lease{instance: e.Instance, time: decided, number: e.Lease, input: e.InputTokens, output: e.OutputTokens, open: true}
 	f.count(l, e.Model)
-	f.charge(l, endpoints.Index(e.Primary))
-	f.charge(l, endpoints.Index(e.Prefill))
+	f.charge(l, endpoints.Index(e.Primary), e.PrimaryLoad, false)
+	f.charge(l, endpoints.Index(e.Prefill), e.PrefillLoad, true)
 	for _, id := range e.Encode[:min(len(e.Encode), MaxEncode)] {
-		f.charge(l, endpoints.Index(id))
+		f.charge(l, endpoints.Index(id), e.EncodeLoad, false)
 	}
 	f.heap.reach(f.table.used - 1)
 	f.up(i, f.table.used-1)
@@ -229,7 +236,7 @@ func (f *InFlight) find(key, instance uint64, number uint32) uint32 {
 	return 0
 }
 
-func (f *InFlight) charge(l *lease, index int) {
+func (f *InFlight) charge(l *lease, index int, tokens uint32, prefill bool) {
 	if index < 0 || index >= len(f.loads) {
 		return
 	}
@@ -243,10 +250,11 @@ func (f *InFlight) charge(l *lease, index int) {
 	if f.free != 0 {
 		f.free = c.next
 	}
-	*c = charge{next: l.charges, epoch: f.loads[index].epoch, index: uint16(index)}
+	*c = charge{next: l.charges, epoch: f.loads[index].epoch, index: uint16(index), tokens: tokens, prefill: prefill}
 	l.charges = i
 	f.settle(&f.loads[index])
 	f.loads[index].open++
+	f.loads[index].tokens += int64(tokens)
 	f.decided.at(uint32(index)).add(l.time)
 	f.open.at(uint32(index)).add(l.time)
 }
@@ -257,11 +265,7 @@ func (f *InFlight) release(i uint32) {
 	for l.charges != 0 {
 		j := l.charges
 		c := f.charges.at(j)
-		if at := &f.loads[c.index]; at.epoch == c.epoch {
-			f.settle(at)
-			at.open--
-			f.open.at(uint32(c.index)).remove(l.time)
-		}
+		f.uncharge(c, l.time)
 		l.charges = c.next
 		c.next = f.free
 		f.free = j

@@ -14,6 +14,8 @@ type Options struct {
 	InFlight       bool
 	RequestTimeout time.Duration
 	MaxLeases      int
+	// Begins has answers that begin end what their prompts cost, see InFlight.EndAtBeginnings; KeepTokens has the tokens stay.
+	Begins, KeepTokens bool
 	// Models are the models whose requests in flight are counted, too, see WatchModel.
 	Models []uint64
 
@@ -131,6 +133,9 @@ func New(o Options) *State {
 		s.InFlight.Watch(o.Models)
 		if o.Busy {
 			s.InFlight.TrackBusy()
+		}
+		if o.Begins {
+			s.InFlight.EndAtBeginnings(o.KeepTokens)
 		}
 	}
 	s.step.endpoints, s.step.leases = &s.Endpoints, s.InFlight

@@ -40,6 +40,8 @@ type compiler struct {
 	declaredNames, declaredTypes []string
 	// unknown is set when a plug-in's type is unknown, to spare the operator the mistakes that follow from it.
 	unknown bool
+	// needsLoad is set when a plug-in goes by the tokens in flight.
+	needsLoad bool
 }
 
 // declared is one entry of the plugins list, built. Of an unknown type the plug-in is nil.
@@ -97,6 +99,7 @@ func Compile(doc *strictjson.Object, registry []Registration, settings Settings)
 
 // finish completes a plan whose profiles are filled.
 func (c *compiler) finish(doc *strictjson.Object) {
+	c.chooseLoad(doc)
 	c.addPickers(doc)
 	c.chooseHandler(doc)
 	c.addHooks()

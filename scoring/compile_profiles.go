@@ -37,8 +37,10 @@ func (c *compiler) find(name string) *declared {
 // add gives a plug-in every place in the profile that it can take. It returns what is wrong, or nothing.
 func (p *profile) add(d *declared, weight float64) (problem string) {
 	placed := false
-	if f, ok := d.plugin.(Filter); ok {
-		p.filters = append(p.filters, namedFilter{f, d.name})
+	f, plain := d.plugin.(Filter)
+	group, all := d.plugin.(GroupFilter)
+	if plain || all {
+		p.filters = append(p.filters, namedFilter{f, group, d.name})
 		placed = true
 	}
 	if s, ok := d.plugin.(Scorer); ok {

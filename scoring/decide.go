@@ -217,6 +217,10 @@ func (c *Cycle) fails(e *Endpoint) bool {
 }
 
 func (c *Cycle) filter(p *profile, f *namedFilter) {
+	if f.group != nil {
+		c.filterGroup(p, f)
+		return
+	}
 	kept := c.candidates[:0]
 	for _, e := range c.candidates {
 		if f.Keep(c, e) {
@@ -226,6 +230,19 @@ func (c *Cycle) filter(p *profile, f *namedFilter) {
 		}
 	}
 	c.candidates = kept
+}
+
+func (c *Cycle) filterGroup(p *profile, f *namedFilter) {
+	if len(c.candidates) == 0 {
+		return
+	}
+	n := f.group.Select(c, c.candidates)
+	if c.Tracer != nil {
+		for _, e := range c.candidates[n:] {
+			c.Tracer.FilteredOut(p.name, e, f.name)
+		}
+	}
+	c.candidates = c.candidates[:n]
 }
 
 func (c *Cycle) score(p *profile, s *weightedScorer, totals []float64) {

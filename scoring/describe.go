@@ -16,11 +16,12 @@ func Describe(r Registration, registry []Registration) (parameters []strictjson.
 		{"profile handler", is[ProfileHandler](plugin)},
 		{"prefill decider", is[PrefillDecider](plugin)},
 		{"encode decider", is[EncodeDecider](plugin)},
-		{"filter", is[Filter](plugin)},
+		{"filter", is[Filter](plugin) || is[GroupFilter](plugin)},
 		{"scorer", is[Scorer](plugin)},
 		{"picker", is[Picker](plugin)},
 		{"request hook", is[RequestHook](plugin)},
 		{"response hook", is[ResponseHook](plugin)},
+		{"producer", is[LoadProducer](plugin)},
 		{"data source", is[DataSource](plugin)},
 		{"data extractor", is[DataExtractor](plugin)},
 	} {

@@ -37,6 +37,19 @@ func (e *Endpoint) AppendAddress(dst []byte, port int) []byte {
 	return strconv.AppendInt(append(dst, host...), int64(port), 10)
 }
 
+// Host is the address without its port, an IPv6 address without brackets.
+func (e *Endpoint) Host() string {
+	port := strings.LastIndexByte(e.Address, ':')
+	if port < 0 {
+		return e.Address
+	}
+	host := e.Address[:port]
+	if len(host) > 1 && host[0] == '[' {
+		return host[1 : len(host)-1]
+	}
+	return host
+}
+
 // Label is one Kubernetes label.
 type Label struct{ Key, Value string }
 

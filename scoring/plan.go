@@ -22,6 +22,7 @@ type Plan struct {
 	readsModels    bool
 	poolHooks      []PoolHook
 	selectors      []ModelSelector
+	load           LoadProducer
 	requestHooks   []RequestHook
 	tokenizers     []Tokenizer
 	responseHooks  []ResponseHook
@@ -37,9 +38,11 @@ type profile struct {
 	picker  Picker
 }
 
+// namedFilter is a filter of either kind; group is nil for a plain one.
 type namedFilter struct {
 	Filter
-	name string
+	group GroupFilter
+	name  string
 }
 
 type weightedScorer struct {

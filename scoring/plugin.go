@@ -12,6 +12,13 @@ type Filter interface {
 	Keep(c *Cycle, e *Endpoint) bool
 }
 
+// GroupFilter is a filter that has to see all candidates to judge one of them. It runs among the others in the profile's order.
+type GroupFilter interface {
+	// Select moves the endpoints that may serve the request of c to the front of candidates, which is never empty, and returns how many they are. The
+	// others stay behind them.
+	Select(c *Cycle, candidates []*Endpoint) int
+}
+
 // Scorer says how well each endpoint suits a request.
 type Scorer interface {
 	// Score sets scores[i] for candidates[i]; the two are equally long and scores come in as zeros. A score is within 0 to

@@ -17,6 +17,7 @@ func (p *Plan) Record(c *Cycle, event *journal.Event) {
 	if prefill != nil {
 		event.Prefill = c.Pool.ID(prefill)
 	}
+	var encode *Endpoint
 	for i := range c.results {
 		if i == primary || c.results[i].State != Picked || c.results[i].Picked[0] == prefill {
 			continue
@@ -24,5 +25,7 @@ func (p *Plan) Record(c *Cycle, event *journal.Event) {
 		for _, e := range c.results[i].Picked {
 			event.Encode = append(event.Encode, c.Pool.ID(e))
 		}
+		encode = c.results[i].Picked[0]
 	}
+	event.PrimaryLoad, event.PrefillLoad, event.EncodeLoad = p.loadsOf(c, c.results[primary].Picked[0], prefill, encode)
 }

@@ -214,6 +214,18 @@ func (f *InFlight) DecidedSince(index int, t int64) int {
 	return f.decided.at(uint32(index)).since(f.clock.of(t))
 }
 
+// LastDecided is when the endpoint was last charged with a request, by the clock of its part; 0 for never.
+func (f *InFlight) LastDecided(index int) int64 {
+	if uint(index) >= uint(len(f.loads)) {
+		return 0
+	}
+	r := f.decided.at(uint32(index))
+	if r.n == 0 {
+		return 0
+	}
+	return r.times[r.n-1]
+}
+
 // Leases is the number of requests in flight.
 func (f *InFlight) Leases() int { return int(f.table.used) }
 

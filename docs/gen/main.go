@@ -39,6 +39,7 @@ var folders = []struct{ name, title string }{
 	{"filters", "Filters"},
 	{"scorers", "Scorers"},
 	{"pickers", "Pickers"},
+	{"producers", "Producers"},
 	{"headers", "Header handlers"},
 	{"data", "Data layer"},
 }

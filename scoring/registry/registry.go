@@ -9,13 +9,16 @@ import (
 	"github.com/pintle-dev/pintle/scoring/handlers"
 	"github.com/pintle-dev/pintle/scoring/headers"
 	"github.com/pintle-dev/pintle/scoring/pickers"
+	"github.com/pintle-dev/pintle/scoring/producers"
 	"github.com/pintle-dev/pintle/scoring/scorers"
 	"github.com/pintle-dev/pintle/scoring/selectors"
 )
 
 // Plugins are all plug-ins, grouped by what they do, each group in alphabetical order.
 var Plugins = []scoring.Registration{
+	{Type: "data-parallel-profile-handler", New: handlers.NewDataParallelProfileHandler},
 	{Type: "disagg-profile-handler", New: handlers.NewDisaggProfileHandler},
+	{Type: "header-profile-handler", New: handlers.NewHeaderProfileHandler},
 	{Type: "model-profile-handler", New: handlers.NewModelProfileHandler},
 	{Type: "paired-profile-handler", New: handlers.NewPairedProfileHandler},
 	{Type: "pd-profile-handler", New: handlers.NewPDProfileHandler},
@@ -32,7 +35,10 @@ var Plugins = []scoring.Registration{
 	{Type: "by-label-selector", New: filters.NewByLabelSelector},
 	{Type: "decode-filter", New: filters.NewDecodeFilter},
 	{Type: "encode-filter", New: filters.NewEncodeFilter},
+	{Type: "header-based-testing-filter", New: filters.NewHeaderBasedTestingFilter},
+	{Type: "label-selector-filter", New: filters.NewByLabelSelector},
 	{Type: "prefill-filter", New: filters.NewPrefillFilter},
+	{Type: "utilization-filter", New: filters.NewUtilizationFilter},
 
 	{Type: "active-request-scorer", New: scorers.NewActiveRequestScorer},
 	{Type: "aibrix-prefix-cache", New: scorers.NewAIBrixPrefixCache},
@@ -53,6 +59,7 @@ var Plugins = []scoring.Registration{
 	{Type: "queue-scorer", New: scorers.NewQueueScorer},
 	{Type: "running-requests-size-scorer", New: scorers.NewRunningRequestsSizeScorer},
 	{Type: "session-affinity-scorer", New: scorers.NewSessionAffinityScorer},
+	{Type: "token-load-scorer", New: scorers.NewTokenLoadScorer},
 	{Type: "throughput", New: scorers.NewThroughput},
 	{Type: "token-length-scorer", New: scorers.NewTokenLengthScorer},
 	{Type: "vtc-basic", New: scorers.NewVTCBasic},
@@ -60,7 +67,10 @@ var Plugins = []scoring.Registration{
 	{Type: "max-score-picker", New: pickers.NewMaxScorePicker},
 	{Type: "power-of-two", New: pickers.NewPowerOfTwo},
 	{Type: "random-picker", New: pickers.NewRandomPicker},
+	{Type: "round-robin", New: pickers.NewRoundRobin},
 	{Type: "weighted-random-picker", New: pickers.NewWeightedRandomPicker},
+
+	{Type: "inflight-load-producer", New: producers.NewInflightLoadProducer},
 
 	{Type: "disagg-headers-handler", New: headers.NewDisaggHeadersHandler},
 	{Type: "prefill-header-handler", New: headers.NewDisaggHeadersHandler},

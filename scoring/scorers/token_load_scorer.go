@@ -1,0 +1,53 @@
+package scorers
+
+import (
+	"math"
+
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// tokenLoadScorer prefers endpoints with fewer tokens to compute: those of the requests in flight there, and those that this request would
+// add. A request that finds much of its prompt in an endpoint's cache adds little there.
+//
+// Formula: 1 - min(t, queueThresholdTokens) / queueThresholdTokens, where t = tokens in flight + the request's own tokens that are not cached, as
+// inflight-load-producer counts them.
+//
+// Range: 0 to 1. Unit: tokens.
+//
+// Missing data: none; it needs no metrics.
+//
+// Source: llm-d, token-load-scorer.
+type tokenLoadScorer struct {
+	threshold float64
+}
+
+type tokenLoadScorerParameters struct {
+	// QueueThresholdTokens is the number of tokens from which an endpoint scores 0. 0 or less is 4194304.
+	QueueThresholdTokens int
+	// InFlightLoadProducerName names the inflight-load-producer. Empty: the only one.
+	InFlightLoadProducerName string
+}
+
+// defaultThresholdTokens is the threshold that stands for none.
+const defaultThresholdTokens = 4194304
+
+// NewTokenLoadScorer builds a token-load-scorer.
+func NewTokenLoadScorer(b *scoring.Builder) scoring.Plugin {
+	p := tokenLoadScorerParameters{QueueThresholdTokens: defaultThresholdTokens}
+	b.Int("queueThresholdTokens", &p.QueueThresholdTokens, math.MinInt32, math.MaxInt32)
+	b.String("inFlightLoadProducerName", &p.InFlightLoadProducerName)
+	b.NeedLoad("inFlightLoadProducerName", p.InFlightLoadProducerName)
+	if p.QueueThresholdTokens <= 0 {
+		p.QueueThresholdTokens = defaultThresholdTokens
+	}
+	return tokenLoadScorer{float64(p.QueueThresholdTokens)}
+}
+
+// Score implements scoring.Scorer.
+func (s tokenLoadScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
+	c.RequestLoads(candidates, scores)
+	for i, e := range candidates {
+		tokens := scores[i] + float64(c.TokensInFlight(e))
+		scores[i] = 1 - min(tokens, s.threshold)/s.threshold
+	}
+}

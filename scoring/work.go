@@ -1,0 +1,92 @@
+package scoring
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/pintle-dev/pintle/internal/strictjson"
+)
+
+// LoadProducer is a plug-in that says how many tokens the request has an endpoint compute. It takes part by being declared. Several must
+// be equal: what is in flight is counted once.
+type LoadProducer interface {
+	// RequestLoad is the tokens that e would have to compute for the request of c, whose prompt has so many tokens.
+	RequestLoad(c *Cycle, e *Endpoint, promptTokens int) int
+}
+
+// defaultLoad is the producer of a configuration that declares none.
+const defaultLoad = "inflight-load-producer"
+
+// NeedLoad has the tokens in flight counted, see Cycle.TokensInFlight, by a producer with default parameters where none is declared. name is
+// the producer's name as the parameter key gives it, empty for the default.
+func (b *Builder) NeedLoad(key, name string) {
+	b.compiler.needsLoad = true
+	if name == "" || name == defaultLoad {
+		return
+	}
+	for i, declared := range b.compiler.declaredNames {
+		if declared != name {
+			continue
+		}
+		if kind := b.compiler.declaredTypes[i]; kind != defaultLoad {
+			b.Mistake(key, strconv.Quote(name)+" is of the type "+kind+", not "+defaultLoad)
+		}
+		return
+	}
+	b.Mistake(key, b.NotDeclared(name))
+}
+
+// chooseLoad finds the producer of loads, or adds it where a plug-in needs one.
+func (c *compiler) chooseLoad(doc *strictjson.Object) {
+	first := ""
+	for i := range c.plugins {
+		producer, ok := c.plugins[i].plugin.(LoadProducer)
+		switch {
+		case !ok:
+		case c.plan.load == nil:
+			c.plan.load, first = producer, c.plugins[i].name
+		case c.plan.load != producer:
+			doc.Mistake("plugins", strconv.Quote(c.plugins[i].name)+" has other parameters than "+strconv.Quote(first)+
+				"; what is in flight is counted once, so give both the same")
+		}
+	}
+	if c.plan.load == nil && c.needsLoad {
+		c.plan.load, _ = c.inject(doc, defaultLoad).(LoadProducer)
+	}
+}
+
+// TokensInFlight is how many tokens the requests that were sent to e have it compute and are not known to be computed. It is 0 unless
+// Builder.NeedLoad asked for it.
+func (c *Cycle) TokensInFlight(e *Endpoint) int64 {
+	if c.Pool.State == nil || c.Pool.State.InFlight == nil {
+		return 0
+	}
+	return c.Pool.State.InFlight.Tokens(e.StateIndex)
+}
+
+// RequestLoads sets loads[i] to the tokens that candidates[i] would have to compute for the request. The two are equally long.
+func (c *Cycle) RequestLoads(candidates []*Endpoint, loads []float64) {
+	if c.plan.load == nil {
+		clear(loads)
+		return
+	}
+	tokens := c.PromptTokens()
+	for i, e := range candidates {
+		loads[i] = float64(c.plan.load.RequestLoad(c, e, tokens))
+	}
+}
+
+// loadsOf is what a decision charges to its endpoints, as the journal shall know it.
+func (p *Plan) loadsOf(c *Cycle, primary, prefill, encode *Endpoint) (atPrimary, atPrefill, atEncode uint32) {
+	if p.load == nil {
+		return 0, 0, 0
+	}
+	tokens := c.PromptTokens()
+	load := func(e *Endpoint) uint32 {
+		if e == nil {
+			return 0
+		}
+		return uint32(min(max(int64(p.load.RequestLoad(c, e, tokens)), 0), math.MaxUint32))
+	}
+	return load(primary), load(prefill), load(encode)
+}

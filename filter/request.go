@@ -159,6 +159,7 @@ func (s *stream) decide() hostcalls.Action {
 	}
 	s.begin()
 	s.history.catchUp(&s.pool, s.cycle.Request.Now)
+	s.request.Want(s.config.Plan.BodyKeys())
 	if failure := s.cycle.Request.Read(&s.request, s.operation.API, body); failure != nil {
 		if s.encoded {
 			return s.pass(s.editable())

@@ -13,6 +13,8 @@ const (
 	MaxBlocks = 1024
 	MaxChains = 8
 	MaxEncode = 16
+	// MaxSessions bounds the sessions of one event.
+	MaxSessions = 4
 )
 
 const (
@@ -22,7 +24,7 @@ const (
 	eventBytes = 136
 	// maxEventBytes bounds an event of any version, maxWrittenBytes those of this one.
 	maxEventBytes   = 10 << 10
-	maxWrittenBytes = eventBytes + sectionBytes + 8*MaxEncode + MaxChains*(sectionBytes+8) + 8*MaxBlocks
+	maxWrittenBytes = eventBytes + sectionBytes + 8*MaxEncode + sectionBytes + 16*MaxSessions + MaxChains*(sectionBytes+8) + 8*MaxBlocks
 
 	flagCold           = 1
 	flagStreamed       = 2
@@ -39,6 +41,8 @@ const (
 	tagEncode = 1
 	// tagChain is a chain: its ID, then its blocks.
 	tagChain = 2
+	// tagSessions are pairs: a session, its endpoint.
+	tagSessions = 3
 )
 
 // EndpointID is the number by which events name an endpoint: the XXH64 of its name, never 0.
@@ -74,6 +78,12 @@ func AppendEvent(dst []byte, e *Event) []byte {
 		room -= len(blocks)
 		dst = appendSection(dst, tagChain, 1+len(blocks))
 		dst = appendHashes(binary.LittleEndian.AppendUint64(dst, chain.ID), blocks)
+	}
+	if sessions := e.Sessions[:min(len(e.Sessions), MaxSessions)]; len(sessions) > 0 {
+		dst = appendSection(dst, tagSessions, 2*len(sessions))
+		for _, s := range sessions {
+			dst = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(dst, s.ID), s.Endpoint)
+		}
 	}
 	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start))
 	return dst

@@ -64,7 +64,7 @@ func (e *Event) decodeFixed(b []byte) {
 // decodeSections reads the lists behind the fixed part. Of those with more than an event can hold here the beginning is
 // taken.
 func (e *Event) decodeSections(src []byte) (ok bool) {
-	e.Encode, e.Chains = e.Encode[:0], e.Chains[:0]
+	e.Encode, e.Chains, e.Sessions = e.Encode[:0], e.Chains[:0], e.Sessions[:0]
 	room := MaxBlocks
 	for len(src) > 0 {
 		end := sectionBytes + 8*int(binary.LittleEndian.Uint16(src[2:]))
@@ -81,6 +81,10 @@ func (e *Event) decodeSections(src []byte) (ok bool) {
 			chain.ID = binary.LittleEndian.Uint64(words)
 			chain.Blocks = decodeHashes(chain.Blocks[:0], words[8:], room)
 			room -= len(chain.Blocks)
+		case tag == tagSessions:
+			for ; len(words) >= 16 && len(e.Sessions) < MaxSessions; words = words[16:] {
+				e.Sessions = append(e.Sessions, Session{binary.LittleEndian.Uint64(words), binary.LittleEndian.Uint64(words[8:])})
+			}
 		}
 	}
 	return true

@@ -71,6 +71,9 @@ type Chain struct {
 	Blocks []uint64
 }
 
+// Session is a client's session, by the hash of its name, and the endpoint that it is bound to.
+type Session struct{ ID, Endpoint uint64 }
+
 // Event is one entry of the log. Slices of an event that was read alias the reader's memory and are valid until the
 // next one is read.
 type Event struct {
@@ -119,6 +122,9 @@ type Event struct {
 	// Chains are the prompt's blocks in a decision, once for each way of hashing that a plug-in of the decision used.
 	// Of several with one ID the first counts.
 	Chains []Chain
+
+	// Sessions are, in a decision, the sessions that the request belongs to.
+	Sessions []Session
 
 	// Status is the HTTP status of a completion that the endpoint answered or is to blame for: 502 also stands for an
 	// answer that broke off. 0 is unknown: the client left before an answer came.

@@ -112,7 +112,7 @@ func (s *scanner) setting(k key) {
 	case keyMaxTokens, keyMaxCompletionTokens, keyMaxOutputTokens:
 		s.maxTokens[k-keyMaxTokens] = s.limit()
 	default:
-		s.skip()
+		s.other()
 	}
 }
 

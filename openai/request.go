@@ -71,14 +71,18 @@ type Request struct {
 	Segments          []Segment
 	SegmentsTruncated bool
 
-	state *state
+	wanted []string // the strings of the keys that Want named
+	state  *state
 }
 
 // state is what a Request keeps from one scan to the next.
 type state struct {
 	scanner
-	names   [4]string // of an earlier body, to be reused when equal
-	scratch []byte    // an escaped name
+	names   [4 + MaxWanted]string // of an earlier body, to be reused when equal
+	scratch []byte                // an escaped name
+	// wanted is what Want asked for, by the names that begin at wantedNames.
+	wanted      []wanted
+	wantedNames *string
 }
 
 // Scan resets r and reads body, which must be one JSON object. An error is an *Error owned by r; r is then reset, but
@@ -88,9 +92,9 @@ func (r *Request) Scan(api API, body []byte) error {
 	if r.state == nil {
 		r.state = new(state)
 	}
-	*r = Request{API: api, Segments: r.Segments[:0], state: r.state}
+	*r = Request{API: api, Segments: r.Segments[:0], wanted: r.wanted[:0], state: r.state}
 	s := &r.state.scanner
-	s.extraction = extraction{segments: r.Segments}
+	s.extraction = extraction{segments: r.Segments, wants: r.state.wanted}
 	s.body, s.pos, s.depth, s.failed = body, 0, 0, false
 	s.document(api)
 	r.Segments = s.segments[:0]
@@ -134,6 +138,9 @@ func (r *Request) finish() {
 	r.User = r.state.name(0, &s.user)
 	r.CacheSalt = r.state.name(1, &s.cacheSalt)
 	r.PreviousResponseID = r.state.name(2, &s.previousID)
+	for i := range s.wants {
+		r.wanted = append(r.wanted, r.state.name(4+i, &s.found[i]))
+	}
 	if s.modelBad {
 		s.fail(ReasonModelType, s.modelAt)
 		return

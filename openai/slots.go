@@ -50,6 +50,9 @@ type extraction struct {
 	modelAt                            int
 	stream, streamUsage                bool
 	maxTokens                          [limits]limit
+	// found are the values of wants.
+	wants []wanted
+	found [MaxWanted]text
 }
 
 // limits counts the keys from keyMaxTokens to keyMaxNewTokens, and the two of them that stand in sampling_params.

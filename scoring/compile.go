@@ -100,6 +100,7 @@ func Compile(doc *strictjson.Object, registry []Registration, settings Settings)
 // finish completes a plan whose profiles are filled.
 func (c *compiler) finish(doc *strictjson.Object) {
 	c.chooseLoad(doc)
+	c.link()
 	c.addPickers(doc)
 	c.chooseHandler(doc)
 	c.addHooks()

@@ -162,6 +162,7 @@ func (c *compiler) notDeclared(name string) string {
 // addHooks activates every plug-in that takes part by being declared.
 func (c *compiler) addHooks() {
 	for i := range c.plugins {
+		part := partOf(c.plugins[i].plugin)
 		if hook, ok := c.plugins[i].plugin.(PoolHook); ok {
 			c.plan.poolHooks = append(c.plan.poolHooks, hook)
 		}
@@ -171,10 +172,10 @@ func (c *compiler) addHooks() {
 		if tokenizer, ok := c.plugins[i].plugin.(Tokenizer); ok {
 			c.plan.tokenizers = append(c.plan.tokenizers, tokenizer)
 		}
-		if hook, ok := c.plugins[i].plugin.(RequestHook); ok {
+		if hook, ok := part.(RequestHook); ok {
 			c.plan.requestHooks = append(c.plan.requestHooks, hook)
 		}
-		if hook, ok := c.plugins[i].plugin.(ResponseHook); ok {
+		if hook, ok := part.(ResponseHook); ok {
 			c.plan.responseHooks = append(c.plan.responseHooks, hook)
 		}
 	}

@@ -30,6 +30,7 @@ type Cycle struct {
 	predicted      bool
 	user           uint64
 	userName       string
+	sessions       []journal.Session
 	input, output  uint32
 	mix            []share
 	candidates     []*Endpoint
@@ -156,6 +157,22 @@ func (c *Cycle) Prefill() *Endpoint {
 	return c.results[profile].Picked[0]
 }
 
+// IsPrefill reports whether a profile is that of the prefill stage.
+func (c *Cycle) IsPrefill(profile int) bool {
+	handler, ok := c.plan.handler.(Disaggregator)
+	if !ok {
+		return false
+	}
+	prefill, ok := handler.PrefillProfile()
+	return ok && prefill == profile
+}
+
+// Primary returns what became of the profile that serves the request.
+func (c *Cycle) Primary() *Result { return &c.results[c.plan.handler.Primary(c)] }
+
+// Serves reports whether e may serve the model that the request asks for.
+func (c *Cycle) Serves(e *Endpoint) bool { return c.serving[e.Index] }
+
 // begin makes the workplace ready for a decision by p.
 func (c *Cycle) begin(p *Plan) {
 	c.plan = p
@@ -177,7 +194,7 @@ func (c *Cycle) begin(p *Plan) {
 	clear(c.cachedTokens)
 	c.chains, c.warm, c.predicted = c.chains[:0], false, false
 	c.user, c.userName, c.input, c.output = 0, "", 0, 0
-	c.mix = c.mix[:0]
+	c.mix, c.sessions = c.mix[:0], c.sessions[:0]
 	if cap(c.candidates) < n {
 		c.candidates = make([]*Endpoint, 0, n)
 		c.scores = make([]float64, n)

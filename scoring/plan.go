@@ -28,6 +28,7 @@ type Plan struct {
 	responseHooks  []ResponseHook
 	requestHeaders []string
 	ownedHeaders   []string
+	bodyKeys       []string
 	warnings       []string
 }
 

@@ -85,6 +85,9 @@ type ResponseHook interface {
 	OnResponse(o *Outcome, headers HeaderSetter)
 }
 
+// Composite is a plug-in of which a part takes part by being declared, as a plug-in of its own would.
+type Composite interface{ Part() Plugin }
+
 // HeaderSetter puts a header in the place of all of its name. value is copied.
 type HeaderSetter interface {
 	SetHeader(name string, value []byte)

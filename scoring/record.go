@@ -8,6 +8,7 @@ func (p *Plan) Record(c *Cycle, event *journal.Event) {
 	primary := p.handler.Primary(c)
 	*event = journal.Event{Kind: journal.Decision, Encode: event.Encode[:0], Chains: event.Chains[:0], Cold: c.Cold()}
 	event.Chains = c.appendChains(event.Chains)
+	event.Sessions = c.sessions
 	event.User, event.InputTokens, event.OutputTokens = c.user, c.input, c.output
 	event.Primary = c.Pool.ID(c.results[primary].Picked[0])
 	event.Model, event.Profile = journal.HashName(c.Request.Model), journal.HashName(p.profiles[primary].name)

@@ -58,6 +58,12 @@ type Options struct {
 	TokenInputWeight, TokenOutputWeight float64
 	TokenRequestMost                    float64
 
+	// Sessions keeps which endpoint each session is bound to, for SessionAge after its last use, DefaultSessionAge, at most MaxSessions,
+	// DefaultSessions.
+	Sessions    bool
+	SessionAge  time.Duration
+	MaxSessions int
+
 	// Seed is any number that clients do not know. It may differ between workers.
 	Seed uint64
 }
@@ -87,6 +93,7 @@ type State struct {
 	Usage     *Usage
 	Lengths   *Lengths
 	Tokens    *Tokens
+	Sessions  *Sessions
 
 	parts []part // those that are on, as events go through them
 	step  step
@@ -94,7 +101,8 @@ type State struct {
 
 // Any reports whether a State with these options has any part.
 func (o *Options) Any() bool {
-	return o.InFlight || o.Prefix || o.Cold || o.Latency || o.ModelLatency || o.Failures || o.Usage || o.Tokens || o.Lengths
+	return o.InFlight || o.Prefix || o.Cold || o.Latency || o.ModelLatency || o.Failures || o.Usage || o.Tokens || o.Lengths ||
+		o.Sessions
 }
 
 // New makes an empty State for an empty pool.
@@ -117,6 +125,9 @@ func New(o Options) *State {
 	}
 	if o.Usage {
 		s.Usage = keep(s, NewUsage(o.WindowAge))
+	}
+	if o.Sessions {
+		s.Sessions = keep(s, NewSessions(o.SessionAge, o.MaxSessions, o.Seed))
 	}
 	if o.Lengths {
 		s.Lengths = keep(s, new(Lengths))

@@ -44,13 +44,13 @@ var folders = []struct{ name, title string }{
 	{"data", "Data layer"},
 }
 
-// sharedFolder has parameters that plug-ins of several folders read, in a struct Policy.
-const sharedFolder = "scoring/internal/multifactor"
+// sharedFolders have parameters that plug-ins of several folders read, in structs named in shared.
+var sharedFolders = []string{"scoring/internal/multifactor", "scoring/internal/affinity"}
 
 func main() {
 	fmt.Print(preface)
 	for _, f := range folders {
-		source, err := read(filepath.Join("scoring", f.name), sharedFolder)
+		source, err := read(append([]string{filepath.Join("scoring", f.name)}, sharedFolders...)...)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -176,7 +176,7 @@ func (f *folder) meaning(typeName string, p strictjson.Key) (string, error) {
 }
 
 func (f *folder) shared() []string {
-	return []string{"parameters", "roleParameters", "prefixCacheScorerParameters", "Policy"}
+	return []string{"parameters", "roleParameters", "prefixCacheScorerParameters", "Policy", "AffinityParameters"}
 }
 
 func lowerFirst(s string) string {

@@ -100,6 +100,7 @@ func (x *Explainer) Explain(request Request, now int64) *Explanation {
 		result.Destination = append(result.Destination, endpoints[0].Address)
 		return result
 	}
+	x.scan.Want(x.plan.BodyKeys())
 	if failure := x.cycle.Request.Read(&x.scan, api, request.Body); failure != nil {
 		return result.fail(failure)
 	}

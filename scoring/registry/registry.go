@@ -38,6 +38,7 @@ var Plugins = []scoring.Registration{
 	{Type: "header-based-testing-filter", New: filters.NewHeaderBasedTestingFilter},
 	{Type: "label-selector-filter", New: filters.NewByLabelSelector},
 	{Type: "prefill-filter", New: filters.NewPrefillFilter},
+	{Type: "session-affinity-filter", New: filters.NewSessionAffinityFilter},
 	{Type: "utilization-filter", New: filters.NewUtilizationFilter},
 
 	{Type: "active-request-scorer", New: scorers.NewActiveRequestScorer},
@@ -70,7 +71,9 @@ var Plugins = []scoring.Registration{
 	{Type: "round-robin", New: pickers.NewRoundRobin},
 	{Type: "weighted-random-picker", New: pickers.NewWeightedRandomPicker},
 
+	{Type: "agent-identity", New: producers.NewAgentIdentity},
 	{Type: "inflight-load-producer", New: producers.NewInflightLoadProducer},
+	{Type: "session-id-producer", New: producers.NewSessionIDProducer},
 
 	{Type: "disagg-headers-handler", New: headers.NewDisaggHeadersHandler},
 	{Type: "prefill-header-handler", New: headers.NewDisaggHeadersHandler},

@@ -1,75 +1,40 @@
 package scorers
 
 import (
-	"encoding/base64"
-	"strings"
-
 	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/affinity"
 )
 
-// sessionAffinityScorer prefers the endpoint that served the session before. The response to a routed request carries
-// the header x-session-token, which names that endpoint; a client that sends it back stays there as long as other
-// scores allow.
+// sessionAffinityScorer prefers the endpoint that the request's session belongs to; the session stays there as long as other scores
+// allow. session-affinity-filter keeps it there.
 //
-// Formula: 1 for the endpoint whose name the token holds, in base64; 0 for the others. Of a pod with one port
-// namespace/pod and namespace/pod-rank-0 are the same, so that tokens of other endpoint pickers hold.
+// With the strategy encoded_endpoint_header, the default, the response to a routed request carries the header x-session-token, which names the
+// endpoint that served it in base64, and clients send it back. Of a pod with one port namespace/pod and namespace/pod-rank-0 are the same, so that
+// tokens of other endpoint pickers hold. With session_id and consistent_hash clients need not change: the session is whatever they name it by
+// already, in a header or in the body. Agents do: agent-identity lists their headers, and metadata.user_id or prompt_cache_key stand in their
+// bodies.
+//
+// Formula: 1 for the endpoint that the session belongs to, 0 for the others.
 //
 // Range: 0 to 1.
 //
-// Missing data: without a token, or with one that names no candidate, all score 0.
+// Missing data: without a session, or where its endpoint is no candidate, all score 0.
 //
-// Source: Heimdall, session-affinity-scorer.
-type sessionAffinityScorer struct {
-	header  scoring.HeaderKey
-	scratch []byte
-}
+// Source: Heimdall and llm-d, session-affinity-scorer; consistent_hash and the sources in bodies are Pintle's. llm-d's replicas remember sessions
+// each by itself; here all workers of an Envoy do together.
+type sessionAffinityScorer struct{ affinity.Pinner }
 
-// headerSession carries the token both ways.
-const headerSession = "x-session-token"
-
-// firstRank ends the name of a pod's first endpoint where pods have several, and with some endpoint pickers where they
-// have one.
-const firstRank = "-rank-0"
-
-// longestToken bounds the tokens that are decoded; names of endpoints are far shorter.
-const longestToken = 1024
-
-// NewSessionAffinityScorer builds a session-affinity-scorer. It has no parameters.
+// NewSessionAffinityScorer builds a session-affinity-scorer.
 func NewSessionAffinityScorer(b *scoring.Builder) scoring.Plugin {
-	return &sessionAffinityScorer{header: b.RequestHeader(headerSession), scratch: make([]byte, longestToken)}
+	return sessionAffinityScorer{affinity.New(b)}
 }
+
+// Part implements scoring.Composite.
+func (s sessionAffinityScorer) Part() scoring.Plugin { return s.Pinner }
 
 // Score implements scoring.Scorer.
-func (s *sessionAffinityScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
-	token := c.Request.Header(s.header)
-	if token == "" || len(token) > longestToken {
-		return
+func (s sessionAffinityScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
+	if i := s.Pinned(c, candidates); i >= 0 {
+		scores[i] = 1
 	}
-	encoded := append(s.scratch[:0], token...)
-	n, err := base64.StdEncoding.Decode(encoded, encoded)
-	if err != nil {
-		return
-	}
-	name := encoded[:n]
-	for i, e := range candidates {
-		if e.Name == string(name) {
-			scores[i] = 1
-			return
-		}
-	}
-	if end := len(name) - len(firstRank); end >= 0 && string(name[end:]) == firstRank {
-		name = name[:end]
-	}
-	for i, e := range candidates {
-		if strings.TrimSuffix(e.Name, firstRank) == string(name) {
-			scores[i] = 1
-			return
-		}
-	}
-}
-
-// OnResponse implements scoring.ResponseHook.
-func (s *sessionAffinityScorer) OnResponse(o *scoring.Outcome, headers scoring.HeaderSetter) {
-	s.scratch = base64.StdEncoding.AppendEncode(s.scratch[:0], []byte(o.Served.Name))
-	headers.SetHeader(headerSession, s.scratch)
 }

@@ -1,0 +1,82 @@
+package openai
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestWanted(t *testing.T) {
+	names := []string{"prompt_cache_key", "conversation", "metadata.user_id", "metadata.session", "user", "a.b"}
+	long := strings.Repeat("é", MaxName)
+	tests := []struct{ name, body, want string }{
+		{"none", `{"model":"m"}`, "|||||"},
+		{"a string", `{"prompt_cache_key":"k","model":"m"}`, "k|||||"},
+		{"an escaped one", `{"prompt_cache_key":"k\u0041\n"}`, "kA\n|||||"},
+		{"an escaped key", `{"prompt_cache\u005fkey":"k"}`, "k|||||"},
+		{"a string or an object's id", `{"conversation":"c1"}`, "|c1||||"},
+		{"an object's id", `{"conversation":{"object":"x","id":"c2"}}`, "|c2||||"},
+		{"keys of an object", `{"metadata":{"session":"s","user_id":"u"}}`, "||u|s||"},
+		{"deeper ones do not count", `{"metadata":{"a":{"user_id":"u"}},"x":{"prompt_cache_key":"k"}}`, "|||||"},
+		{"an object where one is wanted", `{"metadata":{"user_id":{"id":"u"}}}`, "|||||"},
+		{"the last one counts", `{"metadata":{"user_id":"u","session":"s"},"metadata":{"session":"t"}}`, "|||t||"},
+		{"the last one inside", `{"metadata":{"user_id":"u","user_id":"v"}}`, "||v|||"},
+		{"of another type", `{"prompt_cache_key":"k","prompt_cache_key":7}`, "|||||"},
+		{"a key with a meaning is not read", `{"user":"u"}`, "|||||"},
+		{"not an object", `{"a":[{"b":"c"}],"metadata":"m"}`, "|||||"},
+		{"long", `{"a":{"b":"` + long + `"}}`, "|||||" + long[:MaxName]},
+	}
+	var r Request
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			r.Want(names)
+			if err := r.Scan(APINone, []byte(tc.body)); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for i := range names {
+				got = append(got, r.Wanted(i))
+			}
+			if joined := strings.Join(got, "|"); joined != tc.want {
+				t.Errorf("got %q, want %q", joined, tc.want)
+			}
+		})
+	}
+	if got := r.Wanted(len(names)); got != "" {
+		t.Errorf("got %q for a key that nobody named, want nothing", got)
+	}
+}
+
+// TestWantOthers: what another configuration named does not stay.
+func TestWantOthers(t *testing.T) {
+	var r Request
+	body := []byte(`{"a":"1","b":"2"}`)
+	for _, names := range [][]string{{"a"}, {"b"}, nil, {"b", "a"}} {
+		r.Want(names)
+		if err := r.Scan(APINone, body); err != nil {
+			t.Fatal(err)
+		}
+		for i, name := range names {
+			if got, want := r.Wanted(i), map[string]string{"a": "1", "b": "2"}[name]; got != want {
+				t.Errorf("of %v %s: got %q, want %q", names, name, got, want)
+			}
+		}
+		if got := r.Wanted(len(names)); got != "" {
+			t.Errorf("of %v: got %q behind the last, want nothing", names, got)
+		}
+	}
+}
+
+// TestWantedAllocatesNothing once names have been seen.
+func TestWantedAllocatesNothing(t *testing.T) {
+	var r Request
+	names, body := []string{"prompt_cache_key", "metadata.user_id"}, []byte(`{"metadata":{"user_id":"u"},"prompt_cache_key":"k\n"}`)
+	n := testing.AllocsPerRun(100, func() {
+		r.Want(names)
+		if err := r.Scan(APINone, body); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n != 0 {
+		t.Errorf("got %v allocations for a scan, want none", n)
+	}
+}

@@ -1,0 +1,130 @@
+// Package affinity is what session-affinity-scorer and -filter have in common: to tell sessions, and the endpoints that they belong to.
+package affinity
+
+import (
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// Pinner knows where the session of a request belongs.
+type Pinner interface {
+	// Pinned returns the place among candidates of the endpoint that the request's session belongs to, -1 for none.
+	Pinned(c *scoring.Cycle, candidates []*scoring.Endpoint) int
+}
+
+// AffinityParameters are those of both plug-ins.
+type AffinityParameters struct {
+	// Strategy is encoded_endpoint_header: each answer names its endpoint in a header, and clients send that back. session_id: the endpoint that a
+	// session was first sent to. consistent_hash: the endpoint that the hash of the session falls to, which needs no memory and changes only
+	// with the endpoints.
+	Strategy string
+	// HeaderName is the header of encoded_endpoint_header, as older documents give it.
+	HeaderName string
+	// EncodedEndpointHeaderConfig has the header of encoded_endpoint_header: header, by default x-session-token.
+	EncodedEndpointHeaderConfig struct{}
+	// SessionIDConfig has sources, by default the header x-session-id: the first one that is not empty names the session. Each is one of header; body, a key of
+	// the body, as prompt_cache_key, conversation, user or metadata.user_id; attribute, SessionID or agent-identity, with the producer's name if it has another than its
+	// type. evictionTtlSeconds, by default 300, is how long an unused session is remembered. evictionSweepSeconds has no effect.
+	SessionIDConfig struct{}
+	// ProfileName names the profile whose endpoint the session stays with. Empty: the one that serves the request.
+	ProfileName string
+}
+
+const (
+	strategyHeader  = "encoded_endpoint_header"
+	strategySession = "session_id"
+	strategyHash    = "consistent_hash"
+)
+
+// New reads the parameters.
+func New(b *scoring.Builder) Pinner {
+	p := AffinityParameters{Strategy: strategyHeader}
+	b.OneOf("strategy", &p.Strategy, strategyHeader, strategySession, strategyHash)
+	b.String("headerName", &p.HeaderName)
+	encoded := b.Object.Object("encodedEndpointHeaderConfig")
+	session := b.Object.Object("sessionIdConfig")
+	b.String("profileName", &p.ProfileName)
+	profile := -1
+	if p.ProfileName != "" {
+		profile = b.Profile("profileName", p.ProfileName)
+	}
+	t := newToken(b, p.HeaderName, encoded, profile)
+	s := newSessions(b, session, p.Strategy == strategySession, profile)
+	switch p.Strategy {
+	case strategySession:
+		return &bound{s}
+	case strategyHash:
+		return &hashed{s}
+	}
+	if session.Present() {
+		b.Warn("sessionIdConfig has no effect with strategy: " + strategyHeader)
+	}
+	return t
+}
+
+// bound are sessions that stay where they were first sent to.
+type bound struct{ *sessions }
+
+// Pinned implements Pinner.
+func (s *bound) Pinned(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
+	id := s.id(c)
+	if id == 0 {
+		return -1
+	}
+	index, ok := c.BoundTo(id)
+	if !ok {
+		return -1
+	}
+	for i, e := range candidates {
+		if e.StateIndex == index {
+			return i
+		}
+	}
+	return -1
+}
+
+// OnRouted implements scoring.RequestHook: the session stays bound to its endpoint as long as that is there to serve the request.
+func (s *bound) OnRouted(c *scoring.Cycle) {
+	id := s.id(c)
+	result := c.Primary()
+	if s.profile >= 0 {
+		result = c.Result(s.profile)
+	}
+	if id == 0 || result.State != scoring.Picked {
+		return
+	}
+	if index, ok := c.BoundTo(id); ok {
+		for i := range c.Pool.Endpoints {
+			if e := &c.Pool.Endpoints[i]; e.StateIndex == index && c.Serves(e) {
+				c.BindSession(id, e)
+				return
+			}
+		}
+	}
+	c.BindSession(id, result.Picked[0])
+}
+
+// hashed are sessions that belong where their hash falls.
+type hashed struct{ *sessions }
+
+// Pinned implements Pinner by rendezvous hashing (Thaler, Ravishankar, 1998): the endpoint whose hash with the session's is the largest.
+func (s *hashed) Pinned(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
+	id := s.id(c)
+	if id == 0 {
+		return -1
+	}
+	best, most := -1, uint64(0)
+	for i, e := range candidates {
+		if w := spread(id ^ journal.EndpointID(e.Name)); best < 0 || w > most {
+			best, most = i, w
+		}
+	}
+	return best
+}
+
+// spread is the finalizer of MurmurHash3 (Appleby), by which all bits of x count.
+func spread(x uint64) uint64 {
+	x = (x ^ x>>33) * 0xff51afd7ed558ccd
+	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
+	return x ^ x>>33
+}

@@ -1,0 +1,50 @@
+package producers
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// agentIdentity tells sessions by the headers that coding agents and their gateways send: the first one that is not empty of
+// additionalSessionHeaders, x-claude-code-session-id, x-session-affinity, session-id, session_id. A source of session-affinity-scorer and -filter
+// goes by it with attribute: agent-identity.
+//
+// Source: llm-d, agent-identity. There it also names the flow of requests that are queued.
+type agentIdentity struct{ headers []scoring.HeaderKey }
+
+type agentIdentityParameters struct {
+	// AdditionalSessionHeaders are headers that are looked at before the others.
+	AdditionalSessionHeaders []string
+}
+
+var agentHeaders = []string{"x-claude-code-session-id", "x-session-affinity", "session-id", "session_id"}
+
+// NewAgentIdentity builds an agent-identity.
+func NewAgentIdentity(b *scoring.Builder) scoring.Plugin {
+	p := agentIdentityParameters{}
+	b.Strings("additionalSessionHeaders", &p.AdditionalSessionHeaders)
+	a := agentIdentity{}
+	for _, name := range append(p.AdditionalSessionHeaders, agentHeaders...) {
+		if name == "" {
+			b.Mistake("additionalSessionHeaders", strconv.Quote(name)+" is not the name of a header")
+			continue
+		}
+		a.headers = append(a.headers, b.RequestHeader(strings.ToLower(name)))
+	}
+	return a
+}
+
+// Session implements affinity.Source.
+func (a agentIdentity) Session(c *scoring.Cycle) string {
+	for _, key := range a.headers {
+		if value := strings.TrimSpace(c.Request.Header(key)); value != "" {
+			return value
+		}
+	}
+	return ""
+}
+
+// Attribute implements affinity.Source.
+func (agentIdentity) Attribute() string { return "agent-identity" }

@@ -1,0 +1,127 @@
+package state
+
+import (
+	"time"
+	"unsafe"
+
+	"github.com/pintle-dev/pintle/journal"
+)
+
+const (
+	// DefaultSessionAge is for how long an unused session stays with its endpoint.
+	DefaultSessionAge = 5 * time.Minute
+	// DefaultSessions bounds the sessions that are remembered, some 6 MiB.
+	DefaultSessions = 1 << 17
+)
+
+// binding is one session with the ID of its endpoint. In its table entry, older and newer order it by its last use.
+type binding struct {
+	endpoint uint64
+	time     int64
+}
+
+// Sessions remembers which endpoint each session is bound to. A session is a hash of what the client calls it. Bind takes O(1), as does
+// Endpoint; Expire takes a step for each session that is forgotten.
+type Sessions struct {
+	everywhere
+	age            int64
+	clock          clock
+	limit          uint32
+	factor         uint64
+	table          table
+	bindings       chunks[binding] // by number in the table
+	oldest, newest uint32
+}
+
+// NewSessions makes an empty one. A session is forgotten after age without use, 0 for DefaultSessionAge; beyond sessions of them, 0 for
+// DefaultSessions, the one that was not used for the longest. seed is as for NewPrefix.
+func NewSessions(age time.Duration, sessions int, seed uint64) *Sessions {
+	if age <= 0 {
+		age = DefaultSessionAge
+	}
+	s := &Sessions{age: int64(age), limit: uint32(positive(sessions, DefaultSessions)), factor: splitMix(seed^2) | 1}
+	s.table.init()
+	s.bindings.shift = nodeShift
+	return s
+}
+
+// Endpoint is the ID of the endpoint that a session is bound to; ok is false for none.
+func (s *Sessions) Endpoint(session uint64) (id uint64, ok bool) {
+	i := s.table.find(mix(session, s.factor))
+	if i == 0 {
+		return 0, false
+	}
+	return s.bindings.at(i).endpoint, true
+}
+
+// Len is the number of sessions.
+func (s *Sessions) Len() int { return int(s.table.used) }
+
+// Expire implements part.
+func (s *Sessions) Expire(now int64) {
+	now = s.clock.set(now)
+	for s.oldest != 0 && plus(s.bindings.at(s.oldest).time, s.age) <= now {
+		s.drop(s.oldest)
+	}
+}
+
+// MemoryBytes implements part.
+func (s *Sessions) MemoryBytes() int {
+	return s.table.memory() + s.bindings.memory() + int(unsafe.Sizeof(*s))
+}
+
+func (s *Sessions) apply(at *step) {
+	if at.Kind != journal.Decision {
+		return
+	}
+	for i := range at.Sessions {
+		s.bind(at.Sessions[i].ID, at.Sessions[i].Endpoint, s.clock.at(at.Time))
+	}
+}
+
+func (s *Sessions) bind(session, endpoint uint64, now int64) {
+	key := mix(session, s.factor)
+	i := s.table.find(key)
+	if i != 0 {
+		s.unlink(i)
+	} else {
+		if s.table.used >= s.limit {
+			s.drop(s.oldest)
+		}
+		i = s.table.insert(key)
+		s.bindings.reach(i)
+	}
+	*s.bindings.at(i) = binding{endpoint, now}
+	s.link(i)
+}
+
+// link makes entry i the newest one.
+func (s *Sessions) link(i uint32) {
+	n := s.table.at(i)
+	n.older, n.newer = s.newest, 0
+	if s.newest != 0 {
+		s.table.at(s.newest).newer = i
+	} else {
+		s.oldest = i
+	}
+	s.newest = i
+}
+
+func (s *Sessions) unlink(i uint32) {
+	n := s.table.at(i)
+	if n.older != 0 {
+		s.table.at(n.older).newer = n.newer
+	} else {
+		s.oldest = n.newer
+	}
+	if n.newer != 0 {
+		s.table.at(n.newer).older = n.older
+	} else {
+		s.newest = n.older
+	}
+}
+
+func (s *Sessions) drop(i uint32) {
+	s.unlink(i)
+	s.table.remove(i)
+}

@@ -50,12 +50,10 @@ func (b *Builder) Profile(key, name string) int {
 	return i
 }
 
-// Earlier returns the plug-in called name among those declared before this one, or nil.
-func (b *Builder) Earlier(name string) Plugin {
-	for i := range b.compiler.plugins {
-		if b.compiler.plugins[i].name == name {
-			return b.compiler.plugins[i].plugin
-		}
+// Plugin returns the plug-in called name, wherever it is declared, or nil if there is none or it names this one.
+func (b *Builder) Plugin(name string) Plugin {
+	if d := b.compiler.find(name); d != nil {
+		return d.plugin
 	}
 	return nil
 }
@@ -66,24 +64,14 @@ func (b *Builder) Declared(name string) bool { return slices.Contains(b.compiler
 // NotDeclared says that no plug-in has a name, and which there are, for a mistake.
 func (b *Builder) NotDeclared(name string) string { return b.compiler.notDeclared(name) }
 
-// Doubtful reports whether the type of the plug-in called name is unknown or, without a name, that of any one declared
-// before. What seems to be missing then may follow from that mistake, and is none of its own.
+// Doubtful reports whether the type of the plug-in called name is unknown or, without a name, that of any one. What
+// seems to be missing then may follow from that mistake, and is none of its own.
 func (b *Builder) Doubtful(name string) bool {
 	if name == "" {
 		return b.compiler.unknown
 	}
 	d := b.compiler.find(name)
 	return d != nil && d.plugin == nil
-}
-
-// EarlierOfType reports whether a plug-in of one of the types is declared before this one.
-func (b *Builder) EarlierOfType(types ...string) bool {
-	for i := range b.compiler.plugins {
-		if slices.Contains(types, b.compiler.plugins[i].kind) {
-			return true
-		}
-	}
-	return false
 }
 
 // DeclaredType reports whether a plug-in of one of the types stands anywhere in the list.
@@ -101,11 +89,17 @@ func (b *Builder) Known(kind string) bool {
 	return slices.ContainsFunc(b.compiler.registry, func(r Registration) bool { return r.Type == kind })
 }
 
-// Announcers are the plug-ins declared before this one that tell the decode server of other stages.
-func (b *Builder) Announcers() []StageAnnouncer {
+// Announcers are the declared plug-ins of the types that tell the decode server of other stages.
+func (b *Builder) Announcers(types ...string) []StageAnnouncer {
+	c := b.compiler
+	for i := range c.entries {
+		if slices.Contains(types, c.entries[i].kind) {
+			c.declare(&c.entries[i])
+		}
+	}
 	var all []StageAnnouncer
-	for i := range b.compiler.plugins {
-		if a, ok := b.compiler.plugins[i].plugin.(StageAnnouncer); ok {
+	for i := range c.plugins {
+		if a, ok := c.plugins[i].plugin.(StageAnnouncer); ok {
 			all = append(all, a)
 		}
 	}
@@ -116,6 +110,11 @@ func (b *Builder) Announcers() []StageAnnouncer {
 // parameters have their defaults, but for those given.
 func (b *Builder) Supply(kind string, parameters ...strictjson.Pair) Plugin {
 	b.Warn("no " + kind + " is declared; one with default parameters is used")
+	return b.Add(kind, parameters...)
+}
+
+// Add is Supply for what the operator need not be told.
+func (b *Builder) Add(kind string, parameters ...strictjson.Pair) Plugin {
 	return b.compiler.build(b.Object, strictjson.FromPairs(b.Object, parameters), kind, kind)
 }
 

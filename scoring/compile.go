@@ -34,6 +34,7 @@ type compiler struct {
 	defaults     *Defaults
 	environment  func(name string) (value string, ok bool)
 	registry     []Registration
+	entries      []entry
 	plugins      []declared
 	profileNames []string
 	// declaredNames and declaredTypes are those in the plug-in list, also of plug-ins not built yet.
@@ -79,6 +80,7 @@ func Compile(doc *strictjson.Object, registry []Registration, settings Settings)
 	c.readFlowControl(doc, gates)
 	doc.Close()
 	c.nameProfiles(profiles)
+	c.entries = entries
 	for i := range entries {
 		c.declare(&entries[i])
 	}
@@ -154,6 +156,8 @@ type entry struct {
 	*strictjson.Object
 	name, kind string
 	parameters *strictjson.Object
+	// begun is set when its turn has come, which is before that of another that names it.
+	begun bool
 }
 
 // readEntries reads the whole list before anything is built, so that every name is known.
@@ -176,18 +180,36 @@ func (c *compiler) readEntries(list []*strictjson.Object) []entry {
 	return entries
 }
 
-// declare builds the plug-in of one entry.
+// declare builds the plug-in of one entry, unless that has been done. Constructors that name other plug-ins have these
+// built first, so the order of the list is free.
 func (c *compiler) declare(e *entry) {
+	if e.begun {
+		return
+	}
+	e.begun = true
 	if e.kind == "" {
 		e.Missing("type", "every plug-in needs one")
 		c.plugins = append(c.plugins, declared{name: e.name})
 		c.unknown = true
 		return
 	}
-	if e.name != "" && c.find(e.name) != nil {
+	if c.twice(e) {
 		e.Mistake("name", strconv.Quote(e.name)+" names two plug-ins; give one of them another name")
 	}
 	c.build(e.Object, e.parameters, e.kind, e.name)
+}
+
+// twice reports whether an entry before e has its name.
+func (c *compiler) twice(e *entry) bool {
+	for i := range c.entries {
+		if &c.entries[i] == e {
+			return false
+		}
+		if c.entries[i].name == e.name && e.name != "" {
+			return true
+		}
+	}
+	return e.name != "" && c.find(e.name) != nil
 }
 
 func (c *compiler) build(at, parameters *strictjson.Object, kind, name string) Plugin {

@@ -25,10 +25,17 @@ func (c *compiler) fill(entry *strictjson.Object, p *profile) {
 	}
 }
 
+// find returns the plug-in called name, which is built if its turn has not come yet, or nil.
 func (c *compiler) find(name string) *declared {
 	for i := range c.plugins {
 		if c.plugins[i].name == name {
 			return &c.plugins[i]
+		}
+	}
+	for i := range c.entries {
+		if e := &c.entries[i]; e.name == name && !e.begun {
+			c.declare(e)
+			return c.find(name)
 		}
 	}
 	return nil

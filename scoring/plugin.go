@@ -63,7 +63,7 @@ type PrefillDecider interface {
 
 // EncodeDecider says whether a request gets an encode stage of its own.
 type EncodeDecider interface {
-	// NeedsEncode is asked after decode was chosen.
+	// NeedsEncode is asked after decode was chosen, or before, and then decode is nil.
 	NeedsEncode(c *Cycle, decode *Endpoint) bool
 }
 

@@ -28,7 +28,7 @@ func NewPrefixBasedPDDecider(b *scoring.Builder) scoring.Plugin {
 	d := prefixBasedPDDecider{}
 	b.Int("nonCachedTokens", &d.NonCachedTokens, 0, math.MaxInt32)
 	if d.NonCachedTokens == 0 {
-		b.Warn("prefill never runs, because nonCachedTokens is 0; set nonCachedTokens to the number of tokens from which it shall")
+		b.Warn("prefill never runs; set nonCachedTokens to the number of tokens not cached from which it shall")
 	}
 	b.State().Lengths = true
 	return d

@@ -11,13 +11,18 @@ import (
 // then the encode profile if the encode decider says so; then the prefill profile if the prefill decider says so. A
 // stage whose profile finds no endpoint is left out.
 //
-// The deciders and a disagg-headers-handler must be declared before it. The nested parameters are profiles and
-// deciders; the flat ones are deprecated, mean the same, and may not be mixed with them.
+// It needs a disagg-headers-handler to tell the decode server of the other stages; in llm-d's dialect it sets
+// x-prefiller-host-port and x-encoder-hosts-ports itself. Plug-ins may be declared in any order. The nested parameters
+// are profiles and deciders; the flat ones are deprecated, mean the same, and may not be mixed with them.
 //
-// Source: Heimdall, disagg-profile-handler.
+// Source: Heimdall and llm-d, disagg-profile-handler. llm-d says nothing of a stage that can never run; here that is said
+// at start.
 type disaggProfileHandler struct{ stages }
 
 type disaggProfileHandlerParameters struct {
+	// StageOrder is decode-first or prefill-first: then prefill runs for every request, encode if its decider says so, and
+	// decode last, so that no decider for prefill can be named.
+	StageOrder string
 	// Profiles names the scheduling profiles: decode, prefill, encode; each defaults to its own name.
 	Profiles stageNames
 	// Deciders names the deciders: prefill, encode. A stage without one never runs.
@@ -49,36 +54,68 @@ var flatKeys = []struct{ key, nested string }{
 	{"deciderPluginName", "deciders.prefill"},
 }
 
+// The orders of stages.
+const (
+	decodeFirst  = "decode-first"
+	prefillFirst = "prefill-first"
+)
+
 // NewDisaggProfileHandler builds a disagg-profile-handler.
 func NewDisaggProfileHandler(b *scoring.Builder) scoring.Plugin {
 	p := readDisaggParameters(b)
 	h := &disaggProfileHandler{}
+	h.prefillFirst = p.StageOrder == prefillFirst
 	h.stages.decode = b.Profile(p.keys.Profiles.decode, p.Profiles.decode)
-	if name := p.Deciders.prefill; name != "" {
-		h.prefillDecider = earlierPrefillDecider(b, p.keys.Deciders.prefill, name)
+	if h.prefillFirst && p.Deciders.prefill != "" {
+		b.Mistake(p.keys.Deciders.prefill, "is not asked with stageOrder: prefill-first, where prefill always runs; remove one of the two")
+		return h
+	}
+	if h.prefillFirst && !slices.Contains(b.Profiles(), p.Profiles.prefill) && b.Defaults().StagesAnnounced {
+		b.Warn("prefill never runs, because there is no profile " + strconv.Quote(p.Profiles.prefill))
+		h.prefillFirst = false
+	}
+	if name := p.Deciders.prefill; h.runs(b, "prefill", name, p.Profiles.prefill) {
+		h.prefillDecider = prefillDecider(b, p.keys.Deciders.prefill, name)
+	}
+	if h.prefills() || p.Deciders.prefill != "" && !b.Defaults().StagesAnnounced {
 		h.stages.prefill = b.Profile(p.keys.Profiles.prefill, p.Profiles.prefill)
+		if h.stages.prefill == h.stages.decode {
+			b.Mistake(p.keys.Profiles.prefill, strconv.Quote(p.Profiles.prefill)+" is the decode profile; prefill needs one of its own")
+		}
 	}
-	if p.Deciders.prefill != "" && h.stages.prefill == h.stages.decode {
-		b.Mistake(p.keys.Profiles.prefill,
-			strconv.Quote(p.Profiles.prefill)+" is the decode profile; prefill needs one of its own")
-	}
-	if name := p.Deciders.encode; name != "" {
-		h.encodeDecider = earlierEncodeDecider(b, p.keys.Deciders.encode, name)
+	if name := p.Deciders.encode; h.runs(b, "encode", name, p.Profiles.encode) {
+		h.encodeDecider = encodeDecider(b, p.keys.Deciders.encode, name)
 		h.stages.encode = b.Profile(p.keys.Profiles.encode, p.Profiles.encode)
 	}
-	staged := p.Deciders.prefill != "" || p.Deciders.encode != ""
-	if staged && !b.EarlierOfType(headersHandlerTypes...) && !b.Doubtful("") {
-		b.Mistake("deciders", "need a disagg-headers-handler declared before "+b.Name+
-			"; without it the decode server would not learn of the other stages")
-		return h
+	h.checkHeaders(b, p)
+	return h
+}
+
+// runs reports whether a stage has a decider and can run. llm-d leaves out one without a profile.
+func (h *disaggProfileHandler) runs(b *scoring.Builder, stage, decider, profile string) bool {
+	if decider == "" {
+		return false
+	}
+	if !b.Defaults().StagesAnnounced || slices.Contains(b.Profiles(), profile) {
+		return true
+	}
+	b.Warn(stage + " never runs, because there is no profile " + strconv.Quote(profile))
+	return false
+}
+
+// checkHeaders sees to it that the decode server learns of the other stages.
+func (h *disaggProfileHandler) checkHeaders(b *scoring.Builder, p *disaggParameters) {
+	staged := p.Deciders.prefill != "" || p.Deciders.encode != "" || h.prefillFirst
+	if staged && !b.Defaults().StagesAnnounced && !b.DeclaredType(headersHandlerTypes...) && !b.Doubtful("") {
+		b.Mistake("deciders", "need a disagg-headers-handler; without it the decode server would not learn of the other stages")
+		return
 	}
 	h.checkAnnounced(b,
 		profileKey{p.keys.Profiles.prefill, p.Profiles.prefill}, profileKey{p.keys.Profiles.encode, p.Profiles.encode})
-	if p.Deciders.prefill == "" && slices.Contains(b.Profiles(), p.Profiles.prefill) {
+	if p.Deciders.prefill == "" && !h.prefillFirst && slices.Contains(b.Profiles(), p.Profiles.prefill) {
 		b.Warn("prefill never runs, because no decider for it is named; " +
 			"name one in deciders.prefill, or remove the profile " + strconv.Quote(p.Profiles.prefill))
 	}
-	return h
 }
 
 // disaggParameters are the parameters in their nested form, with the key that each came from.
@@ -94,6 +131,8 @@ func readDisaggParameters(b *scoring.Builder) *disaggParameters {
 	p.Profiles = stageNames{"decode", "prefill", "encode"}
 	p.keys.Profiles = stageNames{"profiles.decode", "profiles.prefill", "profiles.encode"}
 	p.keys.Deciders = stageNames{"", "deciders.prefill", "deciders.encode"}
+	p.StageOrder = decodeFirst
+	readStageOrder(b, &p.StageOrder)
 	profiles, deciders := b.Object.Object("profiles"), b.Object.Object("deciders")
 	profiles.String("decode", &p.Profiles.decode)
 	profiles.String("prefill", &p.Profiles.prefill)
@@ -104,6 +143,14 @@ func readDisaggParameters(b *scoring.Builder) *disaggParameters {
 	deciders.Close()
 	p.readFlat(b, profiles.Present() || deciders.Present())
 	return p
+}
+
+// readStageOrder reads stageOrder, with the spellings that llm-d takes.
+func readStageOrder(b *scoring.Builder, order *string) {
+	b.OneOf("stageOrder", order, decodeFirst, prefillFirst, "decode", "decodefirst", "decode_first", "")
+	if *order != prefillFirst {
+		*order = decodeFirst
+	}
 }
 
 // readFlat reads the deprecated parameters into the nested ones.

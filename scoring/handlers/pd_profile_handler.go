@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"math"
 	"strconv"
 
 	"github.com/pintle-dev/pintle/internal/strictjson"
@@ -12,9 +13,10 @@ import (
 //
 // With primaryPort the request goes to that port of the decode endpoint's host, and the header
 // x-data-parallel-host-port tells the server there which rank was chosen. A configuration that declares neither the
-// decider nor a disagg-headers-handler gets both with default parameters, which is said at start.
+// decider nor a disagg-headers-handler gets both with default parameters: then prefill never runs, which is said at start.
+// In llm-d's dialect it sets x-prefiller-host-port itself.
 //
-// Source: Heimdall, pd-profile-handler; the header: llm-d.
+// Source: Heimdall, pd-profile-handler; the header and the parameters threshold and hashBlockSize: llm-d, up to 0.4.
 type pdProfileHandler struct {
 	stages
 	primaryPort int
@@ -34,6 +36,12 @@ type pdProfileHandlerParameters struct {
 	PrimaryPort int
 	// DeciderPluginName names the prefill decider.
 	DeciderPluginName string
+	// Threshold is deprecated, in place of a decider: the number of characters not cached from which prefill runs.
+	Threshold int
+	// HashBlockSize is deprecated and has no effect: the prefix scorer says how long a block is.
+	HashBlockSize int
+	// PrefixMatchInfoProducerName is checked and has no effect, as prefixPluginType; of llm-d's dialect.
+	PrefixMatchInfoProducerName string
 }
 
 // headerDataParallel names the rank that was chosen when all ranks are reached through one port.
@@ -55,6 +63,11 @@ func NewPDProfileHandler(b *scoring.Builder) scoring.Plugin {
 	checkPrefixPlugin(b, p.PrefixPluginType, p.PrefixPluginName)
 	b.Int("primaryPort", &p.PrimaryPort, 0, 65535)
 	b.String("deciderPluginName", &p.DeciderPluginName)
+	b.Int("threshold", &p.Threshold, 0, math.MaxInt32)
+	b.Int("hashBlockSize", &p.HashBlockSize, 0, math.MaxInt32)
+	if b.Defaults().PrefixProducers {
+		b.String("prefixMatchInfoProducerName", &p.PrefixMatchInfoProducerName)
+	}
 
 	h := &pdProfileHandler{primaryPort: p.PrimaryPort}
 	h.decode = b.Profile("decodeProfile", p.DecodeProfile)
@@ -62,21 +75,39 @@ func NewPDProfileHandler(b *scoring.Builder) scoring.Plugin {
 	if p.PrefillProfile == p.DecodeProfile {
 		b.Mistake("prefillProfile", strconv.Quote(p.PrefillProfile)+" is the decode profile; prefill needs one of its own")
 	}
-	if !b.Has("deciderPluginName") && !b.Declared(defaultDecider) {
-		h.prefillDecider, _ = b.Supply(defaultDecider).(scoring.PrefillDecider)
-	} else {
-		h.prefillDecider = earlierPrefillDecider(b, "deciderPluginName", p.DeciderPluginName)
-	}
-	if !b.EarlierOfType(headersHandlerTypes...) {
-		if b.DeclaredType(headersHandlerTypes...) {
-			b.Mistake("", "the disagg-headers-handler is declared after "+b.Name+"; move it before")
-			return h
-		}
+	h.prefillDecider = h.chooseDecider(b, &p)
+	if !b.Defaults().StagesAnnounced && !b.DeclaredType(headersHandlerTypes...) {
 		b.Supply(headersHandlerTypes[0], strictjson.Pair{Key: "prefillProfile", Value: p.PrefillProfile})
 	}
 	h.checkAnnounced(b, profileKey{"prefillProfile", p.PrefillProfile}, profileKey{})
 	b.OwnRequestHeader(headerDataParallel)
 	return h
+}
+
+// chooseDecider returns the decider that p names, in one way or another.
+func (h *pdProfileHandler) chooseDecider(b *scoring.Builder, p *pdProfileHandlerParameters) scoring.PrefillDecider {
+	switch {
+	case p.Threshold > 0 && !b.Has("deciderPluginName"):
+		b.Warn("\"threshold\" is deprecated and counts characters; write it as nonCachedTokens of a prefix-based-pd-decider")
+		return thresholdDecider(p.Threshold)
+	case !b.Has("deciderPluginName") && !b.Declared(defaultDecider):
+		decider, _ := b.Add(defaultDecider).(scoring.PrefillDecider)
+		return decider
+	}
+	return prefillDecider(b, "deciderPluginName", p.DeciderPluginName)
+}
+
+// thresholdDecider asks for prefill from so many characters on that are not cached.
+type thresholdDecider int
+
+// NeedsPrefill implements scoring.PrefillDecider.
+func (d thresholdDecider) NeedsPrefill(c *scoring.Cycle, decode *scoring.Endpoint) bool {
+	tokens := c.PromptTokens()
+	if tokens == 0 || c.Request.Body == nil {
+		return false
+	}
+	missing := max(0, 1-float64(c.CachedTokens(decode))/float64(tokens))
+	return missing*float64(c.Request.Body.Chars) >= float64(d)
 }
 
 // checkPrefixPlugin notes a prefix scorer that cannot be what the decider shall go by.
@@ -87,7 +118,7 @@ func checkPrefixPlugin(b *scoring.Builder, kind, name string) {
 	if !b.Has("prefixPluginName") {
 		return
 	}
-	plugin := b.Earlier(name)
+	plugin := b.Plugin(name)
 	_, provides := plugin.(scoring.PrefixProvider)
 	switch {
 	case !b.Declared(name):
@@ -100,6 +131,7 @@ func checkPrefixPlugin(b *scoring.Builder, kind, name string) {
 
 // OnRouted implements scoring.RequestHook.
 func (h *pdProfileHandler) OnRouted(c *scoring.Cycle) {
+	h.stages.OnRouted(c)
 	if h.primaryPort == 0 {
 		return
 	}

@@ -13,10 +13,32 @@ type stages struct {
 	decode, prefill, encode int
 	prefillDecider          scoring.PrefillDecider
 	encodeDecider           scoring.EncodeDecider
+	// prefillFirst has prefill run first and always, then encode, then decode.
+	prefillFirst bool
+
+	// announces is set when the handler itself tells the decode server of the other stages' endpoints, in these headers.
+	announces                   bool
+	prefillHeader, encodeHeader string
+}
+
+// OnRouted implements scoring.RequestHook. A headers handler declared beside does the same again.
+func (s *stages) OnRouted(c *scoring.Cycle) {
+	if !s.announces {
+		return
+	}
+	if s.prefills() && c.Result(s.prefill).State == scoring.Picked {
+		c.SetRequestHeader(s.prefillHeader, c.Result(s.prefill).Picked[:1])
+	}
+	if s.encodeDecider != nil && c.Result(s.encode).State == scoring.Picked {
+		c.SetRequestHeader(s.encodeHeader, c.Result(s.encode).Picked)
+	}
 }
 
 // Next implements scoring.ProfileHandler.
 func (s *stages) Next(c *scoring.Cycle) (profile int, ok bool) {
+	if s.prefillFirst {
+		return s.nextPrefillFirst(c)
+	}
 	decode := c.Result(s.decode)
 	if decode.State == scoring.NotRun {
 		return s.decode, true
@@ -24,11 +46,8 @@ func (s *stages) Next(c *scoring.Cycle) (profile int, ok bool) {
 	if decode.State != scoring.Picked || !c.Request.HasPrompt() {
 		return 0, false
 	}
-	if s.encodeDecider != nil && c.Result(s.encode).State == scoring.NotRun {
-		if s.encodeDecider.NeedsEncode(c, decode.Picked[0]) {
-			return s.encode, true
-		}
-		c.Result(s.encode).State = scoring.Skipped
+	if s.needsEncode(c, decode.Picked[0]) {
+		return s.encode, true
 	}
 	if s.prefillDecider != nil && c.Result(s.prefill).State == scoring.NotRun {
 		if s.prefillDecider.NeedsPrefill(c, decode.Picked[0]) {
@@ -39,15 +58,42 @@ func (s *stages) Next(c *scoring.Cycle) (profile int, ok bool) {
 	return 0, false
 }
 
+func (s *stages) nextPrefillFirst(c *scoring.Cycle) (profile int, ok bool) {
+	if c.Request.HasPrompt() {
+		if c.Result(s.prefill).State == scoring.NotRun {
+			return s.prefill, true
+		}
+		if s.needsEncode(c, nil) {
+			return s.encode, true
+		}
+	}
+	return s.decode, c.Result(s.decode).State == scoring.NotRun
+}
+
+// needsEncode reports whether the encode stage runs next. decode is nil when that comes later.
+func (s *stages) needsEncode(c *scoring.Cycle, decode *scoring.Endpoint) bool {
+	if s.encodeDecider == nil || c.Result(s.encode).State != scoring.NotRun {
+		return false
+	}
+	if s.encodeDecider.NeedsEncode(c, decode) {
+		return true
+	}
+	c.Result(s.encode).State = scoring.Skipped
+	return false
+}
+
+// prefills reports whether there is a prefill stage.
+func (s *stages) prefills() bool { return s.prefillDecider != nil || s.prefillFirst }
+
 // Primary implements scoring.ProfileHandler.
 func (s *stages) Primary(*scoring.Cycle) int { return s.decode }
 
 // PrefillProfile implements scoring.Disaggregator.
-func (s *stages) PrefillProfile() (profile int, ok bool) { return s.prefill, s.prefillDecider != nil }
+func (s *stages) PrefillProfile() (profile int, ok bool) { return s.prefill, s.prefills() }
 
-// earlierPrefillDecider returns the decider called name, or nil after noting a mistake for the parameter key.
-func earlierPrefillDecider(b *scoring.Builder, key, name string) scoring.PrefillDecider {
-	plugin, ok := earlier(b, key, name)
+// prefillDecider returns the decider called name, or nil after noting a mistake for the parameter key.
+func prefillDecider(b *scoring.Builder, key, name string) scoring.PrefillDecider {
+	plugin, ok := named(b, key, name)
 	if !ok {
 		return nil
 	}
@@ -58,9 +104,9 @@ func earlierPrefillDecider(b *scoring.Builder, key, name string) scoring.Prefill
 	return decider
 }
 
-// earlierEncodeDecider is earlierPrefillDecider for encode deciders.
-func earlierEncodeDecider(b *scoring.Builder, key, name string) scoring.EncodeDecider {
-	plugin, ok := earlier(b, key, name)
+// encodeDecider is prefillDecider for encode deciders.
+func encodeDecider(b *scoring.Builder, key, name string) scoring.EncodeDecider {
+	plugin, ok := named(b, key, name)
 	if !ok {
 		return nil
 	}
@@ -71,14 +117,14 @@ func earlierEncodeDecider(b *scoring.Builder, key, name string) scoring.EncodeDe
 	return decider
 }
 
-func earlier(b *scoring.Builder, key, name string) (plugin scoring.Plugin, ok bool) {
-	if plugin := b.Earlier(name); plugin != nil {
+func named(b *scoring.Builder, key, name string) (plugin scoring.Plugin, ok bool) {
+	if plugin := b.Plugin(name); plugin != nil {
 		return plugin, true
 	}
 	switch {
 	case b.Doubtful(name):
 	case b.Declared(name):
-		b.Mistake(key, strconv.Quote(name)+" is declared after "+b.Name+"; move it before")
+		b.Mistake(key, strconv.Quote(name)+" and "+strconv.Quote(b.Name)+" name each other")
 	default:
 		b.Mistake(key, b.NotDeclared(name))
 	}
@@ -91,13 +137,19 @@ var headersHandlerTypes = []string{"disagg-headers-handler", "prefill-header-han
 // profileKey is a scheduling profile's name, and the parameter that gives it.
 type profileKey struct{ key, name string }
 
-// checkAnnounced notes a stage of whose endpoints no plug-in declared before b's tells the decode server.
+// checkAnnounced notes a stage of whose endpoints no plug-in tells the decode server.
 func (s *stages) checkAnnounced(b *scoring.Builder, prefill, encode profileKey) {
+	announcers := b.Announcers(headersHandlerTypes...)
+	if s.announces = b.Defaults().StagesAnnounced; s.announces {
+		s.prefillHeader, s.encodeHeader = b.Defaults().PrefillHeader, b.Defaults().EncodeHeader
+		b.OwnRequestHeader(s.prefillHeader)
+		b.OwnRequestHeader(s.encodeHeader)
+		return
+	}
 	if b.Doubtful("") {
 		return
 	}
-	announcers := b.Announcers()
-	if s.prefillDecider != nil && s.prefill != s.decode && !slices.ContainsFunc(announcers, func(a scoring.StageAnnouncer) bool {
+	if s.prefills() && s.prefill != s.decode && !slices.ContainsFunc(announcers, func(a scoring.StageAnnouncer) bool {
 		return a.AnnouncesPrefill(s.prefill)
 	}) {
 		notAnnounced(b, "prefill", prefill)

@@ -73,10 +73,25 @@ func TestStagesThatNeverRun(t *testing.T) {
 		{
 			name:    "the default decider",
 			plugins: pd + `}}`,
-			warnings: "pd-profile-handler: no prefix-based-pd-decider is declared; one with default parameters is used\n" +
-				"prefix-based-pd-decider: prefill never runs, because nonCachedTokens is 0; set nonCachedTokens to the number " +
-				"of tokens from which it shall\n" +
+			warnings: "prefix-based-pd-decider: prefill never runs; set nonCachedTokens to the number of tokens not cached " +
+				"from which it shall\n" +
 				"pd-profile-handler: no disagg-headers-handler is declared; one with default parameters is used",
+		},
+		{
+			name:    "a threshold of old",
+			plugins: `{"type": "disagg-headers-handler", "parameters": {"prefillProfile": "p"}}, ` + pd + `, "threshold": 10, "hashBlockSize": 5}}`,
+			warnings: `pd-profile-handler: "threshold" is deprecated and counts characters; write it as nonCachedTokens of a ` +
+				`prefix-based-pd-decider`,
+		},
+		{
+			name: "declared in any order",
+			plugins: pd + `, "deciderPluginName": "always-disagg-pd-decider"}}, {"type": "prefill-header-handler", "parameters":
+				{"prefillProfile": "p"}}, {"type": "always-disagg-pd-decider"}`,
+		},
+		{
+			name:     "a decider that is its handler",
+			plugins:  pd + `, "deciderPluginName": "pd-profile-handler"}}`,
+			mistakes: `plugins[0](pd-profile-handler).parameters.deciderPluginName: "pd-profile-handler" and "pd-profile-handler" name each other`,
 		},
 		{
 			name:    "an unknown prefix scorer",
@@ -109,6 +124,24 @@ func TestStagesThatNeverRun(t *testing.T) {
 				t.Errorf("warnings:\n%s\nwant:\n%s", got, tc.warnings)
 			}
 		})
+	}
+}
+
+// TestThreshold: the legacy threshold counts the characters of a prompt that are not cached.
+func TestThreshold(t *testing.T) {
+	plan := plantest.Plan(t, stageConfig(`{"type": "pd-profile-handler", "parameters": {"decodeProfile": "d", "prefillProfile": "p",
+		"threshold": 10}}`), plantest.Neutral)
+	c := plantest.Cycle(plantest.Pool(plantest.Labelled("role", "d"), plantest.Labelled("role", "p")), 1)
+	for prompt, want := range map[string]int{"123456789": 0, "1234567890": 1} {
+		if failure := c.Request.Read(new(openai.Request), openai.APICompletions, []byte(`{"model":"m","prompt":"`+prompt+`"}`)); failure != nil {
+			t.Fatal(failure.Message)
+		}
+		if _, failure := plan.Decide(c); failure != nil {
+			t.Fatal(failure.Message)
+		}
+		if got := len(c.RequestHeaders()); got != want {
+			t.Errorf("%d characters: %d headers of other stages, want %d", len(prompt), got, want)
+		}
 	}
 }
 

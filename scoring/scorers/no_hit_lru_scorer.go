@@ -40,9 +40,9 @@ func NewNoHitLRUScorer(b *scoring.Builder) scoring.Plugin {
 	p.PrefixPluginName = p.PrefixPluginType
 	b.String("prefixPluginName", &p.PrefixPluginName)
 	b.Int("lruSize", &p.LruSize, 1, math.MaxUint16)
-	if _, ok := b.Earlier(p.PrefixPluginName).(scoring.PrefixProvider); !ok && !b.Doubtful(p.PrefixPluginName) {
+	if _, ok := b.Plugin(p.PrefixPluginName).(scoring.PrefixProvider); !ok && !b.Doubtful(p.PrefixPluginName) {
 		b.Mistake("prefixPluginName",
-			strconv.Quote(p.PrefixPluginName)+" is not the name of a prefix scorer declared before "+b.Name)
+			strconv.Quote(p.PrefixPluginName)+" is not the name of a prefix scorer")
 	}
 	options := b.State()
 	options.Cold = true

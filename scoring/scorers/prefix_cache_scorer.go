@@ -3,6 +3,7 @@ package scorers
 import (
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/state"
@@ -33,6 +34,7 @@ type prefixCacheScorer struct {
 	matched []int32
 	// tuned is the size of a block as the servers' pages ask for, 0 for unknown; sizes and votes are scratch.
 	tuned        int
+	blockBytes   int // 0 for blocks of tokens
 	sizes, votes []int
 }
 
@@ -42,9 +44,13 @@ type prefixCacheScorerParameters struct {
 	AutoTune bool
 	// BlockSizeTokens is the size of a block in tokens of 4 bytes.
 	BlockSizeTokens int
-	// BlockSize is deprecated, the size of a block in characters. It has no effect; alone it is a mistake.
+	// BlockSize is deprecated, the size of a block in characters. Alone it means what it did: blocks of that size, unless
+	// autoTune: true stands beside it and the servers tell of theirs. Beside blockSizeTokens it has no effect.
 	BlockSize int
-	// MaxPrefixBlocksToMatch bounds the blocks of a prompt that are looked at.
+	// HashBlockSize is the name that blockSize had before.
+	HashBlockSize int
+	// MaxPrefixBlocksToMatch bounds the blocks of a prompt that are looked at. More than 1,024 count as 1,024, which is said at
+	// start.
 	MaxPrefixBlocksToMatch int
 	// LruCapacityPerServer is how many blocks are kept for each endpoint.
 	LruCapacityPerServer int
@@ -63,19 +69,36 @@ func newOwnPrefixCacheScorer(b *scoring.Builder) *prefixCacheScorer {
 	}}
 	b.Bool("autoTune", &s.AutoTune)
 	b.Int("blockSizeTokens", &s.BlockSizeTokens, 1, 65536)
-	b.Int("blockSize", &s.BlockSize, 0, math.MaxInt32)
-	b.Int("maxPrefixBlocksToMatch", &s.MaxPrefixBlocksToMatch, 1, mostBlocks)
+	b.Int("maxPrefixBlocksToMatch", &s.MaxPrefixBlocksToMatch, 1, math.MaxInt32)
 	b.Int("lruCapacityPerServer", &s.LruCapacityPerServer, 1, mostCapacity)
-	if s.BlockSize > 0 && !b.Has("blockSizeTokens") {
-		b.Mistake("blockSize", "is deprecated and counts characters; give blockSizeTokens, in tokens of 4 characters")
-	} else if s.BlockSize > 0 {
-		b.Warn("\"blockSize\" is deprecated and has no effect beside blockSizeTokens")
+	s.readBytes(b)
+	if s.MaxPrefixBlocksToMatch > mostBlocks {
+		b.Warn("maxPrefixBlocksToMatch is more than " + strconv.Itoa(mostBlocks) + " and counts as that")
+		s.MaxPrefixBlocksToMatch = mostBlocks
 	}
 	options := b.State()
 	options.Prefix, options.Lengths = true, true
 	options.PrefixCapacity = max(options.PrefixCapacity, s.LruCapacityPerServer)
 	options.PrefixChains++
 	return s
+}
+
+// readBytes reads the parameters that say the size of a block in characters.
+func (s *prefixCacheScorer) readBytes(b *scoring.Builder) {
+	b.Int("blockSize", &s.BlockSize, 0, math.MaxInt32)
+	b.Int("hashBlockSize", &s.HashBlockSize, 0, math.MaxInt32)
+	name, size := "blockSize", s.BlockSize
+	if size == 0 {
+		name, size = "hashBlockSize", s.HashBlockSize
+	}
+	switch {
+	case size == 0:
+	case b.Has("blockSizeTokens"):
+		b.Warn(strconv.Quote(name) + " is deprecated and has no effect beside blockSizeTokens")
+	default:
+		b.Warn(strconv.Quote(name) + " is deprecated and counts characters; blockSizeTokens counts tokens of 4 of them")
+		s.AutoTune, s.blockBytes = s.AutoTune && b.Has("autoTune"), min(size, math.MaxInt32/2)
+	}
 }
 
 // ProvidesCachedTokens implements scoring.PrefixProvider.
@@ -86,8 +109,11 @@ func (s *prefixCacheScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoi
 	if c.Pool.State == nil || c.Pool.State.Prefix == nil {
 		return
 	}
-	blockTokens := s.blockTokens()
-	blocks := c.PromptBlocks(blockTokens, s.MaxPrefixBlocksToMatch)
+	blockBytes := s.blockBytes
+	if blockBytes == 0 || s.AutoTune && s.tuned > 0 {
+		blockBytes = s.blockTokens() * state.BytesPerToken
+	}
+	blocks := c.PromptChain(state.Chain{BlockBytes: blockBytes}, s.MaxPrefixBlocksToMatch)
 	if len(blocks) == 0 {
 		return
 	}
@@ -105,7 +131,7 @@ func (s *prefixCacheScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoi
 			continue
 		}
 		c.SetWarm()
-		c.SetCachedTokens(e, c.TokensOf(int(s.matched[i])*blockTokens*state.BytesPerToken))
+		c.SetCachedTokens(e, c.TokensOf(int(s.matched[i])*blockBytes))
 		scores[i] = float64(s.matched[i]) / float64(len(blocks))
 	}
 }

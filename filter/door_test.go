@@ -76,8 +76,10 @@ func TestEncodedBodies(t *testing.T) {
 				s.Finish()
 			}
 		}
-		second := wazerohost.Headers{{":path", "/v1/completions"}, {"content-encoding", "identity"}, {"content-encoding", "gzip"}}
-		wantError(t, refuses.workers[0].requests.Request(second, false), 415, "encoded_body")
+		for _, codings := range [][2]string{{"identity", "gzip"}, {"gzip", "identity"}} {
+			twice := wazerohost.Headers{{":path", "/v1/completions"}, {"content-encoding", codings[0]}, {"content-encoding", codings[1]}}
+			wantError(t, refuses.workers[0].requests.Request(twice, false), 415, "encoded_body")
+		}
 	})
 }
 

@@ -111,6 +111,12 @@ func TestShed(t *testing.T) {
 		g.wantRanked(w.ask([2]string{header, "batch"}), address(1))
 		g.clock.Advance(1500e6)
 		wantError(t, w.ask([2]string{header, "batch"}), 429, "shed")
+		important := newPool(9, 9)
+		important.Objectives = []snapshot.Objective{{Name: "batch", Priority: 1}}
+		g.publish(important)
+		if s := w.ask([2]string{header, "batch"}); !s.Sent() {
+			t.Errorf("batch, important now: got %s, want it sent", s.ResponseBody())
+		}
 	})
 }
 

@@ -83,6 +83,7 @@ func TestIngestRefusals(t *testing.T) {
 		{"no token after the scheme", [][2]string{{"authorization", "Bearer"}}, "", good, 401, "unauthorized"},
 		{"another scheme", [][2]string{{"authorization", "Basic " + token}}, "", good, 401, "unauthorized"},
 		{"another machine", nil, "10.0.0.9:4000", good, 403, "foreign_peer"},
+		{"an address that was only said, and has no port", nil, "127.0.0.1:0", good, 403, "foreign_peer"},
 		{"an address that only begins alike", nil, "[::11]:4000", good, 403, "foreign_peer"},
 		{"PUT", [][2]string{{":method", "PUT"}}, "", good, 405, "method"},
 		{"a length over the limit", [][2]string{{"content-length", fmt.Sprint(snapshot.MaxMessageBytes + 1)}}, "", nil, 413, "too_large"},
@@ -227,6 +228,19 @@ func TestIngestListeners(t *testing.T) {
 			bare := p.Request(wazerohost.Headers{{":path", ingestPath}}, false, wazerohost.From(tc.from))
 			wantError(t, bare, 401, "unauthorized")
 		})
+	}
+}
+
+// TestEndlessSnapshot: what is longer than any snapshot is refused before it has come to its end.
+func TestEndlessSnapshot(t *testing.T) {
+	for _, m := range []mode{modes[0], modes[2]} {
+		g := newGateway(t, m, 1, m.configuration(byQueue, ""))
+		s := g.workers[0].ingest.Request(ingestHeaders(), false)
+		frame := make([]byte, 1<<20)
+		for range snapshot.MaxMessageBytes/len(frame) + 1 {
+			s.Body(frame, false)
+		}
+		wantError(t, s, 413, "too_large")
 	}
 }
 

@@ -17,8 +17,11 @@ func (s hostStore) Get(key string) (value []byte, change uint32, ok bool) { retu
 
 func (s hostStore) Set(string, []byte, uint32) bool { return false }
 
-// completions reads the journal from its beginning.
-func (g *gateway) completions() (all []journal.Event) {
+// completions reads the journal's completions from its beginning.
+func (g *gateway) completions() []journal.Event { return g.events(journal.Completion) }
+
+// events reads the journal's events of a kind from its beginning.
+func (g *gateway) events(kind journal.Kind) (all []journal.Event) {
 	g.t.Helper()
 	j, err := journal.New(hostStore{g.host}, journal.Options{Instance: 1})
 	if err != nil {
@@ -26,7 +29,7 @@ func (g *gateway) completions() (all []journal.Event) {
 	}
 	j.Poll()
 	for e := j.Next(); e != nil; e = j.Next() {
-		if e.Kind == journal.Completion {
+		if e.Kind == kind {
 			copied := *e
 			copied.Chains, copied.Encode = nil, nil
 			all = append(all, copied)
@@ -47,6 +50,8 @@ func TestCompletionsTellTheOutcome(t *testing.T) {
 		status         uint16
 		ttft, duration time.Duration
 		by, tried      int // 0 is nobody, else an endpoint's number from 1
+		ended          journal.Ending
+		began          bool // that the answer begins was told before
 	}
 	const wait = 30 * time.Millisecond
 	local := func(s *wazerohost.Stream, status, details string) {
@@ -65,48 +70,59 @@ func TestCompletionsTellTheOutcome(t *testing.T) {
 			s.RespondBody([]byte("data: {}\n\n"), false)
 			pass()
 			s.RespondBody([]byte("data: [DONE]\n\n"), true)
-		}, outcome{status: 200, ttft: 2 * wait, duration: 3 * wait, by: 2}},
+		}, outcome{status: 200, ttft: 2 * wait, duration: 3 * wait, by: 2, ended: journal.EndedWhole, began: true}},
 		{"an answer with trailers", func(s *wazerohost.Stream, _ func()) {
 			s.SetServer(address(1))
 			s.Respond(nil, false)
 			s.RespondBody([]byte("{}"), false)
 			s.RespondTrailers(wazerohost.Headers{{"x-end", "1"}})
-		}, outcome{status: 200, ttft: wait, duration: wait, by: 2}},
+		}, outcome{status: 200, ttft: wait, duration: wait, by: 2, ended: journal.EndedWhole, began: true}},
 		{"an answer without a body", func(s *wazerohost.Stream, _ func()) {
 			s.SetServer(address(1))
 			s.Respond(wazerohost.Headers{{":status", "404"}}, true)
-		}, outcome{status: 404, duration: wait, by: 2}},
+		}, outcome{status: 404, duration: wait, by: 2, ended: journal.EndedWhole}},
 		{"a server's error", func(s *wazerohost.Stream, _ func()) {
 			s.SetServer(address(1))
 			s.Respond(wazerohost.Headers{{":status", "500"}}, true)
-		}, outcome{status: 500, duration: wait, by: 2}},
+		}, outcome{status: 500, duration: wait, by: 2, ended: journal.EndedWhole}},
+		{"a server's error that streams", func(s *wazerohost.Stream, _ func()) {
+			s.SetServer(address(1))
+			s.Respond(wazerohost.Headers{{":status", "500"}}, false)
+			s.RespondBody([]byte("data: {}\n\n"), false)
+			s.RespondBody(nil, true)
+		}, outcome{status: 500, ttft: wait, duration: wait, by: 2, ended: journal.EndedWhole}},
 		{"another endpoint after a retry", func(s *wazerohost.Stream, _ func()) {
 			s.SetServer(address(0))
 			s.Respond(nil, true)
-		}, outcome{status: 200, duration: wait, by: 1, tried: 2}},
+		}, outcome{status: 200, duration: wait, by: 1, tried: 2, ended: journal.EndedWhole}},
 		{"by a way of its own", func(s *wazerohost.Stream, _ func()) {
 			s.SetServer("192.0.2.1:15008")
 			s.Respond(nil, true)
-		}, outcome{status: 200, duration: wait, by: 2}},
-		{"no connection", func(s *wazerohost.Stream, _ func()) { local(s, "503", refused) }, outcome{status: 503, duration: wait, by: 2}},
-		{"too late", func(s *wazerohost.Stream, _ func()) { local(s, "504", "upstream_response_timeout") }, outcome{status: 504, duration: wait, by: 2}},
-		{"a circuit breaker", func(s *wazerohost.Stream, _ func()) { local(s, "503", overflow) }, outcome{by: 2}},
-		{"another filter", func(s *wazerohost.Stream, _ func()) { local(s, "503", "ext_authz_error") }, outcome{by: 2}},
-		{"the client leaves", func(s *wazerohost.Stream, _ func()) { s.Abort() }, outcome{duration: wait, by: 2}},
+		}, outcome{status: 200, duration: wait, by: 2, ended: journal.EndedWhole}},
+		{"no connection", func(s *wazerohost.Stream, _ func()) { local(s, "503", refused) },
+			outcome{status: 503, duration: wait, by: 2, ended: journal.EndedUnreached}},
+		{"too late", func(s *wazerohost.Stream, _ func()) { local(s, "504", "upstream_response_timeout") },
+			outcome{status: 504, duration: wait, by: 2, ended: journal.EndedTimeout}},
+		{"a circuit breaker", func(s *wazerohost.Stream, _ func()) { local(s, "503", overflow) },
+			outcome{by: 2, ended: journal.EndedEnvoy}},
+		{"another filter", func(s *wazerohost.Stream, _ func()) { local(s, "503", "ext_authz_error") },
+			outcome{by: 2, ended: journal.EndedEnvoy}},
+		{"the client leaves", func(s *wazerohost.Stream, _ func()) { s.Abort() },
+			outcome{duration: wait, by: 2, ended: journal.EndedClient}},
 		{"the client leaves during the answer", func(s *wazerohost.Stream, _ func()) {
 			s.SetServer(address(1))
 			s.Respond(nil, false)
 			s.RespondBody([]byte("data: {}\n\n"), false)
 			s.SetProperty("response.code_details", []byte("downstream_remote_disconnect"))
 			s.Abort()
-		}, outcome{status: 200, ttft: wait, duration: wait, by: 2}},
+		}, outcome{status: 200, ttft: wait, duration: wait, by: 2, ended: journal.EndedClient, began: true}},
 		{"the answer breaks off", func(s *wazerohost.Stream, _ func()) {
 			s.SetServer(address(1))
 			s.Respond(nil, false)
 			s.RespondBody([]byte("data: {}\n\n"), false)
 			s.SetProperty("response.code_details", []byte(cutOff))
 			s.Abort()
-		}, outcome{status: 502, ttft: wait, duration: wait, by: 2}},
+		}, outcome{status: 502, ttft: wait, duration: wait, by: 2, ended: journal.EndedReset, began: true}},
 	}
 	number := map[uint64]int{0: 0, endpointID(0): 1, endpointID(1): 2, endpointID(2): 3}
 	eachMode(t, func(t *testing.T, m mode) {
@@ -125,7 +141,7 @@ func TestCompletionsTellTheOutcome(t *testing.T) {
 				e := all[0]
 				got := outcome{
 					status: e.Status, ttft: time.Duration(e.TTFTMicros) * time.Microsecond, duration: time.Duration(e.DurationMicros) * time.Microsecond,
-					by: number[e.Primary], tried: number[e.Tried],
+					by: number[e.Primary], tried: number[e.Tried], ended: e.Ended, began: len(g.events(journal.Began)) == 1,
 				}
 				if got != tc.want {
 					t.Errorf("got %+v, want %+v", got, tc.want)
@@ -188,13 +204,14 @@ func TestCompletionsTellTokens(t *testing.T) {
 		name   string
 		frames []string
 		want   [3]uint32
+		cached bool
 	}{
-		{"JSON", []string{`{"choices":[],` + usage + `}`}, [3]uint32{40, 7, 32}},
-		{"JSON in pieces", []string{`{"choices":[],"usa`, `ge":{"prompt_tokens":40,"completion_to`, `kens":7}}`}, [3]uint32{40, 7, 0}},
-		{"a stream that reports", []string{chunk, chunk, `data: {"choices":[],` + usage + "}\n\n", done}, [3]uint32{40, 7, 32}},
-		{"a stream that does not", []string{chunk, chunk + chunk, chunk, chunk + done}, [3]uint32{0, 4, 0}},
-		{"an empty stream", []string{done}, [3]uint32{}},
-		{"no JSON at all", []string{"hello"}, [3]uint32{}},
+		{"JSON", []string{`{"choices":[],` + usage + `}`}, [3]uint32{40, 7, 32}, true},
+		{"JSON in pieces", []string{`{"choices":[],"usa`, `ge":{"prompt_tokens":40,"completion_to`, `kens":7}}`}, [3]uint32{40, 7, 0}, false},
+		{"a stream that reports", []string{chunk, chunk, `data: {"choices":[],` + usage + "}\n\n", done}, [3]uint32{40, 7, 32}, true},
+		{"a stream that does not", []string{chunk, chunk + chunk, chunk, chunk + done}, [3]uint32{0, 4, 0}, false},
+		{"an empty stream", []string{done}, [3]uint32{}, false},
+		{"no JSON at all", []string{"hello"}, [3]uint32{}, false},
 	}
 	eachMode(t, func(t *testing.T, m mode) {
 		for _, tc := range tests {
@@ -214,10 +231,43 @@ func TestCompletionsTellTokens(t *testing.T) {
 				if got := [3]uint32{all[0].InputTokens, all[0].OutputTokens, all[0].CachedTokens}; got != tc.want {
 					t.Errorf("got %v input, output and cached tokens, want %v", got, tc.want)
 				}
+				if got := all[0].CachedReported; got != tc.cached {
+					t.Errorf("cached tokens reported: got %v, want %v", got, tc.cached)
+				}
 				if got, want := string(s.ResponseBody()), strings.Join(tc.frames, ""); got != want {
 					t.Errorf("the client got %q, want %q", got, want)
 				}
 			})
 		}
 	})
+}
+
+// TestClientsAreNetworks: a client is told from others by its address, of which it cannot choose the port, nor more than
+// the first half of an IPv6 address.
+func TestClientsAreNetworks(t *testing.T) {
+	m := modes[0]
+	g := newGateway(t, m, 1, m.configuration(byQueue, ""))
+	g.publish(newPool(0))
+	client := func(from string) uint64 {
+		headers := wazerohost.Headers{{":path", "/v1/completions"}, {"content-length", fmt.Sprint(len(completion))}}
+		s := g.workers[0].requests.Request(headers, false, wazerohost.From(from))
+		s.Body([]byte(completion), true)
+		s.Finish()
+		all := g.completions()
+		return all[len(all)-1].Client
+	}
+	for _, test := range []struct {
+		a, b string
+		same bool
+	}{
+		{"10.0.0.9:4000", "10.0.0.9:5000", true},
+		{"10.0.0.9:4000", "10.0.0.8:4000", false},
+		{"[2001:db8:1:2:3::1]:4000", "[2001:db8:1:2:9:8:7:6]:4001", true},
+		{"[2001:db8:1:2:3::1]:4000", "[2001:db8:1:3:3::1]:4000", false},
+		{"[2001:db8::1]:4000", "[2001:db8::2]:4000", true},
+	} {
+		if a, b := client(test.a), client(test.b); (a == b) != test.same || a == 0 {
+			t.Errorf("%s and %s: one client: got %v, want %v", test.a, test.b, a == b, test.same)
+		}
+	}
 }

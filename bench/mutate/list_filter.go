@@ -6,7 +6,6 @@ var filterMutants = []mutant{
 	{file: "filter/request.go", name: "content-length stays in front of the buffer filter",
 		before: "\t\t_ = hostcalls.RemoveRequestHeader(\"content-length\")\n", after: "\t\t_ = h.method\n"},
 	{file: "filter/request.go", name: "a trailer's body is read short", before: "return s.ingestBody(s.held, true)", after: "return s.ingestBody(0, true)"},
-	{file: "filter/request.go", name: "frames pass while a question is open", before: "case answered, asking:", after: "case answered:"},
 	{file: "filter/request.go", name: "management is open", before: "s.operation.Kind == openai.KindManagement && ", after: "s.operation.Kind == openai.KindManagement && h.encoded && "},
 	{file: "filter/request.go", name: "CONNECT passes", before: "case h.method == \"CONNECT\":", after: "case h.method == \"CONNECTED\":"},
 	{file: "filter/request.go", name: "encoded bodies pass", before: "s.operation.ReadsBody() && !s.config.PassUnreadable:", after: "s.operation.ReadsBody() && s.config.PassUnreadable:"},

@@ -9,7 +9,7 @@ var journalMutants = []mutant{
 	{file: "journal/journal.go", name: "lease 0 is given out", before: "\tif j.lease == 0 {\n", after: "\tif j.lease == 1 {\n"},
 	{file: "journal/journal.go", name: "a new page keeps the old number", before: "number: head.number + 1, first", after: "number: head.number, first"},
 	{file: "journal/page.go", name: "page full one byte later", before: "p.length >= fullBytes }", after: "p.length > fullBytes }"},
-	{file: "journal/page.go", name: "checksum of a page not looked at", before: "if xxhash.Sum64(value[checksumBytes:headerBytes]) != binary", after: "if false && xxhash.Sum64(value[checksumBytes:headerBytes]) != binary"},
+	{file: "journal/page.go", name: "checksum of a page not looked at", before: " || xxhash.Sum64(value[checksumBytes:headerBytes]) != binary.LittleEndian.Uint64(value) {", after: " {"},
 	{file: "journal/page.go", name: "checksum of a record not looked at", before: "return size, xxhash.Sum64(src[checksumBytes:size]) == binary.LittleEndian.Uint64(src)", after: "return size, true"},
 	{file: "journal/page.go", name: "the ring is read to its very end", before: "p.slots - max(1, p.slots/16)", after: "p.slots"},
 	{file: "journal/peers.go", name: "heal at the first damaged tick", before: "r.damagedTicks < healTicks", after: "r.damagedTicks < 1"},

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
@@ -76,7 +77,7 @@ func TestFollowersAreRefused(t *testing.T) {
 		for _, tc := range tests {
 			t.Run(m.hold+" "+tc.name, func(t *testing.T) {
 				h := set(wazerohost.Headers{{":method", "GET"}, {":path", tc.path}, {"authorization", "Bearer " + token}}, tc.headers...)
-				wantError(t, g.workers[0].ingest.Request(h, true, wazerohost.From(or(tc.from, "127.0.0.1:4000"))), tc.status, tc.code)
+				wantError(t, g.workers[0].ingest.Request(h, true, wazerohost.From(cmp.Or(tc.from, "127.0.0.1:4000"))), tc.status, tc.code)
 			})
 		}
 		if _, _, ok := g.host.SharedData("pintle/v1/followed"); ok {

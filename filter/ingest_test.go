@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 	"sync"
@@ -111,7 +112,7 @@ func TestIngestRefusals(t *testing.T) {
 		before := g.stored()
 		for _, tc := range tests {
 			t.Run(hold.hold+" "+tc.name, func(t *testing.T) {
-				s := g.workers[0].ingest.Request(set(ingestHeaders(), tc.headers...), false, wazerohost.From(or(tc.from, "127.0.0.1:4000")))
+				s := g.workers[0].ingest.Request(set(ingestHeaders(), tc.headers...), false, wazerohost.From(cmp.Or(tc.from, "127.0.0.1:4000")))
 				sendFrames(s, tc.body, 1<<20)
 				e := wantError(t, s, tc.status, tc.code)
 				if tc.code == "older" && (e.Current == nil || e.Current.Epoch != current.Epoch || e.Current.Sequence != current.Sequence) {
@@ -124,13 +125,6 @@ func TestIngestRefusals(t *testing.T) {
 			})
 		}
 	}
-}
-
-func or(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // sendFrames sends a body in frames of at most size bytes, until the stream has been answered.

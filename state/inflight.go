@@ -12,8 +12,8 @@ const (
 	DefaultRequestTimeout = 2 * time.Minute
 	// DefaultLeases bounds the requests in flight.
 	DefaultLeases = 1 << 20
-	// MaxEncode bounds the encode endpoints of one request; further ones are not charged.
-	MaxEncode = 256
+	// MaxCharged bounds the encode endpoints of one request; further ones are not charged.
+	MaxCharged = 256
 
 	recentShift = 6
 )
@@ -139,7 +139,7 @@ func (f *InFlight) Open(e *journal.Event, endpoints *Endpoints) {
 	f.count(l, e.Model)
 	f.charge(l, endpoints.Index(e.Primary), e.PrimaryLoad, false)
 	f.charge(l, endpoints.Index(e.Prefill), e.PrefillLoad, true)
-	for _, id := range e.Encode[:min(len(e.Encode), MaxEncode)] {
+	for _, id := range e.Encode[:min(len(e.Encode), MaxCharged)] {
 		f.charge(l, endpoints.Index(id), e.EncodeLoad, false)
 	}
 	f.heap.reach(f.table.used - 1)

@@ -78,7 +78,7 @@ func checkBounds(t *testing.T, s *State) {
 	}
 	probe := chain(3, 20)
 	for i := range s.Endpoints.Len() {
-		most := s.InFlight.Leases() * (2 + MaxEncode)
+		most := s.InFlight.Leases() * (2 + MaxCharged)
 		if got := s.InFlight.InFlight(i); got < 0 || got > most {
 			t.Fatalf("endpoint %d: got %d in flight with %d leases", i, got, s.InFlight.Leases())
 		}

@@ -14,7 +14,7 @@ var filterMutants = []mutant{
 	{file: "filter/request.go", name: "helpers are in flight", before: "\tif s.operation.Computes() {\n\t\ts.decided()\n\t}\n\tfailpoint", after: "\ts.decided()\n\tfailpoint"},
 	{file: "filter/request.go", name: "an old pool decides", before: "\tstarted := hostcalls.Now()\n\ts.pool.refresh(s.config.Plan)\n", after: "\tstarted := hostcalls.Now()\n"},
 	{file: "filter/request.go", name: "decisions without the journal's news",
-		before: "\ts.begin()\n\ts.history.catchUp(&s.pool, s.cycle.Request.Now)\n\tif failure", after: "\ts.begin()\n\tif failure"},
+		before: "\ts.history.catchUp(&s.pool, s.cycle.Request.Now)\n\ts.request.Want", after: "\ts.request.Want"},
 	{file: "filter/request.go", name: "the model of the path is lost", before: "PathModel: values[last]", after: "PathModel: \"\""},
 	{file: "filter/request.go", name: "tunnels wait", before: "case h.method == \"POST\" || h.method == \"PUT\" || h.method == \"PATCH\":", after: "case h.method != \"\":"},
 	{file: "filter/headers.go", name: "foreign routing headers pass", before: "strings.HasPrefix(name, steeringPrefix) || ", after: ""},

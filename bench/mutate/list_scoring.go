@@ -3,6 +3,9 @@ package main
 // explained are the tests of whole decisions.
 var explained = []string{"./internal/explain"}
 
+// sessions are the plug-ins that keep sessions at their endpoints.
+var sessions = []string{"./scoring/scorers"}
+
 var scoringMutants = []mutant{
 	{file: "scoring/admission.go", name: "a target of weight 0 is chosen", before: "left < 0 {", after: "left <= 0 {"},
 	{file: "scoring/admission.go", name: "stale endpoints have room", before: "\t\t\tsum++\n\t\t\tcontinue\n", after: "\t\t\tcontinue\n"},
@@ -13,8 +16,8 @@ var scoringMutants = []mutant{
 	{file: "scoring/decide.go", name: "weights are not applied", before: "totals[i] += score * s.weight", after: "totals[i] += score", tests: explained},
 	{file: "scoring/decide.go", name: "scores above 1 count", before: "case score >= 1:\n\t\treturn 1", after: "case score >= 1:\n\t\treturn score", tests: explained},
 	{file: "scoring/decide.go", name: "all failing endpoints are left out", before: "if failing == 0 || failing == len(c.candidates) {", after: "if failing == 0 {", tests: explained},
-	{file: "scoring/decide.go", name: "unread requests go to failing endpoints", before: "return c.Fresh(e) && !c.fails(e) }", after: "return c.Fresh(e) }", tests: explained},
-	{file: "scoring/decide.go", name: "unread requests go to stale endpoints", before: "return c.Fresh(e) && !c.fails(e) }", after: "return !c.fails(e) }", tests: explained},
+	{file: "scoring/decide.go", name: "unread requests go to failing endpoints", before: "return answers && !c.fails(e)\n", after: "return answers\n", tests: explained},
+	{file: "scoring/decide.go", name: "unread requests go to stale endpoints", before: "return answers && !c.fails(e)\n", after: "return !c.fails(e)\n", tests: explained},
 	{file: "scoring/load.go", name: "running requests are as sampled", before: "running := plus(e.Metrics.RunningRequests, started(e, since))", after: "running := e.Metrics.RunningRequests",
 		tests: explained},
 	{file: "scoring/load.go", name: "what is in flight does not run", before: "running = max(running, c.InFlight(e)-plus", after: "running = max(running, 0*c.InFlight(e)-plus", tests: explained},
@@ -31,7 +34,7 @@ var scoringMutants = []mutant{
 	{file: "scoring/headers/disagg_headers_handler.go", name: "the prefill header may be forged",
 		before: "\tb.OwnRequestHeader(h.PrefillHeader)\n", after: "", tests: explained},
 	{file: "scoring/scorers/least_latency.go", name: "an unknown pace is none", before: "\tif perToken == 0 {\n\t\tperToken = s.perToken\n\t}\n", after: ""},
-	{file: "scoring/scorers/session_affinity_scorer.go", name: "a token's length is not bounded", before: " || len(token) > longestToken {", after: " {"},
+	{file: "scoring/internal/affinity/token.go", name: "a token's length is not bounded", before: " || len(text) > longestToken {", after: " {", tests: sessions},
 	{file: "scoring/scorers/load_aware_scorer.go", name: "unknown is idle", before: "scores[i] = mostLoadAware / 2", after: "scores[i] = mostLoadAware", tests: explained},
 	{file: "scoring/scorers/active_request_scorer.go", name: "idle at one more", before: "n > s.IdleThreshold {", after: "n > s.IdleThreshold+1 {", tests: explained},
 	{file: "scoring/scorers/lora_affinity_scorer.go", name: "waiting adapters count as running", before: "case has(m.RunningLoRA):", after: "case has(m.RunningLoRA), has(m.WaitingLoRA):", tests: explained},

@@ -77,9 +77,9 @@ func runRequests(ctx context.Context, o options, st *stack.Stack, out io.Writer,
 }
 
 func writeRequests(out io.Writer, size int, all []*variant, found results) {
-	plainRate, plainCPU := of(found[0], (*measurement).perSecond), of(found[0], (*measurement).cpuPerThousand)
+	plainRate, plainCPU := figures(found[0], (*measurement).perSecond), figures(found[0], (*measurement).cpuPerThousand)
 	for i, v := range all {
-		rate, cpu := of(found[i], (*measurement).perSecond), of(found[i], (*measurement).cpuPerThousand)
+		rate, cpu := figures(found[i], (*measurement).perSecond), figures(found[i], (*measurement).cpuPerThousand)
 		body, ratio, bar, cpuRatio := "", "", "", ""
 		if i == 0 {
 			body = fmt.Sprintf("%d KB", size)
@@ -90,7 +90,7 @@ func writeRequests(out io.Writer, size int, all []*variant, found results) {
 			cpuRatio = fmt.Sprintf("%.2f", cpu.over(plainCPU).median())
 		}
 		fmt.Fprintf(out, "%-7s %-8s %8.0f %13s %7.2f ms %7.2f ms   %-22s %-10s %7.3f %6s\n", body, v.name, rate.median(), rate.spread("%.0f"),
-			of(found[i], (*measurement).p50).median(), of(found[i], (*measurement).p99).median(), ratio, bar, cpu.median(), cpuRatio)
+			figures(found[i], (*measurement).p50).median(), figures(found[i], (*measurement).p99).median(), ratio, bar, cpu.median(), cpuRatio)
 	}
 	fmt.Fprintln(out)
 }

@@ -25,8 +25,8 @@ func (s series) spread(format string) string {
 	return fmt.Sprintf(format+"-"+format, slices.Min(s), slices.Max(s))
 }
 
-// of picks a figure from each round.
-func of(rounds []*measurement, figure func(*measurement) float64) series {
+// figures picks a figure from each round.
+func figures(rounds []*measurement, figure func(*measurement) float64) series {
 	s := make(series, len(rounds))
 	for i, m := range rounds {
 		s[i] = figure(m)

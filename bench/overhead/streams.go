@@ -50,7 +50,7 @@ func writeStreams(out io.Writer, o options, all []*variant, one, many results) {
 	fmt.Fprintf(out, "%-8s %22s %22s %16s %16s\n", "Envoy", "CPU us/answer, 1 event", fmt.Sprintf("%d events", streamEvents), "us/event", "Pintle's share")
 	var plain series
 	for i, v := range all {
-		first, last := of(one[i], (*measurement).cpuPerThousand), of(many[i], (*measurement).cpuPerThousand)
+		first, last := figures(one[i], (*measurement).cpuPerThousand), figures(many[i], (*measurement).cpuPerThousand)
 		perEvent := make(series, len(first))
 		for round := range perEvent {
 			perEvent[round] = (last[round] - first[round]) * 1000 / (streamEvents - 1)

@@ -104,7 +104,7 @@ func startFile(t *testing.T, name string) file {
 }
 
 func istioBase(t *testing.T) map[string]any {
-	return at[map[string]any](t, document(t, "istio/base/wasmplugin.yaml", "WasmPlugin"), "spec", "pluginConfig")
+	return below[map[string]any](t, document(t, "istio/base/wasmplugin.yaml", "WasmPlugin"), "spec", "pluginConfig")
 }
 
 // overrideHost is the base's configuration with the component's patches.
@@ -112,7 +112,7 @@ func overrideHost(t *testing.T) map[string]any {
 	t.Helper()
 	plugin := document(t, "istio/base/wasmplugin.yaml", "WasmPlugin")
 	component := document(t, "istio/components/override-host/kustomization.yaml", "Component")
-	for _, p := range at[[]any](t, component, "patches") {
+	for _, p := range below[[]any](t, component, "patches") {
 		p, _ := p.(map[string]any)
 		target, _ := p["target"].(map[string]any)
 		if target["kind"] != "WasmPlugin" {
@@ -122,22 +122,22 @@ func overrideHost(t *testing.T) map[string]any {
 			Op, Path string
 			Value    any
 		}
-		if err := yaml.Unmarshal([]byte(at[string](t, p, "patch")), &changes); err != nil {
+		if err := yaml.Unmarshal([]byte(below[string](t, p, "patch")), &changes); err != nil {
 			t.Fatal(err)
 		}
 		for _, change := range changes {
 			path := strings.Split(change.Path, "/")[1:]
-			parent := at[map[string]any](t, plugin, path[:len(path)-1]...)
+			parent := below[map[string]any](t, plugin, path[:len(path)-1]...)
 			parent[path[len(path)-1]] = change.Value
 		}
 	}
-	return at[map[string]any](t, plugin, "spec", "pluginConfig")
+	return below[map[string]any](t, plugin, "spec", "pluginConfig")
 }
 
 func pause(t *testing.T) (plugin map[string]any) {
 	t.Helper()
 	filter := document(t, "istio/components/pause/envoyfilter.yaml", "EnvoyFilter")
-	text := at[string](t, filter, "spec", "configPatches", "0", "patch", "value", "typed_config", "config", "configuration", "value")
+	text := below[string](t, filter, "spec", "configPatches", "0", "patch", "value", "typed_config", "config", "configuration", "value")
 	if err := json.Unmarshal([]byte(text), &plugin); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func chart(t *testing.T) map[string]any {
 }
 
 func envoyGateway(t *testing.T) map[string]any {
-	return at[map[string]any](t, document(t, "istio/envoy-gateway.yaml", "EnvoyExtensionPolicy"), "spec", "wasm", "0", "config")
+	return below[map[string]any](t, document(t, "istio/envoy-gateway.yaml", "EnvoyExtensionPolicy"), "spec", "wasm", "0", "config")
 }
 
 // document reads the first document of a kind from a YAML file.
@@ -181,8 +181,8 @@ func document(t *testing.T, file, kind string) map[string]any {
 	return nil
 }
 
-// at is what lies below some keys and indexes.
-func at[T any](t *testing.T, from any, path ...string) T {
+// below is what lies below some keys and indexes.
+func below[T any](t *testing.T, from any, path ...string) T {
 	t.Helper()
 	value := from
 	for _, key := range path {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -52,13 +53,6 @@ type Config struct {
 	Seed uint64
 }
 
-func or[T int | int64 | float64 | time.Duration](value, fallback T) T {
-	if value == 0 {
-		return fallback
-	}
-	return value
-}
-
 func (c Config) withDefaults() Config {
 	if c.Name == "" {
 		c.Name = "sim"
@@ -66,17 +60,17 @@ func (c Config) withDefaults() Config {
 	if len(c.Models) == 0 {
 		c.Models = []string{"sim-model"}
 	}
-	c.MaxAdapters = or(c.MaxAdapters, 4)
-	c.MaxRunning = or(c.MaxRunning, 32)
-	c.BlockTokens = or(c.BlockTokens, 16)
-	c.Blocks = or(c.Blocks, 8192)
-	c.PrefillTokensPerSecond = or(c.PrefillTokensPerSecond, 8000)
-	c.TimePerOutputToken = or(c.TimePerOutputToken, 20*time.Millisecond)
-	c.BatchSlowdown = or(c.BatchSlowdown, 0.01)
-	c.OutputTokens = or(c.OutputTokens, 128)
-	c.StreamInterval = or(c.StreamInterval, 1)
-	c.Speed = or(c.Speed, 1)
-	c.MaxBodyBytes = or(c.MaxBodyBytes, 64<<20)
+	c.MaxAdapters = cmp.Or(c.MaxAdapters, 4)
+	c.MaxRunning = cmp.Or(c.MaxRunning, 32)
+	c.BlockTokens = cmp.Or(c.BlockTokens, 16)
+	c.Blocks = cmp.Or(c.Blocks, 8192)
+	c.PrefillTokensPerSecond = cmp.Or(c.PrefillTokensPerSecond, 8000)
+	c.TimePerOutputToken = cmp.Or(c.TimePerOutputToken, 20*time.Millisecond)
+	c.BatchSlowdown = cmp.Or(c.BatchSlowdown, 0.01)
+	c.OutputTokens = cmp.Or(c.OutputTokens, 128)
+	c.StreamInterval = cmp.Or(c.StreamInterval, 1)
+	c.Speed = cmp.Or(c.Speed, 1)
+	c.MaxBodyBytes = cmp.Or(c.MaxBodyBytes, 64<<20)
 	return c
 }
 

@@ -109,11 +109,11 @@ func kind(body dnsmessage.ResourceBody) dnsmessage.Type {
 	return dnsmessage.TypeSRV
 }
 
-func a(address string) *dnsmessage.AResource {
+func recordA(address string) *dnsmessage.AResource {
 	return &dnsmessage.AResource{A: netip.MustParseAddr(address).As4()}
 }
 
-func aaaa(address string) *dnsmessage.AAAAResource {
+func recordAAAA(address string) *dnsmessage.AAAAResource {
 	return &dnsmessage.AAAAResource{AAAA: netip.MustParseAddr(address).As16()}
 }
 
@@ -123,13 +123,13 @@ func srv(target string, port uint16) *dnsmessage.SRVResource {
 
 func TestRecords(t *testing.T) {
 	s, address := newServer(t)
-	s.set("vllm.test.", false, a("10.0.0.2"), a("10.0.0.1"), aaaa("fd00::1"))
+	s.set("vllm.test.", false, recordA("10.0.0.2"), recordA("10.0.0.1"), recordAAAA("fd00::1"))
 	s.set("_http._tcp.vllm.test.", false, srv("vllm-1.vllm.test.", 8001), srv("vllm-0.vllm.test.", 8000), srv("six.vllm.test.", 8000), srv("gone.vllm.test.", 8000))
-	s.set("twice.test.", false, a("10.0.0.1"), a("10.0.0.1"))
+	s.set("twice.test.", false, recordA("10.0.0.1"), recordA("10.0.0.1"))
 	s.set("_http._tcp.twice.test.", false, srv("vllm-0.vllm.test.", 8000), srv("vllm-0.vllm.test.", 8000))
-	s.set("vllm-0.vllm.test.", false, a("10.0.0.1"))
-	s.set("vllm-1.vllm.test.", false, a("10.0.0.2"))
-	s.set("six.vllm.test.", false, aaaa("fd00::6"))
+	s.set("vllm-0.vllm.test.", false, recordA("10.0.0.1"))
+	s.set("vllm-1.vllm.test.", false, recordA("10.0.0.2"))
+	s.set("six.vllm.test.", false, recordAAAA("fd00::6"))
 	tests := []struct {
 		name string
 		pool Pool
@@ -166,7 +166,7 @@ func TestRecords(t *testing.T) {
 func TestRun(t *testing.T) {
 	s, address := newServer(t)
 	const name = "vllm.test."
-	s.set(name, false, a("10.0.0.1"))
+	s.set(name, false, recordA("10.0.0.1"))
 	type told struct {
 		part topology.Part
 		err  error
@@ -203,7 +203,7 @@ func TestRun(t *testing.T) {
 	if got := next("a failing server"); got.err == nil || !strings.Contains(got.err.Error(), "vllm.test") {
 		t.Errorf("got %+v, want an error with the name", got)
 	}
-	s.set(name, false, a("10.0.0.2"))
+	s.set(name, false, recordA("10.0.0.2"))
 	if got := next("other records"); got.err != nil || got.part.Endpoints[0].Address != "10.0.0.2:8000" {
 		t.Errorf("got %+v, want 10.0.0.2:8000", got)
 	}

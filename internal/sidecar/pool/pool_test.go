@@ -55,7 +55,7 @@ func (w *world) told(t *testing.T, source int, endpoints ...topology.Endpoint) {
 	w.Update(t.Context(), source, topology.Part{Endpoints: endpoints}, nil)
 }
 
-func at(name, address string) topology.Endpoint {
+func endpointAt(name, address string) topology.Endpoint {
 	return topology.Endpoint{Endpoint: snapshot.Endpoint{Name: name, Address: address}}
 }
 
@@ -71,7 +71,7 @@ func targets(g *Generation) (names []string) {
 
 func TestNothingIsJoinedBeforeAllSourcesAreRead(t *testing.T) {
 	w := newWorld(t, named("one"), named("two"), named("three"))
-	w.told(t, 0, at("a", "10.0.0.1:1"))
+	w.told(t, 0, endpointAt("a", "10.0.0.1:1"))
 	w.told(t, 2)
 	if g := w.Generation(); g != nil {
 		t.Fatalf("got %q before the second source was read, want nothing", targets(g))
@@ -80,12 +80,12 @@ func TestNothingIsJoinedBeforeAllSourcesAreRead(t *testing.T) {
 	if g := w.Generation(); g != nil {
 		t.Fatalf("got %q while the second source cannot be read, want nothing", targets(g))
 	}
-	w.told(t, 1, at("b", "10.0.0.2:1"))
+	w.told(t, 1, endpointAt("b", "10.0.0.2:1"))
 	if got, want := targets(w.Generation()), []string{"a", "b"}; !slices.Equal(got, want) {
 		t.Errorf("got %q once all sources were read, want %q", got, want)
 	}
 	w.Update(t.Context(), 1, topology.Part{}, errors.New("cannot be read"))
-	w.told(t, 0, at("c", "10.0.0.3:1"))
+	w.told(t, 0, endpointAt("c", "10.0.0.3:1"))
 	if got, want := targets(w.Generation()), []string{"b", "c"}; !slices.Equal(got, want) {
 		t.Errorf("got %q while a source that was read fails, want %q", got, want)
 	}
@@ -99,7 +99,7 @@ func TestTargetsLiveAsLongAsTheirEndpoints(t *testing.T) {
 		kept bool
 	}{
 		{"the same", []topology.Endpoint{a}, true},
-		{"another beside it", []topology.Endpoint{a, at("b", "10.0.0.2:1")}, true},
+		{"another beside it", []topology.Endpoint{a, endpointAt("b", "10.0.0.2:1")}, true},
 		{"other models", []topology.Endpoint{{Endpoint: snapshot.Endpoint{Name: "a", Address: a.Address, Engine: a.Engine, Models: []string{"m"}}}}, true},
 		{"gone", nil, false},
 		{"another address", []topology.Endpoint{{Endpoint: snapshot.Endpoint{Name: "a", Address: "10.0.0.9:1", Engine: a.Engine}}}, false},
@@ -140,9 +140,9 @@ func TestAnEngineThatChangesIsReadAsSuch(t *testing.T) {
 
 func TestOneBadEndpointStopsNoOther(t *testing.T) {
 	w := newWorld(t, named("one"), named("two"))
-	w.told(t, 1, at("a", "10.0.0.2:1"), at("c", "10.0.0.3:1"))
+	w.told(t, 1, endpointAt("a", "10.0.0.2:1"), endpointAt("c", "10.0.0.3:1"))
 	for range 2 {
-		w.told(t, 0, at("a", "10.0.0.1:1"), at("b", "nowhere"))
+		w.told(t, 0, endpointAt("a", "10.0.0.1:1"), endpointAt("b", "nowhere"))
 	}
 	if got, want := targets(w.Generation()), []string{"a", "c"}; !slices.Equal(got, want) || w.Generation().Targets[0].Address != "10.0.0.1:1" {
 		t.Errorf("got %q, want %q with the first source's a", got, want)
@@ -155,7 +155,7 @@ func TestOneBadEndpointStopsNoOther(t *testing.T) {
 	if n := strings.Count(w.log.String(), "not all that was found can be used"); n != 2 {
 		t.Errorf("got %d log lines, want one for each problem:\n%s", n, w.log.String())
 	}
-	w.told(t, 0, at("d", "10.0.0.4:1"))
+	w.told(t, 0, endpointAt("d", "10.0.0.4:1"))
 	if got := w.Warnings(); len(got) != 0 {
 		t.Errorf("got warnings %q once all is well, want none", got)
 	}
@@ -163,7 +163,7 @@ func TestOneBadEndpointStopsNoOther(t *testing.T) {
 
 func TestModelsThatEndpointsTell(t *testing.T) {
 	w := newWorld(t, named("one"))
-	w.told(t, 0, at("a", "10.0.0.1:1"), topology.Endpoint{Endpoint: snapshot.Endpoint{Name: "b", Address: "10.0.0.2:1", Models: []string{"x"}}})
+	w.told(t, 0, endpointAt("a", "10.0.0.1:1"), topology.Endpoint{Endpoint: snapshot.Endpoint{Name: "b", Address: "10.0.0.2:1", Models: []string{"x"}}})
 	for _, target := range w.Generation().Targets {
 		if !target.Serves([]string{"m"}) || target.Serves([]string{"m"}) {
 			t.Error("Serves: want true for a new list and false for the same again")
@@ -176,7 +176,7 @@ func TestModelsThatEndpointsTell(t *testing.T) {
 		}
 	}
 	// An endpoint at another address may be another server.
-	w.told(t, 0, at("a", "10.0.0.9:1"))
+	w.told(t, 0, endpointAt("a", "10.0.0.9:1"))
 	if got := w.Generation().Topology.Endpoints[0].Models; got != nil {
 		t.Errorf("after a change of the address: got %q, want none", got)
 	}

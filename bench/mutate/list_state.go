@@ -19,7 +19,7 @@ var stateMutants = []mutant{
 	{file: "state/coldlru.go", name: "warm requests count", before: "s.Kind == journal.Decision && s.Cold {", after: "s.Kind == journal.Decision {"},
 	{file: "state/heap.go", name: "the last child is overlooked", before: "if child+1 < n && f.earlier", after: "if child+2 < n && f.earlier"},
 	{file: "state/heap.go", name: "a filled place goes down only", before: "\t\tf.up(last, place)\n\t\treturn\n", after: ""},
-	{file: "state/inflight.go", name: "prefill endpoints are not charged", before: "\tf.charge(l, endpoints.Index(e.Prefill))\n", after: ""},
+	{file: "state/inflight.go", name: "prefill endpoints are not charged", before: "\tf.charge(l, endpoints.Index(e.Prefill), e.PrefillLoad, true)\n", after: ""},
 	{file: "state/inflight.go", name: "a reset endpoint keeps its old leases", before: "load{epoch: f.loads[index].epoch + 1}", after: "load{epoch: f.loads[index].epoch}"},
 	{file: "state/inflight.go", name: "leases of the dead stay", before: "\t\tf.DropInstance(s.Instance)\n", after: ""},
 }

@@ -21,7 +21,8 @@ func TestAbandonedBodies(t *testing.T) {
 	)
 	inCells(t, func(t *testing.T, f *fixture) {
 		before := f.ResidentBytes()
-		for _, framing := range []string{"content-length: 1000000\r\n\r\n", "transfer-encoding: chunked\r\n\r\nfffff\r\n"} {
+		for _, framing := range []string{"content-length: 1000000\r\n\r\n",
+			"transfer-encoding: chunked\r\n\r\nfffff\r\n"} {
 			for range clients {
 				c := harness.Dial(t, f.Address("requests"))
 				c.Say(t, "POST "+chatPath+" HTTP/1.1\r\nhost: e2e\r\n"+framing+longChat(bodyPrefix))
@@ -70,7 +71,8 @@ func (f *fixture) resetStreams(t *testing.T, n int) {
 func (f *fixture) wantIdle(t testing.TB) {
 	t.Helper()
 	harness.WaitFor(t, 10*time.Second, "all requests to have ended", func() (bool, string) {
-		stats := f.Stats(t, "(http.requests.downstream_rq_active|cluster.model-servers.upstream_rq_(active|pending_active))$")
+		stats := f.Stats(t,
+			"(http.requests.downstream_rq_active|cluster.model-servers.upstream_rq_(active|pending_active))$")
 		for _, n := range stats {
 			if n != 0 {
 				return false, fmt.Sprint(stats)

@@ -13,7 +13,8 @@ const objectiveHeader = "X-Gateway-Inference-Objective"
 
 // TestShedding: a saturated pool refuses requests whose objective has a priority below 0, and no others.
 func TestShedding(t *testing.T) {
-	rules := snapshot.Topology{Objectives: []snapshot.Objective{{Name: "batch", Priority: -1}, {Name: "chat", Priority: 5}}}
+	rules := snapshot.Topology{Objectives: []snapshot.Objective{{Name: "batch", Priority: -1},
+		{Name: "chat", Priority: 5}}}
 	tests := []struct {
 		objective string
 		shed      bool
@@ -31,13 +32,15 @@ func TestShedding(t *testing.T) {
 					if test.shed && waiting >= 5 {
 						wantError(t, got, http.StatusTooManyRequests, "shed")
 					} else if got.Status != http.StatusOK || got.Server() == "" {
-						t.Errorf("%d waiting, objective %q: got %d %s, want 200", waiting, test.objective, got.Status, got.Body)
+						t.Errorf("%d waiting, objective %q: got %d %s, want 200", waiting, test.objective, got.Status,
+							got.Body)
 					}
 				}
 			}
 		}
 		f.PublishWith(t, rules, f.pool("sim-0", "sim-1")...)
-		wantError(t, f.withObjective(t, "batch", false), http.StatusTooManyRequests, "shed") // the mean of 0, 0, 2 and 2
+		// the mean of 0, 0, 2 and 2
+		wantError(t, f.withObjective(t, "batch", false), http.StatusTooManyRequests, "shed")
 		f.PublishWith(t, rules, f.pool("sim-0", "sim-1", "sim-2")...)
 		if got := f.withObjective(t, "batch", false); got.Status != http.StatusOK {
 			t.Errorf("three of four idle: got %d %s, want 200", got.Status, got.Body)
@@ -112,7 +115,8 @@ func (f *fixture) wantModelAt(t *testing.T, listener, model string, servers ...s
 			continue
 		}
 		if _, want := left[got.Server()]; !want || got.Status != http.StatusOK {
-			t.Fatalf("%s, model %s: got %d from %q, want 200 from one of %q; %s", listener, model, got.Status, got.Server(), servers, got.Body)
+			t.Fatalf("%s, model %s: got %d from %q, want 200 from one of %q; %s", listener, model, got.Status,
+				got.Server(), servers, got.Body)
 		}
 		left[got.Server()] = false
 	}

@@ -29,7 +29,8 @@ func withCluster(name, address string) func(string) string {
 	return func(config string) string { return strings.Replace(config, "  clusters:\n", cluster, 1) }
 }
 
-// TestAsking: while a cluster is asked, the request is held whole, and goes on when the answer is there, or when it is clear that none comes.
+// TestAsking: while a cluster is asked, the request is held whole, and goes on when the answer is there, or when it is
+// clear that none comes.
 func TestAsking(t *testing.T) {
 	gone := make(chan struct{}, 100)
 	consult := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -53,7 +54,8 @@ func TestAsking(t *testing.T) {
 	}))
 	defer consult.Close()
 	ask := func(cluster, word string, size int) string {
-		return fmt.Sprintf(`{"model":"sim-model","max_tokens":1,"messages":[{"role":"user","content":"ask-the-cluster %s"}],"user":"%s%s"}`,
+		return fmt.Sprintf(
+			`{"model":"sim-model","max_tokens":1,"messages":[{"role":"user","content":"ask-the-cluster %s"}],"user":"%s%s"}`,
 			cluster, word, strings.Repeat("u", size))
 	}
 	tests := []struct {
@@ -62,7 +64,8 @@ func TestAsking(t *testing.T) {
 		answer     string
 	}{
 		{"an answer", ask("consult", "", 0), 200, "200 " + fmt.Sprint(len(ask("consult", "", 0))) + " bytes at /first"},
-		{"300 KB", ask("consult", "", 300_000), 200, "200 " + fmt.Sprint(len(ask("consult", "", 300_000))) + " bytes at /first"},
+		{"300 KB", ask("consult", "", 300_000), 200,
+			"200 " + fmt.Sprint(len(ask("consult", "", 300_000))) + " bytes at /first"},
 		{"asked again", ask("consult", "ask again", 0), 200, "200 19 bytes at /again"},
 		{"refused", ask("consult", "refuse", 0), 403, ""},
 		{"too slow", ask("consult", "be slow", 0), 200, "504 upstream request timeout"},
@@ -70,7 +73,8 @@ func TestAsking(t *testing.T) {
 	}
 	for _, cell := range recoveryCells {
 		t.Run(cell.String(), func(t *testing.T) {
-			o := harness.Options{Module: "pintle-failpoint.wasm", Edit: withCluster("consult", consult.Listener.Addr().String())}
+			o := harness.Options{Module: "pintle-failpoint.wasm",
+				Edit: withCluster("consult", consult.Listener.Addr().String())}
 			plugin := alone("active-request-scorer")
 			delete(plugin, "debug")
 			l := newLab(t, o, cell, plugin)
@@ -84,7 +88,8 @@ func TestAsking(t *testing.T) {
 			}
 			for range 10 { // clients that leave while the cluster is asked
 				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-				request, _ := http.NewRequestWithContext(ctx, http.MethodPost, l.URL("requests", chatPath), strings.NewReader(ask("consult", "be slow", 0)))
+				request, _ := http.NewRequestWithContext(ctx, http.MethodPost, l.URL("requests", chatPath),
+					strings.NewReader(ask("consult", "be slow", 0)))
 				if response, err := harness.Client(t, false).Do(request); err == nil {
 					_ = response.Body.Close()
 					t.Error("an answer came before the cluster's")

@@ -26,7 +26,8 @@ func sha(body string) string {
 func (f *fixture) wantBody(t testing.TB, server, body string) {
 	t.Helper()
 	if got := f.only(t, server); got.BodySHA256 != sha(body) || got.BodyBytes != len(body) {
-		t.Fatalf("%s received %d bytes with SHA-256 %s, want %d with %s", server, got.BodyBytes, got.BodySHA256, len(body), sha(body))
+		t.Fatalf("%s received %d bytes with SHA-256 %s, want %d with %s", server, got.BodyBytes, got.BodySHA256,
+			len(body), sha(body))
 	}
 }
 
@@ -101,7 +102,8 @@ func TestBodyTooLong(t *testing.T) {
 					t.Errorf("%s: servers received %d requests, want none", name, len(got))
 				}
 				body := longChat(smallBody / 2)
-				got := harness.Send(t, client, harness.Request(t, http.MethodPost, f.URL("small", chatPath), body, chunked))
+				got := harness.Send(t, client,
+					harness.Request(t, http.MethodPost, f.URL("small", chatPath), body, chunked))
 				wantServer(t, got, "sim-1")
 				f.wantBody(t, "sim-1", body)
 			}
@@ -163,7 +165,8 @@ func TestOpaqueBody(t *testing.T) {
 	})
 }
 
-// TestBodyUntouched: what Pintle reads arrives byte for byte: unknown fields, numbers beyond float64, white space, repeated keys.
+// TestBodyUntouched: what Pintle reads arrives byte for byte: unknown fields, numbers beyond float64, white space,
+// repeated keys.
 func TestBodyUntouched(t *testing.T) {
 	bodies := []string{
 		`{"model":"sim-model","messages":[{"role":"user","content":"x"}],"seed":9007199254740993,"unknown":{"a":[1.10,1e400,-0]}}`,
@@ -173,7 +176,8 @@ func TestBodyUntouched(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
 		for _, body := range bodies {
 			f.prefer(t, "sim-3")
-			got := harness.Send(t, harness.Client(t, false), harness.Request(t, http.MethodPost, f.URL("requests", chatPath), body, false))
+			got := harness.Send(t, harness.Client(t, false),
+				harness.Request(t, http.MethodPost, f.URL("requests", chatPath), body, false))
 			if got.Server() != "sim-3" {
 				t.Fatalf("got %d from %q for %s, want an answer of sim-3; %s", got.Status, got.Server(), body, got.Body)
 			}

@@ -97,7 +97,8 @@ func newFixture(cell harness.Cell) (*fixture, error) {
 
 func (f *fixture) startServers() error {
 	for i := range 4 {
-		server, err := harness.NewServer(sim.Config{Name: fmt.Sprintf("sim-%d", i), Models: models, OutputTokens: 8, Blocks: 1 << 18})
+		server, err := harness.NewServer(
+			sim.Config{Name: fmt.Sprintf("sim-%d", i), Models: models, OutputTokens: 8, Blocks: 1 << 18})
 		if err != nil {
 			return err
 		}
@@ -140,7 +141,8 @@ func listeners(cell harness.Cell, socket string) []*harness.Listener {
 		ranked = 3
 	}
 	plugin := func(after time.Duration, policy string) map[string]any {
-		// Without load correction and whatever fails, the choice follows from the metrics alone, which most tests are about.
+		// Without load correction and whatever fails, the choice follows from the metrics alone, which most tests are
+		// about.
 		return map[string]any{
 			"config": harness.Document(ranked), "stale": map[string]any{"after": after.String(), "policy": policy},
 			"load": map[string]any{"correction": false}, "failing": map[string]any{"policy": "ignore"},
@@ -151,10 +153,12 @@ func listeners(cell harness.Cell, socket string) []*harness.Listener {
 	fresh := plugin(time.Hour, "neutral")
 	corrected := plugin(time.Hour, "neutral")
 	delete(corrected, "load")
-	corrected["config"] = map[string]any{"plugins": []map[string]any{{"type": "running-requests-size-scorer"}, {"type": "queue-scorer"}}}
+	corrected["config"] = map[string]any{
+		"plugins": []map[string]any{{"type": "running-requests-size-scorer"}, {"type": "queue-scorer"}}}
 	explained := plugin(time.Hour, "neutral")
 	explained["debug"] = true
-	label := map[string]any{"type": "by-label", "parameters": map[string]any{"label": "role", "validValues": []string{"nobody"}}}
+	label := map[string]any{"type": "by-label",
+		"parameters": map[string]any{"label": "role", "validValues": []string{"nobody"}}}
 	return []*harness.Listener{
 		{Name: "requests", Plugin: fresh},
 		{Name: "corrected", Plugin: corrected},
@@ -176,7 +180,8 @@ func listeners(cell harness.Cell, socket string) []*harness.Listener {
 // alone is a configuration whose only scorer is the one named.
 func alone(scorer string) map[string]any {
 	return map[string]any{
-		"config": map[string]any{"plugins": []map[string]any{{"type": scorer}}}, "load": map[string]any{"correction": false}, "debug": true,
+		"config": map[string]any{"plugins": []map[string]any{{"type": scorer}}},
+		"load":   map[string]any{"correction": false}, "debug": true,
 	}
 }
 
@@ -256,6 +261,7 @@ func wantServer(t testing.TB, got harness.Answer, want string) {
 func wantAnyServer(t testing.TB, got harness.Answer) {
 	t.Helper()
 	if got.Server() == "" {
-		t.Fatalf("got %d from Envoy, want an answer of a server; %s: %.300s", got.Status, got.Header.Get("X-Pintle-Reason"), got.Body)
+		t.Fatalf("got %d from Envoy, want an answer of a server; %s: %.300s", got.Status,
+			got.Header.Get("X-Pintle-Reason"), got.Body)
 	}
 }

@@ -61,7 +61,8 @@ func TestCurl(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
 		for _, test := range tests {
 			f.forget(t)
-			args := append([]string{"--silent", "--show-error", "--max-time", "20", "--noproxy", "*", "--data-binary", "@-",
+			args := append([]string{"--silent", "--show-error", "--max-time", "20", "--noproxy", "*", "--data-binary",
+				"@-",
 				"-o", os.DevNull, "-w", "%{http_code} %header{x-sim-server}"}, test.options...)
 			output, err := harness.Output(os.Environ(), test.body, "curl", append(args, f.URL("requests", chatPath))...)
 			if err != nil || output != "200 sim-0" {
@@ -94,7 +95,8 @@ var pythonPackages = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(unfinished)
-	output, err := harness.Output(os.Environ(), "", "python3", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
+	output, err := harness.Output(os.Environ(), "", "python3", "-m", "pip", "install", "--quiet",
+		"--disable-pip-version-check", "--no-deps",
 		"--only-binary", ":all:", "--target", unfinished, "-r", requirements)
 	if err != nil {
 		return "", fmt.Errorf("pip install -r %s: %w\n%s", requirements, err, output)

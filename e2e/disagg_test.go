@@ -18,7 +18,8 @@ func (f *fixture) roles(roles ...string) []harness.Endpoint {
 	var endpoints []harness.Endpoint
 	for i, role := range roles {
 		s := f.servers[i]
-		endpoints = append(endpoints, harness.Endpoint{Name: s.Name, Address: s.Address, Labels: map[string]string{roleLabel: role}})
+		endpoints = append(endpoints,
+			harness.Endpoint{Name: s.Name, Address: s.Address, Labels: map[string]string{roleLabel: role}})
 	}
 	return endpoints
 }
@@ -40,7 +41,8 @@ func completion(characters int) string {
 }
 
 // sendTo sends one request with headers, each a name and a value, and returns the answer and what the server received.
-func (f *fixture) sendTo(t *testing.T, listener, path, body string, http2 bool, headers ...string) (harness.Answer, sim.Received) {
+func (f *fixture) sendTo(t *testing.T, listener, path, body string, http2 bool,
+	headers ...string) (harness.Answer, sim.Received) {
 	t.Helper()
 	request := harness.Request(t, http.MethodPost, f.URL(listener, path), body, false)
 	for i := 0; i < len(headers); i += 2 {
@@ -54,7 +56,8 @@ func (f *fixture) sendTo(t *testing.T, listener, path, body string, http2 bool, 
 	return got, received[len(received)-1]
 }
 
-// wantStage checks the header that names the servers of a stage: n of the addresses, each once, and no header when n is 0.
+// wantStage checks the header that names the servers of a stage: n of the addresses, each once, and no header when n is
+// 0.
 func wantStage(t testing.TB, what string, r sim.Received, header string, addresses []string, n int) {
 	t.Helper()
 	values, there := r.Headers[header]
@@ -79,7 +82,8 @@ func wantStage(t testing.TB, what string, r sim.Received, header string, address
 	}
 }
 
-// TestCanonicalDisaggregation: prompts of 16 tokens and more get a prefill server, which the decode server is told; shorter ones get none.
+// TestCanonicalDisaggregation: prompts of 16 tokens and more get a prefill server, which the decode server is told;
+// shorter ones get none.
 func TestCanonicalDisaggregation(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
 		pool := f.roles("prefill", "prefill", "decode", "decode")
@@ -112,7 +116,8 @@ func TestCanonicalDisaggregation(t *testing.T) {
 
 // withImage is a chat request with an image and so much text.
 func withImage(characters int) string {
-	return fmt.Sprintf(`{"model":"sim-model","max_tokens":2,"messages":[{"role":"user","content":[{"type":"text","text":%q},
+	return fmt.Sprintf(
+		`{"model":"sim-model","max_tokens":2,"messages":[{"role":"user","content":[{"type":"text","text":%q},
 		{"type":"image_url","image_url":{"url":"https://example.com/cat.png"}}]}]}`, strings.Repeat("x", characters))
 }
 
@@ -123,20 +128,23 @@ func TestMultimodalDisaggregation(t *testing.T) {
 		name, body      string
 		prefill, encode int
 	}{
-		{"short text", chatBody, 0, 0}, {"long text", chat, 1, 0}, {"image", withImage(10), 0, 2}, {"image and long text", withImage(64), 1, 2},
+		{"short text", chatBody, 0, 0}, {"long text", chat, 1, 0}, {"image", withImage(10), 0, 2},
+		{"image and long text", withImage(64), 1, 2},
 		{"short again", chatBody, 0, 0},
 	}
 	inCells(t, func(t *testing.T, f *fixture) {
 		pool := f.roles("prefill", "both", "decode")
 		for _, address := range f.dead {
-			pool = append(pool, harness.Endpoint{Name: address, Address: address, Labels: map[string]string{roleLabel: "encode"}})
+			pool = append(pool,
+				harness.Endpoint{Name: address, Address: address, Labels: map[string]string{roleLabel: "encode"}})
 		}
 		f.Publish(t, pool...)
 		for listener, names := range map[string][]string{"multimodal": stageHeaders, "custom": customHeaders} {
 			for _, test := range tests {
 				for _, http2 := range []bool{false, true} {
 					what := listener + ", " + test.name
-					got, r := f.sendTo(t, listener, chatPath, test.body, http2, names[0], forgedStage, names[1], forgedStage)
+					got, r := f.sendTo(t, listener, chatPath, test.body, http2, names[0], forgedStage, names[1],
+						forgedStage)
 					wantStage(t, what, r, names[0], addressesOf(pool, "prefill"), test.prefill)
 					wantStage(t, what, r, names[1], addressesOf(pool, "encode"), test.encode)
 					if sha(test.body) != r.BodySHA256 {
@@ -176,7 +184,8 @@ func TestForgedStages(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
 		f.Publish(t, f.roles("prefill", "encode", "decode", "decode")...)
 		for listener, names := range map[string][]string{
-			"canonical": stageHeaders, "multimodal": stageHeaders, "custom": customHeaders, "ranks": append(rankHeaders, stageHeaders...),
+			"canonical": stageHeaders, "multimodal": stageHeaders, "custom": customHeaders,
+			"ranks": append(rankHeaders, stageHeaders...),
 		} {
 			var lines strings.Builder
 			for _, name := range names {
@@ -205,20 +214,23 @@ func (f *fixture) wantNotForged(t *testing.T, listener, lines string, names []st
 		for _, r := range f.received("") {
 			served++
 			for _, name := range names {
-				if values, there := r.Headers[name]; there && (len(values) != 1 || strings.Contains(values[0], forgedStage)) {
+				if values, there := r.Headers[name]; there &&
+					(len(values) != 1 || strings.Contains(values[0], forgedStage)) {
 					t.Errorf("%s, %s: server received %s: %q", listener, request.name, name, values)
 				}
 			}
 		}
 	}
 	if served < 8 {
-		t.Errorf("%s: servers received %d of %d requests; most must reach one", listener, served, len(forgedRequests)+len(forgedLong))
+		t.Errorf("%s: servers received %d of %d requests; most must reach one", listener, served,
+			len(forgedRequests)+len(forgedLong))
 	}
 }
 
 // forgedLong is a request that gets a prefill stage.
 var forgedLong = []struct{ name, method, text string }{
-	{"prefill", "POST", strings.Replace(post("/v1/completions", completion(100)), "content-length", "HEADERScontent-length", 1)},
+	{"prefill", "POST", strings.Replace(post("/v1/completions", completion(100)), "content-length",
+		"HEADERScontent-length", 1)},
 }
 
 // TestForgedStagesHTTP2 is the same with HTTP/2, where header names have one case.
@@ -232,7 +244,8 @@ func TestForgedStagesHTTP2(t *testing.T) {
 				method, path, body string
 				prefill            int
 			}{
-				{http.MethodPost, "/v1/completions", completion(10), 0}, {http.MethodPost, "/v1/completions", completion(100), 1},
+				{http.MethodPost, "/v1/completions", completion(10), 0},
+				{http.MethodPost, "/v1/completions", completion(100), 1},
 				{http.MethodGet, "/v1/models/sim-model", "", 0}, {http.MethodPost, "/v2/what", "{}", 0},
 			} {
 				f.forget(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/harness"
 )
 
-// TestDisguisedInference: however a client writes the path, and whatever encodings it names that are none, the request is judged by its
-// body.
+// TestDisguisedInference: however a client writes the path, and whatever encodings it names that are none, the request
+// is judged by its body.
 func TestDisguisedInference(t *testing.T) {
 	tests := []struct{ name, path, header string }{
 		{"an encoded letter", "/v1/%63hat/completions", ""},
@@ -46,7 +46,8 @@ func TestDisguisedInference(t *testing.T) {
 	})
 }
 
-// TestClosedDoor: what cannot be read, what manages servers, and CONNECT have an answer in the envelope, and reach no server.
+// TestClosedDoor: what cannot be read, what manages servers, and CONNECT have an answer in the envelope, and reach no
+// server.
 func TestClosedDoor(t *testing.T) {
 	tests := []struct {
 		name, text, method string
@@ -55,8 +56,10 @@ func TestClosedDoor(t *testing.T) {
 	}{
 		{"gzip", post(chatPath, "\x1f\x8b\x00", "content-encoding: gzip"), "POST", 415, "encoded_body"},
 		{"an invented encoding", post(chatPath, chatBody, "content-encoding: x"), "POST", 415, "encoded_body"},
-		{"a second encoding", post(chatPath, chatBody, "content-encoding: identity", "content-encoding: br"), "POST", 415, "encoded_body"},
-		{"an adapter", post("/v1/load_lora_adapter", `{"lora_name":"a","lora_path":"/etc"}`), "POST", 403, "management_path"},
+		{"a second encoding", post(chatPath, chatBody, "content-encoding: identity", "content-encoding: br"), "POST",
+			415, "encoded_body"},
+		{"an adapter", post("/v1/load_lora_adapter", `{"lora_name":"a","lora_path":"/etc"}`), "POST", 403,
+			"management_path"},
 		{"sleep, disguised", post("//x/..//%73leep/?level=2", ""), "POST", 403, "management_path"},
 		{"server info", "GET /server_info HTTP/1.1\r\nhost: e2e\r\n\r\n", "GET", 403, "management_path"},
 	}
@@ -66,8 +69,10 @@ func TestClosedDoor(t *testing.T) {
 			c := harness.Dial(t, f.Address("requests"))
 			c.Say(t, test.text)
 			got := c.Hear(t, test.method)
-			if got.Status != test.status || got.Header.Get("X-Pintle-Reason") != test.reason || !strings.Contains(got.Body, `"code":"`+test.reason+`"`) {
-				t.Errorf("%s: got %d %q %s, want %d %s", test.name, got.Status, got.Header.Get("X-Pintle-Reason"), got.Body, test.status, test.reason)
+			if got.Status != test.status || got.Header.Get("X-Pintle-Reason") != test.reason ||
+				!strings.Contains(got.Body, `"code":"`+test.reason+`"`) {
+				t.Errorf("%s: got %d %q %s, want %d %s", test.name, got.Status, got.Header.Get("X-Pintle-Reason"),
+					got.Body, test.status, test.reason)
 			}
 		}
 		c := harness.Dial(t, f.Address("requests"))
@@ -92,10 +97,12 @@ const decompressors = `
               request_direction_config: {common_config: {enabled: {default_value: true, runtime_key: d}, ignore_no_transform_header: true}}
               response_direction_config: {common_config: {enabled: {default_value: false, runtime_key: r}}}`
 
-// TestDecompressor is the chain of docs/configuration.md for compressed bodies: read within the bounds that hold for all.
+// TestDecompressor is the chain of docs/configuration.md for compressed bodies: read within the bounds that hold for
+// all.
 func TestDecompressor(t *testing.T) {
 	s := loadShipped(t, "envoy.yaml")
-	s.text = strings.Replace(s.text, "          http_filters:\n          - &pintle", "          http_filters:"+decompressors+"\n          - &pintle", 1)
+	s.text = strings.Replace(s.text, "          http_filters:\n          - &pintle",
+		"          http_filters:"+decompressors+"\n          - &pintle", 1)
 	envoy, err := harness.StartText(s.text, s.admin)
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +111,8 @@ func TestDecompressor(t *testing.T) {
 	envoy.LogOnFailure(t)
 	var endpoints []harness.Endpoint
 	for i, server := range s.servers {
-		endpoints = append(endpoints, harness.Endpoint{Name: server.Name, Address: server.Address, Waiting: uint32(9 - i)})
+		endpoints = append(endpoints,
+			harness.Endpoint{Name: server.Name, Address: server.Address, Waiting: uint32(9 - i)})
 	}
 	s.publish(t, endpoints)
 	send := func(body string) harness.Answer {

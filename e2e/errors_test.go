@@ -26,7 +26,8 @@ func wantError(t testing.TB, got harness.Answer, status int, reason string) {
 	err := json.Unmarshal([]byte(got.Body), &e)
 	switch {
 	case got.Status != status || got.Header.Get("X-Pintle-Reason") != reason:
-		t.Errorf("got %d %q from %q, want %d %q; %s", got.Status, got.Header.Get("X-Pintle-Reason"), got.Server(), status, reason, got.Body)
+		t.Errorf("got %d %q from %q, want %d %q; %s", got.Status, got.Header.Get("X-Pintle-Reason"), got.Server(),
+			status, reason, got.Body)
 	case err != nil || e.Error == nil || e.Error.Message == "" || e.Error.Type == "" || e.Error.Code != reason:
 		t.Errorf("got %s (%v), want an error object with message, type and code %s", got.Body, err, reason)
 	case got.Header.Get("Content-Type") != "application/json":

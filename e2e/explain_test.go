@@ -47,7 +47,8 @@ func TestExplain(t *testing.T) {
 	})
 }
 
-// TestExplainOddNames: whatever an endpoint is called, clients can read the header; Go's refuses an answer with a U+007F in one.
+// TestExplainOddNames: whatever an endpoint is called, clients can read the header; Go's refuses an answer with a
+// U+007F in one.
 func TestExplainOddNames(t *testing.T) {
 	const odd = "a\x7f \"b\" \\ \n\x01é😀"
 	inCells(t, func(t *testing.T, f *fixture) {

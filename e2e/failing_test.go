@@ -13,8 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/harness"
 )
 
-// TestFailingEndpoint: a server that fails at once, in whatever way, has the shortest queue and draws hardly any traffic all the same,
-// as all workers learn of it.
+// TestFailingEndpoint: a server that fails at once, in whatever way, has the shortest queue and draws hardly any
+// traffic all the same, as all workers learn of it.
 func TestFailingEndpoint(t *testing.T) {
 	const (
 		requests = 40
@@ -27,10 +27,13 @@ func TestFailingEndpoint(t *testing.T) {
 			// retried: with override_host Envoy goes on to the next endpoint.
 			retried bool
 		}{
-			{"answers 500", f.scripted.Address, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, false},
-			{"answers 503", f.scripted.Address, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }, false},
+			{"answers 500", f.scripted.Address,
+				func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, false},
+			{"answers 503", f.scripted.Address,
+				func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }, false},
 			{"refuses connections", f.dead[0], nil, true},
-			{"closes without an answer", f.scripted.Address, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, false},
+			{"closes without an answer", f.scripted.Address,
+				func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, false},
 			{"breaks off", f.scripted.Address, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("content-length", "1000")
 				_, _ = io.WriteString(w, "{")
@@ -52,7 +55,8 @@ func TestFailingEndpoint(t *testing.T) {
 	})
 }
 
-// wantFailures sends requests one after another, each on a connection of its own, of which some fail, but no more than most.
+// wantFailures sends requests one after another, each on a connection of its own, of which some fail, but no more than
+// most.
 func (f *fixture) wantFailures(t *testing.T, requests, most int, retried bool) {
 	t.Helper()
 	failed := 0
@@ -75,7 +79,8 @@ func (f *fixture) wantFailures(t *testing.T, requests, most int, retried bool) {
 	}
 }
 
-// TestFullEndpoint: a server that answered, and then says that it is full, is left out, and tried again soon after it has room.
+// TestFullEndpoint: a server that answered, and then says that it is full, is left out, and tried again soon after it
+// has room.
 func TestFullEndpoint(t *testing.T) {
 	const (
 		requests = 30
@@ -95,7 +100,8 @@ func TestFullEndpoint(t *testing.T) {
 		f.Publish(t, harness.Endpoint{Name: fmt.Sprint("full-", time.Now().UnixNano()), Address: f.scripted.Address},
 			harness.Endpoint{Name: "sim-1", Address: f.servers[1].Address, Waiting: 5})
 		send := func() harness.Answer {
-			return harness.Send(t, harness.Client(t, false), harness.Request(t, http.MethodPost, f.URL("failing", chatPath), chatBody, false))
+			return harness.Send(t, harness.Client(t, false),
+				harness.Request(t, http.MethodPost, f.URL("failing", chatPath), chatBody, false))
 		}
 		wantServer(t, send(), "scripted")
 		full.Store(true)

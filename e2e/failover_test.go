@@ -18,7 +18,8 @@ func TestFailOver(t *testing.T) {
 		endpoints := f.pool()
 		endpoints[2].Waiting = 5
 		for i, address := range f.dead {
-			endpoints = append(endpoints, harness.Endpoint{Name: "dead-" + address, Address: address, Waiting: uint32(i)})
+			endpoints = append(endpoints,
+				harness.Endpoint{Name: "dead-" + address, Address: address, Waiting: uint32(i)})
 		}
 		f.Publish(t, endpoints...)
 		f.forget(t)
@@ -44,7 +45,8 @@ func TestDeadEndpoint(t *testing.T) {
 			t.Skip("override_host fails over")
 		}
 		f.Publish(t, harness.Endpoint{Name: "dead", Address: f.dead[0]})
-		if got := f.chat(t, "requests", false); got.Status != http.StatusServiceUnavailable || got.Header.Get("X-Pintle-Reason") != "" {
+		if got := f.chat(t, "requests", false); got.Status != http.StatusServiceUnavailable ||
+			got.Header.Get("X-Pintle-Reason") != "" {
 			t.Errorf("got %d %q, want 503 without a reason of Pintle", got.Status, got.Header.Get("X-Pintle-Reason"))
 		}
 	})

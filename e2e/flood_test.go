@@ -21,7 +21,8 @@ type flood struct {
 	done    chan struct{}
 }
 
-// newFlood starts so many senders, a few at a time. Each sends its upload but for the end, and returns what ends it, or nil.
+// newFlood starts so many senders, a few at a time. Each sends its upload but for the end, and returns what ends it, or
+// nil.
 func newFlood(t *testing.T, senders int, send func(f *flood, number int) (end func())) *flood {
 	t.Helper()
 	f := &flood{stop: make(chan struct{}), done: make(chan struct{})}

@@ -32,14 +32,15 @@ func TestFollow(t *testing.T) {
 				return
 			}
 			if round == rounds {
-				t.Fatalf("requests follow after %v in the median of %d moves, %d rounds long; want at most %v", median, moves, rounds, bar)
+				t.Fatalf("requests follow after %v in the median of %d moves, %d rounds long; want at most %v", median,
+					moves, rounds, bar)
 			}
 		}
 	})
 }
 
-// move makes one server the least loaded and returns how long it takes until requests go there. From then on they all do. The
-// move is one change of one server, so that there is no moment of two equals.
+// move makes one server the least loaded and returns how long it takes until requests go there. From then on they all
+// do. The move is one change of one server, so that there is no moment of two equals.
 func (f *fixture) move(t *testing.T, client *http.Client, to int) time.Duration {
 	t.Helper()
 	f.shortest--

@@ -9,7 +9,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/harness"
 )
 
-// TestFullServer: a server that says it is full, and one that is dead, cost a try and no request, with either shipped file.
+// TestFullServer: a server that says it is full, and one that is dead, cost a try and no request, with either shipped
+// file.
 func TestFullServer(t *testing.T) {
 	for _, name := range []string{"envoy.yaml", "envoy.override-host.yaml"} {
 		t.Run(name, func(t *testing.T) {
@@ -31,12 +32,14 @@ func TestFullServer(t *testing.T) {
 			s.start(t)
 			s.publish(t, []harness.Endpoint{
 				{Name: "full", Address: full.Address}, {Name: "dead", Address: dead, Waiting: 1},
-				{Name: "sim-0", Address: s.servers[0].Address, Waiting: 20}, {Name: "sim-1", Address: s.servers[1].Address, Waiting: 40},
+				{Name: "sim-0", Address: s.servers[0].Address, Waiting: 20},
+				{Name: "sim-1", Address: s.servers[1].Address, Waiting: 40},
 			})
 			for i := range 20 {
 				got := harness.Send(t, harness.Client(t, i%2 == 1), s.chat(t))
 				if got.Status != http.StatusOK || got.Server() != "sim-0" {
-					t.Errorf("request %d: got %d from %q, want 200 from sim-0: %s", i, got.Status, got.Server(), got.Body)
+					t.Errorf("request %d: got %d from %q, want 200 from sim-0: %s", i, got.Status, got.Server(),
+						got.Body)
 				}
 			}
 			if len(asked) == 0 {
@@ -51,7 +54,8 @@ func TestFullServer(t *testing.T) {
 				return // beyond the list's end the cluster's own policy goes on
 			}
 			s.publish(t, []harness.Endpoint{{Name: "full", Address: full.Address}})
-			if got := harness.Send(t, harness.Client(t, false), s.chat(t)); got.Status != http.StatusServiceUnavailable || !strings.Contains(got.Body, "busy") {
+			if got := harness.Send(t, harness.Client(t, false),
+				s.chat(t)); got.Status != http.StatusServiceUnavailable || !strings.Contains(got.Body, "busy") {
 				t.Errorf("no other server: got %d %s, want the full server's own answer", got.Status, got.Body)
 			}
 		})

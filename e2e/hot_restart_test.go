@@ -9,7 +9,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/harness"
 )
 
-// load sends requests, each on a connection of its own, until stopped. It returns how many were answered and which were not.
+// load sends requests, each on a connection of its own, until stopped. It returns how many were answered and which were
+// not.
 func (l *lab) load(t *testing.T, clients int) (stop func() (served int64, lost []exchange)) {
 	var ended atomic.Bool
 	var served atomic.Int64
@@ -45,8 +46,9 @@ func wantNothingLost(t *testing.T, served int64, lost []exchange) {
 	}
 }
 
-// TestHotRestart: a new process takes the place of the old one under load, with the sidecar running on or starting anew at the same time. No
-// request is lost, though the new process gets its traffic and its first snapshot at the same time.
+// TestHotRestart: a new process takes the place of the old one under load, with the sidecar running on or starting anew
+// at the same time. No request is lost, though the new process gets its traffic and its first snapshot at the same
+// time.
 func TestHotRestart(t *testing.T) {
 	for _, cell := range recoveryCells {
 		for _, name := range []string{"sidecar stays", "sidecar restarts"} {
@@ -84,7 +86,8 @@ func TestHotRestart(t *testing.T) {
 	}
 }
 
-// TestSidecarComesLate: an Envoy that starts with its traffic before the sidecar, as it does with a new module, answers all of it.
+// TestSidecarComesLate: an Envoy that starts with its traffic before the sidecar, as it does with a new module, answers
+// all of it.
 func TestSidecarComesLate(t *testing.T) {
 	for _, cell := range recoveryCells {
 		t.Run(cell.String(), func(t *testing.T) {

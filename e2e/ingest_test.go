@@ -56,14 +56,17 @@ func TestIngestRefusals(t *testing.T) {
 			{"cut in the header", bearer, bytes.NewReader(good[:20]), 400, "truncated"},
 			{"cut at the end", bearer, bytes.NewReader(good[:len(good)-1]), 400, "truncated"},
 			{"a bit flipped in the topology", bearer, bytes.NewReader(flipped(good, 60)), 400, "checksum_mismatch"},
-			{"a bit flipped in the load", bearer, bytes.NewReader(flipped(good, len(good)-8)), 400, "checksum_mismatch"},
+			{"a bit flipped in the load", bearer, bytes.NewReader(flipped(good, len(good)-8)), 400,
+				"checksum_mismatch"},
 			{"two snapshots", bearer, bytes.NewReader(append(bytes.Clone(good), good...)), 400, "malformed"},
 			{"other version", bearer, bytes.NewReader(flipped(good, 4)), 400, "unsupported_version"},
 			{"JSON", bearer, strings.NewReader(chatBody), 400, "foreign"},
 			{"older", bearer, bytes.NewReader(harness.Message(older, f.pool("sim-3")...)), 409, "older"},
 			{"unknown topology", bearer, bytes.NewReader(otherLoad(t, 4711, harness.Now())), 409, "unknown_topology"},
-			{"too long, announced", bearer, bytes.NewReader(make([]byte, snapshot.MaxMessageBytes+1)), 413, "too_large"},
-			{"too long, in chunks", bearer, io.MultiReader(bytes.NewReader(make([]byte, snapshot.MaxMessageBytes+1))), 413, "too_large"},
+			{"too long, announced", bearer, bytes.NewReader(make([]byte, snapshot.MaxMessageBytes+1)), 413,
+				"too_large"},
+			{"too long, in chunks", bearer, io.MultiReader(bytes.NewReader(make([]byte, snapshot.MaxMessageBytes+1))),
+				413, "too_large"},
 		}
 		for _, test := range tests {
 			status, answer := harness.Post(t, f.Address("ingest"), test.authorization, test.body)
@@ -88,7 +91,8 @@ func TestIngestReplay(t *testing.T) {
 		p := harness.Now()
 		p.Sequence = 7
 		message := harness.Message(p, f.pool("sim-2")...)
-		if status, answer := harness.Post(t, f.Address("ingest"), bearer, bytes.NewReader(message)); status != http.StatusNoContent {
+		if status, answer := harness.Post(t, f.Address("ingest"), bearer,
+			bytes.NewReader(message)); status != http.StatusNoContent {
 			t.Fatalf("first time: got %d %s, want 204", status, answer)
 		}
 		status, answer := harness.Post(t, f.Address("ingest"), bearer, bytes.NewReader(message))
@@ -103,7 +107,8 @@ func TestIngestReplay(t *testing.T) {
 		}
 		p.Sequence++
 		load := otherLoad(t, topologyOf(t, message), p)
-		if status, answer := harness.Post(t, f.Address("ingest"), bearer, bytes.NewReader(load)); status != http.StatusNoContent {
+		if status, answer := harness.Post(t, f.Address("ingest"), bearer,
+			bytes.NewReader(load)); status != http.StatusNoContent {
 			t.Fatalf("next load alone: got %d %s, want 204", status, answer)
 		}
 		wantServer(t, f.chat(t, "requests", false), "sim-3")
@@ -119,7 +124,8 @@ func topologyOf(t testing.TB, message []byte) uint64 {
 	return m.TopologyID
 }
 
-// TestIngestElsewhere: on the listener of requests the path is an ordinary one, and on the ingest listener there are no others.
+// TestIngestElsewhere: on the listener of requests the path is an ordinary one, and on the ingest listener there are no
+// others.
 func TestIngestElsewhere(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
 		good := harness.Message(harness.Now(), f.pool("sim-3")...)
@@ -130,11 +136,13 @@ func TestIngestElsewhere(t *testing.T) {
 			}
 		}
 		wantServer(t, f.chat(t, "requests", false), "sim-0")
-		got := harness.Send(t, harness.Client(t, false), harness.Request(t, http.MethodPost, f.URL("ingest", chatPath), chatBody, false))
+		got := harness.Send(t, harness.Client(t, false),
+			harness.Request(t, http.MethodPost, f.URL("ingest", chatPath), chatBody, false))
 		if got.Status != http.StatusNotFound || got.Server() != "" {
 			t.Errorf("chat at the ingest listener: got %d from %q, want 404 from Envoy", got.Status, got.Server())
 		}
-		got = harness.Send(t, harness.Client(t, false), harness.Request(t, http.MethodGet, f.URL("ingest", harness.IngestPath), "", false))
+		got = harness.Send(t, harness.Client(t, false),
+			harness.Request(t, http.MethodGet, f.URL("ingest", harness.IngestPath), "", false))
 		if got.Status != http.StatusMethodNotAllowed {
 			t.Errorf("GET at the ingest listener: got %d, want 405", got.Status)
 		}
@@ -167,7 +175,8 @@ func TestIngestReachesAllWorkers(t *testing.T) {
 func TestIngestSocket(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
 		message := harness.Message(harness.Now(), f.pool("sim-3")...)
-		if status, answer := harness.Post(t, f.Socket("socket"), "Bearer wrong-token", bytes.NewReader(message)); status != 401 {
+		if status, answer := harness.Post(t, f.Socket("socket"), "Bearer wrong-token",
+			bytes.NewReader(message)); status != 401 {
 			t.Errorf("wrong token: got %d %s, want 401", status, answer)
 		}
 		wantServer(t, f.chat(t, "requests", false), "sim-0")
@@ -178,17 +187,20 @@ func TestIngestSocket(t *testing.T) {
 	})
 }
 
-// TestTokenFromEnvironment: the ingest token may come from a variable that Envoy hands to the module; without it Envoy does not start.
+// TestTokenFromEnvironment: the ingest token may come from a variable that Envoy hands to the module; without it Envoy
+// does not start.
 func TestTokenFromEnvironment(t *testing.T) {
 	const name = "PINTLE_E2E_TOKEN"
 	load := func() *shipped {
 		s := loadShipped(t, "envoy.yaml")
 		s.text = strings.NewReplacer(`"token": "`+shippedToken+`"`, `"tokenEnv": "`+name+`"`,
-			"vm_id: pintle\n", "vm_id: pintle\n                  environment_variables: {host_env_keys: ["+name+"]}\n").Replace(s.text)
+			"vm_id: pintle\n", "vm_id: pintle\n                  environment_variables: {host_env_keys: ["+name+
+				"]}\n").Replace(s.text)
 		return s
 	}
 	s := load()
-	if envoy, err := harness.StartText(s.text, s.admin); err == nil || !strings.Contains(err.Error(), "the module's environment has no "+name) {
+	if envoy, err := harness.StartText(s.text, s.admin); err == nil ||
+		!strings.Contains(err.Error(), "the module's environment has no "+name) {
 		envoy.Stop()
 		t.Errorf("without the variable: got %v, want Envoy to refuse its configuration and say why", err)
 	}
@@ -200,11 +212,13 @@ func TestTokenFromEnvironment(t *testing.T) {
 	}
 	t.Cleanup(envoy.Stop)
 	envoy.LogOnFailure(t)
-	if status, answer := harness.Post(t, s.ingest, "Bearer another-token", strings.NewReader("PNTL")); status != http.StatusUnauthorized {
+	if status, answer := harness.Post(t, s.ingest, "Bearer another-token",
+		strings.NewReader("PNTL")); status != http.StatusUnauthorized {
 		t.Errorf("another token: got %d %s, want 401", status, answer)
 	}
 	s.publish(t, []harness.Endpoint{{Name: s.servers[1].Name, Address: s.servers[1].Address}})
-	got := harness.Send(t, harness.Client(t, false), harness.Request(t, http.MethodPost, "http://"+s.requests+chatPath, chatBody, false))
+	got := harness.Send(t, harness.Client(t, false),
+		harness.Request(t, http.MethodPost, "http://"+s.requests+chatPath, chatBody, false))
 	wantServer(t, got, "sim-1")
 }
 
@@ -217,7 +231,8 @@ func TestIngestForgedPeer(t *testing.T) {
 		l := newLab(t, harness.Options{Edit: edit}, cell, alone("queue-scorer"))
 		send := func(forwarded string) int {
 			message := harness.Message(harness.Now(), l.endpoints()...)
-			request, err := http.NewRequest(http.MethodPost, l.URL("ingest", harness.IngestPath), bytes.NewReader(message))
+			request, err := http.NewRequest(http.MethodPost, l.URL("ingest", harness.IngestPath),
+				bytes.NewReader(message))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -239,9 +254,11 @@ func TestIngestForgedPeer(t *testing.T) {
 		}
 		// Each worker that was asked has said it, once.
 		if n := l.Logged("the ingest listener was reached at 127.0.0.1:"); n < 1 || n > 2 {
-			t.Errorf("%v: %d warnings of an ingest listener that others reach, want one for each worker that was asked", cell, n)
+			t.Errorf("%v: %d warnings of an ingest listener that others reach, want one for each worker that was asked",
+				cell, n)
 		}
-		// With a port Envoy does not take the header for an address, and goes by the connection, which here is one from this machine.
+		// With a port Envoy does not take the header for an address, and goes by the connection, which here is one from
+		// this machine.
 		for _, honest := range []string{"", "10.9.9.9:4000", "[fd00::9]:4000"} {
 			if got := send(honest); got != http.StatusNoContent {
 				t.Errorf("%v, %q: got %d, want 204", cell, honest, got)

@@ -39,8 +39,9 @@ func (h *heard) Take(e *follow.Event) {
 		h.open[e.Lease] = *e.Event
 	case e.Kind == journal.Completion && model == h.model:
 		d, ok := h.open[e.Lease]
-		h.ended = append(h.ended, fmt.Sprintf("%v %d at %s by %s, %d and %d tokens", ok && d.Instance == e.Instance, e.Code,
-			e.Names.Endpoint(e.Primary), e.Names.Of(journal.ProfileName, e.Profile), e.InputTokens, e.OutputTokens))
+		h.ended = append(h.ended,
+			fmt.Sprintf("%v %d at %s by %s, %d and %d tokens", ok && d.Instance == e.Instance, e.Code,
+				e.Names.Endpoint(e.Primary), e.Names.Of(journal.ProfileName, e.Profile), e.InputTokens, e.OutputTokens))
 	}
 }
 
@@ -59,7 +60,8 @@ func (f *fixture) follow(t *testing.T, token string, sink follow.Sink) *follow.F
 	t.Helper()
 	ingest := config.Ingest{Name: "gateway", URL: "http://" + f.Address("ingest") + config.IngestPath}
 	follower := &follow.Follower{
-		Ingest: ingest, Token: func() string { return token }, Interval: 20 * time.Millisecond, Sink: sink, Log: slog.New(slog.DiscardHandler),
+		Ingest: ingest, Token: func() string { return token }, Interval: 20 * time.Millisecond, Sink: sink,
+		Log: slog.New(slog.DiscardHandler),
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -103,7 +105,8 @@ func TestJournalIsTold(t *testing.T) {
 			return len(all) >= 3, fmt.Sprint(all, follower.Now())
 		})
 		got := strings.Join(all, "; ")
-		if !strings.HasPrefix(all[0], "true 200 at sim-") || !strings.HasSuffix(all[0], " by default, 8 and 3 tokens") || all[0] != all[1] ||
+		if !strings.HasPrefix(all[0], "true 200 at sim-") ||
+			!strings.HasSuffix(all[0], " by default, 8 and 3 tokens") || all[0] != all[1] ||
 			all[2] != "refused invalid_body 400" || missed != 0 {
 			t.Errorf("got %s and %d missed, want two answers and a refusal", got, missed)
 		}

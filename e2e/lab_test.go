@@ -13,8 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/sim"
 )
 
-// lab is an Envoy of one test's own, with servers that take a while for an answer. Its listeners are requests, whose plug-in the test
-// gives, rest, which shows what is in flight, and ingest.
+// lab is an Envoy of one test's own, with servers that take a while for an answer. Its listeners are requests, whose
+// plug-in the test gives, rest, which shows what is in flight, and ingest.
 type lab struct {
 	*harness.Envoy
 	servers   []*harness.Server
@@ -29,7 +29,8 @@ func newLab(t *testing.T, o harness.Options, cell harness.Cell, plugin map[strin
 	l := &lab{}
 	var addresses []string
 	for i := range 3 {
-		server, err := harness.NewServer(sim.Config{Name: fmt.Sprintf("slow-%d", i), Models: models, TimePerOutputToken: 50 * time.Millisecond})
+		server, err := harness.NewServer(
+			sim.Config{Name: fmt.Sprintf("slow-%d", i), Models: models, TimePerOutputToken: 50 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +40,8 @@ func newLab(t *testing.T, o harness.Options, cell harness.Cell, plugin map[strin
 	}
 	rest := alone("active-request-scorer")
 	l.listeners = []*harness.Listener{
-		{Name: "requests", Plugin: plugin}, {Name: "rest", Plugin: rest}, {Name: "ingest", Plugin: plugin, Ingest: true, MaxBodyBytes: 8 << 20},
+		{Name: "requests", Plugin: plugin}, {Name: "rest", Plugin: rest},
+		{Name: "ingest", Plugin: plugin, Ingest: true, MaxBodyBytes: 8 << 20},
 	}
 	var err error
 	if l.Envoy, err = harness.StartWith(o, cell, addresses, l.listeners...); err != nil {
@@ -70,16 +72,19 @@ func (x exchange) String() string {
 
 // exchange sends a request on a connection of its own; status is 0 when no answer came.
 func (l *lab) exchange(t testing.TB, listener, body string) exchange {
-	response, err := harness.Client(t, false).Post(l.URL(listener, chatPath), "application/json", strings.NewReader(body))
+	response, err := harness.Client(t, false).Post(l.URL(listener, chatPath), "application/json",
+		strings.NewReader(body))
 	if err != nil {
 		return exchange{}
 	}
 	defer response.Body.Close()
 	_, err = io.Copy(io.Discard, response.Body)
-	return exchange{response.StatusCode, response.Header.Get("X-Sim-Server"), response.Header.Get("X-Pintle-Explain"), err != nil}
+	return exchange{response.StatusCode, response.Header.Get("X-Sim-Server"), response.Header.Get("X-Pintle-Explain"),
+		err != nil}
 }
 
-// wantRest waits until no worker counts a request in flight. The probes come on connections of their own, and so reach all workers.
+// wantRest waits until no worker counts a request in flight. The probes come on connections of their own, and so reach
+// all workers.
 func (l *lab) wantRest(t testing.TB, limit time.Duration) {
 	t.Helper()
 	const probes = 12

@@ -21,8 +21,10 @@ const canonical = `{
 		{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}, {"pluginRef": "max-score-picker"}]}]}`
 
 // warm is canonical with a prefix scorer, by which the decider knows what need not be computed again.
-var warm = strings.NewReplacer(`{"type": "disagg-headers-handler"},`, `{"type": "prefix-cache-scorer"}, {"type": "disagg-headers-handler"},`,
-	`{"pluginRef": "decode-filter"},`, `{"pluginRef": "decode-filter"}, {"pluginRef": "prefix-cache-scorer"},`).Replace(canonical)
+var warm = strings.NewReplacer(`{"type": "disagg-headers-handler"},`,
+	`{"type": "prefix-cache-scorer"}, {"type": "disagg-headers-handler"},`,
+	`{"pluginRef": "decode-filter"},`, `{"pluginRef": "decode-filter"}, {"pluginRef": "prefix-cache-scorer"},`).Replace(
+	canonical)
 
 // cold spreads prompts that nobody has seen.
 const cold = `{"plugins": [{"type": "prefix-cache-scorer"}, {"type": "no-hit-lru-scorer"}]}`
@@ -51,7 +53,8 @@ const ranks = `{
 		{"name": "prefill", "plugins": [{"pluginRef": "max-score-picker"}]},
 		{"name": "decode", "plugins": [{"pluginRef": "queue-scorer"}, {"pluginRef": "max-score-picker"}]}]}`
 
-// sessions keeps a session where it is even if other servers have shorter queues. RANKED stands for the length of the list.
+// sessions keeps a session where it is even if other servers have shorter queues. RANKED stands for the length of the
+// list.
 const sessions = `{
 	"plugins": [
 		{"type": "session-affinity-scorer"}, {"type": "queue-scorer"}, {"type": "response-header-handler"},
@@ -87,12 +90,14 @@ var (
 	rankHeaders   = []string{"x-data-parallel-host-port"}
 )
 
-// pluginListeners are those of every cell that differ in the EndpointPickerConfig. primary is the server at the primary port.
+// pluginListeners are those of every cell that differ in the EndpointPickerConfig. primary is the server at the primary
+// port.
 func pluginListeners(cell harness.Cell, primary string) []*harness.Listener {
 	plugin := func(document string, replace ...string) map[string]any {
 		text := strings.NewReplacer(replace...).Replace(document)
 		return map[string]any{
-			"config": json.RawMessage(text), "stale": map[string]any{"after": "1h"}, "failing": map[string]any{"policy": "ignore"},
+			"config": json.RawMessage(text), "stale": map[string]any{"after": "1h"},
+			"failing": map[string]any{"policy": "ignore"},
 		}
 	}
 	ranked := 1

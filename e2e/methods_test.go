@@ -29,12 +29,14 @@ func TestMethods(t *testing.T) {
 			for _, test := range tests {
 				for _, chunked := range []bool{false, true} {
 					f.forget(t)
-					got := harness.Send(t, client, harness.Request(t, test.method, f.URL("requests", test.path), test.body, chunked))
+					got := harness.Send(t, client,
+						harness.Request(t, test.method, f.URL("requests", test.path), test.body, chunked))
 					name := fmt.Sprintf("%s %s HTTP/2 %v chunked %v", test.method, test.path, http2, chunked)
 					if got.Server() == "" {
 						t.Fatalf("%s: got %d from Envoy, want an answer of a server; %s", name, got.Status, got.Body)
 					}
-					if received := f.only(t, got.Server()); received.Method != test.method || received.Body != test.body {
+					if received := f.only(t, got.Server()); received.Method != test.method ||
+						received.Body != test.body {
 						t.Errorf("%s: server received %s with body %q", name, received.Method, received.Body)
 					}
 				}
@@ -47,7 +49,8 @@ func TestMethods(t *testing.T) {
 func TestListModels(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
 		for _, http2 := range []bool{false, true} {
-			got := harness.Send(t, harness.Client(t, http2), harness.Request(t, http.MethodGet, f.URL("requests", "/v1/models"), "", false))
+			got := harness.Send(t, harness.Client(t, http2),
+				harness.Request(t, http.MethodGet, f.URL("requests", "/v1/models"), "", false))
 			if got.Status != http.StatusOK || got.Server() == "" || !strings.Contains(got.Body, `"sim-model"`) {
 				t.Errorf("HTTP/2 %v: got %d from %q: %s", http2, got.Status, got.Server(), got.Body)
 			}
@@ -58,7 +61,8 @@ func TestListModels(t *testing.T) {
 // TestEmptyBody: a POST without a byte, however it is framed, goes to some server.
 func TestEmptyBody(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
-		for _, framing := range []string{"content-length: 0\r\n\r\n", "transfer-encoding: chunked\r\n\r\n0\r\n\r\n", "\r\n"} {
+		for _, framing := range []string{"content-length: 0\r\n\r\n", "transfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+			"\r\n"} {
 			c := harness.Dial(t, f.Address("requests"))
 			c.Say(t, "POST "+chatPath+" HTTP/1.1\r\nhost: e2e\r\n"+framing)
 			wantAnyServer(t, c.Hear(t, http.MethodPost))
@@ -86,7 +90,8 @@ func post(path, body string, headers ...string) string {
 	for _, h := range headers {
 		lines.WriteString(h + "\r\n")
 	}
-	return fmt.Sprintf("POST %s HTTP/1.1\r\nhost: e2e\r\n%scontent-length: %d\r\n\r\n%s", path, lines.String(), len(body), body)
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nhost: e2e\r\n%scontent-length: %d\r\n\r\n%s", path, lines.String(),
+		len(body), body)
 }
 
 // TestPipelining: requests that are sent without waiting are answered in order.
@@ -95,7 +100,8 @@ func TestPipelining(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
 		var all string
 		for i := range requests {
-			all += post(chatPath, fmt.Sprintf(`{"model":"sim-model","messages":[{"role":"user","content":"x"}],"max_tokens":%d}`, i+1))
+			all += post(chatPath,
+				fmt.Sprintf(`{"model":"sim-model","messages":[{"role":"user","content":"x"}],"max_tokens":%d}`, i+1))
 		}
 		c := harness.Dial(t, f.Address("requests"))
 		c.Say(t, all)

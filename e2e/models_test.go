@@ -12,8 +12,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/sim"
 )
 
-// TestModelsAreRead: a document with a models-data-source has the sidecar read the servers' models, without a word in the
-// sidecar's own configuration.
+// TestModelsAreRead: a document with a models-data-source has the sidecar read the servers' models, without a word in
+// the sidecar's own configuration.
 func TestModelsAreRead(t *testing.T) {
 	for _, cell := range []harness.Cell{harness.Cells()[0], harness.Cells()[3]} {
 		t.Run(cell.String(), func(t *testing.T) {
@@ -29,7 +29,8 @@ func TestModelsAreRead(t *testing.T) {
 			}
 			plugin := map[string]any{"config": json.RawMessage(discovery)}
 			envoy, err := harness.Start(cell, addresses,
-				&harness.Listener{Name: "requests", Plugin: plugin}, &harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true})
+				&harness.Listener{Name: "requests", Plugin: plugin},
+				&harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -39,11 +40,13 @@ func TestModelsAreRead(t *testing.T) {
 
 			send := func(model string) harness.Answer {
 				body := strings.Replace(chatBody, "sim-model", model, 1)
-				return harness.Send(t, harness.Client(t, false), harness.Request(t, http.MethodPost, envoy.URL("requests", chatPath), body, false))
+				return harness.Send(t, harness.Client(t, false),
+					harness.Request(t, http.MethodPost, envoy.URL("requests", chatPath), body, false))
 			}
 			harness.WaitFor(t, 10*time.Second, "a model that nobody has to be refused", func() (bool, string) {
 				got := send("nobody's")
-				return got.Status == http.StatusNotFound && got.Header.Get("X-Pintle-Reason") == "model_not_found", fmt.Sprint(got.Status)
+				return got.Status == http.StatusNotFound && got.Header.Get("X-Pintle-Reason") == "model_not_found",
+					fmt.Sprint(got.Status)
 			})
 			for range 8 {
 				wantServer(t, send("m-a"), "sim-0")

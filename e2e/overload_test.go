@@ -22,8 +22,9 @@ const (
 	heldBytes   = 128 << 20
 )
 
-// TestHeldUploads: 2,000 uploads of a megabyte each never come to their end, on as many connections or as streams of few. Others are served all
-// the while, on connections of their own or not, and what Envoy takes stays bounded; all of it comes back.
+// TestHeldUploads: 2,000 uploads of a megabyte each never come to their end, on as many connections or as streams of
+// few. Others are served all the while, on connections of their own or not, and what Envoy takes stays bounded; all of
+// it comes back.
 func TestHeldUploads(t *testing.T) {
 	for _, test := range []struct {
 		name, file string
@@ -47,7 +48,8 @@ func testHeldUploads(t *testing.T, file string, start func(*testing.T, string) *
 
 	flood := start(t, s.requests)
 	most, asked := before, 0
-	for ended := time.Now().Add(time.Minute); time.Now().Before(ended) && !flood.over(); time.Sleep(20 * time.Millisecond) {
+	for ended := time.Now().Add(time.Minute); time.Now().Before(ended) &&
+		!flood.over(); time.Sleep(20 * time.Millisecond) {
 		wantServer(t, harness.Send(t, client, s.chat(t)), "sim-0")
 		wantServer(t, s.knock(t), "sim-0")
 		// Snapshots come through, too.
@@ -68,7 +70,8 @@ func testHeldUploads(t *testing.T, file string, start func(*testing.T, string) *
 	}
 	// A connection itself takes some 60 KB.
 	if limit := before.heap + 2*heldBytes*3/2 + uploads*60<<10; most.heap > limit {
-		t.Errorf("heap: got %d MB in the flood, %d MB before it, want at most %d MB", most.heap>>20, before.heap>>20, limit>>20)
+		t.Errorf("heap: got %d MB in the flood, %d MB before it, want at most %d MB", most.heap>>20, before.heap>>20,
+			limit>>20)
 	}
 	flood.end()
 	var after memory
@@ -76,13 +79,16 @@ func testHeldUploads(t *testing.T, file string, start func(*testing.T, string) *
 		wantServer(t, harness.Send(t, client, s.chat(t)), "sim-0")
 		time.Sleep(100 * time.Millisecond)
 		after = memoryOf(t, envoy)
-		return after.heap <= before.heap*13/10 && after.resident <= before.resident*13/10, fmt.Sprint(after, " of ", before)
+		return after.heap <= before.heap*13/10 && after.resident <= before.resident*13/10,
+			fmt.Sprint(after, " of ", before)
 	})
-	t.Logf("before %v, most %v, after %v; %d of %d uploads refused; %d requests of others served", before, most, after, refused, uploads, asked+50)
+	t.Logf("before %v, most %v, after %v; %d of %d uploads refused; %d requests of others served", before, most, after,
+		refused, uploads, asked+50)
 	wantServer(t, s.knock(t), "sim-0")
 }
 
-// warm sends what others send, prompts of 60,000 tokens among it, some at a time, until Envoy's allocator has what it keeps for that.
+// warm sends what others send, prompts of 60,000 tokens among it, some at a time, until Envoy's allocator has what it
+// keeps for that.
 func (s *shipped) warm(t *testing.T, client *http.Client) {
 	t.Helper()
 	const atOnce, each, long = 24, 8, 240_000
@@ -138,13 +144,15 @@ func (s *shipped) knock(t *testing.T) harness.Answer {
 	return harness.Send(t, harness.Client(t, false), s.chat(t))
 }
 
-// TestHeldTooMuch: however bodies are held, an upload that stands still gives way to one that comes, is told so, and is not read on.
+// TestHeldTooMuch: however bodies are held, an upload that stands still gives way to one that comes, is told so, and is
+// not read on.
 func TestHeldTooMuch(t *testing.T) {
 	const half = 600_000 // of what a worker may hold, and more; both are less than a quarter above it
 	inCells(t, func(t *testing.T, f *fixture) {
 		plugin := map[string]any{"held": map[string]any{"maxBytes": 1 << 20}}
 		envoy, err := harness.StartWith(harness.Options{Workers: 1}, f.Cell, []string{f.servers[0].Address},
-			&harness.Listener{Name: "requests", Plugin: plugin}, &harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true})
+			&harness.Listener{Name: "requests", Plugin: plugin},
+			&harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -72,14 +72,16 @@ func TestContextLength(t *testing.T) {
 func TestContextLengthFilter(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
 		f.Publish(t, f.ranges("0-2048", "2049-8192", "0-100, 4000-5000", "8193-100000")...)
-		for n, server := range map[int]string{500: "sim-0", 2048: "sim-0", 2049: "sim-1", 4500: "sim-2", 50_000: "sim-3"} {
+		for n, server := range map[int]string{500: "sim-0", 2048: "sim-0", 2049: "sim-1", 4500: "sim-2",
+			50_000: "sim-3"} {
 			for _, http2 := range []bool{false, true} {
 				got, _ := f.sendTo(t, "context-filter", "/v1/completions", tokens(n), http2)
 				wantServer(t, got, server)
 			}
 		}
 		f.Publish(t, f.ranges("0-8192", "0-32768")...)
-		request := harness.Request(t, http.MethodPost, f.URL("context-filter", "/v1/completions"), tokens(50_000), false)
+		request := harness.Request(t, http.MethodPost, f.URL("context-filter", "/v1/completions"), tokens(50_000),
+			false)
 		wantError(t, harness.Send(t, harness.Client(t, false), request), http.StatusServiceUnavailable, "filtered_out")
 		f.Publish(t, f.ranges("0-8192", "")...)
 		got, _ := f.sendTo(t, "context-filter", "/v1/completions", tokens(50_000), false)
@@ -103,7 +105,8 @@ func TestWeightedRandom(t *testing.T) {
 		counts := f.spread(t, "weighted", requests)
 		for i, share := range shares {
 			if n := counts[f.servers[i].Name]; n < share.least || n > share.most {
-				t.Errorf("%s with KV usage %v got %d of %d requests, want %d to %d", f.servers[i].Name, share.usage, n, requests, share.least, share.most)
+				t.Errorf("%s with KV usage %v got %d of %d requests, want %d to %d", f.servers[i].Name, share.usage, n,
+					requests, share.least, share.most)
 			}
 		}
 	})
@@ -113,7 +116,8 @@ func TestWeightedRandom(t *testing.T) {
 func (f *fixture) spread(t *testing.T, listener string, requests int) map[string]int {
 	t.Helper()
 	counts := map[string]int{}
-	clients := []*http.Client{harness.Client(t, false), harness.Client(t, true), harness.Client(t, false), harness.Client(t, true)}
+	clients := []*http.Client{harness.Client(t, false), harness.Client(t, true), harness.Client(t, false),
+		harness.Client(t, true)}
 	for i := range requests {
 		status, server, err := ask(clients[i%len(clients)], f.URL(listener, chatPath))
 		if err != nil || status != http.StatusOK {
@@ -134,7 +138,8 @@ func TestLabelSelector(t *testing.T) {
 		return labels
 	}
 	inCells(t, func(t *testing.T, f *fixture) {
-		for i, labels := range []map[string]string{gold("tier", "silver"), gold("zone", "c"), gold("spot", ""), {"tier": "gold"}} {
+		for i, labels := range []map[string]string{gold("tier", "silver"), gold("zone", "c"), gold("spot", ""),
+			{"tier": "gold"}} {
 			endpoints := f.pool()
 			for j := range endpoints {
 				endpoints[j].Labels = labels
@@ -154,8 +159,8 @@ func TestLabelSelector(t *testing.T) {
 	})
 }
 
-// TestAdapterAffinity: a request goes where its adapter runs, else where there is room for it. A server that has never had
-// an adapter has room.
+// TestAdapterAffinity: a request goes where its adapter runs, else where there is room for it. A server that has never
+// had an adapter has room.
 func TestAdapterAffinity(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
 		endpoints := f.pool()
@@ -174,7 +179,8 @@ func TestAdapterAffinity(t *testing.T) {
 			}
 			counts[model+" at "+got.Server()]++
 		}
-		if counts["m-v1 at sim-2"] != 16 || counts["m-v2 at sim-0"] == 0 || counts["m-v2 at sim-3"] == 0 || len(counts) != 3 {
+		if counts["m-v1 at sim-2"] != 16 || counts["m-v2 at sim-0"] == 0 || counts["m-v2 at sim-3"] == 0 ||
+			len(counts) != 3 {
 			t.Errorf("got %v, want all m-v1 at sim-2, and m-v2 at sim-0 and sim-3", counts)
 		}
 	})

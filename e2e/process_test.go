@@ -11,20 +11,24 @@ import (
 	"github.com/pintle-dev/pintle/internal/sim"
 )
 
-// TestRestartedServer: a server whose process is another than before has nothing of the prompts that it answered, whether its page says when
-// it started or shows less done than before. Until then a prompt goes where it was answered, however long the queue there.
+// TestRestartedServer: a server whose process is another than before has nothing of the prompts that it answered,
+// whether its page says when it started or shows less done than before. Until then a prompt goes where it was answered,
+// however long the queue there.
 func TestRestartedServer(t *testing.T) {
 	const idle, busy, done = 0, 20, 1e9
-	prompt := fmt.Sprintf(`{"model":"sim-model","max_tokens":1,"messages":[{"role":"user","content":%q}]}`, strings.Repeat("once upon a time ", 200))
+	prompt := fmt.Sprintf(`{"model":"sim-model","max_tokens":1,"messages":[{"role":"user","content":%q}]}`,
+		strings.Repeat("once upon a time ", 200))
 	for _, test := range []struct {
 		name          string
 		cell          harness.Cell
 		before, after map[string]float64
 	}{
-		{"start", harness.Cell{Hold: "pause", Destination: "original-dst"}, map[string]float64{"start": 1.7e9}, map[string]float64{"start": 1.7e9 + 10}},
+		{"start", harness.Cell{Hold: "pause", Destination: "original-dst"}, map[string]float64{"start": 1.7e9},
+			map[string]float64{"start": 1.7e9 + 10}},
 		{
 			"less done", harness.Cell{Hold: "buffer", Destination: "override-host"},
-			map[string]float64{"start": 0, "promptTokens": done}, map[string]float64{"start": 0, "promptTokens": done / 2},
+			map[string]float64{"start": 0, "promptTokens": done},
+			map[string]float64{"start": 0, "promptTokens": done / 2},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -86,14 +90,17 @@ func newProcesses(t *testing.T, cell harness.Cell) *processes {
 		p.servers, addresses = append(p.servers, server), append(addresses, server.Address)
 	}
 	plugin := map[string]any{"load": map[string]any{"correction": false}, "config": map[string]any{
-		"plugins": []map[string]any{{"type": "prefix-cache-scorer"}, {"type": "queue-scorer"}, {"type": "max-score-picker"}},
+		"plugins": []map[string]any{{"type": "prefix-cache-scorer"}, {"type": "queue-scorer"},
+			{"type": "max-score-picker"}},
 		"schedulingProfiles": []map[string]any{{"name": "default", "plugins": []map[string]any{
-			{"pluginRef": "prefix-cache-scorer", "weight": 3}, {"pluginRef": "queue-scorer", "weight": 1}, {"pluginRef": "max-score-picker"},
+			{"pluginRef": "prefix-cache-scorer", "weight": 3}, {"pluginRef": "queue-scorer", "weight": 1},
+			{"pluginRef": "max-score-picker"},
 		}}},
 	}}
 	var err error
 	p.Envoy, err = harness.Start(cell, addresses,
-		&harness.Listener{Name: "requests", Plugin: plugin}, &harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true})
+		&harness.Listener{Name: "requests", Plugin: plugin},
+		&harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +113,8 @@ func newProcesses(t *testing.T, cell harness.Cell) *processes {
 // send returns which server answered.
 func (p *processes) send(t *testing.T, body string) string {
 	t.Helper()
-	answer := harness.Send(t, harness.Client(t, false), harness.Request(t, http.MethodPost, p.URL("requests", chatPath), body, false))
+	answer := harness.Send(t, harness.Client(t, false),
+		harness.Request(t, http.MethodPost, p.URL("requests", chatPath), body, false))
 	if answer.Status != http.StatusOK {
 		t.Fatalf("got %d %s, want 200", answer.Status, answer.Body)
 	}
@@ -119,7 +127,8 @@ func (p *processes) wantAt(t *testing.T, server int) {
 	harness.WaitFor(t, 10*time.Second, "the queues to be known", func() (bool, string) {
 		for range 8 {
 			p.others++
-			body := fmt.Sprintf(`{"model":"sim-model","max_tokens":1,"messages":[{"role":"user","content":"%d other"}]}`, p.others)
+			body := fmt.Sprintf(
+				`{"model":"sim-model","max_tokens":1,"messages":[{"role":"user","content":"%d other"}]}`, p.others)
 			if got := p.send(t, body); got != p.servers[server].Name {
 				return false, got
 			}

@@ -9,8 +9,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/harness"
 )
 
-// TestPrimaryPort: with primaryPort a request goes to that port of the chosen rank's host, and the header names the rank. The
-// ranks' own ports are dead.
+// TestPrimaryPort: with primaryPort a request goes to that port of the chosen rank's host, and the header names the
+// rank. The ranks' own ports are dead.
 func TestPrimaryPort(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
 		for i, best := range f.dead {
@@ -58,7 +58,8 @@ func TestLegacyDocument(t *testing.T) {
 			}
 			var err error
 			f.Envoy, err = harness.Start(cell, f.addresses(),
-				&harness.Listener{Name: "legacy", Plugin: map[string]any{"config": json.RawMessage(legacy)}, Carry: stageHeaders},
+				&harness.Listener{Name: "legacy", Plugin: map[string]any{"config": json.RawMessage(legacy)},
+					Carry: stageHeaders},
 				&harness.Listener{Name: "ingest", Ingest: true})
 			if err != nil {
 				t.Fatal(err)
@@ -66,12 +67,14 @@ func TestLegacyDocument(t *testing.T) {
 			f.LogOnFailure(t)
 			f.Publish(t, f.roles("prefill", "prefill", "decode", "prefill")...)
 			for i := range 20 {
-				got, r := f.sendTo(t, "legacy", "/v1/completions", completion(1000), i%2 == 1, stageHeaders[0], forgedStage)
+				got, r := f.sendTo(t, "legacy", "/v1/completions", completion(1000), i%2 == 1, stageHeaders[0],
+					forgedStage)
 				wantServer(t, got, "sim-2")
 				wantStage(t, "legacy", r, stageHeaders[0], nil, 0)
 			}
 			for _, warning := range warnings {
-				harness.WaitFor(t, 5*time.Second, "the warning "+warning, func() (bool, string) { return f.Logged(warning) >= starts, f.Log() })
+				harness.WaitFor(t, 5*time.Second, "the warning "+warning,
+					func() (bool, string) { return f.Logged(warning) >= starts, f.Log() })
 				if n := f.Logged(warning); n != starts {
 					t.Errorf("%q is logged %d times after 20 requests, want %d", warning, n, starts)
 				}

@@ -51,7 +51,8 @@ func TestManyConfigurations(t *testing.T) {
 		most = max(most, m)
 	}
 	if last := resident[changes-1]; float64(last) > 1.12*float64(most) {
-		t.Errorf("resident memory: got %d MiB after %d changes and at most %d in the first %d", last, changes, most, settled)
+		t.Errorf("resident memory: got %d MiB after %d changes and at most %d in the first %d", last, changes, most,
+			settled)
 	}
 }
 

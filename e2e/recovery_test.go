@@ -14,16 +14,18 @@ import (
 )
 
 // recoveryCells are one of each hold mode; how the destination is told makes no difference here.
-var recoveryCells = []harness.Cell{{Hold: "pause", Destination: "original-dst"}, {Hold: "buffer", Destination: "original-dst"}}
+var recoveryCells = []harness.Cell{{Hold: "pause", Destination: "original-dst"},
+	{Hold: "buffer", Destination: "original-dst"}}
 
-// leaseRule is how long the leases of a VM that died may count: it is taken for gone after 30 s, and ticks come once a second.
+// leaseRule is how long the leases of a VM that died may count: it is taken for gone after 30 s, and ticks come once a
+// second.
 const leaseRule = 60 * time.Second
 
 // crashBody kills the VM that decides it, in the module with failpoints.
 var crashBody = strings.Replace(slowBody, "sim-model", "crash-the-vm", 1)
 
-// TestCrashedVM: when a VM dies, its requests fail with 503 and do not hang, all others go on, the VM is loaded again, and what it had
-// in flight is forgotten.
+// TestCrashedVM: when a VM dies, its requests fail with 503 and do not hang, all others go on, the VM is loaded again,
+// and what it had in flight is forgotten.
 func TestCrashedVM(t *testing.T) {
 	const inFlight = 16
 	for _, cell := range recoveryCells {
@@ -77,8 +79,8 @@ func (l *lab) wantService(t testing.TB) {
 	})
 }
 
-// TestDisturbances: clients that leave, a server that dies in the middle of its streams and a sidecar that is restarted leave nothing in
-// flight.
+// TestDisturbances: clients that leave, a server that dies in the middle of its streams and a sidecar that is restarted
+// leave nothing in flight.
 func TestDisturbances(t *testing.T) {
 	const clients = 12
 	for _, cell := range recoveryCells {
@@ -98,7 +100,8 @@ func TestDisturbances(t *testing.T) {
 				client := harness.Client(t, i%2 == 1)
 				running.Go(func() {
 					for range 6 {
-						request, err := http.NewRequestWithContext(ctx, http.MethodPost, l.URL("requests", chatPath), strings.NewReader(slowBody))
+						request, err := http.NewRequestWithContext(ctx, http.MethodPost, l.URL("requests", chatPath),
+							strings.NewReader(slowBody))
 						if err != nil {
 							t.Error(err)
 							return
@@ -130,7 +133,8 @@ func TestDisturbances(t *testing.T) {
 	}
 }
 
-// TestReconfigured: a new configuration comes into force without a lost request, and the new VMs know what the old ones had sent where.
+// TestReconfigured: a new configuration comes into force without a lost request, and the new VMs know what the old ones
+// had sent where.
 func TestReconfigured(t *testing.T) {
 	const clients, prompts = 4, 12
 	for _, cell := range recoveryCells {
@@ -141,7 +145,8 @@ func TestReconfigured(t *testing.T) {
 			l.LogOnFailure(t)
 			l.Publish(t, l.endpoints()...)
 			prompt := func(i int) string {
-				return fmt.Sprintf(`{"model":"sim-model","max_tokens":1,"messages":[{"role":"user","content":%q}]}`, strings.Repeat(fmt.Sprint("prompt ", i, " "), 100))
+				return fmt.Sprintf(`{"model":"sim-model","max_tokens":1,"messages":[{"role":"user","content":%q}]}`,
+					strings.Repeat(fmt.Sprint("prompt ", i, " "), 100))
 			}
 			first := make([]string, prompts)
 			for i := range first {
@@ -162,14 +167,15 @@ func TestReconfigured(t *testing.T) {
 			}
 			delete(plugin, "debug")
 			l.Reconfigure(t, nil, l.listeners...)
-			harness.WaitFor(t, 20*time.Second, "the new configuration to be in force on all workers", func() (bool, string) {
-				for range prompts {
-					if x := l.exchange(t, "requests", chatBody); x.explained != "" {
-						return false, x.explained
+			harness.WaitFor(t, 20*time.Second, "the new configuration to be in force on all workers",
+				func() (bool, string) {
+					for range prompts {
+						if x := l.exchange(t, "requests", chatBody); x.explained != "" {
+							return false, x.explained
+						}
 					}
-				}
-				return true, ""
-			})
+					return true, ""
+				})
 			for i, want := range first {
 				if x := l.exchange(t, "requests", prompt(i)); x.status != http.StatusOK || x.server != want {
 					t.Errorf("prompt %d after the change: got %v, want 200 from %q, which had it before", i, x, want)

@@ -20,7 +20,8 @@ import (
 const rewriteHeader = "X-Gateway-Model-Name-Rewrite"
 
 var rewrites = []snapshot.Rewrite{
-	{Models: []string{"m"}, Targets: []snapshot.RewriteTarget{{Model: "m-v1", Weight: 90}, {Model: "m-v2", Weight: 10}}},
+	{Models: []string{"m"}, Targets: []snapshot.RewriteTarget{{Model: "m-v1", Weight: 90},
+		{Model: "m-v2", Weight: 10}}},
 	{Models: []string{"longer", "l\"o\"nger"}, Targets: []snapshot.RewriteTarget{{Model: longModel, Weight: 1}}},
 	{Models: []string{"odd"}, Targets: []snapshot.RewriteTarget{{Model: oddModel, Weight: 1}}},
 	{Models: []string{"a-model-that-becomes-shorter"}, Targets: []snapshot.RewriteTarget{{Model: "s", Weight: 1}}},
@@ -42,7 +43,8 @@ func TestRewriteShares(t *testing.T) {
 		clients := []*http.Client{harness.Client(t, false), harness.Client(t, true)}
 		counts := map[string]int{}
 		for i := range requests {
-			got := harness.Send(t, clients[i%2], harness.Request(t, http.MethodPost, f.URL("requests", chatPath), body, false))
+			got := harness.Send(t, clients[i%2],
+				harness.Request(t, http.MethodPost, f.URL("requests", chatPath), body, false))
 			wantServer(t, got, "sim-0")
 			counts[modelOf(t, got.Body)]++
 		}
@@ -80,7 +82,8 @@ func TestRewriteHeaderGivesWayToRules(t *testing.T) {
 func TestRewriteHeader(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
 		f.publishRewrites(t)
-		for name, want := range map[string]string{"m-v2": "m-v2", "longer": longModel, "sim-model": "sim-model", "s": "s"} {
+		for name, want := range map[string]string{"m-v2": "m-v2", "longer": longModel, "sim-model": "sim-model",
+			"s": "s"} {
 			for _, http2 := range []bool{false, true} {
 				_, r := f.sendTo(t, "requests", chatPath, chatBody, http2, rewriteHeader, name)
 				if got := strings.Replace(chatBody, "sim-model", want, 1); r.Body != got {
@@ -117,11 +120,13 @@ type passage struct {
 
 var passages = []passage{
 	{name: "http1"}, {name: "http1 chunked", chunked: true}, {name: "http1 trailers", chunked: true, trailers: true},
-	{name: "http1 expect", expect: true}, {name: "http2", http2: true}, {name: "http2 chunked", http2: true, chunked: true},
+	{name: "http1 expect", expect: true}, {name: "http2", http2: true},
+	{name: "http2 chunked", http2: true, chunked: true},
 	{name: "http2 trailers", http2: true, chunked: true, trailers: true},
 }
 
-// TestRewriteBody: a rewrite changes the bytes of the model's name and no others, and the length is that of what arrives.
+// TestRewriteBody: a rewrite changes the bytes of the model's name and no others, and the length is that of what
+// arrives.
 func TestRewriteBody(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
 		f.publishRewrites(t)
@@ -137,7 +142,8 @@ func TestRewriteBody(t *testing.T) {
 						text := strings.Replace(shape.body, "TEXT", strings.Repeat("all work ", size/9+1), 1)
 						body := strings.Replace(text, "MODEL", rename.from, 1)
 						want := strings.Replace(text, "MODEL", string(openai.AppendQuoted(nil, rename.to)), 1)
-						what := fmt.Sprintf("%s, model %s as %s, %d bytes", passage.name, shape.name, rename.from, len(body))
+						what := fmt.Sprintf("%s, model %s as %s, %d bytes", passage.name, shape.name, rename.from,
+							len(body))
 						if got := modelOf(t, want); got != rename.to {
 							t.Fatalf("%s: the test expects the model %q, not %q", what, got, rename.to)
 						}
@@ -149,7 +155,8 @@ func TestRewriteBody(t *testing.T) {
 	})
 }
 
-// TestNoRewrite: where rules exist but none is for the model, or the target is the same name, the body arrives as it was sent.
+// TestNoRewrite: where rules exist but none is for the model, or the target is the same name, the body arrives as it
+// was sent.
 func TestNoRewrite(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
 		f.publishRewrites(t)
@@ -194,7 +201,8 @@ func (f *fixture) carry(t *testing.T, client *http.Client, p passage, body strin
 func (f *fixture) wantArrival(t *testing.T, what string, p passage, r sim.Received, want string) {
 	t.Helper()
 	if r.BodySHA256 != sha(want) {
-		t.Fatalf("%s: server received %d bytes %.400q, want %d bytes %.400q", what, r.BodyBytes, r.Body, len(want), want)
+		t.Fatalf("%s: server received %d bytes %.400q, want %d bytes %.400q", what, r.BodyBytes, r.Body, len(want),
+			want)
 	}
 	lengths := []string{strconv.Itoa(len(want))}
 	if p.chunked && !f.Cell.Buffer() {

@@ -26,7 +26,8 @@ func TestLeastLoaded(t *testing.T) {
 // chat sends one chat request to a listener on a new connection.
 func (f *fixture) chat(t testing.TB, listener string, http2 bool) harness.Answer {
 	t.Helper()
-	return harness.Send(t, harness.Client(t, http2), harness.Request(t, http.MethodPost, f.URL(listener, chatPath), chatBody, false))
+	return harness.Send(t, harness.Client(t, http2),
+		harness.Request(t, http.MethodPost, f.URL(listener, chatPath), chatBody, false))
 }
 
 // ask sends one chat request. Unlike Send it may be called from any goroutine.

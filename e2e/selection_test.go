@@ -19,31 +19,37 @@ const ttftCeiling = time.Second
 // virtualModels is a configuration with virtual models over m-v1, which is the better one, and m-v2.
 func virtualModels() map[string]any {
 	refs := []map[string]any{
-		{"model": "m-v1", "quality_score": 0.9}, {"model": "m-v2", "quality_score": 0.6}, {"model": "nowhere", "quality_score": 1},
+		{"model": "m-v1", "quality_score": 0.9}, {"model": "m-v2", "quality_score": 0.6},
+		{"model": "nowhere", "quality_score": 1},
 	}
 	decision := func(name string, policy map[string]any, refs ...map[string]any) map[string]any {
 		policy["weights"] = map[string]any{"quality": 1, "latency": 0, "cost": 0, "load": 0}
 		return map[string]any{
-			"name": name, "modelRefs": refs, "algorithm": map[string]any{"type": "multi_factor", "multi_factor": policy},
+			"name": name, "modelRefs": refs,
+			"algorithm": map[string]any{"type": "multi_factor", "multi_factor": policy},
 		}
 	}
 	ceiling := func() map[string]any {
-		return map[string]any{"slo": map[string]any{"max_ttft_ms": ttftCeiling.Milliseconds()}, "latency_percentile": 100, "latency_window": "2s"}
+		return map[string]any{"slo": map[string]any{"max_ttft_ms": ttftCeiling.Milliseconds()},
+			"latency_percentile": 100, "latency_window": "2s"}
 	}
 	decisions := []map[string]any{
-		decision("auto", map[string]any{}, refs...), decision("odd-auto", map[string]any{}, map[string]any{"model": oddModel}),
+		decision("auto", map[string]any{}, refs...),
+		decision("odd-auto", map[string]any{}, map[string]any{"model": oddModel}),
 		decision("paced", ceiling(), refs...), decision("nothing", map[string]any{}, refs[2]),
 	}
 	plugins := []map[string]any{
-		{"type": "multi-factor-selector", "parameters": map[string]any{"decisions": decisions}}, {"type": "queue-scorer"},
+		{"type": "multi-factor-selector", "parameters": map[string]any{"decisions": decisions}},
+		{"type": "queue-scorer"},
 	}
 	return map[string]any{
-		"config": map[string]any{"plugins": plugins}, "debug": true, "stale": map[string]any{"after": "1h"}, "load": map[string]any{"correction": false},
+		"config": map[string]any{"plugins": plugins}, "debug": true, "stale": map[string]any{"after": "1h"},
+		"load": map[string]any{"correction": false},
 	}
 }
 
-// publishModels has sim-0 and sim-2 serve m-v1, sim-1 m-v2 and sim-3 an odd one. sim-2 has a longer queue than sim-0, and all have a longer one than
-// sim-3.
+// publishModels has sim-0 and sim-2 serve m-v1, sim-1 m-v2 and sim-3 an odd one. sim-2 has a longer queue than sim-0,
+// and all have a longer one than sim-3.
 func (f *fixture) publishModels(t testing.TB) {
 	t.Helper()
 	endpoints := f.pool("sim-3")
@@ -54,13 +60,14 @@ func (f *fixture) publishModels(t testing.TB) {
 	f.Publish(t, endpoints...)
 }
 
-// TestVirtualModel: a virtual model is replaced in the body by the one that is chosen, nothing else changes, and the request reaches a server of
-// that model.
+// TestVirtualModel: a virtual model is replaced in the body by the one that is chosen, nothing else changes, and the
+// request reaches a server of that model.
 func TestVirtualModel(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
 		f.publishModels(t)
 		tests := []struct{ virtual, model, server string }{
-			{`"auto"`, "m-v1", "sim-0"}, {`"\u0061uto"`, "m-v1", "sim-0"}, {`"odd-auto"`, oddModel, "sim-3"}, {`"m-v1"`, "m-v1", "sim-0"},
+			{`"auto"`, "m-v1", "sim-0"}, {`"\u0061uto"`, "m-v1", "sim-0"}, {`"odd-auto"`, oddModel, "sim-3"},
+			{`"m-v1"`, "m-v1", "sim-0"},
 		}
 		for _, tc := range tests {
 			for i, shape := range shapes {
@@ -70,7 +77,8 @@ func TestVirtualModel(t *testing.T) {
 				got, r := f.sendTo(t, "virtual", chatPath, body, i%2 == 1)
 				what := fmt.Sprintf("%s, %s", tc.virtual, shape.name)
 				if got.Server() != tc.server || modelOf(t, got.Body) != tc.model {
-					t.Errorf("%s: answer of %s for %s, want %s for %s", what, got.Server(), modelOf(t, got.Body), tc.server, tc.model)
+					t.Errorf("%s: answer of %s for %s, want %s for %s", what, got.Server(), modelOf(t, got.Body),
+						tc.server, tc.model)
 				}
 				f.wantArrival(t, what, passage{http2: i%2 == 1}, r, want)
 			}
@@ -87,7 +95,8 @@ func TestSelectionIsExplained(t *testing.T) {
 		if err := json.Unmarshal([]byte(got.Header.Get("X-Pintle-Explain")), &explanation); err != nil {
 			t.Fatalf("x-pintle-explain is %q: %v", got.Header.Get("X-Pintle-Explain"), err)
 		}
-		want := []any{"auto", "m-v1", "score", []any{[]any{"m-v1", 1.0}, []any{"m-v2", 0.0}, []any{"nowhere", "not served"}}}
+		want := []any{"auto", "m-v1", "score",
+			[]any{[]any{"m-v1", 1.0}, []any{"m-v2", 0.0}, []any{"nowhere", "not served"}}}
 		if !reflect.DeepEqual(explanation.Selection, want) {
 			t.Errorf("selection is %v, want %v", explanation.Selection, want)
 		}
@@ -99,8 +108,8 @@ func TestSelectionIsExplained(t *testing.T) {
 	})
 }
 
-// TestCeilingMovesTraffic: when the better model's servers become slower than the ceiling, requests for the virtual model go to the other one, and back
-// when the slow answers are forgotten.
+// TestCeilingMovesTraffic: when the better model's servers become slower than the ceiling, requests for the virtual
+// model go to the other one, and back when the slow answers are forgotten.
 func TestCeilingMovesTraffic(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
 		f.publishModels(t)

@@ -34,7 +34,8 @@ func TestSessionToken(t *testing.T) {
 			for _, body := range []string{chatBody, stream} {
 				got, _ := f.sendTo(t, "sessions", chatPath, body, i%2 == 1)
 				wantToken(t, got, got.Server())
-				if streamed := strings.HasPrefix(got.Header.Get("Content-Type"), "text/event-stream"); streamed != (body == stream) {
+				if streamed := strings.HasPrefix(got.Header.Get("Content-Type"),
+					"text/event-stream"); streamed != (body == stream) {
 					t.Fatalf("got content-type %q", got.Header.Get("Content-Type"))
 				}
 				served[got.Server()] = true
@@ -45,7 +46,8 @@ func TestSessionToken(t *testing.T) {
 		}
 		for _, s := range f.servers {
 			for i := range 20 {
-				got, _ := f.sendTo(t, "sessions", chatPath, []string{chatBody, stream}[i/2%2], i%2 == 1, tokenHeader, token(s.Name))
+				got, _ := f.sendTo(t, "sessions", chatPath, []string{chatBody, stream}[i/2%2], i%2 == 1, tokenHeader,
+					token(s.Name))
 				wantServer(t, got, s.Name)
 				wantToken(t, got, s.Name)
 			}
@@ -56,9 +58,12 @@ func TestSessionToken(t *testing.T) {
 // TestUselessTokens: a token that names no server of the pool changes nothing.
 func TestUselessTokens(t *testing.T) {
 	tests := []struct{ name, token string }{
-		{"forged", token("sim-9")}, {"an address", token("127.0.0.1:1")}, {"empty name", "="}, {"no base64", "%%% not base64 %%%"},
-		{"cut", token("sim-0")[:5]}, {"of a server that has left", token("gone")}, {"long", strings.Repeat("QUFB", 5000)},
-		{"prefix of a name", token("sim-")}, {"binary", token("\x00\xff\r\n")}, {"two", token("sim-0") + "," + token("sim-1")},
+		{"forged", token("sim-9")}, {"an address", token("127.0.0.1:1")}, {"empty name", "="},
+		{"no base64", "%%% not base64 %%%"},
+		{"cut", token("sim-0")[:5]}, {"of a server that has left", token("gone")},
+		{"long", strings.Repeat("QUFB", 5000)},
+		{"prefix of a name", token("sim-")}, {"binary", token("\x00\xff\r\n")},
+		{"two", token("sim-0") + "," + token("sim-1")},
 	}
 	inCells(t, func(t *testing.T, f *fixture) {
 		f.Publish(t, append(f.pool(), harness.Endpoint{Name: "gone", Address: f.dead[0]})...)
@@ -108,7 +113,8 @@ func TestRetriedResponse(t *testing.T) {
 		for i := range 10 {
 			for _, headers := range [][]string{nil, {tokenHeader, token("dead")}} {
 				got, r := f.sendTo(t, "sessions", chatPath, chatBody, i%2 == 1, headers...)
-				if list := r.Headers["x-gateway-destination-endpoint"]; len(list) != 1 || !strings.HasPrefix(list[0], f.dead[0]+",") {
+				if list := r.Headers["x-gateway-destination-endpoint"]; len(list) != 1 ||
+					!strings.HasPrefix(list[0], f.dead[0]+",") {
 					t.Fatalf("server received the list %q, want the dead one first", list)
 				}
 				wantServer(t, got, "sim-2")
@@ -137,8 +143,8 @@ func TestNobodyServed(t *testing.T) {
 	})
 }
 
-// TestStrangerServed: when the ranked list is used up and Envoy's fallback policy finds a server that is not of the pool, the response
-// names none, rather than a dead one.
+// TestStrangerServed: when the ranked list is used up and Envoy's fallback policy finds a server that is not of the
+// pool, the response names none, rather than a dead one.
 func TestStrangerServed(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
 		if !f.Cell.OverrideHost() {

@@ -40,7 +40,8 @@ func loadShipped(t *testing.T, name string) *shipped {
 	}
 	s.admin = ports[0]
 	s.requests, s.ingest = fmt.Sprintf("127.0.0.1:%d", ports[1]), fmt.Sprintf("127.0.0.1:%d", ports[2])
-	replace := []string{"9901", strconv.Itoa(ports[0]), "10000", strconv.Itoa(ports[1]), "15099", strconv.Itoa(ports[2])}
+	replace := []string{"9901", strconv.Itoa(ports[0]), "10000", strconv.Itoa(ports[1]), "15099",
+		strconv.Itoa(ports[2])}
 	for i := range 3 {
 		server, err := harness.NewServer(sim.Config{Name: fmt.Sprintf("sim-%d", i)})
 		if err != nil {
@@ -86,7 +87,8 @@ func TestShippedFiles(t *testing.T) {
 			}
 			s.publish(t, endpoints)
 			for i := range 6 {
-				got := harness.Send(t, harness.Client(t, i%2 == 1), harness.Request(t, http.MethodPost, url, chatBody, false))
+				got := harness.Send(t, harness.Client(t, i%2 == 1),
+					harness.Request(t, http.MethodPost, url, chatBody, false))
 				wantServer(t, got, "sim-2")
 			}
 			s.wantLimit(t)
@@ -95,7 +97,8 @@ func TestShippedFiles(t *testing.T) {
 			}
 			s.publish(t, append(endpoints, harness.Endpoint{Name: "dead", Address: s.dead}))
 			for i := range 6 {
-				got := harness.Send(t, harness.Client(t, i%2 == 1), harness.Request(t, http.MethodPost, url, chatBody, false))
+				got := harness.Send(t, harness.Client(t, i%2 == 1),
+					harness.Request(t, http.MethodPost, url, chatBody, false))
 				wantServer(t, got, "sim-2")
 			}
 		})
@@ -116,12 +119,14 @@ func (s *shipped) wantLimit(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		client := harness.Client(t, http2)
 		client.Timeout = time.Minute
-		for _, test := range []struct{ size, status int }{{20 << 20, http.StatusBadRequest}, {34 << 20, http.StatusRequestEntityTooLarge}} {
+		for _, test := range []struct{ size, status int }{{20 << 20, http.StatusBadRequest},
+			{34 << 20, http.StatusRequestEntityTooLarge}} {
 			request := harness.Request(t, http.MethodPost, "http://"+s.requests+chatPath, longChat(test.size), false)
 			got := harness.Send(t, client, request)
 			// The model server finds 20 MiB too long for its context; that is its own answer.
 			if got.Status != test.status || (got.Server() == "") != (test.status == http.StatusRequestEntityTooLarge) {
-				t.Errorf("HTTP/2 %v, %d bytes: got %d from %q, want %d", http2, test.size, got.Status, got.Server(), test.status)
+				t.Errorf("HTTP/2 %v, %d bytes: got %d from %q, want %d", http2, test.size, got.Status, got.Server(),
+					test.status)
 			}
 		}
 	}

@@ -16,7 +16,8 @@ import (
 
 // inSilence runs a test in two cells that have nothing in common, at the same time, as it takes long and costs little.
 func inSilence(t *testing.T, test func(t *testing.T, l *lab)) {
-	for _, cell := range []harness.Cell{{Hold: "pause", Destination: "original-dst"}, {Hold: "buffer", Destination: "override-host"}} {
+	for _, cell := range []harness.Cell{{Hold: "pause", Destination: "original-dst"},
+		{Hold: "buffer", Destination: "override-host"}} {
 		t.Run(cell.String(), func(t *testing.T) {
 			t.Parallel()
 			l := newLab(t, harness.Options{}, cell, alone("queue-scorer"))
@@ -34,7 +35,8 @@ func from(client int) *http.Client {
 
 // knock sends a request and returns who answered it, "" for nobody until ctx ended.
 func (l *lab) knock(ctx context.Context, client *http.Client, body string) string {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, l.URL("requests", chatPath), strings.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, l.URL("requests", chatPath),
+		strings.NewReader(body))
 	if err != nil {
 		return ""
 	}
@@ -118,7 +120,8 @@ func TestImpatientClients(t *testing.T) {
 		parts     = 3 // the first of which ends about when they leave for the first time
 		lasts     = parts * patience
 	)
-	body := strings.NewReplacer(`"max_tokens":10`, `"max_tokens":4000`, `"stream":true`, `"stream":false`).Replace(slowBody)
+	body := strings.NewReplacer(`"max_tokens":10`, `"max_tokens":4000`, `"stream":true`,
+		`"stream":false`).Replace(slowBody)
 	inSilence(t, func(t *testing.T, l *lab) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()

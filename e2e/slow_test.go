@@ -11,11 +11,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/sim"
 )
 
-// TestSlowUploads: with either version of HTTP a request whose headers or body do not come to their end in time is answered by 408, however
-// steadily its bytes drip, and others on the same connection go on. An answer may take longer than that.
+// TestSlowUploads: with either version of HTTP a request whose headers or body do not come to their end in time is
+// answered by 408, however steadily its bytes drip, and others on the same connection go on. An answer may take longer
+// than that.
 func TestSlowUploads(t *testing.T) {
 	s := loadShipped(t, "envoy.yaml")
-	for from, to := range map[string]string{"request_headers_timeout: 10s": "request_headers_timeout: 1s", "request_timeout: 120s": "request_timeout: 2s"} {
+	for from, to := range map[string]string{"request_headers_timeout: 10s": "request_headers_timeout: 1s",
+		"request_timeout: 120s": "request_timeout: 2s"} {
 		if !strings.Contains(s.text, from) {
 			t.Fatalf("envoy.yaml has no %s", from)
 		}
@@ -80,7 +82,8 @@ func TestSlowUploads(t *testing.T) {
 		got := harness.Send(t, harness.Client(t, false), harness.Request(t, http.MethodPost, url, body, false))
 		wantServer(t, got, "slow")
 		if took := time.Since(began); took < 3*time.Second || !strings.Contains(got.Body, "[DONE]") {
-			t.Errorf("got an answer of %d bytes after %v, want a whole one that takes longer than a request may", len(got.Body), took)
+			t.Errorf("got an answer of %d bytes after %v, want a whole one that takes longer than a request may",
+				len(got.Body), took)
 		}
 	})
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/sim"
 )
 
-// TestSoakPause: Pintle with its default configuration must not make Envoy grow, neither by the module's memory, which never shrinks, nor
-// by Envoy's own. PINTLE_SOAK=10m has it run that long.
+// TestSoakPause: Pintle with its default configuration must not make Envoy grow, neither by the module's memory, which
+// never shrinks, nor by Envoy's own. PINTLE_SOAK=10m has it run that long.
 func TestSoakPause(t *testing.T) {
 	soak(t, harness.Cell{Hold: "pause", Destination: "original-dst"}, 40*time.Second)
 }
@@ -39,12 +39,13 @@ const (
 	soakMost        = 400_000
 	// soakBlocks is the size of a server's KV cache, and so of its part of the prefix index: Qwen3-32B on two H100.
 	soakBlocks = 19_208
-	// soakWarmUp is after how many requests all is full that has a bound: the journal, which takes 9,000 prompts of 256 blocks, and the
-	// prefix index. Shorter prompts have fewer blocks, so it takes more of them.
+	// soakWarmUp is after how many requests all is full that has a bound: the journal, which takes 9,000 prompts of 256
+	// blocks, and the prefix index. Shorter prompts have fewer blocks, so it takes more of them.
 	soakWarmUp = 15_000
 	soakGrowth = 0.05
-	// soakFirstTouch is what may come on top in a run that is shorter than soakSettled: the pages of the workers' memory that their
-	// allocator comes to for the first time. They are bounded by that memory, which does not grow (TestMemoryStaysFlat of the filter).
+	// soakFirstTouch is what may come on top in a run that is shorter than soakSettled: the pages of the workers'
+	// memory that their allocator comes to for the first time. They are bounded by that memory, which does not grow
+	// (TestMemoryStaysFlat of the filter).
 	soakFirstTouch = 0.10
 	soakSettled    = 5 * time.Minute
 	// soakBytes bounds the memory itself: an Envoy without Pintle has about 60 MiB.
@@ -83,10 +84,12 @@ func soak(t *testing.T, cell harness.Cell, duration time.Duration) {
 	}
 }
 
-// watch follows the memory. Warm is what has had a third of the duration and soakWarmUp requests, whichever comes later, or twice the duration
-// on a machine that is too slow for that. The time counts, too: a VM's memory becomes resident page by page, as the allocator first
-// comes along, and what a worker leaves to the garbage collector depends on snapshots rather than on requests.
-func (f *soakFixture) watch(t *testing.T, r *traffic, duration time.Duration) (curve memoryCurve, warmUp time.Duration) {
+// watch follows the memory. Warm is what has had a third of the duration and soakWarmUp requests, whichever comes
+// later, or twice the duration on a machine that is too slow for that. The time counts, too: a VM's memory becomes
+// resident page by page, as the allocator first comes along, and what a worker leaves to the garbage collector depends
+// on snapshots rather than on requests.
+func (f *soakFixture) watch(t *testing.T, r *traffic,
+	duration time.Duration) (curve memoryCurve, warmUp time.Duration) {
 	start, shown := time.Now(), 0
 	for len(r.failures) == 0 {
 		elapsed, answered := time.Since(start), r.answered.Load()
@@ -125,7 +128,8 @@ func newSoakFixture(t *testing.T, cell harness.Cell) *soakFixture {
 		f.servers, addresses = append(f.servers, server), append(addresses, server.Address)
 	}
 	var err error
-	f.Envoy, err = harness.Start(cell, addresses, &harness.Listener{Name: "requests"}, &harness.Listener{Name: "ingest", Ingest: true})
+	f.Envoy, err = harness.Start(cell, addresses, &harness.Listener{Name: "requests"},
+		&harness.Listener{Name: "ingest", Ingest: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +138,8 @@ func newSoakFixture(t *testing.T, cell harness.Cell) *soakFixture {
 	harness.StartSidecar(t, f.URL("ingest", harness.IngestPath), f.servers...)
 	client := harness.Client(t, false)
 	harness.WaitFor(t, 20*time.Second, "the sidecar's first snapshot", func() (bool, string) {
-		answer := harness.Send(t, client, harness.Request(t, http.MethodPost, f.URL("requests", chatPath), chatBody, false))
+		answer := harness.Send(t, client,
+			harness.Request(t, http.MethodPost, f.URL("requests", chatPath), chatBody, false))
 		return answer.Status == http.StatusOK, fmt.Sprint(answer.Status)
 	})
 	return f
@@ -161,7 +166,8 @@ func (f *soakFixture) received() int64 {
 const soakErrors = `(vm_reload|http.requests.downstream_rq_(active|5xx|4xx)$|cluster.model-servers.upstream_rq_active$)`
 
 func (f *soakFixture) send(t *testing.T) *traffic {
-	r := &traffic{failures: make(chan string, soakConnections), before: f.received(), errorsBefore: f.Stats(t, soakErrors)}
+	r := &traffic{failures: make(chan string, soakConnections), before: f.received(),
+		errorsBefore: f.Stats(t, soakErrors)}
 	text := longChat(soakMost)
 	text = text[strings.Index(text, "all work"):strings.LastIndex(text, `"}]}`)]
 	for i := range soakConnections {
@@ -183,11 +189,12 @@ func (f *soakFixture) send(t *testing.T) *traffic {
 	return r
 }
 
-// sendOne sends a turn of some session. What a session says begins with its number and goes on with the same text, longer or shorter: sizes
-// are as likely between 2 and 4 KB as between 200 and 400.
+// sendOne sends a turn of some session. What a session says begins with its number and goes on with the same text,
+// longer or shorter: sizes are as likely between 2 and 4 KB as between 200 and 400.
 func (f *soakFixture) sendOne(client *http.Client, random *rand.Rand, text string) error {
 	const end = `"}]}`
-	start := fmt.Sprintf(`{"model":"sim-model","max_tokens":2,"messages":[{"role":"user","content":"session %d. `, random.IntN(soakSessions))
+	start := fmt.Sprintf(`{"model":"sim-model","max_tokens":2,"messages":[{"role":"user","content":"session %d. `,
+		random.IntN(soakSessions))
 	size := soakLeast * math.Pow(float64(soakMost)/soakLeast, random.Float64())
 	text = text[:min(max(int(size)-len(start)-len(end), 0), len(text))]
 	request, err := http.NewRequest(http.MethodPost, f.URL("requests", chatPath),
@@ -226,10 +233,11 @@ func (f *soakFixture) check(t *testing.T, r *traffic) {
 	if got, want := f.received()-r.before, r.answered.Load(); got != want {
 		t.Errorf("the servers received %d requests, want %d, as many as were answered", got, want)
 	}
-	harness.WaitFor(t, 10*time.Second, fmt.Sprint("Envoy's statistics to be as before: ", r.errorsBefore), func() (bool, string) {
-		stats := f.Stats(t, soakErrors)
-		return maps.Equal(stats, r.errorsBefore), fmt.Sprint(stats)
-	})
+	harness.WaitFor(t, 10*time.Second, fmt.Sprint("Envoy's statistics to be as before: ", r.errorsBefore),
+		func() (bool, string) {
+			stats := f.Stats(t, soakErrors)
+			return maps.Equal(stats, r.errorsBefore), fmt.Sprint(stats)
+		})
 	for _, s := range f.servers {
 		if s.Count() == 0 {
 			t.Errorf("%s received nothing", s.Name)
@@ -263,7 +271,8 @@ func (f *soakFixture) heap(t testing.TB) int64 {
 }
 
 // wantFlat checks that a kind of memory has grown by a part of limit at most since the warm-up.
-func wantFlat(t testing.TB, what string, c memoryCurve, warmUp time.Duration, limit float64, kind func(memorySample) int64) (early, late int64) {
+func wantFlat(t testing.TB, what string, c memoryCurve, warmUp time.Duration, limit float64,
+	kind func(memorySample) int64) (early, late int64) {
 	t.Helper()
 	early, late = c.from(warmUp, kind)
 	if growth := float64(late-early) / float64(early); growth > limit {
@@ -272,7 +281,8 @@ func wantFlat(t testing.TB, what string, c memoryCurve, warmUp time.Duration, li
 	return early, late
 }
 
-// from returns the medians of the first and of the last twentieth of the samples after a time: single ones jump by what a body needs.
+// from returns the medians of the first and of the last twentieth of the samples after a time: single ones jump by what
+// a body needs.
 func (c memoryCurve) from(start time.Duration, kind func(memorySample) int64) (early, late int64) {
 	after := c[slices.IndexFunc(c, func(s memorySample) bool { return s.at >= start }):]
 	n := len(after)/20 + 1

@@ -7,7 +7,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/harness"
 )
 
-// TestStaleMetrics: what becomes of an endpoint whose samples are old follows the configured policy, and no policy stops traffic.
+// TestStaleMetrics: what becomes of an endpoint whose samples are old follows the configured policy, and no policy
+// stops traffic.
 func TestStaleMetrics(t *testing.T) {
 	const old = time.Minute
 	allOld := func(f *fixture) []harness.Endpoint {
@@ -58,8 +59,9 @@ func TestSilentSidecar(t *testing.T) {
 	})
 }
 
-// wantSpread checks that requests are served by just these servers, whichever worker takes them. Chance alone leaves one of four
-// out of 80 requests less than once in a billion times. before runs often enough for its samples to be fresh on a busy machine.
+// wantSpread checks that requests are served by just these servers, whichever worker takes them. Chance alone leaves
+// one of four out of 80 requests less than once in a billion times. before runs often enough for its samples to be
+// fresh on a busy machine.
 func (f *fixture) wantSpread(t *testing.T, listener string, want []string, before func()) {
 	t.Helper()
 	const connections, requests = 8, 10

@@ -8,8 +8,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/sim"
 )
 
-// TestStartUp: a fresh Envoy routes its first request. Where bars are asked for it does so within ten seconds of its start; the aim is two
-// on an idle machine.
+// TestStartUp: a fresh Envoy routes its first request. Where bars are asked for it does so within ten seconds of its
+// start; the aim is two on an idle machine.
 func TestStartUp(t *testing.T) {
 	const most = 10 * time.Second
 	for _, cell := range harness.Cells() {
@@ -39,7 +39,8 @@ func freshEnvoy(t *testing.T, cell harness.Cell) *harness.Envoy {
 	t.Cleanup(server.Close)
 	plugin := map[string]any{"stale": map[string]any{"after": "1h"}}
 	envoy, err := harness.Start(cell, []string{server.Address},
-		&harness.Listener{Name: "requests", Plugin: plugin}, &harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true})
+		&harness.Listener{Name: "requests", Plugin: plugin},
+		&harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,8 @@ func (f *fixture) hang(t *testing.T) (end func()) {
 	t.Helper()
 	set := func(mode string) {
 		for _, s := range f.servers {
-			response, err := http.Post("http://"+s.Address+"/sim/fail", "application/json", strings.NewReader(`{"mode":"`+mode+`"}`))
+			response, err := http.Post("http://"+s.Address+"/sim/fail", "application/json",
+				strings.NewReader(`{"mode":"`+mode+`"}`))
 			if err != nil || response.StatusCode >= 300 {
 				t.Fatalf("POST /sim/fail %s: %v, %v", mode, response, err)
 			}
@@ -29,8 +30,8 @@ func (f *fixture) hang(t *testing.T) (end func()) {
 	return func() { set("none") }
 }
 
-// TestBurstSpreads: what was sent to a server counts there at once, for all workers, until the client leaves. Nothing is published
-// meanwhile, so the metrics say that all servers are equal.
+// TestBurstSpreads: what was sent to a server counts there at once, for all workers, until the client leaves. Nothing
+// is published meanwhile, so the metrics say that all servers are equal.
 func TestBurstSpreads(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
 		f.Publish(t, f.pool("sim-0", "sim-1", "sim-2", "sim-3")...)
@@ -43,7 +44,8 @@ func TestBurstSpreads(t *testing.T) {
 				var clients sync.WaitGroup
 				for sent := 1; sent <= 3*len(f.servers); sent++ {
 					client := harness.Client(t, false)
-					request, err := http.NewRequestWithContext(ctx, http.MethodPost, f.URL(listener, chatPath), strings.NewReader(chatBody))
+					request, err := http.NewRequestWithContext(ctx, http.MethodPost, f.URL(listener, chatPath),
+						strings.NewReader(chatBody))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -70,16 +72,19 @@ func TestBurstSpreads(t *testing.T) {
 	})
 }
 
-// TestPrefixSticks: prompts with the same beginning go to the server that has had it, whichever worker decides; others spread.
+// TestPrefixSticks: prompts with the same beginning go to the server that has had it, whichever worker decides; others
+// spread.
 func TestPrefixSticks(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
 		f.Publish(t, f.pool()...)
 		prompt := func(beginning, end string) string {
-			return fmt.Sprintf(`{"model":"sim-model","max_tokens":1,"messages":[{"role":"user","content":%q}]}`, strings.Repeat(beginning, 200)+end)
+			return fmt.Sprintf(`{"model":"sim-model","max_tokens":1,"messages":[{"role":"user","content":%q}]}`,
+				strings.Repeat(beginning, 200)+end)
 		}
 		send := func(body string) (server, explained string) {
 			t.Helper()
-			response, err := harness.Client(t, false).Post(f.URL("prefix", chatPath), "application/json", strings.NewReader(body))
+			response, err := harness.Client(t, false).Post(f.URL("prefix", chatPath), "application/json",
+				strings.NewReader(body))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -105,8 +110,8 @@ func TestPrefixSticks(t *testing.T) {
 	})
 }
 
-// TestColdPromptsTakeTurns: prompts that no server has seen go to each server once before one gets a second, whichever worker decides, and
-// the next ones in the same order.
+// TestColdPromptsTakeTurns: prompts that no server has seen go to each server once before one gets a second, whichever
+// worker decides, and the next ones in the same order.
 func TestColdPromptsTakeTurns(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
 		f.Publish(t, f.pool()...)
@@ -114,8 +119,10 @@ func TestColdPromptsTakeTurns(t *testing.T) {
 		var order []string
 		for i := range 4 * n {
 			prompt := strings.Repeat(fmt.Sprint(t.Name(), time.Now().UnixNano(), i, " "), 50)
-			body := fmt.Sprintf(`{"model":"sim-model","max_tokens":1,"messages":[{"role":"user","content":%q}]}`, prompt)
-			got := harness.Send(t, harness.Client(t, i%2 == 1), harness.Request(t, http.MethodPost, f.URL("cold", chatPath), body, false))
+			body := fmt.Sprintf(`{"model":"sim-model","max_tokens":1,"messages":[{"role":"user","content":%q}]}`,
+				prompt)
+			got := harness.Send(t, harness.Client(t, i%2 == 1),
+				harness.Request(t, http.MethodPost, f.URL("cold", chatPath), body, false))
 			order = append(order, got.Server())
 		}
 		first := map[string]bool{}
@@ -134,7 +141,8 @@ func TestColdPromptsTakeTurns(t *testing.T) {
 	})
 }
 
-// TestCachedPromptsNeedNoPrefill: a long prompt gets a prefill server the first time, and none when its decode server has it in the cache.
+// TestCachedPromptsNeedNoPrefill: a long prompt gets a prefill server the first time, and none when its decode server
+// has it in the cache.
 func TestCachedPromptsNeedNoPrefill(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
 		pool := f.roles("prefill", "prefill", "decode", "decode")
@@ -144,9 +152,11 @@ func TestCachedPromptsNeedNoPrefill(t *testing.T) {
 			body := fmt.Sprintf(`{"model":"sim-model","max_tokens":2,"prompt":%q}`, prompt)
 			for turn, want := range []int{1, 0, 0} {
 				got, r := f.sendTo(t, "warm", "/v1/completions", body, (i+turn)%2 == 1)
-				wantStage(t, fmt.Sprintf("turn %d at %s", turn, got.Server()), r, stageHeaders[0], addressesOf(pool, "prefill"), want)
+				wantStage(t, fmt.Sprintf("turn %d at %s", turn, got.Server()), r, stageHeaders[0],
+					addressesOf(pool, "prefill"), want)
 			}
-			_, r := f.sendTo(t, "warm", "/v1/completions", strings.Replace(body, t.Name(), "another beginning", 1), false)
+			_, r := f.sendTo(t, "warm", "/v1/completions", strings.Replace(body, t.Name(), "another beginning", 1),
+				false)
 			wantStage(t, "another prompt", r, stageHeaders[0], addressesOf(pool, "prefill"), 1)
 		}
 	})

@@ -16,7 +16,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/sim"
 )
 
-// strategyConfig has a profile for each role, in which that server is the only candidate, and one for each strategy under test.
+// strategyConfig has a profile for each role, in which that server is the only candidate, and one for each strategy
+// under test.
 func strategyConfig() map[string]any {
 	references := func(names ...string) (list []map[string]any) {
 		for _, name := range names {
@@ -26,10 +27,12 @@ func strategyConfig() map[string]any {
 	}
 	var plugins, profiles []map[string]any
 	for _, role := range []string{"one", "two"} {
-		plugins = append(plugins, map[string]any{"type": "by-label-selector", "name": role, "parameters": map[string]any{"matchLabels": map[string]any{"role": role}}})
+		plugins = append(plugins, map[string]any{"type": "by-label-selector", "name": role,
+			"parameters": map[string]any{"matchLabels": map[string]any{"role": role}}})
 		profiles = append(profiles, map[string]any{"name": role, "plugins": references(role, "least-request")})
 	}
-	for _, kind := range []string{"routing-strategy-handler", "least-request", "least-kv-cache", "least-latency", "least-busy-time", "throughput", "aibrix-prefix-cache", "vtc-basic"} {
+	for _, kind := range []string{"routing-strategy-handler", "least-request", "least-kv-cache", "least-latency",
+		"least-busy-time", "throughput", "aibrix-prefix-cache", "vtc-basic"} {
 		plugins = append(plugins, map[string]any{"type": kind})
 		if kind != "routing-strategy-handler" {
 			profiles = append(profiles, map[string]any{"name": kind, "plugins": references(kind, "max-score-picker")})
@@ -41,7 +44,8 @@ func strategyConfig() map[string]any {
 	profiles = append(profiles,
 		map[string]any{"name": "power-of-two", "plugins": references("power-of-two")},
 		map[string]any{"name": "random", "plugins": references("random-picker")})
-	return map[string]any{"config": map[string]any{"plugins": plugins, "schedulingProfiles": profiles}, "stale": map[string]any{"after": "1h"}, "debug": true}
+	return map[string]any{"config": map[string]any{"plugins": plugins, "schedulingProfiles": profiles},
+		"stale": map[string]any{"after": "1h"}, "debug": true}
 }
 
 // strategies is an Envoy with two workers in front of servers with the roles one, two, and so on.
@@ -66,7 +70,8 @@ func startStrategies(t *testing.T, cell harness.Cell, configs ...sim.Config) *st
 		t.Cleanup(server.Close)
 		addresses = append(addresses, server.Address)
 		role := []string{"one", "two", "three", "four"}[i]
-		endpoints = append(endpoints, harness.Endpoint{Name: config.Name, Address: server.Address, Labels: map[string]string{"role": role}})
+		endpoints = append(endpoints,
+			harness.Endpoint{Name: config.Name, Address: server.Address, Labels: map[string]string{"role": role}})
 	}
 	environment := map[string]string{"ROUTING_ALGORITHM": "two", "AIBRIX_PREFIX_CACHE_BLOCK_SIZE": "64"}
 	var err error
@@ -96,7 +101,8 @@ func (s *strategies) send(t testing.TB, strategy, user, body string) harness.Ans
 	return harness.Send(t, harness.Client(t, false), request)
 }
 
-// TestRoutingStrategy: the header names the strategy, the environment the default, and what cannot be read is answered with 400.
+// TestRoutingStrategy: the header names the strategy, the environment the default, and what cannot be read is answered
+// with 400.
 func TestRoutingStrategy(t *testing.T) {
 	for _, cell := range harness.Cells() {
 		t.Run(cell.String(), func(t *testing.T) {
@@ -111,14 +117,16 @@ func TestRoutingStrategy(t *testing.T) {
 			s.Publish(t, s.endpoints...)
 			s.wantMix(t, "least-kv-cache:3,least-request:1", []any{"sim-0", 1.0}, []any{"sim-1", 0.25})
 			for _, strategy := range []string{
-				"least-request", "least-kv-cache", "least-latency", "least-busy-time", "throughput", "aibrix-prefix-cache", "vtc-basic", "power-of-two", "random",
+				"least-request", "least-kv-cache", "least-latency", "least-busy-time", "throughput",
+				"aibrix-prefix-cache", "vtc-basic", "power-of-two", "random",
 				"aibrix-prefix-cache:2,vtc-basic,least-kv-cache:0",
 			} {
 				if got := s.send(t, strategy, "someone", chatBody); got.Status != http.StatusOK {
 					t.Errorf("%s: got %d: %.300s", strategy, got.Status, got.Body)
 				}
 			}
-			for strategy, reason := range map[string]string{"fastest": "unknown_strategy", "one:1.5": "invalid_strategy", "one,random": "invalid_strategy"} {
+			for strategy, reason := range map[string]string{"fastest": "unknown_strategy",
+				"one:1.5": "invalid_strategy", "one,random": "invalid_strategy"} {
 				got := s.send(t, strategy, "", chatBody)
 				wantError(t, got, http.StatusBadRequest, reason)
 			}
@@ -126,7 +134,8 @@ func TestRoutingStrategy(t *testing.T) {
 	}
 }
 
-// wantMix waits until nothing is in flight, which counts, and the totals by which several strategies together decide are these.
+// wantMix waits until nothing is in flight, which counts, and the totals by which several strategies together decide
+// are these.
 func (s *strategies) wantMix(t testing.TB, strategy string, want ...[]any) {
 	t.Helper()
 	harness.WaitFor(t, 10*time.Second, "the totals of a mix", func() (bool, string) {
@@ -137,16 +146,20 @@ func (s *strategies) wantMix(t testing.TB, strategy string, want ...[]any) {
 	})
 }
 
-// TestAIBrixPrefixCacheSticks: prompts with the same beginning go to one server, whichever worker decides; others spread.
+// TestAIBrixPrefixCacheSticks: prompts with the same beginning go to one server, whichever worker decides; others
+// spread.
 func TestAIBrixPrefixCacheSticks(t *testing.T) {
 	for _, cell := range harness.Cells() {
 		t.Run(cell.String(), func(t *testing.T) {
-			s := startStrategies(t, cell, sim.Config{OutputTokens: 2}, sim.Config{OutputTokens: 2}, sim.Config{OutputTokens: 2}, sim.Config{OutputTokens: 2})
+			s := startStrategies(t, cell, sim.Config{OutputTokens: 2}, sim.Config{OutputTokens: 2},
+				sim.Config{OutputTokens: 2}, sim.Config{OutputTokens: 2})
 			servers := map[string]bool{}
 			for i := range 12 {
 				beginning := fmt.Sprintf("conversation %d ", i) + strings.Repeat("text ", 100)
 				prompt := func(end int) string {
-					return fmt.Sprintf(`{"model":"sim-model","max_tokens":1,"messages":[{"role":"user","content":"%s turn %d"}]}`, beginning, end)
+					return fmt.Sprintf(
+						`{"model":"sim-model","max_tokens":1,"messages":[{"role":"user","content":"%s turn %d"}]}`,
+						beginning, end)
 				}
 				first := s.send(t, "aibrix-prefix-cache", "", prompt(0))
 				servers[first.Server()] = true
@@ -161,15 +174,16 @@ func TestAIBrixPrefixCacheSticks(t *testing.T) {
 	}
 }
 
-// TestVTCBasicCountsWhatServersReport: by the estimates the user with the long prompt is the heavy one, by what the servers report it is the one with
-// the long answer, whose requests then go to the last server.
+// TestVTCBasicCountsWhatServersReport: by the estimates the user with the long prompt is the heavy one, by what the
+// servers report it is the one with the long answer, whose requests then go to the last server.
 func TestVTCBasicCountsWhatServersReport(t *testing.T) {
 	fast := sim.Config{PrefillTokensPerSecond: 1e6, TimePerOutputToken: -1}
 	for _, cell := range harness.Cells() {
 		t.Run(cell.String(), func(t *testing.T) {
 			s := startStrategies(t, cell, fast, fast, fast)
 			body := func(words, answer int) string {
-				return fmt.Sprintf(`{"model":"sim-model","max_tokens":%d,"messages":[{"role":"user","content":"%s"}]}`, answer, strings.Repeat("word ", words))
+				return fmt.Sprintf(`{"model":"sim-model","max_tokens":%d,"messages":[{"role":"user","content":"%s"}]}`,
+					answer, strings.Repeat("word ", words))
 			}
 			s.send(t, "vtc-basic", "prompts", body(800, 1))
 			s.send(t, "vtc-basic", "answers", body(1, 4000))
@@ -186,7 +200,8 @@ func TestVTCBasicCountsWhatServersReport(t *testing.T) {
 // light is how many requests of the light user are measured.
 const light = 15
 
-// p90 sends a light user's requests, one after another, and returns the time in which nine of ten had begun to be answered.
+// p90 sends a light user's requests, one after another, and returns the time in which nine of ten had begun to be
+// answered.
 func (s *strategies) p90(t *testing.T, strategy, user string) time.Duration {
 	t.Helper()
 	var times []time.Duration
@@ -205,7 +220,8 @@ func (s *strategies) p90(t *testing.T, strategy, user string) time.Duration {
 func (s *strategies) firstByte(strategy, user string, number int) (time.Duration, error) {
 	prompt := fmt.Sprintf("%s %s %d %d ", strategy, user, number, time.Now().UnixNano())
 	prompt += strings.Repeat("x", 800-len(prompt))
-	body := fmt.Sprintf(`{"model":"sim-model","stream":true,"max_tokens":4,"messages":[{"role":"user","content":%q}]}`, prompt)
+	body := fmt.Sprintf(`{"model":"sim-model","stream":true,"max_tokens":4,"messages":[{"role":"user","content":%q}]}`,
+		prompt)
 	request, err := http.NewRequest(http.MethodPost, s.URL("requests", chatPath), strings.NewReader(body))
 	if err != nil {
 		return 0, err
@@ -254,8 +270,8 @@ func (s *strategies) flood(strategy, user string, workers int) (end func()) {
 	}
 }
 
-// TestVTCBasicProtectsLightUser: with vtc-basic, a user who floods the servers does not keep another one waiting; with random choice that one
-// waits several times as long.
+// TestVTCBasicProtectsLightUser: with vtc-basic, a user who floods the servers does not keep another one waiting; with
+// random choice that one waits several times as long.
 func TestVTCBasicProtectsLightUser(t *testing.T) {
 	// A prompt takes 80 ms, one after another, so that a server's queue is what a request waits for.
 	slow := sim.Config{MaxRunning: 2, PrefillTokensPerSecond: 2500, TimePerOutputToken: time.Millisecond}
@@ -267,7 +283,8 @@ func TestVTCBasicProtectsLightUser(t *testing.T) {
 			return
 		}
 		if round == rounds {
-			t.Fatalf("under the flood the light user's p90 grows %.2f times with vtc-basic and %.2f times with random choice, %d rounds long; "+
+			t.Fatalf("under the flood the light user's p90 grows %.2f times with vtc-basic and %.2f times with "+
+				"random choice, %d rounds long; "+
 				"want at most 1.5, and at least 3", slowdown["vtc-basic"], slowdown["random"], rounds)
 		}
 	}

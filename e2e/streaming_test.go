@@ -38,7 +38,8 @@ func TestStreaming(t *testing.T) {
 			close(seen)
 			rest, restErr := io.ReadAll(response.Body)
 			_ = response.Body.Close()
-			if err != nil || restErr != nil || first != "data: one\n" || !strings.HasSuffix(string(rest), "data: two\n\n") {
+			if err != nil || restErr != nil || first != "data: one\n" ||
+				!strings.HasSuffix(string(rest), "data: two\n\n") {
 				t.Errorf("HTTP/2 %v: got %q (%v) and then %q (%v)", http2, first, err, rest, restErr)
 			}
 		}
@@ -49,7 +50,8 @@ func TestStreaming(t *testing.T) {
 func TestStreamFromServer(t *testing.T) {
 	body := strings.Replace(chatBody, "{", `{"stream":true,"stream_options":{"include_usage":true},`, 1)
 	inCells(t, func(t *testing.T, f *fixture) {
-		got := harness.Send(t, harness.Client(t, false), harness.Request(t, http.MethodPost, f.URL("requests", chatPath), body, false))
+		got := harness.Send(t, harness.Client(t, false),
+			harness.Request(t, http.MethodPost, f.URL("requests", chatPath), body, false))
 		wantServer(t, got, "sim-0")
 		if !strings.HasSuffix(got.Body, "data: [DONE]\n\n") || !strings.Contains(got.Body, `"completion_tokens":2`) {
 			t.Errorf("got %q, want a stream with usage and [DONE]", got.Body)

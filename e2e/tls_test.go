@@ -35,7 +35,8 @@ func secured(t *testing.T, a *pki.Authority, cert string, server *harness.Server
 	front.Config.ErrorLog = log.New(io.Discard, "", 0)
 	clients := x509.NewCertPool()
 	clients.AddCert(a.Cert)
-	front.TLS = &tls.Config{Certificates: []tls.Certificate{a.Pair(cert)}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients}
+	front.TLS = &tls.Config{Certificates: []tls.Certificate{a.Pair(cert)}, ClientAuth: tls.RequireAndVerifyClientCert,
+		ClientCAs: clients}
 	front.StartTLS()
 	t.Cleanup(front.Close)
 	return front.Listener.Addr().String()
@@ -71,8 +72,8 @@ func withTLS(t *testing.T, text string, a *pki.Authority) string {
 	return string(together)
 }
 
-// TestTLSToModelServers: with the shipped example the sidecar reads servers over TLS, and requests reach them, streamed ones too; a server with a
-// certificate for another name gets neither.
+// TestTLSToModelServers: with the shipped example the sidecar reads servers over TLS, and requests reach them, streamed
+// ones too; a server with a certificate for another name gets neither.
 func TestTLSToModelServers(t *testing.T) {
 	for _, name := range []string{"envoy.yaml", "envoy.override-host.yaml"} {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +100,8 @@ func TestTLSToModelServers(t *testing.T) {
 			t.Cleanup(envoy.Stop)
 			envoy.LogOnFailure(t)
 			admin := startTLSSidecar(t, a, s, list.String())
-			for _, want := range []string{`"name":"sim-0"`, `"waiting":0`, "certificate is valid for other.internal, not vllm.internal"} {
+			for _, want := range []string{`"name":"sim-0"`, `"waiting":0`,
+				"certificate is valid for other.internal, not vllm.internal"} {
 				harness.WaitFor(t, 30*time.Second, "endpoints with "+want, func() (bool, string) {
 					body := httpGet("http://" + admin + "/endpoints")
 					return strings.Contains(body, want), body
@@ -108,14 +110,17 @@ func TestTLSToModelServers(t *testing.T) {
 			reached := map[string]int{}
 			requests := "http://" + s.requests + chatPath
 			harness.WaitFor(t, 30*time.Second, "a first answer", func() (bool, string) {
-				got := harness.Send(t, harness.Client(t, false), harness.Request(t, http.MethodPost, requests, chatBody, false))
+				got := harness.Send(t, harness.Client(t, false),
+					harness.Request(t, http.MethodPost, requests, chatBody, false))
 				return got.Status == http.StatusOK, fmt.Sprint(got.Status)
 			})
 			for i := range 20 {
-				got := harness.Send(t, harness.Client(t, i%2 == 1), harness.Request(t, http.MethodPost, requests, chatBody, i%4 > 1))
+				got := harness.Send(t, harness.Client(t, i%2 == 1),
+					harness.Request(t, http.MethodPost, requests, chatBody, i%4 > 1))
 				reached[got.Server()]++
 				if got.Server() == "sim-2" || got.Status == http.StatusOK && got.Server() == "" {
-					t.Errorf("got %d from %q, want an answer of one of the servers whose name is right", got.Status, got.Server())
+					t.Errorf("got %d from %q, want an answer of one of the servers whose name is right", got.Status,
+						got.Server())
 				}
 			}
 			if reached["sim-0"]+reached["sim-1"] < 10 {
@@ -133,13 +138,15 @@ func startTLSSidecar(t *testing.T, a *pki.Authority, s *shipped, list string) (a
 	}
 	admin = fmt.Sprintf("127.0.0.1:%d", ports[0])
 	text := fmt.Sprintf("envoy: {ingest: 'http://%s', token: %s}\nadmin: {address: %q}\n"+
-		"scrape: {scheme: https, tls: {ca: %s, serverName: vllm.internal, certificate: %s, key: %s}}\ndiscovery:\n  static:\n%s",
+		"scrape: {scheme: https, tls: {ca: %s, serverName: vllm.internal, certificate: %s, key: %s}}\ndiscovery:\n  "+
+		"static:\n%s",
 		s.ingest, shippedToken, admin, a.File("ca.pem"), a.File("client.pem"), a.File("client.key"), list)
 	path := a.File("sidecar.yaml")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := harness.StartChild("sidecar", harness.Root(), filepath.Join(harness.Root(), "bin", "pintle"), nil, "sidecar", "-c", path)
+	p, err := harness.StartChild("sidecar", harness.Root(), filepath.Join(harness.Root(), "bin", "pintle"), nil,
+		"sidecar", "-c", path)
 	if err != nil {
 		t.Fatal(err)
 	}

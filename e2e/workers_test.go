@@ -14,8 +14,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/sim"
 )
 
-// TestOneAndFourWorkers: the same traffic finds as many cached prefixes through four workers as through one, as they decide on one
-// state. Workers that each knew only their own requests would send each prefix to up to four servers.
+// TestOneAndFourWorkers: the same traffic finds as many cached prefixes through four workers as through one, as they
+// decide on one state. Workers that each knew only their own requests would send each prefix to up to four servers.
 func TestOneAndFourWorkers(t *testing.T) {
 	const (
 		groups, turns = 60, 12
@@ -26,8 +26,9 @@ func TestOneAndFourWorkers(t *testing.T) {
 	for range turns {
 		for group := range groups {
 			beginning := strings.Repeat(fmt.Sprintf("group %d begins so. ", group), 60)
-			prompts = append(prompts, fmt.Sprintf(`{"model":"sim-model","max_tokens":1,"messages":[{"role":"user","content":%q}]}`,
-				beginning+fmt.Sprint("turn ", len(prompts))))
+			prompts = append(prompts,
+				fmt.Sprintf(`{"model":"sim-model","max_tokens":1,"messages":[{"role":"user","content":%q}]}`,
+					beginning+fmt.Sprint("turn ", len(prompts))))
 		}
 	}
 	// Turns of a group keep their order of magnitude; which comes next is chance, the same for both.
@@ -42,7 +43,8 @@ func TestOneAndFourWorkers(t *testing.T) {
 			for _, workers := range []int{1, 4} {
 				rates[workers] = hitRate(t, cell, workers, clients, prompts)
 			}
-			t.Logf("prompt tokens found in a cache: %.1f %% with one worker, %.1f %% with four", 100*rates[1], 100*rates[4])
+			t.Logf("prompt tokens found in a cache: %.1f %% with one worker, %.1f %% with four", 100*rates[1],
+				100*rates[4])
 			if apart := rates[1] - rates[4]; apart > mostApart || apart < -mostApart {
 				t.Errorf("hit rates are %.1f points apart, want at most %.0f", 100*apart, 100*mostApart)
 			}
@@ -50,8 +52,8 @@ func TestOneAndFourWorkers(t *testing.T) {
 	}
 }
 
-// hitRate sends the prompts through an Envoy with so many workers and returns the part of their tokens that the servers had cached.
-// Each request comes on a connection of its own, so that all workers get their share.
+// hitRate sends the prompts through an Envoy with so many workers and returns the part of their tokens that the servers
+// had cached. Each request comes on a connection of its own, so that all workers get their share.
 func hitRate(t *testing.T, cell harness.Cell, workers, clients int, prompts []string) float64 {
 	t.Helper()
 	l := &lab{}
@@ -68,7 +70,8 @@ func hitRate(t *testing.T, cell harness.Cell, workers, clients int, prompts []st
 	plugin := map[string]any{"stale": map[string]any{"after": "1h"}}
 	var err error
 	l.Envoy, err = harness.StartWith(harness.Options{Workers: workers}, cell, addresses,
-		&harness.Listener{Name: "requests", Plugin: plugin}, &harness.Listener{Name: "rest", Plugin: alone("active-request-scorer")},
+		&harness.Listener{Name: "requests", Plugin: plugin},
+		&harness.Listener{Name: "rest", Plugin: alone("active-request-scorer")},
 		&harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true})
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +102,8 @@ func hitRate(t *testing.T, cell harness.Cell, workers, clients int, prompts []st
 			t.Errorf("%d workers: %d events %s, want none", workers, n, lost)
 		}
 	}
-	t.Logf("%d workers: %d requests routed, %d events written again", workers, stats["wasmcustom.pintle.requests.routed"],
+	t.Logf("%d workers: %d requests routed, %d events written again", workers,
+		stats["wasmcustom.pintle.requests.routed"],
 		stats["wasmcustom.pintle.journal.conflicts"])
 	queries, hits := 0.0, 0.0
 	for _, s := range l.servers {

@@ -34,8 +34,11 @@ func TestAskingHoldsTheRequest(t *testing.T) {
 		play    func(*wazerohost.HTTPCall)
 		explain string
 	}{
-		{"an answer", func(c *wazerohost.HTTPCall) { c.Respond(wazerohost.Headers{{":status", "200"}}, []byte("go"), nil) }, "200 go"},
-		{"an answer without a body", func(c *wazerohost.HTTPCall) { c.Respond(wazerohost.Headers{{":status", "204"}}, nil, nil) }, "204 "},
+		{"an answer", func(c *wazerohost.HTTPCall) {
+			c.Respond(wazerohost.Headers{{":status", "200"}}, []byte("go"), nil)
+		}, "200 go"},
+		{"an answer without a body",
+			func(c *wazerohost.HTTPCall) { c.Respond(wazerohost.Headers{{":status", "204"}}, nil, nil) }, "204 "},
 		{"too slow", (*wazerohost.HTTPCall).TimeOut, "504 upstream request timeout"},
 		{"unreachable", (*wazerohost.HTTPCall).Unreachable, "503 upstream connect error"},
 		{"reset", (*wazerohost.HTTPCall).Fail, "0 "},
@@ -51,9 +54,11 @@ func TestAskingHoldsTheRequest(t *testing.T) {
 					sendEnding(s, body, ending)
 					calls := w.Calls()
 					if len(calls) != 1 || s.Sent() || s.Stuck() {
-						t.Fatalf("got %d calls, sent %v, stuck %v, want 1 and a held request", len(calls), s.Sent(), s.Stuck())
+						t.Fatalf("got %d calls, sent %v, stuck %v, want 1 and a held request", len(calls), s.Sent(),
+							s.Stuck())
 					}
-					if c := calls[0]; c.Cluster != "consult" || c.Headers.Get(":path") != "/first" || string(c.Body) != body || c.TimeoutMillis != 300 {
+					if c := calls[0]; c.Cluster != "consult" || c.Headers.Get(":path") != "/first" ||
+						string(c.Body) != body || c.TimeoutMillis != 300 {
 						t.Errorf("call: got %s %v, %d bytes, %d ms", c.Cluster, c.Headers, len(c.Body), c.TimeoutMillis)
 					}
 					// Another request comes and goes meanwhile, through the same memory.
@@ -98,7 +103,8 @@ func TestAskingAgainAndRefusing(t *testing.T) {
 		s := w.askBody(asking("consult", 10))
 		w.Calls()[0].Respond(wazerohost.Headers{{":status", "202"}}, []byte("more?"), nil)
 		calls := w.Calls()
-		if len(calls) != 1 || calls[0].Headers.Get(":path") != "/again" || string(calls[0].Body) != "more?" || s.Sent() {
+		if len(calls) != 1 || calls[0].Headers.Get(":path") != "/again" || string(calls[0].Body) != "more?" ||
+			s.Sent() {
 			t.Fatalf("got calls %v, want another one", calls)
 		}
 		calls[0].Respond(wazerohost.Headers{{":status", "200"}}, []byte("go"), nil)
@@ -125,7 +131,8 @@ func TestAskingAnUnknownCluster(t *testing.T) {
 	})
 }
 
-// TestAbandoned has clients leave while something is asked for them. The answer comes to nobody, and the memory serves another stream.
+// TestAbandoned has clients leave while something is asked for them. The answer comes to nobody, and the memory serves
+// another stream.
 func TestAbandoned(t *testing.T) {
 	eachMode(t, func(t *testing.T, m mode) {
 		g := newAskingGateway(t, m)

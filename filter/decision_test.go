@@ -77,38 +77,57 @@ var exchanges = []struct {
 	judged  bool // by its body
 }{
 	{"completion", wazerohost.Headers{{":path", "/v1/completions"}}, false, []string{completion}, false, true},
-	{"completion with a length", wazerohost.Headers{{":path", "/v1/completions"}, {"content-length", "30"}}, false, []string{completion}, false, true},
-	{"completion with a query", wazerohost.Headers{{":path", "/v1/completions?a=b"}}, false, []string{completion}, false, true},
-	{"completion under a prefix", wazerohost.Headers{{":path", "/openai/v1/completions"}}, false, []string{completion}, false, true},
-	{"chat", wazerohost.Headers{{":path", "/v1/chat/completions"}}, false, []string{`{"messages":[{"role":"user","content":"x"}],"model":"m"}`}, false, true},
-	{"two frames", wazerohost.Headers{{":path", "/v1/completions"}}, false, []string{completion[:9], completion[9:]}, false, true},
-	{"frames of one byte", wazerohost.Headers{{":path", "/v1/completions"}}, false, strings.Split(completion, ""), false, true},
-	{"an empty last frame", wazerohost.Headers{{":path", "/v1/completions"}}, false, []string{completion, ""}, false, true},
-	{"empty frames between", wazerohost.Headers{{":path", "/v1/completions"}}, false, []string{"", completion[:5], "", completion[5:], ""}, false, true},
+	{"completion with a length", wazerohost.Headers{{":path", "/v1/completions"}, {"content-length", "30"}}, false,
+		[]string{completion}, false, true},
+	{"completion with a query", wazerohost.Headers{{":path", "/v1/completions?a=b"}}, false, []string{completion},
+		false, true},
+	{"completion under a prefix", wazerohost.Headers{{":path", "/openai/v1/completions"}}, false, []string{completion},
+		false, true},
+	{"chat", wazerohost.Headers{{":path", "/v1/chat/completions"}}, false,
+		[]string{`{"messages":[{"role":"user","content":"x"}],"model":"m"}`}, false, true},
+	{"two frames", wazerohost.Headers{{":path", "/v1/completions"}}, false, []string{completion[:9], completion[9:]},
+		false, true},
+	{"frames of one byte", wazerohost.Headers{{":path", "/v1/completions"}}, false, strings.Split(completion, ""),
+		false, true},
+	{"an empty last frame", wazerohost.Headers{{":path", "/v1/completions"}}, false, []string{completion, ""}, false,
+		true},
+	{"empty frames between", wazerohost.Headers{{":path", "/v1/completions"}}, false,
+		[]string{"", completion[:5], "", completion[5:], ""}, false, true},
 	{"trailers", wazerohost.Headers{{":path", "/v1/completions"}}, false, []string{completion}, true, true},
-	{"trailers after many frames", wazerohost.Headers{{":path", "/v1/completions"}}, false, strings.Split(completion, ""), true, true},
-	{"identity", wazerohost.Headers{{":path", "/v1/completions"}, {"content-encoding", "Identity"}}, false, []string{completion}, false, true},
+	{"trailers after many frames", wazerohost.Headers{{":path", "/v1/completions"}}, false,
+		strings.Split(completion, ""), true, true},
+	{"identity", wazerohost.Headers{{":path", "/v1/completions"}, {"content-encoding", "Identity"}}, false,
+		[]string{completion}, false, true},
 	{"GET", wazerohost.Headers{{":path", "/v1/models"}}, true, nil, false, false},
 	{"GET on a known path", wazerohost.Headers{{":path", "/v1/completions"}}, true, nil, false, false},
-	{"GET with a body", wazerohost.Headers{{":method", "GET"}, {":path", "/v1/completions"}}, false, []string{completion}, false, false},
-	{"POST without a body", wazerohost.Headers{{":method", "POST"}, {":path", "/v1/completions"}}, true, nil, false, false},
+	{"GET with a body", wazerohost.Headers{{":method", "GET"}, {":path", "/v1/completions"}}, false,
+		[]string{completion}, false, false},
+	{"POST without a body", wazerohost.Headers{{":method", "POST"}, {":path", "/v1/completions"}}, true, nil, false,
+		false},
 	{"an empty body by one frame", wazerohost.Headers{{":path", "/v1/completions"}}, false, []string{""}, false, false},
-	{"an empty body by frames", wazerohost.Headers{{":path", "/v1/completions"}}, false, []string{"", "", ""}, false, false},
+	{"an empty body by frames", wazerohost.Headers{{":path", "/v1/completions"}}, false, []string{"", "", ""}, false,
+		false},
 	{"an empty body by trailers", wazerohost.Headers{{":path", "/v1/completions"}}, false, nil, true, false},
-	{"a length of zero", wazerohost.Headers{{":path", "/v1/completions"}, {"content-length", "0"}}, false, []string{""}, false, false},
+	{"a length of zero", wazerohost.Headers{{":path", "/v1/completions"}, {"content-length", "0"}}, false, []string{""},
+		false, false},
 	{"another path", wazerohost.Headers{{":path", "/metrics"}}, false, []string{"not", " JSON"}, false, false},
 	{"another path with trailers", wazerohost.Headers{{":path", "/v2/what"}}, false, []string{"x"}, true, false},
-	{"one model", wazerohost.Headers{{":path", "/v1/models/a/v1/completions"}}, false, []string{completion}, false, false},
-	{"a form", wazerohost.Headers{{":path", "/v1/audio/transcriptions"}, {"content-encoding", "gzip"}}, false, []string{"--x", "--x--"}, false, false},
+	{"one model", wazerohost.Headers{{":path", "/v1/models/a/v1/completions"}}, false, []string{completion}, false,
+		false},
+	{"a form", wazerohost.Headers{{":path", "/v1/audio/transcriptions"}, {"content-encoding", "gzip"}}, false,
+		[]string{"--x", "--x--"}, false, false},
 	{"a helper", wazerohost.Headers{{":path", "/tokenize"}}, false, []string{`{"prompt":"x"}`}, false, false},
 	{"DELETE", wazerohost.Headers{{":method", "DELETE"}, {":path", "/v1/responses"}}, true, nil, false, false},
-	{"DELETE with a body", wazerohost.Headers{{":method", "DELETE"}, {":path", "/v1/responses"}}, false, []string{"{}"}, false, false},
-	{"PUT", wazerohost.Headers{{":method", "PUT"}, {":path", "/v1/completions"}}, false, []string{completion}, false, false},
+	{"DELETE with a body", wazerohost.Headers{{":method", "DELETE"}, {":path", "/v1/responses"}}, false, []string{"{}"},
+		false, false},
+	{"PUT", wazerohost.Headers{{":method", "PUT"}, {":path", "/v1/completions"}}, false, []string{completion}, false,
+		false},
 	{"OPTIONS", wazerohost.Headers{{":method", "OPTIONS"}, {":path", "*"}}, true, nil, false, false},
 }
 
 func TestEveryKindOfRequest(t *testing.T) {
-	names := []string{"x-envoy-original-dst-host", "x-gateway-destination-endpoint", "mif-prefill-endpoint", "mif-encode-endpoints"}
+	names := []string{"x-envoy-original-dst-host", "x-gateway-destination-endpoint", "mif-prefill-endpoint",
+		"mif-encode-endpoints"}
 	eachMode(t, func(t *testing.T, m mode) {
 		g := newGateway(t, m, 1, m.configuration(disaggregated, ""))
 		p := disaggregatedPool()
@@ -123,14 +142,16 @@ func TestEveryKindOfRequest(t *testing.T) {
 					s.Trailers(wazerohost.Headers{{"x-envoy-original-dst-host", "6.6.6.6:6"}})
 				}
 				if !s.Complete() || string(s.UpstreamBody()) != strings.Join(tc.frames, "") {
-					t.Errorf("upstream: got complete %v and %q, want all of it (%v %s)", s.Complete(), s.UpstreamBody(), s.ResponseHeaders(), s.ResponseBody())
+					t.Errorf("upstream: got complete %v and %q, want all of it (%v %s)", s.Complete(), s.UpstreamBody(),
+						s.ResponseHeaders(), s.ResponseBody())
 				}
 				if text := fmt.Sprint(s.UpstreamHeaders()); strings.Contains(text, "6.6.6") {
 					t.Errorf("a forged header is left: %v", text)
 				}
 				if tc.judged {
 					g.wantRanked(s, address(1))
-				} else if i := slices.IndexFunc(p.Topology.Endpoints, func(e snapshot.Endpoint) bool { return e.Address == g.ranked(s) }); i < 0 {
+				} else if i := slices.IndexFunc(
+					p.Topology.Endpoints, func(e snapshot.Endpoint) bool { return e.Address == g.ranked(s) }); i < 0 {
 					t.Errorf("endpoint: got %q, want any of the pool's", g.ranked(s))
 				}
 				if got, want := s.UpstreamHeaders().Has("mif-prefill-endpoint"), tc.judged; got != want {
@@ -155,7 +176,8 @@ func TestForgedHeadersOnHeldRequests(t *testing.T) {
 		if got := h.Values("x-gateway-destination-endpoint"); len(got) != 1 {
 			t.Errorf("x-gateway-destination-endpoint: got %q, want one", got)
 		}
-		if got := h.Values("x-envoy-original-dst-host"); len(got) > 1 || strings.Contains(strings.Join(got, ","), "6.6.6") {
+		if got := h.Values("x-envoy-original-dst-host"); len(got) > 1 ||
+			strings.Contains(strings.Join(got, ","), "6.6.6") {
 			t.Errorf("x-envoy-original-dst-host: got %q, want none of the client's", got)
 		}
 	})
@@ -177,13 +199,15 @@ func TestUnjudgedRequestsSpread(t *testing.T) {
 func TestModelRewrite(t *testing.T) {
 	const long = "a-model-whose-name-is-longer-than-the-one-before-it"
 	tests := []struct{ name, body, header, want string }{
-		{"longer", ` { "prompt" : "é\u00e9\/" ,"model":"alias"  , "n":1.0e0 }` + "\n", "", ` { "prompt" : "é\u00e9\/" ,"model":"` + long + `"  , "n":1.0e0 }` + "\n"},
+		{"longer", ` { "prompt" : "é\u00e9\/" ,"model":"alias"  , "n":1.0e0 }` + "\n", "",
+			` { "prompt" : "é\u00e9\/" ,"model":"` + long + `"  , "n":1.0e0 }` + "\n"},
 		{"model first", `{"model":"alias","prompt":"x"}`, "", `{"model":"` + long + `","prompt":"x"}`},
 		{"escaped", `{"model":"\u0061lias","prompt":"x"}`, "", `{"model":"` + long + `","prompt":"x"}`},
 		{"shorter", `{"model":"a-longer-alias","prompt":"x"}`, "", `{"model":"s","prompt":"x"}`},
 		{"equally long", `{"model":"same1","prompt":"x"}`, "", `{"model":"same2","prompt":"x"}`},
 		{"by the header", `{"model":"other","prompt":"x"}`, "wanted", `{"model":"wanted","prompt":"x"}`},
-		{"by the header and a rule", `{"model":"other","prompt":"x"}`, "alias", `{"model":"` + long + `","prompt":"x"}`},
+		{"by the header and a rule", `{"model":"other","prompt":"x"}`, "alias",
+			`{"model":"` + long + `","prompt":"x"}`},
 		{"to odd characters", `{"model":"odd","prompt":"x"}`, "", `{"model":"q\"\\\u0001é","prompt":"x"}`},
 		{"none", `{"model":"other","prompt":"x"}`, "", `{"model":"other","prompt":"x"}`},
 		{"to itself", `{"model":"self","prompt":"x"}`, "", `{"model":"self","prompt":"x"}`},
@@ -194,7 +218,8 @@ func TestModelRewrite(t *testing.T) {
 	eachMode(t, func(t *testing.T, m mode) {
 		g := newGateway(t, m, 1, m.configuration(byQueue, ""))
 		p := newPool(1, 0)
-		p.Rewrites = []snapshot.Rewrite{rule("alias", long), rule("a-longer-alias", "s"), rule("same1", "same2"), rule("odd", "q\"\\\x01é"), rule("self", "self")}
+		p.Rewrites = []snapshot.Rewrite{rule("alias", long), rule("a-longer-alias", "s"), rule("same1", "same2"),
+			rule("odd", "q\"\\\x01é"), rule("self", "self")}
 		g.publish(p)
 		for _, tc := range tests {
 			for _, stated := range []bool{true, false} {
@@ -238,7 +263,8 @@ func TestModelRewriteWithTrailers(t *testing.T) {
 		s.Body([]byte(completion[4:]), false)
 		s.Trailers(wazerohost.Headers{{"t", "1"}})
 		g.wantRanked(s, address(0))
-		if got, want := string(s.UpstreamBody()), strings.Replace(completion, `"m"`, `"general"`, 1); got != want || s.UpstreamTrailers().Get("t") != "1" {
+		if got, want := string(s.UpstreamBody()), strings.Replace(completion, `"m"`, `"general"`, 1); got != want ||
+			s.UpstreamTrailers().Get("t") != "1" {
 			t.Errorf("upstream: got %q and trailers %v, want %q and t", got, s.UpstreamTrailers(), want)
 		}
 	})
@@ -248,7 +274,8 @@ func TestWeightedRewrite(t *testing.T) {
 	m := modes[2]
 	g := newGateway(t, m, 1, m.configuration(byQueue, ""))
 	p := newPool(0)
-	p.Rewrites = []snapshot.Rewrite{{Models: []string{"m"}, Targets: []snapshot.RewriteTarget{{Model: "a", Weight: 3}, {Model: "b", Weight: 1}, {Model: "c"}}}}
+	p.Rewrites = []snapshot.Rewrite{{Models: []string{"m"},
+		Targets: []snapshot.RewriteTarget{{Model: "a", Weight: 3}, {Model: "b", Weight: 1}, {Model: "c"}}}}
 	g.publish(p)
 	counts := map[string]int{}
 	for range 400 {

@@ -39,7 +39,8 @@ func TestStageHeaders(t *testing.T) {
 	}{
 		{"text", "/v1/completions", completion, address(3), "", disaggregatedPool()},
 		{"image", "/v1/chat/completions", withImage, address(3), address(5) + "," + address(4), disaggregatedPool()},
-		{"no prefill server", "/v1/completions", completion, "", "", newPool(9, 1).label(0, "role", "decode").label(1, "role", "decode")},
+		{"no prefill server", "/v1/completions", completion, "", "",
+			newPool(9, 1).label(0, "role", "decode").label(1, "role", "decode")},
 	}
 	names := []string{"mif-prefill-endpoint", "mif-encode-endpoints"}
 	eachMode(t, func(t *testing.T, m mode) {
@@ -47,15 +48,18 @@ func TestStageHeaders(t *testing.T) {
 		for _, tc := range tests {
 			t.Run(tc.name, func(t *testing.T) {
 				g.publish(tc.pool)
-				s := g.workers[0].requests.Request(append(wazerohost.Headers{{":path", tc.path}}, forged(names...)...), false)
+				s := g.workers[0].requests.Request(append(wazerohost.Headers{{":path", tc.path}}, forged(names...)...),
+					false)
 				s.Body([]byte(tc.body), true)
 				g.wantRanked(s, address(1))
 				for i, want := range []string{tc.prefill, tc.encode} {
 					if got := strings.Join(s.UpstreamHeaders().Values(names[i]), " and "); got != want {
 						t.Errorf("%s: got %q, want %q", names[i], got, want)
 					}
-					if got := s.Property(names[i]); m.hold == "buffer" && got != want || m.hold == "pause" && got != "" {
-						t.Errorf("property %s: got %q, want %q in buffer mode and none in pause mode", names[i], got, want)
+					if got := s.Property(names[i]); m.hold == "buffer" && got != want || m.hold == "pause" &&
+						got != "" {
+						t.Errorf("property %s: got %q, want %q in buffer mode and none in pause mode", names[i], got,
+							want)
 					}
 				}
 				s.SetServer(address(1))
@@ -91,7 +95,8 @@ func TestPrimaryPort(t *testing.T) {
 		g.publish(p)
 		s := g.workers[0].ask(forged("x-data-parallel-host-port")...)
 		g.wantRanked(s, "10.0.0.1:8000")
-		if got := strings.Join(s.UpstreamHeaders().Values("x-data-parallel-host-port"), " and "); got != "10.0.0.1:8001" {
+		if got := strings.Join(s.UpstreamHeaders().Values("x-data-parallel-host-port"),
+			" and "); got != "10.0.0.1:8001" {
 			t.Errorf("x-data-parallel-host-port: got %q, want the chosen rank 10.0.0.1:8001", got)
 		}
 		s.SetServer("10.0.0.1:8000")

@@ -14,13 +14,15 @@ const roles = `{"plugins":[{"type":"decode-filter"},{"type":"queue-scorer"}]}`
 
 // rolesPool has the idle server in the role that must not serve requests.
 func rolesPool() *pool {
-	return newPool(2, 0, 1).label(0, "mif.moreh.io/role", "decode").label(1, "mif.moreh.io/role", "prefill").label(2, "mif.moreh.io/role", "decode")
+	return newPool(2, 0, 1).label(0, "mif.moreh.io/role", "decode").label(1, "mif.moreh.io/role", "prefill").label(2,
+		"mif.moreh.io/role", "decode")
 }
 
 // chat is a body for the path of chats.
 const chat = `{"model":"m","messages":[{"role":"user","content":"x"}]}`
 
-// TestDisguisedInference writes paths and encodings as clients may to have a request pass unread. Each is judged like the plain one.
+// TestDisguisedInference writes paths and encodings as clients may to have a request pass unread. Each is judged like
+// the plain one.
 func TestDisguisedInference(t *testing.T) {
 	const path = "/v1/chat/completions"
 	tests := []struct {
@@ -35,7 +37,8 @@ func TestDisguisedInference(t *testing.T) {
 		{"dots", wazerohost.Headers{{":path", "/x/../v1/./chat/completions?a=b"}}},
 		{"an empty encoding", wazerohost.Headers{{":path", path}, {"content-encoding", ""}}},
 		{"identity twice", wazerohost.Headers{{":path", path}, {"content-encoding", "identity, Identity"}}},
-		{"identity in two lines", wazerohost.Headers{{":path", path}, {"content-encoding", "identity"}, {"content-encoding", "identity"}}},
+		{"identity in two lines",
+			wazerohost.Headers{{":path", path}, {"content-encoding", "identity"}, {"content-encoding", "identity"}}},
 		{"identity and nothing", wazerohost.Headers{{":path", path}, {"content-encoding", " , identity,"}}},
 	}
 	eachMode(t, func(t *testing.T, m mode) {
@@ -77,7 +80,8 @@ func TestEncodedBodies(t *testing.T) {
 			}
 		}
 		for _, codings := range [][2]string{{"identity", "gzip"}, {"gzip", "identity"}} {
-			twice := wazerohost.Headers{{":path", "/v1/completions"}, {"content-encoding", codings[0]}, {"content-encoding", codings[1]}}
+			twice := wazerohost.Headers{{":path", "/v1/completions"}, {"content-encoding", codings[0]},
+				{"content-encoding", codings[1]}}
 			wantError(t, refuses.workers[0].requests.Request(twice, false), 415, "encoded_body")
 		}
 	})
@@ -85,7 +89,8 @@ func TestEncodedBodies(t *testing.T) {
 
 // TestManagementPaths: nobody reaches an engine's management, unless the operator wants that.
 func TestManagementPaths(t *testing.T) {
-	paths := []string{"/v1/load_lora_adapter", "/sleep?level=2", "/%73leep", "/sleep/", "/x/../collective_rpc", "/flush_cache", "/update_weights_from_disk"}
+	paths := []string{"/v1/load_lora_adapter", "/sleep?level=2", "/%73leep", "/sleep/", "/x/../collective_rpc",
+		"/flush_cache", "/update_weights_from_disk"}
 	m := modes[2]
 	refuses := newGateway(t, m, 1, m.configuration(roles, ""))
 	refuses.publish(rolesPool())
@@ -109,15 +114,17 @@ func TestConnect(t *testing.T) {
 	eachMode(t, func(t *testing.T, m mode) {
 		g := newGateway(t, m, 1, m.configuration(byQueue, ""))
 		g.publish(newPool(0))
-		wantError(t, g.workers[0].requests.Request(wazerohost.Headers{{":method", "CONNECT"}, {":authority", "6.6.6.6:6"}}, false), 405, "connect")
+		wantError(t, g.workers[0].requests.Request(
+			wazerohost.Headers{{":method", "CONNECT"}, {":authority", "6.6.6.6:6"}}, false), 405, "connect")
 	})
 }
 
-// TestUnreadRequestsObey: a request that is not read obeys filters, saturation and the models that servers list, and counts as in flight
-// when a model works for it.
+// TestUnreadRequestsObey: a request that is not read obeys filters, saturation and the models that servers list, and
+// counts as in flight when a model works for it.
 func TestUnreadRequestsObey(t *testing.T) {
 	const byLeases = `{"plugins":[{"type":"decode-filter"},{"type":"active-request-scorer"}]}`
-	form := wazerohost.Headers{{":path", "/v1/audio/transcriptions"}, {"content-type", "multipart/form-data; boundary=x"}}
+	form := wazerohost.Headers{{":path", "/v1/audio/transcriptions"},
+		{"content-type", "multipart/form-data; boundary=x"}}
 	eachMode(t, func(t *testing.T, m mode) {
 		g := newGateway(t, m, 1, m.configuration(byLeases, ""))
 		p := rolesPool()
@@ -125,7 +132,8 @@ func TestUnreadRequestsObey(t *testing.T) {
 		p.Topology.Endpoints[0].Models = []string{"n"}
 		g.publish(p)
 		w := g.workers[0]
-		got := g.distinct(20, func() *wazerohost.Stream { return w.requests.Request(wazerohost.Headers{{":path", "/metrics"}}, true) })
+		got := g.distinct(20,
+			func() *wazerohost.Stream { return w.requests.Request(wazerohost.Headers{{":path", "/metrics"}}, true) })
 		if want := address(0) + " " + address(2); strings.Join(got, " ") != want {
 			t.Errorf("endpoints: got %q, want %q", got, want)
 		}
@@ -165,7 +173,8 @@ func TestModelOfThePath(t *testing.T) {
 	p.Topology.Endpoints[1].Models = []string{"org/b"}
 	g.publish(p)
 	w := g.workers[0]
-	for path, want := range map[string]string{"/v1/models/a": address(0), "/v1/models/org%2Fb": address(1), "/v1/models/org/b?x": address(1)} {
+	for path, want := range map[string]string{"/v1/models/a": address(0), "/v1/models/org%2Fb": address(1),
+		"/v1/models/org/b?x": address(1)} {
 		for range 5 {
 			g.wantRanked(w.requests.Request(wazerohost.Headers{{":path", path}}, true), want)
 		}
@@ -199,8 +208,10 @@ func TestHelpersAreNotInFlight(t *testing.T) {
 // TestStrip removes what a client may not say, always and as configured, and keeps the rest.
 func TestStrip(t *testing.T) {
 	always := []string{
-		"x-prefiller-host-port", "x-prefiller-url", "x-encoder-hosts-ports", "x-data-parallel-host-port", "x-kv-cache-source-host-port",
-		"mif-prefill-endpoint", "mif-encode-endpoints", "mif-anything", "test-epp-endpoint-selection", "x-pintle-second", "x-pintle-third",
+		"x-prefiller-host-port", "x-prefiller-url", "x-encoder-hosts-ports", "x-data-parallel-host-port",
+		"x-kv-cache-source-host-port",
+		"mif-prefill-endpoint", "mif-encode-endpoints", "mif-anything", "test-epp-endpoint-selection",
+		"x-pintle-second", "x-pintle-third",
 	}
 	configured := []string{"x-data-parallel-rank", "x-vllm-priority"}
 	kept := []string{"x-request-id", "x-session-id", "authorization", "x-mif"}
@@ -214,7 +225,8 @@ func TestStrip(t *testing.T) {
 			g.publish(newPool(0))
 			headers := forged(append(append(append([]string{}, always...), configured...), kept...)...)
 			held := g.workers[0].ask(headers...)
-			passed := g.workers[0].requests.Request(append(wazerohost.Headers{{":path", "/v1/models"}}, headers...), true)
+			passed := g.workers[0].requests.Request(append(wazerohost.Headers{{":path", "/v1/models"}}, headers...),
+				true)
 			for _, s := range []*wazerohost.Stream{held, passed} {
 				g.wantRanked(s, address(0))
 				h := s.UpstreamHeaders()
@@ -263,7 +275,9 @@ func TestHostCalls(t *testing.T) {
 // TestNextAddresses: an ORIGINAL_DST cluster learns where to try next, as far as the headers are still here.
 func TestNextAddresses(t *testing.T) {
 	eachMode(t, func(t *testing.T, m mode) {
-		g := newGateway(t, m, 1, m.configuration(`{"plugins":[{"type":"queue-scorer"},{"type":"max-score-picker","parameters":{"maxNumOfEndpoints":4}}]}`, ""))
+		g := newGateway(t, m, 1,
+			m.configuration(
+				`{"plugins":[{"type":"queue-scorer"},{"type":"max-score-picker","parameters":{"maxNumOfEndpoints":4}}]}`, ""))
 		g.publish(newPool(3, 0, 2, 1))
 		s := g.workers[0].ask(forged("x-pintle-second", "x-pintle-third")...)
 		g.wantRanked(s, address(1), address(3), address(2), address(0))

@@ -27,7 +27,8 @@ func TestBodiesThatAreRefused(t *testing.T) {
 		{"an empty model", `{"model":""}`, "model_missing"},
 		{"a model that is a number", `{"model":7}`, "model_missing"},
 		{"a model that is null", `{"model":null}`, "model_missing"},
-		{"a model with odd characters that is too long", `{"model":"` + strings.Repeat(`\"<é\u0000`, 400) + `"}`, "model_missing"},
+		{"a model with odd characters that is too long", `{"model":"` + strings.Repeat(`\"<é\u0000`, 400) + `"}`,
+			"model_missing"},
 	}
 	eachMode(t, func(t *testing.T, m mode) {
 		g := newGateway(t, m, 1, m.configuration(byQueue, ""))
@@ -71,13 +72,15 @@ func testModelNotFound(t *testing.T, document string) {
 		p.Topology.Endpoints[0].Models = []string{"a"}
 		p.Topology.Endpoints[1].Models = []string{"a", "m"}
 		p.Topology.Endpoints[2].Models = []string{"m"}
-		p.Rewrites = []snapshot.Rewrite{{Models: []string{"gone"}, Targets: []snapshot.RewriteTarget{{Model: "nowhere", Weight: 1}}}}
+		p.Rewrites = []snapshot.Rewrite{
+			{Models: []string{"gone"}, Targets: []snapshot.RewriteTarget{{Model: "nowhere", Weight: 1}}}}
 		g.publish(p)
 		w := g.workers[0]
 		g.wantRanked(w.ask(), address(1))
 		g.wantRanked(w.askBody(`{"model":"a"}`), address(0))
 		g.wantRanked(w.askBody(`{"model":"x"}`, [2]string{"x-gateway-model-name-rewrite", "m"}), address(1))
-		for _, body := range []string{`{"model":"b"}`, `{"model":"gone"}`, `{"model":"\"\\\n\u0000é"}`, `{"model":"` + strings.Repeat("a", 900) + `"}`} {
+		for _, body := range []string{`{"model":"b"}`, `{"model":"gone"}`, `{"model":"\"\\\n\u0000é"}`,
+			`{"model":"` + strings.Repeat("a", 900) + `"}`} {
 			wantError(t, w.askBody(body), 404, "model_not_found")
 		}
 		wantError(t, w.ask([2]string{"x-gateway-model-name-rewrite", `q"\`}), 404, "model_not_found")
@@ -99,7 +102,8 @@ func TestShed(t *testing.T) {
 		g.wantRanked(w.ask([2]string{header, "batch"}), address(0))
 		publish(5, 9)
 		wantError(t, w.ask([2]string{header, "batch"}), 429, "shed")
-		framed := w.requests.Request(wazerohost.Headers{{":path", "/v1/completions"}, {"X-Gateway-Inference-Objective", "batch"}}, false)
+		framed := w.requests.Request(wazerohost.Headers{{":path", "/v1/completions"},
+			{"X-Gateway-Inference-Objective", "batch"}}, false)
 		sendFrames(framed, []byte(completion), 1)
 		wantError(t, framed, 429, "shed")
 		g.wantRanked(w.ask([2]string{header, "chat"}), address(0))
@@ -177,7 +181,8 @@ func TestBodyOverTheLimit(t *testing.T) {
 	})
 }
 
-// TestModelsThatNobodyLists: a configuration that goes by the servers' models asks the sidecar for them, and says when none comes.
+// TestModelsThatNobodyLists: a configuration that goes by the servers' models asks the sidecar for them, and says when
+// none comes.
 func TestModelsThatNobodyLists(t *testing.T) {
 	const warning = "no endpoint lists its models"
 	eachMode(t, func(t *testing.T, m mode) {
@@ -198,7 +203,8 @@ func TestModelsThatNobodyLists(t *testing.T) {
 				}
 				for range 4 {
 					s := g.workers[0].post(p.message(t, g.next()))
-					if got := s.ResponseHeaders().Get("x-pintle-wants"); s.ResponseHeaders().Get(":status") != "204" || got != tc.wants {
+					if got := s.ResponseHeaders().Get("x-pintle-wants"); s.ResponseHeaders().Get(":status") != "204" ||
+						got != tc.wants {
 						t.Errorf("answer %v: got %q wanted, want %q", s.ResponseHeaders(), got, tc.wants)
 					}
 					g.workers[0].Tick()

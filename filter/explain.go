@@ -53,7 +53,8 @@ func (x *explainer) Total(string, *scoring.Endpoint, float64) {}
 // Picked implements scoring.Tracer. The header gets what was picked from the decision itself.
 func (x *explainer) Picked(string, *scoring.Endpoint) {}
 
-// ModelSelected implements scoring.Tracer. It writes [decision, model, reason, [[model, score or what removed it], ...]].
+// ModelSelected implements scoring.Tracer. It writes [decision, model, reason, [[model, score or what removed it],
+// ...]].
 func (x *explainer) ModelSelected(s *scoring.Selection) {
 	x.selection = append(x.selection, '[')
 	for _, text := range []string{s.Decision, s.Model, s.Reason} {

@@ -6,8 +6,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
 )
 
-// A server may show as long a queue as it likes: what is sent there still makes it look fuller, and never empty, though int has 32
-// bits in the module.
+// A server may show as long a queue as it likes: what is sent there still makes it look fuller, and never empty, though
+// int has 32 bits in the module.
 func TestQueuesAsLongAsServersLike(t *testing.T) {
 	const document = `{"plugins":[{"type":"queue-scorer"},{"type":"session-affinity-scorer"}],"schedulingProfiles":[{"name":"p",` +
 		`"plugins":[{"pluginRef":"queue-scorer","weight":2},{"pluginRef":"session-affinity-scorer","weight":3}]}]}`

@@ -10,8 +10,8 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// crashModel is the model whose requests kill the VM, once their decision is journaled. It is only in the module that tests of crashes
-// load.
+// crashModel is the model whose requests kill the VM, once their decision is journaled. It is only in the module that
+// tests of crashes load.
 const crashModel = "crash-the-vm"
 
 func failpoint(model string) {
@@ -20,8 +20,8 @@ func failpoint(model string) {
 	}
 }
 
-// askMark in a body has the cluster that follows, up to a quotation mark, asked before the decision. An answer of 403 refuses
-// the request, one of 202 has the cluster asked once more; else x-pintle-explain has the status and the answer.
+// askMark in a body has the cluster that follows, up to a quotation mark, asked before the decision. An answer of 403
+// refuses the request, one of 202 has the cluster asked once more; else x-pintle-explain has the status and the answer.
 const (
 	askMark          = "ask-the-cluster "
 	askTimeoutMillis = 300

@@ -27,7 +27,8 @@ type follower struct {
 func (f *follower) events() (all []journal.Event) {
 	f.t.Helper()
 	at := f.At()
-	s := f.workers[0].follow(fmt.Sprintf("/pintle/v1/journal?at=%d.%d.%d.%d&sample=0", at.Epoch, at.Page, at.Seq, at.Offset))
+	s := f.workers[0].follow(fmt.Sprintf("/pintle/v1/journal?at=%d.%d.%d.%d&sample=0", at.Epoch, at.Page, at.Seq,
+		at.Offset))
 	a, ok := journal.ParseAnswer(s.ResponseBody())
 	if !ok || s.ResponseHeaders().Get(":status") != "200" {
 		f.t.Fatalf("got %v %q, want an answer", s.ResponseHeaders(), s.ResponseBody())
@@ -76,15 +77,18 @@ func TestFollowersAreRefused(t *testing.T) {
 		g := newGateway(t, m, 1, m.configuration(byQueue, ""))
 		for _, tc := range tests {
 			t.Run(m.hold+" "+tc.name, func(t *testing.T) {
-				h := set(wazerohost.Headers{{":method", "GET"}, {":path", tc.path}, {"authorization", "Bearer " + token}}, tc.headers...)
-				wantError(t, g.workers[0].ingest.Request(h, true, wazerohost.From(cmp.Or(tc.from, "127.0.0.1:4000"))), tc.status, tc.code)
+				h := set(wazerohost.Headers{{":method", "GET"}, {":path", tc.path},
+					{"authorization", "Bearer " + token}}, tc.headers...)
+				wantError(t, g.workers[0].ingest.Request(h, true, wazerohost.From(cmp.Or(tc.from, "127.0.0.1:4000"))),
+					tc.status, tc.code)
 			})
 		}
 		if _, _, ok := g.host.SharedData("pintle/v1/followed"); ok {
 			t.Error("what was refused counts as followed")
 		}
 		g.publish(newPool(0))
-		elsewhere := g.workers[0].requests.Request(wazerohost.Headers{{":method", "GET"}, {":path", "/pintle/v1/journal"}}, true)
+		elsewhere := g.workers[0].requests.Request(
+			wazerohost.Headers{{":method", "GET"}, {":path", "/pintle/v1/journal"}}, true)
 		if !elsewhere.Sent() {
 			t.Errorf("on another listener: got %v, want an ordinary request", elsewhere.ResponseHeaders())
 		}
@@ -114,7 +118,8 @@ func TestFollowersAreToldEverything(t *testing.T) {
 		s.SetServer(address(0))
 		s.Respond(wazerohost.Headers{{":status", "200"}}, false)
 		s.RespondBody([]byte(`{"usage":`), false)
-		s.RespondBody([]byte(`{"prompt_tokens":7,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":3}}}`), true)
+		s.RespondBody([]byte(`{"prompt_tokens":7,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":3}}}`),
+			true)
 		s.Finish()
 		got := f.events()
 		if len(got) != 4 {
@@ -124,15 +129,18 @@ func TestFollowersAreToldEverything(t *testing.T) {
 		if r := got[0]; r.Kind != journal.Refused || r.Reason != journal.HashName("invalid_body") || r.Code != 400 {
 			t.Errorf("got %+v, want a refusal", r)
 		}
-		if d := got[1]; d.Kind != journal.Decision || d.Model != model || d.Asked != model || d.Profile != profile || d.PromptBytes == 0 ||
+		if d := got[1]; d.Kind != journal.Decision || d.Model != model || d.Asked != model || d.Profile != profile ||
+			d.PromptBytes == 0 ||
 			d.Predicted != (document == byPrefix) {
 			t.Errorf("got %+v, want a decision", d)
 		}
 		if b := got[2]; b.Kind != journal.Began || b.Lease != got[1].Lease {
 			t.Errorf("got %+v, want an answer's beginning", b)
 		}
-		if c := got[3]; c.Kind != journal.Completion || c.Code != 200 || c.Ended != journal.EndedWhole || c.InputTokens != 7 ||
-			c.OutputTokens != 2 || c.CachedTokens != 3 || c.Asked != model || c.Profile != profile || c.Primary != endpointID(0) {
+		if c := got[3]; c.Kind != journal.Completion || c.Code != 200 || c.Ended != journal.EndedWhole ||
+			c.InputTokens != 7 ||
+			c.OutputTokens != 2 || c.CachedTokens != 3 || c.Asked != model || c.Profile != profile ||
+			c.Primary != endpointID(0) {
 			t.Errorf("got %+v, want a completion", c)
 		}
 		want := map[string]string{"model": "m1 ", "profile": "default ", "reason": "invalid_body "}

@@ -46,9 +46,11 @@ func (m mode) options(clock *wazerohost.Clock) wazerohost.Options {
 		return o
 	}
 	o.BufferFilter = true
-	o.HeaderMutations = []wazerohost.HeaderMutation{{Header: "x-gateway-destination-endpoint", FilterState: "wasm.picked"}}
+	o.HeaderMutations = []wazerohost.HeaderMutation{
+		{Header: "x-gateway-destination-endpoint", FilterState: "wasm.picked"}}
 	for _, name := range pluginHeaders {
-		o.HeaderMutations = append(o.HeaderMutations, wazerohost.HeaderMutation{Header: name, FilterState: "wasm." + name})
+		o.HeaderMutations = append(o.HeaderMutations,
+			wazerohost.HeaderMutation{Header: name, FilterState: "wasm." + name})
 	}
 	return o
 }
@@ -82,13 +84,14 @@ type worker struct {
 	requests, ingest *wazerohost.Plugin
 }
 
-// configuration is a plug-in configuration around an EndpointPickerConfig. extra are further top-level members, each followed
-// by a comma. Unless they say otherwise, no request waits for the first snapshot.
+// configuration is a plug-in configuration around an EndpointPickerConfig. extra are further top-level members, each
+// followed by a comma. Unless they say otherwise, no request waits for the first snapshot.
 func (m mode) configuration(document, extra string) string {
 	if !strings.Contains(extra, `"startup"`) {
 		extra += `"startup":{"wait":"0s"},`
 	}
-	return fmt.Sprintf(`{%s"hold":%q,"destination":%q,"ingest":{"port":15099,"token":%q},"config":%s}`, extra, m.hold, m.destination, token, document)
+	return fmt.Sprintf(`{%s"hold":%q,"destination":%q,"ingest":{"port":15099,"token":%q},"config":%s}`, extra, m.hold,
+		m.destination, token, document)
 }
 
 // newGateway starts an Envoy with n workers.
@@ -118,9 +121,10 @@ func (g *gateway) start(n int, configuration string) {
 			t.Fatalf("Worker: %v", err)
 		}
 		g.workers = append(g.workers, &worker{
-			Worker:   w,
-			requests: startPlugin(t, w, wazerohost.PluginConfig{Configuration: configuration, Listener: requestListener}),
-			ingest:   startPlugin(t, w, wazerohost.PluginConfig{Configuration: configuration, Listener: ingestListener}),
+			Worker: w,
+			requests: startPlugin(t, w,
+				wazerohost.PluginConfig{Configuration: configuration, Listener: requestListener}),
+			ingest: startPlugin(t, w, wazerohost.PluginConfig{Configuration: configuration, Listener: ingestListener}),
 		})
 	}
 }
@@ -155,7 +159,8 @@ func startPlugin(t testing.TB, w *wazerohost.Worker, c wazerohost.PluginConfig) 
 	return p
 }
 
-// pool is a topology and its load. The endpoints are default/vllm-0 at 10.0.0.1:8000 and so on, with so many waiting requests.
+// pool is a topology and its load. The endpoints are default/vllm-0 at 10.0.0.1:8000 and so on, with so many waiting
+// requests.
 type pool struct {
 	snapshot.Topology
 	snapshot.Load
@@ -236,13 +241,15 @@ func (w *worker) ask(headers ...[2]string) *wazerohost.Stream {
 }
 
 func (w *worker) askBody(body string, headers ...[2]string) *wazerohost.Stream {
-	s := w.requests.Request(append(wazerohost.Headers{{":path", "/v1/completions"}, {"content-length", fmt.Sprint(len(body))}}, headers...), false)
+	s := w.requests.Request(
+		append(wazerohost.Headers{{":path", "/v1/completions"}, {"content-length", fmt.Sprint(len(body))}}, headers...),
+		false)
 	s.Body([]byte(body), true)
 	return s
 }
 
-// ranked returns the endpoints that the router goes by, best first; "" when the request did not leave. It checks that every way in
-// which the decision is told says the same.
+// ranked returns the endpoints that the router goes by, best first; "" when the request did not leave. It checks that
+// every way in which the decision is told says the same.
 func (g *gateway) ranked(s *wazerohost.Stream) string {
 	g.t.Helper()
 	if !s.Sent() {
@@ -260,10 +267,13 @@ func (g *gateway) ranked(s *wazerohost.Stream) string {
 		g.t.Errorf("%v: got neither filter state nor x-envoy-original-dst-host, want one", g.mode)
 	}
 	if hasState && (state.Value != first || state.Span != 1) || hasHeader && dst != first {
-		g.t.Errorf("%v: got filter state %+v, x-envoy-original-dst-host %q, ranked list %q, want one decision", g.mode, state, dst, list)
+		g.t.Errorf("%v: got filter state %+v, x-envoy-original-dst-host %q, ranked list %q, want one decision", g.mode,
+			state, dst, list)
 	}
-	if g.mode.hold == "pause" && (hasState || s.Property("picked") != "") || g.mode.hold == "buffer" && s.Property("picked") != list {
-		g.t.Errorf("%v: got filter state %+v and property picked %q for the ranked list %q", g.mode, state, s.Property("picked"), list)
+	if g.mode.hold == "pause" && (hasState || s.Property("picked") != "") || g.mode.hold == "buffer" &&
+		s.Property("picked") != list {
+		g.t.Errorf("%v: got filter state %+v and property picked %q for the ranked list %q", g.mode, state,
+			s.Property("picked"), list)
 	}
 	return list
 }
@@ -285,7 +295,8 @@ func (g *gateway) distinct(n int, ask func() *wazerohost.Stream) []string {
 func (g *gateway) wantRanked(s *wazerohost.Stream, want ...string) {
 	g.t.Helper()
 	if got := g.ranked(s); got != strings.Join(want, ",") {
-		g.t.Errorf("endpoints: got %q, want %q (response %v %s)", got, strings.Join(want, ","), s.ResponseHeaders(), s.ResponseBody())
+		g.t.Errorf("endpoints: got %q, want %q (response %v %s)", got, strings.Join(want, ","), s.ResponseHeaders(),
+			s.ResponseBody())
 	}
 	if s.Stuck() {
 		g.t.Errorf("the request is stuck: %v", s)
@@ -307,7 +318,8 @@ type envelope struct {
 func wantError(t testing.TB, s *wazerohost.Stream, status int, reason string) envelope {
 	t.Helper()
 	h := s.ResponseHeaders()
-	if h.Get(":status") != fmt.Sprint(status) || h.Get("x-pintle-reason") != reason || h.Get("content-type") != "application/json" {
+	if h.Get(":status") != fmt.Sprint(status) || h.Get("x-pintle-reason") != reason ||
+		h.Get("content-type") != "application/json" {
 		t.Errorf("answer: got %v, want status %d, reason %s and application/json", h, status, reason)
 	}
 	var e envelope

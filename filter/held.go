@@ -5,8 +5,8 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// heldBodies are the requests of a worker whose bodies, or parts of them, wait in Envoy. Each lies at its place in list;
-// where one leaves, the last takes its place.
+// heldBodies are the requests of a worker whose bodies, or parts of them, wait in Envoy. Each lies at its place in
+// list; where one leaves, the last takes its place.
 type heldBodies struct {
 	list  []*stream
 	bytes int64
@@ -20,7 +20,8 @@ const (
 	crowdedMillis = 1
 )
 
-var heldTooMuch = &scoring.Failure{Status: 503, Reason: "held_too_much", Message: "too much is held for requests that have not come to their end; try again"}
+var heldTooMuch = &scoring.Failure{Status: 503, Reason: "held_too_much",
+	Message: "too much is held for requests that have not come to their end; try again"}
 
 // place is where a stream lies among the held ones.
 type place struct {
@@ -29,9 +30,9 @@ type place struct {
 	since int64
 }
 
-// keep holds the request. If a worker then holds more than it may, the next tick makes room, at once: in a callback of one
-// request Envoy loses what that has brought when another is refused. Until then it is this one that goes: a quarter above
-// the limit if it holds more than most, at half above it anyway.
+// keep holds the request. If a worker then holds more than it may, the next tick makes room, at once: in a callback of
+// one request Envoy loses what that has brought when another is refused. Until then it is this one that goes: a quarter
+// above the limit if it holds more than most, at half above it anyway.
 func (s *stream) keep() hostcalls.Action {
 	s.count()
 	h, limit := &s.worker.heldBodies, int64(s.config.HeldBytes)

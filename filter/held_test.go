@@ -113,8 +113,8 @@ func TestWaitingBodiesMakeRoom(t *testing.T) {
 	})
 }
 
-// TestHeldSum: whatever comes, goes, ends and is refused, what is held is never more than the limit and a frame, and is not
-// counted once it has gone.
+// TestHeldSum: whatever comes, goes, ends and is refused, what is held is never more than the limit and a frame, and is
+// not counted once it has gone.
 func TestHeldSum(t *testing.T) {
 	eachMode(t, func(t *testing.T, m mode) {
 		g := newGateway(t, m, 1, m.configuration(byQueue, heldLimit))

@@ -38,13 +38,15 @@ func (s *stream) onIngestListener() bool {
 func (s *stream) beginIngest(endOfStream bool) hostcalls.Action {
 	s.warnOfWideListener()
 	if !s.localPeer() {
-		return s.refuseSnapshot(refusal{status: 403, code: "foreign_peer", message: "snapshots are taken from this machine only"})
+		return s.refuseSnapshot(refusal{status: 403, code: "foreign_peer",
+			message: "snapshots are taken from this machine only"})
 	}
 	if method, _ := hostcalls.RequestHeader(&s.header, ":method"); method != "POST" {
 		return s.refuseSnapshot(refusal{status: 405, code: "method", message: "snapshots are sent with POST"})
 	}
 	if !s.authorized() {
-		return s.refuseSnapshot(refusal{status: 401, code: "unauthorized", message: "the bearer token is missing or is not the one configured as ingest.token"})
+		return s.refuseSnapshot(refusal{status: 401, code: "unauthorized",
+			message: "the bearer token is missing or is not the one configured as ingest.token"})
 	}
 	if length, ok := hostcalls.RequestHeader(&s.header, "content-length"); ok {
 		if n, err := strconv.ParseUint(length, 10, 64); err != nil || n > snapshot.MaxMessageBytes {
@@ -52,7 +54,8 @@ func (s *stream) beginIngest(endOfStream bool) hostcalls.Action {
 		}
 	}
 	if endOfStream {
-		return s.refuseSnapshot(refusal{status: 400, code: snapshot.ErrTruncated.Error(), message: "the snapshot is empty"})
+		return s.refuseSnapshot(refusal{status: 400, code: snapshot.ErrTruncated.Error(),
+			message: "the snapshot is empty"})
 	}
 	s.phase = ingesting
 	return s.holdAction()
@@ -110,7 +113,8 @@ func (s *stream) warnOfWideListener() {
 	}
 	s.wide = true
 	address, _ := hostcalls.Property(&s.property, "destination", "address")
-	hostcalls.LogWarn("pintle: the ingest listener was reached at " + string(address) + "; bind it to 127.0.0.1 or to a unix socket")
+	hostcalls.LogWarn("pintle: the ingest listener was reached at " + string(address) +
+		"; bind it to 127.0.0.1 or to a unix socket")
 }
 
 func (s *stream) authorized() bool {
@@ -132,7 +136,8 @@ func (s *stream) ingestBody(bodyBytes int, endOfStream bool) hostcalls.Action {
 	}
 	message, err := hostcalls.RequestBody(&s.body, 0, s.held)
 	if err != nil {
-		return s.refuseSnapshot(refusal{status: 500, code: "internal_error", message: "the snapshot could not be read back from Envoy"})
+		return s.refuseSnapshot(refusal{status: 500, code: "internal_error",
+			message: "the snapshot could not be read back from Envoy"})
 	}
 	if current, err := shared.Put(&s.data, message, hostcalls.Now()); err != nil {
 		refused := refusalOf(err)

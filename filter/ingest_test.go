@@ -87,12 +87,15 @@ func TestIngestRefusals(t *testing.T) {
 		{"an address that was only said, and has no port", nil, "127.0.0.1:0", good, 403, "foreign_peer"},
 		{"an address that only begins alike", nil, "[::11]:4000", good, 403, "foreign_peer"},
 		{"PUT", [][2]string{{":method", "PUT"}}, "", good, 405, "method"},
-		{"a length over the limit", [][2]string{{"content-length", fmt.Sprint(snapshot.MaxMessageBytes + 1)}}, "", nil, 413, "too_large"},
+		{"a length over the limit", [][2]string{{"content-length", fmt.Sprint(snapshot.MaxMessageBytes + 1)}}, "", nil,
+			413, "too_large"},
 		{"a length that is none", [][2]string{{"content-length", "-1"}}, "", nil, 413, "too_large"},
 		{"more than the limit", nil, "", make([]byte, snapshot.MaxMessageBytes+1), 413, "too_large"},
-		{"a record that claims more than the limit", nil, "", append([]byte("PNTL\x01\x02\x00\x00\xff\xff\xff\x7f"), make([]byte, 40)...), 413, "too_large"},
+		{"a record that claims more than the limit", nil, "",
+			append([]byte("PNTL\x01\x02\x00\x00\xff\xff\xff\x7f"), make([]byte, 40)...), 413, "too_large"},
 		{"the same position", nil, "", newPool(1, 2).message(t, current), 409, "older"},
-		{"an older sequence", nil, "", newPool(1, 2).message(t, snapshot.Position{Epoch: 7, Sequence: 8}), 409, "older"},
+		{"an older sequence", nil, "", newPool(1, 2).message(t, snapshot.Position{Epoch: 7, Sequence: 8}), 409,
+			"older"},
 		{"an older epoch", nil, "", newPool(1, 2).message(t, snapshot.Position{Epoch: 6, Sequence: 99}), 409, "older"},
 		{"a load of an unknown topology", nil, "", newPool(1, 2).loadMessage(t, newer), 409, "unknown_topology"},
 		{"nothing", nil, "", []byte{}, 400, "truncated"},
@@ -112,10 +115,12 @@ func TestIngestRefusals(t *testing.T) {
 		before := g.stored()
 		for _, tc := range tests {
 			t.Run(hold.hold+" "+tc.name, func(t *testing.T) {
-				s := g.workers[0].ingest.Request(set(ingestHeaders(), tc.headers...), false, wazerohost.From(cmp.Or(tc.from, "127.0.0.1:4000")))
+				s := g.workers[0].ingest.Request(set(ingestHeaders(), tc.headers...), false,
+					wazerohost.From(cmp.Or(tc.from, "127.0.0.1:4000")))
 				sendFrames(s, tc.body, 1<<20)
 				e := wantError(t, s, tc.status, tc.code)
-				if tc.code == "older" && (e.Current == nil || e.Current.Epoch != current.Epoch || e.Current.Sequence != current.Sequence) {
+				if tc.code == "older" &&
+					(e.Current == nil || e.Current.Epoch != current.Epoch || e.Current.Sequence != current.Sequence) {
 					t.Errorf("current: got %+v, want %+v", e.Current, current)
 				}
 				if after := g.stored(); after != before {
@@ -147,9 +152,12 @@ func TestIngestAccepts(t *testing.T) {
 	}{
 		{"one frame", nil, "127.0.0.1:1", func(s *wazerohost.Stream, m []byte) { s.Body(m, true) }},
 		{"one byte after another", nil, "127.9.9.9:1", func(s *wazerohost.Stream, m []byte) { sendFrames(s, m, 1) }},
-		{"an empty last frame", nil, "[::1]:1", func(s *wazerohost.Stream, m []byte) { s.Body(m, false); s.Body(nil, true) }},
-		{"trailers", nil, "127.0.0.1:1", func(s *wazerohost.Stream, m []byte) { s.Body(m, false); s.Trailers(wazerohost.Headers{{"t", "1"}}) }},
-		{"a scheme in lower case", [][2]string{{"authorization", "bearer " + token}}, "127.0.0.1:1", func(s *wazerohost.Stream, m []byte) { s.Body(m, true) }},
+		{"an empty last frame", nil, "[::1]:1",
+			func(s *wazerohost.Stream, m []byte) { s.Body(m, false); s.Body(nil, true) }},
+		{"trailers", nil, "127.0.0.1:1",
+			func(s *wazerohost.Stream, m []byte) { s.Body(m, false); s.Trailers(wazerohost.Headers{{"t", "1"}}) }},
+		{"a scheme in lower case", [][2]string{{"authorization", "bearer " + token}}, "127.0.0.1:1",
+			func(s *wazerohost.Stream, m []byte) { s.Body(m, true) }},
 	}
 	for _, hold := range []mode{modes[0], modes[2]} {
 		g := newGateway(t, hold, 1, hold.configuration(byQueue, ""))
@@ -159,7 +167,8 @@ func TestIngestAccepts(t *testing.T) {
 				p.Load.Endpoints[i].WaitingRequests = 0
 				s := g.workers[0].ingest.Request(set(ingestHeaders(), tc.headers...), false, wazerohost.From(tc.from))
 				tc.send(s, p.message(t, g.next()))
-				if h := s.ResponseHeaders(); h.Get(":status") != "204" || len(s.ResponseBody()) != 0 || s.Sent() || !s.Ended() {
+				if h := s.ResponseHeaders(); h.Get(":status") != "204" || len(s.ResponseBody()) != 0 || s.Sent() ||
+					!s.Ended() {
 					t.Errorf("answer: got %v %q, want 204 and nothing", h, s.ResponseBody())
 				}
 				g.wantRanked(g.workers[0].ask(), address(i))
@@ -172,7 +181,8 @@ func TestIngestWithoutBody(t *testing.T) {
 	for _, m := range []mode{modes[0], modes[2]} {
 		g := newGateway(t, m, 1, m.configuration(byQueue, ""))
 		wantError(t, g.workers[0].ingest.Request(ingestHeaders(), true), 405, "method")
-		wantError(t, g.workers[0].ingest.Request(set(ingestHeaders(), [2]string{":method", "POST"}), true), 400, "truncated")
+		wantError(t, g.workers[0].ingest.Request(set(ingestHeaders(), [2]string{":method", "POST"}), true), 400,
+			"truncated")
 		s := g.workers[0].ingest.Request(ingestHeaders(), false)
 		s.Trailers(wazerohost.Headers{{"t", "1"}})
 		wantError(t, s, 400, "truncated")
@@ -187,11 +197,15 @@ func TestIngestListeners(t *testing.T) {
 	}{
 		{"the port", `{"port":15099,"token":"test-token"}`, ingestListener, "127.0.0.1:4000", ingestPath, true},
 		{"another port", `{"port":15099,"token":"test-token"}`, requestListener, "127.0.0.1:4000", ingestPath, false},
-		{"a port that the client came from", `{"port":15099,"token":"test-token"}`, requestListener, "127.0.0.1:15099", ingestPath, false},
-		{"another path", `{"port":15099,"token":"test-token"}`, ingestListener, "127.0.0.1:4000", ingestPath + "s", false},
+		{"a port that the client came from", `{"port":15099,"token":"test-token"}`, requestListener, "127.0.0.1:15099",
+			ingestPath, false},
+		{"another path", `{"port":15099,"token":"test-token"}`, ingestListener, "127.0.0.1:4000", ingestPath + "s",
+			false},
 		{"the socket", `{"socket":"` + socket + `","token":"test-token"}`, socket, socket, ingestPath, true},
-		{"another socket", `{"socket":"` + socket + `","token":"test-token"}`, "/run/other.sock", "/run/other.sock", ingestPath, false},
-		{"a port where the socket is meant", `{"socket":"` + socket + `","token":"test-token"}`, ingestListener, "127.0.0.1:4000", ingestPath, false},
+		{"another socket", `{"socket":"` + socket + `","token":"test-token"}`, "/run/other.sock", "/run/other.sock",
+			ingestPath, false},
+		{"a port where the socket is meant", `{"socket":"` + socket + `","token":"test-token"}`, ingestListener,
+			"127.0.0.1:4000", ingestPath, false},
 		{"a socket where the port is meant", `{"port":15099,"token":"test-token"}`, socket, socket, ingestPath, false},
 		{"no ingest", ``, ingestListener, "127.0.0.1:4000", ingestPath, false},
 	}
@@ -204,9 +218,11 @@ func TestIngestListeners(t *testing.T) {
 			if tc.ingest != "" {
 				configuration = `{"ingest":` + tc.ingest + `,"config":` + byQueue + `}`
 			}
-			p := startPlugin(t, g.workers[0].Worker, wazerohost.PluginConfig{Configuration: configuration, Listener: tc.listener})
+			p := startPlugin(t, g.workers[0].Worker,
+				wazerohost.PluginConfig{Configuration: configuration, Listener: tc.listener})
 			before := g.stored()
-			s := p.Request(append(set(ingestHeaders(), [2]string{":path", tc.path}), [2]string{"x-envoy-original-dst-host", "6.6.6.6:6"}), false, wazerohost.From(tc.from))
+			s := p.Request(append(set(ingestHeaders(), [2]string{":path", tc.path}),
+				[2]string{"x-envoy-original-dst-host", "6.6.6.6:6"}), false, wazerohost.From(tc.from))
 			s.Body(newPool(2, 1).message(t, g.next()), true)
 			if !tc.taken {
 				g.wantRanked(s, address(0))
@@ -254,14 +270,17 @@ func TestWideIngestListener(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			g := newGateway(t, m, 2, m.configuration(byQueue, ""))
 			for _, w := range g.workers {
-				p := startPlugin(t, w.Worker, wazerohost.PluginConfig{Configuration: m.configuration(byQueue, ""), Listener: tc.listener})
+				p := startPlugin(t, w.Worker,
+					wazerohost.PluginConfig{Configuration: m.configuration(byQueue, ""), Listener: tc.listener})
 				for range 3 {
-					p.Request(ingestHeaders(), false, wazerohost.From(tc.from)).Body(newPool(1).message(t, g.next()), true)
+					p.Request(ingestHeaders(), false, wazerohost.From(tc.from)).Body(newPool(1).message(t, g.next()),
+						true)
 				}
 			}
 			warnings, want := 0, 0
 			for _, line := range g.host.Logs(wazerohost.Warn) {
-				if strings.Contains(line.Text, "the ingest listener was reached at "+tc.listener+"; bind it to 127.0.0.1") {
+				if strings.Contains(line.Text, "the ingest listener was reached at "+tc.listener+
+					"; bind it to 127.0.0.1") {
 					warnings++
 				}
 			}
@@ -278,16 +297,20 @@ func TestWideIngestListener(t *testing.T) {
 // TestTokenFromEnvironment: the token may stand in a variable that Envoy hands to the module, among others.
 func TestTokenFromEnvironment(t *testing.T) {
 	m := modes[0]
-	configuration := strings.Replace(m.configuration(byQueue, ""), `"token":"`+token+`"`, `"tokenEnv":"PINTLE_INGEST_TOKEN"`, 1)
+	configuration := strings.Replace(m.configuration(byQueue, ""), `"token":"`+token+`"`,
+		`"tokenEnv":"PINTLE_INGEST_TOKEN"`, 1)
 	tests := []struct {
 		name        string
 		environment map[string]string
 		mistake     string
 	}{
-		{"there", map[string]string{"A": "1", "PINTLE_INGEST_TOKEN": token, "PINTLE_INGEST_TOKEN_2": "another-token"}, ""},
+		{"there", map[string]string{"A": "1", "PINTLE_INGEST_TOKEN": token, "PINTLE_INGEST_TOKEN_2": "another-token"},
+			""},
 		{"no environment", nil, "the module's environment has no PINTLE_INGEST_TOKEN"},
-		{"another variable", map[string]string{"PINTLE_INGEST_TOKEN_2": token}, "the module's environment has no PINTLE_INGEST_TOKEN"},
-		{"short", map[string]string{"PINTLE_INGEST_TOKEN": "short"}, "the token in PINTLE_INGEST_TOKEN has 5 characters"},
+		{"another variable", map[string]string{"PINTLE_INGEST_TOKEN_2": token},
+			"the module's environment has no PINTLE_INGEST_TOKEN"},
+		{"short", map[string]string{"PINTLE_INGEST_TOKEN": "short"},
+			"the token in PINTLE_INGEST_TOKEN has 5 characters"},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -319,8 +342,8 @@ func TestTokenFromEnvironment(t *testing.T) {
 	}
 }
 
-// TestConcurrentPosts has publishers race on two workers, each snapshot with a topology of its own. Whatever the order, what is stored in
-// the end is one whole snapshot: the newest.
+// TestConcurrentPosts has publishers race on two workers, each snapshot with a topology of its own. Whatever the order,
+// what is stored in the end is one whole snapshot: the newest.
 func TestConcurrentPosts(t *testing.T) {
 	const rounds = 500
 	m := modes[2]
@@ -337,8 +360,10 @@ func TestConcurrentPosts(t *testing.T) {
 			go func() {
 				defer all.Done()
 				s := w.post(message)
-				if status := s.ResponseHeaders().Get(":status"); status != "204" && (status != "409" || sequence == newest) {
-					t.Errorf("post %d of %d: got %s %s, want 204, or 409 for the older", sequence, newest, status, s.ResponseBody())
+				if status := s.ResponseHeaders().Get(":status"); status != "204" &&
+					(status != "409" || sequence == newest) {
+					t.Errorf("post %d of %d: got %s %s, want 204, or 409 for the older", sequence, newest, status,
+						s.ResponseBody())
 				}
 				w.ask().Finish()
 			}()

@@ -44,9 +44,11 @@ func TestBadConfiguration(t *testing.T) {
 		{"white space", " \n", []string{"configuration: is empty"}},
 		{"not JSON", `hold: buffer`, []string{"configuration"}},
 		{"an unknown key", `{"holt":"buffer"}`, []string{"holt"}},
-		{"an unknown key of a plug-in", `{"config":{"plugins":[{"type":"max-score-picker","parameters":{"max":3}}]}}`, []string{"max"}},
+		{"an unknown key of a plug-in", `{"config":{"plugins":[{"type":"max-score-picker","parameters":{"max":3}}]}}`,
+			[]string{"max"}},
 		{"an unknown plug-in", `{"config":{"plugins":[{"type":"best-scorer"}]}}`, []string{"best-scorer"}},
-		{"several", `{"hold":"wait","destination":"there","ingest":{"port":0,"token":"short"},"stale":{"after":"-1s"}}`, []string{"hold", "wait", "destination", "there", "ingest.port", "ingest.token", "stale.after"}},
+		{"several", `{"hold":"wait","destination":"there","ingest":{"port":0,"token":"short"},"stale":{"after":"-1s"}}`,
+			[]string{"hold", "wait", "destination", "there", "ingest.port", "ingest.token", "stale.after"}},
 		{"flow control", `{"config":{"flowControl":{}}}`, []string{"flowControl"}},
 	}
 	clock := wazerohost.NewClock(startTime)
@@ -86,7 +88,8 @@ func TestPluginsOfOneVM(t *testing.T) {
 	g := newGateway(t, m, 1, m.configuration(byQueue, ""))
 	g.publish(newPool(0, 5, 9).label(1, "zone", "b").label(2, "zone", "c"))
 	zone := func(name string) string {
-		return `{"plugins":[{"type":"by-label","parameters":{"label":"zone","validValues":["` + name + `"]}},{"type":"response-header-handler"}]}`
+		return `{"plugins":[{"type":"by-label","parameters":{"label":"zone","validValues":["` + name +
+			`"]}},{"type":"response-header-handler"}]}`
 	}
 	configurations := []string{
 		m.configuration(byQueue, ""),
@@ -97,13 +100,15 @@ func TestPluginsOfOneVM(t *testing.T) {
 	}
 	var plugins []*worker
 	for i, configuration := range configurations {
-		p := startPlugin(t, g.workers[0].Worker, wazerohost.PluginConfig{Configuration: configuration, Listener: fmt.Sprintf("127.0.0.1:%d", 20000+i)})
+		p := startPlugin(t, g.workers[0].Worker,
+			wazerohost.PluginConfig{Configuration: configuration, Listener: fmt.Sprintf("127.0.0.1:%d", 20000+i)})
 		plugins = append(plugins, &worker{requests: p})
 	}
 	for round := range 20 {
 		var held []*wazerohost.Stream
 		for _, p := range plugins {
-			s := p.requests.Request(wazerohost.Headers{{":path", "/v1/completions"}, {"x-session-token", sessionToken(2)}}, false)
+			s := p.requests.Request(wazerohost.Headers{{":path", "/v1/completions"},
+				{"x-session-token", sessionToken(2)}}, false)
 			s.Body([]byte(completion[:8]), false)
 			held = append(held, s)
 		}
@@ -137,7 +142,8 @@ func TestStoppedPluginLeavesTheOthers(t *testing.T) {
 	g := newGateway(t, m, 1, m.configuration(byQueue, ""))
 	g.publish(newPool(1, 0))
 	for range 5 {
-		p := startPlugin(t, g.workers[0].Worker, wazerohost.PluginConfig{Configuration: m.configuration(byQueue, `"debug":true,`)})
+		p := startPlugin(t, g.workers[0].Worker,
+			wazerohost.PluginConfig{Configuration: m.configuration(byQueue, `"debug":true,`)})
 		s := (&worker{requests: p}).ask()
 		g.wantRanked(s, address(1))
 		s.Finish()

@@ -1,5 +1,5 @@
-// Command filter is Pintle's Wasm module: a proxy-wasm plug-in that reads LLM request bodies inside Envoy and names the model
-// server for each. It wires the host's callbacks to the packages that decide; one file for each phase.
+// Command filter is Pintle's Wasm module: a proxy-wasm plug-in that reads LLM request bodies inside Envoy and names the
+// model server for each. It wires the host's callbacks to the packages that decide; one file for each phase.
 //
 // It is built by TinyGo with -buildmode=c-shared: contexts are registered in init, main stays empty.
 package main

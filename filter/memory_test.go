@@ -8,8 +8,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
 )
 
-// TestMemoryStaysFlat sends 20,000 requests of every kind through one worker, snapshots between them. The VM's memory, which can
-// only grow, is as large after the last as after the warm-up.
+// TestMemoryStaysFlat sends 20,000 requests of every kind through one worker, snapshots between them. The VM's memory,
+// which can only grow, is as large after the last as after the warm-up.
 func TestMemoryStaysFlat(t *testing.T) {
 	for _, m := range []mode{modes[1], modes[2]} {
 		t.Run(m.String(), func(t *testing.T) {
@@ -32,7 +32,8 @@ func TestMemoryStaysFlat(t *testing.T) {
 					s.Body([]byte(completion[:9]), false)
 					s.Abort()
 				default:
-					w.ask([2]string{"x-session-token", sessionToken(i % 4)}, [2]string{"x-request-id", fmt.Sprint(i)}).Finish()
+					w.ask([2]string{"x-session-token", sessionToken(i % 4)},
+						[2]string{"x-request-id", fmt.Sprint(i)}).Finish()
 				}
 			}
 			const requests, warmUp = 20_000, 4_000
@@ -44,7 +45,8 @@ func TestMemoryStaysFlat(t *testing.T) {
 				round(i)
 			}
 			if got := w.MemoryBytes(); got != warm {
-				t.Errorf("memory: got %d bytes after %d requests, want the %d bytes after %d", got, requests, warm, warmUp)
+				t.Errorf("memory: got %d bytes after %d requests, want the %d bytes after %d", got, requests, warm,
+					warmUp)
 			}
 			if most := 16 << 20; warm > most {
 				t.Errorf("memory after the warm-up: got %d bytes, want at most %d", warm, most)
@@ -53,7 +55,8 @@ func TestMemoryStaysFlat(t *testing.T) {
 	}
 }
 
-// TestLargeBodiesTakeBoundedMemory sends bodies of up to 7 MiB, all of different sizes. What a worker keeps is a few times the largest.
+// TestLargeBodiesTakeBoundedMemory sends bodies of up to 7 MiB, all of different sizes. What a worker keeps is a few
+// times the largest.
 func TestLargeBodiesTakeBoundedMemory(t *testing.T) {
 	const requests, largest, most = 100, 7 << 20, 128 << 20
 	m := modes[2]
@@ -68,17 +71,19 @@ func TestLargeBodiesTakeBoundedMemory(t *testing.T) {
 		g.workers[0].askBody(body, [2]string{"x-gateway-model-name-rewrite", "another"}).Finish()
 	}
 	if got := g.workers[0].MemoryBytes(); got > most {
-		t.Errorf("memory after %d bodies of up to %d bytes: got %d bytes, want at most %d", requests, largest, got, most)
+		t.Errorf("memory after %d bodies of up to %d bytes: got %d bytes, want at most %d", requests, largest, got,
+			most)
 	}
 	g.wantRanked(g.workers[0].ask(), address(1))
 }
 
-// BenchmarkDecision is a whole request, the host's work included: headers, body, decision, response. What a decision with five scorers
-// takes is the difference to a random one.
+// BenchmarkDecision is a whole request, the host's work included: headers, body, decision, response. What a decision
+// with five scorers takes is the difference to a random one.
 func BenchmarkDecision(b *testing.B) {
 	documents := []struct{ name, text string }{
 		{"random", `{"plugins":[{"type":"random-picker"}]}`},
-		{"five scorers", `{"plugins":[{"type":"queue-scorer"},{"type":"kv-cache-utilization-scorer"},{"type":"running-requests-size-scorer"},
+		{"five scorers",
+			`{"plugins":[{"type":"queue-scorer"},{"type":"kv-cache-utilization-scorer"},{"type":"running-requests-size-scorer"},
 			{"type":"load-aware-scorer"},{"type":"lora-affinity-scorer"}]}`},
 	}
 	for _, document := range documents {
@@ -101,8 +106,9 @@ func BenchmarkDecision(b *testing.B) {
 	}
 }
 
-// TestReplacedPluginsAreForgotten has generations of a plug-in in one VM, as after changes of its configuration, with ever fewer streams at a
-// time. Finished streams wait for the next ones; they must not keep the plug-in that they served, and its prefix index, alive.
+// TestReplacedPluginsAreForgotten has generations of a plug-in in one VM, as after changes of its configuration, with
+// ever fewer streams at a time. Finished streams wait for the next ones; they must not keep the plug-in that they
+// served, and its prefix index, alive.
 func TestReplacedPluginsAreForgotten(t *testing.T) {
 	const document = `{"plugins":[{"type":"prefix-cache-scorer","parameters":{"autoTune":false,"blockSizeTokens":16}}]}`
 	const generations, prompts = 8, 400
@@ -126,7 +132,8 @@ func TestReplacedPluginsAreForgotten(t *testing.T) {
 				w.askBody(`{"model":"m","prompt":"` + text + `"}`).Finish()
 			}
 			old := w.requests
-			w.requests = startPlugin(t, w.Worker, wazerohost.PluginConfig{Configuration: m.configuration(document, ""), Listener: requestListener})
+			w.requests = startPlugin(t, w.Worker,
+				wazerohost.PluginConfig{Configuration: m.configuration(document, ""), Listener: requestListener})
 			if old.Stop(); !old.Stopped() {
 				t.Fatal("the old plug-in was not stopped")
 			}

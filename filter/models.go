@@ -25,7 +25,9 @@ func (p *plugin) checkModels(now int64) {
 		m.since = now
 	case now-m.since > int64(modelsGrace):
 		m.settled = true
-		hostcalls.LogWarn("pintle: models-data-source: no endpoint lists its models, so every one gets requests for all of them; " +
-			"the sidecar asks the servers at /v1/models and says in its log why that fails, or list models with the endpoints")
+		hostcalls.LogWarn("pintle: models-data-source: no endpoint lists its models, so every one gets requests for " +
+			"all of them; " +
+			"the sidecar asks the servers at /v1/models and says in its log why that fails, or list models with the " +
+			"endpoints")
 	}
 }

@@ -45,8 +45,8 @@ const (
 	tooLate
 )
 
-// Envoy's response code details (its docs, "Response code details"). After a failed connection upstream.address is set too: it is the
-// last one that was tried.
+// Envoy's response code details (its docs, "Response code details"). After a failed connection upstream.address is set
+// too: it is the last one that was tried.
 const (
 	detailsEndpoint = "via_upstream"
 	detailsFailed   = "upstream_"
@@ -62,7 +62,8 @@ func (s *stream) source() source {
 	switch {
 	case details == detailsEndpoint:
 		return fromEndpoint
-	case strings.HasPrefix(details, detailsFailed) && strings.Contains(details, detailsTimeout) && !strings.HasPrefix(details, detailsReset):
+	case strings.HasPrefix(details, detailsFailed) && strings.Contains(details, detailsTimeout) &&
+		!strings.HasPrefix(details, detailsReset):
 		return tooLate
 	case strings.HasPrefix(details, detailsFailed) && !strings.Contains(details, detailsOverflow):
 		return forEndpoint
@@ -70,8 +71,8 @@ func (s *stream) source() source {
 	return fromEnvoy
 }
 
-// seeHeaders takes down the status of an answer and who gave it. served is nil when the address is none of the pool's: then the endpoint
-// that was decided on was reached by another way, such as a tunnel.
+// seeHeaders takes down the status of an answer and who gave it. served is nil when the address is none of the pool's:
+// then the endpoint that was decided on was reached by another way, such as a tunnel.
 func (s *stream) seeHeaders(from source, served *scoring.Endpoint, end bool) {
 	s.seen.whole = end
 	s.seen.code = s.responseStatus()
@@ -116,13 +117,15 @@ func (s *stream) seeBody(frameBytes int, end bool) {
 	}
 }
 
-// A stream has an event for each token and two more: one before the first token, which tells the role, and the closing mark.
+// A stream has an event for each token and two more: one before the first token, which tells the role, and the closing
+// mark.
 const eventsBesideTokens = 2
 
 // statusBrokenOff stands for an answer that the endpoint did not bring to its end.
 const statusBrokenOff = 502
 
-// outcome adds to a completion what became of the request by now. Without a duration, a completion without a status blames nobody.
+// outcome adds to a completion what became of the request by now. Without a duration, a completion without a status
+// blames nobody.
 func (s *stream) outcome(e *journal.Event, now int64) {
 	seen := &s.seen
 	if !seen.unrelated {
@@ -140,7 +143,8 @@ func (s *stream) outcome(e *journal.Event, now int64) {
 		e.TTFTMicros = micros(seen.firstByteAt - s.decision.at)
 	}
 	if usage, reported := seen.usage.Usage(); reported {
-		e.InputTokens, e.OutputTokens, e.CachedTokens = uint32(usage.PromptTokens), uint32(usage.CompletionTokens), uint32(usage.CachedTokens)
+		e.InputTokens, e.OutputTokens, e.CachedTokens = uint32(usage.PromptTokens), uint32(usage.CompletionTokens),
+			uint32(usage.CachedTokens)
 		e.PromptBytes = s.decision.bytes
 		e.UsageReported, e.CachedReported = true, seen.usage.CachedReported()
 	} else {

@@ -140,8 +140,10 @@ func TestCompletionsTellTheOutcome(t *testing.T) {
 				}
 				e := all[0]
 				got := outcome{
-					status: e.Status, ttft: time.Duration(e.TTFTMicros) * time.Microsecond, duration: time.Duration(e.DurationMicros) * time.Microsecond,
-					by: number[e.Primary], tried: number[e.Tried], ended: e.Ended, began: len(g.events(journal.Began)) == 1,
+					status: e.Status, ttft: time.Duration(e.TTFTMicros) * time.Microsecond,
+					duration: time.Duration(e.DurationMicros) * time.Microsecond,
+					by:       number[e.Primary], tried: number[e.Tried], ended: e.Ended,
+					began: len(g.events(journal.Began)) == 1,
 				}
 				if got != tc.want {
 					t.Errorf("got %+v, want %+v", got, tc.want)
@@ -151,13 +153,14 @@ func TestCompletionsTellTheOutcome(t *testing.T) {
 	})
 }
 
-// TestFailingEndpointDrawsNoTraffic: the endpoint with the shortest queue fails at once. All workers leave it alone from the seventh
-// request on, and try it again when its failures have faded.
+// TestFailingEndpointDrawsNoTraffic: the endpoint with the shortest queue fails at once. All workers leave it alone
+// from the seventh request on, and try it again when its failures have faded.
 func TestFailingEndpointDrawsNoTraffic(t *testing.T) {
 	const requests = 40
 	eachMode(t, func(t *testing.T, m mode) {
 		for _, policy := range []string{"exclude", "ignore"} {
-			g := newGateway(t, m, 2, m.configuration(byQueue, `"failing":{"policy":"`+policy+`"},"stale":{"policy":"last"},`))
+			g := newGateway(t, m, 2,
+				m.configuration(byQueue, `"failing":{"policy":"`+policy+`"},"stale":{"policy":"last"},`))
 			g.publish(newPool(5, 0, 9))
 			chosen := func(i int) string {
 				s := g.workers[i%2].ask()
@@ -181,7 +184,8 @@ func TestFailingEndpointDrawsNoTraffic(t *testing.T) {
 				want = requests
 			}
 			if failed != want {
-				t.Errorf("policy %s: %d of %d requests went to the endpoint that fails, want %d", policy, failed, requests, want)
+				t.Errorf("policy %s: %d of %d requests went to the endpoint that fails, want %d", policy, failed,
+					requests, want)
 			}
 			g.clock.Advance(time.Minute)
 			if got := chosen(0); got != address(1) {
@@ -207,8 +211,10 @@ func TestCompletionsTellTokens(t *testing.T) {
 		cached bool
 	}{
 		{"JSON", []string{`{"choices":[],` + usage + `}`}, [3]uint32{40, 7, 32}, true},
-		{"JSON in pieces", []string{`{"choices":[],"usa`, `ge":{"prompt_tokens":40,"completion_to`, `kens":7}}`}, [3]uint32{40, 7, 0}, false},
-		{"a stream that reports", []string{chunk, chunk, `data: {"choices":[],` + usage + "}\n\n", done}, [3]uint32{40, 7, 32}, true},
+		{"JSON in pieces", []string{`{"choices":[],"usa`, `ge":{"prompt_tokens":40,"completion_to`, `kens":7}}`},
+			[3]uint32{40, 7, 0}, false},
+		{"a stream that reports", []string{chunk, chunk, `data: {"choices":[],` + usage + "}\n\n", done},
+			[3]uint32{40, 7, 32}, true},
 		{"a stream that does not", []string{chunk, chunk + chunk, chunk, chunk + done}, [3]uint32{0, 4, 0}, false},
 		{"an empty stream", []string{done}, [3]uint32{}, false},
 		{"no JSON at all", []string{"hello"}, [3]uint32{}, false},
@@ -242,8 +248,8 @@ func TestCompletionsTellTokens(t *testing.T) {
 	})
 }
 
-// TestClientsAreNetworks: a client is told from others by its address, of which it cannot choose the port, nor more than
-// the first half of an IPv6 address.
+// TestClientsAreNetworks: a client is told from others by its address, of which it cannot choose the port, nor more
+// than the first half of an IPv6 address.
 func TestClientsAreNetworks(t *testing.T) {
 	m := modes[0]
 	g := newGateway(t, m, 1, m.configuration(byQueue, ""))

@@ -25,7 +25,8 @@ const (
 // mustWait reports whether the request is to wait for the process's first snapshot: a process that has just begun, as
 // in a hot restart, gets its traffic and its first snapshot at the same time. To be asked with the pool refreshed.
 func (s *stream) mustWait() bool {
-	return s.pool.snapshot.Topology == nil && !s.pending.waited && s.config.Wait > 0 && len(s.plugin.waiting) < mostWaiting
+	return s.pool.snapshot.Topology == nil && !s.pending.waited && s.config.Wait > 0 &&
+		len(s.plugin.waiting) < mostWaiting
 }
 
 // wait holds the request until the first snapshot is there, or for as long as is configured, and then goes on with

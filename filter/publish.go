@@ -23,8 +23,8 @@ const (
 	propertyPicked = "picked"
 )
 
-// headersNext hold the addresses that come after the first, for an ORIGINAL_DST cluster whose upstream filters put them into
-// headerOriginalDst for the next try.
+// headersNext hold the addresses that come after the first, for an ORIGINAL_DST cluster whose upstream filters put them
+// into headerOriginalDst for the next try.
 var headersNext = [...]string{headersPrefix + "second", headersPrefix + "third"}
 
 // publish tells Envoy the ranked endpoints of a request. editable says whether the request's headers are still here.
@@ -54,8 +54,8 @@ func (s *stream) publish(endpoints []*scoring.Endpoint, editable bool) {
 	}
 }
 
-// publishHeaders sets the request headers that plug-ins add. Where the headers are out of reach they leave as properties of the same
-// names, for a header_mutation filter to pick up as %FILTER_STATE(wasm.NAME:PLAIN)%.
+// publishHeaders sets the request headers that plug-ins add. Where the headers are out of reach they leave as
+// properties of the same names, for a header_mutation filter to pick up as %FILTER_STATE(wasm.NAME:PLAIN)%.
 func (s *stream) publishHeaders(editable bool) {
 	for _, h := range s.cycle.RequestHeaders() {
 		s.addresses = h.Endpoints[0].AppendAddress(s.addresses[:0], 0)
@@ -71,8 +71,8 @@ func (s *stream) publishHeaders(editable bool) {
 	}
 }
 
-// rewriteModel writes the model that was decided on into the body, if it is another than the client's. Nothing else in the
-// body changes.
+// rewriteModel writes the model that was decided on into the body, if it is another than the client's. Nothing else in
+// the body changes.
 func (s *stream) rewriteModel(body []byte) {
 	if s.cycle.Request.Model == s.request.Model || !s.request.HasModel {
 		return

@@ -38,7 +38,8 @@ func TestSessions(t *testing.T) {
 					headers = [][2]string{{"X-Session-Token", tc.token}}
 				}
 				g.wantRanked(g.workers[0].ask(headers...), tc.want...)
-				s := g.workers[0].requests.Request(append(wazerohost.Headers{{":path", "/v1/completions"}}, headers...), false)
+				s := g.workers[0].requests.Request(append(wazerohost.Headers{{":path", "/v1/completions"}}, headers...),
+					false)
 				sendFrames(s, []byte(completion), 3)
 				g.wantRanked(s, tc.want...)
 			})
@@ -63,7 +64,8 @@ func TestResponseNamesWhoServed(t *testing.T) {
 				s := g.workers[0].ask()
 				g.wantRanked(s, address(1), address(0))
 				s.SetServer(tc.server)
-				s.Respond(wazerohost.Headers{{"x-session-token", "forged"}, {"x-decoder-host-port", "forged"}, {"content-type", "text/event-stream"}}, false)
+				s.Respond(wazerohost.Headers{{"x-session-token", "forged"}, {"x-decoder-host-port", "forged"},
+					{"content-type", "text/event-stream"}}, false)
 				for range 3 {
 					s.RespondBody([]byte("data: {}\n\n"), false)
 				}

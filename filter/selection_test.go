@@ -10,8 +10,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
 )
 
-// virtual has the virtual model auto, behind which large is the better one as long as it is fast enough, and strict, which is refused when both are
-// too slow.
+// virtual has the virtual model auto, behind which large is the better one as long as it is fast enough, and strict,
+// which is refused when both are too slow.
 const virtual = `{"plugins":[{"type":"queue-scorer"},{"type":"multi-factor-selector","parameters":{"decisions":[
 	{"name":"auto","modelRefs":[{"model":"large","quality_score":0.9},{"model":"q\"s","quality_score":0.6},{"model":"absent","quality_score":1}],
 		"algorithm":{"multi_factor":{"weights":{"quality":1,"latency":0,"cost":0,"load":0},"slo":{"max_ttft_ms":100},"latency_window":"10s"}}},
@@ -59,7 +59,8 @@ func TestVirtualModel(t *testing.T) {
 			want(s, `"large"`, 1)
 			g.answer(s, 20*time.Millisecond)
 		}
-		s := g.workers[0].requests.Request(wazerohost.Headers{{":path", "/v1/completions"}, {"content-length", fmt.Sprint(len(body(`"auto"`)))}}, false)
+		s := g.workers[0].requests.Request(wazerohost.Headers{{":path", "/v1/completions"},
+			{"content-length", fmt.Sprint(len(body(`"auto"`)))}}, false)
 		sendFrames(s, []byte(body(`"\u0061uto"`)), 7)
 		g.wantRanked(s, address(1))
 		g.answer(s, 3*time.Second)
@@ -82,7 +83,8 @@ func TestSelectionIsExplained(t *testing.T) {
 			name, model string
 			want        []any
 		}{
-			{"chosen", "auto", []any{"auto", "large", "score", []any{[]any{"large", 1.0}, []any{"q\"s", 0.0}, []any{"absent", "not served"}}}},
+			{"chosen", "auto", []any{"auto", "large", "score",
+				[]any{[]any{"large", 1.0}, []any{"q\"s", 0.0}, []any{"absent", "not served"}}}},
 			{"not a virtual model", "large", nil},
 		}
 		for _, tc := range tests {
@@ -104,7 +106,9 @@ func TestLongSelectionsAreCut(t *testing.T) {
 		refs = strings.Replace(refs, "%d", fmt.Sprint(i), 1)
 	}
 	m := modes[0]
-	g := newGateway(t, m, 1, m.configuration(`{"plugins":[{"type":"multi-factor-selector","parameters":{"decisions":[{"modelRefs":[`+refs+`]}]}}]}`, `"debug":true,`))
+	g := newGateway(t, m, 1,
+		m.configuration(`{"plugins":[{"type":"multi-factor-selector","parameters":{"decisions":[{"modelRefs":[`+refs+
+			`]}]}}]}`, `"debug":true,`))
 	g.publish(newPool(0))
 	s := g.workers[0].askBody(`{"model":"auto","prompt":"hello"}`)
 	s.Respond(nil, true)

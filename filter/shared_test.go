@@ -31,8 +31,8 @@ func (g *gateway) records() records {
 	return r
 }
 
-// TestHalfWrittenSnapshots has workers meet every mixture of two snapshots, as when they read while another worker writes. A request
-// always leaves for an endpoint of one of them, and once the snapshot is whole, for the right one.
+// TestHalfWrittenSnapshots has workers meet every mixture of two snapshots, as when they read while another worker
+// writes. A request always leaves for an endpoint of one of them, and once the snapshot is whole, for the right one.
 func TestHalfWrittenSnapshots(t *testing.T) {
 	old, replacement := newPool(5, 0, 5), newPool(9, 9, 9, 0)
 	for i := range replacement.Topology.Endpoints {
@@ -80,8 +80,8 @@ func TestHalfWrittenSnapshots(t *testing.T) {
 	}
 }
 
-// TestForeignValues puts values under the filter's keys that it never wrote, as any other plug-in of the proxy can. Routing goes on, and
-// the next whole snapshot mends everything.
+// TestForeignValues puts values under the filter's keys that it never wrote, as any other plug-in of the proxy can.
+// Routing goes on, and the next whole snapshot mends everything.
 func TestForeignValues(t *testing.T) {
 	m := modes[0]
 	g := newGateway(t, m, 2, m.configuration(byQueue, ""))
@@ -93,12 +93,18 @@ func TestForeignValues(t *testing.T) {
 	received := whole.load[:8]
 	other := newPool(1, 1).label(0, "a", "b")
 	values := map[string][]byte{
-		"nothing": {}, "one byte": {0}, "eight bytes": []byte("abcdefgh"), "text": []byte(strings.Repeat("not ours ", 50)),
-		"zeros": make([]byte, 4096), "topology": whole.topology, "load": whole.load, "load without its time": whole.load[8:], "version": whole.version,
-		"topology cut short": whole.topology[:len(whole.topology)-3], "load cut short": whole.load[:50], "time alone": received,
+		"nothing": {}, "one byte": {0}, "eight bytes": []byte("abcdefgh"),
+		"text":  []byte(strings.Repeat("not ours ", 50)),
+		"zeros": make([]byte, 4096), "topology": whole.topology, "load": whole.load,
+		"load without its time": whole.load[8:], "version": whole.version,
+		"topology cut short": whole.topology[:len(whole.topology)-3], "load cut short": whole.load[:50],
+		"time alone":                  received,
 		"topology with a flipped bit": flip(whole.topology, 70), "load with a flipped bit": flip(whole.load, 70),
-		"another topology": other.message(t, snapshot.Position{Epoch: 1, Sequence: 1}), "load of another topology": slices.Concat(received, other.loadMessage(t, snapshot.Position{Epoch: 1, Sequence: 1})),
-		"a topology as load": slices.Concat(received, whole.topology), "a huge count": sealed(snapshot.KindTopology, bytes.Repeat([]byte{0xff}, 64)),
+		"another topology": other.message(t, snapshot.Position{Epoch: 1, Sequence: 1}),
+		"load of another topology": slices.Concat(received,
+			other.loadMessage(t, snapshot.Position{Epoch: 1, Sequence: 1})),
+		"a topology as load":       slices.Concat(received, whole.topology),
+		"a huge count":             sealed(snapshot.KindTopology, bytes.Repeat([]byte{0xff}, 64)),
 		"a load with a huge count": slices.Concat(received, sealed(snapshot.KindLoad, bytes.Repeat([]byte{0xff}, 64))),
 		"a load with nothing":      slices.Concat(received, sealed(snapshot.KindLoad, nil)),
 	}

@@ -112,12 +112,14 @@ func TestExcludedAsStaleIsExplained(t *testing.T) {
 	s := g.workers[0].ask()
 	s.Finish()
 	e := explained(t, s)
-	if want := []any{"default", "default/vllm-0", "stale"}; len(e.FilteredOut) != 1 || !slices.Equal(e.FilteredOut[0], want) {
+	if want := []any{"default", "default/vllm-0", "stale"}; len(e.FilteredOut) != 1 ||
+		!slices.Equal(e.FilteredOut[0], want) {
 		t.Errorf("filtered out: got %v, want %v", e.FilteredOut, want)
 	}
 }
 
-// TestTickTellsTransitions: every plug-in of every worker says once that snapshots stopped, and once that they came again.
+// TestTickTellsTransitions: every plug-in of every worker says once that snapshots stopped, and once that they came
+// again.
 func TestTickTellsTransitions(t *testing.T) {
 	m := modes[0]
 	g := newGateway(t, m, 2, m.configuration(byQueue, `"stale":{"after":"3s"},`))
@@ -140,7 +142,8 @@ func TestTickTellsTransitions(t *testing.T) {
 			}
 		}
 		if counts != [2]int{gone, back} {
-			t.Errorf("%s: got %d lines of snapshots gone and %d of snapshots back, want %d and %d", when, counts[0], counts[1], gone, back)
+			t.Errorf("%s: got %d lines of snapshots gone and %d of snapshots back, want %d and %d", when, counts[0],
+				counts[1], gone, back)
 		}
 	}
 	const plugins = 4 // two on each worker
@@ -221,7 +224,8 @@ func TestExplainHeaderIsBounded(t *testing.T) {
 	s := g.workers[0].ask()
 	s.Finish()
 	if e := explained(t, s); len(e.Scores) != 64 || e.Omitted != 936 || len(e.Picked) != 1 {
-		t.Errorf("1,000 endpoints: got %d scores, %d omitted, %d picked, want 64, 936, 1", len(e.Scores), e.Omitted, len(e.Picked))
+		t.Errorf("1,000 endpoints: got %d scores, %d omitted, %d picked, want 64, 936, 1", len(e.Scores), e.Omitted,
+			len(e.Picked))
 	}
 }
 

@@ -17,7 +17,8 @@ const byStrategy = `{"plugins":[{"type":"routing-strategy-handler"},{"type":"que
 
 func TestStrategyOfRequest(t *testing.T) {
 	eachMode(t, func(t *testing.T, m mode) {
-		g := newGatewayIn(t, m, 2, m.configuration(byStrategy, ""), map[string]string{"PATH": "/bin", "ROUTING_ALGORITHM": "least-request"})
+		g := newGatewayIn(t, m, 2, m.configuration(byStrategy, ""),
+			map[string]string{"PATH": "/bin", "ROUTING_ALGORITHM": "least-request"})
 		g.publish(newPool(0, 9))
 		strategy := func(name string) [2]string { return [2]string{"routing-strategy", name} }
 		// It stays in flight, so that the other endpoint is the least busy one for both workers.
@@ -92,17 +93,20 @@ func TestUsersAreKeptApart(t *testing.T) {
 	})
 }
 
-// What a server reports takes the place of the estimate: a short prompt with a very long answer makes its user the heavy one.
+// What a server reports takes the place of the estimate: a short prompt with a very long answer makes its user the
+// heavy one.
 func TestReportedTokensReplaceTheEstimate(t *testing.T) {
 	eachMode(t, func(t *testing.T, m mode) {
 		g := newGateway(t, m, 2, m.configuration(`{"plugins":[{"type":"vtc-basic"}]}`, ""))
 		g.publish(newPool(0, 0, 0))
 		user := func(name string) [2]string { return [2]string{"user", name} }
-		serve(g.workers[0].askBody(`{"model":"m","prompt":"`+strings.Repeat("long ", 1000)+`"}`, user("prompts")), 1000, 10)
+		serve(g.workers[0].askBody(`{"model":"m","prompt":"`+strings.Repeat("long ", 1000)+`"}`, user("prompts")), 1000,
+			10)
 		serve(g.workers[0].ask(user("answers")), 5, 100_000)
 		// Users whom nobody serves are as far off as they may, and move nobody.
 		for i := range 20 {
-			g.workers[0].askBody(`{"model":"m","prompt":"`+strings.Repeat("long ", 50_000)+`"}`, user("invented"+strconv.Itoa(i))).Abort()
+			g.workers[0].askBody(`{"model":"m","prompt":"`+strings.Repeat("long ", 50_000)+`"}`,
+				user("invented"+strconv.Itoa(i))).Abort()
 		}
 		for _, w := range g.workers {
 			for name, want := range map[string]int{"answers": 2, "prompts": 0} {
@@ -123,7 +127,8 @@ func TestEnvironmentThatCannotBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Start(wazerohost.PluginConfig{Configuration: m.configuration(`{"plugins":[{"type":"vtc-basic"}]}`, "")}); err == nil {
+	if _, err := w.Start(wazerohost.PluginConfig{
+		Configuration: m.configuration(`{"plugins":[{"type":"vtc-basic"}]}`, "")}); err == nil {
 		t.Error("the plug-in starts, want it to refuse AIBRIX_ROUTER_VTC_BASIC_MAX_POD_LOAD")
 	}
 }

@@ -23,8 +23,9 @@ type play struct {
 	reason string
 }
 
-// TestManyStreams plays many exchanges at once on one worker, in random frames and any order, clients leaving at any point. A model of the
-// filter says what must come of each; streams are used again, so anything that one leaves behind shows in another.
+// TestManyStreams plays many exchanges at once on one worker, in random frames and any order, clients leaving at any
+// point. A model of the filter says what must come of each; streams are used again, so anything that one leaves behind
+// shows in another.
 func TestManyStreams(t *testing.T) {
 	for i, m := range modes {
 		t.Run(m.String(), func(t *testing.T) {

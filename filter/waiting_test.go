@@ -40,7 +40,8 @@ var requestKinds = []struct {
 	}},
 }
 
-// TestFirstSnapshotIsAwaited: what comes before the process's first snapshot is answered when it is there, on every worker.
+// TestFirstSnapshotIsAwaited: what comes before the process's first snapshot is answered when it is there, on every
+// worker.
 func TestFirstSnapshotIsAwaited(t *testing.T) {
 	eachMode(t, func(t *testing.T, m mode) {
 		for _, kind := range requestKinds {

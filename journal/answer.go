@@ -2,7 +2,8 @@ package journal
 
 import "encoding/binary"
 
-// Position is a place in a log: before the event of number Seq, which begins Offset bytes behind the header of the page.
+// Position is a place in a log: before the event of number Seq, which begins Offset bytes behind the header of the
+// page.
 type Position struct {
 	// Epoch is the log's, 0 for nowhere.
 	Epoch, Page, Seq uint64
@@ -27,8 +28,8 @@ type Answerer struct {
 	key slotKey
 }
 
-// Append appends an answer to dst. at are positions of which the one in the log that is there is gone by; without one the
-// answer begins at the log's oldest page. names and topology are numbers that change with what is told elsewhere.
+// Append appends an answer to dst. at are positions of which the one in the log that is there is gone by; without one
+// the answer begins at the log's oldest page. names and topology are numbers that change with what is told elsewhere.
 func (a *Answerer) Append(dst []byte, store Store, at []Position, kept Position, names uint32, topology uint64) []byte {
 	start := len(dst)
 	dst = append(dst, make([]byte, answerHeaderBytes)...)

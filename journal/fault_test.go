@@ -161,7 +161,8 @@ func FuzzPages(f *testing.F) {
 	decision, completion := sampleDecision(), sampleCompletion()
 	records := appendRecord(appendRecord(nil, &decision), &completion)
 	head := append(make([]byte, headerBytes), records...)
-	for _, p := range []page{{slots: 4, number: 1, first: 2, count: 2}, {slots: 1 << 16, number: ^uint64(0), first: ^uint64(0), count: 1}} {
+	for _, p := range []page{{slots: 4, number: 1, first: 2, count: 2},
+		{slots: 1 << 16, number: ^uint64(0), first: ^uint64(0), count: 1}} {
 		p.put(head)
 		f.Add(bytes.Clone(head), bytes.Clone(head[:len(head)-8]))
 	}

@@ -24,7 +24,8 @@ func ReadFollowed(store Store) (f Followed, ok bool) {
 		return Followed{}, false
 	}
 	return Followed{
-		Time: int64(binary.LittleEndian.Uint64(value)), Sample: binary.LittleEndian.Uint32(value[8:]), Kept: readPosition(value[12:]),
+		Time: int64(binary.LittleEndian.Uint64(value)), Sample: binary.LittleEndian.Uint32(value[8:]),
+		Kept: readPosition(value[12:]),
 	}, true
 }
 

@@ -22,8 +22,10 @@ func ParseAnswer(src []byte) (a Answer, ok bool) {
 		return Answer{}, false
 	}
 	return Answer{
-		Names: binary.LittleEndian.Uint32(src[4:]), Topology: binary.LittleEndian.Uint64(src[8:]), Epoch: binary.LittleEndian.Uint64(src[16:]),
-		More: binary.LittleEndian.Uint32(src[24:])&flagMore != 0, Kept: readPosition(src[32:]), parts: src[answerHeaderBytes:],
+		Names: binary.LittleEndian.Uint32(src[4:]), Topology: binary.LittleEndian.Uint64(src[8:]),
+		Epoch: binary.LittleEndian.Uint64(src[16:]),
+		More:  binary.LittleEndian.Uint32(src[24:])&flagMore != 0, Kept: readPosition(src[32:]),
+		parts: src[answerHeaderBytes:],
 	}, true
 }
 
@@ -54,8 +56,8 @@ func (f *Follower) Resume(at Position) { f.at = at }
 func (f *Follower) Stats() FollowerStats { return f.stats }
 
 // Read calls each with the events of an answer, in their order, and with a Missed where some are lost. at is where the
-// event stands. The event is valid during the call. What is no part of a log ends the answer; the next one tells how much
-// that cost.
+// event stands. The event is valid during the call. What is no part of a log ends the answer; the next one tells how
+// much that cost.
 func (f *Follower) Read(a *Answer, each func(e *Event, at Position)) {
 	fresh := f.at.Epoch != a.Epoch
 	if a.Epoch == 0 {

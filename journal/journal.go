@@ -118,9 +118,9 @@ func (j *Journal) NextLease() uint32 {
 	return j.lease
 }
 
-// Append writes a Decision, a Completion, a Began or a Refused of this VM and sets its Instance. Every VM reads it, this one too:
-// Next returns it in its place. ok is false when the store does not take it or e is of another kind; nobody will then
-// read it. It may be called between two calls of Next and does not disturb them.
+// Append writes a Decision, a Completion, a Began or a Refused of this VM and sets its Instance. Every VM reads it,
+// this one too: Next returns it in its place. ok is false when the store does not take it or e is of another kind;
+// nobody will then read it. It may be called between two calls of Next and does not disturb them.
 func (j *Journal) Append(e *Event) (ok bool) {
 	e.Instance = j.instance
 	switch e.Kind {

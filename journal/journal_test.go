@@ -127,7 +127,8 @@ func TestFieldsArrive(t *testing.T) {
 func TestOnlyEventsOfRequestsAreAppended(t *testing.T) {
 	j := open(t, journaltest.New(0).Store(), 1, 0)
 	for kind := range Missed {
-		got, want := j.Append(&Event{Kind: kind}), kind == Decision || kind == Completion || kind == Began || kind == Refused
+		got, want := j.Append(&Event{Kind: kind}), kind == Decision || kind == Completion || kind == Began ||
+			kind == Refused
 		if got != want {
 			t.Errorf("kind %d: got %v, want %v", kind, got, want)
 		}

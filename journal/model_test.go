@@ -77,7 +77,8 @@ func (m *model) record(value []byte) {
 		m.length = 0
 	}
 	var e Event
-	if size, ok := decodeRecord(&e, value[headerBytes+m.length:]); p.count != 0 && (!ok || m.length+size != int(p.length)) {
+	if size, ok := decodeRecord(&e, value[headerBytes+m.length:]); p.count != 0 &&
+		(!ok || m.length+size != int(p.length)) {
 		m.t.Fatal("a head was written that does not end with one new record")
 	}
 	m.length = int(p.length)
@@ -169,7 +170,8 @@ func (a *actor) read(all bool) {
 func (a *actor) check(e *Event) {
 	at, truth := a.journal.reader.seq-1, a.m.truth
 	if at < a.seen || at >= uint64(len(truth)) || truth[at] != short(e) {
-		a.m.t.Fatalf("instance %d read %s as event %d, after %d of %v", a.journal.Instance(), short(e), at, a.seen, truth)
+		a.m.t.Fatalf("instance %d read %s as event %d, after %d of %v", a.journal.Instance(), short(e), at, a.seen,
+			truth)
 	}
 	gap := at - a.seen
 	hidden := uint64(0)
@@ -194,7 +196,8 @@ func (a *actor) apply(e *Event) {
 		delete(a.open, lease)
 	case Gone:
 		for l := range a.open {
-			if len(l) > len(fmt.Sprint(e.Instance)) && l[:len(fmt.Sprint(e.Instance))+1] == fmt.Sprint(e.Instance, ".") {
+			if len(l) > len(fmt.Sprint(e.Instance)) &&
+				l[:len(fmt.Sprint(e.Instance))+1] == fmt.Sprint(e.Instance, ".") {
 				delete(a.open, l)
 			}
 		}
@@ -292,7 +295,8 @@ func TestInterleavings(t *testing.T) {
 			conflicts, missed, verdicts := uint64(0), uint64(0), 0
 			for seed := range seeds {
 				m := &model{
-					t: t, rng: rand.New(rand.NewPCG(seed, 0)), data: journaltest.New(uint32(seed)*1000 - 500), slots: tc.slots,
+					t: t, rng: rand.New(rand.NewPCG(seed, 0)), data: journaltest.New(uint32(seed)*1000 - 500),
+					slots:  tc.slots,
 					blocks: tc.blocks, appended: map[string]int{},
 				}
 				m.run(600)

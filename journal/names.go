@@ -39,8 +39,8 @@ const (
 )
 
 // Names tells other processes the names behind an event's hashes. It is one VM's access to the list that all VMs share;
-// what is in it stays. Adding a name that is known costs one look into a table of its own. The zero value with a Store is
-// ready; it is not safe for concurrent use.
+// what is in it stays. Adding a name that is known costs one look into a table of its own. The zero value with a Store
+// is ready; it is not safe for concurrent use.
 type Names struct {
 	Store Store
 	// known are the hashes of the names that are in the list, each changed by its kind, in an open table.

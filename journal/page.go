@@ -78,7 +78,8 @@ func parsePage(value []byte) (p page, ok bool) {
 
 // parsePageHeader reads the header of a page, whose checksum is verified.
 func parsePageHeader(value []byte) (p page, ok bool) {
-	if binary.LittleEndian.Uint32(value[8:]) != pageMagic || xxhash.Sum64(value[checksumBytes:headerBytes]) != binary.LittleEndian.Uint64(value) {
+	if binary.LittleEndian.Uint32(value[8:]) != pageMagic ||
+		xxhash.Sum64(value[checksumBytes:headerBytes]) != binary.LittleEndian.Uint64(value) {
 		return page{}, false
 	}
 	p = page{
@@ -89,7 +90,8 @@ func parsePageHeader(value []byte) (p page, ok bool) {
 		count:  binary.LittleEndian.Uint32(value[40:]),
 		length: binary.LittleEndian.Uint32(value[44:]),
 	}
-	return p, validSlots(p.slots) && p.length <= maxPageBytes-headerBytes && p.count <= p.length/(checksumBytes+headBytes)
+	return p, validSlots(p.slots) && p.length <= maxPageBytes-headerBytes &&
+		p.count <= p.length/(checksumBytes+headBytes)
 }
 
 func validSlots(n uint32) bool { return n >= minSlots && n <= maxSlots && n&(n-1) == 0 }

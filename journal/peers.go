@@ -124,7 +124,8 @@ func (j *Journal) Tick(now int64) {
 	}
 	j.heal()
 	j.expire(now)
-	if p.open > 0 && p.elapsed-p.wroteAt >= j.deadAfter/3 && j.write(&Event{Kind: Alive, Time: now, Instance: j.instance}, nil) {
+	if p.open > 0 && p.elapsed-p.wroteAt >= j.deadAfter/3 &&
+		j.write(&Event{Kind: Alive, Time: now, Instance: j.instance}, nil) {
 		p.wrote(Alive)
 	}
 }

@@ -11,7 +11,8 @@ import (
 func TestInstanceGone(t *testing.T) {
 	const second = int64(time.Second)
 	data := journaltest.New(0)
-	dead, idle, a, b := open(t, data.Store(), 1, 4), open(t, data.Store(), 2, 4), open(t, data.Store(), 3, 4), open(t, data.Store(), 4, 4)
+	dead, idle, a, b := open(t, data.Store(), 1, 4), open(t, data.Store(), 2, 4), open(t, data.Store(), 3, 4),
+		open(t, data.Store(), 4, 4)
 	complete(t, idle, decide(t, idle, 0))
 	decide(t, dead, 0)
 	decide(t, a, 0)

@@ -161,7 +161,8 @@ func (j *Journal) fetchSlot() bool {
 		p, valid = parsePage(value)
 	}
 	ahead := p.number - r.number
-	valid = valid && p.epoch == r.head.epoch && p.slots == r.head.slots && int64(ahead) >= 0 && ahead%uint64(p.slots) == 0
+	valid = valid && p.epoch == r.head.epoch && p.slots == r.head.slots && int64(ahead) >= 0 &&
+		ahead%uint64(p.slots) == 0
 	if !valid || r.offset > int(p.length) {
 		j.stats.Corrupt++
 		r.number, r.offset = r.number+1, 0

@@ -14,7 +14,8 @@ func tickUntil(j *Journal, second int64) {
 	}
 }
 
-// TestVerdictStaysInItsLog has a log replaced by one that is as long: a verdict on somebody of the old one must not get into it.
+// TestVerdictStaysInItsLog has a log replaced by one that is as long: a verdict on somebody of the old one must not get
+// into it.
 func TestVerdictStaysInItsLog(t *testing.T) {
 	data := journaltest.New(0)
 	store := data.Store()
@@ -82,7 +83,8 @@ func TestHealingWaits(t *testing.T) {
 	}
 }
 
-// TestFullPage: what is full must be the same for all, and never let a page with an event more grow beyond what readers take.
+// TestFullPage: what is full must be the same for all, and never let a page with an event more grow beyond what readers
+// take.
 func TestFullPage(t *testing.T) {
 	for _, tc := range []struct {
 		length uint32

@@ -25,7 +25,8 @@ func chatBody(size int, write func(any) []byte, text string) []byte {
 		body := strings.Repeat(text, turn/len(text)+1)[:turn]
 		messages = append(messages, message{roles[len(messages)%2], strings.ToValidUTF8(body, "")})
 	}
-	return write(map[string]any{"messages": messages, "model": "meta-llama/Llama-3.1-8B-Instruct", "stream": true, "max_tokens": 256})
+	return write(map[string]any{"messages": messages, "model": "meta-llama/Llama-3.1-8B-Instruct", "stream": true,
+		"max_tokens": 256})
 }
 
 func compact(v any) []byte {
@@ -80,7 +81,8 @@ var benchBodies = []struct {
 	{"16KB", chatBody(16<<10, compact, english)},
 	{"400KB", chatBody(400<<10, compact, english)},
 	{"400KB/lines", chatBody(400<<10, compact, english+"\n\"quoted\"\n")},
-	{"400KB/one", []byte(`{"model":"m","messages":[{"role":"user","content":"` + strings.Repeat(english, 4300) + `"}]}`)},
+	{"400KB/one", []byte(`{"model":"m","messages":[{"role":"user","content":"` + strings.Repeat(english, 4300) +
+		`"}]}`)},
 	{"400KB/chinese", chatBody(400<<10, compact, "敏捷的棕色狐狸跳过了懒狗,然后它在老树下休息了一会儿。")},
 	{"400KB/russian", chatBody(400<<10, compact, "Быстрая коричневая лиса прыгает через ленивую собаку. ")},
 	{"400KB/python-chinese", chatBody(400<<10, pythonDumps, "敏捷的棕色狐狸跳过了懒狗,然后它在老树下休息了一会儿。")},

@@ -38,15 +38,18 @@ var hostile = []struct {
 	}},
 	{"alternating duplicates", func(n int) string {
 		parts := strings.Repeat(`"a",`, 3000)
-		return `{"messages":[{"tool_calls":[1],"content":[` + parts + `"b"],` + strings.Repeat(`"tool_calls":[1],`, n/17) + `"x":1}]}`
+		return `{"messages":[{"tool_calls":[1],"content":[` + parts + `"b"],` +
+			strings.Repeat(`"tool_calls":[1],`, n/17) + `"x":1}]}`
 	}},
-	{"one-character parts", func(n int) string { return `{"messages":[{"content":[` + strings.Repeat(`"a",`, n/4) + `""]}]}` }},
+	{"one-character parts",
+		func(n int) string { return `{"messages":[{"content":[` + strings.Repeat(`"a",`, n/4) + `""]}]}` }},
 	{"tokens", func(n int) string { return `{"prompt":[` + strings.Repeat(`1,`, n/2) + `1]}` }},
 	{"long names", func(n int) string { return `{"user":"` + strings.Repeat(`\u6f22`, n/6) + `"}` }},
 }
 
-// TestHostileBodiesTakeLinearTime compares the cost per byte of a short and a 16 times longer body: it stays about equal, where quadratic
-// work would make it 16 times as much. A busy machine may disturb one comparison, not each of several.
+// TestHostileBodiesTakeLinearTime compares the cost per byte of a short and a 16 times longer body: it stays about
+// equal, where quadratic work would make it 16 times as much. A busy machine may disturb one comparison, not each of
+// several.
 func TestHostileBodiesTakeLinearTime(t *testing.T) {
 	const short, long, attempts = 64 << 10, 1 << 20, 5
 	r := new(Request)

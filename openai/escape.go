@@ -65,7 +65,8 @@ func escapeAt(b []byte, i int) (r rune, n int) {
 func escapeRun(b []byte, i int) (next, chars, size int) {
 	for i < len(b) && b[i] == '\\' {
 		if len(b)-i >= 8 {
-			// Not left to escapeAt: line ends are frequent, and bodies in which all but ASCII is escaped consist of \uXXXX.
+			// Not left to escapeAt: line ends are frequent, and bodies in which all but ASCII is escaped consist of
+			// \uXXXX.
 			w := load64(b, i)
 			if byte(w>>8) != 'u' {
 				if escapes[byte(w>>8)] == 0 {

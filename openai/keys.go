@@ -5,7 +5,8 @@ import "unsafe"
 // maxWord is longer than every key, role and type that has a meaning here.
 const maxWord = 32
 
-// key is an object key that the scanner knows. Those up to keyData2 hold prompt text in some API; each has a slot of its own.
+// key is an object key that the scanner knows. Those up to keyData2 hold prompt text in some API; each has a slot of
+// its own.
 type key uint8
 
 const (
@@ -65,7 +66,8 @@ const (
 	keyEnd
 )
 
-// word returns the decoded string read last, valid until the next call, or nothing where it is longer than any known word.
+// word returns the decoded string read last, valid until the next call, or nothing where it is longer than any known
+// word.
 func (s *scanner) word() string {
 	t := &s.last
 	if t.bytes > maxWord {

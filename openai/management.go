@@ -2,8 +2,8 @@ package openai
 
 import "strings"
 
-// manages reports whether a path is one by which the engines are steered, or which tells how they are configured. It goes by
-// names and not by their place, as proxies may put prefixes before them.
+// manages reports whether a path is one by which the engines are steered, or which tells how they are configured. It
+// goes by names and not by their place, as proxies may put prefixes before them.
 func manages(path string) bool {
 	last := lastSegment(path)
 	for _, name := range managing {
@@ -27,27 +27,34 @@ func manages(path string) bool {
 // managing are the last segments of such paths, in vLLM, SGLang, TensorRT-LLM and Triton.
 var managing = [...]string{
 	// Adapters and weights.
-	"load_lora_adapter", "unload_lora_adapter", "load_lora_adapter_from_tensors", "weights_checker", "start_weight_update",
-	"finish_weight_update", "init_weight_transfer_engine", "release_memory", "release_memory_occupation", "resume_memory",
+	"load_lora_adapter", "unload_lora_adapter", "load_lora_adapter_from_tensors", "weights_checker",
+	"start_weight_update",
+	"finish_weight_update", "init_weight_transfer_engine", "release_memory", "release_memory_occupation",
+	"resume_memory",
 	"resume_memory_occupation",
 	// Sleep, pauses, size.
-	"sleep", "wake_up", "is_sleeping", "pause", "resume", "is_paused", "pause_generation", "continue_generation", "scale_elastic_ep",
+	"sleep", "wake_up", "is_sleeping", "pause", "resume", "is_paused", "pause_generation", "continue_generation",
+	"scale_elastic_ep",
 	"is_scaling_elastic_ep", "slow_down", "freeze_gc",
 	// Caches.
-	"reset_prefix_cache", "reset_mm_cache", "reset_encoder_cache", "flush_cache", "clear_hicache_storage_backend", "kv_event_sources",
+	"reset_prefix_cache", "reset_mm_cache", "reset_encoder_cache", "flush_cache", "clear_hicache_storage_backend",
+	"kv_event_sources",
 	"kv_cache_events",
 	// Anything at all, and requests of others.
 	"collective_rpc", "abort_request", "abort_requests", "generate_from_file",
 	// What is recorded, and how the server is set up.
-	"start_profile", "stop_profile", "configure_logging", "set_internal_state", "server_info", "get_server_info", "get_world_size",
+	"start_profile", "stop_profile", "configure_logging", "set_internal_state", "server_info", "get_server_info",
+	"get_world_size",
 	"get_weight_version", "weight_version", "start_expert_distribution_record", "stop_expert_distribution_record",
 	"dump_expert_distribution_record", "set_trace_level", "cluster_info", "logging",
 }
 
 // managingPrefixes begin the last segments of families of paths.
-var managingPrefixes = [...]string{"update_weight", "init_weights_", "send_weights_", "get_weights_", "destroy_weights_", "update_config"}
+var managingPrefixes = [...]string{"update_weight", "init_weights_", "send_weights_", "get_weights_",
+	"destroy_weights_", "update_config"}
 
 // managingFolders are segments below which everything manages.
 var managingFolders = [...]string{
-	"repository", "systemsharedmemory", "cudasharedmemory", "xpusharedmemory", "trace", "hicache", "fault_tolerance", "elastic_ep", "debug", "dumper",
+	"repository", "systemsharedmemory", "cudasharedmemory", "xpusharedmemory", "trace", "hicache", "fault_tolerance",
+	"elastic_ep", "debug", "dumper",
 }

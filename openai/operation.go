@@ -10,11 +10,13 @@ const (
 	KindOther Kind = iota
 	// KindInference has a model compute something from a JSON body.
 	KindInference
-	// KindHelper is about a model and has a JSON body, but nothing is computed by the model: it counts tokens, or renders a prompt.
+	// KindHelper is about a model and has a JSON body, but nothing is computed by the model: it counts tokens, or
+	// renders a prompt.
 	KindHelper
 	// KindForm has a model compute something from a form with files, such as speech that is to be written down.
 	KindForm
-	// KindManagement steers a server or tells its secrets: it loads adapters or weights, empties caches, puts it to sleep.
+	// KindManagement steers a server or tells its secrets: it loads adapters or weights, empties caches, puts it to
+	// sleep.
 	KindManagement
 )
 
@@ -68,8 +70,8 @@ var operations = [...]struct {
 	{"/detokenize", Operation{Kind: KindHelper}},
 }
 
-// OperationOf says what a clean path (see CleanPath) stands for. A path below /v1/models/ is about one model, whose name may look
-// like an operation.
+// OperationOf says what a clean path (see CleanPath) stands for. A path below /v1/models/ is about one model, whose
+// name may look like an operation.
 func OperationOf(path string) Operation {
 	if _, name, ok := strings.Cut(path, "/v1/models/"); ok {
 		return Operation{Model: name}

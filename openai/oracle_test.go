@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// The oracle reads the same things as the scanner from a decoded body, slowly: every level is split by encoding/json into keys and
-// raw values, the last of equal keys is kept at its own place, and only then interpreted.
+// The oracle reads the same things as the scanner from a decoded body, slowly: every level is split by encoding/json
+// into keys and raw values, the last of equal keys is kept at its own place, and only then interpreted.
 
 type member struct {
 	key string
@@ -275,7 +275,8 @@ func (o *result) part(role Role, raw json.RawMessage, outer bool) {
 	case "search_result":
 		nested(role)
 	case "document":
-		if source, _ := stringOf(lookup(fieldsOf(lookup(fields, "source")), "type")); found && typeOf(source) == typeText {
+		if source, _ := stringOf(lookup(fieldsOf(lookup(fields, "source")), "type")); found &&
+			typeOf(source) == typeText {
 			o.addText(role, media)
 		}
 	case "tool_use", "server_tool_use":

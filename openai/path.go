@@ -2,9 +2,10 @@ package openai
 
 import "strings"
 
-// CleanPath returns a request path as the servers behind a proxy may come to understand it: without query and fragment, percent-encoded bytes
-// decoded once, without empty, "." and ".." segments, without a slash at its end. It is path itself, or a part of it, where nothing
-// is to be decoded or left out; else it lies in scratch, which is returned for the next call.
+// CleanPath returns a request path as the servers behind a proxy may come to understand it: without query and fragment,
+// percent-encoded bytes decoded once, without empty, "." and ".." segments, without a slash at its end. It is path
+// itself, or a part of it, where nothing is to be decoded or left out; else it lies in scratch, which is returned for
+// the next call.
 func CleanPath(scratch []byte, path string) (clean string, grown []byte) {
 	path = withoutQuery(path)
 	if path == "" || path[0] != '/' || isClean(path) {
@@ -65,8 +66,8 @@ func hexDigit(c byte) byte {
 	return 16
 }
 
-// resolve leaves out empty and "." segments of path, which begins with a slash, and with each ".." the segment before it, in place. It
-// returns the new length.
+// resolve leaves out empty and "." segments of path, which begins with a slash, and with each ".." the segment before
+// it, in place. It returns the new length.
 func resolve(path []byte) int {
 	n := 0
 	for start := 0; start < len(path); {

@@ -132,7 +132,8 @@ func (r *Request) finish() {
 	s := &r.state.scanner
 	r.Stream, r.StreamUsage = s.stream, s.streamUsage
 	r.Chars, r.Bytes, r.PromptTokens, r.Messages = s.sum.chars, s.sum.bytes, s.sum.tokens, s.sum.messages
-	r.HasImage, r.HasAudio, r.HasVideo, r.HasTools = s.sum.images > 0, s.sum.audios > 0, s.sum.videos > 0, s.sum.tools > 0
+	r.HasImage, r.HasAudio, r.HasVideo, r.HasTools = s.sum.images > 0, s.sum.audios > 0, s.sum.videos > 0,
+		s.sum.tools > 0
 	r.SegmentsTruncated = s.sum.dropped > 0
 	r.MaxTokens = s.answerLimit()
 	r.User = r.state.name(0, &s.user)

@@ -50,9 +50,12 @@ func checkAgainstOracle(t *testing.T, r *Request, api API, body []byte) {
 		t.Fatalf("%s: accepted the model of %q", api, body)
 	}
 	got := result{
-		model: r.Model, user: r.User, salt: r.CacheSalt, previous: r.PreviousResponseID, hasModel: r.HasModel, stream: r.Stream,
-		usage: r.StreamUsage, chars: r.Chars, bytes: r.Bytes, tokens: r.PromptTokens, messages: r.Messages, max: r.MaxTokens,
-		hasImage: r.HasImage, hasAudio: r.HasAudio, hasVideo: r.HasVideo, hasTools: r.HasTools, more: r.SegmentsTruncated,
+		model: r.Model, user: r.User, salt: r.CacheSalt, previous: r.PreviousResponseID, hasModel: r.HasModel,
+		stream: r.Stream,
+		usage:  r.StreamUsage, chars: r.Chars, bytes: r.Bytes, tokens: r.PromptTokens, messages: r.Messages,
+		max:      r.MaxTokens,
+		hasImage: r.HasImage, hasAudio: r.HasAudio, hasVideo: r.HasVideo, hasTools: r.HasTools,
+		more: r.SegmentsTruncated,
 	}
 	for i, s := range r.Segments {
 		got.pieces = append(got.pieces, piece{s.Kind, s.Role, string(r.AppendText(nil, body, i))})
@@ -82,8 +85,10 @@ func compare(t *testing.T, body []byte, got, want *result) {
 }
 
 func equalPlain(a, b *result) bool {
-	return a.model == b.model && a.user == b.user && a.salt == b.salt && a.previous == b.previous && a.hasModel == b.hasModel &&
-		a.stream == b.stream && a.usage == b.usage && a.chars == b.chars && a.bytes == b.bytes && a.tokens == b.tokens &&
+	return a.model == b.model && a.user == b.user && a.salt == b.salt && a.previous == b.previous &&
+		a.hasModel == b.hasModel &&
+		a.stream == b.stream && a.usage == b.usage && a.chars == b.chars && a.bytes == b.bytes &&
+		a.tokens == b.tokens &&
 		a.messages == b.messages && a.max == b.max && a.hasImage == b.hasImage && a.hasAudio == b.hasAudio &&
 		a.hasVideo == b.hasVideo && a.hasTools == b.hasTools
 }
@@ -113,18 +118,23 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// The grammar of FuzzShapes: each byte of the input picks one of these pieces, so that nearly every input is sound JSON of the kind that
-// the scanner looks into, with duplicates, odd types and all key orders.
+// The grammar of FuzzShapes: each byte of the input picks one of these pieces, so that nearly every input is sound JSON
+// of the kind that the scanner looks into, with duplicates, odd types and all key orders.
 var (
 	shapeKeys = []string{
-		"model", "mod\\u0065l", "messages", "prompt", "input", "instructions", "system", "tools", "functions", "query", "documents",
-		"text_1", "items", "stream", "stream_options", "include_usage", "max_tokens", "max_completion_tokens", "user", "cache_salt",
-		"role", "content", "type", "text", "tool_calls", "function_call", "output", "image_url", "input_audio", "video_url", "source",
+		"model", "mod\\u0065l", "messages", "prompt", "input", "instructions", "system", "tools", "functions", "query",
+		"documents",
+		"text_1", "items", "stream", "stream_options", "include_usage", "max_tokens", "max_completion_tokens", "user",
+		"cache_salt",
+		"role", "content", "type", "text", "tool_calls", "function_call", "output", "image_url", "input_audio",
+		"video_url", "source",
 		"file_id", "url", "data", "x", "previous_response_id", "content", "messages", "type", "text",
 	}
 	shapeStrings = []string{
-		"", "a", "text", "te\\u0078t", "image_url", "image", "tool_result", "tool_use", "document", "message", "function_call",
-		"function_call_output", "user", "assistant", "tool", "input_text", "\\ud83d\\ude00", "\\ud83d", "\\n\\\"", "é", "漢字漢字漢字", "😀",
+		"", "a", "text", "te\\u0078t", "image_url", "image", "tool_result", "tool_use", "document", "message",
+		"function_call",
+		"function_call_output", "user", "assistant", "tool", "input_text", "\\ud83d\\ude00", "\\ud83d", "\\n\\\"", "é",
+		"漢字漢字漢字", "😀",
 		"a longer text that fills more than one word", "\\ude00\\ud83d", "\\u00e9\\u6f22",
 	}
 	shapeScalars = []string{"null", "true", "false", "0", "12", "-3", "1.5", "2e3", "99999999999"}

@@ -23,7 +23,8 @@ func summary(r *Request, body []byte) string {
 	for _, f := range []struct {
 		name string
 		set  bool
-	}{{"stream", r.Stream}, {"usage", r.StreamUsage}, {"image", r.HasImage}, {"audio", r.HasAudio}, {"video", r.HasVideo}, {"tools", r.HasTools}} {
+	}{{"stream", r.Stream}, {"usage", r.StreamUsage}, {"image", r.HasImage}, {"audio", r.HasAudio},
+		{"video", r.HasVideo}, {"tools", r.HasTools}} {
 		if f.set {
 			b.WriteString(" " + f.name)
 		}
@@ -44,15 +45,21 @@ func TestScan(t *testing.T) {
 	}{
 		{"empty object", APIChat, ` {} `, `"" chars=0 bytes=0`},
 		{"chat", APIChat, seedBodies[0],
-			`"meta-llama/Llama-3.1-8B-Instruct" chars=28 bytes=31 messages=2 max=128 stream usage` + "\ntext system You are helpful.\ntext user Hi\n\"there\" 😀"},
-		{"parts", APIChat, seedBodies[1], `"m" chars=4 bytes=4 messages=1 image` + "\ntext user look\nimage user data:image/png;base64,AAAA"},
-		{"type behind text", APIChat, `{"messages":[{"content":[{"text":"a","type":"text"},{"image_url":"u","type":"image_url"}],"role":"user"}]}`,
+			`"meta-llama/Llama-3.1-8B-Instruct" chars=28 bytes=31 messages=2 max=128 stream usage` +
+				"\ntext system You are helpful.\ntext user Hi\n\"there\" 😀"},
+		{"parts", APIChat, seedBodies[1], `"m" chars=4 bytes=4 messages=1 image` +
+			"\ntext user look\nimage user data:image/png;base64,AAAA"},
+		{"type behind text", APIChat,
+			`{"messages":[{"content":[{"text":"a","type":"text"},{"image_url":"u","type":"image_url"}],"role":"user"}]}`,
 			`"" chars=1 bytes=1 messages=1 image` + "\ntext user a\nimage user u"},
-		{"part without type", APIChat, `{"messages":[{"content":["s",{"text":"a"},{"video_url":{"url":"v"}},{"input_audio":{"data":"d","format":"wav"}}]}]}`,
+		{"part without type", APIChat,
+			`{"messages":[{"content":["s",{"text":"a"},{"video_url":{"url":"v"}},{"input_audio":{"data":"d","format":"wav"}}]}]}`,
 			`"" chars=2 bytes=2 messages=1 audio video` + "\ntext none s\ntext none a\nvideo none v\naudio none d"},
-		{"null media beside the real one", APIChat, `{"messages":[{"content":[{"type":"image_url","image_url":{"url":"u","data":null},"input_audio":null,"file_id":null}]}]}`,
+		{"null media beside the real one", APIChat,
+			`{"messages":[{"content":[{"type":"image_url","image_url":{"url":"u","data":null},"input_audio":null,"file_id":null}]}]}`,
 			`"" chars=0 bytes=0 messages=1 image` + "\nimage none u"},
-		{"image without place", APIChat, `{"messages":[{"content":[{"type":"image_url"}]}]}`, `"" chars=0 bytes=0 messages=1 image`},
+		{"image without place", APIChat, `{"messages":[{"content":[{"type":"image_url"}]}]}`,
+			`"" chars=0 bytes=0 messages=1 image`},
 		{"tools and calls", APIChat, seedBodies[11], `"m" chars=15 bytes=27 messages=2 tools` +
 			"\ncall assistant [{\"id\":\"1\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]\ntext tool 漢字漢字漢字 and more\ntools none [{\"type\":\"function\"}]"},
 		{"empty tools", APIChat, `{"tools":[ ],"functions":{}}`, `"" chars=0 bytes=0`},
@@ -63,24 +70,39 @@ func TestScan(t *testing.T) {
 			"\ntext system Be brief.\ntext user hi\nimage user http://x/y.png\n" +
 			`call assistant {"type":"function_call","call_id":"c","name":"f","arguments":"{}"}` + "\ntext tool 42"},
 		{"responses string", APIResponses, seedBodies[6], `"m" chars=5 bytes=5 messages=1` + "\ntext user plain"},
-		{"embeddings", APIEmbeddings, `{"input":["a",[1,2]],"messages":[{"role":"user","content":"b"}]}`, `"" chars=2 bytes=2 tokens=2 messages=1` + "\ntext none a\ntext user b"},
-		{"anthropic", APIMessages, seedBodies[7], `"claude" chars=8 bytes=8 messages=3 max=10 image` + "\ntext system sys\ntext tool 42\nimage tool AA\n" +
-			`call assistant {"type":"tool_use","id":"t","name":"f","input":{}}` + "\ntext user doc"},
-		{"rerank", APIRerank, seedBodies[8], `"m" chars=4 bytes=4` + "\ntext none q\ntext none a\ntext none b\ntext none c"},
+		{"embeddings", APIEmbeddings, `{"input":["a",[1,2]],"messages":[{"role":"user","content":"b"}]}`,
+			`"" chars=2 bytes=2 tokens=2 messages=1` + "\ntext none a\ntext user b"},
+		{"anthropic", APIMessages, seedBodies[7],
+			`"claude" chars=8 bytes=8 messages=3 max=10 image` + "\ntext system sys\ntext tool 42\nimage tool AA\n" +
+				`call assistant {"type":"tool_use","id":"t","name":"f","input":{}}` + "\ntext user doc"},
+		{"rerank", APIRerank, seedBodies[8], `"m" chars=4 bytes=4` +
+			"\ntext none q\ntext none a\ntext none b\ntext none c"},
 		{"score", APIRerank, seedBodies[9], `"m" chars=3 bytes=3` + "\ntext none a\ntext none b\ntext none c"},
-		{"generate", APIGenerate, `{"text":["a","b"],"sampling_params":{"max_new_tokens":5},"stream":true}`, `"" chars=2 bytes=2 max=5 stream` + "\ntext none a\ntext none b"},
-		{"generate from ids", APIGenerate, `{"input_ids":[[1,2],[3]],"sampling_params":{"max_new_tokens":7},"sampling_params":{"a":1},"max_new_tokens":3}`, `"" chars=0 bytes=0 tokens=3 max=3`},
-		{"generate, vLLM's", APIGenerate, `{"model":"m","token_ids":[1,2],"sampling_params":{"max_tokens":9},"text_1":"x"}`, `"m" chars=0 bytes=0 tokens=2 max=9`},
-		{"engines' limits elsewhere", APIChat, `{"sampling_params":{"max_tokens":9},"max_new_tokens":3}`, `"" chars=0 bytes=0`},
-		{"no API reads no prompt", APINone, seedBodies[0], `"meta-llama/Llama-3.1-8B-Instruct" chars=0 bytes=0 max=128 stream usage`},
+		{"generate", APIGenerate, `{"text":["a","b"],"sampling_params":{"max_new_tokens":5},"stream":true}`,
+			`"" chars=2 bytes=2 max=5 stream` + "\ntext none a\ntext none b"},
+		{"generate from ids", APIGenerate,
+			`{"input_ids":[[1,2],[3]],"sampling_params":{"max_new_tokens":7},"sampling_params":{"a":1},"max_new_tokens":3}`, `"" chars=0 bytes=0 tokens=3 max=3`},
+		{"generate, vLLM's", APIGenerate,
+			`{"model":"m","token_ids":[1,2],"sampling_params":{"max_tokens":9},"text_1":"x"}`,
+			`"m" chars=0 bytes=0 tokens=2 max=9`},
+		{"engines' limits elsewhere", APIChat, `{"sampling_params":{"max_tokens":9},"max_new_tokens":3}`,
+			`"" chars=0 bytes=0`},
+		{"no API reads no prompt", APINone, seedBodies[0],
+			`"meta-llama/Llama-3.1-8B-Instruct" chars=0 bytes=0 max=128 stream usage`},
 		{"last duplicate wins", APIChat, seedBodies[10], `"b" chars=1 bytes=1 messages=1` + "\ntext tool z"},
-		{"duplicate around another key", APIChat, `{"messages":[{"content":["a","b"],"tool_calls":[1],"content":"c","tool_calls":[2]},{"content":"d"}]}`,
+		{"duplicate around another key", APIChat,
+			`{"messages":[{"content":["a","b"],"tool_calls":[1],"content":"c","tool_calls":[2]},{"content":"d"}]}`,
 			`"" chars=2 bytes=2 messages=2` + "\ntext none c\ncall none [2]\ntext none d"},
-		{"duplicate turns null", APIChat, `{"model":"a","stream":true,"messages":[{"content":"a"}],"model":null,"messages":null,"stream":0}`, `"" chars=0 bytes=0`},
+		{"duplicate turns null", APIChat,
+			`{"model":"a","stream":true,"messages":[{"content":"a"}],"model":null,"messages":null,"stream":0}`,
+			`"" chars=0 bytes=0`},
 		{"escaped key", APINone, `{"mod\u0065l":"m\u0021"}`, `"m!" chars=0 bytes=0`},
-		{"lone surrogates", APICompletions, `{"prompt":"\ud83d\ude00\ud83dx\ude00"}`, `"" chars=4 bytes=11` + "\ntext none 😀\ufffdx\ufffd"},
-		{"limits", APINone, `{"max_tokens":5,"max_output_tokens":99999999999,"max_completion_tokens":null}`, `"" chars=0 bytes=0 max=2147483647`},
-		{"odd limits", APINone, `{"max_tokens":-5,"max_output_tokens":"7","max_completion_tokens":1e3}`, `"" chars=0 bytes=0`},
+		{"lone surrogates", APICompletions, `{"prompt":"\ud83d\ude00\ud83dx\ude00"}`,
+			`"" chars=4 bytes=11` + "\ntext none 😀\ufffdx\ufffd"},
+		{"limits", APINone, `{"max_tokens":5,"max_output_tokens":99999999999,"max_completion_tokens":null}`,
+			`"" chars=0 bytes=0 max=2147483647`},
+		{"odd limits", APINone, `{"max_tokens":-5,"max_output_tokens":"7","max_completion_tokens":1e3}`,
+			`"" chars=0 bytes=0`},
 		{"fraction", APINone, `{"max_tokens":100.0}`, `"" chars=0 bytes=0 max=100`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -171,7 +193,8 @@ func TestErrorText(t *testing.T) {
 
 func TestDepthLimitCountsEveryLevel(t *testing.T) {
 	nested := func(n int) []byte {
-		return []byte(`{"messages":[{"content":[{"content":[{"x":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}]}]}]}`)
+		return []byte(`{"messages":[{"content":[{"content":[{"x":` + strings.Repeat("[", n) + strings.Repeat("]", n) +
+			`}]}]}]}`)
 	}
 	var r Request
 	const outer = 7
@@ -189,20 +212,24 @@ func TestSegmentsAreBounded(t *testing.T) {
 	if err := r.Scan(APIChat, []byte(`{"messages":`+many+`}`)); err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Segments) != MaxSegments || !r.SegmentsTruncated || r.Chars != MaxSegments+10 || r.Messages != MaxSegments+11 {
-		t.Errorf("got %d segments, truncated %v, %d chars, %d messages", len(r.Segments), r.SegmentsTruncated, r.Chars, r.Messages)
+	if len(r.Segments) != MaxSegments || !r.SegmentsTruncated || r.Chars != MaxSegments+10 ||
+		r.Messages != MaxSegments+11 {
+		t.Errorf("got %d segments, truncated %v, %d chars, %d messages", len(r.Segments), r.SegmentsTruncated, r.Chars,
+			r.Messages)
 	}
 	if err := r.Scan(APIChat, []byte(`{"messages":`+many+`,"messages":[{"content":"x"}]}`)); err != nil {
 		t.Fatal(err)
 	}
 	if len(r.Segments) != 1 || r.SegmentsTruncated || r.Chars != 1 {
-		t.Errorf("replaced: got %d segments, truncated %v, %d chars, want 1, false, 1", len(r.Segments), r.SegmentsTruncated, r.Chars)
+		t.Errorf("replaced: got %d segments, truncated %v, %d chars, want 1, false, 1", len(r.Segments),
+			r.SegmentsTruncated, r.Chars)
 	}
 }
 
 func TestNamesAreKeptAndCut(t *testing.T) {
 	var r Request
-	body := []byte(`{"model":"m","user":"` + strings.Repeat("é", MaxName) + `","cache_salt":"s\u0061lt","previous_response_id":"resp_1"}`)
+	body := []byte(`{"model":"m","user":"` + strings.Repeat("é", MaxName) +
+		`","cache_salt":"s\u0061lt","previous_response_id":"resp_1"}`)
 	if err := r.Scan(APIResponses, body); err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +296,8 @@ func TestEveryCut(t *testing.T) {
 // TestEveryAlignment puts each interesting byte at every place of the words that strings are read in.
 func TestEveryAlignment(t *testing.T) {
 	r := new(Request)
-	for _, odd := range []string{`\n`, `\"`, `\u6f22`, `\ud83d\ude00`, `\ud83d`, "é", "漢", "漢字", "😀", "ДА", "\x00", "\x1f", "\xff", "\x80", "\xe6\xbc", `\`, `"`, "\x7f", " ", "!"} {
+	for _, odd := range []string{`\n`, `\"`, `\u6f22`, `\ud83d\ude00`, `\ud83d`, "é", "漢", "漢字", "😀", "ДА", "\x00",
+		"\x1f", "\xff", "\x80", "\xe6\xbc", `\`, `"`, "\x7f", " ", "!"} {
 		for before := range 45 {
 			for after := range 18 {
 				body := `{"prompt":"` + strings.Repeat("a", before) + odd + strings.Repeat("b", after) + `"}`

@@ -10,9 +10,10 @@ type Usage struct {
 	CachedTokens     int // cached_tokens in the details, or cache_read_input_tokens
 }
 
-// ResponseScanner finds the usage in a response that passes by in chunks: a JSON body, or an SSE stream, told apart by the first byte.
-// Chunks may be split anywhere. The zero value is ready; Reset readies it for the next response. It keeps about 100 bytes of state
-// whatever the length of bodies and lines, never allocates and is not safe for concurrent use.
+// ResponseScanner finds the usage in a response that passes by in chunks: a JSON body, or an SSE stream, told apart by
+// the first byte. Chunks may be split anywhere. The zero value is ready; Reset readies it for the next response. It
+// keeps about 100 bytes of state whatever the length of bodies and lines, never allocates and is not safe for
+// concurrent use.
 //
 // It is no validator: what is not understood is passed over until the next event.
 type ResponseScanner struct {
@@ -46,8 +47,9 @@ const dataField = "data:"
 // Reset forgets everything.
 func (r *ResponseScanner) Reset() { *r = ResponseScanner{} }
 
-// Usage returns what has been found so far; false when nothing has. Later usage objects replace the fields they hold, so streams that
-// report with every chunk yield the last report, and those that split it over two events yield both halves.
+// Usage returns what has been found so far; false when nothing has. Later usage objects replace the fields they hold,
+// so streams that report with every chunk yield the last report, and those that split it over two events yield both
+// halves.
 func (r *ResponseScanner) Usage() (Usage, bool) {
 	d := &r.document
 	u := Usage{
@@ -63,7 +65,8 @@ func (r *ResponseScanner) Usage() (Usage, bool) {
 // CachedReported reports whether the server said how many tokens of the prompt it had cached, if none.
 func (r *ResponseScanner) CachedReported() bool { return r.document.seen>>fieldCached&1 != 0 }
 
-// Events is the number of data lines of an SSE stream so far, 0 for a JSON body. Servers send about one for each token, and two more.
+// Events is the number of data lines of an SSE stream so far, 0 for a JSON body. Servers send about one for each token,
+// and two more.
 func (r *ResponseScanner) Events() int { return r.events }
 
 // Feed reads the next bytes of the response. The chunk is not kept.
@@ -91,7 +94,8 @@ func (r *ResponseScanner) Feed(chunk []byte) {
 	}
 }
 
-// feedLine goes on in the current line, at most to its end, and returns the offset reached. Lines end with LF, CR or both.
+// feedLine goes on in the current line, at most to its end, and returns the offset reached. Lines end with LF, CR or
+// both.
 func (r *ResponseScanner) feedLine(chunk []byte, i int) int {
 	if r.wasCR && chunk[i] == '\n' {
 		r.wasCR = false

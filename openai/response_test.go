@@ -12,40 +12,63 @@ var responseBodies = []struct {
 	want       Usage
 	found      bool
 }{
-	{"chat", `{"id":"x","choices":[{"message":{"role":"assistant","content":"the \"usage\":{\"prompt_tokens\":9} of it"}}],"usage":{"prompt_tokens":12,"total_tokens":20,"completion_tokens":8,"prompt_tokens_details":{"cached_tokens":4}}}`,
+	{"chat",
+		`{"id":"x","choices":[{"message":{"role":"assistant","content":"the \"usage\":{\"prompt_tokens\":9} of it"}}],"usage":{"prompt_tokens":12,"total_tokens":20,"completion_tokens":8,"prompt_tokens_details":{"cached_tokens":4}}}`,
 		Usage{12, 8, 20, 4}, true},
-	{"pretty", "{\n  \"usage\" : {\n    \"prompt_tokens\" : 12 ,\n    \"completion_tokens\" : 8\n  }\n}\n", Usage{12, 8, 20, 0}, true},
-	{"responses", `{"object":"response","output":[{"usage":{"input_tokens":1}}],"usage":{"input_tokens":5,"input_tokens_details":{"cached_tokens":3},"output_tokens":7,"output_tokens_details":{"reasoning_tokens":2},"total_tokens":12}}`,
+	{"pretty", "{\n  \"usage\" : {\n    \"prompt_tokens\" : 12 ,\n    \"completion_tokens\" : 8\n  }\n}\n",
+		Usage{12, 8, 20, 0}, true},
+	{"responses",
+		`{"object":"response","output":[{"usage":{"input_tokens":1}}],"usage":{"input_tokens":5,"input_tokens_details":{"cached_tokens":3},"output_tokens":7,"output_tokens_details":{"reasoning_tokens":2},"total_tokens":12}}`,
 		Usage{5, 7, 12, 3}, true},
-	{"anthropic", `{"type":"message","content":[],"usage":{"input_tokens":5,"cache_creation_input_tokens":1,"cache_read_input_tokens":2,"output_tokens":7}}`, Usage{5, 7, 12, 2}, true},
-	{"embeddings", `{"data":[{"embedding":[0.1,-2e-3]}],"usage":{"prompt_tokens":8,"total_tokens":8}}`, Usage{8, 0, 8, 0}, true},
+	{"anthropic",
+		`{"type":"message","content":[],"usage":{"input_tokens":5,"cache_creation_input_tokens":1,"cache_read_input_tokens":2,"output_tokens":7}}`, Usage{5, 7, 12, 2}, true},
+	{"embeddings", `{"data":[{"embedding":[0.1,-2e-3]}],"usage":{"prompt_tokens":8,"total_tokens":8}}`,
+		Usage{8, 0, 8, 0}, true},
 	{"null usage", `{"usage":null}`, Usage{}, false},
 	{"empty usage", `{"usage":{}}`, Usage{}, false},
 	{"usage of odd types", `{"usage":{"prompt_tokens":"3","completion_tokens":[1],"total_tokens":-4}}`, Usage{}, false},
-	{"huge", `{"usage":{"prompt_tokens":123456789012345,"completion_tokens":2.0,"total_tokens":1e9}}`, Usage{PromptTokens: math.MaxInt32, CompletionTokens: 2, TotalTokens: math.MaxInt32}, true},
+	{"huge", `{"usage":{"prompt_tokens":123456789012345,"completion_tokens":2.0,"total_tokens":1e9}}`,
+		Usage{PromptTokens: math.MaxInt32, CompletionTokens: 2, TotalTokens: math.MaxInt32}, true},
 	{"elsewhere", `{"choices":[{"usage":{"prompt_tokens":3}}],"x":{"usage":{"prompt_tokens":3}}}`, Usage{}, false},
 	{"cut off", `{"usage":{"prompt_tokens":12,"completion_tokens":8`, Usage{}, false},
 	{"error page", "<html>usage</html>", Usage{}, false},
 	{"empty", "", Usage{}, false},
-	{"long key", `{"` + strings.Repeat("usage", 20) + `":{"prompt_tokens":1},"us\u0061ge":{"prompt_tokens":1}}`, Usage{}, false},
-	{"sse chat", "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"}}],\"usage\":null}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":12,\"total_tokens\":20,\"completion_tokens\":8}}\n\ndata: [DONE]\n\n",
+	{"long key", `{"` + strings.Repeat("usage", 20) + `":{"prompt_tokens":1},"us\u0061ge":{"prompt_tokens":1}}`,
+		Usage{}, false},
+	{"sse chat", "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"}}],\"usage\":null}\n\ndata: " +
+		"{\"choices\":[],\"usage\":{\"prompt_tokens\":12,\"total_tokens\":20,\"completion_tokens\":8}}\n\ndata: " +
+		"[DONE]\n\n",
 		Usage{12, 8, 20, 0}, true},
-	{"sse continuous", "data: {\"usage\":{\"prompt_tokens\":12,\"total_tokens\":13,\"completion_tokens\":1}}\n\ndata: {\"usage\":{\"prompt_tokens\":12,\"total_tokens\":14,\"completion_tokens\":2}}\n\n", Usage{12, 2, 14, 0}, true},
-	{"sse with a total that is not repeated", "data: {\"usage\":{\"prompt_tokens\":12,\"total_tokens\":13,\"completion_tokens\":1}}\n\n" +
-		"data: {\"usage\":{\"prompt_tokens\":12,\"completion_tokens\":2}}\n\n", Usage{12, 2, 14, 0}, true},
-	{"sse with a total alone", "data: {\"usage\":{\"prompt_tokens\":12,\"total_tokens\":13,\"completion_tokens\":1}}\n\n" +
-		"data: {\"usage\":{\"total_tokens\":20}}\n\n", Usage{12, 1, 20, 0}, true},
+	{"sse continuous",
+		"data: {\"usage\":{\"prompt_tokens\":12,\"total_tokens\":13,\"completion_tokens\":1}}\n\ndata: " +
+			"{\"usage\":{\"prompt_tokens\":12,\"total_tokens\":14,\"completion_tokens\":2}}\n\n", Usage{12, 2, 14, 0},
+		true},
+	{"sse with a total that is not repeated",
+		"data: {\"usage\":{\"prompt_tokens\":12,\"total_tokens\":13,\"completion_tokens\":1}}\n\n" +
+			"data: {\"usage\":{\"prompt_tokens\":12,\"completion_tokens\":2}}\n\n", Usage{12, 2, 14, 0}, true},
+	{"sse with a total alone",
+		"data: {\"usage\":{\"prompt_tokens\":12,\"total_tokens\":13,\"completion_tokens\":1}}\n\n" +
+			"data: {\"usage\":{\"total_tokens\":20}}\n\n", Usage{12, 1, 20, 0}, true},
 	{"longest number", `{"usage":{"prompt_tokens":2147483639,"completion_tokens":214748364700}}`,
 		Usage{math.MaxInt32 - 8, math.MaxInt32, math.MaxInt32, 0}, true},
-	{"key of a known start", `{"usage":{"prompt_tokens_and_much_more_than_any_key_that_is_known_has":4,"completion_tokens":1}}`, Usage{0, 1, 1, 0}, true},
-	{"sse responses with CRLF", "event: response.completed\r\ndata: {\"type\":\"response.completed\",\"response\":{\"output\":\"" + strings.Repeat("long ", 2000) +
-		"\",\"usage\":{\"input_tokens\":5,\"output_tokens\":7,\"total_tokens\":12,\"input_tokens_details\":{\"cached_tokens\":3}}}}\r\n\r\n", Usage{5, 7, 12, 3}, true},
-	{"sse anthropic", "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":25,\"cache_read_input_tokens\":4,\"output_tokens\":1}}}\n\n" +
-		"event: message_delta\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":15}}\n\n", Usage{25, 15, 40, 4}, true},
+	{"key of a known start",
+		`{"usage":{"prompt_tokens_and_much_more_than_any_key_that_is_known_has":4,"completion_tokens":1}}`,
+		Usage{0, 1, 1, 0}, true},
+	{"sse responses with CRLF",
+		"event: response.completed\r\ndata: {\"type\":\"response.completed\",\"response\":{\"output\":\"" +
+			strings.Repeat("long ", 2000) +
+			"\",\"usage\":{\"input_tokens\":5,\"output_tokens\":7,\"total_tokens\":12,\"input_tokens_details\":{\"cached_tokens\":3}}}}\r\n\r\n", Usage{5, 7, 12, 3}, true},
+	{"sse anthropic", "event: message_start\ndata: " +
+		"{\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":25,\"cache_read_input_tokens\":4,\"output_tokens\":1}}}\n\n" +
+		"event: message_delta\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":15}}\n\n",
+		Usage{25, 15, 40, 4}, true},
 	{"sse without blank lines", "data:{\"a\":1}\ndata:{\"usage\":{\"prompt_tokens\":2}}\n", Usage{2, 0, 2, 0}, true},
-	{"sse object over several data lines", "data: {\"usage\":\ndata: {\"prompt_tokens\":\r\ndata: 2}\rdata: }\n\n", Usage{2, 0, 2, 0}, true},
-	{"sse broken event", "data: {\"a\":\"\n\ndata: {broken\n\ndata: {\"usage\":{\"prompt_tokens\":2}}\n\n", Usage{2, 0, 2, 0}, true},
-	{"sse other fields", ": {\"usage\":{\"prompt_tokens\":2}}\ndat: {\"usage\":{\"prompt_tokens\":2}}\ndata\nid: data: {\"usage\":{\"prompt_tokens\":2}}\n\n", Usage{}, false},
+	{"sse object over several data lines", "data: {\"usage\":\ndata: {\"prompt_tokens\":\r\ndata: 2}\rdata: }\n\n",
+		Usage{2, 0, 2, 0}, true},
+	{"sse broken event", "data: {\"a\":\"\n\ndata: {broken\n\ndata: {\"usage\":{\"prompt_tokens\":2}}\n\n",
+		Usage{2, 0, 2, 0}, true},
+	{"sse other fields", ": {\"usage\":{\"prompt_tokens\":2}}\ndat: {\"usage\":{\"prompt_tokens\":2}}\ndata\nid: " +
+		"data: {\"usage\":{\"prompt_tokens\":2}}\n\n", Usage{}, false},
 }
 
 func TestResponseScanner(t *testing.T) {
@@ -119,14 +142,16 @@ func FuzzResponseJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content string, prompt, completion uint16) {
 		body, err := json.Marshal(map[string]any{
 			"choices": []any{map[string]any{"message": map[string]any{"content": content}, content + "!": content}},
-			"usage":   map[string]any{"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": 7, "x": map[string]any{"prompt_tokens": 1}},
-			"zzz":     []any{content, nil, true, 1.5, map[string]any{"usage": map[string]any{"prompt_tokens": 1}}},
+			"usage": map[string]any{"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": 7,
+				"x": map[string]any{"prompt_tokens": 1}},
+			"zzz": []any{content, nil, true, 1.5, map[string]any{"usage": map[string]any{"prompt_tokens": 1}}},
 		})
 		if err != nil {
 			t.Skip()
 		}
 		want := Usage{int(prompt), int(completion), 7, 0}
-		for _, form := range []string{string(body), "data: " + string(body) + "\n\n", "event: x\r\ndata:" + string(body) + "\r\n\r\ndata: [DONE]\r\n\r\n"} {
+		for _, form := range []string{string(body), "data: " + string(body) + "\n\n",
+			"event: x\r\ndata:" + string(body) + "\r\n\r\ndata: [DONE]\r\n\r\n"} {
 			var r ResponseScanner
 			r.Feed([]byte(form))
 			if got, found := r.Usage(); got != want || !found {
@@ -141,7 +166,8 @@ func BenchmarkResponseScanner(b *testing.B) {
 		"\"choices\":[{\"index\":0,\"delta\":{\"content\":\" word\"},\"logprobs\":null,\"finish_reason\":null}]}\n\n"
 	for _, c := range []struct{ name, body string }{
 		{"SSE/token", token},
-		{"JSON/16KB", `{"choices":[{"message":{"content":"` + strings.Repeat(english, 170) + `"}}],"usage":{"prompt_tokens":1}}`},
+		{"JSON/16KB", `{"choices":[{"message":{"content":"` + strings.Repeat(english, 170) +
+			`"}}],"usage":{"prompt_tokens":1}}`},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			body := []byte(c.body)

@@ -20,8 +20,8 @@ func (t *tally) add(o *tally, sign int) {
 	t.dropped += sign * o.dropped
 }
 
-// Slots remember the contribution of the keys of the objects that are open: first the prompt keys of the body, then the keys of the
-// current message, then the content of the current part and of a part inside it.
+// Slots remember the contribution of the keys of the objects that are open: first the prompt keys of the body, then the
+// keys of the current message, then the content of the current part and of a part inside it.
 const (
 	slotContent = int(promptKeys) + iota
 	slotToolCalls
@@ -81,8 +81,8 @@ func (s *scanner) end(id int) {
 	s.used |= 1 << id
 }
 
-// drop takes back what a slot holds. Later segments move up; each of them can be moved only once per slot of its object, so the work
-// stays linear in the body.
+// drop takes back what a slot holds. Later segments move up; each of them can be moved only once per slot of its
+// object, so the work stays linear in the body.
 func (s *scanner) drop(id int) {
 	if s.used>>id&1 == 0 {
 		return

@@ -179,7 +179,8 @@ func utf8Len(b []byte) int {
 		}
 		return 2
 	case c < 0xf0:
-		if len(b) < 3 || b[1]&0xc0 != 0x80 || b[2]&0xc0 != 0x80 || c == 0xe0 && b[1] < 0xa0 || c == 0xed && b[1] > 0x9f {
+		if len(b) < 3 || b[1]&0xc0 != 0x80 || b[2]&0xc0 != 0x80 || c == 0xe0 && b[1] < 0xa0 || c == 0xed &&
+			b[1] > 0x9f {
 			return 0
 		}
 		return 3

@@ -22,7 +22,8 @@ func TestUTF8Run(t *testing.T) {
 	}
 	for _, neighbour := range []string{"", "é", "漢", "😀", "x"} {
 		for _, character := range characters {
-			for _, around := range []string{character + neighbour, neighbour + character, neighbour + character + neighbour} {
+			for _, around := range []string{character + neighbour, neighbour + character,
+				neighbour + character + neighbour} {
 				text := around + "12345678"
 				want := utf8.ValidString(text)
 				s := fmt.Sprintf(`{"model":"%s"}`, text)

@@ -17,7 +17,8 @@ func TestUTF8(t *testing.T) {
 		for _, second := range edges {
 			characters = append(characters, string([]byte{byte(lead), second}))
 			if lead >= 0xe0 {
-				characters = append(characters, string([]byte{byte(lead), second, 0x80}), string([]byte{byte(lead), second, 0xbf}))
+				characters = append(characters, string([]byte{byte(lead), second, 0x80}),
+					string([]byte{byte(lead), second, 0xbf}))
 			}
 			if lead >= 0xf0 {
 				characters = append(characters, string([]byte{byte(lead), second, 0x80, 0xbf}))
@@ -54,7 +55,8 @@ func checkUTF8(t *testing.T, r *Request, text string) {
 		t.Fatalf("%q: got %v, want valid UTF-8 to be %v", text, err, utf8.ValidString(text))
 	}
 	if err == nil && (r.Chars != utf8.RuneCountInString(text) || r.Bytes != len(text)) {
-		t.Fatalf("%q: got %d characters and %d bytes, want %d and %d", text, r.Chars, r.Bytes, utf8.RuneCountInString(text), len(text))
+		t.Fatalf("%q: got %d characters and %d bytes, want %d and %d", text, r.Chars, r.Bytes,
+			utf8.RuneCountInString(text), len(text))
 	}
 }
 
@@ -83,7 +85,8 @@ func TestSurrogateEscapes(t *testing.T) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 			if r.Chars != utf8.RuneCountInString(test.want) || r.Bytes != len(test.want) {
-				t.Errorf("got %d characters and %d bytes, want %d and %d", r.Chars, r.Bytes, utf8.RuneCountInString(test.want), len(test.want))
+				t.Errorf("got %d characters and %d bytes, want %d and %d", r.Chars, r.Bytes,
+					utf8.RuneCountInString(test.want), len(test.want))
 			}
 		})
 	}

@@ -8,9 +8,10 @@ const MaxWanted = 8
 // wanted is a key of the outermost object, or one of an object there.
 type wanted struct{ outer, inner string }
 
-// Want has scans read further strings of the outermost object, see Wanted. A name is a key, or two with a dot between them for a key of an
-// object; keys have at most 32 bytes. A key whose value is an object stands for the id in it. Those that have a meaning of their own for
-// the API cannot be read so. names must stay as they are; of more than MaxWanted the first count.
+// Want has scans read further strings of the outermost object, see Wanted. A name is a key, or two with a dot between
+// them for a key of an object; keys have at most 32 bytes. A key whose value is an object stands for the id in it.
+// Those that have a meaning of their own for the API cannot be read so. names must stay as they are; of more than
+// MaxWanted the first count.
 func (r *Request) Want(names []string) {
 	if r.state == nil {
 		r.state = new(state)

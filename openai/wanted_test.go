@@ -69,7 +69,8 @@ func TestWantOthers(t *testing.T) {
 // TestWantedAllocatesNothing once names have been seen.
 func TestWantedAllocatesNothing(t *testing.T) {
 	var r Request
-	names, body := []string{"prompt_cache_key", "metadata.user_id"}, []byte(`{"metadata":{"user_id":"u"},"prompt_cache_key":"k\n"}`)
+	names, body := []string{"prompt_cache_key", "metadata.user_id"},
+		[]byte(`{"metadata":{"user_id":"u"},"prompt_cache_key":"k\n"}`)
 	n := testing.AllocsPerRun(100, func() {
 		r.Want(names)
 		if err := r.Scan(APINone, body); err != nil {

@@ -73,7 +73,8 @@ func TestRewriteWeights(t *testing.T) {
 		targets []scoring.RewriteTarget
 		want    map[string]float64
 	}{
-		{"one each", []scoring.RewriteTarget{{Model: "a", Weight: 1}, {Model: "b", Weight: 1}}, map[string]float64{"a": 0.5, "b": 0.5}},
+		{"one each", []scoring.RewriteTarget{{Model: "a", Weight: 1}, {Model: "b", Weight: 1}},
+			map[string]float64{"a": 0.5, "b": 0.5}},
 		{"zero first", []scoring.RewriteTarget{{Model: "a"}, {Model: "b", Weight: 1}}, map[string]float64{"b": 1}},
 		{"zero between", []scoring.RewriteTarget{{Model: "a", Weight: 1}, {Model: "b"}, {Model: "c", Weight: 2}},
 			map[string]float64{"a": 1. / 3, "c": 2. / 3}},
@@ -94,11 +95,12 @@ func TestRewriteWeights(t *testing.T) {
 	}
 }
 
-// TestShedding: requests below priority 0 are refused when the mean of queues and caches, the larger of both at each endpoint, reaches its
-// threshold; an endpoint of which nothing is known lately has no room.
+// TestShedding: requests below priority 0 are refused when the mean of queues and caches, the larger of both at each
+// endpoint, reaches its threshold; an endpoint of which nothing is known lately has no room.
 func TestShedding(t *testing.T) {
 	full := scoring.Metrics{WaitingRequests: 5}
-	plan := plantest.Plan(t, `{"plugins": [{"type": "queue-scorer"}], "saturationDetector": {"queueDepthThreshold": 5, "kvCacheUtilThreshold": 0.8}}`, plantest.Neutral)
+	plan := plantest.Plan(t,
+		`{"plugins": [{"type": "queue-scorer"}], "saturationDetector": {"queueDepthThreshold": 5, "kvCacheUtilThreshold": 0.8}}`, plantest.Neutral)
 	for _, test := range []struct {
 		name     string
 		metrics  []scoring.Metrics

@@ -45,8 +45,8 @@ func joinNames(list []binding) string {
 	return strings.Join(names, ", ")
 }
 
-// bind fills the plan with the SchedulingProfiles that an AIGateway names. How the gateway itself is deployed is nothing to a
-// filter.
+// bind fills the plan with the SchedulingProfiles that an AIGateway names. How the gateway itself is deployed is
+// nothing to a filter.
 func (c *compiler) bind(gateway *strictjson.Object, profiles []resource) {
 	names := make([]string, len(profiles))
 	for i := range profiles {
@@ -58,7 +58,8 @@ func (c *compiler) bind(gateway *strictjson.Object, profiles []resource) {
 	for _, b := range bindings(gateway) {
 		i := slices.Index(names, b.profile)
 		if i < 0 && b.profile != "" {
-			b.Mistake("profile", "no "+kindProfile+" is named "+strconv.Quote(b.profile)+strictjson.Hint(b.profile, names, "here are"))
+			b.Mistake("profile", "no "+kindProfile+" is named "+strconv.Quote(b.profile)+
+				strictjson.Hint(b.profile, names, "here are"))
 		}
 		if i < 0 {
 			continue
@@ -85,7 +86,8 @@ func (c *compiler) bind(gateway *strictjson.Object, profiles []resource) {
 		return
 	}
 	if fallback == "" {
-		c.warn(gateway, "no profile is bound to the model "+modelDefault+": models that are not named go by "+strconv.Quote(bound[0].name)+
+		c.warn(gateway, "no profile is bound to the model "+modelDefault+": models that are not named go by "+
+			strconv.Quote(bound[0].name)+
 			"; in Heimdall, by a profile that is built in")
 	}
 	c.addBound(gateway, bound, fallback, models)

@@ -70,7 +70,8 @@ func isResource(doc *strictjson.Object) bool {
 	return false
 }
 
-// compileResources fills the plan from a SchedulingProfile, or from a list of them with the AIGateway that binds models to them.
+// compileResources fills the plan from a SchedulingProfile, or from a list of them with the AIGateway that binds models
+// to them.
 func (c *compiler) compileResources(doc *strictjson.Object) {
 	var profiles []resource
 	var gateways []*strictjson.Object
@@ -93,8 +94,9 @@ func (c *compiler) compileResources(doc *strictjson.Object) {
 	case len(profiles) == 0 && len(gateways) == 0:
 		doc.Mistake("items", "has no "+kindProfile)
 	case len(profiles) == 0:
-		gateways[0].Mistake("spec.schedulingProfiles", "names SchedulingProfiles that are not here; put them behind it, each behind a line ---: "+
-			joinNames(bindings(gateways[0])))
+		gateways[0].Mistake("spec.schedulingProfiles",
+			"names SchedulingProfiles that are not here; put them behind it, each behind a line ---: "+
+				joinNames(bindings(gateways[0])))
 	case len(gateways) > 1:
 		gateways[1].Mistake("kind", "is a second "+kindGateway+"; give each of them a configuration of its own")
 	case len(gateways) == 1:
@@ -136,7 +138,8 @@ func readResource(o *strictjson.Object) resource {
 	return r
 }
 
-// addResource makes a SchedulingProfile the plan, or one of its profiles: then prefix begins the names of all that it brings.
+// addResource makes a SchedulingProfile the plan, or one of its profiles: then prefix begins the names of all that it
+// brings.
 func (c *compiler) addResource(r *resource, prefix string) {
 	if !r.spec.Present() {
 		return // which has been noted
@@ -163,7 +166,8 @@ func (c *compiler) addResource(r *resource, prefix string) {
 	}
 	for _, p := range r.profiles {
 		if p.name != wanted[0] && p.name != wanted[len(wanted)-1] {
-			r.spec.Mistake("profiles."+p.name, "is never run by profileHandler "+r.handler+strictjson.Hint(p.name, wanted, "it runs"))
+			r.spec.Mistake("profiles."+p.name, "is never run by profileHandler "+r.handler+
+				strictjson.Hint(p.name, wanted, "it runs"))
 		}
 	}
 	r.spec.Close()
@@ -191,7 +195,8 @@ func (c *compiler) declareResource(list []*strictjson.Object, prefix string) {
 		case ok:
 			e.kind = here
 		case e.kind != "":
-			o.Mistake("type", strconv.Quote(e.kind)+" is not a plug-in of a SchedulingProfile"+strictjson.Hint(e.kind, typesThere(), "known are"))
+			o.Mistake("type", strconv.Quote(e.kind)+" is not a plug-in of a SchedulingProfile"+
+				strictjson.Hint(e.kind, typesThere(), "known are"))
 			c.unknown = true
 			c.plugins = append(c.plugins, declared{name: e.name})
 			continue

@@ -16,23 +16,30 @@ import (
 // costConfigs are the configurations whose cost is watched.
 var costConfigs = []struct{ name, config string }{
 	{"default", `{}`},
-	{"filters", `{"plugins": [{"type": "decode-filter"}, {"type": "by-label", "parameters": {"label": "mif.moreh.io/role",
+	{"filters",
+		`{"plugins": [{"type": "decode-filter"}, {"type": "by-label", "parameters": {"label": "mif.moreh.io/role",
 		"validValues": ["decode", "both"], "allowsNoLabel": true}}, {"type": "queue-scorer"}, {"type": "running-requests-size-scorer"},
 		{"type": "kv-cache-utilization-scorer"}, {"type": "max-score-picker", "parameters": {"maxNumOfEndpoints": 3}}]}`},
-	{"five scorers", `{"plugins": [{"type": "queue-scorer"}, {"type": "kv-cache-utilization-scorer"}, {"type": "running-requests-size-scorer"},
+	{"five scorers",
+		`{"plugins": [{"type": "queue-scorer"}, {"type": "kv-cache-utilization-scorer"}, {"type": "running-requests-size-scorer"},
 		{"type": "load-aware-scorer"}, {"type": "lora-affinity-scorer"}, {"type": "max-score-picker"}]}`},
-	{"state", `{"plugins": [{"type": "prefix-cache-scorer"}, {"type": "no-hit-lru-scorer"}, {"type": "active-request-scorer"}, {"type": "queue-scorer"}]}`},
-	{"several factors", `{"plugins": [{"type": "multi-factor-scorer", "parameters": {"slo": {"max_ttft_ms": 500}}}, {"type": "multi-factor-selector", "parameters":
+	{"state",
+		`{"plugins": [{"type": "prefix-cache-scorer"}, {"type": "no-hit-lru-scorer"}, {"type": "active-request-scorer"}, {"type": "queue-scorer"}]}`},
+	{"several factors",
+		`{"plugins": [{"type": "multi-factor-scorer", "parameters": {"slo": {"max_ttft_ms": 500}}}, {"type": "multi-factor-selector", "parameters":
 		{"decisions": [{"name": "m", "modelRefs": [{"model": "a", "quality_score": 1}, {"model": "b", "pricing": {"prompt_per_1m": 3}}]}]}}]}`},
-	{"every scorer", `{"plugins": [{"type": "context-length-aware", "parameters": {"enableFiltering": true}}, {"type": "load-aware-scorer"},
+	{"every scorer",
+		`{"plugins": [{"type": "context-length-aware", "parameters": {"enableFiltering": true}}, {"type": "load-aware-scorer"},
 		{"type": "lora-affinity-scorer"}, {"type": "session-affinity-scorer"}, {"type": "by-label-selector", "parameters": {"matchExpressions":
 		[{"key": "mif.moreh.io/role", "operator": "NotIn", "values": ["prefill"]}]}}, {"type": "weighted-random-picker"}]}`},
-	{"stages", `{"plugins": [{"type": "disagg-headers-handler"}, {"type": "prefix-based-pd-decider", "parameters": {"nonCachedTokens": 1}},
+	{"stages",
+		`{"plugins": [{"type": "disagg-headers-handler"}, {"type": "prefix-based-pd-decider", "parameters": {"nonCachedTokens": 1}},
 		{"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": "prefix-based-pd-decider"}}}, {"type": "decode-filter"},
 		{"type": "prefill-filter"}, {"type": "queue-scorer"}], "schedulingProfiles": [
 		{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}, {"pluginRef": "queue-scorer"}]},
 		{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"}, {"pluginRef": "queue-scorer"}]}]}`},
-	{"mix of strategies", `{"plugins": [{"type": "routing-strategy-handler", "parameters": {"default": "a:2,b:3,c"}}, {"type": "aibrix-prefix-cache"},
+	{"mix of strategies",
+		`{"plugins": [{"type": "routing-strategy-handler", "parameters": {"default": "a:2,b:3,c"}}, {"type": "aibrix-prefix-cache"},
 		{"type": "vtc-basic"}, {"type": "least-request"}, {"type": "least-kv-cache"}, {"type": "least-latency"}, {"type": "throughput"},
 		{"type": "least-busy-time"}, {"type": "max-score-picker"}], "schedulingProfiles": [
 		{"name": "a", "plugins": [{"pluginRef": "aibrix-prefix-cache"}, {"pluginRef": "least-busy-time"}, {"pluginRef": "max-score-picker"}]},
@@ -47,7 +54,8 @@ func costCycle(t testing.TB, plan *scoring.Plan, n int) *scoring.Cycle {
 	t.Helper()
 	endpoints := randomPool(rand.New(rand.NewPCG(1, 1)), n)
 	for i := range endpoints {
-		endpoints[i].Labels = append(endpoints[i].Labels, scoring.Label{Key: "mif.moreh.io/context-length-range", Value: "0-100, 100-1000"})
+		endpoints[i].Labels = append(endpoints[i].Labels,
+			scoring.Label{Key: "mif.moreh.io/context-length-range", Value: "0-100, 100-1000"})
 	}
 	c := plantest.Cycle(plantest.Pool(endpoints...), 1)
 	c.Pool.State = state.New(plan.StateOptions())
@@ -84,7 +92,8 @@ func TestDecideDoesNotAllocate(t *testing.T) {
 }
 
 func TestFailureDoesNotAllocate(t *testing.T) {
-	plan := plantest.Plan(t, `{"plugins": [{"type": "by-label", "parameters": {"label": "none", "validValues": ["x"]}}]}`, plantest.Neutral)
+	plan := plantest.Plan(t,
+		`{"plugins": [{"type": "by-label", "parameters": {"label": "none", "validValues": ["x"]}}]}`, plantest.Neutral)
 	c := costCycle(t, plan, 64)
 	allocations := testing.AllocsPerRun(200, func() {
 		if _, failure := plan.Decide(c); failure != scoring.FilteredOut {

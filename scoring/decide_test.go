@@ -60,7 +60,8 @@ func TestClamp(t *testing.T) {
 		{"minus infinite", math.Inf(-1), 0},
 		{"not a number", math.NaN(), 0},
 	}
-	plan := plantest.Plan(t, `{"plugins": [{"type": "as-given"}], "schedulingProfiles": [{"name": "p", "plugins": [{"pluginRef": "as-given", "weight": 3}]}]}`,
+	plan := plantest.Plan(t,
+		`{"plugins": [{"type": "as-given"}], "schedulingProfiles": [{"name": "p", "plugins": [{"pluginRef": "as-given", "weight": 3}]}]}`,
 		plantest.Neutral, testPlugins...)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -78,7 +79,8 @@ func TestClamp(t *testing.T) {
 
 // One scorer's nonsense does not keep another from deciding.
 func TestNonsenseDoesNotPoison(t *testing.T) {
-	plan := plantest.Plan(t, `{"plugins": [{"type": "as-given"}, {"type": "queue-scorer"}]}`, plantest.Neutral, testPlugins...)
+	plan := plantest.Plan(t, `{"plugins": [{"type": "as-given"}, {"type": "queue-scorer"}]}`, plantest.Neutral,
+		testPlugins...)
 	for seed := range uint64(20) {
 		pool := given(math.NaN(), math.NaN(), math.Inf(-1))
 		pool.Endpoints[0].Metrics.WaitingRequests = 2
@@ -95,7 +97,8 @@ func TestNonsenseDoesNotPoison(t *testing.T) {
 
 // A scorer gets zeros, not what the scorer or the request before it has left.
 func TestScoresComeInAsZeros(t *testing.T) {
-	plan := plantest.Plan(t, `{"plugins": [{"type": "as-given"}, {"type": "untouched"}]}`, plantest.Neutral, testPlugins...)
+	plan := plantest.Plan(t, `{"plugins": [{"type": "as-given"}, {"type": "untouched"}]}`, plantest.Neutral,
+		testPlugins...)
 	c := plantest.Cycle(given(0.5, 1), 1)
 	for range 2 {
 		trace := plantest.Decide(plan, c)
@@ -118,14 +121,16 @@ func TestWeights(t *testing.T) {
 		{"fraction", `{"pluginRef": "as-given", "weight": 0.25}`, 0.125},
 		{"zero", `{"pluginRef": "as-given", "weight": 0}`, 0},
 		{"null is 1", `{"pluginRef": "as-given", "weight": null}`, 0.5},
-		{"two scorers add up, undivided", `{"pluginRef": "as-given", "weight": 2}, {"pluginRef": "queue-scorer", "weight": 4}`, 5},
+		{"two scorers add up, undivided",
+			`{"pluginRef": "as-given", "weight": 2}, {"pluginRef": "queue-scorer", "weight": 4}`, 5},
 		{"one scorer twice", `{"pluginRef": "as-given", "weight": 2}, {"pluginRef": "as-given", "weight": 1}`, 1.5},
 		{"no scorer", ``, 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			plan := plantest.Plan(t, `{"plugins": [{"type": "as-given"}, {"type": "queue-scorer"}],
-				"schedulingProfiles": [{"name": "p", "plugins": [`+test.references+`]}]}`, plantest.Neutral, testPlugins...)
+				"schedulingProfiles": [{"name": "p", "plugins": [`+test.references+`]}]}`, plantest.Neutral,
+				testPlugins...)
 			trace := plantest.Decide(plan, plantest.Cycle(given(0.5), 1))
 			if got := trace.Totals["a"]; got != test.want {
 				t.Errorf("total %v, want %v", got, test.want)
@@ -181,9 +186,11 @@ func TestCycleCarriesNothingOver(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	plans := []*scoring.Plan{
 		plantest.Plan(t, allOfThem, plantest.Neutral),
-		plantest.Plan(t, `{"plugins": [{"type": "queue-scorer"}, {"type": "max-score-picker", "parameters": {"maxNumOfEndpoints": 3}}]}`,
+		plantest.Plan(t,
+			`{"plugins": [{"type": "queue-scorer"}, {"type": "max-score-picker", "parameters": {"maxNumOfEndpoints": 3}}]}`,
 			scoring.Staleness{After: time.Second, Policy: scoring.StaleExclude}),
-		plantest.Plan(t, `{"plugins": [{"type": "by-label", "parameters": {"label": "none", "validValues": ["x"]}}]}`, plantest.Neutral),
+		plantest.Plan(t, `{"plugins": [{"type": "by-label", "parameters": {"label": "none", "validValues": ["x"]}}]}`,
+			plantest.Neutral),
 	}
 	used := plantest.Cycle(nil, 1)
 	for range 300 {
@@ -191,7 +198,8 @@ func TestCycleCarriesNothingOver(t *testing.T) {
 		pool := plantest.Pool(randomPool(random, random.IntN(30))...)
 		used.Pool = pool
 		got, want := plantest.Decide(plan, used), plantest.Decide(plan, plantest.Cycle(pool, 1))
-		if got.Failure != want.Failure || !maps.Equal(got.Totals, want.Totals) || !maps.Equal(got.Removed, want.Removed) {
+		if got.Failure != want.Failure || !maps.Equal(got.Totals, want.Totals) ||
+			!maps.Equal(got.Removed, want.Removed) {
 			t.Fatalf("a used cycle says %+v, a new one %+v", got, want)
 		}
 	}
@@ -222,7 +230,8 @@ func TestFiltersRunInOrder(t *testing.T) {
 		"schedulingProfiles": [{"name": "p", "plugins": [{"pluginRef": %q}, {"pluginRef": %q}]}]}`
 	for _, order := range [][2]string{{"decode-filter", "by-label"}, {"by-label", "decode-filter"}} {
 		plan := plantest.Plan(t, fmt.Sprintf(plugins, order[0], order[1]), plantest.Neutral)
-		trace := plantest.Decide(plan, plantest.Cycle(plantest.Pool(plantest.Labelled("mif.moreh.io/role", "prefill", "zone", "y")), 1))
+		trace := plantest.Decide(plan,
+			plantest.Cycle(plantest.Pool(plantest.Labelled("mif.moreh.io/role", "prefill", "zone", "y")), 1))
 		if got := trace.Removed["a"]; got != order[0] {
 			t.Errorf("removed by %q, want %q", got, order[0])
 		}
@@ -245,7 +254,8 @@ func TestNoEndpoints(t *testing.T) {
 }
 
 func TestStalePolicies(t *testing.T) {
-	fresh, stale, never := plantest.Sampled(scoring.Metrics{}), plantest.Aged(3*time.Second, scoring.Metrics{}), scoring.Endpoint{}
+	fresh, stale, never := plantest.Sampled(scoring.Metrics{}), plantest.Aged(3*time.Second, scoring.Metrics{}),
+		scoring.Endpoint{}
 	tests := []struct {
 		name   string
 		policy scoring.StalePolicy
@@ -254,8 +264,10 @@ func TestStalePolicies(t *testing.T) {
 	}{
 		{"neutral keeps all", scoring.StaleNeutral, []scoring.Endpoint{stale, fresh, never}, []string{"a", "b", "c"}},
 		{"last keeps all", scoring.StaleLast, []scoring.Endpoint{stale, fresh, never}, []string{"a", "b", "c"}},
-		{"exclude keeps the fresh", scoring.StaleExclude, []scoring.Endpoint{stale, fresh, never, fresh}, []string{"b", "d"}},
-		{"exclude keeps all when none is fresh", scoring.StaleExclude, []scoring.Endpoint{stale, never}, []string{"a", "b"}},
+		{"exclude keeps the fresh", scoring.StaleExclude, []scoring.Endpoint{stale, fresh, never, fresh},
+			[]string{"b", "d"}},
+		{"exclude keeps all when none is fresh", scoring.StaleExclude, []scoring.Endpoint{stale, never},
+			[]string{"a", "b"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -330,7 +342,8 @@ func TestModelsOfManyEndpoints(t *testing.T) {
 }
 
 func TestUnjudged(t *testing.T) {
-	fresh, stale, never := plantest.Sampled(scoring.Metrics{}), plantest.Aged(3*time.Second, scoring.Metrics{}), scoring.Endpoint{}
+	fresh, stale, never := plantest.Sampled(scoring.Metrics{}), plantest.Aged(3*time.Second, scoring.Metrics{}),
+		scoring.Endpoint{}
 	tests := []struct {
 		name   string
 		policy scoring.StalePolicy
@@ -364,7 +377,8 @@ func TestUnjudged(t *testing.T) {
 
 // The same seed makes the same choices.
 func TestSeed(t *testing.T) {
-	plan := plantest.Plan(t, `{"plugins": [{"type": "random-picker", "parameters": {"maxNumOfEndpoints": 4}}]}`, plantest.Neutral)
+	plan := plantest.Plan(t, `{"plugins": [{"type": "random-picker", "parameters": {"maxNumOfEndpoints": 4}}]}`,
+		plantest.Neutral)
 	choices := func(seed uint64) (all []string) {
 		c := plantest.Cycle(given(0, 0, 0, 0, 0, 0, 0, 0), seed)
 		for range 20 {

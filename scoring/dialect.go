@@ -49,8 +49,8 @@ type Defaults struct {
 	// Dialect is the one that these belong to.
 	Dialect Dialect
 
-	// RoleLabel is the label that tells what part of disaggregated inference a server does. The lists are its values that each
-	// filter keeps.
+	// RoleLabel is the label that tells what part of disaggregated inference a server does. The lists are its values
+	// that each filter keeps.
 	RoleLabel                              string
 	DecodeRoles, PrefillRoles, EncodeRoles []string
 
@@ -67,8 +67,8 @@ type Defaults struct {
 	// AdapterRoom has a server that has reported no LoRA adapter yet count as one with room for one.
 	AdapterRoom bool
 
-	// PrefixProducers is set when prefixes are matched by producers, which scorers, deciders and handlers name and which
-	// are added where none is declared; else by prefix scorers themselves.
+	// PrefixProducers is set when prefixes are matched by producers, which scorers, deciders and handlers name and
+	// which are added where none is declared; else by prefix scorers themselves.
 	PrefixProducers bool
 	// PromptIDs is set when a prompt's length is counted in ids of 4 bytes of its text, images and tools included.
 	PromptIDs bool

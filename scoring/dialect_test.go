@@ -41,19 +41,26 @@ func TestDialects(t *testing.T) {
 		{name: "a producer named", document: `{` + oldGroup + `"plugins": [{"type": "prefix-cache-scorer",
 			"parameters": {"prefixMatchInfoProducerName": "gpu"}}]}`, want: l,
 			because: "the document has the parameter prefixMatchInfoProducerName"},
-		{name: "flow control", document: `{` + oldGroup + `"flowControl": {}}`, want: l, because: "the document has the key flowControl"},
+		{name: "flow control", document: `{` + oldGroup + `"flowControl": {}}`, want: l,
+			because: "the document has the key flowControl"},
 		{name: "old prefix parameters", document: `{` + oldGroup + `"plugins": [{"type": "prefix-cache-scorer",
-			"parameters": {"lruCapacityPerServer": 100}}]}`, want: h, because: "the document has lruCapacityPerServer at prefix-cache-scorer"},
-		{name: "old thresholds", document: `{"saturationDetector": {"queueDepthThreshold": 9}, "flowControl": {}}`, want: h,
+			"parameters": {"lruCapacityPerServer": 100}}]}`, want: h,
+			because: "the document has lruCapacityPerServer at prefix-cache-scorer"},
+		{name: "old thresholds", document: `{"saturationDetector": {"queueDepthThreshold": 9}, "flowControl": {}}`,
+			want:    h,
 			because: "the document has saturationDetector.queueDepthThreshold"},
-		{name: "old data", document: `{"featureGates": ["dataLayer"], "data": {}}`, want: h, because: "the document has the key data"},
+		{name: "old data", document: `{"featureGates": ["dataLayer"], "data": {}}`, want: h,
+			because: "the document has the key data"},
 		{name: "Heimdall's labels", document: `{"plugins": [{"type": "by-label",
-			"parameters": {"label": "mif.moreh.io/pool", "validValues": ["a"]}}]}`, want: h, because: "the document has a label of mif.moreh.io"},
-		{name: "marks of both", document: `{"plugins": [{"type": "prefix-cache-scorer", "parameters": {"autoTune": true}},
+			"parameters": {"label": "mif.moreh.io/pool", "validValues": ["a"]}}]}`, want: h,
+			because: "the document has a label of mif.moreh.io"},
+		{name: "marks of both",
+			document: `{"plugins": [{"type": "prefix-cache-scorer", "parameters": {"autoTune": true}},
 			{"type": "token-load-scorer"}]}`, want: l,
 			mistake: `configuration: has marks of two dialects: a token-load-scorer (llm-d) and autoTune at prefix-cache-scorer (Heimdall); ` +
 				`set dialect: llm-d or dialect: heimdall beside config`},
-		{name: "marks of both, said", document: `{"plugins": [{"type": "prefix-cache-scorer", "parameters": {"autoTune": true}},
+		{name: "marks of both, said",
+			document: `{"plugins": [{"type": "prefix-cache-scorer", "parameters": {"autoTune": true}},
 			{"type": "token-load-scorer"}]}`, said: h, want: h, because: "the key dialect says so"},
 	}
 	for _, tc := range tests {
@@ -81,13 +88,15 @@ func TestGates(t *testing.T) {
 	tests := []struct{ name, document, mistake, warning string }{
 		{name: "older ones", document: `{"featureGates": ["dataLayer", "prepareDataPlugins=true"], "data": {}}`},
 		{name: "switched off", document: `{"featureGates": ["flowControl=false", "dataLayer=false"]}`},
-		{name: "off with its block", document: `{"featureGates": ["flowControl=false"], "flowControl": {"maxBytes": "10Gi"}}`,
-			warning: "flowControl: has no effect, as its feature gate is off"},
+		{name: "off with its block",
+			document: `{"featureGates": ["flowControl=false"], "flowControl": {"maxBytes": "10Gi"}}`,
+			warning:  "flowControl: has no effect, as its feature gate is off"},
 		{name: "not given with its block", document: `{"flowControl": {"maxBytes": "10Gi"}}`,
 			warning: "flowControl: has no effect, as its feature gate is off"},
 		{name: "on in the older dialect", document: `{"featureGates": ["flowControl"]}`,
 			warning: "featureGates: flowControl has no effect: requests are not queued in the proxy"},
-		{name: "on with its block", document: `{"featureGates": ["flowControl=true"], "flowControl": {}}`, mistake: notHere},
+		{name: "on with its block", document: `{"featureGates": ["flowControl=true"], "flowControl": {}}`,
+			mistake: notHere},
 		{name: "on in llm-d's dialect", document: `{` + inLLMD + `"featureGates": ["flowControl"]}`, mistake: notHere},
 		{name: "llm-d's", document: `{` + inLLMD + `"featureGates": ["haPopulateNonLeaderDatastore=false"]}`},
 		{name: "gone in llm-d's dialect", document: `{` + inLLMD + `"featureGates": ["dataLayer"]}`,
@@ -132,7 +141,8 @@ func TestDialectsBehaviour(t *testing.T) {
 		want    [3]float64
 		adapter float64
 	}{
-		{"inference.networking.x-k8s.io/v1alpha1", [3]float64{1, 0, 0.5}, 0.8}, {"llm-d.ai/v1alpha1", [3]float64{0.5, 0, 1}, 0},
+		{"inference.networking.x-k8s.io/v1alpha1", [3]float64{1, 0, 0.5}, 0.8},
+		{"llm-d.ai/v1alpha1", [3]float64{0.5, 0, 1}, 0},
 	} {
 		stale := scoring.Staleness{After: plantest.Neutral.After, Policy: scoring.StaleByDialect}
 		plan := plantest.Plan(t, `{"apiVersion": "`+tc.version+`", `+config+`}`, stale)
@@ -162,7 +172,8 @@ func TestDropped(t *testing.T) {
 		if failure == nil || failure.Status != tc.status || failure.Reason != "filtered_out" {
 			t.Fatalf("got %v, want status %d", failure, tc.status)
 		}
-		if header, reason, ok := tc.plan.Dropped(failure); ok != (tc.header != "") || ok && (header != tc.header || reason != tc.reason) {
+		if header, reason, ok := tc.plan.Dropped(failure); ok != (tc.header != "") || ok &&
+			(header != tc.header || reason != tc.reason) {
 			t.Errorf("got %s: %s, want %s: %s", header, reason, tc.header, tc.reason)
 		}
 	}

@@ -27,8 +27,10 @@ func TestLoadCorrection(t *testing.T) {
 		{name: "beside others' requests", waiting: 2, running: 20, since: 4, wantWaiting: 6, wantRunning: 20},
 		{name: "metrics lag", before: 3, since: 1, wantRunning: 4},
 		{name: "metrics lag behind a queue", waiting: 1, running: 1, before: 4, wantWaiting: 1, wantRunning: 3},
-		{name: "uncorrected", waiting: 1, running: 1, before: 4, since: 2, uncorrected: true, wantWaiting: 1, wantRunning: 1},
-		{name: "as large as a server likes", waiting: math.MaxInt32, running: math.MaxInt32, since: 2, wantWaiting: math.MaxInt32, wantRunning: math.MaxInt32},
+		{name: "uncorrected", waiting: 1, running: 1, before: 4, since: 2, uncorrected: true, wantWaiting: 1,
+			wantRunning: 1},
+		{name: "as large as a server likes", waiting: math.MaxInt32, running: math.MaxInt32, since: 2,
+			wantWaiting: math.MaxInt32, wantRunning: math.MaxInt32},
 		{name: "as many running as a server likes", running: math.MaxInt32, since: 2, wantRunning: math.MaxInt32},
 	}
 	for _, tt := range tests {
@@ -42,7 +44,8 @@ func TestLoadCorrection(t *testing.T) {
 				if i < tt.before {
 					at = sampled
 				}
-				pool.State.Apply(&journal.Event{Kind: journal.Decision, Time: at, Instance: 1, Lease: uint32(i + 1), Primary: pool.ID(e)})
+				pool.State.Apply(&journal.Event{Kind: journal.Decision, Time: at, Instance: 1, Lease: uint32(i + 1),
+					Primary: pool.ID(e)})
 			}
 			c := &Cycle{Pool: pool, plan: &Plan{correctLoad: !tt.uncorrected}}
 			if waiting, running := c.Waiting(e), c.Running(e); waiting != tt.wantWaiting || running != tt.wantRunning {

@@ -29,7 +29,8 @@ func (c *compiler) readDialect(doc *strictjson.Object, version string, entries [
 	switch {
 	case version == apiVersionLLMD || version == apiVersionLLMDV1:
 		if said == DialectHeimdall {
-			doc.Mistake("apiVersion", strconv.Quote(version)+" always means llm-d's dialect; leave out dialect: "+NameHeimdall)
+			doc.Mistake("apiVersion", strconv.Quote(version)+" always means llm-d's dialect; leave out dialect: "+
+				NameHeimdall)
 		}
 		r = Reading{Dialect: DialectLLMD, Because: "the apiVersion is " + version}
 	case said != DialectUnsaid:
@@ -105,17 +106,23 @@ func heimdallKeys(doc *strictjson.Object, entries []entry) string {
 
 // llmdTypes are the types of plug-ins that only llm-d's router has.
 var llmdTypes = []string{
-	"agent-identity", "approx-prefix-cache-producer", "burst-prefix-cache-producer", "concurrency-detector", "core-metrics-extractor",
+	"agent-identity", "approx-prefix-cache-producer", "burst-prefix-cache-producer", "concurrency-detector",
+	"core-metrics-extractor",
 	"dcgm-data-source", "dcgm-extractor", "disaggregatedset-rollout-screener",
 	"endpoint-attribute-filter", "endpoint-attribute-scorer", "endpoint-notification-source", "file-discovery",
-	"header-label-affinity-scorer", "header-profile-handler", "inflight-load-producer", "label-selector-filter", "latency-scorer",
+	"header-label-affinity-scorer", "header-profile-handler", "inflight-load-producer", "label-selector-filter",
+	"latency-scorer",
 	"latency-slo-admitter", "mm-embeddings-cache-producer", "mm-embeddings-cache-scorer", "models-data-extractor",
-	"multicluster-approx-prefix-cache-producer", "multicluster-file-discovery", "multicluster-kv-cache-utilization-scorer",
+	"multicluster-approx-prefix-cache-producer", "multicluster-file-discovery",
+	"multicluster-kv-cache-utilization-scorer",
 	"multicluster-metrics-data-source", "multicluster-metrics-extractor", "multicluster-prefix-cache-scorer",
-	"multicluster-queue-scorer", "multicluster-session-affinity-filter", "p2p-source-producer", "precise-prefix-cache-producer",
+	"multicluster-queue-scorer", "multicluster-session-affinity-filter", "p2p-source-producer",
+	"precise-prefix-cache-producer",
 	"predicted-latency-producer", "prefix-cache-affinity-filter", "priority-holdback-policy", "probabilistic-admitter",
 	"program-aware-fairness", "request-attribute-reporter", "session-affinity-filter", "session-id-producer",
-	"sglanghttp-parser", "slo-headroom-tier-filter", "soft-reflective-ceiling-policy", "token-load-scorer", "token-producer",
-	"topology-affinity-filter", "topology-affinity-scorer", "topology-extractor", "utilization-detector", "utilization-filter",
+	"sglanghttp-parser", "slo-headroom-tier-filter", "soft-reflective-ceiling-policy", "token-load-scorer",
+	"token-producer",
+	"topology-affinity-filter", "topology-affinity-scorer", "topology-extractor", "utilization-detector",
+	"utilization-filter",
 	"vertexai-parser", "vllmhttp-parser",
 }

@@ -4,9 +4,10 @@ package scoring
 // that the registry knows is not looked up here.
 var notYet = map[string]string{
 	"precise-prefix-cache-producer": "an approx-prefix-cache-producer learns from the requests themselves",
-	"precise-prefix-cache-scorer":   "prefix-cache-scorer with an approx-prefix-cache-producer learns from the requests themselves",
-	"endpoint-notification-source":  "it serves the precise prefix index alone: leave it out with that",
-	"k8s-notification-source":       "the sidecar watches Kubernetes by itself: leave it out",
+	"precise-prefix-cache-scorer": "prefix-cache-scorer with an approx-prefix-cache-producer learns from the " +
+		"requests themselves",
+	"endpoint-notification-source": "it serves the precise prefix index alone: leave it out with that",
+	"k8s-notification-source":      "the sidecar watches Kubernetes by itself: leave it out",
 
 	"predicted-latency-producer": "least-latency goes by the latencies seen in the last minute",
 	"latency-scorer":             "least-latency goes by the latencies seen in the last minute",
@@ -26,8 +27,9 @@ var notYet = map[string]string{
 	"priority-then-time-eviction-order-policy": nearestFlow,
 	"concurrency-detector":                     "utilization-detector goes by the servers' metrics",
 
-	"burst-prefix-cache-producer":       "an approx-prefix-cache-producer holds no request back",
-	"p2p-source-producer":               "there is no substitute: leave it out, and servers compute what they do not have",
+	"burst-prefix-cache-producer": "an approx-prefix-cache-producer holds no request back",
+	"p2p-source-producer": "there is no substitute: leave it out, and servers compute what they do not " +
+		"have",
 	"mm-embeddings-cache-producer":      "an approx-prefix-cache-producer has images in its prefixes",
 	"mm-embeddings-cache-scorer":        "prefix-cache-scorer has images in its prefixes",
 	"topology-extractor":                "label-selector-filter keeps servers of one zone",

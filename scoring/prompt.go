@@ -12,8 +12,9 @@ type promptChain struct {
 	blocks []uint64
 }
 
-// PromptBlocks returns the chained hashes of the prompt's first blocks, see state.Hasher, valid until the next decision. Each size is computed
-// once in a decision, and all of them go into the journal, so that each plug-in finds the blocks that it asked for.
+// PromptBlocks returns the chained hashes of the prompt's first blocks, see state.Hasher, valid until the next
+// decision. Each size is computed once in a decision, and all of them go into the journal, so that each plug-in finds
+// the blocks that it asked for.
 func (c *Cycle) PromptBlocks(blockTokens, most int) []uint64 {
 	return c.PromptChain(state.Chain{BlockBytes: blockTokens * state.BytesPerToken}, most)
 }
@@ -59,8 +60,8 @@ func (c *Cycle) SetWarm() { c.warm = true }
 // Cold reports whether no endpoint that was looked at has a prefix of the prompt in its cache.
 func (c *Cycle) Cold() bool { return !c.warm }
 
-// appendChains appends the chains of the decision to those of an event. When all together have more blocks than an event can hold, each has an
-// equal part.
+// appendChains appends the chains of the decision to those of an event. When all together have more blocks than an
+// event can hold, each has an equal part.
 func (c *Cycle) appendChains(dst []journal.Chain) []journal.Chain {
 	journaled := c.chains[:min(len(c.chains), journal.MaxChains)]
 	blocks := 0

@@ -8,7 +8,8 @@ import (
 	"github.com/pintle-dev/pintle/state"
 )
 
-// TestPromptChainGrows: who asks for more of a chain than another plug-in before gets more, and the other what it asked for.
+// TestPromptChainGrows: who asks for more of a chain than another plug-in before gets more, and the other what it asked
+// for.
 func TestPromptChainGrows(t *testing.T) {
 	body := []byte(`{"model":"m","prompt":"` + strings.Repeat("prompt ", 100) + `"}`)
 	c := NewCycle(1)

@@ -12,16 +12,19 @@ import (
 type Request struct {
 	// Model is the model that the server will be asked for.
 	Model string
-	// PathModel is the model that the request's path names. It stands for the model of a body that names none, if a server has it.
+	// PathModel is the model that the request's path names. It stands for the model of a body that names none, if a
+	// server has it.
 	PathModel string
 	// Body is what the scan of the body found, BodyBytes the body itself; spans in Body index it.
 	Body      *openai.Request
 	BodyBytes []byte
-	// Chains, when set, tells the prompt's blocks in place of hashing its text: for requests whose text nobody has any more.
+	// Chains, when set, tells the prompt's blocks in place of hashing its text: for requests whose text nobody has any
+	// more.
 	Chains ChainSource
 	// Headers are the values of Plan.RequestHeaders, in that order; an absent header is empty.
 	Headers []string
-	// Unjudged has a random endpoint serve the request, of those that the filters leave: no model computes anything for it.
+	// Unjudged has a random endpoint serve the request, of those that the filters leave: no model computes anything for
+	// it.
 	Unjudged bool
 	// Now is the time in nanoseconds since 1970.
 	Now int64
@@ -29,8 +32,8 @@ type Request struct {
 
 // ChainSource knows a prompt by its blocks.
 type ChainSource interface {
-	// AppendChain appends the hashes of the prompt's first blocks, at most that many, to dst: equal ones where prompts for the same model are
-	// equal up to there.
+	// AppendChain appends the hashes of the prompt's first blocks, at most that many, to dst: equal ones where prompts
+	// for the same model are equal up to there.
 	AppendChain(dst []uint64, model string, chain state.Chain, most int) []uint64
 }
 
@@ -45,7 +48,8 @@ func (r *Request) Header(key HeaderKey) string {
 	return r.Headers[key]
 }
 
-// HasPrompt reports whether the request's prompt is known. Without one only its headers and its model say where it should go.
+// HasPrompt reports whether the request's prompt is known. Without one only its headers and its model say where it
+// should go.
 func (r *Request) HasPrompt() bool { return r.Body != nil && r.Body.API != openai.APINone }
 
 // TextBytes is how long the prompt is when it is text alone, else 0.
@@ -57,8 +61,8 @@ func (r *Request) TextBytes() uint32 {
 	return uint32(min(int64(b.Bytes), math.MaxUint32))
 }
 
-// Read scans body into scan and makes r a request for what it found. The Failure says what is wrong with the body; r is then
-// of no use. r aliases both until the next Read.
+// Read scans body into scan and makes r a request for what it found. The Failure says what is wrong with the body; r is
+// then of no use. r aliases both until the next Read.
 func (r *Request) Read(scan *openai.Request, api openai.API, body []byte) *Failure {
 	err := scan.Scan(api, body)
 	switch {

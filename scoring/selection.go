@@ -10,8 +10,8 @@ import (
 // being declared; the first of them that knows the request's model chooses, and only endpoints that serve its choice
 // are candidates.
 type ModelSelector interface {
-	// SelectModel returns the model to ask for in place of the request's, or why there is none. An empty model says that
-	// the request's is not one of its virtual models.
+	// SelectModel returns the model to ask for in place of the request's, or why there is none. An empty model says
+	// that the request's is not one of its virtual models.
 	SelectModel(c *Cycle) (model string, failure *Failure)
 }
 

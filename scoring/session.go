@@ -8,7 +8,8 @@ import (
 // BodyKey is a key of the request's body that a plug-in reads, as Builder.BodyKey gave it.
 type BodyKey int
 
-// BodyKey asks for the string of a key in the body at decision time, see openai.Request.Want. ok is false when plug-ins ask for too many.
+// BodyKey asks for the string of a key in the body at decision time, see openai.Request.Want. ok is false when plug-ins
+// ask for too many.
 func (b *Builder) BodyKey(name string) (key BodyKey, ok bool) {
 	keys := &b.compiler.plan.bodyKeys
 	for i, known := range *keys {
@@ -71,8 +72,8 @@ func partOf(p Plugin) Plugin {
 	return p
 }
 
-// BoundTo returns the index in Pool.State of the endpoint that a session is bound to; ok is false when there is none in the pool. The state
-// keeps sessions where a plug-in asks for it, see state.Options.
+// BoundTo returns the index in Pool.State of the endpoint that a session is bound to; ok is false when there is none in
+// the pool. The state keeps sessions where a plug-in asks for it, see state.Options.
 func (c *Cycle) BoundTo(session uint64) (stateIndex int, ok bool) {
 	if c.Pool.State == nil || c.Pool.State.Sessions == nil {
 		return 0, false

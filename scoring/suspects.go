@@ -1,11 +1,11 @@
 package scoring
 
-// suspicion is the part of the pool that may be left out by suspicion, as a divisor: a tenth, but one endpoint at the least. Envoy's outlier
-// detection has the same bound.
+// suspicion is the part of the pool that may be left out by suspicion, as a divisor: a tenth, but one endpoint at the
+// least. Envoy's outlier detection has the same bound.
 const suspicion = 10
 
-// findSuspects finds the endpoints that are silent, see state.Failures, of which those count that have been for longest. A suspicion may be wrong,
-// and the load of those left out falls on the others, so few are.
+// findSuspects finds the endpoints that are silent, see state.Failures, of which those count that have been for
+// longest. A suspicion may be wrong, and the load of those left out falls on the others, so few are.
 func (c *Cycle) findSuspects() {
 	c.suspects, c.silentSince = c.suspects[:0], c.silentSince[:0]
 	if !c.plan.failing.Exclude || c.Pool.State == nil || c.Pool.State.Failures == nil {

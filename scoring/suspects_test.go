@@ -8,34 +8,41 @@ import (
 	"github.com/pintle-dev/pintle/state"
 )
 
-// However many endpoints are silent, a tenth of the pool is left out, one at the least, and those that have been silent for longest.
+// However many endpoints are silent, a tenth of the pool is left out, one at the least, and those that have been silent
+// for longest.
 func TestSuspectsAreBounded(t *testing.T) {
-	for _, tt := range []struct{ endpoints, silent, want int }{{4, 0, 0}, {4, 1, 1}, {4, 3, 1}, {10, 9, 1}, {40, 1, 1}, {40, 3, 3}, {40, 30, 4}} {
+	for _, tt := range []struct{ endpoints, silent, want int }{{4, 0, 0}, {4, 1, 1}, {4, 3, 1}, {10, 9, 1}, {40, 1, 1},
+		{40, 3, 3}, {40, 30, 4}} {
 		const now = int64(time.Hour)
 		pool := &Pool{State: state.New(state.Options{Failures: true})}
 		for i := range tt.endpoints {
-			pool.Endpoints = append(pool.Endpoints, Endpoint{Index: i, Name: string(rune('A' + i)), Metrics: Metrics{SampledAt: now}})
+			pool.Endpoints = append(pool.Endpoints,
+				Endpoint{Index: i, Name: string(rune('A' + i)), Metrics: Metrics{SampledAt: now}})
 		}
 		pool.Enter()
 		pool.State.Expire(now)
 		for i := range tt.silent {
 			for lease := range uint32(8) {
 				pool.State.Apply(&journal.Event{
-					Kind: journal.Decision, Time: now - int64(10+tt.silent-i)*int64(time.Second), Lease: uint32(i)<<8 | lease,
+					Kind: journal.Decision, Time: now - int64(10+tt.silent-i)*int64(time.Second),
+					Lease:   uint32(i)<<8 | lease,
 					Primary: pool.ID(&pool.Endpoints[i]), Client: uint64(lease),
 				})
 			}
 		}
-		pool.State.Apply(&journal.Event{Kind: journal.Completion, Time: now, Status: 200, TTFTMicros: 1000, DurationMicros: 1000,
-			Primary: pool.ID(&pool.Endpoints[tt.endpoints-1])})
+		pool.State.Apply(&journal.Event{Kind: journal.Completion, Time: now, Status: 200, TTFTMicros: 1000,
+			DurationMicros: 1000,
+			Primary:        pool.ID(&pool.Endpoints[tt.endpoints-1])})
 		c := &Cycle{Pool: pool, plan: &Plan{failing: Failing{Exclude: true, Above: 0.5}}, Request: Request{Now: now}}
 		c.findSuspects()
 		if len(c.suspects) != tt.want {
-			t.Fatalf("%d of %d endpoints are silent: %d are suspected, want %d", tt.silent, tt.endpoints, len(c.suspects), tt.want)
+			t.Fatalf("%d of %d endpoints are silent: %d are suspected, want %d", tt.silent, tt.endpoints,
+				len(c.suspects), tt.want)
 		}
 		for i, e := range c.suspects {
 			if e.Index != i || !c.fails(e) {
-				t.Errorf("%d of %d endpoints are silent: suspect %d is %d, want those that are silent for longest", tt.silent, tt.endpoints, i, e.Index)
+				t.Errorf("%d of %d endpoints are silent: suspect %d is %d, want those that are silent for longest",
+					tt.silent, tt.endpoints, i, e.Index)
 			}
 		}
 	}

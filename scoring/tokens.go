@@ -6,8 +6,8 @@ import (
 	"github.com/pintle-dev/pintle/journal"
 )
 
-// Tokenizer is a plug-in that knows how many tokens a prompt has, in place of the estimate. It takes part by being declared; the first one
-// that knows counts.
+// Tokenizer is a plug-in that knows how many tokens a prompt has, in place of the estimate. It takes part by being
+// declared; the first one that knows counts.
 type Tokenizer interface {
 	// PromptTokens returns how many tokens the prompt of c has; ok is false when it cannot tell.
 	PromptTokens(c *Cycle) (tokens int, ok bool)
@@ -19,8 +19,8 @@ const charactersPerToken = 4
 // PromptTokens is PromptLength, rounded down.
 func (c *Cycle) PromptTokens() int { return int(min(c.PromptLength(), math.MaxInt32)) }
 
-// PromptLength is how many tokens the prompt has: as a tokenizer counts them, else by what servers reported of the model's other prompts, else a
-// token for every 4 characters. Token ids that were sent as such count as they are.
+// PromptLength is how many tokens the prompt has: as a tokenizer counts them, else by what servers reported of the
+// model's other prompts, else a token for every 4 characters. Token ids that were sent as such count as they are.
 func (c *Cycle) PromptLength() float64 {
 	body := c.Request.Body
 	if body == nil {

@@ -20,13 +20,15 @@ func forge(t *testing.T, record []byte, from, to []byte) []byte {
 	return forged
 }
 
-// TestForgedAddresses: an address goes into headers as it is, so what no encoder would write is refused when it is read.
+// TestForgedAddresses: an address goes into headers as it is, so what no encoder would write is refused when it is
+// read.
 func TestForgedAddresses(t *testing.T) {
 	record, err := AppendTopology(nil, sampleTopology(), samplePosition)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, address := range []string{"10.0.0.1:0000", "10.0.0.1:8\r\nx", "vllm-000:8000", "10.0.0.1,8000", "10.0.0.1.8000", "[fe8::1%1]:80"} {
+	for _, address := range []string{"10.0.0.1:0000", "10.0.0.1:8\r\nx", "vllm-000:8000", "10.0.0.1,8000",
+		"10.0.0.1.8000", "[fe8::1%1]:80"} {
 		forged := forge(t, record, []byte("10.0.0.1:8000"), []byte(address))
 		r, _, err := Next(forged)
 		if err != nil {
@@ -50,7 +52,8 @@ func TestForgedUsage(t *testing.T) {
 		usage float64
 		want  error
 	}{
-		{0, nil}, {1, nil}, {math.Nextafter(1, 2), ErrMalformed}, {-math.SmallestNonzeroFloat64, ErrMalformed}, {-1, ErrMalformed},
+		{0, nil}, {1, nil}, {math.Nextafter(1, 2), ErrMalformed}, {-math.SmallestNonzeroFloat64, ErrMalformed},
+		{-1, ErrMalformed},
 		{math.NaN(), ErrMalformed}, {math.Inf(1), ErrMalformed}, {math.Inf(-1), ErrMalformed},
 	} {
 		forged := forge(t, record, bits(load.Endpoints[0].KVCacheUsage), bits(tc.usage))

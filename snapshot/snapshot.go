@@ -93,8 +93,8 @@ type EndpointLoad struct {
 	ProcessStart uint64
 }
 
-// SomeStart is the ProcessStart of a server that does not say it and of which no other process has been seen: another start after it is
-// another process.
+// SomeStart is the ProcessStart of a server that does not say it and of which no other process has been seen: another
+// start after it is another process.
 const SomeStart = 1
 
 // Position orders the records of one publisher and of its successors: by epoch, then by sequence.

@@ -31,8 +31,9 @@ func sampleLoad() *Load {
 		Adapters: []string{"a", "b"},
 		Endpoints: []EndpointLoad{
 			{
-				WaitingRequests: 3, RunningRequests: 5, KVCacheUsage: 0.4, AgeMillis: 20, KVBlockTokens: 16, KVBlocks: 1000,
-				MaxLoRA: 4, RunningLoRA: []uint16{1}, WaitingLoRA: []uint16{0, 1},
+				WaitingRequests: 3, RunningRequests: 5, KVCacheUsage: 0.4, AgeMillis: 20, KVBlockTokens: 16,
+				KVBlocks: 1000,
+				MaxLoRA:  4, RunningLoRA: []uint16{1}, WaitingLoRA: []uint16{0, 1},
 			},
 			{AgeMillis: NoSample},
 		},
@@ -61,7 +62,8 @@ func TestRoundTrip(t *testing.T) {
 		t.Fatalf("Split: %v", err)
 	}
 	if m.Position != samplePosition || m.TopologyID != sampleTopology().ID() {
-		t.Errorf("got position %v topology %x, want %v and %x", m.Position, m.TopologyID, samplePosition, sampleTopology().ID())
+		t.Errorf("got position %v topology %x, want %v and %x", m.Position, m.TopologyID, samplePosition,
+			sampleTopology().ID())
 	}
 	record, _, err := Next(m.TopologyRecord)
 	if err != nil {
@@ -122,7 +124,8 @@ func TestAppendRefuses(t *testing.T) {
 		t.Run("topology "+tc.name, func(t *testing.T) {
 			topology := sampleTopology()
 			tc.edit(topology)
-			if got, err := AppendTopology([]byte("x"), topology, samplePosition); !errors.Is(err, ErrMalformed) || string(got) != "x" {
+			if got, err := AppendTopology([]byte("x"), topology, samplePosition); !errors.Is(err, ErrMalformed) ||
+				string(got) != "x" {
 				t.Errorf("got %d bytes and error %v, want what was there and %v", len(got), err, ErrMalformed)
 			}
 		})
@@ -139,7 +142,8 @@ func TestAppendRefuses(t *testing.T) {
 		t.Run("load "+tc.name, func(t *testing.T) {
 			load := sampleLoad()
 			tc.edit(load)
-			if got, err := AppendLoad([]byte("x"), load, samplePosition); !errors.Is(err, ErrMalformed) || string(got) != "x" {
+			if got, err := AppendLoad([]byte("x"), load, samplePosition); !errors.Is(err, ErrMalformed) ||
+				string(got) != "x" {
 				t.Errorf("got %d bytes and error %v, want what was there and %v", len(got), err, ErrMalformed)
 			}
 		})
@@ -180,7 +184,8 @@ func TestSplitRefuses(t *testing.T) {
 		{"two loads", append(append([]byte(nil), loadOnly...), loadOnly...), ErrMalformed},
 		{"bytes after the end", append(append([]byte(nil), full...), 0), ErrTruncated},
 		{"a load of another topology", message(t, otherTopology, sampleLoad(), samplePosition), ErrMalformed},
-		{"positions that differ", append(append([]byte(nil), topologyOnly...), message(t, nil, sampleLoad(), Position{1, 1})...), ErrMalformed},
+		{"positions that differ", append(append([]byte(nil), topologyOnly...),
+			message(t, nil, sampleLoad(), Position{1, 1})...), ErrMalformed},
 		{"more than a message may hold", make([]byte, MaxMessageBytes+1), ErrTooLarge},
 	}
 	for _, tc := range tests {
@@ -207,7 +212,8 @@ func largePool(n int) (*Topology, *Load) {
 	topology := &Topology{}
 	load := &Load{Adapters: []string{"a", "b", "c"}}
 	for i := range n {
-		e := Endpoint{Name: fmt.Sprintf("inference/vllm-%d-rank-0", i), Address: fmt.Sprintf("10.1.%d.%d:8000", i/250, i%250), Engine: "vllm"}
+		e := Endpoint{Name: fmt.Sprintf("inference/vllm-%d-rank-0", i),
+			Address: fmt.Sprintf("10.1.%d.%d:8000", i/250, i%250), Engine: "vllm"}
 		for j := range 12 {
 			e.Labels = append(e.Labels, Label{fmt.Sprintf("example.com/label-%02d", j), "value"})
 		}

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// golden reads bytes as a writer of that name wrote them. They must be read for ever: do not change them, add others beside them.
+// golden reads bytes as a writer of that name wrote them. They must be read for ever: do not change them, add others
+// beside them.
 func golden(t *testing.T, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + name + ".hex")
@@ -80,7 +81,8 @@ func TestVersionsReadEachOther(t *testing.T) {
 		},
 		{
 			"records of unknown kinds",
-			join(unknown, record(2, KindTopology, topology), unknown, record(2, KindLoad, load), unknown), extendedLoad(),
+			join(unknown, record(2, KindTopology, topology), unknown, record(2, KindLoad, load), unknown),
+			extendedLoad(),
 		},
 		{"fields that are zero today", reserved, extendedLoad()},
 	}
@@ -91,7 +93,8 @@ func TestVersionsReadEachOther(t *testing.T) {
 				t.Errorf("topology: got %+v, want %+v", gotTopology, want)
 			}
 			tc.want.Topology = got.Topology
-			if again, want := message(t, nil, got, samplePosition), message(t, nil, tc.want, samplePosition); !bytes.Equal(again, want) {
+			if again, want := message(t, nil, got, samplePosition), message(t, nil, tc.want,
+				samplePosition); !bytes.Equal(again, want) {
 				t.Errorf("load: got %+v, want %+v", got, tc.want)
 			}
 		})
@@ -157,7 +160,8 @@ func TestExtensionsAreVerified(t *testing.T) {
 		{"part of a section's head", record(2, KindLoad, append(bytes.Clone(load), 1, 0, 0))},
 		{"part of a section", record(2, KindLoad, append(bytes.Clone(load), 1, 0, 0, 0, 2, 0, 0, 0, 'a'))},
 		{"a section of 4 GiB", record(2, KindLoad, append(bytes.Clone(load), 1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff))},
-		{"a topology with part of a section", append(record(2, KindTopology, append(bytes.Clone(topology), 1)), m.LoadRecord...)},
+		{"a topology with part of a section",
+			append(record(2, KindTopology, append(bytes.Clone(topology), 1)), m.LoadRecord...)},
 		{"entries that are too short", record(2, KindLoad, narrow)},
 		{"entries beyond the end", record(2, KindLoad, wide)},
 		{"kind 0", append(noKind, m.LoadRecord...)},

@@ -5,7 +5,8 @@ import "math"
 // account is one user. id is 0 where there is none.
 type account struct {
 	id uint64
-	// all is what requests are expected to take and were served, served what servers reported, each request up to a bound.
+	// all is what requests are expected to take and were served, served what servers reported, each request up to a
+	// bound.
 	all, served     amounts
 	total, standing float64
 }

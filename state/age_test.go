@@ -36,7 +36,8 @@ func TestPrefixAge(t *testing.T) {
 					dropped++
 				}
 				if got := p.Match(index, blocks); got != want {
-					t.Fatalf("second %d, endpoint %d, prompt %d: %d blocks match, want %d", second, index, prompt, got, want)
+					t.Fatalf("second %d, endpoint %d, prompt %d: %d blocks match, want %d", second, index, prompt, got,
+						want)
 				}
 				if r.IntN(40) == 0 {
 					p.Add(index, blocks)

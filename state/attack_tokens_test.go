@@ -28,9 +28,11 @@ func attackTokens(r *rand.Rand, s *State, user uint64, requests int, served bool
 	for i := range uint32(requests) {
 		now += r.Int64N(1 + int64(time.Minute)/int64(requests))
 		s.Expire(now)
-		e := journal.Event{Kind: journal.Decision, Time: now, Instance: 9, Lease: i, Primary: 1, User: user, InputTokens: r.Uint32(), OutputTokens: r.Uint32()}
+		e := journal.Event{Kind: journal.Decision, Time: now, Instance: 9, Lease: i, Primary: 1, User: user,
+			InputTokens: r.Uint32(), OutputTokens: r.Uint32()}
 		s.Apply(&e)
-		e = journal.Event{Kind: journal.Completion, Time: now, Instance: 9, Lease: i, Primary: 1, User: user, Status: [...]uint16{0, 200, 400, 503}[r.IntN(4)]}
+		e = journal.Event{Kind: journal.Completion, Time: now, Instance: 9, Lease: i, Primary: 1, User: user,
+			Status: [...]uint16{0, 200, 400, 503}[r.IntN(4)]}
 		if served {
 			e.Status, e.InputTokens, e.OutputTokens = 200, r.Uint32(), r.Uint32()>>r.IntN(32)
 		}
@@ -38,8 +40,8 @@ func attackTokens(r *rand.Rand, s *State, user uint64, requests int, served bool
 	}
 }
 
-// Requests that no server served move nothing that others are compared with; served ones move the greatest standing by no more than so many requests
-// may, whatever they took.
+// Requests that no server served move nothing that others are compared with; served ones move the greatest standing by
+// no more than so many requests may, whatever they took.
 func TestTokensUnderAttack(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 300 {
@@ -52,7 +54,8 @@ func TestTokensUnderAttack(t *testing.T) {
 		s := honestTokens(rand.New(rand.NewPCG(seed, 1)), users)
 		attackTokens(r, s, 1000, requests, false)
 		if l, m, _ := s.Tokens.Range(); l != least || m != most {
-			t.Fatalf("%d requests that were not served moved the range from %v-%v to %v-%v", requests, least, most, l, m)
+			t.Fatalf("%d requests that were not served moved the range from %v-%v to %v-%v", requests, least, most, l,
+				m)
 		}
 
 		attackTokens(r, s, 2000, requests, true)

@@ -12,7 +12,8 @@ import (
 func BenchmarkBlocks(b *testing.B) {
 	for name, text := range map[string]string{"plain": fox, "line-ends": strings.ReplaceAll(fox, ". ", ".\n")} {
 		b.Run(name, func(b *testing.B) {
-			body, _ := json.Marshal(map[string]any{"messages": []any{map[string]any{"role": "user", "content": strings.Repeat(text, 50)}}})
+			body, _ := json.Marshal(
+				map[string]any{"messages": []any{map[string]any{"role": "user", "content": strings.Repeat(text, 50)}}})
 			r := scanned(b, openai.APIChat, string(body))
 			var h Hasher
 			blocks := h.Blocks(nil, "m", r, body, 16, 256)

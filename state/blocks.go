@@ -15,22 +15,24 @@ const BytesPerToken = 4
 // segmentMark begins a segment. It never occurs in UTF-8, so it cannot be part of a prompt.
 const segmentMark = 0xff
 
-// Hasher turns prompts into chains of block hashes. The zero value is ready for use. It keeps a buffer as large as the longest prompt
-// with escapes that it saw, at most all blocks of one prompt.
+// Hasher turns prompts into chains of block hashes. The zero value is ready for use. It keeps a buffer as large as the
+// longest prompt with escapes that it saw, at most all blocks of one prompt.
 //
 // A prompt's blocks are cut from these bytes:
 //   - completions: the first prompt as it is; each further one behind a mark.
-//   - every other API: each segment of the prompt behind a mark, its text decoded, media as their URL, data or file id, tools and tool
-//     calls as raw JSON. First come tools, then what an instructions or system key or a system message of the Responses or Anthropic
-//     API says, as servers put these in front whichever order the keys of the body have; then the others in document order.
+//   - every other API: each segment of the prompt behind a mark, its text decoded, media as their URL, data or file
+//     id, tools and tool calls as raw JSON. First come tools, then what an instructions or system key or a system
+//     message of the Responses or Anthropic API says, as servers put these in front whichever order the keys of the
+//     body have; then the others in document order.
 //
-// A mark is the byte 0xff and one with the segment's kind and role. A prompt that continues another one thus begins with the same
-// bytes, and prompts that differ in the text, kind, role or limits of a segment differ in bytes. What the scan does not tell apart is not told
-// apart here: names and ids of messages, roles that no API knows, and parts of one message from messages of one role.
+// A mark is the byte 0xff and one with the segment's kind and role. A prompt that continues another one thus begins
+// with the same bytes, and prompts that differ in the text, kind, role or limits of a segment differ in bytes. What the
+// scan does not tell apart is not told apart here: names and ids of messages, roles that no API knows, and parts of one
+// message from messages of one role.
 //
-// With h(0) = XXH64(model, cache salt), block i of blockTokens·BytesPerToken bytes has the hash h(i) = XXH64(bytes, little-endian h(i-1)).
-// A last block that is not full is left out. These are the hashes of the approximate prefix plugin of the Gateway API Inference Extension
-// v1.4 for completions. A Chain may ask for another way of hashing.
+// With h(0) = XXH64(model, cache salt), block i of blockTokens·BytesPerToken bytes has the hash h(i) = XXH64(bytes,
+// little-endian h(i-1)). A last block that is not full is left out. These are the hashes of the approximate prefix
+// plugin of the Gateway API Inference Extension v1.4 for completions. A Chain may ask for another way of hashing.
 type Hasher struct {
 	digest  xxhash.Digest
 	scratch []byte
@@ -49,8 +51,9 @@ type Hasher struct {
 type Chain struct {
 	// BlockBytes is the length of a block.
 	BlockBytes int
-	// Leading hashes as AIBrix does: h(i) = XXH64(little-endian h(i-1), bytes), each with Seed, and h(0) = Seed. A model or a cache salt,
-	// which AIBrix keeps tables for apart or does not know, makes it h(0) = XXH64(model, cache salt) with Seed.
+	// Leading hashes as AIBrix does: h(i) = XXH64(little-endian h(i-1), bytes), each with Seed, and h(0) = Seed. A
+	// model or a cache salt, which AIBrix keeps tables for apart or does not know, makes it h(0) = XXH64(model, cache
+	// salt) with Seed.
 	Leading bool
 	Seed    uint64
 }
@@ -64,9 +67,10 @@ func (c Chain) ID() uint64 {
 	return id
 }
 
-// Blocks appends the hashes of the first maxBlocks blocks of the prompt to dst. model is the one the server is asked for. r is the scan of
-// body. A prompt with token ids has none: they are not kept by the scan.
-func (h *Hasher) Blocks(dst []uint64, model string, r *openai.Request, body []byte, blockTokens, maxBlocks int) []uint64 {
+// Blocks appends the hashes of the first maxBlocks blocks of the prompt to dst. model is the one the server is asked
+// for. r is the scan of body. A prompt with token ids has none: they are not kept by the scan.
+func (h *Hasher) Blocks(dst []uint64, model string, r *openai.Request, body []byte, blockTokens,
+	maxBlocks int) []uint64 {
 	if blockTokens < 1 || blockTokens > math.MaxInt32/BytesPerToken {
 		return dst
 	}
@@ -74,7 +78,8 @@ func (h *Hasher) Blocks(dst []uint64, model string, r *openai.Request, body []by
 }
 
 // Chain is Blocks for any chain.
-func (h *Hasher) Chain(dst []uint64, model string, r *openai.Request, body []byte, chain Chain, maxBlocks int) []uint64 {
+func (h *Hasher) Chain(dst []uint64, model string, r *openai.Request, body []byte, chain Chain,
+	maxBlocks int) []uint64 {
 	if chain.BlockBytes < 1 || chain.BlockBytes > math.MaxInt32 || maxBlocks < 1 || r.PromptTokens > 0 {
 		return dst
 	}
@@ -185,7 +190,8 @@ func (h *Hasher) segment(r *openai.Request, body []byte, i int) {
 		h.write(body[s.Start:s.End])
 		return
 	}
-	// The text is never longer than it is with escapes. It is cut at a character, which may be 3 bytes before the limit.
+	// The text is never longer than it is with escapes. It is cut at a character, which may be 3 bytes before the
+	// limit.
 	const cut = 3
 	need := int64(h.most-len(h.blocks)-1)*int64(h.size) + int64(h.missing) + cut
 	most := int(min(need, int64(s.Len())))

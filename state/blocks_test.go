@@ -37,14 +37,16 @@ func escaped(s string) string {
 	var b strings.Builder
 	for _, c := range s {
 		b.WriteString(`\u`)
-		b.WriteString(string([]byte{"0123456789abcdef"[c>>12&15], "0123456789abcdef"[c>>8&15], "0123456789abcdef"[c>>4&15], "0123456789abcdef"[c&15]}))
+		b.WriteString(string([]byte{"0123456789abcdef"[c>>12&15], "0123456789abcdef"[c>>8&15],
+			"0123456789abcdef"[c>>4&15], "0123456789abcdef"[c&15]}))
 	}
 	return `"` + b.String() + `"`
 }
 
 // TestBlocksOfCompletions checks hashes that were computed by an implementation of XXH64 of its own.
 func TestBlocksOfCompletions(t *testing.T) {
-	foxes := []uint64{0x1e36fa827caedac6, 0x22de1ac286d372d6, 0xfab282201f9ca5b1, 0xfe43274d205fa99f, 0xe9f7cce0b9bd8458, 0xa0971a6f08b81295, 0xa6689ae6e3150fee}
+	foxes := []uint64{0x1e36fa827caedac6, 0x22de1ac286d372d6, 0xfab282201f9ca5b1, 0xfe43274d205fa99f,
+		0xe9f7cce0b9bd8458, 0xa0971a6f08b81295, 0xa6689ae6e3150fee}
 	tests := []struct {
 		name, body  string
 		blockTokens int
@@ -57,11 +59,13 @@ func TestBlocksOfCompletions(t *testing.T) {
 		{"cut", `{"model":"m","prompt":"` + fox + `"}`, 16, 3, foxes[:3]},
 		{"cut and escaped", `{"model":"m","prompt":` + escaped(fox) + `}`, 16, 3, foxes[:3]},
 		{"salt", `{"cache_salt":"s","model":"m","prompt":"` + fox + `"}`, 16, 256, []uint64{
-			0x2912c076dd971ba0, 0xf3e91bc79ea48be8, 0x8827a3c8b9b9c5a0, 0x863bdeaefd284ce6, 0xbf8899c4b663335e, 0x2fa4cc3c884e329d, 0xedf87553836874a3,
+			0x2912c076dd971ba0, 0xf3e91bc79ea48be8, 0x8827a3c8b9b9c5a0, 0x863bdeaefd284ce6, 0xbf8899c4b663335e,
+			0x2fa4cc3c884e329d, 0xedf87553836874a3,
 		}},
-		{"blocks of one token", `{"model":"test-model1","prompt":"aaaaaabbbbbb` + strings.Repeat("c", 20) + `"}`, 1, 4, []uint64{
-			0xcc8952e70e1c4504, 0xf1e4d892d7091e95, 0x0d18c7102f20cf68, 0xbbf3819e5118f1e6,
-		}},
+		{"blocks of one token", `{"model":"test-model1","prompt":"aaaaaabbbbbb` + strings.Repeat("c", 20) + `"}`, 1, 4,
+			[]uint64{
+				0xcc8952e70e1c4504, 0xf1e4d892d7091e95, 0x0d18c7102f20cf68, 0xbbf3819e5118f1e6,
+			}},
 		{"too short", `{"model":"m","prompt":"` + fox[:63] + `"}`, 16, 256, nil},
 		{"just long enough", `{"model":"m","prompt":"` + fox[:64] + `"}`, 16, 256, foxes[:1]},
 		{"no prompt", `{"model":"m"}`, 16, 256, nil},
@@ -75,7 +79,8 @@ func TestBlocksOfCompletions(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := hashes(t, openai.APICompletions, tt.body, tt.blockTokens, tt.maxBlocks); !slices.Equal(got, tt.want) {
+			if got := hashes(t, openai.APICompletions, tt.body, tt.blockTokens, tt.maxBlocks); !slices.Equal(got,
+				tt.want) {
 				t.Errorf("got %x, want %x", got, tt.want)
 			}
 		})
@@ -131,9 +136,12 @@ var promptBodies = []struct {
 	{openai.APICompletions, `{"model":"m","prompt":["one prompt","and another \n one",""],"cache_salt":"x"}`},
 	{openai.APICompletions, `{"model":"m","prompt":"a` + strings.Repeat(`\u00e9`, 300) + `"}`},
 	{openai.APICompletions, `{"model":"m","prompt":"aa` + strings.Repeat(`\ud83d\ude00`, 200) + `"}`},
-	{openai.APIChat, `{"model":"m","messages":[{"role":"system","content":"be \"kind\" 😀 \ud83d\ude00"},{"role":"user","content":[{"type":"text","text":"what is this"},{"type":"image_url","image_url":{"url":"http://a/b.png"}}]},{"role":"assistant","tool_calls":[{"id":"1"}]}],"tools":[{"type":"function","function":{"name":"f"}}]}`},
-	{openai.APIResponses, `{"model":"m","input":[{"role":"user","content":"a question of some length"},{"type":"function_call","name":"f"},{"type":"function_call_output","output":"42"}],"instructions":"be brief"}`},
-	{openai.APIMessages, `{"model":"m","messages":[{"role":"user","content":"a question of some length"}],"system":"be brief","tools":[{"name":"f"}]}`},
+	{openai.APIChat,
+		`{"model":"m","messages":[{"role":"system","content":"be \"kind\" 😀 \ud83d\ude00"},{"role":"user","content":[{"type":"text","text":"what is this"},{"type":"image_url","image_url":{"url":"http://a/b.png"}}]},{"role":"assistant","tool_calls":[{"id":"1"}]}],"tools":[{"type":"function","function":{"name":"f"}}]}`},
+	{openai.APIResponses,
+		`{"model":"m","input":[{"role":"user","content":"a question of some length"},{"type":"function_call","name":"f"},{"type":"function_call_output","output":"42"}],"instructions":"be brief"}`},
+	{openai.APIMessages,
+		`{"model":"m","messages":[{"role":"user","content":"a question of some length"}],"system":"be brief","tools":[{"name":"f"}]}`},
 	{openai.APIEmbeddings, `{"model":"m","input":["some text","some \u00e4ther text"]}`},
 	{openai.APIRerank, `{"model":"m","query":"some text","documents":["a","b"]}`},
 }
@@ -214,9 +222,12 @@ func TestBlocksOfContinuedPrompts(t *testing.T) {
 		first, next string
 	}{
 		{"chat", openai.APIChat, `{"messages":[` + turn + `]}`, `{"stream":true,"messages":[` + turn + answer + `]}`},
-		{"chat with tools behind", openai.APIChat, `{"messages":[` + turn + `],"tools":[{"a":1}]}`, `{"tools":[{"a":1}],"messages":[` + turn + answer + `]}`},
-		{"responses", openai.APIResponses, `{"input":[` + turn + `],"instructions":"be brief"}`, `{"instructions":"be brief","input":[` + turn + answer + `]}`},
-		{"messages", openai.APIMessages, `{"messages":[` + turn + `],"system":"be brief"}`, `{"messages":[` + turn + answer + `],"system":"be brief"}`},
+		{"chat with tools behind", openai.APIChat, `{"messages":[` + turn + `],"tools":[{"a":1}]}`,
+			`{"tools":[{"a":1}],"messages":[` + turn + answer + `]}`},
+		{"responses", openai.APIResponses, `{"input":[` + turn + `],"instructions":"be brief"}`,
+			`{"instructions":"be brief","input":[` + turn + answer + `]}`},
+		{"messages", openai.APIMessages, `{"messages":[` + turn + `],"system":"be brief"}`,
+			`{"messages":[` + turn + answer + `],"system":"be brief"}`},
 		{"completions", openai.APICompletions, `{"prompt":"` + fox + `"}`, `{"prompt":"` + fox + `and then\n"}`},
 	}
 	for _, tt := range tests {
@@ -232,8 +243,10 @@ func TestBlocksOfContinuedPrompts(t *testing.T) {
 func TestBlocksDoNotAllocate(t *testing.T) {
 	var h Hasher
 	blocks := make([]uint64, 0, 256)
-	plain, _ := json.Marshal(map[string]any{"messages": []any{map[string]any{"role": "user", "content": strings.Repeat(fox, 50)}}})
-	broken, _ := json.Marshal(map[string]any{"messages": []any{map[string]any{"role": "user", "content": strings.Repeat(fox+"\n", 50)}}})
+	plain, _ := json.Marshal(
+		map[string]any{"messages": []any{map[string]any{"role": "user", "content": strings.Repeat(fox, 50)}}})
+	broken, _ := json.Marshal(
+		map[string]any{"messages": []any{map[string]any{"role": "user", "content": strings.Repeat(fox+"\n", 50)}}})
 	for _, body := range [][]byte{plain, broken} {
 		r := scanned(t, openai.APIChat, string(body))
 		if n := testing.AllocsPerRun(10, func() { blocks = h.Blocks(blocks[:0], "m", r, body, 16, 256) }); n != 0 {

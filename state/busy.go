@@ -27,8 +27,8 @@ func (b *busy) at(now int64, open uint32) float64 {
 	return share
 }
 
-// Busy is the share of the time in [0,1] in which an endpoint had requests in flight, where time counts half as much with every
-// BusyHalfLife that it is ago. It is 0 unless TrackBusy was called.
+// Busy is the share of the time in [0,1] in which an endpoint had requests in flight, where time counts half as much
+// with every BusyHalfLife that it is ago. It is 0 unless TrackBusy was called.
 func (f *InFlight) Busy(index int) float64 {
 	if !f.trackBusy || uint(index) >= uint(len(f.loads)) {
 		return 0

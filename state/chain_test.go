@@ -8,7 +8,8 @@ import (
 	"github.com/pintle-dev/pintle/openai"
 )
 
-// The vectors were computed by an implementation of XXH64 of its own, checked against published vectors with and without a seed.
+// The vectors were computed by an implementation of XXH64 of its own, checked against published vectors with and
+// without a seed.
 func TestLeadingChain(t *testing.T) {
 	oneToThirteen := ""
 	for c := byte(1); c <= 13; c++ {
@@ -21,8 +22,10 @@ func TestLeadingChain(t *testing.T) {
 	}{
 		{"two blocks", "abcdefgh", Chain{4, true, 0}, []uint64{16464934435465292544, 15316134462644996939}},
 		{"seeded", "abcdefgh", Chain{4, true, 42}, []uint64{14376950484376714383, 12120800407414931363}},
-		{"a last block that is not full", oneToThirteen, Chain{4, true, 0}, []uint64{17089195507687184593, 9051062135542924480, 15194943872061364147}},
-		{"long blocks", strings.Repeat("a", 256), Chain{128, true, 0}, []uint64{5553500093441874558, 2787912953130237946}},
+		{"a last block that is not full", oneToThirteen, Chain{4, true, 0},
+			[]uint64{17089195507687184593, 9051062135542924480, 15194943872061364147}},
+		{"long blocks", strings.Repeat("a", 256), Chain{128, true, 0},
+			[]uint64{5553500093441874558, 2787912953130237946}},
 		{"too short", "abc", Chain{4, true, 0}, nil},
 		{"no block size", "abcdefgh", Chain{0, true, 0}, nil},
 	}
@@ -43,7 +46,8 @@ func TestLeadingChain(t *testing.T) {
 func TestLeadingChainLinks(t *testing.T) {
 	blocks := func(model, salt, text string, seed uint64) []uint64 {
 		body := `{"model":"m","cache_salt":"` + salt + `","prompt":"` + text + `"}`
-		return new(Hasher).Chain(nil, model, scanned(t, openai.APICompletions, body), []byte(body), Chain{4, true, seed}, 256)
+		return new(Hasher).Chain(nil, model, scanned(t, openai.APICompletions, body), []byte(body),
+			Chain{4, true, seed}, 256)
 	}
 	base := blocks("m", "", "aaaabbbbcccc", 0)
 	tests := []struct {

@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// maxSkew is how far ahead of the host's clock the time of an event is believed. The worker that wrote it may have read the clock a
-// little later than the one that applies it.
+// maxSkew is how far ahead of the host's clock the time of an event is believed. The worker that wrote it may have read
+// the clock a little later than the one that applies it.
 const maxSkew = int64(10 * time.Second)
 
-// clock is the time by which a part goes. It never runs backwards: when the host's clock is set back, all times that the host gives count
-// as that much later from then on. What was known before keeps its age, and fades as if nothing had happened.
+// clock is the time by which a part goes. It never runs backwards: when the host's clock is set back, all times that
+// the host gives count as that much later from then on. What was known before keeps its age, and fades as if nothing
+// had happened.
 type clock struct {
 	now     int64 // the clock's time
 	host    int64 // the host's time at now
@@ -31,8 +32,9 @@ func (c *clock) set(host int64) int64 {
 // of is a time of the host by this clock.
 func (c *clock) of(host int64) int64 { return plus(host, c.back) }
 
-// at is when an event was, by this clock. One from the future was written by a clock that is ahead, or before the host's clock was set
-// back: it counts as of now, so that it neither lives longer than others nor keeps them from ageing.
+// at is when an event was, by this clock. One from the future was written by a clock that is ahead, or before the
+// host's clock was set back: it counts as of now, so that it neither lives longer than others nor keeps them from
+// ageing.
 func (c *clock) at(host int64) int64 {
 	t := c.of(host)
 	if !c.running {

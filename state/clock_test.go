@@ -13,7 +13,8 @@ import (
 func clocked() *State {
 	s := New(Options{
 		InFlight: true, Busy: true, RequestTimeout: 5 * time.Minute,
-		Prefix: true, PrefixAge: time.Minute, Latency: true, ModelLatency: true, WindowAge: time.Minute, Failures: true, Usage: true,
+		Prefix: true, PrefixAge: time.Minute, Latency: true, ModelLatency: true, WindowAge: time.Minute, Failures: true,
+		Usage:  true,
 		Tokens: true, TokenWindow: time.Minute, TokenInputWeight: 1, TokenOutputWeight: 2,
 	})
 	s.SetEndpoints([]uint64{1, 2})
@@ -25,8 +26,10 @@ func tells(s *State, host int64) []float64 {
 	var all []float64
 	for i := range 2 {
 		all = append(all, s.Failures.Share(i, host), s.InFlight.Busy(i), float64(s.InFlight.InFlight(i)),
-			float64(s.InFlight.OpenSince(i, host-int64(time.Second))), float64(s.InFlight.DecidedSince(i, host-int64(time.Second))),
-			float64(s.Prefix.Len(i)), s.Latency.TTFT.Mean(i), float64(s.Latency.TTFT.Count(i)), s.Usage.Output.Mean(i), s.Models.TTFT.Mean(i))
+			float64(s.InFlight.OpenSince(i, host-int64(time.Second))),
+			float64(s.InFlight.DecidedSince(i, host-int64(time.Second))),
+			float64(s.Prefix.Len(i)), s.Latency.TTFT.Mean(i), float64(s.Latency.TTFT.Count(i)), s.Usage.Output.Mean(i),
+			s.Models.TTFT.Mean(i))
 	}
 	return append(all, s.Tokens.Total(1), s.Tokens.Total(2), float64(s.Tokens.Users()))
 }
@@ -46,11 +49,14 @@ func TestClockSetBack(t *testing.T) {
 			adjusted.Expire(now - behind)
 		}
 		lease++
-		e := journal.Event{Kind: journal.Decision, Lease: lease, Primary: 1 + r.Uint64N(2), Model: 1 + r.Uint64N(2), User: 1 + r.Uint64N(2)}
+		e := journal.Event{Kind: journal.Decision, Lease: lease, Primary: 1 + r.Uint64N(2), Model: 1 + r.Uint64N(2),
+			User: 1 + r.Uint64N(2)}
 		e.InputTokens, e.OutputTokens, e.Chains = 100, 200, chains(chain(r.Uint64N(50), 5))
 		if r.IntN(2) == 0 {
-			e = journal.Event{Kind: journal.Completion, Lease: r.Uint32N(lease), Primary: e.Primary, Model: e.Model, User: e.User}
-			e.Status, e.TTFTMicros, e.DurationMicros, e.OutputTokens = uint16(200+300*r.IntN(2)), 1+r.Uint32N(1000), 5000, 1+r.Uint32N(100)
+			e = journal.Event{Kind: journal.Completion, Lease: r.Uint32N(lease), Primary: e.Primary, Model: e.Model,
+				User: e.User}
+			e.Status, e.TTFTMicros, e.DurationMicros, e.OutputTokens = uint16(200+300*r.IntN(2)), 1+r.Uint32N(1000),
+				5000, 1+r.Uint32N(100)
 		}
 		e.Time = now
 		steady.Apply(&e)
@@ -59,7 +65,8 @@ func TestClockSetBack(t *testing.T) {
 		want, got := tells(steady, now), tells(adjusted, now-behind)
 		for i := range want {
 			if math.Abs(got[i]-want[i]) > 1e-6*max(1, want[i]) {
-				t.Fatalf("step %d, clock %v behind: number %d is %v, want %v", step, time.Duration(behind), i, got[i], want[i])
+				t.Fatalf("step %d, clock %v behind: number %d is %v, want %v", step, time.Duration(behind), i, got[i],
+					want[i])
 			}
 		}
 	}
@@ -68,7 +75,8 @@ func TestClockSetBack(t *testing.T) {
 	}
 }
 
-// A writer whose clock is ahead, or who wrote before the clock was set back, freezes nothing: what it tells fades as all else does.
+// A writer whose clock is ahead, or who wrote before the clock was set back, freezes nothing: what it tells fades as
+// all else does.
 func TestWriterAhead(t *testing.T) {
 	for _, ahead := range []time.Duration{time.Second, 9 * time.Second, time.Minute, time.Hour, math.MaxInt64 / 2} {
 		t.Run(ahead.String(), func(t *testing.T) {
@@ -81,9 +89,11 @@ func TestWriterAhead(t *testing.T) {
 					if state == s {
 						written = plus(now, int64(ahead))
 					}
-					state.Apply(&journal.Event{Kind: journal.Decision, Time: written, Lease: i, Primary: 1, User: 1, InputTokens: 5, Chains: chains(chain(uint64(i), 3))})
+					state.Apply(&journal.Event{Kind: journal.Decision, Time: written, Lease: i, Primary: 1, User: 1,
+						InputTokens: 5, Chains: chains(chain(uint64(i), 3))})
 					state.Apply(&journal.Event{
-						Kind: journal.Completion, Time: plus(written, milli), Lease: i, Primary: 1, Model: 1, User: 1, Status: 503,
+						Kind: journal.Completion, Time: plus(written, milli), Lease: i, Primary: 1, Model: 1, User: 1,
+						Status: 503,
 					})
 				}
 				now += 100 * milli
@@ -111,7 +121,8 @@ func TestClockExtremes(t *testing.T) {
 	for _, host := range extremes {
 		now := c.set(host)
 		if now < last || c.at(math.MinInt64) > plus(now, maxSkew) || c.at(math.MaxInt64) > plus(now, maxSkew) {
-			t.Errorf("set to %d: the clock is at %d after %d, events at %d to %d", host, now, last, c.at(math.MinInt64), c.at(math.MaxInt64))
+			t.Errorf("set to %d: the clock is at %d after %d, events at %d to %d", host, now, last, c.at(math.MinInt64),
+				c.at(math.MaxInt64))
 		}
 		last = now
 	}

@@ -15,7 +15,8 @@ type ColdLRU struct {
 	place          []uint16 // scratch of Ranks
 }
 
-// NewColdLRU makes an empty one that remembers size endpoints, 0 for DefaultColdSize; the one used longest ago is forgotten first.
+// NewColdLRU makes an empty one that remembers size endpoints, 0 for DefaultColdSize; the one used longest ago is
+// forgotten first.
 func NewColdLRU(size int) *ColdLRU {
 	return &ColdLRU{size: positive(size, DefaultColdSize)}
 }
@@ -83,8 +84,9 @@ func (c *ColdLRU) Use(index int) {
 	c.count++
 }
 
-// Ranks sets ranks[i] to the rank of candidates[i] among the candidates, which differ: first those never used, as they stand, then the
-// others, the one used longest ago first. Indexes out of range count as never used. ranks is at least as long as candidates.
+// Ranks sets ranks[i] to the rank of candidates[i] among the candidates, which differ: first those never used, as they
+// stand, then the others, the one used longest ago first. Indexes out of range count as never used. ranks is at least
+// as long as candidates.
 func (c *ColdLRU) Ranks(candidates []uint16, ranks []int32) {
 	rank := int32(0)
 	for i, index := range candidates {

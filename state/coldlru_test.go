@@ -61,11 +61,13 @@ func TestColdLRULikeAList(t *testing.T) {
 			candidates = append(candidates, uint16(j))
 		}
 		want := slices.Clone(candidates)
-		slices.SortStableFunc(want, func(a, b uint16) int { return slices.Index(list, int(a)) - slices.Index(list, int(b)) })
+		slices.SortStableFunc(want,
+			func(a, b uint16) int { return slices.Index(list, int(a)) - slices.Index(list, int(b)) })
 		c.Ranks(candidates, ranks)
 		for i, candidate := range candidates {
 			if at := slices.Index(want, candidate); int(ranks[i]) != at {
-				t.Fatalf("step %d: endpoint %d of %v got rank %d, want %d; uses %v", step, candidate, candidates, ranks[i], at, list)
+				t.Fatalf("step %d: endpoint %d of %v got rank %d, want %d; uses %v", step, candidate, candidates,
+					ranks[i], at, list)
 			}
 		}
 		if c.count != len(list) {

@@ -3,8 +3,8 @@ package state
 // MaxEndpoints bounds the pool. Further endpoints get no index and no state.
 const MaxEndpoints = 4096
 
-// Endpoints gives endpoints small dense indexes, by which all other parts keep their state. An endpoint keeps its index as long as it
-// stays in the pool; an index that became free is given out again. The zero value is an empty pool.
+// Endpoints gives endpoints small dense indexes, by which all other parts keep their state. An endpoint keeps its index
+// as long as it stays in the pool; an index that became free is given out again. The zero value is an empty pool.
 type Endpoints struct {
 	ids   []uint64 // by index, 0 where free
 	slots []uint16 // open addressing: index + 1 of an ID, 0 where empty; the size is a power of two
@@ -32,8 +32,9 @@ func (e *Endpoints) Index(id uint64) int {
 	return index - 1
 }
 
-// Set makes the pool consist of ids, in any order; 0 and duplicates are passed over. It returns the indexes of the endpoints that
-// left, valid until the next call; the caller resets what is kept under them, as some may belong to new endpoints already.
+// Set makes the pool consist of ids, in any order; 0 and duplicates are passed over. It returns the indexes of the
+// endpoints that left, valid until the next call; the caller resets what is kept under them, as some may belong to new
+// endpoints already.
 func (e *Endpoints) Set(ids []uint64) (left []uint16) {
 	e.seen = append(e.seen[:0], make([]bool, len(e.ids))...)
 	for _, id := range ids {

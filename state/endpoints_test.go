@@ -18,7 +18,8 @@ func TestEndpointsKeepIndexes(t *testing.T) {
 		{"zero and duplicates", [][]uint64{{7, 0, 7, 8}}, map[uint64]int{7: 0, 8: 1, 0: -1}, nil},
 		{"other order", [][]uint64{{7, 8, 9}, {9, 7, 8}}, map[uint64]int{7: 0, 8: 1, 9: 2}, nil},
 		{"one leaves", [][]uint64{{7, 8, 9}, {7, 9}}, map[uint64]int{7: 0, 8: -1, 9: 2}, []uint16{1}},
-		{"index reused at once", [][]uint64{{7, 8, 9}, {7, 5, 9, 6}}, map[uint64]int{7: 0, 5: 1, 9: 2, 6: 3, 8: -1}, []uint16{1}},
+		{"index reused at once", [][]uint64{{7, 8, 9}, {7, 5, 9, 6}}, map[uint64]int{7: 0, 5: 1, 9: 2, 6: 3, 8: -1},
+			[]uint16{1}},
 		{"index reused later", [][]uint64{{7, 8}, {8}, {8, 9}}, map[uint64]int{8: 1, 9: 0, 7: -1}, nil},
 		{"all leave", [][]uint64{{7, 8}, nil}, map[uint64]int{7: -1, 8: -1}, []uint16{0, 1}},
 	}

@@ -10,7 +10,8 @@ import (
 const (
 	// DefaultFailureHalfLife is the time in which a share of failures falls by half when an endpoint serves nothing.
 	DefaultFailureHalfLife = 20 * time.Second
-	// FailureWeight is the part that one completion has in the share: six failures on end make more than half, whatever came before.
+	// FailureWeight is the part that one completion has in the share: six failures on end make more than half, whatever
+	// came before.
 	FailureWeight = 1.0 / 8
 
 	// doubtFor is how long an answer to somebody else raises doubt of one client's failures.
@@ -32,25 +33,27 @@ type outcomes struct {
 	good, bad [2]latest
 	// doubted is how many failures of one client alone have not been counted.
 	doubted int
-	// answered is when it last began an answer, or ended one. refusing is set while all that makes the share are refusals.
+	// answered is when it last began an answer, or ended one. refusing is set while all that makes the share are
+	// refusals.
 	answered int64
 	refusing bool
 }
 
-// Failures is the share of an endpoint's requests that failed of late, so that one that fails fast, and therefore has a short queue and a
-// good latency, can be kept from drawing traffic. It is a moving average over completions, which fades with time, so that an
-// endpoint that gets no requests is tried again.
+// Failures is the share of an endpoint's requests that failed of late, so that one that fails fast, and therefore has a
+// short queue and a good latency, can be kept from drawing traffic. It is a moving average over completions, which
+// fades with time, so that an endpoint that gets no requests is tried again.
 //
-// A completion of status 5xx failed, and an endpoint that could not serve what another then did failed too. The failures of one client, known by
-// its address or its user, do not count while the endpoint answers others: they may be of its own making. Another client that fails
-// as well confirms them.
+// A completion of status 5xx failed, and an endpoint that could not serve what another then did failed too. The
+// failures of one client, known by its address or its user, do not count while the endpoint answers others: they may be
+// of its own making. Another client that fails as well confirms them.
 //
-// A refusal is a 503 of the endpoint's own, by which servers say that they are full, or that Envoy asked another one, which may have
-// followed on such a 503. It counts as any failure does, so that a server that refuses all is out after six. But as
-// long as the endpoint answers others, a share of refusals falls eight times as fast: whoever is full has room again soon.
+// A refusal is a 503 of the endpoint's own, by which servers say that they are full, or that Envoy asked another one,
+// which may have followed on such a 503. It counts as any failure does, so that a server that refuses all is out after
+// six. But as long as the endpoint answers others, a share of refusals falls eight times as fast: whoever is full has
+// room again soon.
 //
-// A request that nobody answered, because its client left or Envoy lost patience, is no failure in itself: clients leave when they like, and
-// servers are slow under load. See SilentSince.
+// A request that nobody answered, because its client left or Envoy lost patience, is no failure in itself: clients
+// leave when they like, and servers are slow under load. See SilentSince.
 //
 // Each event takes O(1) steps, but for journal.Gone, which looks at all endpoints. Share and SilentSince are O(1).
 type Failures struct {
@@ -58,7 +61,8 @@ type Failures struct {
 	clock     clock
 	endpoints []outcomes
 	silent    []silence
-	// answered is the latest time of a decision that led to an answer, of any endpoint; clients are to whom answers went.
+	// answered is the latest time of a decision that led to an answer, of any endpoint; clients are to whom answers
+	// went.
 	answered int64
 	clients  latest
 	usual    [2]usual // by kindOf
@@ -184,7 +188,8 @@ func (f *Failures) fail(index int, e *journal.Event, refusal bool) {
 	o.doubted = 0
 }
 
-// doubts reports whether a failure of who may be of its own making: the endpoint answered somebody else lately, and has failed nobody else since.
+// doubts reports whether a failure of who may be of its own making: the endpoint answered somebody else lately, and has
+// failed nobody else since.
 func (o *outcomes) doubts(by int, who uint64, now int64) bool {
 	answered := o.good[by].other(who)
 	return answered != never && now-answered < doubtFor && answered > o.bad[by].other(who)
@@ -205,8 +210,8 @@ func (f *Failures) fade(o *outcomes, time int64) {
 
 // Share is the share of failures of an endpoint in [0,1] at a time.
 //
-// With each completion: share += (1 if it failed, else 0, - share) / 8. With time: share halves with every half-life, which is an
-// eighth of what is configured for a share of refusals.
+// With each completion: share += (1 if it failed, else 0, - share) / 8. With time: share halves with every half-life,
+// which is an eighth of what is configured for a share of refusals.
 func (f *Failures) Share(index int, now int64) float64 {
 	if uint(index) >= uint(len(f.endpoints)) {
 		return 0

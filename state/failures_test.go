@@ -34,13 +34,15 @@ func (f *fleet) pass(d time.Duration) {
 // ask sends a request of a client to an endpoint, from 0 on, and returns its lease.
 func (f *fleet) ask(endpoint int, client uint64) uint32 {
 	f.lease++
-	f.Apply(&journal.Event{Kind: journal.Decision, Time: f.now, Instance: 1, Lease: f.lease, Primary: uint64(endpoint + 1), Client: client})
+	f.Apply(&journal.Event{Kind: journal.Decision, Time: f.now, Instance: 1, Lease: f.lease,
+		Primary: uint64(endpoint + 1), Client: client})
 	return f.lease
 }
 
 // end ends it as an event says that has the status and the rest.
 func (f *fleet) end(endpoint int, client uint64, lease uint32, e journal.Event) {
-	e.Kind, e.Time, e.Instance, e.Lease, e.Primary, e.Client = journal.Completion, f.now, 1, lease, uint64(endpoint+1), client
+	e.Kind, e.Time, e.Instance, e.Lease, e.Primary, e.Client = journal.Completion, f.now, 1, lease, uint64(endpoint+1),
+		client
 	f.Apply(&e)
 }
 
@@ -48,14 +50,17 @@ func (f *fleet) answered(endpoint int, client uint64, took time.Duration) {
 	lease := f.ask(endpoint, client)
 	f.pass(took)
 	micros := uint32(took.Microseconds())
-	f.end(endpoint, client, lease, journal.Event{Status: 200, Ended: journal.EndedWhole, TTFTMicros: micros, DurationMicros: micros})
+	f.end(endpoint, client, lease,
+		journal.Event{Status: 200, Ended: journal.EndedWhole, TTFTMicros: micros, DurationMicros: micros})
 }
 
 func (f *fleet) failed(endpoint int, client uint64) {
-	f.end(endpoint, client, f.ask(endpoint, client), journal.Event{Status: 500, Ended: journal.EndedWhole, TTFTMicros: 1, DurationMicros: 1})
+	f.end(endpoint, client, f.ask(endpoint, client),
+		journal.Event{Status: 500, Ended: journal.EndedWhole, TTFTMicros: 1, DurationMicros: 1})
 }
 
-// One client alone cannot have an endpoint left out that answers others, however many of its requests fail and whoever it says to be.
+// One client alone cannot have an endpoint left out that answers others, however many of its requests fail and whoever
+// it says to be.
 func TestOneClientMovesNoShare(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, kind := range []string{"one address", "one user"} {
@@ -63,7 +68,8 @@ func TestOneClientMovesNoShare(t *testing.T) {
 		for i := range 1000 {
 			f.answered(0, 1+r.Uint64N(5), 10*time.Millisecond)
 			for range 1 + r.IntN(30) {
-				e := journal.Event{Kind: journal.Completion, Time: f.now, Primary: 1, Status: 500, Client: 100, User: r.Uint64()}
+				e := journal.Event{Kind: journal.Completion, Time: f.now, Primary: 1, Status: 500, Client: 100,
+					User: r.Uint64()}
 				if kind == "one user" {
 					e.Client, e.User = r.Uint64(), 100
 				}
@@ -153,7 +159,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Refusals do not shorten the share of other failures, and those of a server that answers nobody any more count in full.
+// Refusals do not shorten the share of other failures, and those of a server that answers nobody any more count in
+// full.
 func TestRefusalsAmongFailures(t *testing.T) {
 	full := journal.Event{Status: 503, Ended: journal.EndedWhole}
 	f := newFleet(2)
@@ -206,21 +213,26 @@ func TestSilence(t *testing.T) {
 		idle   bool
 		silent bool
 	}{
-		{"the page denies requests of two clients", func(f *fleet) { hang(f, 2); f.pass(2 * second); others(f) }, true, true},
+		{"the page denies requests of two clients", func(f *fleet) { hang(f, 2); f.pass(2 * second); others(f) }, true,
+			true},
 		{"of one client", func(f *fleet) { hang(f, 1); f.pass(2 * second); others(f) }, true, false},
 		{"the page does not", func(f *fleet) { hang(f, 2); f.pass(2 * second); others(f) }, false, false},
 		{"the page is hardly younger", func(f *fleet) { hang(f, 2); others(f) }, true, false},
 		{"nobody else answers", func(f *fleet) { others(f); hang(f, 2); f.pass(20 * second) }, true, false},
-		{"it answers somebody", func(f *fleet) { hang(f, 2); f.pass(2 * second); f.answered(0, 9, second); others(f) }, true, false},
+		{"it answers somebody", func(f *fleet) { hang(f, 2); f.pass(2 * second); f.answered(0, 9, second); others(f) },
+			true, false},
 		{"patient clients leave", func(f *fleet) { others(f); leave(f, 2, 6*second, client); others(f) }, false, true},
-		{"patient clients leave, long ago", func(f *fleet) { others(f); leave(f, 2, 6*second, client); others(f); f.pass(20 * second) }, false, false},
+		{"patient clients leave, long ago",
+			func(f *fleet) { others(f); leave(f, 2, 6*second, client); others(f); f.pass(20 * second) }, false, false},
 		{"Envoy loses patience", func(f *fleet) {
 			others(f)
 			leave(f, 2, 6*second, journal.Event{Status: 504, Ended: journal.EndedTimeout})
 			others(f)
 		}, false, true},
-		{"impatient clients leave", func(f *fleet) { others(f); leave(f, 2, 4*second, client); others(f) }, false, false},
-		{"answers take as long", func(f *fleet) { f.answered(1, 50, 4*second); leave(f, 2, 6*second, client); others(f) }, false, false},
+		{"impatient clients leave", func(f *fleet) { others(f); leave(f, 2, 4*second, client); others(f) }, false,
+			false},
+		{"answers take as long",
+			func(f *fleet) { f.answered(1, 50, 4*second); leave(f, 2, 6*second, client); others(f) }, false, false},
 		{"nothing is known of answers", func(f *fleet) { leave(f, 2, 60*second, client) }, false, false},
 		{"thirty of one client leave", func(f *fleet) {
 			others(f)

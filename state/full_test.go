@@ -7,8 +7,8 @@ import (
 	"github.com/pintle-dev/pintle/journal"
 )
 
-// BenchmarkFull is the worst of each operation: every table is full, and each event is of a name, a user or a model that nobody knows yet, so that
-// another one has to make way.
+// BenchmarkFull is the worst of each operation: every table is full, and each event is of a name, a user or a model
+// that nobody knows yet, so that another one has to make way.
 func BenchmarkFull(b *testing.B) {
 	b.Run("users", func(b *testing.B) { benchFullTokens(b, DefaultTokenUsers) })
 	b.Run("users, most", func(b *testing.B) { benchFullTokens(b, 1<<16) })
@@ -100,6 +100,7 @@ func TestFullTokensStayCheap(t *testing.T) {
 	}
 	few, many := cost(16), cost(16384)
 	if many > 40*few {
-		t.Errorf("an event costs %.1f times as much with a thousand times the users, want it to grow by the logarithm", many/few)
+		t.Errorf("an event costs %.1f times as much with a thousand times the users, want it to grow by the logarithm",
+			many/few)
 	}
 }

@@ -2,7 +2,8 @@ package state
 
 // The heap orders the open leases by time. It holds f.table.used of them; a lease knows its place.
 
-// earlier says whether lease i ends before lease j. No two leases are equal, so the order does not depend on that of events.
+// earlier says whether lease i ends before lease j. No two leases are equal, so the order does not depend on that of
+// events.
 func (f *InFlight) earlier(i, j uint32) bool {
 	a, b := f.leases.at(i), f.leases.at(j)
 	if a.time != b.time {

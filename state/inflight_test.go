@@ -23,7 +23,8 @@ func newInFlight(timeout time.Duration, leases, n int) (*InFlight, *Endpoints) {
 }
 
 func decision(t int64, number uint32, primary, prefill uint64, encode ...uint64) *journal.Event {
-	return &journal.Event{Kind: journal.Decision, Time: t, Instance: 1, Lease: number, Primary: primary, Prefill: prefill, Encode: encode}
+	return &journal.Event{Kind: journal.Decision, Time: t, Instance: 1, Lease: number, Primary: primary,
+		Prefill: prefill, Encode: encode}
 }
 
 func completion(t int64, number uint32) *journal.Event {
@@ -46,18 +47,23 @@ func TestInFlightCounts(t *testing.T) {
 		{"one endpoint in two roles", []step{open(decision(0, 1, 1, 1))}, [3]int{2}, 1},
 		{"unknown endpoints", []step{open(decision(0, 1, 99, 98, 97, 2))}, [3]int{0, 1}, 1},
 		{"completed", []step{open(decision(0, 1, 1, 2, 3)), done(1)}, [3]int{}, 0},
-		{"completed twice", []step{open(decision(0, 1, 1, 0)), open(decision(0, 2, 1, 0)), done(1), done(1)}, [3]int{1}, 1},
+		{"completed twice", []step{open(decision(0, 1, 1, 0)), open(decision(0, 2, 1, 0)), done(1), done(1)}, [3]int{1},
+			1},
 		{"unknown completion", []step{done(5), open(decision(0, 1, 1, 0)), done(2)}, [3]int{1}, 1},
 		{"decided twice", []step{open(decision(0, 1, 1, 0)), open(decision(0, 1, 2, 3))}, [3]int{0, 1, 1}, 1},
 		{"a moment before the timeout", []step{open(decision(5, 1, 1, 0)), expire(104)}, [3]int{1}, 1},
 		{"at the timeout", []step{open(decision(5, 1, 1, 0)), expire(105)}, [3]int{}, 0},
 		{"completed after the timeout", []step{open(decision(5, 1, 1, 0)), expire(105), done(1)}, [3]int{}, 0},
-		{"out of order", []step{open(decision(9, 1, 1, 0)), open(decision(5, 2, 2, 0)), open(decision(7, 3, 3, 0)), expire(107)}, [3]int{1}, 1},
-		{"last number", []step{open(decision(0, math.MaxUint32, 1, 0)), open(decision(0, 0, 2, 0)), done(math.MaxUint32)}, [3]int{0, 1}, 1},
-		{"extreme times", []step{open(decision(math.MaxInt64, 1, 1, 0)), open(decision(math.MinInt64, 2, 2, 0)), expire(math.MinInt64 + 99)}, [3]int{}, 0},
+		{"out of order", []step{open(decision(9, 1, 1, 0)), open(decision(5, 2, 2, 0)), open(decision(7, 3, 3, 0)),
+			expire(107)}, [3]int{1}, 1},
+		{"last number", []step{open(decision(0, math.MaxUint32, 1, 0)), open(decision(0, 0, 2, 0)),
+			done(math.MaxUint32)}, [3]int{0, 1}, 1},
+		{"extreme times", []step{open(decision(math.MaxInt64, 1, 1, 0)), open(decision(math.MinInt64, 2, 2, 0)),
+			expire(math.MinInt64 + 99)}, [3]int{}, 0},
 		{"clock set back", []step{open(decision(int64(time.Hour), 1, 1, 0)), expire(1000), expire(1100)}, [3]int{}, 0},
 		{"table full", []step{
-			open(decision(4, 1, 1, 0)), open(decision(3, 2, 2, 0)), open(decision(5, 3, 3, 0)), open(decision(6, 4, 3, 0)),
+			open(decision(4, 1, 1, 0)), open(decision(3, 2, 2, 0)), open(decision(5, 3, 3, 0)),
+			open(decision(6, 4, 3, 0)),
 			open(decision(7, 5, 3, 0)),
 		}, [3]int{1, 0, 3}, 4},
 	}
@@ -118,11 +124,13 @@ func TestInFlightOfModels(t *testing.T) {
 		{"a model that is not watched", []step{open(1, 73, 1), done(1)}, [2]int{}},
 		{"an endpoint that is not in the pool", []step{open(1, 72, 99)}, [2]int{0, 1}},
 		{"decided again for another model", []step{open(1, 71, 1), open(1, 72, 1)}, [2]int{0, 1}},
-		{"a moment before the timeout", []step{open(1, 71, 1), func(f *InFlight, _ *Endpoints) { f.Expire(104) }}, [2]int{1, 0}},
+		{"a moment before the timeout", []step{open(1, 71, 1), func(f *InFlight, _ *Endpoints) { f.Expire(104) }},
+			[2]int{1, 0}},
 		{"at the timeout", []step{open(1, 71, 1), func(f *InFlight, _ *Endpoints) { f.Expire(105) }}, [2]int{}},
 		{"the writer is gone", []step{open(1, 71, 1), func(f *InFlight, _ *Endpoints) { f.DropInstance(1) }}, [2]int{}},
 		{"the endpoint left", []step{open(1, 71, 1), func(f *InFlight, _ *Endpoints) { f.Reset(0) }}, [2]int{1, 0}},
-		{"table full", []step{open(1, 71, 1), open(2, 72, 1), open(3, 72, 1), open(4, 72, 1), open(5, 72, 1)}, [2]int{0, 4}},
+		{"table full", []step{open(1, 71, 1), open(2, 72, 1), open(3, 72, 1), open(4, 72, 1), open(5, 72, 1)},
+			[2]int{0, 4}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -273,7 +281,8 @@ func TestInFlightHeapOfEqualTimes(t *testing.T) {
 	}
 }
 
-// TestInFlightSmallHeaps checks the order after each change, where the last lease is often the second child of its parent.
+// TestInFlightSmallHeaps checks the order after each change, where the last lease is often the second child of its
+// parent.
 func TestInFlightSmallHeaps(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 16))
 	for range 500 {

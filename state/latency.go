@@ -8,11 +8,11 @@ import (
 
 // Latency is how fast answers of status 2xx came. An answer with another status says nothing of the model's speed.
 type Latency struct {
-	// TTFT is the time from the decision to the first byte of the response body, in microseconds. For an answer that was not
-	// streamed that is the whole of its time.
+	// TTFT is the time from the decision to the first byte of the response body, in microseconds. For an answer that
+	// was not streamed that is the whole of its time.
 	TTFT *Windows
-	// TPOT is the time per output token in microseconds: from the first byte to the end, over the number of tokens less one. An answer
-	// of fewer than two tokens, or of an unknown number, has none.
+	// TPOT is the time per output token in microseconds: from the first byte to the end, over the number of tokens less
+	// one. An answer of fewer than two tokens, or of an unknown number, has none.
 	TPOT *Windows
 }
 
@@ -64,7 +64,8 @@ func (l *Latency) MemoryBytes() int { return l.TTFT.MemoryBytes() + l.TPOT.Memor
 // MaxModels bounds the models of a ModelLatency.
 const MaxModels = 256
 
-// ModelLatency is Latency by model. To find a model takes up to MaxModels steps. Beyond MaxModels the model whose latest completion is the oldest is forgotten.
+// ModelLatency is Latency by model. To find a model takes up to MaxModels steps. Beyond MaxModels the model whose
+// latest completion is the oldest is forgotten.
 type ModelLatency struct {
 	Latency // by place of the model
 	hashes  []uint64
@@ -80,7 +81,8 @@ func NewModelLatency(age time.Duration) *ModelLatency {
 	}
 }
 
-// Index is the index of a model in TTFT and TPOT, -1 when nothing is known of it. It is valid until the next event is applied.
+// Index is the index of a model in TTFT and TPOT, -1 when nothing is known of it. It is valid until the next event is
+// applied.
 func (m *ModelLatency) Index(model uint64) int {
 	for i, h := range m.hashes {
 		if h == model {

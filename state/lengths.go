@@ -12,8 +12,8 @@ const (
 	leastTokensPerByte, mostTokensPerByte = 1.0 / 16, 1.0
 )
 
-// Lengths is how many tokens a byte of prompt text makes, by model, as servers reported the tokens of prompts. Each request has a bounded
-// part in it: no more than 16 KiB of the last megabyte or half megabyte.
+// Lengths is how many tokens a byte of prompt text makes, by model, as servers reported the tokens of prompts. Each
+// request has a bounded part in it: no more than 16 KiB of the last megabyte or half megabyte.
 type Lengths struct {
 	everywhere
 	models []length
@@ -29,7 +29,8 @@ func (*Lengths) Expire(int64) {}
 
 // apply implements part.
 func (l *Lengths) apply(s *step) {
-	if s.Kind != journal.Completion || s.Status != 200 || !s.UsageReported || s.InputTokens == 0 || s.PromptBytes == 0 || s.Model == 0 {
+	if s.Kind != journal.Completion || s.Status != 200 || !s.UsageReported || s.InputTokens == 0 ||
+		s.PromptBytes == 0 || s.Model == 0 {
 		return
 	}
 	perByte := min(max(float64(s.InputTokens)/float64(s.PromptBytes), leastTokensPerByte), mostTokensPerByte)

@@ -10,7 +10,8 @@ import (
 // reported is a completion of a prompt of so many bytes, which the server says had so many tokens.
 func reported(model uint64, bytes, tokens uint32) *journal.Event {
 	return &journal.Event{
-		Kind: journal.Completion, Model: model, Status: 200, UsageReported: true, PromptBytes: bytes, InputTokens: tokens,
+		Kind: journal.Completion, Model: model, Status: 200, UsageReported: true, PromptBytes: bytes,
+		InputTokens: tokens,
 	}
 }
 

@@ -13,8 +13,8 @@ const (
 	prime4 uint64 = 0x85ebca77c2b2ae63
 )
 
-// link is XXH64(chunk, little-endian previous) for a chunk of whole stripes of 32 bytes, at least one: that of every block whose tokens are
-// a multiple of 8. It reads the chunk where it lies.
+// link is XXH64(chunk, little-endian previous) for a chunk of whole stripes of 32 bytes, at least one: that of every
+// block whose tokens are a multiple of 8. It reads the chunk where it lies.
 func link(chunk []byte, previous uint64) uint64 {
 	size := uint64(len(chunk)) + 8
 	a, b, c, d := prime1, prime2, uint64(0), uint64(0)

@@ -26,8 +26,8 @@ type search struct {
 	at        int32 // in indexes
 }
 
-// next is the number of the block to look at next: the first, then the last, as most endpoints have all of a prompt or nothing, then the
-// middle one of what is left.
+// next is the number of the block to look at next: the first, then the last, as most endpoints have all of a prompt or
+// nothing, then the middle one of what is left.
 func (s *search) next(n int32) int32 {
 	if s.low == 0 {
 		return 1

@@ -22,7 +22,8 @@ type step struct {
 	// primary, prefill and tried are the indexes of the event's endpoints, -1 for none that is in the pool.
 	primary, prefill, tried int
 	endpoints               *Endpoints
-	// leases are the requests in flight, nil when they are not kept. The request that a completion ends is still among them.
+	// leases are the requests in flight, nil when they are not kept. The request that a completion ends is still among
+	// them.
 	leases *InFlight
 }
 

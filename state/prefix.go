@@ -19,19 +19,21 @@ type recency struct {
 	count, cap     uint32
 }
 
-// Prefix is an approximate index of which endpoint caches which blocks: for each endpoint an LRU of the hashes of the blocks
-// that were sent to it.
+// Prefix is an approximate index of which endpoint caches which blocks: for each endpoint an LRU of the hashes of the
+// blocks that were sent to it.
 //
-// A block's hash covers all blocks before it, so a block has one parent. Add touches the blocks of a prompt from the last
-// to the first, which keeps this invariant: the parent of a cached block is cached and more recent than it. For a child that was
-// touched, its parent was touched after it; for one that was not, its parent can only have become more recent. The least recent entry,
-// the one that is evicted, therefore is no cached block's parent, or of a child just touched whose parent follows in the same Add.
-// So what an endpoint has of a prompt always is a prefix of it, and its length can be found by binary search.
-// Only two blocks with the same 64-bit hash can break this; then Match returns the length of another match.
+// A block's hash covers all blocks before it, so a block has one parent. Add touches the blocks of a prompt from the
+// last to the first, which keeps this invariant: the parent of a cached block is cached and more recent than it. For a
+// child that was touched, its parent was touched after it; for one that was not, its parent can only have become more
+// recent. The least recent entry, the one that is evicted, therefore is no cached block's parent, or of a child just
+// touched whose parent follows in the same Add. So what an endpoint has of a prompt always is a prefix of it, and its
+// length can be found by binary search. Only two blocks with the same 64-bit hash can break this; then Match returns
+// the length of another match.
 //
-// Add takes O(1) steps for each block, but for one block in 64 of a full index, which looks at all endpoints for the longest list, and
-// for one addition in many to the sketch, which halves its counters, 4 MiB at the most. Match takes O(log n) steps for n blocks. Reset is O(1); what it
-// leaves, and what is too old or too much for an endpoint, is freed by at most 256 blocks of each kind with a call.
+// Add takes O(1) steps for each block, but for one block in 64 of a full index, which looks at all endpoints for the
+// longest list, and for one addition in many to the sketch, which halves its counters, 4 MiB at the most. Match takes
+// O(log n) steps for n blocks. Reset is O(1); what it leaves, and what is too old or too much for an endpoint, is freed
+// by at most 256 blocks of each kind with a call.
 type Prefix struct {
 	table    table
 	lists    []recency
@@ -44,7 +46,8 @@ type Prefix struct {
 	// garbage is a chain, through newer, of entries of endpoints that left. They are reused first and freed bit by bit.
 	garbage uint32
 
-	// age is how many seconds a block is kept that no prompt had, 0 for ever. stamps are, by entry, when one last had it.
+	// age is how many seconds a block is kept that no prompt had, 0 for ever. stamps are, by entry, when one last had
+	// it.
 	age, seconds, swept uint32
 	stamps              chunks[uint32]
 	clock               clock
@@ -60,8 +63,9 @@ type Prefix struct {
 	warmth    uint32 // keeps the reads of warm from being optimised away
 }
 
-// NewPrefix makes an index of at most entries blocks over all endpoints and of capacity blocks for an endpoint; 0 stands for the
-// defaults. seed keeps clients from choosing prompts that fall into one hash bucket and changes no answer.
+// NewPrefix makes an index of at most entries blocks over all endpoints and of capacity blocks for an endpoint; 0
+// stands for the defaults. seed keeps clients from choosing prompts that fall into one hash bucket and changes no
+// answer.
 func NewPrefix(capacity, entries int, seed uint64) *Prefix {
 	p := &Prefix{factor: splitMix(seed) | 1, draws: seed}
 	p.limit = uint32(positive(entries, DefaultPrefixEntries))
@@ -71,8 +75,8 @@ func NewPrefix(capacity, entries int, seed uint64) *Prefix {
 	return p
 }
 
-// SetAge says for how long a block is kept that no prompt had; 0 is for ever, and what is not whole seconds is cut. It is called before
-// anything is added, and then Expire is needed.
+// SetAge says for how long a block is kept that no prompt had; 0 is for ever, and what is not whole seconds is cut. It
+// is called before anything is added, and then Expire is needed.
 func (p *Prefix) SetAge(age time.Duration) { p.age = uint32(age / time.Second) }
 
 // Expire sets the clock and drops blocks that are too old, some with each call.
@@ -139,8 +143,8 @@ func (p *Prefix) clear(index int) {
 	p.lists[index].cap = capacity
 }
 
-// SetCapacity says how many blocks an endpoint caches; 0 or less stands for the default. What is too much then leaves with the next
-// calls of Add, oldest first.
+// SetCapacity says how many blocks an endpoint caches; 0 or less stands for the default. What is too much then leaves
+// with the next calls of Add, oldest first.
 func (p *Prefix) SetCapacity(index, blocks int) {
 	if uint(index) < uint(len(p.lists)) {
 		p.lists[index].cap = uint32(positive(blocks, int(p.capacity)))

@@ -131,7 +131,8 @@ func comparePrefix(t *testing.T, capacity, limit, endpoints int) {
 		p.MatchAll(probe, indexes, matched)
 		for i := range endpoints {
 			if got, want := int(matched[i]), naive.match(i, probe); got != want || p.Match(i, probe) != want {
-				t.Fatalf("step %d, endpoint %d: got a match of %d and %d, want %d of %d", step, i, got, p.Match(i, probe), want, len(probe))
+				t.Fatalf("step %d, endpoint %d: got a match of %d and %d, want %d of %d", step, i, got,
+					p.Match(i, probe), want, len(probe))
 			}
 			if got, want := p.Len(i), len(naive.lists[i]); got != want {
 				t.Fatalf("step %d, endpoint %d: got %d blocks, want %d", step, i, got, want)
@@ -177,7 +178,8 @@ func checkClosed(t *testing.T, p *Prefix, index int, parent map[uint64]uint64) {
 	for child, father := range parent {
 		of := age[mix(child^salt, p.factor)]
 		if over := age[mix(father^salt, p.factor)]; of > 0 && (over == 0 || over > of) {
-			t.Fatalf("endpoint %d: block at position %d of its LRU, its parent at %d (0 is not cached)", index, of, over)
+			t.Fatalf("endpoint %d: block at position %d of its LRU, its parent at %d (0 is not cached)", index, of,
+				over)
 		}
 	}
 }

@@ -23,7 +23,8 @@ func sent(s *State, lease uint32, blocks []uint64) {
 
 // ended is a completion of an answer with status 200.
 func ended(lease uint32) journal.Event {
-	return journal.Event{Kind: journal.Completion, Instance: 9, Lease: lease, Primary: 1, Status: 200, TTFTMicros: 5, Ended: journal.EndedWhole}
+	return journal.Event{Kind: journal.Completion, Instance: 9, Lease: lease, Primary: 1, Status: 200, TTFTMicros: 5,
+		Ended: journal.EndedWhole}
 }
 
 // What becomes of a prompt decides for how long its blocks count.
@@ -43,12 +44,15 @@ func TestPromptsCountWhenAnswered(t *testing.T) {
 		{"answered", []*journal.Event{with(func(*journal.Event) {})}, 5, 0},
 		{"begun", []*journal.Event{with(func(e *journal.Event) { e.Kind = journal.Began })}, 5, 0},
 		{"refused", []*journal.Event{with(func(e *journal.Event) { e.Status = 400 })}, 0, 0},
-		{"left before the first byte", []*journal.Event{with(func(e *journal.Event) { e.Status, e.TTFTMicros = 0, 0 })}, 0, 0},
+		{"left before the first byte", []*journal.Event{with(func(e *journal.Event) { e.Status, e.TTFTMicros = 0, 0 })},
+			0, 0},
 		{"headers alone", []*journal.Event{with(func(e *journal.Event) { e.TTFTMicros = 0 })}, 0, 0},
 		{"another lease", []*journal.Event{with(func(e *journal.Event) { e.Lease = 2 })}, 0, 0},
 		{"another writer", []*journal.Event{with(func(e *journal.Event) { e.Instance = 8 })}, 0, 0},
-		{"answered after it ended", []*journal.Event{with(func(e *journal.Event) { e.Status = 400 }), with(func(*journal.Event) {})}, 0, 0},
-		{"answered by another endpoint", []*journal.Event{with(func(e *journal.Event) { e.Primary, e.Tried = 2, 1 })}, 0, 5},
+		{"answered after it ended",
+			[]*journal.Event{with(func(e *journal.Event) { e.Status = 400 }), with(func(*journal.Event) {})}, 0, 0},
+		{"answered by another endpoint", []*journal.Event{with(func(e *journal.Event) { e.Primary, e.Tried = 2, 1 })},
+			0, 5},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -64,7 +68,8 @@ func TestPromptsCountWhenAnswered(t *testing.T) {
 			s.Expire(int64(tentativeAge))
 			s.Expire(int64(tentativeAge + time.Second))
 			if one, two := s.Prefix.Match(0, blocks), s.Prefix.Match(1, blocks); one != tt.kept || two != tt.other {
-				t.Errorf("later: %d blocks of endpoint 1 and %d of endpoint 2 match, want %d and %d", one, two, tt.kept, tt.other)
+				t.Errorf("later: %d blocks of endpoint 1 and %d of endpoint 2 match, want %d and %d", one, two, tt.kept,
+					tt.other)
 			}
 		})
 	}
@@ -73,7 +78,8 @@ func TestPromptsCountWhenAnswered(t *testing.T) {
 // The prefill endpoint of an answered prompt has it, too.
 func TestPromptsOfPrefill(t *testing.T) {
 	s, blocks := prompts(0), chain(1, 5)
-	s.Apply(&journal.Event{Kind: journal.Decision, Instance: 9, Lease: 1, Primary: 1, Prefill: 2, Chains: chains(blocks)})
+	s.Apply(&journal.Event{Kind: journal.Decision, Instance: 9, Lease: 1, Primary: 1, Prefill: 2,
+		Chains: chains(blocks)})
 	e := ended(1)
 	s.Apply(&e)
 	if one, two := s.Prefix.Len(0), s.Prefix.Len(1); one != 5 || two != 5 {
@@ -213,8 +219,8 @@ func TestPromptsUnanswered(t *testing.T) {
 	}
 }
 
-// hitRate lets tenants send prompts that begin with theirs, and an attacker new ones, all of which are answered. It is the part of the
-// tenants' beginnings that is found.
+// hitRate lets tenants send prompts that begin with theirs, and an attacker new ones, all of which are answered. It is
+// the part of the tenants' beginnings that is found.
 func hitRate(attacker float64, capacity, tenants, blocks int) float64 {
 	s := prompts(capacity)
 	r := rand.New(rand.NewPCG(3, 4))
@@ -242,8 +248,10 @@ func hitRate(attacker float64, capacity, tenants, blocks int) float64 {
 func TestPromptsOfOthersStay(t *testing.T) {
 	for _, tt := range []struct{ capacity, tenants, blocks int }{{4000, 50, 64}, {4000, 240, 16}, {1000, 60, 16}} {
 		t.Run(fmt.Sprint(tt.tenants, " tenants"), func(t *testing.T) {
-			alone, attacked := hitRate(0, tt.capacity, tt.tenants, tt.blocks), hitRate(0.1, tt.capacity, tt.tenants, tt.blocks)
-			t.Logf("%d of %d blocks in use: hits %.3f, with an attacker of 10 %% %.3f", tt.tenants*tt.blocks, tt.capacity, alone, attacked)
+			alone, attacked := hitRate(0, tt.capacity, tt.tenants, tt.blocks),
+				hitRate(0.1, tt.capacity, tt.tenants, tt.blocks)
+			t.Logf("%d of %d blocks in use: hits %.3f, with an attacker of 10 %% %.3f", tt.tenants*tt.blocks,
+				tt.capacity, alone, attacked)
 			if attacked < alone-0.05 {
 				t.Errorf("with an attacker of 10 %%: hits %.3f, without %.3f; want them within 0.05", attacked, alone)
 			}

@@ -1,7 +1,7 @@
 package state
 
-// ranking orders the numbers of some entries by a rank of theirs, the least first, as a heap that knows where each entry is. An operation takes
-// O(log n) steps of n entries.
+// ranking orders the numbers of some entries by a rank of theirs, the least first, as a heap that knows where each
+// entry is. An operation takes O(log n) steps of n entries.
 type ranking struct {
 	heap   chunks[uint32] // numbers of entries
 	places chunks[uint32] // by number: the place in heap and one more, 0 for none

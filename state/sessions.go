@@ -20,8 +20,8 @@ type binding struct {
 	time     int64
 }
 
-// Sessions remembers which endpoint each session is bound to. A session is a hash of what the client calls it. Bind takes O(1), as does
-// Endpoint; Expire takes a step for each session that is forgotten.
+// Sessions remembers which endpoint each session is bound to. A session is a hash of what the client calls it. Bind
+// takes O(1), as does Endpoint; Expire takes a step for each session that is forgotten.
 type Sessions struct {
 	everywhere
 	age            int64
@@ -33,8 +33,8 @@ type Sessions struct {
 	oldest, newest uint32
 }
 
-// NewSessions makes an empty one. A session is forgotten after age without use, 0 for DefaultSessionAge; beyond sessions of them, 0 for
-// DefaultSessions, the one that was not used for the longest. seed is as for NewPrefix.
+// NewSessions makes an empty one. A session is forgotten after age without use, 0 for DefaultSessionAge; beyond
+// sessions of them, 0 for DefaultSessions, the one that was not used for the longest. seed is as for NewPrefix.
 func NewSessions(age time.Duration, sessions int, seed uint64) *Sessions {
 	if age <= 0 {
 		age = DefaultSessionAge

@@ -9,7 +9,8 @@ import (
 
 func TestSessions(t *testing.T) {
 	bind := func(t int64, session, endpoint uint64) *journal.Event {
-		return &journal.Event{Kind: journal.Decision, Time: t, Sessions: []journal.Session{{ID: session, Endpoint: endpoint}}}
+		return &journal.Event{Kind: journal.Decision, Time: t,
+			Sessions: []journal.Session{{ID: session, Endpoint: endpoint}}}
 	}
 	tests := []struct {
 		name   string
@@ -23,9 +24,14 @@ func TestSessions(t *testing.T) {
 		{"a moment before its age", []*journal.Event{bind(5, 1, 71)}, 104, [3]uint64{71}},
 		{"at its age", []*journal.Event{bind(5, 1, 71)}, 105, [3]uint64{}},
 		{"use refreshes", []*journal.Event{bind(0, 1, 71), bind(0, 2, 72), bind(50, 1, 71)}, 120, [3]uint64{71}},
-		{"the least used goes first", []*journal.Event{bind(0, 1, 71), bind(1, 2, 72), bind(2, 1, 71), bind(3, 3, 73)}, 4, [3]uint64{71, 0, 73}},
-		{"a completion binds nothing", []*journal.Event{{Kind: journal.Completion, Sessions: []journal.Session{{ID: 1, Endpoint: 71}}}}, 0, [3]uint64{}},
-		{"several of one request", []*journal.Event{{Kind: journal.Decision, Sessions: []journal.Session{{ID: 1, Endpoint: 71}, {ID: 2, Endpoint: 72}}}}, 0, [3]uint64{71, 72}},
+		{"the least used goes first", []*journal.Event{bind(0, 1, 71), bind(1, 2, 72), bind(2, 1, 71), bind(3, 3, 73)},
+			4, [3]uint64{71, 0, 73}},
+		{"a completion binds nothing",
+			[]*journal.Event{{Kind: journal.Completion, Sessions: []journal.Session{{ID: 1, Endpoint: 71}}}}, 0,
+			[3]uint64{}},
+		{"several of one request",
+			[]*journal.Event{{Kind: journal.Decision,
+				Sessions: []journal.Session{{ID: 1, Endpoint: 71}, {ID: 2, Endpoint: 72}}}}, 0, [3]uint64{71, 72}},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

@@ -8,12 +8,15 @@ import (
 )
 
 const (
-	// PatienceMicros is how long a request waits for an answer at the least before its endpoint may be suspected of silence.
+	// PatienceMicros is how long a request waits for an answer at the least before its endpoint may be suspected of
+	// silence.
 	PatienceMicros = 5_000_000
 
-	// deniedAfter is how much younger than a request a sample is that may deny it: a request is on its way, and read, before it is counted.
+	// deniedAfter is how much younger than a request a sample is that may deny it: a request is on its way, and read,
+	// before it is counted.
 	deniedAfter = int64(time.Second)
-	// mostWaiting bounds the unanswered requests that are remembered of an endpoint, the oldest ones. leastSilent of them raise suspicion.
+	// mostWaiting bounds the unanswered requests that are remembered of an endpoint, the oldest ones. leastSilent of
+	// them raise suspicion.
 	mostWaiting = 16
 	leastSilent = 3
 	// silenceAge is when an unanswered request is forgotten.
@@ -88,8 +91,8 @@ func (s *silence) prune(now, memory int64, gone uint64) {
 	}
 }
 
-// patience is how long a request waits before its wait says something: PatienceMicros, and twice as long as any answer of late of its kind took to
-// begin; ok is false as long as none has come.
+// patience is how long a request waits before its wait says something: PatienceMicros, and twice as long as any answer
+// of late of its kind took to begin; ok is false as long as none has come.
 func (f *Failures) patience(streamed bool, now int64) (nanos int64, ok bool) {
 	longest := f.usual[kindOf(streamed)].at(now)
 	return max(PatienceMicros*1000, int64(2*longest)), f.usual[kindOf(streamed)].value > 0
@@ -102,10 +105,11 @@ func kindOf(streamed bool) int {
 	return 0
 }
 
-// SilentSince is since when an endpoint has been silent where it should not be, 0 when it is not. It is silent by requests that it does not begin
-// to answer, three at the least, while it answers nobody else either and other endpoints answered what was asked later. They count
-// once they have waited for long, as measured by the answers of late; or once the endpoint itself denies them: a sample, taken at a time, says
-// that it has nothing to do. The requests of one client alone say nothing as long as there are others.
+// SilentSince is since when an endpoint has been silent where it should not be, 0 when it is not. It is silent by
+// requests that it does not begin to answer, three at the least, while it answers nobody else either and other
+// endpoints answered what was asked later. They count once they have waited for long, as measured by the answers of
+// late; or once the endpoint itself denies them: a sample, taken at a time, says that it has nothing to do. The
+// requests of one client alone say nothing as long as there are others.
 func (f *Failures) SilentSince(index int, now, sampledAt int64, idle bool) int64 {
 	if uint(index) >= uint(len(f.silent)) || f.silent[index].n < leastSilent {
 		return 0

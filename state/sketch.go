@@ -1,8 +1,8 @@
 package state
 
-// sketch estimates how often keys were seen lately: a count-min sketch (Cormode, Muthukrishnan, 2005) of 4-bit counters, halved
-// now and then, as TinyLFU (Einziger, Friedman, Manes, 2017) has it. The four counters of a key lie in one cache line. It counts no less than
-// what was added since the last halving, up to 15.
+// sketch estimates how often keys were seen lately: a count-min sketch (Cormode, Muthukrishnan, 2005) of 4-bit
+// counters, halved now and then, as TinyLFU (Einziger, Friedman, Manes, 2017) has it. The four counters of a key lie in
+// one cache line. It counts no less than what was added since the last halving, up to 15.
 type sketch struct {
 	lines [][sketchLine]uint64
 	added int // since the last halving

@@ -52,8 +52,9 @@ func drive(t *testing.T, s *State, data []byte) {
 		default:
 			e := journal.Event{
 				Kind: journal.Kind(next() % 6), Time: int64(next() * 1e7), Instance: next() % 4, Lease: uint32(next()),
-				Primary: next() % 16, Prefill: next() % 16, Model: next() % 3, Cold: next()%2 == 1, OutputTokens: uint32(next()),
-				Status: uint16(next() * 100), TTFTMicros: uint32(next()), DurationMicros: uint32(next()),
+				Primary: next() % 16, Prefill: next() % 16, Model: next() % 3, Cold: next()%2 == 1,
+				OutputTokens: uint32(next()),
+				Status:       uint16(next() * 100), TTFTMicros: uint32(next()), DurationMicros: uint32(next()),
 			}
 			for range next() % 4 {
 				e.Encode = append(e.Encode, next()%16)
@@ -91,7 +92,8 @@ func checkBounds(t *testing.T, s *State) {
 		if got := s.Prefix.Match(i, probe); got < 0 || got > len(probe) {
 			t.Fatalf("endpoint %d: got a match of %d", i, got)
 		}
-		if s.Endpoints.ID(i) == 0 && (s.InFlight.InFlight(i) != 0 || s.Prefix.Len(i) != 0 || s.Latency.TTFT.Count(i) != 0) {
+		if s.Endpoints.ID(i) == 0 &&
+			(s.InFlight.InFlight(i) != 0 || s.Prefix.Len(i) != 0 || s.Latency.TTFT.Count(i) != 0) {
 			t.Fatalf("free index %d holds state", i)
 		}
 	}
@@ -144,12 +146,15 @@ func TestInterleavings(t *testing.T) {
 	for w := range logs {
 		for i := range each {
 			at := int64(i)*1e6 + r.Int64N(1e6)
-			e := journal.Event{Kind: journal.Decision, Time: at, Instance: uint64(w), Lease: uint32(i), Primary: 1 + r.Uint64N(5), Prefill: r.Uint64N(6), Model: 1 + r.Uint64N(2)}
+			e := journal.Event{Kind: journal.Decision, Time: at, Instance: uint64(w), Lease: uint32(i),
+				Primary: 1 + r.Uint64N(5), Prefill: r.Uint64N(6), Model: 1 + r.Uint64N(2)}
 			logs[w] = append(logs[w], e)
 			if done := r.IntN(i + 1); i%2 == 0 {
 				logs[w] = append(logs[w], journal.Event{
-					Kind: journal.Completion, Time: at, Instance: uint64(w), Lease: uint32(done), Primary: e.Primary, Model: 1,
-					Status: 200 + 300*uint16(r.IntN(2)), TTFTMicros: 1 + r.Uint32N(1000), DurationMicros: 5000, OutputTokens: 9,
+					Kind: journal.Completion, Time: at, Instance: uint64(w), Lease: uint32(done), Primary: e.Primary,
+					Model:  1,
+					Status: 200 + 300*uint16(r.IntN(2)), TTFTMicros: 1 + r.Uint32N(1000), DurationMicros: 5000,
+					OutputTokens: 9,
 				})
 			}
 		}
@@ -214,7 +219,8 @@ func TestApply(t *testing.T) {
 	s := New(Options{InFlight: true, Prefix: true, Cold: true, Latency: true, ModelLatency: true, Failures: true})
 	s.SetEndpoints([]uint64{11, 12, 13})
 	blocks := chain(1, 10)
-	s.Apply(&journal.Event{Kind: journal.Decision, Time: 5, Instance: 1, Lease: 1, Primary: 11, Prefill: 12, Encode: []uint64{13}, Cold: true, Chains: chains(blocks)})
+	s.Apply(&journal.Event{Kind: journal.Decision, Time: 5, Instance: 1, Lease: 1, Primary: 11, Prefill: 12,
+		Encode: []uint64{13}, Cold: true, Chains: chains(blocks)})
 	s.Apply(&journal.Event{Kind: journal.Decision, Time: 5, Instance: 2, Lease: 1, Primary: 13})
 	matched, ranks := make([]int32, 3), make([]int32, 3)
 	s.Prefix.MatchAll(blocks, []uint16{0, 1, 2}, matched)
@@ -234,7 +240,8 @@ func TestApply(t *testing.T) {
 	if got, want := inFlight(), [3]int{1, 1, 1}; got != want {
 		t.Errorf("in flight without the writer that is gone: got %v, want %v", got, want)
 	}
-	s.Apply(&journal.Event{Kind: journal.Completion, Time: 7, Instance: 1, Lease: 1, Primary: 11, Model: 4, Status: 200, TTFTMicros: 9})
+	s.Apply(&journal.Event{Kind: journal.Completion, Time: 7, Instance: 1, Lease: 1, Primary: 11, Model: 4, Status: 200,
+		TTFTMicros: 9})
 	s.Apply(&journal.Event{Kind: journal.Completion, Time: 7, Instance: 1, Lease: 9, Primary: 12, Status: 503})
 	if got, want := inFlight(), [3]int{}; got != want {
 		t.Errorf("in flight at the end: got %v, want %v", got, want)
@@ -242,8 +249,10 @@ func TestApply(t *testing.T) {
 	if got := s.Latency.TTFT.Mean(0) + s.Models.TTFT.Mean(s.Models.Index(4)); got != 18 {
 		t.Errorf("TTFT of the endpoint and the model: got %v in all, want 18", got)
 	}
-	s.Apply(&journal.Event{Kind: journal.Completion, Time: 7, Instance: 1, Lease: 8, Primary: 13, Tried: 11, Status: 200})
-	if got := [3]float64{s.Failures.Share(0, 7), s.Failures.Share(1, 7), s.Failures.Share(2, 7)}; got != [3]float64{0.125, 0.125, 0} {
+	s.Apply(&journal.Event{Kind: journal.Completion, Time: 7, Instance: 1, Lease: 8, Primary: 13, Tried: 11,
+		Status: 200})
+	if got := [3]float64{s.Failures.Share(0, 7), s.Failures.Share(1, 7),
+		s.Failures.Share(2, 7)}; got != [3]float64{0.125, 0.125, 0} {
 		t.Errorf("shares of failures: got %v, want those of 11, which another had to stand in for, and of 12", got)
 	}
 	s.SetEndpoints([]uint64{12, 13})
@@ -278,7 +287,8 @@ func TestApplyDoesNotAllocate(t *testing.T) {
 			e.Primary, e.Prefill, e.Model, e.Cold = 1+r.Uint64N(6), r.Uint64N(7), 1+r.Uint64N(3), r.IntN(2) == 0
 			e.Chains[0].Blocks[r.IntN(20)] = r.Uint64()
 			s.Apply(&e)
-			e.Kind, e.Lease, e.Status, e.TTFTMicros = journal.Completion, i-r.Uint32N(50), 200+300*uint16(r.IntN(2)), 1+r.Uint32N(99)
+			e.Kind, e.Lease, e.Status, e.TTFTMicros = journal.Completion, i-r.Uint32N(50), 200+300*uint16(r.IntN(2)),
+				1+r.Uint32N(99)
 			s.Apply(&e)
 			s.Expire(int64(i) * 1e6)
 		}

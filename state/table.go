@@ -2,16 +2,16 @@ package state
 
 import "unsafe"
 
-// node is an entry of a table. The key is cut in two so that a node is 20 bytes and not 24. Links are the user's: they lie here as who
-// found an entry next needs them, and a node takes one cache line.
+// node is an entry of a table. The key is cut in two so that a node is 20 bytes and not 24. Links are the user's: they
+// lie here as who found an entry next needs them, and a node takes one cache line.
 type node struct {
 	low, high, next uint32
 	older, newer    uint32
 }
 
-// table is a hash table by linear hashing (W. Litwin, 1980): each insert that makes it too full splits one bucket, so that it grows
-// without ever being rehashed as a whole. Keys must be well mixed in their low 32 bits and may occur more than once. Entries are
-// numbered from 1 and keep their number, so that users lay arrays of their own beside it.
+// table is a hash table by linear hashing (W. Litwin, 1980): each insert that makes it too full splits one bucket, so
+// that it grows without ever being rehashed as a whole. Keys must be well mixed in their low 32 bits and may occur more
+// than once. Entries are numbered from 1 and keep their number, so that users lay arrays of their own beside it.
 type table struct {
 	nodes   []*[nodePiece]node
 	heads   []*[headPiece]uint32
@@ -136,8 +136,8 @@ func (t *table) remove(i uint32) {
 	t.used--
 }
 
-// warm reads what a search for each of the keys will read first. The reads do not depend on one another, so that the processor waits for
-// all of them at once instead of for one after the other. What it returns means nothing.
+// warm reads what a search for each of the keys will read first. The reads do not depend on one another, so that the
+// processor waits for all of them at once instead of for one after the other. What it returns means nothing.
 func (t *table) warm(keys []uint64) uint32 {
 	var first [batch]uint32
 	keys = keys[:min(len(keys), batch)]
@@ -157,8 +157,8 @@ func (t *table) memory() int {
 	return nodes + len(t.heads)*int(unsafe.Sizeof([headPiece]uint32{})) + cap(t.heads)*pointer
 }
 
-// mix is a bijection that spreads all bits of x over the low ones. factor is odd; who does not know it cannot choose values of x
-// that fall into one bucket.
+// mix is a bijection that spreads all bits of x over the low ones. factor is odd; who does not know it cannot choose
+// values of x that fall into one bucket.
 func mix(x, factor uint64) uint64 {
 	x ^= x >> 32
 	x *= factor

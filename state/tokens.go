@@ -18,15 +18,17 @@ const (
 	tokenUserShift = 6
 )
 
-// Tokens is how many tokens each user was served within a sliding window: as estimated when a request was decided, and as the server
-// reported once it ended. A user's total is the sum of input and output tokens, each times a weight. It decides of that user's requests alone.
-// What users are compared with, see Range, goes by standing: what servers reported, of which a single request counts up to a bound.
+// Tokens is how many tokens each user was served within a sliding window: as estimated when a request was decided, and
+// as the server reported once it ended. A user's total is the sum of input and output tokens, each times a weight. It
+// decides of that user's requests alone. What users are compared with, see Range, goes by standing: what servers
+// reported, of which a single request counts up to a bound.
 //
-// Users are known by hashes of their names. One without tokens in the window is forgotten. When there are too many, one that was never
-// served makes way, else the one with the least standing, so that who invents names pushes out nobody but his own.
+// Users are known by hashes of their names. One without tokens in the window is forgotten. When there are too many, one
+// that was never served makes way, else the one with the least standing, so that who invents names pushes out nobody
+// but his own.
 //
-// With n users, Add, Take, Settle and Total take O(log n) steps, Range is O(1). Expire is O(1) but for once in a tokenSlots-th of the window,
-// when it is O(n log n).
+// With n users, Add, Take, Settle and Total take O(log n) steps, Range is O(1). Expire is O(1) but for once in a
+// tokenSlots-th of the window, when it is O(n log n).
 type Tokens struct {
 	everywhere
 	input, output float64 // weights
@@ -40,12 +42,13 @@ type Tokens struct {
 
 	// request bounds what one request adds to a standing.
 	request float64
-	// fresh ranks those without a standing by their totals, low and high the others by standing, with the least and with the greatest first.
+	// fresh ranks those without a standing by their totals, low and high the others by standing, with the least and
+	// with the greatest first.
 	fresh, low, high ranking
 }
 
-// NewTokens makes an empty one with a window, 0 for DefaultTokenWindow, for at most users, 0 for DefaultTokenUsers, with the weights of input
-// and output tokens. seed is as for NewPrefix.
+// NewTokens makes an empty one with a window, 0 for DefaultTokenWindow, for at most users, 0 for DefaultTokenUsers,
+// with the weights of input and output tokens. seed is as for NewPrefix.
 func NewTokens(window time.Duration, users int, input, output float64, seed uint64) *Tokens {
 	if window <= 0 {
 		window = DefaultTokenWindow
@@ -104,7 +107,8 @@ func (t *Tokens) apply(s *step) {
 	}
 }
 
-// Add enters what a request of a user is expected to take, decided at a time. What is from before the window is passed over.
+// Add enters what a request of a user is expected to take, decided at a time. What is from before the window is passed
+// over.
 func (t *Tokens) Add(user uint64, at int64, input, output uint32) {
 	t.add(user, at, input, output, false)
 }
@@ -146,8 +150,9 @@ func (t *Tokens) Take(user uint64, at int64, input, output uint32) {
 	t.rank(i, a)
 }
 
-// Settle replaces the estimate of a request, decided at a time by the clock, by what its completion reports. A completion that reports nothing
-// leaves the estimate, unless the server refused the request; one that reports output alone leaves that of the input.
+// Settle replaces the estimate of a request, decided at a time by the clock, by what its completion reports. A
+// completion that reports nothing leaves the estimate, unless the server refused the request; one that reports output
+// alone leaves that of the input.
 func (t *Tokens) Settle(e *journal.Event, decided int64, input, output uint32) {
 	reported := e.InputTokens != 0 || e.OutputTokens != 0
 	if !reported && e.Status < 400 {

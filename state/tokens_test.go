@@ -156,7 +156,8 @@ func TestTokensSettle(t *testing.T) {
 			s := New(Options{InFlight: true, Tokens: true, TokenInputWeight: 1, TokenOutputWeight: 2})
 			s.SetEndpoints([]uint64{1})
 			s.Expire(someTime)
-			s.Apply(&journal.Event{Kind: journal.Decision, Time: someTime, Instance: 1, Lease: 1, Primary: 1, User: 7, InputTokens: 10, OutputTokens: 15})
+			s.Apply(&journal.Event{Kind: journal.Decision, Time: someTime, Instance: 1, Lease: 1, Primary: 1, User: 7,
+				InputTokens: 10, OutputTokens: 15})
 			wantTotal(t, s.Tokens, 7, 40)
 			done := tt.completion
 			done.Kind, done.Time, done.Instance, done.Lease, done.Primary = journal.Completion, someTime+milli, 1, 1, 1

@@ -6,8 +6,8 @@ type watched struct {
 	open uint32
 }
 
-// Watch has the requests of these models counted, given as hashes of their names, see journal.HashName, of which those beyond MaxModels
-// are passed over. To be called before anything is opened.
+// Watch has the requests of these models counted, given as hashes of their names, see journal.HashName, of which those
+// beyond MaxModels are passed over. To be called before anything is opened.
 func (f *InFlight) Watch(models []uint64) {
 	for _, hash := range models[:min(len(models), MaxModels)] {
 		f.models = append(f.models, watched{hash: hash})

@@ -22,8 +22,8 @@ type window struct {
 
 // Windows keeps exact recent samples, at most WindowSamples and no older than an age, of one quantity for many indexes.
 //
-// Add moves up to WindowSamples values, what is asked for takes O(1) steps. Both first drop what has grown old, once: O(WindowSamples) for each
-// such sample, O(1) when they all are.
+// Add moves up to WindowSamples values, what is asked for takes O(1) steps. Both first drop what has grown old, once:
+// O(WindowSamples) for each such sample, O(1) when they all are.
 type Windows struct {
 	age     int64
 	clock   clock
@@ -149,8 +149,8 @@ func (w *Windows) Mean(index int) float64 {
 	return float64(v.sum) / float64(v.n)
 }
 
-// Percentile is the q-quantile, q from 0 to 1, of the n samples of an index, 0 without samples. It interpolates linearly between the
-// two samples next to position q·(n-1) of the sorted ones (Hyndman and Fan, 1996, definition 7).
+// Percentile is the q-quantile, q from 0 to 1, of the n samples of an index, 0 without samples. It interpolates
+// linearly between the two samples next to position q·(n-1) of the sorted ones (Hyndman and Fan, 1996, definition 7).
 func (w *Windows) Percentile(index int, q float64) float64 {
 	v := w.at(index)
 	if v == nil || v.n == 0 {

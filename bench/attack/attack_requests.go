@@ -29,7 +29,8 @@ func holdBodies(ctx context.Context, t *target) (string, []string, error) {
 			defer c.Close()
 			deadline, _ := ctx.Deadline()
 			_ = c.SetDeadline(deadline)
-			head := fmt.Sprintf("POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n{\"prompt\":\"", sent+piece)
+			head := fmt.Sprintf("POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nContent-Type: "+
+				"application/json\r\nContent-Length: %d\r\n\r\n{\"prompt\":\"", sent+piece)
 			if _, err := c.Write([]byte(head)); err != nil {
 				return
 			}
@@ -51,8 +52,8 @@ func holdBodies(ctx context.Context, t *target) (string, []string, error) {
 	return fmt.Sprintf("%d connections with 30 MB each; %d MB were taken", connections, bytes>>20), nil, nil
 }
 
-// trick sends bodies that the filter refuses when it reads them: one that a server has seen has passed unread. Management paths must not be
-// reached at all.
+// trick sends bodies that the filter refuses when it reads them: one that a server has seen has passed unread.
+// Management paths must not be reached at all.
 func trick(ctx context.Context, t *target) (string, []string, error) {
 	const chat, unreadable = "/v1/chat/completions", `{"model":["not a name"],"messages":[]}`
 	encoded := func(values ...string) http.Header { return http.Header{"Content-Encoding": values} }
@@ -60,11 +61,15 @@ func trick(ctx context.Context, t *target) (string, []string, error) {
 		path, body string
 		header     http.Header
 	}{
-		{chat, unreadable, encoded("x")}, {chat, unreadable, encoded("")}, {chat, unreadable, encoded("identity, identity")},
-		{chat, unreadable, encoded("identity", "x")}, {"/v1/%63hat/completions", unreadable, nil}, {"/v1/chat%2fcompletions", unreadable, nil},
+		{chat, unreadable, encoded("x")}, {chat, unreadable, encoded("")},
+		{chat, unreadable, encoded("identity, identity")},
+		{chat, unreadable, encoded("identity", "x")}, {"/v1/%63hat/completions", unreadable, nil},
+		{"/v1/chat%2fcompletions", unreadable, nil},
 		{"/v1/chat/completion%73?a=b", unreadable, nil}, {"/v1/chat/completions/", unreadable, nil},
-		{"/v1/load_lora_adapter", "{}", nil}, {"/v1/unload_lora_adapter", "{}", nil}, {"/sleep?level=1", "{}", nil}, {"/wake_up", "{}", nil},
-		{"/collective_rpc", "{}", nil}, {"/reset_prefix_cache", "{}", nil}, {"/v1/%6coad_lora_adapter", "{}", nil}, {"/sleep/", "{}", nil}, {"/%73leep", "{}", nil},
+		{"/v1/load_lora_adapter", "{}", nil}, {"/v1/unload_lora_adapter", "{}", nil}, {"/sleep?level=1", "{}", nil},
+		{"/wake_up", "{}", nil},
+		{"/collective_rpc", "{}", nil}, {"/reset_prefix_cache", "{}", nil}, {"/v1/%6coad_lora_adapter", "{}", nil},
+		{"/sleep/", "{}", nil}, {"/%73leep", "{}", nil},
 	}
 	var leaks []string
 	for _, try := range tries {
@@ -73,7 +78,8 @@ func trick(ctx context.Context, t *target) (string, []string, error) {
 			return "", nil, err
 		}
 		if got.server != "" {
-			leaks = append(leaks, fmt.Sprintf("POST %s%s reached %s unread (%d)", try.path, shown(try.header), got.server, got.status))
+			leaks = append(leaks,
+				fmt.Sprintf("POST %s%s reached %s unread (%d)", try.path, shown(try.header), got.server, got.status))
 		}
 		sleep(ctx, 20*time.Millisecond)
 	}
@@ -89,7 +95,8 @@ func shown(header http.Header) string {
 
 // forged are headers by which routing sidecars, engines and Envoy itself let somebody say where a request goes.
 var forged = []string{
-	"x-prefiller-host-port", "x-prefiller-url", "x-encoder-hosts-ports", "x-data-parallel-host-port", "mif-prefill-endpoint", "mif-encode-endpoints",
+	"x-prefiller-host-port", "x-prefiller-url", "x-encoder-hosts-ports", "x-data-parallel-host-port",
+	"mif-prefill-endpoint", "mif-encode-endpoints",
 	"mif-anything-else", "x-gateway-destination-endpoint", "x-envoy-original-dst-host",
 }
 

@@ -27,7 +27,8 @@ func TestShippedConfig(t *testing.T) {
 					t.Errorf("%s: %q is missing in\n%s", name, want, text)
 				}
 			}
-			if strings.Contains(text, "port_value: 10000\n") || strings.Contains(text, "vtc-basic") != (document != "") {
+			if strings.Contains(text, "port_value: 10000\n") ||
+				strings.Contains(text, "vtc-basic") != (document != "") {
 				t.Errorf("%s with the document %q is\n%s", name, document, text)
 			}
 			if err := yaml.Unmarshal([]byte(text), new(map[string]any)); err != nil {

@@ -34,13 +34,18 @@ const byFairness = `{"plugins": [{"type": "vtc-basic"}, {"type": "max-score-pick
 
 var attacks = []attack{
 	{name: "give-up", about: "clients that leave after 5.3 s without an answer", least: 16 * time.Second, run: giveUp},
-	{name: "prefixes", about: "prompts that no server computes, to push others out of the prefix index", run: wipePrefixes},
-	{name: "one-body", about: "one body of 6 MB of token ids from an invented user, against vtc-basic", document: byFairness, run: oneBody},
+	{name: "prefixes", about: "prompts that no server computes, to push others out of the prefix index",
+		run: wipePrefixes},
+	{name: "one-body", about: "one body of 6 MB of token ids from an invented user, against vtc-basic",
+		document: byFairness, run: oneBody},
 	{name: "users", about: "invented users, against vtc-basic", document: byFairness, run: inventUsers},
 	{name: "held-bodies", about: "uploads of 30 MB that never end", run: holdBodies},
-	{name: "tricks", about: "paths and encodings that may hide a request from the filter, and management paths", run: trick},
+	{name: "tricks", about: "paths and encodings that may hide a request from the filter, and management paths",
+		run: trick},
 	{name: "headers", about: "headers that steer disaggregation or name a destination", run: forgeHeaders},
-	{name: "hang", about: "a server that hangs while its page says idle", mayLose: 0.05, least: 12 * time.Second, changesStack: true, run: hang},
+	{name: "hang", about: "a server that hangs while its page says idle", mayLose: 0.05, least: 12 * time.Second,
+		changesStack: true, run: hang},
 	{name: "page", about: "a server with a hostile metrics page", hostile: hostilePage, run: showPage},
-	{name: "hot-restart", about: "Envoy restarts hot", freshConnections: true, changesStack: true, least: 12 * time.Second, run: hotRestart},
+	{name: "hot-restart", about: "Envoy restarts hot", freshConnections: true, changesStack: true,
+		least: 12 * time.Second, run: hotRestart},
 }

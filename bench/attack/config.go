@@ -12,8 +12,8 @@ import (
 // shippedToken is the ingest token of envoy.yaml.
 const shippedToken = "pintle-local"
 
-// shippedConfig is a shipped configuration of Envoy with its ports exchanged, a map from those in the file, and with another
-// EndpointPickerConfig unless document is empty.
+// shippedConfig is a shipped configuration of Envoy with its ports exchanged, a map from those in the file, and with
+// another EndpointPickerConfig unless document is empty.
 func shippedConfig(path string, ports map[int]int, document string) (string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

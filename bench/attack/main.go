@@ -27,9 +27,11 @@ func parseFlags(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("attack", flag.ContinueOnError)
 	f.BoolVar(&o.short, "short", false, "a few seconds for each attack, and bars that a busy machine keeps")
-	f.BoolVar(&o.demo, "demo", false, "attack what make demo KEEP=1 started; what needs another configuration or server is left out")
+	f.BoolVar(&o.demo, "demo", false,
+		"attack what make demo KEEP=1 started; what needs another configuration or server is left out")
 	f.DurationVar(&o.duration, "duration", 0, "how long an attack takes (default 15s, 4s with -short)")
-	f.DurationVar(&o.rest, "rest", 0, "how long after an attack nothing of it may be left (default 30s, 5s with -short)")
+	f.DurationVar(&o.rest, "rest", 0,
+		"how long after an attack nothing of it may be left (default 30s, 5s with -short)")
 	f.IntVar(&o.rounds, "rounds", 3, "how often an attack is repeated at most when a bar is missed; medians count")
 	f.Func("only", "a comma list of attacks (default all)", func(text string) error {
 		o.names = strings.Split(text, ",")
@@ -69,7 +71,8 @@ func parseFlags(args []string) (options, error) {
 }
 
 func run(ctx context.Context, o options) error {
-	fmt.Printf("others: %.0f requests/s; at most %.1f times their p99 TTFT, %.0f points of their hits, none refused; %v later nothing of it left\n\n",
+	fmt.Printf("others: %.0f requests/s; at most %.1f times their p99 TTFT, %.0f points of their hits, none refused; "+
+		"%v later nothing of it left\n\n",
 		rate, o.bars.p99, 100*o.bars.hits, o.rest)
 	var missed []string
 	for _, a := range attacks {

@@ -12,8 +12,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/load"
 )
 
-// The load of the well-behaved: groups that share a long prompt, and every twentieth request one that no server has seen, so that the 99th
-// percentile of the time to first token is that of a whole prefill and not of the machine's moods. It is a fifth of what the servers can do.
+// The load of the well-behaved: groups that share a long prompt, and every twentieth request one that no server has
+// seen, so that the 99th percentile of the time to first token is that of a whole prefill and not of the machine's
+// moods. It is a fifth of what the servers can do.
 const (
 	groups, users  = 24, 4
 	systemTokens   = 2000
@@ -35,14 +36,16 @@ type others struct {
 
 func newOthers() *others {
 	shared := load.SharedPrefix{
-		Model: "sim-model", Groups: groups, Users: users, SystemTokens: systemTokens, QuestionTokens: questionTokens, OutputTokens: outputTokens,
-		Count: 8000, Seed: 1,
+		Model: "sim-model", Groups: groups, Users: users, SystemTokens: systemTokens, QuestionTokens: questionTokens,
+		OutputTokens: outputTokens,
+		Count:        8000, Seed: 1,
 	}.Requests()
 	// Some groups ask up to six times as often as others, as users do.
 	random := rand.New(rand.NewPCG(1, 2))
 	shared = slices.DeleteFunc(shared, func(r load.Request) bool { return random.IntN(1+r.Group%6) > 0 })[:2000]
 	cold := load.SharedPrefix{
-		Model: "sim-model", Groups: 2000 / coldEvery, Users: 1, SystemTokens: systemTokens, QuestionTokens: questionTokens, OutputTokens: outputTokens,
+		Model: "sim-model", Groups: 2000 / coldEvery, Users: 1, SystemTokens: systemTokens,
+		QuestionTokens: questionTokens, OutputTokens: outputTokens,
 		Count: 2000 / coldEvery, Seed: rand.Uint64(),
 	}.Requests()
 	for i := range cold {
@@ -54,7 +57,8 @@ func newOthers() *others {
 // warm has the servers know the groups' prompts, some times over.
 func (o *others) warm(ctx context.Context, t *target, times int) error {
 	o.sent = times * groups
-	_, err := load.Run(ctx, load.Config{URL: t.url(""), Requests: o.requests, Workers: 8, Count: o.sent, Timeout: patience, Client: o.client})
+	_, err := load.Run(ctx, load.Config{URL: t.url(""), Requests: o.requests, Workers: 8, Count: o.sent,
+		Timeout: patience, Client: o.client})
 	return err
 }
 
@@ -62,7 +66,8 @@ func (o *others) warm(ctx context.Context, t *target, times int) error {
 type figures struct {
 	sent, refused int
 	p99           time.Duration
-	// hits is the part of prompt tokens found in prefix caches, share the largest part of the answers that one server gave.
+	// hits is the part of prompt tokens found in prefix caches, share the largest part of the answers that one server
+	// gave.
 	hits, share float64
 	// memory is Envoy's, cores what the sidecar took.
 	memory int64
@@ -77,7 +82,8 @@ func (o *others) watch(ctx context.Context, t *target, duration time.Duration) (
 	requests := slices.Concat(o.requests[next:], o.requests[:next])
 	began, busy := time.Now(), t.sidecarCPU()
 	result, err := load.Run(ctx, load.Config{
-		URL: t.url(""), Requests: requests, Rate: rate, Duration: duration, Seed: o.rounds, Timeout: patience, Drain: patience, Client: o.client,
+		URL: t.url(""), Requests: requests, Rate: rate, Duration: duration, Seed: o.rounds, Timeout: patience,
+		Drain: patience, Client: o.client,
 	})
 	if err != nil {
 		return f, err
@@ -89,7 +95,8 @@ func (o *others) watch(ctx context.Context, t *target, duration time.Duration) (
 	prompt, cached, _ := result.Tokens()
 	f = figures{
 		sent: len(result.Samples), refused: result.Failed(), p99: result.Percentiles(load.TTFT, 99)[0],
-		hits: float64(cached) / max(float64(prompt), 1), cores: (t.sidecarCPU() - busy).Seconds() / time.Since(began).Seconds(),
+		hits:   float64(cached) / max(float64(prompt), 1),
+		cores:  (t.sidecarCPU() - busy).Seconds() / time.Since(began).Seconds(),
 		errors: list(result.Errors()),
 	}
 	for _, n := range result.Servers() {

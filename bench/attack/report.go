@@ -19,7 +19,8 @@ type round struct {
 type bars struct {
 	// p99 bounds the ratio of their times to first token, memory that of Envoy's memory after the attack.
 	p99, memory float64
-	// hits is how much smaller the part of prompt tokens found in caches may be, share how much larger that of one server.
+	// hits is how much smaller the part of prompt tokens found in caches may be, share how much larger that of one
+	// server.
 	hits, share float64
 }
 
@@ -41,17 +42,20 @@ func (b bars) judge(a attack, r round) (faults []string) {
 			faults = append(faults, fmt.Sprintf("hits %s are %.0f points fewer", phase.name, 100*lost))
 		}
 		if more := phase.share - r.before.share; more > b.share {
-			faults = append(faults, fmt.Sprintf("one server has %.0f %% of the requests %s", 100*phase.share, phase.name))
+			faults = append(faults,
+				fmt.Sprintf("one server has %.0f %% of the requests %s", 100*phase.share, phase.name))
 		}
 		if phase.refused > int(a.mayLose*float64(phase.sent)) {
-			faults = append(faults, fmt.Sprintf("%d of %d requests fail %s (%s)", phase.refused, phase.sent, phase.name, phase.errors))
+			faults = append(faults,
+				fmt.Sprintf("%d of %d requests fail %s (%s)", phase.refused, phase.sent, phase.name, phase.errors))
 		}
 	}
 	if ratio := float64(r.after.memory) / float64(max(r.before.memory, 1)); ratio > b.memory {
 		faults = append(faults, fmt.Sprintf("Envoy has %.1f times its memory after it", ratio))
 	}
 	if r.during.cores > 2*r.before.cores+0.2 {
-		faults = append(faults, fmt.Sprintf("the sidecar takes %.2f cores instead of %.2f", r.during.cores, r.before.cores))
+		faults = append(faults,
+			fmt.Sprintf("the sidecar takes %.2f cores instead of %.2f", r.during.cores, r.before.cores))
 	}
 	return append(faults, r.leaks...)
 }
@@ -60,7 +64,8 @@ func (b bars) judge(a attack, r round) (faults []string) {
 func median(all []round) round {
 	r := all[len(all)-1]
 	for _, phase := range []func(*round) *figures{
-		func(r *round) *figures { return &r.before }, func(r *round) *figures { return &r.during }, func(r *round) *figures { return &r.after },
+		func(r *round) *figures { return &r.before }, func(r *round) *figures { return &r.during },
+		func(r *round) *figures { return &r.after },
 	} {
 		f := phase(&r)
 		f.p99 = middle(all, func(r *round) time.Duration { return phase(r).p99 })
@@ -89,12 +94,14 @@ func report(w io.Writer, a attack, r round, faults []string) {
 		verdict = "FAILED"
 	}
 	fmt.Fprintf(w, "%-14s %s: %s\n", a.name, verdict, r.tried)
-	fmt.Fprintf(w, "  %-8s %9s %7s %9s %10s %10s %8s\n", "", "p99 TTFT", "hits", "refused", "top share", "Envoy MiB", "sidecar")
+	fmt.Fprintf(w, "  %-8s %9s %7s %9s %10s %10s %8s\n", "", "p99 TTFT", "hits", "refused", "top share", "Envoy MiB",
+		"sidecar")
 	for _, phase := range []struct {
 		name string
 		figures
 	}{{"before", r.before}, {"during", r.during}, {"after", r.after}} {
-		fmt.Fprintf(w, "  %-8s %9v %6.0f%% %5d/%-4d %9.0f%% %10d %8.2f\n", phase.name, phase.p99.Round(time.Millisecond), 100*phase.hits,
+		fmt.Fprintf(w, "  %-8s %9v %6.0f%% %5d/%-4d %9.0f%% %10d %8.2f\n", phase.name,
+			phase.p99.Round(time.Millisecond), 100*phase.hits,
 			phase.refused, phase.sent, 100*phase.share, phase.memory>>20, phase.cores)
 	}
 	for _, fault := range faults {

@@ -49,7 +49,8 @@ func demo() (*target, error) {
 	return t, nil
 }
 
-// start runs servers, an Envoy and a sidecar. What hostile makes of the addresses of the servers is what the sidecar hears of.
+// start runs servers, an Envoy and a sidecar. What hostile makes of the addresses of the servers is what the sidecar
+// hears of.
 func start(ctx context.Context, document string, hostile func([]stack.Endpoint) error) (*target, error) {
 	s, err := stack.New()
 	if err != nil {
@@ -102,7 +103,8 @@ func (t *target) run(ctx context.Context, document string, hostile func([]stack.
 
 // startEnvoy starts an Envoy, which takes over from the one before it.
 func (t *target) startEnvoy(ctx context.Context) error {
-	p, err := t.stack.Start("envoy-"+strconv.Itoa(t.epoch), filepath.Join(t.stack.Root, "bin", "envoy"), "-c", t.config, "--concurrency", "2",
+	p, err := t.stack.Start("envoy-"+strconv.Itoa(t.epoch), filepath.Join(t.stack.Root, "bin", "envoy"), "-c", t.config,
+		"--concurrency", "2",
 		"--base-id", strconv.Itoa(t.baseID), "--restart-epoch", strconv.Itoa(t.epoch), "--log-level", "error",
 		"--drain-time-s", "2", "--parent-shutdown-time-s", "4")
 	if err != nil {

@@ -54,7 +54,8 @@ func newWazero(ctx context.Context, module []byte) (*onWazero, error) {
 	w := &onWazero{runtime: wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler())}
 	wasi_snapshot_preview1.MustInstantiate(ctx, w.runtime)
 	var err error
-	w.module, err = w.runtime.InstantiateWithConfig(ctx, module, wazero.NewModuleConfig().WithStartFunctions("_initialize"))
+	w.module, err = w.runtime.InstantiateWithConfig(ctx, module,
+		wazero.NewModuleConfig().WithStartFunctions("_initialize"))
 	return w, err
 }
 
@@ -83,7 +84,8 @@ type onV8 struct {
 var script string
 
 func newV8(ctx context.Context, modulePath string) (*onV8, error) {
-	v := &onV8{command: exec.CommandContext(ctx, "node", "--no-warnings", "--input-type=module", "-e", script, "--", modulePath)}
+	v := &onV8{command: exec.CommandContext(ctx, "node", "--no-warnings", "--input-type=module", "-e", script, "--",
+		modulePath)}
 	var err error
 	if v.input, err = v.command.StdinPipe(); err != nil {
 		return nil, err

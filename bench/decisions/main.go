@@ -82,7 +82,8 @@ func row(ctx context.Context, out io.Writer, index int, engines []engine, rounds
 	fmt.Fprintf(out, "%-52s", c.Name)
 	for _, micros := range found {
 		slices.Sort(micros)
-		fmt.Fprintf(out, " %-22s", fmt.Sprintf("%.1f (%.1f-%.1f)", micros[len(micros)/2], micros[0], micros[len(micros)-1]))
+		fmt.Fprintf(out, " %-22s",
+			fmt.Sprintf("%.1f (%.1f-%.1f)", micros[len(micros)/2], micros[0], micros[len(micros)-1]))
 	}
 	if c.BarMicros > 0 {
 		fmt.Fprintf(out, " %.0f", c.BarMicros)

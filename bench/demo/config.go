@@ -29,7 +29,8 @@ func envoyConfig(shipped string, p ports, picker string) (string, error) {
 	config := shipped
 	for i, r := range replacements {
 		if got := strings.Count(shipped, r.old); got != r.count {
-			return "", fmt.Errorf("envoy.yaml: %s is there %d times; the demo replaces it in %d places", r.old, got, r.count)
+			return "", fmt.Errorf("envoy.yaml: %s is there %d times; the demo replaces it in %d places", r.old, got,
+				r.count)
 		}
 		config = strings.ReplaceAll(config, r.old, placeholder(i))
 	}

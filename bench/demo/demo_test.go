@@ -32,7 +32,8 @@ func TestEnvoyConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]int{
-		"port_value: 15099}": 1, "port_value: 21}": 1, "port_value: 22}": 1, `"port": 21,`: 1, `"random-picker"`: 2, "max-score-picker": 0,
+		"port_value: 15099}": 1, "port_value: 21}": 1, "port_value: 22}": 1, `"port": 21,`: 1, `"random-picker"`: 2,
+		"max-score-picker":   0,
 		"port_value: 10000}": 0, "port_value: 9901}": 0, "\x00": 0,
 	} {
 		if n := strings.Count(got, text); n != want {
@@ -61,7 +62,8 @@ func TestWorkload(t *testing.T) {
 }
 
 func TestTableIsAligned(t *testing.T) {
-	busy := row{name: "sim-3", waiting: 123, running: 8, kv: 1, sent: 12345, p50: 12345 * time.Millisecond, p99: 99999 * time.Millisecond}
+	busy := row{name: "sim-3", waiting: 123, running: 8, kv: 1, sent: 12345, p50: 12345 * time.Millisecond,
+		p99: 99999 * time.Millisecond}
 	for _, s := range []*screen{{}, {terminal: true}} {
 		widths := map[int]bool{}
 		for _, r := range []row{{name: "sim-0"}, busy} {
@@ -118,7 +120,8 @@ func TestVerdict(t *testing.T) {
 		ours, theirs time.Duration
 		want         string
 	}{
-		{"better", 100 * time.Millisecond, 1500 * time.Millisecond, "within 100 ms, with random choice within 1.50 s: 15.0 times sooner"},
+		{"better", 100 * time.Millisecond, 1500 * time.Millisecond,
+			"within 100 ms, with random choice within 1.50 s: 15.0 times sooner"},
 		{"same", 100 * time.Millisecond, 105 * time.Millisecond, "equally fast"},
 		{"worse", 300 * time.Millisecond, 100 * time.Millisecond, "random choice was faster"},
 	} {
@@ -132,7 +135,8 @@ func TestVerdict(t *testing.T) {
 
 func TestSummaryTellsErrors(t *testing.T) {
 	var out strings.Builder
-	left, right := &side{name: "Pintle", result: result(time.Second, 0)}, &side{name: "random choice", result: result(time.Second, 3)}
+	left, right := &side{name: "Pintle", result: result(time.Second, 0)},
+		&side{name: "random choice", result: result(time.Second, 3)}
 	(&screen{out: &out}).summarize(left, right)
 	if got := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(got, "answers 100 100 errors 0 3") {
 		t.Errorf("got %s", out.String())
@@ -140,7 +144,8 @@ func TestSummaryTellsErrors(t *testing.T) {
 	if err := errorsOf(left); err != nil {
 		t.Errorf("no errors: got %v", err)
 	}
-	if err := errorsOf(right); err == nil || !strings.Contains(err.Error(), `random choice: requests failed: 3 times "503 Service Unavailable"`) {
+	if err := errorsOf(right); err == nil ||
+		!strings.Contains(err.Error(), `random choice: requests failed: 3 times "503 Service Unavailable"`) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/stack"
 )
 
-// The simulated servers and their load. The servers are three times as fast as the simulator's default, so that a short run sees many
-// requests; tokens leave in chunks of four, so that copying them does not keep the processors busy. The default rate keeps the servers
-// busy to four fifths: below, any choice is good; above, none is.
+// The simulated servers and their load. The servers are three times as fast as the simulator's default, so that a short
+// run sees many requests; tokens leave in chunks of four, so that copying them does not keep the processors busy. The
+// default rate keeps the servers busy to four fifths: below, any choice is good; above, none is.
 const (
 	simPrefix  = "sim"
 	simCount   = 4
@@ -71,7 +71,8 @@ func run(ctx context.Context, o options) error {
 			return err
 		}
 	}
-	fmt.Fprintf(out.out, "sending %.0f requests/s to each for %.0f s: chats, documents, sessions\n\n", o.rate, o.duration.Seconds())
+	fmt.Fprintf(out.out, "sending %.0f requests/s to each for %.0f s: chats, documents, sessions\n\n", o.rate,
+		o.duration.Seconds())
 	if err := compare(ctx, st, out, pintle, random, o); err != nil {
 		return err
 	}

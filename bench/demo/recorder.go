@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// recorder measures requests as they pass, for the table; the summary has the load client's own figures. Safe for concurrent
-// use.
+// recorder measures requests as they pass, for the table; the summary has the load client's own figures. Safe for
+// concurrent use.
 type recorder struct {
 	transport *http.Transport
 

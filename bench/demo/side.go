@@ -51,7 +51,8 @@ func (s *side) start(ctx context.Context, st *stack.Stack) error {
 // send runs the load against a side.
 func (s *side) send(ctx context.Context, requests []load.Request, rate float64, duration time.Duration) (err error) {
 	s.result, err = load.Run(ctx, load.Config{
-		URL: "http://" + stack.Address(s.ports.requests), Requests: requests, Rate: rate, Duration: duration, Seed: seed,
+		URL: "http://" + stack.Address(s.ports.requests), Requests: requests, Rate: rate, Duration: duration,
+		Seed:  seed,
 		Drain: drainLimit, Client: s.recorder.client(),
 	})
 	return err

@@ -11,7 +11,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/load"
 )
 
-// summarize writes what both sides came to. The ratio is random choice's figure over Pintle's: above 1, Pintle is faster.
+// summarize writes what both sides came to. The ratio is random choice's figure over Pintle's: above 1, Pintle is
+// faster.
 func (s *screen) summarize(left, right *side) {
 	fmt.Fprintf(s.out, "%s\n", s.paint(bold, fmt.Sprintf("%-16s%12s%16s%16s", "", "Pintle", right.name, "ratio")))
 	for _, part := range []struct {
@@ -22,13 +23,15 @@ func (s *screen) summarize(left, right *side) {
 		{"first token", load.TTFT, []float64{50, 90, 99}},
 		{"whole answer", load.Latency, []float64{50, 99}},
 	} {
-		l, r := left.result.Percentiles(part.measure, part.percentiles...), right.result.Percentiles(part.measure, part.percentiles...)
+		l, r := left.result.Percentiles(part.measure, part.percentiles...),
+			right.result.Percentiles(part.measure, part.percentiles...)
 		for i, p := range part.percentiles {
 			name := ""
 			if i == 0 {
 				name = part.name
 			}
-			fmt.Fprintf(s.out, "%-13sp%.0f%12s%16s%15.1fx\n", name, p, readable(l[i]), readable(r[i]), ratio(r[i], l[i]))
+			fmt.Fprintf(s.out, "%-13sp%.0f%12s%16s%15.1fx\n", name, p, readable(l[i]), readable(r[i]),
+				ratio(r[i], l[i]))
 		}
 	}
 	fmt.Fprintf(s.out, "%-16s%12d%16d\n", "answers", left.result.Succeeded(), right.result.Succeeded())
@@ -41,13 +44,16 @@ func verdict(left, right *load.Result) string {
 	ours, theirs := left.Percentiles(load.TTFT, 90)[0], right.Percentiles(load.TTFT, 90)[0]
 	switch r := ratio(theirs, ours); {
 	case r >= 1.1:
-		return fmt.Sprintf("With Pintle 9 of 10 requests had their first token within %s, with random choice within %s: %.1f times sooner.",
+		return fmt.Sprintf("With Pintle 9 of 10 requests had their first token within %s, with random choice within "+
+			"%s: %.1f times sooner.",
 			readable(ours), readable(theirs), r)
 	case r <= 0.9:
-		return fmt.Sprintf("In this run random choice was faster: first tokens p90 %s, with Pintle %s. Was the machine busy with something else?",
+		return fmt.Sprintf("In this run random choice was faster: first tokens p90 %s, with Pintle %s. Was the "+
+			"machine busy with something else?",
 			readable(theirs), readable(ours))
 	}
-	return "In this run Pintle and random choice were equally fast. Was the machine busy with something else, or the rate low?"
+	return "In this run Pintle and random choice were equally fast. Was the machine busy with something else, or the " +
+		"rate low?"
 }
 
 func ratio(theirs, ours time.Duration) float64 {

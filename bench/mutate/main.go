@@ -29,7 +29,8 @@ func parseFlags(args []string) (o options, err error) {
 	f := flag.NewFlagSet("mutate", flag.ContinueOnError)
 	f.StringVar(&only, "only", ".", "a regular expression over \"FILE: NAME\"")
 	f.DurationVar(&o.limit, "limit", time.Hour, "begin no further change after this time")
-	f.DurationVar(&o.timeout, "timeout", 2*time.Minute, "how long the tests of a package may take; longer counts as noticed")
+	f.DurationVar(&o.timeout, "timeout", 2*time.Minute,
+		"how long the tests of a package may take; longer counts as noticed")
 	f.BoolVar(&o.list, "list", false, "show the changes, and whether they still fit, without running tests")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -103,12 +104,14 @@ func (r *runner) all(ctx context.Context, chosen []mutant, limit time.Duration) 
 	if ran == 0 {
 		return errors.Join(append(mistakes, errors.New("no change was run"))...)
 	}
-	fmt.Printf("\n%d of %d changes were noticed, %.1f %%, in %v\n", noticed, ran, 100*float64(noticed)/float64(ran), time.Since(began).Round(time.Second))
+	fmt.Printf("\n%d of %d changes were noticed, %.1f %%, in %v\n", noticed, ran, 100*float64(noticed)/float64(ran),
+		time.Since(began).Round(time.Second))
 	if left > 0 {
 		fmt.Printf("%d were not begun within -limit %v\n", left, limit)
 	}
 	if float64(noticed) < bar*float64(ran) {
-		mistakes = append(mistakes, fmt.Errorf("%.1f %% are noticed, want %.0f %%", 100*float64(noticed)/float64(ran), 100*bar))
+		mistakes = append(mistakes,
+			fmt.Errorf("%.1f %% are noticed, want %.0f %%", 100*float64(noticed)/float64(ran), 100*bar))
 	}
 	return errors.Join(mistakes...)
 }

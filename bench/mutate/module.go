@@ -68,7 +68,8 @@ func (r *runner) copy(ctx context.Context) (string, error) {
 		os.Mkdir(filepath.Join(tree, "bin"), 0o700),
 		os.Symlink(filepath.Join(r.root, "build", ".cache"), filepath.Join(tree, "build", ".cache")),
 		os.Symlink(filepath.Join(r.root, "bin", "tinygo"), filepath.Join(tree, "bin", "tinygo")),
-		os.Symlink(filepath.Join(r.root, "bin", "pintle-failpoint.wasm"), filepath.Join(tree, "bin", "pintle-failpoint.wasm")))
+		os.Symlink(filepath.Join(r.root, "bin", "pintle-failpoint.wasm"),
+			filepath.Join(tree, "bin", "pintle-failpoint.wasm")))
 }
 
 func copyFile(to, from string) error {

@@ -59,7 +59,8 @@ func (m mutant) apply(root string) ([]byte, error) {
 // mutants are all changes.
 func mutants() []mutant {
 	var all []mutant
-	for _, list := range [][]mutant{openaiMutants, journalMutants, snapshotMutants, stateMutants, scoringMutants, sidecarMutants, filterMutants} {
+	for _, list := range [][]mutant{openaiMutants, journalMutants, snapshotMutants, stateMutants, scoringMutants,
+		sidecarMutants, filterMutants} {
 		all = append(all, list...)
 	}
 	return all

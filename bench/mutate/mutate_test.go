@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestLists: every change has what it needs and a name of its own. Whether it still fits the code is told by make mutate.
+// TestLists: every change has what it needs and a name of its own. Whether it still fits the code is told by make
+// mutate.
 func TestLists(t *testing.T) {
 	seen := map[string]bool{}
 	for _, m := range mutants() {
@@ -24,10 +25,11 @@ func scratchModule(t *testing.T, tested bool) string {
 	t.Helper()
 	root := t.TempDir()
 	files := map[string]string{
-		"go.mod":        "module example.com/m\n\ngo 1.26\n",
-		"a/a.go":        "package a\n\n// Add adds.\nfunc Add(x, y int) int { return x + y }\n",
-		"a/a_test.go":   "package a\n\nimport \"testing\"\n\nfunc TestNothing(t *testing.T) {}\n",
-		"b/b_test.go":   "package b\n\nimport (\n\t\"testing\"\n\n\t\"example.com/m/a\"\n)\n\nfunc TestAdd(t *testing.T) {\n\tif a.Add(1, 2) != 3 {\n\t\tt.Error(\"wrong\")\n\t}\n}\n",
+		"go.mod":      "module example.com/m\n\ngo 1.26\n",
+		"a/a.go":      "package a\n\n// Add adds.\nfunc Add(x, y int) int { return x + y }\n",
+		"a/a_test.go": "package a\n\nimport \"testing\"\n\nfunc TestNothing(t *testing.T) {}\n",
+		"b/b_test.go": "package b\n\nimport (\n\t\"testing\"\n\n\t\"example.com/m/a\"\n)\n\nfunc TestAdd(t " +
+			"*testing.T) {\n\tif a.Add(1, 2) != 3 {\n\t\tt.Error(\"wrong\")\n\t}\n}\n",
 		"b/b.go":        "package b\n",
 		"other/file.go": "package other\n",
 	}
@@ -64,7 +66,8 @@ func TestTry(t *testing.T) {
 			m, root := minus, scratchModule(t, test.tested)
 			m.after = test.after
 			got, err := (&runner{root: root, scratch: t.TempDir(), timeout: time.Minute}).try(t.Context(), m)
-			if got != test.want || (err == nil) != (test.fails == "") || err != nil && !strings.Contains(err.Error(), test.fails) {
+			if got != test.want || (err == nil) != (test.fails == "") || err != nil &&
+				!strings.Contains(err.Error(), test.fails) {
 				t.Errorf("got %q, %v, want %q, %q", got, err, test.want, test.fails)
 			}
 			if text, _ := os.ReadFile(filepath.Join(root, "a/a.go")); !strings.Contains(string(text), "x + y") {
@@ -82,7 +85,8 @@ func TestApply(t *testing.T) {
 		{"no Go afterwards", "func", "expected"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if _, err := (mutant{file: "a/a.go", name: "m", before: test.before, after: "["}).apply(root); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := (mutant{file: "a/a.go", name: "m", before: test.before, after: "["}).apply(root); err == nil ||
+				!strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
 		})

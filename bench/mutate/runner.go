@@ -56,7 +56,8 @@ func (r *runner) overlay(m mutant, changed []byte) (string, error) {
 	if err := os.WriteFile(file, changed, 0o600); err != nil {
 		return "", err
 	}
-	list, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(r.root, filepath.FromSlash(m.file)): file}})
+	list, err := json.Marshal(
+		map[string]any{"Replace": map[string]string{filepath.Join(r.root, filepath.FromSlash(m.file)): file}})
 	if err != nil {
 		return "", err
 	}

@@ -45,7 +45,8 @@ func parseFlags(args []string) (options, error) {
 	})
 	f.BoolVar(&o.streams, "stream", false, "measure streamed answers instead")
 	f.BoolVar(&o.journal, "journal", false, "measure what the journal costs the filter instead")
-	f.BoolVar(&o.instant, "instant", false, "have the servers discard requests unread, which makes Envoy's share the largest")
+	f.BoolVar(&o.instant, "instant", false,
+		"have the servers discard requests unread, which makes Envoy's share the largest")
 	f.StringVar(&o.module, "module", "bin/pintle.wasm", "the module to measure, from the repository's root")
 	f.Func("compare", "a further module to measure beside, held by pause; repeatable", func(path string) error {
 		o.compare = append(o.compare, path)
@@ -97,7 +98,8 @@ func run(ctx context.Context, o options) error {
 	return measureAll(ctx, o, st, os.Stdout, newProgress(os.Stderr))
 }
 
-// newProgress returns a function that shows one line on a terminal, and an empty one clears it. Elsewhere it shows nothing.
+// newProgress returns a function that shows one line on a terminal, and an empty one clears it. Elsewhere it shows
+// nothing.
 func newProgress(f *os.File) func(string) {
 	info, err := f.Stat()
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 {

@@ -14,7 +14,8 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	const good = "Running 3s test\n\nRESULT {\"requests\":300,\"micros\":3000000,\"p50\":500,\"p99\":1500,\"failures\":0,\"statuses\":0}\n"
+	const good = "Running 3s test\n\nRESULT " +
+		"{\"requests\":300,\"micros\":3000000,\"p50\":500,\"p99\":1500,\"failures\":0,\"statuses\":0}\n"
 	m, err := parse(good)
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +76,8 @@ func TestVerdict(t *testing.T) {
 
 func TestParseFlags(t *testing.T) {
 	o, err := parseFlags(strings.Fields("-rounds 2 -seconds 4 -sizes 2,400 -compare a.wasm -compare b.wasm"))
-	if err != nil || o.rounds != 2 || o.duration != 4*time.Second || len(o.sizes) != 2 || o.sizes[1] != 400 || len(o.compare) != 2 {
+	if err != nil || o.rounds != 2 || o.duration != 4*time.Second || len(o.sizes) != 2 || o.sizes[1] != 400 ||
+		len(o.compare) != 2 {
 		t.Errorf("got %+v, %v", o, err)
 	}
 	for _, args := range []string{"-rounds 0", "-seconds 0", "-sizes 0", "-sizes 2,", "-sizes 99999", "more"} {
@@ -100,7 +102,8 @@ func TestConfigs(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := map[string]bool{
-				"port_value: 22}": v.hold == "", "port_value: 12}": v.hold != "", "http_header: true": v.hold == "pause",
+				"port_value: 22}": v.hold == "", "port_value: 12}": v.hold != "",
+				"http_header: true": v.hold == "pause",
 				"max_request_bytes": v.hold == "buffer", "allow_on_headers_stop_iteration": v.hold == "pause",
 				"dir/other.wasm": v.name == "other",
 			}
@@ -132,7 +135,8 @@ func TestScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	output, err := exec.CommandContext(t.Context(), "wrk", "-t1", "-c1", "-d1s", "-s", path, server.URL).CombinedOutput()
+	output, err := exec.CommandContext(t.Context(), "wrk", "-t1", "-c1", "-d1s", "-s", path,
+		server.URL).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}

@@ -22,7 +22,8 @@ var bars = map[string]map[int]float64{
 type results [][]*measurement
 
 // rounds measures all variants in turns, each round in another order, so that none always follows the same one.
-func rounds(ctx context.Context, o options, all []*variant, scriptPath string, connections int, progress func(string)) (results, error) {
+func rounds(ctx context.Context, o options, all []*variant, scriptPath string, connections int,
+	progress func(string)) (results, error) {
 	found := make(results, len(all))
 	// One short round that does not count: connections, caches and the module's first requests.
 	for _, v := range all {
@@ -56,7 +57,8 @@ func runRequests(ctx context.Context, o options, st *stack.Stack, out io.Writer,
 	if err := start(ctx, st, all, serverCount, o.serverFlags()); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "wrk -t1 -c%d, %d rounds of %v each in turns: medians, min-max of the rounds\n\n", requestConnections, o.rounds, o.duration)
+	fmt.Fprintf(out, "wrk -t1 -c%d, %d rounds of %v each in turns: medians, min-max of the rounds\n\n",
+		requestConnections, o.rounds, o.duration)
 	fmt.Fprintf(out, "%-7s %-8s %8s %13s %10s %10s   %-22s %-10s %7s %6s\n",
 		"body", "Envoy", "req/s", "min-max", "p50", "p99", "ratio", "bar", "CPU", "ratio")
 	for _, size := range o.sizes {
@@ -65,14 +67,16 @@ func runRequests(ctx context.Context, o options, st *stack.Stack, out io.Writer,
 		if err != nil {
 			return err
 		}
-		found, err := rounds(ctx, o, all, path, requestConnections, func(s string) { progress(fmt.Sprintf("%d KB, %s", size, s)) })
+		found, err := rounds(ctx, o, all, path, requestConnections,
+			func(s string) { progress(fmt.Sprintf("%d KB, %s", size, s)) })
 		if err != nil {
 			return err
 		}
 		progress("")
 		writeRequests(out, size, all, found)
 	}
-	fmt.Fprintf(out, "ratio of requests/s: Pintle's over %s. CPU: seconds of Envoy's processor time for 1,000 requests, and its ratio.\n", base)
+	fmt.Fprintf(out, "ratio of requests/s: Pintle's over %s. CPU: seconds of Envoy's processor time for 1,000 "+
+		"requests, and its ratio.\n", base)
 	return st.Check()
 }
 
@@ -89,8 +93,10 @@ func writeRequests(out io.Writer, size int, all []*variant, found results) {
 			bar = verdict(bars[v.name][size], r.median())
 			cpuRatio = fmt.Sprintf("%.2f", cpu.over(plainCPU).median())
 		}
-		fmt.Fprintf(out, "%-7s %-8s %8.0f %13s %7.2f ms %7.2f ms   %-22s %-10s %7.3f %6s\n", body, v.name, rate.median(), rate.spread("%.0f"),
-			figures(found[i], (*measurement).p50).median(), figures(found[i], (*measurement).p99).median(), ratio, bar, cpu.median(), cpuRatio)
+		fmt.Fprintf(out, "%-7s %-8s %8.0f %13s %7.2f ms %7.2f ms   %-22s %-10s %7.3f %6s\n", body, v.name,
+			rate.median(), rate.spread("%.0f"),
+			figures(found[i], (*measurement).p50).median(), figures(found[i], (*measurement).p99).median(), ratio, bar,
+			cpu.median(), cpuRatio)
 	}
 	fmt.Fprintln(out)
 }

@@ -15,7 +15,8 @@ const (
 )
 
 // streamServers emit an event every 2 ms, so that each is a chunk of its own for Envoy, and the machine is not full.
-var streamServers = []string{"-time-per-output-token", "2ms", "-batch-slowdown", "0", "-prefill-tokens-per-second", "1e9", "-max-num-seqs", "1024"}
+var streamServers = []string{"-time-per-output-token", "2ms", "-batch-slowdown", "0", "-prefill-tokens-per-second",
+	"1e9", "-max-num-seqs", "1024"}
 
 // runStreams compares answers of many events. What a request costs anyhow is taken from answers of one event.
 func runStreams(ctx context.Context, o options, st *stack.Stack, out io.Writer, progress func(string)) error {
@@ -26,7 +27,8 @@ func runStreams(ctx context.Context, o options, st *stack.Stack, out io.Writer, 
 	var found [2]results
 	for i, events := range []int{1, streamEvents} {
 		body, err := json.Marshal(map[string]any{
-			"model": "sim-model", "stream": true, "max_tokens": events, "messages": []map[string]string{{"role": "user", "content": "Hello"}},
+			"model": "sim-model", "stream": true, "max_tokens": events,
+			"messages": []map[string]string{{"role": "user", "content": "Hello"}},
 		})
 		if err != nil {
 			return err
@@ -46,8 +48,10 @@ func runStreams(ctx context.Context, o options, st *stack.Stack, out io.Writer, 
 }
 
 func writeStreams(out io.Writer, o options, all []*variant, one, many results) {
-	fmt.Fprintf(out, "streams: wrk -t1 -c%d, %d rounds of %v in turns: medians; CPU is Envoy's\n\n", streamConnections, o.rounds, o.duration)
-	fmt.Fprintf(out, "%-8s %22s %22s %16s %16s\n", "Envoy", "CPU us/answer, 1 event", fmt.Sprintf("%d events", streamEvents), "us/event", "Pintle's share")
+	fmt.Fprintf(out, "streams: wrk -t1 -c%d, %d rounds of %v in turns: medians; CPU is Envoy's\n\n", streamConnections,
+		o.rounds, o.duration)
+	fmt.Fprintf(out, "%-8s %22s %22s %16s %16s\n", "Envoy", "CPU us/answer, 1 event",
+		fmt.Sprintf("%d events", streamEvents), "us/event", "Pintle's share")
 	var plain series
 	for i, v := range all {
 		first, last := figures(one[i], (*measurement).cpuPerThousand), figures(many[i], (*measurement).cpuPerThousand)

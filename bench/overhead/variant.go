@@ -24,7 +24,8 @@ type variant struct {
 	envoy              *stack.Process
 }
 
-// variants are the Envoy without Pintle, one for each way to hold with the module, and one with pause for each further module.
+// variants are the Envoy without Pintle, one for each way to hold with the module, and one with pause for each further
+// module.
 func variants(module string, compare []string) []*variant {
 	all := []*variant{
 		{name: "plain"},
@@ -32,13 +33,14 @@ func variants(module string, compare []string) []*variant {
 		{name: "buffer", hold: "buffer", module: module, document: shipped.JSON()},
 	}
 	for _, path := range compare {
-		all = append(all, &variant{name: strings.TrimSuffix(filepath.Base(path), ".wasm"), hold: "pause", module: path, document: shipped.JSON()})
+		all = append(all, &variant{name: strings.TrimSuffix(filepath.Base(path), ".wasm"), hold: "pause", module: path,
+			document: shipped.JSON()})
 	}
 	return all
 }
 
-// journalVariants are the filter with the journal off, with it, and with it and the shipped configuration, whose prefix scorer puts the
-// hashes of prompts there.
+// journalVariants are the filter with the journal off, with it, and with it and the shipped configuration, whose prefix
+// scorer puts the hashes of prompts there.
 func journalVariants(module string) []*variant {
 	const off = `, "load": {"correction": false}, "failing": {"policy": "ignore"}`
 	return []*variant{
@@ -54,14 +56,16 @@ const (
 )
 
 func (v *variant) config(adminPort int, servers []int) (string, error) {
-	plugin := fmt.Sprintf(`{"ingest": {"port": %d, "token": %q}, "hold": %q, "destination": "original-dst", "config": %s%s}`,
+	plugin := fmt.Sprintf(
+		`{"ingest": {"port": %d, "token": %q}, "hold": %q, "destination": "original-dst", "config": %s%s}`,
 		v.ingestPort, token, v.hold, v.document, v.settings)
 	c := stack.EnvoyConfig{
 		AdminPort: adminPort, Hold: v.hold, Module: v.module, Hosts: servers, Balance: "ROUND_ROBIN",
 		Listeners: []stack.EnvoyListener{{Name: "requests", Port: v.requestsPort, Plugin: plugin}},
 	}
 	if v.hold != "" {
-		c.Listeners = append(c.Listeners, stack.EnvoyListener{Name: "ingest", Port: v.ingestPort, Ingest: true, Plugin: plugin})
+		c.Listeners = append(c.Listeners,
+			stack.EnvoyListener{Name: "ingest", Port: v.ingestPort, Ingest: true, Plugin: plugin})
 	}
 	return c.Text()
 }
@@ -100,7 +104,8 @@ func start(ctx context.Context, st *stack.Stack, all []*variant, servers int, se
 		}
 	}
 	if _, err = st.Sidecar(ctx, "sidecar", stack.Sidecar{
-		IngestPorts: ingestPorts, Token: token, AdminPort: next, Endpoints: stack.Endpoints(serverPrefix, first, servers),
+		IngestPorts: ingestPorts, Token: token, AdminPort: next,
+		Endpoints: stack.Endpoints(serverPrefix, first, servers),
 	}); err != nil {
 		return fmt.Errorf("with snapshots for ports %v: %w", ingestPorts, err)
 	}

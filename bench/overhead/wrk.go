@@ -14,7 +14,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/stack"
 )
 
-// script has wrk post a file and tell its results as JSON. wrk counts a status of 400 or more as an error; latencies are microseconds.
+// script has wrk post a file and tell its results as JSON. wrk counts a status of 400 or more as an error; latencies
+// are microseconds.
 const script = `local file = assert(io.open(%q, "rb"))
 wrk.body = file:read("*a")
 file:close()
@@ -54,14 +55,17 @@ func writeScript(dir, name string, body []byte) (string, error) {
 	return scriptPath, os.WriteFile(scriptPath, fmt.Appendf(nil, script, bodyPath), 0o600)
 }
 
-// measure runs wrk against an Envoy. Any error in the exchanges is an error here: figures with errors in them mean nothing.
-func measure(ctx context.Context, v *variant, scriptPath string, connections int, duration time.Duration) (*measurement, error) {
+// measure runs wrk against an Envoy. Any error in the exchanges is an error here: figures with errors in them mean
+// nothing.
+func measure(ctx context.Context, v *variant, scriptPath string, connections int,
+	duration time.Duration) (*measurement, error) {
 	before, err := v.envoy.CPU()
 	if err != nil {
 		return nil, err
 	}
 	seconds := strconv.FormatFloat(max(duration.Seconds(), 1), 'f', 0, 64)
-	command := exec.CommandContext(ctx, "wrk", "-t1", "-c"+strconv.Itoa(connections), "-d"+seconds+"s", "--timeout", "10s",
+	command := exec.CommandContext(ctx, "wrk", "-t1", "-c"+strconv.Itoa(connections), "-d"+seconds+"s", "--timeout",
+		"10s",
 		"-s", scriptPath, "http://"+stack.Address(v.requestsPort))
 	output, err := command.CombinedOutput()
 	if err != nil {
@@ -90,7 +94,8 @@ func parse(output string) (*measurement, error) {
 		return nil, fmt.Errorf("its result %q: %w", text, err)
 	}
 	if m.Failures+m.Statuses > 0 {
-		return nil, fmt.Errorf("%d exchanges broke and %d answers had a status of 400 or more, among %d", m.Failures, m.Statuses, m.Requests)
+		return nil, fmt.Errorf("%d exchanges broke and %d answers had a status of 400 or more, among %d", m.Failures,
+			m.Statuses, m.Requests)
 	}
 	if m.Requests == 0 || m.Micros == 0 {
 		return nil, fmt.Errorf("no request was answered")

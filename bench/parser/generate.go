@@ -14,11 +14,16 @@ type generator struct {
 
 // pieces are what is put into strings and, when a body is changed, anywhere.
 var pieces = []string{
-	"a", "hello world ", "\u00e9", "\u044f\u0437\u044b\u043a", "\u6f22\u5b57", "\U0001f600", `\n`, `\"`, `\\`, `\/`, `\u0041`, `\u00e9`, `\u6f22`,
-	`\ud83d\ude00`, `\ud83d`, `\ude00`, `\ud83d\u0041`, `\ud83d\ud83d`, `\u0000`, `\x`, `\u12g4`, `\u12`, "\x00", "\x1f", "\x7f", "\xc0\xaf", "\xc1\xbf",
-	"\xe0\x80\x80", "\xe0\x9f\xbf", "\xe0\xa0\x80", "\xed\xa0\x80", "\xed\x9f\xbf", "\xef\xbb\xbf", "\xef\xbf\xbf", "\xf0\x80\x80\x80", "\xf0\x90\x80\x80",
-	"\xf4\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\x80", "\xff", "\xe6\xbc", "NaN", "Infinity", "-", "+1", "01", ".5", "1.", "1e", "1e+", "1e5",
-	"-0", "null", "true", "false", "tru", "{", "}", "[", "]", ",", ":", `"`, " ", "\t", "\r\n", "\v", "\u00a0", `{"x":`, `"model":`, "//", "'a'",
+	"a", "hello world ", "\u00e9", "\u044f\u0437\u044b\u043a", "\u6f22\u5b57", "\U0001f600", `\n`, `\"`, `\\`, `\/`,
+	`\u0041`, `\u00e9`, `\u6f22`,
+	`\ud83d\ude00`, `\ud83d`, `\ude00`, `\ud83d\u0041`, `\ud83d\ud83d`, `\u0000`, `\x`, `\u12g4`, `\u12`, "\x00",
+	"\x1f", "\x7f", "\xc0\xaf", "\xc1\xbf",
+	"\xe0\x80\x80", "\xe0\x9f\xbf", "\xe0\xa0\x80", "\xed\xa0\x80", "\xed\x9f\xbf", "\xef\xbb\xbf", "\xef\xbf\xbf",
+	"\xf0\x80\x80\x80", "\xf0\x90\x80\x80",
+	"\xf4\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\x80", "\xff", "\xe6\xbc", "NaN", "Infinity", "-",
+	"+1", "01", ".5", "1.", "1e", "1e+", "1e5",
+	"-0", "null", "true", "false", "tru", "{", "}", "[", "]", ",", ":", `"`, " ", "\t", "\r\n", "\v", "\u00a0", `{"x":`,
+	`"model":`, "//", "'a'",
 }
 
 // sound is how many of pieces stand for themselves in a string.
@@ -55,7 +60,8 @@ func (g *generator) change(body []byte) []byte {
 	return body
 }
 
-var keys = []string{"model", "messages", "prompt", "user", "stream", "stream_options", "max_tokens", "temperature", "stop", "n", "x", "other", `m\u006fdel`}
+var keys = []string{"model", "messages", "prompt", "user", "stream", "stream_options", "max_tokens", "temperature",
+	"stop", "n", "x", "other", `m\u006fdel`}
 
 func (g *generator) object(depth int, top bool) {
 	g.b.WriteByte('{')
@@ -105,7 +111,8 @@ func (g *generator) value(key string, depth int) {
 			g.b.WriteString([]string{"true", "false"}[g.IntN(2)])
 			return
 		case "stream_options":
-			g.b.WriteString([]string{`{"include_usage":true}`, `{"include_usage":false}`, `{"x":1,"include_usage":true}`}[g.IntN(3)])
+			g.b.WriteString([]string{`{"include_usage":true}`, `{"include_usage":false}`,
+				`{"x":1,"include_usage":true}`}[g.IntN(3)])
 			return
 		}
 	}

@@ -51,7 +51,8 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d bodies, seed %d: %d refused by both, %d differences, %v\n", o.bodies, o.seed, refused, differences, time.Since(began).Round(time.Second))
+	fmt.Printf("%d bodies, seed %d: %d refused by both, %d differences, %v\n", o.bodies, o.seed, refused, differences,
+		time.Since(began).Round(time.Second))
 	if differences > 0 {
 		return fmt.Errorf("%d bodies are read differently", differences)
 	}
@@ -134,7 +135,8 @@ type reading struct {
 	BadModel      bool
 	Model, User   string
 	Stream, Usage bool
-	// Chat is characters, bytes and messages, Completion characters, bytes and token ids; nil where they are not compared.
+	// Chat is characters, bytes and messages, Completion characters, bytes and token ids; nil where they are not
+	// compared.
 	Chat, Completion []int
 }
 
@@ -168,15 +170,19 @@ func judge(r *openai.Request, body, line []byte) (difference string, both bool, 
 }
 
 func (want *reading) differs(r *openai.Request) string {
-	if r.Model != want.Model || r.Stream != want.Stream || r.StreamUsage != want.Usage || len(want.User) <= openai.MaxName && r.User != want.User {
-		return fmt.Sprintf("model %q, user %q, stream %v, usage %v; Python: %q, %q, %v, %v", r.Model, r.User, r.Stream, r.StreamUsage,
+	if r.Model != want.Model || r.Stream != want.Stream || r.StreamUsage != want.Usage ||
+		len(want.User) <= openai.MaxName && r.User != want.User {
+		return fmt.Sprintf("model %q, user %q, stream %v, usage %v; Python: %q, %q, %v, %v", r.Model, r.User, r.Stream,
+			r.StreamUsage,
 			want.Model, want.User, want.Stream, want.Usage)
 	}
-	if sizes := want.Chat; r.API == openai.APIChat && sizes != nil && (r.Chars != sizes[0] || r.Bytes != sizes[1] || r.Messages != sizes[2]) {
+	if sizes := want.Chat; r.API == openai.APIChat && sizes != nil &&
+		(r.Chars != sizes[0] || r.Bytes != sizes[1] || r.Messages != sizes[2]) {
 		return fmt.Sprintf("%d characters, %d bytes, %d messages; Python: %v", r.Chars, r.Bytes, r.Messages, sizes)
 	}
 	sizes := want.Completion
-	if r.API == openai.APICompletions && sizes != nil && (r.Chars != sizes[0] || r.Bytes != sizes[1] || r.PromptTokens != sizes[2]) {
+	if r.API == openai.APICompletions && sizes != nil &&
+		(r.Chars != sizes[0] || r.Bytes != sizes[1] || r.PromptTokens != sizes[2]) {
 		return fmt.Sprintf("%d characters, %d bytes, %d token ids; Python: %v", r.Chars, r.Bytes, r.PromptTokens, sizes)
 	}
 	return ""

@@ -19,14 +19,16 @@ func weighted(queue, kv, running, prefix float64, parameters string) string {
 		{"type": "running-requests-size-scorer"%s}, {"type": "prefix-cache-scorer"}, {"type": "max-score-picker"}],
 		"schedulingProfiles": [{"name": "default", "plugins": [{"pluginRef": "queue-scorer", "weight": %v},
 		{"pluginRef": "kv-cache-utilization-scorer", "weight": %v}, {"pluginRef": "running-requests-size-scorer", "weight": %v},
-		{"pluginRef": "prefix-cache-scorer", "weight": %v}, {"pluginRef": "max-score-picker"}]}]}}`, parameters, queue, kv, running, prefix)
+		{"pluginRef": "prefix-cache-scorer", "weight": %v}, {"pluginRef": "max-score-picker"}]}]}}`, parameters, queue,
+		kv, running, prefix)
 }
 
 func scale(n int) string { return fmt.Sprintf(`, "parameters": {"scale": %d}`, n) }
 
 var profiles = []profile{
 	{"shipped", `{"config": ` + shipped.JSON() + `}`},
-	{"random", `{"plugins": [{"type": "random-picker"}], "schedulingProfiles": [{"name": "p", "plugins": [{"pluginRef": "random-picker"}]}]}`},
+	{"random",
+		`{"plugins": [{"type": "random-picker"}], "schedulingProfiles": [{"name": "p", "plugins": [{"pluginRef": "random-picker"}]}]}`},
 	{"least requests", `{"plugins": [{"type": "active-request-scorer"}]}`},
 	{"empty configuration", ``},
 	{"running 1", weighted(2, 2, 1, 3, "")},
@@ -65,7 +67,8 @@ func main() {
 				fmt.Fprintln(os.Stderr, p.name, err)
 				os.Exit(1)
 			}
-			fmt.Fprintf(out, "%s\t%.0f\t%.0f\t%.0f\t%.0f\t%.2f\t%.1f\t%.2f\n", p.name, 1e3*r.TTFT.Mean, 1e3*r.TTFT.P50, 1e3*r.TTFT.P90,
+			fmt.Fprintf(out, "%s\t%.0f\t%.0f\t%.0f\t%.0f\t%.2f\t%.1f\t%.2f\n", p.name, 1e3*r.TTFT.Mean, 1e3*r.TTFT.P50,
+				1e3*r.TTFT.P90,
 				1e3*r.TTFT.P99, r.Whole.Mean, 100*r.Hits, r.Imbalance)
 		}
 		_ = out.Flush()

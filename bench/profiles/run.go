@@ -42,7 +42,8 @@ func requestsOf(l *workload, rate, seconds float64, seed uint64) (all []replay.R
 	for _, a := range l.make(rand.New(rand.NewPCG(seed, 7)), rate, seconds) {
 		all = append(all, replay.Request{
 			At: a.at, Model: "m", Input: len(a.prompt) / bytesPerToken, Output: a.output,
-			Prompt: replay.Prompt{Bytes: len(a.prompt), UnitBytes: blockTokens * bytesPerToken, Blocks: blocksOf(a.prompt)},
+			Prompt: replay.Prompt{Bytes: len(a.prompt), UnitBytes: blockTokens * bytesPerToken,
+				Blocks: blocksOf(a.prompt)},
 		})
 	}
 	return all

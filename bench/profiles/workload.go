@@ -58,7 +58,8 @@ var workloads = []workload{
 	}},
 	{"3 system prompts", 60, func(r *rand.Rand, rate, seconds float64) (all []arrival) {
 		poisson(r, rate, seconds, func(at float64) {
-			prompt := text(fmt.Sprint("s", r.IntN(6)/3+r.IntN(2)), 3000) + text(fmt.Sprint("q", at), between(r, 50, 400))
+			prompt := text(fmt.Sprint("s", r.IntN(6)/3+r.IntN(2)), 3000) +
+				text(fmt.Sprint("q", at), between(r, 50, 400))
 			all = append(all, arrival{at, prompt, between(r, 50, 300)})
 		})
 		return all

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// watchProcessors returns a function that tells which part of the machine's processor time was used since, 0 to 1, and 0 where the
-// system does not tell. It counts what others do, too: a machine that is busy measures itself and not the routing.
+// watchProcessors returns a function that tells which part of the machine's processor time was used since, 0 to 1, and
+// 0 where the system does not tell. It counts what others do, too: a machine that is busy measures itself and not the
+// routing.
 func watchProcessors() func() float64 {
 	used, all := processorTicks()
 	return func() float64 {
@@ -24,8 +25,8 @@ func processorTicks() (used, all float64) {
 	return parseTicks(string(text))
 }
 
-// parseTicks reads the first line of /proc/stat, proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal. What runs in guests
-// is part of user and not counted again.
+// parseTicks reads the first line of /proc/stat, proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal.
+// What runs in guests is part of user and not counted again.
 func parseTicks(stat string) (used, all float64) {
 	line, _, _ := strings.Cut(stat, "\n")
 	for i, field := range strings.Fields(line) {

@@ -34,11 +34,13 @@ func main() { stack.Main("routing", parseFlags, run) }
 func parseFlags(args []string) (options, error) {
 	o := options{rates: []float64{3, 10, 15, 20, 25, 30, 40, 60}}
 	f := flag.NewFlagSet("routing", flag.ContinueOnError)
-	f.Func("rates", "requests per second of the servers' time, a comma list of rising numbers (default 3,10,15,20,25,30,40,60)", func(text string) (err error) {
+	f.Func("rates", "requests per second of the servers' time, a comma list of rising numbers (default "+
+		"3,10,15,20,25,30,40,60)", func(text string) (err error) {
 		o.rates, err = parseRates(text)
 		return err
 	})
-	f.Float64Var(&o.speed, "speed", 10, "how many times faster than real ones the servers are; lower it on a slower machine")
+	f.Float64Var(&o.speed, "speed", 10,
+		"how many times faster than real ones the servers are; lower it on a slower machine")
 	f.StringVar(&o.plot, "plot", "", "write the plot to this SVG file")
 	f.Func("compare", "a further EndpointPickerConfig to compare, a JSON file; repeatable", func(path string) error {
 		o.compare = append(o.compare, path)
@@ -84,8 +86,10 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d servers, %d groups of %d users; %d + %d tokens in, %d out; speed %g; load average before the run %s; %v in all\n\n",
-		published.servers, published.groups, published.users, published.system, published.question, published.output, o.speed, before,
+	fmt.Printf("%d servers, %d groups of %d users; %d + %d tokens in, %d out; speed %g; load average before the run "+
+		"%s; %v in all\n\n",
+		published.servers, published.groups, published.users, published.system, published.question, published.output,
+		o.speed, before,
 		time.Since(began).Round(time.Second))
 	writeTable(os.Stdout, series)
 	writeVerdict(os.Stdout, series)
@@ -106,7 +110,8 @@ type series struct {
 }
 
 // measure runs all sides through the ladder, in another order at each rate.
-func measure(ctx context.Context, st *stack.Stack, all []*side, m model, rates []float64, speed float64, progress io.Writer) ([]series, error) {
+func measure(ctx context.Context, st *stack.Stack, all []*side, m model, rates []float64, speed float64,
+	progress io.Writer) ([]series, error) {
 	results := make([]series, len(all))
 	for i, s := range all {
 		results[i].name = s.name
@@ -137,7 +142,8 @@ func measure(ctx context.Context, st *stack.Stack, all []*side, m model, rates [
 			} else {
 				results[k].outcomes = append(results[k].outcomes, o)
 			}
-			fmt.Fprintf(progress, "%g/s%s, %s: TTFT p90 %s, processors %.0f %% busy\n", g.rate, what, all[k].name, seconds(o.ttftP90), 100*o.busy)
+			fmt.Fprintf(progress, "%g/s%s, %s: TTFT p90 %s, processors %.0f %% busy\n", g.rate, what, all[k].name,
+				seconds(o.ttftP90), 100*o.busy)
 		}
 		requests = requests[g.count:]
 	}
@@ -150,7 +156,8 @@ func failures(all []series) error {
 	for _, s := range all {
 		for _, o := range s.outcomes {
 			if o.failed > 0 {
-				failed = append(failed, fmt.Errorf("%s at %g/s: %d requests failed, such as %q", s.name, o.rate, o.failed, o.firstFailure))
+				failed = append(failed,
+					fmt.Errorf("%s at %g/s: %d requests failed, such as %q", s.name, o.rate, o.failed, o.firstFailure))
 			}
 		}
 	}

@@ -41,7 +41,8 @@ func TestRun(t *testing.T) {
 			t.Fatalf("%s: got %d outcomes, want one for each of 2 rates", s.name, len(s.outcomes))
 		}
 		for _, o := range s.outcomes {
-			if o.failed != 0 || o.ttftP50 <= 0 || o.ttftP90 < o.ttftP50 || o.requestsPerSecond <= 0 || o.tokensPerSecond <= 0 {
+			if o.failed != 0 || o.ttftP50 <= 0 || o.ttftP90 < o.ttftP50 || o.requestsPerSecond <= 0 ||
+				o.tokensPerSecond <= 0 {
 				t.Errorf("%s: got %+v", s.name, o)
 			}
 		}
@@ -73,7 +74,8 @@ func TestConfig(t *testing.T) {
 			for part, want := range map[string]bool{
 				"pintle.wasm": s.pintle, "ORIGINAL_DST": s.pintle, "port_value: 3}": s.pintle,
 				"LEAST_REQUEST": !s.pintle, "port_value: 6}": !s.pintle,
-				`\"config\": {`: s.document != "", "random-picker": s.key == "random", "active-request-scorer": s.key == "active",
+				`\"config\": {`: s.document != "", "random-picker": s.key == "random",
+				"active-request-scorer": s.key == "active",
 			} {
 				if got := strings.Contains(text, part); got != want {
 					t.Errorf("%q is there: got %v, want %v", part, got, want)
@@ -140,13 +142,15 @@ func TestLadder(t *testing.T) {
 func TestSummarize(t *testing.T) {
 	r := &load.Result{Elapsed: 2 * time.Second}
 	for i := range 11 {
-		r.Samples = append(r.Samples, load.Sample{Status: 200, TTFT: time.Duration(i+1) * time.Millisecond, OutputTokens: 100})
+		r.Samples = append(r.Samples,
+			load.Sample{Status: 200, TTFT: time.Duration(i+1) * time.Millisecond, OutputTokens: 100})
 	}
 	r.Samples = append(r.Samples, load.Sample{Status: 503, Err: "503"})
 	o := summarize(stage{rate: 7}, r, 10)
 	o.add(counters{1000, 100, 3, 5}, counters{3000, 1600, 4, 10}, 10)
 	for name, values := range map[string][2]float64{
-		"rate": {o.rate, 7}, "TTFT p50": {o.ttftP50, 0.06}, "TTFT p90": {o.ttftP90, 0.1}, "queued": {o.queued, 2}, "hit rate": {o.hitRate, 0.75},
+		"rate": {o.rate, 7}, "TTFT p50": {o.ttftP50, 0.06}, "TTFT p90": {o.ttftP90, 0.1}, "queued": {o.queued, 2},
+		"hit rate":  {o.hitRate, 0.75},
 		"answers/s": {o.requestsPerSecond, 0.55}, "tokens/s": {o.tokensPerSecond, 55}, "failed": {float64(o.failed), 1},
 	} {
 		if math.Abs(values[0]-values[1]) > 1e-9 {
@@ -174,12 +178,14 @@ func TestCountersAreThere(t *testing.T) {
 
 func TestReadCounters(t *testing.T) {
 	const page = "# HELP vllm:prefix_cache_queries_total x\nvllm:prefix_cache_queries_total{engine=\"0\"} 100.0\n" +
-		"vllm:prefix_cache_hits_total{engine=\"0\"} 2.5e+01\nvllm:request_queue_time_seconds_sum{} 1.5\nvllm:request_queue_time_seconds_count{} 3.0\n"
+		"vllm:prefix_cache_hits_total{engine=\"0\"} 2.5e+01\nvllm:request_queue_time_seconds_sum{} " +
+		"1.5\nvllm:request_queue_time_seconds_count{} 3.0\n"
 	c := counters{looked: 1}
 	if err := c.read(strings.NewReader(page)); err != nil || c != (counters{101, 25, 1.5, 3}) {
 		t.Errorf("got %+v, %v", c, err)
 	}
-	if err := c.read(strings.NewReader(strings.Replace(page, "hits", "misses", 1))); err == nil || !strings.Contains(err.Error(), "prefix_cache_hits_total is missing") {
+	if err := c.read(strings.NewReader(strings.Replace(page, "hits", "misses", 1))); err == nil ||
+		!strings.Contains(err.Error(), "prefix_cache_hits_total is missing") {
 		t.Errorf("missing: got %v", err)
 	}
 	if err := c.read(strings.NewReader(strings.Replace(page, "100.0", "many", 1))); err == nil {
@@ -203,7 +209,8 @@ func TestFailuresAreErrors(t *testing.T) {
 	}
 	lost := sample()
 	lost[1].outcomes[0].failed, lost[1].outcomes[0].firstFailure = 2, "503"
-	if err := failures(lost); err == nil || !strings.Contains(err.Error(), `random <b> at 3/s: 2 requests failed, such as "503"`) {
+	if err := failures(lost); err == nil ||
+		!strings.Contains(err.Error(), `random <b> at 3/s: 2 requests failed, such as "503"`) {
 		t.Errorf("got %v", err)
 	}
 }

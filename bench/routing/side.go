@@ -24,8 +24,9 @@ type side struct {
 	requestsPort, firstServer int
 }
 
-// sides are the shipped configuration and three that know nothing of prefixes. Of the two for least-request Pintle's is the harder one to
-// beat: it counts for all of Envoy's workers and looks at every server, where Envoy by default compares two at random.
+// sides are the shipped configuration and three that know nothing of prefixes. Of the two for least-request Pintle's is
+// the harder one to beat: it counts for all of Envoy's workers and looks at every server, where Envoy by default
+// compares two at random.
 func sides() []*side {
 	return []*side{
 		{name: "Pintle, as shipped", key: "shipped", pintle: true, document: shipped.JSON()},
@@ -37,7 +38,8 @@ func sides() []*side {
 
 // profile is a configuration of one plug-in.
 func profile(kind string) string {
-	return fmt.Sprintf(`{"plugins": [{"type": %[1]q}], "schedulingProfiles": [{"name": "default", "plugins": [{"pluginRef": %[1]q}]}]}`, kind)
+	return fmt.Sprintf(
+		`{"plugins": [{"type": %[1]q}], "schedulingProfiles": [{"name": "default", "plugins": [{"pluginRef": %[1]q}]}]}`, kind)
 }
 
 // compared is a further side, with the EndpointPickerConfig of a file in JSON.
@@ -76,7 +78,8 @@ func (s *side) config(adminPort, ingestPort, servers int) (string, error) {
 	}
 	c.Listeners = append(c.Listeners, stack.EnvoyListener{Name: "requests", Port: s.requestsPort, Plugin: plugin})
 	if s.pintle {
-		c.Listeners = append(c.Listeners, stack.EnvoyListener{Name: "ingest", Port: ingestPort, Ingest: true, Plugin: plugin})
+		c.Listeners = append(c.Listeners,
+			stack.EnvoyListener{Name: "ingest", Port: ingestPort, Ingest: true, Plugin: plugin})
 	}
 	return c.Text()
 }
@@ -106,7 +109,8 @@ func (s *side) start(ctx context.Context, st *stack.Stack, m model, speed float6
 	return err
 }
 
-// model is what the simulated servers are and what they are asked. See docs/performance.md for where the figures come from.
+// model is what the simulated servers are and what they are asked. See docs/performance.md for where the figures come
+// from.
 type model struct {
 	servers, slots, blocks int
 	prefillPerSecond       int
@@ -123,7 +127,8 @@ var published = model{
 	groups: 150, users: 5, system: 6000, question: 1200, output: 1000,
 }
 
-// streamedTokens share one event after the first: the pace of tokens stays, and copying them does not keep the processors busy.
+// streamedTokens share one event after the first: the pace of tokens stays, and copying them does not keep the
+// processors busy.
 const streamedTokens = 50
 
 func (m model) flags(speed float64) []string {

@@ -21,7 +21,8 @@ type stage struct {
 	count int
 }
 
-// ladder makes stages as the published runs have them: 20 s at rates up to 15/s, above that as many requests as there are users.
+// ladder makes stages as the published runs have them: 20 s at rates up to 15/s, above that as many requests as there
+// are users.
 func ladder(rates []float64, users int) []stage {
 	stages := make([]stage, len(rates))
 	for i, rate := range rates {
@@ -50,14 +51,16 @@ type outcome struct {
 const drainLimit = 2 * time.Minute
 
 // run sends the requests of a stage to a side and waits for all answers.
-func (s *side) run(ctx context.Context, g stage, requests []load.Request, servers int, speed float64, seed uint64) (outcome, error) {
+func (s *side) run(ctx context.Context, g stage, requests []load.Request, servers int, speed float64,
+	seed uint64) (outcome, error) {
 	before, err := s.counters(servers)
 	if err != nil {
 		return outcome{}, err
 	}
 	busy := watchProcessors()
 	result, err := load.Run(ctx, load.Config{
-		URL: "http://" + stack.Address(s.requestsPort), Requests: requests, Rate: g.rate * speed, Count: g.count, Seed: seed,
+		URL: "http://" + stack.Address(s.requestsPort), Requests: requests, Rate: g.rate * speed, Count: g.count,
+		Seed:  seed,
 		Drain: drainLimit, MaxInFlight: 1 << 20,
 	})
 	if err != nil {

@@ -36,7 +36,8 @@ func parseFlags(args []string) (o options, err error) {
 	}
 	o.peerArguments = f.Args()
 	if o.endpoints < 1 || o.kilobytes < 1 || o.duration < time.Second || o.peer == "" && f.NArg() > 0 {
-		return o, errors.New("want -endpoints and -kilobytes of 1 or more, -duration of 1s or more, and arguments for a -peer only")
+		return o, errors.New("want -endpoints and -kilobytes of 1 or more, -duration of 1s or more, and arguments " +
+			"for a -peer only")
 	}
 	return o, nil
 }
@@ -99,7 +100,8 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return errors.Join(err, s.Check())
 	}
-	fmt.Printf("\npintle takes %.3f of the peer's processor time, %.3f for each scrape\n", own.cores/other.cores, own.perScrape()/other.perScrape())
+	fmt.Printf("\npintle takes %.3f of the peer's processor time, %.3f for each scrape\n", own.cores/other.cores,
+		own.perScrape()/other.perScrape())
 	return nil
 }
 
@@ -120,7 +122,8 @@ type cost struct{ cores, scrapes float64 }
 
 func (c cost) perScrape() float64 { return c.cores / c.scrapes }
 
-func measure(ctx context.Context, name string, p *stack.Process, s *servers, in *ingest, o options) (c cost, err error) {
+func measure(ctx context.Context, name string, p *stack.Process, s *servers, in *ingest,
+	o options) (c cost, err error) {
 	if err := pause(ctx, o.warmUp); err != nil {
 		return c, err
 	}
@@ -144,7 +147,8 @@ func measure(ctx context.Context, name string, p *stack.Process, s *servers, in 
 	}
 	posts, delays := in.take()
 	c = cost{cores: (after - before).Seconds() / took, scrapes: float64(s.scrapes()-scrapes) / took}
-	line := fmt.Sprintf("%-8s  %16.1f   %5.3f   %9.0f   %6.0f", name, c.scrapes/float64(o.endpoints), c.cores, 1e6*c.perScrape(), float64(memory)/(1<<20))
+	line := fmt.Sprintf("%-8s  %16.1f   %5.3f   %9.0f   %6.0f", name, c.scrapes/float64(o.endpoints), c.cores,
+		1e6*c.perScrape(), float64(memory)/(1<<20))
 	if posts > 0 && len(delays) > 0 {
 		slices.Sort(delays)
 		at := func(part float64) time.Duration {

@@ -66,8 +66,10 @@ func filler(kilobytes int) string {
 	for i := 0; b.Len() < kilobytes<<10; i++ {
 		name := fmt.Sprintf("vllm:request_measure_%d_seconds", i)
 		fmt.Fprintf(&b, "# HELP %s Histogram of a measure of requests.\n# TYPE %s histogram\n", name, name)
-		for _, bound := range []string{"0.3", "0.5", "0.8", "1.0", "1.5", "2.0", "2.5", "5.0", "10.0", "15.0", "20.0", "30.0", "+Inf"} {
-			fmt.Fprintf(&b, "%s_bucket{engine=\"0\",le=\"%s\",model_name=\"meta-llama/Llama-3.1-8B-Instruct\"} %d.0\n", name, bound, 17*i)
+		for _, bound := range []string{"0.3", "0.5", "0.8", "1.0", "1.5", "2.0", "2.5", "5.0", "10.0", "15.0", "20.0",
+			"30.0", "+Inf"} {
+			fmt.Fprintf(&b, "%s_bucket{engine=\"0\",le=\"%s\",model_name=\"meta-llama/Llama-3.1-8B-Instruct\"} %d.0\n",
+				name, bound, 17*i)
 		}
 		fmt.Fprintf(&b, "%s_count{engine=\"0\",model_name=\"meta-llama/Llama-3.1-8B-Instruct\"} %d.0\n", name, 17*i)
 	}
@@ -80,9 +82,12 @@ func (s *server) set(waiting int, rest string) {
 	if waiting == 0 {
 		running, usage = 0, 0
 	}
-	page := fmt.Sprintf("vllm:num_requests_running%s %d.0\nvllm:num_requests_waiting%s %d.0\nvllm:kv_cache_usage_perc%s %g\n"+
-		"vllm:cache_config_info{block_size=\"16\",num_gpu_blocks=\"27644\"} 1.0\n%s", labels, running, labels, waiting, labels, usage, rest)
-	response := fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: %d\r\n\r\n%s", len(page), page)
+	page := fmt.Sprintf("vllm:num_requests_running%s %d.0\nvllm:num_requests_waiting%s "+
+		"%d.0\nvllm:kv_cache_usage_perc%s %g\n"+
+		"vllm:cache_config_info{block_size=\"16\",num_gpu_blocks=\"27644\"} 1.0\n%s", labels, running, labels, waiting,
+		labels, usage, rest)
+	response := fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4; "+
+		"charset=utf-8\r\nContent-Length: %d\r\n\r\n%s", len(page), page)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.response.Store(&response)

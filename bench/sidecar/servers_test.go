@@ -32,7 +32,8 @@ func TestServers(t *testing.T) {
 		}
 		var got engine.Sample
 		engine.NewParser(engine.Known.Detect(page)).Parse(page, &got)
-		want := engine.Sample{WaitingRequests: 7, RunningRequests: 3, KVCacheUsage: .25, KVBlockTokens: 16, KVBlocks: 27644}
+		want := engine.Sample{WaitingRequests: 7, RunningRequests: 3, KVCacheUsage: .25, KVBlockTokens: 16,
+			KVBlocks: 27644}
 		if !got.Equal(&want) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}

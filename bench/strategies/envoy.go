@@ -27,14 +27,15 @@ func envoyConfig(p ports) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return stack.EnvoyConfig{AdminPort: p.envoy, Hold: "pause", Module: "bin/pintle.wasm", Listeners: []stack.EnvoyListener{
-		{Name: "requests", Port: p.requests, Plugin: string(plugin)},
-		{Name: "ingest", Port: p.ingest, Plugin: string(plugin), Ingest: true},
-	}}.Text()
+	return stack.EnvoyConfig{AdminPort: p.envoy, Hold: "pause", Module: "bin/pintle.wasm",
+		Listeners: []stack.EnvoyListener{
+			{Name: "requests", Port: p.requests, Plugin: string(plugin)},
+			{Name: "ingest", Port: p.ingest, Plugin: string(plugin), Ingest: true},
+		}}.Text()
 }
 
-// pluginConfig has users' tokens count for a short window, so that a round soon stands on its own, and calls a server full where its queue is
-// as long as these servers serve in a second or two.
+// pluginConfig has users' tokens count for a short window, so that a round soon stands on its own, and calls a server
+// full where its queue is as long as these servers serve in a second or two.
 func pluginConfig(ingest int) map[string]any {
 	plugins := []map[string]any{{"type": "routing-strategy-handler"}, {"type": "max-score-picker"}}
 	var profiles []map[string]any
@@ -42,7 +43,8 @@ func pluginConfig(ingest int) map[string]any {
 		plugin := map[string]any{"type": s.plugin}
 		references := []map[string]any{{"pluginRef": s.plugin}}
 		if s.plugin == "vtc-basic" {
-			plugin["parameters"] = map[string]any{"timeUnit": "seconds", "windowSize": tokenWindow, "maxPodLoad": fullLoad}
+			plugin["parameters"] = map[string]any{"timeUnit": "seconds", "windowSize": tokenWindow,
+				"maxPodLoad": fullLoad}
 		}
 		if s.plugin != "random-picker" && s.plugin != "power-of-two" {
 			references = append(references, map[string]any{"pluginRef": "max-score-picker"})

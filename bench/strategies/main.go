@@ -111,7 +111,8 @@ func start(ctx context.Context, st *stack.Stack) (ports, error) {
 		return p, err
 	}
 	_, err = st.Sidecar(ctx, "sidecar", stack.Sidecar{
-		IngestPorts: []int{p.ingest}, Token: token, AdminPort: p.sidecar, Endpoints: stack.Endpoints(simPrefix, p.firstSim, simCount),
+		IngestPorts: []int{p.ingest}, Token: token, AdminPort: p.sidecar,
+		Endpoints: stack.Endpoints(simPrefix, p.firstSim, simCount),
 	})
 	return p, err
 }

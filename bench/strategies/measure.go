@@ -12,7 +12,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/stack"
 )
 
-// The users: each light one has a request or two at a time, the heavy one many. A user's prompts begin with one of a few texts.
+// The users: each light one has a request or two at a time, the heavy one many. A user's prompts begin with one of a
+// few texts.
 const (
 	lightUsers    = 5
 	lightWorkers  = 4
@@ -50,13 +51,15 @@ func measure(ctx context.Context, p ports, strategy string, seed uint64, duratio
 			workers = heavyWorkers
 		}
 		requests := load.SharedPrefix{
-			Model: "sim-model", Groups: prefixes, Users: questions, SystemTokens: prefixTokens, QuestionTokens: promptTokens,
-			OutputTokens: outputTokens, Count: prefixes * questions, Seed: seed*100 + uint64(user),
+			Model: "sim-model", Groups: prefixes, Users: questions, SystemTokens: prefixTokens,
+			QuestionTokens: promptTokens,
+			OutputTokens:   outputTokens, Count: prefixes * questions, Seed: seed*100 + uint64(user),
 		}.Requests()
 		header := http.Header{"Routing-Strategy": {strategy}, "User": {fmt.Sprintf("user-%d", user)}}
 		users.Go(func() {
 			results[user], errs[user] = load.Run(ctx, load.Config{
-				URL: "http://" + stack.Address(p.requests), Requests: requests, Workers: workers, Duration: duration, Drain: drain, Header: header,
+				URL: "http://" + stack.Address(p.requests), Requests: requests, Workers: workers, Duration: duration,
+				Drain: drain, Header: header,
 			})
 		})
 	}

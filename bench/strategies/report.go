@@ -15,9 +15,11 @@ type row struct {
 }
 
 func writeTable(w io.Writer, rows []row) {
-	fmt.Fprintf(w, "%-16s %8s %10s %18s %12s %7s\n", "strategy", "Jain", "hit rate", "light p90 TTFT", "requests/s", "failed")
+	fmt.Fprintf(w, "%-16s %8s %10s %18s %12s %7s\n", "strategy", "Jain", "hit rate", "light p90 TTFT", "requests/s",
+		"failed")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%-16s %8.2f %9.0f%% %18v %12.1f %7d\n", r.name, r.jain, 100*r.hitRate, r.lightTTFT.Round(time.Millisecond), r.requests, r.failed)
+		fmt.Fprintf(w, "%-16s %8.2f %9.0f%% %18v %12.1f %7d\n", r.name, r.jain, 100*r.hitRate,
+			r.lightTTFT.Round(time.Millisecond), r.requests, r.failed)
 	}
 }
 
@@ -37,9 +39,12 @@ var panels = []struct {
 	text         func(row) string
 	unit         bool
 }{
-	{"Jain's index (1 is even)", "#4c78a8", func(r row) float64 { return r.jain }, func(r row) string { return fmt.Sprintf("%.2f", r.jain) }, true},
-	{"prefix hit rate", "#54a24b", func(r row) float64 { return r.hitRate }, func(r row) string { return fmt.Sprintf("%.0f %%", 100*r.hitRate) }, true},
-	{"light users' p90 TTFT", "#e45756", func(r row) float64 { return r.lightTTFT.Seconds() }, func(r row) string { return r.lightTTFT.Round(time.Millisecond).String() }, false},
+	{"Jain's index (1 is even)", "#4c78a8", func(r row) float64 { return r.jain },
+		func(r row) string { return fmt.Sprintf("%.2f", r.jain) }, true},
+	{"prefix hit rate", "#54a24b", func(r row) float64 { return r.hitRate },
+		func(r row) string { return fmt.Sprintf("%.0f %%", 100*r.hitRate) }, true},
+	{"light users' p90 TTFT", "#e45756", func(r row) float64 { return r.lightTTFT.Seconds() },
+		func(r row) string { return r.lightTTFT.Round(time.Millisecond).String() }, false},
 }
 
 // plot draws bars as SVG.

@@ -18,7 +18,8 @@ func TestJain(t *testing.T) {
 		shares []float64
 		want   float64
 	}{
-		{"even", []float64{3, 3, 3}, 1}, {"one gets all", []float64{0, 5, 0, 0}, 0.25}, {"two to one", []float64{2, 1}, 0.9}, {"nobody", []float64{0, 0}, 0},
+		{"even", []float64{3, 3, 3}, 1}, {"one gets all", []float64{0, 5, 0, 0}, 0.25},
+		{"two to one", []float64{2, 1}, 0.9}, {"nobody", []float64{0, 0}, 0},
 	}
 	for _, tt := range tests {
 		if got := jain(tt.shares); math.Abs(got-tt.want) > 1e-12 {
@@ -44,15 +45,19 @@ func TestPluginConfig(t *testing.T) {
 
 // sample is an answer with 100 prompt tokens.
 func sample(start, ttft time.Duration, cached, output int) load.Sample {
-	return load.Sample{Start: start, Status: 200, TTFT: ttft, PromptTokens: 100, CachedTokens: cached, OutputTokens: output}
+	return load.Sample{Start: start, Status: 200, TTFT: ttft, PromptTokens: 100, CachedTokens: cached,
+		OutputTokens: output}
 }
 
 func TestEvaluate(t *testing.T) {
-	heavy := &load.Result{Samples: []load.Sample{sample(0, time.Hour, 100, 50), sample(warmUp, time.Minute, 50, 50), sample(warmUp, time.Minute, 0, 50)}}
-	light := &load.Result{Samples: []load.Sample{sample(warmUp, time.Second, 50, 50), {Start: warmUp, Status: 503, Err: "no"}}}
+	heavy := &load.Result{Samples: []load.Sample{sample(0, time.Hour, 100, 50), sample(warmUp, time.Minute, 50, 50),
+		sample(warmUp, time.Minute, 0, 50)}}
+	light := &load.Result{Samples: []load.Sample{sample(warmUp, time.Second, 50, 50),
+		{Start: warmUp, Status: 503, Err: "no"}}}
 	got := evaluate([]*load.Result{heavy, light}, warmUp+3*time.Second)
 	want := outcome{jain: 0.9, hitRate: 1.0 / 3, lightTTFT: time.Second, requests: 1, failed: 1}
-	if math.Abs(got.jain-want.jain) > 1e-12 || math.Abs(got.hitRate-want.hitRate) > 1e-12 || got.lightTTFT != want.lightTTFT || got.requests != want.requests || got.failed != want.failed {
+	if math.Abs(got.jain-want.jain) > 1e-12 || math.Abs(got.hitRate-want.hitRate) > 1e-12 ||
+		got.lightTTFT != want.lightTTFT || got.requests != want.requests || got.failed != want.failed {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

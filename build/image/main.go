@@ -5,9 +5,9 @@
 //	image push  -o bin/image REGISTRY/NAME:TAG
 //	image serve -address 127.0.0.1:5000
 //
-// The image has one layer with the file plugin.wasm, as Istio and Envoy Gateway read it and as container engines mount it. It is listed
-// for every platform that nodes run on, as the same module serves all. Nothing in it depends on when or where it was packed. push
-// takes credentials from where docker login leaves them.
+// The image has one layer with the file plugin.wasm, as Istio and Envoy Gateway read it and as container engines mount
+// it. It is listed for every platform that nodes run on, as the same module serves all. Nothing in it depends on when
+// or where it was packed. push takes credentials from where docker login leaves them.
 package main
 
 import (
@@ -28,7 +28,8 @@ func main() {
 		fmt.Fprint(os.Stderr, usage)
 		os.Exit(2)
 	}
-	commands := map[string]func([]string, io.Writer) error{"sbom": runSBOM, "pack": runPack, "push": runPush, "serve": runServe}
+	commands := map[string]func([]string, io.Writer) error{
+		"sbom": runSBOM, "pack": runPack, "push": runPush, "serve": runServe}
 	command, ok := commands[os.Args[1]]
 	if !ok {
 		fmt.Fprint(os.Stderr, usage)
@@ -43,7 +44,8 @@ func main() {
 func runSBOM(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("image sbom", flag.ExitOnError)
 	module := flags.String("module", "bin/pintle.wasm", "the Wasm module")
-	packagePath := flags.String("package", "./filter", "the package that it is compiled from, in the module of the current folder")
+	packagePath := flags.String("package", "./filter",
+		"the package that it is compiled from, in the module of the current folder")
 	compiler := flags.String("compiler", "", "the version of TinyGo")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -74,7 +76,8 @@ func runPush(args []string, out io.Writer) error {
 		return err
 	}
 	if flags.NArg() != 1 {
-		return fmt.Errorf("push takes one image such as registry.example.com/pintle/plugin:v0.1.0, got %q", flags.Args())
+		return fmt.Errorf("push takes one image such as registry.example.com/pintle/plugin:v0.1.0, got %q",
+			flags.Args())
 	}
 	return push(*folder, flags.Arg(0), out)
 }

@@ -67,7 +67,8 @@ func pack(module, sbom, folder string, out io.Writer) error {
 	if err := path.AppendImage(attached); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s  %s: module %d bytes, compressed %d, bill of materials %d\n", folder, digest, len(code), size, len(bill))
+	fmt.Fprintf(out, "%s  %s: module %d bytes, compressed %d, bill of materials %d\n", folder, digest, len(code), size,
+		len(bill))
 	return nil
 }
 
@@ -107,7 +108,8 @@ func moduleIndex(code []byte) (v1.ImageIndex, v1.Layer, error) {
 func moduleArchive(code []byte) ([]byte, error) {
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
-	if err := w.WriteHeader(&tar.Header{Name: moduleName, Mode: 0o444, Size: int64(len(code)), Format: tar.FormatUSTAR}); err != nil {
+	if err := w.WriteHeader(&tar.Header{Name: moduleName, Mode: 0o444, Size: int64(len(code)),
+		Format: tar.FormatUSTAR}); err != nil {
 		return nil, err
 	}
 	if _, err := w.Write(code); err != nil {
@@ -119,7 +121,8 @@ func moduleArchive(code []byte) ([]byte, error) {
 
 // attachment is the bill of materials as an artifact that refers to the image.
 func attachment(bill []byte, subject v1.ImageIndex) (v1.Image, error) {
-	image, err := mutate.AppendLayers(mutate.MediaType(empty.Image, types.OCIManifestSchema1), static.NewLayer(bill, spdx))
+	image, err := mutate.AppendLayers(mutate.MediaType(empty.Image, types.OCIManifestSchema1),
+		static.NewLayer(bill, spdx))
 	if err != nil {
 		return nil, err
 	}
@@ -132,6 +135,7 @@ func attachment(bill []byte, subject v1.ImageIndex) (v1.Image, error) {
 		return nil, err
 	}
 	// The type of such an artifact is that of its configuration.
-	attached := mutate.Subject(mutate.ConfigMediaType(image, spdx), v1.Descriptor{MediaType: types.OCIImageIndex, Digest: digest, Size: size})
+	attached := mutate.Subject(mutate.ConfigMediaType(image, spdx),
+		v1.Descriptor{MediaType: types.OCIImageIndex, Digest: digest, Size: size})
 	return attached.(v1.Image), nil
 }

@@ -28,7 +28,8 @@ func push(folder, image string, out io.Writer) error {
 		return err
 	}
 	if len(manifest.Manifests) != atSBOM+1 {
-		return fmt.Errorf("%s holds %d images, want a module and its bill of materials; run make image", folder, len(manifest.Manifests))
+		return fmt.Errorf("%s holds %d images, want a module and its bill of materials; run make image", folder,
+			len(manifest.Manifests))
 	}
 	module, err := index.ImageIndex(manifest.Manifests[atModule].Digest)
 	if err != nil {
@@ -42,7 +43,8 @@ func push(folder, image string, out io.Writer) error {
 	if err := remote.WriteIndex(reference, module, login); err != nil {
 		return err
 	}
-	if err := remote.Write(reference.Context().Digest(manifest.Manifests[atSBOM].Digest.String()), bill, login); err != nil {
+	if err := remote.Write(reference.Context().Digest(manifest.Manifests[atSBOM].Digest.String()), bill,
+		login); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "oci://%s@%s\n", reference, manifest.Manifests[atModule].Digest)

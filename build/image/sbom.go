@@ -63,7 +63,8 @@ type relationship struct {
 
 // components are the Go modules that the package is compiled from, and the compiler with its library.
 func components(root, packagePath, compiler string) ([]component, error) {
-	list := exec.Command("go", "list", "-deps", "-tags", "tinygo", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}", packagePath)
+	list := exec.Command("go", "list", "-deps", "-tags", "tinygo", "-f",
+		"{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}", packagePath)
 	list.Dir = root
 	list.Env = append(list.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 	list.Stderr = os.Stderr
@@ -104,10 +105,12 @@ func bill(root, packagePath, compiler, module string) ([]byte, error) {
 	d := document{
 		SPDXVersion: "SPDX-2.3", DataLicense: "CC0-1.0", SPDXID: "SPDXRef-DOCUMENT", Name: moduleName,
 		DocumentNamespace: "https://github.com/pintle-dev/pintle/spdx/" + digest,
-		CreationInfo:      creationInfo{Created: time.Unix(epoch, 0).UTC().Format(time.RFC3339), Creators: []string{"Tool: pintle-image"}},
+		CreationInfo: creationInfo{Created: time.Unix(epoch, 0).UTC().Format(time.RFC3339),
+			Creators: []string{"Tool: pintle-image"}},
 		Packages: []spdxPackage{{
-			SPDXID: self, Name: "github.com/pintle-dev/pintle", DownloadLocation: "https://github.com/pintle-dev/pintle",
-			Checksums: []checksum{{"SHA256", digest}},
+			SPDXID: self, Name: "github.com/pintle-dev/pintle",
+			DownloadLocation: "https://github.com/pintle-dev/pintle",
+			Checksums:        []checksum{{"SHA256", digest}},
 		}},
 		Relationships: []relationship{{"SPDXRef-DOCUMENT", "DESCRIBES", self}},
 	}

@@ -48,6 +48,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, usage)
 		return 0
 	}
-	fmt.Fprintf(stderr, "pintle: unknown command %q; known are explain, migrate, replay, sidecar, sim, validate, version\n", args[0])
+	fmt.Fprintf(stderr,
+		"pintle: unknown command %q; known are explain, migrate, replay, sidecar, sim, validate, version\n", args[0])
 	return 2
 }

@@ -45,23 +45,31 @@ func TestUsage(t *testing.T) {
 		{"help", []string{"help"}, 0, "pintle explain", ""},
 		{"-h", []string{"-h"}, 0, "pintle explain", ""},
 		{"--help", []string{"--help"}, 0, "pintle explain", ""},
-		{"unknown command", []string{"explian"}, 2, "", `unknown command "explian"; known are explain, migrate, replay, sidecar, sim, validate, version`},
+		{"unknown command", []string{"explian"}, 2, "",
+			`unknown command "explian"; known are explain, migrate, replay, sidecar, sim, validate, version`},
 		{"validate -h", []string{"validate", "-h"}, 0, "the plug-in configuration", ""},
-		{"validate without -c", []string{"validate"}, 2, "", "pintle validate: flag -c is missing: the plug-in configuration, YAML or JSON (required)\n"},
-		{"validate with a stray argument", []string{"validate", "-c", "x", "y"}, 2, "", "pintle validate: argument \"y\" is unknown; flags alone are right\n"},
+		{"validate without -c", []string{"validate"}, 2, "",
+			"pintle validate: flag -c is missing: the plug-in configuration, YAML or JSON (required)\n"},
+		{"validate with a stray argument", []string{"validate", "-c", "x", "y"}, 2, "",
+			"pintle validate: argument \"y\" is unknown; flags alone are right\n"},
 		{"validate with an unknown flag", []string{"validate", "-x"}, 2, "", "flag provided but not defined: -x"},
 		{"explain -h", []string{"explain", "-h"}, 0, "makes random choices repeatable", ""},
 		{"explain without -c", []string{"explain"}, 2, "", "pintle explain: flag -c is missing"},
 		{"explain without -e", []string{"explain", "-c", "x"}, 2, "", "pintle explain: flag -e is missing"},
 		{"explain without -r", []string{"explain", "-c", "x", "-e", "y"}, 2, "", "pintle explain: flag -r is missing"},
-		{"explain in another format", []string{"explain", "-c", "x", "-e", "y", "-r", "z", "-o", "xml"}, 2, "", `flag -o: "xml" is not text or json`},
+		{"explain in another format", []string{"explain", "-c", "x", "-e", "y", "-r", "z", "-o", "xml"}, 2, "",
+			`flag -o: "xml" is not text or json`},
 		{"sidecar -h", []string{"sidecar", "-h"}, 0, "only check the configuration", ""},
 		{"sidecar without -c", []string{"sidecar"}, 2, "", "pintle sidecar: flag -c is missing"},
-		{"sim with a stray argument", []string{"sim", "y"}, 2, "", "pintle sim: argument \"y\" is unknown; flags alone are right\n"},
+		{"sim with a stray argument", []string{"sim", "y"}, 2, "",
+			"pintle sim: argument \"y\" is unknown; flags alone are right\n"},
 		{"version", []string{"version"}, 0, "snapshot format ", ""},
-		{"version with a stray argument", []string{"version", "y"}, 2, "", "pintle version: argument \"y\" is unknown; flags alone are right\n"},
-		{"explain with half a header", []string{"explain", "-H", "x-user"}, 2, "", `"x-user" is not of the form name: value`},
-		{"explain with a seed in words", []string{"explain", "-seed", "one"}, 2, "", `invalid value "one" for flag -seed`},
+		{"version with a stray argument", []string{"version", "y"}, 2, "",
+			"pintle version: argument \"y\" is unknown; flags alone are right\n"},
+		{"explain with half a header", []string{"explain", "-H", "x-user"}, 2, "",
+			`"x-user" is not of the form name: value`},
+		{"explain with a seed in words", []string{"explain", "-seed", "one"}, 2, "",
+			`invalid value "one" for flag -seed`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -101,7 +109,8 @@ func TestValidate(t *testing.T) {
 		{"good.yaml", 0, ""},
 		{"good.json", 0, ""},
 		{"bad.yaml", 2, "bad.yaml: line 1: hold: \"wait\" is not one of buffer, pause\n"},
-		{"bad.yaml", 2, "bad.yaml: line 3: config.plugins[0](random-picker).parameters.maxNumOfEndpoints: 0 is not a whole number from 1 to 1024\n"},
+		{"bad.yaml", 2, "bad.yaml: line 3: config.plugins[0](random-picker).parameters.maxNumOfEndpoints: 0 is not a " +
+			"whole number from 1 to 1024\n"},
 		{"broken", 2, "broken: line 1: not valid YAML"},
 		{"missing", 2, "no such file"},
 		{"warns.yaml", 0, "warning: featureGates: flowControl has no effect"},
@@ -154,17 +163,25 @@ func TestExplain(t *testing.T) {
 		stdout, stderr          string
 	}{
 		{"text", "queue.yaml", "endpoints.yaml", []string{"good.json"}, nil, 0, "goes to 10.0.0.2:8000\n", ""},
-		{"refused", "queue.yaml", "endpoints.yaml", []string{"refused.json"}, nil, 1, "refused with 400 model_missing", ""},
-		{"the second is refused", "queue.yaml", "endpoints.yaml", []string{"good.json", "broken.json"}, nil, 1, "refused with 400 invalid_body", ""},
-		{"the first is refused", "queue.yaml", "endpoints.yaml", []string{"broken.json", "good.json"}, nil, 1, "goes to 10.0.0.2:8000\n", ""},
+		{"refused", "queue.yaml", "endpoints.yaml", []string{"refused.json"}, nil, 1, "refused with 400 model_missing",
+			""},
+		{"the second is refused", "queue.yaml", "endpoints.yaml", []string{"good.json", "broken.json"}, nil, 1,
+			"refused with 400 invalid_body", ""},
+		{"the first is refused", "queue.yaml", "endpoints.yaml", []string{"broken.json", "good.json"}, nil, 1,
+			"goes to 10.0.0.2:8000\n", ""},
 		{"no endpoints", "queue.yaml", "empty", []string{"good.json"}, nil, 1, "refused with 503 no_endpoints", ""},
 		{"no body", "queue.yaml", "endpoints.yaml", []string{"empty"}, nil, 0, "goes to 10.0.0.", ""},
-		{"a header", "session.yaml", "endpoints.yaml", []string{"good.json"}, []string{"-H", "X-Session-Token: Yw=="}, 0, "goes to 10.0.0.3:8000\n", ""},
-		{"a path", "queue.yaml", "endpoints.yaml", []string{"refused.json"}, []string{"-H", ":path: /metrics"}, 0, "goes to 10.0.0.", ""},
-		{"a warning", "warns.yaml", "endpoints.yaml", []string{"good.json"}, nil, 0, "goes to 10.0.0.2:8000\n", "warning: featureGates"},
-		{"bad configuration", "bad.yaml", "endpoints.yaml", []string{"good.json"}, nil, 2, "", `hold: "wait" is not one of buffer, pause`},
+		{"a header", "session.yaml", "endpoints.yaml", []string{"good.json"}, []string{"-H", "X-Session-Token: Yw=="},
+			0, "goes to 10.0.0.3:8000\n", ""},
+		{"a path", "queue.yaml", "endpoints.yaml", []string{"refused.json"}, []string{"-H", ":path: /metrics"}, 0,
+			"goes to 10.0.0.", ""},
+		{"a warning", "warns.yaml", "endpoints.yaml", []string{"good.json"}, nil, 0, "goes to 10.0.0.2:8000\n",
+			"warning: featureGates"},
+		{"bad configuration", "bad.yaml", "endpoints.yaml", []string{"good.json"}, nil, 2, "",
+			`hold: "wait" is not one of buffer, pause`},
 		{"no configuration", "missing", "endpoints.yaml", []string{"good.json"}, nil, 2, "", "no such file"},
-		{"bad endpoints", "queue.yaml", "bad-endpoints", []string{"good.json"}, nil, 2, "", "bad-endpoints: line 1: endpoints[0].address: is missing; ip:port is right"},
+		{"bad endpoints", "queue.yaml", "bad-endpoints", []string{"good.json"}, nil, 2, "",
+			"bad-endpoints: line 1: endpoints[0].address: is missing; ip:port is right"},
 		{"no endpoints document", "queue.yaml", "missing", []string{"good.json"}, nil, 2, "", "no such file"},
 		{"no request", "queue.yaml", "endpoints.yaml", []string{"missing"}, nil, 2, "", "no such file"},
 	}
@@ -228,7 +245,8 @@ func checkPromised(t *testing.T, line, want string) {
 func TestExplainSeed(t *testing.T) {
 	path := files(t, explainFiles)
 	decide := func(seed string) string {
-		args := []string{"explain", "-c", path("random.yaml"), "-e", path("endpoints.yaml"), "-o", "json", "-seed", seed}
+		args := []string{"explain", "-c", path("random.yaml"), "-e", path("endpoints.yaml"), "-o", "json", "-seed",
+			seed}
 		for range 20 {
 			args = append(args, "-r", path("good.json"))
 		}

@@ -18,7 +18,8 @@ func TestReplay(t *testing.T) {
 	}
 	shipped := "../../internal/shipped/config.yaml"
 	var out, errs bytes.Buffer
-	code := run([]string{"replay", "-c", shipped, traceFile, "-c", random, "-o", "json", "-slo-ttft", "1s", "-servers", "3"}, &out, &errs)
+	code := run([]string{"replay", "-c", shipped, traceFile, "-c", random, "-o", "json", "-slo-ttft", "1s", "-servers",
+		"3"}, &out, &errs)
 	if code != 0 || errs.Len() > 0 {
 		t.Fatalf("exit code %d: %s", code, &errs)
 	}
@@ -35,7 +36,8 @@ func TestReplay(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Reports) != 2 || got.Reports[0].Name != shipped || got.Reports[1].Name != random || got.Servers.Count != 3 {
+	if len(got.Reports) != 2 || got.Reports[0].Name != shipped || got.Reports[1].Name != random ||
+		got.Servers.Count != 3 {
 		t.Fatalf("%+v", got)
 	}
 	for _, r := range got.Reports {
@@ -48,7 +50,8 @@ func TestReplay(t *testing.T) {
 	}
 	for _, format := range []string{"text", "html"} {
 		out.Reset()
-		if code := run([]string{"replay", "-c", random, "-o", format, traceFile}, &out, &errs); code != 0 || !strings.Contains(out.String(), random) {
+		if code := run([]string{"replay", "-c", random, "-o", format, traceFile}, &out, &errs); code != 0 ||
+			!strings.Contains(out.String(), random) {
 			t.Errorf("%s: exit code %d: %s%s", format, code, &out, &errs)
 		}
 	}
@@ -75,7 +78,8 @@ func TestReplayMistakes(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			if code := run(append([]string{"replay"}, tc.args...), &out, &errs); code != 2 || !strings.Contains(errs.String(), tc.want) {
+			if code := run(append([]string{"replay"}, tc.args...), &out, &errs); code != 2 ||
+				!strings.Contains(errs.String(), tc.want) {
 				t.Errorf("exit code %d: %s; want 2 and %q", code, &errs, tc.want)
 			}
 		})

@@ -66,17 +66,22 @@ func newSimFlags() (*flag.FlagSet, *simOptions) {
 	o := &simOptions{}
 	c := &o.config
 	f := command.NewFlags("pintle sim")
-	f.StringVar(&o.address, "address", "127.0.0.1:9101", "address of the first server, host:port; port 0 lets the system choose")
+	f.StringVar(&o.address, "address", "127.0.0.1:9101",
+		"address of the first server, host:port; port 0 lets the system choose")
 	f.IntVar(&o.count, "count", 1, "number of independent servers, on consecutive ports")
-	f.Var((*namesFlag)(&c.Models), "model", "model name, repeatable or a comma list; the first labels the metrics (default sim-model)")
+	f.Var((*namesFlag)(&c.Models), "model",
+		"model name, repeatable or a comma list; the first labels the metrics (default sim-model)")
 	f.StringVar(&c.Name, "name", "sim", "name of the server; with -count N it becomes NAME-0 to NAME-(N-1)")
 	f.StringVar(&c.Role, "role", "", "sent as x-sim-role in every response")
 	f.IntVar(&c.MaxRunning, "max-num-seqs", 32, "batch slots")
 	f.IntVar(&c.BlockTokens, "block-size", 16, "tokens in a block of KV cache")
 	f.IntVar(&c.Blocks, "num-blocks", 8192, "blocks of KV cache; they also bound the context length")
-	f.Float64Var(&c.PrefillTokensPerSecond, "prefill-tokens-per-second", 8000, "speed of prefill of uncached prompt tokens")
-	f.DurationVar(&c.TimePerOutputToken, "time-per-output-token", 20*time.Millisecond, "pace of a request that runs alone; 0s is no time at all")
-	f.Float64Var(&c.BatchSlowdown, "batch-slowdown", 0.01, "part of time-per-output-token that each further running request adds")
+	f.Float64Var(&c.PrefillTokensPerSecond, "prefill-tokens-per-second", 8000,
+		"speed of prefill of uncached prompt tokens")
+	f.DurationVar(&c.TimePerOutputToken, "time-per-output-token", 20*time.Millisecond,
+		"pace of a request that runs alone; 0s is no time at all")
+	f.Float64Var(&c.BatchSlowdown, "batch-slowdown", 0.01,
+		"part of time-per-output-token that each further running request adds")
 	f.IntVar(&c.OutputTokens, "output-tokens", 128, "length of an answer when the request sets no limit")
 	f.IntVar(&c.StreamInterval, "stream-interval", 1, "tokens that share one streamed chunk, after the first")
 	f.Float64Var(&c.Speed, "speed", 1, "divides every simulated duration")
@@ -96,7 +101,8 @@ func checkSimFlags(f *flag.FlagSet, o *simOptions) error {
 	var zero error
 	f.VisitAll(func(option *flag.Flag) {
 		switch option.Name {
-		case "max-num-seqs", "block-size", "num-blocks", "prefill-tokens-per-second", "output-tokens", "stream-interval", "speed", "max-lora":
+		case "max-num-seqs", "block-size", "num-blocks", "prefill-tokens-per-second", "output-tokens",
+			"stream-interval", "speed", "max-lora":
 			if v, err := strconv.ParseFloat(option.Value.String(), 64); err == nil && v == 0 {
 				zero = fmt.Errorf("flag -%s %v: want a number above 0", option.Name, option.Value)
 			}
@@ -130,7 +136,8 @@ func newSimServers(o simOptions) ([]simServer, error) {
 	}
 	port, err := strconv.ParseUint(portText, 10, 16)
 	if err != nil || int(port)+o.count-1 > 65535 {
-		return nil, fmt.Errorf("address %q: want a port such that %d consecutive ones end below 65536", o.address, o.count)
+		return nil, fmt.Errorf("address %q: want a port such that %d consecutive ones end below 65536", o.address,
+			o.count)
 	}
 	servers := make([]simServer, o.count)
 	for i := range servers {

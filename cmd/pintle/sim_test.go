@@ -21,7 +21,8 @@ func TestSimFlagMistakes(t *testing.T) {
 		{"slowdown", "-batch-slowdown -1", "flag -batch-slowdown -1: want 0 or more"},
 		{"count", "-count 0", "flag -count 0: want 1 to 4096"},
 		{"address", "-address nowhere", `flag -address "nowhere": want host:port`},
-		{"ports", "-address 127.0.0.1:65535 -count 2", `flag -address "127.0.0.1:65535": want a port such that 2 consecutive ones`},
+		{"ports", "-address 127.0.0.1:65535 -count 2",
+			`flag -address "127.0.0.1:65535": want a port such that 2 consecutive ones`},
 		{"model twice", "-model a,b -model a", `flag -model "a": given twice among models and adapters`},
 		{"empty model", "-model a,", `invalid value "a," for flag -model: want a name`},
 		{"unknown flag", "-max-nm-seqs 1", "flag provided but not defined: -max-nm-seqs"},
@@ -39,14 +40,16 @@ func TestSimFlagMistakes(t *testing.T) {
 
 func TestSimHelp(t *testing.T) {
 	var stdout bytes.Buffer
-	if code := runSim([]string{"-h"}, &stdout, io.Discard); code != 0 || !strings.Contains(stdout.String(), "-num-blocks") {
+	if code := runSim([]string{"-h"}, &stdout, io.Discard); code != 0 ||
+		!strings.Contains(stdout.String(), "-num-blocks") {
 		t.Errorf("got exit code %d, %q, want 0 and the flags", code, stdout.String())
 	}
 }
 
 func TestSimServers(t *testing.T) {
 	flags, options := newSimFlags()
-	if err := flags.Parse(strings.Fields("-address 127.0.0.1:0 -count 3 -name s -role decode -model m1,m2 -model m3 -time-per-output-token 0s")); err != nil {
+	if err := flags.Parse(strings.Fields("-address 127.0.0.1:0 -count 3 -name s -role decode -model m1,m2 -model m3 " +
+		"-time-per-output-token 0s")); err != nil {
 		t.Fatal(err)
 	}
 	if err := checkSimFlags(flags, options); err != nil {
@@ -72,12 +75,14 @@ func TestSimServers(t *testing.T) {
 			t.Fatalf("line of %s: got %q, %v", name, buffer[:n], err)
 		}
 		client := http.Client{Timeout: time.Minute}
-		response, err := client.Post("http://"+address+"/v1/completions", "", strings.NewReader(`{"model":"m3","prompt":"a"}`))
+		response, err := client.Post("http://"+address+"/v1/completions", "",
+			strings.NewReader(`{"model":"m3","prompt":"a"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
 		_ = response.Body.Close()
-		if h := response.Header; response.StatusCode != 200 || h.Get("x-sim-server") != name || h.Get("x-sim-address") != address || h.Get("x-sim-role") != "decode" {
+		if h := response.Header; response.StatusCode != 200 || h.Get("x-sim-server") != name ||
+			h.Get("x-sim-address") != address || h.Get("x-sim-role") != "decode" {
 			t.Errorf("got status %d, headers %v", response.StatusCode, h)
 		}
 	}

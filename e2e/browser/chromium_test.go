@@ -16,7 +16,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/stack"
 )
 
-// chromium is a headless browser with one tab. It is spoken to by the DevTools protocol over a pair of pipes, which needs no port.
+// chromium is a headless browser with one tab. It is spoken to by the DevTools protocol over a pair of pipes, which
+// needs no port.
 type chromium struct {
 	t       *testing.T
 	in      io.Writer
@@ -39,8 +40,10 @@ func startChromium(t *testing.T) *chromium {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(path, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe",
-		"--no-first-run", "--disable-background-networking", "--user-data-dir="+t.TempDir(), "--window-size=1280,800", "about:blank")
+	cmd := exec.Command(path, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+		"--remote-debugging-pipe",
+		"--no-first-run", "--disable-background-networking", "--user-data-dir="+t.TempDir(), "--window-size=1280,800",
+		"about:blank")
 	cmd.ExtraFiles = []*os.File{commands, answers} // descriptors 3 and 4, as the flag wants them
 	process, err := stack.StartCommand("chromium", cmd)
 	if err != nil {
@@ -129,7 +132,8 @@ func (c *chromium) text(expression string) string {
 			Value any `json:"value"`
 		} `json:"result"`
 	}
-	c.call("Runtime.evaluate", map[string]any{"expression": "String(" + expression + ")", "returnByValue": true}, &answer)
+	c.call("Runtime.evaluate", map[string]any{"expression": "String(" + expression + ")", "returnByValue": true},
+		&answer)
 	return fmt.Sprint(answer.Result.Value)
 }
 

@@ -63,7 +63,8 @@ func (l *load) end(t testing.TB) {
 	l.stopped.Store(true)
 	l.clients.Wait()
 	if len(l.lost) > 0 {
-		t.Errorf("%d requests of %d were lost, the first: %s", len(l.lost), l.served.Load()+int64(len(l.lost)), l.lost[0])
+		t.Errorf("%d requests of %d were lost, the first: %s", len(l.lost), l.served.Load()+int64(len(l.lost)),
+			l.lost[0])
 	}
 	t.Logf("%d requests served, %d lost", l.served.Load(), len(l.lost))
 }
@@ -72,8 +73,10 @@ func (l *load) end(t testing.TB) {
 func (g *gateway) startStream(t *testing.T) (end func()) {
 	t.Helper()
 	const tokens = 600
-	body := fmt.Sprintf(`{"model":"sim-model","messages":[{"role":"user","content":"hello"}],"max_tokens":%d,"ignore_eos":true,"stream":true}`, tokens)
-	response, err := harness.Client(t, false).Post("http://"+g.requests+chatPath, "application/json", strings.NewReader(body))
+	body := fmt.Sprintf(
+		`{"model":"sim-model","messages":[{"role":"user","content":"hello"}],"max_tokens":%d,"ignore_eos":true,"stream":true}`, tokens)
+	response, err := harness.Client(t, false).Post("http://"+g.requests+chatPath, "application/json",
+		strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +87,8 @@ func (g *gateway) startStream(t *testing.T) (end func()) {
 		t.Helper()
 		defer response.Body.Close()
 		text, err := io.ReadAll(response.Body)
-		if n := strings.Count(string(text), "data: {"); err != nil || n < tokens || !strings.HasSuffix(string(text), "data: [DONE]\n\n") {
+		if n := strings.Count(string(text), "data: {"); err != nil || n < tokens ||
+			!strings.HasSuffix(string(text), "data: [DONE]\n\n") {
 			t.Errorf("stream: got %d events and %v, want %d and the end", n, err, tokens)
 		}
 	}
@@ -92,13 +96,15 @@ func (g *gateway) startStream(t *testing.T) (end func()) {
 
 // byModel is an EndpointPickerConfig by which a request goes to a server that has its model.
 var byModel = map[string]any{
-	"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "EndpointPickerConfig", "featureGates": []any{"dataLayer"},
+	"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "EndpointPickerConfig",
+	"featureGates": []any{"dataLayer"},
 	"plugins": []any{
 		map[string]any{"type": "models-data-source"}, map[string]any{"type": "model-server-protocol-models"},
 		map[string]any{"type": "queue-scorer"}, map[string]any{"type": "max-score-picker"},
 	},
 	"data": map[string]any{"sources": []any{map[string]any{
-		"pluginRef": "models-data-source", "extractors": []any{map[string]any{"pluginRef": "model-server-protocol-models"}},
+		"pluginRef":  "models-data-source",
+		"extractors": []any{map[string]any{"pluginRef": "model-server-protocol-models"}},
 	}}},
 }
 
@@ -121,7 +127,8 @@ func TestLiveChange(t *testing.T) {
 		g.apply(t, "WasmPlugin", "pintle")
 		began := time.Now()
 		g.waitRefused(t, "nobody-has-it")
-		t.Logf("the new configuration was in force on all workers %v after it was applied", time.Since(began).Round(time.Millisecond))
+		t.Logf("the new configuration was in force on all workers %v after it was applied",
+			time.Since(began).Round(time.Millisecond))
 		for i := range g.servers {
 			for range 8 {
 				if got := g.chat(t, ofModel(fmt.Sprintf("model-%d", i))); got.Server() != g.servers[i].Name {
@@ -161,8 +168,8 @@ func (g *gateway) waitRefused(t testing.TB, model string) {
 	})
 }
 
-// TestPluginDeleted: without its WasmPlugin the gateway reaches no server that a client names, with either destination; with it
-// everything is as before.
+// TestPluginDeleted: without its WasmPlugin the gateway reaches no server that a client names, with either destination;
+// with it everything is as before.
 func TestPluginDeleted(t *testing.T) {
 	for _, overlay := range []string{"file", "override-host"} {
 		t.Run(overlay, func(t *testing.T) {
@@ -220,7 +227,8 @@ func (g *gateway) wantUnsteered(t *testing.T) {
 	}
 }
 
-// TestIstiodKilled: without istiod the gateway goes on and sees every change of load; with the next istiod it takes changes again.
+// TestIstiodKilled: without istiod the gateway goes on and sees every change of load; with the next istiod it takes
+// changes again.
 func TestIstiodKilled(t *testing.T) {
 	g := newGateway(t, render(t, "overlays/override-host"), settings{})
 	g.prefer(t, 0)
@@ -252,7 +260,8 @@ func TestMistake(t *testing.T) {
 	plugin.Set("wait", "spec", "pluginConfig", "hold")
 	g.apply(t, "WasmPlugin", "pintle")
 	const line = `pintle: hold: "wait" is not one of buffer, pause`
-	harness.WaitFor(t, pushLimit, "the mistake in the log", func() (bool, string) { return g.Logged(line) > 0, g.Log() })
+	harness.WaitFor(t, pushLimit, "the mistake in the log",
+		func() (bool, string) { return g.Logged(line) > 0, g.Log() })
 	running.more(t, 200)
 	g.prefer(t, 1)
 	g.OverlookLog()

@@ -97,11 +97,15 @@ func text(t *testing.T, value any) string {
 // TestChartValues: the schema refuses what cannot be meant, and a token makes a Secret.
 func TestChartValues(t *testing.T) {
 	for _, values := range []string{
-		`{holds: pause}`, `{hold: wait}`, `{destination: there}`, `{module: {source: http}}`, `{module: {image: "registry.example.com/p"}}`,
-		`{module: {image: "registry.example.com/p:latest"}}`, `{sidecar: {image: "p:latest"}}`, `{ingest: {port: 0}}`, `{ingest: {token: short}}`,
-		`{ingest: {token: "with a space"}}`, `{gateway: {replicas: 0}}`, `{maxBodyBytes: 0}`, `{stale: {policy: never}}`, `{service: {kind: Pool}}`,
+		`{holds: pause}`, `{hold: wait}`, `{destination: there}`, `{module: {source: http}}`,
+		`{module: {image: "registry.example.com/p"}}`,
+		`{module: {image: "registry.example.com/p:latest"}}`, `{sidecar: {image: "p:latest"}}`, `{ingest: {port: 0}}`,
+		`{ingest: {token: short}}`,
+		`{ingest: {token: "with a space"}}`, `{gateway: {replicas: 0}}`, `{maxBodyBytes: 0}`,
+		`{stale: {policy: never}}`, `{service: {kind: Pool}}`,
 		`{sidecar: {kubernetes: {pools: [{service: a}]}}}`, `{sidecar: {kubernetes: {pools: [{namespace: b}]}}}`,
-		`{sidecar: {kubernetes: {pools: [{service: a, inferencePool: a, namespace: b}]}}}`, `{sidecar: {kubernetes: {apiServers: [10.0.0.1]}}}`,
+		`{sidecar: {kubernetes: {pools: [{service: a, inferencePool: a, namespace: b}]}}}`,
+		`{sidecar: {kubernetes: {apiServers: [10.0.0.1]}}}`,
 	} {
 		if _, err := helm(t, values); err == nil {
 			t.Errorf("%s: is taken, want it refused", values)
@@ -111,7 +115,8 @@ func TestChartValues(t *testing.T) {
 	if got := secret.At("stringData", "token"); got != "12345678" {
 		t.Errorf("the Secret holds %v, want the token", got)
 	}
-	for _, values := range []string{`{hold: pause, destination: override-host}`, `{hold: pause, module: {source: file}}`, `{module: {source: file}, destination: override-host}`} {
+	for _, values := range []string{`{hold: pause, destination: override-host}`,
+		`{hold: pause, module: {source: file}}`, `{module: {source: file}, destination: override-host}`} {
 		validate(t, chart(t, values))
 	}
 }

@@ -11,12 +11,15 @@ import (
 	"github.com/pintle-dev/pintle/internal/harness"
 )
 
-// TestCrash: the WasmPlugin's FAIL_RELOAD reaches Envoy. A module that crashes is rebuilt with the next requests, and finds the snapshot.
+// TestCrash: the WasmPlugin's FAIL_RELOAD reaches Envoy. A module that crashes is rebuilt with the next requests, and
+// finds the snapshot.
 func TestCrash(t *testing.T) {
-	g := newGateway(t, render(t, "overlays/file"), settings{module: "file://" + filepath.Join(harness.Root(), "bin", "pintle-failpoint.wasm")})
+	g := newGateway(t, render(t, "overlays/file"),
+		settings{module: "file://" + filepath.Join(harness.Root(), "bin", "pintle-failpoint.wasm")})
 	g.prefer(t, 1)
 	for range 3 {
-		if got := g.chat(t, ofModel("crash-the-vm")); got.Status != http.StatusServiceUnavailable || got.Server() != "" {
+		if got := g.chat(t, ofModel("crash-the-vm")); got.Status != http.StatusServiceUnavailable ||
+			got.Server() != "" {
 			t.Errorf("the request that crashes the module: got %d from %q, want 503", got.Status, got.Server())
 		}
 		g.settle(t, "sim-1")

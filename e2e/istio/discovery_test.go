@@ -64,7 +64,8 @@ func TestKubernetesToken(t *testing.T) {
 
 // TestChartRoles: each namespace of pools has a role with what its pools need and no more.
 func TestChartRoles(t *testing.T) {
-	objects := chart(t, `{sidecar: {kubernetes: {pools: [{service: a, namespace: one}, {inferencePool: b, namespace: one},
+	objects := chart(t,
+		`{sidecar: {kubernetes: {pools: [{service: a, namespace: one}, {inferencePool: b, namespace: one},
 		{selector: app=c, ports: [8000], namespace: two}, {service: d, namespace: three}]}}}`)
 	want := map[string]string{
 		"one":   "pods endpointslices inferencepools inferenceobjectives inferencemodelrewrites",

@@ -1,5 +1,6 @@
-// Package istio tests what the folder istio ships with a real istiod and a real Kubernetes API: the manifests are applied as they are,
-// but for ports, addresses and the registry, and a stock Envoy that presents itself as the gateway's pod gets them from istiod.
+// Package istio tests what the folder istio ships with a real istiod and a real Kubernetes API: the manifests are
+// applied as they are, but for ports, addresses and the registry, and a stock Envoy that presents itself as the
+// gateway's pod gets them from istiod.
 //
 //	make e2e-istio   # builds what is missing, then runs everything
 //	go test -tags istio ./e2e/istio -run OCI -v

@@ -27,7 +27,8 @@ const (
 	pushLimit = 60 * time.Second
 )
 
-// gateway is what one overlay of the folder istio makes: its objects in a namespace of their own, and a gateway with its sidecar.
+// gateway is what one overlay of the folder istio makes: its objects in a namespace of their own, and a gateway with
+// its sidecar.
 type gateway struct {
 	*harness.Envoy
 	objects  []mesh.Object
@@ -65,7 +66,8 @@ func newGateway(t *testing.T, objects []mesh.Object, s settings) *gateway {
 	g := &gateway{objects: objects}
 	for i := range 3 {
 		server, err := harness.NewServer(sim.Config{
-			Name: fmt.Sprintf("sim-%d", i), Models: []string{"sim-model", fmt.Sprintf("model-%d", i)}, OutputTokens: 2, Blocks: 1 << 16,
+			Name: fmt.Sprintf("sim-%d", i), Models: []string{"sim-model", fmt.Sprintf("model-%d", i)}, OutputTokens: 2,
+			Blocks:             1 << 16,
 			TimePerOutputToken: 5 * time.Millisecond,
 		})
 		if err != nil {
@@ -94,7 +96,8 @@ func newGateway(t *testing.T, objects []mesh.Object, s settings) *gateway {
 	return g
 }
 
-// adapt moves an overlay to a namespace, ports and a module of the test's own, and puts the model servers' Service in place.
+// adapt moves an overlay to a namespace, ports and a module of the test's own, and puts the model servers' Service in
+// place.
 func (g *gateway) adapt(t *testing.T, s settings) {
 	t.Helper()
 	ports, err := harness.FreePorts(2)
@@ -134,8 +137,8 @@ func (g *gateway) failsOver() bool {
 	return g.overrideHost() || g.find("EnvoyFilter", "pintle-pause") != nil
 }
 
-// service stands for the model servers' Service that the routes name: the API takes no endpoints on loopback, Istio does. For an
-// InferencePool it has the label by which Istio knows the Services that it makes for those.
+// service stands for the model servers' Service that the routes name: the API takes no endpoints on loopback, Istio
+// does. For an InferencePool it has the label by which Istio knows the Services that it makes for those.
 func (g *gateway) service(namespace string) mesh.Object {
 	destination := []any{"spec", "http", 0, "route", 0, "destination"}
 	routes := g.find("VirtualService", "pintle")
@@ -152,9 +155,11 @@ func (g *gateway) service(namespace string) mesh.Object {
 		"apiVersion": "networking.istio.io/v1", "kind": "ServiceEntry",
 		"metadata": map[string]any{"name": "model-servers", "namespace": namespace, "labels": labels},
 		"spec": map[string]any{
-			"hosts": []any{routes.At(append(destination, "host")...)}, "location": "MESH_INTERNAL", "resolution": "STATIC",
-			"exportTo":  []any{"."},
-			"ports":     []any{map[string]any{"number": routes.At(append(destination, "port", "number")...), "name": "http", "protocol": "HTTP"}},
+			"hosts": []any{routes.At(append(destination, "host")...)}, "location": "MESH_INTERNAL",
+			"resolution": "STATIC",
+			"exportTo":   []any{"."},
+			"ports": []any{map[string]any{"number": routes.At(append(destination, "port", "number")...),
+				"name": "http", "protocol": "HTTP"}},
 			"endpoints": endpoints,
 		},
 	}
@@ -191,11 +196,14 @@ func (g *gateway) startSidecar(t *testing.T, roles []string) {
 		if roles != nil {
 			labels = "mif.moreh.io/role: " + roles[i]
 		}
-		fmt.Fprintf(&endpoints, "- {name: %q, address: %q, engine: vllm, models: [sim-model, model-%d, crash-the-vm], labels: {%s}}\n", s.Name, s.Address, i, labels)
+		fmt.Fprintf(&endpoints, "- {name: %q, address: %q, engine: vllm, models: [sim-model, model-%d, "+
+			"crash-the-vm], labels: {%s}}\n", s.Name, s.Address, i, labels)
 	}
 	text, _ := g.find("ConfigMap", "pintle-sidecar").At("data", "sidecar.yaml").(string)
-	config := strings.NewReplacer("127.0.0.1:15099", g.ingest, "/run/pintle/token", "token", `public: ":10002"`, `address: "127.0.0.1:0"`).Replace(text)
-	for name, text := range map[string]string{"sidecar.yaml": config, "endpoints.yaml": endpoints.String(), "token": ingestToken} {
+	config := strings.NewReplacer("127.0.0.1:15099", g.ingest, "/run/pintle/token", "token", `public: ":10002"`,
+		`address: "127.0.0.1:0"`).Replace(text)
+	for name, text := range map[string]string{"sidecar.yaml": config, "endpoints.yaml": endpoints.String(),
+		"token": ingestToken} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +212,8 @@ func (g *gateway) startSidecar(t *testing.T, roles []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g.sidecar, err = harness.StartChild("sidecar", dir, binary, nil, "sidecar", "-c", filepath.Join(dir, "sidecar.yaml")); err != nil {
+	if g.sidecar, err = harness.StartChild("sidecar", dir, binary, nil, "sidecar", "-c",
+		filepath.Join(dir, "sidecar.yaml")); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -266,7 +275,8 @@ func (g *gateway) settle(t testing.TB, server string) {
 	const inRow = 12
 	n := 0
 	harness.WaitFor(t, pushLimit, "every request at "+server, func() (bool, string) {
-		got := g.chat(t, fmt.Sprintf(`{"model":"sim-model","messages":[{"role":"user","content":"%d"}],"max_tokens":2}`, time.Now().UnixNano()))
+		got := g.chat(t, fmt.Sprintf(`{"model":"sim-model","messages":[{"role":"user","content":"%d"}],"max_tokens":2}`,
+			time.Now().UnixNano()))
 		if n++; got.Server() != server {
 			n = 0
 		}

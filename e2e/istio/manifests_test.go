@@ -37,7 +37,8 @@ var overlays = []struct{ name, values string }{
 const ranked = `{plugins: [{type: queue-scorer}, {type: kv-cache-utilization-scorer}, {type: running-requests-size-scorer, parameters: {scale: 16}},
 	{type: prefix-cache-scorer}, {type: max-score-picker, parameters: {maxNumOfEndpoints: 3}}]}`
 
-// TestManifests: what is shipped renders, passes Istio's own validation without a cluster, and is taken as it is by the API.
+// TestManifests: what is shipped renders, passes Istio's own validation without a cluster, and is taken as it is by the
+// API.
 func TestManifests(t *testing.T) {
 	if err := control.Apply(mesh.Namespace("pintle")); err != nil {
 		t.Fatal(err)
@@ -91,7 +92,8 @@ func TestJudgesRefuse(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		path []any
-	}{{"unknown field", []any{"spec", "phases"}}, {"bad scheme", []any{"spec", "url"}}, {"bad enum", []any{"spec", "failStrategy"}}} {
+	}{{"unknown field", []any{"spec", "phases"}}, {"bad scheme", []any{"spec", "url"}},
+		{"bad enum", []any{"spec", "failStrategy"}}} {
 		t.Run(test.name, func(t *testing.T) {
 			plugin := mesh.Find(render(t, "overlays/oci"), "WasmPlugin", "pintle")
 			plugin.Set("ftp://nowhere", test.path...)
@@ -106,7 +108,8 @@ func TestJudgesRefuse(t *testing.T) {
 }
 
 // harmful is what no manifest may hold.
-var harmful = regexp.MustCompile(`:latest"|"hostPath"|"privileged":true|"hostNetwork":true|"allowPrivilegeEscalation":true`)
+var harmful = regexp.MustCompile(
+	`:latest"|"hostPath"|"privileged":true|"hostNetwork":true|"allowPrivilegeEscalation":true`)
 
 // tagged is an image that stays the same. auto is where Istio's injector puts its own.
 var tagged = regexp.MustCompile(`^(auto|[^\s:@]+(:\d+)?/[^\s:@]+(:[\w][\w.-]*|@sha256:[0-9a-f]{64}))$`)
@@ -134,7 +137,8 @@ func wantHarmless(t *testing.T, o mesh.Object) {
 		if image, _ := at("image").(string); !tagged.MatchString(image) {
 			t.Errorf("%s: image %q has no tag", o, image)
 		}
-		for key, want := range map[string]any{"readOnlyRootFilesystem": true, "runAsNonRoot": true, "allowPrivilegeEscalation": false} {
+		for key, want := range map[string]any{"readOnlyRootFilesystem": true, "runAsNonRoot": true,
+			"allowPrivilegeEscalation": false} {
 			if got := at("securityContext", key); got != want {
 				t.Errorf("%s: container %v has %s %v, want %v", o, at("name"), key, got, want)
 			}
@@ -181,7 +185,8 @@ func wantValid(t *testing.T, configuration any) {
 }
 
 // pauseConfiguration is where an EnvoyFilter has the plug-in's configuration, as text.
-var pauseConfiguration = []any{"spec", "configPatches", 0, "patch", "value", "typed_config", "config", "configuration", "value"}
+var pauseConfiguration = []any{"spec", "configPatches", 0, "patch", "value", "typed_config", "config", "configuration",
+	"value"}
 
 func parseJSON(t *testing.T, text any) any {
 	t.Helper()
@@ -193,10 +198,12 @@ func parseJSON(t *testing.T, text any) any {
 	return value
 }
 
-// TestEnvoyGateway: the example for Envoy Gateway is taken by its custom resource definitions, and Pintle takes its configuration.
+// TestEnvoyGateway: the example for Envoy Gateway is taken by its custom resource definitions, and Pintle takes its
+// configuration.
 func TestEnvoyGateway(t *testing.T) {
 	const crds = "charts/gateway-helm/charts/crds/crds/"
-	definitions, err := mesh.ModuleObjects("envoy-gateway", "github.com/envoyproxy/gateway", crds+"gatewayapi-crds.yaml", crds+"generated/*.yaml")
+	definitions, err := mesh.ModuleObjects("envoy-gateway", "github.com/envoyproxy/gateway",
+		crds+"gatewayapi-crds.yaml", crds+"generated/*.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,13 +272,16 @@ func TestContainerfile(t *testing.T) {
 	if len(froms) != 2 || froms[1][1] != "scratch" {
 		t.Errorf("stages: got %v, want a build and one from scratch", froms)
 	}
-	for _, want := range []string{`(?m)^FROM .*golang:\d+\.\d+\.\d+-`, `(?m)^USER [1-9]\d*:[1-9]\d*$`, `CGO_ENABLED=0 .*\./cmd/pintle`} {
+	for _, want := range []string{`(?m)^FROM .*golang:\d+\.\d+\.\d+-`, `(?m)^USER [1-9]\d*:[1-9]\d*$`,
+		`CGO_ENABLED=0 .*\./cmd/pintle`} {
 		if !regexp.MustCompile(want).Match(text) {
 			t.Errorf("nothing matches %s", want)
 		}
 	}
-	command := mesh.Find(render(t, "base"), "Deployment", "pintle-gateway").At("spec", "template", "spec", "containers", 1, "args", 0)
+	command := mesh.Find(render(t, "base"), "Deployment", "pintle-gateway").At("spec", "template", "spec", "containers",
+		1, "args", 0)
 	if !strings.Contains(string(text), `ENTRYPOINT ["/pintle"]`) || command != "sidecar" {
-		t.Errorf("the Deployment's first argument is %v, want the image's entry point to be pintle and that to be sidecar", command)
+		t.Errorf("the Deployment's first argument is %v, want the image's entry point to be pintle and that to be "+
+			"sidecar", command)
 	}
 }

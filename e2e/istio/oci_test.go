@@ -148,8 +148,8 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// TestOCIMissing: where the image cannot be pulled nothing is served, least of all to whom a client names; with an image that is there
-// requests are steered at once.
+// TestOCIMissing: where the image cannot be pulled nothing is served, least of all to whom a client names; with an
+// image that is there requests are steered at once.
 func TestOCIMissing(t *testing.T) {
 	r := newRegistry(t)
 	g := newGateway(t, render(t, "overlays/oci"), settings{agent: startAgent(t, r.address), module: r.url()})

@@ -18,8 +18,10 @@ func TestRouting(t *testing.T) {
 		name string
 		test func(t *testing.T, g *gateway)
 	}{
-		{"load", testLoad}, {"prompt", testPrompt}, {"errors", testErrors}, {"no body", testNoBody}, {"forged headers", testForged},
-		{"long bodies", testLongBodies}, {"ingest listener", testIngest}, {"chain", testChain}, {"full server", testFullServer},
+		{"load", testLoad}, {"prompt", testPrompt}, {"errors", testErrors}, {"no body", testNoBody},
+		{"forged headers", testForged},
+		{"long bodies", testLongBodies}, {"ingest listener", testIngest}, {"chain", testChain},
+		{"full server", testFullServer},
 		{"dead server", testDeadServer},
 	}
 	for _, overlay := range []string{"file", "override-host", "inference-pool"} {
@@ -46,12 +48,14 @@ func testPrompt(t *testing.T, g *gateway) {
 	}
 	seen := map[string]bool{}
 	for i := range 16 {
-		body := fmt.Sprintf(`{"model":"sim-model","messages":[{"role":"user","content":"%d %s"}],"max_tokens":2}`, i, strings.Repeat("tell me more ", 500))
+		body := fmt.Sprintf(`{"model":"sim-model","messages":[{"role":"user","content":"%d %s"}],"max_tokens":2}`, i,
+			strings.Repeat("tell me more ", 500))
 		first := g.chat(t, body)
 		seen[first.Server()] = true
 		for range 4 {
 			if got := g.chat(t, body); got.Status != http.StatusOK || got.Server() != first.Server() {
-				t.Errorf("prompt %d: got %d from %q, want %q, which has seen it", i, got.Status, got.Server(), first.Server())
+				t.Errorf("prompt %d: got %d from %q, want %q, which has seen it", i, got.Status, got.Server(),
+					first.Server())
 			}
 		}
 	}
@@ -63,21 +67,26 @@ func testPrompt(t *testing.T, g *gateway) {
 // testErrors: what cannot be routed is answered by Pintle.
 func testErrors(t *testing.T, g *gateway) {
 	for _, test := range []struct{ body, reason string }{{"{", "invalid_body"}, {`{"messages":[]}`, "model_missing"}} {
-		if got := g.chat(t, test.body); got.Status != http.StatusBadRequest || got.Header.Get("X-Pintle-Reason") != test.reason {
-			t.Errorf("%s: got %d %q, want 400 %q", test.body, got.Status, got.Header.Get("X-Pintle-Reason"), test.reason)
+		if got := g.chat(t, test.body); got.Status != http.StatusBadRequest ||
+			got.Header.Get("X-Pintle-Reason") != test.reason {
+			t.Errorf("%s: got %d %q, want 400 %q", test.body, got.Status, got.Header.Get("X-Pintle-Reason"),
+				test.reason)
 		}
 	}
 }
 
-// testNoBody: requests that have nothing to be judged by are steered, too: their headers can still be written when they come.
+// testNoBody: requests that have nothing to be judged by are steered, too: their headers can still be written when they
+// come.
 func testNoBody(t *testing.T, g *gateway) {
 	passed := g.counter(t, "pintle.requests.passed")
 	requests := []struct{ method, path string }{
-		{http.MethodGet, "/v1/models"}, {http.MethodHead, "/v1/models"}, {http.MethodOptions, chatPath}, {http.MethodPost, chatPath}, {http.MethodDelete, "/v1/responses/1"},
+		{http.MethodGet, "/v1/models"}, {http.MethodHead, "/v1/models"}, {http.MethodOptions, chatPath},
+		{http.MethodPost, chatPath}, {http.MethodDelete, "/v1/responses/1"},
 	}
 	for _, r := range requests {
 		for _, http2 := range []bool{false, true} {
-			got := harness.Send(t, harness.Client(t, http2), harness.Request(t, r.method, "http://"+g.requests+r.path, "", false))
+			got := harness.Send(t, harness.Client(t, http2),
+				harness.Request(t, r.method, "http://"+g.requests+r.path, "", false))
 			if got.Server() == "" {
 				t.Errorf("%s %s, HTTP/2 %v: got %d, want an answer of a server", r.method, r.path, http2, got.Status)
 			}
@@ -134,7 +143,8 @@ func testForged(t *testing.T, g *gateway) {
 				t.Errorf("%s %s: server received %s: %q, want our choice", r.Method, r.Path, routingHeaders[1], got)
 			}
 			if got := r.Headers[routingHeaders[0]]; len(got) > 1 || len(got) == 1 && !g.owns(got[0]) {
-				t.Errorf("%s %s: server received %s: %q, want none or our choice", r.Method, r.Path, routingHeaders[0], got)
+				t.Errorf("%s %s: server received %s: %q, want none or our choice", r.Method, r.Path, routingHeaders[0],
+					got)
 			}
 		}
 	}
@@ -177,7 +187,8 @@ func testLongBodies(t *testing.T, g *gateway) {
 			got, err := g.try(harness.Client(t, http2), body)
 			// The model server finds 20 MiB too long for its context; that is its own answer.
 			if err != nil || got.Status != test.status || (got.Server() != "") != test.server {
-				t.Errorf("%d bytes, HTTP/2 %v: got %d from %q, %v, want %d", test.bytes, http2, got.Status, got.Server(), err, test.status)
+				t.Errorf("%d bytes, HTTP/2 %v: got %d from %q, %v, want %d", test.bytes, http2, got.Status,
+					got.Server(), err, test.status)
 			}
 		}
 	}
@@ -185,13 +196,16 @@ func testLongBodies(t *testing.T, g *gateway) {
 
 // testIngest: snapshots are taken on the ingest listener and with the token alone, and nothing else is there.
 func testIngest(t *testing.T, g *gateway) {
-	if status, answer := harness.Post(t, g.ingest, "Bearer another-token", strings.NewReader("PNTL")); status != http.StatusUnauthorized {
+	if status, answer := harness.Post(t, g.ingest, "Bearer another-token",
+		strings.NewReader("PNTL")); status != http.StatusUnauthorized {
 		t.Errorf("another token: got %d %s, want 401", status, answer)
 	}
-	if status, answer := harness.Post(t, g.ingest, "Bearer "+ingestToken, strings.NewReader("PNTL")); status != http.StatusBadRequest {
+	if status, answer := harness.Post(t, g.ingest, "Bearer "+ingestToken,
+		strings.NewReader("PNTL")); status != http.StatusBadRequest {
 		t.Errorf("no snapshot: got %d %s, want 400", status, answer)
 	}
-	got := harness.Send(t, harness.Client(t, false), harness.Request(t, http.MethodPost, "http://"+g.ingest+chatPath, chatBody, false))
+	got := harness.Send(t, harness.Client(t, false),
+		harness.Request(t, http.MethodPost, "http://"+g.ingest+chatPath, chatBody, false))
 	if got.Status != http.StatusNotFound {
 		t.Errorf("a chat request there: got %d from %q, want 404", got.Status, got.Server())
 	}
@@ -202,14 +216,16 @@ func testIngest(t *testing.T, g *gateway) {
 	}
 }
 
-// testChain: istiod puts Pintle before the filters that hold the request and name its server, and Envoy has refused nothing.
+// testChain: istiod puts Pintle before the filters that hold the request and name its server, and Envoy has refused
+// nothing.
 func testChain(t *testing.T, g *gateway) {
 	dump, err := g.Admin("/config_dump?resource=dynamic_listeners")
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := -1
-	for _, name := range []string{"pintle~istio-translated-wasmplugin", `"pintle.buffer"`, `"pintle.header_mutation"`, `"envoy.filters.http.router"`} {
+	for _, name := range []string{"pintle~istio-translated-wasmplugin", `"pintle.buffer"`, `"pintle.header_mutation"`,
+		`"envoy.filters.http.router"`} {
 		next := strings.Index(dump[at+1:], name)
 		if next < 0 {
 			t.Fatalf("%s is missing in the chain, or stands too early", name)
@@ -230,7 +246,8 @@ func testFullServer(t *testing.T, g *gateway) {
 	}
 	g.prefer(t, 0)
 	g.forget(t)
-	response, err := http.Post("http://"+g.servers[0].Address+"/sim/fail", "application/json", strings.NewReader(`{"mode":"full","count":3}`))
+	response, err := http.Post("http://"+g.servers[0].Address+"/sim/fail", "application/json",
+		strings.NewReader(`{"mode":"full","count":3}`))
 	if err != nil || response.StatusCode != http.StatusNoContent {
 		t.Fatalf("told to be full: got %v, %v", response, err)
 	}

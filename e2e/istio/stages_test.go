@@ -14,23 +14,32 @@ import (
 var disaggregated = map[string]any{
 	"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "EndpointPickerConfig",
 	"plugins": []any{
-		map[string]any{"type": "disagg-headers-handler"}, map[string]any{"type": "prefill-filter"}, map[string]any{"type": "decode-filter"},
+		map[string]any{"type": "disagg-headers-handler"}, map[string]any{"type": "prefill-filter"},
+		map[string]any{"type": "decode-filter"},
 		map[string]any{"type": "prefix-based-pd-decider", "parameters": map[string]any{"nonCachedTokens": 16}},
-		map[string]any{"type": "disagg-profile-handler", "parameters": map[string]any{"deciders": map[string]any{"prefill": "prefix-based-pd-decider"}}},
+		map[string]any{"type": "disagg-profile-handler",
+			"parameters": map[string]any{"deciders": map[string]any{"prefill": "prefix-based-pd-decider"}}},
 		map[string]any{"type": "max-score-picker"},
 	},
 	"schedulingProfiles": []any{
-		map[string]any{"name": "prefill", "plugins": []any{map[string]any{"pluginRef": "prefill-filter"}, map[string]any{"pluginRef": "max-score-picker"}}},
-		map[string]any{"name": "decode", "plugins": []any{map[string]any{"pluginRef": "decode-filter"}, map[string]any{"pluginRef": "max-score-picker"}}},
+		map[string]any{"name": "prefill",
+			"plugins": []any{map[string]any{"pluginRef": "prefill-filter"},
+				map[string]any{"pluginRef": "max-score-picker"}}},
+		map[string]any{"name": "decode",
+			"plugins": []any{map[string]any{"pluginRef": "decode-filter"},
+				map[string]any{"pluginRef": "max-score-picker"}}},
 	},
 }
 
-// TestStages: headers that plug-ins add reach the server through the shipped EnvoyFilter, and a client's of the same names do not.
+// TestStages: headers that plug-ins add reach the server through the shipped EnvoyFilter, and a client's of the same
+// names do not.
 func TestStages(t *testing.T) {
-	g := newGateway(t, render(t, "overlays/file"), settings{roles: []string{"prefill", "decode", "decode"}, change: func(g *gateway) {
-		g.find("WasmPlugin", "pintle").Set(disaggregated, "spec", "pluginConfig", "config")
-	}})
-	long := `{"model":"sim-model","messages":[{"role":"user","content":"` + strings.Repeat("tell me more ", 50) + `"}],"max_tokens":2}`
+	g := newGateway(t, render(t, "overlays/file"),
+		settings{roles: []string{"prefill", "decode", "decode"}, change: func(g *gateway) {
+			g.find("WasmPlugin", "pintle").Set(disaggregated, "spec", "pluginConfig", "config")
+		}})
+	long := `{"model":"sim-model","messages":[{"role":"user","content":"` + strings.Repeat("tell me more ", 50) +
+		`"}],"max_tokens":2}`
 	const header = "mif-prefill-endpoint"
 	for _, test := range []struct {
 		name, body string

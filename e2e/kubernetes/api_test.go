@@ -40,7 +40,8 @@ func TestNothingBeyondTheRole(t *testing.T) {
 			const ns = "beyond"
 			o := observe(t, namespace(t, ns, test.component), ns, test.pool)
 			o.await("a refusal that names "+test.refused, func(_ topology.Part, err error) bool {
-				return err != nil && strings.Contains(err.Error(), test.refused) && strings.Contains(err.Error(), "forbidden")
+				return err != nil && strings.Contains(err.Error(), test.refused) &&
+					strings.Contains(err.Error(), "forbidden")
 			})
 			if o.told != 0 {
 				t.Errorf("got %d lists, want none", o.told)

@@ -29,7 +29,9 @@ spec:
 
 func TestInferencePool(t *testing.T) {
 	const ns = "pool"
-	o := observe(t, namespace(t, ns, forInferencePools), ns, kubernetes.Pool{InferencePool: "llama", Labels: []snapshot.Label{{Key: "pool", Value: "a"}}, Models: []string{"m"}})
+	o := observe(t, namespace(t, ns, forInferencePools), ns,
+		kubernetes.Pool{InferencePool: "llama", Labels: []snapshot.Label{{Key: "pool", Value: "a"}},
+			Models: []string{"m"}})
 	o.awaitList("a pool that is not there")
 	apply(t, parse(t, pool(ns)))
 	apply(t, pod(t, ns, "vllm-0", "{app: llama, pool: own, inference.networking.k8s.io/engine-type: sglang}", "{}"),
@@ -39,7 +41,8 @@ func TestInferencePool(t *testing.T) {
 	got := o.awaitList("the ready pod", "pool/vllm-0=10.0.0.1:8000")
 	want := snapshot.Endpoint{
 		Name: "pool/vllm-0", Address: "10.0.0.1:8000", Engine: "sglang", Models: []string{"m"},
-		Labels: []snapshot.Label{{Key: "app", Value: "llama"}, {Key: "inference.networking.k8s.io/engine-type", Value: "sglang"}, {Key: "pool", Value: "a"}},
+		Labels: []snapshot.Label{{Key: "app", Value: "llama"},
+			{Key: "inference.networking.k8s.io/engine-type", Value: "sglang"}, {Key: "pool", Value: "a"}},
 	}
 	if !reflect.DeepEqual(got.Endpoints[0].Endpoint, want) {
 		t.Errorf("got  %+v\nwant %+v", got.Endpoints[0], want)
@@ -60,14 +63,17 @@ func TestInferencePool(t *testing.T) {
 func TestRanksAndActivePorts(t *testing.T) {
 	const ns = "ranks"
 	o := observe(t, namespace(t, ns, forInferencePools), ns, kubernetes.Pool{InferencePool: "llama"})
-	apply(t, parse(t, strings.Replace(pool(ns), "[{number: 8000}]", "[{number: 8000}, {number: 8001}, {number: 8002}]", 1)))
-	apply(t, pod(t, ns, "a", "{app: llama}", "{}"), pod(t, ns, "b", "{app: llama}", `{inference.networking.k8s.io/active-ports: "8002, 8000"}`))
+	apply(t,
+		parse(t, strings.Replace(pool(ns), "[{number: 8000}]", "[{number: 8000}, {number: 8001}, {number: 8002}]", 1)))
+	apply(t, pod(t, ns, "a", "{app: llama}", "{}"),
+		pod(t, ns, "b", "{app: llama}", `{inference.networking.k8s.io/active-ports: "8002, 8000"}`))
 	setReady(t, ns, "a", "10.0.0.1", true)
 	setReady(t, ns, "b", "10.0.0.2", true)
 	o.awaitList("ranks", "ranks/a-rank-0=10.0.0.1:8000", "ranks/a-rank-1=10.0.0.1:8001", "ranks/a-rank-2=10.0.0.1:8002",
 		"ranks/b-rank-0=10.0.0.2:8000", "ranks/b-rank-2=10.0.0.2:8002")
 	apply(t, pod(t, ns, "a", "{app: llama}", `{inference.networking.k8s.io/active-ports: "8001"}`))
-	o.awaitList("a changed annotation", "ranks/a-rank-1=10.0.0.1:8001", "ranks/b-rank-0=10.0.0.2:8000", "ranks/b-rank-2=10.0.0.2:8002")
+	o.awaitList("a changed annotation", "ranks/a-rank-1=10.0.0.1:8001", "ranks/b-rank-0=10.0.0.2:8000",
+		"ranks/b-rank-2=10.0.0.2:8002")
 	apply(t, parse(t, pool(ns)))
 	o.awaitList("one port left", "ranks/b=10.0.0.2:8000")
 }
@@ -97,14 +103,17 @@ endpoints:
 	apply(t, parse(t, strings.Replace(slice, "BREADY", "true", 1)))
 	o.awaitList("one more", "service/a=10.0.0.1:8000", "service/b=10.0.0.2:8000", "service/vllm-10.0.0.3=10.0.0.3:8000")
 	setReady(t, ns, "a", "10.0.0.1", false)
-	o.awaitList("a pod that turned unready before its slice knew", "service/b=10.0.0.2:8000", "service/vllm-10.0.0.3=10.0.0.3:8000")
+	o.awaitList("a pod that turned unready before its slice knew", "service/b=10.0.0.2:8000",
+		"service/vllm-10.0.0.3=10.0.0.3:8000")
 }
 
 func TestSeveralPools(t *testing.T) {
 	const ns = "several"
 	o := observe(t, namespace(t, ns, forServices), ns,
-		kubernetes.Pool{Selector: "app in (a, b)", Ports: []string{"8000"}, Labels: []snapshot.Label{{Key: "pool", Value: "first"}}},
-		kubernetes.Pool{Selector: "app=b", Ports: []string{"8000"}, Labels: []snapshot.Label{{Key: "pool", Value: "second"}}},
+		kubernetes.Pool{Selector: "app in (a, b)", Ports: []string{"8000"},
+			Labels: []snapshot.Label{{Key: "pool", Value: "first"}}},
+		kubernetes.Pool{Selector: "app=b", Ports: []string{"8000"},
+			Labels: []snapshot.Label{{Key: "pool", Value: "second"}}},
 		kubernetes.Pool{Selector: "app=c", Ports: []string{"8000", "8001"}, Engine: "triton"})
 	for i, name := range []string{"a", "b", "c"} {
 		apply(t, pod(t, ns, name, "{app: "+name+"}", "{}"))
@@ -131,7 +140,8 @@ metadata: {name: ` + name + `, namespace: rules}
 spec: {` + spec + `poolRef: {name: ` + pool + `}}
 `
 	}
-	apply(t, parse(t, objective("batch", "llama", "priority: -10, ")), parse(t, objective("plain", "llama", "")), parse(t, objective("foreign", "other", "priority: 5, ")))
+	apply(t, parse(t, objective("batch", "llama", "priority: -10, ")), parse(t, objective("plain", "llama", "")),
+		parse(t, objective("foreign", "other", "priority: 5, ")))
 	apply(t, parse(t, `
 apiVersion: inference.networking.x-k8s.io/v1alpha2
 kind: InferenceModelRewrite
@@ -144,16 +154,19 @@ spec:
   - targets: [{modelRewrite: rest}]
 `))
 	wantRewrites := []snapshot.Rewrite{
-		{Models: []string{"m"}, Targets: []snapshot.RewriteTarget{{Model: "m-v1", Weight: 90}, {Model: "m-v2", Weight: 10}}},
+		{Models: []string{"m"},
+			Targets: []snapshot.RewriteTarget{{Model: "m-v1", Weight: 90}, {Model: "m-v2", Weight: 10}}},
 		{Targets: []snapshot.RewriteTarget{{Model: "rest"}}},
 	}
 	o.await("objectives and rewrites of the pool", func(part topology.Part, _ error) bool {
 		got := slices.Clone(part.Objectives)
 		slices.SortFunc(got, func(a, b snapshot.Objective) int { return int(a.Priority) - int(b.Priority) })
-		return reflect.DeepEqual(got, []snapshot.Objective{{Name: "batch", Priority: -10}, {Name: "plain"}}) && reflect.DeepEqual(part.Rewrites, wantRewrites)
+		return reflect.DeepEqual(got, []snapshot.Objective{{Name: "batch", Priority: -10}, {Name: "plain"}}) &&
+			reflect.DeepEqual(part.Rewrites, wantRewrites)
 	})
 	if err := api.Delete(parse(t, objective("batch", "llama", ""))); err != nil {
 		t.Fatal(err)
 	}
-	o.await("without the deleted objective", func(part topology.Part, _ error) bool { return len(part.Objectives) == 1 })
+	o.await("without the deleted objective",
+		func(part topology.Part, _ error) bool { return len(part.Objectives) == 1 })
 }

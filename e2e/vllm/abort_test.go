@@ -15,10 +15,12 @@ func TestAbort(t *testing.T) {
 		t.Run(cell.String(), func(t *testing.T) {
 			g := open(t, cell, nil, nil)
 			stop := openStream(t, g.URL("requests", ""), chat(model, "tell me everything", endless, true))
-			harness.WaitFor(t, 10*time.Second, "an engine to run the request", func() (bool, string) { return inEngines(t) == 1, "" })
+			harness.WaitFor(t, 10*time.Second, "an engine to run the request",
+				func() (bool, string) { return inEngines(t) == 1, "" })
 			broken := time.Now()
 			stop()
-			harness.WaitFor(t, 10*time.Second, "the request to be gone", func() (bool, string) { return inEngines(t) == 0, "" })
+			harness.WaitFor(t, 10*time.Second, "the request to be gone",
+				func() (bool, string) { return inEngines(t) == 0, "" })
 			t.Logf("the request was gone after %v", time.Since(broken))
 		})
 	}

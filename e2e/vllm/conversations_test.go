@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// The workload: conversations of some turns, of which some share a system prompt. Each request repeats all that was said before, as
-// clients do. What the model is to have answered is fixed, so that every run sends the same bytes.
+// The workload: conversations of some turns, of which some share a system prompt. Each request repeats all that was
+// said before, as clients do. What the model is to have answered is fixed, so that every run sends the same bytes.
 const (
 	systemPrompts = 8
 	conversations = 24
@@ -30,7 +30,8 @@ const (
 // talk is the request bodies of a conversation in their order.
 type talk []string
 
-var words = strings.Fields(`the a of to in is and for if not that with as be are this it by an on or from which can when value name
+var words = strings.Fields(
+	`the a of to in is and for if not that with as be are this it by an on or from which can when value name
 	function returns string list file object type default given used error class number time data read write line set get call code
 	module method argument key item sequence result first last new same other each all only any than then else before after while`)
 
@@ -62,7 +63,8 @@ func sentence(random *rand.Rand, n int) string {
 }
 
 func request(said []message) string {
-	body, err := json.Marshal(map[string]any{"model": model, "messages": said, "max_tokens": 8, "temperature": 0, "ignore_eos": true})
+	body, err := json.Marshal(map[string]any{"model": model, "messages": said, "max_tokens": 8, "temperature": 0,
+		"ignore_eos": true})
 	if err != nil {
 		panic(err) // strings and numbers always marshal
 	}
@@ -72,7 +74,8 @@ func request(said []message) string {
 // route says where a turn of a conversation is sent.
 type route func(conversation, turn int) (base string)
 
-// hold has the conversations, some at once, and returns which part of the prompts' tokens the engines had cached, by their own counters.
+// hold has the conversations, some at once, and returns which part of the prompts' tokens the engines had cached, by
+// their own counters.
 func hold(t *testing.T, all []talk, to route) float64 {
 	t.Helper()
 	for _, e := range engines {

@@ -56,16 +56,20 @@ func (e *engine) launch() error {
 	defer log.Close() // the processes have it
 	port := e.address[strings.LastIndexByte(e.address, ':')+1:]
 	e.cmd = exec.Command(python(), "-m", "vllm.entrypoints.openai.api_server",
-		"--model", filepath.Join(home(), "model", "base"), "--served-model-name", model, "--host", "127.0.0.1", "--port", port,
-		"--dtype", "bfloat16", "--enforce-eager", "--max-model-len", strconv.Itoa(contextTokens), "--max-num-seqs", strconv.Itoa(slots),
+		"--model", filepath.Join(home(), "model", "base"), "--served-model-name", model, "--host", "127.0.0.1",
+		"--port", port,
+		"--dtype", "bfloat16", "--enforce-eager", "--max-model-len", strconv.Itoa(contextTokens), "--max-num-seqs",
+		strconv.Itoa(slots),
 		"--max-num-queued-reqs", strconv.Itoa(slots+queue), "--enable-lora", "--max-lora-rank", "8", "--max-loras", "2",
 		"--structured-outputs-config", `{"backend": "xgrammar", "disable_any_whitespace": true}`,
 		"--enable-prompt-tokens-details", "--enable-auto-tool-choice", "--tool-call-parser", "hermes",
 		"--disable-access-log-for-endpoints", "/metrics,/metrics/,/health,/v1/models")
 	e.cmd.Dir = home()
 	e.cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(python())+":"+os.Getenv("PATH"),
-		// Two engines and all others share the processors, and nothing is to be compiled when the first request comes that needs it.
-		"VLLM_CPU_KVCACHE_SPACE=1", "VLLM_CPU_OMP_THREADS_BIND=nobind", "OMP_NUM_THREADS=1", "TOKENIZERS_PARALLELISM=false", "TORCHDYNAMO_DISABLE=1",
+		// Two engines and all others share the processors, and nothing is to be compiled when the first request comes
+		// that needs it.
+		"VLLM_CPU_KVCACHE_SPACE=1", "VLLM_CPU_OMP_THREADS_BIND=nobind", "OMP_NUM_THREADS=1",
+		"TOKENIZERS_PARALLELISM=false", "TORCHDYNAMO_DISABLE=1",
 		"VLLM_SERVER_DEV_MODE=1", "VLLM_ALLOW_RUNTIME_LORA_UPDATING=True", "PYTHONHASHSEED=0",
 		"VLLM_NO_USAGE_STATS=1", "DO_NOT_TRACK=1", "HF_HUB_OFFLINE=1", "TRANSFORMERS_OFFLINE=1")
 	e.cmd.Stdout, e.cmd.Stderr = log, log
@@ -84,8 +88,8 @@ func (e *engine) launch() error {
 	return nil
 }
 
-// guard starts a process that kills a group of processes when what is returned is closed, also by the death of these tests, of
-// which an engine's processes would not notice.
+// guard starts a process that kills a group of processes when what is returned is closed, also by the death of these
+// tests, of which an engine's processes would not notice.
 func guard(group int) (io.Closer, error) {
 	cmd := exec.Command("sh", "-c", `read -r _; kill -s KILL -- "-$0"`, strconv.Itoa(group))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

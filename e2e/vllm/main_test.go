@@ -60,7 +60,8 @@ func startEngines() error {
 		return err
 	}
 	for i, port := range ports {
-		e := &engine{name: engineName(i), address: "127.0.0.1:" + strconv.Itoa(port), log: logs + engineName(i) + ".log"}
+		e := &engine{name: engineName(i), address: "127.0.0.1:" + strconv.Itoa(port),
+			log: logs + engineName(i) + ".log"}
 		if err := e.launch(); err != nil {
 			return err
 		}
@@ -97,7 +98,8 @@ func open(t *testing.T, cell harness.Cell, plugin map[string]any, s settings) *g
 func openEnvoy(t *testing.T, cell harness.Cell, plugin map[string]any) *harness.Envoy {
 	t.Helper()
 	envoy, err := harness.Start(cell, addresses(),
-		&harness.Listener{Name: "requests", Plugin: plugin}, &harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true, MaxBodyBytes: 8 << 20})
+		&harness.Listener{Name: "requests", Plugin: plugin},
+		&harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true, MaxBodyBytes: 8 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +118,8 @@ func addresses() (all []string) {
 	return all
 }
 
-// startSidecar starts a sidecar that has to find out which engines it scrapes, and waits until it has told every Envoy of them.
+// startSidecar starts a sidecar that has to find out which engines it scrapes, and waits until it has told every Envoy
+// of them.
 func startSidecar(t *testing.T, s settings, token string, ingest ...string) sidecar {
 	t.Helper()
 	binary, err := harness.Built("pintle")

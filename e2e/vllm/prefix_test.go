@@ -16,8 +16,8 @@ const (
 	aboveRandom = 0.05
 )
 
-// TestPrefixHits: with every configuration that is shipped, prompts find about as much in the engines' caches as if one server had all
-// of them.
+// TestPrefixHits: with every configuration that is shipped, prompts find about as much in the engines' caches as if one
+// server had all of them.
 func TestPrefixHits(t *testing.T) {
 	const seed = 1
 	all := talks(seed)

@@ -16,8 +16,9 @@ import (
 // grace is how long after a server's death requests may still fail.
 const grace = 2 * time.Second
 
-// TestKilledEngine: an engine that dies under load costs the requests that it had and those of a moment after, with the configurations
-// for Envoy as they are shipped. It costs none while it is away nor when it comes back, and then gets requests again.
+// TestKilledEngine: an engine that dies under load costs the requests that it had and those of a moment after, with the
+// configurations for Envoy as they are shipped. It costs none while it is away nor when it comes back, and then gets
+// requests again.
 func TestKilledEngine(t *testing.T) {
 	b := engines[1]
 	if b.cmd == nil {
@@ -105,18 +106,19 @@ func (l *steadyLoad) end() {
 func (l *steadyLoad) wantServedBy(t *testing.T, e *engine, when string) {
 	t.Helper()
 	first := ""
-	harness.WaitFor(t, 30*time.Second, fmt.Sprintf("%s to send requests to engine %s %s", l.name, e.name, when), func() (bool, string) {
-		text, err := l.Admin("/clusters")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, served, _ := strings.Cut(text, "::"+e.address+"::rq_success::")
-		served, _, _ = strings.Cut(served, "\n")
-		if first == "" {
-			first = served
-		}
-		return served != first && served != "0", served
-	})
+	harness.WaitFor(t, 30*time.Second, fmt.Sprintf("%s to send requests to engine %s %s", l.name, e.name, when),
+		func() (bool, string) {
+			text, err := l.Admin("/clusters")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, served, _ := strings.Cut(text, "::"+e.address+"::rq_success::")
+			served, _, _ = strings.Cut(served, "\n")
+			if first == "" {
+				first = served
+			}
+			return served != first && served != "0", served
+		})
 }
 
 // wantFailuresWithin checks that whatever failed had begun before the grace was over.
@@ -133,5 +135,6 @@ func (l *steadyLoad) wantFailuresWithin(t *testing.T, killed time.Time, grace ti
 			last = max(last, after)
 		}
 	}
-	t.Logf("%s: %d requests served, %d failed, the last of these begun %v after the engine was killed", l.name, l.served, len(l.failures), last)
+	t.Logf("%s: %d requests served, %d failed, the last of these begun %v after the engine was killed", l.name,
+		l.served, len(l.failures), last)
 }

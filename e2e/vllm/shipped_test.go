@@ -23,11 +23,12 @@ type shipped struct {
 	start func(t *testing.T) (base string)
 }
 
-// shippedConfigurations are Envoy's files as they are and, of what is for Istio and Envoy Gateway, the plug-in's configurations in
-// Envoys of the tests'. What says the same as one before is left out.
+// shippedConfigurations are Envoy's files as they are and, of what is for Istio and Envoy Gateway, the plug-in's
+// configurations in Envoys of the tests'. What says the same as one before is left out.
 func shippedConfigurations(t *testing.T) []shipped {
 	t.Helper()
-	all := []shipped{{"envoy.yaml", wholeFile("envoy.yaml")}, {"envoy.override-host.yaml", wholeFile("envoy.override-host.yaml")}}
+	all := []shipped{{"envoy.yaml", wholeFile("envoy.yaml")},
+		{"envoy.override-host.yaml", wholeFile("envoy.override-host.yaml")}}
 	known := map[string]string{}
 	for _, plugin := range []struct {
 		file    string
@@ -49,7 +50,8 @@ func shippedConfigurations(t *testing.T) []shipped {
 			continue
 		}
 		known[string(text)] = plugin.file
-		cell := harness.Cell{Hold: fmt.Sprint(plugin.content["hold"]), Destination: fmt.Sprint(plugin.content["destination"])}
+		cell := harness.Cell{Hold: fmt.Sprint(plugin.content["hold"]),
+			Destination: fmt.Sprint(plugin.content["destination"])}
 		all = append(all, shipped{plugin.file, func(t *testing.T) string {
 			return open(t, cell, plugin.content, nil).URL("requests", "")
 		}})
@@ -76,7 +78,8 @@ type file struct {
 	ingest, ingestAddress string
 }
 
-// startFile starts an Envoy with a file that is moved to free ports, with the engines in the place of its first two model servers.
+// startFile starts an Envoy with a file that is moved to free ports, with the engines in the place of its first two
+// model servers.
 func startFile(t *testing.T, name string) file {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(harness.Root(), name))
@@ -87,7 +90,8 @@ func startFile(t *testing.T, name string) file {
 	if err != nil {
 		t.Fatal(err)
 	}
-	replace := []string{"9901", strconv.Itoa(ports[0]), "10000", strconv.Itoa(ports[1]), "15099", strconv.Itoa(ports[2])}
+	replace := []string{"9901", strconv.Itoa(ports[0]), "10000", strconv.Itoa(ports[1]), "15099",
+		strconv.Itoa(ports[2])}
 	for i, e := range engines {
 		_, port, _ := strings.Cut(e.address, ":")
 		replace = append(replace, strconv.Itoa(9101+i), port)
@@ -137,7 +141,8 @@ func overrideHost(t *testing.T) map[string]any {
 func pause(t *testing.T) (plugin map[string]any) {
 	t.Helper()
 	filter := document(t, "istio/components/pause/envoyfilter.yaml", "EnvoyFilter")
-	text := below[string](t, filter, "spec", "configPatches", "0", "patch", "value", "typed_config", "config", "configuration", "value")
+	text := below[string](t, filter, "spec", "configPatches", "0", "patch", "value", "typed_config", "config",
+		"configuration", "value")
 	if err := json.Unmarshal([]byte(text), &plugin); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +163,8 @@ func chart(t *testing.T) map[string]any {
 }
 
 func envoyGateway(t *testing.T) map[string]any {
-	return below[map[string]any](t, document(t, "istio/envoy-gateway.yaml", "EnvoyExtensionPolicy"), "spec", "wasm", "0", "config")
+	return below[map[string]any](t, document(t, "istio/envoy-gateway.yaml", "EnvoyExtensionPolicy"), "spec", "wasm",
+		"0", "config")
 }
 
 // document reads the first document of a kind from a YAML file.

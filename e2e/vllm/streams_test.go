@@ -21,7 +21,8 @@ const chatPath = "/v1/chat/completions"
 // chat is a request that takes as long as its answer has tokens.
 func chat(modelName, text string, tokens int, stream bool) string {
 	body, err := json.Marshal(map[string]any{
-		"model": modelName, "messages": []message{{"user", text}}, "max_tokens": tokens, "stream": stream, "temperature": 0, "ignore_eos": true,
+		"model": modelName, "messages": []message{{"user", text}}, "max_tokens": tokens, "stream": stream,
+		"temperature": 0, "ignore_eos": true,
 	})
 	if err != nil {
 		panic(err) // strings and numbers always marshal
@@ -37,7 +38,8 @@ type message struct {
 // endless is how many tokens an answer has that a test breaks off.
 const endless = contextTokens - 1000
 
-// openStream sends a request for a long answer and returns once its first event is there. The returned function breaks it off.
+// openStream sends a request for a long answer and returns once its first event is there. The returned function breaks
+// it off.
 func openStream(t testing.TB, base, body string) context.CancelFunc {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -68,8 +70,8 @@ func send(t testing.TB, ctx context.Context, base, body string) *http.Response {
 	return response
 }
 
-// occupy keeps n requests in an engine, past Envoy, and returns once it counts them. The returned function ends them and waits until
-// the engine is idle.
+// occupy keeps n requests in an engine, past Envoy, and returns once it counts them. The returned function ends them
+// and waits until the engine is idle.
 func occupy(t testing.TB, e *engine, n int) (release func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -77,7 +79,8 @@ func occupy(t testing.TB, e *engine, n int) (release func()) {
 	for i := range n {
 		held.Go(func() {
 			body := chat(model, fmt.Sprintf("occupation %d", i), endless, true)
-			request, _ := http.NewRequestWithContext(ctx, http.MethodPost, e.url(chatPath), strings.NewReader(body)) // a constant method
+			// a constant method
+			request, _ := http.NewRequestWithContext(ctx, http.MethodPost, e.url(chatPath), strings.NewReader(body))
 			request.Header.Set("Content-Type", "application/json")
 			response, err := http.DefaultClient.Do(request)
 			if err != nil {

@@ -1,4 +1,5 @@
-// Package command is what all commands of pintle have in common: how they read their flags, show their help and say what is wrong.
+// Package command is what all commands of pintle have in common: how they read their flags, show their help and say
+// what is wrong.
 package command
 
 import (
@@ -16,8 +17,8 @@ func NewFlags(name string) *flag.FlagSet {
 	return flags
 }
 
-// Parse reads args, which are flags alone, of which the required must be there. done says that the command ends with code: it showed its
-// help on stdout, or said on stderr what is wrong.
+// Parse reads args, which are flags alone, of which the required must be there. done says that the command ends with
+// code: it showed its help on stdout, or said on stderr what is wrong.
 func Parse(flags *flag.FlagSet, args []string, stdout, stderr io.Writer, required ...string) (code int, done bool) {
 	err := flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -39,8 +40,8 @@ func Parse(flags *flag.FlagSet, args []string, stdout, stderr io.Writer, require
 	return 0, false
 }
 
-// Fail says what is wrong, each line of it with the command's name, and returns code: 1 when the command failed, 2 when its arguments or the
-// documents that they name are wrong.
+// Fail says what is wrong, each line of it with the command's name, and returns code: 1 when the command failed, 2 when
+// its arguments or the documents that they name are wrong.
 func Fail(flags *flag.FlagSet, stderr io.Writer, code int, err error) int {
 	for line := range strings.SplitSeq(err.Error(), "\n") {
 		fmt.Fprintf(stderr, "%s: %s\n", flags.Name(), line)

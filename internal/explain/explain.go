@@ -1,5 +1,5 @@
-// Package explain runs the filter's own scoring code natively on endpoints and requests from files, and reports every step
-// of the decision: for `pintle explain`, and for tests whose cases people can read.
+// Package explain runs the filter's own scoring code natively on endpoints and requests from files, and reports every
+// step of the decision: for `pintle explain`, and for tests whose cases people can read.
 package explain
 
 import (
@@ -50,7 +50,8 @@ type Error struct {
 	Message string `json:"message"`
 }
 
-// Request is a request to be explained. Header names are in lower case; :path chooses the API, and without it the body's keys do.
+// Request is a request to be explained. Header names are in lower case; :path chooses the API, and without it the
+// body's keys do.
 type Request struct {
 	Headers map[string]string
 	Body    []byte
@@ -73,11 +74,12 @@ func New(plan *scoring.Plan, fleet *Fleet, seed uint64) *Explainer {
 	return x
 }
 
-// Explain decides one request at the time now, nanoseconds since 1970. The request counts as in flight for those that follow, and
-// its prompt as cached where it went.
+// Explain decides one request at the time now, nanoseconds since 1970. The request counts as in flight for those that
+// follow, and its prompt as cached where it went.
 func (x *Explainer) Explain(request Request, now int64) *Explanation {
 	result := &Explanation{
-		Profiles: map[string]*Profile{}, Destination: []string{}, RequestHeaders: map[string]string{}, ResponseHeaders: map[string]string{},
+		Profiles: map[string]*Profile{}, Destination: []string{}, RequestHeaders: map[string]string{},
+		ResponseHeaders: map[string]string{},
 	}
 	if !x.entered {
 		x.fleet.enter(x.plan, now)
@@ -125,8 +127,8 @@ func (x *Explainer) Explain(request Request, now int64) *Explanation {
 	return result
 }
 
-// record applies the decision just made to the state. Its time is a little after now, and after the last one's, so that it was
-// made after every sample.
+// record applies the decision just made to the state. Its time is a little after now, and after the last one's, so that
+// it was made after every sample.
 func (x *Explainer) record(now int64) {
 	lease := x.event.Lease + 1
 	x.plan.Record(x.cycle, &x.event)
@@ -148,7 +150,8 @@ func (r Request) api() openai.API {
 		key string
 		api openai.API
 	}{
-		{"messages", openai.APIChat}, {"prompt", openai.APICompletions}, {"input", openai.APIResponses}, {"documents", openai.APIRerank},
+		{"messages", openai.APIChat}, {"prompt", openai.APICompletions}, {"input", openai.APIResponses},
+		{"documents", openai.APIRerank},
 	} {
 		if gjson.GetBytes(r.Body, guess.key).Exists() {
 			return guess.api
@@ -165,7 +168,8 @@ func (x *Explanation) fail(f *scoring.Failure) *Explanation {
 func (x *Explanation) profile(name string) *Profile {
 	p := x.Profiles[name]
 	if p == nil {
-		p = &Profile{FilteredOut: map[string]string{}, Scores: map[string]map[string]float64{}, Totals: map[string]float64{}, Picked: []string{}}
+		p = &Profile{FilteredOut: map[string]string{}, Scores: map[string]map[string]float64{},
+			Totals: map[string]float64{}, Picked: []string{}}
 		x.Profiles[name] = p
 	}
 	return p

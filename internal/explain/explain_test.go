@@ -67,11 +67,14 @@ endpoints:
 				Adapters: []string{"a", "b", "c"},
 				Endpoints: []scoring.Endpoint{
 					{
-						Index: 0, Name: "default/vllm-0", Address: "10.0.0.1:8000", Engine: "vllm", Models: []string{"m1", "m2"},
-						Labels: []scoring.Label{{Key: "mif.moreh.io/role", Value: "decode"}, {Key: "zone", Value: "east"}},
+						Index: 0, Name: "default/vllm-0", Address: "10.0.0.1:8000", Engine: "vllm",
+						Models: []string{"m1", "m2"},
+						Labels: []scoring.Label{{Key: "mif.moreh.io/role", Value: "decode"},
+							{Key: "zone", Value: "east"}},
 						Metrics: scoring.Metrics{
 							SampledAt: now - 500_000_000, WaitingRequests: 3, RunningRequests: 5, KVCacheUsage: 0.4,
-							RunningLoRA: []uint16{0, 1}, WaitingLoRA: []uint16{1}, MaxLoRA: 4, KVBlockTokens: 16, KVBlocks: 1000,
+							RunningLoRA: []uint16{0, 1}, WaitingLoRA: []uint16{1}, MaxLoRA: 4, KVBlockTokens: 16,
+							KVBlocks:   1000,
 							MaxRunning: 64, ProcessStart: 2500,
 						},
 					},
@@ -161,7 +164,8 @@ goes to 10.0.0.2:8000, else to 10.0.0.3:8000
 `,
 		},
 		{
-			"nobody left", `endpoints: [{name: d, address: "10.0.0.4:8000"}]`, `{"model": "m", "prompt": "hi"}`, `profile default
+			"nobody left", `endpoints: [{name: d, address: "10.0.0.4:8000"}]`, `{"model": "m", "prompt": "hi"}`,
+			`profile default
   endpoint  total
   d         removed by by-label
 
@@ -173,11 +177,13 @@ refused with 503 filtered_out: no model server passes the filters for this reque
 			"refused", endpoints, `{"prompt": "hi"}`,
 			"refused with 400 model_missing: the request names no model; set \"model\" to the name of one\n",
 		},
-		{"no body", `endpoints: [{name: d, address: "10.0.0.4:8000", labels: {zone: east}}]`, ``, "goes to 10.0.0.4:8000\n"},
+		{"no body", `endpoints: [{name: d, address: "10.0.0.4:8000", labels: {zone: east}}]`, ``,
+			"goes to 10.0.0.4:8000\n"},
 		{
 			"a virtual model", `
 endpoints: [{name: a, address: "10.0.0.1:8000", models: [large, slow, small], labels: {zone: east}}]
-models: [{name: large, inFlight: 3}, {name: slow, ttft: 800ms, tpot: 20ms}]`, `{"model": "auto", "prompt": "hi"}`, `model auto stands for small (score)
+models: [{name: large, inFlight: 3}, {name: slow, ttft: 800ms, tpot: 20ms}]`, `{"model": "auto", "prompt": "hi"}`,
+			`model auto stands for small (score)
   model   score                   cost    latency  load    quality
   small   0.6250                  1.0000  0.5000   1.0000  0.0000  inflight 0, prompt_per_1m 0.5, quality_score 0.6
   large   0.3750                  0.0000  0.5000   0.0000  1.0000  inflight 3, prompt_per_1m 5, quality_score 0.9
@@ -193,7 +199,8 @@ goes to 10.0.0.1:8000
 `,
 		},
 		{
-			"a virtual model of nothing", `endpoints: [{name: d, address: "10.0.0.4:8000", models: [m]}]`, `{"model": "auto", "prompt": "hi"}`,
+			"a virtual model of nothing", `endpoints: [{name: d, address: "10.0.0.4:8000", models: [m]}]`,
+			`{"model": "auto", "prompt": "hi"}`,
 			`model auto stands for nothing (no_model)
   model   score
   absent  removed by not served
@@ -254,7 +261,8 @@ asks for model m
 goes to 10.0.0.3:8000
 `
 	request := explain.Request{
-		Headers: map[string]string{"routing-strategy": "usage:3,queue:1"}, Body: []byte(`{"model": "m", "prompt": "hi"}`),
+		Headers: map[string]string{"routing-strategy": "usage:3,queue:1"},
+		Body:    []byte(`{"model": "m", "prompt": "hi"}`),
 	}
 	var got strings.Builder
 	if err := explainer(t, config, endpoints).Explain(request, goldenNow).WriteText(&got); err != nil {
@@ -320,6 +328,7 @@ func TestResultsAreIndependent(t *testing.T) {
 	second := x.Explain(body, goldenNow)
 	x.Explain(explain.Request{Body: []byte(`{}`)}, goldenNow)
 	if !reflect.DeepEqual(first, second) || len(first.Profiles["default"].Picked) != 1 {
-		t.Errorf("the first result is %+v, the second %+v; want them equal, with one pick", first.Profiles["default"], second.Profiles["default"])
+		t.Errorf("the first result is %+v, the second %+v; want them equal, with one pick", first.Profiles["default"],
+			second.Profiles["default"])
 	}
 }

@@ -116,12 +116,15 @@ func readCase(text string) (*goldenCase, error) {
 				headers[name] = value
 			}
 		case "request":
-			c.requests = append(c.requests, explain.Request{Headers: headers, Body: []byte(strings.TrimSuffix(s.text, "\n"))})
+			c.requests = append(c.requests,
+				explain.Request{Headers: headers, Body: []byte(strings.TrimSuffix(s.text, "\n"))})
 		case "want", "error":
 			c.kind, c.result = s.name, s.text
 			c.input = text[:s.start]
 		default:
-			return nil, fmt.Errorf("section %q is not one of config, environment, endpoints, headers, request, want, error", s.name)
+			return nil,
+				fmt.Errorf("section %q is not one of config, environment, endpoints, headers, request, want, error",
+					s.name)
 		}
 	}
 	if !seen["config"] {
@@ -281,7 +284,8 @@ func TestGoldenCoversPlugins(t *testing.T) {
 	}
 	for _, plugin := range registry.Plugins {
 		if !named[plugin.Type] {
-			t.Errorf("no golden file shows %s: write testdata/%s.golden", plugin.Type, strings.ReplaceAll(plugin.Type, "-", "_"))
+			t.Errorf("no golden file shows %s: write testdata/%s.golden", plugin.Type,
+				strings.ReplaceAll(plugin.Type, "-", "_"))
 		}
 	}
 }

@@ -64,7 +64,8 @@ func (w *world) explain(t *testing.T, seed uint64) map[string]*explain.Profile {
 	if err != nil {
 		t.Fatalf("world %d: %v\n%s", seed, err, w)
 	}
-	return explain.New(config.Plan, pool, seed).Explain(explain.Request{Headers: w.headers, Body: w.body()}, goldenNow).Profiles
+	return explain.New(config.Plan, pool, seed).Explain(explain.Request{Headers: w.headers, Body: w.body()},
+		goldenNow).Profiles
 }
 
 // restated is what should come of a world.
@@ -75,7 +76,8 @@ type restated struct {
 }
 
 func (w *world) restate() restated {
-	result := restated{filteredOut: map[string]string{}, scores: map[string]map[string]float64{}, totals: map[string]float64{}}
+	result := restated{filteredOut: map[string]string{}, scores: map[string]map[string]float64{},
+		totals: map[string]float64{}}
 	candidates := w.servers
 	for _, p := range w.plugins {
 		keeps := restatements[p.kind].keeps

@@ -87,7 +87,8 @@ func selectorKeeps(p map[string]any, _ *world, s *server) bool {
 		value, has := s.labels[requirement["key"].(string)]
 		values, _ := requirement["values"].([]any)
 		among := has && slices.Contains(values, any(value))
-		if !map[string]bool{"In": among, "NotIn": !among, "Exists": has, "DoesNotExist": !has}[requirement["operator"].(string)] {
+		if !map[string]bool{"In": among, "NotIn": !among, "Exists": has,
+			"DoesNotExist": !has}[requirement["operator"].(string)] {
 			return false
 		}
 	}

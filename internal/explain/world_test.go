@@ -86,7 +86,8 @@ func randomEntry(r *rand.Rand, kind string, number int) pluginEntry {
 
 func randomServer(r *rand.Rand, number int) *server {
 	s := &server{
-		name: fmt.Sprintf("default/vllm-%d", number), address: fmt.Sprintf("10.0.0.%d:8000", number+1), labels: map[string]string{},
+		name: fmt.Sprintf("default/vllm-%d", number), address: fmt.Sprintf("10.0.0.%d:8000", number+1),
+		labels:  map[string]string{},
 		sampled: r.IntN(8) > 0, age: time.Duration(r.IntN(4000)) * time.Millisecond,
 		waiting: float64(r.IntN(5)), running: float64(r.IntN(50)), kvCacheUsage: r.Float64(),
 	}
@@ -95,8 +96,10 @@ func randomServer(r *rand.Rand, number int) *server {
 		values []string
 	}{
 		{"zone", []string{"1", "2", "3"}}, {"rack", []string{"1", "2"}},
-		{"mif.moreh.io/role", []string{"decode", "both", "prefill", "encode", "encode-prefill", "encode-prefill-decode"}},
-		{contextLabel, []string{"0-100", "0-400", "100-100", "50 - 300, 400-2000", "300-9000", "long", "", "9-3", "0-100,"}},
+		{"mif.moreh.io/role", []string{"decode", "both", "prefill", "encode", "encode-prefill",
+			"encode-prefill-decode"}},
+		{contextLabel, []string{"0-100", "0-400", "100-100", "50 - 300, 400-2000", "300-9000", "long", "", "9-3",
+			"0-100,"}},
 	} {
 		if r.IntN(4) > 0 {
 			s.labels[label.key] = label.values[r.IntN(len(label.values))]

@@ -1,5 +1,5 @@
-// Package foreign finds the documents that a filter can read in the files that people have them in: values.yaml of Heimdall's
-// and llm-d's charts, ConfigMaps, Deployments, KServe's resources, and Heimdall's own resources in one file.
+// Package foreign finds the documents that a filter can read in the files that people have them in: values.yaml of
+// Heimdall's and llm-d's charts, ConfigMaps, Deployments, KServe's resources, and Heimdall's own resources in one file.
 package foreign
 
 import (
@@ -28,8 +28,10 @@ type Found struct {
 
 // ownKeys are the keys by which a file is a configuration of the filter, or an EndpointPickerConfig.
 var ownKeys = []string{
-	"config", "dialect", "ingest", "hold", "destination", "stale", "failing", "held", "startup", "load", "management", "unreadable", "strip", "debug",
-	"plugins", "schedulingProfiles", "featureGates", "saturationDetector", "dataLayer", "data", "flowControl", "requestHandler", "parser",
+	"config", "dialect", "ingest", "hold", "destination", "stale", "failing", "held", "startup", "load", "management",
+	"unreadable", "strip", "debug",
+	"plugins", "schedulingProfiles", "featureGates", "saturationDetector", "dataLayer", "data", "flowControl",
+	"requestHandler", "parser",
 }
 
 // Read finds the document in a file. Errors are of one line each and begin with the line, where there is one.
@@ -69,7 +71,8 @@ func Read(text []byte) (*Found, error) {
 func without(roots []*goyaml.Node) error {
 	for _, root := range roots {
 		if n := search(root, "pluginsConfigFile"); n != nil {
-			return fmt.Errorf("line %d: pluginsConfigFile: %s does not lie in this file; when it is built into the endpoint picker, take it from there",
+			return fmt.Errorf("line %d: pluginsConfigFile: %s does not lie in this file; when it is built into the "+
+				"endpoint picker, take it from there",
 				n.Line, strconv.Quote(n.Value))
 		}
 	}
@@ -97,11 +100,12 @@ func several(places []place) error {
 	for i, p := range places {
 		lines[i] = fmt.Sprintf("%s (line %d)", strings.TrimSuffix(p.path, ": "), p.first())
 	}
-	return errors.New("several documents lie in the file: " + strings.Join(lines, ", ") + "; give the one that you mean in a file of its own")
+	return errors.New("several documents lie in the file: " + strings.Join(lines, ", ") +
+		"; give the one that you mean in a file of its own")
 }
 
-// own reports whether a file is meant for the filter: an EndpointPickerConfig, a SchedulingProfile, or Pintle's own keys, be some of
-// them mistyped.
+// own reports whether a file is meant for the filter: an EndpointPickerConfig, a SchedulingProfile, or Pintle's own
+// keys, be some of them mistyped.
 func own(root *goyaml.Node) bool {
 	if root.Kind != goyaml.MappingNode {
 		return true
@@ -144,7 +148,8 @@ func resources(roots []*goyaml.Node) *goyaml.Node {
 	word := func(text string) *goyaml.Node {
 		return &goyaml.Node{Kind: goyaml.ScalarNode, Tag: "!!str", Value: text, Line: 1}
 	}
-	return &goyaml.Node{Kind: goyaml.MappingNode, Tag: "!!map", Line: 1, Content: []*goyaml.Node{word("kind"), word("List"), word("items"), list}}
+	return &goyaml.Node{Kind: goyaml.MappingNode, Tag: "!!map", Line: 1,
+		Content: []*goyaml.Node{word("kind"), word("List"), word("items"), list}}
 }
 
 // kinds are the documents that a filter reads.
@@ -153,7 +158,8 @@ var kinds = []string{"EndpointPickerConfig", "SchedulingProfile", "AIGateway"}
 // document reports whether n is a document for the filter.
 func document(n *goyaml.Node) bool {
 	return n != nil && (slices.Contains(kinds, text(value(n, "kind"))) ||
-		n.Kind == goyaml.MappingNode && value(n, "kind") == nil && sequence(value(n, "plugins")) && sequence(value(n, "schedulingProfiles")))
+		n.Kind == goyaml.MappingNode && value(n, "kind") == nil && sequence(value(n, "plugins")) &&
+			sequence(value(n, "schedulingProfiles")))
 }
 
 func sequence(n *goyaml.Node) bool { return n != nil && n.Kind == goyaml.SequenceNode }

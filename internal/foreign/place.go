@@ -89,12 +89,14 @@ func look(n *goyaml.Node, path string) []place {
 	return nil
 }
 
-// customConfig is the key of llm-d's and the Inference Extension's charts under which documents lie by the names of files.
+// customConfig is the key of llm-d's and the Inference Extension's charts under which documents lie by the names of
+// files.
 const customConfig = "pluginsCustomConfig"
 
 // embedded reports whether a text is a document of its own.
 func embedded(n *goyaml.Node) bool {
-	if !strings.Contains(n.Value, "\n") || !strings.Contains(n.Value, "plugins") && !strings.Contains(n.Value, "kind:") {
+	if !strings.Contains(n.Value, "\n") || !strings.Contains(n.Value, "plugins") &&
+		!strings.Contains(n.Value, "kind:") {
 		return false
 	}
 	roots, err := yamldoc.Nodes([]byte(n.Value))

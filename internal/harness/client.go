@@ -13,9 +13,11 @@ import (
 // requestLimit is how long an exchange may take on a busy machine.
 const requestLimit = 30 * time.Second
 
-// Client returns a client that speaks HTTP/1.1 only or, with http2, HTTP/2 without TLS only. Its connections are its own.
+// Client returns a client that speaks HTTP/1.1 only or, with http2, HTTP/2 without TLS only. Its connections are its
+// own.
 func Client(t testing.TB, http2 bool) *http.Client {
-	transport := &http.Transport{Protocols: new(http.Protocols), DisableCompression: true, ExpectContinueTimeout: requestLimit}
+	transport := &http.Transport{Protocols: new(http.Protocols), DisableCompression: true,
+		ExpectContinueTimeout: requestLimit}
 	transport.Protocols.SetHTTP1(!http2)
 	transport.Protocols.SetUnencryptedHTTP2(http2)
 	t.Cleanup(transport.CloseIdleConnections)

@@ -60,7 +60,8 @@ type Listener struct {
 // Token is the bearer token of all ingest listeners.
 const Token = "e2e-token"
 
-// Document is an EndpointPickerConfig that prefers the fewest waiting requests; extra plug-ins of the profile come first.
+// Document is an EndpointPickerConfig that prefers the fewest waiting requests; extra plug-ins of the profile come
+// first.
 func Document(maxEndpoints int, extra ...map[string]any) map[string]any {
 	plugins := append(append([]map[string]any{}, extra...),
 		map[string]any{"type": "queue-scorer"},
@@ -78,7 +79,8 @@ func Document(maxEndpoints int, extra ...map[string]any) map[string]any {
 // render writes Envoy's configuration. The listeners' ports must be chosen.
 func render(c Cell, module string, adminPort int, listeners []*Listener, hosts []string) ([]byte, error) {
 	config := stack.EnvoyConfig{
-		AdminPort: adminPort, Hold: c.Hold, OverrideHost: c.OverrideHost(), Module: filepath.ToSlash(module), BothVersions: true,
+		AdminPort: adminPort, Hold: c.Hold, OverrideHost: c.OverrideHost(), Module: filepath.ToSlash(module),
+		BothVersions: true,
 	}
 	for _, host := range hosts {
 		address, err := netip.ParseAddrPort(host)

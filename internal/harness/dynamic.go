@@ -29,11 +29,13 @@ func (e *Envoy) watch(config []byte) ([]byte, error) {
 	}
 	delete(resources, "listeners")
 	bootstrap["node"] = map[string]any{"id": "e2e", "cluster": "e2e"}
-	bootstrap["dynamic_resources"] = map[string]any{"lds_config": map[string]any{"path_config_source": map[string]any{"path": e.watched}}}
+	bootstrap["dynamic_resources"] = map[string]any{
+		"lds_config": map[string]any{"path_config_source": map[string]any{"path": e.watched}}}
 	return yaml.Marshal(bootstrap)
 }
 
-// write puts listeners in the place of those that Envoy has. Envoy looks at a watched file when another one is moved there.
+// write puts listeners in the place of those that Envoy has. Envoy looks at a watched file when another one is moved
+// there.
 func (e *Envoy) write(listeners any) error {
 	list, ok := listeners.([]any)
 	if !ok {
@@ -55,8 +57,8 @@ func (e *Envoy) write(listeners any) error {
 	return os.Rename(fresh, e.watched)
 }
 
-// Reconfigure gives the listeners of an Envoy that was started with Dynamic the plug-in configurations that stand in them now. It returns
-// before Envoy has read them.
+// Reconfigure gives the listeners of an Envoy that was started with Dynamic the plug-in configurations that stand in
+// them now. It returns before Envoy has read them.
 func (e *Envoy) Reconfigure(t testing.TB, hosts []string, listeners ...*Listener) {
 	t.Helper()
 	e.reconfigure(t, hosts, listeners)

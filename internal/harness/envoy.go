@@ -24,7 +24,8 @@ type Envoy struct {
 	Cell      Cell
 	adminPort int
 	listeners map[string]*Listener
-	// config is what it was started with, baseID by what processes that restart each other find each other; epoch counts them.
+	// config is what it was started with, baseID by what processes that restart each other find each other; epoch
+	// counts them.
 	config        []byte
 	args          []string
 	baseID, epoch int
@@ -50,8 +51,8 @@ type Options struct {
 	Hot bool
 }
 
-// Start starts an Envoy with two workers. hosts are the members of the cluster, which only override-host has. The caller ends
-// it with Stop.
+// Start starts an Envoy with two workers. hosts are the members of the cluster, which only override-host has. The
+// caller ends it with Stop.
 func Start(cell Cell, hosts []string, listeners ...*Listener) (*Envoy, error) {
 	return StartWith(Options{}, cell, hosts, listeners...)
 }
@@ -102,8 +103,8 @@ func start(o Options, cell Cell, module string, hosts []string, listeners []*Lis
 	return e, e.run(config, append([]string{"--concurrency", strconv.Itoa(o.Workers)}, o.Args...)...)
 }
 
-// StartText starts an Envoy with a configuration as it is, from the repository's root, and waits for the admin port that stands
-// in it.
+// StartText starts an Envoy with a configuration as it is, from the repository's root, and waits for the admin port
+// that stands in it.
 func StartText(config string, adminPort int) (*Envoy, error) {
 	e := &Envoy{adminPort: adminPort}
 	return e, e.run([]byte(config), "--concurrency", "2")
@@ -149,15 +150,17 @@ func (e *Envoy) launch(config []byte, args ...string) error {
 	}
 	base := []string{"--use-dynamic-base-id"}
 	if e.baseID != 0 {
-		base = []string{"--base-id", strconv.Itoa(e.baseID), "--restart-epoch", strconv.Itoa(e.epoch), "--drain-time-s", "2", "--parent-shutdown-time-s", "4"}
+		base = []string{"--base-id", strconv.Itoa(e.baseID), "--restart-epoch", strconv.Itoa(e.epoch), "--drain-time-s",
+			"2", "--parent-shutdown-time-s", "4"}
 	}
-	args = append(append(base, "-c", file.Name(), "--log-level", "warning", "--component-log-level", "wasm:info"), args...)
+	args = append(append(base, "-c", file.Name(), "--log-level", "warning", "--component-log-level", "wasm:info"),
+		args...)
 	e.Process, err = StartChild("envoy", Root(), binary, nil, args...)
 	return err
 }
 
-// HotRestart starts the process that takes the place of e, with the same configuration, and waits until that is ready. e ends by
-// itself some seconds later. The caller ends the new one with Stop.
+// HotRestart starts the process that takes the place of e, with the same configuration, and waits until that is ready.
+// e ends by itself some seconds later. The caller ends the new one with Stop.
 func (e *Envoy) HotRestart() (*Envoy, error) {
 	e.replaced = true
 	next := *e
@@ -234,8 +237,8 @@ func (e *Envoy) Stats(t testing.TB, filter string) map[string]int64 {
 	return stats
 }
 
-// LogOnFailure shows the log when t has failed. An Envoy that has ended, a module that crashed and a decision that Envoy did not
-// take fail t themselves, as a retry may have hidden them.
+// LogOnFailure shows the log when t has failed. An Envoy that has ended, a module that crashed and a decision that
+// Envoy did not take fail t themselves, as a retry may have hidden them.
 func (e *Envoy) LogOnFailure(t testing.TB) {
 	t.Cleanup(func() {
 		if e.Ended() && !e.replaced {

@@ -1,4 +1,5 @@
-// Package harness starts what end-to-end tests talk to: Envoys, sidecars, simulated model servers, and clients that misbehave.
+// Package harness starts what end-to-end tests talk to: Envoys, sidecars, simulated model servers, and clients that
+// misbehave.
 //
 // Everything listens on loopback, ends with the test that started it, and waits with a deadline.
 package harness
@@ -40,7 +41,8 @@ func newerSource() string {
 		return ""
 	}
 	newer := ""
-	for _, folder := range []string{"filter", "journal", "openai", "scoring", "snapshot", "state", "internal/hostcalls", "internal/pluginconfig", "internal/strictjson"} {
+	for _, folder := range []string{"filter", "journal", "openai", "scoring", "snapshot", "state", "internal/hostcalls",
+		"internal/pluginconfig", "internal/strictjson"} {
 		_ = filepath.WalkDir(filepath.Join(Root(), folder), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return nil // what cannot be read is nothing to warn of

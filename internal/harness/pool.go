@@ -74,17 +74,18 @@ func MessageWith(p snapshot.Position, rules snapshot.Topology, endpoints ...Endp
 	return message
 }
 
-// Post sends bytes to the ingest path of a listener at ip:port or, with a slash in front, at a unix socket. Every call uses a
-// connection of its own. authorization is the header's value, empty for none.
+// Post sends bytes to the ingest path of a listener at ip:port or, with a slash in front, at a unix socket. Every call
+// uses a connection of its own. authorization is the header's value, empty for none.
 func Post(t testing.TB, address, authorization string, body io.Reader) (status int, answer string) {
 	t.Helper()
 	network, host := "tcp", address
 	if address[0] == '/' {
 		network, host = "unix", "localhost"
 	}
-	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, network, address)
-	}}
+	transport := &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, address)
+		}}
 	client := http.Client{Transport: transport, Timeout: 20 * time.Second}
 	request, err := http.NewRequest(http.MethodPost, "http://"+host+IngestPath, body)
 	if err != nil {
@@ -114,7 +115,8 @@ func (e *Envoy) Publish(t testing.TB, endpoints ...Endpoint) {
 // PublishWith is Publish with the objectives and rewrites of rules.
 func (e *Envoy) PublishWith(t testing.TB, rules snapshot.Topology, endpoints ...Endpoint) {
 	t.Helper()
-	status, answer := Post(t, e.Address("ingest"), "Bearer "+Token, bytes.NewReader(MessageWith(Now(), rules, endpoints...)))
+	status, answer := Post(t, e.Address("ingest"), "Bearer "+Token,
+		bytes.NewReader(MessageWith(Now(), rules, endpoints...)))
 	if status != http.StatusNoContent {
 		t.Fatalf("snapshot: got %d %s, want 204", status, answer)
 	}

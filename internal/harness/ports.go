@@ -25,8 +25,8 @@ func FreePorts(n int) ([]int, error) {
 	return ports, nil
 }
 
-// DeadAddress returns an address that refuses connections for as long as the test process runs: the port is bound, and nobody
-// listens on it.
+// DeadAddress returns an address that refuses connections for as long as the test process runs: the port is bound, and
+// nobody listens on it.
 func DeadAddress() (string, error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	if err != nil {

@@ -18,7 +18,8 @@ const httpRequestBody = 0
 var errBody = errors.New("the host does not take the changed body")
 
 func setRequestBody(size int, data []byte) error {
-	if proxySetBufferBytes(httpRequestBody, 0, uint32(size), unsafe.Pointer(unsafe.SliceData(data)), uint32(len(data))) != 0 {
+	if proxySetBufferBytes(httpRequestBody, 0, uint32(size), unsafe.Pointer(unsafe.SliceData(data)),
+		uint32(len(data))) != 0 {
 		return errBody
 	}
 	return nil

@@ -25,11 +25,12 @@ type Answer struct {
 // are about that stream, unless the stream or the plug-in has ended before. An error means that nothing was sent: Envoy
 // does not know the cluster, or a header is missing. b is where the answer's body is put.
 func Dispatch(b *Buffer, stream uint32, c *Call, done func(Answer)) error {
-	_, err := proxywasm.DispatchHttpCall(c.Cluster, c.Headers, c.Body, nil, c.TimeoutMillis, func(headers, size, _ int) {
-		if proxywasm.SetEffectiveContext(stream) == nil {
-			done(answerOf(b, headers, size))
-		}
-	})
+	_, err := proxywasm.DispatchHttpCall(c.Cluster, c.Headers, c.Body, nil, c.TimeoutMillis,
+		func(headers, size, _ int) {
+			if proxywasm.SetEffectiveContext(stream) == nil {
+				done(answerOf(b, headers, size))
+			}
+		})
 	return err
 }
 

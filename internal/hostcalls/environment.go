@@ -2,7 +2,8 @@ package hostcalls
 
 import "strings"
 
-// Environment is the VM's environment: entries NAME=value with zero bytes between them. In Envoy it is vm_config's environment_variables.
+// Environment is the VM's environment: entries NAME=value with zero bytes between them. In Envoy it is vm_config's
+// environment_variables.
 type Environment struct{ entries string }
 
 // ReadEnvironment asks the host. A host that does not tell has none.

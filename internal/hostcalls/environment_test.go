@@ -7,7 +7,8 @@ func TestEnvironment(t *testing.T) {
 	for _, tt := range []struct {
 		name, value string
 		ok          bool
-	}{{"A", "1", true}, {"EMPTY", "", true}, {"B", "x=y", true}, {"PATH", "/bin:/usr/bin", true}, {"a", "", false}, {"", "", false}, {"C", "", false}} {
+	}{{"A", "1", true}, {"EMPTY", "", true}, {"B", "x=y", true}, {"PATH", "/bin:/usr/bin", true}, {"a", "", false},
+		{"", "", false}, {"C", "", false}} {
 		if value, ok := e.Lookup(tt.name); value != tt.value || ok != tt.ok {
 			t.Errorf("%q: got %q, %v, want %q, %v", tt.name, value, ok, tt.value, tt.ok)
 		}

@@ -15,7 +15,8 @@ func RequestHeader(b *Buffer, name string) (value string, ok bool) {
 	return value, err == nil
 }
 
-// SetRequestHeader puts a request header in the place of all of its name. Envoy allows it only before the headers went on.
+// SetRequestHeader puts a request header in the place of all of its name. Envoy allows it only before the headers went
+// on.
 func SetRequestHeader(name, value string) error {
 	return proxywasm.ReplaceHttpRequestHeader(name, value)
 }

@@ -1,7 +1,7 @@
 // Package hostcalls is the filter's one seam to its host: the only importer of the proxy-wasm SDK.
 //
-// Calls that return data write it into a Buffer of the caller, so that bodies, snapshots and headers leave no garbage behind.
-// What such a call returns is valid until the Buffer is used again.
+// Calls that return data write it into a Buffer of the caller, so that bodies, snapshots and headers leave no garbage
+// behind. What such a call returns is valid until the Buffer is used again.
 package hostcalls
 
 import (

@@ -5,8 +5,8 @@ import "encoding/binary"
 // Field is one line of the headers, its name in lower case.
 type Field struct{ Name, Value string }
 
-// RequestHeaders appends all request headers to dst, pseudo-headers included, in the host's order: one call for what would take one for each
-// header. ok is false when they cannot be read. The texts lie in b.
+// RequestHeaders appends all request headers to dst, pseudo-headers included, in the host's order: one call for what
+// would take one for each header. ok is false when they cannot be read. The texts lie in b.
 func RequestHeaders(b *Buffer, dst []Field) (fields []Field, ok bool) {
 	pairs, ok := requestHeaderPairs(b)
 	if !ok {
@@ -15,7 +15,8 @@ func RequestHeaders(b *Buffer, dst []Field) (fields []Field, ok bool) {
 	return appendPairs(dst, pairs)
 }
 
-// appendPairs reads the ABI's list of pairs: a count, the two lengths of each, then each name and value with a zero behind it.
+// appendPairs reads the ABI's list of pairs: a count, the two lengths of each, then each name and value with a zero
+// behind it.
 func appendPairs(dst []Field, pairs []byte) (fields []Field, ok bool) {
 	const word = 4
 	if len(pairs) < word {

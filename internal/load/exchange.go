@@ -31,7 +31,8 @@ type Sample struct {
 	Status int
 	// Server is the answer's x-sim-server header.
 	Server string
-	// PromptTokens, CachedTokens and OutputTokens are the answer's usage. Without one, OutputTokens counts events with content.
+	// PromptTokens, CachedTokens and OutputTokens are the answer's usage. Without one, OutputTokens counts events with
+	// content.
 	PromptTokens, CachedTokens, OutputTokens int
 	// Err is why the exchange failed, or empty. A status other than 200 is a failure.
 	Err string
@@ -104,7 +105,8 @@ var (
 	doneEvent   = []byte("[DONE]")
 )
 
-// readStream looks for a few byte strings instead of parsing each event: the client shares the machine with what it measures.
+// readStream looks for a few byte strings instead of parsing each event: the client shares the machine with what it
+// measures.
 func (s *Sample) readStream(body io.Reader, due time.Time) {
 	reader := readers.Get().(*bufio.Reader)
 	reader.Reset(body)

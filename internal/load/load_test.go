@@ -52,7 +52,8 @@ func TestResultParts(t *testing.T) {
 	if got := r.Percentiles(Latency, 100)[0]; got != 2 {
 		t.Errorf("highest latency: got %d, want 2: failures do not count", got)
 	}
-	if got := r.String(); !strings.Contains(got, "2 answers, 1 failed") || !strings.Contains(got, "servers  x: 1  y: 1") || !strings.Contains(got, "errors  503: 1") {
+	if got := r.String(); !strings.Contains(got, "2 answers, 1 failed") ||
+		!strings.Contains(got, "servers  x: 1  y: 1") || !strings.Contains(got, "errors  503: 1") {
 		t.Errorf("summary: got %s", got)
 	}
 }
@@ -78,7 +79,8 @@ func TestReadStream(t *testing.T) {
 		{"tool call", `data: {"choices":[{"delta":{"tool_calls":[{"index":0}]}}]}` + "\n\n" + doneMark, 1, true, ""},
 		{"comment and event lines", ": ping\nevent: x\n" + contentEvent + doneMark, 1, true, ""},
 		{"carriage returns", strings.ReplaceAll(contentEvent+doneMark, "\n", "\r\n"), 1, true, ""},
-		{"long line", `data: {"choices":[{"delta":{"content":"` + strings.Repeat("x", 100<<10) + `"}}]}` + "\n\n" + doneMark, 1, true, ""},
+		{"long line", `data: {"choices":[{"delta":{"content":"` + strings.Repeat("x", 100<<10) + `"}}]}` + "\n\n" +
+			doneMark, 1, true, ""},
 		{"no end", roleEvent + contentEvent, 1, true, "stream ended without [DONE]"},
 		{"empty", "", 0, false, "stream ended without [DONE]"},
 	} {
@@ -119,7 +121,8 @@ func TestUniformSize(t *testing.T) {
 }
 
 func TestSharedPrefix(t *testing.T) {
-	w := SharedPrefix{Model: "m", Groups: 3, Users: 2, SystemTokens: 100, QuestionTokens: 10, OutputTokens: 5, Count: 20, Seed: 1}
+	w := SharedPrefix{Model: "m", Groups: 3, Users: 2, SystemTokens: 100, QuestionTokens: 10, OutputTokens: 5,
+		Count: 20, Seed: 1}
 	requests := w.Requests()
 	systems, bodies := map[int]string{}, map[string]int{}
 	for _, q := range requests {
@@ -134,7 +137,8 @@ func TestSharedPrefix(t *testing.T) {
 		}
 	}
 	if len(requests) != 20 || len(systems) != 3 || len(bodies) != 6 {
-		t.Errorf("got %d requests, %d system prompts, %d bodies, want 20, 3, 6", len(requests), len(systems), len(bodies))
+		t.Errorf("got %d requests, %d system prompts, %d bodies, want 20, 3, 6", len(requests), len(systems),
+			len(bodies))
 	}
 	for body, n := range bodies {
 		if n < 3 || n > 4 {

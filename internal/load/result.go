@@ -66,8 +66,9 @@ func (r *Result) Succeeded() int {
 // Failed counts the others.
 func (r *Result) Failed() int { return len(r.Samples) - r.Succeeded() }
 
-// Percentiles returns the percentiles (0 to 100) of a measure over the successful samples, in the order asked for. Between two
-// samples it interpolates linearly: percentile p of n sorted values stands at index p/100*(n-1). Without samples all are 0.
+// Percentiles returns the percentiles (0 to 100) of a measure over the successful samples, in the order asked for.
+// Between two samples it interpolates linearly: percentile p of n sorted values stands at index p/100*(n-1). Without
+// samples all are 0.
 func (r *Result) Percentiles(m Measure, percentiles ...float64) []time.Duration {
 	var values []time.Duration
 	for i := range r.Samples {
@@ -144,7 +145,8 @@ func (r *Result) RequestsPerSecond() float64 {
 func (r *Result) String() string {
 	var b strings.Builder
 	prompt, cached, output := r.Tokens()
-	fmt.Fprintf(&b, "%d answers, %d failed, %d dropped in %v: %.1f requests/s, %.0f output tokens/s, %.1f%% of prompt tokens cached\n",
+	fmt.Fprintf(&b, "%d answers, %d failed, %d dropped in %v: %.1f requests/s, %.0f output tokens/s, %.1f%% of "+
+		"prompt tokens cached\n",
 		r.Succeeded(), r.Failed(), r.Dropped, r.Elapsed.Round(time.Millisecond), r.RequestsPerSecond(),
 		float64(output)/max(r.Elapsed.Seconds(), 1e-9), 100*float64(cached)/max(float64(prompt), 1))
 	for _, row := range []struct {
@@ -152,7 +154,8 @@ func (r *Result) String() string {
 		measure Measure
 	}{{"TTFT", TTFT}, {"TPOT", TPOT}, {"latency", Latency}} {
 		p := r.Percentiles(row.measure, 50, 90, 99)
-		fmt.Fprintf(&b, "%-8s p50 %-12v p90 %-12v p99 %v\n", row.name, p[0].Round(time.Microsecond), p[1].Round(time.Microsecond), p[2].Round(time.Microsecond))
+		fmt.Fprintf(&b, "%-8s p50 %-12v p90 %-12v p99 %v\n", row.name, p[0].Round(time.Microsecond),
+			p[1].Round(time.Microsecond), p[2].Round(time.Microsecond))
 	}
 	writeCounts(&b, "servers", r.Servers())
 	writeCounts(&b, "errors", r.Errors())

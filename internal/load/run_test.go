@@ -39,7 +39,8 @@ func TestConfigErrors(t *testing.T) {
 		{"URL", Config{URL: "localhost:1", Requests: requests}, `load: URL "localhost:1": want`},
 		{"no requests", Config{URL: "http://a"}, "load: Requests is empty"},
 		{"no loop", Config{URL: "http://a", Requests: requests}, "load: Rate 0, Workers 0: want exactly one"},
-		{"both loops", Config{URL: "http://a", Requests: requests, Rate: 1, Workers: 1}, "load: Rate 1, Workers 1: want exactly one"},
+		{"both loops", Config{URL: "http://a", Requests: requests, Rate: 1, Workers: 1},
+			"load: Rate 1, Workers 1: want exactly one"},
 		{"rate", Config{URL: "http://a", Requests: requests, Rate: math.NaN()}, "load: Rate NaN: want"},
 		{"no bound", Config{URL: "http://a", Requests: requests, Rate: 1}, "load: Count and Duration are 0"},
 		{"negative", Config{URL: "http://a", Requests: requests, Rate: 1, Drain: -1}, "load: Duration 0s, Drain -1ns"},
@@ -54,7 +55,8 @@ func TestConfigErrors(t *testing.T) {
 
 func TestLoops(t *testing.T) {
 	url := startSim(t, sim.Config{Name: "one", Speed: 20})
-	requests := SharedPrefix{Model: "sim-model", Groups: 2, Users: 2, SystemTokens: 320, QuestionTokens: 32, OutputTokens: 5, Count: 4}.Requests()
+	requests := SharedPrefix{Model: "sim-model", Groups: 2, Users: 2, SystemTokens: 320, QuestionTokens: 32,
+		OutputTokens: 5, Count: 4}.Requests()
 	for _, test := range []struct {
 		name   string
 		config Config
@@ -75,7 +77,8 @@ func TestLoops(t *testing.T) {
 				t.Errorf("tokens: got %d in prompts, %d cached, %d out", prompt, cached, output)
 			}
 			for i := range r.Samples {
-				if s := &r.Samples[i]; s.TTFT <= 0 || s.TPOT <= 0 || s.Latency < s.TTFT+4*s.TPOT || s.Start+s.Latency > r.Elapsed {
+				if s := &r.Samples[i]; s.TTFT <= 0 || s.TPOT <= 0 || s.Latency < s.TTFT+4*s.TPOT ||
+					s.Start+s.Latency > r.Elapsed {
 					t.Errorf("sample %+v in %v: durations do not fit", *s, r.Elapsed)
 				}
 			}
@@ -87,7 +90,8 @@ func TestOpenLoopArrivals(t *testing.T) {
 	var arrived atomic.Int64
 	h := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived.Add(1) }))
 	defer h.Close()
-	config := Config{URL: h.URL, Requests: Uniform{Model: "m"}.Requests(), Rate: 1000, Duration: 500 * time.Millisecond, Seed: 3}
+	config := Config{URL: h.URL, Requests: Uniform{Model: "m"}.Requests(), Rate: 1000, Duration: 500 * time.Millisecond,
+		Seed: 3}
 	first, err := Run(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +111,8 @@ func TestClosedLoopKeepsConnections(t *testing.T) {
 	}
 	h.Start()
 	defer h.Close()
-	if _, err := Run(t.Context(), Config{URL: h.URL, Requests: Uniform{Model: "m"}.Requests(), Workers: 4, Count: 200}); err != nil {
+	if _, err := Run(t.Context(),
+		Config{URL: h.URL, Requests: Uniform{Model: "m"}.Requests(), Workers: 4, Count: 200}); err != nil {
 		t.Fatal(err)
 	}
 	if n := connections.Load(); n < 1 || n > 8 {
@@ -120,7 +125,8 @@ func TestDropsBeyondMaxInFlight(t *testing.T) {
 	h := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer h.Close()
 	time.AfterFunc(300*time.Millisecond, func() { close(release) })
-	r, err := Run(t.Context(), Config{URL: h.URL, Requests: Uniform{Model: "m"}.Requests(), Rate: 2000, Count: 50, MaxInFlight: 5})
+	r, err := Run(t.Context(), Config{URL: h.URL, Requests: Uniform{Model: "m"}.Requests(), Rate: 2000, Count: 50,
+		MaxInFlight: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +149,8 @@ func TestEnds(t *testing.T) {
 		want   string
 	}{
 		{"open loop, drain", Config{Rate: 100, Count: 3, Drain: time.Millisecond}, "context canceled"},
-		{"closed loop, drain", Config{Workers: 3, Duration: 10 * time.Millisecond, Drain: time.Millisecond}, "context canceled"},
+		{"closed loop, drain", Config{Workers: 3, Duration: 10 * time.Millisecond, Drain: time.Millisecond},
+			"context canceled"},
 		{"timeout", Config{Workers: 3, Count: 3, Timeout: time.Millisecond}, "context deadline exceeded"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -80,8 +80,9 @@ func (u Uniform) Requests() []Request {
 	return []Request{{Body: body(u.Model, u.MaxTokens, "", message{"user", content}), Class: "uniform"}}
 }
 
-// SharedPrefix is a workload of groups of users. A group shares a long system prompt, each user asks a question of their own. The
-// published comparison of prefix-cache routing by llm-d uses 150 groups, 5 users, 6000, 1200 and 1000 tokens.
+// SharedPrefix is a workload of groups of users. A group shares a long system prompt, each user asks a question of
+// their own. The published comparison of prefix-cache routing by llm-d uses 150 groups, 5 users, 6000, 1200 and 1000
+// tokens.
 type SharedPrefix struct {
 	Model                                      string
 	Groups, Users                              int
@@ -115,8 +116,8 @@ func rounds(random *rand.Rand, distinct []Request, count int) []Request {
 	return requests
 }
 
-// Mixed is a workload as a shared gateway sees it: half short chats, a quarter questions about long documents with shared system prompts, and
-// a quarter sessions of several turns, each of which repeats what was said before.
+// Mixed is a workload as a shared gateway sees it: half short chats, a quarter questions about long documents with
+// shared system prompts, and a quarter sessions of several turns, each of which repeats what was said before.
 type Mixed struct {
 	Model string
 	// Scale multiplies the lengths of prompts and answers. 0 is 1.
@@ -152,7 +153,8 @@ func (m Mixed) Requests() []Request {
 			requests[i] = m.turn(random, sessions)
 		default:
 			question := message{"user", text(random, m.between(random, 20, 200))}
-			requests[i] = Request{Body: body(m.Model, m.between(random, 20, 100), "", question), Class: "chat", Group: -1}
+			requests[i] = Request{Body: body(m.Model, m.between(random, 20, 100), "", question), Class: "chat",
+				Group: -1}
 		}
 	}
 	return requests
@@ -167,7 +169,8 @@ func (m Mixed) between(random *rand.Rand, low, high int) int {
 func (m Mixed) document(random *rand.Rand, documents []message) Request {
 	group := random.IntN(len(documents))
 	question := message{"user", text(random, m.between(random, 50, 300))}
-	return Request{Body: body(m.Model, m.between(random, 50, 200), "", documents[group], question), Class: "document", Group: group}
+	return Request{Body: body(m.Model, m.between(random, 50, 200), "", documents[group], question), Class: "document",
+		Group: group}
 }
 
 // turn appends a question, and an answer that stands for what the server will have said, to one session.

@@ -28,19 +28,23 @@ func TestParse(t *testing.T) {
 		{"nothing", ``, settings{Stale: neutral}},
 		{"white space", " \n\t", settings{Stale: neutral}},
 		{"an empty object", `{}`, settings{Stale: neutral}},
-		{"bare", `{"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "EndpointPickerConfig"}`, settings{Stale: neutral}},
+		{"bare", `{"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "EndpointPickerConfig"}`,
+			settings{Stale: neutral}},
 		{"bare, plug-ins only", `{"plugins": [{"type": "queue-scorer"}]}`, settings{Stale: neutral}},
 		{"bare, profiles only", `{"schedulingProfiles": [{"name": "p"}]}`, settings{Stale: neutral}},
 		{
-			"everything", `{"config": {"plugins": [{"type": "queue-scorer"}]}, "ingest": {"port": 15099, "token": "pintle-local"}, "hold": "pause",
+			"everything",
+			`{"config": {"plugins": [{"type": "queue-scorer"}]}, "ingest": {"port": 15099, "token": "pintle-local"}, "hold": "pause",
 				"destination": "override-host", "stale": {"after": "500ms", "policy": "exclude"}, "debug": true}`,
 			settings{
-				Ingest: Ingest{Port: 15099, Token: "pintle-local"}, Hold: HoldPause, Destination: OverrideHost, Debug: true,
+				Ingest: Ingest{Port: 15099, Token: "pintle-local"}, Hold: HoldPause, Destination: OverrideHost,
+				Debug: true,
 				Stale: scoring.Staleness{After: 500 * time.Millisecond, Policy: scoring.StaleExclude},
 			},
 		},
 		{
-			"the defaults, spelt out", `{"config": {}, "hold": "buffer", "destination": "original-dst", "stale": {"after": "2s", "policy": "neutral"},
+			"the defaults, spelt out",
+			`{"config": {}, "hold": "buffer", "destination": "original-dst", "stale": {"after": "2s", "policy": "neutral"},
 				"debug": false}`,
 			settings{Stale: neutral},
 		},
@@ -56,7 +60,8 @@ func TestParse(t *testing.T) {
 			"last", `{"stale": {"policy": "last", "after": "1ms"}}`,
 			settings{Stale: scoring.Staleness{After: time.Millisecond, Policy: scoring.StaleLast}},
 		},
-		{"nulls", `{"config": null, "ingest": null, "hold": null, "destination": null, "stale": null, "debug": null}`, settings{Stale: neutral}},
+		{"nulls", `{"config": null, "ingest": null, "hold": null, "destination": null, "stale": null, "debug": null}`,
+			settings{Stale: neutral}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -79,33 +84,51 @@ func TestParseMistakes(t *testing.T) {
 	}{
 		{"not JSON", `{`, []string{`configuration: not valid JSON: {`}},
 		{"not an object", `"queue-scorer"`, []string{`configuration: "queue-scorer" is not an object`}},
-		{"unknown key", `{"holds": "pause"}`, []string{`configuration: unknown key "holds"; did you mean hold? known are stale, failing, dialect, load, ingest, startup, held, hold, destination, debug, management, unreadable, strip, config`}},
-		{"a negative wait", `{"startup": {"wait": "-1s"}}`, []string{`startup.wait: "-1s" is not a duration such as "2m" or "500ms", at least 0s`}},
-		{"too little room", `{"held": {"maxBytes": 4096}}`, []string{`held.maxBytes: 4096 is not a whole number from 1048576 to 1073741824`}},
+		{"unknown key", `{"holds": "pause"}`,
+			[]string{
+				`configuration: unknown key "holds"; did you mean hold? known are stale, failing, dialect, load, ingest, startup, held, hold, destination, debug, management, unreadable, strip, config`}},
+		{"a negative wait", `{"startup": {"wait": "-1s"}}`,
+			[]string{`startup.wait: "-1s" is not a duration such as "2m" or "500ms", at least 0s`}},
+		{"too little room", `{"held": {"maxBytes": 4096}}`,
+			[]string{`held.maxBytes: 4096 is not a whole number from 1048576 to 1073741824`}},
 		{"repeated key", `{"hold": "pause", "hold": "buffer"}`, []string{`hold: is given twice`}},
 		{"hold", `{"hold": "wait"}`, []string{`hold: "wait" is not one of buffer, pause`}},
 		{"destination", `{"destination": 1}`, []string{`destination: 1 is not one of original-dst, override-host`}},
 		{"debug", `{"debug": 1}`, []string{`debug: 1 is not true or false`}},
-		{"stale.after", `{"stale": {"after": "2"}}`, []string{`stale.after: "2" is not a duration such as "2m" or "500ms", at least 1ms`}},
-		{"failing.policy", `{"failing": {"policy": "never"}}`, []string{`failing.policy: "never" is not one of exclude, ignore`}},
+		{"stale.after", `{"stale": {"after": "2"}}`,
+			[]string{`stale.after: "2" is not a duration such as "2m" or "500ms", at least 1ms`}},
+		{"failing.policy", `{"failing": {"policy": "never"}}`,
+			[]string{`failing.policy: "never" is not one of exclude, ignore`}},
 		{"failing.above", `{"failing": {"above": 2}}`, []string{`failing.above: 2 is not a number from 0 to 1`}},
-		{"failing.halfLife", `{"failing": {"halfLife": 10}}`, []string{`failing.halfLife: 10 is not a duration such as "2m" or "500ms", at least 1ms`}},
-		{"stale.policy", `{"stale": {"policy": "never"}}`, []string{`stale.policy: "never" is not one of neutral, exclude, last, zero`}},
-		{"ingest port 0", `{"ingest": {"port": 0, ` + token + `}}`, []string{`ingest.port: 0 is not a whole number from 1 to 65535`}},
-		{"ingest without a listener", `{"ingest": {` + token + `}}`, []string{`ingest.port: is missing; give the port or the socket of the ingest listener`}},
+		{"failing.halfLife", `{"failing": {"halfLife": 10}}`,
+			[]string{`failing.halfLife: 10 is not a duration such as "2m" or "500ms", at least 1ms`}},
+		{"stale.policy", `{"stale": {"policy": "never"}}`,
+			[]string{`stale.policy: "never" is not one of neutral, exclude, last, zero`}},
+		{"ingest port 0", `{"ingest": {"port": 0, ` + token + `}}`,
+			[]string{`ingest.port: 0 is not a whole number from 1 to 65535`}},
+		{"ingest without a listener", `{"ingest": {` + token + `}}`,
+			[]string{`ingest.port: is missing; give the port or the socket of the ingest listener`}},
 		{
 			"ingest with two", `{"ingest": {"port": 1, "socket": "/s", ` + token + `}}`,
 			[]string{`ingest.socket: "/s" stands beside port; the ingest listener is one or the other`},
 		},
 		{"no token", `{"ingest": {"port": 1}}`, []string{`ingest.token: is missing; it needs at least 8 characters`}},
-		{"mistyped token", `{"ingest": {"port": 1, "token": 12345678}}`, []string{`ingest.token: 12345678 is not a string`}},
-		{"two tokens", `{"ingest": {"port": 1, "tokenEnv": "T", ` + token + `}}`, []string{`ingest.tokenEnv: "T" stands beside token; the token is one or the other`}},
-		{"nameless variable", `{"ingest": {"port": 1, "tokenEnv": ""}}`, []string{`ingest.tokenEnv: "" is no name of an environment variable`}},
-		{"impossible variable", `{"ingest": {"port": 1, "tokenEnv": "A=B"}}`, []string{`ingest.tokenEnv: "A=B" is no name of an environment variable`}},
-		{"empty socket", `{"ingest": {"socket": "", ` + token + `}}`, []string{`ingest.socket: is empty; give the path of the ingest listener's socket`}},
-		{"short token", `{"ingest": {"port": 1, "token": "1234567"}}`, []string{`ingest.token: has 7 characters; it needs at least 8`}},
-		{"token before space", `{"ingest": {"port": 1, "token": "12345678\n"}}`, []string{`ingest.token: begins or ends with white space, which HTTP would strip`}},
-		{"in config", `{"config": {"plugins": [{"type": "random-picker", "parameters": {"n": 1}}]}}`, []string{`config.plugins[0](random-picker).parameters: unknown key "n"; known are maxNumOfEndpoints`}},
+		{"mistyped token", `{"ingest": {"port": 1, "token": 12345678}}`,
+			[]string{`ingest.token: 12345678 is not a string`}},
+		{"two tokens", `{"ingest": {"port": 1, "tokenEnv": "T", ` + token + `}}`,
+			[]string{`ingest.tokenEnv: "T" stands beside token; the token is one or the other`}},
+		{"nameless variable", `{"ingest": {"port": 1, "tokenEnv": ""}}`,
+			[]string{`ingest.tokenEnv: "" is no name of an environment variable`}},
+		{"impossible variable", `{"ingest": {"port": 1, "tokenEnv": "A=B"}}`,
+			[]string{`ingest.tokenEnv: "A=B" is no name of an environment variable`}},
+		{"empty socket", `{"ingest": {"socket": "", ` + token + `}}`,
+			[]string{`ingest.socket: is empty; give the path of the ingest listener's socket`}},
+		{"short token", `{"ingest": {"port": 1, "token": "1234567"}}`,
+			[]string{`ingest.token: has 7 characters; it needs at least 8`}},
+		{"token before space", `{"ingest": {"port": 1, "token": "12345678\n"}}`,
+			[]string{`ingest.token: begins or ends with white space, which HTTP would strip`}},
+		{"in config", `{"config": {"plugins": [{"type": "random-picker", "parameters": {"n": 1}}]}}`,
+			[]string{`config.plugins[0](random-picker).parameters: unknown key "n"; known are maxNumOfEndpoints`}},
 		{
 			"in config and beside it", `{"config": {"kind": "Pod"}, "debug": "yes"}`,
 			[]string{`debug: "yes" is not true or false`, `config.kind: "Pod" is not one of EndpointPickerConfig`},
@@ -139,9 +162,11 @@ func TestIngestEnabled(t *testing.T) {
 // Whatever the bytes, Parse does not panic, and a configuration without mistakes can decide.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
-		``, `{}`, `{"config": {}}`, `{"plugins": [{"type": "queue-scorer"}, {"type": "by-label", "parameters": {"label": "a", "validValues": ["b"]}}]}`,
+		``, `{}`, `{"config": {}}`,
+		`{"plugins": [{"type": "queue-scorer"}, {"type": "by-label", "parameters": {"label": "a", "validValues": ["b"]}}]}`,
 		`{"plugins": [{"type": "max-score-picker"}], "schedulingProfiles": [{"name": "a", "plugins": [{"pluginRef": "max-score-picker", "weight": 1}]}]}`,
-		`{"schedulingProfiles": [{"name": "a"}, {"name": "b"}]}`, `{"plugins": [{"type": "single-profile-handler"}, null, 1, "a", []]}`,
+		`{"schedulingProfiles": [{"name": "a"}, {"name": "b"}]}`,
+		`{"plugins": [{"type": "single-profile-handler"}, null, 1, "a", []]}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -166,9 +191,12 @@ func TestIngestToken(t *testing.T) {
 		{"no ingest", `{}`, "", ""},
 		{"in the configuration", `{"ingest": {"port": 1, "token": "abcdefgh"}}`, "abcdefgh", ""},
 		{"in the environment", `{"ingest": {"port": 1, "tokenEnv": "GOOD"}}`, "12345678", ""},
-		{"nowhere", `{"ingest": {"port": 1, "tokenEnv": "T"}}`, "", "ingest.tokenEnv: the module's environment has no T; name it in vm_config.environment_variables or in a WasmPlugin's vmConfig.env"},
-		{"short", `{"ingest": {"port": 1, "tokenEnv": "SHORT"}}`, "", "ingest.tokenEnv: the token in SHORT has 7 characters; it needs at least 8"},
-		{"a line", `{"ingest": {"port": 1, "tokenEnv": "LINE"}}`, "", "ingest.tokenEnv: the token in LINE begins or ends with white space, which HTTP would strip"},
+		{"nowhere", `{"ingest": {"port": 1, "tokenEnv": "T"}}`, "", "ingest.tokenEnv: the module's environment has " +
+			"no T; name it in vm_config.environment_variables or in a WasmPlugin's vmConfig.env"},
+		{"short", `{"ingest": {"port": 1, "tokenEnv": "SHORT"}}`, "",
+			"ingest.tokenEnv: the token in SHORT has 7 characters; it needs at least 8"},
+		{"a line", `{"ingest": {"port": 1, "tokenEnv": "LINE"}}`, "",
+			"ingest.tokenEnv: the token in LINE begins or ends with white space, which HTTP would strip"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -176,7 +204,8 @@ func TestIngestToken(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := c.IngestToken(func(name string) (string, bool) { value, ok := variables[name]; return value, ok })
+			got, err := c.IngestToken(
+				func(name string) (string, bool) { value, ok := variables[name]; return value, ok })
 			mistake := ""
 			if err != nil {
 				mistake = err.Error()

@@ -8,8 +8,8 @@ type unit struct {
 	prev, next *unit
 }
 
-// cache is a server's KV cache with prefix caching, as the one of pintle sim, but for what goes and comes together: the blocks of one
-// block of the trace.
+// cache is a server's KV cache with prefix caching, as the one of pintle sim, but for what goes and comes together: the
+// blocks of one block of the trace.
 type cache struct {
 	units map[uint64]*unit
 	lru   unit // the ring's sentinel: lru.next was freed longest ago
@@ -40,7 +40,8 @@ func (c *cache) hits(r *request) (n, blocks, unpinned int) {
 	return n, blocks, unpinned
 }
 
-// admit pins what r needs and returns how many of its leading units were cached; ok is false, and nothing changes, when there is no room.
+// admit pins what r needs and returns how many of its leading units were cached; ok is false, and nothing changes, when
+// there is no room.
 func (c *cache) admit(r *request) (hits int, ok bool) {
 	hits, blocks, unpinned := c.hits(r)
 	need := r.blocks() - blocks
@@ -82,7 +83,8 @@ func (c *cache) take(blocks int) {
 	c.blank -= blocks
 }
 
-// release unpins what r had. Its answer's blocks stay until they are needed, as nobody's; of the others the last go first.
+// release unpins what r had. Its answer's blocks stay until they are needed, as nobody's; of the others the last go
+// first.
 func (c *cache) release(r *request) {
 	if r.private > 0 {
 		c.push(c.make(0, r.private))

@@ -15,8 +15,8 @@ const (
 	overloadKey = "overload_manager"
 )
 
-// TestLimits: what bounds Envoy's memory is the same in all that is shipped, but for the connections, which Istio and Envoy Gateway bound
-// themselves; and of the heap Envoy Gateway sees to all but the streams.
+// TestLimits: what bounds Envoy's memory is the same in all that is shipped, but for the connections, which Istio and
+// Envoy Gateway bound themselves; and of the heap Envoy Gateway sees to all but the streams.
 func TestLimits(t *testing.T) {
 	want := read(t, "envoy.yaml")
 	if got := read(t, "envoy.override-host.yaml"); !reflect.DeepEqual(bounds(got), bounds(want)) {
@@ -54,7 +54,8 @@ func read(t *testing.T, file string) map[string]any {
 	text := readText(t, file)
 	text = values.ReplaceAllStringFunc(text, func(use string) string {
 		key := values.FindStringSubmatch(use)[1]
-		found := regexp.MustCompile(`(?m)^  ` + key + `: (\d+)$`).FindStringSubmatch(readText(t, "istio/chart/values.yaml"))
+		found := regexp.MustCompile(`(?m)^  ` + key +
+			`: (\d+)$`).FindStringSubmatch(readText(t, "istio/chart/values.yaml"))
 		if found == nil {
 			t.Fatalf("%s: the values have no gateway.%s", file, key)
 		}

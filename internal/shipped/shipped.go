@@ -1,5 +1,5 @@
-// Package shipped is the one source of the configuration that Pintle ships: envoy.yaml, envoy.override-host.yaml, the manifests and the chart have
-// copies of it, which its tests hold equal, and the benchmarks measure it.
+// Package shipped is the one source of the configuration that Pintle ships: envoy.yaml, envoy.override-host.yaml, the
+// manifests and the chart have copies of it, which its tests hold equal, and the benchmarks measure it.
 package shipped
 
 import (

@@ -30,8 +30,8 @@ var copies = []string{
 	"istio/components/pause/envoyfilter.yaml", "istio/envoy-gateway.yaml",
 }
 
-// TestCopies: every EndpointPickerConfig in what is shipped is the one of this package, but that those which fail over have the picker
-// rank three endpoints.
+// TestCopies: every EndpointPickerConfig in what is shipped is the one of this package, but that those which fail over
+// have the picker rank three endpoints.
 func TestCopies(t *testing.T) {
 	var want any
 	if err := json.Unmarshal([]byte(shipped.JSON()), &want); err != nil {
@@ -128,8 +128,8 @@ func find(node any, found *[]any) {
 	}
 }
 
-// TestPrefixAgainstLoad: with every copy a long prompt goes where it went before while that server is about as busy as the others, and elsewhere
-// when 16 requests more are there.
+// TestPrefixAgainstLoad: with every copy a long prompt goes where it went before while that server is about as busy as
+// the others, and elsewhere when 16 requests more are there.
 func TestPrefixAgainstLoad(t *testing.T) {
 	for _, file := range copies {
 		for _, servers := range []int{2, 8} {
@@ -148,7 +148,8 @@ func TestPrefixAgainstLoad(t *testing.T) {
 
 func checkAgainstLoad(t *testing.T, document string, servers int) {
 	const now = int64(1_700_000_000_000_000_000)
-	long := explain.Request{Body: []byte(`{"model":"m","prompt":"` + strings.Repeat("a prompt of 4,000 tokens ", 16000/25) + `"}`)}
+	long := explain.Request{Body: []byte(`{"model":"m","prompt":"` +
+		strings.Repeat("a prompt of 4,000 tokens ", 16000/25) + `"}`)}
 	for seed := range uint64(4) {
 		fleet := idle(t, servers, now)
 		x := explainer(t, document, fleet, seed)
@@ -171,12 +172,14 @@ func checkAgainstLoad(t *testing.T, document string, servers int) {
 				if e := &fleet.Endpoints[i]; e.Address == first {
 					e.Metrics.RunningRequests = sampled
 					for lease := range uint32(15) {
-						fleet.State.Apply(&journal.Event{Kind: journal.Decision, Time: now + 1, Instance: 3, Lease: lease + 1, Primary: fleet.ID(e)})
+						fleet.State.Apply(&journal.Event{Kind: journal.Decision, Time: now + 1, Instance: 3,
+							Lease: lease + 1, Primary: fleet.ID(e)})
 					}
 				}
 			}
 			if again := x.Explain(long, now).Destination[0]; again == first {
-				t.Fatalf("seed %d: with 16 requests in flight at %s, %d of them sampled, and none elsewhere it is chosen again", seed, first, sampled)
+				t.Fatalf("seed %d: with 16 requests in flight at %s, %d of them sampled, and none elsewhere it is "+
+					"chosen again", seed, first, sampled)
 			}
 		}
 	}
@@ -187,7 +190,8 @@ func idle(t *testing.T, servers int, now int64) *explain.Fleet {
 	t.Helper()
 	list := "endpoints:\n"
 	for i := range servers {
-		list += fmt.Sprintf("- {name: s%d, address: \"10.0.0.%d:8000\", metrics: {waiting: 0, running: 0, kvCacheUsage: 0}}\n", i, i+1)
+		list += fmt.Sprintf(
+			"- {name: s%d, address: \"10.0.0.%d:8000\", metrics: {waiting: 0, running: 0, kvCacheUsage: 0}}\n", i, i+1)
 	}
 	fleet, err := explain.ReadEndpoints([]byte(list), now)
 	if err != nil {

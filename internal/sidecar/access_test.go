@@ -26,7 +26,8 @@ type guarded struct {
 	asked map[string]bool // paths that were answered
 }
 
-// serveTLS starts a server with that certificate; need has it ask for one of the client's, and key for one in a header "NAME: VALUE".
+// serveTLS starts a server with that certificate; need has it ask for one of the client's, and key for one in a header
+// "NAME: VALUE".
 func serveTLS(t *testing.T, a *pki.Authority, cert string, need bool, key string) *guarded {
 	t.Helper()
 	g := &guarded{names: map[string]bool{}, hosts: map[string]bool{}, asked: map[string]bool{}}
@@ -44,8 +45,9 @@ func serveTLS(t *testing.T, a *pki.Authority, cert string, need bool, key string
 			_, _ = io.WriteString(w, `{"data": [{"id": "m"}]}`)
 			return
 		}
-		_, _ = io.WriteString(w, "vllm:num_requests_waiting 3\nvllm:num_requests_running 2\nvllm:kv_cache_usage_perc 0.5\n"+
-			"vllm:cache_config_info{block_size=\"16\",num_gpu_blocks=\"100\"} 1\n")
+		_, _ = io.WriteString(w,
+			"vllm:num_requests_waiting 3\nvllm:num_requests_running 2\nvllm:kv_cache_usage_perc 0.5\n"+
+				"vllm:cache_config_info{block_size=\"16\",num_gpu_blocks=\"100\"} 1\n")
 	}))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{a.Pair(cert)}}
@@ -83,21 +85,26 @@ func TestTLS(t *testing.T) {
 	}{
 		{"authority", serveTLS(t, a, "ip", false, ""), ca, "", ""},
 		{"server-name", serveTLS(t, a, "named", false, ""), ca + ", serverName: vllm.internal", "", ""},
-		{"other-name", serveTLS(t, a, "named", false, ""), ca + ", serverName: other.internal", "", "certificate is valid for vllm.internal, not other.internal"},
+		{"other-name", serveTLS(t, a, "named", false, ""), ca + ", serverName: other.internal", "",
+			"certificate is valid for vllm.internal, not other.internal"},
 		{"no-name", serveTLS(t, a, "named", false, ""), ca, "", "cannot validate certificate for 127.0.0.1"},
 		{"unknown-authority", serveTLS(t, a, "ip", false, ""), "", "", "certificate signed by unknown authority"},
 		{"no-verification", serveTLS(t, a, "named", false, ""), "insecureSkipVerify: true", "", ""},
 		{"client-certificate", serveTLS(t, a, "ip", true, ""), ca + client, "", ""},
 		{"no-client-certificate", serveTLS(t, a, "ip", true, ""), ca, "", "certificate required"},
 		{"key", serveTLS(t, a, "ip", false, "Authorization: Bearer a-key"), ca, ", tokenFile: " + a.File("key"), ""},
-		{"key-in-a-header", serveTLS(t, a, "ip", false, "X-Api-Key: a-key"), ca, ", tokenHeader: x-api-key, tokenFile: " + a.File("key"), ""},
-		{"no-key", serveTLS(t, a, "ip", false, "Authorization: Bearer a-key"), ca, "", "answered 401 Unauthorized; tokenFile with the server's API key is right"},
-		{"other-key", serveTLS(t, a, "ip", false, "Authorization: Bearer other"), ca, ", tokenFile: " + a.File("key"), "answered 401 Unauthorized; the server's API key in"},
+		{"key-in-a-header", serveTLS(t, a, "ip", false, "X-Api-Key: a-key"), ca,
+			", tokenHeader: x-api-key, tokenFile: " + a.File("key"), ""},
+		{"no-key", serveTLS(t, a, "ip", false, "Authorization: Bearer a-key"), ca, "",
+			"answered 401 Unauthorized; tokenFile with the server's API key is right"},
+		{"other-key", serveTLS(t, a, "ip", false, "Authorization: Bearer other"), ca, ", tokenFile: " + a.File("key"),
+			"answered 401 Unauthorized; the server's API key in"},
 	}
 	plain := newModelServer(t, 3)
 	list := "{name: plain, address: '" + plain.address() + "'}"
 	for _, test := range tests {
-		list += fmt.Sprintf(", {name: %s, address: '%s', scheme: https, tls: {%s}%s}", test.name, test.server.address, test.tls, test.more)
+		list += fmt.Sprintf(", {name: %s, address: '%s', scheme: https, tls: {%s}%s}", test.name, test.server.address,
+			test.tls, test.more)
 	}
 	in, url := newIngest(t)
 	r := startWith(t, func(admin string) string {
@@ -119,21 +126,25 @@ func TestTLS(t *testing.T) {
 		})
 	}
 	named := tests[1].server
-	if !named.saw(func(g *guarded) map[string]bool { return g.names }, "vllm.internal") || !named.saw(func(g *guarded) map[string]bool { return g.hosts }, "vllm.internal") {
+	if !named.saw(func(g *guarded) map[string]bool { return g.names }, "vllm.internal") ||
+		!named.saw(func(g *guarded) map[string]bool { return g.hosts }, "vllm.internal") {
 		t.Errorf("server name: got SNI %v and hosts %v, want vllm.internal", named.names, named.hosts)
 	}
 	_, health := r.get("/healthz")
-	for _, want := range []string{"scrape: 2 of 13 endpoints refuse to be read, such as no-key: https://", "models: 7 of 13 endpoints do not say which they serve"} {
+	for _, want := range []string{"scrape: 2 of 13 endpoints refuse to be read, such as no-key: https://",
+		"models: 7 of 13 endpoints do not say which they serve"} {
 		eventually(t, want, func() bool {
 			_, health = r.get("/healthz")
 			return strings.Contains(health, want)
 		})
 	}
-	if _, metrics := r.get("/metrics"); !strings.Contains(metrics, `pintle_sidecar_model_lists_total{endpoint="no-key",result="unauthorized"}`) ||
+	if _, metrics := r.get("/metrics"); !strings.Contains(metrics,
+		`pintle_sidecar_model_lists_total{endpoint="no-key",result="unauthorized"}`) ||
 		!strings.Contains(metrics, `pintle_sidecar_scrapes_total{endpoint="no-key",result="unauthorized"}`) {
 		t.Errorf("got %s, want refusals counted", metrics)
 	}
-	if n := strings.Count(r.log.String(), `msg="the endpoint does not say which models it serves" endpoint=no-key result=unauthorized`); n != 1 {
+	if n := strings.Count(r.log.String(),
+		`msg="the endpoint does not say which models it serves" endpoint=no-key result=unauthorized`); n != 1 {
 		t.Errorf("got %d log lines on the models of no-key, want 1", n)
 	}
 	if strings.Contains(r.log.String()+health, "a-key") {
@@ -141,7 +152,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// A key and certificates are replaced while the sidecar runs, and what a section says holds for all endpoints that say nothing else.
+// A key and certificates are replaced while the sidecar runs, and what a section says holds for all endpoints that say
+// nothing else.
 func TestCredentialsAreReadAgain(t *testing.T) {
 	t.Parallel()
 	a := pki.New(t)
@@ -151,9 +163,12 @@ func TestCredentialsAreReadAgain(t *testing.T) {
 	in, url := newIngest(t)
 	r := startWith(t, func(admin string) string {
 		config := configYAML(admin, url, "{static: [{name: a, address: '"+server.address+"'}]}")
-		return strings.Replace(config, "timeout: 300ms", fmt.Sprintf("timeout: 30s, scheme: https, tls: {ca: %s}, tokenFile: %s", a.File("ca.pem"), a.File("key")), 1)
+		return strings.Replace(config, "timeout: 300ms",
+			fmt.Sprintf("timeout: 30s, scheme: https, tls: {ca: %s}, tokenFile: %s", a.File("ca.pem"), a.File("key")),
+			1)
 	})
-	eventually(t, "the old key is refused", func() bool { return strings.Contains(r.log.String(), "result=unauthorized") })
+	eventually(t, "the old key is refused",
+		func() bool { return strings.Contains(r.log.String(), "result=unauthorized") })
 	writeFile(t, a.File("key"), "new-key")
 	in.await("a sample with the new key", func(r *received) bool { return r.waiting("a") == 3 })
 }
@@ -214,7 +229,8 @@ func TestAsksForTheNeededMetrics(t *testing.T) {
 			t.Errorf("%s: got %d pages asked for by name, want one try", name, filtered[name])
 		}
 	}
-	const want = "vllm:num_requests_waiting vllm:num_requests_running vllm:kv_cache_usage_perc vllm:gpu_cache_usage_perc vllm:cache_config_info vllm:lora_requests_info " +
+	const want = "vllm:num_requests_waiting vllm:num_requests_running vllm:kv_cache_usage_perc " +
+		"vllm:gpu_cache_usage_perc vllm:cache_config_info vllm:lora_requests_info " +
 		"vllm:prompt_tokens_total process_start_time_seconds"
 	if queries["filters"] != want {
 		t.Errorf("got names %q, want %q", queries["filters"], want)

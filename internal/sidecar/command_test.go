@@ -26,11 +26,16 @@ func TestAdmin(t *testing.T) {
 	}{
 		{"/livez", []string{`"status":"ok"`}},
 		{"/healthz", []string{`"status":"ok"`}},
-		{"/endpoints", []string{`"name":"a"`, `"labels":{"role":"decode"}`, `"models":["m1"]`, `"waiting":3`, `"kvCacheUsage":0.5`, `"age":"`,
-			`"missingMetrics":["vllm:num_requests_running","vllm:cache_config_info"]`, `"metrics":null`, `"lastError":"http://127.0.0.1:1/metrics: dial`}},
-		{"/metrics", []string{`pintle_sidecar_scrapes_total{endpoint="a",result="ok"}`, `pintle_sidecar_scrapes_total{endpoint="b",result="error"}`,
-			`pintle_sidecar_sample_age_seconds{endpoint="a"}`, "pintle_sidecar_topology_endpoints 2", "pintle_sidecar_scrape_duration_seconds_bucket",
-			`pintle_sidecar_pushes_total{result="accepted",target="` + url + `"}`, "pintle_sidecar_push_duration_seconds_count",
+		{"/endpoints", []string{`"name":"a"`, `"labels":{"role":"decode"}`, `"models":["m1"]`, `"waiting":3`,
+			`"kvCacheUsage":0.5`, `"age":"`,
+			`"missingMetrics":["vllm:num_requests_running","vllm:cache_config_info"]`, `"metrics":null`,
+			`"lastError":"http://127.0.0.1:1/metrics: dial`}},
+		{"/metrics", []string{`pintle_sidecar_scrapes_total{endpoint="a",result="ok"}`,
+			`pintle_sidecar_scrapes_total{endpoint="b",result="error"}`,
+			`pintle_sidecar_sample_age_seconds{endpoint="a"}`, "pintle_sidecar_topology_endpoints 2",
+			"pintle_sidecar_scrape_duration_seconds_bucket",
+			`pintle_sidecar_pushes_total{result="accepted",target="` + url + `"}`,
+			"pintle_sidecar_push_duration_seconds_count",
 			`pintle_sidecar_missing_metrics{endpoint="a",metric="vllm:num_requests_running"} 1`}},
 	}
 	for _, test := range tests {
@@ -71,7 +76,8 @@ func TestCommandMistakes(t *testing.T) {
 		{"log format", []string{"-c", path, "-log", "xml"}, 2, `flag -log: "xml" is not text or json`},
 		{"file not there", []string{"-c", path + ".not"}, 2, "no such file"},
 		{"bad configuration", []string{"-c", broken}, 2, `broken.yaml: line 1: unknown key "a"`},
-		{"address taken", []string{"-c", path}, 1, `admin.address: "` + taken.Addr().String() + `" cannot be listened on`},
+		{"address taken", []string{"-c", path}, 1,
+			`admin.address: "` + taken.Addr().String() + `" cannot be listened on`},
 		{"help", []string{"-h"}, 0, "Usage of pintle sidecar"},
 		{"check", []string{"-c", path, "-check"}, 0, ""},
 		{"check of a bad one", []string{"-c", broken, "-check"}, 2, `pintle sidecar: `},
@@ -152,9 +158,11 @@ func TestPublicAddress(t *testing.T) {
 	})
 	public := freeAddress(t)
 	r := startWith(t, func(admin string) string {
-		return strings.Replace(configYAML(admin, url, "{static: "+staticYAML("a", "127.0.0.1:1")+"}"), "admin: {", "admin: {public: '"+public+"', ", 1)
+		return strings.Replace(configYAML(admin, url, "{static: "+staticYAML("a", "127.0.0.1:1")+"}"), "admin: {",
+			"admin: {public: '"+public+"', ", 1)
 	})
-	eventually(t, "the reasons where the operator looks", func() bool { _, body := r.get("/healthz"); return strings.Contains(body, "reasons") })
+	eventually(t, "the reasons where the operator looks",
+		func() bool { _, body := r.get("/healthz"); return strings.Contains(body, "reasons") })
 	r.admin = public
 	tests := []struct {
 		path   string

@@ -44,7 +44,8 @@ func newModelServer(t testing.TB, waiting int) *modelServer {
 func (m *modelServer) set(waiting int) {
 	m.setPage(fmt.Sprintf("vllm:num_requests_waiting %d\nvllm:num_requests_running 2\nvllm:kv_cache_usage_perc 0.5\n"+
 		"vllm:cache_config_info{block_size=\"16\",num_gpu_blocks=\"100\"} 1\n"+
-		"vllm:lora_requests_info{running_lora_adapters=\"a,b\",waiting_lora_adapters=\"b\",max_lora=\"4\"} 1\n", waiting))
+		"vllm:lora_requests_info{running_lora_adapters=\"a,b\",waiting_lora_adapters=\"b\",max_lora=\"4\"} 1\n",
+		waiting))
 }
 
 func (m *modelServer) setPage(page string) { m.page.Store(&page) }
@@ -129,7 +130,8 @@ func (i *ingest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if refuse != nil && refuse(w, r, m.Position, m.TopologyRecord != nil) {
 		return
 	}
-	if r.Header.Get("Authorization") != "Bearer "+testToken || r.URL.Path != config.IngestPath || r.Method != http.MethodPost {
+	if r.Header.Get("Authorization") != "Bearer "+testToken || r.URL.Path != config.IngestPath ||
+		r.Method != http.MethodPost {
 		answer(w, http.StatusUnauthorized, "unauthorized", snapshot.Position{})
 		return
 	}
@@ -251,7 +253,8 @@ func staticYAML(pairs ...string) string {
 }
 
 func configYAML(admin, ingests, discovery string) string {
-	return fmt.Sprintf("envoy: {ingest: [%s], token: %s}\nscrape: {interval: 10ms, timeout: 300ms}\npush: {interval: 5ms}\nadmin: {address: '%s'}\ndiscovery: %s\n",
+	return fmt.Sprintf("envoy: {ingest: [%s], token: %s}\nscrape: {interval: 10ms, timeout: 300ms}\npush: {interval: "+
+		"5ms}\nadmin: {address: '%s'}\ndiscovery: %s\n",
 		ingests, testToken, admin, discovery)
 }
 

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// TestTwoHundredServers scrapes 200 servers with pages of 60 KB: a change at any of them arrives, and each is scraped again and again. For as
-// long as PINTLE_FLEET says, such as 1m, it asks for more, which a busy machine cannot promise: all stay fresh, each gets its share of
-// scrapes in that time, and none fails.
+// TestTwoHundredServers scrapes 200 servers with pages of 60 KB: a change at any of them arrives, and each is scraped
+// again and again. For as long as PINTLE_FLEET says, such as 1m, it asks for more, which a busy machine cannot promise:
+// all stay fresh, each gets its share of scrapes in that time, and none fails.
 func TestTwoHundredServers(t *testing.T) {
 	const (
 		servers   = 200
@@ -43,7 +43,8 @@ func TestTwoHundredServers(t *testing.T) {
 	in, url := newIngest(t)
 	r := startWith(t, func(admin string) string {
 		config := configYAML(admin, url, "{static: "+staticYAML(pairs...)+"}")
-		return strings.Replace(config, "interval: 10ms, timeout: 300ms", "interval: "+interval.String()+", timeout: 1s", 1)
+		return strings.Replace(config, "interval: 10ms, timeout: 300ms", "interval: "+interval.String()+", timeout: 1s",
+			1)
 	})
 	in.await("a sample of every server", func(r *received) bool {
 		for _, e := range r.load.Endpoints {
@@ -86,7 +87,8 @@ func TestTwoHundredServers(t *testing.T) {
 			t.Errorf("%s was scraped %d times in %v, want at least %d", pairs[2*i], n, took, least)
 		}
 	}
-	if _, metrics := r.get("/metrics"); strings.Contains(metrics, `result="timeout"`) || strings.Contains(metrics, `result="error"`) {
+	if _, metrics := r.get("/metrics"); strings.Contains(metrics, `result="timeout"`) ||
+		strings.Contains(metrics, `result="error"`) {
 		t.Errorf("scrapes failed:\n%s", metrics)
 	}
 }

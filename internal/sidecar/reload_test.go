@@ -18,7 +18,8 @@ func TestTokenFileIsReadAgain(t *testing.T) {
 		config := configYAML(admin, url, "{static: "+staticYAML("a", server.address())+"}")
 		return strings.Replace(config, "token: "+testToken, "tokenFile: '"+token+"'", 1)
 	})
-	eventually(t, "the old token is refused", func() bool { return strings.Contains(r.log.String(), "result=status_401") })
+	eventually(t, "the old token is refused",
+		func() bool { return strings.Contains(r.log.String(), "result=status_401") })
 	writeFile(t, token, testToken+"\n")
 	in.await("the new token is accepted", func(r *received) bool { return r.waiting("a") == 1 })
 }
@@ -73,7 +74,8 @@ func TestReloadThroughSymbolicLink(t *testing.T) {
 		if err := os.Mkdir(filepath.Join(folder, version), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		writeFile(t, filepath.Join(folder, version, "endpoints.yaml"), "endpoints: "+staticYAML(version, server.address()))
+		writeFile(t, filepath.Join(folder, version, "endpoints.yaml"),
+			"endpoints: "+staticYAML(version, server.address()))
 	}
 	link := func(version string) {
 		if err := os.Symlink(version, filepath.Join(folder, "data.new")); err != nil {

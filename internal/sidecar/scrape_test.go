@@ -36,7 +36,8 @@ func TestDetectsEngines(t *testing.T) {
 	servers := map[string]string{
 		"vllm":   pathServer(t, map[string]string{"/metrics": "vllm:num_requests_waiting 1\n"}),
 		"sglang": pathServer(t, map[string]string{"/metrics": "sglang:num_queue_reqs 2\n"}),
-		"trtllm": pathServer(t, map[string]string{"/metrics": iterations, "/prometheus/metrics": "trtllm_num_requests_waiting 3\n"}),
+		"trtllm": pathServer(t,
+			map[string]string{"/metrics": iterations, "/prometheus/metrics": "trtllm_num_requests_waiting 3\n"}),
 		"dynamo": pathServer(t, map[string]string{"/metrics": "trtllm_num_requests_waiting 4\n"}),
 		"triton": pathServer(t, map[string]string{"/metrics": "nv_inference_pending_request_count{model=\"m\"} 5\n"}),
 		"other":  pathServer(t, map[string]string{"/metrics": "own_queue 6\n"}),
@@ -49,7 +50,8 @@ func TestDetectsEngines(t *testing.T) {
 	r := startWith(t, func(admin string) string {
 		return configYAML(admin, url, "{static: "+staticYAML(pairs...)+"}") + "engines: {mine: {waiting: own_queue}}\n"
 	})
-	for name, waiting := range map[string]int{"vllm": 1, "sglang": 2, "trtllm": 3, "dynamo": 4, "triton": 5, "other": 6} {
+	for name, waiting := range map[string]int{"vllm": 1, "sglang": 2, "trtllm": 3, "dynamo": 4, "triton": 5,
+		"other": 6} {
 		in.await(name, func(r *received) bool { return r.waiting(name) == waiting })
 	}
 	var body struct {
@@ -59,7 +61,8 @@ func TestDetectsEngines(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &body); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"vllm": "vllm", "sglang": "sglang", "trtllm": "trtllm", "dynamo": "trtllm", "triton": "triton", "other": "mine"}
+	want := map[string]string{"vllm": "vllm", "sglang": "sglang", "trtllm": "trtllm", "dynamo": "trtllm",
+		"triton": "triton", "other": "mine"}
 	for _, e := range body.Endpoints {
 		if e.Engine != want[e.Name] {
 			t.Errorf("%s: got engine %q, want %q", e.Name, e.Engine, want[e.Name])
@@ -74,7 +77,8 @@ func TestEngineOnAnotherPort(t *testing.T) {
 	_, port, _ := strings.Cut(metrics, ":")
 	in, url := newIngest(t)
 	startWith(t, func(admin string) string {
-		return configYAML(admin, url, fmt.Sprintf("{static: [{name: a, address: '%s', engine: triton}]}", requests)) + "engines: {triton: {port: " + port + "}}\n"
+		return configYAML(admin, url, fmt.Sprintf("{static: [{name: a, address: '%s', engine: triton}]}", requests)) +
+			"engines: {triton: {port: " + port + "}}\n"
 	})
 	got := in.await("a sample from the other port", func(r *received) bool { return r.waiting("a") == 5 })
 	if address := got.topology.Endpoints[0].Address; address != requests {
@@ -95,12 +99,15 @@ func TestVanishedMetricIsReportedOnceAndLoudly(t *testing.T) {
 		_, body := r.get("/healthz")
 		return strings.Contains(body, "metric "+name+": missing at 1 of 1 endpoints, such as a")
 	})
-	if _, body := r.get("/metrics"); !strings.Contains(body, `pintle_sidecar_missing_metrics{endpoint="a",metric="`+name+`"} 1`) {
+	if _, body := r.get("/metrics"); !strings.Contains(body,
+		`pintle_sidecar_missing_metrics{endpoint="a",metric="`+name+`"} 1`) {
 		t.Errorf("/metrics: want the missing metric, got\n%s", body)
 	}
 	scrapes := server.requests.Load()
 	eventually(t, "ten more scrapes", func() bool { return server.requests.Load() > scrapes+10 })
-	if n := strings.Count(r.log.String(), `level=ERROR msg="metric vanished; the endpoint is judged without it" endpoint=a engine=vllm metric=`+name); n != 1 {
+	if n := strings.Count(r.log.String(),
+		`level=ERROR msg="metric vanished; the endpoint is judged without it" endpoint=a engine=vllm metric=`+
+			name); n != 1 {
 		t.Errorf("got %d log lines on the metric, want 1", n)
 	}
 }
@@ -108,7 +115,8 @@ func TestVanishedMetricIsReportedOnceAndLoudly(t *testing.T) {
 func TestIdleEndpointsAreScrapedSlower(t *testing.T) {
 	t.Parallel()
 	page := func(running int) string {
-		return fmt.Sprintf("vllm:num_requests_waiting 0\nvllm:num_requests_running %d\nvllm:kv_cache_usage_perc 0\n", running)
+		return fmt.Sprintf("vllm:num_requests_waiting 0\nvllm:num_requests_running %d\nvllm:kv_cache_usage_perc 0\n",
+			running)
 	}
 	idle, busy := newModelServer(t, 0), newModelServer(t, 0)
 	idle.setPage(page(0))
@@ -125,7 +133,8 @@ func TestIdleEndpointsAreScrapedSlower(t *testing.T) {
 		t.Errorf("got %d scrapes of the idle endpoint in 50 of the busy one, want half at most", n)
 	}
 	idle.setPage(page(1))
-	in.await("load on the idle endpoint", func(r *received) bool { return r.waiting("idle") == 0 && r.load.Endpoints[1].RunningRequests == 1 })
+	in.await("load on the idle endpoint",
+		func(r *received) bool { return r.waiting("idle") == 0 && r.load.Endpoints[1].RunningRequests == 1 })
 	before = idle.requests.Load()
 	beforeBusy = busy.requests.Load()
 	eventually(t, "50 more scrapes of the busy endpoint", func() bool { return busy.requests.Load() > beforeBusy+50 })
@@ -172,7 +181,8 @@ func TestHostileServers(t *testing.T) {
 	})
 	healthy := newModelServer(t, 1)
 	in, url := newIngest(t)
-	discovery := "{static: " + staticYAML("large", large(9<<10), "tooLarge", large(11<<10), "drip", drip, "redirect", redirect,
+	discovery := "{static: " + staticYAML("large", large(9<<10), "tooLarge", large(11<<10), "drip", drip, "redirect",
+		redirect,
 		"html", html, "binary", binary, "healthy", healthy.address()) + "}"
 	r := startWith(t, func(admin string) string {
 		// Ten megabytes take a while under the race detector.
@@ -184,7 +194,8 @@ func TestHostileServers(t *testing.T) {
 	for name, result := range want {
 		eventually(t, name, func() bool {
 			_, body := r.get("/metrics")
-			return strings.Contains(body, fmt.Sprintf(`pintle_sidecar_scrapes_total{endpoint="%s",result="%s"}`, name, result))
+			return strings.Contains(body,
+				fmt.Sprintf(`pintle_sidecar_scrapes_total{endpoint="%s",result="%s"}`, name, result))
 		})
 	}
 	healthy.set(9)
@@ -199,16 +210,20 @@ func TestHostileServers(t *testing.T) {
 func TestModels(t *testing.T) {
 	t.Parallel()
 	metrics := "vllm:num_requests_waiting 1\n"
-	one := pathServer(t, map[string]string{"/metrics": metrics, "/v1/models": `{"data":[{"id":"m"},{"id":"adapter","parent":"m"},{"id":"m"}]}`})
+	one := pathServer(t, map[string]string{"/metrics": metrics,
+		"/v1/models": `{"data":[{"id":"m"},{"id":"adapter","parent":"m"},{"id":"m"}]}`})
 	two := pathServer(t, map[string]string{"/metrics": metrics, "/v1/models": `not JSON`})
 	in, url := newIngest(t)
-	discovery := fmt.Sprintf("{static: [{name: one, address: '%s'}, {name: two, address: '%s'}, {name: told, address: '%s', models: [x]}]}", one, two, one)
+	discovery := fmt.Sprintf("{static: [{name: one, address: '%s'}, {name: two, address: '%s'}, {name: told, "+
+		"address: '%s', models: [x]}]}", one, two, one)
 	startWith(t, func(admin string) string {
-		return strings.Replace(configYAML(admin, url, discovery), "interval: 10ms, timeout", "interval: 10ms, models: 1s, timeout", 1)
+		return strings.Replace(configYAML(admin, url, discovery), "interval: 10ms, timeout",
+			"interval: 10ms, models: 1s, timeout", 1)
 	})
 	got := in.await("the models of one", func(r *received) bool { return len(r.topology.Endpoints[0].Models) > 0 })
 	for i, want := range [][]string{{"m", "adapter"}, {"x"}, nil} {
-		if e := got.topology.Endpoints[i]; len(e.Models) != len(want) || len(want) > 0 && !reflect.DeepEqual(e.Models, want) {
+		if e := got.topology.Endpoints[i]; len(e.Models) != len(want) || len(want) > 0 &&
+			!reflect.DeepEqual(e.Models, want) {
 			t.Errorf("%s: got %q, want %q", e.Name, e.Models, want)
 		}
 	}

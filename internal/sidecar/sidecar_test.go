@@ -20,8 +20,10 @@ func TestPushesWhatItScrapes(t *testing.T) {
 	r := start(t, url, "{static: "+staticYAML("b", "127.0.0.1:1", "a", server.address())+"}")
 	got := in.await("a sample of a", func(r *received) bool { return r.waiting("a") == 3 })
 	wantTopology := &snapshot.Topology{Endpoints: []snapshot.Endpoint{
-		{Name: "a", Address: server.address(), Labels: []snapshot.Label{{Key: "role", Value: "decode"}}, Models: []string{"m1"}},
-		{Name: "b", Address: "127.0.0.1:1", Labels: []snapshot.Label{{Key: "role", Value: "decode"}}, Models: []string{"m1"}},
+		{Name: "a", Address: server.address(), Labels: []snapshot.Label{{Key: "role", Value: "decode"}},
+			Models: []string{"m1"}},
+		{Name: "b", Address: "127.0.0.1:1", Labels: []snapshot.Label{{Key: "role", Value: "decode"}},
+			Models: []string{"m1"}},
 	}}
 	if !reflect.DeepEqual(got.topology, wantTopology) {
 		t.Errorf("topology: got %+v\nwant %+v", got.topology, wantTopology)
@@ -70,7 +72,8 @@ func TestAgeGrowsWhileAnEndpointFails(t *testing.T) {
 		return r.waiting("a") == 3 && r.load.Endpoints[0].AgeMillis > 900
 	})
 	server.set(4)
-	in.await("a fresh sample", func(r *received) bool { return r.waiting("a") == 4 && r.load.Endpoints[0].AgeMillis < 900 })
+	in.await("a fresh sample",
+		func(r *received) bool { return r.waiting("a") == 4 && r.load.Endpoints[0].AgeMillis < 900 })
 }
 
 func TestDeadAndHungEndpointsDelayNobody(t *testing.T) {
@@ -79,7 +82,8 @@ func TestDeadAndHungEndpointsDelayNobody(t *testing.T) {
 	dead.status.Store(http.StatusInternalServerError)
 	hung.hang.Store(true)
 	in, url := newIngest(t)
-	start(t, url, "{static: "+staticYAML("dead", dead.address(), "healthy", healthy.address(), "hung", hung.address())+"}")
+	start(t, url, "{static: "+staticYAML("dead", dead.address(), "healthy", healthy.address(), "hung", hung.address())+
+		"}")
 	eventually(t, "100 scrapes of the healthy endpoint", func() bool { return healthy.requests.Load() >= 100 })
 	h, d, s := healthy.requests.Load(), dead.requests.Load(), hung.requests.Load()
 	if d == 0 || s == 0 || d*5 > h || s*5 > h {
@@ -149,7 +153,8 @@ func TestSlowRetryAndOneLogLineWhenUnauthorized(t *testing.T) {
 	if strings.Contains(r.log.String(), testToken) {
 		t.Error("got the token in the log")
 	}
-	if status, body := r.get("/healthz"); status != http.StatusServiceUnavailable || !strings.Contains(body, "unauthorized") {
+	if status, body := r.get("/healthz"); status != http.StatusServiceUnavailable ||
+		!strings.Contains(body, "unauthorized") {
 		t.Errorf("/healthz: got %d %s, want 503 with the reason", status, body)
 	}
 }
@@ -276,7 +281,8 @@ func TestListenerWithoutThePlugIn(t *testing.T) {
 		return true
 	})
 	r := start(t, url, "{static: []}")
-	const want = "answered 404 Not Found: it lacks the plug-in with this port or socket as its ingest, or, with hold: buffer, the buffer filter"
+	const want = "answered 404 Not Found: it lacks the plug-in with this port or socket as its ingest, or, with " +
+		"hold: buffer, the buffer filter"
 	eventually(t, "the cause of 404 in /healthz", func() bool {
 		_, body := r.get("/healthz")
 		return strings.Contains(body, want)

@@ -41,10 +41,12 @@ func TestStatus(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &status); err != nil {
 			t.Fatal(err)
 		}
-		if m := status.Endpoints[0].Metrics; m == nil || m.Waiting != 8 || len(status.Mistakes) == 0 || status.Envoys[0].Accepted == "" {
+		if m := status.Endpoints[0].Metrics; m == nil || m.Waiting != 8 || len(status.Mistakes) == 0 ||
+			status.Envoys[0].Accepted == "" {
 			continue
 		}
-		if e := status.Envoys[0]; e.Ingest != url || e.Result != "accepted" || e.Epoch != got.position.Epoch || e.Sequence == 0 || e.Topology != status.Topology {
+		if e := status.Envoys[0]; e.Ingest != url || e.Result != "accepted" || e.Epoch != got.position.Epoch ||
+			e.Sequence == 0 || e.Topology != status.Topology {
 			t.Errorf("Envoy: got %+v, want what it accepted", e)
 		}
 		if !strings.Contains(status.Mistakes[0].Text, "scrape failed endpoint=dead") {
@@ -58,7 +60,8 @@ func TestStatus(t *testing.T) {
 	if err := events.Err(); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{"/": "<title>Pintle sidecar", "/page.js": "EventSource", "/page.css": "body", "/status": `"status":"ok"`} {
+	for path, want := range map[string]string{"/": "<title>Pintle sidecar", "/page.js": "EventSource",
+		"/page.css": "body", "/status": `"status":"ok"`} {
 		if status, body := r.get(path); status != http.StatusOK || !strings.Contains(body, want) {
 			t.Errorf("%s: got %d %.80s, want 200 with %s", path, status, body, want)
 		}
@@ -76,5 +79,6 @@ func TestProfilesBehindAFlag(t *testing.T) {
 	r := startWith(t, func(admin string) string {
 		return strings.Replace(configYAML(admin, url, "{static: []}"), "admin: {", "admin: {pprof: true, ", 1)
 	})
-	eventually(t, "the heap profile", func() bool { status, _ := r.get("/debug/pprof/heap"); return status == http.StatusOK })
+	eventually(t, "the heap profile",
+		func() bool { status, _ := r.get("/debug/pprof/heap"); return status == http.StatusOK })
 }

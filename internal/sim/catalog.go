@@ -28,7 +28,8 @@ func (s *Server) models() []modelCard {
 		cards = append(cards, modelCard{ID: name, Object: "model", OwnedBy: "sim", Root: name, MaxModelLen: &maxTokens})
 	}
 	for _, name := range s.config.Adapters {
-		cards = append(cards, modelCard{ID: name, Object: "model", OwnedBy: "sim", Root: name, Parent: &s.config.Models[0]})
+		cards = append(cards, modelCard{ID: name, Object: "model", OwnedBy: "sim", Root: name,
+			Parent: &s.config.Models[0]})
 	}
 	return cards
 }
@@ -41,7 +42,8 @@ func (s *Server) showModel(w http.ResponseWriter, name string) {
 	cards := s.models()
 	i := slices.IndexFunc(cards, func(c modelCard) bool { return c.ID == name })
 	if i < 0 {
-		(&apiError{http.StatusNotFound, fmt.Sprintf("the model %q does not exist", name), "NotFoundError", "model"}).write(w)
+		(&apiError{http.StatusNotFound, fmt.Sprintf("the model %q does not exist", name), "NotFoundError",
+			"model"}).write(w)
 		return
 	}
 	writeJSON(w, http.StatusOK, cards[i])
@@ -66,7 +68,8 @@ func (s *Server) tokenize(w http.ResponseWriter, body []byte) {
 	for i := range tokens {
 		tokens[i] = binary.LittleEndian.Uint32(r.prompt[i*tokenBytes:])
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"count": len(tokens), "max_model_len": s.config.maxTokens(), "tokens": tokens})
+	writeJSON(w, http.StatusOK,
+		map[string]any{"count": len(tokens), "max_model_len": s.config.maxTokens(), "tokens": tokens})
 }
 
 // embeddings answers with unit vectors that depend on model and text alone.

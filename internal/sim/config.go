@@ -39,7 +39,8 @@ type Config struct {
 	BatchSlowdown float64
 	// OutputTokens is the length of an answer when the request names no limit. Default 128.
 	OutputTokens int
-	// StreamInterval is how many tokens share one streamed chunk after the first one (vLLM's stream-interval). Default 1.
+	// StreamInterval is how many tokens share one streamed chunk after the first one (vLLM's stream-interval). Default
+	// 1.
 	StreamInterval int
 	// Speed divides every simulated duration: 10 is ten times as fast. Default 1.
 	Speed float64

@@ -40,7 +40,8 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request) {
 	case "GET /sim/state":
 		writeJSON(w, http.StatusOK, s.engine.load())
 	default:
-		(&apiError{http.StatusNotFound, fmt.Sprintf("no such control: %s %s", r.Method, r.URL.Path), "NotFoundError", ""}).write(w)
+		(&apiError{http.StatusNotFound, fmt.Sprintf("no such control: %s %s", r.Method, r.URL.Path), "NotFoundError",
+			""}).write(w)
 	}
 }
 
@@ -74,7 +75,8 @@ const (
 //	slow-headers  answers as usual after DelayMillis (2000 by default)
 //	cut           drops the connection after the first event of a stream, or after half of another answer
 //
-// Target is api (the default), probes (/metrics, /health, /v1/models) or all. Count above 0 ends the failure after so many requests.
+// Target is api (the default), probes (/metrics, /health, /v1/models) or all. Count above 0 ends the failure after so
+// many requests.
 type failure struct {
 	Mode        string `json:"mode"`
 	Target      target `json:"target"`

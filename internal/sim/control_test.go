@@ -31,13 +31,15 @@ func TestPinnedMetrics(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			tell(t, url+"/sim/metrics", test.pins)
 			page := get(t, url+"/metrics")
-			for _, want := range []string{"vllm:num_requests_waiting" + labels + test.waiting, "vllm:kv_cache_usage_perc" + labels + test.kv} {
+			for _, want := range []string{"vllm:num_requests_waiting" + labels + test.waiting,
+				"vllm:kv_cache_usage_perc" + labels + test.kv} {
 				if !strings.Contains(page, want+"\n") {
 					t.Errorf("page lacks %s", want)
 				}
 			}
 			start, tokens := "\nprocess_start_time_seconds 5.0\n", "\nvllm:prompt_tokens_total"+labels+"3.0\n"
-			if pinned := test.name == "another process"; strings.Contains(page, start) != pinned || strings.Contains(page, tokens) != pinned {
+			if pinned := test.name == "another process"; strings.Contains(page, start) != pinned ||
+				strings.Contains(page, tokens) != pinned {
 				t.Errorf("start and tokens: want them pinned %v, got\n%s", pinned, page)
 			}
 		})
@@ -96,7 +98,8 @@ func TestFailures(t *testing.T) {
 		try := func(timeout time.Duration) (status int, answer string, err error) {
 			ctx, cancel := context.WithTimeout(t.Context(), timeout)
 			defer cancel()
-			request, _ := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/chat/completions", strings.NewReader(chatBody("hi", `,"stream":true`)))
+			request, _ := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/chat/completions",
+				strings.NewReader(chatBody("hi", `,"stream":true`)))
 			response, err := client.Do(request)
 			if err != nil {
 				return 0, "", err
@@ -129,7 +132,8 @@ func TestFailures(t *testing.T) {
 			t.Errorf("slow-headers: got %d, %v after %v, want 200 after 200ms", status, err, time.Since(start))
 		}
 		tell(t, url+"/sim/fail", `{"mode":"cut"}`)
-		if status, answer, err := try(time.Minute); status != 200 || err == nil || !strings.Contains(answer, `"content":`) {
+		if status, answer, err := try(time.Minute); status != 200 || err == nil ||
+			!strings.Contains(answer, `"content":`) {
 			t.Errorf("cut: got %d, %v after %q, want an error after the first event", status, err, answer)
 		}
 		tell(t, url+"/sim/fail", `{"mode":"500","target":"probes"}`)

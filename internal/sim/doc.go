@@ -2,10 +2,10 @@
 // does, so that routing can be tested, shown and measured on a laptop.
 //
 // A server has a number of batch slots with a first-come queue in front of them. A request takes a slot and the
-// blocks of KV cache that it needs, waits for its turn to prefill (one prompt at a time), and then emits tokens at a pace
-// that falls mildly as the batch grows. Prompts become pseudo tokens of four bytes; their blocks are hashed in a chain and
-// kept in a prefix cache with LRU eviction, so a prompt whose head was seen before is prefilled sooner. GET /metrics shows
-// all of it under vLLM's names. A client that goes away frees its slot and its blocks at once.
+// blocks of KV cache that it needs, waits for its turn to prefill (one prompt at a time), and then emits tokens at a
+// pace that falls mildly as the batch grows. Prompts become pseudo tokens of four bytes; their blocks are hashed in a
+// chain and kept in a prefix cache with LRU eviction, so a prompt whose head was seen before is prefilled sooner. GET
+// /metrics shows all of it under vLLM's names. A client that goes away frees its slot and its blocks at once.
 //
 // What is not modelled: preemption (a request reserves what its answer will need before it starts), decoding that
 // slows while another prompt is prefilled, and the meaning of anything. Answers are made-up words, the same for the

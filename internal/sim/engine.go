@@ -14,8 +14,8 @@ var (
 	errAborted = errors.New("request was aborted")
 )
 
-// sequence is one request inside the engine. Its fields after the first group belong to the engine's lock, apart from the
-// timestamps, which the request's own goroutine may read once the step that sets them has passed.
+// sequence is one request inside the engine. Its fields after the first group belong to the engine's lock, apart from
+// the timestamps, which the request's own goroutine may read once the step that sets them has passed.
 type sequence struct {
 	promptTokens, outputTokens int
 	adapter                    string
@@ -66,8 +66,8 @@ func newEngine(config Config, stats *stats) *engine {
 	}
 }
 
-// run takes a sequence through the server and calls emit with the number of tokens that are out, first after the prefill
-// and then every step tokens. It returns when all are out, emit failed, ctx ended or the engine was closed;
+// run takes a sequence through the server and calls emit with the number of tokens that are out, first after the
+// prefill and then every step tokens. It returns when all are out, emit failed, ctx ended or the engine was closed;
 // slot and blocks are free again then.
 func (e *engine) run(ctx context.Context, s *sequence, step int, emit func(tokens int) error) (err error) {
 	e.enter(s)

@@ -28,8 +28,10 @@ func (s *sequence) ttft() time.Duration { return s.firstToken.Sub(s.arrived) }
 func checkIdle(t *testing.T, e *engine) {
 	t.Helper()
 	l := e.load()
-	if l.Running != 0 || l.Waiting != 0 || l.PinnedBlocks != 0 || l.Reserved != 0 || e.prefills.Len() != 0 || len(e.adapters) != 0 {
-		t.Errorf("idle engine: got %+v with %d prefills and adapters %v, want nothing in use", l, e.prefills.Len(), e.adapters)
+	if l.Running != 0 || l.Waiting != 0 || l.PinnedBlocks != 0 || l.Reserved != 0 || e.prefills.Len() != 0 ||
+		len(e.adapters) != 0 {
+		t.Errorf("idle engine: got %+v with %d prefills and adapters %v, want nothing in use", l, e.prefills.Len(),
+			e.adapters)
 	}
 	checkCache(t, e.cache, nil)
 }
@@ -47,7 +49,8 @@ func TestCachedPromptHasShorterPrefill(t *testing.T) {
 				t.Fatal(err)
 			}
 			if s.cachedTokens != want.cached || s.ttft() != want.ttft {
-				t.Errorf("got %d cached tokens, first token after %v, want %d, %v", s.cachedTokens, s.ttft(), want.cached, want.ttft)
+				t.Errorf("got %d cached tokens, first token after %v, want %d, %v", s.cachedTokens, s.ttft(),
+					want.cached, want.ttft)
 			}
 		}
 		checkIdle(t, e)
@@ -74,7 +77,8 @@ func TestAnswerIsCachedForTheNextTurn(t *testing.T) {
 
 func TestPrefillsSerialiseAndDecodesShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newTestEngine(Config{PrefillTokensPerSecond: 100, TimePerOutputToken: 10 * time.Millisecond, BatchSlowdown: 0.5})
+		e := newTestEngine(Config{PrefillTokensPerSecond: 100, TimePerOutputToken: 10 * time.Millisecond,
+			BatchSlowdown: 0.5})
 		start := time.Now()
 		var running sync.WaitGroup
 		ends := make([]time.Duration, 3)
@@ -168,7 +172,8 @@ func TestAbortFreesEverything(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				e := newTestEngine(Config{MaxRunning: 2, PrefillTokensPerSecond: 100, TimePerOutputToken: time.Second, BatchSlowdown: -1})
+				e := newTestEngine(Config{MaxRunning: 2, PrefillTokensPerSecond: 100, TimePerOutputToken: time.Second,
+					BatchSlowdown: -1})
 				var running sync.WaitGroup
 				run := func(ctx context.Context, text string, output int) {
 					running.Go(func() { _ = e.run(ctx, textSequence(e, strings.Repeat(text, 100), output), 1, noEmit) })
@@ -206,8 +211,10 @@ func TestAdaptersInTurn(t *testing.T) {
 			synctest.Wait()
 		}
 		l := e.load()
-		if l.Running != 3 || !slices.Equal(l.runningLoRA, []string{"a"}) || !slices.Equal(l.waitingLoRA, []string{"b"}) {
-			t.Errorf("got %d running with adapters %v, %v waiting, want 3, [a], [b]", l.Running, l.runningLoRA, l.waitingLoRA)
+		if l.Running != 3 || !slices.Equal(l.runningLoRA, []string{"a"}) ||
+			!slices.Equal(l.waitingLoRA, []string{"b"}) {
+			t.Errorf("got %d running with adapters %v, %v waiting, want 3, [a], [b]", l.Running, l.runningLoRA,
+				l.waitingLoRA)
 		}
 		running.Wait()
 		checkIdle(t, e)
@@ -218,7 +225,8 @@ func TestAdaptersInTurn(t *testing.T) {
 func TestEngineHammer(t *testing.T) {
 	for seed := range uint64(5) {
 		synctest.Test(t, func(t *testing.T) {
-			e := newTestEngine(Config{MaxRunning: 7, Blocks: 200, BlockTokens: 4, MaxAdapters: 2, PrefillTokensPerSecond: 2000})
+			e := newTestEngine(Config{MaxRunning: 7, Blocks: 200, BlockTokens: 4, MaxAdapters: 2,
+				PrefillTokensPerSecond: 2000})
 			var running sync.WaitGroup
 			for i := range uint64(300) {
 				random := rand.New(rand.NewPCG(seed, i))
@@ -226,10 +234,12 @@ func TestEngineHammer(t *testing.T) {
 					time.Sleep(time.Duration(random.IntN(3000)) * time.Millisecond)
 					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(8000))*time.Millisecond)
 					defer cancel()
-					s := textSequence(e, strings.Repeat("group"[:1+random.IntN(5)], 1+random.IntN(300)), random.IntN(40))
+					s := textSequence(e, strings.Repeat("group"[:1+random.IntN(5)], 1+random.IntN(300)),
+						random.IntN(40))
 					s.adapter = []string{"", "a", "b", "c"}[random.IntN(4)]
 					_ = e.run(ctx, s, 1+random.IntN(5), func(int) error {
-						if l := e.load(); l.Running > 7 || l.PinnedBlocks+l.Reserved > l.Blocks || len(l.runningLoRA) > 2 {
+						if l := e.load(); l.Running > 7 || l.PinnedBlocks+l.Reserved > l.Blocks ||
+							len(l.runningLoRA) > 2 {
 							t.Errorf("limits exceeded: %+v, adapters %v", l, l.runningLoRA)
 						}
 						return nil

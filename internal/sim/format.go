@@ -50,10 +50,12 @@ type choices struct {
 
 func newChoices(r *request, id, object, chunkObject string, created int64) *choices {
 	head := func(object string) string {
-		return fmt.Sprintf(`{"id":%s,"object":%q,"created":%d,"model":%s,"choices":[`, quote(id), object, created, quote(r.model))
+		return fmt.Sprintf(`{"id":%s,"object":%q,"created":%d,"model":%s,"choices":[`, quote(id), object, created,
+			quote(r.model))
 	}
 	c := &choices{request: r, id: id, head: head(object), chunkHead: "data: " + head(chunkObject)}
-	c.before, c.after = c.chunkHead+`{"index":0,"delta":{"content":"`, `"},"logprobs":null,"finish_reason":null}]}`+"\n\n"
+	c.before, c.after = c.chunkHead+`{"index":0,"delta":{"content":"`,
+		`"},"logprobs":null,"finish_reason":null}]}`+"\n\n"
 	if r.api == apiCompletions {
 		c.before, c.after = c.chunkHead+`{"index":0,"text":"`, `","logprobs":null,"finish_reason":null}]}`+"\n\n"
 	}
@@ -61,7 +63,8 @@ func newChoices(r *request, id, object, chunkObject string, created int64) *choi
 }
 
 func (c *choices) toolCall() string {
-	return fmt.Sprintf(`{"id":%s,"type":"function","function":{"name":%s,"arguments":"{}"}}`, quote("call-"+c.id), quote(c.tool))
+	return fmt.Sprintf(`{"id":%s,"type":"function","function":{"name":%s,"arguments":"{}"}}`, quote("call-"+c.id),
+		quote(c.tool))
 }
 
 func (c *choices) whole(b []byte, text []byte, u usage) []byte {
@@ -70,7 +73,8 @@ func (c *choices) whole(b []byte, text []byte, u usage) []byte {
 	case c.api == apiCompletions:
 		b = append(append(append(b, `{"index":0,"text":"`...), text...), `","logprobs":null`...)
 	case c.tool != "":
-		b = fmt.Appendf(b, `{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[%s]},"logprobs":null`, c.toolCall())
+		b = fmt.Appendf(b, `{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[%s]},"logprobs":null`,
+			c.toolCall())
 	default:
 		b = append(b, `{"index":0,"message":{"role":"assistant","content":"`...)
 		b = append(append(b, text...), `","tool_calls":[]},"logprobs":null`...)
@@ -84,7 +88,8 @@ func (c *choices) opening(b []byte, _ usage) []byte {
 		return b
 	}
 	b = append(b, c.chunkHead...)
-	return append(b, `{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]}`+"\n\n"...)
+	return append(b, `{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]}`+
+		"\n\n"...)
 }
 
 func (c *choices) token(b []byte, text []byte, first bool) []byte {
@@ -93,7 +98,8 @@ func (c *choices) token(b []byte, text []byte, first bool) []byte {
 		return append(append(append(b, c.before...), text...), c.after...)
 	case first:
 		b = append(b, c.chunkHead...)
-		return fmt.Appendf(b, `{"index":0,"delta":{"tool_calls":[{"index":0,%s]},"logprobs":null,"finish_reason":null}]}`+"\n\n",
+		return fmt.Appendf(b,
+			`{"index":0,"delta":{"tool_calls":[{"index":0,%s]},"logprobs":null,"finish_reason":null}]}`+"\n\n",
 			c.toolCall()[1:])
 	}
 	return b
@@ -114,6 +120,7 @@ func (c *choices) closing(b []byte, _ []byte, u usage) []byte {
 }
 
 func (u usage) append(b []byte) []byte {
-	return fmt.Appendf(b, `{"prompt_tokens":%d,"total_tokens":%d,"completion_tokens":%d,"prompt_tokens_details":{"cached_tokens":%d}}`,
+	return fmt.Appendf(b,
+		`{"prompt_tokens":%d,"total_tokens":%d,"completion_tokens":%d,"prompt_tokens_details":{"cached_tokens":%d}}`,
 		u.prompt, u.prompt+u.completion, u.completion, u.cached)
 }

@@ -85,8 +85,8 @@ func (s *Server) isClosed() bool {
 	}
 }
 
-// stream sends its headers at once, as vLLM does, and then server-sent events. So it is the first event, not the first byte, that
-// tells the time to first token.
+// stream sends its headers at once, as vLLM does, and then server-sent events. So it is the first event, not the first
+// byte, that tells the time to first token.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, g *generation) error {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")

@@ -43,7 +43,8 @@ func checkCache(t *testing.T, c *kvCache, holds []*hold) {
 		listed++
 	}
 	if listed != c.lruLen || listed+c.pinned()+len(c.blank) != len(c.blocks) {
-		t.Fatalf("free blocks: %d listed, %d counted, %d blank, %d pinned of %d", listed, c.lruLen, len(c.blank), c.pinned(), len(c.blocks))
+		t.Fatalf("free blocks: %d listed, %d counted, %d blank, %d pinned of %d", listed, c.lruLen, len(c.blank),
+			c.pinned(), len(c.blocks))
 	}
 }
 
@@ -165,7 +166,8 @@ func TestCacheProperties(t *testing.T) {
 		checkCache(t, c, nil)
 		c.reset()
 		if len(c.blank) != len(c.blocks) || len(c.cached) != 0 {
-			t.Errorf("seed %d: after reset %d of %d blocks are blank and %d cached", seed, len(c.blank), len(c.blocks), len(c.cached))
+			t.Errorf("seed %d: after reset %d of %d blocks are blank and %d cached", seed, len(c.blank), len(c.blocks),
+				len(c.cached))
 		}
 	}
 }

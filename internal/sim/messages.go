@@ -20,18 +20,21 @@ func (f *messagesFormat) stopReason() string {
 }
 
 func (f *messagesFormat) usage(u usage) string {
-	return fmt.Sprintf(`{"input_tokens":%d,"output_tokens":%d,"cache_creation_input_tokens":0,"cache_read_input_tokens":%d}`,
+	return fmt.Sprintf(
+		`{"input_tokens":%d,"output_tokens":%d,"cache_creation_input_tokens":0,"cache_read_input_tokens":%d}`,
 		u.prompt-u.cached, u.completion, u.cached)
 }
 
 func (f *messagesFormat) whole(b []byte, text []byte, u usage) []byte {
-	return fmt.Appendf(b, `{"id":%s,"type":"message","role":"assistant","content":[{"type":"text","text":"%s"}],"model":%s,`+
-		`"stop_reason":%q,"stop_sequence":null,"usage":%s}`, f.id, text, quote(f.model), f.stopReason(), f.usage(u))
+	return fmt.Appendf(b,
+		`{"id":%s,"type":"message","role":"assistant","content":[{"type":"text","text":"%s"}],"model":%s,`+
+			`"stop_reason":%q,"stop_sequence":null,"usage":%s}`, f.id, text, quote(f.model), f.stopReason(), f.usage(u))
 }
 
 func (f *messagesFormat) opening(b []byte, u usage) []byte {
 	u.completion = 0
-	b = fmt.Appendf(b, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":%s,\"type\":\"message\","+
+	b = fmt.Appendf(b, "event: message_start\ndata: "+
+		"{\"type\":\"message_start\",\"message\":{\"id\":%s,\"type\":\"message\","+
 		"\"role\":\"assistant\",\"content\":[],\"model\":%s,\"stop_reason\":null,\"stop_sequence\":null,\"usage\":%s}}\n\n",
 		f.id, quote(f.model), f.usage(u))
 	return append(b, "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,"+
@@ -46,7 +49,8 @@ func (f *messagesFormat) token(b []byte, text []byte, _ bool) []byte {
 
 func (f *messagesFormat) closing(b []byte, _ []byte, u usage) []byte {
 	b = append(b, "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n"...)
-	b = fmt.Appendf(b, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":%q,\"stop_sequence\":null},"+
+	b = fmt.Appendf(b, "event: message_delta\ndata: "+
+		"{\"type\":\"message_delta\",\"delta\":{\"stop_reason\":%q,\"stop_sequence\":null},"+
 		"\"usage\":%s}\n\n", f.stopReason(), f.usage(u))
 	return append(b, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"...)
 }

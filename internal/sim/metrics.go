@@ -35,8 +35,8 @@ type metricsPage struct {
 	lora []loraSeries
 }
 
-// loraSeries is one series of vllm:lora_requests_info. A Prometheus client library keeps exporting label sets that are past,
-// so several may stand on a page; the value is the time at which the series was current.
+// loraSeries is one series of vllm:lora_requests_info. A Prometheus client library keeps exporting label sets that are
+// past, so several may stand on a page; the value is the time at which the series was current.
 type loraSeries struct {
 	labels string
 	time   float64
@@ -109,8 +109,10 @@ func (p *metricsPage) gauges(b []byte, l load, pinned *pins) []byte {
 	b = p.gauge(b, "num_requests_waiting", "Requests in the queue.", waiting)
 	b = p.gauge(b, "kv_cache_usage_perc", "Used part of the KV cache, 0 to 1.", kv)
 	b = appendHeader(b, "vllm:cache_config_info", "Size of the KV cache.", "gauge")
-	b = fmt.Appendf(b, "vllm:cache_config_info{block_size=\"%d\",cache_dtype=\"auto\",enable_prefix_caching=\"True\",engine=\"0\","+
-		"gpu_memory_utilization=\"0.9\",num_gpu_blocks=\"%d\",sliding_window=\"None\"} 1.0\n", p.config.BlockTokens, p.config.Blocks)
+	b = fmt.Appendf(b,
+		"vllm:cache_config_info{block_size=\"%d\",cache_dtype=\"auto\",enable_prefix_caching=\"True\",engine=\"0\","+
+			"gpu_memory_utilization=\"0.9\",num_gpu_blocks=\"%d\",sliding_window=\"None\"} 1.0\n", p.config.BlockTokens,
+		p.config.Blocks)
 	if len(p.config.Adapters) == 0 {
 		return b
 	}
@@ -160,7 +162,8 @@ func (p *metricsPage) counters(b []byte, s *stats, pinned *pins) []byte {
 		name  string
 		count uint64
 	}{{"stop", s.stopped}, {"length", s.lengths}, {"abort", s.aborted}} {
-		b = fmt.Appendf(b, "vllm:request_success_total{engine=\"0\",finished_reason=%q,model_name=%q} ", reason.name, p.config.Models[0])
+		b = fmt.Appendf(b, "vllm:request_success_total{engine=\"0\",finished_reason=%q,model_name=%q} ", reason.name,
+			p.config.Models[0])
 		b = appendValue(b, float64(reason.count))
 	}
 	return b
@@ -196,7 +199,8 @@ func (p *metricsPage) gauge(b []byte, name, help string, v float64) []byte {
 func (p *metricsPage) counter(b []byte, name, help string, v float64) []byte {
 	b = p.series(appendHeader(b, "vllm:"+name+"_total", help, "counter"), name, "_total", v)
 	b = appendHeader(b, "vllm:"+name+"_created", help, "gauge")
-	return append(append(append(append(append(b, "vllm:"...), name...), "_created{"...), p.labels...), "} "+p.created+"\n"...)
+	return append(append(append(append(append(b, "vllm:"...), name...), "_created{"...), p.labels...),
+		"} "+p.created+"\n"...)
 }
 
 func (p *metricsPage) histogram(b []byte, name, help string, bounds []float64, h *histogram) []byte {

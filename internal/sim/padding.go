@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// metricsPadding renders about size bytes of families such as a Python server exports beside its own: interpreter, process
-// and HTTP handlers, then histograms of request sizes. The values never change.
+// metricsPadding renders about size bytes of families such as a Python server exports beside its own: interpreter,
+// process and HTTP handlers, then histograms of request sizes. The values never change.
 func metricsPadding(size int) string {
 	if size == 0 {
 		return ""
@@ -27,7 +27,8 @@ func metricsPadding(size int) string {
 	} {
 		fmt.Fprintf(&b, "# HELP %s Process.\n# TYPE %s gauge\n%s %v\n", gauge.name, gauge.name, gauge.name, gauge.value)
 	}
-	handlers := []string{"/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/models", "/health", "/tokenize"}
+	handlers := []string{"/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/models", "/health",
+		"/tokenize"}
 	for family := 0; b.Len() < size; family++ {
 		name := fmt.Sprintf("http_request_duration_seconds_%d", family)
 		if family == 0 {

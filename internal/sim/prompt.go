@@ -17,8 +17,8 @@ type prompt []byte
 
 func (p prompt) tokens() int { return len(p) / tokenBytes }
 
-// add appends text as tokens of its own: the last one is filled up. So the tokens of a message do not depend on what stands
-// before it, and an answer that comes back as a message gives the tokens that it was generated as.
+// add appends text as tokens of its own: the last one is filled up. So the tokens of a message do not depend on what
+// stands before it, and an answer that comes back as a message gives the tokens that it was generated as.
 func (p prompt) add(text string) prompt {
 	p = append(p, text...)
 	for len(p)%tokenBytes != 0 {

@@ -76,8 +76,8 @@ func (l *requestLog) reset() {
 	l.last = nil
 }
 
-// Requests returns the last 100 requests to the API, oldest first. Probes, the control surface and requests that were answered
-// in instant mode are not among them.
+// Requests returns the last 100 requests to the API, oldest first. Probes, the control surface and requests that were
+// answered in instant mode are not among them.
 func (s *Server) Requests() []Received { return s.log.list() }
 
 // Count is the number of requests to the API since the start or the last reset.

@@ -107,7 +107,8 @@ func renderCompletion(p prompt, v gjson.Result) (prompt, *apiError) {
 		return renderTokenIDs(p, items), nil
 	}
 	if len(items) != 1 {
-		return nil, badRequest("prompt", fmt.Sprintf("prompt is a list of %d: this server takes one prompt per request", len(items)))
+		return nil, badRequest("prompt",
+			fmt.Sprintf("prompt is a list of %d: this server takes one prompt per request", len(items)))
 	}
 	if items[0].IsArray() {
 		return renderTokenIDs(p, items[0].Array()), nil

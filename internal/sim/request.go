@@ -113,7 +113,8 @@ func (r *request) setModel(f fields, config Config) *apiError {
 	case slices.Contains(config.Adapters, r.model):
 		r.adapter = r.model
 	case !slices.Contains(config.Models, r.model):
-		return &apiError{http.StatusNotFound, fmt.Sprintf("the model %q does not exist", r.model), "NotFoundError", "model"}
+		return &apiError{http.StatusNotFound, fmt.Sprintf("the model %q does not exist", r.model), "NotFoundError",
+			"model"}
 	}
 	r.salt = r.adapter + "\x00" + f["cache_salt"].String()
 	return nil
@@ -149,8 +150,9 @@ func (r *request) finishLength(f fields, config Config) *apiError {
 
 func (r *request) checkLength(config Config) *apiError {
 	if total := r.prompt.tokens() + r.outputTokens; total > config.maxTokens() {
-		return badRequest("", fmt.Sprintf("context length is %d tokens: %d in the prompt and %d for the answer are too many",
-			config.maxTokens(), r.prompt.tokens(), r.outputTokens))
+		return badRequest("",
+			fmt.Sprintf("context length is %d tokens: %d in the prompt and %d for the answer are too many",
+				config.maxTokens(), r.prompt.tokens(), r.outputTokens))
 	}
 	return nil
 }

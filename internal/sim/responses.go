@@ -34,11 +34,13 @@ func (f *responsesFormat) object(b []byte, status, output string, u *usage) []by
 		return append(b, `,"usage":null}`...)
 	}
 	return fmt.Appendf(b, `,"usage":{"input_tokens":%d,"input_tokens_details":{"cached_tokens":%d},"output_tokens":%d,`+
-		`"output_tokens_details":{"reasoning_tokens":0},"total_tokens":%d}}`, u.prompt, u.cached, u.completion, u.prompt+u.completion)
+		`"output_tokens_details":{"reasoning_tokens":0},"total_tokens":%d}}`, u.prompt, u.cached, u.completion,
+		u.prompt+u.completion)
 }
 
 func (f *responsesFormat) message(status, content string) string {
-	return fmt.Sprintf(`{"id":%s,"type":"message","status":%q,"role":"assistant","content":[%s]}`, f.item, status, content)
+	return fmt.Sprintf(`{"id":%s,"type":"message","status":%q,"role":"assistant","content":[%s]}`, f.item, status,
+		content)
 }
 
 func textPart(text []byte) string {

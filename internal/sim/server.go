@@ -140,7 +140,8 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) (body []byte, o
 	}
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
-		e := apiError{http.StatusRequestEntityTooLarge, fmt.Sprintf("request body is larger than %d bytes", tooLarge.Limit),
+		e := apiError{http.StatusRequestEntityTooLarge,
+			fmt.Sprintf("request body is larger than %d bytes", tooLarge.Limit),
 			"BadRequestError", ""}
 		e.write(w)
 	}
@@ -152,7 +153,8 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, body []byte) {
 	if a, ok := apiPaths[path]; ok {
 		if r.Method != http.MethodPost {
 			w.Header().Set("Allow", http.MethodPost)
-			(&apiError{http.StatusMethodNotAllowed, fmt.Sprintf("method %s: want POST", r.Method), "BadRequestError", ""}).write(w)
+			(&apiError{http.StatusMethodNotAllowed, fmt.Sprintf("method %s: want POST", r.Method), "BadRequestError",
+				""}).write(w)
 			return
 		}
 		request, failure := parseRequest(a, body, s.config)

@@ -96,7 +96,8 @@ func TestConfigErrors(t *testing.T) {
 		{"prefill", Config{PrefillTokensPerSecond: -1}, "prefill-tokens-per-second -1: want a number above 0"},
 		{"padding", Config{MetricsPadding: -1}, "metrics-padding -1: want 0 to 16384 kilobytes"},
 		{"name", Config{Name: "a\nb"}, `name "a\nb": want printable ASCII`},
-		{"twice", Config{Models: []string{"a"}, Adapters: []string{"a"}}, `model "a": given twice among models and adapters`},
+		{"twice", Config{Models: []string{"a"}, Adapters: []string{"a"}},
+			`model "a": given twice among models and adapters`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if _, err := New(test.config); err == nil || err.Error() != test.want {
@@ -115,7 +116,8 @@ func TestProtocols(t *testing.T) {
 		transport := &http.Transport{Protocols: &protocols, ExpectContinueTimeout: time.Minute}
 		defer transport.CloseIdleConnections()
 		body := chatBody("hi", `,"max_tokens":1`)
-		request, _ := http.NewRequest(http.MethodPost, url+"/v1/chat/completions?a=b", io.NopCloser(strings.NewReader(body)))
+		request, _ := http.NewRequest(http.MethodPost, url+"/v1/chat/completions?a=b",
+			io.NopCloser(strings.NewReader(body)))
 		request.Header.Set("Expect", "100-continue")
 		request.Header.Add("X-Twice", "a")
 		request.Header.Add("X-Twice", "b")
@@ -129,7 +131,8 @@ func TestProtocols(t *testing.T) {
 		if response.StatusCode != http.StatusOK || (response.ProtoMajor == 2) != http2 {
 			t.Errorf("got status %d by %s, want 200, HTTP/2 %v", response.StatusCode, response.Proto, http2)
 		}
-		for header, want := range map[string]string{"x-sim-server": "one", "x-sim-role": "decode", "x-sim-address": url[7:]} {
+		for header, want := range map[string]string{"x-sim-server": "one", "x-sim-role": "decode",
+			"x-sim-address": url[7:]} {
 			if got := response.Header.Get(header); got != want {
 				t.Errorf("%s: got %q, want %q", header, got, want)
 			}
@@ -137,7 +140,8 @@ func TestProtocols(t *testing.T) {
 		all := s.Requests()
 		got, sum := all[len(all)-1], sha256.Sum256([]byte(body))
 		if got.Body != body || got.BodyBytes != len(body) || got.BodySHA256 != hex.EncodeToString(sum[:]) ||
-			got.Path != "/v1/chat/completions?a=b" || fmt.Sprint(got.Headers["x-twice"]) != "[a b]" || fmt.Sprint(got.Trailers["x-sum"]) != "[42]" {
+			got.Path != "/v1/chat/completions?a=b" || fmt.Sprint(got.Headers["x-twice"]) != "[a b]" ||
+			fmt.Sprint(got.Trailers["x-sum"]) != "[42]" {
 			t.Errorf("recorded request: got %+v", got)
 		}
 	}
@@ -149,7 +153,8 @@ func TestClientThatLeavesFreesItsSlot(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		body := chatBody("stay", fmt.Sprintf(`,"stream":%v`, stream))
-		request, _ := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/chat/completions", strings.NewReader(body))
+		request, _ := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/chat/completions",
+			strings.NewReader(body))
 		gone := make(chan struct{})
 		go func() {
 			defer close(gone)
@@ -224,7 +229,8 @@ func TestMetricsPage(t *testing.T) {
 		lines++
 	}
 	if strings.Count(page, "# TYPE") != strings.Count(page, "# HELP") || lines < 500 {
-		t.Errorf("got %d lines, %d types and %d helps", lines, strings.Count(page, "# TYPE"), strings.Count(page, "# HELP"))
+		t.Errorf("got %d lines, %d types and %d helps", lines, strings.Count(page, "# TYPE"),
+			strings.Count(page, "# HELP"))
 	}
 	if s.Count() != 2 {
 		t.Errorf("count: got %d, want 2: probes do not count", s.Count())
@@ -257,7 +263,8 @@ func TestLoRASeriesKeepPastStates(t *testing.T) {
 func TestInstant(t *testing.T) {
 	s, url := serve(t, Config{Instant: true, Name: "fast"})
 	response, body := post(t, url+"/v1/chat/completions", strings.Repeat("not json", 100000))
-	if response.StatusCode != http.StatusOK || !json.Valid([]byte(body)) || response.Header.Get("x-sim-server") != "fast" {
+	if response.StatusCode != http.StatusOK || !json.Valid([]byte(body)) ||
+		response.Header.Get("x-sim-server") != "fast" {
 		t.Errorf("got status %d, server %q, body %s", response.StatusCode, response.Header.Get("x-sim-server"), body)
 	}
 	if s.Count() != 1 || len(s.Requests()) != 0 {

@@ -20,7 +20,8 @@ func (p *Process) CPU() (time.Duration, error) {
 	return parseStat(stat)
 }
 
-// parseStat reads utime and stime, fields 14 and 15 in proc_pid_stat(5). The second field, a name in parentheses, may hold anything.
+// parseStat reads utime and stime, fields 14 and 15 in proc_pid_stat(5). The second field, a name in parentheses, may
+// hold anything.
 func parseStat(stat []byte) (time.Duration, error) {
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 13 {

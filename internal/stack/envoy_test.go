@@ -9,7 +9,8 @@ import (
 
 // TestEnvoyConfig: every kind of Envoy is YAML, and has what belongs to it and nothing of the others.
 func TestEnvoyConfig(t *testing.T) {
-	requests := EnvoyListener{Name: "requests", Port: 11, Plugin: `{"a": "b: \"c\""}`, Carry: []string{"x-carried"}, Environment: map[string]string{"N": "v"}}
+	requests := EnvoyListener{Name: "requests", Port: 11, Plugin: `{"a": "b: \"c\""}`, Carry: []string{"x-carried"},
+		Environment: map[string]string{"N": "v"}}
 	ingest := EnvoyListener{Name: "ingest", Socket: "/tmp/in", Plugin: "{}", Ingest: true, MaxBodyBytes: 77}
 	for _, test := range []struct {
 		name   string
@@ -18,13 +19,18 @@ func TestEnvoyConfig(t *testing.T) {
 		lacks  []string
 	}{
 		{"without Pintle", EnvoyConfig{Balance: "LEAST_REQUEST"},
-			[]string{"lb_policy: LEAST_REQUEST", "port_value: 21}", "_limit_bytes: 33554432"}, []string{"wasm", "ORIGINAL_DST", "override_host", "trailers"}},
+			[]string{"lb_policy: LEAST_REQUEST", "port_value: 21}", "_limit_bytes: 33554432"},
+			[]string{"wasm", "ORIGINAL_DST", "override_host", "trailers"}},
 		{"pause", EnvoyConfig{Hold: "pause"},
-			[]string{"ORIGINAL_DST", "use_http_header: true", "stop_iteration: true", "_limit_bytes: 77", "path: \"/tmp/in\""},
+			[]string{"ORIGINAL_DST", "use_http_header: true", "stop_iteration: true", "_limit_bytes: 77",
+				"path: \"/tmp/in\""},
 			[]string{"port_value: 21}", "max_request_bytes", "override_host", "trailers", "x-carried"}},
-		{"pause, ranked", EnvoyConfig{Hold: "pause", OverrideHost: true}, []string{"override_host", "port_value: 21}", "num_retries"}, []string{"ORIGINAL_DST"}},
-		{"buffer", EnvoyConfig{Hold: "buffer"}, []string{"ORIGINAL_DST", "max_request_bytes: 77", "key: x-carried"}, []string{"stop_iteration", "http_header", "trailers"}},
-		{"both versions", EnvoyConfig{Hold: "pause", BothVersions: true}, []string{"enable_trailers", "initial_stream_window_size: 77", "use_downstream"}, nil},
+		{"pause, ranked", EnvoyConfig{Hold: "pause", OverrideHost: true},
+			[]string{"override_host", "port_value: 21}", "num_retries"}, []string{"ORIGINAL_DST"}},
+		{"buffer", EnvoyConfig{Hold: "buffer"}, []string{"ORIGINAL_DST", "max_request_bytes: 77", "key: x-carried"},
+			[]string{"stop_iteration", "http_header", "trailers"}},
+		{"both versions", EnvoyConfig{Hold: "pause", BothVersions: true},
+			[]string{"enable_trailers", "initial_stream_window_size: 77", "use_downstream"}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := test.config

@@ -8,9 +8,11 @@ import (
 	"os"
 )
 
-// Main is the main of a benchmark: it parses the arguments, runs until done or told to stop, and ends the process with the code that says which:
-// 0, 1 for a failure, 2 for wrong arguments, 130 when it was stopped. run must have ended what it started when it returns.
-func Main[Options any](name string, parse func(args []string) (Options, error), run func(ctx context.Context, o Options) error) {
+// Main is the main of a benchmark: it parses the arguments, runs until done or told to stop, and ends the process with
+// the code that says which: 0, 1 for a failure, 2 for wrong arguments, 130 when it was stopped. run must have ended
+// what it started when it returns.
+func Main[Options any](name string, parse func(args []string) (Options, error),
+	run func(ctx context.Context, o Options) error) {
 	exit := func(code int, err error) {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		os.Exit(code)

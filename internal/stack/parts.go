@@ -14,10 +14,12 @@ import (
 // startLimit is how long a process may take to be ready on a busy machine.
 const startLimit = 60 * time.Second
 
-// Sims starts simulated servers on count consecutive ports, with further flags of pintle sim, and waits until they answer. They are called
-// PREFIX-0 and so on.
-func (s *Stack) Sims(ctx context.Context, name, prefix string, firstPort, count int, flags ...string) (*Process, error) {
-	args := append([]string{"sim", "-name", prefix, "-address", Address(firstPort), "-count", strconv.Itoa(count)}, flags...)
+// Sims starts simulated servers on count consecutive ports, with further flags of pintle sim, and waits until they
+// answer. They are called PREFIX-0 and so on.
+func (s *Stack) Sims(ctx context.Context, name, prefix string, firstPort, count int,
+	flags ...string) (*Process, error) {
+	args := append([]string{"sim", "-name", prefix, "-address", Address(firstPort), "-count", strconv.Itoa(count)},
+		flags...)
 	p, err := s.Start(name, filepath.Join(s.Root, "bin", "pintle"), args...)
 	if err != nil {
 		return nil, err
@@ -26,13 +28,15 @@ func (s *Stack) Sims(ctx context.Context, name, prefix string, firstPort, count 
 	return p, p.waitUntil(ctx, func() bool { return Get(last, nil) == nil })
 }
 
-// Envoy starts an Envoy with two workers and waits until it is ready at its admin port, which stands in the configuration.
+// Envoy starts an Envoy with two workers and waits until it is ready at its admin port, which stands in the
+// configuration.
 func (s *Stack) Envoy(ctx context.Context, name, config string, adminPort int) (*Process, error) {
 	path := filepath.Join(s.Dir, name+".yaml")
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
 		return nil, err
 	}
-	p, err := s.Start(name, filepath.Join(s.Root, "bin", "envoy"), "-c", path, "--concurrency", "2", "--use-dynamic-base-id", "--log-level", "warning")
+	p, err := s.Start(name, filepath.Join(s.Root, "bin", "envoy"), "-c", path, "--concurrency", "2",
+		"--use-dynamic-base-id", "--log-level", "warning")
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,8 @@ import (
 	"strconv"
 )
 
-// Ports below those that the kernel hands out for outgoing connections, so that none of these takes one in the meantime.
+// Ports below those that the kernel hands out for outgoing connections, so that none of these takes one in the
+// meantime.
 const (
 	firstPort = 11000
 	lastPort  = 32000
@@ -55,11 +56,13 @@ func CheckPorts(needs ...Need) error {
 	for _, need := range needs {
 		last := need.Port + max(need.Count, 1) - 1
 		if need.Port < 1 || last > 65535 {
-			return fmt.Errorf("%s=%d: ports %d to %d are needed; they are between 1 and 65535", need.Variable, need.Port, need.Port, last)
+			return fmt.Errorf("%s=%d: ports %d to %d are needed; they are between 1 and 65535", need.Variable,
+				need.Port, need.Port, last)
 		}
 		for port := need.Port; port <= last; port++ {
 			if !free(port) {
-				return fmt.Errorf("port %d of 127.0.0.1 is in use; choose another one with %s=PORT, such as make demo %s=%d",
+				return fmt.Errorf(
+					"port %d of 127.0.0.1 is in use; choose another one with %s=PORT, such as make demo %s=%d",
 					port, need.Variable, need.Variable, otherPort(need.Port))
 			}
 		}

@@ -19,8 +19,8 @@ type Process struct {
 	done chan struct{} // closed when it has ended
 }
 
-// StartCommand starts a child from a command that is ready but for where its output goes: the end of that is kept. Ctrl-C at the terminal does
-// not reach it.
+// StartCommand starts a child from a command that is ready but for where its output goes: the end of that is kept.
+// Ctrl-C at the terminal does not reach it.
 func StartCommand(name string, cmd *exec.Cmd) (*Process, error) {
 	p := &Process{name: name, cmd: cmd, done: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = &p.log, &p.log, childAttributes()
@@ -108,5 +108,6 @@ func (p *Process) fail(what string) error {
 	if text == "" {
 		return fmt.Errorf("%s %s%s; its log is empty", p.name, what, state)
 	}
-	return fmt.Errorf("%s %s%s; the end of its log:\n  | %s", p.name, what, state, strings.ReplaceAll(text, "\n", "\n  | "))
+	return fmt.Errorf("%s %s%s; the end of its log:\n  | %s", p.name, what, state,
+		strings.ReplaceAll(text, "\n", "\n  | "))
 }

@@ -91,8 +91,8 @@ func (s *Stack) Check() error {
 	return nil
 }
 
-// Context returns a context that ends with Ctrl-C, with SIGTERM, and when the process that started this one is gone, as `go run` does
-// not hand SIGTERM on.
+// Context returns a context that ends with Ctrl-C, with SIGTERM, and when the process that started this one is gone, as
+// `go run` does not hand SIGTERM on.
 func Context() (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	ctx, cancel := context.WithCancel(ctx)

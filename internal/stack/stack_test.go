@@ -141,7 +141,8 @@ func TestFailureShowsLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = p.waitUntil(t.Context(), func() bool { return false })
-	if err == nil || !strings.Contains(err.Error(), "loser ended at its start (exit status 3)") || !strings.HasSuffix(err.Error(), "| 40") {
+	if err == nil || !strings.Contains(err.Error(), "loser ended at its start (exit status 3)") ||
+		!strings.HasSuffix(err.Error(), "| 40") {
 		t.Errorf("got %v", err)
 	}
 	if strings.Contains(err.Error(), "| 28\n") || !strings.Contains(err.Error(), "| 29\n") {

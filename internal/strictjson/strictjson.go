@@ -93,8 +93,8 @@ type member struct {
 // Key is one key that a reader asked an object for.
 type Key struct {
 	Name string
-	// Type is what the reader wants: string, boolean, integer, number, duration, list of strings, map of strings, object,
-	// list of objects.
+	// Type is what the reader wants: string, boolean, integer, number, duration, list of strings, map of strings,
+	// object, list of objects.
 	Type string
 	// Default is what the destination held, as it would be written in a configuration; empty for none.
 	Default string

@@ -47,7 +47,8 @@ func TestParse(t *testing.T) {
 			want: []string{`document: "` + strings.Repeat("x", 59) + `... is not an object`},
 		},
 		{
-			name: "and not within a character", text: `"` + strings.Repeat("x", 58) + `äöü` + strings.Repeat("x", 100) + `"`,
+			name: "and not within a character",
+			text: `"` + strings.Repeat("x", 58) + `äöü` + strings.Repeat("x", 100) + `"`,
 			want: []string{`document: "` + strings.Repeat("x", 58) + `... is not an object`},
 		},
 		{name: "white space shrinks", text: "[1,\n\n   2]", want: []string{`document: [1, 2] is not an object`}},
@@ -69,7 +70,8 @@ func TestParse(t *testing.T) {
 				`document: unknown key "a"; no keys are allowed here`,
 			},
 		},
-		{name: "an unknown null", text: `{"a": null}`, want: []string{`document: unknown key "a"; no keys are allowed here`}},
+		{name: "an unknown null", text: `{"a": null}`,
+			want: []string{`document: unknown key "a"; no keys are allowed here`}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -142,7 +144,8 @@ func TestGetters(t *testing.T) {
 		{"int, above", getInt, `11`, 5, `k: 11 is not a whole number from -1 to 10`},
 		{"int, fraction", getInt, `1.5`, 5, `k: 1.5 is not a whole number from -1 to 10`},
 		{"int, exponent", getInt, `1e0`, 5, `k: 1e0 is not a whole number from -1 to 10`},
-		{"int, larger than 64 bits", getInt, `99999999999999999999`, 5, `k: 99999999999999999999 is not a whole number from -1 to 10`},
+		{"int, larger than 64 bits", getInt, `99999999999999999999`, 5,
+			`k: 99999999999999999999 is not a whole number from -1 to 10`},
 		{"int, string", getInt, `"3"`, 5, `k: "3" is not a whole number from -1 to 10`},
 		{"int, boolean", getInt, `true`, 5, `k: true is not a whole number from -1 to 10`},
 
@@ -217,9 +220,11 @@ func TestObject(t *testing.T) {
 		{name: "null", text: `{"o": null}`},
 		{name: "a list", text: `{"o": [1, 2]}`, want: []string{`o: [1, 2] is not an object`}},
 		{name: "a string", text: `{"o": "x"}`, want: []string{`o: "x" is not an object`}},
-		{name: "unknown key", text: `{"o": {"b": 1}}`, wantPresent: true, want: []string{`o: unknown key "b"; known are a`}},
+		{name: "unknown key", text: `{"o": {"b": 1}}`, wantPresent: true,
+			want: []string{`o: unknown key "b"; known are a`}},
 		{name: "wrong type", text: `{"o": {"a": 1}}`, wantPresent: true, want: []string{`o.a: 1 is not a string`}},
-		{name: "repeated key", text: `{"o": {"a": "x", "a": "y"}}`, wantPresent: true, want: []string{`o.a: is given twice`}},
+		{name: "repeated key", text: `{"o": {"a": "x", "a": "y"}}`, wantPresent: true,
+			want: []string{`o.a: is given twice`}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -250,11 +255,16 @@ func TestObjects(t *testing.T) {
 		{name: "null", text: `{"l": null}`},
 		{name: "an object", text: `{"l": {"a": "x"}}`, want: []string{`l: {"a": "x"} is not a list`}},
 		{name: "a string", text: `{"l": "x"}`, want: []string{`l: "x" is not a list`}},
-		{name: "a number in it", text: `{"l": [{"a": "x"}, 3]}`, wantNames: []string{"x", ""}, want: []string{`l[1]: 3 is not an object`}},
-		{name: "a list in it", text: `{"l": [[1, 2]]}`, wantNames: []string{""}, want: []string{`l[0]: [1, 2] is not an object`}},
-		{name: "a null in it", text: `{"l": [null]}`, wantNames: []string{""}, want: []string{`l[0]: null is not an object`}},
-		{name: "unknown key", text: `{"l": [{"a": "x", "b": 1}]}`, wantNames: []string{"x"}, want: []string{`l[0]: unknown key "b"; known are a`}},
-		{name: "wrong type", text: `{"l": [{}, {"a": 1}]}`, wantNames: []string{"", ""}, want: []string{`l[1].a: 1 is not a string`}},
+		{name: "a number in it", text: `{"l": [{"a": "x"}, 3]}`, wantNames: []string{"x", ""},
+			want: []string{`l[1]: 3 is not an object`}},
+		{name: "a list in it", text: `{"l": [[1, 2]]}`, wantNames: []string{""},
+			want: []string{`l[0]: [1, 2] is not an object`}},
+		{name: "a null in it", text: `{"l": [null]}`, wantNames: []string{""},
+			want: []string{`l[0]: null is not an object`}},
+		{name: "unknown key", text: `{"l": [{"a": "x", "b": 1}]}`, wantNames: []string{"x"},
+			want: []string{`l[0]: unknown key "b"; known are a`}},
+		{name: "wrong type", text: `{"l": [{}, {"a": 1}]}`, wantNames: []string{"", ""},
+			want: []string{`l[1].a: 1 is not a string`}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -295,7 +305,8 @@ func TestMistake(t *testing.T) {
 		o.Mistake("", "of an object")
 		o.Mistake("k", "of that object's key")
 		Empty(o).Mistake("k", "of an empty one in its place")
-	}), "document: of the root", "k: of its key", "o: of an object", "o.k: of that object's key", "o.k: of an empty one in its place")
+	}), "document: of the root", "k: of its key", "o: of an object", "o.k: of that object's key",
+		"o.k: of an empty one in its place")
 }
 
 func TestMissing(t *testing.T) {
@@ -353,7 +364,8 @@ func TestKnown(t *testing.T) {
 	root.Objects("j")
 	root.OneOf("k", &text, "x", "y")
 	want := []Key{
-		{"a", "string", `"x"`}, {"b", "string", ""}, {"c", "boolean", "false"}, {"d", "integer", "3"}, {"e", "number", "0.5"},
+		{"a", "string", `"x"`}, {"b", "string", ""}, {"c", "boolean", "false"}, {"d", "integer", "3"},
+		{"e", "number", "0.5"},
 		{"f", "duration", `"2s"`}, {"g", "list of strings", ""}, {"h", "map of strings", ""}, {"i", "object", ""},
 		{"j", "list of objects", ""}, {"k", "string", `"x"`},
 	}

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Drawing is a picture on white. Measures are in pixels, y grows downwards. Attributes, such as `fill="#555"`, are written as they are.
+// Drawing is a picture on white. Measures are in pixels, y grows downwards. Attributes, such as `fill="#555"`, are
+// written as they are.
 type Drawing struct {
 	width, height float64
 	shapes        strings.Builder
@@ -23,7 +24,8 @@ func (d *Drawing) Text(x, y float64, text string, attributes ...string) {
 
 // Rectangle draws a rectangle from its left upper corner.
 func (d *Drawing) Rectangle(x, y, width, height float64, attributes ...string) {
-	fmt.Fprintf(&d.shapes, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f"%s/>`+"\n", x, y, width, height, join(attributes))
+	fmt.Fprintf(&d.shapes, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f"%s/>`+"\n", x, y, width, height,
+		join(attributes))
 }
 
 // Circle draws a circle around a point.
@@ -38,8 +40,10 @@ func (d *Drawing) Path(commands string, attributes ...string) {
 
 // String is the whole file.
 func (d *Drawing) String() string {
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]g %[2]g" width="%[1]g" height="%[2]g" `+
-		`font-family="sans-serif" font-size="12" fill="#222">`+"\n"+`<rect width="100%%" height="100%%" fill="#fff"/>`+"\n%[3]s</svg>\n",
+	return fmt.Sprintf(
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]g %[2]g" width="%[1]g" height="%[2]g" `+
+			`font-family="sans-serif" font-size="12" fill="#222">`+"\n"+
+			`<rect width="100%%" height="100%%" fill="#fff"/>`+"\n%[3]s</svg>\n",
 		d.width, d.height, d.shapes.String())
 }
 

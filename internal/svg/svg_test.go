@@ -37,7 +37,8 @@ func TestDrawing(t *testing.T) {
 	if got.Text.Text != `a < "b" & c` || got.Text.Fill != "#555" {
 		t.Errorf("got the text %+v", got.Text)
 	}
-	if len(got.Rectangles) != 2 || got.Rectangles[1].X != "3.0" || got.Circle.Stroke != "blue" || got.Path.D != "M1 1h2" {
+	if len(got.Rectangles) != 2 || got.Rectangles[1].X != "3.0" || got.Circle.Stroke != "blue" ||
+		got.Path.D != "M1 1h2" {
 		t.Errorf("got the shapes %+v", got)
 	}
 }

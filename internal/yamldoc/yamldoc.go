@@ -24,7 +24,8 @@ type Document struct {
 	root *goyaml.Node
 }
 
-// Mistakes of the document as a whole begin with one of these, as its reader calls it, until Locate has put the line there.
+// Mistakes of the document as a whole begin with one of these, as its reader calls it, until Locate has put the line
+// there.
 const (
 	document      = "document"
 	configuration = "configuration"
@@ -153,8 +154,8 @@ func lineOf(n *goyaml.Node, mistake string) int {
 	return path[len(path)-1].Line
 }
 
-// Path returns the nodes on the way from n to what a mistake is about, as far as they are there. Of an unknown key the last one
-// is the key, else a value.
+// Path returns the nodes on the way from n to what a mistake is about, as far as they are there. Of an unknown key the
+// last one is the key, else a value.
 func Path(n *goyaml.Node, mistake string) []*goyaml.Node {
 	path := []*goyaml.Node{n}
 	for {

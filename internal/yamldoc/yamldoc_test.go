@@ -21,14 +21,16 @@ func TestRead(t *testing.T) {
 		{"anchors", "a: &x {k: v}\nb: *x\n", `{"a":{"k":"v"},"b":{"k":"v"}}`, ""},
 		{"two documents", "a: 1\n---\nb: 2\n", "", "several"},
 		{"twice", "a: 1\nb: 2\na: 3\n", "", `line 3: key "a" is given twice`},
-		{"two keys twice", "a: 1\na: 3\nb: 2\nb: 2\n", "", "line 2: key \"a\" is given twice\nline 4: key \"b\" is given twice"},
+		{"two keys twice", "a: 1\na: 3\nb: 2\nb: 2\n", "",
+			"line 2: key \"a\" is given twice\nline 4: key \"b\" is given twice"},
 		{"syntax", "a: {\n", "", "line 1: not valid YAML: brackets"},
 		{"syntax in a second document", "a: 1\n---\nb: {\n", "", "line 3: not valid YAML: brackets"},
 		{"infinite", "a: 1\nb: -.inf\n", "", "line 2: -.inf is not a number that there is"},
 		{"no number", "a: .NaN\n", "", "line 1: .NaN is not a number"},
 		{"a word like it", "a: inf\n", `{"a":"inf"}`, ""},
 		{"a list as a key", "a: 1\n[b, c]: 2\n", "", "line 2: a key is a list or a mapping"},
-		{"a secret as an anchor", "token: *s3cret\n", "", "line 1: not valid YAML: an alias (*name) stands for an anchor"},
+		{"a secret as an anchor", "token: *s3cret\n", "",
+			"line 1: not valid YAML: an alias (*name) stands for an anchor"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -77,7 +79,8 @@ func TestSyntaxErrors(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := Read([]byte(test.text))
-			if want := fmt.Sprintf("line %d: not valid YAML: %s", test.line, test.words); err == nil || !strings.HasPrefix(err.Error(), want) {
+			if want := fmt.Sprintf("line %d: not valid YAML: %s", test.line, test.words); err == nil ||
+				!strings.HasPrefix(err.Error(), want) {
 				t.Errorf("got %v, want %s", err, want)
 			}
 		})
@@ -136,7 +139,8 @@ line 10: last: "z" is not a whole number from 0 to 1`
 }
 
 func FuzzRead(f *testing.F) {
-	for _, seed := range []string{"a: 1", "a: &x [*x]\n<<: *x\n", "? [a]\n: b", "a:\n- b: {c: d}\n", "\xff", "a: !!binary x", "'a\nb': 1"} {
+	for _, seed := range []string{"a: 1", "a: &x [*x]\n<<: *x\n", "? [a]\n: b", "a:\n- b: {c: d}\n", "\xff",
+		"a: !!binary x", "'a\nb': 1"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Data is what all VMs of one process share: keys that are never deleted, one lock, one count of changes (proxy-wasm-cpp-host,
-// src/shared_data.cc). Safe for concurrent use; New makes one.
+// Data is what all VMs of one process share: keys that are never deleted, one lock, one count of changes
+// (proxy-wasm-cpp-host, src/shared_data.cc). Safe for concurrent use; New makes one.
 type Data struct {
 	mu     sync.Mutex
 	change uint32

@@ -18,7 +18,8 @@ func TestModelsDataSourceWarns(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			plan := plantest.Plan(t, `{"plugins": [{"type": "models-data-source", "parameters": `+tc.parameters+`}]}`, plantest.Neutral)
+			plan := plantest.Plan(t, `{"plugins": [{"type": "models-data-source", "parameters": `+tc.parameters+`}]}`,
+				plantest.Neutral)
 			if got := strings.Join(plan.Warnings(), "\n"); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}

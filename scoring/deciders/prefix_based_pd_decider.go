@@ -6,11 +6,12 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// prefixBasedPDDecider gives a request a prefill stage when enough of its prompt is not in the cache of the endpoint chosen for
-// decode.
+// prefixBasedPDDecider gives a request a prefill stage when enough of its prompt is not in the cache of the endpoint
+// chosen for decode.
 //
-// Formula: prompt tokens - cached tokens >= nonCachedTokens, where prompt tokens are estimated by what servers reported of the model's other prompts,
-// before that as the characters of the prompt's text / 4, rounded down; token ids sent as such count as they are.
+// Formula: prompt tokens - cached tokens >= nonCachedTokens, where prompt tokens are estimated by what servers reported
+// of the model's other prompts, before that as the characters of the prompt's text / 4, rounded down; token ids sent as
+// such count as they are.
 //
 // Missing data: without a prefix scorer in any profile nothing counts as cached, which is said at start.
 //
@@ -18,8 +19,8 @@ import (
 type prefixBasedPDDecider struct{ prefixBasedPDDeciderParameters }
 
 type prefixBasedPDDeciderParameters struct {
-	// NonCachedTokens is the least number of tokens not cached that makes prefill run. 0: it never runs, which is said at
-	// start.
+	// NonCachedTokens is the least number of tokens not cached that makes prefill run. 0: it never runs, which is said
+	// at start.
 	NonCachedTokens int
 }
 

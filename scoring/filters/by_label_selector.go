@@ -19,7 +19,8 @@ type byLabelSelector struct{ requirements []requirement }
 type byLabelSelectorParameters struct {
 	// MatchLabels are labels and the value that each must have.
 	MatchLabels []strictjson.Pair
-	// MatchExpressions are requirements: key, operator (In, NotIn, Exists, DoesNotExist) and, for the first two, values.
+	// MatchExpressions are requirements: key, operator (In, NotIn, Exists, DoesNotExist) and, for the first two,
+	// values.
 	MatchExpressions []requirement
 }
 

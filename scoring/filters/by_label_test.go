@@ -24,7 +24,8 @@ func TestByLabel(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			got := plantest.Keep(t, `{"type": "by-label", "parameters": `+test.parameters+`}`,
-				plantest.Labelled("zone", "x"), plantest.Labelled("rack", "1", "zone", "y"), plantest.Labelled("zone", ""),
+				plantest.Labelled("zone", "x"), plantest.Labelled("rack", "1", "zone", "y"),
+				plantest.Labelled("zone", ""),
 				plantest.Labelled("rack", "x"), plantest.Labelled())
 			if !slices.Equal(got, test.want) {
 				t.Errorf("kept %q, want %q", got, test.want)

@@ -15,13 +15,13 @@ import (
 // x-prefiller-host-port and x-encoder-hosts-ports itself. Plug-ins may be declared in any order. The nested parameters
 // are profiles and deciders; the flat ones are deprecated, mean the same, and may not be mixed with them.
 //
-// Source: Heimdall and llm-d, disagg-profile-handler. llm-d says nothing of a stage that can never run; here that is said
-// at start.
+// Source: Heimdall and llm-d, disagg-profile-handler. llm-d says nothing of a stage that can never run; here that is
+// said at start.
 type disaggProfileHandler struct{ stages }
 
 type disaggProfileHandlerParameters struct {
-	// StageOrder is decode-first or prefill-first: then prefill runs for every request, encode if its decider says so, and
-	// decode last, so that no decider for prefill can be named.
+	// StageOrder is decode-first or prefill-first: then prefill runs for every request, encode if its decider says so,
+	// and decode last, so that no decider for prefill can be named.
 	StageOrder string
 	// Profiles names the scheduling profiles: decode, prefill, encode; each defaults to its own name.
 	Profiles stageNames
@@ -67,7 +67,8 @@ func NewDisaggProfileHandler(b *scoring.Builder) scoring.Plugin {
 	h.prefillFirst = p.StageOrder == prefillFirst
 	h.stages.decode = b.Profile(p.keys.Profiles.decode, p.Profiles.decode)
 	if h.prefillFirst && p.Deciders.prefill != "" {
-		b.Mistake(p.keys.Deciders.prefill, "is not asked with stageOrder: prefill-first, where prefill always runs; remove one of the two")
+		b.Mistake(p.keys.Deciders.prefill,
+			"is not asked with stageOrder: prefill-first, where prefill always runs; remove one of the two")
 		return h
 	}
 	if h.prefillFirst && !slices.Contains(b.Profiles(), p.Profiles.prefill) && b.Defaults().StagesAnnounced {
@@ -80,7 +81,8 @@ func NewDisaggProfileHandler(b *scoring.Builder) scoring.Plugin {
 	if h.prefills() || p.Deciders.prefill != "" && !b.Defaults().StagesAnnounced {
 		h.stages.prefill = b.Profile(p.keys.Profiles.prefill, p.Profiles.prefill)
 		if h.stages.prefill == h.stages.decode {
-			b.Mistake(p.keys.Profiles.prefill, strconv.Quote(p.Profiles.prefill)+" is the decode profile; prefill needs one of its own")
+			b.Mistake(p.keys.Profiles.prefill, strconv.Quote(p.Profiles.prefill)+
+				" is the decode profile; prefill needs one of its own")
 		}
 	}
 	if name := p.Deciders.encode; h.runs(b, "encode", name, p.Profiles.encode) {
@@ -107,7 +109,8 @@ func (h *disaggProfileHandler) runs(b *scoring.Builder, stage, decider, profile 
 func (h *disaggProfileHandler) checkHeaders(b *scoring.Builder, p *disaggParameters) {
 	staged := p.Deciders.prefill != "" || p.Deciders.encode != "" || h.prefillFirst
 	if staged && !b.Defaults().StagesAnnounced && !b.DeclaredType(headersHandlerTypes...) && !b.Doubtful("") {
-		b.Mistake("deciders", "need a disagg-headers-handler; without it the decode server would not learn of the other stages")
+		b.Mistake("deciders",
+			"need a disagg-headers-handler; without it the decode server would not learn of the other stages")
 		return
 	}
 	h.checkAnnounced(b,

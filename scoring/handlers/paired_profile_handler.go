@@ -6,9 +6,9 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// pairedProfileHandler runs disaggregated inference for every request: the decode profile, whose endpoint serves the request,
-// and the prefill profile, of whose endpoint a disagg-headers-handler tells the decode server. When only one of them finds an
-// endpoint, this serves the request alone.
+// pairedProfileHandler runs disaggregated inference for every request: the decode profile, whose endpoint serves the
+// request, and the prefill profile, of whose endpoint a disagg-headers-handler tells the decode server. When only one
+// of them finds an endpoint, this serves the request alone.
 //
 // A request whose prompt is not known has no prefill stage.
 //
@@ -31,7 +31,8 @@ func NewPairedProfileHandler(b *scoring.Builder) scoring.Plugin {
 	h.decode = b.Profile("decodeProfile", p.DecodeProfile)
 	h.prefill = b.Profile("prefillProfile", p.PrefillProfile)
 	if p.PrefillProfile == p.DecodeProfile {
-		b.Mistake("prefillProfile", strconv.Quote(p.PrefillProfile)+" is the decode profile; prefill needs one of its own")
+		b.Mistake("prefillProfile", strconv.Quote(p.PrefillProfile)+
+			" is the decode profile; prefill needs one of its own")
 	}
 	return h
 }

@@ -13,8 +13,8 @@ import (
 //
 // With primaryPort the request goes to that port of the decode endpoint's host, and the header
 // x-data-parallel-host-port tells the server there which rank was chosen. A configuration that declares neither the
-// decider nor a disagg-headers-handler gets both with default parameters: then prefill never runs, which is said at start.
-// In llm-d's dialect it sets x-prefiller-host-port itself.
+// decider nor a disagg-headers-handler gets both with default parameters: then prefill never runs, which is said at
+// start. In llm-d's dialect it sets x-prefiller-host-port itself.
 //
 // Source: Heimdall, pd-profile-handler; the header and the parameters threshold and hashBlockSize: llm-d, up to 0.4.
 type pdProfileHandler struct {
@@ -73,7 +73,8 @@ func NewPDProfileHandler(b *scoring.Builder) scoring.Plugin {
 	h.decode = b.Profile("decodeProfile", p.DecodeProfile)
 	h.prefill = b.Profile("prefillProfile", p.PrefillProfile)
 	if p.PrefillProfile == p.DecodeProfile {
-		b.Mistake("prefillProfile", strconv.Quote(p.PrefillProfile)+" is the decode profile; prefill needs one of its own")
+		b.Mistake("prefillProfile", strconv.Quote(p.PrefillProfile)+
+			" is the decode profile; prefill needs one of its own")
 	}
 	h.prefillDecider = h.chooseDecider(b, &p)
 	if !b.Defaults().StagesAnnounced && !b.DeclaredType(headersHandlerTypes...) {
@@ -88,7 +89,8 @@ func NewPDProfileHandler(b *scoring.Builder) scoring.Plugin {
 func (h *pdProfileHandler) chooseDecider(b *scoring.Builder, p *pdProfileHandlerParameters) scoring.PrefillDecider {
 	switch {
 	case p.Threshold > 0 && !b.Has("deciderPluginName"):
-		b.Warn("\"threshold\" is deprecated and counts characters; write it as nonCachedTokens of a prefix-based-pd-decider")
+		b.Warn("\"threshold\" is deprecated and counts characters; write it as nonCachedTokens of a " +
+			"prefix-based-pd-decider")
 		return thresholdDecider(p.Threshold)
 	case !b.Has("deciderPluginName") && !b.Declared(defaultDecider):
 		decider, _ := b.Add(defaultDecider).(scoring.PrefillDecider)

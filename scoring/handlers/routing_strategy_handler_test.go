@@ -130,15 +130,23 @@ func TestRoutingStrategyHandlerRefuses(t *testing.T) {
 		{"empty item", "most,,least", "unknown_strategy", `no routing strategy is named ""` + known},
 		{"trailing comma", "most,", "unknown_strategy", `no routing strategy is named ""` + known},
 		{"only a weight", ":2", "unknown_strategy", `no routing strategy is named ""` + known},
-		{"fraction", "most:1.5,least", "invalid_strategy", `the weight in "most:1.5" is not a whole number from 0 to 1000000`},
-		{"negative", "most:-1,least", "invalid_strategy", `the weight in "most:-1" is not a whole number from 0 to 1000000`},
-		{"sign", "most:+1,least", "invalid_strategy", `the weight in "most:+1" is not a whole number from 0 to 1000000`},
-		{"too large", "most:1000001,least", "invalid_strategy", `the weight in "most:1000001" is not a whole number from 0 to 1000000`},
-		{"far too large", "most:99999999999999999999", "invalid_strategy", `the weight in "most:99999999999999999999" is not a whole number from 0 to 1000000`},
-		{"no weight", "most:,least", "invalid_strategy", `the weight in "most:" is not a whole number from 0 to 1000000`},
-		{"two weights", "most:1:2", "invalid_strategy", `the weight in "most:1:2" is not a whole number from 0 to 1000000`},
+		{"fraction", "most:1.5,least", "invalid_strategy",
+			`the weight in "most:1.5" is not a whole number from 0 to 1000000`},
+		{"negative", "most:-1,least", "invalid_strategy",
+			`the weight in "most:-1" is not a whole number from 0 to 1000000`},
+		{"sign", "most:+1,least", "invalid_strategy",
+			`the weight in "most:+1" is not a whole number from 0 to 1000000`},
+		{"too large", "most:1000001,least", "invalid_strategy",
+			`the weight in "most:1000001" is not a whole number from 0 to 1000000`},
+		{"far too large", "most:99999999999999999999", "invalid_strategy",
+			`the weight in "most:99999999999999999999" is not a whole number from 0 to 1000000`},
+		{"no weight", "most:,least", "invalid_strategy",
+			`the weight in "most:" is not a whole number from 0 to 1000000`},
+		{"two weights", "most:1:2", "invalid_strategy",
+			`the weight in "most:1:2" is not a whole number from 0 to 1000000`},
 		{"all 0", "most:0,least:0", "invalid_strategy", "every routing strategy has weight 0"},
-		{"without scores", "most,random", "invalid_strategy", `"random" does not score endpoints and cannot be mixed with other strategies`},
+		{"without scores", "most,random", "invalid_strategy",
+			`"random" does not score endpoints and cannot be mixed with other strategies`},
 	}
 	plan, _ := strategyPlan(t)
 	for _, tt := range tests {
@@ -148,7 +156,8 @@ func TestRoutingStrategyHandlerRefuses(t *testing.T) {
 				t.Fatal("served, want a refusal")
 			}
 			if failure.Status != 400 || failure.Reason != tt.reason || failure.Message != tt.message {
-				t.Errorf("refused with %d %s: %s\nwant 400 %s: %s", failure.Status, failure.Reason, failure.Message, tt.reason, tt.message)
+				t.Errorf("refused with %d %s: %s\nwant 400 %s: %s", failure.Status, failure.Reason, failure.Message,
+					tt.reason, tt.message)
 			}
 		})
 	}
@@ -160,7 +169,8 @@ func TestRoutingStrategyHandlerRefuses(t *testing.T) {
 
 func TestRoutingStrategyHandlerParameters(t *testing.T) {
 	config := func(parameters string) string {
-		return `{"plugins": [{"type": "routing-strategy-handler", "parameters": ` + parameters + `}, {"type": "random-picker"}],
+		return `{"plugins": [{"type": "routing-strategy-handler", "parameters": ` + parameters +
+			`}, {"type": "random-picker"}],
 			"schedulingProfiles": [{"name": "a", "plugins": [{"pluginRef": "random-picker"}]}, {"name": "b"}]}`
 	}
 	tests := []struct {
@@ -187,14 +197,18 @@ func TestRoutingStrategyHandlerParameters(t *testing.T) {
 		},
 		{
 			name: "no header", parameters: `{"header": ""}`,
-			want: "plugins[0](routing-strategy-handler).parameters.header: is empty; name the request header that names the strategy",
+			want: "plugins[0](routing-strategy-handler).parameters.header: is empty; name the request header that " +
+				"names the strategy",
 		},
-		{name: "environment", parameters: `{}`, environment: map[string]string{"ROUTING_ALGORITHM": "b", "AIBRIX_ROUTING_ALGORITHM": "a:1,b:1"}},
+		{name: "environment", parameters: `{}`,
+			environment: map[string]string{"ROUTING_ALGORITHM": "b", "AIBRIX_ROUTING_ALGORITHM": "a:1,b:1"}},
 		{
-			name: "unknown in the environment", parameters: `{}`, environment: map[string]string{"AIBRIX_ROUTING_ALGORITHM": "prefix-aware"},
-			want: `plugins[0](routing-strategy-handler).parameters: the environment variable AIBRIX_ROUTING_ALGORITHM is "prefix-aware": no routing strategy is named "prefix-aware"; known are a, b`,
+			name: "unknown in the environment", parameters: `{}`,
+			environment: map[string]string{"AIBRIX_ROUTING_ALGORITHM": "prefix-aware"},
+			want:        `plugins[0](routing-strategy-handler).parameters: the environment variable AIBRIX_ROUTING_ALGORITHM is "prefix-aware": no routing strategy is named "prefix-aware"; known are a, b`,
 		},
-		{name: "parameter beats the environment", parameters: `{"default": "a"}`, environment: map[string]string{"ROUTING_ALGORITHM": "c"}},
+		{name: "parameter beats the environment", parameters: `{"default": "a"}`,
+			environment: map[string]string{"ROUTING_ALGORITHM": "c"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -207,7 +221,8 @@ func TestRoutingStrategyHandlerParameters(t *testing.T) {
 
 // Whatever the header says, the request is served by a profile that it names, or refused with 400.
 func FuzzRoutingStrategy(f *testing.F) {
-	for _, seed := range []string{"", "most", "most:2,least:1", "most:0", " top ,equal: 3", "random,most", "most:1:2", ",", "::", "most:+1", "zoned,\x00"} {
+	for _, seed := range []string{"", "most", "most:2,least:1", "most:0", " top ,equal: 3", "random,most", "most:1:2",
+		",", "::", "most:+1", "zoned,\x00"} {
 		f.Add(seed)
 	}
 	plan, seen := strategyPlan(f)
@@ -220,7 +235,8 @@ func FuzzRoutingStrategy(f *testing.F) {
 			}
 			return
 		}
-		if primary := plan.ProfileName(plan.Primary(c)); len(picked) != 1 || !strings.Contains(strategy, primary) && strategy != "" {
+		if primary := plan.ProfileName(plan.Primary(c)); len(picked) != 1 || !strings.Contains(strategy, primary) &&
+			strategy != "" {
 			t.Errorf("%q: served by profile %s, picked %v", strategy, primary, picked)
 		}
 		for i, total := range seen.totals {

@@ -16,7 +16,8 @@ func TestSingleProfileHandler(t *testing.T) {
 			name: "two profiles",
 			config: `{"plugins": [{"type": "single-profile-handler"}, {"type": "queue-scorer"}],
 				"schedulingProfiles": [{"name": "a"}, {"name": "b"}]}`,
-			want: "plugins[0](single-profile-handler).parameters: single-profile-handler runs one scheduling profile, but there are 2",
+			want: "plugins[0](single-profile-handler).parameters: single-profile-handler runs one scheduling " +
+				"profile, but there are 2",
 		},
 		{
 			name: "parameters", config: `{"plugins": [{"type": "single-profile-handler", "parameters": {"a": 1}}]}`,

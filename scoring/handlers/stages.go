@@ -7,8 +7,9 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// stages is what the handlers of disaggregated inference share: decode always, then encode, then prefill, the latter two if
-// their decider is there and says so, for requests whose prompt is known. A stage that fails is left out: decode alone can serve the request.
+// stages is what the handlers of disaggregated inference share: decode always, then encode, then prefill, the latter
+// two if their decider is there and says so, for requests whose prompt is known. A stage that fails is left out: decode
+// alone can serve the request.
 type stages struct {
 	decode, prefill, encode int
 	prefillDecider          scoring.PrefillDecider
@@ -16,7 +17,8 @@ type stages struct {
 	// prefillFirst has prefill run first and always, then encode, then decode.
 	prefillFirst bool
 
-	// announces is set when the handler itself tells the decode server of the other stages' endpoints, in these headers.
+	// announces is set when the handler itself tells the decode server of the other stages' endpoints, in these
+	// headers.
 	announces                   bool
 	prefillHeader, encodeHeader string
 }
@@ -131,7 +133,8 @@ func named(b *scoring.Builder, key, name string) (plugin scoring.Plugin, ok bool
 	return nil, false
 }
 
-// headersHandlerTypes are the type of the plug-in that tells the decode server about the other stages, and its legacy name.
+// headersHandlerTypes are the type of the plug-in that tells the decode server about the other stages, and its legacy
+// name.
 var headersHandlerTypes = []string{"disagg-headers-handler", "prefill-header-handler"}
 
 // profileKey is a scheduling profile's name, and the parameter that gives it.
@@ -166,6 +169,7 @@ func notAnnounced(b *scoring.Builder, stage string, at profileKey) {
 		return // which has been noted
 	}
 	name := strconv.Quote(at.name)
-	b.Mistake(at.key, stage+" never runs, because no "+headersHandlerTypes[0]+" tells the decode server of the profile "+name+
+	b.Mistake(at.key, stage+" never runs, because no "+headersHandlerTypes[0]+
+		" tells the decode server of the profile "+name+
 		"; give that plug-in "+stage+"Profile: "+name)
 }

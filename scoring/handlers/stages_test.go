@@ -14,7 +14,8 @@ func stageConfig(plugins string) string {
 	config := `{"plugins": [` + plugins
 	profiles := ""
 	for _, name := range []string{"d", "p", "e"} {
-		config += `, {"type": "by-label", "name": "` + name + `", "parameters": {"label": "role", "validValues": ["` + name + `"]}}`
+		config += `, {"type": "by-label", "name": "` + name + `", "parameters": {"label": "role", "validValues": ["` +
+			name + `"]}}`
 		profiles += `, {"name": "` + name + `", "plugins": [{"pluginRef": "` + name + `"}]}`
 	}
 	return config + `], "schedulingProfiles": [` + profiles[2:] + `]}`
@@ -40,12 +41,15 @@ func TestStagesThatNeverRun(t *testing.T) {
 		},
 		{
 			name: "renamed alike",
-			plugins: always + `{"type": "disagg-headers-handler", "parameters": {"prefillProfile": "p", "encodeProfile": "e"}}, ` +
+			plugins: always +
+				`{"type": "disagg-headers-handler", "parameters": {"prefillProfile": "p", "encodeProfile": "e"}}, ` +
 				renamed,
 		},
 		{
-			name:    "stages exchanged",
-			plugins: always + `{"type": "disagg-headers-handler", "parameters": {"prefillProfile": "e", "encodeProfile": "p"}}, ` + renamed,
+			name: "stages exchanged",
+			plugins: always +
+				`{"type": "disagg-headers-handler", "parameters": {"prefillProfile": "e", "encodeProfile": "p"}}, ` +
+				renamed,
 			mistakes: `plugins[3](disagg-profile-handler).parameters.profiles.prefill: prefill never runs, because no disagg-headers-handler tells the ` +
 				"decode server of the profile \"p\"; give that plug-in prefillProfile: \"p\"\n" +
 				`plugins[3](disagg-profile-handler).parameters.profiles.encode: encode never runs, because no disagg-headers-handler tells the ` +
@@ -73,19 +77,22 @@ func TestStagesThatNeverRun(t *testing.T) {
 		{
 			name:    "the default decider",
 			plugins: pd + `}}`,
-			warnings: "prefix-based-pd-decider: prefill never runs; set nonCachedTokens to the number of tokens not cached " +
+			warnings: "prefix-based-pd-decider: prefill never runs; set nonCachedTokens to the number of tokens not " +
+				"cached " +
 				"from which it shall\n" +
 				"pd-profile-handler: no disagg-headers-handler is declared; one with default parameters is used",
 		},
 		{
-			name:    "a threshold of old",
-			plugins: `{"type": "disagg-headers-handler", "parameters": {"prefillProfile": "p"}}, ` + pd + `, "threshold": 10, "hashBlockSize": 5}}`,
+			name: "a threshold of old",
+			plugins: `{"type": "disagg-headers-handler", "parameters": {"prefillProfile": "p"}}, ` + pd +
+				`, "threshold": 10, "hashBlockSize": 5}}`,
 			warnings: `pd-profile-handler: "threshold" is deprecated and counts characters; write it as nonCachedTokens of a ` +
 				`prefix-based-pd-decider`,
 		},
 		{
 			name: "declared in any order",
-			plugins: pd + `, "deciderPluginName": "always-disagg-pd-decider"}}, {"type": "prefill-header-handler", "parameters":
+			plugins: pd +
+				`, "deciderPluginName": "always-disagg-pd-decider"}}, {"type": "prefill-header-handler", "parameters":
 				{"prefillProfile": "p"}}, {"type": "always-disagg-pd-decider"}`,
 		},
 		{
@@ -129,11 +136,13 @@ func TestStagesThatNeverRun(t *testing.T) {
 
 // TestThreshold: the legacy threshold counts the characters of a prompt that are not cached.
 func TestThreshold(t *testing.T) {
-	plan := plantest.Plan(t, stageConfig(`{"type": "pd-profile-handler", "parameters": {"decodeProfile": "d", "prefillProfile": "p",
+	plan := plantest.Plan(t,
+		stageConfig(`{"type": "pd-profile-handler", "parameters": {"decodeProfile": "d", "prefillProfile": "p",
 		"threshold": 10}}`), plantest.Neutral)
 	c := plantest.Cycle(plantest.Pool(plantest.Labelled("role", "d"), plantest.Labelled("role", "p")), 1)
 	for prompt, want := range map[string]int{"123456789": 0, "1234567890": 1} {
-		if failure := c.Request.Read(new(openai.Request), openai.APICompletions, []byte(`{"model":"m","prompt":"`+prompt+`"}`)); failure != nil {
+		if failure := c.Request.Read(new(openai.Request), openai.APICompletions,
+			[]byte(`{"model":"m","prompt":"`+prompt+`"}`)); failure != nil {
 			t.Fatal(failure.Message)
 		}
 		if _, failure := plan.Decide(c); failure != nil {
@@ -150,7 +159,8 @@ func TestSuppliedHeadersHandler(t *testing.T) {
 	plan := plantest.Plan(t, stageConfig(always+`{"type": "pd-profile-handler", "parameters": {"decodeProfile": "d",
 		"prefillProfile": "p", "deciderPluginName": "always-disagg-pd-decider"}}`), plantest.Neutral)
 	c := plantest.Cycle(plantest.Pool(plantest.Labelled("role", "d"), plantest.Labelled("role", "p")), 1)
-	if failure := c.Request.Read(new(openai.Request), openai.APICompletions, []byte(`{"model":"m","prompt":"x"}`)); failure != nil {
+	if failure := c.Request.Read(new(openai.Request), openai.APICompletions,
+		[]byte(`{"model":"m","prompt":"x"}`)); failure != nil {
 		t.Fatal(failure.Message)
 	}
 	if _, failure := plan.Decide(c); failure != nil {

@@ -18,7 +18,8 @@ func TestOwnedHeaders(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			plan := plantest.Plan(t, `{"plugins": [{"type": "disagg-headers-handler", "parameters": `+tc.parameters+`}]}`, plantest.Neutral)
+			plan := plantest.Plan(t, `{"plugins": [{"type": "disagg-headers-handler", "parameters": `+tc.parameters+
+				`}]}`, plantest.Neutral)
 			if got := slices.Sorted(slices.Values(plan.OwnedHeaders())); !slices.Equal(got, tc.want) {
 				t.Errorf("got %v, want %v", got, tc.want)
 			}

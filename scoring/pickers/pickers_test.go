@@ -114,7 +114,8 @@ func checkPermutation(t *testing.T, ranked []scoring.Ranked, totals []float64) {
 }
 
 func TestRandomPicker(t *testing.T) {
-	for _, test := range []struct{ most, of, want int }{{1, 1, 1}, {1, 5, 1}, {3, 5, 3}, {5, 5, 5}, {9, 5, 5}, {1024, 1, 1}} {
+	for _, test := range []struct{ most, of, want int }{{1, 1, 1}, {1, 5, 1}, {3, 5, 3}, {5, 5, 5}, {9, 5, 5},
+		{1024, 1, 1}} {
 		t.Run(fmt.Sprintf("%d of %d", test.most, test.of), func(t *testing.T) {
 			totals := make([]float64, test.of)
 			ranked := rank(totals...)
@@ -139,15 +140,21 @@ func TestUniform(t *testing.T) {
 		{"max-score, all zero", pickers.NewMaxScorePicker, 1, []float64{0, 0}, []string{"a", "b"}},
 		{"max-score, tie of three", pickers.NewMaxScorePicker, 1, []float64{2, 0, 2, 1, 2}, []string{"a", "c", "e"}},
 		{"max-score, tie at the end", pickers.NewMaxScorePicker, 1, []float64{0, 1, 2, 2}, []string{"c", "d"}},
-		{"max-score, order of a tie", pickers.NewMaxScorePicker, 2, []float64{1, 1, 0, 1}, []string{"ab", "ad", "ba", "bd", "da", "db"}},
-		{"max-score, tie for the second place", pickers.NewMaxScorePicker, 2, []float64{1, 3, 1, 1}, []string{"ba", "bc", "bd"}},
+		{"max-score, order of a tie", pickers.NewMaxScorePicker, 2, []float64{1, 1, 0, 1},
+			[]string{"ab", "ad", "ba", "bd", "da", "db"}},
+		{"max-score, tie for the second place", pickers.NewMaxScorePicker, 2, []float64{1, 3, 1, 1},
+			[]string{"ba", "bc", "bd"}},
 		{"weighted-random, all equal", pickers.NewWeightedRandomPicker, 1, []float64{2, 2, 2}, []string{"a", "b", "c"}},
-		{"weighted-random, all zero", pickers.NewWeightedRandomPicker, 2, []float64{0, 0, 0}, []string{"ab", "ac", "ba", "bc", "ca", "cb"}},
-		{"weighted-random, zeros come last", pickers.NewWeightedRandomPicker, 3, []float64{0, 1, 1}, []string{"bca", "cba"}},
-		{"weighted-random, one above zero", pickers.NewWeightedRandomPicker, 2, []float64{0, 1e-9, 0}, []string{"ba", "bc"}},
+		{"weighted-random, all zero", pickers.NewWeightedRandomPicker, 2, []float64{0, 0, 0},
+			[]string{"ab", "ac", "ba", "bc", "ca", "cb"}},
+		{"weighted-random, zeros come last", pickers.NewWeightedRandomPicker, 3, []float64{0, 1, 1},
+			[]string{"bca", "cba"}},
+		{"weighted-random, one above zero", pickers.NewWeightedRandomPicker, 2, []float64{0, 1e-9, 0},
+			[]string{"ba", "bc"}},
 		{"random, one", pickers.NewRandomPicker, 1, []float64{9, 0, 1, 2}, []string{"a", "b", "c", "d"}},
 		{"random, two", pickers.NewRandomPicker, 2, []float64{9, 0, 1}, []string{"ab", "ac", "ba", "bc", "ca", "cb"}},
-		{"random, all", pickers.NewRandomPicker, 9, []float64{9, 0, 1}, []string{"abc", "acb", "bac", "bca", "cab", "cba"}},
+		{"random, all", pickers.NewRandomPicker, 9, []float64{9, 0, 1},
+			[]string{"abc", "acb", "bac", "bca", "cab", "cba"}},
 	}
 	for i, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -174,7 +181,8 @@ func TestWeightedRandomPickerIsProportional(t *testing.T) {
 		counts[names(ranked, p.Pick(c, ranked))]++
 	}
 	want := map[string]float64{
-		"ab": 1. / 8 * 2 / 7, "ac": 1. / 8 * 5 / 7, "ba": 2. / 8 * 1 / 6, "bc": 2. / 8 * 5 / 6, "ca": 5. / 8 * 1 / 3, "cb": 5. / 8 * 2 / 3,
+		"ab": 1. / 8 * 2 / 7, "ac": 1. / 8 * 5 / 7, "ba": 2. / 8 * 1 / 6, "bc": 2. / 8 * 5 / 6, "ca": 5. / 8 * 1 / 3,
+		"cb": 5. / 8 * 2 / 3,
 	}
 	for picks, probability := range want {
 		// Five standard deviations of the binomial distribution.

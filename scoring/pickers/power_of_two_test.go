@@ -12,11 +12,13 @@ import (
 // powerOfTwo counts the picks among idle endpoints, but for one that has requests in flight.
 func powerOfTwo(t *testing.T, endpoints, busy int, most string, draws int) (first, second map[string]int) {
 	t.Helper()
-	plan := plantest.Plan(t, `{"plugins": [{"type": "power-of-two", "parameters": {"maxNumOfEndpoints": `+most+`}}]}`, plantest.Neutral)
+	plan := plantest.Plan(t, `{"plugins": [{"type": "power-of-two", "parameters": {"maxNumOfEndpoints": `+most+`}}]}`,
+		plantest.Neutral)
 	c := plantest.Cycle(plantest.Pool(make([]scoring.Endpoint, endpoints)...), 7)
 	c.Pool.State = state.New(plan.StateOptions())
 	c.Pool.Enter()
-	c.Pool.State.Apply(&journal.Event{Kind: journal.Decision, Time: plantest.Now, Instance: 1, Lease: 1, Primary: c.Pool.ID(&c.Pool.Endpoints[busy])})
+	c.Pool.State.Apply(&journal.Event{Kind: journal.Decision, Time: plantest.Now, Instance: 1, Lease: 1,
+		Primary: c.Pool.ID(&c.Pool.Endpoints[busy])})
 	first, second = map[string]int{}, map[string]int{}
 	for range draws {
 		picked, failure := plan.Decide(c)

@@ -20,7 +20,8 @@ import (
 type activeRequestScorer struct{ activeRequestScorerParameters }
 
 type activeRequestScorerParameters struct {
-	// RequestTimeout is the age at which a request no longer counts. The longest that any plug-in asks for holds for all.
+	// RequestTimeout is the age at which a request no longer counts. The longest that any plug-in asks for holds for
+	// all.
 	RequestTimeout time.Duration
 	// IdleThreshold is the number of requests up to which an endpoint is idle.
 	IdleThreshold int

@@ -8,30 +8,34 @@ import (
 	"github.com/pintle-dev/pintle/state"
 )
 
-// aibrixPrefixCache prefers endpoints that were sent requests with the same beginning, as long as these are not much busier than the
-// others. Busy is the number of requests in flight, as Envoy's workers count them together.
+// aibrixPrefixCache prefers endpoints that were sent requests with the same beginning, as long as these are not much
+// busier than the others. Busy is the number of requests in flight, as Envoy's workers count them together.
 //
-// When the busiest candidate has more than imbalanceAbsCount requests more than the least busy one, the prompt does not matter and
-// the least busy one is best. Else, of the candidates that match and have at most mean + standardDeviationFactor x standard deviation
-// requests, the one with the longest match is best, and of equal ones the least busy. When there is none, the least busy candidate is.
+// When the busiest candidate has more than imbalanceAbsCount requests more than the least busy one, the prompt does not
+// matter and the least busy one is best. Else, of the candidates that match and have at most mean +
+// standardDeviationFactor x standard deviation requests, the one with the longest match is best, and of equal ones the
+// least busy. When there is none, the least busy candidate is.
 //
-// Formula: (1 + percent + (max - n) / (max - min + 1)) / 102 for a candidate that matches and is not too busy, 0 for the others, where percent is the
-// whole percent of the prompt's complete blocks that it has, from the first on and without a gap. Without such a candidate:
-// (max - n) / (max - min), 1 when all are equal. The standard deviation is that of a sample.
+// Formula: (1 + percent + (max - n) / (max - min + 1)) / 102 for a candidate that matches and is not too busy, 0 for
+// the others, where percent is the whole percent of the prompt's complete blocks that it has, from the first on and
+// without a gap. Without such a candidate: (max - n) / (max - min), 1 when all are equal. The standard deviation is
+// that of a sample.
 //
-// Range: 0 to 1. A block is blockSize bytes of the prompt; with tokenizer tiktoken, blockSize tokens of 4 bytes each. A prompt shorter
-// than a block matches nowhere.
+// Range: 0 to 1. A block is blockSize bytes of the prompt; with tokenizer tiktoken, blockSize tokens of 4 bytes each. A
+// prompt shorter than a block matches nowhere.
 //
-// Missing data: an endpoint that was sent nothing matches nothing. In a pool where all others are idle one request makes an endpoint too busy from 6
-// candidates on, with a factor of 1 from 3; raise the factor where that keeps conversations from their caches.
+// Missing data: an endpoint that was sent nothing matches nothing. In a pool where all others are idle one request
+// makes an endpoint too busy from 6 candidates on, with a factor of 1 from 3; raise the factor where that keeps
+// conversations from their caches.
 //
-// Source: AIBrix, routing strategy prefix-cache, as its documentation describes it. With semantics source it does what AIBrix's code does where
-// that differs: the defaults are 4, 8 and 1; a block is blockSize bytes with either tokenizer, as the code cuts the bytes of tokens, 4 for
-// each; and when the load is not balanced, matching goes on among the least busy candidates. In either semantics: an endpoint
-// exactly at the limit is not too busy, as the documentation's text and the code have it, and its pseudo-code does not. There is no
-// tokenizer in the proxy: a token counts as 4 bytes, and a character that is not ASCII as its bytes, as in the code. Roles are part of
-// a chat's text, not its contents alone. blockNumber counts a block once for each endpoint that has it. At most
-// maxPrefixBlocksToMatch blocks of a prompt are looked at; AIBrix looks at all.
+// Source: AIBrix, routing strategy prefix-cache, as its documentation describes it. With semantics source it does what
+// AIBrix's code does where that differs: the defaults are 4, 8 and 1; a block is blockSize bytes with either tokenizer,
+// as the code cuts the bytes of tokens, 4 for each; and when the load is not balanced, matching goes on among the least
+// busy candidates. In either semantics: an endpoint exactly at the limit is not too busy, as the documentation's text
+// and the code have it, and its pseudo-code does not. There is no tokenizer in the proxy: a token counts as 4 bytes,
+// and a character that is not ASCII as its bytes, as in the code. Roles are part of a chat's text, not its contents
+// alone. blockNumber counts a block once for each endpoint that has it. At most maxPrefixBlocksToMatch blocks of a
+// prompt are looked at; AIBrix looks at all.
 type aibrixPrefixCache struct {
 	aibrixPrefixCacheParameters
 	source  bool
@@ -46,18 +50,20 @@ type aibrixPrefixCacheParameters struct {
 	Semantics string
 	// Tokenizer is character or tiktoken, see Range; else AIBRIX_PREFIX_CACHE_TOKENIZER_TYPE.
 	Tokenizer string
-	// BlockSize is the size of a block in bytes, with tiktoken in tokens of 4 bytes; else AIBRIX_PREFIX_CACHE_BLOCK_SIZE. With tiktoken the default is 16.
+	// BlockSize is the size of a block in bytes, with tiktoken in tokens of 4 bytes; else
+	// AIBRIX_PREFIX_CACHE_BLOCK_SIZE. With tiktoken the default is 16.
 	BlockSize int
-	// BlockNumber is how many blocks are kept over all endpoints; else AIBRIX_PREFIX_CACHE_BLOCK_NUMBER. A prefix-cache-scorer in the same
-	// configuration shares the index, whose limits then are that one's.
+	// BlockNumber is how many blocks are kept over all endpoints; else AIBRIX_PREFIX_CACHE_BLOCK_NUMBER. A
+	// prefix-cache-scorer in the same configuration shares the index, whose limits then are that one's.
 	BlockNumber int
-	// BlockAge is for how long a block is kept that no prompt had; else AIBRIX_PREFIX_CACHE_EVICTION_DURATION_MINS. Beside a
-	// prefix-cache-scorer blocks do not age.
+	// BlockAge is for how long a block is kept that no prompt had; else AIBRIX_PREFIX_CACHE_EVICTION_DURATION_MINS.
+	// Beside a prefix-cache-scorer blocks do not age.
 	BlockAge time.Duration
 	// ImbalanceAbsCount is the difference in requests up to which the load is balanced; else
 	// AIBRIX_PREFIX_CACHE_POD_RUNNING_REQUEST_IMBALANCE_ABS_COUNT.
 	ImbalanceAbsCount int
-	// StandardDeviationFactor is how many standard deviations above the mean is too busy; else AIBRIX_PREFIX_CACHE_STANDARD_DEVIATION_FACTOR.
+	// StandardDeviationFactor is how many standard deviations above the mean is too busy; else
+	// AIBRIX_PREFIX_CACHE_STANDARD_DEVIATION_FACTOR.
 	StandardDeviationFactor float64
 	// HashSeed seeds the hashes of blocks; else AIBRIX_PREFIX_CACHE_HASH_SEED. All workers need the same.
 	HashSeed int
@@ -74,7 +80,8 @@ const (
 // NewAIBrixPrefixCache builds an aibrix-prefix-cache.
 func NewAIBrixPrefixCache(b *scoring.Builder) scoring.Plugin {
 	s := &aibrixPrefixCache{aibrixPrefixCacheParameters: aibrixPrefixCacheParameters{
-		Semantics: semanticsDocumented, Tokenizer: "character", BlockSize: 128, BlockNumber: 200_000, BlockAge: 20 * time.Minute,
+		Semantics: semanticsDocumented, Tokenizer: "character", BlockSize: 128, BlockNumber: 200_000,
+		BlockAge:          20 * time.Minute,
 		ImbalanceAbsCount: 16, StandardDeviationFactor: 2, MaxPrefixBlocksToMatch: 256,
 	}}
 	b.OneOf("semantics", &s.Semantics, semanticsDocumented, semanticsSource)
@@ -83,7 +90,8 @@ func NewAIBrixPrefixCache(b *scoring.Builder) scoring.Plugin {
 	}
 	s.readTokenizer(b)
 	s.readLimits(b)
-	b.EnvironmentInt("AIBRIX_PREFIX_CACHE_POD_RUNNING_REQUEST_IMBALANCE_ABS_COUNT", &s.ImbalanceAbsCount, 0, math.MaxInt32)
+	b.EnvironmentInt("AIBRIX_PREFIX_CACHE_POD_RUNNING_REQUEST_IMBALANCE_ABS_COUNT", &s.ImbalanceAbsCount, 0,
+		math.MaxInt32)
 	b.Int("imbalanceAbsCount", &s.ImbalanceAbsCount, 0, math.MaxInt32)
 	b.EnvironmentFloat("AIBRIX_PREFIX_CACHE_STANDARD_DEVIATION_FACTOR", &s.StandardDeviationFactor, mostFactor)
 	b.Float("standardDeviationFactor", &s.StandardDeviationFactor, 0, mostFactor)

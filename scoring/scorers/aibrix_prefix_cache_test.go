@@ -12,7 +12,8 @@ import (
 
 // The sequence is that of AIBrix's own test of its router.
 func TestAIBrixPrefixCacheSequence(t *testing.T) {
-	r := newRouter(t, `{"plugins": [{"type": "aibrix-prefix-cache", "parameters": {"semantics": "source"}}]}`, make([]scoring.Endpoint, 4)...)
+	r := newRouter(t, `{"plugins": [{"type": "aibrix-prefix-cache", "parameters": {"semantics": "source"}}]}`,
+		make([]scoring.Endpoint, 4)...)
 	first := r.route("", "abcdegfh")
 	if second := r.route("", "wxyz"); second == first {
 		t.Errorf("another prompt goes to %s too", second)
@@ -80,7 +81,8 @@ func TestAIBrixPrefixCacheLimits(t *testing.T) {
 		age                        time.Duration
 	}{
 		{name: "default", plugins: `{"type": "aibrix-prefix-cache"}`, entries: 200_000, age: 20 * time.Minute},
-		{name: "own", plugins: `{"type": "aibrix-prefix-cache", "parameters": {"blockNumber": 10, "blockAge": "1m"}}`, entries: 10, age: time.Minute},
+		{name: "own", plugins: `{"type": "aibrix-prefix-cache", "parameters": {"blockNumber": 10, "blockAge": "1m"}}`,
+			entries: 10, age: time.Minute},
 		{name: "beside another", plugins: `{"type": "aibrix-prefix-cache"}, {"type": "prefix-cache-scorer"}`},
 	}
 	for _, tt := range tests {
@@ -97,24 +99,31 @@ func TestAIBrixPrefixCacheLimits(t *testing.T) {
 func TestAIBrixEnvironment(t *testing.T) {
 	const vtc, prefix = "AIBRIX_ROUTER_VTC_", "AIBRIX_PREFIX_CACHE_"
 	right := map[string]string{
-		prefix + "TOKENIZER_TYPE": "tiktoken", prefix + "BLOCK_SIZE": "16", prefix + "BLOCK_NUMBER": "1000", prefix + "EVICTION_DURATION_MINS": "5",
-		prefix + "POD_RUNNING_REQUEST_IMBALANCE_ABS_COUNT": "0", prefix + "STANDARD_DEVIATION_FACTOR": "0", prefix + "HASH_SEED": "42",
-		vtc + "TOKEN_TRACKER_TIME_UNIT": "seconds", vtc + "TOKEN_TRACKER_WINDOW_SIZE": "30", vtc + "TOKEN_TRACKER_MIN_TOKENS": "0",
-		vtc + "TOKEN_TRACKER_MAX_TOKENS": "10", vtc + "BASIC_INPUT_TOKEN_WEIGHT": "0", vtc + "BASIC_OUTPUT_TOKEN_WEIGHT": "0.5",
-		vtc + "BASIC_MAX_POD_LOAD": "10", vtc + "BASIC_FAIRNESS_WEIGHT": "0", vtc + "BASIC_UTILIZATION_WEIGHT": "0",
+		prefix + "TOKENIZER_TYPE": "tiktoken", prefix + "BLOCK_SIZE": "16", prefix + "BLOCK_NUMBER": "1000",
+		prefix + "EVICTION_DURATION_MINS":                  "5",
+		prefix + "POD_RUNNING_REQUEST_IMBALANCE_ABS_COUNT": "0", prefix + "STANDARD_DEVIATION_FACTOR": "0",
+		prefix + "HASH_SEED":            "42",
+		vtc + "TOKEN_TRACKER_TIME_UNIT": "seconds", vtc + "TOKEN_TRACKER_WINDOW_SIZE": "30",
+		vtc + "TOKEN_TRACKER_MIN_TOKENS": "0",
+		vtc + "TOKEN_TRACKER_MAX_TOKENS": "10", vtc + "BASIC_INPUT_TOKEN_WEIGHT": "0",
+		vtc + "BASIC_OUTPUT_TOKEN_WEIGHT": "0.5",
+		vtc + "BASIC_MAX_POD_LOAD":        "10", vtc + "BASIC_FAIRNESS_WEIGHT": "0",
+		vtc + "BASIC_UTILIZATION_WEIGHT": "0",
 	}
 	const config = `{"plugins": [{"type": "aibrix-prefix-cache"}, {"type": "vtc-basic"}]}`
 	if got := plantest.MistakesIn(config, right); got != "" {
 		t.Errorf("mistakes:\n%s", got)
 	}
 	o := plantest.PlanIn(t, config, right).StateOptions()
-	if o.TokenWindow != 30*time.Second || o.TokenInputWeight != 0 || o.TokenOutputWeight != 0.5 || o.PrefixEntries != 1000 || o.PrefixAge != 5*time.Minute {
+	if o.TokenWindow != 30*time.Second || o.TokenInputWeight != 0 || o.TokenOutputWeight != 0.5 ||
+		o.PrefixEntries != 1000 || o.PrefixAge != 5*time.Minute {
 		t.Errorf("options %+v", o)
 	}
 	for name := range right {
 		for _, wrong := range []string{"many", "-1", "NaN", "1e99"} {
 			got := plantest.MistakesIn(config, map[string]string{name: wrong})
-			if want := fmt.Sprintf("the environment variable %s is %q, not ", name, wrong); !strings.Contains(got, want) {
+			if want := fmt.Sprintf("the environment variable %s is %q, not ", name, wrong); !strings.Contains(got,
+				want) {
 				t.Errorf("mistakes:\n%s\nwant %s...", got, want)
 			}
 		}

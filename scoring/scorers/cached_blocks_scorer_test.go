@@ -9,9 +9,12 @@ import (
 	"github.com/pintle-dev/pintle/state"
 )
 
-// Of three endpoints the second holds 6 known blocks of 16 tokens, in a cache of 8 pages of 32; the third does not tell its capacity.
+// Of three endpoints the second holds 6 known blocks of 16 tokens, in a cache of 8 pages of 32; the third does not tell
+// its capacity.
 func TestCachedBlocks(t *testing.T) {
-	plan := plantest.Plan(t, `{"plugins": [{"type": "cached-blocks-scorer", "parameters": {"autoTune": false, "blockSizeTokens": 16}}]}`, plantest.Neutral)
+	plan := plantest.Plan(t,
+		`{"plugins": [{"type": "cached-blocks-scorer", "parameters": {"autoTune": false, "blockSizeTokens": 16}}]}`,
+		plantest.Neutral)
 	told := plantest.Sampled(scoring.Metrics{KVBlocks: 8, KVBlockTokens: 32})
 	pool := plantest.Pool(told, told, plantest.Sampled(scoring.Metrics{}))
 	pool.State = state.New(plan.StateOptions())
@@ -22,7 +25,8 @@ func TestCachedBlocks(t *testing.T) {
 	}
 	pool.State.Apply(&decision)
 	pool.State.Apply(&journal.Event{
-		Kind: journal.Completion, Time: plantest.Now, Instance: 1, Lease: 1, Primary: decision.Primary, Status: 200, TTFTMicros: 5, Ended: journal.EndedWhole,
+		Kind: journal.Completion, Time: plantest.Now, Instance: 1, Lease: 1, Primary: decision.Primary, Status: 200,
+		TTFTMicros: 5, Ended: journal.EndedWhole,
 	})
 	c := plantest.Cycle(pool, 1)
 	got := plantest.Decide(plan, c).Scores["cached-blocks-scorer"]

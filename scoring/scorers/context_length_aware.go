@@ -6,11 +6,12 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// contextLengthAware prefers endpoints whose labelled range of context lengths fits the request, and narrow ranges before wide
-// ones. With enableFiltering it is a filter too and removes endpoints whose ranges do not cover the request.
+// contextLengthAware prefers endpoints whose labelled range of context lengths fits the request, and narrow ranges
+// before wide ones. With enableFiltering it is a filter too and removes endpoints whose ranges do not cover the
+// request.
 //
-// The label holds ranges such as "0-2048" or "0-2048,8192-16384", both ends included. The context length L is the number of
-// Unicode characters of the prompt's text x charToTokenMultiplier, rounded down, plus token ids sent as such.
+// The label holds ranges such as "0-2048" or "0-2048,8192-16384", both ends included. The context length L is the
+// number of Unicode characters of the prompt's text x charToTokenMultiplier, rounded down, plus token ids sent as such.
 //
 // Formula: within a range, s = 0.7 / (1 + width / 10000) + 0.3 x (max - L) / width, 0.7 where the width is 0, but at
 // least 0.5, and the best of the ranges that match; above all ranges, 0.25 + 0.25 x max / L with the largest max; below
@@ -20,8 +21,8 @@ import (
 //
 // Range: 0 to 1. Unit: tokens.
 //
-// Missing data: an endpoint without the label scores 0.2 (llm-d: 0.5) and is kept; one whose label cannot be read scores 0 and
-// is removed.
+// Missing data: an endpoint without the label scores 0.2 (llm-d: 0.5) and is kept; one whose label cannot be read
+// scores 0 and is removed.
 //
 // Source: Heimdall, context-length-aware; llm-d, context-length-aware.
 type contextLengthAware struct {
@@ -35,8 +36,8 @@ type contextLengthAwareParameters struct {
 	Label string
 	// EnableFiltering removes endpoints whose ranges do not cover the request.
 	EnableFiltering bool
-	// CharToTokenMultiplier is how many tokens a character makes. When it is not given, what servers reported of the model's other prompts
-	// is gone by, as soon as something is known.
+	// CharToTokenMultiplier is how many tokens a character makes. When it is not given, what servers reported of the
+	// model's other prompts is gone by, as soon as something is known.
 	CharToTokenMultiplier float64
 	// Formula is heimdall or llm-d. In llm-d's dialect it is llm-d, and the label llm-d.ai/context-length-range.
 	Formula string

@@ -46,12 +46,14 @@ func fewestCases(n func(int) scoring.Metrics) []scoreCase {
 		{name: "large", pool: pool(fresh(1<<31-1), fresh(0)), want: []float64{0, 1}},
 		{name: "never sampled", pool: pool(never, fresh(0), fresh(2)), want: []float64{0.5, 1, 0}},
 		{name: "none sampled", pool: pool(never, never), want: []float64{0.5, 0.5}},
-		{name: "stale does not count for the range", pool: pool(fresh(1), aged(time.Minute, 100), fresh(3)), want: []float64{1, 0.5, 0}},
+		{name: "stale does not count for the range", pool: pool(fresh(1), aged(time.Minute, 100), fresh(3)),
+			want: []float64{1, 0.5, 0}},
 		{name: "one fresh", pool: pool(fresh(9), aged(time.Minute, 0)), want: []float64{1, 0.5}},
 		{name: "just not stale", pool: pool(fresh(0), aged(2*time.Second, 4)), want: []float64{1, 0}},
 		{name: "just stale", pool: pool(fresh(0), aged(2*time.Second+1, 4)), want: []float64{1, 0.5}},
 		{name: "sampled by a clock ahead", pool: pool(fresh(0), aged(-time.Second, 4)), want: []float64{1, 0}},
-		{name: "last sample counts", stale: last, pool: pool(fresh(0), aged(time.Hour, 4), never), want: []float64{1, 0, 0.5}},
+		{name: "last sample counts", stale: last, pool: pool(fresh(0), aged(time.Hour, 4), never),
+			want: []float64{1, 0, 0.5}},
 	}
 }
 
@@ -74,7 +76,8 @@ func TestRunningRequestsSizeScorer(t *testing.T) {
 
 // With a scale few requests count for little, and many for no more than all.
 func TestRunningRequestsScale(t *testing.T) {
-	plan := plantest.Plan(t, `{"plugins": [{"type": "running-requests-size-scorer", "parameters": {"scale": 16}}]}`, plantest.Neutral)
+	plan := plantest.Plan(t, `{"plugins": [{"type": "running-requests-size-scorer", "parameters": {"scale": 16}}]}`,
+		plantest.Neutral)
 	for _, tt := range []struct {
 		name    string
 		running []int
@@ -116,7 +119,8 @@ func TestKVCacheUtilizationScorer(t *testing.T) {
 		{name: "below 0 is clamped", pool: []scoring.Endpoint{used(-0.25)}, want: []float64{1}},
 		{name: "never sampled", pool: []scoring.Endpoint{{}, used(0.25)}, want: []float64{0.5, 0.75}},
 		{name: "stale", pool: []scoring.Endpoint{aged(3*time.Second, 0), used(0.25)}, want: []float64{0.5, 0.75}},
-		{name: "last sample counts", stale: last, pool: []scoring.Endpoint{aged(time.Hour, 0.25), {}}, want: []float64{0.75, 0.5}},
+		{name: "last sample counts", stale: last, pool: []scoring.Endpoint{aged(time.Hour, 0.25), {}},
+			want: []float64{0.75, 0.5}},
 	} {
 		c.run(t, "kv-cache-utilization-scorer")
 	}

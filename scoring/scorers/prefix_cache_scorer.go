@@ -9,20 +9,21 @@ import (
 	"github.com/pintle-dev/pintle/state"
 )
 
-// prefixCacheScorer prefers endpoints that were sent requests with the same beginning, as those likely have it in their KV cache. It
-// keeps, for each endpoint, the hashes of the blocks of prompts that went there; the least recently used ones go first, and of
-// one prompt the last blocks before the first.
+// prefixCacheScorer prefers endpoints that were sent requests with the same beginning, as those likely have it in their
+// KV cache. It keeps, for each endpoint, the hashes of the blocks of prompts that went there; the least recently used
+// ones go first, and of one prompt the last blocks before the first.
 //
-// Formula: matched blocks / blocks of the prompt, where matched blocks are the leading ones that the endpoint has without a gap. A
-// prompt shorter than a block: 0.
+// Formula: matched blocks / blocks of the prompt, where matched blocks are the leading ones that the endpoint has
+// without a gap. A prompt shorter than a block: 0.
 //
-// An endpoint has the blocks of prompts that it answered: from the first byte of an answer with status 200 on. Until then, for a minute at
-// most, they count as well, but take no other blocks' place. When an endpoint has as many as its cache, a new block takes the place of the least recently
-// used one only if it was seen as often lately, so that prompts that come once evict none that come again. An endpoint loses all of them when its
-// process is another one, and when it reports 0 cached tokens for prompts that it was believed to have.
+// An endpoint has the blocks of prompts that it answered: from the first byte of an answer with status 200 on. Until
+// then, for a minute at most, they count as well, but take no other blocks' place. When an endpoint has as many as its
+// cache, a new block takes the place of the least recently used one only if it was seen as often lately, so that
+// prompts that come once evict none that come again. An endpoint loses all of them when its process is another one, and
+// when it reports 0 cached tokens for prompts that it was believed to have.
 //
-// Range: 0 to 1. A block is blockSizeTokens x 4 bytes of the prompt; model and cache salt are part of its hash. Several prefix scorers in
-// one decision may have other sizes and bounds; all of them together look at 1,024 blocks at most.
+// Range: 0 to 1. A block is blockSizeTokens x 4 bytes of the prompt; model and cache salt are part of its hash. Several
+// prefix scorers in one decision may have other sizes and bounds; all of them together look at 1,024 blocks at most.
 //
 // Missing data: an endpoint that was sent nothing scores 0.
 //
@@ -39,18 +40,19 @@ type prefixCacheScorer struct {
 }
 
 type prefixCacheScorerParameters struct {
-	// AutoTune takes the block size and the capacity from what the servers report of their KV caches, where they do: as many of the pages that
-	// most servers have as make 64 tokens or more. Pages of more than 4,096 tokens are not believed.
+	// AutoTune takes the block size and the capacity from what the servers report of their KV caches, where they do: as
+	// many of the pages that most servers have as make 64 tokens or more. Pages of more than 4,096 tokens are not
+	// believed.
 	AutoTune bool
 	// BlockSizeTokens is the size of a block in tokens of 4 bytes.
 	BlockSizeTokens int
-	// BlockSize is deprecated, the size of a block in characters. Alone it means what it did: blocks of that size, unless
-	// autoTune: true stands beside it and the servers tell of theirs. Beside blockSizeTokens it has no effect.
+	// BlockSize is deprecated, the size of a block in characters. Alone it means what it did: blocks of that size,
+	// unless autoTune: true stands beside it and the servers tell of theirs. Beside blockSizeTokens it has no effect.
 	BlockSize int
 	// HashBlockSize is the name that blockSize had before.
 	HashBlockSize int
-	// MaxPrefixBlocksToMatch bounds the blocks of a prompt that are looked at. More than 1,024 count as 1,024, which is said at
-	// start.
+	// MaxPrefixBlocksToMatch bounds the blocks of a prompt that are looked at. More than 1,024 count as 1,024, which is
+	// said at start.
 	MaxPrefixBlocksToMatch int
 	// LruCapacityPerServer is how many blocks are kept for each endpoint.
 	LruCapacityPerServer int
@@ -136,8 +138,8 @@ func (s *prefixCacheScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoi
 	}
 }
 
-// OnPool implements scoring.PoolHook: an endpoint keeps as much as its KV cache has room for, and one whose process is another than before
-// has nothing.
+// OnPool implements scoring.PoolHook: an endpoint keeps as much as its KV cache has room for, and one whose process is
+// another than before has nothing.
 func (s *prefixCacheScorer) OnPool(p *scoring.Pool) {
 	if p.State == nil || p.State.Prefix == nil {
 		return
@@ -170,9 +172,11 @@ func (s *prefixCacheScorer) blockTokens() int {
 }
 
 const (
-	// leastBlockTokens bounds the blocks that servers make us keep: pages of one token would cover a prompt's first words alone.
+	// leastBlockTokens bounds the blocks that servers make us keep: pages of one token would cover a prompt's first
+	// words alone.
 	leastBlockTokens = 64
-	// mostPageTokens bounds the pages of servers that are believed. Those of models with state beside the cache have some hundreds of tokens.
+	// mostPageTokens bounds the pages of servers that are believed. Those of models with state beside the cache have
+	// some hundreds of tokens.
 	mostPageTokens = 4096
 	// mostCapacity bounds the blocks of one endpoint.
 	mostCapacity = 1 << 24

@@ -37,12 +37,14 @@ func repeated(t *testing.T, config string) (last *plantest.Trace, recorded *jour
 	return last, event
 }
 
-// Several prefix scorers in one decision, or in decode and prefill profiles, each find the prompt that was there before.
+// Several prefix scorers in one decision, or in decode and prefill profiles, each find the prompt that was there
+// before.
 func TestPrefixScorersSideBySide(t *testing.T) {
 	one := func(first, second string) string {
 		return fmt.Sprintf(`{"plugins": [{"type": "single-profile-handler"},
 			{"type": "prefix-cache-scorer", "name": "one", "parameters": {%s}}, {"type": "prefix-cache-scorer", "name": "other", "parameters": {%s}}],
-			"schedulingProfiles": [{"name": "p", "plugins": [{"pluginRef": "one"}, {"pluginRef": "other"}]}]}`, first, second)
+			"schedulingProfiles": [{"name": "p", "plugins": [{"pluginRef": "one"}, {"pluginRef": "other"}]}]}`, first,
+			second)
 	}
 	stages := `{"plugins": [{"type": "always-disagg-pd-decider"}, {"type": "disagg-headers-handler"},
 		{"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": "always-disagg-pd-decider"}}},
@@ -54,10 +56,13 @@ func TestPrefixScorersSideBySide(t *testing.T) {
 		blocks       []int // of each chain
 	}{
 		{"other bounds", one(`"maxPrefixBlocksToMatch": 10`, `"maxPrefixBlocksToMatch": 100`), []int{100}},
-		{"other bounds, the larger one first", one(`"maxPrefixBlocksToMatch": 100`, `"maxPrefixBlocksToMatch": 10`), []int{100}},
+		{"other bounds, the larger one first", one(`"maxPrefixBlocksToMatch": 100`, `"maxPrefixBlocksToMatch": 10`),
+			[]int{100}},
 		{"other sizes", one(`"blockSizeTokens": 32`, `"blockSizeTokens": 16`), []int{50, 100}},
 		{"decode and prefill", stages, []int{50, 25}},
-		{"more blocks than an event holds", one(`"blockSizeTokens": 1, "maxPrefixBlocksToMatch": 1024`, `"blockSizeTokens": 2, "maxPrefixBlocksToMatch": 800`), []int{512, 512}},
+		{"more blocks than an event holds",
+			one(`"blockSizeTokens": 1, "maxPrefixBlocksToMatch": 1024`,
+				`"blockSizeTokens": 2, "maxPrefixBlocksToMatch": 800`), []int{512, 512}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -68,7 +73,8 @@ func TestPrefixScorersSideBySide(t *testing.T) {
 					best = max(best, score)
 				}
 				if best == 0 || best < 1 && len(tt.blocks) > 0 && tt.blocks[0] < 512 {
-					t.Errorf("%s scores %v for a prompt that was there twice, want 1 for an endpoint", scorer, last.Scores[scorer])
+					t.Errorf("%s scores %v for a prompt that was there twice, want 1 for an endpoint", scorer,
+						last.Scores[scorer])
 				}
 			}
 			var blocks []int

@@ -8,9 +8,9 @@ import (
 
 // prefixShareScorer is prefix-cache-scorer with a choice of what a match is compared with and by which curve it counts.
 //
-// Formula: x, or 1 / (1 + e^(-k (x - x0))) with transform: logistic. x is matched blocks / the longest match of a candidate
-// with normalization: longestPrefix, else matched blocks / blocks of the prompt. Blocks match as for prefix-cache-scorer, of
-// which it takes all parameters.
+// Formula: x, or 1 / (1 + e^(-k (x - x0))) with transform: logistic. x is matched blocks / the longest match of a
+// candidate with normalization: longestPrefix, else matched blocks / blocks of the prompt. Blocks match as for
+// prefix-cache-scorer, of which it takes all parameters.
 //
 // Range: 0 to 1.
 //

@@ -5,14 +5,14 @@ import (
 	"github.com/pintle-dev/pintle/scoring/internal/affinity"
 )
 
-// sessionAffinityScorer prefers the endpoint that the request's session belongs to; the session stays there as long as other scores
-// allow. session-affinity-filter keeps it there.
+// sessionAffinityScorer prefers the endpoint that the request's session belongs to; the session stays there as long as
+// other scores allow. session-affinity-filter keeps it there.
 //
-// With the strategy encoded_endpoint_header, the default, the response to a routed request carries the header x-session-token, which names the
-// endpoint that served it in base64, and clients send it back. Of a pod with one port namespace/pod and namespace/pod-rank-0 are the same, so that
-// tokens of other endpoint pickers hold. With session_id and consistent_hash clients need not change: the session is whatever they name it by
-// already, in a header or in the body. Agents do: agent-identity lists their headers, and metadata.user_id or prompt_cache_key stand in their
-// bodies.
+// With the strategy encoded_endpoint_header, the default, the response to a routed request carries the header
+// x-session-token, which names the endpoint that served it in base64, and clients send it back. Of a pod with one port
+// namespace/pod and namespace/pod-rank-0 are the same, so that tokens of other endpoint pickers hold. With session_id
+// and consistent_hash clients need not change: the session is whatever they name it by already, in a header or in the
+// body. Agents do: agent-identity lists their headers, and metadata.user_id or prompt_cache_key stand in their bodies.
 //
 // Formula: 1 for the endpoint that the session belongs to, 0 for the others.
 //
@@ -20,8 +20,8 @@ import (
 //
 // Missing data: without a session, or where its endpoint is no candidate, all score 0.
 //
-// Source: Heimdall and llm-d, session-affinity-scorer; consistent_hash and the sources in bodies are Pintle's. llm-d's replicas remember sessions
-// each by itself; here all workers of an Envoy do together.
+// Source: Heimdall and llm-d, session-affinity-scorer; consistent_hash and the sources in bodies are Pintle's. llm-d's
+// replicas remember sessions each by itself; here all workers of an Envoy do together.
 type sessionAffinityScorer struct{ affinity.Pinner }
 
 // NewSessionAffinityScorer builds a session-affinity-scorer.

@@ -63,7 +63,8 @@ func (r *router) load(name string, n int) {
 		e := &r.cycle.Pool.Endpoints[i]
 		for k := 0; e.Name == name && k < n; k++ {
 			r.cycle.Pool.State.Apply(&journal.Event{
-				Kind: journal.Decision, Time: plantest.Now, Instance: uint64(100 + i), Lease: uint32(r.cycle.Pool.State.InFlight.Leases() + 1), Primary: r.cycle.Pool.ID(e),
+				Kind: journal.Decision, Time: plantest.Now, Instance: uint64(100 + i),
+				Lease: uint32(r.cycle.Pool.State.InFlight.Leases() + 1), Primary: r.cycle.Pool.ID(e),
 			})
 		}
 	}
@@ -128,8 +129,10 @@ func TestLeastKVCache(t *testing.T) {
 		}
 		newRouter(t, `{"plugins": [{"type": "least-kv-cache"}]}`, endpoints...).wantBest("least-kv-cache", tt.want...)
 	}
-	stale := []scoring.Endpoint{plantest.Sampled(scoring.Metrics{KVCacheUsage: 0.9}), {}, plantest.Sampled(scoring.Metrics{KVCacheUsage: 0.1})}
-	if got := plantest.Score(t, "least-kv-cache", plantest.Neutral, stale...); !slices.Equal(got, []float64{0, 0.5, 1}) {
+	stale := []scoring.Endpoint{plantest.Sampled(scoring.Metrics{KVCacheUsage: 0.9}), {},
+		plantest.Sampled(scoring.Metrics{KVCacheUsage: 0.1})}
+	if got := plantest.Score(t, "least-kv-cache", plantest.Neutral, stale...); !slices.Equal(got,
+		[]float64{0, 0.5, 1}) {
 		t.Errorf("scores %v, want 0, 0.5, 1", got)
 	}
 }
@@ -162,7 +165,8 @@ func TestLeastLatency(t *testing.T) {
 		seen []answers
 		want []int
 	}{
-		{"proportional", []answers{{10, 101, 10, 10}, {20, 201, 21, 21}, {30, 301, 31, 31}, {40, 401, 41, 41}}, []int{0}},
+		{"proportional", []answers{{10, 101, 10, 10}, {20, 201, 21, 21}, {30, 301, 31, 31}, {40, 401, 41, 41}},
+			[]int{0}},
 		{"tied", []answers{{10, 101, 10, 10}, {20, 201, 21, 21}, {30, 301, 30, 30}, {40, 401, 41, 41}}, []int{0, 2}},
 		{"input unknown", []answers{{0, 101, 10, 10}, {0, 101, 9, 10}}, []int{1}},
 		{"answers of one token", []answers{{10, 101, 10, 10}, {10, 1, 11, 0}}, []int{0}},
@@ -175,7 +179,8 @@ func TestLeastLatency(t *testing.T) {
 			for i, a := range tt.seen {
 				if a != (answers{}) {
 					r.complete(i, journal.Event{
-						InputTokens: a.input, OutputTokens: a.output, TTFTMicros: a.prefill * 1000, DurationMicros: (a.prefill + a.decode) * 1000,
+						InputTokens: a.input, OutputTokens: a.output, TTFTMicros: a.prefill * 1000,
+						DurationMicros: (a.prefill + a.decode) * 1000,
 					})
 				}
 			}

@@ -10,26 +10,30 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// vtcBasic keeps users apart who use much and who use little: the more of all tokens of the last minutes a user took, the further towards the end of
-// the list of endpoints, sorted by name, its requests go, and within that to where the load is low.
+// vtcBasic keeps users apart who use much and who use little: the more of all tokens of the last minutes a user took,
+// the further towards the end of the list of endpoints, sorted by name, its requests go, and within that to where the
+// load is low.
 //
-// Formula: 1 - cost / (fairnessWeight + utilizationWeight), where cost = fairnessWeight x inequality x |i / (n - 1) - share| + utilizationWeight x
-// min(load / maxPodLoad, 1) for the i-th of n candidates. With tokens = the user's input x inputTokenWeight + output x
-// outputTokenWeight within the window, and min and max over all users of what servers reported to have served, each request up to
-// maxTokens: bucket = max(minTokens, (min + max) / 2), share = min(tokens / bucket / 2, 1), inequality = (max - min) / bucket / 2. load is the greater
-// one of the requests in flight and the fresh number of running ones.
+// Formula: 1 - cost / (fairnessWeight + utilizationWeight), where cost = fairnessWeight x inequality x |i / (n - 1) -
+// share| + utilizationWeight x min(load / maxPodLoad, 1) for the i-th of n candidates. With tokens = the user's input x
+// inputTokenWeight + output x outputTokenWeight within the window, and min and max over all users of what servers
+// reported to have served, each request up to maxTokens: bucket = max(minTokens, (min + max) / 2), share = min(tokens /
+// bucket / 2, 1), inequality = (max - min) / bucket / 2. load is the greater one of the requests in flight and the
+// fresh number of running ones.
 //
-// Range: 0 to 1. Unit: weighted tokens, and requests. A request counts with an estimate, ceil(bytes / 4) input and one and a half times as many output
-// tokens for its own user, until its answer reports what it used. Requests that other profiles route count too.
+// Range: 0 to 1. Unit: weighted tokens, and requests. A request counts with an estimate, ceil(bytes / 4) input and one
+// and a half times as many output tokens for its own user, until its answer reports what it used. Requests that other
+// profiles route count too.
 //
-// Missing data: a request without a user goes by the load alone, and is not counted. So does a user alone, and users who all use the
-// same. A user is who the header says, else the body's key user. Anyone can give any name there, so have a proxy in
-// front set the header where that matters.
+// Missing data: a request without a user goes by the load alone, and is not counted. So does a user alone, and users
+// who all use the same. A user is who the header says, else the body's key user. Anyone can give any name there, so
+// have a proxy in front set the header where that matters.
 //
-// Source: AIBrix, routing strategy vtc-basic; Sheng et al., Fairness in Serving Large Language Models, 2024. With semantics source the cost is
-// AIBrix's, fairnessWeight x |i - min(tokens / bucket, n - 1)| + utilizationWeight x min(load / maxPodLoad, 1), and without a user
-// chance decides: of many endpoints none from the fourth on then gets a user's requests, and a user alone keeps to the middle. AIBrix shuffles the
-// endpoints for each request, which takes the meaning out of i, adds a random number below 0.1, and never replaces its estimates.
+// Source: AIBrix, routing strategy vtc-basic; Sheng et al., Fairness in Serving Large Language Models, 2024. With
+// semantics source the cost is AIBrix's, fairnessWeight x |i - min(tokens / bucket, n - 1)| + utilizationWeight x
+// min(load / maxPodLoad, 1), and without a user chance decides: of many endpoints none from the fourth on then gets a
+// user's requests, and a user alone keeps to the middle. AIBrix shuffles the endpoints for each request, which takes
+// the meaning out of i, adds a random number below 0.1, and never replaces its estimates.
 type vtcBasic struct {
 	vtcBasicParameters
 	header scoring.HeaderKey
@@ -42,14 +46,17 @@ type vtcBasicParameters struct {
 	Semantics string
 	// UserHeader is the request header that names the user.
 	UserHeader string
-	// TimeUnit is the unit of the window: minutes, seconds or milliseconds; else AIBRIX_ROUTER_VTC_TOKEN_TRACKER_TIME_UNIT.
+	// TimeUnit is the unit of the window: minutes, seconds or milliseconds; else
+	// AIBRIX_ROUTER_VTC_TOKEN_TRACKER_TIME_UNIT.
 	TimeUnit string
-	// WindowSize is how many of the units tokens count; else AIBRIX_ROUTER_VTC_TOKEN_TRACKER_WINDOW_SIZE. They leave in 60 steps.
+	// WindowSize is how many of the units tokens count; else AIBRIX_ROUTER_VTC_TOKEN_TRACKER_WINDOW_SIZE. They leave in
+	// 60 steps.
 	WindowSize int
 	// MinTokens is the least bucket, with semantics source also the min as long as no user was served; else
 	// AIBRIX_ROUTER_VTC_TOKEN_TRACKER_MIN_TOKENS.
 	MinTokens float64
-	// MaxTokens is the most that one request adds to min and max, 0 for any number; with semantics source also the max as long as no user was served; else AIBRIX_ROUTER_VTC_TOKEN_TRACKER_MAX_TOKENS.
+	// MaxTokens is the most that one request adds to min and max, 0 for any number; with semantics source also the max
+	// as long as no user was served; else AIBRIX_ROUTER_VTC_TOKEN_TRACKER_MAX_TOKENS.
 	MaxTokens float64
 	// InputTokenWeight is the weight of input tokens; else AIBRIX_ROUTER_VTC_BASIC_INPUT_TOKEN_WEIGHT.
 	InputTokenWeight float64
@@ -61,15 +68,18 @@ type vtcBasicParameters struct {
 	FairnessWeight float64
 	// UtilizationWeight is the weight of the load; else AIBRIX_ROUTER_VTC_BASIC_UTILIZATION_WEIGHT.
 	UtilizationWeight float64
-	// MaxUsers is how many users are known at once. One whom no server served makes way, else the one with the fewest tokens.
+	// MaxUsers is how many users are known at once. One whom no server served makes way, else the one with the fewest
+	// tokens.
 	MaxUsers int
 }
 
 // NewVTCBasic builds a vtc-basic.
 func NewVTCBasic(b *scoring.Builder) scoring.Plugin {
 	s := &vtcBasic{vtcBasicParameters: vtcBasicParameters{
-		Semantics: semanticsDocumented, UserHeader: "user", TimeUnit: "minutes", WindowSize: 5, MinTokens: 1000, MaxTokens: 8000,
-		InputTokenWeight: 1, OutputTokenWeight: 2, MaxPodLoad: 100, FairnessWeight: 1, UtilizationWeight: 1, MaxUsers: 4096,
+		Semantics: semanticsDocumented, UserHeader: "user", TimeUnit: "minutes", WindowSize: 5, MinTokens: 1000,
+		MaxTokens:        8000,
+		InputTokenWeight: 1, OutputTokenWeight: 2, MaxPodLoad: 100, FairnessWeight: 1, UtilizationWeight: 1,
+		MaxUsers: 4096,
 	}}
 	b.OneOf("semantics", &s.Semantics, semanticsDocumented, semanticsSource)
 	s.source = s.Semantics == semanticsSource
@@ -200,7 +210,8 @@ func (s *vtcBasic) cost(p place, rank int, load float64) float64 {
 	return s.FairnessWeight*p.distance(rank) + s.UtilizationWeight*min(load/s.MaxPodLoad, 1)
 }
 
-// place is where in the list of endpoints a user belongs: at ideal, each endpoint away from it costing a step. farthest bounds the sum.
+// place is where in the list of endpoints a user belongs: at ideal, each endpoint away from it costing a step. farthest
+// bounds the sum.
 type place struct{ ideal, step, farthest float64 }
 
 func (p place) distance(rank int) float64 { return p.step * math.Abs(float64(rank)-p.ideal) }

@@ -84,12 +84,14 @@ func TestVTCBasicEstimates(t *testing.T) {
 		in, out uint32
 		total   float64
 	}{
-		{"", 0, 0, 0}, {"Hello", 2, 3, 8}, {"abcd", 1, 2, 5}, {"abcde", 2, 3, 8}, {"test message", 3, 5, 13}, {strings.Repeat("x", 24), 6, 9, 24},
+		{"", 0, 0, 0}, {"Hello", 2, 3, 8}, {"abcd", 1, 2, 5}, {"abcde", 2, 3, 8}, {"test message", 3, 5, 13},
+		{strings.Repeat("x", 24), 6, 9, 24},
 	} {
 		r := newRouter(t, `{"plugins": [{"type": "vtc-basic"}]}`, make([]scoring.Endpoint, 2)...)
 		r.route("u", tt.prompt)
 		if r.event.InputTokens != tt.in || r.event.OutputTokens != tt.out || r.event.User != journal.HashName("u") {
-			t.Errorf("%q is journaled as %d + %d tokens of %x, want %d + %d", tt.prompt, r.event.InputTokens, r.event.OutputTokens, r.event.User, tt.in, tt.out)
+			t.Errorf("%q is journaled as %d + %d tokens of %x, want %d + %d", tt.prompt, r.event.InputTokens,
+				r.event.OutputTokens, r.event.User, tt.in, tt.out)
 		}
 		if got := r.cycle.Pool.State.Tokens.Total(journal.HashName("u")); got != tt.total {
 			t.Errorf("%q counts %v, want %v", tt.prompt, got, tt.total)
@@ -100,7 +102,8 @@ func TestVTCBasicEstimates(t *testing.T) {
 // Without a user nothing is counted and the load decides; in the source's semantics, chance.
 func TestVTCBasicWithoutUser(t *testing.T) {
 	for semantics, want := range map[string]int{"documented": 1, "source": 3} {
-		r := newRouter(t, `{"plugins": [{"type": "vtc-basic", "parameters": {"semantics": "`+semantics+`"}}]}`, make([]scoring.Endpoint, 3)...)
+		r := newRouter(t, `{"plugins": [{"type": "vtc-basic", "parameters": {"semantics": "`+semantics+`"}}]}`,
+			make([]scoring.Endpoint, 3)...)
 		r.load("a", 50)
 		r.load("b", 50)
 		seen := map[string]bool{}
@@ -118,7 +121,8 @@ func TestVTCBasicWithoutUser(t *testing.T) {
 
 // Requests that another profile routes count too.
 func TestVTCBasicCountsEveryStrategy(t *testing.T) {
-	r := newRouter(t, `{"plugins": [{"type": "routing-strategy-handler"}, {"type": "vtc-basic"}, {"type": "random-picker"}], "schedulingProfiles": [
+	r := newRouter(t,
+		`{"plugins": [{"type": "routing-strategy-handler"}, {"type": "vtc-basic"}, {"type": "random-picker"}], "schedulingProfiles": [
 		{"name": "random", "plugins": [{"pluginRef": "random-picker"}]}, {"name": "vtc-basic", "plugins": [{"pluginRef": "vtc-basic"}]}]}`, make([]scoring.Endpoint, 3)...)
 	r.route("u", "test message")
 	if got := r.cycle.Pool.State.Tokens.Total(journal.HashName("u")); got != 13 {
@@ -128,20 +132,27 @@ func TestVTCBasicCountsEveryStrategy(t *testing.T) {
 
 func TestVTCBasicParameters(t *testing.T) {
 	for parameters, want := range map[string]string{
-		`{"maxPodLoad": 0}`:          "plugins[0](vtc-basic).parameters.maxPodLoad: is 0; it divides the load, so give a number above 0",
-		`{"userHeader": ""}`:         "plugins[0](vtc-basic).parameters.userHeader: is empty; name the request header that names the user",
-		`{"fairnessWeight": -1}`:     "plugins[0](vtc-basic).parameters.fairnessWeight: -1 is not a number from 0 to 1e+12",
-		`{"timeUnit": "hours"}`:      `plugins[0](vtc-basic).parameters.timeUnit: "hours" is not one of minutes, seconds, milliseconds`,
-		`{"semantics": "aibrix"}`:    `plugins[0](vtc-basic).parameters.semantics: "aibrix" is not one of documented, source`,
-		`{"outputTokenWeight": 0}`:   "",
-		`{"windowSize": 0}`:          "plugins[0](vtc-basic).parameters.windowSize: 0 is not a whole number from 1 to 1000000",
+		`{"maxPodLoad": 0}`: "plugins[0](vtc-basic).parameters.maxPodLoad: is 0; it divides the load, so " +
+			"give a number above 0",
+		`{"userHeader": ""}`: "plugins[0](vtc-basic).parameters.userHeader: is empty; name the request " +
+			"header that names the user",
+		`{"fairnessWeight": -1}`: "plugins[0](vtc-basic).parameters.fairnessWeight: -1 is not a number from 0 to " +
+			"1e+12",
+		`{"timeUnit": "hours"}`:    `plugins[0](vtc-basic).parameters.timeUnit: "hours" is not one of minutes, seconds, milliseconds`,
+		`{"semantics": "aibrix"}`:  `plugins[0](vtc-basic).parameters.semantics: "aibrix" is not one of documented, source`,
+		`{"outputTokenWeight": 0}`: "",
+		`{"windowSize": 0}`: "plugins[0](vtc-basic).parameters.windowSize: 0 is not a whole number from 1 " +
+			"to 1000000",
 		`{"userHeader": "X-Tenant"}`: "",
 	} {
-		if got := plantest.Mistakes(`{"plugins": [{"type": "vtc-basic", "parameters": ` + parameters + `}]}`); got != want {
+		if got := plantest.Mistakes(`{"plugins": [{"type": "vtc-basic", "parameters": ` + parameters +
+			`}]}`); got != want {
 			t.Errorf("%s: mistakes:\n%s\nwant:\n%s", parameters, got, want)
 		}
 	}
-	if got := plantest.Mistakes(`{"plugins": [{"type": "vtc-basic"}, {"type": "vtc-basic", "name": "b"}]}`); !strings.Contains(got, "is a second vtc-basic") {
+	if got := plantest.Mistakes(
+		`{"plugins": [{"type": "vtc-basic"}, {"type": "vtc-basic", "name": "b"}]}`); !strings.Contains(got,
+		"is a second vtc-basic") {
 		t.Errorf("two are taken: %q", got)
 	}
 }

@@ -7,7 +7,8 @@ import (
 )
 
 func vtc(source bool) *vtcBasic {
-	return &vtcBasic{source: source, vtcBasicParameters: vtcBasicParameters{MinTokens: 1000, MaxTokens: 8000, MaxPodLoad: 100, FairnessWeight: 1, UtilizationWeight: 1}}
+	return &vtcBasic{source: source, vtcBasicParameters: vtcBasicParameters{MinTokens: 1000, MaxTokens: 8000,
+		MaxPodLoad: 100, FairnessWeight: 1, UtilizationWeight: 1}}
 }
 
 func (s *vtcBasic) costs(tokens, least, most float64, loads ...float64) []float64 {
@@ -63,7 +64,8 @@ func TestVTCGrowsWithTokens(t *testing.T) {
 			for _, tokens := range tt.tokens {
 				at := cheapest(vtc(source).costs(tokens, tt.tokens[0], tt.tokens[len(tt.tokens)-1], tt.loads...))
 				if at < before {
-					t.Errorf("source %v: %v tokens of %v go to endpoint %d, less to %d", source, tokens, tt.tokens, at, before)
+					t.Errorf("source %v: %v tokens of %v go to endpoint %d, less to %d", source, tokens, tt.tokens, at,
+						before)
 				}
 				before = at
 			}

@@ -21,7 +21,8 @@ type fleet struct {
 
 func newFleet(t testing.TB, decisions string, served ...[]string) *fleet {
 	t.Helper()
-	plan := plantest.Plan(t, `{"plugins": [{"type": "multi-factor-selector", "parameters": {"decisions": [`+decisions+`]}}]}`, plantest.Neutral)
+	plan := plantest.Plan(t, `{"plugins": [{"type": "multi-factor-selector", "parameters": {"decisions": [`+decisions+
+		`]}}]}`, plantest.Neutral)
 	endpoints := make([]scoring.Endpoint, len(served))
 	for i, models := range served {
 		endpoints[i].Models = models
@@ -36,7 +37,8 @@ func newFleet(t testing.TB, decisions string, served ...[]string) *fleet {
 func (f *fleet) finish(model string, ttft time.Duration) {
 	f.lease++
 	f.cycle.Pool.State.Apply(&journal.Event{
-		Kind: journal.Completion, Time: f.cycle.Request.Now, Instance: 1, Lease: f.lease, Model: journal.HashName(model), Status: 200,
+		Kind: journal.Completion, Time: f.cycle.Request.Now, Instance: 1, Lease: f.lease,
+		Model: journal.HashName(model), Status: 200,
 		TTFTMicros: uint32(ttft.Microseconds()),
 	})
 }
@@ -78,15 +80,18 @@ const (
 
 // decision is a decision over large and small.
 func decision(name, policy string) string {
-	return `{"name": "` + name + `", ` + refs + `, "algorithm": {"type": "multi_factor", "multi_factor": {` + policy + `}}}`
+	return `{"name": "` + name + `", ` + refs + `, "algorithm": {"type": "multi_factor", "multi_factor": {` + policy +
+		`}}}`
 }
 
 func TestDecisionsHaveTheirOwnPolicies(t *testing.T) {
-	f := newFleet(t, decision("best", quality)+","+decision("cheap", `"weights": {"quality": 0, "latency": 0, "cost": 1, "load": 0}`)+","+
+	f := newFleet(t, decision("best", quality)+","+
+		decision("cheap", `"weights": {"quality": 0, "latency": 0, "cost": 1, "load": 0}`)+","+
 		decision("capped", quality+`, "slo": {"max_cost_per_1m": 1}`), []string{"large", "small", "other"})
 	for range 3 {
 		for model, want := range map[string]string{
-			"best": "large", "cheap": "small", "capped": "small", "large": "large", "other": "other", "Best": "404 model_not_found",
+			"best": "large", "cheap": "small", "capped": "small", "large": "large", "other": "other",
+			"Best": "404 model_not_found",
 		} {
 			f.wantModel(t, "at rest", model, want)
 		}
@@ -100,7 +105,8 @@ func TestOnlyEndpointsOfTheModelAreCandidates(t *testing.T) {
 	if got := strings.Join(trace.Candidates, " "); got != "b c d" {
 		t.Errorf("candidates are %s, want b, c and d", got)
 	}
-	if s := trace.Selection; s == nil || s.Decision != "auto" || s.Model != "large" || s.Reason != "score" || len(s.Models) != 2 {
+	if s := trace.Selection; s == nil || s.Decision != "auto" || s.Model != "large" || s.Reason != "score" ||
+		len(s.Models) != 2 {
 		t.Errorf("the selection is %+v, want large for auto by score, of two", s)
 	}
 	f.cycle.Request.Model = "small"
@@ -133,7 +139,8 @@ func TestUnservedModels(t *testing.T) {
 func TestCeilingOfLatency(t *testing.T) {
 	const window = 40 * time.Second
 	for policy, fallback := range map[string]string{"cheapest": "small", "first": "large", "fail": "503 slo_exceeded"} {
-		f := newFleet(t, decision("auto", quality+`, "slo": {"max_ttft_ms": 100}, "latency_window": "40s", "on_no_candidates": "`+policy+`"`), nil)
+		f := newFleet(t, decision("auto", quality+
+			`, "slo": {"max_ttft_ms": 100}, "latency_window": "40s", "on_no_candidates": "`+policy+`"`), nil)
 		f.wantModel(t, "without samples", "auto", "large")
 		f.finish("large", 101*time.Millisecond)
 		f.wantModel(t, "large is slow", "auto", "small")
@@ -147,7 +154,8 @@ func TestCeilingOfLatency(t *testing.T) {
 }
 
 func TestPercentileOfLatency(t *testing.T) {
-	for policy, want := range map[string]string{`"latency_percentile": 50`: "large", `"latency_percentile": 100`: "small"} {
+	for policy, want := range map[string]string{`"latency_percentile": 50`: "large",
+		`"latency_percentile": 100`: "small"} {
 		f := newFleet(t, decision("auto", quality+`, "slo": {"max_ttft_ms": 100}, `+policy), nil)
 		for i := range 10 {
 			f.finish("large", time.Duration(i/9*1000+1)*time.Millisecond)
@@ -157,7 +165,8 @@ func TestPercentileOfLatency(t *testing.T) {
 }
 
 func TestRequestsInFlight(t *testing.T) {
-	f := newFleet(t, decision("auto", `"weights": {"quality": 0, "latency": 0, "cost": 0, "load": 1}, "slo": {"max_inflight": 3}`), nil)
+	f := newFleet(t, decision("auto",
+		`"weights": {"quality": 0, "latency": 0, "cost": 0, "load": 1}, "slo": {"max_inflight": 3}`), nil)
 	f.wantModel(t, "at rest", "auto", "large")
 	f.open("large")
 	f.wantModel(t, "large is busy", "auto", "small")
@@ -184,9 +193,11 @@ func TestTooManyModels(t *testing.T) {
 	for i := range state.MaxModels {
 		list += fmt.Sprintf(`{"model": "m%d"},`, i)
 	}
-	config := `{"plugins": [{"type": "multi-factor-selector", "parameters": {"decisions": [{"modelRefs": [` + list + `{"model": "last"}]}]}}]}`
+	config := `{"plugins": [{"type": "multi-factor-selector", "parameters": {"decisions": [{"modelRefs": [` + list +
+		`{"model": "last"}]}]}}]}`
 	got := plantest.Mistakes(config)
-	want := fmt.Sprintf(`plugins[0](multi-factor-selector).parameters.decisions[0].modelRefs[%d].model: "last" is one model too many; decisions may name %d models in all`, state.MaxModels, state.MaxModels)
+	want := fmt.Sprintf(
+		`plugins[0](multi-factor-selector).parameters.decisions[0].modelRefs[%d].model: "last" is one model too many; decisions may name %d models in all`, state.MaxModels, state.MaxModels)
 	if got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -196,10 +207,13 @@ func TestTooManyModels(t *testing.T) {
 func eight(t testing.TB) *fleet {
 	models, served := "", []string{}
 	for i := range 8 {
-		models += fmt.Sprintf(`,{"model": "model-%d", "quality_score": 0.%d, "pricing": {"prompt_per_1m": %d}}`, i, i+1, i)
+		models += fmt.Sprintf(`,{"model": "model-%d", "quality_score": 0.%d, "pricing": {"prompt_per_1m": %d}}`, i, i+1,
+			i)
 		served = append(served, fmt.Sprint("model-", i))
 	}
-	f := newFleet(t, `{"modelRefs": [`+models[1:]+`], "algorithm": {"multi_factor": {"slo": {"max_ttft_ms": 500, "max_inflight": 100}}}}`, served, served, served, served)
+	f := newFleet(t, `{"modelRefs": [`+models[1:]+
+		`], "algorithm": {"multi_factor": {"slo": {"max_ttft_ms": 500, "max_inflight": 100}}}}`, served, served, served,
+		served)
 	for i := range 1000 {
 		f.open(served[i%7])
 		f.finish(served[i%8], time.Duration(i)*time.Millisecond)
@@ -209,7 +223,8 @@ func eight(t testing.TB) *fleet {
 
 func TestSelectionDoesNotAllocate(t *testing.T) {
 	f := eight(t)
-	if allocations := testing.AllocsPerRun(200, func() { f.cycle.Request.Model = "auto"; f.plan.Decide(f.cycle) }); allocations != 0 {
+	if allocations := testing.AllocsPerRun(200,
+		func() { f.cycle.Request.Model = "auto"; f.plan.Decide(f.cycle) }); allocations != 0 {
 		t.Errorf("a decision allocates %v times, want 0", allocations)
 	}
 }

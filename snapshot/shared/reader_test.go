@@ -74,16 +74,19 @@ func TestHalves(t *testing.T) {
 		seen, fresh string
 	}{
 		{"all of the second", second[KeyTopology], second[KeyLoad], second[KeyVersion], NewTopology, "c2d2", "c2d2"},
-		{"the second with an old version", second[KeyTopology], second[KeyLoad], first[KeyVersion], NewTopology, "c2d2", "c2d2"},
+		{"the second with an old version", second[KeyTopology], second[KeyLoad], first[KeyVersion], NewTopology, "c2d2",
+			"c2d2"},
 		{"topology alone", second[KeyTopology], first[KeyLoad], second[KeyVersion], NewTopology, "cd", "cd"},
 		{"topology alone, old version", second[KeyTopology], first[KeyLoad], first[KeyVersion], NewLoad, "a1b1", "cd"},
 		{"load alone", first[KeyTopology], second[KeyLoad], second[KeyVersion], Nothing, "a1b1", "ab"},
 		{"load alone, old version", first[KeyTopology], second[KeyLoad], first[KeyVersion], Nothing, "a1b1", "ab"},
 		{"version alone", first[KeyTopology], first[KeyLoad], second[KeyVersion], NewLoad, "a1b1", "a1b1"},
 		{"a damaged load", second[KeyTopology], flipped, second[KeyVersion], NewTopology, "cd", "cd"},
-		{"a damaged topology", second[KeyTopology][1:], second[KeyLoad], second[KeyVersion], Nothing, "a1b1", "nothing"},
+		{"a damaged topology", second[KeyTopology][1:], second[KeyLoad], second[KeyVersion], Nothing, "a1b1",
+			"nothing"},
 		{"a load as topology", second[KeyLoad][8:], second[KeyLoad], second[KeyVersion], Nothing, "a1b1", "nothing"},
-		{"a topology as load", second[KeyTopology], append(make([]byte, 8), second[KeyTopology]...), second[KeyVersion], NewTopology, "cd", "cd"},
+		{"a topology as load", second[KeyTopology], append(make([]byte, 8), second[KeyTopology]...), second[KeyVersion],
+			NewTopology, "cd", "cd"},
 		{"a version that is none", second[KeyTopology], second[KeyLoad], []byte("x"), Nothing, "a1b1", "nothing"},
 		{"empty values", nil, nil, second[KeyVersion], Nothing, "a1b1", "nothing"},
 	}

@@ -119,7 +119,8 @@ func readStored(store journal.Store) (topology, load stored) {
 	if !ok {
 		topology.change = absent
 	} else if record, _, err := snapshot.Next(value); err == nil && record.Kind == snapshot.KindTopology {
-		topology.present, topology.position, topology.topology = true, record.Position, snapshot.PayloadID(record.Payload)
+		topology.present, topology.position, topology.topology = true, record.Position,
+			snapshot.PayloadID(record.Payload)
 	}
 	value, load.change, ok = store.Get(KeyLoad)
 	if !ok {

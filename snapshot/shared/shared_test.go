@@ -87,7 +87,8 @@ func TestPut(t *testing.T) {
 		{"the same position", message(t, ab, 7, 9, true), ErrOlder, &snapshot.Position{Epoch: 7, Sequence: 9}, "a9b9"},
 		{"an older sequence", message(t, c, 7, 8, true), ErrOlder, &snapshot.Position{Epoch: 7, Sequence: 9}, "a9b9"},
 		{"an older epoch", message(t, ab, 6, 99, false), ErrOlder, &snapshot.Position{Epoch: 7, Sequence: 9}, "a9b9"},
-		{"load of another topology", message(t, c, 7, 10, false), ErrUnknownTopology, &snapshot.Position{Epoch: 7, Sequence: 9}, "a9b9"},
+		{"load of another topology", message(t, c, 7, 10, false), ErrUnknownTopology,
+			&snapshot.Position{Epoch: 7, Sequence: 9}, "a9b9"},
 		{"damaged", message(t, ab, 7, 10, true)[1:], snapshot.ErrForeign, nil, "a9b9"},
 		{"as far ahead as may be", message(t, ab, someTime+MaxAhead, 1, true), nil, nil, "a1b1"},
 		{"too far ahead", message(t, ab, someTime+MaxAhead+1, 1, true), ErrAhead, nil, "a9b9"},
@@ -99,7 +100,8 @@ func TestPut(t *testing.T) {
 			store := data.Store()
 			put(t, store, message(t, ab, 7, 9, true))
 			current, err := Put(store, tc.message, someTime)
-			if !errors.Is(err, tc.err) || (current == nil) != (tc.current == nil) || current != nil && *current != *tc.current {
+			if !errors.Is(err, tc.err) || (current == nil) != (tc.current == nil) || current != nil &&
+				*current != *tc.current {
 				t.Errorf("got %v and %v, want %v and %v", current, err, tc.current, tc.err)
 			}
 			if got := seen(data.Store()); got != tc.seen {
@@ -162,7 +164,8 @@ func TestTwoAtOnce(t *testing.T) {
 				}
 				for _, sequences := range [][2]uint64{{2, 3}, {3, 2}} {
 					for step := 1; step <= 3; step++ {
-						name := fmt.Sprintf("known %v, %s %d, %s %d before step %d", known, one.name, sequences[0], other.name, sequences[1], step)
+						name := fmt.Sprintf("known %v, %s %d, %s %d before step %d", known, one.name, sequences[0],
+							other.name, sequences[1], step)
 						t.Run(name, func(t *testing.T) { atOnce(t, known, one, other, sequences, step) })
 					}
 				}
@@ -178,7 +181,8 @@ type kind struct {
 }
 
 var kinds = []kind{
-	{"load", topologyOf("a", "b"), false}, {"same topology", topologyOf("a", "b"), true}, {"other topology", topologyOf("c"), true},
+	{"load", topologyOf("a", "b"), false}, {"same topology", topologyOf("a", "b"), true},
+	{"other topology", topologyOf("c"), true},
 }
 
 var errNotPut = errors.New("not put, as there is no such step")
@@ -205,7 +209,8 @@ func atOnce(t *testing.T, known bool, one, other kind, sequences [2]uint64, step
 }
 
 // judge wants the newest of what was taken to be seen, by a new worker and by one that read before.
-func judge(t *testing.T, data *journaltest.Data, old *Reader, one, other *snapshot.Topology, sequences [2]uint64, errs [2]error) {
+func judge(t *testing.T, data *journaltest.Data, old *Reader, one, other *snapshot.Topology, sequences [2]uint64,
+	errs [2]error) {
 	t.Helper()
 	newest, sequence := (*snapshot.Topology)(nil), uint64(0)
 	for i, topology := range []*snapshot.Topology{one, other} {

@@ -47,7 +47,8 @@ const onlyPrefix = `{"config": {"plugins": [{"type": "prefix-cache-scorer",
 func body(salt int) []byte {
 	const blockBytes = 64
 	line := strconv.Itoa(salt) + " lorem ipsum dolor sit amet, consectetur adipiscing elit. "
-	return []byte(`{"model":"m","prompt":"` + strings.Repeat(line, blocks*blockBytes/len(line)+1)[:blocks*blockBytes] + `"}`)
+	return []byte(`{"model":"m","prompt":"` + strings.Repeat(line, blocks*blockBytes/len(line)+1)[:blocks*blockBytes] +
+		`"}`)
 }
 
 func scan() func() {
@@ -85,7 +86,8 @@ func newBench(configuration string, n int) *bench {
 	for i := range n {
 		pool.Endpoints = append(pool.Endpoints, scoring.Endpoint{
 			Index: i, Name: "default/vllm-" + strconv.Itoa(i), Address: "10.0.0." + strconv.Itoa(i) + ":8000",
-			Metrics: scoring.Metrics{SampledAt: 1, WaitingRequests: i % 7, RunningRequests: i % 5, KVCacheUsage: float64(i%10) / 10},
+			Metrics: scoring.Metrics{SampledAt: 1, WaitingRequests: i % 7, RunningRequests: i % 5,
+				KVCacheUsage: float64(i%10) / 10},
 		})
 	}
 	pool.Enter()
@@ -117,7 +119,8 @@ func prefix() func() {
 	return b.decide
 }
 
-// fillPrefixes gives each endpoint a part of the prompt, another one each, beside a million blocks of other prompts in all.
+// fillPrefixes gives each endpoint a part of the prompt, another one each, beside a million blocks of other prompts in
+// all.
 func fillPrefixes(b *bench) {
 	pool := b.cycle.Pool
 	for fill := 1; pool.State.Prefix.Len(0) < state.DefaultPrefixCapacity-blocks; fill++ {

@@ -42,8 +42,10 @@ func (m *Mesh) StartAgent(registry string) (*Agent, error) {
 	config := fmt.Sprintf("{discoveryAddress: %q, controlPlaneAuthPolicy: NONE, configPath: %q, statusPort: %d}",
 		m.address(0), filepath.Dir(a.socket), a.taken.Addr().(*net.TCPAddr).Port)
 	a.Child, err = harness.StartChild("pilot-agent", dir, path, []string{
-		"POD_NAME=pintle-gateway", "POD_NAMESPACE=default", "INSTANCE_IP=192.0.2.1", "DISABLE_ENVOY=true", "FILE_MOUNTED_CERTS=true",
-		"PILOT_CERT_PROVIDER=none", "GRPC_XDS_BOOTSTRAP=", "WASM_INSECURE_REGISTRIES=" + registry, "PROXY_CONFIG=" + config,
+		"POD_NAME=pintle-gateway", "POD_NAMESPACE=default", "INSTANCE_IP=192.0.2.1", "DISABLE_ENVOY=true",
+		"FILE_MOUNTED_CERTS=true",
+		"PILOT_CERT_PROVIDER=none", "GRPC_XDS_BOOTSTRAP=", "WASM_INSECURE_REGISTRIES=" + registry,
+		"PROXY_CONFIG=" + config,
 	}, "proxy", "router", "--log_output_level=wasm:debug,xdsproxy:info")
 	if err != nil {
 		return a, err

@@ -1,6 +1,6 @@
-// Package mesh runs the parts of Istio that a gateway meets, without a cluster: a real kube-apiserver on a real etcd, an unmodified
-// istiod that reads its resources from there, and stock Envoys that present themselves as Istio's gateways. Nothing runs pods:
-// Deployments are taken by the API, and the tests start what would run in them.
+// Package mesh runs the parts of Istio that a gateway meets, without a cluster: a real kube-apiserver on a real etcd,
+// an unmodified istiod that reads its resources from there, and stock Envoys that present themselves as Istio's
+// gateways. Nothing runs pods: Deployments are taken by the API, and the tests start what would run in them.
 //
 // Everything listens on loopback. The programs are built by build/setup.sh.
 package mesh

@@ -15,7 +15,8 @@ var bootstrapText string
 
 var bootstrap = template.Must(template.New("bootstrap.yaml").Parse(bootstrapText))
 
-// StartGateway starts a stock Envoy as the pod of a Deployment. With an agent it is configured through that, else by istiod itself.
+// StartGateway starts a stock Envoy as the pod of a Deployment. With an agent it is configured through that, else by
+// istiod itself.
 func (m *Mesh) StartGateway(deployment Object, agent *Agent) (*harness.Envoy, error) {
 	ports, err := harness.FreePorts(1)
 	if err != nil {

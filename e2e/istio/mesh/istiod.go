@@ -27,7 +27,8 @@ type Mesh struct {
 	madeAgentData bool
 }
 
-// Start starts a control plane with Istio's resources known to the API. It ends with Stop, also when there was an error.
+// Start starts a control plane with Istio's resources known to the API. It ends with Stop, also when there was an
+// error.
 func Start(dir string) (*Mesh, error) {
 	m := &Mesh{dir: dir}
 	var err error
@@ -113,7 +114,8 @@ func (m *Mesh) StartIstiod() error {
 	m.istiod, err = harness.StartChild("istiod", m.dir, path, istiodSettings, "discovery",
 		"--kubeconfig", m.kubeconfig(), "--meshConfig", filepath.Join(m.dir, "mesh.yaml"),
 		"--networksConfig", filepath.Join(m.dir, "no-networks.yaml"),
-		"--grpcAddr", m.address(0), "--httpAddr", m.address(1), "--monitoringAddr", m.address(2), "--secureGRPCAddr=", "--httpsAddr=",
+		"--grpcAddr", m.address(0), "--httpAddr", m.address(1), "--monitoringAddr", m.address(2), "--secureGRPCAddr=",
+		"--httpsAddr=",
 		"--ctrlz_address", "127.0.0.1", "--ctrlz_port", fmt.Sprint(m.ports[3]))
 	if err != nil {
 		return err

@@ -41,13 +41,15 @@ type resource struct {
 // token is the bearer token of the one user, who may do everything.
 const token = "e2e"
 
-// StartKube starts etcd and kube-apiserver with their files in dir. It ends with StopKube, also when there was an error.
+// StartKube starts etcd and kube-apiserver with their files in dir. It ends with StopKube, also when there was an
+// error.
 func StartKube(dir string) (*Kube, error) {
 	ports, err := harness.FreePorts(3)
 	if err != nil {
 		return nil, err
 	}
-	k := &Kube{dir: dir, ports: ports, url: fmt.Sprintf("https://127.0.0.1:%d", ports[2]), resources: map[string]resource{}}
+	k := &Kube{dir: dir, ports: ports, url: fmt.Sprintf("https://127.0.0.1:%d", ports[2]),
+		resources: map[string]resource{}}
 	if err := k.startEtcd(ports[0], ports[1]); err != nil {
 		return k, err
 	}
@@ -71,7 +73,8 @@ func (k *Kube) startEtcd(port, peers int) error {
 	url, peerURL := fmt.Sprintf("http://127.0.0.1:%d", port), fmt.Sprintf("http://127.0.0.1:%d", peers)
 	k.etcd, err = harness.StartChild("etcd", k.dir, path, nil,
 		"--data-dir", filepath.Join(k.dir, "etcd"), "--listen-client-urls", url, "--advertise-client-urls", url,
-		"--listen-peer-urls", peerURL, "--initial-advertise-peer-urls", peerURL, "--initial-cluster", "default="+peerURL,
+		"--listen-peer-urls", peerURL, "--initial-advertise-peer-urls", peerURL, "--initial-cluster",
+		"default="+peerURL,
 		"--unsafe-no-fsync", "--log-level", "warn")
 	if err != nil {
 		return err
@@ -90,13 +93,16 @@ func (k *Kube) startServer(etcdPort, port int) error {
 	}
 	keyFile, tokens := filepath.Join(k.dir, "sa.key"), filepath.Join(k.dir, "tokens.csv")
 	text := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
-	if err := errors.Join(os.WriteFile(keyFile, text, 0o600), os.WriteFile(tokens, []byte(token+",admin,admin,system:masters\n"), 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(keyFile, text, 0o600),
+		os.WriteFile(tokens, []byte(token+",admin,admin,system:masters\n"), 0o600)); err != nil {
 		return err
 	}
 	k.server, err = harness.StartChild("kube-apiserver", k.dir, path, nil,
 		"--etcd-servers", fmt.Sprintf("http://127.0.0.1:%d", etcdPort), "--bind-address", "127.0.0.1",
-		"--secure-port", fmt.Sprint(port), "--cert-dir", k.dir, "--token-auth-file", tokens, "--authorization-mode", "RBAC",
-		"--anonymous-auth=false", "--service-account-issuer", "https://e2e.local", "--service-account-key-file", keyFile,
+		"--secure-port", fmt.Sprint(port), "--cert-dir", k.dir, "--token-auth-file", tokens, "--authorization-mode",
+		"RBAC",
+		"--anonymous-auth=false", "--service-account-issuer", "https://e2e.local", "--service-account-key-file",
+		keyFile,
 		"--service-account-signing-key-file", keyFile, "--service-cluster-ip-range", "10.0.0.0/24",
 		// There is no controller that would create the accounts' tokens, and no node to advertise.
 		"--disable-admission-plugins", "ServiceAccount", "--endpoint-reconciler-type", "none")
@@ -187,7 +193,8 @@ func (k *Kube) SetStatus(o Object) error {
 	if err != nil {
 		return err
 	}
-	_, err = k.request(http.MethodPatch, path+"/status?fieldManager=e2e&force=true", "application/apply-patch+yaml", text)
+	_, err = k.request(http.MethodPatch, path+"/status?fieldManager=e2e&force=true", "application/apply-patch+yaml",
+		text)
 	return err
 }
 

@@ -28,7 +28,8 @@ type Authority struct {
 // New makes an authority that ends with the test.
 func New(t testing.TB) *Authority {
 	a := &Authority{t: t, folder: t.TempDir()}
-	a.Cert, a.key = a.issue("ca", &x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign})
+	a.Cert, a.key = a.issue("ca",
+		&x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign})
 	return a
 }
 

@@ -2,8 +2,8 @@ package wazerohost
 
 import "strings"
 
-// proxyFuncs are the host functions of ABI 0.2.0 and 0.2.1 that are modelled. Answers and their order follow proxy-wasm-cpp-host
-// (src/exports.cc) and Envoy (source/extensions/common/wasm/context.cc).
+// proxyFuncs are the host functions of ABI 0.2.0 and 0.2.1 that are modelled. Answers and their order follow
+// proxy-wasm-cpp-host (src/exports.cc) and Envoy (source/extensions/common/wasm/context.cc).
 var proxyFuncs map[string]hostFunc
 
 func init() {
@@ -181,8 +181,8 @@ func proxyGetProperty(v *vm, a []uint64) uint32 {
 	return v.give(value, a[2], a[3])
 }
 
-// proxySetProperty stores under "wasm." and the whole path, NULs included; proxyGetProperty looks under the first part only, so a path of
-// several parts cannot be read back.
+// proxySetProperty stores under "wasm." and the whole path, NULs included; proxyGetProperty looks under the first part
+// only, so a path of several parts cannot be read back.
 func proxySetProperty(v *vm, a []uint64) uint32 {
 	path, ok := v.readString(a[0], a[1])
 	value, ok2 := v.readString(a[2], a[3])
@@ -194,7 +194,8 @@ func proxySetProperty(v *vm, a []uint64) uint32 {
 		return statusNotFound
 	}
 	if strings.Contains(path, "\x00") {
-		v.violate("SetProperty with a path of several parts (%q): neither GetProperty nor FILTER_STATE finds it again", path)
+		v.violate("SetProperty with a path of several parts (%q): neither GetProperty nor FILTER_STATE finds it again",
+			path)
 	}
 	s.filterState["wasm."+path] = FilterState{Value: value}
 	return statusOK

@@ -75,11 +75,12 @@ func (v *vm) mutableMap(c *guestContext, kind uint64) *headerMap {
 	return nil
 }
 
-// editable refuses an edit that Envoy takes and that changes nothing: after a Pause in the header phase the map stays reachable even when
-// a later callback has let the headers go on.
+// editable refuses an edit that Envoy takes and that changes nothing: after a Pause in the header phase the map stays
+// reachable even when a later callback has let the headers go on.
 func (v *vm) editable(d *direction, m *headerMap, gone bool) *headerMap {
 	if m != nil && gone {
-		v.violate("the plug-in edits %s headers that have already gone on: envoy answers OK and the edit is lost", d.name())
+		v.violate("the plug-in edits %s headers that have already gone on: envoy answers OK and the edit is lost",
+			d.name())
 	}
 	return m
 }
@@ -197,7 +198,8 @@ func (v *vm) readPairs(ptr, size uint64) (Headers, bool) {
 	}
 	pairs, ok := decodePairs(b)
 	if !ok {
-		v.violate("the plug-in handed over a malformed list of headers (%d bytes), which envoy takes for an empty one", len(b))
+		v.violate("the plug-in handed over a malformed list of headers (%d bytes), which envoy takes for an empty one",
+			len(b))
 	}
 	return pairs, true
 }

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// buffer returns the buffer of a kind; ok is false where Envoy has none (NotFound), b is nil where it has an empty, immutable one.
+// buffer returns the buffer of a kind; ok is false where Envoy has none (NotFound), b is nil where it has an empty,
+// immutable one.
 func (v *vm) buffer(c *guestContext, kind uint64) (b *body, readOnly, ok bool) {
 	switch kind {
 	case bufRequestBody, bufResponseBody:
@@ -65,8 +66,8 @@ func proxyGetBufferStatus(v *vm, a []uint64) uint32 {
 	return statusOK
 }
 
-// proxySetBuffer puts data in the place of the first bytes (start 0; none of them with length 0, all with a length past the end), or appends
-// it (start at or past the end). Envoy refuses anything in between.
+// proxySetBuffer puts data in the place of the first bytes (start 0; none of them with length 0, all with a length past
+// the end), or appends it (start at or past the end). Envoy refuses anything in between.
 func proxySetBuffer(v *vm, a []uint64) uint32 {
 	if a[0] > bufMax {
 		return statusBadArgument
@@ -94,7 +95,8 @@ func proxySetBuffer(v *vm, a []uint64) uint32 {
 	return statusOK
 }
 
-// proxyContinueStream resumes once the callback has returned. Either direction hides the request's maps and body from here on.
+// proxyContinueStream resumes once the callback has returned. Either direction hides the request's maps and body from
+// here on.
 func proxyContinueStream(v *vm, a []uint64) uint32 {
 	s := v.context().stream
 	switch a[0] {
@@ -129,7 +131,8 @@ func proxySendLocalResponse(v *vm, a []uint64) uint32 {
 	}
 	s := v.context().stream
 	if s == nil {
-		v.violate("the plug-in sends a local response from a context that is no stream: envoy answers OK and does nothing")
+		v.violate("the plug-in sends a local response from a context that is no stream: envoy answers OK and does " +
+			"nothing")
 		return statusOK
 	}
 	if s.ended {

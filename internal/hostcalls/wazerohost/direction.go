@@ -32,15 +32,16 @@ type sink interface {
 	passTrailers()
 }
 
-// direction is the plug-in's place in the decoding or encoding filter chain of a stream: what Envoy's filter manager and Wasm context keep
-// (source/common/http/filter_manager.cc, source/extensions/common/wasm/context.cc), in one.
+// direction is the plug-in's place in the decoding or encoding filter chain of a stream: what Envoy's filter manager
+// and Wasm context keep (source/common/http/filter_manager.cc, source/extensions/common/wasm/context.cc), in one.
 type direction struct {
 	stream  *Stream
 	request bool
 	out     sink
 
 	headers, trailers *headerMap // as far as they have come
-	// What host calls reach. Envoy clears the headers when the header callback lets them go on, not when a later callback does.
+	// What host calls reach. Envoy clears the headers when the header callback lets them go on, not when a later
+	// callback does.
 	visibleHeaders, visibleTrailers *headerMap
 
 	iteration        iteration
@@ -64,7 +65,8 @@ func (d *direction) name() string {
 	return "response"
 }
 
-// call runs a callback of this direction. ok is false when the stream is over for this direction: the VM died, or a local reply was sent.
+// call runs a callback of this direction. ok is false when the stream is over for this direction: the VM died, or a
+// local reply was sent.
 func (d *direction) call(phase string, args ...uint64) (action uint64, ok bool) {
 	s := d.stream
 	if !d.request && s.failed {
@@ -73,7 +75,8 @@ func (d *direction) call(phase string, args ...uint64) (action uint64, ok bool) 
 	}
 	stopped := false
 	if s.vm.failed == nil {
-		action, stopped = s.vm.callback(s.context, "proxy_on_"+d.name()+"_"+phase, append([]uint64{uint64(s.context.id)}, args...)...)
+		action, stopped = s.vm.callback(s.context, "proxy_on_"+d.name()+"_"+phase,
+			append([]uint64{uint64(s.context.id)}, args...)...)
 	}
 	if s.vm.failed != nil {
 		s.fail()
@@ -88,7 +91,8 @@ func (d *direction) call(phase string, args ...uint64) (action uint64, ok bool) 
 		return 0, false
 	}
 	if action > actionPause {
-		s.vm.violate("proxy_on_%s_%s answered %d; only continue (0) and pause (1) are modelled", d.name(), phase, action)
+		s.vm.violate("proxy_on_%s_%s answered %d; only continue (0) and pause (1) are modelled", d.name(), phase,
+			action)
 	}
 	return action, true
 }
@@ -143,7 +147,8 @@ func (d *direction) deliver(b *body, end bool) {
 	d.inCallback = true
 	if d.buffering {
 		if d.resumedEarly {
-			s.vm.violate("a %s body frame comes after the plug-in resumed out of a body pause: envoy versions before the patch releases of August 2026 lose it", d.name())
+			s.vm.violate("a %s body frame comes after the plug-in resumed out of a body pause: envoy versions before "+
+				"the patch releases of August 2026 lose it", d.name())
 		}
 		d.hold(b)
 	}
@@ -162,7 +167,8 @@ func (d *direction) deliver(b *body, end bool) {
 	d.buffering = action == actionPause
 	if action == actionPause {
 		if s.upstream.holding && len(s.upstream.held) > 0 && d.request {
-			s.vm.violate("the plug-in pauses the body after it let a part go on to the buffer filter: both then hold the same buffer")
+			s.vm.violate("the plug-in pauses the body after it let a part go on to the buffer filter: both then hold " +
+				"the same buffer")
 		}
 		d.iteration = stoppedSingle
 		d.hold(b)

@@ -43,7 +43,8 @@ func buildGuest(dir string) ([]byte, error) {
 		}
 	}
 	out := filepath.Join(dir, "guest.wasm")
-	cmd := exec.Command(tinygo, "build", "-o", out, "-target="+target, "-buildmode=c-shared", "-tags", "custommalloc", "-opt=2", "-no-debug", "./testdata/guest")
+	cmd := exec.Command(tinygo, "build", "-o", out, "-target="+target, "-buildmode=c-shared", "-tags", "custommalloc",
+		"-opt=2", "-no-debug", "./testdata/guest")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%s (run make setup if it is missing): %w\n%s", tinygo, err, text)
 	}

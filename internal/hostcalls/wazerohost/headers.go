@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Headers is an ordered list of header or trailer fields. Names are lower case, pseudo headers (":path") come first by convention.
+// Headers is an ordered list of header or trailer fields. Names are lower case, pseudo headers (":path") come first by
+// convention.
 type Headers [][2]string
 
 // Get returns the first value of name, or "".
@@ -130,7 +131,8 @@ const (
 	maxPairsCount = 1024
 )
 
-// encodePairs writes the ABI's list of pairs: a count, then the two lengths of each, then each name and value with a trailing NUL.
+// encodePairs writes the ABI's list of pairs: a count, then the two lengths of each, then each name and value with a
+// trailing NUL.
 func encodePairs(h Headers) []byte {
 	out := binary.LittleEndian.AppendUint32(nil, uint32(len(h)))
 	for _, field := range h {
@@ -144,7 +146,8 @@ func encodePairs(h Headers) []byte {
 	return out
 }
 
-// decodePairs reads the same. Like the C++ host it answers anything malformed with no pairs at all; ok tells the two apart.
+// decodePairs reads the same. Like the C++ host it answers anything malformed with no pairs at all; ok tells the two
+// apart.
 func decodePairs(b []byte) (pairs Headers, ok bool) {
 	if len(b) == 0 {
 		return nil, true

@@ -9,10 +9,11 @@ import (
 	"github.com/tetratelabs/wazero"
 )
 
-// Options say how the modelled Envoy is configured. The zero value is a listener with the Wasm filter and the router and nothing else.
+// Options say how the modelled Envoy is configured. The zero value is a listener with the Wasm filter and the router
+// and nothing else.
 type Options struct {
-	// AllowOnHeadersStopIteration is the PluginConfig field of that name. Without it a Pause in the header phase stops everything:
-	// no body or trailer callback follows until the plug-in resumes the stream.
+	// AllowOnHeadersStopIteration is the PluginConfig field of that name. Without it a Pause in the header phase stops
+	// everything: no body or trailer callback follows until the plug-in resumes the stream.
 	AllowOnHeadersStopIteration bool
 	// BufferFilter puts the stock buffer filter behind the plug-in: headers leave only with the whole body.
 	BufferFilter bool
@@ -31,10 +32,11 @@ type Options struct {
 	Env map[string]string
 	// Clusters are those that an HTTP call may name; nil allows every name.
 	Clusters []string
-	// FilterStateKeys are further keys that set_envoy_filter_state accepts, besides OriginalDst. Their values are not validated.
+	// FilterStateKeys are further keys that set_envoy_filter_state accepts, besides OriginalDst. Their values are not
+	// validated.
 	FilterStateKeys []string
-	// Properties answer proxy_get_property for every context; the key is the path joined by dots ("node.id"). Values are the bytes
-	// that the plug-in reads; see Int64. Request options and Stream.SetProperty come before them.
+	// Properties answer proxy_get_property for every context; the key is the path joined by dots ("node.id"). Values
+	// are the bytes that the plug-in reads; see Int64. Request options and Stream.SetProperty come before them.
 	Properties map[string][]byte
 	// Canary starts every plug-in once more in a VM of its own that is then thrown away, as Envoy's main thread does.
 	Canary bool
@@ -45,13 +47,14 @@ type Options struct {
 	Seed uint64
 	// Log sees every log line as it is written, from whichever goroutine drives the VM.
 	Log func(LogLine)
-	// Fail is told of every use of the host that Envoy would punish without a status code, or that is not modelled; usually t.Error or
-	// t.Fatal. After it the VM concerned is dead. nil panics.
+	// Fail is told of every use of the host that Envoy would punish without a status code, or that is not modelled;
+	// usually t.Error or t.Fatal. After it the VM concerned is dead. nil panics.
 	Fail func(message string)
 }
 
-// HeaderMutation is one mutation of a header_mutation filter: Header is overwritten with %FILTER_STATE(FilterState:PLAIN)%. Nothing happens
-// when that filter state is not set, so a header that the client sent passes unless Remove is set too.
+// HeaderMutation is one mutation of a header_mutation filter: Header is overwritten with
+// %FILTER_STATE(FilterState:PLAIN)%. Nothing happens when that filter state is not set, so a header that the client
+// sent passes unless Remove is set too.
 type HeaderMutation struct {
 	Header      string
 	FilterState string
@@ -109,8 +112,8 @@ type Host struct {
 	vms     int
 }
 
-// New compiles a proxy-wasm module and checks what Envoy checks when it loads one: the ABI version, the imports, the exports and their
-// signatures, and that it is a reactor (exports _initialize). The error names what is wrong.
+// New compiles a proxy-wasm module and checks what Envoy checks when it loads one: the ABI version, the imports, the
+// exports and their signatures, and that it is a reactor (exports _initialize). The error names what is wrong.
 func New(ctx context.Context, wasm []byte, opts Options) (*Host, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now

@@ -34,7 +34,8 @@ func (v *vm) answering(c *guestContext) *callAnswer {
 	return c.plugin.answering
 }
 
-// proxyHTTPCall refuses unknown clusters and requests without :method, :path or :authority with BadArgument, as Envoy does.
+// proxyHTTPCall refuses unknown clusters and requests without :method, :path or :authority with BadArgument, as Envoy
+// does.
 func proxyHTTPCall(v *vm, a []uint64) uint32 {
 	cluster, ok := v.readString(a[0], a[1])
 	data, ok2 := v.read(a[4], a[5])
@@ -58,8 +59,9 @@ func proxyHTTPCall(v *vm, a []uint64) uint32 {
 	c := v.context()
 	v.nextCall += 4
 	call := &HTTPCall{
-		Cluster: cluster, Headers: m.fields, Body: append([]byte(nil), data...), Trailers: trailers, TimeoutMillis: uint32(a[8]),
-		vm: v, token: v.nextCall, plugin: c.plugin, from: c.id,
+		Cluster: cluster, Headers: m.fields, Body: append([]byte(nil), data...), Trailers: trailers,
+		TimeoutMillis: uint32(a[8]),
+		vm:            v, token: v.nextCall, plugin: c.plugin, from: c.id,
 	}
 	v.worker.calls = append(v.worker.calls, call)
 	if !v.writeU32(a[9], call.token) {
@@ -87,7 +89,8 @@ func (c *HTTPCall) TimeOut() {
 	c.deliver(&callAnswer{headers: reply.response(), trailers: &headerMap{}, body: []byte(text)})
 }
 
-// Fail is a call that was reset: a response without headers, body and trailers. A cluster out of reach looks otherwise; see Unreachable.
+// Fail is a call that was reset: a response without headers, body and trailers. A cluster out of reach looks otherwise;
+// see Unreachable.
 func (c *HTTPCall) Fail() { c.deliver(nil) }
 
 func (c *HTTPCall) deliver(answer *callAnswer) {

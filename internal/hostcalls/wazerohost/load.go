@@ -9,7 +9,8 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// guestExports are the callbacks that the host calls and their signatures: 'i' is an i32, and the part after '>' the result.
+// guestExports are the callbacks that the host calls and their signatures: 'i' is an i32, and the part after '>' the
+// result.
 var guestExports = map[string]string{
 	"_initialize": "", "main": "ii>i", "malloc": "i>i", "proxy_on_memory_allocate": "i>i",
 	"proxy_on_vm_start": "ii>i", "proxy_on_configure": "ii>i", "proxy_on_tick": "i", "proxy_on_context_create": "ii",
@@ -27,7 +28,8 @@ func checkExports(module wazero.CompiledModule) error {
 	}
 	if _, ok := exports["_initialize"]; !ok {
 		if _, ok := exports["_start"]; ok {
-			return errors.New("the module exports _start: at its end it calls proc_exit, which envoy answers with restricted_callback; build with -buildmode=c-shared")
+			return errors.New("the module exports _start: at its end it calls proc_exit, which envoy answers with " +
+				"restricted_callback; build with -buildmode=c-shared")
 		}
 	}
 	_, malloc := exports["malloc"]
@@ -71,13 +73,15 @@ func letter(t api.ValueType) string {
 	return "?"
 }
 
-// hostFunc is one function that Envoy offers to the guest. Arguments are as wasm hands them over; a function without a result returns 0.
+// hostFunc is one function that Envoy offers to the guest. Arguments are as wasm hands them over; a function without a
+// result returns 0.
 type hostFunc struct {
 	signature string
 	run       func(v *vm, args []uint64) uint32
 }
 
-// instantiateImports offers exactly the functions that the module imports, and refuses any that the modelled Envoy does not have.
+// instantiateImports offers exactly the functions that the module imports, and refuses any that the modelled Envoy does
+// not have.
 func (h *Host) instantiateImports(ctx context.Context) error {
 	builders := map[string]wazero.HostModuleBuilder{}
 	for _, def := range h.module.ImportedFunctions() {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// module encodes a wasm module of functions without parameters and results: those it imports from a module, and those it exports, which
-// do nothing; an export "NAME:i" maps an i32 to an i32.
+// module encodes a wasm module of functions without parameters and results: those it imports from a module, and those
+// it exports, which do nothing; an export "NAME:i" maps an i32 to an i32.
 func module(from string, imports, exports []string) []byte {
 	section := func(id byte, content ...byte) []byte { return append([]byte{id, byte(len(content))}, content...) }
 	name := func(s string) []byte { return append([]byte{byte(len(s))}, s...) }
@@ -49,8 +49,10 @@ func TestNewRefuses(t *testing.T) {
 		{"a command", module("env", nil, []string{abi, "_start"}), "restricted_callback"},
 		{"no allocator", module("env", nil, []string{abi}), "malloc"},
 		{"a wrong signature of an export", module("env", nil, []string{abi, "malloc"}), `malloc: got "", want "i>i"`},
-		{"an unknown import", module("env", []string{"proxy_fly"}, []string{abi, "proxy_on_memory_allocate:i"}), "env.proxy_fly"},
-		{"a wrong signature of an import", module("env", []string{"proxy_log"}, []string{abi, "malloc:i"}), `env.proxy_log: got "", want "iii>i"`},
+		{"an unknown import", module("env", []string{"proxy_fly"}, []string{abi, "proxy_on_memory_allocate:i"}),
+			"env.proxy_fly"},
+		{"a wrong signature of an import", module("env", []string{"proxy_log"}, []string{abi, "malloc:i"}),
+			`env.proxy_log: got "", want "iii>i"`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -66,7 +68,8 @@ func TestNewRefuses(t *testing.T) {
 }
 
 func TestLookUpImport(t *testing.T) {
-	for _, name := range []string{"env.proxy_fly", "env.proxy_continue_request", "wasi_snapshot_preview1.fd_pread", "other.proxy_log"} {
+	for _, name := range []string{"env.proxy_fly", "env.proxy_continue_request", "wasi_snapshot_preview1.fd_pread",
+		"other.proxy_log"} {
 		moduleName, function, _ := strings.Cut(name, ".")
 		if _, err := lookUpImport(moduleName, function); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("import of %s: got %v, want an error that names it", name, err)

@@ -10,8 +10,8 @@ import (
 // Int64 writes a number the way Envoy hands numeric properties over: eight bytes, little endian.
 func Int64(n int64) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(n)) }
 
-// property answers proxy_get_property. What a test has set comes first, then what the host knows (source/extensions/filters/common/expr),
-// then properties that a plug-in stored; everything else is not found.
+// property answers proxy_get_property. What a test has set comes first, then what the host knows
+// (source/extensions/filters/common/expr), then properties that a plug-in stored; everything else is not found.
 func (v *vm) property(c *guestContext, path []string) ([]byte, bool) {
 	dotted := strings.Join(path, ".")
 	s := c.stream
@@ -85,8 +85,8 @@ func (s *Stream) server(path []string) ([]byte, bool) {
 	return peer(address, path)
 }
 
-// requestProperty reads the header map that the plug-in's callbacks can reach: once the headers have gone on, and outside the log phase,
-// path, method and the others are not found although other request properties still are.
+// requestProperty reads the header map that the plug-in's callbacks can reach: once the headers have gone on, and
+// outside the log phase, path, method and the others are not found although other request properties still are.
 func (s *Stream) requestProperty(path []string) ([]byte, bool) {
 	m := s.request.visibleHeaders
 	if s.logging && m == nil {
@@ -161,7 +161,8 @@ func (s *Stream) responseProperty(path []string) ([]byte, bool) {
 		}
 		return []byte("via_upstream"), true
 	}
-	s.unmodelled("response", path[0], "headers", "size", "headers_bytes", "trailers", "flags", "grpc_status", "total_size", "backend_latency")
+	s.unmodelled("response", path[0], "headers", "size", "headers_bytes", "trailers", "flags", "grpc_status",
+		"total_size", "backend_latency")
 	return nil, false
 }
 
@@ -169,7 +170,8 @@ func (s *Stream) responseProperty(path []string) ([]byte, bool) {
 func (s *Stream) unmodelled(root, name string, known ...string) {
 	for _, other := range known {
 		if name == other {
-			s.vm.violate("the plug-in reads the property %s.%s, which is not modelled; set it with SetProperty", root, name)
+			s.vm.violate("the plug-in reads the property %s.%s, which is not modelled; set it with SetProperty", root,
+				name)
 		}
 	}
 }

@@ -22,8 +22,9 @@ const (
 	detailsResponse = "response_payload_too_large"
 )
 
-// localReply answers the stream. Before a response it goes through the encoder filters, this plug-in's response callbacks included; once
-// a response is on its way through them it bypasses them; once one has left, the stream can only be reset.
+// localReply answers the stream. Before a response it goes through the encoder filters, this plug-in's response
+// callbacks included; once a response is on its way through them it bypasses them; once one has left, the stream can
+// only be reset.
 func (s *Stream) localReply(reply Reply) {
 	if s.ended || s.local != nil || s.prepared != nil {
 		return
@@ -53,8 +54,8 @@ func (s *Stream) sendReply(reply Reply) {
 	}
 }
 
-// response is the header map of a reply (source/common/http/utility.cc, prepareLocalReply): content-length and, unless given, a
-// content-type of text/plain with a body, neither without.
+// response is the header map of a reply (source/common/http/utility.cc, prepareLocalReply): content-length and, unless
+// given, a content-type of text/plain with a body, neither without.
 func (r Reply) response() *headerMap {
 	m := newHeaderMap(append(Headers{{":status", strconv.Itoa(r.Status)}}, r.Headers...), false)
 	m.remove("content-length")
@@ -87,12 +88,14 @@ func (s *Stream) checkLimit(d *direction, held int) {
 			held += len(s.upstream.held)
 		}
 		if held > limit {
-			s.localReply(Reply{Status: http.StatusRequestEntityTooLarge, Body: "Payload Too Large", Details: detailsRequest})
+			s.localReply(Reply{Status: http.StatusRequestEntityTooLarge, Body: "Payload Too Large",
+				Details: detailsRequest})
 		}
 		return
 	}
 	if held > limit {
-		s.localReply(Reply{Status: http.StatusInternalServerError, Body: "Internal Server Error", Details: detailsResponse})
+		s.localReply(Reply{Status: http.StatusInternalServerError, Body: "Internal Server Error",
+			Details: detailsResponse})
 	}
 }
 

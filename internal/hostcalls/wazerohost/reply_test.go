@@ -6,10 +6,12 @@ import (
 )
 
 func TestLocalReply(t *testing.T) {
-	const response = "\nresponse_headers: get_response x-local; add_response x-seen 1; get :path\nresponse_body: response_body 0 99\nstream_done: get_response x-local; get_response x-seen"
+	const response = "\nresponse_headers: get_response x-local; add_response x-seen 1; get :path\nresponse_body: " +
+		"response_body 0 99\nstream_done: get_response x-local; get_response x-seen"
 	for _, phase := range []string{"request_headers", "request_body", "request_trailers"} {
 		t.Run(phase, func(t *testing.T) {
-			h, _, p := start(t, Options{AllowOnHeadersStopIteration: true}, "request_headers: pause\n"+phase+": reply 429 slow\\ndown"+response)
+			h, _, p := start(t, Options{AllowOnHeadersStopIteration: true},
+				"request_headers: pause\n"+phase+": reply 429 slow\\ndown"+response)
 			s := p.Request(nil, false)
 			s.Body([]byte("b"), false)
 			s.Trailers(Headers{{"t", "1"}})
@@ -18,7 +20,8 @@ func TestLocalReply(t *testing.T) {
 				t.Fatal("no local reply")
 			}
 			wantEqual(t, "status", reply.Status, 429)
-			wantEqual(t, "sent", s.Sent(), phase == "request_trailers") // the body callback before it let the headers go
+			// the body callback before it let the headers go
+			wantEqual(t, "sent", s.Sent(), phase == "request_trailers")
 			got := s.ResponseHeaders()
 			wantEqual(t, ":status", got.Get(":status"), "429")
 			wantEqual(t, "x-local", got.Get("x-local"), "yes")
@@ -45,7 +48,8 @@ func TestLocalReplyToAResponse(t *testing.T) {
 		s.Respond(nil, false)
 		wantEqual(t, ":status", s.ResponseHeaders().Get(":status"), "500")
 		wantEqual(t, "body", string(s.ResponseBody()), "no")
-		wantEqual(t, "callbacks", strings.Join(s.Callbacks(), " "), "context_create request_headers response_headers log done delete")
+		wantEqual(t, "callbacks", strings.Join(s.Callbacks(), " "),
+			"context_create request_headers response_headers log done delete")
 	})
 	t.Run("later it resets", func(t *testing.T) {
 		_, _, p := start(t, Options{}, "response_body: reply 500 no")
@@ -59,7 +63,9 @@ func TestLocalReplyToAResponse(t *testing.T) {
 }
 
 func TestResponse(t *testing.T) {
-	h, _, p := start(t, Options{}, "response_headers: get_response :status; set_response x-a 2; property upstream.address; number upstream.port\nresponse_body: size; set_response x-b 1; get_response x-a; append_response .\nresponse_trailers: get_response x-a")
+	h, _, p := start(t, Options{}, "response_headers: get_response :status; set_response x-a 2; property "+
+		"upstream.address; number upstream.port\nresponse_body: size; set_response x-b 1; get_response x-a; "+
+		"append_response .\nresponse_trailers: get_response x-a")
 	s := p.Request(nil, true)
 	s.SetServer("10.0.0.1:8000")
 	s.Respond(Headers{{"x-a", "1"}}, false)
@@ -90,7 +96,8 @@ func TestPausedResponse(t *testing.T) {
 }
 
 func TestResponseOverTheLimit(t *testing.T) {
-	_, _, p := start(t, Options{BufferLimit: 4, AllowOnHeadersStopIteration: true}, "response_headers: pause\nresponse_body: pause")
+	_, _, p := start(t, Options{BufferLimit: 4, AllowOnHeadersStopIteration: true},
+		"response_headers: pause\nresponse_body: pause")
 	s := p.Request(nil, true)
 	s.Respond(nil, false)
 	s.RespondBody([]byte("12345"), false)
@@ -127,7 +134,8 @@ func TestHTTPCall(t *testing.T) {
 }
 
 func TestHTTPCallFails(t *testing.T) {
-	h, w, p := start(t, Options{Clusters: []string{"sidecar"}}, "request_headers: call other /; call sidecar /ask; pause\nanswer: get_answer; answer_body; resume\nrequest_body: size; get x-a")
+	h, w, p := start(t, Options{Clusters: []string{"sidecar"}}, "request_headers: call other /; call sidecar /ask; "+
+		"pause\nanswer: get_answer; answer_body; resume\nrequest_body: size; get x-a")
 	s := p.Request(nil, false)
 	s.Body([]byte("ab"), false)
 	s.Body([]byte("c"), true)

@@ -10,8 +10,9 @@ func (s *Stream) Sent() bool { return locked(s, func() bool { return s.upstream.
 // Complete tells whether the whole request has gone upstream.
 func (s *Stream) Complete() bool { return locked(s, func() bool { return s.upstream.complete }) }
 
-// UpstreamHeaders are the request's headers as the router got them, after the buffer filter and the header mutations. What the router
-// itself and the connection manager add (x-request-id, x-forwarded-proto and the like) is not modelled. nil until sent.
+// UpstreamHeaders are the request's headers as the router got them, after the buffer filter and the header mutations.
+// What the router itself and the connection manager add (x-request-id, x-forwarded-proto and the like) is not modelled.
+// nil until sent.
 func (s *Stream) UpstreamHeaders() Headers {
 	return locked(s, func() Headers { return s.upstream.headers.clone() })
 }
@@ -41,8 +42,8 @@ func (s *Stream) ResponseTrailers() Headers {
 	return locked(s, func() Headers { return s.downstream.trailers.clone() })
 }
 
-// LocalReply is the response that Envoy made itself: for the plug-in, for a dead VM (503) or for a body over the limit (413). nil when
-// there was none.
+// LocalReply is the response that Envoy made itself: for the plug-in, for a dead VM (503) or for a body over the limit
+// (413). nil when there was none.
 func (s *Stream) LocalReply() *Reply {
 	return locked(s, func() *Reply {
 		if s.local == nil {
@@ -59,7 +60,8 @@ func (s *Stream) Ended() bool { return locked(s, func() bool { return s.ended })
 // WasReset tells whether it ended by a reset: Abort, or a failure after the response's headers had gone.
 func (s *Stream) WasReset() bool { return locked(s, func() bool { return s.reset }) }
 
-// Callbacks lists the callbacks made for this stream in order, without "proxy_on_": "context_create", "request_headers", ...
+// Callbacks lists the callbacks made for this stream in order, without "proxy_on_": "context_create",
+// "request_headers", ...
 func (s *Stream) Callbacks() []string {
 	return locked(s, func() []string { return slices.Clone(s.callbacks) })
 }
@@ -85,21 +87,22 @@ func (s *Stream) SetProperty(path string, value []byte) {
 	locked(s, func() bool { s.properties[path] = value; return true })
 }
 
-// SetServer sets the address of the model server that answers, for upstream.address and upstream.port. Without it the address is the
-// OriginalDst filter state, if set.
+// SetServer sets the address of the model server that answers, for upstream.address and upstream.port. Without it the
+// address is the OriginalDst filter state, if set.
 func (s *Stream) SetServer(address string) {
 	locked(s, func() bool { s.serverAddress = address; return true })
 }
 
-// Stuck tells that the plug-in holds the request or the response and that nothing under way will make it let go: no further frame
-// reaches it, and no HTTP call of its waits for an answer. Only a timer could still help.
+// Stuck tells that the plug-in holds the request or the response and that nothing under way will make it let go: no
+// further frame reaches it, and no HTTP call of its waits for an answer. Only a timer could still help.
 func (s *Stream) Stuck() bool {
 	return locked(s, func() bool {
 		if s.ended || s.waiting() {
 			return false
 		}
 		for _, d := range []*direction{&s.request, &s.response} {
-			if d.headers != nil && !d.aborted && (d.iteration == stoppedAll || d.iteration == stoppedSingle && d.complete) {
+			if d.headers != nil && !d.aborted &&
+				(d.iteration == stoppedAll || d.iteration == stoppedSingle && d.complete) {
 				return true
 			}
 		}

@@ -13,8 +13,8 @@ const (
 	statusCasMismatch   status = 8
 )
 
-// sharedData is the process-wide map behind proxy_get_shared_data: one lock, one counter, one name space per vm_id, nothing ever
-// expires (proxy-wasm-cpp-host, src/shared_data.cc).
+// sharedData is the process-wide map behind proxy_get_shared_data: one lock, one counter, one name space per vm_id,
+// nothing ever expires (proxy-wasm-cpp-host, src/shared_data.cc).
 type sharedData struct {
 	mu   sync.Mutex
 	last uint32

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Stream is one HTTP request and its response, played by the test on both sides: as client (Request, Body, Trailers, Abort) and as the
-// model server (Respond, RespondBody, RespondTrailers).
+// Stream is one HTTP request and its response, played by the test on both sides: as client (Request, Body, Trailers,
+// Abort) and as the model server (Respond, RespondBody, RespondTrailers).
 type Stream struct {
 	plugin  *Plugin
 	vm      *vm
@@ -42,8 +42,8 @@ func WithProperty(path string, value []byte) RequestOption {
 	return func(s *Stream) { s.properties[path] = value }
 }
 
-// Request brings the headers of a request. Of the pseudo headers, those that are missing are filled in: POST (or GET when end is set),
-// path "/", authority "pintle.test" and scheme "http". Names become lower case.
+// Request brings the headers of a request. Of the pseudo headers, those that are missing are filled in: POST (or GET
+// when end is set), path "/", authority "pintle.test" and scheme "http". Names become lower case.
 func (p *Plugin) Request(headers Headers, end bool, options ...RequestOption) *Stream {
 	p.worker.mu.Lock()
 	defer p.worker.mu.Unlock()
@@ -75,7 +75,8 @@ func complete(headers Headers, end bool) Headers {
 		method = "GET"
 	}
 	var all Headers
-	for _, field := range [][2]string{{":method", method}, {":path", "/"}, {":authority", "pintle.test"}, {":scheme", "http"}} {
+	for _, field := range [][2]string{{":method", method}, {":path", "/"}, {":authority", "pintle.test"},
+		{":scheme", "http"}} {
 		if !headers.Has(field[0]) {
 			all = append(all, field)
 		}
@@ -121,7 +122,8 @@ func (s *Stream) Respond(headers Headers, end bool) {
 
 func (s *Stream) respond(headers Headers, end bool) {
 	if s.ended || !s.upstream.sent || s.response.headers != nil {
-		s.vm.violate("the test responds to a request that is not waiting for a response: sent %v, ended %v, responded %v", s.upstream.sent, s.ended, s.response.headers != nil)
+		s.vm.violate("the test responds to a request that is not waiting for a response: sent %v, ended %v, "+
+			"responded %v", s.upstream.sent, s.ended, s.response.headers != nil)
 		return
 	}
 	if !headers.Has(":status") {
@@ -152,8 +154,8 @@ func (s *Stream) RespondTrailers(trailers Headers) {
 	s.response.receiveTrailers(newHeaderMap(trailers, false))
 }
 
-// Finish ends what is still open in the ordinary way: the last frame of the request, a 200 without body, the last frame of the
-// response. It answers whether the stream ended; one that the plug-in holds does not.
+// Finish ends what is still open in the ordinary way: the last frame of the request, a 200 without body, the last frame
+// of the response. It answers whether the stream ended; one that the plug-in holds does not.
 func (s *Stream) Finish() bool {
 	s.plugin.worker.mu.Lock()
 	defer s.plugin.worker.mu.Unlock()
@@ -175,7 +177,8 @@ func (s *Stream) resume(d *direction) {
 		return
 	}
 	if d.inCallback {
-		s.vm.violate("the plug-in resumes the %s from within a %s callback: envoy asserts that the stream is stopped already", d.name(), d.name())
+		s.vm.violate("the plug-in resumes the %s from within a %s callback: envoy asserts that the stream is stopped "+
+			"already", d.name(), d.name())
 		return
 	}
 	if d.iteration == running {
@@ -218,5 +221,6 @@ func (s *Stream) waiting() bool {
 
 // String tells a stream's state in one line, for messages.
 func (s *Stream) String() string {
-	return fmt.Sprintf("stream %d: sent %v, ended %v, reset %v, callbacks %v", s.context.id, s.upstream.sent, s.ended, s.reset, s.callbacks)
+	return fmt.Sprintf("stream %d: sent %v, ended %v, reset %v, callbacks %v", s.context.id, s.upstream.sent, s.ended,
+		s.reset, s.callbacks)
 }

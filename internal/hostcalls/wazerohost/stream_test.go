@@ -18,9 +18,12 @@ func TestRequestHeaderEdits(t *testing.T) {
 	}{
 		{"in the header phase", Options{}, "request_headers: " + edits, "request_headers", "1", ok, true},
 		{"after continue", Options{}, "request_body: " + edits, "request_body", badArgument, badArgument, false},
-		{"after continue, held by the buffer filter", Options{BufferFilter: true}, "request_body: " + edits, "request_body", badArgument, badArgument, false},
-		{"after a pause that lets the body through", Options{AllowOnHeadersStopIteration: true}, "request_headers: pause\nrequest_body: " + edits, "request_body", "1", ok, true},
-		{"in the response", Options{}, "response_headers: " + edits, "response_headers", badArgument, badArgument, false},
+		{"after continue, held by the buffer filter", Options{BufferFilter: true}, "request_body: " + edits,
+			"request_body", badArgument, badArgument, false},
+		{"after a pause that lets the body through", Options{AllowOnHeadersStopIteration: true},
+			"request_headers: pause\nrequest_body: " + edits, "request_body", "1", ok, true},
+		{"in the response", Options{}, "response_headers: " + edits, "response_headers", badArgument, badArgument,
+			false},
 		{"when it is done", Options{}, "stream_done: " + edits, "stream_done", "1", badArgument, false},
 	}
 	for _, test := range tests {
@@ -34,7 +37,8 @@ func TestRequestHeaderEdits(t *testing.T) {
 			wantOutcome(t, h, test.op+" set x-b 1", test.edit)
 			wantOutcome(t, h, test.op+" remove x-c", test.edit)
 			up := s.UpstreamHeaders()
-			wantEqual(t, "x-a upstream", strings.Join(up.Values("x-a"), ","), map[bool]string{true: "1,2", false: "1"}[test.sent])
+			wantEqual(t, "x-a upstream", strings.Join(up.Values("x-a"), ","),
+				map[bool]string{true: "1,2", false: "1"}[test.sent])
 			wantEqual(t, "x-b upstream", up.Has("x-b"), test.sent)
 			wantEqual(t, "x-c upstream", up.Has("x-c"), !test.sent)
 		})
@@ -43,7 +47,8 @@ func TestRequestHeaderEdits(t *testing.T) {
 
 func TestEditAfterPausedHeadersWentOn(t *testing.T) {
 	var v violations
-	_, w, p := start(t, Options{AllowOnHeadersStopIteration: true, Fail: v.add}, "request_headers: pause\nrequest_body: size\nrequest_body/end: set x-b 1")
+	_, w, p := start(t, Options{AllowOnHeadersStopIteration: true, Fail: v.add},
+		"request_headers: pause\nrequest_body: size\nrequest_body/end: set x-b 1")
 	s := p.Request(nil, false)
 	s.Body([]byte("first"), false)
 	wantEqual(t, "sent", s.Sent(), true)
@@ -97,7 +102,8 @@ func TestPauseInHeaders(t *testing.T) {
 
 func TestBodyPauses(t *testing.T) {
 	for _, hold := range []Options{{AllowOnHeadersStopIteration: true}, {BufferFilter: true}, {}} {
-		script := "request_body: size; body 0 100; pause\nrequest_body/end: size; body 0 100; body 6 2; body 6 100; body 100 5; body 12 1"
+		script := "request_body: size; body 0 100; pause\nrequest_body/end: size; body 0 100; body 6 2; body 6 100; " +
+			"body 100 5; body 12 1"
 		if hold.AllowOnHeadersStopIteration {
 			script = "request_headers: pause\n" + script
 		}
@@ -121,7 +127,8 @@ func TestBodyPauses(t *testing.T) {
 }
 
 func TestBodyStreams(t *testing.T) {
-	h, _, p := start(t, Options{}, "request_headers: body 0 9\nrequest_body: size; body 0 100\nrequest_trailers: body 0 9; get_trailer t; add_trailer u 2")
+	h, _, p := start(t, Options{}, "request_headers: body 0 9\nrequest_body: size; body 0 100\nrequest_trailers: "+
+		"body 0 9; get_trailer t; add_trailer u 2")
 	s := p.Request(nil, false)
 	s.Body([]byte("one"), false)
 	wantEqual(t, "body upstream", string(s.UpstreamBody()), "one")
@@ -137,7 +144,8 @@ func TestBodyStreams(t *testing.T) {
 }
 
 func TestTrailersEndTheBody(t *testing.T) {
-	h, _, p := start(t, Options{AllowOnHeadersStopIteration: true}, "request_headers: pause\nrequest_body: size; pause\nrequest_body/end: panic no\nrequest_trailers: set x-b 1; body 0 9")
+	h, _, p := start(t, Options{AllowOnHeadersStopIteration: true}, "request_headers: pause\nrequest_body: size; "+
+		"pause\nrequest_body/end: panic no\nrequest_trailers: set x-b 1; body 0 9")
 	s := p.Request(nil, false)
 	s.Body([]byte("one"), false)
 	s.Trailers(Headers{{"t", "1"}})
@@ -179,7 +187,8 @@ func TestContentLengthMismatch(t *testing.T) {
 
 func TestBufferFilter(t *testing.T) {
 	opts := Options{BufferFilter: true, HeaderMutations: []HeaderMutation{
-		{Header: "x-picked", FilterState: "wasm.picked"}, {Header: "x-clean", FilterState: "wasm.none", Remove: true}, {Header: "x-forged", FilterState: "wasm.none"},
+		{Header: "x-picked", FilterState: "wasm.picked"}, {Header: "x-clean", FilterState: "wasm.none", Remove: true},
+		{Header: "x-forged", FilterState: "wasm.none"},
 	}}
 	_, _, p := start(t, opts, "request_body/end: set_property picked 10.0.0.1:80; state "+OriginalDst+" 10.0.0.1:80 1")
 	s := p.Request(Headers{{"x-clean", "1"}, {"x-forged", "1"}, {"x-picked", "forged"}}, false)
@@ -205,9 +214,11 @@ func TestBufferLimit(t *testing.T) {
 		sent   bool
 	}{
 		{"paused body", Options{BufferLimit: 4}, "request_body: pause", 413, true},
-		{"paused headers and body", Options{BufferLimit: 4, AllowOnHeadersStopIteration: true}, "request_headers: pause\nrequest_body: pause", 413, false},
+		{"paused headers and body", Options{BufferLimit: 4, AllowOnHeadersStopIteration: true},
+			"request_headers: pause\nrequest_body: pause", 413, false},
 		{"buffer filter", Options{BufferFilter: true, MaxRequestBytes: 4}, "request_body: size", 413, false},
-		{"the buffer filter raises it", Options{BufferFilter: true, BufferLimit: 4, MaxRequestBytes: 9}, "request_body: pause\nrequest_body/end: size", 200, true},
+		{"the buffer filter raises it", Options{BufferFilter: true, BufferLimit: 4, MaxRequestBytes: 9},
+			"request_body: pause\nrequest_body/end: size", 200, true},
 		{"streamed", Options{BufferLimit: 4}, "request_body: size", 200, true},
 		{"headers paused outright", Options{BufferLimit: 4}, "request_headers: pause", 0, false},
 	}

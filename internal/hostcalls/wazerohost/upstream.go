@@ -2,8 +2,8 @@ package wazerohost
 
 import "strconv"
 
-// upstream is what stands behind the plug-in on the way of the request: the stock buffer filter, the stock header_mutation filter, the
-// router.
+// upstream is what stands behind the plug-in on the way of the request: the stock buffer filter, the stock
+// header_mutation filter, the router.
 type upstream struct {
 	stream  *Stream
 	holding bool // the buffer filter holds the headers
@@ -16,7 +16,8 @@ type upstream struct {
 	trailers Headers
 }
 
-// passHeaders: the buffer filter (source/extensions/filters/http/buffer/buffer_filter.cc) lets a request without a body pass at once.
+// passHeaders: the buffer filter (source/extensions/filters/http/buffer/buffer_filter.cc) lets a request without a body
+// pass at once.
 func (u *upstream) passHeaders(end bool) {
 	if u.stream.vm.host.opts.BufferFilter && !end {
 		u.holding = true
@@ -87,6 +88,7 @@ func (u *upstream) finish() {
 	u.complete = true
 	announced := u.headers.Get("content-length")
 	if announced != "" && announced != strconv.Itoa(len(u.body)) {
-		u.stream.vm.violate("the request leaves with content-length %s and a body of %d bytes: the server would wait or answer 400", announced, len(u.body))
+		u.stream.vm.violate("the request leaves with content-length %s and a body of %d bytes: the server would wait "+
+			"or answer 400", announced, len(u.body))
 	}
 }

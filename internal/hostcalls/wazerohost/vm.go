@@ -13,7 +13,9 @@ import (
 // While the module starts, and while it allocates for the host, Envoy lets it call these only and traps on any other
 // (proxy-wasm-cpp-host, src/wasm.cc startVm and include/proxy-wasm/wasm.h allocMemory).
 var (
-	allowedAtStart  = wasiNames("env.proxy_log", "fd_write", "args_sizes_get", "args_get", "environ_sizes_get", "environ_get", "clock_time_get", "random_get", "fd_fdstat_get", "fd_fdstat_set_flags", "fd_filestat_get", "fd_prestat_get", "fd_prestat_dir_name", "path_filestat_get", "poll_oneoff")
+	allowedAtStart = wasiNames("env.proxy_log", "fd_write", "args_sizes_get", "args_get", "environ_sizes_get",
+		"environ_get", "clock_time_get", "random_get", "fd_fdstat_get", "fd_fdstat_set_flags", "fd_filestat_get",
+		"fd_prestat_get", "fd_prestat_dir_name", "path_filestat_get", "poll_oneoff")
 	allowedInMalloc = wasiNames("env.proxy_log", "fd_write", "clock_time_get", "poll_oneoff")
 )
 
@@ -32,7 +34,8 @@ type guestContext struct {
 	stream *Stream // nil for a root context
 }
 
-// vm is one instance of the module, used by one goroutine at a time: every method that tests call holds its worker's lock.
+// vm is one instance of the module, used by one goroutine at a time: every method that tests call holds its worker's
+// lock.
 type vm struct {
 	host   *Host
 	worker *Worker
@@ -72,7 +75,8 @@ func newVM(w *Worker) (*vm, error) {
 	}
 	v.ctx = context.WithValue(h.ctx, vmKey{}, v)
 	v.allowed = allowedAtStart
-	module, err := h.runtime.InstantiateModule(v.ctx, h.module, wazero.NewModuleConfig().WithName("").WithStartFunctions())
+	module, err := h.runtime.InstantiateModule(v.ctx, h.module,
+		wazero.NewModuleConfig().WithName("").WithStartFunctions())
 	if err != nil {
 		return nil, fmt.Errorf("instantiate the module: %w", err)
 	}
@@ -118,7 +122,8 @@ func (v *vm) call(c *guestContext, name string, args ...uint64) uint64 {
 	return uint64(uint32(results[0]))
 }
 
-// callback is call, followed by what the guest asked to be done once it has returned. stopped tells that a local reply was asked for.
+// callback is call, followed by what the guest asked to be done once it has returned. stopped tells that a local reply
+// was asked for.
 func (v *vm) callback(c *guestContext, name string, args ...uint64) (result uint64, stopped bool) {
 	result = v.call(c, name, args...)
 	stopped, v.stopped = v.stopped, false
@@ -139,7 +144,8 @@ func (v *vm) trapped(name string, err error) {
 	}
 }
 
-// violate reports what Envoy would punish without a status code, or what is not modelled. In a guest call it ends the call first.
+// violate reports what Envoy would punish without a status code, or what is not modelled. In a guest call it ends the
+// call first.
 func (v *vm) violate(format string, args ...any) {
 	message := fmt.Sprintf(format, args...)
 	if v.inGuest == 0 {

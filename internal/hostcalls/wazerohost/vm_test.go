@@ -11,7 +11,8 @@ import (
 func TestSharedData(t *testing.T) {
 	h := newHost(t, Options{})
 	first, second := newWorker(t, h), newWorker(t, h)
-	startPlugin(t, first, "plugin_start: shared_get k; shared_set k a 77; shared_get k; shared_set k b 2; shared_set k b 1; shared_get k; shared_set k c 0; shared_set empty  0; shared_get empty")
+	startPlugin(t, first, "plugin_start: shared_get k; shared_set k a 77; shared_get k; shared_set k b 2; shared_set "+
+		"k b 1; shared_get k; shared_set k c 0; shared_set empty  0; shared_get empty")
 	wantOutcome(t, h, "plugin_start shared_get k", notFound, "a 1", "b 2")
 	wantOutcome(t, h, "plugin_start shared_set k a 77", ok) // an absent key ignores cas
 	wantOutcome(t, h, "plugin_start shared_set k b 2", casMismatch)
@@ -53,8 +54,10 @@ func TestWorkersShare(t *testing.T) {
 func TestPluginsOfOneVM(t *testing.T) {
 	h := newHost(t, Options{VMID: "vm", VMConfiguration: []byte("conf")})
 	w := newWorker(t, h)
-	startPlugin(t, w, "tick: shared_set a 1 0\nplugin_start: tick 50; property plugin_name; property plugin_root_id; property plugin_vm_id; property request.path; property node.id; set_property x 1; get x")
-	other, err := w.Start(PluginConfig{Configuration: "request_headers: property source.address; number source.port; property destination.address; number destination.port; configuration", Listener: "127.0.0.1:15099"})
+	startPlugin(t, w, "tick: shared_set a 1 0\nplugin_start: tick 50; property plugin_name; property plugin_root_id; "+
+		"property plugin_vm_id; property request.path; property node.id; set_property x 1; get x")
+	other, err := w.Start(PluginConfig{Configuration: "request_headers: property source.address; number source.port; " +
+		"property destination.address; number destination.port; configuration", Listener: "127.0.0.1:15099"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,10 +108,15 @@ func TestCanaryStartsEveryPluginTwice(t *testing.T) {
 }
 
 func TestProperties(t *testing.T) {
-	const reads = "property request.path; property request.url_path; property request.query; property request.method; property request.host; property request.headers.x-a"
+	const reads = "property request.path; property request.url_path; property request.query; property " +
+		"request.method; property request.host; property request.headers.x-a"
 	opts := Options{Properties: map[string][]byte{"node.id": []byte("n1"), "listener_direction": Int64(1)}}
-	h, _, p := start(t, opts, "request_headers: "+reads+"; number request.size; number listener_direction; property node.id; set_property picked v; property picked; property filter_state.wasm.picked\nrequest_body: "+reads+"\nstream_done: property request.path; property mine; number response.code; property response.code_details\nresponse_headers: number response.code; number request.size")
-	s := p.Request(Headers{{":path", "/v1?q=1#f"}, {"x-a", "1"}, {"x-a", "2"}, {"content-length", "1"}}, false, WithProperty("mine", []byte("yes")))
+	h, _, p := start(t, opts, "request_headers: "+reads+"; number request.size; number listener_direction; property "+
+		"node.id; set_property picked v; property picked; property filter_state.wasm.picked\nrequest_body: "+reads+
+		"\nstream_done: property request.path; property mine; number response.code; property "+
+		"response.code_details\nresponse_headers: number response.code; number request.size")
+	s := p.Request(Headers{{":path", "/v1?q=1#f"}, {"x-a", "1"}, {"x-a", "2"}, {"content-length", "1"}}, false,
+		WithProperty("mine", []byte("yes")))
 	s.Body([]byte("b"), true)
 	s.Finish()
 	for property, want := range map[string][2]string{
@@ -132,7 +140,10 @@ func TestProperties(t *testing.T) {
 }
 
 func TestFilterStateAndForeignFunctions(t *testing.T) {
-	h, _, p := start(t, Options{FilterStateKeys: []string{"my.key"}}, "request_headers: state "+OriginalDst+" 10.0.0.1:80 1; state "+OriginalDst+" [::1]:80 1; state "+OriginalDst+" host:80 1; state "+OriginalDst+" 10.0.0.1 1; state unknown.key v 1; state my.key v 2; foreign clear_route_cache; foreign set_upstream_override_host; foreign set_envoy_filter_state")
+	h, _, p := start(t, Options{FilterStateKeys: []string{"my.key"}},
+		"request_headers: state "+OriginalDst+" 10.0.0.1:80 1; state "+OriginalDst+" [::1]:80 1; state "+OriginalDst+
+			" host:80 1; state "+OriginalDst+" 10.0.0.1 1; state unknown.key v 1; state my.key v 2; foreign "+
+			"clear_route_cache; foreign set_upstream_override_host; foreign set_envoy_filter_state")
 	s := p.Request(nil, true)
 	wantOutcome(t, h, "request_headers state "+OriginalDst+" 10.0.0.1:80 1", ok)
 	wantOutcome(t, h, "request_headers state "+OriginalDst+" [::1]:80 1", ok)
@@ -163,7 +174,8 @@ func TestMetrics(t *testing.T) {
 }
 
 func TestTrap(t *testing.T) {
-	h, w, p := start(t, Options{}, "plugin_start: count starts 1; shared_set k v 0\nrequest_headers: size\nrequest_trailers: panic boom\nresponse_headers: size")
+	h, w, p := start(t, Options{}, "plugin_start: count starts 1; shared_set k v 0\nrequest_headers: "+
+		"size\nrequest_trailers: panic boom\nresponse_headers: size")
 	other := p.Request(nil, true)
 	victim := p.Request(nil, false)
 	victim.Trailers(Headers{{"t", "1"}})
@@ -198,7 +210,8 @@ func TestTrapInTheResponseResets(t *testing.T) {
 }
 
 func TestInterleavedStreams(t *testing.T) {
-	h, _, p := start(t, Options{AllowOnHeadersStopIteration: true}, "request_headers: pause\nrequest_body: pause\nrequest_body/end: body 0 9; get x-a")
+	h, _, p := start(t, Options{AllowOnHeadersStopIteration: true},
+		"request_headers: pause\nrequest_body: pause\nrequest_body/end: body 0 9; get x-a")
 	a, b := p.Request(Headers{{"x-a", "a"}}, false), p.Request(Headers{{"x-a", "b"}}, false)
 	a.Body([]byte("1"), false)
 	b.Body([]byte("2"), false)
@@ -206,7 +219,8 @@ func TestInterleavedStreams(t *testing.T) {
 	b.Body([]byte("3"), true)
 	wantOutcome(t, h, "request_body body 0 9", "23")
 	wantOutcome(t, h, "request_body get x-a", "b")
-	wantEqual(t, "aborted", strings.Join(a.Callbacks(), " "), "context_create request_headers request_body log done delete")
+	wantEqual(t, "aborted", strings.Join(a.Callbacks(), " "),
+		"context_create request_headers request_body log done delete")
 	wantEqual(t, "body", string(b.UpstreamBody()), "23")
 }
 
@@ -234,10 +248,12 @@ func TestEnvironment(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	tests := []struct{ name, script, violation, failed string }{
-		{"a function that is not modelled", "request_headers: queue q", "proxy_register_shared_queue", "proxy_register_shared_queue"},
+		{"a function that is not modelled", "request_headers: queue q", "proxy_register_shared_queue",
+			"proxy_register_shared_queue"},
 		{"a sleep", "request_headers: sleep", "poll_oneoff", "poll_oneoff"},
 		{"proc_exit", "request_headers: exit", "", "proc_exit(3)"},
-		{"a host call while allocating", "request_headers: malloc_calls; get x-a", "", "restricted_callback: env.proxy_get_header_map_value"},
+		{"a host call while allocating", "request_headers: malloc_calls; get x-a", "",
+			"restricted_callback: env.proxy_get_header_map_value"},
 		{"a log line while allocating", "request_headers: malloc_logs; get x-a", "", ""},
 		{"a foreign function that is not modelled", "request_headers: foreign compress", "compress", "compress"},
 		{"a header with a line break", "request_headers: set x-a a\\nb", "line break", "line break"},

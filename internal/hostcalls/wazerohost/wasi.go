@@ -20,7 +20,8 @@ const (
 // maxRandom is the most that one random_get may ask for (proxy-wasm-cpp-host, include/proxy-wasm/limits.h).
 const maxRandom = 64 << 10
 
-// wasiFuncs are the functions that every Envoy from 1.36 on offers, with the answers of proxy-wasm-cpp-host (src/exports.cc).
+// wasiFuncs are the functions that every Envoy from 1.36 on offers, with the answers of proxy-wasm-cpp-host
+// (src/exports.cc).
 var wasiFuncs = map[string]hostFunc{
 	"fd_write":            {"iiii>i", wasiFdWrite},
 	"fd_read":             {"iiii>i", answer(errnoNosys)},
@@ -156,11 +157,13 @@ func wasiRandom(v *vm, a []uint64) uint32 {
 	return 0
 }
 
-// wasiExit traps. Envoy only returns from proc_exit, and the code that compilers put behind a call that never returns is a trap.
+// wasiExit traps. Envoy only returns from proc_exit, and the code that compilers put behind a call that never returns
+// is a trap.
 func wasiExit(_ *vm, a []uint64) uint32 { panic(fmt.Errorf("proc_exit(%d)", a[0])) }
 
 // wasiPoll refuses: Envoy 1.39 answers with no event at all, so that a sleep is none, and 1.36 to 1.38 with an error.
 func wasiPoll(v *vm, _ []uint64) uint32 {
-	v.violate("the plug-in called poll_oneoff (a sleep, or a scheduler that waits): envoy does not sleep, and refuses before 1.39")
+	v.violate("the plug-in called poll_oneoff (a sleep, or a scheduler that waits): envoy does not sleep, and " +
+		"refuses before 1.39")
 	return 0
 }

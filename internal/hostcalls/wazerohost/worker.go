@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Worker is one Envoy worker thread with its VM. Calls on a worker, its plug-ins and its streams take turns; several workers may be
-// driven from several goroutines.
+// Worker is one Envoy worker thread with its VM. Calls on a worker, its plug-ins and its streams take turns; several
+// workers may be driven from several goroutines.
 type Worker struct {
 	host    *Host
 	index   int
@@ -34,15 +34,16 @@ func (h *Host) Worker() (*Worker, error) {
 	return w, nil
 }
 
-// Failed returns the trap that killed the worker's VM, or nil. A dead VM answers every stream with 503, as FAIL_CLOSED does.
+// Failed returns the trap that killed the worker's VM, or nil. A dead VM answers every stream with 503, as FAIL_CLOSED
+// does.
 func (w *Worker) Failed() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.vm.failed
 }
 
-// Rebuild gives the worker a new VM and starts its plug-ins again, as FAIL_RELOAD does on the first request after a trap. Shared data
-// and metrics survive. Streams of the old VM are answered with 503 at their next event.
+// Rebuild gives the worker a new VM and starts its plug-ins again, as FAIL_RELOAD does on the first request after a
+// trap. Shared data and metrics survive. Streams of the old VM are answered with 503 at their next event.
 func (w *Worker) Rebuild() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -119,8 +120,8 @@ type Plugin struct {
 	answering   *callAnswer
 }
 
-// Start makes a root context: OnVMStart (which Envoy calls once per root context) and OnPluginStart. The error holds what the plug-in
-// logged at error level or above.
+// Start makes a root context: OnVMStart (which Envoy calls once per root context) and OnPluginStart. The error holds
+// what the plug-in logged at error level or above.
 func (w *Worker) Start(config PluginConfig) (*Plugin, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -189,8 +190,8 @@ func (p *Plugin) startError(v *vm, phase string, logged int) error {
 	return fmt.Errorf("%s failed: %s", phase, strings.Join(lines, "; "))
 }
 
-// Stop ends the plug-in as a change of configuration does: OnPluginDone and, unless that answers false, the deletion of its context.
-// The deletion then waits for PluginDone.
+// Stop ends the plug-in as a change of configuration does: OnPluginDone and, unless that answers false, the deletion of
+// its context. The deletion then waits for PluginDone.
 func (p *Plugin) Stop() {
 	p.worker.mu.Lock()
 	defer p.worker.mu.Unlock()

@@ -45,7 +45,8 @@ func (r *Recorder) newestFirst() []mistake {
 	return all
 }
 
-// recordingHandler passes everything on and has warnings and errors kept. The sidecar's loggers have neither groups nor attributes.
+// recordingHandler passes everything on and has warnings and errors kept. The sidecar's loggers have neither groups nor
+// attributes.
 type recordingHandler struct {
 	slog.Handler
 	recorder *Recorder

@@ -16,8 +16,10 @@ func TestRecorderKeepsTheLast(t *testing.T) {
 		log.Warn("mistake", "number", i)
 	}
 	got := r.newestFirst()
-	if len(got) != keptMistakes || got[0].Text != fmt.Sprintf("mistake number=%d", keptMistakes+4) || got[keptMistakes-1].Text != "mistake number=5" {
-		t.Errorf("got %d mistakes from %q to %q, want the last %d", len(got), got[0].Text, got[len(got)-1].Text, keptMistakes)
+	if len(got) != keptMistakes || got[0].Text != fmt.Sprintf("mistake number=%d", keptMistakes+4) ||
+		got[keptMistakes-1].Text != "mistake number=5" {
+		t.Errorf("got %d mistakes from %q to %q, want the last %d", len(got), got[0].Text, got[len(got)-1].Text,
+			keptMistakes)
 	}
 	if time.Since(got[0].Time) < 0 {
 		t.Errorf("time: got %v, want that of the log line", got[0].Time)

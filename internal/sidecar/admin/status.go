@@ -16,8 +16,8 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-// page serves the status page, which gets what it shows from /status/events. It loads nothing from elsewhere and may run no script but
-// its own, whatever names endpoints have.
+// page serves the status page, which gets what it shows from /status/events. It loads nothing from elsewhere and may
+// run no script but its own, whatever names endpoints have.
 func page() http.Handler {
 	files, err := fs.Sub(pageFiles, "page")
 	if err != nil {
@@ -103,7 +103,8 @@ func describeEnvoy(p *push.Pusher, now time.Time) envoyBody {
 func (a *Admin) statusNow() Status {
 	now := time.Now()
 	b := Status{
-		healthBody: a.healthNow(), Time: now, Endpoints: a.endpointsNow(), Configuration: describeConfig(a.Config), Mistakes: a.Recorder.newestFirst(),
+		healthBody: a.healthNow(), Time: now, Endpoints: a.endpointsNow(), Configuration: describeConfig(a.Config),
+		Mistakes: a.Recorder.newestFirst(),
 	}
 	if g := a.Pool.Generation(); g != nil {
 		b.Topology = fmt.Sprintf("%016x", g.ID)

@@ -14,7 +14,8 @@ func longPage(t testing.TB) []byte {
 	page := bytes.Clone(readPage(t, "vllm-lora.metrics"))
 	for i := 0; len(page) < 60<<10; i++ {
 		for _, bound := range []string{"0.1", "0.5", "1", "5", "10", "+Inf"} {
-			page = append(page, `vllm:request_params_bucket{engine="0",model_name="m`+strconv.Itoa(i)+`",le="`+bound+`"} 17.0`+"\n"...)
+			page = append(page, `vllm:request_params_bucket{engine="0",model_name="m`+strconv.Itoa(i)+`",le="`+bound+
+				`"} 17.0`+"\n"...)
 		}
 	}
 	return page

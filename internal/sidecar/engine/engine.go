@@ -26,7 +26,8 @@ type Sample struct {
 	MaxRunning uint32
 	// ProcessStart is when the server's process started by its own clock, milliseconds since 1970. 0 is unknown.
 	ProcessStart uint64
-	// Done counts what the server has done since its start, in a unit of the engine's. It is no part of what Equal compares.
+	// Done counts what the server has done since its start, in a unit of the engine's. It is no part of what Equal
+	// compares.
 	Done float64
 	// RunningLoRA and WaitingLoRA name the adapters of running and of waiting requests. Their elements never change
 	// once they are set, so that copies of a Sample may be read by anyone.
@@ -69,7 +70,8 @@ func (s Fields) Has(f Field) bool { return s&(1<<f) != 0 }
 // loadFields are the numbers without which a page says nothing of load.
 const loadFields = Fields(1<<Waiting | 1<<Running | 1<<KVUsage)
 
-// HasLoad reports whether any number in the set changes with load. A page without one is not a metrics page of the engine.
+// HasLoad reports whether any number in the set changes with load. A page without one is not a metrics page of the
+// engine.
 func (s Fields) HasLoad() bool { return s&loadFields != 0 }
 
 // combine is how the series of one metric become one number.
@@ -104,8 +106,8 @@ type Engine struct {
 	// path is where the page is, port the port that serves it; 0 is the endpoint's own.
 	path string
 	port uint16
-	// filters is set when the page leaves out what is not named in the query at path with a slash behind it, as that of the Prometheus
-	// client for Python does.
+	// filters is set when the page leaves out what is not named in the query at path with a slash behind it, as that of
+	// the Prometheus client for Python does.
 	filters bool
 	// prefix is what all its metric names begin with, but for processStart.
 	prefix string
@@ -118,8 +120,8 @@ type Engine struct {
 // defaultPath is where most servers have their page.
 const defaultPath = "/metrics"
 
-// processStart is the name by which the Prometheus client of every language tells when its process started. Servers of several
-// processes that share a page leave it out.
+// processStart is the name by which the Prometheus client of every language tells when its process started. Servers of
+// several processes that share a page leave it out.
 const processStart = "process_start_time_seconds"
 
 func newEngine(name string, rules []rule) *Engine {
@@ -147,8 +149,9 @@ func (e *Engine) Path() string { return e.path }
 // Port returns the port that serves the page; 0 is the one that serves requests.
 func (e *Engine) Port() uint16 { return e.port }
 
-// FilteredPath returns where the page has nothing but the engine's metrics; empty when it cannot be asked for less. A server may answer
-// otherwise than the engine's own does, as when something stands before it: the whole page is at Path.
+// FilteredPath returns where the page has nothing but the engine's metrics; empty when it cannot be asked for less. A
+// server may answer otherwise than the engine's own does, as when something stands before it: the whole page is at
+// Path.
 func (e *Engine) FilteredPath() string {
 	if !e.filters {
 		return ""
@@ -157,7 +160,8 @@ func (e *Engine) FilteredPath() string {
 	return e.path + "/?" + query.Encode()
 }
 
-// Missing returns the preferred metric name of each field that a healthy server's page has and found lacks, each name once.
+// Missing returns the preferred metric name of each field that a healthy server's page has and found lacks, each name
+// once.
 func (e *Engine) Missing(found Fields) []string {
 	var names []string
 	seen := found

@@ -20,7 +20,8 @@ func readPage(t testing.TB, name string) []byte {
 	return page
 }
 
-// The pages of vllm-0.32 are real ones, of vLLM 0.32.0 for CPU; the others follow their engines' documentation and source.
+// The pages of vllm-0.32 are real ones, of vLLM 0.32.0 for CPU; the others follow their engines' documentation and
+// source.
 func TestGoldenPages(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -33,10 +34,13 @@ func TestGoldenPages(t *testing.T) {
 			MaxLoRA: 4, RunningLoRA: []string{"sql", "chat"}, WaitingLoRA: []string{"legal"},
 			Done: 1 << 20,
 		}},
-		{name: "vllm-0.32-lora-idle.metrics", want: Sample{KVBlockTokens: 128, KVBlocks: 8192, ProcessStart: 1795269332410}},
+		{name: "vllm-0.32-lora-idle.metrics",
+			want: Sample{KVBlockTokens: 128, KVBlocks: 8192, ProcessStart: 1795269332410}},
 		{name: "vllm-0.32-lora.metrics", want: Sample{
-			WaitingRequests: 7, RunningRequests: 16, KVCacheUsage: 0.015993163227933094, KVBlockTokens: 128, KVBlocks: 8192,
-			MaxLoRA: 2, RunningLoRA: []string{"adapter-1", "adapter-2"}, WaitingLoRA: []string{"adapter-1", "adapter-2"},
+			WaitingRequests: 7, RunningRequests: 16, KVCacheUsage: 0.015993163227933094, KVBlockTokens: 128,
+			KVBlocks: 8192,
+			MaxLoRA:  2, RunningLoRA: []string{"adapter-1", "adapter-2"},
+			WaitingLoRA:  []string{"adapter-1", "adapter-2"},
 			ProcessStart: 1795269332410, Done: 23431,
 		}},
 		{name: "vllm-data-parallel.metrics", want: Sample{
@@ -45,12 +49,14 @@ func TestGoldenPages(t *testing.T) {
 		}},
 		{name: "vllm-0.32-idle.metrics", want: Sample{KVBlockTokens: 128, KVBlocks: 8192, ProcessStart: 1795269332410}},
 		{name: "vllm-0.32-data-parallel.metrics", want: Sample{
-			RunningRequests: 5, KVCacheUsage: (0.0001220852154804053 + 0.0008545965083628371) / 2, KVBlockTokens: 128, KVBlocks: 16384,
+			RunningRequests: 5, KVCacheUsage: (0.0001220852154804053 + 0.0008545965083628371) / 2, KVBlockTokens: 128,
+			KVBlocks:     16384,
 			ProcessStart: 1795273524930, Done: 4668,
 		}},
 		{
-			name:    "vllm-0.8.metrics",
-			want:    Sample{WaitingRequests: 1, RunningRequests: 2, KVCacheUsage: 0.0625, KVBlockTokens: 16, Done: 1 << 20},
+			name: "vllm-0.8.metrics",
+			want: Sample{WaitingRequests: 1, RunningRequests: 2, KVCacheUsage: 0.0625, KVBlockTokens: 16,
+				Done: 1 << 20},
 			missing: []string{"vllm:cache_config_info"},
 		},
 		{name: "sglang-tp.metrics", want: Sample{WaitingRequests: 2, RunningRequests: 9, KVCacheUsage: 0.28}},
@@ -100,21 +106,32 @@ func TestParse(t *testing.T) {
 		{name: "timestamp", page: "vllm:num_requests_running{} 3 1732345600123\n", want: Sample{RunningRequests: 3}},
 		{name: "bad timestamp", page: "vllm:num_requests_running 3 x\n"},
 		{name: "more than a timestamp", page: "vllm:num_requests_running 3 17 x\n"},
-		{name: "blanks", page: " \tvllm:num_requests_running { a = \"b\" , c=\"d\" , }\t3 \n", want: Sample{RunningRequests: 3}},
-		{name: "brace and quote in a value", page: `vllm:num_requests_running{a="} 9 \" ",b="x"} 3`, want: Sample{RunningRequests: 3}},
-		{name: "value at once", page: "vllm:num_requests_running+01\n vllm:num_requests_waiting-2\n", want: Sample{RunningRequests: 1}},
+		{name: "blanks", page: " \tvllm:num_requests_running { a = \"b\" , c=\"d\" , }\t3 \n",
+			want: Sample{RunningRequests: 3}},
+		{name: "brace and quote in a value", page: `vllm:num_requests_running{a="} 9 \" ",b="x"} 3`,
+			want: Sample{RunningRequests: 3}},
+		{name: "value at once", page: "vllm:num_requests_running+01\n vllm:num_requests_waiting-2\n",
+			want: Sample{RunningRequests: 1}},
 		{name: "longer name", page: "vllm:num_requests_waiting_total 3\n"},
 		{name: "comment", page: "# vllm:num_requests_waiting 3\n"},
-		{name: "NaN is no number", page: "vllm:num_requests_waiting NaN\nvllm:num_requests_running 2\n", want: Sample{RunningRequests: 2}},
+		{name: "NaN is no number", page: "vllm:num_requests_waiting NaN\nvllm:num_requests_running 2\n",
+			want: Sample{RunningRequests: 2}},
 		{name: "infinity is no number", page: "vllm:kv_cache_usage_perc +Inf\n"},
 		{name: "negative", page: "vllm:num_requests_waiting -4\n"},
-		{name: "usage below 0", page: "vllm:kv_cache_usage_perc{engine=\"0\"} -3\nvllm:kv_cache_usage_perc{engine=\"1\"} 0.5\n", want: Sample{KVCacheUsage: 0.25}},
+		{name: "usage below 0",
+			page: "vllm:kv_cache_usage_perc{engine=\"0\"} -3\nvllm:kv_cache_usage_perc{engine=\"1\"} 0.5\n",
+			want: Sample{KVCacheUsage: 0.25}},
 		{name: "all usages below 0", page: "vllm:kv_cache_usage_perc -0.5\n"},
-		{name: "one usage far over 1", page: "vllm:kv_cache_usage_perc{engine=\"0\"} 7\nvllm:kv_cache_usage_perc{engine=\"1\"} 0.5\n", want: Sample{KVCacheUsage: 0.75}},
+		{name: "one usage far over 1",
+			page: "vllm:kv_cache_usage_perc{engine=\"0\"} 7\nvllm:kv_cache_usage_perc{engine=\"1\"} 0.5\n",
+			want: Sample{KVCacheUsage: 0.75}},
 		{name: "usage over 1", page: "vllm:kv_cache_usage_perc 1.0000001\n", want: Sample{KVCacheUsage: 1}},
-		{name: "count over 32 bits", page: "vllm:num_requests_waiting 1e300\n", want: Sample{WaitingRequests: 1<<32 - 1}},
-		{name: "new name before old", page: "vllm:gpu_cache_usage_perc 0.9\nvllm:kv_cache_usage_perc 0.1\n", want: Sample{KVCacheUsage: 0.1}},
-		{name: "old name when the new is broken", page: "vllm:gpu_cache_usage_perc 0.9\nvllm:kv_cache_usage_perc NaN\n", want: Sample{KVCacheUsage: 0.9}},
+		{name: "count over 32 bits", page: "vllm:num_requests_waiting 1e300\n",
+			want: Sample{WaitingRequests: 1<<32 - 1}},
+		{name: "new name before old", page: "vllm:gpu_cache_usage_perc 0.9\nvllm:kv_cache_usage_perc 0.1\n",
+			want: Sample{KVCacheUsage: 0.1}},
+		{name: "old name when the new is broken", page: "vllm:gpu_cache_usage_perc 0.9\nvllm:kv_cache_usage_perc NaN\n",
+			want: Sample{KVCacheUsage: 0.9}},
 		{name: "no value", page: "vllm:num_requests_waiting{a=\"b\"}\nvllm:num_requests_waiting{\n"},
 		{name: "bad escape", page: `vllm:num_requests_waiting{a="\t"} 3`},
 		{name: "unquoted value", page: `vllm:num_requests_waiting{a=b} 3`},
@@ -124,15 +141,18 @@ func TestParse(t *testing.T) {
 			page: `vllm:lora_requests_info{running_lora_adapters="a\"b, c\\d,,c\\d",waiting_lora_adapters="x\ny"} 1`,
 			want: Sample{RunningLoRA: []string{`a"b`, `c\d`}, WaitingLoRA: []string{"x\ny"}},
 		},
-		{name: "adapter name is not UTF-8", page: "vllm:lora_requests_info{running_lora_adapters=\"\xff,a\"} 1", want: Sample{RunningLoRA: []string{"a"}}},
+		{name: "adapter name is not UTF-8", page: "vllm:lora_requests_info{running_lora_adapters=\"\xff,a\"} 1",
+			want: Sample{RunningLoRA: []string{"a"}}},
 		{
 			name: "first of equal times",
-			page: "vllm:lora_requests_info{running_lora_adapters=\"a\"} 5\nvllm:lora_requests_info{running_lora_adapters=\"b\"} 5\n",
+			page: "vllm:lora_requests_info{running_lora_adapters=\"a\"} " +
+				"5\nvllm:lora_requests_info{running_lora_adapters=\"b\"} 5\n",
 			want: Sample{RunningLoRA: []string{"a"}},
 		},
 		{
 			name: "newest has no adapters",
-			page: "vllm:lora_requests_info{running_lora_adapters=\"a\"} 5\nvllm:lora_requests_info{running_lora_adapters=\"\"} 6\n",
+			page: "vllm:lora_requests_info{running_lora_adapters=\"a\"} " +
+				"5\nvllm:lora_requests_info{running_lora_adapters=\"\"} 6\n",
 		},
 		{name: "HTML", page: "<html>\n<body>vllm:num_requests_waiting 3</body>"},
 	}
@@ -234,7 +254,8 @@ func TestParseAllocatesNothingAfterWarmUp(t *testing.T) {
 
 func TestByName(t *testing.T) {
 	for name, want := range map[string]*Engine{
-		"vllm": vllm, "sglang": sglang, "trtllm": trtllm, "triton": triton, "tensorrt-llm": trtllm, "triton-tensorrt-llm": triton, "none": nil,
+		"vllm": vllm, "sglang": sglang, "trtllm": trtllm, "triton": triton, "tensorrt-llm": trtllm,
+		"triton-tensorrt-llm": triton, "none": nil,
 	} {
 		if got := Known.ByName(name); got != want {
 			t.Errorf("%s: got %v, want %v", name, got, want)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Change says what differs from an engine's own page: other metric names, another place. Empty fields change nothing. Names may be
-// selectors: name{label="value",other="value"}, the quotes optional.
+// Change says what differs from an engine's own page: other metric names, another place. Empty fields change nothing.
+// Names may be selectors: name{label="value",other="value"}, the quotes optional.
 type Change struct {
 	// Path and Port are where the page is.
 	Path string
@@ -40,7 +40,8 @@ func (s Set) With(name string, c Change) (Set, error) {
 		e.port = c.Port
 	}
 	if !e.anyLoad() {
-		return nil, fmt.Errorf("engine %s has no load; at least one of waiting, running and kvCacheUsage is right", name)
+		return nil, fmt.Errorf("engine %s has no load; at least one of waiting, running and kvCacheUsage is right",
+			name)
 	}
 	if i >= 0 {
 		changed[i] = e

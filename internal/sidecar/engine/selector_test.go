@@ -56,7 +56,8 @@ func FuzzParseSelector(f *testing.F) {
 		}
 		gotMetric, gotMatches, err := parseSelector(again + "}")
 		if err != nil || gotMetric != metric || len(gotMatches) != len(matches) {
-			t.Errorf("%q: got %q %q %v when written again as %q, want %q %q", text, gotMetric, gotMatches, err, again, metric, matches)
+			t.Errorf("%q: got %q %q %v when written again as %q, want %q %q", text, gotMetric, gotMatches, err, again,
+				metric, matches)
 		}
 	})
 }
@@ -76,10 +77,13 @@ my_lora{running_lora_adapters="x",max_lora="2"} 5
 		change       Change
 		want         Sample
 	}{
-		{"a series of a known engine", "vllm", Change{Waiting: `vllm:num_requests_waiting{model_name="b"}`}, Sample{WaitingRequests: 10, RunningRequests: 2}},
+		{"a series of a known engine", "vllm", Change{Waiting: `vllm:num_requests_waiting{model_name="b"}`},
+			Sample{WaitingRequests: 10, RunningRequests: 2}},
 		{"a new engine", "mine", Change{
-			Waiting: "vllm:num_requests_waiting", Running: "my_running", KVCacheUsage: "my_usage{kind=kv}", CacheInfo: "my_cache", LoRAInfo: "my_lora",
-		}, Sample{WaitingRequests: 11, RunningRequests: 30, KVCacheUsage: 0.5, KVBlockTokens: 32, KVBlocks: 7, MaxLoRA: 2, RunningLoRA: []string{"x"}}},
+			Waiting: "vllm:num_requests_waiting", Running: "my_running", KVCacheUsage: "my_usage{kind=kv}",
+			CacheInfo: "my_cache", LoRAInfo: "my_lora",
+		}, Sample{WaitingRequests: 11, RunningRequests: 30, KVCacheUsage: 0.5, KVBlockTokens: 32, KVBlocks: 7,
+			MaxLoRA: 2, RunningLoRA: []string{"x"}}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -97,11 +101,13 @@ my_lora{running_lora_adapters="x",max_lora="2"} 5
 			}
 		})
 	}
-	if _, err := Known.With("mine", Change{CacheInfo: "x"}); err == nil || !strings.Contains(err.Error(), "mine has no load") {
+	if _, err := Known.With("mine", Change{CacheInfo: "x"}); err == nil ||
+		!strings.Contains(err.Error(), "mine has no load") {
 		t.Errorf("got %v for an engine without load, want a mistake", err)
 	}
 	set, err := Known.With("triton", Change{Port: 8002})
-	if e := set.ByName("triton"); err != nil || e.Port() != 8002 || e.Path() != "/metrics" || Known.ByName("triton").Port() != 0 {
+	if e := set.ByName("triton"); err != nil || e.Port() != 8002 || e.Path() != "/metrics" ||
+		Known.ByName("triton").Port() != 0 {
 		t.Errorf("got %+v %v, want port 8002 in the new set alone", e, err)
 	}
 }

@@ -1,8 +1,9 @@
 package engine
 
-// trtllm reads the page of TensorRT-LLM's own server, trtllm-serve. The page is at /prometheus/metrics: what that server
-// has at /metrics is JSON. Series of several models are summed, KV cache utilization is averaged. Metric names: as the
-// llm-d router reads them; which of them are there depends on the version, so the sizes of the cache may be missing.
+// trtllm reads the page of TensorRT-LLM's own server, trtllm-serve. The page is at /prometheus/metrics: what that
+// server has at /metrics is JSON. Series of several models are summed, KV cache utilization is averaged. Metric names:
+// as the llm-d router reads them; which of them are there depends on the version, so the sizes of the cache may be
+// missing.
 var trtllm = servedAt("/prometheus/metrics", newEngine("trtllm", []rule{
 	{metric: "trtllm_num_requests_waiting", field: Waiting, combine: sum},
 	{metric: "trtllm_num_requests_running", field: Running, combine: sum},

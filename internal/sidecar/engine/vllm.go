@@ -13,8 +13,10 @@ var vllm = filtering(newEngine("vllm", []rule{
 	{metric: "vllm:cache_config_info", label: "num_gpu_blocks", field: KVBlocks, combine: first},
 	// Only on the page once a request for an adapter has come. Old series stay on it, hence the newest.
 	{metric: "vllm:lora_requests_info", label: "max_lora", field: MaxLoRA, combine: newest, optional: true},
-	{metric: "vllm:lora_requests_info", label: "running_lora_adapters", field: RunningLoRA, combine: newest, optional: true},
-	{metric: "vllm:lora_requests_info", label: "waiting_lora_adapters", field: WaitingLoRA, combine: newest, optional: true},
+	{metric: "vllm:lora_requests_info", label: "running_lora_adapters", field: RunningLoRA, combine: newest,
+		optional: true},
+	{metric: "vllm:lora_requests_info", label: "waiting_lora_adapters", field: WaitingLoRA, combine: newest,
+		optional: true},
 	// With several API servers the page has no start of a process.
 	{metric: "vllm:prompt_tokens_total", field: Done, combine: sum, optional: true},
 }))

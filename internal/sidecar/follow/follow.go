@@ -8,8 +8,8 @@
 //
 // It goes on where it was when either side is started anew. What it could not read, because it came too late or because
 // the log was damaged, it counts, and passes on as an event of the kind journal.Missed. When Envoy has been started
-// anew, the instances of the former process are passed on as journal.Gone. Names are fetched before the first event that
-// needs them.
+// anew, the instances of the former process are passed on as journal.Gone. Names are fetched before the first event
+// that needs them.
 //
 // A Follower with Keep has Envoy keep the position that Keep returns, for the next process: the events before it come
 // with Old set, those behind it are new. There is one such position in an Envoy; it is the sidecar's. Other followers
@@ -59,11 +59,13 @@ const (
 	askTimeout      = 2 * time.Second
 	firstBackoff    = 50 * time.Millisecond
 	maxBackoff      = time.Second
-	// refusedPause is the wait after an answer that asking again does not change, such as that of a filter which knows no followers.
+	// refusedPause is the wait after an answer that asking again does not change, such as that of a filter which knows
+	// no followers.
 	refusedPause = 5 * time.Second
 	// maxNamesBytes bounds the answer with the names and the topology.
 	maxNamesBytes = 16 << 20
-	// mostInstances bounds how many instances of a process are remembered; it has one for each worker, and for each crash.
+	// mostInstances bounds how many instances of a process are remembered; it has one for each worker, and for each
+	// crash.
 	mostInstances = 1024
 )
 
@@ -247,11 +249,14 @@ func (f *Follower) get(ctx context.Context, path string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case response.StatusCode == http.StatusNotFound:
-		return nil, fmt.Errorf("the ingest listener answered 404: its filter is of a version that cannot be followed: %w", errRefused)
+		return nil,
+			fmt.Errorf("the ingest listener answered 404: its filter is of a version that cannot be followed: %w",
+				errRefused)
 	case response.StatusCode >= 500:
 		return nil, fmt.Errorf("the ingest listener answered %s", response.Status)
 	case response.StatusCode != http.StatusOK:
-		return nil, fmt.Errorf("the ingest listener answered %s: %s: %w", response.Status, pool.OneLine(string(text)), errRefused)
+		return nil, fmt.Errorf("the ingest listener answered %s: %s: %w", response.Status, pool.OneLine(string(text)),
+			errRefused)
 	}
 	return text, nil
 }

@@ -61,7 +61,8 @@ func (e *envoy) decide(model string, n int) {
 	for range n {
 		e.names.Add(journal.ModelName, journal.HashName(model), model)
 		e.journal.Append(&journal.Event{
-			Kind: journal.Decision, Lease: e.journal.NextLease(), Model: journal.HashName(model), Primary: journal.EndpointID("vllm-0"),
+			Kind: journal.Decision, Lease: e.journal.NextLease(), Model: journal.HashName(model),
+			Primary: journal.EndpointID("vllm-0"),
 		})
 	}
 }
@@ -94,7 +95,8 @@ func (e *envoy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		followed.Write(store)
 	}
 	var a journal.Answerer
-	_, _ = w.Write(a.Append(nil, store, []journal.Position{position(e.t, r.URL.Query().Get("at"))}, followed.Kept, change, e.topology.ID()))
+	_, _ = w.Write(a.Append(nil, store, []journal.Position{position(e.t, r.URL.Query().Get("at"))}, followed.Kept,
+		change, e.topology.ID()))
 }
 
 func position(t testing.TB, text string) (p journal.Position) {

@@ -1,8 +1,8 @@
-// Package kubernetes finds model servers by watching the Kubernetes API: the pods of InferencePools, of Services and of label selectors,
-// and the InferenceObjectives and InferenceModelRewrites that go with the pools.
+// Package kubernetes finds model servers by watching the Kubernetes API: the pods of InferencePools, of Services and of
+// label selectors, and the InferenceObjectives and InferenceModelRewrites that go with the pools.
 //
-// Nothing is polled. Each kind of object is watched once for each namespace, and every event leads to a new list of endpoints at once. When
-// the API server is gone the last list stays as it is.
+// Nothing is polled. Each kind of object is watched once for each namespace, and every event leads to a new list of
+// endpoints at once. When the API server is gone the last list stays as it is.
 package kubernetes
 
 import (
@@ -36,7 +36,8 @@ type Pool struct {
 	Service string `json:"service,omitempty"`
 	// Selector chooses pods by their labels, in the form that kubectl takes.
 	Selector string `json:"selector,omitempty"`
-	// Ports are the ports of a Selector's pods, as numbers, or those of a Service to take, by name or number; none is all of them.
+	// Ports are the ports of a Selector's pods, as numbers, or those of a Service to take, by name or number; none is
+	// all of them.
 	Ports []string `json:"ports,omitempty"`
 	// Engine is that of pods which have no label that names one.
 	Engine string `json:"engine,omitempty"`

@@ -21,14 +21,24 @@ func TestReady(t *testing.T) {
 		pod  corev1.Pod
 		want bool
 	}{
-		{"ready", corev1.Pod{Status: corev1.PodStatus{PodIP: "10.0.0.1", Conditions: condition(corev1.PodReady, corev1.ConditionTrue)}}, true},
-		{"unready", corev1.Pod{Status: corev1.PodStatus{PodIP: "10.0.0.1", Conditions: condition(corev1.PodReady, corev1.ConditionFalse)}}, false},
-		{"unknown", corev1.Pod{Status: corev1.PodStatus{PodIP: "10.0.0.1", Conditions: condition(corev1.PodReady, corev1.ConditionUnknown)}}, false},
-		{"another condition", corev1.Pod{Status: corev1.PodStatus{PodIP: "10.0.0.1", Conditions: condition(corev1.ContainersReady, corev1.ConditionTrue)}}, false},
-		{"no address", corev1.Pod{Status: corev1.PodStatus{Conditions: condition(corev1.PodReady, corev1.ConditionTrue)}}, false},
+		{"ready",
+			corev1.Pod{Status: corev1.PodStatus{PodIP: "10.0.0.1",
+				Conditions: condition(corev1.PodReady, corev1.ConditionTrue)}}, true},
+		{"unready",
+			corev1.Pod{Status: corev1.PodStatus{PodIP: "10.0.0.1",
+				Conditions: condition(corev1.PodReady, corev1.ConditionFalse)}}, false},
+		{"unknown",
+			corev1.Pod{Status: corev1.PodStatus{PodIP: "10.0.0.1",
+				Conditions: condition(corev1.PodReady, corev1.ConditionUnknown)}}, false},
+		{"another condition",
+			corev1.Pod{Status: corev1.PodStatus{PodIP: "10.0.0.1",
+				Conditions: condition(corev1.ContainersReady, corev1.ConditionTrue)}}, false},
+		{"no address",
+			corev1.Pod{Status: corev1.PodStatus{Conditions: condition(corev1.PodReady, corev1.ConditionTrue)}}, false},
 		{"being deleted", corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now},
-			Status:     corev1.PodStatus{PodIP: "10.0.0.1", Conditions: condition(corev1.PodReady, corev1.ConditionTrue)},
+			Status: corev1.PodStatus{PodIP: "10.0.0.1",
+				Conditions: condition(corev1.PodReady, corev1.ConditionTrue)},
 		}, false},
 	}
 	for _, test := range tests {
@@ -65,7 +75,8 @@ func TestSlicePorts(t *testing.T) {
 	port := func(name string, number int32, protocol corev1.Protocol) discoveryv1.EndpointPort {
 		return discoveryv1.EndpointPort{Name: &name, Port: &number, Protocol: &protocol}
 	}
-	given := []discoveryv1.EndpointPort{port("http", 8000, "TCP"), port("dns", 53, "UDP"), port("alias", 8000, "TCP"), port("admin", 80, "TCP"), {}}
+	given := []discoveryv1.EndpointPort{port("http", 8000, "TCP"), port("dns", 53, "UDP"), port("alias", 8000, "TCP"),
+		port("admin", 80, "TCP"), {}}
 	tests := []struct {
 		name  string
 		ports []string

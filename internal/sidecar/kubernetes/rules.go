@@ -43,8 +43,8 @@ type rewrite struct {
 	} `json:"spec"`
 }
 
-// rules adds the objectives and rewrites of the configured InferencePools, the oldest objects first: of two for the same name the
-// older one holds.
+// rules adds the objectives and rewrites of the configured InferencePools, the oldest objects first: of two for the
+// same name the older one holds.
 func (d *Discovery) rules(t *topology.Part) error {
 	seen := map[string]bool{}
 	for _, object := range d.ofPools(objectives) {
@@ -107,7 +107,8 @@ func (r *rewrite) read() []snapshot.Rewrite {
 			to.Models = append(to.Models, match.Model.Value)
 		}
 		for _, target := range from.Targets {
-			to.Targets = append(to.Targets, snapshot.RewriteTarget{Model: target.ModelRewrite, Weight: uint32(max(target.Weight, 0))})
+			to.Targets = append(to.Targets,
+				snapshot.RewriteTarget{Model: target.ModelRewrite, Weight: uint32(max(target.Weight, 0))})
 		}
 		if len(to.Targets) > 0 {
 			rules = append(rules, to)

@@ -30,20 +30,25 @@ type kind struct {
 }
 
 var (
-	pods   = kind{GroupVersionResource: corev1.SchemeGroupVersion.WithResource("pods"), example: &corev1.Pod{}, fields: "status.phase=Running"}
-	slices = kind{GroupVersionResource: discoveryv1.SchemeGroupVersion.WithResource("endpointslices"), example: &discoveryv1.EndpointSlice{}}
+	pods = kind{GroupVersionResource: corev1.SchemeGroupVersion.WithResource("pods"), example: &corev1.Pod{},
+		fields: "status.phase=Running"}
+	slices = kind{GroupVersionResource: discoveryv1.SchemeGroupVersion.WithResource("endpointslices"),
+		example: &discoveryv1.EndpointSlice{}}
 
 	inferencePools = kind{
-		GroupVersionResource: schema.GroupVersionResource{Group: "inference.networking.k8s.io", Version: "v1", Resource: "inferencepools"},
-		example:              &unstructured.Unstructured{},
+		GroupVersionResource: schema.GroupVersionResource{Group: "inference.networking.k8s.io", Version: "v1",
+			Resource: "inferencepools"},
+		example: &unstructured.Unstructured{},
 	}
 	objectives = kind{
-		GroupVersionResource: schema.GroupVersionResource{Group: "inference.networking.x-k8s.io", Version: "v1alpha2", Resource: "inferenceobjectives"},
-		example:              &unstructured.Unstructured{}, optional: true,
+		GroupVersionResource: schema.GroupVersionResource{Group: "inference.networking.x-k8s.io", Version: "v1alpha2",
+			Resource: "inferenceobjectives"},
+		example: &unstructured.Unstructured{}, optional: true,
 	}
 	rewrites = kind{
-		GroupVersionResource: schema.GroupVersionResource{Group: "inference.networking.x-k8s.io", Version: "v1alpha2", Resource: "inferencemodelrewrites"},
-		example:              &unstructured.Unstructured{}, optional: true,
+		GroupVersionResource: schema.GroupVersionResource{Group: "inference.networking.x-k8s.io", Version: "v1alpha2",
+			Resource: "inferencemodelrewrites"},
+		example: &unstructured.Unstructured{}, optional: true,
 	}
 )
 
@@ -76,7 +81,9 @@ func (c *clients) listWatch(k kind, namespace string) (*cache.ListWatch, error) 
 	if _, defined := k.example.(*unstructured.Unstructured); defined {
 		r := c.dynamic.Resource(k.GroupVersionResource).Namespace(namespace)
 		return &cache.ListWatch{
-			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return r.List(ctx, o) },
+			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+				return r.List(ctx, o)
+			},
 			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 				return r.Watch(ctx, o)
 			},
@@ -96,7 +103,8 @@ func (c *clients) listWatch(k kind, namespace string) (*cache.ListWatch, error) 
 	if err != nil {
 		return nil, err
 	}
-	return cache.NewFilteredListWatchFromClient(client, k.Resource, namespace, func(o *metav1.ListOptions) { o.FieldSelector = k.fields }), nil
+	return cache.NewFilteredListWatchFromClient(client, k.Resource, namespace,
+		func(o *metav1.ListOptions) { o.FieldSelector = k.fields }), nil
 }
 
 // watcher keeps the objects of one kind in one namespace, and knows whether the API server can be heard.
@@ -150,7 +158,8 @@ func (w *watcher) observed(source *cache.ListWatch) *cache.ListWatch {
 	}
 }
 
-// note keeps why the API server does not answer. A resource version that is too old is no failure: the reflector lists again.
+// note keeps why the API server does not answer. A resource version that is too old is no failure: the reflector lists
+// again.
 func (w *watcher) note(err error) {
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 		return

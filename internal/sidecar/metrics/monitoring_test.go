@@ -25,7 +25,9 @@ func exposed(t *testing.T) map[string]bool {
 	t.Helper()
 	p := pool.New(slog.New(slog.NewTextHandler(io.Discard, nil)), engine.Known, []topology.Discovery{&file.Discovery{}})
 	p.Start = func(context.Context, *pool.Target) {}
-	p.Update(t.Context(), 0, topology.Part{Endpoints: []topology.Endpoint{{Endpoint: snapshot.Endpoint{Name: "a", Address: "127.0.0.1:1"}}}}, nil)
+	p.Update(t.Context(), 0,
+		topology.Part{Endpoints: []topology.Endpoint{{Endpoint: snapshot.Endpoint{Name: "a", Address: "127.0.0.1:1"}}}},
+		nil)
 	p.Generation().Targets[0].Read(&engine.Sample{}, time.Now(), []string{"m"})
 	m := New(p)
 	m.Scraped("a", "ok", time.Millisecond)

@@ -100,12 +100,18 @@ func TestTargetsLiveAsLongAsTheirEndpoints(t *testing.T) {
 	}{
 		{"the same", []topology.Endpoint{a}, true},
 		{"another beside it", []topology.Endpoint{a, endpointAt("b", "10.0.0.2:1")}, true},
-		{"other models", []topology.Endpoint{{Endpoint: snapshot.Endpoint{Name: "a", Address: a.Address, Engine: a.Engine, Models: []string{"m"}}}}, true},
+		{"other models",
+			[]topology.Endpoint{
+				{Endpoint: snapshot.Endpoint{Name: "a", Address: a.Address, Engine: a.Engine, Models: []string{"m"}}}},
+			true},
 		{"gone", nil, false},
-		{"another address", []topology.Endpoint{{Endpoint: snapshot.Endpoint{Name: "a", Address: "10.0.0.9:1", Engine: a.Engine}}}, false},
-		{"another engine", []topology.Endpoint{{Endpoint: snapshot.Endpoint{Name: "a", Address: a.Address, Engine: "sglang"}}}, false},
+		{"another address", []topology.Endpoint{
+			{Endpoint: snapshot.Endpoint{Name: "a", Address: "10.0.0.9:1", Engine: a.Engine}}}, false},
+		{"another engine",
+			[]topology.Endpoint{{Endpoint: snapshot.Endpoint{Name: "a", Address: a.Address, Engine: "sglang"}}}, false},
 		{"another access", []topology.Endpoint{{Endpoint: a.Endpoint, Access: &topology.Access{HTTPS: true}}}, false},
-		{"another name", []topology.Endpoint{{Endpoint: snapshot.Endpoint{Name: "z", Address: a.Address, Engine: a.Engine}}}, false},
+		{"another name",
+			[]topology.Endpoint{{Endpoint: snapshot.Endpoint{Name: "z", Address: a.Address, Engine: a.Engine}}}, false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -144,7 +150,8 @@ func TestOneBadEndpointStopsNoOther(t *testing.T) {
 	for range 2 {
 		w.told(t, 0, endpointAt("a", "10.0.0.1:1"), endpointAt("b", "nowhere"))
 	}
-	if got, want := targets(w.Generation()), []string{"a", "c"}; !slices.Equal(got, want) || w.Generation().Targets[0].Address != "10.0.0.1:1" {
+	if got, want := targets(w.Generation()), []string{"a", "c"}; !slices.Equal(got, want) ||
+		w.Generation().Targets[0].Address != "10.0.0.1:1" {
 		t.Errorf("got %q, want %q with the first source's a", got, want)
 	}
 	for _, want := range []string{`two: endpoint name "a" is there already, in one`, `one: endpoint "b" is left out`} {
@@ -163,7 +170,8 @@ func TestOneBadEndpointStopsNoOther(t *testing.T) {
 
 func TestModelsThatEndpointsTell(t *testing.T) {
 	w := newWorld(t, named("one"))
-	w.told(t, 0, endpointAt("a", "10.0.0.1:1"), topology.Endpoint{Endpoint: snapshot.Endpoint{Name: "b", Address: "10.0.0.2:1", Models: []string{"x"}}})
+	w.told(t, 0, endpointAt("a", "10.0.0.1:1"),
+		topology.Endpoint{Endpoint: snapshot.Endpoint{Name: "b", Address: "10.0.0.2:1", Models: []string{"x"}}})
 	for _, target := range w.Generation().Targets {
 		if !target.Serves([]string{"m"}) || target.Serves([]string{"m"}) {
 			t.Error("Serves: want true for a new list and false for the same again")

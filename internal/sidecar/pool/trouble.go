@@ -26,7 +26,8 @@ func (p *Pool) MissingMetrics() []string {
 	return all
 }
 
-// Unread says which endpoints cannot be read for want of the right credentials, and which do not say what models they serve, a line each.
+// Unread says which endpoints cannot be read for want of the right credentials, and which do not say what models they
+// serve, a line each.
 func (p *Pool) Unread() []string {
 	g := p.Generation()
 	if g == nil {
@@ -45,12 +46,15 @@ func (p *Pool) Unread() []string {
 	}
 	var all []string
 	if len(scrapes) > 0 {
-		all = append(all, fmt.Sprintf("scrape: %d of %d endpoints refuse to be read, such as %s: %s", len(scrapes), len(g.Targets), scrapesAt,
+		all = append(all, fmt.Sprintf("scrape: %d of %d endpoints refuse to be read, such as %s: %s", len(scrapes),
+			len(g.Targets), scrapesAt,
 			scrapes[0].Failure))
 	}
 	if len(models) > 0 {
-		all = append(all, fmt.Sprintf("models: %d of %d endpoints do not say which they serve, such as %s: %s; what was known of them stays, and "+
-			"without that they get requests for any model", len(models), len(g.Targets), modelsAt, models[0].ModelsFailure))
+		all = append(all, fmt.Sprintf("models: %d of %d endpoints do not say which they serve, such as %s: %s; what "+
+			"was known of them stays, and "+
+			"without that they get requests for any model", len(models), len(g.Targets), modelsAt,
+			models[0].ModelsFailure))
 	}
 	return all
 }

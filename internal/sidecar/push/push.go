@@ -28,7 +28,8 @@ const (
 	pushTimeout      = 2 * time.Second
 	firstPushBackoff = 50 * time.Millisecond
 	maxPushBackoff   = time.Second
-	// connectBackoff is the longest wait for a listener that is not there: an Envoy that starts answers 503 until it has a snapshot.
+	// connectBackoff is the longest wait for a listener that is not there: an Envoy that starts answers 503 until it
+	// has a snapshot.
 	connectBackoff = 100 * time.Millisecond
 	// refusedPause is the wait after an answer that a retry alone does not change, such as a wrong token.
 	refusedPause   = 2 * time.Second
@@ -180,8 +181,8 @@ func (p *Pusher) push(ctx context.Context, now time.Time) outcome {
 	return p.refused(response, answer)
 }
 
-// reconnect has the next push connect anew once in a heartbeat. While an Envoy is restarted hot both processes listen for a moment, and a
-// connection that is kept would go on reaching the old one, while the new one knows no endpoint.
+// reconnect has the next push connect anew once in a heartbeat. While an Envoy is restarted hot both processes listen
+// for a moment, and a connection that is kept would go on reaching the old one, while the new one knows no endpoint.
 func (p *Pusher) reconnect(now time.Time) {
 	if now.Sub(p.connected) < heartbeat {
 		return
@@ -207,7 +208,8 @@ func (p *Pusher) refused(response *http.Response, answer []byte) outcome {
 	_ = json.Unmarshal(answer, &body) // what is no JSON has no code
 	o := outcome{
 		result: fmt.Sprintf("status_%d", response.StatusCode),
-		err:    fmt.Errorf("the ingest listener answered %s: %s %s", response.Status, body.Error.Code, pool.OneLine(body.Error.Message)),
+		err: fmt.Errorf("the ingest listener answered %s: %s %s", response.Status, body.Error.Code,
+			pool.OneLine(body.Error.Message)),
 	}
 	switch {
 	case response.StatusCode == http.StatusConflict && body.Error.Code == "older":
@@ -216,7 +218,8 @@ func (p *Pusher) refused(response *http.Response, answer []byte) outcome {
 	case response.StatusCode == http.StatusConflict && body.Error.Code == "unknown_topology":
 		o.result, o.again = "unknown_topology", true
 	case response.StatusCode == http.StatusNotFound:
-		o.err = fmt.Errorf("the ingest listener answered %s: it lacks the plug-in with this port or socket as its ingest, or, with hold: buffer, "+
+		o.err = fmt.Errorf("the ingest listener answered %s: it lacks the plug-in with this port or socket as its "+
+			"ingest, or, with hold: buffer, "+
 			"the buffer filter behind it", response.Status)
 		o.pause = refusedPause
 	case response.StatusCode >= 500 || response.StatusCode == http.StatusConflict:

@@ -23,17 +23,24 @@ func TestWhatARefusalMeans(t *testing.T) {
 		waits  [3]time.Duration // after one, two and ten failures
 		says   string
 	}{
-		{"older", 409, fmt.Sprintf(code, "older"), "older", [3]time.Duration{0, 100 * time.Millisecond, time.Second}, "older m"},
-		{"unknown topology", 409, fmt.Sprintf(code, "unknown_topology"), "unknown_topology", [3]time.Duration{0, 100 * time.Millisecond, time.Second}, "unknown_topology"},
-		{"another conflict", 409, fmt.Sprintf(code, "x"), "status_409", [3]time.Duration{50 * time.Millisecond, 100 * time.Millisecond, time.Second}, "x m"},
-		{"server error", 503, "", "status_503", [3]time.Duration{50 * time.Millisecond, 100 * time.Millisecond, time.Second}, "503"},
-		{"wrong token", 401, fmt.Sprintf(code, "unauthorized"), "status_401", [3]time.Duration{2 * time.Second, 2 * time.Second, 2 * time.Second}, "unauthorized"},
-		{"no plug-in", 404, "", "status_404", [3]time.Duration{2 * time.Second, 2 * time.Second, 2 * time.Second}, "buffer filter"},
+		{"older", 409, fmt.Sprintf(code, "older"), "older", [3]time.Duration{0, 100 * time.Millisecond, time.Second},
+			"older m"},
+		{"unknown topology", 409, fmt.Sprintf(code, "unknown_topology"), "unknown_topology",
+			[3]time.Duration{0, 100 * time.Millisecond, time.Second}, "unknown_topology"},
+		{"another conflict", 409, fmt.Sprintf(code, "x"), "status_409",
+			[3]time.Duration{50 * time.Millisecond, 100 * time.Millisecond, time.Second}, "x m"},
+		{"server error", 503, "", "status_503",
+			[3]time.Duration{50 * time.Millisecond, 100 * time.Millisecond, time.Second}, "503"},
+		{"wrong token", 401, fmt.Sprintf(code, "unauthorized"), "status_401",
+			[3]time.Duration{2 * time.Second, 2 * time.Second, 2 * time.Second}, "unauthorized"},
+		{"no plug-in", 404, "", "status_404", [3]time.Duration{2 * time.Second, 2 * time.Second, 2 * time.Second},
+			"buffer filter"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			p := &Pusher{}
-			response := &http.Response{StatusCode: test.status, Status: fmt.Sprint(test.status, " ", http.StatusText(test.status))}
+			response := &http.Response{StatusCode: test.status,
+				Status: fmt.Sprint(test.status, " ", http.StatusText(test.status))}
 			o := p.refused(response, []byte(test.body))
 			if o.result != test.result || !strings.Contains(o.err.Error(), test.says) {
 				t.Errorf("got %q, %v, want %q and %q", o.result, o.err, test.result, test.says)
@@ -65,7 +72,8 @@ func TestHealth(t *testing.T) {
 		{"just now", State{Accepted: now}, ""},
 		{"within", State{Accepted: now.Add(-5 * time.Second), Failure: "refused"}, ""},
 		{"too long ago", State{Accepted: now.Add(-5*time.Second - time.Millisecond)}, "last accepted push: 5.001s ago"},
-		{"too long ago, failing", State{Accepted: now.Add(-time.Minute), Failure: "refused"}, "1m0s ago; last failure: refused"},
+		{"too long ago, failing", State{Accepted: now.Add(-time.Minute), Failure: "refused"},
+			"1m0s ago; last failure: refused"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -12,7 +12,8 @@ const (
 	rivalTurns  = 4
 	rivalWindow = 30 * time.Second
 
-	anotherSidecar = "another sidecar feeds this Envoy, too, and the two take turns; one sidecar for each Envoy is right"
+	anotherSidecar = "another sidecar feeds this Envoy, too, and the two take turns; one sidecar for each Envoy is " +
+		"right"
 )
 
 // rivals notices another sidecar: an epoch above one's own after one's own was accepted, again and again.
@@ -32,7 +33,8 @@ func (r *rivals) any(now time.Time) bool {
 	return !oldest.IsZero() && now.Sub(oldest) < rivalWindow
 }
 
-// outranked takes an epoch above the one that the Envoy holds. Whoever has already been heard in its own epoch lost its turn to somebody.
+// outranked takes an epoch above the one that the Envoy holds. Whoever has already been heard in its own epoch lost its
+// turn to somebody.
 func (p *Pusher) outranked(current uint64) {
 	if p.Now().Acknowledged.Epoch == p.position.Epoch {
 		p.rivals.turn(time.Now())

@@ -28,8 +28,8 @@ func (d *Demand) asked() chan struct{} {
 	return d.ch
 }
 
-// wait returns the time between two looks at an endpoint's models: that of the configuration, or a default once an Envoy asks.
-// It is 0 when ctx ends before.
+// wait returns the time between two looks at an endpoint's models: that of the configuration, or a default once an
+// Envoy asks. It is 0 when ctx ends before.
 func (d *Demand) wait(ctx context.Context, configured time.Duration) time.Duration {
 	if configured > 0 {
 		return configured

@@ -26,8 +26,9 @@ const (
 	maxResponseBytes = maxPageBytes + 1<<20
 )
 
-// fetcher gets pages from one endpoint over one connection that it keeps. Redirects are not followed and nothing is compressed.
-// It writes requests and waits for responses by itself: http.Transport needs two more goroutines for each connection.
+// fetcher gets pages from one endpoint over one connection that it keeps. Redirects are not followed and nothing is
+// compressed. It writes requests and waits for responses by itself: http.Transport needs two more goroutines for each
+// connection.
 type fetcher struct {
 	address string // of the endpoint
 	access  topology.Access
@@ -231,7 +232,8 @@ func (f *fetcher) exchange(deadline time.Time) (*http.Response, error) {
 	}
 	for {
 		response, err := http.ReadResponse(f.reader, f.request)
-		// Informational responses, of which a server may send any number, are followed by the final one (RFC 9110, 15.2).
+		// Informational responses, of which a server may send any number, are followed by the final one (RFC 9110,
+		// 15.2).
 		if err != nil || response.StatusCode >= http.StatusOK || response.StatusCode == http.StatusSwitchingProtocols {
 			return response, err
 		}

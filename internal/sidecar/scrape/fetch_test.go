@@ -57,9 +57,12 @@ func TestFetch(t *testing.T) {
 	}{
 		{"length", head + "Content-Length: 4\r\n\r\na 1\n", 0, "a 1\n", "", 1},
 		{"chunks", head + "Transfer-Encoding: chunked\r\n\r\n2\r\na \r\n2\r\n1\n\r\n0\r\n\r\n", 0, "a 1\n", "", 1},
-		{"after hints", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n" + head + "Content-Length: 4\r\n\r\na 1\n", 0, "a 1\n", "", 1},
-		{"endless hints", strings.Repeat("HTTP/1.1 103 Early Hints\r\nA: "+strings.Repeat("b", 1000)+"\r\n\r\n", 12<<10), 1, "", "error", 3},
-		{"switching protocols", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", 1, "", "status", 3},
+		{"after hints", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n" + head +
+			"Content-Length: 4\r\n\r\na 1\n", 0, "a 1\n", "", 1},
+		{"endless hints", strings.Repeat("HTTP/1.1 103 Early Hints\r\nA: "+strings.Repeat("b", 1000)+"\r\n\r\n",
+			12<<10), 1, "", "error", 3},
+		{"switching protocols", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", 1, "",
+			"status", 3},
 		{"unauthorized", "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n", 0, "", "unauthorized", 3},
 		{"until the end", head + "\r\na 1\n", 1, "a 1\n", "", 3},
 		{"asked to close", head + "Connection: close\r\nContent-Length: 4\r\n\r\na 1\n", 0, "a 1\n", "", 3},
@@ -68,7 +71,8 @@ func TestFetch(t *testing.T) {
 		{"less than said", head + "Content-Length: 400\r\n\r\na 1\n", 1, "", "error", 3},
 		{"no HTTP", "a 1\n", 1, "", "error", 3},
 		{"not found", "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", 0, "", "status", 3},
-		{"endless head", "HTTP/1.1 200 OK\r\n" + strings.Repeat("A: "+strings.Repeat("b", 1000)+"\r\n", 12<<10), 1, "", "error", 3},
+		{"endless head", "HTTP/1.1 200 OK\r\n" + strings.Repeat("A: "+strings.Repeat("b", 1000)+"\r\n", 12<<10), 1, "",
+			"error", 3},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -105,7 +109,8 @@ func TestFetchOfSilence(t *testing.T) {
 			t.Fatal(err)
 		}
 		var page bytes.Buffer
-		if _, err := f.fetch(t.Context(), time.Now().Add(20*time.Millisecond), &page); err == nil || err.result != "timeout" {
+		if _, err := f.fetch(t.Context(), time.Now().Add(20*time.Millisecond), &page); err == nil ||
+			err.result != "timeout" {
 			t.Fatalf("got %v, want failure timeout", err)
 		}
 		if f.connection != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 )
 
-// modelLister asks one endpoint from time to time which models it serves. Each has a connection and a goroutine of its own:
-// a server whose list hangs is still scraped.
+// modelLister asks one endpoint from time to time which models it serves. Each has a connection and a goroutine of its
+// own: a server whose list hangs is still scraped.
 type modelLister struct {
 	target  *pool.Target
 	every   time.Duration
@@ -56,13 +56,15 @@ func (l *modelLister) record(err *scrapeError) {
 	l.metrics.ListedModels(l.target.Name, result)
 	switch {
 	case failure != "" && before == "":
-		l.log.Warn("the endpoint does not say which models it serves", "endpoint", l.target.Name, "result", result, "error", failure)
+		l.log.Warn("the endpoint does not say which models it serves", "endpoint", l.target.Name, "result", result,
+			"error", failure)
 	case failure == "" && before != "":
 		l.log.Info("the endpoint says which models it serves", "endpoint", l.target.Name)
 	}
 }
 
-// list returns the models' names: base models in order, then the LoRA adapters that are loaded. What has to be cut is cut at the end.
+// list returns the models' names: base models in order, then the LoRA adapters that are loaded. What has to be cut is
+// cut at the end.
 func (l *modelLister) list(ctx context.Context, f *fetcher) ([]string, *scrapeError) {
 	var page bytes.Buffer
 	if _, err := f.fetch(ctx, time.Now().Add(l.timeout), &page); err != nil {

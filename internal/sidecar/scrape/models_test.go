@@ -19,7 +19,8 @@ func TestModelListsAreBounded(t *testing.T) {
 	for i := range 2 * maxModels {
 		body.Data = append(body.Data, model{ID: fmt.Sprintf("adapter-%04d", i), Parent: "z-base"})
 	}
-	body.Data = append(body.Data, model{ID: ""}, model{ID: strings.Repeat("x", maxModelBytes+1)}, model{ID: strings.Repeat("y", maxModelBytes)},
+	body.Data = append(body.Data, model{ID: ""}, model{ID: strings.Repeat("x", maxModelBytes+1)},
+		model{ID: strings.Repeat("y", maxModelBytes)},
 		model{ID: "z-base"}, model{ID: "z-base"})
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -33,7 +34,9 @@ func TestModelListsAreBounded(t *testing.T) {
 	if failure != nil {
 		t.Fatal(failure)
 	}
-	if len(got) != maxModels || got[0] != strings.Repeat("y", maxModelBytes) || got[1] != "z-base" || got[2] != "adapter-0000" {
-		t.Errorf("got %d models from %.20s, %.20s, %.20s, want %d, the base models first", len(got), got[0], got[1], got[2], maxModels)
+	if len(got) != maxModels || got[0] != strings.Repeat("y", maxModelBytes) || got[1] != "z-base" ||
+		got[2] != "adapter-0000" {
+		t.Errorf("got %d models from %.20s, %.20s, %.20s, want %d, the base models first", len(got), got[0], got[1],
+			got[2], maxModels)
 	}
 }

@@ -7,15 +7,15 @@ import (
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
-// process tells the processes of a server apart whose page does not say when its process started: what a process has done never
-// becomes less. The zero value has seen none.
+// process tells the processes of a server apart whose page does not say when its process started: what a process has
+// done never becomes less. The zero value has seen none.
 type process struct {
 	start uint64
 	done  float64
 }
 
-// tell fills in the sample's process where found lacks it. Of a process that was there before the first sample it is snapshot.SomeStart,
-// of a later one the time at which that was seen.
+// tell fills in the sample's process where found lacks it. Of a process that was there before the first sample it is
+// snapshot.SomeStart, of a later one the time at which that was seen.
 func (p *process) tell(s *engine.Sample, found engine.Fields, now time.Time) {
 	if found.Has(engine.Done) {
 		switch {

@@ -21,7 +21,8 @@ func TestProcess(t *testing.T) {
 		want  []uint64 // at 1 s, 2 s and so on
 	}{
 		{"the page says it", []page{{5000, 10}, {5000, 20}, {9000, 1}}, []uint64{5000, 5000, 9000}},
-		{"less done than before", []page{{0, 10}, {0, 10}, {0, 20}, {0, 5}, {0, 6}, {0, 0}}, []uint64{some, some, some, 4000, 4000, 6000}},
+		{"less done than before", []page{{0, 10}, {0, 10}, {0, 20}, {0, 5}, {0, 6}, {0, 0}},
+			[]uint64{some, some, some, 4000, 4000, 6000}},
 		{"nothing done yet", []page{{0, absent}, {0, 10}, {0, absent}, {0, 4}}, []uint64{0, some, some, 4000}},
 		{"neither", []page{{0, absent}, {0, absent}}, []uint64{0, 0}},
 		{"no longer said", []page{{5000, 10}, {0, 20}}, []uint64{5000, some}},

@@ -1,5 +1,5 @@
-// Package scrape reads model servers: their load many times a second, and the models that they serve now and then. Every endpoint has goroutines
-// of its own, so that none waits for another.
+// Package scrape reads model servers: their load many times a second, and the models that they serve now and then.
+// Every endpoint has goroutines of its own, so that none waits for another.
 package scrape
 
 import (
@@ -40,11 +40,13 @@ type Scraper struct {
 	Demand *Demand
 }
 
-// Run scrapes one endpoint until ctx ends, and asks for its models if the configuration or an Envoy says so. learn is called when these have changed.
+// Run scrapes one endpoint until ctx ends, and asks for its models if the configuration or an Envoy says so. learn is
+// called when these have changed.
 func (s *Scraper) Run(ctx context.Context, t *pool.Target, learn func()) {
 	s.Pool.Go(func() {
 		if every := s.Demand.wait(ctx, s.Models); every > 0 {
-			(&modelLister{target: t, every: every, timeout: s.Timeout, changed: learn, log: s.Log, metrics: s.Metrics}).run(ctx)
+			(&modelLister{target: t, every: every, timeout: s.Timeout, changed: learn, log: s.Log,
+				metrics: s.Metrics}).run(ctx)
 		}
 	})
 	(&scraper{Scraper: s, target: t}).run(ctx)
@@ -110,7 +112,8 @@ func (s *scraper) run(ctx context.Context) {
 	}
 }
 
-// interval is longer for an endpoint that has had no load for a while. What is sent there meanwhile the workers know by themselves.
+// interval is longer for an endpoint that has had no load for a while. What is sent there meanwhile the workers know by
+// themselves.
 func (s *scraper) interval() time.Duration {
 	if s.idle >= idleAfter {
 		return s.IdleInterval
@@ -167,8 +170,8 @@ func (s *scraper) once(ctx context.Context, start time.Time) *scrapeError {
 	return err
 }
 
-// needsTheWhole gives up asking for the needed metrics alone when the server did not answer that with all of them, whatever the reason, and
-// reports whether the whole page is to be asked for now.
+// needsTheWhole gives up asking for the needed metrics alone when the server did not answer that with all of them,
+// whatever the reason, and reports whether the whole page is to be asked for now.
 func (s *scraper) needsTheWhole(err *scrapeError) bool {
 	if s.kind == nil || s.whole || s.fetcher.path != s.kind.FilteredPath() {
 		return false
@@ -183,7 +186,8 @@ func (s *scraper) needsTheWhole(err *scrapeError) bool {
 	return true
 }
 
-// detect tells the engine by its first page. The page is read from where it was found, whatever the engine's own place is.
+// detect tells the engine by its first page. The page is read from where it was found, whatever the engine's own place
+// is.
 func (s *scraper) detect(page []byte) *scrapeError {
 	kind := s.Engines.Detect(page)
 	if kind == nil {
@@ -202,7 +206,8 @@ func (s *scraper) read(page []byte, start time.Time) *scrapeError {
 	next := s.sample
 	found := s.parser.Parse(page, &next)
 	if !found.HasLoad() {
-		return &scrapeError{result: "no_metrics", err: fmt.Errorf("%s has no metrics of engine %s", s.fetcher.url, s.kind.Name())}
+		return &scrapeError{result: "no_metrics",
+			err: fmt.Errorf("%s has no metrics of engine %s", s.fetcher.url, s.kind.Name())}
 	}
 	missing := s.kind.Missing(found)
 	if s.fetcher.path != s.kind.FilteredPath() {
@@ -222,8 +227,8 @@ func (s *scraper) read(page []byte, start time.Time) *scrapeError {
 	return nil
 }
 
-// reportMissing logs each metric that an endpoint lacks once in the endpoint's life. One that was there before has vanished or
-// changed its name, which is worse than one that an old version never had.
+// reportMissing logs each metric that an endpoint lacks once in the endpoint's life. One that was there before has
+// vanished or changed its name, which is worse than one that an old version never had.
 func (s *scraper) reportMissing(missing, before []string) {
 	for _, name := range missing {
 		if slices.Contains(s.reported, name) {
@@ -231,10 +236,12 @@ func (s *scraper) reportMissing(missing, before []string) {
 		}
 		s.reported = append(s.reported, name)
 		if !slices.Contains(before, name) {
-			s.Log.Error("metric vanished; the endpoint is judged without it", "endpoint", s.target.Name, "engine", s.kind.Name(), "metric", name)
+			s.Log.Error("metric vanished; the endpoint is judged without it", "endpoint", s.target.Name, "engine",
+				s.kind.Name(), "metric", name)
 			continue
 		}
-		s.Log.Warn("metric missing; the endpoint is judged without it", "endpoint", s.target.Name, "engine", s.kind.Name(), "metric", name)
+		s.Log.Warn("metric missing; the endpoint is judged without it", "endpoint", s.target.Name, "engine",
+			s.kind.Name(), "metric", name)
 	}
 }
 

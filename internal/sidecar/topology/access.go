@@ -16,18 +16,21 @@ import (
 type Access struct {
 	// HTTPS is set for the scheme https.
 	HTTPS bool
-	// CA is the file with the authorities that may vouch for the server; empty is the system's. With SkipVerify nobody has to.
+	// CA is the file with the authorities that may vouch for the server; empty is the system's. With SkipVerify nobody
+	// has to.
 	CA         string
 	SkipVerify bool
 	// ServerName is what the server is to prove it is, and is sent as SNI; empty is its address.
 	ServerName string
 	// Certificate and Key are the files of the client's certificate; empty is none.
 	Certificate, Key string
-	// TokenFile holds a secret that goes with every request, in TokenHeader, or as Authorization: Bearer when that is empty.
+	// TokenFile holds a secret that goes with every request, in TokenHeader, or as Authorization: Bearer when that is
+	// empty.
 	TokenFile, TokenHeader string
 }
 
-// ReadAccess reads the keys scheme, tls, tokenFile and tokenHeader of o over what base has. Relative paths start from folder.
+// ReadAccess reads the keys scheme, tls, tokenFile and tokenHeader of o over what base has. Relative paths start from
+// folder.
 func ReadAccess(o *strictjson.Object, base *Access, folder string) *Access {
 	a := *base
 	scheme := "http"
@@ -55,7 +58,8 @@ func ReadAccess(o *strictjson.Object, base *Access, folder string) *Access {
 	readPath(o, "tokenFile", &a.TokenFile, folder)
 	o.String("tokenHeader", &a.TokenHeader)
 	if !isHeaderName(a.TokenHeader) {
-		o.Mistake("tokenHeader", "the value is no name of a header; one such as x-api-key is right, or none for Authorization: Bearer")
+		o.Mistake("tokenHeader", "the value is no name of a header; one such as x-api-key is right, or none for "+
+			"Authorization: Bearer")
 	}
 	if o.Has("tokenHeader") && a.TokenFile == "" {
 		o.Mistake("tokenHeader", "is of no use without tokenFile, which holds what is sent in it")
@@ -77,7 +81,8 @@ func (a *Access) Client() (*tls.Config, error) {
 	if !a.HTTPS {
 		return nil, nil
 	}
-	c := &tls.Config{ServerName: a.ServerName, InsecureSkipVerify: a.SkipVerify, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	c := &tls.Config{ServerName: a.ServerName, InsecureSkipVerify: a.SkipVerify, MinVersion: tls.VersionTLS12,
+		NextProtos: []string{"http/1.1"}}
 	if a.CA != "" {
 		content, err := os.ReadFile(a.CA)
 		if err != nil {
@@ -127,7 +132,8 @@ func readPath(o *strictjson.Object, key string, path *string, folder string) {
 func isHeaderName(name string) bool {
 	for i := range len(name) {
 		c := name[i]
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0) {
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+			strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0) {
 			return false
 		}
 	}

@@ -65,7 +65,8 @@ func (r *Reader) Traits(o *strictjson.Object, engine *string, labels *[]snapshot
 	if *engine != "" && r.Engine != nil {
 		name := r.Engine(*engine)
 		if name == "" {
-			o.Mistake("engine", strictjson.Quote(*engine)+" is no known engine; right is one of "+strings.Join(r.Engines, ", ")+
+			o.Mistake("engine", strictjson.Quote(*engine)+" is no known engine; right is one of "+
+				strings.Join(r.Engines, ", ")+
 				", or no engine, which is then detected")
 		}
 		*engine = name

@@ -41,17 +41,33 @@ func TestJoin(t *testing.T) {
 		want     []string
 		problems []string // what each has in it
 	}{
-		{"two sources", []Source{{"x", Part{Endpoints: []Endpoint{endpoint("b")}}}, {"y", Part{Endpoints: []Endpoint{endpoint("a")}}}}, []string{"a", "b"}, nil},
-		{"name in both", []Source{{"x", Part{Endpoints: []Endpoint{endpoint("a", "of x")}}}, {"y", Part{Endpoints: []Endpoint{endpoint("a", "of y"), endpoint("b")}}}},
+		{"two sources", []Source{{"x", Part{Endpoints: []Endpoint{endpoint("b")}}},
+			{"y", Part{Endpoints: []Endpoint{endpoint("a")}}}}, []string{"a", "b"}, nil},
+		{"name in both", []Source{{"x", Part{Endpoints: []Endpoint{endpoint("a", "of x")}}},
+			{"y", Part{Endpoints: []Endpoint{endpoint("a", "of y"), endpoint("b")}}}},
 			[]string{"a", "b"}, []string{`y: endpoint name "a" is there already, in x`}},
-		{"long label", []Source{{"x", Part{Endpoints: []Endpoint{{Endpoint: snapshot.Endpoint{Name: "a", Address: "10.0.0.1:1", Labels: []snapshot.Label{{Key: "k", Value: long}}}}, endpoint("b")}}}},
+		{"long label",
+			[]Source{
+				{"x",
+					Part{Endpoints: []Endpoint{
+						{Endpoint: snapshot.Endpoint{Name: "a", Address: "10.0.0.1:1",
+							Labels: []snapshot.Label{{Key: "k", Value: long}}}}, endpoint("b")}}}},
 			[]string{"b"}, []string{`x: endpoint "a" is left out`}},
-		{"not UTF-8", []Source{{"x", Part{Endpoints: []Endpoint{endpoint("a", "\xff"), endpoint("b")}}}}, []string{"b"}, []string{`endpoint "a" is left out`}},
-		{"no address", []Source{{"x", Part{Endpoints: []Endpoint{{Endpoint: snapshot.Endpoint{Name: "a", Address: "nowhere"}}, endpoint("b")}}}}, []string{"b"}, []string{`endpoint "a" is left out`}},
-		{"no name", []Source{{"x", Part{Endpoints: []Endpoint{endpoint(""), endpoint("b")}}}}, []string{"b"}, []string{`endpoint "" is left out`}},
-		{"objective twice", []Source{{"x", Part{Objectives: []snapshot.Objective{{Name: "o"}, {Name: "o"}}}}}, nil, []string{`x: objectives: name "o" is there twice`}},
-		{"long objective", []Source{{"x", Part{Objectives: []snapshot.Objective{{Name: long}}}}}, nil, []string{"is left out"}},
-		{"long rewrite", []Source{{"x", Part{Rewrites: []snapshot.Rewrite{{Models: []string{long}}}}}}, nil, []string{"x: rewrite 1 is left out"}},
+		{"not UTF-8", []Source{{"x", Part{Endpoints: []Endpoint{endpoint("a", "\xff"), endpoint("b")}}}}, []string{"b"},
+			[]string{`endpoint "a" is left out`}},
+		{"no address",
+			[]Source{
+				{"x",
+					Part{Endpoints: []Endpoint{{Endpoint: snapshot.Endpoint{Name: "a", Address: "nowhere"}},
+						endpoint("b")}}}}, []string{"b"}, []string{`endpoint "a" is left out`}},
+		{"no name", []Source{{"x", Part{Endpoints: []Endpoint{endpoint(""), endpoint("b")}}}}, []string{"b"},
+			[]string{`endpoint "" is left out`}},
+		{"objective twice", []Source{{"x", Part{Objectives: []snapshot.Objective{{Name: "o"}, {Name: "o"}}}}}, nil,
+			[]string{`x: objectives: name "o" is there twice`}},
+		{"long objective", []Source{{"x", Part{Objectives: []snapshot.Objective{{Name: long}}}}}, nil,
+			[]string{"is left out"}},
+		{"long rewrite", []Source{{"x", Part{Rewrites: []snapshot.Rewrite{{Models: []string{long}}}}}}, nil,
+			[]string{"x: rewrite 1 is left out"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -73,7 +89,8 @@ func TestJoin(t *testing.T) {
 }
 
 func TestJoinTakesTheFirstOfTwoObjectives(t *testing.T) {
-	got, _ := Join([]Source{{"x", Part{Objectives: []snapshot.Objective{{Name: "o", Priority: 1}}}}, {"y", Part{Objectives: []snapshot.Objective{{Name: "o", Priority: 2}}}}})
+	got, _ := Join([]Source{{"x", Part{Objectives: []snapshot.Objective{{Name: "o", Priority: 1}}}},
+		{"y", Part{Objectives: []snapshot.Objective{{Name: "o", Priority: 2}}}}})
 	if want := []snapshot.Objective{{Name: "o", Priority: 1}}; !reflect.DeepEqual(got.Objectives, want) {
 		t.Errorf("got %+v, want %+v", got.Objectives, want)
 	}
@@ -91,7 +108,8 @@ func TestJoinLeavesOutWhatDoesNotFit(t *testing.T) {
 	if n := len(got.Endpoints); n < 2500 || n == 5000 || got.Endpoints[n-1].Name != fmt.Sprintf("e-%04d", n-1) {
 		t.Errorf("got %d endpoints, want the first some thousands", n)
 	}
-	want := fmt.Sprintf("%d of 5000 endpoints do not fit into one snapshot and are left out, from e-%04d on", 5000-len(got.Endpoints), len(got.Endpoints))
+	want := fmt.Sprintf("%d of 5000 endpoints do not fit into one snapshot and are left out, from e-%04d on",
+		5000-len(got.Endpoints), len(got.Endpoints))
 	if len(problems) != 1 || !strings.HasPrefix(problems[0], want) {
 		t.Errorf("got %q, want %q", problems, want)
 	}
@@ -132,7 +150,8 @@ func TestAddModels(t *testing.T) {
 				t.Errorf("%s: got %q, want none", e.Name, e.Models)
 			}
 		default:
-			if n := len(e.Models); n < 100 || n == 256 || n < kept-1 || n > kept+1 || !slices.Equal(e.Models, told[e.Name][:n]) {
+			if n := len(e.Models); n < 100 || n == 256 || n < kept-1 || n > kept+1 ||
+				!slices.Equal(e.Models, told[e.Name][:n]) {
 				t.Errorf("%s: got %d models, want the first of its list, as many as the others have", e.Name, n)
 			}
 		}
@@ -140,7 +159,8 @@ func TestAddModels(t *testing.T) {
 	if !strings.Contains(problem, "names at 40 of 43 endpoints, such as server-00, do not fit into one snapshot") {
 		t.Errorf("got %q, want what was cut", problem)
 	}
-	if again, _ := Join([]Source{{"x", part}}); AddModels(again, func(e *Endpoint) []string { return told[e.Name][:min(10, len(told[e.Name]))] }) != "" {
+	if again, _ := Join([]Source{{"x", part}}); AddModels(again,
+		func(e *Endpoint) []string { return told[e.Name][:min(10, len(told[e.Name]))] }) != "" {
 		t.Error("got a problem with lists that fit, want none")
 	}
 }

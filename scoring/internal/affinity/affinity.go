@@ -1,4 +1,5 @@
-// Package affinity is what session-affinity-scorer and -filter have in common: to tell sessions, and the endpoints that they belong to.
+// Package affinity is what session-affinity-scorer and -filter have in common: to tell sessions, and the endpoints that
+// they belong to.
 package affinity
 
 import (
@@ -14,17 +15,19 @@ type Pinner interface {
 
 // AffinityParameters are those of both plug-ins.
 type AffinityParameters struct {
-	// Strategy is encoded_endpoint_header: each answer names its endpoint in a header, and clients send that back. session_id: the endpoint that a
-	// session was first sent to. consistent_hash: the endpoint that the hash of the session falls to, which needs no memory and changes only
-	// with the endpoints.
+	// Strategy is encoded_endpoint_header: each answer names its endpoint in a header, and clients send that back.
+	// session_id: the endpoint that a session was first sent to. consistent_hash: the endpoint that the hash of the
+	// session falls to, which needs no memory and changes only with the endpoints.
 	Strategy string
 	// HeaderName is the header of encoded_endpoint_header, as older documents give it.
 	HeaderName string
 	// EncodedEndpointHeaderConfig has the header of encoded_endpoint_header: header, by default x-session-token.
 	EncodedEndpointHeaderConfig struct{}
-	// SessionIDConfig has sources, by default the header x-session-id: the first one that is not empty names the session. Each is one of header; body, a key of
-	// the body, as prompt_cache_key, conversation, user or metadata.user_id; attribute, SessionID or agent-identity, with the producer's name if it has another than its
-	// type. evictionTtlSeconds, by default 300, is how long an unused session is remembered. evictionSweepSeconds has no effect.
+	// SessionIDConfig has sources, by default the header x-session-id: the first one that is not empty names the
+	// session. Each is one of header; body, a key of the body, as prompt_cache_key, conversation, user or
+	// metadata.user_id; attribute, SessionID or agent-identity, with the producer's name if it has another than its
+	// type. evictionTtlSeconds, by default 300, is how long an unused session is remembered. evictionSweepSeconds has
+	// no effect.
 	SessionIDConfig struct{}
 	// ProfileName names the profile whose endpoint the session stays with. Empty: the one that serves the request.
 	ProfileName string
@@ -83,7 +86,8 @@ func (s *bound) Pinned(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
 	return -1
 }
 
-// OnRouted implements scoring.RequestHook: the session stays bound to its endpoint as long as that is there to serve the request.
+// OnRouted implements scoring.RequestHook: the session stays bound to its endpoint as long as that is there to serve
+// the request.
 func (s *bound) OnRouted(c *scoring.Cycle) {
 	id := s.id(c)
 	result := c.Primary()
@@ -107,7 +111,8 @@ func (s *bound) OnRouted(c *scoring.Cycle) {
 // hashed are sessions that belong where their hash falls.
 type hashed struct{ *sessions }
 
-// Pinned implements Pinner by rendezvous hashing (Thaler, Ravishankar, 1998): the endpoint whose hash with the session's is the largest.
+// Pinned implements Pinner by rendezvous hashing (Thaler, Ravishankar, 1998): the endpoint whose hash with the
+// session's is the largest.
 func (s *hashed) Pinned(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
 	id := s.id(c)
 	if id == 0 {

@@ -106,7 +106,8 @@ func readSource(b *scoring.Builder, o *strictjson.Object) source {
 func bodyKey(b *scoring.Builder, o *strictjson.Object, name string) scoring.BodyKey {
 	for i, part := range strings.Split(name, ".") {
 		if i > 1 || part == "" || len(part) > longestKey {
-			o.Mistake("body", strconv.Quote(name)+" is neither a key nor two with a dot between them, of 1 to 32 bytes each")
+			o.Mistake("body", strconv.Quote(name)+
+				" is neither a key nor two with a dot between them, of 1 to 32 bytes each")
 			return 0
 		}
 	}

@@ -59,10 +59,11 @@ type Policy struct {
 	latencyPercentile int
 	// onNoCandidates says what to do when every candidate breaks a ceiling: cheapest, first or fail.
 	onNoCandidates string
-	// missing says for quality, latency and cost what a candidate is worth of which it is not known: worst or neutral. By
-	// default latency is neutral, the others are worst.
+	// missing says for quality, latency and cost what a candidate is worth of which it is not known: worst or neutral.
+	// By default latency is neutral, the others are worst.
 	missing [Factors]float64
-	// latencyWindow is the age at which a latency is forgotten. All plug-ins share the longest that a configuration names.
+	// latencyWindow is the age at which a latency is forgotten. All plug-ins share the longest that a configuration
+	// names.
 	latencyWindow time.Duration
 	// semantics is documented, or source for the differences of the semantic router's code.
 	semantics string

@@ -38,14 +38,18 @@ func TestWeights(t *testing.T) {
 		{"no block, by the source", `{"semantics": "source"}`, equal},
 		{"an empty block", `{"weights": {}}`, equal},
 		{"an empty block, by the source", `{"weights": {}, "semantics": "source"}`, equal},
-		{"add up to 10", `{"weights": {"quality": 4, "latency": 2, "cost": 2, "load": 2}}`, [Factors]float64{0.4, 0.2, 0.2, 0.2}},
+		{"add up to 10", `{"weights": {"quality": 4, "latency": 2, "cost": 2, "load": 2}}`,
+			[Factors]float64{0.4, 0.2, 0.2, 0.2}},
 		{"all zero", `{"weights": {"quality": 0, "latency": 0, "cost": 0, "load": 0}}`, equal},
 		{"all negative", `{"weights": {"quality": -1, "latency": -2, "cost": -3, "load": -4}}`, equal},
-		{"one negative", `{"weights": {"quality": -1, "latency": 1, "cost": 1, "load": 2}}`, [Factors]float64{0, 0.25, 0.25, 0.5}},
+		{"one negative", `{"weights": {"quality": -1, "latency": 1, "cost": 1, "load": 2}}`,
+			[Factors]float64{0, 0.25, 0.25, 0.5}},
 		{"only one", `{"weights": {"quality": 1, "latency": 0, "cost": 0, "load": 0}}`, [Factors]float64{1, 0, 0, 0}},
 		{"left out is the default", `{"weights": {"quality": 0.75}}`, [Factors]float64{0.5, 0.5 / 3, 0.5 / 3, 0.5 / 3}},
-		{"left out is 0 by the source", `{"weights": {"quality": 0.75}, "semantics": "source"}`, [Factors]float64{1, 0, 0, 0}},
-		{"large", `{"weights": {"quality": 1e12, "latency": 1e12, "cost": 0, "load": 0}}`, [Factors]float64{0.5, 0.5, 0, 0}},
+		{"left out is 0 by the source", `{"weights": {"quality": 0.75}, "semantics": "source"}`,
+			[Factors]float64{1, 0, 0, 0}},
+		{"large", `{"weights": {"quality": 1e12, "latency": 1e12, "cost": 0, "load": 0}}`,
+			[Factors]float64{0.5, 0.5, 0, 0}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -100,7 +104,8 @@ func TestWindow(t *testing.T) {
 func TestUsesLatency(t *testing.T) {
 	const unweighted = `{"weights": {"quality": 1, "latency": 0, "cost": 0, "load": 0}, "slo": `
 	for text, want := range map[string]bool{
-		`{}`: true, unweighted + `{}}`: false, unweighted + `{"max_tpot_ms": 1}}`: true, unweighted + `{"max_ttft_ms": 1}}`: true,
+		`{}`: true, unweighted + `{}}`: false, unweighted + `{"max_tpot_ms": 1}}`: true,
+		unweighted + `{"max_ttft_ms": 1}}`:                        true,
 		unweighted + `{"max_cost_per_1m": 1, "max_inflight": 1}}`: false,
 	} {
 		p := read(t, text)

@@ -49,17 +49,22 @@ func TestGolden(t *testing.T) {
 		{"latency by TTFT", byLatency, with(ttft, 500, 50, 200), []float64{0, 1, 300. / 450}, 1},
 		{"none", byQuality, nil, nil, -1},
 		{"one", byQuality, with(quality, 0.5), []float64{0.5}, 0},
-		{"one of whom nothing is known", `"weights": {}`, with(quality, unknown), []float64{0.25 * (0 + 0.5 + 0 + 0.5)}, 0},
+		{"one of whom nothing is known", `"weights": {}`, with(quality, unknown), []float64{0.25 * (0 + 0.5 + 0 + 0.5)},
+			0},
 		{"equal qualities", byQuality, with(quality, 0.7, 0.7), []float64{0.5, 0.5}, 0},
 		{"equal costs", byCost, with(cost, 3, 3, 3), []float64{0.5, 0.5, 0.5}, 0},
 		{"missing quality is worst", byQuality, with(quality, unknown, 0.2, 0.4), []float64{0, 0, 1}, 2},
-		{"missing quality, neutral", byQuality + `, "missing": {"quality": "neutral"}`, with(quality, unknown, 0.2, 0.4), []float64{0.5, 0, 1}, 2},
+		{"missing quality, neutral", byQuality + `, "missing": {"quality": "neutral"}`,
+			with(quality, unknown, 0.2, 0.4), []float64{0.5, 0, 1}, 2},
 		{"missing cost is worst", byCost, with(cost, unknown, 9, 4), []float64{0, 0, 1}, 2},
-		{"missing cost, neutral", byCost + `, "missing": {"cost": "neutral"}`, with(cost, unknown, 9, 4), []float64{0.5, 0, 1}, 2},
+		{"missing cost, neutral", byCost + `, "missing": {"cost": "neutral"}`, with(cost, unknown, 9, 4),
+			[]float64{0.5, 0, 1}, 2},
 		{"missing latency is neutral", byLatency, with(ttft, unknown, 9, 4), []float64{0.5, 0, 1}, 2},
-		{"missing latency, worst", byLatency + `, "missing": {"latency": "worst"}`, with(ttft, unknown, 9, 4), []float64{0, 0, 1}, 2},
+		{"missing latency, worst", byLatency + `, "missing": {"latency": "worst"}`, with(ttft, unknown, 9, 4),
+			[]float64{0, 0, 1}, 2},
 		{"missing latency by the source", byLatency + bySource, with(ttft, unknown, 9, 4), []float64{0, 0, 1}, 2},
-		{"missing latency by the source, neutral", byLatency + bySource + `, "missing": {"latency": "neutral"}`, with(ttft, unknown, 9, 4), []float64{0.5, 0, 1}, 2},
+		{"missing latency by the source, neutral", byLatency + bySource + `, "missing": {"latency": "neutral"}`,
+			with(ttft, unknown, 9, 4), []float64{0.5, 0, 1}, 2},
 		{"one known is in the middle", byQuality, with(quality, unknown, 0.2, unknown), []float64{0, 0.5, 0}, 1},
 		{"free is cheapest", byCost, with(cost, 0, 2, 4), []float64{1, 0.5, 0}, 0},
 		{"free by the source", byCost + bySource, with(cost, 0, 2, 4), []float64{0, 1, 0}, 1},
@@ -113,8 +118,10 @@ func TestUnitOfLatency(t *testing.T) {
 	}{
 		{"all have both", byLatency, []Candidate{candidate(100, 10), candidate(50, 20)}, []float64{10, 20}},
 		{"one lacks TPOT", byLatency, []Candidate{candidate(100, 10), candidate(50, unknown)}, []float64{100, 50}},
-		{"one lacks both", byLatency, []Candidate{candidate(100, 10), candidate(unknown, unknown)}, []float64{10, unknown}},
-		{"one lacks TPOT, by the source", byLatency + bySource, []Candidate{candidate(100, 10), candidate(50, unknown)}, []float64{10, 50}},
+		{"one lacks both", byLatency, []Candidate{candidate(100, 10), candidate(unknown, unknown)},
+			[]float64{10, unknown}},
+		{"one lacks TPOT, by the source", byLatency + bySource, []Candidate{candidate(100, 10), candidate(50, unknown)},
+			[]float64{10, 50}},
 		{
 			"one that is out does not matter", byLatency + `, "slo": {"max_ttft_ms": 400}`,
 			[]Candidate{candidate(100, 10), candidate(500, unknown), candidate(50, 20)}, []float64{10, unknown, 20},
@@ -140,12 +147,14 @@ func TestCeilings(t *testing.T) {
 		want      []string
 	}{
 		{"none", `{}`, with(cost, 1e12), []string{""}},
-		{"zero is none", `{"max_cost_per_1m": 0, "max_inflight": 0, "max_ttft_ms": 0, "max_tpot_ms": 0}`, with(cost, 1e12), []string{""}},
+		{"zero is none", `{"max_cost_per_1m": 0, "max_inflight": 0, "max_ttft_ms": 0, "max_tpot_ms": 0}`,
+			with(cost, 1e12), []string{""}},
 		{"TPOT", `{"max_tpot_ms": 100}`, with(tpot, 500, 50, 100), []string{"max_tpot_ms", "", ""}},
 		{"TTFT", `{"max_ttft_ms": 100}`, with(ttft, 500, 50, 100), []string{"max_ttft_ms", "", ""}},
 		{"cost", `{"max_cost_per_1m": 5}`, with(cost, 5.01, 5, unknown), []string{"max_cost_per_1m", "", ""}},
 		{"in flight", `{"max_inflight": 5}`, with(inFlight, 6, 5, 0), []string{"max_inflight", "", ""}},
-		{"unknown passes", `{"max_tpot_ms": 1, "max_ttft_ms": 1, "max_cost_per_1m": 1}`, with(quality, 1), []string{""}},
+		{"unknown passes", `{"max_tpot_ms": 1, "max_ttft_ms": 1, "max_cost_per_1m": 1}`, with(quality, 1),
+			[]string{""}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -212,9 +221,11 @@ func TestLeastCost(t *testing.T) {
 func TestRateProperties(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 32))
 	policies := []Policy{
-		read(t, `{}`), read(t, `{"semantics": "source"}`), read(t, `{"weights": {"quality": 7, "latency": 0.1, "cost": 1, "load": 0}}`),
+		read(t, `{}`), read(t, `{"semantics": "source"}`),
+		read(t, `{"weights": {"quality": 7, "latency": 0.1, "cost": 1, "load": 0}}`),
 		read(t, `{"slo": {"max_tpot_ms": 60, "max_ttft_ms": 60, "max_cost_per_1m": 60, "max_inflight": 60}}`),
-		read(t, `{"missing": {"quality": "neutral", "latency": "worst", "cost": "neutral"}, "slo": {"max_ttft_ms": 30}}`),
+		read(t,
+			`{"missing": {"quality": "neutral", "latency": "worst", "cost": "neutral"}, "slo": {"max_ttft_ms": 30}}`),
 	}
 	for range 20_000 {
 		p := &policies[r.IntN(len(policies))]
@@ -296,6 +307,7 @@ func checkQualityHelps(t *testing.T, r *rand.Rand, p *Policy, all []Candidate) {
 	better[i].Quality += 10 * r.Float64()
 	p.Rate(better)
 	if better[i].Score < all[i].Score-1e-12 {
-		t.Fatalf("with a quality of %v instead of %v candidate %d scores %v instead of %v", better[i].Quality, all[i].Quality, i, better[i].Score, all[i].Score)
+		t.Fatalf("with a quality of %v instead of %v candidate %d scores %v instead of %v", better[i].Quality,
+			all[i].Quality, i, better[i].Score, all[i].Score)
 	}
 }

@@ -59,10 +59,11 @@ func PlanIn(t testing.TB, config string, environment map[string]string) *scoring
 
 func compileIn(config string, environment map[string]string) (*scoring.Plan, error) {
 	root, document := strictjson.Parse([]byte(config), "configuration")
-	plan := scoring.Compile(root, registry.Plugins, scoring.Settings{Stale: Neutral, Environment: func(name string) (string, bool) {
-		value, ok := environment[name]
-		return value, ok
-	}})
+	plan := scoring.Compile(root, registry.Plugins,
+		scoring.Settings{Stale: Neutral, Environment: func(name string) (string, bool) {
+			value, ok := environment[name]
+			return value, ok
+		}})
 	return plan, document.Err()
 }
 

@@ -1,7 +1,8 @@
-// The guest of the test host's own tests: a plug-in that does in each callback what its configuration says and logs every outcome.
+// The guest of the test host's own tests: a plug-in that does in each callback what its configuration says and logs
+// every outcome.
 //
-// A configuration has lines "CALLBACK: OPERATION ARGUMENT...; OPERATION...". A callback "request_body/end" is preferred at the end of the
-// stream. Each operation logs "CALLBACK OPERATION ARGUMENT...= OUTCOME".
+// A configuration has lines "CALLBACK: OPERATION ARGUMENT...; OPERATION...". A callback "request_body/end" is preferred
+// at the end of the stream. Each operation logs "CALLBACK OPERATION ARGUMENT...= OUTCOME".
 package main
 
 import (

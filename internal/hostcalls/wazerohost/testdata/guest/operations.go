@@ -42,7 +42,8 @@ func (p *plugin) do(a []string) (string, error) {
 	}
 	switch a[0] {
 	case "reply":
-		return "", proxywasm.SendHttpResponse(uint32(number(arg(1))), [][2]string{{"X-Local", "yes"}}, []byte(arg(2)), -1)
+		return "", proxywasm.SendHttpResponse(uint32(number(arg(1))), [][2]string{{"X-Local", "yes"}}, []byte(arg(2)),
+			-1)
 	case "resume":
 		return "", proxywasm.ResumeHttpRequest()
 	case "resume_response":
@@ -54,10 +55,11 @@ func (p *plugin) do(a []string) (string, error) {
 		return "", proxywasm.ResumeHttpRequest()
 	case "call":
 		headers := [][2]string{{":method", "GET"}, {":path", arg(2)}, {":authority", "a"}}
-		_, err := proxywasm.DispatchHttpCall(arg(1), headers, []byte("question"), nil, 100, func(n, size, trailers int) {
-			log("answer sizes", strconv.Itoa(n)+" "+strconv.Itoa(size)+" "+strconv.Itoa(trailers), nil)
-			p.run("answer", false)
-		})
+		_, err := proxywasm.DispatchHttpCall(arg(1), headers, []byte("question"), nil, 100,
+			func(n, size, trailers int) {
+				log("answer sizes", strconv.Itoa(n)+" "+strconv.Itoa(size)+" "+strconv.Itoa(trailers), nil)
+				p.run("answer", false)
+			})
 		return "", err
 	case "state":
 		return "", filterState(arg(1), arg(2), byte(number(arg(3))))

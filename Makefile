@@ -95,7 +95,7 @@ demo: build ## Start everything on this machine, send 20 s of load, compare with
 test: check unit race e2e ## Everything but what needs long builds: check, units, wazero, real Envoy. The same every time
 
 .PHONY: test-all
-test-all: test attack-short e2e-kubernetes e2e-browser e2e-vllm e2e-istio ## Everything
+test-all: test attack-short e2e-picker e2e-kubernetes e2e-browser e2e-vllm e2e-istio ## Everything
 
 .PHONY: unit
 unit: build bin/pintle-failpoint.wasm ## Unit tests, also in 32 bits where the module computes, and the filter's .wasm in a test host
@@ -135,6 +135,10 @@ e2e-browser: $(chrome) ## The sidecar's status page in headless Chromium (SCREEN
 .PHONY: e2e-vllm
 e2e-vllm: build $(vllm) ## Tests with two real vLLM servers on this machine's processors (installs vLLM, the first time some minutes)
 	$(GO) test -count=1 -v -timeout 20m -tags vllm ./e2e/vllm
+
+.PHONY: e2e-picker
+e2e-picker: ## Compare decisions with an endpoint picker of llm-d, PICKER=PATH of its program; without one there is nothing to compare
+	cd e2e/picker && $(GO) vet ./... && PINTLE_PICKER='$(PICKER)' $(GO) test -count=1 -v -timeout 20m .
 
 .PHONY: check
 check: $(STATICCHECK) ## gofmt, vet, staticcheck, tidy, generated files

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/pintle-dev/pintle/internal/command"
 	"github.com/pintle-dev/pintle/internal/migrate"
@@ -21,6 +23,7 @@ const (
 // something, 2 nothing.
 func runMigrate(args []string, stdout, stderr io.Writer) int {
 	flags := command.NewFlags("pintle migrate")
+	dialect := dialectFlag(flags)
 	path, args := fileArgument(args)
 	if code, done := command.Parse(flags, args, stdout, stderr); done {
 		return code
@@ -32,7 +35,7 @@ func runMigrate(args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return command.Fail(flags, stderr, migratedNone, err)
 	}
-	result, err := migrate.Migrate(text)
+	result, err := migrate.Migrate(text, *dialect)
 	if err != nil {
 		command.Fail(flags, stderr, migratedNone, command.InFile(path, err))
 		return command.Fail(flags, stderr, migratedNone, errors.New("nothing is preserved"))
@@ -59,11 +62,11 @@ func runMigrate(args []string, stdout, stderr io.Writer) int {
 	return migratedSome
 }
 
-// fileArgument takes the first argument that is no flag out of the arguments.
+// fileArgument takes the argument that is neither a flag nor a flag's value out of the arguments.
 func fileArgument(args []string) (path string, rest []string) {
 	for i, arg := range args {
-		if len(arg) > 0 && (arg[0] != '-' || arg == "-") {
-			return arg, append(append([]string{}, args[:i]...), args[i+1:]...)
+		if !strings.HasPrefix(arg, "-") && (i == 0 || args[i-1] != "-dialect" && args[i-1] != "--dialect") {
+			return arg, slices.Delete(slices.Clone(args), i, i+1)
 		}
 	}
 	return "", args

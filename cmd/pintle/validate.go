@@ -12,8 +12,8 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// runValidate checks a filter configuration. Of a valid one it tells on stdout in which dialect it was read and what
-// hangs on that, and warnings on stderr.
+// runValidate checks a filter configuration. Of a valid one it tells on stdout in which dialect it was read, what hangs on
+// that, and what differs all the same from where the document comes from, and warnings on stderr.
 func runValidate(args []string, stdout, stderr io.Writer) int {
 	flags := command.NewFlags("pintle validate")
 	path := flags.String("c", "", "the plug-in configuration, YAML or JSON (required)")
@@ -32,6 +32,9 @@ func runValidate(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "%s: warning: %s\n", flags.Name(), w)
 	}
 	writeReading(stdout, config.Plan)
+	for _, difference := range found.Differences() {
+		fmt.Fprintf(stdout, "  differs: %s\n", difference)
+	}
 	return 0
 }
 

@@ -56,8 +56,8 @@ func startPicker(t testing.TB, document string, servers []*server) *picker {
 	t.Cleanup(func() {
 		_ = command.Process.Kill()
 		_ = command.Wait()
-		if text, err := os.ReadFile(log.Name()); err == nil && t.Failed() {
-			t.Logf("the picker's log ends with\n%s", text[max(0, len(text)-4000):])
+		if text, err := os.ReadFile(log.Name()); err == nil && os.Getenv("PINTLE_PICKER_LOG") != "" {
+			t.Logf("the picker's log ends with\n%s", text[max(0, len(text)-600):])
 		}
 	})
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0]))

@@ -1,5 +1,13 @@
 package foreign
 
+import (
+	"fmt"
+
+	goyaml "go.yaml.in/yaml/v3"
+
+	"github.com/pintle-dev/pintle/scoring"
+)
+
 // differences say what a plug-in does otherwise here than where it comes from, whichever project that is.
 var differences = []struct{ kind, text string }{
 	{"active-request-scorer", "the most requests are those of a candidate, not of any endpoint, and all of Envoy's workers count together"},
@@ -26,4 +34,47 @@ func Differences(kind string) (texts []string) {
 		}
 	}
 	return texts
+}
+
+// Differences are what the plug-ins of the document do otherwise here than where it comes from, each with its line.
+func (f *Found) Differences() (lines []string) {
+	root := f.Root()
+	if config := value(root, "config"); config != nil {
+		root = config
+	}
+	eachProfile(root, func(document *goyaml.Node, resource bool) {
+		plugins := value(document, "plugins")
+		if !sequence(plugins) {
+			return
+		}
+		for _, item := range plugins.Content {
+			kind := text(value(item, "type"))
+			name := kind
+			if alias := text(value(item, "name")); alias != "" {
+				name = alias
+			}
+			if here, ok := scoring.ResourcePlugin(kind); ok && resource {
+				kind = here
+			}
+			for _, difference := range Differences(kind) {
+				lines = append(lines, fmt.Sprintf("line %d: %s: %s", item.Line, name, difference))
+			}
+		}
+	})
+	return lines
+}
+
+// eachProfile calls do with what has the list of plug-ins: a document, or what a SchedulingProfile, or each of a list, specifies.
+func eachProfile(root *goyaml.Node, do func(document *goyaml.Node, resource bool)) {
+	if items := value(root, "items"); sequence(items) {
+		for _, item := range items.Content {
+			eachProfile(item, do)
+		}
+		return
+	}
+	if spec := value(root, "spec"); spec != nil {
+		do(spec, true)
+		return
+	}
+	do(root, false)
 }

@@ -13,7 +13,11 @@ import (
 func (d *document) convert() {
 	config := get(d.root, "config")
 	block(config)
-	switch text(config, "kind") {
+	kind := text(config, "kind")
+	if kind == "SchedulingProfile" || kind == "List" {
+		d.dialect, d.because = scoring.DialectHeimdall, "it is a resource of Heimdall's"
+	}
+	switch kind {
 	case "SchedulingProfile":
 		d.set("config", pickerConfig([]*goyaml.Node{config}, ""))
 	case "List":

@@ -9,6 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/foreign"
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
 	"github.com/pintle-dev/pintle/internal/yamldoc"
+	"github.com/pintle-dev/pintle/scoring"
 )
 
 // explain writes comments to what means something else here than where the document comes from.
@@ -56,4 +57,19 @@ func (d *document) about(plugins *goyaml.Node, warning string) (at *goyaml.Node,
 		}
 	}
 	return path[1], what
+}
+
+// sayDialect writes down in whose dialect the document was read.
+func (d *document) sayDialect(r scoring.Reading) {
+	if d.dialect != scoring.DialectUnsaid {
+		r.Because = d.because
+	}
+	why := "read as " + r.Dialect.String() + "'s: " + r.Because
+	if r.Unsure {
+		d.differs = append(d.differs, "dialect: nothing in the document tells whose it is; it was read as "+r.Dialect.String()+"'s, see pintle validate")
+		why = "differs: nothing in the document tells whose dialect it is; the other one has other labels, headers and defaults"
+	}
+	key := scalar("dialect")
+	comment(key, why)
+	d.root.Content = append([]*goyaml.Node{key, scalar(r.Dialect.String())}, d.root.Content...)
 }

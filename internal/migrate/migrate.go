@@ -14,6 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
 	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/internal/yamldoc"
+	"github.com/pintle-dev/pintle/scoring"
 )
 
 // Kept says how much of a document is preserved.
@@ -44,7 +45,8 @@ const mostRounds = 64
 
 // Migrate reads a file and writes the document in it. The error says why there is none, or what is wrong with it beyond
 // what can be left out.
-func Migrate(text []byte) (*Result, error) {
+// dialect is whose reading holds where the document leaves that open.
+func Migrate(text []byte, dialect scoring.Dialect) (*Result, error) {
 	found, err := foreign.Read(text)
 	if err != nil {
 		return nil, err
@@ -52,7 +54,7 @@ func Migrate(text []byte) (*Result, error) {
 	if found.Root() == nil {
 		return nil, errors.New("the document is empty")
 	}
-	d := &document{found: found, root: wrap(found.Root())}
+	d := &document{found: found, dialect: dialect, because: "you say so", root: wrap(found.Root())}
 	d.convert()
 	var config *pluginconfig.Config
 	for range mostRounds {
@@ -69,6 +71,7 @@ func Migrate(text []byte) (*Result, error) {
 	}
 	d.explain(config)
 	if d.root != found.Root() {
+		d.sayDialect(config.Plan.Reading())
 		d.root.Content[0].HeadComment = strings.TrimSuffix(added+"\n"+d.root.Content[0].HeadComment, "\n")
 	}
 	return d.result()
@@ -83,7 +86,10 @@ const added = `# Pintle does more than the document says. Each of these keys, be
 type document struct {
 	found *foreign.Found
 	// root is Pintle's configuration, with the document at config.
-	root             *goyaml.Node
+	root *goyaml.Node
+	// dialect is whose reading holds where the document leaves that open, and because why.
+	dialect          scoring.Dialect
+	because          string
 	removed, differs []string
 }
 
@@ -101,7 +107,7 @@ func (d *document) read() (*pluginconfig.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pluginconfig.Parse(whole.JSON)
+	return pluginconfig.ParseAs(whole.JSON, nil, d.dialect)
 }
 
 // asFound names mistakes as in the document that was found, which may have had no config around it.

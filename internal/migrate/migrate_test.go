@@ -14,6 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/migrate"
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
 	"github.com/pintle-dev/pintle/internal/yamldoc"
+	"github.com/pintle-dev/pintle/scoring"
 )
 
 var update = flag.Bool("update", false, "write what documents come to anew")
@@ -53,7 +54,7 @@ func TestMigrate(t *testing.T) {
 
 // outcome is what a document comes to, and how much of it is preserved.
 func outcome(t *testing.T, text []byte) string {
-	result, err := migrate.Migrate(text)
+	result, err := migrate.Migrate(text, scoring.DialectUnsaid)
 	if err != nil {
 		return "nothing: " + err.Error() + "\n"
 	}
@@ -66,7 +67,7 @@ func outcome(t *testing.T, text []byte) string {
 			t.Errorf("the document decides\n%v\nand in today's form\n%v", decisions(t, before), decisions(t, after))
 		}
 	}
-	again, err := migrate.Migrate([]byte(result.Text))
+	again, err := migrate.Migrate([]byte(result.Text), scoring.DialectUnsaid)
 	if err != nil || len(again.Removed) > 0 {
 		t.Errorf("migrated again, something has no effect: %v, %v", again, err)
 	}
@@ -116,13 +117,13 @@ func decisions(t *testing.T, config *pluginconfig.Config) (all []*explain.Explan
 
 // Text that is no document comes to one line that says why.
 func TestMigrateNothing(t *testing.T) {
-	if _, err := migrate.Migrate(nil); err == nil || err.Error() != "the document is empty" {
+	if _, err := migrate.Migrate(nil, scoring.DialectUnsaid); err == nil || err.Error() != "the document is empty" {
 		t.Errorf("an empty file: %v", err)
 	}
 	if _, err := yamldoc.Read([]byte("a: [")); err == nil {
 		t.Error("broken YAML was read")
 	}
-	if _, err := migrate.Migrate([]byte("plugins: [{type: x}\n")); err == nil || !strings.HasPrefix(err.Error(), "line 1: not valid YAML") {
+	if _, err := migrate.Migrate([]byte("plugins: [{type: x}\n"), scoring.DialectUnsaid); err == nil || !strings.HasPrefix(err.Error(), "line 1: not valid YAML") {
 		t.Errorf("broken YAML: %v", err)
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/svg"
@@ -15,9 +14,6 @@ const (
 	panelLeft, panelTop     = 62.0, 82.0
 	panelGap                = 72.0
 )
-
-// palette can be told apart by people who do not see all colours: Okabe and Ito, "Color Universal Design", 2008.
-var palette = []string{"#0072b2", "#d55e00", "#009e73", "#e69f00", "#cc79a7", "#56b4e9"}
 
 // panel is one diagram over the rate.
 type panel struct {
@@ -52,7 +48,7 @@ func plot(all []series) string {
 
 func stroke(color string) string { return `stroke="` + color + `"` }
 
-func color(side int) string { return palette[side%len(palette)] }
+func color(side int) string { return svg.Palette[side%len(svg.Palette)] }
 
 // mark is a point, of another form for each side.
 func mark(d *svg.Drawing, x, y float64, side int) {
@@ -77,18 +73,18 @@ func (p panel) draw(d *svg.Drawing, left float64, all []series) {
 			most = max(most, o.rate)
 		}
 	}
-	xs, ys := axis{from: 0, to: niceTop(most)}, p.scale(all)
-	across := func(v float64) float64 { return left + panelWidth*xs.part(v) }
-	down := func(v float64) float64 { return panelTop + panelHeight*(1-ys.part(v)) }
+	xs, ys := svg.Axis{To: svg.NiceTop(most)}, p.scale(all)
+	across := func(v float64) float64 { return left + panelWidth*xs.Part(v) }
+	down := func(v float64) float64 { return panelTop + panelHeight*(1-ys.Part(v)) }
 	d.Text(left, panelTop-26, p.title, `font-weight="bold"`)
 	d.Text(left, panelTop-11, p.unit, `fill="#555"`)
-	for _, v := range ys.ticks() {
+	for _, v := range ys.Ticks() {
 		d.Path(fmt.Sprintf("M%.1f %.1fh%.0f", left, down(v), panelWidth), stroke("#ddd"))
-		d.Text(left-6, down(v)+4, number(v), `text-anchor="end"`)
+		d.Text(left-6, down(v)+4, svg.Number(v), `text-anchor="end"`)
 	}
-	for _, v := range xs.ticks() {
+	for _, v := range xs.Ticks() {
 		d.Path(fmt.Sprintf("M%.1f %.1fv5", across(v), panelTop+panelHeight), stroke("#222"))
-		d.Text(across(v), panelTop+panelHeight+18, number(v), `text-anchor="middle"`)
+		d.Text(across(v), panelTop+panelHeight+18, svg.Number(v), `text-anchor="middle"`)
 	}
 	d.Path(fmt.Sprintf("M%.1f %.1fv%.0fh%.0f", left, panelTop, panelHeight, panelWidth), `fill="none"`, stroke("#222"))
 	d.Text(left+panelWidth/2, panelTop+panelHeight+38, "requests per second", `text-anchor="middle"`)
@@ -105,14 +101,8 @@ func (p panel) draw(d *svg.Drawing, left float64, all []series) {
 	}
 }
 
-// axis maps values to parts of a length.
-type axis struct {
-	from, to    float64
-	logarithmic bool
-}
-
 // scale makes an axis that holds all values.
-func (p panel) scale(all []series) axis {
+func (p panel) scale(all []series) svg.Axis {
 	least, most := math.Inf(1), 0.0
 	for _, s := range all {
 		for _, o := range s.outcomes {
@@ -121,60 +111,10 @@ func (p panel) scale(all []series) axis {
 	}
 	if !p.logarithmic {
 		if p.top > 0 {
-			return axis{to: p.top}
+			return svg.Axis{To: p.top}
 		}
-		return axis{to: niceTop(most)}
+		return svg.Axis{To: svg.NiceTop(most)}
 	}
 	const smallest = 0.001
-	low := math.Floor(math.Log10(max(min(least, most), smallest)))
-	high := max(math.Ceil(math.Log10(max(most, smallest))), low+1)
-	return axis{from: math.Pow(10, low), to: math.Pow(10, high), logarithmic: true}
+	return svg.Decades(max(min(least, most), smallest), max(most, smallest))
 }
-
-// part is where a value stands, 0 to 1. What is outside stands at the end.
-func (a axis) part(v float64) float64 {
-	if a.logarithmic {
-		v, a.from, a.to = math.Log(max(v, a.from)), math.Log(a.from), math.Log(a.to)
-	}
-	return min(max((v-a.from)/(a.to-a.from), 0), 1)
-}
-
-// ticks are the values that are marked: powers of ten, or about five steps.
-func (a axis) ticks() []float64 {
-	var ticks []float64
-	if a.logarithmic {
-		for v := a.from; v < a.to*1.5; v *= 10 {
-			ticks = append(ticks, v)
-		}
-		return ticks
-	}
-	for i := range 100 {
-		v := float64(i) * step(a.to)
-		if v > a.to*1.0001 {
-			break
-		}
-		ticks = append(ticks, v)
-	}
-	return ticks
-}
-
-// step is 1, 2 or 5 times a power of ten, a fourth to a tenth of top.
-func step(top float64) float64 {
-	power := math.Pow(10, math.Floor(math.Log10(top/4)))
-	for _, factor := range []float64{5, 2} {
-		if factor*power <= top/4 {
-			return factor * power
-		}
-	}
-	return power
-}
-
-// niceTop is the next step above or at most.
-func niceTop(most float64) float64 {
-	if most <= 0 {
-		return 1
-	}
-	return math.Ceil(most/step(most)-1e-9) * step(most)
-}
-
-func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }

@@ -123,24 +123,3 @@ func TestPlotPlacesPoints(t *testing.T) {
 		}
 	}
 }
-
-func TestAxis(t *testing.T) {
-	for _, test := range []struct {
-		most  float64
-		top   float64
-		ticks int
-	}{
-		{0, 1, 6}, {1, 1, 6}, {3, 3, 7}, {7, 7, 8}, {20, 20, 5}, {60, 60, 7}, {61, 70, 8}, {75, 80, 5}, {99, 100, 6}, {18.5, 20, 5},
-		{1234, 1400, 8},
-	} {
-		a := axis{to: niceTop(test.most)}
-		ticks := a.ticks()
-		if math.Abs(a.to-test.top) > 1e-9 || len(ticks) != test.ticks || math.Abs(ticks[len(ticks)-1]-a.to) > 1e-9 {
-			t.Errorf("up to %v: got %v with ticks %v, want %v with %d, the last one at the end", test.most, a.to, ticks, test.top, test.ticks)
-		}
-	}
-	a := axis{from: 0.01, to: 100, logarithmic: true}
-	if got := a.ticks(); len(got) != 5 || a.part(1) != 0.5 || a.part(0) != 0 || a.part(1000) != 1 {
-		t.Errorf("logarithmic: got ticks %v, %v, %v, %v", got, a.part(1), a.part(0), a.part(1000))
-	}
-}

@@ -15,6 +15,7 @@ const usage = `pintle steers LLM requests inside Envoy. Commands:
   pintle explain  -c plugin-config.yaml -e endpoints.yaml -r request.json
                                                         show where a request would go and why
   pintle migrate FILE                                   write another project's document in today's form
+  pintle record   -c sidecar.yaml -o FILE               record what Envoy decides and what becomes of it
   pintle replay   -c plugin-config.yaml TRACE           decide a trace's requests again, in simulated time
   pintle sim                                            serve simulated model servers
   pintle version                                        say which pintle this is
@@ -26,6 +27,7 @@ Each command has -h.
 var commands = map[string]func(args []string, stdout, stderr io.Writer) int{
 	"explain":  runExplain,
 	"migrate":  runMigrate,
+	"record":   runRecord,
 	"replay":   runReplay,
 	"sidecar":  runSidecar,
 	"sim":      runSim,
@@ -49,6 +51,6 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 0
 	}
 	fmt.Fprintf(stderr,
-		"pintle: unknown command %q; known are explain, migrate, replay, sidecar, sim, validate, version\n", args[0])
+		"pintle: unknown command %q; known are explain, migrate, record, replay, sidecar, sim, validate, version\n", args[0])
 	return 2
 }

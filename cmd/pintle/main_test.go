@@ -46,7 +46,7 @@ func TestUsage(t *testing.T) {
 		{"-h", []string{"-h"}, 0, "pintle explain", ""},
 		{"--help", []string{"--help"}, 0, "pintle explain", ""},
 		{"unknown command", []string{"explian"}, 2, "",
-			`unknown command "explian"; known are explain, migrate, replay, sidecar, sim, validate, version`},
+			`unknown command "explian"; known are explain, migrate, record, replay, sidecar, sim, validate, version`},
 		{"validate -h", []string{"validate", "-h"}, 0, "the plug-in configuration", ""},
 		{"validate without -c", []string{"validate"}, 2, "",
 			"pintle validate: flag -c is missing: the plug-in configuration, YAML or JSON (required)\n"},

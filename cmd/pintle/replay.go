@@ -157,12 +157,25 @@ func (o *replayOptions) run(ctx context.Context, stdout, stderr io.Writer) (code
 	if trace.Servers > 0 && !o.given["servers"] {
 		o.options.Servers.Count = trace.Servers
 	}
+	fitted := trace.Fit(&o.options.Servers, func(flag string) bool { return o.given[flag] })
+	if !o.given["servers"] {
+		for _, name := range trace.Endpoints {
+			o.options.Endpoints = append(o.options.Endpoints, scoring.Endpoint{Name: name})
+		}
+	}
 	reports, err := o.replay(ctx, plans, trace, stderr)
 	if err != nil {
 		return 1, err
 	}
+	if recorded := trace.Recorded(); recorded != nil {
+		was := replay.Summarise("recorded", recorded, len(trace.Endpoints), o.limits)
+		for reason, n := range trace.Failed {
+			was.Refusals[reason] = n
+		}
+		reports = append([]*replay.Report{was}, reports...)
+	}
 	document := &replay.Document{
-		Trace: trace, Name: filepath.Base(o.trace), Servers: o.options.Servers, Scale: o.options.Scale, Limits: o.limits, Reports: reports,
+		Fitted: fitted, Trace: trace, Name: filepath.Base(o.trace), Servers: o.options.Servers, Scale: o.options.Scale, Limits: o.limits, Reports: reports,
 	}
 	return 1, document.Write(stdout, o.output)
 }

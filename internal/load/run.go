@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Config describes a run. It needs URL, Requests, one of Rate and Workers, and at least one of Count and Duration.
+// Config describes a run. It needs URL, Requests, one of Rate, Due and Workers, and, but with Due, at least one of Count and Duration.
 type Config struct {
 	// URL is the gateway's base, such as http://127.0.0.1:10000.
 	URL string
@@ -23,6 +23,8 @@ type Config struct {
 	Requests []Request
 	// Rate makes an open-loop run: so many requests per second on average, with exponential gaps (Poisson arrivals).
 	Rate float64
+	// Due makes an open-loop run with one time for each of Requests, rising, counted from the start.
+	Due []time.Duration
 	// Workers makes a closed-loop run with so many requests at a time.
 	Workers int
 	// Count ends the run after so many requests. 0 is no bound.
@@ -60,6 +62,9 @@ func (c Config) withDefaults() Config {
 	if c.Count == 0 {
 		c.Count = math.MaxInt
 	}
+	if len(c.Due) > 0 {
+		c.Count = min(c.Count, len(c.Due))
+	}
 	if c.Duration == 0 {
 		c.Duration = math.MaxInt64
 	}
@@ -72,7 +77,9 @@ func (c Config) validate() error {
 		return fmt.Errorf("load: URL %q: want http://host:port", c.URL)
 	case len(c.Requests) == 0:
 		return errors.New("load: Requests is empty: want at least one")
-	case (c.Rate != 0) == (c.Workers != 0):
+	case len(c.Due) > 0 && (c.Rate != 0 || c.Workers != 0 || len(c.Due) != len(c.Requests)):
+		return fmt.Errorf("load: Due %d: want one for each request, and neither Rate nor Workers", len(c.Due))
+	case len(c.Due) == 0 && (c.Rate != 0) == (c.Workers != 0):
 		return fmt.Errorf("load: Rate %v, Workers %d: want exactly one of them", c.Rate, c.Workers)
 	case c.Rate < 0 || math.IsNaN(c.Rate) || math.IsInf(c.Rate, 0):
 		return fmt.Errorf("load: Rate %v: want a number above 0", c.Rate)
@@ -82,11 +89,14 @@ func (c Config) validate() error {
 		return fmt.Errorf("load: Count %d, MaxInFlight %d: want neither below 0", c.Count, c.MaxInFlight)
 	case c.Duration < 0 || c.Drain < 0 || c.Timeout < 0:
 		return fmt.Errorf("load: Duration %v, Drain %v, Timeout %v: want none below 0", c.Duration, c.Drain, c.Timeout)
-	case c.Count == 0 && c.Duration == 0:
+	case c.Count == 0 && c.Duration == 0 && len(c.Due) == 0:
 		return errors.New("load: Count and Duration are 0: want a bound")
 	}
 	return nil
 }
+
+// open reports whether requests come whether or not earlier ones have been answered.
+func (c *Config) open() bool { return c.Rate > 0 || len(c.Due) > 0 }
 
 // run is one run under way.
 type run struct {
@@ -120,7 +130,7 @@ func Run(ctx context.Context, config Config) (*Result, error) {
 	defer stop()
 	r.start = time.Now()
 	var underWay sync.WaitGroup
-	if config.Rate > 0 {
+	if config.open() {
 		r.openLoop(sendContext, requestContext, &underWay)
 	} else {
 		r.closedLoop(sendContext, requestContext, &underWay)
@@ -137,7 +147,7 @@ func Run(ctx context.Context, config Config) (*Result, error) {
 }
 
 func (r *run) wait(sendContext context.Context, drained <-chan struct{}, giveUp context.CancelFunc) {
-	if r.config.Rate == 0 {
+	if !r.config.open() {
 		select {
 		case <-drained:
 			return
@@ -190,8 +200,11 @@ func (r *run) openLoop(sendContext, requestContext context.Context, underWay *sy
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	last := r.start
-	for {
+	for n := 0; n < r.config.Count; n++ {
 		due := last.Add(time.Duration(random.ExpFloat64() / r.config.Rate * float64(time.Second)))
+		if len(r.config.Due) > 0 {
+			due = r.start.Add(r.config.Due[n])
+		}
 		last = due
 		if due.Sub(r.start) >= r.config.Duration || !sleepUntil(sendContext, timer, due) {
 			return

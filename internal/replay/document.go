@@ -62,9 +62,13 @@ func refusals(r *Report) string {
 	if len(r.Refusals) == 0 {
 		return "0"
 	}
+	return counts(r.Refusals)
+}
+
+func counts(of map[string]int) string {
 	var parts []string
-	for _, reason := range slices.Sorted(maps.Keys(r.Refusals)) {
-		parts = append(parts, fmt.Sprintf("%d %s", r.Refusals[reason], reason))
+	for _, reason := range slices.Sorted(maps.Keys(of)) {
+		parts = append(parts, fmt.Sprintf("%d %s", of[reason], reason))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -116,8 +120,19 @@ func (d *Document) Heading() []string {
 		}
 		lines = append(lines, line)
 	}
-	if d.Trace.Missed > 0 {
-		lines = append(lines, fmt.Sprintf("the recording lacks %d events", d.Trace.Missed))
+	for _, lost := range []struct {
+		n    int
+		what string
+	}{
+		{d.Trace.Missed, "events are missing in the recording"}, {d.Trace.Damaged, "places of the recording cannot be read"},
+		{d.Trace.Unended, "requests had not ended, and are left out"},
+	} {
+		if lost.n > 0 {
+			lines = append(lines, fmt.Sprintf("%d %s", lost.n, lost.what))
+		}
+	}
+	if len(d.Trace.Failed) > 0 {
+		lines = append(lines, "refused or failed when it was recorded, and left out: "+counts(d.Trace.Failed))
 	}
 	if d.Trace.Note != "" {
 		lines = append(lines, d.Trace.Note)

@@ -194,3 +194,25 @@ func TestSummarise(t *testing.T) {
 		t.Errorf("%+v", empty)
 	}
 }
+
+// The page stands alone: no scripts, nothing from elsewhere, and names cannot break out of it.
+func TestPage(t *testing.T) {
+	trace := read(t, "mooncake.jsonl")
+	o := Options{Servers: DefaultServers()}
+	d := &Document{Trace: trace, Name: "<script>", Servers: o.Servers, Scale: 1, Reports: []*Report{
+		Summarise("a&b", run(t, random, trace.Requests, o), o.Servers.Count, Limits{}), Summarise("nothing", nil, o.Servers.Count, Limits{}),
+	}}
+	var page strings.Builder
+	if err := d.Write(&page, "html"); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.ReplaceAll(page.String(), `xmlns="http://www.w3.org/2000/svg"`, "")
+	for _, bad := range []string{"<script", "http:", "https:", "NaN", "Inf", "src="} {
+		if strings.Contains(text, bad) {
+			t.Errorf("the page has %q", bad)
+		}
+	}
+	if got := strings.Count(text, "<svg"); got != 5 || !strings.Contains(text, "a&amp;b") || !strings.Contains(text, "&lt;script&gt;") {
+		t.Errorf("%d plots in\n%s", got, text)
+	}
+}

@@ -28,7 +28,11 @@ type Request struct {
 type Recorded struct {
 	// Endpoint is the journal's number of the server that answered.
 	Endpoint uint64
-	Status   int
+	// Server is its place among the trace's Endpoints.
+	Server int
+	Status int
+	// Predicted is how many tokens of the prompt were believed to be cached there.
+	Predicted int
 	// TTFT and Duration are in seconds, 0 for unknown.
 	TTFT, Duration float64
 	// Cached is how many tokens of the prompt the server found in its cache; CachedKnown says whether it told.

@@ -60,6 +60,10 @@ func (r *request) unitBlocks(i int) int {
 	return r.ends[i]/r.size - start/r.size
 }
 
+// found is how many tokens of the prompt are in so many leading units, at least one. One token at least is computed: the first of the
+// answer comes from it.
+func (r *request) found(units int) int { return min(r.ends[units-1], r.input-1) / r.size * r.size }
+
 // watcher is told what servers do.
 type watcher interface {
 	began(s *server, r *request)
@@ -185,8 +189,7 @@ func (s *server) admit() {
 		}
 		s.waiting.pop()
 		if hits > 0 {
-			// One token at least is computed: the first of the answer comes from it.
-			r.cached = min(r.ends[hits-1], r.input-1) / s.BlockTokens * s.BlockTokens
+			r.cached = r.found(hits)
 		}
 		if s.prefills.push(r); s.prefills.len() == 1 {
 			s.laneEnds = s.now + s.prefillTime(r)

@@ -11,6 +11,8 @@ import (
 	"io"
 	"strconv"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/recording"
 )
 
 // Trace is what was recorded, or what somebody published.
@@ -20,8 +22,13 @@ type Trace struct {
 	Requests []Request
 	// Servers is the number of servers in a recording, 0 where the trace does not tell.
 	Servers int
-	// Missed is how many events a recording lacks.
-	Missed int
+	// Endpoints are a recording's servers by name.
+	Endpoints []string
+	// Missed is how many events a recording lacks, Damaged how many places of it cannot be read, Unended how many requests had not
+	// ended.
+	Missed, Damaged, Unended int
+	// Failed counts a recording's requests that were refused or failed, by reason. They are not among Requests.
+	Failed map[string]int
 	// Note is what the user should know of how it was read, empty for nothing.
 	Note string
 }
@@ -47,15 +54,17 @@ func Read(r io.Reader) (*Trace, error) {
 		}
 		in = bufio.NewReaderSize(z, 1<<16)
 	}
-	start, err := in.Peek(1)
-	if err != nil {
+	start, _ := in.Peek(len("PNTLREC") + 1)
+	if len(start) == 0 {
 		return nil, errors.New("is empty; want a recording, Mooncake's JSON lines, or Azure's CSV")
 	}
-	trace := &Trace{}
-	switch start[0] {
-	case '{':
+	trace, err := &Trace{}, error(nil)
+	switch {
+	case recording.Is(start):
+		trace, err = readRecording(in)
+	case start[0] == '{':
 		trace, err = readMooncake(in)
-	case 'T':
+	case start[0] == 'T':
 		trace, err = readAzure(in)
 	default:
 		err = errors.New("is no recording, no Mooncake trace (JSON lines) and no Azure trace (CSV that begins with TIMESTAMP)")

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// sampleEvery is how often servers' metrics are read, in seconds: as the sidecar does.
+	// sampleEvery is how often servers' metrics are read, in seconds, unless Options say otherwise: as the sidecar does.
 	sampleEvery = 0.05
 	// epoch is when a trace begins, nanoseconds since 1970: any time far from 0.
 	epoch = int64(1_700_000_000_000_000_000)
@@ -31,8 +31,12 @@ type Options struct {
 	Scale float64
 	// Seed is that of random choices.
 	Seed uint64
+	// SampleEvery is how often servers' metrics are read, in seconds; 0 stands for 0.05.
+	SampleEvery float64
 	// Warm is for how many seconds from the beginning requests do not count.
 	Warm float64
+	// Events, when set, is told every event that the state is fed. It is valid during the call.
+	Events func(*journal.Event)
 	// Progress, when set, is told now and then how many requests have been decided.
 	Progress func(done int)
 }
@@ -65,7 +69,7 @@ const tooLong = "context_length"
 
 // Run decides all requests by plan, which it has for itself as long. The samples are in the order of the requests' times.
 func Run(ctx context.Context, plan *scoring.Plan, requests []Request, o Options) ([]Sample, error) {
-	o.Scale = cmp.Or(o.Scale, 1)
+	o.Scale, o.SampleEvery = cmp.Or(o.Scale, 1), cmp.Or(o.SampleEvery, sampleEvery)
 	w := newWorld(plan, &o)
 	samples := make([]Sample, len(requests))
 	order := make([]*Request, len(requests))
@@ -101,12 +105,14 @@ func newWorld(plan *scoring.Plan, o *Options) *world {
 	w := &world{plan: plan, cycle: scoring.NewCycle(o.Seed), options: o}
 	w.pool.Endpoints = slices.Clone(o.Endpoints)
 	for i := len(w.pool.Endpoints); i < o.Servers.Count; i++ {
-		address := "10." + strconv.Itoa(i>>16) + "." + strconv.Itoa(i>>8&255) + "." + strconv.Itoa(i&255) + ":8000"
-		w.pool.Endpoints = append(w.pool.Endpoints, scoring.Endpoint{Name: "server-" + strconv.Itoa(i), Address: address})
+		w.pool.Endpoints = append(w.pool.Endpoints, scoring.Endpoint{Name: "server-" + strconv.Itoa(i)})
 	}
 	for i := range w.pool.Endpoints {
 		e := &w.pool.Endpoints[i]
 		e.Index = i
+		if e.Address == "" {
+			e.Address = "10." + strconv.Itoa(i>>16) + "." + strconv.Itoa(i>>8&255) + "." + strconv.Itoa(i&255) + ":8000"
+		}
 		e.Metrics = scoring.Metrics{
 			KVBlockTokens: o.Servers.BlockTokens, KVBlocks: o.Servers.Blocks, MaxRunning: o.Servers.MaxRunning,
 		}
@@ -131,7 +137,8 @@ func (w *world) advance(t float64) {
 
 // sampleBefore takes the sample that is the newest at t. Those before it nobody would see.
 func (w *world) sampleBefore(t float64) {
-	at := math.Floor(t/sampleEvery) * sampleEvery
+	every := w.options.SampleEvery
+	at := math.Floor(t/every) * every
 	if at > w.servers[0].now {
 		w.advance(at)
 		w.sample(at)
@@ -158,7 +165,8 @@ func (w *world) send(r *Request, sample *Sample) {
 	}
 	w.cycle.Request = scoring.Request{Now: now, Model: r.Model, Body: &w.body, Chains: &r.Prompt}
 	sample.Input, sample.Output = r.Input, r.Output
-	q := w.request(r, sample)
+	q := requestOf(r, w.options.Servers.BlockTokens)
+	q.sample, q.arrived = sample, sample.At
 	if q.blocks() > w.options.Servers.Blocks {
 		sample.Refused = tooLong
 		return
@@ -174,19 +182,16 @@ func (w *world) send(r *Request, sample *Sample) {
 	if w.event.User == 0 {
 		w.event.User = r.User
 	}
-	w.pool.State.Apply(&w.event)
+	w.apply(&w.event)
 	q.lease = w.lease
 	sample.Server, sample.Predicted = picked[0].Index, w.cycle.CachedTokens(picked[0])
 	w.open++
 	w.servers[picked[0].Index].send(q)
 }
 
-// request makes a trace's request one for a server.
-func (w *world) request(r *Request, sample *Sample) *request {
-	q := &request{
-		sample: sample, units: r.Prompt.Blocks, input: max(r.Input, 1), output: max(r.Output, 1), size: w.options.Servers.BlockTokens,
-		arrived: sample.At,
-	}
+// requestOf makes a trace's request one for a server with blocks of so many tokens.
+func requestOf(r *Request, blockTokens int) *request {
+	q := &request{units: r.Prompt.Blocks, input: max(r.Input, 1), output: max(r.Output, 1), size: blockTokens}
 	perByte := float64(q.input) / float64(max(r.Prompt.Bytes, 1))
 	q.ends = make([]int, len(q.units))
 	for i := range q.ends {
@@ -208,7 +213,7 @@ func micros(seconds float64) uint32 { return uint32(min(max(seconds*1e6, 1), mat
 // began implements watcher.
 func (w *world) began(s *server, r *request) {
 	r.sample.TTFT, r.sample.Cached = r.first-r.arrived, r.cached
-	w.pool.State.Apply(w.completion(journal.Began, s, r))
+	w.apply(w.completion(journal.Began, s, r))
 }
 
 // ended implements watcher.
@@ -222,7 +227,14 @@ func (w *world) ended(s *server, r *request) {
 	e.InputTokens, e.OutputTokens, e.CachedTokens = uint32(r.input), uint32(r.output), uint32(r.cached)
 	e.UsageReported, e.CachedReported, e.Ended = true, true, journal.EndedWhole
 	e.DurationMicros = micros(r.sample.Whole)
+	w.apply(e)
+}
+
+func (w *world) apply(e *journal.Event) {
 	w.pool.State.Apply(e)
+	if w.options.Events != nil {
+		w.options.Events(e)
+	}
 }
 
 // drain lets all requests come to their end.

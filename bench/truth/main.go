@@ -1,0 +1,173 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/load"
+	"github.com/pintle-dev/pintle/internal/pluginconfig"
+	"github.com/pintle-dev/pintle/internal/replay"
+	"github.com/pintle-dev/pintle/internal/shipped"
+	"github.com/pintle-dev/pintle/internal/stack"
+)
+
+// The bars.
+const (
+	mostPoints = 0.02
+	mostPart   = 0.15
+)
+
+type options struct {
+	trace                string
+	from, seconds, speed float64
+	scale                float64
+	servers              replay.Servers
+}
+
+func main() { stack.Main("truth", parseFlags, run) }
+
+func parseFlags(args []string) (options, error) {
+	o := options{servers: replay.DefaultServers()}
+	f := flag.NewFlagSet("truth", flag.ContinueOnError)
+	f.StringVar(&o.trace, "trace", "", "a trace that pintle replay reads; without one a made-up one")
+	f.Float64Var(&o.from, "from", 0, "where the piece begins, in the trace's seconds")
+	f.Float64Var(&o.seconds, "seconds", 120, "how long it is, in the trace's seconds")
+	f.Float64Var(&o.speed, "speed", 4, "how many times faster than real ones the servers are; lower it on a slower machine")
+	f.Float64Var(&o.scale, "scale", 1, "multiplies the rate of requests")
+	f.IntVar(&o.servers.Count, "servers", 4, "servers")
+	f.IntVar(&o.servers.Blocks, "num-blocks", 60_000, "blocks of a server's KV cache")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if f.NArg() > 0 || o.speed < 0.1 || o.speed > 1000 || o.seconds <= 0 || o.scale <= 0 || o.servers.Count < 1 {
+		return o, errors.New("want no arguments, a -speed of 0.1 to 1000, and the others above 0")
+	}
+	return o, nil
+}
+
+func run(ctx context.Context, o options) error {
+	requests, err := o.requests()
+	if err != nil {
+		return err
+	}
+	st, err := stack.New()
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	url, err := o.start(ctx, st)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d requests in %.0f s to %d servers, %g times as fast\n\n", len(requests), requests[len(requests)-1].At, o.servers.Count, o.speed)
+	real, err := o.send(ctx, url, requests)
+	if err := errors.Join(err, st.Check()); err != nil {
+		return err
+	}
+	config, err := pluginconfig.Parse([]byte(`{"config": ` + shipped.JSON() + `}`))
+	if err != nil {
+		return err
+	}
+	samples, err := replay.Run(ctx, config.Plan, requests, replay.Options{Servers: o.servers, Seed: 1, SampleEvery: scrapeEvery * o.speed})
+	if err != nil {
+		return err
+	}
+	return compare(replay.Summarise("Envoy", real, o.servers.Count, replay.Limits{}), replay.Summarise("replay", samples, o.servers.Count, replay.Limits{}))
+}
+
+// scrapeEvery is how often the sidecar reads metrics, in seconds.
+const scrapeEvery = 0.05
+
+// requests are those of the piece, from 0 on.
+func (o *options) requests() ([]replay.Request, error) {
+	all := madeUp(o.seconds)
+	if o.trace != "" {
+		file, err := os.Open(o.trace)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		trace, err := replay.Read(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", o.trace, err)
+		}
+		all = trace.Requests
+	}
+	var piece []replay.Request
+	for _, r := range all {
+		if r.At < o.from || r.At >= o.from+o.seconds || r.Input == 0 {
+			continue
+		}
+		r.At = (r.At - o.from) / o.scale
+		r.Model, r.Output = model, max(r.Output, 1)
+		piece = append(piece, r)
+	}
+	slices.SortStableFunc(piece, func(a, b replay.Request) int { return cmp.Compare(a.At, b.At) })
+	if len(piece) == 0 {
+		return nil, errors.New("the piece has no requests")
+	}
+	return piece, nil
+}
+
+// send sends the requests through Envoy and returns what the client saw, in the servers' seconds.
+func (o *options) send(ctx context.Context, url string, requests []replay.Request) ([]replay.Sample, error) {
+	c := load.Config{URL: url, Path: "/v1/completions", Drain: 5 * time.Minute, MaxInFlight: 1 << 20}
+	for i := range requests {
+		r := &requests[i]
+		c.Requests = append(c.Requests, load.Request{Body: body(r)})
+		c.Due = append(c.Due, time.Duration(r.At/o.speed*float64(time.Second)))
+	}
+	result, err := load.Run(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if failed := result.Failed() + result.Dropped; failed > 0 {
+		return nil, fmt.Errorf("%d of %d requests failed", failed, len(requests))
+	}
+	names := map[string]int{}
+	var samples []replay.Sample
+	for _, s := range result.Samples {
+		if _, ok := names[s.Server]; !ok {
+			names[s.Server] = len(names)
+		}
+		samples = append(samples, replay.Sample{
+			At: s.Start.Seconds() * o.speed, TTFT: s.TTFT.Seconds() * o.speed, TPOT: s.TPOT.Seconds() * o.speed, Whole: s.Latency.Seconds() * o.speed,
+			Input: s.PromptTokens, Cached: s.CachedTokens, Output: s.OutputTokens, Server: names[s.Server],
+		})
+	}
+	return samples, nil
+}
+
+// compare prints both and says what differs by more than it may.
+func compare(real, replayed *replay.Report) error {
+	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(out, "\tTTFT p50 s\tp90\tp99\tTPOT p50 ms\tp90\twhole p50 s\tp90\thits %\tmost")
+	for _, r := range []*replay.Report{real, replayed} {
+		fmt.Fprintf(out, "%s\t%.3f\t%.3f\t%.3f\t%.2f\t%.2f\t%.2f\t%.2f\t%.1f\t%.2f\n", r.Name, r.TTFT.P50, r.TTFT.P90, r.TTFT.P99, 1e3*r.TPOT.P50,
+			1e3*r.TPOT.P90, r.Whole.P50, r.Whole.P90, 100*r.Hits, r.Imbalance)
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	var wrong []error
+	if d := math.Abs(replayed.Hits - real.Hits); d > mostPoints {
+		wrong = append(wrong, fmt.Errorf("the parts found in caches differ by %.1f points, more than %.0f", 100*d, 100*mostPoints))
+	}
+	for _, q := range []struct {
+		name      string
+		real, sim float64
+	}{{"p50", real.TTFT.P50, replayed.TTFT.P50}, {"p90", real.TTFT.P90, replayed.TTFT.P90}} {
+		if d := math.Abs(q.sim/q.real - 1); d > mostPart {
+			wrong = append(wrong, fmt.Errorf("the times to first token, %s, differ by %.0f %%, more than %.0f", q.name, 100*d, 100*mostPart))
+		}
+	}
+	return errors.Join(wrong...)
+}

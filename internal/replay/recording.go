@@ -1,0 +1,221 @@
+package replay
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/pintle-dev/pintle/internal/recording"
+	"github.com/pintle-dev/pintle/journal"
+)
+
+// lease names a decision.
+type lease struct {
+	instance uint64
+	number   uint32
+}
+
+// recorder makes requests of a recording's events.
+type recorder struct {
+	trace  *Trace
+	open   map[lease]int // of Requests
+	ended  []bool
+	models map[uint64]string
+	began  int64
+	// tokens and bytes are those of the prompts of which servers reported the tokens.
+	tokens, bytes float64
+	servers       map[uint64]int
+	asked         map[int]uint64 // the model of each request
+}
+
+// readRecording reads what pintle record has written. Requests that were refused, failed, or had not ended are counted and not replayed.
+func readRecording(in *bufio.Reader) (*Trace, error) {
+	file, err := recording.NewReader(in)
+	if err != nil {
+		return nil, err
+	}
+	r := &recorder{
+		trace: &Trace{Format: "recording", Failed: map[string]int{}}, open: map[lease]int{}, models: map[uint64]string{}, servers: map[uint64]int{},
+		asked: map[int]uint64{},
+	}
+	names := map[uint64]string{}
+	for {
+		item, err := file.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case item.Event != nil:
+			r.take(item.Event, names)
+		case item.Name != "" && item.Kind == recording.EndpointName:
+			r.endpoint(item.Hash, item.Name)
+		case item.Name != "" && item.Kind == journal.ModelName:
+			r.models[item.Hash] = item.Name
+		case item.Name != "" && item.Kind == journal.ReasonName:
+			names[item.Hash] = item.Name
+		}
+		r.trace.Missed += int(min(item.Missed, math.MaxInt32))
+	}
+	r.trace.Damaged = file.Damaged
+	r.finish()
+	return r.trace, nil
+}
+
+func (r *recorder) endpoint(id uint64, name string) {
+	if _, ok := r.servers[id]; ok {
+		return
+	}
+	r.servers[id] = len(r.trace.Endpoints)
+	r.trace.Endpoints = append(r.trace.Endpoints, name)
+}
+
+func (r *recorder) take(e *journal.Event, reasons map[uint64]string) {
+	if r.began == 0 {
+		r.began = e.Time
+	}
+	switch e.Kind {
+	case journal.Decision:
+		r.decided(e)
+	case journal.Completion:
+		r.completed(e)
+	case journal.Refused:
+		reason := reasons[e.Reason]
+		r.trace.Failed[cmp.Or(reason, "refused")]++
+	}
+}
+
+func (r *recorder) decided(e *journal.Event) {
+	q := Request{At: float64(e.Time-r.began) / 1e9, User: e.User, Stream: e.Streamed, Recorded: &Recorded{Endpoint: e.Primary}}
+	if e.Predicted {
+		q.Recorded.Predicted = int(e.PredictedTokens)
+	}
+	q.Prompt = promptOf(e)
+	r.asked[len(r.trace.Requests)] = cmp.Or(e.Asked, e.Model)
+	r.open[lease{e.Instance, e.Lease}] = len(r.trace.Requests)
+	r.trace.Requests = append(r.trace.Requests, q)
+	r.ended = append(r.ended, false)
+}
+
+// promptOf takes the chain that tells most of the prompt, of several the finest.
+func promptOf(e *journal.Event) Prompt {
+	p := Prompt{Bytes: int(e.PromptBytes)}
+	best := 0
+	for i := range e.Chains {
+		c := &e.Chains[i]
+		size := blockBytes(c, int(e.PromptBytes))
+		told := size * len(c.Blocks)
+		if told > best || told == best && size < p.UnitBytes {
+			best = told
+			p.UnitBytes, p.Blocks = size, c.Blocks
+		}
+	}
+	p.Blocks = slices.Clone(p.Blocks)
+	p.Bytes = max(p.Bytes, best)
+	return p
+}
+
+// blockBytes is the size of a chain's blocks, as its ID tells; else what divides the prompt.
+func blockBytes(c *journal.Chain, bytes int) int {
+	const most = 1 << 24
+	switch {
+	case c.ID > 0 && c.ID < most:
+		return int(c.ID)
+	case ^c.ID > 0 && ^c.ID < most:
+		return int(^c.ID)
+	}
+	return bytes / max(len(c.Blocks), 1)
+}
+
+func (r *recorder) completed(e *journal.Event) {
+	at, ok := r.open[lease{e.Instance, e.Lease}]
+	if !ok {
+		return
+	}
+	delete(r.open, lease{e.Instance, e.Lease})
+	q := &r.trace.Requests[at]
+	q.Recorded.Status, q.Recorded.Endpoint = int(e.Status), e.Primary
+	if e.Status != 200 {
+		if e.Status == 0 {
+			r.trace.Failed["unanswered"]++
+		} else {
+			r.trace.Failed[fmt.Sprintf("status %d", e.Status)]++
+		}
+		return
+	}
+	r.ended[at] = true
+	q.Output = max(int(e.OutputTokens), 1)
+	q.Recorded.TTFT, q.Recorded.Duration = float64(e.TTFTMicros)/1e6, float64(e.DurationMicros)/1e6
+	if e.CachedReported {
+		q.Recorded.Cached, q.Recorded.CachedKnown = int(e.CachedTokens), true
+	}
+	if e.UsageReported {
+		q.Input = int(e.InputTokens)
+		r.tokens, r.bytes = r.tokens+float64(q.Input), r.bytes+float64(q.Prompt.Bytes)
+	}
+	if e.PromptBytes > 0 {
+		q.Prompt.Bytes = max(q.Prompt.Bytes, int(e.PromptBytes))
+	}
+}
+
+// finish drops what was not answered and fills in what was not reported.
+func (r *recorder) finish() {
+	perByte := 1.0 / bytesPerToken
+	if r.bytes > 0 && r.tokens > 0 {
+		perByte = r.tokens / r.bytes
+	}
+	kept := r.trace.Requests[:0]
+	for i := range r.trace.Requests {
+		q := &r.trace.Requests[i]
+		if !r.ended[i] {
+			continue
+		}
+		if q.Model = r.models[r.asked[i]]; q.Model == "" && r.asked[i] != 0 {
+			q.Model = fmt.Sprintf("model-%016x", r.asked[i])
+		}
+		if q.Input == 0 {
+			q.Input = int(float64(q.Prompt.Bytes) * perByte)
+		}
+		if q.Prompt.Bytes == 0 {
+			q.Prompt.Bytes = int(float64(q.Input) / perByte)
+		}
+		kept = append(kept, *q)
+	}
+	r.trace.Unended = len(r.open)
+	r.trace.Requests = kept
+	for i := range kept { // endpoints whose names are not known
+		if _, ok := r.servers[kept[i].Recorded.Endpoint]; !ok {
+			r.endpoint(kept[i].Recorded.Endpoint, fmt.Sprintf("endpoint-%016x", kept[i].Recorded.Endpoint))
+		}
+		kept[i].Recorded.Server = r.servers[kept[i].Recorded.Endpoint]
+	}
+	slices.SortStableFunc(kept, func(a, b Request) int { return cmp.Compare(a.At, b.At) })
+	if r.trace.Servers = len(r.trace.Endpoints); r.trace.Servers == 0 {
+		r.trace.Servers = 1
+	}
+}
+
+// Recorded are samples of what was recorded, nil where the trace does not tell.
+func (t *Trace) Recorded() []Sample {
+	var samples []Sample
+	for i := range t.Requests {
+		q := &t.Requests[i]
+		if q.Recorded == nil {
+			return nil
+		}
+		s := Sample{
+			At: q.At, TTFT: q.Recorded.TTFT, Whole: q.Recorded.Duration, Input: q.Input, Output: q.Output, Cached: q.Recorded.Cached,
+			Predicted: q.Recorded.Predicted, Server: q.Recorded.Server,
+		}
+		if q.Output > 1 && s.TTFT > 0 && s.Whole > s.TTFT {
+			s.TPOT = (s.Whole - s.TTFT) / float64(q.Output-1)
+		}
+		samples = append(samples, s)
+	}
+	return samples
+}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -249,128 +248,6 @@ func TestNoEndpoints(t *testing.T) {
 			if endpoints, failure := plan.Decide(c); endpoints != nil || failure != scoring.NoEndpoints {
 				t.Errorf("endpoints %v, failure %v; want none and %v", endpoints, failure, scoring.NoEndpoints)
 			}
-		})
-	}
-}
-
-func TestStalePolicies(t *testing.T) {
-	fresh, stale, never := plantest.Sampled(scoring.Metrics{}), plantest.Aged(3*time.Second, scoring.Metrics{}),
-		scoring.Endpoint{}
-	tests := []struct {
-		name   string
-		policy scoring.StalePolicy
-		pool   []scoring.Endpoint
-		want   []string
-	}{
-		{"neutral keeps all", scoring.StaleNeutral, []scoring.Endpoint{stale, fresh, never}, []string{"a", "b", "c"}},
-		{"last keeps all", scoring.StaleLast, []scoring.Endpoint{stale, fresh, never}, []string{"a", "b", "c"}},
-		{"exclude keeps the fresh", scoring.StaleExclude, []scoring.Endpoint{stale, fresh, never, fresh},
-			[]string{"b", "d"}},
-		{"exclude keeps all when none is fresh", scoring.StaleExclude, []scoring.Endpoint{stale, never},
-			[]string{"a", "b"}},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			plan := plantest.Plan(t, `{}`, scoring.Staleness{After: 2 * time.Second, Policy: test.policy})
-			trace := plantest.Decide(plan, plantest.Cycle(plantest.Pool(test.pool...), 1))
-			if !slices.Equal(trace.Candidates, test.want) {
-				t.Errorf("candidates %q, want %q", trace.Candidates, test.want)
-			}
-			for name, by := range trace.Removed {
-				if by != "stale" {
-					t.Errorf("%s was removed by %q, want stale", name, by)
-				}
-			}
-		})
-	}
-}
-
-// TestModels: an endpoint that lists models gets requests for no others, one that lists none gets all.
-func TestModels(t *testing.T) {
-	plan := plantest.Plan(t, `{"plugins": [{"type": "untouched"}]}`, plantest.Neutral, testPlugins...)
-	lists := [][]string{{"m", "k"}, {"k"}, nil, {"l", "m", "m"}, {}}
-	tests := []struct{ name, model, want string }{
-		{"several", "m", "a c d e"},
-		{"one", "l", "c d e"},
-		{"nobody's", "x", "c e"},
-		{"none named", "", "a b c d e"},
-	}
-	for _, tc := range tests {
-		t.Run(tc.name, func(t *testing.T) {
-			endpoints := make([]scoring.Endpoint, len(lists))
-			for i := range lists {
-				endpoints[i].Models = lists[i]
-			}
-			c := plantest.Cycle(plantest.Pool(endpoints...), 1)
-			c.Request.Model = tc.model
-			trace := plantest.Decide(plan, c)
-			if got := strings.Join(trace.Candidates, " "); got != tc.want {
-				t.Errorf("candidates are %s, want %s", got, tc.want)
-			}
-		})
-	}
-	c := plantest.Cycle(plantest.Pool(scoring.Endpoint{Models: []string{"m"}}), 1)
-	c.Request.Model = "x"
-	if trace := plantest.Decide(plan, c); trace.Failure != scoring.ModelNotFound {
-		t.Errorf("a model that nobody lists: got %v, want %v", trace.Failure, scoring.ModelNotFound)
-	}
-}
-
-// TestModelsOfManyEndpoints: who serves a model is what a search through every list says.
-func TestModelsOfManyEndpoints(t *testing.T) {
-	plan := plantest.Plan(t, `{"plugins": [{"type": "untouched"}]}`, plantest.Neutral, testPlugins...)
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 200 {
-		endpoints := make([]scoring.Endpoint, 1+r.IntN(40))
-		for i := range endpoints {
-			for range r.IntN(6) {
-				endpoints[i].Models = append(endpoints[i].Models, fmt.Sprint("m", r.IntN(12)))
-			}
-		}
-		c := plantest.Cycle(plantest.Pool(endpoints...), 1)
-		c.Request.Model = fmt.Sprint("m", r.IntN(12))
-		var want []string
-		for _, e := range endpoints {
-			if len(e.Models) == 0 || slices.Contains(e.Models, c.Request.Model) {
-				want = append(want, e.Name)
-			}
-		}
-		if trace := plantest.Decide(plan, c); !slices.Equal(trace.Candidates, want) {
-			t.Fatalf("%s: candidates are %v, want %v", c.Request.Model, trace.Candidates, want)
-		}
-	}
-}
-
-func TestUnjudged(t *testing.T) {
-	fresh, stale, never := plantest.Sampled(scoring.Metrics{}), plantest.Aged(3*time.Second, scoring.Metrics{}),
-		scoring.Endpoint{}
-	tests := []struct {
-		name   string
-		policy scoring.StalePolicy
-		pool   []scoring.Endpoint
-		want   []string
-	}{
-		{"one", scoring.StaleNeutral, []scoring.Endpoint{fresh}, []string{"a"}},
-		{"one, never sampled", scoring.StaleNeutral, []scoring.Endpoint{never}, []string{"a"}},
-		{"all fresh", scoring.StaleNeutral, []scoring.Endpoint{fresh, fresh, fresh}, []string{"a", "b", "c"}},
-		{"only the fresh", scoring.StaleNeutral, []scoring.Endpoint{stale, fresh, never, fresh}, []string{"b", "d"}},
-		{"none fresh", scoring.StaleNeutral, []scoring.Endpoint{stale, never, stale}, []string{"a", "b", "c"}},
-		{"exclude, none fresh", scoring.StaleExclude, []scoring.Endpoint{stale, never}, []string{"a", "b"}},
-		{"last sample counts", scoring.StaleLast, []scoring.Endpoint{stale, never, fresh}, []string{"a", "c"}},
-	}
-	for i, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			plan := plantest.Plan(t, `{}`, scoring.Staleness{After: 2 * time.Second, Policy: test.policy})
-			c, counts := plantest.Cycle(plantest.Pool(test.pool...), uint64(i)), map[string]int{}
-			c.Request.Unjudged = true
-			for range 12000 {
-				endpoints, failure := plan.Decide(c)
-				if failure != nil {
-					t.Fatal(failure)
-				}
-				counts[endpoints[0].Name]++
-			}
-			plantest.CheckUniform(t, counts, test.want...)
 		})
 	}
 }

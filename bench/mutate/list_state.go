@@ -21,7 +21,7 @@ var stateMutants = []mutant{
 	{file: "state/window.go", name: "samples grow old later",
 		before: "\tv.cut(0, after(v.times[:v.n], minus(w.clock.now, w.age)))\n", after: ""},
 	{file: "state/table.go", name: "an entry of half a key is found", before: "if n.low == low && n.high == high {",
-		after: "if n.low == low {"},
+		after: "if n.low == low && high == high {"},
 	{file: "state/table.go", name: "numbers are not given again", before: "\tt.free = i\n\tt.used--",
 		after: "\tt.used--"},
 	{file: "state/table.go", name: "a split leaves entries behind", before: "if n.low&t.mask != fresh {",

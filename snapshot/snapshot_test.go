@@ -162,6 +162,8 @@ func TestSplitRefuses(t *testing.T) {
 	}
 	otherTopology := sampleTopology()
 	otherTopology.Endpoints[0].Engine = "sglang"
+	fewer := sampleLoad()
+	fewer.Endpoints = fewer.Endpoints[:1]
 	tests := []struct {
 		name    string
 		message []byte
@@ -183,6 +185,7 @@ func TestSplitRefuses(t *testing.T) {
 		{"two loads", append(append([]byte(nil), loadOnly...), loadOnly...), ErrMalformed},
 		{"bytes after the end", append(append([]byte(nil), full...), 0), ErrTruncated},
 		{"a load of another topology", message(t, otherTopology, sampleLoad(), samplePosition), ErrMalformed},
+		{"a load of fewer endpoints", message(t, sampleTopology(), fewer, samplePosition), ErrMalformed},
 		{"positions that differ", append(append([]byte(nil), topologyOnly...),
 			message(t, nil, sampleLoad(), Position{1, 1})...), ErrMalformed},
 		{"more than a message may hold", make([]byte, MaxMessageBytes+1), ErrTooLarge},

@@ -5,6 +5,12 @@ import (
 	"testing"
 )
 
+// randomKey is one of 20,000 keys, of which four each have the same lower half.
+func randomKey(r *rand.Rand) uint64 {
+	n := r.Uint64N(20_000)
+	return mix(n/4, 0x9e3779b97f4a7c15)&0xffffffff | n%4<<32
+}
+
 func TestTableLikeAMap(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	var table table
@@ -15,7 +21,7 @@ func TestTableLikeAMap(t *testing.T) {
 	for step := range 200_000 {
 		switch {
 		case r.IntN(5) < 3 || len(all) == 0:
-			key := mix(r.Uint64N(20_000), 0x9e3779b97f4a7c15)
+			key := randomKey(r)
 			i := table.insert(key)
 			if _, taken := entries[i]; taken || i == 0 {
 				t.Fatalf("step %d: number %d was given out twice", step, i)
@@ -35,7 +41,7 @@ func TestTableLikeAMap(t *testing.T) {
 			delete(numbers[entries[i]], i)
 			delete(entries, i)
 		}
-		key := mix(r.Uint64N(20_000), 0x9e3779b97f4a7c15)
+		key := randomKey(r)
 		found := 0
 		for i := table.find(key); i != 0; i = table.following(i) {
 			if !numbers[key][i] {

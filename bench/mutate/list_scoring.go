@@ -28,7 +28,7 @@ var scoringMutants = []mutant{
 		before: "return answers && !c.fails(e)\n", after: "return answers\n", tests: explained,
 		equivalent: "whoever fails was left out before, unless all do, and then nobody is a better choice"},
 	{file: "scoring/decide.go", name: "unread requests go to stale endpoints",
-		before: "return answers && !c.fails(e)\n", after: "return !c.fails(e)\n", tests: explained},
+		before: "return answers && !c.fails(e)\n", after: "return (answers || true) && !c.fails(e)\n", tests: explained},
 	{file: "scoring/load.go", name: "running requests are as sampled",
 		before: "running := plus(e.Metrics.RunningRequests, started(e, since))",
 		after:  "running := e.Metrics.RunningRequests",

@@ -55,7 +55,7 @@ type declared struct {
 // the plan is of use only if there are none.
 func Compile(doc *strictjson.Object, registry []Registration, settings Settings) *Plan {
 	c := &compiler{
-		plan:     &Plan{stale: settings.Stale, correctLoad: settings.CorrectLoad, failing: settings.Failing},
+		plan:     &Plan{media: DefaultMedia, stale: settings.Stale, correctLoad: settings.CorrectLoad, failing: settings.Failing},
 		registry: registry, environment: settings.Environment,
 	}
 	c.plan.state.InFlight = settings.CorrectLoad

@@ -19,7 +19,11 @@ func (c *compiler) fill(entry *strictjson.Object, p *profile) {
 		if d == nil {
 			continue
 		}
-		if problem := p.add(d, weight); problem != "" && d.plugin != nil {
+		switch problem := p.add(d, weight); {
+		case problem == "" || d.plugin == nil:
+		case c.defaults.Dialect == DialectLLMD && !p.takes(d):
+			c.warn(reference, "has no effect: "+problem)
+		default:
 			reference.Mistake("pluginRef", problem)
 		}
 	}
@@ -65,6 +69,11 @@ func (p *profile) add(d *declared, weight float64) (problem string) {
 		return strconv.Quote(d.name) + " is neither filter, scorer nor picker and has no place in a profile"
 	}
 	return ""
+}
+
+// takes reports whether a plug-in has a place in profiles.
+func (p *profile) takes(d *declared) bool {
+	return is[Filter](d.plugin) || is[GroupFilter](d.plugin) || is[Scorer](d.plugin) || is[Picker](d.plugin)
 }
 
 // fillWithAll gives the only profile every filter, scorer and picker that is declared, in that order.

@@ -26,6 +26,9 @@ type Cycle struct {
 	cachedTokens   []int32
 	hasher         state.Hasher
 	chains         []promptChain
+	matches        []PrefixMatches // by MatchKey
+	media          []int32
+	mediaKnown     bool
 	warm           bool
 	predicted      bool
 	user           uint64
@@ -193,6 +196,7 @@ func (c *Cycle) begin(p *Plan) {
 	c.cachedTokens = c.cachedTokens[:n]
 	clear(c.cachedTokens)
 	c.chains, c.warm, c.predicted = c.chains[:0], false, false
+	c.media, c.mediaKnown = c.media[:0], false
 	c.user, c.userName, c.input, c.output = 0, "", 0, 0
 	c.mix, c.sessions = c.mix[:0], c.sessions[:0]
 	if cap(c.candidates) < n {

@@ -46,6 +46,7 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 			return nil, failure
 		}
 	}
+	c.produce()
 	for {
 		profile, ok := p.handler.Next(c)
 		if !ok {

@@ -1,13 +1,22 @@
 package scoring
 
-import "github.com/pintle-dev/pintle/internal/strictjson"
+import (
+	"slices"
+
+	"github.com/pintle-dev/pintle/internal/strictjson"
+)
 
 // Describe returns the parameters that a plug-in reads, with their types and defaults, and what the plug-in can be in a
 // configuration. It is for documentation.
 func Describe(r Registration, registry []Registration) (parameters []strictjson.Key, kinds []string) {
-	none, _ := strictjson.Parse([]byte("{}"), "")
-	c := &compiler{plan: &Plan{}, defaults: DefaultsOf(DialectUnsaid), registry: registry, profileNames: []string{defaultProfile}}
-	plugin := r.New(&Builder{Object: none, Type: r.Type, Name: r.Type, compiler: c})
+	none, plugin := describeIn(DialectHeimdall, r, registry)
+	parameters = none.Known()
+	inLLMD, _ := describeIn(DialectLLMD, r, registry)
+	for _, key := range inLLMD.Known() {
+		if !slices.ContainsFunc(parameters, func(k strictjson.Key) bool { return k.Name == key.Name }) {
+			parameters = append(parameters, key)
+		}
+	}
 	for _, k := range []struct {
 		name string
 		is   bool
@@ -22,6 +31,7 @@ func Describe(r Registration, registry []Registration) (parameters []strictjson.
 		{"request hook", is[RequestHook](partOf(plugin))},
 		{"response hook", is[ResponseHook](partOf(plugin))},
 		{"producer", is[LoadProducer](plugin)},
+		{"prefix producer", is[PrefixProducer](plugin)},
 		{"data source", is[DataSource](plugin)},
 		{"data extractor", is[DataExtractor](plugin)},
 	} {
@@ -29,7 +39,15 @@ func Describe(r Registration, registry []Registration) (parameters []strictjson.
 			kinds = append(kinds, k.name)
 		}
 	}
-	return none.Known(), kinds
+	return parameters, kinds
+}
+
+// describeIn builds a plug-in without parameters, to see which it asks for.
+func describeIn(d Dialect, r Registration, registry []Registration) (*strictjson.Object, Plugin) {
+	none, _ := strictjson.Parse([]byte("{}"), "")
+	c := &compiler{plan: &Plan{}, registry: registry, profileNames: []string{defaultProfile}}
+	c.setDialect(Reading{Dialect: d})
+	return none, r.New(&Builder{Object: none, Type: r.Type, Name: r.Type, compiler: c})
 }
 
 func is[T any](p Plugin) bool {

@@ -17,8 +17,8 @@ const (
 // marks are what tells in a document which dialect it is written in. A weak mark yields to those of the other dialect.
 type marks struct{ heimdall, llmD, weak string }
 
-// movedParameters are the parameters of prefix-cache-scorer that stand at a producer since llm-d's router 0.10.
-var movedParameters = []string{
+// MovedParameters are the parameters of prefix-cache-scorer that stand at a producer since llm-d's router 0.10.
+var MovedParameters = []string{
 	"autoTune", "blockSizeTokens", "blockSize", "hashBlockSize", "maxPrefixBlocksToMatch", "lruCapacityPerServer",
 }
 
@@ -74,7 +74,7 @@ func findMarks(doc *strictjson.Object, entries []entry) marks {
 		if e.kind != "prefix-cache-scorer" {
 			continue
 		}
-		for _, key := range movedParameters {
+		for _, key := range MovedParameters {
 			if e.parameters.Has(key) && m.heimdall == "" {
 				m.heimdall = key + " at prefix-cache-scorer"
 			}

@@ -25,6 +25,8 @@ type Plan struct {
 	load           LoadProducer
 	requestHooks   []RequestHook
 	tokenizers     []Tokenizer
+	producers      []PrefixProducer
+	media          MediaEstimate
 	responseHooks  []ResponseHook
 	requestHeaders []string
 	ownedHeaders   []string

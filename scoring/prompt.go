@@ -10,6 +10,7 @@ type promptChain struct {
 	state.Chain
 	most   int
 	blocks []uint64
+	ends   []int32 // of each prompt, if Chain.IDs is set
 }
 
 // PromptBlocks returns the chained hashes of the prompt's first blocks, see state.Hasher, valid until the next
@@ -21,6 +22,14 @@ func (c *Cycle) PromptBlocks(blockTokens, most int) []uint64 {
 
 // PromptChain is PromptBlocks for any chain. Of more than journal.MaxChains chains the last one is not journaled.
 func (c *Cycle) PromptChain(chain state.Chain, most int) []uint64 {
+	p := c.promptChain(chain, most)
+	if p == nil {
+		return nil
+	}
+	return p.blocks[:min(most, len(p.blocks))]
+}
+
+func (c *Cycle) promptChain(chain state.Chain, most int) *promptChain {
 	if c.Request.Body == nil {
 		return nil
 	}
@@ -36,14 +45,23 @@ func (c *Cycle) PromptChain(chain state.Chain, most int) []uint64 {
 	}
 	p := &c.chains[i]
 	if p.most < most {
-		if r := &c.Request; r.Chains != nil {
-			p.blocks = r.Chains.AppendChain(p.blocks[:0], r.Model, chain, most)
-		} else {
-			p.blocks = c.hasher.Chain(p.blocks[:0], r.Model, r.Body, r.BodyBytes, chain, most)
-		}
-		p.most = most
+		c.hash(p, chain, most)
 	}
-	return p.blocks[:min(most, len(p.blocks))]
+	return p
+}
+
+func (c *Cycle) hash(p *promptChain, chain state.Chain, most int) {
+	r := &c.Request
+	p.most = most
+	switch {
+	case r.Chains != nil:
+		p.blocks = r.Chains.AppendChain(p.blocks[:0], r.Model, chain, most)
+		p.ends = append(p.ends[:0], int32(len(p.blocks)))
+	case chain.IDs:
+		p.blocks, p.ends = c.hasher.IDBlocks(p.blocks[:0], p.ends[:0], r.Model, r.Body, r.BodyBytes, chain, most, c.mediaIDs())
+	default:
+		p.blocks = c.hasher.Chain(p.blocks[:0], r.Model, r.Body, r.BodyBytes, chain, most)
+	}
 }
 
 // grow makes s n long and keeps what lies behind its end, for its memory to be used again.

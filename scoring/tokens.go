@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/state"
 )
 
 // Tokenizer is a plug-in that knows how many tokens a prompt has, in place of the estimate. It takes part by being
@@ -21,6 +22,7 @@ func (c *Cycle) PromptTokens() int { return int(min(c.PromptLength(), math.MaxIn
 
 // PromptLength is how many tokens the prompt has: as a tokenizer counts them, else by what servers reported of the
 // model's other prompts, else a token for every 4 characters. Token ids that were sent as such count as they are.
+// In llm-d's dialect it is the number of its ids, see state.CountIDs.
 func (c *Cycle) PromptLength() float64 {
 	body := c.Request.Body
 	if body == nil {
@@ -30,6 +32,9 @@ func (c *Cycle) PromptLength() float64 {
 		if tokens, ok := t.PromptTokens(c); ok {
 			return float64(tokens)
 		}
+	}
+	if c.plan.defaults.PromptIDs {
+		return float64(state.CountIDs(body, c.Request.BodyBytes, c.mediaIDs()))
 	}
 	if perByte, ok := c.tokensPerByte(); ok {
 		return float64(body.Bytes)*perByte + float64(body.PromptTokens)

@@ -56,6 +56,8 @@ type Chain struct {
 	// salt) with Seed.
 	Leading bool
 	Seed    uint64
+	// IDs cuts the prompt as llm-d's router does, see IDBlocks.
+	IDs bool
 }
 
 // ID is the number of the chain in the journal: chains that hash prompts differently have different ones.
@@ -63,6 +65,9 @@ func (c Chain) ID() uint64 {
 	id := uint64(c.BlockBytes)
 	if c.Leading {
 		id = ^id ^ c.Seed*0x9e3779b97f4a7c15
+	}
+	if c.IDs {
+		id |= 1 << 32
 	}
 	return id
 }

@@ -20,14 +20,14 @@ func TestLeadingChain(t *testing.T) {
 		chain      Chain
 		want       []uint64
 	}{
-		{"two blocks", "abcdefgh", Chain{4, true, 0}, []uint64{16464934435465292544, 15316134462644996939}},
-		{"seeded", "abcdefgh", Chain{4, true, 42}, []uint64{14376950484376714383, 12120800407414931363}},
-		{"a last block that is not full", oneToThirteen, Chain{4, true, 0},
+		{"two blocks", "abcdefgh", Chain{4, true, 0, false}, []uint64{16464934435465292544, 15316134462644996939}},
+		{"seeded", "abcdefgh", Chain{4, true, 42, false}, []uint64{14376950484376714383, 12120800407414931363}},
+		{"a last block that is not full", oneToThirteen, Chain{4, true, 0, false},
 			[]uint64{17089195507687184593, 9051062135542924480, 15194943872061364147}},
-		{"long blocks", strings.Repeat("a", 256), Chain{128, true, 0},
+		{"long blocks", strings.Repeat("a", 256), Chain{128, true, 0, false},
 			[]uint64{5553500093441874558, 2787912953130237946}},
-		{"too short", "abc", Chain{4, true, 0}, nil},
-		{"no block size", "abcdefgh", Chain{0, true, 0}, nil},
+		{"too short", "abc", Chain{4, true, 0, false}, nil},
+		{"no block size", "abcdefgh", Chain{0, true, 0, false}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestLeadingChainLinks(t *testing.T) {
 	blocks := func(model, salt, text string, seed uint64) []uint64 {
 		body := `{"model":"m","cache_salt":"` + salt + `","prompt":"` + text + `"}`
 		return new(Hasher).Chain(nil, model, scanned(t, openai.APICompletions, body), []byte(body),
-			Chain{4, true, seed}, 256)
+			Chain{4, true, seed, false}, 256)
 	}
 	base := blocks("m", "", "aaaabbbbcccc", 0)
 	tests := []struct {

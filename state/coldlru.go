@@ -107,3 +107,24 @@ func (c *ColdLRU) Ranks(candidates []uint16, ranks []int32) {
 		rank++
 	}
 }
+
+// Places is Ranks, but used candidates stand behind all endpoints that were used longer ago, be they candidates or not.
+func (c *ColdLRU) Places(candidates []uint16, ranks []int32) {
+	fresh := int32(0)
+	for i, index := range candidates {
+		if int(index) < len(c.used) && c.used[index] {
+			c.place[index] = uint16(i + 1)
+			continue
+		}
+		ranks[i] = fresh
+		fresh++
+	}
+	rank := fresh
+	for at := c.oldest; at != 0; at = c.newer[at-1] {
+		if i := c.place[at-1]; i != 0 {
+			c.place[at-1] = 0
+			ranks[i-1] = rank
+		}
+		rank++
+	}
+}

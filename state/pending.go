@@ -8,7 +8,7 @@ import (
 
 const (
 	pendingPages = 32
-	// pageWords is the room of a page, of which one prompt takes at most a third: its blocks, and a word for each chain.
+	// pageWords is the room of a page, of which one prompt takes at most a third: its blocks, and two words for each chain.
 	pageWords = 4096
 	// pageWaits bounds the prompts of a page.
 	pageWaits = 512
@@ -58,7 +58,7 @@ func (q *pending) key(instance uint64, lease uint32) uint64 {
 func (q *pending) put(e *journal.Event, believed int) {
 	size := 0
 	for i := range e.Chains {
-		size += 1 + len(e.Chains[i].Blocks)
+		size += 2 + len(e.Chains[i].Blocks)
 	}
 	if size > pageWords {
 		return
@@ -73,8 +73,8 @@ func (q *pending) put(e *journal.Event, believed int) {
 	page.waits = append(page.waits, i)
 	page.open++
 	for c := range e.Chains {
-		page.words[page.used] = uint64(len(e.Chains[c].Blocks))
-		page.used += 1 + copy(page.words[page.used+1:], e.Chains[c].Blocks)
+		page.words[page.used], page.words[page.used+1] = e.Chains[c].ID, uint64(len(e.Chains[c].Blocks))
+		page.used += 2 + copy(page.words[page.used+2:], e.Chains[c].Blocks)
 	}
 }
 
@@ -123,7 +123,7 @@ func (q *pending) find(instance uint64, lease uint32) *wait {
 	return nil
 }
 
-// words are the chains of a prompt: of each its length, then its blocks.
+// words are the chains of a prompt: of each its ID, its length, then its blocks.
 func (q *pending) words(w *wait) []uint64 {
 	return q.pages[w.page].words[w.start : w.start+w.size]
 }

@@ -1,11 +1,15 @@
 package state
 
 import (
+	"math"
 	"time"
 
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/snapshot"
 )
+
+// MostPrefixIndexes is how many further indexes there may be, so that the lists of 7,281 endpoints have numbers of 16 bits.
+const MostPrefixIndexes = 8
 
 const (
 	// tentativeAge is for how long an endpoint is taken to compute a prompt that it has not answered.
@@ -28,12 +32,22 @@ const (
 // requests that come meanwhile follow, but they are few, are forgotten soon, and take no other blocks' place. Of what is believed an endpoint
 // loses everything when its process is another than before, or when it reports that it had nothing of a prompt in its cache that it should have
 // had: at once if it never was right, at the second time in a row if it was.
+//
+// There may be several indexes, which have the same kind of memory with other capacities, or of prompts cut in another way.
 type Prompts struct {
 	answered, tentative *Prefix
 	pending             pending
 	servers             []server
 	chains              int
 	scratch             []int32
+
+	// indexes is how many indexes there are, which share all room: that of all chains, if shared is set, and those of one chain each.
+	// Of endpoint e, index i has the list e x indexes + i.
+	indexes int
+	shared  bool
+	learnt  []uint64 // by index, the chain; 0 for none
+	usual   []int    // by index, the capacity of an endpoint that tells nothing
+	lists   []uint16
 }
 
 // server is what is known of an endpoint's process.
@@ -46,7 +60,7 @@ type server struct {
 
 // NewPrompts makes an empty one, see NewPrefix. chains is in how many ways each prompt is cut.
 func NewPrompts(capacity, entries, chains int, age time.Duration, seed uint64) *Prompts {
-	p := &Prompts{chains: positive(chains, 1)}
+	p := &Prompts{chains: positive(chains, 1), indexes: 1, shared: true, learnt: make([]uint64, 1), usual: make([]int, 1)}
 	capacity = positive(capacity, DefaultPrefixCapacity) * p.chains
 	p.answered = NewPrefix(capacity, entries, seed)
 	p.answered.SetAge(age)
@@ -57,19 +71,54 @@ func NewPrompts(capacity, entries, chains int, age time.Duration, seed uint64) *
 	return p
 }
 
+// AddIndexes makes an index for each of the capacities, numbered from 1 on, beside the one for all chains, which learns nothing unless
+// shared is set. It is called before anything else.
+func (p *Prompts) AddIndexes(shared bool, capacities []int) {
+	p.shared, p.indexes = shared, 1+len(capacities)
+	p.usual = append(make([]int, 1, p.indexes), capacities...)
+	p.learnt = make([]uint64, p.indexes)
+}
+
+// Learn says which chain an index learns, see Chain.ID.
+func (p *Prompts) Learn(index int, chain uint64) { p.learnt[index] = chain }
+
+// learns reports whether an index learns a chain.
+func (p *Prompts) learns(index int, chain uint64) bool {
+	if index == 0 {
+		return p.shared
+	}
+	return p.learnt[index] == chain
+}
+
+// list is the list of an endpoint in an index; below 0 for no endpoint.
+func (p *Prompts) list(endpoint, index int) int {
+	if endpoint < 0 {
+		return -1
+	}
+	return endpoint*p.indexes + index
+}
+
 // Resize implements part.
 func (p *Prompts) Resize(n int) {
-	p.answered.Resize(n)
-	p.tentative.Resize(n)
+	p.answered.Resize(n * p.indexes)
+	p.tentative.Resize(n * p.indexes)
 	for len(p.servers) < n {
+		for i := 1; i < p.indexes; i++ {
+			p.SetIndexCapacity(i, len(p.servers), 0)
+		}
 		p.servers = append(p.servers, server{})
 	}
 }
 
 // Reset implements part.
 func (p *Prompts) Reset(index int) {
-	p.answered.Reset(index)
-	p.tentative.Reset(index)
+	for i := range p.indexes {
+		p.answered.Reset(p.list(index, i))
+		p.tentative.Reset(p.list(index, i))
+		if i > 0 {
+			p.SetIndexCapacity(i, index, 0)
+		}
+	}
 	if uint(index) < uint(len(p.servers)) {
 		p.servers[index] = server{}
 	}
@@ -77,8 +126,10 @@ func (p *Prompts) Reset(index int) {
 
 // forget drops all blocks of an endpoint, which stays.
 func (p *Prompts) forget(index int) {
-	p.answered.clear(index)
-	p.tentative.clear(index)
+	for i := range p.indexes {
+		p.answered.clear(p.list(index, i))
+		p.tentative.clear(p.list(index, i))
+	}
 }
 
 // Expire implements part.
@@ -89,14 +140,28 @@ func (p *Prompts) Expire(now int64) {
 
 // SetCapacity says how many blocks an endpoint caches; 0 or less stands for the default.
 func (p *Prompts) SetCapacity(index, blocks int) {
+	if blocks > 0 {
+		blocks *= p.chains
+	}
+	p.setCapacity(p.list(index, 0), blocks)
+}
+
+// SetIndexCapacity is SetCapacity for one of the further indexes.
+func (p *Prompts) SetIndexCapacity(index, endpoint, blocks int) {
 	if blocks <= 0 {
-		p.answered.SetCapacity(index, 0)
-		p.tentative.SetCapacity(index, 0)
+		blocks = p.usual[index]
+	}
+	p.setCapacity(p.list(endpoint, index), blocks)
+}
+
+func (p *Prompts) setCapacity(list, blocks int) {
+	if blocks <= 0 {
+		p.answered.SetCapacity(list, 0)
+		p.tentative.SetCapacity(list, 0)
 		return
 	}
-	blocks *= p.chains
-	p.answered.SetCapacity(index, blocks)
-	p.tentative.SetCapacity(index, min(blocks, tentativeBlocks))
+	p.answered.SetCapacity(list, blocks)
+	p.tentative.SetCapacity(list, min(blocks, tentativeBlocks))
 }
 
 // Started tells when the process of an endpoint started, milliseconds since 1970 by its own clock, 0 for unknown, 1 for unknown as long as no
@@ -129,20 +194,34 @@ func (p *Prompts) former(index int, time int64) bool {
 
 // Match is how many of the leading blocks the endpoint has or is computing. It changes nothing.
 func (p *Prompts) Match(index int, blocks []uint64) int {
-	return max(p.answered.Match(index, blocks), p.tentative.Match(index, blocks))
+	list := p.list(index, 0)
+	return max(p.answered.Match(list, blocks), p.tentative.Match(list, blocks))
 }
 
 // MatchAll sets matched[i] to Match of indexes[i]. matched is at least as long as indexes.
 func (p *Prompts) MatchAll(blocks []uint64, indexes []uint16, matched []int32) {
-	p.answered.MatchAll(blocks, indexes, matched)
+	p.MatchIn(0, blocks, indexes, matched)
+}
+
+// MatchIn is MatchAll in one of the indexes.
+func (p *Prompts) MatchIn(index int, blocks []uint64, endpoints []uint16, matched []int32) {
+	lists := endpoints
+	if p.indexes > 1 {
+		p.lists = p.lists[:0]
+		for _, e := range endpoints {
+			p.lists = append(p.lists, uint16(min(p.list(int(e), index), math.MaxUint16)))
+		}
+		lists = p.lists
+	}
+	p.answered.MatchAll(blocks, lists, matched)
 	if p.tentative.live == 0 {
 		return
 	}
-	if cap(p.scratch) < len(indexes) {
-		p.scratch = make([]int32, len(indexes))
+	if cap(p.scratch) < len(lists) {
+		p.scratch = make([]int32, len(lists))
 	}
-	p.tentative.MatchAll(blocks, indexes, p.scratch[:len(indexes)])
-	for i := range indexes {
+	p.tentative.MatchAll(blocks, lists, p.scratch[:len(lists)])
+	for i := range lists {
 		matched[i] = max(matched[i], p.scratch[i])
 	}
 }
@@ -166,13 +245,22 @@ func (p *Prompts) decided(s *step) {
 	if len(s.Chains) == 0 || p.former(s.primary, s.Time) {
 		return
 	}
+	believed := 0
 	for i := range s.Chains {
-		p.tentative.Add(s.primary, s.Chains[i].Blocks)
-		if s.prefill != s.primary {
-			p.tentative.Add(s.prefill, s.Chains[i].Blocks)
+		chain := &s.Chains[i]
+		for index := range p.indexes {
+			if !p.learns(index, chain.ID) {
+				continue
+			}
+			p.tentative.Add(p.list(s.primary, index), chain.Blocks)
+			if s.prefill != s.primary {
+				p.tentative.Add(p.list(s.prefill, index), chain.Blocks)
+			}
+			if i == 0 {
+				believed = max(believed, p.answered.Match(p.list(s.primary, index), chain.Blocks))
+			}
 		}
 	}
-	believed := p.answered.Match(s.primary, s.Chains[0].Blocks)
 	p.pending.put(s.Event, believed)
 }
 
@@ -193,10 +281,14 @@ func (p *Prompts) begun(s *step) {
 		prefill = s.endpoints.Index(w.prefill)
 	}
 	for words := p.pending.words(w); len(words) > 0; {
-		n := int(words[0])
-		p.answered.Add(s.primary, words[1:1+n])
-		p.answered.Add(prefill, words[1:1+n])
-		words = words[1+n:]
+		chain, n := words[0], int(words[1])
+		for index := range p.indexes {
+			if p.learns(index, chain) {
+				p.answered.Add(p.list(s.primary, index), words[2:2+n])
+				p.answered.Add(p.list(prefill, index), words[2:2+n])
+			}
+		}
+		words = words[2+n:]
 	}
 }
 
@@ -218,7 +310,7 @@ func (p *Prompts) judge(index int, had bool) {
 }
 
 // Len is the number of blocks that an endpoint has answered.
-func (p *Prompts) Len(index int) int { return p.answered.Len(index) }
+func (p *Prompts) Len(index int) int { return p.answered.Len(p.list(index, 0)) }
 
 // Entries is the number of blocks of all endpoints, tentative ones included.
 func (p *Prompts) Entries() int { return p.answered.Entries() + p.tentative.Entries() }

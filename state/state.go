@@ -27,6 +27,9 @@ type Options struct {
 	PrefixEntries  int
 	PrefixChains   int
 	PrefixAge      time.Duration
+	// PrefixIndexes are further indexes, by the capacity of an endpoint; each learns one chain, see Prompts.Learn. With them the
+	// index of all chains learns only if PrefixChains is above 0. PrefixEntries bounds all of them together.
+	PrefixIndexes []int
 
 	// Cold keeps the order of cold uses of ColdSize endpoints, DefaultColdSize.
 	Cold     bool
@@ -110,6 +113,9 @@ func New(o Options) *State {
 	s := new(State)
 	if o.Prefix {
 		s.Prefix = keep(s, NewPrompts(o.PrefixCapacity, o.PrefixEntries, o.PrefixChains, o.PrefixAge, o.Seed))
+		if len(o.PrefixIndexes) > 0 {
+			s.Prefix.AddIndexes(o.PrefixChains > 0, o.PrefixIndexes)
+		}
 	}
 	if o.Cold {
 		s.Cold = keep(s, NewColdLRU(o.ColdSize))

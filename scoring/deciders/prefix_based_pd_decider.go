@@ -13,26 +13,43 @@ import (
 // of the model's other prompts, before that as the characters of the prompt's text / 4, rounded down; token ids sent as
 // such count as they are.
 //
-// Missing data: without a prefix scorer in any profile nothing counts as cached, which is said at start.
+// In llm-d's dialect prompt tokens are ids of 4 bytes, images included, and cached tokens are what an approx-prefix-cache-producer says;
+// a prompt of less than promptTokens gets no prefill stage.
 //
-// Source: Heimdall, prefix-based-pd-decider. llm-d's never asks for prefill when there is no prefix data.
+// Missing data: without a prefix scorer in any profile nothing counts as cached, which is said at start. In llm-d's dialect a
+// producer is added where none is declared.
+//
+// Source: Heimdall and llm-d, prefix-based-pd-decider. llm-d's goes by a producer of its own, one more where only named ones are
+// declared; here it goes by the first of those, so that stages and scores go by one index.
 type prefixBasedPDDecider struct{ prefixBasedPDDeciderParameters }
 
 type prefixBasedPDDeciderParameters struct {
 	// NonCachedTokens is the least number of tokens not cached that makes prefill run. 0: it never runs, which is said
 	// at start.
 	NonCachedTokens int
+	// PromptTokens is of llm-d's dialect: the least number of tokens of a prompt that makes prefill run.
+	PromptTokens int
+	// PrefixMatchInfoProducerName is of llm-d's dialect: the producer to go by.
+	PrefixMatchInfoProducerName string
 }
 
 // NewPrefixBasedPDDecider builds a prefix-based-pd-decider.
 func NewPrefixBasedPDDecider(b *scoring.Builder) scoring.Plugin {
+	if b.Defaults().PrefixProducers {
+		return newPrefixMatchesPDDecider(b)
+	}
 	d := prefixBasedPDDecider{}
 	b.Int("nonCachedTokens", &d.NonCachedTokens, 0, math.MaxInt32)
-	if d.NonCachedTokens == 0 {
-		b.Warn("prefill never runs; set nonCachedTokens to the number of tokens not cached from which it shall")
-	}
+	warnNever(b, d.NonCachedTokens)
 	b.State().Lengths = true
 	return d
+}
+
+// warnNever tells the operator of a decider that never asks for prefill.
+func warnNever(b *scoring.Builder, nonCachedTokens int) {
+	if nonCachedTokens == 0 {
+		b.Warn("prefill never runs; set nonCachedTokens to the number of tokens not cached from which it shall")
+	}
 }
 
 // NeedsPrefill implements scoring.PrefillDecider.

@@ -72,8 +72,11 @@ var Plugins = []scoring.Registration{
 	{Type: "weighted-random-picker", New: pickers.NewWeightedRandomPicker},
 
 	{Type: "agent-identity", New: producers.NewAgentIdentity},
+	{Type: "approx-prefix-cache-producer", New: producers.NewApproxPrefixCacheProducer},
 	{Type: "inflight-load-producer", New: producers.NewInflightLoadProducer},
 	{Type: "session-id-producer", New: producers.NewSessionIDProducer},
+	{Type: "token-producer", New: producers.NewTokenProducer},
+	{Type: "tokenizer", New: producers.NewTokenProducer},
 
 	{Type: "disagg-headers-handler", New: headers.NewDisaggHeadersHandler},
 	{Type: "prefill-header-handler", New: headers.NewDisaggHeadersHandler},

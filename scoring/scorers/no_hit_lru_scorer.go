@@ -18,7 +18,10 @@ import (
 //
 // Missing data: without a prompt of at least one block every request is cold.
 //
-// Source: Heimdall and llm-d, no-hit-lru-scorer. There the ranks of used endpoints are over all endpoints.
+// In llm-d's dialect it may stand anywhere, goes by a producer of prefix matches, and ranks used endpoints among all that were ever used;
+// the score is 0 at least.
+//
+// Source: Heimdall and llm-d, no-hit-lru-scorer.
 type noHitLRUScorer struct {
 	indexes []uint16
 	ranks   []int32
@@ -31,10 +34,16 @@ type noHitLRUScorerParameters struct {
 	PrefixPluginName string
 	// LruSize is how many endpoints are remembered.
 	LruSize int
+	// PrefixMatchInfoProducerName is of llm-d's dialect: the producer to go by. When it is not given it is the one called
+	// approx-prefix-cache-producer, which is added if need be.
+	PrefixMatchInfoProducerName string
 }
 
 // NewNoHitLRUScorer builds a no-hit-lru-scorer.
 func NewNoHitLRUScorer(b *scoring.Builder) scoring.Plugin {
+	if b.Defaults().PrefixProducers {
+		return newNoHitLRUMatches(b)
+	}
 	p := noHitLRUScorerParameters{PrefixPluginType: "prefix-cache-scorer", LruSize: 1024}
 	b.String("prefixPluginType", &p.PrefixPluginType)
 	p.PrefixPluginName = p.PrefixPluginType

@@ -2,10 +2,10 @@ package scorers
 
 import (
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/pages"
 	"github.com/pintle-dev/pintle/state"
 )
 
@@ -27,16 +27,20 @@ import (
 //
 // Missing data: an endpoint that was sent nothing scores 0.
 //
-// Source: Heimdall and the Gateway API Inference Extension v1.4, prefix-cache-scorer. There a match may have gaps that
-// other endpoints fill, and the first blocks of a prompt are evicted first.
+// In llm-d's dialect a producer matches prompts, see approx-prefix-cache-producer, and the score is w x min(1, matched tokens /
+// matchLengthScaleTokens)^2 + (1 - w) x matched blocks / blocks, with w = matchLengthWeight. The parameters above then belong to the
+// producer.
+//
+// Source: Heimdall and the Gateway API Inference Extension v1.4, prefix-cache-scorer; llm-d, prefix-cache-scorer. There a match
+// may have gaps that other endpoints fill, and the first blocks of a prompt are evicted first.
 type prefixCacheScorer struct {
 	prefixCacheScorerParameters
 	indexes []uint16
 	matched []int32
-	// tuned is the size of a block as the servers' pages ask for, 0 for unknown; sizes and votes are scratch.
-	tuned        int
-	blockBytes   int // 0 for blocks of tokens
-	sizes, votes []int
+	// tuned is the size of a block as the servers' pages ask for, 0 for unknown.
+	tuned      int
+	blockBytes int // 0 for blocks of tokens
+	vote       pages.Vote
 }
 
 type prefixCacheScorerParameters struct {
@@ -56,13 +60,26 @@ type prefixCacheScorerParameters struct {
 	MaxPrefixBlocksToMatch int
 	// LruCapacityPerServer is how many blocks are kept for each endpoint.
 	LruCapacityPerServer int
+
+	// PrefixMatchInfoProducerName is of llm-d's dialect: the producer to go by. When it is not given it is the one called
+	// approx-prefix-cache-producer, which is added if need be.
+	PrefixMatchInfoProducerName string
+	// MatchLengthWeight is of llm-d's dialect: the weight of the length of a match, beside its share of the prompt.
+	MatchLengthWeight float64
+	// MatchLengthScaleTokens is of llm-d's dialect: the length from which a match counts in full.
+	MatchLengthScaleTokens float64
 }
 
 // mostBlocks bounds maxPrefixBlocksToMatch by what one event of the journal can hold.
 const mostBlocks = 1024
 
 // NewPrefixCacheScorer builds a prefix-cache-scorer.
-func NewPrefixCacheScorer(b *scoring.Builder) scoring.Plugin { return newOwnPrefixCacheScorer(b) }
+func NewPrefixCacheScorer(b *scoring.Builder) scoring.Plugin {
+	if b.Defaults().PrefixProducers {
+		return newPrefixMatchScorer(b)
+	}
+	return newOwnPrefixCacheScorer(b)
+}
 
 // newOwnPrefixCacheScorer builds a prefix-cache-scorer that matches prompts by itself.
 func newOwnPrefixCacheScorer(b *scoring.Builder) *prefixCacheScorer {
@@ -72,7 +89,7 @@ func newOwnPrefixCacheScorer(b *scoring.Builder) *prefixCacheScorer {
 	b.Bool("autoTune", &s.AutoTune)
 	b.Int("blockSizeTokens", &s.BlockSizeTokens, 1, 65536)
 	b.Int("maxPrefixBlocksToMatch", &s.MaxPrefixBlocksToMatch, 1, math.MaxInt32)
-	b.Int("lruCapacityPerServer", &s.LruCapacityPerServer, 1, mostCapacity)
+	b.Int("lruCapacityPerServer", &s.LruCapacityPerServer, 1, pages.MostCapacity)
 	s.readBytes(b)
 	if s.MaxPrefixBlocksToMatch > mostBlocks {
 		b.Warn("maxPrefixBlocksToMatch is more than " + strconv.Itoa(mostBlocks) + " and counts as that")
@@ -151,15 +168,11 @@ func (s *prefixCacheScorer) OnPool(p *scoring.Pool) {
 	if !s.AutoTune {
 		return
 	}
-	s.tuned = s.majority(p)
-	tokens := int64(s.blockTokens())
+	s.tuned = s.vote.Majority(p)
+	tokens := s.blockTokens()
 	for i := range p.Endpoints {
 		e := &p.Endpoints[i]
-		blocks := int64(e.Metrics.KVBlocks)
-		if page := e.Metrics.KVBlockTokens; page > 0 {
-			blocks = (blocks*int64(page) + tokens - 1) / tokens
-		}
-		p.State.Prefix.SetCapacity(e.StateIndex, int(min(blocks, mostCapacity)))
+		p.State.Prefix.SetCapacity(e.StateIndex, pages.Capacity(e, tokens))
 	}
 }
 
@@ -169,40 +182,4 @@ func (s *prefixCacheScorer) blockTokens() int {
 		return s.tuned
 	}
 	return s.BlockSizeTokens
-}
-
-const (
-	// leastBlockTokens bounds the blocks that servers make us keep: pages of one token would cover a prompt's first
-	// words alone.
-	leastBlockTokens = 64
-	// mostPageTokens bounds the pages of servers that are believed. Those of models with state beside the cache have
-	// some hundreds of tokens.
-	mostPageTokens = 4096
-	// mostCapacity bounds the blocks of one endpoint.
-	mostCapacity = 1 << 24
-)
-
-// majority is the block size that most servers' pages ask for, of equally many the smallest; 0 when none tells.
-func (s *prefixCacheScorer) majority(p *scoring.Pool) (tokens int) {
-	s.sizes, s.votes = s.sizes[:0], s.votes[:0]
-	for i := range p.Endpoints {
-		page := p.Endpoints[i].Metrics.KVBlockTokens
-		if page < 1 || page > mostPageTokens {
-			continue
-		}
-		size := (leastBlockTokens + page - 1) / page * page
-		at := slices.Index(s.sizes, size)
-		if at < 0 {
-			at = len(s.sizes)
-			s.sizes, s.votes = append(s.sizes, size), append(s.votes, 0)
-		}
-		s.votes[at]++
-	}
-	most := 0
-	for i, size := range s.sizes {
-		if s.votes[i] > most || s.votes[i] == most && size < tokens {
-			tokens, most = size, s.votes[i]
-		}
-	}
-	return tokens
 }

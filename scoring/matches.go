@@ -1,0 +1,137 @@
+package scoring
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/pintle-dev/pintle/state"
+)
+
+// PrefixProducer is a plug-in that finds out which part of the prompt each endpoint has in its cache. It takes part by being
+// declared; producers run once for each decision, in the order of declaration, before any profile.
+type PrefixProducer interface {
+	// MatchKey is what Builder.Produces gave it.
+	MatchKey() MatchKey
+	// Produce fills m, in which nothing matches yet.
+	Produce(c *Cycle, m *PrefixMatches)
+}
+
+// MatchKey names a producer of prefix matches.
+type MatchKey int
+
+// PrefixMatches is what a producer found.
+type PrefixMatches struct {
+	// Blocks is how many blocks the prompt has, BlockTokens how many tokens a block.
+	Blocks, BlockTokens int
+
+	matched []int32 // by Endpoint.Index
+}
+
+// Matched is how many of the prompt's leading blocks e has.
+func (m *PrefixMatches) Matched(e *Endpoint) int {
+	if e.Index >= len(m.matched) {
+		return 0
+	}
+	return int(m.matched[e.Index])
+}
+
+// Set says how many of the prompt's leading blocks e has.
+func (m *PrefixMatches) Set(e *Endpoint, blocks int) { m.matched[e.Index] = int32(blocks) }
+
+// Uncached is how many of the prompt's so many tokens e does not have.
+func (m *PrefixMatches) Uncached(e *Endpoint, tokens int) int {
+	return max(0, tokens-m.Matched(e)*m.BlockTokens)
+}
+
+// Produces makes a plug-in one of the producers of prefix matches.
+func (b *Builder) Produces(p PrefixProducer) MatchKey {
+	b.compiler.plan.producers = append(b.compiler.plan.producers, p)
+	return MatchKey(len(b.compiler.plan.producers) - 1)
+}
+
+// The parameter that names a producer of prefix matches, and the one that is added where none is named and none of this
+// name is declared.
+const (
+	matchParameter  = "prefixMatchInfoProducerName"
+	defaultProducer = "approx-prefix-cache-producer"
+)
+
+// PrefixMatches reads the parameter prefixMatchInfoProducerName and returns the producer that it names.
+func (b *Builder) PrefixMatches() MatchKey {
+	name := ""
+	b.String(matchParameter, &name)
+	if name == "" && !b.Declared(defaultProducer) {
+		if d := b.compiler.find(defaultProducer); d == nil {
+			b.Add(defaultProducer)
+		}
+	}
+	if name == "" {
+		name = defaultProducer
+	}
+	plugin := b.Plugin(name)
+	producer, ok := plugin.(PrefixProducer)
+	switch {
+	case ok:
+		return producer.MatchKey()
+	case b.Doubtful(name):
+	case plugin == nil:
+		b.Mistake(matchParameter, b.NotDeclared(name))
+	default:
+		b.Mistake(matchParameter, strconv.Quote(name)+" is not a producer of prefix matches")
+	}
+	return 0
+}
+
+// UsualPrefixMatches is PrefixMatches for plug-ins that go by what scorers go by: where the parameter is not given and
+// only named producers are declared, it is the first one of these.
+func (b *Builder) UsualPrefixMatches() MatchKey {
+	c := b.compiler
+	if b.Has(matchParameter) || b.Declared(defaultProducer) {
+		return b.PrefixMatches()
+	}
+	if i := slices.Index(c.declaredTypes, defaultProducer); i >= 0 {
+		if producer, ok := b.Plugin(c.declaredNames[i]).(PrefixProducer); ok {
+			name := ""
+			b.String(matchParameter, &name)
+			return producer.MatchKey()
+		}
+	}
+	return b.PrefixMatches()
+}
+
+// PrefixMatches returns what a producer found for the request.
+func (c *Cycle) PrefixMatches(key MatchKey) *PrefixMatches {
+	if int(key) >= len(c.matches) {
+		return &noMatches
+	}
+	return &c.matches[key]
+}
+
+var noMatches PrefixMatches
+
+// produce has every producer look at the request.
+func (c *Cycle) produce() {
+	c.matches = grow(c.matches, len(c.plan.producers))
+	for i, producer := range c.plan.producers {
+		m := &c.matches[i]
+		m.Blocks, m.BlockTokens = 0, 0
+		m.matched = grow(m.matched, len(c.Pool.Endpoints))
+		clear(m.matched)
+		if !c.Request.Unjudged && c.Request.HasPrompt() {
+			producer.Produce(c, m)
+		}
+	}
+}
+
+// PromptIDBlocks returns the chained hashes of the prompts' first blocks, and how many they are at the end of each
+// prompt; see state.Chain.IDs. Both are valid until the next decision.
+func (c *Cycle) PromptIDBlocks(blockTokens, most int) (blocks []uint64, ends []int32) {
+	p := c.promptChain(state.Chain{BlockBytes: blockTokens * state.BytesPerToken, IDs: true}, most)
+	if p == nil {
+		return nil, nil
+	}
+	if len(p.blocks) > most {
+		return p.blocks[:most], p.ends
+	}
+	return p.blocks, p.ends
+}

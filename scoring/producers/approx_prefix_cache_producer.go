@@ -1,0 +1,176 @@
+package producers
+
+import (
+	"math"
+
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/pages"
+	"github.com/pintle-dev/pintle/state"
+)
+
+// approxPrefixCacheProducer finds out which part of a prompt each endpoint likely has in its KV cache: it remembers, for each
+// endpoint, the blocks of the prompts that went there and were answered, as prefix-cache-scorer says. Scorers, deciders and handlers
+// go by it. It takes part by being declared; each one has an index of its own, and all of them share the memory of one.
+//
+// A prompt is cut into ids of 4 bytes: tools as JSON, then of each message its role and text, without anything between; images count as
+// token-producer says. A block is as many pages of the servers' KV caches as make 64 tokens or more, and the last block counts though
+// it is not full. A block's hash covers model, cache salt and all blocks before it. Each prompt of a request for several has blocks of its own.
+//
+// Formula: matched blocks are the leading ones that the endpoint has, without a gap.
+//
+// Range: 0 to the blocks of the prompt, 1,024 at most, so that of a prompt in blocks of 64 tokens the first 65,536 tokens count.
+//
+// Missing data: prompts that are sent as token ids are not looked at: no endpoint matches, and none is believed to have them.
+//
+// Source: llm-d, approx-prefix-cache-producer. There blocks have 64 tokens at least even where blockSizeTokens says less with autoTune:
+// false; capacities that servers report count such blocks as if they were their pages, so that caches look four times as large;
+// the first blocks of a prompt are evicted first, and a match may have gaps that other endpoints fill. Here blocks follow the pages and
+// capacities are converted, the last blocks are evicted first, a match ends at the first gap, and blocks count for an endpoint once it has
+// answered, as with prefix-cache-scorer.
+type approxPrefixCacheProducer struct {
+	approxPrefixCacheProducerParameters
+	key     scoring.MatchKey
+	index   int // in the state
+	exact   bool
+	tuned   int
+	vote    pages.Vote
+	indexes []uint16
+	matched []int32
+}
+
+type approxPrefixCacheProducerParameters struct {
+	// AutoTune takes the block size and the capacity from what the servers report of their KV caches, where they do.
+	AutoTune bool
+	// BlockSizeTokens is the size of the servers' pages where they do not tell. With autoTune: false it is the size of a block as it is.
+	BlockSizeTokens int
+	// BlockSize is deprecated: blockSizeTokens.
+	BlockSize int
+	// MaxPrefixTokensToMatch bounds the tokens of a prompt that are looked at. 0: maxPrefixBlocksToMatch does.
+	MaxPrefixTokensToMatch int
+	// MaxPrefixBlocksToMatch is deprecated: the bound in blocks where maxPrefixTokensToMatch is 0. 0: none.
+	MaxPrefixBlocksToMatch int
+	// LruCapacityPerServer is how many blocks are kept for an endpoint whose capacity is not known.
+	LruCapacityPerServer int
+}
+
+// NewApproxPrefixCacheProducer builds an approx-prefix-cache-producer.
+func NewApproxPrefixCacheProducer(b *scoring.Builder) scoring.Plugin {
+	p := &approxPrefixCacheProducer{approxPrefixCacheProducerParameters: approxPrefixCacheProducerParameters{
+		AutoTune: true, BlockSizeTokens: 16, MaxPrefixTokensToMatch: 131072, MaxPrefixBlocksToMatch: 2048,
+		LruCapacityPerServer: state.DefaultPrefixCapacity,
+	}}
+	b.Bool("autoTune", &p.AutoTune)
+	b.Int("blockSizeTokens", &p.BlockSizeTokens, 1, 65536)
+	b.Int("blockSize", &p.BlockSize, 0, 65536)
+	b.Int("maxPrefixTokensToMatch", &p.MaxPrefixTokensToMatch, 0, math.MaxInt32)
+	b.Int("maxPrefixBlocksToMatch", &p.MaxPrefixBlocksToMatch, 0, math.MaxInt32)
+	b.Int("lruCapacityPerServer", &p.LruCapacityPerServer, 0, pages.MostCapacity)
+	if p.BlockSize > 0 {
+		b.Warn("\"blockSize\" is deprecated; write it as blockSizeTokens")
+		if p.BlockSizeTokens == 16 {
+			p.BlockSizeTokens = p.BlockSize
+		}
+	}
+	if p.LruCapacityPerServer == 0 {
+		p.LruCapacityPerServer = state.DefaultPrefixCapacity
+	}
+	p.exact = !p.AutoTune && (b.Has("blockSizeTokens") || p.BlockSize > 0)
+	options := b.State()
+	options.Prefix = true
+	options.PrefixIndexes = append(options.PrefixIndexes, p.LruCapacityPerServer)
+	if p.index = len(options.PrefixIndexes); p.index > state.MostPrefixIndexes {
+		b.Mistake("", "is one of too many producers; there may be 8")
+	}
+	p.key = b.Produces(p)
+	return p
+}
+
+// MatchKey implements scoring.PrefixProducer.
+func (p *approxPrefixCacheProducer) MatchKey() scoring.MatchKey { return p.key }
+
+// Produce implements scoring.PrefixProducer.
+func (p *approxPrefixCacheProducer) Produce(c *scoring.Cycle, m *scoring.PrefixMatches) {
+	if c.Pool.State == nil || c.Pool.State.Prefix == nil {
+		return
+	}
+	tokens := p.blockTokens()
+	m.BlockTokens = tokens
+	blocks, ends := c.PromptIDBlocks(tokens, p.most(tokens))
+	m.Blocks = len(blocks)
+	if len(blocks) == 0 {
+		return
+	}
+	p.learn(c.Pool.State)
+	p.indexes = p.indexes[:0]
+	for i := range c.Pool.Endpoints {
+		p.indexes = append(p.indexes, uint16(c.Pool.Endpoints[i].StateIndex))
+	}
+	if cap(p.matched) < len(p.indexes) {
+		p.matched = make([]int32, len(p.indexes))
+	}
+	p.matched = p.matched[:len(p.indexes)]
+	start := 0
+	for _, end := range ends {
+		end := min(int(end), len(blocks))
+		if start >= end {
+			break
+		}
+		c.Pool.State.Prefix.MatchIn(p.index, blocks[start:end], p.indexes, p.matched)
+		for i, n := range p.matched {
+			if n > 0 {
+				e := &c.Pool.Endpoints[i]
+				m.Set(e, m.Matched(e)+int(n))
+				c.SetCachedTokens(e, m.Matched(e)*tokens)
+			}
+		}
+		start = end
+	}
+}
+
+// most is how many blocks of a prompt are looked at.
+func (p *approxPrefixCacheProducer) most(tokens int) int {
+	most := journal.MaxBlocks
+	switch {
+	case p.MaxPrefixTokensToMatch > 0:
+		most = min(most, p.MaxPrefixTokensToMatch/tokens)
+	case p.MaxPrefixBlocksToMatch > 0:
+		most = min(most, p.MaxPrefixBlocksToMatch)
+	}
+	return most
+}
+
+// learn has the producer's index learn the prompts as they are cut now.
+func (p *approxPrefixCacheProducer) learn(s *state.State) {
+	s.Prefix.Learn(p.index, state.Chain{BlockBytes: p.blockTokens() * state.BytesPerToken, IDs: true}.ID())
+}
+
+// OnPool implements scoring.PoolHook: an endpoint keeps as much as its KV cache has room for, and one whose process is
+// another than before has nothing.
+func (p *approxPrefixCacheProducer) OnPool(pool *scoring.Pool) {
+	if pool.State == nil || pool.State.Prefix == nil {
+		return
+	}
+	if p.AutoTune {
+		p.tuned = p.vote.Majority(pool)
+	}
+	p.learn(pool.State)
+	for i := range pool.Endpoints {
+		e := &pool.Endpoints[i]
+		pool.State.Prefix.Started(e.StateIndex, e.Metrics.ProcessStart, e.Metrics.SampledAt)
+		if p.AutoTune {
+			pool.State.Prefix.SetIndexCapacity(p.index, e.StateIndex, pages.Capacity(e, p.blockTokens()))
+		}
+	}
+}
+
+// blockTokens is the size of a block.
+func (p *approxPrefixCacheProducer) blockTokens() int {
+	switch {
+	case p.exact:
+		return p.BlockSizeTokens
+	case p.AutoTune && p.tuned > 0:
+		return p.tuned
+	}
+	return pages.Whole(p.BlockSizeTokens)
+}

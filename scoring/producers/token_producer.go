@@ -1,0 +1,135 @@
+package producers
+
+import (
+	"math"
+
+	"github.com/pintle-dev/pintle/internal/strictjson"
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// tokenProducer says how many tokens images and videos are taken for, where prompts are cut into ids of 4 bytes: in
+// approx-prefix-cache-producer, and in what counts the length of a prompt in llm-d's dialect. It takes part by being declared; without
+// one its defaults hold. tokenizer is another name of it.
+//
+// Formula: an image is width x height / factor tokens, with its own size where the body holds it as PNG, JPEG, GIF or WebP, and
+// defaultResolution else; 1 at least. A video is frames x tokens of a frame: duration x sampleFPS frames, or every frameStride-th one,
+// from minFrames to maxFrames, divided by temporalPatchSize. Audio is a token for each 4 bytes of its URL or data.
+//
+// Source: llm-d, token-producer, backend estimate. What its headers x-llm-d-video-* say of one request's videos is not gone by.
+// Its other backend asks a server that runs the tokenizer; it is known, but not here yet.
+type tokenProducer struct{}
+
+type tokenProducerParameters struct {
+	// Estimate holds image {mode, dynamic {factor, defaultResolution {width, height}}, static {staticToken}} and video {defaultDuration,
+	// frames {mode, sampleFPS, minFrames, maxFrames, temporalPatchSize, frameStride, defaultSourceFPS}, tokensPerFrame {mode, factor,
+	// defaultResolution, numTokensPerFrame}, maxVideoTokens}. The defaults make an image 225 tokens and a video 4,500.
+	Estimate struct{}
+	// Vllm is the backend that asks a server. It is refused.
+	Vllm struct{}
+	// ModelName belongs to vllm. It is refused.
+	ModelName string
+	// UdsTokenizerConfig is a deprecated backend. It is refused.
+	UdsTokenizerConfig struct{}
+}
+
+// NewTokenProducer builds a token-producer.
+func NewTokenProducer(b *scoring.Builder) scoring.Plugin {
+	estimate := scoring.DefaultMedia
+	o := b.Object.Object("estimate")
+	readImage(o.Object("image"), &estimate.Image)
+	readVideo(o.Object("video"), &estimate.Video)
+	o.Close()
+	name := ""
+	for _, key := range []string{"vllm", "udsTokenizerConfig"} {
+		if b.Has(key) {
+			b.Mistake(key, "is known, but not here yet: leave it out, and 4 bytes count as a token")
+		}
+	}
+	b.Drop("vllm")
+	b.Drop("udsTokenizerConfig")
+	b.String("modelName", &name)
+	if name != "" {
+		b.Mistake("modelName", "asks a server for tokens, which is known, but not here yet: leave it out, and 4 bytes count as a token")
+	}
+	b.EstimateMedia(estimate)
+	return tokenProducer{}
+}
+
+const (
+	modeDynamic = "dynamic"
+	modeStatic  = "static"
+	modeSampled = "sampled"
+	modeStrided = "strided"
+
+	mostSide = 1 << 16
+)
+
+func readImage(o *strictjson.Object, e *scoring.ImageEstimate) {
+	mode := modeDynamic
+	o.OneOf("mode", &mode, modeDynamic, modeStatic)
+	readPixels(o.Object("dynamic"), e)
+	static := o.Object("static")
+	fixed := 1
+	static.Int("staticToken", &fixed, 1, math.MaxInt32)
+	static.Close()
+	o.Close()
+	if mode == modeStatic {
+		e.Fixed = fixed
+	}
+}
+
+func readPixels(o *strictjson.Object, e *scoring.ImageEstimate) {
+	o.Int("factor", &e.Factor, 1, math.MaxInt32)
+	readSize(o.Object("defaultResolution"), &e.Width, &e.Height)
+	o.Close()
+}
+
+func readSize(o *strictjson.Object, width, height *int) {
+	o.Int("width", width, 1, mostSide)
+	o.Int("height", height, 1, mostSide)
+	o.Close()
+}
+
+func readVideo(o *strictjson.Object, e *scoring.VideoEstimate) {
+	duration := 10.0
+	o.Float("defaultDuration", &duration, 0, 1e6)
+	o.Int("maxVideoTokens", &e.Most, 0, math.MaxInt32)
+	e.Frames = readFrames(o.Object("frames"), duration)
+	per := o.Object("tokensPerFrame")
+	mode, fixed := modeDynamic, 1
+	per.OneOf("mode", &mode, modeDynamic, modeStatic)
+	per.Int("factor", &e.Factor, 1, math.MaxInt32)
+	per.Int("numTokensPerFrame", &fixed, 1, math.MaxInt32)
+	readSize(per.Object("defaultResolution"), &e.Width, &e.Height)
+	per.Close()
+	o.Close()
+	if mode == modeStatic {
+		e.PerFrame = fixed
+	}
+}
+
+// readFrames returns how many frames a video of so many seconds is taken for.
+func readFrames(o *strictjson.Object, duration float64) int {
+	mode, sampled, source := modeSampled, 2.0, 24.0
+	stride, patch, least, most := 1, 1, 0, 0
+	o.OneOf("mode", &mode, modeSampled, modeStrided)
+	o.Float("sampleFPS", &sampled, 0, 1000)
+	o.Float("defaultSourceFPS", &source, 0, 1000)
+	o.Int("frameStride", &stride, 1, math.MaxInt32)
+	o.Int("temporalPatchSize", &patch, 0, math.MaxInt32)
+	o.Int("minFrames", &least, 0, math.MaxInt32)
+	o.Int("maxFrames", &most, 0, math.MaxInt32)
+	o.Close()
+	frames := int(duration * sampled)
+	if mode == modeStrided {
+		frames = int(duration*source) / stride
+	}
+	frames = max(frames, least)
+	if most > 0 {
+		frames = min(frames, most)
+	}
+	if mode == modeSampled && patch > 1 {
+		frames /= patch
+	}
+	return frames
+}

@@ -1,0 +1,111 @@
+package state
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/openai"
+)
+
+// TestIDBlocks: blocks of 64 ids, the last one in part, each prompt with a chain of its own.
+func TestIDBlocks(t *testing.T) {
+	chain := Chain{BlockBytes: 256, IDs: true}
+	hash := func(api openai.API, body string, most int) ([]uint64, []int32) {
+		return new(Hasher).IDBlocks(nil, nil, "m", scanned(t, api, body), []byte(body), chain, most, nil)
+	}
+	text := strings.Repeat("a", 300)
+	one, ends := hash(openai.APICompletions, `{"model":"m","prompt":"`+text+`"}`, 9)
+	if len(one) != 2 || !slices.Equal(ends, []int32{2}) {
+		t.Errorf("300 bytes are %d blocks, ends %v", len(one), ends)
+	}
+	longer, _ := hash(openai.APICompletions, `{"model":"m","prompt":"`+text+`b"}`, 9)
+	if longer[0] != one[0] || longer[1] == one[1] {
+		t.Error("one byte more changes the last block alone")
+	}
+	both, ends := hash(openai.APICompletions, `{"model":"m","prompt":["`+text+`","`+text+`"]}`, 9)
+	if !slices.Equal(both, append(slices.Clone(one), one...)) || !slices.Equal(ends, []int32{2, 4}) {
+		t.Errorf("two prompts alike are %v, ends %v", both, ends)
+	}
+	if cut, ends := hash(openai.APICompletions, `{"model":"m","prompt":["`+text+`","`+text+`"]}`, 3); len(cut) != 3 || !slices.Equal(ends, []int32{2, 3}) {
+		t.Errorf("3 blocks at most: %d, ends %v", len(cut), ends)
+	}
+	if none, _ := hash(openai.APICompletions, `{"model":"m","prompt":[1,2,3]}`, 9); len(none) != 0 {
+		t.Error("token ids are not kept")
+	}
+	first, _ := hash(openai.APIChat, `{"model":"m","messages":[{"role":"user","content":"ab"}],"tools":["`+text+`"]}`, 9)
+	front, _ := hash(openai.APIChat, `{"model":"m","tools":["`+text+`"],"messages":[{"role":"user","content":[{"type":"text","text":"ab"}]}]}`, 9)
+	if !slices.Equal(first, front) {
+		t.Error("tools come first, and text is text however it is written")
+	}
+	if (Chain{BlockBytes: 256}).ID() == chain.ID() {
+		t.Error("another way of cutting is another chain")
+	}
+}
+
+// TestIDBlocksOfMedia: so many ids as the caller says, from a multiple of 4 bytes on.
+func TestIDBlocksOfMedia(t *testing.T) {
+	hash := func(parts string, media ...int32) []uint64 {
+		body := `{"model":"m","messages":[{"role":"user","content":[` + parts + `]}]}`
+		blocks, _ := new(Hasher).IDBlocks(nil, nil, "m", scanned(t, openai.APIChat, body), []byte(body), Chain{BlockBytes: 4, IDs: true}, 99, media)
+		return blocks
+	}
+	const image = `{"type":"image_url","image_url":{"url":"http://a/b"}}`
+	for _, tc := range []struct {
+		name, parts string
+		media       []int32
+		want        int
+	}{
+		{"an image", image, []int32{3}, 1 + 3}, {"two", image + `,` + image, []int32{3, 2}, 1 + 5},
+		{"behind text", `{"type":"text","text":"abcde"},` + image, []int32{3}, 1 + 2 + 3},
+		{"before text", image + `,{"type":"text","text":"abcde"}`, []int32{3}, 1 + 3 + 2},
+	} {
+		if got := len(hash(tc.parts, tc.media...)); got != tc.want {
+			t.Errorf("%s: %d blocks, want %d", tc.name, got, tc.want)
+		}
+	}
+}
+
+// tell has an endpoint answer a prompt, after which nothing is tentative any more.
+func tell(s *State, endpoint, chain uint64, blocks []uint64) {
+	s.Apply(&journal.Event{Kind: journal.Decision, Instance: 9, Lease: 1, Primary: endpoint, Chains: []journal.Chain{{ID: chain, Blocks: blocks}}})
+	s.Apply(&journal.Event{Kind: journal.Completion, Instance: 9, Lease: 1, Primary: endpoint, Status: 200, TTFTMicros: 5, Ended: journal.EndedWhole})
+	for i := range 4 {
+		s.Prefix.tentative.Reset(i)
+	}
+}
+
+// TestIndexes: each index keeps its own chain with its own capacity, beside the one for all chains.
+func TestIndexes(t *testing.T) {
+	const here, there = 11, 22
+	s := New(Options{Prefix: true, PrefixIndexes: []int{1, 4}})
+	p := s.Prefix
+	p.Learn(1, here)
+	p.Learn(2, there)
+	s.SetEndpoints([]uint64{100, 200})
+	blocks := []uint64{1, 2, 3}
+	tell(s, 100, here, blocks)
+	tell(s, 200, there, blocks)
+	matched := make([]int32, 2)
+	for _, tc := range []struct {
+		index int
+		want  []int32
+	}{{0, []int32{0, 0}}, {1, []int32{1, 0}}, {2, []int32{0, 3}}} {
+		if p.MatchIn(tc.index, blocks, []uint16{0, 1}, matched); !slices.Equal(matched, tc.want) {
+			t.Errorf("index %d: got %v, want %v", tc.index, matched, tc.want)
+		}
+	}
+	p.SetIndexCapacity(1, 0, 3)
+	tell(s, 100, here, blocks)
+	if p.MatchIn(1, blocks, []uint16{0, 1}, matched); !slices.Equal(matched, []int32{3, 0}) {
+		t.Errorf("with room for 3: got %v", matched)
+	}
+	s.SetEndpoints([]uint64{200})
+	s.SetEndpoints([]uint64{100, 200})
+	tell(s, 100, here, blocks)
+	at := uint16(s.Endpoints.Index(100))
+	if p.MatchIn(1, blocks, []uint16{at}, matched); matched[0] != 1 {
+		t.Errorf("an endpoint that is new has its usual capacity: got %d blocks, want 1", matched[0])
+	}
+}

@@ -16,7 +16,9 @@ import (
 // probe keeps how many tokens the prompt has.
 type probe struct{ tokens int }
 
-func (p *probe) Score(c *scoring.Cycle, _ []*scoring.Endpoint, _ []float64) { p.tokens = c.PromptTokens() }
+func (p *probe) Score(c *scoring.Cycle, _ []*scoring.Endpoint, _ []float64) {
+	p.tokens = c.PromptTokens()
+}
 
 func content(parts string) string {
 	return `{"model":"m","messages":[{"role":"user","content":[` + parts + `]}]}`

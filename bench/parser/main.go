@@ -82,10 +82,7 @@ func compare(ctx context.Context, o options, out io.Writer) (refused, difference
 	lines := bufio.NewReaderSize(answers, 1<<20)
 	var request openai.Request
 	for done := 0; done < o.bodies; {
-		bodies := make([][]byte, min(batch, o.bodies-done))
-		for i := range bodies {
-			bodies[i] = g.next()
-		}
+		bodies := g.bodies(min(batch, o.bodies-done))
 		sent := make(chan error, 1)
 		go func() { sent <- send(in, bodies) }()
 		for _, body := range bodies {
@@ -117,6 +114,15 @@ func compare(ctx context.Context, o options, out io.Writer) (refused, difference
 		done += len(bodies)
 	}
 	return refused, differences, nil
+}
+
+// bodies are the next n.
+func (g *generator) bodies(n int) [][]byte {
+	bodies := make([][]byte, n)
+	for i := range bodies {
+		bodies[i] = g.next()
+	}
+	return bodies
 }
 
 // send writes bodies, and an empty one that has Python flush its answers.

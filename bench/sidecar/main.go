@@ -88,11 +88,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	sidecar.Stop()
-	arguments := slices.Clone(o.peerArguments)
-	for i := range arguments {
-		arguments[i] = strings.ReplaceAll(arguments[i], "{ports}", fmt.Sprintf("%d-%d", first, first+o.endpoints-1))
-	}
-	peer, err := s.Start("peer", o.peer, arguments...)
+	peer, err := startPeer(s, first, o)
 	if err != nil {
 		return err
 	}
@@ -103,6 +99,15 @@ func run(ctx context.Context, o options) error {
 	fmt.Printf("\npintle takes %.3f of the peer's processor time, %.3f for each scrape\n", own.cores/other.cores,
 		own.perScrape()/other.perScrape())
 	return nil
+}
+
+// startPeer starts the program that is to scrape the same pages.
+func startPeer(s *stack.Stack, first int, o options) (*stack.Process, error) {
+	arguments := slices.Clone(o.peerArguments)
+	for i := range arguments {
+		arguments[i] = strings.ReplaceAll(arguments[i], "{ports}", fmt.Sprintf("%d-%d", first, first+o.endpoints-1))
+	}
+	return s.Start("peer", o.peer, arguments...)
 }
 
 // vary changes each server's load twice a second, at a moment of its own.

@@ -29,9 +29,12 @@ func firstLayout() (bytes []byte, e Event) {
 		panic(err)
 	}
 	return bytes, Event{
-		Kind: Completion, Time: 2, Instance: 3, Lease: 4, Primary: 5, Tried: 6, Encode: []uint64{7}, Model: 8, User: 9, Client: 18,
-		InputTokens: 10, OutputTokens: 11, CachedTokens: 12, Cold: true, Streamed: true, UsageReported: true, CachedReported: true,
-		Chains: []Chain{{64, []uint64{13, 14}}, {128, []uint64{}}}, Status: 15, TTFTMicros: 16, DurationMicros: 17, Ended: EndedReset,
+		Kind: Completion, Time: 2, Instance: 3, Lease: 4, Primary: 5, Tried: 6, Encode: []uint64{7}, Model: 8, User: 9,
+		Client:      18,
+		InputTokens: 10, OutputTokens: 11, CachedTokens: 12, Cold: true, Streamed: true, UsageReported: true,
+		CachedReported: true,
+		Chains:         []Chain{{64, []uint64{13, 14}}, {128, []uint64{}}}, Status: 15, TTFTMicros: 16,
+		DurationMicros: 17, Ended: EndedReset,
 	}
 }
 
@@ -44,12 +47,13 @@ func secondLayout() (bytes []byte, e Event) {
 	return bytes, e
 }
 
-// thirdLayout has the client's status behind the ending, the predicted tokens behind the bytes of the prompt, the profile
-// and the model asked for.
+// thirdLayout has the client's status behind the ending, the predicted tokens behind the bytes of the prompt, the
+// profile and the model asked for.
 func thirdLayout() (bytes []byte, e Event) {
 	second, e := secondLayout()
 	e.Code, e.PredictedTokens, e.Predicted, e.Profile, e.Asked = 0x1415, 22, true, 23, 24
-	bytes = sized(append(append(second[:104:104], 0x17, 0, 0, 0, 0, 0, 0, 0, 0x18, 0, 0, 0, 0, 0, 0, 0), second[104:]...))
+	bytes = sized(append(append(second[:104:104], 0x17, 0, 0, 0, 0, 0, 0, 0, 0x18, 0, 0, 0, 0, 0, 0, 0),
+		second[104:]...))
 	bytes[4] += 16
 	bytes[28] |= 16
 	bytes[86], bytes[87], bytes[100] = 0x15, 0x14, 22
@@ -90,7 +94,8 @@ func TestVersionsReadEachOther(t *testing.T) {
 	refused := bytes.Clone(third)
 	refused[6] = byte(Refused)
 	refusedWant := thirdWant
-	refusedWant.Kind, refusedWant.Prefill, refusedWant.Tried, refusedWant.Profile, refusedWant.Reason = Refused, 6, 0, 0, 23
+	refusedWant.Kind, refusedWant.Prefill, refusedWant.Tried, refusedWant.Profile, refusedWant.Reason = Refused, 6, 0,
+		0, 23
 	fourth, fourthWant := fourthLayout()
 	longer := sized(append(append(bytes.Clone(fourth[:136]), 1, 2, 3, 4, 5, 6, 7, 8), fourth[136:]...))
 	longer[4] += 8
@@ -99,8 +104,9 @@ func TestVersionsReadEachOther(t *testing.T) {
 	least := sized(bytes.Clone(first[:headBytes]))
 	least[4] = headBytes
 	leastWant := Event{
-		Kind: Completion, Time: 2, Instance: 3, Lease: 4, Status: 15, Cold: true, Streamed: true, UsageReported: true, CachedReported: true,
-		Encode: []uint64{}, Chains: []Chain{},
+		Kind: Completion, Time: 2, Instance: 3, Lease: 4, Status: 15, Cold: true, Streamed: true, UsageReported: true,
+		CachedReported: true,
+		Encode:         []uint64{}, Chains: []Chain{},
 	}
 	noClient := append(bytes.Clone(first[:88]), first[96:]...)
 	noClient = sized(noClient)

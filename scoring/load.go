@@ -44,7 +44,8 @@ func started(e *Endpoint, since int) int {
 // plus adds counts, of which one may be as large as a server likes, also where int has 32 bits.
 func plus(a, b int) int { return int(min(int64(a)+int64(b), math.MaxInt32)) }
 
-// LastSent is when a request was last sent to e, in no unit but comparable; 0 for never. It is known where the requests in flight are.
+// LastSent is when a request was last sent to e, in no unit but comparable; 0 for never. It is known where the requests
+// in flight are.
 func (c *Cycle) LastSent(e *Endpoint) int64 {
 	if c.Pool.State == nil || c.Pool.State.InFlight == nil {
 		return 0

@@ -2,11 +2,13 @@ package state
 
 import "github.com/pintle-dev/pintle/journal"
 
-// EndAtBeginnings has an answer that begins end what its prompt costs: its tokens are computed then, and the endpoint of its prefill stage has
-// done its part. With keepTokens the tokens stay until the answer's end. To be called before anything is applied.
+// EndAtBeginnings has an answer that begins end what its prompt costs: its tokens are computed then, and the endpoint
+// of its prefill stage has done its part. With keepTokens the tokens stay until the answer's end. To be called before
+// anything is applied.
 func (f *InFlight) EndAtBeginnings(keepTokens bool) { f.begins, f.keepTokens = true, keepTokens }
 
-// Tokens is how many tokens the requests in flight of an endpoint have it compute, see journal.Event.PrimaryLoad. It is never below 0.
+// Tokens is how many tokens the requests in flight of an endpoint have it compute, see journal.Event.PrimaryLoad. It is
+// never below 0.
 func (f *InFlight) Tokens(index int) int64 {
 	if uint(index) >= uint(len(f.loads)) {
 		return 0
@@ -14,7 +16,8 @@ func (f *InFlight) Tokens(index int) int64 {
 	return f.loads[index].tokens
 }
 
-// begin applies that an answer has begun. One of an unknown lease changes nothing, nor does one that was applied before.
+// begin applies that an answer has begun. One of an unknown lease changes nothing, nor does one that was applied
+// before.
 func (f *InFlight) begin(e *journal.Event) {
 	if !f.begins {
 		return

@@ -27,16 +27,25 @@ func TestTokensInFlight(t *testing.T) {
 	}{
 		{"decided", false, []*journal.Event{loaded(decision(0, 1, 1, 0), 4, 0, 0)}, loads{{1, 4}}},
 		{"begun", false, []*journal.Event{loaded(decision(0, 1, 1, 0), 4, 0, 0), began(1, 1)}, loads{{1, 0}}},
-		{"begun twice", false, []*journal.Event{loaded(decision(0, 1, 1, 0), 4, 0, 0), began(1, 1), began(2, 1)}, loads{{1, 0}}},
-		{"ended", false, []*journal.Event{loaded(decision(0, 1, 1, 0), 4, 0, 0), began(1, 1), completion(2, 1)}, loads{}},
-		{"ended without a beginning", false, []*journal.Event{loaded(decision(0, 1, 1, 0), 4, 0, 0), completion(2, 1)}, loads{}},
+		{"begun twice", false, []*journal.Event{loaded(decision(0, 1, 1, 0), 4, 0, 0), began(1, 1), began(2, 1)},
+			loads{{1, 0}}},
+		{"ended", false, []*journal.Event{loaded(decision(0, 1, 1, 0), 4, 0, 0), began(1, 1), completion(2, 1)},
+			loads{}},
+		{"ended without a beginning", false, []*journal.Event{loaded(decision(0, 1, 1, 0), 4, 0, 0), completion(2, 1)},
+			loads{}},
 		{"prefill", false, []*journal.Event{loaded(decision(0, 1, 1, 2), 4, 4, 0)}, loads{{1, 4}, {1, 4}}},
-		{"prefill is done with the first byte", false, []*journal.Event{loaded(decision(0, 1, 1, 2), 4, 4, 0), began(1, 1)}, loads{{1, 0}}},
-		{"prefill and decode at one endpoint", false, []*journal.Event{loaded(decision(0, 1, 1, 1), 4, 4, 0), began(1, 1)}, loads{{1, 0}}},
-		{"encode", false, []*journal.Event{loaded(decision(0, 1, 1, 2, 3), 4, 4, 7), began(1, 1)}, loads{{1, 0}, {}, {1, 0}}},
-		{"kept to the end", true, []*journal.Event{loaded(decision(0, 1, 1, 2), 16, 16, 0), began(1, 1)}, loads{{1, 16}}},
-		{"kept and ended", true, []*journal.Event{loaded(decision(0, 1, 1, 2), 16, 16, 0), began(1, 1), completion(2, 1)}, loads{}},
-		{"of an unknown lease", false, []*journal.Event{loaded(decision(0, 1, 1, 0), 4, 0, 0), began(1, 2)}, loads{{1, 4}}},
+		{"prefill is done with the first byte", false,
+			[]*journal.Event{loaded(decision(0, 1, 1, 2), 4, 4, 0), began(1, 1)}, loads{{1, 0}}},
+		{"prefill and decode at one endpoint", false,
+			[]*journal.Event{loaded(decision(0, 1, 1, 1), 4, 4, 0), began(1, 1)}, loads{{1, 0}}},
+		{"encode", false, []*journal.Event{loaded(decision(0, 1, 1, 2, 3), 4, 4, 7), began(1, 1)},
+			loads{{1, 0}, {}, {1, 0}}},
+		{"kept to the end", true, []*journal.Event{loaded(decision(0, 1, 1, 2), 16, 16, 0), began(1, 1)},
+			loads{{1, 16}}},
+		{"kept and ended", true,
+			[]*journal.Event{loaded(decision(0, 1, 1, 2), 16, 16, 0), began(1, 1), completion(2, 1)}, loads{}},
+		{"of an unknown lease", false, []*journal.Event{loaded(decision(0, 1, 1, 0), 4, 0, 0), began(1, 2)},
+			loads{{1, 4}}},
 		{"a writer that is gone", false, []*journal.Event{
 			loaded(decision(0, 1, 1, 2), 4, 4, 0), {Kind: journal.Gone, Instance: 1},
 		}, loads{}},
@@ -52,8 +61,10 @@ func TestTokensInFlight(t *testing.T) {
 				s.Apply(e)
 			}
 			for i, want := range tt.want {
-				if requests, tokens := s.InFlight.InFlight(i), s.InFlight.Tokens(i); requests != want.requests || tokens != int64(want.tokens) {
-					t.Errorf("endpoint %d: got %d requests and %d tokens, want %d and %d", i, requests, tokens, want.requests, want.tokens)
+				if requests, tokens := s.InFlight.InFlight(i), s.InFlight.Tokens(i); requests != want.requests ||
+					tokens != int64(want.tokens) {
+					t.Errorf("endpoint %d: got %d requests and %d tokens, want %d and %d", i, requests, tokens,
+						want.requests, want.tokens)
 				}
 			}
 		})
@@ -102,7 +113,8 @@ func TestTokensAddUp(t *testing.T) {
 			number := random.Uint32N(leases)
 			switch random.IntN(3) {
 			case 0:
-				e := loaded(decision(0, number, 1+random.Uint64N(endpoints), random.Uint64N(endpoints+1)), random.Uint32N(100), random.Uint32N(100), 0)
+				e := loaded(decision(0, number, 1+random.Uint64N(endpoints), random.Uint64N(endpoints+1)),
+					random.Uint32N(100), random.Uint32N(100), 0)
 				s.Apply(e)
 				open[number] = &request{Event: e}
 			case 1:

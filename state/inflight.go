@@ -45,11 +45,13 @@ type load struct {
 	busy        busy
 }
 
-// InFlight counts the requests that each endpoint has in flight, and each of some models. A request is charged to its primary, its prefill
-// and each of its encode endpoints, once for each role, and once to its model. Its lease ends by its completion, by age, or with its writer.
+// InFlight counts the requests that each endpoint has in flight, and each of some models. A request is charged to its
+// primary, its prefill and each of its encode endpoints, once for each role, and once to its model. Its lease ends by
+// its completion, by age, or with its writer.
 //
-// With n leases, Open and Close take O(log n) steps for each endpoint that is charged, and move up to RecentTimes times. Expire takes as many for each
-// lease that ends, DropInstance for all of them. What is asked for takes O(log RecentTimes).
+// With n leases, Open and Close take O(log n) steps for each endpoint that is charged, and move up to RecentTimes
+// times. Expire takes as many for each lease that ends, DropInstance for all of them. What is asked for takes O(log
+// RecentTimes).
 type InFlight struct {
 	timeout int64
 	clock   clock
@@ -74,8 +76,8 @@ type InFlight struct {
 	open    chunks[recent]
 }
 
-// NewInFlight makes an empty one. A lease ends timeout after its decision; beyond leases open ones, the oldest ends first. 0 stands
-// for the defaults. seed is as for NewPrefix.
+// NewInFlight makes an empty one. A lease ends timeout after its decision; beyond leases open ones, the oldest ends
+// first. 0 stands for the defaults. seed is as for NewPrefix.
 func NewInFlight(timeout time.Duration, leases int, seed uint64) *InFlight {
 	if timeout <= 0 {
 		timeout = DefaultRequestTimeout
@@ -135,7 +137,8 @@ func (f *InFlight) Open(e *journal.Event, endpoints *Endpoints) {
 	i := f.table.insert(key)
 	f.leases.reach(i)
 	l := f.leases.at(i)
-	*l = lease{instance: e.Instance, time: decided, number: e.Lease, input: e.InputTokens, output: e.OutputTokens, open: true}
+	*l = lease{instance: e.Instance, time: decided, number: e.Lease, input: e.InputTokens, output: e.OutputTokens,
+		open: true}
 	f.count(l, e.Model)
 	f.charge(l, endpoints.Index(e.Primary), e.PrimaryLoad, false)
 	f.charge(l, endpoints.Index(e.Prefill), e.PrefillLoad, true)
@@ -154,8 +157,8 @@ func (f *InFlight) Close(e *journal.Event) {
 	}
 }
 
-// Estimate is what the decision that a completion ends took its tokens to be, and when it was made; ok is false when its lease is not
-// open.
+// Estimate is what the decision that a completion ends took its tokens to be, and when it was made; ok is false when
+// its lease is not open.
 func (f *InFlight) Estimate(e *journal.Event) (decided int64, input, output uint32, ok bool) {
 	i := f.find(f.key(e.Instance, e.Lease), e.Instance, e.Lease)
 	if i == 0 {
@@ -165,7 +168,8 @@ func (f *InFlight) Estimate(e *journal.Event) (decided int64, input, output uint
 	return l.time, l.input, l.output, true
 }
 
-// Expire sets the clock and ends every lease that is as old as the timeout. It costs next to nothing when there is none.
+// Expire sets the clock and ends every lease that is as old as the timeout. It costs next to nothing when there is
+// none.
 func (f *InFlight) Expire(now int64) {
 	now = f.clock.set(now)
 	f.now = max(f.now, now)
@@ -195,9 +199,9 @@ func (f *InFlight) InFlight(index int) int {
 	return int(f.loads[index].open)
 }
 
-// OpenSince is how many of an endpoint's requests in flight were decided after t, nanoseconds since 1970. It counts at most
-// RecentTimes. It may count too few when the endpoint had more than RecentTimes younger requests in flight at once, as the
-// older ones of them are not remembered when younger ones end.
+// OpenSince is how many of an endpoint's requests in flight were decided after t, nanoseconds since 1970. It counts at
+// most RecentTimes. It may count too few when the endpoint had more than RecentTimes younger requests in flight at
+// once, as the older ones of them are not remembered when younger ones end.
 func (f *InFlight) OpenSince(index int, t int64) int {
 	if uint(index) >= uint(len(f.loads)) {
 		return 0
@@ -205,8 +209,8 @@ func (f *InFlight) OpenSince(index int, t int64) int {
 	return f.open.at(uint32(index)).since(f.clock.of(t))
 }
 
-// DecidedSince is how many requests were charged to an endpoint after t, whether they have ended or not, at most RecentTimes. A
-// decision that was applied twice counts twice.
+// DecidedSince is how many requests were charged to an endpoint after t, whether they have ended or not, at most
+// RecentTimes. A decision that was applied twice counts twice.
 func (f *InFlight) DecidedSince(index int, t int64) int {
 	if uint(index) >= uint(len(f.loads)) {
 		return 0

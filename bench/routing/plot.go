@@ -25,9 +25,12 @@ type panel struct {
 }
 
 var panels = []panel{
-	{title: "Time to first token, p90", unit: "seconds", logarithmic: true, value: func(o outcome) float64 { return o.ttftP90 }},
-	{title: "Prompt tokens found in prefix caches", unit: "%", top: 100, value: func(o outcome) float64 { return 100 * o.hitRate }},
-	{title: "Output", unit: "thousand tokens per second", value: func(o outcome) float64 { return o.tokensPerSecond / 1000 }},
+	{title: "Time to first token, p90", unit: "seconds", logarithmic: true,
+		value: func(o outcome) float64 { return o.ttftP90 }},
+	{title: "Prompt tokens found in prefix caches", unit: "%", top: 100,
+		value: func(o outcome) float64 { return 100 * o.hitRate }},
+	{title: "Output", unit: "thousand tokens per second",
+		value: func(o outcome) float64 { return o.tokensPerSecond / 1000 }},
 }
 
 // plot draws an SVG of all sides.
@@ -62,7 +65,8 @@ func mark(d *svg.Drawing, x, y float64, side int) {
 	case 2:
 		d.Path(fmt.Sprintf("M%.1f %.1fl%.1f %.1fh%.1fz", x, y-r-1, r+1, 2*r+1, -2*r-2), fill)
 	default:
-		d.Path(fmt.Sprintf("M%.1f %.1fl%.1f %.1fl%.1f %.1fl%.1f %.1fz", x, y-r-1, r+1, r+1, -r-1, r+1, -r-1, -r-1), fill)
+		d.Path(fmt.Sprintf("M%.1f %.1fl%.1f %.1fl%.1f %.1fl%.1f %.1fz", x, y-r-1, r+1, r+1, -r-1, r+1, -r-1, -r-1),
+			fill)
 	}
 }
 

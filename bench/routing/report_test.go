@@ -15,7 +15,8 @@ import (
 func sample() []series {
 	return []series{
 		{"Pintle", []outcome{
-			{rate: 3, ttftP50: 0.05, ttftP90: 0.1, hitRate: 0.5, requestsPerSecond: 3, tokensPerSecond: 3000, busy: 0.25},
+			{rate: 3, ttftP50: 0.05, ttftP90: 0.1, hitRate: 0.5, requestsPerSecond: 3, tokensPerSecond: 3000,
+				busy: 0.25},
 			{rate: 20, ttftP50: 0.1, ttftP90: 0.2, hitRate: 0.995, requestsPerSecond: 18.5, tokensPerSecond: 18500},
 		}},
 		{"random <b>", []outcome{
@@ -43,7 +44,8 @@ func TestWriteTable(t *testing.T) {
 func TestVerdict(t *testing.T) {
 	var got strings.Builder
 	writeVerdict(&got, sample())
-	if want := "random <b>: requests queue from 20/s on. There its p90 TTFT is 150.0 times the one of Pintle, at most 150.0 times, at 20/s."; !strings.Contains(got.String(), want) {
+	if want := "random <b>: requests queue from 20/s on. There its p90 TTFT is 150.0 times the one of Pintle, at " +
+		"most 150.0 times, at 20/s."; !strings.Contains(got.String(), want) {
 		t.Errorf("got %s, want ...%s...", got.String(), want)
 	}
 	idle := sample()
@@ -95,14 +97,16 @@ func TestPlot(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"Pintle", "random <b>", "Time to first token, p90", "seconds", "%", "thousand tokens per second", "requests per second",
+		"Pintle", "random <b>", "Time to first token, p90", "seconds", "%", "thousand tokens per second",
+		"requests per second",
 		"0.1", "100", "20",
 	} {
 		if !slices.Contains(texts, want) {
 			t.Errorf("%q is missing", want)
 		}
 	}
-	// The marks of the first side are circles, those of the second squares; one more of each is in the legend, and a rectangle is behind all.
+	// The marks of the first side are circles, those of the second squares; one more of each is in the legend, and a
+	// rectangle is behind all.
 	if want := 1 + 2*len(panels); elements["circle"] != want || elements["rect"] != want+1 {
 		t.Errorf("got %d circles and %d rectangles, want %d and %d", elements["circle"], elements["rect"], want, want+1)
 	}

@@ -40,7 +40,8 @@ func parseFlags(args []string) (options, error) {
 	f.StringVar(&o.trace, "trace", "", "a trace that pintle replay reads; without one a made-up one")
 	f.Float64Var(&o.from, "from", 0, "where the piece begins, in the trace's seconds")
 	f.Float64Var(&o.seconds, "seconds", 120, "how long it is, in the trace's seconds")
-	f.Float64Var(&o.speed, "speed", 4, "how many times faster than real ones the servers are; lower it on a slower machine")
+	f.Float64Var(&o.speed, "speed", 4,
+		"how many times faster than real ones the servers are; lower it on a slower machine")
 	f.Float64Var(&o.scale, "scale", 1, "multiplies the rate of requests")
 	f.IntVar(&o.servers.Count, "servers", 4, "servers")
 	f.IntVar(&o.servers.Blocks, "num-blocks", 60_000, "blocks of a server's KV cache")
@@ -67,7 +68,8 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d requests in %.0f s to %d servers, %g times as fast\n\n", len(requests), requests[len(requests)-1].At, o.servers.Count, o.speed)
+	fmt.Printf("%d requests in %.0f s to %d servers, %g times as fast\n\n", len(requests), requests[len(requests)-1].At,
+		o.servers.Count, o.speed)
 	real, err := o.send(ctx, url, requests)
 	if err := errors.Join(err, st.Check()); err != nil {
 		return err
@@ -76,11 +78,13 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	samples, err := replay.Run(ctx, config.Plan, requests, replay.Options{Servers: o.servers, Seed: 1, SampleEvery: scrapeEvery * o.speed})
+	samples, err := replay.Run(ctx, config.Plan, requests,
+		replay.Options{Servers: o.servers, Seed: 1, SampleEvery: scrapeEvery * o.speed})
 	if err != nil {
 		return err
 	}
-	return compare(replay.Summarise("Envoy", real, o.servers.Count, replay.Limits{}), replay.Summarise("replay", samples, o.servers.Count, replay.Limits{}))
+	return compare(replay.Summarise("Envoy", real, o.servers.Count, replay.Limits{}),
+		replay.Summarise("replay", samples, o.servers.Count, replay.Limits{}))
 }
 
 // scrapeEvery is how often the sidecar reads metrics, in seconds.
@@ -139,7 +143,8 @@ func (o *options) send(ctx context.Context, url string, requests []replay.Reques
 			names[s.Server] = len(names)
 		}
 		samples = append(samples, replay.Sample{
-			At: s.Start.Seconds() * o.speed, TTFT: s.TTFT.Seconds() * o.speed, TPOT: s.TPOT.Seconds() * o.speed, Whole: s.Latency.Seconds() * o.speed,
+			At: s.Start.Seconds() * o.speed, TTFT: s.TTFT.Seconds() * o.speed, TPOT: s.TPOT.Seconds() * o.speed,
+			Whole: s.Latency.Seconds() * o.speed,
 			Input: s.PromptTokens, Cached: s.CachedTokens, Output: s.OutputTokens, Server: names[s.Server],
 		})
 	}
@@ -151,7 +156,8 @@ func compare(real, replayed *replay.Report) error {
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "\tTTFT p50 s\tp90\tp99\tTPOT p50 ms\tp90\twhole p50 s\tp90\thits %\tmost")
 	for _, r := range []*replay.Report{real, replayed} {
-		fmt.Fprintf(out, "%s\t%.3f\t%.3f\t%.3f\t%.2f\t%.2f\t%.2f\t%.2f\t%.1f\t%.2f\n", r.Name, r.TTFT.P50, r.TTFT.P90, r.TTFT.P99, 1e3*r.TPOT.P50,
+		fmt.Fprintf(out, "%s\t%.3f\t%.3f\t%.3f\t%.2f\t%.2f\t%.2f\t%.2f\t%.1f\t%.2f\n", r.Name, r.TTFT.P50, r.TTFT.P90,
+			r.TTFT.P99, 1e3*r.TPOT.P50,
 			1e3*r.TPOT.P90, r.Whole.P50, r.Whole.P90, 100*r.Hits, r.Imbalance)
 	}
 	if err := out.Flush(); err != nil {
@@ -159,14 +165,16 @@ func compare(real, replayed *replay.Report) error {
 	}
 	var wrong []error
 	if d := math.Abs(replayed.Hits - real.Hits); d > mostPoints {
-		wrong = append(wrong, fmt.Errorf("the parts found in caches differ by %.1f points, more than %.0f", 100*d, 100*mostPoints))
+		wrong = append(wrong, fmt.Errorf("the parts found in caches differ by %.1f points, more than %.0f", 100*d,
+			100*mostPoints))
 	}
 	for _, q := range []struct {
 		name      string
 		real, sim float64
 	}{{"p50", real.TTFT.P50, replayed.TTFT.P50}, {"p90", real.TTFT.P90, replayed.TTFT.P90}} {
 		if d := math.Abs(q.sim/q.real - 1); d > mostPart {
-			wrong = append(wrong, fmt.Errorf("the times to first token, %s, differ by %.0f %%, more than %.0f", q.name, 100*d, 100*mostPart))
+			wrong = append(wrong, fmt.Errorf("the times to first token, %s, differ by %.0f %%, more than %.0f", q.name,
+				100*d, 100*mostPart))
 		}
 	}
 	return errors.Join(wrong...)

@@ -51,6 +51,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 0
 	}
 	fmt.Fprintf(stderr,
-		"pintle: unknown command %q; known are explain, migrate, record, replay, sidecar, sim, validate, version\n", args[0])
+		"pintle: unknown command %q; known are explain, migrate, record, replay, sidecar, sim, validate, version\n",
+		args[0])
 	return 2
 }

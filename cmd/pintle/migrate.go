@@ -19,8 +19,8 @@ const (
 	migratedNone = 2
 )
 
-// runMigrate prints a document of another project in today's form. The exit code says how much of it is preserved: 0 everything, 1
-// something, 2 nothing.
+// runMigrate prints a document of another project in today's form. The exit code says how much of it is preserved: 0
+// everything, 1 something, 2 nothing.
 func runMigrate(args []string, stdout, stderr io.Writer) int {
 	flags := command.NewFlags("pintle migrate")
 	dialect := dialectFlag(flags)
@@ -29,7 +29,8 @@ func runMigrate(args []string, stdout, stderr io.Writer) int {
 		return code
 	}
 	if path == "" {
-		return command.Fail(flags, stderr, migratedNone, errors.New("name the file that holds the document: pintle migrate FILE"))
+		return command.Fail(flags, stderr, migratedNone,
+			errors.New("name the file that holds the document: pintle migrate FILE"))
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -42,7 +43,8 @@ func runMigrate(args []string, stdout, stderr io.Writer) int {
 	}
 	fmt.Fprint(stdout, result.Text)
 	if result.Where != "" {
-		fmt.Fprintf(stderr, "%s: reads %s (line %d); nothing else in the file counts\n", flags.Name(), result.Where, result.Line)
+		fmt.Fprintf(stderr, "%s: reads %s (line %d); nothing else in the file counts\n", flags.Name(), result.Where,
+			result.Line)
 	}
 	for _, removed := range result.Removed {
 		fmt.Fprintf(stderr, "%s: no effect here: %s\n", flags.Name(), removed)
@@ -58,7 +60,8 @@ func runMigrate(args []string, stdout, stderr io.Writer) int {
 	if len(result.Removed) == 1 {
 		things = "thing has"
 	}
-	fmt.Fprintf(stderr, "%s: something is preserved: %d %s no effect, %d differ\n", flags.Name(), len(result.Removed), things, len(result.Differs))
+	fmt.Fprintf(stderr, "%s: something is preserved: %d %s no effect, %d differ\n", flags.Name(), len(result.Removed),
+		things, len(result.Differs))
 	return migratedSome
 }
 

@@ -13,10 +13,13 @@ func TestMigrate(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		{"everything", "apiVersion: llm-d.ai/v1alpha1\nplugins: [{type: queue-scorer}]\n", 0, "  plugins:\n    - type: queue-scorer\n", "pintle migrate: everything is preserved\n"},
-		{"something", "apiVersion: llm-d.ai/v1alpha1\nplugins: [{type: queue-scorer, parameters: {x: 1}}]\n", 1, "config:", "pintle migrate: something is preserved: 1 thing has no effect, 0 differ\n"},
+		{"everything", "apiVersion: llm-d.ai/v1alpha1\nplugins: [{type: queue-scorer}]\n", 0,
+			"  plugins:\n    - type: queue-scorer\n", "pintle migrate: everything is preserved\n"},
+		{"something", "apiVersion: llm-d.ai/v1alpha1\nplugins: [{type: queue-scorer, parameters: {x: 1}}]\n", 1,
+			"config:", "pintle migrate: something is preserved: 1 thing has no effect, 0 differ\n"},
 		{"nothing", "plugins: [{type: nonsense}]\n", 2, "", "pintle migrate: nothing is preserved\n"},
-		{"elsewhere", "extension:\n  config:\n    apiVersion: llm-d.ai/v1alpha1\n    kind: EndpointPickerConfig\n    plugins: [{type: queue-scorer}]\n", 0, "config:", "reads extension.config (line 3)"},
+		{"elsewhere", "extension:\n  config:\n    apiVersion: llm-d.ai/v1alpha1\n    kind: EndpointPickerConfig\n    " +
+			"plugins: [{type: queue-scorer}]\n", 0, "config:", "reads extension.config (line 3)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "document.yaml")
@@ -24,8 +27,10 @@ func TestMigrate(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := pintle("migrate", path)
-			if got.code != test.code || !strings.Contains(got.stdout, test.stdout) || !strings.Contains(got.stderr, test.stderr) {
-				t.Errorf("got exit code %d\n%s\n%s\nwant %d, %q, %q", got.code, got.stdout, got.stderr, test.code, test.stdout, test.stderr)
+			if got.code != test.code || !strings.Contains(got.stdout, test.stdout) ||
+				!strings.Contains(got.stderr, test.stderr) {
+				t.Errorf("got exit code %d\n%s\n%s\nwant %d, %q, %q", got.code, got.stdout, got.stderr, test.code,
+					test.stdout, test.stderr)
 			}
 			if test.code == 2 && got.stdout != "" {
 				t.Errorf("of a document that comes to nothing there is %q", got.stdout)

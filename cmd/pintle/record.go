@@ -24,7 +24,8 @@ const flushEvery = time.Second
 // runRecord follows the journals of Envoys into a file until SIGINT or SIGTERM, or for a time.
 func runRecord(args []string, stdout, stderr io.Writer) int {
 	flags := command.NewFlags("pintle record")
-	path := flags.String("c", "", "the sidecar's configuration, which says where the Envoys are and with which token (required)")
+	path := flags.String("c", "",
+		"the sidecar's configuration, which says where the Envoys are and with which token (required)")
 	output := flags.String("o", "", "the file to record into; what is there is kept as FILE.1 (required)")
 	size := flags.Int64("size", 256, "megabytes after which the next file is begun")
 	keep := flags.Int("keep", 8, "full files to keep, as FILE.1 to FILE.N")
@@ -33,7 +34,8 @@ func runRecord(args []string, stdout, stderr io.Writer) int {
 		return code
 	}
 	if *size < 1 || *size > 1<<20 || *keep < 0 || *keep > 1000 || *limit < 0 {
-		return command.Fail(flags, stderr, 2, errors.New("want a -size of 1 to 1048576, a -keep of 0 to 1000 and a -for of 0s or more"))
+		return command.Fail(flags, stderr, 2,
+			errors.New("want a -size of 1 to 1048576, a -keep of 0 to 1000 and a -for of 0s or more"))
 	}
 	c, err := config.Load(*path)
 	if err != nil {

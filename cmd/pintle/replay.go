@@ -81,9 +81,12 @@ func (o *replayOptions) flags() *flag.FlagSet {
 	f.IntVar(&s.MaxRunning, "max-num-seqs", s.MaxRunning, "batch slots of a server")
 	f.IntVar(&s.BlockTokens, "block-size", s.BlockTokens, "tokens in a block of KV cache")
 	f.IntVar(&s.Blocks, "num-blocks", s.Blocks, "blocks of a server's KV cache")
-	f.Float64Var(&s.PrefillTokensPerSecond, "prefill-tokens-per-second", s.PrefillTokensPerSecond, "speed of prefill of uncached prompt tokens")
-	f.DurationVar(&s.TimePerOutputToken, "time-per-output-token", s.TimePerOutputToken, "pace of a request that runs alone; 0s is no time at all")
-	f.Float64Var(&s.BatchSlowdown, "batch-slowdown", s.BatchSlowdown, "part of time-per-output-token that each further running request adds")
+	f.Float64Var(&s.PrefillTokensPerSecond, "prefill-tokens-per-second", s.PrefillTokensPerSecond,
+		"speed of prefill of uncached prompt tokens")
+	f.DurationVar(&s.TimePerOutputToken, "time-per-output-token", s.TimePerOutputToken,
+		"pace of a request that runs alone; 0s is no time at all")
+	f.Float64Var(&s.BatchSlowdown, "batch-slowdown", s.BatchSlowdown,
+		"part of time-per-output-token that each further running request adds")
 	return f
 }
 
@@ -124,7 +127,8 @@ func (o *replayOptions) check() error {
 		name      string
 		got, most int
 	}{
-		{"servers", s.Count, 4096}, {"max-num-seqs", s.MaxRunning, 1 << 20}, {"block-size", s.BlockTokens, 1 << 16}, {"num-blocks", s.Blocks, 1 << 24},
+		{"servers", s.Count, 4096}, {"max-num-seqs", s.MaxRunning, 1 << 20}, {"block-size", s.BlockTokens, 1 << 16},
+		{"num-blocks", s.Blocks, 1 << 24},
 	} {
 		if n.got < 1 || n.got > n.most {
 			return fmt.Errorf("flag -%s %d: want 1 to %d", n.name, n.got, n.most)
@@ -175,13 +179,15 @@ func (o *replayOptions) run(ctx context.Context, stdout, stderr io.Writer) (code
 		reports = append([]*replay.Report{was}, reports...)
 	}
 	document := &replay.Document{
-		Fitted: fitted, Trace: trace, Name: filepath.Base(o.trace), Servers: o.options.Servers, Scale: o.options.Scale, Limits: o.limits, Reports: reports,
+		Fitted: fitted, Trace: trace, Name: filepath.Base(o.trace), Servers: o.options.Servers, Scale: o.options.Scale,
+		Limits: o.limits, Reports: reports,
 	}
 	return 1, document.Write(stdout, o.output)
 }
 
 // replay runs the configurations, as many at once as there are processors.
-func (o *replayOptions) replay(ctx context.Context, plans []*pluginconfig.Config, trace *replay.Trace, stderr io.Writer) ([]*replay.Report, error) {
+func (o *replayOptions) replay(ctx context.Context, plans []*pluginconfig.Config, trace *replay.Trace,
+	stderr io.Writer) ([]*replay.Report, error) {
 	reports, errs := make([]*replay.Report, len(plans)), make([]error, len(plans))
 	done := make([]atomic.Int64, len(plans))
 	stop := showProgress(stderr, func() float64 {

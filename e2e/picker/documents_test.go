@@ -81,6 +81,7 @@ schedulingProfiles:
   - {pluginRef: queue-scorer}
   - {pluginRef: max-score-picker}
 `, func(i int) map[string]string {
-		return map[string]string{"llm-d.ai/role": []string{"decode", "prefill", "prefill-decode", "encode-prefill", "both", "decode"}[i]}
+		return map[string]string{"llm-d.ai/role": []string{"decode", "prefill", "prefill-decode", "encode-prefill",
+			"both", "decode"}[i]}
 	}},
 }

@@ -54,7 +54,8 @@ func TestPicker(t *testing.T) {
 					got, want := own.decide(t, path, body), other.ask(t, path, body)
 					if difference := compare(got, want); difference != "" && wrong < 5 {
 						wrong++
-						t.Errorf("fleet %d, %s: %s\n%s", fleet, body[:min(len(body), 80)], difference, table(servers, got, want))
+						t.Errorf("fleet %d, %s: %s\n%s", fleet, body[:min(len(body), 80)], difference,
+							table(servers, got, want))
 					}
 					if !sameTotals(got, want) {
 						inexact++
@@ -62,7 +63,8 @@ func TestPicker(t *testing.T) {
 					own.serve(t, want)
 				}
 			}
-			t.Logf("%d requests over %d fleets; the best differ for %d (counted up to 5), sums for %d", fleets*requestsPerFleet, fleets, wrong, inexact)
+			t.Logf("%d requests over %d fleets; the best differ for %d (counted up to 5), sums for %d",
+				fleets*requestsPerFleet, fleets, wrong, inexact)
 		})
 	}
 }
@@ -110,7 +112,8 @@ func table(servers []*server, got, want *answer) string {
 	var out strings.Builder
 	for _, s := range servers {
 		l := s.reported.Load()
-		fmt.Fprintf(&out, "%s %s waiting %d running %d usage %v: %v, the picker %v\n", s.name, s.address, l.waiting, l.running, l.usage,
+		fmt.Fprintf(&out, "%s %s waiting %d running %d usage %v: %v, the picker %v\n", s.name, s.address, l.waiting,
+			l.running, l.usage,
 			got.totals[s.address], want.totals[s.address])
 	}
 	return out.String()
@@ -144,7 +147,8 @@ type pintle struct {
 // newPintle reads a document without what Pintle does beside it.
 func newPintle(t testing.TB, document string, servers []*server) *pintle {
 	t.Helper()
-	document = "load: {correction: false}\nfailing: {policy: ignore}\nconfig:\n  " + strings.ReplaceAll(strings.TrimSpace(document), "\n", "\n  ") + "\n"
+	document = "load: {correction: false}\nfailing: {policy: ignore}\nconfig:\n  " +
+		strings.ReplaceAll(strings.TrimSpace(document), "\n", "\n  ") + "\n"
 	found, err := foreign.Read([]byte(document))
 	if err != nil {
 		t.Fatal(err)
@@ -226,7 +230,8 @@ func (p *pintle) serve(t testing.TB, want *answer) {
 	p.cycle.Pool.State.Apply(&p.event)
 	p.now++
 	p.cycle.Pool.State.Apply(&journal.Event{
-		Kind: journal.Completion, Time: p.now, Instance: 1, Lease: lease, Primary: p.event.Primary, Status: 200, TTFTMicros: 5, Ended: journal.EndedWhole,
+		Kind: journal.Completion, Time: p.now, Instance: 1, Lease: lease, Primary: p.event.Primary, Status: 200,
+		TTFTMicros: 5, Ended: journal.EndedWhole,
 	})
 }
 

@@ -30,10 +30,12 @@ func startPicker(t testing.TB, document string, servers []*server) *picker {
 	dir := t.TempDir()
 	endpoints := "endpoints:\n"
 	for _, s := range servers {
-		endpoints += fmt.Sprintf("- {name: %s, address: 127.0.0.1, port: \"%d\", labels: {%s}}\n", s.name, s.port, labelText(s.labels))
+		endpoints += fmt.Sprintf("- {name: %s, address: 127.0.0.1, port: \"%d\", labels: {%s}}\n", s.name, s.port,
+			labelText(s.labels))
 	}
 	config, list := filepath.Join(dir, "config.yaml"), filepath.Join(dir, "endpoints.yaml")
-	document = strings.Replace(document, "plugins:\n", "plugins:\n- {type: file-discovery, parameters: {path: "+list+"}}\n", 1) +
+	document = strings.Replace(document, "plugins:\n",
+		"plugins:\n- {type: file-discovery, parameters: {path: "+list+"}}\n", 1) +
 		"dataLayer: {discovery: {pluginRef: file-discovery}}\n"
 	for path, text := range map[string]string{config: document, list: endpoints} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -45,9 +47,12 @@ func startPicker(t testing.TB, document string, servers []*server) *picker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := exec.Command(os.Getenv("PINTLE_PICKER"), "--config-file="+config, "--pool-name=file-discovery", "--pool-namespace=default",
-		fmt.Sprintf("--grpc-port=%d", ports[0]), fmt.Sprintf("--grpc-health-port=%d", ports[1]), fmt.Sprintf("--metrics-port=%d", ports[2]),
-		"--metrics-endpoint-auth=false", "--secure-serving=false", "--emit-endpoint-scores=true", "--tracing=false", "--enable-pprof=false",
+	command := exec.Command(os.Getenv("PINTLE_PICKER"), "--config-file="+config, "--pool-name=file-discovery",
+		"--pool-namespace=default",
+		fmt.Sprintf("--grpc-port=%d", ports[0]), fmt.Sprintf("--grpc-health-port=%d", ports[1]),
+		fmt.Sprintf("--metrics-port=%d", ports[2]),
+		"--metrics-endpoint-auth=false", "--secure-serving=false", "--emit-endpoint-scores=true", "--tracing=false",
+		"--enable-pprof=false",
 		"--allow-experimental-plugins=true", "--v=1")
 	command.Stdout, command.Stderr = log, log
 	if err := command.Start(); err != nil {
@@ -115,12 +120,14 @@ func (p *picker) ask(t testing.TB, path, body string) *answer {
 		t.Fatal(err)
 	}
 	headers := &corev3.HeaderMap{}
-	for _, h := range [][2]string{{":method", "POST"}, {":path", path}, {":authority", "m"}, {"content-type", "application/json"}, {"content-length", strconv.Itoa(len(body))}} {
+	for _, h := range [][2]string{{":method", "POST"}, {":path", path}, {":authority", "m"},
+		{"content-type", "application/json"}, {"content-length", strconv.Itoa(len(body))}} {
 		headers.Headers = append(headers.Headers, &corev3.HeaderValue{Key: h[0], RawValue: []byte(h[1])})
 	}
 	sent := []*extproc.ProcessingRequest{
 		{Request: &extproc.ProcessingRequest_RequestHeaders{RequestHeaders: &extproc.HttpHeaders{Headers: headers}}},
-		{Request: &extproc.ProcessingRequest_RequestBody{RequestBody: &extproc.HttpBody{Body: []byte(body), EndOfStream: true}}},
+		{Request: &extproc.ProcessingRequest_RequestBody{
+			RequestBody: &extproc.HttpBody{Body: []byte(body), EndOfStream: true}}},
 	}
 	for _, request := range sent {
 		if err := stream.Send(request); err != nil && err != io.EOF {

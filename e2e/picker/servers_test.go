@@ -63,7 +63,8 @@ vllm:cache_config_info{block_size="%d",num_gpu_blocks="%d"} 1
 	s.scrapes.Add(1)
 }
 
-// shuffle gives every server another load, and waits until each has been read with it. Some loads are equal, some are nothing.
+// shuffle gives every server another load, and waits until each has been read with it. Some loads are equal, some are
+// nothing.
 func shuffle(t testing.TB, random *rand.Rand, servers []*server) {
 	t.Helper()
 	most := 1 + random.IntN(40)

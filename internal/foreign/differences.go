@@ -10,7 +10,8 @@ import (
 
 // differences say what a plug-in does otherwise here than where it comes from, whichever project that is.
 var differences = []struct{ kind, text string }{
-	{"active-request-scorer", "the most requests are those of a candidate, not of any endpoint, and all of Envoy's workers count together"},
+	{"active-request-scorer", "the most requests are those of a candidate, not of any endpoint, and all of Envoy's " +
+		"workers count together"},
 	{"approx-prefix-cache-producer", samePrefixes + "; the blocks of all producers of one decision are 1,024 at most"},
 	{"cached-blocks-scorer", "what servers have cached is what they answered, not what they report"},
 	{"latency-slo-admitter", "a request that is refused is answered with 429, not 500"},
@@ -20,10 +21,12 @@ var differences = []struct{ kind, text string }{
 	{"prefix-share-scorer", "what servers have cached is what they answered, not what they report"},
 	{"probabilistic-admitter", "a request that is refused is answered with 429, not 500"},
 	{"token-length-scorer", "the formula is Pintle's own: Heimdall's is not published"},
-	{"token-load-scorer", "a prompt's tokens are those that are not cached, always; there it is by chance of a start whether the cache counts"},
+	{"token-load-scorer", "a prompt's tokens are those that are not cached, always; there it is by chance of a start " +
+		"whether the cache counts"},
 }
 
-const samePrefixes = "a match ends at the first block that the endpoint lacks, the last blocks of a prompt go first, and a prompt counts " +
+const samePrefixes = "a match ends at the first block that the endpoint lacks, the last blocks of a prompt go first, " +
+	"and a prompt counts " +
 	"when it was answered; blocks have the size of the servers' own"
 
 // Differences are what a plug-in of the type does otherwise here than where it comes from.
@@ -64,7 +67,8 @@ func (f *Found) Differences() (lines []string) {
 	return lines
 }
 
-// eachProfile calls do with what has the list of plug-ins: a document, or what a SchedulingProfile, or each of a list, specifies.
+// eachProfile calls do with what has the list of plug-ins: a document, or what a SchedulingProfile, or each of a list,
+// specifies.
 func eachProfile(root *goyaml.Node, do func(document *goyaml.Node, resource bool)) {
 	if items := value(root, "items"); sequence(items) {
 		for _, item := range items.Content {

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// Config describes a run. It needs URL, Requests, one of Rate, Due and Workers, and, but with Due, at least one of Count and Duration.
+// Config describes a run. It needs URL, Requests, one of Rate, Due and Workers, and, but with Due, at least one of
+// Count and Duration.
 type Config struct {
 	// URL is the gateway's base, such as http://127.0.0.1:10000.
 	URL string
@@ -168,7 +169,8 @@ func newTransport(connections int) *http.Transport {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	return &http.Transport{
-		Protocols: &protocols, MaxIdleConns: connections, MaxIdleConnsPerHost: connections, IdleConnTimeout: time.Minute,
+		Protocols: &protocols, MaxIdleConns: connections, MaxIdleConnsPerHost: connections,
+		IdleConnTimeout:    time.Minute,
 		DisableCompression: true, ReadBufferSize: 16 << 10, WriteBufferSize: 32 << 10,
 	}
 }
@@ -193,8 +195,8 @@ func (r *run) closedLoop(sendContext, requestContext context.Context, underWay *
 	}
 }
 
-// openLoop returns after the last arrival. Latencies count from the moment at which a request was due, so a client or a gateway
-// that falls behind cannot hide it.
+// openLoop returns after the last arrival. Latencies count from the moment at which a request was due, so a client or a
+// gateway that falls behind cannot hide it.
 func (r *run) openLoop(sendContext, requestContext context.Context, underWay *sync.WaitGroup) {
 	random := rand.New(rand.NewPCG(r.config.Seed, 0))
 	timer := time.NewTimer(0)

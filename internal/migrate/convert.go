@@ -40,8 +40,8 @@ func (d *document) set(key string, value *goyaml.Node) {
 	}
 }
 
-// pickerConfig is SchedulingProfiles in the form of an EndpointPickerConfig. Of several, by the handler that chooses among them, each brings
-// one profile of its name. What is wrong with them is found when that is read.
+// pickerConfig is SchedulingProfiles in the form of an EndpointPickerConfig. Of several, by the handler that chooses
+// among them, each brings one profile of its name. What is wrong with them is found when that is read.
 func pickerConfig(resources []*goyaml.Node, handler string) *goyaml.Node {
 	plugins, profiles := list(), list()
 	for _, resource := range resources {
@@ -56,13 +56,15 @@ func pickerConfig(resources []*goyaml.Node, handler string) *goyaml.Node {
 		}
 		paired := text(spec, "profileHandler") == "pd"
 		if paired {
-			for _, kind := range []string{"disagg-headers-handler", "paired-profile-handler", "decode-filter", "prefill-filter"} {
+			for _, kind := range []string{"disagg-headers-handler", "paired-profile-handler", "decode-filter",
+				"prefill-filter"} {
 				plugins.Content = append(plugins.Content, mapping("type", kind))
 			}
 		}
 		if p := get(spec, "profiles"); p != nil {
 			for i := 0; i+1 < len(p.Content); i += 2 {
-				profiles.Content = append(profiles.Content, pickerProfile(p.Content[i].Value, p.Content[i+1], paired, own))
+				profiles.Content = append(profiles.Content,
+					pickerProfile(p.Content[i].Value, p.Content[i+1], paired, own))
 			}
 		}
 	}
@@ -70,7 +72,8 @@ func pickerConfig(resources []*goyaml.Node, handler string) *goyaml.Node {
 		"plugins", plugins, "schedulingProfiles", profiles)
 }
 
-// bound are the SchedulingProfiles of a list that its AIGateway binds to models, and the handler that chooses among them, nil for one.
+// bound are the SchedulingProfiles of a list that its AIGateway binds to models, and the handler that chooses among
+// them, nil for one.
 func bound(resources *goyaml.Node) (profiles []*goyaml.Node, handler *goyaml.Node) {
 	byName, models, fallback := map[string]*goyaml.Node{}, mapping(), ""
 	var gateway *goyaml.Node

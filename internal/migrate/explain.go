@@ -36,7 +36,8 @@ func (d *document) explain(config *pluginconfig.Config) {
 	}
 }
 
-// about is what a warning is about: the plug-in that it begins with, or the place, else the document; and the rest of it.
+// about is what a warning is about: the plug-in that it begins with, or the place, else the document; and the rest of
+// it.
 func (d *document) about(plugins *goyaml.Node, warning string) (at *goyaml.Node, what string) {
 	name, what, _ := strings.Cut(warning, ": ")
 	if plugins != nil {
@@ -66,8 +67,10 @@ func (d *document) sayDialect(r scoring.Reading) {
 	}
 	why := "read as " + r.Dialect.String() + "'s: " + r.Because
 	if r.Unsure {
-		d.differs = append(d.differs, "dialect: nothing in the document tells whose it is; it was read as "+r.Dialect.String()+"'s, see pintle validate")
-		why = "differs: nothing in the document tells whose dialect it is; the other one has other labels, headers and defaults"
+		d.differs = append(d.differs, "dialect: nothing in the document tells whose it is; it was read as "+
+			r.Dialect.String()+"'s, see pintle validate")
+		why = "differs: nothing in the document tells whose dialect it is; the other one has other labels, headers " +
+			"and defaults"
 	}
 	key := scalar("dialect")
 	comment(key, why)

@@ -1,5 +1,5 @@
-// Package migrate writes the documents of other projects in today's form, with a comment at each line that means something else
-// here than there.
+// Package migrate writes the documents of other projects in today's form, with a comment at each line that means
+// something else here than there.
 package migrate
 
 import (
@@ -130,7 +130,8 @@ func (d *document) result() (*Result, error) {
 	if err := e.Encode(d.root); err != nil {
 		return nil, err
 	}
-	r := &Result{Kept: Everything, Text: out.String(), Removed: d.removed, Differs: d.differs, Where: d.found.Where, Line: d.found.Line}
+	r := &Result{Kept: Everything, Text: out.String(), Removed: d.removed, Differs: d.differs, Where: d.found.Where,
+		Line: d.found.Line}
 	if len(d.removed)+len(d.differs) > 0 {
 		r.Kept = Something
 	}

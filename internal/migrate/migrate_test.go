@@ -123,7 +123,8 @@ func TestMigrateNothing(t *testing.T) {
 	if _, err := yamldoc.Read([]byte("a: [")); err == nil {
 		t.Error("broken YAML was read")
 	}
-	if _, err := migrate.Migrate([]byte("plugins: [{type: x}\n"), scoring.DialectUnsaid); err == nil || !strings.HasPrefix(err.Error(), "line 1: not valid YAML") {
+	if _, err := migrate.Migrate([]byte("plugins: [{type: x}\n"), scoring.DialectUnsaid); err == nil ||
+		!strings.HasPrefix(err.Error(), "line 1: not valid YAML") {
 		t.Errorf("broken YAML: %v", err)
 	}
 }

@@ -34,7 +34,8 @@ type Reader struct {
 	event journal.Event
 	// blocks are those of the frame, from number 1 on.
 	blocks []block
-	// Damaged counts the places where something that is no frame had to be passed over; a frame that is cut short at the end is one.
+	// Damaged counts the places where something that is no frame had to be passed over; a frame that is cut short at
+	// the end is one.
 	Damaged int
 	offset  int
 }
@@ -94,7 +95,8 @@ func (r *Reader) parse() (item Item, ok bool) {
 	case itemName:
 		const head = 9
 		if ok = len(content) > head; ok {
-			item.Kind, item.Hash, item.Name = journal.NameKind(content[0]), binary.LittleEndian.Uint64(content[1:]), string(content[head:])
+			item.Kind, item.Hash, item.Name = journal.NameKind(content[0]), binary.LittleEndian.Uint64(content[1:]),
+				string(content[head:])
 		}
 	case itemMissed:
 		item.Missed, n = binary.Uvarint(content)

@@ -23,11 +23,13 @@ func events() (all []journal.Event) {
 		lease := uint32(i + 1)
 		all = append(all,
 			journal.Event{
-				Kind: journal.Decision, Time: int64(i) * 1e6, Instance: 7, Lease: lease, Primary: 11, Model: 5, User: 6, Client: 99, InputTokens: 10,
+				Kind: journal.Decision, Time: int64(i) * 1e6, Instance: 7, Lease: lease, Primary: 11, Model: 5, User: 6,
+				Client: 99, InputTokens: 10,
 				Chains: []journal.Chain{{ID: 64, Blocks: blocks}, {ID: 256, Blocks: blocks[:1]}},
 			},
 			journal.Event{
-				Kind: journal.Completion, Time: int64(i)*1e6 + 500, Instance: 7, Lease: lease, Primary: 11, Status: 200, InputTokens: 9, OutputTokens: 3,
+				Kind: journal.Completion, Time: int64(i)*1e6 + 500, Instance: 7, Lease: lease, Primary: 11, Status: 200,
+				InputTokens: 9, OutputTokens: 3,
 				UsageReported: true, TTFTMicros: 17, DurationMicros: 400, Ended: journal.EndedWhole,
 			})
 	}
@@ -116,7 +118,8 @@ func TestRecording(t *testing.T) {
 				t.Fatalf("event %d:\n%+v, want\n%+v", i, got.events[i], *e)
 			}
 		}
-		if len(got.events) != len(want) || got.damaged != 0 || got.missed != 12 || !slices.Equal(got.names, []string{"default/vllm-0", "m"}) {
+		if len(got.events) != len(want) || got.damaged != 0 || got.missed != 12 ||
+			!slices.Equal(got.names, []string{"default/vllm-0", "m"}) {
 			t.Errorf("%d events, %d damaged, %d missed, names %q", len(got.events), got.damaged, got.missed, got.names)
 		}
 	}
@@ -153,7 +156,8 @@ func TestDamagedFiles(t *testing.T) {
 			t.Fatalf("with byte %d changed: %d events, %d damaged places", i, len(c.events), c.damaged)
 		}
 	}
-	if c := readAll(t, append(slices.Concat(file, []byte("PNRF rubbish")), file[len(magic)+1:]...)); len(c.events) != 200 || c.damaged != 1 {
+	if c := readAll(t, append(slices.Concat(file, []byte("PNRF rubbish")), file[len(magic)+1:]...)); len(
+		c.events) != 200 || c.damaged != 1 {
 		t.Errorf("with rubbish between: %d events, %d damaged places", len(c.events), c.damaged)
 	}
 }
@@ -245,7 +249,8 @@ func TestSize(t *testing.T) {
 			for i := range 40 + 2*turn {
 				blocks = append(blocks, uint64(c)<<32|uint64(i)|1<<63)
 			}
-			_ = w.Event(&journal.Event{Kind: journal.Decision, Time: int64(turn), Instance: 1, Lease: uint32(c), Chains: []journal.Chain{{ID: 64, Blocks: blocks}}})
+			_ = w.Event(&journal.Event{Kind: journal.Decision, Time: int64(turn), Instance: 1, Lease: uint32(c),
+				Chains: []journal.Chain{{ID: 64, Blocks: blocks}}})
 		}
 	}
 	if err := w.Flush(); err != nil {

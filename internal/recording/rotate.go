@@ -22,8 +22,8 @@ type File struct {
 	writer  *Writer
 }
 
-// Writer returns the writer of the present file; it begins one where there is none or the last one is full. A file that is there from
-// an earlier run is kept as PATH.1.
+// Writer returns the writer of the present file; it begins one where there is none or the last one is full. A file that
+// is there from an earlier run is kept as PATH.1.
 func (f *File) Writer() (*Writer, error) {
 	if f.writer != nil && f.written < f.Size {
 		return f.writer, nil

@@ -35,7 +35,8 @@ func (r *Recorder) Take(e *follow.Event) {
 	for _, n := range [...]struct {
 		kind journal.NameKind
 		hash uint64
-	}{{journal.ModelName, e.Model}, {journal.ModelName, e.Asked}, {journal.ProfileName, e.Profile}, {journal.ReasonName, e.Reason}} {
+	}{{journal.ModelName, e.Model}, {journal.ModelName, e.Asked}, {journal.ProfileName, e.Profile},
+		{journal.ReasonName, e.Reason}} {
 		if n.hash != 0 && !w.HasName(n.kind, n.hash) {
 			known(w, n.kind, n.hash, e.Names.Of(n.kind, n.hash))
 		}
@@ -65,7 +66,8 @@ func (r *Recorder) fail(err error) {
 	}
 }
 
-// Flush writes what was taken to the file, and returns how many events that are in all, how many were missed, and what went wrong.
+// Flush writes what was taken to the file, and returns how many events that are in all, how many were missed, and what
+// went wrong.
 func (r *Recorder) Flush() (events, missed uint64, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -100,9 +100,12 @@ func (d *Document) Heading() []string {
 	}
 	s := &d.Servers
 	lines := []string{
-		fmt.Sprintf("%s: %d requests in %s (%s), at %g times the rate", d.Name, len(d.Trace.Requests), duration(last), d.Trace.Format, d.Scale),
-		fmt.Sprintf("%d servers: %d slots, %d blocks of %d tokens, prefill %.0f tokens/s, %v for a token, %g of it for each further request",
-			s.Count, s.MaxRunning, s.Blocks, s.BlockTokens, s.PrefillTokensPerSecond, s.TimePerOutputToken, s.BatchSlowdown),
+		fmt.Sprintf("%s: %d requests in %s (%s), at %g times the rate", d.Name, len(d.Trace.Requests), duration(last),
+			d.Trace.Format, d.Scale),
+		fmt.Sprintf("%d servers: %d slots, %d blocks of %d tokens, prefill %.0f tokens/s, %v for a token, %g of it "+
+			"for each further request",
+			s.Count, s.MaxRunning, s.Blocks, s.BlockTokens, s.PrefillTokensPerSecond, s.TimePerOutputToken,
+			s.BatchSlowdown),
 	}
 	if d.Fitted != "" {
 		lines = append(lines, d.Fitted)
@@ -124,7 +127,8 @@ func (d *Document) Heading() []string {
 		n    int
 		what string
 	}{
-		{d.Trace.Missed, "events are missing in the recording"}, {d.Trace.Damaged, "places of the recording cannot be read"},
+		{d.Trace.Missed, "events are missing in the recording"},
+		{d.Trace.Damaged, "places of the recording cannot be read"},
 		{d.Trace.Unended, "requests had not ended, and are left out"},
 	} {
 		if lost.n > 0 {
@@ -172,9 +176,11 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 		return map[string]any{"mean": known(q.Mean), "p50": known(q.P50), "p90": known(q.P90), "p99": known(q.P99)}
 	}
 	return json.Marshal(map[string]any{
-		"name": r.Name, "requests": r.Requests, "ttft": times(r.TTFT), "tpot": times(r.TPOT), "whole": times(r.Whole), "hits": known(r.Hits),
-		"predicted": known(r.Predicted), "imbalance": known(r.Imbalance), "good": known(r.Good), "goodPerSecond": r.GoodPerSecond,
-		"refusals": r.Refusals,
+		"name": r.Name, "requests": r.Requests, "ttft": times(r.TTFT), "tpot": times(r.TPOT), "whole": times(r.Whole),
+		"hits":      known(r.Hits),
+		"predicted": known(r.Predicted), "imbalance": known(r.Imbalance), "good": known(r.Good),
+		"goodPerSecond": r.GoodPerSecond,
+		"refusals":      r.Refusals,
 	})
 }
 
@@ -182,6 +188,7 @@ func (d *Document) writeJSON(w io.Writer) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(map[string]any{
-		"trace": d.Name, "format": d.Trace.Format, "missed": d.Trace.Missed, "scale": d.Scale, "servers": d.Servers, "reports": d.Reports,
+		"trace": d.Name, "format": d.Trace.Format, "missed": d.Trace.Missed, "scale": d.Scale, "servers": d.Servers,
+		"reports": d.Reports,
 	})
 }

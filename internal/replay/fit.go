@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Fit takes the servers' figures from what was recorded, as far as that tells: the speed of prefill, the pace of answers alone and beside
-// others, and the size of the cache. fixed names the flags that were given, which stay. It says what it found.
+// Fit takes the servers' figures from what was recorded, as far as that tells: the speed of prefill, the pace of
+// answers alone and beside others, and the size of the cache. fixed names the flags that were given, which stay. It
+// says what it found.
 func (t *Trace) Fit(s *Servers, fixed func(flag string) bool) string {
 	samples := t.Recorded()
 	if len(samples) == 0 {
@@ -42,7 +43,8 @@ func (t *Trace) Fit(s *Servers, fixed func(flag string) bool) string {
 // enoughSamples is how many requests must tell of a figure.
 const enoughSamples = 20
 
-// fitPrefill is the speed at which the quickest tenth of prompts were processed that had many tokens to compute: the others waited.
+// fitPrefill is the speed at which the quickest tenth of prompts were processed that had many tokens to compute: the
+// others waited.
 func fitPrefill(samples []Sample) (tokensPerSecond float64, ok bool) {
 	const many, quickest = 256, 0.9
 	var speeds []float64
@@ -58,7 +60,8 @@ func fitPrefill(samples []Sample) (tokensPerSecond float64, ok bool) {
 	return speeds[int(quickest*float64(len(speeds)))], true
 }
 
-// fitDecode fits TPOT = a (1 + b (n - 1)) by least squares, where n is how many requests the server had on average meanwhile.
+// fitDecode fits TPOT = a (1 + b (n - 1)) by least squares, where n is how many requests the server had on average
+// meanwhile.
 func fitDecode(samples []Sample) (token time.Duration, slowdown float64, ok bool) {
 	const least = 8 // output tokens
 	var n, sumX, sumY, sumXX, sumXY float64
@@ -129,8 +132,8 @@ func concurrency(samples []Sample) []float64 {
 	return result
 }
 
-// fitCache is the size at which the recorded requests, at the servers that had them, find as much as was reported; ok is false when
-// that was not reported, or when any size does.
+// fitCache is the size at which the recorded requests, at the servers that had them, find as much as was reported; ok
+// is false when that was not reported, or when any size does.
 func (t *Trace) fitCache(s *Servers) (blocks int, ok bool) {
 	reported, known := 0, 0
 	for i := range t.Requests {

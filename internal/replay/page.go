@@ -48,11 +48,15 @@ func (d *Document) writeHTML(w io.Writer) error {
 
 // charts are the page's plots.
 func (d *Document) charts() []*svg.Chart {
-	ttft := &svg.Chart{Title: "Time to first token", Unit: "part of the answers, %", Across: "seconds, at most", Y: svg.Axis{To: 100}}
-	tpot := &svg.Chart{Title: "Time per output token", Unit: "part of the answers, %", Across: "seconds, at most", Y: svg.Axis{To: 100}}
+	ttft := &svg.Chart{Title: "Time to first token", Unit: "part of the answers, %", Across: "seconds, at most",
+		Y: svg.Axis{To: 100}}
+	tpot := &svg.Chart{Title: "Time per output token", Unit: "part of the answers, %", Across: "seconds, at most",
+		Y: svg.Axis{To: 100}}
 	over := &svg.Chart{Title: "Time to first token, p90", Unit: "seconds", Across: "seconds from the beginning"}
-	hits := &svg.Chart{Title: "Prompt tokens found in caches", Unit: "%", Across: "seconds from the beginning", Y: svg.Axis{To: 100}}
-	requests := &svg.Chart{Title: "Requests of each server", Unit: "% of an equal share", Across: "server, by its share"}
+	hits := &svg.Chart{Title: "Prompt tokens found in caches", Unit: "%", Across: "seconds from the beginning",
+		Y: svg.Axis{To: 100}}
+	requests := &svg.Chart{Title: "Requests of each server", Unit: "% of an equal share",
+		Across: "server, by its share"}
 	end, most := 1.0, 0.0
 	for _, r := range d.Reports {
 		for i := range r.Samples {
@@ -116,7 +120,8 @@ func topAxis(c *svg.Chart) svg.Axis {
 	return svg.Axis{To: svg.NiceTop(most)}
 }
 
-// overTime cuts the time in sixty and gives the p90 of TTFT and the hit rate, in percent, of the requests that came in each part.
+// overTime cuts the time in sixty and gives the p90 of TTFT and the hit rate, in percent, of the requests that came in
+// each part.
 func overTime(samples []Sample, end float64) (p90, hits [][2]float64) {
 	const parts = 60
 	var times [parts][]float64

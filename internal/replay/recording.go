@@ -31,14 +31,16 @@ type recorder struct {
 	asked         map[int]uint64 // the model of each request
 }
 
-// readRecording reads what pintle record has written. Requests that were refused, failed, or had not ended are counted and not replayed.
+// readRecording reads what pintle record has written. Requests that were refused, failed, or had not ended are counted
+// and not replayed.
 func readRecording(in *bufio.Reader) (*Trace, error) {
 	file, err := recording.NewReader(in)
 	if err != nil {
 		return nil, err
 	}
 	r := &recorder{
-		trace: &Trace{Format: "recording", Failed: map[string]int{}}, open: map[lease]int{}, models: map[uint64]string{}, servers: map[uint64]int{},
+		trace: &Trace{Format: "recording", Failed: map[string]int{}}, open: map[lease]int{},
+		models: map[uint64]string{}, servers: map[uint64]int{},
 		asked: map[int]uint64{},
 	}
 	names := map[uint64]string{}
@@ -91,7 +93,8 @@ func (r *recorder) take(e *journal.Event, reasons map[uint64]string) {
 }
 
 func (r *recorder) decided(e *journal.Event) {
-	q := Request{At: float64(e.Time-r.began) / 1e9, User: e.User, Stream: e.Streamed, Recorded: &Recorded{Endpoint: e.Primary}}
+	q := Request{At: float64(e.Time-r.began) / 1e9, User: e.User, Stream: e.Streamed,
+		Recorded: &Recorded{Endpoint: e.Primary}}
 	if e.Predicted {
 		q.Recorded.Predicted = int(e.PredictedTokens)
 	}
@@ -209,7 +212,8 @@ func (t *Trace) Recorded() []Sample {
 			return nil
 		}
 		s := Sample{
-			At: q.At, TTFT: q.Recorded.TTFT, Whole: q.Recorded.Duration, Input: q.Input, Output: q.Output, Cached: q.Recorded.Cached,
+			At: q.At, TTFT: q.Recorded.TTFT, Whole: q.Recorded.Duration, Input: q.Input, Output: q.Output,
+			Cached:    q.Recorded.Cached,
 			Predicted: q.Recorded.Predicted, Server: q.Recorded.Server,
 		}
 		if q.Output > 1 && s.TTFT > 0 && s.Whole > s.TTFT {

@@ -65,7 +65,8 @@ func chats(n int) (all []Request) {
 // What is recorded can be replayed, and tells what the servers were like.
 func TestRecording(t *testing.T) {
 	like := Servers{
-		Count: 3, MaxRunning: 64, BlockTokens: 16, Blocks: 1500, PrefillTokensPerSecond: 4000, TimePerOutputToken: 20 * time.Millisecond, BatchSlowdown: 0.05,
+		Count: 3, MaxRunning: 64, BlockTokens: 16, Blocks: 1500, PrefillTokensPerSecond: 4000,
+		TimePerOutputToken: 20 * time.Millisecond, BatchSlowdown: 0.05,
 	}
 	requests := chats(200)
 	begin, shed := epoch, journal.HashName("shed")
@@ -75,7 +76,8 @@ func TestRecording(t *testing.T) {
 		journal.Event{Kind: journal.Completion, Time: begin, Instance: 9, Lease: 1, Status: 502},
 		journal.Event{Kind: journal.Decision, Time: begin, Instance: 9, Lease: 2},
 		journal.Event{Kind: journal.Missed, Missed: 4})
-	if trace.Format != "recording" || len(trace.Requests) != len(requests) || trace.Servers != 3 || trace.Endpoints[0] != "server-0" ||
+	if trace.Format != "recording" || len(trace.Requests) != len(requests) || trace.Servers != 3 ||
+		trace.Endpoints[0] != "server-0" ||
 		trace.Missed != 4 || trace.Failed["shed"] != 1 || trace.Failed["status 502"] != 1 || trace.Unended != 1 {
 		t.Fatalf("%d of %d requests, %+v", len(trace.Requests), len(requests), trace.Failed)
 	}
@@ -97,7 +99,8 @@ func TestRecording(t *testing.T) {
 		}
 	}
 	now := Summarise("", run(t, `{}`, trace.Requests, Options{Servers: fitted, Seed: 2}), 3, Limits{})
-	if math.Abs(now.Hits-was.Hits) > .05 || math.Abs(now.TTFT.P50/was.TTFT.P50-1) > .2 || math.Abs(now.Whole.P50/was.Whole.P50-1) > .2 {
+	if math.Abs(now.Hits-was.Hits) > .05 || math.Abs(now.TTFT.P50/was.TTFT.P50-1) > .2 ||
+		math.Abs(now.Whole.P50/was.Whole.P50-1) > .2 {
 		t.Errorf("recorded %+v, replayed %+v", was.TTFT, now.TTFT)
 		t.Errorf("hits recorded %v, replayed %v; whole %v and %v", was.Hits, now.Hits, was.Whole, now.Whole)
 	}
@@ -107,7 +110,8 @@ func TestRecording(t *testing.T) {
 	if kept.Blocks != 77 {
 		t.Error("a flag that was given is fitted")
 	}
-	if said := read(t, "mooncake.jsonl").Fit(&kept, func(string) bool { return false }); said != "" || kept.Blocks != 77 {
+	if said := read(t, "mooncake.jsonl").Fit(&kept, func(string) bool { return false }); said != "" ||
+		kept.Blocks != 77 {
 		t.Errorf("a trace without outcomes is fitted: %q", said)
 	}
 }

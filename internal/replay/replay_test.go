@@ -49,11 +49,13 @@ func TestReadTraces(t *testing.T) {
 		t.Fatalf("%s: %d requests, want 18", m.Format, len(m.Requests))
 	}
 	first := m.Requests[0]
-	if first.Prompt.UnitBytes != 2048 || first.Prompt.Bytes != 4*first.Input || len(first.Prompt.Blocks) != (first.Input+511)/512 {
+	if first.Prompt.UnitBytes != 2048 || first.Prompt.Bytes != 4*first.Input ||
+		len(first.Prompt.Blocks) != (first.Input+511)/512 {
 		t.Errorf("the first request is %+v", first)
 	}
 	a := read(t, "azure.csv")
-	if a.Format != "Azure" || len(a.Requests) != 12 || a.Requests[0].At != 0 || a.Requests[11].At <= a.Requests[10].At || a.Note == "" {
+	if a.Format != "Azure" || len(a.Requests) != 12 || a.Requests[0].At != 0 ||
+		a.Requests[11].At <= a.Requests[10].At || a.Note == "" {
 		t.Errorf("%+v", a)
 	}
 	seen := map[uint64]bool{}
@@ -86,11 +88,13 @@ func TestReadMistakes(t *testing.T) {
 	}
 }
 
-// Prompts that are equal up to a block of the trace have equal hashes up to there, however they are cut, and none behind it.
+// Prompts that are equal up to a block of the trace have equal hashes up to there, however they are cut, and none
+// behind it.
 func TestAppendChain(t *testing.T) {
 	a := Prompt{Bytes: 5000, UnitBytes: 2048, Blocks: []uint64{1, 2, 3}}
 	b := Prompt{Bytes: 6144, UnitBytes: 2048, Blocks: []uint64{1, 2, 4}}
-	for _, tc := range []struct{ size, blocks, equal int }{{64, 78, 64}, {256, 19, 16}, {2048, 2, 2}, {4096, 1, 1}, {5000, 1, 0}} {
+	for _, tc := range []struct{ size, blocks, equal int }{{64, 78, 64}, {256, 19, 16}, {2048, 2, 2}, {4096, 1, 1},
+		{5000, 1, 0}} {
 		chain := state.Chain{BlockBytes: tc.size}
 		x, y := a.AppendChain(nil, "m", chain, 1000), b.AppendChain(nil, "m", chain, 1000)
 		equal := 0
@@ -98,7 +102,8 @@ func TestAppendChain(t *testing.T) {
 			equal++
 		}
 		if len(x) != tc.blocks || equal != tc.equal {
-			t.Errorf("blocks of %d bytes: %d, %d of them equal; want %d, %d", tc.size, len(x), equal, tc.blocks, tc.equal)
+			t.Errorf("blocks of %d bytes: %d, %d of them equal; want %d, %d", tc.size, len(x), equal, tc.blocks,
+				tc.equal)
 		}
 		if z := a.AppendChain(nil, "n", chain, 1); slices.Equal(z, x[:1]) {
 			t.Error("another model has the same blocks")
@@ -107,19 +112,22 @@ func TestAppendChain(t *testing.T) {
 			t.Errorf("%d blocks, want at most 1", len(got))
 		}
 	}
-	if got := a.AppendChain(nil, "m", state.Chain{BlockBytes: 64, Leading: true}, 1); got[0] == a.AppendChain(nil, "m", state.Chain{BlockBytes: 64}, 1)[0] {
+	if got := a.AppendChain(nil, "m", state.Chain{BlockBytes: 64, Leading: true}, 1); got[0] == a.AppendChain(nil, "m",
+		state.Chain{BlockBytes: 64}, 1)[0] {
 		t.Error("another way of hashing has the same blocks")
 	}
 }
 
 // One server, whose times can be computed by hand: 1,000 tokens a second in, 100 out.
 func TestTimes(t *testing.T) {
-	like := Servers{Count: 1, MaxRunning: 2, BlockTokens: 16, Blocks: 1000, PrefillTokensPerSecond: 1000, TimePerOutputToken: 10 * time.Millisecond}
+	like := Servers{Count: 1, MaxRunning: 2, BlockTokens: 16, Blocks: 1000, PrefillTokensPerSecond: 1000,
+		TimePerOutputToken: 10 * time.Millisecond}
 	unique := func(at float64, seed uint64, in, out int) Request {
 		return Request{At: at, Model: "m", Input: in, Output: out, Prompt: uniquePrompt(seed, in)}
 	}
 	again := unique(10, 1, 1024, 1)
-	requests := []Request{unique(0, 1, 1024, 101), unique(0, 2, 500, 1), unique(0, 3, 500, 2), again, unique(20, 4, 20_000, 1)}
+	requests := []Request{unique(0, 1, 1024, 101), unique(0, 2, 500, 1), unique(0, 3, 500, 2), again,
+		unique(20, 4, 20_000, 1)}
 	got := run(t, random, requests, Options{Servers: like})
 	want := []Sample{
 		{TTFT: 1.024, Whole: 2.024, TPOT: .01, Input: 1024, Output: 101},
@@ -137,7 +145,8 @@ func TestTimes(t *testing.T) {
 				t.Errorf("request %d: %+v, want %+v", i, g, w)
 			}
 		}
-		if g.Cached != w.Cached || g.Server != w.Server || g.Refused != w.Refused || g.Input != w.Input || g.Output != w.Output {
+		if g.Cached != w.Cached || g.Server != w.Server || g.Refused != w.Refused || g.Input != w.Input ||
+			g.Output != w.Output {
 			t.Errorf("request %d: %+v, want %+v", i, g, w)
 		}
 	}
@@ -145,7 +154,8 @@ func TestTimes(t *testing.T) {
 
 // A cache that is too small for two prompts forgets the end of the one that was used first.
 func TestEviction(t *testing.T) {
-	like := Servers{Count: 1, MaxRunning: 8, BlockTokens: 16, Blocks: 100, PrefillTokensPerSecond: 1e6, TimePerOutputToken: 0}
+	like := Servers{Count: 1, MaxRunning: 8, BlockTokens: 16, Blocks: 100, PrefillTokensPerSecond: 1e6,
+		TimePerOutputToken: 0}
 	prompt := func(at float64, seed uint64) Request {
 		return Request{At: at, Model: "m", Input: 1024, Output: 1, Prompt: uniquePrompt(seed, 1024)}
 	}
@@ -186,8 +196,10 @@ func TestSummarise(t *testing.T) {
 		{At: 20, Server: -1, Refused: "shed"},
 	}
 	r := Summarise("x", samples, 2, Limits{TTFT: .5, TPOT: .05})
-	if r.Requests != 4 || r.Good != .25 || r.GoodPerSecond != .1 || r.Refusals["shed"] != 1 || math.Abs(r.Hits-50./300) > 1e-9 ||
-		math.Abs(r.Predicted-.2) > 1e-9 || math.Abs(r.Imbalance-4./3) > 1e-9 || r.TTFT.P50 != .1 || r.TTFT.P99 != .9 || r.Whole.Mean != 2 {
+	if r.Requests != 4 || r.Good != .25 || r.GoodPerSecond != .1 || r.Refusals["shed"] != 1 ||
+		math.Abs(r.Hits-50./300) > 1e-9 ||
+		math.Abs(r.Predicted-.2) > 1e-9 || math.Abs(r.Imbalance-4./3) > 1e-9 || r.TTFT.P50 != .1 || r.TTFT.P99 != .9 ||
+		r.Whole.Mean != 2 {
 		t.Errorf("%+v", r)
 	}
 	if empty := Summarise("x", nil, 2, Limits{}); !math.IsNaN(empty.Hits) || !math.IsNaN(empty.TTFT.P50) {
@@ -200,7 +212,8 @@ func TestPage(t *testing.T) {
 	trace := read(t, "mooncake.jsonl")
 	o := Options{Servers: DefaultServers()}
 	d := &Document{Trace: trace, Name: "<script>", Servers: o.Servers, Scale: 1, Reports: []*Report{
-		Summarise("a&b", run(t, random, trace.Requests, o), o.Servers.Count, Limits{}), Summarise("nothing", nil, o.Servers.Count, Limits{}),
+		Summarise("a&b", run(t, random, trace.Requests, o), o.Servers.Count, Limits{}),
+		Summarise("nothing", nil, o.Servers.Count, Limits{}),
 	}}
 	var page strings.Builder
 	if err := d.Write(&page, "html"); err != nil {
@@ -212,7 +225,8 @@ func TestPage(t *testing.T) {
 			t.Errorf("the page has %q", bad)
 		}
 	}
-	if got := strings.Count(text, "<svg"); got != 5 || !strings.Contains(text, "a&amp;b") || !strings.Contains(text, "&lt;script&gt;") {
+	if got := strings.Count(text, "<svg"); got != 5 || !strings.Contains(text, "a&amp;b") ||
+		!strings.Contains(text, "&lt;script&gt;") {
 		t.Errorf("%d plots in\n%s", got, text)
 	}
 }

@@ -40,16 +40,16 @@ type Recorded struct {
 	CachedKnown bool
 }
 
-// Prompt is a text of which the blocks are known. Blocks[i] stands for the text up to the end of block i: two prompts with the same
-// number there are equal up to that end.
+// Prompt is a text of which the blocks are known. Blocks[i] stands for the text up to the end of block i: two prompts
+// with the same number there are equal up to that end.
 type Prompt struct {
 	// Bytes is the length of the text, UnitBytes that of a block. The last block may be shorter.
 	Bytes, UnitBytes int
 	Blocks           []uint64
 }
 
-// AppendChain implements scoring.ChainSource. Blocks that are cut otherwise than the trace's are taken for equal where the trace's block
-// around their end is.
+// AppendChain implements scoring.ChainSource. Blocks that are cut otherwise than the trace's are taken for equal where
+// the trace's block around their end is.
 func (p *Prompt) AppendChain(dst []uint64, model string, chain state.Chain, most int) []uint64 {
 	if chain.BlockBytes < 1 || p.UnitBytes < 1 {
 		return dst

@@ -15,7 +15,8 @@ type Servers struct {
 	BlockTokens, Blocks int
 	// PrefillTokensPerSecond is how fast prompt tokens that are not cached are processed, one prompt after another.
 	PrefillTokensPerSecond float64
-	// TimePerOutputToken is the pace of a request that runs alone; each further one in the batch adds BatchSlowdown of it.
+	// TimePerOutputToken is the pace of a request that runs alone; each further one in the batch adds BatchSlowdown of
+	// it.
 	TimePerOutputToken time.Duration
 	BatchSlowdown      float64
 	// MaxPrefills is how many prompts may be in the batch that are not processed yet; 0 is any number.
@@ -60,8 +61,8 @@ func (r *request) unitBlocks(i int) int {
 	return r.ends[i]/r.size - start/r.size
 }
 
-// found is how many tokens of the prompt are in so many leading units, at least one. One token at least is computed: the first of the
-// answer comes from it.
+// found is how many tokens of the prompt are in so many leading units, at least one. One token at least is computed:
+// the first of the answer comes from it.
 func (r *request) found(units int) int { return min(r.ends[units-1], r.input-1) / r.size * r.size }
 
 // watcher is told what servers do.

@@ -24,8 +24,8 @@ type Trace struct {
 	Servers int
 	// Endpoints are a recording's servers by name.
 	Endpoints []string
-	// Missed is how many events a recording lacks, Damaged how many places of it cannot be read, Unended how many requests had not
-	// ended.
+	// Missed is how many events a recording lacks, Damaged how many places of it cannot be read, Unended how many
+	// requests had not ended.
 	Missed, Damaged, Unended int
 	// Failed counts a recording's requests that were refused or failed, by reason. They are not among Requests.
 	Failed map[string]int
@@ -67,7 +67,8 @@ func Read(r io.Reader) (*Trace, error) {
 	case start[0] == 'T':
 		trace, err = readAzure(in)
 	default:
-		err = errors.New("is no recording, no Mooncake trace (JSON lines) and no Azure trace (CSV that begins with TIMESTAMP)")
+		err = errors.New("is no recording, no Mooncake trace (JSON lines) and no Azure trace (CSV that begins with " +
+			"TIMESTAMP)")
 	}
 	if err == nil && len(trace.Requests) == 0 {
 		err = errors.New("has no requests")
@@ -75,8 +76,8 @@ func Read(r io.Reader) (*Trace, error) {
 	return trace, err
 }
 
-// readMooncake reads one JSON object a line: https://github.com/kvcache-ai/Mooncake, "FAST25-release". timestamp is in milliseconds; a
-// hash_id stands for the prompt up to the end of its block of 512 tokens.
+// readMooncake reads one JSON object a line: https://github.com/kvcache-ai/Mooncake, "FAST25-release". timestamp is in
+// milliseconds; a hash_id stands for the prompt up to the end of its block of 512 tokens.
 func readMooncake(in *bufio.Reader) (*Trace, error) {
 	t := &Trace{Format: "Mooncake"}
 	decoder := json.NewDecoder(in)
@@ -100,8 +101,10 @@ func readMooncake(in *bufio.Reader) (*Trace, error) {
 		}
 		blocks := row.HashIDs[:min(len(row.HashIDs), (row.InputLength+mooncakeBlock-1)/mooncakeBlock)]
 		t.Requests = append(t.Requests, Request{
-			At: *row.Timestamp / 1000, Model: traceModel, Input: row.InputLength, Output: row.OutputLength, Stream: true,
-			Prompt: Prompt{Bytes: row.InputLength * bytesPerToken, UnitBytes: mooncakeBlock * bytesPerToken, Blocks: blocks},
+			At: *row.Timestamp / 1000, Model: traceModel, Input: row.InputLength, Output: row.OutputLength,
+			Stream: true,
+			Prompt: Prompt{Bytes: row.InputLength * bytesPerToken, UnitBytes: mooncakeBlock * bytesPerToken,
+				Blocks: blocks},
 		})
 	}
 }
@@ -113,10 +116,11 @@ func checkTokens(line, input, output int) error {
 	return nil
 }
 
-// readAzure reads CSV with the columns TIMESTAMP, ContextTokens and GeneratedTokens: https://github.com/Azure/AzurePublicDataset, LLM
-// inference traces. It tells nothing of what prompts have in common.
+// readAzure reads CSV with the columns TIMESTAMP, ContextTokens and GeneratedTokens:
+// https://github.com/Azure/AzurePublicDataset, LLM inference traces. It tells nothing of what prompts have in common.
 func readAzure(in *bufio.Reader) (*Trace, error) {
-	t := &Trace{Format: "Azure", Note: "an Azure trace does not tell what prompts have in common: no prompt is like another"}
+	t := &Trace{Format: "Azure",
+		Note: "an Azure trace does not tell what prompts have in common: no prompt is like another"}
 	rows := csv.NewReader(in)
 	rows.ReuseRecord, rows.FieldsPerRecord = true, 3
 	var began time.Time

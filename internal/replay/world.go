@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// sampleEvery is how often servers' metrics are read, in seconds, unless Options say otherwise: as the sidecar does.
+	// sampleEvery is how often servers' metrics are read, in seconds, unless Options say otherwise: as the sidecar
+	// does.
 	sampleEvery = 0.05
 	// epoch is when a trace begins, nanoseconds since 1970: any time far from 0.
 	epoch = int64(1_700_000_000_000_000_000)
@@ -25,7 +26,8 @@ const (
 // Options say how requests are run.
 type Options struct {
 	Servers Servers
-	// Endpoints are the servers' names, labels and models; without any they are called server-0 and so on, and have all models.
+	// Endpoints are the servers' names, labels and models; without any they are called server-0 and so on, and have all
+	// models.
 	Endpoints []scoring.Endpoint
 	// Scale multiplies the rate of requests; 0 stands for 1.
 	Scale float64
@@ -44,7 +46,8 @@ type Options struct {
 // Sample is what became of one request, in seconds.
 type Sample struct {
 	At, TTFT, TPOT, Whole float64
-	// Input, Cached and Output are tokens; Predicted are those that the plan believed to be cached where it sent the request.
+	// Input, Cached and Output are tokens; Predicted are those that the plan believed to be cached where it sent the
+	// request.
 	Input, Cached, Output, Predicted int
 	// Server is the number of the server, -1 for a request that was refused, and Refused why.
 	Server  int
@@ -67,7 +70,8 @@ type world struct {
 // tooLong is why a request is refused that no server's cache could hold.
 const tooLong = "context_length"
 
-// Run decides all requests by plan, which it has for itself as long. The samples are in the order of the requests' times.
+// Run decides all requests by plan, which it has for itself as long. The samples are in the order of the requests'
+// times.
 func Run(ctx context.Context, plan *scoring.Plan, requests []Request, o Options) ([]Sample, error) {
 	o.Scale, o.SampleEvery = cmp.Or(o.Scale, 1), cmp.Or(o.SampleEvery, sampleEvery)
 	w := newWorld(plan, &o)
@@ -160,7 +164,8 @@ func (w *world) send(r *Request, sample *Sample) {
 	now := nanos(sample.At)
 	w.pool.State.Expire(now)
 	w.body = openai.Request{
-		API: openai.APICompletions, Stream: r.Stream, HasModel: true, Model: r.Model, Chars: r.Prompt.Bytes, Bytes: r.Prompt.Bytes,
+		API: openai.APICompletions, Stream: r.Stream, HasModel: true, Model: r.Model, Chars: r.Prompt.Bytes,
+		Bytes:     r.Prompt.Bytes,
 		MaxTokens: r.Output,
 	}
 	w.cycle.Request = scoring.Request{Now: now, Model: r.Model, Body: &w.body, Chains: &r.Prompt}
@@ -203,7 +208,8 @@ func requestOf(r *Request, blockTokens int) *request {
 // completion is an event of a request that a server has.
 func (w *world) completion(kind journal.Kind, s *server, r *request) *journal.Event {
 	return &journal.Event{
-		Kind: kind, Time: nanos(s.now), Instance: instance, Lease: r.lease, Primary: w.pool.ID(&w.pool.Endpoints[s.index]), Status: 200,
+		Kind: kind, Time: nanos(s.now), Instance: instance, Lease: r.lease,
+		Primary: w.pool.ID(&w.pool.Endpoints[s.index]), Status: 200,
 		TTFTMicros: micros(r.first - r.arrived),
 	}
 }

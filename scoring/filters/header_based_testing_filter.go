@@ -6,9 +6,9 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// headerBasedTestingFilter keeps the endpoints that a request header names, in its order: test-epp-endpoint-selection lists addresses, each ip or
-// ip:port, separated by commas. An ip alone stands for the first endpoint there. It is for conformance tests, not for production: it lets
-// clients choose their server.
+// headerBasedTestingFilter keeps the endpoints that a request header names, in its order: test-epp-endpoint-selection
+// lists addresses, each ip or ip:port, separated by commas. An ip alone stands for the first endpoint there. It is for
+// conformance tests, not for production: it lets clients choose their server.
 //
 // Missing data: without the header, or where it names none of the candidates, no endpoint is left.
 //

@@ -25,7 +25,8 @@ func TestHeaderBasedTestingFilter(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			pool := plantest.Pool(make([]scoring.Endpoint, 5)...)
-			for i, address := range []string{"10.0.0.1:8000", "10.0.0.2:8000", "10.0.0.3:8000", "10.0.0.3:8001", "[fd00::1]:8000"} {
+			for i, address := range []string{"10.0.0.1:8000", "10.0.0.2:8000", "10.0.0.3:8000", "10.0.0.3:8001",
+				"[fd00::1]:8000"} {
 				pool.Endpoints[i].Address = address
 			}
 			c := plantest.Cycle(pool, 1)

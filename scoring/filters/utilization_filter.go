@@ -9,8 +9,8 @@ import (
 
 // utilizationFilter keeps endpoints that are within bounds of load: every condition must hold.
 //
-// Units: requests for active-requests, running-requests and waiting-queue; the used part of the KV cache, 0 to 1, for kv-cache-utilization. Active
-// requests are those in flight, as all of Envoy's workers count them together.
+// Units: requests for active-requests, running-requests and waiting-queue; the used part of the KV cache, 0 to 1, for
+// kv-cache-utilization. Active requests are those in flight, as all of Envoy's workers count them together.
 //
 // Missing data: a metric that is not known, or too old, counts as 0 and passes.
 //
@@ -21,8 +21,8 @@ type utilizationFilter struct {
 }
 
 type utilizationFilterParameters struct {
-	// Conditions are the bounds: metric (active-requests, running-requests, waiting-queue, kv-cache-utilization) and maxValue, the
-	// greatest value that passes. Required.
+	// Conditions are the bounds: metric (active-requests, running-requests, waiting-queue, kv-cache-utilization) and
+	// maxValue, the greatest value that passes. Required.
 	Conditions []condition
 	// FallbackOnEmpty keeps all endpoints when none passes.
 	FallbackOnEmpty bool

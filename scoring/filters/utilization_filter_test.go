@@ -21,7 +21,8 @@ func TestUtilizationFilter(t *testing.T) {
 		{"waiting", `{"conditions": [{"metric": "waiting-queue", "maxValue": 4.5}]}`, "a d"},
 		{"running, at the bound", `{"conditions": [{"metric": "running-requests", "maxValue": 5}]}`, "b c d"},
 		{"cache", `{"conditions": [{"metric": "kv-cache-utilization", "maxValue": 0.5}]}`, "b c d"},
-		{"every one must hold", `{"conditions": [{"metric": "waiting-queue", "maxValue": 5}, {"metric": "running-requests", "maxValue": 5}]}`, "b d"},
+		{"every one must hold",
+			`{"conditions": [{"metric": "waiting-queue", "maxValue": 5}, {"metric": "running-requests", "maxValue": 5}]}`, "b d"},
 		{"nothing in flight", `{"conditions": [{"metric": "active-requests", "maxValue": 0}]}`, "a b c d"},
 	}
 	for _, tc := range tests {

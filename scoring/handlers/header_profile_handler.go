@@ -7,8 +7,8 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// headerProfileHandler runs the scheduling profile that a request header names, and no other. A configuration with one profile always runs
-// that one.
+// headerProfileHandler runs the scheduling profile that a request header names, and no other. A configuration with one
+// profile always runs that one.
 //
 // A name that is not that of a profile is answered with status 429 and the reason unknown_profile.
 //
@@ -39,7 +39,8 @@ func NewHeaderProfileHandler(b *scoring.Builder) scoring.Plugin {
 		header: b.RequestHeader(strings.ToLower(p.HeaderName)), fallback: p.DefaultProfile, profiles: b.Profiles(),
 	}
 	if _, ok := h.find(p.DefaultProfile); !ok {
-		b.Warn("no scheduling profile is named " + strconv.Quote(p.DefaultProfile) + ": requests without the header are refused")
+		b.Warn("no scheduling profile is named " + strconv.Quote(p.DefaultProfile) +
+			": requests without the header are refused")
 	}
 	return h
 }
@@ -56,7 +57,8 @@ func (h *headerProfileHandler) find(name string) (profile int, ok bool) {
 	return 0, false
 }
 
-var unknownProfile = &scoring.Failure{Status: 429, Reason: "unknown_profile", Message: "no scheduling profile has the name that the request gives"}
+var unknownProfile = &scoring.Failure{Status: 429, Reason: "unknown_profile",
+	Message: "no scheduling profile has the name that the request gives"}
 
 // Admit implements scoring.Admitter.
 func (h *headerProfileHandler) Admit(c *scoring.Cycle) *scoring.Failure {

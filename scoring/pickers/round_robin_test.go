@@ -14,7 +14,8 @@ func TestRoundRobinTakesTurns(t *testing.T) {
 	const config = `{"plugins": [{"type": "queue-scorer"}, {"type": "round-robin", "parameters": {"maxNumOfEndpoints": 2}}]}`
 	workers := []*scoring.Plan{plantest.Plan(t, config, plantest.Neutral), plantest.Plan(t, config, plantest.Neutral)}
 	pool := plantest.Pool(
-		plantest.Sampled(scoring.Metrics{WaitingRequests: 9}), plantest.Sampled(scoring.Metrics{}), plantest.Sampled(scoring.Metrics{}))
+		plantest.Sampled(scoring.Metrics{WaitingRequests: 9}), plantest.Sampled(scoring.Metrics{}),
+		plantest.Sampled(scoring.Metrics{}))
 	pool.State = state.New(workers[0].StateOptions())
 	pool.Enter()
 	got := ""

@@ -7,20 +7,22 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// inflightLoadProducer counts, for each endpoint, the requests in flight and the tokens of their prompts that it has yet to compute: those
-// that it is not thought to have in its cache. All workers of Envoy count together, by the journal.
+// inflightLoadProducer counts, for each endpoint, the requests in flight and the tokens of their prompts that it has
+// yet to compute: those that it is not thought to have in its cache. All workers of Envoy count together, by the
+// journal.
 //
-// Formula: max(0, prompt tokens - cached tokens), at the first endpoint that each profile picks. The tokens count until the answer's first byte, the request until
-// its end; at the endpoint of a prefill stage both until the first byte. With addEstimatedOutputTokens the output counts, too:
-// prompt tokens x outputRatio, at most the request's own limit and maxEstimatedOutputTokens; input and output then count until the end.
+// Formula: max(0, prompt tokens - cached tokens), at the first endpoint that each profile picks. The tokens count until
+// the answer's first byte, the request until its end; at the endpoint of a prefill stage both until the first byte.
+// With addEstimatedOutputTokens the output counts, too: prompt tokens x outputRatio, at most the request's own limit
+// and maxEstimatedOutputTokens; input and output then count until the end.
 //
-// It is added by itself where a plug-in needs it. Several must have the same parameters. A request of which no end is seen counts for 10
-// minutes, or until the worker that sent it is gone.
+// It is added by itself where a plug-in needs it. Several must have the same parameters. A request of which no end is
+// seen counts for 10 minutes, or until the worker that sent it is gone.
 //
 // Missing data: where nothing matches prefixes, nothing is cached.
 //
-// Source: llm-d, inflight-load-producer. There each replica counts by itself, and whether the cache is taken into account depends on
-// the order in which a start happens to run the producers; here it always is.
+// Source: llm-d, inflight-load-producer. There each replica counts by itself, and whether the cache is taken into
+// account depends on the order in which a start happens to run the producers; here it always is.
 type inflightLoadProducer struct {
 	output bool
 	ratio  float64
@@ -45,7 +47,8 @@ const requestTimeout = 10 * time.Minute
 
 // NewInflightLoadProducer builds an inflight-load-producer.
 func NewInflightLoadProducer(b *scoring.Builder) scoring.Plugin {
-	p := inflightLoadProducerParameters{OutputRatio: 1.5, MaxEstimatedOutputTokens: math.MaxInt32, SyncCrossReplicaState: true}
+	p := inflightLoadProducerParameters{OutputRatio: 1.5, MaxEstimatedOutputTokens: math.MaxInt32,
+		SyncCrossReplicaState: true}
 	b.Bool("addEstimatedOutputTokens", &p.AddEstimatedOutputTokens)
 	b.Float("outputRatio", &p.OutputRatio, 0, 1e6)
 	b.Int("maxEstimatedOutputTokens", &p.MaxEstimatedOutputTokens, 0, math.MaxInt32)

@@ -6,11 +6,11 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// tokenLoadScorer prefers endpoints with fewer tokens to compute: those of the requests in flight there, and those that this request would
-// add. A request that finds much of its prompt in an endpoint's cache adds little there.
+// tokenLoadScorer prefers endpoints with fewer tokens to compute: those of the requests in flight there, and those that
+// this request would add. A request that finds much of its prompt in an endpoint's cache adds little there.
 //
-// Formula: 1 - min(t, queueThresholdTokens) / queueThresholdTokens, where t = tokens in flight + the request's own tokens that are not cached, as
-// inflight-load-producer counts them.
+// Formula: 1 - min(t, queueThresholdTokens) / queueThresholdTokens, where t = tokens in flight + the request's own
+// tokens that are not cached, as inflight-load-producer counts them.
 //
 // Range: 0 to 1. Unit: tokens.
 //

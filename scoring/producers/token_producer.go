@@ -40,16 +40,17 @@ func NewTokenProducer(b *scoring.Builder) scoring.Plugin {
 	readVideo(o.Object("video"), &estimate.Video)
 	o.Close()
 	name := ""
-	for _, key := range []string{"vllm", "udsTokenizerConfig"} {
+	b.String("modelName", &name)
+	asks := ""
+	for _, key := range []string{"modelName", "vllm", "udsTokenizerConfig"} {
 		if b.Has(key) {
-			b.Mistake(key, "is known, but not here yet: leave it out, and 4 bytes count as a token")
+			asks = key
 		}
 	}
 	b.Drop("vllm")
 	b.Drop("udsTokenizerConfig")
-	b.String("modelName", &name)
-	if name != "" {
-		b.Mistake("modelName", "asks a server for tokens, which is known, but not here yet: leave it out, and 4 bytes count as a token")
+	if asks != "" {
+		b.Mistake(asks, "asks a server for tokens, which is known, but not here yet: leave it out, and 4 bytes count as a token")
 	}
 	b.EstimateMedia(estimate)
 	return tokenProducer{}

@@ -48,10 +48,12 @@ type Pool struct {
 	Access *topology.Access `json:"-"`
 }
 
-// The labels by which a pod names its engine, and the annotation that says which of the pool's ports it serves.
+// The labels by which a pod names its engine, and the annotation that says which of the pool's ports it serves. llm-d's
+// names win.
 const (
 	engineLabel     = "inference.networking.k8s.io/engine-type"
 	llmdEngineLabel = "llm-d.ai/engine-type"
+	llmdActivePorts = "llm-d.ai/active-ports"
 	activePorts     = "inference.networking.k8s.io/active-ports"
 )
 

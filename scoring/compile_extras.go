@@ -55,8 +55,8 @@ func (c *compiler) readGates(doc *strictjson.Object) gates {
 	return on
 }
 
-// readFlowControl says what becomes of queues in front of the servers: without the gate they have no effect anywhere, with it they
-// would be needed.
+// readFlowControl says what becomes of queues in front of the servers: without the gate they have no effect anywhere,
+// with it they would be needed.
 func (c *compiler) readFlowControl(doc *strictjson.Object, on gates) {
 	present := doc.Has("flowControl")
 	doc.Object("flowControl")

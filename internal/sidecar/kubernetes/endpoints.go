@@ -132,8 +132,8 @@ func ready(pod *corev1.Pod) bool {
 	})
 }
 
-// active says which of the ports the pod serves: those that its annotation lists, under llm-d's name before the older one,
-// or all. What is no port in the list is passed over.
+// active says which of the ports the pod serves: those that its annotation lists, under llm-d's name before the older
+// one, or all. What is no port in the list is passed over.
 func active(pod *corev1.Pod, ports []uint16) []bool {
 	serves := make([]bool, len(ports))
 	text, limited := pod.Annotations[llmdActivePorts]

@@ -141,9 +141,8 @@ e2e-picker: ## Compare decisions with an endpoint picker of llm-d, PICKER=PATH o
 	cd e2e/picker && $(GO) vet ./... && PINTLE_PICKER='$(PICKER)' $(GO) test -count=1 -v -timeout 20m .
 
 .PHONY: check
-check: $(STATICCHECK) ## gofmt, width of lines, vet, staticcheck, tidy, generated files
+check: $(STATICCHECK) ## gofmt, vet, staticcheck, tidy, generated files
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt'ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
-	@$(GO) run ./internal/columns $$(git ls-files '*.go')
 	$(GO) vet -tags istio,kubernetes,browser,vllm ./...
 	cd build/image && $(GO) vet ./...
 	$(STATICCHECK) -tags istio,kubernetes,browser,vllm,failpoint ./...

@@ -61,7 +61,7 @@ func (p *pool) readRules(t *snapshot.Topology) {
 
 // takeLoad gives the endpoints their metrics, if there are any.
 func (p *pool) takeLoad() {
-	p.Adapters = p.snapshot.Load.Adapters
+	p.Adapters, p.Attributes = p.snapshot.Load.Adapters, p.snapshot.Load.Attributes
 	for i := range p.snapshot.Load.Endpoints {
 		p.apply(&p.snapshot.Load.Endpoints[i], &p.Endpoints[i].Metrics)
 	}
@@ -80,6 +80,7 @@ func (p *pool) apply(from *snapshot.EndpointLoad, to *scoring.Metrics) {
 		RunningLoRA:     from.RunningLoRA,
 		WaitingLoRA:     from.WaitingLoRA,
 		LoRAKnown:       from.LoRAKnown,
+		Attributes:      from.Attributes,
 		ModelsKnown:     from.ModelsKnown,
 		MaxRunning:      toInt(from.MaxRunning),
 		ProcessStart:    int64(from.ProcessStart),

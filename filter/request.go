@@ -26,6 +26,9 @@ func (s *stream) OnHttpRequestHeaders(_ int, endOfStream bool) hostcalls.Action 
 	if failure := s.closed(&h); failure != nil {
 		return s.refuse(failure)
 	}
+	if !endOfStream && !s.config.Plan.Claims(clean) {
+		return s.refuse(scoring.NoParser)
+	}
 	if endOfStream || h.method != "POST" {
 		s.operation.Kind = openai.KindOther
 	}

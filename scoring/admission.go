@@ -28,33 +28,48 @@ func (r *Request) header(names headerNames) string {
 	return r.Header(names.before)
 }
 
-// saturation says when the pool has no capacity for requests that may be shed. Source: Gateway API Inference Extension,
-// utilization detector.
-type saturation struct {
-	queueDepth int
-	kvUsage    float64
-	staleAfter time.Duration
+// Utilization says how saturated endpoints are by what they report: the larger of queue and KV cache usage, each
+// divided by its threshold. Source: Gateway API Inference Extension, utilization detector.
+type Utilization struct {
+	QueueDepth, KVUsage float64
+	// StaleAfter is the age from which metrics are not believed; 0 is any.
+	StaleAfter time.Duration
 }
 
-// saturated reports whether the mean of the endpoints' saturations reaches 1. An endpoint's is the larger of its queue and its KV cache
-// usage, each divided by the threshold; without fresh metrics it is 1.
+// DefaultUtilization has the thresholds of a document that gives none.
+var DefaultUtilization = Utilization{QueueDepth: 5, KVUsage: 0.8, StaleAfter: 200 * time.Millisecond}
+
+// Known reports whether e has metrics that are believed.
+func (u *Utilization) Known(c *Cycle, e *Endpoint) bool {
+	return e.Metrics.SampledAt != 0 && (u.StaleAfter == 0 || c.sampledWithin(&e.Metrics, u.StaleAfter))
+}
+
+// Of is how saturated an endpoint is: 1 at a threshold, and where nothing is known.
+func (u *Utilization) Of(c *Cycle, e *Endpoint) float64 {
+	if !u.Known(c, e) {
+		return 1
+	}
+	return max(float64(e.Metrics.WaitingRequests)/u.QueueDepth, e.Metrics.KVCacheUsage/u.KVUsage)
+}
+
+// SaturationDetector is a plug-in by which a document says when the pool has no capacity for requests that may be shed.
+type SaturationDetector interface {
+	// Thresholds are what the pool is judged by.
+	Thresholds() Utilization
+}
+
+// saturated reports whether the mean of the endpoints' saturations reaches 1.
 func (c *Cycle) saturated() bool {
-	s := &c.plan.saturation
 	sum := 0.0
 	for i := range c.Pool.Endpoints {
-		m := &c.Pool.Endpoints[i].Metrics
-		if !c.sampledWithin(m, s.staleAfter) {
-			sum++
-			continue
-		}
-		sum += max(float64(m.WaitingRequests)/float64(s.queueDepth), m.KVCacheUsage/s.kvUsage)
+		sum += c.plan.saturation.Of(c, &c.Pool.Endpoints[i])
 	}
 	return sum >= float64(len(c.Pool.Endpoints))
 }
 
-// priority is that of the objective which the request names. A client can choose among the objectives but not invent one: an unknown
-// name is priority 0, as is none.
-func (c *Cycle) priority() int {
+// Priority is that of the objective which the request names. A client can choose among the objectives but not invent
+// one: an unknown name is priority 0, as is none.
+func (c *Cycle) Priority() int {
 	name := c.Request.header(c.plan.objective)
 	if name == "" {
 		return 0
@@ -94,7 +109,8 @@ func (c *Cycle) adoptPathModel() {
 	}
 }
 
-// rewriteRule returns the first rule for a name, nil for none. Rules that name models come before those that apply to all.
+// rewriteRule returns the first rule for a name, nil for none. Rules that name models come before those that apply to
+// all.
 func (c *Cycle) rewriteRule(model string) *Rewrite {
 	var general *Rewrite
 	for i := range c.Pool.Rewrites {

@@ -41,6 +41,8 @@ type compiler struct {
 	declaredNames, declaredTypes []string
 	// unknown is set when a plug-in's type is unknown, to spare the operator the mistakes that follow from it.
 	unknown bool
+	// detector refers to the saturation detector; nil for the default.
+	detector *strictjson.Object
 	// needsLoad is set when a plug-in goes by the tokens in flight.
 	needsLoad bool
 }
@@ -78,6 +80,7 @@ func Compile(doc *strictjson.Object, registry []Registration, settings Settings)
 	data := doc.Object("data")
 	profiles := doc.Objects("schedulingProfiles")
 	c.readFlowControl(doc, gates)
+	layers := c.readLayers(doc)
 	doc.Close()
 	c.nameProfiles(profiles)
 	c.entries = entries
@@ -85,6 +88,8 @@ func Compile(doc *strictjson.Object, registry []Registration, settings Settings)
 		c.declare(&entries[i])
 	}
 	c.wireData(doc, data, gates.dataLayer)
+	c.wireDetector()
+	c.wireLayers(doc, layers)
 	switch {
 	case len(profiles) > 0:
 		for i, entry := range profiles {

@@ -55,11 +55,20 @@ func (c *compiler) readGates(doc *strictjson.Object) gates {
 	return on
 }
 
-// readFlowControl says what becomes of queues in front of the servers: without the gate they have no effect anywhere,
-// with it they would be needed.
+// flowControlKeys are those of flowControl that say how requests are queued.
+var flowControlKeys = []string{
+	"maxBytes", "maxRequests", "defaultRequestTTL", "noEndpointRequestTTL", "priorityBands", "defaultPriorityBand",
+	"defaultNegativePriorityBand", "usageLimitPolicyPluginRef", "enableEviction",
+}
+
+// readFlowControl says what becomes of queues in front of the servers: without the gate they have no effect anywhere, with it they
+// would be needed.
 func (c *compiler) readFlowControl(doc *strictjson.Object, on gates) {
-	present := doc.Has("flowControl")
-	doc.Object("flowControl")
+	o := doc.Object("flowControl")
+	if detector := o.Object("saturationDetector"); detector.Present() {
+		c.detector = detector
+	}
+	present := slices.ContainsFunc(flowControlKeys, o.Has) || o.Present() && !o.Has("saturationDetector")
 	switch {
 	case on.flowControl && (present || c.defaults.Dialect == DialectLLMD):
 		doc.Mistake("flowControl", "is known, but not here yet: requests are not queued in the proxy; remove the gate "+gateFlowControl+
@@ -80,12 +89,23 @@ func (c *compiler) warn(at *strictjson.Object, text string) {
 
 // readSaturation reads the thresholds of shedding. Defaults: Gateway API Inference Extension.
 func (c *compiler) readSaturation(o *strictjson.Object) {
-	s := saturation{queueDepth: 5, kvUsage: 0.8, staleAfter: 200 * time.Millisecond}
-	o.Int("queueDepthThreshold", &s.queueDepth, 1, math.MaxInt32)
-	o.Float("kvCacheUtilThreshold", &s.kvUsage, 0.001, 1)
-	o.Duration("metricsStalenessThreshold", &s.staleAfter, time.Millisecond)
+	if o.Has("pluginRef") {
+		c.detector = o
+		return
+	}
+	c.plan.saturation = ReadUtilization(o)
 	o.Close()
-	c.plan.saturation = s
+}
+
+// ReadUtilization reads the three thresholds of a detector.
+func ReadUtilization(o *strictjson.Object) Utilization {
+	u := DefaultUtilization
+	depth := int(u.QueueDepth)
+	o.Int("queueDepthThreshold", &depth, 1, math.MaxInt32)
+	u.QueueDepth = float64(depth)
+	o.Float("kvCacheUtilThreshold", &u.KVUsage, 0.001, 1)
+	o.Duration("metricsStalenessThreshold", &u.StaleAfter, time.Millisecond)
+	return u
 }
 
 // DataSource is a plug-in of the data layer that fetches something from model servers.
@@ -165,6 +185,9 @@ func (c *compiler) addHooks() {
 		part := partOf(c.plugins[i].plugin)
 		if hook, ok := c.plugins[i].plugin.(PoolHook); ok {
 			c.plan.poolHooks = append(c.plan.poolHooks, hook)
+		}
+		if admitter, ok := c.plugins[i].plugin.(Admitter); ok && !is[ProfileHandler](c.plugins[i].plugin) {
+			c.plan.admitters = append(c.plan.admitters, admitter)
 		}
 		if selector, ok := c.plugins[i].plugin.(ModelSelector); ok {
 			c.plan.selectors = append(c.plan.selectors, selector)

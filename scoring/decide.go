@@ -17,6 +17,7 @@ var (
 	NoEndpoints   = &Failure{503, "no_endpoints", "no model server is known"}
 	FilteredOut   = &Failure{503, "filtered_out", "no model server passes the filters for this request"}
 	ModelNotFound = &Failure{404, "model_not_found", "no model server serves the requested model"}
+	NoParser      = &Failure{400, "no_parser", "no parser of the configuration claims the request's path"}
 	Shed          = &Failure{429, "shed", "the model servers are saturated and the request's priority is below 0"}
 )
 
@@ -38,8 +39,13 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 	if !c.findServing(c.Request.Model) {
 		return nil, ModelNotFound
 	}
-	if c.priority() < 0 && c.saturated() {
+	if c.Priority() < 0 && c.saturated() {
 		return nil, Shed
+	}
+	for _, admitter := range p.admitters {
+		if failure := admitter.Admit(c); failure != nil {
+			return nil, failure
+		}
 	}
 	if admitter, ok := p.handler.(Admitter); ok {
 		if failure := admitter.Admit(c); failure != nil {

@@ -21,6 +21,7 @@ func Describe(r Registration, registry []Registration) (parameters []strictjson.
 		name string
 		is   bool
 	}{
+		{"admitter", is[Admitter](plugin) && !is[ProfileHandler](plugin)},
 		{"model selector", is[ModelSelector](plugin)},
 		{"profile handler", is[ProfileHandler](plugin)},
 		{"prefill decider", is[PrefillDecider](plugin)},
@@ -34,6 +35,9 @@ func Describe(r Registration, registry []Registration) (parameters []strictjson.
 		{"prefix producer", is[PrefixProducer](plugin)},
 		{"data source", is[DataSource](plugin)},
 		{"data extractor", is[DataExtractor](plugin)},
+		{"discovery", is[Discovery](plugin)},
+		{"saturation detector", is[SaturationDetector](plugin)},
+		{"parser", is[Parser](plugin)},
 	} {
 		if k.is {
 			kinds = append(kinds, k.name)

@@ -157,9 +157,9 @@ func (p *Plan) Hangs() []string {
 	if p.stale.Policy != StaleNeutral {
 		missing = "by stale.policy: " + p.stale.Policy.String()
 	}
-	prefix := "prefix-cache-scorer matches prompts, roles marked, whole blocks alone"
+	prefix := "prefix-cache-scorer matches prompts, in blocks of whole 16 tokens that are marked by role"
 	if d.PrefixProducers {
-		prefix = "approx-prefix-cache-producer matches prompts, tools first, roles not marked, the last block in part"
+		prefix = "approx-prefix-cache-producer matches prompts, tools first and without marks, the last block in part"
 	}
 	dropped := "x-pintle-reason"
 	if d.DropHeader != "" {

@@ -37,7 +37,7 @@ func TestDialects(t *testing.T) {
 		{name: "old group, said", document: `{` + oldGroup + `"plugins": [{"type": "queue-scorer"}]}`, said: l, want: l,
 			because: "the key dialect says so"},
 		{name: "a type of llm-d's", document: `{` + oldGroup + `"plugins": [{"type": "token-load-scorer"}]}`, want: l,
-			because: "the document has the type token-load-scorer"},
+			because: "the document has a token-load-scorer"},
 		{name: "a producer named", document: `{` + oldGroup + `"plugins": [{"type": "prefix-cache-scorer",
 			"parameters": {"prefixMatchInfoProducerName": "gpu"}}]}`, want: l,
 			because: "the document has the parameter prefixMatchInfoProducerName"},
@@ -57,7 +57,7 @@ func TestDialects(t *testing.T) {
 		{name: "marks of both",
 			document: `{"plugins": [{"type": "prefix-cache-scorer", "parameters": {"autoTune": true}},
 			{"type": "token-load-scorer"}]}`, want: l,
-			mistake: `configuration: has marks of two dialects: the type token-load-scorer (llm-d) and autoTune at prefix-cache-scorer (Heimdall); ` +
+			mistake: `configuration: has marks of two dialects: a token-load-scorer (llm-d) and autoTune at prefix-cache-scorer (Heimdall); ` +
 				`set dialect: llm-d or dialect: heimdall beside config`},
 		{name: "marks of both, said",
 			document: `{"plugins": [{"type": "prefix-cache-scorer", "parameters": {"autoTune": true}},

@@ -80,6 +80,8 @@ type Metrics struct {
 	RunningLoRA, WaitingLoRA []uint16
 	// LoRAKnown is set when the server says which adapters run and wait, ModelsKnown when it listed its models itself.
 	LoRAKnown, ModelsKnown bool
+	// Attributes are the values of Pool.Attributes, NaN where unknown; nil is all unknown.
+	Attributes []float64
 	// MaxRunning is how many requests the server's batch can hold. 0 is unknown.
 	MaxRunning int
 	// ProcessStart is when the server's process started by the server's own clock, milliseconds since 1970. 0 is unknown.
@@ -94,6 +96,8 @@ type Pool struct {
 	State *state.State
 	// Adapters names the LoRA adapters that the metrics refer to by index.
 	Adapters []string
+	// Attributes name further metrics, at most snapshot.MaxAttributes: attribute/producer.
+	Attributes []string
 	// Objectives give names to priorities.
 	Objectives []Objective
 	// Rewrites replace the model that a request names.

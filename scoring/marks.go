@@ -66,7 +66,7 @@ func findMarks(doc *strictjson.Object, entries []entry) marks {
 	for i := range entries {
 		e := &entries[i]
 		if slices.Contains(llmdTypes, e.kind) && m.llmD == "" {
-			m.llmD = "the type " + e.kind
+			m.llmD = "a " + e.kind
 		}
 		if e.parameters.Has("prefixMatchInfoProducerName") && m.llmD == "" {
 			m.llmD = "the parameter prefixMatchInfoProducerName"

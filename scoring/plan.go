@@ -16,7 +16,10 @@ type Plan struct {
 	failing        Failing
 	correctLoad    bool
 	state          state.Options
-	saturation     saturation
+	saturation     Utilization
+	admitters      []Admitter
+	data           DataLayer
+	parsers        []Parser
 	objective      headerNames
 	rewrite        headerNames
 	readsModels    bool

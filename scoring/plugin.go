@@ -48,8 +48,8 @@ type ProfileHandler interface {
 	Primary(c *Cycle) int
 }
 
-// Admitter is a ProfileHandler that looks at a request before any profile runs. It may refuse it, or mix profiles, see
-// Cycle.Mix.
+// Admitter looks at a request before any profile runs, and may refuse it. It takes part by being declared. One that is the ProfileHandler,
+// too, comes last and may mix profiles, see Cycle.Mix.
 type Admitter interface {
 	// Admit returns nil for a request that may be served, else why not.
 	Admit(c *Cycle) *Failure

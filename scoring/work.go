@@ -7,8 +7,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/strictjson"
 )
 
-// LoadProducer is a plug-in that says how many tokens the request has an endpoint compute. It takes part by being declared. Several must
-// be equal: what is in flight is counted once.
+// LoadProducer is a plug-in that says how many tokens the request has an endpoint compute. It takes part by being
+// declared. Several must be equal: what is in flight is counted once.
 type LoadProducer interface {
 	// RequestLoad is the tokens that e would have to compute for the request of c, whose prompt has so many tokens.
 	RequestLoad(c *Cycle, e *Endpoint, promptTokens int) int
@@ -17,8 +17,8 @@ type LoadProducer interface {
 // defaultLoad is the producer of a configuration that declares none.
 const defaultLoad = "inflight-load-producer"
 
-// NeedLoad has the tokens in flight counted, see Cycle.TokensInFlight, by a producer with default parameters where none is declared. name is
-// the producer's name as the parameter key gives it, empty for the default.
+// NeedLoad has the tokens in flight counted, see Cycle.TokensInFlight, by a producer with default parameters where
+// none is declared. name is the producer's name as the parameter key gives it, empty for the default.
 func (b *Builder) NeedLoad(key, name string) {
 	b.compiler.needsLoad = true
 	if name == "" || name == defaultLoad {
@@ -55,8 +55,8 @@ func (c *compiler) chooseLoad(doc *strictjson.Object) {
 	}
 }
 
-// TokensInFlight is how many tokens the requests that were sent to e have it compute and are not known to be computed. It is 0 unless
-// Builder.NeedLoad asked for it.
+// TokensInFlight is how many tokens the requests that were sent to e have it compute and are not known to be
+// computed. It is 0 unless Builder.NeedLoad asked for it.
 func (c *Cycle) TokensInFlight(e *Endpoint) int64 {
 	if c.Pool.State == nil || c.Pool.State.InFlight == nil {
 		return 0
@@ -64,7 +64,8 @@ func (c *Cycle) TokensInFlight(e *Endpoint) int64 {
 	return c.Pool.State.InFlight.Tokens(e.StateIndex)
 }
 
-// RequestLoads sets loads[i] to the tokens that candidates[i] would have to compute for the request. The two are equally long.
+// RequestLoads sets loads[i] to the tokens that candidates[i] would have to compute for the request. The two are
+// equally long.
 func (c *Cycle) RequestLoads(candidates []*Endpoint, loads []float64) {
 	if c.plan.load == nil {
 		clear(loads)

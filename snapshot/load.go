@@ -34,6 +34,7 @@ func AppendLoad(dst []byte, l *Load, p Position) ([]byte, error) {
 	for _, name := range l.Adapters {
 		w.string(name)
 	}
+	w.attributes(l)
 	if w.failed {
 		return w.dst[:start], ErrMalformed
 	}
@@ -120,7 +121,11 @@ func (l *Load) Decode(payload []byte) error {
 			l.Adapters[i] = string(name)
 		}
 	}
-	if !r.sections() {
+	l.Attributes = l.Attributes[:0]
+	for i := range l.Endpoints {
+		l.Endpoints[i].Attributes = nil
+	}
+	if !r.sections(l) {
 		return ErrMalformed
 	}
 	return nil

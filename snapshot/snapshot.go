@@ -59,9 +59,15 @@ type Load struct {
 	Endpoints []EndpointLoad
 	// Adapters names the LoRA adapters that the entries refer to by index.
 	Adapters []string
+	// Attributes names further numbers of each endpoint, at most MaxAttributes; EndpointLoad.Attributes has one for each, in their order.
+	Attributes []string
 
 	adapterIndexes []uint16
+	values         []float64
 }
+
+// MaxAttributes bounds Load.Attributes.
+const MaxAttributes = 16
 
 // NoSample is the age of an endpoint that has not been scraped yet; its numbers are all zero and mean nothing.
 const NoSample = ^uint32(0)
@@ -80,6 +86,8 @@ type EndpointLoad struct {
 	MaxLoRA uint32
 	// RunningLoRA and WaitingLoRA index Load.Adapters.
 	RunningLoRA, WaitingLoRA []uint16
+	// Attributes are the numbers that Load.Attributes names, NaN where unknown; nil is all unknown.
+	Attributes []float64
 	// LoRAKnown is set when the server says which adapters run and wait; without it, none is not known to be none.
 	LoRAKnown bool
 	// ModelsKnown is set when the server itself listed its models; Endpoint.Models is then all it serves, also when

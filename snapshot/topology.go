@@ -101,7 +101,7 @@ func DecodeTopology(payload []byte) (*Topology, error) {
 		}
 	}
 	r.rules(t)
-	if !r.sections() || !uniqueNames(t.Endpoints) {
+	if !r.sections(nil) || !uniqueNames(t.Endpoints) {
 		return nil, ErrMalformed
 	}
 	return t, nil
@@ -228,15 +228,20 @@ func (r *reader) uint64() uint64 {
 	return 0
 }
 
-// sections takes the sections with which a payload ends, none of which is known yet, and reports whether all of the
-// payload was as it must be.
-func (r *reader) sections() (ok bool) {
+// sections takes the sections with which a payload ends and reports whether all of the payload was as it must be. Those that are known
+// fill l, nil for a topology, which has none yet.
+func (r *reader) sections(l *Load) (ok bool) {
 	for !r.failed && len(r.left) > 0 {
-		r.take(4)
+		tag := r.uint32()
 		length := r.uint32()
 		r.failed = r.failed || uint64(length) > uint64(len(r.left))
-		if !r.failed {
-			r.take(int(length))
+		if r.failed {
+			break
+		}
+		section := reader{left: r.take(int(length))}
+		if l != nil && tag == tagAttributes {
+			section.attributes(l)
+			r.failed = section.failed
 		}
 	}
 	return !r.failed

@@ -34,6 +34,7 @@ any endpoint is fresh; with ` + "`last`" + ` its last sample counts.
 // folders are the packages of plug-ins in the order of the page.
 var folders = []struct{ name, title string }{
 	{"handlers", "Profile handlers"},
+	{"admitters", "Admitters"},
 	{"selectors", "Model selectors"},
 	{"deciders", "Deciders"},
 	{"filters", "Filters"},
@@ -42,6 +43,7 @@ var folders = []struct{ name, title string }{
 	{"producers", "Producers"},
 	{"headers", "Header handlers"},
 	{"data", "Data layer"},
+	{"parsers", "Parsers"},
 }
 
 // sharedFolders have parameters that plug-ins of several folders read, in structs named in shared.
@@ -176,12 +178,12 @@ func (f *folder) meaning(typeName string, p strictjson.Key) (string, error) {
 }
 
 func (f *folder) shared() []string {
-	return []string{"parameters", "roleParameters", "prefixCacheScorerParameters", "Policy", "AffinityParameters"}
+	return []string{"parameters", "pageParameters", "roleParameters", "prefixCacheScorerParameters", "Policy", "AffinityParameters"}
 }
 
 func lowerFirst(s string) string {
 	// Leading initialisms are lowered as a whole: PDProfileHandler, KVCache..., LoRA... follow the types' names.
-	for _, initialism := range []struct{ from, to string }{{"PD", "pd"}, {"KV", "kv"}, {"LoRA", "lora"}, {"AIBrix", "aibrix"}, {"VTC", "vtc"}} {
+	for _, initialism := range []struct{ from, to string }{{"PD", "pd"}, {"KV", "kv"}, {"LoRA", "lora"}, {"OpenAI", "openai"}, {"AIBrix", "aibrix"}, {"VTC", "vtc"}} {
 		if strings.HasPrefix(s, initialism.from) {
 			return initialism.to + strings.TrimPrefix(s, initialism.from)
 		}

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
@@ -97,6 +98,24 @@ func readCount(o *strictjson.Object, key string, n *int) {
 	*n = min(*n, math.MaxInt32)
 }
 
+// readAttributes reads further metrics: a list of name, as Name/Producer, and value.
+func readAttributes(o *strictjson.Object, pool *scoring.Pool, m *scoring.Metrics) {
+	for _, a := range o.Objects("attributes") {
+		name, value := "", 0.0
+		a.String("name", &name)
+		a.Float("value", &value, -math.MaxFloat64, math.MaxFloat64)
+		a.Close()
+		i := slices.Index(pool.Attributes, name)
+		if i < 0 {
+			i, pool.Attributes = len(pool.Attributes), append(pool.Attributes, name)
+		}
+		for len(m.Attributes) <= i {
+			m.Attributes = append(m.Attributes, math.NaN())
+		}
+		m.Attributes[i] = value
+	}
+}
+
 func readMetrics(o *strictjson.Object, pool *scoring.Pool, m *scoring.Metrics, now int64) {
 	var age time.Duration
 	var running, waiting []string
@@ -111,6 +130,7 @@ func readMetrics(o *strictjson.Object, pool *scoring.Pool, m *scoring.Metrics, n
 	readCount(o, "maxRunning", &m.MaxRunning)
 	readStart(o, "processStart", &m.ProcessStart)
 	o.Duration("age", &age, 0)
+	readAttributes(o, pool, m)
 	o.Close()
 	if !o.Present() {
 		return

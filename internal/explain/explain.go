@@ -92,6 +92,9 @@ func (x *Explainer) Explain(request Request, now int64) *Explanation {
 	for _, name := range x.plan.RequestHeaders() {
 		x.cycle.Request.Headers = append(x.cycle.Request.Headers, request.Headers[name])
 	}
+	if path := request.Headers[":path"]; path != "" && len(request.Body) > 0 && !x.plan.Claims(cleanPath(path)) {
+		return result.fail(scoring.NoParser)
+	}
 	api := request.api()
 	if api == openai.APINone || len(request.Body) == 0 {
 		x.cycle.Request.Unjudged, x.cycle.Tracer = true, nil
@@ -142,6 +145,11 @@ func (x *Explainer) record(now int64) {
 }
 
 // api tells which dialect the body is in.
+func cleanPath(path string) string {
+	clean, _ := openai.CleanPath(nil, path)
+	return clean
+}
+
 func (r Request) api() openai.API {
 	if path, ok := r.Headers[":path"]; ok {
 		return openai.APIForPath(path)

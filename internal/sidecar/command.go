@@ -15,6 +15,7 @@ import (
 func Command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := command.NewFlags("pintle sidecar")
 	path := flags.String("c", "", "the configuration `file` (required)")
+	plugins := flags.String("plugins", "", "the filter's configuration `file`: its data layer says how servers are found and read")
 	check := flags.Bool("check", false, "only check the configuration and the files that it names")
 	verbose := flags.Bool("v", false, "log every scrape and push")
 	format := flags.String("log", "text", "log `format`: text or json")
@@ -25,6 +26,9 @@ func Command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return command.Fail(flags, stderr, 2, fmt.Errorf("flag -log: %q is not text or json", *format))
 	}
 	c, err := config.Load(*path)
+	if err == nil && *plugins != "" {
+		err = c.ApplyPlugins(*plugins)
+	}
 	if err != nil {
 		return command.Fail(flags, stderr, 2, err)
 	}

@@ -274,14 +274,14 @@ func start(t testing.TB, ingests, discovery string) *running {
 	return startWith(t, func(admin string) string { return configYAML(admin, ingests, discovery) })
 }
 
-// startWith is start with a whole configuration, made for an admin address.
-func startWith(t testing.TB, document func(admin string) string) *running {
+// startWith is start with a whole configuration, made for an admin address, and further arguments.
+func startWith(t testing.TB, document func(admin string) string, more ...string) *running {
 	t.Helper()
 	r := &running{t: t, path: filepath.Join(t.TempDir(), "sidecar.yaml"), admin: freeAddress(t), log: &logBuffer{}}
 	writeFile(t, r.path, document(r.admin))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan int, 1)
-	go func() { done <- Command(ctx, []string{"-c", r.path}, io.Discard, r.log) }()
+	go func() { done <- Command(ctx, append([]string{"-c", r.path}, more...), io.Discard, r.log) }()
 	r.stop = sync.OnceValue(func() int { cancel(); return <-done })
 	t.Cleanup(func() {
 		r.stop()

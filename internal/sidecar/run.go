@@ -95,7 +95,7 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 func discover(c *config.Config, log *slog.Logger) ([]topology.Discovery, error) {
 	all := []topology.Discovery{staticDiscovery(c, log)}
 	if c.EndpointsFile != "" {
-		all = append(all, &file.Discovery{Path: c.EndpointsFile, Parse: c.ParseEndpoints})
+		all = append(all, &file.Discovery{Path: c.EndpointsFile, Once: c.EndpointsOnce, Parse: c.ParseEndpoints})
 	}
 	if c.Kubernetes != nil {
 		d, err := kubernetesDiscovery(c)
@@ -115,6 +115,9 @@ func discover(c *config.Config, log *slog.Logger) ([]topology.Discovery, error) 
 func staticDiscovery(c *config.Config, log *slog.Logger) *file.Discovery {
 	return &file.Discovery{Path: c.Path, Parse: func(content []byte) (topology.Part, error) {
 		changed, err := config.Parse(c.Path, content)
+		if err == nil && c.Plugins != "" {
+			err = changed.ApplyPlugins(c.Plugins)
+		}
 		if err != nil {
 			return topology.Part{}, err
 		}

@@ -131,6 +131,20 @@ func (o *Object) Scalars(key string, dst *[]string) {
 	})
 }
 
+// Scalar reads a string, or a number as it is written.
+func (o *Object) Scalar(key string, dst *string) {
+	v, ok := o.find(key, "string or number", "")
+	switch {
+	case !ok:
+	case v.Type == gjson.Number:
+		*dst = v.Raw
+	case v.Type == gjson.String:
+		*dst = v.Str
+	default:
+		o.wrong(key, v, "a string or a number")
+	}
+}
+
 // list reads a list of what kind says, each item by read.
 func (o *Object) list(key, kind string, dst *[]string, read func(item gjson.Result) (text string, ok bool)) {
 	v, ok := o.find(key, kind, "")

@@ -11,8 +11,9 @@ import (
 // yet to compute: those that it is not thought to have in its cache. All workers of Envoy count together, by the
 // journal.
 //
-// Formula: max(0, prompt tokens - cached tokens), at the first endpoint that each profile picks. The tokens count until
-// the answer's first byte, the request until its end; at the endpoint of a prefill stage both until the first byte.
+// Formula: (blocks - matched blocks) x tokens of a block + max(0, prompt tokens - blocks x tokens of a block), at the
+// first endpoint that each profile picks; without a producer of matches, prompt tokens - cached tokens as the prefix
+// scorer has them. The tokens count until the answer's first byte, the request until its end; at the endpoint of a prefill stage both until the first byte.
 // With addEstimatedOutputTokens the output counts, too: prompt tokens x outputRatio, at most the request's own limit
 // and maxEstimatedOutputTokens; input and output then count until the end.
 //
@@ -27,6 +28,8 @@ type inflightLoadProducer struct {
 	output bool
 	ratio  float64
 	most   int
+	// matches is the producer whose matches count, by default the first of all.
+	matches scoring.MatchKey
 }
 
 type inflightLoadProducerParameters struct {
@@ -36,7 +39,7 @@ type inflightLoadProducerParameters struct {
 	OutputRatio float64
 	// MaxEstimatedOutputTokens bounds the output that is expected. Unset: not.
 	MaxEstimatedOutputTokens int
-	// PrefixMatchInfoProducerName names the plug-in that matches prefixes. Empty: the largest match of all counts.
+	// PrefixMatchInfoProducerName names the plug-in that matches prefixes. Empty: the first one of all.
 	PrefixMatchInfoProducerName string
 	// SyncCrossReplicaState has no effect, as there without a syncer.
 	SyncCrossReplicaState bool
@@ -52,6 +55,10 @@ func NewInflightLoadProducer(b *scoring.Builder) scoring.Plugin {
 	b.Bool("addEstimatedOutputTokens", &p.AddEstimatedOutputTokens)
 	b.Float("outputRatio", &p.OutputRatio, 0, 1e6)
 	b.Int("maxEstimatedOutputTokens", &p.MaxEstimatedOutputTokens, 0, math.MaxInt32)
+	matches := scoring.MatchKey(0)
+	if b.Has("prefixMatchInfoProducerName") {
+		matches = b.PrefixMatches()
+	}
 	b.String("prefixMatchInfoProducerName", &p.PrefixMatchInfoProducerName)
 	b.Bool("syncCrossReplicaState", &p.SyncCrossReplicaState)
 	if b.Has("syncCrossReplicaState") && p.SyncCrossReplicaState {
@@ -61,12 +68,15 @@ func NewInflightLoadProducer(b *scoring.Builder) scoring.Plugin {
 	options.InFlight, options.Begins, options.Lengths = true, true, true
 	options.KeepTokens = options.KeepTokens || p.AddEstimatedOutputTokens
 	options.RequestTimeout = max(options.RequestTimeout, requestTimeout)
-	return inflightLoadProducer{p.AddEstimatedOutputTokens, p.OutputRatio, p.MaxEstimatedOutputTokens}
+	return inflightLoadProducer{p.AddEstimatedOutputTokens, p.OutputRatio, p.MaxEstimatedOutputTokens, matches}
 }
 
 // RequestLoad implements scoring.LoadProducer.
 func (p inflightLoadProducer) RequestLoad(c *scoring.Cycle, e *scoring.Endpoint, promptTokens int) int {
 	load := max(0, promptTokens-c.CachedTokens(e))
+	if m := c.PrefixMatches(p.matches); m.Blocks > 0 {
+		load = (m.Blocks-m.Matched(e))*m.BlockTokens + max(0, promptTokens-m.Blocks*m.BlockTokens)
+	}
 	if p.output {
 		load += p.outputTokens(c, promptTokens)
 	}

@@ -3,11 +3,13 @@ package registry
 
 import (
 	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/admitters"
 	"github.com/pintle-dev/pintle/scoring/data"
 	"github.com/pintle-dev/pintle/scoring/deciders"
 	"github.com/pintle-dev/pintle/scoring/filters"
 	"github.com/pintle-dev/pintle/scoring/handlers"
 	"github.com/pintle-dev/pintle/scoring/headers"
+	"github.com/pintle-dev/pintle/scoring/parsers"
 	"github.com/pintle-dev/pintle/scoring/pickers"
 	"github.com/pintle-dev/pintle/scoring/producers"
 	"github.com/pintle-dev/pintle/scoring/scorers"
@@ -25,6 +27,8 @@ var Plugins = []scoring.Registration{
 	{Type: "routing-strategy-handler", New: handlers.NewRoutingStrategyHandler},
 	{Type: "single-profile-handler", New: handlers.NewSingleProfileHandler},
 
+	{Type: "probabilistic-admitter", New: admitters.NewProbabilisticAdmitter},
+
 	{Type: "multi-factor-selector", New: selectors.NewMultiFactorSelector},
 
 	{Type: "always-disagg-multimodal-decider", New: deciders.NewAlwaysDisaggMultimodalDecider},
@@ -35,10 +39,13 @@ var Plugins = []scoring.Registration{
 	{Type: "by-label-selector", New: filters.NewByLabelSelector},
 	{Type: "decode-filter", New: filters.NewDecodeFilter},
 	{Type: "encode-filter", New: filters.NewEncodeFilter},
+	{Type: "endpoint-attribute-filter", New: filters.NewEndpointAttributeFilter},
 	{Type: "header-based-testing-filter", New: filters.NewHeaderBasedTestingFilter},
 	{Type: "label-selector-filter", New: filters.NewByLabelSelector},
 	{Type: "prefill-filter", New: filters.NewPrefillFilter},
+	{Type: "prefix-cache-affinity-filter", New: filters.NewPrefixCacheAffinityFilter},
 	{Type: "session-affinity-filter", New: filters.NewSessionAffinityFilter},
+	{Type: "utilization-detector", New: filters.NewUtilizationDetector},
 	{Type: "utilization-filter", New: filters.NewUtilizationFilter},
 
 	{Type: "active-request-scorer", New: scorers.NewActiveRequestScorer},
@@ -46,6 +53,7 @@ var Plugins = []scoring.Registration{
 	{Type: "cached-blocks-scorer", New: scorers.NewCachedBlocksScorer},
 	{Type: "constant-scorer", New: scorers.NewConstantScorer},
 	{Type: "context-length-aware", New: scorers.NewContextLengthAware},
+	{Type: "endpoint-attribute-scorer", New: scorers.NewEndpointAttributeScorer},
 	{Type: "kv-cache-utilization-scorer", New: scorers.NewKVCacheUtilizationScorer},
 	{Type: "least-busy-time", New: scorers.NewLeastBusyTime},
 	{Type: "least-kv-cache", New: scorers.NewLeastKVCache},
@@ -82,6 +90,16 @@ var Plugins = []scoring.Registration{
 	{Type: "prefill-header-handler", New: headers.NewDisaggHeadersHandler},
 	{Type: "response-header-handler", New: headers.NewResponseHeaderHandler},
 
+	{Type: "core-metrics-extractor", New: data.NewCoreMetricsExtractor},
+	{Type: "file-discovery", New: data.NewFileDiscovery},
+	{Type: "metrics-data-source", New: data.NewMetricsDataSource},
 	{Type: "model-server-protocol-models", New: data.NewModelServerProtocolModels},
+	{Type: "models-data-extractor", New: data.NewModelServerProtocolModels},
 	{Type: "models-data-source", New: data.NewModelsDataSource},
+
+	{Type: "anthropic-parser", New: parsers.NewAnthropicParser},
+	{Type: "openai-parser", New: parsers.NewOpenAIParser},
+	{Type: "passthrough-parser", New: parsers.NewPassthroughParser},
+	{Type: "sglanghttp-parser", New: parsers.NewSglanghttpParser},
+	{Type: "vllmhttp-parser", New: parsers.NewVllmhttpParser},
 }

@@ -41,6 +41,13 @@ type Config struct {
 	Static topology.Part
 	// EndpointsFile names a file with more endpoints. Empty is none.
 	EndpointsFile string
+	// Plugins is the filter's configuration that ApplyPlugins took over; PluginEndpoints has EndpointsFile be one of its file-discovery.
+	Plugins         string
+	PluginEndpoints bool
+	// EndpointsOnce has EndpointsFile read at the start alone.
+	EndpointsOnce bool
+	// EngineLabel is the label that names an endpoint's engine in EndpointsFile.
+	EngineLabel string
 	// Kubernetes says what to watch there; nil is nothing. DNS are names to look up.
 	Kubernetes *kubernetes.Config
 	DNS        []dns.Pool
@@ -57,6 +64,9 @@ type Scrape struct {
 	Models time.Duration
 	// Access holds for endpoints that say nothing else.
 	Access topology.Access
+	// ModelsPath is where the lists of models are, ModelsAccess how they are asked for; empty and nil are /v1/models, as the metrics are.
+	ModelsPath   string
+	ModelsAccess *topology.Access
 }
 
 const (
@@ -187,7 +197,12 @@ func (c *Config) ParseEndpoints(content []byte) (topology.Part, error) {
 	if !root.Present() {
 		return topology.Part{}, document.Locate(mistakes.Err())
 	}
-	part := c.reader(c.EndpointsFile).Part(root)
+	var part topology.Part
+	if c.PluginEndpoints {
+		part = c.listed(root)
+	} else {
+		part = c.reader(c.EndpointsFile).Part(root)
+	}
 	if !root.Given("endpoints") {
 		root.Missing("endpoints", "a list is right, [] when empty")
 	}

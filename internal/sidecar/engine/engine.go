@@ -32,6 +32,9 @@ type Sample struct {
 	// RunningLoRA and WaitingLoRA name the adapters of running and of waiting requests. Their elements never change
 	// once they are set, so that copies of a Sample may be read by anyone.
 	RunningLoRA, WaitingLoRA []string
+	// Attributes are the numbers that the engine's configuration names; AttributesKnown has a bit for each that the page has.
+	Attributes      [MaxAttributes]float64
+	AttributesKnown uint16
 }
 
 // Equal reports whether two samples say the same of load, sizes and process.
@@ -39,7 +42,7 @@ func (s *Sample) Equal(o *Sample) bool {
 	return s.WaitingRequests == o.WaitingRequests && s.RunningRequests == o.RunningRequests &&
 		s.KVCacheUsage == o.KVCacheUsage && s.KVBlockTokens == o.KVBlockTokens && s.KVBlocks == o.KVBlocks &&
 		s.MaxLoRA == o.MaxLoRA && s.MaxRunning == o.MaxRunning && s.ProcessStart == o.ProcessStart &&
-		slices.Equal(s.RunningLoRA, o.RunningLoRA) && slices.Equal(s.WaitingLoRA, o.WaitingLoRA)
+		s.Attributes == o.Attributes && s.AttributesKnown == o.AttributesKnown && slices.Equal(s.RunningLoRA, o.RunningLoRA) && slices.Equal(s.WaitingLoRA, o.WaitingLoRA)
 }
 
 // Field is one number, or one list of names, of a Sample.
@@ -59,10 +62,15 @@ const (
 	ProcessStart
 	Done
 	fieldCount
+	// Attribute is the first of MaxAttributes fields that the configuration names.
+	Attribute = fieldCount
 )
 
+// MaxAttributes bounds an engine's attributes.
+const MaxAttributes = 16
+
 // Fields is a set of fields.
-type Fields uint16
+type Fields uint32
 
 // Has reports whether f is in the set.
 func (s Fields) Has(f Field) bool { return s&(1<<f) != 0 }
@@ -115,6 +123,8 @@ type Engine struct {
 	rules []rule
 	// metrics are the rules' distinct metric names.
 	metrics []string
+	// attributes are the names of its Attributes.
+	attributes []string
 }
 
 // defaultPath is where most servers have their page.
@@ -130,7 +140,7 @@ func newEngine(name string, rules []rule) *Engine {
 	}
 	e := &Engine{name: name, path: defaultPath, rules: rules, prefix: rules[0].metric}
 	for _, r := range rules {
-		for r.field != ProcessStart && !strings.HasPrefix(r.metric, e.prefix) {
+		for r.field != ProcessStart && r.field < Attribute && !strings.HasPrefix(r.metric, e.prefix) {
 			e.prefix = e.prefix[:len(e.prefix)-1]
 		}
 		if !slices.Contains(e.metrics, r.metric) {
@@ -139,6 +149,9 @@ func newEngine(name string, rules []rule) *Engine {
 	}
 	return e
 }
+
+// Attributes are the names of what a Sample has in Attributes, in that order.
+func (e *Engine) Attributes() []string { return e.attributes }
 
 // Name returns the engine's name.
 func (e *Engine) Name() string { return e.name }

@@ -48,6 +48,7 @@ func (p *Parser) Parse(page []byte, s *Sample) Fields {
 	}
 	s.KVBlockTokens, s.KVBlocks, s.MaxLoRA, s.MaxRunning, s.ProcessStart, s.Done = 0, 0, 0, 0, 0, 0
 	s.RunningLoRA, s.WaitingLoRA = nil, nil
+	s.Attributes, s.AttributesKnown = [MaxAttributes]float64{}, 0
 	var found Fields
 	for i := range p.sums {
 		r := &p.engine.rules[i]
@@ -59,7 +60,7 @@ func (p *Parser) Parse(page []byte, s *Sample) Fields {
 }
 
 func (p *Parser) line(line []byte) {
-	if !begins(line, p.engine.prefix) && !begins(line, processStart) {
+	if !begins(line, p.engine.prefix) && !begins(line, processStart) && len(p.engine.attributes) == 0 {
 		return
 	}
 	for _, metric := range p.engine.metrics {
@@ -181,6 +182,9 @@ func (p *Parser) store(r *rule, a *accumulator, s *Sample) bool {
 		return s.ProcessStart != 0
 	case Done:
 		s.Done = a.total
+	default:
+		s.Attributes[r.field-Attribute] = a.total
+		s.AttributesKnown |= 1 << (r.field - Attribute)
 	}
 	return true
 }

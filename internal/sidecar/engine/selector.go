@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,7 +18,14 @@ type Change struct {
 	// CacheInfo names a metric with the labels block_size and num_gpu_blocks, LoRAInfo one with running_lora_adapters,
 	// waiting_lora_adapters and max_lora.
 	CacheInfo, LoRAInfo string
+	// BlockSizeLabel and BlocksLabel are CacheInfo's labels where they are called otherwise; BlockSize and Blocks name gauges in its place.
+	BlockSizeLabel, BlocksLabel, BlockSize, Blocks string
+	// Attributes are further gauges; of several series the first counts.
+	Attributes []Gauge
 }
+
+// Gauge is a number on the page and what it is called in snapshots.
+type Gauge struct{ Attribute, Selector string }
 
 // With returns s with the engine of that name changed, or with a new one.
 func (s Set) With(name string, c Change) (Set, error) {
@@ -31,7 +39,16 @@ func (s Set) With(name string, c Change) (Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(c.Attributes) > MaxAttributes {
+		return nil, fmt.Errorf("engine %s has %d attributes; at most %d are right", name, len(c.Attributes), MaxAttributes)
+	}
 	e := newEngine(name, rules)
+	if e.attributes = old.attributes; len(c.Attributes) > 0 {
+		e.attributes = nil
+	}
+	for _, a := range c.Attributes {
+		e.attributes = append(e.attributes, a.Attribute)
+	}
 	e.path, e.port, e.filters = old.path, old.port, old.filters
 	if c.Path != "" {
 		e.path, e.filters = c.Path, false
@@ -77,13 +94,21 @@ func (c Change) rules(old []rule) ([]rule, error) {
 		replace("waiting", c.Waiting, rule{field: Waiting, combine: sum}),
 		replace("running", c.Running, rule{field: Running, combine: sum}),
 		replace("kvCacheUsage", c.KVCacheUsage, rule{field: KVUsage, combine: mean}),
-		replace("cacheInfo", c.CacheInfo, rule{label: "block_size", field: KVBlockTokens, combine: first},
-			rule{label: "num_gpu_blocks", field: KVBlocks, combine: sum}),
+		replace("cacheInfo", c.CacheInfo, rule{label: cmp.Or(c.BlockSizeLabel, "block_size"), field: KVBlockTokens, combine: first},
+			rule{label: cmp.Or(c.BlocksLabel, "num_gpu_blocks"), field: KVBlocks, combine: sum}),
+		replace("cacheBlockSize", c.BlockSize, rule{field: KVBlockTokens, combine: first}),
+		replace("cacheBlocks", c.Blocks, rule{field: KVBlocks, combine: sum}),
 		replace("loraInfo", c.LoRAInfo, rule{label: "max_lora", field: MaxLoRA, combine: newest, optional: true},
 			rule{label: "running_lora_adapters", field: RunningLoRA, combine: newest, optional: true},
 			rule{label: "waiting_lora_adapters", field: WaitingLoRA, combine: newest, optional: true}),
 	} {
 		if err != nil {
+			return nil, err
+		}
+	}
+	for i, a := range c.Attributes {
+		rules = slices.DeleteFunc(rules, func(r rule) bool { return r.field == Attribute+Field(i) })
+		if err := replace("attribute "+a.Attribute, a.Selector, rule{field: Attribute + Field(i), combine: first, optional: true}); err != nil {
 			return nil, err
 		}
 	}

@@ -26,6 +26,15 @@ func (s Set) ByName(name string) *Engine {
 	return nil
 }
 
+// Prefer returns s with the engine of that name first, where detection begins.
+func (s Set) Prefer(name string) Set {
+	i := slices.IndexFunc(s, func(e *Engine) bool { return e.name == name })
+	if i <= 0 {
+		return s
+	}
+	return append(Set{s[i]}, slices.Delete(slices.Clone(s), i, i+1)...)
+}
+
 // Names returns the engines' names.
 func (s Set) Names() []string {
 	names := make([]string, len(s))

@@ -14,6 +14,8 @@ import (
 type Discovery struct {
 	Path  string
 	Parse func(content []byte) (topology.Part, error)
+	// Once has it read at the start alone.
+	Once bool
 }
 
 var _ topology.Discovery = (*Discovery)(nil)
@@ -29,6 +31,16 @@ func (d *Discovery) Run(ctx context.Context, emit func(topology.Part, error)) {
 			return
 		}
 		emit(d.Parse(content))
+	}
+	if d.Once {
+		s := readState(d.Path)
+		if s.err != "" {
+			report(nil, errors.New(s.err))
+		} else {
+			report([]byte(s.content), nil)
+		}
+		<-ctx.Done()
+		return
 	}
 	Watch(ctx, d.Path, report)
 }

@@ -23,6 +23,8 @@ type Config struct {
 	// Namespace is that of pools which name none. Empty is the service account's.
 	Namespace string
 	Pools     []Pool
+	// EngineLabel is the label by which pods name their engine, which beats the usual ones; empty is none.
+	EngineLabel string
 	// Engine returns the engine of a name or alias, or "" for one that is unknown.
 	Engine func(name string) string
 }
@@ -48,12 +50,10 @@ type Pool struct {
 	Access *topology.Access `json:"-"`
 }
 
-// The labels by which a pod names its engine, and the annotation that says which of the pool's ports it serves. llm-d's
-// names win.
+// The labels by which a pod names its engine, and the annotation that says which of the pool's ports it serves.
 const (
 	engineLabel     = "inference.networking.k8s.io/engine-type"
 	llmdEngineLabel = "llm-d.ai/engine-type"
-	llmdActivePorts = "llm-d.ai/active-ports"
 	activePorts     = "inference.networking.k8s.io/active-ports"
 )
 

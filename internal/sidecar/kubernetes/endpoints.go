@@ -132,14 +132,10 @@ func ready(pod *corev1.Pod) bool {
 	})
 }
 
-// active says which of the ports the pod serves: those that its annotation lists, under llm-d's name before the older
-// one, or all. What is no port in the list is passed over.
+// active says which of the ports the pod serves: those that its annotation lists, or all. What is no port in the list is passed over.
 func active(pod *corev1.Pod, ports []uint16) []bool {
 	serves := make([]bool, len(ports))
-	text, limited := pod.Annotations[llmdActivePorts]
-	if !limited {
-		text, limited = pod.Annotations[activePorts]
-	}
+	text, limited := pod.Annotations[activePorts]
 	for i, port := range ports {
 		serves[i] = !limited
 		for item := range strings.SplitSeq(text, ",") {
@@ -163,7 +159,7 @@ func (d *Discovery) endpoint(p *Pool, pod *corev1.Pod, ip string, port uint16) (
 		for key, value := range pod.Labels {
 			merged[key] = value
 		}
-		for _, key := range []string{engineLabel, llmdEngineLabel} {
+		for _, key := range []string{llmdEngineLabel, engineLabel, d.config.EngineLabel} {
 			if engine := d.config.Engine(pod.Labels[key]); engine != "" {
 				e.Engine = engine
 			}

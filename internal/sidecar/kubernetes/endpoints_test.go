@@ -58,8 +58,6 @@ func TestActive(t *testing.T) {
 	}{
 		{"none", nil, []bool{true, true, true}},
 		{"two", map[string]string{activePorts: "8002, 8000"}, []bool{true, false, true}},
-		{"llm-d's", map[string]string{llmdActivePorts: "8001"}, []bool{false, true, false}},
-		{"both", map[string]string{llmdActivePorts: "8001", activePorts: "8000"}, []bool{false, true, false}},
 		{"foreign and broken", map[string]string{activePorts: "8001,x,9999,70000"}, []bool{false, true, false}},
 		{"empty", map[string]string{activePorts: ""}, []bool{false, false, false}},
 	}

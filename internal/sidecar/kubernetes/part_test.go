@@ -82,13 +82,13 @@ func TestPart(t *testing.T) {
 			[]Pool{{Selector: "app=a", Ports: []string{"8000"}, Engine: "vllm"}},
 			[]any{
 				readyPod("p", "10.0.0.1", map[string]string{"app": "a", engineLabel: "sglang"}),
-				readyPod("q", "10.0.0.2", map[string]string{"app": "a", llmdEngineLabel: "sglang", engineLabel: "vllm"}),
+				readyPod("q", "10.0.0.2", map[string]string{"app": "a", llmdEngineLabel: "sglang"}),
 				readyPod("r", "10.0.0.3", map[string]string{"app": "a", engineLabel: "other"}),
 				readyPod("s", "10.0.0.4", map[string]string{"app": "a"}),
 			},
 			[]topology.Endpoint{
 				{Endpoint: snapshot.Endpoint{Name: "ns/p", Address: "10.0.0.1:8000", Engine: "sglang", Labels: label("app", "a", engineLabel, "sglang")}},
-				{Endpoint: snapshot.Endpoint{Name: "ns/q", Address: "10.0.0.2:8000", Engine: "sglang", Labels: label("app", "a", engineLabel, "vllm", llmdEngineLabel, "sglang")}},
+				{Endpoint: snapshot.Endpoint{Name: "ns/q", Address: "10.0.0.2:8000", Engine: "sglang", Labels: label("app", "a", llmdEngineLabel, "sglang")}},
 				{Endpoint: snapshot.Endpoint{Name: "ns/r", Address: "10.0.0.3:8000", Engine: "vllm", Labels: label("app", "a", engineLabel, "other")}},
 				{Endpoint: snapshot.Endpoint{Name: "ns/s", Address: "10.0.0.4:8000", Engine: "vllm", Labels: label("app", "a")}},
 			},

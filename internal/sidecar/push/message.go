@@ -2,6 +2,7 @@ package push
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
@@ -15,6 +16,7 @@ type encoder struct {
 	adapters map[string]uint16
 	indexes  []uint16
 	size     int // of the last message
+	values   []float64
 }
 
 // message encodes g as it is at now: the load, with the topology before it when full. Adapters beyond what one message
@@ -28,6 +30,7 @@ func (e *encoder) message(g *pool.Generation, p snapshot.Position, full bool, no
 	e.load.Topology = g.ID
 	e.load.Endpoints = e.load.Endpoints[:0]
 	e.load.Adapters = e.load.Adapters[:0]
+	e.nameAttributes(g)
 	room := topology.AdapterBytes
 	for _, t := range g.Targets {
 		v := t.Now()
@@ -42,6 +45,7 @@ func (e *encoder) message(g *pool.Generation, p snapshot.Position, full bool, no
 			MaxRunning:      v.Sample.MaxRunning,
 			ProcessStart:    v.Sample.ProcessStart,
 		}
+		entry.Attributes = e.attributes(&v)
 		entry.RunningLoRA = e.intern(v.Sample.RunningLoRA, &room)
 		entry.WaitingLoRA = e.intern(v.Sample.WaitingLoRA, &room)
 		e.load.Endpoints = append(e.load.Endpoints, entry)
@@ -56,6 +60,38 @@ func (e *encoder) message(g *pool.Generation, p snapshot.Position, full bool, no
 	body, err := snapshot.AppendLoad(body, &e.load, p)
 	e.size = len(body)
 	return body, err
+}
+
+// nameAttributes finds all attributes of the pool's engines, as far as a record has room for them.
+func (e *encoder) nameAttributes(g *pool.Generation) {
+	e.load.Attributes, e.values = e.load.Attributes[:0], e.values[:0]
+	for _, t := range g.Targets {
+		kind := t.Now().Kind
+		if kind == nil {
+			continue
+		}
+		for _, name := range kind.Attributes() {
+			if len(e.load.Attributes) < snapshot.MaxAttributes && !slices.Contains(e.load.Attributes, name) {
+				e.load.Attributes = append(e.load.Attributes, name)
+			}
+		}
+	}
+	e.values = slices.Grow(e.values, len(e.load.Attributes)*len(g.Targets))
+}
+
+// attributes are a target's values of the record's attributes.
+func (e *encoder) attributes(v *pool.View) []float64 {
+	start := len(e.values)
+	for _, name := range e.load.Attributes {
+		value := math.NaN()
+		if v.Kind != nil && !v.Sampled.IsZero() {
+			if i := slices.Index(v.Kind.Attributes(), name); i >= 0 && v.Sample.AttributesKnown>>i&1 == 1 {
+				value = v.Sample.Attributes[i]
+			}
+		}
+		e.values = append(e.values, value)
+	}
+	return e.values[start:len(e.values):len(e.values)]
 }
 
 // intern returns the names' indexes into the load's adapters, and takes the bytes that they cost from room.

@@ -2,6 +2,7 @@ package scrape
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,12 +13,15 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
 	"github.com/pintle-dev/pintle/internal/sidecar/pace"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 )
 
 // modelLister asks one endpoint from time to time which models it serves. Each has a connection and a goroutine of its
 // own: a server whose list hangs is still scraped.
 type modelLister struct {
 	target  *pool.Target
+	path    string           // empty is /v1/models
+	access  *topology.Access // nil is the target's
 	every   time.Duration
 	timeout time.Duration
 	changed func()
@@ -26,9 +30,13 @@ type modelLister struct {
 }
 
 func (l *modelLister) run(ctx context.Context) {
-	f := newFetcher(ctx, l.target.Address, l.target.Access)
+	access := l.target.Access
+	if l.access != nil {
+		access = l.access
+	}
+	f := newFetcher(ctx, l.target.Address, access)
 	defer f.close()
-	f.aim("/v1/models", 0)
+	f.aim(cmp.Or(l.path, "/v1/models"), 0)
 	for ctx.Err() == nil {
 		models, err := l.list(ctx, f)
 		if ctx.Err() != nil {

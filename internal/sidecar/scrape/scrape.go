@@ -45,8 +45,10 @@ type Scraper struct {
 func (s *Scraper) Run(ctx context.Context, t *pool.Target, learn func()) {
 	s.Pool.Go(func() {
 		if every := s.Demand.wait(ctx, s.Models); every > 0 {
-			(&modelLister{target: t, every: every, timeout: s.Timeout, changed: learn, log: s.Log,
-				metrics: s.Metrics}).run(ctx)
+			(&modelLister{
+				target: t, path: s.ModelsPath, access: s.ModelsAccess, every: every, timeout: s.Timeout,
+				changed: learn, log: s.Log, metrics: s.Metrics,
+			}).run(ctx)
 		}
 	})
 	(&scraper{Scraper: s, target: t}).run(ctx)

@@ -1,0 +1,201 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/pintle-dev/pintle/internal/foreign"
+	"github.com/pintle-dev/pintle/internal/pluginconfig"
+	"github.com/pintle-dev/pintle/internal/sidecar/engine"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
+	"github.com/pintle-dev/pintle/internal/strictjson"
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/snapshot"
+)
+
+// ApplyPlugins has the sidecar do what the data layer of the filter's configuration in a file says: it beats what c
+// says of the same.
+func (c *Config) ApplyPlugins(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("flag -plugins: %w", err)
+	}
+	found, err := foreign.Read(text)
+	if err != nil {
+		return inFile(path, err)
+	}
+	parsed, err := pluginconfig.ParseIn(found.JSON, os.LookupEnv)
+	if err != nil {
+		return inFile(path, found.Locate(err))
+	}
+	c.Plugins = path
+	if err := c.apply(parsed.Plan.DataLayer()); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if c.EndpointsFile != "" && c.PluginEndpoints {
+		if err := c.checkEndpointsFile(); err != nil {
+			return err
+		}
+	}
+	for _, a := range c.accesses() {
+		if err := a.Check(); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// apply takes over what a data layer says.
+func (c *Config) apply(d *scoring.DataLayer) error {
+	if e := d.Engines; e != nil {
+		for i := range e.Configs {
+			if err := c.applyEngine(&e.Configs[i]); err != nil {
+				return err
+			}
+		}
+		c.EngineLabel = e.LabelKey
+		c.Engines = c.Engines.Prefer(c.knownEngine(e.Default))
+		if c.Kubernetes != nil {
+			c.Kubernetes.EngineLabel = e.LabelKey
+		}
+	}
+	if d.Metrics != nil {
+		if err := c.applyMetrics(d.Metrics); err != nil {
+			return err
+		}
+	}
+	if m := d.Models; m != nil {
+		access := c.access(m)
+		c.Scrape.ModelsPath, c.Scrape.ModelsAccess = m.Path, &access
+		if m.Interval > 0 {
+			c.Scrape.Models = m.Interval
+		}
+	}
+	if f := d.Endpoints; f != nil {
+		c.EndpointsFile, c.PluginEndpoints, c.EndpointsOnce = f.Path, true, !f.Watch
+		if !filepath.IsAbs(f.Path) {
+			c.EndpointsFile = filepath.Join(filepath.Dir(c.Plugins), f.Path)
+		}
+		c.Static.Endpoints, c.Kubernetes, c.DNS = nil, nil, nil
+	}
+	return nil
+}
+
+func (c *Config) knownEngine(name string) string {
+	if kind := c.Engines.ByName(name); kind != nil {
+		return kind.Name()
+	}
+	return ""
+}
+
+// defaultPage is where a data source looks by itself. There each engine's own place counts.
+const defaultPage = "/metrics"
+
+func (c *Config) applyMetrics(p *scoring.Page) error {
+	c.Scrape.Access = c.access(p)
+	if p.Interval > 0 {
+		c.Scrape.Interval = p.Interval
+		c.Scrape.IdleInterval = max(p.Interval, min(2*p.Interval, longestIdle))
+	}
+	for i := range c.Static.Endpoints {
+		c.Static.Endpoints[i].Access = &c.Scrape.Access
+	}
+	for i := range c.DNS {
+		c.DNS[i].Access = &c.Scrape.Access
+	}
+	if c.Kubernetes != nil {
+		for i := range c.Kubernetes.Pools {
+			c.Kubernetes.Pools[i].Access = &c.Scrape.Access
+		}
+	}
+	change := engine.Change{Port: uint16(p.Port)}
+	if p.Path != defaultPage {
+		change.Path = p.Path
+	}
+	if change.Path == "" && change.Port == 0 {
+		return nil
+	}
+	for _, name := range c.Engines.Names() {
+		changed, err := c.Engines.With(name, change)
+		if err != nil {
+			return err
+		}
+		c.Engines = changed
+	}
+	return nil
+}
+
+// access is how a page is asked for; what the page says nothing of, such as a token, is the sidecar's.
+func (c *Config) access(p *scoring.Page) topology.Access {
+	a := c.Scrape.Access
+	a.HTTPS = p.HTTPS
+	if !p.HTTPS {
+		return a
+	}
+	a.SkipVerify = p.SkipVerify && p.CACert == ""
+	a.CA, a.Certificate, a.Key = p.CACert, p.ClientCert, p.ClientKey
+	return a
+}
+
+func (c *Config) applyEngine(e *scoring.EngineConfig) error {
+	name := e.Name
+	if known := c.knownEngine(name); known != "" {
+		name = known
+	}
+	change := engine.Change{
+		Waiting: e.Waiting, Running: e.Running, KVCacheUsage: e.KVUsage, LoRAInfo: e.LoRA, CacheInfo: e.CacheInfo,
+		BlockSizeLabel: e.CacheBlockSizeLabel, BlocksLabel: e.CacheBlocksLabel, BlockSize: e.CacheBlockSize, Blocks: e.CacheBlocks,
+	}
+	for _, a := range e.Attributes {
+		change.Attributes = append(change.Attributes, engine.Gauge{Attribute: a.Attribute, Selector: a.Spec})
+	}
+	changed, err := c.Engines.With(name, change)
+	if err != nil {
+		return fmt.Errorf("engineConfigs: %w", err)
+	}
+	c.Engines = changed
+	return nil
+}
+
+// listed reads the list of a file-discovery.
+func (c *Config) listed(root *strictjson.Object) topology.Part {
+	var part topology.Part
+	names := map[string]bool{}
+	for _, o := range root.Objects("endpoints") {
+		e, name, namespace, address, port := topology.Endpoint{}, "", "default", "", ""
+		var labels []strictjson.Pair
+		o.String("name", &name)
+		o.String("namespace", &namespace)
+		o.String("address", &address)
+		o.Scalar("port", &port)
+		o.StringMap("labels", &labels)
+		o.Close()
+		e.Name = namespace + "/" + name
+		switch number, err := strconv.ParseUint(port, 10, 16); {
+		case name == "":
+			o.Missing("name", "a unique name is right")
+		case names[e.Name]:
+			o.Mistake("name", strictjson.Quote(e.Name)+" is the name of another endpoint; each name once is right")
+		case err != nil || number == 0:
+			o.Mistake("port", strictjson.Quote(port)+" is no port; 1 to 65535 is right")
+		default:
+			e.Address = net.JoinHostPort(address, port)
+			topology.CheckAddress(o, "address", &e.Address)
+		}
+		names[e.Name] = true
+		for _, l := range labels {
+			e.Labels = append(e.Labels, snapshot.Label(l))
+			if l.Key == c.EngineLabel {
+				e.Engine = c.knownEngine(l.Value)
+			}
+		}
+		if c.Scrape.Access != (topology.Access{}) {
+			e.Access = &c.Scrape.Access
+		}
+		part.Endpoints = append(part.Endpoints, e)
+	}
+	return part
+}

@@ -1,0 +1,137 @@
+package sidecar
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// documentYAML is a configuration of the filter with all that its data layer can say. Servers have their pages at
+// port, behind TLS.
+func documentYAML(file, port string) string {
+	return `config:
+  apiVersion: llm-d.ai/v1alpha1
+  kind: EndpointPickerConfig
+  plugins:
+  - {type: file-discovery, parameters: {path: ` + file + `, watchFile: true}}
+  - {name: pages, type: metrics-data-source, parameters: {scheme: https, path: /page, port: ` + port + `, interval: 60ms}}
+  - {name: lists, type: models-data-source, parameters: {scheme: https, path: /lists, interval: 1s}}
+  - {type: models-data-extractor}
+  - name: core
+    type: core-metrics-extractor
+    parameters:
+      engineLabelKey: engine
+      defaultEngine: mine
+      engineConfigs:
+      - name: mine
+        queuedRequestsSpec: my_requests{state=queued}
+        runningRequestsSpec: 'my_requests{state="running"}'
+        kvUsageSpec: my_cache_usage
+        cacheInfoSpec: my_cache_info
+        cacheBlockSizeLabelName: size
+        cacheNumBlocksLabelName: number
+        customMetrics:
+        - {attributeKey: Temperature, metricSpec: 'my_temperature{where=core}'}
+        - {attributeKey: Missing, metricSpec: my_missing}
+  - type: queue-scorer
+  dataLayer:
+    injectDefaults: false
+    discovery: {pluginRef: file-discovery}
+    sources:
+    - {pluginRef: pages, extractors: [{pluginRef: core}]}
+    - {pluginRef: lists, extractors: [{pluginRef: models-data-extractor}]}
+`
+}
+
+const ownPage = `my_requests{state="queued"} 7
+my_requests{state="running"} 3
+my_cache_usage 0.25
+my_cache_info{size="32",number="500"} 1
+my_temperature{where="core"} 71.5
+my_temperature{where="edge"} 20
+vllm:num_requests_waiting 99
+`
+
+// TestPlugins runs the sidecar with a document, and has it do all that the document says.
+func TestPlugins(t *testing.T) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/page":
+			_, _ = io.WriteString(w, ownPage)
+		case "/lists":
+			_, _ = io.WriteString(w, `{"data":[{"id":"m7"}]}`)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	file, document := filepath.Join(folder, "endpoints.yaml"), filepath.Join(folder, "filter.yaml")
+	list := func(names ...string) {
+		text := "endpoints:\n"
+		for _, name := range names {
+			text += fmt.Sprintf("- {name: %s, namespace: ns, address: 127.0.0.1, port: %q, labels: {engine: mine}}\n", name, port)
+		}
+		writeFile(t, file, text)
+	}
+	list("a")
+	writeFile(t, document, documentYAML("endpoints.yaml", port))
+	in, url := newIngest(t)
+	r := startWith(t, func(admin string) string {
+		return configYAML(admin, url, "{static: "+staticYAML("gone", "127.0.0.1:1")+"}")
+	}, "-plugins", document)
+	got := in.await("a sample, and the models", func(r *received) bool {
+		return r.waiting("ns/a") == 7 && len(r.topology.Endpoints[0].Models) > 0
+	})
+	e := got.load.Endpoints[0]
+	if len(got.topology.Endpoints) != 1 || e.RunningRequests != 3 || e.KVCacheUsage != 0.25 || e.KVBlockTokens != 32 || e.KVBlocks != 500 {
+		t.Errorf("got the endpoints %+v with %+v", got.topology.Endpoints, e)
+	}
+	if got.topology.Endpoints[0].Models[0] != "m7" {
+		t.Errorf("got the models %v, want m7", got.topology.Endpoints[0].Models)
+	}
+	names := strings.Join(got.load.Attributes, " ")
+	if names != "Temperature/core Missing/core" || e.Attributes[0] != 71.5 || !math.IsNaN(e.Attributes[1]) {
+		t.Errorf("got the attributes %s: %v, want Temperature/core 71.5 and Missing/core NaN", names, e.Attributes)
+	}
+	list("a", "b")
+	in.await("the file's second server", func(r *received) bool { return r.waiting("ns/b") == 7 })
+	if r.stop() != 0 {
+		t.Errorf("the sidecar did not end cleanly")
+	}
+}
+
+// TestPluginsMistakes: the sidecar does not start with a document, or a list of servers, that is wrong.
+func TestPluginsMistakes(t *testing.T) {
+	tests := []struct{ name, document, list, want string }{
+		{"a wrong document", "config: {plugins: [{type: queue}]}", "endpoints: []", `"queue" is not a known plug-in`},
+		{"a wrong port", documentYAML("list.yaml", "1"), "endpoints: [{name: a, address: 10.0.0.1, port: x}]", `"x" is no port`},
+		{"no address", documentYAML("list.yaml", "1"), "endpoints: [{name: a, address: host, port: '1'}]", `is no address`},
+		{"no list", documentYAML("none.yaml", "1"), "endpoints: []", "none.yaml: no such file"},
+		{"one twice", documentYAML("list.yaml", "1"), "endpoints: [{name: a, address: 10.0.0.1, port: 1}, {name: a, address: 10.0.0.1, port: 2}]", `"default/a"`},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			folder := t.TempDir()
+			path, document := filepath.Join(folder, "sidecar.yaml"), filepath.Join(folder, "filter.yaml")
+			writeFile(t, path, configYAML("127.0.0.1:0", "'http://127.0.0.1:1'", "{static: []}"))
+			writeFile(t, document, tc.document)
+			writeFile(t, filepath.Join(folder, "list.yaml"), tc.list)
+			log := &logBuffer{}
+			code := Command(t.Context(), []string{"-c", path, "-plugins", document, "-check"}, io.Discard, log)
+			if code != 2 || !strings.Contains(log.String(), tc.want) {
+				t.Errorf("got %d and %s, want 2 and %s", code, log, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,102 @@
+package data
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/strictjson"
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// coreMetricsExtractor says what the servers' metrics are called. The sidecar reads them so, when it reads this
+// document, too: pintle sidecar -plugins FILE. Engines that engineConfigs does not name are read as the sidecar reads
+// them by itself; customMetrics become attributes, which endpoint-attribute-scorer and -filter go by.
+//
+// A name is a metric or one with labels: metric{label=value}. Of several series requests are summed and the usage of
+// the KV cache is averaged.
+//
+// Source: llm-d, core-metrics-extractor. There the first of several series counts alone, so that a page of several
+// engines counts as one.
+type coreMetricsExtractor struct{ engines scoring.EngineMetrics }
+
+type coreMetricsExtractorParameters struct {
+	// EngineLabelKey is the pods' label that names their engine.
+	EngineLabelKey string
+	// DefaultEngine is the engine of pods without that label.
+	DefaultEngine string
+	// EngineConfigs are kinds of servers, each with name, queuedRequestsSpec, runningRequestsSpec, kvUsageSpec,
+	// loraSpec, cacheInfoSpec, cacheBlockSizeLabelName, cacheNumBlocksLabelName, cacheBlockSizeSpec,
+	// cacheNumBlocksSpec, and customMetrics: attributeKey and metricSpec.
+	EngineConfigs []scoring.EngineConfig
+}
+
+// NewCoreMetricsExtractor builds a core-metrics-extractor.
+func NewCoreMetricsExtractor(b *scoring.Builder) scoring.Plugin {
+	p := coreMetricsExtractorParameters{EngineLabelKey: "llm-d.ai/engine-type", DefaultEngine: "vllm"}
+	b.String("engineLabelKey", &p.EngineLabelKey)
+	b.String("defaultEngine", &p.DefaultEngine)
+	for _, o := range b.Objects("engineConfigs") {
+		config := readEngine(o, b.Name)
+		for i := range p.EngineConfigs {
+			if p.EngineConfigs[i].Name == config.Name {
+				o.Mistake("name", strconv.Quote(config.Name)+" names two engines")
+			}
+		}
+		p.EngineConfigs = append(p.EngineConfigs, config)
+	}
+	return coreMetricsExtractor{scoring.EngineMetrics{LabelKey: p.EngineLabelKey, Default: p.DefaultEngine, Configs: p.EngineConfigs}}
+}
+
+func readEngine(o *strictjson.Object, producer string) scoring.EngineConfig {
+	c := scoring.EngineConfig{}
+	o.String("name", &c.Name)
+	for _, spec := range []struct {
+		key  string
+		text *string
+	}{
+		{"queuedRequestsSpec", &c.Waiting}, {"runningRequestsSpec", &c.Running}, {"kvUsageSpec", &c.KVUsage}, {"loraSpec", &c.LoRA},
+		{"cacheInfoSpec", &c.CacheInfo}, {"cacheBlockSizeSpec", &c.CacheBlockSize}, {"cacheNumBlocksSpec", &c.CacheBlocks},
+	} {
+		o.String(spec.key, spec.text)
+		checkSpec(o, spec.key, *spec.text)
+	}
+	o.String("cacheBlockSizeLabelName", &c.CacheBlockSizeLabel)
+	o.String("cacheNumBlocksLabelName", &c.CacheBlocksLabel)
+	for _, custom := range o.Objects("customMetrics") {
+		a := scoring.AttributeSpec{}
+		custom.String("attributeKey", &a.Attribute)
+		custom.String("metricSpec", &a.Spec)
+		custom.Close()
+		if a.Attribute == "" || strings.Contains(a.Attribute, "/") {
+			custom.Mistake("attributeKey", strconv.Quote(a.Attribute)+" is no name of an attribute; one without a slash is right")
+		}
+		if a.Spec == "" {
+			custom.Missing("metricSpec", "name the metric")
+		}
+		checkSpec(custom, "metricSpec", a.Spec)
+		a.Attribute += "/" + producer
+		c.Attributes = append(c.Attributes, a)
+	}
+	o.Close()
+	if c.Name == "" {
+		o.Missing("name", "name the engine, as the pods' label does")
+	}
+	return c
+}
+
+// checkSpec notes a name of a metric that is none.
+func checkSpec(o *strictjson.Object, key, spec string) {
+	name, labels, braces := strings.Cut(spec, "{")
+	if spec == "" {
+		return
+	}
+	if strings.TrimSpace(name) == "" || strings.ContainsAny(name, " }=\"") || braces && !strings.HasSuffix(labels, "}") {
+		o.Mistake(key, strconv.Quote(spec)+" is no metric; metric or metric{label=value} is right")
+	}
+}
+
+// ExtractsModels implements scoring.DataExtractor.
+func (coreMetricsExtractor) ExtractsModels() bool { return false }
+
+// AddTo implements scoring.DataPart.
+func (x coreMetricsExtractor) AddTo(d *scoring.DataLayer) { d.Engines = &x.engines }

@@ -1,0 +1,24 @@
+package data
+
+import "github.com/pintle-dev/pintle/scoring"
+
+// metricsDataSource says where the servers' metrics are. The sidecar reads them there, when it reads this document,
+// too: pintle sidecar -plugins FILE. Without the plug-in it reads them where its own configuration says, or by its
+// defaults.
+//
+// Source: llm-d, metrics-data-source. There one that is declared under another name than its type is read beside the
+// default one, so that every server is read twice; here it stands in its place.
+type metricsDataSource struct{ page *scoring.Page }
+
+// NewMetricsDataSource builds a metrics-data-source.
+func NewMetricsDataSource(b *scoring.Builder) scoring.Plugin {
+	port := 0
+	b.Int("port", &port, 1, 65535)
+	return metricsDataSource{readPage(b, "/metrics", port)}
+}
+
+// FetchesData implements scoring.DataSource.
+func (metricsDataSource) FetchesData() {}
+
+// AddTo implements scoring.DataPart.
+func (s metricsDataSource) AddTo(d *scoring.DataLayer) { d.Metrics = s.page }

@@ -1,0 +1,57 @@
+package data
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// pageParameters are common to the sources that fetch a page of every server.
+type pageParameters struct {
+	// Scheme is http or https.
+	Scheme string
+	// Path is the path of the page.
+	Path string
+	// Port is the port of the page. Unset: the endpoint's own.
+	Port int
+	// InsecureSkipVerify accepts any certificate.
+	InsecureSkipVerify bool
+	// CACertPath is a file with the authorities that may vouch for the servers, on the sidecar's machine.
+	CACertPath string
+	// ClientCertPath is the file of the certificate that the sidecar shows.
+	ClientCertPath string
+	// ClientKeyPath is the file of that certificate's key.
+	ClientKeyPath string
+	// Interval is the time between two looks, at least 50 ms. Unset: the sidecar's.
+	Interval time.Duration
+}
+
+// shortestInterval is that of the endpoint pickers.
+const shortestInterval = 50 * time.Millisecond
+
+func readPage(b *scoring.Builder, path string, port int) *scoring.Page {
+	p := pageParameters{Scheme: "http", Path: path, Port: port, InsecureSkipVerify: true}
+	b.OneOf("scheme", &p.Scheme, "http", "https")
+	b.String("path", &p.Path)
+	b.Bool("insecureSkipVerify", &p.InsecureSkipVerify)
+	b.String("caCertPath", &p.CACertPath)
+	b.String("clientCertPath", &p.ClientCertPath)
+	b.String("clientKeyPath", &p.ClientKeyPath)
+	b.Duration("interval", &p.Interval, time.Millisecond)
+	if !strings.HasPrefix(p.Path, "/") {
+		b.Mistake("path", strconv.Quote(p.Path)+" does not begin with a slash")
+	}
+	if (p.ClientCertPath == "") != (p.ClientKeyPath == "") {
+		b.Mistake("clientCertPath", "one of clientCertPath and clientKeyPath is missing; both or none are right")
+	}
+	page := &scoring.Page{
+		HTTPS: p.Scheme == "https", SkipVerify: p.InsecureSkipVerify, Path: p.Path, Port: p.Port,
+		CACert: p.CACertPath, ClientCert: p.ClientCertPath, ClientKey: p.ClientKeyPath,
+	}
+	if b.Has("interval") {
+		page.Interval = max(p.Interval, shortestInterval)
+	}
+	return page
+}

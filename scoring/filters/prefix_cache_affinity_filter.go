@@ -1,0 +1,109 @@
+package filters
+
+import (
+	"math"
+
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// prefixCacheAffinityFilter keeps a request at the endpoints that have most of its prompt in their caches, unless these
+// are so busy that computing the prompt anew elsewhere is sooner done.
+//
+// Formula: an endpoint is sticky when matched blocks / blocks of the prompt >= affinityThreshold. With sticky endpoints,
+// they alone are kept; all are when there are none, and when the least busy sticky one would have the request wait longer
+// than the least busy other one by more than maxTTFTPenaltyMs. The wait is tokens in flight / peakPrefillThroughput, as
+// inflight-load-producer counts tokens, without the request at hand.
+//
+// Missing data: a prompt of which nothing is known to be cached keeps all.
+//
+// Source: llm-d, prefix-cache-affinity-filter.
+type prefixCacheAffinityFilter struct {
+	threshold, exploration float64
+	penaltySeconds         float64
+	throughput             float64
+	matches                scoring.MatchKey
+}
+
+type prefixCacheAffinityFilterParameters struct {
+	// AffinityThreshold is the part of the prompt that makes an endpoint sticky. 0 or less: the filter keeps all.
+	AffinityThreshold float64
+	// ExplorationProbability is how often all are kept, whatever is cached.
+	ExplorationProbability float64
+	// MaxTTFTPenaltyMs is how much longer a request may wait at a sticky endpoint, in milliseconds. 0: any time.
+	MaxTTFTPenaltyMs float64
+	// TTFTSource is prefillThroughput. latencyPredictor is known, but not here yet.
+	TTFTSource string
+	// PeakPrefillThroughput is how many tokens of prompts an endpoint computes in a second.
+	PeakPrefillThroughput float64
+	// PrefixMatchInfoProducerName names the plug-in that matches prefixes. Empty: approx-prefix-cache-producer.
+	PrefixMatchInfoProducerName string
+	// LatencyPredictionInfoProducerName has no effect without latencyPredictor.
+	LatencyPredictionInfoProducerName string
+	// InFlightLoadProducerName names the inflight-load-producer. Empty: the only one.
+	InFlightLoadProducerName string
+}
+
+const (
+	sourceThroughput = "prefillThroughput"
+	sourcePredictor  = "latencyPredictor"
+)
+
+// NewPrefixCacheAffinityFilter builds a prefix-cache-affinity-filter.
+func NewPrefixCacheAffinityFilter(b *scoring.Builder) scoring.Plugin {
+	p := prefixCacheAffinityFilterParameters{
+		AffinityThreshold: 0.8, MaxTTFTPenaltyMs: 18000, TTFTSource: sourceThroughput, PeakPrefillThroughput: 15928,
+	}
+	b.Float("affinityThreshold", &p.AffinityThreshold, -math.MaxFloat64, 1)
+	b.Float("explorationProbability", &p.ExplorationProbability, 0, 1)
+	b.Float("maxTTFTPenaltyMs", &p.MaxTTFTPenaltyMs, 0, math.MaxFloat64)
+	b.OneOf("ttftSource", &p.TTFTSource, sourceThroughput, sourcePredictor)
+	b.Float("peakPrefillThroughput", &p.PeakPrefillThroughput, 0, math.MaxFloat64)
+	b.String("latencyPredictionInfoProducerName", &p.LatencyPredictionInfoProducerName)
+	b.String("inFlightLoadProducerName", &p.InFlightLoadProducerName)
+	f := prefixCacheAffinityFilter{
+		threshold: p.AffinityThreshold, exploration: p.ExplorationProbability,
+		penaltySeconds: p.MaxTTFTPenaltyMs / 1000, throughput: p.PeakPrefillThroughput, matches: b.PrefixMatches(),
+	}
+	if p.TTFTSource == sourcePredictor {
+		b.Mistake("ttftSource", "latencyPredictor is known, but not here yet: prefillThroughput goes by the tokens in flight")
+	}
+	if p.LatencyPredictionInfoProducerName != "" {
+		b.Warn("latencyPredictionInfoProducerName has no effect with ttftSource: " + sourceThroughput)
+	}
+	if p.MaxTTFTPenaltyMs > 0 {
+		b.NeedLoad("inFlightLoadProducerName", p.InFlightLoadProducerName)
+		if p.PeakPrefillThroughput == 0 {
+			b.Mistake("peakPrefillThroughput", "0 is no throughput; give tokens per second")
+		}
+	}
+	return f
+}
+
+// Select implements scoring.GroupFilter.
+func (f prefixCacheAffinityFilter) Select(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
+	m := c.PrefixMatches(f.matches)
+	if len(candidates) < 2 || f.threshold <= 0 || m.Blocks == 0 || f.explores(c) {
+		return len(candidates)
+	}
+	least := f.threshold * float64(m.Blocks)
+	n, sticky, other := 0, int64(math.MaxInt64), int64(math.MaxInt64)
+	for i, e := range candidates {
+		tokens := c.TokensInFlight(e)
+		if float64(m.Matched(e)) < least {
+			other = min(other, tokens)
+			continue
+		}
+		sticky = min(sticky, tokens)
+		candidates[n], candidates[i] = e, candidates[n]
+		n++
+	}
+	busy := f.penaltySeconds > 0 && n < len(candidates) && float64(sticky-other) > f.penaltySeconds*f.throughput
+	if n == 0 || busy {
+		return len(candidates)
+	}
+	return n
+}
+
+func (f prefixCacheAffinityFilter) explores(c *scoring.Cycle) bool {
+	return f.exploration > 0 && c.Random.Float64() < f.exploration
+}

@@ -1,0 +1,62 @@
+package filters
+
+import (
+	"math"
+	"time"
+
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// utilizationDetector says when the pool is saturated, so that requests with a priority below 0 are refused with
+// status 429. It is named by flowControl.saturationDetector, or by saturationDetector; without one it has its
+// defaults. In a scheduling profile it keeps the endpoints that are below the thresholds.
+//
+// Formula: the mean over the endpoints of max(waiting requests / queueDepthThreshold, KV cache usage /
+// kvCacheUtilThreshold) reaches 1. As a filter: waiting requests < queueDepthThreshold x (1 + headroom), and KV cache
+// usage likewise; when none is left, all are kept.
+//
+// Missing data: an endpoint whose metrics are not known, or too old, counts as saturated, 1; as a filter it is removed.
+//
+// Source: llm-d, utilization-detector.
+type utilizationDetector struct {
+	scoring.Utilization
+	headroom float64
+}
+
+type utilizationDetectorParameters struct {
+	// QueueDepthThreshold is the number of waiting requests at which an endpoint is saturated.
+	QueueDepthThreshold float64
+	// KVCacheUtilThreshold is the used part of the KV cache at which an endpoint is saturated.
+	KVCacheUtilThreshold float64
+	// MetricsStalenessThreshold is the age from which metrics are not believed.
+	MetricsStalenessThreshold time.Duration
+	// Headroom raises both thresholds of the filter by this part.
+	Headroom float64
+}
+
+// NewUtilizationDetector builds a utilization-detector.
+func NewUtilizationDetector(b *scoring.Builder) scoring.Plugin {
+	p := utilizationDetectorParameters{}
+	d := &utilizationDetector{Utilization: scoring.ReadUtilization(b.Object)}
+	b.Float("headroom", &p.Headroom, 0, math.MaxInt32)
+	d.headroom = p.Headroom
+	return d
+}
+
+// Thresholds implements scoring.SaturationDetector.
+func (d *utilizationDetector) Thresholds() scoring.Utilization { return d.Utilization }
+
+// Select implements scoring.GroupFilter.
+func (d *utilizationDetector) Select(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
+	n := 0
+	for i, e := range candidates {
+		if d.Known(c, e) && d.Of(c, e) < 1+d.headroom {
+			candidates[n], candidates[i] = e, candidates[n]
+			n++
+		}
+	}
+	if n == 0 {
+		return len(candidates)
+	}
+	return n
+}

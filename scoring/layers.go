@@ -1,0 +1,227 @@
+package scoring
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/strictjson"
+)
+
+// DataLayer is what a document says of how model servers are found and read: what the sidecar has to do. Nil parts
+// leave it to the sidecar.
+type DataLayer struct {
+	// Metrics is where the servers' metrics are, Models where their lists of models are, GPU where DCGM exporters are.
+	Metrics, Models, GPU *Page
+	// Engines say what the metrics are called.
+	Engines *EngineMetrics
+	// GPUAttribute is the attribute that DCGM's metrics make, empty for none.
+	GPUAttribute string
+	// Endpoints is a file that lists the servers.
+	Endpoints *EndpointsFile
+}
+
+// Needed reports whether the sidecar has to do anything that it does not do by itself.
+func (d *DataLayer) Needed() bool {
+	return d.Metrics != nil || d.Models != nil || d.GPU != nil || d.Engines != nil || d.Endpoints != nil
+}
+
+// Page is how a page of every server is asked for. Zero values leave it to the sidecar.
+type Page struct {
+	HTTPS, SkipVerify             bool
+	Path                          string
+	Port                          int
+	CACert, ClientCert, ClientKey string
+	Interval                      time.Duration
+	NodeAddress                   bool
+}
+
+// EngineMetrics say what the metrics of each kind of server are called.
+type EngineMetrics struct {
+	// LabelKey is the pods' label that names their engine, Default the engine of those without.
+	LabelKey, Default string
+	Configs           []EngineConfig
+}
+
+// EngineConfig is one kind of server. Specs are of the form metric{label=value}; empty ones have no metric.
+type EngineConfig struct {
+	Name                                  string
+	Waiting, Running, KVUsage             string
+	LoRA, CacheInfo                       string
+	CacheBlockSizeLabel, CacheBlocksLabel string
+	CacheBlockSize, CacheBlocks           string
+	Attributes                            []AttributeSpec
+}
+
+// AttributeSpec is a gauge that becomes an attribute of endpoints.
+type AttributeSpec struct{ Attribute, Spec string }
+
+// EndpointsFile lists servers.
+type EndpointsFile struct {
+	Path string
+	// Watch has it read again when it changes.
+	Watch bool
+}
+
+// DataPart is a plug-in of the data layer that says what the sidecar has to do. It counts when dataLayer refers to it.
+type DataPart interface{ AddTo(d *DataLayer) }
+
+// Discovery is a plug-in that finds the servers.
+type Discovery interface{ DiscoversEndpoints() }
+
+// Parser is a plug-in that says which requests can be read.
+type Parser interface {
+	// Claims reports whether requests at a path are its to read. path has no query.
+	Claims(path string) bool
+}
+
+// DataLayer is what the document has the sidecar do.
+func (p *Plan) DataLayer() *DataLayer { return &p.data }
+
+// Claims reports whether a request with a body may be read: where a document lists parsers, one of them claims its
+// path.
+func (p *Plan) Claims(path string) bool {
+	for _, parser := range p.parsers {
+		if parser.Claims(path) {
+			return true
+		}
+	}
+	return len(p.parsers) == 0
+}
+
+// layers are the parts of a document around the scheduling of requests, read and not yet put to use.
+type layers struct {
+	sources   []*strictjson.Object
+	discovery *strictjson.Object
+	parsers   []*strictjson.Object
+}
+
+// readLayers reads dataLayer and requestHandler, which the older dialect does not have, and parser.
+func (c *compiler) readLayers(doc *strictjson.Object) layers {
+	if c.defaults.Dialect != DialectLLMD {
+		return layers{}
+	}
+	l := layers{}
+	if data := doc.Object("dataLayer"); data.Present() {
+		inject, interval := true, time.Duration(0)
+		data.Bool("injectDefaults", &inject)
+		l.sources = data.Objects("sources")
+		if discovery := data.Object("discovery"); discovery.Present() {
+			l.discovery = discovery
+		}
+		for _, key := range []string{"peerDiscovery", "crossReplicaSyncerPluginRef"} {
+			if data.Has(key) {
+				data.Mistake(key, "is known, but not here yet: no plug-in does it, there or here; leave it out")
+			}
+		}
+		data.Object("peerDiscovery")
+		syncer := ""
+		data.String("crossReplicaSyncerPluginRef", &syncer)
+		data.Duration("crossReplicaSyncInterval", &interval, 0)
+		data.Close()
+		if !inject && len(l.sources) == 0 {
+			data.Mistake("sources", "lists none, and injectDefaults is false: no metrics would be read")
+		}
+	}
+	if handler := doc.Object("requestHandler"); handler.Present() {
+		l.parsers = handler.Objects("parsers")
+		handler.Close()
+	}
+	if parser := doc.Object("parser"); parser.Present() && len(l.parsers) == 0 {
+		l.parsers = []*strictjson.Object{parser}
+	}
+	return l
+}
+
+// wireDetector finds the saturation detector that the document refers to.
+func (c *compiler) wireDetector() {
+	if c.detector == nil {
+		if c.plan.saturation == (Utilization{}) {
+			c.plan.saturation = DefaultUtilization
+		}
+		return
+	}
+	detector, ok := c.refer(c.detector).(SaturationDetector)
+	if ok {
+		c.plan.saturation = detector.Thresholds()
+		return
+	}
+	c.plan.saturation = DefaultUtilization
+	c.notOfKind(c.detector, "a saturation detector")
+}
+
+// refer returns the plug-in that o's pluginRef names, and creates one of that type if none is called so. o may have
+// no other key.
+func (c *compiler) refer(o *strictjson.Object) Plugin {
+	name := ""
+	o.LabelBy("pluginRef")
+	o.String("pluginRef", &name)
+	if c.find(name) == nil {
+		for i := range c.registry {
+			if c.registry[i].Type == name {
+				c.inject(o, name)
+			}
+		}
+	}
+	d := c.reference(o)
+	o.Close()
+	if d == nil {
+		return nil
+	}
+	return d.plugin
+}
+
+// notOfKind says that the plug-in which o refers to is none of a kind, unless that is unknown altogether.
+func (c *compiler) notOfKind(o *strictjson.Object, kind string) {
+	name := ""
+	o.String("pluginRef", &name)
+	if d := c.find(name); d != nil && d.plugin != nil {
+		o.Mistake("pluginRef", strconv.Quote(name)+" is not "+kind)
+	}
+}
+
+// wireLayers puts the data layer and the parsers to use.
+func (c *compiler) wireLayers(doc *strictjson.Object, l layers) {
+	for _, source := range l.sources {
+		c.wireSource(source)
+	}
+	if l.discovery != nil {
+		if plugin := c.refer(l.discovery); is[Discovery](plugin) {
+			plugin.(DataPart).AddTo(&c.plan.data)
+		} else {
+			c.notOfKind(l.discovery, "a plug-in that finds endpoints")
+		}
+	}
+	for _, entry := range l.parsers {
+		if parser, ok := c.refer(entry).(Parser); ok {
+			c.plan.parsers = append(c.plan.parsers, parser)
+		} else {
+			c.notOfKind(entry, "a parser")
+		}
+	}
+	if c.plan.data.Needed() {
+		c.warn(doc, "dataLayer: the sidecar has to read this document, too: pintle sidecar -plugins FILE")
+	}
+}
+
+func (c *compiler) wireSource(o *strictjson.Object) {
+	extractors := o.Objects("extractors")
+	plugin := c.refer(o)
+	if !is[DataSource](plugin) {
+		c.notOfKind(o, "a data source")
+	}
+	if part, ok := plugin.(DataPart); ok {
+		part.AddTo(&c.plan.data)
+	}
+	for _, entry := range extractors {
+		found := c.refer(entry)
+		extractor, ok := found.(DataExtractor)
+		if !ok {
+			c.notOfKind(entry, "an extractor")
+			continue
+		}
+		c.plan.readsModels = c.plan.readsModels || extractor.ExtractsModels()
+		if part, ok := found.(DataPart); ok {
+			part.AddTo(&c.plan.data)
+		}
+	}
+}

@@ -1,0 +1,15 @@
+package parsers
+
+import "github.com/pintle-dev/pintle/scoring"
+
+// passthroughParser takes every request that no other parser in the list does; its body is passed on.
+//
+// Source: llm-d, passthrough-parser. There such a request has no model and no tokens; here what is known of its path
+// is read.
+type passthroughParser struct{}
+
+// NewPassthroughParser builds a passthrough-parser. It has no parameters.
+func NewPassthroughParser(*scoring.Builder) scoring.Plugin { return passthroughParser{} }
+
+// Claims implements scoring.Parser.
+func (passthroughParser) Claims(string) bool { return true }

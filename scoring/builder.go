@@ -59,7 +59,10 @@ func (b *Builder) Plugin(name string) Plugin {
 }
 
 // Declared reports whether a plug-in of this name stands anywhere in the list, also after this one.
-func (b *Builder) Declared(name string) bool { return slices.Contains(b.compiler.declaredNames, name) }
+func (b *Builder) Declared(name string) bool {
+	return slices.Contains(b.compiler.declaredNames, name) ||
+		slices.ContainsFunc(b.compiler.entries, func(e entry) bool { return e.meant == name && name != "" })
+}
 
 // NotDeclared says that no plug-in has a name, and which there are, for a mistake.
 func (b *Builder) NotDeclared(name string) string { return b.compiler.notDeclared(name) }

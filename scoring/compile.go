@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/pintle-dev/pintle/internal/strictjson"
@@ -51,6 +52,8 @@ type compiler struct {
 type declared struct {
 	name, kind string
 	plugin     Plugin
+	// meant is the name that others may know it by when its type is mistyped and gives it its name.
+	meant string
 }
 
 // Compile builds a plan from an EndpointPickerConfig document. Mistakes are noted in the document that doc belongs to;
@@ -159,8 +162,8 @@ func (c *compiler) nameProfiles(profiles []*strictjson.Object) {
 // entry is one entry of the plugins list before it is built.
 type entry struct {
 	*strictjson.Object
-	name, kind string
-	parameters *strictjson.Object
+	name, kind, meant string
+	parameters        *strictjson.Object
 	// begun is set when its turn has come, which is before that of another that names it.
 	begun bool
 }
@@ -176,7 +179,7 @@ func (c *compiler) readEntries(list []*strictjson.Object) []entry {
 		e.parameters = o.Object("parameters")
 		o.Close()
 		if e.name == "" {
-			e.name = e.kind
+			e.name, e.meant = e.kind, c.meant(e.kind)
 		}
 		entries[i] = e
 		c.declaredNames = append(c.declaredNames, e.name)
@@ -229,15 +232,29 @@ func (c *compiler) build(at, parameters *strictjson.Object, kind, name string) P
 		return plugin
 	}
 	c.unknown = true
-	c.plugins = append(c.plugins, declared{name: name, kind: kind})
+	c.plugins = append(c.plugins, declared{name: name, kind: kind, meant: c.meant(name)})
 	if instead := notYet[kind]; instead != "" {
 		at.Mistake("type", strconv.Quote(kind)+" is known, but not here yet: "+instead)
 		return nil
 	}
+	at.Mistake("type", strconv.Quote(kind)+" is not a known plug-in"+strictjson.Hint(kind, c.types(), "known are"))
+	return nil
+}
+
+func (c *compiler) types() []string {
 	known := make([]string, len(c.registry))
 	for i := range c.registry {
 		known[i] = c.registry[i].Type
 	}
-	at.Mistake("type", strconv.Quote(kind)+" is not a known plug-in"+strictjson.Hint(kind, known, "known are"))
-	return nil
+	return known
+}
+
+// meant returns the type that a mistyped one stands for, by which others name a plug-in without a name; empty for a type that
+// is right.
+func (c *compiler) meant(kind string) string {
+	known := c.types()
+	if slices.Contains(known, kind) || notYet[kind] != "" {
+		return ""
+	}
+	return strictjson.Nearest(kind, known)
 }

@@ -21,6 +21,7 @@ func bindings(gateway *strictjson.Object) []binding {
 	var list []binding
 	for _, o := range gateway.Object("spec").Objects("schedulingProfiles") {
 		b := binding{Object: o}
+		o.LabelBy("model")
 		o.String("model", &b.model)
 		o.String("profile", &b.profile)
 		o.Close()

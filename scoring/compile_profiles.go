@@ -37,9 +37,14 @@ func (c *compiler) find(name string) *declared {
 		}
 	}
 	for i := range c.entries {
-		if e := &c.entries[i]; e.name == name && !e.begun {
+		if e := &c.entries[i]; (e.name == name || e.meant == name) && !e.begun {
 			c.declare(e)
 			return c.find(name)
+		}
+	}
+	for i := range c.plugins {
+		if c.plugins[i].meant == name && name != "" {
+			return &c.plugins[i]
 		}
 	}
 	return nil

@@ -24,6 +24,9 @@ func (b *Builder) NeedLoad(key, name string) {
 	if name == "" || name == defaultLoad {
 		return
 	}
+	if b.Doubtful(name) {
+		return
+	}
 	for i, declared := range b.compiler.declaredNames {
 		if declared != name {
 			continue

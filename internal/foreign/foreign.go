@@ -113,7 +113,7 @@ func own(root *goyaml.Node) bool {
 	switch kind := text(value(root, "kind")); {
 	case slices.Contains(kinds, kind):
 		return true
-	case kind == "List":
+	case kind == kindList && sequence(value(root, "items")):
 		return resources([]*goyaml.Node{root}) != nil
 	case kind != "" && value(root, "metadata") != nil:
 		return false
@@ -126,30 +126,36 @@ func own(root *goyaml.Node) bool {
 	return false
 }
 
-// resources returns a list of Heimdall's resources when the documents are nothing else, else nil.
+// resources returns the list of Heimdall's resources that the documents hold, nil when there is none. Of what else lies there in
+// documents of its own, nothing is for a filter.
 func resources(roots []*goyaml.Node) *goyaml.Node {
-	if len(roots) == 1 && text(value(roots[0], "kind")) == "List" {
-		items := value(roots[0], "items")
-		if items != nil && resources(items.Content) != nil {
-			return roots[0]
-		}
-		return nil
-	}
-	list := &goyaml.Node{Kind: goyaml.SequenceNode, Tag: "!!seq", Line: 1}
+	var found []*goyaml.Node
 	for _, root := range roots {
-		if kind := text(value(root, "kind")); kind != "SchedulingProfile" && kind != "AIGateway" {
-			return nil
+		if items := value(root, "items"); text(value(root, "kind")) == kindList && sequence(items) && slices.ContainsFunc(items.Content, isResource) {
+			return root
 		}
-		list.Content = append(list.Content, root)
+		if isResource(root) {
+			found = append(found, root)
+		}
 	}
-	if len(list.Content) == 1 {
-		return list.Content[0]
+	switch len(found) {
+	case 0:
+		return nil
+	case 1:
+		return found[0]
 	}
 	word := func(text string) *goyaml.Node {
 		return &goyaml.Node{Kind: goyaml.ScalarNode, Tag: "!!str", Value: text, Line: 1}
 	}
-	return &goyaml.Node{Kind: goyaml.MappingNode, Tag: "!!map", Line: 1,
-		Content: []*goyaml.Node{word("kind"), word("List"), word("items"), list}}
+	list := &goyaml.Node{Kind: goyaml.SequenceNode, Tag: "!!seq", Line: 1, Content: found}
+	return &goyaml.Node{Kind: goyaml.MappingNode, Tag: "!!map", Line: 1, Content: []*goyaml.Node{word("kind"), word(kindList), word("items"), list}}
+}
+
+const kindList = "List"
+
+func isResource(n *goyaml.Node) bool {
+	kind := text(value(n, "kind"))
+	return kind == "SchedulingProfile" || kind == "AIGateway"
 }
 
 // kinds are the documents that a filter reads.

@@ -132,11 +132,12 @@ func (s *sessions) Link(l *scoring.Linker) {
 		if producer == "" {
 			producer = producers[attribute]
 		}
-		plugin, _ := l.Find(producer)
+		plugin, kind := l.Find(producer)
 		found, ok := plugin.(Source)
 		switch {
 		case producer == "":
 			src.entry.Mistake("attribute", strconv.Quote(attribute)+" is not one of SessionID, agent-identity")
+		case plugin == nil && kind != "":
 		case plugin == nil:
 			src.entry.Mistake("attribute", l.NotDeclared(producer))
 		case !ok || found.Attribute() != attribute:

@@ -27,6 +27,7 @@ istio  := build/.cache/istio.stamp
 kube   := build/.cache/kube.stamp
 chrome := build/.cache/browser.stamp
 vllm   := build/.cache/vllm.stamp
+prom   := build/.cache/prometheus.stamp
 
 wasm_sources := $(shell find filter scoring state journal openai snapshot internal/hostcalls internal/strictjson internal/pluginconfig -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
 go_sources   := $(shell find cmd internal scoring state journal openai snapshot -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum $(wildcard internal/sidecar/admin/page/*)
@@ -69,6 +70,10 @@ $(chrome): build/setup.sh
 	@build/setup.sh browser
 	@touch $@
 
+$(prom): build/setup.sh
+	@build/setup.sh prometheus
+	@touch $@
+
 $(vllm): build/setup.sh $(wildcard build/vllm/*)
 	@build/setup.sh vllm
 	@touch $@
@@ -95,7 +100,7 @@ demo: build ## Start everything on this machine, send 20 s of load, compare with
 test: check unit race e2e ## Everything but what needs long builds: check, units, wazero, real Envoy. The same every time
 
 .PHONY: test-all
-test-all: test attack-short e2e-picker e2e-kubernetes e2e-browser e2e-vllm e2e-istio ## Everything
+test-all: test attack-short e2e-picker e2e-kubernetes e2e-prometheus e2e-browser e2e-vllm e2e-istio ## Everything
 
 .PHONY: unit
 unit: build bin/pintle-failpoint.wasm ## Unit tests, also in 32 bits where the module computes, and the filter's .wasm in a test host
@@ -132,6 +137,10 @@ e2e-kubernetes: $(kube) ## The sidecar's discovery with a real Kubernetes API (b
 e2e-browser: $(chrome) ## The sidecar's status page in headless Chromium (SCREENSHOT=FILE keeps a picture)
 	$(GO) test -count=1 -tags browser ./e2e/browser
 
+.PHONY: e2e-prometheus
+e2e-prometheus: build $(prom) ## The alerts in a real Prometheus that scrapes a sidecar: each fires once and goes away
+	$(GO) test -count=1 -timeout 10m -tags prometheus ./e2e/prometheus
+
 .PHONY: e2e-vllm
 e2e-vllm: build $(vllm) ## Tests with two real vLLM servers on this machine's processors (installs vLLM, the first time some minutes)
 	$(GO) test -count=1 -v -timeout 20m -tags vllm ./e2e/vllm
@@ -141,11 +150,12 @@ e2e-picker: ## Compare decisions with an endpoint picker of llm-d, PICKER=PATH o
 	cd e2e/picker && $(GO) vet ./... && PINTLE_PICKER='$(PICKER)' $(GO) test -count=1 -v -timeout 20m .
 
 .PHONY: check
-check: $(STATICCHECK) ## gofmt, vet, staticcheck, tidy, generated files
+check: $(STATICCHECK) ## gofmt, width of lines, vet, staticcheck, tidy, generated files
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt'ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
-	$(GO) vet -tags istio,kubernetes,browser,vllm ./...
+	@$(GO) run ./internal/columns $$(git ls-files '*.go')
+	$(GO) vet -tags istio,kubernetes,browser,vllm,prometheus ./...
 	cd build/image && $(GO) vet ./...
-	$(STATICCHECK) -tags istio,kubernetes,browser,vllm,failpoint ./...
+	$(STATICCHECK) -tags istio,kubernetes,browser,vllm,prometheus,failpoint ./...
 	$(GO) mod tidy -diff
 	@$(GO) run ./docs/gen | diff -u docs/plugins.md - || { echo 'docs/plugins.md is out of date: run make docs'; exit 1; }
 

@@ -3,7 +3,7 @@
 # What is there already is kept; a newer TinyGo or Envoy on PATH is used instead of building one.
 # What packs the image, and what the tests with Istio run, is built from Go modules into build/.cache/tools.
 #
-#   build/setup.sh tinygo | envoy | bench | image | istio | kube | browser | vllm
+#   build/setup.sh tinygo | envoy | bench | image | istio | kube | browser | vllm | prometheus
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -116,6 +116,21 @@ setup_browser() {
   command -v chromium >/dev/null || debian chromium
 }
 
+# Prometheus and promtool as Debian has them, without its service: the package is unpacked, not installed.
+setup_prometheus() {
+  local want=2.42 home=$cache/prometheus version
+  version=$("$home/usr/bin/promtool" --version 2>&1 | sed -n 's/^promtool, version \([0-9.]*\).*/\1/p' || true)
+  [ -n "$version" ] && at_least "$version" "$want" && return
+  command -v apt-get >/dev/null || { say "no apt-get here; unpack Prometheus $want or newer into $home"; exit 1; }
+  as_root apt-get update -qq
+  rm -rf "$home"
+  mkdir -p "$home"
+  (cd "$home" && apt-get download -qq prometheus && dpkg -x prometheus_*.deb . && rm prometheus_*.deb)
+  version=$("$home/usr/bin/promtool" --version 2>&1 | sed -n 's/^promtool, version \([0-9.]*\).*/\1/p')
+  at_least "$version" "$want" || { say "Debian has Prometheus $version here; $want or newer is right"; exit 1; }
+  say "Prometheus $version"
+}
+
 # A real vLLM for CPU, and a small model. PyPI has torch for CUDA only, which works without CUDA once its libraries have stubs.
 setup_vllm() {
   local key began=$SECONDS home=$cache/vllm
@@ -182,5 +197,6 @@ case "${1:-}" in
   kube) setup_kube ;;
   browser) setup_browser ;;
   vllm) setup_vllm ;;
-  *) echo "usage: build/setup.sh tinygo|envoy|bench|image|istio|kube|browser|vllm" >&2; exit 2 ;;
+  prometheus) setup_prometheus ;;
+  *) echo "usage: build/setup.sh tinygo|envoy|bench|image|istio|kube|browser|vllm|prometheus" >&2; exit 2 ;;
 esac

@@ -165,6 +165,9 @@ func (s *stream) refused(f *scoring.Failure) {
 	s.worker.names.Add(journal.ReasonName, e.Reason, f.Reason)
 	if s.asked != 0 {
 		e.Model, e.PromptBytes = journal.HashName(s.cycle.Request.Model), s.cycle.Request.TextBytes()
+		if h.sample > 0 {
+			e.Steps = s.worker.steps.Bytes()
+		}
 		s.worker.names.Add(journal.ModelName, e.Model, s.cycle.Request.Model)
 		s.worker.names.Add(journal.ModelName, e.Asked, s.request.Model)
 	}

@@ -19,6 +19,8 @@ type history struct {
 	began bool
 	// followed is set once somebody follows the journal. Then all of it is written, whatever the state takes.
 	followed bool
+	// sample is of how many in a million requests followers want the steps of the decision. Above 0 they get those of all that fail.
+	sample uint32
 	// journal is nil until the first request: Envoy starts VMs that never serve one.
 	journal *journal.Journal
 	event   journal.Event
@@ -39,10 +41,10 @@ func (h *history) begin(pool *pool, options state.Options, data *sharedData) {
 
 // follow finds out whether somebody has begun to follow the journal.
 func (h *history) follow() {
-	if h.followed {
-		return
-	}
-	if _, h.followed = journal.ReadFollowed(h.data); h.followed {
+	by, followed := journal.ReadFollowed(h.data)
+	h.sample = by.Sample
+	if followed && !h.followed {
+		h.followed = true
 		h.on, h.outcomes, h.usage, h.began = true, true, true, true
 	}
 }
@@ -114,6 +116,7 @@ func (s *stream) decided() {
 	e.Asked = s.asked
 	if s.history.followed {
 		s.nameDecision(e)
+		e.Steps = s.sampleSteps()
 	}
 	if s.history.journal.Append(e) {
 		s.decision = decision{
@@ -163,6 +166,9 @@ func (s *stream) completed() {
 	}
 	if s.history.outcomes {
 		s.outcome(e, now)
+	}
+	if failed(e) {
+		e.Steps = s.steps
 	}
 	s.history.journal.Append(e)
 }

@@ -202,10 +202,13 @@ func (s *stream) begin() {
 // choose makes the decision, explained if there is something to explain.
 func (s *stream) choose() ([]*scoring.Endpoint, *scoring.Failure) {
 	if s.cycle.Request.Unjudged = !s.operation.Computes(); s.cycle.Request.Unjudged {
+		s.worker.steps.Reset(0)
 		return s.config.Plan.Decide(s.cycle)
 	}
 	s.trace()
+	s.beginSteps()
 	endpoints, failure := s.config.Plan.Decide(s.cycle)
+	s.endSteps()
 	s.endTrace(endpoints)
 	return endpoints, failure
 }

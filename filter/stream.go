@@ -53,7 +53,9 @@ type stream struct {
 	decision decision
 	seen     seen
 	explain  string
-	pending  pending
+	// steps are how the decision came about, for the case that the request fails.
+	steps   []byte
+	pending pending
 }
 
 // settle lets the request go on.
@@ -86,11 +88,11 @@ func (s *stream) OnHttpStreamDone() {
 	s.leave()
 	s.release()
 	worker := s.worker
-	text := s.headerText[:0]
+	text, steps := s.headerText[:0], s.dropSteps()
 	if cap(text) > keepHeaderBytes {
 		text = nil
 	}
 	// Without its plug-in: a stream may be idle for long, and the plug-in be replaced meanwhile.
-	*s = stream{headerText: text, headerEnds: s.headerEnds[:0]}
+	*s = stream{headerText: text, headerEnds: s.headerEnds[:0], steps: steps}
 	worker.idle = append(worker.idle, s)
 }

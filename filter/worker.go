@@ -29,9 +29,12 @@ type worker struct {
 	data             sharedData
 	idle             []*stream
 	// answerer and told are what followers are answered with, names what they are told of hashes.
-	answerer   journal.Answerer
-	told       []byte
-	names      journal.Names
+	answerer journal.Answerer
+	told     []byte
+	names    journal.Names
+	// steps are those of the last decision, keptSteps the bytes that streams keep of theirs.
+	steps      stepsWriter
+	keptSteps  int
 	heldBodies heldBodies
 }
 

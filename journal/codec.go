@@ -22,7 +22,7 @@ const (
 	headBytes = 32
 	// eventBytes is the fixed part as this version writes it.
 	eventBytes = 136
-	// maxEventBytes bounds an event of any version, maxWrittenBytes those of this one.
+	// maxEventBytes bounds an event of any version, maxWrittenBytes those of this one without steps.
 	maxEventBytes   = 10 << 10
 	maxWrittenBytes = eventBytes + sectionBytes + 8*MaxEncode + sectionBytes + 16*MaxSessions + MaxChains*(sectionBytes+8) + 8*MaxBlocks
 
@@ -43,6 +43,8 @@ const (
 	tagChain = 2
 	// tagSessions are pairs: a session, its endpoint.
 	tagSessions = 3
+	// tagSteps is the length of the steps in bytes (4), zero (4), the steps.
+	tagSteps = 4
 )
 
 // EndpointID is the number by which events name an endpoint: the XXH64 of its name, never 0.
@@ -66,7 +68,7 @@ func HashName(name string) uint64 {
 // too small.
 func AppendEvent(dst []byte, e *Event) []byte {
 	start := len(dst)
-	dst = slices.Grow(dst, maxWrittenBytes)[:start+eventBytes]
+	dst = slices.Grow(dst, maxEventBytes)[:start+eventBytes]
 	putFixed(dst[start:], e)
 	if encode := e.Encode[:min(len(e.Encode), MaxEncode)]; len(encode) > 0 {
 		dst = appendHashes(appendSection(dst, tagEncode, len(encode)), encode)
@@ -85,7 +87,22 @@ func AppendEvent(dst []byte, e *Event) []byte {
 			dst = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(dst, s.ID), s.Endpoint)
 		}
 	}
+	if room := maxEventBytes - (len(dst) - start) - sectionBytes - 8; len(e.Steps) > 0 && room > 0 {
+		dst = appendSteps(dst, e.Steps[:min(len(e.Steps), room)])
+	}
 	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start))
+	return dst
+}
+
+// appendSteps appends steps, filled up to whole words.
+func appendSteps(dst, steps []byte) []byte {
+	words := (len(steps) + 7) / 8
+	dst = appendSection(dst, tagSteps, 1+words)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(len(steps)))
+	dst = append(dst, steps...)
+	for range words*8 - len(steps) {
+		dst = append(dst, 0)
+	}
 	return dst
 }
 

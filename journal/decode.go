@@ -64,7 +64,7 @@ func (e *Event) decodeFixed(b []byte) {
 // decodeSections reads the lists behind the fixed part. Of those with more than an event can hold here the beginning is
 // taken.
 func (e *Event) decodeSections(src []byte) (ok bool) {
-	e.Encode, e.Chains, e.Sessions = e.Encode[:0], e.Chains[:0], e.Sessions[:0]
+	e.Encode, e.Chains, e.Sessions, e.Steps = e.Encode[:0], e.Chains[:0], e.Sessions[:0], nil
 	room := MaxBlocks
 	for len(src) > 0 {
 		end := sectionBytes + 8*int(binary.LittleEndian.Uint16(src[2:]))
@@ -85,6 +85,8 @@ func (e *Event) decodeSections(src []byte) (ok bool) {
 			for ; len(words) >= 16 && len(e.Sessions) < MaxSessions; words = words[16:] {
 				e.Sessions = append(e.Sessions, Session{binary.LittleEndian.Uint64(words), binary.LittleEndian.Uint64(words[8:])})
 			}
+		case tag == tagSteps && len(words) > 8:
+			e.Steps = words[8 : 8+min(int(binary.LittleEndian.Uint32(words)), len(words)-8)]
 		}
 	}
 	return true

@@ -137,6 +137,10 @@ type Event struct {
 	// DurationMicros is that to the end. 0 is unknown.
 	TTFTMicros, DurationMicros uint32
 
+	// Steps are how a decision came about, see Steps; in a decision or in what became of it, or of a refusal. Empty when nobody wants
+	// to know. Of steps for which there is no room the beginning counts.
+	Steps []byte
+
 	// Missed is how many events a Missed stands for.
 	Missed uint64
 }

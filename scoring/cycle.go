@@ -17,6 +17,9 @@ type Cycle struct {
 	Random  *rand.Rand
 	// Tracer, when set, is told every step. It is for people; the request path leaves it nil.
 	Tracer Tracer
+	// Brief leaves out of what the Tracer is told what would have to be allocated: how models were chosen, and how profiles were
+	// mixed, of which it then gets the sum as a Total of the first one.
+	Brief bool
 
 	plan           *Plan
 	results        []Result

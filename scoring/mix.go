@@ -48,7 +48,11 @@ func (c *Cycle) runMix(profiles []profile, r *Result) {
 	for i, total := range mixed {
 		mixed[i] = math.Round(total*roundTo) / roundTo
 	}
-	c.traceMixture(profiles, mixed, sum)
+	if c.Brief {
+		c.traceTotals(first, mixed)
+	} else {
+		c.traceMixture(profiles, mixed, sum)
+	}
 	c.pick(first, mixed, r)
 }
 

@@ -24,6 +24,10 @@ type options struct {
 	streams bool
 	// journal compares the filter with the journal on and off in place of Envoy with Pintle and without.
 	journal bool
+	// follow compares an Envoy whose journal is followed with one whose journal is not, and then loads it for as long
+	// as last says.
+	follow bool
+	last   time.Duration
 	// instant has the servers answer without reading the request as a model server does.
 	instant bool
 	// module is the .wasm file to measure; compare are further ones, which hold by pause.
@@ -45,6 +49,9 @@ func parseFlags(args []string) (options, error) {
 	})
 	f.BoolVar(&o.streams, "stream", false, "measure streamed answers instead")
 	f.BoolVar(&o.journal, "journal", false, "measure what the journal costs the filter instead")
+	f.BoolVar(&o.follow, "follow", false,
+		"measure what it costs that the sidecar follows the journal instead, and whether it misses an event")
+	f.DurationVar(&o.last, "last", 0, "with -follow: for how long the followed Envoy is loaded after the rounds")
 	f.BoolVar(&o.instant, "instant", false,
 		"have the servers discard requests unread, which makes Envoy's share the largest")
 	f.StringVar(&o.module, "module", "bin/pintle.wasm", "the module to measure, from the repository's root")

@@ -22,6 +22,19 @@ type variant struct {
 	requestsPort       int
 	ingestPort         int
 	envoy              *stack.Process
+	// unfollowed has the sidecar leave the journal alone, adminPort is where that sidecar answers. Set with -follow
+	// alone: then each Envoy has a sidecar of its own.
+	unfollowed bool
+	alone      bool
+	adminPort  int
+}
+
+// followVariants are the filter whose journal nobody follows, and one that the sidecar follows.
+func followVariants(module string) []*variant {
+	return []*variant{
+		{name: "alone", hold: "pause", module: module, document: shipped.JSON(), alone: true, unfollowed: true},
+		{name: "followed", hold: "pause", module: module, document: shipped.JSON(), alone: true},
+	}
 }
 
 // variants are the Envoy without Pintle, one for each way to hold with the module, and one with pause for each further
@@ -76,7 +89,7 @@ const byLoad = `{"plugins": [{"type": "queue-scorer"}, {"type": "kv-cache-utiliz
 
 // start runs the servers, the Envoys and the one sidecar that feeds those with Pintle.
 func start(ctx context.Context, st *stack.Stack, all []*variant, servers int, serverFlags []string) error {
-	first, err := stack.FreePorts(servers + 1 + 3*len(all))
+	first, err := stack.FreePorts(servers + 1 + 4*len(all))
 	if err != nil {
 		return err
 	}
@@ -99,9 +112,25 @@ func start(ctx context.Context, st *stack.Stack, all []*variant, servers int, se
 		if v.envoy, err = st.Envoy(ctx, "envoy-"+v.name, config, adminPort); err != nil {
 			return err
 		}
-		if v.hold != "" {
+		if v.hold != "" && !v.alone {
 			ingestPorts = append(ingestPorts, v.ingestPort)
 		}
+	}
+	for _, v := range all {
+		if !v.alone {
+			continue
+		}
+		v.adminPort = next
+		next++
+		if _, err := st.Sidecar(ctx, "sidecar-"+v.name, stack.Sidecar{
+			IngestPorts: []int{v.ingestPort}, Token: token, AdminPort: v.adminPort, Unfollowed: v.unfollowed,
+			Endpoints: stack.Endpoints(serverPrefix, first, servers),
+		}); err != nil {
+			return fmt.Errorf("with snapshots for port %d: %w", v.ingestPort, err)
+		}
+	}
+	if len(ingestPorts) == 0 {
+		return nil
 	}
 	if _, err = st.Sidecar(ctx, "sidecar", stack.Sidecar{
 		IngestPorts: ingestPorts, Token: token, AdminPort: next,

@@ -118,11 +118,17 @@ func TestStatusPage(t *testing.T) {
 		t.Errorf("got a picture of %d bytes, want one with something on it", len(picture))
 	}
 	if path := os.Getenv("SCREENSHOT"); path != "" {
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(harness.Root(), path)
-		}
-		if err := os.WriteFile(path, picture, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		savePicture(t, path, picture)
+	}
+}
+
+// savePicture writes a picture to a path, which may start from the repository's root.
+func savePicture(t *testing.T, path string, picture []byte) {
+	t.Helper()
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(harness.Root(), path)
+	}
+	if err := os.WriteFile(path, picture, 0o644); err != nil {
+		t.Fatal(err)
 	}
 }

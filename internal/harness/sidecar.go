@@ -17,17 +17,23 @@ type Sidecar struct{ *stack.Process }
 // and shows its log when the test has failed.
 func StartSidecar(t testing.TB, ingest string, servers ...*Server) *Sidecar {
 	t.Helper()
-	binary, err := pintle()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "envoy: {ingest: %q, token: %q}\nadmin: {address: \"127.0.0.1:0\"}\ndiscovery:\n  static:\n", ingest, Token)
 	for _, s := range servers {
 		fmt.Fprintf(&text, "  - {name: %q, address: %q, engine: vllm}\n", s.Name, s.Address)
 	}
+	return StartSidecarWith(t, text.String())
+}
+
+// StartSidecarWith is StartSidecar with a configuration.
+func StartSidecarWith(t testing.TB, configuration string) *Sidecar {
+	t.Helper()
+	binary, err := pintle()
+	if err != nil {
+		t.Fatal(err)
+	}
 	path := filepath.Join(t.TempDir(), "sidecar.yaml")
-	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(configuration), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p, err := StartChild("sidecar", Root(), binary, nil, "sidecar", "-c", path)

@@ -66,6 +66,7 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 		}
 		pushers[i].Measure(time.Now())
 	}
+	observer := newObserver(c, token, p, m, log)
 	var tasks sync.WaitGroup
 	for i, d := range discoveries {
 		tasks.Go(func() {
@@ -75,11 +76,12 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	for _, pusher := range pushers {
 		tasks.Go(func() { pusher.Run(ctx) })
 	}
+	tasks.Go(func() { observer.run(ctx) })
 	if c.TokenFile != "" {
 		tasks.Go(func() { token.Watch(ctx, c.TokenFile, log) })
 	}
 	log.Info("started", "admin", listener.Addr().String(), "ingests", len(c.Ingests), "scrapeInterval", c.Scrape.Interval)
-	a := &admin.Admin{Pool: p, Pushers: pushers, Metrics: m, Config: c, Recorder: recorder}
+	a := &admin.Admin{Pool: p, Pushers: pushers, Metrics: m, Config: c, Recorder: recorder, Traffic: observer.traffic, Followers: observer.followers}
 	if public != nil {
 		tasks.Go(func() { _ = serve(ctx, public, a.Public()) })
 	}

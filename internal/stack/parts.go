@@ -51,6 +51,8 @@ type Sidecar struct {
 	Token       string
 	AdminPort   int
 	Endpoints   []Endpoint
+	// Unfollowed leaves the Envoys' journals alone.
+	Unfollowed bool
 }
 
 // Endpoint is a model server by name and ip:port.
@@ -78,6 +80,7 @@ func (c Sidecar) file() ([]byte, error) {
 		"envoy":     map[string]any{"ingest": ingest, "token": c.Token},
 		"admin":     map[string]any{"address": Address(c.AdminPort)},
 		"scrape":    map[string]any{"interval": "50ms"},
+		"follow":    map[string]any{"enabled": !c.Unfollowed},
 		"discovery": map[string]any{"static": c.Endpoints},
 	}, "", "  ")
 }

@@ -218,7 +218,7 @@ func (s *multiFactorSelector) choose(c *scoring.Cycle, d *decision) (model strin
 	} else {
 		model = s.refs[chosen].name
 	}
-	if c.Tracer != nil {
+	if c.Tracer != nil && !c.Brief {
 		c.Tracer.ModelSelected(s.explain(c, d, model, reason))
 	}
 	return model, failure

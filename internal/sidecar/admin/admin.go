@@ -11,9 +11,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
+	"github.com/pintle-dev/pintle/internal/sidecar/follow"
 	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 	"github.com/pintle-dev/pintle/internal/sidecar/push"
+	"github.com/pintle-dev/pintle/internal/sidecar/traffic"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
@@ -29,6 +31,9 @@ type Admin struct {
 	Config *config.Config
 	// Recorder has what was logged of late.
 	Recorder *Recorder
+	// Traffic is what the Followers found.
+	Traffic   *traffic.Traffic
+	Followers []*follow.Follower
 }
 
 // Handler serves all pages.
@@ -39,8 +44,11 @@ func (a *Admin) Handler() http.Handler {
 	mux.HandleFunc("GET /endpoints", a.endpoints)
 	mux.HandleFunc("GET /status", a.status)
 	mux.HandleFunc("GET /status/events", a.events)
+	mux.HandleFunc("GET /decisions", a.decisions)
+	mux.HandleFunc("GET /decisions/{id}", a.decision)
+	mux.HandleFunc("GET /plots", a.plots)
 	mux.Handle("GET /", page())
-	mux.Handle("GET /metrics", promhttp.HandlerFor(a.Metrics.Registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(a.Metrics.Gatherer, promhttp.HandlerOpts{}))
 	if a.Config.Profiles {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index) // heap, goroutine and others by their names
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
@@ -58,7 +66,7 @@ func (a *Admin) Public() http.Handler {
 		body := a.healthNow()
 		writeJSON(w, body.code(), healthBody{Status: body.Status})
 	})
-	mux.Handle("GET /metrics", promhttp.HandlerFor(a.Metrics.Registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(a.Metrics.Gatherer, promhttp.HandlerOpts{}))
 	return mux
 }
 

@@ -35,6 +35,9 @@ type Config struct {
 	// AdminAddress is where the sidecar answers questions about itself, PublicAddress where it tells probes and Prometheus alone; empty is
 	// nowhere.
 	AdminAddress, PublicAddress string
+	// Follow says how the journals of the Envoys are followed, Metrics what is made of it.
+	Follow  Follow
+	Metrics Metrics
 	// Profiles has it offer Go's profiles at AdminAddress, under /debug/pprof/.
 	Profiles bool
 	// Static are the endpoints of the configuration itself, with its objectives and rewrites.
@@ -51,6 +54,24 @@ type Config struct {
 	// Kubernetes says what to watch there; nil is nothing. DNS are names to look up.
 	Kubernetes *kubernetes.Config
 	DNS        []dns.Pool
+}
+
+// Follow says how the journals of the Envoys are followed.
+type Follow struct {
+	Enabled bool
+	// Interval is the time between two questions.
+	Interval time.Duration
+	// Sample is the share of the decisions of which the steps are wanted.
+	Sample float64
+}
+
+// Metrics say how metrics are told.
+type Metrics struct {
+	// LLMD has the metrics of requests and pools under the names that llm-d's endpoint picker has for them.
+	LLMD bool
+	// QueueDepth and KVUsage are where a server counts as saturated.
+	QueueDepth int
+	KVUsage    float64
 }
 
 // Scrape says how often, for how long and how endpoints are asked.
@@ -159,6 +180,8 @@ func Parse(path string, content []byte) (*Config, error) {
 		Scrape:       Scrape{Interval: 50 * time.Millisecond, Timeout: time.Second},
 		Engines:      engine.Known,
 		AdminAddress: "127.0.0.1:10001",
+		Follow:       Follow{Enabled: true, Interval: 100 * time.Millisecond, Sample: 0.01},
+		Metrics:      Metrics{QueueDepth: 5, KVUsage: 0.8},
 	}
 	root, mistakes := document.Parse()
 	if !root.Present() {
@@ -171,6 +194,8 @@ func Parse(path string, content []byte) (*Config, error) {
 	push.Duration("interval", &c.PushInterval, shortestPeriod)
 	push.Close()
 	c.readAdmin(root.Object("admin"))
+	c.readFollow(root.Object("follow"))
+	c.readMetrics(root.Object("metrics"))
 	if discovery := root.Object("discovery"); discovery.Present() {
 		c.readDiscovery(discovery)
 	} else {

@@ -30,6 +30,8 @@ discovery:
   - {name: default/vllm-0, address: "127.0.0.1:9001", labels: {z: "1", mif.moreh.io/role: decode}, engine: vllm, models: [m1]}
   - {name: default/vllm-1, address: "[::1]:9002"}
   file: endpoints.yaml
+follow: {enabled: false, interval: 50ms, sample: 0.5}
+metrics: {names: llm-d, queueDepthThreshold: 7, kvCacheUtilThreshold: 0.9}
 objectives: [{name: batch, priority: -10}]
 modelRewrites: [{models: [m], targets: [{model: m1, weight: 9}, {model: m2}]}]
 `))
@@ -47,6 +49,8 @@ modelRewrites: [{models: [m], targets: [{model: m1, weight: 9}, {model: m2}]}]
 		Scrape:       Scrape{Interval: 20 * time.Millisecond, IdleInterval: 40 * time.Millisecond, Timeout: 2 * time.Second},
 		Engines:      engine.Known,
 		AdminAddress: "127.0.0.1:0",
+		Follow:       Follow{Interval: 50 * time.Millisecond, Sample: 0.5},
+		Metrics:      Metrics{LLMD: true, QueueDepth: 7, KVUsage: 0.9},
 		Static: topology.Part{Endpoints: []topology.Endpoint{
 			{Endpoint: snapshot.Endpoint{
 				Name: "default/vllm-0", Address: "127.0.0.1:9001", Engine: "vllm", Models: []string{"m1"},
@@ -122,10 +126,10 @@ func TestConfigMistakes(t *testing.T) {
 		{"many", envoyYAML + "scrape: {interval: 1, timeout: 2}\npush: {interval: x}\ndiscovery:\n  static:\n  - {name: a, address: b}\n  - {nam: a, address: '1.2.3.4:5'}\n", "line 2: scrape.interval: 1 is not a duration such as \"2m\" or \"500ms\", at least 5ms\nline 2: scrape.timeout: 2 is not a duration such as \"2m\" or \"500ms\", at least 5ms\nline 3: push.interval: \"x\" is not a duration such as \"2m\" or \"500ms\", at least 5ms\nline 6: discovery.static[0].address: \"b\" is no address; ip:port is right, an IPv6 address in brackets\nline 7: discovery.static[1]: unknown key \"nam\"; did you mean name? known are name, address, engine, labels, models, scheme, tls, tokenFile, tokenHeader\nline 7: discovery.static[1].name: is missing; a unique name such as default/vllm-0 is right"},
 		{"syntax", "envoy: {", "line 1: not valid YAML: brackets or braces do not match, or a comma is missing"},
 		{"two documents", envoyYAML + static + "---\na: b\n", "not one YAML document but several; what follows the second --- would be ignored"},
-		{"unknown key", envoyYAML + static + "scrap: {interval: 1s}\n", `line 3: unknown key "scrap"; did you mean scrape? known are engines, envoy, scrape, push, admin, discovery, objectives, modelRewrites`},
+		{"unknown key", envoyYAML + static + "scrap: {interval: 1s}\n", `line 3: unknown key "scrap"; did you mean scrape? known are engines, envoy, scrape, push, admin, follow, metrics, discovery, objectives, modelRewrites`},
 		{"unknown inner key", envoyYAML + static + "scrape: {intervall: 1s}\n", `line 3: scrape: unknown key "intervall"; did you mean interval? known are interval, idleInterval, timeout, models, scheme, tls, tokenFile, tokenHeader`},
 		{"twice", envoyYAML + static + "scrape: {interval: 1s, interval: 2s}\n", `line 3: key "interval" is given twice`},
-		{"key type", envoyYAML + static + "1: x\n", `line 3: unknown key "1"; known are engines, envoy, scrape, push, admin, discovery, objectives, modelRewrites`},
+		{"key type", envoyYAML + static + "1: x\n", `line 3: unknown key "1"; known are engines, envoy, scrape, push, admin, follow, metrics, discovery, objectives, modelRewrites`},
 		{"no envoy", static, "line 1: envoy.ingest: is missing; the URL of Envoy's ingest listener is right, such as http://127.0.0.1:15099/pintle/v1/snapshot\nline 1: envoy.token: is missing; the filter's ingest.token is right, or envoy.tokenFile"},
 		{"ingest type", "envoy: {ingest: 5, token: a}\n" + static, "line 1: envoy.ingest: the value is not a string"},
 		{"ingest scheme", "envoy: {ingest: 'https://a:1', token: a}\n" + static, `line 1: envoy.ingest: "https://a:1" is no ingest URL; http://host:port/pintle/v1/snapshot or unix:///path.sock is right`},

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"math"
 	"net"
 	"path/filepath"
 	"slices"
@@ -41,6 +42,22 @@ func (c *Config) readAdmin(o *strictjson.Object) {
 			o.Mistake(key, strictjson.Quote(*address)+" is no address; host:port such as 127.0.0.1:10001 is right")
 		}
 	}
+	o.Close()
+}
+
+func (c *Config) readFollow(o *strictjson.Object) {
+	o.Bool("enabled", &c.Follow.Enabled)
+	o.Duration("interval", &c.Follow.Interval, shortestPeriod)
+	o.Float("sample", &c.Follow.Sample, 0, 1)
+	o.Close()
+}
+
+func (c *Config) readMetrics(o *strictjson.Object) {
+	names := "pintle"
+	o.OneOf("names", &names, "pintle", "llm-d")
+	c.Metrics.LLMD = names == "llm-d"
+	o.Int("queueDepthThreshold", &c.Metrics.QueueDepth, 1, math.MaxInt32)
+	o.Float("kvCacheUtilThreshold", &c.Metrics.KVUsage, 0.01, 1)
 	o.Close()
 }
 

@@ -150,6 +150,7 @@ func (d *Discovery) ofServices(ctx context.Context, r *net.Resolver) (found []to
 
 func (d *Discovery) endpoint(name string, address netip.AddrPort) topology.Endpoint {
 	return topology.Endpoint{
+		Pool:     strings.TrimSuffix(d.Pool.Name, "."),
 		Endpoint: snapshot.Endpoint{Name: name, Address: address.String(), Engine: d.Engine, Labels: d.Labels, Models: d.Models},
 		Access:   d.Access,
 	}

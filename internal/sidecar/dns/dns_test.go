@@ -190,7 +190,7 @@ func TestRun(t *testing.T) {
 		panic("unreachable")
 	}
 	got := next("the first records")
-	want := []topology.Endpoint{{Endpoint: snapshot.Endpoint{Name: "vllm.test/10.0.0.1:8000", Address: "10.0.0.1:8000", Engine: "sglang", Models: []string{"m"}}}}
+	want := []topology.Endpoint{{Endpoint: snapshot.Endpoint{Name: "vllm.test/10.0.0.1:8000", Address: "10.0.0.1:8000", Engine: "sglang", Models: []string{"m"}}, Pool: "vllm.test"}}
 	if got.err != nil || !reflect.DeepEqual(got.part.Endpoints, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -75,6 +75,22 @@ func (n *Names) Endpoints() map[uint64]string {
 	return all
 }
 
+// AddEndpoints adds endpoints that are known from elsewhere.
+func (n *Names) AddEndpoints(names []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.init()
+	for _, name := range names {
+		n.endpoints[journal.EndpointID(name)] = name
+	}
+}
+
+func (n *Names) init() {
+	if n.names == nil {
+		n.names, n.endpoints = map[nameKey]string{}, map[uint64]string{}
+	}
+}
+
 // fetchNames fetches all names. What an Envoy has once told stays known.
 func (f *Follower) fetchNames(ctx context.Context) error {
 	text, err := f.get(ctx, namesPath)
@@ -105,9 +121,7 @@ func cutSized(src []byte) (value, rest []byte, ok bool) {
 func (n *Names) learn(names, record []byte) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.names == nil {
-		n.names, n.endpoints = map[nameKey]string{}, map[uint64]string{}
-	}
+	n.init()
 	journal.ReadNames(names, func(kind journal.NameKind, hash uint64, name []byte) {
 		n.names[nameKey{kind, hash}] = strings.ToValidUTF8(string(name), "")
 	})
@@ -126,4 +140,18 @@ func (n *Names) learn(names, record []byte) {
 		name := topology.Endpoints[i].Name
 		n.endpoints[journal.EndpointID(name)] = name
 	}
+}
+
+// NamesOf returns names that are known from the start, for tests and for records that bring their own.
+func NamesOf(names map[journal.NameKind][]string, endpoints []string) *Names {
+	n := &Names{names: map[nameKey]string{}, endpoints: map[uint64]string{}}
+	for kind, all := range names {
+		for _, name := range all {
+			n.names[nameKey{kind, journal.HashName(name)}] = name
+		}
+	}
+	for _, name := range endpoints {
+		n.endpoints[journal.EndpointID(name)] = name
+	}
+	return n
 }

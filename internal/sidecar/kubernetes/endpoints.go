@@ -31,6 +31,7 @@ func (d *Discovery) part() (*topology.Part, error) {
 		for _, e := range endpoints {
 			if !seen[e.Name] {
 				seen[e.Name] = true
+				e.Pool = p.Namespace + "/" + cmp.Or(p.InferencePool, p.Service, p.Selector)
 				t.Endpoints = append(t.Endpoints, e)
 			}
 		}

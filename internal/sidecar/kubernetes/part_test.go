@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"reflect"
+	gslices "slices"
 	"testing"
 	"time"
 
@@ -108,6 +109,13 @@ func TestPart(t *testing.T) {
 			got, err := cached(t, test.pools, map[string][]any{"pods": test.pods}).part()
 			if err != nil {
 				t.Fatal(err)
+			}
+			for i := range got.Endpoints {
+				e := &got.Endpoints[i]
+				if !gslices.ContainsFunc(test.pools, func(p Pool) bool { return e.Pool == "ns/"+p.Selector+p.InferencePool+p.Service }) {
+					t.Errorf("%s is of the pool %q, want one of those that are there", e.Name, e.Pool)
+				}
+				e.Pool = ""
 			}
 			if !reflect.DeepEqual(got.Endpoints, test.want) {
 				t.Errorf("got  %+v\nwant %+v", got.Endpoints, test.want)

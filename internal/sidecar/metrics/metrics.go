@@ -7,13 +7,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/pintle-dev/pintle/internal/sidecar/follow"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 )
 
 // Metrics are the sidecar's own.
 type Metrics struct {
 	// Registry has all of them.
-	Registry       *prometheus.Registry
+	Registry *prometheus.Registry
+	// Gatherer reads them.
+	Gatherer       prometheus.Gatherer
 	scrapes        *prometheus.CounterVec
 	scrapeSeconds  prometheus.Histogram
 	pageBytes      *prometheus.CounterVec
@@ -51,6 +54,7 @@ func New(p *pool.Pool) *Metrics {
 	}
 	m.Registry.MustRegister(m.scrapes, m.scrapeSeconds, m.pageBytes, m.contentTypes, m.modelLists, m.pushes, m.pushSeconds, m.pushBytes,
 		m.discoveryFault, poolCollector{p}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.Gatherer = m.Registry
 	return m
 }
 
@@ -90,6 +94,43 @@ func (m *Metrics) PushAge(target string, age func() time.Duration) {
 		Name: "pintle_sidecar_push_age_seconds", Help: "Time since the target last accepted a push, or since the start.",
 		ConstLabels: prometheus.Labels{"target": target},
 	}, func() float64 { return age().Seconds() }))
+}
+
+// Follows has now tell how the following of an Envoy's journal stands.
+func (m *Metrics) Follows(target string, now func() follow.State) {
+	m.Registry.MustRegister(&followed{target: target, now: now, start: time.Now()})
+}
+
+// followed reads how following stands at the moment it is asked.
+type followed struct {
+	target string
+	now    func() follow.State
+	start  time.Time
+}
+
+var (
+	eventsDesc   = prometheus.NewDesc("pintle_sidecar_journal_events_total", "Events of the target's journal that were read.", []string{"target"}, nil)
+	missedDesc   = prometheus.NewDesc("pintle_sidecar_journal_missed_events_total", "Events of the target's journal that could not be read.", []string{"target"}, nil)
+	restartsDesc = prometheus.NewDesc("pintle_sidecar_journal_restarts_total",
+		"How often the target's journal began anew, as its process did. What the former one held last is not known.", []string{"target"}, nil)
+	answeredDesc = prometheus.NewDesc("pintle_sidecar_journal_age_seconds",
+		"Time since the target last told of its journal, or since the start.", []string{"target"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (f *followed) Describe(chan<- *prometheus.Desc) {} // unchecked: each target has one
+
+// Collect implements prometheus.Collector.
+func (f *followed) Collect(out chan<- prometheus.Metric) {
+	s := f.now()
+	out <- prometheus.MustNewConstMetric(eventsDesc, prometheus.CounterValue, float64(s.Events), f.target)
+	out <- prometheus.MustNewConstMetric(missedDesc, prometheus.CounterValue, float64(s.Missed), f.target)
+	out <- prometheus.MustNewConstMetric(restartsDesc, prometheus.CounterValue, float64(s.Restarts), f.target)
+	answered := s.Answered
+	if answered.IsZero() {
+		answered = f.start
+	}
+	out <- prometheus.MustNewConstMetric(answeredDesc, prometheus.GaugeValue, time.Since(answered).Seconds(), f.target)
 }
 
 // Forget drops the series of an endpoint that is gone.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 	"github.com/pintle-dev/pintle/internal/sidecar/file"
+	"github.com/pintle-dev/pintle/internal/sidecar/follow"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 	"github.com/pintle-dev/pintle/snapshot"
@@ -37,6 +38,7 @@ func exposed(t *testing.T) map[string]bool {
 	m.Pushed("e", "accepted", time.Millisecond)
 	m.PushedBytes("e", 1)
 	m.PushAge("e", func() time.Duration { return 0 })
+	m.Follows("e", func() follow.State { return follow.State{} })
 	families, err := m.Registry.Gather()
 	if err != nil {
 		t.Fatal(err)

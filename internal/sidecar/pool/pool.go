@@ -3,6 +3,7 @@
 package pool
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -171,12 +172,12 @@ func (p *Pool) replace(ctx context.Context, joined *topology.Part) {
 	}
 	for i, e := range joined.Endpoints {
 		t, kept := old[e.Name]
-		kept = kept && t.Address == e.Address && t.engine == e.Engine && sameAccess(t.Access, e.Access)
+		kept = kept && t.Address == e.Address && t.engine == e.Engine && t.Pool == cmp.Or(e.Pool, topology.DefaultPool) && sameAccess(t.Access, e.Access)
 		if kept {
 			delete(old, e.Name)
 		}
 		if !kept {
-			t = &Target{Name: e.Name, Address: e.Address, Access: e.Access, engine: e.Engine}
+			t = &Target{Name: e.Name, Address: e.Address, Access: e.Access, Pool: cmp.Or(e.Pool, topology.DefaultPool), engine: e.Engine}
 			t.view.Kind = p.engines.ByName(e.Engine)
 		}
 		next.Targets[i] = t

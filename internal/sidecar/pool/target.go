@@ -10,11 +10,14 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 )
 
-// Target is one endpoint that is being scraped. It lives as long as name, address, access and engine stay the same.
+// Target is one endpoint that is being scraped. It lives as long as name, address, access, pool and engine stay the
+// same.
 type Target struct {
 	Name, Address string
 	// Access is how it is asked; nil is plain HTTP without credentials.
 	Access *topology.Access
+	// Pool is the set of endpoints that it is one of.
+	Pool string
 
 	engine string // as the topology has it; empty is detected
 	stop   context.CancelFunc

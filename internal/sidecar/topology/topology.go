@@ -16,7 +16,12 @@ type Endpoint struct {
 	snapshot.Endpoint
 	// Access is how it is asked for its load and its models; nil is plain HTTP without credentials.
 	Access *Access
+	// Pool is the set that it was found in, by the name that metrics have for it; empty is DefaultPool.
+	Pool string
 }
+
+// DefaultPool is what metrics call the endpoints that are listed one by one.
+const DefaultPool = "default"
 
 // Part is what one source knows: endpoints, and the objectives and rewrites that go with them.
 type Part struct {

@@ -1,0 +1,216 @@
+//go:build prometheus
+
+package prometheus
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/internal/sidecar"
+)
+
+const (
+	rules = "docs/monitoring/alerts.yaml"
+	// haste is by how much the times that alerts wait are divided here.
+	haste = 60
+)
+
+// program is the path of a program of Debian's package.
+func program(name string) string {
+	return filepath.Join(harness.Root(), "build/.cache/prometheus/usr/bin", name)
+}
+
+// TestAlertsByPromtool has promtool check the alerts, and evaluate them with the times that they have.
+func TestAlertsByPromtool(t *testing.T) {
+	for _, args := range [][]string{{"check", "rules", "alerts.yaml"}, {"test", "rules", "alerts_test.yaml"}} {
+		cmd := exec.Command(program("promtool"), args...)
+		cmd.Dir = filepath.Join(harness.Root(), filepath.Dir(rules))
+		if output, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("promtool %v: %v\n%s", args, err, output)
+		}
+	}
+}
+
+// hasty are the alerts with shorter times, and their names.
+func hasty(t *testing.T) (text []byte, names []string) {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(harness.Root(), rules))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Groups []struct {
+			Name  string           `yaml:"name"`
+			Rules []map[string]any `yaml:"rules"`
+		} `yaml:"groups"`
+	}
+	if err := yaml.Unmarshal(content, &file); err != nil {
+		t.Fatal(err)
+	}
+	windows := regexp.MustCompile(`\[5m\]`)
+	for _, group := range file.Groups {
+		for _, rule := range group.Rules {
+			names = append(names, rule["alert"].(string))
+			wait, err := time.ParseDuration(rule["for"].(string))
+			if err != nil {
+				t.Fatal(err)
+			}
+			rule["for"] = fmt.Sprintf("%dms", (wait / haste).Milliseconds())
+			rule["expr"] = windows.ReplaceAllString(rule["expr"].(string), "[5s]")
+		}
+	}
+	if text, err = yaml.Marshal(file); err != nil {
+		t.Fatal(err)
+	}
+	return text, names
+}
+
+// startPrometheus starts one that scrapes a sidecar, and returns its address.
+func startPrometheus(t *testing.T, admin string) (address string, names []string) {
+	t.Helper()
+	dir := t.TempDir()
+	text, names := hasty(t)
+	config := fmt.Sprintf("global: {scrape_interval: 250ms, scrape_timeout: 250ms, evaluation_interval: "+
+		"250ms}\nrule_files: [alerts.yaml]\n"+
+		"scrape_configs: [{job_name: pintle-sidecar, static_configs: [{targets: ['%s']}]}]\n", admin)
+	for name, content := range map[string]string{"alerts.yaml": string(text), "prometheus.yaml": config} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ports, err := harness.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address = fmt.Sprint("127.0.0.1:", ports[0])
+	p, err := harness.StartChild("prometheus", dir, program("prometheus"), nil, "--config.file=prometheus.yaml",
+		"--storage.tsdb.path=data",
+		"--web.listen-address="+address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		p.Stop()
+		if t.Failed() {
+			t.Logf("last lines of Prometheus:\n%s", p.Log())
+		}
+	})
+	return address, names
+}
+
+// ask asks Prometheus, and reads the answer into to.
+func ask(address, path string, to any) error {
+	response, err := http.Get("http://" + address + path)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	return json.NewDecoder(response.Body).Decode(to)
+}
+
+// firing are the alerts that fire now.
+func firing(address string) map[string]bool {
+	var answer struct {
+		Data struct {
+			Alerts []struct {
+				Labels map[string]string `json:"labels"`
+				State  string            `json:"state"`
+			} `json:"alerts"`
+		} `json:"data"`
+	}
+	now := map[string]bool{}
+	if ask(address, "/api/v1/alerts", &answer) != nil {
+		return now
+	}
+	for _, a := range answer.Data.Alerts {
+		if a.State == "firing" {
+			now[a.Labels["alertname"]] = true
+		}
+	}
+	return now
+}
+
+// startSidecar runs a sidecar until the test ends and returns its admin address.
+func startSidecar(t *testing.T, ingest, endpoints string) string {
+	t.Helper()
+	ports, err := harness.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin := fmt.Sprint("127.0.0.1:", ports[0])
+	path := filepath.Join(t.TempDir(), "sidecar.yaml")
+	config := fmt.Sprintf("envoy: {ingest: ['%s'], token: secret-token}\nadmin: {address: '%s'}\nscrape: "+
+		"{models: 1s}\ndiscovery: {file: '%s'}\n",
+		ingest, admin, endpoints)
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		sidecar.Command(ctx, []string{"-c", path}, io.Discard, io.Discard)
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	return admin
+}
+
+// TestAlertsFireAndGoAway: with a real Prometheus that scrapes a real sidecar, nothing fires while all is well; each
+// alert fires when what it is for happens, and goes away with it.
+func TestAlertsFireAndGoAway(t *testing.T) {
+	w := newWorld(t)
+	admin := startSidecar(t, w.gateway.URL, w.endpoints)
+	address, names := startPrometheus(t, admin)
+	stop := w.traffic(t)
+	defer stop()
+	harness.WaitFor(t, 30*time.Second, "the first samples", func() (bool, string) {
+		var answer struct {
+			Data struct{ Result []any } `json:"data"`
+		}
+		err := ask(address, "/api/v1/query?query=pintle_requests_total", &answer)
+		return err == nil && len(answer.Data.Result) > 0, fmt.Sprint(err)
+	})
+	time.Sleep(8 * time.Second)
+	if now := firing(address); len(now) > 0 {
+		t.Errorf("all is well, and %v fire", now)
+	}
+	fired := map[string]bool{}
+	for _, trouble := range w.troubles() {
+		trouble.begin()
+		harness.WaitFor(t, time.Minute, strings.Join(trouble.alerts, " and "), func() (bool, string) {
+			now := firing(address)
+			maps.Copy(fired, now)
+			for _, name := range trouble.alerts {
+				if !fired[name] {
+					return false, fmt.Sprint(slices.Sorted(maps.Keys(now)))
+				}
+			}
+			return true, ""
+		})
+		trouble.end()
+	}
+	for _, name := range names {
+		if !fired[name] {
+			t.Errorf("%s never fired", name)
+		}
+	}
+	harness.WaitFor(t, time.Minute, "all alerts to go away", func() (bool, string) {
+		now := firing(address)
+		return len(now) == 0, fmt.Sprint(slices.Sorted(maps.Keys(now)))
+	})
+}

@@ -1,0 +1,105 @@
+package harness
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/journal/journaltest"
+	"github.com/pintle-dev/pintle/snapshot/shared"
+)
+
+// Gateway is an Envoy as a sidecar sees it: it takes snapshots, and tells of a journal that the test writes. Safe for
+// concurrent use.
+type Gateway struct {
+	// URL is where snapshots are posted.
+	URL string
+
+	mu      sync.Mutex
+	data    *journaltest.Data
+	journal *journal.Journal
+	names   *journal.Names
+	refuse  int
+}
+
+// NewGateway starts a gateway, whose log keeps few events, until the test ends.
+func NewGateway(t testing.TB) *Gateway {
+	t.Helper()
+	g := &Gateway{data: journaltest.New(0)}
+	g.names = &journal.Names{Store: g.data.Store()}
+	var err error
+	if g.journal, err = journal.New(g.data.Store(), journal.Options{Instance: 7, Slots: 64}); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(g)
+	t.Cleanup(server.Close)
+	g.URL = server.URL + IngestPath
+	return g
+}
+
+// Refuse has everything answered with a status; 0 ends that.
+func (g *Gateway) Refuse(status int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.refuse = status
+}
+
+// NextLease is journal.Journal's.
+func (g *Gateway) NextLease() uint32 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.journal.NextLease()
+}
+
+// Append writes events into the journal; the sidecar sees either none of them or all.
+func (g *Gateway) Append(events ...*journal.Event) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, e := range events {
+		g.journal.Append(e)
+	}
+}
+
+// Name tells a name, and returns its hash.
+func (g *Gateway) Name(kind journal.NameKind, name string) uint64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.names.Add(kind, journal.HashName(name), name)
+	return journal.HashName(name)
+}
+
+// ServeHTTP implements http.Handler.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	store := g.data.Store()
+	value, change := journal.StoredNames(store)
+	names := bytes.Clone(value)
+	switch {
+	case g.refuse != 0:
+		w.WriteHeader(g.refuse)
+	case r.Method == http.MethodPost:
+		message, _ := io.ReadAll(r.Body) // what is cut is refused
+		if _, err := shared.Put(store, message, time.Now().UnixNano()); err != nil {
+			w.WriteHeader(http.StatusConflict)
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	case r.URL.Path == "/pintle/v1/names":
+		topology, _, _ := store.Get(shared.KeyTopology)
+		_, _ = w.Write(append(binary.LittleEndian.AppendUint32(nil, uint32(len(names))), names...))
+		_, _ = w.Write(append(binary.LittleEndian.AppendUint32(nil, uint32(len(topology))), topology...))
+	default:
+		var at journal.Position
+		_, _ = fmt.Sscanf(r.URL.Query().Get("at"), "%d.%d.%d.%d", &at.Epoch, &at.Page, &at.Seq, &at.Offset)
+		var a journal.Answerer
+		_, _ = w.Write(a.Append(nil, store, []journal.Position{at}, journal.Position{}, change, shared.Topology(store)))
+	}
+}

@@ -1,0 +1,135 @@
+package traffic
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/config"
+	"github.com/pintle-dev/pintle/internal/sidecar/pool"
+)
+
+// freshWithin is how old a sample may be to count in the means of its pool.
+const freshWithin = 2 * time.Second
+
+// load is what a pool's endpoints come to.
+type load struct {
+	// fresh endpoints have a sample that is young enough, all of all endpoints.
+	fresh, all int
+	// saturation is the mean of the endpoints': the larger of the queue and the KV cache usage, each divided by its
+	// threshold; 1 without a fresh sample.
+	saturation          float64
+	queue, running, kv  spread
+	queueOf, inFlightOf map[string]int
+}
+
+// spread is the mean of some numbers and their sample deviation.
+type spread struct{ n, sum, squares float64 }
+
+func (s *spread) add(x float64) {
+	s.n++
+	s.sum += x
+	s.squares += x * x
+}
+
+func (s *spread) mean() float64 { return s.sum / s.n }
+
+func (s *spread) deviation() float64 {
+	if s.n < 2 {
+		return 0
+	}
+	return math.Sqrt(max(0, (s.squares-s.sum*s.sum/s.n)/(s.n-1)))
+}
+
+// loads are those of the pools by name.
+func (t *Traffic) loads(g *pool.Generation, c *config.Metrics) map[string]*load {
+	all := map[string]*load{}
+	if g == nil {
+		return all
+	}
+	for _, target := range g.Targets {
+		l := all[target.Pool]
+		if l == nil {
+			l = &load{queueOf: map[string]int{}, inFlightOf: map[string]int{}}
+			all[target.Pool] = l
+		}
+		l.add(target, c, t.now())
+		if i := slices.Index(t.endpoints, target.Name); i >= 0 {
+			l.inFlightOf[target.Name] = t.state.InFlight.InFlight(t.state.Endpoints.Index(t.ids[i]))
+		}
+	}
+	return all
+}
+
+func (l *load) add(target *pool.Target, c *config.Metrics, now time.Time) {
+	v := target.Now()
+	l.all++
+	if v.Sampled.IsZero() || now.Sub(v.Sampled) > freshWithin {
+		l.saturation++
+		return
+	}
+	l.fresh++
+	s := &v.Sample
+	l.saturation += max(float64(s.WaitingRequests)/float64(c.QueueDepth), s.KVCacheUsage/c.KVUsage)
+	l.queue.add(float64(s.WaitingRequests))
+	l.running.add(float64(s.RunningRequests))
+	l.kv.add(s.KVCacheUsage)
+	l.queueOf[target.Name] = int(s.WaitingRequests)
+}
+
+// ownGauges tell how things stand, under Pintle's own names.
+type ownGauges struct {
+	traffic *Traffic
+	pool    func() *pool.Generation
+	config  *config.Metrics
+}
+
+var (
+	inFlightDesc = prometheus.NewDesc("pintle_requests_in_flight",
+		"Requests that were sent to the endpoint and have not ended.", []string{"endpoint"}, nil)
+	ofModelDesc = prometheus.NewDesc("pintle_model_requests_in_flight", "Requests for the model that have not ended.",
+		[]string{"model"}, nil)
+	readyDesc = prometheus.NewDesc("pintle_pool_ready_endpoints", "Endpoints that were sampled within 2 s.",
+		[]string{"pool"}, nil)
+	saturated = prometheus.NewDesc("pintle_pool_saturation",
+		"Mean of the endpoints' saturations: the larger of queue and KV cache usage, each divided by its "+
+			"threshold; 1 without a fresh sample.", []string{"pool"}, nil)
+	queueDesc = prometheus.NewDesc("pintle_pool_queue_size_mean",
+		"Mean of the waiting requests of endpoints with a fresh sample.", []string{"pool"}, nil)
+	runningDesc = prometheus.NewDesc("pintle_pool_running_requests_mean",
+		"Mean of the running requests of endpoints with a fresh sample.", []string{"pool"}, nil)
+	kvDesc = prometheus.NewDesc("pintle_pool_kv_cache_usage_mean",
+		"Mean KV cache usage of endpoints with a fresh sample, 0 to 1.", []string{"pool"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (c ownGauges) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{inFlightDesc, ofModelDesc, readyDesc, saturated, queueDesc, runningDesc,
+		kvDesc} {
+		out <- d
+	}
+}
+
+// Collect implements prometheus.Collector. It is called with the traffic locked, see Gatherer.
+func (c ownGauges) Collect(out chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, value float64, label string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, label)
+	}
+	for i, model := range c.traffic.models {
+		gauge(ofModelDesc, float64(c.traffic.state.InFlight.OfModel(i)), model)
+	}
+	for name, l := range c.traffic.loads(c.pool(), c.config) {
+		for endpoint, n := range l.inFlightOf {
+			gauge(inFlightDesc, float64(n), endpoint)
+		}
+		gauge(readyDesc, float64(l.fresh), name)
+		gauge(saturated, l.saturation/float64(l.all), name)
+		if l.fresh > 0 {
+			gauge(queueDesc, l.queue.mean(), name)
+			gauge(runningDesc, l.running.mean(), name)
+			gauge(kvDesc, l.kv.mean(), name)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package traffic
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/engine"
+	"github.com/pintle-dev/pintle/internal/sidecar/pool"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
+	"github.com/pintle-dev/pintle/journal"
+)
+
+// pool is one of two endpoints, one of which has been sampled.
+func (f *fixture) pool() *pool.Generation {
+	target := func(name string) *pool.Target { return &pool.Target{Name: name, Pool: "ns/" + topology.DefaultPool} }
+	g := &pool.Generation{Targets: []*pool.Target{target("vllm-0"), target("vllm-1")}}
+	g.Targets[0].Read(&engine.Sample{WaitingRequests: 3, RunningRequests: 8, KVCacheUsage: 0.4}, f.now, nil)
+	return g
+}
+
+// TestMonitoringNamesMetricsOfRequests keeps the dashboard, the alerts and the documentation true.
+func TestMonitoringNamesMetricsOfRequests(t *testing.T) {
+	f := newFixture(t, false)
+	f.generation = f.pool()
+	f.take(f.decide("m1", "vllm-0"), false)
+	f.take(journal.Event{Kind: journal.Refused, Reason: journal.HashName("shed")}, false)
+	page := f.page()
+	own := regexp.MustCompile(`\bpintle_[a-z_]+[a-z]`)
+	for _, file := range []string{"monitoring/dashboard.json", "monitoring/alerts.yaml", "operations.md"} {
+		content, err := os.ReadFile("../../../docs/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		used := map[string]bool{}
+		for _, name := range own.FindAllString(string(content), -1) {
+			if name = strings.TrimSuffix(name, "_bucket"); !strings.HasPrefix(name, "pintle_sidecar_") {
+				used[name] = true
+			}
+		}
+		if len(used) < 5 {
+			t.Errorf("%s: got %d names of metrics, want some", file, len(used))
+		}
+		for name := range used {
+			if !strings.Contains(page, "# TYPE "+name+" ") {
+				t.Errorf("%s: %s is no metric", file, name)
+			}
+		}
+	}
+}
+
+func TestPoolMetrics(t *testing.T) {
+	f := newFixture(t, false)
+	f.generation = f.pool()
+	f.decide("m1", "vllm-1")
+	f.want(
+		`pintle_pool_ready_endpoints{pool="ns/default"} 1`, `pintle_pool_saturation{pool="ns/default"} 0.8`, `pintle_pool_queue_size_mean{pool="ns/default"} 3`,
+		`pintle_pool_running_requests_mean{pool="ns/default"} 8`, `pintle_pool_kv_cache_usage_mean{pool="ns/default"} 0.4`,
+		`pintle_requests_in_flight{endpoint="vllm-0"} 0`, `pintle_requests_in_flight{endpoint="vllm-1"} 1`,
+	)
+	f.now = f.now.Add(2 * freshWithin)
+	f.want(`pintle_pool_ready_endpoints{pool="ns/default"} 0`, `pintle_pool_saturation{pool="ns/default"} 1`)
+	if page := f.page(); strings.Contains(page, "pintle_pool_queue_size_mean{") {
+		t.Error("a mean of no endpoints is told")
+	}
+}
+
+func TestLLMDNames(t *testing.T) {
+	f := newFixture(t, true)
+	f.generation = f.pool()
+	whole := f.decide("m1", "vllm-0")
+	whole.Asked = journal.HashName("m0")
+	f.want(`llm_d_epp_request_running{fairness_id="default-flow",model_name="m1",priority="0",target_model_name="m1"} 1`)
+	f.take(whole, false)
+	failed := f.decide("m1", "vllm-1")
+	failed.Code, failed.UsageReported, failed.OutputTokens = 502, false, 0
+	f.take(failed, false)
+	f.take(journal.Event{Kind: journal.Refused, Code: 429, Reason: journal.HashName("shed"),
+		Model: journal.HashName("m1"), Asked: journal.HashName("m1")}, false)
+	const of = `fairness_id="default-flow",model_name="m0",priority="0",target_model_name="m1"`
+	const ofM1 = `fairness_id="default-flow",model_name="m1",priority="0",target_model_name="m1"`
+	f.want(
+		`llm_d_epp_request_total{`+ofM1+`} 2`, `inference_objective_request_total{model_name="m1",priority="0",target_model_name="m1"} 2`,
+		`llm_d_epp_request_error_total{error_code="ModelServerError",`+ofM1+`} 1`, `llm_d_epp_request_error_total{error_code="ResourceExhausted",`+ofM1+`} 1`,
+		`llm_d_epp_request_input_tokens_sum{`+of+`} 100`, `llm_d_epp_request_cached_tokens_sum{`+of+`} 16`, `llm_d_epp_request_output_tokens_sum{`+of+`} 11`,
+		`llm_d_epp_request_duration_seconds_sum{`+of+`} 2`, `llm_d_epp_request_streaming_tpot_seconds_sum{`+of+`} 0.1`,
+		`llm_d_epp_request_ttft_seconds_sum{fairness_id="default-flow",model_name="m0",priority="0",streaming="true",target_model_name="m1"} 1`,
+		`inference_objective_input_tokens_sum{model_name="m0",target_model_name="m1"} 100`, `inference_objective_running_requests{model_name="m1"} 0`,
+		`llm_d_epp_average_queue_size{name="default"} 3`, `llm_d_epp_ready_endpoints{name="default"} 1`, `inference_pool_ready_pods{name="default"} 1`,
+		`llm_d_epp_average_kv_cache_utilization{name="default"} 0.4`, `llm_d_epp_flow_control_pool_saturation{inference_pool="default"} 0.8`,
+		`llm_d_epp_scheduler_attempts_total{endpoint_name="vllm-0",namespace="",port="",status="success",target_model_name="m1"} 1`,
+		`llm_d_epp_per_endpoint_queue_size{model_server_endpoint="vllm-0",name="default"} 3`,
+	)
+	content, err := os.ReadFile("../../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(f.page(), "\n") {
+		name, found := strings.CutPrefix(line, "# TYPE ")
+		if !found || strings.HasPrefix(name, "pintle_") {
+			continue
+		}
+		name = strings.Fields(name)[0]
+		for _, prefix := range []string{"llm_d_epp_", "std_dev", "average", "inference_objective", "inference_pool"} {
+			name = strings.TrimPrefix(name, prefix)
+		}
+		if !strings.Contains(string(content), name) {
+			t.Errorf("docs/operations.md does not name %s", line)
+		}
+	}
+}

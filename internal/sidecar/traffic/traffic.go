@@ -1,0 +1,178 @@
+// Package traffic is what the sidecar makes of the journals that it follows: the same state as Envoy's workers keep,
+// the metrics of requests, the last decisions, and what the status page plots.
+package traffic
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/config"
+	"github.com/pintle-dev/pintle/internal/sidecar/follow"
+	"github.com/pintle-dev/pintle/internal/sidecar/pool"
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/state"
+)
+
+const (
+	// requestTimeout is the age at which a request in flight is taken to be gone, though nobody said so.
+	requestTimeout = time.Hour
+	// prefixEntries bounds the blocks that are known of all endpoints, some 23 MiB.
+	prefixEntries = 1 << 20
+	mostLeases    = 1 << 18
+	// leftGrace is for how long an endpoint that has left the pool keeps its series: its last requests end meanwhile.
+	leftGrace = 10 * time.Minute
+)
+
+// Traffic takes the events of all Envoys. It is a follow.Sink.
+type Traffic struct {
+	mu    sync.Mutex
+	state *state.State
+	// endpoints are those of the pool, by name; ids are as the state has them.
+	endpoints []string
+	ids       []uint64
+	left      map[string]time.Time
+	// known are the endpoints that have series: those of the pool, and those that left it of late.
+	known map[string]bool
+	// watched are the models whose requests in flight are counted, models their names in the state's order.
+	watched map[uint64]bool
+	models  []string
+	meters  meters
+	llmD    bool
+	recent  *recent
+	plots   plots
+	// at is where each Envoy's events have been taken to, told where they had been when the metrics were last read.
+	at, told map[string]journal.Position
+	now      func() time.Time
+}
+
+// New returns one without events, whose metrics have Pintle's own names, or, with llmD, those of llm-d's endpoint
+// picker.
+func New(llmD bool) *Traffic {
+	t := &Traffic{
+		state: state.New(state.Options{
+			InFlight: true, RequestTimeout: requestTimeout, MaxLeases: mostLeases, Prefix: true,
+			PrefixEntries: prefixEntries, PrefixChains: 2,
+			Failures: true,
+		}),
+		left: map[string]time.Time{}, known: map[string]bool{}, watched: map[uint64]bool{},
+		at: map[string]journal.Position{}, told: map[string]journal.Position{},
+		recent: newRecent(), now: time.Now,
+	}
+	t.llmD = llmD
+	if t.meters = newOwnMeters(); llmD {
+		t.meters = newLLMDMeters()
+	}
+	return t
+}
+
+// Take implements follow.Sink.
+func (t *Traffic) Take(e *follow.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e.Kind == journal.Decision {
+		t.watch(e)
+	}
+	t.state.Apply(e.Event)
+	if !e.Old {
+		t.meters.take(e, t.known)
+	}
+	t.recent.take(e)
+	t.plots.take(e)
+}
+
+// Caught implements follow.Sink.
+func (t *Traffic) Caught(envoy string, at journal.Position) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.at[envoy] = at
+	t.state.Expire(t.now().UnixNano())
+}
+
+// Told is up to where the metrics had an Envoy's events when they were last read. The next process goes on counting
+// there, so that whoever adds up what it reads misses nothing and has nothing twice.
+func (t *Traffic) Told(envoy string) journal.Position {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.told[envoy]
+}
+
+// SetEndpoints says which endpoints there are.
+func (t *Traffic) SetEndpoints(names []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, name := range t.endpoints {
+		if !slices.Contains(names, name) {
+			t.left[name] = t.now()
+		}
+	}
+	ids := make([]uint64, len(names))
+	for i, name := range names {
+		ids[i] = journal.EndpointID(name)
+		delete(t.left, name)
+	}
+	t.endpoints, t.ids = names, ids
+	t.state.SetEndpoints(ids)
+	clear(t.known)
+	for _, name := range names {
+		t.known[name] = true
+	}
+	t.forget()
+}
+
+// forget drops the series of endpoints that left long ago.
+func (t *Traffic) forget() {
+	for name, at := range t.left {
+		if t.now().Sub(at) < leftGrace {
+			t.known[name] = true
+			continue
+		}
+		delete(t.left, name)
+		delete(t.known, name)
+		t.meters.forget(name)
+	}
+}
+
+// Gatherer has the metrics of a registry read at one moment between two events, and takes down where that was.
+func (t *Traffic) Gatherer(registry prometheus.Gatherer) prometheus.Gatherer {
+	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.forget()
+		families, err := registry.Gather()
+		if err == nil {
+			for envoy, at := range t.at {
+				t.told[envoy] = at
+			}
+		}
+		return families, err
+	})
+}
+
+// watch has the requests in flight of a model counted from its first one on.
+func (t *Traffic) watch(e *follow.Event) {
+	if e.Model == 0 || t.watched[e.Model] || len(t.watched) >= state.MaxModels {
+		return
+	}
+	t.watched[e.Model] = true
+	name := e.Names.Of(journal.ModelName, e.Model)
+	if name == follow.Other {
+		return
+	}
+	t.models = append(t.models, name)
+	t.state.InFlight.Watch([]uint64{e.Model})
+}
+
+// Register adds the metrics to a registry, which is then to be read through Gatherer alone. p returns the pool as it
+// is.
+func (t *Traffic) Register(registry prometheus.Registerer, p func() *pool.Generation, c *config.Metrics) {
+	registry.MustRegister(t.meters)
+	if t.llmD {
+		registry.MustRegister(llmdGauges{t, p, c})
+		return
+	}
+	registry.MustRegister(ownGauges{t, p, c})
+}

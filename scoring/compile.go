@@ -60,7 +60,8 @@ type declared struct {
 // the plan is of use only if there are none.
 func Compile(doc *strictjson.Object, registry []Registration, settings Settings) *Plan {
 	c := &compiler{
-		plan:     &Plan{media: DefaultMedia, stale: settings.Stale, correctLoad: settings.CorrectLoad, failing: settings.Failing},
+		plan: &Plan{media: DefaultMedia, stale: settings.Stale, correctLoad: settings.CorrectLoad,
+			failing: settings.Failing},
 		registry: registry, environment: settings.Environment,
 	}
 	c.plan.state.InFlight = settings.CorrectLoad
@@ -249,8 +250,8 @@ func (c *compiler) types() []string {
 	return known
 }
 
-// meant returns the type that a mistyped one stands for, by which others name a plug-in without a name; empty for a type that
-// is right.
+// meant returns the type that a mistyped one stands for, by which others name a plug-in without a name; empty for a
+// type that is right.
 func (c *compiler) meant(kind string) string {
 	known := c.types()
 	if slices.Contains(known, kind) || notYet[kind] != "" {

@@ -61,8 +61,8 @@ var flowControlKeys = []string{
 	"defaultNegativePriorityBand", "usageLimitPolicyPluginRef", "enableEviction",
 }
 
-// readFlowControl says what becomes of queues in front of the servers: without the gate they have no effect anywhere, with it they
-// would be needed.
+// readFlowControl says what becomes of queues in front of the servers: without the gate they have no effect anywhere,
+// with it they would be needed.
 func (c *compiler) readFlowControl(doc *strictjson.Object, on gates) {
 	o := doc.Object("flowControl")
 	if detector := o.Object("saturationDetector"); detector.Present() {
@@ -71,7 +71,8 @@ func (c *compiler) readFlowControl(doc *strictjson.Object, on gates) {
 	present := slices.ContainsFunc(flowControlKeys, o.Has) || o.Present() && !o.Has("saturationDetector")
 	switch {
 	case on.flowControl && (present || c.defaults.Dialect == DialectLLMD):
-		doc.Mistake("flowControl", "is known, but not here yet: requests are not queued in the proxy; remove the gate "+gateFlowControl+
+		doc.Mistake("flowControl", "is known, but not here yet: requests are not queued in the proxy; remove the gate "+
+			gateFlowControl+
 			" from featureGates, or write "+gateFlowControl+"=false")
 	case on.flowControl:
 		c.warn(doc, "featureGates: flowControl has no effect: requests are not queued in the proxy")
@@ -216,7 +217,8 @@ func (c *compiler) checkOrder(doc *strictjson.Object) {
 				provided = true
 			}
 			if _, ok := s.Scorer.(PrefixFollower); ok && !provided {
-				doc.Mistake("schedulingProfiles", strconv.Quote(s.name)+" needs a prefix scorer before it in the profile "+strconv.Quote(c.plan.profiles[i].name))
+				doc.Mistake("schedulingProfiles", strconv.Quote(s.name)+
+					" needs a prefix scorer before it in the profile "+strconv.Quote(c.plan.profiles[i].name))
 			}
 		}
 	}
@@ -233,7 +235,8 @@ func (c *compiler) checkPrefixes(doc *strictjson.Object) {
 	}
 	for i := range c.plugins {
 		if consumer, ok := c.plugins[i].plugin.(PrefixConsumer); ok && consumer.WantsCachedTokens() {
-			c.warn(doc, strconv.Quote(c.plugins[i].name)+" goes by cached prefixes, but no profile has a prefix scorer: every prompt counts as not cached")
+			c.warn(doc, strconv.Quote(c.plugins[i].name)+
+				" goes by cached prefixes, but no profile has a prefix scorer: every prompt counts as not cached")
 		}
 	}
 }

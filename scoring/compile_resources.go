@@ -198,7 +198,8 @@ func (c *compiler) declareResource(list []*strictjson.Object, prefix string) {
 			o.Mistake("type", strconv.Quote(e.kind)+" is not a plug-in of a SchedulingProfile"+
 				strictjson.Hint(e.kind, typesThere(), "known are"))
 			c.unknown = true
-			c.plugins = append(c.plugins, declared{name: e.name, meant: prefix + strictjson.Nearest(e.kind, typesThere())})
+			c.plugins = append(c.plugins,
+				declared{name: e.name, meant: prefix + strictjson.Nearest(e.kind, typesThere())})
 			continue
 		}
 		if e.parameters.Drop("blockSize") {

@@ -24,8 +24,8 @@ var (
 // saturatedOut is FilteredOut as llm-d answers it: what its filters remove is taken for busy.
 var saturatedOut = &Failure{429, FilteredOut.Reason, FilteredOut.Message}
 
-// Decide routes the request of c. It returns the endpoints that shall serve it, best first, valid until the next decision, or
-// why there are none.
+// Decide routes the request of c. It returns the endpoints that shall serve it, best first, valid until the next
+// decision, or why there are none.
 func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 	if c.Pool == nil || len(c.Pool.Endpoints) == 0 {
 		return nil, NoEndpoints
@@ -74,8 +74,8 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 	return primary.Picked, nil
 }
 
-// spread picks a uniformly random candidate for a request that scorers cannot judge. It prefers those that answered lately and do not
-// fail, as a server that cannot be scraped is likely down.
+// spread picks a uniformly random candidate for a request that scorers cannot judge. It prefers those that answered
+// lately and do not fail, as a server that cannot be scraped is likely down.
 func (c *Cycle) spread(p *profile, r *Result) {
 	sound := 0
 	for i, e := range c.candidates {
@@ -220,7 +220,8 @@ func (c *Cycle) fails(e *Endpoint) bool {
 	if !c.plan.failing.Exclude || c.Pool.State == nil || c.Pool.State.Failures == nil {
 		return false
 	}
-	return c.Pool.State.Failures.Share(e.StateIndex, c.Request.Now) > c.plan.failing.Above || slices.Contains(c.suspects, e)
+	return c.Pool.State.Failures.Share(e.StateIndex, c.Request.Now) > c.plan.failing.Above ||
+		slices.Contains(c.suspects, e)
 }
 
 func (c *Cycle) filter(p *profile, f *namedFilter) {

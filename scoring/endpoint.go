@@ -22,7 +22,8 @@ type Endpoint struct {
 	Engine string
 	// Labels are the pod's labels.
 	Labels []Label
-	// Models are the names that the server answers to; it gets requests for no others. Empty means unknown, and gets all.
+	// Models are the names that the server answers to; it gets requests for no others. Empty means unknown, and gets
+	// all.
 	Models []string
 	// Metrics is the last sample of the server's load.
 	Metrics Metrics
@@ -84,7 +85,8 @@ type Metrics struct {
 	Attributes []float64
 	// MaxRunning is how many requests the server's batch can hold. 0 is unknown.
 	MaxRunning int
-	// ProcessStart is when the server's process started by the server's own clock, milliseconds since 1970. 0 is unknown.
+	// ProcessStart is when the server's process started by the server's own clock, milliseconds since 1970. 0 is
+	// unknown.
 	ProcessStart int64
 }
 

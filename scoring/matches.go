@@ -7,8 +7,8 @@ import (
 	"github.com/pintle-dev/pintle/state"
 )
 
-// PrefixProducer is a plug-in that finds out which part of the prompt each endpoint has in its cache. It takes part by being
-// declared; producers run once for each decision, in the order of declaration, before any profile.
+// PrefixProducer is a plug-in that finds out which part of the prompt each endpoint has in its cache. It takes part by
+// being declared; producers run once for each decision, in the order of declaration, before any profile.
 type PrefixProducer interface {
 	// MatchKey is what Builder.Produces gave it.
 	MatchKey() MatchKey

@@ -14,12 +14,12 @@ type MediaEstimate struct {
 	Video VideoEstimate
 }
 
-// ImageEstimate is for images: Fixed tokens, or if that is 0 one for each Factor pixels. Width and Height are those of an
-// image that the body does not hold.
+// ImageEstimate is for images: Fixed tokens, or if that is 0 one for each Factor pixels. Width and Height are those of
+// an image that the body does not hold.
 type ImageEstimate struct{ Fixed, Factor, Width, Height int }
 
-// VideoEstimate is for videos: so many frames, each of PerFrame tokens, or if that is 0 of one for each Factor pixels. Most
-// bounds the whole, 0 for no bound.
+// VideoEstimate is for videos: so many frames, each of PerFrame tokens, or if that is 0 of one for each Factor pixels.
+// Most bounds the whole, 0 for no bound.
 type VideoEstimate struct {
 	Frames                                int
 	PerFrame, Factor, Width, Height, Most int
@@ -34,7 +34,8 @@ var DefaultMedia = MediaEstimate{
 // EstimateMedia has the plan count media by e.
 func (b *Builder) EstimateMedia(e MediaEstimate) { b.compiler.plan.media = e }
 
-// mediaIDs is how many ids each image, audio and video of the prompt is worth, in their order. Valid until the next decision.
+// mediaIDs is how many ids each image, audio and video of the prompt is worth, in their order. Valid until the next
+// decision.
 func (c *Cycle) mediaIDs() []int32 {
 	body := c.Request.Body
 	if c.mediaKnown || body == nil || !(body.HasImage || body.HasAudio || body.HasVideo) {

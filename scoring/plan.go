@@ -6,7 +6,8 @@ import (
 	"github.com/pintle-dev/pintle/state"
 )
 
-// Plan is a compiled configuration. It is immutable and may be used by several cycles, one at a time, as its plug-ins are.
+// Plan is a compiled configuration. It is immutable and may be used by several cycles, one at a time, as its plug-ins
+// are.
 type Plan struct {
 	reading        Reading
 	defaults       *Defaults
@@ -60,7 +61,8 @@ type weightedScorer struct {
 // RequestHeaders are the request headers, in lower case, whose values the plan's plug-ins want in Request.Headers.
 func (p *Plan) RequestHeaders() []string { return p.requestHeaders }
 
-// OwnedHeaders are the request headers, in lower case, that only the plan's plug-ins may set: a client's must be removed.
+// OwnedHeaders are the request headers, in lower case, that only the plan's plug-ins may set: a client's must be
+// removed.
 func (p *Plan) OwnedHeaders() []string { return p.ownedHeaders }
 
 // ConsumedHeaders are the request headers, in lower case, that are for a picker alone: they end here.
@@ -140,7 +142,8 @@ type Settings struct {
 	Failing     Failing
 	// Dialect is whose reading of the document holds if the document leaves that open.
 	Dialect Dialect
-	// Environment looks a variable up that stands for a parameter that is not given; nil stands for an empty environment.
+	// Environment looks a variable up that stands for a parameter that is not given; nil stands for an empty
+	// environment.
 	Environment func(name string) (value string, ok bool)
 }
 
@@ -152,8 +155,8 @@ type Staleness struct {
 
 // Failing says which endpoints fail too often to be candidates while others do not. The zero value excludes none.
 type Failing struct {
-	// Exclude removes an endpoint from the candidates while its share of failures, see state.Failures, is above Above, unless no other
-	// candidate is left.
+	// Exclude removes an endpoint from the candidates while its share of failures, see state.Failures, is above Above,
+	// unless no other candidate is left.
 	Exclude bool
 	Above   float64
 	// HalfLife is the time in which the share falls by half without requests.

@@ -12,17 +12,18 @@ type Filter interface {
 	Keep(c *Cycle, e *Endpoint) bool
 }
 
-// GroupFilter is a filter that has to see all candidates to judge one of them. It runs among the others in the profile's order.
+// GroupFilter is a filter that has to see all candidates to judge one of them. It runs among the others in the
+// profile's order.
 type GroupFilter interface {
-	// Select moves the endpoints that may serve the request of c to the front of candidates, which is never empty, and returns how many they are. The
-	// others stay behind them.
+	// Select moves the endpoints that may serve the request of c to the front of candidates, which is never empty, and
+	// returns how many they are. The others stay behind them.
 	Select(c *Cycle, candidates []*Endpoint) int
 }
 
 // Scorer says how well each endpoint suits a request.
 type Scorer interface {
-	// Score sets scores[i] for candidates[i]; the two are equally long and scores come in as zeros. A score is within 0 to
-	// 1, higher is better; what is not is clamped by the caller, NaN counts as 0. It must not keep either slice.
+	// Score sets scores[i] for candidates[i]; the two are equally long and scores come in as zeros. A score is within 0
+	// to 1, higher is better; what is not is clamped by the caller, NaN counts as 0. It must not keep either slice.
 	Score(c *Cycle, candidates []*Endpoint, scores []float64)
 }
 
@@ -41,15 +42,15 @@ type Ranked struct {
 
 // ProfileHandler decides which scheduling profiles run for a request and which of them serves it.
 type ProfileHandler interface {
-	// Next returns the profile to run next; ok is false when the request needs no more of them. It may read the results so
-	// far from c.
+	// Next returns the profile to run next; ok is false when the request needs no more of them. It may read the results
+	// so far from c.
 	Next(c *Cycle) (profile int, ok bool)
 	// Primary returns the profile whose endpoints serve the request. The others only lend a hand.
 	Primary(c *Cycle) int
 }
 
-// Admitter looks at a request before any profile runs, and may refuse it. It takes part by being declared. One that is the ProfileHandler,
-// too, comes last and may mix profiles, see Cycle.Mix.
+// Admitter looks at a request before any profile runs, and may refuse it. It takes part by being declared. One that is
+// the ProfileHandler, too, comes last and may mix profiles, see Cycle.Mix.
 type Admitter interface {
 	// Admit returns nil for a request that may be served, else why not.
 	Admit(c *Cycle) *Failure
@@ -109,7 +110,8 @@ type Disaggregator interface {
 
 // StageAnnouncer is a plug-in that tells the decode server which endpoints run the other stages.
 type StageAnnouncer interface {
-	// AnnouncesPrefill and AnnouncesEncode report whether it tells of the endpoints that a profile picks for that stage.
+	// AnnouncesPrefill and AnnouncesEncode report whether it tells of the endpoints that a profile picks for that
+	// stage.
 	AnnouncesPrefill(profile int) bool
 	AnnouncesEncode(profile int) bool
 }

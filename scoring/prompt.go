@@ -58,7 +58,8 @@ func (c *Cycle) hash(p *promptChain, chain state.Chain, most int) {
 		p.blocks = r.Chains.AppendChain(p.blocks[:0], r.Model, chain, most)
 		p.ends = append(p.ends[:0], int32(len(p.blocks)))
 	case chain.IDs:
-		p.blocks, p.ends = c.hasher.IDBlocks(p.blocks[:0], p.ends[:0], r.Model, r.Body, r.BodyBytes, chain, most, c.mediaIDs())
+		p.blocks, p.ends = c.hasher.IDBlocks(p.blocks[:0], p.ends[:0], r.Model, r.Body, r.BodyBytes, chain, most,
+			c.mediaIDs())
 	default:
 		p.blocks = c.hasher.Chain(p.blocks[:0], r.Model, r.Body, r.BodyBytes, chain, most)
 	}

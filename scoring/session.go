@@ -44,8 +44,8 @@ type Linked interface {
 // Linker finds plug-ins by the names that they are declared under.
 type Linker struct{ compiler *compiler }
 
-// Find returns a plug-in and its type, which is empty when none is called so. Of a plug-in whose type is unknown only that is
-// known: what seems wrong with it follows from that mistake.
+// Find returns a plug-in and its type, which is empty when none is called so. Of a plug-in whose type is unknown only
+// that is known: what seems wrong with it follows from that mistake.
 func (l *Linker) Find(name string) (plugin Plugin, kind string) {
 	d := l.compiler.find(name)
 	if d == nil {

@@ -59,7 +59,8 @@ type Load struct {
 	Endpoints []EndpointLoad
 	// Adapters names the LoRA adapters that the entries refer to by index.
 	Adapters []string
-	// Attributes names further numbers of each endpoint, at most MaxAttributes; EndpointLoad.Attributes has one for each, in their order.
+	// Attributes names further numbers of each endpoint, at most MaxAttributes; EndpointLoad.Attributes has one for
+	// each, in their order.
 	Attributes []string
 
 	adapterIndexes []uint16

@@ -228,8 +228,8 @@ func (r *reader) uint64() uint64 {
 	return 0
 }
 
-// sections takes the sections with which a payload ends and reports whether all of the payload was as it must be. Those that are known
-// fill l, nil for a topology, which has none yet.
+// sections takes the sections with which a payload ends and reports whether all of the payload was as it must be. Those
+// that are known fill l, nil for a topology, which has none yet.
 func (r *reader) sections(l *Load) (ok bool) {
 	for !r.failed && len(r.left) > 0 {
 		tag := r.uint32()

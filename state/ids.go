@@ -9,17 +9,20 @@ import (
 	"github.com/pintle-dev/pintle/openai"
 )
 
-// A chain with IDs is cut as llm-d's router cuts a prompt where it estimates tokens: 4 bytes are an id. The bytes are, without anything between:
+// A chain with IDs is cut as llm-d's router cuts a prompt where it estimates tokens: 4 bytes are an id. The bytes are,
+// without anything between:
 //   - completions: each prompt alone, with a chain of its own;
-//   - every other API: tools as raw JSON; then the system text of the Responses and Messages APIs; then of each message its role, and its text
-//     and media in order. Tool calls count in the Messages API alone.
+//   - every other API: tools as raw JSON; then the system text of the Responses and Messages APIs; then of each
+//     message its role, and its text and media in order. Tool calls count in the Messages API alone.
 //
-// Media begin at a multiple of 4 bytes and are so many ids as the caller says, each made from the hash of the URL or data. The last block counts
-// though it is not full.
+// Media begin at a multiple of 4 bytes and are so many ids as the caller says, each made from the hash of the URL or
+// data. The last block counts though it is not full.
 
-// IDBlocks appends the hashes of the first most blocks of the prompts to dst, and the number of blocks of dst at the end of each prompt to ends.
-// media is how many ids each segment of media is worth, in the order of segments. See Chain.IDs.
-func (h *Hasher) IDBlocks(dst []uint64, ends []int32, model string, r *openai.Request, body []byte, chain Chain, most int, media []int32) ([]uint64, []int32) {
+// IDBlocks appends the hashes of the first most blocks of the prompts to dst, and the number of blocks of dst at the
+// end of each prompt to ends. media is how many ids each segment of media is worth, in the order of segments. See
+// Chain.IDs.
+func (h *Hasher) IDBlocks(dst []uint64, ends []int32, model string, r *openai.Request, body []byte, chain Chain,
+	most int, media []int32) ([]uint64, []int32) {
 	if chain.BlockBytes < 1 || most < 1 || r.PromptTokens > 0 {
 		return dst, ends
 	}
@@ -124,8 +127,8 @@ func (h *Hasher) media(key []byte, n int32) {
 	}
 }
 
-// CountIDs is how many ids the prompts have, see Chain.IDs. Of texts with escapes only the length of all together is known: each counts by its
-// share.
+// CountIDs is how many ids the prompts have, see Chain.IDs. Of texts with escapes only the length of all together is
+// known: each counts by its share.
 func CountIDs(r *openai.Request, body []byte, media []int32) int {
 	if r.PromptTokens > 0 {
 		return r.PromptTokens

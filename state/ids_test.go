@@ -28,14 +28,17 @@ func TestIDBlocks(t *testing.T) {
 	if !slices.Equal(both, append(slices.Clone(one), one...)) || !slices.Equal(ends, []int32{2, 4}) {
 		t.Errorf("two prompts alike are %v, ends %v", both, ends)
 	}
-	if cut, ends := hash(openai.APICompletions, `{"model":"m","prompt":["`+text+`","`+text+`"]}`, 3); len(cut) != 3 || !slices.Equal(ends, []int32{2, 3}) {
+	if cut, ends := hash(openai.APICompletions, `{"model":"m","prompt":["`+text+`","`+text+`"]}`, 3); len(cut) != 3 ||
+		!slices.Equal(ends, []int32{2, 3}) {
 		t.Errorf("3 blocks at most: %d, ends %v", len(cut), ends)
 	}
 	if none, _ := hash(openai.APICompletions, `{"model":"m","prompt":[1,2,3]}`, 9); len(none) != 0 {
 		t.Error("token ids are not kept")
 	}
-	first, _ := hash(openai.APIChat, `{"model":"m","messages":[{"role":"user","content":"ab"}],"tools":["`+text+`"]}`, 9)
-	front, _ := hash(openai.APIChat, `{"model":"m","tools":["`+text+`"],"messages":[{"role":"user","content":[{"type":"text","text":"ab"}]}]}`, 9)
+	first, _ := hash(openai.APIChat, `{"model":"m","messages":[{"role":"user","content":"ab"}],"tools":["`+text+`"]}`,
+		9)
+	front, _ := hash(openai.APIChat, `{"model":"m","tools":["`+text+
+		`"],"messages":[{"role":"user","content":[{"type":"text","text":"ab"}]}]}`, 9)
 	if !slices.Equal(first, front) {
 		t.Error("tools come first, and text is text however it is written")
 	}
@@ -48,7 +51,8 @@ func TestIDBlocks(t *testing.T) {
 func TestIDBlocksOfMedia(t *testing.T) {
 	hash := func(parts string, media ...int32) []uint64 {
 		body := `{"model":"m","messages":[{"role":"user","content":[` + parts + `]}]}`
-		blocks, _ := new(Hasher).IDBlocks(nil, nil, "m", scanned(t, openai.APIChat, body), []byte(body), Chain{BlockBytes: 4, IDs: true}, 99, media)
+		blocks, _ := new(Hasher).IDBlocks(nil, nil, "m", scanned(t, openai.APIChat, body), []byte(body),
+			Chain{BlockBytes: 4, IDs: true}, 99, media)
 		return blocks
 	}
 	const image = `{"type":"image_url","image_url":{"url":"http://a/b"}}`
@@ -69,8 +73,10 @@ func TestIDBlocksOfMedia(t *testing.T) {
 
 // tell has an endpoint answer a prompt, after which nothing is tentative any more.
 func tell(s *State, endpoint, chain uint64, blocks []uint64) {
-	s.Apply(&journal.Event{Kind: journal.Decision, Instance: 9, Lease: 1, Primary: endpoint, Chains: []journal.Chain{{ID: chain, Blocks: blocks}}})
-	s.Apply(&journal.Event{Kind: journal.Completion, Instance: 9, Lease: 1, Primary: endpoint, Status: 200, TTFTMicros: 5, Ended: journal.EndedWhole})
+	s.Apply(&journal.Event{Kind: journal.Decision, Instance: 9, Lease: 1, Primary: endpoint,
+		Chains: []journal.Chain{{ID: chain, Blocks: blocks}}})
+	s.Apply(&journal.Event{Kind: journal.Completion, Instance: 9, Lease: 1, Primary: endpoint, Status: 200,
+		TTFTMicros: 5, Ended: journal.EndedWhole})
 	for i := range 4 {
 		s.Prefix.tentative.Reset(i)
 	}

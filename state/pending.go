@@ -8,7 +8,8 @@ import (
 
 const (
 	pendingPages = 32
-	// pageWords is the room of a page, of which one prompt takes at most a third: its blocks, and two words for each chain.
+	// pageWords is the room of a page, of which one prompt takes at most a third: its blocks, and two words for each
+	// chain.
 	pageWords = 4096
 	// pageWaits bounds the prompts of a page.
 	pageWaits = 512
@@ -25,8 +26,9 @@ type wait struct {
 	open, answered   bool
 }
 
-// pending is the blocks of prompts that wait for their answer, 1 MiB at most. A page that is full is used again when nothing on it waits any
-// longer, or when it is the oldest of as many as there may be: what is forgotten so early is not learnt.
+// pending is the blocks of prompts that wait for their answer, 1 MiB at most. A page that is full is used again when
+// nothing on it waits any longer, or when it is the oldest of as many as there may be: what is forgotten so early is
+// not learnt.
 type pending struct {
 	factor uint64
 	table  table

@@ -8,7 +8,8 @@ import (
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
-// MostPrefixIndexes is how many further indexes there may be, so that the lists of 7,281 endpoints have numbers of 16 bits.
+// MostPrefixIndexes is how many further indexes there may be, so that the lists of 7,281 endpoints have numbers of 16
+// bits.
 const MostPrefixIndexes = 8
 
 const (
@@ -17,23 +18,26 @@ const (
 	// tentativeBlocks and tentativeEntries bound such blocks by endpoint and in all, some 3 MiB.
 	tentativeBlocks  = 8192
 	tentativeEntries = 1 << 17
-	// leastDoubt is how many blocks of a prompt must have been believed for a server's report of none to mean something: it rounds down to
-	// blocks of its own.
+	// leastDoubt is how many blocks of a prompt must have been believed for a server's report of none to mean
+	// something: it rounds down to blocks of its own.
 	leastDoubt = 2
 	// sameProcess is by how much two reports of one process's start may differ, in milliseconds.
 	sameProcess = 2000
-	// processLag is how far behind a worker can be with the journal when it learns of a new process: it looks every second.
+	// processLag is how far behind a worker can be with the journal when it learns of a new process: it looks every
+	// second.
 	processLag = int64(10 * time.Second)
 )
 
 // Prompts is what is believed of the prompts that endpoints have in their caches.
 //
-// Blocks of a prompt count for an endpoint when it answered: at the first byte of an answer with status 200. Before that they are tentative, so that
-// requests that come meanwhile follow, but they are few, are forgotten soon, and take no other blocks' place. Of what is believed an endpoint
-// loses everything when its process is another than before, or when it reports that it had nothing of a prompt in its cache that it should have
-// had: at once if it never was right, at the second time in a row if it was.
+// Blocks of a prompt count for an endpoint when it answered: at the first byte of an answer with status 200. Before
+// that they are tentative, so that requests that come meanwhile follow, but they are few, are forgotten soon, and take
+// no other blocks' place. Of what is believed an endpoint loses everything when its process is another than before, or
+// when it reports that it had nothing of a prompt in its cache that it should have had: at once if it never was right,
+// at the second time in a row if it was.
 //
-// There may be several indexes, which have the same kind of memory with other capacities, or of prompts cut in another way.
+// There may be several indexes, which have the same kind of memory with other capacities, or of prompts cut in another
+// way.
 type Prompts struct {
 	answered, tentative *Prefix
 	pending             pending
@@ -41,8 +45,8 @@ type Prompts struct {
 	chains              int
 	scratch             []int32
 
-	// indexes is how many indexes there are, which share all room: that of all chains, if shared is set, and those of one chain each.
-	// Of endpoint e, index i has the list e x indexes + i.
+	// indexes is how many indexes there are, which share all room: that of all chains, if shared is set, and those of
+	// one chain each. Of endpoint e, index i has the list e x indexes + i.
 	indexes int
 	shared  bool
 	learnt  []uint64 // by index, the chain; 0 for none
@@ -60,19 +64,21 @@ type server struct {
 
 // NewPrompts makes an empty one, see NewPrefix. chains is in how many ways each prompt is cut.
 func NewPrompts(capacity, entries, chains int, age time.Duration, seed uint64) *Prompts {
-	p := &Prompts{chains: positive(chains, 1), indexes: 1, shared: true, learnt: make([]uint64, 1), usual: make([]int, 1)}
+	p := &Prompts{chains: positive(chains, 1), indexes: 1, shared: true, learnt: make([]uint64, 1),
+		usual: make([]int, 1)}
 	capacity = positive(capacity, DefaultPrefixCapacity) * p.chains
 	p.answered = NewPrefix(capacity, entries, seed)
 	p.answered.SetAge(age)
 	p.answered.AdmitByFrequency()
-	p.tentative = NewPrefix(min(capacity, tentativeBlocks), min(positive(entries, DefaultPrefixEntries), tentativeEntries), ^seed)
+	p.tentative = NewPrefix(min(capacity, tentativeBlocks),
+		min(positive(entries, DefaultPrefixEntries), tentativeEntries), ^seed)
 	p.tentative.SetAge(tentativeAge)
 	p.pending.init(seed)
 	return p
 }
 
-// AddIndexes makes an index for each of the capacities, numbered from 1 on, beside the one for all chains, which learns nothing unless
-// shared is set. It is called before anything else.
+// AddIndexes makes an index for each of the capacities, numbered from 1 on, beside the one for all chains, which learns
+// nothing unless shared is set. It is called before anything else.
 func (p *Prompts) AddIndexes(shared bool, capacities []int) {
 	p.shared, p.indexes = shared, 1+len(capacities)
 	p.usual = append(make([]int, 1, p.indexes), capacities...)
@@ -164,9 +170,9 @@ func (p *Prompts) setCapacity(list, blocks int) {
 	p.tentative.SetCapacity(list, min(blocks, tentativeBlocks))
 }
 
-// Started tells when the process of an endpoint started, milliseconds since 1970 by its own clock, 0 for unknown, 1 for unknown as long as no
-// other one has been seen (snapshot.SomeStart). seen is when that was read, by the clock of events: what the journal tells
-// later of the time before it was the former process's.
+// Started tells when the process of an endpoint started, milliseconds since 1970 by its own clock, 0 for unknown, 1 for
+// unknown as long as no other one has been seen (snapshot.SomeStart). seen is when that was read, by the clock of
+// events: what the journal tells later of the time before it was the former process's.
 func (p *Prompts) Started(index int, millis, seen int64) {
 	if millis == 0 || uint(index) >= uint(len(p.servers)) {
 		return
@@ -182,8 +188,8 @@ func (p *Prompts) Started(index int, millis, seen int64) {
 	s.started = millis
 }
 
-// former reports whether what happened at an endpoint at time was its former process's. Only times shortly before the new one
-// was seen are: a clock that was set back must not make all that comes look old.
+// former reports whether what happened at an endpoint at time was its former process's. Only times shortly before the
+// new one was seen are: a clock that was set back must not make all that comes look old.
 func (p *Prompts) former(index int, time int64) bool {
 	if uint(index) >= uint(len(p.servers)) {
 		return false
@@ -270,7 +276,8 @@ func (p *Prompts) begun(s *step) {
 	if w == nil || p.former(s.primary, s.Time) {
 		return
 	}
-	if s.Kind == journal.Completion && s.CachedReported && s.Tried == 0 && w.prefill == 0 && int(w.believed) >= leastDoubt {
+	if s.Kind == journal.Completion && s.CachedReported && s.Tried == 0 && w.prefill == 0 &&
+		int(w.believed) >= leastDoubt {
 		p.judge(s.primary, s.CachedTokens > 0)
 	} else if w.answered {
 		return

@@ -7,28 +7,30 @@ import (
 	"github.com/pintle-dev/pintle/journal"
 )
 
-// Options says which parts a State has. A part that is off costs nothing. Zero values of the others stand for the defaults named.
+// Options says which parts a State has. A part that is off costs nothing. Zero values of the others stand for the
+// defaults named.
 type Options struct {
-	// InFlight counts requests in flight. A request ends RequestTimeout after its decision, DefaultRequestTimeout, at the
-	// latest. MaxLeases bounds them, DefaultLeases.
+	// InFlight counts requests in flight. A request ends RequestTimeout after its decision, DefaultRequestTimeout, at
+	// the latest. MaxLeases bounds them, DefaultLeases.
 	InFlight       bool
 	RequestTimeout time.Duration
 	MaxLeases      int
-	// Begins has answers that begin end what their prompts cost, see InFlight.EndAtBeginnings; KeepTokens has the tokens stay.
+	// Begins has answers that begin end what their prompts cost, see InFlight.EndAtBeginnings; KeepTokens has the
+	// tokens stay.
 	Begins, KeepTokens bool
 	// Models are the models whose requests in flight are counted, too, see WatchModel.
 	Models []uint64
 
-	// Prefix keeps the prefix index, of PrefixCapacity blocks for an endpoint, DefaultPrefixCapacity, and PrefixEntries in
-	// all, DefaultPrefixEntries. A block that no prompt had for PrefixAge is dropped; 0 is never. PrefixChains is in how many
-	// ways each prompt is cut, at least 1; an endpoint has room for its capacity in each.
+	// Prefix keeps the prefix index, of PrefixCapacity blocks for an endpoint, DefaultPrefixCapacity, and PrefixEntries
+	// in all, DefaultPrefixEntries. A block that no prompt had for PrefixAge is dropped; 0 is never. PrefixChains is in
+	// how many ways each prompt is cut, at least 1; an endpoint has room for its capacity in each.
 	Prefix         bool
 	PrefixCapacity int
 	PrefixEntries  int
 	PrefixChains   int
 	PrefixAge      time.Duration
-	// PrefixIndexes are further indexes, by the capacity of an endpoint; each learns one chain, see Prompts.Learn. With them the
-	// index of all chains learns only if PrefixChains is above 0. PrefixEntries bounds all of them together.
+	// PrefixIndexes are further indexes, by the capacity of an endpoint; each learns one chain, see Prompts.Learn. With
+	// them the index of all chains learns only if PrefixChains is above 0. PrefixEntries bounds all of them together.
 	PrefixIndexes []int
 
 	// Cold keeps the order of cold uses of ColdSize endpoints, DefaultColdSize.
@@ -52,17 +54,17 @@ type Options struct {
 	// Busy keeps the share of the time in which each endpoint had requests in flight. It needs InFlight.
 	Busy bool
 
-	// Tokens keeps what each user was served within TokenWindow, DefaultTokenWindow, for TokenUsers, DefaultTokenUsers, with the
-	// weights of input and output tokens as they stand. It needs InFlight, by which a completion finds its decision's estimate. One
-	// request adds at most TokenRequestMost to what users are compared with, 0 for any number.
+	// Tokens keeps what each user was served within TokenWindow, DefaultTokenWindow, for TokenUsers, DefaultTokenUsers,
+	// with the weights of input and output tokens as they stand. It needs InFlight, by which a completion finds its
+	// decision's estimate. One request adds at most TokenRequestMost to what users are compared with, 0 for any number.
 	Tokens                              bool
 	TokenWindow                         time.Duration
 	TokenUsers                          int
 	TokenInputWeight, TokenOutputWeight float64
 	TokenRequestMost                    float64
 
-	// Sessions keeps which endpoint each session is bound to, for SessionAge after its last use, DefaultSessionAge, at most MaxSessions,
-	// DefaultSessions.
+	// Sessions keeps which endpoint each session is bound to, for SessionAge after its last use, DefaultSessionAge, at
+	// most MaxSessions, DefaultSessions.
 	Sessions    bool
 	SessionAge  time.Duration
 	MaxSessions int
@@ -71,8 +73,8 @@ type Options struct {
 	Seed uint64
 }
 
-// WatchModel has the requests in flight of a model counted and returns its place among those: its hash is that of its name, see
-// journal.HashName. ok is false when there are MaxModels others.
+// WatchModel has the requests in flight of a model counted and returns its place among those: its hash is that of its
+// name, see journal.HashName. ok is false when there are MaxModels others.
 func (o *Options) WatchModel(hash uint64) (place int, ok bool) {
 	if place = slices.Index(o.Models, hash); place >= 0 {
 		return place, true
@@ -104,7 +106,8 @@ type State struct {
 
 // Any reports whether a State with these options has any part.
 func (o *Options) Any() bool {
-	return o.InFlight || o.Prefix || o.Cold || o.Latency || o.ModelLatency || o.Failures || o.Usage || o.Tokens || o.Lengths ||
+	return o.InFlight || o.Prefix || o.Cold || o.Latency || o.ModelLatency || o.Failures || o.Usage || o.Tokens ||
+		o.Lengths ||
 		o.Sessions
 }
 
@@ -164,8 +167,8 @@ func keep[P part](s *State, p P) P {
 	return p
 }
 
-// SetEndpoints makes the pool consist of ids (see journal.Event). Endpoints that stay keep their indexes and state; that of those
-// that left is gone.
+// SetEndpoints makes the pool consist of ids (see journal.Event). Endpoints that stay keep their indexes and state;
+// that of those that left is gone.
 func (s *State) SetEndpoints(ids []uint64) {
 	left := s.Endpoints.Set(ids)
 	for _, p := range s.parts {
@@ -176,21 +179,22 @@ func (s *State) SetEndpoints(ids []uint64) {
 	}
 }
 
-// Apply applies one event, of which nothing is kept. Endpoints that are not in the pool are passed over. Each event is to be applied
-// once, those of one writer in its order. Kinds that change nothing here are passed over. A completion must name its primary endpoint
-// and its model for the samples to count.
+// Apply applies one event, of which nothing is kept. Endpoints that are not in the pool are passed over. Each event is
+// to be applied once, those of one writer in its order. Kinds that change nothing here are passed over. A completion
+// must name its primary endpoint and its model for the samples to count.
 func (s *State) Apply(e *journal.Event) {
 	at := &s.step
 	at.Event = e
-	at.primary, at.prefill, at.tried = s.Endpoints.Index(e.Primary), s.Endpoints.Index(e.Prefill), s.Endpoints.Index(e.Tried)
+	at.primary, at.prefill, at.tried = s.Endpoints.Index(e.Primary), s.Endpoints.Index(e.Prefill),
+		s.Endpoints.Index(e.Tried)
 	for _, p := range s.parts {
 		p.apply(at)
 	}
 	at.Event = nil
 }
 
-// Expire sets the clock to now, nanoseconds since 1970, and ends what is too old. It is cheap when nothing is: call it before each
-// round of events and decisions.
+// Expire sets the clock to now, nanoseconds since 1970, and ends what is too old. It is cheap when nothing is: call it
+// before each round of events and decisions.
 func (s *State) Expire(now int64) {
 	for _, p := range s.parts {
 		p.Expire(now)

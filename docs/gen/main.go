@@ -26,8 +26,10 @@ const preface = `# Plug-ins
 Every plug-in that a configuration may name, in the groups of its folders. This page is generated from the code
 (` + "`make docs`" + `); the text of each is the doc comment of its file.
 
-Metrics-based scorers treat an endpoint whose metrics are missing or older than ` + "`stale.after`" + ` by ` + "`stale.policy`" + `: with
-` + "`neutral`" + ` it gets the middle of the range, as each plug-in says under "Missing data"; with ` + "`exclude`" + ` it is no candidate while
+Metrics-based scorers treat an endpoint whose metrics are missing or older than ` + "`stale.after`" + ` by ` +
+	"`stale.policy`" + `: with
+` + "`neutral`" + ` it gets the middle of the range, as each plug-in says under "Missing data"; with ` + "`exclude`" +
+	` it is no candidate while
 any endpoint is fresh; with ` + "`last`" + ` its last sample counts.
 `
 
@@ -155,7 +157,8 @@ func write(r scoring.Registration, constructor string, source *folder) error {
 // text turns a doc comment into paragraphs that do not begin with the Go name.
 func text(doc, typeName string) string {
 	doc = strings.TrimPrefix(strings.TrimPrefix(doc, typeName+" "), "is ")
-	return strings.NewReplacer("\nFormula:", "\n**Formula:**", "\nRange:", "\n**Range:**", "\nMissing data:", "\n**Missing data:**",
+	return strings.NewReplacer("\nFormula:", "\n**Formula:**", "\nRange:", "\n**Range:**", "\nMissing data:",
+		"\n**Missing data:**",
 		"\nSource:", "\n**Source:**", "\nTies:", "\n**Ties:**").Replace(upperFirst(doc))
 }
 
@@ -171,19 +174,22 @@ func (f *folder) meaning(typeName string, p strictjson.Key) (string, error) {
 			if !ok {
 				return "", fmt.Errorf("parameter %s: its doc comment has one word", p.Name)
 			}
-			return strings.ReplaceAll(upperFirst(strings.TrimPrefix(strings.TrimPrefix(meaning, "is "), "are ")), "|", `\|`), nil
+			return strings.ReplaceAll(upperFirst(strings.TrimPrefix(strings.TrimPrefix(meaning, "is "), "are ")), "|",
+				`\|`), nil
 		}
 	}
 	return "", fmt.Errorf("parameter %s has no documented field in %sParameters", p.Name, typeName)
 }
 
 func (f *folder) shared() []string {
-	return []string{"parameters", "pageParameters", "roleParameters", "prefixCacheScorerParameters", "Policy", "AffinityParameters"}
+	return []string{"parameters", "pageParameters", "roleParameters", "prefixCacheScorerParameters", "Policy",
+		"AffinityParameters"}
 }
 
 func lowerFirst(s string) string {
 	// Leading initialisms are lowered as a whole: PDProfileHandler, KVCache..., LoRA... follow the types' names.
-	for _, initialism := range []struct{ from, to string }{{"PD", "pd"}, {"KV", "kv"}, {"LoRA", "lora"}, {"OpenAI", "openai"}, {"AIBrix", "aibrix"}, {"VTC", "vtc"}} {
+	for _, initialism := range []struct{ from, to string }{{"PD", "pd"}, {"KV", "kv"}, {"LoRA", "lora"},
+		{"OpenAI", "openai"}, {"AIBrix", "aibrix"}, {"VTC", "vtc"}} {
 		if strings.HasPrefix(s, initialism.from) {
 			return initialism.to + strings.TrimPrefix(s, initialism.from)
 		}

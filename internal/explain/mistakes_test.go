@@ -68,7 +68,8 @@ func TestMistakesAreLocated(t *testing.T) {
 				t.Errorf("%s: without a line: %s", file, mistake)
 			}
 			path, _, _ := strings.Cut(strings.TrimPrefix(located.ReplaceAllString(mistake, ""), "config."), ": ")
-			nameless := strings.Contains(mistake, "is missing") || strings.Contains(mistake, "is empty") || strings.Contains(mistake, "in quotes it is one")
+			nameless := strings.Contains(mistake, "is missing") || strings.Contains(mistake, "is empty") ||
+				strings.Contains(mistake, "in quotes it is one")
 			if unnamed.MatchString(path) && !nameless {
 				t.Errorf("%s: without a name: %s", file, mistake)
 			}
@@ -93,7 +94,8 @@ func TestMistypedTypeIsOneMistake(t *testing.T) {
 			n++
 			got := c.mistakes(c.config[:at[3]] + "x" + c.config[at[3]:])
 			line := strings.Count(c.config[:at[2]], "\n") + 1
-			if len(got) != 1 || !strings.Contains(got[0], "did you mean "+kind+"?") || !strings.HasPrefix(got[0], "line "+strconv.Itoa(line)+": ") {
+			if len(got) != 1 || !strings.Contains(got[0], "did you mean "+kind+"?") ||
+				!strings.HasPrefix(got[0], "line "+strconv.Itoa(line)+": ") {
 				t.Errorf("%s, %sx on line %d: got\n%s", file, kind, line, strings.Join(got, "\n"))
 			}
 		}

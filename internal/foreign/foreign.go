@@ -126,12 +126,13 @@ func own(root *goyaml.Node) bool {
 	return false
 }
 
-// resources returns the list of Heimdall's resources that the documents hold, nil when there is none. Of what else lies there in
-// documents of its own, nothing is for a filter.
+// resources returns the list of Heimdall's resources that the documents hold, nil when there is none. Of what else lies
+// there in documents of its own, nothing is for a filter.
 func resources(roots []*goyaml.Node) *goyaml.Node {
 	var found []*goyaml.Node
 	for _, root := range roots {
-		if items := value(root, "items"); text(value(root, "kind")) == kindList && sequence(items) && slices.ContainsFunc(items.Content, isResource) {
+		if items := value(root, "items"); text(value(root, "kind")) == kindList && sequence(items) &&
+			slices.ContainsFunc(items.Content, isResource) {
 			return root
 		}
 		if isResource(root) {
@@ -148,7 +149,8 @@ func resources(roots []*goyaml.Node) *goyaml.Node {
 		return &goyaml.Node{Kind: goyaml.ScalarNode, Tag: "!!str", Value: text, Line: 1}
 	}
 	list := &goyaml.Node{Kind: goyaml.SequenceNode, Tag: "!!seq", Line: 1, Content: found}
-	return &goyaml.Node{Kind: goyaml.MappingNode, Tag: "!!map", Line: 1, Content: []*goyaml.Node{word("kind"), word(kindList), word("items"), list}}
+	return &goyaml.Node{Kind: goyaml.MappingNode, Tag: "!!map", Line: 1,
+		Content: []*goyaml.Node{word("kind"), word(kindList), word("items"), list}}
 }
 
 const kindList = "List"

@@ -15,7 +15,8 @@ import (
 func Command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := command.NewFlags("pintle sidecar")
 	path := flags.String("c", "", "the configuration `file` (required)")
-	plugins := flags.String("plugins", "", "the filter's configuration `file`: its data layer says how servers are found and read")
+	plugins := flags.String("plugins", "",
+		"the filter's configuration `file`: its data layer says how servers are found and read")
 	check := flags.Bool("check", false, "only check the configuration and the files that it names")
 	verbose := flags.Bool("v", false, "log every scrape and push")
 	format := flags.String("log", "text", "log `format`: text or json")

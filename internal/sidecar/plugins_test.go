@@ -20,7 +20,8 @@ func documentYAML(file, port string) string {
   kind: EndpointPickerConfig
   plugins:
   - {type: file-discovery, parameters: {path: ` + file + `, watchFile: true}}
-  - {name: pages, type: metrics-data-source, parameters: {scheme: https, path: /page, port: ` + port + `, interval: 60ms}}
+  - {name: pages, type: metrics-data-source, parameters: {scheme: https, path: /page, port: ` + port +
+		`, interval: 60ms}}
   - {name: lists, type: models-data-source, parameters: {scheme: https, path: /lists, interval: 1s}}
   - {type: models-data-extractor}
   - name: core
@@ -80,7 +81,8 @@ func TestPlugins(t *testing.T) {
 	list := func(names ...string) {
 		text := "endpoints:\n"
 		for _, name := range names {
-			text += fmt.Sprintf("- {name: %s, namespace: ns, address: 127.0.0.1, port: %q, labels: {engine: mine}}\n", name, port)
+			text += fmt.Sprintf("- {name: %s, namespace: ns, address: 127.0.0.1, port: %q, labels: {engine: mine}}\n",
+				name, port)
 		}
 		writeFile(t, file, text)
 	}
@@ -94,7 +96,8 @@ func TestPlugins(t *testing.T) {
 		return r.waiting("ns/a") == 7 && len(r.topology.Endpoints[0].Models) > 0
 	})
 	e := got.load.Endpoints[0]
-	if len(got.topology.Endpoints) != 1 || e.RunningRequests != 3 || e.KVCacheUsage != 0.25 || e.KVBlockTokens != 32 || e.KVBlocks != 500 {
+	if len(got.topology.Endpoints) != 1 || e.RunningRequests != 3 || e.KVCacheUsage != 0.25 || e.KVBlockTokens != 32 ||
+		e.KVBlocks != 500 {
 		t.Errorf("got the endpoints %+v with %+v", got.topology.Endpoints, e)
 	}
 	if got.topology.Endpoints[0].Models[0] != "m7" {
@@ -115,10 +118,13 @@ func TestPlugins(t *testing.T) {
 func TestPluginsMistakes(t *testing.T) {
 	tests := []struct{ name, document, list, want string }{
 		{"a wrong document", "config: {plugins: [{type: queue}]}", "endpoints: []", `"queue" is not a known plug-in`},
-		{"a wrong port", documentYAML("list.yaml", "1"), "endpoints: [{name: a, address: 10.0.0.1, port: x}]", `"x" is no port`},
-		{"no address", documentYAML("list.yaml", "1"), "endpoints: [{name: a, address: host, port: '1'}]", `is no address`},
+		{"a wrong port", documentYAML("list.yaml", "1"), "endpoints: [{name: a, address: 10.0.0.1, port: x}]",
+			`"x" is no port`},
+		{"no address", documentYAML("list.yaml", "1"), "endpoints: [{name: a, address: host, port: '1'}]",
+			`is no address`},
 		{"no list", documentYAML("none.yaml", "1"), "endpoints: []", "none.yaml: no such file"},
-		{"one twice", documentYAML("list.yaml", "1"), "endpoints: [{name: a, address: 10.0.0.1, port: 1}, {name: a, address: 10.0.0.1, port: 2}]", `"default/a"`},
+		{"one twice", documentYAML("list.yaml", "1"),
+			"endpoints: [{name: a, address: 10.0.0.1, port: 1}, {name: a, address: 10.0.0.1, port: 2}]", `"default/a"`},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

@@ -36,7 +36,8 @@ type probabilisticAdmitterParameters struct {
 }
 
 var shed = &scoring.Failure{
-	Status: 429, Reason: scoring.Shed.Reason, Message: "the model servers are loaded and the request's priority is below 0",
+	Status: 429, Reason: scoring.Shed.Reason,
+	Message: "the model servers are loaded and the request's priority is below 0",
 }
 
 // NewProbabilisticAdmitter builds a probabilistic-admitter.
@@ -47,7 +48,8 @@ func NewProbabilisticAdmitter(b *scoring.Builder) scoring.Plugin {
 	b.Float("kvCacheUtilThreshold", &p.KVCacheUtilThreshold, least, 1)
 	b.Float("power", &p.Power, least, 1e6)
 	b.Float("k", &p.K, least, math.MaxFloat64)
-	return probabilisticAdmitter{scoring.Utilization{QueueDepth: p.QueueDepthThreshold, KVUsage: p.KVCacheUtilThreshold}, p.Power, p.K}
+	return probabilisticAdmitter{scoring.Utilization{QueueDepth: p.QueueDepthThreshold,
+		KVUsage: p.KVCacheUtilThreshold}, p.Power, p.K}
 }
 
 // Admit implements scoring.Admitter.

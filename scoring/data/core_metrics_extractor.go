@@ -44,7 +44,8 @@ func NewCoreMetricsExtractor(b *scoring.Builder) scoring.Plugin {
 		}
 		p.EngineConfigs = append(p.EngineConfigs, config)
 	}
-	return coreMetricsExtractor{scoring.EngineMetrics{LabelKey: p.EngineLabelKey, Default: p.DefaultEngine, Configs: p.EngineConfigs}}
+	return coreMetricsExtractor{scoring.EngineMetrics{LabelKey: p.EngineLabelKey, Default: p.DefaultEngine,
+		Configs: p.EngineConfigs}}
 }
 
 func readEngine(o *strictjson.Object, producer string) scoring.EngineConfig {
@@ -54,8 +55,10 @@ func readEngine(o *strictjson.Object, producer string) scoring.EngineConfig {
 		key  string
 		text *string
 	}{
-		{"queuedRequestsSpec", &c.Waiting}, {"runningRequestsSpec", &c.Running}, {"kvUsageSpec", &c.KVUsage}, {"loraSpec", &c.LoRA},
-		{"cacheInfoSpec", &c.CacheInfo}, {"cacheBlockSizeSpec", &c.CacheBlockSize}, {"cacheNumBlocksSpec", &c.CacheBlocks},
+		{"queuedRequestsSpec", &c.Waiting}, {"runningRequestsSpec", &c.Running}, {"kvUsageSpec", &c.KVUsage},
+		{"loraSpec", &c.LoRA},
+		{"cacheInfoSpec", &c.CacheInfo}, {"cacheBlockSizeSpec", &c.CacheBlockSize},
+		{"cacheNumBlocksSpec", &c.CacheBlocks},
 	} {
 		o.String(spec.key, spec.text)
 		checkSpec(o, spec.key, *spec.text)
@@ -68,7 +71,8 @@ func readEngine(o *strictjson.Object, producer string) scoring.EngineConfig {
 		custom.String("metricSpec", &a.Spec)
 		custom.Close()
 		if a.Attribute == "" || strings.Contains(a.Attribute, "/") {
-			custom.Mistake("attributeKey", strconv.Quote(a.Attribute)+" is no name of an attribute; one without a slash is right")
+			custom.Mistake("attributeKey", strconv.Quote(a.Attribute)+
+				" is no name of an attribute; one without a slash is right")
 		}
 		if a.Spec == "" {
 			custom.Missing("metricSpec", "name the metric")
@@ -90,7 +94,8 @@ func checkSpec(o *strictjson.Object, key, spec string) {
 	if spec == "" {
 		return
 	}
-	if strings.TrimSpace(name) == "" || strings.ContainsAny(name, " }=\"") || braces && !strings.HasSuffix(labels, "}") {
+	if strings.TrimSpace(name) == "" || strings.ContainsAny(name, " }=\"") || braces &&
+		!strings.HasSuffix(labels, "}") {
 		o.Mistake(key, strconv.Quote(spec)+" is no metric; metric or metric{label=value} is right")
 	}
 }

@@ -13,14 +13,14 @@ import (
 // of the model's other prompts, before that as the characters of the prompt's text / 4, rounded down; token ids sent as
 // such count as they are.
 //
-// In llm-d's dialect prompt tokens are ids of 4 bytes, images included, and cached tokens are what an approx-prefix-cache-producer says;
-// a prompt of less than promptTokens gets no prefill stage.
+// In llm-d's dialect prompt tokens are ids of 4 bytes, images included, and cached tokens are what an
+// approx-prefix-cache-producer says; a prompt of less than promptTokens gets no prefill stage.
 //
-// Missing data: without a prefix scorer in any profile nothing counts as cached, which is said at start. In llm-d's dialect a
-// producer is added where none is declared.
+// Missing data: without a prefix scorer in any profile nothing counts as cached, which is said at start. In llm-d's
+// dialect a producer is added where none is declared.
 //
-// Source: Heimdall and llm-d, prefix-based-pd-decider. llm-d's goes by a producer of its own, one more where only named ones are
-// declared; here it goes by the first of those, so that stages and scores go by one index.
+// Source: Heimdall and llm-d, prefix-based-pd-decider. llm-d's goes by a producer of its own, one more where only named
+// ones are declared; here it goes by the first of those, so that stages and scores go by one index.
 type prefixBasedPDDecider struct{ prefixBasedPDDeciderParameters }
 
 type prefixBasedPDDeciderParameters struct {

@@ -44,7 +44,8 @@ func NewEndpointAttributeFilter(b *scoring.Builder) scoring.Plugin {
 	algorithm := b.Object.Object("algorithm")
 	algorithm.OneOf("type", &kind, "threshold")
 	threshold := algorithm.Object("threshold")
-	threshold.OneOf("operator", &f.operator, "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual", "Equal", "NotEqual")
+	threshold.OneOf("operator", &f.operator, "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual",
+		"Equal", "NotEqual")
 	threshold.Float("value", &f.value, -math.MaxFloat64, math.MaxFloat64)
 	threshold.Close()
 	algorithm.Close()

@@ -9,10 +9,10 @@ import (
 // prefixCacheAffinityFilter keeps a request at the endpoints that have most of its prompt in their caches, unless these
 // are so busy that computing the prompt anew elsewhere is sooner done.
 //
-// Formula: an endpoint is sticky when matched blocks / blocks of the prompt >= affinityThreshold. With sticky endpoints,
-// they alone are kept; all are when there are none, and when the least busy sticky one would have the request wait longer
-// than the least busy other one by more than maxTTFTPenaltyMs. The wait is tokens in flight / peakPrefillThroughput, as
-// inflight-load-producer counts tokens, without the request at hand.
+// Formula: an endpoint is sticky when matched blocks / blocks of the prompt >= affinityThreshold. With sticky
+// endpoints, they alone are kept; all are when there are none, and when the least busy sticky one would have the
+// request wait longer than the least busy other one by more than maxTTFTPenaltyMs. The wait is tokens in flight /
+// peakPrefillThroughput, as inflight-load-producer counts tokens, without the request at hand.
 //
 // Missing data: a prompt of which nothing is known to be cached keeps all.
 //
@@ -65,7 +65,8 @@ func NewPrefixCacheAffinityFilter(b *scoring.Builder) scoring.Plugin {
 		penaltySeconds: p.MaxTTFTPenaltyMs / 1000, throughput: p.PeakPrefillThroughput, matches: b.PrefixMatches(),
 	}
 	if p.TTFTSource == sourcePredictor {
-		b.Mistake("ttftSource", "latencyPredictor is known, but not here yet: prefillThroughput goes by the tokens in flight")
+		b.Mistake("ttftSource",
+			"latencyPredictor is known, but not here yet: prefillThroughput goes by the tokens in flight")
 	}
 	if p.LatencyPredictionInfoProducerName != "" {
 		b.Warn("latencyPredictionInfoProducerName has no effect with ttftSource: " + sourceThroughput)

@@ -9,25 +9,29 @@ import (
 	"github.com/pintle-dev/pintle/state"
 )
 
-// approxPrefixCacheProducer finds out which part of a prompt each endpoint likely has in its KV cache: it remembers, for each
-// endpoint, the blocks of the prompts that went there and were answered, as prefix-cache-scorer says. Scorers, deciders and handlers
-// go by it. It takes part by being declared; each one has an index of its own, and all of them share the memory of one.
+// approxPrefixCacheProducer finds out which part of a prompt each endpoint likely has in its KV cache: it remembers,
+// for each endpoint, the blocks of the prompts that went there and were answered, as prefix-cache-scorer says. Scorers,
+// deciders and handlers go by it. It takes part by being declared; each one has an index of its own, and all of them
+// share the memory of one.
 //
-// A prompt is cut into ids of 4 bytes: tools as JSON, then of each message its role and text, without anything between; images count as
-// token-producer says. A block is as many pages of the servers' KV caches as make 64 tokens or more, and the last block counts though
-// it is not full. A block's hash covers model, cache salt and all blocks before it. Each prompt of a request for several has blocks of its own.
+// A prompt is cut into ids of 4 bytes: tools as JSON, then of each message its role and text, without anything between;
+// images count as token-producer says. A block is as many pages of the servers' KV caches as make 64 tokens or more,
+// and the last block counts though it is not full. A block's hash covers model, cache salt and all blocks before it.
+// Each prompt of a request for several has blocks of its own.
 //
 // Formula: matched blocks are the leading ones that the endpoint has, without a gap.
 //
-// Range: 0 to the blocks of the prompt, 1,024 at most, so that of a prompt in blocks of 64 tokens the first 65,536 tokens count.
+// Range: 0 to the blocks of the prompt, 1,024 at most, so that of a prompt in blocks of 64 tokens the first 65,536
+// tokens count.
 //
-// Missing data: prompts that are sent as token ids are not looked at: no endpoint matches, and none is believed to have them.
+// Missing data: prompts that are sent as token ids are not looked at: no endpoint matches, and none is believed to have
+// them.
 //
-// Source: llm-d, approx-prefix-cache-producer. There blocks have 64 tokens at least even where blockSizeTokens says less with autoTune:
-// false; capacities that servers report count such blocks as if they were their pages, so that caches look four times as large;
-// the first blocks of a prompt are evicted first, and a match may have gaps that other endpoints fill. Here blocks follow the pages and
-// capacities are converted, the last blocks are evicted first, a match ends at the first gap, and blocks count for an endpoint once it has
-// answered, as with prefix-cache-scorer.
+// Source: llm-d, approx-prefix-cache-producer. There blocks have 64 tokens at least even where blockSizeTokens says
+// less with autoTune: false; capacities that servers report count such blocks as if they were their pages, so that
+// caches look four times as large; the first blocks of a prompt are evicted first, and a match may have gaps that other
+// endpoints fill. Here blocks follow the pages and capacities are converted, the last blocks are evicted first, a match
+// ends at the first gap, and blocks count for an endpoint once it has answered, as with prefix-cache-scorer.
 type approxPrefixCacheProducer struct {
 	approxPrefixCacheProducerParameters
 	key     scoring.MatchKey
@@ -42,7 +46,8 @@ type approxPrefixCacheProducer struct {
 type approxPrefixCacheProducerParameters struct {
 	// AutoTune takes the block size and the capacity from what the servers report of their KV caches, where they do.
 	AutoTune bool
-	// BlockSizeTokens is the size of the servers' pages where they do not tell. With autoTune: false it is the size of a block as it is.
+	// BlockSizeTokens is the size of the servers' pages where they do not tell. With autoTune: false it is the size of
+	// a block as it is.
 	BlockSizeTokens int
 	// BlockSize is deprecated: blockSizeTokens.
 	BlockSize int

@@ -13,9 +13,9 @@ import (
 //
 // Formula: (blocks - matched blocks) x tokens of a block + max(0, prompt tokens - blocks x tokens of a block), at the
 // first endpoint that each profile picks; without a producer of matches, prompt tokens - cached tokens as the prefix
-// scorer has them. The tokens count until the answer's first byte, the request until its end; at the endpoint of a prefill stage both until the first byte.
-// With addEstimatedOutputTokens the output counts, too: prompt tokens x outputRatio, at most the request's own limit
-// and maxEstimatedOutputTokens; input and output then count until the end.
+// scorer has them. The tokens count until the answer's first byte, the request until its end; at the endpoint of a
+// prefill stage both until the first byte. With addEstimatedOutputTokens the output counts, too: prompt tokens x
+// outputRatio, at most the request's own limit and maxEstimatedOutputTokens; input and output then count until the end.
 //
 // It is added by itself where a plug-in needs it. Several must have the same parameters. A request of which no end is
 // seen counts for 10 minutes, or until the worker that sent it is gone.

@@ -8,21 +8,23 @@ import (
 )
 
 // tokenProducer says how many tokens images and videos are taken for, where prompts are cut into ids of 4 bytes: in
-// approx-prefix-cache-producer, and in what counts the length of a prompt in llm-d's dialect. It takes part by being declared; without
-// one its defaults hold. tokenizer is another name of it.
+// approx-prefix-cache-producer, and in what counts the length of a prompt in llm-d's dialect. It takes part by being
+// declared; without one its defaults hold. tokenizer is another name of it.
 //
-// Formula: an image is width x height / factor tokens, with its own size where the body holds it as PNG, JPEG, GIF or WebP, and
-// defaultResolution else; 1 at least. A video is frames x tokens of a frame: duration x sampleFPS frames, or every frameStride-th one,
-// from minFrames to maxFrames, divided by temporalPatchSize. Audio is a token for each 4 bytes of its URL or data.
+// Formula: an image is width x height / factor tokens, with its own size where the body holds it as PNG, JPEG, GIF or
+// WebP, and defaultResolution else; 1 at least. A video is frames x tokens of a frame: duration x sampleFPS frames, or
+// every frameStride-th one, from minFrames to maxFrames, divided by temporalPatchSize. Audio is a token for each 4
+// bytes of its URL or data.
 //
-// Source: llm-d, token-producer, backend estimate. What its headers x-llm-d-video-* say of one request's videos is not gone by.
-// Its other backend asks a server that runs the tokenizer; it is known, but not here yet.
+// Source: llm-d, token-producer, backend estimate. What its headers x-llm-d-video-* say of one request's videos is not
+// gone by. Its other backend asks a server that runs the tokenizer; it is known, but not here yet.
 type tokenProducer struct{}
 
 type tokenProducerParameters struct {
-	// Estimate holds image {mode, dynamic {factor, defaultResolution {width, height}}, static {staticToken}} and video {defaultDuration,
-	// frames {mode, sampleFPS, minFrames, maxFrames, temporalPatchSize, frameStride, defaultSourceFPS}, tokensPerFrame {mode, factor,
-	// defaultResolution, numTokensPerFrame}, maxVideoTokens}. The defaults make an image 225 tokens and a video 4,500.
+	// Estimate holds image {mode, dynamic {factor, defaultResolution {width, height}}, static {staticToken}} and video
+	// {defaultDuration, frames {mode, sampleFPS, minFrames, maxFrames, temporalPatchSize, frameStride,
+	// defaultSourceFPS}, tokensPerFrame {mode, factor, defaultResolution, numTokensPerFrame}, maxVideoTokens}. The
+	// defaults make an image 225 tokens and a video 4,500.
 	Estimate struct{}
 	// Vllm is the backend that asks a server. It is refused.
 	Vllm struct{}
@@ -49,7 +51,8 @@ func NewTokenProducer(b *scoring.Builder) scoring.Plugin {
 	b.Drop("udsTokenizerConfig")
 	b.String("modelName", &name)
 	if name != "" {
-		b.Mistake("modelName", "asks a server for tokens, which is known, but not here yet: leave it out, and 4 bytes count as a token")
+		b.Mistake("modelName", "asks a server for tokens, which is known, but not here yet: leave it out, and 4 "+
+			"bytes count as a token")
 	}
 	b.EstimateMedia(estimate)
 	return tokenProducer{}

@@ -30,7 +30,8 @@ func TestPromptIDs(t *testing.T) {
 	if err := png.Encode(&small, image.NewGray(image.Rect(0, 0, 64, 32))); err != nil {
 		t.Fatal(err)
 	}
-	inline := `{"type":"image_url","image_url":{"url":"data:image/png;base64,` + base64.StdEncoding.EncodeToString(small.Bytes()) + `"}}`
+	inline := `{"type":"image_url","image_url":{"url":"data:image/png;base64,` +
+		base64.StdEncoding.EncodeToString(small.Bytes()) + `"}}`
 	const remote = `{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}`
 	const video = `{"type":"video_url","video_url":{"url":"https://example.com/a.mp4"}}`
 	const role = 1 // "user"
@@ -44,21 +45,29 @@ func TestPromptIDs(t *testing.T) {
 		{"several prompts", `{}`, `{"model":"m","prompt":["a","abcde"]}`, openai.APICompletions, 3},
 		{"ids as such", `{}`, `{"model":"m","prompt":[1,2,3]}`, openai.APICompletions, 3},
 		{"escapes", `{}`, `{"model":"m","prompt":"\n\n\n\n\u00e9\u00e9"}`, openai.APICompletions, 2},
-		{"roles", `{}`, `{"model":"m","messages":[{"role":"system","content":"ab"},{"role":"user","content":"c"},{"role":"user","content":"d"}]}`,
+		{"roles", `{}`,
+			`{"model":"m","messages":[{"role":"system","content":"ab"},{"role":"user","content":"c"},{"role":"user","content":"d"}]}`,
 			openai.APIChat, 5},
-		{"tools", `{}`, `{"model":"m","messages":[{"role":"user","content":"abcd"}],"tools":[{"a":123}]}`, openai.APIChat, 5},
-		{"tool calls", `{}`, `{"model":"m","messages":[{"role":"user","content":"abcd","tool_calls":[{"a":123}]}]}`, openai.APIChat, 2},
+		{"tools", `{}`, `{"model":"m","messages":[{"role":"user","content":"abcd"}],"tools":[{"a":123}]}`,
+			openai.APIChat, 5},
+		{"tool calls", `{}`, `{"model":"m","messages":[{"role":"user","content":"abcd","tool_calls":[{"a":123}]}]}`,
+			openai.APIChat, 2},
 		{"an image of the body's", `{}`, content(inline), openai.APIChat, role + 2},
 		{"an image elsewhere", `{}`, content(remote), openai.APIChat, role + 225},
 		{"another factor", `{"image": {"dynamic": {"factor": 2048}}}`, content(remote), openai.APIChat, role + 112},
-		{"another size", `{"image": {"dynamic": {"defaultResolution": {"width": 1280, "height": 720}}}}`, content(remote), openai.APIChat, role + 900},
-		{"a number", `{"image": {"mode": "static", "static": {"staticToken": 7}}}`, content(remote), openai.APIChat, role + 7},
-		{"text around it", `{}`, content(`{"type":"text","text":"abcde"},` + remote + `,{"type":"text","text":"f"}`), openai.APIChat, 3 + 225 + 1},
+		{"another size", `{"image": {"dynamic": {"defaultResolution": {"width": 1280, "height": 720}}}}`,
+			content(remote), openai.APIChat, role + 900},
+		{"a number", `{"image": {"mode": "static", "static": {"staticToken": 7}}}`, content(remote), openai.APIChat,
+			role + 7},
+		{"text around it", `{}`, content(`{"type":"text","text":"abcde"},` + remote + `,{"type":"text","text":"f"}`),
+			openai.APIChat, 3 + 225 + 1},
 		{"a video", `{}`, content(video), openai.APIChat, role + 4500},
 		{"at most", `{"video": {"maxVideoTokens": 500}}`, content(video), openai.APIChat, role + 500},
-		{"strided", `{"video": {"frames": {"mode": "strided", "frameStride": 4, "maxFrames": 16}, "tokensPerFrame": {"mode": "static",
+		{"strided",
+			`{"video": {"frames": {"mode": "strided", "frameStride": 4, "maxFrames": 16}, "tokensPerFrame": {"mode": "static",
 			"numTokensPerFrame": 256}}}`, content(video), openai.APIChat, role + 4096},
-		{"sampled", `{"video": {"defaultDuration": 1, "frames": {"minFrames": 4, "temporalPatchSize": 2}, "tokensPerFrame": {"mode": "static"}}}`,
+		{"sampled",
+			`{"video": {"defaultDuration": 1, "frames": {"minFrames": 4, "temporalPatchSize": 2}, "tokensPerFrame": {"mode": "static"}}}`,
 			content(video), openai.APIChat, role + 2},
 		{"audio", `{}`, content(`{"type":"audio_url","audio_url":{"url":"12345"}}`), openai.APIChat, role + 2},
 	}

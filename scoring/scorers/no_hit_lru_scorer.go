@@ -18,8 +18,8 @@ import (
 //
 // Missing data: without a prompt of at least one block every request is cold.
 //
-// In llm-d's dialect it may stand anywhere, goes by a producer of prefix matches, and ranks used endpoints among all that were ever used;
-// the score is 0 at least.
+// In llm-d's dialect it may stand anywhere, goes by a producer of prefix matches, and ranks used endpoints among all
+// that were ever used; the score is 0 at least.
 //
 // Source: Heimdall and llm-d, no-hit-lru-scorer.
 type noHitLRUScorer struct {
@@ -34,8 +34,8 @@ type noHitLRUScorerParameters struct {
 	PrefixPluginName string
 	// LruSize is how many endpoints are remembered.
 	LruSize int
-	// PrefixMatchInfoProducerName is of llm-d's dialect: the producer to go by. When it is not given it is the one called
-	// approx-prefix-cache-producer, which is added if need be.
+	// PrefixMatchInfoProducerName is of llm-d's dialect: the producer to go by. When it is not given it is the one
+	// called approx-prefix-cache-producer, which is added if need be.
 	PrefixMatchInfoProducerName string
 }
 

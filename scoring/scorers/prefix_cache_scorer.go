@@ -27,12 +27,12 @@ import (
 //
 // Missing data: an endpoint that was sent nothing scores 0.
 //
-// In llm-d's dialect a producer matches prompts, see approx-prefix-cache-producer, and the score is w x min(1, matched tokens /
-// matchLengthScaleTokens)^2 + (1 - w) x matched blocks / blocks, with w = matchLengthWeight. The parameters above then belong to the
-// producer.
+// In llm-d's dialect a producer matches prompts, see approx-prefix-cache-producer, and the score is w x min(1, matched
+// tokens / matchLengthScaleTokens)^2 + (1 - w) x matched blocks / blocks, with w = matchLengthWeight. The parameters
+// above then belong to the producer.
 //
-// Source: Heimdall and the Gateway API Inference Extension v1.4, prefix-cache-scorer; llm-d, prefix-cache-scorer. There a match
-// may have gaps that other endpoints fill, and the first blocks of a prompt are evicted first.
+// Source: Heimdall and the Gateway API Inference Extension v1.4, prefix-cache-scorer; llm-d, prefix-cache-scorer. There
+// a match may have gaps that other endpoints fill, and the first blocks of a prompt are evicted first.
 type prefixCacheScorer struct {
 	prefixCacheScorerParameters
 	indexes []uint16
@@ -61,8 +61,8 @@ type prefixCacheScorerParameters struct {
 	// LruCapacityPerServer is how many blocks are kept for each endpoint.
 	LruCapacityPerServer int
 
-	// PrefixMatchInfoProducerName is of llm-d's dialect: the producer to go by. When it is not given it is the one called
-	// approx-prefix-cache-producer, which is added if need be.
+	// PrefixMatchInfoProducerName is of llm-d's dialect: the producer to go by. When it is not given it is the one
+	// called approx-prefix-cache-producer, which is added if need be.
 	PrefixMatchInfoProducerName string
 	// MatchLengthWeight is of llm-d's dialect: the weight of the length of a match, beside its share of the prompt.
 	MatchLengthWeight float64

@@ -22,7 +22,8 @@ func newPrefixMatchScorer(b *scoring.Builder) scoring.Plugin {
 	}
 	for _, key := range scoring.MovedParameters {
 		if b.Drop(key) {
-			b.Mistake(key, "stands at an approx-prefix-cache-producer in llm-d's dialect; declare one and write it there")
+			b.Mistake(key,
+				"stands at an approx-prefix-cache-producer in llm-d's dialect; declare one and write it there")
 		}
 	}
 	return s

@@ -147,7 +147,8 @@ func (c *Config) applyEngine(e *scoring.EngineConfig) error {
 	}
 	change := engine.Change{
 		Waiting: e.Waiting, Running: e.Running, KVCacheUsage: e.KVUsage, LoRAInfo: e.LoRA, CacheInfo: e.CacheInfo,
-		BlockSizeLabel: e.CacheBlockSizeLabel, BlocksLabel: e.CacheBlocksLabel, BlockSize: e.CacheBlockSize, Blocks: e.CacheBlocks,
+		BlockSizeLabel: e.CacheBlockSizeLabel, BlocksLabel: e.CacheBlocksLabel, BlockSize: e.CacheBlockSize,
+		Blocks: e.CacheBlocks,
 	}
 	for _, a := range e.Attributes {
 		change.Attributes = append(change.Attributes, engine.Gauge{Attribute: a.Attribute, Selector: a.Spec})

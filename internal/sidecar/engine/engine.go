@@ -32,7 +32,8 @@ type Sample struct {
 	// RunningLoRA and WaitingLoRA name the adapters of running and of waiting requests. Their elements never change
 	// once they are set, so that copies of a Sample may be read by anyone.
 	RunningLoRA, WaitingLoRA []string
-	// Attributes are the numbers that the engine's configuration names; AttributesKnown has a bit for each that the page has.
+	// Attributes are the numbers that the engine's configuration names; AttributesKnown has a bit for each that the
+	// page has.
 	Attributes      [MaxAttributes]float64
 	AttributesKnown uint16
 }
@@ -42,7 +43,8 @@ func (s *Sample) Equal(o *Sample) bool {
 	return s.WaitingRequests == o.WaitingRequests && s.RunningRequests == o.RunningRequests &&
 		s.KVCacheUsage == o.KVCacheUsage && s.KVBlockTokens == o.KVBlockTokens && s.KVBlocks == o.KVBlocks &&
 		s.MaxLoRA == o.MaxLoRA && s.MaxRunning == o.MaxRunning && s.ProcessStart == o.ProcessStart &&
-		s.Attributes == o.Attributes && s.AttributesKnown == o.AttributesKnown && slices.Equal(s.RunningLoRA, o.RunningLoRA) && slices.Equal(s.WaitingLoRA, o.WaitingLoRA)
+		s.Attributes == o.Attributes && s.AttributesKnown == o.AttributesKnown &&
+		slices.Equal(s.RunningLoRA, o.RunningLoRA) && slices.Equal(s.WaitingLoRA, o.WaitingLoRA)
 }
 
 // Field is one number, or one list of names, of a Sample.

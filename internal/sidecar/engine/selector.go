@@ -18,7 +18,8 @@ type Change struct {
 	// CacheInfo names a metric with the labels block_size and num_gpu_blocks, LoRAInfo one with running_lora_adapters,
 	// waiting_lora_adapters and max_lora.
 	CacheInfo, LoRAInfo string
-	// BlockSizeLabel and BlocksLabel are CacheInfo's labels where they are called otherwise; BlockSize and Blocks name gauges in its place.
+	// BlockSizeLabel and BlocksLabel are CacheInfo's labels where they are called otherwise; BlockSize and Blocks name
+	// gauges in its place.
 	BlockSizeLabel, BlocksLabel, BlockSize, Blocks string
 	// Attributes are further gauges; of several series the first counts.
 	Attributes []Gauge
@@ -40,7 +41,8 @@ func (s Set) With(name string, c Change) (Set, error) {
 		return nil, err
 	}
 	if len(c.Attributes) > MaxAttributes {
-		return nil, fmt.Errorf("engine %s has %d attributes; at most %d are right", name, len(c.Attributes), MaxAttributes)
+		return nil, fmt.Errorf("engine %s has %d attributes; at most %d are right", name, len(c.Attributes),
+			MaxAttributes)
 	}
 	e := newEngine(name, rules)
 	if e.attributes = old.attributes; len(c.Attributes) > 0 {
@@ -94,7 +96,8 @@ func (c Change) rules(old []rule) ([]rule, error) {
 		replace("waiting", c.Waiting, rule{field: Waiting, combine: sum}),
 		replace("running", c.Running, rule{field: Running, combine: sum}),
 		replace("kvCacheUsage", c.KVCacheUsage, rule{field: KVUsage, combine: mean}),
-		replace("cacheInfo", c.CacheInfo, rule{label: cmp.Or(c.BlockSizeLabel, "block_size"), field: KVBlockTokens, combine: first},
+		replace("cacheInfo", c.CacheInfo,
+			rule{label: cmp.Or(c.BlockSizeLabel, "block_size"), field: KVBlockTokens, combine: first},
 			rule{label: cmp.Or(c.BlocksLabel, "num_gpu_blocks"), field: KVBlocks, combine: sum}),
 		replace("cacheBlockSize", c.BlockSize, rule{field: KVBlockTokens, combine: first}),
 		replace("cacheBlocks", c.Blocks, rule{field: KVBlocks, combine: sum}),
@@ -108,7 +111,8 @@ func (c Change) rules(old []rule) ([]rule, error) {
 	}
 	for i, a := range c.Attributes {
 		rules = slices.DeleteFunc(rules, func(r rule) bool { return r.field == Attribute+Field(i) })
-		if err := replace("attribute "+a.Attribute, a.Selector, rule{field: Attribute + Field(i), combine: first, optional: true}); err != nil {
+		if err := replace("attribute "+a.Attribute, a.Selector,
+			rule{field: Attribute + Field(i), combine: first, optional: true}); err != nil {
 			return nil, err
 		}
 	}

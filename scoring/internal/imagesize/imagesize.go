@@ -9,8 +9,8 @@ import (
 // most is how much of an image is looked at, decoded. A JPEG may have a preview before its frame header.
 const most = 48 << 10
 
-// OfBase64 returns the size of a PNG, JPEG, GIF or WebP image in base64. ok is false when it is none of these, or its size does not stand near
-// its beginning.
+// OfBase64 returns the size of a PNG, JPEG, GIF or WebP image in base64. ok is false when it is none of these, or its
+// size does not stand near its beginning.
 func OfBase64(text []byte) (width, height int, ok bool) {
 	var first [36]byte
 	n := decode(first[:], text)

@@ -14,7 +14,8 @@ import (
 func TestOfBase64(t *testing.T) {
 	picture := image.NewGray(image.Rect(0, 0, 321, 123))
 	var asPNG, asGIF, asJPEG bytes.Buffer
-	for _, err := range []error{png.Encode(&asPNG, picture), gif.Encode(&asGIF, picture, nil), jpeg.Encode(&asJPEG, picture, nil)} {
+	for _, err := range []error{png.Encode(&asPNG, picture), gif.Encode(&asGIF, picture, nil),
+		jpeg.Encode(&asJPEG, picture, nil)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -25,12 +26,16 @@ func TestOfBase64(t *testing.T) {
 		name, data string
 		ok         bool
 	}{
-		{"png", asPNG.String(), true}, {"gif", asGIF.String(), true}, {"jpeg", plain, true}, {"jpeg with a preview", withPreview, true},
-		{"webp, lossy", "RIFF\x00\x00\x00\x00WEBPVP8 \x00\x00\x00\x00\x00\x00\x00\x9d\x01\x2a\x41\x01\x7b\x00______", true},
+		{"png", asPNG.String(), true}, {"gif", asGIF.String(), true}, {"jpeg", plain, true},
+		{"jpeg with a preview", withPreview, true},
+		{"webp, lossy", "RIFF\x00\x00\x00\x00WEBPVP8 \x00\x00\x00\x00\x00\x00\x00\x9d\x01\x2a\x41\x01\x7b\x00______",
+			true},
 		{"webp, lossless", "RIFF\x00\x00\x00\x00WEBPVP8L\x00\x00\x00\x00\x2f\x40\x81\x1e\x00_____________", true},
-		{"webp, extended", "RIFF\x00\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x00\x00\x00\x00\x40\x01\x00\x7a\x00\x00______", true},
+		{"webp, extended", "RIFF\x00\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x00\x00\x00\x00\x40\x01\x00\x7a\x00\x00______",
+			true},
 		{"another", "not an image at all, but long enough for one", false},
-		{"nothing", "", false}, {"cut short", asPNG.String()[:20], false}, {"a jpeg without a frame", plain[:40], false},
+		{"nothing", "", false}, {"cut short", asPNG.String()[:20], false},
+		{"a jpeg without a frame", plain[:40], false},
 		{"a jpeg of noise", "\xff\xd8" + strings.Repeat("x", 100), false},
 	}
 	for _, tc := range tests {

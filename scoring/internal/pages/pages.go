@@ -10,7 +10,8 @@ import (
 const (
 	// Least bounds the blocks that servers make us keep: pages of one token would cover a prompt's first words alone.
 	Least = 64
-	// mostPage bounds the pages of servers that are believed. Those of models with state beside the cache have some hundreds of tokens.
+	// mostPage bounds the pages of servers that are believed. Those of models with state beside the cache have some
+	// hundreds of tokens.
 	mostPage = 4096
 	// MostCapacity bounds the blocks of one endpoint.
 	MostCapacity = 1 << 24

@@ -13,9 +13,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/stack"
 )
 
-// holdBodies opens connections that send 30 MB of a body of 31 MB.
+// holdBodies opens connections that send 30 MB of a body of 31 MB, a gigabit in a second together: over the loopback at any pace the attacker would
+// take the processors from the others, and not Envoy's memory.
 func holdBodies(ctx context.Context, t *target) (string, []string, error) {
-	const connections, sent, piece = 40, 30 << 20, 1 << 20
+	const connections, sent, piece, pause = 40, 30 << 20, 1 << 20, 300 * time.Millisecond
 	block := []byte(strings.Repeat("a", piece))
 	total := make(chan int, connections)
 	for range connections {
@@ -40,6 +41,7 @@ func holdBodies(ctx context.Context, t *target) (string, []string, error) {
 				if err != nil {
 					return
 				}
+				sleep(ctx, pause)
 			}
 			// Until the attack ends, or Envoy does away with the connection.
 			_, _ = c.Read(make([]byte, 1))

@@ -33,6 +33,7 @@ const byFairness = `{"plugins": [{"type": "vtc-basic"}, {"type": "max-score-pick
 	` "plugins": [{"pluginRef": "vtc-basic"}, {"pluginRef": "max-score-picker"}]}]}`
 
 var attacks = []attack{
+	{name: "control", about: "no attack at all: what the machine itself does to the others", run: doNothing},
 	{name: "give-up", about: "clients that leave after 5.3 s without an answer", least: 16 * time.Second, run: giveUp},
 	{name: "prefixes", about: "prompts that no server computes, to push others out of the prefix index",
 		run: wipePrefixes},
@@ -48,4 +49,9 @@ var attacks = []attack{
 	{name: "page", about: "a server with a hostile metrics page", hostile: hostilePage, run: showPage},
 	{name: "hot-restart", about: "Envoy restarts hot", freshConnections: true, changesStack: true,
 		least: 12 * time.Second, run: hotRestart},
+}
+
+func doNothing(ctx context.Context, _ *target) (string, []string, error) {
+	<-ctx.Done()
+	return "nothing", nil, nil
 }

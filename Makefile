@@ -210,7 +210,7 @@ bench-routing: build ## What routing by prefixes gains over random choice and le
 attack: build ## Hostile clients and servers, one after the other: what others notice of them, some 15 minutes
 	@$(GO) run ./bench/attack $(ARGS)
 
-# Left to make attack: what a loss or two of a hundred decides, and held-bodies, whose memory Envoy gives back late (docs/operations.md).
+# Left to make attack: what a loss or two of a hundred decides, and what needs a machine of its own.
 .PHONY: attack-short
 attack-short: build ## Most of the same in some minutes, with bars that a busy machine keeps
 	@$(GO) run ./bench/attack -short -only give-up,prefixes,one-body,users,tricks,headers

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"runtime"
 
 	"github.com/pintle-dev/pintle/internal/hostcalls"
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
@@ -54,6 +55,8 @@ func (p *plugin) Start(configuration []byte) error {
 	if !config.Ingest.Enabled() {
 		hostcalls.LogWarn("pintle: ingest is not configured; snapshots come only if another listener's plug-in in this VM takes them")
 	}
+	// What former plug-ins have left is to be taken first: new memory a Wasm VM never gives back.
+	runtime.GC()
 	p.config = config
 	p.pool.snapshot.Store = &p.data
 	p.history.begin(&p.pool, config.Plan.StateOptions(), &p.data)

@@ -13,8 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/stack"
 )
 
-// holdBodies opens connections that send 30 MB of a body of 31 MB, a gigabit in a second together: over the loopback at any pace the attacker would
-// take the processors from the others, and not Envoy's memory.
+// holdBodies opens connections that send 30 MB of a body of 31 MB, a gigabit in a second together: over the loopback at
+// any pace the attacker would take the processors from the others, and not Envoy's memory.
 func holdBodies(ctx context.Context, t *target) (string, []string, error) {
 	const connections, sent, piece, pause = 40, 30 << 20, 1 << 20, 300 * time.Millisecond
 	block := []byte(strings.Repeat("a", piece))

@@ -56,7 +56,8 @@ func hostilePage(endpoints []stack.Endpoint) error {
 			_, _ = io.WriteString(w, page)
 			return
 		}
-		// Otherwise the server closes the request's body when the answer begins, and the proxy the connection on which it comes.
+		// Otherwise the server closes the request's body when the answer begins, and the proxy the connection on which
+		// it comes.
 		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil {
 			panic(err) // it serves HTTP/1
 		}

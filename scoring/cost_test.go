@@ -45,6 +45,19 @@ var costConfigs = []struct{ name, config string }{
 		{"name": "a", "plugins": [{"pluginRef": "aibrix-prefix-cache"}, {"pluginRef": "least-busy-time"}, {"pluginRef": "max-score-picker"}]},
 		{"name": "b", "plugins": [{"pluginRef": "vtc-basic"}, {"pluginRef": "least-request"}, {"pluginRef": "least-kv-cache"}]},
 		{"name": "c", "plugins": [{"pluginRef": "least-latency"}, {"pluginRef": "throughput"}]}]}`},
+	{"llm-d's default", `{"apiVersion": "llm-d.ai/v1alpha1", "kind": "EndpointPickerConfig"}`},
+	{"tokens in flight", `{"apiVersion": "llm-d.ai/v1alpha1", "kind": "EndpointPickerConfig", "plugins": [
+		{"type": "approx-prefix-cache-producer"}, {"type": "inflight-load-producer"},
+		{"type": "prefix-cache-affinity-filter"}, {"type": "token-load-scorer"}]}`},
+	{"sessions and bounds", `{"plugins": [{"type": "agent-identity"}, {"type": "session-affinity-scorer", "parameters":
+		{"strategy": "session_id", "sessionIdConfig": {"sources": [{"attribute": "agent-identity"}, {"header": "x-session-token"}]}}},
+		{"name": "hash", "type": "session-affinity-scorer", "parameters": {"strategy": "consistent_hash",
+		"sessionIdConfig": {"sources": [{"body": "metadata.user_id"}, {"header": "x-session-token"}]}}},
+		{"type": "utilization-filter", "parameters": {"conditions": [{"metric": "active-requests", "maxValue": 9}]}},
+		{"type": "utilization-detector"}, {"type": "probabilistic-admitter"},
+		{"type": "endpoint-attribute-filter", "parameters": {"attribute": "Heat", "algorithm": {"type": "threshold",
+		"threshold": {"operator": "LessThan", "value": 1}}}}, {"type": "endpoint-attribute-scorer", "parameters":
+		{"attributeKey": "WaitingQueueSize", "algorithm": {"type": "linear_lower_is_better"}}}, {"type": "round-robin"}]}`},
 	{"two choices", `{"plugins": [{"type": "power-of-two", "parameters": {"maxNumOfEndpoints": 3}}]}`},
 	{"random", `{"plugins": [{"type": "random-picker", "parameters": {"maxNumOfEndpoints": 3}}]}`},
 }

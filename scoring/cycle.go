@@ -173,6 +173,14 @@ func (c *Cycle) IsPrefill(profile int) bool {
 	return ok && prefill == profile
 }
 
+// Peer is the endpoint that was already chosen for decode or, where that comes first, for prefill; nil for none.
+func (c *Cycle) Peer() *Endpoint {
+	if r := c.Primary(); r.State == Picked {
+		return r.Picked[0]
+	}
+	return c.Prefill()
+}
+
 // Primary returns what became of the profile that serves the request.
 func (c *Cycle) Primary() *Result { return &c.results[c.plan.handler.Primary(c)] }
 

@@ -45,6 +45,7 @@ var Plugins = []scoring.Registration{
 	{Type: "prefill-filter", New: filters.NewPrefillFilter},
 	{Type: "prefix-cache-affinity-filter", New: filters.NewPrefixCacheAffinityFilter},
 	{Type: "session-affinity-filter", New: filters.NewSessionAffinityFilter},
+	{Type: "topology-affinity-filter", New: filters.NewTopologyAffinityFilter},
 	{Type: "utilization-detector", New: filters.NewUtilizationDetector},
 	{Type: "utilization-filter", New: filters.NewUtilizationFilter},
 
@@ -71,6 +72,7 @@ var Plugins = []scoring.Registration{
 	{Type: "token-load-scorer", New: scorers.NewTokenLoadScorer},
 	{Type: "throughput", New: scorers.NewThroughput},
 	{Type: "token-length-scorer", New: scorers.NewTokenLengthScorer},
+	{Type: "topology-affinity-scorer", New: scorers.NewTopologyAffinityScorer},
 	{Type: "vtc-basic", New: scorers.NewVTCBasic},
 
 	{Type: "max-score-picker", New: pickers.NewMaxScorePicker},
@@ -96,6 +98,7 @@ var Plugins = []scoring.Registration{
 	{Type: "model-server-protocol-models", New: data.NewModelServerProtocolModels},
 	{Type: "models-data-extractor", New: data.NewModelServerProtocolModels},
 	{Type: "models-data-source", New: data.NewModelsDataSource},
+	{Type: "topology-extractor", New: data.NewTopologyExtractor},
 
 	{Type: "anthropic-parser", New: parsers.NewAnthropicParser},
 	{Type: "openai-parser", New: parsers.NewOpenAIParser},

@@ -21,10 +21,10 @@ import (
 type tokenProducer struct{}
 
 type tokenProducerParameters struct {
-	// Estimate holds image {mode, dynamic {factor, defaultResolution {width, height}}, static {staticToken}} and video
-	// {defaultDuration, frames {mode, sampleFPS, minFrames, maxFrames, temporalPatchSize, frameStride,
-	// defaultSourceFPS}, tokensPerFrame {mode, factor, defaultResolution, numTokensPerFrame}, maxVideoTokens}. The
-	// defaults make an image 225 tokens and a video 4,500.
+	// Estimate holds image {mode, defaultResolution {width, height}, dynamic {factor}, static {staticToken}} and video
+	// {defaultResolution, defaultDuration, maxVideoTokens, frames {mode, minFrames, maxFrames, sampled {sampleFPS,
+	// temporalPatchSize}, strided {defaultSourceFPS, frameStride}}, tokensPerFrame {mode, dynamic {factor}, static
+	// {numTokensPerFrame}}}. The defaults make an image 225 tokens and a video 4,500.
 	Estimate struct{}
 	// Vllm is the backend that asks a server. It is refused.
 	Vllm struct{}
@@ -70,7 +70,8 @@ const (
 func readImage(o *strictjson.Object, e *scoring.ImageEstimate) {
 	mode := modeDynamic
 	o.OneOf("mode", &mode, modeDynamic, modeStatic)
-	readPixels(o.Object("dynamic"), e)
+	readSize(o.Object("defaultResolution"), &e.Width, &e.Height)
+	readFactor(o.Object("dynamic"), &e.Factor)
 	static := o.Object("static")
 	fixed := 1
 	static.Int("staticToken", &fixed, 1, math.MaxInt32)
@@ -81,9 +82,8 @@ func readImage(o *strictjson.Object, e *scoring.ImageEstimate) {
 	}
 }
 
-func readPixels(o *strictjson.Object, e *scoring.ImageEstimate) {
-	o.Int("factor", &e.Factor, 1, math.MaxInt32)
-	readSize(o.Object("defaultResolution"), &e.Width, &e.Height)
+func readFactor(o *strictjson.Object, factor *int) {
+	o.Int("factor", factor, 1, math.MaxInt32)
 	o.Close()
 }
 
@@ -101,10 +101,12 @@ func readVideo(o *strictjson.Object, e *scoring.VideoEstimate) {
 	per := o.Object("tokensPerFrame")
 	mode, fixed := modeDynamic, 1
 	per.OneOf("mode", &mode, modeDynamic, modeStatic)
-	per.Int("factor", &e.Factor, 1, math.MaxInt32)
-	per.Int("numTokensPerFrame", &fixed, 1, math.MaxInt32)
-	readSize(per.Object("defaultResolution"), &e.Width, &e.Height)
+	readFactor(per.Object("dynamic"), &e.Factor)
+	static := per.Object("static")
+	static.Int("numTokensPerFrame", &fixed, 1, math.MaxInt32)
+	static.Close()
 	per.Close()
+	readSize(o.Object("defaultResolution"), &e.Width, &e.Height)
 	o.Close()
 	if mode == modeStatic {
 		e.PerFrame = fixed
@@ -116,10 +118,13 @@ func readFrames(o *strictjson.Object, duration float64) int {
 	mode, sampled, source := modeSampled, 2.0, 24.0
 	stride, patch, least, most := 1, 1, 0, 0
 	o.OneOf("mode", &mode, modeSampled, modeStrided)
-	o.Float("sampleFPS", &sampled, 0, 1000)
-	o.Float("defaultSourceFPS", &source, 0, 1000)
-	o.Int("frameStride", &stride, 1, math.MaxInt32)
-	o.Int("temporalPatchSize", &patch, 0, math.MaxInt32)
+	bySampling, byStride := o.Object("sampled"), o.Object("strided")
+	bySampling.Float("sampleFPS", &sampled, 0, 1000)
+	bySampling.Int("temporalPatchSize", &patch, 0, math.MaxInt32)
+	bySampling.Close()
+	byStride.Float("defaultSourceFPS", &source, 0, 1000)
+	byStride.Int("frameStride", &stride, 1, math.MaxInt32)
+	byStride.Close()
 	o.Int("minFrames", &least, 0, math.MaxInt32)
 	o.Int("maxFrames", &most, 0, math.MaxInt32)
 	o.Close()

@@ -83,6 +83,32 @@ const (
 	adapters = `{"plugins": [{"type": "lora-affinity-scorer"}]}`
 )
 
+// resources are Heimdall's: models with profiles of their own, and one with two stages.
+const (
+	resources = `{"kind": "List", "items": [
+		{"apiVersion": "heimdall.moreh.io/v1alpha1", "kind": "AIGateway", "metadata": {"name": "mif"},
+			"spec": {"schedulingProfiles": [{"model": "m-v1", "profile": "by-queue"}, {"model": "default", "profile": "by-cache"}]}},
+		{"apiVersion": "heimdall.moreh.io/v1alpha1", "kind": "SchedulingProfile", "metadata": {"name": "by-queue"},
+			"spec": {
+			"profileHandler": "e2e", "plugins": [{"type": "waiting-requests-scorer"}, {"type": "max-score-picker"}],
+			"profiles": {"default": {"pluginRefs": [{"name": "waiting-requests-scorer"}, {"name": "max-score-picker"}]}}}},
+		{"apiVersion": "heimdall.moreh.io/v1alpha1", "kind": "SchedulingProfile", "metadata": {"name": "by-cache"},
+			"spec": {
+			"profileHandler": "e2e", "plugins": [{"type": "kv-utilization-scorer"}, {"type": "max-score-picker"}],
+			"profiles": {"default": {"pluginRefs": [{"name": "kv-utilization-scorer"}, {"name": "max-score-picker"}]}}}}]}`
+
+	pairs = `{"apiVersion": "heimdall.moreh.io/v1alpha1", "kind": "SchedulingProfile", "metadata": {"name": "pairs"},
+		"spec": {
+		"profileHandler": "pd", "plugins": [{"type": "waiting-requests-scorer"},
+			{"type": "prefix-cache-scorer", "config": {"transform": "logistic"}},
+			{"type": "kv-cache-utilization-scorer"}, {"type": "token-length-scorer"}, {"type": "constant-scorer"}, {"type": "max-score-picker"}],
+		"profiles": {
+			"prefill": {"pluginRefs": [{"name": "waiting-requests-scorer", "weight": 100},
+				{"name": "prefix-cache-scorer"}, {"name": "max-score-picker"}]},
+			"decode": {"pluginRefs": [{"name": "waiting-requests-scorer", "weight": 100}, {"name": "kv-cache-utilization-scorer"},
+				{"name": "token-length-scorer"}, {"name": "constant-scorer"}, {"name": "max-score-picker"}]}}}}`
+)
+
 // The headers that plug-ins add, by stage.
 var (
 	stageHeaders  = []string{"mif-prefill-endpoint", "mif-encode-endpoints"}
@@ -109,6 +135,8 @@ func pluginListeners(cell harness.Cell, primary string) []*harness.Listener {
 	explained["debug"] = true
 	return []*harness.Listener{
 		{Name: "canonical", Plugin: map[string]any{"config": json.RawMessage(canonical)}, Carry: stageHeaders},
+		{Name: "resources", Plugin: plugin(resources)},
+		{Name: "pairs", Plugin: plugin(pairs), Carry: stageHeaders},
 		{Name: "warm", Plugin: map[string]any{"config": json.RawMessage(warm)}, Carry: stageHeaders},
 		{Name: "cold", Plugin: plugin(cold)},
 		{Name: "multimodal", Plugin: plugin(multimodal, "HEADERS", "{}"), Carry: stageHeaders},

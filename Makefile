@@ -146,7 +146,7 @@ e2e-vllm: build $(vllm) ## Tests with two real vLLM servers on this machine's pr
 	$(GO) test -count=1 -v -timeout 20m -tags vllm ./e2e/vllm
 
 .PHONY: e2e-picker
-e2e-picker: ## Compare decisions with an endpoint picker of llm-d, PICKER=PATH of its program; without one there is nothing to compare
+e2e-picker: build ## Compare decisions with an endpoint picker of llm-d, PICKER=PATH of its program; without one there is nothing to compare
 	cd e2e/picker && $(GO) vet ./... && PINTLE_PICKER='$(PICKER)' $(GO) test -count=1 -v -timeout 20m .
 
 .PHONY: check

@@ -17,7 +17,7 @@ type load struct {
 	usage            float64
 }
 
-// server is a model server of which there is nothing but its metrics.
+// server is a model server of which there is little but its metrics.
 type server struct {
 	*httptest.Server
 	name, address string
@@ -48,7 +48,12 @@ func startServers(t testing.TB, n int) []*server {
 	return all
 }
 
-func (s *server) metrics(w http.ResponseWriter, _ *http.Request) {
+func (s *server) metrics(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPost {
+		w.Header().Set("x-server", s.address)
+		_, _ = w.Write([]byte("{}"))
+		return
+	}
 	l := s.reported.Load()
 	w.Header().Set("content-type", "text/plain; version=0.0.4")
 	fmt.Fprintf(w, `# TYPE vllm:num_requests_waiting gauge

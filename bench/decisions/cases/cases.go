@@ -34,11 +34,14 @@ var All = []Case{
 	{Name: "prefix-cache-scorer, 256 blocks, 32 full endpoints", BarMicros: 60, Prepare: prefix},
 	{Name: "five scorers, 64 endpoints", BarMicros: 100, Prepare: func() func() { return decide(fiveScorers, 64) }},
 	{Name: "default configuration, 64 endpoints", Prepare: func() func() { return decide(``, 64) }},
+	{Name: "the same in llm-d's dialect, 64 endpoints", Prepare: func() func() { return decide(inLLMD, 64) }},
 	{Name: "apply a decision and its end to all of the state", Prepare: events},
 }
 
 const fiveScorers = `{"plugins": [{"type": "queue-scorer"}, {"type": "kv-cache-utilization-scorer"}, {"type": "running-requests-size-scorer"},
 	{"type": "load-aware-scorer"}, {"type": "lora-affinity-scorer"}, {"type": "max-score-picker"}]}`
+
+const inLLMD = `{"apiVersion": "llm-d.ai/v1alpha1", "kind": "EndpointPickerConfig"}`
 
 const onlyPrefix = `{"config": {"plugins": [{"type": "prefix-cache-scorer",
 	"parameters": {"autoTune": false, "blockSizeTokens": 16}}]}, "load": {"correction": false}, "failing": {"policy": "ignore"}}`

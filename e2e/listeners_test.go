@@ -150,5 +150,6 @@ func pluginListeners(cell harness.Cell, primary string) []*harness.Listener {
 		{Name: "weighted", Plugin: plugin(weighted)},
 		{Name: "selector", Plugin: plugin(selector)},
 		{Name: "adapters", Plugin: plugin(adapters)},
+		{Name: "llm-d", Plugin: plugin(llmd), Carry: customHeaders},
 	}
 }

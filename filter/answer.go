@@ -16,6 +16,7 @@ const headerWants = "x-pintle-wants"
 func (s *stream) refuse(f *scoring.Failure) hostcalls.Action {
 	s.stats.refused.Add(1)
 	s.refused(f)
+	s.reportRefusal(f.Reason)
 	kind := "server_error"
 	if f.Status < 500 {
 		kind = "invalid_request_error"

@@ -21,6 +21,9 @@ func (s *stream) OnHttpResponseHeaders(_ int, endOfStream bool) hostcalls.Action
 	}
 	if s.watched() {
 		s.seeHeaders(source, served, endOfStream)
+		if endOfStream {
+			s.reportEnd()
+		}
 	}
 	if hooks && served != nil {
 		s.config.Plan.Respond(&scoring.Outcome{Served: served, Prefill: s.prefill}, s)
@@ -32,6 +35,9 @@ func (s *stream) OnHttpResponseHeaders(_ int, endOfStream bool) hostcalls.Action
 func (s *stream) OnHttpResponseBody(frameBytes int, endOfStream bool) hostcalls.Action {
 	if s.watched() {
 		s.seeBody(frameBytes, endOfStream)
+		if endOfStream {
+			s.reportEnd()
+		}
 	}
 	return hostcalls.Continue
 }
@@ -39,6 +45,7 @@ func (s *stream) OnHttpResponseBody(frameBytes int, endOfStream bool) hostcalls.
 // OnHttpResponseTrailers implements hostcalls.Stream.
 func (s *stream) OnHttpResponseTrailers(int) hostcalls.Action {
 	s.seen.whole = true
+	s.reportEnd()
 	return hostcalls.Continue
 }
 

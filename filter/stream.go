@@ -56,6 +56,7 @@ type stream struct {
 	// steps are how the decision came about, for the case that the request fails.
 	steps   []byte
 	pending pending
+	report  report
 }
 
 // settle lets the request go on.
@@ -84,6 +85,7 @@ const keepHeaderBytes = 4096
 
 // OnHttpStreamDone implements hostcalls.Stream. Envoy calls it however the exchange ended.
 func (s *stream) OnHttpStreamDone() {
+	s.reportEnd()
 	s.completed()
 	s.leave()
 	s.release()
@@ -93,6 +95,8 @@ func (s *stream) OnHttpStreamDone() {
 		text = nil
 	}
 	// Without its plug-in: a stream may be idle for long, and the plug-in be replaced meanwhile.
-	*s = stream{headerText: text, headerEnds: s.headerEnds[:0], steps: steps}
+	*s = stream{
+		headerText: text, headerEnds: s.headerEnds[:0], steps: steps, report: report{message: s.report.message[:0]},
+	}
 	worker.idle = append(worker.idle, s)
 }

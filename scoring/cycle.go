@@ -37,6 +37,7 @@ type Cycle struct {
 	user           uint64
 	userName       string
 	sessions       []journal.Session
+	strategy       string
 	input, output  uint32
 	mix            []share
 	candidates     []*Endpoint
@@ -147,6 +148,12 @@ func (c *Cycle) SetUser(name string) { c.user, c.userName = journal.HashName(nam
 // User is who sent the request, empty unless a plug-in of this decision has said so.
 func (c *Cycle) User() string { return c.userName }
 
+// SetStrategy says by which strategy the request is routed, for logs. name must stay as it is as long as the request's headers.
+func (c *Cycle) SetStrategy(name string) { c.strategy = name }
+
+// Strategy is what SetStrategy said in the last decision.
+func (c *Cycle) Strategy() string { return c.strategy }
+
 // SetEstimate says how many tokens the request is thought to take, as the journal shall know it.
 func (c *Cycle) SetEstimate(input, output uint32) { c.input, c.output = input, output }
 
@@ -210,6 +217,7 @@ func (c *Cycle) begin(p *Plan) {
 	c.media, c.mediaKnown = c.media[:0], false
 	c.user, c.userName, c.input, c.output = 0, "", 0, 0
 	c.mix, c.sessions = c.mix[:0], c.sessions[:0]
+	c.strategy = ""
 	if cap(c.candidates) < n {
 		c.candidates = make([]*Endpoint, 0, n)
 		c.scores = make([]float64, n)

@@ -59,8 +59,21 @@ func Property(b *Buffer, path ...string) (value []byte, ok bool) {
 }
 
 // SetProperty sets an attribute that other filters see as the filter state wasm.NAME. Envoy allows it in every phase.
-func SetProperty(name string, value []byte) error {
-	return proxywasm.SetProperty([]string{name}, value)
+func SetProperty(name string, value []byte) error { return setProperty(name, value) }
+
+// DeclareMessage has the properties of a name, of all streams of the VM, be protobuf messages of a type from here on, so that Envoy
+// finds their fields: google.protobuf.Struct, for instance. It is called once in a plug-in's Start; another call for the same name changes
+// nothing. Both must be shorter than 64 bytes.
+func DeclareMessage(name, kind string) error {
+	// {string name = 1; WasmType type = 3; bytes schema = 4; LifeSpan span = 5} of Envoy's declare_property.proto.
+	const protobuf, downstreamRequest = 3, 1
+	url := "type.googleapis.com/" + kind
+	argument := append([]byte{1<<3 | 2, byte(len(name))}, name...)
+	argument = append(argument, 3<<3, protobuf, 4<<3|2, byte(len(url)))
+	argument = append(argument, url...)
+	argument = append(argument, 5<<3, downstreamRequest)
+	_, err := proxywasm.CallForeignFunction("declare_property", argument)
+	return err
 }
 
 // FilterState sets well-known filter state of Envoy for this request. The zero value is ready; it is scratch memory, to be

@@ -114,6 +114,7 @@ func (h *routingStrategyHandler) Admit(c *scoring.Cycle) *scoring.Failure {
 	if failure := h.parse(text); failure != nil {
 		return failure
 	}
+	c.SetStrategy(text)
 	named := 0
 	for _, weight := range h.weights {
 		if weight > 0 {

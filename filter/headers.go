@@ -78,7 +78,8 @@ func encodes(codings string) bool {
 }
 
 // remember keeps the headers that plug-ins read, as they are out of reach once the body is there. Of several of one name it is the first. A
-// header that is the plug-ins' own counts for nothing when a client sends it. The model that the path names comes last.
+// header that is the plug-ins' own counts for nothing when a client sends it. The model that the path names comes next, and then the headers that
+// the shadow's plug-ins read.
 func (s *stream) remember() {
 	for _, name := range s.config.Plan.RequestHeaders() {
 		s.headerText = append(s.headerText, s.field(name)...)
@@ -86,6 +87,13 @@ func (s *stream) remember() {
 	}
 	s.headerText = append(s.headerText, s.operation.Model...)
 	s.headerEnds = append(s.headerEnds, len(s.headerText))
+	if s.config.Shadow == nil {
+		return
+	}
+	for _, name := range s.config.Shadow.RequestHeaders() {
+		s.headerText = append(s.headerText, s.field(name)...)
+		s.headerEnds = append(s.headerEnds, len(s.headerText))
+	}
 }
 
 func (s *stream) field(name string) string {

@@ -17,6 +17,8 @@ type history struct {
 	outcomes, usage bool
 	// began is set when the state takes that an answer has begun.
 	began bool
+	// shadow is fed by the same events; nil for none.
+	shadow *shadow
 	// followed is set once somebody follows the journal. Then all of it is written, whatever the state takes.
 	followed bool
 	// sample is of how many in a million requests followers want the steps of the decision. Above 0 they get those of all that fail.
@@ -33,10 +35,15 @@ func (h *history) begin(pool *pool, options state.Options, data *sharedData) {
 	h.data = data
 	options.Seed = hostcalls.Seed()
 	pool.State = state.New(options)
-	h.usage = options.Latency || options.ModelLatency || options.Usage || options.Tokens || options.Lengths || options.Prefix
-	h.outcomes = h.usage || options.Failures || options.Begins
-	h.began = options.Prefix || options.Failures || options.Begins
-	h.on = options.Any()
+	h.wants(options)
+}
+
+// wants has what a state with these options takes journaled.
+func (h *history) wants(options state.Options) {
+	h.usage = h.usage || options.Latency || options.ModelLatency || options.Usage || options.Tokens || options.Lengths || options.Prefix
+	h.outcomes = h.outcomes || h.usage || options.Failures || options.Begins
+	h.began = h.began || options.Prefix || options.Failures || options.Begins
+	h.on = h.on || options.Any()
 }
 
 // follow finds out whether somebody has begun to follow the journal.
@@ -62,12 +69,18 @@ func (h *history) catchUp(pool *pool, now int64) {
 		return
 	}
 	pool.State.Expire(now)
+	if h.shadow != nil {
+		h.shadow.pool.State.Expire(now)
+	}
 	h.ready()
 	if !h.journal.Poll() {
 		return
 	}
 	for e := h.journal.Next(); e != nil; e = h.journal.Next() {
 		pool.State.Apply(e)
+		if h.shadow != nil {
+			h.shadow.apply(e)
+		}
 	}
 }
 
@@ -111,6 +124,10 @@ func (s *stream) decided() {
 	}
 	e := &s.history.event
 	s.config.Plan.Record(s.cycle, e)
+	if x := s.plugin.shadow; x != nil && x.decided {
+		x.plan.RecordShadow(x.cycle, e)
+		x.decided = false
+	}
 	e.Time, e.Lease = s.cycle.Request.Now, s.history.journal.NextLease()
 	e.Client, e.Streamed = s.client(), s.request.Stream
 	e.Asked = s.asked

@@ -19,7 +19,9 @@ type plugin struct {
 	models modelsCheck
 	// history is what the pool's state is made from.
 	history history
-	stale   bool
+	// shadow decides without acting, nil for none.
+	shadow *shadow
+	stale  bool
 	// wide is set once the ingest listener was found to be open to others.
 	wide bool
 	// waiting are the streams that wait for the first snapshot.
@@ -59,9 +61,24 @@ func (p *plugin) Start(configuration []byte) error {
 	runtime.GC()
 	p.config = config
 	p.pool.snapshot.Store = &p.data
+	declareReport()
 	p.history.begin(&p.pool, config.Plan.StateOptions(), &p.data)
+	p.beginShadow()
 	p.history.follow()
 	return hostcalls.SetTick(tickMillis)
+}
+
+// beginShadow begins to decide by a second plan, if there is one that is right.
+func (p *plugin) beginShadow() {
+	if err := p.config.ShadowError; err != nil {
+		hostcalls.LogError("pintle: the shadow is left out: " + err.Error())
+	}
+	if p.config.Shadow == nil {
+		return
+	}
+	p.shadow = newShadow(p.config.Shadow)
+	p.pool.shadow, p.history.shadow = p.shadow, p.shadow
+	p.history.wants(p.config.Shadow.StateOptions())
 }
 
 // parse reads the configuration. An empty one is a mistake here: somebody forgot it, and it would take no snapshots.

@@ -12,6 +12,7 @@ import (
 type pool struct {
 	scoring.Pool
 	snapshot shared.Reader
+	shadow   *shadow
 }
 
 // refresh takes the snapshot if it has changed. What cannot be used leaves the pool as it was.
@@ -25,6 +26,9 @@ func (p *pool) refresh(plan *scoring.Plan) {
 	}
 	p.takeLoad()
 	plan.Prepare(&p.Pool)
+	if p.shadow != nil {
+		p.shadow.take(&p.Pool, news == shared.NewTopology)
+	}
 }
 
 // takeTopology builds the endpoints anew; they have no metrics.

@@ -132,6 +132,7 @@ func (s *stream) pass(editable bool) hostcalls.Action {
 	s.settle()
 	s.publish(endpoints, editable)
 	s.publishHeaders(editable)
+	s.reportDecision(endpoints)
 	if s.operation.Computes() {
 		s.primary, s.primaryPort = endpoints[0], s.cycle.PrimaryPort()
 		s.decided()
@@ -171,7 +172,9 @@ func (s *stream) decide() hostcalls.Action {
 	}
 	s.asked = journal.HashName(s.request.Model)
 	endpoints, failure := s.choose()
+	s.shadowDecision(endpoints, failure)
 	if failure != nil {
+		s.reportModels()
 		return s.refuse(failure)
 	}
 	s.settle()
@@ -179,6 +182,7 @@ func (s *stream) decide() hostcalls.Action {
 	s.publish(endpoints, s.editable())
 	s.publishHeaders(s.editable())
 	s.primary, s.prefill, s.primaryPort = endpoints[0], s.cycle.Prefill(), s.cycle.PrimaryPort()
+	s.reportDecision(endpoints)
 	if s.operation.Computes() {
 		s.decided()
 	}
@@ -194,9 +198,9 @@ func (s *stream) editable() bool { return s.config.Hold == pluginconfig.HoldPaus
 // begin readies the workplace for a request.
 func (s *stream) begin() {
 	values := s.remembered()
-	last := len(values) - 1
+	path := len(s.config.Plan.RequestHeaders())
 	s.cycle.Pool = &s.pool.Pool
-	s.cycle.Request = scoring.Request{Headers: values[:last], PathModel: values[last], Now: hostcalls.Now()}
+	s.cycle.Request = scoring.Request{Headers: values[:path], PathModel: values[path], Now: hostcalls.Now()}
 }
 
 // choose makes the decision, explained if there is something to explain.

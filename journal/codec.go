@@ -24,7 +24,7 @@ const (
 	eventBytes = 136
 	// maxEventBytes bounds an event of any version, maxWrittenBytes those of this one without steps.
 	maxEventBytes   = 10 << 10
-	maxWrittenBytes = eventBytes + sectionBytes + 8*MaxEncode + sectionBytes + 16*MaxSessions + MaxChains*(sectionBytes+8) + 8*MaxBlocks
+	maxWrittenBytes = eventBytes + sectionBytes + 8*MaxEncode + sectionBytes + 16*MaxSessions + 2*MaxChains*(sectionBytes+8) + 8*MaxBlocks
 
 	flagCold           = 1
 	flagStreamed       = 2
@@ -45,6 +45,8 @@ const (
 	tagSessions = 3
 	// tagSteps is the length of the steps in bytes (4), zero (4), the steps.
 	tagSteps = 4
+	// tagShadow is a chain of a shadow's.
+	tagShadow = 5
 )
 
 // EndpointID is the number by which events name an endpoint: the XXH64 of its name, never 0.
@@ -73,22 +75,16 @@ func AppendEvent(dst []byte, e *Event) []byte {
 	if encode := e.Encode[:min(len(e.Encode), MaxEncode)]; len(encode) > 0 {
 		dst = appendHashes(appendSection(dst, tagEncode, len(encode)), encode)
 	}
-	room := MaxBlocks
-	for i := range e.Chains[:min(len(e.Chains), MaxChains)] {
-		chain := &e.Chains[i]
-		blocks := chain.Blocks[:min(len(chain.Blocks), room)]
-		room -= len(blocks)
-		dst = appendSection(dst, tagChain, 1+len(blocks))
-		dst = appendHashes(binary.LittleEndian.AppendUint64(dst, chain.ID), blocks)
-	}
+	dst, room := appendChains(dst, tagChain, e.Chains, MaxBlocks)
+	dst, _ = appendChains(dst, tagShadow, e.Shadow, room)
 	if sessions := e.Sessions[:min(len(e.Sessions), MaxSessions)]; len(sessions) > 0 {
 		dst = appendSection(dst, tagSessions, 2*len(sessions))
 		for _, s := range sessions {
 			dst = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(dst, s.ID), s.Endpoint)
 		}
 	}
-	if room := maxEventBytes - (len(dst) - start) - sectionBytes - 8; len(e.Steps) > 0 && room > 0 {
-		dst = appendSteps(dst, e.Steps[:min(len(e.Steps), room)])
+	if left := maxEventBytes - (len(dst) - start) - sectionBytes - 8; len(e.Steps) > 0 && left > 0 {
+		dst = appendSteps(dst, e.Steps[:min(len(e.Steps), left)])
 	}
 	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start))
 	return dst
@@ -104,6 +100,18 @@ func appendSteps(dst, steps []byte) []byte {
 		dst = append(dst, 0)
 	}
 	return dst
+}
+
+// appendChains appends chains with at most room blocks in all, and returns what room is left.
+func appendChains(dst []byte, tag uint16, chains []Chain, room int) (all []byte, left int) {
+	for i := range chains[:min(len(chains), MaxChains)] {
+		chain := &chains[i]
+		blocks := chain.Blocks[:min(len(chain.Blocks), room)]
+		room -= len(blocks)
+		dst = appendSection(dst, tag, 1+len(blocks))
+		dst = appendHashes(binary.LittleEndian.AppendUint64(dst, chain.ID), blocks)
+	}
+	return dst, room
 }
 
 // putFixed writes the fixed part; the event's size is left to the caller.

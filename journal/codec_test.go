@@ -48,6 +48,7 @@ func TestEventRoundTrip(t *testing.T) {
 	refused := Event{Kind: Refused, Client: 1, Model: 2, Asked: 3, Reason: 4, Code: 429, Encode: []uint64{}, Chains: []Chain{}}
 	full := Event{Kind: Decision, Encode: hashes(MaxEncode)}
 	for i := range MaxChains {
+		full.Shadow = append(full.Shadow, Chain{uint64(i), []uint64{}})
 		full.Chains = append(full.Chains, Chain{uint64(i), hashes(MaxBlocks / MaxChains)})
 	}
 	full.Sessions = []Session{{1, 2}, {3, 4}, {5, 6}, {7, 8}}
@@ -55,6 +56,8 @@ func TestEventRoundTrip(t *testing.T) {
 	fuller := full
 	fuller.Sessions = append(full.Sessions[:MaxSessions:MaxSessions], Session{9, 10})
 	fuller.Chains = append(full.Chains[:MaxChains:MaxChains], Chain{ID: 99})
+	shadowed := sampleDecision()
+	shadowed.Shadow = []Chain{{256, []uint64{}}, {128, hashes(5)}}
 	tests := []struct {
 		name     string
 		in, want Event
@@ -70,10 +73,14 @@ func TestEventRoundTrip(t *testing.T) {
 		{"one chain as long as can be", most, most, 136 + 8*(1+16) + 8*(2+1024)},
 		{"longer than can be", beyond, most, 136 + 8*(1+16) + 8*(2+1024)},
 		{"chains longer than can be", manyBeyond, many, 136 + 8*(3*2+1024)},
+		{"decision with a shadow's chains", shadowed, shadowed, 136 + 8*(1+2) + 8*(2+256) + 8*(2+30) + 8*2 + 8*2 + 8*(2+5)},
 		{"as much as can be", full, full, maxWrittenBytes},
 		{"more than can be", fuller, full, maxWrittenBytes},
 	}
 	got := Event{Encode: []uint64{}, Chains: []Chain{}}
+	for range MaxChains {
+		got.Shadow = append(got.Shadow, Chain{Blocks: []uint64{}})
+	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			encoded := AppendEvent([]byte("before"), &tc.in)[len("before"):]
@@ -84,6 +91,9 @@ func TestEventRoundTrip(t *testing.T) {
 			want := tc.want
 			if len(want.Sessions) == 0 {
 				want.Sessions = got.Sessions[:0]
+			}
+			if len(want.Shadow) == 0 {
+				want.Shadow = got.Shadow[:0]
 			}
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("got %+v, want %+v", got, want)

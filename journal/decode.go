@@ -65,6 +65,7 @@ func (e *Event) decodeFixed(b []byte) {
 // taken.
 func (e *Event) decodeSections(src []byte) (ok bool) {
 	e.Encode, e.Chains, e.Sessions, e.Steps = e.Encode[:0], e.Chains[:0], e.Sessions[:0], nil
+	e.Shadow = e.Shadow[:0]
 	room := MaxBlocks
 	for len(src) > 0 {
 		end := sectionBytes + 8*int(binary.LittleEndian.Uint16(src[2:]))
@@ -77,30 +78,32 @@ func (e *Event) decodeSections(src []byte) (ok bool) {
 		case tag == tagEncode:
 			e.Encode = decodeHashes(e.Encode, words, MaxEncode)
 		case tag == tagChain && len(words) > 0 && len(e.Chains) < MaxChains:
-			chain := e.nextChain()
-			chain.ID = binary.LittleEndian.Uint64(words)
-			chain.Blocks = decodeHashes(chain.Blocks[:0], words[8:], room)
-			room -= len(chain.Blocks)
+			room -= decodeChain(&e.Chains, words, room)
 		case tag == tagSessions:
 			for ; len(words) >= 16 && len(e.Sessions) < MaxSessions; words = words[16:] {
 				e.Sessions = append(e.Sessions, Session{binary.LittleEndian.Uint64(words), binary.LittleEndian.Uint64(words[8:])})
 			}
 		case tag == tagSteps && len(words) > 8:
 			e.Steps = words[8 : 8+min(int(binary.LittleEndian.Uint32(words)), len(words)-8)]
+		case tag == tagShadow && len(words) > 0 && len(e.Shadow) < MaxChains:
+			room -= decodeChain(&e.Shadow, words, room)
 		}
 	}
 	return true
 }
 
-// nextChain adds a chain that has the memory of the one that was in its place.
-func (e *Event) nextChain() *Chain {
-	n := len(e.Chains)
-	if n < cap(e.Chains) {
-		e.Chains = e.Chains[:n+1]
+// decodeChain adds a chain of at most room blocks, in the memory of the one that was in its place, and returns how many it has.
+func decodeChain(to *[]Chain, words []byte, room int) (blocks int) {
+	n := len(*to)
+	if n < cap(*to) {
+		*to = (*to)[:n+1]
 	} else {
-		e.Chains = append(e.Chains, Chain{Blocks: []uint64{}})
+		*to = append(*to, Chain{Blocks: []uint64{}})
 	}
-	return &e.Chains[n]
+	chain := &(*to)[n]
+	chain.ID = binary.LittleEndian.Uint64(words)
+	chain.Blocks = decodeHashes(chain.Blocks[:0], words[8:], room)
+	return len(chain.Blocks)
 }
 
 // decodeHashes appends the hashes in src to dst until it has most.

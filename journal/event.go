@@ -119,6 +119,8 @@ type Event struct {
 	Cold bool
 	// Streamed is a request that asked for its answer as a stream, in decisions and completions.
 	Streamed bool
+	// Shadow are the chains that a shadow's plug-ins asked for in a decision, see Chains. One without blocks is the one of Chains with its ID.
+	Shadow []Chain
 	// Chains are the prompt's blocks in a decision, once for each way of hashing that a plug-in of the decision used.
 	// Of several with one ID the first counts.
 	Chains []Chain

@@ -2,11 +2,31 @@ package scoring
 
 import "github.com/pintle-dev/pintle/journal"
 
+// RecordShadow adds to an event, which Record has filled for another plan, what the decision of p that was just made in c needs to be known by its
+// own state: the chains that the event does not have.
+func (p *Plan) RecordShadow(c *Cycle, event *journal.Event) {
+	room := journal.MaxBlocks
+	for i := range event.Chains {
+		room -= len(event.Chains[i].Blocks)
+	}
+	event.Shadow = c.appendChains(event.Shadow[:0])
+	for i := range event.Shadow {
+		own := &event.Shadow[i]
+		for k := range event.Chains {
+			if event.Chains[k].ID == own.ID && len(event.Chains[k].Blocks) >= len(own.Blocks) {
+				own.Blocks = nil
+			}
+		}
+		own.Blocks = own.Blocks[:min(len(own.Blocks), max(room, 0))]
+		room -= len(own.Blocks)
+	}
+}
+
 // Record fills event with the decision just made, to be journaled. Its slices are valid until the next decision; Time, Instance and
 // Lease are the caller's.
 func (p *Plan) Record(c *Cycle, event *journal.Event) {
 	primary := p.handler.Primary(c)
-	*event = journal.Event{Kind: journal.Decision, Encode: event.Encode[:0], Chains: event.Chains[:0], Cold: c.Cold()}
+	*event = journal.Event{Kind: journal.Decision, Encode: event.Encode[:0], Chains: event.Chains[:0], Shadow: event.Shadow[:0], Cold: c.Cold()}
 	event.Chains = c.appendChains(event.Chains)
 	event.Sessions = c.sessions
 	event.User, event.InputTokens, event.OutputTokens = c.user, c.input, c.output

@@ -28,6 +28,9 @@ func runValidate(args []string, stdout, stderr io.Writer) int {
 	if found.Where != "" {
 		fmt.Fprintf(stderr, "%s: reads %s (line %d); nothing else in the file counts\n", flags.Name(), found.Where, found.Line)
 	}
+	if config.ShadowError != nil {
+		return command.Fail(flags, stderr, 2, command.InFile(*path, config.ShadowError))
+	}
 	for _, w := range config.Plan.Warnings() {
 		fmt.Fprintf(stderr, "%s: warning: %s\n", flags.Name(), w)
 	}

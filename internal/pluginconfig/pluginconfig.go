@@ -39,7 +39,10 @@ const (
 
 // Config is a valid configuration. It is immutable.
 type Config struct {
-	Plan        *scoring.Plan
+	Plan *scoring.Plan
+	// Shadow decides beside Plan and nothing goes by it; nil is none. ShadowError says what is wrong with it: the configuration is of use without.
+	Shadow      *scoring.Plan
+	ShadowError error
 	Ingest      Ingest
 	Hold        Hold
 	Destination Destination
@@ -118,9 +121,10 @@ func ParseAs(text []byte, environment func(name string) (value string, ok bool),
 	c.readModes(root)
 	root.Bool("debug", &c.Debug)
 	c.readDoor(root)
-	config := root.Object("config")
+	config, shadow := root.Object("config"), root.Object("shadow")
 	root.Close()
 	c.Plan = scoring.Compile(config, registry.Plugins, settings)
+	c.readShadow(shadow, text, settings)
 	return c, document.Err()
 }
 

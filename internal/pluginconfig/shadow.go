@@ -1,0 +1,36 @@
+package pluginconfig
+
+import (
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/pintle-dev/pintle/internal/strictjson"
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/registry"
+)
+
+// readShadow reads the plan that decides without acting. Its mistakes are its own: a request must not suffer from them.
+func (c *Config) readShadow(o *strictjson.Object, text []byte, settings scoring.Settings) {
+	if !o.Present() {
+		return
+	}
+	root, document := strictjson.Parse([]byte(gjson.GetBytes(text, "shadow").Raw), "shadow")
+	config := root.Object("config")
+	if !config.Present() {
+		root.Missing("config", "give the EndpointPickerConfig that is to be tried")
+	}
+	root.Close()
+	plan := scoring.Compile(config, registry.Plugins, settings)
+	mistakes, wrong := document.Err().(strictjson.Mistakes)
+	if !wrong {
+		c.Shadow = plan
+		return
+	}
+	for i, m := range mistakes {
+		if !strings.HasPrefix(m, "shadow:") {
+			mistakes[i] = "shadow." + m
+		}
+	}
+	c.ShadowError = mistakes
+}

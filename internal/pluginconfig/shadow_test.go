@@ -1,0 +1,38 @@
+package pluginconfig
+
+import (
+	"strings"
+	"testing"
+)
+
+// A shadow's mistakes are told and leave the rest of the configuration as it is.
+func TestShadow(t *testing.T) {
+	for _, tc := range []struct {
+		name, text, mistake string
+		shadow              bool
+	}{
+		{"none", `{}`, "", false},
+		{"one", `{"shadow": {"config": {"plugins": [{"type": "random-picker"}]}}}`, "", true},
+		{"empty document", `{"shadow": {"config": {}}}`, "", true},
+		{"no config", `{"shadow": {}}`, "shadow.config: is missing", false},
+		{"another key", `{"shadow": {"config": {}, "share": 1}}`, `shadow: unknown key "share"`, false},
+		{"a mistake inside", `{"shadow": {"config": {"plugins": [{"type": "randon-picker"}]}}}`, `shadow.config.plugins[0](randon-picker).type: "randon-picker" is not a known`, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c, err := Parse([]byte(tc.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			said := ""
+			if c.ShadowError != nil {
+				said = c.ShadowError.Error()
+			}
+			if c.Plan == nil || (c.Shadow != nil) != tc.shadow || !strings.Contains(said, tc.mistake) || (tc.mistake == "") != (said == "") {
+				t.Errorf("plan %v, shadow %v, mistakes %q", c.Plan != nil, c.Shadow != nil, said)
+			}
+		})
+	}
+	if _, err := Parse([]byte(`{"shadow": 3}`)); err == nil {
+		t.Error("a shadow that is no object is taken")
+	}
+}

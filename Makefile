@@ -220,6 +220,11 @@ attack-short: build ## Most of the same in some minutes, with bars that a busy m
 bench-profiles: ## What the shipped weights were chosen by: configurations in simulated time, some two minutes
 	@$(GO) run ./bench/profiles $(ARGS)
 
+# ARGS are flags, such as make bench-truth ARGS='-trace FILE -seconds 300 -speed 2'.
+.PHONY: bench-truth
+bench-truth: build ## A piece of a trace through real Envoy and through pintle replay: do they say the same? A minute
+	@$(GO) run ./bench/truth $(ARGS)
+
 # ARGS are flags, such as make mutate ARGS='-only "openai|journal/peers" -limit 5m'.
 .PHONY: mutate
 mutate: build bin/pintle-failpoint.wasm ## Change the code in one place at a time: do the tests notice? Some 40 minutes, an hour at most

@@ -169,7 +169,8 @@ func observed(text, log string, collector int) string {
 `, collector), 1)
 }
 
-// TestAccessLog: the log, the spans and the journal tell the same of a thousand requests, of streams, aborts, retries and refusals.
+// TestAccessLog: the log, the spans and the journal tell the same of a thousand requests, of streams, aborts,
+// retries and refusals.
 func TestAccessLog(t *testing.T) {
 	const requests, clients = 1000, 16
 	spans := &collector{names: map[string]bool{}}
@@ -264,7 +265,8 @@ func followed(t *testing.T, envoy *harness.Envoy) *ledger {
 	return l
 }
 
-// sendMixed sends answers as a whole and as streams, and some that the client leaves, that are no JSON, or that no server takes.
+// sendMixed sends answers as a whole and as streams, and some that the client leaves, that are no JSON, or that no
+// server takes.
 func sendMixed(t *testing.T, url string, requests, clients int) {
 	t.Helper()
 	var running sync.WaitGroup

@@ -8,8 +8,8 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// What access logs and traces can tell of a request, as %CEL(filter_state['wasm.pintle'].NAME)%: one message, a google.protobuf.Struct
-// whose fields have these names. docs/operations.md explains them.
+// What access logs and traces can tell of a request, as %CEL(filter_state['wasm.pintle'].NAME)%: one message, a
+// google.protobuf.Struct whose fields have these names. docs/operations.md explains them.
 const (
 	propertyReport = "pintle"
 

@@ -7,9 +7,9 @@ import (
 	"github.com/pintle-dev/pintle/state"
 )
 
-// shadow decides each request again by a second plan, and nothing goes by what it decides. It has a workplace, a state and random numbers
-// of its own, so that the plan that acts decides as it would without. Its state is fed by the same events: it knows what happened, not what
-// would have.
+// shadow decides each request again by a second plan, and nothing goes by what it decides. It has a workplace, a
+// state and random numbers of its own, so that the plan that acts decides as it would without. Its state is fed by
+// the same events: it knows what happened, not what would have.
 type shadow struct {
 	plan  *scoring.Plan
 	pool  scoring.Pool
@@ -109,7 +109,8 @@ func (s *stream) shadowDecision(picked []*scoring.Endpoint, failure *scoring.Fai
 	}
 }
 
-// compareShadow counts what is believed of the endpoint that was chosen and of the one that the shadow would have chosen.
+// compareShadow counts what is believed of the endpoint that was chosen and of the one that the shadow would have
+// chosen.
 func (s *stream) compareShadow(acting, own *scoring.Endpoint) {
 	x := s.plugin.shadow
 	if acting == own {

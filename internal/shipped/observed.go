@@ -23,7 +23,8 @@ func AccessLog() map[string]string {
 // AccessLogJSON is AccessLog as JSON in one line.
 func AccessLogJSON() string { return toJSON(AccessLog()) }
 
-// tagged are the first parts of the access log's names that spans have as tags, too: the others Envoy gives them itself.
+// tagged are the first parts of the access log's names that spans have as tags, too: the others Envoy gives them
+// itself.
 var tagged = []string{"error.", "gen_ai.", "pintle."}
 
 // Tag is a custom tag of Envoy's tracers.

@@ -1,0 +1,88 @@
+package main_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
+)
+
+// reported is what logs and traces can tell of a stream, in the order of the names.
+func reported(t testing.TB, s *wazerohost.Stream) string {
+	t.Helper()
+	var message structpb.Struct
+	if err := proto.Unmarshal([]byte(s.Property("pintle")), &message); err != nil {
+		t.Fatalf("%q: %v", s.Property("pintle"), err)
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(message.Fields)) {
+		parts = append(parts, fmt.Sprint(name, " ", message.Fields[name].AsInterface()))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// usageBody is an answer that reports its tokens.
+const usageBody = `{"usage":{"prompt_tokens":7,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":3}}}`
+
+// TestReport: what is told of a request grows as it goes on, and nothing of an earlier one is left in it.
+func TestReport(t *testing.T) {
+	const ask = `{"model":"m1","prompt":"hello"}`
+	answer := func(s *wazerohost.Stream, by int) {
+		s.SetServer(address(by))
+		s.Respond(wazerohost.Headers{{":status", "200"}}, false)
+		s.RespondBody([]byte(usageBody), true)
+	}
+	tests := []struct {
+		name, body string
+		play       func(g *gateway, s *wazerohost.Stream)
+		want       string
+	}{
+		{"decided", ask, func(*gateway, *wazerohost.Stream) {},
+			"endpoint default/vllm-0, model m1, predicted_cached_tokens 0, profile default, served_model m1"},
+		{"answered", ask, func(_ *gateway, s *wazerohost.Stream) { answer(s, 0) },
+			"cached_tokens 3, endpoint default/vllm-0, input_tokens 7, model m1, output_tokens 2, " +
+				"predicted_cached_tokens 0, profile default, rank 1, served_model m1, ttft_ms 0.001"},
+		{"refused", `{"model":`, func(*gateway, *wazerohost.Stream) {}, "refused invalid_body"},
+		{"a model that nobody has", `{"model":"nobody's","prompt":"x"}`, func(*gateway, *wazerohost.Stream) {},
+			"model nobody's, refused model_not_found, served_model nobody's"},
+	}
+	eachMode(t, func(t *testing.T, m mode) {
+		document := `{"plugins":[{"type":"prefix-cache-scorer"},{"type":"queue-scorer"},` +
+			`{"type":"max-score-picker","parameters":{"maxNumOfEndpoints":2}}],"schedulingProfiles":[{"name":"default","plugins":[` +
+			`{"pluginRef":"prefix-cache-scorer"},{"pluginRef":"queue-scorer"},{"pluginRef":"max-score-picker"}]}]}`
+		g := newGateway(t, m, 1, m.configuration(document, ""))
+		p := newPool(0, 5)
+		for i := range p.Topology.Endpoints {
+			p.Topology.Endpoints[i].Models = []string{"m1"}
+		}
+		g.publish(p)
+		for _, tc := range tests {
+			t.Run(tc.name, func(t *testing.T) {
+				s := g.workers[0].askBody(tc.body)
+				tc.play(g, s)
+				got := reported(t, s)
+				s.Finish()
+				if got != tc.want {
+					t.Errorf("got %s, want %s", got, tc.want)
+				}
+			})
+		}
+		s := g.workers[0].askBody(ask)
+		answer(s, 1)
+		if got := reported(t, s); !strings.Contains(got, "endpoint default/vllm-1, ") || !strings.Contains(got, "rank 2, ") {
+			t.Errorf("answered by the second: got %s", got)
+		}
+		s.Finish()
+		s = g.workers[0].askBody(ask)
+		s.Abort()
+		if got := reported(t, s); strings.Contains(got, "tokens 7") || strings.Contains(got, "rank") {
+			t.Errorf("left by the client: got %s", got)
+		}
+	})
+}

@@ -1,0 +1,71 @@
+package main_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
+)
+
+// counters are those of the shadow, which all begin with pintle.shadow.
+func (g *gateway) counters(names ...string) string {
+	var parts []string
+	for _, name := range names {
+		value, _ := g.host.Counter("pintle.shadow." + name)
+		parts = append(parts, fmt.Sprint(name, " ", value))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// shadowed is a configuration with a shadow.
+func (m mode) shadowed(document, shadow string) string {
+	return m.configuration(document, `"shadow":{"config":`+shadow+`},`)
+}
+
+// TestShadow: the shadow's choice is counted and nothing goes by it.
+func TestShadow(t *testing.T) {
+	eachMode(t, func(t *testing.T, m mode) {
+		g := newGateway(t, m, 2, m.shadowed(byQueue, `{"plugins":[{"type":"prefix-cache-scorer","parameters":{"autoTune":false}}]}`))
+		g.publish(newPool(0, 0))
+		body := `{"model":"m1","prompt":"` + strings.Repeat("hello ", 200) + `"}`
+		send := func(w *worker, by int) *wazerohost.Stream {
+			s := w.askBody(body)
+			s.SetServer(address(by))
+			s.Respond(wazerohost.Headers{{":status", "200"}}, false)
+			s.RespondBody([]byte(usageBody), true)
+			return s
+		}
+		send(g.workers[0], 0).Finish()
+		g.publish(newPool(5, 0)) // the queue is now shorter where the prompt is not
+		s := send(g.workers[1], 1)
+		g.wantRanked(s, address(1))
+		if got := reported(t, s); !strings.Contains(got, "shadow_endpoint default/vllm-0") {
+			t.Errorf("got %s, want the endpoint that has the prompt", got)
+		}
+		s.Finish()
+		// 1,200 bytes are 18 blocks of 64, of 16 tokens each.
+		want := "decisions 2, refused 0, cached_tokens 288, cached_tokens_acting 0, load 5, load_acting 0"
+		if got := g.counters("decisions", "refused", "cached_tokens", "cached_tokens_acting", "load", "load_acting"); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
+}
+
+// TestShadowsMistakes: neither what the shadow refuses nor what is wrong with it touches a request.
+func TestShadowsMistakes(t *testing.T) {
+	m := modes[2]
+	g := newGateway(t, m, 1, m.shadowed(byQueue,
+		`{"plugins":[{"type":"label-selector-filter","parameters":{"matchLabels":{"no":"such"}}},{"type":"queue-scorer"}]}`))
+	g.publish(newPool(0))
+	g.wantRanked(g.workers[0].ask(), address(0))
+	if got := g.counters("decisions", "refused", "agreed"); got != "decisions 1, refused 1, agreed 0" {
+		t.Error(got)
+	}
+	g = newGateway(t, m, 1, m.shadowed(byQueue, `{"plugins":[{"type":"queue-scorrer"}]}`))
+	g.publish(newPool(0))
+	g.wantRanked(g.workers[0].ask(), address(0))
+	if got := g.counters("decisions"); got != "decisions 0" {
+		t.Error(got)
+	}
+}

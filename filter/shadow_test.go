@@ -26,8 +26,9 @@ func (m mode) shadowed(document, shadow string) string {
 // TestShadow: the shadow's choice is counted and nothing goes by it.
 func TestShadow(t *testing.T) {
 	eachMode(t, func(t *testing.T, m mode) {
-		g := newGateway(t, m, 2, m.shadowed(byQueue, `{"plugins":[{"type":"prefix-cache-scorer","parameters":{"autoTune":false}}]}`))
-		g.publish(newPool(0, 0))
+		g := newGateway(t, m, 2, m.shadowed(byQueue,
+			`{"plugins":[{"type":"prefix-cache-scorer","parameters":{"autoTune":false}}]}`))
+		g.publish(newPool(0, 5))
 		body := `{"model":"m1","prompt":"` + strings.Repeat("hello ", 200) + `"}`
 		send := func(w *worker, by int) *wazerohost.Stream {
 			s := w.askBody(body)
@@ -37,7 +38,8 @@ func TestShadow(t *testing.T) {
 			return s
 		}
 		send(g.workers[0], 0).Finish()
-		g.publish(newPool(5, 0)) // the queue is now shorter where the prompt is not
+		before, _ := g.host.Counter("pintle.shadow.load") // where nothing is known the shadow chooses at random
+		g.publish(newPool(5, 0))                          // the queue is now shorter where the prompt is not
 		s := send(g.workers[1], 1)
 		g.wantRanked(s, address(1))
 		if got := reported(t, s); !strings.Contains(got, "shadow_endpoint default/vllm-0") {
@@ -45,9 +47,13 @@ func TestShadow(t *testing.T) {
 		}
 		s.Finish()
 		// 1,200 bytes are 18 blocks of 64, of 16 tokens each.
-		want := "decisions 2, refused 0, cached_tokens 288, cached_tokens_acting 0, load 5, load_acting 0"
-		if got := g.counters("decisions", "refused", "cached_tokens", "cached_tokens_acting", "load", "load_acting"); got != want {
+		want := "decisions 2, refused 0, cached_tokens 288, cached_tokens_acting 0, load_acting 0"
+		got := g.counters("decisions", "refused", "cached_tokens", "cached_tokens_acting", "load_acting")
+		if got != want {
 			t.Errorf("got %s, want %s", got, want)
+		}
+		if load, _ := g.host.Counter("pintle.shadow.load"); load-before != 5 {
+			t.Errorf("the shadow's choice had %d requests, want 5", load-before)
 		}
 	})
 }

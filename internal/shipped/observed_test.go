@@ -1,0 +1,63 @@
+package shipped_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/shipped"
+)
+
+// find returns the values of a key anywhere in a document.
+func find(in any, key string) (all []any) {
+	switch v := in.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			if name == key {
+				all = append(all, inner)
+			}
+			all = append(all, find(inner, key)...)
+		}
+	case []any:
+		for _, inner := range v {
+			all = append(all, find(inner, key)...)
+		}
+	}
+	return all
+}
+
+// TestObserved: what is shipped logs in one format, and gives spans the same tags.
+func TestObserved(t *testing.T) {
+	var format, tags any
+	for text, to := range map[string]*any{shipped.AccessLogJSON(): &format, shipped.TagsJSON(): &tags} {
+		if err := json.Unmarshal([]byte(text), to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	action := regexp.MustCompile(`(?m)^{{.*}}\n`)
+	for file, want := range map[string][2]bool{
+		"envoy.yaml": {true, true}, "envoy.override-host.yaml": {true, true},
+		"istio/components/access-log/envoyfilter.yaml": {true, false}, "istio/chart/templates/access-log.yaml": {true, false},
+		"istio/components/trace-tags/envoyfilter.yaml": {false, true}, "istio/chart/templates/trace-tags.yaml": {false, true},
+	} {
+		text := action.ReplaceAllString(readText(t, file), "")
+		text = strings.ReplaceAll(text, "{{ .Release.Namespace }}", "pintle")
+		document := parse(t, file, []byte(text))
+		formats, custom := find(document, "json_format"), find(document, "custom_tags")
+		if (len(formats) > 0) != want[0] || (len(custom) > 0) != want[1] {
+			t.Errorf("%s has %d formats and %d lists of tags", file, len(formats), len(custom))
+		}
+		for _, got := range formats {
+			if !reflect.DeepEqual(got, format) {
+				t.Errorf("%s logs in another format: %v", file, got)
+			}
+		}
+		for _, got := range custom {
+			if !reflect.DeepEqual(got, tags) {
+				t.Errorf("%s has other tags: %v", file, got)
+			}
+		}
+	}
+}

@@ -10,19 +10,19 @@ import (
 	"github.com/pintle-dev/pintle/internal/shipped"
 )
 
-// find returns the values of a key anywhere in a document.
-func find(in any, key string) (all []any) {
+// valuesOf returns the values of a key anywhere in a document.
+func valuesOf(in any, key string) (all []any) {
 	switch v := in.(type) {
 	case map[string]any:
 		for name, inner := range v {
 			if name == key {
 				all = append(all, inner)
 			}
-			all = append(all, find(inner, key)...)
+			all = append(all, valuesOf(inner, key)...)
 		}
 	case []any:
 		for _, inner := range v {
-			all = append(all, find(inner, key)...)
+			all = append(all, valuesOf(inner, key)...)
 		}
 	}
 	return all
@@ -45,7 +45,7 @@ func TestObserved(t *testing.T) {
 		text := action.ReplaceAllString(readText(t, file), "")
 		text = strings.ReplaceAll(text, "{{ .Release.Namespace }}", "pintle")
 		document := parse(t, file, []byte(text))
-		formats, custom := find(document, "json_format"), find(document, "custom_tags")
+		formats, custom := valuesOf(document, "json_format"), valuesOf(document, "custom_tags")
 		if (len(formats) > 0) != want[0] || (len(custom) > 0) != want[1] {
 			t.Errorf("%s has %d formats and %d lists of tags", file, len(formats), len(custom))
 		}

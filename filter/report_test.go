@@ -75,7 +75,8 @@ func TestReport(t *testing.T) {
 		}
 		s := g.workers[0].askBody(ask)
 		answer(s, 1)
-		if got := reported(t, s); !strings.Contains(got, "endpoint default/vllm-1, ") || !strings.Contains(got, "rank 2, ") {
+		got := reported(t, s)
+		if !strings.Contains(got, "endpoint default/vllm-1, ") || !strings.Contains(got, "rank 2, ") {
 			t.Errorf("answered by the second: got %s", got)
 		}
 		s.Finish()

@@ -15,7 +15,8 @@ func proxySetProperty(name unsafe.Pointer, nameSize uint32, value unsafe.Pointer
 var errProperty = errors.New("the host does not take the property")
 
 func setProperty(name string, value []byte) error {
-	status := proxySetProperty(unsafe.Pointer(unsafe.StringData(name)), uint32(len(name)), unsafe.Pointer(unsafe.SliceData(value)), uint32(len(value)))
+	status := proxySetProperty(unsafe.Pointer(unsafe.StringData(name)), uint32(len(name)),
+		unsafe.Pointer(unsafe.SliceData(value)), uint32(len(value)))
 	if status != 0 {
 		return errProperty
 	}

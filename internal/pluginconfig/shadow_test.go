@@ -27,7 +27,8 @@ func TestShadow(t *testing.T) {
 			if c.ShadowError != nil {
 				said = c.ShadowError.Error()
 			}
-			if c.Plan == nil || (c.Shadow != nil) != tc.shadow || !strings.Contains(said, tc.mistake) || (tc.mistake == "") != (said == "") {
+			wrong := !strings.Contains(said, tc.mistake) || (tc.mistake == "") != (said == "")
+			if c.Plan == nil || (c.Shadow != nil) != tc.shadow || wrong {
 				t.Errorf("plan %v, shadow %v, mistakes %q", c.Plan != nil, c.Shadow != nil, said)
 			}
 		})

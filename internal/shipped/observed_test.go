@@ -39,8 +39,10 @@ func TestObserved(t *testing.T) {
 	action := regexp.MustCompile(`(?m)^{{.*}}\n`)
 	for file, want := range map[string][2]bool{
 		"envoy.yaml": {true, true}, "envoy.override-host.yaml": {true, true},
-		"istio/components/access-log/envoyfilter.yaml": {true, false}, "istio/chart/templates/access-log.yaml": {true, false},
-		"istio/components/trace-tags/envoyfilter.yaml": {false, true}, "istio/chart/templates/trace-tags.yaml": {false, true},
+		"istio/components/access-log/envoyfilter.yaml": {true, false},
+		"istio/chart/templates/access-log.yaml":        {true, false},
+		"istio/components/trace-tags/envoyfilter.yaml": {false, true},
+		"istio/chart/templates/trace-tags.yaml":        {false, true},
 	} {
 		text := action.ReplaceAllString(readText(t, file), "")
 		text = strings.ReplaceAll(text, "{{ .Release.Namespace }}", "pintle")

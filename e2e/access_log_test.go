@@ -137,7 +137,8 @@ func TestAccessLog(t *testing.T) {
 		}
 	}
 	for line, n := range told.lines {
-		unfinished := strings.HasSuffix(strings.TrimSuffix(line, ", second"), " by default") // left before its tokens came
+		// What was left before its tokens came ends a span before its log line.
+		unfinished := strings.HasSuffix(strings.TrimSuffix(line, ", second"), " by default")
 		if !unfinished && spans.lines[line] != n {
 			t.Errorf("spans: %d of %q, the journal has %d", spans.lines[line], line, n)
 		}

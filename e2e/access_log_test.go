@@ -89,7 +89,7 @@ func TestAccessLog(t *testing.T) {
 		"config": document, "failing": map[string]any{"policy": "ignore"},
 		"shadow": map[string]any{"config": map[string]any{"plugins": []any{map[string]any{"type": "random-picker"}}}},
 	}
-	o := harness.Options{Edit: func(text string) string {
+	o := harness.Options{Args: []string{"--file-flush-interval-msec", "200"}, Edit: func(text string) string {
 		return observed(text, file, listener.Addr().(*net.TCPAddr).Port)
 	}}
 	envoy, err := harness.StartWith(o, harness.Cell{Hold: "pause", Destination: "override-host"}, hosts,
@@ -169,7 +169,6 @@ func followed(t *testing.T, envoy *harness.Envoy, sink follow.Sink) {
 func readAccessLog(t *testing.T, file string, want int) *ledger {
 	t.Helper()
 	var l *ledger
-	// Envoy writes its log every ten seconds.
 	harness.WaitFor(t, 30*time.Second, "the log to be written", func() (bool, string) {
 		text, err := os.ReadFile(file)
 		if err != nil || !bytes.HasSuffix(text, []byte("\n")) {

@@ -255,7 +255,7 @@ func TestHostCalls(t *testing.T) {
 	for _, test := range []struct {
 		mode mode
 		most int
-	}{{modes[0], 23}, {modes[1], 20}, {modes[2], 21}, {modes[3], 19}} {
+	}{{modes[0], 25}, {modes[1], 22}, {modes[2], 23}, {modes[3], 21}} {
 		g := newGateway(t, test.mode, 1, test.mode.configuration(sticky, ""))
 		g.publish(newPool(1, 0))
 		w := g.workers[0]

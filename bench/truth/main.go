@@ -40,7 +40,7 @@ func parseFlags(args []string) (options, error) {
 	f.StringVar(&o.trace, "trace", "", "a trace that pintle replay reads; without one a made-up one")
 	f.Float64Var(&o.from, "from", 0, "where the piece begins, in the trace's seconds")
 	f.Float64Var(&o.seconds, "seconds", 120, "how long it is, in the trace's seconds")
-	f.Float64Var(&o.speed, "speed", 4,
+	f.Float64Var(&o.speed, "speed", 1.5,
 		"how many times faster than real ones the servers are; lower it on a slower machine")
 	f.Float64Var(&o.scale, "scale", 1, "multiplies the rate of requests")
 	f.IntVar(&o.servers.Count, "servers", 4, "servers")

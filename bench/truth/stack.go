@@ -92,7 +92,7 @@ func madeUp(seconds float64) (all []replay.Request) {
 		blocks := []uint64{10 * system, 10*system + 1, 10*system + 2, 10*system + 3}
 		when := at
 		for range turns {
-			for range 1 + r.IntN(12) {
+			for range 1 + r.IntN(24) {
 				next++
 				blocks = append(blocks, next)
 			}

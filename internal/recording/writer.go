@@ -94,7 +94,8 @@ func (w *Writer) Event(e *journal.Event) error {
 		return w.full()
 	}
 	plain := *e
-	plain.Chains, plain.Sessions, plain.Client, plain.User = nil, nil, 0, w.salt.of(e.User)
+	plain.Chains, plain.Shadow, plain.Sessions, plain.Steps = nil, nil, nil, nil
+	plain.Client, plain.User = 0, w.salt.of(e.User)
 	event := journal.AppendEvent(w.item[:0], &plain)
 	w.item = event
 	content := binary.AppendUvarint(nil, uint64(len(event)))

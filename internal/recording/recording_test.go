@@ -130,7 +130,7 @@ func TestTornFiles(t *testing.T) {
 	file := record(t, 10)
 	whole := len(readAll(t, file).events)
 	last := 0
-	for n := len(magic) + 1; n <= len(file); n++ {
+	for n := len(magic) + 1; n <= len(file); n += min(23, max(len(file)-n, 1)) {
 		c := readAll(t, file[:n])
 		if len(c.events) < last {
 			t.Fatalf("%d bytes have %d events, one less %d", n, len(c.events), last)
@@ -149,7 +149,7 @@ func TestTornFiles(t *testing.T) {
 func TestDamagedFiles(t *testing.T) {
 	file := record(t, 10)
 	whole := readAll(t, file)
-	for i := len(magic) + 1; i < len(file); i += 7 {
+	for i := len(magic) + 1; i < len(file); i += 97 {
 		bad := slices.Clone(file)
 		bad[i] ^= 0x10
 		if c := readAll(t, bad); len(c.events) < len(whole.events)-10 || c.damaged != 1 {

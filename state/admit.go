@@ -3,7 +3,7 @@ package state
 // AdmitByFrequency has a new block take the place of an old one only if it was seen at least as often lately. Prompts
 // that come once then cannot evict those that come again and again, however many they are. To be called before anything
 // is added.
-func (p *Prefix) AdmitByFrequency() { p.seen = new(sketch) }
+func (p *Prefix) AdmitByFrequency() { p.seen = newSketch() }
 
 // admit returns the leading blocks that may be added to a list, and counts all of them as seen.
 func (p *Prefix) admit(index int, blocks []uint64) []uint64 {

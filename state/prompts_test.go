@@ -260,7 +260,7 @@ func TestPromptsOfOthersStay(t *testing.T) {
 }
 
 func TestSketch(t *testing.T) {
-	s := sketch{}
+	s := newSketch()
 	s.reach(1000)
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 1000 {

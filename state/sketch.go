@@ -4,13 +4,21 @@ package state
 // counters, halved now and then, as TinyLFU (Einziger, Friedman, Manes, 2017) has it. The four counters of a key lie in
 // one cache line. It counts no less than what was added since the last halving, up to 15.
 type sketch struct {
-	lines [][sketchLine]uint64
+	lines chunks[[sketchLine]uint64]
 	added int // since the last halving
+}
+
+func newSketch() *sketch {
+	s := new(sketch)
+	s.lines.shift = sketchShift
+	return s
 }
 
 const (
 	sketchLine  = 8 // words of 16 counters
 	sketchFirst = 512
+	// sketchShift makes pieces of 16 KiB, as a table's heads have: TinyGo's collector hardly ever frees large ones.
+	sketchShift = 8
 	// sketchKeys is how many keys there are to be for each line: 16 counters for each.
 	sketchKeys = 8
 	// sketchLines bounds the lines, 4 MiB. With more keys than these are made for counts are too high now and then.
@@ -21,13 +29,17 @@ const (
 
 // reach makes the sketch fit for so many keys. What was counted stays.
 func (s *sketch) reach(keys int) {
-	for len(s.lines) == 0 || len(s.lines)*sketchKeys < keys && len(s.lines) < sketchLines {
-		if len(s.lines) == 0 {
-			s.lines = make([][sketchLine]uint64, sketchFirst)
+	for n := s.lines.size(); n == 0 || int(n)*sketchKeys < keys && n < sketchLines; n = s.lines.size() {
+		if n == 0 {
+			s.lines.reach(sketchFirst - 1)
 			continue
 		}
+		s.lines.reach(2*n - 1)
 		// Both halves begin with what the one has: a key then finds what it left in either.
-		s.lines = append(s.lines, s.lines...)
+		half := len(s.lines.pieces) / 2
+		for i, piece := range s.lines.pieces[:half] {
+			copy(s.lines.pieces[half+i], piece)
+		}
 	}
 }
 
@@ -38,7 +50,7 @@ func (s *sketch) place(line *[sketchLine]uint64, h uint64, i int) (word *uint64,
 }
 
 func (s *sketch) line(h uint64) *[sketchLine]uint64 {
-	return &s.lines[uint32(h)&uint32(len(s.lines)-1)]
+	return s.lines.at(uint32(h) & (s.lines.size() - 1))
 }
 
 // add counts a key once. Only the least of its counters grow: the others are others' already.
@@ -52,7 +64,7 @@ func (s *sketch) add(key uint64) {
 			}
 		}
 	}
-	if s.added++; s.added >= len(s.lines)*sketchKeys*sketchSample {
+	if s.added++; s.added >= int(s.lines.size())*sketchKeys*sketchSample {
 		s.halve()
 	}
 }
@@ -69,12 +81,14 @@ func (s *sketch) estimate(key uint64) uint64 {
 
 // halve makes every counter half of what it was.
 func (s *sketch) halve() {
-	for i := range s.lines {
-		for j := range s.lines[i] {
-			s.lines[i][j] = s.lines[i][j] >> 1 & 0x7777777777777777
+	for _, piece := range s.lines.pieces {
+		for i := range piece {
+			for j := range piece[i] {
+				piece[i][j] = piece[i][j] >> 1 & 0x7777777777777777
+			}
 		}
 	}
 	s.added /= 2
 }
 
-func (s *sketch) memory() int { return cap(s.lines) * sketchLine * 8 }
+func (s *sketch) memory() int { return s.lines.memory() }

@@ -95,6 +95,23 @@ func (w *Worker) MemoryBytes() int {
 	return int(w.vm.module.Memory().Size())
 }
 
+// TouchedBytes is the size of the pages of 4 KiB of the VM's memory that are not all zeros, about what a host has to
+// provide for it.
+func (w *Worker) TouchedBytes() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	const page = 4096
+	var zeros [page]byte
+	memory, _ := w.vm.module.Memory().Read(0, w.vm.module.Memory().Size())
+	touched := 0
+	for at := 0; at < len(memory); at += page {
+		if string(memory[at:at+page]) != string(zeros[:]) {
+			touched += page
+		}
+	}
+	return touched
+}
+
 func (w *Worker) forget(c *HTTPCall) {
 	w.calls = slices.DeleteFunc(w.calls, func(other *HTTPCall) bool { return other == c })
 }

@@ -18,7 +18,10 @@ func began(t int64, number uint32) *journal.Event {
 
 // TestTokensInFlight gives requests and tokens in flight of three endpoints after each step.
 func TestTokensInFlight(t *testing.T) {
-	type loads [3]struct{ requests, tokens int }
+	type loads [3]struct {
+		requests int
+		tokens   int64
+	}
 	tests := []struct {
 		name   string
 		keep   bool
@@ -62,7 +65,7 @@ func TestTokensInFlight(t *testing.T) {
 			}
 			for i, want := range tt.want {
 				if requests, tokens := s.InFlight.InFlight(i), s.InFlight.Tokens(i); requests != want.requests ||
-					tokens != int64(want.tokens) {
+					tokens != want.tokens {
 					t.Errorf("endpoint %d: got %d requests and %d tokens, want %d and %d", i, requests, tokens,
 						want.requests, want.tokens)
 				}

@@ -10,10 +10,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/harness"
 )
 
-// TestManyConfigurations changes the configuration fifty times under load. Envoy keeps the workers' VMs over a change, so
-// whatever an old plug-in leaves behind would stay: each new one has the whole prefix index, read from the journal. Envoy
-// itself keeps an old plug-in until its drain time is over. After some changes there is room for an old and a new state,
-// with holes between their pieces, and Envoy grows no further.
+// TestManyConfigurations changes the configuration fifty times under load. Envoy keeps the workers' VMs over a change,
+// so whatever an old plug-in leaves behind would stay: each new one has the whole prefix index, read from the journal.
+// Envoy itself keeps an old plug-in until its drain time is over. After some changes there is room for an old and a new
+// state, with holes between their pieces, and Envoy grows no further.
 func TestManyConfigurations(t *testing.T) {
 	const changes, settled, prompts = 50, 15, 1200
 	plugin := alone("prefix-cache-scorer")

@@ -196,6 +196,7 @@ func TestMemoryStaysFlatOverConfigurations(t *testing.T) {
 	t.Logf("touched: %d KiB after %d changes, %d after %d, of %d", warm>>10, warmUp, w.TouchedBytes()>>10, changes,
 		w.MemoryBytes()>>10)
 	if got := w.TouchedBytes(); got > warm+warm/5 {
-		t.Errorf("got %d bytes of memory touched after %d changes, want about the %d after %d", got, changes, warm, warmUp)
+		t.Errorf("got %d bytes of memory touched after %d changes, want about the %d after %d", got, changes, warm,
+			warmUp)
 	}
 }

@@ -151,5 +151,8 @@ func pluginListeners(cell harness.Cell, primary string) []*harness.Listener {
 		{Name: "selector", Plugin: plugin(selector)},
 		{Name: "adapters", Plugin: plugin(adapters)},
 		{Name: "llm-d", Plugin: plugin(llmd), Carry: customHeaders},
+		{Name: "tokens", Plugin: plugin(inFlightTokens)},
+		{Name: "packages", Plugin: plugin(packages)},
+		{Name: "parallel", Plugin: plugin(parallel, "PORT", port(primary)), Carry: rankHeaders},
 	}
 }

@@ -116,7 +116,10 @@ func (c *compiler) readLayers(doc *strictjson.Object) layers {
 		data.Object("peerDiscovery")
 		syncer := ""
 		data.String("crossReplicaSyncerPluginRef", &syncer)
-		data.Duration("crossReplicaSyncInterval", &interval, 0)
+		if data.Has("crossReplicaSyncInterval") {
+			data.Duration("crossReplicaSyncInterval", &interval, 0)
+			c.warn(doc, "dataLayer.crossReplicaSyncInterval has no effect: nothing is synchronized between gateways")
+		}
 		data.Close()
 		if !inject && len(l.sources) == 0 {
 			data.Mistake("sources", "lists none, and injectDefaults is false: no metrics would be read")

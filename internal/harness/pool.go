@@ -27,6 +27,8 @@ type Endpoint struct {
 	// Running are the LoRA adapters that run there, of at most MaxLoRA.
 	Running []string
 	MaxLoRA uint32
+	// Heat is a metric of the servers' own, the attribute Heat/core-metrics-extractor; 0 is unknown.
+	Heat float64
 }
 
 // IngestPath is where snapshots are posted.
@@ -60,6 +62,10 @@ func MessageWith(p snapshot.Position, rules snapshot.Topology, endpoints ...Endp
 				load.Adapters = append(load.Adapters, adapter)
 			}
 			sample.RunningLoRA = append(sample.RunningLoRA, uint16(slices.Index(load.Adapters, adapter)))
+		}
+		if e.Heat != 0 {
+			load.Attributes = []string{"Heat/core-metrics-extractor"}
+			sample.Attributes = []float64{e.Heat}
 		}
 		load.Endpoints = append(load.Endpoints, sample)
 	}

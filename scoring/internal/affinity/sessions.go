@@ -57,7 +57,10 @@ func newSessions(b *scoring.Builder, o *strictjson.Object, remembered bool, prof
 		s.sources = append(s.sources, readSource(b, entry))
 	}
 	o.Float("evictionTtlSeconds", &age, 0.001, 1e7)
-	o.Float("evictionSweepSeconds", &sweep, 0.001, 1e7)
+	if o.Has("evictionSweepSeconds") {
+		o.Float("evictionSweepSeconds", &sweep, 0.001, 1e7)
+		b.Warn("evictionSweepSeconds has no effect: a session is forgotten as soon as it is too old")
+	}
 	o.Close()
 	if len(s.sources) == 0 {
 		s.sources = []source{{kind: fromHeader, header: b.RequestHeader(defaultHeader)}}

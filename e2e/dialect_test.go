@@ -54,14 +54,16 @@ func TestLLMDDialect(t *testing.T) {
 			{"short", "/v1/completions", completion(120), 0, 0},
 			{"long", "/v1/completions", fmt.Sprintf(`{"model":"sim-model","max_tokens":2,"prompt":%q}`, long), 1, 0},
 			{"known", "/v1/completions", fmt.Sprintf(`{"model":"sim-model","max_tokens":2,"prompt":%q}`, long), 0, 0},
-			{"known, and more", "/v1/completions", fmt.Sprintf(`{"model":"sim-model","max_tokens":2,"prompt":%q}`, long+completion(800)), 1, 0},
+			{"known, and more", "/v1/completions",
+				fmt.Sprintf(`{"model":"sim-model","max_tokens":2,"prompt":%q}`, long+completion(800)), 1, 0},
 			{"image", chatPath, withImage(200), 0, 1},
 			{"image and long text", chatPath, withImage(4000), 1, 1},
 		}
 		f.Publish(t, pool...)
 		server := ""
 		for _, test := range tests {
-			got, r := f.sendTo(t, "llm-d", test.path, test.body, false, customHeaders[0], forgedStage, customHeaders[1], forgedStage,
+			got, r := f.sendTo(t, "llm-d", test.path, test.body, false, customHeaders[0], forgedStage, customHeaders[1],
+				forgedStage,
 				"x-llm-d-inference-objective", "batch", "x-slo-ttft-ms", "100")
 			wantStage(t, test.name, r, customHeaders[0], at(0, 1, 3), test.prefill)
 			wantStage(t, test.name, r, customHeaders[1], at(0), test.encode)
@@ -81,7 +83,8 @@ func TestLLMDDialect(t *testing.T) {
 		f.Publish(t, pool[:2]...)
 		request := harness.Request(t, http.MethodPost, f.URL("llm-d", "/v1/completions"), completion(10), false)
 		got := harness.Send(t, harness.Client(t, false), request)
-		if reason := got.Header.Get("X-Llm-D-Request-Dropped-Reason"); got.Status != 429 || reason != "rejected-saturated" {
+		if reason := got.Header.Get("X-Llm-D-Request-Dropped-Reason"); got.Status != 429 ||
+			reason != "rejected-saturated" {
 			t.Errorf("no decode server: got %d, %q, want 429, rejected-saturated", got.Status, reason)
 		}
 	})

@@ -147,7 +147,8 @@ func sendMixed(t *testing.T, url string, requests, clients int) {
 }
 
 func sendOne(client *http.Client, url string, i int) {
-	body := fmt.Sprintf(`{"model":"m-v2","max_tokens":%d,"messages":[{"role":"user","content":%q}]`, 1+i%7, strings.Repeat(fmt.Sprint(i%5, " hello "), 10*(i%5)+1))
+	body := fmt.Sprintf(`{"model":"m-v2","max_tokens":%d,"messages":[{"role":"user","content":%q}]`, 1+i%7,
+		strings.Repeat(fmt.Sprint(i%5, " hello "), 10*(i%5)+1))
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	switch i % 10 {

@@ -12,7 +12,8 @@ import (
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
-// inFlightTokens is what llm-d's guide to optimized baselines goes by, with a little weight for the queue to settle ties.
+// inFlightTokens is what llm-d's guide to optimized baselines goes by, with a little weight for the queue to settle
+// ties.
 const inFlightTokens = `{"apiVersion": "llm-d.ai/v1alpha1", "kind": "EndpointPickerConfig", "plugins": [
 	{"type": "approx-prefix-cache-producer"}, {"type": "inflight-load-producer"}, {"type": "prefix-cache-affinity-filter"},
 	{"type": "token-load-scorer", "parameters": {"queueThresholdTokens": 4000}}, {"type": "queue-scorer"}],
@@ -64,7 +65,8 @@ func TestProfilesByHeader(t *testing.T) {
 			name, profile, body, want string
 			headers                   []string
 		}{
-			{"by its address", "named", chatBody, "sim-3", []string{"test-epp-endpoint-selection", f.servers[3].Address}},
+			{"by its address", "named", chatBody, "sim-3",
+				[]string{"test-epp-endpoint-selection", f.servers[3].Address}},
 			{"by a label", "gold", chatBody, "sim-2", nil},
 			{"by its queue", "idle", chatBody, "sim-1", nil},
 			{"by an attribute", "cool", chatBody, "sim-3", nil},
@@ -72,7 +74,8 @@ func TestProfilesByHeader(t *testing.T) {
 		}
 		for _, row := range rows {
 			for _, http2 := range []bool{false, true} {
-				got, _ := f.sendTo(t, "packages", chatPath, row.body, http2, append(row.headers, "x-profile", row.profile)...)
+				got, _ := f.sendTo(t, "packages", chatPath, row.body, http2,
+					append(row.headers, "x-profile", row.profile)...)
 				if got.Server() != row.want {
 					t.Errorf("%s: got %s, want %s", row.name, got.Server(), row.want)
 				}
@@ -90,8 +93,10 @@ func TestProfilesByHeader(t *testing.T) {
 		}
 		servers := map[string]bool{}
 		for key := range 12 {
-			first, _ := f.sendTo(t, "packages", chatPath, withKey(fmt.Sprintf(`"prompt_cache_key":"k%d"`, key)), false, "x-profile", "hash")
-			again, _ := f.sendTo(t, "packages", chatPath, withKey(fmt.Sprintf(`"prompt_cache_key":"k%d"`, key)), true, "x-profile", "hash")
+			first, _ := f.sendTo(t, "packages", chatPath, withKey(fmt.Sprintf(`"prompt_cache_key":"k%d"`, key)), false,
+				"x-profile", "hash")
+			again, _ := f.sendTo(t, "packages", chatPath, withKey(fmt.Sprintf(`"prompt_cache_key":"k%d"`, key)), true,
+				"x-profile", "hash")
 			wantServer(t, again, first.Server())
 			servers[first.Server()] = true
 		}
@@ -116,10 +121,12 @@ func TestPackagesRefuse(t *testing.T) {
 		{"an unknown profile", chatPath, "x-profile", "none", 429, "unknown_profile", ""},
 		{"no server that the header names", chatPath, "x-profile", "named", 429, "filtered_out", "rejected-saturated"},
 		{"a path of no parser", "/v1/messages", "x-profile", "turns", 400, "no_parser", ""},
-		{"a priority below 0 at loaded servers", chatPath, "x-llm-d-inference-objective", "batch", 429, "shed", "rejected-saturated"},
+		{"a priority below 0 at loaded servers", chatPath, "x-llm-d-inference-objective", "batch", 429, "shed",
+			"rejected-saturated"},
 	}
 	inCells(t, func(t *testing.T, f *fixture) {
-		f.PublishWith(t, snapshot.Topology{Objectives: []snapshot.Objective{{Name: "batch", Priority: -1}}}, f.pool()...)
+		f.PublishWith(t, snapshot.Topology{Objectives: []snapshot.Objective{{Name: "batch", Priority: -1}}},
+			f.pool()...)
 		for _, tc := range tests {
 			for _, http2 := range []bool{false, true} {
 				request := harness.Request(t, http.MethodPost, f.URL("packages", tc.path), chatBody, false)
@@ -127,7 +134,8 @@ func TestPackagesRefuse(t *testing.T) {
 				got := harness.Send(t, harness.Client(t, http2), request)
 				reason, dropped := got.Header.Get("X-Pintle-Reason"), got.Header.Get("X-Llm-D-Request-Dropped-Reason")
 				if got.Status != tc.status || reason != tc.reason || dropped != tc.dropped {
-					t.Errorf("%s: got %d %s %s, want %d %s %s", tc.name, got.Status, reason, dropped, tc.status, tc.reason, tc.dropped)
+					t.Errorf("%s: got %d %s %s, want %d %s %s", tc.name, got.Status, reason, dropped, tc.status,
+						tc.reason, tc.dropped)
 				}
 			}
 		}
@@ -166,7 +174,8 @@ func TestTokensInFlight(t *testing.T) {
 		pool := append(f.pool()[:1], harness.Endpoint{Name: "scripted", Address: f.scripted.Address})
 		f.Publish(t, pool...)
 		ask := func(body string, http2 bool) harness.Answer {
-			return harness.Send(t, harness.Client(t, http2), harness.Request(t, http.MethodPost, f.URL("tokens", "/v1/completions"), body, false))
+			return harness.Send(t, harness.Client(t, http2),
+				harness.Request(t, http.MethodPost, f.URL("tokens", "/v1/completions"), body, false))
 		}
 		long := strings.Replace(completion(8000), "{", fmt.Sprintf(`{"cache_salt":"%d",`, time.Now().UnixNano()), 1)
 		done := make(chan bool)

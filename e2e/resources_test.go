@@ -22,7 +22,8 @@ func TestModelsWithProfiles(t *testing.T) {
 	})
 }
 
-// With the handler pd the decode server is told of the prefill server; without decode servers a prefill server answers alone.
+// With the handler pd the decode server is told of the prefill server; without decode servers a prefill server answers
+// alone.
 func TestPairs(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
 		for _, test := range []struct {

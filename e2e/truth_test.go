@@ -92,7 +92,8 @@ func (f *truth) add(name string, n float64) {
 func (f *truth) send(client *http.Client, n int) error {
 	name, tokens := []string{"sim-model", "m-v1"}[n%2], 1+n%5
 	streamed, abort := n%3 == 0, n%10 == 9
-	body := fmt.Sprintf(`{"model":%q,"max_tokens":%d,"stream":%v,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":%q}]}`,
+	body := fmt.Sprintf(
+		`{"model":%q,"max_tokens":%d,"stream":%v,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":%q}]}`,
 		name, tokens, streamed, strings.Repeat(fmt.Sprintf("prompt %d of many ", n%40), 20))
 	switch {
 	case n%20 == 7:
@@ -100,7 +101,8 @@ func (f *truth) send(client *http.Client, n int) error {
 	case n%20 == 17:
 		body = `{"prompt":"no model"}`
 	case abort:
-		body = strings.Replace(strings.Replace(body, `"stream":false`, `"stream":true`, 1), fmt.Sprintf(`"max_tokens":%d`, tokens), `"max_tokens":4000`, 1)
+		body = strings.Replace(strings.Replace(body, `"stream":false`, `"stream":true`, 1),
+			fmt.Sprintf(`"max_tokens":%d`, tokens), `"max_tokens":4000`, 1)
 	}
 	ctx, leave := context.WithCancel(context.Background())
 	defer leave()

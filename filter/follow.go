@@ -15,9 +15,9 @@ import (
 //	GET /pintle/v1/journal?at=EPOCH.PAGE.SEQ.OFFSET&keep=EPOCH.PAGE.SEQ.OFFSET&sample=PPM
 //	GET /pintle/v1/names
 //
-// All numbers are decimal. at may be there several times; the position in the log that is there counts, and without one the
-// answer begins at the oldest page. keep is where the next process of the same follower shall go on. sample is of how many in
-// a million requests the steps of the decision are wanted. journal/FORMAT.md says what the answers are.
+// All numbers are decimal. at may be there several times; the position in the log that is there counts, and without one
+// the answer begins at the oldest page. keep is where the next process of the same follower shall go on. sample is of
+// how many in a million requests the steps of the decision are wanted. journal/FORMAT.md says what the answers are.
 const (
 	journalPath = "/pintle/v1/journal"
 	namesPath   = "/pintle/v1/names"
@@ -37,17 +37,20 @@ func (s *stream) tellFollower(path, query, method string) hostcalls.Action {
 	s.warnOfWideListener()
 	switch {
 	case !s.localPeer():
-		return s.refuseFollower(refusal{status: 403, code: "foreign_peer", message: "the journal is told to this machine only"})
+		return s.refuseFollower(refusal{status: 403, code: "foreign_peer",
+			message: "the journal is told to this machine only"})
 	case method != "GET":
 		return s.refuseFollower(refusal{status: 405, code: "method", message: "the journal is read with GET"})
 	case !s.authorized():
-		return s.refuseFollower(refusal{status: 401, code: "unauthorized", message: "the bearer token is missing or is not the one configured as ingest.token"})
+		return s.refuseFollower(refusal{status: 401, code: "unauthorized",
+			message: "the bearer token is missing or is not the one configured as ingest.token"})
 	case path == namesPath:
 		return s.tellNames()
 	}
 	q, ok := parseFollow(query)
 	if !ok {
-		return s.refuseFollower(refusal{status: 400, code: "bad_position", message: "at, keep or sample cannot be read"})
+		return s.refuseFollower(refusal{status: 400, code: "bad_position",
+			message: "at, keep or sample cannot be read"})
 	}
 	followed, _ := journal.ReadFollowed(&s.data)
 	followed.Time = hostcalls.Now()
@@ -159,7 +162,8 @@ func (s *stream) refused(f *scoring.Failure) {
 	h.ready()
 	e := &h.event
 	*e = journal.Event{
-		Kind: journal.Refused, Time: hostcalls.Now(), Client: s.client(), Code: uint16(f.Status), Reason: journal.HashName(f.Reason),
+		Kind: journal.Refused, Time: hostcalls.Now(), Client: s.client(), Code: uint16(f.Status),
+		Reason: journal.HashName(f.Reason),
 		Encode: e.Encode[:0], Chains: e.Chains[:0], Asked: s.asked,
 	}
 	s.worker.names.Add(journal.ReasonName, e.Reason, f.Reason)

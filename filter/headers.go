@@ -13,19 +13,20 @@ type head struct {
 	encoded bool
 }
 
-// steering are headers by which a client could choose an upstream, or have a routing sidecar behind Envoy fetch from servers of its choice:
-// those of Envoy, of endpoint pickers and of llm-d's sidecars.
+// steering are headers by which a client could choose an upstream, or have a routing sidecar behind Envoy fetch from
+// servers of its choice: those of Envoy, of endpoint pickers and of llm-d's sidecars.
 var steering = [...]string{
 	headerOriginalDst, headerDestination,
-	"x-prefiller-host-port", "x-prefiller-url", "x-encoder-hosts-ports", "x-data-parallel-host-port", "x-kv-cache-source-host-port",
+	"x-prefiller-host-port", "x-prefiller-url", "x-encoder-hosts-ports", "x-data-parallel-host-port",
+	"x-kv-cache-source-host-port",
 	"test-epp-endpoint-selection",
 }
 
 // steeringPrefix begins the names of Heimdall's headers.
 const steeringPrefix = "mif-"
 
-// readHead takes the headers down and removes those that no client may set. It comes first, for every request. ok is false when Envoy does
-// not give the headers.
+// readHead takes the headers down and removes those that no client may set. It comes first, for every request. ok is
+// false when Envoy does not give the headers.
 func (s *stream) readHead() (h head, ok bool) {
 	s.fields, ok = hostcalls.RequestHeaders(&s.header, s.fields[:0])
 	if !ok {
@@ -77,9 +78,9 @@ func encodes(codings string) bool {
 	return false
 }
 
-// remember keeps the headers that plug-ins read, as they are out of reach once the body is there. Of several of one name it is the first. A
-// header that is the plug-ins' own counts for nothing when a client sends it. The model that the path names comes next, and then the headers that
-// the shadow's plug-ins read.
+// remember keeps the headers that plug-ins read, as they are out of reach once the body is there. Of several of one
+// name it is the first. A header that is the plug-ins' own counts for nothing when a client sends it. The model that
+// the path names comes next, and then the headers that the shadow's plug-ins read.
 func (s *stream) remember() {
 	for _, name := range s.config.Plan.RequestHeaders() {
 		s.headerText = append(s.headerText, s.field(name)...)

@@ -21,7 +21,8 @@ type history struct {
 	shadow *shadow
 	// followed is set once somebody follows the journal. Then all of it is written, whatever the state takes.
 	followed bool
-	// sample is of how many in a million requests followers want the steps of the decision. Above 0 they get those of all that fail.
+	// sample is of how many in a million requests followers want the steps of the decision. Above 0 they get those of
+	// all that fail.
 	sample uint32
 	// journal is nil until the first request: Envoy starts VMs that never serve one.
 	journal *journal.Journal
@@ -40,7 +41,8 @@ func (h *history) begin(pool *pool, options state.Options, data *sharedData) {
 
 // wants has what a state with these options takes journaled.
 func (h *history) wants(options state.Options) {
-	h.usage = h.usage || options.Latency || options.ModelLatency || options.Usage || options.Tokens || options.Lengths || options.Prefix
+	h.usage = h.usage || options.Latency || options.ModelLatency || options.Usage || options.Tokens ||
+		options.Lengths || options.Prefix
 	h.outcomes = h.outcomes || h.usage || options.Failures || options.Begins
 	h.began = h.began || options.Prefix || options.Failures || options.Begins
 	h.on = h.on || options.Any()
@@ -137,8 +139,10 @@ func (s *stream) decided() {
 	}
 	if s.history.journal.Append(e) {
 		s.decision = decision{
-			lease: e.Lease, at: e.Time, primary: e.Primary, model: e.Model, user: e.User, client: e.Client, streamed: e.Streamed,
-			bytes: e.PromptBytes, asked: e.Asked, profile: e.Profile, predictedTokens: e.PredictedTokens, predicted: e.Predicted,
+			lease: e.Lease, at: e.Time, primary: e.Primary, model: e.Model, user: e.User, client: e.Client,
+			streamed: e.Streamed,
+			bytes:    e.PromptBytes, asked: e.Asked, profile: e.Profile, predictedTokens: e.PredictedTokens,
+			predicted: e.Predicted,
 		}
 	}
 }
@@ -177,7 +181,8 @@ func (s *stream) completed() {
 	e := &s.history.event
 	now := hostcalls.Now()
 	*e = journal.Event{
-		Kind: journal.Completion, Time: now, Lease: d.lease, Primary: d.primary, Model: d.model, User: d.user, Client: d.client,
+		Kind: journal.Completion, Time: now, Lease: d.lease, Primary: d.primary, Model: d.model, User: d.user,
+		Client:   d.client,
 		Streamed: d.streamed, Encode: e.Encode[:0], Chains: e.Chains[:0], Asked: d.asked, Profile: d.profile,
 		PredictedTokens: d.predictedTokens, Predicted: d.predicted, Code: s.seen.code,
 	}
@@ -198,8 +203,10 @@ func (s *stream) began() {
 	}
 	e := &s.history.event
 	*e = journal.Event{
-		Kind: journal.Began, Time: s.seen.firstByteAt, Lease: d.lease, Primary: d.primary, Model: d.model, User: d.user, Client: d.client,
-		Streamed: d.streamed, Encode: e.Encode[:0], Chains: e.Chains[:0], Status: s.seen.status, TTFTMicros: micros(s.seen.firstByteAt - d.at),
+		Kind: journal.Began, Time: s.seen.firstByteAt, Lease: d.lease, Primary: d.primary, Model: d.model, User: d.user,
+		Client:   d.client,
+		Streamed: d.streamed, Encode: e.Encode[:0], Chains: e.Chains[:0], Status: s.seen.status,
+		TTFTMicros: micros(s.seen.firstByteAt - d.at),
 	}
 	if s.seen.servedID != 0 {
 		e.Primary, e.Tried = s.seen.servedID, e.Primary

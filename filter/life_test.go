@@ -49,7 +49,7 @@ func TestBadConfiguration(t *testing.T) {
 		{"an unknown plug-in", `{"config":{"plugins":[{"type":"best-scorer"}]}}`, []string{"best-scorer"}},
 		{"several", `{"hold":"wait","destination":"there","ingest":{"port":0,"token":"short"},"stale":{"after":"-1s"}}`,
 			[]string{"hold", "wait", "destination", "there", "ingest.port", "ingest.token", "stale.after"}},
-		{"flow control", `{"config":{"flowControl":{}}}`, []string{"flowControl"}},
+		{"flow control", `{"config":{"featureGates":["flowControl"],"flowControl":{}}}`, []string{"flowControl"}},
 	}
 	clock := wazerohost.NewClock(startTime)
 	for _, canary := range []bool{false, true} {

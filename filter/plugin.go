@@ -55,7 +55,8 @@ func (p *plugin) Start(configuration []byte) error {
 		hostcalls.LogWarn("pintle: " + w)
 	}
 	if !config.Ingest.Enabled() {
-		hostcalls.LogWarn("pintle: ingest is not configured; snapshots come only if another listener's plug-in in this VM takes them")
+		hostcalls.LogWarn("pintle: ingest is not configured; snapshots come only if another listener's plug-in in " +
+			"this VM takes them")
 	}
 	// What former plug-ins have left is to be taken first: new memory a Wasm VM never gives back.
 	runtime.GC()
@@ -108,7 +109,8 @@ func (p *plugin) Tick() {
 	}
 	p.stale = stale
 	if stale {
-		hostcalls.LogWarn("pintle: no snapshot for longer than stale.after; requests are routed without fresh metrics until the sidecar is back")
+		hostcalls.LogWarn("pintle: no snapshot for longer than stale.after; requests are routed without fresh " +
+			"metrics until the sidecar is back")
 		return
 	}
 	hostcalls.LogInfo("pintle: snapshots are coming again")

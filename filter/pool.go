@@ -57,7 +57,8 @@ func (p *pool) readRules(t *snapshot.Topology) {
 	for _, r := range t.Rewrites {
 		rewrite := scoring.Rewrite{Models: r.Models}
 		for _, target := range r.Targets {
-			rewrite.Targets = append(rewrite.Targets, scoring.RewriteTarget{Model: target.Model, Weight: toInt(target.Weight)})
+			rewrite.Targets = append(rewrite.Targets,
+				scoring.RewriteTarget{Model: target.Model, Weight: toInt(target.Weight)})
 		}
 		p.Rewrites = append(p.Rewrites, rewrite)
 	}
@@ -71,8 +72,8 @@ func (p *pool) takeLoad() {
 	}
 }
 
-// apply turns an entry of the load record into metrics. The sample's time is reckoned back from its receipt, so that the
-// sidecar's clock does not matter.
+// apply turns an entry of the load record into metrics. The sample's time is reckoned back from its receipt, so that
+// the sidecar's clock does not matter.
 func (p *pool) apply(from *snapshot.EndpointLoad, to *scoring.Metrics) {
 	*to = scoring.Metrics{
 		WaitingRequests: toInt(from.WaitingRequests),

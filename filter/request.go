@@ -36,7 +36,8 @@ func (s *stream) OnHttpRequestHeaders(_ int, endOfStream bool) hostcalls.Action 
 	if !s.operation.ReadsBody() {
 		return s.passUnread(&h, endOfStream)
 	}
-	if s.config.Hold == pluginconfig.HoldBuffer { // a rewrite may change it, and Envoy's buffer filter states the length of what it holds
+	// a rewrite may change it, and Envoy's buffer filter states the length of what it holds
+	if s.config.Hold == pluginconfig.HoldBuffer {
 		_ = hostcalls.RemoveRequestHeader("content-length")
 	}
 	s.encoded = h.encoded
@@ -52,7 +53,8 @@ func (s *stream) holdAction() hostcalls.Action {
 	return hostcalls.Continue
 }
 
-// OnHttpRequestBody implements hostcalls.Stream. While the answer is Pause, Envoy adds frames up, and bodyBytes is their sum.
+// OnHttpRequestBody implements hostcalls.Stream. While the answer is Pause, Envoy adds frames up, and bodyBytes is
+// their sum.
 func (s *stream) OnHttpRequestBody(bodyBytes int, endOfStream bool) hostcalls.Action {
 	switch s.phase {
 	case settled:
@@ -69,8 +71,8 @@ func (s *stream) OnHttpRequestBody(bodyBytes int, endOfStream bool) hostcalls.Ac
 	return s.decide()
 }
 
-// OnHttpRequestTrailers implements hostcalls.Stream. With trailers no body frame is the last one, so the body is complete
-// here.
+// OnHttpRequestTrailers implements hostcalls.Stream. With trailers no body frame is the last one, so the body is
+// complete here.
 func (s *stream) OnHttpRequestTrailers(int) hostcalls.Action {
 	switch s.phase {
 	case settled:
@@ -98,10 +100,13 @@ func (s *stream) closed(h *head) *scoring.Failure {
 
 // The requests that are refused before their body is there.
 var (
-	headersUnreadable = &scoring.Failure{Status: 500, Reason: "internal_error", Message: "the request's headers could not be read from Envoy"}
+	headersUnreadable = &scoring.Failure{Status: 500, Reason: "internal_error",
+		Message: "the request's headers could not be read from Envoy"}
 	connectRefused    = &scoring.Failure{Status: 405, Reason: "connect", Message: "CONNECT is not possible here"}
-	managementRefused = &scoring.Failure{Status: 403, Reason: "management_path", Message: "the path manages a model server and is not open to clients"}
-	encodedRefused    = &scoring.Failure{Status: 415, Reason: "encoded_body", Message: "the request's body is encoded (content-encoding); send it as it is"}
+	managementRefused = &scoring.Failure{Status: 403, Reason: "management_path",
+		Message: "the path manages a model server and is not open to clients"}
+	encodedRefused = &scoring.Failure{Status: 415, Reason: "encoded_body",
+		Message: "the request's body is encoded (content-encoding); send it as it is"}
 )
 
 // passUnread passes a request on by its headers, once there is a snapshot.
@@ -111,7 +116,8 @@ func (s *stream) passUnread(h *head, endOfStream bool) hostcalls.Action {
 	case !s.mustWait():
 	case endOfStream:
 		return s.wait(func() hostcalls.Action { return s.pass(true) })
-	case h.method == "POST" || h.method == "PUT" || h.method == "PATCH": // unlike a tunnel it ends before its answer begins
+	// unlike a tunnel it ends before its answer begins
+	case h.method == "POST" || h.method == "PUT" || h.method == "PATCH":
 		s.unread = true
 		s.phase = holding
 		return s.holdAction()
@@ -119,8 +125,8 @@ func (s *stream) passUnread(h *head, endOfStream bool) hostcalls.Action {
 	return s.pass(true)
 }
 
-// pass routes a request without a body that could be judged, by its headers and its path. editable says whether the headers are still
-// here.
+// pass routes a request without a body that could be judged, by its headers and its path. editable says whether the
+// headers are still here.
 func (s *stream) pass(editable bool) hostcalls.Action {
 	s.pool.refresh(s.config.Plan)
 	s.begin()
@@ -156,7 +162,8 @@ func (s *stream) decide() hostcalls.Action {
 	}
 	body, err := hostcalls.RequestBody(&s.body, 0, s.held)
 	if err != nil || len(body) != s.held {
-		return s.refuse(&scoring.Failure{Status: 500, Reason: "internal_error", Message: "the request body could not be read back from Envoy"})
+		return s.refuse(&scoring.Failure{Status: 500, Reason: "internal_error",
+			Message: "the request body could not be read back from Envoy"})
 	}
 	if action, asked := s.consult(body); asked {
 		return action
@@ -192,7 +199,8 @@ func (s *stream) decide() hostcalls.Action {
 	return hostcalls.Continue
 }
 
-// editable reports whether a held request's headers can still be edited: not when they already wait in Envoy's buffer filter.
+// editable reports whether a held request's headers can still be edited: not when they already wait in Envoy's buffer
+// filter.
 func (s *stream) editable() bool { return s.config.Hold == pluginconfig.HoldPause }
 
 // begin readies the workplace for a request.

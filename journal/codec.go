@@ -24,7 +24,8 @@ const (
 	eventBytes = 136
 	// maxEventBytes bounds an event of any version, maxWrittenBytes those of this one without steps.
 	maxEventBytes   = 10 << 10
-	maxWrittenBytes = eventBytes + sectionBytes + 8*MaxEncode + sectionBytes + 16*MaxSessions + 2*MaxChains*(sectionBytes+8) + 8*MaxBlocks
+	maxWrittenBytes = eventBytes + sectionBytes + 8*MaxEncode + sectionBytes + 16*MaxSessions +
+		2*MaxChains*(sectionBytes+8) + 8*MaxBlocks
 
 	flagCold           = 1
 	flagStreamed       = 2

@@ -21,17 +21,23 @@ func blocksOf(e *Event) []uint64 { return e.Chains[0].Blocks }
 
 func sampleDecision() Event {
 	return Event{
-		Kind: Decision, Time: 1_800_000_000_123_456_789, Instance: 0x1122334455667788, Lease: 7, Primary: EndpointID("default/vllm-0"),
-		Prefill: EndpointID("default/vllm-1"), Encode: hashes(2), Model: HashName("m1"), User: HashName("u"), Client: HashName("10.0.0.9"),
-		Asked: HashName("m0"), Profile: HashName("default"), PredictedTokens: 512, Predicted: true, PromptBytes: 20, InputTokens: 4096, Cold: true, Streamed: true,
-		PrimaryLoad: 23, PrefillLoad: 24, EncodeLoad: 25, Chains: []Chain{{256, hashes(256)}, {64, hashes(30)}, {4, []uint64{}}},
+		Kind: Decision, Time: 1_800_000_000_123_456_789, Instance: 0x1122334455667788, Lease: 7,
+		Primary: EndpointID("default/vllm-0"),
+		Prefill: EndpointID("default/vllm-1"), Encode: hashes(2), Model: HashName("m1"), User: HashName("u"),
+		Client: HashName("10.0.0.9"),
+		Asked:  HashName("m0"), Profile: HashName("default"), PredictedTokens: 512, Predicted: true, PromptBytes: 20,
+		InputTokens: 4096, Cold: true, Streamed: true,
+		PrimaryLoad: 23, PrefillLoad: 24, EncodeLoad: 25,
+		Chains: []Chain{{256, hashes(256)}, {64, hashes(30)}, {4, []uint64{}}},
 	}
 }
 
 func sampleCompletion() Event {
 	return Event{
-		Kind: Completion, Time: -1, Instance: 1, Lease: ^uint32(0), Primary: 2, Model: 3, User: 4, InputTokens: 5, OutputTokens: 6,
-		CachedTokens: 7, PromptBytes: 21, Status: 503, TTFTMicros: 8, DurationMicros: 9, UsageReported: true, CachedReported: true, Ended: EndedReset,
+		Kind: Completion, Time: -1, Instance: 1, Lease: ^uint32(0), Primary: 2, Model: 3, User: 4, InputTokens: 5,
+		OutputTokens: 6,
+		CachedTokens: 7, PromptBytes: 21, Status: 503, TTFTMicros: 8, DurationMicros: 9, UsageReported: true,
+		CachedReported: true, Ended: EndedReset,
 		Asked: 10, Profile: 11, PredictedTokens: 12, Predicted: true, Code: 504, Encode: []uint64{}, Chains: []Chain{},
 	}
 }
@@ -40,12 +46,15 @@ func TestEventRoundTrip(t *testing.T) {
 	bare := Event{Kind: Decision, Encode: []uint64{}, Chains: []Chain{}}
 	most := Event{Kind: Decision, Encode: hashes(MaxEncode), Chains: chain(hashes(MaxBlocks))}
 	beyond := Event{Kind: Decision, Encode: hashes(MaxEncode + 1), Chains: chain(hashes(MaxBlocks + 1))}
-	many := Event{Kind: Decision, Encode: []uint64{}, Chains: []Chain{{1, hashes(1000)}, {2, hashes(20)}, {3, hashes(4)}}}
+	many := Event{Kind: Decision, Encode: []uint64{},
+		Chains: []Chain{{1, hashes(1000)}, {2, hashes(20)}, {3, hashes(4)}}}
 	manyBeyond := many
 	manyBeyond.Chains = []Chain{{1, hashes(1000)}, {2, hashes(20)}, {3, hashes(20)}}
 	gone := Event{Kind: Gone, Instance: 5, Encode: []uint64{}, Chains: []Chain{}}
-	began := Event{Kind: Began, Lease: 3, Primary: 1, Tried: 2, Status: 200, TTFTMicros: 5, Encode: []uint64{}, Chains: []Chain{}}
-	refused := Event{Kind: Refused, Client: 1, Model: 2, Asked: 3, Reason: 4, Code: 429, Encode: []uint64{}, Chains: []Chain{}}
+	began := Event{Kind: Began, Lease: 3, Primary: 1, Tried: 2, Status: 200, TTFTMicros: 5, Encode: []uint64{},
+		Chains: []Chain{}}
+	refused := Event{Kind: Refused, Client: 1, Model: 2, Asked: 3, Reason: 4, Code: 429, Encode: []uint64{},
+		Chains: []Chain{}}
 	full := Event{Kind: Decision, Encode: hashes(MaxEncode)}
 	for i := range MaxChains {
 		full.Shadow = append(full.Shadow, Chain{uint64(i), []uint64{}})
@@ -73,7 +82,8 @@ func TestEventRoundTrip(t *testing.T) {
 		{"one chain as long as can be", most, most, 136 + 8*(1+16) + 8*(2+1024)},
 		{"longer than can be", beyond, most, 136 + 8*(1+16) + 8*(2+1024)},
 		{"chains longer than can be", manyBeyond, many, 136 + 8*(3*2+1024)},
-		{"decision with a shadow's chains", shadowed, shadowed, 136 + 8*(1+2) + 8*(2+256) + 8*(2+30) + 8*2 + 8*2 + 8*(2+5)},
+		{"decision with a shadow's chains", shadowed, shadowed,
+			136 + 8*(1+2) + 8*(2+256) + 8*(2+30) + 8*2 + 8*2 + 8*(2+5)},
 		{"as much as can be", full, full, maxWrittenBytes},
 		{"more than can be", fuller, full, maxWrittenBytes},
 	}

@@ -10,7 +10,8 @@ func (e *Event) Decode(src []byte) (size int, ok bool) {
 		return 0, false
 	}
 	length, fixed := binary.LittleEndian.Uint32(src), int(binary.LittleEndian.Uint16(src[4:]))
-	if length > maxEventBytes || length%8 != 0 || int(length) > len(src) || fixed < headBytes || fixed%8 != 0 || fixed > int(length) {
+	if length > maxEventBytes || length%8 != 0 || int(length) > len(src) || fixed < headBytes || fixed%8 != 0 ||
+		fixed > int(length) {
 		return 0, false
 	}
 	size = int(length)
@@ -81,7 +82,8 @@ func (e *Event) decodeSections(src []byte) (ok bool) {
 			room -= decodeChain(&e.Chains, words, room)
 		case tag == tagSessions:
 			for ; len(words) >= 16 && len(e.Sessions) < MaxSessions; words = words[16:] {
-				e.Sessions = append(e.Sessions, Session{binary.LittleEndian.Uint64(words), binary.LittleEndian.Uint64(words[8:])})
+				e.Sessions = append(e.Sessions,
+					Session{binary.LittleEndian.Uint64(words), binary.LittleEndian.Uint64(words[8:])})
 			}
 		case tag == tagSteps && len(words) > 8:
 			e.Steps = words[8 : 8+min(int(binary.LittleEndian.Uint32(words)), len(words)-8)]
@@ -92,7 +94,8 @@ func (e *Event) decodeSections(src []byte) (ok bool) {
 	return true
 }
 
-// decodeChain adds a chain of at most room blocks, in the memory of the one that was in its place, and returns how many it has.
+// decodeChain adds a chain of at most room blocks, in the memory of the one that was in its place, and returns how many
+// it has.
 func decodeChain(to *[]Chain, words []byte, room int) (blocks int) {
 	n := len(*to)
 	if n < cap(*to) {

@@ -27,8 +27,8 @@ const (
 	// Began tells that the endpoint of an open lease has begun to answer. The lease stays open. It says what a
 	// Completion says of the answer's beginning: Primary, Tried, Model, Status, TTFTMicros.
 	Began Kind = 5
-	// Refused is a request that was not routed: it has no lease and no endpoint. Reason says why, Code what the client was
-	// answered.
+	// Refused is a request that was not routed: it has no lease and no endpoint. Reason says why, Code what the client
+	// was answered.
 	Refused Kind = 6
 	// Missed tells a reader that it fell behind and Event.Missed events are lost to it, decisions and completions
 	// alike. It is not in the log.
@@ -95,9 +95,9 @@ type Event struct {
 	// Model and User are hashes of names, 0 for none, see HashName. Client is the hash of the client's address without
 	// its port, 0 for unknown.
 	Model, User, Client uint64
-	// Asked is the model that the client asked for, which a rewrite may have made another; Profile the profile that chose
-	// Primary; Reason, of a Refused alone, why there is no Primary. All are hashes of names. Profile and Reason share their
-	// place in the encoding.
+	// Asked is the model that the client asked for, which a rewrite may have made another; Profile the profile that
+	// chose Primary; Reason, of a Refused alone, why there is no Primary. All are hashes of names. Profile and Reason
+	// share their place in the encoding.
 	Asked, Profile, Reason uint64
 	// InputTokens and OutputTokens are estimates in a decision, what the server reported in a completion; of a stream
 	// without a report OutputTokens is the number of its events. CachedTokens is reported. 0 is unknown.
@@ -105,11 +105,11 @@ type Event struct {
 	// UsageReported is set in a completion whose InputTokens and OutputTokens the server reported, CachedReported when
 	// it also reported CachedTokens, which then may be 0.
 	UsageReported, CachedReported bool
-	// PromptBytes is how long the text of the prompt was, in a decision and in a completion whose InputTokens are reported;
-	// 0 is unknown, or more than text.
+	// PromptBytes is how long the text of the prompt was, in a decision and in a completion whose InputTokens are
+	// reported; 0 is unknown, or more than text.
 	PromptBytes uint32
-	// PredictedTokens is how many tokens of the prompt Primary was thought to have in its cache when it was decided on, in a
-	// decision and in its completion; Predicted is set when anybody thought about it.
+	// PredictedTokens is how many tokens of the prompt Primary was thought to have in its cache when it was decided on,
+	// in a decision and in its completion; Predicted is set when anybody thought about it.
 	PredictedTokens uint32
 	Predicted       bool
 	// PrimaryLoad, PrefillLoad and EncodeLoad are, in a decision, the tokens that the primary endpoint, that of the
@@ -119,7 +119,8 @@ type Event struct {
 	Cold bool
 	// Streamed is a request that asked for its answer as a stream, in decisions and completions.
 	Streamed bool
-	// Shadow are the chains that a shadow's plug-ins asked for in a decision, see Chains. One without blocks is the one of Chains with its ID.
+	// Shadow are the chains that a shadow's plug-ins asked for in a decision, see Chains. One without blocks is the one
+	// of Chains with its ID.
 	Shadow []Chain
 	// Chains are the prompt's blocks in a decision, once for each way of hashing that a plug-in of the decision used.
 	// Of several with one ID the first counts.
@@ -139,8 +140,8 @@ type Event struct {
 	// DurationMicros is that to the end. 0 is unknown.
 	TTFTMicros, DurationMicros uint32
 
-	// Steps are how a decision came about, see Steps; in a decision or in what became of it, or of a refusal. Empty when nobody wants
-	// to know. Of steps for which there is no room the beginning counts.
+	// Steps are how a decision came about, see Steps; in a decision or in what became of it, or of a refusal. Empty
+	// when nobody wants to know. Of steps for which there is no room the beginning counts.
 	Steps []byte
 
 	// Missed is how many events a Missed stands for.

@@ -61,7 +61,9 @@ func TestScan(t *testing.T) {
 		{"image without place", APIChat, `{"messages":[{"content":[{"type":"image_url"}]}]}`,
 			`"" chars=0 bytes=0 messages=1 image`},
 		{"tools and calls", APIChat, seedBodies[11], `"m" chars=15 bytes=27 messages=2 tools` +
-			"\ncall assistant [{\"id\":\"1\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]\ntext tool 漢字漢字漢字 and more\ntools none [{\"type\":\"function\"}]"},
+			"\ncall assistant [" +
+			"{\"id\":\"1\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]" +
+			"\ntext tool 漢字漢字漢字 and more\ntools none [{\"type\":\"function\"}]"},
 		{"empty tools", APIChat, `{"tools":[ ],"functions":{}}`, `"" chars=0 bytes=0`},
 		{"prompts", APICompletions, seedBodies[2], `"m" chars=6 bytes=6 max=5` + "\ntext none one\ntext none two"},
 		{"token prompts", APICompletions, seedBodies[3], `"m" chars=0 bytes=0 tokens=4`},

@@ -57,9 +57,11 @@ var responseBodies = []struct {
 	{"sse responses with CRLF",
 		"event: response.completed\r\ndata: {\"type\":\"response.completed\",\"response\":{\"output\":\"" +
 			strings.Repeat("long ", 2000) +
-			"\",\"usage\":{\"input_tokens\":5,\"output_tokens\":7,\"total_tokens\":12,\"input_tokens_details\":{\"cached_tokens\":3}}}}\r\n\r\n", Usage{5, 7, 12, 3}, true},
+			"\",\"usage\":{\"input_tokens\":5,\"output_tokens\":7,\"total_tokens\":12," +
+			"\"input_tokens_details\":{\"cached_tokens\":3}}}}\r\n\r\n", Usage{5, 7, 12, 3}, true},
 	{"sse anthropic", "event: message_start\ndata: " +
-		"{\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":25,\"cache_read_input_tokens\":4,\"output_tokens\":1}}}\n\n" +
+		"{\"type\":\"message_start\",\"message\":{\"usage\":" +
+		"{\"input_tokens\":25,\"cache_read_input_tokens\":4,\"output_tokens\":1}}}\n\n" +
 		"event: message_delta\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":15}}\n\n",
 		Usage{25, 15, 40, 4}, true},
 	{"sse without blank lines", "data:{\"a\":1}\ndata:{\"usage\":{\"prompt_tokens\":2}}\n", Usage{2, 0, 2, 0}, true},
@@ -162,7 +164,8 @@ func FuzzResponseJSON(f *testing.F) {
 }
 
 func BenchmarkResponseScanner(b *testing.B) {
-	token := "data: {\"id\":\"chatcmpl-123\",\"object\":\"chat.completion.chunk\",\"created\":1700000000,\"model\":\"meta-llama/Llama-3.1-8B-Instruct\"," +
+	token := "data: {\"id\":\"chatcmpl-123\",\"object\":\"chat.completion.chunk\",\"created\":1700000000," +
+		"\"model\":\"meta-llama/Llama-3.1-8B-Instruct\"," +
 		"\"choices\":[{\"index\":0,\"delta\":{\"content\":\" word\"},\"logprobs\":null,\"finish_reason\":null}]}\n\n"
 	for _, c := range []struct{ name, body string }{
 		{"SSE/token", token},

@@ -9,16 +9,16 @@ import (
 	"github.com/pintle-dev/pintle/state"
 )
 
-// Cycle is one worker's workplace for decisions: the request at hand, the pool, the results so far, and scratch memory that
-// is reused, so that a decision allocates nothing after warm-up. Not safe for concurrent use.
+// Cycle is one worker's workplace for decisions: the request at hand, the pool, the results so far, and scratch memory
+// that is reused, so that a decision allocates nothing after warm-up. Not safe for concurrent use.
 type Cycle struct {
 	Request Request
 	Pool    *Pool
 	Random  *rand.Rand
 	// Tracer, when set, is told every step. It is for people; the request path leaves it nil.
 	Tracer Tracer
-	// Brief leaves out of what the Tracer is told what would have to be allocated: how models were chosen, and how profiles were
-	// mixed, of which it then gets the sum as a Total of the first one.
+	// Brief leaves out of what the Tracer is told what would have to be allocated: how models were chosen, and how
+	// profiles were mixed, of which it then gets the sum as a Total of the first one.
 	Brief bool
 
 	plan           *Plan
@@ -102,8 +102,8 @@ func (c *Cycle) Fresh(e *Endpoint) bool {
 	return c.plan.stale.Policy == StaleLast || c.sampledWithin(&e.Metrics, c.plan.stale.After)
 }
 
-// sampledWithin reports whether m was sampled less than so long ago. A sample from the future is from before the clock was set back, and as
-// old as nobody knows.
+// sampledWithin reports whether m was sampled less than so long ago. A sample from the future is from before the clock
+// was set back, and as old as nobody knows.
 func (c *Cycle) sampledWithin(m *Metrics, age time.Duration) bool {
 	passed := c.Request.Now - m.SampledAt
 	return m.SampledAt != 0 && passed <= int64(age) && passed >= -int64(age)
@@ -130,15 +130,15 @@ func (c *Cycle) SetPrimaryPort(port int) { c.primaryPort = port }
 // PrimaryPort is the port that replaces that of the chosen endpoints; 0 for none.
 func (c *Cycle) PrimaryPort() int { return c.primaryPort }
 
-// SetCachedTokens says how many tokens of the prompt, from its start, e is thought to have in its cache. Of several plug-ins' numbers the
-// largest counts.
+// SetCachedTokens says how many tokens of the prompt, from its start, e is thought to have in its cache. Of several
+// plug-ins' numbers the largest counts.
 func (c *Cycle) SetCachedTokens(e *Endpoint, tokens int) {
 	c.predicted = true
 	c.cachedTokens[e.Index] = max(c.cachedTokens[e.Index], int32(min(tokens, math.MaxInt32)))
 }
 
-// CachedTokens is how many tokens of the prompt e is thought to have in its cache: 0 unless a plug-in of this decision has
-// said so.
+// CachedTokens is how many tokens of the prompt e is thought to have in its cache: 0 unless a plug-in of this decision
+// has said so.
 func (c *Cycle) CachedTokens(e *Endpoint) int { return int(c.cachedTokens[e.Index]) }
 
 // SetUser says who sent the request, as the journal shall know it by its journal.HashName. The name must stay as it is
@@ -148,7 +148,8 @@ func (c *Cycle) SetUser(name string) { c.user, c.userName = journal.HashName(nam
 // User is who sent the request, empty unless a plug-in of this decision has said so.
 func (c *Cycle) User() string { return c.userName }
 
-// SetStrategy says by which strategy the request is routed, for logs. name must stay as it is as long as the request's headers.
+// SetStrategy says by which strategy the request is routed, for logs. name must stay as it is as long as the request's
+// headers.
 func (c *Cycle) SetStrategy(name string) { c.strategy = name }
 
 // Strategy is what SetStrategy said in the last decision.

@@ -2,8 +2,8 @@ package scoring
 
 import "github.com/pintle-dev/pintle/journal"
 
-// RecordShadow adds to an event, which Record has filled for another plan, what the decision of p that was just made in c needs to be known by its
-// own state: the chains that the event does not have.
+// RecordShadow adds to an event, which Record has filled for another plan, what the decision of p that was just made in
+// c needs to be known by its own state: the chains that the event does not have.
 func (p *Plan) RecordShadow(c *Cycle, event *journal.Event) {
 	room := journal.MaxBlocks
 	for i := range event.Chains {
@@ -22,11 +22,12 @@ func (p *Plan) RecordShadow(c *Cycle, event *journal.Event) {
 	}
 }
 
-// Record fills event with the decision just made, to be journaled. Its slices are valid until the next decision; Time, Instance and
-// Lease are the caller's.
+// Record fills event with the decision just made, to be journaled. Its slices are valid until the next decision; Time,
+// Instance and Lease are the caller's.
 func (p *Plan) Record(c *Cycle, event *journal.Event) {
 	primary := p.handler.Primary(c)
-	*event = journal.Event{Kind: journal.Decision, Encode: event.Encode[:0], Chains: event.Chains[:0], Shadow: event.Shadow[:0], Cold: c.Cold()}
+	*event = journal.Event{Kind: journal.Decision, Encode: event.Encode[:0], Chains: event.Chains[:0],
+		Shadow: event.Shadow[:0], Cold: c.Cold()}
 	event.Chains = c.appendChains(event.Chains)
 	event.Sessions = c.sessions
 	event.User, event.InputTokens, event.OutputTokens = c.user, c.input, c.output

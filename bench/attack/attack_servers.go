@@ -80,7 +80,9 @@ func pageOfLies() string {
 		names = append(names, fmt.Sprintf("adapter-%04d", (i*7)%1023))
 	}
 	all := strings.Join(names, ",")
-	fmt.Fprintf(&b, "vllm:lora_requests_info{running_lora_adapters=\"%s\",waiting_lora_adapters=\"%s\",max_lora=\"4\"} 1\n", all, all)
+	fmt.Fprintf(&b,
+		"vllm:lora_requests_info{running_lora_adapters=\"%s\",waiting_lora_adapters=\"%s\",max_lora=\"4\"} 1\n", all,
+		all)
 	return b.String()
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// runValidate checks a filter configuration. Of a valid one it tells on stdout in which dialect it was read, what hangs on
-// that, and what differs all the same from where the document comes from, and warnings on stderr.
+// runValidate checks a filter configuration. Of a valid one it tells on stdout in which dialect it was read, what hangs
+// on that, and what differs all the same from where the document comes from, and warnings on stderr.
 func runValidate(args []string, stdout, stderr io.Writer) int {
 	flags := command.NewFlags("pintle validate")
 	path := flags.String("c", "", "the plug-in configuration, YAML or JSON (required)")
@@ -26,7 +26,8 @@ func runValidate(args []string, stdout, stderr io.Writer) int {
 		return command.Fail(flags, stderr, 2, err)
 	}
 	if found.Where != "" {
-		fmt.Fprintf(stderr, "%s: reads %s (line %d); nothing else in the file counts\n", flags.Name(), found.Where, found.Line)
+		fmt.Fprintf(stderr, "%s: reads %s (line %d); nothing else in the file counts\n", flags.Name(), found.Where,
+			found.Line)
 	}
 	if config.ShadowError != nil {
 		return command.Fail(flags, stderr, 2, command.InFile(*path, config.ShadowError))
@@ -57,17 +58,18 @@ func writeReading(w io.Writer, plan *scoring.Plan) {
 // dialectFlag defines the flag that says whose dialect a document is in.
 func dialectFlag(flags *flag.FlagSet) *scoring.Dialect {
 	dialect := new(scoring.Dialect)
-	flags.Func("dialect", "whose reading of the document holds where it leaves that open: heimdall or llm-d", func(name string) error {
-		if *dialect = scoring.DialectNamed(name); *dialect == scoring.DialectUnsaid {
-			return fmt.Errorf("%q is not %s or %s", name, scoring.NameHeimdall, scoring.NameLLMD)
-		}
-		return nil
-	})
+	flags.Func("dialect", "whose reading of the document holds where it leaves that open: heimdall or llm-d",
+		func(name string) error {
+			if *dialect = scoring.DialectNamed(name); *dialect == scoring.DialectUnsaid {
+				return fmt.Errorf("%q is not %s or %s", name, scoring.NameHeimdall, scoring.NameLLMD)
+			}
+			return nil
+		})
 	return dialect
 }
 
-// readConfig reads a plug-in configuration, also one that lies in a file of another kind. Every mistake is told with the file and
-// the line.
+// readConfig reads a plug-in configuration, also one that lies in a file of another kind. Every mistake is told with
+// the file and the line.
 func readConfig(path string, dialect scoring.Dialect) (*pluginconfig.Config, *foreign.Found, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -123,7 +123,9 @@ func TestDecisionsPage(t *testing.T) {
 		has("requests each second", "time to first token, up to 5", "found in caches, up to 80 %",
 			"in flight, up to 1.00", "waiting, up to 6.00"))
 	choose := func(name, value string) {
-		c.text(fmt.Sprintf(`(() => { const e = document.querySelector("#filters").elements[%q]; if (e.type === "checkbox") e.checked = %q === "on"; else e.value = %q;
+		c.text(
+			fmt.Sprintf(
+				`(() => { const e = document.querySelector("#filters").elements[%q]; if (e.type === "checkbox") e.checked = %q === "on"; else e.value = %q;
 			e.dispatchEvent(new Event("input", {bubbles: true})); return ""; })()`, name, value, value))
 	}
 	lines := func(n int) func(string) bool {
@@ -148,7 +150,8 @@ func TestDecisionsPage(t *testing.T) {
 	})
 	choose("slow", "off")
 	choose("explained", "on")
-	c.await("the click", `(() => { document.querySelector("#decisions tr[data-id]").click(); return "clicked"; })()`, has("clicked"))
+	c.await("the click", `(() => { document.querySelector("#decisions tr[data-id]").click(); return "clicked"; })()`,
+		has("clicked"))
 	c.await("the steps", list, has("profile default", "queue-scorer", "prefix-cache-scorer", "default/vllm-0", "3.5000",
 		"0.2500", "picked 1", "removed by failing"))
 	g.write(0, request{model: model, endpoint: "default/vllm-1", code: 200, ttft: 111 * time.Millisecond,
@@ -157,13 +160,17 @@ func TestDecisionsPage(t *testing.T) {
 	if text := c.text("document.documentElement.outerHTML"); strings.Contains(text, "secret-user") {
 		t.Error("got the user in the page, want it nowhere")
 	}
-	outside := c.text(fmt.Sprintf(`performance.getEntriesByType("resource").map(r => r.name).filter(n => !n.startsWith("http://%s/"))`, admin))
+	outside := c.text(
+		fmt.Sprintf(
+			`performance.getEntriesByType("resource").map(r => r.name).filter(n => !n.startsWith("http://%s/"))`,
+			admin))
 	if outside != "" {
 		t.Errorf("got resources from elsewhere: %s", outside)
 	}
 	if path := os.Getenv("SCREENSHOT"); path != "" {
 		choose("explained", "off")
-		c.text(`(() => { [...document.querySelectorAll("#decisions tr[data-id]")].find(tr => tr.cells[3].textContent === "503").click(); return ""; })()`)
+		c.text(
+			`(() => { [...document.querySelectorAll("#decisions tr[data-id]")].find(tr => tr.cells[3].textContent === "503").click(); return ""; })()`)
 		c.await("the steps of the failure", list, has("not reached, stream, explained\n"))
 		c.await("the steps of the failure", list, has("picked 1"))
 		c.text(`(() => { document.querySelector("#plots").parentElement.scrollIntoView(); return ""; })()`)

@@ -21,7 +21,8 @@ import (
 
 // page is a vLLM page.
 func page(waiting int64, usage string) string {
-	return fmt.Sprintf("vllm:num_requests_waiting %d\nvllm:num_requests_running 12\nvllm:kv_cache_usage_perc %s\nvllm:cache_config_info{block_size=\"16\",num_gpu_blocks=\"27644\"} 1\n", waiting, usage)
+	return fmt.Sprintf("vllm:num_requests_waiting %d\nvllm:num_requests_running 12\nvllm:kv_cache_usage_perc "+
+		"%s\nvllm:cache_config_info{block_size=\"16\",num_gpu_blocks=\"27644\"} 1\n", waiting, usage)
 }
 
 func modelServer(t *testing.T, content func() string) string {
@@ -42,7 +43,8 @@ func start(t *testing.T, ingest, endpoints string) string {
 	admin := listener.Addr().String()
 	_ = listener.Close()
 	path := filepath.Join(t.TempDir(), "sidecar.yaml")
-	config := fmt.Sprintf("envoy: {ingest: ['%s'], token: secret-token}\nadmin: {address: '%s'}\ndiscovery: {static: [%s]}\n", ingest, admin, endpoints)
+	config := fmt.Sprintf("envoy: {ingest: ['%s'], token: secret-token}\nadmin: {address: '%s'}\ndiscovery: {static: "+
+		"[%s]}\n", ingest, admin, endpoints)
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -76,13 +78,16 @@ func TestStatusPage(t *testing.T) {
 	if os.Getenv("SCREENSHOT") != "" {
 		dead = "default/vllm-gone" // easier on the eye
 	}
-	admin := start(t, envoy.URL+"/pintle/v1/snapshot", endpoint("default/vllm-0", busy, "role: decode")+endpoint("default/vllm-1", full, "role: decode")+
-		endpoint("default/sglang-0", sglang, "role: prefill")+endpoint("default/vllm-old", renamed, "")+endpoint(dead, "127.0.0.1:1", ""))
+	admin := start(t, envoy.URL+"/pintle/v1/snapshot",
+		endpoint("default/vllm-0", busy, "role: decode")+endpoint("default/vllm-1", full, "role: decode")+
+			endpoint("default/sglang-0", sglang, "role: prefill")+endpoint("default/vllm-old", renamed, "")+
+			endpoint(dead, "127.0.0.1:1", ""))
 
 	c := startChromium(t)
 	c.open("http://" + admin + "/")
 	rowOf := func(name string) string {
-		return fmt.Sprintf(`([...document.querySelectorAll("#endpoints tr")].find(tr => tr.cells[0].textContent === %q) ?? {innerText: ""}).innerText`, name)
+		return fmt.Sprintf(
+			`([...document.querySelectorAll("#endpoints tr")].find(tr => tr.cells[0].textContent === %q) ?? {innerText: ""}).innerText`, name)
 	}
 	has := func(parts ...string) func(string) bool {
 		return func(got string) bool {
@@ -94,11 +99,13 @@ func TestStatusPage(t *testing.T) {
 			return true
 		}
 	}
-	c.await("a row with its load", rowOf("default/vllm-0"), has(busy, "vllm", "\t3\t12\t", "42 %", "role=decode", "llama-3.1-8b"))
+	c.await("a row with its load", rowOf("default/vllm-0"),
+		has(busy, "vllm", "\t3\t12\t", "42 %", "role=decode", "llama-3.1-8b"))
 	c.await("the detected engine", rowOf("default/sglang-0"), has("sglang", "\t1\t4\t", "28 %"))
 	c.await("the missing metric", rowOf("default/vllm-old"), has("no vllm:kv_cache_usage_perc"))
 	c.await("the dead endpoint", rowOf(dead), has("never", "connection refused"))
-	c.await("what the Envoy has acknowledged", `document.querySelector("#envoys").innerText`, has(envoy.URL, "accepted"))
+	c.await("what the Envoy has acknowledged", `document.querySelector("#envoys").innerText`,
+		has(envoy.URL, "accepted"))
 	c.await("the mistakes", `document.querySelector("#mistakes").innerText`, has("metric missing", "scrape failed"))
 	c.await("the configuration", `document.querySelector("#configuration").innerText`, has(`"scrapeInterval": "50ms"`))
 	waiting.Store(8)
@@ -109,7 +116,10 @@ func TestStatusPage(t *testing.T) {
 	if text := c.text("document.documentElement.outerHTML"); strings.Contains(text, "secret-token") {
 		t.Error("got the token in the page, want it nowhere")
 	}
-	outside := c.text(fmt.Sprintf(`performance.getEntriesByType("resource").map(r => r.name).filter(n => !n.startsWith("http://%s/"))`, admin))
+	outside := c.text(
+		fmt.Sprintf(
+			`performance.getEntriesByType("resource").map(r => r.name).filter(n => !n.startsWith("http://%s/"))`,
+			admin))
 	if outside != "" {
 		t.Errorf("got resources from elsewhere: %s", outside)
 	}

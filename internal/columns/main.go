@@ -1,15 +1,12 @@
 // Command columns names the lines of Go files that are wider than 120 columns, a tab counting as four. What stands in a
-// raw string may be wider, as it cannot be broken, and so may a word that is wider by itself. The files that later.txt
-// names are passed over: they are older than the rule. The list only grows shorter.
+// raw string may be wider, as it cannot be broken, and so may a word that is wider by itself.
 package main
 
 import (
-	_ "embed"
 	"fmt"
 	"go/scanner"
 	"go/token"
 	"os"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -19,16 +16,9 @@ const (
 	tab  = 4
 )
 
-//go:embed later.txt
-var later string
-
 func main() {
 	failed := false
-	passedOver := strings.Fields(later)
 	for _, name := range os.Args[1:] {
-		if slices.Contains(passedOver, name) {
-			continue
-		}
 		text, err := os.ReadFile(name)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "columns:", err)

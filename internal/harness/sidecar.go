@@ -13,12 +13,13 @@ import (
 // Sidecar is a running pintle sidecar.
 type Sidecar struct{ *stack.Process }
 
-// StartSidecar starts the real sidecar with its default intervals, for an ingest URL and some servers. It ends with the test,
-// and shows its log when the test has failed.
+// StartSidecar starts the real sidecar with its default intervals, for an ingest URL and some servers. It ends with the
+// test, and shows its log when the test has failed.
 func StartSidecar(t testing.TB, ingest string, servers ...*Server) *Sidecar {
 	t.Helper()
 	var text strings.Builder
-	fmt.Fprintf(&text, "envoy: {ingest: %q, token: %q}\nadmin: {address: \"127.0.0.1:0\"}\ndiscovery:\n  static:\n", ingest, Token)
+	fmt.Fprintf(&text, "envoy: {ingest: %q, token: %q}\nadmin: {address: \"127.0.0.1:0\"}\ndiscovery:\n  static:\n",
+		ingest, Token)
 	for _, s := range servers {
 		fmt.Fprintf(&text, "  - {name: %q, address: %q, engine: vllm}\n", s.Name, s.Address)
 	}

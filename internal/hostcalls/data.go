@@ -27,12 +27,12 @@ func ResponseBody(b *Buffer, start, size int) ([]byte, error) {
 	return body, err
 }
 
-// ReplaceRequestBodyStart puts data in the place of the first size bytes of what Envoy holds of the request body; size is
-// at least 1.
+// ReplaceRequestBodyStart puts data in the place of the first size bytes of what Envoy holds of the request body; size
+// is at least 1.
 func ReplaceRequestBodyStart(size int, data []byte) error { return setRequestBody(size, data) }
 
-// SharedData returns the value of a key in the memory that all workers share, and the number of its last change; ok is false
-// when it was never set.
+// SharedData returns the value of a key in the memory that all workers share, and the number of its last change; ok is
+// false when it was never set.
 func SharedData(b *Buffer, key string) (value []byte, change uint32, ok bool) {
 	lend(b)
 	value, change, err := proxywasm.GetSharedData(key)
@@ -40,8 +40,8 @@ func SharedData(b *Buffer, key string) (value []byte, change uint32, ok bool) {
 	return value, change, err == nil
 }
 
-// SetSharedData sets a key for all workers. With a change other than 0 it does so only if that is still the last change; ok is
-// false when it is not.
+// SetSharedData sets a key for all workers. With a change other than 0 it does so only if that is still the last
+// change; ok is false when it is not.
 func SetSharedData(key string, value []byte, change uint32) (ok bool, err error) {
 	err = proxywasm.SetSharedData(key, value, change)
 	if err == types.ErrorStatusCasMismatch {
@@ -61,9 +61,9 @@ func Property(b *Buffer, path ...string) (value []byte, ok bool) {
 // SetProperty sets an attribute that other filters see as the filter state wasm.NAME. Envoy allows it in every phase.
 func SetProperty(name string, value []byte) error { return setProperty(name, value) }
 
-// DeclareMessage has the properties of a name, of all streams of the VM, be protobuf messages of a type from here on, so that Envoy
-// finds their fields: google.protobuf.Struct, for instance. It is called once in a plug-in's Start; another call for the same name changes
-// nothing. Both must be shorter than 64 bytes.
+// DeclareMessage has the properties of a name, of all streams of the VM, be protobuf messages of a type from here on,
+// so that Envoy finds their fields: google.protobuf.Struct, for instance. It is called once in a plug-in's Start;
+// another call for the same name changes nothing. Both must be shorter than 64 bytes.
 func DeclareMessage(name, kind string) error {
 	// {string name = 1; WasmType type = 3; bytes schema = 4; LifeSpan span = 5} of Envoy's declare_property.proto.
 	const protobuf, downstreamRequest = 3, 1
@@ -76,8 +76,8 @@ func DeclareMessage(name, kind string) error {
 	return err
 }
 
-// FilterState sets well-known filter state of Envoy for this request. The zero value is ready; it is scratch memory, to be
-// reused.
+// FilterState sets well-known filter state of Envoy for this request. The zero value is ready; it is scratch memory, to
+// be reused.
 type FilterState struct {
 	argument []byte
 	answer   Buffer

@@ -1,5 +1,5 @@
-// Package pluginconfig reads the configuration of the filter: an EndpointPickerConfig and Pintle's own keys beside it. It knows no
-// host, so that the filter, `pintle validate` and `pintle explain` read alike.
+// Package pluginconfig reads the configuration of the filter: an EndpointPickerConfig and Pintle's own keys beside it.
+// It knows no host, so that the filter, `pintle validate` and `pintle explain` read alike.
 package pluginconfig
 
 import (
@@ -22,8 +22,8 @@ const (
 	// HoldBuffer lets the headers go on to Envoy's buffer filter and publishes the decision as filter state. It works
 	// wherever a stock buffer filter stands behind the plug-in.
 	HoldBuffer Hold = iota
-	// HoldPause stops the headers in the plug-in and publishes the decision as headers. It needs allow_on_headers_stop_iteration
-	// in Envoy's plug-in configuration; without that every request with a body hangs.
+	// HoldPause stops the headers in the plug-in and publishes the decision as headers. It needs
+	// allow_on_headers_stop_iteration in Envoy's plug-in configuration; without that every request with a body hangs.
 	HoldPause
 )
 
@@ -33,14 +33,16 @@ type Destination uint8
 const (
 	// OriginalDst names one address for an ORIGINAL_DST cluster.
 	OriginalDst Destination = iota
-	// OverrideHost names a ranked list of addresses for the override_host load balancing policy, which fails over along it.
+	// OverrideHost names a ranked list of addresses for the override_host load balancing policy, which fails over along
+	// it.
 	OverrideHost
 )
 
 // Config is a valid configuration. It is immutable.
 type Config struct {
 	Plan *scoring.Plan
-	// Shadow decides beside Plan and nothing goes by it; nil is none. ShadowError says what is wrong with it: the configuration is of use without.
+	// Shadow decides beside Plan and nothing goes by it; nil is none. ShadowError says what is wrong with it: the
+	// configuration is of use without.
 	Shadow      *scoring.Plan
 	ShadowError error
 	Ingest      Ingest
@@ -76,20 +78,23 @@ type Ingest struct {
 func (i Ingest) Enabled() bool { return i.Port != 0 || i.Socket != "" }
 
 // documentKeys are the top-level keys by which a bare EndpointPickerConfig is told from a configuration that wraps one.
-var documentKeys = []string{"apiVersion", "kind", "plugins", "schedulingProfiles", "featureGates", "saturationDetector", "data", "flowControl",
+var documentKeys = []string{"apiVersion", "kind", "plugins", "schedulingProfiles", "featureGates", "saturationDetector",
+	"data", "flowControl",
 	"dataLayer", "requestHandler", "parser", "spec", "items"}
 
 // Parse reads a configuration in an empty environment.
 func Parse(text []byte) (*Config, error) { return ParseIn(text, nil) }
 
-// ParseIn reads a configuration. An empty text is the default configuration. environment looks variables up that stand for parameters that
-// are not given; nil stands for none. The error is a strictjson.Mistakes with one line for each mistake.
+// ParseIn reads a configuration. An empty text is the default configuration. environment looks variables up that stand
+// for parameters that are not given; nil stands for none. The error is a strictjson.Mistakes with one line for each
+// mistake.
 func ParseIn(text []byte, environment func(name string) (value string, ok bool)) (*Config, error) {
 	return ParseAs(text, environment, scoring.DialectUnsaid)
 }
 
 // ParseAs is ParseIn for a document whose dialect is said elsewhere; the configuration's own key beats it.
-func ParseAs(text []byte, environment func(name string) (value string, ok bool), dialect scoring.Dialect) (*Config, error) {
+func ParseAs(text []byte, environment func(name string) (value string, ok bool),
+	dialect scoring.Dialect) (*Config, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}")
 	}
@@ -180,7 +185,8 @@ func (c *Config) readIngest(o *strictjson.Object) {
 	}
 	switch {
 	case o.Has("port") && o.Has("socket"):
-		o.Mistake("socket", strconv.Quote(c.Ingest.Socket)+" stands beside port; the ingest listener is one or the other")
+		o.Mistake("socket", strconv.Quote(c.Ingest.Socket)+
+			" stands beside port; the ingest listener is one or the other")
 	case o.Has("socket") && c.Ingest.Socket == "":
 		o.Missing("socket", "give the path of the ingest listener's socket")
 	case !o.Has("port") && !o.Has("socket"):
@@ -212,8 +218,8 @@ func tokenMistake(token string) string {
 	return ""
 }
 
-// IngestToken returns the token that a snapshot must carry, from the module's environment where the configuration says so. Without
-// an ingest it is empty.
+// IngestToken returns the token that a snapshot must carry, from the module's environment where the configuration says
+// so. Without an ingest it is empty.
 func (c *Config) IngestToken(variable func(name string) (value string, ok bool)) (string, error) {
 	name := c.Ingest.TokenEnv
 	if name == "" {
@@ -221,7 +227,8 @@ func (c *Config) IngestToken(variable func(name string) (value string, ok bool))
 	}
 	token, ok := variable(name)
 	if !ok {
-		return "", strictjson.Mistakes{"ingest.tokenEnv: the module's environment has no " + name + "; name it in vm_config.environment_variables or in a WasmPlugin's vmConfig.env"}
+		return "", strictjson.Mistakes{"ingest.tokenEnv: the module's environment has no " + name +
+			"; name it in vm_config.environment_variables or in a WasmPlugin's vmConfig.env"}
 	}
 	if mistake := tokenMistake(token); mistake != "" {
 		return "", strictjson.Mistakes{"ingest.tokenEnv: the token in " + name + " " + mistake}

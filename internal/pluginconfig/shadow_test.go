@@ -16,7 +16,8 @@ func TestShadow(t *testing.T) {
 		{"empty document", `{"shadow": {"config": {}}}`, "", true},
 		{"no config", `{"shadow": {}}`, "shadow.config: is missing", false},
 		{"another key", `{"shadow": {"config": {}, "share": 1}}`, `shadow: unknown key "share"`, false},
-		{"a mistake inside", `{"shadow": {"config": {"plugins": [{"type": "randon-picker"}]}}}`, `shadow.config.plugins[0](randon-picker).type: "randon-picker" is not a known`, false},
+		{"a mistake inside", `{"shadow": {"config": {"plugins": [{"type": "randon-picker"}]}}}`,
+			`shadow.config.plugins[0](randon-picker).type: "randon-picker" is not a known`, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c, err := Parse([]byte(tc.text))

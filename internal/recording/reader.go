@@ -29,7 +29,6 @@ type Item struct {
 // Reader reads a recording.
 type Reader struct {
 	in    *bufio.Reader
-	body  []byte
 	plain []byte
 	event journal.Event
 	// blocks are those of the frame, from number 1 on.

@@ -62,7 +62,6 @@ type Writer struct {
 
 	body   []byte
 	item   []byte
-	events int
 	frame  bytes.Buffer
 	deflat *flate.Writer
 	// blocks are the frame's blocks by chain and hash.

@@ -1,8 +1,8 @@
 // Package sidecar tells Envoy what it cannot see by itself: it finds the model servers, scrapes their load many times a
 // second, and pushes binary snapshots (package snapshot) to the ingest listener of each Envoy.
 //
-// Every endpoint has a goroutine of its own and so has every Envoy; they meet only in the pool, which nobody holds while
-// waiting for the network. A dead endpoint or a slow Envoy therefore delays nobody else.
+// Every endpoint has a goroutine of its own and so has every Envoy; they meet only in the pool, which nobody holds
+// while waiting for the network. A dead endpoint or a slow Envoy therefore delays nobody else.
 package sidecar
 
 import (
@@ -39,13 +39,15 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	}
 	listener, err := net.Listen("tcp", c.AdminAddress)
 	if err != nil {
-		return fmt.Errorf("admin.address: %q cannot be listened on: %w; a free local address is right", c.AdminAddress, err)
+		return fmt.Errorf("admin.address: %q cannot be listened on: %w; a free local address is right", c.AdminAddress,
+			err)
 	}
 	var public net.Listener
 	if c.PublicAddress != "" {
 		if public, err = net.Listen("tcp", c.PublicAddress); err != nil {
 			_ = listener.Close()
-			return fmt.Errorf("admin.public: %q cannot be listened on: %w; a free local address is right", c.PublicAddress, err)
+			return fmt.Errorf("admin.public: %q cannot be listened on: %w; a free local address is right",
+				c.PublicAddress, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -62,7 +64,8 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	pushers := make([]*push.Pusher, len(c.Ingests))
 	for i, ingest := range c.Ingests {
 		pushers[i] = &push.Pusher{
-			Ingest: ingest, Interval: c.PushInterval, Token: token, Pool: p, Log: log, Metrics: m, WantsModels: demand.Ask,
+			Ingest: ingest, Interval: c.PushInterval, Token: token, Pool: p, Log: log, Metrics: m,
+			WantsModels: demand.Ask,
 		}
 		pushers[i].Measure(time.Now())
 	}
@@ -80,8 +83,10 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	if c.TokenFile != "" {
 		tasks.Go(func() { token.Watch(ctx, c.TokenFile, log) })
 	}
-	log.Info("started", "admin", listener.Addr().String(), "ingests", len(c.Ingests), "scrapeInterval", c.Scrape.Interval)
-	a := &admin.Admin{Pool: p, Pushers: pushers, Metrics: m, Config: c, Recorder: recorder, Traffic: observer.traffic, Followers: observer.followers}
+	log.Info("started", "admin", listener.Addr().String(), "ingests", len(c.Ingests), "scrapeInterval",
+		c.Scrape.Interval)
+	a := &admin.Admin{Pool: p, Pushers: pushers, Metrics: m, Config: c, Recorder: recorder, Traffic: observer.traffic,
+		Followers: observer.followers}
 	if public != nil {
 		tasks.Go(func() { _ = serve(ctx, public, a.Public()) })
 	}
@@ -112,8 +117,8 @@ func discover(c *config.Config, log *slog.Logger) ([]topology.Discovery, error) 
 	return all, nil
 }
 
-// staticDiscovery reads discovery.static, objectives and modelRewrites of the configuration file. What else changes in that file is for
-// the next start.
+// staticDiscovery reads discovery.static, objectives and modelRewrites of the configuration file. What else changes in
+// that file is for the next start.
 func staticDiscovery(c *config.Config, log *slog.Logger) *file.Discovery {
 	return &file.Discovery{Path: c.Path, Parse: func(content []byte) (topology.Part, error) {
 		changed, err := config.Parse(c.Path, content)
@@ -124,7 +129,9 @@ func staticDiscovery(c *config.Config, log *slog.Logger) *file.Discovery {
 			return topology.Part{}, err
 		}
 		if !changed.SameButStatic(c) {
-			log.Warn("configuration changed outside discovery.static, objectives and modelRewrites; restart to apply it", "file", c.Path)
+			log.Warn(
+				"configuration changed outside discovery.static, objectives and modelRewrites; restart to apply it",
+				"file", c.Path)
 		}
 		return changed.Static, nil
 	}}

@@ -5,8 +5,8 @@ import (
 	"github.com/pintle-dev/pintle/scoring/internal/topology"
 )
 
-// topologyAffinityFilter keeps endpoints near the one that was already chosen for another stage: in the prefill profile,
-// those near the decode endpoint.
+// topologyAffinityFilter keeps endpoints near the one that was already chosen for another stage: in the prefill
+// profile, those near the decode endpoint.
 //
 // Missing data: all are kept where no endpoint was chosen before, where nothing is known of where it stands, and where
 // none is near enough.

@@ -41,8 +41,8 @@ type routingStrategyHandlerParameters struct {
 	// Default is the strategy of requests without the header, or a mix; else the environment's ROUTING_ALGORITHM or
 	// AIBRIX_ROUTING_ALGORITHM, else the first scheduling profile.
 	Default string
-	// Strategies maps names of strategies to scheduling profiles. Without it every profile is a strategy of its own name;
-	// with it only those listed can be chosen.
+	// Strategies maps names of strategies to scheduling profiles. Without it every profile is a strategy of its own
+	// name; with it only those listed can be chosen.
 	Strategies []strictjson.Pair
 }
 
@@ -73,7 +73,8 @@ func NewRoutingStrategyHandler(b *scoring.Builder) scoring.Plugin {
 func (h *routingStrategyHandler) readStrategies(b *scoring.Builder, pairs []strictjson.Pair) {
 	for _, pair := range pairs {
 		if pair.Key == "" || strings.ContainsAny(pair.Key, ":, ") {
-			b.Mistake("strategies", strconv.Quote(pair.Key)+" cannot be named in a header; leave out colons, commas and spaces")
+			b.Mistake("strategies", strconv.Quote(pair.Key)+
+				" cannot be named in a header; leave out colons, commas and spaces")
 		}
 		h.strategies = append(h.strategies, strategy{pair.Key, b.Profile("strategies."+pair.Key, pair.Value)})
 	}
@@ -130,7 +131,8 @@ func (h *routingStrategyHandler) Admit(c *scoring.Cycle) *scoring.Failure {
 			continue
 		}
 		if !c.Scores(s.profile) {
-			return invalidStrategy(strconv.Quote(s.name) + " does not score endpoints and cannot be mixed with other strategies")
+			return invalidStrategy(strconv.Quote(s.name) +
+				" does not score endpoints and cannot be mixed with other strategies")
 		}
 		if s.profile != h.first {
 			c.Mix(s.profile, float64(h.weights[i]))
@@ -166,7 +168,8 @@ func (h *routingStrategyHandler) parse(text string) *scoring.Failure {
 		if weighted {
 			var ok bool
 			if weight, ok = readWeight(strings.TrimSpace(digits)); !ok {
-				return invalidStrategy("the weight in " + strconv.Quote(short(item)) + " is not a whole number from 0 to 1000000")
+				return invalidStrategy("the weight in " + strconv.Quote(short(item)) +
+					" is not a whole number from 0 to 1000000")
 			}
 		}
 		h.weights[i] = min(h.weights[i]+weight, mostStrategyWeight)

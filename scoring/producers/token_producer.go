@@ -20,6 +20,7 @@ import (
 // gone by. Its other backend asks a server that runs the tokenizer; it is known, but not here yet.
 type tokenProducer struct{}
 
+//lint:ignore U1000 it documents the parameters: they nest deeper than a struct is read
 type tokenProducerParameters struct {
 	// Estimate holds image {mode, defaultResolution {width, height}, dynamic {factor}, static {staticToken}} and video
 	// {defaultResolution, defaultDuration, maxVideoTokens, frames {mode, minFrames, maxFrames, sampled {sampleFPS,

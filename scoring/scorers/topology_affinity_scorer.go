@@ -5,8 +5,8 @@ import (
 	"github.com/pintle-dev/pintle/scoring/internal/topology"
 )
 
-// topologyAffinityScorer prefers endpoints near the one that was already chosen for another stage, so that what they hand
-// over has a short way: in the prefill profile, those near the decode endpoint.
+// topologyAffinityScorer prefers endpoints near the one that was already chosen for another stage, so that what they
+// hand over has a short way: in the prefill profile, those near the decode endpoint.
 //
 // Formula: 1 on the same host, 0.2 in the same rack, 0.05 in the same zone, 0.02 in the same region, else 0.
 //
@@ -31,7 +31,8 @@ func NewTopologyAffinityScorer(b *scoring.Builder) scoring.Plugin {
 // Part implements scoring.Composite.
 func (s topologyAffinityScorer) Part() scoring.Plugin { return s.finder }
 
-var nearness = [...]float64{topology.Host: 1, topology.Rack: 0.2, topology.Zone: 0.05, topology.Region: 0.02, topology.Apart: 0}
+var nearness = [...]float64{topology.Host: 1, topology.Rack: 0.2, topology.Zone: 0.05, topology.Region: 0.02,
+	topology.Apart: 0}
 
 // Score implements scoring.Scorer.
 func (s topologyAffinityScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {

@@ -171,7 +171,8 @@ func readModelRef(b *scoring.Builder, o *strictjson.Object) modelRef {
 	pricing.Close()
 	o.Close()
 	if reasoning {
-		o.Mistake("use_reasoning", "true is not supported: only the model's name is written into the request; remove it")
+		o.Mistake("use_reasoning",
+			"true is not supported: only the model's name is written into the request; remove it")
 	}
 	if m.name == "" {
 		o.Missing("model", "name a model that servers serve")

@@ -16,7 +16,8 @@ type FilterState struct {
 	Span int
 }
 
-// proxyCallForeignFunction knows some of Envoy's functions (source/extensions/common/wasm/foreign.cc); the rest of Envoy's are refused loudly.
+// proxyCallForeignFunction knows some of Envoy's functions (source/extensions/common/wasm/foreign.cc); the rest of
+// Envoy's are refused loudly.
 func proxyCallForeignFunction(v *vm, a []uint64) uint32 {
 	name, ok := v.readString(a[0], a[1])
 	args, ok2 := v.read(a[2], a[3])
@@ -67,8 +68,8 @@ func (v *vm) setFilterState(s *Stream, args []byte) status {
 	return statusOK
 }
 
-// parseFilterState reads the protobuf message {string path = 1; string value = 2; LifeSpan span = 3}. Other fields are skipped, later
-// ones win, an unknown span is the filter chain's.
+// parseFilterState reads the protobuf message {string path = 1; string value = 2; LifeSpan span = 3}. Other fields are
+// skipped, later ones win, an unknown span is the filter chain's.
 func parseFilterState(b []byte) (path, value string, span int, ok bool) {
 	for len(b) > 0 {
 		key, n := binary.Uvarint(b)

@@ -39,7 +39,8 @@ type Admin struct {
 // Handler serves all pages.
 func (a *Admin) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, healthBody{Status: "ok"}) })
+	mux.HandleFunc("GET /livez",
+		func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, healthBody{Status: "ok"}) })
 	mux.HandleFunc("GET /healthz", a.health)
 	mux.HandleFunc("GET /endpoints", a.endpoints)
 	mux.HandleFunc("GET /status", a.status)
@@ -58,10 +59,12 @@ func (a *Admin) Handler() http.Handler {
 	return mux
 }
 
-// Public serves what probes and Prometheus need, where others may come by, too: no names of endpoints but in metrics, no configuration.
+// Public serves what probes and Prometheus need, where others may come by, too: no names of endpoints but in metrics,
+// no configuration.
 func (a *Admin) Public() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, healthBody{Status: "ok"}) })
+	mux.HandleFunc("GET /livez",
+		func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, healthBody{Status: "ok"}) })
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		body := a.healthNow()
 		writeJSON(w, body.code(), healthBody{Status: body.Status})
@@ -98,7 +101,8 @@ func (b *healthBody) code() int {
 }
 
 func (a *Admin) healthNow() healthBody {
-	body := healthBody{Status: "ok", Warnings: slices.Concat(a.Pool.Warnings(), a.Pool.MissingMetrics(), a.Pool.Unread())}
+	body := healthBody{Status: "ok",
+		Warnings: slices.Concat(a.Pool.Warnings(), a.Pool.MissingMetrics(), a.Pool.Unread())}
 	if a.Pool.Generation() == nil {
 		body.Reasons = append(body.Reasons, "discovery: no source has been read yet")
 	}

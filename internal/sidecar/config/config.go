@@ -1,5 +1,5 @@
-// Package config reads the sidecar's configuration and the endpoints documents that it names. Every mistake is told at once, each with its line, the
-// key, the value (unless that may be a secret) and what would be right.
+// Package config reads the sidecar's configuration and the endpoints documents that it names. Every mistake is told at
+// once, each with its line, the key, the value (unless that may be a secret) and what would be right.
 package config
 
 import (
@@ -32,8 +32,8 @@ type Config struct {
 	Scrape Scrape
 	// Engines are the kinds of model servers that can be read.
 	Engines engine.Set
-	// AdminAddress is where the sidecar answers questions about itself, PublicAddress where it tells probes and Prometheus alone; empty is
-	// nowhere.
+	// AdminAddress is where the sidecar answers questions about itself, PublicAddress where it tells probes and
+	// Prometheus alone; empty is nowhere.
 	AdminAddress, PublicAddress string
 	// Follow says how the journals of the Envoys are followed, Metrics what is made of it.
 	Follow  Follow
@@ -44,7 +44,8 @@ type Config struct {
 	Static topology.Part
 	// EndpointsFile names a file with more endpoints. Empty is none.
 	EndpointsFile string
-	// Plugins is the filter's configuration that ApplyPlugins took over; PluginEndpoints has EndpointsFile be one of its file-discovery.
+	// Plugins is the filter's configuration that ApplyPlugins took over; PluginEndpoints has EndpointsFile be one of
+	// its file-discovery.
 	Plugins         string
 	PluginEndpoints bool
 	// EndpointsOnce has EndpointsFile read at the start alone.
@@ -80,12 +81,13 @@ type Scrape struct {
 	Interval, IdleInterval time.Duration
 	// Timeout is the longest that one may take.
 	Timeout time.Duration
-	// Models is the time between two looks at the models that an endpoint serves; 0 leaves it to the Envoys: half a minute
-	// once one asks for them, else never.
+	// Models is the time between two looks at the models that an endpoint serves; 0 leaves it to the Envoys: half a
+	// minute once one asks for them, else never.
 	Models time.Duration
 	// Access holds for endpoints that say nothing else.
 	Access topology.Access
-	// ModelsPath is where the lists of models are, ModelsAccess how they are asked for; empty and nil are /v1/models, as the metrics are.
+	// ModelsPath is where the lists of models are, ModelsAccess how they are asked for; empty and nil are /v1/models,
+	// as the metrics are.
 	ModelsPath   string
 	ModelsAccess *topology.Access
 }

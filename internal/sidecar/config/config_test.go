@@ -42,11 +42,13 @@ modelRewrites: [{models: [m], targets: [{model: m1, weight: 9}, {model: m2}]}]
 		Path: "/etc/pintle/sidecar.yaml",
 		Ingests: []Ingest{
 			{Name: "http://127.0.0.1:15099", URL: "http://127.0.0.1:15099/pintle/v1/snapshot"},
-			{Name: "unix:///run/pintle/ingest.sock", URL: "http://localhost/pintle/v1/snapshot", Socket: "/run/pintle/ingest.sock"},
+			{Name: "unix:///run/pintle/ingest.sock", URL: "http://localhost/pintle/v1/snapshot",
+				Socket: "/run/pintle/ingest.sock"},
 		},
 		TokenFile:    "/etc/pintle/token",
 		PushInterval: 5 * time.Millisecond,
-		Scrape:       Scrape{Interval: 20 * time.Millisecond, IdleInterval: 40 * time.Millisecond, Timeout: 2 * time.Second},
+		Scrape: Scrape{Interval: 20 * time.Millisecond, IdleInterval: 40 * time.Millisecond,
+			Timeout: 2 * time.Second},
 		Engines:      engine.Known,
 		AdminAddress: "127.0.0.1:0",
 		Follow:       Follow{Interval: 50 * time.Millisecond, Sample: 0.5},
@@ -58,7 +60,8 @@ modelRewrites: [{models: [m], targets: [{model: m1, weight: 9}, {model: m2}]}]
 			}},
 			{Endpoint: snapshot.Endpoint{Name: "default/vllm-1", Address: "[::1]:9002"}},
 		}, Objectives: []snapshot.Objective{{Name: "batch", Priority: -10}}, Rewrites: []snapshot.Rewrite{
-			{Models: []string{"m"}, Targets: []snapshot.RewriteTarget{{Model: "m1", Weight: 9}, {Model: "m2", Weight: 1}}},
+			{Models: []string{"m"},
+				Targets: []snapshot.RewriteTarget{{Model: "m1", Weight: 9}, {Model: "m2", Weight: 1}}},
 		}},
 		EndpointsFile: "/etc/pintle/endpoints.yaml",
 	}
@@ -106,7 +109,8 @@ func TestConfigDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Scrape != (Scrape{Interval: 50 * time.Millisecond, IdleInterval: 100 * time.Millisecond, Timeout: time.Second}) || c.AdminAddress != "127.0.0.1:10001" || c.PushInterval != 10*time.Millisecond {
+	if c.Scrape != (Scrape{Interval: 50 * time.Millisecond, IdleInterval: 100 * time.Millisecond,
+		Timeout: time.Second}) || c.AdminAddress != "127.0.0.1:10001" || c.PushInterval != 10*time.Millisecond {
 		t.Errorf("got %+v, want the documented defaults", c)
 	}
 }
@@ -115,68 +119,142 @@ func TestConfigMistakes(t *testing.T) {
 	static := "discovery: {static: []}\n"
 	endpoint := func(s string) string { return envoyYAML + "discovery:\n  static:\n  - " + s + "\n" }
 	tests := []struct{ name, yaml, want string }{
-		{"empty", "", "line 1: envoy.ingest: is missing; the URL of Envoy's ingest listener is right, such as http://127.0.0.1:15099/pintle/v1/snapshot\nline 1: envoy.token: is missing; the filter's ingest.token is right, or envoy.tokenFile\nline 1: discovery: is missing; one of static, file, kubernetes and dns is right"},
+		{"empty", "", "line 1: envoy.ingest: is missing; the URL of Envoy's ingest listener is right, such as " +
+			"http://127.0.0.1:15099/pintle/v1/snapshot\nline 1: envoy.token: is missing; the filter's ingest.token " +
+			"is right, or envoy.tokenFile\nline 1: discovery: is missing; one of static, file, kubernetes and dns is " +
+			"right"},
 		{"no mapping", "[]", "line 1: [] is not an object"},
-		{"tls without https", envoyYAML + static + "scrape: {tls: {serverName: a}}\n", "line 3: scrape.tls: is of no use with the scheme http; scheme: https is right"},
-		{"tls keys", envoyYAML + static + "scrape: {scheme: https, tls: {ca: ca.pem, insecureSkipVerify: true, certificate: c.pem, sni: a}}\n", "line 3: scrape.tls: unknown key \"sni\"; known are ca, certificate, key, serverName, insecureSkipVerify\nline 3: scrape.tls: one of certificate and key is missing; both or none are right\nline 3: scrape.tls.ca: is of no use with insecureSkipVerify; one of them is right"},
-		{"scheme", endpoint("{name: a, address: '1.2.3.4:5', scheme: tls}"), `line 4: discovery.static[0].scheme: "tls" is not one of http, https`},
-		{"token header", envoyYAML + static + "scrape: {tokenHeader: 'x api'}\n", "line 3: scrape.tokenHeader: the value is no name of a header; one such as x-api-key is right, or none for Authorization: Bearer\nline 3: scrape.tokenHeader: is of no use without tokenFile, which holds what is sent in it"},
-		{"token file", envoyYAML + "discovery: {dns: [{name: a, port: 1, tokenFile: ''}]}\n", "line 2: discovery.dns[0].tokenFile: is empty; the path of a file is right"},
-		{"public address", envoyYAML + static + "admin: {public: '10002'}\n", `line 3: admin.public: "10002" is no address; host:port such as 127.0.0.1:10001 is right`},
-		{"many", envoyYAML + "scrape: {interval: 1, timeout: 2}\npush: {interval: x}\ndiscovery:\n  static:\n  - {name: a, address: b}\n  - {nam: a, address: '1.2.3.4:5'}\n", "line 2: scrape.interval: 1 is not a duration such as \"2m\" or \"500ms\", at least 5ms\nline 2: scrape.timeout: 2 is not a duration such as \"2m\" or \"500ms\", at least 5ms\nline 3: push.interval: \"x\" is not a duration such as \"2m\" or \"500ms\", at least 5ms\nline 6: discovery.static[0].address: \"b\" is no address; ip:port is right, an IPv6 address in brackets\nline 7: discovery.static[1]: unknown key \"nam\"; did you mean name? known are name, address, engine, labels, models, scheme, tls, tokenFile, tokenHeader\nline 7: discovery.static[1].name: is missing; a unique name such as default/vllm-0 is right"},
+		{"tls without https", envoyYAML + static + "scrape: {tls: {serverName: a}}\n",
+			"line 3: scrape.tls: is of no use with the scheme http; scheme: https is right"},
+		{"tls keys", envoyYAML + static + "scrape: {scheme: https, tls: {ca: ca.pem, insecureSkipVerify: true, " +
+			"certificate: c.pem, sni: a}}\n", "line 3: scrape.tls: unknown key \"sni\"; known are ca, certificate, " +
+			"key, serverName, insecureSkipVerify\nline 3: scrape.tls: one of certificate and key is missing; both or " +
+			"none are right\nline 3: scrape.tls.ca: is of no use with insecureSkipVerify; one of them is right"},
+		{"scheme", endpoint("{name: a, address: '1.2.3.4:5', scheme: tls}"),
+			`line 4: discovery.static[0].scheme: "tls" is not one of http, https`},
+		{"token header", envoyYAML + static + "scrape: {tokenHeader: 'x api'}\n", "line 3: scrape.tokenHeader: the " +
+			"value is no name of a header; one such as x-api-key is right, or none for Authorization: Bearer\nline " +
+			"3: scrape.tokenHeader: is of no use without tokenFile, which holds what is sent in it"},
+		{"token file", envoyYAML + "discovery: {dns: [{name: a, port: 1, tokenFile: ''}]}\n",
+			"line 2: discovery.dns[0].tokenFile: is empty; the path of a file is right"},
+		{"public address", envoyYAML + static + "admin: {public: '10002'}\n",
+			`line 3: admin.public: "10002" is no address; host:port such as 127.0.0.1:10001 is right`},
+		{"many", envoyYAML + "scrape: {interval: 1, timeout: 2}\npush: {interval: x}\ndiscovery:\n  static:\n  - " +
+			"{name: a, address: b}\n  - {nam: a, address: '1.2.3.4:5'}\n", "line 2: scrape.interval: 1 is not a " +
+			"duration such as \"2m\" or \"500ms\", at least 5ms\nline 2: scrape.timeout: 2 is not a duration such as " +
+			"\"2m\" or \"500ms\", at least 5ms\nline 3: push.interval: \"x\" is not a duration such as \"2m\" or " +
+			"\"500ms\", at least 5ms\nline 6: discovery.static[0].address: \"b\" is no address; ip:port is right, an " +
+			"IPv6 address in brackets\nline 7: discovery.static[1]: unknown key \"nam\"; did you mean name? known " +
+			"are name, address, engine, labels, models, scheme, tls, tokenFile, tokenHeader\nline 7: " +
+			"discovery.static[1].name: is missing; a unique name such as default/vllm-0 is right"},
 		{"syntax", "envoy: {", "line 1: not valid YAML: brackets or braces do not match, or a comma is missing"},
-		{"two documents", envoyYAML + static + "---\na: b\n", "not one YAML document but several; what follows the second --- would be ignored"},
-		{"unknown key", envoyYAML + static + "scrap: {interval: 1s}\n", `line 3: unknown key "scrap"; did you mean scrape? known are engines, envoy, scrape, push, admin, follow, metrics, discovery, objectives, modelRewrites`},
-		{"unknown inner key", envoyYAML + static + "scrape: {intervall: 1s}\n", `line 3: scrape: unknown key "intervall"; did you mean interval? known are interval, idleInterval, timeout, models, scheme, tls, tokenFile, tokenHeader`},
-		{"twice", envoyYAML + static + "scrape: {interval: 1s, interval: 2s}\n", `line 3: key "interval" is given twice`},
-		{"key type", envoyYAML + static + "1: x\n", `line 3: unknown key "1"; known are engines, envoy, scrape, push, admin, follow, metrics, discovery, objectives, modelRewrites`},
-		{"no envoy", static, "line 1: envoy.ingest: is missing; the URL of Envoy's ingest listener is right, such as http://127.0.0.1:15099/pintle/v1/snapshot\nline 1: envoy.token: is missing; the filter's ingest.token is right, or envoy.tokenFile"},
+		{"two documents", envoyYAML + static + "---\na: b\n",
+			"not one YAML document but several; what follows the second --- would be ignored"},
+		{"unknown key", envoyYAML + static + "scrap: {interval: 1s}\n",
+			`line 3: unknown key "scrap"; did you mean scrape? known are engines, envoy, scrape, push, admin, follow, metrics, discovery, objectives, modelRewrites`},
+		{"unknown inner key", envoyYAML + static + "scrape: {intervall: 1s}\n",
+			`line 3: scrape: unknown key "intervall"; did you mean interval? known are interval, idleInterval, timeout, models, scheme, tls, tokenFile, tokenHeader`},
+		{"twice", envoyYAML + static + "scrape: {interval: 1s, interval: 2s}\n",
+			`line 3: key "interval" is given twice`},
+		{"key type", envoyYAML + static + "1: x\n",
+			`line 3: unknown key "1"; known are engines, envoy, scrape, push, admin, follow, metrics, discovery, objectives, modelRewrites`},
+		{"no envoy", static, "line 1: envoy.ingest: is missing; the URL of Envoy's ingest listener is right, such as " +
+			"http://127.0.0.1:15099/pintle/v1/snapshot\nline 1: envoy.token: is missing; the filter's ingest.token " +
+			"is right, or envoy.tokenFile"},
 		{"ingest type", "envoy: {ingest: 5, token: a}\n" + static, "line 1: envoy.ingest: the value is not a string"},
-		{"ingest scheme", "envoy: {ingest: 'https://a:1', token: a}\n" + static, `line 1: envoy.ingest: "https://a:1" is no ingest URL; http://host:port/pintle/v1/snapshot or unix:///path.sock is right`},
-		{"ingest port", "envoy: {ingest: 'http://a', token: a}\n" + static, `line 1: envoy.ingest: "http://a" is no ingest URL; http://host:port/pintle/v1/snapshot or unix:///path.sock is right`},
-		{"unix host", "envoy: {ingest: 'unix://a/b', token: a}\n" + static, `line 1: envoy.ingest: "unix://a/b" is no ingest URL; http://host:port/pintle/v1/snapshot or unix:///path.sock is right`},
-		{"ingest twice", "envoy: {ingest: ['http://a:1', 'http://a:1'], token: a}\n" + static, `line 1: envoy.ingest[1]: "http://a:1" is there twice; once is right`},
-		{"no token", "envoy: {ingest: 'http://a:1'}\n" + static, "line 1: envoy.token: is missing; the filter's ingest.token is right, or envoy.tokenFile"},
-		{"token type", "envoy: {ingest: 'http://a:1', token: 1234}\n" + static, "line 1: envoy.token: the value is not a string"},
-		{"token bytes", "envoy: {ingest: 'http://a:1', token: 'se cret'}\n" + static, "line 1: envoy.token: the token has a character that no header can carry; visible ASCII is right"},
-		{"two tokens", "envoy: {ingest: 'http://a:1', token: a, tokenFile: b}\n" + static, "line 1: envoy.tokenFile: token is there, too; one of them is right"},
-		{"duration without unit", envoyYAML + static + "scrape: {interval: 50}\n", `line 3: scrape.interval: 50 is not a duration such as "2m" or "500ms", at least 5ms`},
-		{"duration too short", envoyYAML + static + "scrape: {timeout: -1s}\n", `line 3: scrape.timeout: "-1s" is not a duration such as "2m" or "500ms", at least 5ms`},
-		{"admin address", envoyYAML + static + "admin: {address: '10001'}\n", `line 3: admin.address: "10001" is no address; host:port such as 127.0.0.1:10001 is right`},
+		{"ingest scheme", "envoy: {ingest: 'https://a:1', token: a}\n" + static,
+			`line 1: envoy.ingest: "https://a:1" is no ingest URL; http://host:port/pintle/v1/snapshot or unix:///path.sock is right`},
+		{"ingest port", "envoy: {ingest: 'http://a', token: a}\n" + static,
+			`line 1: envoy.ingest: "http://a" is no ingest URL; http://host:port/pintle/v1/snapshot or unix:///path.sock is right`},
+		{"unix host", "envoy: {ingest: 'unix://a/b', token: a}\n" + static,
+			`line 1: envoy.ingest: "unix://a/b" is no ingest URL; http://host:port/pintle/v1/snapshot or unix:///path.sock is right`},
+		{"ingest twice", "envoy: {ingest: ['http://a:1', 'http://a:1'], token: a}\n" + static,
+			`line 1: envoy.ingest[1]: "http://a:1" is there twice; once is right`},
+		{"no token", "envoy: {ingest: 'http://a:1'}\n" + static,
+			"line 1: envoy.token: is missing; the filter's ingest.token is right, or envoy.tokenFile"},
+		{"token type", "envoy: {ingest: 'http://a:1', token: 1234}\n" + static,
+			"line 1: envoy.token: the value is not a string"},
+		{"token bytes", "envoy: {ingest: 'http://a:1', token: 'se cret'}\n" + static,
+			"line 1: envoy.token: the token has a character that no header can carry; visible ASCII is right"},
+		{"two tokens", "envoy: {ingest: 'http://a:1', token: a, tokenFile: b}\n" + static,
+			"line 1: envoy.tokenFile: token is there, too; one of them is right"},
+		{"duration without unit", envoyYAML + static + "scrape: {interval: 50}\n",
+			`line 3: scrape.interval: 50 is not a duration such as "2m" or "500ms", at least 5ms`},
+		{"duration too short", envoyYAML + static + "scrape: {timeout: -1s}\n",
+			`line 3: scrape.timeout: "-1s" is not a duration such as "2m" or "500ms", at least 5ms`},
+		{"admin address", envoyYAML + static + "admin: {address: '10001'}\n",
+			`line 3: admin.address: "10001" is no address; host:port such as 127.0.0.1:10001 is right`},
 		{"pprof", envoyYAML + static + "admin: {pprof: 'yes'}\n", `line 3: admin.pprof: "yes" is not true or false`},
-		{"admin port", envoyYAML + static + "admin: {address: 'a:100001'}\n", `line 3: admin.address: "a:100001" is no address; host:port such as 127.0.0.1:10001 is right`},
+		{"admin port", envoyYAML + static + "admin: {address: 'a:100001'}\n",
+			`line 3: admin.address: "a:100001" is no address; host:port such as 127.0.0.1:10001 is right`},
 		{"no discovery", envoyYAML, "line 1: discovery: is missing; one of static, file, kubernetes and dns is right"},
-		{"empty discovery", envoyYAML + "discovery: {}\n", "line 2: discovery: nothing is there; one of static, file, kubernetes and dns is right"},
-		{"null list", envoyYAML + "discovery: {static: }\n", "line 2: discovery.static: nothing is there; a list is right, [] when empty\nline 2: discovery: nothing is there; one of static, file, kubernetes and dns is right"},
+		{"empty discovery", envoyYAML + "discovery: {}\n",
+			"line 2: discovery: nothing is there; one of static, file, kubernetes and dns is right"},
+		{"null list", envoyYAML + "discovery: {static: }\n", "line 2: discovery.static: nothing is there; a list is " +
+			"right, [] when empty\nline 2: discovery: nothing is there; one of static, file, kubernetes and dns is " +
+			"right"},
 		{"file type", envoyYAML + "discovery: {file: [a]}\n", `line 2: discovery.file: ["a"] is not a string`},
-		{"Kubernetes without pools", envoyYAML + "discovery: {kubernetes: {}}\n", "line 2: discovery.kubernetes.pools: is missing; a list with inferencePool, service or selector is right"},
-		{"Kubernetes pool's mistake", envoyYAML + "discovery: {kubernetes: {pools: [{service: a}, {selector: a=b}]}}\n", "line 2: discovery.kubernetes.pools[1]: ports: missing; the numbers of the ports that the pods serve are right"},
-		{"Kubernetes pool's key", envoyYAML + "discovery: {kubernetes: {pools: [{deployment: a}]}}\n", "line 2: discovery.kubernetes.pools[0]: unknown key \"deployment\"; known are namespace, inferencePool, service, selector, ports, engine, labels, models, scheme, tls, tokenFile, tokenHeader\nline 2: discovery.kubernetes.pools[0]: one of inferencePool, service and selector is right"},
-		{"Kubernetes pool's port", envoyYAML + "discovery: {kubernetes: {pools: [{service: a, ports: [70000]}]}}\n", "line 2: discovery.kubernetes.pools[0]: ports: 70000 is no port; a name, or a number from 1 to 65535, is right"},
-		{"DNS without name", envoyYAML + "discovery: {dns: [{port: 8000}]}\n", "line 2: discovery.dns[0].name: is missing; one such as vllm.default.svc.cluster.local is right"},
-		{"DNS without port", envoyYAML + "discovery: {dns: [{name: a}]}\n", "line 2: discovery.dns[0].port: is missing; that of the model servers is right"},
-		{"DNS type", envoyYAML + "discovery: {dns: [{name: a, type: CNAME}]}\n", "line 2: discovery.dns[0].type: \"CNAME\" is not one of A, AAAA, SRV\nline 2: discovery.dns[0].port: is missing; that of the model servers is right"},
-		{"SRV with a port", envoyYAML + "discovery: {dns: [{name: a, type: SRV, port: 1}]}\n", "line 2: discovery.dns[0].port: SRV records have their own; leaving it out is right"},
-		{"DNS twice", envoyYAML + "discovery: {dns: [{name: a, port: 1}, {name: a, port: 1}]}\n", `line 2: discovery.dns[1].name: "a" is there twice; once is right`},
-		{"no name", endpoint("{address: '1.2.3.4:5'}"), "line 4: discovery.static[0].name: is missing; a unique name such as default/vllm-0 is right"},
+		{"Kubernetes without pools", envoyYAML + "discovery: {kubernetes: {}}\n",
+			"line 2: discovery.kubernetes.pools: is missing; a list with inferencePool, service or selector is right"},
+		{"Kubernetes pool's mistake", envoyYAML + "discovery: {kubernetes: {pools: [{service: a}, {selector: a=b}]}}\n",
+			"line 2: discovery.kubernetes.pools[1]: ports: missing; the numbers of the ports that the pods serve are " +
+				"right"},
+		{"Kubernetes pool's key", envoyYAML + "discovery: {kubernetes: {pools: [{deployment: a}]}}\n",
+			"line 2: discovery.kubernetes.pools[0]: unknown key \"deployment\"; known are namespace, inferencePool, " +
+				"service, selector, ports, engine, labels, models, scheme, tls, tokenFile, tokenHeader\nline 2: " +
+				"discovery.kubernetes.pools[0]: one of inferencePool, service and selector is right"},
+		{"Kubernetes pool's port", envoyYAML + "discovery: {kubernetes: {pools: [{service: a, ports: [70000]}]}}\n",
+			"line 2: discovery.kubernetes.pools[0]: ports: 70000 is no port; a name, or a number from 1 to 65535, is " +
+				"right"},
+		{"DNS without name", envoyYAML + "discovery: {dns: [{port: 8000}]}\n",
+			"line 2: discovery.dns[0].name: is missing; one such as vllm.default.svc.cluster.local is right"},
+		{"DNS without port", envoyYAML + "discovery: {dns: [{name: a}]}\n",
+			"line 2: discovery.dns[0].port: is missing; that of the model servers is right"},
+		{"DNS type", envoyYAML + "discovery: {dns: [{name: a, type: CNAME}]}\n", "line 2: discovery.dns[0].type: " +
+			"\"CNAME\" is not one of A, AAAA, SRV\nline 2: discovery.dns[0].port: is missing; that of the model " +
+			"servers is right"},
+		{"SRV with a port", envoyYAML + "discovery: {dns: [{name: a, type: SRV, port: 1}]}\n",
+			"line 2: discovery.dns[0].port: SRV records have their own; leaving it out is right"},
+		{"DNS twice", envoyYAML + "discovery: {dns: [{name: a, port: 1}, {name: a, port: 1}]}\n",
+			`line 2: discovery.dns[1].name: "a" is there twice; once is right`},
+		{"no name", endpoint("{address: '1.2.3.4:5'}"),
+			"line 4: discovery.static[0].name: is missing; a unique name such as default/vllm-0 is right"},
 		{"no address", endpoint("{name: a}"), "line 4: discovery.static[0].address: is missing; ip:port is right"},
-		{"host name", endpoint("{name: a, address: 'vllm:8000'}"), `line 4: discovery.static[0].address: "vllm:8000" is no address; ip:port is right, an IPv6 address in brackets`},
-		{"port 0", endpoint("{name: a, address: '1.2.3.4:0'}"), `line 4: discovery.static[0].address: "1.2.3.4:0" is no address; ip:port is right, an IPv6 address in brackets`},
-		{"label type", endpoint("{name: a, address: '1.2.3.4:5', labels: {canary: true}}"), "line 4: discovery.static[0].labels.canary: true is not a string; in quotes it is one"},
-		{"engine", endpoint("{name: a, address: '1.2.3.4:5', engine: vlm}"), `line 4: discovery.static[0].engine: "vlm" is no known engine; right is one of vllm, sglang, trtllm, triton, or no engine, which is then detected`},
-		{"engine's key", envoyYAML + static + "engines: {mine: {queue: a}}\n", "line 3: engines.mine: unknown key \"queue\"; known are path, port, waiting, running, kvCacheUsage, cacheInfo, loraInfo\nline 3: engines.mine: engine mine has no load; at least one of waiting, running and kvCacheUsage is right"},
-		{"engine's selector", envoyYAML + static + "engines: {mine: {waiting: 'a{b=~c}'}}\n", `line 3: engines.mine: waiting: "a{b=~c}" has a matcher other than label=value; a metric name, or name{label="value"}, is right`},
-		{"engine's path", envoyYAML + static + "engines: {vllm: {path: metrics}}\n", `line 3: engines.vllm.path: "metrics" is no path; one such as /metrics is right`},
-		{"engine's port", envoyYAML + static + "engines: {vllm: {port: 0}}\n", "line 3: engines.vllm.port: 0 is not a whole number from 1 to 65535"},
-		{"engine without load", envoyYAML + static + "engines: {mine: {cacheInfo: a}}\n", "line 3: engines.mine: engine mine has no load; at least one of waiting, running and kvCacheUsage is right"},
-		{"idle interval", envoyYAML + static + "scrape: {interval: 1s, idleInterval: 500ms}\n", "line 3: scrape.idleInterval: 500ms is shorter than interval 1s; the same or longer is right"},
-		{"models", endpoint("{name: a, address: '1.2.3.4:5', models: m}"), `line 4: discovery.static[0].models: "m" is not a list of strings`},
-		{"objective without name", envoyYAML + static + "objectives: [{priority: 1}]\n", "line 3: objectives[0].name: is missing; a unique name such as batch is right"},
-		{"priority", envoyYAML + static + "objectives: [{name: a, priority: high}]\n", `line 3: objectives[0].priority: "high" is not a whole number from -2147483648 to 2147483647`},
-		{"objective twice", envoyYAML + static + "objectives: [{name: a}, {name: a}]\n", `line 3: objectives[1].name: "a" is the name of another objective; each name once is right`},
-		{"rewrite without targets", envoyYAML + static + "modelRewrites: [{models: [m]}]\n", "line 3: modelRewrites[0].targets: is missing; at least one model is right"},
-		{"weight", envoyYAML + static + "modelRewrites: [{targets: [{model: m, weight: -1}]}]\n", "line 3: modelRewrites[0].targets[0].weight: -1 is not a whole number from 0 to 1000000"},
-		{"name twice", endpoint("{name: a, address: '1.2.3.4:5'}\n  - {name: a, address: '1.2.3.4:6'}"), `line 5: discovery.static[1].name: "a" is the name of another endpoint; each name once is right`},
+		{"host name", endpoint("{name: a, address: 'vllm:8000'}"),
+			`line 4: discovery.static[0].address: "vllm:8000" is no address; ip:port is right, an IPv6 address in brackets`},
+		{"port 0", endpoint("{name: a, address: '1.2.3.4:0'}"),
+			`line 4: discovery.static[0].address: "1.2.3.4:0" is no address; ip:port is right, an IPv6 address in brackets`},
+		{"label type", endpoint("{name: a, address: '1.2.3.4:5', labels: {canary: true}}"),
+			"line 4: discovery.static[0].labels.canary: true is not a string; in quotes it is one"},
+		{"engine", endpoint("{name: a, address: '1.2.3.4:5', engine: vlm}"),
+			`line 4: discovery.static[0].engine: "vlm" is no known engine; right is one of vllm, sglang, trtllm, triton, or no engine, which is then detected`},
+		{"engine's key", envoyYAML + static + "engines: {mine: {queue: a}}\n", "line 3: engines.mine: unknown key " +
+			"\"queue\"; known are path, port, waiting, running, kvCacheUsage, cacheInfo, loraInfo\nline 3: " +
+			"engines.mine: engine mine has no load; at least one of waiting, running and kvCacheUsage is right"},
+		{"engine's selector", envoyYAML + static + "engines: {mine: {waiting: 'a{b=~c}'}}\n",
+			`line 3: engines.mine: waiting: "a{b=~c}" has a matcher other than label=value; a metric name, or name{label="value"}, is right`},
+		{"engine's path", envoyYAML + static + "engines: {vllm: {path: metrics}}\n",
+			`line 3: engines.vllm.path: "metrics" is no path; one such as /metrics is right`},
+		{"engine's port", envoyYAML + static + "engines: {vllm: {port: 0}}\n",
+			"line 3: engines.vllm.port: 0 is not a whole number from 1 to 65535"},
+		{"engine without load", envoyYAML + static + "engines: {mine: {cacheInfo: a}}\n", "line 3: engines.mine: " +
+			"engine mine has no load; at least one of waiting, running and kvCacheUsage is right"},
+		{"idle interval", envoyYAML + static + "scrape: {interval: 1s, idleInterval: 500ms}\n",
+			"line 3: scrape.idleInterval: 500ms is shorter than interval 1s; the same or longer is right"},
+		{"models", endpoint("{name: a, address: '1.2.3.4:5', models: m}"),
+			`line 4: discovery.static[0].models: "m" is not a list of strings`},
+		{"objective without name", envoyYAML + static + "objectives: [{priority: 1}]\n",
+			"line 3: objectives[0].name: is missing; a unique name such as batch is right"},
+		{"priority", envoyYAML + static + "objectives: [{name: a, priority: high}]\n",
+			`line 3: objectives[0].priority: "high" is not a whole number from -2147483648 to 2147483647`},
+		{"objective twice", envoyYAML + static + "objectives: [{name: a}, {name: a}]\n",
+			`line 3: objectives[1].name: "a" is the name of another objective; each name once is right`},
+		{"rewrite without targets", envoyYAML + static + "modelRewrites: [{models: [m]}]\n",
+			"line 3: modelRewrites[0].targets: is missing; at least one model is right"},
+		{"weight", envoyYAML + static + "modelRewrites: [{targets: [{model: m, weight: -1}]}]\n",
+			"line 3: modelRewrites[0].targets[0].weight: -1 is not a whole number from 0 to 1000000"},
+		{"name twice", endpoint("{name: a, address: '1.2.3.4:5'}\n  - {name: a, address: '1.2.3.4:6'}"),
+			`line 5: discovery.static[1].name: "a" is the name of another endpoint; each name once is right`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -200,39 +278,41 @@ func TestNoMistakeShowsASecret(t *testing.T) {
 	rest := "discovery: {static: []}\n"
 	in := func(inner string) string { return "envoy:\n  ingest: http://127.0.0.1:1\n" + inner + "\n" + rest }
 	tests := map[string]string{
-		"misspelt key":             in("  tokn: " + secret),
-		"misspelt key, quoted":     in(`  tokn: "` + secret + `"`),
-		"no blank":                 in("  token:" + secret),
-		"no blank in braces":       "envoy: {ingest: 'http://a:1', token:" + secret + "}\n" + rest,
-		"an equals sign":           in("  token=" + secret),
-		"no colon":                 in("  token " + secret),
-		"quote left open":          in(`  token: "` + secret),
-		"quote inside":             in(`  token: ` + secret + `"x: y`),
-		"a list":                   in("  token: [" + secret + "]"),
-		"a mapping":                in("  token: {value: " + secret + "}"),
-		"an anchor":                in("  token: *" + secret),
-		"a tag":                    in("  token: !!int " + secret),
-		"a template":               in("  token: {{" + secret + "}}"),
-		"reserved character":       in("  token: @" + secret),
-		"a character":              in("  token: " + secret + "ä"),
-		"user of the URL":          "envoy: {ingest: 'http://:" + secret + "@a:1', token: x}\n" + rest,
-		"query of the URL":         "envoy: {ingest: 'http://a:1/?token=" + secret + "', token: x}\n" + rest,
-		"user of another scheme":   "envoy: {ingest: 'https://u:" + secret + "@a:1', token: x}\n" + rest,
-		"in place of the URL":      "envoy: {ingest: " + secret + ", token: x}\n" + rest,
-		"in place of the section":  "envoy: " + secret + "\n" + rest,
-		"section as a text":        "envoy: 'token: " + secret + "'\n" + rest,
-		"section as a block":       "envoy: |\n  token: " + secret + "\n" + rest,
-		"twice":                    in("  token: x\n  token: " + secret),
-		"both":                     in("  token: " + secret + "\n  tokenFile: x"),
-		"file with the token":      in("  tokenFile: [" + secret + "]"),
-		"at the top":               "envoy: {ingest: 'http://a:1'}\ntoken: " + secret + "\n" + rest,
-		"in another section":       in("  tokenFile: x") + "scrape: 'token: " + secret + "'\n",
-		"swallowed by a quote":     "admin: {address: 'a\n  token: " + secret + "'}\n" + in("  tokenFile: x"),
-		"the document as a text":   "'envoy token: " + secret + "'",
-		"misspelt section":         "envoi: {token: " + secret + "}\n" + rest,
-		"header of the scrape":     in("  tokenFile: x") + "scrape: {tokenFile: y, tokenHeader: 'Bearer " + secret + "'}\n",
-		"key of the scrape":        in("  tokenFile: x") + "scrape: {token: " + secret + "}\n",
-		"headers of the scrape":    in("  tokenFile: x") + "scrape: {headers: {authorization: Bearer " + secret + "}}\n",
+		"misspelt key":            in("  tokn: " + secret),
+		"misspelt key, quoted":    in(`  tokn: "` + secret + `"`),
+		"no blank":                in("  token:" + secret),
+		"no blank in braces":      "envoy: {ingest: 'http://a:1', token:" + secret + "}\n" + rest,
+		"an equals sign":          in("  token=" + secret),
+		"no colon":                in("  token " + secret),
+		"quote left open":         in(`  token: "` + secret),
+		"quote inside":            in(`  token: ` + secret + `"x: y`),
+		"a list":                  in("  token: [" + secret + "]"),
+		"a mapping":               in("  token: {value: " + secret + "}"),
+		"an anchor":               in("  token: *" + secret),
+		"a tag":                   in("  token: !!int " + secret),
+		"a template":              in("  token: {{" + secret + "}}"),
+		"reserved character":      in("  token: @" + secret),
+		"a character":             in("  token: " + secret + "ä"),
+		"user of the URL":         "envoy: {ingest: 'http://:" + secret + "@a:1', token: x}\n" + rest,
+		"query of the URL":        "envoy: {ingest: 'http://a:1/?token=" + secret + "', token: x}\n" + rest,
+		"user of another scheme":  "envoy: {ingest: 'https://u:" + secret + "@a:1', token: x}\n" + rest,
+		"in place of the URL":     "envoy: {ingest: " + secret + ", token: x}\n" + rest,
+		"in place of the section": "envoy: " + secret + "\n" + rest,
+		"section as a text":       "envoy: 'token: " + secret + "'\n" + rest,
+		"section as a block":      "envoy: |\n  token: " + secret + "\n" + rest,
+		"twice":                   in("  token: x\n  token: " + secret),
+		"both":                    in("  token: " + secret + "\n  tokenFile: x"),
+		"file with the token":     in("  tokenFile: [" + secret + "]"),
+		"at the top":              "envoy: {ingest: 'http://a:1'}\ntoken: " + secret + "\n" + rest,
+		"in another section":      in("  tokenFile: x") + "scrape: 'token: " + secret + "'\n",
+		"swallowed by a quote":    "admin: {address: 'a\n  token: " + secret + "'}\n" + in("  tokenFile: x"),
+		"the document as a text":  "'envoy token: " + secret + "'",
+		"misspelt section":        "envoi: {token: " + secret + "}\n" + rest,
+		"header of the scrape": in("  tokenFile: x") + "scrape: {tokenFile: y, tokenHeader: 'Bearer " + secret +
+			"'}\n",
+		"key of the scrape": in("  tokenFile: x") + "scrape: {token: " + secret + "}\n",
+		"headers of the scrape": in("  tokenFile: x") + "scrape: {headers: {authorization: Bearer " + secret +
+			"}}\n",
 		"tls of the scrape":        in("  tokenFile: x") + "scrape: {scheme: https, tls: 'password: " + secret + "'}\n",
 		"a key that is a sequence": "envoy: {[" + secret + "]: x}\n" + rest,
 	}
@@ -252,9 +332,11 @@ func TestNoMistakeShowsASecret(t *testing.T) {
 func TestLoadConfigChecksTheFilesItNames(t *testing.T) {
 	tests := []struct{ name, endpoints, token, want string }{
 		{name: "good", endpoints: "endpoints: [{name: b, address: '1.2.3.4:5'}]", token: "secret\n"},
-		{name: "broken list", endpoints: "endpoints: [{nam: b}]", token: "secret", want: `endpoints.yaml: line 1: endpoints[0]: unknown key "nam"`},
+		{name: "broken list", endpoints: "endpoints: [{nam: b}]", token: "secret",
+			want: `endpoints.yaml: line 1: endpoints[0]: unknown key "nam"`},
 		{name: "no list", endpoints: "{}", token: "secret", want: "endpoints.yaml: line 1: endpoints: is missing"},
-		{name: "name in both", endpoints: "endpoints: [{name: a, address: '1.2.3.4:5'}]", token: "secret", want: `endpoint name "a" is there already, in discovery.static`},
+		{name: "name in both", endpoints: "endpoints: [{name: a, address: '1.2.3.4:5'}]", token: "secret",
+			want: `endpoint name "a" is there already, in discovery.static`},
 		{name: "empty token", endpoints: "endpoints: []", token: " \n", want: "envoy.tokenFile"},
 	}
 	for _, test := range tests {
@@ -263,9 +345,11 @@ func TestLoadConfigChecksTheFilesItNames(t *testing.T) {
 			path := filepath.Join(folder, "sidecar.yaml")
 			writeFile(t, filepath.Join(folder, "endpoints.yaml"), test.endpoints)
 			writeFile(t, filepath.Join(folder, "token"), test.token)
-			writeFile(t, path, "envoy: {ingest: 'http://a:1', tokenFile: token}\ndiscovery: {file: endpoints.yaml, static: [{name: a, address: '1.2.3.4:5'}]}\n")
+			writeFile(t, path, "envoy: {ingest: 'http://a:1', tokenFile: token}\ndiscovery: {file: endpoints.yaml, "+
+				"static: [{name: a, address: '1.2.3.4:5'}]}\n")
 			_, err := Load(path)
-			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			if test.want == "" && err != nil || test.want != "" &&
+				(err == nil || !strings.Contains(err.Error(), test.want)) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
 		})

@@ -25,7 +25,8 @@ func (c *Config) readScrape(o *strictjson.Object) {
 	c.Scrape.Access = *topology.ReadAccess(o, &topology.Access{}, filepath.Dir(c.Path))
 	o.Close()
 	if c.Scrape.IdleInterval < c.Scrape.Interval {
-		o.Mistake("idleInterval", c.Scrape.IdleInterval.String()+" is shorter than interval "+c.Scrape.Interval.String()+
+		o.Mistake("idleInterval", c.Scrape.IdleInterval.String()+" is shorter than interval "+
+			c.Scrape.Interval.String()+
 			"; the same or longer is right")
 	}
 }

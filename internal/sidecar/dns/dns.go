@@ -1,4 +1,5 @@
-// Package dns finds model servers by names that are looked up again and again: A, AAAA and SRV records, such as those of a headless Service.
+// Package dns finds model servers by names that are looked up again and again: A, AAAA and SRV records, such as those
+// of a headless Service.
 package dns
 
 import (
@@ -46,8 +47,8 @@ const timeout = 5 * time.Second
 // Name implements topology.Discovery.
 func (d *Discovery) Name() string { return "discovery.dns " + d.Pool.Name }
 
-// Run implements topology.Discovery. A name that has no records is a pool without endpoints, as a headless Service without ready
-// pods has none; when no server answers, the last records stay.
+// Run implements topology.Discovery. A name that has no records is a pool without endpoints, as a headless Service
+// without ready pods has none; when no server answers, the last records stay.
 func (d *Discovery) Run(ctx context.Context, emit func(part topology.Part, err error)) {
 	resolver := d.resolver()
 	last, failing := "none yet", false
@@ -123,8 +124,8 @@ func (d *Discovery) ofAddresses(ctx context.Context, r *net.Resolver) (found []t
 	return found, nil
 }
 
-// ofServices names endpoints by the records' target and port: vllm-0.vllm.default.svc.cluster.local:8000. A target that has no address (yet)
-// is left out; one that cannot be looked up makes the look fail.
+// ofServices names endpoints by the records' target and port: vllm-0.vllm.default.svc.cluster.local:8000. A target that
+// has no address (yet) is left out; one that cannot be looked up makes the look fail.
 func (d *Discovery) ofServices(ctx context.Context, r *net.Resolver) (found []topology.Endpoint, err error) {
 	_, records, err := r.LookupSRV(ctx, "", "", d.Pool.Name)
 	if err != nil {
@@ -143,15 +144,17 @@ func (d *Discovery) ofServices(ctx context.Context, r *net.Resolver) (found []to
 		}
 		slices.SortFunc(addresses, netip.Addr.Compare)
 		address := netip.AddrPortFrom(addresses[0].Unmap(), record.Port)
-		found = append(found, d.endpoint(strings.TrimSuffix(record.Target, ".")+":"+strconv.Itoa(int(record.Port)), address))
+		found = append(found, d.endpoint(strings.TrimSuffix(record.Target, ".")+":"+strconv.Itoa(int(record.Port)),
+			address))
 	}
 	return found, nil
 }
 
 func (d *Discovery) endpoint(name string, address netip.AddrPort) topology.Endpoint {
 	return topology.Endpoint{
-		Pool:     strings.TrimSuffix(d.Pool.Name, "."),
-		Endpoint: snapshot.Endpoint{Name: name, Address: address.String(), Engine: d.Engine, Labels: d.Labels, Models: d.Models},
-		Access:   d.Access,
+		Pool: strings.TrimSuffix(d.Pool.Name, "."),
+		Endpoint: snapshot.Endpoint{Name: name, Address: address.String(), Engine: d.Engine, Labels: d.Labels,
+			Models: d.Models},
+		Access: d.Access,
 	}
 }

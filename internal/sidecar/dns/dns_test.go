@@ -124,7 +124,8 @@ func srv(target string, port uint16) *dnsmessage.SRVResource {
 func TestRecords(t *testing.T) {
 	s, address := newServer(t)
 	s.set("vllm.test.", false, recordA("10.0.0.2"), recordA("10.0.0.1"), recordAAAA("fd00::1"))
-	s.set("_http._tcp.vllm.test.", false, srv("vllm-1.vllm.test.", 8001), srv("vllm-0.vllm.test.", 8000), srv("six.vllm.test.", 8000), srv("gone.vllm.test.", 8000))
+	s.set("_http._tcp.vllm.test.", false, srv("vllm-1.vllm.test.", 8001), srv("vllm-0.vllm.test.", 8000),
+		srv("six.vllm.test.", 8000), srv("gone.vllm.test.", 8000))
 	s.set("twice.test.", false, recordA("10.0.0.1"), recordA("10.0.0.1"))
 	s.set("_http._tcp.twice.test.", false, srv("vllm-0.vllm.test.", 8000), srv("vllm-0.vllm.test.", 8000))
 	s.set("vllm-0.vllm.test.", false, recordA("10.0.0.1"))
@@ -135,13 +136,18 @@ func TestRecords(t *testing.T) {
 		pool Pool
 		want []string
 	}{
-		{"A", Pool{Name: "vllm.test.", Type: "A", Port: 8000}, []string{"vllm.test/10.0.0.1:8000=10.0.0.1:8000", "vllm.test/10.0.0.2:8000=10.0.0.2:8000"}},
-		{"AAAA", Pool{Name: "vllm.test.", Type: "AAAA", Port: 8000}, []string{"vllm.test/[fd00::1]:8000=[fd00::1]:8000"}},
+		{"A", Pool{Name: "vllm.test.", Type: "A", Port: 8000},
+			[]string{"vllm.test/10.0.0.1:8000=10.0.0.1:8000", "vllm.test/10.0.0.2:8000=10.0.0.2:8000"}},
+		{"AAAA", Pool{Name: "vllm.test.", Type: "AAAA", Port: 8000},
+			[]string{"vllm.test/[fd00::1]:8000=[fd00::1]:8000"}},
 		{"SRV", Pool{Name: "_http._tcp.vllm.test.", Type: "SRV"}, []string{
-			"six.vllm.test:8000=[fd00::6]:8000", "vllm-0.vllm.test:8000=10.0.0.1:8000", "vllm-1.vllm.test:8001=10.0.0.2:8001",
+			"six.vllm.test:8000=[fd00::6]:8000", "vllm-0.vllm.test:8000=10.0.0.1:8000",
+			"vllm-1.vllm.test:8001=10.0.0.2:8001",
 		}},
-		{"an address twice", Pool{Name: "twice.test.", Type: "A", Port: 8000}, []string{"twice.test/10.0.0.1:8000=10.0.0.1:8000"}},
-		{"a target twice", Pool{Name: "_http._tcp.twice.test.", Type: "SRV"}, []string{"vllm-0.vllm.test:8000=10.0.0.1:8000"}},
+		{"an address twice", Pool{Name: "twice.test.", Type: "A", Port: 8000},
+			[]string{"twice.test/10.0.0.1:8000=10.0.0.1:8000"}},
+		{"a target twice", Pool{Name: "_http._tcp.twice.test.", Type: "SRV"},
+			[]string{"vllm-0.vllm.test:8000=10.0.0.1:8000"}},
 		{"no such name", Pool{Name: "none.test.", Type: "A", Port: 8000}, nil},
 	}
 	for _, test := range tests {
@@ -174,7 +180,8 @@ func TestRun(t *testing.T) {
 	emitted := make(chan told, 100)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	traits := Pool{Name: name, Type: "A", Port: 8000, Interval: 2 * time.Millisecond, Server: address, Engine: "sglang", Models: []string{"m"}}
+	traits := Pool{Name: name, Type: "A", Port: 8000, Interval: 2 * time.Millisecond, Server: address, Engine: "sglang",
+		Models: []string{"m"}}
 	go func() {
 		defer close(done)
 		(&Discovery{traits}).Run(ctx, func(part topology.Part, err error) { emitted <- told{part, err} })
@@ -190,7 +197,9 @@ func TestRun(t *testing.T) {
 		panic("unreachable")
 	}
 	got := next("the first records")
-	want := []topology.Endpoint{{Endpoint: snapshot.Endpoint{Name: "vllm.test/10.0.0.1:8000", Address: "10.0.0.1:8000", Engine: "sglang", Models: []string{"m"}}, Pool: "vllm.test"}}
+	want := []topology.Endpoint{
+		{Endpoint: snapshot.Endpoint{Name: "vllm.test/10.0.0.1:8000", Address: "10.0.0.1:8000", Engine: "sglang",
+			Models: []string{"m"}}, Pool: "vllm.test"}}
 	if got.err != nil || !reflect.DeepEqual(got.part.Endpoints, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -77,7 +77,8 @@ type inferencePool struct {
 
 // ofInferencePool returns no endpoints for a pool that is not there, as when its pods were gone.
 func (d *Discovery) ofInferencePool(p *Pool) ([]topology.Endpoint, error) {
-	object := get[*unstructured.Unstructured](d.watchers[watched{inferencePools.Resource, p.Namespace}], p.Namespace, p.InferencePool)
+	object := get[*unstructured.Unstructured](d.watchers[watched{inferencePools.Resource, p.Namespace}], p.Namespace,
+		p.InferencePool)
 	if object == nil {
 		return nil, nil
 	}
@@ -133,7 +134,8 @@ func ready(pod *corev1.Pod) bool {
 	})
 }
 
-// active says which of the ports the pod serves: those that its annotation lists, or all. What is no port in the list is passed over.
+// active says which of the ports the pod serves: those that its annotation lists, or all. What is no port in the list
+// is passed over.
 func active(pod *corev1.Pod, ports []uint16) []bool {
 	serves := make([]bool, len(ports))
 	text, limited := pod.Annotations[activePorts]
@@ -207,7 +209,8 @@ func (d *Discovery) podOf(p *Pool, at *discoveryv1.Endpoint) (pod *corev1.Pod, b
 	if at.TargetRef == nil || at.TargetRef.Kind != "Pod" {
 		return nil, p.Service + "-" + at.Addresses[0]
 	}
-	return get[*corev1.Pod](d.watchers[watched{pods.Resource, p.Namespace}], p.Namespace, at.TargetRef.Name), at.TargetRef.Name
+	return get[*corev1.Pod](d.watchers[watched{pods.Resource, p.Namespace}], p.Namespace, at.TargetRef.Name),
+		at.TargetRef.Name
 }
 
 // slicePorts returns the ports that the pool wants, in its order, or all TCP ports in the order of their numbers.

@@ -51,7 +51,8 @@ func cached(t *testing.T, pools []Pool, objects map[string][]any) *Discovery {
 func readyPod(name, ip string, labels map[string]string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", Labels: labels},
-		Status:     corev1.PodStatus{PodIP: ip, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
+		Status: corev1.PodStatus{PodIP: ip,
+			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
 	}
 }
 
@@ -71,11 +72,15 @@ func TestPart(t *testing.T) {
 	}{
 		{
 			"a pod of two pools belongs to the first",
-			[]Pool{{Selector: "app=a", Ports: []string{"8000"}, Models: []string{"one"}}, {Selector: "tier=x", Ports: []string{"9000"}, Models: []string{"two"}}},
-			[]any{readyPod("p", "10.0.0.1", map[string]string{"app": "a", "tier": "x"}), readyPod("q", "10.0.0.2", map[string]string{"tier": "x"})},
+			[]Pool{{Selector: "app=a", Ports: []string{"8000"}, Models: []string{"one"}},
+				{Selector: "tier=x", Ports: []string{"9000"}, Models: []string{"two"}}},
+			[]any{readyPod("p", "10.0.0.1", map[string]string{"app": "a", "tier": "x"}),
+				readyPod("q", "10.0.0.2", map[string]string{"tier": "x"})},
 			[]topology.Endpoint{
-				{Endpoint: snapshot.Endpoint{Name: "ns/p", Address: "10.0.0.1:8000", Models: []string{"one"}, Labels: label("app", "a", "tier", "x")}},
-				{Endpoint: snapshot.Endpoint{Name: "ns/q", Address: "10.0.0.2:9000", Models: []string{"two"}, Labels: label("tier", "x")}},
+				{Endpoint: snapshot.Endpoint{Name: "ns/p", Address: "10.0.0.1:8000", Models: []string{"one"},
+					Labels: label("app", "a", "tier", "x")}},
+				{Endpoint: snapshot.Endpoint{Name: "ns/q", Address: "10.0.0.2:9000", Models: []string{"two"},
+					Labels: label("tier", "x")}},
 			},
 		},
 		{
@@ -88,19 +93,25 @@ func TestPart(t *testing.T) {
 				readyPod("s", "10.0.0.4", map[string]string{"app": "a"}),
 			},
 			[]topology.Endpoint{
-				{Endpoint: snapshot.Endpoint{Name: "ns/p", Address: "10.0.0.1:8000", Engine: "sglang", Labels: label("app", "a", engineLabel, "sglang")}},
-				{Endpoint: snapshot.Endpoint{Name: "ns/q", Address: "10.0.0.2:8000", Engine: "sglang", Labels: label("app", "a", llmdEngineLabel, "sglang")}},
-				{Endpoint: snapshot.Endpoint{Name: "ns/r", Address: "10.0.0.3:8000", Engine: "vllm", Labels: label("app", "a", engineLabel, "other")}},
-				{Endpoint: snapshot.Endpoint{Name: "ns/s", Address: "10.0.0.4:8000", Engine: "vllm", Labels: label("app", "a")}},
+				{Endpoint: snapshot.Endpoint{Name: "ns/p", Address: "10.0.0.1:8000", Engine: "sglang",
+					Labels: label("app", "a", engineLabel, "sglang")}},
+				{Endpoint: snapshot.Endpoint{Name: "ns/q", Address: "10.0.0.2:8000", Engine: "sglang",
+					Labels: label("app", "a", llmdEngineLabel, "sglang")}},
+				{Endpoint: snapshot.Endpoint{Name: "ns/r", Address: "10.0.0.3:8000", Engine: "vllm",
+					Labels: label("app", "a", engineLabel, "other")}},
+				{Endpoint: snapshot.Endpoint{Name: "ns/s", Address: "10.0.0.4:8000", Engine: "vllm",
+					Labels: label("app", "a")}},
 			},
 		},
 		{
 			"the pool's labels win over the pod's, and its access holds",
-			[]Pool{{Selector: "app=a", Ports: []string{"8000"}, Labels: label("pool", "b", "zone", "east"), Access: access}},
+			[]Pool{{Selector: "app=a", Ports: []string{"8000"}, Labels: label("pool", "b", "zone", "east"),
+				Access: access}},
 			[]any{readyPod("p", "10.0.0.1", map[string]string{"app": "a", "pool": "own"})},
 			[]topology.Endpoint{{
-				Endpoint: snapshot.Endpoint{Name: "ns/p", Address: "10.0.0.1:8000", Labels: label("app", "a", "pool", "b", "zone", "east")},
-				Access:   access,
+				Endpoint: snapshot.Endpoint{Name: "ns/p", Address: "10.0.0.1:8000",
+					Labels: label("app", "a", "pool", "b", "zone", "east")},
+				Access: access,
 			}},
 		},
 	}
@@ -112,7 +123,8 @@ func TestPart(t *testing.T) {
 			}
 			for i := range got.Endpoints {
 				e := &got.Endpoints[i]
-				if !gslices.ContainsFunc(test.pools, func(p Pool) bool { return e.Pool == "ns/"+p.Selector+p.InferencePool+p.Service }) {
+				if !gslices.ContainsFunc(test.pools,
+					func(p Pool) bool { return e.Pool == "ns/"+p.Selector+p.InferencePool+p.Service }) {
 					t.Errorf("%s is of the pool %q, want one of those that are there", e.Name, e.Pool)
 				}
 				e.Pool = ""
@@ -127,7 +139,8 @@ func TestPart(t *testing.T) {
 // Of two objectives with one name the older object holds, and those of other pools are none of ours.
 func TestRules(t *testing.T) {
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	object := func(kind, namespace, name, pool string, age time.Duration, spec map[string]any) *unstructured.Unstructured {
+	object := func(kind, namespace, name, pool string, age time.Duration,
+		spec map[string]any) *unstructured.Unstructured {
 		spec["poolRef"] = map[string]any{"name": pool}
 		o := &unstructured.Unstructured{Object: map[string]any{"kind": kind, "spec": spec}}
 		o.SetNamespace(namespace)

@@ -52,8 +52,10 @@ func New(p *pool.Pool) *Metrics {
 			Name: "pintle_sidecar_discovery_problems", Help: "Discovery sources whose present state is not in use.",
 		}, func() float64 { return float64(len(p.Warnings())) }),
 	}
-	m.Registry.MustRegister(m.scrapes, m.scrapeSeconds, m.pageBytes, m.contentTypes, m.modelLists, m.pushes, m.pushSeconds, m.pushBytes,
-		m.discoveryFault, poolCollector{p}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.Registry.MustRegister(m.scrapes, m.scrapeSeconds, m.pageBytes, m.contentTypes, m.modelLists, m.pushes,
+		m.pushSeconds, m.pushBytes,
+		m.discoveryFault, poolCollector{p}, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.Gatherer = m.Registry
 	return m
 }
@@ -91,7 +93,8 @@ func (m *Metrics) PushedBytes(target string, bytes int) {
 // PushAge has age tell how long ago an Envoy took a snapshot.
 func (m *Metrics) PushAge(target string, age func() time.Duration) {
 	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "pintle_sidecar_push_age_seconds", Help: "Time since the target last accepted a push, or since the start.",
+		Name:        "pintle_sidecar_push_age_seconds",
+		Help:        "Time since the target last accepted a push, or since the start.",
 		ConstLabels: prometheus.Labels{"target": target},
 	}, func() float64 { return age().Seconds() }))
 }
@@ -109,10 +112,13 @@ type followed struct {
 }
 
 var (
-	eventsDesc   = prometheus.NewDesc("pintle_sidecar_journal_events_total", "Events of the target's journal that were read.", []string{"target"}, nil)
-	missedDesc   = prometheus.NewDesc("pintle_sidecar_journal_missed_events_total", "Events of the target's journal that could not be read.", []string{"target"}, nil)
+	eventsDesc = prometheus.NewDesc("pintle_sidecar_journal_events_total",
+		"Events of the target's journal that were read.", []string{"target"}, nil)
+	missedDesc = prometheus.NewDesc("pintle_sidecar_journal_missed_events_total",
+		"Events of the target's journal that could not be read.", []string{"target"}, nil)
 	restartsDesc = prometheus.NewDesc("pintle_sidecar_journal_restarts_total",
-		"How often the target's journal began anew, as its process did. What the former one held last is not known.", []string{"target"}, nil)
+		"How often the target's journal began anew, as its process did. What the former one held last is not known.",
+		[]string{"target"}, nil)
 	answeredDesc = prometheus.NewDesc("pintle_sidecar_journal_age_seconds",
 		"Time since the target last told of its journal, or since the start.", []string{"target"}, nil)
 )
@@ -169,7 +175,8 @@ func (c poolCollector) Collect(out chan<- prometheus.Metric) {
 	for _, t := range g.Targets {
 		v := t.Now()
 		if !v.Sampled.IsZero() {
-			out <- prometheus.MustNewConstMetric(ageDesc, prometheus.GaugeValue, time.Since(v.Sampled).Seconds(), t.Name)
+			out <- prometheus.MustNewConstMetric(ageDesc, prometheus.GaugeValue, time.Since(v.Sampled).Seconds(),
+				t.Name)
 		}
 		for _, metric := range v.Missing {
 			out <- prometheus.MustNewConstMetric(missingDesc, prometheus.GaugeValue, 1, t.Name, metric)

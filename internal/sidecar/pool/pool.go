@@ -1,5 +1,5 @@
-// Package pool holds the endpoints that are served now with their latest samples. Scrapers write it, pushers and the admin page read it;
-// nobody holds it while waiting for the network.
+// Package pool holds the endpoints that are served now with their latest samples. Scrapers write it, pushers and the
+// admin page read it; nobody holds it while waiting for the network.
 package pool
 
 import (
@@ -43,7 +43,8 @@ type Pool struct {
 
 // New returns a pool of what the discoveries will find.
 func New(log *slog.Logger, engines engine.Set, discoveries []topology.Discovery) *Pool {
-	p := &Pool{log: log, engines: engines, reported: make([]bool, len(discoveries)), problems: make([]error, len(discoveries))}
+	p := &Pool{log: log, engines: engines, reported: make([]bool, len(discoveries)),
+		problems: make([]error, len(discoveries))}
 	for _, d := range discoveries {
 		p.sources = append(p.sources, topology.Source{Name: d.Name()})
 	}
@@ -172,12 +173,14 @@ func (p *Pool) replace(ctx context.Context, joined *topology.Part) {
 	}
 	for i, e := range joined.Endpoints {
 		t, kept := old[e.Name]
-		kept = kept && t.Address == e.Address && t.engine == e.Engine && t.Pool == cmp.Or(e.Pool, topology.DefaultPool) && sameAccess(t.Access, e.Access)
+		kept = kept && t.Address == e.Address && t.engine == e.Engine &&
+			t.Pool == cmp.Or(e.Pool, topology.DefaultPool) && sameAccess(t.Access, e.Access)
 		if kept {
 			delete(old, e.Name)
 		}
 		if !kept {
-			t = &Target{Name: e.Name, Address: e.Address, Access: e.Access, Pool: cmp.Or(e.Pool, topology.DefaultPool), engine: e.Engine}
+			t = &Target{Name: e.Name, Address: e.Address, Access: e.Access, Pool: cmp.Or(e.Pool, topology.DefaultPool),
+				engine: e.Engine}
 			t.view.Kind = p.engines.ByName(e.Engine)
 		}
 		next.Targets[i] = t

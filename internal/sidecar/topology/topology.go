@@ -1,5 +1,5 @@
-// Package topology is what the sidecar knows of the fleet: the endpoints with the objectives and rewrites that go with them, where they
-// come from, and how the parts of several sources become one.
+// Package topology is what the sidecar knows of the fleet: the endpoints with the objectives and rewrites that go with
+// them, where they come from, and how the parts of several sources become one.
 package topology
 
 import (
@@ -43,8 +43,8 @@ func (p *Part) Snapshot() *snapshot.Topology {
 type Discovery interface {
 	// Name tells people which source is meant, such as the path of a file.
 	Name() string
-	// Run calls emit with everything that the source knows, at once and after every change until ctx ends. An error in place
-	// of that says why the source cannot be read now; the last good part then stands. Parts are not modified
+	// Run calls emit with everything that the source knows, at once and after every change until ctx ends. An error in
+	// place of that says why the source cannot be read now; the last good part then stands. Parts are not modified
 	// after they were emitted, and emit is not called by two goroutines at a time.
 	Run(ctx context.Context, emit func(part Part, err error))
 }
@@ -55,7 +55,8 @@ type Source struct {
 	Part Part
 }
 
-// AdapterBytes is the room that a message keeps for LoRA adapter names and indexes, entryBytes that for an endpoint's load.
+// AdapterBytes is the room that a message keeps for LoRA adapter names and indexes, entryBytes that for an endpoint's
+// load.
 const (
 	AdapterBytes = 1 << 20
 	entryBytes   = 64
@@ -63,8 +64,9 @@ const (
 	maxBytes = snapshot.MaxMessageBytes - AdapterBytes
 )
 
-// Join makes one part of the sources, in order of names. It always fits into one message: what cannot be told or does not fit is left
-// out, and problems says so, a line each. Of two endpoints or objectives of one name the first source's is taken.
+// Join makes one part of the sources, in order of names. It always fits into one message: what cannot be told or does
+// not fit is left out, and problems says so, a line each. Of two endpoints or objectives of one name the first source's
+// is taken.
 func Join(sources []Source) (p *Part, problems []string) {
 	j := joint{part: &Part{}, from: map[string]string{}, objectives: map[string]bool{}}
 	for _, s := range sources {
@@ -91,7 +93,8 @@ func (j *joint) problem(format string, args ...any) {
 func (j *joint) endpoints(s Source) {
 	for _, e := range s.Part.Endpoints {
 		if other, again := j.from[e.Name]; again {
-			j.problem("%s: endpoint name %q is there already, in %s; each name once is right, and the first is taken", s.Name, e.Name, other)
+			j.problem("%s: endpoint name %q is there already, in %s; each name once is right, and the first is taken",
+				s.Name, e.Name, other)
 			continue
 		}
 		if _, err := size(snapshot.Topology{Endpoints: []snapshot.Endpoint{e.Endpoint}}); err != nil {
@@ -106,7 +109,8 @@ func (j *joint) endpoints(s Source) {
 func (j *joint) rules(s Source) {
 	for _, o := range s.Part.Objectives {
 		if j.objectives[o.Name] {
-			j.problem("%s: objectives: name %q is there twice; each name once is right, and the first is taken", s.Name, o.Name)
+			j.problem("%s: objectives: name %q is there twice; each name once is right, and the first is taken", s.Name,
+				o.Name)
 			continue
 		}
 		if _, err := size(snapshot.Topology{Objectives: []snapshot.Objective{o}}); err != nil {
@@ -136,10 +140,12 @@ func (j *joint) fit() {
 	}
 	left := maxBytes - rules
 	for i, e := range t.Endpoints {
-		bytes, _ := size(snapshot.Topology{Endpoints: []snapshot.Endpoint{e.Endpoint}}) // encodable, or it were not here
+		// encodable, or it were not here
+		bytes, _ := size(snapshot.Topology{Endpoints: []snapshot.Endpoint{e.Endpoint}})
 		if left -= bytes + entryBytes; left < 0 {
 			j.problem("%d of %d endpoints do not fit into one snapshot and are left out, from %s on; "+
-				"fewer endpoints, or shorter labels and lists of models, are right", len(t.Endpoints)-i, len(t.Endpoints), e.Name)
+				"fewer endpoints, or shorter labels and lists of models, are right", len(t.Endpoints)-i,
+				len(t.Endpoints), e.Name)
 			t.Endpoints = t.Endpoints[:i:i]
 			return
 		}
@@ -152,8 +158,8 @@ func size(t snapshot.Topology) (int, error) {
 	return len(record), err
 }
 
-// AddModels gives each endpoint without models those that told has for it. When all of them together do not fit into one message every
-// endpoint gets as much room as the others, a list is cut at its end, and problem says so.
+// AddModels gives each endpoint without models those that told has for it. When all of them together do not fit into
+// one message every endpoint gets as much room as the others, a list is cut at its end, and problem says so.
 func AddModels(t *Part, told func(e *Endpoint) []string) (problem string) {
 	type list struct {
 		endpoint *Endpoint
@@ -195,7 +201,8 @@ func AddModels(t *Part, told func(e *Endpoint) []string) (problem string) {
 	if len(cut) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("models: %d names at %d of %d endpoints, such as %s, do not fit into one snapshot and get no requests there; "+
+	return fmt.Sprintf("models: %d names at %d of %d endpoints, such as %s, do not fit into one snapshot and get no "+
+		"requests there; "+
 		"fewer or shorter names are right", names, len(cut), len(t.Endpoints), slices.Min(cut))
 }
 

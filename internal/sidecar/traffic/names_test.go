@@ -55,8 +55,10 @@ func TestPoolMetrics(t *testing.T) {
 	f.generation = f.pool()
 	f.decide("m1", "vllm-1")
 	f.want(
-		`pintle_pool_ready_endpoints{pool="ns/default"} 1`, `pintle_pool_saturation{pool="ns/default"} 0.8`, `pintle_pool_queue_size_mean{pool="ns/default"} 3`,
-		`pintle_pool_running_requests_mean{pool="ns/default"} 8`, `pintle_pool_kv_cache_usage_mean{pool="ns/default"} 0.4`,
+		`pintle_pool_ready_endpoints{pool="ns/default"} 1`, `pintle_pool_saturation{pool="ns/default"} 0.8`,
+		`pintle_pool_queue_size_mean{pool="ns/default"} 3`,
+		`pintle_pool_running_requests_mean{pool="ns/default"} 8`,
+		`pintle_pool_kv_cache_usage_mean{pool="ns/default"} 0.4`,
 		`pintle_requests_in_flight{endpoint="vllm-0"} 0`, `pintle_requests_in_flight{endpoint="vllm-1"} 1`,
 	)
 	f.now = f.now.Add(2 * freshWithin)
@@ -71,7 +73,8 @@ func TestLLMDNames(t *testing.T) {
 	f.generation = f.pool()
 	whole := f.decide("m1", "vllm-0")
 	whole.Asked = journal.HashName("m0")
-	f.want(`llm_d_epp_request_running{fairness_id="default-flow",model_name="m1",priority="0",target_model_name="m1"} 1`)
+	f.want(
+		`llm_d_epp_request_running{fairness_id="default-flow",model_name="m1",priority="0",target_model_name="m1"} 1`)
 	f.take(whole, false)
 	failed := f.decide("m1", "vllm-1")
 	failed.Code, failed.UsageReported, failed.OutputTokens = 502, false, 0
@@ -81,14 +84,20 @@ func TestLLMDNames(t *testing.T) {
 	const of = `fairness_id="default-flow",model_name="m0",priority="0",target_model_name="m1"`
 	const ofM1 = `fairness_id="default-flow",model_name="m1",priority="0",target_model_name="m1"`
 	f.want(
-		`llm_d_epp_request_total{`+ofM1+`} 2`, `inference_objective_request_total{model_name="m1",priority="0",target_model_name="m1"} 2`,
-		`llm_d_epp_request_error_total{error_code="ModelServerError",`+ofM1+`} 1`, `llm_d_epp_request_error_total{error_code="ResourceExhausted",`+ofM1+`} 1`,
-		`llm_d_epp_request_input_tokens_sum{`+of+`} 100`, `llm_d_epp_request_cached_tokens_sum{`+of+`} 16`, `llm_d_epp_request_output_tokens_sum{`+of+`} 11`,
+		`llm_d_epp_request_total{`+ofM1+`} 2`,
+		`inference_objective_request_total{model_name="m1",priority="0",target_model_name="m1"} 2`,
+		`llm_d_epp_request_error_total{error_code="ModelServerError",`+ofM1+`} 1`,
+		`llm_d_epp_request_error_total{error_code="ResourceExhausted",`+ofM1+`} 1`,
+		`llm_d_epp_request_input_tokens_sum{`+of+`} 100`, `llm_d_epp_request_cached_tokens_sum{`+of+`} 16`,
+		`llm_d_epp_request_output_tokens_sum{`+of+`} 11`,
 		`llm_d_epp_request_duration_seconds_sum{`+of+`} 2`, `llm_d_epp_request_streaming_tpot_seconds_sum{`+of+`} 0.1`,
 		`llm_d_epp_request_ttft_seconds_sum{fairness_id="default-flow",model_name="m0",priority="0",streaming="true",target_model_name="m1"} 1`,
-		`inference_objective_input_tokens_sum{model_name="m0",target_model_name="m1"} 100`, `inference_objective_running_requests{model_name="m1"} 0`,
-		`llm_d_epp_average_queue_size{name="default"} 3`, `llm_d_epp_ready_endpoints{name="default"} 1`, `inference_pool_ready_pods{name="default"} 1`,
-		`llm_d_epp_average_kv_cache_utilization{name="default"} 0.4`, `llm_d_epp_flow_control_pool_saturation{inference_pool="default"} 0.8`,
+		`inference_objective_input_tokens_sum{model_name="m0",target_model_name="m1"} 100`,
+		`inference_objective_running_requests{model_name="m1"} 0`,
+		`llm_d_epp_average_queue_size{name="default"} 3`, `llm_d_epp_ready_endpoints{name="default"} 1`,
+		`inference_pool_ready_pods{name="default"} 1`,
+		`llm_d_epp_average_kv_cache_utilization{name="default"} 0.4`,
+		`llm_d_epp_flow_control_pool_saturation{inference_pool="default"} 0.8`,
 		`llm_d_epp_scheduler_attempts_total{endpoint_name="vllm-0",namespace="",port="",status="success",target_model_name="m1"} 1`,
 		`llm_d_epp_per_endpoint_queue_size{model_server_endpoint="vllm-0",name="default"} 3`,
 	)

@@ -110,14 +110,20 @@ func TestMetrics(t *testing.T) {
 	f.take(counted, true)
 	f.take(journal.Event{Kind: journal.Refused, Code: 429, Reason: journal.HashName("shed")}, false)
 	f.want(
-		`pintle_requests_total{endpoint="vllm-0",model="m1",status="200"} 1`, `pintle_requests_total{endpoint="vllm-1",model="m1",status="200"} 1`,
-		`pintle_requests_total{endpoint="other",model="other",status="none"} 1`, `pintle_refusals_total{reason="shed"} 1`,
-		`pintle_input_tokens_total{endpoint="vllm-0",model="m1"} 100`, `pintle_output_tokens_total{endpoint="vllm-0",model="m1"} 11`,
-		`pintle_cached_tokens_total{endpoint="vllm-0",model="m1"} 16`, `pintle_unreported_output_tokens_total{endpoint="vllm-1",model="m1"} 3`,
+		`pintle_requests_total{endpoint="vllm-0",model="m1",status="200"} 1`,
+		`pintle_requests_total{endpoint="vllm-1",model="m1",status="200"} 1`,
+		`pintle_requests_total{endpoint="other",model="other",status="none"} 1`,
+		`pintle_refusals_total{reason="shed"} 1`,
+		`pintle_input_tokens_total{endpoint="vllm-0",model="m1"} 100`,
+		`pintle_output_tokens_total{endpoint="vllm-0",model="m1"} 11`,
+		`pintle_cached_tokens_total{endpoint="vllm-0",model="m1"} 16`,
+		`pintle_unreported_output_tokens_total{endpoint="vllm-1",model="m1"} 3`,
 		`pintle_predicted_cached_tokens_total{model="m1"} 10`, `pintle_compared_cached_tokens_total{model="m1"} 16`,
 		`pintle_mispredicted_cached_tokens_total{model="m1"} 6`,
-		`pintle_time_to_first_token_seconds_sum{model="m1"} 2`, `pintle_time_to_first_token_seconds_count{model="m1"} 2`,
-		`pintle_time_per_output_token_seconds_sum{model="m1"} 0.1`, `pintle_time_per_output_token_seconds_count{model="m1"} 1`,
+		`pintle_time_to_first_token_seconds_sum{model="m1"} 2`,
+		`pintle_time_to_first_token_seconds_count{model="m1"} 2`,
+		`pintle_time_per_output_token_seconds_sum{model="m1"} 0.1`,
+		`pintle_time_per_output_token_seconds_count{model="m1"} 1`,
 		`pintle_request_duration_seconds_sum{model="m1"} 2`, `pintle_request_duration_seconds_count{model="m1"} 1`,
 		`pintle_model_requests_in_flight{model="m1"} 0`,
 	)

@@ -20,7 +20,8 @@ type Labels [Apart]string
 
 // Usual are the labels of a configuration that gives none.
 var Usual = Labels{
-	"kubernetes.io/hostname", "topology.kubernetes.io/rack", "topology.kubernetes.io/zone", "topology.kubernetes.io/region",
+	"kubernetes.io/hostname", "topology.kubernetes.io/rack", "topology.kubernetes.io/zone",
+	"topology.kubernetes.io/region",
 }
 
 // Extractor is a plug-in that says which labels they are.

@@ -46,8 +46,7 @@ const legacy = `{
 func TestLegacyDocument(t *testing.T) {
 	const starts = 4 // two workers, the main thread, and the VM in which Envoy tries the configuration first
 	warnings := []string{
-		"no prefix-based-pd-decider is declared", "no disagg-headers-handler is declared",
-		"prefill never runs, because nonCachedTokens is 0",
+		"no disagg-headers-handler is declared", "prefill never runs; set nonCachedTokens",
 	}
 	for _, cell := range []harness.Cell{harness.Cells()[0], harness.Cells()[3]} {
 		t.Run(cell.String(), func(t *testing.T) {

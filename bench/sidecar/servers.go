@@ -52,7 +52,7 @@ func (s *servers) close() {
 	}
 }
 
-// scrapes is how many pages were sent so far.
+// scrapes is how many pages were asked for so far. A page counts before whoever asked can have it.
 func (s *servers) scrapes() (n int64) {
 	for _, one := range s.all {
 		n += one.scrapes.Load()
@@ -130,9 +130,9 @@ func (s *server) answer(connection net.Conn) {
 				break
 			}
 		}
+		s.scrapes.Add(1)
 		if _, err := connection.Write(*s.response.Load()); err != nil {
 			return
 		}
-		s.scrapes.Add(1)
 	}
 }

@@ -129,7 +129,7 @@ func ParseAs(text []byte, environment func(name string) (value string, ok bool),
 	config, shadow := root.Object("config"), root.Object("shadow")
 	root.Close()
 	c.Plan = scoring.Compile(config, registry.Plugins, settings)
-	c.readShadow(shadow, text, settings)
+	c.readShadow(shadow, root.Raw("shadow"), settings)
 	return c, document.Err()
 }
 

@@ -3,19 +3,18 @@ package pluginconfig
 import (
 	"strings"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/registry"
 )
 
-// readShadow reads the plan that decides without acting. Its mistakes are its own: a request must not suffer from them.
-func (c *Config) readShadow(o *strictjson.Object, text []byte, settings scoring.Settings) {
+// readShadow reads the plan that decides without acting, from its object o as the text has it. Its mistakes are its own:
+// a request must not suffer from them.
+func (c *Config) readShadow(o *strictjson.Object, text string, settings scoring.Settings) {
 	if !o.Present() {
 		return
 	}
-	root, document := strictjson.Parse([]byte(gjson.GetBytes(text, "shadow").Raw), "shadow")
+	root, document := strictjson.Parse([]byte(text), "shadow")
 	config := root.Object("config")
 	if !config.Present() {
 		root.Missing("config", "give the EndpointPickerConfig that is to be tried")

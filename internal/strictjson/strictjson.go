@@ -146,6 +146,12 @@ func (o *Object) Text(key string) string {
 	return v.Str
 }
 
+// Raw returns the value of key as it is written, empty for none. It does not count as asking for it.
+func (o *Object) Raw(key string) string {
+	v, _ := o.peek(key)
+	return v.Raw
+}
+
 // Drop takes key out of the object, and reports whether it was there.
 func (o *Object) Drop(key string) bool {
 	before := len(o.members)

@@ -8,8 +8,8 @@ import (
 	"github.com/pintle-dev/pintle/scoring/registry"
 )
 
-// readShadow reads the plan that decides without acting, from its object o as the text has it. Its mistakes are its own:
-// a request must not suffer from them.
+// readShadow reads the plan that decides without acting, from its object o, which the text spells out. Its mistakes are
+// its own: a request must not suffer from them.
 func (c *Config) readShadow(o *strictjson.Object, text string, settings scoring.Settings) {
 	if !o.Present() {
 		return

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/sim"
@@ -28,6 +30,54 @@ func startSim(t *testing.T, config sim.Config) string {
 	})
 	return h.URL
 }
+
+// inMemory returns a client that reaches handler through pipes. Unlike sockets they let time pass in a test with
+// synctest, so that no arrival depends on how busy the machine is.
+func inMemory(t *testing.T, handler http.HandlerFunc) *http.Client {
+	t.Helper()
+	l := &pipes{dialled: make(chan net.Conn), closed: make(chan struct{})}
+	server := &http.Server{Handler: handler}
+	go func() { _ = server.Serve(l) }()
+	transport := newTransport(1000)
+	transport.DialContext = l.dial
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		_ = server.Close()
+	})
+	return &http.Client{Transport: transport}
+}
+
+// pipes is a listener in memory.
+type pipes struct {
+	dialled chan net.Conn
+	closed  chan struct{}
+}
+
+func (l *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	near, far := net.Pipe()
+	select {
+	case l.dialled <- far:
+		return near, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (l *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.dialled:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipes) Close() error {
+	close(l.closed)
+	return nil
+}
+
+func (l *pipes) Addr() net.Addr { return &net.UnixAddr{} }
 
 func TestConfigErrors(t *testing.T) {
 	requests := Uniform{Model: "m"}.Requests()
@@ -87,18 +137,19 @@ func TestLoops(t *testing.T) {
 }
 
 func TestOpenLoopArrivals(t *testing.T) {
-	var arrived atomic.Int64
-	h := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived.Add(1) }))
-	defer h.Close()
-	config := Config{URL: h.URL, Requests: Uniform{Model: "m"}.Requests(), Rate: 1000, Duration: 500 * time.Millisecond,
-		Seed: 3}
-	first, err := Run(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := len(first.Samples); n < 400 || n > 600 || arrived.Load() != int64(n) {
-		t.Errorf("arrivals at 1000/s in 0.5 s: got %d samples and %d requests, want about 500", n, arrived.Load())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var arrived atomic.Int64
+		client := inMemory(t, func(http.ResponseWriter, *http.Request) { arrived.Add(1) })
+		config := Config{URL: "http://memory", Client: client, Requests: Uniform{Model: "m"}.Requests(), Rate: 1000,
+			Duration: 500 * time.Millisecond, Seed: 3}
+		first, err := Run(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(first.Samples); n < 400 || n > 600 || arrived.Load() != int64(n) {
+			t.Errorf("arrivals at 1000/s in 0.5 s: got %d samples and %d requests, want about 500", n, arrived.Load())
+		}
+	})
 }
 
 func TestClosedLoopKeepsConnections(t *testing.T) {
@@ -121,57 +172,56 @@ func TestClosedLoopKeepsConnections(t *testing.T) {
 }
 
 func TestDropsBeyondMaxInFlight(t *testing.T) {
-	release := make(chan struct{})
-	h := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
-	defer h.Close()
-	time.AfterFunc(300*time.Millisecond, func() { close(release) })
-	r, err := Run(t.Context(), Config{URL: h.URL, Requests: Uniform{Model: "m"}.Requests(), Rate: 2000, Count: 50,
-		MaxInFlight: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(r.Samples)+r.Dropped != 50 || len(r.Samples) < 5 || r.Dropped == 0 {
-		t.Errorf("got %d sent and %d dropped, want 50 together and at least 5 sent", len(r.Samples), r.Dropped)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		client := inMemory(t, func(http.ResponseWriter, *http.Request) { <-release })
+		time.AfterFunc(300*time.Millisecond, func() { close(release) })
+		r, err := Run(t.Context(), Config{URL: "http://memory", Client: client,
+			Requests: Uniform{Model: "m"}.Requests(), Rate: 2000, Count: 50, MaxInFlight: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Samples) != 5 || r.Dropped != 45 {
+			t.Errorf("got %d sent and %d dropped, want 5 and 45", len(r.Samples), r.Dropped)
+		}
+	})
 }
 
 func TestEnds(t *testing.T) {
-	hang := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	hang := func(_ http.ResponseWriter, r *http.Request) {
 		// Only once the body has been read does the server notice that its client leaves.
 		_, _ = io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
-	}))
-	defer hang.Close()
-	requests := Uniform{Model: "m"}.Requests()
+	}
 	for _, test := range []struct {
 		name   string
 		config Config
+		leaves time.Duration // when the caller's context ends; 0 is never
 		want   string
+		failed int
 	}{
-		{"open loop, drain", Config{Rate: 100, Count: 3, Drain: time.Millisecond}, "context canceled"},
-		{"closed loop, drain", Config{Workers: 3, Duration: 10 * time.Millisecond, Drain: time.Millisecond},
-			"context canceled"},
-		{"timeout", Config{Workers: 3, Count: 3, Timeout: time.Millisecond}, "context deadline exceeded"},
+		{"open loop, drain", Config{Rate: 100, Count: 3, Drain: time.Millisecond}, 0, "context canceled", 3},
+		{"closed loop, drain", Config{Workers: 3, Duration: 10 * time.Millisecond, Drain: time.Millisecond}, 0,
+			"context canceled", 3},
+		{"timeout", Config{Workers: 3, Count: 3, Timeout: time.Millisecond}, 0, "context deadline exceeded", 3},
+		{"context", Config{Workers: 2, Count: 1000}, 20 * time.Millisecond, "context deadline exceeded", 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			test.config.URL, test.config.Requests = hang.URL, requests
-			r, err := Run(t.Context(), test.config)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if r.Failed() != 3 || r.Errors()[test.want] != 3 {
-				t.Errorf("got %d failed, %v, want 3 times %q", r.Failed(), r.Errors(), test.want)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				test.config.URL, test.config.Client = "http://memory", inMemory(t, hang)
+				test.config.Requests = Uniform{Model: "m"}.Requests()
+				ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(test.leaves, 24*time.Hour))
+				defer cancel()
+				r, err := Run(ctx, test.config)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Failed() != test.failed || r.Errors()[test.want] != test.failed {
+					t.Errorf("got %d failed, %v, want %d times %q", r.Failed(), r.Errors(), test.failed, test.want)
+				}
+			})
 		})
 	}
-	t.Run("context", func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		defer cancel()
-		r, err := Run(ctx, Config{URL: hang.URL, Requests: requests, Workers: 2, Count: 1000})
-		if err != nil || r.Failed() != 2 {
-			t.Errorf("got %v, %v, want 2 failures", r, err)
-		}
-	})
 }
 
 func TestFailuresAreSamples(t *testing.T) {

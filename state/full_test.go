@@ -82,7 +82,8 @@ func benchFullTokens(b *testing.B, users int) {
 	}
 }
 
-// An event costs about as much with a full table as with one that holds little, whoever invents the users.
+// An event costs about as much with a full table as with one that holds little, whoever invents the users. A busy
+// machine may disturb one comparison, not each of several.
 func TestFullTokensStayCheap(t *testing.T) {
 	cost := func(users int) float64 {
 		tokens := fullTokens(users)
@@ -98,9 +99,15 @@ func TestFullTokensStayCheap(t *testing.T) {
 		}
 		return float64(best)
 	}
-	few, many := cost(16), cost(16384)
-	if many > 40*few {
-		t.Errorf("an event costs %.1f times as much with a thousand times the users, want it to grow by the logarithm",
-			many/few)
+	const attempts = 5
+	for attempt := 1; ; attempt++ {
+		few, many := cost(16), cost(16384)
+		if many <= 40*few {
+			return
+		}
+		if attempt == attempts {
+			t.Fatalf("an event costs %.1f times as much with a thousand times the users, want it to grow by the "+
+				"logarithm", many/few)
+		}
 	}
 }

@@ -205,6 +205,7 @@ func TestAdaptersAreBounded(t *testing.T) {
 }
 
 // TestAdaptersAreReadInLinearTime: repetitions of the last of 1,023 names cost about what repetitions of one name cost.
+// A busy machine may disturb one comparison, not each of several.
 func TestAdaptersAreReadInLinearTime(t *testing.T) {
 	work := func(names int) time.Duration {
 		var text strings.Builder
@@ -223,8 +224,15 @@ func TestAdaptersAreReadInLinearTime(t *testing.T) {
 		}
 		return best
 	}
-	if one, many := work(1), work(maxAdapters-1); many > 15*one {
-		t.Errorf("got %v with %d names and %v with one, want about the same", many, maxAdapters-1, one)
+	const attempts = 5
+	for attempt := 1; ; attempt++ {
+		one, many := work(1), work(maxAdapters-1)
+		if many <= 15*one {
+			return
+		}
+		if attempt == attempts {
+			t.Fatalf("got %v with %d names and %v with one, want about the same", many, maxAdapters-1, one)
+		}
 	}
 }
 

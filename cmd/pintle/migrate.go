@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/pintle-dev/pintle/internal/command"
 	"github.com/pintle-dev/pintle/internal/migrate"
@@ -24,7 +22,7 @@ const (
 func runMigrate(args []string, stdout, stderr io.Writer) int {
 	flags := command.NewFlags("pintle migrate")
 	dialect := dialectFlag(flags)
-	path, args := fileArgument(args)
+	args, path := takeFile(flags, args)
 	if code, done := command.Parse(flags, args, stdout, stderr); done {
 		return code
 	}
@@ -63,14 +61,4 @@ func runMigrate(args []string, stdout, stderr io.Writer) int {
 	fmt.Fprintf(stderr, "%s: something is preserved: %d %s no effect, %d differ\n", flags.Name(), len(result.Removed),
 		things, len(result.Differs))
 	return migratedSome
-}
-
-// fileArgument takes the argument that is neither a flag nor a flag's value out of the arguments.
-func fileArgument(args []string) (path string, rest []string) {
-	for i, arg := range args {
-		if !strings.HasPrefix(arg, "-") && (i == 0 || args[i-1] != "-dialect" && args[i-1] != "--dialect") {
-			return arg, slices.Delete(slices.Clone(args), i, i+1)
-		}
-	}
-	return "", args
 }

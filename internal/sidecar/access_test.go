@@ -109,7 +109,7 @@ func TestTLS(t *testing.T) {
 	in, url := newIngest(t)
 	r := startWith(t, func(admin string) string {
 		config := configYAML(admin, url, "{static: ["+list+"]}")
-		return strings.Replace(config, "timeout: 300ms", "timeout: 30s, models: 1s", 1)
+		return strings.Replace(config, "timeout: 30s", "timeout: 30s, models: 1s", 1)
 	})
 	in.await("a sample of the plain server", func(r *received) bool { return r.waiting("plain") == 3 })
 	for _, test := range tests {
@@ -138,13 +138,15 @@ func TestTLS(t *testing.T) {
 			return strings.Contains(health, want)
 		})
 	}
-	if _, metrics := r.get("/metrics"); !strings.Contains(metrics,
-		`pintle_sidecar_model_lists_total{endpoint="no-key",result="unauthorized"}`) ||
-		!strings.Contains(metrics, `pintle_sidecar_scrapes_total{endpoint="no-key",result="unauthorized"}`) {
-		t.Errorf("got %s, want refusals counted", metrics)
-	}
-	if n := strings.Count(r.log.String(),
-		`msg="the endpoint does not say which models it serves" endpoint=no-key result=unauthorized`); n != 1 {
+	eventually(t, "the refusals counted", func() bool {
+		_, metrics := r.get("/metrics")
+		return strings.Contains(metrics,
+			`pintle_sidecar_model_lists_total{endpoint="no-key",result="unauthorized"}`) &&
+			strings.Contains(metrics, `pintle_sidecar_scrapes_total{endpoint="no-key",result="unauthorized"}`)
+	})
+	const line = `msg="the endpoint does not say which models it serves" endpoint=no-key result=unauthorized`
+	eventually(t, "a log line on the models of no-key", func() bool { return strings.Contains(r.log.String(), line) })
+	if n := strings.Count(r.log.String(), line); n != 1 {
 		t.Errorf("got %d log lines on the models of no-key, want 1", n)
 	}
 	if strings.Contains(r.log.String()+health, "a-key") {
@@ -163,7 +165,7 @@ func TestCredentialsAreReadAgain(t *testing.T) {
 	in, url := newIngest(t)
 	r := startWith(t, func(admin string) string {
 		config := configYAML(admin, url, "{static: [{name: a, address: '"+server.address+"'}]}")
-		return strings.Replace(config, "timeout: 300ms",
+		return strings.Replace(config, "timeout: 30s",
 			fmt.Sprintf("timeout: 30s, scheme: https, tls: {ca: %s}, tokenFile: %s", a.File("ca.pem"), a.File("key")),
 			1)
 	})

@@ -43,7 +43,7 @@ func TestTwoHundredServers(t *testing.T) {
 	in, url := newIngest(t)
 	r := startWith(t, func(admin string) string {
 		config := configYAML(admin, url, "{static: "+staticYAML(pairs...)+"}")
-		return strings.Replace(config, "interval: 10ms, timeout: 300ms", "interval: "+interval.String()+", timeout: 1s",
+		return strings.Replace(config, "interval: 10ms, timeout: 30s", "interval: "+interval.String()+", timeout: 1s",
 			1)
 	})
 	in.await("a sample of every server", func(r *received) bool {

@@ -124,7 +124,7 @@ func TestIdleEndpointsAreScrapedSlower(t *testing.T) {
 	in, url := newIngest(t)
 	startWith(t, func(admin string) string {
 		config := configYAML(admin, url, "{static: "+staticYAML("idle", idle.address(), "busy", busy.address())+"}")
-		return strings.Replace(config, "interval: 10ms, timeout", "interval: 10ms, idleInterval: 100ms, timeout", 1)
+		return strings.Replace(config, "interval: 10ms, timeout", "interval: 10ms, idleInterval: 1s, timeout", 1)
 	})
 	eventually(t, "idle", func() bool { return idle.requests.Load() > 11 })
 	before, beforeBusy := idle.requests.Load(), busy.requests.Load()
@@ -186,7 +186,7 @@ func TestHostileServers(t *testing.T) {
 		"html", html, "binary", binary, "healthy", healthy.address()) + "}"
 	r := startWith(t, func(admin string) string {
 		// Ten megabytes take a while under the race detector.
-		return strings.Replace(configYAML(admin, url, discovery), "timeout: 300ms", "timeout: 3s", 1)
+		return strings.Replace(configYAML(admin, url, discovery), "timeout: 30s", "timeout: 3s", 1)
 	})
 	in.await("a page of 9 MB", func(r *received) bool { return r.waiting("large") == 7 })
 	in.await("a page of another type", func(r *received) bool { return r.waiting("html") == 7 })

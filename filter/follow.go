@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/binary"
 	"strconv"
 	"strings"
 
@@ -78,8 +79,7 @@ func (s *stream) tellNames() hostcalls.Action {
 }
 
 func appendSized(dst, value []byte) []byte {
-	n := uint32(len(value))
-	return append(append(dst, byte(n), byte(n>>8), byte(n>>16), byte(n>>24)), value...)
+	return append(binary.LittleEndian.AppendUint32(dst, uint32(len(value))), value...)
 }
 
 func (s *stream) tell(body []byte) hostcalls.Action {

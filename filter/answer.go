@@ -21,11 +21,14 @@ func (s *stream) refuse(f *scoring.Failure) hostcalls.Action {
 	if f.Status < 500 {
 		kind = "invalid_request_error"
 	}
-	body := appendError(nil, kind, f.Reason, f.Message)
-	if header, reason, ok := s.config.Plan.Dropped(f); ok {
-		return s.answer(f.Status, f.Reason, append(body, '}'), [2]string{header, reason})
+	body := append(appendError(nil, kind, f.Reason, f.Message), '}')
+	if f == heldTooMuch {
+		return s.answer(f.Status, f.Reason, body, [2]string{"retry-after", "1"})
 	}
-	return s.answer(f.Status, f.Reason, append(body, '}'))
+	if header, reason, ok := s.config.Plan.Dropped(f); ok {
+		return s.answer(f.Status, f.Reason, body, [2]string{header, reason})
+	}
+	return s.answer(f.Status, f.Reason, body)
 }
 
 // appendError appends {"error":{...} without the closing brace, so that members may follow.
@@ -45,8 +48,6 @@ func (s *stream) answer(status int, reason string, body []byte, more ...[2]strin
 	s.release()
 	var headers [][2]string
 	switch {
-	case reason == heldTooMuch.Reason:
-		headers = [][2]string{{"content-type", "application/json"}, {headerReason, reason}, {"retry-after", "1"}}
 	case reason != "":
 		headers = [][2]string{{"content-type", "application/json"}, {headerReason, reason}}
 	case s.config.Plan.ReadsModels():

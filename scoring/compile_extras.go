@@ -203,6 +203,10 @@ func (c *compiler) addHooks() {
 			c.plan.responseHooks = append(c.plan.responseHooks, hook)
 		}
 	}
+	// It may mix profiles, for which all others have to have agreed.
+	if handler, ok := c.plan.handler.(Admitter); ok {
+		c.plan.admitters = append(c.plan.admitters, handler)
+	}
 }
 
 // checkOrder notes scorers that stand before the prefix scorer that they go by.

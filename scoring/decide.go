@@ -47,11 +47,6 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 			return nil, failure
 		}
 	}
-	if admitter, ok := p.handler.(Admitter); ok {
-		if failure := admitter.Admit(c); failure != nil {
-			return nil, failure
-		}
-	}
 	c.produce()
 	for {
 		profile, ok := p.handler.Next(c)
@@ -64,7 +59,7 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 		}
 		c.run(&p.profiles[profile], &c.results[profile])
 	}
-	primary := &c.results[p.handler.Primary(c)]
+	primary := c.Primary()
 	if primary.State != Picked {
 		return nil, p.defaults.FilteredOut
 	}

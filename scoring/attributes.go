@@ -1,6 +1,9 @@
 package scoring
 
-import "math"
+import (
+	"math"
+	"strings"
+)
 
 // Attribute is a metric of endpoints by its name.
 type Attribute struct {
@@ -20,10 +23,7 @@ func (b *Builder) ReadAttribute(key string) *Attribute {
 	name, producer := "", coreProducer
 	b.String(key, &name)
 	b.String("producer", &producer)
-	both := false
-	for i := range len(name) {
-		both = both || name[i] == '/'
-	}
+	both := strings.Contains(name, "/")
 	switch {
 	case name == "":
 		b.Missing(key, "name a metric, such as WaitingQueueSize or one of customMetrics")

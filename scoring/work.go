@@ -21,10 +21,7 @@ const defaultLoad = "inflight-load-producer"
 // none is declared. name is the producer's name as the parameter key gives it, empty for the default.
 func (b *Builder) NeedLoad(key, name string) {
 	b.compiler.needsLoad = true
-	if name == "" || name == defaultLoad {
-		return
-	}
-	if b.Doubtful(name) {
+	if name == "" || name == defaultLoad || b.Doubtful(name) {
 		return
 	}
 	for i, declared := range b.compiler.declaredNames {

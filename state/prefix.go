@@ -1,8 +1,6 @@
 package state
 
-import (
-	"time"
-)
+import "time"
 
 const (
 	// DefaultPrefixCapacity is how many blocks an endpoint is taken to cache.

@@ -37,7 +37,7 @@ func (p *Prefix) admit(index int, blocks []uint64) []uint64 {
 func (p *Prefix) touchAll(l *recency, blocks []uint64) {
 	for i := len(blocks) - 1; i >= 0; i-- {
 		if e := p.table.find(mix(blocks[i]^l.salt, p.factor)); e != 0 {
-			p.touch(l, e)
+			p.table.touch(&l.ends, e)
 		}
 	}
 }

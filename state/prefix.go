@@ -14,9 +14,9 @@ const (
 
 // recency is the LRU of one endpoint.
 type recency struct {
-	salt           uint64 // drawn anew for each endpoint that uses the index
-	newest, oldest uint32
-	count, cap     uint32
+	salt uint64 // drawn anew for each endpoint that uses the index
+	ends
+	count, cap uint32
 }
 
 // Prefix is an approximate index of which endpoint caches which blocks: for each endpoint an LRU of the hashes of the
@@ -188,7 +188,7 @@ func (p *Prefix) addBatch(l *recency, blocks []uint64) {
 func (p *Prefix) add(l *recency, key uint64) {
 	if e := p.table.find(key); e != 0 {
 		p.stamp(e)
-		p.touch(l, e)
+		p.table.touch(&l.ends, e)
 		return
 	}
 	if l.count >= l.cap {
@@ -198,7 +198,7 @@ func (p *Prefix) add(l *recency, key uint64) {
 	}
 	e := p.table.insert(key)
 	p.stamp(e)
-	p.push(l, e)
+	p.table.push(&l.ends, e)
 	l.count++
 	p.live++
 }
@@ -239,7 +239,7 @@ func (p *Prefix) makeRoom() {
 // evict drops the oldest entry of a list that has one.
 func (p *Prefix) evict(l *recency) {
 	e := l.oldest
-	p.unlink(l, e)
+	p.table.unlink(&l.ends, e)
 	p.table.remove(e)
 	l.count--
 	p.live--

@@ -24,13 +24,13 @@ type binding struct {
 // takes O(1), as does Endpoint; Expire takes a step for each session that is forgotten.
 type Sessions struct {
 	everywhere
-	age            int64
-	clock          clock
-	limit          uint32
-	factor         uint64
-	table          table
-	bindings       chunks[binding] // by number in the table
-	oldest, newest uint32
+	ends
+	age      int64
+	clock    clock
+	limit    uint32
+	factor   uint64
+	table    table
+	bindings chunks[binding] // by number in the table
 }
 
 // NewSessions makes an empty one. A session is forgotten after age without use, 0 for DefaultSessionAge; beyond
@@ -83,45 +83,19 @@ func (s *Sessions) bind(session, endpoint uint64, now int64) {
 	key := mix(session, s.factor)
 	i := s.table.find(key)
 	if i != 0 {
-		s.unlink(i)
+		s.table.touch(&s.ends, i)
 	} else {
 		if s.table.used >= s.limit {
 			s.drop(s.oldest)
 		}
 		i = s.table.insert(key)
 		s.bindings.reach(i)
+		s.table.push(&s.ends, i)
 	}
 	*s.bindings.at(i) = binding{endpoint, now}
-	s.link(i)
-}
-
-// link makes entry i the newest one.
-func (s *Sessions) link(i uint32) {
-	n := s.table.at(i)
-	n.older, n.newer = s.newest, 0
-	if s.newest != 0 {
-		s.table.at(s.newest).newer = i
-	} else {
-		s.oldest = i
-	}
-	s.newest = i
-}
-
-func (s *Sessions) unlink(i uint32) {
-	n := s.table.at(i)
-	if n.older != 0 {
-		s.table.at(n.older).newer = n.newer
-	} else {
-		s.oldest = n.newer
-	}
-	if n.newer != 0 {
-		s.table.at(n.newer).older = n.older
-	} else {
-		s.newest = n.older
-	}
 }
 
 func (s *Sessions) drop(i uint32) {
-	s.unlink(i)
+	s.table.unlink(&s.ends, i)
 	s.table.remove(i)
 }

@@ -175,18 +175,21 @@ func TestRotation(t *testing.T) {
 	if err := os.WriteFile(path, []byte("from an earlier run"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	var last *Writer
 	began := 0
-	f := &File{Path: path, Size: 2000, Keep: 3, Began: func(w *Writer) {
-		began++
-		w.Name(EndpointName, 11, "default/vllm-0")
-	}}
+	f := &File{Path: path, Size: 2000, Keep: 3}
 	for range 10 {
 		for _, e := range events() {
 			w, err := f.Writer()
-			if err == nil {
-				err = errors.Join(w.Event(&e), w.Flush())
-			}
 			if err != nil {
+				t.Fatal(err)
+			}
+			if w != last {
+				began++
+				w.Name(EndpointName, 11, "default/vllm-0")
+				last = w
+			}
+			if err := errors.Join(w.Event(&e), w.Flush()); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -13,8 +13,6 @@ type File struct {
 	// Size is how large a file grows before the next is begun, Keep how many full ones are kept.
 	Size int64
 	Keep int
-	// Began is told of each new Writer, which knows no names yet.
-	Began func(*Writer)
 
 	salt    Salt
 	file    *os.File
@@ -22,8 +20,8 @@ type File struct {
 	writer  *Writer
 }
 
-// Writer returns the writer of the present file; it begins one where there is none or the last one is full. A file that
-// is there from an earlier run is kept as PATH.1.
+// Writer returns the writer of the present file; it begins one, which knows no names yet, where there is none or the
+// last one is full. A file that is there from an earlier run is kept as PATH.1.
 func (f *File) Writer() (*Writer, error) {
 	if f.writer != nil && f.written < f.Size {
 		return f.writer, nil
@@ -43,9 +41,6 @@ func (f *File) Writer() (*Writer, error) {
 	}
 	f.file, f.written = file, 0
 	f.writer, err = NewWriter(f, f.salt)
-	if err == nil && f.Began != nil {
-		f.Began(f.writer)
-	}
 	return f.writer, err
 }
 

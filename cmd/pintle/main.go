@@ -5,7 +5,10 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 )
 
 const usage = `pintle steers LLM requests inside Envoy. Commands:
@@ -50,8 +53,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, usage)
 		return 0
 	}
-	fmt.Fprintf(stderr,
-		"pintle: unknown command %q; known are explain, migrate, record, replay, sidecar, sim, validate, version\n",
-		args[0])
+	fmt.Fprintf(stderr, "pintle: unknown command %q; known are %s\n", args[0],
+		strings.Join(slices.Sorted(maps.Keys(commands)), ", "))
 	return 2
 }

@@ -88,9 +88,17 @@ func TestFullEndpoint(t *testing.T) {
 	)
 	inCells(t, func(t *testing.T, f *fixture) {
 		var full atomic.Bool
+		var arrived atomic.Int64
+		all := make(chan struct{})
 		f.scripted.Script(t, func(w http.ResponseWriter, _ *http.Request) {
 			if full.Load() {
-				time.Sleep(500 * time.Millisecond) // for all requests to be decided before the first is refused
+				if arrived.Add(1) == requests {
+					close(all)
+				}
+				select { // for all requests to be decided before the first is refused
+				case <-all:
+				case <-time.After(10 * time.Second):
+				}
 				w.WriteHeader(http.StatusServiceUnavailable)
 				return
 			}

@@ -46,7 +46,7 @@ func (f *fixture) move(t *testing.T, client *http.Client, to int) time.Duration 
 	f.shortest--
 	f.servers[to].PinWaiting(t, f.shortest)
 	start := time.Now()
-	f.untilServedBy(t, client, f.servers[to].Name, 2*time.Second)
+	f.untilServedBy(t, client, f.servers[to].Name, 20*time.Second)
 	took := time.Since(start)
 	for range 5 {
 		if _, server, err := ask(client, f.URL("requests", chatPath)); err != nil || server != f.servers[to].Name {

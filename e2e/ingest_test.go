@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/snapshot"
@@ -253,7 +254,10 @@ func TestIngestForgedPeer(t *testing.T) {
 			}
 		}
 		// Each worker that was asked has said it, once.
-		if n := l.Logged("the ingest listener was reached at 127.0.0.1:"); n < 1 || n > 2 {
+		const warning = "the ingest listener was reached at 127.0.0.1:"
+		harness.WaitFor(t, 20*time.Second, "the warning "+warning,
+			func() (bool, string) { return l.Logged(warning) > 0, l.Log() })
+		if n := l.Logged(warning); n > 2 {
 			t.Errorf("%v: %d warnings of an ingest listener that others reach, want one for each worker that was asked",
 				cell, n)
 		}

@@ -162,7 +162,11 @@ func TestHeldTooMuch(t *testing.T) {
 		whole := post(chatPath, longChat(half))
 		still := harness.Dial(t, envoy.Address("requests"))
 		still.Say(t, whole[:len(whole)-1])
-		time.Sleep(300 * time.Millisecond)
+		harness.WaitFor(t, 20*time.Second, "Envoy to have read the upload", func() (bool, string) {
+			const name = "http.requests.downstream_cx_rx_bytes_total"
+			n := envoy.Stats(t, name)[name]
+			return n >= half, fmt.Sprint(n, " bytes")
+		})
 		quick := harness.Dial(t, envoy.Address("requests"))
 		quick.Say(t, whole[:len(whole)-1])
 		got := still.Hear(t, http.MethodPost)

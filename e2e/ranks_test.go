@@ -72,7 +72,7 @@ func TestLegacyDocument(t *testing.T) {
 				wantStage(t, "legacy", r, stageHeaders[0], nil, 0)
 			}
 			for _, warning := range warnings {
-				harness.WaitFor(t, 5*time.Second, "the warning "+warning,
+				harness.WaitFor(t, 20*time.Second, "the warning "+warning,
 					func() (bool, string) { return f.Logged(warning) >= starts, f.Log() })
 				if n := f.Logged(warning); n != starts {
 					t.Errorf("%q is logged %d times after 20 requests, want %d", warning, n, starts)

@@ -60,8 +60,8 @@ func TestSilentSidecar(t *testing.T) {
 }
 
 // wantSpread checks that requests are served by just these servers, whichever worker takes them. Chance alone leaves
-// one of four out of 80 requests less than once in a billion times. before runs often enough for its samples to be
-// fresh on a busy machine.
+// one of four out of 80 requests less than once in a billion times. before runs for each connection, and whenever its
+// samples might be stale before the next request is decided.
 func (f *fixture) wantSpread(t *testing.T, listener string, want []string, before func()) {
 	t.Helper()
 	const connections, requests = 8, 10
@@ -72,8 +72,13 @@ func (f *fixture) wantSpread(t *testing.T, listener string, want []string, befor
 	seen := map[string]int{}
 	for range connections {
 		client := harness.Client(t, false)
+		fresh := time.Now()
 		before()
 		for range requests {
+			if time.Since(fresh) > staleAfter/5 {
+				fresh = time.Now()
+				before()
+			}
 			status, server, err := ask(client, f.URL(listener, chatPath))
 			if err != nil || status != 200 || !wanted[server] {
 				t.Fatalf("listener %s: got %d from %q (%v), want one of %v", listener, status, server, err, want)

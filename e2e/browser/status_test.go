@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -36,12 +35,11 @@ func modelServer(t *testing.T, content func() string) string {
 
 // start runs a sidecar until the test ends and returns its admin address.
 func start(t *testing.T, ingest, endpoints string) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ports, err := harness.FreePorts(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	admin := listener.Addr().String()
-	_ = listener.Close()
+	admin := fmt.Sprint("127.0.0.1:", ports[0])
 	path := filepath.Join(t.TempDir(), "sidecar.yaml")
 	config := fmt.Sprintf("envoy: {ingest: ['%s'], token: secret-token}\nadmin: {address: '%s'}\ndiscovery: {static: "+
 		"[%s]}\n", ingest, admin, endpoints)

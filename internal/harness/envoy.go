@@ -207,7 +207,7 @@ func (e *Envoy) URL(listener, path string) string { return "http://" + e.Address
 
 // Admin asks the admin interface.
 func (e *Envoy) Admin(path string) (string, error) {
-	client := http.Client{Timeout: 5 * time.Second}
+	client := http.Client{Timeout: requestLimit}
 	response, err := client.Get("http://127.0.0.1:" + strconv.Itoa(e.adminPort) + path)
 	if err != nil {
 		return "", err

@@ -79,3 +79,45 @@ func TestMonitoringNamesMetricsThatAreThere(t *testing.T) {
 		}
 	}
 }
+
+// TestAllAlertsAreTested: the rule tests, which promtool runs, have each alert fire.
+func TestAllAlertsAreTested(t *testing.T) {
+	var rules struct {
+		Groups []struct {
+			Rules []struct {
+				Alert string `yaml:"alert"`
+			} `yaml:"rules"`
+		} `yaml:"groups"`
+	}
+	var tests struct {
+		Tests []struct {
+			Alerts []struct {
+				Name string `yaml:"alertname"`
+				Want []any  `yaml:"exp_alerts"`
+			} `yaml:"alert_rule_test"`
+		} `yaml:"tests"`
+	}
+	for path, to := range map[string]any{"alerts.yaml": &rules, "alerts_test.yaml": &tests} {
+		content, err := os.ReadFile("../../../docs/monitoring/" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := yaml.Unmarshal(content, to); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+	}
+	fires, silent := map[string]bool{}, map[string]bool{}
+	for _, test := range tests.Tests {
+		for _, alert := range test.Alerts {
+			fires[alert.Name] = fires[alert.Name] || len(alert.Want) > 0
+			silent[alert.Name] = silent[alert.Name] || len(alert.Want) == 0
+		}
+	}
+	for _, group := range rules.Groups {
+		for _, rule := range group.Rules {
+			if !fires[rule.Alert] || !silent[rule.Alert] {
+				t.Errorf("no rule test has %s fire and go away", rule.Alert)
+			}
+		}
+	}
+}

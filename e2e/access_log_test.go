@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"net"
 	"net/http"
@@ -15,12 +16,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/internal/recording"
 	"github.com/pintle-dev/pintle/internal/replay"
 	formats "github.com/pintle-dev/pintle/internal/shipped"
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/follow"
+	"github.com/pintle-dev/pintle/internal/sidecar/pool"
+	status "github.com/pintle-dev/pintle/internal/sidecar/traffic"
 	"github.com/pintle-dev/pintle/internal/sim"
 )
 
@@ -105,15 +110,21 @@ func TestAccessLog(t *testing.T) {
 	followed(t, envoy, told)
 	recorder := &recording.Recorder{File: &recording.File{Path: filepath.Join(t.TempDir(), "recording"), Size: 1 << 30}}
 	followed(t, envoy, recorder)
+	shown := status.New(false)
+	followed(t, envoy, shown)
 	time.Sleep(2500 * time.Millisecond) // workers look every second whether somebody follows
 
+	torn := filepath.Join(t.TempDir(), "torn")
+	killed := killedRecorder(t, envoy, torn)
 	sendMixed(t, envoy.URL("requests", chatPath), requests, clients)
+	<-killed
 	harness.WaitFor(t, 20*time.Second, "the journal and the spans to have all", func() (bool, string) {
 		journaled, traced := told.count(), spans.count()
 		return journaled == requests && traced == requests, fmt.Sprint(journaled, " journaled, ", traced, " traced")
 	})
 	wantRecording(t, recorder, told.lines)
-	wantShadow(t, envoy, requests)
+	wantReplayed(t, envoy, torn, requests)
+	wantShadow(t, envoy, shown, requests)
 	logged := readAccessLog(t, file, requests)
 	told.mu.Lock()
 	defer told.mu.Unlock()
@@ -148,10 +159,16 @@ func TestAccessLog(t *testing.T) {
 // followed follows an Envoy's journal from now on, all of its workers.
 func followed(t *testing.T, envoy *harness.Envoy, sink follow.Sink) {
 	t.Helper()
+	followedBy(t, envoy, sink, 0)
+}
+
+// followedBy is followed by one that wants the steps of a share of the decisions, and ends with the test or before.
+func followedBy(t *testing.T, envoy *harness.Envoy, sink follow.Sink, sample float64) (stop func()) {
+	t.Helper()
 	f := &follow.Follower{
 		Ingest: config.Ingest{Name: "gateway", URL: "http://" + envoy.Address("ingest") + config.IngestPath},
 		Token:  func() string { return harness.Token }, Interval: 20 * time.Millisecond, Sink: sink,
-		Log: slog.New(slog.DiscardHandler),
+		Log: slog.New(slog.DiscardHandler), Sample: sample,
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -159,10 +176,12 @@ func followed(t *testing.T, envoy *harness.Envoy, sink follow.Sink) {
 		defer close(done)
 		f.Run(ctx)
 	}()
-	t.Cleanup(func() {
+	stop = func() {
 		cancel()
 		<-done
-	})
+	}
+	t.Cleanup(stop)
+	return stop
 }
 
 // readAccessLog reads the lines of the test's requests, of which there must be so many.
@@ -224,8 +243,9 @@ func wantRecording(t *testing.T, recorder *recording.Recorder, told map[string]i
 	})
 }
 
-// wantShadow: the shadow, which chooses at random, decided what could be decided, and sometimes otherwise.
-func wantShadow(t *testing.T, envoy *harness.Envoy, requests int) {
+// wantShadow: the shadow, which chooses at random, decided what could be decided, and sometimes otherwise. The sidecar
+// tells the same of it as Envoy.
+func wantShadow(t *testing.T, envoy *harness.Envoy, shown *status.Traffic, requests int) {
 	t.Helper()
 	stats := envoy.Stats(t, "pintle.shadow")
 	of := func(name string) (n int64) {
@@ -240,4 +260,37 @@ func wantShadow(t *testing.T, envoy *harness.Envoy, requests int) {
 		of("refused") != 0 || of("cached_tokens_acting") <= of("cached_tokens") {
 		t.Errorf("the shadow's statistics are %v", stats)
 	}
+	want := map[string]float64{
+		"agreed": float64(of("agreed")), "differed": float64(of("decisions") - of("agreed")), "refused": 0,
+		"admitted": 0, "cached_tokens shadow": float64(of("cached_tokens")),
+		"cached_tokens acting": float64(of("cached_tokens_acting")), "load shadow": float64(of("load")),
+		"load acting": float64(of("load_acting")),
+	}
+	harness.WaitFor(t, 10*time.Second, "the sidecar to tell the same of the shadow", func() (bool, string) {
+		got := shadowMetrics(t, shown)
+		return maps.Equal(got, want), fmt.Sprintf("%v, want %v", got, want)
+	})
+}
+
+// shadowMetrics are what the sidecar's metrics say of a shadow.
+func shadowMetrics(t *testing.T, shown *status.Traffic) map[string]float64 {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	shown.Register(registry, func() *pool.Generation { return nil }, &config.Metrics{})
+	families, err := shown.Gatherer(registry).Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, f := range families {
+		what, ok := strings.CutPrefix(f.GetName(), "pintle_shadow_")
+		if !ok {
+			continue
+		}
+		what = strings.TrimPrefix(strings.TrimSuffix(what, "_total")+" ", "decisions ")
+		for _, m := range f.GetMetric() {
+			got[what+m.GetLabel()[0].GetValue()] = m.GetCounter().GetValue()
+		}
+	}
+	return got
 }

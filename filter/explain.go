@@ -29,8 +29,10 @@ func (x *explainer) FilteredOut(profile string, e *scoring.Endpoint, filter stri
 }
 
 // Scored implements scoring.Tracer.
-func (x *explainer) Scored(profile string, e *scoring.Endpoint, scorer string, score float64) {
-	x.list(&x.scores, profile, e, scorer, score)
+func (x *explainer) Scored(profile, scorer string, candidates []*scoring.Endpoint, scores []float64) {
+	for i, e := range candidates {
+		x.list(&x.scores, profile, e, scorer, scores[i])
+	}
 }
 
 // Mixed implements scoring.Tracer. It writes [[endpoint, total], ...].
@@ -48,7 +50,7 @@ func (x *explainer) Mixed(m *scoring.Mixture) {
 }
 
 // Total implements scoring.Tracer. Totals follow from the scores.
-func (x *explainer) Total(string, *scoring.Endpoint, float64) {}
+func (x *explainer) Total(string, []*scoring.Endpoint, []float64) {}
 
 // Picked implements scoring.Tracer. The header gets what was picked from the decision itself.
 func (x *explainer) Picked(string, *scoring.Endpoint) {}

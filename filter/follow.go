@@ -153,6 +153,25 @@ func (s *stream) nameDecision(e *journal.Event) {
 	names.Add(journal.UserName, e.User, s.cycle.User())
 }
 
+// The headers that name the flow of a request for flow control, the first of them first.
+const (
+	headerFairness      = "x-llm-d-inference-fairness-id"
+	headerFairnessOlder = "x-gateway-inference-fairness-id"
+)
+
+// nameFairness tells followers the request's fairness id, for their metrics. Nothing is decided by it.
+func (s *stream) nameFairness() {
+	if !s.history.followed {
+		return
+	}
+	name := s.field(headerFairness)
+	if name == "" {
+		name = s.field(headerFairnessOlder)
+	}
+	s.fairness = journal.HashName(name)
+	s.worker.names.Add(journal.FairnessName, s.fairness, name)
+}
+
 // refused journals, for followers, that the request is not routed.
 func (s *stream) refused(f *scoring.Failure) {
 	h := &s.history
@@ -164,11 +183,12 @@ func (s *stream) refused(f *scoring.Failure) {
 	*e = journal.Event{
 		Kind: journal.Refused, Time: hostcalls.Now(), Client: s.client(), Code: uint16(f.Status),
 		Reason: journal.HashName(f.Reason),
-		Encode: e.Encode[:0], Chains: e.Chains[:0], Asked: s.asked,
+		Encode: e.Encode[:0], Chains: e.Chains[:0], Asked: s.asked, Fairness: s.fairness, Shadowed: s.shadowed,
 	}
 	s.worker.names.Add(journal.ReasonName, e.Reason, f.Reason)
 	if s.asked != 0 {
 		e.Model, e.PromptBytes = journal.HashName(s.cycle.Request.Model), s.cycle.Request.TextBytes()
+		e.Priority = int32(s.cycle.Priority())
 		if h.sample > 0 {
 			e.Steps = s.worker.steps.Bytes()
 		}

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
 	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/snapshot"
 )
 
 // follow asks the ingest listener as a follower does.
@@ -21,21 +23,23 @@ func (w *worker) follow(path string, headers ...[2]string) *wazerohost.Stream {
 type follower struct {
 	journal.Follower
 	*gateway
+	// sample is of how many in a million decisions it wants the steps.
+	sample int
 }
 
 // events asks for what is new.
 func (f *follower) events() (all []journal.Event) {
 	f.t.Helper()
 	at := f.At()
-	s := f.workers[0].follow(fmt.Sprintf("/pintle/v1/journal?at=%d.%d.%d.%d&sample=0", at.Epoch, at.Page, at.Seq,
-		at.Offset))
+	s := f.workers[0].follow(fmt.Sprintf("/pintle/v1/journal?at=%d.%d.%d.%d&sample=%d", at.Epoch, at.Page, at.Seq,
+		at.Offset, f.sample))
 	a, ok := journal.ParseAnswer(s.ResponseBody())
 	if !ok || s.ResponseHeaders().Get(":status") != "200" {
 		f.t.Fatalf("got %v %q, want an answer", s.ResponseHeaders(), s.ResponseBody())
 	}
 	f.Read(&a, func(e *journal.Event, _ journal.Position) {
 		copied := *e
-		copied.Chains, copied.Encode = nil, nil
+		copied.Chains, copied.Encode, copied.Steps = nil, nil, slices.Clone(e.Steps)
 		all = append(all, copied)
 	})
 	return all
@@ -45,7 +49,7 @@ func (f *follower) events() (all []journal.Event) {
 func (f *follower) names() map[string]string {
 	f.t.Helper()
 	text := f.workers[0].follow("/pintle/v1/names").ResponseBody()
-	kinds := []string{"", "model", "user", "profile", "reason", "plugin"}
+	kinds := []string{"", "model", "user", "profile", "reason", "plugin", "fairness"}
 	all := map[string]string{}
 	journal.ReadNames(text[4:], func(kind journal.NameKind, hash uint64, name []byte) {
 		if journal.HashName(string(name)) == hash {
@@ -103,7 +107,9 @@ func TestFollowersAreToldEverything(t *testing.T) {
 	for _, document := range []string{byQueue, byPrefix} {
 		m := modes[0]
 		g := newGateway(t, m, 2, m.configuration(document, ""))
-		g.publish(newPool(0, 3))
+		p := newPool(0, 3)
+		p.Objectives = []snapshot.Objective{{Name: "batch", Priority: -7}}
+		g.publish(p)
 		f := &follower{gateway: g}
 		refuse := func() { g.workers[1].askBody(`{"model":`).Finish() }
 		refuse()
@@ -114,7 +120,9 @@ func TestFollowersAreToldEverything(t *testing.T) {
 			w.Tick()
 		}
 		refuse()
-		s := g.workers[0].askBody(`{"model":"m1","prompt":"hello","user":"somebody"}`)
+		s := g.workers[0].askBody(`{"model":"m1","prompt":"hello","user":"somebody"}`,
+			[2]string{"x-gateway-inference-objective", "batch"}, [2]string{"x-gateway-inference-fairness-id", "old"},
+			[2]string{"x-llm-d-inference-fairness-id", "tenant"})
 		s.SetServer(address(0))
 		s.Respond(wazerohost.Headers{{":status", "200"}}, false)
 		s.RespondBody([]byte(`{"usage":`), false)
@@ -125,12 +133,12 @@ func TestFollowersAreToldEverything(t *testing.T) {
 		if len(got) != 4 {
 			t.Fatalf("got %+v, want a refusal, a decision, an answer and a completion", got)
 		}
-		model, profile := journal.HashName("m1"), journal.HashName("default")
+		model, profile, tenant := journal.HashName("m1"), journal.HashName("default"), journal.HashName("tenant")
 		if r := got[0]; r.Kind != journal.Refused || r.Reason != journal.HashName("invalid_body") || r.Code != 400 {
 			t.Errorf("got %+v, want a refusal", r)
 		}
 		if d := got[1]; d.Kind != journal.Decision || d.Model != model || d.Asked != model || d.Profile != profile ||
-			d.PromptBytes == 0 ||
+			d.PromptBytes == 0 || d.Fairness != tenant || d.Priority != -7 ||
 			d.Predicted != (document == byPrefix) {
 			t.Errorf("got %+v, want a decision", d)
 		}
@@ -140,10 +148,10 @@ func TestFollowersAreToldEverything(t *testing.T) {
 		if c := got[3]; c.Kind != journal.Completion || c.Code != 200 || c.Ended != journal.EndedWhole ||
 			c.InputTokens != 7 ||
 			c.OutputTokens != 2 || c.CachedTokens != 3 || c.Asked != model || c.Profile != profile ||
-			c.Primary != endpointID(0) {
+			c.Primary != endpointID(0) || c.Fairness != tenant || c.Priority != -7 {
 			t.Errorf("got %+v, want a completion", c)
 		}
-		want := map[string]string{"model": "m1 ", "profile": "default ", "reason": "invalid_body "}
+		want := map[string]string{"model": "m1 ", "profile": "default ", "reason": "invalid_body ", "fairness": "tenant "}
 		if got := f.names(); !reflect.DeepEqual(got, want) {
 			t.Errorf("names: got %v, want %v", got, want)
 		}

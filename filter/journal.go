@@ -126,15 +126,15 @@ func (s *stream) decided() {
 	}
 	e := &s.history.event
 	s.config.Plan.Record(s.cycle, e)
-	if x := s.plugin.shadow; x != nil && x.decided {
+	if x := s.plugin.shadow; x != nil && s.shadowed.Primary != 0 {
 		x.plan.RecordShadow(x.cycle, e)
-		x.decided = false
 	}
 	e.Time, e.Lease = s.cycle.Request.Now, s.history.journal.NextLease()
 	e.Client, e.Streamed = s.client(), s.request.Stream
-	e.Asked = s.asked
+	e.Asked, e.Shadowed = s.asked, s.shadowed
 	if s.history.followed {
 		s.nameDecision(e)
+		e.Fairness, e.Priority = s.fairness, int32(s.cycle.Priority())
 		e.Steps = s.sampleSteps()
 	}
 	if s.history.journal.Append(e) {
@@ -142,7 +142,7 @@ func (s *stream) decided() {
 			lease: e.Lease, at: e.Time, primary: e.Primary, model: e.Model, user: e.User, client: e.Client,
 			streamed: e.Streamed,
 			bytes:    e.PromptBytes, asked: e.Asked, profile: e.Profile, predictedTokens: e.PredictedTokens,
-			predicted: e.Predicted,
+			predicted: e.Predicted, priority: e.Priority,
 		}
 	}
 }
@@ -185,6 +185,7 @@ func (s *stream) completed() {
 		Client:   d.client,
 		Streamed: d.streamed, Encode: e.Encode[:0], Chains: e.Chains[:0], Asked: d.asked, Profile: d.profile,
 		PredictedTokens: d.predictedTokens, Predicted: d.predicted, Code: s.seen.code,
+		Fairness: s.fairness, Priority: d.priority,
 	}
 	if s.history.outcomes {
 		s.outcome(e, now)

@@ -33,6 +33,7 @@ func (s *stream) OnHttpRequestHeaders(_ int, endOfStream bool) hostcalls.Action 
 		s.operation.Kind = openai.KindOther
 	}
 	s.remember()
+	s.nameFairness()
 	if !s.operation.ReadsBody() {
 		return s.passUnread(&h, endOfStream)
 	}

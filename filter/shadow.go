@@ -17,8 +17,6 @@ type shadow struct {
 	stats shadowStats
 	// chains are scratch memory of apply.
 	chains []journal.Chain
-	// decided is set when the request at hand was decided here too.
-	decided bool
 }
 
 type shadowStats struct {
@@ -94,7 +92,10 @@ func (s *stream) shadowDecision(picked []*scoring.Endpoint, failure *scoring.Fai
 		r.Model = s.request.Model
 	}
 	own, ownFailure := x.plan.Decide(x.cycle)
-	x.decided = ownFailure == nil && failure == nil
+	s.shadowed = journal.Shadowed{Decided: true}
+	if ownFailure == nil {
+		s.shadowed.Primary = x.pool.ID(own[0])
+	}
 	x.stats.decisions.Add(1)
 	x.stats.decisionMicros.Record(uint64(max(hostcalls.Now()-started, 0)) / 1000)
 	switch {
@@ -118,14 +119,17 @@ func (s *stream) compareShadow(acting, own *scoring.Endpoint) {
 	} else {
 		s.report.text(reportShadow, own.Name)
 	}
-	predicted := func(e *scoring.Endpoint) uint64 {
-		return uint64(max(s.cycle.CachedTokens(e), x.cycle.CachedTokens(e)))
+	predicted := func(e *scoring.Endpoint) uint32 {
+		return uint32(max(s.cycle.CachedTokens(e), x.cycle.CachedTokens(e)))
 	}
-	load := func(e *scoring.Endpoint) uint64 {
-		return uint64(max(s.cycle.Waiting(e)+s.cycle.Running(e), 0))
+	load := func(e *scoring.Endpoint) uint32 {
+		return uint32(max(s.cycle.Waiting(e)+s.cycle.Running(e), 0))
 	}
-	add(x.stats.predicted, predicted(own))
-	add(x.stats.predictedActing, predicted(acting))
-	add(x.stats.load, load(own))
-	add(x.stats.loadActing, load(acting))
+	to := &s.shadowed
+	to.Cached, to.ActingCached = predicted(own), predicted(acting)
+	to.Load, to.ActingLoad = load(own), load(acting)
+	add(x.stats.predicted, uint64(to.Cached))
+	add(x.stats.predictedActing, uint64(to.ActingCached))
+	add(x.stats.load, uint64(to.Load))
+	add(x.stats.loadActing, uint64(to.ActingLoad))
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
+	"github.com/pintle-dev/pintle/journal"
 )
 
 // counters are those of the shadow, which all begin with pintle.shadow.
@@ -52,10 +53,25 @@ func TestShadow(t *testing.T) {
 		if got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
+		g.wantShadowed(2, journal.Shadowed{Decided: true, Primary: endpointID(0), Cached: 288, Load: 5})
 		if load, _ := g.host.Counter("pintle.shadow.load"); load-before != 5 {
 			t.Errorf("the shadow's choice had %d requests, want 5", load-before)
 		}
 	})
+}
+
+// wantShadowed: the last of so many decisions tells followers what the shadow made of it.
+func (g *gateway) wantShadowed(n int, want journal.Shadowed) {
+	g.t.Helper()
+	var got []journal.Shadowed
+	for _, e := range (&follower{gateway: g}).events() {
+		if e.Kind == journal.Decision || e.Kind == journal.Refused {
+			got = append(got, e.Shadowed)
+		}
+	}
+	if len(got) != n || got[n-1] != want {
+		g.t.Errorf("followers are told %+v, want %d with %+v at last", got, n, want)
+	}
 }
 
 // TestShadowsMistakes: neither what the shadow refuses nor what is wrong with it touches a request.
@@ -68,6 +84,18 @@ func TestShadowsMistakes(t *testing.T) {
 	if got := g.counters("decisions", "refused", "agreed"); got != "decisions 1, refused 1, agreed 0" {
 		t.Error(got)
 	}
+	g.wantShadowed(1, journal.Shadowed{Decided: true})
+	g = newGateway(t, m, 1, m.shadowed(
+		`{"plugins":[{"type":"label-selector-filter","parameters":{"matchLabels":{"no":"such"}}},{"type":"queue-scorer"}]}`,
+		byQueue))
+	g.publish(newPool(0))
+	(&follower{gateway: g}).events()
+	g.workers[0].Tick()
+	wantError(t, g.workers[0].ask(), 503, "filtered_out")
+	if got := g.counters("decisions", "admitted", "agreed"); got != "decisions 1, admitted 1, agreed 0" {
+		t.Error(got)
+	}
+	g.wantShadowed(1, journal.Shadowed{Decided: true, Primary: endpointID(0)})
 	g = newGateway(t, m, 1, m.shadowed(byQueue, `{"plugins":[{"type":"queue-scorrer"}]}`))
 	g.publish(newPool(0))
 	g.wantRanked(g.workers[0].ask(), address(0))

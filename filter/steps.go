@@ -13,6 +13,8 @@ type stepsWriter struct {
 	journal.StepsWriter
 	pool  *scoring.Pool
 	names *journal.Names
+	// listed is set while the candidates that were listed last are those that are left.
+	listed bool
 	// profile and plugin are the last ones, whose names are known to be told.
 	profile, plugin string
 	hash            uint64
@@ -26,6 +28,7 @@ const mostKeptSteps = 1 << 20
 // FilteredOut implements scoring.Tracer.
 func (w *stepsWriter) FilteredOut(profile string, e *scoring.Endpoint, filter string) {
 	w.enter(profile)
+	w.listed = false
 	w.Removed(w.hashOf(filter), e.Index, w.pool.ID(e))
 	if w.next != nil {
 		w.next.FilteredOut(profile, e, filter)
@@ -33,20 +36,22 @@ func (w *stepsWriter) FilteredOut(profile string, e *scoring.Endpoint, filter st
 }
 
 // Scored implements scoring.Tracer.
-func (w *stepsWriter) Scored(profile string, e *scoring.Endpoint, scorer string, score float64) {
+func (w *stepsWriter) Scored(profile, scorer string, candidates []*scoring.Endpoint, scores []float64) {
 	w.enter(profile)
-	w.StepsWriter.Scored(w.hashOf(scorer), e.Index, w.pool.ID(e), score)
+	w.list(candidates)
+	w.Scores(w.hashOf(scorer), scores)
 	if w.next != nil {
-		w.next.Scored(profile, e, scorer, score)
+		w.next.Scored(profile, scorer, candidates, scores)
 	}
 }
 
 // Total implements scoring.Tracer.
-func (w *stepsWriter) Total(profile string, e *scoring.Endpoint, total float64) {
+func (w *stepsWriter) Total(profile string, candidates []*scoring.Endpoint, totals []float64) {
 	w.enter(profile)
-	w.StepsWriter.Total(e.Index, w.pool.ID(e), total)
+	w.list(candidates)
+	w.Totals(totals)
 	if w.next != nil {
-		w.next.Total(profile, e, total)
+		w.next.Total(profile, candidates, totals)
 	}
 }
 
@@ -76,10 +81,24 @@ func (w *stepsWriter) ModelSelected(s *scoring.Selection) {
 	}
 }
 
+// list writes down which endpoints the numbers that follow are of.
+func (w *stepsWriter) list(candidates []*scoring.Endpoint) {
+	if w.listed {
+		return
+	}
+	w.listed = true
+	w.Candidates(len(candidates))
+	for i, e := range candidates {
+		if !w.Candidate(i, e.Index, w.pool.ID(e)) {
+			return
+		}
+	}
+}
+
 // enter begins a profile, if it is not the running one. Names are told apart by where they lie: they are the plan's.
 func (w *stepsWriter) enter(profile string) {
 	if !same(profile, w.profile) {
-		w.profile = profile
+		w.profile, w.listed = profile, false
 		w.names.Add(journal.ProfileName, journal.HashName(profile), profile)
 		w.Profile(journal.HashName(profile))
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/pintle-dev/pintle/internal/hostcalls"
+	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
 )
@@ -49,8 +50,12 @@ type stream struct {
 	// primaryPort replaces the port of the chosen endpoints, unless it is 0.
 	primaryPort int
 	// asked is the journal's name of the model that the client asked for, 0 for none, or before it is known.
-	asked    uint64
+	asked uint64
+	// fairness is the journal's name of the fairness id that the client named, 0 for none, or while nobody follows.
+	fairness uint64
 	decision decision
+	// shadowed is what the shadow made of the request.
+	shadowed journal.Shadowed
 	seen     seen
 	explain  string
 	// steps are how the decision came about, for the case that the request fails.
@@ -78,6 +83,7 @@ type decision struct {
 	asked, profile  uint64
 	predictedTokens uint32
 	predicted       bool
+	priority        int32
 }
 
 // keepHeaderBytes is how much memory for headers a finished stream keeps for the next one.

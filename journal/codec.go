@@ -21,10 +21,10 @@ const (
 	// headBytes is the part of an event that every version of the format has.
 	headBytes = 32
 	// eventBytes is the fixed part as this version writes it.
-	eventBytes = 136
+	eventBytes = 144
 	// maxEventBytes bounds an event of any version, maxWrittenBytes those of this one without steps.
 	maxEventBytes   = 10 << 10
-	maxWrittenBytes = eventBytes + sectionBytes + 8*MaxEncode + sectionBytes + 16*MaxSessions +
+	maxWrittenBytes = eventBytes + sectionBytes + 8*MaxEncode + sectionBytes + 16*MaxSessions + shadowedBytes +
 		2*MaxChains*(sectionBytes+8) + 8*MaxBlocks
 
 	flagCold           = 1
@@ -48,6 +48,9 @@ const (
 	tagSteps = 4
 	// tagShadow is a chain of a shadow's.
 	tagShadow = 5
+	// tagShadowed is a Shadowed: where to, then the four numbers (4 each).
+	tagShadowed   = 6
+	shadowedBytes = sectionBytes + 24
 )
 
 // EndpointID is the number by which events name an endpoint: the XXH64 of its name, never 0.
@@ -84,10 +87,22 @@ func AppendEvent(dst []byte, e *Event) []byte {
 			dst = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(dst, s.ID), s.Endpoint)
 		}
 	}
+	if e.Shadowed.Decided {
+		dst = appendShadowed(dst, &e.Shadowed)
+	}
 	if left := maxEventBytes - (len(dst) - start) - sectionBytes - 8; len(e.Steps) > 0 && left > 0 {
 		dst = appendSteps(dst, e.Steps[:min(len(e.Steps), left)])
 	}
 	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start))
+	return dst
+}
+
+func appendShadowed(dst []byte, x *Shadowed) []byte {
+	dst = appendSection(dst, tagShadowed, (shadowedBytes-sectionBytes)/8)
+	dst = binary.LittleEndian.AppendUint64(dst, x.Primary)
+	for _, n := range [...]uint32{x.Cached, x.ActingCached, x.Load, x.ActingLoad} {
+		dst = binary.LittleEndian.AppendUint32(dst, n)
+	}
 	return dst
 }
 
@@ -150,7 +165,9 @@ func putFixed(b []byte, e *Event) {
 	binary.LittleEndian.PutUint64(b[112:], e.Asked)
 	binary.LittleEndian.PutUint32(b[120:], e.PrimaryLoad)
 	binary.LittleEndian.PutUint32(b[124:], e.PrefillLoad)
-	binary.LittleEndian.PutUint64(b[128:], uint64(e.EncodeLoad))
+	binary.LittleEndian.PutUint32(b[128:], e.EncodeLoad)
+	binary.LittleEndian.PutUint32(b[132:], uint32(e.Priority))
+	binary.LittleEndian.PutUint64(b[136:], e.Fairness)
 }
 
 func flagsOf(e *Event) (flags uint16) {

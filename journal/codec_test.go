@@ -24,8 +24,9 @@ func sampleDecision() Event {
 		Kind: Decision, Time: 1_800_000_000_123_456_789, Instance: 0x1122334455667788, Lease: 7,
 		Primary: EndpointID("default/vllm-0"),
 		Prefill: EndpointID("default/vllm-1"), Encode: hashes(2), Model: HashName("m1"), User: HashName("u"),
-		Client: HashName("10.0.0.9"),
-		Asked:  HashName("m0"), Profile: HashName("default"), PredictedTokens: 512, Predicted: true, PromptBytes: 20,
+		Client:   HashName("10.0.0.9"),
+		Fairness: HashName("f"), Priority: -3,
+		Asked: HashName("m0"), Profile: HashName("default"), PredictedTokens: 512, Predicted: true, PromptBytes: 20,
 		InputTokens: 4096, Cold: true, Streamed: true,
 		PrimaryLoad: 23, PrefillLoad: 24, EncodeLoad: 25,
 		Chains: []Chain{{256, hashes(256)}, {64, hashes(30)}, {4, []uint64{}}},
@@ -60,6 +61,7 @@ func TestEventRoundTrip(t *testing.T) {
 		full.Shadow = append(full.Shadow, Chain{uint64(i), []uint64{}})
 		full.Chains = append(full.Chains, Chain{uint64(i), hashes(MaxBlocks / MaxChains)})
 	}
+	full.Shadowed = Shadowed{Decided: true}
 	full.Sessions = []Session{{1, 2}, {3, 4}, {5, 6}, {7, 8}}
 	session := Event{Kind: Decision, Encode: []uint64{}, Chains: []Chain{}, Sessions: []Session{{1, 2}}}
 	fuller := full
@@ -67,23 +69,24 @@ func TestEventRoundTrip(t *testing.T) {
 	fuller.Chains = append(full.Chains[:MaxChains:MaxChains], Chain{ID: 99})
 	shadowed := sampleDecision()
 	shadowed.Shadow = []Chain{{256, []uint64{}}, {128, hashes(5)}}
+	shadowed.Shadowed = Shadowed{Decided: true, Primary: 1, Cached: 2, ActingCached: 3, Load: 4, ActingLoad: 5}
 	tests := []struct {
 		name     string
 		in, want Event
 		size     int
 	}{
-		{"nothing set", bare, bare, 136},
-		{"decision of three chains", sampleDecision(), sampleDecision(), 136 + 8*(1+2) + 8*(2+256) + 8*(2+30) + 8*2},
-		{"a session", session, session, 136 + 8 + 16},
-		{"completion", sampleCompletion(), sampleCompletion(), 136},
-		{"began", began, began, 136},
-		{"refused", refused, refused, 136},
-		{"gone", gone, gone, 136},
-		{"one chain as long as can be", most, most, 136 + 8*(1+16) + 8*(2+1024)},
-		{"longer than can be", beyond, most, 136 + 8*(1+16) + 8*(2+1024)},
-		{"chains longer than can be", manyBeyond, many, 136 + 8*(3*2+1024)},
+		{"nothing set", bare, bare, eventBytes},
+		{"decision of three chains", sampleDecision(), sampleDecision(), eventBytes + 8*(1+2) + 8*(2+256) + 8*(2+30) + 8*2},
+		{"a session", session, session, eventBytes + 8 + 16},
+		{"completion", sampleCompletion(), sampleCompletion(), eventBytes},
+		{"began", began, began, eventBytes},
+		{"refused", refused, refused, eventBytes},
+		{"gone", gone, gone, eventBytes},
+		{"one chain as long as can be", most, most, eventBytes + 8*(1+16) + 8*(2+1024)},
+		{"longer than can be", beyond, most, eventBytes + 8*(1+16) + 8*(2+1024)},
+		{"chains longer than can be", manyBeyond, many, eventBytes + 8*(3*2+1024)},
 		{"decision with a shadow's chains", shadowed, shadowed,
-			136 + 8*(1+2) + 8*(2+256) + 8*(2+30) + 8*2 + 8*2 + 8*(2+5)},
+			eventBytes + 8*(1+2) + 8*(2+256) + 8*(2+30) + 8*2 + 8*2 + 8*(2+5) + 8*4},
 		{"as much as can be", full, full, maxWrittenBytes},
 		{"more than can be", fuller, full, maxWrittenBytes},
 	}

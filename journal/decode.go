@@ -59,6 +59,8 @@ func (e *Event) decodeFixed(b []byte) {
 	e.PrimaryLoad = binary.LittleEndian.Uint32(b[120:])
 	e.PrefillLoad = binary.LittleEndian.Uint32(b[124:])
 	e.EncodeLoad = binary.LittleEndian.Uint32(b[128:])
+	e.Priority = int32(binary.LittleEndian.Uint32(b[132:]))
+	e.Fairness = binary.LittleEndian.Uint64(b[136:])
 	e.Missed = 0
 }
 
@@ -66,7 +68,7 @@ func (e *Event) decodeFixed(b []byte) {
 // taken.
 func (e *Event) decodeSections(src []byte) (ok bool) {
 	e.Encode, e.Chains, e.Sessions, e.Steps = e.Encode[:0], e.Chains[:0], e.Sessions[:0], nil
-	e.Shadow = e.Shadow[:0]
+	e.Shadow, e.Shadowed = e.Shadow[:0], Shadowed{}
 	room := MaxBlocks
 	for len(src) > 0 {
 		end := sectionBytes + 8*int(binary.LittleEndian.Uint16(src[2:]))
@@ -89,9 +91,21 @@ func (e *Event) decodeSections(src []byte) (ok bool) {
 			e.Steps = words[8 : 8+min(int(binary.LittleEndian.Uint32(words)), len(words)-8)]
 		case tag == tagShadow && len(words) > 0 && len(e.Shadow) < MaxChains:
 			room -= decodeChain(&e.Shadow, words, room)
+		case tag == tagShadowed && len(words) >= shadowedBytes-sectionBytes:
+			e.Shadowed = decodeShadowed(words)
 		}
 	}
 	return true
+}
+
+func decodeShadowed(words []byte) Shadowed {
+	return Shadowed{
+		Decided: true, Primary: binary.LittleEndian.Uint64(words),
+		Cached:       binary.LittleEndian.Uint32(words[8:]),
+		ActingCached: binary.LittleEndian.Uint32(words[12:]),
+		Load:         binary.LittleEndian.Uint32(words[16:]),
+		ActingLoad:   binary.LittleEndian.Uint32(words[20:]),
+	}
 }
 
 // decodeChain adds a chain of at most room blocks, in the memory of the one that was in its place, and returns how many

@@ -74,6 +74,18 @@ type Chain struct {
 // Session is a client's session, by the hash of its name, and the endpoint that it is bound to.
 type Session struct{ ID, Endpoint uint64 }
 
+// Shadowed is what a plan that does not act made of a request, beside what the one that acts made of it.
+type Shadowed struct {
+	// Decided is set when there is such a plan.
+	Decided bool
+	// Primary is where it would have sent the request, 0 where it would have refused it.
+	Primary uint64
+	// Cached is how many tokens of the prompt Primary was thought to have in its cache, Load how many requests waited
+	// or ran there. ActingCached and ActingLoad are the same of the decision's own Primary. All are 0 where one of the
+	// two refused.
+	Cached, ActingCached, Load, ActingLoad uint32
+}
+
 // Event is one entry of the log. Slices of an event that was read alias the reader's memory and are valid until the
 // next one is read.
 type Event struct {
@@ -95,6 +107,10 @@ type Event struct {
 	// Model and User are hashes of names, 0 for none, see HashName. Client is the hash of the client's address without
 	// its port, 0 for unknown.
 	Model, User, Client uint64
+	// Fairness is the hash of the name by which flow control would share servers out, 0 for none; Priority is that of
+	// the request's objective. In decisions, completions and refusals.
+	Fairness uint64
+	Priority int32
 	// Asked is the model that the client asked for, which a rewrite may have made another; Profile the profile that
 	// chose Primary; Reason, of a Refused alone, why there is no Primary. All are hashes of names. Profile and Reason
 	// share their place in the encoding.
@@ -122,6 +138,8 @@ type Event struct {
 	// Shadow are the chains that a shadow's plug-ins asked for in a decision, see Chains. One without blocks is the one
 	// of Chains with its ID.
 	Shadow []Chain
+	// Shadowed is what a shadow made of the request, in a decision or a refusal.
+	Shadowed Shadowed
 	// Chains are the prompt's blocks in a decision, once for each way of hashing that a plug-in of the decision used.
 	// Of several with one ID the first counts.
 	Chains []Chain

@@ -17,8 +17,10 @@ const (
 	ReasonName NameKind = 4
 	// PluginName: a scorer or a filter in Event.Steps.
 	PluginName NameKind = 5
+	// FairnessName: Event.Fairness.
+	FairnessName NameKind = 6
 
-	nameKinds = 6
+	nameKinds = 7
 )
 
 // MaxNames is how many names of a kind there are at most. Events with others go on having their hashes.

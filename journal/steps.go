@@ -3,6 +3,7 @@ package journal
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 )
 
 // StepsWriter writes down how a decision comes about, for Event.Steps; FORMAT.md says how. The zero value is ready; its
@@ -17,6 +18,8 @@ type StepsWriter struct {
 	// told are by endpoint's index the decision in which it was told which one that is.
 	told []uint32
 	now  uint32
+	// listed is how many endpoints the last Candidates has, list where they begin.
+	listed, list int
 }
 
 // MaxStepsBytes bounds the steps of a decision.
@@ -29,6 +32,10 @@ const (
 	stepScore   = 'S'
 	stepTotal   = 'T'
 	stepPicked  = 'K'
+	// Of all candidates at once:
+	stepCandidates = 'C'
+	stepScores     = 's'
+	stepTotals     = 't'
 )
 
 // stepNew is added to the index of an endpoint where the endpoint follows it.
@@ -36,7 +43,7 @@ const stepNew = 1 << 15
 
 // Reset begins the steps of another decision, with endpoints of indexes below n.
 func (w *StepsWriter) Reset(n int) {
-	w.bytes, w.count, w.operation, w.hash = w.bytes[:0], 0, 0, 0
+	w.bytes, w.count, w.operation, w.hash, w.listed = w.bytes[:0], 0, 0, 0, 0
 	if w.now++; w.now == 0 || len(w.told) < n {
 		w.told, w.now = make([]uint32, max(n, len(w.told))), 1
 	}
@@ -75,6 +82,59 @@ func (w *StepsWriter) Total(index int, endpoint uint64, total float64) {
 // Picked notes a pick.
 func (w *StepsWriter) Picked(index int, endpoint uint64) { w.entry(stepPicked, 0, index, endpoint) }
 
+// Candidates begins a list of n endpoints, which Candidate is to be called for, in the order of what Scores and Totals
+// are then told. Those for which there is no room are left out.
+func (w *StepsWriter) Candidates(n int) {
+	w.operation, w.listed = 0, min(n, max(MaxStepsBytes-len(w.bytes)-3, 0)/10)
+	if w.listed > 0 {
+		w.bytes = append(w.bytes, stepCandidates, byte(w.listed), byte(w.listed>>8))
+	}
+	w.list = len(w.bytes)
+}
+
+// Candidate adds the next endpoint of the list and reports whether there is room for another one. The list ends at one
+// whose index is too large.
+func (w *StepsWriter) Candidate(place, index int, endpoint uint64) (more bool) {
+	if place >= w.listed {
+		return false
+	}
+	if index >= min(len(w.told), stepNew) {
+		w.listed = place
+		binary.LittleEndian.PutUint16(w.bytes[w.list-2:], uint16(place))
+		return false
+	}
+	w.index(index, endpoint)
+	return true
+}
+
+// Scores notes the scores of the listed endpoints.
+func (w *StepsWriter) Scores(hash uint64, scores []float64) {
+	if w.listed > 0 && len(w.bytes)+9+4*w.listed <= MaxStepsBytes {
+		w.operation = 0
+		w.bytes = binary.LittleEndian.AppendUint64(append(w.bytes, stepScores), hash)
+		w.numbers(scores)
+	}
+}
+
+// Totals notes the sums of the listed endpoints.
+func (w *StepsWriter) Totals(totals []float64) {
+	if w.listed > 0 && len(w.bytes)+1+4*w.listed <= MaxStepsBytes {
+		w.operation = 0
+		w.bytes = append(w.bytes, stepTotals)
+		w.numbers(totals)
+	}
+}
+
+func (w *StepsWriter) numbers(of []float64) {
+	start := len(w.bytes)
+	w.bytes = slices.Grow(w.bytes, 4*w.listed)[:start+4*w.listed]
+	to := w.bytes[start:]
+	for _, n := range of[:w.listed] {
+		binary.LittleEndian.PutUint32(to, math.Float32bits(float32(n)))
+		to = to[4:]
+	}
+}
+
 // room reports whether there is room for another operation with an entry.
 func (w *StepsWriter) room() bool { return len(w.bytes) < MaxStepsBytes-32 }
 
@@ -93,14 +153,19 @@ func (w *StepsWriter) entry(operation byte, hash uint64, index int, endpoint uin
 		w.bytes = append(w.bytes, 0)
 	}
 	w.bytes[w.count]++
+	w.index(index, endpoint)
+	return true
+}
+
+// index adds an endpoint's index, and the endpoint where it is the first time.
+func (w *StepsWriter) index(index int, endpoint uint64) {
 	if w.told[index] == w.now {
-		w.bytes = binary.LittleEndian.AppendUint16(w.bytes, uint16(index))
-		return true
+		w.bytes = append(w.bytes, byte(index), byte(index>>8))
+		return
 	}
 	w.told[index] = w.now
 	w.bytes = binary.LittleEndian.AppendUint16(w.bytes, uint16(index)|stepNew)
 	w.bytes = binary.LittleEndian.AppendUint64(w.bytes, endpoint)
-	return true
 }
 
 // StepsReader is told the steps of a decision, see ReadSteps. Endpoints are IDs, names are hashes.
@@ -114,65 +179,121 @@ type StepsReader interface {
 
 // ReadSteps tells r the steps of an event, up to the first that cannot be read.
 func ReadSteps(steps []byte, r StepsReader) {
-	endpoints := map[uint16]uint64{}
+	s := stepsSource{StepsReader: r, endpoints: map[uint16]uint64{}}
 	for len(steps) > 0 {
-		operation := steps[0]
+		operation, hash := steps[0], uint64(0)
 		steps = steps[1:]
-		hash := uint64(0)
 		switch operation {
-		case stepProfile, stepRemoved, stepScore:
+		case stepProfile, stepRemoved, stepScore, stepScores:
 			if len(steps) < 8 {
 				return
 			}
 			hash, steps = binary.LittleEndian.Uint64(steps), steps[8:]
-			if operation == stepProfile {
-				r.Profile(hash)
-				continue
-			}
-		case stepTotal, stepPicked:
+		}
+		switch operation {
+		case stepProfile:
+			r.Profile(hash)
+		case stepCandidates:
+			steps = s.readCandidates(steps)
+		case stepScores, stepTotals:
+			steps = s.readNumbers(steps, operation, hash)
+		case stepRemoved, stepScore, stepTotal, stepPicked:
+			steps = s.readEntries(steps, operation, hash)
 		default:
 			return
 		}
-		if len(steps) == 0 {
-			return
-		}
-		count := int(steps[0])
-		steps = readEntries(steps[1:], operation, count, hash, endpoints, r)
 	}
 }
 
-// readEntries reads the entries of an operation and returns what is behind them, nil when they are cut.
-func readEntries(steps []byte, operation byte, count int, hash uint64, endpoints map[uint16]uint64,
-	r StepsReader) (rest []byte) {
+// stepsSource is what is known while steps are read. Its methods return what is behind what they read, nil when that is
+// cut.
+type stepsSource struct {
+	StepsReader
+	endpoints map[uint16]uint64 // by index
+	listed    []uint64
+}
+
+func (s *stepsSource) readCandidates(steps []byte) (rest []byte) {
+	if len(steps) < 2 {
+		return nil
+	}
+	count := binary.LittleEndian.Uint16(steps)
+	steps, s.listed = steps[2:], s.listed[:0]
 	for range count {
-		if len(steps) < 2 {
+		endpoint, rest, ok := s.readEndpoint(steps)
+		if !ok {
 			return nil
 		}
-		index, value := binary.LittleEndian.Uint16(steps), 0.0
-		steps = steps[2:]
-		if index&stepNew != 0 {
-			index &^= stepNew
-			if len(steps) < 8 {
-				return nil
-			}
-			endpoints[index], steps = binary.LittleEndian.Uint64(steps), steps[8:]
+		s.listed, steps = append(s.listed, endpoint), rest
+	}
+	return steps
+}
+
+// readEndpoint reads an index.
+func (s *stepsSource) readEndpoint(steps []byte) (endpoint uint64, rest []byte, ok bool) {
+	if len(steps) < 2 {
+		return 0, nil, false
+	}
+	index := binary.LittleEndian.Uint16(steps)
+	steps = steps[2:]
+	if index&stepNew != 0 {
+		index &^= stepNew
+		if len(steps) < 8 {
+			return 0, nil, false
 		}
+		s.endpoints[index], steps = binary.LittleEndian.Uint64(steps), steps[8:]
+	}
+	return s.endpoints[index], steps, true
+}
+
+func readNumber(steps []byte) float64 {
+	return float64(math.Float32frombits(binary.LittleEndian.Uint32(steps)))
+}
+
+func (s *stepsSource) readNumbers(steps []byte, operation byte, hash uint64) (rest []byte) {
+	for _, endpoint := range s.listed {
+		if len(steps) < 4 {
+			return nil
+		}
+		if operation == stepScores {
+			s.Scored(hash, endpoint, readNumber(steps))
+		} else {
+			s.Total(endpoint, readNumber(steps))
+		}
+		steps = steps[4:]
+	}
+	return steps
+}
+
+// readEntries reads the entries of an operation behind their number.
+func (s *stepsSource) readEntries(steps []byte, operation byte, hash uint64) (rest []byte) {
+	if len(steps) == 0 {
+		return nil
+	}
+	count := steps[0]
+	steps = steps[1:]
+	for range count {
+		endpoint, rest, ok := s.readEndpoint(steps)
+		if !ok {
+			return nil
+		}
+		steps = rest
+		value := 0.0
 		if operation == stepScore || operation == stepTotal {
 			if len(steps) < 4 {
 				return nil
 			}
-			value, steps = float64(math.Float32frombits(binary.LittleEndian.Uint32(steps))), steps[4:]
+			value, steps = readNumber(steps), steps[4:]
 		}
-		endpoint := endpoints[index]
 		switch operation {
 		case stepRemoved:
-			r.Removed(hash, endpoint)
+			s.Removed(hash, endpoint)
 		case stepScore:
-			r.Scored(hash, endpoint, value)
+			s.Scored(hash, endpoint, value)
 		case stepTotal:
-			r.Total(endpoint, value)
+			s.Total(endpoint, value)
 		case stepPicked:
-			r.Picked(endpoint)
+			s.Picked(endpoint)
 		}
 	}
 	return steps

@@ -32,12 +32,21 @@ func TestSteps(t *testing.T) {
 		}
 		w.Scored(10, 0, 100, 1)
 		w.Total(1, 101, 2.5)
+		w.Profile(11)
+		w.Candidates(3)
+		w.Candidate(0, 2, 102)
+		w.Candidate(1, 0, 100)
+		w.Candidate(2, 3, 103) // beyond the pool
+		w.Scores(9, []float64{0.25, 0.5})
+		w.Scores(10, []float64{1, 0})
+		w.Totals([]float64{2.5, 1})
 		w.Picked(1, 101)
 		w.Picked(0, 100)
 		w.Picked(3, 103) // beyond the pool
 		want := heardSteps{
 			"profile 7", "8 removed 102", "9 scored 100 0.25", "9 scored 101 0.50", "10 scored 100 1.00",
-			"total 101 2.50", "picked 101", "picked 100",
+			"total 101 2.50", "profile 11", "9 scored 102 0.25", "9 scored 100 0.50", "10 scored 102 1.00",
+			"10 scored 100 0.00", "total 102 2.50", "total 100 1.00", "picked 101", "picked 100",
 		}
 		for _, kind := range []Kind{Decision, Completion, Refused} {
 			e := Event{Kind: kind, Steps: w.Bytes(), Chains: chain(hashes(5))}
@@ -65,6 +74,25 @@ func TestStepsAreBounded(t *testing.T) {
 	if n := len(w.Bytes()); n > MaxStepsBytes || n < MaxStepsBytes-64 {
 		t.Errorf("got %d bytes, want %d at most", n, MaxStepsBytes)
 	}
+	for _, endpoints := range []int{150, 1000} {
+		w.Reset(1000)
+		w.Candidates(endpoints)
+		n := 0
+		for w.Candidate(n, n, uint64(n)) && n < endpoints-1 {
+			n++
+		}
+		for scorer := range uint64(10) {
+			w.Scores(scorer, make([]float64, 1000))
+			w.Totals(make([]float64, 1000))
+		}
+		if len(w.Bytes()) > MaxStepsBytes {
+			t.Errorf("%d candidates: got %d bytes, want %d at most", endpoints, len(w.Bytes()), MaxStepsBytes)
+		}
+		var got heardSteps
+		if ReadSteps(w.Bytes(), &got); len(got)%min(n+1, endpoints) != 0 {
+			t.Errorf("%d candidates: got %d steps of %d, want whole lists", endpoints, len(got), n)
+		}
+	}
 	full := Event{Kind: Decision, Chains: chain(hashes(MaxBlocks)), Steps: w.Bytes()}
 	encoded := AppendEvent(nil, &full)
 	var read Event
@@ -85,6 +113,10 @@ func FuzzSteps(f *testing.F) {
 	w.Removed(8, 2, 102)
 	w.Scored(9, 0, 100, 0.5)
 	w.Total(0, 100, 0.5)
+	w.Candidates(1)
+	w.Candidate(0, 1, 101)
+	w.Scores(9, []float64{0.5})
+	w.Totals([]float64{0.5})
 	w.Picked(0, 100)
 	f.Add(w.Bytes())
 	f.Fuzz(func(t *testing.T, src []byte) {

@@ -70,8 +70,22 @@ func fourthLayout() (bytes []byte, e Event) {
 	return bytes, e
 }
 
+// fifthLayout has the priority in the bytes behind them that were zero, and then the fairness id. What a shadow decided
+// is the last section.
+func fifthLayout() (bytes []byte, e Event) {
+	fourth, e := fourthLayout()
+	e.Priority, e.Fairness = -2, 25
+	e.Shadowed = Shadowed{Decided: true, Primary: 26, Cached: 27, ActingCached: 28, Load: 29, ActingLoad: 30}
+	bytes = append(append(fourth[:136:136], 0x19, 0, 0, 0, 0, 0, 0, 0), fourth[136:]...)
+	bytes[4] += 8
+	bytes[132], bytes[133], bytes[134], bytes[135] = 0xfe, 0xff, 0xff, 0xff
+	bytes = append(bytes, 6, 0, 3, 0, 0, 0, 0, 0, 0x1a, 0, 0, 0, 0, 0, 0, 0, 0x1b, 0, 0, 0, 0x1c, 0, 0, 0, 0x1d, 0,
+		0, 0, 0x1e, 0, 0, 0)
+	return sized(bytes), e
+}
+
 func TestEventLayout(t *testing.T) {
-	want, e := fourthLayout()
+	want, e := fifthLayout()
 	if got := AppendEvent(nil, &e); !bytes.Equal(got, want) {
 		t.Errorf("got  %x\nwant %x", got, want)
 	}
@@ -97,7 +111,8 @@ func TestVersionsReadEachOther(t *testing.T) {
 	refusedWant.Kind, refusedWant.Prefill, refusedWant.Tried, refusedWant.Profile, refusedWant.Reason = Refused, 6, 0,
 		0, 23
 	fourth, fourthWant := fourthLayout()
-	longer := sized(append(append(bytes.Clone(fourth[:136]), 1, 2, 3, 4, 5, 6, 7, 8), fourth[136:]...))
+	fifth, fifthWant := fifthLayout()
+	longer := sized(append(append(bytes.Clone(fifth[:144]), 1, 2, 3, 4, 5, 6, 7, 8), fifth[144:]...))
 	longer[4] += 8
 	flags := bytes.Clone(first)
 	flags[28], flags[29] = 0x2f, 0x80
@@ -127,7 +142,8 @@ func TestVersionsReadEachOther(t *testing.T) {
 		{"the third layout", third, thirdWant},
 		{"a refusal", refused, refusedWant},
 		{"the fourth layout", fourth, fourthWant},
-		{"an unknown fixed field", longer, fourthWant},
+		{"the fifth layout", fifth, fifthWant},
+		{"an unknown fixed field", longer, fifthWant},
 		{"unknown flags", flags, e},
 		{"an unknown section between the others", insert(96+16, 9, 0, 1, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8), e},
 		{"an empty unknown section at the end", insert(len(first), 9, 0, 0, 0, 0, 0, 0, 0), e},

@@ -48,12 +48,13 @@ type Cycle struct {
 	silentSince    []int64 // by place in suspects
 }
 
-// Tracer is told the steps of a decision as they happen.
+// Tracer is told the steps of a decision as they happen. What it gets is valid during the call.
 type Tracer interface {
 	FilteredOut(profile string, e *Endpoint, filter string)
-	Scored(profile string, e *Endpoint, scorer string, score float64)
-	// Total is told the sum of weighted scores or, in a mix, this sum brought to 0..1.
-	Total(profile string, e *Endpoint, total float64)
+	// Scored is told all candidates' scores, each at the candidate's place.
+	Scored(profile, scorer string, candidates []*Endpoint, scores []float64)
+	// Total is told the sums of weighted scores or, in a mix, these sums brought to 0..1.
+	Total(profile string, candidates []*Endpoint, totals []float64)
 	// Mixed comes before what is picked, if several profiles decide together.
 	Mixed(m *Mixture)
 	Picked(profile string, e *Endpoint)
@@ -195,9 +196,9 @@ func (c *Cycle) Primary() *Result { return &c.results[c.plan.handler.Primary(c)]
 // Serves reports whether e may serve the model that the request asks for.
 func (c *Cycle) Serves(e *Endpoint) bool { return c.serving[e.Index] }
 
-// begin makes the workplace ready for a decision by p.
-func (c *Cycle) begin(p *Plan) {
-	c.plan = p
+// begin makes the workplace ready for a decision by its plan.
+func (c *Cycle) begin() {
+	p := c.plan
 	c.findSuspects()
 	if len(c.results) != len(p.profiles) {
 		c.results = make([]Result, len(p.profiles))

@@ -27,10 +27,11 @@ var saturatedOut = &Failure{429, FilteredOut.Reason, FilteredOut.Message}
 // Decide routes the request of c. It returns the endpoints that shall serve it, best first, valid until the next
 // decision, or why there are none.
 func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
+	c.plan = p
 	if c.Pool == nil || len(c.Pool.Endpoints) == 0 {
 		return nil, NoEndpoints
 	}
-	c.begin(p)
+	c.begin()
 	c.rewrite()
 	if failure := c.selectModel(); failure != nil {
 		return nil, failure
@@ -129,11 +130,8 @@ func (c *Cycle) sum(p *profile) []float64 {
 }
 
 func (c *Cycle) traceTotals(p *profile, totals []float64) {
-	if c.Tracer == nil {
-		return
-	}
-	for i, e := range c.candidates {
-		c.Tracer.Total(p.name, e, totals[i])
+	if c.Tracer != nil {
+		c.Tracer.Total(p.name, c.candidates, totals)
 	}
 }
 
@@ -253,11 +251,11 @@ func (c *Cycle) score(p *profile, s *weightedScorer, totals []float64) {
 	clear(scores)
 	s.Score(c, c.candidates, scores)
 	for i, score := range scores {
-		score = clamp(score)
-		totals[i] += score * s.weight
-		if c.Tracer != nil {
-			c.Tracer.Scored(p.name, c.candidates[i], s.name, score)
-		}
+		scores[i] = clamp(score)
+		totals[i] += scores[i] * s.weight
+	}
+	if c.Tracer != nil {
+		c.Tracer.Scored(p.name, s.name, c.candidates, scores)
 	}
 }
 

@@ -245,15 +245,18 @@ func (p *pintle) id(t testing.TB, address string) uint64 {
 }
 
 // Total implements scoring.Tracer.
-func (p *pintle) Total(profile string, e *scoring.Endpoint, total float64) {
-	if profile != "prefill" {
-		p.totals[e.Address] = total
+func (p *pintle) Total(profile string, candidates []*scoring.Endpoint, totals []float64) {
+	if profile == "prefill" {
+		return
+	}
+	for i, e := range candidates {
+		p.totals[e.Address] = totals[i]
 	}
 }
 
 // The other steps of a decision are not compared.
-func (p *pintle) FilteredOut(string, *scoring.Endpoint, string)     {}
-func (p *pintle) Scored(string, *scoring.Endpoint, string, float64) {}
-func (p *pintle) Mixed(*scoring.Mixture)                            {}
-func (p *pintle) Picked(string, *scoring.Endpoint)                  {}
-func (p *pintle) ModelSelected(*scoring.Selection)                  {}
+func (p *pintle) FilteredOut(string, *scoring.Endpoint, string)         {}
+func (p *pintle) Scored(string, string, []*scoring.Endpoint, []float64) {}
+func (p *pintle) Mixed(*scoring.Mixture)                                {}
+func (p *pintle) Picked(string, *scoring.Endpoint)                      {}
+func (p *pintle) ModelSelected(*scoring.Selection)                      {}

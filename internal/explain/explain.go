@@ -192,17 +192,22 @@ func (x *Explanation) FilteredOut(profile string, e *scoring.Endpoint, filter st
 }
 
 // Scored implements scoring.Tracer.
-func (x *Explanation) Scored(profile string, e *scoring.Endpoint, scorer string, score float64) {
-	scores := x.profile(profile).Scores
-	if scores[scorer] == nil {
-		scores[scorer] = map[string]float64{}
+func (x *Explanation) Scored(profile, scorer string, candidates []*scoring.Endpoint, scores []float64) {
+	of := x.profile(profile).Scores
+	if of[scorer] == nil {
+		of[scorer] = map[string]float64{}
 	}
-	scores[scorer][e.Name] = score
+	for i, e := range candidates {
+		of[scorer][e.Name] = scores[i]
+	}
 }
 
 // Total implements scoring.Tracer.
-func (x *Explanation) Total(profile string, e *scoring.Endpoint, total float64) {
-	x.profile(profile).Totals[e.Name] = total
+func (x *Explanation) Total(profile string, candidates []*scoring.Endpoint, totals []float64) {
+	of := x.profile(profile).Totals
+	for i, e := range candidates {
+		of[e.Name] = totals[i]
+	}
 }
 
 // Picked implements scoring.Tracer.

@@ -34,6 +34,7 @@ var All = []Case{
 	{Name: "prefix-cache-scorer, 256 blocks, 32 full endpoints", BarMicros: 60, Prepare: prefix},
 	{Name: "five scorers, 64 endpoints", BarMicros: 100, Prepare: func() func() { return decide(fiveScorers, 64) }},
 	{Name: "default configuration, 64 endpoints", Prepare: func() func() { return decide(``, 64) }},
+	{Name: "the same with its steps written down for followers, 64 endpoints", Prepare: traced},
 	{Name: "the same in llm-d's dialect, 64 endpoints", Prepare: func() func() { return decide(inLLMD, 64) }},
 	{Name: "apply a decision and its end to all of the state", Prepare: events},
 }

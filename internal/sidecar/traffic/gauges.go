@@ -23,6 +23,8 @@ type load struct {
 	saturation          float64
 	queue, running, kv  spread
 	queueOf, inFlightOf map[string]int
+	// tokensOf is empty while no decision tells of tokens to compute.
+	tokensOf map[string]int64
 }
 
 // spread is the mean of some numbers and their sample deviation.
@@ -52,12 +54,16 @@ func (t *Traffic) loads(g *pool.Generation, c *config.Metrics) map[string]*load 
 	for _, target := range g.Targets {
 		l := all[target.Pool]
 		if l == nil {
-			l = &load{queueOf: map[string]int{}, inFlightOf: map[string]int{}}
+			l = &load{queueOf: map[string]int{}, inFlightOf: map[string]int{}, tokensOf: map[string]int64{}}
 			all[target.Pool] = l
 		}
 		l.add(target, c, t.now())
 		if i := slices.Index(t.endpoints, target.Name); i >= 0 {
-			l.inFlightOf[target.Name] = t.state.InFlight.InFlight(t.state.Endpoints.Index(t.ids[i]))
+			index := t.state.Endpoints.Index(t.ids[i])
+			l.inFlightOf[target.Name] = t.state.InFlight.InFlight(index)
+			if t.loadsTold {
+				l.tokensOf[target.Name] = t.state.InFlight.Tokens(index)
+			}
 		}
 	}
 	return all
@@ -89,6 +95,9 @@ type ownGauges struct {
 var (
 	inFlightDesc = prometheus.NewDesc("pintle_requests_in_flight",
 		"Requests that were sent to the endpoint and have not ended.", []string{"endpoint"}, nil)
+	tokensDesc = prometheus.NewDesc("pintle_tokens_in_flight",
+		"Prompt tokens that requests have the endpoint compute and that are not known to be computed.",
+		[]string{"endpoint"}, nil)
 	ofModelDesc = prometheus.NewDesc("pintle_model_requests_in_flight", "Requests for the model that have not ended.",
 		[]string{"model"}, nil)
 	readyDesc = prometheus.NewDesc("pintle_pool_ready_endpoints", "Endpoints that were sampled within 2 s.",
@@ -106,8 +115,8 @@ var (
 
 // Describe implements prometheus.Collector.
 func (c ownGauges) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{inFlightDesc, ofModelDesc, readyDesc, saturated, queueDesc, runningDesc,
-		kvDesc} {
+	for _, d := range []*prometheus.Desc{inFlightDesc, tokensDesc, ofModelDesc, readyDesc, saturated, queueDesc,
+		runningDesc, kvDesc} {
 		out <- d
 	}
 }
@@ -123,6 +132,9 @@ func (c ownGauges) Collect(out chan<- prometheus.Metric) {
 	for name, l := range c.traffic.loads(c.pool(), c.config) {
 		for endpoint, n := range l.inFlightOf {
 			gauge(inFlightDesc, float64(n), endpoint)
+		}
+		for endpoint, n := range l.tokensOf {
+			gauge(tokensDesc, float64(n), endpoint)
 		}
 		gauge(readyDesc, float64(l.fresh), name)
 		gauge(saturated, l.saturation/float64(l.all), name)

@@ -1,7 +1,9 @@
 package traffic
 
 import (
+	"cmp"
 	"path"
+	"strconv"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,8 +22,8 @@ const (
 	objective = "inference_objective_"
 )
 
-// llmdLabels are those of every request. Pintle's journal has neither a fairness id nor a priority: the labels have
-// their defaults.
+// llmdLabels are those of every request. Gauges have the defaults of the last two: what is in flight is not told apart by
+// them.
 const (
 	llmdLabels      = "model_name target_model_name fairness_id priority"
 	defaultFairness = "default-flow"
@@ -42,24 +44,24 @@ type llmdMeters struct {
 	duration, input, cached, output, ntpot, ttft, tpot *prometheus.HistogramVec
 	objectiveDuration, objectiveInput, objectiveOutput *prometheus.HistogramVec
 	objectiveCached                                    *prometheus.HistogramVec
-	pairs                                              map[pair]*llmdPair
+	flows                                              map[flow]*llmdFlow
 }
 
-// pair is a model asked for and the one that was served.
-type pair struct{ asked, served string }
+// flow is what llm-d tells requests apart by: the model asked for, the one that was served, and the class.
+type flow struct{ asked, served, fairness, priority string }
 
-// mostPairs bounds the pairs that are told apart; beyond it both are other.
-const mostPairs = 1000
+// mostFlows bounds the flows that are told apart; beyond it names are other.
+const mostFlows = 1000
 
-// llmdPair are the meters of a pair.
-type llmdPair struct {
+// llmdFlow are the meters of a flow.
+type llmdFlow struct {
 	requests                                     []prometheus.Counter
 	duration, input, cached, output, ntpot, tpot []prometheus.Observer
 	ttftStreamed, ttftWhole                      []prometheus.Observer
 }
 
 func newLLMDMeters() *llmdMeters {
-	m := &llmdMeters{pairs: map[pair]*llmdPair{}}
+	m := &llmdMeters{flows: map[flow]*llmdFlow{}}
 	const short = "model_name target_model_name"
 	m.requests = m.counter(llmd+"request_total", "Requests handed on to a model server.", llmdLabels)
 	m.errors = m.counter(llmd+"request_error_total",
@@ -91,29 +93,34 @@ func newLLMDMeters() *llmdMeters {
 func (m *llmdMeters) take(e *follow.Event, _ map[string]bool) {
 	switch e.Kind {
 	case journal.Decision:
-		asked, served := modelsOf(e)
-		for _, c := range m.pair(asked, served).requests {
+		f := m.flowOf(e)
+		for _, c := range m.of(f).requests {
 			c.Inc()
 		}
 		namespace, name := path.Split(e.Names.Endpoint(e.Primary))
-		m.attempts.WithLabelValues("success", served, name, strings.TrimSuffix(namespace, "/"), "").Inc()
+		m.attempts.WithLabelValues("success", f.served, name, strings.TrimSuffix(namespace, "/"), "").Inc()
 	case journal.Refused:
-		asked, served := modelsOf(e)
-		m.errors.WithLabelValues(asked, served, defaultFairness, defaultPriority, llmdCode(e.Code)).Inc()
+		f := m.flowOf(e)
+		m.errors.WithLabelValues(f.asked, f.served, f.fairness, f.priority, llmdCode(e.Code)).Inc()
 		if e.Code == 503 {
-			m.attempts.WithLabelValues("failure", served, "", "", "").Inc()
+			m.attempts.WithLabelValues("failure", f.served, "", "", "").Inc()
 		}
 	case journal.Completion:
 		m.complete(e)
 	}
 }
 
-func modelsOf(e *follow.Event) (asked, served string) {
-	served = e.Names.Of(journal.ModelName, e.Model)
-	if asked = e.Names.Of(journal.ModelName, e.Asked); asked == "" {
-		asked = served
+// flowOf is the flow of an event, told apart from others as long as there are few enough.
+func (m *llmdMeters) flowOf(e *follow.Event) flow {
+	f := flow{
+		asked: e.Names.Of(journal.ModelName, e.Asked), served: e.Names.Of(journal.ModelName, e.Model),
+		fairness: e.Names.Of(journal.FairnessName, e.Fairness), priority: strconv.Itoa(int(e.Priority)),
 	}
-	return asked, served
+	f.asked, f.fairness = cmp.Or(f.asked, f.served), cmp.Or(f.fairness, defaultFairness)
+	if len(m.flows) >= mostFlows && m.flows[f] == nil {
+		f.asked, f.served, f.fairness = follow.Other, follow.Other, follow.Other
+	}
+	return f
 }
 
 // llmdCode is what llm-d calls an answer of its own.
@@ -134,12 +141,12 @@ func llmdCode(code uint16) string {
 }
 
 func (m *llmdMeters) complete(e *follow.Event) {
-	asked, served := modelsOf(e)
+	f := m.flowOf(e)
 	if e.Code != 200 {
-		m.errors.WithLabelValues(asked, served, defaultFairness, defaultPriority, "ModelServerError").Inc()
+		m.errors.WithLabelValues(f.asked, f.served, f.fairness, f.priority, "ModelServerError").Inc()
 		return
 	}
-	p := m.pair(asked, served)
+	p := m.of(f)
 	if e.UsageReported {
 		observe(p.input, float64(e.InputTokens))
 		observe(p.cached, float64(e.CachedTokens))
@@ -170,30 +177,27 @@ func observe(all []prometheus.Observer, value float64) {
 	}
 }
 
-func (m *llmdMeters) pair(asked, served string) *llmdPair {
-	key := pair{asked, served}
-	if len(m.pairs) >= mostPairs && m.pairs[key] == nil {
-		key = pair{follow.Other, follow.Other}
-	}
-	if found := m.pairs[key]; found != nil {
+// of returns the meters of a flow.
+func (m *llmdMeters) of(f flow) *llmdFlow {
+	if found := m.flows[f]; found != nil {
 		return found
 	}
-	long := []string{key.asked, key.served, defaultFairness, defaultPriority}
+	long := []string{f.asked, f.served, f.fairness, f.priority}
 	both := func(a, b *prometheus.HistogramVec) []prometheus.Observer {
-		return []prometheus.Observer{a.WithLabelValues(long...), b.WithLabelValues(key.asked, key.served)}
+		return []prometheus.Observer{a.WithLabelValues(long...), b.WithLabelValues(f.asked, f.served)}
 	}
 	one := func(v *prometheus.HistogramVec, more ...string) []prometheus.Observer {
 		return []prometheus.Observer{v.WithLabelValues(append(long[:4:4], more...)...)}
 	}
-	made := &llmdPair{
+	made := &llmdFlow{
 		requests: []prometheus.Counter{m.requests.WithLabelValues(long...),
-			m.objectives.WithLabelValues(key.asked, key.served, defaultPriority)},
+			m.objectives.WithLabelValues(f.asked, f.served, f.priority)},
 		duration: both(m.duration, m.objectiveDuration), input: both(m.input, m.objectiveInput), output: both(m.output,
 			m.objectiveOutput),
 		cached: both(m.cached, m.objectiveCached), ntpot: one(m.ntpot), tpot: one(m.tpot),
 		ttftStreamed: one(m.ttft, "true"), ttftWhole: one(m.ttft, "false"),
 	}
-	m.pairs[key] = made
+	m.flows[f] = made
 	return made
 }
 
@@ -266,12 +270,17 @@ func (out gauges) perEndpoint(l *load, name string) {
 		out.set("inference_pool_per_pod_queue_size", "Waiting requests.", float64(n), "name", name, "model_server_pod",
 			path.Base(endpoint))
 	}
-	for endpoint, n := range l.inFlightOf {
+	inFlight := func(what, help, endpoint string, n float64) {
 		namespace, pod := path.Split(endpoint)
-		out.set(llmd+"inflight_requests", "Requests that were sent to the endpoint and have not ended.", float64(n),
-			"endpoint_name", pod,
-			"namespace", strings.TrimSuffix(namespace,
-				"/"), "producer_name", "inflight-load-producer", "fairness_id", defaultFairness, "priority",
-			defaultPriority)
+		out.set(llmd+"inflight_"+what, help, n, "endpoint_name", pod, "namespace",
+			strings.TrimSuffix(namespace, "/"), "producer_name", "inflight-load-producer", "fairness_id",
+			defaultFairness, "priority", defaultPriority)
+	}
+	for endpoint, n := range l.inFlightOf {
+		inFlight("requests", "Requests that were sent to the endpoint and have not ended.", endpoint, float64(n))
+	}
+	for endpoint, n := range l.tokensOf {
+		inFlight("tokens", "Tokens that requests have the endpoint compute and that are not known to be computed.",
+			endpoint, float64(n))
 	}
 }

@@ -61,10 +61,28 @@ func TestPoolMetrics(t *testing.T) {
 		`pintle_pool_kv_cache_usage_mean{pool="ns/default"} 0.4`,
 		`pintle_requests_in_flight{endpoint="vllm-0"} 0`, `pintle_requests_in_flight{endpoint="vllm-1"} 1`,
 	)
+	if page := f.page(); strings.Contains(page, "pintle_tokens_in_flight{") {
+		t.Error("tokens in flight are told, though no decision has told of any")
+	}
+	f.charge(journal.Event{})
+	f.want(`pintle_tokens_in_flight{endpoint="vllm-0"} 700`, `pintle_tokens_in_flight{endpoint="vllm-1"} 0`)
 	f.now = f.now.Add(2 * freshWithin)
 	f.want(`pintle_pool_ready_endpoints{pool="ns/default"} 0`, `pintle_pool_saturation{pool="ns/default"} 1`)
 	if page := f.page(); strings.Contains(page, "pintle_pool_queue_size_mean{") {
 		t.Error("a mean of no endpoints is told")
+	}
+}
+
+// charge takes a decision that has vllm-0 compute 700 tokens, and one whose tokens are computed.
+func (f *fixture) charge(like journal.Event) {
+	for lease := range uint32(2) {
+		e := like
+		e.Kind, e.Instance, e.Lease = journal.Decision, 2, lease+1
+		e.Primary, e.PrimaryLoad = journal.EndpointID("vllm-0"), 700
+		f.take(e, false)
+		if e.Kind, e.Status, e.TTFTMicros = journal.Began, 200, 1; lease == 1 {
+			f.take(e, false)
+		}
 	}
 }
 
@@ -100,6 +118,15 @@ func TestLLMDNames(t *testing.T) {
 		`llm_d_epp_flow_control_pool_saturation{inference_pool="default"} 0.8`,
 		`llm_d_epp_scheduler_attempts_total{endpoint_name="vllm-0",namespace="",port="",status="success",target_model_name="m1"} 1`,
 		`llm_d_epp_per_endpoint_queue_size{model_server_endpoint="vllm-0",name="default"} 3`,
+	)
+	f.charge(journal.Event{Model: journal.HashName("m1"), Fairness: journal.HashName("tenant"), Priority: -5})
+	f.take(journal.Event{Kind: journal.Refused, Code: 429, Model: journal.HashName("m1"),
+		Fairness: journal.HashName("unheard of"), Priority: -5}, false)
+	f.want(
+		`llm_d_epp_request_total{fairness_id="tenant",model_name="m1",priority="-5",target_model_name="m1"} 2`,
+		`inference_objective_request_total{model_name="m1",priority="-5",target_model_name="m1"} 2`,
+		`llm_d_epp_request_error_total{error_code="ResourceExhausted",fairness_id="other",model_name="m1",priority="-5",target_model_name="m1"} 1`,
+		`llm_d_epp_inflight_tokens{endpoint_name="vllm-0",fairness_id="default-flow",namespace="",priority="0",producer_name="inflight-load-producer"} 700`,
 	)
 	content, err := os.ReadFile("../../../docs/operations.md")
 	if err != nil {

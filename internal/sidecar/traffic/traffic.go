@@ -41,9 +41,12 @@ type Traffic struct {
 	watched map[uint64]bool
 	models  []string
 	meters  meters
-	llmD    bool
-	recent  *recent
-	plots   plots
+	shadow  *shadowMeters
+	// loadsTold is set once a decision has told how many tokens it has servers compute.
+	loadsTold bool
+	llmD      bool
+	recent    *recent
+	plots     plots
 	// at is where each Envoy's events have been taken to, told where they had been when the metrics were last read.
 	at, told map[string]journal.Position
 	now      func() time.Time
@@ -56,13 +59,13 @@ func New(llmD bool) *Traffic {
 		state: state.New(state.Options{
 			InFlight: true, RequestTimeout: requestTimeout, MaxLeases: mostLeases, Prefix: true,
 			PrefixEntries: prefixEntries, PrefixChains: 2,
-			Failures: true,
+			Failures: true, Begins: true,
 		}),
 		left: map[string]time.Time{}, known: map[string]bool{}, watched: map[uint64]bool{},
 		at: map[string]journal.Position{}, told: map[string]journal.Position{},
 		recent: newRecent(), now: time.Now,
 	}
-	t.llmD = llmD
+	t.llmD, t.shadow = llmD, newShadowMeters()
 	if t.meters = newOwnMeters(); llmD {
 		t.meters = newLLMDMeters()
 	}
@@ -75,10 +78,12 @@ func (t *Traffic) Take(e *follow.Event) {
 	defer t.mu.Unlock()
 	if e.Kind == journal.Decision {
 		t.watch(e)
+		t.loadsTold = t.loadsTold || e.PrimaryLoad > 0 || e.PrefillLoad > 0 || e.EncodeLoad > 0
 	}
 	t.state.Apply(e.Event)
 	if !e.Old {
 		t.meters.take(e, t.known)
+		t.shadow.take(e)
 	}
 	t.recent.take(e)
 	t.plots.take(e)
@@ -169,7 +174,7 @@ func (t *Traffic) watch(e *follow.Event) {
 // Register adds the metrics to a registry, which is then to be read through Gatherer alone. p returns the pool as it
 // is.
 func (t *Traffic) Register(registry prometheus.Registerer, p func() *pool.Generation, c *config.Metrics) {
-	registry.MustRegister(t.meters)
+	registry.MustRegister(t.meters, t.shadow)
 	if t.llmD {
 		registry.MustRegister(llmdGauges{t, p, c})
 		return

@@ -39,7 +39,7 @@ func newFixture(t testing.TB, llmD bool) *fixture {
 	f.names = follow.NamesOf(map[journal.NameKind][]string{
 		journal.ModelName: {"m1",
 			"m0"}, journal.ProfileName: {"default"}, journal.ReasonName: {"shed"},
-		journal.PluginName: {"queue-scorer", "stale"},
+		journal.PluginName: {"queue-scorer", "stale"}, journal.FairnessName: {"tenant"},
 	}, []string{"vllm-0", "vllm-1", "gone"})
 	return f
 }
@@ -127,6 +127,34 @@ func TestMetrics(t *testing.T) {
 		`pintle_request_duration_seconds_sum{model="m1"} 2`, `pintle_request_duration_seconds_count{model="m1"} 1`,
 		`pintle_model_requests_in_flight{model="m1"} 0`,
 	)
+}
+
+// TestShadowMetrics: how often a shadow agrees, and what is believed of both choices.
+func TestShadowMetrics(t *testing.T) {
+	for _, llmD := range []bool{false, true} {
+		f := newFixture(t, llmD)
+		zero, one := journal.EndpointID("vllm-0"), journal.EndpointID("vllm-1")
+		for _, e := range []journal.Event{
+			{Kind: journal.Decision, Primary: zero},
+			{Kind: journal.Decision, Primary: zero, Shadowed: journal.Shadowed{Decided: true, Primary: zero,
+				Cached: 1, ActingCached: 2, Load: 3, ActingLoad: 4}},
+			{Kind: journal.Decision, Primary: zero, Shadowed: journal.Shadowed{Decided: true, Primary: one,
+				Cached: 10, ActingCached: 20, Load: 30, ActingLoad: 40}},
+			{Kind: journal.Decision, Primary: zero, Shadowed: journal.Shadowed{Decided: true}},
+			{Kind: journal.Refused, Code: 429, Shadowed: journal.Shadowed{Decided: true, Primary: one}},
+			{Kind: journal.Refused, Code: 429, Shadowed: journal.Shadowed{Decided: true}},
+			{Kind: journal.Refused, Code: 429},
+		} {
+			f.take(e, false)
+		}
+		f.want(
+			`pintle_shadow_decisions_total{result="agreed"} 2`, `pintle_shadow_decisions_total{result="differed"} 1`,
+			`pintle_shadow_decisions_total{result="refused"} 1`, `pintle_shadow_decisions_total{result="admitted"} 1`,
+			`pintle_shadow_cached_tokens_total{plan="shadow"} 11`,
+			`pintle_shadow_cached_tokens_total{plan="acting"} 22`,
+			`pintle_shadow_load_total{plan="shadow"} 33`, `pintle_shadow_load_total{plan="acting"} 44`,
+		)
+	}
 }
 
 func TestHistogramsAreNativeToo(t *testing.T) {

@@ -163,17 +163,21 @@ func Keep(t testing.TB, plugin string, endpoints ...scoring.Endpoint) []string {
 func (x *Trace) FilteredOut(_ string, e *scoring.Endpoint, filter string) { x.Removed[e.Name] = filter }
 
 // Scored implements scoring.Tracer.
-func (x *Trace) Scored(_ string, e *scoring.Endpoint, scorer string, score float64) {
+func (x *Trace) Scored(_, scorer string, candidates []*scoring.Endpoint, scores []float64) {
 	if x.Scores[scorer] == nil {
 		x.Scores[scorer] = map[string]float64{}
 	}
-	x.Scores[scorer][e.Name] = score
+	for i, e := range candidates {
+		x.Scores[scorer][e.Name] = scores[i]
+	}
 }
 
 // Total implements scoring.Tracer.
-func (x *Trace) Total(_ string, e *scoring.Endpoint, total float64) {
-	x.Totals[e.Name] = total
-	x.Candidates = append(x.Candidates, e.Name)
+func (x *Trace) Total(_ string, candidates []*scoring.Endpoint, totals []float64) {
+	for i, e := range candidates {
+		x.Totals[e.Name] = totals[i]
+		x.Candidates = append(x.Candidates, e.Name)
+	}
 }
 
 // Mixed implements scoring.Tracer.

@@ -1,0 +1,116 @@
+package main_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
+	"github.com/pintle-dev/pintle/journal"
+)
+
+// written are an event's steps, with names in the place of hashes. It implements journal.StepsReader.
+type written struct {
+	names map[uint64]string
+	lines []string
+}
+
+// steps are an event's, empty for none.
+func (f *follower) steps(e *journal.Event) string {
+	w := &written{names: map[uint64]string{endpointID(0): "vllm-0", endpointID(1): "vllm-1"}}
+	for _, names := range f.names() {
+		for _, name := range strings.Fields(names) {
+			w.names[journal.HashName(name)] = name
+		}
+	}
+	journal.ReadSteps(e.Steps, w)
+	return strings.Join(w.lines, ", ")
+}
+
+func (w *written) add(format string, of ...any) {
+	w.lines = append(w.lines, fmt.Sprintf(format, of...))
+}
+
+// Profile implements journal.StepsReader.
+func (w *written) Profile(hash uint64) { w.add("profile %s", w.names[hash]) }
+
+// Removed implements journal.StepsReader.
+func (w *written) Removed(plugin, endpoint uint64) {
+	w.add("%s removes %s", w.names[plugin], w.names[endpoint])
+}
+
+// Scored implements journal.StepsReader.
+func (w *written) Scored(plugin, endpoint uint64, score float64) {
+	w.add("%s %s %g", w.names[plugin], w.names[endpoint], score)
+}
+
+// Total implements journal.StepsReader.
+func (w *written) Total(endpoint uint64, total float64) {
+	w.add("%s %g in all", w.names[endpoint], total)
+}
+
+// Picked implements journal.StepsReader.
+func (w *written) Picked(endpoint uint64) { w.add("picks %s", w.names[endpoint]) }
+
+// TestSteps: of the sample, of refusals and of failures followers are told how they were decided, of others not; while
+// nobody wants any steps, of none.
+func TestSteps(t *testing.T) {
+	const document = `{"plugins":[{"type":"by-label","parameters":{"label":"role","validValues":["decode"]}},` +
+		`{"type":"queue-scorer"},{"type":"max-score-picker"}],"schedulingProfiles":[{"name":"default","plugins":[` +
+		`{"pluginRef":"by-label"},{"pluginRef":"queue-scorer","weight":2},{"pluginRef":"max-score-picker"}]}]}`
+	const steps = "profile default, by-label removes vllm-0, queue-scorer vllm-1 1, vllm-1 2 in all, picks vllm-1"
+	m := modes[0]
+	for _, tc := range []struct {
+		name   string
+		sample int
+		// decision is what decisions bring, failed what the end of one that failed does.
+		decision, failed, refused string
+	}{
+		{name: "all", sample: 1_000_000, decision: steps,
+			refused: "profile default, by-label removes vllm-0"},
+		{name: "next to none", sample: 1, failed: steps, refused: "profile default, by-label removes vllm-0"},
+		{name: "none"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			g := newGateway(t, m, 1, m.configuration(document, ""))
+			f := &follower{gateway: g, sample: tc.sample}
+			f.events()
+			g.workers[0].Tick()
+			g.publish(newPool(0, 3).label(1, "role", "decode"))
+			answer := func(status string) (decision, completion journal.Event) {
+				s := g.workers[0].askBody(`{"model":"m1","prompt":"secret","user":"mallory"}`)
+				s.SetServer(address(1))
+				s.Respond(wazerohost.Headers{{":status", status}}, true)
+				s.Finish()
+				all := slices.DeleteFunc(f.events(), func(e journal.Event) bool { return e.Kind == journal.Began })
+				if len(all) != 2 {
+					t.Fatalf("got %+v, want a decision and its end", all)
+				}
+				return all[0], all[1]
+			}
+			want := func(what string, e *journal.Event, want string) {
+				t.Helper()
+				if got := f.steps(e); got != want {
+					t.Errorf("%s: got %q, want %q", what, got, want)
+				}
+			}
+			decision, completion := answer("200")
+			want("a decision", &decision, tc.decision)
+			want("its end", &completion, "")
+			decision, completion = answer("500")
+			want("a decision that fails", &decision, tc.decision)
+			want("its end", &completion, tc.failed)
+			g.publish(newPool(0))
+			g.workers[0].ask().Finish()
+			if all := f.events(); len(all) != 1 || all[0].Kind != journal.Refused {
+				t.Errorf("got %+v, want a refusal", all)
+			} else {
+				want("a refusal", &all[0], tc.refused)
+			}
+			if names := fmt.Sprint(f.names()); strings.Contains(names, "secret") || strings.Contains(names, "mallory") {
+				t.Errorf("the request's own words are told: %s", names)
+			}
+		})
+	}
+}

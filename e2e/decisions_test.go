@@ -19,23 +19,22 @@ import (
 // secretBody is a request of which nothing but the model may be told.
 const secretBody = `{"model":"sim-model","user":"mallory","messages":[{"role":"user","content":"a secret"}],"max_tokens":2}`
 
-// decisions is the sidecar's part that the status page shows decisions from, and the last one that was seen there.
+// decisions is the sidecar's part that the status page shows decisions from. It also hears of what earlier tests did.
 type decisions struct {
 	*status.Traffic
 	*fixture
-	last uint64
 }
 
 // ask sends a request and returns how it was decided.
 func (d *decisions) ask(t *testing.T, listener string) status.Explained {
 	t.Helper()
+	began := time.Now()
 	harness.Send(t, harness.Client(t, false),
 		harness.Request(t, http.MethodPost, d.URL(listener, chatPath), secretBody, false))
 	var found status.Explained
 	harness.WaitFor(t, 10*time.Second, "the decision to be told", func() (bool, string) {
 		for _, listed := range d.Decisions(0).Decisions {
-			if listed.ID > d.last && listed.Status != "" {
-				d.last = listed.ID
+			if listed.Time.After(began) && listed.Status != "" {
 				found, _ = d.Decision(listed.ID)
 				return true, ""
 			}

@@ -123,7 +123,7 @@ func (s *stream) beginSteps() {
 		return
 	}
 	w := &s.worker.steps
-	w.pool, w.names, w.next, w.profile = &s.pool.Pool, &s.worker.names, s.cycle.Tracer, ""
+	w.pool, w.names, w.next, w.profile, w.listed = &s.pool.Pool, &s.worker.names, s.cycle.Tracer, "", false
 	w.Reset(len(s.pool.Endpoints))
 	s.cycle.Brief = s.cycle.Tracer == nil
 	s.cycle.Tracer = w

@@ -63,6 +63,29 @@ func TestSeries(t *testing.T) {
 	}
 }
 
+// TestBetween has ranks from tables of the sign test: 15 rounds leave 3 out on either side.
+func TestBetween(t *testing.T) {
+	for _, test := range []struct {
+		n, low, high int
+	}{{1, 1, 1}, {5, 1, 5}, {6, 1, 6}, {8, 1, 8}, {9, 2, 8}, {15, 4, 12}, {25, 8, 18}} {
+		var s series
+		for i := range test.n {
+			s = append(s, float64(test.n-i))
+		}
+		if low, high := s.between(); low != float64(test.low) || high != float64(test.high) {
+			t.Errorf("%d rounds: got %v to %v, want %d to %d", test.n, low, high, test.low, test.high)
+		}
+	}
+	for _, test := range []struct {
+		low, high float64
+		want      string
+	}{{0.98, 1, "met"}, {0.97, 0.979, "not met"}, {0.97, 1, "open: more rounds, or a quieter machine"}} {
+		if got := decided(test.low, test.high, 0.98); got != test.want {
+			t.Errorf("%v to %v: got %q, want %q", test.low, test.high, got, test.want)
+		}
+	}
+}
+
 func TestVerdict(t *testing.T) {
 	for _, test := range []struct {
 		bar, got float64

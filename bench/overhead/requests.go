@@ -79,6 +79,9 @@ func runRequests(ctx context.Context, o options, st *stack.Stack, out io.Writer,
 		progress("")
 		writeRequests(out, size, all, found)
 		if o.follow {
+			writePaired(out, found)
+		}
+		if o.follow {
 			if err := writeFollowed(ctx, o, all[1], path, out, progress); err != nil {
 				return err
 			}
@@ -108,6 +111,39 @@ func writeRequests(out io.Writer, size int, all []*variant, found results) {
 			cpu.median(), cpuRatio)
 	}
 	fmt.Fprintln(out)
+}
+
+// writePaired says how well the second variant's ratio over the first is known, to tell 2 % from nothing.
+func writePaired(out io.Writer, found results) {
+	for _, of := range []struct {
+		what   string
+		figure func(*measurement) float64
+		loss   bool
+	}{
+		{"requests/s", (*measurement).perSecond, true},
+		{"Envoy's processor time for a request", (*measurement).cpuPerThousand, false},
+	} {
+		r := figures(found[1], of.figure).over(figures(found[0], of.figure))
+		low, high := r.between()
+		fmt.Fprintf(out, "%s: median of %d paired ratios %.4f, with 95 %% confidence between %.4f and %.4f", of.what,
+			len(r), r.median(), low, high)
+		if of.loss {
+			fmt.Fprintf(out, " (bar: 0.98; %s)", decided(low, high, 0.98))
+		}
+		fmt.Fprintln(out)
+	}
+	fmt.Fprintln(out)
+}
+
+// decided says whether so many rounds are enough to tell on which side of a bar the median is.
+func decided(low, high, bar float64) string {
+	switch {
+	case low >= bar:
+		return "met"
+	case high < bar:
+		return "not met"
+	}
+	return "open: more rounds, or a quieter machine"
 }
 
 // verdict compares a ratio with a bar, as both are shown.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -23,6 +24,21 @@ func (s series) median() float64 {
 // spread shows minimum and maximum.
 func (s series) spread(format string) string {
 	return fmt.Sprintf(format+"-"+format, slices.Min(s), slices.Max(s))
+}
+
+// between are the bounds within which the median of what the series is drawn from lies, with a confidence of 95 % at
+// least: the k-th smallest and the k-th largest, as how many of the rounds lie below that median is binomial. Fewer
+// than six rounds cannot tell: then it is minimum and maximum.
+func (s series) between() (low, high float64) {
+	n, k, tail, term := len(s), 0, 0.0, math.Pow(0.5, float64(len(s)))
+	for tail+term <= 0.025 {
+		tail += term
+		k++
+		term *= float64(n-k+1) / float64(k)
+	}
+	sorted := s.sorted()
+	k = max(k, 1)
+	return sorted[k-1], sorted[n-k]
 }
 
 // figures picks a figure from each round.

@@ -24,8 +24,9 @@ func events() (all []journal.Event) {
 		all = append(all,
 			journal.Event{
 				Kind: journal.Decision, Time: int64(i) * 1e6, Instance: 7, Lease: lease, Primary: 11, Model: 5, User: 6,
-				Client: 99, InputTokens: 10,
-				Chains: []journal.Chain{{ID: 64, Blocks: blocks}, {ID: 256, Blocks: blocks[:1]}},
+				Client: 99, InputTokens: 10, Fairness: 8,
+				Shadowed: journal.Shadowed{Decided: true, Primary: 11},
+				Chains:   []journal.Chain{{ID: 64, Blocks: blocks}, {ID: 256, Blocks: blocks[:1]}},
 			},
 			journal.Event{
 				Kind: journal.Completion, Time: int64(i)*1e6 + 500, Instance: 7, Lease: lease, Primary: 11, Status: 200,
@@ -46,6 +47,7 @@ func record(t testing.TB, flushEvery int) []byte {
 	w.Name(EndpointName, 11, "default/vllm-0")
 	w.Name(journal.ModelName, 5, "m")
 	w.Name(journal.UserName, 6, "somebody")
+	w.Name(journal.FairnessName, 8, "tenant")
 	for i, e := range events() {
 		if err := w.Event(&e); err != nil {
 			t.Fatal(err)
@@ -102,9 +104,8 @@ func TestRecording(t *testing.T) {
 		want := events()
 		for i := range want {
 			e := &want[i]
-			if e.Client = 0; e.User != 0 {
-				e.User = Salt(77).of(e.User)
-			}
+			e.Client, e.Shadowed = 0, journal.Shadowed{}
+			e.User, e.Fairness = Salt(77).of(e.User), Salt(77).of(e.Fairness)
 			for k := range e.Chains {
 				e.Chains[k].Blocks = slices.Clone(e.Chains[k].Blocks)
 				for j, hash := range e.Chains[k].Blocks {

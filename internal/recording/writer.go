@@ -94,7 +94,8 @@ func (w *Writer) Event(e *journal.Event) error {
 	}
 	plain := *e
 	plain.Chains, plain.Shadow, plain.Sessions, plain.Steps = nil, nil, nil, nil
-	plain.Client, plain.User = 0, w.salt.of(e.User)
+	plain.Shadowed = journal.Shadowed{}
+	plain.Client, plain.User, plain.Fairness = 0, w.salt.of(e.User), w.salt.of(e.Fairness)
 	event := journal.AppendEvent(w.item[:0], &plain)
 	w.item = event
 	content := binary.AppendUvarint(nil, uint64(len(event)))
@@ -110,7 +111,7 @@ func (w *Writer) Event(e *journal.Event) error {
 // Name adds a name, unless the file has it.
 func (w *Writer) Name(kind journal.NameKind, hash uint64, name string) {
 	key := nameKey{kind, hash}
-	if _, ok := w.names[key]; ok || hash == 0 || kind == journal.UserName {
+	if _, ok := w.names[key]; ok || hash == 0 || kind == journal.UserName || kind == journal.FairnessName {
 		return
 	}
 	w.names[key] = struct{}{}

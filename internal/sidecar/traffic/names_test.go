@@ -26,6 +26,7 @@ func TestMonitoringNamesMetricsOfRequests(t *testing.T) {
 	f.generation = f.pool()
 	f.take(f.decide("m1", "vllm-0"), false)
 	f.take(journal.Event{Kind: journal.Refused, Reason: journal.HashName("shed")}, false)
+	f.charge(journal.Event{})
 	page := f.page()
 	own := regexp.MustCompile(`\bpintle_[a-z_]+[a-z]`)
 	for _, file := range []string{"monitoring/dashboard.json", "monitoring/alerts.yaml", "operations.md"} {

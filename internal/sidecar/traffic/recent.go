@@ -29,6 +29,8 @@ type Decision struct {
 	Endpoint string `json:"endpoint,omitempty"`
 	// Tried is the endpoint that was chosen and could not serve.
 	Tried string `json:"tried,omitempty"`
+	// Shadow is where a shadow would have sent it, "refused" if nowhere; empty where the two agree.
+	Shadow string `json:"shadow,omitempty"`
 	// Status is that which the client got, "none" when it left before, and empty while the request is in flight.
 	Status string `json:"status"`
 	// Reason is why it was refused, Ended what ended it if that was no whole answer.
@@ -129,6 +131,9 @@ func (r *recent) add(e *follow.Event) *Decision {
 	}
 	if e.Predicted {
 		d.Predicted = int64(e.PredictedTokens)
+	}
+	if e.Shadowed.Decided && e.Shadowed.Primary != e.Primary {
+		d.Shadow = cmp.Or(e.Names.Endpoint(e.Shadowed.Primary), "refused")
 	}
 	r.put(&r.last, d)
 	r.changed(d)

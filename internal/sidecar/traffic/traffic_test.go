@@ -154,6 +154,13 @@ func TestShadowMetrics(t *testing.T) {
 			`pintle_shadow_cached_tokens_total{plan="acting"} 22`,
 			`pintle_shadow_load_total{plan="shadow"} 33`, `pintle_shadow_load_total{plan="acting"} 44`,
 		)
+		var shown []string
+		for _, d := range f.Decisions(0).Decisions { // the last one first
+			shown = append(shown, d.Shadow)
+		}
+		if got := strings.Join(shown, ","); got != ",,vllm-1,refused,vllm-1,," {
+			t.Errorf("the decisions have the shadow's choices %s", got)
+		}
 	}
 }
 

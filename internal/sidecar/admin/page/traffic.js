@@ -17,6 +17,7 @@ function remarks(d) {
   if (d.reason) all.push(d.reason);
   if (d.ended) all.push({client: "the client left", unreached: "not reached", reset: "broken off", timeout: "took too long", envoy: "ended by Envoy"}[d.ended]);
   if (d.tried) all.push("tried " + d.tried + " first");
+  if (d.shadow) all.push("shadow: " + d.shadow);
   if (d.asked) all.push("asked for " + d.asked);
   if (d.cold) all.push("cold");
   if (d.streamed) all.push("stream");

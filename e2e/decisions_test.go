@@ -25,40 +25,40 @@ type decisions struct {
 	*fixture
 }
 
-// ask sends a request and returns how it was decided.
-func (d *decisions) ask(t *testing.T, listener string) status.Explained {
+// until asks until a request is decided as wanted, and returns how. Workers look every second whether they are
+// followed, and what followers want; before, nothing is told.
+func (d *decisions) until(t *testing.T, listener, what string, wanted func(x *status.Explained) bool) status.Explained {
+	t.Helper()
+	last := "nothing"
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
+		found, told := d.ask(t, listener)
+		if told && wanted(&found) {
+			return found
+		}
+		last = fmt.Sprintf("told %v: %+v", told, found)
+	}
+	t.Fatalf("no request is %s; last seen: %s", what, last)
+	return status.Explained{}
+}
+
+// ask sends a request and returns how it was decided; told is false when that is not told soon.
+func (d *decisions) ask(t *testing.T, listener string) (found status.Explained, told bool) {
 	t.Helper()
 	began := time.Now()
 	harness.Send(t, harness.Client(t, false),
 		harness.Request(t, http.MethodPost, d.URL(listener, chatPath), secretBody, false))
-	var found status.Explained
-	harness.WaitFor(t, 10*time.Second, "the decision to be told", func() (bool, string) {
+	for end := began.Add(time.Second); !told && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		for _, listed := range d.Decisions(0).Decisions {
 			if listed.Time.After(began) && listed.Status != "" {
-				found, _ = d.Decision(listed.ID)
-				return true, ""
+				found, told = d.Decision(listed.ID)
 			}
 		}
-		return false, ""
-	})
+	}
 	text, err := json.Marshal(found)
 	if err != nil || strings.Contains(string(text), "mallory") || strings.Contains(string(text), "secret") {
 		t.Errorf("the request's own words are told: %s, %v", text, err)
 	}
-	return found
-}
-
-// untilExplained asks until a decision comes with its steps, or without: workers look every second for what followers
-// want.
-func (d *decisions) untilExplained(t *testing.T, want bool) status.Explained {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
-		if found := d.ask(t, "requests"); found.Explained == want {
-			return found
-		}
-	}
-	t.Fatalf("no decision is explained: %v", want)
-	return status.Explained{}
+	return found, told
 }
 
 // byCommand is what pintle explain says of the request, for endpoints with these queues.
@@ -115,7 +115,8 @@ func TestDecisionsAreExplained(t *testing.T) {
 	d := &decisions{Traffic: told, fixture: f}
 	stop := followedBy(t, f.Envoy, told, 1)
 
-	sampled := d.untilExplained(t, true)
+	explained := func(x *status.Explained) bool { return x.Explained }
+	sampled := d.until(t, "requests", "explained", explained)
 	want := byCommand(t, waiting)
 	if len(sampled.Profiles) != 1 {
 		t.Fatalf("got %+v, want one profile", sampled)
@@ -128,14 +129,14 @@ func TestDecisionsAreExplained(t *testing.T) {
 	}
 	stop()
 	followedBy(t, f.Envoy, told, 1e-6)
-	d.untilExplained(t, false)
-	refused := d.ask(t, "nobody")
+	d.until(t, "requests", "left unexplained", func(x *status.Explained) bool { return !x.Explained })
+	refused := d.until(t, "nobody", "explained", explained)
 	if refused.Reason != "filtered_out" || len(refused.Profiles) != 1 ||
 		refused.Profiles[0].FilteredOut["sim-3"] != "by-label" || len(refused.Profiles[0].FilteredOut) != 4 {
 		t.Errorf("got %+v, want a refusal with what removed each endpoint", refused)
 	}
 	f.Publish(t, harness.Endpoint{Name: "gone", Address: f.dead[0]})
-	failed := d.ask(t, "requests")
+	failed := d.until(t, "requests", "explained", explained)
 	if failed.Status != "503" || failed.Ended != "unreached" || len(failed.Profiles) != 1 ||
 		failed.Profiles[0].Scores["queue-scorer"]["gone"] != 1 {
 		t.Errorf("got %+v, want a failure with its scores", failed)

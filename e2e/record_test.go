@@ -56,7 +56,8 @@ func recorded(file string) (all int, trace *replay.Trace) {
 	return all, trace
 }
 
-// killedRecorder is a recorder that is killed while requests come, once it has written some. The channel is closed then.
+// killedRecorder is a recorder that is killed while requests come, once it has written some. The channel is closed
+// then.
 func killedRecorder(t *testing.T, envoy *harness.Envoy, file string) (killed chan struct{}) {
 	t.Helper()
 	p := startRecorder(t, envoy, file)

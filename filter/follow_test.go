@@ -151,7 +151,8 @@ func TestFollowersAreToldEverything(t *testing.T) {
 			c.Primary != endpointID(0) || c.Fairness != tenant || c.Priority != -7 {
 			t.Errorf("got %+v, want a completion", c)
 		}
-		want := map[string]string{"model": "m1 ", "profile": "default ", "reason": "invalid_body ", "fairness": "tenant "}
+		want := map[string]string{"model": "m1 ", "profile": "default ", "reason": "invalid_body ",
+			"fairness": "tenant "}
 		if got := f.names(); !reflect.DeepEqual(got, want) {
 			t.Errorf("names: got %v, want %v", got, want)
 		}

@@ -91,7 +91,7 @@ func TestShadowsMistakes(t *testing.T) {
 	g.publish(newPool(0))
 	(&follower{gateway: g}).events()
 	g.workers[0].Tick()
-	wantError(t, g.workers[0].ask(), 503, "filtered_out")
+	wantError(t, g.workers[0].ask(), 429, "filtered_out")
 	if got := g.counters("decisions", "admitted", "agreed"); got != "decisions 1, admitted 1, agreed 0" {
 		t.Error(got)
 	}

@@ -76,7 +76,8 @@ func TestEventRoundTrip(t *testing.T) {
 		size     int
 	}{
 		{"nothing set", bare, bare, eventBytes},
-		{"decision of three chains", sampleDecision(), sampleDecision(), eventBytes + 8*(1+2) + 8*(2+256) + 8*(2+30) + 8*2},
+		{"decision of three chains", sampleDecision(), sampleDecision(),
+			eventBytes + 8*(1+2) + 8*(2+256) + 8*(2+30) + 8*2},
 		{"a session", session, session, eventBytes + 8 + 16},
 		{"completion", sampleCompletion(), sampleCompletion(), eventBytes},
 		{"began", began, began, eventBytes},

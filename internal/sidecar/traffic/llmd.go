@@ -22,8 +22,8 @@ const (
 	objective = "inference_objective_"
 )
 
-// llmdLabels are those of every request. Gauges have the defaults of the last two: what is in flight is not told apart by
-// them.
+// llmdLabels are those of every request. Gauges have the defaults of the last two: what is in flight is not told apart
+// by them.
 const (
 	llmdLabels      = "model_name target_model_name fairness_id priority"
 	defaultFairness = "default-flow"

@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// TestTwoHundredServers scrapes 200 servers (40 with -short, as the race detector takes minutes for more) with pages of
-// 60 KB: a change at any of them arrives, and each is scraped again and again. For as long as PINTLE_FLEET says, such as 1m, it asks for more, which a busy machine cannot promise:
-// all stay fresh, each gets its share of scrapes in that time, and none fails.
+// TestTwoHundredServers scrapes 200 servers (40 with -short: the race detector takes minutes for more) with pages of
+// 60 KB: a change at any of them arrives, and each is scraped again and again. For as long as PINTLE_FLEET says,
+// such as 1m, it asks for more, which a busy machine cannot promise: all stay fresh, each gets its share of scrapes
+// in that time, and none fails.
 func TestTwoHundredServers(t *testing.T) {
 	const (
 		fewest    = 30 // changes

@@ -100,7 +100,7 @@ demo: build ## Start everything on this machine, send 20 s of load, compare with
 test: check unit race e2e ## Everything but what needs long builds: check, units, wazero, real Envoy. The same every time
 
 .PHONY: test-all
-test-all: test attack-short e2e-picker e2e-kubernetes e2e-prometheus e2e-browser e2e-vllm e2e-istio ## Everything
+test-all: test e2e-changes attack-short e2e-picker e2e-kubernetes e2e-prometheus e2e-browser e2e-vllm e2e-istio ## Everything
 
 .PHONY: unit
 unit: build bin/pintle-failpoint.wasm ## Unit tests, also in 32 bits where the module computes, and the filter's .wasm in a test host
@@ -118,6 +118,10 @@ fuzz: ## Search with each fuzz target for FUZZTIME, or with those that match TAR
 .PHONY: e2e
 e2e: build bin/pintle-failpoint.wasm ## Tests in real Envoy, with real clients
 	$(GO) test -count=1 -timeout 15m ./e2e/...
+
+.PHONY: e2e-changes
+e2e-changes: build ## What fifty changes of the configuration leave behind in Envoy's memory; make e2e makes twenty
+	PINTLE_LONG=1 $(GO) test -count=1 -run 'TestManyConfigurations$$' ./e2e
 
 .PHONY: e2e-istio
 e2e-istio: build bin/pintle-failpoint.wasm $(image) $(istio) ## Tests with a real istiod and a real Kubernetes API (builds both, the first time a quarter of an hour)

@@ -102,7 +102,8 @@ func TestDecisionsPage(t *testing.T) {
 		cached: 1600, ended: journal.EndedWhole, steps: true})
 	g.write(time.Second, request{model: model, endpoint: "default/vllm-0", open: true})
 	g.Append(&journal.Event{Kind: journal.Refused, Time: time.Now().UnixNano(), Code: 429,
-		Reason: g.name(journal.ReasonName, "shed")})
+		Reason:   g.name(journal.ReasonName, "shed"),
+		Shadowed: journal.Shadowed{Decided: true, Primary: journal.EndpointID("default/vllm-1")}})
 	admin := start(t, g.URL, endpoints.String())
 	c := startChromium(t)
 	c.open("http://" + admin + "/")
@@ -118,7 +119,7 @@ func TestDecisionsPage(t *testing.T) {
 		}
 	}
 	c.await("the decisions", list, has("429", "shed", "in flight", "503", "not reached", "5.00 s", "cold",
-		"1600 (1600 predicted)", other))
+		"1600 (1600 predicted)", other, "shadow: default/vllm-1"))
 	c.await("the plots", `[...document.querySelectorAll("#plots figcaption")].map(f => f.textContent).join("\n")`,
 		has("requests each second", "time to first token, up to 5", "found in caches, up to 80 %",
 			"in flight, up to 1.00", "waiting, up to 6.00"))

@@ -1,15 +1,8 @@
 package e2e
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"sync"
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/harness"
@@ -74,32 +67,5 @@ func TestCurl(t *testing.T) {
 	})
 }
 
-// pythonPackages installs e2e/clients/requirements.txt below build/.cache, once for each version of that file.
-var pythonPackages = sync.OnceValues(func() (string, error) {
-	requirements := filepath.Join(harness.Root(), "e2e", "clients", "requirements.txt")
-	text, err := os.ReadFile(requirements)
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(text)
-	cache := filepath.Join(harness.Root(), "build", ".cache")
-	target := filepath.Join(cache, "pyclients-"+hex.EncodeToString(sum[:6]))
-	if _, err := os.Stat(target); !errors.Is(err, fs.ErrNotExist) {
-		return target, err
-	}
-	if err := os.MkdirAll(cache, 0o755); err != nil {
-		return "", err
-	}
-	unfinished, err := os.MkdirTemp(cache, "pyclients-")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(unfinished)
-	output, err := harness.Output(os.Environ(), "", "python3", "-m", "pip", "install", "--quiet",
-		"--disable-pip-version-check", "--no-deps",
-		"--only-binary", ":all:", "--target", unfinished, "-r", requirements)
-	if err != nil {
-		return "", fmt.Errorf("pip install -r %s: %w\n%s", requirements, err, output)
-	}
-	return target, os.Rename(unfinished, target)
-})
+// pythonPackages is where OpenAI's client is installed.
+func pythonPackages() (string, error) { return harness.PythonPackages("e2e/clients/requirements.txt") }

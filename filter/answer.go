@@ -22,7 +22,7 @@ func (s *stream) refuse(f *scoring.Failure) hostcalls.Action {
 		kind = "invalid_request_error"
 	}
 	body := append(appendError(nil, kind, f.Reason, f.Message), '}')
-	if f == heldTooMuch {
+	if f == heldTooMuch || f == storeUnavailable {
 		return s.answer(f.Status, f.Reason, body, [2]string{"retry-after", "1"})
 	}
 	if header, reason, ok := s.config.Plan.Dropped(f); ok {

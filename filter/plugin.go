@@ -28,6 +28,9 @@ type plugin struct {
 	waiting []*stream
 	// crowded asks for room at the next tick.
 	crowded bool
+	// unstored are finished responses that the sidecar has not taken yet; handsOver has the next tick come at once.
+	unstored  []*turn
+	handsOver bool
 }
 
 // tickMillis is how often a worker looks whether the sidecar is still there.
@@ -95,6 +98,9 @@ func parse(text []byte, environment func(name string) (value string, ok bool)) (
 func (p *plugin) Tick() {
 	p.pool.refresh(p.config.Plan)
 	p.makeRoom()
+	if p.handsOver || len(p.unstored) > 0 {
+		p.handOver()
+	}
 	if len(p.waiting) > 0 {
 		p.wake()
 		return

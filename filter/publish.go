@@ -1,8 +1,6 @@
 package main
 
 import (
-	"strconv"
-
 	"github.com/pintle-dev/pintle/internal/hostcalls"
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
 	"github.com/pintle-dev/pintle/openai"
@@ -84,10 +82,7 @@ func (s *stream) rewriteModel(body []byte) {
 		s.check(err)
 		return
 	}
-	length := len(body) - int(span.End) + len(s.patch)
-	if _, stated := hostcalls.RequestHeader(&s.header, "content-length"); stated {
-		s.check(hostcalls.SetRequestHeader("content-length", strconv.Itoa(length)))
-	}
+	s.stateLength(len(body) - int(span.End) + len(s.patch))
 }
 
 // check logs a refusal of Envoy to take the decision. The request then finds no upstream, rather than a wrong one.

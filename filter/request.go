@@ -29,6 +29,9 @@ func (s *stream) OnHttpRequestHeaders(_ int, endOfStream bool) hostcalls.Action 
 	if !endOfStream && !s.config.Plan.Claims(clean) {
 		return s.refuse(scoring.NoParser)
 	}
+	if action, ok := s.fetchStored(&h, clean); ok {
+		return action
+	}
 	if endOfStream || h.method != "POST" {
 		s.operation.Kind = openai.KindOther
 	}
@@ -167,6 +170,9 @@ func (s *stream) decide() hostcalls.Action {
 			Message: "the request body could not be read back from Envoy"})
 	}
 	if action, asked := s.consult(body); asked {
+		return action
+	}
+	if action, asked := s.recall(body); asked {
 		return action
 	}
 	s.begin()

@@ -10,6 +10,7 @@ func (s *stream) OnHttpResponseHeaders(_ int, endOfStream bool) hostcalls.Action
 	if s.explain != "" {
 		s.check(hostcalls.SetResponseHeader(headerExplain, s.explain))
 	}
+	s.beginTurn()
 	hooks := s.config.Plan.HasResponseHooks()
 	if s.primary == nil || !hooks && !s.watched() {
 		return hostcalls.Continue
@@ -33,6 +34,7 @@ func (s *stream) OnHttpResponseHeaders(_ int, endOfStream bool) hostcalls.Action
 
 // OnHttpResponseBody implements hostcalls.Stream.
 func (s *stream) OnHttpResponseBody(frameBytes int, endOfStream bool) hostcalls.Action {
+	s.collect(frameBytes, endOfStream)
 	if s.watched() {
 		s.seeBody(frameBytes, endOfStream)
 		if endOfStream {
@@ -45,6 +47,7 @@ func (s *stream) OnHttpResponseBody(frameBytes int, endOfStream bool) hostcalls.
 // OnHttpResponseTrailers implements hostcalls.Stream.
 func (s *stream) OnHttpResponseTrailers(int) hostcalls.Action {
 	s.seen.whole = true
+	s.collect(0, true)
 	s.reportEnd()
 	return hostcalls.Continue
 }

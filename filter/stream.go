@@ -62,6 +62,9 @@ type stream struct {
 	steps   []byte
 	pending pending
 	report  report
+	// turn is what is kept of a conversation's turn, nil for nothing; recalled is set once that has been looked at.
+	turn     *turn
+	recalled bool
 }
 
 // settle lets the request go on.
@@ -95,6 +98,7 @@ func (s *stream) OnHttpStreamDone() {
 	s.completed()
 	s.leave()
 	s.release()
+	s.dropTurn()
 	worker := s.worker
 	text, steps := s.headerText[:0], s.dropSteps()
 	if cap(text) > keepHeaderBytes {

@@ -36,6 +36,10 @@ type worker struct {
 	steps      stepsWriter
 	keptSteps  int
 	heldBodies heldBodies
+	// turnScan is what a request for /v1/responses says; keptFree are blocks that keep nothing, of keptMade.
+	turnScan openai.Turn
+	keptFree [][]byte
+	keptMade int
 }
 
 // ofThisVM is the VM's only worker.
@@ -69,6 +73,9 @@ type stats struct {
 	journalMissed, journalFailed         hostcalls.Counter
 	journalConflicts                     hostcalls.Counter
 	decisionMicros                       hostcalls.Histogram
+	turnsRecalled, turnsUnknown          hostcalls.Counter
+	turnsUnavailable                     hostcalls.Counter
+	turnsStored, turnsLost               hostcalls.Counter
 }
 
 func newStats() stats {
@@ -83,5 +90,10 @@ func newStats() stats {
 		journalFailed:     hostcalls.NewCounter("pintle.journal.failed"),
 		journalConflicts:  hostcalls.NewCounter("pintle.journal.conflicts"),
 		decisionMicros:    hostcalls.NewHistogram("pintle.decision_us"),
+		turnsRecalled:     hostcalls.NewCounter("pintle.responses.recalled"),
+		turnsUnknown:      hostcalls.NewCounter("pintle.responses.unknown"),
+		turnsUnavailable:  hostcalls.NewCounter("pintle.responses.unavailable"),
+		turnsStored:       hostcalls.NewCounter("pintle.responses.stored"),
+		turnsLost:         hostcalls.NewCounter("pintle.responses.not_stored"),
 	}
 }

@@ -46,6 +46,8 @@ type compiler struct {
 	detector *strictjson.Object
 	// needsLoad is set when a plug-in goes by the tokens in flight.
 	needsLoad bool
+	// prepareData is set when the feature gate of that name is on.
+	prepareData bool
 }
 
 // declared is one entry of the plugins list, built. Of an unknown type the plug-in is nil.
@@ -81,6 +83,7 @@ func Compile(doc *strictjson.Object, registry []Registration, settings Settings)
 	c.settle(doc)
 	c.readSaturation(doc.Object("saturationDetector"))
 	gates := c.readGates(doc)
+	c.prepareData = gates.prepareData
 	data := doc.Object("data")
 	profiles := doc.Objects("schedulingProfiles")
 	c.readFlowControl(doc, gates)

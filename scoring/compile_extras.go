@@ -19,7 +19,7 @@ const (
 	gateNonLeader = "haPopulateNonLeaderDatastore"
 )
 
-type gates struct{ dataLayer, flowControl bool }
+type gates struct{ dataLayer, flowControl, prepareData bool }
 
 // gatesOf are the feature gates that a dialect knows.
 func gatesOf(d Dialect) []string {
@@ -50,6 +50,8 @@ func (c *compiler) readGates(doc *strictjson.Object) gates {
 			on.dataLayer = enabled
 		case gateFlowControl:
 			on.flowControl = enabled
+		case gatePrepareData:
+			on.prepareData = enabled
 		}
 	}
 	return on
@@ -195,6 +197,9 @@ func (c *compiler) addHooks() {
 		}
 		if tokenizer, ok := c.plugins[i].plugin.(Tokenizer); ok {
 			c.plan.tokenizers = append(c.plan.tokenizers, tokenizer)
+		}
+		if part, ok := c.plugins[i].plugin.(ResponsesPart); ok {
+			c.addResponses(&c.plugins[i], part)
 		}
 		if hook, ok := part.(RequestHook); ok {
 			c.plan.requestHooks = append(c.plan.requestHooks, hook)

@@ -38,6 +38,7 @@ func Describe(r Registration, registry []Registration) (parameters []strictjson.
 		{"discovery", is[Discovery](plugin)},
 		{"saturation detector", is[SaturationDetector](plugin)},
 		{"parser", is[Parser](plugin)},
+		{"store", is[ResponsesPart](plugin)},
 	} {
 		if k.is {
 			kinds = append(kinds, k.name)

@@ -32,6 +32,7 @@ type Plan struct {
 	producers      []PrefixProducer
 	media          MediaEstimate
 	responseHooks  []ResponseHook
+	responses      *ResponsesStore
 	requestHeaders []string
 	ownedHeaders   []string
 	bodyKeys       []string

@@ -46,6 +46,7 @@ var folders = []struct{ name, title string }{
 	{"headers", "Header handlers"},
 	{"data", "Data layer"},
 	{"parsers", "Parsers"},
+	{"stores", "Stores"},
 }
 
 // sharedFolders have parameters that plug-ins of several folders read, in structs named in shared.

@@ -34,6 +34,14 @@ func Dispatch(b *Buffer, stream uint32, c *Call, done func(Answer)) error {
 	return err
 }
 
+// Send sends a call on behalf of the plug-in, whatever becomes of streams; else it is as Dispatch. To be called in
+// Plugin.Tick, as the answer belongs to whose callback it is that asks.
+func Send(b *Buffer, c *Call, done func(Answer)) error {
+	_, err := proxywasm.DispatchHttpCall(c.Cluster, c.Headers, c.Body, nil, c.TimeoutMillis,
+		func(headers, size, _ int) { done(answerOf(b, headers, size)) })
+	return err
+}
+
 func answerOf(b *Buffer, headers, size int) (a Answer) {
 	if headers == 0 {
 		return a

@@ -60,6 +60,16 @@ type Config struct {
 	HeldBytes int
 	// Debug answers x-pintle-explain in a response header.
 	Debug bool
+	// Sidecar is how the sidecar is asked.
+	Sidecar Sidecar
+}
+
+// Sidecar is how the sidecar is asked on a request's way: it carries the ingest token.
+type Sidecar struct {
+	// Cluster is the name of Envoy's cluster that leads to it.
+	Cluster string
+	// Timeout is how long a request waits for an answer.
+	Timeout time.Duration
 }
 
 // Ingest says where the sidecar's snapshots are taken.
@@ -99,7 +109,8 @@ func ParseAs(text []byte, environment func(name string) (value string, ok bool),
 		text = []byte("{}")
 	}
 	root, document := strictjson.Parse(text, "configuration")
-	c := &Config{Wait: waitDefault, HeldBytes: heldDefault}
+	c := &Config{Wait: waitDefault, HeldBytes: heldDefault,
+		Sidecar: Sidecar{Cluster: "pintle-sidecar", Timeout: 400 * time.Millisecond}}
 	settings := scoring.Settings{
 		Stale: staleDefault, CorrectLoad: true, Failing: failingDefault, Environment: environment, Dialect: dialect,
 	}
@@ -123,6 +134,10 @@ func ParseAs(text []byte, environment func(name string) (value string, ok bool),
 	held := root.Object("held")
 	held.Int("maxBytes", &c.HeldBytes, 1<<20, 1<<30)
 	held.Close()
+	sidecar := root.Object("sidecar")
+	sidecar.String("cluster", &c.Sidecar.Cluster)
+	sidecar.Duration("timeout", &c.Sidecar.Timeout, time.Millisecond)
+	sidecar.Close()
 	c.readModes(root)
 	root.Bool("debug", &c.Debug)
 	c.readDoor(root)

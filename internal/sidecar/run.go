@@ -70,6 +70,10 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 		pushers[i].Measure(time.Now())
 	}
 	observer := newObserver(c, token, p, m, log)
+	store, err := openStore(c, token, m, log)
+	if err != nil {
+		return err
+	}
 	var tasks sync.WaitGroup
 	for i, d := range discoveries {
 		tasks.Go(func() {
@@ -80,6 +84,9 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 		tasks.Go(func() { pusher.Run(ctx) })
 	}
 	tasks.Go(func() { observer.run(ctx) })
+	if store != nil {
+		tasks.Go(func() { store.run(ctx) })
+	}
 	if c.TokenFile != "" {
 		tasks.Go(func() { token.Watch(ctx, c.TokenFile, log) })
 	}

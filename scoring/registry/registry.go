@@ -14,6 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/scoring/producers"
 	"github.com/pintle-dev/pintle/scoring/scorers"
 	"github.com/pintle-dev/pintle/scoring/selectors"
+	"github.com/pintle-dev/pintle/scoring/stores"
 )
 
 // Plugins are all plug-ins, grouped by what they do, each group in alphabetical order.
@@ -105,4 +106,6 @@ var Plugins = []scoring.Registration{
 	{Type: "passthrough-parser", New: parsers.NewPassthroughParser},
 	{Type: "sglanghttp-parser", New: parsers.NewSglanghttpParser},
 	{Type: "vllmhttp-parser", New: parsers.NewVllmhttpParser},
+
+	{Type: "responses-store", New: stores.NewResponsesStore},
 }

@@ -55,6 +55,8 @@ type Config struct {
 	// Kubernetes says what to watch there; nil is nothing. DNS are names to look up.
 	Kubernetes *kubernetes.Config
 	DNS        []dns.Pool
+	// Responses says where conversations are kept and asked for; nil is not at all.
+	Responses *Responses
 }
 
 // Follow says how the journals of the Envoys are followed.
@@ -198,6 +200,7 @@ func Parse(path string, content []byte) (*Config, error) {
 	c.readAdmin(root.Object("admin"))
 	c.readFollow(root.Object("follow"))
 	c.readMetrics(root.Object("metrics"))
+	c.readResponses(root.Object("responses"))
 	if discovery := root.Object("discovery"); discovery.Present() {
 		c.readDiscovery(discovery)
 	} else {

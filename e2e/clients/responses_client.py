@@ -1,0 +1,168 @@
+"""Holds conversations by OpenAI's own client. Usage: responses_client.py BASE_URL.
+
+The servers behind it keep no state, and answer with the items that they got: each case compares these with the
+conversation as it has built it itself. Prints one line for each case, "ok NAME" or "FAIL NAME: why".
+"""
+
+import json
+import sys
+
+import openai
+
+MODEL = "m"
+TOOLS = [{"type": "function", "name": "weather", "parameters": {"type": "object", "properties": {}}}]
+IMAGE = {
+    "role": "user",
+    "content": [
+        {"type": "input_text", "text": "what is this?"},
+        {"type": "input_image", "image_url": "https://example.com/a.png", "detail": "auto"},
+    ],
+}
+
+
+def expect(condition, seen):
+    if not condition:
+        raise AssertionError(f"got {seen!r}")
+
+
+class Conversation:
+    """A conversation, as a client that keeps it itself would have it."""
+
+    def __init__(self, client, stream):
+        self.client, self.stream = client, stream
+        self.items, self.id, self.servers = [], None, set()
+
+    def branch(self):
+        other = Conversation(self.client, self.stream)
+        other.items, other.id, other.servers = list(self.items), self.id, self.servers
+        return other
+
+    def say(self, given, **arguments):
+        """Sends one turn, and expects that the server got all turns before it."""
+        if self.id:
+            arguments["previous_response_id"] = self.id
+        if isinstance(given, str):
+            self.items.append({"type": "message", "role": "user", "content": given})
+        else:
+            self.items += given
+        answer = self.ask(given, **arguments)
+        seen = json.loads(answer.metadata["seen"])
+        # Without anything to go on with the text is still text.
+        expect(seen == (given if len(self.items) == 1 and isinstance(given, str) else self.items), seen)
+        expect(answer.previous_response_id is None, answer.previous_response_id)
+        self.servers.add(answer.metadata["server"])
+        self.items += [item.model_dump(exclude_unset=True, mode="json") for item in answer.output]
+        self.id = answer.id
+        return answer
+
+    def ask(self, given, **arguments):
+        if not self.stream:
+            return self.client.responses.create(model=MODEL, input=given, **arguments)
+        events = list(self.client.responses.create(model=MODEL, input=given, stream=True, **arguments))
+        expect(events[-1].type == "response.completed", events)
+        return events[-1].response
+
+
+def three_turns(client, stream):
+    """Goes on until three servers have had a part in it."""
+    c = Conversation(client, stream)
+    for turn in range(60):
+        c.say(f"turn {turn}: \u00e9 \U0001f600 \"quoted\" \\ ")
+        if turn > 2 and len(c.servers) == 3:
+            return
+    raise AssertionError(f"only {c.servers} took part")
+
+
+def tools(client, stream):
+    c = Conversation(client, stream)
+    call = c.say("the weather?", tools=TOOLS).output[0]
+    expect(call.type == "function_call", call)
+    c.say([{"type": "function_call_output", "call_id": call.call_id, "output": "rain"}], tools=TOOLS)
+    c.say("thanks")
+
+
+def images(client, stream):
+    c = Conversation(client, stream)
+    c.say([IMAGE])
+    c.say("and larger?")
+
+
+def instructions(client, stream):
+    c = Conversation(client, stream)
+    expect(c.say("a", instructions="be brief").instructions == "be brief", "no instructions")
+    expect(c.say("b").instructions is None, "instructions of the turn before")
+
+
+def branches(client, stream):
+    trunk = Conversation(client, stream)
+    trunk.say("root")
+    left, right = trunk.branch(), trunk.branch()
+    left.say("left")
+    right.say("right")
+    left.say("more left")
+    right.say("more right")
+
+
+def stored(client, stream):
+    c = Conversation(client, stream)
+    c.say("first")
+    first = c.id
+    c.say("second")
+    answer = client.responses.retrieve(c.id)
+    expect(answer.id == c.id and answer.previous_response_id == first, answer)
+    expect(client.responses.retrieve(first).previous_response_id is None, "a predecessor of the first")
+    listed = list(client.responses.input_items.list(c.id, order="asc", limit=1))  # three pages
+    texts = [item.content[0].text for item in listed]
+    expect(texts[0] == "first" and texts[2] == "second" and len(texts) == 3, listed)
+    expect(listed[1].role == "assistant", listed)
+
+
+def unknown(code, ask):
+    try:
+        ask()
+    except openai.NotFoundError as e:
+        expect(e.code == code and e.response.headers["x-pintle-reason"] == code, (e.code, e.response.headers))
+        return
+    raise AssertionError("no NotFoundError")
+
+
+def deleted(client, stream):
+    c = Conversation(client, stream)
+    c.say("first")
+    first = c.id
+    c.say("second")
+    client.responses.delete(first)
+    unknown("response_not_found", lambda: client.responses.retrieve(first))
+    unknown("response_not_found", lambda: client.responses.delete(first))
+    unknown("previous_response_not_found", lambda: c.ask("x", previous_response_id=first))
+    c.say("third")  # what came after it has lost nothing
+
+
+def not_stored(client, stream):
+    c = Conversation(client, stream)
+    c.say("secret", store=False)
+    unknown("previous_response_not_found", lambda: c.ask("x", previous_response_id=c.id))
+
+
+def never_there(client, stream):
+    c = Conversation(client, stream)
+    unknown("previous_response_not_found", lambda: c.ask("x", previous_response_id="resp_never"))
+    unknown("response_not_found", lambda: client.responses.retrieve("resp_never"))
+
+
+CASES = [three_turns, tools, images, instructions, branches, stored, deleted, not_stored, never_there]
+
+
+def main():
+    client = openai.OpenAI(base_url=sys.argv[1], api_key="none", max_retries=0, timeout=20)
+    for case in CASES:
+        for stream in False, True:
+            name = case.__name__ + (" streamed" if stream else "")
+            try:
+                case(client, stream)
+                print("ok", name)
+            except Exception as e:  # every case is to be reported
+                print(f"FAIL {name}: {type(e).__name__}: {e}")
+
+
+main()

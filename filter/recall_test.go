@@ -1,0 +1,267 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
+	"github.com/pintle-dev/pintle/internal/sidecar/responses"
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+const storing = `{"featureGates":["prepareDataPlugins"],"plugins":[{"type":"queue-scorer"},{"type":"max-score-picker"},
+	{"type":"responses-store","parameters":{%s}}],"schedulingProfiles":[{"name":"p","plugins":[
+	{"pluginRef":"queue-scorer"},{"pluginRef":"max-score-picker"}]}]}`
+
+// keeper is a gateway whose sidecar keeps conversations.
+type keeper struct {
+	*gateway
+	service *responses.Service
+}
+
+func newKeeper(t *testing.T, m mode, parameters string) *keeper {
+	clock := wazerohost.NewClock(startTime)
+	options := m.options(clock)
+	options.Clusters = []string{"pintle-sidecar"}
+	g := &gateway{t: t, mode: m, clock: clock, host: newHost(t, options)}
+	g.start(1, m.configuration(fmt.Sprintf(storing, parameters), ""))
+	g.publish(newPool(1, 0))
+	service, err := responses.New(scoring.StoreBackend{Memory: scoring.StoreMemory{TTL: time.Hour, MaxEntries: 100,
+		MaxEntryBytes: 1 << 20}}, func() string { return token }, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &keeper{gateway: g, service: service}
+}
+
+// serve answers what the filter has asked the sidecar, and returns how often it did.
+func (k *keeper) serve() int {
+	calls := k.workers[0].Calls()
+	for _, call := range calls {
+		r := httptest.NewRequest(call.Headers.Get(":method"), call.Headers.Get(":path"), bytes.NewReader(call.Body))
+		for _, h := range call.Headers {
+			if !strings.HasPrefix(h[0], ":") {
+				r.Header.Set(h[0], h[1])
+			}
+		}
+		w := httptest.NewRecorder()
+		k.service.ServeHTTP(w, r)
+		call.Respond(wazerohost.Headers{{":status", fmt.Sprint(w.Code)}}, w.Body.Bytes(), nil)
+	}
+	return len(calls)
+}
+
+// turn sends a request and lets the sidecar answer.
+func (k *keeper) turn(body string, headers ...[2]string) *wazerohost.Stream {
+	s := k.workers[0].requests.Request(append(wazerohost.Headers{{":path", "/v1/responses"},
+		{"content-length", fmt.Sprint(len(body))}}, headers...), false)
+	s.Body([]byte(body), true)
+	k.serve()
+	return s
+}
+
+// answer ends a request with a response, and has it stored.
+func (k *keeper) answer(s *wazerohost.Stream, id, text string, stream bool) {
+	k.t.Helper()
+	object := fmt.Sprintf(`{"id":%q,"status":"completed","output":[%s]}`, id, said(text))
+	s.SetServer(address(1))
+	if stream {
+		s.Respond(wazerohost.Headers{{":status", "200"}, {"content-type", "text/event-stream"}}, false)
+		s.RespondBody([]byte("event: response.created\ndata: {}\n\nevent: response.comp"), false)
+		s.RespondBody([]byte("leted\ndata: {\"type\":\"response.completed\",\"response\":"+object+"}\n\n"), false)
+		s.RespondBody(nil, true)
+	} else {
+		s.Respond(wazerohost.Headers{{":status", "200"}, {"content-type", "application/json"}}, false)
+		s.RespondBody([]byte(object[:20]), false)
+		s.RespondBody([]byte(object[20:]), true)
+	}
+	s.Finish()
+	k.workers[0].Tick()
+	k.serve()
+}
+
+func said(text string) string {
+	return `{"type":"message","role":"assistant","content":"` + text + `"}`
+}
+func asked(text string) string { return `{"type":"message","role":"user","content":"` + text + `"}` }
+
+// wantUpstream wants a request that left with this body.
+func (k *keeper) wantUpstream(s *wazerohost.Stream, want string) {
+	k.t.Helper()
+	k.wantRanked(s, address(1))
+	if got := string(s.UpstreamBody()); got != want {
+		k.t.Errorf("body: got  %s\nwant %s", got, want)
+	}
+	if got := s.UpstreamHeaders().Get("content-length"); got != "" && got != fmt.Sprint(len(want)) {
+		k.t.Errorf("content-length: got %s, want %d", got, len(want))
+	}
+}
+
+func TestConversationGoesOn(t *testing.T) {
+	eachMode(t, func(t *testing.T, m mode) {
+		for _, stream := range []bool{false, true} {
+			k := newKeeper(t, m, "")
+			first := `{"model":"m","input":"a","stream":` + fmt.Sprint(stream) + `}`
+			s := k.turn(first)
+			k.wantUpstream(s, first)
+			k.answer(s, "resp_1", "b", stream)
+			s = k.turn(`{"model":"m", "previous_response_id":"resp_1" , "input": [` + asked("c") + ` ],"x":[ ]}`)
+			k.wantUpstream(s, `{"model":"m",  "input": [`+asked("a")+","+said("b")+","+asked("c")+` ],"x":[ ]}`)
+			k.answer(s, "resp_2", "d", stream)
+			s = k.turn(`{"model":"m","input":"e","previous_response_id":"resp_2"}`)
+			all := []string{asked("a"), said("b"), asked("c"), said("d"), asked("e")}
+			k.wantUpstream(s, `{"model":"m","input":[`+strings.Join(all, ",")+`]}`)
+			s.Abort()
+			get := k.fetch("GET", "/v1/responses/resp_2")
+			if got := string(get.ResponseBody()); !strings.Contains(got, `"previous_response_id":"resp_1"`) ||
+				get.ResponseHeaders().Get(":status") != "200" {
+				t.Errorf("stored response: got %v %s", get.ResponseHeaders(), got)
+			}
+			if got := string(k.fetch("GET", "/v1/responses/resp_1/input_items?limit=1").ResponseBody()); !strings.Contains(
+				got, `"text":"a"`) {
+				t.Errorf("input items: got %s", got)
+			}
+			if got := string(k.fetch("DELETE", "/v1/responses/resp_1").ResponseBody()); !strings.Contains(got,
+				`"deleted":true`) {
+				t.Errorf("deleted: got %s", got)
+			}
+			k.wantUnknown(k.fetch("GET", "/v1/responses/resp_1"), "response_not_found", "")
+			k.wantUnknown(k.turn(`{"model":"m","input":"e","previous_response_id":"resp_1"}`),
+				"previous_response_not_found", "previous_response_id")
+			k.wantUnknown(k.turn(`{"model":"m","input":"e","previous_response_id":"../../x"}`),
+				"previous_response_not_found", "previous_response_id")
+		}
+	})
+}
+
+func (k *keeper) fetch(method, path string, headers ...[2]string) *wazerohost.Stream {
+	s := k.workers[0].requests.Request(append(wazerohost.Headers{{":method", method}, {":path", path}}, headers...),
+		true)
+	k.serve()
+	return s
+}
+
+func (k *keeper) wantUnknown(s *wazerohost.Stream, code, param string) {
+	k.t.Helper()
+	e := wantError(k.t, s, 404, code)
+	if e.Error.Code != code || e.Error.Type != "invalid_request_error" || (e.Error.Param == nil) != (param == "") ||
+		e.Error.Param != nil && *e.Error.Param != param {
+		k.t.Errorf("error: got %+v, want %s for %q", e, code, param)
+	}
+}
+
+func TestNotStored(t *testing.T) {
+	k := newKeeper(t, modes[0], "")
+	const second = `{"model":"m","input":"x","previous_response_id":"r"}`
+	for name, play := range map[string]func(){
+		"store: false": func() { k.answer(k.turn(`{"model":"m","input":"a","store":false}`), "r", "b", true) },
+		"conversation": func() { k.answer(k.turn(`{"model":"m","input":"a","conversation":"c"}`), "r", "b", false) },
+		"background":   func() { k.answer(k.turn(`{"model":"m","input":"a","background":true}`), "r", "b", false) },
+		"a broken stream": func() {
+			s := k.turn(`{"model":"m","input":"a","stream":true}`)
+			s.Respond(wazerohost.Headers{{":status", "200"}, {"content-type", "text/event-stream"}}, false)
+			s.RespondBody([]byte("event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{"),
+				false)
+			s.Abort()
+			k.workers[0].Tick()
+		},
+		"an error": func() {
+			s := k.turn(`{"model":"m","input":"a"}`)
+			s.Respond(wazerohost.Headers{{":status", "500"}}, false)
+			s.RespondBody([]byte(`{"id":"r","status":"completed","output":[]}`), true)
+			k.workers[0].Tick()
+		},
+	} {
+		play()
+		if n := k.serve(); n > 0 {
+			t.Errorf("%s: the sidecar was asked %d times, want never", name, n)
+		}
+	}
+	k.wantUnknown(k.turn(second), "previous_response_not_found", "previous_response_id")
+	both := `{"model":"m","input":"a","previous_response_id":"r","conversation":"c"}`
+	k.wantUpstream(k.turn(both), both)
+	background := `{"model":"m","input":"a","previous_response_id":"r","background":true}`
+	k.wantUpstream(k.turn(background), background)
+}
+
+func TestStoreFails(t *testing.T) {
+	for name, fail := range map[string]func(*wazerohost.HTTPCall){
+		"slow": (*wazerohost.HTTPCall).TimeOut, "unreachable": (*wazerohost.HTTPCall).Unreachable,
+		"reset": (*wazerohost.HTTPCall).Fail,
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newKeeper(t, modes[0], "")
+			w := k.workers[0]
+			failing := func(s *wazerohost.Stream) {
+				t.Helper()
+				fail(w.Calls()[0])
+				wantError(t, s, 503, "store_unavailable")
+				if s.ResponseHeaders().Get("retry-after") == "" {
+					t.Errorf("answer: got %v, want retry-after", s.ResponseHeaders())
+				}
+			}
+			s := w.requests.Request(wazerohost.Headers{{":path", "/v1/responses"}}, false)
+			s.Body([]byte(`{"model":"m","input":"x","previous_response_id":"r"}`), true)
+			failing(s)
+			failing(w.requests.Request(wazerohost.Headers{{":path", "/v1/responses/r"}}, true))
+			// A response is told again until the sidecar takes it, and is not unknown meanwhile.
+			s = k.turn(`{"model":"m","input":"a"}`)
+			k.wantRanked(s, address(1))
+			s.Respond(wazerohost.Headers{{":status", "200"}}, false)
+			s.RespondBody([]byte(`{"id":"r","status":"completed","output":[]}`), true)
+			s.Finish()
+			w.Tick()
+			fail(w.Calls()[0])
+			wantError(t, k.turn(`{"model":"m","input":"x","previous_response_id":"r"}`), 503, "store_unavailable")
+			k.clock.Advance(time.Second)
+			w.Tick()
+			if n := k.serve(); n != 1 {
+				t.Fatalf("the sidecar was told %d times, want once more", n)
+			}
+			k.wantUpstream(k.turn(`{"model":"m","input":"x","previous_response_id":"r"}`),
+				`{"model":"m","input":[`+asked("a")+","+asked("x")+`]}`)
+		})
+	}
+}
+
+func TestTenantsAreApart(t *testing.T) {
+	k := newKeeper(t, modes[0], `"tenantHeader":"X-Team"`)
+	s := k.turn(`{"model":"m","input":"a"}`, [2]string{"x-team", "red"})
+	k.answer(s, "r", "b", false)
+	k.wantUnknown(k.fetch("GET", "/v1/responses/r", [2]string{"x-team", "blue"}), "response_not_found", "")
+	k.wantUnknown(k.fetch("GET", "/v1/responses/r"), "response_not_found", "")
+	k.wantUnknown(k.turn(`{"model":"m","input":"a","previous_response_id":"r"}`, [2]string{"x-team", "blue"}),
+		"previous_response_not_found", "previous_response_id")
+	s = k.turn(`{"model":"m","input":"c","previous_response_id":"r"}`, [2]string{"x-team", "red"})
+	k.wantUpstream(s, `{"model":"m","input":[`+asked("a")+","+said("b")+","+asked("c")+`]}`)
+}
+
+func TestTurnsThatAreUnclear(t *testing.T) {
+	k := newKeeper(t, modes[0], `"keepPreviousResponseId":true`)
+	for _, body := range []string{
+		`{"model":"m","input":{"a":1},"previous_response_id":"r"}`,
+		`{"model":"m","input":"a","input":"b","previous_response_id":"r"}`,
+	} {
+		wantError(t, k.turn(body), 400, "invalid_body")
+	}
+	k.answer(k.turn(`{"model":"m","input":"a"}`), "r", "b", false)
+	k.wantUpstream(k.turn(`{"model":"m","previous_response_id":"r","input":[]}`),
+		`{"model":"m","previous_response_id":"r","input":[`+asked("a")+","+said("b")+`]}`)
+	for _, path := range []string{"/v1/responses/r/cancel", "/v1/responses/a/b", "/v1/models"} {
+		if !k.fetch("GET", path).Sent() {
+			t.Errorf("GET %s did not leave", path)
+		}
+	}
+	var parsed map[string]any
+	err := json.Unmarshal(k.fetch("GET", "/openai/v1/responses/r?stream=false").ResponseBody(), &parsed)
+	if err != nil || parsed["id"] != "r" {
+		t.Errorf("below a prefix: got %v, %v", parsed, err)
+	}
+}

@@ -1,0 +1,64 @@
+package config
+
+import (
+	"net"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/strictjson"
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/stores"
+)
+
+// Responses says where the conversations of the Responses API are kept and asked for.
+type Responses struct {
+	// Network and Address are where the filter asks.
+	Network, Address string
+	Backend          scoring.StoreBackend
+}
+
+// responsesAddress is where the filter asks by default.
+const responsesAddress = "127.0.0.1:10003"
+
+func (c *Config) readResponses(o *strictjson.Object) {
+	address := responsesAddress
+	o.String("address", &address)
+	backend := stores.ReadBackend(o, "storeConfig")
+	o.Close()
+	if !o.Present() {
+		return
+	}
+	c.Responses = &Responses{Network: "tcp", Address: address, Backend: backend}
+	if path, ok := strings.CutPrefix(address, "unix://"); ok && len(path) > 1 {
+		c.Responses.Network, c.Responses.Address = "unix", path
+	} else if _, port, err := net.SplitHostPort(address); err != nil || !isPort(port) {
+		o.Mistake("address", strictjson.Quote(address)+" is no address; host:port such as "+responsesAddress+
+			" or unix:///path.sock is right")
+	}
+	c.placeResponses(filepath.Dir(c.Path))
+}
+
+func isPort(text string) bool {
+	_, err := strconv.ParseUint(text, 10, 16)
+	return err == nil
+}
+
+// placeResponses has a relative file start from a folder.
+func (c *Config) placeResponses(folder string) {
+	if file := &c.Responses.Backend.Memory.File; *file != "" && !filepath.IsAbs(*file) {
+		*file = filepath.Join(folder, *file)
+	}
+}
+
+// applyResponses takes over what a responses-store of the filter's configuration says.
+func (c *Config) applyResponses(s *scoring.ResponsesStore) {
+	if s == nil {
+		return
+	}
+	if c.Responses == nil {
+		c.Responses = &Responses{Network: "tcp", Address: responsesAddress}
+	}
+	c.Responses.Backend = s.Backend
+	c.placeResponses(filepath.Dir(c.Plugins))
+}

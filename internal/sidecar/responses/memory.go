@@ -1,0 +1,232 @@
+package responses
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// Backend is where entries are kept. It is safe for concurrent use.
+type Backend interface {
+	// Get returns an entry that has not expired, or ErrUnknown. What it returns must not be changed.
+	Get(ctx context.Context, key string) (*Entry, error)
+	// Put keeps an entry, in the place of one of the same key. Once it returns nil the entry is kept.
+	Put(ctx context.Context, e *Entry) error
+	// Delete forgets an entry, or returns ErrUnknown.
+	Delete(ctx context.Context, key string) error
+	// TTL is how long entries are kept.
+	TTL() time.Duration
+	// Run does what is to be done beside, until ctx ends.
+	Run(ctx context.Context)
+	// Close ends the use.
+	Close() error
+}
+
+// ErrUnknown says that there is no such entry.
+var ErrUnknown = errors.New("no such response")
+
+// node is an entry in memory. What came before it are the nodes that prev leads to, unless that is nil: then it is
+// entry.Before. Nodes never change; one that is forgotten lives on while others come after it.
+type node struct {
+	entry Entry
+	prev  *node
+	place *list.Element
+}
+
+// whole is the entry with all that came before.
+func (n *node) whole() *Entry {
+	e := n.entry
+	var lists [][]byte
+	for at := n.prev; at != nil; at = at.prev {
+		lists = append(lists, outputOf(at.entry.Response), at.entry.Input)
+		if at.prev == nil {
+			lists = append(lists, at.entry.Before)
+		}
+	}
+	if n.prev != nil {
+		for i, k := 0, len(lists)-1; i < k; i, k = i+1, k-1 {
+			lists[i], lists[k] = lists[k], lists[i]
+		}
+		e.Before = join(lists...)
+	}
+	return &e
+}
+
+// memory keeps entries in the sidecar's memory. When it is full, the ones that were not used for the longest go.
+type memory struct {
+	config  scoring.StoreMemory
+	metrics *Metrics
+	now     func() time.Time
+
+	mu      sync.Mutex
+	nodes   map[string]*node
+	used    *list.List // of *node, the one used last at the back
+	bytes   int64
+	frugal  bool
+	journal *journalFile
+	// loading is set while the file is read: nothing is evicted then.
+	loading bool
+}
+
+// newMemory opens the file that the entries last in, if the configuration names one.
+func newMemory(config scoring.StoreMemory, metrics *Metrics, log *slog.Logger) (*memory, error) {
+	m := &memory{config: config, metrics: metrics, now: time.Now, nodes: map[string]*node{}, used: list.New()}
+	if config.File == "" {
+		return m, nil
+	}
+	journal, err := openJournal(config.File, m, log)
+	if err != nil {
+		return nil, err
+	}
+	m.journal = journal
+	return m, nil
+}
+
+// TTL implements Backend.
+func (m *memory) TTL() time.Duration { return m.config.TTL }
+
+// Get implements Backend.
+func (m *memory) Get(_ context.Context, key string) (*Entry, error) {
+	m.mu.Lock()
+	n := m.nodes[key]
+	if n != nil && !m.now().Before(n.entry.Expires) {
+		m.forget(n, "expired")
+		n = nil
+	}
+	if n != nil {
+		m.used.MoveToBack(n.place)
+	}
+	m.mu.Unlock()
+	if n == nil {
+		return nil, ErrUnknown
+	}
+	return n.whole(), nil
+}
+
+// Put implements Backend.
+func (m *memory) Put(_ context.Context, e *Entry) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.journal != nil {
+		if err := m.journal.put(e, m.nodes[keyOf(e.Tenant, e.Previous)] != nil); err != nil {
+			return err
+		}
+	}
+	m.insert(e)
+	if m.journal != nil && m.journal.wasteful() {
+		return m.journal.rewrite(m)
+	}
+	return nil
+}
+
+// insert keeps an entry and makes room for it.
+func (m *memory) insert(e *Entry) {
+	n := &node{entry: *e}
+	if n.prev = m.nodes[keyOf(e.Tenant, e.Previous)]; n.prev != nil {
+		n.entry.Before = nil
+	}
+	if old := m.nodes[e.Key()]; old != nil {
+		m.forget(old, "")
+	}
+	n.place = m.used.PushBack(n)
+	m.nodes[e.Key()] = n
+	m.bytes += n.bytes()
+	if !m.loading {
+		m.evict()
+	}
+	// What is kept for long makes the collector wait for as much again: it shall not.
+	if !m.frugal && m.bytes > frugalBytes {
+		m.frugal = true
+		debug.SetGCPercent(frugalPercent)
+	}
+}
+
+// evict makes room.
+func (m *memory) evict() {
+	for len(m.nodes) > m.config.MaxEntries {
+		m.forget(m.used.Front().Value.(*node), "evicted")
+	}
+}
+
+const (
+	frugalBytes   = 32 << 20
+	frugalPercent = 10
+)
+
+func (n *node) bytes() int64 { return int64(n.entry.Size()) }
+
+// forget takes a node out; reason is for the metrics.
+func (m *memory) forget(n *node, reason string) {
+	delete(m.nodes, n.entry.Key())
+	m.used.Remove(n.place)
+	m.bytes -= n.bytes()
+	if reason != "" {
+		m.metrics.dropped.WithLabelValues(reason).Inc()
+	}
+}
+
+// Delete implements Backend.
+func (m *memory) Delete(_ context.Context, key string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := m.nodes[key]
+	if n == nil || !m.now().Before(n.entry.Expires) {
+		return ErrUnknown
+	}
+	if m.journal != nil {
+		if err := m.journal.remove(key); err != nil {
+			return err
+		}
+	}
+	m.forget(n, "")
+	return nil
+}
+
+// sweepPeriod is how often expired entries are looked for.
+const sweepPeriod = 10 * time.Second
+
+// Run implements Backend: it forgets what has expired.
+func (m *memory) Run(ctx context.Context) {
+	ticker := time.NewTicker(sweepPeriod)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			m.sweep()
+		}
+	}
+}
+
+func (m *memory) sweep() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.now()
+	for _, n := range m.nodes {
+		if !now.Before(n.entry.Expires) {
+			m.forget(n, "expired")
+		}
+	}
+}
+
+// size is what is kept now.
+func (m *memory) size() (entries int, bytes int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.nodes), m.bytes
+}
+
+// Close implements Backend.
+func (m *memory) Close() error {
+	if m.journal == nil {
+		return nil
+	}
+	return m.journal.close()
+}

@@ -1,0 +1,83 @@
+package responses
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics are those of the store.
+type Metrics struct {
+	lookups *prometheus.CounterVec
+	writes  *prometheus.CounterVec
+	dropped *prometheus.CounterVec
+	bytes   *prometheus.CounterVec
+	seconds *prometheus.HistogramVec
+	// size is what is in memory now, nil when that is not where entries are.
+	size func() (entries int, bytes int64)
+}
+
+func newMetrics() *Metrics {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pintle_store_" + name, Help: help}, labels)
+	}
+	return &Metrics{
+		lookups: counter("lookups_total", "Looks for stored responses by tier and result: hit, miss, error.", "tier",
+			"result"),
+		writes: counter("writes_total", "Finished responses by result: stored, or why not.", "result"),
+		dropped: counter("dropped_total", "Entries that memory no longer has: evicted, expired.",
+			"reason"),
+		bytes: counter("bytes_total", "Bytes of entries, read and written.", "direction"),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "pintle_store_duration_seconds", Help: "Time that a tier took, by tier and operation.",
+			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5},
+		}, []string{"tier", "operation"}),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
+	for _, c := range m.all() {
+		c.Describe(out)
+	}
+	out <- entriesDesc
+	out <- bytesDesc
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(out chan<- prometheus.Metric) {
+	for _, c := range m.all() {
+		c.Collect(out)
+	}
+	if m.size != nil {
+		entries, bytes := m.size()
+		out <- prometheus.MustNewConstMetric(entriesDesc, prometheus.GaugeValue, float64(entries))
+		out <- prometheus.MustNewConstMetric(bytesDesc, prometheus.GaugeValue, float64(bytes))
+	}
+}
+
+var (
+	entriesDesc = prometheus.NewDesc("pintle_store_entries", "Entries in memory.", nil, nil)
+	bytesDesc   = prometheus.NewDesc("pintle_store_entry_bytes", "Bytes of the entries in memory.", nil, nil)
+)
+
+func (m *Metrics) all() []prometheus.Collector {
+	return []prometheus.Collector{m.lookups, m.writes, m.dropped, m.bytes, m.seconds}
+}
+
+// took notes how long a tier took for an operation that began then.
+func (m *Metrics) took(tier, operation string, began time.Time) {
+	m.seconds.WithLabelValues(tier, operation).Observe(time.Since(began).Seconds())
+}
+
+// looked counts a look into a tier.
+func (m *Metrics) looked(tier string, err error) {
+	result := "hit"
+	switch {
+	case err == ErrUnknown:
+		result = "miss"
+	case err != nil:
+		result = "error"
+	}
+	m.lookups.WithLabelValues(tier, result).Inc()
+}

@@ -1,0 +1,152 @@
+package stores
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/strictjson"
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+const (
+	day               = 24 * time.Hour
+	mostEntryBytes    = 64 << 20
+	entryBytesDefault = 1 << 20
+)
+
+// ReadBackend reads where conversations are kept from an object under key; without it they are in memory.
+func ReadBackend(parent *strictjson.Object, key string) scoring.StoreBackend {
+	b := scoring.StoreBackend{
+		Memory: scoring.StoreMemory{TTL: day, MaxEntries: 10_000, MaxEntryBytes: entryBytesDefault},
+	}
+	o := parent.Object(key)
+	memory, tiered := o.Object("inMemoryConfig"), o.Object("tieredConfig")
+	o.Close()
+	memory.Duration("ttl", &b.Memory.TTL, time.Second)
+	memory.Int("maxEntries", &b.Memory.MaxEntries, 1, math.MaxInt32)
+	memory.Int("maxEntryBytes", &b.Memory.MaxEntryBytes, 1, mostEntryBytes)
+	memory.String("file", &b.Memory.File)
+	memory.Close()
+	if o.Present() && !memory.Present() && !tiered.Present() {
+		o.Mistake("", "needs inMemoryConfig or tieredConfig")
+	}
+	t := readTiers(tiered)
+	if tiered.Present() {
+		b.Tiered = &t
+	}
+	return b
+}
+
+func readTiers(o *strictjson.Object) scoring.StoreTiers {
+	t := scoring.StoreTiers{Redis: readRedis(o.Secret("redis")), Stream: readStream(o.Object("stream"))}
+	mongo := o.Secret("mongo")
+	m := readMongo(mongo)
+	if mongo.Present() {
+		t.Mongo = &m
+	}
+	if o.Present() && !o.Has("redis") {
+		o.Missing("redis", "the tiered store needs one")
+	}
+	o.Close()
+	return t
+}
+
+func readRedis(o *strictjson.Object) scoring.StoreRedis {
+	r := scoring.StoreRedis{TTL: day, MaxEntryBytes: entryBytesDefault}
+	o.String("address", &r.Address)
+	o.Strings("addresses", &r.Addresses)
+	o.String("masterName", &r.MasterName)
+	o.String("username", &r.Username)
+	o.String("password", &r.Password)
+	o.Int("db", &r.DB, 0, 1<<16)
+	o.Duration("ttl", &r.TTL, time.Second)
+	o.Int("maxEntryBytes", &r.MaxEntryBytes, 1, mostEntryBytes)
+	o.Close()
+	if !o.Present() {
+		return r
+	}
+	for i, address := range r.Addresses {
+		if !isHostPort(address) {
+			o.Mistake("addresses["+strconv.Itoa(i)+"]", strictjson.Quote(address)+" is not host:port")
+		}
+	}
+	switch {
+	case r.Address == "" && len(r.Addresses) == 0:
+		o.Missing("address", "give address, or addresses for Sentinel and Cluster")
+	case r.Address != "" && len(r.Addresses) > 0:
+		o.Mistake("addresses", "stands beside address; it is one or the other")
+	case r.Address != "" && !hasScheme(r.Address, "redis", "rediss", "valkey", "valkeys"):
+		o.Mistake("address", "is not a URL such as redis://host:6379")
+	case r.Address != "" && r.MasterName != "":
+		o.Mistake("masterName", strictjson.Quote(r.MasterName)+" needs addresses, those of the Sentinels")
+	case len(r.Addresses) > 1 && r.MasterName == "" && r.DB != 0:
+		o.Mistake("db", strconv.Itoa(r.DB)+" is not possible in a Cluster, which has only 0")
+	}
+	return r
+}
+
+func readMongo(o *strictjson.Object) scoring.StoreMongo {
+	m := scoring.StoreMongo{
+		Database: "heimdall", Collection: "responses", TTL: 30 * day, Timeout: 500 * time.Millisecond,
+	}
+	o.String("uri", &m.URI)
+	o.String("database", &m.Database)
+	o.String("collection", &m.Collection)
+	o.Duration("ttl", &m.TTL, time.Second)
+	o.Duration("timeout", &m.Timeout, time.Millisecond)
+	o.Close()
+	switch {
+	case !o.Present():
+	case m.URI == "":
+		o.Missing("uri", "a URI such as mongodb://host:27017 is right")
+	case !hasScheme(m.URI, "mongodb", "mongodb+srv"):
+		o.Mistake("uri", "is not a URI such as mongodb://host:27017")
+	case m.Database == "":
+		o.Missing("database", "name one, or leave it out")
+	case m.Collection == "":
+		o.Missing("collection", "name one, or leave it out")
+	}
+	return m
+}
+
+func readStream(o *strictjson.Object) scoring.StoreStream {
+	s := scoring.StoreStream{
+		Key: "heimdall:responses:mongo_sync", Group: "mongo-sync", MaxLen: 1_000_000, BatchSize: 100,
+		BlockTimeout: time.Second, ClaimAge: 30 * time.Second,
+	}
+	o.String("key", &s.Key)
+	o.String("consumerGroup", &s.Group)
+	o.Int("maxLen", &s.MaxLen, 1, math.MaxInt32)
+	o.Int("batchSize", &s.BatchSize, 1, 10_000)
+	o.Duration("blockTimeout", &s.BlockTimeout, time.Millisecond)
+	o.Duration("claimAge", &s.ClaimAge, time.Millisecond)
+	o.Close()
+	if o.Present() && (s.Key == "" || s.Group == "") {
+		o.Mistake("", "key and consumerGroup must not be empty")
+	}
+	return s
+}
+
+func hasScheme(url string, schemes ...string) bool {
+	scheme, rest, ok := strings.Cut(url, "://")
+	if !ok || rest == "" {
+		return false
+	}
+	for _, s := range schemes {
+		if s == scheme {
+			return true
+		}
+	}
+	return false
+}
+
+func isHostPort(text string) bool {
+	i := strings.LastIndexByte(text, ':')
+	if i <= 0 {
+		return false
+	}
+	port, err := strconv.ParseUint(text[i+1:], 10, 16)
+	return err == nil && port > 0 && !strings.Contains(text, "://")
+}

@@ -1,0 +1,51 @@
+package stores
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// responsesStore keeps the conversations of POST /v1/responses, so that every server can go on with each of them by
+// previous_response_id. docs/responses.md says what it does and how it is set up: the sidecar holds the store.
+//
+// It takes part by being declared, where featureGates names prepareDataPlugins. Without the gate it is off, and a
+// warning says so; llm-d's dialect has no such gate and needs none.
+//
+// Source: Heimdall, responses-store.
+type responsesStore struct{ store scoring.ResponsesStore }
+
+type responsesStoreParameters struct {
+	// StoreConfig is where conversations are kept. inMemoryConfig: ttl (24h), maxEntries (10000), maxEntryBytes
+	// (1048576), file (none). tieredConfig: redis with address or addresses, masterName, username, password, db (0),
+	// ttl (24h), maxEntryBytes (1048576); mongo with uri, database (heimdall), collection (responses), ttl (720h), timeout
+	// (500ms); stream with key (heimdall:responses:mongo_sync), consumerGroup (mongo-sync), maxLen (1000000), batchSize
+	// (100), blockTimeout (1s), claimAge (30s). Without it they are in memory for a day.
+	StoreConfig scoring.StoreBackend
+	// TenantHeader is a request header that says whose a conversation is: to others it is unknown.
+	TenantHeader string
+	// KeepPreviousResponseID leaves previous_response_id in the body that the model server gets.
+	KeepPreviousResponseID bool
+}
+
+// NewResponsesStore builds a responses-store.
+func NewResponsesStore(b *scoring.Builder) scoring.Plugin {
+	p := responsesStoreParameters{}
+	p.StoreConfig = ReadBackend(b.Object, "storeConfig")
+	b.String("tenantHeader", &p.TenantHeader)
+	b.Bool("keepPreviousResponseId", &p.KeepPreviousResponseID)
+	s := scoring.ResponsesStore{Backend: p.StoreConfig, KeepPreviousID: p.KeepPreviousResponseID}
+	if p.TenantHeader != "" {
+		s.HasTenant, s.TenantName = true, strings.ToLower(p.TenantHeader)
+		s.Tenant = b.RequestHeader(s.TenantName)
+	}
+	if b.Has("tenantHeader") && strings.Trim(s.TenantName, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" ||
+		b.Has("tenantHeader") && p.TenantHeader == "" {
+		b.Mistake("tenantHeader", strconv.Quote(p.TenantHeader)+" is not the name of a header")
+	}
+	return &responsesStore{s}
+}
+
+// ResponsesStore implements scoring.ResponsesPart.
+func (s *responsesStore) ResponsesStore() *scoring.ResponsesStore { return &s.store }

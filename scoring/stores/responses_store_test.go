@@ -1,0 +1,113 @@
+package stores_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/pluginconfig"
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// document is one with a responses-store.
+func document(gate, parameters string) string {
+	return `{"featureGates":[` + gate + `],"plugins":[{"type":"queue-scorer"},{"type":"responses-store","parameters":{` +
+		parameters + `}}]}`
+}
+
+const gate = `"prepareDataPlugins"`
+
+var inMemory = scoring.StoreMemory{TTL: 24 * time.Hour, MaxEntries: 10_000, MaxEntryBytes: 1 << 20}
+
+func TestResponsesStore(t *testing.T) {
+	tests := []struct {
+		name, parameters string
+		want             scoring.ResponsesStore
+	}{
+		{"defaults", ``, scoring.ResponsesStore{Backend: scoring.StoreBackend{Memory: inMemory}}},
+		{"in memory", `"storeConfig":{"inMemoryConfig":{"ttl":"24h","maxEntries":10000,"maxEntryBytes":1048576}}`,
+			scoring.ResponsesStore{Backend: scoring.StoreBackend{Memory: inMemory}}},
+		{"tiered", `"storeConfig":{"tieredConfig":{"redis":{"address":"redis://redis.responses-store.svc:6379","ttl":"24h"},
+			"mongo":{"uri":"mongodb://mongo.responses-store.svc:27017","database":"heimdall","collection":"responses",
+			"ttl":"720h"},"stream":{"key":"heimdall:responses:mongo_sync","consumerGroup":"mongo-sync","batchSize":100,
+			"blockTimeout":"1s","claimAge":"30s"}}}`,
+			scoring.ResponsesStore{Backend: scoring.StoreBackend{Memory: inMemory, Tiered: &scoring.StoreTiers{
+				Redis: scoring.StoreRedis{Address: "redis://redis.responses-store.svc:6379", TTL: 24 * time.Hour,
+					MaxEntryBytes: 1 << 20},
+				Mongo: &scoring.StoreMongo{URI: "mongodb://mongo.responses-store.svc:27017", Database: "heimdall",
+					Collection: "responses", TTL: 720 * time.Hour, Timeout: 500 * time.Millisecond},
+				Stream: scoring.StoreStream{Key: "heimdall:responses:mongo_sync", Group: "mongo-sync", MaxLen: 1_000_000,
+					BatchSize: 100, BlockTimeout: time.Second, ClaimAge: 30 * time.Second},
+			}}}},
+		{"tenants", `"tenantHeader":"X-Team","keepPreviousResponseId":true`, scoring.ResponsesStore{HasTenant: true,
+			TenantName: "x-team", KeepPreviousID: true, Backend: scoring.StoreBackend{Memory: inMemory}}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c, err := pluginconfig.Parse([]byte(document(gate, test.parameters)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := c.Plan.ResponsesStore()
+			if got == nil || len(c.Plan.Warnings()) > 0 {
+				t.Fatalf("got %v and %v, want a store and no warning", got, c.Plan.Warnings())
+			}
+			if got.HasTenant && c.Plan.RequestHeaders()[got.Tenant] != "x-team" {
+				t.Errorf("tenant: got header %q", c.Plan.RequestHeaders()[got.Tenant])
+			}
+			test.want.Tenant = got.Tenant
+			if !reflect.DeepEqual(*got, test.want) {
+				t.Errorf("got  %+v\nwant %+v", *got, test.want)
+			}
+		})
+	}
+}
+
+func TestGate(t *testing.T) {
+	for gates, want := range map[string]string{
+		``: "is off, as prepareDataPlugins is not among the featureGates", `"prepareDataPlugins=false"`: "is off",
+		`"prepareDataPlugins=true"`: "",
+	} {
+		c, err := pluginconfig.Parse([]byte(document(gates, "")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		warnings := strings.Join(c.Plan.Warnings(), "\n")
+		if (c.Plan.ResponsesStore() == nil) != (want != "") || !strings.Contains(warnings, want) {
+			t.Errorf("gates %s: got %v and %q, want %q", gates, c.Plan.ResponsesStore(), warnings, want)
+		}
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	const at = "plugins[1](responses-store).parameters."
+	tests := []struct{ parameters, want string }{
+		{`"storeConfig":{}`, at + "storeConfig: needs inMemoryConfig or tieredConfig"},
+		{`"storeConfig":{"inMemoryConfig":{"ttl":24}}`, at + "storeConfig.inMemoryConfig.ttl: 24 is not a duration"},
+		{`"storeConfig":{"inMemoryConfig":{"maxEntries":0}}`, "maxEntries: 0 is not a whole number"},
+		{`"storeConfig":{"tieredConfig":{"mongo":{"uri":"mongodb://h"}}}`, "tieredConfig.redis: is missing"},
+		{`"storeConfig":{"tieredConfig":{"redis":{}}}`, "redis.address: is missing"},
+		{`"storeConfig":{"tieredConfig":{"redis":{"address":"h:6379"}}}`, "redis.address: is not a URL"},
+		{`"storeConfig":{"tieredConfig":{"redis":{"address":"redis://h","addresses":["h:1"]}}}`, "one or the other"},
+		{`"storeConfig":{"tieredConfig":{"redis":{"address":"redis://h","masterName":"m"}}}`, "needs addresses"},
+		{`"storeConfig":{"tieredConfig":{"redis":{"addresses":["h:1","h:2"],"db":1}}}`, "is not possible in a Cluster"},
+		{`"storeConfig":{"tieredConfig":{"redis":{"addresses":["h"]}}}`, "is not host:port"},
+		{`"storeConfig":{"tieredConfig":{"redis":{"address":"redis://h"},"mongo":{"uri":"h"}}}`, "mongo.uri: is not a URI"},
+		{`"storeConfig":{"tieredConfig":{"redis":{"address":"redis://h"},"stream":{"batchSize":0}}}`, "batchSize: 0"},
+		{`"tenantHeader":"a b"`, at + `tenantHeader: "a b" is not the name of a header`},
+		{`"tenantHeader":""`, `tenantHeader: "" is not the name of a header`},
+		{`"store":{}`, `unknown key "store"`},
+	}
+	for _, test := range tests {
+		_, err := pluginconfig.Parse([]byte(document(gate, test.parameters)))
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %q", test.parameters, err, test.want)
+		}
+	}
+	_, err := pluginconfig.Parse([]byte(document(gate,
+		`"storeConfig":{"tieredConfig":{"redis":{"address":"http://u:secret@h","password":["secret"]}}}`)))
+	if err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("got %v, want a mistake without the password", err)
+	}
+}

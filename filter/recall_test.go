@@ -124,9 +124,9 @@ func TestConversationGoesOn(t *testing.T) {
 				get.ResponseHeaders().Get(":status") != "200" {
 				t.Errorf("stored response: got %v %s", get.ResponseHeaders(), got)
 			}
-			if got := string(k.fetch("GET", "/v1/responses/resp_1/input_items?limit=1").ResponseBody()); !strings.Contains(
-				got, `"text":"a"`) {
-				t.Errorf("input items: got %s", got)
+			items := string(k.fetch("GET", "/v1/responses/resp_1/input_items?limit=1").ResponseBody())
+			if !strings.Contains(items, `"text":"a"`) {
+				t.Errorf("input items: got %s", items)
 			}
 			if got := string(k.fetch("DELETE", "/v1/responses/resp_1").ResponseBody()); !strings.Contains(got,
 				`"deleted":true`) {

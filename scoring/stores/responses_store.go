@@ -19,9 +19,9 @@ type responsesStore struct{ store scoring.ResponsesStore }
 type responsesStoreParameters struct {
 	// StoreConfig is where conversations are kept. inMemoryConfig: ttl (24h), maxEntries (10000), maxEntryBytes
 	// (1048576), file (none). tieredConfig: redis with address or addresses, masterName, username, password, db (0),
-	// ttl (24h), maxEntryBytes (1048576); mongo with uri, database (heimdall), collection (responses), ttl (720h), timeout
-	// (500ms); stream with key (heimdall:responses:mongo_sync), consumerGroup (mongo-sync), maxLen (1000000), batchSize
-	// (100), blockTimeout (1s), claimAge (30s). Without it they are in memory for a day.
+	// ttl (24h), maxEntryBytes (1048576); mongo with uri, database (heimdall), collection (responses), ttl (720h),
+	// timeout (500ms); stream with key (heimdall:responses:mongo_sync), consumerGroup (mongo-sync), maxLen (1000000),
+	// batchSize (100), blockTimeout (1s), claimAge (30s). Without it they are in memory for a day.
 	StoreConfig scoring.StoreBackend
 	// TenantHeader is a request header that says whose a conversation is: to others it is unknown.
 	TenantHeader string

@@ -291,8 +291,8 @@ func TestFileSurvives(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	e := &Entry{ID: "r", Tenant: "t", Previous: "p", Expires: time.UnixMilli(5), Before: []byte("1"), Input: []byte("2"),
-		Response: []byte("{}")}
+	e := &Entry{ID: "r", Tenant: "t", Previous: "p", Expires: time.UnixMilli(5), Before: []byte("1"),
+		Input: []byte("2"), Response: []byte("{}")}
 	f.Add(e.encode(nil))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {

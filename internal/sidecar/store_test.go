@@ -68,6 +68,9 @@ func TestStore(t *testing.T) {
 			!strings.Contains(text, "pintle_store_entries 1") {
 			t.Errorf("round %d: the metrics do not tell of the look: %s", round, text)
 		}
+		if _, text := r.get("/status"); !strings.Contains(text, `"responses":"in memory, at `+address) {
+			t.Errorf("round %d: the status does not tell of the store: %s", round, text)
+		}
 		if code := r.stop(); code != 0 {
 			t.Errorf("exit code %d", code)
 		}
@@ -87,8 +90,10 @@ func wait(t *testing.T, r *running, address string) {
 
 func TestStoreMistakes(t *testing.T) {
 	for text, want := range map[string]string{
-		"responses: {address: nowhere}":               "responses.address: \"nowhere\" is no address",
-		"responses: {storeConfig: {}}":                "responses.storeConfig: needs inMemoryConfig or tieredConfig",
+		"responses: {address: nowhere}": "responses.address: \"nowhere\" is no address",
+		"responses: {storeConfig: {}}":  "responses.storeConfig: needs inMemoryConfig or tieredConfig",
+		"responses: {storeConfig: {tieredConfig: {redis: {address: 'redis://h'}, mongo: {uri: 'mongodb://h'}}}}": "" +
+			"tieredConfig.mongo is known, but not here yet",
 		"responses: {storeconfig: {}}":                "unknown key \"storeconfig\"; did you mean storeConfig?",
 		"responses: {address: 'unix:///tmp/a', x: 1}": "unknown key \"x\"",
 	} {

@@ -69,6 +69,8 @@ type configurationBody struct {
 	Kubernetes     []kubernetes.Pool `json:"kubernetes,omitempty"`
 	DNS            []string          `json:"dns,omitempty"`
 	Static         int               `json:"staticEndpoints"`
+	// Responses is where conversations are kept, and asked for.
+	Responses string `json:"responses,omitempty"`
 }
 
 func describeConfig(c *config.Config) configurationBody {
@@ -82,6 +84,12 @@ func describeConfig(c *config.Config) configurationBody {
 	}
 	if c.Kubernetes != nil {
 		b.Kubernetes = c.Kubernetes.Pools
+	}
+	if r := c.Responses; r != nil {
+		b.Responses = "in memory, at " + r.Address
+		if r.Backend.Tiered != nil {
+			b.Responses = "in redis, at " + r.Address
+		}
 	}
 	for _, pool := range c.DNS {
 		b.DNS = append(b.DNS, pool.Type+" "+pool.Name)

@@ -35,7 +35,9 @@ func (c *Config) ApplyPlugins(path string) error {
 	if err := c.apply(parsed.Plan.DataLayer()); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	c.applyResponses(parsed.Plan.ResponsesStore())
+	if err := c.applyResponses(parsed.Plan.ResponsesStore()); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
 	if c.EndpointsFile != "" && c.PluginEndpoints {
 		if err := c.checkEndpointsFile(); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"net"
 	"path/filepath"
 	"strconv"
@@ -29,6 +30,9 @@ func (c *Config) readResponses(o *strictjson.Object) {
 	if !o.Present() {
 		return
 	}
+	if !isHere(&backend) {
+		o.Mistake("storeConfig", mongoMistake)
+	}
 	c.Responses = &Responses{Network: "tcp", Address: address, Backend: backend}
 	if path, ok := strings.CutPrefix(address, "unix://"); ok && len(path) > 1 {
 		c.Responses.Network, c.Responses.Address = "unix", path
@@ -38,6 +42,12 @@ func (c *Config) readResponses(o *strictjson.Object) {
 	}
 	c.placeResponses(filepath.Dir(c.Path))
 }
+
+// mongoMistake is why a second tier is refused.
+const mongoMistake = "tieredConfig.mongo is known, but not here yet; redis alone is right"
+
+// isHere reports whether conversations can be kept there.
+func isHere(b *scoring.StoreBackend) bool { return b.Tiered == nil || b.Tiered.Mongo == nil }
 
 func isPort(text string) bool {
 	_, err := strconv.ParseUint(text, 10, 16)
@@ -52,13 +62,17 @@ func (c *Config) placeResponses(folder string) {
 }
 
 // applyResponses takes over what a responses-store of the filter's configuration says.
-func (c *Config) applyResponses(s *scoring.ResponsesStore) {
+func (c *Config) applyResponses(s *scoring.ResponsesStore) error {
 	if s == nil {
-		return
+		return nil
+	}
+	if !isHere(&s.Backend) {
+		return errors.New("storeConfig: " + mongoMistake)
 	}
 	if c.Responses == nil {
 		c.Responses = &Responses{Network: "tcp", Address: responsesAddress}
 	}
 	c.Responses.Backend = s.Backend
 	c.placeResponses(filepath.Dir(c.Plugins))
+	return nil
 }

@@ -49,7 +49,12 @@ func New(config scoring.StoreBackend, token func() string, log *slog.Logger) (*S
 // open opens the backend.
 func (s *Service) open(config scoring.StoreBackend) error {
 	if config.Tiered != nil {
-		return errors.New("tieredConfig is known, but not here yet; inMemoryConfig is right")
+		r, err := newRemote(config.Tiered.Redis)
+		if err != nil {
+			return err
+		}
+		s.backend, s.tier = r, "redis"
+		return nil
 	}
 	m, err := newMemory(config.Memory, s.metrics, s.log)
 	if err != nil {

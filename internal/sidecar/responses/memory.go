@@ -125,12 +125,23 @@ func (m *memory) Put(_ context.Context, e *Entry) error {
 	return nil
 }
 
+// compact has the entry's bytes lie in one piece that is no larger than they are.
+func (e *Entry) compact() {
+	all := make([]byte, 0, e.Size())
+	for _, field := range []*[]byte{&e.Before, &e.Input, &e.Response} {
+		start := len(all)
+		all = append(all, *field...)
+		*field = all[start:len(all):len(all)]
+	}
+}
+
 // insert keeps an entry and makes room for it.
 func (m *memory) insert(e *Entry) {
 	n := &node{entry: *e}
 	if n.prev = m.nodes[keyOf(e.Tenant, e.Previous)]; n.prev != nil {
 		n.entry.Before = nil
 	}
+	n.entry.compact()
 	if old := m.nodes[e.Key()]; old != nil {
 		m.forget(old, "")
 	}

@@ -22,7 +22,8 @@ func newEntry(input, answer []byte, previous string) (*Entry, error) {
 		strings.HasPrefix(response.Get("type").String(), "response.") {
 		response = inner
 	}
-	e := &Entry{ID: response.Get("id").String(), Previous: previous}
+	// Without the answer that it is a part of.
+	e := &Entry{ID: strings.Clone(response.Get("id").String()), Previous: previous}
 	status := response.Get("status").String()
 	if !response.IsObject() || !isID(e.ID) || !response.Get("output").IsArray() ||
 		status != "completed" && status != "incomplete" {

@@ -136,6 +136,7 @@ func TestConversations(t *testing.T) {
 	environment := append(os.Environ(), "PYTHONPATH="+packages, "PYTHONDONTWRITEBYTECODE=1", "NO_PROXY=127.0.0.1")
 	for _, cell := range recoveryCells {
 		t.Run(cell.String(), func(t *testing.T) {
+			t.Parallel()
 			c := newConversations(t, cell, newStore(t))
 			harness.RunCases(t, environment, "python3", "e2e/clients/responses_client.py", c.URL("requests", "/v1"))
 			c.passes(t)

@@ -58,8 +58,8 @@ func (v *valkey) port() string { return v.address[strings.LastIndexByte(v.addres
 
 func (v *valkey) start() {
 	v.t.Helper()
-	args := append([]string{"--port", v.port(), "--bind", "127.0.0.1", "--dir", v.folder, "--save", "", "--appendonly", "yes",
-		"--appendfsync", "no"}, v.args...)
+	args := append([]string{"--port", v.port(), "--bind", "127.0.0.1", "--dir", v.folder, "--save", "",
+		"--appendonly", "yes", "--appendfsync", "no"}, v.args...)
 	if len(v.args) > 0 && strings.HasSuffix(v.args[0], ".conf") {
 		args = append([]string{v.args[0]}, "--port", v.port(), "--bind", "127.0.0.1", "--dir", v.folder, "--sentinel")
 	}

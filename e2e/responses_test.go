@@ -92,7 +92,8 @@ func newConversations(t *testing.T, cell harness.Cell, store string) *conversati
 		"schedulingProfiles": []map[string]any{{"name": "p",
 			"plugins": []map[string]any{{"pluginRef": "random-picker"}}}},
 	}
-	plugin := map[string]any{"config": document}
+	// On a busy machine nothing is quick.
+	plugin := map[string]any{"config": document, "sidecar": map[string]any{"timeout": "20s"}}
 	without := map[string]any{"config": document, "sidecar": map[string]any{"cluster": "nobody"}}
 	dead, err := harness.DeadAddress()
 	if err != nil {

@@ -53,7 +53,18 @@ class Conversation:
         self.servers.add(answer.metadata["server"])
         self.items += [item.model_dump(exclude_unset=True, mode="json") for item in answer.output]
         self.id = answer.id
+        if arguments.get("store") is not False:
+            self.wait(answer.id)
         return answer
+
+    def wait(self, id):
+        """Waits until the response is stored: on a busy machine that may take longer than the store has patience."""
+        for _ in range(100):
+            try:
+                return self.client.responses.retrieve(id)
+            except openai.NotFoundError:
+                pass
+        raise AssertionError(f"{id} is not stored")
 
     def ask(self, given, **arguments):
         if not self.stream:

@@ -23,7 +23,7 @@ type remote struct {
 const keyPrefix = "pintle:responses:"
 
 // redisTimeout bounds each operation: the filter does not wait longer.
-const redisTimeout = 300 * time.Millisecond
+var redisTimeout = 300 * time.Millisecond
 
 // silent keeps the client from writing to stderr by itself: what fails is told by who asked.
 type silent struct{}

@@ -226,33 +226,56 @@ func (s *scanner) text(role Role, part int) {
 	case '{':
 		s.part(role, part)
 	case '[':
+		ids := idRun{role: role}
 		for more := s.firstElement(); more; more = s.nextElement() {
-			s.element(role, part)
+			s.element(&ids, part)
 		}
+		s.endIDs(&ids)
 	default:
 		s.skip()
 	}
 }
 
-func (s *scanner) element(role Role, part int) {
+// idRun is token ids that follow one another, which make one segment.
+type idRun struct {
+	role       Role
+	start, end int // end is 0 before the first
+}
+
+func (s *scanner) element(ids *idRun, part int) {
 	switch c := s.peek(); {
 	case c == '[':
+		s.endIDs(ids)
+		inner := idRun{role: ids.role}
 		for more := s.firstElement(); more; more = s.nextElement() {
-			s.token()
+			s.token(&inner)
 		}
+		s.endIDs(&inner)
 	case c == '"', c == '{':
-		s.text(role, part)
+		s.endIDs(ids)
+		s.text(ids.role, part)
 	default:
-		s.token()
+		s.token(ids)
 	}
 }
 
 // token counts a number; other values are skipped.
-func (s *scanner) token() {
+func (s *scanner) token(ids *idRun) {
 	if c := s.peek(); c == '-' || c-'0' < 10 {
+		if ids.end == 0 {
+			ids.start = s.pos
+		}
 		s.number()
+		ids.end = s.pos
 		s.sum.tokens++
 		return
 	}
 	s.skip()
+}
+
+func (s *scanner) endIDs(ids *idRun) {
+	if ids.end != 0 {
+		s.addSegment(SegmentTokens, ids.role, ids.start, ids.end, false)
+		ids.end = 0
+	}
 }

@@ -208,25 +208,39 @@ func (o *result) text(role Role, raw json.RawMessage, outer bool) {
 	case '{':
 		o.part(role, raw, outer)
 	case '[':
-		for _, e := range elementsOf(raw) {
-			switch e[0] {
-			case '"', '{':
-				o.text(role, e, outer)
-			case '[':
-				for _, n := range elementsOf(e) {
-					o.token(n)
-				}
-			default:
-				o.token(e)
-			}
-		}
+		o.elements(role, elementsOf(raw), outer)
 	}
 }
 
-func (o *result) token(raw json.RawMessage) {
-	if c := raw[0]; c == '-' || c >= '0' && c <= '9' {
-		o.tokens++
+// elements reads an array; numbers that no text, part or array stands between make one piece.
+func (o *result) elements(role Role, list []json.RawMessage, outer bool) {
+	var run []string
+	flush := func() {
+		if len(run) > 0 {
+			o.pieces = append(o.pieces, piece{SegmentTokens, role, strings.Join(run, " ")})
+		}
+		run = nil
 	}
+	for _, e := range list {
+		switch c := e[0]; {
+		case c == '"' || c == '{':
+			flush()
+			o.text(role, e, outer)
+		case c == '[':
+			flush()
+			var inner []json.RawMessage
+			for _, n := range elementsOf(e) {
+				if c := n[0]; c == '-' || c >= '0' && c <= '9' {
+					inner = append(inner, n)
+				}
+			}
+			o.elements(role, inner, outer)
+		case c == '-' || c >= '0' && c <= '9':
+			o.tokens++
+			run = append(run, string(e))
+		}
+	}
+	flush()
 }
 
 func (o *result) part(role Role, raw json.RawMessage, outer bool) {

@@ -29,6 +29,7 @@ const (
 	SegmentVideo                       // likewise
 	SegmentTools                       // the JSON value of tools or functions
 	SegmentToolCall                    // the JSON value of tool_calls, or a whole tool_use block or function_call item
+	SegmentTokens                      // token ids and what stands between them, counted in PromptTokens
 )
 
 // Segment is one piece of the prompt.

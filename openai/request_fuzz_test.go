@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"unicode/utf8"
 )
@@ -58,12 +59,31 @@ func checkAgainstOracle(t *testing.T, r *Request, api API, body []byte) {
 		more: r.SegmentsTruncated,
 	}
 	for i, s := range r.Segments {
-		got.pieces = append(got.pieces, piece{s.Kind, s.Role, string(r.AppendText(nil, body, i))})
+		text := string(r.AppendText(nil, body, i))
+		if s.Kind == SegmentTokens {
+			text = numbersIn(text)
+		}
+		got.pieces = append(got.pieces, piece{s.Kind, s.Role, text})
 	}
 	compare(t, body, &got, o)
 	if r.HasModel {
 		checkModelSpan(t, r, body)
 	}
+}
+
+// numbersIn are the numbers of a list, with blanks between. What else is in a list of numbers is passed over.
+func numbersIn(list string) string {
+	var numbers []json.RawMessage
+	var all []string
+	if json.Unmarshal([]byte("["+list+"]"), &numbers) != nil {
+		return "no list: " + list
+	}
+	for _, n := range numbers {
+		if c := n[0]; c == '-' || c >= '0' && c <= '9' {
+			all = append(all, string(n))
+		}
+	}
+	return strings.Join(all, " ")
 }
 
 func compare(t *testing.T, body []byte, got, want *result) {

@@ -29,7 +29,7 @@ func summary(r *Request, body []byte) string {
 			b.WriteString(" " + f.name)
 		}
 	}
-	kinds := [...]string{"text", "image", "audio", "video", "tools", "call"}
+	kinds := [...]string{"text", "image", "audio", "video", "tools", "call", "tokens"}
 	for i, s := range r.Segments {
 		fmt.Fprintf(&b, "\n%s %s %s", kinds[s.Kind], s.Role, r.AppendText(nil, body, i))
 	}
@@ -66,14 +66,15 @@ func TestScan(t *testing.T) {
 			"\ntext tool 漢字漢字漢字 and more\ntools none [{\"type\":\"function\"}]"},
 		{"empty tools", APIChat, `{"tools":[ ],"functions":{}}`, `"" chars=0 bytes=0`},
 		{"prompts", APICompletions, seedBodies[2], `"m" chars=6 bytes=6 max=5` + "\ntext none one\ntext none two"},
-		{"token prompts", APICompletions, seedBodies[3], `"m" chars=0 bytes=0 tokens=4`},
-		{"tokens", APICompletions, seedBodies[4], `"m" chars=0 bytes=0 tokens=3`},
+		{"token prompts", APICompletions, seedBodies[3], `"m" chars=0 bytes=0 tokens=4` +
+			"\ntokens none 1,2,3\ntokens none 4"},
+		{"tokens", APICompletions, seedBodies[4], `"m" chars=0 bytes=0 tokens=3` + "\ntokens none 1,2,3"},
 		{"responses", APIResponses, seedBodies[5], `"m" chars=13 bytes=13 messages=1 image` +
 			"\ntext system Be brief.\ntext user hi\nimage user http://x/y.png\n" +
 			`call assistant {"type":"function_call","call_id":"c","name":"f","arguments":"{}"}` + "\ntext tool 42"},
 		{"responses string", APIResponses, seedBodies[6], `"m" chars=5 bytes=5 messages=1` + "\ntext user plain"},
 		{"embeddings", APIEmbeddings, `{"input":["a",[1,2]],"messages":[{"role":"user","content":"b"}]}`,
-			`"" chars=2 bytes=2 tokens=2 messages=1` + "\ntext none a\ntext user b"},
+			`"" chars=2 bytes=2 tokens=2 messages=1` + "\ntext none a\ntokens none 1,2\ntext user b"},
 		{"anthropic", APIMessages, seedBodies[7],
 			`"claude" chars=8 bytes=8 messages=3 max=10 image` + "\ntext system sys\ntext tool 42\nimage tool AA\n" +
 				`call assistant {"type":"tool_use","id":"t","name":"f","input":{}}` + "\ntext user doc"},
@@ -83,10 +84,13 @@ func TestScan(t *testing.T) {
 		{"generate", APIGenerate, `{"text":["a","b"],"sampling_params":{"max_new_tokens":5},"stream":true}`,
 			`"" chars=2 bytes=2 max=5 stream` + "\ntext none a\ntext none b"},
 		{"generate from ids", APIGenerate,
-			`{"input_ids":[[1,2],[3]],"sampling_params":{"max_new_tokens":7},"sampling_params":{"a":1},"max_new_tokens":3}`, `"" chars=0 bytes=0 tokens=3 max=3`},
+			`{"input_ids":[[1,2],[3]],"sampling_params":{"max_new_tokens":7},"sampling_params":{"a":1},"max_new_tokens":3}`, `"" chars=0 bytes=0 tokens=3 max=3` + "\ntokens none 1,2\ntokens none 3"},
 		{"generate, vLLM's", APIGenerate,
 			`{"model":"m","token_ids":[1,2],"sampling_params":{"max_tokens":9},"text_1":"x"}`,
-			`"m" chars=0 bytes=0 tokens=2 max=9`},
+			`"m" chars=0 bytes=0 tokens=2 max=9` + "\ntokens none 1,2"},
+		{"ids beside text", APICompletions, `{"prompt":[ 1 , null,2,"a",3,[4 , 5],[],6]}`,
+			`"" chars=1 bytes=1 tokens=6` + "\ntokens none 1 , null,2\ntext none a\ntokens none 3\ntokens none 4 , 5\n" +
+				"tokens none 6"},
 		{"engines' limits elsewhere", APIChat, `{"sampling_params":{"max_tokens":9},"max_new_tokens":3}`,
 			`"" chars=0 bytes=0`},
 		{"no API reads no prompt", APINone, seedBodies[0],

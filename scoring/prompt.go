@@ -33,7 +33,7 @@ func (c *Cycle) promptChain(chain state.Chain, most int) *promptChain {
 	if c.Request.Body == nil {
 		return nil
 	}
-	c.predicted = true // whoever cuts the prompt looks for the blocks
+	c.predicted = c.predicted || !chain.Media // whoever cuts the prompt looks for the blocks
 	i := 0
 	for i < len(c.chains) && c.chains[i].Chain != chain {
 		i++
@@ -54,6 +54,8 @@ func (c *Cycle) hash(p *promptChain, chain state.Chain, most int) {
 	r := &c.Request
 	p.most = most
 	switch {
+	case chain.Media:
+		p.blocks = state.MediaHashes(p.blocks[:0], r.Body, r.BodyBytes, most)
 	case r.Chains != nil:
 		p.blocks = r.Chains.AppendChain(p.blocks[:0], r.Model, chain, most)
 		p.ends = append(p.ends[:0], int32(len(p.blocks)))
@@ -64,6 +66,23 @@ func (c *Cycle) hash(p *promptChain, chain state.Chain, most int) {
 		p.blocks = c.hasher.Chain(p.blocks[:0], r.Model, r.Body, r.BodyBytes, chain, most)
 	}
 }
+
+// mediaChain asks for the hashes of media.
+var mediaChain = state.Chain{Media: true}
+
+// MostMedia bounds the images, audios and videos of a prompt that are looked at.
+const MostMedia = 64
+
+// PromptMedia returns the hashes of the prompt's different images, audios and videos, valid until the next decision.
+func (c *Cycle) PromptMedia() []uint64 {
+	if b := c.Request.Body; b == nil || !(b.HasImage || b.HasAudio || b.HasVideo) {
+		return nil
+	}
+	return c.PromptChain(mediaChain, MostMedia)
+}
+
+// MediaChainID is the number of what PromptMedia returns in the journal, see state.Prompts.Learn.
+func MediaChainID() uint64 { return mediaChain.ID() }
 
 // grow makes s n long and keeps what lies behind its end, for its memory to be used again.
 func grow[T any](s []T, n int) []T {

@@ -25,6 +25,8 @@ const segmentMark = 0xff
 //     message of the Responses or Anthropic API says, as servers put these in front whichever order the keys of the
 //     body have; then the others in document order.
 //
+// Token ids are 4 bytes each, little-endian.
+//
 // A mark is the byte 0xff and one with the segment's kind and role. A prompt that continues another one thus begins
 // with the same bytes, and prompts that differ in the text, kind, role or limits of a segment differ in bytes. What the
 // scan does not tell apart is not told apart here: names and ids of messages, roles that no API knows, and parts of one
@@ -58,6 +60,8 @@ type Chain struct {
 	Seed    uint64
 	// IDs cuts the prompt as llm-d's router does, see IDBlocks.
 	IDs bool
+	// Media is no chain: each block is the hash of one image, audio or video of the prompt, see MediaHashes.
+	Media bool
 }
 
 // ID is the number of the chain in the journal: chains that hash prompts differently have different ones.
@@ -69,11 +73,14 @@ func (c Chain) ID() uint64 {
 	if c.IDs {
 		id |= 1 << 32
 	}
+	if c.Media {
+		id |= 1 << 33
+	}
 	return id
 }
 
 // Blocks appends the hashes of the first maxBlocks blocks of the prompt to dst. model is the one the server is asked
-// for. r is the scan of body. A prompt with token ids has none: they are not kept by the scan.
+// for. r is the scan of body.
 func (h *Hasher) Blocks(dst []uint64, model string, r *openai.Request, body []byte, blockTokens,
 	maxBlocks int) []uint64 {
 	if blockTokens < 1 || blockTokens > math.MaxInt32/BytesPerToken {
@@ -85,7 +92,7 @@ func (h *Hasher) Blocks(dst []uint64, model string, r *openai.Request, body []by
 // Chain is Blocks for any chain.
 func (h *Hasher) Chain(dst []uint64, model string, r *openai.Request, body []byte, chain Chain,
 	maxBlocks int) []uint64 {
-	if chain.BlockBytes < 1 || chain.BlockBytes > math.MaxInt32 || maxBlocks < 1 || r.PromptTokens > 0 {
+	if chain.BlockBytes < 1 || chain.BlockBytes > math.MaxInt32 || maxBlocks < 1 {
 		return dst
 	}
 	h.chain, h.size, h.blocks = chain, chain.BlockBytes, dst
@@ -191,6 +198,10 @@ func (h *Hasher) segment(r *openai.Request, body []byte, i int) {
 	if h.full() {
 		return
 	}
+	if s.Kind == openai.SegmentTokens {
+		h.tokens(body[s.Start:s.End])
+		return
+	}
 	if !s.Escaped {
 		h.write(body[s.Start:s.End])
 		return
@@ -206,6 +217,34 @@ func (h *Hasher) segment(r *openai.Request, body []byte, i int) {
 	h.scratch = r.AppendTextMax(h.scratch[:0], body, i, most)
 	h.write(h.scratch)
 }
+
+// tokens writes the ids that a text lists, each as 4 bytes.
+func (h *Hasher) tokens(list []byte) {
+	if cap(h.scratch) < idBytes {
+		h.scratch = make([]byte, 0, idBytes)
+	}
+	ids := h.scratch[:0]
+	for i := 0; i < len(list) && !h.full(); {
+		if list[i]-'0' > 9 {
+			i++
+			continue
+		}
+		id := uint32(0)
+		for ; i < len(list) && list[i]-'0' <= 9; i++ {
+			id = id*10 + uint32(list[i]-'0')
+		}
+		if ids = binary.LittleEndian.AppendUint32(ids, id); len(ids) == idBytes {
+			h.write(ids)
+			ids = ids[:0]
+		}
+	}
+	if !h.full() {
+		h.write(ids)
+	}
+}
+
+// idBytes is how many bytes of token ids are hashed at once.
+const idBytes = 4096
 
 // write hashes b, of which nothing is kept.
 func (h *Hasher) write(b []byte) {

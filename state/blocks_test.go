@@ -69,8 +69,7 @@ func TestBlocksOfCompletions(t *testing.T) {
 		{"too short", `{"model":"m","prompt":"` + fox[:63] + `"}`, 16, 256, nil},
 		{"just long enough", `{"model":"m","prompt":"` + fox[:64] + `"}`, 16, 256, foxes[:1]},
 		{"no prompt", `{"model":"m"}`, 16, 256, nil},
-		{"token ids", `{"model":"m","prompt":[1,2,3]}`, 1, 256, nil},
-		{"text and token ids", `{"model":"m","prompt":["` + fox + `",[1,2,3]]}`, 16, 256, nil},
+		{"text and token ids", `{"model":"m","prompt":["` + fox[:64] + `",[1,2,3]]}`, 16, 256, foxes[:1]},
 		{"no block size", `{"model":"m","prompt":"` + fox + `"}`, 0, 256, nil},
 		{"endless blocks", `{"model":"m","prompt":"` + fox + `"}`, math.MaxInt32, 256, nil},
 		{"large blocks", `{"model":"m","prompt":"` + fox + `"}`, math.MaxInt32 / 4, math.MaxInt32, nil},
@@ -96,11 +95,42 @@ func TestBlocksAppend(t *testing.T) {
 	}
 }
 
+// bytesOf is what is hashed of a segment.
+func bytesOf(r *openai.Request, body []byte, i int) (all []byte) {
+	text := r.AppendText(nil, body, i)
+	if r.Segments[i].Kind != openai.SegmentTokens {
+		return text
+	}
+	for _, digits := range bytes.FieldsFunc(text, func(c rune) bool { return c < '0' || c > '9' }) {
+		id := uint32(0)
+		for _, digit := range digits {
+			id = id*10 + uint32(digit-'0')
+		}
+		all = binary.LittleEndian.AppendUint32(all, id)
+	}
+	return all
+}
+
+// TestTokenIDs: prompts of token ids are cut as text of 4 bytes for each, whichever way they are written.
+func TestTokenIDs(t *testing.T) {
+	text := hashes(t, openai.APICompletions,
+		`{"model":"m","prompt":"\u0001\u0000\u0000\u0000\u0000\u0001\u0000\u0000\u0003\u0000\u0000\u0000"}`, 1, 256)
+	for _, prompt := range []string{"[1,256,3]", "[[1,256,3]]", "[ 1 ,\n256, 3 ]"} {
+		got := hashes(t, openai.APICompletions, `{"model":"m","prompt":`+prompt+`}`, 1, 256)
+		if !slices.Equal(got, text) || len(got) != 3 {
+			t.Errorf("%s: got %x, want %x", prompt, got, text)
+		}
+	}
+	many := "[7" + strings.Repeat(",123456", 5000) + "]"
+	long := hashes(t, openai.APICompletions, `{"model":"m","prompt":`+many+`}`, 16, 999)
+	if cut := hashes(t, openai.APICompletions, `{"model":"m","prompt":`+many+`}`, 16, 3); len(long) != 5001/16 ||
+		!slices.Equal(cut, long[:3]) {
+		t.Errorf("got %d blocks of 5,001 ids, and %x of three, want %d and the first of them", len(long), cut, 5001/16)
+	}
+}
+
 // reference is what Blocks is to return, from all bytes at once.
 func reference(model string, r *openai.Request, body []byte, blockTokens, maxBlocks int) (hashes []uint64) {
-	if r.PromptTokens > 0 {
-		return nil
-	}
 	var text []byte
 	for turn := range 3 {
 		for i, s := range r.Segments {
@@ -118,7 +148,7 @@ func reference(model string, r *openai.Request, body []byte, blockTokens, maxBlo
 			if r.API != openai.APICompletions || i > 0 {
 				text = append(text, 0xff, byte(s.Kind)<<4|byte(s.Role))
 			}
-			text = r.AppendText(text, body, i)
+			text = append(text, bytesOf(r, body, i)...)
 		}
 	}
 	previous := xxhash.Sum64String(model + r.CacheSalt)

@@ -20,14 +20,16 @@ func TestLeadingChain(t *testing.T) {
 		chain      Chain
 		want       []uint64
 	}{
-		{"two blocks", "abcdefgh", Chain{4, true, 0, false}, []uint64{16464934435465292544, 15316134462644996939}},
-		{"seeded", "abcdefgh", Chain{4, true, 42, false}, []uint64{14376950484376714383, 12120800407414931363}},
-		{"a last block that is not full", oneToThirteen, Chain{4, true, 0, false},
+		{"two blocks", "abcdefgh", Chain{BlockBytes: 4, Leading: true},
+			[]uint64{16464934435465292544, 15316134462644996939}},
+		{"seeded", "abcdefgh", Chain{BlockBytes: 4, Leading: true, Seed: 42},
+			[]uint64{14376950484376714383, 12120800407414931363}},
+		{"a last block that is not full", oneToThirteen, Chain{BlockBytes: 4, Leading: true},
 			[]uint64{17089195507687184593, 9051062135542924480, 15194943872061364147}},
-		{"long blocks", strings.Repeat("a", 256), Chain{128, true, 0, false},
+		{"long blocks", strings.Repeat("a", 256), Chain{BlockBytes: 128, Leading: true},
 			[]uint64{5553500093441874558, 2787912953130237946}},
-		{"too short", "abc", Chain{4, true, 0, false}, nil},
-		{"no block size", "abcdefgh", Chain{0, true, 0, false}, nil},
+		{"too short", "abc", Chain{BlockBytes: 4, Leading: true}, nil},
+		{"no block size", "abcdefgh", Chain{BlockBytes: 0, Leading: true}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -47,7 +49,7 @@ func TestLeadingChainLinks(t *testing.T) {
 	blocks := func(model, salt, text string, seed uint64) []uint64 {
 		body := `{"model":"m","cache_salt":"` + salt + `","prompt":"` + text + `"}`
 		return new(Hasher).Chain(nil, model, scanned(t, openai.APICompletions, body), []byte(body),
-			Chain{4, true, seed, false}, 256)
+			Chain{BlockBytes: 4, Leading: true, Seed: seed}, 256)
 	}
 	base := blocks("m", "", "aaaabbbbcccc", 0)
 	tests := []struct {

@@ -15,15 +15,15 @@ import (
 //   - every other API: tools as raw JSON; then the system text of the Responses and Messages APIs; then of each
 //     message its role, and its text and media in order. Tool calls count in the Messages API alone.
 //
-// Media begin at a multiple of 4 bytes and are so many ids as the caller says, each made from the hash of the URL or
-// data. The last block counts though it is not full.
+// Token ids that were sent as such are ids. Media begin at a multiple of 4 bytes and are so many ids as the caller
+// says, each made from the hash of the URL or data. The last block counts though it is not full.
 
 // IDBlocks appends the hashes of the first most blocks of the prompts to dst, and the number of blocks of dst at the
 // end of each prompt to ends. media is how many ids each segment of media is worth, in the order of segments. See
 // Chain.IDs.
 func (h *Hasher) IDBlocks(dst []uint64, ends []int32, model string, r *openai.Request, body []byte, chain Chain,
 	most int, media []int32) ([]uint64, []int32) {
-	if chain.BlockBytes < 1 || most < 1 || r.PromptTokens > 0 {
+	if chain.BlockBytes < 1 || most < 1 {
 		return dst, ends
 	}
 	h.chain, h.size, h.blocks = chain, chain.BlockBytes, dst

@@ -32,8 +32,14 @@ func TestIDBlocks(t *testing.T) {
 		!slices.Equal(ends, []int32{2, 3}) {
 		t.Errorf("3 blocks at most: %d, ends %v", len(cut), ends)
 	}
-	if none, _ := hash(openai.APICompletions, `{"model":"m","prompt":[1,2,3]}`, 9); len(none) != 0 {
-		t.Error("token ids are not kept")
+	ids := "[" + strings.Repeat("1,", 70) + "2]"
+	list, ends := hash(openai.APICompletions, `{"model":"m","prompt":`+ids+`}`, 9)
+	if len(list) != 2 || !slices.Equal(ends, []int32{2}) {
+		t.Errorf("71 token ids are %d blocks, ends %v", len(list), ends)
+	}
+	lists, ends := hash(openai.APICompletions, `{"model":"m","prompt":[`+ids+`,`+ids+`]}`, 9)
+	if !slices.Equal(lists, append(slices.Clone(list), list...)) || !slices.Equal(ends, []int32{2, 4}) {
+		t.Errorf("two lists of token ids are %v, ends %v", lists, ends)
 	}
 	first, _ := hash(openai.APIChat, `{"model":"m","messages":[{"role":"user","content":"ab"}],"tools":["`+text+`"]}`,
 		9)

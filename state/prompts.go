@@ -262,7 +262,7 @@ func (p *Prompts) decided(s *step) {
 			if s.prefill != s.primary {
 				p.tentative.Add(p.list(s.prefill, index), chain.Blocks)
 			}
-			if i == 0 {
+			if i == 0 && chain.ID != mediaChain {
 				believed = max(believed, p.answered.Match(p.list(s.primary, index), chain.Blocks))
 			}
 		}

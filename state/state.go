@@ -69,6 +69,9 @@ type Options struct {
 	SessionAge  time.Duration
 	MaxSessions int
 
+	// Bursts keeps where the requests of a burst went; nil is off.
+	Bursts *BurstOptions
+
 	// Seed is any number that clients do not know. It may differ between workers.
 	Seed uint64
 }
@@ -99,6 +102,7 @@ type State struct {
 	Lengths   *Lengths
 	Tokens    *Tokens
 	Sessions  *Sessions
+	Bursts    *Bursts
 
 	parts []part // those that are on, as events go through them
 	step  step
@@ -108,7 +112,7 @@ type State struct {
 func (o *Options) Any() bool {
 	return o.InFlight || o.Prefix || o.Cold || o.Latency || o.ModelLatency || o.Failures || o.Usage || o.Tokens ||
 		o.Lengths ||
-		o.Sessions
+		o.Sessions || o.Bursts != nil
 }
 
 // New makes an empty State for an empty pool.
@@ -137,6 +141,9 @@ func New(o Options) *State {
 	}
 	if o.Sessions {
 		s.Sessions = keep(s, NewSessions(o.SessionAge, o.MaxSessions, o.Seed))
+	}
+	if o.Bursts != nil {
+		s.Bursts = keep(s, NewBursts(*o.Bursts))
 	}
 	if o.Lengths {
 		s.Lengths = keep(s, new(Lengths))

@@ -125,6 +125,36 @@ func (b *Builder) Add(kind string, parameters ...strictjson.Pair) Plugin {
 // reads.
 func (b *Builder) State() *state.Options { return &b.compiler.plan.state }
 
+// ReportFields are the fields of the message on a request that access logs read, beside those of reporters.
+var ReportFields = []string{"model", "served_model", "endpoint", "profile", "strategy", "predicted_cached_tokens",
+	"rank", "refused", "input_tokens", "output_tokens", "cached_tokens", "ttft_ms", "shadow_endpoint"}
+
+// Reports makes a field of the message on a request the plug-in's; taken is called where it is another's.
+func (b *Builder) Reports(name string, taken func(text string)) {
+	reported := &b.compiler.plan.reported
+	if slices.Contains(ReportFields, name) || slices.Contains(*reported, name) {
+		taken(strconv.Quote(name) + " is the name of another field")
+		return
+	}
+	*reported = append(*reported, name)
+}
+
+// deaf are the types whose parameters llm-d's router does not look at, though Pintle has some for them.
+var deaf = []string{"decode-filter", "encode-filter", "prefill-filter"}
+
+// ignoreParameters tells the operator of parameters at a plug-in that has none. Endpoint pickers do not look at them,
+// so they are no mistake.
+func (b *Builder) ignoreParameters() {
+	none := len(b.Object.Known()) == 0
+	if !none && (b.Defaults().Dialect != DialectLLMD || !slices.Contains(deaf, b.Type)) {
+		return
+	}
+	for _, key := range b.Unasked() {
+		b.Warn("parameters." + key + " has no effect: " + b.Type + " has no such parameter")
+		b.Drop(key)
+	}
+}
+
 // Warn tells the operator, once at start, of something that works but should change.
 func (b *Builder) Warn(text string) {
 	b.compiler.plan.warnings = append(b.compiler.plan.warnings, b.Name+": "+text)

@@ -231,6 +231,7 @@ func (c *compiler) build(at, parameters *strictjson.Object, kind, name string) P
 		}
 		b := &Builder{Object: parameters, Type: kind, Name: name, compiler: c}
 		plugin := c.registry[i].New(b)
+		b.ignoreParameters()
 		parameters.Close()
 		c.plugins = append(c.plugins, declared{name: name, kind: kind, plugin: plugin})
 		return plugin

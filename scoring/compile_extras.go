@@ -201,6 +201,9 @@ func (c *compiler) addHooks() {
 		if part, ok := c.plugins[i].plugin.(ResponsesPart); ok {
 			c.addResponses(&c.plugins[i], part)
 		}
+		if reporter, ok := c.plugins[i].plugin.(Reporter); ok {
+			c.plan.reporters = append(c.plan.reporters, reporter)
+		}
 		if hook, ok := part.(RequestHook); ok {
 			c.plan.requestHooks = append(c.plan.requestHooks, hook)
 		}

@@ -25,7 +25,7 @@ type Cycle struct {
 	results        []Result
 	requestHeaders []RequestHeader
 	primaryPort    int
-	serving        []bool // by Endpoint.Index
+	serving, named []bool // by Endpoint.Index
 	cachedTokens   []int32
 	hasher         state.Hasher
 	chains         []promptChain
@@ -193,8 +193,8 @@ func (c *Cycle) Peer() *Endpoint {
 // Primary returns what became of the profile that serves the request.
 func (c *Cycle) Primary() *Result { return &c.results[c.plan.handler.Primary(c)] }
 
-// Serves reports whether e may serve the model that the request asks for.
-func (c *Cycle) Serves(e *Endpoint) bool { return c.serving[e.Index] }
+// Serves reports whether e may serve the model that the request asks for, and is in the request's subset.
+func (c *Cycle) Serves(e *Endpoint) bool { return c.removedBy(e.Index) == "" }
 
 // begin makes the workplace ready for a decision by its plan.
 func (c *Cycle) begin() {

@@ -40,6 +40,9 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 	if !c.findServing(c.Request.Model) {
 		return nil, ModelNotFound
 	}
+	if !c.restrict() {
+		return nil, NoEndpoints
+	}
 	if c.Priority() < 0 && c.saturated() {
 		return nil, Shed
 	}
@@ -155,17 +158,18 @@ const (
 	removedStale   = "stale"
 	removedModel   = "model"
 	removedFailing = "failing"
+	removedSubset  = "subset"
 )
 
-// reset makes every endpoint a candidate that serves the model, see findServing.
+// reset makes every endpoint a candidate that serves the model and is in the request's subset.
 func (c *Cycle) reset(p *profile) {
 	c.candidates = c.candidates[:0]
 	for i := range c.Pool.Endpoints {
 		e := &c.Pool.Endpoints[i]
-		if c.serving[i] {
+		if why := c.removedBy(i); why == "" {
 			c.candidates = append(c.candidates, e)
 		} else if c.Tracer != nil {
-			c.Tracer.FilteredOut(p.name, e, removedModel)
+			c.Tracer.FilteredOut(p.name, e, why)
 		}
 	}
 }

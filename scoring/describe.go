@@ -33,6 +33,8 @@ func Describe(r Registration, registry []Registration) (parameters []strictjson.
 		{"response hook", is[ResponseHook](partOf(plugin))},
 		{"producer", is[LoadProducer](plugin)},
 		{"prefix producer", is[PrefixProducer](plugin)},
+		{"media producer", is[MediaProducer](plugin)},
+		{"reporter", is[Reporter](plugin)},
 		{"data source", is[DataSource](plugin)},
 		{"data extractor", is[DataExtractor](plugin)},
 		{"discovery", is[Discovery](plugin)},

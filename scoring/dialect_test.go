@@ -184,3 +184,34 @@ func TestDropped(t *testing.T) {
 		t.Error("a model that nobody has is no lack of capacity")
 	}
 }
+
+// TestParametersWithoutEffect: parameters of a plug-in that has none are told of, and are no mistake; those that are
+// unknown to one that has some are.
+func TestParametersWithoutEffect(t *testing.T) {
+	const old, llmd = `"inference.networking.x-k8s.io/v1alpha1"`, `"llm-d.ai/v1alpha1"`
+	tests := []struct{ name, version, plugin, warning, mistake string }{
+		{"none", old, `{"type": "queue-scorer", "parameters": {"a": 1, "b": {"c": 2}}}`,
+			"queue-scorer: parameters.a has no effect: queue-scorer has no such parameter\n" +
+				"queue-scorer: parameters.b has no effect: queue-scorer has no such parameter", ""},
+		{"none, named", llmd, `{"type": "openai-parser", "name": "p", "parameters": {"a": 1}}`,
+			"p: parameters.a has no effect: openai-parser has no such parameter", ""},
+		{"none there, some here", llmd, `{"type": "decode-filter", "parameters": {"a": 1}}`,
+			"decode-filter: parameters.a has no effect: decode-filter has no such parameter", ""},
+		{"some in the older dialect", old, `{"type": "decode-filter", "parameters": {"a": 1}}`, "",
+			`plugins[0](decode-filter).parameters: unknown key "a"; known are roles`},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			config := `{"apiVersion": ` + tc.version + `, "plugins": [` + tc.plugin + `]}`
+			if got := plantest.Mistakes(config); got != tc.mistake {
+				t.Errorf("got the mistakes %q, want %q", got, tc.mistake)
+			}
+			if tc.mistake != "" {
+				return
+			}
+			if got := strings.Join(plantest.Plan(t, config, plantest.Neutral).Warnings(), "\n"); got != tc.warning {
+				t.Errorf("got %q, want %q", got, tc.warning)
+			}
+		})
+	}
+}

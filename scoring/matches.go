@@ -3,6 +3,9 @@ package scoring
 import (
 	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/strictjson"
 
 	"github.com/pintle-dev/pintle/state"
 )
@@ -56,6 +59,37 @@ const (
 	defaultProducer = "approx-prefix-cache-producer"
 )
 
+// MovePrefixParameters makes a producer of prefix matches of the parameters that stood at the scorer before llm-d's
+// router 0.10, where the document has no such producer. Elsewhere they stay where they are.
+func (b *Builder) MovePrefixParameters() {
+	if b.Has(matchParameter) || b.Declared(defaultProducer) || b.DeclaredType(defaultProducer) ||
+		b.compiler.find(defaultProducer) != nil {
+		return
+	}
+	text, moved := "", []string(nil)
+	for _, key := range MovedParameters {
+		if !b.Has(key) {
+			continue
+		}
+		name := key
+		if key == "hashBlockSize" {
+			name = "blockSize"
+		}
+		text += "," + strconv.Quote(name) + ":" + b.Raw(key)
+		if key == "maxPrefixBlocksToMatch" {
+			text += `,"maxPrefixTokensToMatch":0`
+		}
+		moved = append(moved, key)
+		b.Drop(key)
+	}
+	if len(moved) == 0 {
+		return
+	}
+	b.Warn(strings.Join(moved, ", ") + ": stands at an approx-prefix-cache-producer in llm-d's dialect; one with " +
+		"these parameters is used")
+	b.compiler.build(b.Object, strictjson.FromText(b.Object, "{"+text[1:]+"}"), defaultProducer, defaultProducer)
+}
+
 // PrefixMatches reads the parameter prefixMatchInfoProducerName and returns the producer that it names.
 func (b *Builder) PrefixMatches() MatchKey {
 	name := ""
@@ -97,6 +131,37 @@ func (b *Builder) UsualPrefixMatches() MatchKey {
 		}
 	}
 	return b.PrefixMatches()
+}
+
+// MediaProducer is a plug-in that finds out which media of the prompt each endpoint has.
+type MediaProducer interface {
+	// MediaKey is what Builder.Produces gave it.
+	MediaKey() MatchKey
+}
+
+// mediaProducer is the one that is added where none is named and none of this name is declared.
+const mediaProducer = "mm-embeddings-cache-producer"
+
+// MediaMatches returns the producer of media matches that the parameter key names.
+func (b *Builder) MediaMatches(key, name string) MatchKey {
+	if name == "" {
+		name = mediaProducer
+		if !b.Declared(name) && b.compiler.find(name) == nil {
+			b.Add(name)
+		}
+	}
+	plugin := b.Plugin(name)
+	producer, ok := plugin.(MediaProducer)
+	switch {
+	case ok:
+		return producer.MediaKey()
+	case b.Doubtful(name):
+	case plugin == nil:
+		b.Mistake(key, b.NotDeclared(name))
+	default:
+		b.Mistake(key, strconv.Quote(name)+" is not a producer of media matches")
+	}
+	return 0
 }
 
 // PrefixMatches returns what a producer found for the request.

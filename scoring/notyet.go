@@ -27,13 +27,8 @@ var notYet = map[string]string{
 	"priority-then-time-eviction-order-policy": nearestFlow,
 	"concurrency-detector":                     "utilization-detector goes by the servers' metrics",
 
-	"burst-prefix-cache-producer": "an approx-prefix-cache-producer holds no request back",
 	"p2p-source-producer": "there is no substitute: leave it out, and servers compute what they do not " +
 		"have",
-	"mm-embeddings-cache-producer":      "an approx-prefix-cache-producer has images in its prefixes",
-	"mm-embeddings-cache-scorer":        "prefix-cache-scorer has images in its prefixes",
-	"dcgm-data-source":                  "kv-cache-utilization-scorer goes by the servers' own metrics",
-	"dcgm-extractor":                    "kv-cache-utilization-scorer goes by the servers' own metrics",
 	"disaggregatedset-rollout-screener": "by-label-selector keeps the servers of one revision",
 
 	"multicluster-approx-prefix-cache-producer": nearestCluster,
@@ -45,8 +40,6 @@ var notYet = map[string]string{
 	"multicluster-queue-scorer":                 nearestCluster,
 	"multicluster-session-affinity-filter":      nearestCluster,
 
-	"header-label-affinity-scorer":         "by-label-selector keeps servers by a label",
-	"request-attribute-reporter":           "the access log has the tokens of each request",
 	"destination-endpoint-served-verifier": "response-header-handler tells which server answered",
 
 	"vertexai-parser": nearestParser,
@@ -56,6 +49,5 @@ var notYet = map[string]string{
 const (
 	nearestFlow    = "requests are not queued in the proxy; vtc-basic shares servers fairly among users"
 	nearestCluster = "servers of all clusters may stand in one pool"
-	nearestMetrics = "the sidecar reads the servers' metrics by itself: leave it out"
 	nearestParser  = "the API is told by the path: leave it out"
 )

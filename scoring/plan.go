@@ -30,6 +30,8 @@ type Plan struct {
 	requestHooks   []RequestHook
 	tokenizers     []Tokenizer
 	producers      []PrefixProducer
+	reporters      []Reporter
+	reported       []string
 	media          MediaEstimate
 	responseHooks  []ResponseHook
 	responses      *ResponsesStore
@@ -97,6 +99,9 @@ func (p *Plan) Respond(o *Outcome, headers HeaderSetter) {
 		hook.OnResponse(o, headers)
 	}
 }
+
+// Reporters are what has to be told Envoy of requests whose answers have ended.
+func (p *Plan) Reporters() []Reporter { return p.reporters }
 
 // Warnings are what the operator should know though the configuration is valid, such as deprecated parameters.
 func (p *Plan) Warnings() []string { return p.warnings }

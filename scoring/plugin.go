@@ -1,5 +1,7 @@
 package scoring
 
+import "github.com/pintle-dev/pintle/openai"
+
 // Plugin is what a constructor builds from one entry of the plugins list. It implements one or more of the interfaces
 // below; the interfaces decide where it takes part. A plug-in is built once and then called from one goroutine at a
 // time. It keeps nothing between requests: what must last belongs to the pool's state.
@@ -84,6 +86,13 @@ type RequestHook interface {
 // declaration.
 type ResponseHook interface {
 	OnResponse(o *Outcome, headers HeaderSetter)
+}
+
+// Reporter is a plug-in that tells Envoy a number of a request whose answer has ended, see Builder.Reports. It takes
+// part by being declared.
+type Reporter interface {
+	// Report returns the number under its name, 0 for none. cachedReported is set when u has CachedTokens.
+	Report(u *openai.Usage, cachedReported bool) (name string, value float64)
 }
 
 // Composite is a plug-in of which a part takes part by being declared, as a plug-in of its own would.

@@ -23,6 +23,9 @@ type Request struct {
 	Chains ChainSource
 	// Headers are the values of Plan.RequestHeaders, in that order; an absent header is empty.
 	Headers []string
+	// Subset lists the addresses that the request may go to, if Restricted is set.
+	Subset     string
+	Restricted bool
 	// Unjudged has a random endpoint serve the request, of those that the filters leave: no model computes anything for
 	// it.
 	Unjudged bool

@@ -16,7 +16,11 @@ func TestMigrate(t *testing.T) {
 		{"everything", "apiVersion: llm-d.ai/v1alpha1\nplugins: [{type: queue-scorer}]\n", 0,
 			"  plugins:\n    - type: queue-scorer\n", "pintle migrate: everything is preserved\n"},
 		{"something", "apiVersion: llm-d.ai/v1alpha1\nplugins: [{type: queue-scorer, parameters: {x: 1}}]\n", 1,
-			"config:", "pintle migrate: something is preserved: 1 thing has no effect, 0 differ\n"},
+			"# differs: parameters.x has no effect: queue-scorer has no such parameter",
+			"pintle migrate: something is preserved: 0 things have no effect, 1 differ\n"},
+		{"something gone",
+			"apiVersion: llm-d.ai/v1alpha1\nplugins: [{type: load-aware-scorer, parameters: {x: 1}}]\n", 1, "config:",
+			"pintle migrate: something is preserved: 1 thing has no effect, 0 differ\n"},
 		{"nothing", "plugins: [{type: nonsense}]\n", 2, "", "pintle migrate: nothing is preserved\n"},
 		{"elsewhere", "extension:\n  config:\n    apiVersion: llm-d.ai/v1alpha1\n    kind: EndpointPickerConfig\n    " +
 			"plugins: [{type: queue-scorer}]\n", 0, "config:", "reads extension.config (line 3)"},

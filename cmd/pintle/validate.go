@@ -36,7 +36,7 @@ func runValidate(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "%s: warning: %s\n", flags.Name(), w)
 	}
 	writeReading(stdout, config.Plan)
-	for _, difference := range found.Differences() {
+	for _, difference := range found.Differences(config.Plan.Reading().Dialect) {
 		fmt.Fprintf(stdout, "  differs: %s\n", difference)
 	}
 	return 0

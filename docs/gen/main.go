@@ -44,6 +44,7 @@ var folders = []struct{ name, title string }{
 	{"pickers", "Pickers"},
 	{"producers", "Producers"},
 	{"headers", "Header handlers"},
+	{"reporters", "Reporters"},
 	{"data", "Data layer"},
 	{"parsers", "Parsers"},
 	{"stores", "Stores"},
@@ -190,7 +191,8 @@ func (f *folder) shared() []string {
 func lowerFirst(s string) string {
 	// Leading initialisms are lowered as a whole: PDProfileHandler, KVCache..., LoRA... follow the types' names.
 	for _, initialism := range []struct{ from, to string }{{"PD", "pd"}, {"KV", "kv"}, {"LoRA", "lora"},
-		{"OpenAI", "openai"}, {"AIBrix", "aibrix"}, {"VTC", "vtc"}} {
+		{"OpenAI", "openai"}, {"AIBrix", "aibrix"}, {"VTC", "vtc"},
+		{"DCGM", "dcgm"}, {"MM", "mm"}} {
 		if strings.HasPrefix(s, initialism.from) {
 			return initialism.to + strings.TrimPrefix(s, initialism.from)
 		}

@@ -92,6 +92,8 @@ func (x *Explainer) Explain(request Request, now int64) *Explanation {
 	for _, name := range x.plan.RequestHeaders() {
 		x.cycle.Request.Headers = append(x.cycle.Request.Headers, request.Headers[name])
 	}
+	r := &x.cycle.Request
+	r.Subset, r.Restricted = request.Headers[headerSubset]
 	if path := request.Headers[":path"]; path != "" && len(request.Body) > 0 && !x.plan.Claims(cleanPath(path)) {
 		return result.fail(scoring.NoParser)
 	}
@@ -144,12 +146,15 @@ func (x *Explainer) record(now int64) {
 	}
 }
 
-// api tells which dialect the body is in.
+// headerSubset is the subset hint of the endpoint picker protocol, which the filter also finds in metadata.
+const headerSubset = "x-gateway-destination-endpoint-subset"
+
 func cleanPath(path string) string {
 	clean, _ := openai.CleanPath(nil, path)
 	return clean
 }
 
+// api tells which dialect the body is in.
 func (r Request) api() openai.API {
 	if path, ok := r.Headers[":path"]; ok {
 		return openai.APIForPath(path)

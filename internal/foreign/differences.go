@@ -8,31 +8,66 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// differences say what a plug-in does otherwise here than where it comes from, whichever project that is.
-var differences = []struct{ kind, text string }{
-	{"active-request-scorer", "the most requests are those of a candidate, not of any endpoint, and all of Envoy's " +
-		"workers count together"},
-	{"approx-prefix-cache-producer", samePrefixes + "; the blocks of all producers of one decision are 1,024 at most"},
-	{"cached-blocks-scorer", "what servers have cached is what they answered, not what they report"},
-	{"latency-slo-admitter", "a request that is refused is answered with 429, not 500"},
-	{"lora-affinity-scorer", "a server that has reported no adapter yet counts as one with room for one"},
-	{"no-hit-lru-scorer", "used endpoints are ranked among the candidates, not among all"},
-	{"prefix-cache-scorer", samePrefixes},
-	{"prefix-share-scorer", "what servers have cached is what they answered, not what they report"},
-	{"probabilistic-admitter", "a request that is refused is answered with 429, not 500"},
-	{"token-length-scorer", "the formula is Pintle's own: Heimdall's is not published"},
-	{"token-load-scorer", "a prompt's tokens are those that are not cached, always; there it is by chance of a start " +
-		"whether the cache counts"},
+// The dialects that a difference is about.
+const (
+	both     = scoring.DialectUnsaid
+	heimdall = scoring.DialectHeimdall
+	llmd     = scoring.DialectLLMD
+)
+
+// differences say what a plug-in does otherwise here than where a document of the dialect comes from.
+var differences = []struct {
+	kind string
+	of   scoring.Dialect
+	text string
+}{
+	{"active-request-scorer", heimdall, "the most requests are those of a candidate, not of any endpoint, and all of " +
+		"Envoy's workers count together"},
+	{"active-request-scorer", llmd, "all of Envoy's workers count together; " + lost},
+	{"approx-prefix-cache-producer", llmd,
+		samePrefixes + "; the blocks of all producers of one decision are 1,024 at most"},
+	{"burst-prefix-cache-producer", llmd, "no request waits for its window; each one goes where equal ones before it " +
+		"went, and the first of each group where the scorers and the load of other groups say"},
+	{"cached-blocks-scorer", both, "what servers have cached is what they answered, not what they report"},
+	{"core-metrics-extractor", llmd, "several series of one metric are summed or averaged, there the first counts"},
+	{"dcgm-data-source", llmd, "it is read once a second unless interval says otherwise, there every 50 ms, and a " +
+		"value is not known any more when the exporter stops answering"},
+	{"file-discovery", llmd, "IPv6 addresses and ports that are numbers are right, there they end the process"},
+	{"inflight-load-producer", llmd, "cached tokens never count as load; there it is by chance of a start whether " +
+		"they do; " + lost},
+	{"latency-slo-admitter", llmd, "a request that is refused is answered with 429, not 500"},
+	{"lora-affinity-scorer", heimdall, "a server that has reported no adapter yet counts as one with room for one"},
+	{"metrics-data-source", llmd, "under another name than its type it takes the place of the default one; there " +
+		"servers are read twice"},
+	{"mm-embeddings-cache-producer", llmd, "what an endpoint was sent is forgotten after a minute unless it answered"},
+	{"no-hit-lru-scorer", heimdall, "used endpoints are ranked among the candidates, not among all"},
+	{"no-hit-lru-scorer", llmd, "endpoints that were never used come in the order of the pool; there it is by chance"},
+	{"prefix-based-pd-decider", llmd, "it goes by the producer that scorers go by, where no default one is declared; " +
+		"there always by the default one"},
+	{"prefix-cache-scorer", both, samePrefixes},
+	{"prefix-share-scorer", both, "what servers have cached is what they answered, not what they report"},
+	{"probabilistic-admitter", llmd, "a request that is refused is answered with 429, not 500"},
+	{"request-attribute-reporter", llmd, "the number is a field of the filter state wasm.pintle, not dynamic metadata"},
+	{"token-length-scorer", both, "the formula is Pintle's own: Heimdall's is not published"},
+	{"token-load-scorer", llmd, "a prompt's tokens are those that are not cached, always; there it is by chance of a " +
+		"start whether the cache counts"},
+	{"token-producer", llmd, videos}, {"tokenizer", llmd, videos},
+	{"topology-extractor", llmd, "a pod without the label of its host has no host; there its hostname stands for it"},
 }
+
+const (
+	lost   = "a request of which no end is seen counts for 10 minutes"
+	videos = "the request headers x-llm-d-video-* have no effect"
+)
 
 const samePrefixes = "a match ends at the first block that the endpoint lacks, the last blocks of a prompt go first, " +
 	"and a prompt counts " +
 	"when it was answered; blocks have the size of the servers' own"
 
-// Differences are what a plug-in of the type does otherwise here than where it comes from.
-func Differences(kind string) (texts []string) {
+// Differences are what a plug-in of the type does otherwise here than where a document of the dialect comes from.
+func Differences(kind string, dialect scoring.Dialect) (texts []string) {
 	for _, d := range differences {
-		if d.kind == kind {
+		if d.kind == kind && (d.of == both || d.of == dialect) {
 			texts = append(texts, d.text)
 		}
 	}
@@ -40,7 +75,7 @@ func Differences(kind string) (texts []string) {
 }
 
 // Differences are what the plug-ins of the document do otherwise here than where it comes from, each with its line.
-func (f *Found) Differences() (lines []string) {
+func (f *Found) Differences(dialect scoring.Dialect) (lines []string) {
 	root := f.Root()
 	if config := value(root, "config"); config != nil {
 		root = config
@@ -59,7 +94,7 @@ func (f *Found) Differences() (lines []string) {
 			if here, ok := scoring.ResourcePlugin(kind); ok && resource {
 				kind = here
 			}
-			for _, difference := range Differences(kind) {
+			for _, difference := range Differences(kind, dialect) {
 				lines = append(lines, fmt.Sprintf("line %d: %s: %s", item.Line, name, difference))
 			}
 		}

@@ -25,7 +25,7 @@ func (d *document) explain(config *pluginconfig.Config) {
 		return
 	}
 	for _, item := range plugins.Content {
-		for _, difference := range foreign.Differences(text(item, "type")) {
+		for _, difference := range foreign.Differences(text(item, "type"), config.Plan.Reading().Dialect) {
 			name := text(item, "name")
 			if name == "" {
 				name = text(item, "type")

@@ -38,6 +38,18 @@ const (
 	OverrideHost
 )
 
+// Subset is who may say which endpoints a request may go to, as in the endpoint picker protocol.
+type Subset uint8
+
+const (
+	// SubsetMetadata heeds the dynamic metadata of other filters.
+	SubsetMetadata Subset = iota
+	// SubsetHeader heeds the request header before that.
+	SubsetHeader
+	// SubsetIgnore heeds neither.
+	SubsetIgnore
+)
+
 // Config is a valid configuration. It is immutable.
 type Config struct {
 	Plan *scoring.Plan
@@ -48,6 +60,7 @@ type Config struct {
 	Ingest      Ingest
 	Hold        Hold
 	Destination Destination
+	Subset      Subset
 	// PassManagement lets clients reach the paths by which model servers are managed.
 	PassManagement bool
 	// PassUnreadable passes inference requests whose bodies are encoded, instead of refusing them.
@@ -265,7 +278,14 @@ func (c *Config) readModes(root *strictjson.Object) {
 
 // readDoor reads what is let in.
 func (c *Config) readDoor(root *strictjson.Object) {
-	management, unreadable := "refuse", "refuse"
+	management, unreadable, subset := "refuse", "refuse", "metadata"
+	root.OneOf("subset", &subset, "metadata", "header", "ignore")
+	switch subset {
+	case "header":
+		c.Subset = SubsetHeader
+	case "ignore":
+		c.Subset = SubsetIgnore
+	}
 	root.OneOf("management", &management, "refuse", "pass")
 	root.OneOf("unreadable", &unreadable, "refuse", "pass")
 	c.PassManagement, c.PassUnreadable = management == "pass", unreadable == "pass"

@@ -86,7 +86,7 @@ func TestParseMistakes(t *testing.T) {
 		{"not an object", `"queue-scorer"`, []string{`configuration: "queue-scorer" is not an object`}},
 		{"unknown key", `{"holds": "pause"}`,
 			[]string{
-				`configuration: unknown key "holds"; did you mean hold? known are stale, failing, dialect, load, ingest, startup, held, sidecar, hold, destination, debug, management, unreadable, strip, config, shadow`}},
+				`configuration: unknown key "holds"; did you mean hold? known are stale, failing, dialect, load, ingest, startup, held, sidecar, hold, destination, debug, subset, management, unreadable, strip, config, shadow`}},
 		{"a negative wait", `{"startup": {"wait": "-1s"}}`,
 			[]string{`startup.wait: "-1s" is not a duration such as "2m" or "500ms", at least 0s`}},
 		{"too little room", `{"held": {"maxBytes": 4096}}`,

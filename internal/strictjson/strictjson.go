@@ -152,6 +152,16 @@ func (o *Object) Raw(key string) string {
 	return v.Raw
 }
 
+// Unasked are the keys that no getter asked for, each once.
+func (o *Object) Unasked() (keys []string) {
+	for i := range o.members {
+		if m := &o.members[i]; !m.used && !slices.Contains(keys, m.key) {
+			keys = append(keys, m.key)
+		}
+	}
+	return keys
+}
+
 // Drop takes key out of the object, and reports whether it was there.
 func (o *Object) Drop(key string) bool {
 	before := len(o.members)

@@ -31,25 +31,29 @@ type pageParameters struct {
 // shortestInterval is that of the endpoint pickers.
 const shortestInterval = 50 * time.Millisecond
 
+// readPage reads the parameters of a page, certificates included.
 func readPage(b *scoring.Builder, path string, port int) *scoring.Page {
-	p := pageParameters{Scheme: "http", Path: path, Port: port, InsecureSkipVerify: true}
+	page := readPlainPage(b, path, port)
+	b.String("caCertPath", &page.CACert)
+	b.String("clientCertPath", &page.ClientCert)
+	b.String("clientKeyPath", &page.ClientKey)
+	if (page.ClientCert == "") != (page.ClientKey == "") {
+		b.Mistake("clientCertPath", "one of clientCertPath and clientKeyPath is missing; both or none are right")
+	}
+	return page
+}
+
+// readPlainPage is readPage without certificates.
+func readPlainPage(b *scoring.Builder, path string, port int) *scoring.Page {
+	p := pageParameters{Scheme: "http", Path: path, InsecureSkipVerify: true}
 	b.OneOf("scheme", &p.Scheme, "http", "https")
 	b.String("path", &p.Path)
 	b.Bool("insecureSkipVerify", &p.InsecureSkipVerify)
-	b.String("caCertPath", &p.CACertPath)
-	b.String("clientCertPath", &p.ClientCertPath)
-	b.String("clientKeyPath", &p.ClientKeyPath)
 	b.Duration("interval", &p.Interval, time.Millisecond)
 	if !strings.HasPrefix(p.Path, "/") {
 		b.Mistake("path", strconv.Quote(p.Path)+" does not begin with a slash")
 	}
-	if (p.ClientCertPath == "") != (p.ClientKeyPath == "") {
-		b.Mistake("clientCertPath", "one of clientCertPath and clientKeyPath is missing; both or none are right")
-	}
-	page := &scoring.Page{
-		HTTPS: p.Scheme == "https", SkipVerify: p.InsecureSkipVerify, Path: p.Path, Port: p.Port,
-		CACert: p.CACertPath, ClientCert: p.ClientCertPath, ClientKey: p.ClientKeyPath,
-	}
+	page := &scoring.Page{HTTPS: p.Scheme == "https", SkipVerify: p.InsecureSkipVerify, Path: p.Path, Port: port}
 	if b.Has("interval") {
 		page.Interval = max(p.Interval, shortestInterval)
 	}

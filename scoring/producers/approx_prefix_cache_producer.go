@@ -14,18 +14,18 @@ import (
 // deciders and handlers go by it. It takes part by being declared; each one has an index of its own, and all of them
 // share the memory of one.
 //
-// A prompt is cut into ids of 4 bytes: tools as JSON, then of each message its role and text, without anything between;
-// images count as token-producer says. A block is as many pages of the servers' KV caches as make 64 tokens or more,
-// and the last block counts though it is not full. A block's hash covers model, cache salt and all blocks before it.
-// Each prompt of a request for several has blocks of its own.
+// A prompt is cut into ids of 4 bytes: tools as JSON, then of each message its role and text, without anything
+// between; images count as token-producer says, and token ids that are sent as such as they are. A block is as many
+// pages of the servers' KV caches as make 64 tokens or more, and the last block counts though it is not full. A
+// block's hash covers model, cache salt and all blocks before it. Each prompt of a request for several has blocks of
+// its own.
 //
 // Formula: matched blocks are the leading ones that the endpoint has, without a gap.
 //
 // Range: 0 to the blocks of the prompt, 1,024 at most, so that of a prompt in blocks of 64 tokens the first 65,536
 // tokens count.
 //
-// Missing data: prompts that are sent as token ids are not looked at: no endpoint matches, and none is believed to have
-// them.
+// Missing data: without a prompt no endpoint matches.
 //
 // Source: llm-d, approx-prefix-cache-producer. There blocks have 64 tokens at least even where blockSizeTokens says
 // less with autoTune: false; capacities that servers report count such blocks as if they were their pages, so that

@@ -2,6 +2,7 @@ package producers
 
 import (
 	"math"
+	"strings"
 
 	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/scoring"
@@ -17,7 +18,8 @@ import (
 // bytes of its URL or data.
 //
 // Source: llm-d, token-producer, backend estimate. What its headers x-llm-d-video-* say of one request's videos is not
-// gone by. Its other backend asks a server that runs the tokenizer; it is known, but not here yet.
+// gone by. Its other backend asks a server that runs the tokenizer; here no server is asked, and a document that names
+// one gets the estimate, of which the operator is told.
 type tokenProducer struct{}
 
 //lint:ignore U1000 it documents the parameters: they nest deeper than a struct is read
@@ -27,11 +29,11 @@ type tokenProducerParameters struct {
 	// temporalPatchSize}, strided {defaultSourceFPS, frameStride}}, tokensPerFrame {mode, dynamic {factor}, static
 	// {numTokensPerFrame}}}. The defaults make an image 225 tokens and a video 4,500.
 	Estimate struct{}
-	// Vllm is the backend that asks a server. It is refused.
+	// Vllm is the backend that asks a server. It has no effect.
 	Vllm struct{}
-	// ModelName belongs to vllm. It is refused.
+	// ModelName belongs to vllm. It has no effect.
 	ModelName string
-	// UdsTokenizerConfig is a deprecated backend. It is refused.
+	// UdsTokenizerConfig is a deprecated backend. It has no effect.
 	UdsTokenizerConfig struct{}
 }
 
@@ -42,18 +44,15 @@ func NewTokenProducer(b *scoring.Builder) scoring.Plugin {
 	readImage(o.Object("image"), &estimate.Image)
 	readVideo(o.Object("video"), &estimate.Video)
 	o.Close()
-	name := ""
-	for _, key := range []string{"vllm", "udsTokenizerConfig"} {
+	var asks []string
+	for _, key := range []string{"vllm", "modelName", "udsTokenizerConfig"} {
 		if b.Has(key) {
-			b.Mistake(key, "is known, but not here yet: leave it out, and 4 bytes count as a token")
+			asks = append(asks, key)
 		}
+		b.Drop(key)
 	}
-	b.Drop("vllm")
-	b.Drop("udsTokenizerConfig")
-	b.String("modelName", &name)
-	if name != "" {
-		b.Mistake("modelName", "asks a server for tokens, which is known, but not here yet: leave it out, and 4 "+
-			"bytes count as a token")
+	if len(asks) > 0 {
+		b.Warn(strings.Join(asks, ", ") + ": no effect, as no server is asked for tokens; 4 bytes of text count as one")
 	}
 	b.EstimateMedia(estimate)
 	return tokenProducer{}

@@ -12,6 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/scoring/parsers"
 	"github.com/pintle-dev/pintle/scoring/pickers"
 	"github.com/pintle-dev/pintle/scoring/producers"
+	"github.com/pintle-dev/pintle/scoring/reporters"
 	"github.com/pintle-dev/pintle/scoring/scorers"
 	"github.com/pintle-dev/pintle/scoring/selectors"
 	"github.com/pintle-dev/pintle/scoring/stores"
@@ -56,6 +57,8 @@ var Plugins = []scoring.Registration{
 	{Type: "constant-scorer", New: scorers.NewConstantScorer},
 	{Type: "context-length-aware", New: scorers.NewContextLengthAware},
 	{Type: "endpoint-attribute-scorer", New: scorers.NewEndpointAttributeScorer},
+	{Type: "header-label-affinity-scorer", New: scorers.NewHeaderLabelAffinityScorer},
+	{Type: "kv-cache-scorer", New: scorers.NewKVCacheUtilizationScorer},
 	{Type: "kv-cache-utilization-scorer", New: scorers.NewKVCacheUtilizationScorer},
 	{Type: "least-busy-time", New: scorers.NewLeastBusyTime},
 	{Type: "least-kv-cache", New: scorers.NewLeastKVCache},
@@ -63,6 +66,7 @@ var Plugins = []scoring.Registration{
 	{Type: "least-request", New: scorers.NewLeastRequest},
 	{Type: "load-aware-scorer", New: scorers.NewLoadAwareScorer},
 	{Type: "lora-affinity-scorer", New: scorers.NewLoRAAffinityScorer},
+	{Type: "mm-embeddings-cache-scorer", New: scorers.NewMMEmbeddingsCacheScorer},
 	{Type: "multi-factor-scorer", New: scorers.NewMultiFactorScorer},
 	{Type: "no-hit-lru-scorer", New: scorers.NewNoHitLRUScorer},
 	{Type: "prefix-cache-scorer", New: scorers.NewPrefixCacheScorer},
@@ -84,16 +88,22 @@ var Plugins = []scoring.Registration{
 
 	{Type: "agent-identity", New: producers.NewAgentIdentity},
 	{Type: "approx-prefix-cache-producer", New: producers.NewApproxPrefixCacheProducer},
+	{Type: "burst-prefix-cache-producer", New: producers.NewBurstPrefixCacheProducer},
 	{Type: "inflight-load-producer", New: producers.NewInflightLoadProducer},
+	{Type: "mm-embeddings-cache-producer", New: producers.NewMMEmbeddingsCacheProducer},
 	{Type: "session-id-producer", New: producers.NewSessionIDProducer},
 	{Type: "token-producer", New: producers.NewTokenProducer},
 	{Type: "tokenizer", New: producers.NewTokenProducer},
+
+	{Type: "request-attribute-reporter", New: reporters.NewRequestAttributeReporter},
 
 	{Type: "disagg-headers-handler", New: headers.NewDisaggHeadersHandler},
 	{Type: "prefill-header-handler", New: headers.NewDisaggHeadersHandler},
 	{Type: "response-header-handler", New: headers.NewResponseHeaderHandler},
 
 	{Type: "core-metrics-extractor", New: data.NewCoreMetricsExtractor},
+	{Type: "dcgm-data-source", New: data.NewDCGMDataSource},
+	{Type: "dcgm-extractor", New: data.NewDCGMExtractor},
 	{Type: "file-discovery", New: data.NewFileDiscovery},
 	{Type: "metrics-data-source", New: data.NewMetricsDataSource},
 	{Type: "model-server-protocol-models", New: data.NewModelServerProtocolModels},

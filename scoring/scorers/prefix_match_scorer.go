@@ -14,6 +14,7 @@ type prefixMatchScorer struct {
 
 func newPrefixMatchScorer(b *scoring.Builder) scoring.Plugin {
 	s := &prefixMatchScorer{scale: 8192}
+	b.MovePrefixParameters()
 	s.key = b.PrefixMatches()
 	b.Float("matchLengthWeight", &s.weight, 0, 1)
 	b.Float("matchLengthScaleTokens", &s.scale, 0, math.MaxFloat64)

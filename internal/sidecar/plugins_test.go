@@ -14,7 +14,7 @@ import (
 
 // documentYAML is a configuration of the filter with all that its data layer can say. Servers have their pages at
 // port, behind TLS.
-func documentYAML(file, port string) string {
+func documentYAML(file, port, gpuPort string) string {
 	return `config:
   apiVersion: llm-d.ai/v1alpha1
   kind: EndpointPickerConfig
@@ -24,6 +24,8 @@ func documentYAML(file, port string) string {
 		`, interval: 60ms}}
   - {name: lists, type: models-data-source, parameters: {scheme: https, path: /lists, interval: 1s}}
   - {type: models-data-extractor}
+  - {name: gpus, type: dcgm-data-source, parameters: {port: ` + gpuPort + `, path: /gpus, interval: 60ms}}
+  - {type: dcgm-extractor}
   - name: core
     type: core-metrics-extractor
     parameters:
@@ -47,6 +49,7 @@ func documentYAML(file, port string) string {
     sources:
     - {pluginRef: pages, extractors: [{pluginRef: core}]}
     - {pluginRef: lists, extractors: [{pluginRef: models-data-extractor}]}
+    - {pluginRef: gpus, extractors: [{pluginRef: dcgm-extractor}]}
 `
 }
 
@@ -57,6 +60,13 @@ my_cache_info{size="32",number="500"} 1
 my_temperature{where="core"} 71.5
 my_temperature{where="edge"} 20
 vllm:num_requests_waiting 99
+`
+
+const gpuPage = `# HELP DCGM_FI_DEV_GPU_UTIL GPU utilization (in %).
+DCGM_FI_DEV_GPU_UTIL{gpu="0",pod="a",namespace="ns"} 40
+DCGM_FI_DEV_GPU_UTIL{gpu="1",pod="a",namespace="ns"} 73
+DCGM_FI_DEV_GPU_UTIL{gpu="2",pod="c",namespace="ns"} 99
+DCGM_FI_DEV_MEM_COPY_UTIL{gpu="1",pod="a",namespace="ns"} 100
 `
 
 // TestPlugins runs the sidecar with a document, and has it do all that the document says.
@@ -72,10 +82,15 @@ func TestPlugins(t *testing.T) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	exporter := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/gpus" {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = io.WriteString(w, gpuPage)
+	}))
+	t.Cleanup(exporter.Close)
+	port, gpuPort := portOf(t, server), portOf(t, exporter)
 	folder := t.TempDir()
 	file, document := filepath.Join(folder, "endpoints.yaml"), filepath.Join(folder, "filter.yaml")
 	list := func(names ...string) {
@@ -87,13 +102,14 @@ func TestPlugins(t *testing.T) {
 		writeFile(t, file, text)
 	}
 	list("a")
-	writeFile(t, document, documentYAML("endpoints.yaml", port))
+	writeFile(t, document, documentYAML("endpoints.yaml", port, gpuPort))
 	in, url := newIngest(t)
 	r := startWith(t, func(admin string) string {
 		return configYAML(admin, url, "{static: "+staticYAML("gone", "127.0.0.1:1")+"}")
 	}, "-plugins", document)
-	got := in.await("a sample, and the models", func(r *received) bool {
-		return r.waiting("ns/a") == 7 && len(r.topology.Endpoints[0].Models) > 0
+	got := in.await("a sample, the GPUs, and the models", func(r *received) bool {
+		return r.waiting("ns/a") == 7 && !math.IsNaN(r.load.Endpoints[0].Attributes[0]) &&
+			len(r.topology.Endpoints[0].Models) > 0
 	})
 	e := got.load.Endpoints[0]
 	if len(got.topology.Endpoints) != 1 || e.RunningRequests != 3 || e.KVCacheUsage != 0.25 || e.KVBlockTokens != 32 ||
@@ -104,26 +120,40 @@ func TestPlugins(t *testing.T) {
 		t.Errorf("got the models %v, want m7", got.topology.Endpoints[0].Models)
 	}
 	names := strings.Join(got.load.Attributes, " ")
-	if names != "Temperature/core Missing/core" || e.Attributes[0] != 71.5 || !math.IsNaN(e.Attributes[1]) {
-		t.Errorf("got the attributes %s: %v, want Temperature/core 71.5 and Missing/core NaN", names, e.Attributes)
+	if names != "GPUUtilization/dcgm-extractor Temperature/core Missing/core" || e.Attributes[0] != 0.73 ||
+		e.Attributes[1] != 71.5 || !math.IsNaN(e.Attributes[2]) {
+		t.Errorf("got the attributes %s: %v, want the GPUs 0.73, Temperature/core 71.5, Missing/core NaN", names,
+			e.Attributes)
 	}
 	list("a", "b")
-	in.await("the file's second server", func(r *received) bool { return r.waiting("ns/b") == 7 })
+	got = in.await("the file's second server", func(r *received) bool { return r.waiting("ns/b") == 7 })
+	if gpu := got.load.Endpoints[1].Attributes[0]; !math.IsNaN(gpu) {
+		t.Errorf("got %v for the GPUs of a pod that the exporter does not name, want NaN", gpu)
+	}
 	if r.stop() != 0 {
 		t.Errorf("the sidecar did not end cleanly")
 	}
+}
+
+func portOf(t *testing.T, server *httptest.Server) string {
+	t.Helper()
+	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
 }
 
 // TestPluginsMistakes: the sidecar does not start with a document, or a list of servers, that is wrong.
 func TestPluginsMistakes(t *testing.T) {
 	tests := []struct{ name, document, list, want string }{
 		{"a wrong document", "config: {plugins: [{type: queue}]}", "endpoints: []", `"queue" is not a known plug-in`},
-		{"a wrong port", documentYAML("list.yaml", "1"), "endpoints: [{name: a, address: 10.0.0.1, port: x}]",
+		{"a wrong port", documentYAML("list.yaml", "1", "1"), "endpoints: [{name: a, address: 10.0.0.1, port: x}]",
 			`"x" is no port`},
-		{"no address", documentYAML("list.yaml", "1"), "endpoints: [{name: a, address: host, port: '1'}]",
+		{"no address", documentYAML("list.yaml", "1", "1"), "endpoints: [{name: a, address: host, port: '1'}]",
 			`is no address`},
-		{"no list", documentYAML("none.yaml", "1"), "endpoints: []", "none.yaml: no such file"},
-		{"one twice", documentYAML("list.yaml", "1"),
+		{"no list", documentYAML("none.yaml", "1", "1"), "endpoints: []", "none.yaml: no such file"},
+		{"one twice", documentYAML("list.yaml", "1", "1"),
 			"endpoints: [{name: a, address: 10.0.0.1, port: 1}, {name: a, address: 10.0.0.1, port: 2}]", `"default/a"`},
 	}
 	for _, tc := range tests {

@@ -67,6 +67,9 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 			Ingest: ingest, Interval: c.PushInterval, Token: token, Pool: p, Log: log, Metrics: m,
 			WantsModels: demand.Ask,
 		}
+		if c.Scrape.GPU != nil {
+			pushers[i].GPUAttribute = c.Scrape.GPU.Attribute
+		}
 		pushers[i].Measure(time.Now())
 	}
 	observer := newObserver(c, token, p, m, log)

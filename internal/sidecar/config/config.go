@@ -92,6 +92,19 @@ type Scrape struct {
 	// as the metrics are.
 	ModelsPath   string
 	ModelsAccess *topology.Access
+	// GPU is where the endpoints' GPUs are read; nil is nowhere.
+	GPU *GPU
+}
+
+// GPU is the DCGM exporter beside each endpoint, and the attribute that its metrics make.
+type GPU struct {
+	Attribute string
+	Path      string
+	Port      uint16
+	Access    topology.Access
+	Interval  time.Duration
+	// Node is set when the exporter is that of the endpoint's machine.
+	Node bool
 }
 
 const (

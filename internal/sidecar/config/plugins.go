@@ -1,11 +1,13 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/foreign"
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
@@ -77,6 +79,11 @@ func (c *Config) apply(d *scoring.DataLayer) error {
 			c.Scrape.Models = m.Interval
 		}
 	}
+	if g := d.GPU; g != nil && d.GPUAttribute != "" {
+		c.Scrape.GPU = &GPU{Attribute: d.GPUAttribute, Path: g.Path, Port: uint16(g.Port), Node: g.NodeAddress,
+			Access:   topology.Access{HTTPS: g.HTTPS, SkipVerify: g.HTTPS && g.SkipVerify},
+			Interval: cmp.Or(g.Interval, gpuInterval)}
+	}
 	if f := d.Endpoints; f != nil {
 		c.EndpointsFile, c.PluginEndpoints, c.EndpointsOnce = f.Path, true, !f.Watch
 		if !filepath.IsAbs(f.Path) {
@@ -86,6 +93,9 @@ func (c *Config) apply(d *scoring.DataLayer) error {
 	}
 	return nil
 }
+
+// gpuInterval is the time between two looks at an endpoint's GPUs. Exporters sample them every second at best.
+const gpuInterval = time.Second
 
 func (c *Config) knownEngine(name string) string {
 	if kind := c.Engines.ByName(name); kind != nil {

@@ -159,6 +159,7 @@ func (d *Discovery) endpoint(p *Pool, pod *corev1.Pod, ip string, port uint16) (
 	e.Engine, e.Models, e.Access = p.Engine, p.Models, p.Access
 	merged := map[string]string{}
 	if pod != nil {
+		e.Node = pod.Status.HostIP
 		for key, value := range pod.Labels {
 			merged[key] = value
 		}

@@ -64,6 +64,8 @@ func TestPart(t *testing.T) {
 		return all
 	}
 	access := &topology.Access{HTTPS: true}
+	placed := readyPod("p", "10.0.0.1", map[string]string{"app": "a"})
+	placed.Status.HostIP = "10.9.0.1"
 	tests := []struct {
 		name  string
 		pools []Pool
@@ -102,6 +104,15 @@ func TestPart(t *testing.T) {
 				{Endpoint: snapshot.Endpoint{Name: "ns/s", Address: "10.0.0.4:8000", Engine: "vllm",
 					Labels: label("app", "a")}},
 			},
+		},
+		{
+			"the address of a pod's node is known",
+			[]Pool{{Selector: "app=a", Ports: []string{"8000"}}},
+			[]any{placed},
+			[]topology.Endpoint{{
+				Endpoint: snapshot.Endpoint{Name: "ns/p", Address: "10.0.0.1:8000", Labels: label("app", "a")},
+				Node:     "10.9.0.1",
+			}},
 		},
 		{
 			"the pool's labels win over the pod's, and its access holds",

@@ -173,14 +173,14 @@ func (p *Pool) replace(ctx context.Context, joined *topology.Part) {
 	}
 	for i, e := range joined.Endpoints {
 		t, kept := old[e.Name]
-		kept = kept && t.Address == e.Address && t.engine == e.Engine &&
+		kept = kept && t.Address == e.Address && t.Node == e.Node && t.engine == e.Engine &&
 			t.Pool == cmp.Or(e.Pool, topology.DefaultPool) && sameAccess(t.Access, e.Access)
 		if kept {
 			delete(old, e.Name)
 		}
 		if !kept {
-			t = &Target{Name: e.Name, Address: e.Address, Access: e.Access, Pool: cmp.Or(e.Pool, topology.DefaultPool),
-				engine: e.Engine}
+			t = &Target{Name: e.Name, Address: e.Address, Access: e.Access, Node: e.Node,
+				Pool: cmp.Or(e.Pool, topology.DefaultPool), engine: e.Engine}
 			t.view.Kind = p.engines.ByName(e.Engine)
 		}
 		next.Targets[i] = t
@@ -204,7 +204,7 @@ func (p *Pool) replace(ctx context.Context, joined *topology.Part) {
 // sameAccess reports whether all endpoints of part are asked as the generation's are. Part has the same endpoints.
 func (g *Generation) sameAccess(part *topology.Part) bool {
 	for i, t := range g.Targets {
-		if !sameAccess(t.Access, part.Endpoints[i].Access) {
+		if e := &part.Endpoints[i]; !sameAccess(t.Access, e.Access) || t.Node != e.Node {
 			return false
 		}
 	}

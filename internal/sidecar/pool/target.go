@@ -10,12 +10,14 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 )
 
-// Target is one endpoint that is being scraped. It lives as long as name, address, access, pool and engine stay the
-// same.
+// Target is one endpoint that is being scraped. It lives as long as name, address, node, access, pool and engine stay
+// the same.
 type Target struct {
 	Name, Address string
 	// Access is how it is asked; nil is plain HTTP without credentials.
 	Access *topology.Access
+	// Node is the address of its machine; empty is unknown.
+	Node string
 	// Pool is the set of endpoints that it is one of.
 	Pool string
 
@@ -41,6 +43,11 @@ type View struct {
 	Missing []string
 	// Models are those that the server says it serves; nil is unknown.
 	Models []string
+	// GPU is the used part of its busiest GPU, 0 to 1, if GPUKnown is set.
+	GPU      float64
+	GPUKnown bool
+	// GPUFailure is why the last look at its GPUs failed; empty after a good one.
+	GPUFailure string
 }
 
 // Now returns the target's state.
@@ -78,6 +85,16 @@ func (t *Target) Hides(why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.view.ModelsFailure = why
+}
+
+// Uses keeps the used part of the endpoint's busiest GPU, or why it is not known, and reports whether it is another.
+func (t *Target) Uses(gpu float64, why string) (differs bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	known := why == ""
+	differs = t.view.GPUKnown != known || t.view.GPU != gpu
+	t.view.GPU, t.view.GPUKnown, t.view.GPUFailure = gpu, known, why
+	return differs
 }
 
 // Serves keeps which models the endpoint says it serves and reports whether that is new.

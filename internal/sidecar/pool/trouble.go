@@ -26,15 +26,15 @@ func (p *Pool) MissingMetrics() []string {
 	return all
 }
 
-// Unread says which endpoints cannot be read for want of the right credentials, and which do not say what models they
-// serve, a line each.
+// Unread says which endpoints cannot be read for want of the right credentials, which do not say what models they
+// serve, and of which the GPUs are not known, a line each.
 func (p *Pool) Unread() []string {
 	g := p.Generation()
 	if g == nil {
 		return nil
 	}
-	var scrapes, models []View
-	var scrapesAt, modelsAt string
+	var scrapes, models, gpus []View
+	var scrapesAt, modelsAt, gpusAt string
 	for _, t := range g.Targets {
 		v := t.Now()
 		if v.Result == "unauthorized" || v.Result == "credentials" {
@@ -42,6 +42,9 @@ func (p *Pool) Unread() []string {
 		}
 		if v.ModelsFailure != "" {
 			models, modelsAt = append(models, v), first(modelsAt, t.Name)
+		}
+		if v.GPUFailure != "" {
+			gpus, gpusAt = append(gpus, v), first(gpusAt, t.Name)
 		}
 	}
 	var all []string
@@ -55,6 +58,10 @@ func (p *Pool) Unread() []string {
 			"was known of them stays, and "+
 			"without that they get requests for any model", len(models), len(g.Targets), modelsAt,
 			models[0].ModelsFailure))
+	}
+	if len(gpus) > 0 {
+		all = append(all, fmt.Sprintf("gpu: the use of GPUs is not known of %d of %d endpoints, such as %s: %s",
+			len(gpus), len(g.Targets), gpusAt, gpus[0].GPUFailure))
 	}
 	return all
 }

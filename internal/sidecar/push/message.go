@@ -15,7 +15,8 @@ type encoder struct {
 	load     snapshot.Load
 	adapters map[string]uint16
 	indexes  []uint16
-	size     int // of the last message
+	size     int    // of the last message
+	gpu      string // the attribute that tells of the GPU, empty for none
 	values   []float64
 }
 
@@ -65,6 +66,9 @@ func (e *encoder) message(g *pool.Generation, p snapshot.Position, full bool, no
 // nameAttributes finds all attributes of the pool's engines, as far as a record has room for them.
 func (e *encoder) nameAttributes(g *pool.Generation) {
 	e.load.Attributes, e.values = e.load.Attributes[:0], e.values[:0]
+	if e.gpu != "" {
+		e.load.Attributes = append(e.load.Attributes, e.gpu)
+	}
 	for _, t := range g.Targets {
 		kind := t.Now().Kind
 		if kind == nil {
@@ -84,7 +88,9 @@ func (e *encoder) attributes(v *pool.View) []float64 {
 	start := len(e.values)
 	for _, name := range e.load.Attributes {
 		value := math.NaN()
-		if v.Kind != nil && !v.Sampled.IsZero() {
+		if name == e.gpu && v.GPUKnown {
+			value = v.GPU
+		} else if v.Kind != nil && !v.Sampled.IsZero() {
 			if i := slices.Index(v.Kind.Attributes(), name); i >= 0 && v.Sample.AttributesKnown>>i&1 == 1 {
 				value = v.Sample.Attributes[i]
 			}

@@ -52,6 +52,8 @@ type Pusher struct {
 	Metrics  *metrics.Metrics
 	// WantsModels is called whenever the Envoy says that it goes by the models that endpoints serve.
 	WantsModels func()
+	// GPUAttribute is what snapshots call the use of endpoints' GPUs, empty where that is not read.
+	GPUAttribute string
 
 	wake     <-chan struct{}
 	client   *http.Client
@@ -145,6 +147,7 @@ func (p *Pusher) push(ctx context.Context, now time.Time) outcome {
 	g := p.Pool.Generation()
 	p.position.Sequence++
 	p.reconnect(now)
+	p.encoder.gpu = p.GPUAttribute
 	body, err := p.encoder.message(g, p.position, p.topology != g.ID, now)
 	if err != nil {
 		return outcome{result: "unencodable", err: err, pause: refusedPause}

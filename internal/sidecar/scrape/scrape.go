@@ -51,6 +51,9 @@ func (s *Scraper) Run(ctx context.Context, t *pool.Target, learn func()) {
 			}).run(ctx)
 		}
 	})
+	if s.GPU != nil {
+		s.Pool.Go(func() { (&gpuReader{Scraper: s, target: t}).run(ctx) })
+	}
 	(&scraper{Scraper: s, target: t}).run(ctx)
 	s.Metrics.Forget(t.Name)
 }

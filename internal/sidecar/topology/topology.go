@@ -16,6 +16,8 @@ type Endpoint struct {
 	snapshot.Endpoint
 	// Access is how it is asked for its load and its models; nil is plain HTTP without credentials.
 	Access *Access
+	// Node is the address of the machine that it runs on, without a port; empty is unknown.
+	Node string
 	// Pool is the set that it was found in, by the name that metrics have for it; empty is DefaultPool.
 	Pool string
 }

@@ -19,7 +19,7 @@ var steering = [...]string{
 	headerOriginalDst, headerDestination,
 	"x-prefiller-host-port", "x-prefiller-url", "x-encoder-hosts-ports", "x-data-parallel-host-port",
 	"x-kv-cache-source-host-port",
-	"test-epp-endpoint-selection",
+	"test-epp-endpoint-selection", headerSubset,
 }
 
 // steeringPrefix begins the names of Heimdall's headers.

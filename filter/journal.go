@@ -48,6 +48,9 @@ func (h *history) wants(options state.Options) {
 	h.on = h.on || options.Any()
 }
 
+// reports has the tokens that requests used looked at, whatever the state takes.
+func (h *history) reports() { h.on, h.outcomes, h.usage = true, true, true }
+
 // follow finds out whether somebody has begun to follow the journal.
 func (h *history) follow() {
 	by, followed := journal.ReadFollowed(h.data)

@@ -67,6 +67,9 @@ func (p *plugin) Start(configuration []byte) error {
 	p.pool.snapshot.Store = &p.data
 	declareReport()
 	p.history.begin(&p.pool, config.Plan.StateOptions(), &p.data)
+	if len(config.Plan.Reporters()) > 0 {
+		p.history.reports()
+	}
 	p.beginShadow()
 	p.history.follow()
 	return hostcalls.SetTick(tickMillis)

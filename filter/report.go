@@ -126,6 +126,11 @@ func (s *stream) reportEnd() {
 		if seen.usage.CachedReported() {
 			t.number(reportCached, float64(usage.CachedTokens))
 		}
+		for _, reporter := range s.config.Plan.Reporters() {
+			if name, value := reporter.Report(&usage, seen.usage.CachedReported()); value != 0 {
+				t.number(name, value)
+			}
+		}
 	}
 	if seen.firstByteAt != 0 {
 		t.number(reportTTFT, float64(micros(seen.firstByteAt-s.decision.at))/1000)

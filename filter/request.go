@@ -37,6 +37,7 @@ func (s *stream) OnHttpRequestHeaders(_ int, endOfStream bool) hostcalls.Action 
 	}
 	s.remember()
 	s.nameFairness()
+	s.readSubset()
 	if !s.operation.ReadsBody() {
 		return s.passUnread(&h, endOfStream)
 	}
@@ -215,7 +216,10 @@ func (s *stream) begin() {
 	values := s.remembered()
 	path := len(s.config.Plan.RequestHeaders())
 	s.cycle.Pool = &s.pool.Pool
-	s.cycle.Request = scoring.Request{Headers: values[:path], PathModel: values[path], Now: hostcalls.Now()}
+	s.cycle.Request = scoring.Request{
+		Headers: values[:path], PathModel: values[path], Now: hostcalls.Now(),
+		Subset: hostcalls.Text(s.subset), Restricted: s.restricted,
+	}
 }
 
 // choose makes the decision, explained if there is something to explain.

@@ -45,6 +45,9 @@ type stream struct {
 	// ends.
 	headerText []byte
 	headerEnds []int
+	// subset lists the addresses that the request may go to, if restricted is set.
+	subset     []byte
+	restricted bool
 	// primary and prefill are the endpoints that were chosen, nil before.
 	primary, prefill *scoring.Endpoint
 	// primaryPort replaces the port of the chosen endpoints, unless it is 0.
@@ -100,13 +103,17 @@ func (s *stream) OnHttpStreamDone() {
 	s.release()
 	s.dropTurn()
 	worker := s.worker
-	text, steps := s.headerText[:0], s.dropSteps()
+	text, subset, steps := s.headerText[:0], s.subset[:0], s.dropSteps()
 	if cap(text) > keepHeaderBytes {
 		text = nil
+	}
+	if cap(subset) > keepHeaderBytes {
+		subset = nil
 	}
 	// Without its plug-in: a stream may be idle for long, and the plug-in be replaced meanwhile.
 	*s = stream{
 		headerText: text, headerEnds: s.headerEnds[:0], steps: steps, report: report{message: s.report.message[:0]},
+		subset: subset,
 	}
 	worker.idle = append(worker.idle, s)
 }

@@ -46,6 +46,8 @@ type Listener struct {
 	Ingest bool
 	// Environment is the VM's. Listeners share VMs, so all of an Envoy should have the same.
 	Environment map[string]string
+	// Subset is a subset hint that another filter gives, as JSON; empty for none.
+	Subset string
 	// Socket is the unix socket to listen on; empty is a free port.
 	Socket string
 
@@ -95,7 +97,7 @@ func render(c Cell, module string, adminPort int, listeners []*Listener, hosts [
 		}
 		config.Listeners = append(config.Listeners, stack.EnvoyListener{
 			Name: l.Name, Port: l.Port, Socket: l.Socket, Plugin: l.PluginJSON, Ingest: l.Ingest,
-			MaxBodyBytes: l.MaxBodyBytes, Carry: l.Carry, Environment: l.Environment,
+			MaxBodyBytes: l.MaxBodyBytes, Carry: l.Carry, Environment: l.Environment, Subset: l.Subset,
 		})
 	}
 	text, err := config.Text()

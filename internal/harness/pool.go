@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"slices"
@@ -29,6 +30,8 @@ type Endpoint struct {
 	MaxLoRA uint32
 	// Heat is a metric of the servers' own, the attribute Heat/core-metrics-extractor; 0 is unknown.
 	Heat float64
+	// GPU is the used part of the servers' GPUs, the attribute GPUUtilization/dcgm-extractor; 0 is unknown.
+	GPU float64
 }
 
 // IngestPath is where snapshots are posted.
@@ -63,9 +66,9 @@ func MessageWith(p snapshot.Position, rules snapshot.Topology, endpoints ...Endp
 			}
 			sample.RunningLoRA = append(sample.RunningLoRA, uint16(slices.Index(load.Adapters, adapter)))
 		}
-		if e.Heat != 0 {
-			load.Attributes = []string{"Heat/core-metrics-extractor"}
-			sample.Attributes = []float64{e.Heat}
+		if e.Heat != 0 || e.GPU != 0 {
+			load.Attributes = []string{"Heat/core-metrics-extractor", "GPUUtilization/dcgm-extractor"}
+			sample.Attributes = []float64{known(e.Heat), known(e.GPU)}
 		}
 		load.Endpoints = append(load.Endpoints, sample)
 	}
@@ -78,6 +81,14 @@ func MessageWith(p snapshot.Position, rules snapshot.Topology, endpoints ...Endp
 		panic(fmt.Sprintf("test snapshot: %v", err))
 	}
 	return message
+}
+
+// known is a number of which 0 is unknown.
+func known(value float64) float64 {
+	if value == 0 {
+		return math.NaN()
+	}
+	return value
 }
 
 // Post sends bytes to the ingest path of a listener at ip:port or, with a slash in front, at a unix socket. Every call

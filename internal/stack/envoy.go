@@ -39,6 +39,8 @@ type EnvoyListener struct {
 	Carry []string
 	// Environment is the VM's. Listeners share VMs, so all of an Envoy should have the same.
 	Environment map[string]string
+	// Subset is a subset hint that another filter gives, as JSON; empty for none.
+	Subset string
 }
 
 // BodyLimit is MaxBodyBytes or its default.

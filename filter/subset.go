@@ -1,0 +1,36 @@
+package main
+
+import (
+	"github.com/pintle-dev/pintle/internal/hostcalls"
+	"github.com/pintle-dev/pintle/internal/pluginconfig"
+)
+
+// The subset hint of the endpoint picker protocol: the addresses that a request may go to, in a header or in the
+// dynamic metadata of another filter.
+const (
+	headerSubset    = "x-gateway-destination-endpoint-subset"
+	namespaceSubset = "envoy.lb.subset_hint"
+)
+
+// readSubset keeps the subset hint, which is out of reach once the body is there. One that names nothing leaves no
+// endpoint.
+func (s *stream) readSubset() {
+	if s.config.Subset == pluginconfig.SubsetHeader {
+		for i := range s.fields {
+			if s.fields[i].Name == headerSubset {
+				s.keepSubset(s.fields[i].Value)
+				return
+			}
+		}
+	}
+	if s.config.Subset == pluginconfig.SubsetIgnore {
+		return
+	}
+	if value, ok := hostcalls.Property(&s.property, "metadata", "filter_metadata", namespaceSubset, headerSubset); ok {
+		s.keepSubset(hostcalls.Text(value))
+	}
+}
+
+func (s *stream) keepSubset(list string) {
+	s.subset, s.restricted = append(s.subset[:0], list...), true
+}

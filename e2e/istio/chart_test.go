@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
@@ -69,7 +70,7 @@ func byName(t *testing.T, objects []mesh.Object) map[string]any {
 		if configuration := o.At(pauseConfiguration...); configuration != nil {
 			o.Set(parseJSON(t, configuration), pauseConfiguration...)
 		}
-		for _, file := range []string{"sidecar.yaml", "endpoints.yaml"} {
+		for _, file := range []string{"sidecar.yaml", "endpoints.yaml", "plugins.yaml"} {
 			text, ok := o.At("data", file).(string)
 			if !ok {
 				continue
@@ -114,6 +115,13 @@ func TestChartValues(t *testing.T) {
 	secret := mesh.Find(chart(t, `{ingest: {token: "12345678"}}`), "Secret", "pintle-ingest")
 	if got := secret.At("stringData", "token"); got != "12345678" {
 		t.Errorf("the Secret holds %v, want the token", got)
+	}
+	layered := chart(t, `{config: {dataLayer: {sources: [{pluginRef: metrics-data-source}]}}}`)
+	arguments := text(t, mesh.Find(layered, "Deployment", "pintle-gateway").At("spec", "template", "spec", "containers",
+		1, "args"))
+	document, _ := mesh.Find(layered, "ConfigMap", "pintle-sidecar").At("data", "plugins.yaml").(string)
+	if !strings.Contains(arguments, `"-plugins","/etc/pintle/plugins.yaml"`) || !strings.Contains(document, "dataLayer") {
+		t.Errorf("with a data layer the sidecar gets %s and %q, want the document", arguments, document)
 	}
 	for _, values := range []string{`{hold: pause, destination: override-host}`,
 		`{hold: pause, module: {source: file}}`, `{module: {source: file}, destination: override-host}`} {

@@ -27,6 +27,7 @@ var overlays = []struct{ name, values string }{
 	{"inference-pool", `{destination: override-host, config: ` + ranked + `,
 		service: {kind: InferencePool, host: model-servers-ip-eded6611.default.svc.cluster.local, port: 54321}}`},
 	{"pause", `{hold: pause, config: ` + ranked + `}`},
+	{"plugins", `{sidecar: {plugins: true}}`},
 	{"kubernetes", `{sidecar: {kubernetes: {pools: [{service: model-servers, namespace: default}]}}}`},
 	{"kubernetes-inference-pool", `{destination: override-host, config: ` + ranked + `,
 		service: {kind: InferencePool, host: model-servers-ip-eded6611.default.svc.cluster.local, port: 54321},

@@ -27,7 +27,8 @@ const root = "../.."
 // copies are the files that hold the configuration.
 var copies = []string{
 	"envoy.override-host.yaml", "envoy.yaml", "istio/base/wasmplugin.yaml", "istio/chart/values.yaml",
-	"istio/components/pause/envoyfilter.yaml", "istio/envoy-gateway.yaml",
+	"istio/components/pause/envoyfilter.yaml", "istio/components/plugins/kustomization.yaml",
+	"istio/envoy-gateway.yaml",
 }
 
 // TestCopies: every EndpointPickerConfig in what is shipped is the one of this package, but that those which fail over
@@ -84,7 +85,7 @@ func shippedFiles(t *testing.T) (files []string) {
 	return files
 }
 
-// documents are the EndpointPickerConfigs in a file, also those in JSON within strings.
+// documents are the EndpointPickerConfigs in a file, also those in JSON or YAML within strings.
 func documents(t *testing.T, file string) (found []any) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, file))
@@ -122,7 +123,7 @@ func find(node any, found *[]any) {
 		}
 	case string:
 		var document map[string]any
-		if json.Unmarshal([]byte(node), &document) == nil {
+		if json.Unmarshal([]byte(node), &document) == nil || goyaml.Unmarshal([]byte(node), &document) == nil {
 			find(document, found)
 		}
 	}

@@ -5,3 +5,7 @@ hold: {{ .Values.hold }}
 destination: {{ .Values.destination }}
 {{ pick .Values "dialect" "stale" "load" "debug" "config" | toYaml }}
 {{- end }}
+{{/* Not empty where the sidecar reads the plug-in's document, too. */}}
+{{- define "pintle.plugins" -}}
+{{- if or .Values.sidecar.plugins .Values.config.dataLayer }}yes{{ end }}
+{{- end }}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -35,7 +36,7 @@ const packages = `{"apiVersion": "llm-d.ai/v1alpha1", "kind": "EndpointPickerCon
 		{"type": "threshold", "threshold": {"operator": "LessThan", "value": 50}}}},
 	{"type": "endpoint-attribute-scorer", "parameters": {"attributeKey": "Heat/core-metrics-extractor", "algorithm":
 		{"type": "linear_higher_is_better"}}},
-	{"type": "probabilistic-admitter"}, {"type": "utilization-detector", "parameters": {"queueDepthThreshold": 999999999}}],
+	{"type": "probabilistic-admitter"}, {"type": "destination-endpoint-served-verifier"}, {"type": "utilization-detector", "parameters": {"queueDepthThreshold": 999999999}}],
 	"flowControl": {"saturationDetector": {"pluginRef": "utilization-detector"}},
 	"requestHandler": {"parsers": [{"pluginRef": "openai-parser"}]},
 	"schedulingProfiles": [
@@ -79,6 +80,11 @@ func TestProfilesByHeader(t *testing.T) {
 					append(row.headers, "x-profile", row.profile)...)
 				if got.Server() != row.want {
 					t.Errorf("%s: got %s, want %s", row.name, got.Server(), row.want)
+				}
+				served := got.Header.Get("X-Conformance-Test-Served-Endpoint")
+				if at := slices.IndexFunc(pool, func(e harness.Endpoint) bool { return e.Address == served }); at < 0 ||
+					pool[at].Name != row.want {
+					t.Errorf("%s: the answer names %q, want %s", row.name, served, row.want)
 				}
 			}
 		}

@@ -215,3 +215,37 @@ func TestParametersWithoutEffect(t *testing.T) {
 		})
 	}
 }
+
+// TestLoadsWithWarnings: what llm-d's documents of before 0.10 say of prefixes holds at a producer, and a server that
+// is to be asked for tokens is not asked; the operator is told of both.
+func TestLoadsWithWarnings(t *testing.T) {
+	tests := []struct{ name, plugins, warnings, mistake string }{
+		{"prefix parameters", `{"type": "prefix-cache-scorer", "parameters": {"hashBlockSize": 32,
+			"maxPrefixBlocksToMatch": 99, "lruCapacityPerServer": 1000}}`,
+			"prefix-cache-scorer: hashBlockSize, maxPrefixBlocksToMatch, lruCapacityPerServer: stands at an " +
+				"approx-prefix-cache-producer in llm-d's dialect; one with these parameters is used\n" +
+				`approx-prefix-cache-producer: "blockSize" is deprecated; write it as blockSizeTokens`, ""},
+		{"beside a producer", `{"type": "prefix-cache-scorer", "parameters": {"autoTune": false}},
+			{"type": "approx-prefix-cache-producer"}`, "", "plugins[0](prefix-cache-scorer).parameters.autoTune: stands " +
+			"at an approx-prefix-cache-producer in llm-d's dialect; declare one and write it there"},
+		{"that are wrong", `{"type": "prefix-cache-scorer", "parameters": {"lruCapacityPerServer": "many"}}`, "",
+			"plugins[0](prefix-cache-scorer).parameters.lruCapacityPerServer: " +
+				`"many" is not a whole number from 0 to 16777216`},
+		{"a server for tokens", `{"type": "token-producer", "parameters": {"modelName": "m", "vllm": {"url": "http://a"}}}`,
+			"token-producer: vllm, modelName: no effect, as no server is asked for tokens; 4 bytes of text count as one", ""},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			config := `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [` + tc.plugins + `]}`
+			if got := plantest.Mistakes(config); got != tc.mistake {
+				t.Errorf("got the mistakes %q, want %q", got, tc.mistake)
+			}
+			if tc.mistake != "" {
+				return
+			}
+			if got := strings.Join(plantest.Plan(t, config, plantest.Neutral).Warnings(), "\n"); got != tc.warnings {
+				t.Errorf("got %q, want %q", got, tc.warnings)
+			}
+		})
+	}
+}

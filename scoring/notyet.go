@@ -40,8 +40,6 @@ var notYet = map[string]string{
 	"multicluster-queue-scorer":                 nearestCluster,
 	"multicluster-session-affinity-filter":      nearestCluster,
 
-	"destination-endpoint-served-verifier": "response-header-handler tells which server answered",
-
 	"vertexai-parser": nearestParser,
 	"vllmgrpc-parser": "there is no substitute: requests over gRPC are not read",
 }

@@ -97,6 +97,7 @@ var Plugins = []scoring.Registration{
 
 	{Type: "request-attribute-reporter", New: reporters.NewRequestAttributeReporter},
 
+	{Type: "destination-endpoint-served-verifier", New: headers.NewDestinationEndpointServedVerifier},
 	{Type: "disagg-headers-handler", New: headers.NewDisaggHeadersHandler},
 	{Type: "prefill-header-handler", New: headers.NewDisaggHeadersHandler},
 	{Type: "response-header-handler", New: headers.NewResponseHeaderHandler},

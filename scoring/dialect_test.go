@@ -232,7 +232,8 @@ func TestLoadsWithWarnings(t *testing.T) {
 			"plugins[0](prefix-cache-scorer).parameters.lruCapacityPerServer: " +
 				`"many" is not a whole number from 0 to 16777216`},
 		{"a server for tokens", `{"type": "token-producer", "parameters": {"modelName": "m", "vllm": {"url": "http://a"}}}`,
-			"token-producer: vllm, modelName: no effect, as no server is asked for tokens; 4 bytes of text count as one", ""},
+			"token-producer: vllm, modelName: no effect, as no server is asked for tokens; " +
+				"4 bytes of text count as one", ""},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

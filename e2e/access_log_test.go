@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,11 @@ func observed(text, log string, collector int) string {
               "@type": type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog
               path: %q
               log_format: {json_format: %s}
+          - name: costs
+            typed_config:
+              "@type": type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog
+              path: %q
+              log_format: {text_format_source: {inline_string: "%%CEL(filter_state['wasm.pintle']['cost'])%%\n"}}
           tracing:
             custom_tags: %s
             provider:
@@ -47,7 +53,7 @@ func observed(text, log string, collector int) string {
                 service_name: gateway
                 http_service:
                   http_uri: {uri: "http://127.0.0.1:%d/v1/traces", cluster: collector, timeout: 5s}
-`, log, formats.AccessLogJSON(), formats.TagsJSON(), collector)
+`, log, formats.AccessLogJSON(), log+".costs", formats.TagsJSON(), collector)
 	text = strings.Replace(text, "stat_prefix: requests\n", more, 1)
 	return strings.Replace(text, "\n  clusters:\n", fmt.Sprintf(`
   clusters:
@@ -90,8 +96,12 @@ func TestAccessLog(t *testing.T) {
 		hosts = append(hosts, server.Address)
 	}
 	document := harness.Document(3, map[string]any{"type": "prefix-cache-scorer"})
+	document["plugins"] = append(document["plugins"].([]map[string]any), map[string]any{
+		"type": "request-attribute-reporter", "parameters": map[string]any{"attributes": []map[string]any{{
+			"key": map[string]any{"name": "cost"}, "expression": "usage.prompt_tokens + 100 * usage.completion_tokens",
+			"condition": "has(usage.completion_tokens)"}}}})
 	plugin := map[string]any{
-		"config": document, "failing": map[string]any{"policy": "ignore"},
+		"dialect": "heimdall", "config": document, "failing": map[string]any{"policy": "ignore"},
 		"shadow": map[string]any{"config": map[string]any{"plugins": []any{map[string]any{"type": "random-picker"}}}},
 	}
 	o := harness.Options{Args: []string{"--file-flush-interval-msec", "200"}, Edit: func(text string) string {
@@ -133,6 +143,7 @@ func TestAccessLog(t *testing.T) {
 			t.Errorf("log: %d of %q, the journal has %d", logged.lines[line], line, n)
 		}
 	}
+	wantCosts(t, file+".costs", requests, told.lines)
 	if math.Abs(logged.ttft-told.ttft) > 1e-6*told.ttft {
 		t.Errorf("log: times to the first token are %v ms in all, in the journal %v", logged.ttft, told.ttft)
 	}
@@ -213,6 +224,33 @@ func readAccessLog(t *testing.T, file string, want int) *ledger {
 		return l.count() == want, fmt.Sprint(l.count(), " lines")
 	})
 	return l
+}
+
+// wantCosts: what a reporter makes of the tokens is in the log, for all requests of which tokens are known.
+func wantCosts(t *testing.T, file string, requests int, told map[string]int) {
+	t.Helper()
+	want := 0
+	for line, n := range told {
+		var input, output int
+		if _, tokens, found := strings.Cut(line, ", "); found {
+			_, _ = fmt.Sscanf(tokens, "%d %d", &input, &output)
+		}
+		want += n * (input + 100*output)
+	}
+	got := 0
+	harness.WaitFor(t, 10*time.Second, "the log of costs to be written", func() (bool, string) {
+		text, err := os.ReadFile(file)
+		lines := strings.Fields(string(text))
+		got = 0
+		for _, line := range lines {
+			cost, _ := strconv.ParseFloat(line, 64) // none is a hyphen
+			got += int(cost)
+		}
+		return len(lines) == requests, fmt.Sprint(len(lines), " lines, ", err)
+	})
+	if got != want || got == 0 {
+		t.Errorf("the log has costs of %d, by the journal they are %d", got, want)
+	}
 }
 
 // wantRecording: what was recorded can be read and has all requests.

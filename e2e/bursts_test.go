@@ -94,7 +94,7 @@ func TestSubsets(t *testing.T) {
 		{"a header that does", "subset", "10.9.9.9,127.0.0.1:1", 200},
 		{"a text that names others", "elsewhere", "", 503},
 		{"a header that is not trusted", "elsewhere", "127.0.0.1", 503},
-		{"a header where there is no metadata", "weighted", "10.9.9.9", 200},
+		{"a header that nobody asked for", "weighted", "10.9.9.9", 200},
 	}
 	inCells(t, func(t *testing.T, f *fixture) {
 		for i, tc := range tests {

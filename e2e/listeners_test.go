@@ -155,7 +155,7 @@ func pluginListeners(cell harness.Cell, primary string) []*harness.Listener {
 		{Name: "packages", Plugin: plugin(packages)},
 		{Name: "bursts", Plugin: plugin(bursts)},
 		{Name: "subset", Plugin: with(plugin(weighted), "subset", "header"), Subset: `["10.9.9.9:1", "127.0.0.1:1"]`},
-		{Name: "elsewhere", Plugin: plugin(weighted), Subset: `"10.9.9.9:8000,10.9.9.8"`},
+		{Name: "elsewhere", Plugin: with(plugin(weighted), "subset", "metadata"), Subset: `"10.9.9.9:8000,10.9.9.8"`},
 		{Name: "parallel", Plugin: plugin(parallel, "PORT", port(primary)), Carry: rankHeaders},
 	}
 }

@@ -15,6 +15,9 @@ const (
 // readSubset keeps the subset hint, which is out of reach once the body is there. One that names nothing leaves no
 // endpoint.
 func (s *stream) readSubset() {
+	if s.config.Subset == pluginconfig.SubsetIgnore {
+		return
+	}
 	if s.config.Subset == pluginconfig.SubsetHeader {
 		for i := range s.fields {
 			if s.fields[i].Name == headerSubset {
@@ -22,9 +25,6 @@ func (s *stream) readSubset() {
 				return
 			}
 		}
-	}
-	if s.config.Subset == pluginconfig.SubsetIgnore {
-		return
 	}
 	if value, ok := hostcalls.Property(&s.property, "metadata", "filter_metadata", namespaceSubset, headerSubset); ok {
 		s.keepSubset(hostcalls.Text(value))

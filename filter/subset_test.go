@@ -13,17 +13,19 @@ func TestSubset(t *testing.T) {
 	const header, property = "x-gateway-destination-endpoint-subset",
 		"metadata.filter_metadata.envoy.lb.subset_hint.x-gateway-destination-endpoint-subset"
 	host := func(i int) string { return address(i)[:strings.LastIndexByte(address(i), ':')] }
+	const trusted = `"subset":"metadata",`
 	tests := []struct {
 		name, extra, header, metadata string
 		given                         bool // the header, be it empty
 		want                          int  // the server, -1 for none
 	}{
 		{"neither", "", "", "", false, 0},
-		{"metadata", "", "", address(1) + ", 10.9.9.9", false, 1},
-		{"a list in metadata", "", "", "\x01\x00\x00\x00\x0d\x00\x00\x00\x00\x00\x00\x00" + address(2) + "\x00\x00",
+		{"metadata that nobody asked for", "", "", address(1), false, 0},
+		{"metadata", trusted, "", address(1) + ", 10.9.9.9", false, 1},
+		{"a list in metadata", trusted, "", "\x01\x00\x00\x00\x0d\x00\x00\x00\x00\x00\x00\x00" + address(2) + "\x00\x00",
 			false, 2},
-		{"metadata that names nobody", "", "", "10.9.9.9:1", false, -1},
-		{"a header that is not trusted", "", host(2), "", true, 0},
+		{"metadata that names nobody", trusted, "", "10.9.9.9:1", false, -1},
+		{"a header that is not trusted", trusted, host(2), "", true, 0},
 		{"the header", `"subset":"header",`, host(2), "", true, 2},
 		{"the header before metadata", `"subset":"header",`, host(2), address(1), true, 2},
 		{"metadata without a header", `"subset":"header",`, "", address(1), false, 1},

@@ -42,12 +42,12 @@ const (
 type Subset uint8
 
 const (
+	// SubsetIgnore is nobody.
+	SubsetIgnore Subset = iota
 	// SubsetMetadata heeds the dynamic metadata of other filters.
-	SubsetMetadata Subset = iota
+	SubsetMetadata
 	// SubsetHeader heeds the request header before that.
 	SubsetHeader
-	// SubsetIgnore heeds neither.
-	SubsetIgnore
 )
 
 // Config is a valid configuration. It is immutable.
@@ -278,13 +278,13 @@ func (c *Config) readModes(root *strictjson.Object) {
 
 // readDoor reads what is let in.
 func (c *Config) readDoor(root *strictjson.Object) {
-	management, unreadable, subset := "refuse", "refuse", "metadata"
-	root.OneOf("subset", &subset, "metadata", "header", "ignore")
+	management, unreadable, subset := "refuse", "refuse", "ignore"
+	root.OneOf("subset", &subset, "ignore", "metadata", "header")
 	switch subset {
 	case "header":
 		c.Subset = SubsetHeader
-	case "ignore":
-		c.Subset = SubsetIgnore
+	case "metadata":
+		c.Subset = SubsetMetadata
 	}
 	root.OneOf("management", &management, "refuse", "pass")
 	root.OneOf("unreadable", &unreadable, "refuse", "pass")

@@ -36,6 +36,7 @@ const packages = `{"apiVersion": "llm-d.ai/v1alpha1", "kind": "EndpointPickerCon
 		{"type": "threshold", "threshold": {"operator": "LessThan", "value": 50}}}},
 	{"type": "endpoint-attribute-scorer", "parameters": {"attributeKey": "Heat/core-metrics-extractor", "algorithm":
 		{"type": "linear_higher_is_better"}}},
+	{"type": "latency-scorer"}, {"type": "latency-slo-admitter", "parameters": {"unmet": "refuse"}},
 	{"type": "probabilistic-admitter"}, {"type": "destination-endpoint-served-verifier"}, {"type": "utilization-detector", "parameters": {"queueDepthThreshold": 999999999}}],
 	"flowControl": {"saturationDetector": {"pluginRef": "utilization-detector"}},
 	"requestHandler": {"parsers": [{"pluginRef": "openai-parser"}]},
@@ -45,6 +46,7 @@ const packages = `{"apiVersion": "llm-d.ai/v1alpha1", "kind": "EndpointPickerCon
 		{"name": "gold", "plugins": [{"pluginRef": "label-selector-filter"}, {"pluginRef": "max-score-picker"}]},
 		{"name": "sessions", "plugins": [{"pluginRef": "sessions"}, {"pluginRef": "queue-scorer"}, {"pluginRef": "max-score-picker"}]},
 		{"name": "hash", "plugins": [{"pluginRef": "hash"}, {"pluginRef": "max-score-picker"}]},
+		{"name": "soon", "plugins": [{"pluginRef": "latency-scorer"}, {"pluginRef": "max-score-picker"}]},
 		{"name": "idle", "plugins": [{"pluginRef": "utilization-filter"}, {"pluginRef": "max-score-picker"}]},
 		{"name": "cool", "plugins": [{"pluginRef": "endpoint-attribute-filter"}, {"pluginRef": "endpoint-attribute-scorer"},
 			{"pluginRef": "max-score-picker"}]}]}`
@@ -210,6 +212,66 @@ func TestTokensInFlight(t *testing.T) {
 		})
 		for i := range 12 {
 			wantServer(t, ask(short(), i%2 == 1), "scripted")
+		}
+	})
+}
+
+// TestPredictedLatency: a server that answers later than another one is left alone once its answers have told, and what
+// it cannot answer in time is refused while it has something to do.
+func TestPredictedLatency(t *testing.T) {
+	inCells(t, func(t *testing.T, f *fixture) {
+		end := make(chan bool)
+		const late = 60 * time.Millisecond
+		f.scripted.Script(t, func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			w.Header().Set("X-Sim-Server", "scripted")
+			w.Header().Set("Content-Type", "text/event-stream")
+			time.Sleep(late)
+			_, _ = io.WriteString(w, "data: {}\n\n")
+			_ = http.NewResponseController(w).Flush()
+			if strings.Contains(string(body), "held") {
+				<-end
+			}
+			_, _ = io.WriteString(w, "data: [DONE]\n\n")
+		})
+		scripted := harness.Endpoint{Name: "scripted", Address: f.scripted.Address}
+		f.Publish(t, append(f.pool()[:1], scripted)...)
+		asked := 0
+		ask := func(word string, headers ...string) harness.Answer {
+			asked++
+			request := harness.Request(t, http.MethodPost, f.URL("packages", "/v1/completions"), fmt.Sprintf(
+				`{"model":"sim-model","stream":true,"max_tokens":2,"prompt":"%s %d %d %s"}`, word, time.Now().UnixNano(), asked,
+				strings.Repeat("word ", 400)), false)
+			request.Header.Set("x-profile", "soon")
+			for i := 0; i < len(headers); i += 2 {
+				request.Header.Set(headers[i], headers[i+1])
+			}
+			return harness.Send(t, harness.Client(t, false), request)
+		}
+		row := 0
+		harness.WaitFor(t, 20*time.Second, "ten requests in a row go to the faster server", func() (bool, string) {
+			if row++; ask("short").Server() != "sim-0" {
+				row = 0
+			}
+			return row >= 10, fmt.Sprint(row, " in a row")
+		})
+		f.Publish(t, scripted)
+		done := make(chan bool)
+		go func() {
+			defer close(done)
+			ask("held")
+		}()
+		finish := sync.OnceFunc(func() { close(end) })
+		defer func() { finish(); <-done }()
+		harness.WaitFor(t, 10*time.Second, "what the busy server cannot do in time is refused", func() (bool, string) {
+			got := ask("short", "x-slo-ttft-ms", "1")
+			refused := got.Status == http.StatusTooManyRequests && got.Header.Get("X-Pintle-Reason") == "slo_unmet" &&
+				got.Header.Get("Retry-After") != "" &&
+				got.Header.Get("X-Llm-D-Request-Dropped-Reason") == "rejected-saturated"
+			return refused, fmt.Sprint(got.Status, got.Header)
+		})
+		if got := ask("short", "x-slo-ttft-ms", "600000"); got.Server() != "scripted" {
+			t.Errorf("an objective that can be met: got %d", got.Status)
 		}
 	})
 }

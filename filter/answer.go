@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strconv"
+
 	"github.com/pintle-dev/pintle/internal/hostcalls"
 	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
@@ -22,13 +24,14 @@ func (s *stream) refuse(f *scoring.Failure) hostcalls.Action {
 		kind = "invalid_request_error"
 	}
 	body := append(appendError(nil, kind, f.Reason, f.Message), '}')
-	if f == heldTooMuch || f == storeUnavailable {
-		return s.answer(f.Status, f.Reason, body, [2]string{"retry-after", "1"})
-	}
+	var more [][2]string
 	if header, reason, ok := s.config.Plan.Dropped(f); ok {
-		return s.answer(f.Status, f.Reason, body, [2]string{header, reason})
+		more = append(more, [2]string{header, reason})
 	}
-	return s.answer(f.Status, f.Reason, body)
+	if f.RetryAfter > 0 {
+		more = append(more, [2]string{"retry-after", strconv.Itoa(f.RetryAfter)})
+	}
+	return s.answer(f.Status, f.Reason, body, more...)
 }
 
 // appendError appends {"error":{...} without the closing brace, so that members may follow.

@@ -103,6 +103,25 @@ func (x *explainer) list(dst *[]byte, profile string, e *scoring.Endpoint, plugi
 	*dst = append(*dst, ']')
 }
 
+// appendPredictions appends what was predicted for each endpoint, [endpoint, milliseconds to the first token,
+// milliseconds for each further one].
+func appendPredictions(dst []byte, predictions []scoring.Prediction) []byte {
+	if len(predictions) == 0 {
+		return dst
+	}
+	dst = append(dst, `,"predicted":[`...)
+	for i := range predictions[:min(len(predictions), mostExplained)] {
+		p := &predictions[i]
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(openai.AppendQuoted(append(dst, '['), p.Endpoint.Name), ',')
+		dst = append(strconv.AppendInt(dst, int64(p.TTFT*1e3+0.5), 10), ',')
+		dst = append(strconv.AppendInt(dst, int64(p.TPOT*1e3+0.5), 10), ']')
+	}
+	return append(dst, ']')
+}
+
 // trace has the next decision explained, with debug on.
 func (s *stream) trace() {
 	if s.config.Debug {
@@ -134,5 +153,6 @@ func (s *stream) endTrace(picked []*scoring.Endpoint) {
 	line = append(append(line, `],"filteredOut":[`...), x.filtered...)
 	line = append(line, `],"omitted":`...)
 	line = strconv.AppendInt(line, int64(max(x.listed-mostExplained, 0)), 10)
+	line = appendPredictions(line, s.cycle.Predictions())
 	s.explain = string(append(line, '}'))
 }

@@ -20,7 +20,7 @@ const (
 	crowdedMillis = 1
 )
 
-var heldTooMuch = &scoring.Failure{Status: 503, Reason: "held_too_much",
+var heldTooMuch = &scoring.Failure{Status: 503, Reason: "held_too_much", RetryAfter: 1,
 	Message: "too much is held for requests that have not come to their end; try again"}
 
 // place is where a stream lies among the held ones.

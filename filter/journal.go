@@ -42,9 +42,9 @@ func (h *history) begin(pool *pool, options state.Options, data *sharedData) {
 // wants has what a state with these options takes journaled.
 func (h *history) wants(options state.Options) {
 	h.usage = h.usage || options.Latency || options.ModelLatency || options.Usage || options.Tokens ||
-		options.Lengths || options.Prefix
+		options.Lengths || options.Prefix || options.Speeds || options.Outputs
 	h.outcomes = h.outcomes || h.usage || options.Failures || options.Begins
-	h.began = h.began || options.Prefix || options.Failures || options.Begins
+	h.began = h.began || options.Prefix || options.Failures || options.Begins || options.Speeds
 	h.on = h.on || options.Any()
 }
 

@@ -19,7 +19,7 @@ const (
 
 // The refusals of requests for conversations.
 var (
-	storeUnavailable = &scoring.Failure{Status: 503, Reason: "store_unavailable",
+	storeUnavailable = &scoring.Failure{Status: 503, Reason: "store_unavailable", RetryAfter: 1,
 		Message: "the conversation cannot be read now; try again"}
 	turnUnclear = &scoring.Failure{Status: 400, Reason: "invalid_body",
 		Message: "with previous_response_id the input must be text or a list, and both must be given once"}

@@ -159,3 +159,11 @@ func (b *Builder) ignoreParameters() {
 func (b *Builder) Warn(text string) {
 	b.compiler.plan.warnings = append(b.compiler.plan.warnings, b.Name+": "+text)
 }
+
+// NoEffect tells the operator that a parameter is read, if it is given, and why it changes nothing.
+func (b *Builder) NoEffect(key, why string) {
+	if b.Has(key) {
+		b.Warn(key + " has no effect: " + why)
+	}
+	b.Drop(key)
+}

@@ -192,6 +192,9 @@ func (c *compiler) addHooks() {
 		if admitter, ok := c.plugins[i].plugin.(Admitter); ok && !is[ProfileHandler](c.plugins[i].plugin) {
 			c.plan.admitters = append(c.plan.admitters, admitter)
 		}
+		if confirmer, ok := c.plugins[i].plugin.(Confirmer); ok {
+			c.plan.confirmers = append(c.plan.confirmers, confirmer)
+		}
 		if selector, ok := c.plugins[i].plugin.(ModelSelector); ok {
 			c.plan.selectors = append(c.plan.selectors, selector)
 		}

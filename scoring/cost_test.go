@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
@@ -58,6 +59,10 @@ var costConfigs = []struct{ name, config string }{
 		{"type": "endpoint-attribute-filter", "parameters": {"attribute": "Heat", "algorithm": {"type": "threshold",
 		"threshold": {"operator": "LessThan", "value": 1}}}}, {"type": "endpoint-attribute-scorer", "parameters":
 		{"attributeKey": "WaitingQueueSize", "algorithm": {"type": "linear_lower_is_better"}}}, {"type": "round-robin"}]}`},
+	{"predicted latency", `{"plugins": [{"type": "prefix-cache-scorer"}, {"type": "predicted-latency-scorer"}]}`},
+	{"objectives", `{"apiVersion": "llm-d.ai/v1alpha1", "kind": "EndpointPickerConfig", "plugins": [
+		{"type": "approx-prefix-cache-producer"}, {"type": "slo-headroom-tier-filter"}, {"type": "latency-scorer"},
+		{"type": "latency-slo-admitter", "parameters": {"unmet": "refuse"}}, {"type": "predicted-latency-scorer"}]}`},
 	{"two choices", `{"plugins": [{"type": "power-of-two", "parameters": {"maxNumOfEndpoints": 3}}]}`},
 	{"random", `{"plugins": [{"type": "random-picker", "parameters": {"maxNumOfEndpoints": 3}}]}`},
 }
@@ -73,6 +78,7 @@ func costCycle(t testing.TB, plan *scoring.Plan, n int) *scoring.Cycle {
 	c := plantest.Cycle(plantest.Pool(endpoints...), 1)
 	c.Pool.State = state.New(plan.StateOptions())
 	c.Pool.Enter()
+	teach(c.Pool)
 	body := []byte(`{"model": "m", "prompt": "` + strings.Repeat("a prompt ", 100) + `"}`)
 	if failure := c.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
 		t.Fatal(failure.Message)
@@ -82,9 +88,26 @@ func costCycle(t testing.TB, plan *scoring.Plan, n int) *scoring.Cycle {
 		if name == "x-session-token" {
 			value = base64.StdEncoding.EncodeToString([]byte(endpoints[0].Name))
 		}
+		if name == "x-slo-ttft-ms" && plan.Reading().Dialect == scoring.DialectLLMD {
+			value = "12.5"
+		}
 		c.Request.Headers = append(c.Request.Headers, value)
 	}
 	return c
+}
+
+// teach has the endpoints answer, each one slower than the one before it.
+func teach(pool *scoring.Pool) {
+	for i := range 4 * len(pool.Endpoints) {
+		place := i % len(pool.Endpoints)
+		e := journal.Event{Kind: journal.Decision, Time: plantest.Now - 1e9, Instance: 1, Lease: uint32(i + 1),
+			Primary: pool.ID(&pool.Endpoints[place]), Streamed: true, PrimaryLoad: 1000, InputTokens: 1000}
+		pool.State.Apply(&e)
+		e.Kind, e.Status, e.TTFTMicros, e.DurationMicros = journal.Completion, 200, uint32(1000*(5+place)), 1e6
+		e.OutputTokens = 10
+		e.Time += int64(e.DurationMicros) * 1000
+		pool.State.Apply(&e)
+	}
 }
 
 func TestDecideDoesNotAllocate(t *testing.T) {

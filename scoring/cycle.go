@@ -30,6 +30,7 @@ type Cycle struct {
 	hasher         state.Hasher
 	chains         []promptChain
 	matches        []PrefixMatches // by MatchKey
+	predictions    []Prediction
 	media          []int32
 	mediaKnown     bool
 	warm           bool
@@ -193,6 +194,10 @@ func (c *Cycle) Peer() *Endpoint {
 // Primary returns what became of the profile that serves the request.
 func (c *Cycle) Primary() *Result { return &c.results[c.plan.handler.Primary(c)] }
 
+// Candidates are the endpoints that the filters of the profile that ran last have left. Valid until the next profile
+// runs.
+func (c *Cycle) Candidates() []*Endpoint { return c.candidates }
+
 // Serves reports whether e may serve the model that the request asks for, and is in the request's subset.
 func (c *Cycle) Serves(e *Endpoint) bool { return c.removedBy(e.Index) == "" }
 
@@ -217,6 +222,7 @@ func (c *Cycle) begin() {
 	clear(c.cachedTokens)
 	c.chains, c.warm, c.predicted = c.chains[:0], false, false
 	c.media, c.mediaKnown = c.media[:0], false
+	c.predictions = c.predictions[:0]
 	c.user, c.userName, c.input, c.output = 0, "", 0, 0
 	c.mix, c.sessions = c.mix[:0], c.sessions[:0]
 	c.strategy = ""

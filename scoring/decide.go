@@ -10,19 +10,28 @@ type Failure struct {
 	Reason string
 	// Message is for people.
 	Message string
+	// RetryAfter is in how many seconds it may be worth another try, 0 for unknown.
+	RetryAfter int
 }
+
+// SLOUnmet is the Reason of a request whose objective no endpoint can meet.
+const SLOUnmet = "slo_unmet"
 
 // The failures of a decision.
 var (
-	NoEndpoints   = &Failure{503, "no_endpoints", "no model server is known"}
-	FilteredOut   = &Failure{503, "filtered_out", "no model server passes the filters for this request"}
-	ModelNotFound = &Failure{404, "model_not_found", "no model server serves the requested model"}
-	NoParser      = &Failure{400, "no_parser", "no parser of the configuration claims the request's path"}
-	Shed          = &Failure{429, "shed", "the model servers are saturated and the request's priority is below 0"}
+	NoEndpoints = &Failure{Status: 503, Reason: "no_endpoints", Message: "no model server is known"}
+	FilteredOut = &Failure{Status: 503, Reason: "filtered_out",
+		Message: "no model server passes the filters for this request"}
+	ModelNotFound = &Failure{Status: 404, Reason: "model_not_found",
+		Message: "no model server serves the requested model"}
+	NoParser = &Failure{Status: 400, Reason: "no_parser",
+		Message: "no parser of the configuration claims the request's path"}
+	Shed = &Failure{Status: 429, Reason: "shed",
+		Message: "the model servers are saturated and the request's priority is below 0"}
 )
 
 // saturatedOut is FilteredOut as llm-d answers it: what its filters remove is taken for busy.
-var saturatedOut = &Failure{429, FilteredOut.Reason, FilteredOut.Message}
+var saturatedOut = &Failure{Status: 429, Reason: FilteredOut.Reason, Message: FilteredOut.Message}
 
 // Decide routes the request of c. It returns the endpoints that shall serve it, best first, valid until the next
 // decision, or why there are none.
@@ -67,10 +76,26 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 	if primary.State != Picked {
 		return nil, p.defaults.FilteredOut
 	}
+	if failure := c.confirm(); failure != nil {
+		return nil, failure
+	}
 	for _, hook := range p.requestHooks {
 		hook.OnRouted(c)
 	}
 	return primary.Picked, nil
+}
+
+// confirm asks whether the request, which has been routed, shall be served.
+func (c *Cycle) confirm() *Failure {
+	if c.Request.Unjudged {
+		return nil
+	}
+	for _, confirmer := range c.plan.confirmers {
+		if failure := confirmer.Confirm(c); failure != nil {
+			return failure
+		}
+	}
+	return nil
 }
 
 // spread picks a uniformly random candidate for a request that scorers cannot judge. It prefers those that answered

@@ -21,7 +21,7 @@ func Describe(r Registration, registry []Registration) (parameters []strictjson.
 		name string
 		is   bool
 	}{
-		{"admitter", is[Admitter](plugin) && !is[ProfileHandler](plugin)},
+		{"admitter", is[Admitter](plugin) && !is[ProfileHandler](plugin) || is[Confirmer](plugin)},
 		{"model selector", is[ModelSelector](plugin)},
 		{"profile handler", is[ProfileHandler](plugin)},
 		{"prefill decider", is[PrefillDecider](plugin)},
@@ -31,7 +31,7 @@ func Describe(r Registration, registry []Registration) (parameters []strictjson.
 		{"picker", is[Picker](plugin)},
 		{"request hook", is[RequestHook](partOf(plugin))},
 		{"response hook", is[ResponseHook](partOf(plugin))},
-		{"producer", is[LoadProducer](plugin)},
+		{"producer", is[LoadProducer](plugin) || is[LatencyProducer](plugin)},
 		{"prefix producer", is[PrefixProducer](plugin)},
 		{"media producer", is[MediaProducer](plugin)},
 		{"reporter", is[Reporter](plugin)},

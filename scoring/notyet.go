@@ -9,11 +9,6 @@ var notYet = map[string]string{
 	"endpoint-notification-source": "it serves the precise prefix index alone: leave it out with that",
 	"k8s-notification-source":      "the sidecar watches Kubernetes by itself: leave it out",
 
-	"predicted-latency-producer": "least-latency goes by the latencies seen in the last minute",
-	"latency-scorer":             "least-latency goes by the latencies seen in the last minute",
-	"slo-headroom-tier-filter":   "utilization-filter keeps loaded servers out",
-	"latency-slo-admitter":       "probabilistic-admitter refuses sheddable requests by load",
-
 	"global-strict-fairness-policy":            nearestFlow,
 	"round-robin-fairness-policy":              nearestFlow,
 	"program-aware-fairness":                   "vtc-basic shares servers fairly among users",

@@ -19,6 +19,7 @@ type Plan struct {
 	state          state.Options
 	saturation     Utilization
 	admitters      []Admitter
+	confirmers     []Confirmer
 	data           DataLayer
 	parsers        []Parser
 	objective      headerNames
@@ -77,7 +78,7 @@ func (p *Plan) Dropped(f *Failure) (header, reason string, ok bool) {
 	switch f.Reason {
 	case NoEndpoints.Reason:
 		reason = "rejected-no-endpoints"
-	case FilteredOut.Reason, Shed.Reason:
+	case FilteredOut.Reason, Shed.Reason, SLOUnmet:
 		reason = "rejected-saturated"
 	}
 	return p.defaults.DropHeader, reason, p.defaults.DropHeader != "" && reason != ""

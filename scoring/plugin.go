@@ -58,6 +58,14 @@ type Admitter interface {
 	Admit(c *Cycle) *Failure
 }
 
+// Confirmer looks at a request that was routed, before it leaves, and may refuse it after all. It takes part by being
+// declared.
+type Confirmer interface {
+	// Confirm returns nil for a request that shall be served, else why not. What it returns is valid until its next
+	// call.
+	Confirm(c *Cycle) *Failure
+}
+
 // PrefillDecider says whether a request gets a prefill stage of its own.
 type PrefillDecider interface {
 	// NeedsPrefill is asked after decode was chosen.

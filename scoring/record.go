@@ -31,6 +31,9 @@ func (p *Plan) Record(c *Cycle, event *journal.Event) {
 	event.Chains = c.appendChains(event.Chains)
 	event.Sessions = c.sessions
 	event.User, event.InputTokens, event.OutputTokens = c.user, c.input, c.output
+	if p.state.Speeds && event.InputTokens == 0 {
+		event.InputTokens = uint32(c.PromptTokens())
+	}
 	event.Primary = c.Pool.ID(c.results[primary].Picked[0])
 	event.Model, event.Profile = journal.HashName(c.Request.Model), journal.HashName(p.profiles[primary].name)
 	event.PromptBytes = c.Request.TextBytes()

@@ -73,11 +73,12 @@ func (r *Request) Read(scan *openai.Request, api openai.API, body []byte) *Failu
 		r.Model, r.Body, r.BodyBytes = scan.Model, scan, body
 		return nil
 	case err == nil:
-		return &Failure{400, "model_missing", "the request names no model; set \"model\" to the name of one"}
+		return &Failure{Status: 400, Reason: "model_missing",
+			Message: "the request names no model; set \"model\" to the name of one"}
 	}
 	reason := "invalid_body"
 	if errors.Is(err, openai.ReasonModelType) || errors.Is(err, openai.ReasonModelLong) {
 		reason = "model_missing"
 	}
-	return &Failure{400, reason, "the request body cannot be read: " + err.Error()}
+	return &Failure{Status: 400, Reason: reason, Message: "the request body cannot be read: " + err.Error()}
 }

@@ -50,6 +50,20 @@ func (c *Cycle) TokensOf(bytes int) int {
 	return bytes / charactersPerToken
 }
 
+// OutputTokens is how many tokens the answer to the request is thought to have: as those of the same model to the same
+// user of late, else as those of the model, at most the limit that the request sets. ok is false as long as too little
+// is known, or nobody asked by state.Options.Outputs.
+func (c *Cycle) OutputTokens(user string) (tokens float64, ok bool) {
+	if c.Pool.State == nil || c.Pool.State.Outputs == nil {
+		return 0, false
+	}
+	tokens, ok = c.Pool.State.Outputs.Tokens(journal.HashName(c.Request.Model), journal.HashName(user))
+	if body := c.Request.Body; body != nil && body.MaxTokens > 0 {
+		tokens = min(tokens, float64(body.MaxTokens))
+	}
+	return tokens, ok
+}
+
 func (c *Cycle) tokensPerByte() (perByte float64, ok bool) {
 	if c.Pool == nil || c.Pool.State == nil || c.Pool.State.Lengths == nil {
 		return 0, false

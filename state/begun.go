@@ -19,11 +19,17 @@ func (f *InFlight) Tokens(index int) int64 {
 // begin applies that an answer has begun. One of an unknown lease changes nothing, nor does one that was applied
 // before.
 func (f *InFlight) begin(e *journal.Event) {
-	if !f.begins {
+	if !f.begins && f.speeds == nil {
 		return
 	}
 	i := f.find(f.key(e.Instance, e.Lease), e.Instance, e.Lease)
 	if i == 0 {
+		return
+	}
+	if f.speeds != nil {
+		f.markBegan(i, e, f.clock.at(e.Time))
+	}
+	if !f.begins {
 		return
 	}
 	l := f.leases.at(i)

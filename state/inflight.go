@@ -62,6 +62,7 @@ type InFlight struct {
 	trackBusy bool
 	// begins has answers that begin end a part of what their requests charge, keepTokens keeps the tokens from it.
 	begins, keepTokens bool
+	speeds             *Speeds // nil where they are not learnt
 
 	table   table
 	leases  chunks[lease] // by number in the table
@@ -94,6 +95,9 @@ func (f *InFlight) Resize(n int) {
 	for len(f.loads) < n {
 		f.loads = append(f.loads, load{})
 	}
+	if f.speeds != nil {
+		f.speeds.resize(n)
+	}
 	if n > 0 {
 		f.decided.reach(uint32(n - 1))
 		f.open.reach(uint32(n - 1))
@@ -106,6 +110,9 @@ func (f *InFlight) Reset(index int) {
 		return
 	}
 	f.loads[index] = load{epoch: f.loads[index].epoch + 1}
+	if f.speeds != nil {
+		f.speeds.speeds[index] = speed{}
+	}
 	f.decided.at(uint32(index)).n = 0
 	f.open.at(uint32(index)).n = 0
 }
@@ -140,6 +147,9 @@ func (f *InFlight) Open(e *journal.Event, endpoints *Endpoints) {
 	*l = lease{instance: e.Instance, time: decided, number: e.Lease, input: e.InputTokens, output: e.OutputTokens,
 		open: true}
 	f.count(l, e.Model)
+	if f.speeds != nil {
+		f.markDecision(i, e, endpoints, decided)
+	}
 	f.charge(l, endpoints.Index(e.Primary), e.PrimaryLoad, false)
 	f.charge(l, endpoints.Index(e.Prefill), e.PrefillLoad, true)
 	for _, id := range e.Encode[:min(len(e.Encode), MaxCharged)] {
@@ -151,8 +161,15 @@ func (f *InFlight) Open(e *journal.Event, endpoints *Endpoints) {
 
 // Close applies a completion. One of an unknown lease changes nothing.
 func (f *InFlight) Close(e *journal.Event) {
-	f.now = max(f.now, f.clock.at(e.Time))
+	at := f.clock.at(e.Time)
+	f.now = max(f.now, at)
 	if i := f.find(f.key(e.Instance, e.Lease), e.Instance, e.Lease); i != 0 {
+		if f.speeds != nil {
+			if e.TTFTMicros > 0 {
+				f.markBegan(i, e, at-int64(e.DurationMicros-min(e.TTFTMicros, e.DurationMicros))*1000)
+			}
+			f.markEnded(i, e, at)
+		}
 		f.release(i)
 	}
 }
@@ -236,7 +253,7 @@ func (f *InFlight) Leases() int { return int(f.table.used) }
 // MemoryBytes is the memory that it holds.
 func (f *InFlight) MemoryBytes() int {
 	return f.table.memory() + f.leases.memory() + f.heap.memory() + f.charges.memory() +
-		f.decided.memory() + f.open.memory() + cap(f.loads)*int(unsafe.Sizeof(load{}))
+		f.decided.memory() + f.open.memory() + f.speeds.memory() + cap(f.loads)*int(unsafe.Sizeof(load{}))
 }
 
 func (f *InFlight) key(instance uint64, number uint32) uint64 {
@@ -278,6 +295,9 @@ func (f *InFlight) charge(l *lease, index int, tokens uint32, prefill bool) {
 // release ends lease i.
 func (f *InFlight) release(i uint32) {
 	l := f.leases.at(i)
+	if f.speeds != nil {
+		f.markEnded(i, nil, f.now)
+	}
 	for l.charges != 0 {
 		j := l.charges
 		c := f.charges.at(j)

@@ -18,6 +18,8 @@ type Options struct {
 	// Begins has answers that begin end what their prompts cost, see InFlight.EndAtBeginnings; KeepTokens has the
 	// tokens stay.
 	Begins, KeepTokens bool
+	// Speeds learns how fast endpoints answer, see Speeds. It needs InFlight.
+	Speeds bool
 	// Models are the models whose requests in flight are counted, too, see WatchModel.
 	Models []uint64
 
@@ -47,6 +49,9 @@ type Options struct {
 
 	// Lengths keeps how many tokens a byte of prompt text makes, by model.
 	Lengths bool
+
+	// Outputs keeps how many tokens answers have, by model and user.
+	Outputs bool
 
 	// Usage keeps samples of the tokens of requests by endpoint, until they are WindowAge old.
 	Usage bool
@@ -100,6 +105,7 @@ type State struct {
 	Failures  *Failures
 	Usage     *Usage
 	Lengths   *Lengths
+	Outputs   *Outputs
 	Tokens    *Tokens
 	Sessions  *Sessions
 	Bursts    *Bursts
@@ -111,8 +117,7 @@ type State struct {
 // Any reports whether a State with these options has any part.
 func (o *Options) Any() bool {
 	return o.InFlight || o.Prefix || o.Cold || o.Latency || o.ModelLatency || o.Failures || o.Usage || o.Tokens ||
-		o.Lengths ||
-		o.Sessions || o.Bursts != nil
+		o.Lengths || o.Outputs || o.Sessions || o.Bursts != nil
 }
 
 // New makes an empty State for an empty pool.
@@ -148,6 +153,9 @@ func New(o Options) *State {
 	if o.Lengths {
 		s.Lengths = keep(s, new(Lengths))
 	}
+	if o.Outputs {
+		s.Outputs = keep(s, newOutputs())
+	}
 	if o.Tokens {
 		s.Tokens = keep(s, NewTokens(o.TokenWindow, o.TokenUsers, o.TokenInputWeight, o.TokenOutputWeight, o.Seed))
 		if o.TokenRequestMost > 0 {
@@ -163,6 +171,9 @@ func New(o Options) *State {
 		}
 		if o.Begins {
 			s.InFlight.EndAtBeginnings(o.KeepTokens)
+		}
+		if o.Speeds {
+			s.InFlight.speeds = newSpeeds()
 		}
 	}
 	s.step.endpoints, s.step.leases = &s.Endpoints, s.InFlight

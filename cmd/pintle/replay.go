@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,7 +30,9 @@ type replayOptions struct {
 	output  string
 	options replay.Options
 	limits  replay.Limits
-	given   map[string]bool
+	// objectives has requests ask for the limits.
+	objectives bool
+	given      map[string]bool
 }
 
 // runReplay decides the requests of a trace again by each configuration.
@@ -65,6 +68,8 @@ func (o *replayOptions) flags() *flag.FlagSet {
 	f.StringVar(&o.output, "o", "text", "output: text, json, or html for a page with plots")
 	f.Float64Var(&o.options.Scale, "scale", 1, "multiplies the rate of requests")
 	f.IntVar(&s.Count, "servers", s.Count, "number of servers; a recording's are its own unless this is given")
+	f.Func("speeds", "how fast servers are, in their order, such as 0.35,0.35,1: a factor for each, 1 for those "+
+		"that it does not name", o.readSpeeds)
 	f.Uint64Var(&o.options.Seed, "seed", 1, "seed of random choices")
 	limit := func(to *float64) func(string) error {
 		return func(text string) error {
@@ -78,6 +83,8 @@ func (o *replayOptions) flags() *flag.FlagSet {
 	}
 	f.Func("slo-ttft", "the longest time to first token of a good answer, such as 500ms", limit(&o.limits.TTFT))
 	f.Func("slo-tpot", "the longest time per output token of a good answer, such as 50ms", limit(&o.limits.TPOT))
+	f.BoolVar(&o.objectives, "ask", false, "requests ask for -slo-ttft and -slo-tpot, by the headers "+
+		"x-slo-ttft-ms and x-slo-tpot-ms")
 	f.IntVar(&s.MaxRunning, "max-num-seqs", s.MaxRunning, "batch slots of a server")
 	f.IntVar(&s.BlockTokens, "block-size", s.BlockTokens, "tokens in a block of KV cache")
 	f.IntVar(&s.Blocks, "num-blocks", s.Blocks, "blocks of a server's KV cache")
@@ -88,6 +95,32 @@ func (o *replayOptions) flags() *flag.FlagSet {
 	f.Float64Var(&s.BatchSlowdown, "batch-slowdown", s.BatchSlowdown,
 		"part of time-per-output-token that each further running request adds")
 	return f
+}
+
+// readSpeeds reads a list of numbers above 0.
+func (o *replayOptions) readSpeeds(text string) error {
+	o.options.Speeds = nil
+	for _, part := range strings.Split(text, ",") {
+		speed, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
+		if err != nil || !(speed >= 0.001 && speed <= 1000) {
+			return fmt.Errorf("%q: want 0.001 to 1000", part)
+		}
+		o.options.Speeds = append(o.options.Speeds, speed)
+	}
+	return nil
+}
+
+// askFor has every request ask for the limits of a good answer.
+func (o *replayOptions) askFor() {
+	o.options.Headers = map[string]string{}
+	for _, limit := range []struct {
+		header  string
+		seconds float64
+	}{{"x-slo-ttft-ms", o.limits.TTFT}, {"x-slo-tpot-ms", o.limits.TPOT}} {
+		if limit.seconds > 0 {
+			o.options.Headers[limit.header] = strconv.FormatFloat(limit.seconds*1000, 'f', -1, 64)
+		}
+	}
 }
 
 // takeFile takes the first argument out that is neither a flag nor a flag's value; without one the name is empty.
@@ -166,6 +199,13 @@ func (o *replayOptions) run(ctx context.Context, stdout, stderr io.Writer) (code
 		for _, name := range trace.Endpoints {
 			o.options.Endpoints = append(o.options.Endpoints, scoring.Endpoint{Name: name})
 		}
+	}
+	if len(o.options.Speeds) > o.options.Servers.Count {
+		return 2, fmt.Errorf("flag -speeds: names %d servers, and there are %d", len(o.options.Speeds),
+			o.options.Servers.Count)
+	}
+	if o.objectives {
+		o.askFor()
 	}
 	reports, err := o.replay(ctx, plans, trace, stderr)
 	if err != nil {

@@ -3,6 +3,7 @@
 package explain
 
 import (
+	"math"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -25,6 +26,8 @@ type Explanation struct {
 	Model string `json:"model"`
 	// Selection is how the model was chosen, if the request names a virtual one.
 	Selection *Selection `json:"selection,omitempty"`
+	// Predicted is what the request is expected to meet at each endpoint, where a plug-in goes by that.
+	Predicted map[string]Predicted `json:"predicted,omitempty"`
 	// RequestHeaders are the headers that plug-ins add to the request.
 	RequestHeaders map[string]string `json:"requestHeaders"`
 	// ResponseHeaders are the headers that plug-ins add to the response, if the first choice serves the request.
@@ -41,6 +44,12 @@ type Profile struct {
 	// Totals are the sums of score x weight; in a mix they are brought to 0..1.
 	Totals map[string]float64 `json:"totals"`
 	Picked []string           `json:"picked"`
+}
+
+// Predicted are the times to the first token and for each further one, in milliseconds.
+type Predicted struct {
+	TTFT float64 `json:"ttftMs"`
+	TPOT float64 `json:"tpotMs"`
 }
 
 // Error is what the client would be told.
@@ -113,6 +122,12 @@ func (x *Explainer) Explain(request Request, now int64) *Explanation {
 	}
 	endpoints, failure := x.plan.Decide(x.cycle)
 	result.Model = x.cycle.Request.Model
+	for _, p := range x.cycle.Predictions() {
+		if result.Predicted == nil {
+			result.Predicted = map[string]Predicted{}
+		}
+		result.Predicted[p.Endpoint.Name] = Predicted{math.Round(p.TTFT * 1e3), math.Round(p.TPOT*1e4) / 10}
+	}
 	if failure != nil {
 		return result.fail(failure)
 	}

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"math"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/strictjson"
@@ -19,6 +20,10 @@ type past struct {
 	failures int
 	// ttft and tpot are those of all completed requests; 0 is none.
 	ttft, tpot time.Duration
+	// tokens is how many tokens of prompts the requests in flight have it compute in all, rate how many it computes in
+	// a second; 0 is unknown.
+	tokens int
+	rate   float64
 }
 
 // readState reads what the journal would hold of an endpoint.
@@ -27,6 +32,11 @@ func readState(o *strictjson.Object) past {
 	o.Int("failures", &failures, 0, mostEvents)
 	p := readPast(o)
 	p.failures = failures
+	o.Int("tokensInFlight", &p.tokens, 0, math.MaxInt32)
+	o.Float("prefillTokensPerSecond", &p.rate, 1, 1e9)
+	if p.tokens > 0 && p.inFlight == 0 {
+		o.Missing("inFlight", "tokens in flight are those of requests")
+	}
 	o.Close()
 	return p
 }
@@ -37,7 +47,7 @@ func readPast(o *strictjson.Object) past {
 	o.Int("inFlight", &p.inFlight, 0, mostEvents)
 	o.Duration("ttft", &p.ttft, time.Microsecond)
 	o.Duration("tpot", &p.tpot, time.Microsecond)
-	if p.tpot > 0 && p.ttft == 0 {
+	if p.tpot > 0 && p.ttft == 0 && !o.Has("prefillTokensPerSecond") {
 		o.Missing("ttft", "a request with a time per token has a time to its first, too")
 	}
 	return p
@@ -60,9 +70,14 @@ func (f *Fleet) readModels(root *strictjson.Object) {
 
 // apply applies the past to s. event has what is common to all of it; leases are numbered on from lease.
 func (p *past) apply(s *state.State, event journal.Event, lease *uint32) {
-	for range p.inFlight {
+	for i := range p.inFlight {
 		*lease++
-		event.Kind, event.Lease = journal.Decision, *lease
+		event.Kind, event.Lease, event.Streamed = journal.Decision, *lease, p.rate > 0
+		event.PrimaryLoad = uint32(p.tokens / p.inFlight)
+		if i == 0 {
+			event.PrimaryLoad += uint32(p.tokens % p.inFlight)
+		}
+		event.InputTokens = event.PrimaryLoad
 		s.Apply(&event)
 	}
 	if p.ttft == 0 {
@@ -71,5 +86,38 @@ func (p *past) apply(s *state.State, event journal.Event, lease *uint32) {
 	*lease++
 	event.Kind, event.Lease, event.Status, event.OutputTokens = journal.Completion, *lease, 200, 2
 	event.TTFTMicros, event.DurationMicros = uint32(p.ttft.Microseconds()), uint32((p.ttft + p.tpot).Microseconds())
+	s.Apply(&event)
+}
+
+const (
+	// lessons is how many answers of each endpoint tell how fast it is, lessonEvery the time between them.
+	lessons     = 256
+	lessonEvery = int64(time.Minute)
+	// lessonTokens is the length of the shortest of their prompts.
+	lessonTokens = 256
+)
+
+// teach applies the i-th of the answers that tell how fast the endpoint is, each to a prompt that it had to compute
+// alone.
+func (p *past) teach(s *state.State, event journal.Event, i int, lease *uint32) {
+	if p.rate == 0 {
+		return
+	}
+	*lease++
+	event.Time -= int64(lessons-i) * lessonEvery
+	event.Kind, event.Lease, event.Streamed = journal.Decision, *lease, true
+	event.PrimaryLoad = lessonTokens * uint32(1+i%16)
+	event.InputTokens = event.PrimaryLoad
+	s.Apply(&event)
+	first := time.Duration(float64(event.PrimaryLoad) / p.rate * float64(time.Second))
+	event.Kind, event.Status = journal.Began, 200
+	event.Time += int64(first)
+	event.TTFTMicros = uint32(first.Microseconds())
+	s.Apply(&event)
+	const tokens = 11
+	rest := (tokens - 1) * p.tpot
+	event.Kind, event.OutputTokens = journal.Completion, tokens
+	event.Time += int64(rest)
+	event.DurationMicros = event.TTFTMicros + uint32(rest.Microseconds())
 	s.Apply(&event)
 }

@@ -28,6 +28,11 @@ func (x *Explanation) WriteText(w io.Writer) error {
 	if x.Mix != nil {
 		x.Mix.write(&text, x.Profiles)
 	}
+	for _, name := range slices.Sorted(maps.Keys(x.Predicted)) {
+		p := x.Predicted[name]
+		fmt.Fprintf(&text, "predicted at %s: %g ms to the first token, %g ms for each further one\n", name,
+			p.TTFT, p.TPOT)
+	}
 	for _, name := range slices.Sorted(maps.Keys(x.RequestHeaders)) {
 		fmt.Fprintf(&text, "request header %s: %s\n", name, x.RequestHeaders[name])
 	}

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"math"
+	"math/rand/v2"
 	"time"
 )
 
@@ -23,6 +24,8 @@ type Servers struct {
 	MaxPrefills int
 	// WhilePrefill is the part of its pace that decoding keeps while a prompt is processed; 0 stands for all of it.
 	WhilePrefill float64
+	// Noise is the standard deviation of the logarithm of the times that prompts take; 0 is none.
+	Noise float64
 }
 
 // DefaultServers are the ones of llm-d's report "73-capacity": Qwen3-32B on two H100 each.
@@ -32,6 +35,9 @@ func DefaultServers() Servers {
 		TimePerOutputToken: 11 * time.Millisecond, BatchSlowdown: 0.028,
 	}
 }
+
+// noiseSeed is any number.
+const noiseSeed = 17
 
 // request is one request on its way.
 type request struct {
@@ -83,10 +89,12 @@ type server struct {
 	decoding []*request
 	progress float64 // tokens that a request which decodes all the time would have
 	cache    *cache
+	random   *rand.Rand
 }
 
 func newServer(index int, like *Servers, watch watcher) *server {
-	return &server{Servers: like, index: index, watch: watch, cache: newCache(like.Blocks)}
+	return &server{Servers: like, index: index, watch: watch, cache: newCache(like.Blocks),
+		random: rand.New(rand.NewPCG(uint64(index), noiseSeed))}
 }
 
 // running is how many requests are in the batch.
@@ -162,7 +170,11 @@ func (s *server) prefilled() {
 }
 
 func (s *server) prefillTime(r *request) float64 {
-	return float64(r.input-r.cached) / s.PrefillTokensPerSecond
+	took := float64(r.input-r.cached) / s.PrefillTokensPerSecond
+	if s.Noise > 0 {
+		took *= math.Exp(s.Noise * s.random.NormFloat64())
+	}
+	return took
 }
 
 func (s *server) finish() {

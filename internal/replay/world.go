@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/openai"
@@ -31,6 +32,10 @@ type Options struct {
 	Endpoints []scoring.Endpoint
 	// Scale multiplies the rate of requests; 0 stands for 1.
 	Scale float64
+	// Speeds multiply the speed of servers, by their number; where there is none, it is 1.
+	Speeds []float64
+	// Headers are those of every request.
+	Headers map[string]string
 	// Seed is that of random choices.
 	Seed uint64
 	// SampleEvery is how often servers' metrics are read, in seconds; 0 stands for 0.05.
@@ -63,6 +68,7 @@ type world struct {
 	servers []*server
 	body    openai.Request
 	event   journal.Event
+	headers []string // of every request, those that the plan reads
 	lease   uint32
 	open    int
 }
@@ -120,7 +126,15 @@ func newWorld(plan *scoring.Plan, o *Options) *world {
 		e.Metrics = scoring.Metrics{
 			KVBlockTokens: o.Servers.BlockTokens, KVBlocks: o.Servers.Blocks, MaxRunning: o.Servers.MaxRunning,
 		}
-		w.servers = append(w.servers, newServer(i, &o.Servers, w))
+		like := o.Servers
+		if i < len(o.Speeds) {
+			like.PrefillTokensPerSecond *= o.Speeds[i]
+			like.TimePerOutputToken = time.Duration(float64(like.TimePerOutputToken) / o.Speeds[i])
+		}
+		w.servers = append(w.servers, newServer(i, &like, w))
+	}
+	for _, name := range plan.RequestHeaders() {
+		w.headers = append(w.headers, o.Headers[name])
 	}
 	options := plan.StateOptions()
 	options.Seed = o.Seed
@@ -168,7 +182,7 @@ func (w *world) send(r *Request, sample *Sample) {
 		Bytes:     r.Prompt.Bytes,
 		MaxTokens: r.Output,
 	}
-	w.cycle.Request = scoring.Request{Now: now, Model: r.Model, Body: &w.body, Chains: &r.Prompt}
+	w.cycle.Request = scoring.Request{Now: now, Model: r.Model, Body: &w.body, Chains: &r.Prompt, Headers: w.headers}
 	sample.Input, sample.Output = r.Input, r.Output
 	q := requestOf(r, w.options.Servers.BlockTokens)
 	q.sample, q.arrived = sample, sample.At

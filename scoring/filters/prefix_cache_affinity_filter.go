@@ -12,7 +12,9 @@ import (
 // Formula: an endpoint is sticky when matched blocks / blocks of the prompt >= affinityThreshold. With sticky
 // endpoints, they alone are kept; all are when there are none, and when the least busy sticky one would have the
 // request wait longer than the least busy other one by more than maxTTFTPenaltyMs. The wait is tokens in flight /
-// peakPrefillThroughput, as inflight-load-producer counts tokens, without the request at hand.
+// throughput, as inflight-load-producer counts tokens, without the request at hand. throughput is
+// peakPrefillThroughput; where that is not given, what each endpoint's answers tell that it computes in a second, and
+// 15928 before they do. With ttftSource latencyPredictor it is the predicted time to first token of the request.
 //
 // Missing data: a prompt of which nothing is known to be cached keeps all.
 //
@@ -21,6 +23,8 @@ type prefixCacheAffinityFilter struct {
 	threshold, exploration float64
 	penaltySeconds         float64
 	throughput             float64
+	learns                 bool
+	rules                  *scoring.LatencyRules // nil for prefillThroughput
 	matches                scoring.MatchKey
 }
 
@@ -31,13 +35,14 @@ type prefixCacheAffinityFilterParameters struct {
 	ExplorationProbability float64
 	// MaxTTFTPenaltyMs is how much longer a request may wait at a sticky endpoint, in milliseconds. 0: any time.
 	MaxTTFTPenaltyMs float64
-	// TTFTSource is prefillThroughput. latencyPredictor is known, but not here yet.
+	// TTFTSource is prefillThroughput or latencyPredictor.
 	TTFTSource string
-	// PeakPrefillThroughput is how many tokens of prompts an endpoint computes in a second.
+	// PeakPrefillThroughput is how many tokens of prompts an endpoint computes in a second. Unset: it is learnt.
 	PeakPrefillThroughput float64
 	// PrefixMatchInfoProducerName names the plug-in that matches prefixes. Empty: approx-prefix-cache-producer.
 	PrefixMatchInfoProducerName string
-	// LatencyPredictionInfoProducerName has no effect without latencyPredictor.
+	// LatencyPredictionInfoProducerName names the predicted-latency-producer. It has no effect without
+	// latencyPredictor.
 	LatencyPredictionInfoProducerName string
 	// InFlightLoadProducerName names the inflight-load-producer. Empty: the only one.
 	InFlightLoadProducerName string
@@ -65,14 +70,14 @@ func NewPrefixCacheAffinityFilter(b *scoring.Builder) scoring.Plugin {
 		penaltySeconds: p.MaxTTFTPenaltyMs / 1000, throughput: p.PeakPrefillThroughput, matches: b.PrefixMatches(),
 	}
 	if p.TTFTSource == sourcePredictor {
-		b.Mistake("ttftSource",
-			"latencyPredictor is known, but not here yet: prefillThroughput goes by the tokens in flight")
-	}
-	if p.LatencyPredictionInfoProducerName != "" {
+		f.rules = b.LatencyRules()
+	} else if p.LatencyPredictionInfoProducerName != "" {
 		b.Warn("latencyPredictionInfoProducerName has no effect with ttftSource: " + sourceThroughput)
 	}
 	if p.MaxTTFTPenaltyMs > 0 {
 		b.NeedLoad("inFlightLoadProducerName", p.InFlightLoadProducerName)
+		f.learns = f.rules == nil && !b.Has("peakPrefillThroughput")
+		b.State().Speeds = b.State().Speeds || f.learns
 		if p.PeakPrefillThroughput == 0 {
 			b.Mistake("peakPrefillThroughput", "0 is no throughput; give tokens per second")
 		}
@@ -87,22 +92,41 @@ func (f prefixCacheAffinityFilter) Select(c *scoring.Cycle, candidates []*scorin
 		return len(candidates)
 	}
 	least := f.threshold * float64(m.Blocks)
-	n, sticky, other := 0, int64(math.MaxInt64), int64(math.MaxInt64)
+	n, sticky, other := 0, math.Inf(1), math.Inf(1)
+	var predictions []scoring.Prediction
+	if f.rules != nil {
+		predictions, _ = f.rules.Predict(c, candidates)
+	}
 	for i, e := range candidates {
-		tokens := c.TokensInFlight(e)
+		wait := 0.0
+		if f.rules != nil {
+			wait = predictions[i].TTFT
+		} else {
+			wait = float64(c.TokensInFlight(e)) / f.rate(c, e)
+		}
 		if float64(m.Matched(e)) < least {
-			other = min(other, tokens)
+			other = min(other, wait)
 			continue
 		}
-		sticky = min(sticky, tokens)
+		sticky = min(sticky, wait)
 		candidates[n], candidates[i] = e, candidates[n]
 		n++
 	}
-	busy := f.penaltySeconds > 0 && n < len(candidates) && float64(sticky-other) > f.penaltySeconds*f.throughput
+	busy := f.penaltySeconds > 0 && n < len(candidates) && sticky-other > f.penaltySeconds
 	if n == 0 || busy {
 		return len(candidates)
 	}
 	return n
+}
+
+// rate is how many tokens e computes in a second.
+func (f prefixCacheAffinityFilter) rate(c *scoring.Cycle, e *scoring.Endpoint) float64 {
+	if f.learns {
+		if rate, ok := c.Throughput(e); ok {
+			return rate
+		}
+	}
+	return f.throughput
 }
 
 func (f prefixCacheAffinityFilter) explores(c *scoring.Cycle) bool {

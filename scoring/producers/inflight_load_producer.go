@@ -15,7 +15,8 @@ import (
 // first endpoint that each profile picks; without a producer of matches, prompt tokens - cached tokens as the prefix
 // scorer has them. The tokens count until the answer's first byte, the request until its end; at the endpoint of a
 // prefill stage both until the first byte. With addEstimatedOutputTokens the output counts, too: prompt tokens x
-// outputRatio, at most the request's own limit and maxEstimatedOutputTokens; input and output then count until the end.
+// outputRatio or, where that is not given, as many as answers of the model had of late, at most the request's own limit
+// and maxEstimatedOutputTokens; input and output then count until the end.
 //
 // It is added by itself where a plug-in needs it. Several must have the same parameters. A request of which no end is
 // seen counts for 10 minutes, or until the worker that sent it is gone.
@@ -26,6 +27,7 @@ import (
 // account depends on the order in which a start happens to run the producers; here it always is.
 type inflightLoadProducer struct {
 	output bool
+	learns bool
 	ratio  float64
 	most   int
 	// matches is the producer whose matches count, by default the first of all.
@@ -35,7 +37,8 @@ type inflightLoadProducer struct {
 type inflightLoadProducerParameters struct {
 	// AddEstimatedOutputTokens has the tokens of the answer count, too.
 	AddEstimatedOutputTokens bool
-	// OutputRatio is how many tokens of output are expected for one of the prompt.
+	// OutputRatio is how many tokens of output are expected for one of the prompt. Unset: as many as answers of the
+	// model had of late, and 1.5 before that is known.
 	OutputRatio float64
 	// MaxEstimatedOutputTokens bounds the output that is expected. Unset: not.
 	MaxEstimatedOutputTokens int
@@ -68,7 +71,9 @@ func NewInflightLoadProducer(b *scoring.Builder) scoring.Plugin {
 	options.InFlight, options.Begins, options.Lengths = true, true, true
 	options.KeepTokens = options.KeepTokens || p.AddEstimatedOutputTokens
 	options.RequestTimeout = max(options.RequestTimeout, requestTimeout)
-	return inflightLoadProducer{p.AddEstimatedOutputTokens, p.OutputRatio, p.MaxEstimatedOutputTokens, matches}
+	learns := p.AddEstimatedOutputTokens && !b.Has("outputRatio")
+	options.Outputs = options.Outputs || learns
+	return inflightLoadProducer{p.AddEstimatedOutputTokens, learns, p.OutputRatio, p.MaxEstimatedOutputTokens, matches}
 }
 
 // RequestLoad implements scoring.LoadProducer.
@@ -84,7 +89,11 @@ func (p inflightLoadProducer) RequestLoad(c *scoring.Cycle, e *scoring.Endpoint,
 }
 
 func (p inflightLoadProducer) outputTokens(c *scoring.Cycle, promptTokens int) int {
-	tokens := int(min(math.Round(float64(promptTokens)*p.ratio), float64(p.most)))
+	expected := math.Round(float64(promptTokens) * p.ratio)
+	if learnt, ok := c.OutputTokens(""); ok && p.learns {
+		expected = math.Round(learnt)
+	}
+	tokens := int(min(expected, float64(p.most)))
 	if c.Request.Body != nil && c.Request.Body.MaxTokens > 0 {
 		tokens = min(tokens, c.Request.Body.MaxTokens)
 	}

@@ -10,7 +10,8 @@ import (
 // this request would add. A request that finds much of its prompt in an endpoint's cache adds little there.
 //
 // Formula: 1 - min(t, queueThresholdTokens) / queueThresholdTokens, where t = tokens in flight + the request's own
-// tokens that are not cached, as inflight-load-producer counts them.
+// tokens that are not cached, as inflight-load-producer counts them. Without queueThresholdTokens, tokens of endpoints
+// that compute prompts slower or faster than the mean, as their answers tell, count for as many more or fewer.
 //
 // Range: 0 to 1. Unit: tokens.
 //
@@ -19,6 +20,8 @@ import (
 // Source: llm-d, token-load-scorer.
 type tokenLoadScorer struct {
 	threshold float64
+	learns    bool
+	rates     []float64
 }
 
 type tokenLoadScorerParameters struct {
@@ -37,17 +40,44 @@ func NewTokenLoadScorer(b *scoring.Builder) scoring.Plugin {
 	b.Int("queueThresholdTokens", &p.QueueThresholdTokens, math.MinInt32, math.MaxInt32)
 	b.String("inFlightLoadProducerName", &p.InFlightLoadProducerName)
 	b.NeedLoad("inFlightLoadProducerName", p.InFlightLoadProducerName)
+	s := &tokenLoadScorer{learns: !b.Has("queueThresholdTokens")}
 	if p.QueueThresholdTokens <= 0 {
 		p.QueueThresholdTokens = defaultThresholdTokens
 	}
-	return tokenLoadScorer{float64(p.QueueThresholdTokens)}
+	s.threshold = float64(p.QueueThresholdTokens)
+	if s.learns {
+		b.State().Speeds = true
+	}
+	return s
 }
 
 // Score implements scoring.Scorer.
-func (s tokenLoadScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
+func (s *tokenLoadScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
 	c.RequestLoads(candidates, scores)
+	mean := s.learn(c, candidates)
 	for i, e := range candidates {
 		tokens := scores[i] + float64(c.TokensInFlight(e))
+		if mean > 0 {
+			tokens *= mean / s.rates[i]
+		}
 		scores[i] = 1 - min(tokens, s.threshold)/s.threshold
 	}
+}
+
+// learn sets rates to what the candidates compute in a second and returns their mean, 0 where that is not known.
+func (s *tokenLoadScorer) learn(c *scoring.Cycle, candidates []*scoring.Endpoint) (mean float64) {
+	s.rates = s.rates[:0]
+	if !s.learns {
+		return 0
+	}
+	sum := 0.0
+	for _, e := range candidates {
+		rate, ok := c.Throughput(e)
+		if !ok {
+			return 0
+		}
+		s.rates = append(s.rates, rate)
+		sum += rate
+	}
+	return sum / float64(len(candidates))
 }

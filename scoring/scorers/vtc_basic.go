@@ -22,8 +22,9 @@ import (
 // fresh number of running ones.
 //
 // Range: 0 to 1. Unit: weighted tokens, and requests. A request counts with an estimate, ceil(bytes / 4) input and one
-// and a half times as many output tokens for its own user, until its answer reports what it used. Requests that other
-// profiles route count too.
+// and a half times as many output tokens for its own user, until its answer reports what it used; once answers to this
+// user, or of this model, have told how long they are, with their mean of late, at most the request's own limit.
+// Requests that other profiles route count too.
 //
 // Missing data: a request without a user goes by the load alone, and is not counted. So does a user alone, and users
 // who all use the same. A user is who the header says, else the body's key user. Anyone can give any name there, so
@@ -99,6 +100,7 @@ func NewVTCBasic(b *scoring.Builder) scoring.Plugin {
 		b.Mistake("", "is a second vtc-basic; users are counted once, so share one between the profiles")
 	}
 	options.InFlight, options.Tokens, options.Lengths = true, true, true
+	options.Outputs = options.Outputs || !s.source
 	options.TokenWindow, options.TokenUsers = window, s.MaxUsers
 	options.TokenInputWeight, options.TokenOutputWeight = s.InputTokenWeight, s.OutputTokenWeight
 	options.TokenRequestMost = s.MaxTokens
@@ -154,7 +156,11 @@ func (s *vtcBasic) OnRouted(c *scoring.Cycle) {
 		return
 	}
 	c.SetUser(user)
-	c.SetEstimate(estimate(c))
+	input, output := estimate(c)
+	if tokens, ok := c.OutputTokens(user); ok && !s.source {
+		output = uint32(tokens)
+	}
+	c.SetEstimate(input, output)
 }
 
 // user is who sent the request, empty for nobody.

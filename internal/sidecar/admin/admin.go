@@ -3,6 +3,7 @@ package admin
 
 import (
 	"encoding/json"
+	"math"
 	"net/http"
 	"net/http/pprof"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/push"
 	"github.com/pintle-dev/pintle/internal/sidecar/traffic"
 	"github.com/pintle-dev/pintle/snapshot"
+	"github.com/pintle-dev/pintle/state"
 )
 
 // healthyWithin is how recent the last accepted push must be.
@@ -130,7 +132,41 @@ type endpointBody struct {
 	// Metrics is null before the first sample.
 	Metrics        *metricsBody `json:"metrics"`
 	MissingMetrics []string     `json:"missingMetrics,omitempty"`
-	LastError      string       `json:"lastError,omitempty"`
+	// Speed is how fast it answers, where that is predicted.
+	Speed     *speedBody `json:"speed,omitempty"`
+	LastError string     `json:"lastError,omitempty"`
+}
+
+// speedBody is what was predicted of late and what became of it, in milliseconds, and the mean of |predicted - actual|
+// / actual.
+type speedBody struct {
+	PromptTokensPerSecond float64  `json:"promptTokensPerSecond,omitempty"`
+	TTFT                  timeBody `json:"ttft"`
+	TPOT                  timeBody `json:"tpot"`
+}
+
+type timeBody struct {
+	PredictedMs float64 `json:"predictedMs"`
+	ActualMs    float64 `json:"actualMs"`
+	Error       float64 `json:"error"`
+}
+
+func describeTime(a state.Accuracy) timeBody {
+	const tenths = 10
+	return timeBody{math.Round(a.Predicted*1e3*tenths) / tenths, math.Round(a.Actual*1e3*tenths) / tenths,
+		math.Round(a.Error*1e3) / 1e3}
+}
+
+// speedOf tells how fast an endpoint answers, nil where that is not predicted.
+func (a *Admin) speedOf(endpoint string) *speedBody {
+	if a.Traffic == nil {
+		return nil
+	}
+	s, ok := a.Traffic.Speed(endpoint)
+	if !ok {
+		return nil
+	}
+	return &speedBody{math.Round(s.PromptTokensPerSecond), describeTime(s.TTFT), describeTime(s.TPOT)}
 }
 
 // metricsBody is a sample, with the keys of an endpoints file.
@@ -157,7 +193,9 @@ func (a *Admin) endpointsNow() []endpointBody {
 	all := []endpointBody{}
 	if g := a.Pool.Generation(); g != nil {
 		for i, t := range g.Targets {
-			all = append(all, describe(&g.Topology.Endpoints[i], t.Now(), time.Now()))
+			b := describe(&g.Topology.Endpoints[i], t.Now(), time.Now())
+			b.Speed = a.speedOf(b.Name)
+			all = append(all, b)
 		}
 	}
 	return all

@@ -23,6 +23,7 @@ func (f *fixture) pool() *pool.Generation {
 // TestMonitoringNamesMetricsOfRequests keeps the dashboard, the alerts and the documentation true.
 func TestMonitoringNamesMetricsOfRequests(t *testing.T) {
 	f := newFixture(t, false)
+	f.answer(20, "vllm-0")
 	f.generation = f.pool()
 	f.take(f.decide("m1", "vllm-0"), false)
 	f.take(journal.Event{Kind: journal.Refused, Reason: journal.HashName("shed")}, false)

@@ -59,7 +59,7 @@ func New(llmD bool) *Traffic {
 		state: state.New(state.Options{
 			InFlight: true, RequestTimeout: requestTimeout, MaxLeases: mostLeases, Prefix: true,
 			PrefixEntries: prefixEntries, PrefixChains: 2,
-			Failures: true, Begins: true,
+			Failures: true, Begins: true, Speeds: true,
 		}),
 		left: map[string]time.Time{}, known: map[string]bool{}, watched: map[uint64]bool{},
 		at: map[string]journal.Position{}, told: map[string]journal.Position{},
@@ -174,7 +174,7 @@ func (t *Traffic) watch(e *follow.Event) {
 // Register adds the metrics to a registry, which is then to be read through Gatherer alone. p returns the pool as it
 // is.
 func (t *Traffic) Register(registry prometheus.Registerer, p func() *pool.Generation, c *config.Metrics) {
-	registry.MustRegister(t.meters, t.shadow)
+	registry.MustRegister(t.meters, t.shadow, speedGauges{t})
 	if t.llmD {
 		registry.MustRegister(llmdGauges{t, p, c})
 		return

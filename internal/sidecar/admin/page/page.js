@@ -36,7 +36,8 @@ function endpoint(e) {
   const load = m
     ? [cell(m.waiting, "n"), cell(m.running, "n"), usage(m.kvCacheUsage), cell(m.age, isOld(m.age) ? "n stale" : "n")]
     : [cell("", "n"), cell("", "n"), cell(""), cell("never", "n stale")];
-  return row(cell(e.name), cell(e.address), cell(e.engine), ...load, cell(e.models.join(", "), "wide"), cell(labels, "wide"), cell(trouble, "bad"));
+  const first = e.speed ? Math.round(e.speed.ttft.predictedMs) + " / " + Math.round(e.speed.ttft.actualMs) + " ms" : "";
+  return row(cell(e.name), cell(e.address), cell(e.engine), ...load, cell(first, "n"), cell(e.models.join(", "), "wide"), cell(labels, "wide"), cell(trouble, "bad"));
 }
 
 function envoy(e) {

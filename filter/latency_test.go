@@ -1,0 +1,73 @@
+package main_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
+)
+
+// TestPredictedLatency: what one worker's answers tell of servers' speeds, all workers go by, and refuse what no server
+// can answer in time.
+func TestPredictedLatency(t *testing.T) {
+	const document = `{"plugins":[{"type":"predicted-latency-scorer","parameters":{"unmet":"refuse"}}]}`
+	eachMode(t, func(t *testing.T, m mode) {
+		g := newGateway(t, m, 2, m.configuration(document, `"debug":true,`))
+		g.publish(newPool(0, 0))
+		asked := 0
+		ask := func(worker int, headers ...[2]string) *wazerohost.Stream {
+			asked++
+			return g.workers[worker].askBody(fmt.Sprintf(`{"model":"m","stream":true,"prompt":"%d %s"}`, asked,
+				strings.Repeat("word ", 1000)), headers...)
+		}
+		serve := func(s *wazerohost.Stream) (by string) {
+			by, _, _ = strings.Cut(g.ranked(s), ",")
+			first := 100 * time.Millisecond
+			if by == address(1) {
+				first = time.Second
+			}
+			s.SetServer(by)
+			s.Respond(wazerohost.Headers{{":status", "200"}, {"content-type", "text/event-stream"}}, false)
+			g.clock.Advance(first)
+			s.RespondBody([]byte("data: {\"choices\":[{\"text\":\"a\"}]}\n\n"), false)
+			g.clock.Advance(50 * time.Millisecond)
+			s.RespondBody([]byte("data: {\"choices\":[{\"text\":\"b\"}]}\n\n"), true)
+			g.clock.Advance(time.Millisecond)
+			return by
+		}
+		seen := map[string]int{}
+		for range 60 {
+			seen[serve(ask(0))]++
+		}
+		if seen[address(0)] < 30 || seen[address(1)] == 0 {
+			t.Errorf("of 60 requests the servers got %v, want most at the faster one", seen)
+		}
+		for range 8 {
+			s := ask(1)
+			if by := serve(s); by != address(0) {
+				t.Errorf("the other worker's request went to %s, want %s", by, address(0))
+			}
+			if got := s.ResponseHeaders().Get("x-pintle-explain"); !strings.Contains(got, `"predicted":[["`) {
+				t.Errorf("x-pintle-explain %s, want what was predicted", got)
+			}
+		}
+		var open []*wazerohost.Stream
+		for range 24 { // so many that the slower one gets some
+			open = append(open, ask(0))
+		}
+		refused := ask(1, [2]string{"x-slo-ttft-ms", "1"})
+		reply := refused.LocalReply()
+		if reply == nil || reply.Status != 429 || reply.Headers.Get("x-pintle-reason") != "slo_unmet" ||
+			reply.Headers.Get("retry-after") == "" {
+			t.Errorf("an objective that nobody meets: got %+v, want 429 slo_unmet and when to try again", reply)
+		}
+		if s := ask(1, [2]string{"x-slo-ttft-ms", "60000"}); s.LocalReply() != nil {
+			t.Errorf("an objective that can be met: got %+v", s.LocalReply())
+		}
+		for _, s := range open {
+			serve(s)
+		}
+	})
+}

@@ -1,0 +1,160 @@
+// Package latency scores endpoints by what is predicted for them.
+package latency
+
+import (
+	"math"
+
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+const (
+	// costTokens is how many tokens of the answer count, by their time, beside the first one.
+	costTokens = 10
+	// alike is how much more an endpoint may cost than the best one, as a part of that, and still be as good.
+	alike = 0.25
+	// second is the score of endpoints that are as good as the best.
+	second = 0.9999
+)
+
+// Fastest scores by predicted time, of which there is no objective: 1 for one endpoint, a hair less for those that cost
+// up to a quarter more than the cheapest, and then down to 0 for the dearest. The cost is ttftWeight x TTFT +
+// tpotWeight x 10 x TPOT. The 1 goes to the one among those as good as the best that has the fewest tokens to compute,
+// of several to the one that was sent a request the longest ago.
+func Fastest(c *scoring.Cycle, predictions []scoring.Prediction, ttftWeight, tpotWeight float64, scores []float64) {
+	best, worst := math.Inf(1), 0.0
+	for i := range predictions {
+		p := &predictions[i]
+		scores[i] = ttftWeight*p.TTFT + tpotWeight*costTokens*p.TPOT
+		best, worst = min(best, scores[i]), max(worst, scores[i])
+	}
+	limit := best * (1 + alike)
+	first, sent := -1, int64(0)
+	for i := range predictions {
+		p := &predictions[i]
+		if cost := scores[i]; cost > limit {
+			scores[i] = second * (worst - cost) / (worst - limit)
+			continue
+		}
+		scores[i] = second
+		if first >= 0 && p.Load > predictions[first].Load {
+			continue
+		}
+		last := c.LastSent(p.Endpoint)
+		if first < 0 || p.Load < predictions[first].Load || last < sent {
+			first, sent = i, last
+		}
+	}
+	if first >= 0 {
+		scores[first] = 1
+	}
+}
+
+// Blend sets scores[i] to weighted means of the two rooms of the predictions that are in, without their signs, each
+// brought to 0..1 by its range among them: 0.5 and no weight where all are equal. The others it leaves alone.
+func Blend(predictions []scoring.Prediction, in []bool, ttftWeight, tpotWeight float64, scores []float64) {
+	ttft, tpot := span{math.Inf(1), math.Inf(-1)}, span{math.Inf(1), math.Inf(-1)}
+	for i := range predictions {
+		if p := &predictions[i]; in[i] {
+			ttft.add(p.TTFTRoom)
+			tpot.add(p.TPOTRoom)
+		}
+	}
+	if ttft.empty() {
+		ttftWeight = 0
+	}
+	if tpot.empty() {
+		tpotWeight = 0
+	}
+	sum := ttftWeight + tpotWeight
+	for i := range predictions {
+		p := &predictions[i]
+		switch {
+		case !in[i]:
+		case sum <= 0:
+			scores[i] = 0.5
+		default:
+			scores[i] = (ttftWeight*ttft.of(p.TTFTRoom) + tpotWeight*tpot.of(p.TPOTRoom)) / sum
+		}
+	}
+}
+
+// span is a range of absolute values.
+type span struct{ least, most float64 }
+
+func (s *span) add(v float64) { s.least, s.most = min(s.least, math.Abs(v)), max(s.most, math.Abs(v)) }
+
+func (s *span) empty() bool { return !(s.most-s.least > 1e-9) }
+
+func (s *span) of(v float64) float64 {
+	if s.empty() {
+		return 0.5
+	}
+	return (math.Abs(v) - s.least) / (s.most - s.least)
+}
+
+// Tier marks in in those of the predictions that compete, and reports whether they meet the objective. Without any that
+// do, those without a request in flight compete; else those that miss the time per token alone; else those that miss
+// the time to first token alone; else all.
+func Tier(c *scoring.Cycle, predictions []scoring.Prediction, in []bool) (met bool) {
+	for tier := range 5 {
+		any := false
+		for i := range predictions {
+			p := &predictions[i]
+			switch tier {
+			case 0:
+				in[i] = p.Meets()
+			case 1:
+				in[i] = c.InFlight(p.Endpoint) == 0
+			case 2:
+				in[i] = p.TTFTRoom >= 0
+			case 3:
+				in[i] = p.TPOTRoom >= 0
+			default:
+				in[i] = true
+			}
+			any = any || in[i]
+		}
+		if any {
+			return tier == 0
+		}
+	}
+	return false
+}
+
+// Composite are the weights of what is gone by where nothing can be predicted.
+type Composite struct{ KV, Queue, Prefix float64 }
+
+// Read reads the three weights.
+func (w *Composite) Read(b *scoring.Builder) {
+	*w = Composite{1, 1, 1}
+	b.Float("compositeKVWeight", &w.KV, 0, 1e6)
+	b.Float("compositeQueueWeight", &w.Queue, 0, 1e6)
+	b.Float("compositePrefixWeight", &w.Prefix, 0, 1e6)
+}
+
+// Score sets scores[i] to the weighted mean of the free part of the KV cache, the free part of the longest queue and
+// the part of the prompt that is cached. A server without fresh metrics counts as half used.
+func (w *Composite) Score(c *scoring.Cycle, predictions []scoring.Prediction, scores []float64) {
+	longest := 0
+	for i := range predictions {
+		if e := predictions[i].Endpoint; c.Fresh(e) {
+			longest = max(longest, c.Waiting(e))
+		}
+	}
+	prompt, sum := float64(c.PromptTokens()), w.KV+w.Queue+w.Prefix
+	for i := range predictions {
+		e, kv, queue, prefix := predictions[i].Endpoint, 0.5, 0.5, 0.0
+		if c.Fresh(e) {
+			kv, queue = 1-e.Metrics.KVCacheUsage, 1
+			if longest > 0 {
+				queue = float64(longest-c.Waiting(e)) / float64(longest)
+			}
+		}
+		if prompt > 0 {
+			prefix = 1 - min(predictions[i].Load/prompt, 1)
+		}
+		if scores[i] = 0; sum > 0 {
+			scores[i] = (w.KV*kv + w.Queue*queue + w.Prefix*prefix) / sum
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package scorers
+
+import (
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/latency"
+)
+
+// latencyScorer prefers endpoints that are predicted to serve a request within its objective or, if it has none, the
+// soonest. What is predicted, and how objectives are given, predicted-latency-producer says.
+//
+// Formula, without an objective: cost = ttftWeight x TTFT + tpotWeight x 10 x TPOT. 1 for one endpoint, 0.9999 for
+// others that cost up to a quarter more than the cheapest, then down to 0 for the dearest. The 1 goes to the one among
+// these that has the fewest tokens to compute for the request, of several to the one that was sent a request the
+// longest ago: so prompts that nobody has cached go around, and differences that are no more than noise draw nobody.
+//
+// Formula, with one: endpoints that meet it, see the producer, get (int((1 - c) x 100) + 1) / 100, or with the strategy
+// most (int(c x 100) + 1) / 100, at most 1, and all others 0. c = the weighted mean of both rooms, each brought to 0..1
+// by its range among these endpoints; one without a range has no weight. If none meets it, those without a request in
+// flight compete alone; else those that miss the time per token alone; else those that miss the time to first token
+// alone; else all: by how little they miss it.
+//
+// Range: 0 to 1. Unit: seconds.
+//
+// Missing data: before answers have told how fast servers are, the weighted mean of the free part of the KV cache,
+// (longest queue - queue) / longest queue and the cached part of the prompt.
+//
+// Source: llm-d, latency-scorer. There a request without an objective has one of 0, which all miss.
+type latencyScorer struct {
+	latencyScorerParameters
+	rules     *scoring.LatencyRules
+	composite latency.Composite
+	most      bool
+	in        []bool
+}
+
+type latencyScorerParameters struct {
+	// TTFTWeight is the weight of the time to first token.
+	TTFTWeight float64
+	// TPOTWeight is the weight of the time per further token.
+	TPOTWeight float64
+	// HeadroomSelectionStrategy is least, for the endpoint that meets the objective only just, or most.
+	HeadroomSelectionStrategy string
+	// CompositeKVWeight is the weight of the KV cache while nothing can be predicted.
+	CompositeKVWeight float64
+	// CompositeQueueWeight is the weight of the queue while nothing can be predicted.
+	CompositeQueueWeight float64
+	// CompositePrefixWeight is the weight of the cached prefix while nothing can be predicted.
+	CompositePrefixWeight float64
+	// LatencyPredictionInfoProducerName names the predicted-latency-producer. Empty: the one of that name.
+	LatencyPredictionInfoProducerName string
+	// PrefixMatchInfoProducerName has no effect: cached prefixes count as inflight-load-producer counts them.
+	PrefixMatchInfoProducerName string
+}
+
+// NewLatencyScorer builds a latency-scorer.
+func NewLatencyScorer(b *scoring.Builder) scoring.Plugin {
+	s := &latencyScorer{latencyScorerParameters: latencyScorerParameters{
+		TTFTWeight: 0.8, TPOTWeight: 0.2, HeadroomSelectionStrategy: strategyLeast,
+	}}
+	b.Float("ttftWeight", &s.TTFTWeight, 0, 1e6)
+	b.Float("tpotWeight", &s.TPOTWeight, 0, 1e6)
+	b.OneOf("headroomSelectionStrategy", &s.HeadroomSelectionStrategy, strategyLeast, strategyMost)
+	s.most = s.HeadroomSelectionStrategy == strategyMost
+	s.composite.Read(b)
+	s.rules = b.LatencyRules()
+	b.String("prefixMatchInfoProducerName", &s.PrefixMatchInfoProducerName)
+	b.NoEffect("prefixMatchInfoProducerName", "cached prefixes count as inflight-load-producer counts them")
+	return s
+}
+
+// Score implements scoring.Scorer.
+func (s *latencyScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
+	predictions, known := s.rules.Predict(c, candidates)
+	switch {
+	case !known:
+		s.composite.Score(c, predictions, scores)
+		return
+	case s.rules.Objective(c) == (scoring.Latencies{}):
+		latency.Fastest(c, predictions, s.TTFTWeight, s.TPOTWeight, scores)
+		return
+	}
+	s.in = latency.Grow(s.in, len(candidates))
+	met := latency.Tier(c, predictions, s.in)
+	latency.Blend(predictions, s.in, s.TTFTWeight, s.TPOTWeight, scores)
+	for i := range scores {
+		if !s.in[i] {
+			continue
+		}
+		if !s.most || !met {
+			scores[i] = 1 - scores[i]
+		}
+		scores[i] = min(float64(int(scores[i]*100)+1)/100, 1)
+	}
+}

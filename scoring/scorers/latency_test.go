@@ -1,0 +1,167 @@
+package scorers_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+	"github.com/pintle-dev/pintle/state"
+)
+
+// TestLatencyParameters: every parameter of the sources loads, and those that mean nothing here say why.
+func TestLatencyParameters(t *testing.T) {
+	const older = `{"plugins": [{"type": "prefix-cache-scorer"}, {"type": "predicted-latency-scorer", "parameters": {
+		"samplingMean": 150, "maxSampledTokens": 30, "sloBufferFactor": 1.2, "negHeadroomTTFTWeight": 0.7,
+		"negHeadroomTPOTWeight": 0.3, "headroomTTFTWeight": 0.9, "headroomTPOTWeight": 0.1,
+		"headroomSelectionStrategy": "composite-only", "compositeKVWeight": 1, "compositeQueueWeight": 0.8,
+		"compositePrefixWeight": 0.5, "epsilonExploreSticky": 0.02, "epsilonExploreNeg": 0.03, "affinityGateTau": 0.85,
+		"affinityGateTauGlobal": 0.95, "contextTTL": 300000000000, "selectionMode": "linear", "streamingMode": false,
+		"endpointRoleLabel": "role"}}]}`
+	const newer = `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "predicted-latency-producer", "parameters": {
+		"sloBufferFactor": 1, "contextTTL": 1, "streamingMode": true, "endpointRoleLabel": "", "predictInProduce": false,
+		"prefixMatchInfoProducerName": "", "inFlightLoadProducerName": "", "useEncoderCacheFeatures": true,
+		"encoderCacheMatchInfoProducerName": "x", "samplingMean": 1, "maxDecodeTokenSamplesForPrediction": 1}},
+		{"type": "latency-scorer", "parameters": {"ttftWeight": 1, "tpotWeight": 0, "headroomSelectionStrategy": "most",
+		"compositeKVWeight": 1, "compositeQueueWeight": 1, "compositePrefixWeight": 1,
+		"latencyPredictionInfoProducerName": "predicted-latency-producer", "prefixMatchInfoProducerName": ""}},
+		{"type": "slo-headroom-tier-filter", "parameters": {"epsilonExploreNeg": 0.5,
+		"latencyPredictionInfoProducerName": "predicted-latency-producer"}},
+		{"type": "latency-slo-admitter", "parameters": {"latencyPredictionInfoProducerName": ""}}]}`
+	for _, test := range []struct {
+		name, config string
+		idle         []string
+	}{
+		{"older", older, []string{"samplingMean", "maxSampledTokens", "contextTTL"}},
+		{"newer", newer, []string{"contextTTL", "predictInProduce", "prefixMatchInfoProducerName",
+			"useEncoderCacheFeatures", "encoderCacheMatchInfoProducerName", "samplingMean",
+			"maxDecodeTokenSamplesForPrediction", "prefixMatchInfoProducerName"}},
+	} {
+		warnings := plantest.Plan(t, test.config, plantest.Neutral).Warnings()
+		if len(warnings) != len(test.idle) {
+			t.Fatalf("%s: warnings\n%s\nwant %d", test.name, strings.Join(warnings, "\n"), len(test.idle))
+		}
+		for i, key := range test.idle {
+			if !strings.Contains(warnings[i], ": "+key+" has no effect: ") {
+				t.Errorf("%s: %q, want one that says why %s has no effect", test.name, warnings[i], key)
+			}
+		}
+	}
+}
+
+// answered gives a pool answers: endpoint i computes so many tokens a second, and takes 10 ms a token.
+func answered(pool *scoring.Pool, plan *scoring.Plan, rates ...float64) {
+	pool.State = state.New(plan.StateOptions())
+	pool.Enter()
+	lease := uint32(0)
+	for round := range 60 {
+		for i, rate := range rates {
+			lease++
+			tokens := uint32(1000 + 500*(round%8))
+			e := journal.Event{Kind: journal.Decision, Time: plantest.Now - int64(70-round)*60e9, Instance: 1,
+				Lease: lease, Primary: pool.ID(&pool.Endpoints[i]), Streamed: true, PrimaryLoad: tokens,
+				InputTokens: tokens}
+			pool.State.Apply(&e)
+			first := float64(tokens) / rate
+			e.Kind, e.Status, e.TTFTMicros, e.OutputTokens = journal.Completion, 200, uint32(first*1e6), 11
+			e.DurationMicros = e.TTFTMicros + 100_000
+			e.Time += int64(e.DurationMicros) * 1000
+			pool.State.Apply(&e)
+		}
+	}
+}
+
+// charge sends an endpoint a request with so many tokens to compute.
+func charge(pool *scoring.Pool, endpoint int, lease, tokens uint32) {
+	pool.State.Apply(&journal.Event{Kind: journal.Decision, Time: plantest.Now, Instance: 2, Lease: lease,
+		Primary: pool.ID(&pool.Endpoints[endpoint]), Streamed: true, PrimaryLoad: tokens, InputTokens: tokens})
+}
+
+// TestLearntThroughput: tokens at slower endpoints count for more, unless the threshold is configured.
+func TestLearntThroughput(t *testing.T) {
+	for _, test := range []struct {
+		parameters, want string
+	}{
+		{`{}`, "b"}, {`{"queueThresholdTokens": 100000}`, "a"},
+	} {
+		plan := plantest.Plan(t, `{"plugins": [{"type": "token-load-scorer", "parameters": `+test.parameters+`}]}`,
+			plantest.Neutral)
+		pool := plantest.Pool(make([]scoring.Endpoint, 2)...)
+		answered(pool, plan, 1000, 8000)
+		charge(pool, 0, 1, 4000)
+		charge(pool, 1, 2, 8000)
+		if got := plantest.Decide(plan, plantest.Cycle(pool, 1)).Picks; len(got) != 1 || got[0] != test.want {
+			t.Errorf("%s: picked %v, want %s", test.parameters, got, test.want)
+		}
+	}
+}
+
+// TestPredictedLatencyStrategies: what the strategies and selection modes choose of endpoints with much, little and no
+// room for an objective of 3 s.
+func TestPredictedLatencyStrategies(t *testing.T) {
+	for _, test := range []struct {
+		parameters string
+		least      map[string]int // of 400
+		most       map[string]int
+	}{
+		{`{"epsilonExploreNeg": 0, "selectionMode": "max"}`, map[string]int{"b": 400}, nil},
+		{`{"epsilonExploreNeg": 0, "headroomSelectionStrategy": "most", "selectionMode": "max"}`,
+			map[string]int{"a": 400}, nil},
+		{`{"epsilonExploreNeg": 0}`, map[string]int{"b": 350}, map[string]int{"c": 0}},
+		{`{"epsilonExploreNeg": 1}`, map[string]int{"c": 400}, nil},
+	} {
+		plan := plantest.Plan(t, `{"plugins": [{"type": "predicted-latency-scorer", "parameters": `+test.parameters+`}]}`,
+			plantest.Neutral)
+		pool := plantest.Pool(make([]scoring.Endpoint, 3)...)
+		answered(pool, plan, 2000, 2000, 2000)
+		charge(pool, 0, 1, 100)
+		charge(pool, 1, 2, 4000)
+		charge(pool, 2, 3, 40_000)
+		c, got := plantest.Cycle(pool, 1), map[string]int{}
+		for _, name := range plan.RequestHeaders() {
+			value := ""
+			if name == "x-llm-d-slo-ttft-ms" {
+				value = "3000"
+			}
+			c.Request.Headers = append(c.Request.Headers, value)
+		}
+		for range 400 {
+			for _, name := range plantest.Decide(plan, c).Picks {
+				got[name]++
+			}
+		}
+		for name, n := range test.least {
+			if got[name] < n {
+				t.Errorf("%s: %v, want at least %d times %s", test.parameters, got, n, name)
+			}
+		}
+		for name, n := range test.most {
+			if got[name] > n {
+				t.Errorf("%s: %v, want at most %d times %s", test.parameters, got, n, name)
+			}
+		}
+	}
+}
+
+// TestColdGoesAround: without an objective, requests that nobody has cached go around endpoints that are equally fast.
+func TestColdGoesAround(t *testing.T) {
+	plan := plantest.Plan(t, `{"plugins": [{"type": "predicted-latency-scorer"}]}`, plantest.Neutral)
+	pool := plantest.Pool(make([]scoring.Endpoint, 4)...)
+	answered(pool, plan, 1000, 1030, 980, 1010)
+	c, seen := plantest.Cycle(pool, 1), map[string]int{}
+	for i := range 40 {
+		picks := plantest.Decide(plan, c).Picks
+		seen[picks[0]]++
+		c.Request.Now += 60e9
+		e := journal.Event{Kind: journal.Decision, Time: c.Request.Now, Instance: 3, Lease: uint32(i + 1),
+			Primary: journal.EndpointID(picks[0]), PrimaryLoad: 1, InputTokens: 1}
+		pool.State.Apply(&e)
+		e.Kind = journal.Completion
+		pool.State.Apply(&e)
+	}
+	if fmt.Sprint(seen) != "map[a:10 b:10 c:10 d:10]" {
+		t.Errorf("got %v, want each as often", seen)
+	}
+}

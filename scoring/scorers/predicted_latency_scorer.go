@@ -1,0 +1,253 @@
+package scorers
+
+import (
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/latency"
+)
+
+// predictedLatencyScorer sends a request to the endpoint that is predicted to answer it the soonest or, if it has an
+// objective, to one that will meet it. What is predicted is learnt from the answers that Envoy's workers see, see
+// predicted-latency-producer, where it also says how objectives are given. A prefix-cache-scorer before it in the
+// profile, of whatever weight, has it know what endpoints have cached.
+//
+// Formula, without an objective: that of latency-scorer, with headroomTTFTWeight and headroomTPOTWeight.
+//
+// Formula, with one: 1 for one endpoint, 0 for all others. If endpoints have affinityGateTauGlobal of the prompt in
+// their caches, they alone compete; of those that meet the objective then those with affinityGateTau of it; either
+// gate is open with the probability epsilonExploreSticky. If some meet it and others do not, the others compete
+// instead with the probability epsilonExploreNeg. c = the weighted mean of both rooms, each brought to 0..1 by its
+// range. Chance decides by the weights int((1 - c) x 99) + 2, with the strategy most int(c x 99) + 2, with
+// composite-most and composite-least int(m x 99) + 2 and int((1 - m) x 99) + 2, m being the mean by the composite
+// weights; if none meets it, those without a request in flight compete, if any, and the weights are int((1 - c) x 80) +
+// 2. With selectionMode max the greatest weight wins. The strategy composite-only goes by m alone, whatever is met.
+//
+// Range: 0 to 1. Unit: seconds.
+//
+// Missing data: before answers have told how fast servers are, the mean by the composite weights of the free part of
+// the KV cache, (longest queue - queue) / longest queue and the cached part of the prompt.
+//
+// Source: Gateway API Inference Extension 1.4, predicted-latency-scorer. There a request without an objective has one
+// of 0, which all endpoints miss, and objectives of requests under way tighten those of others.
+type predictedLatencyScorer struct {
+	predictedLatencyScorerParameters
+	rules     *scoring.LatencyRules
+	composite latency.Composite
+	unmet     latency.Unmet
+	in        []bool
+}
+
+type predictedLatencyScorerParameters struct {
+	// HeadroomTTFTWeight is the weight of the time to first token.
+	HeadroomTTFTWeight float64
+	// HeadroomTPOTWeight is the weight of the time per further token.
+	HeadroomTPOTWeight float64
+	// NegHeadroomTTFTWeight is that of the time to first token where no endpoint meets the objective.
+	NegHeadroomTTFTWeight float64
+	// NegHeadroomTPOTWeight is that of the time per token where no endpoint meets the objective.
+	NegHeadroomTPOTWeight float64
+	// HeadroomSelectionStrategy is least, most, composite-least, composite-most or composite-only.
+	HeadroomSelectionStrategy string
+	// CompositeKVWeight is the weight of the KV cache in composites.
+	CompositeKVWeight float64
+	// CompositeQueueWeight is the weight of the queue in composites.
+	CompositeQueueWeight float64
+	// CompositePrefixWeight is the weight of the cached prefix in composites.
+	CompositePrefixWeight float64
+	// EpsilonExploreSticky is how often a gate is open.
+	EpsilonExploreSticky float64
+	// EpsilonExploreNeg is how often endpoints compete that miss the objective.
+	EpsilonExploreNeg float64
+	// AffinityGateTau is the cached part of the prompt that closes the second gate.
+	AffinityGateTau float64
+	// AffinityGateTauGlobal is the cached part of the prompt that closes the first gate.
+	AffinityGateTauGlobal float64
+	// SelectionMode is linear, for chance by weights, or max.
+	SelectionMode string
+	// SLOBufferFactor multiplies the objective of the time per token.
+	SLOBufferFactor float64
+	// StreamingMode has the time per token count.
+	StreamingMode bool
+	// EndpointRoleLabel is the label of servers' roles: where it says prefill, the time per token does not count.
+	EndpointRoleLabel string
+	// SamplingMean has no effect: every answer is learnt from, once.
+	SamplingMean float64
+	// MaxSampledTokens has no effect: every answer is learnt from, once.
+	MaxSampledTokens int
+	// ContextTTL has no effect: the journal tells what is in flight. Nanoseconds.
+	ContextTTL float64
+	// Unmet is what becomes of a request whose objective no endpoint is predicted to meet: serve, shed or refuse, as
+	// latency-slo-admitter has it.
+	Unmet string
+}
+
+const (
+	strategyLeast          = "least"
+	strategyMost           = "most"
+	strategyCompositeLeast = "composite-least"
+	strategyCompositeMost  = "composite-most"
+	strategyComposite      = "composite-only"
+
+	modeLinear = "linear"
+	modeMax    = "max"
+)
+
+// NewPredictedLatencyScorer builds a predicted-latency-scorer.
+func NewPredictedLatencyScorer(b *scoring.Builder) scoring.Plugin {
+	s := &predictedLatencyScorer{predictedLatencyScorerParameters: predictedLatencyScorerParameters{
+		HeadroomTTFTWeight: 0.8, HeadroomTPOTWeight: 0.2, NegHeadroomTTFTWeight: 0.8, NegHeadroomTPOTWeight: 0.2,
+		HeadroomSelectionStrategy: strategyLeast, EpsilonExploreSticky: 0.01, EpsilonExploreNeg: 0.01,
+		AffinityGateTau: 0.8, AffinityGateTauGlobal: 0.99, SelectionMode: modeLinear, SamplingMean: 1000,
+		ContextTTL: 300e9,
+	}}
+	for _, n := range []struct {
+		key  string
+		to   *float64
+		most float64
+	}{
+		{"headroomTTFTWeight", &s.HeadroomTTFTWeight, 1e6}, {"headroomTPOTWeight", &s.HeadroomTPOTWeight, 1e6},
+		{"negHeadroomTTFTWeight", &s.NegHeadroomTTFTWeight, 1e6},
+		{"negHeadroomTPOTWeight", &s.NegHeadroomTPOTWeight, 1e6},
+		{"epsilonExploreSticky", &s.EpsilonExploreSticky, 1}, {"epsilonExploreNeg", &s.EpsilonExploreNeg, 1},
+		{"affinityGateTau", &s.AffinityGateTau, 1}, {"affinityGateTauGlobal", &s.AffinityGateTauGlobal, 1},
+		{"samplingMean", &s.SamplingMean, 1e9}, {"contextTTL", &s.ContextTTL, 1e18},
+	} {
+		b.Float(n.key, n.to, 0, n.most)
+	}
+	b.OneOf("headroomSelectionStrategy", &s.HeadroomSelectionStrategy, strategyLeast, strategyMost,
+		strategyCompositeLeast, strategyCompositeMost, strategyComposite)
+	b.OneOf("selectionMode", &s.SelectionMode, modeLinear, modeMax)
+	b.Int("maxSampledTokens", &s.MaxSampledTokens, 0, 1e9)
+	b.NoEffect("samplingMean", "every answer is learnt from, once")
+	b.NoEffect("maxSampledTokens", "every answer is learnt from, once")
+	b.NoEffect("contextTTL", "the journal tells what is in flight")
+	s.composite.Read(b)
+	s.rules = b.NewLatencyRules(true)
+	b.NeedLoad("", "")
+	s.Unmet = s.unmet.Read(b, latency.Serve)
+	return s
+}
+
+// WantsCachedTokens implements scoring.PrefixConsumer.
+func (*predictedLatencyScorer) WantsCachedTokens() bool { return true }
+
+// Confirm implements scoring.Confirmer.
+func (s *predictedLatencyScorer) Confirm(c *scoring.Cycle) *scoring.Failure {
+	return s.unmet.Confirm(c, s.rules)
+}
+
+// Score implements scoring.Scorer.
+func (s *predictedLatencyScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
+	predictions, known := s.rules.Predict(c, candidates)
+	switch {
+	case !known:
+		s.composite.Score(c, predictions, scores)
+	case s.rules.Objective(c) == (scoring.Latencies{}):
+		latency.Fastest(c, predictions, s.HeadroomTTFTWeight, s.HeadroomTPOTWeight, scores)
+	default:
+		s.in = latency.Grow(s.in, len(candidates))
+		chosen := s.choose(c, predictions, scores)
+		clear(scores)
+		scores[chosen] = 1
+	}
+}
+
+// choose returns the place of the endpoint to use; scores is scratch.
+func (s *predictedLatencyScorer) choose(c *scoring.Cycle, predictions []scoring.Prediction, scores []float64) int {
+	for i := range s.in {
+		s.in[i] = true
+	}
+	s.gate(c, predictions, s.AffinityGateTauGlobal)
+	met := s.tier(c, predictions)
+	width, ttft, tpot := 99.0, s.HeadroomTTFTWeight, s.HeadroomTPOTWeight
+	if met {
+		s.gate(c, predictions, s.AffinityGateTau)
+	} else {
+		width, ttft, tpot = 80, s.NegHeadroomTTFTWeight, s.NegHeadroomTPOTWeight
+	}
+	upward := met && s.HeadroomSelectionStrategy == strategyMost
+	switch strategy := s.HeadroomSelectionStrategy; {
+	case strategy == strategyComposite, met && strategy != strategyLeast && strategy != strategyMost:
+		s.composite.Score(c, predictions, scores)
+		upward = strategy != strategyCompositeLeast
+	default:
+		latency.Blend(predictions, s.in, ttft, tpot, scores)
+	}
+	sum := 0
+	for i := range scores {
+		weight := 0
+		if s.in[i] {
+			if !upward {
+				scores[i] = 1 - scores[i]
+			}
+			weight = int(scores[i]*width) + 2
+		}
+		sum += weight
+		scores[i] = float64(weight)
+	}
+	return s.draw(c, scores, sum)
+}
+
+// gate leaves those alone in that have a part of the prompt in their caches, if there are any.
+func (s *predictedLatencyScorer) gate(c *scoring.Cycle, predictions []scoring.Prediction, part float64) {
+	prompt := float64(c.PromptTokens())
+	if prompt == 0 || part <= 0 {
+		return
+	}
+	most := prompt * (1 - part)
+	sticky := false
+	for i := range predictions {
+		sticky = sticky || s.in[i] && predictions[i].Load <= most
+	}
+	if !sticky || c.Random.Float64() < s.EpsilonExploreSticky {
+		return
+	}
+	for i := range predictions {
+		s.in[i] = s.in[i] && predictions[i].Load <= most
+	}
+}
+
+// tier leaves those alone in that meet the objective, if any do; now and then those that do not. Where none does, those
+// without a request in flight go first.
+func (s *predictedLatencyScorer) tier(c *scoring.Cycle, predictions []scoring.Prediction) (met bool) {
+	if s.HeadroomSelectionStrategy == strategyComposite {
+		return false
+	}
+	good, bad, idle := false, false, false
+	for i := range predictions {
+		if s.in[i] {
+			meets := predictions[i].Meets()
+			good, bad = good || meets, bad || !meets
+			idle = idle || c.InFlight(predictions[i].Endpoint) == 0
+		}
+	}
+	met = good && !(bad && c.Random.Float64() < s.EpsilonExploreNeg)
+	for i := range predictions {
+		switch p := &predictions[i]; {
+		case good:
+			s.in[i] = s.in[i] && p.Meets() == met
+		case idle:
+			s.in[i] = s.in[i] && c.InFlight(p.Endpoint) == 0
+		}
+	}
+	return met
+}
+
+// draw returns the place of a weight by chance, or of the greatest.
+func (s *predictedLatencyScorer) draw(c *scoring.Cycle, weights []float64, sum int) int {
+	chosen, left := 0, 0.0
+	if s.SelectionMode == modeLinear {
+		left = float64(c.Random.IntN(sum))
+	}
+	for i, w := range weights {
+		if s.SelectionMode == modeMax && w > weights[chosen] {
+			chosen = i
+		}
+		if s.SelectionMode == modeLinear {
+			if left < w {
+				return i
+			}
+			left -= w
+		}
+	}
+	return chosen
+}

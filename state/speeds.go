@@ -1,0 +1,221 @@
+package state
+
+import "unsafe"
+
+// Speeds is how fast each endpoint answers, learnt from the answers: the time to the first token from the prompts'
+// tokens that it has to compute before it, and the time of each further one from the requests that it answers at the
+// same time. All that it goes by are events, so who applied the same ones predicts the same. Only answers that were
+// streamed, not retried and good teach anything.
+//
+// What all endpoints have in common is learnt from all of them: two lines, the time that a prompt takes by its tokens,
+// and that of a token by the answers under way. What an endpoint has of its own is two factors, by which it is slower
+// than the lines. A new one begins with what the pool knows.
+type Speeds struct {
+	prompt, token line
+	queue         factor // by which first tokens are later than the prompts' times tell
+	speeds        []speed
+	marks         chunks[mark] // by number of the lease
+}
+
+// speed is what is known of one endpoint.
+type speed struct {
+	prompt, token factor
+	began         int64 // when the last answer began
+	batch         together
+
+	// charged is all tokens that the endpoint was ever given to compute, computed those of them that it had computed at
+	// the time at.
+	charged, computed float64
+	at                int64
+	// unbegun are the streamed requests whose answers have not begun, waiting their tokens.
+	unbegun int32
+	waiting float64
+
+	// running is how many answers are under way, context the tokens of their prompts. The others are their sums over
+	// time until since, in seconds.
+	running, context       float64
+	runningSum, contextSum float64
+	since                  int64
+
+	ttft, tpot Accuracy
+}
+
+// together is the answers that began at the same time as one computed all their prompts at once.
+type together struct {
+	requests, tokens, seconds float64
+	doubtful                  bool // most of a prompt was believed to be cached
+}
+
+// Accuracy is how well a time was predicted of late: the means of what was predicted and of what it was, in seconds,
+// and that of |predicted - actual| / actual.
+type Accuracy struct {
+	Predicted, Actual, Error float64
+	Samples                  uint32
+}
+
+const (
+	// fewSamples is from how many samples on a line tells anything.
+	fewSamples = 8
+	// Units of what lines go by, so that coefficients are of a size.
+	promptUnit, requestUnit, contextUnit = 1000.0, 10.0, 10_000.0
+	// tokenUnit is that of a token's time in seconds.
+	tokenUnit = 0.01
+	// The least times that make a difference, the second one in tokenUnit.
+	leastTTFT, leastTPOT = 0.005, 0.05
+	// guessedRate is how many tokens of prompts a second are computed where nothing is known, guessedTPOT the time of a
+	// token of answers in seconds.
+	guessedRate, guessedTPOT = 8000.0, 0.02
+	// sameStep is how close together answers begin whose prompts were computed at once, in seconds.
+	sameStep = 0.002
+	// latelyGain is the weight of one sample in an Accuracy.
+	latelyGain = 0.05
+)
+
+func newSpeeds() *Speeds {
+	s := &Speeds{prompt: newLine(), token: newLine()}
+	s.prompt.w[1], s.token.w[0] = promptUnit/guessedRate, guessedTPOT/tokenUnit
+	s.marks.shift = nodeShift
+	return s
+}
+
+func (s *Speeds) memory() int {
+	if s == nil {
+		return 0
+	}
+	return s.marks.memory() + cap(s.speeds)*int(unsafe.Sizeof(speed{}))
+}
+
+func (s *Speeds) resize(n int) {
+	for len(s.speeds) < n {
+		s.speeds = append(s.speeds, speed{})
+	}
+}
+
+// rate is how many tokens of prompts an endpoint computes in a second; ok is false where that is a guess.
+func (s *Speeds) rate(v *speed) (tokens float64, ok bool) {
+	if s.prompt.w[1] <= 0 {
+		return guessedRate, false
+	}
+	return promptUnit / (s.prompt.w[1] * v.prompt.value()), s.prompt.samples >= fewSamples
+}
+
+// backlog is how many tokens an endpoint has still to compute.
+func (s *Speeds) backlog(v *speed, now int64) float64 {
+	rate, _ := s.rate(v)
+	return max(v.charged-v.computed-seconds(v.at, now)*rate, 0)
+}
+
+func seconds(from, to int64) float64 { return float64(max(to-from, 0)) / 1e9 }
+
+// ttft is the time to first token of a prompt of which so many tokens have to be computed, and what it were if the
+// answers began as the prompts' times tell.
+func (s *Speeds) ttft(v *speed, now int64, tokens float64) (predicted, plain float64) {
+	slow := v.prompt.value()
+	perToken := s.prompt.w[1] * slow / promptUnit
+	ahead := (v.charged-v.computed)*perToken - seconds(v.at, now)
+	if v.unbegun > 1 {
+		ahead = max(ahead, v.waiting*(1-1/float64(v.unbegun))*perToken)
+	}
+	plain = max(max(ahead, 0)+tokens*perToken+s.prompt.w[0]*slow*float64(v.unbegun+1), leastTTFT)
+	return plain * s.queue.exact(), plain
+}
+
+// tokenTerms are what the time of a token goes by.
+func tokenTerms(running, context float64) [terms]float64 {
+	return [terms]float64{1, running / requestUnit, context / contextUnit}
+}
+
+func (s *Speeds) tpot(v *speed, running, context float64) float64 {
+	x := tokenTerms(running, context)
+	return max(s.token.at(&x)*v.token.value(), leastTPOT) * tokenUnit
+}
+
+// speed is that of an endpoint, nil where speeds are not learnt.
+func (f *InFlight) speed(index int) *speed {
+	if f.speeds == nil || uint(index) >= uint(len(f.speeds.speeds)) {
+		return nil
+	}
+	return &f.speeds.speeds[index]
+}
+
+// TTFT is the time to first token in seconds, from now on, of a request that has an endpoint compute so many tokens. ok
+// is false as long as that is a guess, as too little is known.
+func (f *InFlight) TTFT(index int, now int64, tokens float64) (seconds float64, ok bool) {
+	v := f.speed(index)
+	if v == nil {
+		return 0, false
+	}
+	seconds, _ = f.speeds.ttft(v, f.clock.of(now), tokens)
+	return seconds, f.speeds.prompt.samples >= fewSamples
+}
+
+// TPOT is the time of each further token in seconds for one more answer to a prompt of so many tokens. ok is false as
+// long as that is a guess.
+func (f *InFlight) TPOT(index int, prompt float64) (seconds float64, ok bool) {
+	v := f.speed(index)
+	if v == nil {
+		return 0, false
+	}
+	return f.speeds.tpot(v, v.running+float64(v.unbegun)+1, v.context+prompt), f.speeds.token.samples >= fewSamples
+}
+
+// Predictor predicts for one request after the other at the same time.
+type Predictor struct {
+	speeds *Speeds
+	now    int64
+}
+
+// Predictor returns what TTFT and TPOT tell of many endpoints. known is what they call ok; where speeds are not learnt,
+// it is false and the times are 0.
+func (f *InFlight) Predictor(now int64) (p Predictor, known bool) {
+	p = Predictor{f.speeds, f.clock.of(now)}
+	return p, f.speeds != nil && f.speeds.prompt.samples >= fewSamples && f.speeds.token.samples >= fewSamples
+}
+
+// At predicts the times of a request that has an endpoint compute so many tokens of a prompt.
+func (p *Predictor) At(index int, tokens, prompt float64) (ttft, tpot float64) {
+	if p.speeds == nil || uint(index) >= uint(len(p.speeds.speeds)) {
+		return 0, 0
+	}
+	v := &p.speeds.speeds[index]
+	ttft, _ = p.speeds.ttft(v, p.now, tokens)
+	return ttft, p.speeds.tpot(v, v.running+float64(v.unbegun)+1, v.context+prompt)
+}
+
+// Throughput is how many tokens of prompts an endpoint computes in a second. ok is false as long as that is a guess.
+func (f *InFlight) Throughput(index int) (tokens float64, ok bool) {
+	v := f.speed(index)
+	if v == nil {
+		return 0, false
+	}
+	return f.speeds.rate(v)
+}
+
+// Unbegun is how many streamed requests an endpoint has that it has not begun to answer, 0 where speeds are not learnt.
+func (f *InFlight) Unbegun(index int) int {
+	if v := f.speed(index); v != nil {
+		return int(v.unbegun)
+	}
+	return 0
+}
+
+// Accuracy tells how well the times of an endpoint's answers were predicted; ok is false where speeds are not learnt.
+func (f *InFlight) Accuracy(index int) (ttft, tpot Accuracy, ok bool) {
+	v := f.speed(index)
+	if v == nil {
+		return Accuracy{}, Accuracy{}, false
+	}
+	return v.ttft, v.tpot, true
+}
+
+func (a *Accuracy) add(predicted, actual float64) {
+	gain := max(latelyGain, 1/float64(a.Samples+1))
+	off := predicted - actual
+	if off < 0 {
+		off = -off
+	}
+	a.Predicted += (predicted - a.Predicted) * gain
+	a.Actual += (actual - a.Actual) * gain
+	a.Error += (off/actual - a.Error) * gain
+	a.Samples++
+}

@@ -1,0 +1,203 @@
+package state
+
+import "github.com/pintle-dev/pintle/journal"
+
+// mark is what a lease is remembered by: the circumstances of its decision.
+type mark struct {
+	charged         float64 // of its endpoint, with its own
+	expected, plain float64 // TTFT
+	tpot            float64 // expected
+	own, prompt     float64 // tokens
+	decided         int64
+
+	begun            int64   // when its answer began, 0 before
+	running, context float64 // the sums then
+
+	computes, answers place // its prompt, and the request
+	streamed, ended   bool
+}
+
+// place is an endpoint as long as its epoch is the same.
+type place struct {
+	index int32
+	epoch uint32
+}
+
+// speedAt is the speed of a place, nil when its endpoint is none or gone.
+func (f *InFlight) speedAt(p place) *speed {
+	if p.index < 0 || f.loads[p.index].epoch != p.epoch {
+		return nil
+	}
+	return f.speed(int(p.index))
+}
+
+func (f *InFlight) placeOf(index int) place {
+	if index < 0 || index >= len(f.loads) {
+		return place{index: -1}
+	}
+	return place{int32(index), f.loads[index].epoch}
+}
+
+// markDecision notes under what circumstances lease i began.
+func (f *InFlight) markDecision(i uint32, e *journal.Event, endpoints *Endpoints, now int64) {
+	s := f.speeds
+	s.marks.reach(i)
+	m := s.marks.at(i)
+	at, tokens := endpoints.Index(e.Primary), e.PrimaryLoad
+	*m = mark{answers: f.placeOf(at), decided: now, streamed: e.Streamed, prompt: float64(e.InputTokens)}
+	if e.Prefill != 0 {
+		at, tokens = endpoints.Index(e.Prefill), e.PrefillLoad
+	}
+	m.computes, m.own = f.placeOf(at), float64(tokens)
+	if v := f.speedAt(m.answers); v != nil && s.token.samples >= fewSamples {
+		m.tpot = s.tpot(v, v.running+float64(v.unbegun)+1, v.context+m.prompt)
+	}
+	v := f.speedAt(m.computes)
+	if v == nil {
+		return
+	}
+	v.computed, v.at = v.charged-s.backlog(v, now), now
+	if s.prompt.samples >= fewSamples && m.own > 0 {
+		m.expected, m.plain = s.ttft(v, now, m.own)
+	}
+	v.charged += m.own
+	m.charged = v.charged
+	if m.streamed {
+		v.unbegun++
+		v.waiting += m.own
+	}
+}
+
+// markBegan notes that the answer of lease i began, and learns from it.
+func (f *InFlight) markBegan(i uint32, e *journal.Event, now int64) {
+	m := f.speeds.marks.at(i)
+	if m.begun != 0 || m.ended {
+		return
+	}
+	m.begun = max(now, 1)
+	if v := f.speedAt(m.answers); v != nil {
+		v.pass(now)
+		v.running++
+		v.context += m.prompt
+		m.running, m.context = v.runningSum, v.contextSum
+	}
+	v := f.speedAt(m.computes)
+	if v == nil {
+		return
+	}
+	m.stopWaiting(v)
+	if m.streamed && m.own > 0 && e.Tried == 0 && e.Status/100 == 2 && e.TTFTMicros > 0 {
+		f.speeds.learnBegan(v, m, now, float64(e.TTFTMicros)/1e6)
+	}
+	if m.charged > v.computed {
+		v.computed, v.at = m.charged, now
+	}
+	if m.streamed {
+		v.began = now
+	}
+}
+
+// doubtful reports whether more than half of the prompt was believed to be cached: if it was not, its time tells
+// nothing.
+func (m *mark) doubtful() bool { return m.own < m.prompt/2 }
+
+func (m *mark) stopWaiting(v *speed) {
+	if m.streamed {
+		v.unbegun--
+		v.waiting = max(v.waiting-m.own, 0)
+	}
+}
+
+// learnBegan learns from an answer that began to a prompt of which something had to be computed. What the prompt took
+// is counted from the beginning of the answer before, if that came after the decision: until then the endpoint was busy
+// with others.
+func (s *Speeds) learnBegan(v *speed, m *mark, now int64, ttft float64) {
+	took := seconds(max(m.decided, v.began), now)
+	if v.began > m.decided && took < sameStep {
+		v.batch.requests++
+		v.batch.tokens += m.own
+		v.batch.doubtful = v.batch.doubtful || m.doubtful()
+	} else {
+		s.learnPrompt(v)
+		v.batch = together{1, m.own, took, m.doubtful()}
+		if v.began <= m.decided {
+			s.learnPrompt(v) // nothing else is under way
+		}
+	}
+	if m.expected > 0 {
+		v.ttft.add(m.expected, ttft)
+		s.queue.learn(ttft, m.plain, m.doubtful())
+	}
+}
+
+// learnPrompt learns from the batch of prompts that were computed last.
+func (s *Speeds) learnPrompt(v *speed) {
+	b := v.batch
+	v.batch = together{}
+	if b.requests == 0 || b.seconds <= 0 {
+		return
+	}
+	x := [terms]float64{b.requests, b.tokens / promptUnit}
+	alike := b.seconds / v.prompt.value()
+	expected := max(s.prompt.at(&x), leastTTFT)
+	if s.prompt.samples >= fewSamples {
+		v.prompt.learn(b.seconds, expected, b.doubtful)
+	}
+	if !b.doubtful || s.prompt.samples >= fewSamples && alike <= mostDoubt*expected {
+		s.prompt.learn(&x, alike, leastTTFT)
+	}
+}
+
+// markEnded notes that lease i has ended; e is its completion, nil when it ended without one.
+func (f *InFlight) markEnded(i uint32, e *journal.Event, now int64) {
+	m := f.speeds.marks.at(i)
+	if m.ended {
+		return
+	}
+	m.ended = true
+	computes, answers := f.speedAt(m.computes), f.speedAt(m.answers)
+	if m.begun == 0 {
+		if computes != nil {
+			m.stopWaiting(computes)
+			computes.computed = min(computes.computed+m.own, computes.charged)
+		}
+		return
+	}
+	if answers == nil {
+		return
+	}
+	answers.pass(now)
+	answers.running--
+	answers.context -= m.prompt
+	if e != nil && m.streamed && e.Tried == 0 && e.Status/100 == 2 && e.OutputTokens > 1 &&
+		e.DurationMicros > e.TTFTMicros && now > m.begun {
+		f.speeds.learnEnded(answers, m, e, seconds(m.begun, now))
+	}
+}
+
+func (s *Speeds) learnEnded(v *speed, m *mark, e *journal.Event, lasted float64) {
+	took := float64(e.DurationMicros-e.TTFTMicros) / 1e6 / float64(e.OutputTokens-1)
+	x := tokenTerms((v.runningSum-m.running)/lasted, (v.contextSum-m.context)/lasted)
+	if m.tpot > 0 {
+		v.tpot.add(m.tpot, took)
+	}
+	took /= tokenUnit
+	alike := took / v.token.value()
+	if s.token.samples >= fewSamples {
+		v.token.learn(took, max(s.token.at(&x), leastTPOT), false)
+	}
+	s.token.learn(&x, alike, leastTPOT)
+}
+
+// pass brings the sums over time up to now.
+func (v *speed) pass(now int64) {
+	if now <= v.since {
+		return
+	}
+	if v.since != 0 {
+		passed := seconds(v.since, now)
+		v.runningSum += passed * v.running
+		v.contextSum += passed * v.context
+	}
+	v.since = now
+}

@@ -8,8 +8,8 @@ import (
 
 // Prediction is what a request is expected to meet at an endpoint, in seconds, and what that leaves of its objective.
 type Prediction struct {
-	Endpoint   *Endpoint
-	TTFT, TPOT float64
+	Endpoint *Endpoint
+	state.Times
 	// Load is the tokens that the endpoint would have to compute for the request.
 	Load float64
 	// TTFTRoom and TPOTRoom are how much sooner the request is served than its objective asks for, below 0 how much
@@ -129,7 +129,7 @@ func (r *LatencyRules) Predict(c *Cycle, candidates []*Endpoint) (predictions []
 		if c.plan.load != nil {
 			p.Load = float64(c.plan.load.RequestLoad(c, e, prompt))
 		}
-		p.TTFT, p.TPOT = predictor.At(e.StateIndex, p.Load, float64(prompt))
+		p.Times = predictor.At(e.StateIndex, p.Load, float64(prompt))
 		if asked.TTFT > 0 {
 			p.TTFTRoom = asked.TTFT - p.TTFT
 		}

@@ -165,21 +165,29 @@ type Predictor struct {
 	now    int64
 }
 
-// Predictor returns what TTFT and TPOT tell of many endpoints. known is what they call ok; where speeds are not learnt,
-// it is false and the times are 0.
+// Predictor returns what TTFT and TPOT tell of many endpoints. known is what TTFT calls ok: of answers that have one
+// token nobody learns more. Where speeds are not learnt it is false, and the times are 0.
 func (f *InFlight) Predictor(now int64) (p Predictor, known bool) {
 	p = Predictor{f.speeds, f.clock.of(now)}
-	return p, f.speeds != nil && f.speeds.prompt.samples >= fewSamples && f.speeds.token.samples >= fewSamples
+	return p, f.speeds != nil && f.speeds.prompt.samples >= fewSamples
+}
+
+// Times are what a request meets at an endpoint, in seconds. Work is the part of TTFT in which its own prompt is
+// computed, Unbegun how many streamed requests are there that the endpoint has not begun to answer.
+type Times struct {
+	TTFT, TPOT, Work float64
+	Unbegun          int
 }
 
 // At predicts the times of a request that has an endpoint compute so many tokens of a prompt.
-func (p *Predictor) At(index int, tokens, prompt float64) (ttft, tpot float64) {
+func (p *Predictor) At(index int, tokens, prompt float64) Times {
 	if p.speeds == nil || uint(index) >= uint(len(p.speeds.speeds)) {
-		return 0, 0
+		return Times{}
 	}
 	v := &p.speeds.speeds[index]
-	ttft, _ = p.speeds.ttft(v, p.now, tokens)
-	return ttft, p.speeds.tpot(v, v.running+float64(v.unbegun)+1, v.context+prompt)
+	ttft, _ := p.speeds.ttft(v, p.now, tokens)
+	return Times{ttft, p.speeds.tpot(v, v.running+float64(v.unbegun)+1, v.context+prompt),
+		tokens * p.speeds.prompt.w[1] * v.prompt.value() / promptUnit, int(v.unbegun)}
 }
 
 // Throughput is how many tokens of prompts an endpoint computes in a second. ok is false as long as that is a guess.

@@ -96,7 +96,8 @@ func TestPredicted(t *testing.T) {
 	}
 }
 
-// TestSlower: 5 s after one of four servers becomes three times slower, it gets no more than half of its share.
+// TestSlower: 5 s after one of four servers becomes three times slower, it gets no more than three quarters of its share
+// of requests, and half of what has to be computed.
 func TestSlower(t *testing.T) {
 	requests := bursty(4000, 16)
 	slices.SortStableFunc(requests, func(a, b Request) int { return int(math.Copysign(1, a.At-b.At)) })
@@ -111,20 +112,19 @@ func TestSlower(t *testing.T) {
 			w.servers[0].TimePerOutputToken *= 3
 		}
 	})
-	before, after, all := 0, 0, 0
+	after, all, work, allWork := 0, 0, 0, 0
 	for _, s := range samples {
-		switch {
-		case s.At < slows && s.At > slows-looks && s.Server == 0:
-			before++
-		case s.At > slows+settles && s.At < slows+settles+looks:
-			all++
-			if s.Server == 0 {
-				after++
-			}
+		if s.At <= slows+settles || s.At >= slows+settles+looks {
+			continue
+		}
+		all, allWork = all+1, allWork+s.Input-s.Cached
+		if s.Server == 0 {
+			after, work = after+1, work+s.Input-s.Cached
 		}
 	}
-	t.Logf("%d requests in %v s before, %d of %d from %v s after on", before, looks, after, all, settles)
-	if float64(after) > 0.5*float64(all)/4 {
-		t.Errorf("%d of %d requests went to the slower one of four, want at most half of its share", after, all)
+	t.Logf("%d of %d requests, %d of %d tokens from %v s after on", after, all, work, allWork, settles)
+	if after*4 > all*3/4 || work*4 > allWork/2 {
+		t.Errorf("the slower one of four got %d of %d requests and %d of %d tokens, want at most 3/4 and half of its share",
+			after, all, work, allWork)
 	}
 }

@@ -8,10 +8,12 @@ import (
 // latencyScorer prefers endpoints that are predicted to serve a request within its objective or, if it has none, the
 // soonest. What is predicted, and how objectives are given, predicted-latency-producer says.
 //
-// Formula, without an objective: cost = ttftWeight x TTFT + tpotWeight x 10 x TPOT. 1 for one endpoint, 0.9999 for
-// others that cost up to a quarter more than the cheapest, then down to 0 for the dearest. The 1 goes to the one among
-// these that has the fewest tokens to compute for the request, of several to the one that was sent a request the
-// longest ago: so prompts that nobody has cached go around, and differences that are no more than noise draw nobody.
+// Formula, without an objective: cost = ttftWeight x (TTFT + 2 x w x p) + tpotWeight x 10 x TPOT, where p is the part of
+// TTFT in which the prompt itself is computed, and w how many requests wait for their answers to begin at every
+// endpoint, at least: those that come next are delayed by p. 1 for one endpoint, 0.9999 for others that cost up to a
+// fifth more than the cheapest, then down to 0 for the dearest. The 1 goes to the one among these that has the fewest
+// tokens to compute for the request, of several to the one that was sent a request the longest ago: so prompts that
+// nobody has cached go around, and differences that are no more than noise draw nobody.
 //
 // Formula, with one: endpoints that meet it, see the producer, get (int((1 - c) x 100) + 1) / 100, or with the strategy
 // most (int(c x 100) + 1) / 100, at most 1, and all others 0. c = the weighted mean of both rooms, each brought to 0..1

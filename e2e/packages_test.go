@@ -220,8 +220,8 @@ func TestTokensInFlight(t *testing.T) {
 // it cannot answer in time is refused while it has something to do.
 func TestPredictedLatency(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
-		end := make(chan bool)
-		const late = 60 * time.Millisecond
+		held, end := make(chan bool, 1), make(chan bool)
+		const late = 25 * time.Millisecond
 		f.scripted.Script(t, func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			w.Header().Set("X-Sim-Server", "scripted")
@@ -230,6 +230,7 @@ func TestPredictedLatency(t *testing.T) {
 			_, _ = io.WriteString(w, "data: {}\n\n")
 			_ = http.NewResponseController(w).Flush()
 			if strings.Contains(string(body), "held") {
+				held <- true
 				<-end
 			}
 			_, _ = io.WriteString(w, "data: [DONE]\n\n")
@@ -249,12 +250,14 @@ func TestPredictedLatency(t *testing.T) {
 			return harness.Send(t, harness.Client(t, false), request)
 		}
 		row := 0
-		harness.WaitFor(t, 20*time.Second, "ten requests in a row go to the faster server", func() (bool, string) {
+		for sent := 0; row < 10; sent++ {
 			if row++; ask("short").Server() != "sim-0" {
 				row = 0
 			}
-			return row >= 10, fmt.Sprint(row, " in a row")
-		})
+			if sent == 200 {
+				t.Fatal("of 200 requests no ten in a row went to the faster server")
+			}
+		}
 		f.Publish(t, scripted)
 		done := make(chan bool)
 		go func() {
@@ -263,13 +266,13 @@ func TestPredictedLatency(t *testing.T) {
 		}()
 		finish := sync.OnceFunc(func() { close(end) })
 		defer func() { finish(); <-done }()
-		harness.WaitFor(t, 10*time.Second, "what the busy server cannot do in time is refused", func() (bool, string) {
-			got := ask("short", "x-slo-ttft-ms", "1")
-			refused := got.Status == http.StatusTooManyRequests && got.Header.Get("X-Pintle-Reason") == "slo_unmet" &&
-				got.Header.Get("Retry-After") != "" &&
-				got.Header.Get("X-Llm-D-Request-Dropped-Reason") == "rejected-saturated"
-			return refused, fmt.Sprint(got.Status, got.Header)
-		})
+		<-held
+		got := ask("short", "x-slo-ttft-ms", "1")
+		if got.Status != http.StatusTooManyRequests || got.Header.Get("X-Pintle-Reason") != "slo_unmet" ||
+			got.Header.Get("Retry-After") == "" ||
+			got.Header.Get("X-Llm-D-Request-Dropped-Reason") != "rejected-saturated" {
+			t.Errorf("an objective that the busy server cannot meet: got %d %v", got.Status, got.Header)
+		}
 		if got := ask("short", "x-slo-ttft-ms", "600000"); got.Server() != "scripted" {
 			t.Errorf("an objective that can be met: got %d", got.Status)
 		}

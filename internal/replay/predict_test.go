@@ -96,8 +96,8 @@ func TestPredicted(t *testing.T) {
 	}
 }
 
-// TestSlower: 5 s after one of four servers becomes three times slower, it gets no more than three quarters of its share
-// of requests, and half of what has to be computed.
+// TestSlower: 5 s after one of four servers becomes three times slower, it gets no more than three quarters of its
+// share of requests, and half of what has to be computed.
 func TestSlower(t *testing.T) {
 	requests := bursty(4000, 16)
 	slices.SortStableFunc(requests, func(a, b Request) int { return int(math.Copysign(1, a.At-b.At)) })
@@ -124,7 +124,7 @@ func TestSlower(t *testing.T) {
 	}
 	t.Logf("%d of %d requests, %d of %d tokens from %v s after on", after, all, work, allWork, settles)
 	if after*4 > all*3/4 || work*4 > allWork/2 {
-		t.Errorf("the slower one of four got %d of %d requests and %d of %d tokens, want at most 3/4 and half of its share",
-			after, all, work, allWork)
+		t.Errorf("the slower one of four got %d of %d requests and %d of %d tokens, want at most 3/4 and half of its "+
+			"share", after, all, work, allWork)
 	}
 }

@@ -12,8 +12,8 @@ const (
 	costTokens = 10
 	// alike is how much more an endpoint may cost than the best one, as a part of that, and still be as good.
 	alike = 0.2
-	// delay is how many times the time counts in which the endpoint computes the request's prompt, for each request that
-	// waits everywhere.
+	// delay is how many times the time counts in which the endpoint computes the request's prompt, for each request
+	// that waits everywhere.
 	delay = 2
 	// second is the score of endpoints that are as good as the best.
 	second = 0.9999
@@ -21,9 +21,9 @@ const (
 
 // Fastest scores by predicted time, of which there is no objective: 1 for one endpoint, a hair less for those that cost
 // up to a fifth more than the cheapest, and then down to 0 for the dearest. The cost is ttftWeight x (TTFT + 2 x w x
-// the time in which the prompt is computed) + tpotWeight x 10 x TPOT, w being the requests that wait at every endpoint: who
-// comes behind them is delayed by that time. The 1 goes to the one among those as good as the best that has the fewest tokens to compute,
-// of several to the one that was sent a request the longest ago.
+// the time in which the prompt is computed) + tpotWeight x 10 x TPOT, w being the requests that wait at every endpoint:
+// who comes behind them is delayed by that time. The 1 goes to the one among those as good as the best that has the
+// fewest tokens to compute, of several to the one that was sent a request the longest ago.
 func Fastest(c *scoring.Cycle, predictions []scoring.Prediction, ttftWeight, tpotWeight float64, scores []float64) {
 	best, worst, waiting := math.Inf(1), 0.0, math.MaxInt
 	for i := range predictions {

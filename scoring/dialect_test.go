@@ -123,9 +123,9 @@ func TestGates(t *testing.T) {
 
 // TestNotYet: what llm-d has and Pintle has not is told in one line, with what comes nearest.
 func TestNotYet(t *testing.T) {
-	_, err := read(`{"plugins": [{"type": "burst-prefix-cache-producer"}]}`, scoring.DialectUnsaid)
-	want := `plugins[0](burst-prefix-cache-producer).type: "burst-prefix-cache-producer" is known, but not here yet: ` +
-		`an approx-prefix-cache-producer holds no request back`
+	_, err := read(`{"plugins": [{"type": "precise-prefix-cache-producer"}]}`, scoring.DialectUnsaid)
+	want := `plugins[0](precise-prefix-cache-producer).type: "precise-prefix-cache-producer" is known, but not here yet: ` +
+		`an approx-prefix-cache-producer learns from the requests themselves`
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}

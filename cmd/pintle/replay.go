@@ -123,12 +123,18 @@ func (o *replayOptions) askFor() {
 	}
 }
 
+// isSwitch reports whether a flag stands alone, without a value.
+func isSwitch(f *flag.Flag) bool {
+	b, ok := f.Value.(interface{ IsBoolFlag() bool })
+	return ok && b.IsBoolFlag()
+}
+
 // takeFile takes the first argument out that is neither a flag nor a flag's value; without one the name is empty.
 func takeFile(flags *flag.FlagSet, args []string) (rest []string, file string) {
 	for i := 0; i < len(args); i++ {
 		if name, isFlag := strings.CutPrefix(args[i], "-"); isFlag && name != "" {
 			name = strings.TrimPrefix(name, "-")
-			if f := flags.Lookup(name); f != nil && !strings.Contains(name, "=") {
+			if f := flags.Lookup(name); f != nil && !isSwitch(f) {
 				i++ // its value
 			}
 			continue
@@ -147,6 +153,8 @@ func (o *replayOptions) check() error {
 		return errors.New("the trace is missing: name a recording, or a file in Mooncake's or Azure's format")
 	case o.output != "text" && o.output != "json" && o.output != "html":
 		return fmt.Errorf("flag -o: %q is not text, json or html", o.output)
+	case o.objectives && o.limits.TTFT == 0 && o.limits.TPOT == 0:
+		return errors.New("flag -ask: there is nothing to ask for without -slo-ttft or -slo-tpot")
 	case !(o.options.Scale > 0 && o.options.Scale <= 1e6):
 		return fmt.Errorf("flag -scale %v: want a number above 0, at most 1e6", o.options.Scale)
 	case !(s.PrefillTokensPerSecond > 0):

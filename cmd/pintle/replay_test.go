@@ -57,6 +57,49 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// TestReplaySpeeds: slower servers answer later.
+func TestReplaySpeeds(t *testing.T) {
+	full, slow := replayed(t), replayed(t, "-speeds", "0.5")
+	if slow.TTFT.P50 < 1.5*full.TTFT.P50 {
+		t.Errorf("time to first token at half the speed: got %v s, want some twice %v s", slow.TTFT.P50, full.TTFT.P50)
+	}
+}
+
+// TestReplayAsks: requests that ask for what no server reaches are refused, if the configuration says so, and are not
+// if nobody asks.
+func TestReplayAsks(t *testing.T) {
+	asked, unasked := replayed(t, "-slo-ttft", "1us", "-ask"), replayed(t, "-slo-ttft", "1us")
+	if asked.Refusals["slo_unmet"] == 0 || len(unasked.Refusals) > 0 {
+		t.Errorf("refusals: got %v, and %v where nothing is asked for; want slo_unmet, and none", asked.Refusals,
+			unasked.Refusals)
+	}
+}
+
+type replayReport struct {
+	TTFT     struct{ P50 float64 }
+	Refusals map[string]int
+}
+
+// replayed is the report of a replay with one server, whose latencies are predicted.
+func replayed(t *testing.T, args ...string) replayReport {
+	t.Helper()
+	config := filepath.Join(t.TempDir(), "latency.yaml")
+	const text = `plugins: [{type: predicted-latency-scorer, parameters: {unmet: refuse}}]`
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	args = append(append([]string{"replay", "-c", config, "-o", "json", "-servers", "1"}, args...), traceFile)
+	if code := run(args, &out, &errs); code != 0 {
+		t.Fatalf("exit code %d: %s", code, &errs)
+	}
+	var got struct{ Reports []replayReport }
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil || len(got.Reports) != 1 {
+		t.Fatalf("%v: %s", err, &out)
+	}
+	return got.Reports[0]
+}
+
 func TestReplayMistakes(t *testing.T) {
 	config := "../../internal/shipped/config.yaml"
 	for _, tc := range []struct {
@@ -74,6 +117,10 @@ func TestReplayMistakes(t *testing.T) {
 		{"servers", []string{"-c", config, "-servers", "0", traceFile}, "flag -servers 0: want 1 to 4096"},
 		{"blocks", []string{"-c", config, "-num-blocks", "-1", traceFile}, "flag -num-blocks -1: want 1 to"},
 		{"limit", []string{"-c", config, "-slo-ttft", "0s", traceFile}, "want a time above 0"},
+		{"speeds", []string{"-c", config, "-speeds", "1,0", traceFile}, `"0": want 0.001 to 1000`},
+		{"too many speeds", []string{"-c", config, "-servers", "2", "-speeds", "1,1,1", traceFile},
+			"flag -speeds: names 3 servers, and there are 2"},
+		{"nothing to ask for", []string{"-c", config, "-ask", traceFile}, "flag -ask: there is nothing to ask for"},
 		{"configuration", []string{"-c", traceFile, traceFile}, "mooncake.jsonl"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

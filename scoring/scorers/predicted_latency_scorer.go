@@ -27,7 +27,8 @@ import (
 // the KV cache, (longest queue - queue) / longest queue and the cached part of the prompt.
 //
 // Source: Gateway API Inference Extension 1.4, predicted-latency-scorer. There a request without an objective has one
-// of 0, which all endpoints miss, and objectives of requests under way tighten those of others.
+// of 0, which all endpoints miss, and objectives of requests under way tighten those of others. Affinity does not give
+// way to endpoints that are sooner by seconds: prefix-cache-affinity-filter does that.
 type predictedLatencyScorer struct {
 	predictedLatencyScorerParameters
 	rules     *scoring.LatencyRules

@@ -88,8 +88,12 @@ bin/pintle.wasm: $(wasm_sources) $(tinygo)
 	bin/tinygo build -o $@ -target=$$(cat build/.cache/target) -buildmode=c-shared -tags custommalloc -opt=2 -no-debug ./filter
 
 # The module that dies when it is told to, for tests of crashes.
-bin/pintle-failpoint.wasm: bin/pintle.wasm
+bin/pintle-failpoint.wasm: $(wasm_sources) $(tinygo)
 	bin/tinygo build -o $@ -target=$$(cat build/.cache/target) -buildmode=c-shared -tags 'custommalloc failpoint' -opt=2 -no-debug ./filter
+
+.PHONY: modules
+modules: # both at once, as TinyGo keeps one core busy
+	@$(MAKE) --no-print-directory -j2 bin/pintle.wasm bin/pintle-failpoint.wasm
 
 .PHONY: demo
 demo: build ## Start everything on this machine, send 20 s of load, compare with random choice (KEEP=1 keeps it up)
@@ -97,10 +101,10 @@ demo: build ## Start everything on this machine, send 20 s of load, compare with
 	  -sidecar-port $(PORT_SIDECAR) -first-sim-port $(PORT_SIMS) $(if $(KEEP),-keep)
 
 .PHONY: test
-test: check unit race e2e ## Everything but what needs long builds: check, units, wazero, real Envoy. The same every time
+test: check modules unit race e2e ## Everything but what needs long builds: check, units, wazero, real Envoy. The same every time
 
 .PHONY: test-all
-test-all: test e2e-changes attack-short e2e-picker e2e-kubernetes e2e-prometheus e2e-browser e2e-vllm e2e-istio ## Everything
+test-all: test e2e-long attack-short e2e-picker e2e-kubernetes e2e-prometheus e2e-browser e2e-vllm e2e-istio ## Everything
 
 .PHONY: unit
 unit: build bin/pintle-failpoint.wasm ## Unit tests, also in 32 bits where the module computes, and the filter's .wasm in a test host
@@ -117,11 +121,11 @@ fuzz: ## Search with each fuzz target for FUZZTIME, or with those that match TAR
 
 .PHONY: e2e
 e2e: build bin/pintle-failpoint.wasm ## Tests in real Envoy, with real clients
-	$(GO) test -count=1 -timeout 15m ./e2e/...
+	$(GO) test -short -count=1 -timeout 15m ./e2e/...
 
-.PHONY: e2e-changes
-e2e-changes: build ## What fifty changes of the configuration leave behind in Envoy's memory; make e2e makes twenty
-	PINTLE_LONG=1 $(GO) test -count=1 -run 'TestManyConfigurations$$' ./e2e
+.PHONY: e2e-long
+e2e-long: build ## The tests in real Envoy that take long: soaks, fifty configurations, hot restarts, 2,000 uploads
+	$(GO) test -count=1 -timeout 15m -run '^Test(Soak|ManyConfigurations|HeldUploads|HotRestart|MetricsTellTheTruth)' ./e2e
 
 .PHONY: e2e-istio
 e2e-istio: build bin/pintle-failpoint.wasm $(image) $(istio) ## Tests with a real istiod and a real Kubernetes API (builds both, the first time a quarter of an hour)

@@ -2,8 +2,8 @@
 // simulated model servers answer, and real clients ask.
 //
 //	make build            # bin/envoy, bin/pintle.wasm
-//	go test ./e2e/...     # everything, about two and a half minutes
-//	go test -short ./e2e/...            # without the soak tests
+//	go test ./e2e/...                   # everything, some eight minutes
+//	go test -short ./e2e/...            # without the tests that take longest, which make e2e-long has
 //	PINTLE_SOAK=10m go test -timeout 0 -run TestSoakPause ./e2e  # one of them, longer: make soak
 //	go test ./e2e -run 'Forged/pause'   # one test in the cells whose name matches
 //

@@ -50,6 +50,7 @@ func wantNothingLost(t *testing.T, served int64, lost []exchange) {
 // at the same time. No request is lost, though the new process gets its traffic and its first snapshot at the same
 // time.
 func TestHotRestart(t *testing.T) {
+	harness.Long(t)
 	for _, cell := range recoveryCells {
 		for _, name := range []string{"sidecar stays", "sidecar restarts"} {
 			t.Run(cell.String()+", "+name, func(t *testing.T) {

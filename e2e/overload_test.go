@@ -26,6 +26,7 @@ const (
 // few. Others are served all the while, on connections of their own or not, and what Envoy takes stays bounded; all of
 // it comes back.
 func TestHeldUploads(t *testing.T) {
+	harness.Long(t)
 	for _, test := range []struct {
 		name, file string
 		flood      func(*testing.T, string) *flood

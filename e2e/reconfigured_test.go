@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -11,16 +10,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/harness"
 )
 
-// TestManyConfigurations changes the configuration twenty times under load, with PINTLE_LONG fifty times. Envoy keeps
-// the workers' VMs over a change, so whatever an old plug-in leaves behind would stay: each new one has the whole
-// prefix index, read from the journal. Envoy itself keeps an old plug-in until its drain time is over. After some
-// changes there is room for an old and a new state, with holes between their pieces, and Envoy grows no further.
+// TestManyConfigurations changes the configuration fifty times under load. Envoy keeps the workers' VMs over a change,
+// so whatever an old plug-in leaves behind would stay: each new one has the whole prefix index, read from the journal.
+// Envoy itself keeps an old plug-in until its drain time is over. After some changes there is room for an old and a new
+// state, with holes between their pieces, and Envoy grows no further.
 func TestManyConfigurations(t *testing.T) {
-	const prompts = 1200
-	changes, settled := 20, 8
-	if os.Getenv("PINTLE_LONG") != "" {
-		changes, settled = 50, 15
-	}
+	harness.Long(t)
+	const changes, settled, prompts = 50, 15, 1200
 	plugin := alone("prefix-cache-scorer")
 	o := harness.Options{Dynamic: true, Workers: 1, Args: []string{"--drain-time-s", "1"}}
 	l := newLab(t, o, harness.Cell{Hold: "pause", Destination: "original-dst"}, plugin)

@@ -54,9 +54,7 @@ const (
 
 // soak sends mixed prompts in a closed loop and has memory grow by soakGrowth at most once all is warm.
 func soak(t *testing.T, cell harness.Cell, duration time.Duration) {
-	if testing.Short() {
-		t.Skip("takes " + duration.String())
-	}
+	harness.Long(t)
 	if text := os.Getenv("PINTLE_SOAK"); text != "" {
 		var err error
 		if duration, err = time.ParseDuration(text); err != nil || duration < 20*time.Second {

@@ -201,6 +201,7 @@ func value(m *dto.Metric) float64 {
 // TestMetricsTellTheTruth: what the metrics of two sidecars, one after the other, add up to is what the client has
 // counted itself, to the token: whole answers and streams, aborts, retries and refusals.
 func TestMetricsTellTheTruth(t *testing.T) {
+	harness.Long(t)
 	f := newTruth(t)
 	first := harness.StartSidecarWith(t, f.sidecar)
 	client := harness.Client(t, false)

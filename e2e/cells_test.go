@@ -16,7 +16,7 @@ import (
 const staleAfter = 500 * time.Millisecond
 
 // models are what the simulated servers answer to.
-var models = []string{"sim-model", "m-v1", "m-v2", "s", longModel, oddModel}
+var models = []string{"sim-model", "m-v1", "m-v2", "s", longModel, oddModel, textModel}
 
 // Names of models that are longer than most, and that JSON has to quote.
 const (

@@ -203,15 +203,7 @@ func TestParametersWithoutEffect(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			config := `{"apiVersion": ` + tc.version + `, "plugins": [` + tc.plugin + `]}`
-			if got := plantest.Mistakes(config); got != tc.mistake {
-				t.Errorf("got the mistakes %q, want %q", got, tc.mistake)
-			}
-			if tc.mistake != "" {
-				return
-			}
-			if got := strings.Join(plantest.Plan(t, config, plantest.Neutral).Warnings(), "\n"); got != tc.warning {
-				t.Errorf("got %q, want %q", got, tc.warning)
-			}
+			plantest.CheckTold(t, config, tc.mistake, tc.warning)
 		})
 	}
 }
@@ -238,15 +230,7 @@ func TestLoadsWithWarnings(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			config := `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [` + tc.plugins + `]}`
-			if got := plantest.Mistakes(config); got != tc.mistake {
-				t.Errorf("got the mistakes %q, want %q", got, tc.mistake)
-			}
-			if tc.mistake != "" {
-				return
-			}
-			if got := strings.Join(plantest.Plan(t, config, plantest.Neutral).Warnings(), "\n"); got != tc.warnings {
-				t.Errorf("got %q, want %q", got, tc.warnings)
-			}
+			plantest.CheckTold(t, config, tc.mistake, tc.warnings)
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package handlers_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/pintle-dev/pintle/openai"
@@ -120,16 +119,7 @@ func TestStagesThatNeverRun(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			config := stageConfig(tc.plugins)
-			if got := plantest.Mistakes(config); got != tc.mistakes {
-				t.Fatalf("mistakes:\n%s\nwant:\n%s", got, tc.mistakes)
-			}
-			if tc.mistakes != "" {
-				return
-			}
-			if got := strings.Join(plantest.Plan(t, config, plantest.Neutral).Warnings(), "\n"); got != tc.warnings {
-				t.Errorf("warnings:\n%s\nwant:\n%s", got, tc.warnings)
-			}
+			plantest.CheckTold(t, stageConfig(tc.plugins), tc.mistakes, tc.warnings)
 		})
 	}
 }

@@ -3,6 +3,7 @@ package plantest
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,6 +37,21 @@ func Mistakes(config string, more ...scoring.Registration) string {
 		return err.Error()
 	}
 	return ""
+}
+
+// CheckTold compares what the operator is told of a configuration: its mistakes or, where there shall be none, its
+// warnings, a line each.
+func CheckTold(t testing.TB, config, mistakes, warnings string) {
+	t.Helper()
+	if got := Mistakes(config); got != mistakes {
+		t.Fatalf("mistakes:\n%s\nwant:\n%s", got, mistakes)
+	}
+	if mistakes != "" {
+		return
+	}
+	if got := strings.Join(Plan(t, config, Neutral).Warnings(), "\n"); got != warnings {
+		t.Errorf("warnings:\n%s\nwant:\n%s", got, warnings)
+	}
 }
 
 // MistakesIn is Mistakes in an environment.

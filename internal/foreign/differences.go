@@ -5,6 +5,7 @@ import (
 
 	goyaml "go.yaml.in/yaml/v3"
 
+	"github.com/pintle-dev/pintle/internal/yamldoc"
 	"github.com/pintle-dev/pintle/scoring"
 )
 
@@ -77,18 +78,18 @@ func Differences(kind string, dialect scoring.Dialect) (texts []string) {
 // Differences are what the plug-ins of the document do otherwise here than where it comes from, each with its line.
 func (f *Found) Differences(dialect scoring.Dialect) (lines []string) {
 	root := f.Root()
-	if config := value(root, "config"); config != nil {
+	if config := yamldoc.At(root, "config"); config != nil {
 		root = config
 	}
 	eachProfile(root, func(document *goyaml.Node, resource bool) {
-		plugins := value(document, "plugins")
+		plugins := yamldoc.At(document, "plugins")
 		if !sequence(plugins) {
 			return
 		}
 		for _, item := range plugins.Content {
-			kind := text(value(item, "type"))
+			kind := yamldoc.Scalar(yamldoc.At(item, "type"))
 			name := kind
-			if alias := text(value(item, "name")); alias != "" {
+			if alias := yamldoc.Scalar(yamldoc.At(item, "name")); alias != "" {
 				name = alias
 			}
 			if here, ok := scoring.ResourcePlugin(kind); ok && resource {
@@ -105,13 +106,13 @@ func (f *Found) Differences(dialect scoring.Dialect) (lines []string) {
 // eachProfile calls do with what has the list of plug-ins: a document, or what a SchedulingProfile, or each of a list,
 // specifies.
 func eachProfile(root *goyaml.Node, do func(document *goyaml.Node, resource bool)) {
-	if items := value(root, "items"); sequence(items) {
+	if items := yamldoc.At(root, "items"); sequence(items) {
 		for _, item := range items.Content {
 			eachProfile(item, do)
 		}
 		return
 	}
-	if spec := value(root, "spec"); spec != nil {
+	if spec := yamldoc.At(root, "spec"); spec != nil {
 		do(spec, true)
 		return
 	}

@@ -76,15 +76,15 @@ func without(roots []*goyaml.Node) error {
 				n.Line, strconv.Quote(n.Value))
 		}
 	}
-	if kind := value(roots[0], "kind"); kind != nil && value(roots[0], "metadata") != nil {
-		return fmt.Errorf("line %d: kind: no %s lies in this %s", kind.Line, kinds[0], text(kind))
+	if kind := yamldoc.At(roots[0], "kind"); kind != nil && yamldoc.At(roots[0], "metadata") != nil {
+		return fmt.Errorf("line %d: kind: no %s lies in this %s", kind.Line, kinds[0], yamldoc.Scalar(kind))
 	}
 	return nil
 }
 
 // search returns what stands at a key, wherever it is.
 func search(n *goyaml.Node, key string) *goyaml.Node {
-	if found := value(n, key); found != nil {
+	if found := yamldoc.At(n, key); found != nil {
 		return found
 	}
 	for _, child := range n.Content {
@@ -110,15 +110,15 @@ func own(root *goyaml.Node) bool {
 	if root.Kind != goyaml.MappingNode {
 		return true
 	}
-	switch kind := text(value(root, "kind")); {
+	switch kind := yamldoc.Scalar(yamldoc.At(root, "kind")); {
 	case slices.Contains(kinds, kind):
 		return true
-	case kind == kindList && sequence(value(root, "items")):
+	case kind == kindList && sequence(yamldoc.At(root, "items")):
 		return resources([]*goyaml.Node{root}) != nil
-	case kind != "" && value(root, "metadata") != nil:
+	case kind != "" && yamldoc.At(root, "metadata") != nil:
 		return false
 	}
-	if document(value(root, "config")) || len(look(root, "")) == 0 {
+	if document(yamldoc.At(root, "config")) || len(look(root, "")) == 0 {
 		return !slices.ContainsFunc(keys(root), func(key string) bool {
 			return !slices.Contains(ownKeys, key) && strictjson.Nearest(key, ownKeys) == ""
 		})
@@ -131,8 +131,8 @@ func own(root *goyaml.Node) bool {
 func resources(roots []*goyaml.Node) *goyaml.Node {
 	var found []*goyaml.Node
 	for _, root := range roots {
-		if items := value(root, "items"); text(value(root, "kind")) == kindList && sequence(items) &&
-			slices.ContainsFunc(items.Content, isResource) {
+		list := yamldoc.Scalar(yamldoc.At(root, "kind")) == kindList
+		if items := yamldoc.At(root, "items"); list && sequence(items) && slices.ContainsFunc(items.Content, isResource) {
 			return root
 		}
 		if isResource(root) {
@@ -156,7 +156,7 @@ func resources(roots []*goyaml.Node) *goyaml.Node {
 const kindList = "List"
 
 func isResource(n *goyaml.Node) bool {
-	kind := text(value(n, "kind"))
+	kind := yamldoc.Scalar(yamldoc.At(n, "kind"))
 	return kind == "SchedulingProfile" || kind == "AIGateway"
 }
 
@@ -165,32 +165,12 @@ var kinds = []string{"EndpointPickerConfig", "SchedulingProfile", "AIGateway"}
 
 // document reports whether n is a document for the filter.
 func document(n *goyaml.Node) bool {
-	return n != nil && (slices.Contains(kinds, text(value(n, "kind"))) ||
-		n.Kind == goyaml.MappingNode && value(n, "kind") == nil && sequence(value(n, "plugins")) &&
-			sequence(value(n, "schedulingProfiles")))
+	return n != nil && (slices.Contains(kinds, yamldoc.Scalar(yamldoc.At(n, "kind"))) ||
+		n.Kind == goyaml.MappingNode && yamldoc.At(n, "kind") == nil && sequence(yamldoc.At(n, "plugins")) &&
+			sequence(yamldoc.At(n, "schedulingProfiles")))
 }
 
 func sequence(n *goyaml.Node) bool { return n != nil && n.Kind == goyaml.SequenceNode }
-
-func text(n *goyaml.Node) string {
-	if n == nil || n.Kind != goyaml.ScalarNode {
-		return ""
-	}
-	return n.Value
-}
-
-// value returns what stands at a key, nil for nothing.
-func value(n *goyaml.Node, key string) *goyaml.Node {
-	if n == nil || n.Kind != goyaml.MappingNode {
-		return nil
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return n.Content[i+1]
-		}
-	}
-	return nil
-}
 
 func keys(n *goyaml.Node) (all []string) {
 	for i := 0; i+1 < len(n.Content); i += 2 {

@@ -79,7 +79,7 @@ func look(n *goyaml.Node, path string) []place {
 			if key == customConfig {
 				for j := range below {
 					below[j].name = strings.TrimPrefix(below[j].path, join(path, key)+".")
-					below[j].chosen = text(value(n, "pluginsConfigFile"))
+					below[j].chosen = yamldoc.Scalar(yamldoc.At(n, "pluginsConfigFile"))
 				}
 			}
 			all = append(all, below...)

@@ -6,12 +6,13 @@ import (
 
 	goyaml "go.yaml.in/yaml/v3"
 
+	"github.com/pintle-dev/pintle/internal/yamldoc"
 	"github.com/pintle-dev/pintle/scoring"
 )
 
 // convert writes a SchedulingProfile as an EndpointPickerConfig, and old names as they are today.
 func (d *document) convert() {
-	config := get(d.root, "config")
+	config := yamldoc.At(d.root, "config")
 	block(config)
 	kind := text(config, "kind")
 	if kind == "SchedulingProfile" || kind == "List" {
@@ -24,7 +25,7 @@ func (d *document) convert() {
 		if resources, handler := bound(config); resources != nil {
 			c := pickerConfig(resources, text(handler, "type"))
 			if handler != nil {
-				get(c, "plugins").Content = append(get(c, "plugins").Content, handler)
+				yamldoc.At(c, "plugins").Content = append(yamldoc.At(c, "plugins").Content, handler)
 			}
 			d.set("config", c)
 		}
@@ -45,11 +46,11 @@ func (d *document) set(key string, value *goyaml.Node) {
 func pickerConfig(resources []*goyaml.Node, handler string) *goyaml.Node {
 	plugins, profiles := list(), list()
 	for _, resource := range resources {
-		spec, own := get(resource, "spec"), ""
+		spec, own := yamldoc.At(resource, "spec"), ""
 		if handler != "" {
-			own = text(get(resource, "metadata"), "name")
+			own = text(yamldoc.At(resource, "metadata"), "name")
 		}
-		if p := get(spec, "plugins"); p != nil {
+		if p := yamldoc.At(spec, "plugins"); p != nil {
 			for _, item := range p.Content {
 				plugins.Content = append(plugins.Content, pickerPlugin(item, own))
 			}
@@ -61,7 +62,7 @@ func pickerConfig(resources []*goyaml.Node, handler string) *goyaml.Node {
 				plugins.Content = append(plugins.Content, mapping("type", kind))
 			}
 		}
-		if p := get(spec, "profiles"); p != nil {
+		if p := yamldoc.At(spec, "profiles"); p != nil {
 			for i := 0; i+1 < len(p.Content); i += 2 {
 				profiles.Content = append(profiles.Content,
 					pickerProfile(p.Content[i].Value, p.Content[i+1], paired, own))
@@ -77,14 +78,14 @@ func pickerConfig(resources []*goyaml.Node, handler string) *goyaml.Node {
 func bound(resources *goyaml.Node) (profiles []*goyaml.Node, handler *goyaml.Node) {
 	byName, models, fallback := map[string]*goyaml.Node{}, mapping(), ""
 	var gateway *goyaml.Node
-	for _, item := range get(resources, "items").Content {
+	for _, item := range yamldoc.At(resources, "items").Content {
 		if text(item, "kind") == "AIGateway" {
 			gateway = item
 		} else {
-			byName[text(get(item, "metadata"), "name")] = item
+			byName[text(yamldoc.At(item, "metadata"), "name")] = item
 		}
 	}
-	bindings := get(get(gateway, "spec"), "schedulingProfiles")
+	bindings := yamldoc.At(yamldoc.At(gateway, "spec"), "schedulingProfiles")
 	if bindings == nil {
 		return nil, nil
 	}
@@ -130,7 +131,7 @@ func pickerPlugin(item *goyaml.Node, own string) *goyaml.Node {
 	if name != "" {
 		named = scalar(name)
 	}
-	return mapping("name", named, "type", here, "parameters", get(item, "config"))
+	return mapping("name", named, "type", here, "parameters", yamldoc.At(item, "config"))
 }
 
 func pickerProfile(name string, profile *goyaml.Node, paired bool, own string) *goyaml.Node {
@@ -138,13 +139,14 @@ func pickerProfile(name string, profile *goyaml.Node, paired bool, own string) *
 	if paired {
 		references.Content = append(references.Content, mapping("pluginRef", name+"-filter"))
 	}
-	if refs := get(profile, "pluginRefs"); refs != nil {
+	if refs := yamldoc.At(profile, "pluginRefs"); refs != nil {
 		for _, ref := range refs.Content {
 			plugin := text(ref, "name")
 			if own != "" {
 				plugin = own + "/" + plugin
 			}
-			references.Content = append(references.Content, mapping("pluginRef", plugin, "weight", get(ref, "weight")))
+			weight := yamldoc.At(ref, "weight")
+			references.Content = append(references.Content, mapping("pluginRef", plugin, "weight", weight))
 		}
 	}
 	if own != "" {

@@ -14,7 +14,7 @@ import (
 
 // explain writes comments to what means something else here than where the document comes from.
 func (d *document) explain(config *pluginconfig.Config) {
-	plugins := get(get(d.root, "config"), "plugins")
+	plugins := yamldoc.At(yamldoc.At(d.root, "config"), "plugins")
 	for _, warning := range config.Plan.Warnings() {
 		warning = strings.TrimPrefix(strings.TrimPrefix(warning, "config: "), "config.")
 		d.differs = append(d.differs, warning)
@@ -47,7 +47,7 @@ func (d *document) about(plugins *goyaml.Node, warning string) (at *goyaml.Node,
 			}
 		}
 	}
-	path := yamldoc.Path(get(d.root, "config"), warning)
+	path := yamldoc.Path(yamldoc.At(d.root, "config"), warning)
 	if len(path) < 2 {
 		return d.root.Content[0], warning
 	}

@@ -71,8 +71,8 @@ func (d *document) drop(path []*goyaml.Node, mistake string) bool {
 
 // dropGate takes out the feature gate that a mistake says to remove.
 func (d *document) dropGate(mistake string) bool {
-	config := get(d.root, "config")
-	gates := get(config, "featureGates")
+	config := yamldoc.At(d.root, "config")
+	gates := yamldoc.At(config, "featureGates")
 	if gates == nil || !strings.Contains(mistake, "from featureGates") {
 		return false
 	}
@@ -94,7 +94,7 @@ func neededKey(parent *goyaml.Node, key string, unknown bool) bool {
 	case "type", "pluginRef":
 		return true
 	case "name":
-		return get(parent, "plugins") != nil || get(parent, "type") != nil
+		return yamldoc.At(parent, "plugins") != nil || yamldoc.At(parent, "type") != nil
 	}
 	return slices.Contains(keptKeys, key)
 }

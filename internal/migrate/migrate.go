@@ -95,7 +95,7 @@ type document struct {
 
 // wrap puts a document at the key config of a configuration, unless it is one.
 func wrap(n *goyaml.Node) *goyaml.Node {
-	if get(n, "config") != nil {
+	if yamldoc.At(n, "config") != nil {
 		return n
 	}
 	return mapping("config", n)
@@ -140,6 +140,6 @@ func (d *document) result() (*Result, error) {
 
 // empty reports whether nothing is left that chooses endpoints, though the document had something.
 func (d *document) empty() bool {
-	plugins := get(get(d.root, "config"), "plugins")
+	plugins := yamldoc.At(yamldoc.At(d.root, "config"), "plugins")
 	return len(d.removed) > 0 && (plugins == nil || len(plugins.Content) == 0)
 }

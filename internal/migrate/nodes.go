@@ -4,28 +4,12 @@ import (
 	"strings"
 
 	goyaml "go.yaml.in/yaml/v3"
+
+	"github.com/pintle-dev/pintle/internal/yamldoc"
 )
 
-// get returns what stands at a key, nil for nothing.
-func get(n *goyaml.Node, key string) *goyaml.Node {
-	if n == nil || n.Kind != goyaml.MappingNode {
-		return nil
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return n.Content[i+1]
-		}
-	}
-	return nil
-}
-
 // text returns the scalar at a key, empty for none.
-func text(n *goyaml.Node, key string) string {
-	if v := get(n, key); v != nil && v.Kind == goyaml.ScalarNode {
-		return v.Value
-	}
-	return ""
-}
+func text(n *goyaml.Node, key string) string { return yamldoc.Scalar(yamldoc.At(n, key)) }
 
 func scalar(value string) *goyaml.Node {
 	n := &goyaml.Node{}

@@ -28,6 +28,27 @@ func Nodes(text []byte) ([]*goyaml.Node, error) {
 	}
 }
 
+// At returns what stands at a key of a mapping, nil for nothing.
+func At(n *goyaml.Node, key string) *goyaml.Node {
+	if n == nil || n.Kind != goyaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// Scalar returns the text of a scalar, empty for anything else.
+func Scalar(n *goyaml.Node) string {
+	if n == nil || n.Kind != goyaml.ScalarNode {
+		return ""
+	}
+	return n.Value
+}
+
 // Of returns the document that a part of another one is. Lines are those of the whole.
 func Of(n *goyaml.Node) (*Document, error) {
 	if mistake := cmp.Or(badKey(n), badNumber(n)); mistake != "" {

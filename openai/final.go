@@ -34,17 +34,7 @@ func (f *Final) JSON() bool { return f.framing == framingJSON }
 
 // Feed reads the next bytes of the answer and gives to what belongs to the response.
 func (f *Final) Feed(chunk []byte, to Sink) {
-	i := 0
-	for f.framing == framingUnknown && i < len(chunk) {
-		switch c := chunk[i]; {
-		case c == '{':
-			f.framing = framingJSON
-		case c > ' ':
-			f.framing = framingSSE
-		default:
-			i++
-		}
-	}
+	i := f.framing.find(chunk)
 	if f.framing == framingJSON {
 		to.Keep(chunk[i:])
 		return

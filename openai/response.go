@@ -34,6 +34,21 @@ const (
 	framingSSE
 )
 
+// find sets an unknown framing by the first byte that is not blank, and returns the offset up to which all are.
+func (f *framing) find(chunk []byte) (i int) {
+	for *f == framingUnknown && i < len(chunk) {
+		switch c := chunk[i]; {
+		case c == '{':
+			*f = framingJSON
+		case c > ' ':
+			*f = framingSSE
+		default:
+			i++
+		}
+	}
+	return i
+}
+
 type lineState uint8
 
 const (
@@ -71,20 +86,7 @@ func (r *ResponseScanner) Events() int { return r.events }
 
 // Feed reads the next bytes of the response. The chunk is not kept.
 func (r *ResponseScanner) Feed(chunk []byte) {
-	i := 0
-	for r.framing == framingUnknown {
-		if i == len(chunk) {
-			return
-		}
-		switch c := chunk[i]; {
-		case c == '{':
-			r.framing = framingJSON
-		case c > ' ':
-			r.framing = framingSSE
-		default:
-			i++
-		}
-	}
+	i := r.framing.find(chunk)
 	if r.framing == framingJSON {
 		r.document.feed(chunk[i:])
 		return

@@ -23,7 +23,7 @@ func (s *stream) refuse(f *scoring.Failure) hostcalls.Action {
 	if f.Status < 500 {
 		kind = "invalid_request_error"
 	}
-	body := append(appendError(nil, kind, f.Reason, f.Message), '}')
+	body := append(appendError(nil, kind, f.Param, f.Reason, f.Message), '}')
 	var more [][2]string
 	if header, reason, ok := s.config.Plan.Dropped(f); ok {
 		more = append(more, [2]string{header, reason})
@@ -34,13 +34,19 @@ func (s *stream) refuse(f *scoring.Failure) hostcalls.Action {
 	return s.answer(f.Status, f.Reason, body, more...)
 }
 
-// appendError appends {"error":{...} without the closing brace, so that members may follow.
-func appendError(dst []byte, kind, code, message string) []byte {
+// appendError appends {"error":{...} without the closing brace, so that members may follow. An empty param is null.
+func appendError(dst []byte, kind, param, code, message string) []byte {
 	dst = append(dst, `{"error":{"message":`...)
 	dst = openai.AppendQuoted(dst, message)
 	dst = append(dst, `,"type":`...)
 	dst = openai.AppendQuoted(dst, kind)
-	dst = append(dst, `,"param":null,"code":`...)
+	dst = append(dst, `,"param":`...)
+	if param == "" {
+		dst = append(dst, "null"...)
+	} else {
+		dst = openai.AppendQuoted(dst, param)
+	}
+	dst = append(dst, `,"code":`...)
 	dst = openai.AppendQuoted(dst, code)
 	return append(dst, '}')
 }

@@ -89,7 +89,7 @@ func (s *stream) tell(body []byte) hostcalls.Action {
 }
 
 func (s *stream) refuseFollower(r refusal) hostcalls.Action {
-	return s.answer(r.status, r.code, append(appendError(nil, "follower_refused", r.code, r.message), '}'))
+	return s.answer(r.status, r.code, append(appendError(nil, "follower_refused", "", r.code, r.message), '}'))
 }
 
 // followQuery is what a follower asks for.

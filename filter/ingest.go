@@ -150,7 +150,7 @@ func (s *stream) ingestBody(bodyBytes int, endOfStream bool) hostcalls.Action {
 
 func (s *stream) refuseSnapshot(r refusal) hostcalls.Action {
 	s.stats.snapshotsRejected.Add(1)
-	body := appendError(nil, "snapshot_refused", r.code, r.message)
+	body := appendError(nil, "snapshot_refused", "", r.code, r.message)
 	if r.current != nil {
 		body = append(body, `,"current":{"epoch":`...)
 		body = strconv.AppendUint(body, r.current.Epoch, 10)

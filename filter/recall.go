@@ -86,8 +86,7 @@ func (s *stream) splice(store *scoring.ResponsesStore, items []byte) hostcalls.A
 	body, err := hostcalls.RequestBody(&s.body, 0, s.held)
 	t := &s.worker.turnScan
 	if err != nil || len(body) != s.held || !t.Scan(body) {
-		return s.refuse(&scoring.Failure{Status: 500, Reason: "internal_error",
-			Message: "the request body could not be read back from Envoy"})
+		return s.refuse(bodyUnreadable)
 	}
 	end := 0
 	s.patch, end = t.Splice(s.patch[:0], body, items, store.KeepPreviousID)
@@ -123,25 +122,14 @@ func isResponseID(id string) bool {
 	return id != "" && len(id) <= mostID
 }
 
-// refuseUnknown answers that there is no such response.
+// refuseUnknown answers that there is no response of the id that the parameter gives; without one it is the path's.
 func (s *stream) refuseUnknown(code, param, id string) hostcalls.Action {
-	failure := &scoring.Failure{Status: 404, Reason: code}
-	s.stats.refused.Add(1)
-	s.refused(failure)
-	s.reportRefusal(code)
 	kind := "Response"
 	if param != "" {
 		kind = "Previous response"
 	}
-	body := append([]byte(`{"error":{"message":`), openai.AppendQuoted(nil, kind+" with id '"+id+"' not found.")...)
-	body = append(body, `,"type":"invalid_request_error","param":`...)
-	if param == "" {
-		body = append(body, "null"...)
-	} else {
-		body = openai.AppendQuoted(body, param)
-	}
-	body = append(openai.AppendQuoted(append(body, `,"code":`...), code), "}}"...)
-	return s.answer(404, code, body)
+	return s.refuse(&scoring.Failure{Status: 404, Reason: code, Param: param,
+		Message: kind + " with id '" + id + "' not found."})
 }
 
 // lateKey is the shared time, in nanoseconds since 1970, until which finished responses may be unknown to the store

@@ -107,6 +107,8 @@ func (s *stream) closed(h *head) *scoring.Failure {
 var (
 	headersUnreadable = &scoring.Failure{Status: 500, Reason: "internal_error",
 		Message: "the request's headers could not be read from Envoy"}
+	bodyUnreadable = &scoring.Failure{Status: 500, Reason: "internal_error",
+		Message: "the request body could not be read back from Envoy"}
 	connectRefused    = &scoring.Failure{Status: 405, Reason: "connect", Message: "CONNECT is not possible here"}
 	managementRefused = &scoring.Failure{Status: 403, Reason: "management_path",
 		Message: "the path manages a model server and is not open to clients"}
@@ -167,8 +169,7 @@ func (s *stream) decide() hostcalls.Action {
 	}
 	body, err := hostcalls.RequestBody(&s.body, 0, s.held)
 	if err != nil || len(body) != s.held {
-		return s.refuse(&scoring.Failure{Status: 500, Reason: "internal_error",
-			Message: "the request body could not be read back from Envoy"})
+		return s.refuse(bodyUnreadable)
 	}
 	if action, asked := s.consult(body); asked {
 		return action

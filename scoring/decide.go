@@ -10,6 +10,8 @@ type Failure struct {
 	Reason string
 	// Message is for people.
 	Message string
+	// Param is the parameter of the request that it is about, empty for none.
+	Param string
 	// RetryAfter is in how many seconds it may be worth another try, 0 for unknown.
 	RetryAfter int
 }

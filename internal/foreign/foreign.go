@@ -132,7 +132,8 @@ func resources(roots []*goyaml.Node) *goyaml.Node {
 	var found []*goyaml.Node
 	for _, root := range roots {
 		list := yamldoc.Scalar(yamldoc.At(root, "kind")) == kindList
-		if items := yamldoc.At(root, "items"); list && sequence(items) && slices.ContainsFunc(items.Content, isResource) {
+		items := yamldoc.At(root, "items")
+		if list && sequence(items) && slices.ContainsFunc(items.Content, isResource) {
 			return root
 		}
 		if isResource(root) {

@@ -17,6 +17,8 @@ type ResponsesStore struct {
 
 // StoreBackend is where conversations are kept: in Tiered, unless that is nil, else in Memory.
 type StoreBackend struct {
+	// Stated is false where the configuration says nothing of it.
+	Stated bool
 	Memory StoreMemory
 	Tiered *StoreTiers
 }

@@ -123,7 +123,19 @@ func TestChartValues(t *testing.T) {
 	if !strings.Contains(arguments, `"-plugins","/etc/pintle/plugins.yaml"`) || !strings.Contains(document, "dataLayer") {
 		t.Errorf("with a data layer the sidecar gets %s and %q, want the document", arguments, document)
 	}
+	stored := chart(t, `{config: {plugins: [{type: responses-store, parameters: {storeConfig: {tieredConfig: {redis: {
+		address: "redis://redis:6379"}}}}}]}}`)
+	arguments = text(t, mesh.Find(stored, "Deployment", "pintle-gateway").At("spec", "template", "spec", "containers",
+		1, "args"))
+	if !strings.Contains(arguments, `"-plugins","/etc/pintle/plugins.yaml"`) {
+		t.Errorf("with a store in the document the sidecar gets %s, want the document", arguments)
+	}
+	if _, err := helm(t, `{config: {plugins: [{type: responses-store}]}}`); err == nil ||
+		!strings.Contains(err.Error(), "tieredConfig, or one replica, is right") {
+		t.Errorf("two gateways with conversations in memory: got %v, want them refused", err)
+	}
 	for _, values := range []string{`{hold: pause, destination: override-host}`,
+		`{hold: pause, gateway: {replicas: 1}, config: {plugins: [{type: responses-store}]}}`,
 		`{hold: pause, module: {source: file}}`, `{module: {source: file}, destination: override-host}`} {
 		validate(t, chart(t, values))
 	}

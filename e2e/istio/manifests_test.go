@@ -28,15 +28,23 @@ var overlays = []struct{ name, values string }{
 		service: {kind: InferencePool, host: model-servers-ip-eded6611.default.svc.cluster.local, port: 54321}}`},
 	{"pause", `{hold: pause, config: ` + ranked + `}`},
 	{"plugins", `{sidecar: {plugins: true}}`},
+	{"responses", `{config: {plugins: [` + scorers + `, {type: max-score-picker}, {type: responses-store}],
+		featureGates: [prepareDataPlugins]}, responses: {
+		storeConfig: {tieredConfig: {redis: {address: "redis://redis.responses-store.svc:6379"}}},
+		egress: [{to: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: responses-store}}}],
+		ports: [{protocol: TCP, port: 6379}]}]}}`},
 	{"kubernetes", `{sidecar: {kubernetes: {pools: [{service: model-servers, namespace: default}]}}}`},
 	{"kubernetes-inference-pool", `{destination: override-host, config: ` + ranked + `,
 		service: {kind: InferencePool, host: model-servers-ip-eded6611.default.svc.cluster.local, port: 54321},
 		sidecar: {kubernetes: {pools: [{inferencePool: model-servers, namespace: default}]}}}`},
 }
 
-// ranked is the shipped EndpointPickerConfig with several endpoints picked.
-const ranked = `{plugins: [{type: queue-scorer}, {type: kv-cache-utilization-scorer}, {type: running-requests-size-scorer, parameters: {scale: 16}},
-	{type: prefix-cache-scorer}, {type: max-score-picker, parameters: {maxNumOfEndpoints: 3}}]}`
+// scorers are the first plug-ins of the shipped EndpointPickerConfig, and ranked is it with several endpoints picked.
+const (
+	scorers = `{type: queue-scorer}, {type: kv-cache-utilization-scorer},
+	{type: running-requests-size-scorer, parameters: {scale: 16}}, {type: prefix-cache-scorer}`
+	ranked = `{plugins: [` + scorers + `, {type: max-score-picker, parameters: {maxNumOfEndpoints: 3}}]}`
+)
 
 // TestManifests: what is shipped renders, passes Istio's own validation without a cluster, and is taken as it is by the
 // API.

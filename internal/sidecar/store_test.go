@@ -44,8 +44,10 @@ func TestStore(t *testing.T) {
   - {type: responses-store, parameters: {storeConfig: {inMemoryConfig: {file: kept}}}}
   - {type: queue-scorer}
 `)
+	bare := filepath.Join(folder, "bare.yaml")
+	writeFile(t, bare, "config: {featureGates: [prepareDataPlugins], plugins: [{type: responses-store}]}\n")
 	_, url := newIngest(t)
-	for round, more := range [][]string{{"-plugins", document}, {"-plugins", document}, nil} {
+	for round, more := range [][]string{{"-plugins", document}, {"-plugins", document}, nil, {"-plugins", bare}} {
 		address := freeAddress(t)
 		r := startWith(t, func(admin string) string {
 			return configYAML(admin, url, "{static: []}") + "responses: {address: '" + address +

@@ -22,6 +22,7 @@ func ReadBackend(parent *strictjson.Object, key string) scoring.StoreBackend {
 		Memory: scoring.StoreMemory{TTL: day, MaxEntries: 10_000, MaxEntryBytes: entryBytesDefault},
 	}
 	o := parent.Object(key)
+	b.Stated = o.Present()
 	memory, tiered := o.Object("inMemoryConfig"), o.Object("tieredConfig")
 	o.Close()
 	memory.Duration("ttl", &b.Memory.TTL, time.Second)

@@ -27,12 +27,12 @@ func TestResponsesStore(t *testing.T) {
 	}{
 		{"defaults", ``, scoring.ResponsesStore{Backend: scoring.StoreBackend{Memory: inMemory}}},
 		{"in memory", `"storeConfig":{"inMemoryConfig":{"ttl":"24h","maxEntries":10000,"maxEntryBytes":1048576}}`,
-			scoring.ResponsesStore{Backend: scoring.StoreBackend{Memory: inMemory}}},
+			scoring.ResponsesStore{Backend: scoring.StoreBackend{Stated: true, Memory: inMemory}}},
 		{"tiered", `"storeConfig":{"tieredConfig":{"redis":{"address":"redis://redis.responses-store.svc:6379","ttl":"24h"},
 			"mongo":{"uri":"mongodb://mongo.responses-store.svc:27017","database":"heimdall","collection":"responses",
 			"ttl":"720h"},"stream":{"key":"heimdall:responses:mongo_sync","consumerGroup":"mongo-sync","batchSize":100,
 			"blockTimeout":"1s","claimAge":"30s"}}}`,
-			scoring.ResponsesStore{Backend: scoring.StoreBackend{Memory: inMemory, Tiered: &scoring.StoreTiers{
+			scoring.ResponsesStore{Backend: scoring.StoreBackend{Stated: true, Memory: inMemory, Tiered: &scoring.StoreTiers{
 				Redis: scoring.StoreRedis{Address: "redis://redis.responses-store.svc:6379", TTL: 24 * time.Hour,
 					MaxEntryBytes: 1 << 20},
 				Mongo: &scoring.StoreMongo{URI: "mongodb://mongo.responses-store.svc:27017", Database: "heimdall",

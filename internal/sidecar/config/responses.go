@@ -61,7 +61,8 @@ func (c *Config) placeResponses(folder string) {
 	}
 }
 
-// applyResponses takes over what a responses-store of the filter's configuration says.
+// applyResponses takes over what a responses-store of the filter's configuration says. Where it leaves open where
+// conversations are kept, c's own word stands.
 func (c *Config) applyResponses(s *scoring.ResponsesStore) error {
 	if s == nil {
 		return nil
@@ -72,7 +73,9 @@ func (c *Config) applyResponses(s *scoring.ResponsesStore) error {
 	if c.Responses == nil {
 		c.Responses = &Responses{Network: "tcp", Address: responsesAddress}
 	}
-	c.Responses.Backend = s.Backend
-	c.placeResponses(filepath.Dir(c.Plugins))
+	if s.Backend.Stated || !c.Responses.Backend.Stated {
+		c.Responses.Backend = s.Backend
+		c.placeResponses(filepath.Dir(c.Plugins))
+	}
 	return nil
 }

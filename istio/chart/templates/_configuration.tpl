@@ -7,5 +7,13 @@ destination: {{ .Values.destination }}
 {{- end }}
 {{/* Not empty where the sidecar reads the plug-in's document, too. */}}
 {{- define "pintle.plugins" -}}
-{{- if or .Values.sidecar.plugins .Values.config.dataLayer }}yes{{ end }}
+{{- $store := include "pintle.store" . | fromYaml }}
+{{- if or .Values.sidecar.plugins .Values.config.dataLayer (dig "parameters" "storeConfig" nil $store) }}yes{{ end }}
+{{- end }}
+
+{{/* The plug-in responses-store of the configuration, as YAML; empty without one. */}}
+{{- define "pintle.store" -}}
+{{- range .Values.config.plugins }}
+{{- if eq .type "responses-store" }}{{ toYaml . }}{{ end }}
+{{- end }}
 {{- end }}

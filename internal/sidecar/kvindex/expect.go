@@ -1,0 +1,111 @@
+package kvindex
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// expectations are the blocks that endpoints will have in a moment, because a request was just sent there. They close
+// the time between a decision and the engine's event.
+type expectations struct {
+	ttl time.Duration
+	now func() time.Time
+
+	expecting sync.Mutex
+	queue     []expectation // by their end
+	next      atomic.Int64  // the end of the first one, in nanoseconds; 0 when there is none
+	count     atomic.Int64
+}
+
+type expectation struct {
+	until time.Time
+	p     *publisher
+	keys  []Key
+}
+
+// maxExpected bounds the blocks that are expected. When there are more, the oldest are given up.
+const maxExpected = 1 << 20
+
+// Expect implements Index.
+func (m *memory) Expect(_ context.Context, name string, keys []Key) error {
+	if m.ttl <= 0 || len(keys) == 0 || len(keys) > maxExpected {
+		return nil
+	}
+	m.mu.Lock()
+	e := m.endpoint(name)
+	if e.expected == nil {
+		e.expected = &publisher{Publisher: Publisher{Endpoint: name, Rank: -1}, blocks: newTable[block](m.seed)}
+		m.give(e.expected)
+	}
+	p := e.expected
+	m.mu.Unlock()
+	m.expecting.Lock()
+	defer m.expecting.Unlock()
+	until := m.now().Add(m.ttl)
+	m.queue = append(m.queue, expectation{until, p, slices.Clone(keys)})
+	m.count.Add(int64(len(keys)))
+	p.mu.Lock()
+	for _, key := range keys {
+		b, added := p.blocks.put(uint64(key))
+		if b == nil {
+			continue
+		}
+		if added {
+			*b = block{lo: uint32(key), hi: uint32(key >> 32)}
+			if newKey, _ := m.shard(key).add(key, p.id.Load(), GPU); newKey {
+				m.keys.Add(1)
+			}
+		}
+		b.counts = min(b.counts+1, countMost)
+	}
+	p.mu.Unlock()
+	for m.count.Load() > maxExpected {
+		m.giveUp()
+	}
+	m.next.Store(m.queue[0].until.UnixNano())
+	return nil
+}
+
+// expire forgets what has been expected for long enough.
+func (m *memory) expire() {
+	if m.ttl <= 0 || m.next.Load() == 0 {
+		return
+	}
+	now := m.now()
+	if now.UnixNano() < m.next.Load() {
+		return
+	}
+	m.expecting.Lock()
+	defer m.expecting.Unlock()
+	for len(m.queue) > 0 && !m.queue[0].until.After(now) {
+		m.giveUp()
+	}
+	m.next.Store(0)
+	if len(m.queue) > 0 {
+		m.next.Store(m.queue[0].until.UnixNano())
+	}
+}
+
+// giveUp ends the oldest expectation. The caller holds expecting.
+func (m *memory) giveUp() {
+	oldest := m.queue[0]
+	m.queue[0] = expectation{}
+	m.queue = m.queue[1:]
+	m.count.Add(-int64(len(oldest.keys)))
+	p := oldest.p
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, key := range oldest.keys {
+		b := p.blocks.find(uint64(key))
+		if b == nil {
+			continue // the endpoint is gone
+		}
+		if b.counts--; b.counts == 0 {
+			m.unhold(key, p.id.Load(), GPU)
+			p.blocks.remove(uint64(key))
+		}
+	}
+}

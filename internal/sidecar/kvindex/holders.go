@@ -1,0 +1,172 @@
+package kvindex
+
+import "sync"
+
+// holder is a publisher's id with, for each tier, by how many of its hashes it has the block there. That is more than
+// one when an adapter has been loaded anew under its old name, for instance: other hashes, same keys.
+type holder uint32
+
+const (
+	tierBits = 4
+	tierMost = 1<<tierBits - 1
+	idShift  = tierBits * Tiers
+	maxID    = 1<<(32-idShift) - 1
+)
+
+func (h holder) id() uint32          { return uint32(h) >> idShift }
+func (h holder) count(t Tier) uint32 { return uint32(h) >> (tierBits * uint(t)) & tierMost }
+func one(t Tier) holder              { return 1 << (tierBits * uint(t)) }
+
+// holding is a key's list of holders: the holder itself when there is one, else a list of the class's arena.
+type holding struct {
+	ref   uint32
+	n     uint16
+	class uint16
+}
+
+// shard is a part of all keys.
+type shard struct {
+	mu    sync.RWMutex
+	keys  *table[holding]
+	lists [17]arena
+}
+
+// arena holds lists of one size, without a pointer for each.
+type arena struct {
+	chunks [][]holder
+	used   uint32
+	// free is the first free list and one, whose first element says the next one.
+	free uint32
+}
+
+const chunkHolders = 4096
+
+func (a *arena) list(class uint16, ref uint32) []holder {
+	size := uint32(1) << class
+	each := max(chunkHolders/size, 1)
+	from := ref % each * size
+	return a.chunks[ref/each][from : from+size : from+size]
+}
+
+func (a *arena) take(class uint16) uint32 {
+	if a.free != 0 {
+		ref := a.free - 1
+		a.free = uint32(a.list(class, ref)[0])
+		return ref
+	}
+	if size := uint32(1) << class; a.used%max(chunkHolders/size, 1) == 0 {
+		a.chunks = append(a.chunks, make([]holder, max(chunkHolders, size)))
+	}
+	a.used++
+	return a.used - 1
+}
+
+func (a *arena) give(class uint16, ref uint32) {
+	a.list(class, ref)[0] = holder(a.free)
+	a.free = ref + 1
+}
+
+// holders returns who holds what has that holding. It is good while the shard is locked.
+func (s *shard) holders(h *holding, single *[1]holder) []holder {
+	if h.n == 1 {
+		single[0] = holder(h.ref)
+		return single[:]
+	}
+	return s.lists[h.class].list(h.class, h.ref)[:h.n]
+}
+
+// add takes it that id holds key in a tier. Ok is false when the key has no room for more.
+func (s *shard) add(key Key, id uint32, t Tier) (newKey, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h, added := s.keys.put(uint64(key))
+	if h == nil {
+		return false, false
+	}
+	whole := holder(id)<<idShift | one(t)
+	if added {
+		*h = holding{ref: uint32(whole), n: 1}
+		return true, true
+	}
+	var single [1]holder
+	list := s.holders(h, &single)
+	for i, old := range list {
+		if old.id() != id {
+			continue
+		}
+		if old.count(t) < tierMost {
+			list[i] += one(t)
+			if h.n == 1 {
+				h.ref = uint32(list[0])
+			}
+		}
+		return false, true
+	}
+	return false, s.append(h, whole)
+}
+
+func (s *shard) append(h *holding, whole holder) bool {
+	switch {
+	case h.n == 1:
+		first := holder(h.ref)
+		h.class = 1
+		h.ref = s.lists[1].take(1)
+		s.lists[1].list(1, h.ref)[0] = first
+	case int(h.n) == 1<<h.class:
+		if int(h.class)+1 == len(s.lists) || h.n == 1<<15 {
+			return false
+		}
+		old := s.lists[h.class].list(h.class, h.ref)
+		larger := s.lists[h.class+1].take(h.class + 1)
+		copy(s.lists[h.class+1].list(h.class+1, larger), old)
+		s.lists[h.class].give(h.class, h.ref)
+		h.class, h.ref = h.class+1, larger
+	}
+	s.lists[h.class].list(h.class, h.ref)[h.n] = whole
+	h.n++
+	return true
+}
+
+// remove takes back one add.
+func (s *shard) remove(key Key, id uint32, t Tier) (lastOfKey bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.keys.find(uint64(key))
+	if h == nil {
+		return false
+	}
+	var single [1]holder
+	list := s.holders(h, &single)
+	for i, old := range list {
+		if old.id() != id || old.count(t) == 0 {
+			continue
+		}
+		list[i] -= one(t)
+		if uint32(list[i])&(1<<idShift-1) != 0 {
+			if h.n == 1 {
+				h.ref = uint32(list[0])
+			}
+			return false
+		}
+		return s.cut(key, h, list, i)
+	}
+	return false
+}
+
+// cut takes the holder at i out of the list.
+func (s *shard) cut(key Key, h *holding, list []holder, i int) (lastOfKey bool) {
+	last := len(list) - 1
+	list[i] = list[last]
+	switch {
+	case last == 0:
+		s.keys.remove(uint64(key))
+		return true
+	case last == 1:
+		only := list[0]
+		s.lists[h.class].give(h.class, h.ref)
+		*h = holding{ref: uint32(only), n: 1}
+	default:
+		h.n--
+	}
+	return false
+}

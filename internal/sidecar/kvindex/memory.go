@@ -1,0 +1,329 @@
+package kvindex
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// memory is the index in this process. A key costs about 25 bytes and each of its holders about 35, without pointers.
+type memory struct {
+	weights Weights
+	// size bounds the keys. When there are more, the publisher with the most blocks loses some of them, so nobody
+	// can drive out what others hold.
+	size int64
+	seed uint64
+
+	shards  [shards]shard
+	keys    atomic.Int64
+	evicted atomic.Uint64
+
+	mu         sync.RWMutex
+	byID       []*publisher // nil for ids that nobody has
+	freeIDs    []uint32
+	publishers map[Publisher]*publisher
+	endpoints  map[string]*endpoint
+
+	scratch sync.Pool
+	expectations
+}
+
+const (
+	shards = 64
+	// maxBlocks bounds what one publisher may have, whatever size is: some 250 MB.
+	maxBlocks = 1 << 22
+)
+
+// endpoint has the publishers of its ranks, and one more for what is only expected.
+type endpoint struct {
+	ranks    []*publisher
+	expected *publisher
+}
+
+// publisher is one rank with the blocks that it has told of.
+type publisher struct {
+	Publisher
+	mu      sync.Mutex
+	id      atomic.Uint32
+	blocks  *table[block]
+	entries atomic.Int64
+}
+
+// block is the key of a block, and how often it is stored in each tier.
+type block struct {
+	lo, hi uint32
+	counts uint32
+}
+
+const (
+	countBits = 10
+	countMost = 1<<countBits - 1
+)
+
+func (b *block) key() Key { return Key(uint64(b.hi)<<32 | uint64(b.lo)) }
+
+func (b *block) count(t Tier) uint32 { return b.counts >> (countBits * uint(t)) & countMost }
+
+func newMemory(weights Weights, size int64, expectFor time.Duration) *memory {
+	m := &memory{weights: weights, size: size, seed: rand.Uint64(), publishers: map[Publisher]*publisher{},
+		endpoints: map[string]*endpoint{}, expectations: expectations{ttl: expectFor, now: time.Now}}
+	for i := range m.shards {
+		m.shards[i].keys = newTable[holding](m.seed)
+	}
+	m.scratch.New = func() any { return &search{} }
+	return m
+}
+
+func (m *memory) shard(key Key) *shard { return &m.shards[uint64(key)%shards] }
+
+// publisher returns the one of that name, made now when there was none.
+func (m *memory) publisher(p Publisher) *publisher {
+	m.mu.RLock()
+	found := m.publishers[p]
+	m.mu.RUnlock()
+	if found != nil {
+		return found
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if found = m.publishers[p]; found != nil {
+		return found
+	}
+	found = &publisher{Publisher: p, blocks: newTable[block](m.seed)}
+	m.give(found)
+	m.publishers[p] = found
+	e := m.endpoint(p.Endpoint)
+	e.ranks = append(e.ranks, found)
+	return found
+}
+
+// endpoint returns the one of that name, made now when there was none. The caller has locked m.
+func (m *memory) endpoint(name string) *endpoint {
+	e := m.endpoints[name]
+	if e == nil {
+		e = &endpoint{}
+		m.endpoints[name] = e
+	}
+	return e
+}
+
+// give gives p an id. The one that was free for longest is taken, as lookups may still know those that were freed last.
+// The caller has locked m.
+func (m *memory) give(p *publisher) {
+	const rest = 1024
+	if len(m.freeIDs) > rest || len(m.byID) > maxID {
+		p.id.Store(m.freeIDs[0])
+		m.freeIDs = m.freeIDs[1:]
+		m.byID[p.id.Load()] = p
+		return
+	}
+	p.id.Store(uint32(len(m.byID)))
+	m.byID = append(m.byID, p)
+}
+
+// Add implements Index.
+func (m *memory) Add(_ context.Context, name Publisher, t Tier, hashes []uint64, keys []Key) error {
+	p := m.publisher(name)
+	p.mu.Lock()
+	for i, hash := range hashes {
+		if i >= len(keys) {
+			break
+		}
+		m.store(p, t, hash, keys[i])
+	}
+	p.mu.Unlock()
+	for m.keys.Load() > m.size && m.shrink() {
+	}
+	return nil
+}
+
+// store adds one block. The caller has locked p.
+func (m *memory) store(p *publisher, t Tier, hash uint64, key Key) {
+	if p.blocks.n >= maxBlocks && p.blocks.find(hash) == nil {
+		m.evictAny(p)
+	}
+	b, added := p.blocks.put(hash)
+	if b == nil {
+		return
+	}
+	if !added && b.key() != key {
+		m.release(p, b)
+		added = true
+	}
+	if added {
+		*b = block{lo: uint32(key), hi: uint32(key >> 32)}
+	}
+	if b.count(t) == 0 {
+		newKey, ok := m.shard(key).add(key, p.id.Load(), t)
+		if newKey {
+			m.keys.Add(1)
+		}
+		if !ok {
+			if b.counts == 0 {
+				p.blocks.remove(hash)
+			}
+			return
+		}
+	}
+	if b.count(t) < countMost {
+		b.counts += 1 << (countBits * uint(t))
+	}
+	p.entries.Store(int64(p.blocks.n))
+}
+
+// release takes a block out of the keys' lists.
+func (m *memory) release(p *publisher, b *block) {
+	for t := range Tier(Tiers) {
+		if b.count(t) > 0 {
+			m.unhold(b.key(), p.id.Load(), t)
+		}
+	}
+	b.counts = 0
+}
+
+func (m *memory) unhold(key Key, id uint32, t Tier) {
+	if m.shard(key).remove(key, id, t) {
+		m.keys.Add(-1)
+	}
+}
+
+// Key implements Index.
+func (m *memory) Key(_ context.Context, name Publisher, hash uint64) (Key, error) {
+	p := m.publisher(name)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if b := p.blocks.find(hash); b != nil {
+		return b.key(), nil
+	}
+	return 0, ErrUnknown
+}
+
+// Evict implements Index.
+func (m *memory) Evict(_ context.Context, name Publisher, t Tier, hashes []uint64) (unknown int, err error) {
+	p := m.publisher(name)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, hash := range hashes {
+		b := p.blocks.find(hash)
+		if b == nil || b.count(t) == 0 {
+			unknown++
+			continue
+		}
+		b.counts -= 1 << (countBits * uint(t))
+		if b.count(t) == 0 {
+			m.unhold(b.key(), p.id.Load(), t)
+		}
+		if b.counts == 0 {
+			p.blocks.remove(hash)
+		}
+	}
+	p.entries.Store(int64(p.blocks.n))
+	return unknown, nil
+}
+
+// shrink evicts one block of the publisher that has most.
+func (m *memory) shrink() bool {
+	m.mu.RLock()
+	var most *publisher
+	for _, p := range m.publishers {
+		if most == nil || p.entries.Load() > most.entries.Load() {
+			most = p
+		}
+	}
+	m.mu.RUnlock()
+	if most == nil {
+		return false
+	}
+	most.mu.Lock()
+	defer most.mu.Unlock()
+	if most.blocks.n == 0 {
+		return false
+	}
+	m.evictAny(most)
+	return true
+}
+
+// evictAny forgets one block that chance chooses. The caller has locked p, which has some.
+func (m *memory) evictAny(p *publisher) {
+	hash := p.blocks.any(rand.Uint64())
+	m.release(p, p.blocks.find(hash))
+	p.blocks.remove(hash)
+	p.entries.Store(int64(p.blocks.n))
+	m.evicted.Add(1)
+}
+
+// Clear implements Index. Lookups know nothing of the publisher from the moment that its id has changed.
+func (m *memory) Clear(_ context.Context, name Publisher) error {
+	m.mu.RLock()
+	p := m.publishers[name]
+	m.mu.RUnlock()
+	if p != nil {
+		m.empty(p, true)
+	}
+	return nil
+}
+
+// empty forgets all blocks of p and its id, and gives it another one if it stays.
+func (m *memory) empty(p *publisher, stays bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	old := p.id.Load()
+	m.mu.Lock()
+	m.byID[old] = nil
+	if stays {
+		m.give(p)
+	}
+	m.mu.Unlock()
+	blocks := p.blocks
+	p.blocks = newTable[block](m.seed)
+	p.entries.Store(0)
+	blocks.all(func(_ uint64, b *block) {
+		for t := range Tier(Tiers) {
+			if b.count(t) > 0 {
+				m.unhold(b.key(), old, t)
+			}
+		}
+	})
+	m.mu.Lock()
+	m.freeIDs = append(m.freeIDs, old)
+	m.mu.Unlock()
+}
+
+// Drop implements Index.
+func (m *memory) Drop(_ context.Context, name string) error {
+	m.mu.Lock()
+	e := m.endpoints[name]
+	delete(m.endpoints, name)
+	if e == nil {
+		m.mu.Unlock()
+		return nil
+	}
+	gone := e.ranks
+	if e.expected != nil {
+		gone = append(gone, e.expected)
+	}
+	for _, p := range e.ranks {
+		delete(m.publishers, p.Publisher)
+	}
+	m.mu.Unlock()
+	for _, p := range gone {
+		m.empty(p, false)
+	}
+	return nil
+}
+
+// Stats implements Index.
+func (m *memory) Stats() Stats {
+	s := Stats{Keys: m.keys.Load(), Evicted: m.evicted.Load(), Expected: m.count.Load()}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, p := range m.publishers {
+		s.Entries += p.entries.Load()
+	}
+	return s
+}
+
+// Close implements Index.
+func (m *memory) Close() error { return nil }

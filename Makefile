@@ -124,8 +124,8 @@ e2e: build bin/pintle-failpoint.wasm ## Tests in real Envoy, with real clients
 	$(GO) test -short -count=1 -timeout 15m ./e2e/...
 
 .PHONY: e2e-long
-e2e-long: build ## The tests in real Envoy that take long: soaks, fifty configurations, hot restarts, 2,000 uploads
-	$(GO) test -count=1 -timeout 15m -run '^Test(Soak|ManyConfigurations|HeldUploads|HotRestart|MetricsTellTheTruth)' ./e2e
+e2e-long: build ## The tests in real Envoy that take long: soaks, fifty configurations, hot restarts, 2,000 uploads, 20 killed sidecars
+	$(GO) test -count=1 -timeout 15m -run '^Test(Soak|ManyConfigurations|HeldUploads|HotRestart|MetricsTellTheTruth|Conversations)' ./e2e
 
 .PHONY: e2e-istio
 e2e-istio: build bin/pintle-failpoint.wasm $(image) $(istio) ## Tests with a real istiod and a real Kubernetes API (builds both, the first time a quarter of an hour)

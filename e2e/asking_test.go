@@ -16,6 +16,10 @@ import (
 // withCluster adds a cluster to Envoy's configuration.
 func withCluster(name, address string) func(string) string {
 	host, port, _ := strings.Cut(address, ":")
+	place := fmt.Sprintf("socket_address: {address: %s, port_value: %s}", host, port)
+	if strings.HasPrefix(address, "/") {
+		place = "pipe: {path: " + address + "}"
+	}
 	cluster := fmt.Sprintf(`  clusters:
   - name: %[1]s
     connect_timeout: 1s
@@ -24,8 +28,8 @@ func withCluster(name, address string) func(string) string {
       cluster_name: %[1]s
       endpoints:
       - lb_endpoints:
-        - endpoint: {address: {socket_address: {address: %[2]s, port_value: %[3]s}}}
-`, name, host, port)
+        - endpoint: {address: {%[2]s}}
+`, name, place)
 	return func(config string) string { return strings.Replace(config, "  clusters:\n", cluster, 1) }
 }
 

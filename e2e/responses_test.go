@@ -72,8 +72,9 @@ type conversations struct {
 	endpoints []harness.Endpoint
 }
 
-// newConversations has the store be at an address, and at none for the listener unreachable.
-func newConversations(t *testing.T, cell harness.Cell, store string) *conversations {
+// newConversations has the store be at an address, at another for the listener brief, and at none for the listener
+// unreachable.
+func newConversations(t *testing.T, cell harness.Cell, store, brief string) *conversations {
 	t.Helper()
 	c := &conversations{}
 	var addresses []string
@@ -93,17 +94,24 @@ func newConversations(t *testing.T, cell harness.Cell, store string) *conversati
 			"plugins": []map[string]any{{"pluginRef": "random-picker"}}}},
 	}
 	// On a busy machine nothing is quick.
-	plugin := map[string]any{"config": document, "sidecar": map[string]any{"timeout": "20s"}}
-	without := map[string]any{"config": document, "sidecar": map[string]any{"cluster": "nobody"}}
+	asking := func(cluster string) map[string]any {
+		return map[string]any{"config": document, "sidecar": map[string]any{"cluster": cluster, "timeout": "20s"}}
+	}
+	plugin := asking("pintle-sidecar")
 	dead, err := harness.DeadAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
 	edit := func(config string) string {
-		return withCluster("pintle-sidecar", store)(withCluster("nobody", dead)(config))
+		for name, address := range map[string]string{"pintle-sidecar": store, "brief": brief, "nobody": dead} {
+			config = withCluster(name, address)(config)
+		}
+		return config
 	}
 	c.Envoy, err = harness.StartWith(harness.Options{Edit: edit}, cell, addresses,
-		&harness.Listener{Name: "requests", Plugin: plugin}, &harness.Listener{Name: "unreachable", Plugin: without},
+		&harness.Listener{Name: "requests", Plugin: plugin},
+		&harness.Listener{Name: "brief", Plugin: asking("brief")},
+		&harness.Listener{Name: "unreachable", Plugin: asking("nobody")},
 		&harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true, MaxBodyBytes: 8 << 20})
 	if err != nil {
 		t.Fatal(err)
@@ -115,9 +123,9 @@ func newConversations(t *testing.T, cell harness.Cell, store string) *conversati
 }
 
 // newStore serves a store in memory.
-func newStore(t *testing.T) string {
+func newStore(t *testing.T, ttl time.Duration) string {
 	t.Helper()
-	memory := scoring.StoreMemory{TTL: time.Hour, MaxEntries: 10_000, MaxEntryBytes: 1 << 20}
+	memory := scoring.StoreMemory{TTL: ttl, MaxEntries: 10_000, MaxEntryBytes: 1 << 20}
 	service, err := responses.New(scoring.StoreBackend{Memory: memory}, func() string { return harness.Token },
 		slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
@@ -135,11 +143,13 @@ func TestConversations(t *testing.T) {
 		t.Fatal(err)
 	}
 	environment := append(os.Environ(), "PYTHONPATH="+packages, "PYTHONDONTWRITEBYTECODE=1", "NO_PROXY=127.0.0.1")
+	t.Run("killed sidecar", testKilledSidecar)
 	for _, cell := range recoveryCells {
 		t.Run(cell.String(), func(t *testing.T) {
 			t.Parallel()
-			c := newConversations(t, cell, newStore(t))
-			harness.RunCases(t, environment, "python3", "e2e/clients/responses_client.py", c.URL("requests", "/v1"))
+			c := newConversations(t, cell, newStore(t, time.Hour), newStore(t, time.Second/2))
+			harness.RunCases(t, environment, "python3", "e2e/clients/responses_client.py", c.URL("requests", "/v1"),
+				c.URL("brief", "/v1"))
 			c.passes(t)
 			c.failsWithoutStore(t)
 		})

@@ -28,6 +28,10 @@ type options struct {
 	// as last says.
 	follow bool
 	last   time.Duration
+	// store compares the shipped configuration with itself and responses-store, and tells what a second turn takes;
+	// redis is the URL of the store's Redis, empty for memory.
+	store bool
+	redis string
 	// instant has the servers answer without reading the request as a model server does.
 	instant bool
 	// module is the .wasm file to measure; compare are further ones, which hold by pause.
@@ -52,6 +56,9 @@ func parseFlags(args []string) (options, error) {
 	f.BoolVar(&o.follow, "follow", false,
 		"measure what it costs that the sidecar follows the journal instead, and whether it misses an event")
 	f.DurationVar(&o.last, "last", 0, "with -follow: for how long the followed Envoy is loaded after the rounds")
+	f.BoolVar(&o.store, "store", false,
+		"measure what responses-store costs requests that do not need it instead, and what a second turn takes")
+	f.StringVar(&o.redis, "redis", "", "with -store: the URL of the store's Redis; without one it is in memory")
 	f.BoolVar(&o.instant, "instant", false,
 		"have the servers discard requests unread, which makes Envoy's share the largest")
 	f.StringVar(&o.module, "module", "bin/pintle.wasm", "the module to measure, from the repository's root")

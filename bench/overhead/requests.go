@@ -17,6 +17,7 @@ var bars = map[string]map[int]float64{
 	"buffer":   {2: 0.60, 16: 0.65, 400: 0.85},
 	"on":       {16: 0.90},
 	"followed": {2: 0.98},
+	"stored":   {2: 0.98},
 }
 
 // results are the rounds of each variant, in the order of the variants.
@@ -58,6 +59,13 @@ func runRequests(ctx context.Context, o options, st *stack.Stack, out io.Writer,
 	if o.follow {
 		all, base = followVariants(o.module), "that whose journal is not followed"
 	}
+	if o.store {
+		var err error
+		if all, err = storeVariants(o); err != nil {
+			return err
+		}
+		base = "that without the store"
+	}
 	if err := start(ctx, st, all, serverCount, o.serverFlags()); err != nil {
 		return err
 	}
@@ -78,13 +86,18 @@ func runRequests(ctx context.Context, o options, st *stack.Stack, out io.Writer,
 		}
 		progress("")
 		writeRequests(out, size, all, found)
-		if o.follow {
+		if o.follow || o.store {
 			writePaired(out, found)
 		}
 		if o.follow {
 			if err := writeFollowed(ctx, o, all[1], path, out, progress); err != nil {
 				return err
 			}
+		}
+	}
+	if o.store {
+		if err := writeTurns(ctx, o, all, out, progress); err != nil {
+			return err
 		}
 	}
 	fmt.Fprintf(out, "ratio of requests/s: Pintle's over %s. CPU: seconds of Envoy's processor time for 1,000 "+

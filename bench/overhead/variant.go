@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -27,6 +28,10 @@ type variant struct {
 	unfollowed bool
 	alone      bool
 	adminPort  int
+	// stored has that sidecar keep conversations, at storePort; see stack.Sidecar for redis.
+	stored    bool
+	storePort int
+	redis     string
 }
 
 // followVariants are the filter whose journal nobody follows, and one that the sidecar follows.
@@ -35,6 +40,23 @@ func followVariants(module string) []*variant {
 		{name: "alone", hold: "pause", module: module, document: shipped.JSON(), alone: true, unfollowed: true},
 		{name: "followed", hold: "pause", module: module, document: shipped.JSON(), alone: true},
 	}
+}
+
+// storeVariants are the shipped configuration, and the same with responses-store.
+func storeVariants(o options) ([]*variant, error) {
+	var document map[string]any
+	if err := json.Unmarshal([]byte(shipped.JSON()), &document); err != nil {
+		return nil, err
+	}
+	plugins, _ := document["plugins"].([]any)
+	document["plugins"] = append(plugins, map[string]any{"type": "responses-store"})
+	document["featureGates"] = []string{"prepareDataPlugins"}
+	stored, err := json.Marshal(document)
+	return []*variant{
+		{name: "without", hold: "pause", module: o.module, document: shipped.JSON(), alone: true},
+		{name: "stored", hold: "pause", module: o.module, document: string(stored), alone: true, stored: true,
+			redis: o.redis},
+	}, err
 }
 
 // variants are the Envoy without Pintle, one for each way to hold with the module, and one with pause for each further
@@ -74,6 +96,7 @@ func (v *variant) config(adminPort int, servers []int) (string, error) {
 		v.ingestPort, token, v.hold, v.document, v.settings)
 	c := stack.EnvoyConfig{
 		AdminPort: adminPort, Hold: v.hold, Module: v.module, Hosts: servers, Balance: "ROUND_ROBIN",
+		StorePort: v.storePort,
 		Listeners: []stack.EnvoyListener{{Name: "requests", Port: v.requestsPort, Plugin: plugin}},
 	}
 	if v.hold != "" {
@@ -89,7 +112,7 @@ const byLoad = `{"plugins": [{"type": "queue-scorer"}, {"type": "kv-cache-utiliz
 
 // start runs the servers, the Envoys and the one sidecar that feeds those with Pintle.
 func start(ctx context.Context, st *stack.Stack, all []*variant, servers int, serverFlags []string) error {
-	first, err := stack.FreePorts(servers + 1 + 4*len(all))
+	first, err := stack.FreePorts(servers + 1 + 5*len(all))
 	if err != nil {
 		return err
 	}
@@ -105,6 +128,10 @@ func start(ctx context.Context, st *stack.Stack, all []*variant, servers int, se
 		adminPort := next
 		v.requestsPort, v.ingestPort = next+1, next+2
 		next += 3
+		if v.stored {
+			v.storePort = next
+			next++
+		}
 		config, err := v.config(adminPort, serverPorts)
 		if err != nil {
 			return err
@@ -124,6 +151,7 @@ func start(ctx context.Context, st *stack.Stack, all []*variant, servers int, se
 		next++
 		if _, err := st.Sidecar(ctx, "sidecar-"+v.name, stack.Sidecar{
 			IngestPorts: []int{v.ingestPort}, Token: token, AdminPort: v.adminPort, Unfollowed: v.unfollowed,
+			StorePort: v.storePort, Redis: v.redis,
 			Endpoints: stack.Endpoints(serverPrefix, first, servers),
 		}); err != nil {
 			return fmt.Errorf("with snapshots for port %d: %w", v.ingestPort, err)

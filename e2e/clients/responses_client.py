@@ -1,7 +1,7 @@
-"""Holds conversations by OpenAI's own client. Usage: responses_client.py BASE_URL.
+"""Holds conversations by OpenAI's own client. Usage: responses_client.py BASE_URL BRIEF_URL.
 
 The servers behind it keep no state, and answer with the items that they got: each case compares these with the
-conversation as it has built it itself. Prints one line for each case, "ok NAME" or "FAIL NAME: why".
+conversation as it has built it itself. At BRIEF_URL nothing is stored for long. Prints one line for each case, "ok NAME" or "FAIL NAME: why".
 """
 
 import json
@@ -149,6 +149,28 @@ def deleted(client, stream):
     c.say("third")  # what came after it has lost nothing
 
 
+def expired(client, stream):
+    if stream:
+        return  # its time is over all the same
+    brief = client.with_options(base_url=sys.argv[2])
+    c = Conversation(brief, stream)
+    for _ in range(60):
+        try:
+            c.say("first")
+            break
+        except AssertionError:  # on a busy machine its time may be over before it has been seen
+            c = Conversation(brief, stream)
+    else:
+        raise AssertionError("nothing was ever stored")
+    for _ in range(1000):
+        try:
+            brief.responses.retrieve(c.id)
+        except openai.NotFoundError:
+            break
+    unknown("response_not_found", lambda: brief.responses.retrieve(c.id))
+    unknown("previous_response_not_found", lambda: c.ask("x", previous_response_id=c.id))
+
+
 def not_stored(client, stream):
     c = Conversation(client, stream)
     c.say("secret", store=False)
@@ -161,7 +183,7 @@ def never_there(client, stream):
     unknown("response_not_found", lambda: client.responses.retrieve("resp_never"))
 
 
-CASES = [three_turns, tools, images, instructions, branches, stored, deleted, not_stored, never_there]
+CASES = [three_turns, tools, images, instructions, branches, stored, deleted, expired, not_stored, never_there]
 
 
 def main():

@@ -19,6 +19,8 @@ type EnvoyConfig struct {
 	Hosts []int
 	// Balance is the policy by which an Envoy without Pintle chooses, such as ROUND_ROBIN.
 	Balance string
+	// StorePort is where the sidecar keeps conversations, 0 for nowhere.
+	StorePort int
 	// BothVersions has clients' HTTP/2 and trailers reach the servers as they come.
 	BothVersions bool
 	Listeners    []EnvoyListener

@@ -53,6 +53,9 @@ type Sidecar struct {
 	Endpoints   []Endpoint
 	// Unfollowed leaves the Envoys' journals alone.
 	Unfollowed bool
+	// StorePort is where it keeps conversations, 0 for nowhere: in Redis at the URL Redis, in memory without one.
+	StorePort int
+	Redis     string
 }
 
 // Endpoint is a model server by name and ip:port.
@@ -76,13 +79,21 @@ func (c Sidecar) file() ([]byte, error) {
 	for i, port := range c.IngestPorts {
 		ingest[i] = "http://" + Address(port) + "/pintle/v1/snapshot"
 	}
-	return json.MarshalIndent(map[string]any{
+	sections := map[string]any{
 		"envoy":     map[string]any{"ingest": ingest, "token": c.Token},
 		"admin":     map[string]any{"address": Address(c.AdminPort)},
 		"scrape":    map[string]any{"interval": "50ms"},
 		"follow":    map[string]any{"enabled": !c.Unfollowed},
 		"discovery": map[string]any{"static": c.Endpoints},
-	}, "", "  ")
+	}
+	if c.StorePort > 0 {
+		backend := map[string]any{"inMemoryConfig": map[string]any{"ttl": "1h"}}
+		if c.Redis != "" {
+			backend = map[string]any{"tieredConfig": map[string]any{"redis": map[string]any{"address": c.Redis}}}
+		}
+		sections["responses"] = map[string]any{"address": Address(c.StorePort), "storeConfig": backend}
+	}
+	return json.MarshalIndent(sections, "", "  ")
 }
 
 // Sidecar starts a sidecar and waits until it has sampled every endpoint and every Envoy has taken a snapshot.

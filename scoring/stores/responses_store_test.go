@@ -32,14 +32,15 @@ func TestResponsesStore(t *testing.T) {
 			"mongo":{"uri":"mongodb://mongo.responses-store.svc:27017","database":"heimdall","collection":"responses",
 			"ttl":"720h"},"stream":{"key":"heimdall:responses:mongo_sync","consumerGroup":"mongo-sync","batchSize":100,
 			"blockTimeout":"1s","claimAge":"30s"}}}`,
-			scoring.ResponsesStore{Backend: scoring.StoreBackend{Stated: true, Memory: inMemory, Tiered: &scoring.StoreTiers{
-				Redis: scoring.StoreRedis{Address: "redis://redis.responses-store.svc:6379", TTL: 24 * time.Hour,
-					MaxEntryBytes: 1 << 20},
-				Mongo: &scoring.StoreMongo{URI: "mongodb://mongo.responses-store.svc:27017", Database: "heimdall",
-					Collection: "responses", TTL: 720 * time.Hour, Timeout: 500 * time.Millisecond},
-				Stream: scoring.StoreStream{Key: "heimdall:responses:mongo_sync", Group: "mongo-sync",
-					MaxLen: 1_000_000, BatchSize: 100, BlockTimeout: time.Second, ClaimAge: 30 * time.Second},
-			}}}},
+			scoring.ResponsesStore{Backend: scoring.StoreBackend{Stated: true, Memory: inMemory,
+				Tiered: &scoring.StoreTiers{
+					Redis: scoring.StoreRedis{Address: "redis://redis.responses-store.svc:6379", TTL: 24 * time.Hour,
+						MaxEntryBytes: 1 << 20},
+					Mongo: &scoring.StoreMongo{URI: "mongodb://mongo.responses-store.svc:27017", Database: "heimdall",
+						Collection: "responses", TTL: 720 * time.Hour, Timeout: 500 * time.Millisecond},
+					Stream: scoring.StoreStream{Key: "heimdall:responses:mongo_sync", Group: "mongo-sync",
+						MaxLen: 1_000_000, BatchSize: 100, BlockTimeout: time.Second, ClaimAge: 30 * time.Second},
+				}}}},
 		{"tenants", `"tenantHeader":"X-Team","keepPreviousResponseId":true`, scoring.ResponsesStore{HasTenant: true,
 			TenantName: "x-team", KeepPreviousID: true, Backend: scoring.StoreBackend{Memory: inMemory}}},
 	}

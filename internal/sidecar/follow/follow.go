@@ -17,6 +17,7 @@
 package follow
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -86,6 +87,7 @@ type Follower struct {
 	Log  *slog.Logger
 
 	client    *http.Client
+	answer    bytes.Buffer
 	reader    journal.Follower
 	names     uint32
 	topology  uint64
@@ -151,13 +153,13 @@ func (f *Follower) Run(ctx context.Context) {
 	if f.Keep != nil {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout/4)
 		defer cancel()
-		_, _ = f.get(last, f.question()) // nobody is left to be told
+		_, _ = f.get(last, f.question(), &f.answer) // nobody is left to be told
 	}
 }
 
 // ask asks once and passes on what is new. more says that there is more to be had at once.
 func (f *Follower) ask(ctx context.Context) (more bool, err error) {
-	text, err := f.get(ctx, f.question())
+	text, err := f.get(ctx, f.question(), &f.answer)
 	if err != nil {
 		return false, err
 	}
@@ -230,8 +232,8 @@ func positionText(p journal.Position) string {
 // errRefused is an answer that asking again does not change.
 var errRefused = errors.New("refused")
 
-// get asks the ingest listener for a path beside that of snapshots.
-func (f *Follower) get(ctx context.Context, path string) ([]byte, error) {
+// get asks the ingest listener for a path beside that of snapshots. The answer lies in buffer.
+func (f *Follower) get(ctx context.Context, path string, buffer *bytes.Buffer) ([]byte, error) {
 	base := strings.TrimSuffix(f.Ingest.URL, "/snapshot")
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+path, nil)
 	if err != nil {
@@ -244,7 +246,9 @@ func (f *Follower) get(ctx context.Context, path string) ([]byte, error) {
 		return nil, err
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxNamesBytes))
+	buffer.Reset()
+	_, err = buffer.ReadFrom(io.LimitReader(response.Body, maxNamesBytes))
+	text := buffer.Bytes()
 	switch {
 	case err != nil:
 		return nil, err

@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -93,7 +94,7 @@ func (n *Names) init() {
 
 // fetchNames fetches all names. What an Envoy has once told stays known.
 func (f *Follower) fetchNames(ctx context.Context) error {
-	text, err := f.get(ctx, namesPath)
+	text, err := f.get(ctx, namesPath, new(bytes.Buffer))
 	if err != nil {
 		return err
 	}

@@ -206,10 +206,19 @@ func (m *ownMeters) route(r route) *routeMeters {
 	return made
 }
 
+// statusTexts are those of the usual statuses.
+var statusTexts = func() (texts [600]string) {
+	for code := range texts {
+		texts[code] = strconv.Itoa(code)
+	}
+	texts[0] = "none"
+	return texts
+}()
+
 // statusText is a status as metrics and the status page have it.
 func statusText(code uint16) string {
-	if code == 0 {
-		return "none"
+	if int(code) < len(statusTexts) {
+		return statusTexts[code]
 	}
 	return strconv.Itoa(int(code))
 }

@@ -67,6 +67,8 @@ type recent struct {
 	last, notable ring
 	// open are the decisions in the rings that have not ended.
 	open map[leaseKey]*Decision
+	// spare is the last one that no ring holds any more, for the next.
+	spare *Decision
 }
 
 // ring keeps the newest decisions.
@@ -87,6 +89,7 @@ func (r *recent) put(into *ring, d *Decision) {
 	if old := into.all[into.next]; old != nil {
 		if old.rings--; old.rings == 0 {
 			delete(r.open, old.lease)
+			r.spare = old
 		}
 	}
 	into.all[into.next] = d
@@ -120,7 +123,11 @@ func (r *recent) take(e *follow.Event) {
 // add lists a request.
 func (r *recent) add(e *follow.Event) *Decision {
 	r.id++
-	d := &Decision{
+	d := r.spare
+	if r.spare = nil; d == nil {
+		d = new(Decision)
+	}
+	*d = Decision{
 		ID: r.id, Time: time.Unix(0, e.Time), Envoy: e.Envoy, names: e.Names, lease: leaseKey{e.Instance, e.Lease},
 		Model: e.Names.Of(journal.ModelName, e.Model), Profile: e.Names.Of(journal.ProfileName,
 			e.Profile), Endpoint: e.Names.Endpoint(e.Primary),

@@ -85,7 +85,8 @@ func (c *Config) backend() (Index, error) {
 		size = c.InMemory.Size
 	}
 	if size < 1 {
-		return nil, fmt.Errorf("kvBlockIndexConfig.inMemoryConfig.size: %d is no number of keys; 1 or more is right", size)
+		return nil, fmt.Errorf("kvBlockIndexConfig.inMemoryConfig.size: %d is no number of keys; 1 or more is right",
+			size)
 	}
 	return newMemory(weights, int64(size), c.SpeculativeTTL), nil
 }

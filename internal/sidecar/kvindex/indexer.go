@@ -35,8 +35,8 @@ func New(c Config) (*Indexer, error) {
 	return x, nil
 }
 
-// Root returns the key that the blocks of a publisher begin with: those of an adapter when lora names one, else those of
-// the base model, which the topic may name.
+// Root returns the key that the blocks of a publisher begin with: those of an adapter when lora names one, else those
+// of the base model, which the topic may name.
 func (x *Indexer) Root(lora, base string) Key {
 	name, isBase := lora, lora == ""
 	if isBase {

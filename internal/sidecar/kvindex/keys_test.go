@@ -51,7 +51,8 @@ func TestKeysOfExtras(t *testing.T) {
 	}
 	plain, salted := keys(Prompt{}), keys(Prompt{Salt: "s"})
 	seen := keys(Prompt{Media: []Media{{Hash: "abc", Offset: 5, Length: 3}}})
-	both := keys(Prompt{Media: []Media{{Hash: "a", Offset: 0, Length: 5}, {Hash: "b", Offset: 5, Length: 2}}, Salt: "s"})
+	media := []Media{{Hash: "a", Offset: 0, Length: 5}, {Hash: "b", Offset: 5, Length: 2}}
+	both := keys(Prompt{Media: media, Salt: "s"})
 	if slices.Equal(plain[:1], salted[:1]) || plain[2] == salted[2] {
 		t.Error("a salt changes nothing")
 	}

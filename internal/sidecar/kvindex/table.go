@@ -1,9 +1,6 @@
 package kvindex
 
-import (
-	"math/bits"
-	"unsafe"
-)
+import "math/bits"
 
 // table is a hash table from 64 bits to small values without pointers, for millions of them: it grows by segments,
 // never all at once, leaves no garbage behind and gives the collector nothing to follow. It is extendible hashing
@@ -203,18 +200,4 @@ func (t *table[V]) any(random uint64) uint64 {
 			}
 		}
 	}
-}
-
-// bytes is about how much memory the table takes.
-func (t *table[V]) bytes() int64 {
-	var last *segment[V]
-	segments := 0
-	for _, s := range t.directory {
-		if s != last {
-			segments++
-			last = s
-		}
-	}
-	var one segment[V]
-	return int64(segments)*int64(unsafe.Sizeof(one)) + 8*int64(len(t.directory))
 }

@@ -1,0 +1,312 @@
+package kvpub
+
+import (
+	"context"
+	"encoding/binary"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/zmtp"
+)
+
+// Options are those of a publisher.
+type Options struct {
+	// Listen is an address to listen on; Connect, without it, is one to connect to.
+	Listen, Connect string
+	// Replay is an address to listen on for those who ask for old batches; empty is none.
+	Replay string
+	Topic  string
+	// Buffer is how many batches are kept for that. Default 10,000, as in vLLM.
+	Buffer int
+	// ShortReplay leaves the topic out of replays, as SGLang does.
+	ShortReplay bool
+}
+
+// Publisher publishes batches to all who have subscribed.
+type Publisher struct {
+	options  Options
+	ctx      context.Context
+	stop     context.CancelFunc
+	listener net.Listener
+	replay   net.Listener
+	tasks    sync.WaitGroup
+
+	mu          sync.Mutex
+	next        uint64
+	buffer      []sent
+	subscribers map[*subscriber]bool
+	joined      int // subscribers ever
+	lose        int
+	loseAll     bool
+}
+
+// sent is a batch that was published.
+type sent struct {
+	number  uint64
+	payload []byte
+}
+
+// subscriber is a connection with what waits for it.
+type subscriber struct {
+	conn  *zmtp.Conn
+	queue chan sent
+	mu    sync.Mutex
+	// prefixes are what it has asked for.
+	prefixes []string
+}
+
+// highWater is how many batches wait for a subscriber before further ones are dropped.
+const highWater = 1 << 14
+
+// New starts a publisher.
+func New(o Options) (*Publisher, error) {
+	if o.Buffer == 0 {
+		o.Buffer = 10_000
+	}
+	p := &Publisher{options: o, subscribers: map[*subscriber]bool{}}
+	p.ctx, p.stop = context.WithCancel(context.Background())
+	var err error
+	if o.Listen != "" {
+		if p.listener, err = net.Listen("tcp", o.Listen); err != nil {
+			return nil, err
+		}
+		p.tasks.Go(func() { p.accept(p.listener, p.serve) })
+	} else {
+		p.tasks.Go(p.connect)
+	}
+	if o.Replay != "" {
+		if p.replay, err = net.Listen("tcp", o.Replay); err != nil {
+			p.Close()
+			return nil, err
+		}
+		p.tasks.Go(func() { p.accept(p.replay, p.answer) })
+	}
+	return p, nil
+}
+
+// Address is where it listens, ReplayAddress where it is asked for old batches; empty is nowhere.
+func (p *Publisher) Address() string { return addressOf(p.listener) }
+
+// ReplayAddress is where it is asked for old batches; empty is nowhere.
+func (p *Publisher) ReplayAddress() string { return addressOf(p.replay) }
+
+func addressOf(l net.Listener) string {
+	if l == nil {
+		return ""
+	}
+	return l.Addr().String()
+}
+
+// Close ends all connections.
+func (p *Publisher) Close() {
+	p.stop()
+	for _, l := range []net.Listener{p.listener, p.replay} {
+		if l != nil {
+			_ = l.Close()
+		}
+	}
+	p.tasks.Wait()
+}
+
+// Subscribers returns how many there are.
+func (p *Publisher) Subscribers() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for s := range p.subscribers {
+		s.mu.Lock()
+		if len(s.prefixes) > 0 {
+			n++
+		}
+		s.mu.Unlock()
+	}
+	return n
+}
+
+// Joined returns how many subscribers there have been.
+func (p *Publisher) Joined() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.joined
+}
+
+// Publish sends a batch to all, under the next number.
+func (p *Publisher) Publish(payload []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := sent{p.next, payload}
+	p.next++
+	lost := p.lose > 0
+	if lost {
+		p.lose--
+	}
+	if !lost || !p.loseAll {
+		p.buffer = append(p.buffer, b)
+	}
+	if len(p.buffer) > p.options.Buffer {
+		p.buffer = p.buffer[len(p.buffer)-p.options.Buffer:]
+	}
+	if lost {
+		return
+	}
+	for s := range p.subscribers {
+		select {
+		case s.queue <- b:
+		default:
+		}
+	}
+}
+
+// Lose loses the next n batches on their way. With forever they are not there to be asked for, either.
+func (p *Publisher) Lose(n int, forever bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lose, p.loseAll = n, forever
+}
+
+// Restart does as an engine that was started anew: connections end, numbers begin at zero, nothing is kept.
+func (p *Publisher) Restart() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.next, p.buffer = 0, nil
+	for s := range p.subscribers {
+		_ = s.conn.Close()
+	}
+}
+
+func (p *Publisher) accept(l net.Listener, serve func(net.Conn)) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		p.tasks.Go(func() {
+			stop := context.AfterFunc(p.ctx, func() { _ = conn.Close() })
+			defer stop()
+			defer conn.Close()
+			serve(conn)
+		})
+	}
+}
+
+// connect connects until it ends, as ZeroMQ does.
+func (p *Publisher) connect() {
+	dialer := net.Dialer{Timeout: time.Second}
+	for p.ctx.Err() == nil {
+		if conn, err := dialer.DialContext(p.ctx, "tcp", p.options.Connect); err == nil {
+			stop := context.AfterFunc(p.ctx, func() { _ = conn.Close() })
+			p.serve(conn)
+			stop()
+			_ = conn.Close()
+		}
+		select {
+		case <-p.ctx.Done():
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// serve sends batches over a connection until it ends.
+func (p *Publisher) serve(raw net.Conn) {
+	conn, err := zmtp.Open(raw, "PUB", zmtp.Limits{})
+	if err != nil {
+		return
+	}
+	s := &subscriber{conn: conn, queue: make(chan sent, highWater)}
+	p.mu.Lock()
+	p.subscribers[s] = true
+	p.mu.Unlock()
+	ended := make(chan struct{})
+	p.tasks.Go(func() {
+		defer close(ended)
+		s.read(p)
+	})
+	defer func() {
+		p.mu.Lock()
+		delete(p.subscribers, s)
+		p.mu.Unlock()
+		_ = conn.Close()
+	}()
+	for {
+		select {
+		case <-ended:
+			return
+		case b := <-s.queue:
+			if !s.wants(p.options.Topic) {
+				continue
+			}
+			number := binary.BigEndian.AppendUint64(nil, b.number)
+			if conn.Send([]byte(p.options.Topic), number, b.payload) != nil {
+				return
+			}
+		}
+	}
+}
+
+// read reads what a subscriber asks for.
+func (s *subscriber) read(p *Publisher) {
+	for {
+		frames, err := s.conn.Recv()
+		if err != nil {
+			return
+		}
+		if len(frames) == 1 && len(frames[0]) > 0 && frames[0][0] == 1 {
+			s.mu.Lock()
+			s.prefixes = append(s.prefixes, string(frames[0][1:]))
+			s.mu.Unlock()
+			p.mu.Lock()
+			p.joined++
+			p.mu.Unlock()
+		}
+	}
+}
+
+func (s *subscriber) wants(topic string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, prefix := range s.prefixes {
+		if strings.HasPrefix(topic, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// answer sends old batches to who asks for them.
+func (p *Publisher) answer(raw net.Conn) {
+	conn, err := zmtp.Open(raw, "ROUTER", zmtp.Limits{})
+	if err != nil {
+		return
+	}
+	for {
+		frames, err := conn.Recv()
+		if err != nil {
+			return
+		}
+		if len(frames) != 2 || len(frames[1]) != 8 {
+			continue
+		}
+		from := binary.BigEndian.Uint64(frames[1])
+		p.mu.Lock()
+		all := append([]sent(nil), p.buffer...)
+		p.mu.Unlock()
+		for _, b := range append(all, sent{number: ^uint64(0)}) {
+			if b.number < from {
+				continue
+			}
+			if p.replayed(conn, b) != nil {
+				return
+			}
+		}
+	}
+}
+
+func (p *Publisher) replayed(conn *zmtp.Conn, b sent) error {
+	number := binary.BigEndian.AppendUint64(nil, b.number)
+	if p.options.ShortReplay {
+		return conn.Send(nil, number, b.payload)
+	}
+	return conn.Send(nil, []byte(p.options.Topic), number, b.payload)
+}

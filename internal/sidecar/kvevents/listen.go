@@ -1,0 +1,281 @@
+package kvevents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/kvindex"
+	"github.com/pintle-dev/pintle/internal/sidecar/pace"
+	"github.com/pintle-dev/pintle/internal/zmtp"
+)
+
+// listener takes the connections of engines that connect by themselves. The topic says whose events they are, and only
+// an endpoint's own address may say so.
+type listener struct {
+	*Subscriber
+	net.Listener
+
+	mu          sync.Mutex
+	publishers  map[kvindex.Publisher]*incoming
+	connections map[netip.Addr]int
+}
+
+// incoming is a publisher that connects by itself. Its subscription is used by whoever holds the lock.
+type incoming struct {
+	*subscription
+	lock sync.Mutex
+	// by is the connection that it has now, nil for none.
+	by   *zmtp.Conn
+	gone bool
+}
+
+const (
+	// maxConnections bounds those from one address.
+	maxConnections = 64
+	// reconnectTime is how long an engine's connection may be away: ZeroMQ connects again after 100 ms.
+	reconnectTime = time.Second
+)
+
+func (s *Subscriber) listen() (*listener, error) {
+	address, err := listenAddress(s.Config.ZMQEndpoint)
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("zmqEndpoint: %q cannot be listened on: %w; a free address of this machine is right",
+			s.Config.ZMQEndpoint, err)
+	}
+	return &listener{Subscriber: s, Listener: l, publishers: map[kvindex.Publisher]*incoming{},
+		connections: map[netip.Addr]int{}}, nil
+}
+
+// run takes connections until ctx ends.
+func (l *listener) run(ctx context.Context) {
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
+	defer stop()
+	var tasks sync.WaitGroup
+	defer tasks.Wait()
+	for {
+		conn, err := l.Accept()
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			pace.Sleep(ctx, leastBackoff)
+			continue
+		}
+		from, _ := netip.ParseAddrPort(conn.RemoteAddr().String())
+		address := from.Addr().Unmap()
+		if !l.count(address, 1) {
+			_ = conn.Close()
+			continue
+		}
+		tasks.Go(func() {
+			defer l.count(address, -1)
+			defer conn.Close()
+			if err := l.serve(ctx, conn, address); err != nil && ctx.Err() == nil {
+				l.Log.Debug("a publisher of KV events has gone", "address", from, "error", err)
+			}
+		})
+	}
+}
+
+// count takes it that an address has that many connections more. It reports whether it may.
+func (l *listener) count(address netip.Addr, more int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.connections[address]+more > maxConnections {
+		return false
+	}
+	if l.connections[address] += more; l.connections[address] == 0 {
+		delete(l.connections, address)
+	}
+	return true
+}
+
+// serve takes in what comes over a connection until it ends.
+func (l *listener) serve(ctx context.Context, raw net.Conn, address netip.Addr) error {
+	conn, err := zmtp.Open(raw, "SUB", l.shared.limits)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	if err := conn.Subscribe(l.shared.filter); err != nil {
+		return err
+	}
+	topic := ""
+	var in *incoming
+	defer func() { l.left(ctx, in, conn) }()
+	for {
+		frames, err := conn.Recv()
+		if err != nil {
+			return err
+		}
+		if len(frames) != 3 {
+			return fmt.Errorf("a message of %d frames is not known", len(frames))
+		}
+		if in == nil {
+			topic = string(frames[0])
+			if in, err = l.join(ctx, conn, address, topic, frames[2]); err != nil {
+				l.Log.Warn("refused a publisher of KV events", "address", address, "topic", topic, "error", err)
+				return err
+			}
+		}
+		if string(frames[0]) != topic {
+			return fmt.Errorf("the topic changed from %q to %q", topic, frames[0])
+		}
+		if err := in.message(ctx, conn, frames); err != nil {
+			return err
+		}
+	}
+}
+
+// join finds the publisher that a connection is of.
+func (l *listener) join(ctx context.Context, conn *zmtp.Conn, address netip.Addr, topic string, payload []byte) (
+	*incoming, error) {
+	said, _ := topicParts(topic)
+	in, err := l.publisher(address, said, peekRank(payload))
+	if err != nil {
+		return nil, err
+	}
+	return in, in.taken(ctx, conn)
+}
+
+// publisher returns the one that is said to be at an address, made now when there was none.
+func (l *listener) publisher(address netip.Addr, said string, rank int) (*incoming, error) {
+	l.Subscriber.mu.Lock()
+	defer l.Subscriber.mu.Unlock()
+	f := l.followed[said]
+	if name, known := (*l.addresses.Load())[said]; known {
+		f = l.followed[name]
+	}
+	if f == nil {
+		return nil, errors.New("the topic names no endpoint by its address; kv@IP:PORT@MODEL is right")
+	}
+	endpoint, err := netip.ParseAddrPort(f.target.Address)
+	if err != nil || endpoint.Addr().Unmap() != address {
+		return nil, fmt.Errorf("the topic names %s, which has another address", f.target.Name)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := kvindex.Publisher{Endpoint: f.target.Name, Rank: rank}
+	in := l.publishers[key]
+	if in == nil {
+		in = &incoming{subscription: l.newSubscription(key.Endpoint, rank)}
+		src := &source{}
+		if l.Config.ReplaySocketPort != 0 {
+			src.replay = l.Config.configured(fmt.Sprintf("-rank-%d", rank), endpoint).replay
+		}
+		in.source.Store(src)
+		l.publishers[key] = in
+	}
+	return in, nil
+}
+
+// taken has a connection be the publisher's only one.
+func (in *incoming) taken(ctx context.Context, conn *zmtp.Conn) error {
+	in.lock.Lock()
+	defer in.lock.Unlock()
+	if in.by != nil {
+		_ = in.by.Close()
+	}
+	in.by, in.fresh = conn, true
+	in.note(func(st *Status) { st.Connected, st.Failure = true, "" })
+	in.log.Info("listening to KV events")
+	if in.dirty {
+		if in.forget(ctx); in.dirty {
+			return errIndex
+		}
+	}
+	return in.resume(ctx)
+}
+
+func (in *incoming) message(ctx context.Context, conn *zmtp.Conn, frames [][]byte) error {
+	in.lock.Lock()
+	defer in.lock.Unlock()
+	if in.by != conn || in.gone {
+		return fmt.Errorf("another connection has taken its place")
+	}
+	if err := in.subscription.message(ctx, frames); err != nil {
+		return err
+	}
+	in.pacer.took(ctx, len(frames[2]))
+	return nil
+}
+
+// left takes it that a connection has ended. The publisher's entries go unless it is soon back.
+func (l *listener) left(ctx context.Context, in *incoming, conn *zmtp.Conn) {
+	_ = conn.Close()
+	if in == nil {
+		return
+	}
+	in.lock.Lock()
+	mine := in.by == conn
+	if mine {
+		in.by = nil
+		in.note(func(st *Status) { st.Connected, st.Failure = false, "the connection has ended" })
+	}
+	in.lock.Unlock()
+	if !mine {
+		return
+	}
+	pace.Sleep(ctx, reconnectTime)
+	in.lock.Lock()
+	defer in.lock.Unlock()
+	if in.by == nil && !in.gone && in.known && ctx.Err() == nil {
+		in.stream.counts.restarts.Add(1)
+		in.log.Info("the publisher of KV events is gone: its blocks are forgotten")
+		in.forget(ctx)
+	}
+}
+
+// drop ends the connections of an endpoint that has left.
+func (l *listener) drop(endpoint string) {
+	l.mu.Lock()
+	var gone []*incoming
+	for key, in := range l.publishers {
+		if key.Endpoint == endpoint {
+			delete(l.publishers, key)
+			gone = append(gone, in)
+		}
+	}
+	l.mu.Unlock()
+	for _, in := range gone {
+		in.lock.Lock()
+		in.gone = true
+		if in.by != nil {
+			_ = in.by.Close()
+		}
+		in.lock.Unlock()
+	}
+}
+
+func (l *listener) all() []*subscription {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []*subscription
+	for _, in := range l.publishers {
+		all = append(all, in.subscription)
+	}
+	return all
+}
+
+// peekRank reads the rank of a batch, 0 when it names none.
+func peekRank(payload []byte) int {
+	r := reader{b: payload}
+	top, err := r.next()
+	if err != nil || top.kind != kindArray || top.n < 3 || r.skip() != nil || r.skip() != nil {
+		return 0
+	}
+	if rank, err := r.next(); err == nil && rank.kind == kindUint && rank.n < maxRanks {
+		return int(rank.n)
+	}
+	return 0
+}

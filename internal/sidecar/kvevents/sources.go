@@ -1,0 +1,79 @@
+package kvevents
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// source is where one rank publishes.
+type source struct {
+	// address is its publisher's, replay that of who sends old batches again; empty is nobody.
+	address, replay string
+}
+
+// sourcesPath is where vLLM says where its ranks publish.
+const sourcesPath = "/kv_event_sources"
+
+// readSources reads vLLM's page: for each rank where it publishes. An engine that connects by itself is not among them.
+func readSources(page []byte, endpoint netip.AddrPort) (map[int]source, error) {
+	var said map[string]struct {
+		Publisher string `json:"publisher"`
+		Endpoint  string `json:"endpoint"`
+		Replay    string `json:"replay_endpoint"`
+	}
+	if err := json.Unmarshal(page, &said); err != nil {
+		return nil, fmt.Errorf("%s: is not what was expected: %w", sourcesPath, err)
+	}
+	all := map[int]source{}
+	for name, s := range said {
+		rank, err := strconv.Atoi(name)
+		if err != nil || rank < 0 || rank >= maxRanks || s.Publisher != "zmq" {
+			continue
+		}
+		address := dialable(s.Endpoint, endpoint)
+		if address == "" {
+			continue
+		}
+		all[rank] = source{address: address, replay: dialable(s.Replay, endpoint)}
+	}
+	return all, nil
+}
+
+// dialable is the address of a socket that an endpoint says it has bound, at the endpoint's own address: nobody has
+// the sidecar connect to somewhere else. It is empty for one that is not bound.
+func dialable(zmq string, endpoint netip.AddrPort) string {
+	host, port, err := splitEndpoint(zmq)
+	if err != nil || port == 0 || !strings.Contains(host, "*") && !strings.Contains(host, "::") {
+		return ""
+	}
+	return net.JoinHostPort(endpoint.Addr().String(), strconv.Itoa(port))
+}
+
+// configured is where an endpoint publishes by the configuration.
+func (c *Config) configured(name string, endpoint netip.AddrPort) source {
+	offset := 0
+	if at := strings.LastIndex(name, "-rank-"); at >= 0 {
+		if n, err := strconv.Atoi(name[at+len("-rank-"):]); err == nil && n >= 0 && n < maxRanks {
+			offset = n
+		}
+	}
+	join := func(port int) string { return net.JoinHostPort(endpoint.Addr().String(), strconv.Itoa(port+offset)) }
+	s := source{address: join(c.SocketPort)}
+	if c.ReplaySocketPort != 0 {
+		s.replay = join(c.ReplaySocketPort)
+	}
+	return s
+}
+
+// topicParts takes kv@ENDPOINT@MODEL apart. Other topics name neither.
+func topicParts(topic string) (endpoint, model string) {
+	parts := strings.Split(topic, "@")
+	if len(parts) != 3 {
+		return "", ""
+	}
+	return parts[1], parts[2]
+}

@@ -1,0 +1,403 @@
+package kvevents
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/kvpub"
+	"github.com/pintle-dev/pintle/internal/sidecar/engine"
+	"github.com/pintle-dev/pintle/internal/sidecar/pool"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
+	"github.com/pintle-dev/pintle/snapshot"
+)
+
+// fleet is a subscriber with its pool and its engines.
+type fleet struct {
+	t          *testing.T
+	pool       *pool.Pool
+	subscriber *Subscriber
+	servers    []*server
+	log        *logs
+}
+
+// server is an engine with its publisher, and the page that says where that is.
+type server struct {
+	*cacheModel
+	publisher *kvpub.Publisher
+	http      *httptest.Server
+	name      string
+	address   string
+	form      kvpub.Form
+}
+
+type logs struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logs) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+type source0 struct{}
+
+func (source0) Name() string                                             { return "test" }
+func (source0) Run(context.Context, func(part topology.Part, err error)) {}
+
+func newFleet(t *testing.T, change func(c *Config), names ...string) *fleet {
+	t.Helper()
+	f := &fleet{t: t, log: &logs{}}
+	log := slog.New(slog.NewTextHandler(io.MultiWriter(f.log), &slog.HandlerOptions{Level: slog.LevelDebug}))
+	f.pool = pool.New(log, engine.Known, []topology.Discovery{source0{}})
+	f.pool.Start = func(ctx context.Context, _ *pool.Target) { <-ctx.Done() }
+	c := Config{TopicFilter: DefaultTopicFilter, Concurrency: DefaultConcurrency, DiscoverPods: true,
+		SocketPort: DefaultSocketPort}
+	if change != nil {
+		change(&c)
+	}
+	f.subscriber = &Subscriber{Config: c, Index: newIndex(t), Pool: f.pool, Log: log}
+	if err := f.subscriber.Open(); err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range names {
+		f.servers = append(f.servers, newServer(t, name, uint64(i)))
+	}
+	return f
+}
+
+func newServer(t *testing.T, name string, seed uint64) *server {
+	s := &server{cacheModel: newEngine(rand.New(rand.NewPCG(seed, 9)), 4), name: name, form: kvpub.Maps}
+	s.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != sourcesPath || s.publisher == nil || s.publisher.Address() == "" {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprintf(w, `{"0":{"publisher":"zmq","endpoint":"tcp://*:%s","replay_endpoint":%s}}`,
+			portOf(s.publisher.Address()), quotedPort(s.publisher.ReplayAddress()))
+	}))
+	t.Cleanup(s.http.Close)
+	s.address = s.http.Listener.Addr().String()
+	return s
+}
+
+func portOf(address string) string {
+	_, port, _ := net.SplitHostPort(address)
+	return port
+}
+
+func quotedPort(address string) string {
+	if address == "" {
+		return "null"
+	}
+	return `"tcp://*:` + portOf(address) + `"`
+}
+
+// publishes starts the server's publisher.
+func (s *server) publishes(t *testing.T, change func(o *kvpub.Options)) {
+	t.Helper()
+	o := kvpub.Options{Listen: "127.0.0.1:0", Replay: "127.0.0.1:0", Topic: "kv@" + s.address + "@m"}
+	if change != nil {
+		change(&o)
+	}
+	var err error
+	if s.publisher, err = kvpub.New(o); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.publisher.Close)
+}
+
+// does has the engine do something, and publish it in one batch.
+func (s *server) does(steps int) {
+	for range steps {
+		s.step()
+	}
+	s.publisher.Publish(kvpub.AppendBatch(nil, s.form, float64(time.Now().UnixNano())/1e9, 0, s.events))
+	s.events = nil
+}
+
+// run follows the endpoints of all servers.
+func (f *fleet) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f.subscriber.Run(ctx)
+	}()
+	f.t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	f.are(f.servers...)
+}
+
+// are makes these the pool's endpoints.
+func (f *fleet) are(servers ...*server) {
+	var part topology.Part
+	for _, s := range servers {
+		part.Endpoints = append(part.Endpoints, topology.Endpoint{
+			Endpoint: snapshot.Endpoint{Name: s.name, Address: s.address}})
+	}
+	f.pool.Update(f.t.Context(), 0, part, nil)
+}
+
+// wait waits until something holds.
+func (f *fleet) wait(what string, holds func() bool) {
+	f.t.Helper()
+	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			f.log.mu.Lock()
+			defer f.log.mu.Unlock()
+			f.t.Fatalf("waited in vain for %s; %s\n%v\n%s", what, f.subscriber.Summary(), f.subscriber.Now(),
+				f.log.text.String())
+		}
+	}
+}
+
+// entries is how many blocks there are with what a server has.
+func (s *server) entries() int64 { return int64(len(s.blocks)) }
+
+// agrees waits until the index has what the servers have, and no more.
+func (f *fleet) agrees(when string, servers ...*server) {
+	f.t.Helper()
+	f.wait(when, func() bool {
+		want := int64(0)
+		for _, s := range servers {
+			want += s.entries()
+			if s.differs(f.subscriber.Index, s.name) != nil {
+				return false
+			}
+		}
+		return f.subscriber.Index.Stats().Entries == want
+	})
+}
+
+func (f *fleet) count(s *server) *counts {
+	found := &counts{}
+	f.subscriber.each(func(sub *subscription) {
+		if sub.stream.name.Endpoint == s.name {
+			found = sub.stream.counts
+		}
+	})
+	return found
+}
+
+// TestFollow goes through what can happen to engines that offer replay.
+func TestFollow(t *testing.T) {
+	f := newFleet(t, nil, "a", "b")
+	a, b := f.servers[0], f.servers[1]
+	a.publishes(t, nil)
+	b.publishes(t, func(o *kvpub.Options) { o.ShortReplay = true })
+	b.form = kvpub.Arrays
+	for range 5 {
+		a.does(10)
+	}
+	f.run()
+	f.agrees("what was before is asked for", a)
+	b.does(30)
+	a.does(30)
+	f.agrees("what happens is heard", a, b)
+	a.publisher.Lose(3, false)
+	for range 4 {
+		a.does(10)
+	}
+	f.agrees("what was lost is asked for again", a, b)
+	if c := f.count(a); c.gaps.Load() != 1 || c.mended.Load() != 1 {
+		t.Errorf("got %d gaps, %d mended", c.gaps.Load(), c.mended.Load())
+	}
+	b.publisher.Publish([]byte("garbage"))
+	b.publisher.Publish(append(kvpub.AppendBatch(nil, kvpub.Arrays, 1, 0, nil), "behind"...))
+	b.does(20)
+	f.agrees("garbage is passed over", a, b)
+	if c := f.count(b); c.malformed.Load() != 1 {
+		t.Errorf("got %d malformed batches, want 1", c.malformed.Load())
+	}
+	a.publisher.Restart()
+	clear(a.blocks)
+	f.agrees("a restarted engine has nothing", a, b)
+	for range 30 {
+		a.does(5)
+	}
+	f.agrees("and is followed anew", a, b)
+	f.are(b)
+	f.agrees("an endpoint that left has nothing", b)
+	f.are(a, b)
+	f.agrees("and all again when it is back", a, b)
+	b.publisher.Close()
+	f.agrees("a publisher that is gone has nothing", a)
+}
+
+// TestLostForEver: when an engine does not have any more what was lost, only what came later counts.
+func TestLostForEver(t *testing.T) {
+	for _, replays := range []bool{true, false} {
+		t.Run(fmt.Sprint("with replay ", replays), func(t *testing.T) {
+			f := newFleet(t, nil, "a")
+			a := f.servers[0]
+			a.publishes(t, func(o *kvpub.Options) {
+				if !replays {
+					o.Replay = ""
+				}
+			})
+			f.run()
+			f.wait("a subscriber", func() bool { return a.publisher.Subscribers() > 0 })
+			a.does(30)
+			f.agrees("before", a)
+			a.publisher.Lose(2, true)
+			a.does(5)
+			a.does(5)
+			// What is stored from now on is known; nobody can say what else is there.
+			clear(a.blocks)
+			a.events = []kvpub.Event{{Kind: "AllBlocksCleared"}}
+			a.does(10)
+			f.agrees("behind the gap", a)
+			if c := f.count(a); c.gaps.Load() != 1 || c.mended.Load() != 0 {
+				t.Errorf("got %d gaps, %d mended", c.gaps.Load(), c.mended.Load())
+			}
+			a.publisher.Lose(1, true)
+			a.does(5)
+			a.publisher.Publish(kvpub.AppendBatch(nil, kvpub.Maps, 1, 0, nil))
+			f.wait("all to be forgotten", func() bool { return f.subscriber.Index.Stats().Entries == 0 })
+		})
+	}
+}
+
+// TestRestartWithoutReplay: numbers that begin anew are those of another engine.
+func TestRestartWithoutReplay(t *testing.T) {
+	f := newFleet(t, nil, "a")
+	a := f.servers[0]
+	a.publishes(t, func(o *kvpub.Options) { o.Replay = "" })
+	f.run()
+	f.wait("a subscriber", func() bool { return a.publisher.Subscribers() == 1 })
+	for range 5 {
+		a.does(10)
+	}
+	f.agrees("before", a)
+	a.publisher.Restart()
+	clear(a.blocks)
+	f.wait("a subscriber again", func() bool { return a.publisher.Joined() == 2 })
+	a.does(3)
+	f.agrees("the new engine's blocks alone", a)
+}
+
+// TestTopics: a publisher that says it is another endpoint is not believed, and one whose topic is not asked for is not
+// heard.
+func TestTopics(t *testing.T) {
+	f := newFleet(t, nil, "a", "b", "c")
+	a, b, c := f.servers[0], f.servers[1], f.servers[2]
+	a.publishes(t, func(o *kvpub.Options) { o.Topic = "kv@" + b.address + "@m" })
+	b.publishes(t, nil)
+	c.publishes(t, func(o *kvpub.Options) { o.Topic, o.Replay = "other", "" })
+	f.run()
+	f.wait("the third", func() bool { return c.publisher.Subscribers() == 1 })
+	for _, s := range f.servers {
+		s.does(10)
+	}
+	f.agrees("the honest one alone", b)
+	f.wait("the reason", func() bool {
+		all := f.subscriber.Now()
+		return len(all) == 3 && strings.Contains(all[0].Failure, "which is another endpoint")
+	})
+}
+
+// TestConnecting: engines that connect to the sidecar are known by their topics.
+func TestConnecting(t *testing.T) {
+	f := newFleet(t, func(c *Config) { c.ZMQEndpoint, c.DiscoverPods = "tcp://127.0.0.1:0", false }, "a", "b")
+	a, b := f.servers[0], f.servers[1]
+	listens := f.subscriber.listener.Addr().String()
+	connects := func(o *kvpub.Options) { o.Listen, o.Replay, o.Connect = "", "", listens }
+	f.run()
+	a.publishes(t, connects)
+	b.publishes(t, connects)
+	f.wait("both", func() bool { return a.publisher.Subscribers() == 1 && b.publisher.Subscribers() == 1 })
+	for range 5 {
+		a.does(10)
+		b.does(10)
+	}
+	f.agrees("both are heard", a, b)
+	a.publisher.Restart()
+	f.agrees("one whose connection ended is forgotten", b)
+	clear(a.blocks)
+	f.wait("it again", func() bool { return a.publisher.Joined() == 2 })
+	a.does(10)
+	f.agrees("and heard again", a, b)
+	f.are(a)
+	f.agrees("the other one left", a)
+	stranger, err := kvpub.New(kvpub.Options{Connect: listens, Topic: "kv@10.1.2.3:8000@m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stranger.Close)
+	f.wait("a stranger", func() bool { return stranger.Subscribers() == 1 })
+	stranger.Publish(kvpub.AppendBatch(nil, kvpub.Maps, 1, 0, nil))
+	f.wait("it to be refused", func() bool { return stranger.Joined() > 1 })
+}
+
+// TestSources: what an engine says of its publishers is at its own address, whatever it says.
+func TestSources(t *testing.T) {
+	c := Config{SocketPort: 5557, ReplaySocketPort: 5600}
+	address := addressOf(t, "10.0.0.7:8000")
+	page := `{"0":{"publisher":"zmq","endpoint":"tcp://*:20101","replay_endpoint":"tcp://[::]:20111","topic":"x"},
+		"1":{"publisher":"zmq","endpoint":"tcp://10.9.9.9:20102"},"2":{"publisher":"null","endpoint":"tcp://*:1"},
+		"3":{"publisher":"zmq","endpoint":"tcp://*:0"},"x":{"publisher":"zmq","endpoint":"tcp://*:1"},
+		"900":{"publisher":"zmq","endpoint":"tcp://*:1"},"5":{"publisher":"zmq","endpoint":"ipc://x"}}`
+	got, err := readSources([]byte(page), address)
+	if want := (source{"10.0.0.7:20101", "10.0.0.7:20111"}); err != nil || len(got) != 1 || got[0] != want {
+		t.Errorf("got %v, %v, want %v", got, err, want)
+	}
+	if _, err := readSources([]byte("[]"), address); err == nil {
+		t.Error("a list is no mistake")
+	}
+	if got := c.configured("ns/pod-rank-2", address); got != (source{"10.0.0.7:5559", "10.0.0.7:5602"}) {
+		t.Errorf("got %v for the third rank", got)
+	}
+}
+
+func TestConfigMistakes(t *testing.T) {
+	good := Config{Concurrency: 4, SocketPort: 5557}
+	for _, tc := range []struct {
+		change func(c *Config)
+		want   string
+	}{
+		{func(*Config) {}, ""},
+		{func(c *Config) { c.SocketPort = 0 }, "podDiscoveryConfig.socketPort: 0"},
+		{func(c *Config) { c.ReplaySocketPort = 70000 }, "podDiscoveryConfig.replaySocketPort: 70000"},
+		{func(c *Config) { c.Concurrency = 0 }, "concurrency: 0"},
+		{func(c *Config) { c.ZMQEndpoint = "ipc://x" }, `zmqEndpoint: "ipc://x"`},
+		{func(c *Config) { c.ZMQEndpoint = "tcp://x" }, `zmqEndpoint: "tcp://x"`},
+		{func(c *Config) { c.ZMQEndpoint = "tcp://indexer:5557" }, ""},
+	} {
+		c := good
+		tc.change(&c)
+		err := c.Check()
+		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("got %v, want %q", err, tc.want)
+		}
+	}
+	for endpoint, want := range map[string]string{"tcp://*:5557": ":5557", "tcp://indexer:1": ":1",
+		"tcp://127.0.0.1:9": "127.0.0.1:9", "tcp://[::1]:9": "[::1]:9"} {
+		if got, err := listenAddress(endpoint); got != want || err != nil {
+			t.Errorf("%s: got %q, %v, want %q", endpoint, got, err, want)
+		}
+	}
+}
+
+func addressOf(t *testing.T, text string) netip.AddrPort {
+	t.Helper()
+	address, err := netip.ParseAddrPort(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return address
+}

@@ -1,0 +1,400 @@
+package kvevents
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/pace"
+	"github.com/pintle-dev/pintle/internal/zmtp"
+)
+
+// subscription follows one publisher over all its connections.
+type subscription struct {
+	*shared
+	stream stream
+	source atomic.Pointer[source]
+	log    *slog.Logger
+
+	// known is set once a number is: that of the last batch that was taken in, with the hash of its payload, by which a
+	// restarted engine is told from one whose numbers go on.
+	known bool
+	last  uint64
+	sum   uint64
+	// fresh is set until the first message of a connection: only then may an engine be another one than before.
+	fresh bool
+	// dirty is set while the index could not be told that all is forgotten.
+	dirty bool
+	// misses counts tries to connect in vain, since missing; shorts are connections that brought nothing.
+	misses, shorts int
+	missing        time.Time
+
+	pacer pacer
+
+	mu     sync.Mutex
+	status Status
+}
+
+// shared is what all subscriptions have in common.
+type shared struct {
+	filter  string
+	limits  zmtp.Limits
+	permits chan struct{}
+	// allowed says whether a topic's endpoint may be that of a subscription: not when it is another one's.
+	allowed func(endpoint, topic string) bool
+}
+
+// Status is how it stands with one publisher.
+type Status struct {
+	Endpoint string `json:"endpoint"`
+	Rank     int    `json:"rank"`
+	// Address is where it publishes, empty when it connects by itself.
+	Address   string `json:"address,omitempty"`
+	Replay    string `json:"replay,omitempty"`
+	Connected bool   `json:"connected"`
+	Failure   string `json:"failure,omitempty"`
+	// Lag is how old the last batch was when it came, by both machines' clocks.
+	Lag float64 `json:"lagSeconds"`
+	// Last is when it came.
+	Last time.Time `json:"last,omitzero"`
+}
+
+const (
+	// patience is how long an endpoint may be out of reach before its entries go. One that refuses connections has no
+	// engine, which is known at once.
+	patience     = 10 * time.Second
+	leastBackoff = 50 * time.Millisecond
+	mostBackoff  = 2 * time.Second
+)
+
+func (s *subscription) note(change func(*Status)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.status)
+}
+
+// now returns how it stands.
+func (s *subscription) now() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.status
+}
+
+// run dials and follows until ctx ends.
+func (s *subscription) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		conn, err := dial(ctx, s.source.Load().address, "SUB", s.limits)
+		if err == nil {
+			if err = conn.Subscribe(s.filter); err == nil {
+				s.missed(ctx, nil)
+				err = s.follow(ctx, conn)
+			}
+			_ = conn.Close()
+		} else {
+			s.missed(ctx, err)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		s.ended(err)
+		pace.Sleep(ctx, pace.Jitter(pace.Backoff(leastBackoff, max(s.misses, s.shorts), mostBackoff)))
+	}
+}
+
+// ended takes it that there is no connection. It is logged when there was one that worked, or never one.
+func (s *subscription) ended(err error) {
+	before := s.now().Failure
+	s.note(func(st *Status) { st.Connected, st.Failure = false, err.Error() })
+	s.shorts++
+	if before == "" {
+		s.log.Warn("not listening to KV events", "error", err)
+	}
+}
+
+// missed takes it that a try to connect failed, or did not. When the engine is gone its entries go.
+func (s *subscription) missed(ctx context.Context, err error) {
+	if err == nil {
+		s.misses = 0
+		return
+	}
+	if s.misses == 0 {
+		s.missing = time.Now()
+	}
+	s.misses++
+	if s.known && (errors.Is(err, syscall.ECONNREFUSED) || time.Since(s.missing) > patience) {
+		s.stream.counts.restarts.Add(1)
+		s.log.Info("the publisher of KV events is gone: its blocks are forgotten", "error", err)
+		s.forget(ctx)
+	}
+}
+
+// forget drops what is known of the publisher.
+func (s *subscription) forget(ctx context.Context) {
+	s.known, s.dirty = false, true
+	if err := s.stream.clear(ctx); err != nil {
+		s.log.Error("the index of KV blocks cannot be told that a publisher is gone; it is told again", "error", err)
+		return
+	}
+	s.dirty = false
+}
+
+// follow takes in what comes over a connection until it ends.
+func (s *subscription) follow(ctx context.Context, conn *zmtp.Conn) error {
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	if s.dirty {
+		if s.forget(ctx); s.dirty {
+			return errIndex
+		}
+	}
+	s.fresh = true
+	s.note(func(st *Status) { st.Connected = true })
+	if err := s.resume(ctx); err != nil {
+		return err
+	}
+	s.works()
+	for {
+		frames, err := conn.Recv()
+		if err != nil {
+			return err
+		}
+		if err := s.message(ctx, frames); err != nil {
+			return err
+		}
+		s.shorts = 0
+		s.pacer.took(ctx, len(frames[len(frames)-1]))
+	}
+}
+
+// works takes it that there is a connection over which events can come.
+func (s *subscription) works() {
+	if s.shorts == 0 || s.now().Failure != "" {
+		s.log.Info("listening to KV events", "address", s.source.Load().address)
+	}
+	s.note(func(st *Status) { st.Failure = "" })
+}
+
+// message takes in a message of a publisher.
+func (s *subscription) message(ctx context.Context, frames [][]byte) error {
+	if len(frames) != 3 || len(frames[1]) != 8 {
+		s.stream.counts.malformed.Add(1)
+		return nil
+	}
+	if err := s.topic(string(frames[0])); err != nil {
+		return err
+	}
+	number := binary.BigEndian.Uint64(frames[1])
+	if !s.known || number == s.last+1 {
+		return s.take(ctx, number, frames[2], true)
+	}
+	if number <= s.last {
+		if !s.fresh {
+			return nil // replay was faster
+		}
+		if s.restarted(); s.source.Load().replay == "" {
+			if s.forget(ctx); s.dirty {
+				return errIndex
+			}
+			return s.take(ctx, number, frames[2], true)
+		}
+		if err := s.relearn(ctx); err != nil || s.known && number <= s.last {
+			return err
+		}
+		return s.take(ctx, number, frames[2], true)
+	}
+	s.stream.counts.gaps.Add(1)
+	missed := number - s.last - 1
+	mended, err := s.mend(ctx, number)
+	if err != nil {
+		return err
+	}
+	s.log.Info("KV events were missed", "batches", missed, "mended", mended)
+	if mended {
+		s.stream.counts.mended.Add(1)
+	} else if err := s.relearn(ctx); err != nil {
+		return err
+	}
+	if s.known && number <= s.last {
+		return nil
+	}
+	return s.take(ctx, number, frames[2], true)
+}
+
+// relearn forgets all, and learns what the engine still offers: what is stored by that and not removed is there.
+func (s *subscription) relearn(ctx context.Context) error {
+	if s.forget(ctx); s.dirty {
+		return errIndex
+	}
+	if s.source.Load().replay == "" {
+		return nil
+	}
+	_, err := s.replayFrom(ctx, 0, true)
+	return err
+}
+
+var errIndex = errors.New("the index cannot be reached")
+
+func (s *subscription) topic(topic string) error {
+	endpoint, model := topicParts(topic)
+	if endpoint != "" && !s.allowed(s.stream.name.Endpoint, endpoint) {
+		return fmt.Errorf("the publisher says it is %q, which is another endpoint", endpoint)
+	}
+	if model != s.stream.base {
+		s.stream.base = model
+	}
+	return nil
+}
+
+func (s *subscription) restarted() {
+	s.stream.counts.restarts.Add(1)
+	s.log.Info("the publisher of KV events has begun anew: its blocks are forgotten")
+}
+
+// take takes a batch in, as one of few at a time.
+func (s *subscription) take(ctx context.Context, number uint64, payload []byte, live bool) error {
+	select {
+	case s.permits <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	b, err := s.stream.apply(ctx, payload)
+	<-s.permits
+	if err != nil {
+		s.forget(ctx)
+		return err
+	}
+	s.known, s.fresh, s.last, s.sum = true, false, number, xxhash.Sum64(payload)
+	now := time.Now()
+	s.note(func(st *Status) {
+		if st.Last = now; live && b.at > 0 {
+			st.Lag = float64(now.UnixNano())/1e9 - b.at
+		}
+	})
+	return nil
+}
+
+// resume takes in what happened while there was no connection, if the engine offers it, and finds out whether it is
+// still the same engine. Where that cannot be told, the first message tells.
+func (s *subscription) resume(ctx context.Context) error {
+	if s.source.Load().replay == "" {
+		return nil
+	}
+	if !s.known {
+		_, err := s.replayFrom(ctx, 0, true)
+		return err
+	}
+	same := false
+	err := replay(ctx, s.source.Load().replay, s.limits, s.last,
+		func(_ string, number uint64, payload []byte) (bool, error) {
+			same = number == s.last && xxhash.Sum64(payload) == s.sum
+			return false, nil
+		})
+	if err != nil {
+		s.log.Debug("no replay of KV events", "error", err)
+		return ctx.Err()
+	}
+	if !same {
+		s.restarted()
+		return s.relearn(ctx)
+	}
+	s.fresh = false
+	_, err = s.replayFrom(ctx, s.last+1, false)
+	return err
+}
+
+// mend fills the gap before number. It reports whether nothing is missing any more.
+func (s *subscription) mend(ctx context.Context, number uint64) (bool, error) {
+	if s.source.Load().replay == "" {
+		return false, nil
+	}
+	complete, err := s.replayFrom(ctx, s.last+1, false)
+	return complete && s.last+1 >= number, err
+}
+
+// replayFrom takes in the batches from one on, up to the newest. When some are missing in between it asks for those
+// again, and gives up when the engine does not have them; anew, it forgets what came before and goes on. Complete is
+// whether it was all that the engine has published from there on. Only what happens to the index is an error: what the
+// engine does not offer is just not there.
+func (s *subscription) replayFrom(ctx context.Context, from uint64, anew bool) (complete bool, err error) {
+	const rounds = 20
+	for range rounds {
+		next, hole := from, false
+		failure := replay(ctx, s.source.Load().replay, s.limits, next,
+			func(topic string, number uint64, payload []byte) (bool, error) {
+				switch {
+				case number < next:
+					return true, nil
+				case number > next && s.known && (next > from || !anew):
+					hole = true
+					return false, nil
+				case number > next && s.known:
+					if s.forget(ctx); s.dirty {
+						return false, errIndex
+					}
+				}
+				if topic != "" {
+					if err := s.topic(topic); err != nil {
+						return false, err
+					}
+				}
+				if err := s.take(ctx, number, payload, false); err != nil {
+					return false, err
+				}
+				next = number + 1
+				s.pacer.took(ctx, len(payload))
+				return true, nil
+			})
+		if s.dirty {
+			return false, failure
+		}
+		if failure != nil {
+			s.log.Debug("a replay of KV events ended early", "error", failure)
+		}
+		if failure == nil && !hole {
+			return true, nil
+		}
+		if next == from { // nothing has come of it
+			return false, ctx.Err()
+		}
+		from = next
+	}
+	return false, ctx.Err()
+}
+
+// pacer keeps a publisher that floods from taking all of the processor: what it sends is read no faster.
+type pacer struct {
+	debt time.Duration
+	seen time.Time
+}
+
+const (
+	// paceBytes is how many bytes a second are taken in from one publisher for long, some hundred times what a busy
+	// engine sends.
+	paceBytes = 8 << 20
+	// paceSlack is how far ahead of that it may be.
+	paceSlack = 8 * time.Second
+	// paceMessage is what a message costs beside its bytes.
+	paceMessage = 256
+)
+
+func (p *pacer) took(ctx context.Context, bytes int) {
+	p.debt += time.Duration(bytes+paceMessage) * time.Second / paceBytes
+	if p.debt < paceSlack {
+		return
+	}
+	now := time.Now()
+	p.debt = max(p.debt-now.Sub(p.seen), 0)
+	p.seen = now
+	if p.debt >= paceSlack {
+		pace.Sleep(ctx, 10*time.Millisecond+rand.N(10*time.Millisecond))
+	}
+}

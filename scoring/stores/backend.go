@@ -56,17 +56,23 @@ func readTiers(o *strictjson.Object) scoring.StoreTiers {
 
 func readRedis(o *strictjson.Object) scoring.StoreRedis {
 	r := scoring.StoreRedis{TTL: day, MaxEntryBytes: entryBytesDefault}
+	o.Duration("ttl", &r.TTL, time.Second)
+	o.Int("maxEntryBytes", &r.MaxEntryBytes, 1, mostEntryBytes)
+	ReadServers(o, &r)
+	return r
+}
+
+// ReadServers reads which Redis or Valkey to connect to, and how, and closes o.
+func ReadServers(o *strictjson.Object, r *scoring.StoreRedis) {
 	o.String("address", &r.Address)
 	o.Strings("addresses", &r.Addresses)
 	o.String("masterName", &r.MasterName)
 	o.String("username", &r.Username)
 	o.String("password", &r.Password)
 	o.Int("db", &r.DB, 0, 1<<16)
-	o.Duration("ttl", &r.TTL, time.Second)
-	o.Int("maxEntryBytes", &r.MaxEntryBytes, 1, mostEntryBytes)
 	o.Close()
 	if !o.Present() {
-		return r
+		return
 	}
 	for i, address := range r.Addresses {
 		if !isHostPort(address) {
@@ -85,7 +91,6 @@ func readRedis(o *strictjson.Object) scoring.StoreRedis {
 	case len(r.Addresses) > 1 && r.MasterName == "" && r.DB != 0:
 		o.Mistake("db", strconv.Itoa(r.DB)+" is not possible in a Cluster, which has only 0")
 	}
-	return r
 }
 
 func readMongo(o *strictjson.Object) scoring.StoreMongo {

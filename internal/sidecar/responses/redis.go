@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/pintle-dev/pintle/internal/sidecar/redisclient"
 	"github.com/pintle-dev/pintle/scoring"
 )
 
@@ -25,49 +25,13 @@ const keyPrefix = "pintle:responses:"
 // redisTimeout bounds each operation: the filter does not wait longer.
 var redisTimeout = 300 * time.Millisecond
 
-// silent keeps the client from writing to stderr by itself: what fails is told by who asked.
-type silent struct{}
-
-func (silent) Printf(context.Context, string, ...any) {}
-
-func init() { redis.SetLogger(silent{}) }
-
 // newRemote does not connect yet: a Redis that is away is so for some requests, and not for the sidecar.
 func newRemote(config scoring.StoreRedis) (*remote, error) {
-	client, err := newClient(config)
+	client, err := redisclient.New(config, redisTimeout)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("tieredConfig.redis.address: %w", err)
 	}
 	return &remote{client: client, ttl: config.TTL}, nil
-}
-
-// newClient connects to one server by a URL; to the master that Sentinels know, with masterName; to a Cluster, with
-// several addresses; and to one server, with one.
-func newClient(c scoring.StoreRedis) (redis.UniversalClient, error) {
-	o := &redis.UniversalOptions{
-		Addrs: c.Addresses, MasterName: c.MasterName, Username: c.Username, Password: c.Password, DB: c.DB,
-		DialTimeout: redisTimeout, ReadTimeout: redisTimeout, WriteTimeout: redisTimeout, ContextTimeoutEnabled: true,
-		MaxRetries: 2, MinRetryBackoff: 5 * time.Millisecond, MaxRetryBackoff: 20 * time.Millisecond,
-	}
-	if c.Address == "" {
-		return redis.NewUniversalClient(o), nil
-	}
-	scheme, rest, _ := strings.Cut(c.Address, "://")
-	parsed, err := redis.ParseURL(strings.Replace(scheme, "valkey", "redis", 1) + "://" + rest)
-	if err != nil {
-		return nil, errors.New("tieredConfig.redis.address: is not a URL such as redis://host:6379/0")
-	}
-	o.Addrs, o.TLSConfig = []string{parsed.Addr}, parsed.TLSConfig
-	if c.Username == "" {
-		o.Username = parsed.Username
-	}
-	if c.Password == "" {
-		o.Password = parsed.Password
-	}
-	if c.DB == 0 {
-		o.DB = parsed.DB
-	}
-	return redis.NewUniversalClient(o), nil
 }
 
 // TTL implements Backend.

@@ -1,0 +1,54 @@
+// Package redisclient connects the sidecar to Redis and Valkey: to one server, to the master that Sentinels know, or to
+// a Cluster.
+package redisclient
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// silent keeps the client from writing to stderr by itself: what fails is told by who asked.
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
+
+func init() { redis.SetLogger(silent{}) }
+
+// ErrAddress is an address that is no URL.
+var ErrAddress = errors.New("is not a URL such as redis://host:6379/0")
+
+// New connects to one server by a URL; to the master that Sentinels know, with masterName; to a Cluster, with several
+// addresses; and to one server, with one. It does so with the first operation: a server that is away is no mistake.
+// timeout bounds connecting, writing, and reading what does not wait.
+func New(c scoring.StoreRedis, timeout time.Duration) (redis.UniversalClient, error) {
+	o := &redis.UniversalOptions{
+		Addrs: c.Addresses, MasterName: c.MasterName, Username: c.Username, Password: c.Password, DB: c.DB,
+		DialTimeout: timeout, ReadTimeout: timeout, WriteTimeout: timeout, ContextTimeoutEnabled: true,
+		MaxRetries: 2, MinRetryBackoff: 5 * time.Millisecond, MaxRetryBackoff: 20 * time.Millisecond,
+	}
+	if c.Address == "" {
+		return redis.NewUniversalClient(o), nil
+	}
+	scheme, rest, _ := strings.Cut(c.Address, "://")
+	parsed, err := redis.ParseURL(strings.Replace(scheme, "valkey", "redis", 1) + "://" + rest)
+	if err != nil {
+		return nil, ErrAddress
+	}
+	o.Addrs, o.TLSConfig = []string{parsed.Addr}, parsed.TLSConfig
+	if c.Username == "" {
+		o.Username = parsed.Username
+	}
+	if c.Password == "" {
+		o.Password = parsed.Password
+	}
+	if c.DB == 0 {
+		o.DB = parsed.DB
+	}
+	return redis.NewUniversalClient(o), nil
+}

@@ -32,6 +32,7 @@ const (
 	flagUsageReported  = 4
 	flagCachedReported = 8
 	flagPredicted      = 16
+	flagRelayed        = 32
 )
 
 // A section is a list behind the fixed part: its tag (2 bytes), its length in words of 8 bytes (2), zero (4), the
@@ -185,6 +186,9 @@ func flagsOf(e *Event) (flags uint16) {
 	}
 	if e.Predicted {
 		flags |= flagPredicted
+	}
+	if e.Relayed {
+		flags |= flagRelayed
 	}
 	return flags
 }

@@ -33,7 +33,7 @@ func (e *Event) decodeFixed(b []byte) {
 	e.Lease = binary.LittleEndian.Uint32(b[24:])
 	e.Cold, e.Streamed = flags&flagCold != 0, flags&flagStreamed != 0
 	e.UsageReported, e.CachedReported = flags&flagUsageReported != 0, flags&flagCachedReported != 0
-	e.Predicted = flags&flagPredicted != 0
+	e.Predicted, e.Relayed = flags&flagPredicted != 0, flags&flagRelayed != 0
 	e.Status = binary.LittleEndian.Uint16(b[30:])
 	e.Primary = binary.LittleEndian.Uint64(b[32:])
 	e.Prefill, e.Tried = binary.LittleEndian.Uint64(b[40:]), 0

@@ -35,6 +35,9 @@ const (
 	Missed Kind = 255
 )
 
+// relayable reports whether events of the kind are of use to other processes.
+func (k Kind) relayable() bool { return k.delivered() && k != Refused || k == Alive }
+
 // delivered reports whether readers get events of the kind: Alive is the journal's own, others are of a later version.
 func (k Kind) delivered() bool {
 	return k == Decision || k == Completion || k == Gone || k == Began || k == Refused
@@ -157,6 +160,9 @@ type Event struct {
 	// TTFTMicros is the time from decision to the first byte of the response body, never 0 when that was seen;
 	// DurationMicros is that to the end. 0 is unknown.
 	TTFTMicros, DurationMicros uint32
+
+	// Relayed is an event of another process's VM, see Relay. Who follows this process's requests passes it over.
+	Relayed bool
 
 	// Steps are how a decision came about, see Steps; in a decision or in what became of it, or of a refusal. Empty
 	// when nobody wants to know. Of steps for which there is no room the beginning counts.

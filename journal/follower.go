@@ -32,6 +32,9 @@ func ParseAnswer(src []byte) (a Answer, ok bool) {
 // Follower reads the answers that it gets of one process, and knows where it stands in its log. It is not safe for
 // concurrent use. The zero value has read nothing.
 type Follower struct {
+	// Signs has it deliver events of the kind Alive, too.
+	Signs bool
+
 	at    Position
 	event Event
 	gap   Event
@@ -108,7 +111,7 @@ func (f *Follower) readPart(p *page, offset uint32, records []byte, fresh bool, 
 		records = records[size:]
 		f.at.Offset += uint32(size)
 		f.at.Seq++
-		if f.event.Kind.delivered() {
+		if f.event.Kind.delivered() || f.Signs && f.event.Kind == Alive {
 			f.stats.Events++
 			each(&f.event, at)
 		}

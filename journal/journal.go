@@ -67,6 +67,8 @@ type Journal struct {
 	// record and next are scratch memory of append: the encoded event, the new head page.
 	record, next []byte
 	key          slotKey
+	// relayed is scratch memory for events of other processes, nil before the first.
+	relayed *Event
 
 	reader reader
 	peers  peers

@@ -27,6 +27,8 @@ type peer struct {
 	instance uint64
 	heard    int64
 	open     uint32
+	// relayed is set for one of another process.
+	relayed bool
 }
 
 func (p *peers) init() { p.known = make([]peer, 0, expectedPeers) }
@@ -62,7 +64,7 @@ func (p *peers) read(e *Event, own uint64) {
 		i = p.add(e.Instance)
 	}
 	at := &p.known[i]
-	at.heard = p.elapsed
+	at.heard, at.relayed = p.elapsed, e.Relayed
 	switch e.Kind {
 	case Decision:
 		at.open++
@@ -145,7 +147,7 @@ func (j *Journal) expire(now int64) {
 			i--
 			continue
 		}
-		if !j.write(&Event{Kind: Gone, Time: now, Instance: silent.instance}, &next) {
+		if !j.write(&Event{Kind: Gone, Time: now, Instance: silent.instance, Relayed: silent.relayed}, &next) {
 			return
 		}
 		next++

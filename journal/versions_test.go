@@ -115,7 +115,7 @@ func TestVersionsReadEachOther(t *testing.T) {
 	longer := sized(append(append(bytes.Clone(fifth[:144]), 1, 2, 3, 4, 5, 6, 7, 8), fifth[144:]...))
 	longer[4] += 8
 	flags := bytes.Clone(first)
-	flags[28], flags[29] = 0x2f, 0x80
+	flags[28], flags[29] = 0x4f, 0x80
 	least := sized(bytes.Clone(first[:headBytes]))
 	least[4] = headBytes
 	leastWant := Event{
@@ -123,6 +123,10 @@ func TestVersionsReadEachOther(t *testing.T) {
 		CachedReported: true,
 		Encode:         []uint64{}, Chains: []Chain{},
 	}
+	relayed := bytes.Clone(first)
+	relayed[28] = 0x2f
+	relayedWant := e
+	relayedWant.Relayed = true
 	noClient := append(bytes.Clone(first[:88]), first[96:]...)
 	noClient = sized(noClient)
 	noClient[4] = 88
@@ -145,6 +149,7 @@ func TestVersionsReadEachOther(t *testing.T) {
 		{"the fifth layout", fifth, fifthWant},
 		{"an unknown fixed field", longer, fifthWant},
 		{"unknown flags", flags, e},
+		{"one of another process", relayed, relayedWant},
 		{"an unknown section between the others", insert(96+16, 9, 0, 1, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8), e},
 		{"an empty unknown section at the end", insert(len(first), 9, 0, 0, 0, 0, 0, 0, 0), e},
 		{"an unknown kind", kind, kindWant},

@@ -1,0 +1,138 @@
+package journal
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/journal/journaltest"
+)
+
+// relay is a message with events of another process.
+func relay(after, mark Mark, events ...Event) []byte {
+	var encoded []byte
+	for i := range events {
+		encoded = AppendEvent(encoded, &events[i])
+	}
+	return AppendRelay(nil, after, mark, encoded)
+}
+
+func take(t testing.TB, j *Journal, message []byte, want Mark, wantOK bool) {
+	t.Helper()
+	if !j.CheckRelay(message) {
+		t.Fatal("the message is not whole")
+	}
+	if at, ok := j.TakeRelay(message); at != want || ok != wantOK {
+		t.Errorf("got %v, %v, want %v, %v", at, ok, want, wantOK)
+	}
+}
+
+func TestRelayedEventsAreReadAsOthers(t *testing.T) {
+	data := journaltest.New(0)
+	a, b := open(t, data.Store(), 1, 4), open(t, data.Store(), 2, 4)
+	decide(t, a, 2)
+	foreign := Event{Kind: Decision, Instance: 9, Lease: 5, Primary: 3, Chains: chain(hashes(2))}
+	take(t, b, relay(Mark{}, Mark{1, 1}, foreign, Event{Kind: Alive, Instance: 9}, Event{Kind: Refused, Instance: 9},
+		Event{Kind: Completion, Instance: 9, Lease: 5}), Mark{1, 1}, true)
+	expect(t, a, "d1.1", "d9.5", "c9.5")
+	b.Poll()
+	for e := b.Next(); e != nil; e = b.Next() {
+		if e.Relayed != (e.Instance == 9) {
+			t.Errorf("%s: relayed is %v", short(e), e.Relayed)
+		}
+		if e.Instance == 9 && e.Kind == Decision {
+			e.Relayed = false
+			if got := e.Chains; !reflect.DeepEqual(got, foreign.Chains) || e.Primary != 3 {
+				t.Errorf("got %+v, want the chains of the other process", e)
+			}
+		}
+	}
+}
+
+func TestRelayedOnce(t *testing.T) {
+	data := journaltest.New(0)
+	a, b := open(t, data.Store(), 1, 4), open(t, data.Store(), 2, 4)
+	first := relay(Mark{}, Mark{1, 1}, Event{Kind: Decision, Instance: 9, Lease: 1})
+	second := relay(Mark{1, 1}, Mark{1, 2}, Event{Kind: Completion, Instance: 9, Lease: 1})
+	take(t, a, first, Mark{1, 1}, true)
+	take(t, b, first, Mark{1, 1}, false)
+	take(t, b, second, Mark{1, 2}, true)
+	take(t, a, second, Mark{1, 2}, false)
+	take(t, a, first, Mark{1, 2}, false)
+	take(t, a, relay(Mark{1, 2}, Mark{1, 2}), Mark{1, 2}, true)
+	expect(t, b, "d9.1", "c9.1")
+}
+
+func TestRelaysThatAreRefused(t *testing.T) {
+	j := open(t, journaltest.New(0).Store(), 1, 4)
+	good := relay(Mark{}, Mark{1, 1}, Event{Kind: Decision, Instance: 9, Lease: 1})
+	if !j.CheckRelay(good) {
+		t.Fatal("the message is refused")
+	}
+	for i := range good {
+		bad := append([]byte(nil), good...)
+		bad[i] ^= 1
+		if i/4 != 1 && j.CheckRelay(bad) { // four bytes are for later versions
+			t.Errorf("changed in byte %d: taken", i)
+		}
+		if j.CheckRelay(good[:i]) {
+			t.Errorf("cut to %d bytes: taken", i)
+		}
+	}
+	if j.CheckRelay(AppendRelay(nil, Mark{}, Mark{}, []byte("events that are none, and 40 bytes long"))) {
+		t.Error("what is no event is taken")
+	}
+	if j.CheckRelay(AppendRelay(nil, Mark{}, Mark{}, make([]byte, MaxRelayBytes))) {
+		t.Error("a message over the limit is taken")
+	}
+}
+
+// TestAnotherProcessDies has an instance of another process fall silent: its leases end for all, also where nobody has
+// decided anything, and those who relay do not take the verdict for one on an instance of their own.
+func TestAnotherProcessDies(t *testing.T) {
+	data := journaltest.New(0)
+	j, err := New(data.Store(), Options{Instance: 1, Slots: 4, DeadAfter: 30 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	take(t, j, relay(Mark{}, Mark{1, 1}, Event{Kind: Decision, Instance: 9, Lease: 1}), Mark{1, 1}, true)
+	expect(t, j, "d9.1")
+	now := int64(0)
+	pass := func(seconds int) {
+		for range seconds {
+			now += int64(time.Second)
+			j.Tick(now)
+		}
+	}
+	pass(25)
+	take(t, j, relay(Mark{1, 1}, Mark{1, 2}, Event{Kind: Alive, Instance: 9}), Mark{1, 2}, true)
+	expect(t, j)
+	pass(25)
+	expect(t, j)
+	pass(10)
+	j.Poll()
+	e := j.Next()
+	if e == nil || e.Kind != Gone || e.Instance != 9 || !e.Relayed {
+		t.Fatalf("got %+v, want a relayed verdict on instance 9", e)
+	}
+}
+
+func TestFollowersAreToldOfLifeIfTheyWant(t *testing.T) {
+	data := journaltest.New(0)
+	j := open(t, data.Store(), 1, 4)
+	decide(t, j, 0)
+	take(t, j, relay(Mark{}, Mark{1, 1}, Event{Kind: Alive, Instance: 9}), Mark{1, 1}, true)
+	for _, signs := range []bool{false, true} {
+		f := Follower{Signs: signs}
+		var a Answerer
+		answer, ok := ParseAnswer(a.Append(nil, data.Store(), nil, Position{}, 0, 0))
+		if !ok {
+			t.Fatal("no answer")
+		}
+		n := 0
+		f.Read(&answer, func(*Event, Position) { n++ })
+		if want := map[bool]int{false: 1, true: 2}[signs]; n != want {
+			t.Errorf("signs %v: told %d events, want %d", signs, n, want)
+		}
+	}
+}

@@ -139,6 +139,9 @@ func (s *stream) ingestBody(bodyBytes int, endOfStream bool) hostcalls.Action {
 		return s.refuseSnapshot(refusal{status: 500, code: "internal_error",
 			message: "the snapshot could not be read back from Envoy"})
 	}
+	if s.relays {
+		return s.relay(message)
+	}
 	if current, err := shared.Put(&s.data, message, hostcalls.Now()); err != nil {
 		refused := refusalOf(err)
 		refused.current = current
@@ -149,6 +152,9 @@ func (s *stream) ingestBody(bodyBytes int, endOfStream bool) hostcalls.Action {
 }
 
 func (s *stream) refuseSnapshot(r refusal) hostcalls.Action {
+	if s.relays {
+		return s.answer(r.status, r.code, append(appendError(nil, "events_refused", "", r.code, r.message), '}'))
+	}
 	s.stats.snapshotsRejected.Add(1)
 	body := appendError(nil, "snapshot_refused", "", r.code, r.message)
 	if r.current != nil {

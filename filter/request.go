@@ -14,7 +14,8 @@ func (s *stream) OnHttpRequestHeaders(_ int, endOfStream bool) hostcalls.Action 
 	if !ok {
 		return s.refuse(headersUnreadable)
 	}
-	if h.path == ingestPath && s.onIngestListener() {
+	if (h.path == ingestPath || h.path == relayPath) && s.onIngestListener() {
+		s.relays = h.path == relayPath
 		return s.beginIngest(endOfStream)
 	}
 	if path, query, ok := followPath(h.path); ok && s.onIngestListener() {

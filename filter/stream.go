@@ -15,7 +15,7 @@ const (
 	settled phase = iota
 	// holding: the headers wait for the body, which decides.
 	holding
-	// ingesting: the body is a snapshot.
+	// ingesting: the body is a snapshot, or events of other gateways.
 	ingesting
 	// waiting: the request waits for the first snapshot.
 	waiting
@@ -33,6 +33,8 @@ type stream struct {
 	id        uint32
 	phase     phase
 	operation openai.Operation
+	// relays is set when events of other gateways are taken in.
+	relays bool
 	// encoded is set when the body is said to be encoded.
 	encoded bool
 	// unread is a request that goes to any endpoint, as nothing in its body is looked at.

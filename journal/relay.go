@@ -19,10 +19,15 @@ const (
 	relayHeadBytes = 16 + 2*markBytes
 	markBytes      = 16
 
-	relayedKey = "pintle/v1/relayed"
-	// RelayAnswerBytes is how long the answer to a message is: the mark as it is then.
-	RelayAnswerBytes = markBytes
+	relayedKey   = "pintle/v1/relayed"
+	relayedBytes = markBytes + 8
 )
+
+// Relayed is how a process stands with who relays to it: the mark as it is, and the epoch of its log.
+type Relayed struct {
+	Mark  Mark
+	Epoch uint64
+}
 
 // AppendRelay appends a message that takes a process from one mark to another. events are encoded one behind another,
 // see AppendEvent.
@@ -30,23 +35,35 @@ func AppendRelay(dst []byte, after, mark Mark, events []byte) []byte {
 	start := len(dst)
 	dst = binary.LittleEndian.AppendUint32(dst, relayMagic)
 	dst = append(dst, make([]byte, 12)...)
-	dst = AppendMark(AppendMark(dst, after), mark)
+	dst = appendMark(appendMark(dst, after), mark)
 	dst = append(dst, events...)
 	binary.LittleEndian.PutUint64(dst[start+8:], xxhash.Sum64(dst[start+16:]))
 	return dst
 }
 
-// AppendMark appends the encoding of a mark.
-func AppendMark(dst []byte, m Mark) []byte {
+func appendMark(dst []byte, m Mark) []byte {
 	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(dst, m.High), m.Low)
 }
 
-// ReadMark reads an encoded mark; what is no mark is nowhere.
-func ReadMark(src []byte) Mark {
+// readMark reads an encoded mark; what is no mark is nowhere.
+func readMark(src []byte) Mark {
 	if len(src) < markBytes {
 		return Mark{}
 	}
 	return Mark{binary.LittleEndian.Uint64(src), binary.LittleEndian.Uint64(src[8:])}
+}
+
+// Append appends the encoding of r.
+func (r *Relayed) Append(dst []byte) []byte {
+	return binary.LittleEndian.AppendUint64(appendMark(dst, r.Mark), r.Epoch)
+}
+
+// ParseRelayed reads the encoding of a Relayed.
+func ParseRelayed(src []byte) (r Relayed, ok bool) {
+	if len(src) != relayedBytes {
+		return Relayed{}, false
+	}
+	return Relayed{readMark(src), binary.LittleEndian.Uint64(src[markBytes:])}, true
 }
 
 // CheckRelay reports whether a message is whole, and every event of it can be read.
@@ -68,24 +85,36 @@ func (j *Journal) CheckRelay(message []byte) bool {
 }
 
 // TakeRelay writes the events of a message that CheckRelay accepts, as those of the instances that they name. It does
-// so once: ok is false, and nothing is written, when the mark is not the one that the message goes on from. at is the
-// mark as it is now.
-func (j *Journal) TakeRelay(message []byte) (at Mark, ok bool) {
-	after, mark := ReadMark(message[16:]), ReadMark(message[16+markBytes:])
-	value, change, ok := j.store.Get(relayedKey)
-	if !ok {
+// so once: ok is false, and nothing is written, when the mark is not the one that the message goes on from. There is a
+// log afterwards.
+func (j *Journal) TakeRelay(message []byte) (now Relayed, ok bool) {
+	after, mark := readMark(message[16:]), readMark(message[16+markBytes:])
+	value, change, found := j.store.Get(relayedKey)
+	if !found {
 		change = absent
 	}
-	if at = ReadMark(value); at != after {
-		return at, false
-	}
 	var next [markBytes]byte
-	if mark != after && !j.store.Set(relayedKey, AppendMark(next[:0], mark), change) {
-		value, _, _ = j.store.Get(relayedKey)
-		return ReadMark(value), false
+	ok = readMark(value) == after && (mark == after || j.store.Set(relayedKey, appendMark(next[:0], mark), change))
+	if ok {
+		j.writeRelayed(message[relayHeadBytes:])
 	}
+	value, _, _ = j.store.Get(relayedKey)
+	now.Mark = readMark(value)
+	value, _, found = j.store.Get(headKey)
+	if !found {
+		j.create(absent)
+		value, _, _ = j.store.Get(headKey)
+	}
+	if head, whole := parsePage(value); whole {
+		now.Epoch = head.epoch
+	}
+	return now, ok
+}
+
+// writeRelayed writes the events that readers make something of.
+func (j *Journal) writeRelayed(events []byte) {
 	e := j.relayScratch()
-	for events := message[relayHeadBytes:]; len(events) > 0; {
+	for len(events) > 0 {
 		size, _ := e.Decode(events)
 		events = events[size:]
 		if e.Kind.relayable() {
@@ -95,7 +124,6 @@ func (j *Journal) TakeRelay(message []byte) (at Mark, ok bool) {
 	}
 	// Somebody has to tell when an instance of another process dies, though nothing is decided here.
 	j.peers.active = true
-	return mark, true
 }
 
 // relayScratch is the memory that messages are decoded with.

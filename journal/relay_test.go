@@ -22,8 +22,16 @@ func take(t testing.TB, j *Journal, message []byte, want Mark, wantOK bool) {
 	if !j.CheckRelay(message) {
 		t.Fatal("the message is not whole")
 	}
-	if at, ok := j.TakeRelay(message); at != want || ok != wantOK {
-		t.Errorf("got %v, %v, want %v, %v", at, ok, want, wantOK)
+	now, ok := j.TakeRelay(message)
+	var head page
+	if value, _, found := j.store.Get(headKey); found {
+		head, _ = parsePage(value)
+	}
+	if wanted := (Relayed{want, head.epoch}); now != wanted || ok != wantOK || head.epoch == 0 {
+		t.Errorf("got %v, %v, want %v, %v", now, ok, wanted, wantOK)
+	}
+	if parsed, ok := ParseRelayed(now.Append(nil)); !ok || parsed != now {
+		t.Errorf("encoded and read again: got %v, %v, want %v", parsed, ok, now)
 	}
 }
 

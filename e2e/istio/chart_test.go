@@ -106,7 +106,7 @@ func TestChartValues(t *testing.T) {
 		`{stale: {policy: never}}`, `{service: {kind: Pool}}`,
 		`{sidecar: {kubernetes: {pools: [{service: a}]}}}`, `{sidecar: {kubernetes: {pools: [{namespace: b}]}}}`,
 		`{sidecar: {kubernetes: {pools: [{service: a, inferencePool: a, namespace: b}]}}}`,
-		`{sidecar: {kubernetes: {apiServers: [10.0.0.1]}}}`,
+		`{sidecar: {kubernetes: {apiServers: [10.0.0.1]}}}`, `{sidecar: {replicate: {gateway: a}}}`,
 	} {
 		if _, err := helm(t, values); err == nil {
 			t.Errorf("%s: is taken, want it refused", values)

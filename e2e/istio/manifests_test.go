@@ -33,6 +33,7 @@ var overlays = []struct{ name, values string }{
 		storeConfig: {tieredConfig: {redis: {address: "redis://redis.responses-store.svc:6379"}}},
 		egress: [{to: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: responses-store}}}],
 		ports: [{protocol: TCP, port: 6379}]}]}}`},
+	{"replicate", `{sidecar: {replicate: {redis: "redis://valkey.default.svc.cluster.local:6379"}}}`},
 	{"kubernetes", `{sidecar: {kubernetes: {pools: [{service: model-servers, namespace: default}]}}}`},
 	{"kubernetes-inference-pool", `{destination: override-host, config: ` + ranked + `,
 		service: {kind: InferencePool, host: model-servers-ip-eded6611.default.svc.cluster.local, port: 54321},

@@ -5,8 +5,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -32,16 +34,46 @@ type Gateway struct {
 // NewGateway starts a gateway, whose log keeps few events, until the test ends.
 func NewGateway(t testing.TB) *Gateway {
 	t.Helper()
-	g := &Gateway{data: journaltest.New(0)}
-	g.names = &journal.Names{Store: g.data.Store()}
-	var err error
-	if g.journal, err = journal.New(g.data.Store(), journal.Options{Instance: 7, Slots: 64}); err != nil {
-		t.Fatal(err)
-	}
+	g := &Gateway{}
+	g.Restart()
 	server := httptest.NewServer(g)
 	t.Cleanup(server.Close)
 	g.URL = server.URL + IngestPath
 	return g
+}
+
+// Restart forgets all, as an Envoy does that is started anew.
+func (g *Gateway) Restart() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.data = journaltest.New(0)
+	g.names = &journal.Names{Store: g.data.Store()}
+	var err error
+	g.journal, err = journal.New(g.data.Store(), journal.Options{Instance: rand.Uint64() | 1, Slots: 64})
+	if err != nil {
+		panic(err) // the options are constants
+	}
+}
+
+// Tick is journal.Journal's, after what is new has been read.
+func (g *Gateway) Tick(now time.Time) {
+	g.Events()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.journal.Tick(now.UnixNano())
+}
+
+// Events returns the events that are new since the last call, without their lists.
+func (g *Gateway) Events() (all []journal.Event) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.journal.Poll()
+	for e := g.journal.Next(); e != nil; e = g.journal.Next() {
+		event := *e
+		event.Chains, event.Encode, event.Shadow, event.Sessions, event.Steps = nil, nil, nil, nil, nil
+		all = append(all, event)
+	}
+	return all
 }
 
 // Refuse has everything answered with a status; 0 ends that.
@@ -85,6 +117,17 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case g.refuse != 0:
 		w.WriteHeader(g.refuse)
+	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/events"):
+		message, _ := io.ReadAll(r.Body)
+		if !g.journal.CheckRelay(message) {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		now, ok := g.journal.TakeRelay(message)
+		if !ok {
+			w.WriteHeader(http.StatusConflict)
+		}
+		_, _ = w.Write(now.Append(nil))
 	case r.Method == http.MethodPost:
 		message, _ := io.ReadAll(r.Body) // what is cut is refused
 		if _, err := shared.Put(store, message, time.Now().UnixNano()); err != nil {

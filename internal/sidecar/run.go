@@ -24,6 +24,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 	"github.com/pintle-dev/pintle/internal/sidecar/push"
+	"github.com/pintle-dev/pintle/internal/sidecar/replicate"
 	"github.com/pintle-dev/pintle/internal/sidecar/scrape"
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 )
@@ -77,6 +78,13 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	var members []*replicate.Member
+	if c.Replicate != nil {
+		if members, err = replicate.New(c, token.Get, log); err != nil {
+			return fmt.Errorf("replicate.redis: %w", err)
+		}
+		m.Registry.MustRegister(members[0].Metrics())
+	}
 	var tasks sync.WaitGroup
 	for i, d := range discoveries {
 		tasks.Go(func() {
@@ -90,13 +98,16 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	if store != nil {
 		tasks.Go(func() { store.run(ctx) })
 	}
+	for _, member := range members {
+		tasks.Go(func() { member.Run(ctx) })
+	}
 	if c.TokenFile != "" {
 		tasks.Go(func() { token.Watch(ctx, c.TokenFile, log) })
 	}
 	log.Info("started", "admin", listener.Addr().String(), "ingests", len(c.Ingests), "scrapeInterval",
 		c.Scrape.Interval)
 	a := &admin.Admin{Pool: p, Pushers: pushers, Metrics: m, Config: c, Recorder: recorder, Traffic: observer.traffic,
-		Followers: observer.followers}
+		Followers: observer.followers, Replication: members}
 	if public != nil {
 		tasks.Go(func() { _ = serve(ctx, public, a.Public()) })
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 	"github.com/pintle-dev/pintle/internal/sidecar/push"
+	"github.com/pintle-dev/pintle/internal/sidecar/replicate"
 	"github.com/pintle-dev/pintle/internal/sidecar/traffic"
 	"github.com/pintle-dev/pintle/snapshot"
 	"github.com/pintle-dev/pintle/state"
@@ -36,6 +37,8 @@ type Admin struct {
 	// Traffic is what the Followers found.
 	Traffic   *traffic.Traffic
 	Followers []*follow.Follower
+	// Replication are those by which the Envoys share what they know with other gateways.
+	Replication []*replicate.Member
 }
 
 // Handler serves all pages.

@@ -11,6 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/kubernetes"
 	"github.com/pintle-dev/pintle/internal/sidecar/push"
+	"github.com/pintle-dev/pintle/internal/sidecar/replicate"
 )
 
 //go:embed page
@@ -42,6 +43,8 @@ type Status struct {
 	Configuration configurationBody `json:"configuration"`
 	// Mistakes are the last warnings and errors, the newest first.
 	Mistakes []mistake `json:"mistakes"`
+	// Replication is how the Envoys stand with other gateways; empty where they share nothing.
+	Replication []replicate.State `json:"replication,omitempty"`
 }
 
 // envoyBody is what one Envoy has acknowledged.
@@ -119,6 +122,9 @@ func (a *Admin) statusNow() Status {
 	}
 	for _, p := range a.Pushers {
 		b.Envoys = append(b.Envoys, describeEnvoy(p, now))
+	}
+	for _, m := range a.Replication {
+		b.Replication = append(b.Replication, m.Now(now))
 	}
 	return b
 }

@@ -57,6 +57,8 @@ type Config struct {
 	DNS        []dns.Pool
 	// Responses says where conversations are kept and asked for; nil is not at all.
 	Responses *Responses
+	// Replicate says how gateways share what they know; nil is not at all.
+	Replicate *Replicate
 }
 
 // Follow says how the journals of the Envoys are followed.
@@ -214,6 +216,7 @@ func Parse(path string, content []byte) (*Config, error) {
 	c.readFollow(root.Object("follow"))
 	c.readMetrics(root.Object("metrics"))
 	c.readResponses(root.Object("responses"))
+	c.readReplicate(root.Secret("replicate"))
 	if discovery := root.Object("discovery"); discovery.Present() {
 		c.readDiscovery(discovery)
 	} else {

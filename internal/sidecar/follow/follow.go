@@ -11,6 +11,8 @@
 // anew, the instances of the former process are passed on as journal.Gone. Names are fetched before the first event
 // that needs them.
 //
+// Events of other processes that an Envoy was told of are passed over: whoever follows those gets them there.
+//
 // A Follower with Keep has Envoy keep the position that Keep returns, for the next process: the events before it come
 // with Old set, those behind it are new. There is one such position in an Envoy; it is the sidecar's. Other followers
 // leave Keep nil, and give From to go on somewhere.
@@ -79,6 +81,8 @@ type Follower struct {
 	Interval time.Duration
 	// Sample asks for the steps of this share of the decisions, 0 to 1; below 0 leaves that to others.
 	Sample float64
+	// Signs asks for events of the kind Alive, too.
+	Signs bool
 	// Keep returns the position to keep for the next process; nil keeps none.
 	Keep func() journal.Position
 	// From is where to begin, the zero value the oldest event that there is.
@@ -126,6 +130,7 @@ func (f *Follower) Run(ctx context.Context) {
 		f.Interval = defaultInterval
 	}
 	f.instances = map[uint64]struct{}{}
+	f.reader.Signs = f.Signs
 	f.reader.Resume(f.From)
 	f.client = &http.Client{Transport: f.Ingest.Transport(), Timeout: askTimeout}
 	defer f.client.CloseIdleConnections()
@@ -182,6 +187,9 @@ func (f *Follower) ask(ctx context.Context) (more bool, err error) {
 	}
 	event := Event{Envoy: f.Ingest.Name, Names: &f.table}
 	f.reader.Read(&a, func(e *journal.Event, at journal.Position) {
+		if e.Relayed {
+			return
+		}
 		event.Event, event.At = e, at
 		event.Old = f.Keep != nil && at.Epoch == f.kept.Epoch && at.Seq < f.kept.Seq
 		if len(f.instances) < mostInstances && e.Kind == journal.Decision {

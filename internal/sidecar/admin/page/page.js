@@ -46,6 +46,25 @@ function envoy(e) {
     cell(e.sequence, "n"), cell(e.topology, "wide"), cell(e.failure, "bad"));
 }
 
+// silentFor is after how many seconds a gateway that says nothing counts as gone, as its leases do.
+const silentFor = 30;
+
+function gateway(g) {
+  const heard = g.silence < 1 ? "now" : Math.round(g.silence) + " s ago";
+  return row(cell(g.name), cell(heard, g.silence > silentFor ? "n stale" : "n"), cell(Math.round(1000 * g.lag) + " ms", "n"),
+    cell(g.events, "n"), cell(g.duplicates, "n"));
+}
+
+// replication shows how each Envoy's gateway stands with the others.
+function replication(members) {
+  byId("replication").hidden = members.length === 0;
+  const told = members.map((m) => [m.gateway, ...(m.failures ?? []),
+    ...Object.entries(m.refused ?? {}).map(([reason, n]) => n + " refused: " + reason)].join(", "));
+  byId("gateway").textContent = "of " + told.join("; ");
+  byId("gateway").className = members.some((m) => m.failures || m.refused) ? "bad" : "";
+  byId("gateways").replaceChildren(...members.flatMap((m) => m.gateways.map(gateway)));
+}
+
 function show(s) {
   byId("status").textContent = s.status;
   byId("status").className = s.status === "ok" ? "good" : "bad";
@@ -61,6 +80,7 @@ function show(s) {
   byId("count").textContent = s.endpoints.length + (s.topology ? " in topology " + s.topology : "");
   byId("endpoints").replaceChildren(...s.endpoints.map(endpoint));
   byId("envoys").replaceChildren(...s.envoys.map(envoy));
+  replication(s.replication ?? []);
   const mistakes = s.mistakes.map((m) => row(cell(new Date(m.time).toLocaleTimeString(), "time"), cell(m.text)));
   byId("mistakes").replaceChildren(...(mistakes.length ? mistakes : [row(cell("none"))]));
   byId("configuration").textContent = JSON.stringify(s.configuration, null, 2);

@@ -1,0 +1,97 @@
+package config
+
+import (
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
+	"github.com/pintle-dev/pintle/internal/strictjson"
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/stores"
+)
+
+// Replicate says how gateways share what they know.
+type Replicate struct {
+	Redis scoring.StoreRedis
+	// Stream is the key of the stream, MaxLen how many entries it keeps, or a few more.
+	Stream string
+	MaxLen int
+	// Gateway is this one's name among all.
+	Gateway string
+	// Key is what entries are signed with; empty is the token of the ingest listeners.
+	Key string
+	// Interval is how often Envoy is asked for what is new.
+	Interval time.Duration
+}
+
+// mostName bounds the names of gateways and streams.
+const mostName = 100
+
+// readReplicate shows no value of o but names.
+func (c *Config) readReplicate(o *strictjson.Object) {
+	r := &Replicate{Stream: "pintle", MaxLen: 20_000, Interval: 20 * time.Millisecond}
+	if strings.HasPrefix(o.Raw("redis"), "{") {
+		stores.ReadServers(o.Secret("redis"), &r.Redis)
+	} else {
+		o.String("redis", &r.Redis.Address)
+		if scheme, rest, ok := strings.Cut(r.Redis.Address, "://"); o.Has("redis") && (!ok || rest == "" ||
+			!strings.Contains(" redis rediss valkey valkeys ", " "+scheme+" ")) {
+			o.Mistake("redis", "is no URL of a server; one such as redis://host:6379 is right, or an object with "+
+				"address or addresses")
+		}
+	}
+	o.String("stream", &r.Stream)
+	o.Int("maxLen", &r.MaxLen, 100, math.MaxInt32)
+	o.String("gateway", &r.Gateway)
+	o.Duration("interval", &r.Interval, shortestPeriod)
+	key, keyFile := "", ""
+	o.String("key", &key)
+	o.String("keyFile", &keyFile)
+	password := ""
+	o.String("passwordFile", &password)
+	o.Close()
+	if !o.Present() {
+		return
+	}
+	if !o.Has("redis") {
+		o.Missing("redis", "the URL of a Redis or Valkey is right, such as redis://host:6379")
+	}
+	if r.Gateway == "" && !o.Has("gateway") {
+		r.Gateway, _ = os.Hostname()
+	}
+	for name, value := range map[string]string{"stream": r.Stream, "gateway": r.Gateway} {
+		if value == "" || len(value) > mostName || strings.ContainsAny(value, "\x00\n/") {
+			o.Mistake(name, strictjson.Quote(value)+" is no name; one of 1 to "+strconv.Itoa(mostName)+
+				" bytes without a slash is right")
+		}
+	}
+	if o.Has("passwordFile") {
+		var err error
+		if r.Redis.Password, err = ReadToken(c.path(o, "passwordFile", password)); err != nil {
+			o.Mistake("passwordFile", err.Error())
+		}
+	}
+	r.Key = c.replicateKey(o, key, keyFile)
+	c.Replicate = r
+}
+
+// replicateKey is what entries are signed with; empty leaves that to the token.
+func (c *Config) replicateKey(o *strictjson.Object, key, keyFile string) string {
+	switch {
+	case o.Has("key") && o.Has("keyFile"):
+		o.Mistake("keyFile", "key is there, too; one of them is right")
+	case o.Has("keyFile"):
+		var err error
+		if key, err = ReadToken(c.path(o, "keyFile", keyFile)); err != nil {
+			o.Mistake("keyFile", err.Error())
+		}
+	case o.Has("key"):
+		if err := topology.CheckToken(key); err != nil {
+			o.Mistake("key", err.Error())
+		}
+	}
+	return key
+}

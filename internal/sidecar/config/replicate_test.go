@@ -1,0 +1,73 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+func TestReplicate(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "key"), []byte("from-a-file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defaults := func(change func(r *Replicate)) *Replicate {
+		r := &Replicate{Stream: "pintle", MaxLen: 20_000, Gateway: host, Interval: 20 * time.Millisecond}
+		change(r)
+		return r
+	}
+	tests := []struct {
+		name, yaml string
+		want       *Replicate
+		mistake    string
+	}{
+		{"none", "", nil, ""},
+		{"the least", "{redis: 'redis://r:6379/2'}", defaults(func(r *Replicate) {
+			r.Redis.Address = "redis://r:6379/2"
+		}), ""},
+		{"all", "{redis: {addresses: ['a:1', 'b:2'], masterName: m, username: u, password: p, db: 1}, stream: s, " +
+			"gateway: g, interval: 50ms, maxLen: 100, keyFile: key}", &Replicate{
+			Redis: scoring.StoreRedis{Addresses: []string{"a:1", "b:2"}, MasterName: "m", Username: "u", Password: "p",
+				DB: 1}, Stream: "s", Gateway: "g", Interval: 50 * time.Millisecond, MaxLen: 100, Key: "from-a-file",
+		}, ""},
+		{"a password in a file", "{redis: 'redis://u@r', gateway: g, passwordFile: key}", defaults(func(r *Replicate) {
+			r.Redis.Address, r.Redis.Password, r.Gateway = "redis://u@r", "from-a-file", "g"
+		}), ""},
+		{"no server", "{gateway: g}", nil, "replicate.redis: is missing; the URL of a Redis or Valkey is right"},
+		{"no URL", "{redis: 'r:secret@h', gateway: g}", nil, "replicate.redis: is no URL of a server"},
+		{"another scheme", "{redis: 'http://r:secret@h'}", nil, "replicate.redis: is no URL of a server"},
+		{"a name with a slash", "{redis: 'redis://r', gateway: a/b}", nil, `replicate.gateway: "a/b" is no name`},
+		{"no stream", "{redis: 'redis://r', stream: ''}", nil, `replicate.stream: "" is no name`},
+		{"two keys", "{redis: 'redis://r', key: secret, keyFile: key}", nil, "replicate.keyFile: key is there, too"},
+		{"no such file", "{redis: 'redis://r', keyFile: nowhere}", nil, "replicate.keyFile: open "},
+		{"a server's mistake", "{redis: {address: 'redis://r', ttl: 1s}}", nil, `unknown key "ttl"`},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			text := envoyYAML + "discovery: {static: []}\n"
+			if tc.yaml != "" {
+				text += "replicate: " + tc.yaml + "\n"
+			}
+			c, err := Parse(filepath.Join(folder, "sidecar.yaml"), []byte(text))
+			switch {
+			case tc.mistake != "":
+				if err == nil || !strings.Contains(err.Error(), tc.mistake) || strings.Contains(err.Error(), "secret") {
+					t.Errorf("got %v, want %q and no secret", err, tc.mistake)
+				}
+			case err != nil:
+				t.Error(err)
+			case !reflect.DeepEqual(c.Replicate, tc.want):
+				t.Errorf("got %+v, want %+v", c.Replicate, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,223 @@
+package replicate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/follow"
+	"github.com/pintle-dev/pintle/internal/sidecar/pace"
+	"github.com/pintle-dev/pintle/journal"
+)
+
+// field is the one that an entry of the stream has.
+const field = "e"
+
+// publisher appends the events of its Envoy to the stream. It is the sink of a follower, which asks for no more as long
+// as an append fails: Envoy's journal keeps what comes meanwhile.
+type publisher struct {
+	*Member
+	codec *codec
+	ctx   context.Context
+
+	batch  []byte
+	events int
+	last   uint64           // number of the last event in the batch
+	end    journal.Position // where the next process goes on once the batch is appended
+
+	appending sync.Mutex // held while an entry is appended; it guards what follows
+	told      journal.Position
+	lastID    streamID
+	length    int64 // of the stream, as of the last append
+	recent    []recentBatch
+}
+
+// recentBatch is one that was appended of late. A server that ends, or is flushed, may lose it before others read it.
+type recentBatch struct {
+	appended time.Time
+	epoch    uint64
+	events   int
+	batch    []byte
+}
+
+// recentAge is how long batches are kept for the case that the server loses them, recentBatches how many at most.
+var recentAge = 3 * time.Second
+
+const recentBatches = 256
+
+// begin finds where the former process of this gateway ended, and says that this one is there.
+func (p *publisher) begin(ctx context.Context) (from journal.Position, ok bool) {
+	p.ctx = ctx
+	if !p.retry(ctx, "stream", func() (err error) {
+		p.told, err = p.lastPublished(ctx)
+		return err
+	}) {
+		return from, false
+	}
+	p.end = p.told
+	return p.told, p.retry(ctx, "stream", func() error { return p.append(nil, 0, p.told) })
+}
+
+const pageEntries = 128
+
+// lastPublished looks from the end of the stream for an entry of this gateway.
+func (p *publisher) lastPublished(ctx context.Context) (journal.Position, error) {
+	for end := "+"; ; {
+		page, err := p.client.XRevRangeN(ctx, p.stream, end, "-", pageEntries).Result()
+		if err != nil || len(page) == 0 {
+			return journal.Position{}, err
+		}
+		for i := range page {
+			if e, err := p.codec.open(textOf(&page[i])); err == nil && e.gateway == p.Gateway {
+				return e.end, nil
+			}
+		}
+		end = "(" + page[len(page)-1].ID
+	}
+}
+
+// textOf is what an entry of the stream holds.
+func textOf(m *redis.XMessage) []byte {
+	text, _ := m.Values[field].(string)
+	return []byte(text)
+}
+
+// Take implements follow.Sink.
+func (p *publisher) Take(e *follow.Event) {
+	switch e.Kind {
+	case journal.Decision, journal.Completion, journal.Began, journal.Alive, journal.Gone:
+	default:
+		return
+	}
+	event := *e.Event
+	event.Steps, event.Shadowed, event.Asked, event.Profile, event.Fairness = nil, journal.Shadowed{}, 0, 0, 0
+	event.Priority = 0
+	p.enter(e.At.Epoch)
+	p.batch = appendEvent(p.batch, p.last, e.At.Seq, &event)
+	p.last = e.At.Seq
+	p.events++
+	if len(p.batch) >= fullBatchBytes {
+		// Its end is before this answer of Envoy: the next process reads it again, which does no harm.
+		p.flush()
+	}
+}
+
+// Caught implements follow.Sink.
+func (p *publisher) Caught(_ string, at journal.Position) {
+	p.enter(at.Epoch)
+	p.end = at
+	p.flush()
+}
+
+// enter appends what is left of a former log.
+func (p *publisher) enter(epoch uint64) {
+	if p.end.Epoch != epoch {
+		p.flush()
+		p.end = journal.Position{Epoch: epoch}
+	}
+}
+
+// flush appends the batch, however long that takes. When ctx ends it is left to the next process.
+func (p *publisher) flush() {
+	if len(p.batch) == 0 {
+		return
+	}
+	p.appending.Lock()
+	defer p.appending.Unlock()
+	length := p.length
+	p.retry(p.ctx, "stream", func() error { return p.append(p.batch, p.events, p.end) })
+	// The stream is only cut where it is longer than it may be.
+	if p.length < length && p.length < p.maxLen {
+		for _, b := range p.recent {
+			if b.epoch == p.end.Epoch {
+				p.retry(p.ctx, "stream", func() error { return p.append(b.batch, b.events, p.end) })
+			}
+		}
+	}
+	p.remember()
+	p.batch, p.events, p.last = p.batch[:0], 0, 0
+}
+
+// remember keeps the batch, which has been appended.
+func (p *publisher) remember() {
+	old := 0
+	for old < len(p.recent) && (time.Since(p.recent[old].appended) > recentAge || len(p.recent)-old >= recentBatches) {
+		old++
+	}
+	p.recent = slices.Delete(p.recent, 0, old)
+	p.recent = append(p.recent, recentBatch{time.Now(), p.end.Epoch, p.events, slices.Clone(p.batch)})
+}
+
+// append appends a batch once.
+func (p *publisher) append(batch []byte, events int, end journal.Position) error {
+	ctx, cancel := context.WithTimeout(p.ctx, redisTimeout)
+	defer cancel()
+	began := time.Now()
+	text := p.codec.seal(&entry{gateway: p.Gateway, sent: began.UnixNano(), end: end, batch: batch})
+	commands := p.client.Pipeline()
+	added := commands.XAdd(ctx, &redis.XAddArgs{Stream: p.stream, MaxLen: p.maxLen, Approx: true,
+		Values: []any{field, text}})
+	length := commands.XLen(ctx, p.stream)
+	if _, err := commands.Exec(ctx); err != nil {
+		return err
+	}
+	at, ok := parseID(added.Val())
+	if !ok {
+		return fmt.Errorf("the server names an entry %q", added.Val())
+	}
+	took := time.Since(began)
+	p.offset.Store(int64(at.High)*int64(time.Millisecond) - began.Add(took/2).UnixNano())
+	if at.less(p.lastID) {
+		p.reader.rewind.Store(true) // another stream, by a clock that is behind
+	}
+	p.told, p.lastID, p.length = end, at, length.Val()
+	p.metrics.appended(events, len(text), took)
+	p.mu.Lock()
+	p.published = time.Now()
+	p.mu.Unlock()
+	return nil
+}
+
+// run says from time to time that the gateway is there.
+func (p *publisher) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		pace.Sleep(ctx, heartbeat)
+		p.mu.Lock()
+		silent := time.Since(p.published) >= heartbeat
+		p.mu.Unlock()
+		if !silent || time.Since(p.follower.Now().Answered) > 2*heartbeat || !p.appending.TryLock() {
+			continue
+		}
+		p.note("stream", p.append(nil, 0, p.told))
+		p.appending.Unlock()
+	}
+}
+
+// streamID is the name of an entry: milliseconds since 1970 by the server's clock, and a number.
+type streamID journal.Mark
+
+func (id streamID) less(other streamID) bool {
+	return id.High < other.High || id.High == other.High && id.Low < other.Low
+}
+
+// String is how the server writes it.
+func (id streamID) String() string {
+	return strconv.FormatUint(id.High, 10) + "-" + strconv.FormatUint(id.Low, 10)
+}
+
+// parseID reads one.
+func parseID(text string) (id streamID, ok bool) {
+	high, low, _ := strings.Cut(text, "-")
+	h, err := strconv.ParseUint(high, 10, 64)
+	if err != nil {
+		return id, false
+	}
+	l, err := strconv.ParseUint(low, 10, 64)
+	return streamID{h, l}, err == nil
+}

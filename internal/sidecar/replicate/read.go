@@ -1,0 +1,255 @@
+package replicate
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/pace"
+	"github.com/pintle-dev/pintle/internal/sidecar/pool"
+	"github.com/pintle-dev/pintle/journal"
+)
+
+const (
+	// readEntries is how many entries are asked for at once.
+	readEntries = 256
+	// fullPostBytes of events make a post to Envoy; an entry more fits.
+	fullPostBytes = 64 << 10
+)
+
+// reader reads what the other gateways appended and posts it to its Envoy.
+type reader struct {
+	*Member
+	codec *codec
+	// known and refused are guarded by Member.mu.
+	known   peers
+	refused map[string]uint64
+	// cursor is up to where the stream has been read, mark what of it Envoy has.
+	cursor, mark streamID
+	// old is up to where Envoy had the stream when reading began: that is read for what has been seen.
+	old streamID
+	// own is the epoch of Envoy's log: what this gateway says of that, it has.
+	own uint64
+	// rewind asks for the stream to be read from its beginning.
+	rewind atomic.Bool
+
+	events []byte // to be posted, with times of this clock
+	event  journal.Event
+	posted time.Time
+	newest map[*peer]int64 // the time of the newest of them
+}
+
+// errElsewhere is Envoy's answer when it does not stand where the reader thought, errRefused one that asking again does
+// not change.
+var (
+	errElsewhere = errors.New("envoy has another mark")
+	errRefused   = errors.New("refused")
+)
+
+// run reads until ctx ends.
+func (r *reader) run(ctx context.Context) {
+	r.newest = map[*peer]int64{}
+	if !r.resume(ctx) {
+		return
+	}
+	for ctx.Err() == nil {
+		if r.rewind.Swap(false) {
+			r.cursor, r.old = streamID{}, streamID{}
+		}
+		var page []redis.XMessage
+		ok := r.retry(ctx, "stream", func() (err error) {
+			page, err = r.page(ctx)
+			return err
+		})
+		for i := range page {
+			if ok = ok && r.take(ctx, &page[i]); !ok {
+				break
+			}
+		}
+		if ok {
+			r.post(ctx)
+		}
+	}
+}
+
+// resume finds out where Envoy stands, and begins to read the whole stream for it: it posts what Envoy lacks.
+func (r *reader) resume(ctx context.Context) (ok bool) {
+	if !r.retry(ctx, "envoy", func() error {
+		err := r.send(ctx, journal.AppendRelay(nil, journal.Mark{}, journal.Mark{}, nil))
+		if errors.Is(err, errElsewhere) {
+			return nil
+		}
+		return err
+	}) {
+		return false
+	}
+	r.old, r.cursor, r.events = r.mark, streamID{}, r.events[:0]
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.known {
+		p.logs = nil
+	}
+	return ctx.Err() == nil
+}
+
+// page asks for what comes behind the cursor, and waits for it for a while.
+func (r *reader) page(ctx context.Context) ([]redis.XMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, blockTime+redisTimeout)
+	defer cancel()
+	all, err := r.client.XRead(ctx, &redis.XReadArgs{Streams: []string{r.stream, r.cursor.String()},
+		Count: readEntries, Block: blockTime}).Result()
+	if errors.Is(err, redis.Nil) || err == nil && len(all) == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return all[0].Messages, nil
+}
+
+// take adds an entry to what is to be posted, and posts when that is enough.
+func (r *reader) take(ctx context.Context, m *redis.XMessage) (ok bool) {
+	id, ok := parseID(m.ID)
+	if !ok {
+		return true
+	}
+	e, err := r.codec.open(textOf(m))
+	if err == nil {
+		err = r.collect(&e, id)
+	}
+	if err != nil {
+		r.refuse(err.Error())
+	}
+	r.cursor = id
+	return len(r.events) < fullPostBytes || r.post(ctx)
+}
+
+// refuse counts what is refused.
+func (r *reader) refuse(reason string) {
+	r.metrics.refused.WithLabelValues(reason).Inc()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.refused[reason]++
+}
+
+// collect adds the events of an entry that are new here. Their times become times of this clock.
+func (r *reader) collect(e *entry, id streamID) error {
+	now := time.Now()
+	// By how much the sender's clock has to be set forward, so that the entry was sent when the server took it.
+	offset := int64(id.High)*int64(time.Millisecond) - r.offset.Load() - e.sent
+	if e.gateway == r.Gateway && e.end.Epoch == r.own {
+		return nil
+	}
+	if err := r.codec.unpack(e); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.known.of(e.gateway)
+	log := p.log(e.end.Epoch)
+	p.heard = now
+	p.entries++
+	start := len(r.events)
+	whole := eachEvent(e.batch, &r.event, func(seq uint64, event *journal.Event) {
+		switch {
+		case event.Kind != journal.Gone && !log.admit(seq):
+			p.duplicates++
+			return
+		case !r.old.less(id):
+			return
+		}
+		event.Time = min(event.Time+offset, now.UnixNano())
+		r.newest[p] = max(r.newest[p], event.Time)
+		r.events = journal.AppendEvent(r.events, event)
+		p.events++
+	})
+	if !whole {
+		r.events = r.events[:start]
+		return errTorn
+	}
+	return nil
+}
+
+// post posts what has been collected, as often as it takes, and nothing from time to time. Where Envoy stands elsewhere,
+// as it was started anew, the reader begins anew.
+func (r *reader) post(ctx context.Context) (ok bool) {
+	if len(r.events) == 0 && time.Since(r.posted) < blockTime {
+		return true
+	}
+	pace.Sleep(ctx, time.Until(r.posted.Add(r.pace/2)))
+	after := r.mark
+	message := journal.AppendRelay(nil, journal.Mark(after), journal.Mark(r.cursor), r.events)
+	ok = r.retry(ctx, "envoy", func() error {
+		err := r.send(ctx, message)
+		if errors.Is(err, errElsewhere) {
+			return nil
+		}
+		if errors.Is(err, errRefused) {
+			r.refuse("envoy")
+			r.log.Warn("envoy refuses events of other gateways", "gateway", r.Gateway, "error", err)
+			return nil
+		}
+		return err
+	})
+	r.events, r.posted = r.events[:0], time.Now()
+	if !ok {
+		return false
+	}
+	r.told()
+	if r.mark == r.cursor || r.mark == after {
+		return true
+	}
+	return r.resume(ctx) && false
+}
+
+// told notes how old the newest event of each gateway was when Envoy had it.
+func (r *reader) told() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for p, at := range r.newest {
+		p.lag = r.posted.Sub(time.Unix(0, at))
+		r.metrics.lag.Observe(p.lag.Seconds())
+	}
+	clear(r.newest)
+}
+
+// send posts a message to Envoy and takes down how that stands then.
+func (r *reader) send(ctx context.Context, message []byte) error {
+	url := strings.TrimSuffix(r.ingest.URL, "/snapshot") + "/events"
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(message))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+r.token())
+	request.Header.Set("User-Agent", "pintle")
+	response, err := r.http.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<16))
+	if err != nil {
+		return err
+	}
+	now, ok := journal.ParseRelayed(text)
+	switch status := response.StatusCode; {
+	case ok && (status == http.StatusOK || status == http.StatusConflict):
+		r.mark, r.own = streamID(now.Mark), now.Epoch
+		if status == http.StatusConflict {
+			return errElsewhere
+		}
+		return nil
+	case status == http.StatusBadRequest || status == http.StatusRequestEntityTooLarge:
+		return fmt.Errorf("the ingest listener answered %s: %s: %w", response.Status, pool.OneLine(string(text)),
+			errRefused)
+	}
+	return fmt.Errorf("the ingest listener answered %s: %s", response.Status, pool.OneLine(string(text)))
+}

@@ -43,10 +43,10 @@ func main() { stack.Main("overhead", parseFlags, run) }
 
 func parseFlags(args []string) (options, error) {
 	o := options{sizes: []int{2, 16, 400}}
-	var seconds int
+	var seconds float64
 	f := flag.NewFlagSet("overhead", flag.ContinueOnError)
 	f.IntVar(&o.rounds, "rounds", 5, "rounds for each body and Envoy")
-	f.IntVar(&seconds, "seconds", 3, "length of a round")
+	f.Float64Var(&seconds, "seconds", 3, "length of a round; whole seconds but for -follow and -store")
 	f.Func("sizes", "sizes of bodies in KB, a comma list (default 2,16,400)", func(text string) (err error) {
 		o.sizes, err = parseSizes(text)
 		return err
@@ -69,9 +69,13 @@ func parseFlags(args []string) (options, error) {
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
-	o.duration = time.Duration(seconds) * time.Second
-	if f.NArg() > 0 || o.rounds < 1 || seconds < 1 {
-		return o, errors.New("want no arguments, and -rounds and -seconds of 1 or more")
+	o.duration = time.Duration(seconds * float64(time.Second))
+	least := time.Second
+	if o.follow || o.store {
+		least = 100 * time.Millisecond
+	}
+	if f.NArg() > 0 || o.rounds < 1 || o.duration < least {
+		return o, fmt.Errorf("want no arguments, -rounds of 1 or more, and -seconds of %v or more", least)
 	}
 	return o, nil
 }

@@ -23,13 +23,22 @@ var bars = map[string]map[int]float64{
 // results are the rounds of each variant, in the order of the variants.
 type results [][]*measurement
 
+// measureBy measures a variant for some time.
+type measureBy func(v *variant, duration time.Duration) (*measurement, error)
+
+// byWrk has wrk run a script.
+func byWrk(ctx context.Context, scriptPath string, connections int) measureBy {
+	return func(v *variant, duration time.Duration) (*measurement, error) {
+		return measure(ctx, v, scriptPath, connections, duration)
+	}
+}
+
 // rounds measures all variants in turns, each round in another order, so that none always follows the same one.
-func rounds(ctx context.Context, o options, all []*variant, scriptPath string, connections int,
-	progress func(string)) (results, error) {
+func rounds(o options, all []*variant, by measureBy, progress func(string)) (results, error) {
 	found := make(results, len(all))
 	// One short round that does not count: connections, caches and the module's first requests.
 	for _, v := range all {
-		if _, err := measure(ctx, v, scriptPath, connections, time.Second); err != nil {
+		if _, err := by(v, time.Second); err != nil {
 			return nil, err
 		}
 	}
@@ -37,7 +46,7 @@ func rounds(ctx context.Context, o options, all []*variant, scriptPath string, c
 	for round := range o.rounds {
 		progress(fmt.Sprintf("round %d of %d", round+1, o.rounds))
 		for _, i := range random.Perm(len(all)) {
-			m, err := measure(ctx, all[i], scriptPath, connections, o.duration)
+			m, err := by(all[i], o.duration)
 			if err != nil {
 				return nil, err
 			}
@@ -45,6 +54,53 @@ func rounds(ctx context.Context, o options, all []*variant, scriptPath string, c
 		}
 	}
 	return found, nil
+}
+
+// inPairs measures variants over connections that stay open. sidecar is what a request of the second one costs its
+// sidecar more than one of the first, microseconds.
+func inPairs(ctx context.Context, o options, all []*variant, body []byte,
+	progress func(string)) (found results, sidecar float64, err error) {
+	opened := map[*variant]*clients{}
+	for _, v := range all {
+		c, err := newClients(v, body)
+		if err != nil {
+			return nil, 0, err
+		}
+		defer c.close()
+		opened[v] = c
+	}
+	before, err := sidecarTimes(all)
+	if err != nil {
+		return nil, 0, err
+	}
+	found, err = rounds(o, all, func(v *variant, duration time.Duration) (*measurement, error) {
+		return opened[v].measure(ctx, v, duration)
+	}, progress)
+	if err != nil {
+		return nil, 0, err
+	}
+	after, err := sidecarTimes(all)
+	if err != nil {
+		return nil, 0, err
+	}
+	sent := int64(0)
+	for _, m := range found[1] {
+		sent += m.Requests
+	}
+	more := after[1] - before[1] - (after[0] - before[0])
+	return found, more.Seconds() * 1e6 / float64(sent), nil
+}
+
+// sidecarTimes are the processor times of the variants' sidecars.
+func sidecarTimes(all []*variant) (times []time.Duration, err error) {
+	for _, v := range all {
+		used, err := v.sidecar.CPU()
+		if err != nil {
+			return nil, err
+		}
+		times = append(times, used)
+	}
+	return times, nil
 }
 
 // requestConnections is the load of wrk -t1 -c8.
@@ -69,7 +125,11 @@ func runRequests(ctx context.Context, o options, st *stack.Stack, out io.Writer,
 	if err := start(ctx, st, all, serverCount, o.serverFlags()); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "wrk -t1 -c%d, %d rounds of %v each in turns: medians, min-max of the rounds\n\n",
+	paired, client := o.follow || o.store, "wrk -t1 -c%d"
+	if paired {
+		client = "%d connections"
+	}
+	fmt.Fprintf(out, client+", %d rounds of %v each in turns: medians, min-max of the rounds\n\n",
 		requestConnections, o.rounds, o.duration)
 	fmt.Fprintf(out, "%-7s %-8s %8s %13s %10s %10s   %-22s %-10s %7s %6s\n",
 		"body", "Envoy", "req/s", "min-max", "p50", "p99", "ratio", "bar", "CPU", "ratio")
@@ -79,15 +139,22 @@ func runRequests(ctx context.Context, o options, st *stack.Stack, out io.Writer,
 		if err != nil {
 			return err
 		}
-		found, err := rounds(ctx, o, all, path, requestConnections,
-			func(s string) { progress(fmt.Sprintf("%d KB, %s", size, s)) })
+		report := func(s string) { progress(fmt.Sprintf("%d KB, %s", size, s)) }
+		var found results
+		var sidecar float64
+		if paired {
+			found, sidecar, err = inPairs(ctx, o, all, body, report)
+		} else {
+			found, err = rounds(o, all, byWrk(ctx, path, requestConnections), report)
+		}
 		if err != nil {
 			return err
 		}
 		progress("")
 		writeRequests(out, size, all, found)
-		if o.follow || o.store {
+		if paired {
 			writePaired(out, found)
+			fmt.Fprintf(out, "A request costs the sidecar %.1f us of processor time more.\n\n", sidecar)
 		}
 		if o.follow {
 			if err := writeFollowed(ctx, o, all[1], path, out, progress); err != nil {
@@ -145,7 +212,6 @@ func writePaired(out io.Writer, found results) {
 		}
 		fmt.Fprintln(out)
 	}
-	fmt.Fprintln(out)
 }
 
 // decided says whether so many rounds are enough to tell on which side of a bar the median is.

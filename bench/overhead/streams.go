@@ -38,7 +38,7 @@ func runStreams(ctx context.Context, o options, st *stack.Stack, out io.Writer, 
 			return err
 		}
 		report := func(s string) { progress(fmt.Sprintf("%d events, %s", events, s)) }
-		if found[i], err = rounds(ctx, o, all, path, streamConnections, report); err != nil {
+		if found[i], err = rounds(o, all, byWrk(ctx, path, streamConnections), report); err != nil {
 			return err
 		}
 	}

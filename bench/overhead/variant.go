@@ -23,6 +23,8 @@ type variant struct {
 	requestsPort       int
 	ingestPort         int
 	envoy              *stack.Process
+	// sidecar is its own one, if it is alone.
+	sidecar *stack.Process
 	// unfollowed has the sidecar leave the journal alone, adminPort is where that sidecar answers. Set with -follow
 	// alone: then each Envoy has a sidecar of its own.
 	unfollowed bool
@@ -96,7 +98,7 @@ func (v *variant) config(adminPort int, servers []int) (string, error) {
 		v.ingestPort, token, v.hold, v.document, v.settings)
 	c := stack.EnvoyConfig{
 		AdminPort: adminPort, Hold: v.hold, Module: v.module, Hosts: servers, Balance: "ROUND_ROBIN",
-		StorePort: v.storePort,
+		StorePort: v.storePort, ExactBalance: v.alone,
 		Listeners: []stack.EnvoyListener{{Name: "requests", Port: v.requestsPort, Plugin: plugin}},
 	}
 	if v.hold != "" {
@@ -149,7 +151,7 @@ func start(ctx context.Context, st *stack.Stack, all []*variant, servers int, se
 		}
 		v.adminPort = next
 		next++
-		if _, err := st.Sidecar(ctx, "sidecar-"+v.name, stack.Sidecar{
+		if v.sidecar, err = st.Sidecar(ctx, "sidecar-"+v.name, stack.Sidecar{
 			IngestPorts: []int{v.ingestPort}, Token: token, AdminPort: v.adminPort, Unfollowed: v.unfollowed,
 			StorePort: v.storePort, Redis: v.redis,
 			Endpoints: stack.Endpoints(serverPrefix, first, servers),

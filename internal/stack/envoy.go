@@ -21,6 +21,8 @@ type EnvoyConfig struct {
 	Balance string
 	// StorePort is where the sidecar keeps conversations, 0 for nowhere.
 	StorePort int
+	// ExactBalance spreads connections over the workers evenly, instead of as the kernel happens to.
+	ExactBalance bool
 	// BothVersions has clients' HTTP/2 and trailers reach the servers as they come.
 	BothVersions bool
 	Listeners    []EnvoyListener

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/stack"
+)
+
+// clients are connections to an Envoy that stay open between rounds. What tells 2 % from nothing needs many short
+// rounds, close to each other, as a machine's neighbours come and go; wrk cannot be started twice a second.
+type clients struct {
+	connections []connection
+	request     []byte
+}
+
+type connection struct {
+	net.Conn
+	*bufio.Reader
+	took []time.Duration
+}
+
+func newClients(v *variant, body []byte) (*clients, error) {
+	address := stack.Address(v.requestsPort)
+	c := &clients{request: fmt.Appendf(nil, "POST /v1/chat/completions HTTP/1.1\r\nhost: %s\r\n"+
+		"content-type: application/json\r\ncontent-length: %d\r\n\r\n%s", address, len(body), body)}
+	for range requestConnections {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			return nil, err
+		}
+		c.connections = append(c.connections, connection{Conn: conn, Reader: bufio.NewReader(conn)})
+	}
+	return c, nil
+}
+
+func (c *clients) close() {
+	for i := range c.connections {
+		_ = c.connections[i].Close()
+	}
+}
+
+// settle is how long an Envoy is loaded before what is counted: until then the sidecar of the one before may still be
+// busy with what it follows.
+const settle = 120 * time.Millisecond
+
+// measure loads the Envoy over all connections.
+func (c *clients) measure(ctx context.Context, v *variant, duration time.Duration) (*measurement, error) {
+	var tasks sync.WaitGroup
+	from := time.Now().Add(settle)
+	errs := make([]error, len(c.connections))
+	for i := range c.connections {
+		tasks.Go(func() { errs[i] = c.connections[i].load(ctx, c.request, from, from.Add(duration)) })
+	}
+	time.Sleep(settle)
+	before, err := v.envoy.CPU()
+	tasks.Wait()
+	if err != nil {
+		return nil, err
+	}
+	m := &measurement{Micros: time.Since(from).Microseconds()}
+	after, err := v.envoy.CPU()
+	if err != nil {
+		return nil, err
+	}
+	m.cpu = after - before
+	var took []time.Duration
+	for i := range c.connections {
+		if errs[i] != nil {
+			return nil, fmt.Errorf("%s: %w", v.name, errs[i])
+		}
+		took = append(took, c.connections[i].took...)
+	}
+	if len(took) == 0 {
+		return nil, fmt.Errorf("%s answered nothing within %v", v.name, duration)
+	}
+	slices.Sort(took)
+	m.Requests = int64(len(took))
+	m.P50, m.P99 = took[len(took)/2].Microseconds(), took[len(took)*99/100].Microseconds()
+	return m, ctx.Err()
+}
+
+// load sends one request after the other, and notes how long those took that began at from or later.
+func (c *connection) load(ctx context.Context, request []byte, from, until time.Time) error {
+	c.took = c.took[:0]
+	for now := time.Now(); ctx.Err() == nil; {
+		if _, err := c.Write(request); err != nil {
+			return err
+		}
+		response, err := http.ReadResponse(c.Reader, nil)
+		if err != nil {
+			return err
+		}
+		if _, err := io.Copy(io.Discard, response.Body); err != nil {
+			return err
+		}
+		if response.StatusCode != http.StatusOK {
+			return fmt.Errorf("got %s", response.Status)
+		}
+		end := time.Now()
+		if !now.Before(from) {
+			c.took = append(c.took, end.Sub(now))
+		}
+		if now = end; now.After(until) {
+			break
+		}
+	}
+	return nil
+}

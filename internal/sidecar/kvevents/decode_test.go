@@ -395,8 +395,8 @@ func FuzzDecode(f *testing.F) {
 	}
 	parent := uint64(3)
 	events := []kvpub.Event{
-		{Kind: "BlockStored", Hashes: []uint64{1, 2}, Parent: &parent, Tokens: []uint32{1, 2}, BlockTokens: 1, Lora: "l",
-			Extra: [][]string{{"s"}}},
+		{Kind: "BlockStored", Hashes: []uint64{1, 2}, Parent: &parent, Tokens: []uint32{1, 2}, BlockTokens: 1,
+			Lora: "l", Extra: [][]string{{"s"}}},
 		{Kind: "BlockRemoved", Hashes: []uint64{1}}, {Kind: "AllBlocksCleared"},
 	}
 	for _, form := range []kvpub.Form{kvpub.Maps, kvpub.Arrays, kvpub.Short} {

@@ -1,8 +1,11 @@
 package kvindex
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"log/slog"
+	"math"
 	"time"
 )
 
@@ -27,6 +30,9 @@ type Config struct {
 
 	// Weights are kvCacheBackendConfigs. Default DefaultWeights.
 	Weights *Weights
+
+	// Log is told what becomes of a shared index; nil is nobody.
+	Log *slog.Logger
 
 	// SpeculativeTTL is for how long Expect holds, zero without speculativeIndexing.
 	SpeculativeTTL time.Duration
@@ -76,9 +82,23 @@ func (c *Config) backend() (Index, error) {
 	}
 	switch {
 	case c.CostAware != nil:
-		return nil, errors.New("kvBlockIndexConfig.costAwareMemoryConfig: is not here yet")
+		if c.CostAware.Bytes < 0 {
+			return nil, fmt.Errorf("kvBlockIndexConfig.costAwareMemoryConfig.size: %d is no number of bytes; "+
+				"one such as 2GiB is right", c.CostAware.Bytes)
+		}
+		m := newMemory(weights, math.MaxInt64, c.SpeculativeTTL)
+		m.bytes = cmp.Or(c.CostAware.Bytes, DefaultBytes)
+		return m, nil
 	case c.Redis != nil:
-		return nil, errors.New("kvBlockIndexConfig.redisConfig: is not here yet")
+		log := c.Log
+		if log == nil {
+			log = slog.New(slog.DiscardHandler)
+		}
+		r, err := newRemote(c.Redis, newMemory(weights, DefaultSize, c.SpeculativeTTL), log)
+		if err != nil {
+			return nil, fmt.Errorf("kvBlockIndexConfig.redisConfig.%w", err)
+		}
+		return r, nil
 	}
 	size := DefaultSize
 	if c.InMemory != nil && c.InMemory.Size != 0 {

@@ -49,13 +49,13 @@ func (m *memory) Expect(_ context.Context, name string, keys []Key) error {
 	m.count.Add(int64(len(keys)))
 	p.mu.Lock()
 	for _, key := range keys {
-		b, added := p.blocks.put(uint64(key))
+		b, isNew := p.blocks.put(uint64(key))
 		if b == nil {
 			continue
 		}
-		if added {
+		if isNew {
 			*b = block{lo: uint32(key), hi: uint32(key >> 32)}
-			if newKey, _ := m.shard(key).add(key, p.id.Load(), GPU); newKey {
+			if m.shard(key).add(key, p.id.Load(), GPU).key {
 				m.keys.Add(1)
 			}
 		}
@@ -104,7 +104,9 @@ func (m *memory) giveUp() {
 			continue // the endpoint is gone
 		}
 		if b.counts--; b.counts == 0 {
-			m.unhold(key, p.id.Load(), GPU)
+			if m.shard(key).remove(key, p.id.Load(), GPU).key {
+				m.keys.Add(-1)
+			}
 			p.blocks.remove(uint64(key))
 		}
 	}

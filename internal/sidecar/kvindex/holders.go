@@ -75,18 +75,22 @@ func (s *shard) holders(h *holding, single *[1]holder) []holder {
 	return s.lists[h.class].list(h.class, h.ref)[:h.n]
 }
 
-// add takes it that id holds key in a tier. Ok is false when the key has no room for more.
-func (s *shard) add(key Key, id uint32, t Tier) (newKey, ok bool) {
+// added is what has changed by an add: whether there is a new key, or a new tier of a holder. Neither is when there was
+// no room, and then refused is set.
+type added struct{ key, tier, refused bool }
+
+// add takes it that id holds key in a tier.
+func (s *shard) add(key Key, id uint32, t Tier) added {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h, added := s.keys.put(uint64(key))
+	h, isNew := s.keys.put(uint64(key))
 	if h == nil {
-		return false, false
+		return added{refused: true}
 	}
 	whole := holder(id)<<idShift | one(t)
-	if added {
+	if isNew {
 		*h = holding{ref: uint32(whole), n: 1}
-		return true, true
+		return added{key: true, tier: true}
 	}
 	var single [1]holder
 	list := s.holders(h, &single)
@@ -100,9 +104,12 @@ func (s *shard) add(key Key, id uint32, t Tier) (newKey, ok bool) {
 				h.ref = uint32(list[0])
 			}
 		}
-		return false, true
+		return added{tier: old.count(t) == 0}
 	}
-	return false, s.append(h, whole)
+	if !s.append(h, whole) {
+		return added{refused: true}
+	}
+	return added{tier: true}
 }
 
 func (s *shard) append(h *holding, whole holder) bool {
@@ -127,13 +134,13 @@ func (s *shard) append(h *holding, whole holder) bool {
 	return true
 }
 
-// remove takes back one add.
-func (s *shard) remove(key Key, id uint32, t Tier) (lastOfKey bool) {
+// remove takes back one add. What has changed is what is not there any more.
+func (s *shard) remove(key Key, id uint32, t Tier) (gone added) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.keys.find(uint64(key))
 	if h == nil {
-		return false
+		return added{}
 	}
 	var single [1]holder
 	list := s.holders(h, &single)
@@ -146,11 +153,11 @@ func (s *shard) remove(key Key, id uint32, t Tier) (lastOfKey bool) {
 			if h.n == 1 {
 				h.ref = uint32(list[0])
 			}
-			return false
+			return added{tier: old.count(t) == 1}
 		}
-		return s.cut(key, h, list, i)
+		return added{key: s.cut(key, h, list, i), tier: true}
 	}
-	return false
+	return added{}
 }
 
 // cut takes the holder at i out of the list.

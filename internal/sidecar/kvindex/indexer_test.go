@@ -146,6 +146,17 @@ func TestSize(t *testing.T) {
 	}
 }
 
+// TestCost: a cost-aware index holds as much as its memory allows.
+func TestCost(t *testing.T) {
+	x := newIndexer(t, Config{CostAware: &CostAwareConfig{Bytes: 1 << 20}})
+	for i := range uint64(50_000) {
+		_ = x.Add(t.Context(), Publisher{"a", 0}, GPU, []uint64{i}, []Key{Key(i)})
+	}
+	if s := x.Stats(); s.Keys*keyBytes+s.Entries*entryBytes > 1<<20 || s.Keys < 10_000 || s.Evicted == 0 {
+		t.Errorf("got %+v, want what fits into 1 MiB", s)
+	}
+}
+
 // TestManyHolders: a key forgets nobody, and a lookup sees who has how much of it.
 func TestManyHolders(t *testing.T) {
 	m := newMemory(DefaultWeights, DefaultSize, 0)
@@ -221,6 +232,8 @@ func TestNewMistakes(t *testing.T) {
 	for _, c := range []Config{
 		{InMemory: &InMemoryConfig{}, Redis: &RedisConfig{}},
 		{InMemory: &InMemoryConfig{Size: -1}},
+		{CostAware: &CostAwareConfig{Bytes: -1}},
+		{Redis: &RedisConfig{Address: "http://x"}},
 	} {
 		if _, err := New(c); err == nil {
 			t.Errorf("%+v: no mistake", c)

@@ -14,10 +14,15 @@ type memory struct {
 	// size bounds the keys. When there are more, the publisher with the most blocks loses some of them, so nobody
 	// can drive out what others hold.
 	size int64
-	seed uint64
+	// bytes bounds what keys and entries take together; zero is no bound.
+	bytes int64
+	seed  uint64
+	// tell is told what others are to know of a publisher; nil is nobody.
+	tell func(p *publisher, key Key, t Tier, holds bool)
 
 	shards  [shards]shard
 	keys    atomic.Int64
+	entries atomic.Int64 // of publishers, without what is expected
 	evicted atomic.Uint64
 
 	mu         sync.RWMutex
@@ -134,9 +139,21 @@ func (m *memory) Add(_ context.Context, name Publisher, t Tier, hashes []uint64,
 		m.store(p, t, hash, keys[i])
 	}
 	p.mu.Unlock()
-	for m.keys.Load() > m.size && m.shrink() {
+	for m.full() && m.shrink() {
 	}
 	return nil
+}
+
+// What a key and an entry take, with the room that tables leave.
+const (
+	keyBytes   = 32
+	entryBytes = 40
+)
+
+// full reports whether something has to go.
+func (m *memory) full() bool {
+	return m.keys.Load() > m.size ||
+		m.bytes > 0 && m.keys.Load()*keyBytes+m.entries.Load()*entryBytes > m.bytes
 }
 
 // store adds one block. The caller has locked p.
@@ -144,23 +161,19 @@ func (m *memory) store(p *publisher, t Tier, hash uint64, key Key) {
 	if p.blocks.n >= maxBlocks && p.blocks.find(hash) == nil {
 		m.evictAny(p)
 	}
-	b, added := p.blocks.put(hash)
+	b, isNew := p.blocks.put(hash)
 	if b == nil {
 		return
 	}
-	if !added && b.key() != key {
+	if !isNew && b.key() != key {
 		m.release(p, b)
-		added = true
+		isNew = true
 	}
-	if added {
+	if isNew {
 		*b = block{lo: uint32(key), hi: uint32(key >> 32)}
 	}
 	if b.count(t) == 0 {
-		newKey, ok := m.shard(key).add(key, p.id.Load(), t)
-		if newKey {
-			m.keys.Add(1)
-		}
-		if !ok {
+		if !m.hold(p, key, t) {
 			if b.counts == 0 {
 				p.blocks.remove(hash)
 			}
@@ -170,23 +183,45 @@ func (m *memory) store(p *publisher, t Tier, hash uint64, key Key) {
 	if b.count(t) < countMost {
 		b.counts += 1 << (countBits * uint(t))
 	}
-	p.entries.Store(int64(p.blocks.n))
+	m.counted(p)
 }
 
 // release takes a block out of the keys' lists.
 func (m *memory) release(p *publisher, b *block) {
 	for t := range Tier(Tiers) {
 		if b.count(t) > 0 {
-			m.unhold(b.key(), p.id.Load(), t)
+			m.unhold(p, b.key(), t)
 		}
 	}
 	b.counts = 0
 }
 
-func (m *memory) unhold(key Key, id uint32, t Tier) {
-	if m.shard(key).remove(key, id, t) {
+// hold adds p to a key's holders. It reports whether there was room.
+func (m *memory) hold(p *publisher, key Key, t Tier) bool {
+	change := m.shard(key).add(key, p.id.Load(), t)
+	if change.key {
+		m.keys.Add(1)
+	}
+	if change.tier && m.tell != nil {
+		m.tell(p, key, t, true)
+	}
+	return !change.refused
+}
+
+func (m *memory) unhold(p *publisher, key Key, t Tier) {
+	change := m.shard(key).remove(key, p.id.Load(), t)
+	if change.key {
 		m.keys.Add(-1)
 	}
+	if change.tier && m.tell != nil {
+		m.tell(p, key, t, false)
+	}
+}
+
+// counted notes how many blocks p has now. The caller has locked p.
+func (m *memory) counted(p *publisher) {
+	n := int64(p.blocks.n)
+	m.entries.Add(n - p.entries.Swap(n))
 }
 
 // Key implements Index.
@@ -213,13 +248,13 @@ func (m *memory) Evict(_ context.Context, name Publisher, t Tier, hashes []uint6
 		}
 		b.counts -= 1 << (countBits * uint(t))
 		if b.count(t) == 0 {
-			m.unhold(b.key(), p.id.Load(), t)
+			m.unhold(p, b.key(), t)
 		}
 		if b.counts == 0 {
 			p.blocks.remove(hash)
 		}
 	}
-	p.entries.Store(int64(p.blocks.n))
+	m.counted(p)
 	return unknown, nil
 }
 
@@ -250,7 +285,7 @@ func (m *memory) evictAny(p *publisher) {
 	hash := p.blocks.any(rand.Uint64())
 	m.release(p, p.blocks.find(hash))
 	p.blocks.remove(hash)
-	p.entries.Store(int64(p.blocks.n))
+	m.counted(p)
 	m.evicted.Add(1)
 }
 
@@ -278,11 +313,17 @@ func (m *memory) empty(p *publisher, stays bool) {
 	m.mu.Unlock()
 	blocks := p.blocks
 	p.blocks = newTable[block](m.seed)
-	p.entries.Store(0)
+	m.counted(p)
 	blocks.all(func(_ uint64, b *block) {
 		for t := range Tier(Tiers) {
 			if b.count(t) > 0 {
-				m.unhold(b.key(), old, t)
+				change := m.shard(b.key()).remove(b.key(), old, t)
+				if change.key {
+					m.keys.Add(-1)
+				}
+				if change.tier && m.tell != nil {
+					m.tell(p, b.key(), t, false)
+				}
 			}
 		}
 	})
@@ -316,13 +357,7 @@ func (m *memory) Drop(_ context.Context, name string) error {
 
 // Stats implements Index.
 func (m *memory) Stats() Stats {
-	s := Stats{Keys: m.keys.Load(), Evicted: m.evicted.Load(), Expected: m.count.Load()}
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	for _, p := range m.publishers {
-		s.Entries += p.entries.Load()
-	}
-	return s
+	return Stats{Keys: m.keys.Load(), Entries: m.entries.Load(), Evicted: m.evicted.Load(), Expected: m.count.Load()}
 }
 
 // Close implements Index.

@@ -110,6 +110,12 @@ func TestAgainstModel(t *testing.T) {
 func backends(t *testing.T) map[string]func(t *testing.T) Index {
 	return map[string]func(t *testing.T) Index{
 		"in memory": func(*testing.T) Index { return newMemory(DefaultWeights, DefaultSize, time.Second) },
+		"cost-aware": func(t *testing.T) Index {
+			return newIndexer(t, Config{CostAware: &CostAwareConfig{Bytes: 1 << 20}}).Index
+		},
+		"redis, away": func(t *testing.T) Index {
+			return newIndexer(t, Config{Redis: &RedisConfig{Address: "redis://127.0.0.1:1"}}).Index
+		},
 	}
 }
 

@@ -1,0 +1,466 @@
+package kvindex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// remote is an index that several sidecars share by Redis or Valkey. Each keeps in memory what publishers have told it,
+// which is the truth, and has a copy of it in Redis under a name of its own, for the endpoints that others do not hear.
+// Redis is on no event's way: while it is away each knows what it has heard itself, and the copy is made anew when it
+// is back.
+//
+// For each key there is a hash whose fields are INSTANCE|RANK|TIER|ENDPOINT, and for each instance a set of all that it
+// has written, by which others tidy up when its sign of life is gone.
+type remote struct {
+	*memory
+	client   redis.UniversalClient
+	log      *slog.Logger
+	instance string
+	stop     context.CancelFunc
+	done     sync.WaitGroup
+
+	mu    sync.Mutex
+	queue []told
+	// stale is set while the copy is not what memory has: it is to be made anew.
+	stale bool
+	wake  chan struct{}
+	live  atomic.Pointer[map[string]bool]
+}
+
+// told is one thing that others are to know.
+type told struct {
+	key   Key
+	field string
+	holds bool
+}
+
+const (
+	remotePrefix = "pintle:kv:"
+	// maxTold bounds what waits to be written. When there is more the copy is made anew.
+	maxTold      = 1 << 16
+	remoteBatch  = 512
+	lifeTime     = 10 * time.Second
+	remoteLookup = 64 // keys that are looked up at a time
+)
+
+var (
+	// remoteTimeout bounds each operation.
+	remoteTimeout = 300 * time.Millisecond
+	// lifePeriod is how often a sidecar shows that it lives, and looks who else does.
+	lifePeriod = 2 * time.Second
+)
+
+// quiet keeps the client from writing to stderr by itself.
+type quiet struct{}
+
+func (quiet) Printf(context.Context, string, ...any) {}
+
+func newRemote(c *RedisConfig, m *memory, log *slog.Logger) (*remote, error) {
+	redis.SetLogger(quiet{})
+	address := c.Address
+	if scheme, rest, found := strings.Cut(address, "://"); found {
+		address = strings.Replace(scheme, "valkey", "redis", 1) + "://" + rest
+	} else {
+		address = "redis://" + address
+	}
+	o, err := redis.ParseURL(address)
+	if err != nil {
+		return nil, errors.New("address: is not a URL such as redis://host:6379/0")
+	}
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = remoteTimeout, remoteTimeout, remoteTimeout
+	o.MaxRetries = -1
+	r := &remote{memory: m, client: redis.NewClient(o), log: log, wake: make(chan struct{}, 1), stale: true,
+		instance: strconv.FormatUint(rand.Uint64(), 36)}
+	r.live.Store(&map[string]bool{})
+	m.tell = r.tell
+	ctx, cancel := context.WithCancel(context.Background())
+	r.stop = cancel
+	r.done.Go(func() { r.write(ctx) })
+	return r, nil
+}
+
+func fieldOf(instance string, p Publisher, t Tier) string {
+	return instance + "|" + strconv.Itoa(p.Rank) + "|" + strconv.Itoa(int(t)) + "|" + p.Endpoint
+}
+
+func keyName(key Key) string { return remotePrefix + "k:" + strconv.FormatUint(uint64(key), 16) }
+
+func (r *remote) ownName() string  { return remotePrefix + "i:" + r.instance }
+func (r *remote) lifeName() string { return remotePrefix + "live:" + r.instance }
+
+const instancesName = remotePrefix + "instances"
+
+// tell queues what others are to know.
+func (r *remote) tell(p *publisher, key Key, t Tier, holds bool) {
+	if p.Rank < 0 {
+		return
+	}
+	r.mu.Lock()
+	if len(r.queue) >= maxTold {
+		r.queue, r.stale = nil, true
+	}
+	if !r.stale {
+		r.queue = append(r.queue, told{key, fieldOf(r.instance, p.Publisher, t), holds})
+	}
+	r.mu.Unlock()
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// renew has the copy made anew under another name: the old one counts for nobody from then on.
+func (r *remote) renew() {
+	r.mu.Lock()
+	r.queue, r.stale = nil, true
+	r.mu.Unlock()
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// write keeps the copy until ctx ends, and takes it away then.
+func (r *remote) write(ctx context.Context) {
+	ticker := time.NewTicker(lifePeriod)
+	defer ticker.Stop()
+	failing := false
+	for {
+		err := r.round(ctx)
+		if ctx.Err() != nil {
+			r.leave()
+			return
+		}
+		if err != nil && !failing {
+			r.log.Warn("the shared index of KV blocks cannot be reached; each sidecar knows its own", "error", err)
+		}
+		if err == nil && failing {
+			r.log.Info("the shared index of KV blocks can be reached again")
+		}
+		failing = err != nil
+		if failing {
+			r.live.Store(&map[string]bool{})
+			r.renew()
+			select {
+			case <-ctx.Done():
+			case <-ticker.C:
+			}
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-ticker.C:
+		case <-r.wake:
+		}
+	}
+}
+
+// round shows life, looks who else does, and writes what waits.
+func (r *remote) round(ctx context.Context) error {
+	r.mu.Lock()
+	stale := r.stale
+	r.mu.Unlock()
+	if stale {
+		if err := r.copyAll(ctx); err != nil {
+			return err
+		}
+	}
+	if err := r.showLife(ctx); err != nil {
+		return err
+	}
+	for {
+		r.mu.Lock()
+		n := min(len(r.queue), remoteBatch)
+		batch := r.queue[:n:n]
+		r.queue = r.queue[n:]
+		r.mu.Unlock()
+		if n == 0 {
+			return nil
+		}
+		if err := r.put(ctx, r.ownName(), batch); err != nil {
+			return err
+		}
+	}
+}
+
+// showLife renews this sidecar's sign of life, and finds out who is alive. When its own was gone, so may be the copy.
+func (r *remote) showLife(ctx context.Context) error {
+	pipe := r.client.Pipeline()
+	before := pipe.Exists(ctx, r.lifeName())
+	pipe.Set(ctx, r.lifeName(), 1, lifeTime)
+	pipe.SAdd(ctx, instancesName, r.instance)
+	all := pipe.SMembers(ctx, instancesName)
+	if _, err := pipe.Exec(ctx); err != nil {
+		return err
+	}
+	if before.Val() == 0 {
+		r.renew()
+	}
+	live := map[string]bool{}
+	for _, other := range all.Val() {
+		n, err := r.client.Exists(ctx, remotePrefix+"live:"+other).Result()
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			live[other] = true
+		} else if err := r.tidy(ctx, other); err != nil {
+			return err
+		}
+	}
+	r.live.Store(&live)
+	return nil
+}
+
+// copyAll writes all that memory has under a new name, and takes the old one away.
+func (r *remote) copyAll(ctx context.Context) error {
+	old := r.instance
+	r.mu.Lock()
+	r.instance = strconv.FormatUint(rand.Uint64(), 36)
+	r.queue, r.stale = nil, false
+	r.mu.Unlock()
+	pipe := r.client.Pipeline()
+	pipe.Set(ctx, r.lifeName(), 1, lifeTime)
+	pipe.SAdd(ctx, instancesName, r.instance)
+	if _, err := pipe.Exec(ctx); err != nil {
+		return err
+	}
+	for _, p := range r.everybody() {
+		var batch []told
+		for _, one := range r.holdings(p) {
+			if batch = append(batch, one); len(batch) == remoteBatch {
+				if err := r.put(ctx, r.ownName(), batch); err != nil {
+					return err
+				}
+				batch = batch[:0]
+			}
+		}
+		if err := r.put(ctx, r.ownName(), batch); err != nil {
+			return err
+		}
+	}
+	return r.tidy(ctx, old)
+}
+
+func (r *remote) everybody() []*publisher {
+	r.memory.mu.RLock()
+	defer r.memory.mu.RUnlock()
+	var all []*publisher
+	for _, p := range r.publishers {
+		all = append(all, p)
+	}
+	return all
+}
+
+// holdings is all that a publisher holds.
+func (r *remote) holdings(p *publisher) []told {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := make([]told, 0, p.blocks.n)
+	p.blocks.all(func(_ uint64, b *block) {
+		for t := range Tier(Tiers) {
+			if b.count(t) > 0 {
+				all = append(all, told{b.key(), fieldOf(r.instance, p.Publisher, t), true})
+			}
+		}
+	})
+	return all
+}
+
+// put writes a batch to the hashes of its keys, and down into the set of what is written.
+func (r *remote) put(ctx context.Context, own string, batch []told) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	pipe := r.client.Pipeline()
+	for _, one := range batch {
+		name := keyName(one.key)
+		member := name + " " + one.field
+		if one.holds {
+			pipe.SAdd(ctx, own, member)
+			pipe.HSet(ctx, name, one.field, 1)
+		} else {
+			pipe.HDel(ctx, name, one.field)
+			pipe.SRem(ctx, own, member)
+		}
+	}
+	_, err := pipe.Exec(ctx)
+	return err
+}
+
+// tidy takes away all that an instance has written.
+func (r *remote) tidy(ctx context.Context, instance string) error {
+	own := remotePrefix + "i:" + instance
+	for {
+		members, err := r.client.SPopN(ctx, own, remoteBatch).Result()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return err
+		}
+		if len(members) == 0 {
+			break
+		}
+		pipe := r.client.Pipeline()
+		for _, member := range members {
+			if name, field, found := strings.Cut(member, " "); found {
+				pipe.HDel(ctx, name, field)
+			}
+		}
+		if _, err := pipe.Exec(ctx); err != nil {
+			return err
+		}
+	}
+	pipe := r.client.Pipeline()
+	pipe.SRem(ctx, instancesName, instance)
+	pipe.Del(ctx, remotePrefix+"live:"+instance)
+	_, err := pipe.Exec(ctx)
+	return err
+}
+
+// leave takes this sidecar's copy away.
+func (r *remote) leave() {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if err := r.tidy(ctx, r.instance); err != nil {
+		r.log.Debug("what was written to the shared index of KV blocks stays for the others to tidy up", "error", err)
+	}
+}
+
+// Lookup implements Index: memory answers for the endpoints that are heard here, Redis for the others.
+func (r *remote) Lookup(ctx context.Context, dst []Hit, keys []Key, endpoints []string) ([]Hit, error) {
+	first := len(dst)
+	dst, _ = r.memory.Lookup(ctx, dst, keys, endpoints)
+	live := *r.live.Load()
+	unheard := r.unheard(endpoints)
+	if len(unheard) == 0 || len(live) < 2 {
+		return dst, nil
+	}
+	hits, err := r.lookup(ctx, keys, unheard, live)
+	if err != nil {
+		return dst, nil // round tells of it
+	}
+	for _, hit := range hits {
+		better := true
+		for i := first; i < len(dst); i++ {
+			if dst[i].Endpoint == hit.Endpoint {
+				if better = hit.Score > dst[i].Score; better {
+					dst[i] = hit
+				}
+				better = false
+			}
+		}
+		if better {
+			dst = append(dst, hit)
+		}
+	}
+	return dst, nil
+}
+
+// unheard are those of the endpoints that have told nothing here.
+func (r *remote) unheard(endpoints []string) map[string]bool {
+	r.memory.mu.RLock()
+	defer r.memory.mu.RUnlock()
+	var all map[string]bool
+	for _, name := range endpoints {
+		if e := r.endpoints[name]; e == nil || len(e.ranks) == 0 {
+			if all == nil {
+				all = map[string]bool{}
+			}
+			all[name] = true
+		}
+	}
+	return all
+}
+
+// lookup asks Redis for the runs of all publishers of the endpoints.
+func (r *remote) lookup(ctx context.Context, keys []Key, endpoints, live map[string]bool) ([]Hit, error) {
+	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
+	defer cancel()
+	runs := map[string]*run{} // by instance, rank and endpoint
+	for from := 0; from < len(keys); from += remoteLookup {
+		chunk := keys[from:min(from+remoteLookup, len(keys))]
+		pipe := r.client.Pipeline()
+		fields := make([]*redis.StringSliceCmd, len(chunk))
+		for i, key := range chunk {
+			fields[i] = pipe.HKeys(ctx, keyName(key))
+		}
+		if _, err := pipe.Exec(ctx); err != nil {
+			return nil, fmt.Errorf("redis: %w", err)
+		}
+		for i := range chunk {
+			if !r.stepFields(runs, from+i, fields[i].Val(), endpoints, live) {
+				return bestOf(runs), nil
+			}
+		}
+	}
+	return bestOf(runs), nil
+}
+
+// stepFields takes in who holds the i-th key. It reports whether anybody does that holds all before it.
+func (r *remote) stepFields(runs map[string]*run, i int, fields []string, endpoints, live map[string]bool) bool {
+	var touched []*run
+	for _, field := range fields {
+		parts := strings.SplitN(field, "|", 4)
+		if len(parts) != 4 || !live[parts[0]] || !endpoints[parts[3]] {
+			continue
+		}
+		rank, _ := strconv.Atoi(parts[1])
+		tier, err := strconv.Atoi(parts[2])
+		if err != nil || tier < 0 || tier >= Tiers {
+			continue
+		}
+		who := parts[0] + "|" + parts[1] + "|" + parts[3]
+		one := runs[who]
+		if one == nil {
+			one = &run{hit: Hit{Endpoint: parts[3], Rank: rank}}
+			runs[who] = one
+		}
+		switch {
+		case one.seen == i+1 && r.weights[tier] > r.weights[one.best]:
+			one.best = Tier(tier)
+		case one.seen == i:
+			one.seen, one.best = i+1, Tier(tier)
+			touched = append(touched, one)
+		}
+	}
+	for _, one := range touched {
+		one.hit.Blocks++
+		one.hit.ByTier[one.best]++
+		one.hit.Score += r.weights[one.best]
+	}
+	return len(touched) > 0
+}
+
+// bestOf returns the best run of each endpoint.
+func bestOf(runs map[string]*run) []Hit {
+	best := map[string]Hit{}
+	for _, one := range runs {
+		had, known := best[one.hit.Endpoint]
+		if one.hit.Blocks > 0 && (!known || one.hit.Score > had.Score || one.hit.Score == had.Score &&
+			one.hit.Rank < had.Rank) {
+			best[one.hit.Endpoint] = one.hit
+		}
+	}
+	all := make([]Hit, 0, len(best))
+	for _, hit := range best {
+		all = append(all, hit)
+	}
+	return all
+}
+
+// Close implements Index.
+func (r *remote) Close() error {
+	r.stop()
+	r.done.Wait()
+	return r.client.Close()
+}

@@ -133,9 +133,10 @@ e2e-istio: build bin/pintle-failpoint.wasm $(image) $(istio) ## Tests with a rea
 	  echo "tests with Istio took $$((SECONDS - began)) s (bar: 180 s, and 1800 s with the first builds)"
 
 .PHONY: bars
-bars: build ## What has to be done within a time: start-up, following the load, an hour's replay, 200 servers for a minute. For an idle machine
+bars: build ## What has to be done within a time: start-up, following the load, an hour's replay, predictions, 200 servers for a minute. For an idle machine
 	PINTLE_BARS=1 $(GO) test -count=1 -v -run 'TestStartUp$$|TestFollow$$' ./e2e
 	PINTLE_BARS=1 $(GO) test -count=1 -v -run 'TestHour$$' ./internal/replay
+	PINTLE_BARS=1 $(GO) test -count=1 -v -run 'TestPredictingCosts$$' ./scoring
 	PINTLE_FLEET=1m $(GO) test -count=1 -v -run 'TestTwoHundredServers$$' ./internal/sidecar
 
 .PHONY: e2e-kubernetes

@@ -4,8 +4,11 @@ import (
 	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/openai"
@@ -162,5 +165,42 @@ func BenchmarkDecide(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// TestPredictingCosts: a decision over 64 endpoints by predicted latency takes at most 1.3 times as long as that of the
+// default configuration, as make bars asserts: what the quickest of a hundred rounds take, in turns.
+func TestPredictingCosts(t *testing.T) {
+	const most, rounds, decisions = 1.3, 3000, 20
+	if os.Getenv("PINTLE_BARS") == "" {
+		t.Skip("PINTLE_BARS is not set")
+	}
+	names := []string{"default", "predicted latency"}
+	var quick [2]time.Duration
+	var took [2][]time.Duration
+	var plans [2]*scoring.Plan
+	var cycles [2]*scoring.Cycle
+	for _, config := range costConfigs {
+		if i := slices.Index(names, config.name); i >= 0 {
+			plans[i] = plantest.Plan(t, config.config, plantest.Neutral)
+			cycles[i] = costCycle(t, plans[i], 64)
+		}
+	}
+	for range rounds {
+		for i, plan := range plans {
+			began := time.Now()
+			for range decisions {
+				plan.Decide(cycles[i])
+			}
+			took[i] = append(took[i], time.Since(began))
+		}
+	}
+	for i := range took {
+		slices.Sort(took[i])
+		quick[i] = took[i][rounds/100] / decisions
+	}
+	t.Logf("default %v, predicted latency %v", quick[0], quick[1])
+	if ratio := float64(quick[1]) / float64(quick[0]); ratio > most {
+		t.Errorf("%.2f times as long, want at most %v", ratio, most)
 	}
 }

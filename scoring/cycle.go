@@ -31,6 +31,8 @@ type Cycle struct {
 	chains         []promptChain
 	matches        []PrefixMatches // by MatchKey
 	predictions    []Prediction
+	loads          []float64 // scratch, as is
+	one            [1]*Endpoint
 	media          []int32
 	mediaKnown     bool
 	warm           bool

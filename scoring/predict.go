@@ -122,14 +122,13 @@ func (r *LatencyRules) Predict(c *Cycle, candidates []*Endpoint) (predictions []
 	if flights := c.flights(); flights != nil {
 		predictor, known = flights.Predictor(c.Request.Now)
 	}
-	prompt := c.PromptTokens()
+	prompt := float64(c.PromptTokens())
+	c.loads = grow(c.loads, len(candidates))
+	c.RequestLoads(candidates, c.loads)
 	for i, e := range candidates {
 		p := &c.predictions[i]
-		*p = Prediction{Endpoint: e}
-		if c.plan.load != nil {
-			p.Load = float64(c.plan.load.RequestLoad(c, e, prompt))
-		}
-		p.Times = predictor.At(e.StateIndex, p.Load, float64(prompt))
+		p.Endpoint, p.Load, p.TTFTRoom, p.TPOTRoom = e, c.loads[i], 0, 0
+		predictor.At(e.StateIndex, p.Load, prompt, &p.Times)
 		if asked.TTFT > 0 {
 			p.TTFTRoom = asked.TTFT - p.TTFT
 		}

@@ -10,8 +10,9 @@ import (
 // LoadProducer is a plug-in that says how many tokens the request has an endpoint compute. It takes part by being
 // declared. Several must be equal: what is in flight is counted once.
 type LoadProducer interface {
-	// RequestLoad is the tokens that e would have to compute for the request of c, whose prompt has so many tokens.
-	RequestLoad(c *Cycle, e *Endpoint, promptTokens int) int
+	// RequestLoads sets loads[i] to the tokens that endpoints[i] would have to compute for the request of c, whose
+	// prompt has so many tokens. The two are equally long.
+	RequestLoads(c *Cycle, endpoints []*Endpoint, promptTokens int, loads []float64)
 }
 
 // defaultLoad is the producer of a configuration that declares none.
@@ -71,10 +72,7 @@ func (c *Cycle) RequestLoads(candidates []*Endpoint, loads []float64) {
 		clear(loads)
 		return
 	}
-	tokens := c.PromptTokens()
-	for i, e := range candidates {
-		loads[i] = float64(c.plan.load.RequestLoad(c, e, tokens))
-	}
+	c.plan.load.RequestLoads(c, candidates, c.PromptTokens(), loads)
 }
 
 // loadsOf is what a decision charges to its endpoints, as the journal shall know it.
@@ -87,7 +85,9 @@ func (p *Plan) loadsOf(c *Cycle, primary, prefill, encode *Endpoint) (atPrimary,
 		if e == nil {
 			return 0
 		}
-		return uint32(min(max(int64(p.load.RequestLoad(c, e, tokens)), 0), math.MaxUint32))
+		c.one[0], c.loads = e, grow(c.loads, 1)
+		p.load.RequestLoads(c, c.one[:], tokens, c.loads)
+		return uint32(min(max(int64(c.loads[0]), 0), math.MaxUint32))
 	}
 	return load(primary), load(prefill), load(encode)
 }

@@ -25,26 +25,12 @@ type factor struct {
 	streak  streak
 }
 
-// value is the factor, 1 where the difference is small.
-func (f *factor) value() float64 {
-	if f.samples == 0 {
-		return 1
-	}
-	return f.used
-}
-
-// exact is the factor as it was learnt.
-func (f *factor) exact() float64 {
-	if f.samples == 0 {
-		return 1
-	}
-	return f.f
-}
+func newFactor() factor { return factor{f: 1, used: 1} }
 
 // learn enters what the endpoint took, and what others would have taken. A doubtful sample that took too long counts
 // only if it is one of many.
 func (f *factor) learn(took, others float64, doubtful bool) {
-	expected := f.exact() * others
+	expected := f.f * others
 	miss := (took - expected) / max(took, expected)
 	bound := miss
 	if miss > factorTrust || miss < -factorTrust {
@@ -59,7 +45,7 @@ func (f *factor) learn(took, others float64, doubtful bool) {
 		return
 	}
 	gain := max(1/float64(f.samples+2), factorGain)
-	value := f.exact()
+	value := f.f
 	if bound > 0 {
 		value /= 1 - gain*bound
 	} else {

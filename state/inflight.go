@@ -42,6 +42,7 @@ type charge struct {
 type load struct {
 	open, epoch uint32
 	tokens      int64
+	last        int64 // when it was charged last, 0 for never
 	busy        busy
 }
 
@@ -111,7 +112,7 @@ func (f *InFlight) Reset(index int) {
 	}
 	f.loads[index] = load{epoch: f.loads[index].epoch + 1}
 	if f.speeds != nil {
-		f.speeds.speeds[index] = speed{}
+		f.speeds.speeds[index] = newSpeed()
 	}
 	f.decided.at(uint32(index)).n = 0
 	f.open.at(uint32(index)).n = 0
@@ -240,11 +241,7 @@ func (f *InFlight) LastDecided(index int) int64 {
 	if uint(index) >= uint(len(f.loads)) {
 		return 0
 	}
-	r := f.decided.at(uint32(index))
-	if r.n == 0 {
-		return 0
-	}
-	return r.times[r.n-1]
+	return f.loads[index].last
 }
 
 // Leases is the number of requests in flight.
@@ -288,6 +285,7 @@ func (f *InFlight) charge(l *lease, index int, tokens uint32, prefill bool) {
 	f.settle(&f.loads[index])
 	f.loads[index].open++
 	f.loads[index].tokens += int64(tokens)
+	f.loads[index].last = max(f.loads[index].last, l.time)
 	f.decided.at(uint32(index)).add(l.time)
 	f.open.at(uint32(index)).add(l.time)
 }

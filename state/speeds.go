@@ -17,12 +17,8 @@ type Speeds struct {
 	marks         chunks[mark] // by number of the lease
 }
 
-// speed is what is known of one endpoint.
+// speed is what is known of one endpoint, first what each decision looks at.
 type speed struct {
-	prompt, token factor
-	began         int64 // when the last answer began
-	batch         together
-
 	// charged is all tokens that the endpoint was ever given to compute, computed those of them that it had computed at
 	// the time at.
 	charged, computed float64
@@ -30,15 +26,20 @@ type speed struct {
 	// unbegun are the streamed requests whose answers have not begun, waiting their tokens.
 	unbegun int32
 	waiting float64
+	// running is how many answers are under way, context the tokens of their prompts.
+	running, context float64
+	prompt, token    factor
 
-	// running is how many answers are under way, context the tokens of their prompts. The others are their sums over
-	// time until since, in seconds.
-	running, context       float64
+	// runningSum and contextSum are the sums of running and context over time until since, in seconds.
 	runningSum, contextSum float64
 	since                  int64
 
+	began      int64 // when the last answer began
+	batch      together
 	ttft, tpot Accuracy
 }
+
+func newSpeed() speed { return speed{prompt: newFactor(), token: newFactor()} }
 
 // together is the answers that began at the same time as one computed all their prompts at once.
 type together struct {
@@ -72,7 +73,7 @@ const (
 )
 
 func newSpeeds() *Speeds {
-	s := &Speeds{prompt: newLine(), token: newLine()}
+	s := &Speeds{prompt: newLine(), token: newLine(), queue: newFactor()}
 	s.prompt.w[1], s.token.w[0] = promptUnit/guessedRate, guessedTPOT/tokenUnit
 	s.marks.shift = nodeShift
 	return s
@@ -87,7 +88,7 @@ func (s *Speeds) memory() int {
 
 func (s *Speeds) resize(n int) {
 	for len(s.speeds) < n {
-		s.speeds = append(s.speeds, speed{})
+		s.speeds = append(s.speeds, newSpeed())
 	}
 }
 
@@ -96,7 +97,7 @@ func (s *Speeds) rate(v *speed) (tokens float64, ok bool) {
 	if s.prompt.w[1] <= 0 {
 		return guessedRate, false
 	}
-	return promptUnit / (s.prompt.w[1] * v.prompt.value()), s.prompt.samples >= fewSamples
+	return promptUnit / (s.prompt.w[1] * v.prompt.used), s.prompt.samples >= fewSamples
 }
 
 // backlog is how many tokens an endpoint has still to compute.
@@ -107,27 +108,9 @@ func (s *Speeds) backlog(v *speed, now int64) float64 {
 
 func seconds(from, to int64) float64 { return float64(max(to-from, 0)) / 1e9 }
 
-// ttft is the time to first token of a prompt of which so many tokens have to be computed, and what it were if the
-// answers began as the prompts' times tell.
-func (s *Speeds) ttft(v *speed, now int64, tokens float64) (predicted, plain float64) {
-	slow := v.prompt.value()
-	perToken := s.prompt.w[1] * slow / promptUnit
-	ahead := (v.charged-v.computed)*perToken - seconds(v.at, now)
-	if v.unbegun > 1 {
-		ahead = max(ahead, v.waiting*(1-1/float64(v.unbegun))*perToken)
-	}
-	plain = max(max(ahead, 0)+tokens*perToken+s.prompt.w[0]*slow*float64(v.unbegun+1), leastTTFT)
-	return plain * s.queue.exact(), plain
-}
-
 // tokenTerms are what the time of a token goes by.
 func tokenTerms(running, context float64) [terms]float64 {
 	return [terms]float64{1, running / requestUnit, context / contextUnit}
-}
-
-func (s *Speeds) tpot(v *speed, running, context float64) float64 {
-	x := tokenTerms(running, context)
-	return max(s.token.at(&x)*v.token.value(), leastTPOT) * tokenUnit
 }
 
 // speed is that of an endpoint, nil where speeds are not learnt.
@@ -145,8 +128,8 @@ func (f *InFlight) TTFT(index int, now int64, tokens float64) (seconds float64, 
 	if v == nil {
 		return 0, false
 	}
-	seconds, _ = f.speeds.ttft(v, f.clock.of(now), tokens)
-	return seconds, f.speeds.prompt.samples >= fewSamples
+	p := f.speeds.predictor(f.clock.of(now))
+	return p.ttft(v, tokens) * p.queue, f.speeds.prompt.samples >= fewSamples
 }
 
 // TPOT is the time of each further token in seconds for one more answer to a prompt of so many tokens. ok is false as
@@ -156,38 +139,8 @@ func (f *InFlight) TPOT(index int, prompt float64) (seconds float64, ok bool) {
 	if v == nil {
 		return 0, false
 	}
-	return f.speeds.tpot(v, v.running+float64(v.unbegun)+1, v.context+prompt), f.speeds.token.samples >= fewSamples
-}
-
-// Predictor predicts for one request after the other at the same time.
-type Predictor struct {
-	speeds *Speeds
-	now    int64
-}
-
-// Predictor returns what TTFT and TPOT tell of many endpoints. known is what TTFT calls ok: of answers that have one
-// token nobody learns more. Where speeds are not learnt it is false, and the times are 0.
-func (f *InFlight) Predictor(now int64) (p Predictor, known bool) {
-	p = Predictor{f.speeds, f.clock.of(now)}
-	return p, f.speeds != nil && f.speeds.prompt.samples >= fewSamples
-}
-
-// Times are what a request meets at an endpoint, in seconds. Work is the part of TTFT in which its own prompt is
-// computed, Unbegun how many streamed requests are there that the endpoint has not begun to answer.
-type Times struct {
-	TTFT, TPOT, Work float64
-	Unbegun          int
-}
-
-// At predicts the times of a request that has an endpoint compute so many tokens of a prompt.
-func (p *Predictor) At(index int, tokens, prompt float64) Times {
-	if p.speeds == nil || uint(index) >= uint(len(p.speeds.speeds)) {
-		return Times{}
-	}
-	v := &p.speeds.speeds[index]
-	ttft, _ := p.speeds.ttft(v, p.now, tokens)
-	return Times{ttft, p.speeds.tpot(v, v.running+float64(v.unbegun)+1, v.context+prompt),
-		tokens * p.speeds.prompt.w[1] * v.prompt.value() / promptUnit, int(v.unbegun)}
+	p := f.speeds.predictor(0)
+	return p.tpot(v, prompt), f.speeds.token.samples >= fewSamples
 }
 
 // Throughput is how many tokens of prompts an endpoint computes in a second. ok is false as long as that is a guess.

@@ -49,8 +49,9 @@ func (f *InFlight) markDecision(i uint32, e *journal.Event, endpoints *Endpoints
 		at, tokens = endpoints.Index(e.Prefill), e.PrefillLoad
 	}
 	m.computes, m.own = f.placeOf(at), float64(tokens)
+	p := s.predictor(now)
 	if v := f.speedAt(m.answers); v != nil && s.token.samples >= fewSamples {
-		m.tpot = s.tpot(v, v.running+float64(v.unbegun)+1, v.context+m.prompt)
+		m.tpot = p.tpot(v, m.prompt)
 	}
 	v := f.speedAt(m.computes)
 	if v == nil {
@@ -58,7 +59,8 @@ func (f *InFlight) markDecision(i uint32, e *journal.Event, endpoints *Endpoints
 	}
 	v.computed, v.at = v.charged-s.backlog(v, now), now
 	if s.prompt.samples >= fewSamples && m.own > 0 {
-		m.expected, m.plain = s.ttft(v, now, m.own)
+		m.plain = p.ttft(v, m.own)
+		m.expected = m.plain * p.queue
 	}
 	v.charged += m.own
 	m.charged = v.charged
@@ -138,7 +140,7 @@ func (s *Speeds) learnPrompt(v *speed) {
 		return
 	}
 	x := [terms]float64{b.requests, b.tokens / promptUnit}
-	alike := b.seconds / v.prompt.value()
+	alike := b.seconds / v.prompt.used
 	expected := max(s.prompt.at(&x), leastTTFT)
 	if s.prompt.samples >= fewSamples {
 		v.prompt.learn(b.seconds, expected, b.doubtful)
@@ -182,7 +184,7 @@ func (s *Speeds) learnEnded(v *speed, m *mark, e *journal.Event, lasted float64)
 		v.tpot.add(m.tpot, took)
 	}
 	took /= tokenUnit
-	alike := took / v.token.value()
+	alike := took / v.token.used
 	if s.token.samples >= fewSamples {
 		v.token.learn(took, max(s.token.at(&x), leastTPOT), false)
 	}

@@ -76,16 +76,24 @@ func NewInflightLoadProducer(b *scoring.Builder) scoring.Plugin {
 	return inflightLoadProducer{p.AddEstimatedOutputTokens, learns, p.OutputRatio, p.MaxEstimatedOutputTokens, matches}
 }
 
-// RequestLoad implements scoring.LoadProducer.
-func (p inflightLoadProducer) RequestLoad(c *scoring.Cycle, e *scoring.Endpoint, promptTokens int) int {
-	load := max(0, promptTokens-c.CachedTokens(e))
-	if m := c.PrefixMatches(p.matches); m.Blocks > 0 {
-		load = (m.Blocks-m.Matched(e))*m.BlockTokens + max(0, promptTokens-m.Blocks*m.BlockTokens)
-	}
+// RequestLoads implements scoring.LoadProducer.
+func (p inflightLoadProducer) RequestLoads(c *scoring.Cycle, endpoints []*scoring.Endpoint, promptTokens int,
+	loads []float64) {
+	output := 0
 	if p.output {
-		load += p.outputTokens(c, promptTokens)
+		output = p.outputTokens(c, promptTokens)
 	}
-	return load
+	m := c.PrefixMatches(p.matches)
+	if m.Blocks == 0 {
+		for i, e := range endpoints {
+			loads[i] = float64(max(0, promptTokens-c.CachedTokens(e)) + output)
+		}
+		return
+	}
+	rest := max(0, promptTokens-m.Blocks*m.BlockTokens) + output
+	for i, e := range endpoints {
+		loads[i] = float64((m.Blocks-m.Matched(e))*m.BlockTokens + rest)
+	}
 }
 
 func (p inflightLoadProducer) outputTokens(c *scoring.Cycle, promptTokens int) int {

@@ -8,10 +8,10 @@ import (
 // latencyScorer prefers endpoints that are predicted to serve a request within its objective or, if it has none, the
 // soonest. What is predicted, and how objectives are given, predicted-latency-producer says.
 //
-// Formula, without an objective: cost = ttftWeight x (TTFT + 2 x w x p) + tpotWeight x 10 x TPOT, where p is the part
+// Formula, without an objective: cost = ttftWeight x (TTFT + 3 x w x p) + tpotWeight x 10 x TPOT, where p is the part
 // of TTFT in which the prompt itself is computed, and w how many requests wait for their answers to begin at every
-// endpoint, at least: those that come next are delayed by p. 1 for one endpoint, 0.9999 for others that cost up to a
-// fifth more than the cheapest, then down to 0 for the dearest. The 1 goes to the one among these that has the fewest
+// endpoint, at least: those that come next are delayed by p. 1 for one endpoint, 0.9999 for others that cost up to
+// 0.15 more than the cheapest, then down to 0 for the dearest. The 1 goes to the one among these that has the fewest
 // tokens to compute for the request, of several to the one that was sent a request the longest ago: so prompts that
 // nobody has cached go around, and differences that are no more than noise draw nobody.
 //

@@ -8,7 +8,8 @@ import (
 // predictedLatencyScorer sends a request to the endpoint that is predicted to answer it the soonest or, if it has an
 // objective, to one that will meet it. What is predicted is learnt from the answers that Envoy's workers see, see
 // predicted-latency-producer, where it also says how objectives are given. A prefix-cache-scorer before it in the
-// profile, of whatever weight, has it know what endpoints have cached.
+// profile, of whatever weight, has it know what endpoints have cached. What lies behind its maxPrefixBlocksToMatch
+// blocks counts as not cached: where prompts are long, give it 1024, the most.
 //
 // Formula, without an objective: that of latency-scorer, with headroomTTFTWeight and headroomTPOTWeight.
 //

@@ -11,45 +11,53 @@ const (
 	// costTokens is how many tokens of the answer count, by their time, beside the first one.
 	costTokens = 10
 	// alike is how much more an endpoint may cost than the best one, as a part of that, and still be as good.
-	alike = 0.2
+	alike = 0.15
 	// delay is how many times the time counts in which the endpoint computes the request's prompt, for each request
 	// that waits everywhere.
-	delay = 2
+	delay = 3
 	// second is the score of endpoints that are as good as the best.
 	second = 0.9999
 )
 
 // Fastest scores by predicted time, of which there is no objective: 1 for one endpoint, a hair less for those that cost
-// up to a fifth more than the cheapest, and then down to 0 for the dearest. The cost is ttftWeight x (TTFT + 2 x w x
+// up to 0.15 more than the cheapest, and then down to 0 for the dearest. The cost is ttftWeight x (TTFT + 3 x w x
 // the time in which the prompt is computed) + tpotWeight x 10 x TPOT, w being the requests that wait at every endpoint:
 // who comes behind them is delayed by that time. The 1 goes to the one among those as good as the best that has the
 // fewest tokens to compute, of several to the one that was sent a request the longest ago.
 func Fastest(c *scoring.Cycle, predictions []scoring.Prediction, ttftWeight, tpotWeight float64, scores []float64) {
 	best, worst, waiting := math.Inf(1), 0.0, math.MaxInt
 	for i := range predictions {
-		waiting = min(waiting, predictions[i].Unbegun)
+		if n := predictions[i].Unbegun; n < waiting {
+			waiting = n
+		}
 	}
-	delayed := delay * float64(waiting)
+	delayed, perToken := delay*float64(waiting), tpotWeight*costTokens
 	for i := range predictions {
 		p := &predictions[i]
-		scores[i] = ttftWeight*(p.TTFT+delayed*p.Work) + tpotWeight*costTokens*p.TPOT
-		best, worst = min(best, scores[i]), max(worst, scores[i])
+		cost := ttftWeight*(p.TTFT+delayed*p.Work) + perToken*p.TPOT
+		scores[i] = cost
+		if cost < best {
+			best = cost
+		}
+		if cost > worst {
+			worst = cost
+		}
 	}
 	limit := best * (1 + alike)
-	first, sent := -1, int64(0)
+	first, fewest, sent := -1, math.Inf(1), int64(0)
 	for i := range predictions {
-		p := &predictions[i]
 		if cost := scores[i]; cost > limit {
 			scores[i] = second * (worst - cost) / (worst - limit)
 			continue
 		}
 		scores[i] = second
-		if first >= 0 && p.Load > predictions[first].Load {
+		p := &predictions[i]
+		if p.Load > fewest {
 			continue
 		}
 		last := c.LastSent(p.Endpoint)
-		if first < 0 || p.Load < predictions[first].Load || last < sent {
-			first, sent = i, last
+		if p.Load < fewest || last < sent {
+			first, fewest, sent = i, p.Load, last
 		}
 	}
 	if first >= 0 {

@@ -8,10 +8,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/follow"
-	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/state"
 )
 
 // The names of llm-d's endpoint picker, 0.10, so that its dashboards and autoscaling guides work with what Pintle
@@ -28,6 +27,8 @@ const (
 	llmdLabels      = "model_name target_model_name fairness_id priority"
 	defaultFairness = "default-flow"
 	defaultPriority = "0"
+	// predictor is the plug-in that predictions are told to be of: all go by the same.
+	predictor = "predicted-latency-producer"
 )
 
 var (
@@ -43,7 +44,7 @@ type llmdMeters struct {
 	requests, errors, attempts, objectives             *prometheus.CounterVec
 	duration, input, cached, output, ntpot, ttft, tpot *prometheus.HistogramVec
 	objectiveDuration, objectiveInput, objectiveOutput *prometheus.HistogramVec
-	objectiveCached                                    *prometheus.HistogramVec
+	objectiveCached, predictedTTFT, predictedTPOT      *prometheus.HistogramVec
 	flows                                              map[flow]*llmdFlow
 }
 
@@ -58,6 +59,7 @@ type llmdFlow struct {
 	requests                                     []prometheus.Counter
 	duration, input, cached, output, ntpot, tpot []prometheus.Observer
 	ttftStreamed, ttftWhole                      []prometheus.Observer
+	predictedTTFT, predictedTPOT                 []prometheus.Observer
 }
 
 func newLLMDMeters() *llmdMeters {
@@ -86,6 +88,11 @@ func newLLMDMeters() *llmdMeters {
 	m.objectiveOutput = m.histogram(objective+"output_tokens", "Output tokens of a request.", llmdOutputBuckets, short)
 	m.objectiveCached = m.histogram(objective+"prompt_cached_tokens", "Cached prompt tokens of a request.",
 		llmdTokenBuckets, short)
+	m.predictedTTFT = m.histogram(llmd+"request_predicted_ttft_seconds",
+		"Time to the first token as it was predicted at the decision.", ttftBuckets, short+" plugin_name plugin_type")
+	m.predictedTPOT = m.histogram(llmd+"request_predicted_tpot_seconds",
+		"Time for each output token after the first, as it was predicted at the decision.", tpotBuckets,
+		short+" plugin_name plugin_type")
 	return m
 }
 
@@ -189,6 +196,9 @@ func (m *llmdMeters) of(f flow) *llmdFlow {
 	one := func(v *prometheus.HistogramVec, more ...string) []prometheus.Observer {
 		return []prometheus.Observer{v.WithLabelValues(append(long[:4:4], more...)...)}
 	}
+	byPredictor := func(v *prometheus.HistogramVec) []prometheus.Observer {
+		return []prometheus.Observer{v.WithLabelValues(f.asked, f.served, predictor, predictor)}
+	}
 	made := &llmdFlow{
 		requests: []prometheus.Counter{m.requests.WithLabelValues(long...),
 			m.objectives.WithLabelValues(f.asked, f.served, f.priority)},
@@ -196,91 +206,26 @@ func (m *llmdMeters) of(f flow) *llmdFlow {
 			m.objectiveOutput),
 		cached: both(m.cached, m.objectiveCached), ntpot: one(m.ntpot), tpot: one(m.tpot),
 		ttftStreamed: one(m.ttft, "true"), ttftWhole: one(m.ttft, "false"),
+		predictedTTFT: byPredictor(m.predictedTTFT), predictedTPOT: byPredictor(m.predictedTPOT),
 	}
 	m.flows[f] = made
 	return made
+}
+
+// predicted counts what was predicted for a decision, if anything was.
+func (m *llmdMeters) predicted(e *follow.Event, flights *state.InFlight) {
+	p := m.of(m.flowOf(e))
+	ttft, tpot := flights.Predicted(e.Instance, e.Lease)
+	if ttft > 0 {
+		observe(p.predictedTTFT, ttft)
+	}
+	if tpot > 0 {
+		observe(p.predictedTPOT, tpot)
+	}
 }
 
 // forget implements meters.
 func (m *llmdMeters) forget(endpoint string) {
 	_, name := path.Split(endpoint)
 	m.attempts.DeletePartialMatch(prometheus.Labels{"endpoint_name": name})
-}
-
-// llmdGauges tell how things stand, under llm-d's names.
-type llmdGauges struct {
-	traffic *Traffic
-	pool    func() *pool.Generation
-	config  *config.Metrics
-}
-
-// Describe implements prometheus.Collector.
-func (llmdGauges) Describe(chan<- *prometheus.Desc) {} // unchecked
-
-// gauges writes gauges of one name after another.
-type gauges chan<- prometheus.Metric
-
-func (out gauges) set(name, help string, value float64, labels ...string) {
-	var names, values []string
-	for i := 0; i < len(labels); i += 2 {
-		names, values = append(names, labels[i]), append(values, labels[i+1])
-	}
-	out <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, names, nil), prometheus.GaugeValue, value,
-		values...)
-}
-
-// Collect implements prometheus.Collector. It is called with the traffic locked, see Gatherer.
-func (c llmdGauges) Collect(to chan<- prometheus.Metric) {
-	out := gauges(to)
-	for i, model := range c.traffic.models {
-		n := float64(c.traffic.state.InFlight.OfModel(i))
-		out.set(llmd+"request_running", "Requests for the served model that have not ended.", n,
-			"model_name", model, "target_model_name", model, "fairness_id", defaultFairness, "priority",
-			defaultPriority)
-		out.set(objective+"running_requests", "Requests for the served model that have not ended.", n, "model_name",
-			model)
-	}
-	for full, l := range c.traffic.loads(c.pool(), c.config) {
-		name := path.Base(full)
-		out.set(llmd+"ready_endpoints", "Endpoints with a fresh sample.", float64(l.fresh), "name", name)
-		out.set("inference_pool_ready_pods", "Endpoints with a fresh sample.", float64(l.fresh), "name", name)
-		out.set(llmd+"flow_control_pool_saturation", "Mean of the endpoints' saturations.", l.saturation/float64(l.all),
-			"inference_pool", name)
-		out.perEndpoint(l, name)
-		if l.fresh == 0 {
-			continue
-		}
-		for _, of := range []struct {
-			name string
-			*spread
-		}{{"kv_cache_utilization", &l.kv}, {"queue_size", &l.queue}, {"running_requests", &l.running}} {
-			out.set(llmd+"average_"+of.name, "Mean over the endpoints with a fresh sample.", of.mean(), "name", name)
-			out.set("inference_pool_average_"+of.name, "Mean over the endpoints with a fresh sample.", of.mean(),
-				"name", name)
-			out.set(llmd+"std_dev_"+of.name, "Sample deviation over the endpoints with a fresh sample.", of.deviation(),
-				"name", name)
-		}
-	}
-}
-
-func (out gauges) perEndpoint(l *load, name string) {
-	for endpoint, n := range l.queueOf {
-		out.set(llmd+"per_endpoint_queue_size", "Waiting requests.", float64(n), "name", name, "model_server_endpoint",
-			path.Base(endpoint))
-		out.set("inference_pool_per_pod_queue_size", "Waiting requests.", float64(n), "name", name, "model_server_pod",
-			path.Base(endpoint))
-	}
-	inFlight := func(what, help, endpoint string, n float64) {
-		namespace, pod := path.Split(endpoint)
-		out.set(llmd+"inflight_"+what, help, n, "endpoint_name", pod, "namespace",
-			strings.TrimSuffix(namespace, "/"), "producer_name", "inflight-load-producer", "fairness_id",
-			defaultFairness, "priority", defaultPriority)
-	}
-	for endpoint, n := range l.inFlightOf {
-		inFlight("requests", "Requests that were sent to the endpoint and have not ended.", endpoint, float64(n))
-	}
-	for endpoint, n := range l.tokensOf {
-		inFlight("tokens", "Tokens that requests have the endpoint compute and that are not known to be computed.",
-			endpoint, float64(n))
-	}
 }

@@ -2,6 +2,8 @@ package traffic
 
 import (
 	"math"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,4 +52,36 @@ func TestSpeedMetrics(t *testing.T) {
 	if _, ok := f.Speed("vllm-1"); ok {
 		t.Error("an endpoint for which nothing was predicted has a speed")
 	}
+}
+
+// TestPredictedByLLMDNames: a prediction is counted with its decision, once something was learnt.
+func TestPredictedByLLMDNames(t *testing.T) {
+	const of = `{model_name="m1",plugin_name="predicted-latency-producer",plugin_type="predicted-latency-producer",` +
+		`target_model_name="m1"}`
+	f := newFixture(t, true)
+	f.answer(1, "vllm-0")
+	if page := f.page(); strings.Contains(page, "llm_d_epp_request_predicted_ttft_seconds_count"+of+" 1") {
+		t.Error("something was predicted before anything was learnt")
+	}
+	f.answer(60, "vllm-0")
+	for _, m := range []struct {
+		name string
+		want float64
+	}{{"llm_d_epp_request_predicted_ttft_seconds", 1}, {"llm_d_epp_request_predicted_tpot_seconds", 0.1}} {
+		count, sum := f.value(m.name+"_count"+of), f.value(m.name+"_sum"+of)
+		if count < 40 || math.Abs(sum/count-m.want) > 0.25*m.want {
+			t.Errorf("%s: %v in %v samples, want %v in the mean", m.name, sum, count, m.want)
+		}
+	}
+}
+
+// value is what the page has for a series.
+func (f *fixture) value(series string) float64 {
+	for _, line := range strings.Split(f.page(), "\n") {
+		if text, ok := strings.CutPrefix(line, series+" "); ok {
+			v, _ := strconv.ParseFloat(text, 64)
+			return v
+		}
+	}
+	return 0
 }

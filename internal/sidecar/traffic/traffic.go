@@ -83,6 +83,9 @@ func (t *Traffic) Take(e *follow.Event) {
 	t.state.Apply(e.Event)
 	if !e.Old {
 		t.meters.take(e, t.known)
+		if m, ok := t.meters.(*llmdMeters); ok && e.Kind == journal.Decision {
+			m.predicted(e, t.state.InFlight)
+		}
 		t.shadow.take(e)
 	}
 	t.recent.take(e)

@@ -1,0 +1,89 @@
+package traffic
+
+import (
+	"path"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/config"
+	"github.com/pintle-dev/pintle/internal/sidecar/pool"
+)
+
+// llmdGauges tell how things stand, under llm-d's names.
+type llmdGauges struct {
+	traffic *Traffic
+	pool    func() *pool.Generation
+	config  *config.Metrics
+}
+
+// Describe implements prometheus.Collector.
+func (llmdGauges) Describe(chan<- *prometheus.Desc) {} // unchecked
+
+// gauges writes gauges of one name after another.
+type gauges chan<- prometheus.Metric
+
+func (out gauges) set(name, help string, value float64, labels ...string) {
+	var names, values []string
+	for i := 0; i < len(labels); i += 2 {
+		names, values = append(names, labels[i]), append(values, labels[i+1])
+	}
+	out <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, names, nil), prometheus.GaugeValue, value,
+		values...)
+}
+
+// Collect implements prometheus.Collector. It is called with the traffic locked, see Gatherer.
+func (c llmdGauges) Collect(to chan<- prometheus.Metric) {
+	out := gauges(to)
+	for i, model := range c.traffic.models {
+		n := float64(c.traffic.state.InFlight.OfModel(i))
+		out.set(llmd+"request_running", "Requests for the served model that have not ended.", n,
+			"model_name", model, "target_model_name", model, "fairness_id", defaultFairness, "priority",
+			defaultPriority)
+		out.set(objective+"running_requests", "Requests for the served model that have not ended.", n, "model_name",
+			model)
+	}
+	for full, l := range c.traffic.loads(c.pool(), c.config) {
+		name := path.Base(full)
+		out.set(llmd+"ready_endpoints", "Endpoints with a fresh sample.", float64(l.fresh), "name", name)
+		out.set("inference_pool_ready_pods", "Endpoints with a fresh sample.", float64(l.fresh), "name", name)
+		out.set(llmd+"flow_control_pool_saturation", "Mean of the endpoints' saturations.", l.saturation/float64(l.all),
+			"inference_pool", name)
+		out.perEndpoint(l, name)
+		if l.fresh == 0 {
+			continue
+		}
+		for _, of := range []struct {
+			name string
+			*spread
+		}{{"kv_cache_utilization", &l.kv}, {"queue_size", &l.queue}, {"running_requests", &l.running}} {
+			out.set(llmd+"average_"+of.name, "Mean over the endpoints with a fresh sample.", of.mean(), "name", name)
+			out.set("inference_pool_average_"+of.name, "Mean over the endpoints with a fresh sample.", of.mean(),
+				"name", name)
+			out.set(llmd+"std_dev_"+of.name, "Sample deviation over the endpoints with a fresh sample.", of.deviation(),
+				"name", name)
+		}
+	}
+}
+
+func (out gauges) perEndpoint(l *load, name string) {
+	for endpoint, n := range l.queueOf {
+		out.set(llmd+"per_endpoint_queue_size", "Waiting requests.", float64(n), "name", name, "model_server_endpoint",
+			path.Base(endpoint))
+		out.set("inference_pool_per_pod_queue_size", "Waiting requests.", float64(n), "name", name, "model_server_pod",
+			path.Base(endpoint))
+	}
+	inFlight := func(what, help, endpoint string, n float64) {
+		namespace, pod := path.Split(endpoint)
+		out.set(llmd+"inflight_"+what, help, n, "endpoint_name", pod, "namespace",
+			strings.TrimSuffix(namespace, "/"), "producer_name", "inflight-load-producer", "fairness_id",
+			defaultFairness, "priority", defaultPriority)
+	}
+	for endpoint, n := range l.inFlightOf {
+		inFlight("requests", "Requests that were sent to the endpoint and have not ended.", endpoint, float64(n))
+	}
+	for endpoint, n := range l.tokensOf {
+		inFlight("tokens", "Tokens that requests have the endpoint compute and that are not known to be computed.",
+			endpoint, float64(n))
+	}
+}

@@ -194,7 +194,8 @@ bin/image/index.json: bin/pintle.wasm $(image)
 push: image ## Push the image to REGISTRY/plugin:VERSION, with its bill of materials
 	@build/.cache/tools/pintle-image push -o bin/image $(REGISTRY)/plugin:$(VERSION)
 
-# ARGS are flags, such as make bench-overhead ARGS='-rounds 9 -sizes 2,16', ARGS=-stream or ARGS='-follow -sizes 2 -last 5m'.
+# ARGS are flags, such as make bench-overhead ARGS='-rounds 9 -sizes 2,16', ARGS=-stream, ARGS='-follow -sizes 2 -rounds 400
+# -seconds 0.2 -last 5m' or ARGS='-store -sizes 2 -rounds 250 -seconds 0.2'.
 .PHONY: bench-overhead
 bench-overhead: build $(wrk) ## What Pintle costs: requests/s beside the same Envoy without it
 	@$(GO) run ./bench/overhead $(ARGS)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"time"
 
@@ -18,14 +19,19 @@ import (
 type options struct {
 	rounds int
 	module string
+	only   *regexp.Regexp
 }
 
 func main() { stack.Main("decisions", parseFlags, run) }
 
 func parseFlags(args []string) (options, error) {
-	var o options
+	o := options{only: regexp.MustCompile("")}
 	f := flag.NewFlagSet("decisions", flag.ContinueOnError)
 	f.IntVar(&o.rounds, "rounds", 15, "rounds of each case on each engine")
+	f.Func("only", "measure the cases alone that match this regular expression", func(text string) (err error) {
+		o.only, err = regexp.Compile(text)
+		return err
+	})
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -66,6 +72,9 @@ func report(ctx context.Context, o options, out io.Writer) error {
 	}
 	fmt.Fprintln(out, " bar in Wasm")
 	for i := range cases.All {
+		if !o.only.MatchString(cases.All[i].Name) {
+			continue
+		}
 		if err := row(ctx, out, i, engines, o.rounds); err != nil {
 			return err
 		}

@@ -34,6 +34,7 @@ const (
 type engine struct {
 	name, address string
 	log           string
+	more          []string // arguments beside those of all
 	cmd           *exec.Cmd
 	done          chan struct{} // closed when its first process has ended
 	guard         io.Closer     // whose end ends all processes
@@ -64,6 +65,7 @@ func (e *engine) launch() error {
 		"--structured-outputs-config", `{"backend": "xgrammar", "disable_any_whitespace": true}`,
 		"--enable-prompt-tokens-details", "--enable-auto-tool-choice", "--tool-call-parser", "hermes",
 		"--disable-access-log-for-endpoints", "/metrics,/metrics/,/health,/v1/models")
+	e.cmd.Args = append(e.cmd.Args, e.more...)
 	e.cmd.Dir = home()
 	e.cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(python())+":"+os.Getenv("PATH"),
 		// Two engines and all others share the processors, and nothing is to be compiled when the first request comes

@@ -43,6 +43,28 @@ func readSources(page []byte, endpoint netip.AddrPort) (map[int]source, error) {
 	return all, nil
 }
 
+// modelsPath is where servers list what they serve. Adapters have a parent there, base models have none.
+const modelsPath = "/v1/models"
+
+// readModels returns the names of base models in a list.
+func readModels(page []byte) (names []string) {
+	var list struct {
+		Data []struct {
+			ID     string  `json:"id"`
+			Parent *string `json:"parent"`
+		} `json:"data"`
+	}
+	if json.Unmarshal(page, &list) != nil {
+		return nil
+	}
+	for _, m := range list.Data {
+		if m.ID != "" && (m.Parent == nil || *m.Parent == "") {
+			names = append(names, m.ID)
+		}
+	}
+	return names
+}
+
 // dialable is the address of a socket that an endpoint says it has bound, at the endpoint's own address: nobody has
 // the sidecar connect to somewhere else. It is empty for one that is not bound.
 func dialable(zmq string, endpoint netip.AddrPort) string {

@@ -156,6 +156,9 @@ func (s *Subscriber) follow(ctx context.Context, f *follower) {
 	var tasks sync.WaitGroup
 	defer tasks.Wait()
 	for ctx.Err() == nil {
+		if list, _, err := scrape.Page(ctx, f.target.Address, f.target.Access, modelsPath, sourcesTime); err == nil {
+			s.Index.Serves(readModels(list))
+		}
 		for rank, src := range s.sources(ctx, f.target) {
 			f.mu.Lock()
 			sub := f.ranks[rank]

@@ -364,6 +364,16 @@ func TestSources(t *testing.T) {
 	}
 }
 
+func TestModels(t *testing.T) {
+	page := `{"data":[{"id":"m"},{"id":"alias","parent":null},{"id":"a1","parent":"m"},{"id":""}]}`
+	if got := strings.Join(readModels([]byte(page)), " "); got != "m alias" {
+		t.Errorf("got %q, want the base models", got)
+	}
+	if got := readModels([]byte("<html>")); got != nil {
+		t.Errorf("got %q of no list", got)
+	}
+}
+
 func TestConfigMistakes(t *testing.T) {
 	good := Config{Concurrency: 4, SocketPort: 5557}
 	for _, tc := range []struct {

@@ -17,7 +17,9 @@ type Indexer struct {
 	// names are those that blocks have been stored under: adapters, and base models, which are true.
 	names map[string]bool
 	bases int
-	pool  sync.Pool
+	// aliases are names by which endpoints serve base models.
+	aliases map[string]bool
+	pool    sync.Pool
 }
 
 // maxNames bounds the names of models that events may bring.
@@ -30,7 +32,8 @@ func New(c Config) (*Indexer, error) {
 		return nil, err
 	}
 	c.BlockTokens = cmp.Or(c.BlockTokens, DefaultBlockTokens)
-	x := &Indexer{Index: index, config: c, sizes: map[string]int{}, names: map[string]bool{}}
+	x := &Indexer{Index: index, config: c, sizes: map[string]int{}, names: map[string]bool{},
+		aliases: map[string]bool{}}
 	x.pool.New = func() any { return &match{} }
 	return x, nil
 }
@@ -58,12 +61,23 @@ func (x *Indexer) Root(lora, base string) Key {
 	return Root(x.config.Seed, name)
 }
 
-// name is what blocks for a request's model are stored under: its own name when that is an adapter or a base model by
-// what publishers say, else it is another name for the base model.
+// Serves takes it that an endpoint serves a base model by these names.
+func (x *Indexer) Serves(names []string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, name := range names {
+		if len(x.aliases) < maxNames {
+			x.aliases[name] = true
+		}
+	}
+}
+
+// name is what blocks for a request's model are stored under: its own name, unless that is only another name for the
+// base model by what endpoints say.
 func (x *Indexer) name(model string) string {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	if _, known := x.names[model]; known {
+	if _, known := x.names[model]; known || !x.aliases[model] {
 		return model
 	}
 	if x.bases == 1 && !x.names[x.config.Model] {

@@ -53,11 +53,13 @@ func TestNames(t *testing.T) {
 	stores(t, x, "base", "", "m", 4, Prompt{Tokens: tokens})
 	stores(t, x, "adapter", "lora", "m", 4, Prompt{Tokens: tokens})
 	stores(t, x, "salted", "", "m", 4, Prompt{Tokens: tokens, Salt: "s"})
+	x.Serves([]string{"m", "alias"})
 	all := []string{"base", "adapter", "salted"}
 	for _, tc := range []struct{ name, model, salt, want string }{
 		{"the base model", "m", "", "base"},
 		{"the base model by another name", "alias", "", "base"},
 		{"an adapter", "lora", "", "adapter"},
+		{"an adapter that nobody has heard of", "lora2", "", ""},
 		{"a salt", "m", "s", "salted"},
 		{"another salt", "m", "t", ""},
 		{"a salt and an adapter", "lora", "s", ""},
@@ -72,6 +74,7 @@ func TestNames(t *testing.T) {
 		}
 	}
 	own := newIndexer(t, Config{BlockTokens: 4, Model: "hub/m"})
+	own.Serves([]string{"served"})
 	stores(t, own, "a", "", "", 4, Prompt{Tokens: tokens})
 	if got, _ := own.Match(t.Context(), nil, "served", &Prompt{Tokens: tokens}, all[:0:0]); len(got) != 0 {
 		t.Errorf("got %v of no endpoints", got)

@@ -104,7 +104,7 @@ demo: build ## Start everything on this machine, send 20 s of load, compare with
 test: check modules unit race e2e ## Everything but what needs long builds: check, units, wazero, real Envoy. The same every time
 
 .PHONY: test-all
-test-all: test e2e-long attack-short e2e-picker e2e-kubernetes e2e-prometheus e2e-browser e2e-vllm e2e-istio ## Everything
+test-all: test e2e-long e2e-replicate attack-short e2e-picker e2e-kubernetes e2e-prometheus e2e-browser e2e-vllm e2e-istio ## Everything
 
 .PHONY: unit
 unit: build bin/pintle-failpoint.wasm ## Unit tests, also in 32 bits where the module computes, and the filter's .wasm in a test host
@@ -126,6 +126,10 @@ e2e: build bin/pintle-failpoint.wasm ## Tests in real Envoy, with real clients
 .PHONY: e2e-long
 e2e-long: build ## The tests in real Envoy that take long: soaks, fifty configurations, hot restarts, 2,000 uploads, 20 killed sidecars
 	$(GO) test -count=1 -timeout 15m -run '^Test(Soak|ManyConfigurations|HeldUploads|HotRestart|MetricsTellTheTruth|Conversations)' ./e2e
+
+.PHONY: e2e-replicate
+e2e-replicate: build ## Four gateways that decide as one, and all that can fail between them, in some three minutes
+	$(GO) test -count=1 -v -timeout 10m -run '^TestGateways' ./e2e
 
 .PHONY: e2e-istio
 e2e-istio: build bin/pintle-failpoint.wasm $(image) $(istio) ## Tests with a real istiod and a real Kubernetes API (builds both, the first time a quarter of an hour)

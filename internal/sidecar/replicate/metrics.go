@@ -45,7 +45,8 @@ func newMetrics() *Metrics {
 		takenDesc: prometheus.NewDesc(prefix+"events_total", "Events of another gateway that were new here.", of, nil),
 		duplicateDesc: prometheus.NewDesc(prefix+"duplicate_events_total",
 			"Events of another gateway that had come before, or came far too late.", of, nil),
-		heardDesc: prometheus.NewDesc(prefix+"silence_seconds", "Time since another gateway was last heard of.", of, nil),
+		heardDesc: prometheus.NewDesc(prefix+"silence_seconds", "Time since another gateway was last heard of.", of,
+			nil),
 	}
 }
 

@@ -49,7 +49,11 @@ type recentBatch struct {
 // recentAge is how long batches are kept for the case that the server loses them, recentBatches how many at most.
 var recentAge = 3 * time.Second
 
-const recentBatches = 256
+const (
+	recentBatches = 256
+	// shortStream is a length that others can append while a gateway looks elsewhere.
+	shortStream = 4 * recentBatches
+)
 
 // begin finds where the former process of this gateway ended, and says that this one is there.
 func (p *publisher) begin(ctx context.Context) (from journal.Position, ok bool) {
@@ -130,10 +134,12 @@ func (p *publisher) flush() {
 	}
 	p.appending.Lock()
 	defer p.appending.Unlock()
-	length := p.length
-	p.retry(p.ctx, "stream", func() error { return p.append(p.batch, p.events, p.end) })
-	// The stream is only cut where it is longer than it may be.
-	if p.length < length && p.length < p.maxLen {
+	before, length, tries := p.lastID, p.length, 0
+	p.retry(p.ctx, "stream", func() error {
+		tries++
+		return p.append(p.batch, p.events, p.end)
+	})
+	if tries > 1 || p.lost(before, length) {
 		for _, b := range p.recent {
 			if b.epoch == p.end.Epoch {
 				p.retry(p.ctx, "stream", func() error { return p.append(b.batch, b.events, p.end) })
@@ -142,6 +148,21 @@ func (p *publisher) flush() {
 	}
 	p.remember()
 	p.batch, p.events, p.last = p.batch[:0], 0, 0
+}
+
+// lost reports whether the stream, which had a length after the entry before, was emptied since. It is only cut where
+// it is longer than it may be. Others may have filled a short one again meanwhile.
+func (p *publisher) lost(before streamID, length int64) bool {
+	if p.length >= p.maxLen || before == (streamID{}) {
+		return false
+	}
+	if p.length < length || p.length > shortStream {
+		return p.length < length
+	}
+	ctx, cancel := context.WithTimeout(p.ctx, redisTimeout)
+	defer cancel()
+	found, err := p.client.XRange(ctx, p.stream, before.String(), before.String()).Result()
+	return err == nil && len(found) == 0
 }
 
 // remember keeps the batch, which has been appended.

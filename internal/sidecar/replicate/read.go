@@ -178,8 +178,8 @@ func (r *reader) collect(e *entry, id streamID) error {
 	return nil
 }
 
-// post posts what has been collected, as often as it takes, and nothing from time to time. Where Envoy stands elsewhere,
-// as it was started anew, the reader begins anew.
+// post posts what has been collected, as often as it takes, and nothing from time to time. Where Envoy stands
+// elsewhere, as it was started anew, the reader begins anew.
 func (r *reader) post(ctx context.Context) (ok bool) {
 	if len(r.events) == 0 && time.Since(r.posted) < blockTime {
 		return true

@@ -211,6 +211,11 @@ bin/decisions.wasm: $(wasm_sources) $(wildcard bench/decisions/cases/*.go bench/
 bench-decisions: $(tinygo) bin/decisions.wasm ## What the pieces of a decision cost, natively and in Wasm
 	@$(GO) run ./bench/decisions $(ARGS) bin/decisions.wasm
 
+# ARGS are flags, such as make bench-replicate ARGS='-gateways 2 -rate 200'.
+.PHONY: bench-replicate
+bench-replicate: build ## What it costs that gateways decide as one: delay and processor time, a minute
+	@$(GO) run ./bench/replicate $(ARGS)
+
 # ARGS may name another program that is to scrape the same pages: ARGS='-peer PROGRAM -- -ports {ports}'.
 .PHONY: bench-sidecar
 bench-sidecar: build ## What knowing the load of 100 servers costs: processor time, memory, delay

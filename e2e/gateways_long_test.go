@@ -163,7 +163,7 @@ func TestGatewaysShareSessions(t *testing.T) {
 // gateways know the same and nothing is in flight.
 func TestGatewaysSurviveFaults(t *testing.T) {
 	harness.Long(t)
-	f := newFleet(t, 3, 4, sim.Config{}, fleetPlans, "")
+	f := newFleet(t, 3, 4, sim.Config{TimePerOutputToken: 20 * time.Millisecond}, fleetPlans, "")
 	cable := newLink(t, f.valkey.Address)
 	f.add("gateway-3", cable.Addr().String(), fleetPlans)
 	f.ask(3, "prefix", "hello")
@@ -275,8 +275,7 @@ func (f *fleet) wantGone() {
 		})
 	}
 	leases(1)
-	f.gateways[3].OverlookLog()
 	f.gateways[3].sidecar.Kill()
-	f.gateways[3].Kill()
+	f.gateways[3].Crash()
 	leases(0)
 }

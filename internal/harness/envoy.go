@@ -29,7 +29,7 @@ type Envoy struct {
 	config        []byte
 	args          []string
 	baseID, epoch int
-	// replaced is set once another process takes this one's place.
+	// replaced is set once another process takes this one's place, or the test has ended it.
 	replaced bool
 	// watched is the file that the listeners come from, empty when they are fixed.
 	watched string
@@ -256,6 +256,12 @@ func (e *Envoy) LogOnFailure(t testing.TB) {
 			}
 		}
 	})
+}
+
+// Crash ends the Envoy at once.
+func (e *Envoy) Crash() {
+	e.replaced = true
+	e.Kill()
 }
 
 // OverlookLog has LogOnFailure overlook errors that were logged until now, as a test provoked them.

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/internal/stack"
+	"github.com/pintle-dev/pintle/journal"
+)
+
+// gateway is an Envoy with the shipped plug-ins and its sidecar.
+type gateway struct {
+	envoy   *harness.Envoy
+	sidecar *stack.Process
+}
+
+func startGateway(name, folder, redis string, servers []*harness.Server) (*gateway, error) {
+	plan := map[string]any{"plugins": []map[string]any{{"type": "queue-scorer"},
+		{"type": "kv-cache-utilization-scorer"}, {"type": "running-requests-size-scorer"},
+		{"type": "prefix-cache-scorer"}, {"type": "max-score-picker"}}}
+	envoy, err := harness.Start(harness.Cell{Hold: "pause", Destination: "original-dst"}, nil,
+		&harness.Listener{Name: "ingest", Ingest: true, MaxBodyBytes: 8 << 20, Plugin: map[string]any{"config": plan}},
+		&harness.Listener{Name: "requests", Plugin: map[string]any{"config": plan}})
+	if err != nil {
+		return nil, err
+	}
+	g := &gateway{envoy: envoy}
+	text := fmt.Sprintf("envoy: {ingest: %q, token: %q}\nadmin: {address: \"127.0.0.1:0\"}\n",
+		envoy.URL("ingest", harness.IngestPath), harness.Token)
+	if redis != "" {
+		text += fmt.Sprintf("replicate: {redis: \"redis://%s\", gateway: %s}\n", redis, name)
+	}
+	text += "discovery:\n  static:\n"
+	for _, s := range servers {
+		text += fmt.Sprintf("  - {name: %q, address: %q, engine: vllm}\n", s.Name, s.Address)
+	}
+	path := filepath.Join(folder, name+".yaml")
+	binary, err := harness.Built("pintle")
+	if err == nil {
+		err = os.WriteFile(path, []byte(text), 0o600)
+	}
+	if err == nil {
+		g.sidecar, err = harness.StartChild("sidecar", folder, binary, nil, "sidecar", "-c", path)
+	}
+	if err != nil {
+		g.stop()
+		return nil, err
+	}
+	return g, nil
+}
+
+func (g *gateway) stop() {
+	g.sidecar.Stop()
+	g.envoy.Stop()
+}
+
+// load sends requests through all gateways in turn until ctx ends.
+func load(ctx context.Context, o options, gateways []*gateway) error {
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: 10 * time.Second}
+	defer client.CloseIdleConnections()
+	prompt := strings.Repeat("0123456789abcdef", o.kilobytes<<10/16)
+	ticker := time.NewTicker(time.Second / time.Duration(o.rate))
+	defer ticker.Stop()
+	failed := make(chan error, 1)
+	var running sync.WaitGroup
+	defer running.Wait()
+	for n := 0; ; n++ {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-failed:
+			return err
+		case <-ticker.C:
+		}
+		running.Go(func() {
+			body := fmt.Sprintf(`{"model":"sim-model","max_tokens":2,"prompt":"%d %s"}`, n, prompt)
+			response, err := client.Post(gateways[n%len(gateways)].envoy.URL("requests", "/v1/completions"),
+				"application/json", strings.NewReader(body))
+			if err == nil {
+				_, _ = io.Copy(io.Discard, response.Body)
+				_ = response.Body.Close()
+				if response.StatusCode != http.StatusOK {
+					err = fmt.Errorf("a request was answered with %s", response.Status)
+				}
+			}
+			if err != nil {
+				select {
+				case failed <- err:
+				default:
+				}
+			}
+		})
+	}
+}
+
+// lease names a decision.
+type lease struct {
+	instance uint64
+	number   uint32
+}
+
+// watchPeriod is how often the gateway is asked whether it has more; that much a delay may be too long.
+const watchPeriod = 2 * time.Millisecond
+
+// watch reads the gateway's journal until ctx ends, and then those of the others: it returns how long after each of
+// their decisions the gateway had it.
+func (g *gateway) watch(ctx context.Context, others []*gateway) (delays []time.Duration) {
+	had := map[lease]time.Time{}
+	var f journal.Follower
+	first := true
+	for ctx.Err() == nil {
+		g.read(&f, func(e *journal.Event) {
+			if e.Kind == journal.Decision && e.Relayed && !first {
+				had[lease{e.Instance, e.Lease}] = time.Now()
+			}
+		})
+		first = false
+		time.Sleep(watchPeriod)
+	}
+	for _, other := range others {
+		var f journal.Follower
+		other.read(&f, func(e *journal.Event) {
+			if at, ok := had[lease{e.Instance, e.Lease}]; ok && e.Kind == journal.Decision && !e.Relayed {
+				delays = append(delays, at.Sub(time.Unix(0, e.Time)))
+			}
+		})
+	}
+	return delays
+}
+
+// read reads what is new in the gateway's journal.
+func (g *gateway) read(f *journal.Follower, each func(e *journal.Event)) {
+	for more := true; more; {
+		at := f.At()
+		request, err := http.NewRequest(http.MethodGet, g.envoy.URL("ingest", "/pintle/v1/journal")+
+			fmt.Sprintf("?at=%d.%d.%d.%d", at.Epoch, at.Page, at.Seq, at.Offset), nil)
+		if err != nil {
+			return
+		}
+		request.Header.Set("Authorization", "Bearer "+harness.Token)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return
+		}
+		text, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		a, ok := journal.ParseAnswer(text)
+		if err != nil || !ok {
+			return
+		}
+		f.Read(&a, func(e *journal.Event, _ journal.Position) { each(e) })
+		more = a.More && f.At() != at
+	}
+}

@@ -1,0 +1,143 @@
+// Command replicate measures what it costs that several gateways decide as one, on one machine: how long it takes until
+// a decision of one gateway is known to another, and how much processor time the sidecars and the Envoys take for it,
+// at a rate of requests that is spread over all gateways. Every request has a prompt of its own.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/internal/sim"
+	"github.com/pintle-dev/pintle/internal/stack"
+)
+
+type options struct {
+	gateways, rate, kilobytes int
+	warmUp, duration          time.Duration
+}
+
+// The bars.
+const (
+	mostDelay = 100 * time.Millisecond
+	mostCores = 0.15
+)
+
+func main() { stack.Main("replicate", parseFlags, run) }
+
+func parseFlags(args []string) (o options, err error) {
+	f := flag.NewFlagSet("replicate", flag.ContinueOnError)
+	f.IntVar(&o.gateways, "gateways", 4, "gateways, 2 or more")
+	f.IntVar(&o.rate, "rate", 500, "requests per second, over all gateways")
+	f.IntVar(&o.kilobytes, "kilobytes", 2, "length of a prompt")
+	f.DurationVar(&o.warmUp, "warm-up", 3*time.Second, "time before a measurement")
+	f.DurationVar(&o.duration, "duration", 15*time.Second, "length of a measurement")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if o.gateways < 2 || o.rate < 1 || o.kilobytes < 1 || o.duration < time.Second || f.NArg() > 0 {
+		return o, errors.New("want no arguments, -gateways of 2 or more, -rate and -kilobytes of 1 or more, and " +
+			"-duration of 1s or more")
+	}
+	return o, nil
+}
+
+// usage is what a gateway's processes take, in cores.
+type usage struct{ sidecar, envoy float64 }
+
+func run(ctx context.Context, o options) error {
+	folder, err := os.MkdirTemp("", "pintle-replicate-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	valkey, err := harness.NewValkey(folder, "--appendonly", "no")
+	if err != nil {
+		return err
+	}
+	defer valkey.Kill()
+	fmt.Printf("%d gateways, %d requests/s over all of them, prompts of %d KB\n", o.gateways, o.rate, o.kilobytes)
+	alone, _, err := measure(ctx, o, folder, "")
+	if err != nil {
+		return err
+	}
+	together, delays, err := measure(ctx, o, folder, valkey.Address)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("cores a gateway    sidecar  Envoy\n  each for itself  %7.3f  %5.3f\n  as one           %7.3f  %5.3f\n",
+		alone.sidecar, alone.envoy, together.sidecar, together.envoy)
+	more := together.sidecar + together.envoy - alone.sidecar - alone.envoy
+	fmt.Printf("  more             %.3f (bar: %.2f)\n", more, mostCores)
+	slices.Sort(delays)
+	at := func(share float64) time.Duration {
+		return delays[int(share*float64(len(delays)-1))].Round(100 * time.Microsecond)
+	}
+	fmt.Printf("from a decision until another gateway has it, %d of them: p50 %v, p90 %v, p99 %v (bar: %v), most %v\n",
+		len(delays), at(0.5), at(0.9), at(0.99), mostDelay, at(1))
+	if at(0.99) > mostDelay || more > mostCores {
+		return errors.New("a bar is missed")
+	}
+	return nil
+}
+
+// measure loads gateways that share what they know over a server at redis; empty is nowhere.
+func measure(ctx context.Context, o options, folder, redis string) (mean usage, delays []time.Duration, err error) {
+	var servers []*harness.Server
+	for i := range 4 {
+		server, err := harness.NewServer(sim.Config{Name: fmt.Sprintf("sim-%d", i), Blocks: 1 << 18, OutputTokens: 2})
+		if err != nil {
+			return mean, nil, err
+		}
+		defer server.Close()
+		servers = append(servers, server)
+	}
+	var gateways []*gateway
+	for i := range o.gateways {
+		g, err := startGateway(fmt.Sprintf("gateway-%d", i), folder, redis, servers)
+		if err != nil {
+			return mean, nil, err
+		}
+		defer g.stop()
+		gateways = append(gateways, g)
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.warmUp+o.duration)
+	defer cancel()
+	failed := make(chan error, 1)
+	go func() { failed <- load(ctx, o, gateways) }()
+	time.Sleep(o.warmUp)
+	before := processorTime(gateways)
+	watched := make(chan []time.Duration, 1)
+	go func() { watched <- gateways[0].watch(ctx, gateways[1:]) }()
+	if err := <-failed; err != nil {
+		return mean, nil, err
+	}
+	delays = <-watched
+	after := processorTime(gateways)
+	share := func(a, b time.Duration) float64 {
+		return (b - a).Seconds() / o.duration.Seconds() / float64(o.gateways)
+	}
+	mean = usage{share(before[0], after[0]), share(before[1], after[1])}
+	if redis != "" && len(delays) == 0 {
+		return mean, nil, errors.New("no gateway has heard of another's decision")
+	}
+	return mean, delays, nil
+}
+
+// processorTime is what all sidecars, and all Envoys, have used.
+func processorTime(gateways []*gateway) (all [2]time.Duration) {
+	for _, g := range gateways {
+		for i, p := range []*stack.Process{g.sidecar, g.envoy.Process} {
+			used, err := p.CPU()
+			if err == nil { // it shows as missing
+				all[i] += used
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,207 @@
+package bpe
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// families are tokenizers that the library of Hugging Face has made.
+var families = []string{"gpt2", "llama3", "qwen", "o200k"}
+
+func open(t testing.TB, family string) *Tokenizer {
+	content, err := os.ReadFile("testdata/" + family + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokenizer, err := New(content)
+	if err != nil {
+		t.Fatalf("%s: %v", family, err)
+	}
+	return tokenizer
+}
+
+func hashOf(ids []uint32) string {
+	h := fnv.New64a()
+	for _, id := range ids {
+		_, _ = h.Write(binary.LittleEndian.AppendUint32(nil, id))
+	}
+	return fmt.Sprintf("%016x", h.Sum64())
+}
+
+// TestAsTheLibrary: tokens are those of the library: words, numbers, signs, whitespace, scripts, added tokens.
+func TestAsTheLibrary(t *testing.T) {
+	content, err := os.ReadFile("testdata/encoded.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all map[string]json.RawMessage
+	var texts []string
+	if json.Unmarshal(content, &all) != nil || json.Unmarshal(all["strings"], &texts) != nil || len(texts) < 300 {
+		t.Fatal("no testdata")
+	}
+	for _, family := range families {
+		var want [][2]any // how many with special tokens, the hash of those without
+		if err := json.Unmarshal(all[family], &want); err != nil {
+			t.Fatal(err)
+		}
+		tokenizer := open(t, family)
+		for range 2 { // the second time from memory
+			for i, text := range texts {
+				got, err := tokenizer.Encode(nil, text, false)
+				special, _ := tokenizer.Encode(nil, text, true)
+				if err != nil || hashOf(got) != want[i][1] || float64(len(special)) != want[i][0] {
+					t.Errorf("%s: %q: got %v, %d with special tokens, want %v", family, text, got, len(special),
+						want[i])
+				}
+			}
+		}
+	}
+}
+
+// pieces are what texts are made of whose beginnings are known.
+var pieces = []string{"word", " Word", "'s", "'", "1", "22", " ", "  ", "\n", "\r\n", "\t", "!", "...", "/", "é",
+	"日", "\u0301", "\u00a0", "\u3000", "<|im_start|>", "x", "ABC"}
+
+// TestBeginningsAreKnown: what is remembered of beginnings changes no token, wherever texts part.
+func TestBeginningsAreKnown(t *testing.T) {
+	for _, family := range families {
+		warm, cold := open(t, family), open(t, family)
+		cold.seen.most = 0
+		state := uint32(1)
+		next := func(n int) int {
+			state = state*1664525 + 1013904223
+			return int(state>>8) % n
+		}
+		base := ""
+		for range 300 {
+			if next(4) == 0 || len(base) > 8000 {
+				base = base[:next(len(base)/2+1)]
+				base = strings.ToValidUTF8(base, "")
+			}
+			for range next(400) {
+				base += pieces[next(len(pieces))]
+			}
+			got, err := warm.Encode(nil, base, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want, _ := cold.Encode(nil, base, false); !slices.Equal(got, want) {
+				t.Fatalf("%s: %q: from memory other tokens", family, base)
+			}
+		}
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	tokenizer := open(t, "llama3")
+	var tasks sync.WaitGroup
+	for i := range 8 {
+		tasks.Go(func() {
+			text := strings.Repeat(fmt.Sprint("one of the texts ", i%3, "\n"), 500)
+			want, _ := open(t, "llama3").Encode(nil, text, true)
+			for range 20 {
+				if got, _ := tokenizer.Encode(nil, text, true); !slices.Equal(got, want) {
+					t.Error("other tokens")
+				}
+			}
+		})
+	}
+	tasks.Wait()
+}
+
+// TestUnknownFiles: what is not known is refused, not passed over.
+func TestUnknownFiles(t *testing.T) {
+	good, err := os.ReadFile("testdata/gpt2.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ name, old, new, want string }{
+		{"a model", `"type":"BPE"`, `"type":"Unigram"`, "model.type"},
+		{"dropout", `"dropout":null`, `"dropout":0.1`, "model.dropout"},
+		{"a suffix", `"end_of_word_suffix":null`, `"end_of_word_suffix":"</w>"`, "end_of_word_suffix"},
+		{"byte fallback", `"byte_fallback":false`, `"byte_fallback":true`, "byte_fallback"},
+		{"a normalizer", `"normalizer":null`, `"normalizer":{"type":"Lowercase"}`, "normalizer.type"},
+		{"a space in front", `"add_prefix_space":false`, `"add_prefix_space":true`, "pre_tokenizer"},
+		{"another pre-tokenizer", `"pre_tokenizer":{"type":"ByteLevel"`, `"pre_tokenizer":{"type":"Whitespace"`,
+			"pre_tokenizer"},
+		{"no pattern", `"use_regex":true`, `"use_regex":false`, "pre_tokenizer"},
+		{"an added token that strips", `"lstrip":false`, `"lstrip":true`, "added_tokens"},
+		{"a post-processor", `"post_processor":null`, `"post_processor":{"type":"BertProcessing"}`, "post_processor"},
+		{"no JSON", `{`, `[`, "no tokenizer.json"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			changed := strings.Replace(string(good), tc.old, tc.new, 1)
+			if changed == string(good) {
+				t.Fatal("nothing to change")
+			}
+			if _, err := New([]byte(changed)); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %q", err, tc.want)
+			}
+		})
+	}
+	if _, err := open(t, "gpt2").Encode(nil, "\xff", false); err == nil {
+		t.Error("no error for what is no text")
+	}
+}
+
+func FuzzEncode(f *testing.F) {
+	tokenizers := map[string]*Tokenizer{}
+	for _, family := range families {
+		tokenizers[family] = open(f, family)
+	}
+	for _, text := range []string{"a b", " \n x", "'s don't", "123 4", "日本\u0301"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for family, tokenizer := range tokenizers {
+			ids, err := tokenizer.Encode(nil, text, false)
+			if err == nil && tokenizer.normal == nil && decode(tokenizer, ids) != text {
+				t.Errorf("%s: %q: other text from %v", family, text, ids)
+			}
+		}
+	})
+}
+
+// decode returns the text of tokens.
+func decode(t *Tokenizer, ids []uint32) string {
+	texts := map[uint32]string{}
+	for text, id := range t.vocabulary {
+		texts[id] = text
+	}
+	for _, list := range t.early.byFirst {
+		for _, a := range list {
+			texts[a.id] = a.text
+		}
+	}
+	out := ""
+	for _, id := range ids {
+		out += texts[id]
+	}
+	return out
+}
+
+func BenchmarkEncode(b *testing.B) {
+	text := strings.Repeat("The quick brown fox jumps over the lazy dog, again and again; 12 times.\n", 230)
+	for _, known := range []bool{true, false} {
+		b.Run(map[bool]string{true: "known", false: "unknown"}[known], func(b *testing.B) {
+			tokenizer := open(b, "llama3")
+			b.SetBytes(int64(len(text)))
+			for i := 0; b.Loop(); i++ {
+				asked := text
+				if !known {
+					asked = fmt.Sprint(i, text)
+				}
+				if _, err := tokenizer.Encode(nil, asked, false); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

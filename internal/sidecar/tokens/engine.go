@@ -1,0 +1,121 @@
+package tokens
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// Server is a model server that can be asked.
+type Server struct {
+	// URL has no path, Client is how it is reached, Header what goes with every request.
+	URL    string
+	Client *http.Client
+	Header http.Header
+}
+
+// Servers knows the model servers.
+type Servers interface {
+	// For returns the servers of a model, the one to be asked first in front.
+	For(model string) []Server
+}
+
+// engines asks the model servers themselves, by the endpoint /tokenize that vLLM has.
+type engines struct{ servers Servers }
+
+// mostAnswer bounds the answer of a server.
+const mostAnswer = 32 << 20
+
+// mostAsked bounds how many servers are asked for one prompt.
+const mostAsked = 2
+
+// Tokens implements Backend.
+func (b *engines) Tokens(ctx context.Context, p *Prompt) (Encoded, error) {
+	if p.HasMedia() {
+		return Encoded{}, ErrNone("media")
+	}
+	question, err := json.Marshal(tokenize(p))
+	if err != nil {
+		return Encoded{}, err
+	}
+	servers := b.servers.For(p.Model)
+	if len(servers) == 0 {
+		return Encoded{}, ErrNone("no server")
+	}
+	for _, s := range servers[:min(len(servers), mostAsked)] {
+		var answer struct {
+			Tokens []uint32 `json:"tokens"`
+		}
+		if err = post(ctx, &s, "/tokenize", question, &answer); err == nil {
+			return Encoded{Tokens: answer.Tokens}, nil
+		}
+		if isNone(err) {
+			break
+		}
+	}
+	return Encoded{}, err
+}
+
+// tokenize is the body of a question to /tokenize.
+func tokenize(p *Prompt) map[string]any {
+	q := map[string]any{"model": p.Model}
+	if p.AddSpecial != nil {
+		q["add_special_tokens"] = *p.AddSpecial
+	}
+	if !p.Chat {
+		q["prompt"] = p.Text
+		return q
+	}
+	q["messages"], q["add_generation_prompt"], q["continue_final_message"] = p.Messages, p.AddGeneration, p.Continue
+	if p.Tools != nil {
+		q["tools"] = p.Tools
+	}
+	if p.Template != "" {
+		q["chat_template"] = p.Template
+	}
+	values := map[string]json.RawMessage{}
+	for key, value := range p.TemplateValues {
+		values[key] = value
+	}
+	if p.Documents != nil {
+		values["documents"] = p.Documents
+	}
+	if len(values) > 0 {
+		q["chat_template_kwargs"] = values
+	}
+	return q
+}
+
+// post asks a server and decodes its answer. A server that does not take the prompt says that it has no tokens.
+func post(ctx context.Context, s *Server, path string, question []byte, answer any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+path, bytes.NewReader(question))
+	if err != nil {
+		return err
+	}
+	for name, values := range s.Header {
+		request.Header[name] = values
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := s.Client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	content, err := io.ReadAll(io.LimitReader(response.Body, mostAnswer))
+	switch {
+	case err != nil:
+		return err
+	case response.StatusCode == http.StatusBadRequest || response.StatusCode == http.StatusUnprocessableEntity:
+		return ErrNone("refused")
+	case response.StatusCode != http.StatusOK:
+		return fmt.Errorf("%s%s answers %s", s.URL, path, response.Status)
+	}
+	if json.Unmarshal(content, answer) != nil {
+		return errors.New(s.URL + path + " does not answer with tokens")
+	}
+	return nil
+}

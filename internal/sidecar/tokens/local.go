@@ -1,0 +1,117 @@
+package tokens
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/tokens/bpe"
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// local makes the tokens of texts by the file of a model. Chats are left to others: their templates are programs, and
+// what renders them otherwise than the engine does makes other tokens.
+type local struct {
+	tokenizer *bpe.Tokenizer
+	chats     Backend
+}
+
+// newLocal reads the file that a document names.
+func newLocal(c *scoring.TokenBackend, chats Backend) (*local, error) {
+	if c.Mode != "" && c.Mode != "auto" && c.Mode != "hf" {
+		return nil, fmt.Errorf("tokenizerMode: %q is known, but not here; auto is right where there is a "+
+			"tokenizer.json", c.Mode)
+	}
+	path, err := findFile(c)
+	if err != nil {
+		return nil, err
+	}
+	return openLocal(path, chats)
+}
+
+// findFile finds the tokenizer.json of a model: by the map, else below the folder.
+func findFile(c *scoring.TokenBackend) (string, error) {
+	model := cmp.Or(c.Name, c.Model)
+	for _, f := range c.Files {
+		if f.Model == model {
+			if info, err := os.Stat(f.Path); err == nil && info.IsDir() {
+				return filepath.Join(f.Path, c.File), nil
+			}
+			return f.Path, nil
+		}
+	}
+	if len(c.Files) > 0 {
+		return "", fmt.Errorf("modelTokenizerMap: has no %q", model)
+	}
+	var found []string
+	err := filepath.WalkDir(c.Dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if !d.IsDir() && d.Name() == c.File {
+			found = append(found, path)
+		}
+		if len(found) > mostFiles {
+			return errors.New("too many files")
+		}
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("autoDiscoveryDir: %q cannot be searched: %w", c.Dir, err)
+	}
+	for _, path := range found {
+		if isOf(c.Dir, path, model) {
+			return path, nil
+		}
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	return "", fmt.Errorf("autoDiscoveryDir: %q has %d files %s, and none for %q; modelTokenizerMap can name it", c.Dir,
+		len(found), c.File, model)
+}
+
+// mostFiles bounds the search.
+const mostFiles = 10_000
+
+// isOf reports whether a file lies where that of a model is: in a folder of its name, or in a cache of the hub.
+func isOf(dir, path, model string) bool {
+	folder, err := filepath.Rel(dir, filepath.Dir(path))
+	if err != nil {
+		return false
+	}
+	folder = filepath.ToSlash(folder)
+	return folder == model || strings.HasSuffix(folder, "/"+model) ||
+		strings.Contains("/"+folder+"/", "/models--"+strings.ReplaceAll(model, "/", "--")+"/")
+}
+
+// openLocal reads a tokenizer.json.
+func openLocal(path string, chats Backend) (*local, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	l := &local{chats: chats}
+	if l.tokenizer, err = bpe.New(content); err != nil {
+		return nil, fmt.Errorf("%s: %w; without it the model servers are asked", path, err)
+	}
+	return l, nil
+}
+
+// Tokens implements Backend.
+func (l *local) Tokens(ctx context.Context, p *Prompt) (Encoded, error) {
+	if p.Chat {
+		return l.chats.Tokens(ctx, p)
+	}
+	special := p.AddSpecial == nil || *p.AddSpecial
+	ids, err := l.tokenizer.Encode(make([]uint32, 0, len(p.Text)/3+16), p.Text, special)
+	if err != nil {
+		return Encoded{}, ErrNone("text")
+	}
+	return Encoded{Tokens: ids}, nil
+}

@@ -1,0 +1,102 @@
+package tokens
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// TestLocal: texts are made tokens of by the file, chats by the model servers.
+func TestLocal(t *testing.T) {
+	engine := newServer(t, 200, `{"tokens":[7]}`)
+	pool, err := NewPool(&scoring.TokenBackend{Kind: scoring.TokensLocal, Model: "m",
+		Files: []scoring.PreciseFile{{Model: "m", Path: "bpe/testdata/llama3.json"}}}, serversOf(engine))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		api, body string
+		want      []uint32
+	}{
+		{APICompletions, `{"prompt":"a"}`, []uint32{0, 69}}, // with the token that begins a text
+		{APICompletions, `{"prompt":"a","add_special_tokens":false}`, []uint32{69}},
+		{APIChat, `{"messages":[{"role":"user","content":"a"}]}`, []uint32{7}},
+	} {
+		p, err := Read(tc.api, []byte(tc.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := pool.Tokens(context.Background(), p); err != nil || !slices.Equal(got.Tokens, tc.want) {
+			t.Errorf("%s: got %v and %v, want %v", tc.body, got.Tokens, err, tc.want)
+		}
+	}
+	if len(engine.asked) != 1 {
+		t.Errorf("the model server was asked %d times, want once", len(engine.asked))
+	}
+}
+
+func TestFindFile(t *testing.T) {
+	dir := t.TempDir()
+	write := func(path string) string {
+		path = filepath.Join(dir, path)
+		if os.MkdirAll(filepath.Dir(path), 0o755) != nil || os.WriteFile(path, []byte("{}"), 0o644) != nil {
+			t.Fatal("cannot write")
+		}
+		return path
+	}
+	plain := write("org/a/tokenizer.json")
+	cached := write("hub/models--org--b/snapshots/1234/tokenizer.json")
+	mapped := write("mapped.json")
+	alone := write("alone/only/tokenizer.json")
+	for _, tc := range []struct {
+		name    string
+		backend scoring.TokenBackend
+		want    string
+		err     string
+	}{
+		{"in a folder of its name", scoring.TokenBackend{Dir: dir, File: "tokenizer.json", Model: "org/a"}, plain, ""},
+		{"in a cache of the hub", scoring.TokenBackend{Dir: dir, File: "tokenizer.json", Model: "org/b"}, cached, ""},
+		{"another name", scoring.TokenBackend{Dir: dir, File: "tokenizer.json", Model: "x", Name: "org/b"}, cached, ""},
+		{"the only one", scoring.TokenBackend{Dir: filepath.Join(dir, "alone"), File: "tokenizer.json", Model: "x"},
+			alone, ""},
+		{"by the map", scoring.TokenBackend{Model: "x", File: "tokenizer.json",
+			Files: []scoring.PreciseFile{{Model: "x", Path: mapped}}}, mapped, ""},
+		{"a folder by the map", scoring.TokenBackend{Model: "x", File: "tokenizer.json",
+			Files: []scoring.PreciseFile{{Model: "x", Path: filepath.Dir(plain)}}}, plain, ""},
+		{"none of several", scoring.TokenBackend{Dir: dir, File: "tokenizer.json", Model: "x"}, "",
+			`has 3 files tokenizer.json, and none for "x"`},
+		{"not in the map", scoring.TokenBackend{Model: "x", Files: []scoring.PreciseFile{{Model: "y"}}}, "",
+			`modelTokenizerMap: has no "x"`},
+		{"no folder", scoring.TokenBackend{Dir: filepath.Join(dir, "gone"), Model: "x"}, "", "autoDiscoveryDir"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := findFile(&tc.backend)
+			said := fmt.Sprint(err)
+			if got != tc.want || (tc.err == "") != (err == nil) || !strings.Contains(said, tc.err) {
+				t.Errorf("got %q and %v, want %q and %q", got, err, tc.want, tc.err)
+			}
+		})
+	}
+}
+
+// TestBackendsThatAreNotHere: they are refused with their keys.
+func TestBackendsThatAreNotHere(t *testing.T) {
+	for want, c := range map[string]scoring.TokenBackend{
+		"s: tokenizersPoolConfig.hf is known, but not here yet": {Kind: scoring.TokensDownloaded},
+		"s: udsTokenizerConfig and tokenizersPoolConfig.uds are known, but not here yet": {
+			Kind: scoring.TokensOfService},
+		`s: tokenizersPoolConfig.local: tokenizerMode: "slow" is known, but not here`: {
+			Kind: scoring.TokensLocal, Mode: "slow"},
+	} {
+		c.At = "s"
+		if _, err := NewPool(&c, nil); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}

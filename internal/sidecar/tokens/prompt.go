@@ -1,0 +1,187 @@
+package tokens
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+)
+
+// Prompt is what a request asks for, as far as its tokens depend on it. Raw parts are as the client wrote them.
+type Prompt struct {
+	Model string
+	// Salt is the request's cache_salt.
+	Salt string
+	// IDs are a prompt that came as tokens.
+	IDs []uint32
+	// Text is a prompt that came as text, if Chat is not set.
+	Text string
+	Chat bool
+	// Messages, Tools and Documents are those of a chat.
+	Messages, Tools, Documents json.RawMessage
+	// Template and TemplateValues replace the model's chat template and add to what it reads.
+	Template       string
+	TemplateValues map[string]json.RawMessage
+	// AddGeneration has the template end with the beginning of an answer; Continue has it end within the last message.
+	AddGeneration, Continue bool
+	// AddSpecial has the tokenizer add what begins and ends a text; nil leaves it to the API.
+	AddSpecial *bool
+	// Body is all of the request.
+	Body []byte
+}
+
+// body is what is read of a request.
+type body struct {
+	Model          string                     `json:"model"`
+	Salt           string                     `json:"cache_salt"`
+	Prompt         json.RawMessage            `json:"prompt"`
+	Messages       json.RawMessage            `json:"messages"`
+	Tools          json.RawMessage            `json:"tools"`
+	Documents      json.RawMessage            `json:"documents"`
+	Template       string                     `json:"chat_template"`
+	TemplateValues map[string]json.RawMessage `json:"chat_template_kwargs"`
+	Effort         json.RawMessage            `json:"reasoning_effort"`
+	AddGeneration  *bool                      `json:"add_generation_prompt"`
+	Continue       bool                       `json:"continue_final_message"`
+	AddSpecial     *bool                      `json:"add_special_tokens"`
+	Truncate       json.RawMessage            `json:"truncate_prompt_tokens"`
+	Embeds         json.RawMessage            `json:"prompt_embeds"`
+	Suffix         json.RawMessage            `json:"suffix"`
+	Processor      json.RawMessage            `json:"mm_processor_kwargs"`
+}
+
+// The APIs whose prompts can be read.
+const (
+	APIChat        = "chat"
+	APICompletions = "completions"
+)
+
+// Read reads a request. The error is an ErrNone: its prompt's tokens cannot be told. The prompt aliases content.
+func Read(api string, content []byte) (*Prompt, error) {
+	var b body
+	if json.Unmarshal(content, &b) != nil {
+		return nil, ErrNone("unreadable")
+	}
+	p := &Prompt{Model: b.Model, Salt: b.Salt, AddSpecial: b.AddSpecial, Body: content}
+	switch {
+	case given(b.Truncate):
+		return nil, ErrNone("truncated")
+	case given(b.Embeds):
+		return nil, ErrNone("embeddings")
+	case api == APICompletions:
+		return p, p.readText(&b)
+	case api != APIChat:
+		return nil, ErrNone("api")
+	case len(b.Messages) == 0:
+		return nil, ErrNone("no messages")
+	}
+	p.Chat, p.Messages, p.Template, p.Continue = true, b.Messages, b.Template, b.Continue
+	p.AddGeneration = b.AddGeneration == nil || *b.AddGeneration
+	if given(b.Tools) {
+		p.Tools = b.Tools
+	}
+	if given(b.Documents) {
+		p.Documents = b.Documents
+	}
+	p.TemplateValues = b.TemplateValues
+	p.addEffort(b.Effort)
+	return p, nil
+}
+
+func given(raw json.RawMessage) bool { return len(raw) > 0 && !bytes.Equal(raw, []byte("null")) }
+
+// readText reads the prompt of a completion: one text, or one list of tokens.
+func (p *Prompt) readText(b *body) error {
+	var texts []string
+	var lists [][]uint32
+	switch {
+	case given(b.Suffix):
+		return ErrNone("suffix")
+	case json.Unmarshal(b.Prompt, &p.Text) == nil:
+	case json.Unmarshal(b.Prompt, &texts) == nil && len(texts) == 1:
+		p.Text = texts[0]
+	case json.Unmarshal(b.Prompt, &p.IDs) == nil && len(p.IDs) > 0:
+	case json.Unmarshal(b.Prompt, &lists) == nil && len(lists) == 1:
+		p.IDs = lists[0]
+	default:
+		return ErrNone("several prompts")
+	}
+	return nil
+}
+
+// addEffort has the template read reasoning_effort as vLLM does: with it, thinking is on unless it is none.
+func (p *Prompt) addEffort(effort json.RawMessage) {
+	if !given(effort) {
+		return
+	}
+	values := map[string]json.RawMessage{"reasoning_effort": effort}
+	thinking := "true"
+	if bytes.Equal(effort, []byte(`"none"`)) {
+		thinking = "false"
+	}
+	values["enable_thinking"] = json.RawMessage(thinking)
+	for key, value := range p.TemplateValues {
+		if key != "reasoning_effort" {
+			values[key] = value
+		}
+	}
+	p.TemplateValues = values
+}
+
+// HasMedia reports whether a chat has parts that are not text.
+func (p *Prompt) HasMedia() bool {
+	if !p.Chat || !bytes.Contains(p.Messages, []byte(`"type"`)) {
+		return false
+	}
+	var messages []struct {
+		Content json.RawMessage `json:"content"`
+	}
+	if json.Unmarshal(p.Messages, &messages) != nil {
+		return true
+	}
+	for _, m := range messages {
+		var parts []struct {
+			Type string `json:"type"`
+		}
+		if len(m.Content) == 0 || m.Content[0] != '[' {
+			continue
+		}
+		if json.Unmarshal(m.Content, &parts) != nil {
+			return true
+		}
+		for _, part := range parts {
+			switch part.Type {
+			case "text", "refusal", "thinking", "input_text", "output_text":
+			default:
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// key stands for all that a prompt's tokens depend on.
+func (p *Prompt) key() [32]byte {
+	h := sha256.New()
+	values, _ := json.Marshal(p.TemplateValues)
+	flags := []byte{bit(p.Chat), bit(p.AddGeneration), bit(p.Continue), 2}
+	if p.AddSpecial != nil {
+		flags[3] = bit(*p.AddSpecial)
+	}
+	for _, part := range [][]byte{[]byte(p.Model), flags, []byte(p.Text), p.Messages, p.Tools, p.Documents,
+		[]byte(p.Template), values} {
+		var length [8]byte
+		for i := range length {
+			length[i] = byte(len(part) >> (8 * i))
+		}
+		h.Write(length[:])
+		h.Write(part)
+	}
+	return [32]byte(h.Sum(nil))
+}
+
+func bit(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,131 @@
+// Package tokens makes the tokens of prompts as the model servers do, for keys of their blocks. What cannot be made
+// surely has none: a wrong key would be worse than no key.
+package tokens
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// Backend makes tokens. All methods may be called at once.
+type Backend interface {
+	// Tokens returns those of a prompt. The error is an ErrNone when nothing is wrong but the prompt has none that are
+	// sure.
+	Tokens(ctx context.Context, p *Prompt) (Encoded, error)
+}
+
+// Encoded is a prompt as a model server computes it.
+type Encoded struct {
+	Tokens []uint32
+	// Media are the images, audios and videos that some of the tokens stand for.
+	Media []Media
+}
+
+// Media says that the tokens from Offset on stand for what has that Hash, its identifier in the engine.
+type Media struct {
+	Hash           string
+	Offset, Length int
+}
+
+// ErrNone says that a prompt has no tokens that are sure, and why.
+type ErrNone string
+
+// Error implements error.
+func (e ErrNone) Error() string { return string(e) }
+
+// Pool is a bounded number of workers before a backend, with a memory of what it has made.
+type Pool struct {
+	backend Backend
+	workers chan struct{}
+	cache   *cache
+	metrics *Metrics
+}
+
+// backendTimeout bounds what a backend may take, though nobody waits any more: what it makes is kept for the next.
+const backendTimeout = 5 * time.Second
+
+// NewPool opens what the configuration says.
+func NewPool(c *scoring.TokenBackend, servers Servers) (*Pool, error) {
+	backend, err := open(c, servers)
+	if err != nil {
+		return nil, err
+	}
+	return newPool(backend, c.Workers), nil
+}
+
+func newPool(backend Backend, workers int) *Pool {
+	return &Pool{backend: backend, workers: make(chan struct{}, max(workers, 1)), cache: newCache(cacheBytes),
+		metrics: newMetrics()}
+}
+
+// open makes the backend of a kind.
+func open(c *scoring.TokenBackend, servers Servers) (Backend, error) {
+	switch c.Kind {
+	case scoring.TokensOfEngine:
+		return &engines{servers: servers}, nil
+	case scoring.TokensRendered:
+		return newRenderer(c), nil
+	case scoring.TokensLocal:
+		l, err := newLocal(c, &engines{servers: servers})
+		if err != nil {
+			return nil, fmt.Errorf("%s: tokenizersPoolConfig.local: %w", c.At, err)
+		}
+		return l, nil
+	case scoring.TokensDownloaded:
+		return nil, fmt.Errorf("%s: tokenizersPoolConfig.hf is known, but not here yet; without it the model servers "+
+			"are asked", c.At)
+	}
+	return nil, fmt.Errorf("%s: udsTokenizerConfig and tokenizersPoolConfig.uds are known, but not here yet; without "+
+		"them the model servers are asked", c.At)
+}
+
+// Tokens returns the tokens of a prompt.
+func (p *Pool) Tokens(ctx context.Context, prompt *Prompt) (Encoded, error) {
+	if prompt.IDs != nil {
+		return Encoded{Tokens: prompt.IDs}, nil
+	}
+	key := prompt.key()
+	if e, ok := p.cache.get(key); ok {
+		p.metrics.prompts.WithLabelValues("seen").Inc()
+		return e, nil
+	}
+	select {
+	case p.workers <- struct{}{}:
+	case <-ctx.Done():
+		p.metrics.prompts.WithLabelValues("busy").Inc()
+		return Encoded{}, ctx.Err()
+	}
+	type result struct {
+		encoded Encoded
+		err     error
+	}
+	done := make(chan result, 1)
+	go func() {
+		defer func() { <-p.workers }()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), backendTimeout)
+		defer cancel()
+		began := time.Now()
+		e, err := p.backend.Tokens(ctx, prompt)
+		p.metrics.made(began, &e, err)
+		if err == nil {
+			p.cache.put(key, e)
+		}
+		done <- result{e, err}
+	}()
+	select {
+	case r := <-done:
+		return r.encoded, r.err
+	case <-ctx.Done():
+		return Encoded{}, ctx.Err()
+	}
+}
+
+// isNone reports whether an error says that nothing is wrong.
+func isNone(err error) bool {
+	var none ErrNone
+	return errors.As(err, &none)
+}

@@ -153,6 +153,6 @@ func (s *stream) endTrace(picked []*scoring.Endpoint) {
 	line = append(append(line, `],"filteredOut":[`...), x.filtered...)
 	line = append(line, `],"omitted":`...)
 	line = strconv.AppendInt(line, int64(max(x.listed-mostExplained, 0)), 10)
-	line = appendPredictions(line, s.cycle.Predictions())
+	line = s.appendPrefix(appendPredictions(line, s.cycle.Predictions()))
 	s.explain = string(append(line, '}'))
 }

@@ -31,6 +31,8 @@ type plugin struct {
 	// unstored are finished responses that the sidecar has not taken yet; handsOver has the next tick come at once.
 	unstored  []*turn
 	handsOver bool
+	// routed are the requests of which the sidecar is to be told where they went.
+	routed []byte
 }
 
 // tickMillis is how often a worker looks whether the sidecar is still there.
@@ -104,6 +106,7 @@ func (p *plugin) Tick() {
 	if p.handsOver || len(p.unstored) > 0 {
 		p.handOver()
 	}
+	p.tellRouted()
 	if len(p.waiting) > 0 {
 		p.wake()
 		return

@@ -178,6 +178,9 @@ func (s *stream) decide() hostcalls.Action {
 	if action, asked := s.recall(body); asked {
 		return action
 	}
+	if action, asked := s.askPrefix(body); asked {
+		return action
+	}
 	s.begin()
 	s.history.catchUp(&s.pool, s.cycle.Request.Now)
 	s.request.Want(s.config.Plan.BodyKeys())
@@ -188,6 +191,7 @@ func (s *stream) decide() hostcalls.Action {
 		return s.refuse(failure)
 	}
 	s.asked = journal.HashName(s.request.Model)
+	s.cycle.Request.Precise = s.precise()
 	endpoints, failure := s.choose()
 	s.shadowDecision(endpoints, failure)
 	if failure != nil {
@@ -199,6 +203,7 @@ func (s *stream) decide() hostcalls.Action {
 	s.publish(endpoints, s.editable())
 	s.publishHeaders(s.editable())
 	s.primary, s.prefill, s.primaryPort = endpoints[0], s.cycle.Prefill(), s.cycle.PrimaryPort()
+	s.noteRouted()
 	s.reportDecision(endpoints)
 	if s.operation.Computes() {
 		s.decided()

@@ -70,6 +70,8 @@ type stream struct {
 	// turn is what is kept of a conversation's turn, nil for nothing; recalled is set once that has been looked at.
 	turn     *turn
 	recalled bool
+	// prefix is how the question went which servers have the beginning of the prompt, empty before.
+	prefix string
 }
 
 // settle lets the request go on.

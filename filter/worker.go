@@ -40,6 +40,8 @@ type worker struct {
 	turnScan openai.Turn
 	keptFree [][]byte
 	keptMade int
+	// precise is what the sidecar has said of the prompt that is being decided.
+	precise scoring.PreciseMatches
 }
 
 // ofThisVM is the VM's only worker.
@@ -76,6 +78,8 @@ type stats struct {
 	turnsRecalled, turnsUnknown          hostcalls.Counter
 	turnsUnavailable                     hostcalls.Counter
 	turnsStored, turnsLost               hostcalls.Counter
+	prefixKnown, prefixNone              hostcalls.Counter
+	prefixLate, prefixFailed             hostcalls.Counter
 }
 
 func newStats() stats {
@@ -95,5 +99,9 @@ func newStats() stats {
 		turnsUnavailable:  hostcalls.NewCounter("pintle.responses.unavailable"),
 		turnsStored:       hostcalls.NewCounter("pintle.responses.stored"),
 		turnsLost:         hostcalls.NewCounter("pintle.responses.not_stored"),
+		prefixKnown:       hostcalls.NewCounter("pintle.prefix.known"),
+		prefixNone:        hostcalls.NewCounter("pintle.prefix.none"),
+		prefixLate:        hostcalls.NewCounter("pintle.prefix.late"),
+		prefixFailed:      hostcalls.NewCounter("pintle.prefix.failed"),
 	}
 }

@@ -118,6 +118,7 @@ func (c *compiler) finish(doc *strictjson.Object) {
 	c.addPickers(doc)
 	c.chooseHandler(doc)
 	c.addHooks()
+	c.addPrecise()
 	c.checkOrder(doc)
 	c.checkPrefixes(doc)
 }

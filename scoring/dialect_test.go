@@ -123,9 +123,9 @@ func TestGates(t *testing.T) {
 
 // TestNotYet: what llm-d has and Pintle has not is told in one line, with what comes nearest.
 func TestNotYet(t *testing.T) {
-	_, err := read(`{"plugins": [{"type": "precise-prefix-cache-producer"}]}`, scoring.DialectUnsaid)
-	want := `plugins[0](precise-prefix-cache-producer).type: "precise-prefix-cache-producer" is known, but not here yet: ` +
-		`an approx-prefix-cache-producer learns from the requests themselves`
+	_, err := read(`{"plugins": [{"type": "program-aware-fairness"}]}`, scoring.DialectUnsaid)
+	want := `plugins[0](program-aware-fairness).type: "program-aware-fairness" is known, but not here yet: ` +
+		`vtc-basic shares servers fairly among users`
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}
@@ -208,8 +208,8 @@ func TestParametersWithoutEffect(t *testing.T) {
 	}
 }
 
-// TestLoadsWithWarnings: what llm-d's documents of before 0.10 say of prefixes holds at a producer, and a server that
-// is to be asked for tokens is not asked; the operator is told of both.
+// TestLoadsWithWarnings: what llm-d's documents of before 0.10 say of prefixes holds at a producer, and nothing
+// goes by a server that is to be asked for tokens; the operator is told of both.
 func TestLoadsWithWarnings(t *testing.T) {
 	tests := []struct{ name, plugins, warnings, mistake string }{
 		{"prefix parameters", `{"type": "prefix-cache-scorer", "parameters": {"hashBlockSize": 32,
@@ -224,8 +224,7 @@ func TestLoadsWithWarnings(t *testing.T) {
 			"plugins[0](prefix-cache-scorer).parameters.lruCapacityPerServer: " +
 				`"many" is not a whole number from 0 to 16777216`},
 		{"a server for tokens", `{"type": "token-producer", "parameters": {"modelName": "m", "vllm": {"url": "http://a"}}}`,
-			"token-producer: vllm, modelName: no effect, as no server is asked for tokens; " +
-				"4 bytes of text count as one", ""},
+			"token-producer: no effect, as nothing goes by tokens; 4 bytes of text count as one", ""},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

@@ -3,11 +3,7 @@ package scoring
 // notYet are the types of plug-ins that llm-d's router has and Pintle does not have yet, and what comes nearest. A type
 // that the registry knows is not looked up here.
 var notYet = map[string]string{
-	"precise-prefix-cache-producer": "an approx-prefix-cache-producer learns from the requests themselves",
-	"precise-prefix-cache-scorer": "prefix-cache-scorer with an approx-prefix-cache-producer learns from the " +
-		"requests themselves",
-	"endpoint-notification-source": "it serves the precise prefix index alone: leave it out with that",
-	"k8s-notification-source":      "the sidecar watches Kubernetes by itself: leave it out",
+	"k8s-notification-source": "the sidecar watches Kubernetes by itself: leave it out",
 
 	"global-strict-fairness-policy":            nearestFlow,
 	"round-robin-fairness-policy":              nearestFlow,

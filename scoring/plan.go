@@ -36,6 +36,7 @@ type Plan struct {
 	media          MediaEstimate
 	responseHooks  []ResponseHook
 	responses      *ResponsesStore
+	precise        *PreciseIndex
 	requestHeaders []string
 	ownedHeaders   []string
 	bodyKeys       []string

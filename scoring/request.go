@@ -29,6 +29,8 @@ type Request struct {
 	// Unjudged has a random endpoint serve the request, of those that the filters leave: no model computes anything for
 	// it.
 	Unjudged bool
+	// Precise is which servers have the beginning of the prompt, nil when nobody was asked or knows.
+	Precise *PreciseMatches
 	// Now is the time in nanoseconds since 1970.
 	Now int64
 }

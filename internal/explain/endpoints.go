@@ -19,6 +19,8 @@ type Fleet struct {
 	// past is of each endpoint, models of each model that the document names.
 	past   []past
 	models []past
+	// tokens is how many the prompts have, as the sidecar would say; 0 is that it does not.
+	tokens int
 }
 
 // enter gives the fleet a state with the parts that the plan reads. What is in flight was decided before the endpoints
@@ -71,9 +73,35 @@ func ReadEndpoints(text []byte, now int64) (*Fleet, error) {
 	}}
 	part := reader.Part(root)
 	fleet.readModels(root)
+	prompt := root.Object("prompt")
+	prompt.Int("tokens", &fleet.tokens, 1, math.MaxInt32)
+	prompt.Close()
+	for i := range fleet.past {
+		if fleet.past[i].blocks > 0 && fleet.tokens == 0 {
+			root.Missing("prompt.tokens", "cachedBlocks are those of a prompt that has some")
+			break
+		}
+	}
 	root.Close()
 	fleet.take(&part, metrics)
 	return fleet, document.Locate(mistakes.Err())
+}
+
+// precise is what the sidecar would say of a prompt for a model, nil for nothing.
+func (f *Fleet) precise(plan *scoring.Plan, model string) *scoring.PreciseMatches {
+	index := plan.PreciseIndex()
+	if index == nil || f.tokens == 0 {
+		return nil
+	}
+	m := &scoring.PreciseMatches{Model: model, Tokens: f.tokens, Blocks: f.tokens / index.BlockTokens,
+		BlockTokens: index.BlockTokens}
+	for i := range f.past {
+		if blocks := min(f.past[i].blocks, m.Blocks); blocks > 0 {
+			m.Holders = append(m.Holders, scoring.PreciseHolder{ID: f.ID(&f.Endpoints[i]), Blocks: blocks,
+				Tokens: blocks * m.BlockTokens, Score: f.past[i].worth})
+		}
+	}
+	return m
 }
 
 // take makes the pool of what the sidecar would send.

@@ -120,6 +120,7 @@ func (x *Explainer) Explain(request Request, now int64) *Explanation {
 	if failure := x.cycle.Request.Read(&x.scan, api, request.Body); failure != nil {
 		return result.fail(failure)
 	}
+	r.Precise = x.fleet.precise(x.plan, r.Model)
 	endpoints, failure := x.plan.Decide(x.cycle)
 	result.Model = x.cycle.Request.Model
 	for _, p := range x.cycle.Predictions() {

@@ -24,6 +24,9 @@ type past struct {
 	// a second; 0 is unknown.
 	tokens int
 	rate   float64
+	// blocks is how many leading blocks of the prompt it has by its events, worth is what they are worth.
+	blocks int
+	worth  float64
 }
 
 // readState reads what the journal would hold of an endpoint.
@@ -34,6 +37,12 @@ func readState(o *strictjson.Object) past {
 	p.failures = failures
 	o.Int("tokensInFlight", &p.tokens, 0, math.MaxInt32)
 	o.Float("prefillTokensPerSecond", &p.rate, 1, 1e9)
+	o.Int("cachedBlocks", &p.blocks, 0, math.MaxInt32)
+	p.worth = float64(p.blocks)
+	o.Float("cachedScore", &p.worth, 0, math.MaxInt32)
+	if o.Has("cachedScore") && p.blocks == 0 {
+		o.Missing("cachedBlocks", "a score is that of blocks")
+	}
 	if p.tokens > 0 && p.inFlight == 0 {
 		o.Missing("inFlight", "tokens in flight are those of requests")
 	}

@@ -81,8 +81,9 @@ type Config struct {
 type Sidecar struct {
 	// Cluster is the name of Envoy's cluster that leads to it.
 	Cluster string
-	// Timeout is how long a request waits for an answer.
-	Timeout time.Duration
+	// Timeout is how long a request waits for an answer without which it cannot go on, PrefixTimeout for one without
+	// which it can.
+	Timeout, PrefixTimeout time.Duration
 }
 
 // Ingest says where the sidecar's snapshots are taken.
@@ -123,7 +124,8 @@ func ParseAs(text []byte, environment func(name string) (value string, ok bool),
 	}
 	root, document := strictjson.Parse(text, "configuration")
 	c := &Config{Wait: waitDefault, HeldBytes: heldDefault,
-		Sidecar: Sidecar{Cluster: "pintle-sidecar", Timeout: 400 * time.Millisecond}}
+		Sidecar: Sidecar{Cluster: "pintle-sidecar", Timeout: 400 * time.Millisecond,
+			PrefixTimeout: 50 * time.Millisecond}}
 	settings := scoring.Settings{
 		Stale: staleDefault, CorrectLoad: true, Failing: failingDefault, Environment: environment, Dialect: dialect,
 	}
@@ -150,6 +152,7 @@ func ParseAs(text []byte, environment func(name string) (value string, ok bool),
 	sidecar := root.Object("sidecar")
 	sidecar.String("cluster", &c.Sidecar.Cluster)
 	sidecar.Duration("timeout", &c.Sidecar.Timeout, time.Millisecond)
+	sidecar.Duration("prefixTimeout", &c.Sidecar.PrefixTimeout, time.Millisecond)
 	sidecar.Close()
 	c.readModes(root)
 	root.Bool("debug", &c.Debug)

@@ -74,8 +74,9 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 		pushers[i].Measure(time.Now())
 	}
 	observer := newObserver(c, token, p, m, log)
-	store, err := openStore(c, token, m, log)
-	if err != nil {
+	asked := &answers{}
+	if err := asked.open(c, token, p, m, log); err != nil {
+		asked.close()
 		return err
 	}
 	var members []*replicate.Member
@@ -95,12 +96,10 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 		tasks.Go(func() { pusher.Run(ctx) })
 	}
 	tasks.Go(func() { observer.run(ctx) })
-	if store != nil {
-		tasks.Go(func() { store.run(ctx) })
-	}
 	for _, member := range members {
 		tasks.Go(func() { member.Run(ctx) })
 	}
+	tasks.Go(func() { asked.run(ctx) })
 	if c.TokenFile != "" {
 		tasks.Go(func() { token.Watch(ctx, c.TokenFile, log) })
 	}

@@ -61,10 +61,7 @@ type approxPrefixCacheProducerParameters struct {
 
 // NewApproxPrefixCacheProducer builds an approx-prefix-cache-producer.
 func NewApproxPrefixCacheProducer(b *scoring.Builder) scoring.Plugin {
-	p := &approxPrefixCacheProducer{approxPrefixCacheProducerParameters: approxPrefixCacheProducerParameters{
-		AutoTune: true, BlockSizeTokens: 16, MaxPrefixTokensToMatch: 131072, MaxPrefixBlocksToMatch: 2048,
-		LruCapacityPerServer: state.DefaultPrefixCapacity,
-	}}
+	p := &approxPrefixCacheProducer{approxPrefixCacheProducerParameters: approxDefaults()}
 	b.Bool("autoTune", &p.AutoTune)
 	b.Int("blockSizeTokens", &p.BlockSizeTokens, 1, 65536)
 	b.Int("blockSize", &p.BlockSize, 0, 65536)
@@ -81,14 +78,26 @@ func NewApproxPrefixCacheProducer(b *scoring.Builder) scoring.Plugin {
 		p.LruCapacityPerServer = state.DefaultPrefixCapacity
 	}
 	p.exact = !p.AutoTune && (b.Has("blockSizeTokens") || p.BlockSize > 0)
+	p.join(b, p.LruCapacityPerServer)
+	p.key = b.Produces(p)
+	return p
+}
+
+func approxDefaults() approxPrefixCacheProducerParameters {
+	return approxPrefixCacheProducerParameters{
+		AutoTune: true, BlockSizeTokens: 16, MaxPrefixTokensToMatch: 131072, MaxPrefixBlocksToMatch: 2048,
+		LruCapacityPerServer: state.DefaultPrefixCapacity,
+	}
+}
+
+// join gives the producer an index in the state.
+func (p *approxPrefixCacheProducer) join(b *scoring.Builder, capacity int) {
 	options := b.State()
 	options.Prefix = true
-	options.PrefixIndexes = append(options.PrefixIndexes, p.LruCapacityPerServer)
+	options.PrefixIndexes = append(options.PrefixIndexes, capacity)
 	if p.index = len(options.PrefixIndexes); p.index > state.MostPrefixIndexes {
 		b.Mistake("", "is one of too many producers; there may be 8")
 	}
-	p.key = b.Produces(p)
-	return p
 }
 
 // MatchKey implements scoring.PrefixProducer.
@@ -101,12 +110,11 @@ func (p *approxPrefixCacheProducer) Produce(c *scoring.Cycle, m *scoring.PrefixM
 	}
 	tokens := p.blockTokens()
 	m.BlockTokens = tokens
-	blocks, ends := c.PromptIDBlocks(tokens, p.most(tokens))
+	blocks, ends := p.cut(c)
 	m.Blocks = len(blocks)
 	if len(blocks) == 0 {
 		return
 	}
-	p.learn(c.Pool.State)
 	p.indexes = p.indexes[:0]
 	for i := range c.Pool.Endpoints {
 		p.indexes = append(p.indexes, uint16(c.Pool.Endpoints[i].StateIndex))
@@ -131,6 +139,18 @@ func (p *approxPrefixCacheProducer) Produce(c *scoring.Cycle, m *scoring.PrefixM
 		}
 		start = end
 	}
+}
+
+// cut returns the prompts' blocks, which the index learns from when the request is answered.
+func (p *approxPrefixCacheProducer) cut(c *scoring.Cycle) (blocks []uint64, ends []int32) {
+	if c.Pool.State == nil || c.Pool.State.Prefix == nil {
+		return nil, nil
+	}
+	tokens := p.blockTokens()
+	if blocks, ends = c.PromptIDBlocks(tokens, p.most(tokens)); len(blocks) > 0 {
+		p.learn(c.Pool.State)
+	}
+	return blocks, ends
 }
 
 // most is how many blocks of a prompt are looked at.

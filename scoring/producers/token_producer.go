@@ -2,10 +2,10 @@ package producers
 
 import (
 	"math"
-	"strings"
 
 	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/precise"
 )
 
 // tokenProducer says how many tokens images and videos are taken for, where prompts are cut into ids of 4 bytes: in
@@ -18,9 +18,9 @@ import (
 // bytes of its URL or data.
 //
 // Source: llm-d, token-producer, backend estimate. What its headers x-llm-d-video-* say of one request's videos is not
-// gone by. Its other backend asks a server that runs the tokenizer; here no server is asked, and a document that names
-// one gets the estimate, of which the operator is told.
-type tokenProducer struct{}
+// gone by. Its other backends make a prompt's tokens: they serve the plug-ins that go by what servers have in their
+// caches, see precise-prefix-cache-scorer; the length of prompts stays estimated.
+type tokenProducer struct{ backend *scoring.TokenBackend }
 
 //lint:ignore U1000 it documents the parameters: they nest deeper than a struct is read
 type tokenProducerParameters struct {
@@ -29,11 +29,12 @@ type tokenProducerParameters struct {
 	// temporalPatchSize}, strided {defaultSourceFPS, frameStride}}, tokensPerFrame {mode, dynamic {factor}, static
 	// {numTokensPerFrame}}}. The defaults make an image 225 tokens and a video 4,500.
 	Estimate struct{}
-	// Vllm is the backend that asks a server. It has no effect.
+	// Vllm is the backend that asks a server which renders prompts: url (http://localhost:8000), timeout (5s) and
+	// mmTimeout (30s).
 	Vllm struct{}
-	// ModelName belongs to vllm. It has no effect.
+	// ModelName is the base model, which the other backends need.
 	ModelName string
-	// UdsTokenizerConfig is a deprecated backend. It has no effect.
+	// UdsTokenizerConfig is the backend that asks a tokenizer service: socketFile, useTCP.
 	UdsTokenizerConfig struct{}
 }
 
@@ -44,19 +45,12 @@ func NewTokenProducer(b *scoring.Builder) scoring.Plugin {
 	readImage(o.Object("image"), &estimate.Image)
 	readVideo(o.Object("video"), &estimate.Video)
 	o.Close()
-	var asks []string
-	for _, key := range []string{"vllm", "modelName", "udsTokenizerConfig"} {
-		if b.Has(key) {
-			asks = append(asks, key)
-		}
-		b.Drop(key)
-	}
-	if len(asks) > 0 {
-		b.Warn(strings.Join(asks, ", ") + ": no effect, as no server is asked for tokens; 4 bytes of text count as one")
-	}
 	b.EstimateMedia(estimate)
-	return tokenProducer{}
+	return tokenProducer{precise.ReadBackend(b)}
 }
+
+// TokenBackend implements scoring.TokensPart.
+func (p tokenProducer) TokenBackend() *scoring.TokenBackend { return p.backend }
 
 const (
 	modeDynamic = "dynamic"

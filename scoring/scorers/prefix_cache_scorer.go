@@ -83,9 +83,7 @@ func NewPrefixCacheScorer(b *scoring.Builder) scoring.Plugin {
 
 // newOwnPrefixCacheScorer builds a prefix-cache-scorer that matches prompts by itself.
 func newOwnPrefixCacheScorer(b *scoring.Builder) *prefixCacheScorer {
-	s := &prefixCacheScorer{prefixCacheScorerParameters: prefixCacheScorerParameters{
-		AutoTune: true, BlockSizeTokens: 16, MaxPrefixBlocksToMatch: 256, LruCapacityPerServer: 31250,
-	}}
+	s := &prefixCacheScorer{prefixCacheScorerParameters: prefixDefaults()}
 	b.Bool("autoTune", &s.AutoTune)
 	b.Int("blockSizeTokens", &s.BlockSizeTokens, 1, 65536)
 	b.Int("maxPrefixBlocksToMatch", &s.MaxPrefixBlocksToMatch, 1, math.MaxInt32)
@@ -95,11 +93,29 @@ func newOwnPrefixCacheScorer(b *scoring.Builder) *prefixCacheScorer {
 		b.Warn("maxPrefixBlocksToMatch is more than " + strconv.Itoa(mostBlocks) + " and counts as that")
 		s.MaxPrefixBlocksToMatch = mostBlocks
 	}
+	s.join(b)
+	return s
+}
+
+// defaultPrefixCacheScorer builds one with its defaults that is part of another plug-in.
+func defaultPrefixCacheScorer(b *scoring.Builder) *prefixCacheScorer {
+	s := &prefixCacheScorer{prefixCacheScorerParameters: prefixDefaults()}
+	s.join(b)
+	return s
+}
+
+func prefixDefaults() prefixCacheScorerParameters {
+	return prefixCacheScorerParameters{
+		AutoTune: true, BlockSizeTokens: 16, MaxPrefixBlocksToMatch: 256, LruCapacityPerServer: 31250,
+	}
+}
+
+// join gives the scorer its part of the state.
+func (s *prefixCacheScorer) join(b *scoring.Builder) {
 	options := b.State()
 	options.Prefix, options.Lengths = true, true
 	options.PrefixCapacity = max(options.PrefixCapacity, s.LruCapacityPerServer)
 	options.PrefixChains++
-	return s
 }
 
 // readBytes reads the parameters that say the size of a block in characters.
@@ -125,14 +141,7 @@ func (s *prefixCacheScorer) ProvidesCachedTokens() {}
 
 // Score implements scoring.Scorer.
 func (s *prefixCacheScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
-	if c.Pool.State == nil || c.Pool.State.Prefix == nil {
-		return
-	}
-	blockBytes := s.blockBytes
-	if blockBytes == 0 || s.AutoTune && s.tuned > 0 {
-		blockBytes = s.blockTokens() * state.BytesPerToken
-	}
-	blocks := c.PromptChain(state.Chain{BlockBytes: blockBytes}, s.MaxPrefixBlocksToMatch)
+	blocks, blockBytes := s.cut(c)
 	if len(blocks) == 0 {
 		return
 	}
@@ -153,6 +162,18 @@ func (s *prefixCacheScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoi
 		c.SetCachedTokens(e, c.TokensOf(int(s.matched[i])*blockBytes))
 		scores[i] = float64(s.matched[i]) / float64(len(blocks))
 	}
+}
+
+// cut returns the prompt's blocks, which the index learns from when the request is answered, and their size.
+func (s *prefixCacheScorer) cut(c *scoring.Cycle) (blocks []uint64, blockBytes int) {
+	if c.Pool.State == nil || c.Pool.State.Prefix == nil {
+		return nil, 0
+	}
+	blockBytes = s.blockBytes
+	if blockBytes == 0 || s.AutoTune && s.tuned > 0 {
+		blockBytes = s.blockTokens() * state.BytesPerToken
+	}
+	return c.PromptChain(state.Chain{BlockBytes: blockBytes}, s.MaxPrefixBlocksToMatch), blockBytes
 }
 
 // OnPool implements scoring.PoolHook: an endpoint keeps as much as its KV cache has room for, and one whose process is

@@ -59,6 +59,8 @@ type Config struct {
 	Responses *Responses
 	// Replicate says how gateways share what they know; nil is not at all.
 	Replicate *Replicate
+	// Prefix says how it is known which servers have the beginning of a prompt.
+	Prefix Prefix
 }
 
 // Follow says how the journals of the Envoys are followed.
@@ -217,6 +219,7 @@ func Parse(path string, content []byte) (*Config, error) {
 	c.readMetrics(root.Object("metrics"))
 	c.readResponses(root.Object("responses"))
 	c.readReplicate(root.Secret("replicate"))
+	c.readPrefix(root.Object("prefix"))
 	if discovery := root.Object("discovery"); discovery.Present() {
 		c.readDiscovery(discovery)
 	} else {

@@ -64,6 +64,7 @@ modelRewrites: [{models: [m], targets: [{model: m1, weight: 9}, {model: m2}]}]
 				Targets: []snapshot.RewriteTarget{{Model: "m1", Weight: 9}, {Model: "m2", Weight: 1}}},
 		}},
 		EndpointsFile: "/etc/pintle/endpoints.yaml",
+		Prefix:        Prefix{Network: "tcp", Address: "127.0.0.1:10003"},
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)
@@ -151,13 +152,13 @@ func TestConfigMistakes(t *testing.T) {
 		{"two documents", envoyYAML + static + "---\na: b\n",
 			"not one YAML document but several; what follows the second --- would be ignored"},
 		{"unknown key", envoyYAML + static + "scrap: {interval: 1s}\n",
-			`line 3: unknown key "scrap"; did you mean scrape? known are engines, envoy, scrape, push, admin, follow, metrics, responses, replicate, discovery, objectives, modelRewrites`},
+			`line 3: unknown key "scrap"; did you mean scrape? known are engines, envoy, scrape, push, admin, follow, metrics, responses, replicate, prefix, discovery, objectives, modelRewrites`},
 		{"unknown inner key", envoyYAML + static + "scrape: {intervall: 1s}\n",
 			`line 3: scrape: unknown key "intervall"; did you mean interval? known are interval, idleInterval, timeout, models, scheme, tls, tokenFile, tokenHeader`},
 		{"twice", envoyYAML + static + "scrape: {interval: 1s, interval: 2s}\n",
 			`line 3: key "interval" is given twice`},
 		{"key type", envoyYAML + static + "1: x\n",
-			`line 3: unknown key "1"; known are engines, envoy, scrape, push, admin, follow, metrics, responses, replicate, discovery, objectives, modelRewrites`},
+			`line 3: unknown key "1"; known are engines, envoy, scrape, push, admin, follow, metrics, responses, replicate, prefix, discovery, objectives, modelRewrites`},
 		{"no envoy", static, "line 1: envoy.ingest: is missing; the URL of Envoy's ingest listener is right, such as " +
 			"http://127.0.0.1:15099/pintle/v1/snapshot\nline 1: envoy.token: is missing; the filter's ingest.token " +
 			"is right, or envoy.tokenFile"},

@@ -40,6 +40,7 @@ func (c *Config) ApplyPlugins(path string) error {
 	if err := c.applyResponses(parsed.Plan.ResponsesStore()); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
+	c.Prefix.Index = parsed.Plan.PreciseIndex()
 	if c.EndpointsFile != "" && c.PluginEndpoints {
 		if err := c.checkEndpointsFile(); err != nil {
 			return err

@@ -2,10 +2,8 @@ package config
 
 import (
 	"errors"
-	"net"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/scoring"
@@ -19,11 +17,8 @@ type Responses struct {
 	Backend          scoring.StoreBackend
 }
 
-// responsesAddress is where the filter asks by default.
-const responsesAddress = "127.0.0.1:10003"
-
 func (c *Config) readResponses(o *strictjson.Object) {
-	address := responsesAddress
+	address := askedAddress
 	o.String("address", &address)
 	backend := stores.ReadBackend(o, "storeConfig")
 	o.Close()
@@ -33,13 +28,8 @@ func (c *Config) readResponses(o *strictjson.Object) {
 	if !isHere(&backend) {
 		o.Mistake("storeConfig", mongoMistake)
 	}
-	c.Responses = &Responses{Network: "tcp", Address: address, Backend: backend}
-	if path, ok := strings.CutPrefix(address, "unix://"); ok && len(path) > 1 {
-		c.Responses.Network, c.Responses.Address = "unix", path
-	} else if _, port, err := net.SplitHostPort(address); err != nil || !isPort(port) {
-		o.Mistake("address", strictjson.Quote(address)+" is no address; host:port such as "+responsesAddress+
-			" or unix:///path.sock is right")
-	}
+	c.Responses = &Responses{Backend: backend}
+	c.Responses.Network, c.Responses.Address = readAsked(o, address)
 	c.placeResponses(filepath.Dir(c.Path))
 }
 
@@ -71,7 +61,7 @@ func (c *Config) applyResponses(s *scoring.ResponsesStore) error {
 		return errors.New("storeConfig: " + mongoMistake)
 	}
 	if c.Responses == nil {
-		c.Responses = &Responses{Network: "tcp", Address: responsesAddress}
+		c.Responses = &Responses{Network: "tcp", Address: askedAddress}
 	}
 	if s.Backend.Stated || !c.Responses.Backend.Stated {
 		c.Responses.Backend = s.Backend

@@ -1,0 +1,135 @@
+package main_test
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+const precise = `{"plugins":[{"type":"precise-prefix-cache-scorer","parameters":{"speculativeIndexing":true,"indexerConfig":
+	{"tokenizersPoolConfig":{"modelName":"m"}}}},{"type":"queue-scorer"},{"type":"max-score-picker"}],"schedulingProfiles":
+	[{"name":"p","plugins":[{"pluginRef":"precise-prefix-cache-scorer","weight":2},{"pluginRef":"queue-scorer"},
+	{"pluginRef":"max-score-picker"}]}]}`
+
+func newPreciseGateway(t *testing.T, m mode, config string) *gateway {
+	clock := wazerohost.NewClock(startTime)
+	options := m.options(clock)
+	options.Clusters = []string{"pintle-sidecar"}
+	g := &gateway{t: t, mode: m, clock: clock, host: newHost(t, options)}
+	g.start(1, m.configuration(config, `"debug":true,`))
+	g.publish(newPool(1, 0, 2))
+	return g
+}
+
+// matches is an answer of the sidecar: server 2 has ten blocks of twelve.
+func matches() []byte {
+	m := scoring.PreciseMatches{Tokens: 200, Blocks: 12, BlockTokens: 16, Lookup: 77,
+		Holders: []scoring.PreciseHolder{
+			{ID: journal.HashName("gone"), Blocks: 1, Tokens: 16, Score: 1},
+			{ID: journal.HashName(serverName(2)), Blocks: 10, Tokens: 160, Score: 9.6},
+		}}
+	return m.AppendTo(nil)
+}
+
+// TestPreciseDecides: a request waits for the sidecar and goes where its blocks are; without an answer in time it goes
+// where the filter itself would send it.
+func TestPreciseDecides(t *testing.T) {
+	tests := []struct {
+		name, state string
+		play        func(*wazerohost.HTTPCall)
+		want        int
+	}{
+		{"known", "known", func(c *wazerohost.HTTPCall) {
+			c.Respond(wazerohost.Headers{{":status", "200"}}, matches(), nil)
+		}, 2},
+		{"no tokens", "none",
+			func(c *wazerohost.HTTPCall) { c.Respond(wazerohost.Headers{{":status", "204"}}, nil, nil) }, 1},
+		{"late", "late", (*wazerohost.HTTPCall).TimeOut, 1},
+		{"unreachable", "failed", (*wazerohost.HTTPCall).Unreachable, 1},
+		{"nonsense", "failed", func(c *wazerohost.HTTPCall) {
+			c.Respond(wazerohost.Headers{{":status", "200"}}, matches()[:40], nil)
+		}, 1},
+	}
+	eachMode(t, func(t *testing.T, m mode) {
+		g := newPreciseGateway(t, m, precise)
+		w := g.workers[0]
+		for _, tc := range tests {
+			t.Run(tc.name, func(t *testing.T) {
+				// Each of its own, so that what the filter itself learns is the same.
+				body := fmt.Sprintf(`{"model":"m","messages":[{"role":"user","content":"a question: %s"}]}`, tc.name)
+				s := w.requests.Request(wazerohost.Headers{{":path", "/v1/chat/completions"}}, false)
+				s.Body([]byte(body), true)
+				calls := w.Calls()
+				if len(calls) != 1 || s.Sent() {
+					t.Fatalf("got %d calls, sent %v, want 1 and a held request", len(calls), s.Sent())
+				}
+				if c := calls[0]; c.Cluster != "pintle-sidecar" || c.Headers.Get(":path") != "/pintle/v1/prefix" ||
+					c.Headers.Get("x-pintle-api") != "chat" || c.Headers.Get("authorization") != "Bearer "+token ||
+					string(c.Body) != body || c.TimeoutMillis != 50 {
+					t.Errorf("call: got %s %v, %q, %d ms", c.Cluster, c.Headers, c.Body, c.TimeoutMillis)
+				}
+				tc.play(calls[0])
+				g.wantRanked(s, address(tc.want))
+				s.Respond(wazerohost.Headers{{":status", "200"}}, true)
+				var e struct {
+					Prefix struct {
+						State   string
+						Tokens  int
+						Matched [][]any
+					}
+				}
+				_ = json.Unmarshal([]byte(s.ResponseHeaders().Get("x-pintle-explain")), &e)
+				var matched [][]any
+				if tc.want == 2 {
+					matched = [][]any{{serverName(2), 10.0, 9.6}}
+				}
+				if e.Prefix.State != tc.state || !reflect.DeepEqual(e.Prefix.Matched, matched) {
+					t.Errorf("explained %+v, want %s and %v", e.Prefix, tc.state, matched)
+				}
+				s.Finish()
+				w.Tick()
+				told := w.Calls()
+				if tc.want != 2 {
+					if len(told) != 0 {
+						t.Errorf("the sidecar is told something: %v", told)
+					}
+					return
+				}
+				want := binary.LittleEndian.AppendUint64(nil, 77)
+				want = binary.LittleEndian.AppendUint64(want, journal.HashName(serverName(2)))
+				if len(told) != 1 || string(told[0].Body) != string(want) ||
+					told[0].Headers.Get(":path") != "/pintle/v1/prefix/routed" {
+					t.Fatalf("told %v, want where the request went", told)
+				}
+				told[0].Respond(wazerohost.Headers{{":status", "204"}}, nil, nil)
+			})
+		}
+	})
+}
+
+// TestPreciseAsksForPromptsAlone: what has no prompt that the sidecar can read is not asked for.
+func TestPreciseAsksForPromptsAlone(t *testing.T) {
+	m := modes[0]
+	for _, tc := range []struct{ name, config, path, body string }{
+		{"embeddings", precise, "/v1/embeddings", `{"model":"m","input":"a question of some length"}`},
+		{"a prompt shorter than a block", precise, "/v1/completions", `{"prompt":1}`},
+		{"a plan that does not ask", byQueue, "/v1/completions", `{"model":"m","prompt":"a question of some length"}`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			g := newPreciseGateway(t, m, tc.config)
+			s := g.workers[0].requests.Request(wazerohost.Headers{{":path", tc.path}}, false)
+			s.Body([]byte(tc.body), true)
+			if calls := g.workers[0].Calls(); len(calls) != 0 {
+				t.Errorf("got %d calls, want none", len(calls))
+			}
+		})
+	}
+}
+
+func serverName(i int) string { return fmt.Sprintf("default/vllm-%d", i) }

@@ -1,0 +1,43 @@
+package config
+
+import (
+	"net"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/strictjson"
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// Prefix says where the filter asks which servers have the beginning of a prompt, and how that is known; Index is nil
+// when the filter does not ask.
+type Prefix struct {
+	Network, Address string
+	Index            *scoring.PreciseIndex
+}
+
+// askedAddress is where the filter asks by default.
+const askedAddress = "127.0.0.1:10003"
+
+func (c *Config) readPrefix(o *strictjson.Object) {
+	address := askedAddress
+	if c.Responses != nil && c.Responses.Network == "unix" {
+		address = "unix://" + c.Responses.Address
+	} else if c.Responses != nil {
+		address = c.Responses.Address
+	}
+	o.String("address", &address)
+	o.Close()
+	c.Prefix.Network, c.Prefix.Address = readAsked(o, address)
+}
+
+// readAsked reads an address where the filter asks.
+func readAsked(o *strictjson.Object, address string) (network, at string) {
+	if path, ok := strings.CutPrefix(address, "unix://"); ok && len(path) > 1 {
+		return "unix", path
+	}
+	if _, port, err := net.SplitHostPort(address); err != nil || !isPort(port) {
+		o.Mistake("address", strictjson.Quote(address)+" is no address; host:port such as "+askedAddress+
+			" or unix:///path.sock is right")
+	}
+	return "tcp", address
+}

@@ -1,0 +1,192 @@
+package sidecar
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/config"
+	"github.com/pintle-dev/pintle/internal/sidecar/kvevents"
+	"github.com/pintle-dev/pintle/internal/sidecar/kvindex"
+	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
+	"github.com/pintle-dev/pintle/internal/sidecar/pool"
+	"github.com/pintle-dev/pintle/internal/sidecar/precise"
+	"github.com/pintle-dev/pintle/internal/sidecar/push"
+	"github.com/pintle-dev/pintle/internal/sidecar/tokens"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// openPrefix opens what knows the beginnings of prompts that the servers have, if the configuration says so. Its
+// metrics join those of m.
+func (a *answers) openPrefix(c *config.Config, token *push.Token, p *pool.Pool, m *metrics.Metrics,
+	log *slog.Logger) error {
+	if c.Prefix.Index == nil {
+		return nil
+	}
+	index := c.Prefix.Index
+	blocks, err := openBlocks(index)
+	if err != nil {
+		return fmt.Errorf("%s: %w", index.At, err)
+	}
+	made, err := tokens.NewPool(&index.Tokens, &servers{pool: p})
+	if err != nil {
+		return err
+	}
+	events, err := subscribe(index, blocks, p, log)
+	if err != nil {
+		return err
+	}
+	a.tasks = append(a.tasks, events.Run)
+	service := &precise.Service{Index: index, Tokens: made, Blocks: blocks, Token: token.Get, Log: log,
+		Endpoints: func() []string { return endpoints(p) }}
+	service.Start()
+	for _, collector := range service.Collectors() {
+		m.Registry.MustRegister(collector)
+	}
+	err = a.serve("prefix.address", c.Prefix.Network, c.Prefix.Address, precise.Path, service)
+	if err == nil && index.Speculative {
+		err = a.serve("prefix.address", c.Prefix.Network, c.Prefix.Address, precise.RoutedPath, service)
+	}
+	return err
+}
+
+// subscribe opens what takes the servers' events, as a document says.
+func subscribe(x *scoring.PreciseIndex, blocks *kvindex.Indexer, p *pool.Pool, log *slog.Logger) (*kvevents.Subscriber,
+	error) {
+	e := &x.Events
+	s := &kvevents.Subscriber{Index: blocks, Pool: p, Log: log, Config: kvevents.Config{
+		ZMQEndpoint: e.Listen, TopicFilter: e.Topic, Concurrency: e.Workers, DiscoverPods: e.Discover,
+		PodNamespace: e.Namespace, SocketPort: e.Port, ReplaySocketPort: e.ReplayPort,
+	}}
+	if err := s.Open(); err != nil {
+		return nil, fmt.Errorf("%s: kvEventsConfig.%w", x.At, err)
+	}
+	return s, nil
+}
+
+// openBlocks opens the index that a document says.
+func openBlocks(x *scoring.PreciseIndex) (*kvindex.Indexer, error) {
+	if x.HashAlgorithm != "cbor-fnv" {
+		return nil, fmt.Errorf("tokenProcessorConfig.hashAlgorithm: %q is known, but not here yet; no score differs "+
+			"without it", x.HashAlgorithm)
+	}
+	k := kvindex.Config{BlockTokens: x.BlockTokens, Seed: x.HashSeed, Model: x.Tokens.Model,
+		EnableMetrics: x.Keys.Metrics, LogInterval: x.Keys.LogEvery}
+	if x.Speculative {
+		k.SpeculativeTTL = x.SpeculativeTTL
+	}
+	switch {
+	case x.Keys.Remote != "":
+		k.Redis = &kvindex.RedisConfig{Address: x.Keys.Remote}
+	case x.Keys.CostAwareBytes != 0:
+		k.CostAware = &kvindex.CostAwareConfig{Bytes: x.Keys.CostAwareBytes}
+	default:
+		k.InMemory = &kvindex.InMemoryConfig{Size: x.Keys.Keys, PodCacheSize: x.Keys.Holders}
+	}
+	weights := kvindex.DefaultWeights
+	tiers := []string{"gpu", "cpu", "disk"}
+	for _, t := range x.Tiers {
+		i := slices.Index(tiers, t.Name)
+		if i < 0 {
+			return nil, fmt.Errorf("indexerConfig.kvCacheBackendConfigs: %q is not one of gpu, cpu, disk", t.Name)
+		}
+		weights[i] = t.Weight
+	}
+	k.Weights = &weights
+	return kvindex.New(k)
+}
+
+// endpoints are the names of the servers that there are.
+func endpoints(p *pool.Pool) []string {
+	g := p.Generation()
+	if g == nil {
+		return nil
+	}
+	names := make([]string, len(g.Targets))
+	for i, t := range g.Targets {
+		names[i] = t.Name
+	}
+	return names
+}
+
+// servers are those of the pool, one after another.
+type servers struct {
+	pool *pool.Pool
+	turn atomic.Uint32
+
+	mu      sync.Mutex
+	clients map[topology.Access]*http.Client
+}
+
+// mostIdle bounds the connections to one server that are kept for the next prompt.
+const mostIdle = 16
+
+// For implements tokens.Servers.
+func (s *servers) For(model string) []tokens.Server {
+	g := s.pool.Generation()
+	if g == nil {
+		return nil
+	}
+	var serving []*pool.Target
+	for i, t := range g.Targets {
+		listed := t.Now().Models
+		if listed == nil {
+			listed = g.Topology.Endpoints[i].Models
+		}
+		if len(listed) == 0 || slices.Contains(listed, model) {
+			serving = append(serving, t)
+		}
+	}
+	all := make([]tokens.Server, 0, len(serving))
+	first := int(s.turn.Add(1))
+	for i := range serving {
+		if server, ok := s.server(serving[(first+i)%len(serving)]); ok {
+			all = append(all, server)
+		}
+	}
+	return all
+}
+
+// server is how a target is asked, as its metrics are; false when its credentials cannot be read now.
+func (s *servers) server(t *pool.Target) (tokens.Server, bool) {
+	access := topology.Access{}
+	if t.Access != nil {
+		access = *t.Access
+	}
+	server := tokens.Server{URL: "http://" + t.Address, Header: http.Header{}}
+	if access.HTTPS {
+		server.URL = "https://" + t.Address
+	}
+	secret, err := access.Token()
+	if err != nil {
+		return server, false
+	}
+	switch {
+	case secret == "":
+	case access.TokenHeader != "":
+		server.Header.Set(access.TokenHeader, secret)
+	default:
+		server.Header.Set("Authorization", "Bearer "+secret)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if server.Client = s.clients[access]; server.Client != nil {
+		return server, true
+	}
+	certificates, err := access.Client()
+	if err != nil {
+		return server, false
+	}
+	server.Client = &http.Client{Transport: &http.Transport{TLSClientConfig: certificates,
+		MaxIdleConnsPerHost: mostIdle, IdleConnTimeout: time.Minute, DisableCompression: true}}
+	if s.clients == nil {
+		s.clients = map[topology.Access]*http.Client{}
+	}
+	s.clients[access] = server.Client
+	return server, true
+}

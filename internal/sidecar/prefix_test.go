@@ -1,0 +1,112 @@
+package sidecar
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/kvpub"
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// preciseYAML is a document of the filter.
+func preciseYAML(parameters string) string {
+	return `config:
+  plugins:
+  - type: precise-prefix-cache-scorer
+    parameters: {tokenProcessorConfig: {blockSize: 4}, ` + parameters + `}
+`
+}
+
+// askPrefix asks as the filter does.
+func askPrefix(t *testing.T, address string) (status int, m scoring.PreciseMatches) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/pintle/v1/prefix",
+		strings.NewReader(`{"model":"m1","prompt":"some text"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+testToken)
+	request.Header.Set("X-Pintle-Api", "completions")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, m
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode == http.StatusOK && !m.Read(text) {
+		t.Fatalf("got %q and %v", text, err)
+	}
+	return response.StatusCode, m
+}
+
+// TestPrefix: what a server says of its cache is answered to the filter, by the tokens that the server makes, at the
+// same address as conversations.
+func TestPrefix(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/tokenize" {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = io.WriteString(w, `{"tokens":[1,2,3,4,5,6,7,8,9]}`)
+	}))
+	defer server.Close()
+	publisher, err := kvpub.New(kvpub.Options{Listen: "127.0.0.1:0", Replay: "127.0.0.1:0", Topic: "kv@a@m1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer publisher.Close()
+	_, port, _ := net.SplitHostPort(publisher.Address())
+	_, replay, _ := net.SplitHostPort(publisher.ReplayAddress())
+	document := filepath.Join(t.TempDir(), "filter.yaml")
+	writeFile(t, document, preciseYAML(`indexerConfig: {tokenizersPoolConfig: {modelName: m1}},
+      kvEventsConfig: {podDiscoveryConfig: {socketPort: `+port+`, replaySocketPort: `+replay+`}}`))
+	_, url := newIngest(t)
+	address := freeAddress(t)
+	startWith(t, func(admin string) string {
+		return configYAML(admin, url, "{static: "+staticYAML("default/a", server.Listener.Addr().String())+"}") +
+			"prefix: {address: '" + address + "'}\nresponses: {address: '" + address + "'}\n"
+	}, "-plugins", document)
+	eventually(t, "an answer", func() bool {
+		status, _ := askPrefix(t, address)
+		return status == http.StatusOK
+	})
+	eventually(t, "a subscriber", func() bool { return publisher.Joined() > 0 })
+	publisher.Publish(kvpub.AppendBatch(nil, kvpub.Maps, 1, 0, []kvpub.Event{{Kind: "BlockStored",
+		Hashes: []uint64{11, 12}, Tokens: []uint32{1, 2, 3, 4, 5, 6, 7, 8}, BlockTokens: 4}}))
+	want := scoring.PreciseHolder{ID: journal.HashName("default/a"), Blocks: 2, Tokens: 8, Score: 2}
+	eventually(t, "two blocks", func() bool {
+		_, m := askPrefix(t, address)
+		return m.Tokens == 9 && m.Holder(want.ID) == want
+	})
+	if status, _ := askStore(t, address, testToken, "GET", "history/r1", ""); status != http.StatusNotFound {
+		t.Errorf("conversations: got %d, want 404 at the same address", status)
+	}
+}
+
+// TestPrefixIsRefused: what a document configures and is not there ends the start, with its key.
+func TestPrefixIsRefused(t *testing.T) {
+	_, url := newIngest(t)
+	for parameters, want := range map[string]string{
+		`{tokenizersPoolConfig: {modelName: m, hf: {}}}`:                                   "tokenizersPoolConfig.hf is known, but not here yet",
+		`{tokenizersPoolConfig: {modelName: m, local: {autoDiscoveryDir: /nowhere}}}`:      `autoDiscoveryDir: "/nowhere"`,
+		`{tokenizersPoolConfig: {modelName: m}, kvCacheBackendConfigs: [{name: tape}]}`:    `kvCacheBackendConfigs: "tape"`,
+		`{tokenizersPoolConfig: {modelName: m}}, kvEventsConfig: {zmqEndpoint: "tcp://x"}`: "kvEventsConfig.zmqEndpoint: ",
+	} {
+		parameters = "indexerConfig: " + parameters
+		document := filepath.Join(t.TempDir(), "filter.yaml")
+		writeFile(t, document, preciseYAML(parameters))
+		config := filepath.Join(t.TempDir(), "sidecar.yaml")
+		writeFile(t, config, configYAML("127.0.0.1:0", url, "{static: []}")+"prefix: {address: '"+freeAddress(t)+"'}\n")
+		var log strings.Builder
+		if code := Command(t.Context(), []string{"-c", config, "-plugins", document}, io.Discard, &log); code != 1 ||
+			!strings.Contains(log.String(), want) {
+			t.Errorf("%s: got %d and %s, want %q", parameters, code, &log, want)
+		}
+	}
+}

@@ -1,0 +1,17 @@
+package data
+
+import "github.com/pintle-dev/pintle/scoring"
+
+// endpointNotificationSource tells a precise-prefix-cache-producer of servers that come and go. The sidecar does so by
+// itself: the plug-in has no effect.
+//
+// Source: llm-d, endpoint-notification-source.
+type endpointNotificationSource struct{}
+
+// NewEndpointNotificationSource builds an endpoint-notification-source.
+func NewEndpointNotificationSource(*scoring.Builder) scoring.Plugin {
+	return endpointNotificationSource{}
+}
+
+// FetchesData implements scoring.DataSource.
+func (endpointNotificationSource) FetchesData() {}

@@ -1,0 +1,174 @@
+// Package precise reads the parameters of the plug-ins that go by what model servers really have in their KV caches.
+package precise
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/strictjson"
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// Read reads the parameters of an index.
+func Read(b *scoring.Builder) *scoring.PreciseIndex {
+	x := &scoring.PreciseIndex{
+		At: b.Name, BlockTokens: 16, HashAlgorithm: "cbor-fnv", SpeculativeTTL: 2 * time.Second,
+		Keys:  scoring.PreciseKeys{Keys: 1e8},
+		Tiers: []scoring.PreciseTier{{Name: "gpu", Weight: 1}, {Name: "cpu", Weight: 0.8}},
+	}
+	readTokenProcessor(b.Object.Object("tokenProcessorConfig"), x)
+	indexer := b.Object.Object("indexerConfig")
+	readKeys(indexer.Object("kvBlockIndexConfig"), &x.Keys)
+	readTiers(indexer, x)
+	readPool(b, indexer.Object("tokenizersPoolConfig"), x)
+	indexer.Close()
+	x.Events = readEvents(b.Object.Object("kvEventsConfig"))
+	b.Bool("speculativeIndexing", &x.Speculative)
+	b.Duration("speculativeTTL", &x.SpeculativeTTL, time.Millisecond)
+	return x
+}
+
+func readTokenProcessor(o *strictjson.Object, x *scoring.PreciseIndex) {
+	const most = 1 << 16
+	o.Int("blockSize", &x.BlockTokens, 1, most)
+	o.Int("blockSizeTokens", &x.BlockTokens, 1, most)
+	o.String("hashSeed", &x.HashSeed)
+	o.OneOf("hashAlgorithm", &x.HashAlgorithm, "cbor-fnv", "xxh64")
+	o.Close()
+}
+
+// backends are where an index can be kept.
+var backends = []string{"inMemoryConfig", "costAwareMemoryConfig", "redisConfig", "valkeyConfig"}
+
+func readKeys(o *strictjson.Object, k *scoring.PreciseKeys) {
+	memory, cost := o.Object(backends[0]), o.Object(backends[1])
+	memory.Int("size", &k.Keys, 1, math.MaxInt32)
+	memory.Int("podCacheSize", &k.Holders, 1, math.MaxInt32)
+	memory.Close()
+	size := "2GiB"
+	cost.String("size", &size)
+	cost.Close()
+	if cost.Present() {
+		n, ok := bytes(size)
+		if !ok {
+			cost.Mistake("size", strconv.Quote(size)+" is no size; one such as 2GiB or 500MiB is right")
+		}
+		k.CostAwareBytes = n
+	}
+	readRemote(o.Object(backends[2]), k, false)
+	readRemote(o.Object(backends[3]), k, true)
+	o.Bool("enableMetrics", &k.Metrics)
+	readInterval(o, "metricsLoggingInterval", &k.LogEvery)
+	o.Close()
+	first := ""
+	for _, key := range backends {
+		switch {
+		case !o.Has(key):
+		case first != "":
+			o.Mistake(key, "stands beside "+first+"; exactly one is right")
+		default:
+			first = key
+		}
+	}
+}
+
+func readRemote(o *strictjson.Object, k *scoring.PreciseKeys, valkey bool) {
+	address, kind, rdma := "redis://127.0.0.1:6379", "redis", false
+	if valkey {
+		address, kind = "valkey://127.0.0.1:6379", "valkey"
+	}
+	o.String("address", &address)
+	o.OneOf("backendType", &kind, "redis", "valkey")
+	o.Bool("enableRDMA", &rdma)
+	o.Close()
+	if !o.Present() {
+		return
+	}
+	if rdma {
+		o.Mistake("enableRDMA", "is known, but not here; leave it out, and TCP is used")
+	}
+	scheme, rest, ok := strings.Cut(address, "://")
+	if !ok {
+		scheme, rest = kind, address
+		address = kind + "://" + address
+	}
+	if rest == "" || scheme != "redis" && scheme != "rediss" && scheme != "valkey" && scheme != "valkeys" {
+		o.Mistake("address", "is not a URL such as redis://host:6379")
+	}
+	k.Remote, k.Valkey = address, kind == "valkey"
+}
+
+// readInterval reads a duration as the documents of several projects write it: as text, or as a number of nanoseconds.
+func readInterval(o *strictjson.Object, key string, to *time.Duration) {
+	text := "0s"
+	o.Scalar(key, &text)
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 {
+		*to = time.Duration(n)
+		return
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		o.Mistake(key, strconv.Quote(text)+" is no duration; one such as 10s, or a number of nanoseconds, is right")
+		return
+	}
+	*to = d
+}
+
+func readTiers(o *strictjson.Object, x *scoring.PreciseIndex) {
+	list := o.Objects("kvCacheBackendConfigs")
+	if len(list) > 0 {
+		x.Tiers = nil
+	}
+	for _, item := range list {
+		t := scoring.PreciseTier{Weight: 1}
+		item.String("name", &t.Name)
+		item.Float("weight", &t.Weight, 0, 1e6)
+		item.Close()
+		if t.Name == "" {
+			item.Missing("name", "gpu, cpu and disk are usual ones")
+		}
+		t.Name = strings.ToLower(t.Name)
+		x.Tiers = append(x.Tiers, t)
+	}
+}
+
+func readEvents(o *strictjson.Object) scoring.PreciseEvents {
+	e := scoring.PreciseEvents{Topic: "kv@", Workers: 4, Engine: "vllm", Discover: true, Port: 5557}
+	o.String("zmqEndpoint", &e.Listen)
+	o.String("topicFilter", &e.Topic)
+	o.Int("concurrency", &e.Workers, 1, 1024)
+	o.OneOf("engineType", &e.Engine, "vllm", "sglang")
+	o.Bool("discoverPods", &e.Discover)
+	pods, ignored := o.Object("podDiscoveryConfig"), ""
+	pods.String("podNamespace", &e.Namespace)
+	pods.Int("socketPort", &e.Port, 1, 65535)
+	pods.Int("replaySocketPort", &e.ReplayPort, 0, 65535)
+	pods.String("podLabelSelector", &ignored)
+	pods.Close()
+	o.Close()
+	if e.Listen != "" && !strings.HasPrefix(e.Listen, "tcp://") {
+		o.Mistake("zmqEndpoint", strconv.Quote(e.Listen)+" is not of the form tcp://address:port")
+	}
+	return e
+}
+
+// bytes reads a size such as 2GiB.
+func bytes(text string) (n int64, ok bool) {
+	digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
+	n, err := strconv.ParseInt(text[:digits], 10, 64)
+	if err != nil || n <= 0 {
+		return 0, false
+	}
+	unit, ok := units[strings.TrimSpace(text[digits:])]
+	if !ok || n > math.MaxInt64/unit {
+		return 0, false
+	}
+	return n * unit, true
+}
+
+var units = map[string]int64{
+	"": 1, "B": 1, "KiB": 1 << 10, "Ki": 1 << 10, "MiB": 1 << 20, "Mi": 1 << 20, "GiB": 1 << 30, "Gi": 1 << 30,
+	"KB": 1e3, "MB": 1e6, "GB": 1e9,
+}

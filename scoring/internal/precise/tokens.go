@@ -1,0 +1,113 @@
+package precise
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/strictjson"
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// modes are how tokenizers may be loaded. The first two are the same file.
+var modes = []string{"auto", "hf", "slow", "mistral", "deepseek_v32"}
+
+// readPool reads the tokenizers of an index.
+func readPool(b *scoring.Builder, o *strictjson.Object, x *scoring.PreciseIndex) {
+	t := scoring.TokenBackend{At: b.Name, Workers: 5}
+	o.String("modelName", &t.Model)
+	o.Int("workersCount", &t.Workers, 1, 1024)
+	local, uds, hf := o.Object("local"), o.Object("uds"), o.Secret("hf")
+	readLocal(local, &t)
+	ReadService(uds, &t)
+	enabled := true
+	hf.Bool("enabled", &enabled)
+	hub := readHub(hf)
+	o.Close()
+	switch {
+	case local.Present():
+		t.Kind = scoring.TokensLocal
+	case uds.Present():
+		t.Kind = scoring.TokensOfService
+	case hf.Present() && enabled:
+		t.Kind, t.Name, t.Mode = scoring.TokensDownloaded, hub.Name, hub.Mode
+		t.Dir, t.Token, t.Revision = hub.Dir, hub.Token, hub.Revision
+	}
+	if o.Present() && t.Model == "" || t.Model == "" && b.Defaults().Dialect != scoring.DialectLLMD {
+		o.Missing("modelName", "it is the name of the base model")
+	}
+	x.Tokens = t
+}
+
+func readLocal(o *strictjson.Object, t *scoring.TokenBackend) {
+	t.Dir, t.File, t.Mode = "/mnt/models", "tokenizer.json", modes[0]
+	o.String("autoDiscoveryDir", &t.Dir)
+	o.String("autoDiscoveryTokenizerFileName", &t.File)
+	readFiles(o, t)
+	readTokenizer(o, t)
+	o.Close()
+}
+
+func readFiles(o *strictjson.Object, t *scoring.TokenBackend) {
+	var files []strictjson.Pair
+	o.StringMap("modelTokenizerMap", &files)
+	for _, f := range files {
+		t.Files = append(t.Files, scoring.PreciseFile{Model: f.Key, Path: f.Value})
+	}
+}
+
+func readTokenizer(o *strictjson.Object, t *scoring.TokenBackend) {
+	o.String("tokenizer", &t.Name)
+	o.OneOf("tokenizerMode", &t.Mode, modes...)
+	o.String("tokenizerRevision", &t.Revision)
+}
+
+func readHub(o *strictjson.Object) (t scoring.TokenBackend) {
+	t.Dir, t.Mode = "bin", modes[0]
+	o.String("huggingFaceToken", &t.Token)
+	o.String("tokenizersCacheDir", &t.Dir)
+	readTokenizer(o, &t)
+	o.Close()
+	return t
+}
+
+// ReadService reads where a tokenizer service listens.
+func ReadService(o *strictjson.Object, t *scoring.TokenBackend) {
+	t.Socket = "/tmp/tokenizer/tokenizer-uds.socket"
+	o.String("socketFile", &t.Socket)
+	o.Bool("useTCP", &t.TCP)
+	readFiles(o, t)
+	o.Close()
+}
+
+// ReadBackend reads the parameters of a plug-in that says who makes tokens, nil when they name nobody.
+func ReadBackend(b *scoring.Builder) *scoring.TokenBackend {
+	t := &scoring.TokenBackend{At: b.Name, Workers: 5, URL: "http://localhost:8000", Timeout: 5 * time.Second,
+		MediaTimeout: 30 * time.Second}
+	vllm, uds := b.Object.Object("vllm"), b.Object.Object("udsTokenizerConfig")
+	b.String("modelName", &t.Model)
+	vllm.String("url", &t.URL)
+	vllm.Duration("timeout", &t.Timeout, time.Millisecond)
+	vllm.Duration("mmTimeout", &t.MediaTimeout, time.Millisecond)
+	vllm.Close()
+	ReadService(uds, t)
+	if vllm.Present() && !strings.HasPrefix(t.URL, "http://") && !strings.HasPrefix(t.URL, "https://") {
+		vllm.Mistake("url", strconv.Quote(t.URL)+" is no URL; one such as http://localhost:8000 is right")
+	}
+	if vllm.Present() && uds.Present() {
+		b.Mistake("udsTokenizerConfig", "stands beside vllm; it is one or the other")
+	}
+	llmd := b.Defaults().Dialect == scoring.DialectLLMD
+	switch {
+	case uds.Present():
+		t.Kind = scoring.TokensOfService
+	case vllm.Present() || llmd && t.Model != "":
+		t.Kind = scoring.TokensRendered
+	default:
+		return nil
+	}
+	if t.Model == "" {
+		b.Missing("modelName", "it is the name of the base model")
+	}
+	return t
+}

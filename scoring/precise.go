@@ -1,0 +1,185 @@
+package scoring
+
+import "time"
+
+// PreciseIndex says how the sidecar learns which blocks of prompts the servers have: from the events that they publish
+// of their KV caches. What cannot be had is refused by the sidecar, not here.
+type PreciseIndex struct {
+	// At is where the document says so, for mistakes.
+	At string
+	// BlockTokens is the size of the servers' blocks. HashSeed and HashAlgorithm, cbor-fnv or xxh64, make the keys.
+	BlockTokens             int
+	HashSeed, HashAlgorithm string
+	Keys                    PreciseKeys
+	Tiers                   []PreciseTier
+	Tokens                  TokenBackend
+	Events                  PreciseEvents
+	// Speculative has the blocks of a prompt count for SpeculativeTTL where the request was sent.
+	Speculative    bool
+	SpeculativeTTL time.Duration
+}
+
+// PreciseKeys is where the index is kept: in Remote, unless that is empty, in CostAwareBytes of memory, unless that is
+// 0, else in memory for so many Keys with so many Holders each, where 0 is without a bound of its own.
+type PreciseKeys struct {
+	Keys, Holders  int
+	CostAwareBytes int64
+	// Remote is the URL of a Redis or, with Valkey, a Valkey.
+	Remote string
+	Valkey bool
+	// Metrics has the index measured; every LogEvery, unless that is 0, its numbers are logged.
+	Metrics  bool
+	LogEvery time.Duration
+}
+
+// PreciseTier is what a block is worth that lies in one kind of memory of a server.
+type PreciseTier struct {
+	Name   string
+	Weight float64
+}
+
+// PreciseEvents says how events come.
+type PreciseEvents struct {
+	// Listen is where servers connect to, such as tcp://*:5557; empty is nowhere.
+	Listen string
+	// Topic is how topics begin that are wanted.
+	Topic string
+	// Workers is how many read events at the same time.
+	Workers int
+	// Engine is vllm or sglang.
+	Engine string
+	// Discover has every server asked for events at Port, and for those that were missed at ReplayPort, unless that is
+	// 0. Namespace, unless it is empty, is the only one whose servers are asked.
+	Discover         bool
+	Namespace        string
+	Port, ReplayPort int
+}
+
+// TokenBackend says who makes tokens of prompts.
+type TokenBackend struct {
+	// At is where the document says so, for mistakes.
+	At   string
+	Kind TokenKind
+	// Model is the base model.
+	Model string
+	// Workers is how many prompts are made tokens of at the same time.
+	Workers int
+	// URL is a server that renders prompts, Timeout how long it may take, MediaTimeout with images.
+	URL                   string
+	Timeout, MediaTimeout time.Duration
+	// Dir is searched for files called File; Files are the tokenizers of models. Name is the model whose tokenizer is
+	// used in place of Model's.
+	Dir, File string
+	Files     []PreciseFile
+	Name      string
+	// Mode is the tokenizer's, Revision and Token are a download's.
+	Mode, Revision, Token string
+	// Socket is where a tokenizer service listens: a path or, with TCP, host:port.
+	Socket string
+	TCP    bool
+}
+
+// PreciseFile is the tokenizer of a model.
+type PreciseFile struct{ Model, Path string }
+
+// TokenKind is a kind of TokenBackend.
+type TokenKind uint8
+
+// The kinds of token backends.
+const (
+	// TokensOfEngine asks the model servers themselves.
+	TokensOfEngine TokenKind = iota
+	// TokensRendered asks one server that renders prompts as they do.
+	TokensRendered
+	// TokensLocal goes by files.
+	TokensLocal
+	// TokensDownloaded goes by files of a hub.
+	TokensDownloaded
+	// TokensOfService asks a tokenizer service.
+	TokensOfService
+)
+
+// PrecisePart is a plug-in that goes by what the servers really have. It takes part by being declared.
+type PrecisePart interface{ PreciseIndex() *PreciseIndex }
+
+// TokensPart is a plug-in that says who makes tokens of prompts, nil for nobody else.
+type TokensPart interface{ TokenBackend() *TokenBackend }
+
+// PreciseIndex says how the sidecar is to learn what the servers have, nil for not at all.
+func (p *Plan) PreciseIndex() *PreciseIndex { return p.precise }
+
+// addPrecise activates a plug-in that goes by what the servers have, and one that says who makes tokens.
+func (c *compiler) addPrecise() {
+	var tokens *TokenBackend
+	for i := range c.plugins {
+		d := &c.plugins[i]
+		if part, ok := d.plugin.(TokensPart); ok && tokens == nil && part.TokenBackend() != nil {
+			if c.prepareData || c.defaults.Dialect == DialectLLMD {
+				tokens = part.TokenBackend()
+				continue
+			}
+			c.plan.warnings = append(c.plan.warnings, d.name+": is off, as "+gatePrepareData+
+				" is not among the featureGates")
+		}
+		part, ok := d.plugin.(PrecisePart)
+		switch {
+		case !ok:
+		case c.plan.precise != nil:
+			c.plan.warnings = append(c.plan.warnings, d.name+": goes by the index of "+c.plan.precise.At+
+				", as there is one index; its own parameters have no effect")
+		default:
+			c.plan.precise = part.PreciseIndex()
+		}
+	}
+	switch {
+	case tokens == nil:
+	case c.plan.precise == nil:
+		c.plan.warnings = append(c.plan.warnings, tokens.At+
+			": no effect, as nothing goes by tokens; 4 bytes of text count as one")
+	default:
+		workers := c.plan.precise.Tokens.Workers
+		c.plan.precise.Tokens = *tokens
+		c.plan.precise.Tokens.Workers = workers
+	}
+}
+
+// PreciseMatches is which servers have the beginning of a prompt, as the sidecar knows from their events.
+type PreciseMatches struct {
+	// Model is the one whose blocks were looked for.
+	Model string
+	// Tokens is how many the prompt has, Blocks how many whole blocks of BlockTokens.
+	Tokens, Blocks, BlockTokens int
+	// Holders have one block or more.
+	Holders []PreciseHolder
+	// Lookup is the number by which the sidecar wants to know where the request is sent; 0 is not at all.
+	Lookup uint64
+}
+
+// PreciseHolder has the first Blocks of a prompt, which are its own and may be of another size than others', with so
+// many Tokens; Score is the sum of their tiers' weights.
+type PreciseHolder struct {
+	// ID is as Pool.ID has it.
+	ID             uint64
+	Blocks, Tokens int
+	Score          float64
+}
+
+// Holder returns what e has, zeros for nothing.
+func (m *PreciseMatches) Holder(id uint64) PreciseHolder {
+	for i := range m.Holders {
+		if m.Holders[i].ID == id {
+			return m.Holders[i]
+		}
+	}
+	return PreciseHolder{}
+}
+
+// Precise returns what the sidecar said of the request's prompt, nil when it did not, or not for the model that the
+// request is for by now.
+func (c *Cycle) Precise() *PreciseMatches {
+	m := c.Request.Precise
+	if m == nil || m.Model != c.Request.Model || c.Pool.State == nil {
+		return nil
+	}
+	return m
+}

@@ -1,5 +1,4 @@
-// Package kvpub publishes KV events as engines do, by ZeroMQ and in MessagePack, for the simulated model server and for
-// tests. It can misbehave on demand.
+// Package kvpub publishes KV events as engines do, by ZeroMQ and in MessagePack, for tests. It can misbehave on demand.
 package kvpub
 
 import (

@@ -34,11 +34,11 @@ func readSources(page []byte, endpoint netip.AddrPort) (map[int]source, error) {
 		if err != nil || rank < 0 || rank >= maxRanks || s.Publisher != "zmq" {
 			continue
 		}
-		address := dialable(s.Endpoint, endpoint)
+		address := dialable(s.Endpoint, endpoint, false)
 		if address == "" {
 			continue
 		}
-		all[rank] = source{address: address, replay: dialable(s.Replay, endpoint)}
+		all[rank] = source{address: address, replay: dialable(s.Replay, endpoint, true)}
 	}
 	return all, nil
 }
@@ -66,10 +66,11 @@ func readModels(page []byte) (names []string) {
 }
 
 // dialable is the address of a socket that an endpoint says it has bound, at the endpoint's own address: nobody has
-// the sidecar connect to somewhere else. It is empty for one that is not bound.
-func dialable(zmq string, endpoint netip.AddrPort) string {
+// the sidecar connect to somewhere else. It is empty for one that is not bound: a publisher binds any address alone, and
+// connects to others, while those for replays are always bound.
+func dialable(zmq string, endpoint netip.AddrPort, bound bool) string {
 	host, port, err := splitEndpoint(zmq)
-	if err != nil || port == 0 || !strings.Contains(host, "*") && !strings.Contains(host, "::") {
+	if err != nil || port == 0 || !bound && !strings.Contains(host, "*") && !strings.Contains(host, "::") {
 		return ""
 	}
 	return net.JoinHostPort(endpoint.Addr().String(), strconv.Itoa(port))

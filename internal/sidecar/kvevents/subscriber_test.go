@@ -348,7 +348,7 @@ func TestConnecting(t *testing.T) {
 func TestSources(t *testing.T) {
 	c := Config{SocketPort: 5557, ReplaySocketPort: 5600}
 	address := addressOf(t, "10.0.0.7:8000")
-	page := `{"0":{"publisher":"zmq","endpoint":"tcp://*:20101","replay_endpoint":"tcp://[::]:20111","topic":"x"},
+	page := `{"0":{"publisher":"zmq","endpoint":"tcp://*:20101","replay_endpoint":"tcp://127.0.0.1:20111","topic":"x"},
 		"1":{"publisher":"zmq","endpoint":"tcp://10.9.9.9:20102"},"2":{"publisher":"null","endpoint":"tcp://*:1"},
 		"3":{"publisher":"zmq","endpoint":"tcp://*:0"},"x":{"publisher":"zmq","endpoint":"tcp://*:1"},
 		"900":{"publisher":"zmq","endpoint":"tcp://*:1"},"5":{"publisher":"zmq","endpoint":"ipc://x"}}`

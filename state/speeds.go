@@ -4,8 +4,9 @@ import "unsafe"
 
 // Speeds is how fast each endpoint answers, learnt from the answers: the time to the first token from the prompts'
 // tokens that it has to compute before it, and the time of each further one from the requests that it answers at the
-// same time. All that it goes by are events, so who applied the same ones predicts the same. Only answers that were
-// streamed, not retried and good teach anything.
+// same time. All that it goes by are events, so who applied the same ones predicts the same. Only answers that were not
+// retried and good teach anything: those that were streamed or, as long as hardly any was, those whose request had the
+// endpoint for itself when it came, see learnWhole.
 //
 // What all endpoints have in common is learnt from all of them: two lines, the time that a prompt takes by its tokens,
 // and that of a token by the answers under way. What an endpoint has of its own is two factors, by which it is slower
@@ -13,6 +14,8 @@ import "unsafe"
 type Speeds struct {
 	prompt, token line
 	queue         factor // by which first tokens are later than the prompts' times tell
+	whole         line   // time of an answer that was not streamed
+	streams       int    // streamed answers that taught anything
 	speeds        []speed
 	marks         chunks[mark] // by number of the lease
 }
@@ -75,6 +78,8 @@ const (
 func newSpeeds() *Speeds {
 	s := &Speeds{prompt: newLine(), token: newLine(), queue: newFactor()}
 	s.prompt.w[1], s.token.w[0] = promptUnit/guessedRate, guessedTPOT/tokenUnit
+	s.whole = newLine()
+	s.whole.w[1], s.whole.w[2] = promptUnit/guessedRate, guessedTPOT*furtherUnit
 	s.marks.shift = nodeShift
 	return s
 }

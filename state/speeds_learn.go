@@ -2,6 +2,13 @@ package state
 
 import "github.com/pintle-dev/pintle/journal"
 
+const (
+	// furtherUnit is the unit of tokens after the first, of answers that are not streamed.
+	furtherUnit = 100.0
+	// fairPart is how much of the whole time something has to take that is to be learnt from it.
+	fairPart = 0.25
+)
+
 // mark is what a lease is remembered by: the circumstances of its decision.
 type mark struct {
 	charged         float64 // of its endpoint, with its own
@@ -15,6 +22,7 @@ type mark struct {
 
 	computes, answers place // its prompt, and the request
 	streamed, ended   bool
+	alone             bool // nothing else was under way at its endpoint when it was decided
 }
 
 // place is an endpoint as long as its epoch is the same.
@@ -49,6 +57,7 @@ func (f *InFlight) markDecision(i uint32, e *journal.Event, endpoints *Endpoints
 		at, tokens = endpoints.Index(e.Prefill), e.PrefillLoad
 	}
 	m.computes, m.own = f.placeOf(at), float64(tokens)
+	m.alone = m.computes == m.answers && at >= 0 && at < len(f.loads) && f.loads[at].open == 0
 	p := s.predictor(now)
 	if v := f.speedAt(m.answers); v != nil && s.token.samples >= fewSamples {
 		m.tpot = p.tpot(v, m.prompt)
@@ -89,6 +98,7 @@ func (f *InFlight) markBegan(i uint32, e *journal.Event, now int64) {
 	}
 	m.stopWaiting(v)
 	if m.streamed && m.own > 0 && e.Tried == 0 && e.Status/100 == 2 && e.TTFTMicros > 0 {
+		f.speeds.streams++
 		f.speeds.learnBegan(v, m, now, float64(e.TTFTMicros)/1e6)
 	}
 	if m.charged > v.computed {
@@ -171,9 +181,14 @@ func (f *InFlight) markEnded(i uint32, e *journal.Event, now int64) {
 	answers.pass(now)
 	answers.running--
 	answers.context -= m.prompt
-	if e != nil && m.streamed && e.Tried == 0 && e.Status/100 == 2 && e.OutputTokens > 1 &&
-		e.DurationMicros > e.TTFTMicros && now > m.begun {
+	if e == nil || e.Tried != 0 || e.Status/100 != 2 {
+		return
+	}
+	switch {
+	case m.streamed && e.OutputTokens > 1 && e.DurationMicros > e.TTFTMicros && now > m.begun:
 		f.speeds.learnEnded(answers, m, e, seconds(m.begun, now))
+	case !m.streamed && m.alone && m.own > 0 && e.UsageReported && e.OutputTokens > 0 && f.speeds.streams < fewSamples:
+		f.speeds.learnWhole(answers, m, e)
 	}
 }
 
@@ -183,12 +198,38 @@ func (s *Speeds) learnEnded(v *speed, m *mark, e *journal.Event, lasted float64)
 	if m.tpot > 0 {
 		v.tpot.add(m.tpot, took)
 	}
-	took /= tokenUnit
+	s.learnToken(v, &x, took/tokenUnit)
+}
+
+// learnToken learns from the time of a token, in tokenUnit.
+func (s *Speeds) learnToken(v *speed, x *[terms]float64, took float64) {
 	alike := took / v.token.used
 	if s.token.samples >= fewSamples {
-		v.token.learn(took, max(s.token.at(&x), leastTPOT), false)
+		v.token.learn(took, max(s.token.at(x), leastTPOT), false)
 	}
-	s.token.learn(&x, alike, leastTPOT)
+	s.token.learn(x, alike, leastTPOT)
+}
+
+// learnWhole learns from an answer that was not streamed, of which only the whole time is known. A third line tells
+// how much of that its prompt and its tokens have in the mean; what the one part does not explain, the other took, if
+// it is a fair part of all. Where several requests share an endpoint, nobody knows how long they waited for each other,
+// so only those teach that came alone.
+func (s *Speeds) learnWhole(v *speed, m *mark, e *journal.Event) {
+	took, further := float64(e.DurationMicros)/1e6, float64(e.OutputTokens-1)
+	x := [terms]float64{v.prompt.used, m.own / promptUnit * v.prompt.used, further / furtherUnit * v.token.used}
+	s.whole.learn(&x, took, leastTTFT)
+	if s.whole.samples < 2*fewSamples {
+		return
+	}
+	rest := s.whole.w[2] * x[2]
+	if part := took - rest; part > took*fairPart {
+		v.batch = together{1, m.own, part, m.doubtful()}
+		s.learnPrompt(v)
+	}
+	if part := took - (s.whole.at(&x) - rest); further > 0 && part > took*fairPart {
+		at := tokenTerms(1, m.prompt)
+		s.learnToken(v, &at, part/further/tokenUnit)
+	}
 }
 
 // pass brings the sums over time up to now.

@@ -9,8 +9,9 @@ import "github.com/pintle-dev/pintle/scoring"
 // What is predicted is learnt by all workers of Envoy alike, from the answers that the journal tells of: the time to
 // first token from the tokens that the endpoint has yet to compute, the time of each further token from the answers
 // under way and their prompts. Each endpoint has a factor of its own for both, so servers of different speeds may
-// stand in one pool. Only streamed answers tell. Nothing runs beside the proxy, and any number of endpoints is
-// predicted.
+// stand in one pool. Streamed answers tell; as long as hardly any came, also those that were not, whose servers report
+// their tokens, if their requests found the endpoint idle. Nothing runs beside the proxy, and any number of endpoints
+// is predicted.
 //
 // Objectives are the request headers x-llm-d-slo-ttft-ms and x-llm-d-slo-tpot-ms, or by their former names
 // x-slo-ttft-ms and x-slo-tpot-ms, decimal numbers of milliseconds. An objective that a request does not have is met

@@ -66,8 +66,8 @@ func readModels(page []byte) (names []string) {
 }
 
 // dialable is the address of a socket that an endpoint says it has bound, at the endpoint's own address: nobody has
-// the sidecar connect to somewhere else. It is empty for one that is not bound: a publisher binds any address alone, and
-// connects to others, while those for replays are always bound.
+// the sidecar connect to somewhere else. It is empty for one that is not bound: a publisher binds any address alone,
+// and connects to others, while those for replays are always bound.
 func dialable(zmq string, endpoint netip.AddrPort, bound bool) string {
 	host, port, err := splitEndpoint(zmq)
 	if err != nil || port == 0 || !bound && !strings.Contains(host, "*") && !strings.Contains(host, "::") {

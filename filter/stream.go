@@ -39,8 +39,8 @@ type stream struct {
 	encoded bool
 	// unread is a request that goes to any endpoint, as nothing in its body is looked at.
 	unread bool
-	// held is how many bytes of the body Envoy holds.
-	held int
+	// held is how many bytes of the body Envoy holds, of length; 0 when that is not stated.
+	held, length int
 	// place is the request's among those of the worker that are held.
 	place place
 	// headerText holds the values of the headers that plug-ins read, one after another; headerEnds says where each

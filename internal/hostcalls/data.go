@@ -10,10 +10,7 @@ func RequestBody(b *Buffer, start, size int) ([]byte, error) {
 	if size == 0 {
 		return nil, nil
 	}
-	lend(b)
-	body, err := proxywasm.GetHttpRequestBody(start, size)
-	reclaim()
-	return body, err
+	return bufferBytes(b, requestBody, start, size)
 }
 
 // ResponseBody returns the size bytes of a frame of the response body, from start.
@@ -21,11 +18,14 @@ func ResponseBody(b *Buffer, start, size int) ([]byte, error) {
 	if size == 0 {
 		return nil, nil
 	}
-	lend(b)
-	body, err := proxywasm.GetHttpResponseBody(start, size)
-	reclaim()
-	return body, err
+	return bufferBytes(b, responseBody, start, size)
 }
+
+// Numbers of the ABI's buffers.
+const (
+	requestBody  = 0
+	responseBody = 1
+)
 
 // ReplaceRequestBodyStart puts data in the place of the first size bytes of what Envoy holds of the request body; size
 // is at least 1.
@@ -34,10 +34,7 @@ func ReplaceRequestBodyStart(size int, data []byte) error { return setRequestBod
 // SharedData returns the value of a key in the memory that all workers share, and the number of its last change; ok is
 // false when it was never set.
 func SharedData(b *Buffer, key string) (value []byte, change uint32, ok bool) {
-	lend(b)
-	value, change, err := proxywasm.GetSharedData(key)
-	reclaim()
-	return value, change, err == nil
+	return sharedData(b, key)
 }
 
 // SetSharedData sets a key for all workers. With a change other than 0 it does so only if that is still the last
@@ -50,13 +47,9 @@ func SetSharedData(key string, value []byte, change uint32) (ok bool, err error)
 	return err == nil, err
 }
 
-// Property returns an attribute of the stream or the host; ok is false when there is none.
-func Property(b *Buffer, path ...string) (value []byte, ok bool) {
-	lend(b)
-	value, err := proxywasm.GetProperty(path)
-	reclaim()
-	return value, err == nil
-}
+// Property returns an attribute of the stream or the host; ok is false when there is none. The parts of its path have a
+// zero byte between them: "source\x00address".
+func Property(b *Buffer, path string) (value []byte, ok bool) { return property(b, path) }
 
 // SetProperty sets an attribute that other filters see as the filter state wasm.NAME. Envoy allows it in every phase.
 func SetProperty(name string, value []byte) error { return setProperty(name, value) }

@@ -24,14 +24,6 @@ func SetRequestHeader(name, value string) error {
 // RemoveRequestHeader removes all request headers of a name. Envoy allows it only before the headers went on.
 func RemoveRequestHeader(name string) error { return proxywasm.RemoveHttpRequestHeader(name) }
 
-// ResponseHeader returns the value of a response header as RequestHeader does that of a request's.
-func ResponseHeader(b *Buffer, name string) (value string, ok bool) {
-	lend(b)
-	value, err := proxywasm.GetHttpResponseHeader(name)
-	reclaim()
-	return value, err == nil
-}
-
 // SetResponseHeader puts a response header in the place of all of its name.
 func SetResponseHeader(name, value string) error {
 	return proxywasm.ReplaceHttpResponseHeader(name, value)

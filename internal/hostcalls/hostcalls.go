@@ -33,6 +33,8 @@ type Plugin interface {
 	NewStream(id uint32) Stream
 	// Tick is called at the period that SetTick asked for.
 	Tick()
+	// Stop is called when the plug-in is no longer needed.
+	Stop()
 }
 
 // Register names the constructor of plug-ins. To be called once, from init.
@@ -60,6 +62,11 @@ func (p *plugin) OnPluginStart(int) types.OnPluginStartStatus {
 		return types.OnPluginStartStatusFailed
 	}
 	return types.OnPluginStartStatusOK
+}
+
+func (p *plugin) OnPluginDone() bool {
+	p.Stop()
+	return true
 }
 
 func (p *plugin) OnTick()                                    { p.Tick() }

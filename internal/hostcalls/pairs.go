@@ -8,7 +8,22 @@ type Field struct{ Name, Value string }
 // RequestHeaders appends all request headers to dst, pseudo-headers included, in the host's order: one call for what
 // would take one for each header. ok is false when they cannot be read. The texts lie in b.
 func RequestHeaders(b *Buffer, dst []Field) (fields []Field, ok bool) {
-	pairs, ok := requestHeaderPairs(b)
+	return headers(b, dst, requestHeaders)
+}
+
+// ResponseHeaders is RequestHeaders for those of the response.
+func ResponseHeaders(b *Buffer, dst []Field) (fields []Field, ok bool) {
+	return headers(b, dst, responseHeaders)
+}
+
+// Numbers of the ABI's maps.
+const (
+	requestHeaders  = 0
+	responseHeaders = 2
+)
+
+func headers(b *Buffer, dst []Field, of uint32) (fields []Field, ok bool) {
+	pairs, ok := headerPairs(b, of)
 	if !ok {
 		return dst, false
 	}

@@ -3,4 +3,4 @@
 package hostcalls
 
 // Outside Wasm there is no host that holds headers.
-func requestHeaderPairs(*Buffer) (pairs []byte, ok bool) { return nil, false }
+func headerPairs(*Buffer, uint32) (pairs []byte, ok bool) { return nil, false }

@@ -7,8 +7,11 @@ import (
 	"unsafe"
 )
 
-// The SDK copies the name with every call.
+// The SDK copies names and paths with every call.
 //
+//go:wasmimport env proxy_get_property
+func proxyGetProperty(path unsafe.Pointer, pathSize uint32, value, valueSize unsafe.Pointer) uint32
+
 //go:wasmimport env proxy_set_property
 func proxySetProperty(name unsafe.Pointer, nameSize uint32, value unsafe.Pointer, valueSize uint32) uint32
 
@@ -21,4 +24,14 @@ func setProperty(name string, value []byte) error {
 		return errProperty
 	}
 	return nil
+}
+
+func property(b *Buffer, path string) (value []byte, ok bool) {
+	lend(b)
+	status := proxyGetProperty(unsafe.Pointer(unsafe.StringData(path)), uint32(len(path)), given.at(), given.sizeAt())
+	reclaim()
+	if status != 0 {
+		return nil, false
+	}
+	return given.bytes(), true
 }

@@ -4,5 +4,7 @@ package hostcalls
 
 import "errors"
 
-// Outside Wasm there is no host that keeps a property.
+// Outside Wasm there is no host that has properties.
 func setProperty(string, []byte) error { return errors.ErrUnsupported }
+
+func property(*Buffer, string) (value []byte, ok bool) { return nil, false }

@@ -3,6 +3,7 @@ package wazerohost
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -81,11 +82,20 @@ func (w *Worker) Calls() []*HTTPCall {
 	return slices.Clone(w.calls)
 }
 
-// HostCalls is how often the module has called the host since the VM's start.
-func (w *Worker) HostCalls() int {
+// HostCalls is how often the module has called each function of the host since the VM's start. A name is the import's,
+// module and function: env.proxy_get_property.
+func (w *Worker) HostCalls() map[string]int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.vm.hostCalls
+	return maps.Clone(w.vm.hostCalls)
+}
+
+// GuestCalls is how often the host has called each export of the module since the VM's start: callbacks, and malloc for
+// what host calls return.
+func (w *Worker) GuestCalls() map[string]int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.vm.guestCalls)
 }
 
 // MemoryBytes is the size of the VM's memory, which never shrinks.

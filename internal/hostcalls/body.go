@@ -19,7 +19,7 @@ func bufferBytes(b *Buffer, kind uint32, start, size int) ([]byte, error) {
 	lend(b)
 	status := proxyGetBufferBytes(kind, uint32(start), uint32(size), given.at(), given.sizeAt())
 	reclaim()
-	if status != 0 {
+	if status != 0 || given.size == 0 {
 		return nil, errBuffer
 	}
 	return given.bytes(), nil

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"github.com/pintle-dev/pintle/internal/hostcalls"
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
@@ -27,7 +26,6 @@ const (
 
 // stream is one HTTP exchange. Finished ones are used again.
 type stream struct {
-	hostcalls.DefaultStream
 	*plugin
 	// id is the number by which the host knows the exchange.
 	id        uint32

@@ -1,10 +1,5 @@
 package hostcalls
 
-import (
-	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm"
-	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm/types"
-)
-
 // RequestBody returns size bytes of what Envoy holds of the request body, from start.
 func RequestBody(b *Buffer, start, size int) ([]byte, error) {
 	if size == 0 {
@@ -23,8 +18,10 @@ func ResponseBody(b *Buffer, start, size int) ([]byte, error) {
 
 // Numbers of the ABI's buffers.
 const (
-	requestBody  = 0
-	responseBody = 1
+	requestBody         = 0
+	responseBody        = 1
+	callBody            = 4
+	pluginConfiguration = 7
 )
 
 // ReplaceRequestBodyStart puts data in the place of the first size bytes of what Envoy holds of the request body; size
@@ -40,11 +37,11 @@ func SharedData(b *Buffer, key string) (value []byte, change uint32, ok bool) {
 // SetSharedData sets a key for all workers. With a change other than 0 it does so only if that is still the last
 // change; ok is false when it is not.
 func SetSharedData(key string, value []byte, change uint32) (ok bool, err error) {
-	err = proxywasm.SetSharedData(key, value, change)
-	if err == types.ErrorStatusCasMismatch {
+	status := setSharedData(key, value, change)
+	if status == statusCasMismatch {
 		return false, nil
 	}
-	return err == nil, err
+	return status == statusOK, failure(status)
 }
 
 // Property returns an attribute of the stream or the host; ok is false when there is none. The parts of its path have a
@@ -65,8 +62,7 @@ func DeclareMessage(name, kind string) error {
 	argument = append(argument, 3<<3, protobuf, 4<<3|2, byte(len(url)))
 	argument = append(argument, url...)
 	argument = append(argument, 5<<3, downstreamRequest)
-	_, err := proxywasm.CallForeignFunction("declare_property", argument)
-	return err
+	return failure(callForeign("declare_property", argument))
 }
 
 // FilterState sets well-known filter state of Envoy for this request. The zero value is ready; it is scratch memory, to
@@ -86,7 +82,7 @@ func (f *FilterState) Set(path string, value []byte) error {
 	f.argument = append(f.argument, value...)
 	f.argument = append(f.argument, 3<<3, downstreamRequest)
 	lend(&f.answer)
-	_, err := proxywasm.CallForeignFunction("set_envoy_filter_state", f.argument)
+	status := callForeign("set_envoy_filter_state", f.argument)
 	reclaim()
-	return err
+	return failure(status)
 }

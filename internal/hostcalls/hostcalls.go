@@ -1,29 +1,31 @@
-// Package hostcalls is the filter's one seam to its host: the only importer of the proxy-wasm SDK.
+// Package hostcalls is the filter's one seam to its host: proxy-wasm's ABI 0.2, as far as the filter needs it. It
+// speaks it itself: an SDK exports callbacks that nobody wants, each of which the host then calls for every exchange,
+// and looks contexts up in several maps for each of them.
 //
 // Calls that return data write it into a Buffer of the caller, so that bodies, snapshots and headers leave no garbage
 // behind. What such a call returns is valid until the Buffer is used again.
 package hostcalls
 
-import (
-	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm"
-	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm/types"
-)
-
-// The host calls these back; see proxy-wasm's ABI 0.2.1.
-type (
-	// Stream is one HTTP exchange.
-	Stream = types.HttpContext
-	// DefaultStream lets everything through; embed it.
-	DefaultStream = types.DefaultHttpContext
-	// Action tells the host to go on with a stream or to hold it.
-	Action = types.Action
-)
+// Action tells the host to go on with a stream or to hold it.
+type Action uint32
 
 // The actions.
 const (
-	Continue = types.ActionContinue
-	Pause    = types.ActionPause
+	Continue Action = 0
+	Pause    Action = 1
 )
+
+// Stream is one HTTP exchange. The host calls it back.
+type Stream interface {
+	OnHttpRequestHeaders(numHeaders int, endOfStream bool) Action
+	OnHttpRequestBody(bodyBytes int, endOfStream bool) Action
+	OnHttpRequestTrailers(numTrailers int) Action
+	OnHttpResponseHeaders(numHeaders int, endOfStream bool) Action
+	OnHttpResponseBody(frameBytes int, endOfStream bool) Action
+	OnHttpResponseTrailers(numTrailers int) Action
+	// OnHttpStreamDone is called last, however the exchange ended.
+	OnHttpStreamDone()
+}
 
 // Plugin is one configured instance of the module.
 type Plugin interface {
@@ -38,56 +40,32 @@ type Plugin interface {
 }
 
 // Register names the constructor of plug-ins. To be called once, from init.
-func Register(newPlugin func() Plugin) { proxywasm.SetVMContext(&vm{newPlugin: newPlugin}) }
-
-type vm struct {
-	types.DefaultVMContext
-	newPlugin func() Plugin
-}
-
-func (v *vm) NewPluginContext(uint32) types.PluginContext { return &plugin{Plugin: v.newPlugin()} }
-
-type plugin struct {
-	types.DefaultPluginContext
-	Plugin
-}
-
-func (p *plugin) OnPluginStart(int) types.OnPluginStartStatus {
-	configuration, err := proxywasm.GetPluginConfiguration()
-	if err != nil && err != types.ErrorStatusNotFound {
-		proxywasm.LogCritical("pintle: cannot read the plug-in configuration: " + err.Error())
-		return types.OnPluginStartStatusFailed
-	}
-	if err := p.Start(configuration); err != nil {
-		return types.OnPluginStartStatusFailed
-	}
-	return types.OnPluginStartStatusOK
-}
-
-func (p *plugin) OnPluginDone() bool {
-	p.Stop()
-	return true
-}
-
-func (p *plugin) OnTick()                                    { p.Tick() }
-func (p *plugin) NewHttpContext(id uint32) types.HttpContext { return p.NewStream(id) }
+func Register(newPlugin func() Plugin) { theContexts.newPlugin = newPlugin }
 
 // SetTick asks for Plugin.Tick every periodMillis.
-func SetTick(periodMillis uint32) error { return proxywasm.SetTickPeriodMilliSeconds(periodMillis) }
+func SetTick(periodMillis uint32) error { return failure(setTickPeriod(periodMillis)) }
+
+// Levels of the host's log.
+const (
+	levelDebug = 1
+	levelInfo  = 2
+	levelWarn  = 3
+	levelError = 4
+)
 
 // Log levels.
-func LogDebug(text string) { proxywasm.LogDebug(text) }
+func LogDebug(text string) { log(levelDebug, text) }
 
 // LogInfo logs at info.
-func LogInfo(text string) { proxywasm.LogInfo(text) }
+func LogInfo(text string) { log(levelInfo, text) }
 
 // LogWarn logs at warning.
-func LogWarn(text string) { proxywasm.LogWarn(text) }
+func LogWarn(text string) { log(levelWarn, text) }
 
 // LogError logs at error.
-func LogError(text string) { proxywasm.LogError(text) }
+func LogError(text string) { log(levelError, text) }
 
 // SendResponse answers the client in place of the upstream. The phase that calls it must return Pause.
 func SendResponse(status uint32, headers [][2]string, body []byte) error {
-	return proxywasm.SendHttpResponse(status, headers, body, -1)
+	return failure(sendResponse(status, appendFields(nil, headers), body))
 }

@@ -148,7 +148,7 @@ func (j *Journal) Append(e *Event) (ok bool) {
 func (j *Journal) write(e *Event, only *uint64) bool {
 	j.record = appendRecord(j.record[:0], e)
 	for attempt := range maxAttempts {
-		value, change, ok := j.newest(attempt == 0 && e.Kind == Decision)
+		value, change, ok := j.newest(attempt == 0 && e.Kind == Decision && !e.Relayed)
 		if !ok {
 			j.create(absent)
 			continue

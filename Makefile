@@ -28,6 +28,7 @@ kube   := build/.cache/kube.stamp
 chrome := build/.cache/browser.stamp
 vllm   := build/.cache/vllm.stamp
 prom   := build/.cache/prometheus.stamp
+tiers  := build/.cache/responses.stamp
 
 wasm_sources := $(shell find filter scoring state journal openai snapshot internal/hostcalls internal/strictjson internal/pluginconfig -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
 go_sources   := $(shell find cmd internal scoring state journal openai snapshot -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum $(wildcard internal/sidecar/admin/page/*)
@@ -74,6 +75,10 @@ $(prom): build/setup.sh
 	@build/setup.sh prometheus
 	@touch $@
 
+$(tiers): build/setup.sh $(wildcard build/mongo/*)
+	@build/setup.sh responses
+	@touch $@
+
 $(vllm): build/setup.sh $(wildcard build/vllm/*)
 	@build/setup.sh vllm
 	@touch $@
@@ -104,7 +109,7 @@ demo: build ## Start everything on this machine, send 20 s of load, compare with
 test: check modules unit race e2e ## Everything but what needs long builds: check, units, wazero, real Envoy. The same every time
 
 .PHONY: test-all
-test-all: test e2e-long e2e-replicate attack-short e2e-picker e2e-kubernetes e2e-prometheus e2e-browser e2e-vllm e2e-istio ## Everything
+test-all: test e2e-long e2e-replicate e2e-responses attack-short e2e-picker e2e-kubernetes e2e-prometheus e2e-browser e2e-vllm e2e-istio ## Everything
 
 .PHONY: unit
 unit: build bin/pintle-failpoint.wasm ## Unit tests, also in 32 bits where the module computes, and the filter's .wasm in a test host
@@ -155,6 +160,10 @@ e2e-browser: $(chrome) ## The sidecar's status page in headless Chromium (SCREEN
 e2e-prometheus: build $(prom) ## The alerts in a real Prometheus that scrapes a sidecar: each fires once and goes away
 	$(GO) test -count=1 -timeout 10m -tags prometheus ./e2e/prometheus
 
+.PHONY: e2e-responses
+e2e-responses: bin/pintle $(tiers) ## Conversations in Valkey, Redis with TLS and a stand-in for MongoDB, with all of them and sidecars killed
+	$(GO) test -count=1 -v -timeout 10m -tags responses ./e2e/responses
+
 .PHONY: e2e-vllm
 e2e-vllm: build $(vllm) ## Tests with two real vLLM servers on this machine's processors (installs vLLM, the first time some minutes)
 	$(GO) test -count=1 -v -timeout 20m -tags vllm ./e2e/vllm
@@ -167,9 +176,9 @@ e2e-picker: build ## Compare decisions with an endpoint picker of llm-d, PICKER=
 check: $(STATICCHECK) ## gofmt, width of lines, vet, staticcheck, tidy, generated files
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt'ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	@$(GO) run ./internal/columns $$(git ls-files '*.go')
-	$(GO) vet -tags istio,kubernetes,browser,vllm,prometheus ./...
+	$(GO) vet -tags istio,kubernetes,browser,vllm,prometheus,responses ./...
 	cd build/image && $(GO) vet ./...
-	$(STATICCHECK) -tags istio,kubernetes,browser,vllm,prometheus,failpoint ./...
+	$(STATICCHECK) -tags istio,kubernetes,browser,vllm,prometheus,responses,failpoint ./...
 	$(GO) mod tidy -diff
 	cd e2e/picker && $(GO) mod tidy -diff
 	cd internal/hostcalls/wazerohost/testdata/guest && $(GO) mod tidy -diff

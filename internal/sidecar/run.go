@@ -107,6 +107,9 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 		c.Scrape.Interval)
 	a := &admin.Admin{Pool: p, Pushers: pushers, Metrics: m, Config: c, Recorder: recorder, Traffic: observer.traffic,
 		Followers: observer.followers, Replication: members}
+	if store != nil {
+		a.StoreTrouble = store.service.Trouble
+	}
 	if public != nil {
 		tasks.Go(func() { _ = serve(ctx, public, a.Public()) })
 	}

@@ -92,12 +92,11 @@ func wait(t *testing.T, r *running, address string) {
 
 func TestStoreMistakes(t *testing.T) {
 	for text, want := range map[string]string{
-		"responses: {address: nowhere}": "responses.address: \"nowhere\" is no address",
-		"responses: {storeConfig: {}}":  "responses.storeConfig: needs inMemoryConfig or tieredConfig",
-		"responses: {storeConfig: {tieredConfig: {redis: {address: 'redis://h'}, mongo: {uri: 'mongodb://h'}}}}": "" +
-			"tieredConfig.mongo is known, but not here yet",
-		"responses: {storeconfig: {}}":                "unknown key \"storeconfig\"; did you mean storeConfig?",
-		"responses: {address: 'unix:///tmp/a', x: 1}": "unknown key \"x\"",
+		"responses: {address: nowhere}":                "responses.address: \"nowhere\" is no address",
+		"responses: {storeConfig: {}}":                 "storeConfig: needs inMemoryConfig or tieredConfig",
+		"responses: {storeConfig: {tieredConfig: {}}}": "tieredConfig.redis: is missing",
+		"responses: {storeconfig: {}}":                 "unknown key \"storeconfig\"; did you mean storeConfig?",
+		"responses: {address: 'unix:///tmp/a', x: 1}":  "unknown key \"x\"",
 	} {
 		path, log := filepath.Join(t.TempDir(), "sidecar.yaml"), &logBuffer{}
 		writeFile(t, path, configYAML("127.0.0.1:0", "'http://127.0.0.1:1'", "{static: []}")+text+"\n")

@@ -14,6 +14,7 @@ const (
 	day               = 24 * time.Hour
 	mostEntryBytes    = 64 << 20
 	entryBytesDefault = 1 << 20
+	mostMongoBytes    = 15 << 20 // a document of MongoDB has 16 MiB at most
 )
 
 // ReadBackend reads where conversations are kept from an object under key; without it they are in memory.
@@ -46,6 +47,10 @@ func readTiers(o *strictjson.Object) scoring.StoreTiers {
 	m := readMongo(mongo)
 	if mongo.Present() {
 		t.Mongo = &m
+		if t.Redis.MaxEntryBytes > mostMongoBytes {
+			o.Mistake("redis.maxEntryBytes", strconv.Itoa(t.Redis.MaxEntryBytes)+
+				" is too much for a document of MongoDB; at most "+strconv.Itoa(mostMongoBytes)+" is right")
+		}
 	}
 	if o.Present() && !o.Has("redis") {
 		o.Missing("redis", "the tiered store needs one")

@@ -44,9 +44,6 @@ func NewResponsesStore(b *scoring.Builder) scoring.Plugin {
 		b.Has("tenantHeader") && p.TenantHeader == "" {
 		b.Mistake("tenantHeader", strconv.Quote(p.TenantHeader)+" is not the name of a header")
 	}
-	if t := s.Backend.Tiered; t != nil && t.Mongo != nil {
-		b.Warn("storeConfig.tieredConfig.mongo is known, but not here yet: the sidecar refuses it")
-	}
 	return &responsesStore{s}
 }
 

@@ -39,6 +39,8 @@ type Admin struct {
 	Followers []*follow.Follower
 	// Replication are those by which the Envoys share what they know with other gateways.
 	Replication []*replicate.Member
+	// StoreTrouble is what is wrong with the store of conversations, empty for nothing. Nil when there is none.
+	StoreTrouble func() string
 }
 
 // Handler serves all pages.
@@ -117,6 +119,11 @@ func (a *Admin) healthNow() healthBody {
 		}
 		if warning := p.Warning(); warning != "" {
 			body.Warnings = append(body.Warnings, warning)
+		}
+	}
+	if a.StoreTrouble != nil {
+		if trouble := a.StoreTrouble(); trouble != "" {
+			body.Warnings = append(body.Warnings, trouble)
 		}
 	}
 	if len(body.Reasons) > 0 {

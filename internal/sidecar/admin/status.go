@@ -89,10 +89,14 @@ func describeConfig(c *config.Config) configurationBody {
 		b.Kubernetes = c.Kubernetes.Pools
 	}
 	if r := c.Responses; r != nil {
-		b.Responses = "in memory, at " + r.Address
-		if r.Backend.Tiered != nil {
-			b.Responses = "in redis, at " + r.Address
+		place := "in memory"
+		if tiers := r.Backend.Tiered; tiers != nil {
+			place = "in redis"
+			if tiers.Mongo != nil {
+				place = "in redis and behind it in mongo"
+			}
 		}
+		b.Responses = place + ", at " + r.Address
 	}
 	for _, pool := range c.DNS {
 		b.DNS = append(b.DNS, pool.Type+" "+pool.Name)

@@ -37,9 +37,7 @@ func (c *Config) ApplyPlugins(path string) error {
 	if err := c.apply(parsed.Plan.DataLayer()); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err := c.applyResponses(parsed.Plan.ResponsesStore()); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
+	c.applyResponses(parsed.Plan.ResponsesStore())
 	c.Prefix.Index = parsed.Plan.PreciseIndex()
 	if c.EndpointsFile != "" && c.PluginEndpoints {
 		if err := c.checkEndpointsFile(); err != nil {

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"path/filepath"
 	"strconv"
 
@@ -25,19 +24,10 @@ func (c *Config) readResponses(o *strictjson.Object) {
 	if !o.Present() {
 		return
 	}
-	if !isHere(&backend) {
-		o.Mistake("storeConfig", mongoMistake)
-	}
 	c.Responses = &Responses{Backend: backend}
 	c.Responses.Network, c.Responses.Address = readAsked(o, address)
 	c.placeResponses(filepath.Dir(c.Path))
 }
-
-// mongoMistake is why a second tier is refused.
-const mongoMistake = "tieredConfig.mongo is known, but not here yet; redis alone is right"
-
-// isHere reports whether conversations can be kept there.
-func isHere(b *scoring.StoreBackend) bool { return b.Tiered == nil || b.Tiered.Mongo == nil }
 
 func isPort(text string) bool {
 	_, err := strconv.ParseUint(text, 10, 16)
@@ -53,12 +43,9 @@ func (c *Config) placeResponses(folder string) {
 
 // applyResponses takes over what a responses-store of the filter's configuration says. Where it leaves open where
 // conversations are kept, c's own word stands.
-func (c *Config) applyResponses(s *scoring.ResponsesStore) error {
+func (c *Config) applyResponses(s *scoring.ResponsesStore) {
 	if s == nil {
-		return nil
-	}
-	if !isHere(&s.Backend) {
-		return errors.New("storeConfig: " + mongoMistake)
+		return
 	}
 	if c.Responses == nil {
 		c.Responses = &Responses{Network: "tcp", Address: askedAddress}
@@ -67,5 +54,4 @@ func (c *Config) applyResponses(s *scoring.ResponsesStore) error {
 		c.Responses.Backend = s.Backend
 		c.placeResponses(filepath.Dir(c.Plugins))
 	}
-	return nil
 }

@@ -18,6 +18,8 @@ type Entry struct {
 	Before, Input []byte
 	// Response is the response as the server gave it, but for previous_response_id.
 	Response []byte
+	// second says that it was read from the second tier.
+	second bool
 }
 
 // Key is what an entry is stored under. No two tenants' ids have the same.

@@ -16,12 +16,16 @@ import (
 type Backend interface {
 	// Get returns an entry that has not expired, or ErrUnknown. What it returns must not be changed.
 	Get(ctx context.Context, key string) (*Entry, error)
+	// Again is Get for a key that was unknown a moment ago: it looks only where what is new comes first.
+	Again(ctx context.Context, key string) (*Entry, error)
 	// Put keeps an entry, in the place of one of the same key. Once it returns nil the entry is kept.
 	Put(ctx context.Context, e *Entry) error
 	// Delete forgets an entry, or returns ErrUnknown.
 	Delete(ctx context.Context, key string) error
 	// TTL is how long entries are kept.
 	TTL() time.Duration
+	// Trouble is what is wrong beside, empty for nothing.
+	Trouble() string
 	// Run does what is to be done beside, until ctx ends.
 	Run(ctx context.Context)
 	// Close ends the use.
@@ -93,6 +97,7 @@ func (m *memory) TTL() time.Duration { return m.config.TTL }
 
 // Get implements Backend.
 func (m *memory) Get(_ context.Context, key string) (*Entry, error) {
+	defer m.metrics.took("memory", "get", time.Now())
 	m.mu.Lock()
 	n := m.nodes[key]
 	if n != nil && !m.now().Before(n.entry.Expires) {
@@ -108,6 +113,9 @@ func (m *memory) Get(_ context.Context, key string) (*Entry, error) {
 	}
 	return n.whole(), nil
 }
+
+// Again implements Backend.
+func (m *memory) Again(ctx context.Context, key string) (*Entry, error) { return m.Get(ctx, key) }
 
 // Put implements Backend.
 func (m *memory) Put(_ context.Context, e *Entry) error {
@@ -233,6 +241,9 @@ func (m *memory) size() (entries int, bytes int64) {
 	defer m.mu.Unlock()
 	return len(m.nodes), m.bytes
 }
+
+// Trouble implements Backend.
+func (m *memory) Trouble() string { return "" }
 
 // Close implements Backend.
 func (m *memory) Close() error {

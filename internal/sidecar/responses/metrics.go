@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"errors"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -13,6 +14,9 @@ type Metrics struct {
 	dropped *prometheus.CounterVec
 	bytes   *prometheus.CounterVec
 	seconds *prometheus.HistogramVec
+	synced  *prometheus.CounterVec
+	// waiting, where there is a second tier, is how long the stream was when the consumer last looked.
+	waiting *prometheus.GaugeVec
 	// size is what is in memory now, nil when that is not where entries are.
 	size func() (entries int, bytes int64)
 }
@@ -27,7 +31,12 @@ func newMetrics() *Metrics {
 		writes: counter("writes_total", "Finished responses by result: stored, or why not.", "result"),
 		dropped: counter("dropped_total", "Entries that memory no longer has: evicted, expired.",
 			"reason"),
-		bytes: counter("bytes_total", "Bytes of entries, read and written.", "direction"),
+		bytes: counter("bytes_total", "Bytes of entries by tier, read and written.", "tier", "direction"),
+		synced: counter("synced_total", "Messages of the stream by what became of them: done, refused by the second "+
+			"tier, failed to be brought there, claimed from a consumer that has ended.", "result"),
+		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "pintle_store_waiting", Help: "Messages in the stream: what the second tier does not have yet.",
+		}, nil),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "pintle_store_duration_seconds", Help: "Time that a tier took, by tier and operation.",
 			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5},
@@ -62,7 +71,7 @@ var (
 )
 
 func (m *Metrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.lookups, m.writes, m.dropped, m.bytes, m.seconds}
+	return []prometheus.Collector{m.lookups, m.writes, m.dropped, m.bytes, m.seconds, m.synced, m.waiting}
 }
 
 // took notes how long a tier took for an operation that began then.
@@ -70,14 +79,22 @@ func (m *Metrics) took(tier, operation string, began time.Time) {
 	m.seconds.WithLabelValues(tier, operation).Observe(time.Since(began).Seconds())
 }
 
-// looked counts a look into a tier.
-func (m *Metrics) looked(tier string, err error) {
+// moved counts bytes of entries, read or written.
+func (m *Metrics) moved(tier, direction string, bytes int) {
+	m.bytes.WithLabelValues(tier, direction).Add(float64(bytes))
+}
+
+// looked counts a look into a tier that found an entry or not. What the second tier found or failed to tell, the first
+// one did not have.
+func (m *Metrics) looked(tier string, e *Entry, err error) {
 	result := "hit"
 	switch {
-	case err == ErrUnknown:
+	case tier != secondName && (e != nil && e.second || errors.Is(err, errSecond)), errors.Is(err, ErrUnknown):
 		result = "miss"
 	case err != nil:
 		result = "error"
+	default:
+		m.moved(tier, "read", e.Size())
 	}
 	m.lookups.WithLabelValues(tier, result).Inc()
 }

@@ -15,23 +15,28 @@ import (
 // remote keeps entries in Redis or Valkey, which several gateways may share. An entry is there before it is
 // acknowledged.
 type remote struct {
-	client redis.UniversalClient
-	ttl    time.Duration
+	client  redis.UniversalClient
+	ttl     time.Duration
+	metrics *Metrics
 }
 
 // keyPrefix begins the names of all entries in Redis.
 const keyPrefix = "pintle:responses:"
 
+// tombstone is what an entry leaves that was deleted from several tiers: it shall not come back from the second one. No
+// encoded entry is as short.
+const tombstone = "-"
+
 // redisTimeout bounds each operation: the filter does not wait longer.
 var redisTimeout = 300 * time.Millisecond
 
 // newRemote does not connect yet: a Redis that is away is so for some requests, and not for the sidecar.
-func newRemote(config scoring.StoreRedis) (*remote, error) {
+func newRemote(config scoring.StoreRedis, metrics *Metrics) (*remote, error) {
 	client, err := redisclient.New(config, redisTimeout)
 	if err != nil {
 		return nil, fmt.Errorf("tieredConfig.redis.address: %w", err)
 	}
-	return &remote{client: client, ttl: config.TTL}, nil
+	return &remote{client: client, ttl: config.TTL, metrics: metrics}, nil
 }
 
 // TTL implements Backend.
@@ -39,18 +44,42 @@ func (r *remote) TTL() time.Duration { return r.ttl }
 
 // Get implements Backend.
 func (r *remote) Get(ctx context.Context, key string) (*Entry, error) {
+	value, err := r.read(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return decodeFresh(value)
+}
+
+// Again implements Backend.
+func (r *remote) Again(ctx context.Context, key string) (*Entry, error) { return r.Get(ctx, key) }
+
+// errAbsent is ErrUnknown of a key that Redis has not, nor a tombstone.
+var errAbsent = fmt.Errorf("%w", ErrUnknown)
+
+// read returns what is under a key.
+func (r *remote) read(ctx context.Context, key string) ([]byte, error) {
+	defer r.metrics.took("redis", "get", time.Now())
 	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
 	defer cancel()
 	value, err := r.client.Get(ctx, keyPrefix+key).Bytes()
 	if errors.Is(err, redis.Nil) {
-		return nil, ErrUnknown
+		return nil, errAbsent
 	}
 	if err != nil {
 		return nil, fmt.Errorf("redis: %w", err)
 	}
+	return value, nil
+}
+
+// decodeFresh reads an entry that has not expired, and was not deleted.
+func decodeFresh(value []byte) (*Entry, error) {
+	if string(value) == tombstone {
+		return nil, ErrUnknown
+	}
 	e, err := decode(value)
 	if err == nil && !time.Now().Before(e.Expires) {
-		err = ErrUnknown
+		return nil, ErrUnknown
 	}
 	return e, err
 }
@@ -81,6 +110,9 @@ func (r *remote) Delete(ctx context.Context, key string) error {
 
 // Run implements Backend: Redis does it all by itself.
 func (r *remote) Run(ctx context.Context) { <-ctx.Done() }
+
+// Trouble implements Backend.
+func (r *remote) Trouble() string { return "" }
 
 // Close implements Backend.
 func (r *remote) Close() error { return r.client.Close() }

@@ -48,24 +48,33 @@ func New(config scoring.StoreBackend, token func() string, log *slog.Logger) (*S
 
 // open opens the backend.
 func (s *Service) open(config scoring.StoreBackend) error {
-	if config.Tiered != nil {
-		r, err := newRemote(config.Tiered.Redis)
+	if config.Tiered == nil {
+		m, err := newMemory(config.Memory, s.metrics, s.log)
 		if err != nil {
 			return err
 		}
-		s.backend, s.tier = r, "redis"
+		s.backend, s.metrics.size, s.tier = m, m.size, "memory"
 		return nil
 	}
-	m, err := newMemory(config.Memory, s.metrics, s.log)
+	s.tier = "redis"
+	if config.Tiered.Mongo == nil {
+		r, err := newRemote(config.Tiered.Redis, s.metrics)
+		s.backend = r
+		return err
+	}
+	second, err := newMongo(config.Tiered.Mongo, s.metrics, s.log)
 	if err != nil {
 		return err
 	}
-	s.backend, s.metrics.size, s.tier = m, m.size, "memory"
-	return nil
+	s.backend, err = newTiered(*config.Tiered, second, s.metrics, s.log)
+	return err
 }
 
 // Collector are the store's metrics.
 func (s *Service) Collector() prometheus.Collector { return s.metrics }
+
+// Trouble is what is wrong with the store and shows in no answer, empty for nothing.
+func (s *Service) Trouble() string { return s.backend.Trouble() }
 
 // Run does what is to be done beside answering, until ctx ends, and closes the store.
 func (s *Service) Run(ctx context.Context) {
@@ -99,22 +108,17 @@ const (
 func (s *Service) find(r *http.Request) (*Entry, error) {
 	began := time.Now()
 	key := keyOf(r.Header.Get(tenantHeader), r.PathValue("id"))
-	for pause := missPause; ; pause *= 2 {
-		e, err := s.backend.Get(r.Context(), key)
-		if !errors.Is(err, ErrUnknown) || time.Since(began) > s.grace {
-			if e != nil {
-				s.metrics.bytes.WithLabelValues("read").Add(float64(e.Size()))
-			}
-			s.metrics.looked(s.tier, err)
-			s.metrics.took(s.tier, "get", began)
-			return e, err
-		}
+	e, err := s.backend.Get(r.Context(), key)
+	for pause := missPause; errors.Is(err, ErrUnknown) && time.Since(began) <= s.grace; pause *= 2 {
 		select {
 		case <-r.Context().Done():
 			return nil, r.Context().Err()
 		case <-time.After(pause):
 		}
+		e, err = s.backend.Again(r.Context(), key)
 	}
+	s.metrics.looked(s.tier, e, err)
+	return e, err
 }
 
 // fail answers that an entry is unknown, or that nobody knows.
@@ -214,7 +218,7 @@ func (s *Service) store(w http.ResponseWriter, r *http.Request, e *Entry) {
 		return
 	}
 	s.metrics.writes.WithLabelValues("stored").Inc()
-	s.metrics.bytes.WithLabelValues("written").Add(float64(e.Size()))
+	s.metrics.moved(s.tier, "written", e.Size())
 	w.WriteHeader(http.StatusNoContent)
 }
 

@@ -17,7 +17,9 @@ func init() { redisTimeout = 20 * time.Second } // on a busy machine nothing is 
 
 func tieredOf(r scoring.StoreRedis) scoring.StoreBackend {
 	r.TTL, r.MaxEntryBytes = time.Hour, 1<<20
-	return scoring.StoreBackend{Tiered: &scoring.StoreTiers{Redis: r}}
+	stream := scoring.StoreStream{Key: "sync", Group: "g", MaxLen: 10_000, BatchSize: 10,
+		BlockTimeout: 20 * time.Millisecond, ClaimAge: 100 * time.Millisecond}
+	return scoring.StoreBackend{Tiered: &scoring.StoreTiers{Redis: r, Stream: stream}}
 }
 
 // plays tells whether a store of the configuration serves a conversation to another gateway with the same.

@@ -155,7 +155,7 @@ func TestKillConsumers(t *testing.T) {
 		g.Kill()
 		w.proxy.release()
 		g.restart()
-		g.metric(`pintle_store_synced_total{result="claimed"}`)
+		g.metric(`pintle_store_synced_total{result="claimed"}`, 1)
 		if t.Failed() {
 			t.Fatalf("in round %d", round)
 		}

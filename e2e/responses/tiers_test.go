@@ -37,9 +37,9 @@ func TestTiers(t *testing.T) {
 	if left := w.redis.PTTL(ctx, entryKey+"r3:").Val(); left <= 0 || left > time.Hour {
 		t.Errorf("written back: got %v left, want some of an hour", left)
 	}
-	a.metric(`pintle_store_lookups_total{result="hit",tier="mongo"}`)
-	a.metric(`pintle_store_bytes_total{direction="read",tier="mongo"}`)
-	a.metric(`pintle_store_duration_seconds_count{operation="get",tier="mongo"}`)
+	a.metric(`pintle_store_lookups_total{result="hit",tier="mongo"}`, 1)
+	a.metric(`pintle_store_bytes_total{direction="read",tier="mongo"}`, 1)
+	a.metric(`pintle_store_duration_seconds_count{operation="get",tier="mongo"}`, 1)
 
 	b.want(200, "", "DELETE", "responses/r1")
 	a.want(404, "", "GET", "history/r1")

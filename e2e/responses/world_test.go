@@ -100,7 +100,12 @@ func (w *world) start(timeout string) *gateway {
 		", blockTimeout: 50ms, claimAge: 200ms}}")
 }
 
-func startGateway(t *testing.T, store string) *gateway {
+// startGateway starts a sidecar with a tieredConfig.
+func startGateway(t *testing.T, tiers string) *gateway {
+	return startGatewayWith(t, "{tieredConfig: "+tiers+"}")
+}
+
+func startGatewayWith(t *testing.T, store string) *gateway {
 	g := &gateway{t: t, address: freeAddress(t), admin: freeAddress(t), store: store}
 	g.restart()
 	return g
@@ -111,7 +116,7 @@ func (g *gateway) restart() {
 	g.t.Helper()
 	g.Sidecar = harness.StartSidecarWith(g.t, fmt.Sprintf("envoy: {ingest: 'http://127.0.0.1:1', token: '%s'}\n"+
 		"admin: {address: '%s'}\ndiscovery: {static: []}\n"+
-		"responses: {address: '%s', storeConfig: {tieredConfig: %s}}\n", harness.Token, g.admin, g.address, g.store))
+		"responses: {address: '%s', storeConfig: %s}\n", harness.Token, g.admin, g.address, g.store))
 	harness.WaitFor(g.t, 30*time.Second, "the store to listen", func() (bool, string) {
 		status, text := g.ask("GET", "history/nobody", "")
 		return status != 0, text + g.Log()
@@ -174,8 +179,8 @@ func (g *gateway) want(status int, body, method, path string) {
 	}
 }
 
-// metric waits until the sidecar's metrics have a line, whose value is at least one.
-func (g *gateway) metric(name string) {
+// metric waits until the sidecar's metrics have a line, whose value is at least so much.
+func (g *gateway) metric(name string, least float64) {
 	g.t.Helper()
 	harness.WaitFor(g.t, 20*time.Second, name, func() (bool, string) {
 		response, err := http.Get("http://" + g.admin + "/metrics")
@@ -187,7 +192,7 @@ func (g *gateway) metric(name string) {
 		for line := range strings.Lines(string(text)) {
 			if value, ok := strings.CutPrefix(strings.TrimSpace(line), name+" "); ok {
 				n, err := strconv.ParseFloat(value, 64)
-				return err == nil && n >= 1, line
+				return err == nil && n >= least, line
 			}
 		}
 		return false, fmt.Sprint("no such line ", err)

@@ -176,12 +176,12 @@ func (j *journalFile) rewrite(m *memory) error {
 // writeNode writes a node after the kept ones that it goes on from. What came before and is not kept goes with it.
 func (j *journalFile) writeNode(out io.Writer, m *memory, n *node, done map[*node]bool) error {
 	var line []*node
-	for at := n; at != nil && !done[at] && m.nodes[at.entry.Key()] == at; at = at.prev {
+	for at := n; at != nil && !done[at] && m.nodes[at.key] == at; at = at.prev {
 		line = append(line, at)
 	}
 	for i := len(line) - 1; i >= 0; i-- {
 		at, kind := line[i], byte(recordLinked)
-		entry := &at.entry
+		entry := at.own()
 		if at.prev == nil || !done[at.prev] {
 			kind, entry = recordPut, at.whole()
 		}

@@ -35,33 +35,6 @@ type Backend interface {
 // ErrUnknown says that there is no such entry.
 var ErrUnknown = errors.New("no such response")
 
-// node is an entry in memory. What came before it are the nodes that prev leads to, unless that is nil: then it is
-// entry.Before. Nodes never change; one that is forgotten lives on while others come after it.
-type node struct {
-	entry Entry
-	prev  *node
-	place *list.Element
-}
-
-// whole is the entry with all that came before.
-func (n *node) whole() *Entry {
-	e := n.entry
-	var lists [][]byte
-	for at := n.prev; at != nil; at = at.prev {
-		lists = append(lists, outputOf(at.entry.Response), at.entry.Input)
-		if at.prev == nil {
-			lists = append(lists, at.entry.Before)
-		}
-	}
-	if n.prev != nil {
-		for i, k := 0, len(lists)-1; i < k; i, k = i+1, k-1 {
-			lists[i], lists[k] = lists[k], lists[i]
-		}
-		e.Before = join(lists...)
-	}
-	return &e
-}
-
 // memory keeps entries in the sidecar's memory. When it is full, the ones that were not used for the longest go.
 type memory struct {
 	config  scoring.StoreMemory
@@ -100,7 +73,7 @@ func (m *memory) Get(_ context.Context, key string) (*Entry, error) {
 	defer m.metrics.took("memory", "get", time.Now())
 	m.mu.Lock()
 	n := m.nodes[key]
-	if n != nil && !m.now().Before(n.entry.Expires) {
+	if n != nil && !m.now().Before(n.expires) {
 		m.forget(n, "expired")
 		n = nil
 	}
@@ -133,23 +106,9 @@ func (m *memory) Put(_ context.Context, e *Entry) error {
 	return nil
 }
 
-// compact has the entry's bytes lie in one piece that is no larger than they are.
-func (e *Entry) compact() {
-	all := make([]byte, 0, e.Size())
-	for _, field := range []*[]byte{&e.Before, &e.Input, &e.Response} {
-		start := len(all)
-		all = append(all, *field...)
-		*field = all[start:len(all):len(all)]
-	}
-}
-
 // insert keeps an entry and makes room for it.
 func (m *memory) insert(e *Entry) {
-	n := &node{entry: *e}
-	if n.prev = m.nodes[keyOf(e.Tenant, e.Previous)]; n.prev != nil {
-		n.entry.Before = nil
-	}
-	n.entry.compact()
+	n := newNode(e, m.nodes[keyOf(e.Tenant, e.Previous)])
 	if old := m.nodes[e.Key()]; old != nil {
 		m.forget(old, "")
 	}
@@ -175,14 +134,12 @@ func (m *memory) evict() {
 
 const (
 	frugalBytes   = 32 << 20
-	frugalPercent = 10
+	frugalPercent = 3
 )
-
-func (n *node) bytes() int64 { return int64(n.entry.Size()) }
 
 // forget takes a node out; reason is for the metrics.
 func (m *memory) forget(n *node, reason string) {
-	delete(m.nodes, n.entry.Key())
+	delete(m.nodes, n.key)
 	m.used.Remove(n.place)
 	m.bytes -= n.bytes()
 	if reason != "" {
@@ -195,7 +152,7 @@ func (m *memory) Delete(_ context.Context, key string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := m.nodes[key]
-	if n == nil || !m.now().Before(n.entry.Expires) {
+	if n == nil || !m.now().Before(n.expires) {
 		return ErrUnknown
 	}
 	if m.journal != nil {
@@ -229,7 +186,7 @@ func (m *memory) sweep() {
 	defer m.mu.Unlock()
 	now := m.now()
 	for _, n := range m.nodes {
-		if !now.Before(n.entry.Expires) {
+		if !now.Before(n.expires) {
 			m.forget(n, "expired")
 		}
 	}

@@ -125,7 +125,7 @@ func (g *gateway) restart() {
 
 // ask asks the store as the filter does. It returns 0 for no answer.
 func (g *gateway) ask(method, path, body string, headers ...string) (int, string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, "http://"+g.address+"/pintle/v1/"+path, strings.NewReader(body))
 	if err != nil {

@@ -41,12 +41,13 @@ type memory struct {
 	metrics *Metrics
 	now     func() time.Time
 
-	mu      sync.Mutex
-	nodes   map[string]*node
-	used    *list.List // of *node, the one used last at the back
-	bytes   int64
-	frugal  bool
-	journal *journalFile
+	mu    sync.Mutex
+	nodes map[string]*node
+	used  *list.List // of *node, the one used last at the back
+	bytes int64
+	// frugal is set once there is much, changed since the last sweep when entries came.
+	frugal, changed bool
+	journal         *journalFile
 	// loading is set while the file is read: nothing is evicted then.
 	loading bool
 }
@@ -114,7 +115,7 @@ func (m *memory) insert(e *Entry) {
 	}
 	n.place = m.used.PushBack(n)
 	m.nodes[e.Key()] = n
-	m.bytes += n.bytes()
+	m.bytes, m.changed = m.bytes+n.bytes(), true
 	if !m.loading {
 		m.evict()
 	}
@@ -134,7 +135,7 @@ func (m *memory) evict() {
 
 const (
 	frugalBytes   = 32 << 20
-	frugalPercent = 3
+	frugalPercent = 5
 )
 
 // forget takes a node out; reason is for the metrics.
@@ -177,6 +178,9 @@ func (m *memory) Run(ctx context.Context) {
 			return
 		case <-ticker.C:
 			m.sweep()
+			if m.wasted() {
+				debug.FreeOSMemory()
+			}
 		}
 	}
 }
@@ -190,6 +194,15 @@ func (m *memory) sweep() {
 			m.forget(n, "expired")
 		}
 	}
+}
+
+// wasted reports whether there may be much to give back to the system: Go keeps a tenth of what it once needed.
+func (m *memory) wasted() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	changed := m.changed
+	m.changed = false
+	return m.frugal && changed
 }
 
 // size is what is kept now.

@@ -2,6 +2,7 @@ package responses
 
 import (
 	"container/list"
+	"math/bits"
 	"slices"
 	"time"
 )
@@ -20,8 +21,36 @@ type node struct {
 	length        int
 }
 
-// pieceBytes is the length of all pieces but the last. What is longer the allocator would round up, by an eighth.
-const pieceBytes = 4096
+// Lengths of pieces. The allocator rounds all up by as much as an eighth but powers of two, and has some of its own
+// memory for each.
+const (
+	longestPiece = 16 << 10
+	shortPiece   = 512
+)
+
+// cut copies the parts, one after the other, into pieces.
+func cut(parts ...[]byte) (pieces [][]byte) {
+	left := 0
+	for _, part := range parts {
+		left += len(part)
+	}
+	for left > 0 {
+		size := left
+		if left > shortPiece {
+			size = min(1<<(bits.Len(uint(left))-1), longestPiece)
+		}
+		piece := make([]byte, 0, size)
+		for len(piece) < size {
+			n := min(len(parts[0]), size-len(piece))
+			piece = append(piece, parts[0][:n]...)
+			if parts[0] = parts[0][n:]; len(parts[0]) == 0 {
+				parts = parts[1:]
+			}
+		}
+		pieces, left = append(pieces, piece), left-size
+	}
+	return slices.Clip(pieces)
+}
 
 func newNode(e *Entry, prev *node) *node {
 	before := e.Before
@@ -29,13 +58,8 @@ func newNode(e *Entry, prev *node) *node {
 		before = nil
 	}
 	n := &node{key: e.Key(), idLength: len(e.ID), previous: e.Previous, expires: e.Expires, before: len(before),
-		input: len(e.Input), prev: prev}
-	all := slices.Concat(before, e.Input, e.Response)
-	n.length = len(all)
-	for piece := range slices.Chunk(all, pieceBytes) {
-		n.pieces = append(n.pieces, append(make([]byte, 0, len(piece)), piece...))
-	}
-	n.pieces = slices.Clip(n.pieces)
+		input: len(e.Input), prev: prev, length: len(before) + len(e.Input) + len(e.Response)}
+	n.pieces = cut(before, e.Input, e.Response)
 	return n
 }
 

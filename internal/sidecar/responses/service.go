@@ -1,10 +1,10 @@
 package responses
 
 import (
+	"bytes"
 	"context"
 	"crypto/subtle"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -173,7 +173,11 @@ func (s *Service) remove(w http.ResponseWriter, r *http.Request) {
 // large; with 503 it may be told again.
 func (s *Service) turn(w http.ResponseWriter, r *http.Request) {
 	// What came before counts, too, but only what comes over the wire can be too much to read.
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(s.most)+1<<20))
+	most := int64(s.most) + 1<<20
+	var read bytes.Buffer
+	read.Grow(int(min(max(r.ContentLength, 0), most)) + bytes.MinRead)
+	_, err := read.ReadFrom(http.MaxBytesReader(w, r.Body, most))
+	body := read.Bytes()
 	size, sizeErr := strconv.Atoi(r.Header.Get("X-Pintle-Input"))
 	var tooLarge *http.MaxBytesError
 	switch {

@@ -199,6 +199,26 @@ func TestLimits(t *testing.T) {
 	c.want(404, "GET", "responses/r1")
 }
 
+// TestPieces: an entry in memory is what it was, whatever its length.
+func TestPieces(t *testing.T) {
+	for _, length := range []int{0, 1, 511, 512, 513, 1023, 16383, 16384, 16385, 40_000} {
+		for _, input := range []int{0, length / 3, length} {
+			e := &Entry{ID: "r:x", Tenant: "t", Previous: "p", Expires: time.UnixMilli(5),
+				Before: bytes.Repeat([]byte("b"), length-input), Input: bytes.Repeat([]byte("i"), input),
+				Response: bytes.Repeat([]byte("r"), length)}
+			n := newNode(e, nil)
+			if got := n.whole(); !bytes.Equal(got.encode(nil), e.encode(nil)) || n.bytes() != int64(e.Size()) {
+				t.Errorf("%d and %d bytes: got %+v, want %+v", length, input, got, e)
+			}
+			for _, piece := range n.pieces {
+				if cap(piece) > len(piece) {
+					t.Errorf("%d bytes: a piece of %d has room for %d", length, len(piece), cap(piece))
+				}
+			}
+		}
+	}
+}
+
 // A client's next turn may come before the last one is stored.
 func TestLateTurn(t *testing.T) {
 	c := open(t, memoryOf(3, 1<<20))

@@ -122,7 +122,9 @@ func TestKillValkey(t *testing.T) {
 	for range kills {
 		l.more(10)
 		w.valkey.Kill()
-		w.valkey.Start()
+		if err := w.valkey.Start(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	l.check(w, g)
 }

@@ -18,7 +18,9 @@ import (
 
 // answers is where the filter asks on a request's way. Services may share an address.
 type answers struct {
-	at map[string]*answering
+	// storeTrouble is what is wrong with the store of conversations, nil without one.
+	storeTrouble func() string
+	at           map[string]*answering
 	// tasks are what the services do beside answering.
 	tasks []func(ctx context.Context)
 }

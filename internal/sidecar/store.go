@@ -21,6 +21,6 @@ func (a *answers) openStore(c *config.Config, token *push.Token, m *metrics.Metr
 		return fmt.Errorf("responses.storeConfig: %w", err)
 	}
 	m.Registry.MustRegister(service.Collector())
-	a.tasks = append(a.tasks, service.Run)
+	a.tasks, a.storeTrouble = append(a.tasks, service.Run), service.Trouble
 	return a.serve("responses.address", c.Responses.Network, c.Responses.Address, "/", service)
 }

@@ -44,6 +44,8 @@ type compiler struct {
 	unknown bool
 	// detector refers to the saturation detector; nil for the default.
 	detector *strictjson.Object
+	// newGroup is set when the document's apiVersion is one of llm-d's own.
+	newGroup bool
 	// needsLoad is set when a plug-in goes by the tokens in flight.
 	needsLoad bool
 	// prepareData is set when the feature gate of that name is on.
@@ -77,6 +79,7 @@ func Compile(doc *strictjson.Object, registry []Registration, settings Settings)
 		return c.plan
 	}
 	version := c.header(doc)
+	c.newGroup = version == apiVersionLLMD || version == apiVersionLLMDV1
 	plugins := doc.Objects("plugins")
 	entries := c.readEntries(plugins)
 	c.readDialect(doc, version, entries, settings.Dialect)

@@ -36,6 +36,10 @@ func (c *compiler) readGates(doc *strictjson.Object) gates {
 	known, on := gatesOf(c.defaults.Dialect), gates{}
 	for _, text := range texts {
 		name, value, given := strings.Cut(text, "=")
+		if c.formerGate(name) {
+			c.warn(doc, "featureGates: "+name+" has no effect: llm-d's router has it on since 0.10, and refuses the name")
+			continue
+		}
 		if !slices.Contains(known, name) {
 			doc.Mistake("featureGates", strconv.Quote(name)+" is not one of "+strings.Join(known, ", "))
 			continue
@@ -55,6 +59,11 @@ func (c *compiler) readGates(doc *strictjson.Object) gates {
 		}
 	}
 	return on
+}
+
+// formerGate reports whether a name is that of a gate which llm-d's dialect has no more, in a document that is older.
+func (c *compiler) formerGate(name string) bool {
+	return c.defaults.Dialect == DialectLLMD && !c.newGroup && (name == gateDataLayer || name == gatePrepareData)
 }
 
 // flowControlKeys are those of flowControl that say how requests are queued.

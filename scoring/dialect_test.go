@@ -101,6 +101,9 @@ func TestGates(t *testing.T) {
 		{name: "llm-d's", document: `{` + inLLMD + `"featureGates": ["haPopulateNonLeaderDatastore=false"]}`},
 		{name: "gone in llm-d's dialect", document: `{` + inLLMD + `"featureGates": ["dataLayer"]}`,
 			mistake: `featureGates: "dataLayer" is not one of flowControl, haPopulateNonLeaderDatastore`},
+		{name: "gone in an older document of llm-d's dialect",
+			document: `{"featureGates": ["dataLayer"], "plugins": [{"type": "core-metrics-extractor"}, {"type": "queue-scorer"}]}`,
+			warning:  "featureGates: dataLayer has no effect: llm-d's router has it on since 0.10, and refuses the name"},
 		{name: "neither true nor false", document: `{"featureGates": ["flowControl=no"]}`,
 			mistake: `featureGates: "flowControl=no" is not of the form name, name=true or name=false`},
 	}

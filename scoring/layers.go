@@ -97,10 +97,11 @@ type layers struct {
 
 // readLayers reads dataLayer and requestHandler, which the older dialect does not have, and parser.
 func (c *compiler) readLayers(doc *strictjson.Object) layers {
-	if c.defaults.Dialect != DialectLLMD {
-		return layers{}
-	}
 	l := layers{}
+	if c.defaults.Dialect != DialectLLMD {
+		l.addParser(doc)
+		return l
+	}
 	if data := doc.Object("dataLayer"); data.Present() {
 		inject, interval := true, time.Duration(0)
 		data.Bool("injectDefaults", &inject)
@@ -129,10 +130,15 @@ func (c *compiler) readLayers(doc *strictjson.Object) layers {
 		l.parsers = handler.Objects("parsers")
 		handler.Close()
 	}
+	l.addParser(doc)
+	return l
+}
+
+// addParser reads parser, the former form of requestHandler with one parser.
+func (l *layers) addParser(doc *strictjson.Object) {
 	if parser := doc.Object("parser"); parser.Present() && len(l.parsers) == 0 {
 		l.parsers = []*strictjson.Object{parser}
 	}
-	return l
 }
 
 // wireDetector finds the saturation detector that the document refers to.

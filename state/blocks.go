@@ -40,6 +40,8 @@ type Hasher struct {
 	scratch []byte
 	header  [2]byte
 	link    [8]byte
+	escaped [6]byte
+	escapes bool // text is written as JSON has it
 
 	chain    Chain
 	blocks   []uint64
@@ -203,7 +205,7 @@ func (h *Hasher) segment(r *openai.Request, body []byte, i int) {
 		return
 	}
 	if !s.Escaped {
-		h.write(body[s.Start:s.End])
+		h.text(body[s.Start:s.End])
 		return
 	}
 	// The text is never longer than it is with escapes. It is cut at a character, which may be 3 bytes before the
@@ -215,7 +217,7 @@ func (h *Hasher) segment(r *openai.Request, body []byte, i int) {
 		h.scratch = make([]byte, 0, most+most/4)
 	}
 	h.scratch = r.AppendTextMax(h.scratch[:0], body, i, most)
-	h.write(h.scratch)
+	h.text(h.scratch)
 }
 
 // tokens writes the ids that a text lists, each as 4 bytes.

@@ -12,7 +12,10 @@ import (
 // A chain with IDs is cut as llm-d's router cuts a prompt where it estimates tokens: 4 bytes are an id. The bytes are,
 // without anything between:
 //   - completions: each prompt alone, with a chain of its own;
-//   - every other API: tools as raw JSON; then the system text of the Responses and Messages APIs; then of each
+//   - embeddings: JSON of the input, see frame;
+//   - the Responses API: JSON of instructions, tools and input. Of an input of items only the role, text and media of
+//     each count;
+//   - every other API: tools as raw JSON; then the system text of the Messages API, without its role; then of each
 //     message its role, and its text and media in order. Tool calls count in the Messages API alone.
 //
 // Token ids that were sent as such are ids. Media begin at a multiple of 4 bytes and are so many ids as the caller
@@ -55,8 +58,9 @@ func (h *Hasher) endPrompt(ends []int32) []int32 {
 }
 
 func (h *Hasher) messages(r *openai.Request, body []byte, media []int32) {
-	for turn := range others + 1 {
-		seen := 0
+	f := newFrame(r, body)
+	for _, turn := range f.turns() {
+		seen, opened := 0, false
 		for i := range r.Segments {
 			s := &r.Segments[i]
 			n := int32(0)
@@ -66,21 +70,35 @@ func (h *Hasher) messages(r *openai.Request, body []byte, media []int32) {
 			if turnOf(r.API, s) != turn || !counts(r.API, s) {
 				continue
 			}
-			if h.full() {
-				return
-			}
+			h.literal(f.before(turn, opened))
+			opened = true
 			if opensMessage(r, body, i) {
-				h.write([]byte(s.Role.String()))
+				h.literal(s.Role.String())
 			}
 			switch {
 			case h.full():
 			case isMedia(s.Kind):
 				h.media(body[s.Start:s.End], n)
 			default:
+				h.escapes = asJSON(r.API) && s.Kind == openai.SegmentText
 				h.segment(r, body, i)
+				h.escapes = false
 			}
 		}
+		if opened {
+			h.literal(f.after(turn))
+		}
 	}
+	h.literal(f.end())
+}
+
+// literal writes a text that is not of the body.
+func (h *Hasher) literal(text string) {
+	if h.full() || text == "" {
+		return
+	}
+	h.scratch = append(h.scratch[:0], text...)
+	h.write(h.scratch)
 }
 
 func mediaAt(media []int32, i int) int32 {
@@ -105,7 +123,8 @@ var roleKey = []byte(`"role"`)
 // opensMessage reports whether segment i is the first of its message, whose role then comes before it.
 func opensMessage(r *openai.Request, body []byte, i int) bool {
 	s := &r.Segments[i]
-	if s.Kind == openai.SegmentTools || s.Role == openai.RoleNone || s.Role == openai.RoleOther {
+	if s.Kind == openai.SegmentTools || s.Role == openai.RoleNone || s.Role == openai.RoleOther ||
+		turnOf(r.API, s) == system || r.API == openai.APIResponses && follows(body, s, inputKey) {
 		return false
 	}
 	if i == 0 || r.Segments[i-1].Role != s.Role || r.Segments[i-1].Kind == openai.SegmentTools {
@@ -132,6 +151,9 @@ func (h *Hasher) media(key []byte, n int32) {
 func CountIDs(r *openai.Request, body []byte, media []int32) int {
 	if r.PromptTokens > 0 {
 		return r.PromptTokens
+	}
+	if asJSON(r.API) {
+		return countJSON(r, body, media)
 	}
 	escaped, plain := 0, 0
 	for i := range r.Segments {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/pintle-dev/pintle/internal/command"
 	"github.com/pintle-dev/pintle/internal/foreign"
@@ -29,6 +30,10 @@ func runValidate(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "%s: reads %s (line %d); nothing else in the file counts\n", flags.Name(), found.Where,
 			found.Line)
 	}
+	if len(found.Besides) > 0 {
+		fmt.Fprintf(stderr, "%s: the sidecar's configuration has to say what stands at %s\n", flags.Name(),
+			strings.Join(found.Besides, ", "))
+	}
 	if config.ShadowError != nil {
 		return command.Fail(flags, stderr, 2, command.InFile(*path, config.ShadowError))
 	}
@@ -38,6 +43,11 @@ func runValidate(args []string, stdout, stderr io.Writer) int {
 	writeReading(stdout, config.Plan)
 	for _, difference := range found.Differences(config.Plan.Reading().Dialect) {
 		fmt.Fprintf(stdout, "  differs: %s\n", difference)
+	}
+	if !config.Plan.Reading().Unsure {
+		for _, addition := range found.Added(config.Plan.Reading().Dialect) {
+			fmt.Fprintf(stdout, "  added: %s\n", addition)
+		}
 	}
 	return 0
 }

@@ -1,13 +1,13 @@
 package picker
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/harness"
@@ -19,20 +19,11 @@ func TestEnvoy(t *testing.T) {
 	if os.Getenv("PINTLE_PICKER") == "" {
 		t.Skip("PINTLE_PICKER names no picker to compare with")
 	}
-	const text = `apiVersion: llm-d.ai/v1alpha1
-kind: EndpointPickerConfig
-plugins:
+	text := one(`
 - {type: queue-scorer}
 - {type: kv-cache-utilization-scorer}
-- {type: max-score-picker, parameters: {maxNumOfEndpoints: 6}}
-schedulingProfiles:
-- name: default
-  plugins:
-  - {pluginRef: queue-scorer, weight: 2}
-  - {pluginRef: kv-cache-utilization-scorer, weight: 1.5}
-  - {pluginRef: max-score-picker}
-`
-	servers := startServers(t, serversOfAFleet)
+`, "queue-scorer 2", "kv-cache-utilization-scorer 1.5")
+	servers := startServers(t, serversOfAFleet, 1)
 	other, envoy := startPicker(t, text, servers), startEnvoy(t, text, servers)
 	random := rand.New(rand.NewPCG(3, 4))
 	for fleet := range 20 {
@@ -45,9 +36,11 @@ schedulingProfiles:
 		}
 		envoy.Publish(t, endpoints...)
 		for range 10 {
-			path, body := request(random)
-			want := best(other.ask(t, path, body).totals)
-			response, err := http.Post(envoy.URL("requests", path), "application/json", bytes.NewReader([]byte(body)))
+			r := plain(random, servers)
+			asked := other.ask(t, r)
+			asked.end(t)
+			want := best(asked.totals)
+			response, err := http.Post(envoy.URL("requests", r.path), "application/json", strings.NewReader(r.body))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,23 +1,15 @@
 package picker
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/pintle-dev/pintle/internal/foreign"
-	"github.com/pintle-dev/pintle/internal/pluginconfig"
-	"github.com/pintle-dev/pintle/journal"
-	"github.com/pintle-dev/pintle/openai"
-	"github.com/pintle-dev/pintle/scoring"
-	"github.com/pintle-dev/pintle/state"
 )
 
 // near is how much two sums of scores may differ that are the same.
@@ -35,50 +27,146 @@ func TestPicker(t *testing.T) {
 	if os.Getenv("PINTLE_PICKER") == "" {
 		t.Skip("PINTLE_PICKER names no picker to compare with")
 	}
-	for _, d := range documents {
+	for _, d := range slices.Concat(documents, selections, stages) {
 		t.Run(d.name, func(t *testing.T) {
-			servers := startServers(t, serversOfAFleet)
-			for i, s := range servers {
-				if d.labels != nil {
-					s.labels = d.labels(i)
-				}
-			}
-			other, own := startPicker(t, d.text, servers), newPintle(t, d.text, servers)
+			pair := startPair(t, &d)
 			random := rand.New(rand.NewPCG(1, 2))
-			wrong, inexact := 0, 0
 			for fleet := range fleets {
-				shuffle(t, random, servers)
-				own.sample()
+				shuffle(t, random, pair.servers)
+				pair.own.sample()
 				for range requestsPerFleet {
-					path, body := request(random)
-					got, want := own.decide(t, path, body), other.ask(t, path, body)
-					if difference := compare(got, want); difference != "" && wrong < 5 {
-						wrong++
-						t.Errorf("fleet %d, %s: %s\n%s", fleet, body[:min(len(body), 80)], difference,
-							table(servers, got, want))
-					}
-					if !sameTotals(got, want) {
-						inexact++
-					}
-					own.serve(t, want)
+					pair.both(t, fleet, d.next(random, pair.servers))
 				}
 			}
-			t.Logf("%d requests over %d fleets; the best differ for %d (counted up to 5), sums for %d",
-				fleets*requestsPerFleet, fleets, wrong, inexact)
+			pair.endAll(t)
+			t.Logf("%d of %d requests compared, over %d fleets; the best differ for %d, sums for %d, %d were refused",
+				pair.compared, fleets*requestsPerFleet, fleets, pair.wrong, pair.inexact, pair.refused)
 		})
 	}
 }
 
-// compare says how two answers differ in what is best, empty for not at all.
-func compare(got, want *answer) string {
-	if got.status != want.status {
-		return fmt.Sprintf("status %d, the picker's is %d", got.status, want.status)
+// pair is the two that get the same, and what came of it.
+type pair struct {
+	document *document
+	servers  []*server
+	picker   *picker
+	own      *pintle
+	flying   []flight
+
+	compared, wrong, inexact, refused int
+}
+
+// flight is a request without the end of its answer.
+type flight struct {
+	*exchange
+	lease uint32
+	at    uint64
+}
+
+func startPair(t testing.TB, d *document) *pair {
+	t.Helper()
+	p := &pair{document: d, servers: startServers(t, serversOfAFleet, d.atOneAddress)}
+	for i, s := range p.servers {
+		if d.labels != nil {
+			s.labels = d.labels(i)
+		}
 	}
-	if a, b := best(got.totals), best(want.totals); !slices.Equal(a, b) {
+	p.picker, p.own = startPicker(t, d.text, p.servers), newPintle(t, d.text, p.servers)
+	return p
+}
+
+// both has both decide a request and compares, and has it served where the picker said.
+func (p *pair) both(t testing.TB, fleet int, r request) {
+	t.Helper()
+	got, want := p.own.decide(t, r), p.picker.ask(t, r)
+	if p.document.comparable == nil || p.document.comparable(p.own) {
+		p.compared++
+		difference := p.compare(got, want.answer)
+		if difference != "" {
+			if p.wrong++; p.wrong <= 5 {
+				t.Errorf("fleet %d, %v %s: %s\n%s", fleet, r.headers, r.body[:min(len(r.body), 80)], difference,
+					p.table(got, want.answer))
+			}
+		} else if !sameTotals(got, want.answer) {
+			if p.inexact++; p.inexact <= 2 {
+				t.Logf("fleet %d, %v %s %s: other sums\n%s", fleet, r.headers, r.path, r.body[:min(len(r.body), 80)],
+					p.table(got, want.answer))
+			}
+		}
+	}
+	if want.status != 0 || got.status != 0 {
+		p.refused++
+		want.end(t)
+		p.land(t, got)
+		return
+	}
+	lease := p.own.serve(t, want.answer, got)
+	p.flying = append(p.flying, flight{want, lease, p.own.event.Primary})
+	p.land(t, got)
+}
+
+// land has answers end: the one of the last request or, where the document says so, one or the other of some time ago.
+func (p *pair) land(t testing.TB, got *answer) {
+	t.Helper()
+	if len(p.flying) == 0 {
+		return
+	}
+	if p.document.inFlight == 0 {
+		f := p.flying[0]
+		p.flying = p.flying[:0]
+		f.end(t)
+		p.own.end(f.lease, f.at)
+		if a, b := got.response["x-session-token"], f.response["x-session-token"]; a != b {
+			t.Errorf("the answer's token is %q, the picker's %q", a, b)
+		}
+		return
+	}
+	if n := len(p.flying); n > p.document.inFlight/2 {
+		f := p.flying[n-p.document.inFlight/2]
+		if f.response["sent"] == "" {
+			f.begin(t)
+			p.own.begin(f.lease, f.at)
+			time.Sleep(2 * time.Millisecond) // the picker counts the first piece of an answer beside
+		}
+	}
+	if len(p.flying) > p.document.inFlight || got.status != 0 {
+		f := p.flying[0]
+		p.flying = slices.Delete(p.flying, 0, 1)
+		f.end(t)
+		p.own.end(f.lease, f.at)
+	}
+}
+
+func (p *pair) endAll(t testing.TB) {
+	t.Helper()
+	for _, f := range p.flying {
+		f.end(t)
+	}
+}
+
+// compare says how two answers differ in what is best, empty for not at all.
+func (p *pair) compare(got, want *answer) string {
+	if got.status != want.status || got.dropped != want.dropped {
+		return fmt.Sprintf("status %d %s, the picker's is %d %s", got.status, got.dropped, want.status, want.dropped)
+	}
+	if a, b := best(got.totals), best(want.totals); len(b) > 0 && !slices.Equal(a, b) {
 		return fmt.Sprintf("best are %v, the picker's are %v", a, b)
 	}
-	if a, b := got.headers["x-prefiller-host-port"] != "", want.headers["x-prefiller-host-port"] != ""; a != b {
-		return fmt.Sprintf("a prefill stage: %v, the picker's: %v", a, b)
+	if a, b := sorted(got.ranked), sorted(want.ranked); len(b) > 1 && !slices.Equal(a, b) {
+		return fmt.Sprintf("candidates are %v, the picker's are %v", a, b)
+	}
+	const prefill, encode, rank = "x-prefiller-host-port", "x-encoder-hosts-ports", "x-data-parallel-host-port"
+	if a, b := got.headers[prefill], want.headers[prefill]; (a == "") != (b == "") {
+		return fmt.Sprintf("the prefill stage is at %q, the picker's at %q", a, b)
+	} else if b != "" && !slices.Contains(best(p.own.totals["prefill"]), b) {
+		return fmt.Sprintf("for prefill the best are %v, the picker's is %q", best(p.own.totals["prefill"]), b)
+	}
+	if a, b := list(got.headers[encode]), list(want.headers[encode]); !slices.Equal(a, b) {
+		return fmt.Sprintf("the encode stage is at %v, the picker's at %v", a, b)
+	}
+	if b := want.headers[rank]; (got.headers[rank] == "") != (b == "") || b != "" &&
+		!slices.Contains(best(got.totals), b) {
+		return fmt.Sprintf("the rank is %q, the picker's %q", got.headers[rank], b)
 	}
 	return ""
 }
@@ -98,165 +186,27 @@ func best(totals map[string]float64) (addresses []string) {
 	return addresses
 }
 
-// sameTotals reports whether the sums of all endpoints are the same.
-func sameTotals(got, want *answer) bool {
-	for address, total := range want.totals {
-		if math.Abs(total-got.totals[address]) > near {
-			return false
-		}
+func sorted(addresses []string) []string { return slices.Sorted(slices.Values(addresses)) }
+
+func list(header string) []string {
+	if header == "" {
+		return nil
 	}
-	return len(got.totals) == len(want.totals)
+	return sorted(strings.Split(header, ","))
 }
 
-func table(servers []*server, got, want *answer) string {
+// sameTotals reports whether the sums of all endpoints are the same.
+func sameTotals(got, want *answer) bool {
+	return len(want.totals) == 0 || maps.EqualFunc(got.totals, want.totals, func(a, b float64) bool { return math.Abs(a-b) <= near })
+}
+
+func (p *pair) table(got, want *answer) string {
 	var out strings.Builder
-	for _, s := range servers {
+	for _, s := range p.servers {
 		l := s.reported.Load()
-		fmt.Fprintf(&out, "%s %s waiting %d running %d usage %v: %v, the picker %v\n", s.name, s.address, l.waiting,
-			l.running, l.usage,
-			got.totals[s.address], want.totals[s.address])
+		fmt.Fprintf(&out, "%s %s %v waiting %d running %d usage %v heat %v adapters %v %v: %v, the picker %v\n", s.name,
+			s.address, s.labels, l.waiting, l.running, l.usage, l.heat, l.active, l.queued, got.totals[s.address],
+			want.totals[s.address])
 	}
 	return out.String()
 }
-
-// request makes a random one: of either API, with one of some beginnings, of up to some thousand tokens.
-func request(random *rand.Rand) (path, body string) {
-	prefix := random.IntN(prefixesOfPrompts)
-	text := strings.Repeat(fmt.Sprintf("this is beginning number %d. ", prefix), 10*(1+prefix*prefix))
-	text += fmt.Sprintf("and the end is %d", random.IntN(5))
-	if random.IntN(8) == 0 {
-		text = fmt.Sprintf("short %d", random.IntN(100))
-	}
-	if random.IntN(2) == 0 {
-		return "/v1/completions", `{"model":"m","prompt":` + strconv.Quote(text) + `}`
-	}
-	return "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":` + strconv.Quote(text) + `}]}`
-}
-
-// pintle decides by the code that decides in Envoy.
-type pintle struct {
-	plan    *scoring.Plan
-	cycle   *scoring.Cycle
-	servers []*server
-	scan    openai.Request
-	event   journal.Event
-	now     int64
-	totals  map[string]float64
-}
-
-// newPintle reads a document without what Pintle does beside it.
-func newPintle(t testing.TB, document string, servers []*server) *pintle {
-	t.Helper()
-	document = "load: {correction: false}\nfailing: {policy: ignore}\nconfig:\n  " +
-		strings.ReplaceAll(strings.TrimSpace(document), "\n", "\n  ") + "\n"
-	found, err := foreign.Read([]byte(document))
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := pluginconfig.Parse(found.JSON)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &pintle{plan: config.Plan, cycle: scoring.NewCycle(1), servers: servers, now: time.Now().UnixNano()}
-	pool := &scoring.Pool{}
-	for i, s := range servers {
-		e := scoring.Endpoint{Index: i, Name: s.name, Address: s.address, Engine: "vllm"}
-		for key, value := range s.labels {
-			e.Labels = append(e.Labels, scoring.Label{Key: key, Value: value})
-		}
-		pool.Endpoints = append(pool.Endpoints, e)
-	}
-	pool.State = state.New(p.plan.StateOptions())
-	p.cycle.Pool, p.cycle.Tracer = pool, p
-	pool.Enter()
-	return p
-}
-
-// sample has Pintle know what the servers report.
-func (p *pintle) sample() {
-	for i, s := range p.servers {
-		l := s.reported.Load()
-		p.cycle.Pool.Endpoints[i].Metrics = scoring.Metrics{
-			SampledAt: p.now, WaitingRequests: l.waiting, RunningRequests: l.running, KVCacheUsage: l.usage,
-			KVBlockTokens: blockTokens, KVBlocks: blocks,
-		}
-	}
-	p.plan.Prepare(p.cycle.Pool)
-}
-
-func (p *pintle) decide(t testing.TB, path, body string) *answer {
-	t.Helper()
-	p.now++
-	p.totals = map[string]float64{}
-	p.cycle.Request = scoring.Request{Now: p.now}
-	for range p.plan.RequestHeaders() {
-		p.cycle.Request.Headers = append(p.cycle.Request.Headers, "")
-	}
-	if f := p.cycle.Request.Read(&p.scan, openai.APIForPath(path), []byte(body)); f != nil {
-		t.Fatal(f.Message)
-	}
-	a := &answer{totals: p.totals, headers: map[string]string{}}
-	endpoints, failure := p.plan.Decide(p.cycle)
-	if failure != nil {
-		a.status = failure.Status
-		return a
-	}
-	for _, e := range endpoints {
-		a.ranked = append(a.ranked, e.Address)
-	}
-	for _, h := range p.cycle.RequestHeaders() {
-		var addresses []string
-		for _, e := range h.Endpoints {
-			addresses = append(addresses, e.Address)
-		}
-		a.headers[h.Name] = strings.Join(addresses, ",")
-	}
-	return a
-}
-
-// serve has the request answered where the picker sent it, so that both know the same of it.
-func (p *pintle) serve(t testing.TB, want *answer) {
-	t.Helper()
-	if want.status != 0 {
-		return
-	}
-	lease := p.event.Lease + 1
-	p.plan.Record(p.cycle, &p.event)
-	p.event.Instance, p.event.Lease, p.event.Time = 1, lease, p.now
-	p.event.Primary = p.id(t, want.ranked[0])
-	if prefill := cmp.Or(want.headers["x-prefiller-host-port"], want.headers["mif-prefill-endpoint"]); prefill != "" {
-		p.event.Prefill = p.id(t, prefill)
-	}
-	p.cycle.Pool.State.Apply(&p.event)
-	p.now++
-	p.cycle.Pool.State.Apply(&journal.Event{
-		Kind: journal.Completion, Time: p.now, Instance: 1, Lease: lease, Primary: p.event.Primary, Status: 200,
-		TTFTMicros: 5, Ended: journal.EndedWhole,
-	})
-}
-
-func (p *pintle) id(t testing.TB, address string) uint64 {
-	t.Helper()
-	i := slices.IndexFunc(p.cycle.Pool.Endpoints, func(e scoring.Endpoint) bool { return e.Address == address })
-	if i < 0 {
-		t.Fatalf("the picker chose %s, which is none of the servers", address)
-	}
-	return p.cycle.Pool.ID(&p.cycle.Pool.Endpoints[i])
-}
-
-// Total implements scoring.Tracer.
-func (p *pintle) Total(profile string, candidates []*scoring.Endpoint, totals []float64) {
-	if profile == "prefill" {
-		return
-	}
-	for i, e := range candidates {
-		p.totals[e.Address] = totals[i]
-	}
-}
-
-// The other steps of a decision are not compared.
-func (p *pintle) FilteredOut(string, *scoring.Endpoint, string)         {}
-func (p *pintle) Scored(string, string, []*scoring.Endpoint, []float64) {}
-func (p *pintle) Mixed(*scoring.Mixture)                                {}
-func (p *pintle) Picked(string, *scoring.Endpoint)                      {}
-func (p *pintle) ModelSelected(*scoring.Selection)                      {}

@@ -1,7 +1,6 @@
 package picker
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -17,6 +16,7 @@ import (
 	extproc "github.com/envoyproxy/go-control-plane/envoy/service/ext_proc/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/types/known/structpb"
 )
 
 // picker is a running endpoint picker.
@@ -30,13 +30,18 @@ func startPicker(t testing.TB, document string, servers []*server) *picker {
 	dir := t.TempDir()
 	endpoints := "endpoints:\n"
 	for _, s := range servers {
-		endpoints += fmt.Sprintf("- {name: %s, address: 127.0.0.1, port: \"%d\", labels: {%s}}\n", s.name, s.port,
+		endpoints += fmt.Sprintf("- {name: %s, address: %s, port: \"%d\", labels: {%s}}\n", s.name, s.host, s.port,
 			labelText(s.labels))
 	}
 	config, list := filepath.Join(dir, "config.yaml"), filepath.Join(dir, "endpoints.yaml")
 	document = strings.Replace(document, "plugins:\n",
-		"plugins:\n- {type: file-discovery, parameters: {path: "+list+"}}\n", 1) +
-		"dataLayer: {discovery: {pluginRef: file-discovery}}\n"
+		"plugins:\n- {type: file-discovery, parameters: {path: "+list+"}}\n", 1)
+	if strings.Contains(document, "dataLayer:\n") {
+		document = strings.Replace(document, "dataLayer:\n",
+			"dataLayer:\n  discovery: {pluginRef: file-discovery}\n", 1)
+	} else {
+		document += "dataLayer: {discovery: {pluginRef: file-discovery}}\n"
+	}
 	for path, text := range map[string]string{config: document, list: endpoints} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -102,68 +107,171 @@ func freePorts(t testing.TB, n int) (ports []int) {
 	return ports
 }
 
-// answer is what the picker makes of a request: the endpoints in its order, and the sums of their scores.
+// answer is what becomes of a request: the endpoints in the picker's order, the sums of their scores, the headers that
+// the request and its answer get; or the status and reason of a refusal.
 type answer struct {
-	ranked  []string
-	totals  map[string]float64
-	headers map[string]string
-	status  int
+	ranked            []string
+	totals            map[string]float64
+	headers, response map[string]string
+	status            int
+	dropped           string
 }
 
-// ask sends a request as Envoy does, and ends it at once.
-func (p *picker) ask(t testing.TB, path, body string) *answer {
+// SetHeader implements scoring.HeaderSetter.
+func (a *answer) SetHeader(name string, value []byte) { a.response[name] = string(value) }
+
+// exchange is a request that the picker has routed, and whose answer has not ended.
+type exchange struct {
+	stream extproc.ExternalProcessor_ProcessClient
+	*answer
+}
+
+// ask sends a request as Envoy does.
+func (p *picker) ask(t testing.TB, r request) *exchange {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	stream, err := p.client.Process(ctx)
+	stream, err := p.client.Process(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+	x := &exchange{stream, &answer{headers: map[string]string{}, response: map[string]string{}}}
 	headers := &corev3.HeaderMap{}
-	for _, h := range [][2]string{{":method", "POST"}, {":path", path}, {":authority", "m"},
-		{"content-type", "application/json"}, {"content-length", strconv.Itoa(len(body))}} {
+	for _, h := range [][2]string{{":method", "POST"}, {":path", r.path}, {":authority", "m"},
+		{"content-type", "application/json"}, {"content-length", strconv.Itoa(len(r.body))}} {
 		headers.Headers = append(headers.Headers, &corev3.HeaderValue{Key: h[0], RawValue: []byte(h[1])})
 	}
-	sent := []*extproc.ProcessingRequest{
-		{Request: &extproc.ProcessingRequest_RequestHeaders{RequestHeaders: &extproc.HttpHeaders{Headers: headers}}},
-		{Request: &extproc.ProcessingRequest_RequestBody{
-			RequestBody: &extproc.HttpBody{Body: []byte(body), EndOfStream: true}}},
+	for name, value := range r.headers {
+		headers.Headers = append(headers.Headers, &corev3.HeaderValue{Key: name, RawValue: []byte(value)})
 	}
-	for _, request := range sent {
-		if err := stream.Send(request); err != nil && err != io.EOF {
-			t.Fatal(err)
-		}
+	x.send(t, &extproc.ProcessingRequest{
+		Request: &extproc.ProcessingRequest_RequestHeaders{RequestHeaders: &extproc.HttpHeaders{Headers: headers}}})
+	x.send(t, &extproc.ProcessingRequest{MetadataContext: hint(t, r), Request: &extproc.ProcessingRequest_RequestBody{
+		RequestBody: &extproc.HttpBody{Body: []byte(r.body), EndOfStream: true}}})
+	x.await(t, func(response *extproc.ProcessingResponse) bool {
+		return x.refused(response) || x.routed(response)
+	})
+	if x.status == 0 {
+		x.await(t, func(response *extproc.ProcessingResponse) bool {
+			return response.GetRequestBody().GetResponse().GetBodyMutation().GetStreamedResponse().GetEndOfStream()
+		})
 	}
+	return x
+}
+
+// hint is the metadata by which a gateway restricts a request to some servers.
+func hint(t testing.TB, r request) *corev3.Metadata {
+	t.Helper()
+	if !r.restricted {
+		return nil
+	}
+	list := make([]any, len(r.subset))
+	for i, address := range r.subset {
+		list[i] = address
+	}
+	fields, err := structpb.NewStruct(map[string]any{"x-gateway-destination-endpoint-subset": list})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{"envoy.lb.subset_hint": fields}}
+}
+
+func (x *exchange) send(t testing.TB, message *extproc.ProcessingRequest) {
+	t.Helper()
+	if err := x.stream.Send(message); err != nil && err != io.EOF {
+		t.Fatal(err)
+	}
+}
+
+// await reads what the picker says until what was waited for has come.
+func (x *exchange) await(t testing.TB, come func(response *extproc.ProcessingResponse) bool) {
+	t.Helper()
 	for {
-		response, err := stream.Recv()
+		response, err := x.stream.Recv()
 		if err != nil {
 			t.Fatalf("the picker ended the stream: %v", err)
 		}
-		if a := read(response); a != nil {
-			_ = stream.CloseSend()
-			return a
+		if come(response) {
+			return
 		}
 	}
 }
 
-// read returns the answer in one message of the picker, nil when it is not there.
-func read(response *extproc.ProcessingResponse) *answer {
-	a := &answer{totals: map[string]float64{}, headers: map[string]string{}}
-	if refused := response.GetImmediateResponse(); refused != nil {
-		a.status = int(refused.GetStatus().GetCode())
-		return a
+// begin has the answer begin: its headers and its first piece.
+func (x *exchange) begin(t testing.TB) {
+	t.Helper()
+	x.head(t)
+	x.body(t, "data: {}\n\n", false)
+}
+
+// end has the answer end.
+func (x *exchange) end(t testing.TB) {
+	t.Helper()
+	if x.status == 0 {
+		x.head(t)
+		x.body(t, "data: [DONE]\n\n", true)
 	}
+	_ = x.stream.CloseSend()
+	for {
+		if _, err := x.stream.Recv(); err != nil {
+			return
+		}
+	}
+}
+
+// head sends the headers of the answer once.
+func (x *exchange) head(t testing.TB) {
+	t.Helper()
+	if x.response["sent"] != "" {
+		return
+	}
+	x.response["sent"] = "yes"
+	headers := &corev3.HeaderMap{Headers: []*corev3.HeaderValue{
+		{Key: ":status", RawValue: []byte("200")}, {Key: "content-type", RawValue: []byte("text/event-stream")}}}
+	x.send(t, &extproc.ProcessingRequest{Request: &extproc.ProcessingRequest_ResponseHeaders{
+		ResponseHeaders: &extproc.HttpHeaders{Headers: headers}}})
+	x.await(t, func(response *extproc.ProcessingResponse) bool {
+		common := response.GetResponseHeaders().GetResponse()
+		for _, h := range common.GetHeaderMutation().GetSetHeaders() {
+			x.response[strings.ToLower(h.GetHeader().GetKey())] = string(h.GetHeader().GetRawValue())
+		}
+		return common != nil
+	})
+}
+
+func (x *exchange) body(t testing.TB, text string, last bool) {
+	t.Helper()
+	x.send(t, &extproc.ProcessingRequest{Request: &extproc.ProcessingRequest_ResponseBody{
+		ResponseBody: &extproc.HttpBody{Body: []byte(text), EndOfStream: last}}})
+	x.await(t, func(response *extproc.ProcessingResponse) bool {
+		return response.GetResponseBody().GetResponse() != nil
+	})
+}
+
+// refused takes a refusal from one message of the picker.
+func (x *exchange) refused(response *extproc.ProcessingResponse) bool {
+	refused := response.GetImmediateResponse()
+	x.status = int(refused.GetStatus().GetCode())
+	for _, h := range refused.GetHeaders().GetSetHeaders() {
+		if strings.EqualFold(h.GetHeader().GetKey(), "x-llm-d-request-dropped-reason") {
+			x.dropped = string(h.GetHeader().GetRawValue())
+		}
+	}
+	return refused != nil
+}
+
+// routed takes where the request goes from one message of the picker.
+func (x *exchange) routed(response *extproc.ProcessingResponse) bool {
 	common := response.GetRequestHeaders().GetResponse()
 	if common == nil {
-		return nil
+		return false
 	}
 	for _, h := range common.GetHeaderMutation().GetSetHeaders() {
-		a.headers[strings.ToLower(h.GetHeader().GetKey())] = string(h.GetHeader().GetRawValue())
+		x.headers[strings.ToLower(h.GetHeader().GetKey())] = string(h.GetHeader().GetRawValue())
 	}
-	a.ranked = strings.Split(a.headers["x-gateway-destination-endpoint"], ",")
+	x.ranked = strings.Split(x.headers["x-gateway-destination-endpoint"], ",")
+	x.totals = map[string]float64{}
 	lb := response.GetDynamicMetadata().GetFields()["envoy.lb"].GetStructValue().GetFields()
 	for address, total := range lb["x-gateway-destination-endpoint-scores"].GetStructValue().GetFields() {
-		a.totals[address] = total.GetNumberValue()
+		x.totals[address] = total.GetNumberValue()
 	}
-	return a
+	return true
 }

@@ -24,12 +24,14 @@ type Found struct {
 	Line int
 	// Text is the document as it stands there, when it is a text in the file.
 	Text string
+	// Besides are the places beside it that say which servers there are and how they are read.
+	Besides []string
 }
 
 // ownKeys are the keys by which a file is a configuration of the filter, or an EndpointPickerConfig.
 var ownKeys = []string{
-	"config", "dialect", "ingest", "hold", "destination", "stale", "failing", "held", "startup", "load", "management",
-	"unreadable", "strip", "debug",
+	"config", "shadow", "dialect", "ingest", "hold", "destination", "stale", "failing", "held", "startup", "load",
+	"sidecar", "subset", "management", "unreadable", "strip", "debug",
 	"plugins", "schedulingProfiles", "featureGates", "saturationDetector", "dataLayer", "data", "flowControl",
 	"requestHandler", "parser",
 }
@@ -53,7 +55,7 @@ func Read(text []byte) (*Found, error) {
 		}
 		places = append(places, look(root, at)...)
 	}
-	places = chosen(places)
+	places = chosenByArgument(roots, chosen(places))
 	switch len(places) {
 	case 0:
 		if err := without(roots); err != nil {
@@ -62,7 +64,11 @@ func Read(text []byte) (*Found, error) {
 		document, err := yamldoc.Read(text)
 		return &Found{Document: document, Line: 1}, err
 	case 1:
-		return places[0].read()
+		found, err := places[0].read()
+		for _, root := range roots {
+			found.Besides = append(found.Besides, besides(root, "")...)
+		}
+		return found, err
 	}
 	return nil, several(places)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/foreign"
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
+	"github.com/pintle-dev/pintle/scoring"
 )
 
 // Every file in testdata begins with a comment of one line: what validating it comes to.
@@ -48,4 +49,46 @@ func validate(text []byte) string {
 		return "valid"
 	}
 	return "valid at " + found.Where
+}
+
+// TestKnownKeys: a file with any key of the filter's configuration beside config is one, and counts as a whole.
+func TestKnownKeys(t *testing.T) {
+	_, err := pluginconfig.Parse([]byte(`{"zzzz": 1}`))
+	_, list, ok := strings.Cut(err.Error(), "known are ")
+	if !ok {
+		t.Fatal(err)
+	}
+	for _, key := range strings.Split(strings.Replace(list, "config, ", "", 1), ", ") {
+		found, err := foreign.Read([]byte(key + ": {}\nconfig:\n  plugins: []\n  schedulingProfiles: []\n"))
+		if err == nil && found.Where != "" {
+			t.Errorf("a file with the key %s is read at %s alone", key, found.Where)
+		}
+	}
+}
+
+// TestAdded: what is added is said unless the configuration leaves it out; what a chart says of servers is named.
+func TestAdded(t *testing.T) {
+	for _, tc := range []struct {
+		name, text string
+		lines      int
+	}{
+		{"all", "plugins: []\n", 3}, {"no correction", "load: {correction: false}\n", 2},
+		{"neither", "load: {correction: false}\nfailing: {policy: ignore}\n", 1},
+	} {
+		found, err := foreign.Read([]byte(tc.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := found.Added(scoring.DialectLLMD); len(got) != tc.lines {
+			t.Errorf("%s: got %q, want %d lines", tc.name, got, tc.lines)
+		}
+	}
+	found, err := foreign.Read([]byte("router:\n  metricsDataSource: {path: /m}\n  modelServers:\n    type: trtllm-serve\n" +
+		"  epp:\n    pluginsCustomConfig:\n      a.yaml: {kind: EndpointPickerConfig, plugins: [{type: queue-scorer}]}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(found.Besides, " "); got != "router.metricsDataSource.path router.modelServers.type" {
+		t.Errorf("beside the document: got %q", got)
+	}
 }

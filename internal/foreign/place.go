@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -52,33 +53,72 @@ func chosen(places []place) []place {
 	return places
 }
 
+// chosenByArgument returns the one of several places that a container's arguments name as the picker's file, or all.
+func chosenByArgument(roots []*goyaml.Node, places []place) []place {
+	if len(places) < 2 {
+		return places
+	}
+	var named []place
+	for _, root := range roots {
+		for _, file := range arguments(root) {
+			i := slices.IndexFunc(places, func(p place) bool { return strings.HasSuffix(p.path, "."+path.Base(file)) })
+			if i >= 0 {
+				named = append(named, places[i])
+			}
+		}
+	}
+	if len(named) == 1 {
+		return named
+	}
+	return places
+}
+
+// configFlags are the pickers' flags that name the file of a document.
+var configFlags = []string{"configFile", "config-file"}
+
+// arguments are the files that lists of arguments below a node name by a flag of configFlags.
+func arguments(n *goyaml.Node) (files []string) {
+	for i, item := range n.Content {
+		files = append(files, arguments(item)...)
+		name, value, given := strings.Cut(strings.TrimLeft(item.Value, "-"), "=")
+		switch {
+		case n.Kind != goyaml.SequenceNode || !strings.HasPrefix(item.Value, "-") || !slices.Contains(configFlags, name):
+		case given:
+			files = append(files, value)
+		case i+1 < len(n.Content):
+			files = append(files, n.Content[i+1].Value)
+		}
+	}
+	return files
+}
+
 // look finds the documents below a node, in the order of the file.
-func look(n *goyaml.Node, path string) []place {
+func look(n *goyaml.Node, at string) []place {
 	if n.Kind == goyaml.AliasNode {
 		return nil // what it stands for is found at its anchor
 	}
 	if document(n) {
-		return []place{{path: path, node: n}}
+		return []place{{path: at, node: n}}
 	}
 	switch n.Kind {
 	case goyaml.ScalarNode:
 		if embedded(n) {
-			return []place{{path: path, node: n}}
+			return []place{{path: at, node: n}}
 		}
 	case goyaml.SequenceNode:
 		var all []place
 		for i, item := range n.Content {
-			all = append(all, look(item, fmt.Sprintf("%s[%d]", path, i))...)
+			all = append(all, look(item, fmt.Sprintf("%s[%d]", at, i))...)
 		}
 		return all
 	case goyaml.MappingNode:
 		var all []place
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i].Value
-			below := look(n.Content[i+1], join(path, key))
+			below := look(n.Content[i+1], join(at, key))
 			if key == customConfig {
 				for j := range below {
-					below[j].name = strings.TrimPrefix(below[j].path, join(path, key)+".")
+					below[j].name = strings.TrimPrefix(below[j].path, join(at, key)+".")
 					below[j].chosen = yamldoc.Scalar(yamldoc.At(n, "pluginsConfigFile"))
 				}
 			}
@@ -106,9 +146,9 @@ func embedded(n *goyaml.Node) bool {
 	return len(roots) == 1 && document(roots[0])
 }
 
-func join(path, key string) string {
-	if path == "" || strings.HasSuffix(path, ": ") {
-		return path + key
+func join(at, key string) string {
+	if at == "" || strings.HasSuffix(at, ": ") {
+		return at + key
 	}
-	return path + "." + key
+	return at + "." + key
 }

@@ -76,6 +76,9 @@ func NewPredictedLatencyProducer(b *scoring.Builder) scoring.Plugin {
 	} {
 		b.NoEffect(n.key, n.why)
 	}
+	if b.Defaults().PrefixProducers {
+		b.UsualPrefixMatches()
+	}
 	b.NeedLoad("inFlightLoadProducerName", p.InFlightLoadProducerName)
 	return predictedLatencyProducer{rules}
 }

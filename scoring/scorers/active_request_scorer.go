@@ -8,7 +8,8 @@ import (
 )
 
 // activeRequestScorer prefers endpoints with fewer requests in flight, as Envoy's workers count them together: from the
-// decision to the end of the stream, for decode, prefill and encode endpoints alike.
+// decision to the end of the stream, for decode, prefill and encode endpoints alike. In llm-d's dialect
+// inflight-load-producer counts, for which a prefill ends when the answer begins.
 //
 // Formula: 1 up to idleThreshold requests, else maxBusyScore x (max - n) / max, where max is over the candidates.
 //
@@ -27,6 +28,8 @@ type activeRequestScorerParameters struct {
 	IdleThreshold int
 	// MaxBusyScore is the best score of an endpoint that is not idle.
 	MaxBusyScore float64
+	// InFlightLoadProducerName is of llm-d's dialect: the inflight-load-producer. Empty: the only one.
+	InFlightLoadProducerName string
 }
 
 // NewActiveRequestScorer builds an active-request-scorer.
@@ -37,6 +40,12 @@ func NewActiveRequestScorer(b *scoring.Builder) scoring.Plugin {
 	b.Float("maxBusyScore", &s.MaxBusyScore, 0, 1)
 	options := b.State()
 	options.InFlight = true
+	if b.Defaults().PrefixProducers {
+		b.String("inFlightLoadProducerName", &s.InFlightLoadProducerName)
+		b.NeedLoad("inFlightLoadProducerName", s.InFlightLoadProducerName)
+		b.NoEffect("requestTimeout", "inflight-load-producer says when a request no longer counts")
+		return s
+	}
 	options.RequestTimeout = max(options.RequestTimeout, s.RequestTimeout)
 	return s
 }

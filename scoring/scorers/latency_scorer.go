@@ -24,7 +24,7 @@ import (
 // Range: 0 to 1. Unit: seconds.
 //
 // Missing data: before answers have told how fast servers are, the weighted mean of the free part of the KV cache,
-// (longest queue - queue) / longest queue and the cached part of the prompt.
+// (longest queue - queue) / longest queue and the cached part of the prompt, in hundredths.
 //
 // Source: llm-d, latency-scorer. There a request without an objective has one of 0, which all miss.
 type latencyScorer struct {
@@ -50,7 +50,8 @@ type latencyScorerParameters struct {
 	CompositePrefixWeight float64
 	// LatencyPredictionInfoProducerName names the predicted-latency-producer. Empty: the one of that name.
 	LatencyPredictionInfoProducerName string
-	// PrefixMatchInfoProducerName has no effect: cached prefixes count as inflight-load-producer counts them.
+	// PrefixMatchInfoProducerName names the plug-in that matches prefixes, for as long as nothing can be predicted.
+	// Empty: approx-prefix-cache-producer, or the first one that is declared.
 	PrefixMatchInfoProducerName string
 }
 
@@ -65,8 +66,6 @@ func NewLatencyScorer(b *scoring.Builder) scoring.Plugin {
 	s.most = s.HeadroomSelectionStrategy == strategyMost
 	s.composite.Read(b)
 	s.rules = b.LatencyRules()
-	b.String("prefixMatchInfoProducerName", &s.PrefixMatchInfoProducerName)
-	b.NoEffect("prefixMatchInfoProducerName", "cached prefixes count as inflight-load-producer counts them")
 	return s
 }
 

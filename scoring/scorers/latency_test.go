@@ -37,7 +37,7 @@ func TestLatencyParameters(t *testing.T) {
 		{"older", older, []string{"samplingMean", "maxSampledTokens", "contextTTL"}},
 		{"newer", newer, []string{"contextTTL", "predictInProduce", "prefixMatchInfoProducerName",
 			"useEncoderCacheFeatures", "encoderCacheMatchInfoProducerName", "samplingMean",
-			"maxDecodeTokenSamplesForPrediction", "prefixMatchInfoProducerName"}},
+			"maxDecodeTokenSamplesForPrediction"}},
 	} {
 		warnings := plantest.Plan(t, test.config, plantest.Neutral).Warnings()
 		if len(warnings) != len(test.idle) {

@@ -25,8 +25,8 @@ type AffinityParameters struct {
 	EncodedEndpointHeaderConfig struct{}
 	// SessionIDConfig has sources, by default the header x-session-id: the first one that is not empty names the
 	// session. Each is one of header; body, a key of the body, as prompt_cache_key, conversation, user or
-	// metadata.user_id; attribute, SessionID or agent-identity, with the producer's name if it has another than its
-	// type. evictionTtlSeconds, by default 300, is how long an unused session is remembered. evictionSweepSeconds has
+	// metadata.user_id; attribute, SessionID (or SessionIDDataKey) or agent-identity, with the producer's name if it
+	// has another than its type. evictionTtlSeconds, by default 300, is how long an unused session is remembered. evictionSweepSeconds has
 	// no effect.
 	SessionIDConfig struct{}
 	// ProfileName names the profile whose endpoint the session stays with. Empty: the one that serves the request.
@@ -55,7 +55,7 @@ func New(b *scoring.Builder) Pinner {
 	s := newSessions(b, session, p.Strategy == strategySession, profile)
 	switch p.Strategy {
 	case strategySession:
-		return &bound{s}
+		return &bound{sessions: s}
 	case strategyHash:
 		return &hashed{s}
 	}
@@ -65,11 +65,16 @@ func New(b *scoring.Builder) Pinner {
 	return t
 }
 
-// bound are sessions that stay where they were first sent to.
-type bound struct{ *sessions }
+// bound are sessions that stay where they were first sent to, until that is no candidate any more.
+type bound struct {
+	*sessions
+	// gone is set when the decision's candidates lacked the endpoint of its session.
+	gone bool
+}
 
 // Pinned implements Pinner.
 func (s *bound) Pinned(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
+	s.gone = false
 	id := s.id(c)
 	if id == 0 {
 		return -1
@@ -83,13 +88,15 @@ func (s *bound) Pinned(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
 			return i
 		}
 	}
+	s.gone = true
 	return -1
 }
 
-// OnRouted implements scoring.RequestHook: the session stays bound to its endpoint as long as that is there to serve
-// the request.
+// OnRouted implements scoring.RequestHook: the session stays bound to its endpoint as long as that is one of the
+// candidates.
 func (s *bound) OnRouted(c *scoring.Cycle) {
-	id := s.id(c)
+	id, gone := s.id(c), s.gone
+	s.gone = false
 	result := c.Primary()
 	if s.profile >= 0 {
 		result = c.Result(s.profile)
@@ -97,7 +104,7 @@ func (s *bound) OnRouted(c *scoring.Cycle) {
 	if id == 0 || result.State != scoring.Picked {
 		return
 	}
-	if index, ok := c.BoundTo(id); ok {
+	if index, ok := c.BoundTo(id); ok && !gone {
 		for i := range c.Pool.Endpoints {
 			if e := &c.Pool.Endpoints[i]; e.StateIndex == index && c.Serves(e) {
 				c.BindSession(id, e)

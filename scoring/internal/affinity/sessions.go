@@ -129,6 +129,9 @@ func (s *sessions) Link(l *scoring.Linker) {
 			continue
 		}
 		attribute, producer, _ := strings.Cut(src.attribute, "/")
+		if attribute == "SessionIDDataKey" { // what llm-d's router calls it
+			attribute = "SessionID"
+		}
 		if src.producer != "" {
 			producer = src.producer
 		}

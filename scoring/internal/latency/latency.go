@@ -138,18 +138,25 @@ func Tier(c *scoring.Cycle, predictions []scoring.Prediction, in []bool) (met bo
 }
 
 // Composite are the weights of what is gone by where nothing can be predicted.
-type Composite struct{ KV, Queue, Prefix float64 }
+type Composite struct {
+	KV, Queue, Prefix float64
+	// matches tell what is cached, where the document has producers of them.
+	matches scoring.MatchKey
+}
 
 // Read reads the three weights.
 func (w *Composite) Read(b *scoring.Builder) {
-	*w = Composite{1, 1, 1}
+	*w = Composite{KV: 1, Queue: 1, Prefix: 1}
+	if b.Defaults().PrefixProducers {
+		w.matches = b.UsualPrefixMatches()
+	}
 	b.Float("compositeKVWeight", &w.KV, 0, 1e6)
 	b.Float("compositeQueueWeight", &w.Queue, 0, 1e6)
 	b.Float("compositePrefixWeight", &w.Prefix, 0, 1e6)
 }
 
 // Score sets scores[i] to the weighted mean of the free part of the KV cache, the free part of the longest queue and
-// the part of the prompt that is cached. A server without fresh metrics counts as half used.
+// the part of the prompt that is cached, in hundredths. A server without fresh metrics counts as half used.
 func (w *Composite) Score(c *scoring.Cycle, predictions []scoring.Prediction, scores []float64) {
 	longest := 0
 	for i := range predictions {
@@ -158,6 +165,7 @@ func (w *Composite) Score(c *scoring.Cycle, predictions []scoring.Prediction, sc
 		}
 	}
 	prompt, sum := float64(c.PromptTokens()), w.KV+w.Queue+w.Prefix
+	matches := c.PrefixMatches(w.matches)
 	for i := range predictions {
 		e, kv, queue, prefix := predictions[i].Endpoint, 0.5, 0.5, 0.0
 		if c.Fresh(e) {
@@ -166,11 +174,14 @@ func (w *Composite) Score(c *scoring.Cycle, predictions []scoring.Prediction, sc
 				queue = float64(longest-c.Waiting(e)) / float64(longest)
 			}
 		}
-		if prompt > 0 {
+		switch {
+		case matches.Blocks > 0:
+			prefix = float64(matches.Matched(e)) / float64(matches.Blocks)
+		case prompt > 0:
 			prefix = 1 - min(predictions[i].Load/prompt, 1)
 		}
 		if scores[i] = 0; sum > 0 {
-			scores[i] = (w.KV*kv + w.Queue*queue + w.Prefix*prefix) / sum
+			scores[i] = math.Round(100*(w.KV*kv+w.Queue*queue+w.Prefix*prefix)/sum) / 100
 		}
 	}
 }

@@ -1,0 +1,86 @@
+package scorers_test
+
+import (
+	"testing"
+
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+	"github.com/pintle-dev/pintle/state"
+)
+
+// routed decides a request of a session and has the state know of it. It returns where it went.
+func routed(t *testing.T, plan *scoring.Plan, c *scoring.Cycle, lease uint32, header string) string {
+	t.Helper()
+	c.Request.Headers = make([]string, len(plan.RequestHeaders()))
+	for i := range c.Request.Headers {
+		c.Request.Headers[i] = header
+	}
+	endpoints, failure := plan.Decide(c)
+	if failure != nil {
+		t.Fatal(failure.Message)
+	}
+	e := journal.Event{}
+	plan.Record(c, &e)
+	e.Instance, e.Lease, e.Time = 1, lease, c.Request.Now
+	c.Pool.State.Apply(&e)
+	return endpoints[0].Name
+}
+
+// TestSessionsMove: a session moves when what comes before keeps its endpoint from being a candidate, and stays there.
+func TestSessionsMove(t *testing.T) {
+	for _, plugin := range []string{"session-affinity-scorer", "session-affinity-filter"} {
+		plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [
+			{"type": "utilization-filter", "parameters": {"conditions": [{"metric": "waiting-queue", "maxValue": 5}]}},
+			{"name": "sessions", "type": "`+plugin+`", "parameters": {"strategy": "session_id",
+				"sessionIdConfig": {"sources": [{"attribute": "SessionIDDataKey", "producer": "session-id-producer"}]}}},
+			{"type": "session-id-producer", "parameters": {"headerName": "x-user"}}, {"type": "queue-scorer"}],
+			"schedulingProfiles": [{"name": "p", "plugins": [{"pluginRef": "utilization-filter"},
+				{"pluginRef": "sessions", "weight": 2}, {"pluginRef": "queue-scorer"}]}]}`, plantest.Neutral)
+		pool := plantest.Pool(plantest.Sampled(scoring.Metrics{}), plantest.Sampled(scoring.Metrics{WaitingRequests: 1}))
+		pool.State = state.New(plan.StateOptions())
+		pool.Enter()
+		c := plantest.Cycle(pool, 1)
+		first, second := pool.Endpoints[0].Name, pool.Endpoints[1].Name
+		waiting := func(a, b int) {
+			pool.Endpoints[0].Metrics.WaitingRequests, pool.Endpoints[1].Metrics.WaitingRequests = a, b
+		}
+		for i, step := range []struct {
+			name   string
+			a, b   int
+			header string
+			want   string
+		}{
+			{"the best at first", 0, 1, "ann", first}, {"stays", 3, 0, "ann", first},
+			{"another session", 3, 0, "bob", second}, {"moves", 9, 0, "ann", second}, {"stays there", 0, 3, "ann", second},
+			{"none", 0, 3, "", first},
+		} {
+			waiting(step.a, step.b)
+			if got := routed(t, plan, c, uint32(i+1), step.header); got != step.want {
+				t.Errorf("%s, %s: went to %s, want %s", plugin, step.name, got, step.want)
+			}
+		}
+	}
+}
+
+// TestActiveRequestsOfTwoStages: in llm-d's dialect a prefill counts until the answer begins.
+func TestActiveRequestsOfTwoStages(t *testing.T) {
+	for _, tc := range []struct {
+		version string
+		want    float64
+	}{{"llm-d.ai/v1alpha1", 1}, {"inference.networking.x-k8s.io/v1alpha1", 0}} {
+		plan := plantest.Plan(t, `{"apiVersion": "`+tc.version+`", "plugins": [{"type": "active-request-scorer"}]}`,
+			plantest.Neutral)
+		pool := plantest.Pool(plantest.Sampled(scoring.Metrics{}), plantest.Sampled(scoring.Metrics{}))
+		pool.State = state.New(plan.StateOptions())
+		pool.Enter()
+		ids := []uint64{pool.ID(&pool.Endpoints[0]), pool.ID(&pool.Endpoints[1])}
+		pool.State.Apply(&journal.Event{Kind: journal.Decision, Instance: 1, Lease: 1, Primary: ids[0], Prefill: ids[1]})
+		pool.State.Apply(&journal.Event{Kind: journal.Began, Instance: 1, Lease: 1, Primary: ids[0], Status: 200,
+			TTFTMicros: 5})
+		got := plantest.Decide(plan, plantest.Cycle(pool, 1)).Scores["active-request-scorer"][pool.Endpoints[1].Name]
+		if got != tc.want {
+			t.Errorf("%s: the prefill server's score is %v, want %v", tc.version, got, tc.want)
+		}
+	}
+}

@@ -172,6 +172,7 @@ func listeners(cell harness.Cell, socket string) []*harness.Listener {
 		{Name: "neutral", Plugin: plugin(staleAfter, "neutral")},
 		{Name: "exclude", Plugin: plugin(staleAfter, "exclude")},
 		{Name: "last", Plugin: plugin(staleAfter, "last")},
+		{Name: "zero", Plugin: plugin(staleAfter, "zero")},
 		{Name: "ingest", Plugin: fresh, Ingest: true, MaxBodyBytes: 8 << 20},
 		{Name: "socket", Plugin: fresh, Ingest: true, MaxBodyBytes: 8 << 20, Socket: socket},
 	}

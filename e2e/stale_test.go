@@ -32,6 +32,8 @@ func TestStaleMetrics(t *testing.T) {
 		{"all old, neutral", "neutral", allOld, []string{"sim-0", "sim-1", "sim-2", "sim-3"}},
 		{"all old, exclude", "exclude", allOld, []string{"sim-0", "sim-1", "sim-2", "sim-3"}},
 		{"all old, last", "last", allOld, []string{"sim-0"}},
+		{"all old, zero", "zero", allOld, []string{"sim-0"}},
+		{"best old, zero", "zero", bestOld, []string{"sim-0"}},
 		{"best old, neutral", "neutral", bestOld, []string{"sim-1"}},
 		{"best old, exclude", "exclude", bestOld, []string{"sim-1"}},
 		{"best old, last", "last", bestOld, []string{"sim-0"}},

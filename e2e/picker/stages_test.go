@@ -52,7 +52,7 @@ var stages = []document{
 - {type: queue-scorer}
 `, profile("decode", "decode-filter", "queue-scorer"), profile("prefill", "prefill-filter", "queue-scorer"),
 		profile("encode", "encode-filter", "queue-scorer"))},
-	{name: "prefill first", next: plain, labels: racks, text: several(`
+	{name: "prefill first", next: plain, labels: racks, comparable: onePrefill, text: several(`
 - {type: disagg-profile-handler, parameters: {stageOrder: prefill-first}}
 - {type: topology-extractor}
 - {type: topology-affinity-scorer}
@@ -72,6 +72,9 @@ var stages = []document{
 - {type: kv-cache-utilization-scorer}
 `, profile("quick", "queue-scorer"), profile("free", "kv-cache-utilization-scorer"))},
 }
+
+// onePrefill: where decode goes by the server of prefill, this must be the only best one.
+func onePrefill(p *pintle) bool { return len(best(p.totals["prefill"])) == 1 }
 
 func several(plugins string, profiles ...string) string {
 	text := one(plugins)

@@ -32,6 +32,8 @@ type Endpoint struct {
 	Heat float64
 	// GPU is the used part of the servers' GPUs, the attribute GPUUtilization/dcgm-extractor; 0 is unknown.
 	GPU float64
+	// Blocks is the size of the KV cache in blocks of 16 tokens; 0 is unknown.
+	Blocks uint32
 }
 
 // IngestPath is where snapshots are posted.
@@ -59,6 +61,9 @@ func MessageWith(p snapshot.Position, rules snapshot.Topology, endpoints ...Endp
 		topology.Endpoints = append(topology.Endpoints, at)
 		sample := snapshot.EndpointLoad{
 			WaitingRequests: e.Waiting, KVCacheUsage: e.KV, AgeMillis: uint32(e.Age.Milliseconds()), MaxLoRA: e.MaxLoRA,
+		}
+		if e.Blocks != 0 {
+			sample.KVBlocks, sample.KVBlockTokens = e.Blocks, 16
 		}
 		for _, adapter := range e.Running {
 			if !slices.Contains(load.Adapters, adapter) {

@@ -26,7 +26,8 @@ var differences = []struct {
 		"Envoy's workers count together"},
 	{"active-request-scorer", llmd, "all of Envoy's workers count together; " + lost},
 	{"approx-prefix-cache-producer", llmd,
-		prefixesLLMD + "; the blocks of all producers of one decision are 1,024 at most"},
+		prefixesLLMD + "; the blocks of all producers of one decision are 1,024 at most, and the limit of tokens holds " +
+			"for all prompts of a request together"},
 	{"burst-prefix-cache-producer", llmd, "no request waits for its window; each one goes where equal ones before it " +
 		"went, and the first of each group where the scorers and the load of other groups say"},
 	{"cached-blocks-scorer", both, "what servers have cached is what they answered, not what they report"},

@@ -36,6 +36,9 @@ var All = []Case{
 	{Name: "default configuration, 64 endpoints", Prepare: func() func() { return decide(``, 64) }},
 	{Name: "the same with its steps written down for followers, 64 endpoints", Prepare: traced},
 	{Name: "the same in llm-d's dialect, 64 endpoints", Prepare: func() func() { return decide(inLLMD, 64) }},
+	{Name: "llm-d's tokens in flight and affinity to prefixes, 64 endpoints", Prepare: func() func() {
+		return decide(tokensInFlight, 64)
+	}},
 	{Name: "apply a decision and its end to all of the state", Prepare: events},
 }
 
@@ -43,6 +46,14 @@ const fiveScorers = `{"plugins": [{"type": "queue-scorer"}, {"type": "kv-cache-u
 	{"type": "load-aware-scorer"}, {"type": "lora-affinity-scorer"}, {"type": "max-score-picker"}]}`
 
 const inLLMD = `{"apiVersion": "llm-d.ai/v1alpha1", "kind": "EndpointPickerConfig"}`
+
+// tokensInFlight is what llm-d's guides to agents and optimized baselines go by.
+const tokensInFlight = `{"apiVersion": "llm-d.ai/v1alpha1", "kind": "EndpointPickerConfig", "plugins": [
+	{"type": "token-load-scorer"}, {"type": "inflight-load-producer"}, {"type": "prefix-cache-affinity-filter"},
+	{"type": "approx-prefix-cache-producer", "parameters": {"maxPrefixTokensToMatch": 262144, "autoTune": false,
+		"lruCapacityPerServer": 1570000, "blockSizeTokens": 256}}],
+	"schedulingProfiles": [{"name": "default", "plugins": [{"pluginRef": "prefix-cache-affinity-filter"},
+		{"pluginRef": "token-load-scorer"}]}]}`
 
 const onlyPrefix = `{"config": {"plugins": [{"type": "prefix-cache-scorer",
 	"parameters": {"autoTune": false, "blockSizeTokens": 16}}]}, "load": {"correction": false}, "failing": {"policy": "ignore"}}`

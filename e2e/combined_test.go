@@ -128,7 +128,8 @@ func TestDataLayers(t *testing.T) {
 		}
 		session := fmt.Sprintf("a=b; who=%d", time.Now().UnixNano())
 		for i := range 4 {
-			got, _ := f.sendTo(t, "data-layer", chatPath, chatBody, i%2 == 1, "x-profile", "sessions", "cookie", session)
+			got, _ := f.sendTo(t, "data-layer", chatPath, chatBody, i%2 == 1, "x-profile", "sessions",
+				"cookie", session)
 			wantServer(t, got, "sim-1")
 			f.Publish(t, f.pool("sim-0")...)
 		}

@@ -37,7 +37,7 @@ func (c *compiler) readGates(doc *strictjson.Object) gates {
 	for _, text := range texts {
 		name, value, given := strings.Cut(text, "=")
 		if c.formerGate(name) {
-			c.warn(doc, "featureGates: "+name+" has no effect: llm-d's router has it on since 0.10, and refuses the name")
+			c.warn(doc, "featureGates: "+name+" has no effect: it is on in llm-d's router since 0.10")
 			continue
 		}
 		if !slices.Contains(known, name) {

@@ -103,7 +103,7 @@ func TestGates(t *testing.T) {
 			mistake: `featureGates: "dataLayer" is not one of flowControl, haPopulateNonLeaderDatastore`},
 		{name: "gone in an older document of llm-d's dialect",
 			document: `{"featureGates": ["dataLayer"], "plugins": [{"type": "core-metrics-extractor"}, {"type": "queue-scorer"}]}`,
-			warning:  "featureGates: dataLayer has no effect: llm-d's router has it on since 0.10, and refuses the name"},
+			warning:  "featureGates: dataLayer has no effect: it is on in llm-d's router since 0.10"},
 		{name: "neither true nor false", document: `{"featureGates": ["flowControl=no"]}`,
 			mistake: `featureGates: "flowControl=no" is not of the form name, name=true or name=false`},
 	}

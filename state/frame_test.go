@@ -39,8 +39,8 @@ func TestJSONIDs(t *testing.T) {
 		plain := encoded(t, object{"model": "m", "prompt": string(want)})
 		chain := Chain{BlockBytes: 8, IDs: true}
 		got, _ := new(Hasher).IDBlocks(nil, nil, "m", scanned(t, tc.api, string(body)), body, chain, 99, nil)
-		same, _ := new(Hasher).IDBlocks(nil, nil, "m", scanned(t, openai.APICompletions, string(plain)), plain, chain, 99,
-			nil)
+		same, _ := new(Hasher).IDBlocks(nil, nil, "m", scanned(t, openai.APICompletions, string(plain)), plain, chain,
+			99, nil)
 		if !slices.Equal(got, same) {
 			t.Errorf("%s: got %d blocks, want the %d of %s", tc.name, len(got), len(same), want)
 		}
@@ -50,7 +50,8 @@ func TestJSONIDs(t *testing.T) {
 	}
 	items := `{"model":"m","input":[{"role":"user","content":"` + strings.Repeat("a", 60) + `"}]}`
 	chain := Chain{BlockBytes: 8, IDs: true}
-	list, _ := new(Hasher).IDBlocks(nil, nil, "m", scanned(t, openai.APIResponses, items), []byte(items), chain, 99, nil)
+	list, _ := new(Hasher).IDBlocks(nil, nil, "m", scanned(t, openai.APIResponses, items), []byte(items), chain, 99,
+		nil)
 	if got := CountIDs(scanned(t, openai.APIResponses, items), []byte(items), nil); (got+1)/2 != len(list) {
 		t.Errorf("items: counted %d ids in %d blocks of two", got, len(list))
 	}

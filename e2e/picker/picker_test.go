@@ -197,7 +197,8 @@ func list(header string) []string {
 
 // sameTotals reports whether the sums of all endpoints are the same.
 func sameTotals(got, want *answer) bool {
-	return len(want.totals) == 0 || maps.EqualFunc(got.totals, want.totals, func(a, b float64) bool { return math.Abs(a-b) <= near })
+	alike := func(a, b float64) bool { return math.Abs(a-b) <= near }
+	return len(want.totals) == 0 || maps.EqualFunc(got.totals, want.totals, alike)
 }
 
 func (p *pair) table(got, want *answer) string {

@@ -26,8 +26,8 @@ var differences = []struct {
 		"Envoy's workers count together"},
 	{"active-request-scorer", llmd, "all of Envoy's workers count together; " + lost},
 	{"approx-prefix-cache-producer", llmd,
-		prefixesLLMD + "; the blocks of all producers of one decision are 1,024 at most, and the limit of tokens holds " +
-			"for all prompts of a request together"},
+		prefixesLLMD + "; the blocks of all producers of one decision are 1,024 at most, and the limit of tokens " +
+			"holds for all prompts of a request together"},
 	{"burst-prefix-cache-producer", llmd, "no request waits for its window; each one goes where equal ones before it " +
 		"went, and the first of each group where the scorers and the load of other groups say"},
 	{"cached-blocks-scorer", both, "what servers have cached is what they answered, not what they report"},
@@ -40,23 +40,23 @@ var differences = []struct {
 	{"header-based-testing-filter", llmd, "an ip alone stands for the first endpoint there; there for any of that ip"},
 	{"inflight-load-producer", llmd, "cached tokens never count as load; there it is by chance of a start whether " +
 		"they do; " + lost},
-	{"latency-scorer", llmd, "a request without an objective goes where its answer is predicted to come soonest; there " +
-		"it misses an objective of 0 everywhere"},
+	{"latency-scorer", llmd, "a request without an objective goes where its answer is predicted to come soonest; " +
+		"there it misses an objective of 0 everywhere"},
 	{"latency-slo-admitter", llmd, "a request that is refused is answered with 429, not 500"},
 	{"lora-affinity-scorer", heimdall, "a server that has reported no adapter yet counts as one with room for one"},
 	{"metrics-data-source", llmd, "under another name than its type it takes the place of the default one; there " +
 		"servers are read twice"},
-	{"mm-embeddings-cache-producer", llmd, "what an endpoint was sent is forgotten after a minute unless it answered; " +
-		"of several endpoints that a picker names the first alone learns"},
+	{"mm-embeddings-cache-producer", llmd, "what an endpoint was sent is forgotten after a minute unless it " +
+		"answered; of several endpoints that a picker names the first alone learns"},
 	{"no-hit-lru-scorer", heimdall, "used endpoints are ranked among the candidates, not among all"},
 	{"no-hit-lru-scorer", llmd, "endpoints that were never used come in the order of the pool; there it is by chance"},
-	{"predicted-latency-producer", llmd, "latencies are learnt in the proxy from streamed answers, in place of a training " +
-		"and a prediction server, for any number of endpoints; an objective that a request does not have is met, " +
+	{"predicted-latency-producer", llmd, "latencies are learnt in the proxy from streamed answers, in place of a " +
+		"training and a prediction server, for any number of endpoints; an objective that a request does not have is met, " +
 		"there with streamingMode it is 0; requests under way do not tighten each other's objectives"},
 	{"prefix-based-pd-decider", llmd, "it goes by the producer that scorers go by, where no default one is declared; " +
 		"there always by the default one; " + prefixesLLMD},
-	{"prefix-cache-affinity-filter", llmd, "peakPrefillThroughput is learnt of each server where it is not given; there " +
-		"it is 15928"},
+	{"prefix-cache-affinity-filter", llmd, "peakPrefillThroughput is learnt of each server where it is not given; " +
+		"there it is 15928"},
 	{"prefix-cache-scorer", heimdall, samePrefixes},
 	{"prefix-cache-scorer", llmd, prefixesLLMD},
 	{"prefix-share-scorer", both, "what servers have cached is what they answered, not what they report"},
@@ -78,12 +78,12 @@ const (
 )
 
 const (
-	knownAttributes = "WaitingQueueSize, RunningRequestsSize and KVCacheUsagePercent are known of every server; there " +
-		"they count as missing"
-	sharedSessions = "with session_id all of Envoy's workers know a session, and it goes as soon as it is too old; there " +
-		"each replica knows its own"
-	prefixesLLMD = samePrefixes + ", there 64 tokens at least; tools, and items of the Responses API, count as they were " +
-		"written, there as JSON with sorted keys"
+	knownAttributes = "WaitingQueueSize, RunningRequestsSize and KVCacheUsagePercent are known of every server; " +
+		"there they count as missing"
+	sharedSessions = "with session_id all of Envoy's workers know a session, and it goes as soon as it is too old; " +
+		"there each replica knows its own"
+	prefixesLLMD = samePrefixes + ", there 64 tokens at least; tools, and items of the Responses API, count as they " +
+		"were written, there as JSON with sorted keys"
 )
 
 const samePrefixes = "a match ends at the first block that the endpoint lacks, the last blocks of a prompt go first, " +

@@ -83,8 +83,9 @@ func TestAdded(t *testing.T) {
 			t.Errorf("%s: got %q, want %d lines", tc.name, got, tc.lines)
 		}
 	}
-	found, err := foreign.Read([]byte("router:\n  metricsDataSource: {path: /m}\n  modelServers:\n    type: trtllm-serve\n" +
-		"  epp:\n    pluginsCustomConfig:\n      a.yaml: {kind: EndpointPickerConfig, plugins: [{type: queue-scorer}]}\n"))
+	found, err := foreign.Read([]byte("router:\n  metricsDataSource: {path: /m}\n" +
+		"  modelServers:\n    type: trtllm-serve\n  epp:\n    pluginsCustomConfig:\n" +
+		"      a.yaml: {kind: EndpointPickerConfig, plugins: [{type: queue-scorer}]}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

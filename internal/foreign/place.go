@@ -82,7 +82,8 @@ func arguments(n *goyaml.Node) (files []string) {
 		files = append(files, arguments(item)...)
 		name, value, given := strings.Cut(strings.TrimLeft(item.Value, "-"), "=")
 		switch {
-		case n.Kind != goyaml.SequenceNode || !strings.HasPrefix(item.Value, "-") || !slices.Contains(configFlags, name):
+		case n.Kind != goyaml.SequenceNode || !strings.HasPrefix(item.Value, "-"):
+		case !slices.Contains(configFlags, name):
 		case given:
 			files = append(files, value)
 		case i+1 < len(n.Content):

@@ -37,7 +37,7 @@ func TestSessionsMove(t *testing.T) {
 			{"type": "session-id-producer", "parameters": {"headerName": "x-user"}}, {"type": "queue-scorer"}],
 			"schedulingProfiles": [{"name": "p", "plugins": [{"pluginRef": "utilization-filter"},
 				{"pluginRef": "sessions", "weight": 2}, {"pluginRef": "queue-scorer"}]}]}`, plantest.Neutral)
-		pool := plantest.Pool(plantest.Sampled(scoring.Metrics{}), plantest.Sampled(scoring.Metrics{WaitingRequests: 1}))
+		pool := plantest.Pool(plantest.Sampled(scoring.Metrics{}), plantest.Sampled(scoring.Metrics{}))
 		pool.State = state.New(plan.StateOptions())
 		pool.Enter()
 		c := plantest.Cycle(pool, 1)
@@ -52,7 +52,8 @@ func TestSessionsMove(t *testing.T) {
 			want   string
 		}{
 			{"the best at first", 0, 1, "ann", first}, {"stays", 3, 0, "ann", first},
-			{"another session", 3, 0, "bob", second}, {"moves", 9, 0, "ann", second}, {"stays there", 0, 3, "ann", second},
+			{"another session", 3, 0, "bob", second}, {"moves", 9, 0, "ann", second},
+			{"stays there", 0, 3, "ann", second},
 			{"none", 0, 3, "", first},
 		} {
 			waiting(step.a, step.b)
@@ -75,7 +76,8 @@ func TestActiveRequestsOfTwoStages(t *testing.T) {
 		pool.State = state.New(plan.StateOptions())
 		pool.Enter()
 		ids := []uint64{pool.ID(&pool.Endpoints[0]), pool.ID(&pool.Endpoints[1])}
-		pool.State.Apply(&journal.Event{Kind: journal.Decision, Instance: 1, Lease: 1, Primary: ids[0], Prefill: ids[1]})
+		pool.State.Apply(&journal.Event{Kind: journal.Decision, Instance: 1, Lease: 1, Primary: ids[0],
+			Prefill: ids[1]})
 		pool.State.Apply(&journal.Event{Kind: journal.Began, Instance: 1, Lease: 1, Primary: ids[0], Status: 200,
 			TTFTMicros: 5})
 		got := plantest.Decide(plan, plantest.Cycle(pool, 1)).Scores["active-request-scorer"][pool.Endpoints[1].Name]

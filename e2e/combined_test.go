@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/journal"
 )
 
 // combined has stages, with prefill first, two producers of matches and places of servers in one document of llm-d's.
@@ -141,27 +142,25 @@ func TestDataLayers(t *testing.T) {
 	})
 }
 
-// TestShares: a prompt goes where most of it is known, and another one where least is.
+// TestShares: a prompt goes where most of it is known, and what else servers have cached is scored, too.
 func TestShares(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
 		pool := f.pool()[:2]
 		for i := range pool {
-			pool[i].Blocks = 64
+			pool[i].Blocks = 1 << 20
 		}
 		f.Publish(t, pool...)
-		prompt := func(number int) string {
-			return fmt.Sprintf(`{"model":"sim-model","max_tokens":2,"cache_salt":"%d %d","prompt":%q}`,
-				time.Now().UnixNano(), number, strings.Repeat("a prompt of its own ", 40))
-		}
-		one := prompt(1)
+		one := fmt.Sprintf(`{"model":"sim-model","max_tokens":2,"cache_salt":"%d","prompt":%q}`,
+			time.Now().UnixNano(), strings.Repeat("a prompt of its own ", 40))
 		first, _ := f.sendTo(t, "shares", "/v1/completions", one, false)
 		for i := range 4 {
 			got, _ := f.sendTo(t, "shares", "/v1/completions", one, i%2 == 1)
 			wantServer(t, got, first.Server())
 		}
-		second, _ := f.sendTo(t, "shares", "/v1/completions", prompt(2), true)
-		if second.Server() == first.Server() {
-			t.Errorf("another prompt went to %s, too, which has the first one", second.Server())
+		for _, name := range []string{"prefix-share-scorer", "cached-blocks-scorer"} {
+			if text := first.Header.Get("X-Pintle-Explain"); !strings.Contains(text, name) {
+				t.Errorf("%s has no score in %s", name, text)
+			}
 		}
 	})
 }
@@ -175,8 +174,20 @@ func TestNames(t *testing.T) {
 			request := harness.Request(t, http.MethodGet, f.URL("ingest", "/pintle/v1/names"), "", false)
 			request.Header.Set("authorization", authorization)
 			got := harness.Send(t, harness.Client(t, false), request)
-			if got.Status != status || status == http.StatusOK && !strings.Contains(string(got.Body), "sim-model") {
-				t.Errorf("%q: got %d, %d bytes", authorization, got.Status, len(got.Body))
+			if got.Status != status {
+				t.Errorf("%q: got %d", authorization, got.Status)
+			}
+			if got.Status != http.StatusOK {
+				continue
+			}
+			names := 0
+			journal.ReadNames([]byte(got.Body)[4:], func(_ journal.NameKind, hash uint64, name []byte) {
+				if names++; journal.HashName(string(name)) != hash {
+					t.Errorf("%q stands for another number than its own", name)
+				}
+			})
+			if names == 0 {
+				t.Errorf("no names in %d bytes", len(got.Body))
 			}
 		}
 	})

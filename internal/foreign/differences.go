@@ -51,8 +51,8 @@ var differences = []struct {
 	{"no-hit-lru-scorer", heimdall, "used endpoints are ranked among the candidates, not among all"},
 	{"no-hit-lru-scorer", llmd, "endpoints that were never used come in the order of the pool; there it is by chance"},
 	{"predicted-latency-producer", llmd, "latencies are learnt in the proxy from streamed answers, in place of a " +
-		"training and a prediction server, for any number of endpoints; an objective that a request does not have is met, " +
-		"there with streamingMode it is 0; requests under way do not tighten each other's objectives"},
+		"training and a prediction server, for any number of endpoints; an objective that a request does not have is " +
+		"met, there with streamingMode it is 0; requests under way do not tighten each other's objectives"},
 	{"prefix-based-pd-decider", llmd, "it goes by the producer that scorers go by, where no default one is declared; " +
 		"there always by the default one; " + prefixesLLMD},
 	{"prefix-cache-affinity-filter", llmd, "peakPrefillThroughput is learnt of each server where it is not given; " +

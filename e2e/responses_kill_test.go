@@ -36,7 +36,7 @@ func testKilledSidecar(t *testing.T) {
 	sidecar := func() *harness.Sidecar {
 		var text strings.Builder
 		fmt.Fprintf(&text, "envoy: {ingest: %q, token: %q}\nadmin: {address: \"127.0.0.1:0\"}\n"+
-			"responses: {address: 'unix://%s', storeConfig: {inMemoryConfig: {file: %s/file}}}\n"+
+			"responses: {address: 'unix://%s', storeConfig: {inMemoryConfig: {file: %s/file, maxEntries: 1000000}}}\n"+
 			"discovery:\n  static:\n", c.URL("ingest", harness.IngestPath), harness.Token, socket, folder)
 		for _, e := range c.endpoints {
 			fmt.Fprintf(&text, "  - {name: %q, address: %q, engine: vllm}\n", e.Name, e.Address)
@@ -197,7 +197,7 @@ func (l *talkers) others() {
 	client := &http.Client{Transport: &http.Transport{}, Timeout: time.Minute}
 	defer client.CloseIdleConnections()
 	for !l.stopped.Load() {
-		for _, more := range []string{`,"store":false`, `,"stream":true`, ``} {
+		for _, more := range []string{`,"store":false`, `,"store":false,"stream":true`} {
 			status, header, _ := l.sendOther(client, `{"model":"m","input":"a"`+more+`}`)
 			if status != http.StatusOK {
 				l.complain("what needs no store: got %d %v, want 200", status, header)

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
+	"github.com/pintle-dev/pintle/internal/sidecar/kvevents"
 	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 	"github.com/pintle-dev/pintle/internal/sidecar/push"
@@ -23,6 +24,8 @@ type answers struct {
 	at           map[string]*answering
 	// tasks are what the services do beside answering.
 	tasks []func(ctx context.Context)
+	// caches has what the servers say of theirs; nil without precise prefixes.
+	caches *kvevents.Subscriber
 }
 
 type answering struct {

@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -29,7 +30,7 @@ func (a *answers) openPrefix(c *config.Config, token *push.Token, p *pool.Pool, 
 		return nil
 	}
 	index := c.Prefix.Index
-	blocks, err := openBlocks(index)
+	blocks, err := openBlocks(index, log)
 	if err != nil {
 		return fmt.Errorf("%s: %w", index.At, err)
 	}
@@ -41,7 +42,12 @@ func (a *answers) openPrefix(c *config.Config, token *push.Token, p *pool.Pool, 
 	if err != nil {
 		return err
 	}
+	a.caches = events
+	m.Registry.MustRegister(events)
 	a.tasks = append(a.tasks, events.Run)
+	if index.Keys.Metrics && index.Keys.LogEvery > 0 {
+		a.tasks = append(a.tasks, func(ctx context.Context) { events.Report(ctx, index.Keys.LogEvery) })
+	}
 	service := &precise.Service{Index: index, Tokens: made, Blocks: blocks, Token: token.Get, Log: log,
 		Endpoints: func() []string { return endpoints(p) }}
 	service.Start()
@@ -70,13 +76,12 @@ func subscribe(x *scoring.PreciseIndex, blocks *kvindex.Indexer, p *pool.Pool, l
 }
 
 // openBlocks opens the index that a document says.
-func openBlocks(x *scoring.PreciseIndex) (*kvindex.Indexer, error) {
+func openBlocks(x *scoring.PreciseIndex, log *slog.Logger) (*kvindex.Indexer, error) {
 	if x.HashAlgorithm != "cbor-fnv" {
 		return nil, fmt.Errorf("tokenProcessorConfig.hashAlgorithm: %q is known, but not here yet; no score differs "+
 			"without it", x.HashAlgorithm)
 	}
-	k := kvindex.Config{BlockTokens: x.BlockTokens, Seed: x.HashSeed, Model: x.Tokens.Model,
-		EnableMetrics: x.Keys.Metrics, LogInterval: x.Keys.LogEvery}
+	k := kvindex.Config{BlockTokens: x.BlockTokens, Seed: x.HashSeed, Model: x.Tokens.Model, Log: log}
 	if x.Speculative {
 		k.SpeculativeTTL = x.SpeculativeTTL
 	}

@@ -64,11 +64,12 @@ func TestPrefix(t *testing.T) {
 	_, port, _ := net.SplitHostPort(publisher.Address())
 	_, replay, _ := net.SplitHostPort(publisher.ReplayAddress())
 	document := filepath.Join(t.TempDir(), "filter.yaml")
-	writeFile(t, document, preciseYAML(`indexerConfig: {tokenizersPoolConfig: {modelName: m1}},
+	writeFile(t, document, preciseYAML(`indexerConfig: {tokenizersPoolConfig: {modelName: m1},
+        kvBlockIndexConfig: {enableMetrics: true, metricsLoggingInterval: 10ms}},
       kvEventsConfig: {podDiscoveryConfig: {socketPort: `+port+`, replaySocketPort: `+replay+`}}`))
 	_, url := newIngest(t)
 	address := freeAddress(t)
-	startWith(t, func(admin string) string {
+	sidecar := startWith(t, func(admin string) string {
 		return configYAML(admin, url, "{static: "+staticYAML("default/a", server.Listener.Addr().String())+"}") +
 			"prefix: {address: '" + address + "'}\nresponses: {address: '" + address + "'}\n"
 	}, "-plugins", document)
@@ -84,6 +85,16 @@ func TestPrefix(t *testing.T) {
 		_, m := askPrefix(t, address)
 		return m.Tokens == 9 && m.Holder(want.ID) == want
 	})
+	const summary = "1 of 1 publishers, 2 blocks of 2 keys"
+	for path, want := range map[string]string{
+		"/status":  `"caches":{"summary":"` + summary + `","publishers":[{"endpoint":"default/a","rank":0,`,
+		"/metrics": `pintle_kv_events_total{endpoint="default/a",kind="stored",rank="0"} 2`,
+	} {
+		if _, body := sidecar.get(path); !strings.Contains(body, want) {
+			t.Errorf("%s: got %s, want %s in it", path, body, want)
+		}
+	}
+	eventually(t, "a line in the log", func() bool { return strings.Contains(sidecar.log.String(), summary) })
 	if status, _ := askStore(t, address, testToken, "GET", "history/r1", ""); status != http.StatusNotFound {
 		t.Errorf("conversations: got %d, want 404 at the same address", status)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/follow"
+	"github.com/pintle-dev/pintle/internal/sidecar/kvevents"
 	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 	"github.com/pintle-dev/pintle/internal/sidecar/push"
@@ -41,6 +42,8 @@ type Admin struct {
 	Replication []*replicate.Member
 	// StoreTrouble is what is wrong with the store of conversations, empty for nothing. Nil when there is none.
 	StoreTrouble func() string
+	// Caches has what the servers say of theirs; nil where nobody listens to that.
+	Caches *kvevents.Subscriber
 }
 
 // Handler serves all pages.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/kubernetes"
+	"github.com/pintle-dev/pintle/internal/sidecar/kvevents"
 	"github.com/pintle-dev/pintle/internal/sidecar/push"
 	"github.com/pintle-dev/pintle/internal/sidecar/replicate"
 )
@@ -45,6 +46,14 @@ type Status struct {
 	Mistakes []mistake `json:"mistakes"`
 	// Replication is how the Envoys stand with other gateways; empty where they share nothing.
 	Replication []replicate.State `json:"replication,omitempty"`
+	// Caches is what the servers say of their caches; missing where nobody listens to that.
+	Caches *cachesBody `json:"caches,omitempty"`
+}
+
+// cachesBody is how it stands with the servers' KV events.
+type cachesBody struct {
+	Summary    string            `json:"summary"`
+	Publishers []kvevents.Status `json:"publishers"`
 }
 
 // envoyBody is what one Envoy has acknowledged.
@@ -129,6 +138,9 @@ func (a *Admin) statusNow() Status {
 	}
 	for _, m := range a.Replication {
 		b.Replication = append(b.Replication, m.Now(now))
+	}
+	if a.Caches != nil {
+		b.Caches = &cachesBody{Summary: a.Caches.Summary(), Publishers: a.Caches.Now()}
 	}
 	return b
 }

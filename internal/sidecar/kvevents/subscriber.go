@@ -267,5 +267,19 @@ func (s *Subscriber) Summary() string {
 	return fmt.Sprintf("%d of %d publishers, %d blocks of %d keys", connected, len(all), stats.Entries, stats.Keys)
 }
 
+// Report logs Summary every so often until ctx ends.
+func (s *Subscriber) Report(ctx context.Context, every time.Duration) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			s.Log.Info("caches", "summary", s.Summary())
+		}
+	}
+}
+
 // limits bound what publishers send: a batch that stores a prompt of a million tokens has some 5 MB.
 var limits = zmtp.Limits{Message: 8 << 20, Frames: 8}

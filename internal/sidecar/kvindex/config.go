@@ -24,10 +24,6 @@ type Config struct {
 	CostAware *CostAwareConfig
 	Redis     *RedisConfig
 
-	// EnableMetrics adds metrics of lookups, which LogInterval, above zero, also has logged.
-	EnableMetrics bool
-	LogInterval   time.Duration
-
 	// Weights are kvCacheBackendConfigs. Default DefaultWeights.
 	Weights *Weights
 

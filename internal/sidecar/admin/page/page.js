@@ -65,6 +65,19 @@ function replication(members) {
   byId("gateways").replaceChildren(...members.flatMap((m) => m.gateways.map(gateway)));
 }
 
+function publisher(p) {
+  return row(cell(p.endpoint), cell(p.rank, "n"), cell(p.address ?? "connects here"),
+    cell(p.connected ? "yes" : "no", p.connected ? "good" : "bad"), cell(Math.round(1000 * p.lagSeconds) + " ms", "n"),
+    cell(p.failure, "bad"));
+}
+
+// caches shows what is heard of the servers' caches.
+function caches(c) {
+  byId("caches").hidden = !c;
+  byId("cached").textContent = c?.summary ?? "";
+  byId("publishers").replaceChildren(...(c?.publishers ?? []).map(publisher));
+}
+
 function show(s) {
   byId("status").textContent = s.status;
   byId("status").className = s.status === "ok" ? "good" : "bad";
@@ -81,6 +94,7 @@ function show(s) {
   byId("endpoints").replaceChildren(...s.endpoints.map(endpoint));
   byId("envoys").replaceChildren(...s.envoys.map(envoy));
   replication(s.replication ?? []);
+  caches(s.caches);
   const mistakes = s.mistakes.map((m) => row(cell(new Date(m.time).toLocaleTimeString(), "time"), cell(m.text)));
   byId("mistakes").replaceChildren(...(mistakes.length ? mistakes : [row(cell("none"))]));
   byId("configuration").textContent = JSON.stringify(s.configuration, null, 2);

@@ -173,8 +173,8 @@ func (j *Journal) write(e *Event, only *uint64) bool {
 	return false
 }
 
-// newest returns the head page, if polled is set as Poll saw it: should that be an old one, nothing can be set as of its
-// change. A full page is to be as new as can be, see FORMAT.md.
+// newest returns the head page, if polled is set as Poll saw it: should that be an old one, nothing can be set as of
+// its change. A full page is to be as new as can be, see FORMAT.md.
 func (j *Journal) newest(polled bool) (value []byte, change uint32, ok bool) {
 	change, j.polledAt = j.polledAt, 0
 	if polled && change != 0 && !j.reader.head.full() {

@@ -124,8 +124,8 @@ func writeTurns(ctx context.Context, o options, all []*variant, out io.Writer, p
 	if more.median() > bar {
 		verdict = "not met"
 	}
-	fmt.Fprintf(out, "second turn with %d KB of history from %s: median %.2f ms, %.2f ms where the client sends it all; "+
-		"median of %d differences %+.2f ms, with 95 %% confidence between %+.2f and %+.2f (bar: %.1f ms; %s)\n\n",
+	fmt.Fprintf(out, "second turn with %d KB of history from %s: median %.2f ms, %.2f ms where the client sends it "+
+		"all; median of %d differences %+.2f ms, with 95 %% confidence between %+.2f and %+.2f (bar: %.1f ms; %s)\n\n",
 		historyBytes>>10, where, took[1].median(), took[0].median(), len(more), more.median(), low, high, bar, verdict)
 	return nil
 }

@@ -45,8 +45,8 @@ type precisePrefixCacheScorerParameters struct {
 	// (gpu 1, cpu 0.8), and tokenizersPoolConfig. In kvBlockIndexConfig stands one of inMemoryConfig {size (1e8),
 	// podCacheSize, without effect: a block forgets none of its holders}, costAwareMemoryConfig {size (2GiB)},
 	// redisConfig and valkeyConfig {address, backendType}, beside enableMetrics (false) and metricsLoggingInterval
-	// (0s), which together have the index logged. In tokenizersPoolConfig stand modelName, which Heimdall's dialect requires,
-	// workersCount (5), and one of local {autoDiscoveryDir, autoDiscoveryTokenizerFileName, modelTokenizerMap},
+	// (0s), which together have the index logged. In tokenizersPoolConfig stand modelName, which Heimdall's dialect
+	// requires, workersCount (5), and one of local {autoDiscoveryDir, autoDiscoveryTokenizerFileName, modelTokenizerMap},
 	// uds {socketFile, useTCP} and hf {enabled, tokenizersCacheDir, huggingFaceToken}; without any the servers
 	// themselves are asked.
 	IndexerConfig struct{}

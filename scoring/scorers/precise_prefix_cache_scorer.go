@@ -46,9 +46,9 @@ type precisePrefixCacheScorerParameters struct {
 	// podCacheSize, without effect: a block forgets none of its holders}, costAwareMemoryConfig {size (2GiB)},
 	// redisConfig and valkeyConfig {address, backendType}, beside enableMetrics (false) and metricsLoggingInterval
 	// (0s), which together have the index logged. In tokenizersPoolConfig stand modelName, which Heimdall's dialect
-	// requires, workersCount (5), and one of local {autoDiscoveryDir, autoDiscoveryTokenizerFileName, modelTokenizerMap},
-	// uds {socketFile, useTCP} and hf {enabled, tokenizersCacheDir, huggingFaceToken}; without any the servers
-	// themselves are asked.
+	// requires, workersCount (5), and one of local {autoDiscoveryDir, autoDiscoveryTokenizerFileName,
+	// modelTokenizerMap}, uds {socketFile, useTCP} and hf {enabled, tokenizersCacheDir, huggingFaceToken}; without any
+	// the servers themselves are asked.
 	IndexerConfig struct{}
 	// KvEventsConfig holds zmqEndpoint, where servers connect to, topicFilter (kv@), concurrency (4), engineType (vllm
 	// or sglang), discoverPods (true) and podDiscoveryConfig {socketPort (5557), replaySocketPort (none),

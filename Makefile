@@ -181,7 +181,6 @@ check: $(STATICCHECK) ## gofmt, width of lines, vet, staticcheck, tidy, generate
 	$(STATICCHECK) -tags istio,kubernetes,browser,vllm,prometheus,responses,failpoint ./...
 	$(GO) mod tidy -diff
 	cd e2e/picker && $(GO) mod tidy -diff
-	cd internal/hostcalls/wazerohost/testdata/guest && $(GO) mod tidy -diff
 	@$(GO) run ./docs/gen | diff -u docs/plugins.md - || { echo 'docs/plugins.md is out of date: run make docs'; exit 1; }
 
 .PHONY: docs

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -247,6 +248,28 @@ func TestStrip(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestHostCalls bounds what a request costs in calls of the host, the journal's included.
+func TestHostCalls(t *testing.T) {
+	for _, test := range []struct {
+		mode mode
+		most int
+	}{{modes[0], 25}, {modes[1], 22}, {modes[2], 23}, {modes[3], 21}} {
+		g := newGateway(t, test.mode, 1, test.mode.configuration(sticky, ""))
+		g.publish(newPool(1, 0))
+		w := g.workers[0]
+		for range 3 {
+			w.ask().Finish()
+		}
+		before := w.HostCalls()
+		w.ask([2]string{"user-agent", "x"}, [2]string{"accept", "*/*"}, [2]string{"x-request-id", "1"}).Finish()
+		got := w.HostCalls() - before
+		if got > test.most {
+			t.Errorf("%v: got %d calls, want at most %d", test.mode, got, test.most)
+		}
+		t.Log(fmt.Sprint(test.mode, ": ", got))
+	}
 }
 
 // TestNextAddresses: an ORIGINAL_DST cluster learns where to try next, as far as the headers are still here.

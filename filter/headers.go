@@ -11,8 +11,6 @@ type head struct {
 	method, path string
 	// encoded is set when the body is said to be encoded in any way.
 	encoded bool
-	// length is that of the body, as far as it is stated; else 0.
-	length int
 }
 
 // steering are headers by which a client could choose an upstream, or have a routing sidecar behind Envoy fetch from
@@ -43,8 +41,6 @@ func (s *stream) readHead() (h head, ok bool) {
 			h.path = f.Value
 		case f.Name == "content-encoding":
 			h.encoded = h.encoded || encodes(f.Value)
-		case f.Name == "content-length":
-			h.length = number(f.Value)
 		case s.strips(f.Name):
 			_ = hostcalls.RemoveRequestHeader(f.Name)
 		}
@@ -59,20 +55,6 @@ func (s *stream) strips(name string) bool {
 	}
 	plan := s.config.Plan
 	return has(plan.OwnedHeaders(), name) || has(plan.ConsumedHeaders(), name) || has(s.config.Strip, name)
-}
-
-// number reads decimal digits, up to a limit. Anything else is 0.
-func number(text string) int {
-	const most = 1 << 30
-	n := 0
-	for i := range len(text) {
-		digit := text[i] - '0'
-		if digit > 9 || n > most/10-1 {
-			return 0
-		}
-		n = n*10 + int(digit)
-	}
-	return n
 }
 
 func has(names []string, name string) bool {

@@ -27,7 +27,7 @@ var heldTooMuch = &scoring.Failure{Status: 503, Reason: "held_too_much", RetryAf
 type place struct {
 	index int // from 1 on; 0 is nowhere
 	bytes int64
-	since int64 // 0 for a whole body, until it is looked at
+	since int64
 }
 
 // keep holds the request. If a worker then holds more than it may, the next tick makes room, at once: in a callback of
@@ -62,10 +62,7 @@ func (s *stream) count() {
 	h := &s.worker.heldBodies
 	if s.place.index == 0 {
 		h.list = append(h.list, s)
-		s.place = place{index: len(h.list)}
-		if s.length == 0 || s.held < s.length {
-			s.place.since = hostcalls.Now()
-		}
+		s.place = place{index: len(h.list), since: hostcalls.Now()}
 	}
 	h.bytes += int64(s.held) - s.place.bytes
 	s.place.bytes = int64(s.held)
@@ -115,9 +112,6 @@ func (h *heldBodies) heaviest(now int64) (found *stream) {
 // heldWeight is what the request has taken from others. A body that has just begun has taken something, too.
 func (s *stream) heldWeight(now int64) float64 {
 	const least = 1e6
-	if s.place.since == 0 {
-		s.place.since = now
-	}
 	return float64(s.place.bytes) * max(float64(now-s.place.since), least)
 }
 

@@ -152,7 +152,7 @@ func (s *stream) decided() {
 
 // client is the hash of the client's address, 0 when Envoy does not tell it.
 func (s *stream) client() uint64 {
-	address, _ := hostcalls.Property(&s.property, "source\x00address")
+	address, _ := hostcalls.Property(&s.property, "source", "address")
 	return journal.HashName(hostcalls.Text(network(address)))
 }
 
@@ -182,10 +182,7 @@ func (s *stream) completed() {
 		return
 	}
 	e := &s.history.event
-	now := s.seen.firstByteAt
-	if !s.seen.atOnce || !s.seen.whole {
-		now = hostcalls.Now()
-	}
+	now := hostcalls.Now()
 	*e = journal.Event{
 		Kind: journal.Completion, Time: now, Lease: d.lease, Primary: d.primary, Model: d.model, User: d.user,
 		Client:   d.client,

@@ -21,9 +21,6 @@ type seen struct {
 	unrelated bool
 	// servedID is the endpoint that answered in the place of the one that was decided on, else 0.
 	servedID uint64
-	// length is that of the body, as far as it is stated; else 0. atOnce is set when all of it came in its first frame.
-	length int
-	atOnce bool
 	// firstByteAt is when the body began, nanoseconds since 1970; 0 before.
 	firstByteAt int64
 	// whole is set when the answer has come to its end.
@@ -60,7 +57,7 @@ const (
 )
 
 func (s *stream) source() source {
-	value, _ := hostcalls.Property(&s.property, "response\x00code_details")
+	value, _ := hostcalls.Property(&s.property, "response", "code_details")
 	details := hostcalls.Text(value)
 	switch {
 	case details == detailsEndpoint:
@@ -76,9 +73,9 @@ func (s *stream) source() source {
 
 // seeHeaders takes down the status of an answer and who gave it. served is nil when the address is none of the pool's:
 // then the endpoint that was decided on was reached by another way, such as a tunnel.
-func (s *stream) seeHeaders(head *answerHead, from source, served *scoring.Endpoint, end bool) {
+func (s *stream) seeHeaders(from source, served *scoring.Endpoint, end bool) {
 	s.seen.whole = end
-	s.seen.code, s.seen.length = head.status, head.length
+	s.seen.code = s.responseStatus()
 	switch from {
 	case fromEnvoy:
 		s.seen.unrelated, s.seen.ended = true, journal.EndedEnvoy
@@ -94,6 +91,15 @@ func (s *stream) seeHeaders(head *answerHead, from source, served *scoring.Endpo
 	}
 }
 
+func (s *stream) responseStatus() uint16 {
+	text, _ := hostcalls.ResponseHeader(&s.header, ":status")
+	status := uint16(0)
+	for i := range len(text) {
+		status = status*10 + uint16(text[i]-'0')
+	}
+	return status
+}
+
 func (s *stream) seeBody(frameBytes int, end bool) {
 	s.seen.whole = end
 	if frameBytes == 0 || s.seen.status == 0 {
@@ -101,11 +107,7 @@ func (s *stream) seeBody(frameBytes int, end bool) {
 	}
 	if s.seen.firstByteAt == 0 {
 		s.seen.firstByteAt = hostcalls.Now()
-		// of an answer that is there in whole its end tells the same, at once
-		s.seen.atOnce = s.seen.length != 0 && frameBytes >= s.seen.length
-		if !s.seen.atOnce {
-			s.began()
-		}
+		s.began()
 	}
 	if !s.history.usage {
 		return
@@ -165,6 +167,6 @@ func (s *stream) ending(status uint16) journal.Ending {
 
 // brokeOff reports whether the endpoint ended the stream before its answer was whole, and not the client.
 func (s *stream) brokeOff() bool {
-	details, _ := hostcalls.Property(&s.property, "response\x00code_details")
+	details, _ := hostcalls.Property(&s.property, "response", "code_details")
 	return strings.HasPrefix(hostcalls.Text(details), detailsBrokeOff)
 }

@@ -114,7 +114,6 @@ func (p *plugin) Tick() {
 	p.checkModels(hostcalls.Now())
 	p.history.follow()
 	p.history.tick(&p.pool, &p.stats)
-	p.stats.tell()
 	received := p.pool.snapshot.ReceivedAt
 	stale := received != 0 && hostcalls.Now()-received > int64(p.config.Plan.Staleness().After)
 	if stale == p.stale {
@@ -129,17 +128,13 @@ func (p *plugin) Tick() {
 	hostcalls.LogInfo("pintle: snapshots are coming again")
 }
 
-// Stop implements hostcalls.Plugin.
-func (p *plugin) Stop() { p.stats.tell() }
-
 // NewStream implements hostcalls.Plugin.
 func (p *plugin) NewStream(id uint32) hostcalls.Stream {
-	n := len(p.idle)
-	if n == 0 {
-		return &stream{plugin: p, id: id}
+	s := &stream{}
+	if n := len(p.idle); n > 0 {
+		s = p.idle[n-1]
+		p.idle = p.idle[:n-1]
 	}
-	s := p.idle[n-1]
-	p.idle = p.idle[:n-1]
 	s.plugin, s.id = p, id
 	return s
 }

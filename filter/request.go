@@ -46,7 +46,7 @@ func (s *stream) OnHttpRequestHeaders(_ int, endOfStream bool) hostcalls.Action 
 	if s.config.Hold == pluginconfig.HoldBuffer {
 		_ = hostcalls.RemoveRequestHeader("content-length")
 	}
-	s.encoded, s.length = h.encoded, h.length
+	s.encoded = h.encoded
 	s.phase = holding
 	return s.holdAction()
 }
@@ -137,7 +137,7 @@ func (s *stream) passUnread(h *head, endOfStream bool) hostcalls.Action {
 // headers are still here.
 func (s *stream) pass(editable bool) hostcalls.Action {
 	s.pool.refresh(s.config.Plan)
-	s.begin(hostcalls.Now())
+	s.begin()
 	s.history.catchUp(&s.pool, s.cycle.Request.Now)
 	endpoints, failure := s.choose()
 	if failure != nil {
@@ -181,7 +181,7 @@ func (s *stream) decide() hostcalls.Action {
 	if action, asked := s.askPrefix(body); asked {
 		return action
 	}
-	s.begin(started)
+	s.begin()
 	s.history.catchUp(&s.pool, s.cycle.Request.Now)
 	s.request.Want(s.config.Plan.BodyKeys())
 	if failure := s.cycle.Request.Read(&s.request, s.operation.API, body); failure != nil {
@@ -209,7 +209,7 @@ func (s *stream) decide() hostcalls.Action {
 		s.decided()
 	}
 	failpoint(s.request.Model)
-	s.stats.routedLately++
+	s.stats.routed.Add(1)
 	s.stats.decisionMicros.Record(uint64(max(hostcalls.Now()-started, 0)) / 1000)
 	return hostcalls.Continue
 }
@@ -219,12 +219,12 @@ func (s *stream) decide() hostcalls.Action {
 func (s *stream) editable() bool { return s.config.Hold == pluginconfig.HoldPause }
 
 // begin readies the workplace for a request.
-func (s *stream) begin(now int64) {
+func (s *stream) begin() {
 	values := s.remembered()
 	path := len(s.config.Plan.RequestHeaders())
 	s.cycle.Pool = &s.pool.Pool
 	s.cycle.Request = scoring.Request{
-		Headers: values[:path], PathModel: values[path], Now: now,
+		Headers: values[:path], PathModel: values[path], Now: hostcalls.Now(),
 		Subset: hostcalls.Text(s.subset), Restricted: s.restricted,
 	}
 }

@@ -10,19 +10,18 @@ func (s *stream) OnHttpResponseHeaders(_ int, endOfStream bool) hostcalls.Action
 	if s.explain != "" {
 		s.check(hostcalls.SetResponseHeader(headerExplain, s.explain))
 	}
+	s.beginTurn()
 	hooks := s.config.Plan.HasResponseHooks()
-	routed := s.primary != nil && (hooks || s.watched())
-	if !routed && s.turn == nil {
+	if s.primary == nil || !hooks && !s.watched() {
 		return hostcalls.Continue
 	}
-	head := s.readAnswer()
-	s.beginTurn(&head)
-	if !routed {
-		return hostcalls.Continue
+	source := s.source()
+	var served *scoring.Endpoint
+	if source == fromEndpoint {
+		served = s.served()
 	}
-	source, served := s.answeredBy(&head)
 	if s.watched() {
-		s.seeHeaders(&head, source, served, endOfStream)
+		s.seeHeaders(source, served, endOfStream)
 		if endOfStream {
 			s.reportEnd()
 		}
@@ -53,57 +52,10 @@ func (s *stream) OnHttpResponseTrailers(int) hostcalls.Action {
 	return hostcalls.Continue
 }
 
-// answerHead is what an answer's headers say of it.
-type answerHead struct {
-	status uint16
-	// length is that of the body, as far as it is stated; else 0.
-	length int
-	// encoded is set when the body is said to be encoded in any way, grpc when there is a status of gRPC, whose errors
-	// have status 200.
-	encoded, grpc bool
-}
-
-func (s *stream) readAnswer() (a answerHead) {
-	s.fields, _ = hostcalls.ResponseHeaders(&s.header, s.fields[:0])
-	for i := range s.fields {
-		switch f := &s.fields[i]; f.Name {
-		case ":status":
-			a.status = uint16(number(f.Value))
-		case "content-length":
-			a.length = number(f.Value)
-		case "content-encoding":
-			a.encoded = a.encoded || encodes(f.Value)
-		case "grpc-status":
-			a.grpc = true
-		}
-	}
-	return a
-}
-
-// answeredBy tells where an answer comes from, and of which endpoint it is, nil for none of the pool's.
-func (s *stream) answeredBy(a *answerHead) (source, *scoring.Endpoint) {
-	// Envoy answers 200 in nobody's place.
-	if a.status == 200 && !a.grpc {
-		if address := s.upstream(); len(address) > 0 {
-			return fromEndpoint, s.endpointAt(address)
-		}
-	}
-	from := s.source()
-	if from != fromEndpoint {
-		return from, nil
-	}
-	return from, s.endpointAt(s.upstream())
-}
-
-// upstream is the address that the request went to last, empty for none.
-func (s *stream) upstream() []byte {
-	address, _ := hostcalls.Property(&s.property, "upstream\x00address")
-	return address
-}
-
-// endpointAt returns the endpoint with an address, which after a retry is not that of the first choice.
-func (s *stream) endpointAt(address []byte) *scoring.Endpoint {
-	if len(address) == 0 {
+// served returns the endpoint that answered, which is not the first choice after a retry.
+func (s *stream) served() *scoring.Endpoint {
+	address, ok := hostcalls.Property(&s.property, "upstream", "address")
+	if !ok || len(address) == 0 {
 		return nil
 	}
 	if s.reachedAt(s.primary, address) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/pintle-dev/pintle/internal/hostcalls"
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
@@ -26,6 +27,7 @@ const (
 
 // stream is one HTTP exchange. Finished ones are used again.
 type stream struct {
+	hostcalls.DefaultStream
 	*plugin
 	// id is the number by which the host knows the exchange.
 	id        uint32
@@ -37,8 +39,8 @@ type stream struct {
 	encoded bool
 	// unread is a request that goes to any endpoint, as nothing in its body is looked at.
 	unread bool
-	// held is how many bytes of the body Envoy holds, of length; 0 when that is not stated.
-	held, length int
+	// held is how many bytes of the body Envoy holds.
+	held int
 	// place is the request's among those of the worker that are held.
 	place place
 	// headerText holds the values of the headers that plug-ins read, one after another; headerEnds says where each

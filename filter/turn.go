@@ -50,8 +50,12 @@ func (s *stream) dropTurn() {
 }
 
 // beginTurn looks at the headers of the response: only what a server has answered, as it is, can be stored.
-func (s *stream) beginTurn(a *answerHead) {
-	if s.turn != nil && (a.status != 200 || a.encoded) {
+func (s *stream) beginTurn() {
+	if s.turn == nil {
+		return
+	}
+	coding, _ := hostcalls.ResponseHeader(&s.property, "content-encoding")
+	if s.responseStatus() != 200 || encodes(coding) {
 		s.dropTurn()
 	}
 }

@@ -70,8 +70,6 @@ func (d *sharedData) Set(key string, value []byte, change uint32) (ok bool) {
 }
 
 type stats struct {
-	// routedLately is what Envoy has not been told of routed.
-	routedLately                         uint64
 	routed, passed, refused, heldTooMuch hostcalls.Counter
 	snapshotsAccepted, snapshotsRejected hostcalls.Counter
 	journalMissed, journalFailed         hostcalls.Counter
@@ -82,12 +80,6 @@ type stats struct {
 	turnsStored, turnsLost               hostcalls.Counter
 	prefixKnown, prefixNone              hostcalls.Counter
 	prefixLate, prefixFailed             hostcalls.Counter
-}
-
-// tell gives Envoy what is counted here. Every request is, so it is told with the tick.
-func (s *stats) tell() {
-	add(s.routed, s.routedLately)
-	s.routedLately = 0
 }
 
 func newStats() stats {

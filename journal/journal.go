@@ -66,10 +66,7 @@ type Journal struct {
 	created   uint64
 	// record and next are scratch memory of append: the encoded event, the new head page.
 	record, next []byte
-	// polled is the head page as the last Poll saw it, as of change polledAt, which is 0 when it must not be used.
-	polled   []byte
-	polledAt uint32
-	key      slotKey
+	key          slotKey
 	// relayed is scratch memory for events of other processes, nil before the first.
 	relayed *Event
 
@@ -101,7 +98,6 @@ func New(store Store, o Options) (*Journal, error) {
 	j := &Journal{
 		store: store, instance: o.Instance, slots: uint32(o.Slots), deadAfter: int64(o.DeadAfter),
 		record: make([]byte, 0, maxRecordBytes), next: make([]byte, 0, maxPageBytes),
-		polled: make([]byte, 0, maxPageBytes),
 	}
 	j.reader.init()
 	j.peers.init()
@@ -127,9 +123,6 @@ func (j *Journal) NextLease() uint32 {
 // Append writes a Decision, a Completion, a Began or a Refused of this VM and sets its Instance. Every VM reads it,
 // this one too: Next returns it in its place. ok is false when the store does not take it or e is of another kind;
 // nobody will then read it. It may be called between two calls of Next and does not disturb them.
-//
-// A Decision right after a Poll costs no Get, unless another VM has written in between: then that is noticed, as a
-// conflict.
 func (j *Journal) Append(e *Event) (ok bool) {
 	e.Instance = j.instance
 	switch e.Kind {
@@ -147,8 +140,8 @@ func (j *Journal) Append(e *Event) (ok bool) {
 // write appends e. With an only it does so only if that is the sequence number that e gets.
 func (j *Journal) write(e *Event, only *uint64) bool {
 	j.record = appendRecord(j.record[:0], e)
-	for attempt := range maxAttempts {
-		value, change, ok := j.newest(attempt == 0 && e.Kind == Decision && !e.Relayed)
+	for range maxAttempts {
+		value, change, ok := j.store.Get(headKey)
 		if !ok {
 			j.create(absent)
 			continue
@@ -171,16 +164,6 @@ func (j *Journal) write(e *Event, only *uint64) bool {
 	}
 	j.stats.Failed++
 	return false
-}
-
-// newest returns the head page, if polled is set as Poll saw it: should that be an old one, nothing can be set as of
-// its change. A full page is to be as new as can be, see FORMAT.md.
-func (j *Journal) newest(polled bool) (value []byte, change uint32, ok bool) {
-	change, j.polledAt = j.polledAt, 0
-	if polled && change != 0 && !j.reader.head.full() {
-		return j.polled, change, true
-	}
-	return j.store.Get(headKey)
 }
 
 // extend makes j.next the page that follows from the head page by the record: the same page with it at the end, or a

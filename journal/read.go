@@ -41,12 +41,7 @@ func (r *reader) init() {
 func (j *Journal) Poll() bool {
 	r := &j.reader
 	value, change, ok := j.store.Get(headKey)
-	j.polledAt = 0
-	if !ok {
-		return r.pending()
-	}
-	if r.started && change == r.change {
-		j.polledAt = change
+	if !ok || r.started && change == r.change {
 		return r.pending()
 	}
 	head, ok := parsePage(value)
@@ -63,7 +58,6 @@ func (j *Journal) Poll() bool {
 		return r.pending()
 	}
 	r.head, r.change = head, change
-	j.polled, j.polledAt = append(j.polled[:0], value...), change
 	if head.number-r.number > head.kept() {
 		r.number, r.offset = head.number-head.kept(), 0
 	}

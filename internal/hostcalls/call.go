@@ -1,5 +1,7 @@
 package hostcalls
 
+import "github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm"
+
 // Call is an HTTP request to one of Envoy's clusters.
 type Call struct {
 	// Cluster is the cluster's name.
@@ -23,52 +25,50 @@ type Answer struct {
 // are about that stream, unless the stream or the plug-in has ended before. An error means that nothing was sent: Envoy
 // does not know the cluster, or a header is missing. b is where the answer's body is put.
 func Dispatch(b *Buffer, stream uint32, c *Call, done func(Answer)) error {
-	return c.send(stream, func(headers, size int) {
-		if Enter(stream) == nil {
-			done(answerOf(b, headers, size))
-		}
-	})
+	_, err := proxywasm.DispatchHttpCall(c.Cluster, c.Headers, c.Body, nil, c.TimeoutMillis,
+		func(headers, size, _ int) {
+			if proxywasm.SetEffectiveContext(stream) == nil {
+				done(answerOf(b, headers, size))
+			}
+		})
+	return err
 }
 
 // Send sends a call on behalf of the plug-in, whatever becomes of streams; else it is as Dispatch. To be called in
 // Plugin.Tick, as the answer belongs to whose callback it is that asks.
 func Send(b *Buffer, c *Call, done func(Answer)) error {
-	return c.send(0, func(headers, size int) { done(answerOf(b, headers, size)) })
-}
-
-func (c *Call) send(owner uint32, done func(headers, size int)) error {
-	call, status := httpCall(c.Cluster, appendFields(nil, c.Headers), c.Body, c.TimeoutMillis)
-	if status == statusOK {
-		theContexts.calls[call] = waiting{owner, done}
-	}
-	return failure(status)
+	_, err := proxywasm.DispatchHttpCall(c.Cluster, c.Headers, c.Body, nil, c.TimeoutMillis,
+		func(headers, size, _ int) { done(answerOf(b, headers, size)) })
+	return err
 }
 
 func answerOf(b *Buffer, headers, size int) (a Answer) {
 	if headers == 0 {
 		return a
 	}
-	all, ok := readFields(b, nil, callHeaders)
-	if !ok {
+	all, err := proxywasm.GetHttpCallResponseHeaders()
+	if err != nil {
 		return a
 	}
 	for _, h := range all {
-		if h.Name != ":status" {
+		if h[0] != ":status" {
 			continue
 		}
-		for i := range len(h.Value) {
-			a.Status = a.Status*10 + int(h.Value[i]-'0')
+		for i := range len(h[1]) {
+			a.Status = a.Status*10 + int(h[1][i]-'0')
 		}
 	}
 	if size > 0 {
-		a.Body, _ = bufferBytes(b, callBody, 0, size)
+		lend(b)
+		a.Body, _ = proxywasm.GetHttpCallResponseBody(0, size)
+		reclaim()
 	}
 	return a
 }
 
 // Enter makes host calls be about a stream, in a callback that is about none, such as Plugin.Tick.
-func Enter(stream uint32) error { return failure(setEffectiveContext(stream)) }
+func Enter(stream uint32) error { return proxywasm.SetEffectiveContext(stream) }
 
 // ResumeRequest lets a request go on that a callback answered Pause for. Not to be called in a callback of that
 // request.
-func ResumeRequest() error { return failure(continueRequest()) }
+func ResumeRequest() error { return proxywasm.ResumeHttpRequest() }

@@ -1,11 +1,19 @@
 package hostcalls
 
+import (
+	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm"
+	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm/types"
+)
+
 // RequestBody returns size bytes of what Envoy holds of the request body, from start.
 func RequestBody(b *Buffer, start, size int) ([]byte, error) {
 	if size == 0 {
 		return nil, nil
 	}
-	return bufferBytes(b, requestBody, start, size)
+	lend(b)
+	body, err := proxywasm.GetHttpRequestBody(start, size)
+	reclaim()
+	return body, err
 }
 
 // ResponseBody returns the size bytes of a frame of the response body, from start.
@@ -13,16 +21,11 @@ func ResponseBody(b *Buffer, start, size int) ([]byte, error) {
 	if size == 0 {
 		return nil, nil
 	}
-	return bufferBytes(b, responseBody, start, size)
+	lend(b)
+	body, err := proxywasm.GetHttpResponseBody(start, size)
+	reclaim()
+	return body, err
 }
-
-// Numbers of the ABI's buffers.
-const (
-	requestBody         = 0
-	responseBody        = 1
-	callBody            = 4
-	pluginConfiguration = 7
-)
 
 // ReplaceRequestBodyStart puts data in the place of the first size bytes of what Envoy holds of the request body; size
 // is at least 1.
@@ -31,22 +34,29 @@ func ReplaceRequestBodyStart(size int, data []byte) error { return setRequestBod
 // SharedData returns the value of a key in the memory that all workers share, and the number of its last change; ok is
 // false when it was never set.
 func SharedData(b *Buffer, key string) (value []byte, change uint32, ok bool) {
-	return sharedData(b, key)
+	lend(b)
+	value, change, err := proxywasm.GetSharedData(key)
+	reclaim()
+	return value, change, err == nil
 }
 
 // SetSharedData sets a key for all workers. With a change other than 0 it does so only if that is still the last
 // change; ok is false when it is not.
 func SetSharedData(key string, value []byte, change uint32) (ok bool, err error) {
-	status := setSharedData(key, value, change)
-	if status == statusCasMismatch {
+	err = proxywasm.SetSharedData(key, value, change)
+	if err == types.ErrorStatusCasMismatch {
 		return false, nil
 	}
-	return status == statusOK, failure(status)
+	return err == nil, err
 }
 
-// Property returns an attribute of the stream or the host; ok is false when there is none. The parts of its path have a
-// zero byte between them: "source\x00address".
-func Property(b *Buffer, path string) (value []byte, ok bool) { return property(b, path) }
+// Property returns an attribute of the stream or the host; ok is false when there is none.
+func Property(b *Buffer, path ...string) (value []byte, ok bool) {
+	lend(b)
+	value, err := proxywasm.GetProperty(path)
+	reclaim()
+	return value, err == nil
+}
 
 // SetProperty sets an attribute that other filters see as the filter state wasm.NAME. Envoy allows it in every phase.
 func SetProperty(name string, value []byte) error { return setProperty(name, value) }
@@ -62,7 +72,8 @@ func DeclareMessage(name, kind string) error {
 	argument = append(argument, 3<<3, protobuf, 4<<3|2, byte(len(url)))
 	argument = append(argument, url...)
 	argument = append(argument, 5<<3, downstreamRequest)
-	return failure(callForeign("declare_property", argument))
+	_, err := proxywasm.CallForeignFunction("declare_property", argument)
+	return err
 }
 
 // FilterState sets well-known filter state of Envoy for this request. The zero value is ready; it is scratch memory, to
@@ -82,7 +93,7 @@ func (f *FilterState) Set(path string, value []byte) error {
 	f.argument = append(f.argument, value...)
 	f.argument = append(f.argument, 3<<3, downstreamRequest)
 	lend(&f.answer)
-	status := callForeign("set_envoy_filter_state", f.argument)
+	_, err := proxywasm.CallForeignFunction("set_envoy_filter_state", f.argument)
 	reclaim()
-	return failure(status)
+	return err
 }

@@ -1,31 +1,29 @@
-// Package hostcalls is the filter's one seam to its host: proxy-wasm's ABI 0.2, as far as the filter needs it. It
-// speaks it itself: an SDK exports callbacks that nobody wants, each of which the host then calls for every exchange,
-// and looks contexts up in several maps for each of them.
+// Package hostcalls is the filter's one seam to its host: the only importer of the proxy-wasm SDK.
 //
 // Calls that return data write it into a Buffer of the caller, so that bodies, snapshots and headers leave no garbage
 // behind. What such a call returns is valid until the Buffer is used again.
 package hostcalls
 
-// Action tells the host to go on with a stream or to hold it.
-type Action uint32
+import (
+	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm"
+	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm/types"
+)
+
+// The host calls these back; see proxy-wasm's ABI 0.2.1.
+type (
+	// Stream is one HTTP exchange.
+	Stream = types.HttpContext
+	// DefaultStream lets everything through; embed it.
+	DefaultStream = types.DefaultHttpContext
+	// Action tells the host to go on with a stream or to hold it.
+	Action = types.Action
+)
 
 // The actions.
 const (
-	Continue Action = 0
-	Pause    Action = 1
+	Continue = types.ActionContinue
+	Pause    = types.ActionPause
 )
-
-// Stream is one HTTP exchange. The host calls it back.
-type Stream interface {
-	OnHttpRequestHeaders(numHeaders int, endOfStream bool) Action
-	OnHttpRequestBody(bodyBytes int, endOfStream bool) Action
-	OnHttpRequestTrailers(numTrailers int) Action
-	OnHttpResponseHeaders(numHeaders int, endOfStream bool) Action
-	OnHttpResponseBody(frameBytes int, endOfStream bool) Action
-	OnHttpResponseTrailers(numTrailers int) Action
-	// OnHttpStreamDone is called last, however the exchange ended.
-	OnHttpStreamDone()
-}
 
 // Plugin is one configured instance of the module.
 type Plugin interface {
@@ -35,37 +33,54 @@ type Plugin interface {
 	NewStream(id uint32) Stream
 	// Tick is called at the period that SetTick asked for.
 	Tick()
-	// Stop is called when the plug-in is no longer needed.
-	Stop()
 }
 
 // Register names the constructor of plug-ins. To be called once, from init.
-func Register(newPlugin func() Plugin) { theContexts.newPlugin = newPlugin }
+func Register(newPlugin func() Plugin) { proxywasm.SetVMContext(&vm{newPlugin: newPlugin}) }
+
+type vm struct {
+	types.DefaultVMContext
+	newPlugin func() Plugin
+}
+
+func (v *vm) NewPluginContext(uint32) types.PluginContext { return &plugin{Plugin: v.newPlugin()} }
+
+type plugin struct {
+	types.DefaultPluginContext
+	Plugin
+}
+
+func (p *plugin) OnPluginStart(int) types.OnPluginStartStatus {
+	configuration, err := proxywasm.GetPluginConfiguration()
+	if err != nil && err != types.ErrorStatusNotFound {
+		proxywasm.LogCritical("pintle: cannot read the plug-in configuration: " + err.Error())
+		return types.OnPluginStartStatusFailed
+	}
+	if err := p.Start(configuration); err != nil {
+		return types.OnPluginStartStatusFailed
+	}
+	return types.OnPluginStartStatusOK
+}
+
+func (p *plugin) OnTick()                                    { p.Tick() }
+func (p *plugin) NewHttpContext(id uint32) types.HttpContext { return p.NewStream(id) }
 
 // SetTick asks for Plugin.Tick every periodMillis.
-func SetTick(periodMillis uint32) error { return failure(setTickPeriod(periodMillis)) }
-
-// Levels of the host's log.
-const (
-	levelDebug = 1
-	levelInfo  = 2
-	levelWarn  = 3
-	levelError = 4
-)
+func SetTick(periodMillis uint32) error { return proxywasm.SetTickPeriodMilliSeconds(periodMillis) }
 
 // Log levels.
-func LogDebug(text string) { log(levelDebug, text) }
+func LogDebug(text string) { proxywasm.LogDebug(text) }
 
 // LogInfo logs at info.
-func LogInfo(text string) { log(levelInfo, text) }
+func LogInfo(text string) { proxywasm.LogInfo(text) }
 
 // LogWarn logs at warning.
-func LogWarn(text string) { log(levelWarn, text) }
+func LogWarn(text string) { proxywasm.LogWarn(text) }
 
 // LogError logs at error.
-func LogError(text string) { log(levelError, text) }
+func LogError(text string) { proxywasm.LogError(text) }
 
 // SendResponse answers the client in place of the upstream. The phase that calls it must return Pause.
 func SendResponse(status uint32, headers [][2]string, body []byte) error {
-	return failure(sendResponse(status, appendFields(nil, headers), body))
+	return proxywasm.SendHttpResponse(status, headers, body, -1)
 }

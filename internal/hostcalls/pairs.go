@@ -8,23 +8,7 @@ type Field struct{ Name, Value string }
 // RequestHeaders appends all request headers to dst, pseudo-headers included, in the host's order: one call for what
 // would take one for each header. ok is false when they cannot be read. The texts lie in b.
 func RequestHeaders(b *Buffer, dst []Field) (fields []Field, ok bool) {
-	return readFields(b, dst, requestHeaders)
-}
-
-// ResponseHeaders is RequestHeaders for those of the response.
-func ResponseHeaders(b *Buffer, dst []Field) (fields []Field, ok bool) {
-	return readFields(b, dst, responseHeaders)
-}
-
-// Numbers of the ABI's maps.
-const (
-	requestHeaders  = 0
-	responseHeaders = 2
-	callHeaders     = 6
-)
-
-func readFields(b *Buffer, dst []Field, of uint32) (fields []Field, ok bool) {
-	pairs, ok := headerPairs(b, of)
+	pairs, ok := requestHeaderPairs(b)
 	if !ok {
 		return dst, false
 	}
@@ -60,18 +44,4 @@ func appendPairs(dst []Field, pairs []byte) (fields []Field, ok bool) {
 		dst = append(dst, Field{name, value})
 	}
 	return dst, true
-}
-
-// appendFields appends the ABI's list of pairs, the reverse of appendPairs.
-func appendFields(dst []byte, fields [][2]string) []byte {
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(fields)))
-	for _, f := range fields {
-		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(f[0])))
-		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(f[1])))
-	}
-	for _, f := range fields {
-		dst = append(append(dst, f[0]...), 0)
-		dst = append(append(dst, f[1]...), 0)
-	}
-	return dst
 }

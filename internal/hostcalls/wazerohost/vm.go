@@ -52,15 +52,13 @@ type vm struct {
 
 	current   *guestContext
 	effective uint32
-	// hostCalls counts the module's calls of the host by name, guestCalls the host's calls of the module's exports.
-	hostCalls  map[string]int
-	guestCalls map[string]int
-	inGuest    int
-	allowed    map[string]bool // nil: no restriction
-	stopped    bool            // a local reply was asked for: whatever the callback returns, iteration stops
-	after      []func()        // what waits for the end of the callback
-	failed     error           // the trap that killed the VM
-	violation  string
+	hostCalls int
+	inGuest   int
+	allowed   map[string]bool // nil: no restriction
+	stopped   bool            // a local reply was asked for: whatever the callback returns, iteration stops
+	after     []func()        // what waits for the end of the callback
+	failed    error           // the trap that killed the VM
+	violation string
 }
 
 func newVM(w *Worker) (*vm, error) {
@@ -73,7 +71,7 @@ func newVM(w *Worker) (*vm, error) {
 		host: h, worker: w, random: newRandom(h.opts.Seed, number),
 		contexts: map[uint32]*guestContext{}, nextID: 1,
 		metrics: map[uint32]metricName{}, nextIDs: [3]uint32{counter, gauge, histogram},
-		current: &guestContext{}, hostCalls: map[string]int{}, guestCalls: map[string]int{},
+		current: &guestContext{},
 	}
 	v.ctx = context.WithValue(h.ctx, vmKey{}, v)
 	v.allowed = allowedAtStart
@@ -108,7 +106,6 @@ func (v *vm) call(c *guestContext, name string, args ...uint64) uint64 {
 	if c.stream != nil {
 		c.stream.callbacks = append(c.stream.callbacks, strings.TrimPrefix(name, "proxy_on_"))
 	}
-	v.guestCalls[name]++
 	saved, savedEffective := v.current, v.effective
 	v.current, v.effective = c, 0
 	v.inGuest++
@@ -210,7 +207,6 @@ func (v *vm) give(data []byte, ptrPtr, sizePtr uint64) status {
 func (v *vm) allocate(size int) (uint32, bool) {
 	saved, savedContext, savedEffective := v.allowed, v.current, v.effective
 	v.allowed, v.current, v.effective = allowedInMalloc, &guestContext{}, 0
-	v.guestCalls["malloc"]++
 	results, err := v.malloc.Call(v.ctx, uint64(size))
 	v.allowed, v.current, v.effective = saved, savedContext, savedEffective
 	if err != nil {

@@ -3,7 +3,6 @@ package wazerohost
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -82,20 +81,11 @@ func (w *Worker) Calls() []*HTTPCall {
 	return slices.Clone(w.calls)
 }
 
-// HostCalls is how often the module has called each function of the host since the VM's start. A name is the import's,
-// module and function: env.proxy_get_property.
-func (w *Worker) HostCalls() map[string]int {
+// HostCalls is how often the module has called the host since the VM's start.
+func (w *Worker) HostCalls() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return maps.Clone(w.vm.hostCalls)
-}
-
-// GuestCalls is how often the host has called each export of the module since the VM's start: callbacks, and malloc for
-// what host calls return.
-func (w *Worker) GuestCalls() map[string]int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return maps.Clone(w.vm.guestCalls)
+	return w.vm.hostCalls
 }
 
 // MemoryBytes is the size of the VM's memory, which never shrinks.
@@ -226,10 +216,7 @@ func (p *Plugin) Stop() {
 	if p.context == nil || v.failed != nil {
 		return
 	}
-	done := uint64(1)
-	if v.module.ExportedFunction("proxy_on_done") != nil {
-		done, _ = v.callback(p.context, "proxy_on_done", uint64(p.context.id))
-	}
+	done, _ := v.callback(p.context, "proxy_on_done", uint64(p.context.id))
 	if done == 0 && v.failed == nil {
 		p.stopping = true
 		return

@@ -99,9 +99,10 @@ func TestKilled(t *testing.T) {
 	client := v.Client()
 	defer client.Close()
 	name, field := keyName(1), fieldOf("dead", Publisher{"a", 0}, GPU)
-	client.SAdd(ctx, instancesName, "dead")
-	client.SAdd(ctx, remotePrefix+"i:dead", name+" "+field)
+	// It is named last: whoever finds the name tidies up at once, and only once.
 	client.HSet(ctx, name, field, 1)
+	client.SAdd(ctx, remotePrefix+"i:dead", name+" "+field)
+	client.SAdd(ctx, instancesName, "dead")
 	eventually(t, "the dead one's entries to go", func() bool {
 		return client.Exists(ctx, name).Val() == 0 && !knows()
 	})

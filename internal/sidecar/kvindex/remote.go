@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/redisclient"
 )
 
 // remote is an index that several sidecars share by Redis or Valkey. Each keeps in memory what publishers have told it,
@@ -61,22 +63,14 @@ var (
 	lifePeriod = 2 * time.Second
 )
 
-// quiet keeps the client from writing to stderr by itself.
-type quiet struct{}
-
-func (quiet) Printf(context.Context, string, ...any) {}
-
 func newRemote(c *RedisConfig, m *memory, log *slog.Logger) (*remote, error) {
-	redis.SetLogger(quiet{})
 	address := c.Address
-	if scheme, rest, found := strings.Cut(address, "://"); found {
-		address = strings.Replace(scheme, "valkey", "redis", 1) + "://" + rest
-	} else {
+	if !strings.Contains(address, "://") {
 		address = "redis://" + address
 	}
-	o, err := redis.ParseURL(address)
+	o, err := redisclient.Parse(address)
 	if err != nil {
-		return nil, errors.New("address: is not a URL such as redis://host:6379/0")
+		return nil, fmt.Errorf("address: %w", err)
 	}
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = remoteTimeout, remoteTimeout, remoteTimeout
 	o.MaxRetries = -1

@@ -23,6 +23,16 @@ func init() { redis.SetLogger(silent{}) }
 // ErrAddress is an address that is no URL.
 var ErrAddress = errors.New("is not a URL such as redis://host:6379/0")
 
+// Parse reads the URL of one server: redis://, valkey://, and with an s behind for TLS. Its error is ErrAddress.
+func Parse(address string) (*redis.Options, error) {
+	scheme, rest, _ := strings.Cut(address, "://")
+	o, err := redis.ParseURL(strings.Replace(scheme, "valkey", "redis", 1) + "://" + rest)
+	if err != nil {
+		return nil, ErrAddress
+	}
+	return o, nil
+}
+
 // New connects to one server by a URL; to the master that Sentinels know, with masterName; to a Cluster, with several
 // addresses; and to one server, with one. It does so with the first operation: a server that is away is no mistake.
 // timeout bounds connecting, writing, and reading what does not wait.
@@ -35,10 +45,9 @@ func New(c scoring.StoreRedis, timeout time.Duration) (redis.UniversalClient, er
 	if c.Address == "" {
 		return redis.NewUniversalClient(o), nil
 	}
-	scheme, rest, _ := strings.Cut(c.Address, "://")
-	parsed, err := redis.ParseURL(strings.Replace(scheme, "valkey", "redis", 1) + "://" + rest)
+	parsed, err := Parse(c.Address)
 	if err != nil {
-		return nil, ErrAddress
+		return nil, err
 	}
 	o.Addrs, o.TLSConfig = []string{parsed.Addr}, parsed.TLSConfig
 	if c.Username == "" {

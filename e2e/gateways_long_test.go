@@ -245,19 +245,14 @@ func (f *fleet) load() (stop func()) {
 // wantHit waits until what the first gateway has just placed is known to the last.
 func (f *fleet) wantHit(after string) {
 	f.t.Helper()
-	prompt := fmt.Sprint(after, time.Now().UnixNano(), strings.Repeat(" and so on", 50))
-	first := f.ask(0, "prefix", prompt)
 	harness.WaitFor(f.t, 30*time.Second, "hits again after: "+after, func() (bool, string) {
-		// Each look teaches the gateway that looks: only the first may be wrong, so each has a prompt of its own.
-		got := f.ask(len(f.gateways)-1, "prefix", prompt)
-		if got.Server() == first.Server() && scores(f.t, got)[first.Server()] > 0 {
-			return true, ""
-		}
-		prompt += "x"
-		first = f.ask(0, "prefix", prompt+strings.Repeat(" another", 50))
-		prompt += strings.Repeat(" another", 50)
+		// Each look teaches the gateway that looks, so each has a prompt of its own.
+		prompt := fmt.Sprint(time.Now().UnixNano(), after, strings.Repeat(" and so on", 50))
+		first := f.ask(0, "prefix", prompt)
 		time.Sleep(100 * time.Millisecond)
-		return false, fmt.Sprint(first.Server(), " and ", got.Server())
+		got := f.ask(len(f.gateways)-1, "prefix", prompt)
+		return got.Server() == first.Server() && scores(f.t, got)[first.Server()] > 0,
+			fmt.Sprint(first.Server(), " and ", got.Server())
 	})
 }
 

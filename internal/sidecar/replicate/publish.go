@@ -38,7 +38,8 @@ type publisher struct {
 	recent    []recentBatch
 }
 
-// recentBatch is one that was appended of late. A server that ends, or is flushed, may lose it before others read it.
+// recentBatch is one that was appended of late, or once more. A server that ends, or is flushed, may lose it before
+// others read it.
 type recentBatch struct {
 	appended time.Time
 	epoch    uint64
@@ -46,8 +47,9 @@ type recentBatch struct {
 	batch    []byte
 }
 
-// recentAge is how long batches are kept for the case that the server loses them, recentBatches how many at most.
-var recentAge = 3 * time.Second
+// recentAge is how long batches are kept for the case that the server loses them, recentBatches how many at most. A
+// reader that could not reach the server needs up to 3 s to try again.
+var recentAge = 10 * time.Second
 
 const (
 	recentBatches = 256
@@ -140,14 +142,24 @@ func (p *publisher) flush() {
 		return p.append(p.batch, p.events, p.end)
 	})
 	if tries > 1 || p.lost(before, length) {
-		for _, b := range p.recent {
-			if b.epoch == p.end.Epoch {
-				p.retry(p.ctx, "stream", func() error { return p.append(b.batch, b.events, p.end) })
-			}
-		}
+		p.repeat()
 	}
 	p.remember()
 	p.batch, p.events, p.last = p.batch[:0], 0, 0
+}
+
+// repeat appends once more what others may not have read. They get as long for that as the first time: a server that
+// stood still may end before it has served them.
+func (p *publisher) repeat() {
+	for i := range p.recent {
+		b := &p.recent[i]
+		if b.epoch != p.end.Epoch {
+			continue
+		}
+		if p.retry(p.ctx, "stream", func() error { return p.append(b.batch, b.events, p.end) }) {
+			b.appended = time.Now()
+		}
+	}
 }
 
 // lost reports whether the stream, which had a length after the entry before, was emptied since. It is only cut where

@@ -312,3 +312,50 @@ func TestServerLosesWhatNobodyRead(t *testing.T) {
 		return reflect.DeepEqual(got, []string{"d1", "d2", "d3"}), fmt.Sprint(got)
 	})
 }
+
+// TestServerStandsStillAndEnds has a server take nothing for so long that what was appended before counts as read, and
+// then lose it, before anybody could read.
+func TestServerStandsStillAndEnds(t *testing.T) {
+	v := harness.StartValkey(t)
+	client := v.Client()
+	defer client.Close()
+	memory := func(limit string) {
+		t.Helper()
+		if err := client.ConfigSet(t.Context(), "maxmemory", limit).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := newGateway(t, "a", addressOf(v))
+	p := &a.member.publisher
+	appended := func(batches int) {
+		t.Helper()
+		harness.WaitFor(t, limit, "the batches", func() (bool, string) {
+			p.appending.Lock()
+			defer p.appending.Unlock()
+			return len(p.recent) == batches, fmt.Sprint(len(p.recent))
+		})
+	}
+	a.decide()
+	appended(1)
+	p.appending.Lock()
+	p.recent[0].appended = time.Now().Add(-2 * recentAge)
+	p.appending.Unlock()
+	memory("1")
+	a.decide()
+	harness.WaitFor(t, limit, "the failure to show", func() (bool, string) {
+		s := a.member.Now(time.Now())
+		return len(s.Failures) > 0, fmt.Sprint(s)
+	})
+	memory("0")
+	appended(2)
+	if err := client.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	a.decide()
+	b := newGateway(t, "b", addressOf(v))
+	harness.WaitFor(t, limit, "b to have all", func() (bool, string) {
+		got := b.others()
+		slices.Sort(got)
+		return reflect.DeepEqual(got, []string{"d1", "d2", "d3"}), fmt.Sprint(got)
+	})
+}

@@ -166,7 +166,7 @@ func (m *memory) store(p *publisher, t Tier, hash uint64, key Key) {
 		return
 	}
 	if !isNew && b.key() != key {
-		m.release(p, b)
+		m.release(p, p.id.Load(), b)
 		isNew = true
 	}
 	if isNew {
@@ -186,11 +186,11 @@ func (m *memory) store(p *publisher, t Tier, hash uint64, key Key) {
 	m.counted(p)
 }
 
-// release takes a block out of the keys' lists.
-func (m *memory) release(p *publisher, b *block) {
+// release takes a block of p, under the id that it was added by, out of the keys' lists.
+func (m *memory) release(p *publisher, id uint32, b *block) {
 	for t := range Tier(Tiers) {
 		if b.count(t) > 0 {
-			m.unhold(p, b.key(), t)
+			m.unhold(p, id, b.key(), t)
 		}
 	}
 	b.counts = 0
@@ -208,8 +208,9 @@ func (m *memory) hold(p *publisher, key Key, t Tier) bool {
 	return !change.refused
 }
 
-func (m *memory) unhold(p *publisher, key Key, t Tier) {
-	change := m.shard(key).remove(key, p.id.Load(), t)
+// unhold takes p, by one of its ids, from a key's holders.
+func (m *memory) unhold(p *publisher, id uint32, key Key, t Tier) {
+	change := m.shard(key).remove(key, id, t)
 	if change.key {
 		m.keys.Add(-1)
 	}
@@ -248,7 +249,7 @@ func (m *memory) Evict(_ context.Context, name Publisher, t Tier, hashes []uint6
 		}
 		b.counts -= 1 << (countBits * uint(t))
 		if b.count(t) == 0 {
-			m.unhold(p, b.key(), t)
+			m.unhold(p, p.id.Load(), b.key(), t)
 		}
 		if b.counts == 0 {
 			p.blocks.remove(hash)
@@ -283,7 +284,7 @@ func (m *memory) shrink() bool {
 // evictAny forgets one block that chance chooses. The caller has locked p, which has some.
 func (m *memory) evictAny(p *publisher) {
 	hash := p.blocks.any(rand.Uint64())
-	m.release(p, p.blocks.find(hash))
+	m.release(p, p.id.Load(), p.blocks.find(hash))
 	p.blocks.remove(hash)
 	m.counted(p)
 	m.evicted.Add(1)
@@ -314,19 +315,7 @@ func (m *memory) empty(p *publisher, stays bool) {
 	blocks := p.blocks
 	p.blocks = newTable[block](m.seed)
 	m.counted(p)
-	blocks.all(func(_ uint64, b *block) {
-		for t := range Tier(Tiers) {
-			if b.count(t) > 0 {
-				change := m.shard(b.key()).remove(b.key(), old, t)
-				if change.key {
-					m.keys.Add(-1)
-				}
-				if change.tier && m.tell != nil {
-					m.tell(p, b.key(), t, false)
-				}
-			}
-		}
-	})
+	blocks.all(func(_ uint64, b *block) { m.release(p, old, b) })
 	m.mu.Lock()
 	m.freeIDs = append(m.freeIDs, old)
 	m.mu.Unlock()

@@ -224,11 +224,23 @@ func (p *publisher) run(ctx context.Context) {
 		p.mu.Lock()
 		silent := time.Since(p.published) >= heartbeat
 		p.mu.Unlock()
-		if !silent || time.Since(p.follower.Now().Answered) > 2*heartbeat || !p.appending.TryLock() {
-			continue
+		if silent && time.Since(p.follower.Now().Answered) <= 2*heartbeat {
+			p.beat()
 		}
-		p.note("stream", p.append(nil, 0, p.told))
-		p.appending.Unlock()
+	}
+}
+
+// beat says so, unless there is news to tell just now.
+func (p *publisher) beat() {
+	if !p.appending.TryLock() {
+		return
+	}
+	defer p.appending.Unlock()
+	before, length := p.lastID, p.length
+	err := p.append(nil, 0, p.told)
+	p.note("stream", err)
+	if err == nil && p.lost(before, length) {
+		p.repeat()
 	}
 }
 

@@ -141,10 +141,12 @@ func (p *publisher) flush() {
 		tries++
 		return p.append(p.batch, p.events, p.end)
 	})
+	// It is among those that are repeated: it may be lost since it was appended.
+	p.recent = append(p.recent, recentBatch{time.Now(), p.end.Epoch, p.events, slices.Clone(p.batch)})
 	if tries > 1 || p.lost(before, length) {
 		p.repeat()
 	}
-	p.remember()
+	p.forget()
 	p.batch, p.events, p.last = p.batch[:0], 0, 0
 }
 
@@ -177,14 +179,13 @@ func (p *publisher) lost(before streamID, length int64) bool {
 	return err == nil && len(found) == 0
 }
 
-// remember keeps the batch, which has been appended.
-func (p *publisher) remember() {
+// forget drops the batches that others have read by now.
+func (p *publisher) forget() {
 	old := 0
-	for old < len(p.recent) && (time.Since(p.recent[old].appended) > recentAge || len(p.recent)-old >= recentBatches) {
+	for old < len(p.recent) && (time.Since(p.recent[old].appended) > recentAge || len(p.recent)-old > recentBatches) {
 		old++
 	}
 	p.recent = slices.Delete(p.recent, 0, old)
-	p.recent = append(p.recent, recentBatch{time.Now(), p.end.Epoch, p.events, slices.Clone(p.batch)})
 }
 
 // append appends a batch once.

@@ -184,3 +184,29 @@ func TestPublicAddress(t *testing.T) {
 		}
 	}
 }
+
+// TestFailedStart: what cannot start leaves no address taken.
+func TestFailedStart(t *testing.T) {
+	t.Parallel()
+	var addresses []string
+	for range 3 {
+		addresses = append(addresses, freeAddress(t))
+	}
+	path := filepath.Join(t.TempDir(), "sidecar.yaml")
+	writeFile(t, path, strings.Replace(configYAML(addresses[0], "'http://127.0.0.1:1'", "{static: []}"), "admin: {",
+		"admin: {public: '"+addresses[1]+"', ", 1)+"responses: {address: '"+addresses[2]+
+		"', storeConfig: {inMemoryConfig: {}}}\nreplicate: {redis: 'redis://host:no-port'}\n")
+	var output bytes.Buffer
+	if code := Command(t.Context(), []string{"-c", path}, &output, &output); code != 1 ||
+		!strings.Contains(output.String(), "replicate.redis: is not a URL") {
+		t.Errorf("got %d %q, want 1 and the URL's mistake", code, output.String())
+	}
+	for _, address := range addresses {
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		_ = listener.Close()
+	}
+}

@@ -43,13 +43,14 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 		return fmt.Errorf("admin.address: %q cannot be listened on: %w; a free local address is right", c.AdminAddress,
 			err)
 	}
+	defer listener.Close()
 	var public net.Listener
 	if c.PublicAddress != "" {
 		if public, err = net.Listen("tcp", c.PublicAddress); err != nil {
-			_ = listener.Close()
 			return fmt.Errorf("admin.public: %q cannot be listened on: %w; a free local address is right",
 				c.PublicAddress, err)
 		}
+		defer public.Close()
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -74,17 +75,17 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 		pushers[i].Measure(time.Now())
 	}
 	observer := newObserver(c, token, p, m, log)
-	asked := &answers{}
-	if err := asked.open(c, token, p, m, log); err != nil {
-		asked.close()
-		return err
-	}
 	var members []*replicate.Member
 	if c.Replicate != nil {
 		if members, err = replicate.New(c, token.Get, log); err != nil {
 			return fmt.Errorf("replicate.redis: %w", err)
 		}
 		m.Registry.MustRegister(members[0].Metrics())
+	}
+	asked := &answers{}
+	if err := asked.open(c, token, p, m, log); err != nil {
+		asked.close()
+		return err
 	}
 	var tasks sync.WaitGroup
 	for i, d := range discoveries {

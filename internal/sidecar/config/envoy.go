@@ -3,6 +3,7 @@ package config
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -32,6 +33,17 @@ func (i Ingest) Transport() *http.Transport {
 		}
 	}
 	return transport
+}
+
+// Request asks for a path beside that of snapshots, as /journal, in the sidecar's name.
+func (i Ingest) Request(ctx context.Context, method, path, token string, body io.Reader) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(i.URL, "/snapshot")+path, body)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("User-Agent", "pintle")
+	return request, nil
 }
 
 // IngestPath is where the filter takes snapshots.

@@ -27,7 +27,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -242,13 +241,10 @@ var errRefused = errors.New("refused")
 
 // get asks the ingest listener for a path beside that of snapshots. The answer lies in buffer.
 func (f *Follower) get(ctx context.Context, path string, buffer *bytes.Buffer) ([]byte, error) {
-	base := strings.TrimSuffix(f.Ingest.URL, "/snapshot")
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+path, nil)
+	request, err := f.Ingest.Request(ctx, http.MethodGet, path, f.Token(), nil)
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("Authorization", "Bearer "+f.Token())
-	request.Header.Set("User-Agent", "pintle")
 	response, err := f.client.Do(request)
 	if err != nil {
 		return nil, err

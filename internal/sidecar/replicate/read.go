@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -223,13 +222,10 @@ func (r *reader) told() {
 
 // send posts a message to Envoy and takes down how that stands then.
 func (r *reader) send(ctx context.Context, message []byte) error {
-	url := strings.TrimSuffix(r.ingest.URL, "/snapshot") + "/events"
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(message))
+	request, err := r.ingest.Request(ctx, http.MethodPost, "/events", r.token(), bytes.NewReader(message))
 	if err != nil {
 		return err
 	}
-	request.Header.Set("Authorization", "Bearer "+r.token())
-	request.Header.Set("User-Agent", "pintle")
 	response, err := r.http.Do(request)
 	if err != nil {
 		return err

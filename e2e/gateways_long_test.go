@@ -3,9 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -25,73 +23,6 @@ import (
 func fairPlans() map[string]any {
 	return map[string]any{"prefix": fleetPlans["prefix"], "load": fleetPlans["load"],
 		"fair": byScorer(map[string]any{"type": "vtc-basic"})}
-}
-
-// link is a way to a server that can be cut.
-type link struct {
-	net.Listener
-	to    string
-	mu    sync.Mutex
-	cut   bool
-	conns map[net.Conn]bool
-}
-
-func newLink(t *testing.T, to string) *link {
-	t.Helper()
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := &link{Listener: listener, to: to, conns: map[net.Conn]bool{}}
-	go func() {
-		for {
-			from, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go l.carry(from)
-		}
-	}()
-	t.Cleanup(func() {
-		_ = l.Close()
-		l.set(true)
-	})
-	return l
-}
-
-func (l *link) carry(from net.Conn) {
-	defer from.Close()
-	to, err := net.Dial("tcp4", l.to)
-	if err != nil {
-		return
-	}
-	defer to.Close()
-	l.mu.Lock()
-	if l.cut {
-		l.mu.Unlock()
-		return
-	}
-	l.conns[from], l.conns[to] = true, true
-	l.mu.Unlock()
-	go func() {
-		_, _ = io.Copy(to, from) // until either side ends
-		_ = to.Close()
-	}()
-	_, _ = io.Copy(from, to)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.conns, from)
-	delete(l.conns, to)
-}
-
-// set cuts the link, or mends it.
-func (l *link) set(cut bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.cut = cut
-	for c := range l.conns {
-		_ = c.Close()
-	}
 }
 
 // replay plays conversations whose turns go to gateways that pick chooses, and returns the share of follow-ups' prompt
@@ -164,8 +95,8 @@ func TestGatewaysShareSessions(t *testing.T) {
 func TestGatewaysSurviveFaults(t *testing.T) {
 	harness.Long(t)
 	f := newFleet(t, 3, 4, sim.Config{TimePerOutputToken: 20 * time.Millisecond}, fleetPlans, "")
-	cable := newLink(t, f.valkey.Address)
-	f.add("gateway-3", cable.Addr().String(), fleetPlans)
+	cable := harness.NewLink(t, f.valkey.Address)
+	f.add("gateway-3", cable.Address, fleetPlans)
 	f.ask(3, "prefix", "hello")
 	f.settle()
 	client := f.valkey.Client()
@@ -206,9 +137,9 @@ func TestGatewaysSurviveFaults(t *testing.T) {
 			}
 		}},
 		{"a gateway is cut off, until it counts as dead", func() {
-			cable.set(true)
+			cable.Cut()
 			time.Sleep(35 * time.Second)
-			cable.set(false)
+			cable.Mend()
 		}},
 	} {
 		began := time.Now()

@@ -136,7 +136,7 @@ func TestCutMongo(t *testing.T) {
 	l := startLoad(t, g)
 	for range kills {
 		l.more(10)
-		w.proxy.cut()
+		w.mongo.Drop()
 	}
 	l.check(w, g)
 }
@@ -148,14 +148,14 @@ func TestKillConsumers(t *testing.T) {
 	g := w.start("5s")
 	l := startLoad(t, g)
 	for round := range kills {
-		w.proxy.hold()
+		w.mongo.Hold()
 		l.more(1)
 		harness.WaitFor(t, 30*time.Second, "a message to be read", func() (bool, string) {
 			pending, err := w.redis.XPending(t.Context(), streamKey, groupName).Result()
 			return err == nil && pending.Count > 0, fmt.Sprint(pending, err)
 		})
 		g.Kill()
-		w.proxy.release()
+		w.mongo.Release()
 		g.restart()
 		g.metric(`pintle_store_synced_total{result="claimed"}`, 1)
 		if t.Failed() {

@@ -86,8 +86,7 @@ func (w *world) wantIndex() {
 // TestMongoAway: while MongoDB cannot be reached responses are stored and served, and get there when it can.
 func TestMongoAway(t *testing.T) {
 	w := newWorld(t)
-	target := w.proxy.target
-	w.proxy.lead("127.0.0.1:1")
+	w.mongo.Cut()
 	g := w.start("300ms")
 	if status := g.put("r1", ""); status != 204 {
 		t.Errorf("stored: got %d, want 204", status)
@@ -96,7 +95,7 @@ func TestMongoAway(t *testing.T) {
 	harness.WaitFor(t, 30*time.Second, "the trouble to be told", func() (bool, string) {
 		return g.warned("they cannot be brought to mongo"), "no such warning"
 	})
-	w.proxy.lead(target)
+	w.mongo.Mend()
 	w.drained()
 	if w.document("r1") == nil {
 		t.Error("MongoDB has not got what came while it was away")

@@ -27,7 +27,7 @@ type world struct {
 	t          *testing.T
 	valkey     *harness.Valkey
 	redis      *redis.Client
-	proxy      *proxy // before the stand-in
+	mongo      *harness.Link // to the stand-in
 	collection *mongo.Collection
 }
 
@@ -41,7 +41,7 @@ func newWorld(t *testing.T) *world {
 	w.redis = w.valkey.Client()
 	t.Cleanup(func() { _ = w.redis.Close() })
 	address := startMongo(t)
-	w.proxy = newProxy(t, address)
+	w.mongo = harness.NewLink(t, address)
 	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://" + address))
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ type gateway struct {
 // not acknowledged others claim soon.
 func (w *world) start(timeout string) *gateway {
 	return startGateway(w.t, "{redis: {address: 'redis://"+w.valkey.Address+"', ttl: 1h}, mongo: {uri: 'mongodb://"+
-		w.proxy.address+"', ttl: 2h, timeout: "+timeout+"}, stream: {key: "+streamKey+
+		w.mongo.Address+"', ttl: 2h, timeout: "+timeout+"}, stream: {key: "+streamKey+
 		", blockTimeout: 50ms, claimAge: 200ms}}")
 }
 

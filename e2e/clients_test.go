@@ -10,16 +10,11 @@ import (
 
 // TestOpenAIClient: OpenAI's Python client is served as by a model server, and understands what Pintle refuses.
 func TestOpenAIClient(t *testing.T) {
-	packages, err := pythonPackages()
-	if err != nil {
-		t.Fatal(err)
-	}
-	environment := append(os.Environ(), "PYTHONPATH="+packages, "PYTHONDONTWRITEBYTECODE=1", "NO_PROXY=127.0.0.1")
 	inCells(t, func(t *testing.T, f *fixture) {
 		base := f.URL("requests", "/v1")
-		harness.RunCases(t, environment, "python3", "e2e/clients/openai_client.py", base, "served")
+		harness.RunOpenAI(t, "openai_client.py", base, "served")
 		f.Publish(t)
-		harness.RunCases(t, environment, "python3", "e2e/clients/openai_client.py", base, "unavailable")
+		harness.RunOpenAI(t, "openai_client.py", base, "unavailable")
 	})
 }
 
@@ -66,6 +61,3 @@ func TestCurl(t *testing.T) {
 		}
 	})
 }
-
-// pythonPackages is where OpenAI's client is installed.
-func pythonPackages() (string, error) { return harness.PythonPackages("e2e/clients/requirements.txt") }

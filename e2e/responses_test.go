@@ -1,15 +1,10 @@
 package e2e
 
 import (
-	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,54 +12,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/responses"
 	"github.com/pintle-dev/pintle/scoring"
 )
-
-// stateless is a model server without memory. It answers with the items that it got, and refuses previous_response_id,
-// as engines do that have not given the response themselves.
-type stateless struct {
-	name  string
-	count *atomic.Int64
-}
-
-func (s stateless) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var request struct {
-		Input        json.RawMessage
-		Instructions *string
-		Stream       bool
-		Previous     *string `json:"previous_response_id"`
-		Tools        []any
-	}
-	body, _ := io.ReadAll(r.Body)
-	if err := json.Unmarshal(body, &request); err != nil || request.Previous != nil {
-		http.Error(w, `{"error":{"message":"Response not found.","code":404}}`, http.StatusNotFound)
-		return
-	}
-	n := s.count.Add(1)
-	text := map[string]any{"type": "output_text", "text": fmt.Sprintf("answer %d", n), "annotations": []any{},
-		"logprobs": nil}
-	output := map[string]any{"type": "message", "id": fmt.Sprintf("msg_%d", n), "role": "assistant",
-		"status": "completed", "content": []any{text}}
-	if len(request.Tools) > 0 && !strings.Contains(string(request.Input), "function_call_output") {
-		output = map[string]any{"type": "function_call", "id": fmt.Sprintf("fc_%d", n),
-			"call_id": fmt.Sprintf("call_%d", n), "name": "weather", "arguments": "{}", "status": "completed"}
-	}
-	answer := map[string]any{
-		"id": fmt.Sprintf("resp_%s_%d", s.name, n), "object": "response", "created_at": 1, "model": "m",
-		"status": "completed", "instructions": request.Instructions, "previous_response_id": nil,
-		"parallel_tool_calls": true, "tools": []any{}, "tool_choice": "auto", "output": []any{output},
-		"metadata": map[string]string{"seen": string(request.Input), "server": s.name},
-	}
-	if !request.Stream {
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(answer)
-		return
-	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	for i, kind := range []string{"response.created", "response.in_progress", "response.completed"} {
-		text, _ := json.Marshal(map[string]any{"type": kind, "sequence_number": i, "response": answer})
-		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", kind, text)
-		_ = http.NewResponseController(w).Flush()
-	}
-}
 
 // conversations is an Envoy before three stateless servers, with a store.
 type conversations struct {
@@ -76,15 +23,10 @@ type conversations struct {
 // unreachable.
 func newConversations(t *testing.T, cell harness.Cell, store, brief string) *conversations {
 	t.Helper()
-	c := &conversations{}
+	c := &conversations{endpoints: harness.StartStateless(t, "a", "b", "c")}
 	var addresses []string
-	count := &atomic.Int64{}
-	for _, name := range []string{"a", "b", "c"} {
-		server := httptest.NewServer(stateless{name, count})
-		t.Cleanup(server.Close)
-		address := server.Listener.Addr().String()
-		addresses = append(addresses, address)
-		c.endpoints = append(c.endpoints, harness.Endpoint{Name: name, Address: address})
+	for _, e := range c.endpoints {
+		addresses = append(addresses, e.Address)
 	}
 	document := map[string]any{
 		"featureGates": []string{"prepareDataPlugins"},
@@ -138,17 +80,12 @@ func newStore(t *testing.T, ttl time.Duration) string {
 
 // TestConversations: OpenAI's client goes on with conversations over changing servers that keep nothing.
 func TestConversations(t *testing.T) {
-	packages, err := pythonPackages()
-	if err != nil {
-		t.Fatal(err)
-	}
-	environment := append(os.Environ(), "PYTHONPATH="+packages, "PYTHONDONTWRITEBYTECODE=1", "NO_PROXY=127.0.0.1")
 	t.Run("killed sidecar", testKilledSidecar)
 	for _, cell := range recoveryCells {
 		t.Run(cell.String(), func(t *testing.T) {
 			t.Parallel()
 			c := newConversations(t, cell, newStore(t, time.Hour), newStore(t, time.Second/2))
-			harness.RunCases(t, environment, "python3", "e2e/clients/responses_client.py", c.URL("requests", "/v1"),
+			harness.RunOpenAI(t, "responses_client.py", "--kept", c.URL("requests", "/v1"), "--brief",
 				c.URL("brief", "/v1"))
 			c.passes(t)
 			c.failsWithoutStore(t)

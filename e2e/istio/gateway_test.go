@@ -31,19 +31,21 @@ const (
 // its sidecar.
 type gateway struct {
 	*harness.Envoy
-	objects  []mesh.Object
-	servers  []*harness.Server
-	sidecar  *harness.Child
-	requests string // the address
-	ingest   string
+	objects   []mesh.Object
+	servers   []*harness.Server // none if settings name others
+	endpoints []harness.Endpoint
+	sidecar   *harness.Child
+	requests  string // the address
+	ingest    string
 }
 
 // settings are what a test changes about an overlay before it is applied.
 type settings struct {
-	agent  *mesh.Agent
-	module string   // the URL of the module; bin/pintle.wasm as a file by default
-	roles  []string // of the servers, in disaggregation; none by default
-	change func(g *gateway)
+	agent   *mesh.Agent
+	module  string             // the URL of the module; bin/pintle.wasm as a file by default
+	servers []harness.Endpoint // three simulated ones by default
+	roles   []string           // of the servers, in disaggregation; none by default
+	change  func(g *gateway)
 }
 
 // render returns the objects of a kustomization in the folder istio.
@@ -60,21 +62,12 @@ func render(t testing.TB, folder string) []mesh.Object {
 	return objects
 }
 
-// newGateway applies an overlay and starts its gateway, three model servers and the sidecar. It ends with the test.
+// newGateway applies an overlay and starts its gateway, its model servers and the sidecar. It ends with the test.
 func newGateway(t *testing.T, objects []mesh.Object, s settings) *gateway {
 	t.Helper()
-	g := &gateway{objects: objects}
-	for i := range 3 {
-		server, err := harness.NewServer(sim.Config{
-			Name: fmt.Sprintf("sim-%d", i), Models: []string{"sim-model", fmt.Sprintf("model-%d", i)}, OutputTokens: 2,
-			Blocks:             1 << 16,
-			TimePerOutputToken: 5 * time.Millisecond,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(server.Close)
-		g.servers = append(g.servers, server)
+	g := &gateway{objects: objects, endpoints: s.servers}
+	if g.endpoints == nil {
+		g.startServers(t)
 	}
 	g.adapt(t, s)
 	if s.change != nil {
@@ -94,6 +87,24 @@ func newGateway(t *testing.T, objects []mesh.Object, s settings) *gateway {
 	g.startSidecar(t, s.roles)
 	g.waitServing(t)
 	return g
+}
+
+// startServers starts three simulated model servers.
+func (g *gateway) startServers(t *testing.T) {
+	t.Helper()
+	for i := range 3 {
+		server, err := harness.NewServer(sim.Config{
+			Name: fmt.Sprintf("sim-%d", i), Models: []string{"sim-model", fmt.Sprintf("model-%d", i)}, OutputTokens: 2,
+			Blocks:             1 << 16,
+			TimePerOutputToken: 5 * time.Millisecond,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(server.Close)
+		g.servers = append(g.servers, server)
+		g.endpoints = append(g.endpoints, harness.Endpoint{Name: server.Name, Address: server.Address})
+	}
 }
 
 // adapt moves an overlay to a namespace, ports and a module of the test's own, and puts the model servers' Service in
@@ -147,8 +158,8 @@ func (g *gateway) service(namespace string) mesh.Object {
 		labels["internal.istio.io/service-semantics"] = "inferencepool"
 	}
 	var endpoints []any
-	for _, s := range g.servers {
-		host, port := split(s.Address)
+	for _, e := range g.endpoints {
+		host, port := split(e.Address)
 		endpoints = append(endpoints, map[string]any{"address": host, "ports": map[string]any{"http": port}})
 	}
 	return mesh.Object{
@@ -191,13 +202,13 @@ func (g *gateway) startSidecar(t *testing.T, roles []string) {
 	dir := t.TempDir()
 	var endpoints strings.Builder
 	endpoints.WriteString("endpoints:\n")
-	for i, s := range g.servers {
+	for i, e := range g.endpoints {
 		labels := ""
 		if roles != nil {
 			labels = "mif.moreh.io/role: " + roles[i]
 		}
 		fmt.Fprintf(&endpoints, "- {name: %q, address: %q, engine: vllm, models: [sim-model, model-%d, "+
-			"crash-the-vm], labels: {%s}}\n", s.Name, s.Address, i, labels)
+			"crash-the-vm], labels: {%s}}\n", e.Name, e.Address, i, labels)
 	}
 	text, _ := g.find("ConfigMap", "pintle-sidecar").At("data", "sidecar.yaml").(string)
 	config := strings.NewReplacer("127.0.0.1:15099", g.ingest, "/run/pintle/token", "token", `public: ":10002"`,

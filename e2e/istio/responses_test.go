@@ -17,21 +17,9 @@ import (
 // TestResponses: with the overlay a second turn is served with its history by whichever server. Without the sidecar
 // those that need it are refused, and no others; what it has stored is there when it comes back.
 func TestResponses(t *testing.T) {
-	ports, err := harness.FreePorts(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "responses")
-	g := newGateway(t, render(t, "overlays/responses"), settings{change: func(g *gateway) {
-		g.find("EnvoyFilter", "pintle-responses").Set(ports[0], "spec", "configPatches", 0, "patch", "value",
-			"load_assignment", "endpoints", 0, "lb_endpoints", 0, "endpoint", "address", "socket_address", "port_value")
-		config := g.find("ConfigMap", "pintle-sidecar")
-		text, _ := config.At("data", "sidecar.yaml").(string)
-		section := fmt.Sprintf("responses: {address: 127.0.0.1:%d, storeConfig: {inMemoryConfig: {file: %q}}}",
-			ports[0], file)
-		config.Set(regexp.MustCompile(`(?s)responses:.*`).ReplaceAllLiteralString(text, section), "data",
-			"sidecar.yaml")
-	}})
+	memory := fmt.Sprintf("{file: %q}", filepath.Join(t.TempDir(), "responses"))
+	port := freePort(t)
+	g := newGateway(t, render(t, "overlays/responses"), settings{change: func(g *gateway) { g.keep(port, memory) }})
 	first := g.respond(t, "once upon a time", "")
 	ids := map[string]string{}
 	for i, server := range g.servers {
@@ -58,6 +46,53 @@ func TestResponses(t *testing.T) {
 	for _, id := range ids {
 		g.waitStored(t, "and now?", id)
 	}
+}
+
+// TestConversations: OpenAI's client goes on with conversations over changing servers that keep nothing.
+func TestConversations(t *testing.T) {
+	port := freePort(t)
+	g := newGateway(t, render(t, "overlays/responses"), settings{servers: harness.StartStateless(t, "a", "b", "c"),
+		change: func(g *gateway) {
+			g.keep(port, "{}")
+			plugin := g.find("WasmPlugin", "pintle")
+			// On a busy machine nothing is quick.
+			plugin.Set(map[string]any{"timeout": "20s"}, "spec", "pluginConfig", "sidecar")
+			// Each turn goes to another server, though one has it cached.
+			const picker = 4
+			plugin.Set("random-picker", "spec", "pluginConfig", "config", "plugins", picker, "type")
+			plugin.Set("random-picker", "spec", "pluginConfig", "config", "schedulingProfiles", 0, "plugins", picker,
+				"pluginRef")
+		}})
+	base := "http://" + g.requests + "/v1"
+	harness.RunOpenAI(t, "responses_client.py", "--kept", base)
+	g.keep(port, "{ttl: 1s}")
+	g.sidecar.Stop()
+	g.startSidecar(t, nil)
+	harness.WaitFor(t, pushLimit, "the store", func() (bool, string) {
+		got := harness.Send(t, harness.Client(t, false),
+			harness.Request(t, http.MethodGet, base+"/responses/resp_never", "", false))
+		return got.Status == http.StatusNotFound, fmt.Sprintf("%d %s", got.Status, got.Body)
+	})
+	harness.RunOpenAI(t, "responses_client.py", "--brief", base)
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	ports, err := harness.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ports[0]
+}
+
+// keep has the sidecar, when it starts, keep conversations in memory by an inMemoryConfig, and answer at a port.
+func (g *gateway) keep(port int, memory string) {
+	g.find("EnvoyFilter", "pintle-responses").Set(port, "spec", "configPatches", 0, "patch", "value",
+		"load_assignment", "endpoints", 0, "lb_endpoints", 0, "endpoint", "address", "socket_address", "port_value")
+	config := g.find("ConfigMap", "pintle-sidecar")
+	text, _ := config.At("data", "sidecar.yaml").(string)
+	section := fmt.Sprintf("responses: {address: 127.0.0.1:%d, storeConfig: {inMemoryConfig: %s}}", port, memory)
+	config.Set(regexp.MustCompile(`(?s)responses:.*`).ReplaceAllLiteralString(text, section), "data", "sidecar.yaml")
 }
 
 // response is what a test looks at in one.

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -33,6 +34,17 @@ func RunCases(t *testing.T, environment []string, command string, args ...string
 	if err != nil || cases == 0 {
 		t.Errorf("%s %v: %v, %d cases:\n%s", command, args, err, cases, output)
 	}
+}
+
+// RunOpenAI is RunCases for a program of e2e/clients that talks by OpenAI's Python client.
+func RunOpenAI(t *testing.T, program string, args ...string) {
+	t.Helper()
+	packages, err := PythonPackages("e2e/clients/requirements.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	environment := append(os.Environ(), "PYTHONPATH="+packages, "PYTHONDONTWRITEBYTECODE=1", "NO_PROXY=127.0.0.1")
+	RunCases(t, environment, "python3", append([]string{"e2e/clients/" + program}, args...)...)
 }
 
 // Output is what a command writes, with input, from the repository's root.

@@ -18,8 +18,8 @@ type stateless struct {
 	count *atomic.Int64
 }
 
-// StartStateless starts model servers without memory, which end with the test. Their responses' metadata are "seen", the
-// input that the server got, and "server", its name.
+// StartStateless starts model servers without memory, which end with the test. Their responses' metadata are "seen",
+// the input that the server got, and "server", its name.
 func StartStateless(t testing.TB, names ...string) (all []Endpoint) {
 	t.Helper()
 	count := &atomic.Int64{}

@@ -2,16 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/stack"
+	"github.com/pintle-dev/pintle/internal/wrk"
 )
 
 const serverCount = 16
@@ -101,8 +100,8 @@ func parseSizes(text string) ([]int, error) {
 }
 
 func run(ctx context.Context, o options) error {
-	if _, err := exec.LookPath("wrk"); err != nil {
-		return errors.New("wrk is missing; build/setup.sh bench installs it")
+	if err := wrk.Check(); err != nil {
+		return err
 	}
 	st, err := stack.New()
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/load"
 	"github.com/pintle-dev/pintle/internal/stack"
+	"github.com/pintle-dev/pintle/internal/wrk"
 )
 
 // bars are the least ratios of requests per second, by KB of body, that count as met.
@@ -135,7 +136,7 @@ func runRequests(ctx context.Context, o options, st *stack.Stack, out io.Writer,
 		"body", "Envoy", "req/s", "min-max", "p50", "p99", "ratio", "bar", "CPU", "ratio")
 	for _, size := range o.sizes {
 		body := load.Uniform{Model: "sim-model", Bytes: size << 10, MaxTokens: 16}.Requests()[0].Body
-		path, err := writeScript(st.Dir, fmt.Sprintf("body-%d", size), body)
+		path, err := wrk.Script(st.Dir, fmt.Sprintf("body-%d", size), body, nil)
 		if err != nil {
 			return err
 		}
@@ -180,15 +181,15 @@ func writeRequests(out io.Writer, size int, all []*variant, found results) {
 		if i == 0 {
 			body = fmt.Sprintf("%d KB", size)
 		} else {
-			r := rate.over(plainRate)
-			ratio = fmt.Sprintf("%.2f (%s)", r.median(), r.spread("%.2f"))
-			bar = verdict(bars[v.name][size], r.median())
-			cpuRatio = fmt.Sprintf("%.2f", cpu.over(plainCPU).median())
+			r := rate.Over(plainRate)
+			ratio = fmt.Sprintf("%.2f (%s)", r.Median(), r.Spread("%.2f"))
+			bar = verdict(bars[v.name][size], r.Median())
+			cpuRatio = fmt.Sprintf("%.2f", cpu.Over(plainCPU).Median())
 		}
 		fmt.Fprintf(out, "%-7s %-8s %8.0f %13s %7.2f ms %7.2f ms   %-22s %-10s %7.3f %6s\n", body, v.name,
-			rate.median(), rate.spread("%.0f"),
-			figures(found[i], (*measurement).p50).median(), figures(found[i], (*measurement).p99).median(), ratio, bar,
-			cpu.median(), cpuRatio)
+			rate.Median(), rate.Spread("%.0f"),
+			figures(found[i], (*measurement).p50).Median(), figures(found[i], (*measurement).p99).Median(), ratio, bar,
+			cpu.Median(), cpuRatio)
 	}
 	fmt.Fprintln(out)
 }
@@ -203,10 +204,10 @@ func writePaired(out io.Writer, found results) {
 		{"requests/s", (*measurement).perSecond, true},
 		{"Envoy's processor time for a request", (*measurement).cpuPerThousand, false},
 	} {
-		r := figures(found[1], of.figure).over(figures(found[0], of.figure))
-		low, high := r.between()
+		r := figures(found[1], of.figure).Over(figures(found[0], of.figure))
+		low, high := r.Between()
 		fmt.Fprintf(out, "%s: median of %d paired ratios %.4f, with 95 %% confidence between %.4f and %.4f", of.what,
-			len(r), r.median(), low, high)
+			len(r), r.Median(), low, high)
 		if of.loss {
 			fmt.Fprintf(out, " (bar: 0.98; %s)", decided(low, high, 0.98))
 		}

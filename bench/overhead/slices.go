@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/stack"
+	"github.com/pintle-dev/pintle/internal/wrk"
 )
 
 // clients are connections to an Envoy that stay open between rounds. What tells 2 % from nothing needs many short
@@ -65,7 +66,7 @@ func (c *clients) measure(ctx context.Context, v *variant, duration time.Duratio
 	if err != nil {
 		return nil, err
 	}
-	m := &measurement{Micros: time.Since(from).Microseconds()}
+	m := &measurement{Result: wrk.Result{Micros: time.Since(from).Microseconds()}}
 	after, err := v.envoy.CPU()
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/series"
 	"github.com/pintle-dev/pintle/internal/stack"
 )
 
@@ -92,7 +93,7 @@ func writeTurns(ctx context.Context, o options, all []*variant, out io.Writer, p
 	if err != nil {
 		return err
 	}
-	var took [2]series
+	var took [2]series.Series
 	for pair := range turnPairs {
 		if pair%50 == 0 {
 			progress(fmt.Sprintf("second turns, %d of %d", pair, turnPairs))
@@ -111,21 +112,21 @@ func writeTurns(ctx context.Context, o options, all []*variant, out io.Writer, p
 		}
 	}
 	progress("")
-	var more series
+	var more series.Series
 	for i := range took[0] {
 		more = append(more, took[1][i]-took[0][i])
 	}
-	low, high := more.between()
+	low, high := more.Between()
 	bar, where := 1.5, "memory"
 	if o.redis != "" {
 		bar, where = 2.5, "Redis"
 	}
 	verdict := "met"
-	if more.median() > bar {
+	if more.Median() > bar {
 		verdict = "not met"
 	}
 	fmt.Fprintf(out, "second turn with %d KB of history from %s: median %.2f ms, %.2f ms where the client sends it "+
 		"all; median of %d differences %+.2f ms, with 95 %% confidence between %+.2f and %+.2f (bar: %.1f ms; %s)\n\n",
-		historyBytes>>10, where, took[1].median(), took[0].median(), len(more), more.median(), low, high, bar, verdict)
+		historyBytes>>10, where, took[1].Median(), took[0].Median(), len(more), more.Median(), low, high, bar, verdict)
 	return nil
 }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/pintle-dev/pintle/internal/series"
 	"github.com/pintle-dev/pintle/internal/stack"
+	"github.com/pintle-dev/pintle/internal/wrk"
 )
 
 const (
@@ -33,7 +35,7 @@ func runStreams(ctx context.Context, o options, st *stack.Stack, out io.Writer, 
 		if err != nil {
 			return err
 		}
-		path, err := writeScript(st.Dir, fmt.Sprintf("events-%d", events), body)
+		path, err := wrk.Script(st.Dir, fmt.Sprintf("events-%d", events), body, nil)
 		if err != nil {
 			return err
 		}
@@ -52,10 +54,10 @@ func writeStreams(out io.Writer, o options, all []*variant, one, many results) {
 		o.rounds, o.duration)
 	fmt.Fprintf(out, "%-8s %22s %22s %16s %16s\n", "Envoy", "CPU us/answer, 1 event",
 		fmt.Sprintf("%d events", streamEvents), "us/event", "Pintle's share")
-	var plain series
+	var plain series.Series
 	for i, v := range all {
 		first, last := figures(one[i], (*measurement).cpuPerThousand), figures(many[i], (*measurement).cpuPerThousand)
-		perEvent := make(series, len(first))
+		perEvent := make(series.Series, len(first))
 		for round := range perEvent {
 			perEvent[round] = (last[round] - first[round]) * 1000 / (streamEvents - 1)
 		}
@@ -63,9 +65,9 @@ func writeStreams(out io.Writer, o options, all []*variant, one, many results) {
 		if i == 0 {
 			plain = perEvent
 		} else {
-			share = fmt.Sprintf("%+.2f us", perEvent.median()-plain.median())
+			share = fmt.Sprintf("%+.2f us", perEvent.Median()-plain.Median())
 		}
-		fmt.Fprintf(out, "%-8s %22.0f %22.0f %16s %16s\n", v.name, first.median()*1000, last.median()*1000,
-			fmt.Sprintf("%.2f (%s)", perEvent.median(), perEvent.spread("%.1f")), share)
+		fmt.Fprintf(out, "%-8s %22.0f %22.0f %16s %16s\n", v.name, first.Median()*1000, last.Median()*1000,
+			fmt.Sprintf("%.2f (%s)", perEvent.Median(), perEvent.Spread("%.1f")), share)
 	}
 }

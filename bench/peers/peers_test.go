@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/pintle-dev/pintle/internal/load"
+	"github.com/pintle-dev/pintle/internal/wrk"
+)
+
+func TestParseFlags(t *testing.T) {
+	o, err := parseFlags(strings.Fields("-peers pintle,smg -sizes 2,16 -ladder 10,20.5 -seconds 2"))
+	if err != nil || len(o.peers) != 2 || o.sizes[1] != 16 || o.ladder[1] != 20.5 || o.duration != 2*time.Second {
+		t.Errorf("got %+v, %v", o, err)
+	}
+	if o, err = parseFlags(nil); err != nil || len(o.peers) != len(peers) {
+		t.Errorf("got %+v, %v, want all peers", o, err)
+	}
+	for _, test := range []struct{ name, args, want string }{
+		{"unknown peer", "-peers pintel", `"pintel": want some of pintle, pintle-buffer`},
+		{"size", "-sizes 2,0", `"0": want a number above 0`},
+		{"rate", "-ladder x", `"x": want a number above 0`},
+		{"rounds", "-rounds 0", "want no arguments"},
+		{"argument", "x", "want no arguments"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := parseFlags(strings.Fields(test.args))
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want ...%s...", err, test.want)
+			}
+		})
+	}
+}
+
+func TestGroupUsage(t *testing.T) {
+	group, cpu, resident, err := readStat([]byte("7 (a) (b) S 1 42 42 0 -1 0 0 0 0 0 100 20 3 2 20 0 1 0 99 1000 5 0"))
+	if err != nil || group != 42 || cpu != 1250*time.Millisecond || resident != 5*int64(os.Getpagesize()) {
+		t.Errorf("got %d, %v, %d, %v", group, cpu, resident, err)
+	}
+	if _, _, _, err = readStat([]byte("7 (a) S 1 42")); err == nil {
+		t.Error("a line that is cut off is read")
+	}
+	if _, resident, err = groupUsage(syscall.Getpgrp()); err != nil || resident == 0 {
+		t.Errorf("of this process: got %d bytes, %v", resident, err)
+	}
+	if _, _, err = groupUsage(1 << 30); err == nil {
+		t.Error("a group without processes has a usage")
+	}
+}
+
+func TestEnvoyBeforeAPicker(t *testing.T) {
+	for _, health := range []bool{false, true} {
+		var text bytes.Buffer
+		err := extprocTemplate.Execute(&text, processing{AdminPort: 1, Port: 2, PickerPort: 3, Request: "BUFFERED",
+			Response: "STREAMED", Trailers: "SKIP", Header: "target-pod", Health: health})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var any map[string]any
+		if err := yaml.UnmarshalStrict(text.Bytes(), &any); err != nil {
+			t.Errorf("%v\n%s", err, text.String())
+		}
+		if got := strings.Contains(text.String(), "grpc_health_check"); got != health {
+			t.Errorf("asks the picker's health: %v, want %v", got, health)
+		}
+	}
+}
+
+func TestDocuments(t *testing.T) {
+	for _, d := range []document{llmdDefault, llmdBaseline} {
+		var read struct {
+			Plugins   []struct{ Type string }
+			DataLayer struct{ Discovery struct{ PluginRef string } }
+		}
+		if err := yaml.Unmarshal([]byte(d.text("/servers.yaml")), &read); err != nil || len(read.Plugins) != 7 ||
+			read.DataLayer.Discovery.PluginRef != "file-discovery" {
+			t.Errorf("got %+v, %v", read, err)
+		}
+	}
+}
+
+func TestTables(t *testing.T) {
+	of := func(requests int64, cpu time.Duration) *round {
+		return &round{Result: wrk.Result{Requests: requests, Micros: 1e6, P50: 500, P99: 1500}, cpu: cpu}
+	}
+	var out bytes.Buffer
+	all := []*running{{peer: &peers[0]}, {peer: &peers[1]}}
+	writeOverhead(&out, 2, all, [][]*round{{of(100, 100*time.Millisecond), of(200, 200*time.Millisecond)},
+		{of(50, 100*time.Millisecond), of(200, 400*time.Millisecond)}})
+	for _, want := range []string{"100-200", "0.75 (0.50-1.00)", "1.000", "2.00"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, out.String())
+		}
+	}
+	out.Reset()
+	writeStage(&out, "some peer", 10, 10, &load.Result{Elapsed: time.Second, Samples: []load.Sample{
+		{Status: 200, TTFT: 20 * time.Millisecond, PromptTokens: 100, CachedTokens: 25, OutputTokens: 50},
+		{Status: 503, Err: "503"}}})
+	for _, want := range []string{"0.200 s", "25.0 %", " 5 ", " 1\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, out.String())
+		}
+	}
+}

@@ -1,0 +1,52 @@
+// Package series sums up figures that were measured again and again: benchmarks take turns, as machines are noisy.
+package series
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Series are figures of one kind, one for each round.
+type Series []float64
+
+func (s Series) sorted() Series { return slices.Sorted(slices.Values(s)) }
+
+// Median of an even number is the mean of the middle two; of none it is 0.
+func (s Series) Median() float64 {
+	n := len(s)
+	if n == 0 {
+		return 0
+	}
+	sorted := s.sorted()
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// Spread shows minimum and maximum.
+func (s Series) Spread(format string) string {
+	return fmt.Sprintf(format+"-"+format, slices.Min(s), slices.Max(s))
+}
+
+// Between are the bounds within which the median of what the series is drawn from lies, with a confidence of 95 % at
+// least: the k-th smallest and the k-th largest, as how many of the rounds lie below that median is binomial. Fewer
+// than six rounds cannot tell: then it is minimum and maximum.
+func (s Series) Between() (low, high float64) {
+	n, k, tail, term := len(s), 0, 0.0, math.Pow(0.5, float64(len(s)))
+	for tail+term <= 0.025 {
+		tail += term
+		k++
+		term *= float64(n-k+1) / float64(k)
+	}
+	sorted := s.sorted()
+	k = max(k, 1)
+	return sorted[k-1], sorted[n-k]
+}
+
+// Over divides round by round, as what disturbs the machine disturbs neighbours alike.
+func (s Series) Over(base Series) Series {
+	ratios := make(Series, len(s))
+	for i := range s {
+		ratios[i] = s[i] / base[i]
+	}
+	return ratios
+}

@@ -1,0 +1,42 @@
+package series
+
+import "testing"
+
+func TestSeries(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		s    Series
+		want float64
+	}{
+		{"none", nil, 0},
+		{"one", Series{3}, 3},
+		{"odd, unsorted", Series{9, 1, 5}, 5},
+		{"even", Series{4, 1, 2, 9}, 3},
+	} {
+		if got := test.s.Median(); got != test.want {
+			t.Errorf("%s: got %v, want %v", test.name, got, test.want)
+		}
+	}
+	s := Series{2, 8, 4}
+	if got := s.Over(Series{4, 8, 16}); got[0] != 0.5 || got[1] != 1 || got[2] != 0.25 {
+		t.Errorf("over: got %v", got)
+	}
+	if got := s.Spread("%.0f"); got != "2-8" || s[0] != 2 {
+		t.Errorf("spread: got %q and %v", got, s)
+	}
+}
+
+// TestBetween has ranks from tables of the sign test: 15 rounds leave 3 out on either side.
+func TestBetween(t *testing.T) {
+	for _, test := range []struct {
+		n, low, high int
+	}{{1, 1, 1}, {5, 1, 5}, {6, 1, 6}, {8, 1, 8}, {9, 2, 8}, {15, 4, 12}, {25, 8, 18}} {
+		var s Series
+		for i := range test.n {
+			s = append(s, float64(test.n-i))
+		}
+		if low, high := s.Between(); low != float64(test.low) || high != float64(test.high) {
+			t.Errorf("%d rounds: got %v to %v, want %d to %d", test.n, low, high, test.low, test.high)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+// Package wrk measures servers with the program wrk.
+package wrk
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// script has wrk post a file and tell its results as JSON. wrk counts a status of 400 or more as an error; latencies
+// are microseconds.
+const script = `local file = assert(io.open(%q, "rb"))
+wrk.body = file:read("*a")
+file:close()
+wrk.method = "POST"
+wrk.path = "/v1/chat/completions"
+wrk.headers["content-type"] = "application/json"
+%sfunction done(summary, latency)
+  local e = summary.errors
+  io.write(string.format('\nRESULT {"requests":%%d,"micros":%%d,"p50":%%d,"p99":%%d,"failures":%%d,"statuses":%%d}\n',
+    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99), e.connect + e.read + e.write + e.timeout, e.status))
+end
+`
+
+// Result is what wrk says of a round.
+type Result struct {
+	Requests int64
+	Micros   int64
+	// P50 and P99 are latencies in microseconds.
+	P50, P99 int64
+	// Failures counts exchanges that broke, Statuses answers of 400 and more.
+	Failures, Statuses int64
+}
+
+// PerSecond is the rate of requests.
+func (r *Result) PerSecond() float64 { return float64(r.Requests) / (float64(r.Micros) / 1e6) }
+
+// P50Millis is the median of latencies.
+func (r *Result) P50Millis() float64 { return float64(r.P50) / 1000 }
+
+// P99Millis is what 1 % of the latencies exceed.
+func (r *Result) P99Millis() float64 { return float64(r.P99) / 1000 }
+
+// ErrMissing says that wrk is not installed.
+var ErrMissing = errors.New("wrk is missing; build/setup.sh bench installs it")
+
+// Check fails where wrk is not installed.
+func Check() error {
+	if _, err := exec.LookPath("wrk"); err != nil {
+		return ErrMissing
+	}
+	return nil
+}
+
+// Script writes a body and the script that posts it with headers, and returns the script's path.
+func Script(dir, name string, body []byte, headers map[string]string) (path string, err error) {
+	bodyPath, path := filepath.Join(dir, name+".json"), filepath.Join(dir, name+".lua")
+	if err := os.WriteFile(bodyPath, body, 0o600); err != nil {
+		return "", err
+	}
+	var lines strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(headers)) {
+		fmt.Fprintf(&lines, "wrk.headers[%q] = %q\n", key, headers[key])
+	}
+	return path, os.WriteFile(path, fmt.Appendf(nil, script, bodyPath, lines.String()), 0o600)
+}
+
+// Run posts by a script to a server at ip:port, one request after the other over each connection, for some whole
+// seconds. Any error in the exchanges is an error here: figures with errors in them mean nothing.
+func Run(ctx context.Context, script, address string, connections int, duration time.Duration) (*Result, error) {
+	seconds := strconv.FormatFloat(max(duration.Seconds(), 1), 'f', 0, 64)
+	command := exec.CommandContext(ctx, "wrk", "-t1", "-c"+strconv.Itoa(connections), "-d"+seconds+"s", "--timeout",
+		"10s", "-s", script, "http://"+address)
+	output, err := command.CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("wrk: %w\n%s", err, output)
+	}
+	return parse(string(output))
+}
+
+func parse(output string) (*Result, error) {
+	_, text, ok := strings.Cut(output, "\nRESULT ")
+	if !ok {
+		return nil, fmt.Errorf("no result in its output:\n%s", output)
+	}
+	text, _, _ = strings.Cut(text, "\n")
+	var r Result
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return nil, fmt.Errorf("its result %q: %w", text, err)
+	}
+	if r.Failures+r.Statuses > 0 {
+		return nil, fmt.Errorf("%d exchanges broke and %d answers had a status of 400 or more, among %d", r.Failures,
+			r.Statuses, r.Requests)
+	}
+	if r.Requests == 0 || r.Micros == 0 {
+		return nil, fmt.Errorf("no request was answered")
+	}
+	return &r, nil
+}

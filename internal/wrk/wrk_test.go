@@ -1,0 +1,62 @@
+package wrk
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestParse(t *testing.T) {
+	const good = "Running 3s test\n\nRESULT " +
+		"{\"requests\":300,\"micros\":3000000,\"p50\":500,\"p99\":1500,\"failures\":0,\"statuses\":0}\n"
+	m, err := parse(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.PerSecond() != 100 || m.P50Millis() != 0.5 || m.P99Millis() != 1.5 {
+		t.Errorf("got %+v", m)
+	}
+	for _, test := range []struct{ name, output, want string }{
+		{"no result", "unable to connect", "no result"},
+		{"no JSON", "\nRESULT nan\n", "its result"},
+		{"broken", strings.Replace(good, `"failures":0`, `"failures":2`, 1), "2 exchanges broke"},
+		{"statuses", strings.Replace(good, `"statuses":0`, `"statuses":5`, 1), "5 answers had a status"},
+		{"nothing", strings.Replace(good, `"requests":300`, `"requests":0`, 1), "no request"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if _, err := parse(test.output); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want ...%s...", err, test.want)
+			}
+		})
+	}
+}
+
+// wrk understands the script: it posts the body and tells what came of it.
+func TestScript(t *testing.T) {
+	if err := Check(); err != nil {
+		t.Skip(err)
+	}
+	const body = "{\"a\":\"]] %d\"}"
+	var wrong atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got, err := io.ReadAll(r.Body)
+		if r.URL.Path != "/v1/chat/completions" || err != nil || r.Method != http.MethodPost ||
+			string(got) != body || r.Header.Get("X-Key") != "value" {
+			wrong.Add(1)
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	}))
+	defer server.Close()
+	path, err := Script(t.TempDir(), "body", []byte(body), map[string]string{"x-key": "value"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(t.Context(), path, server.Listener.Addr().String(), 1, time.Second)
+	if err != nil || r.Requests == 0 || r.P50 > r.P99 || wrong.Load() > 0 {
+		t.Errorf("got %+v, %v, %d wrong requests", r, err, wrong.Load())
+	}
+}

@@ -78,7 +78,7 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	var members []*replicate.Member
 	if c.Replicate != nil {
 		if members, err = replicate.New(c, token.Get, log); err != nil {
-			return fmt.Errorf("replicate.redis: %w", err)
+			return err
 		}
 		m.Registry.MustRegister(members[0].Metrics())
 	}

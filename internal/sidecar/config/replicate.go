@@ -3,6 +3,7 @@ package config
 import (
 	"math"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +17,10 @@ import (
 // Replicate says how gateways share what they know.
 type Replicate struct {
 	Redis scoring.StoreRedis
+	// Access is how TLS is made with its servers; without HTTPS the URL says so. SentinelPassword is that of the
+	// Sentinels.
+	Access           topology.Access
+	SentinelPassword string
 	// Stream is the key of the stream, MaxLen how many entries it keeps, or a few more.
 	Stream string
 	MaxLen int
@@ -50,8 +55,10 @@ func (c *Config) readReplicate(o *strictjson.Object) {
 	key, keyFile := "", ""
 	o.String("key", &key)
 	o.String("keyFile", &keyFile)
-	password := ""
+	password, sentinelPassword := "", ""
 	o.String("passwordFile", &password)
+	o.String("sentinelPasswordFile", &sentinelPassword)
+	c.readReplicateTLS(o, r)
 	o.Close()
 	if !o.Present() {
 		return
@@ -68,14 +75,35 @@ func (c *Config) readReplicate(o *strictjson.Object) {
 				" bytes without a slash is right")
 		}
 	}
-	if o.Has("passwordFile") {
-		var err error
-		if r.Redis.Password, err = ReadToken(c.path(o, "passwordFile", password)); err != nil {
-			o.Mistake("passwordFile", err.Error())
-		}
+	c.readPassword(o, "passwordFile", password, &r.Redis.Password)
+	c.readPassword(o, "sentinelPasswordFile", sentinelPassword, &r.SentinelPassword)
+	if o.Has("sentinelPasswordFile") && r.Redis.MasterName == "" {
+		o.Mistake("sentinelPasswordFile", "is of no use without masterName")
 	}
 	r.Key = c.replicateKey(o, key, keyFile)
 	c.Replicate = r
+}
+
+// readReplicateTLS reads tls, which a URL must ask for.
+func (c *Config) readReplicateTLS(o *strictjson.Object, r *Replicate) {
+	t := o.Object("tls")
+	r.Access.HTTPS = t.Present()
+	r.Access.ReadTLS(t, filepath.Dir(c.Path))
+	if scheme, _, ok := strings.Cut(r.Redis.Address, "://"); t.Present() && ok && scheme != "rediss" &&
+		scheme != "valkeys" {
+		o.Mistake("tls", "is of no use with such a URL; rediss:// or valkeys:// is right")
+	}
+}
+
+// readPassword reads a file with a password whose path stands under key.
+func (c *Config) readPassword(o *strictjson.Object, key, path string, password *string) {
+	if !o.Has(key) {
+		return
+	}
+	var err error
+	if *password, err = ReadToken(c.path(o, key, path)); err != nil {
+		o.Mistake(key, err.Error())
+	}
 }
 
 // replicateKey is what entries are signed with; empty leaves that to the token.

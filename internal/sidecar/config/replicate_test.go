@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 	"github.com/pintle-dev/pintle/scoring"
 )
 
@@ -42,6 +43,21 @@ func TestReplicate(t *testing.T) {
 		{"a password in a file", "{redis: 'redis://u@r', gateway: g, passwordFile: key}", defaults(func(r *Replicate) {
 			r.Redis.Address, r.Redis.Password, r.Gateway = "redis://u@r", "from-a-file", "g"
 		}), ""},
+		{"a Cluster by TLS", "{redis: {addresses: ['a:1', 'b:2']}, gateway: g, tls: {ca: key, serverName: s}}",
+			defaults(func(r *Replicate) {
+				r.Redis.Addresses, r.Gateway = []string{"a:1", "b:2"}, "g"
+				r.Access = topology.Access{HTTPS: true, CA: filepath.Join(folder, "key"), ServerName: "s"}
+			}), ""},
+		{"Sentinels with a password", "{redis: {addresses: ['a:1'], masterName: m}, gateway: g, " +
+			"sentinelPasswordFile: key}", defaults(func(r *Replicate) {
+			r.Redis.Addresses, r.Redis.MasterName, r.Gateway = []string{"a:1"}, "m", "g"
+			r.SentinelPassword = "from-a-file"
+		}), ""},
+		{"TLS with another URL", "{redis: 'redis://r', tls: {}}", nil, "replicate.tls: is of no use with such a URL"},
+		{"no certificate for the key", "{redis: 'rediss://r', tls: {key: k}}", nil,
+			"replicate.tls: one of certificate and key is missing"},
+		{"Sentinels that are none", "{redis: 'redis://r', sentinelPasswordFile: key}", nil,
+			"replicate.sentinelPasswordFile: is of no use without masterName"},
 		{"no server", "{gateway: g}", nil, "replicate.redis: is missing; the URL of a Redis or Valkey is right"},
 		{"no URL", "{redis: 'r:secret@h', gateway: g}", nil, "replicate.redis: is no URL of a server"},
 		{"another scheme", "{redis: 'http://r:secret@h'}", nil, "replicate.redis: is no URL of a server"},

@@ -191,6 +191,9 @@ func (c *Config) accesses() []*topology.Access {
 	for i := range c.DNS {
 		all = append(all, c.DNS[i].Access)
 	}
+	if c.Replicate != nil {
+		all = append(all, &c.Replicate.Access)
+	}
 	if c.Kubernetes != nil {
 		for i := range c.Kubernetes.Pools {
 			all = append(all, c.Kubernetes.Pools[i].Access)

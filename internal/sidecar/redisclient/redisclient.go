@@ -4,6 +4,7 @@ package redisclient
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"strings"
 	"time"
@@ -33,13 +34,22 @@ func Parse(address string) (*redis.Options, error) {
 	return o, nil
 }
 
+// Security is what a configuration of servers may leave out. The zero value adds nothing.
+type Security struct {
+	// TLS is how all servers are reached; nil is as the URL says.
+	TLS *tls.Config
+	// SentinelPassword is that of the Sentinels.
+	SentinelPassword string
+}
+
 // New connects to one server by a URL; to the master that Sentinels know, with masterName; to a Cluster, with several
 // addresses; and to one server, with one. It does so with the first operation: a server that is away is no mistake.
 // timeout bounds connecting, writing, and reading what does not wait.
-func New(c scoring.StoreRedis, timeout time.Duration) (redis.UniversalClient, error) {
+func New(c scoring.StoreRedis, s Security, timeout time.Duration) (redis.UniversalClient, error) {
 	o := &redis.UniversalOptions{
 		Addrs: c.Addresses, MasterName: c.MasterName, Username: c.Username, Password: c.Password, DB: c.DB,
 		DialTimeout: timeout, ReadTimeout: timeout, WriteTimeout: timeout, ContextTimeoutEnabled: true,
+		TLSConfig: s.TLS, SentinelPassword: s.SentinelPassword,
 		MaxRetries: 2, MinRetryBackoff: 5 * time.Millisecond, MaxRetryBackoff: 20 * time.Millisecond,
 	}
 	if c.Address == "" {
@@ -49,7 +59,10 @@ func New(c scoring.StoreRedis, timeout time.Duration) (redis.UniversalClient, er
 	if err != nil {
 		return nil, err
 	}
-	o.Addrs, o.TLSConfig = []string{parsed.Addr}, parsed.TLSConfig
+	o.Addrs = []string{parsed.Addr}
+	if s.TLS == nil {
+		o.TLSConfig = parsed.TLSConfig
+	}
 	if c.Username == "" {
 		o.Username = parsed.Username
 	}

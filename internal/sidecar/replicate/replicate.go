@@ -12,6 +12,7 @@ package replicate
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -72,9 +73,17 @@ type Member struct {
 // listeners.
 func New(c *config.Config, token func() string, log *slog.Logger) ([]*Member, error) {
 	r := c.Replicate
-	client, err := redisclient.New(r.Redis, redisTimeout)
+	secure, err := r.Access.Client()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("replicate.%w", err)
+	}
+	if secure != nil {
+		secure.NextProtos = nil // these are HTTP's
+	}
+	client, err := redisclient.New(r.Redis, redisclient.Security{TLS: secure, SentinelPassword: r.SentinelPassword},
+		redisTimeout)
+	if err != nil {
+		return nil, fmt.Errorf("replicate.redis: %w", err)
 	}
 	key := token
 	if r.Key != "" {

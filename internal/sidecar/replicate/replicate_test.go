@@ -33,13 +33,15 @@ type gateway struct {
 	name   string
 	redis  scoring.StoreRedis
 	member *Member
+	change []func(r *config.Replicate)
 	stop   func()
 	seen   []journal.Event
 }
 
-func newGateway(t *testing.T, name string, redis scoring.StoreRedis) *gateway {
+// newGateway starts a gateway whose configuration is changed by change.
+func newGateway(t *testing.T, name string, redis scoring.StoreRedis, change ...func(r *config.Replicate)) *gateway {
 	t.Helper()
-	g := &gateway{Gateway: harness.NewGateway(t), t: t, name: name, redis: redis, stop: func() {}}
+	g := &gateway{Gateway: harness.NewGateway(t), t: t, name: name, redis: redis, change: change, stop: func() {}}
 	g.start()
 	t.Cleanup(func() { g.stop() })
 	return g
@@ -48,11 +50,13 @@ func newGateway(t *testing.T, name string, redis scoring.StoreRedis) *gateway {
 // start starts a sidecar's process.
 func (g *gateway) start() {
 	g.t.Helper()
-	all, err := New(&config.Config{
-		Ingests: []config.Ingest{{Name: g.name, URL: g.URL}},
-		Replicate: &config.Replicate{Redis: g.redis, Stream: stream, MaxLen: 10_000, Gateway: g.name,
-			Interval: 5 * time.Millisecond},
-	}, func() string { return token }, slog.New(slog.DiscardHandler))
+	r := &config.Replicate{Redis: g.redis, Stream: stream, MaxLen: 10_000, Gateway: g.name,
+		Interval: 5 * time.Millisecond}
+	for _, change := range g.change {
+		change(r)
+	}
+	all, err := New(&config.Config{Ingests: []config.Ingest{{Name: g.name, URL: g.URL}}, Replicate: r},
+		func() string { return token }, slog.New(slog.DiscardHandler))
 	if err != nil {
 		g.t.Fatal(err)
 	}

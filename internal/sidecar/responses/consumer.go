@@ -47,7 +47,7 @@ const (
 )
 
 func newConsumer(config scoring.StoreTiers, second secondTier, metrics *Metrics, log *slog.Logger) (*consumer, error) {
-	client, err := redisclient.New(config.Redis, max(redisTimeout, consumerTimeout))
+	client, err := redisclient.New(config.Redis, redisclient.Security{}, max(redisTimeout, consumerTimeout))
 	if err != nil {
 		return nil, fmt.Errorf("tieredConfig.redis.address: %w", err)
 	}

@@ -32,7 +32,7 @@ var redisTimeout = 300 * time.Millisecond
 
 // newRemote does not connect yet: a Redis that is away is so for some requests, and not for the sidecar.
 func newRemote(config scoring.StoreRedis, metrics *Metrics) (*remote, error) {
-	client, err := redisclient.New(config, redisTimeout)
+	client, err := redisclient.New(config, redisclient.Security{}, redisTimeout)
 	if err != nil {
 		return nil, fmt.Errorf("tieredConfig.redis.address: %w", err)
 	}

@@ -2,9 +2,6 @@ package responses
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -73,44 +70,12 @@ func TestValkeyWithPassword(t *testing.T) {
 }
 
 func TestValkeyCluster(t *testing.T) {
-	var nodes []*harness.Valkey
-	var addresses []string
-	for range 3 {
-		v := harness.StartValkey(t, "--cluster-enabled", "yes", "--cluster-require-full-coverage", "yes")
-		nodes, addresses = append(nodes, v), append(addresses, v.Address)
-	}
-	ctx := t.Context()
-	for i, v := range nodes {
-		client := v.Client()
-		defer client.Close()
-		from, to := 16384*i/3, 16384*(i+1)/3-1
-		if err := client.ClusterAddSlotsRange(ctx, from, to).Err(); err != nil {
-			t.Fatal(err)
-		}
-		first := nodes[0]
-		if err := client.Do(ctx, "cluster", "meet", "127.0.0.1", first.Port(), first.Bus).Err(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, v := range nodes {
-		client := v.Client()
-		defer client.Close()
-		harness.WaitFor(t, 30*time.Second, "the cluster", func() (bool, string) {
-			info, _ := client.ClusterInfo(ctx).Result()
-			return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_known_nodes:3"), info
-		})
-	}
-	plays(t, tieredOf(scoring.StoreRedis{Addresses: addresses}))
+	plays(t, tieredOf(scoring.StoreRedis{Addresses: harness.Addresses(harness.StartValkeyCluster(t))}))
 }
 
 func TestValkeySentinel(t *testing.T) {
 	master := harness.StartValkey(t)
-	conf := filepath.Join(t.TempDir(), "sentinel.conf")
-	text := "sentinel monitor main 127.0.0.1 " + master.Port() + " 1\n"
-	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	sentinel := harness.StartValkey(t, conf)
+	sentinel := harness.StartSentinel(t, master, 0)
 	plays(t, tieredOf(scoring.StoreRedis{Addresses: []string{sentinel.Address}, MasterName: "main"}))
 }
 

@@ -40,18 +40,7 @@ func ReadAccess(o *strictjson.Object, base *Access, folder string) *Access {
 	o.OneOf("scheme", &scheme, "http", "https")
 	a.HTTPS = scheme == "https"
 	t := o.Object("tls")
-	readPath(t, "ca", &a.CA, folder)
-	readPath(t, "certificate", &a.Certificate, folder)
-	readPath(t, "key", &a.Key, folder)
-	t.String("serverName", &a.ServerName)
-	t.Bool("insecureSkipVerify", &a.SkipVerify)
-	t.Close()
-	if (a.Certificate == "") != (a.Key == "") {
-		t.Mistake("", "one of certificate and key is missing; both or none are right")
-	}
-	if a.SkipVerify && t.Has("ca") {
-		t.Mistake("ca", "is of no use with insecureSkipVerify; one of them is right")
-	}
+	a.ReadTLS(t, folder)
 	if t.Present() && !a.HTTPS {
 		o.Mistake("tls", "is of no use with the scheme http; scheme: https is right")
 	}
@@ -65,6 +54,22 @@ func ReadAccess(o *strictjson.Object, base *Access, folder string) *Access {
 		o.Mistake("tokenHeader", "is of no use without tokenFile, which holds what is sent in it")
 	}
 	return &a
+}
+
+// ReadTLS reads an object tls. Relative paths start from folder.
+func (a *Access) ReadTLS(t *strictjson.Object, folder string) {
+	readPath(t, "ca", &a.CA, folder)
+	readPath(t, "certificate", &a.Certificate, folder)
+	readPath(t, "key", &a.Key, folder)
+	t.String("serverName", &a.ServerName)
+	t.Bool("insecureSkipVerify", &a.SkipVerify)
+	t.Close()
+	if (a.Certificate == "") != (a.Key == "") {
+		t.Mistake("", "one of certificate and key is missing; both or none are right")
+	}
+	if a.SkipVerify && t.Has("ca") {
+		t.Mistake("ca", "is of no use with insecureSkipVerify; one of them is right")
+	}
 }
 
 // Check reads the files that a names.

@@ -1,0 +1,153 @@
+package replicate
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/internal/harness/pki"
+	"github.com/pintle-dev/pintle/internal/sidecar/config"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// wantFailure waits until the gateway says that the stream's server does not take it.
+func (g *gateway) wantFailure() {
+	g.t.Helper()
+	harness.WaitFor(g.t, limit, g.name+" to say what is wrong", func() (bool, string) {
+		s := g.member.Now(time.Now())
+		return len(s.Failures) > 0, fmt.Sprint(s)
+	})
+}
+
+// TestCluster has the stream in a Cluster, whose server of it ends and comes back.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	nodes := harness.StartValkeyCluster(t)
+	all := scoring.StoreRedis{Addresses: harness.Addresses(nodes)}
+	a, b := newGateway(t, "a", all), newGateway(t, "b", all)
+	a.decide()
+	b.wantOthers("d1")
+	b.decide()
+	a.wantOthers("d1")
+
+	client := nodes[0].Client()
+	defer client.Close()
+	slot, err := client.ClusterKeySlot(t.Context(), stream).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := nodes[int(slot)*len(nodes)/16384]
+	owner.Kill()
+	a.decide()
+	a.wantFailure()
+	if err := owner.Start(); err != nil {
+		t.Fatal(err)
+	}
+	b.wantOthers("d1", "d2")
+	b.decide()
+	a.wantOthers("d1", "d2")
+}
+
+// TestSentinel has a replica take over under gateways that find the master by a Sentinel with a password.
+func TestSentinel(t *testing.T) {
+	t.Parallel()
+	master := harness.StartValkey(t)
+	harness.StartReplica(t, master)
+	sentinel := harness.StartSentinel(t, master, 1)
+	known := sentinel.Client()
+	defer known.Close()
+	if err := known.ACLSetUser(t.Context(), "default", "resetpass", ">secret").Err(); err != nil {
+		t.Fatal(err)
+	}
+	all := scoring.StoreRedis{Addresses: []string{sentinel.Address}, MasterName: "main"}
+	stranger := newGateway(t, "stranger", all)
+	stranger.decide()
+	stranger.wantFailure()
+	secret := func(r *config.Replicate) { r.SentinelPassword = "secret" }
+	a, b := newGateway(t, "a", all, secret), newGateway(t, "b", all, secret)
+	a.decide()
+	b.wantOthers("d1")
+	b.decide()
+	a.wantOthers("d1")
+	master.Kill()
+	a.decide()
+	b.decide()
+	b.wantOthers("d1", "d2")
+	a.wantOthers("d1", "d2")
+}
+
+// TestTLS has the server be reached by TLS alone, by a user with a password.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	v := harness.StartValkey(t)
+	client := v.Client()
+	defer client.Close()
+	rules := []string{"on", ">secret", "~" + stream, "+xadd", "+xlen", "+xrange", "+xread", "+xrevrange"}
+	if err := client.ACLSetUser(t.Context(), "pintle", rules...).Err(); err != nil {
+		t.Fatal(err)
+	}
+	authority := pki.New(t)
+	authority.Issue("server", &x509.Certificate{DNSNames: []string{"valkey.internal"}})
+	authority.Issue("client", &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	address := frontTLS(t, authority, v.Address)
+	trust := func(r *config.Replicate) {
+		r.Access = topology.Access{HTTPS: true, CA: authority.File("ca.pem"), ServerName: "valkey.internal",
+			Certificate: authority.File("client.pem"), Key: authority.File("client.key")}
+	}
+	user := func(password string) scoring.StoreRedis {
+		return scoring.StoreRedis{Address: "rediss://" + address, Username: "pintle", Password: password}
+	}
+	a := newGateway(t, "a", user("secret"), trust)
+	b := newGateway(t, "b", scoring.StoreRedis{Addresses: []string{address}, Username: "pintle", Password: "secret"},
+		trust)
+	wrong, stranger := newGateway(t, "wrong", user("another"), trust), newGateway(t, "stranger", user("secret"))
+	for _, g := range []*gateway{wrong, stranger} {
+		g.decide()
+		g.wantFailure()
+	}
+	a.decide()
+	b.wantOthers("d1")
+	b.decide()
+	a.wantOthers("d1")
+}
+
+// frontTLS passes connections of clients with a certificate on to a server.
+func frontTLS(t *testing.T, authority *pki.Authority, to string) (address string) {
+	t.Helper()
+	clients := x509.NewCertPool()
+	clients.AddCert(authority.Cert)
+	listener, err := tls.Listen("tcp4", "127.0.0.1:0", &tls.Config{MinVersion: tls.VersionTLS12,
+		Certificates: []tls.Certificate{authority.Pair("server")}, ClientAuth: tls.RequireAndVerifyClientCert,
+		ClientCAs: clients})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer client.Close()
+				server, err := net.Dial("tcp4", to)
+				if err != nil {
+					return
+				}
+				go func() {
+					_, _ = io.Copy(server, client) // until either side ends
+					_ = server.Close()
+				}()
+				_, _ = io.Copy(client, server)
+			}()
+		}
+	}()
+	return listener.Addr().String()
+}

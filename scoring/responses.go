@@ -66,7 +66,7 @@ type StoreMongo struct {
 // StoreStream is the stream by which MongoDB gets what Redis has.
 type StoreStream struct {
 	Key, Group             string
-	MaxLen                 int
+	MaxLen                 int64
 	BatchSize              int
 	BlockTimeout, ClaimAge time.Duration
 }

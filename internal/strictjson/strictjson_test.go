@@ -98,9 +98,11 @@ func TestGetters(t *testing.T) {
 	oneOf := func(o *Object) any { v := "a"; o.OneOf("k", &v, "a", "b"); return v }
 	getBool := func(o *Object) any { v := true; o.Bool("k", &v); return v }
 	getInt := func(o *Object) any { v := 5; o.Int("k", &v, -1, 10); return v }
+	getInt64 := func(o *Object) any { v := int64(5); o.Int64("k", &v, -1, math.MaxInt64); return v }
 	getFloat := func(o *Object) any { v := 0.25; o.Float("k", &v, 0, 1); return v }
 	unbounded := func(o *Object) any { v := 0.25; o.Float("k", &v, 0, math.MaxFloat64); return v }
 	duration := func(o *Object) any { v := time.Second; o.Duration("k", &v, time.Millisecond); return v }
+	longDuration := func(o *Object) any { v := time.Minute; o.Duration("k", &v, time.Second); return v }
 	list := func(o *Object) any { v := []string{"default"}; o.Strings("k", &v); return v }
 	pairs := func(o *Object) any { v := []Pair{{"default", ""}}; o.StringMap("k", &v); return v }
 	kept := []string{"default"}
@@ -146,6 +148,8 @@ func TestGetters(t *testing.T) {
 		{"int, exponent", getInt, `1e0`, 5, `k: 1e0 is not a whole number from -1 to 10`},
 		{"int, larger than 64 bits", getInt, `99999999999999999999`, 5,
 			`k: 99999999999999999999 is not a whole number from -1 to 10`},
+		{"int64, most", getInt64, `9223372036854775807`, int64(math.MaxInt64), ""},
+		{"int64, below", getInt64, `-2`, int64(5), `k: -2 is not a whole number from -1 to 9223372036854775807`},
 		{"int, string", getInt, `"3"`, 5, `k: "3" is not a whole number from -1 to 10`},
 		{"int, boolean", getInt, `true`, 5, `k: true is not a whole number from -1 to 10`},
 
@@ -167,6 +171,8 @@ func TestGetters(t *testing.T) {
 		{"duration, negative", duration, `"-2m"`, time.Second, `k: "-2m"` + wantDuration},
 		{"duration, no unit", duration, `"2"`, time.Second, `k: "2"` + wantDuration},
 		{"duration, number", duration, `2`, time.Second, `k: 2` + wantDuration},
+		{"duration, below a second", longDuration, `"500ms"`, time.Minute,
+			`k: "500ms" is not a duration such as "2m" or "1s", at least 1s`},
 		{"duration, words", duration, `"two minutes"`, time.Second, `k: "two minutes"` + wantDuration},
 		{"duration, empty", duration, `""`, time.Second, `k: ""` + wantDuration},
 

@@ -59,16 +59,23 @@ func (o *Object) Bool(key string, dst *bool) {
 
 // Int reads a whole number from least to most, both included.
 func (o *Object) Int(key string, dst *int, least, most int) {
-	v, ok := o.find(key, "integer", strconv.Itoa(*dst))
+	n := int64(*dst)
+	o.Int64(key, &n, int64(least), int64(most))
+	*dst = int(n)
+}
+
+// Int64 is Int for numbers that an int may be too short for.
+func (o *Object) Int64(key string, dst *int64, least, most int64) {
+	v, ok := o.find(key, "integer", strconv.FormatInt(*dst, 10))
 	if !ok {
 		return
 	}
 	n, err := strconv.ParseInt(v.Raw, 10, 64)
-	if v.Type != gjson.Number || err != nil || n < int64(least) || n > int64(most) {
-		o.wrong(key, v, "a whole number from "+strconv.Itoa(least)+" to "+strconv.Itoa(most))
+	if v.Type != gjson.Number || err != nil || n < least || n > most {
+		o.wrong(key, v, "a whole number from "+strconv.FormatInt(least, 10)+" to "+strconv.FormatInt(most, 10))
 		return
 	}
-	*dst = int(n)
+	*dst = n
 }
 
 // Float reads a number from least to most, both included. A most of math.MaxFloat64 is no bound.
@@ -96,7 +103,8 @@ func (o *Object) Duration(key string, dst *time.Duration, least time.Duration) {
 	}
 	d, err := time.ParseDuration(v.Str)
 	if v.Type != gjson.String || err != nil || d < least {
-		o.wrong(key, v, `a duration such as "2m" or "500ms", at least `+least.String())
+		short := max(least, 500*time.Millisecond)
+		o.wrong(key, v, `a duration such as "2m" or "`+short.String()+`", at least `+least.String())
 		return
 	}
 	*dst = d

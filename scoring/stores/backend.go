@@ -129,7 +129,7 @@ func readStream(o *strictjson.Object) scoring.StoreStream {
 	}
 	o.String("key", &s.Key)
 	o.String("consumerGroup", &s.Group)
-	o.Int("maxLen", &s.MaxLen, 1, math.MaxInt32)
+	o.Int64("maxLen", &s.MaxLen, 1, math.MaxInt64)
 	o.Int("batchSize", &s.BatchSize, 1, 10_000)
 	o.Duration("blockTimeout", &s.BlockTimeout, time.Millisecond)
 	o.Duration("claimAge", &s.ClaimAge, time.Millisecond)

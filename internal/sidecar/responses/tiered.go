@@ -141,7 +141,7 @@ func (t *tiered) Delete(ctx context.Context, key string) error {
 // tell writes into the stream that a key has another value. That has been set before: who reads the message finds it.
 func (t *tiered) tell(ctx context.Context, key string) error {
 	err := t.client.XAdd(ctx, &redis.XAddArgs{
-		Stream: t.config.Stream.Key, MaxLen: int64(t.config.Stream.MaxLen), Approx: true, Values: []any{"key", key},
+		Stream: t.config.Stream.Key, MaxLen: t.config.Stream.MaxLen, Approx: true, Values: []any{"key", key},
 	}).Err()
 	if err != nil {
 		return fmt.Errorf("redis: %w", err)

@@ -32,7 +32,7 @@ func testKilledSidecar(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	socket := filepath.Join(folder, "store")
-	c := newConversations(t, recoveryCells[0], socket, socket)
+	c := newConversations(t, recoveryCells[0], map[string]string{"requests": socket})
 	sidecar := func() *harness.Sidecar {
 		var text strings.Builder
 		fmt.Fprintf(&text, "envoy: {ingest: %q, token: %q}\nadmin: {address: \"127.0.0.1:0\"}\n"+

@@ -19,42 +19,37 @@ type conversations struct {
 	endpoints []harness.Endpoint
 }
 
-// newConversations has the store be at an address, at another for the listener brief, and at none for the listener
-// unreachable.
-func newConversations(t *testing.T, cell harness.Cell, store, brief string) *conversations {
+// newConversations has the listeners' stores at addresses. The listener requests has one; brief keeps nothing for long,
+// elsewhere is another gateway's, teams tells tenants apart, and without an address a listener's store is unreachable.
+func newConversations(t *testing.T, cell harness.Cell, stores map[string]string) *conversations {
 	t.Helper()
 	c := &conversations{endpoints: harness.StartStateless(t, "a", "b", "c")}
 	var addresses []string
 	for _, e := range c.endpoints {
 		addresses = append(addresses, e.Address)
 	}
-	document := map[string]any{
-		"featureGates": []string{"prepareDataPlugins"},
-		"plugins": []map[string]any{{"type": "random-picker", "parameters": map[string]any{"maxNumOfEndpoints": 1}},
-			{"type": "responses-store"}},
-		"schedulingProfiles": []map[string]any{{"name": "p",
-			"plugins": []map[string]any{{"pluginRef": "random-picker"}}}},
-	}
-	// On a busy machine nothing is quick.
-	asking := func(cluster string) map[string]any {
-		return map[string]any{"config": document, "sidecar": map[string]any{"cluster": cluster, "timeout": "20s"}}
-	}
-	plugin := asking("pintle-sidecar")
 	dead, err := harness.DeadAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
-	edit := func(config string) string {
-		for name, address := range map[string]string{"pintle-sidecar": store, "brief": brief, "nobody": dead} {
-			config = withCluster(name, address)(config)
+	var listeners []*harness.Listener
+	edit := authenticated("teams")
+	for _, name := range []string{"requests", "brief", "elsewhere", "teams", "unreachable", "ingest"} {
+		address, parameters := stores[name], map[string]any{}
+		if address == "" {
+			address = dead
 		}
-		return config
+		if name == "teams" {
+			parameters["tenantHeader"] = "x-team"
+		}
+		before := edit
+		edit = func(config string) string { return withCluster("store-"+name, address)(before(config)) }
+		listeners = append(listeners, &harness.Listener{Name: name, Ingest: name == "ingest", MaxBodyBytes: 8 << 20,
+			// On a busy machine nothing is quick.
+			Plugin: map[string]any{"config": storing(parameters), "sidecar": map[string]any{"cluster": "store-" + name,
+				"timeout": "20s"}}})
 	}
-	c.Envoy, err = harness.StartWith(harness.Options{Edit: edit}, cell, addresses,
-		&harness.Listener{Name: "requests", Plugin: plugin},
-		&harness.Listener{Name: "brief", Plugin: asking("brief")},
-		&harness.Listener{Name: "unreachable", Plugin: asking("nobody")},
-		&harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true, MaxBodyBytes: 8 << 20})
+	c.Envoy, err = harness.StartWith(harness.Options{Edit: edit}, cell, addresses, listeners...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,11 +59,26 @@ func newConversations(t *testing.T, cell harness.Cell, store, brief string) *con
 	return c
 }
 
-// newStore serves a store in memory.
-func newStore(t *testing.T, ttl time.Duration) string {
+// storing is a document that chooses at random and keeps conversations.
+func storing(parameters map[string]any) map[string]any {
+	return map[string]any{
+		"featureGates": []string{"prepareDataPlugins"},
+		"plugins": []map[string]any{{"type": "random-picker", "parameters": map[string]any{"maxNumOfEndpoints": 1}},
+			{"type": "responses-store", "parameters": parameters}},
+		"schedulingProfiles": []map[string]any{{"name": "p",
+			"plugins": []map[string]any{{"pluginRef": "random-picker"}}}},
+	}
+}
+
+// inMemory is a store in memory.
+func inMemory(ttl time.Duration) scoring.StoreBackend {
+	return scoring.StoreBackend{Memory: scoring.StoreMemory{TTL: ttl, MaxEntries: 10_000, MaxEntryBytes: 1 << 20}}
+}
+
+// startStore serves a store, and returns where.
+func startStore(t *testing.T, backend scoring.StoreBackend) string {
 	t.Helper()
-	memory := scoring.StoreMemory{TTL: ttl, MaxEntries: 10_000, MaxEntryBytes: 1 << 20}
-	service, err := responses.New(scoring.StoreBackend{Memory: memory}, func() string { return harness.Token },
+	service, err := responses.New(backend, func() string { return harness.Token },
 		slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		t.Fatal(err)
@@ -84,10 +94,16 @@ func TestConversations(t *testing.T) {
 	for _, cell := range recoveryCells {
 		t.Run(cell.String(), func(t *testing.T) {
 			t.Parallel()
-			c := newConversations(t, cell, newStore(t, time.Hour), newStore(t, time.Second/2))
-			harness.RunOpenAI(t, "responses_client.py", "--kept", c.URL("requests", "/v1"), "--brief",
-				c.URL("brief", "/v1"))
+			redis := scoring.StoreRedis{Address: "redis://" + harness.StartValkey(t).Address, TTL: time.Hour,
+				MaxEntryBytes: 1 << 20}
+			inValkey := scoring.StoreBackend{Tiered: &scoring.StoreTiers{Redis: redis}}
+			c := newConversations(t, cell, map[string]string{"requests": startStore(t, inValkey),
+				"elsewhere": startStore(t, inValkey), "brief": startStore(t, inMemory(time.Second/2)),
+				"teams": startStore(t, inMemory(time.Hour))})
+			harness.RunOpenAI(t, "responses_client.py", "--kept", c.URL("requests", "/v1"), "--elsewhere",
+				c.URL("elsewhere", "/v1"), "--brief", c.URL("brief", "/v1"))
 			c.passes(t)
+			c.tellsTenantsApart(t)
 			c.failsWithoutStore(t)
 		})
 	}

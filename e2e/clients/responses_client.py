@@ -1,14 +1,16 @@
-"""Holds conversations by OpenAI's own client. Usage: responses_client.py [--kept BASE_URL] [--brief BASE_URL].
+"""Holds conversations by OpenAI's own client. Usage: responses_client.py [--kept BASE_URL [--elsewhere BASE_URL]] [--brief BASE_URL].
 
 The servers behind it keep no state, and answer with the items that they got: each case compares these with the
 conversation as it has built it itself. At brief nothing is stored for long: there it looks at what has expired, at kept
-at everything else. Prints one line for each case, "ok NAME" or "FAIL NAME: why".
+at everything else. Elsewhere is another gateway with the same store. Prints one line for each case, "ok NAME" or
+"FAIL NAME: why".
 """
 
 import argparse
 import json
 import time
 
+import httpx
 import openai
 
 MODEL = "sim-model"
@@ -184,7 +186,31 @@ def never_there(client, stream):
     unknown("response_not_found", lambda: client.responses.retrieve("resp_never"))
 
 
-KEPT = [three_turns, tools, images, instructions, branches, stored, deleted, not_stored, never_there]
+def broken_off(client, stream):
+    if not stream:
+        return  # without a whole body there is no id to ask for
+    id = None
+    try:
+        for event in client.responses.create(model=MODEL, input="break off", stream=True):
+            id = event.response.id
+    except httpx.TransportError:
+        pass
+    else:
+        raise AssertionError("the stream was whole")
+    Conversation(client, stream).say("what comes later is stored")
+    unknown("previous_response_not_found", lambda: Conversation(client, stream).ask("x", previous_response_id=id))
+
+
+def two_gateways(client, stream):
+    """Each gateway goes on with what the other one has stored."""
+    c = Conversation(client, stream)
+    other = client.with_options(base_url=URLS.elsewhere)
+    for turn in range(4):
+        c.say(f"turn {turn}")
+        c.client, other = other, c.client
+
+
+KEPT = [three_turns, tools, images, instructions, branches, stored, deleted, not_stored, never_there, broken_off]
 BRIEF = [expired]
 
 
@@ -200,15 +226,11 @@ def run(base_url, cases):
                 print(f"FAIL {name}: {type(e).__name__}: {e}")
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--kept")
-    parser.add_argument("--brief")
-    urls = parser.parse_args()
-    if urls.kept:
-        run(urls.kept, KEPT)
-    if urls.brief:
-        run(urls.brief, BRIEF)
-
-
-main()
+parser = argparse.ArgumentParser()
+for name in "kept", "elsewhere", "brief":
+    parser.add_argument("--" + name)
+URLS = parser.parse_args()
+if URLS.kept:
+    run(URLS.kept, KEPT + ([two_gateways] if URLS.elsewhere else []))
+if URLS.brief:
+    run(URLS.brief, BRIEF)

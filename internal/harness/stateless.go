@@ -12,7 +12,7 @@ import (
 )
 
 // stateless is a model server without memory. It answers with the items that it got, and refuses previous_response_id,
-// as engines do that have not given the response themselves.
+// as engines do that have not given the response themselves. A stream after "break off" breaks off in its last event.
 type stateless struct {
 	name  string
 	count *atomic.Int64
@@ -65,10 +65,21 @@ func (s stateless) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(answer)
 		return
 	}
+	s.stream(w, answer, string(request.Input) == `"break off"`)
+}
+
+func (s stateless) stream(w http.ResponseWriter, answer map[string]any, breakOff bool) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	for i, kind := range []string{"response.created", "response.in_progress", "response.completed"} {
 		text, _ := json.Marshal(map[string]any{"type": kind, "sequence_number": i, "response": answer})
-		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", kind, text)
+		event := fmt.Sprintf("event: %s\ndata: %s\n\n", kind, text)
+		if breakOff && i == 2 {
+			event = event[:len(event)-3]
+		}
+		_, _ = io.WriteString(w, event)
 		_ = http.NewResponseController(w).Flush()
+	}
+	if breakOff {
+		panic(http.ErrAbortHandler)
 	}
 }

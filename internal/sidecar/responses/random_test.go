@@ -33,7 +33,7 @@ func (k *talk) text() string {
 func (k *talk) item() any {
 	switch k.IntN(4) {
 	case 0:
-		return map[string]any{"type": "function_call", "call_id": k.text(), "name": "f", "arguments": `{"a":"` + k.text()}
+		return map[string]any{"type": "function_call", "call_id": k.text(), "name": "f", "arguments": "{" + k.text()}
 	case 1:
 		return map[string]any{"type": "function_call_output", "call_id": k.text(), "output": k.text()}
 	case 2:

@@ -37,7 +37,7 @@ func (k *talk) item() any {
 	case 1:
 		return map[string]any{"type": "function_call_output", "call_id": k.text(), "output": k.text()}
 	case 2:
-		return map[string]any{"type": "reasoning", "summary": []any{}, "encrypted_content": nil, "n": float64(k.IntN(9))}
+		return map[string]any{"type": "reasoning", "summary": []any{}, "encrypted_content": nil, "n": k.Float64()}
 	}
 	parts := []any{map[string]any{"type": "input_text", "text": k.text()},
 		map[string]any{"type": "input_image", "image_url": "https://example.com/" + k.text(), "detail": "auto"}}

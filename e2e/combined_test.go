@@ -163,19 +163,3 @@ func TestShares(t *testing.T) {
 		}
 	})
 }
-
-// TestNames: the names of the journal's numbers are told where the journal is, to who has the token.
-func TestNames(t *testing.T) {
-	inCells(t, func(t *testing.T, f *fixture) {
-		f.sendTo(t, "requests", chatPath, chatBody, false)
-		for authorization, status := range map[string]int{"Bearer " + harness.Token: http.StatusOK,
-			"Bearer x": http.StatusUnauthorized} {
-			request := harness.Request(t, http.MethodGet, f.URL("ingest", "/pintle/v1/names"), "", false)
-			request.Header.Set("authorization", authorization)
-			got := harness.Send(t, harness.Client(t, false), request)
-			if got.Status != status || status == http.StatusOK && len(got.Body) == 0 {
-				t.Errorf("%q: got %d, %d bytes", authorization, got.Status, len(got.Body))
-			}
-		}
-	})
-}

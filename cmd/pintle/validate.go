@@ -44,10 +44,8 @@ func runValidate(args []string, stdout, stderr io.Writer) int {
 	for _, difference := range found.Differences(config.Plan.Reading().Dialect) {
 		fmt.Fprintf(stdout, "  differs: %s\n", difference)
 	}
-	if !config.Plan.Reading().Unsure {
-		for _, addition := range found.Added(config.Plan.Reading().Dialect) {
-			fmt.Fprintf(stdout, "  added: %s\n", addition)
-		}
+	for _, addition := range found.Added() {
+		fmt.Fprintf(stdout, "  added: %s\n", addition)
 	}
 	return 0
 }

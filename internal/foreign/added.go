@@ -6,11 +6,10 @@ import (
 	goyaml "go.yaml.in/yaml/v3"
 
 	"github.com/pintle-dev/pintle/internal/yamldoc"
-	"github.com/pintle-dev/pintle/scoring"
 )
 
 // Added says what Pintle does beside a document of another project, as far as the configuration leaves that on.
-func (f *Found) Added(dialect scoring.Dialect) (lines []string) {
+func (f *Found) Added() (lines []string) {
 	root := f.Root()
 	if yamldoc.Scalar(yamldoc.At(yamldoc.At(root, "load"), "correction")) != "false" {
 		lines = append(lines, "what was sent to a server since its metrics were read counts as load; "+
@@ -19,10 +18,7 @@ func (f *Found) Added(dialect scoring.Dialect) (lines []string) {
 	if yamldoc.Scalar(yamldoc.At(yamldoc.At(root, "failing"), "policy")) != "ignore" {
 		lines = append(lines, "a server that fails or falls silent is left out; failing: {policy: ignore} keeps it")
 	}
-	if dialect == llmd {
-		lines = append(lines, "where a server's page has several series of one metric all count, not the first alone")
-	}
-	return lines
+	return append(lines, "where a server's page has several series of one metric all count, not the first alone")
 }
 
 // sidecarKeys are keys of charts for what the sidecar has to be told.

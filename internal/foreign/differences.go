@@ -23,8 +23,9 @@ var differences = []struct {
 	text string
 }{
 	{"active-request-scorer", heimdall, "the most requests are those of a candidate, not of any endpoint, and all of " +
-		"Envoy's workers count together"},
+		"Envoy's workers count together; maxBusyScore is 1 where it is not given, in llm-d's code of then 0"},
 	{"active-request-scorer", llmd, "all of Envoy's workers count together; " + lost},
+	{"agent-identity", llmd, "it names no flow of requests that are queued, as none are"},
 	{"approx-prefix-cache-producer", llmd,
 		prefixesLLMD + "; the blocks of all producers of one decision are 1,024 at most, and the limit of tokens " +
 			"holds for all prompts of a request together"},
@@ -34,15 +35,18 @@ var differences = []struct {
 	{"core-metrics-extractor", llmd, "several series of one metric are summed or averaged, there the first counts"},
 	{"dcgm-data-source", llmd, "it is read once a second unless interval says otherwise, there every 50 ms, and a " +
 		"value is not known any more when the exporter stops answering"},
+	{"destination-endpoint-served-verifier", both, "the header is missing where the gateway does not tell who " +
+		"served; there it says so"},
 	{"endpoint-attribute-filter", llmd, knownAttributes},
 	{"endpoint-attribute-scorer", llmd, knownAttributes},
 	{"file-discovery", llmd, "IPv6 addresses and ports that are numbers are right, there they end the process"},
-	{"header-based-testing-filter", llmd, "an ip alone stands for the first endpoint there; there for any of that ip"},
+	{"header-based-testing-filter", both, "an ip alone stands for the first endpoint there; there for any of that ip"},
 	{"inflight-load-producer", llmd, "cached tokens never count as load; there it is by chance of a start whether " +
 		"they do; " + lost},
 	{"latency-scorer", llmd, "a request without an objective goes where its answer is predicted to come soonest; " +
 		"there it misses an objective of 0 everywhere"},
-	{"latency-slo-admitter", llmd, "a request that is refused is answered with 429, not 500"},
+	{"latency-slo-admitter", llmd, "a request that is refused is answered with 429, not 500; a server with little of " +
+		"its KV cache in use does not keep a request from being refused"},
 	{"lora-affinity-scorer", heimdall, "a server that has reported no adapter yet counts as one with room for one"},
 	{"metrics-data-source", llmd, "under another name than its type it takes the place of the default one; there " +
 		"servers are read twice"},
@@ -50,9 +54,17 @@ var differences = []struct {
 		"answered; of several endpoints that a picker names the first alone learns"},
 	{"no-hit-lru-scorer", heimdall, "used endpoints are ranked among the candidates, not among all"},
 	{"no-hit-lru-scorer", llmd, "endpoints that were never used come in the order of the pool; there it is by chance"},
-	{"predicted-latency-producer", llmd, "latencies are learnt in the proxy from streamed answers, in place of a " +
-		"training and a prediction server, for any number of endpoints; an objective that a request does not have is " +
-		"met, there with streamingMode it is 0; requests under way do not tighten each other's objectives"},
+	{"passthrough-parser", llmd, "a model and tokens are read where the path is known; there none are"},
+	{"precise-prefix-cache-producer", llmd, eventsLLMD}, {"precise-prefix-cache-scorer", llmd, eventsLLMD},
+	{"precise-prefix-cache-scorer", heimdall, "the smallest match is worth more than none, there nothing; the best " +
+		"and the smallest are looked for among the candidates, there among all endpoints; " + exact},
+	{"predicted-latency-producer", llmd, learnt + ", for any number of endpoints; an objective that a request does " +
+		"not have is met, there with streamingMode it is 0; requests under way do not tighten each other's objectives"},
+	{"predicted-latency-scorer", heimdall, learnt + "; an objective that a request does not have is met, there it " +
+		"is 0; requests under way do not tighten each other's objectives"},
+	{"prefix-based-pd-decider", heimdall, "tokens are estimated by what servers reported of other prompts, there as " +
+		"a fourth of the messages' JSON; where no prefix is known the whole prompt counts as not cached, in llm-d's " +
+		"code of then prefill did not run"},
 	{"prefix-based-pd-decider", llmd, "it goes by the producer that scorers go by, where no default one is declared; " +
 		"there always by the default one; " + prefixesLLMD},
 	{"prefix-cache-affinity-filter", llmd, "peakPrefillThroughput is learnt of each server where it is not given; " +
@@ -74,7 +86,15 @@ var differences = []struct {
 
 const (
 	lost   = "a request of which no end is seen counts for 10 minutes"
+	learnt = "latencies are learnt in the proxy from streamed answers, in place of a training and a prediction server"
 	videos = "the request headers x-llm-d-video-* have no effect"
+)
+
+const (
+	exact = "the sidecar tells what servers have; where it is late or cannot tell, what they answered counts; no " +
+		"block forgets a holder for podCacheSize"
+	eventsLLMD = "servers are asked for events wherever discoverPods is true, there only where dataLayer lists it " +
+		"under an endpoint-notification-source; " + exact
 )
 
 const (

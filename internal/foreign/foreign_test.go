@@ -79,7 +79,7 @@ func TestAdded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := found.Added(scoring.DialectLLMD); len(got) != tc.lines {
+		if got := found.Added(); len(got) != tc.lines {
 			t.Errorf("%s: got %q, want %d lines", tc.name, got, tc.lines)
 		}
 	}
@@ -91,5 +91,30 @@ func TestAdded(t *testing.T) {
 	}
 	if got := strings.Join(found.Besides, " "); got != "router.metricsDataSource.path router.modelServers.type" {
 		t.Errorf("beside the document: got %q", got)
+	}
+}
+
+// TestDifferences: what a plug-in does otherwise is said in the dialects of which that is so, and in no other.
+func TestDifferences(t *testing.T) {
+	const h, l = scoring.DialectHeimdall, scoring.DialectLLMD
+	for _, tc := range []struct {
+		kind    string
+		dialect scoring.Dialect
+		want    string // empty for nothing
+	}{
+		{"active-request-scorer", h, "maxBusyScore is 1"}, {"active-request-scorer", l, "workers count together"},
+		{"agent-identity", l, "no flow"}, {"agent-identity", h, ""},
+		{"destination-endpoint-served-verifier", h, "missing"}, {"destination-endpoint-served-verifier", l, "missing"},
+		{"header-based-testing-filter", h, "first endpoint"}, {"header-based-testing-filter", l, "first endpoint"},
+		{"latency-slo-admitter", l, "KV cache"}, {"passthrough-parser", l, "path is known"},
+		{"precise-prefix-cache-scorer", h, "more than none"}, {"precise-prefix-cache-scorer", l, "discoverPods"},
+		{"precise-prefix-cache-producer", l, "podCacheSize"}, {"predicted-latency-scorer", h, "training"},
+		{"prefix-based-pd-decider", h, "JSON"}, {"prefix-based-pd-decider", l, "default one"},
+		{"queue-scorer", h, ""}, {"queue-scorer", l, ""},
+	} {
+		got := strings.Join(foreign.Differences(tc.kind, tc.dialect), "\n")
+		if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+			t.Errorf("%s, %v: got %q, want %q", tc.kind, tc.dialect, got, tc.want)
+		}
 	}
 }

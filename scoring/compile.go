@@ -246,6 +246,10 @@ func (c *compiler) build(at, parameters *strictjson.Object, kind, name string) P
 		at.Mistake("type", strconv.Quote(kind)+" is known, but not here yet: "+instead)
 		return nil
 	}
+	if instead := former[kind]; instead != "" {
+		at.Mistake("type", strconv.Quote(kind)+" is a type of the past: "+instead)
+		return nil
+	}
 	at.Mistake("type", strconv.Quote(kind)+" is not a known plug-in"+strictjson.Hint(kind, c.types(), "known are"))
 	return nil
 }
@@ -262,7 +266,7 @@ func (c *compiler) types() []string {
 // type that is right.
 func (c *compiler) meant(kind string) string {
 	known := c.types()
-	if slices.Contains(known, kind) || notYet[kind] != "" {
+	if slices.Contains(known, kind) || notYet[kind] != "" || former[kind] != "" {
 		return ""
 	}
 	return strictjson.Nearest(kind, known)

@@ -1,5 +1,19 @@
 package scoring
 
+// former are the types of plug-ins that endpoint pickers had before, and what does the same today, or comes nearest.
+var former = map[string]string{
+	"decision-tree-filter":      nearestTree,
+	"lora-affinity-filter":      "lora-affinity-scorer prefers the servers that it kept",
+	"low-queue-filter":          "utilization-filter with the metric waiting-queue keeps the same servers",
+	"least-queue-filter":        "queue-scorer prefers the servers that it kept",
+	"least-kv-cache-filter":     "kv-cache-utilization-scorer prefers the servers that it kept",
+	"sheddable-capacity-filter": "the key saturationDetector says when requests of a priority below 0 are refused",
+
+	"slo-aware-profile-handler": "single-profile-handler is enough for predicted-latency-scorer",
+	"slo-request-tracker":       "predicted-latency-scorer learns by itself: leave it out",
+	"slo-scorer":                "it is predicted-latency-scorer today",
+}
+
 // notYet are the types of plug-ins that llm-d's router has and Pintle does not have yet, and what comes nearest. A type
 // that the registry knows is not looked up here.
 var notYet = map[string]string{
@@ -38,5 +52,6 @@ var notYet = map[string]string{
 const (
 	nearestFlow    = "requests are not queued in the proxy; vtc-basic shares servers fairly among users"
 	nearestCluster = "servers of all clusters may stand in one pool"
+	nearestTree    = "scorers with weights choose among all servers, where it tried one filter after the other"
 	nearestParser  = "the API is told by the path: leave it out"
 )

@@ -82,6 +82,11 @@ func without(roots []*goyaml.Node) error {
 				n.Line, strconv.Quote(n.Value))
 		}
 	}
+	for _, root := range roots {
+		if n := search(root, customConfig); n != nil {
+			return fmt.Errorf("line %d: %s: no %s lies in it", n.Line, customConfig, kinds[0])
+		}
+	}
 	if kind := yamldoc.At(roots[0], "kind"); kind != nil && yamldoc.At(roots[0], "metadata") != nil {
 		return fmt.Errorf("line %d: kind: no %s lies in this %s", kind.Line, kinds[0], yamldoc.Scalar(kind))
 	}

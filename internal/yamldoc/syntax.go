@@ -15,6 +15,7 @@ var broken = []struct{ text, means string }{
 	{"found a tab character", tab},
 	{"cannot start any token",
 		"a value begins with a character that has a meaning in YAML, such as @ or %; put it in quotes"},
+	{"non-alphabetical character", "a line begins with a percent sign, which has a meaning in YAML"},
 	{"alphabetic or numeric character", "a value begins with * or &, which have a meaning in YAML; put it in quotes"},
 	{"unknown anchor", "an alias (*name) stands for an anchor (&name) that is not there; put a value with * in quotes"},
 	{"mapping values are not allowed",

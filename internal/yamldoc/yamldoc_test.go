@@ -67,6 +67,7 @@ func TestSyntaxErrors(t *testing.T) {
 		{"a bracket too many", "a: 1\nb: [c]]\nd: 1\n", 2, indentation},
 		{"a comma", "a: [{b: 1} {c: 2}]\n", 1, unclosed},
 		{"a quote", "a: 1\nb: \"x\nc: 2\nd: 3\n", 2, "a quote is not closed"},
+		{"a percent sign", "a: 1\n%sb: 2\n", 2, "a line begins with a percent sign"},
 		{"a reserved character", "a: 1\nb: @x\n", 2, "a value begins with a character that has a meaning"},
 		{"a star", "a: 1\nb: *\n", 2, "a value begins with * or &"},
 		{"an alias", "a: 1\nb: *x\nc: 1\n", 2, "an alias (*name) stands for an anchor"},

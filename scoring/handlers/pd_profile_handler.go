@@ -36,7 +36,8 @@ type pdProfileHandlerParameters struct {
 	PrimaryPort int
 	// DeciderPluginName names the prefill decider.
 	DeciderPluginName string
-	// Threshold is deprecated, in place of a decider: the number of characters not cached from which prefill runs.
+	// Threshold is deprecated, in place of a decider: the number of characters not cached from which prefill runs. With
+	// 0 it always runs.
 	Threshold int
 	// HashBlockSize is deprecated and has no effect: the prefix scorer says how long a block is.
 	HashBlockSize int
@@ -65,6 +66,7 @@ func NewPDProfileHandler(b *scoring.Builder) scoring.Plugin {
 	b.String("deciderPluginName", &p.DeciderPluginName)
 	b.Int("threshold", &p.Threshold, 0, math.MaxInt32)
 	b.Int("hashBlockSize", &p.HashBlockSize, 0, math.MaxInt32)
+	b.NoEffect("hashBlockSize", "the prefix scorer says how long a block is")
 	if b.Defaults().PrefixProducers {
 		b.String("prefixMatchInfoProducerName", &p.PrefixMatchInfoProducerName)
 	}
@@ -88,9 +90,14 @@ func NewPDProfileHandler(b *scoring.Builder) scoring.Plugin {
 // chooseDecider returns the decider that p names, in one way or another.
 func (h *pdProfileHandler) chooseDecider(b *scoring.Builder, p *pdProfileHandlerParameters) scoring.PrefillDecider {
 	switch {
-	case p.Threshold > 0 && !b.Has("deciderPluginName"):
-		b.Warn("\"threshold\" is deprecated and counts characters; write it as nonCachedTokens of a " +
-			"prefix-based-pd-decider")
+	case b.Has("threshold") && !b.Has("deciderPluginName"):
+		if p.Threshold == 0 {
+			b.Warn("\"threshold\" is deprecated, and with 0 prefill always runs; write it as deciderPluginName: " +
+				"always-disagg-pd-decider")
+		} else {
+			b.Warn("\"threshold\" is deprecated and counts characters; write it as nonCachedTokens of a " +
+				"prefix-based-pd-decider")
+		}
 		return thresholdDecider(p.Threshold)
 	case !b.Has("deciderPluginName") && !b.Declared(defaultDecider):
 		decider, _ := b.Add(defaultDecider).(scoring.PrefillDecider)
@@ -99,11 +106,14 @@ func (h *pdProfileHandler) chooseDecider(b *scoring.Builder, p *pdProfileHandler
 	return prefillDecider(b, "deciderPluginName", p.DeciderPluginName)
 }
 
-// thresholdDecider asks for prefill from so many characters on that are not cached.
+// thresholdDecider asks for prefill from so many characters on that are not cached, with 0 for every request.
 type thresholdDecider int
 
 // NeedsPrefill implements scoring.PrefillDecider.
 func (d thresholdDecider) NeedsPrefill(c *scoring.Cycle, decode *scoring.Endpoint) bool {
+	if d == 0 {
+		return true
+	}
 	tokens := c.PromptTokens()
 	if tokens == 0 || c.Request.Body == nil {
 		return false

@@ -85,8 +85,16 @@ func TestStagesThatNeverRun(t *testing.T) {
 			name: "a threshold of old",
 			plugins: `{"type": "disagg-headers-handler", "parameters": {"prefillProfile": "p"}}, ` + pd +
 				`, "threshold": 10, "hashBlockSize": 5}}`,
-			warnings: `pd-profile-handler: "threshold" is deprecated and counts characters; write it as nonCachedTokens of a ` +
+			warnings: "pd-profile-handler: hashBlockSize has no effect: the prefix scorer says how long a block is\n" +
+				`pd-profile-handler: "threshold" is deprecated and counts characters; write it as nonCachedTokens of a ` +
 				`prefix-based-pd-decider`,
+		},
+		{
+			name: "a threshold of old that is 0",
+			plugins: `{"type": "disagg-headers-handler", "parameters": {"prefillProfile": "p"}}, ` + pd +
+				`, "threshold": 0}}`,
+			warnings: `pd-profile-handler: "threshold" is deprecated, and with 0 prefill always runs; write it as ` +
+				`deciderPluginName: always-disagg-pd-decider`,
 		},
 		{
 			name: "declared in any order",
@@ -124,22 +132,27 @@ func TestStagesThatNeverRun(t *testing.T) {
 	}
 }
 
-// TestThreshold: the legacy threshold counts the characters of a prompt that are not cached.
+// TestThreshold: the legacy threshold counts the characters of a prompt that are not cached; 0 has every prompt
+// prefilled.
 func TestThreshold(t *testing.T) {
-	plan := plantest.Plan(t,
-		stageConfig(`{"type": "pd-profile-handler", "parameters": {"decodeProfile": "d", "prefillProfile": "p",
-		"threshold": 10}}`), plantest.Neutral)
-	c := plantest.Cycle(plantest.Pool(plantest.Labelled("role", "d"), plantest.Labelled("role", "p")), 1)
-	for prompt, want := range map[string]int{"123456789": 0, "1234567890": 1} {
+	for _, tc := range []struct {
+		threshold, prompt string
+		want              int
+	}{{"10", "123456789", 0}, {"10", "1234567890", 1}, {"0", "1", 1}} {
+		plan := plantest.Plan(t,
+			stageConfig(`{"type": "pd-profile-handler", "parameters": {"decodeProfile": "d", "prefillProfile": "p",
+			"threshold": `+tc.threshold+`}}`), plantest.Neutral)
+		c := plantest.Cycle(plantest.Pool(plantest.Labelled("role", "d"), plantest.Labelled("role", "p")), 1)
 		if failure := c.Request.Read(new(openai.Request), openai.APICompletions,
-			[]byte(`{"model":"m","prompt":"`+prompt+`"}`)); failure != nil {
+			[]byte(`{"model":"m","prompt":"`+tc.prompt+`"}`)); failure != nil {
 			t.Fatal(failure.Message)
 		}
 		if _, failure := plan.Decide(c); failure != nil {
 			t.Fatal(failure.Message)
 		}
-		if got := len(c.RequestHeaders()); got != want {
-			t.Errorf("%d characters: %d headers of other stages, want %d", len(prompt), got, want)
+		if got := len(c.RequestHeaders()); got != tc.want {
+			t.Errorf("threshold %s, prompt %s: %d headers of other stages, want %d", tc.threshold, tc.prompt, got,
+				tc.want)
 		}
 	}
 }

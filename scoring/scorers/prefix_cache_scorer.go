@@ -75,10 +75,28 @@ const mostBlocks = 1024
 
 // NewPrefixCacheScorer builds a prefix-cache-scorer.
 func NewPrefixCacheScorer(b *scoring.Builder) scoring.Plugin {
+	readMode(b)
 	if b.Defaults().PrefixProducers {
 		return newPrefixMatchScorer(b)
 	}
 	return newOwnPrefixCacheScorer(b)
+}
+
+// readMode reads mode, by which older documents made another plug-in of the scorer.
+func readMode(b *scoring.Builder) {
+	if !b.Has("mode") {
+		return
+	}
+	const estimate, tracking = "estimate", "cache_tracking"
+	mode := estimate
+	b.OneOf("mode", &mode, estimate, tracking)
+	if mode != tracking {
+		return
+	}
+	b.Mistake("mode", tracking+" is the type precise-prefix-cache-scorer today; write that, with "+
+		"tokenProcessorConfig beside indexerConfig and the model as indexerConfig.tokenizersPoolConfig.modelName")
+	b.Drop("indexerConfig")
+	b.Drop("kvEventsConfig")
 }
 
 // newOwnPrefixCacheScorer builds a prefix-cache-scorer that matches prompts by itself.

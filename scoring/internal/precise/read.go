@@ -20,14 +20,51 @@ func Read(b *scoring.Builder) *scoring.PreciseIndex {
 	}
 	readTokenProcessor(b.Object.Object("tokenProcessorConfig"), x)
 	indexer := b.Object.Object("indexerConfig")
-	readKeys(indexer.Object("kvBlockIndexConfig"), &x.Keys)
+	readFormer(b, indexer, x)
+	keys := indexer.Object("kvBlockIndexConfig")
+	noEffect(b, keys, "kvBlockIndexConfig.maxPrefixBlocksToMatch", "all blocks of a prompt count")
+	readKeys(keys, &x.Keys)
 	readTiers(indexer, x)
-	readPool(b, indexer.Object("tokenizersPoolConfig"), x)
+	pool := indexer.Object("tokenizersPoolConfig")
+	noEffect(b, pool, "tokenizersPoolConfig.minPrefixOverlapRatio", anew)
+	readPool(b, pool, x)
 	indexer.Close()
 	x.Events = readEvents(b.Object.Object("kvEventsConfig"))
 	b.Bool("speculativeIndexing", &x.Speculative)
 	b.Duration("speculativeTTL", &x.SpeculativeTTL, time.Millisecond)
 	return x
+}
+
+// readFormer reads what stands in indexerConfig in older documents.
+func readFormer(b *scoring.Builder, indexer *strictjson.Object, x *scoring.PreciseIndex) {
+	const processor, speculative = "tokenProcessorConfig", "speculativeIndexing"
+	beside := func(key string) bool {
+		if !indexer.Has(key) {
+			return false
+		}
+		if b.Has(key) {
+			indexer.Mistake(key, "stands beside indexerConfig, too; give it there alone")
+		} else {
+			b.Warn("indexerConfig." + key + " counts as if it stood beside indexerConfig; write it there")
+		}
+		return true
+	}
+	if beside(processor) {
+		readTokenProcessor(indexer.Object(processor), x)
+	}
+	if beside(speculative) {
+		indexer.Bool(speculative, &x.Speculative)
+	}
+	noEffect(b, indexer, "prefixStoreConfig", anew)
+}
+
+const anew = "a prompt's tokens are made anew for each request"
+
+// noEffect tells the operator of a key that o, which stands in indexerConfig, may have in older documents.
+func noEffect(b *scoring.Builder, o *strictjson.Object, path, why string) {
+	if o.Drop(path[strings.LastIndexByte(path, '.')+1:]) {
+		b.Warn("indexerConfig." + path + " has no effect: " + why)
+	}
 }
 
 func readTokenProcessor(o *strictjson.Object, x *scoring.PreciseIndex) {

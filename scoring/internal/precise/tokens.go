@@ -86,6 +86,10 @@ func ReadBackend(b *scoring.Builder) *scoring.TokenBackend {
 		MediaTimeout: 30 * time.Second}
 	vllm, uds := b.Object.Object("vllm"), b.Object.Object("udsTokenizerConfig")
 	b.String("modelName", &t.Model)
+	if vllm.Has("http") && !vllm.Has("url") {
+		vllm.String("http", &t.URL)
+		b.Warn("vllm.http is deprecated; write it as vllm.url")
+	}
 	vllm.String("url", &t.URL)
 	vllm.Duration("timeout", &t.Timeout, time.Millisecond)
 	vllm.Duration("mmTimeout", &t.MediaTimeout, time.Millisecond)

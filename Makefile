@@ -145,7 +145,7 @@ e2e-istio: build bin/pintle-failpoint.wasm $(image) $(istio) ## Tests with a rea
 bars: build ## What has to be done within a time: start-up, following the load, an hour's replay, predictions, 200 servers for a minute. For an idle machine
 	PINTLE_BARS=1 $(GO) test -count=1 -v -run 'TestStartUp$$|TestFollow$$' ./e2e
 	PINTLE_BARS=1 $(GO) test -count=1 -v -run 'TestHour$$' ./internal/replay
-	PINTLE_BARS=1 $(GO) test -count=1 -v -run 'TestPredictingCosts$$' ./scoring
+	PINTLE_BARS=1 $(GO) test -count=1 -v -run 'TestCosts$$' ./scoring
 	PINTLE_FLEET=1m $(GO) test -count=1 -v -run 'TestTwoHundredServers$$' ./internal/sidecar
 
 .PHONY: e2e-kubernetes

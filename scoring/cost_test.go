@@ -168,14 +168,33 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// TestPredictingCosts: a decision over 64 endpoints by predicted latency takes at most 1.3 times as long as that of the
-// default configuration, as make bars asserts: what the quickest of a hundred rounds take, in turns.
-func TestPredictingCosts(t *testing.T) {
-	const most, rounds, decisions = 1.3, 3000, 20
+// TestCosts: a decision over 64 endpoints takes at most so many times as long as that of the default configuration, as
+// make bars asserts: what the quickest of a hundred rounds take, in turns.
+func TestCosts(t *testing.T) {
 	if os.Getenv("PINTLE_BARS") == "" {
 		t.Skip("PINTLE_BARS is not set")
 	}
-	names := []string{"default", "predicted latency"}
+	for _, test := range []struct {
+		name string
+		most float64
+	}{
+		{"predicted latency", 1.3},
+		{"tokens in flight", 1.2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			usual, took := race(t, "default", test.name)
+			t.Logf("default %v, %s %v", usual, test.name, took)
+			if ratio := float64(took) / float64(usual); ratio > test.most {
+				t.Errorf("%.2f times as long, want at most %v", ratio, test.most)
+			}
+		})
+	}
+}
+
+// race has two configurations decide in turns and tells what each decision takes.
+func race(t *testing.T, first, second string) (atFirst, atSecond time.Duration) {
+	const rounds, decisions = 3000, 20
+	names := []string{first, second}
 	var quick [2]time.Duration
 	var took [2][]time.Duration
 	var plans [2]*scoring.Plan
@@ -199,8 +218,5 @@ func TestPredictingCosts(t *testing.T) {
 		slices.Sort(took[i])
 		quick[i] = took[i][rounds/100] / decisions
 	}
-	t.Logf("default %v, predicted latency %v", quick[0], quick[1])
-	if ratio := float64(quick[1]) / float64(quick[0]); ratio > most {
-		t.Errorf("%.2f times as long, want at most %v", ratio, most)
-	}
+	return quick[0], quick[1]
 }

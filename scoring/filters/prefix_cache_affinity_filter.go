@@ -91,12 +91,26 @@ func (f prefixCacheAffinityFilter) Select(c *scoring.Cycle, candidates []*scorin
 	if len(candidates) < 2 || f.threshold <= 0 || m.Blocks == 0 || f.explores(c) {
 		return len(candidates)
 	}
-	least := f.threshold * float64(m.Blocks)
-	n, sticky, other := 0, math.Inf(1), math.Inf(1)
+	least, n := f.threshold*float64(m.Blocks), 0
+	for i, e := range candidates {
+		if float64(m.Matched(e)) >= least {
+			candidates[n], candidates[i] = e, candidates[n]
+			n++
+		}
+	}
+	if n == 0 || n < len(candidates) && f.penaltySeconds > 0 && f.busy(c, candidates, n) {
+		return len(candidates)
+	}
+	return n
+}
+
+// busy reports whether the first n candidates, which are sticky, have the request wait for too long.
+func (f prefixCacheAffinityFilter) busy(c *scoring.Cycle, candidates []*scoring.Endpoint, n int) bool {
 	var predictions []scoring.Prediction
 	if f.rules != nil {
 		predictions, _ = f.rules.Predict(c, candidates)
 	}
+	sticky, other := math.Inf(1), math.Inf(1)
 	for i, e := range candidates {
 		wait := 0.0
 		if f.rules != nil {
@@ -104,19 +118,13 @@ func (f prefixCacheAffinityFilter) Select(c *scoring.Cycle, candidates []*scorin
 		} else {
 			wait = float64(c.TokensInFlight(e)) / f.rate(c, e)
 		}
-		if float64(m.Matched(e)) < least {
+		if i < n {
+			sticky = min(sticky, wait)
+		} else {
 			other = min(other, wait)
-			continue
 		}
-		sticky = min(sticky, wait)
-		candidates[n], candidates[i] = e, candidates[n]
-		n++
 	}
-	busy := f.penaltySeconds > 0 && n < len(candidates) && sticky-other > f.penaltySeconds
-	if n == 0 || busy {
-		return len(candidates)
-	}
-	return n
+	return sticky-other > f.penaltySeconds
 }
 
 // rate is how many tokens e computes in a second.

@@ -39,6 +39,12 @@ var All = []Case{
 	{Name: "llm-d's tokens in flight and affinity to prefixes, 64 endpoints", Prepare: func() func() {
 		return decide(tokensInFlight, 64)
 	}},
+	{Name: "default configuration, 64 servers at work, prompt of 1 KB", Prepare: func() func() { return busy(``, 1<<10) }},
+	{Name: "tokens in flight and affinity, the same", Prepare: func() func() { return busy(tokensInFlight, 1<<10) }},
+	{Name: "default configuration, 64 servers at work, prompt of 16 KB", Prepare: func() func() { return busy(``, 16<<10) }},
+	{Name: "tokens in flight and affinity, the same with 16 KB", Prepare: func() func() {
+		return busy(tokensInFlight, 16<<10)
+	}},
 	{Name: "apply a decision and its end to all of the state", Prepare: events},
 }
 
@@ -90,6 +96,7 @@ type bench struct {
 	plan  *scoring.Plan
 	cycle *scoring.Cycle
 	scan  openai.Request
+	lease uint32
 }
 
 func newBench(configuration string, n int) *bench {

@@ -133,7 +133,7 @@ e2e-long: build ## The tests in real Envoy that take long: soaks, fifty configur
 	$(GO) test -count=1 -timeout 15m -run '^Test(Soak|ManyConfigurations|HeldUploads|HotRestart|MetricsTellTheTruth|Conversations)' ./e2e
 
 .PHONY: e2e-replicate
-e2e-replicate: build ## Four gateways that decide as one, and all that can fail between them, in some three minutes
+e2e-replicate: build ## Four gateways that decide as one, and all that can fail between them, in some four minutes
 	$(GO) test -count=1 -v -timeout 10m -run '^TestGateways' ./e2e
 
 .PHONY: e2e-istio

@@ -121,6 +121,10 @@ func (i *ingest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(a.Append(nil, journaltest.New(0).Store(), nil, journal.Position{}, 0, 0))
 		return
 	}
+	if strings.HasSuffix(r.URL.Path, "/events") {
+		http.NotFound(w, r)
+		return
+	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return

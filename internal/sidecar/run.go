@@ -82,6 +82,11 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 		}
 		m.Registry.MustRegister(members[0].Metrics())
 	}
+	var share *replicate.Share
+	if c.Scrape.Share {
+		share = replicate.NewShare(members[0], p, c.Engines, 2*c.Scrape.IdleInterval+100*time.Millisecond)
+		scraper.Share = share
+	}
 	asked := &answers{}
 	if err := asked.open(c, token, p, m, log); err != nil {
 		asked.close()
@@ -99,6 +104,9 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	tasks.Go(func() { observer.run(ctx) })
 	for _, member := range members {
 		tasks.Go(func() { member.Run(ctx) })
+	}
+	if share != nil {
+		tasks.Go(func() { share.Run(ctx) })
 	}
 	tasks.Go(func() { asked.run(ctx) })
 	if c.TokenFile != "" {

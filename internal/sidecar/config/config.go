@@ -90,6 +90,8 @@ type Scrape struct {
 	// Models is the time between two looks at the models that an endpoint serves; 0 leaves it to the Envoys: half a
 	// minute once one asks for them, else never.
 	Models time.Duration
+	// Share has one of the sidecars that share a stream scrape for all.
+	Share bool
 	// Access holds for endpoints that say nothing else.
 	Access topology.Access
 	// ModelsPath is where the lists of models are, ModelsAccess how they are asked for; empty and nil are /v1/models,
@@ -219,6 +221,9 @@ func Parse(path string, content []byte) (*Config, error) {
 	c.readMetrics(root.Object("metrics"))
 	c.readResponses(root.Object("responses"))
 	c.readReplicate(root.Secret("replicate"))
+	if c.Scrape.Share && c.Replicate == nil {
+		root.Mistake("scrape.share", "needs replicate, which says by which server; leaving it out is right without")
+	}
 	c.readPrefix(root.Object("prefix"))
 	if discovery := root.Object("discovery"); discovery.Present() {
 		c.readDiscovery(discovery)

@@ -154,7 +154,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"unknown key", envoyYAML + static + "scrap: {interval: 1s}\n",
 			`line 3: unknown key "scrap"; did you mean scrape? known are engines, envoy, scrape, push, admin, follow, metrics, responses, replicate, prefix, discovery, objectives, modelRewrites`},
 		{"unknown inner key", envoyYAML + static + "scrape: {intervall: 1s}\n",
-			`line 3: scrape: unknown key "intervall"; did you mean interval? known are interval, idleInterval, timeout, models, scheme, tls, tokenFile, tokenHeader`},
+			`line 3: scrape: unknown key "intervall"; did you mean interval? known are interval, idleInterval, timeout, models, share, scheme, tls, tokenFile, tokenHeader`},
 		{"twice", envoyYAML + static + "scrape: {interval: 1s, interval: 2s}\n",
 			`line 3: key "interval" is given twice`},
 		{"key type", envoyYAML + static + "1: x\n",

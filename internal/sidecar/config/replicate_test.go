@@ -12,6 +12,18 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
+func TestShare(t *testing.T) {
+	const text = envoyYAML + "discovery: {static: []}\nscrape: {share: true}\n"
+	_, err := Parse("sidecar.yaml", []byte(text))
+	if err == nil || !strings.Contains(err.Error(), "scrape.share: needs replicate") {
+		t.Errorf("got %v, want that replicate is missing", err)
+	}
+	c, err := Parse("sidecar.yaml", []byte(text+"replicate: {redis: 'redis://r'}\n"))
+	if err != nil || !c.Scrape.Share {
+		t.Errorf("got %v, want scrapes to be shared", err)
+	}
+}
+
 func TestReplicate(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "key"), []byte("from-a-file\n"), 0o600); err != nil {

@@ -22,6 +22,7 @@ func (c *Config) readScrape(o *strictjson.Object) {
 	o.Duration("idleInterval", &c.Scrape.IdleInterval, shortestPeriod)
 	o.Duration("timeout", &c.Scrape.Timeout, shortestPeriod)
 	o.Duration("models", &c.Scrape.Models, time.Second)
+	o.Bool("share", &c.Scrape.Share)
 	c.Scrape.Access = *topology.ReadAccess(o, &topology.Access{}, filepath.Dir(c.Path))
 	o.Close()
 	if c.Scrape.IdleInterval < c.Scrape.Interval {

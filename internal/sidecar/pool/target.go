@@ -39,6 +39,8 @@ type View struct {
 	Result, Failure string
 	// ModelsFailure is why the last look at its models failed; empty after a good one.
 	ModelsFailure string
+	// Shared is set when Sample is of another gateway's scrape.
+	Shared bool
 	// Missing are the metrics that the last page lacked.
 	Missing []string
 	// Models are those that the server says it serves; nil is unknown.
@@ -69,8 +71,23 @@ func (t *Target) Read(sample *engine.Sample, at time.Time, missing []string) (di
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	differs = t.view.Sampled.IsZero() || !t.view.Sample.Equal(sample)
-	t.view.Sample, t.view.Sampled, t.view.Missing = *sample, at, missing
+	t.view.Sample, t.view.Sampled, t.view.Missing, t.view.Shared = *sample, at, missing, false
 	return differs
+}
+
+// Share keeps a sample that another gateway took, and what it was read as, unless there is a newer one or the endpoint
+// is known to be of another engine. It reports whether it did, and whether the sample differs from the last.
+func (t *Target) Share(kind *engine.Engine, sample *engine.Sample, at time.Time, missing []string) (taken,
+	differs bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !at.After(t.view.Sampled) || t.view.Kind != nil && t.view.Kind != kind {
+		return false, false
+	}
+	differs = t.view.Sampled.IsZero() || !t.view.Sample.Equal(sample)
+	t.view.Kind, t.view.Sample, t.view.Sampled, t.view.Missing, t.view.Shared = kind, *sample, at, missing, true
+	t.view.Result, t.view.Failure = "ok", ""
+	return true, differs
 }
 
 // Failed keeps the result of the last scrape and why it failed, empty when it did not.

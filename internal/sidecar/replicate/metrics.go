@@ -11,11 +11,12 @@ import (
 type Metrics struct {
 	members              []*Member
 	entries, bytes       prometheus.Counter
-	events               prometheus.Counter
+	events, shared       prometheus.Counter
 	appendSeconds, lag   prometheus.Histogram
 	refused, failed      *prometheus.CounterVec
 	takenDesc, heardDesc *prometheus.Desc
 	duplicateDesc        *prometheus.Desc
+	scraperDesc          *prometheus.Desc
 }
 
 func newMetrics() *Metrics {
@@ -35,6 +36,7 @@ func newMetrics() *Metrics {
 		entries: counter("appended_entries_total", "Entries that were appended to the stream."),
 		bytes:   counter("appended_bytes_total", "Bytes of the entries that were appended to the stream."),
 		events:  counter("appended_events_total", "Events of this gateway that were appended to the stream."),
+		shared:  counter("shared_samples_total", "Samples of endpoints that were taken from another gateway."),
 		appendSeconds: seconds("append_duration_seconds",
 			"Time that it took to append an entry to the stream."),
 		lag: seconds("lag_seconds",
@@ -45,6 +47,8 @@ func newMetrics() *Metrics {
 		takenDesc: prometheus.NewDesc(prefix+"events_total", "Events of another gateway that were new here.", of, nil),
 		duplicateDesc: prometheus.NewDesc(prefix+"duplicate_events_total",
 			"Events of another gateway that had come before, or came far too late.", of, nil),
+		scraperDesc: prometheus.NewDesc(prefix+"scraper",
+			"1 where this gateway scrapes for all, 0 where it does not; none without scrape.share.", nil, nil),
 		heardDesc: prometheus.NewDesc(prefix+"silence_seconds", "Time since another gateway was last heard of.", of,
 			nil),
 	}
@@ -58,7 +62,7 @@ func (m *Metrics) appended(events, bytes int, took time.Duration) {
 }
 
 func (m *Metrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.entries, m.bytes, m.events, m.appendSeconds, m.lag, m.refused, m.failed}
+	return []prometheus.Collector{m.entries, m.bytes, m.events, m.shared, m.appendSeconds, m.lag, m.refused, m.failed}
 }
 
 // Describe implements prometheus.Collector.
@@ -69,6 +73,7 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 	out <- m.takenDesc
 	out <- m.duplicateDesc
 	out <- m.heardDesc
+	out <- m.scraperDesc
 }
 
 // Collect implements prometheus.Collector.
@@ -80,6 +85,13 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 		return
 	}
 	now := time.Now()
+	if share := m.members[0].share; share != nil {
+		holds := 0.0
+		if share.Holds() {
+			holds = 1
+		}
+		out <- prometheus.MustNewConstMetric(m.scraperDesc, prometheus.GaugeValue, holds)
+	}
 	for _, g := range m.members[0].Now(now).Gateways {
 		out <- prometheus.MustNewConstMetric(m.takenDesc, prometheus.CounterValue, float64(g.Events), g.Name)
 		out <- prometheus.MustNewConstMetric(m.duplicateDesc, prometheus.CounterValue, float64(g.Duplicates), g.Name)
@@ -94,6 +106,8 @@ type State struct {
 	Failures []string `json:"failures,omitempty"`
 	// Refused is what has been refused so far, by reason.
 	Refused map[string]uint64 `json:"refused,omitempty"`
+	// Scraping is who scrapes, where scrapes are shared.
+	Scraping string `json:"scraping,omitempty"`
 	// Gateways are the others.
 	Gateways []GatewayState `json:"gateways"`
 }
@@ -113,10 +127,13 @@ func (m *Member) Now(now time.Time) State {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := State{Gateway: m.Gateway, Gateways: []GatewayState{}, Refused: maps.Clone(m.reader.refused)}
-	for _, at := range []string{"stream", "envoy"} {
+	for _, at := range []string{"stream", "envoy", "scrapes", "samples"} {
 		if text := m.failure[at]; text != "" {
 			s.Failures = append(s.Failures, at+": "+text)
 		}
+	}
+	if m.share != nil {
+		s.Scraping = m.share.Now(now)
 	}
 	for _, p := range m.reader.known.sorted(func(*peer, *peer) int { return 0 }) {
 		if p.name != m.Gateway {

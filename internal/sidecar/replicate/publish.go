@@ -206,7 +206,9 @@ func (p *publisher) append(batch []byte, events int, end journal.Position) error
 		return fmt.Errorf("the server names an entry %q", added.Val())
 	}
 	took := time.Since(began)
-	p.offset.Store(int64(at.High)*int64(time.Millisecond) - began.Add(took/2).UnixNano())
+	// The ID is cut to a millisecond.
+	p.clock.Store(&clock{offset: int64(at.High)*int64(time.Millisecond) - began.Add(took/2).UnixNano(),
+		error: int64(took/2 + time.Millisecond)})
 	if at.less(p.lastID) {
 		p.reader.rewind.Store(true) // another stream, by a clock that is behind
 	}

@@ -143,7 +143,10 @@ func (r *reader) refuse(reason string) {
 func (r *reader) collect(e *entry, id streamID) error {
 	now := time.Now()
 	// By how much the sender's clock has to be set forward, so that the entry was sent when the server took it.
-	offset := int64(id.High)*int64(time.Millisecond) - r.offset.Load() - e.sent
+	offset := int64(id.High)*int64(time.Millisecond) - e.sent
+	if at := r.clock.Load(); at != nil {
+		offset -= at.offset
+	}
 	if e.gateway == r.Gateway && e.end.Epoch == r.own {
 		return nil
 	}

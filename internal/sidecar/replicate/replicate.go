@@ -61,8 +61,10 @@ type Member struct {
 
 	publisher publisher
 	reader    reader
-	// offset is how far the server's clock is ahead of this one's, in nanoseconds.
-	offset atomic.Int64
+	key       func() string
+	share     *Share // nil where scrapes are not shared
+	// clock is the server's as of the last append; nil before the first.
+	clock atomic.Pointer[clock]
 
 	mu        sync.Mutex
 	published time.Time // when an entry was last appended
@@ -100,6 +102,7 @@ func New(c *config.Config, token func() string, log *slog.Logger) ([]*Member, er
 		if len(c.Ingests) > 1 {
 			m.Gateway += "/" + strconv.Itoa(i)
 		}
+		m.key = key
 		m.publisher = publisher{Member: m, codec: newCodec(r.Stream, key)}
 		m.reader = reader{Member: m, codec: newCodec(r.Stream, key), known: peers{}, refused: map[string]uint64{}}
 		m.follower = &follow.Follower{

@@ -36,8 +36,18 @@ type Scraper struct {
 	Pool    *pool.Pool
 	Log     *slog.Logger
 	Metrics *metrics.Metrics
+	// Share has one of several sidecars scrape for all; nil leaves each to itself.
+	Share Sharer
 	// Demand has models read where the configuration does not say how often.
 	Demand *Demand
+}
+
+// Sharer tells which endpoints need not be scraped here.
+type Sharer interface {
+	// Stands reports whether another sidecar's sample stands for a scrape now.
+	Stands(t *pool.Target) bool
+	// Read is told that an endpoint was scraped here.
+	Read(t *pool.Target)
 }
 
 // Run scrapes one endpoint until ctx ends, and asks for its models if the configuration or an Envoy says so. learn is
@@ -100,6 +110,12 @@ func (s *scraper) run(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
+		if s.Share != nil && s.Share.Stands(s.target) {
+			failures, s.idle = 0, 0
+			timer.Reset(pace.Jitter(s.Interval))
+			continue
+		}
+		s.adopt()
 		start := time.Now()
 		err := s.once(ctx, start)
 		if ctx.Err() != nil {
@@ -108,12 +124,29 @@ func (s *scraper) run(ctx context.Context) {
 		s.record(err, time.Since(start), failures)
 		if err == nil {
 			failures = 0
+			if s.Share != nil {
+				s.Share.Read(s.target)
+			}
 			timer.Reset(time.Until(start.Add(pace.Jitter(s.interval()))))
 			continue
 		}
 		failures++
 		s.idle = 0
 		timer.Reset(pace.Jitter(pace.Backoff(s.Interval, failures, max(maxScrapeBackoff, s.Interval))))
+	}
+}
+
+// adopt goes on from another sidecar's last sample, if that is the last.
+func (s *scraper) adopt() {
+	view := s.target.Now()
+	if !view.Shared {
+		return
+	}
+	s.sample = view.Sample
+	s.process = process{start: view.Sample.ProcessStart, done: view.Sample.Done}
+	if s.kind == nil {
+		s.kind = view.Kind
+		s.aim()
 	}
 }
 

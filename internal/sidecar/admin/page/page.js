@@ -58,7 +58,7 @@ function gateway(g) {
 // replication shows how each Envoy's gateway stands with the others.
 function replication(members) {
   byId("replication").hidden = members.length === 0;
-  const told = members.map((m) => [m.gateway, ...(m.failures ?? []),
+  const told = members.map((m) => [m.gateway, ...(m.scraping ? [m.scraping] : []), ...(m.failures ?? []),
     ...Object.entries(m.refused ?? {}).map(([reason, n]) => n + " refused: " + reason)].join(", "));
   byId("gateway").textContent = "of " + told.join("; ");
   byId("gateway").className = members.some((m) => m.failures || m.refused) ? "bad" : "";

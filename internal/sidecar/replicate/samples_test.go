@@ -1,0 +1,106 @@
+package replicate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/engine"
+	"github.com/pintle-dev/pintle/internal/sidecar/pool"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
+	"github.com/pintle-dev/pintle/snapshot"
+)
+
+// found is a discovery of which only the name is used.
+type found struct{}
+
+func (found) Name() string                                             { return "found" }
+func (found) Run(context.Context, func(part topology.Part, err error)) {}
+
+// poolWith has one endpoint, which nobody scrapes.
+func poolWith(t *testing.T, e topology.Endpoint) (*pool.Pool, *pool.Target) {
+	t.Helper()
+	p := pool.New(slog.New(slog.DiscardHandler), engine.Known, []topology.Discovery{found{}})
+	p.Start = func(context.Context, *pool.Target) {}
+	p.Update(t.Context(), 0, topology.Part{Endpoints: []topology.Endpoint{e}}, nil)
+	return p, p.Generation().Targets[0]
+}
+
+// TestSamples has samples come by a server whose clock is ahead, and from gateways whose ages cannot be known.
+func TestSamples(t *testing.T) {
+	const ahead, wrong, fresh = 5 * time.Minute, 10 * time.Millisecond, time.Minute
+	good := sharedSample{Version: sampleVersion, Name: "a", Address: "10.0.0.1:8000", Engine: "vllm",
+		Age: 3 * time.Second, Sample: engine.Sample{WaitingRequests: 7}}
+	changed := func(change func(s *sharedSample)) sharedSample {
+		s := good
+		change(&s)
+		return s
+	}
+	known := &clock{offset: int64(ahead), error: int64(wrong)}
+	tests := []struct {
+		name    string
+		sample  sharedSample
+		gateway string
+		ago     time.Duration // since the entry was sent, by the server's clock
+		late    time.Duration // by which its ID is after that
+		clock   *clock
+		taken   bool
+		err     error
+	}{
+		{"one", good, "b", 2 * time.Second, time.Second, known, true, nil},
+		{"an old one", good, "b", 2 * fresh, 0, known, false, nil},
+		{"one of this gateway", good, "a", 2 * time.Second, 0, known, false, nil},
+		{"without a clock", good, "b", 2 * time.Second, 0, nil, false, nil},
+		{"the server's clock has leapt", good, "b", -time.Hour, 0, known, false, nil},
+		{"it leapt after the entry was sent", good, "b", 2 * time.Second, time.Hour, known, false, nil},
+		{"it leapt back before", good, "b", 2 * time.Second, -time.Second, known, false, nil},
+		{"another version", changed(func(s *sharedSample) { s.Version++ }), "b", time.Second, 0, known, false,
+			errVersion},
+		{"an age below 0", changed(func(s *sharedSample) { s.Age = -1 }), "b", time.Second, 0, known, false, errTorn},
+		{"another address", changed(func(s *sharedSample) { s.Address = "10.0.0.2:8000" }), "b", time.Second, 0, known,
+			false, nil},
+		{"an unknown engine", changed(func(s *sharedSample) { s.Engine = "x" }), "b", time.Second, 0, known, false,
+			nil},
+		{"another engine", changed(func(s *sharedSample) { s.Engine = "sglang" }), "b", time.Second, 0, known, false,
+			nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			p, target := poolWith(t, topology.Endpoint{
+				Endpoint: snapshot.Endpoint{Name: "a", Address: good.Address, Engine: "vllm"}})
+			m := &Member{Gateway: "a", stream: stream, metrics: newMetrics()}
+			m.clock.Store(test.clock)
+			s := NewShare(m, p, engine.Known, fresh)
+			text, err := json.Marshal(test.sample)
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			sent := began.Add(ahead - test.ago)
+			e := &entry{gateway: test.gateway, sent: sent.UnixNano(), batch: append(text, '\n')}
+			err = s.take(e, streamID{High: uint64(sent.Add(test.late).UnixMilli())})
+			if !errors.Is(err, test.err) {
+				t.Errorf("got %v, want %v", err, test.err)
+			}
+			view := target.Now()
+			if view.Shared != test.taken || s.Stands(target) != test.taken {
+				t.Fatalf("taken: %v, stands: %v, want %v", view.Shared, s.Stands(target), test.taken)
+			}
+			if !test.taken {
+				return
+			}
+			at := began.Add(-test.ago - test.sample.Age)
+			if early := at.Sub(view.Sampled); early < 0 || early > 2*wrong || view.Sample.WaitingRequests != 7 {
+				t.Errorf("got %+v as of %v before it was taken, want 0 to %v", view.Sample, early, 2*wrong)
+			}
+			older := &entry{gateway: "b", sent: sent.Add(-time.Second).UnixNano(), batch: e.batch}
+			if err := s.take(older, streamID{High: uint64(sent.UnixMilli())}); err != nil ||
+				!target.Now().Sampled.Equal(view.Sampled) {
+				t.Errorf("an older one: got %v, taken as of %v", err, target.Now().Sampled)
+			}
+		})
+	}
+}

@@ -35,14 +35,14 @@ func modelServer(t *testing.T, content func() string) string {
 
 // start runs a sidecar until the test ends and returns its admin address.
 func start(t *testing.T, ingest, endpoints string) string {
-	ports, err := harness.FreePorts(1)
+	ports, err := harness.FreePorts(2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	admin := fmt.Sprint("127.0.0.1:", ports[0])
 	path := filepath.Join(t.TempDir(), "sidecar.yaml")
-	config := fmt.Sprintf("envoy: {ingest: ['%s'], token: secret-token}\nadmin: {address: '%s'}\ndiscovery: {static: "+
-		"[%s]}\n", ingest, admin, endpoints)
+	config := fmt.Sprintf("envoy: {ingest: ['%s'], token: secret-token}\nadmin: {address: '%s'}\nresponses: {address: "+
+		"'127.0.0.1:%d'}\ndiscovery: {static: [%s]}\n", ingest, admin, ports[1], endpoints)
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -105,6 +105,8 @@ func TestStatusPage(t *testing.T) {
 	c.await("what the Envoy has acknowledged", `document.querySelector("#envoys").innerText`,
 		has(envoy.URL, "accepted"))
 	c.await("the mistakes", `document.querySelector("#mistakes").innerText`, has("metric missing", "scrape failed"))
+	c.await("the store of conversations", `document.querySelector("#store").innerText`,
+		has("0 in memory, 0 bytes", "0 responses stored", "memory\t0\t0\t0"))
 	c.await("the configuration", `document.querySelector("#configuration").innerText`, has(`"scrapeInterval": "50ms"`))
 	waiting.Store(8)
 	c.await("a change without a reload", rowOf("default/vllm-0"), has("\t8\t12\t"))

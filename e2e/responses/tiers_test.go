@@ -37,6 +37,10 @@ func TestTiers(t *testing.T) {
 	if left := w.redis.PTTL(ctx, entryKey+"r3:").Val(); left <= 0 || left > time.Hour {
 		t.Errorf("written back: got %v left, want some of an hour", left)
 	}
+	if status := a.page("status"); !strings.Contains(status, `{"name":"redis","hits":`) ||
+		!strings.Contains(status, `{"name":"mongo","hits":1,`) {
+		t.Errorf("the status does not tell of both tiers: %s", status)
+	}
 	a.metric(`pintle_store_lookups_total{result="hit",tier="mongo"}`, 1)
 	a.metric(`pintle_store_bytes_total{direction="read",tier="mongo"}`, 1)
 	a.metric(`pintle_store_duration_seconds_count{operation="get",tier="mongo"}`, 1)
@@ -103,12 +107,15 @@ func TestMongoAway(t *testing.T) {
 }
 
 // warned tells whether the sidecar warns of something.
-func (g *gateway) warned(text string) bool {
-	response, err := http.Get("http://" + g.admin + "/healthz")
+func (g *gateway) warned(text string) bool { return strings.Contains(g.page("healthz"), text) }
+
+// page is what the sidecar answers at its admin address, empty if it does not.
+func (g *gateway) page(name string) string {
+	response, err := http.Get("http://" + g.admin + "/" + name)
 	if err != nil {
-		return false
+		return ""
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	return err == nil && strings.Contains(string(body), text)
+	body, _ := io.ReadAll(response.Body)
+	return string(body)
 }

@@ -15,13 +15,14 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 	"github.com/pintle-dev/pintle/internal/sidecar/push"
+	"github.com/pintle-dev/pintle/internal/sidecar/responses"
 )
 
 // answers is where the filter asks on a request's way. Services may share an address.
 type answers struct {
-	// storeTrouble is what is wrong with the store of conversations, nil without one.
-	storeTrouble func() string
-	at           map[string]*answering
+	// store keeps conversations; nil without one.
+	store *responses.Service
+	at    map[string]*answering
 	// tasks are what the services do beside answering.
 	tasks []func(ctx context.Context)
 	// caches has what the servers say of theirs; nil without precise prefixes.

@@ -21,6 +21,6 @@ func (a *answers) openStore(c *config.Config, token *push.Token, m *metrics.Metr
 		return fmt.Errorf("responses.storeConfig: %w", err)
 	}
 	m.Registry.MustRegister(service.Collector())
-	a.tasks, a.storeTrouble = append(a.tasks, service.Run), service.Trouble
+	a.tasks, a.store = append(a.tasks, service.Run), service
 	return a.serve("responses.address", c.Responses.Network, c.Responses.Address, "/", service)
 }

@@ -70,7 +70,9 @@ func TestStore(t *testing.T) {
 			!strings.Contains(text, "pintle_store_entries 1") {
 			t.Errorf("round %d: the metrics do not tell of the look: %s", round, text)
 		}
-		if _, text := r.get("/status"); !strings.Contains(text, `"responses":"in memory, at `+address) {
+		if _, text := r.get("/status"); !strings.Contains(text, `"responses":"in memory, at `+address) ||
+			!strings.Contains(text, `"store":{"entries":1,"bytes":`) ||
+			!strings.Contains(text, `"tiers":[{"name":"memory","hits":1,"misses":0,"errors":0,"bytesRead":`) {
 			t.Errorf("round %d: the status does not tell of the store: %s", round, text)
 		}
 		if code := r.stop(); code != 0 {

@@ -18,6 +18,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 	"github.com/pintle-dev/pintle/internal/sidecar/push"
 	"github.com/pintle-dev/pintle/internal/sidecar/replicate"
+	"github.com/pintle-dev/pintle/internal/sidecar/responses"
 	"github.com/pintle-dev/pintle/internal/sidecar/traffic"
 	"github.com/pintle-dev/pintle/snapshot"
 	"github.com/pintle-dev/pintle/state"
@@ -40,8 +41,8 @@ type Admin struct {
 	Followers []*follow.Follower
 	// Replication are those by which the Envoys share what they know with other gateways.
 	Replication []*replicate.Member
-	// StoreTrouble is what is wrong with the store of conversations, empty for nothing. Nil when there is none.
-	StoreTrouble func() string
+	// Store keeps conversations; nil when there is none.
+	Store *responses.Service
 	// Caches has what the servers say of theirs; nil where nobody listens to that.
 	Caches *kvevents.Subscriber
 }
@@ -124,8 +125,8 @@ func (a *Admin) healthNow() healthBody {
 			body.Warnings = append(body.Warnings, warning)
 		}
 	}
-	if a.StoreTrouble != nil {
-		if trouble := a.StoreTrouble(); trouble != "" {
+	if a.Store != nil {
+		if trouble := a.Store.Trouble(); trouble != "" {
 			body.Warnings = append(body.Warnings, trouble)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/kvevents"
 	"github.com/pintle-dev/pintle/internal/sidecar/push"
 	"github.com/pintle-dev/pintle/internal/sidecar/replicate"
+	"github.com/pintle-dev/pintle/internal/sidecar/responses"
 )
 
 //go:embed page
@@ -48,6 +49,8 @@ type Status struct {
 	Replication []replicate.State `json:"replication,omitempty"`
 	// Caches is what the servers say of their caches; missing where nobody listens to that.
 	Caches *cachesBody `json:"caches,omitempty"`
+	// Store is what the store of conversations has; missing where there is none.
+	Store *responses.State `json:"store,omitempty"`
 }
 
 // cachesBody is how it stands with the servers' KV events.
@@ -141,6 +144,9 @@ func (a *Admin) statusNow() Status {
 	}
 	if a.Caches != nil {
 		b.Caches = &cachesBody{Summary: a.Caches.Summary(), Publishers: a.Caches.Now()}
+	}
+	if a.Store != nil {
+		b.Store = a.Store.Now()
 	}
 	return b
 }

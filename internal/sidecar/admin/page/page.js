@@ -78,6 +78,19 @@ function caches(c) {
   byId("publishers").replaceChildren(...(c?.publishers ?? []).map(publisher));
 }
 
+function tier(t) {
+  return row(cell(t.name), cell(t.hits, "n"), cell(t.misses, "n"), cell(t.errors, t.errors ? "n bad" : "n"),
+    cell(t.bytesRead, "n"), cell(t.bytesWritten, "n"));
+}
+
+// store shows where conversations are kept, and what was found there.
+function store(s) {
+  byId("store").hidden = !s;
+  const kept = s?.entries === undefined ? "" : s.entries + " in memory, " + s.bytes + " bytes; ";
+  byId("stored").textContent = s ? kept + s.stored + " responses stored, " + s.notStored + " not" : "";
+  byId("tiers").replaceChildren(...(s?.tiers ?? []).map(tier));
+}
+
 function show(s) {
   byId("status").textContent = s.status;
   byId("status").className = s.status === "ok" ? "good" : "bad";
@@ -95,6 +108,7 @@ function show(s) {
   byId("envoys").replaceChildren(...s.envoys.map(envoy));
   replication(s.replication ?? []);
   caches(s.caches);
+  store(s.store);
   const mistakes = s.mistakes.map((m) => row(cell(new Date(m.time).toLocaleTimeString(), "time"), cell(m.text)));
   byId("mistakes").replaceChildren(...(mistakes.length ? mistakes : [row(cell("none"))]));
   byId("configuration").textContent = JSON.stringify(s.configuration, null, 2);

@@ -13,15 +13,15 @@ aibrix=v0.7.0
 llmd=ebab6879 # v0.10, 2026-08-22
 
 install_aibrix() {
-  local target=$cache/aibrix-gateway-$aibrix source
+  local target=$cache/aibrix-gateway-$aibrix
   [ -x "$target" ] && return
-  source=$(mktemp -d)
-  trap 'chmod -R u+w "$source"; rm -rf "$source"' EXIT
+  scratch=$(mktemp -d)
+  trap 'rm -rf "$scratch"' EXIT
   go mod download "github.com/vllm-project/aibrix@$aibrix"
-  cp -r "$(go env GOMODCACHE)/github.com/vllm-project/aibrix@$aibrix/." "$source"
-  chmod -R u+w "$source"
+  cp -r "$(go env GOMODCACHE)/github.com/vllm-project/aibrix@$aibrix/." "$scratch"
+  chmod -R u+w "$scratch"
   # The version of sonic that it asks for does not compile with Go 1.26.
-  (cd "$source" && GOFLAGS=-mod=mod go get github.com/bytedance/sonic@v1.15.0 &&
+  (cd "$scratch" && GOFLAGS=-mod=mod go get github.com/bytedance/sonic@v1.15.0 &&
     GOFLAGS=-mod=mod go build -trimpath -tags nozmq -o "$target" ./cmd/plugins)
 }
 

@@ -32,6 +32,21 @@ func ladderFlags(speed float64) []string {
 		"-stream-interval", "50"}
 }
 
+// stage is what the clients of a peer saw at a rate, in the servers' time.
+type stage struct {
+	rate     float64
+	p50, p90 float64 // of the time to the first token, seconds
+	hits     float64 // of prompt tokens, 0 to 1
+	tokens   float64 // of answers, a second
+	failed   int
+}
+
+// climbed is a peer with its stages.
+type climbed struct {
+	what   string
+	stages []stage
+}
+
 // runLadder has each peer, before servers of its own, serve the same users at rising rates.
 func runLadder(ctx context.Context, o options, st *stack.Stack, out io.Writer) error {
 	requests := load.SharedPrefix{Model: "sim-model", Groups: ladderGroups, Users: ladderUsers, SystemTokens: 6000,
@@ -41,12 +56,13 @@ func runLadder(ctx context.Context, o options, st *stack.Stack, out io.Writer) e
 		ladderGroups, ladderUsers, o.speed)
 	fmt.Fprintf(out, "%-40s %8s %10s %10s %8s %10s %8s\n", "", "rate", "TTFT p50", "TTFT p90", "hits", "tokens/s",
 		"failed")
+	var all []climbed
 	for i := range peers {
 		p := &peers[i]
 		if !slices.Contains(o.peers, p.name) {
 			continue
 		}
-		err := o.climb(ctx, st, p, requests, out)
+		stages, err := o.climb(ctx, st, p, requests)
 		if errors.Is(err, errMissing) {
 			fmt.Fprintf(out, "%-40s %v\n", p.what, err)
 			continue
@@ -54,24 +70,32 @@ func runLadder(ctx context.Context, o options, st *stack.Stack, out io.Writer) e
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
+		for _, s := range stages {
+			s.write(out, p.what)
+		}
+		all = append(all, climbed{p.what, stages})
 	}
-	return nil
+	if len(all) == 0 {
+		return errors.New("there is nothing to measure")
+	}
+	return o.writePlot(func() string { return ladderPlot(all) })
 }
 
 // climb runs one peer through all rates.
-func (o options) climb(ctx context.Context, st *stack.Stack, p *peer, requests []load.Request, out io.Writer) error {
+func (o options) climb(ctx context.Context, st *stack.Stack, p *peer,
+	requests []load.Request) (stages []stage, err error) {
 	first, err := stack.FreePorts(ladderServers)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	servers, err := st.Sims(ctx, p.name+"-servers", serverPrefix, first, ladderServers, ladderFlags(o.speed)...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer servers.Stop()
 	r, err := (&bench{stack: st, first: first, servers: ladderServers}).launch(ctx, p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer r.stop()
 	users := ladderGroups * ladderUsers
@@ -81,13 +105,13 @@ func (o options) climb(ctx context.Context, st *stack.Stack, p *peer, requests [
 			Requests: requests[n*users : (n+1)*users], Rate: rate * o.speed, Count: users, Seed: uint64(n),
 			Drain: drainLimit, MaxInFlight: 1 << 20, Header: r.header()})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if n > 0 {
-			writeStage(out, p.what, rate, o.speed, result)
+			stages = append(stages, stageOf(rate, o.speed, result))
 		}
 	}
-	return nil
+	return stages, nil
 }
 
 // header is what requests to the peer have to carry.
@@ -99,11 +123,15 @@ func (r *running) header() http.Header {
 	return h
 }
 
-// writeStage tells what the clients saw, in the servers' time.
-func writeStage(out io.Writer, what string, rate, speed float64, r *load.Result) {
+func stageOf(rate, speed float64, r *load.Result) stage {
 	ttft := r.Percentiles(load.TTFT, 50, 90)
 	prompt, cached, tokens := r.Tokens()
-	fmt.Fprintf(out, "%-40s %8g %8.3f s %8.3f s %6.1f %% %10.0f %8d\n", what, rate, ttft[0].Seconds()*speed,
-		ttft[1].Seconds()*speed, 100*float64(cached)/max(float64(prompt), 1),
-		float64(tokens)/max(r.Elapsed.Seconds(), 1e-9)/speed, r.Failed()+r.Dropped)
+	return stage{rate: rate, p50: ttft[0].Seconds() * speed, p90: ttft[1].Seconds() * speed,
+		hits:   float64(cached) / max(float64(prompt), 1),
+		tokens: float64(tokens) / max(r.Elapsed.Seconds(), 1e-9) / speed, failed: r.Failed() + r.Dropped}
+}
+
+func (s stage) write(out io.Writer, what string) {
+	fmt.Fprintf(out, "%-40s %8g %8.3f s %8.3f s %6.1f %% %10.0f %8d\n", what, s.rate, s.p50, s.p90, 100*s.hits,
+		s.tokens, s.failed)
 }

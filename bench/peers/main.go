@@ -28,6 +28,8 @@ type options struct {
 	// ladder are rates of the workload that shows how well is chosen.
 	ladder []float64
 	speed  float64
+	// plot is the file that the plot goes to; empty is none.
+	plot string
 }
 
 func main() { stack.Main("peers", parseFlags, run) }
@@ -62,6 +64,7 @@ func parseFlags(args []string) (options, error) {
 		return err
 	})
 	f.Float64Var(&o.speed, "speed", 10, "with -ladder: how many times faster than real ones the servers are")
+	f.StringVar(&o.plot, "plot", "", "write a plot to this SVG file")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -107,4 +110,12 @@ func run(ctx context.Context, o options) error {
 		return runLadder(ctx, o, st, os.Stdout)
 	}
 	return runOverhead(ctx, o, st, os.Stdout)
+}
+
+// writePlot writes a plot where it is wanted.
+func (o options) writePlot(draw func() string) error {
+	if o.plot == "" {
+		return nil
+	}
+	return os.WriteFile(o.plot, []byte(draw()), 0o644)
 }

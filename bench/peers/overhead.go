@@ -56,15 +56,20 @@ func runOverhead(ctx context.Context, o options, st *stack.Stack, out io.Writer)
 	if err := writeIdle(ctx, out, all); err != nil {
 		return err
 	}
+	var found [][][]*round
 	for _, size := range o.sizes {
-		found, err := measureAll(ctx, o, st, all, size)
+		rounds, err := measureAll(ctx, o, st, all, size)
 		if err != nil {
 			return err
 		}
-		writeOverhead(out, size, all, found)
+		writeOverhead(out, size, all, rounds)
+		found = append(found, rounds)
 	}
 	fmt.Fprintf(out, "ratio: requests/s of the peer over those of %s in the same round. CPU: seconds of processor\n"+
 		"time of all its processes for 1,000 requests, and that over the same.\n", all[0].what)
+	if err := o.writePlot(func() string { return overheadPlot(o.sizes, all, found) }); err != nil {
+		return err
+	}
 	return st.Check()
 }
 
@@ -165,8 +170,11 @@ func (o options) measure(ctx context.Context, st *stack.Stack, r *running, body 
 			return nil, err
 		}
 		var result *wrk.Result
-		if result, err = wrk.Run(ctx, path, stack.Address(r.port), o.connections, o.duration); err == nil {
+		if result, err = wrk.Run(ctx, path, stack.Address(r.port), o.connections, o.duration); result != nil {
 			measured.Result = *result
+		}
+		if errors.Is(err, wrk.ErrFailed) {
+			err = nil // the table tells
 		}
 	}
 	if err != nil {
@@ -184,13 +192,13 @@ func (o options) atRate(ctx context.Context, r *running, body []byte) (wrk.Resul
 	if err != nil {
 		return wrk.Result{}, err
 	}
-	if found.Failed() > 0 || found.Dropped > 0 || len(found.Samples) == 0 {
-		return wrk.Result{}, fmt.Errorf("%d of %d requests failed: %v", found.Failed(), len(found.Samples),
-			found.Errors())
+	if found.Succeeded() == 0 {
+		return wrk.Result{}, fmt.Errorf("no request was answered: %v", found.Errors())
 	}
 	latency := found.Percentiles(load.Latency, 50, 99)
-	return wrk.Result{Requests: int64(len(found.Samples)), Micros: found.Elapsed.Microseconds(),
-		P50: latency[0].Microseconds(), P99: latency[1].Microseconds()}, nil
+	return wrk.Result{Requests: int64(found.Succeeded()), Micros: found.Elapsed.Microseconds(),
+		P50: latency[0].Microseconds(), P99: latency[1].Microseconds(),
+		Failures: int64(found.Failed() + found.Dropped)}, nil
 }
 
 // figures picks a figure from each round.
@@ -203,20 +211,24 @@ func figures(rounds []*round, figure func(*round) float64) series.Series {
 }
 
 func writeOverhead(out io.Writer, size int, all []*running, found [][]*round) {
-	fmt.Fprintf(out, "%-40s %8s %15s %11s %11s   %-17s %8s %6s\n", fmt.Sprintf("%d KB", size), "req/s", "min-max",
-		"p50", "p99", "ratio", "CPU", "ratio")
+	fmt.Fprintf(out, "%-40s %8s %15s %11s %11s   %-17s %8s %6s %7s\n", fmt.Sprintf("%d KB", size), "req/s", "min-max",
+		"p50", "p99", "ratio", "CPU", "ratio", "failed")
 	rate := func(r *round) float64 { return r.PerSecond() }
 	for i, r := range all {
 		rates, cpu := figures(found[i], rate), figures(found[i], (*round).cpuPerThousand)
-		ratio, cpuRatio := "", ""
+		ratio, cpuRatio, failed := "", "", int64(0)
+		for _, one := range found[i] {
+			failed += one.Failures + one.Statuses
+		}
 		if i > 0 {
 			over := rates.Over(figures(found[0], rate))
 			ratio = fmt.Sprintf("%.2f (%s)", over.Median(), over.Spread("%.2f"))
 			cpuRatio = fmt.Sprintf("%.2f", cpu.Over(figures(found[0], (*round).cpuPerThousand)).Median())
 		}
-		fmt.Fprintf(out, "%-40s %8.0f %15s %8.2f ms %8.2f ms   %-17s %8.3f %6s\n", r.what, rates.Median(),
+		fmt.Fprintf(out, "%-40s %8.0f %15s %8.2f ms %8.2f ms   %-17s %8.3f %6s %7d\n", r.what, rates.Median(),
 			rates.Spread("%.0f"), figures(found[i], func(r *round) float64 { return r.P50Millis() }).Median(),
-			figures(found[i], func(r *round) float64 { return r.P99Millis() }).Median(), ratio, cpu.Median(), cpuRatio)
+			figures(found[i], func(r *round) float64 { return r.P99Millis() }).Median(), ratio, cpu.Median(), cpuRatio,
+			failed)
 	}
 	fmt.Fprintln(out)
 }

@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
 	"os"
 	"strings"
 	"syscall"
@@ -99,12 +102,47 @@ func TestTables(t *testing.T) {
 		}
 	}
 	out.Reset()
-	writeStage(&out, "some peer", 10, 10, &load.Result{Elapsed: time.Second, Samples: []load.Sample{
+	climbed10 := stageOf(10, 10, &load.Result{Elapsed: time.Second, Samples: []load.Sample{
 		{Status: 200, TTFT: 20 * time.Millisecond, PromptTokens: 100, CachedTokens: 25, OutputTokens: 50},
 		{Status: 503, Err: "503"}}})
+	climbed10.write(&out, "some peer")
 	for _, want := range []string{"0.200 s", "25.0 %", " 5 ", " 1\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, out.String())
 		}
+	}
+}
+
+// TestPlots reads the plots as XML: each has all names, and all values.
+func TestPlots(t *testing.T) {
+	all := []*running{{peer: &peers[0]}, {peer: &peers[2]}}
+	found := [][][]*round{{{{Result: wrk.Result{Requests: 1000}, cpu: time.Second}},
+		{{Result: wrk.Result{Requests: 1000}, cpu: 12345 * time.Millisecond}}}}
+	for _, test := range []struct {
+		name, plot string
+		want       []string
+	}{
+		{"overhead", overheadPlot([]int{16}, all, found), []string{peers[0].what, peers[2].what, "16 KB", ">12.3<"}},
+		{"ladder", ladderPlot([]climbed{{"one", []stage{{rate: 20, p50: 0.25, p90: 150, hits: 0.5}, {rate: 10}}}}),
+			[]string{"one, 20/s", ">0.25<", ">150<", ">50.0<"}},
+		{"not measured", plot([]string{"a"}, []panel{{values: []float64{-1}}}), []string{"not measured"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			decoder := xml.NewDecoder(strings.NewReader(test.plot))
+			for {
+				_, err := decoder.Token()
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, want := range test.want {
+				if !strings.Contains(test.plot, want) {
+					t.Errorf("%q is missing", want)
+				}
+			}
+		})
 	}
 }

@@ -50,6 +50,9 @@ func (r *Result) P50Millis() float64 { return float64(r.P50) / 1000 }
 // P99Millis is what 1 % of the latencies exceed.
 func (r *Result) P99Millis() float64 { return float64(r.P99) / 1000 }
 
+// ErrFailed is that of rounds in which some requests failed: what they measured of the others is there.
+var ErrFailed = errors.New("requests failed")
+
 // ErrMissing says that wrk is not installed.
 var ErrMissing = errors.New("wrk is missing; build/setup.sh bench installs it")
 
@@ -75,7 +78,7 @@ func Script(dir, name string, body []byte, headers map[string]string) (path stri
 }
 
 // Run posts by a script to a server at ip:port, one request after the other over each connection, for some whole
-// seconds. Any error in the exchanges is an error here: figures with errors in them mean nothing.
+// seconds. Any error in the exchanges is an error here, ErrFailed: figures with errors in them mean little.
 func Run(ctx context.Context, script, address string, connections int, duration time.Duration) (*Result, error) {
 	seconds := strconv.FormatFloat(max(duration.Seconds(), 1), 'f', 0, 64)
 	command := exec.CommandContext(ctx, "wrk", "-t1", "-c"+strconv.Itoa(connections), "-d"+seconds+"s", "--timeout",
@@ -97,12 +100,12 @@ func parse(output string) (*Result, error) {
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		return nil, fmt.Errorf("its result %q: %w", text, err)
 	}
-	if r.Failures+r.Statuses > 0 {
-		return nil, fmt.Errorf("%d exchanges broke and %d answers had a status of 400 or more, among %d", r.Failures,
-			r.Statuses, r.Requests)
-	}
 	if r.Requests == 0 || r.Micros == 0 {
-		return nil, fmt.Errorf("no request was answered")
+		return nil, errors.New("no request was answered")
+	}
+	if r.Failures+r.Statuses > 0 {
+		return &r, fmt.Errorf("%w: %d exchanges broke and %d answers had a status of 400 or more, among %d", ErrFailed,
+			r.Failures, r.Statuses, r.Requests)
 	}
 	return &r, nil
 }

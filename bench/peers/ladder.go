@@ -8,29 +8,14 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/load"
 	"github.com/pintle-dev/pintle/internal/stack"
 )
 
-// The setup of llm-d's report "73-capacity": Qwen3-32B on 8 servers of two H100 each, 150 groups of 5 users, as
-// bench/routing has it.
-const (
-	ladderServers = 8
-	ladderGroups  = 150
-	ladderUsers   = 5
-	// warmUpRate fills the caches, with one request of each user.
-	warmUpRate = 15
-	drainLimit = 2 * time.Minute
-)
-
-func ladderFlags(speed float64) []string {
-	return []string{"-speed", strconv.FormatFloat(speed, 'g', -1, 64), "-max-num-seqs", "256", "-num-blocks", "19208",
-		"-prefill-tokens-per-second", "12000", "-time-per-output-token", "11ms", "-batch-slowdown", "0.028",
-		"-stream-interval", "50"}
-}
+// drainLimit is how long a stage may go on after its last request, in wall time.
+const drainLimit = 2 * time.Minute
 
 // stage is what the clients of a peer saw at a rate, in the servers' time.
 type stage struct {
@@ -47,13 +32,10 @@ type climbed struct {
 	stages []stage
 }
 
-// runLadder has each peer, before servers of its own, serve the same users at rising rates.
+// runLadder has each peer, before servers of its own, serve the same clients at rising rates.
 func runLadder(ctx context.Context, o options, st *stack.Stack, out io.Writer) error {
-	requests := load.SharedPrefix{Model: "sim-model", Groups: ladderGroups, Users: ladderUsers, SystemTokens: 6000,
-		QuestionTokens: 1200, OutputTokens: 1000, Count: ladderGroups * ladderUsers * (len(o.ladder) + 1),
-		Seed: 1}.Requests()
-	fmt.Fprintf(out, "%d servers, %d groups of %d users; 6000 + 1200 tokens in, 1000 out; speed %g\n\n", ladderServers,
-		ladderGroups, ladderUsers, o.speed)
+	requests := o.workload.requests(stageRequests * (len(o.ladder) + 1))
+	fmt.Fprintf(out, "%d servers; %s; speed %g\n\n", ladderServers, o.workload.what, o.speed)
 	fmt.Fprintf(out, "%-40s %8s %10s %10s %8s %10s %8s\n", "", "rate", "TTFT p50", "TTFT p90", "hits", "tokens/s",
 		"failed")
 	var all []climbed
@@ -88,22 +70,27 @@ func (o options) climb(ctx context.Context, st *stack.Stack, p *peer,
 	if err != nil {
 		return nil, err
 	}
-	servers, err := st.Sims(ctx, p.name+"-servers", serverPrefix, first, ladderServers, ladderFlags(o.speed)...)
+	servers, odd, err := o.workload.fleet(ctx, st, p.name, first, o.speed)
 	if err != nil {
 		return nil, err
 	}
 	defer servers.Stop()
+	defer odd.Stop()
 	r, err := (&bench{stack: st, first: first, servers: ladderServers}).launch(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	defer r.stop()
-	users := ladderGroups * ladderUsers
 	for n, rate := range append([]float64{warmUpRate}, o.ladder...) {
 		fmt.Fprintf(os.Stderr, "%s at %g/s\n", p.what, rate)
+		cancel := func() {}
+		if n == 1 {
+			cancel = o.workload.befall(odd, rate*o.speed)
+		}
 		result, err := load.Run(ctx, load.Config{URL: "http://" + stack.Address(r.port),
-			Requests: requests[n*users : (n+1)*users], Rate: rate * o.speed, Count: users, Seed: uint64(n),
-			Drain: drainLimit, MaxInFlight: 1 << 20, Header: r.header()})
+			Requests: requests[n*stageRequests : (n+1)*stageRequests], Rate: rate * o.speed, Count: stageRequests,
+			Seed: uint64(n), Drain: drainLimit, MaxInFlight: 1 << 20, Header: r.header()})
+		cancel()
 		if err != nil {
 			return nil, err
 		}

@@ -28,6 +28,8 @@ type options struct {
 	// ladder are rates of the workload that shows how well is chosen.
 	ladder []float64
 	speed  float64
+	// workload is what is asked at them.
+	workload *workload
 	// plot is the file that the plot goes to; empty is none.
 	plot string
 }
@@ -35,19 +37,10 @@ type options struct {
 func main() { stack.Main("peers", parseFlags, run) }
 
 func parseFlags(args []string) (options, error) {
-	o := options{sizes: []int{2, 16, 100, 400}}
+	o := options{sizes: []int{2, 16, 100, 400}, workload: &workloads[0]}
 	var seconds float64
 	f := flag.NewFlagSet("peers", flag.ContinueOnError)
-	f.Func("peers", "which to measure, a comma list (default all: "+strings.Join(names(peers), ",")+")",
-		func(text string) error {
-			o.peers = strings.Split(text, ",")
-			for _, name := range o.peers {
-				if !slices.Contains(names(peers), name) {
-					return fmt.Errorf("%q: want some of %s", name, strings.Join(names(peers), ", "))
-				}
-			}
-			return nil
-		})
+	f.Func("peers", "which to measure, a comma list (default all: "+strings.Join(names(peers), ",")+")", o.pickPeers)
 	f.Func("sizes", "sizes of bodies in KB, a comma list (default 2,16,100,400)", func(text string) (err error) {
 		o.sizes, err = numbers(text, strconv.Atoi)
 		return err
@@ -58,8 +51,9 @@ func parseFlags(args []string) (options, error) {
 	f.IntVar(&o.connections, "connections", 8, "connections in a closed loop")
 	f.IntVar(&o.events, "stream", 0, "have answers streamed in so many events")
 	f.Float64Var(&o.rate, "rate", 0, "send so many requests a second, in place of one after the other")
-	f.Func("ladder", "measure how well servers are chosen instead: by groups of users who share long prompts, at "+
-		"these rates, a comma list such as 10,20,30", func(text string) (err error) {
+	f.Func("workload", "with -ladder: "+workloadNames()+" (default shared)", o.pickWorkload)
+	const ladder = "measure how well servers are chosen instead, at these rates, a comma list such as 10,20,30"
+	f.Func("ladder", ladder, func(text string) (err error) {
 		o.ladder, err = numbers(text, func(one string) (float64, error) { return strconv.ParseFloat(one, 64) })
 		return err
 	})
@@ -77,6 +71,33 @@ func parseFlags(args []string) (options, error) {
 		return o, errors.New("want no arguments, -seconds, -servers, -rounds and -connections of 1 or more")
 	}
 	return o, nil
+}
+
+func (o *options) pickPeers(text string) error {
+	o.peers = strings.Split(text, ",")
+	for _, name := range o.peers {
+		if !slices.Contains(names(peers), name) {
+			return fmt.Errorf("%q: want some of %s", name, strings.Join(names(peers), ", "))
+		}
+	}
+	return nil
+}
+
+func (o *options) pickWorkload(text string) error {
+	i := slices.IndexFunc(workloads, func(w workload) bool { return w.name == text })
+	if i < 0 {
+		return fmt.Errorf("%q: want one of %s", text, workloadNames())
+	}
+	o.workload = &workloads[i]
+	return nil
+}
+
+func workloadNames() string {
+	var list []string
+	for _, w := range workloads {
+		list = append(list, w.name)
+	}
+	return strings.Join(list, ", ")
 }
 
 func numbers[N int | float64](text string, read func(string) (N, error)) (all []N, err error) {

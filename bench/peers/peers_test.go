@@ -29,6 +29,7 @@ func TestParseFlags(t *testing.T) {
 		{"unknown peer", "-peers pintel", `"pintel": want some of pintle, pintle-buffer`},
 		{"size", "-sizes 2,0", `"0": want a number above 0`},
 		{"rate", "-ladder x", `"x": want a number above 0`},
+		{"workload", "-workload all", `"all": want one of shared, mixed, burst, slow, dies`},
 		{"rounds", "-rounds 0", "want no arguments"},
 		{"argument", "x", "want no arguments"},
 	} {
@@ -144,5 +145,22 @@ func TestPlots(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestWorkloads(t *testing.T) {
+	for _, w := range workloads {
+		if got := len(w.requests(stageRequests)); got != stageRequests {
+			t.Errorf("%s: %d requests, want %d", w.name, got, stageRequests)
+		}
+	}
+	all := bursts(60)
+	for i := range all {
+		if equal := string(all[i].Body) == string(all[i/burst*burst].Body); !equal {
+			t.Errorf("request %d is another than the first of its burst", i)
+		}
+	}
+	if string(all[0].Body) == string(all[burst].Body) {
+		t.Error("two bursts ask the same")
 	}
 }

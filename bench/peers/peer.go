@@ -23,8 +23,10 @@ type peer struct {
 
 // peers are all that can be compared; the first is what the others are compared with.
 var peers = []peer{
-	{name: "pintle", what: "Pintle, hold by pause", start: startPintle("pause")},
-	{name: "pintle-buffer", what: "Pintle, hold by buffer", start: startPintle("buffer")},
+	{name: "pintle", what: "Pintle, hold by pause", start: startPintle("pause", "original-dst")},
+	{name: "pintle-buffer", what: "Pintle, hold by buffer", start: startPintle("buffer", "original-dst")},
+	{name: "pintle-failover", what: "Pintle, hold by pause, failing over",
+		start: startPintle("pause", "override-host")},
 	{name: "envoy", what: "Envoy alone, round robin", start: startEnvoy},
 	{name: "llm-d", what: "llm-d router 0.10, today's default", start: startLLMD(llmdDefault)},
 	{name: "llm-d-baseline", what: "llm-d router 0.10, the guide's baseline", start: startLLMD(llmdBaseline)},
@@ -53,10 +55,18 @@ type bench struct {
 	first, servers int
 }
 
+// ports are those of the servers.
+func (b *bench) ports() (all []int) {
+	for i := range b.servers {
+		all = append(all, b.first+i)
+	}
+	return all
+}
+
 // addresses are those of the servers.
 func (b *bench) addresses() (all []string) {
-	for i := range b.servers {
-		all = append(all, stack.Address(b.first+i))
+	for _, port := range b.ports() {
+		all = append(all, stack.Address(port))
 	}
 	return all
 }

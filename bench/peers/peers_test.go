@@ -116,14 +116,14 @@ func TestTables(t *testing.T) {
 
 // TestPlots reads the plots as XML: each has all names, and all values.
 func TestPlots(t *testing.T) {
-	all := []*running{{peer: &peers[0]}, {peer: &peers[2]}}
+	all := []*running{{peer: &peers[0]}, {peer: &peers[3]}}
 	found := [][][]*round{{{{Result: wrk.Result{Requests: 1000}, cpu: time.Second}},
 		{{Result: wrk.Result{Requests: 1000}, cpu: 12345 * time.Millisecond}}}}
 	for _, test := range []struct {
 		name, plot string
 		want       []string
 	}{
-		{"overhead", overheadPlot([]int{16}, all, found), []string{peers[0].what, peers[2].what, "16 KB", ">12.3<"}},
+		{"overhead", overheadPlot([]int{16}, all, found), []string{peers[0].what, peers[3].what, "16 KB", ">12.3<"}},
 		{"ladder", ladderPlot([]climbed{{"one", []stage{{rate: 20, p50: 0.25, p90: 150, hits: 0.5}, {rate: 10}}}}),
 			[]string{"one, 20/s", ">0.25<", ">150<", ">50.0<"}},
 		{"not measured", plot([]string{"a"}, []panel{{values: []float64{-1}}}), []string{"not measured"}},

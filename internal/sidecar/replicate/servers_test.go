@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/internal/harness/pki"
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
@@ -77,6 +79,13 @@ func TestSentinel(t *testing.T) {
 	a.wantOthers("d1")
 	master.Kill()
 	a.decide()
+	watch := redis.NewSentinelClient(&redis.Options{Addr: sentinel.Address, Password: "secret"})
+	defer watch.Close()
+	// A Sentinel that was kept from running trusts its clock no more, and does nothing for 30 s.
+	harness.WaitFor(t, 4*limit, "the replica to take over", func() (bool, string) {
+		at, err := watch.GetMasterAddrByName(t.Context(), "main").Result()
+		return err == nil && at[1] != master.Port(), fmt.Sprint(at, err)
+	})
 	b.decide()
 	b.wantOthers("d1", "d2")
 	a.wantOthers("d1", "d2")

@@ -148,7 +148,7 @@ func fillPrefixes(b *bench) {
 	for fill := 1; pool.State.Prefix.Len(0) < state.DefaultPrefixCapacity-blocks; fill++ {
 		other := make([]uint64, blocks)
 		for i := range other {
-			other[i] = uint64(fill)<<32 | uint64(i)*0x9e3779b97f4a7c15
+			other[i] = uint64(fill)<<32 ^ uint64(i)*0x9e3779b97f4a7c15
 		}
 		for i := range pool.Endpoints {
 			answered(pool, i, other)

@@ -206,6 +206,7 @@ func TestFollow(t *testing.T) {
 	}
 	f.run()
 	f.agrees("what was before is asked for", a)
+	f.wait("two subscribers", func() bool { return a.publisher.Joined() == 1 && b.publisher.Joined() == 1 })
 	b.does(30)
 	a.does(30)
 	f.agrees("what happens is heard", a, b)
@@ -227,6 +228,7 @@ func TestFollow(t *testing.T) {
 	a.publisher.Restart()
 	clear(a.blocks)
 	f.agrees("a restarted engine has nothing", a, b)
+	f.wait("a subscriber again", func() bool { return a.publisher.Joined() == 2 })
 	for range 30 {
 		a.does(5)
 	}
@@ -300,8 +302,8 @@ func TestTopics(t *testing.T) {
 	b.publishes(t, nil)
 	c.publishes(t, func(o *kvpub.Options) { o.Topic, o.Replay = "other", "" })
 	f.run()
-	f.wait("the third", func() bool { return c.publisher.Subscribers() == 1 })
 	for _, s := range f.servers {
+		f.wait("a subscriber", func() bool { return s.publisher.Subscribers() == 1 })
 		s.does(10)
 	}
 	f.agrees("the honest one alone", b)

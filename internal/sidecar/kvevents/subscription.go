@@ -322,12 +322,13 @@ func (s *subscription) mend(ctx context.Context, number uint64) (bool, error) {
 
 // replayFrom takes in the batches from one on, up to the newest. When some are missing in between it asks for those
 // again, and gives up when the engine does not have them; anew, it forgets what came before and goes on. Complete is
-// whether it was all that the engine has published from there on. Only what happens to the index is an error: what the
-// engine does not offer is just not there.
+// whether it was all that the engine has published from there on. What the engine does not offer is no error but just
+// not there; what it says of another endpoint is one, and so is what happens to the index.
 func (s *subscription) replayFrom(ctx context.Context, from uint64, anew bool) (complete bool, err error) {
 	const rounds = 20
 	for range rounds {
 		next, hole := from, false
+		var foreign error
 		failure := replay(ctx, s.source.Load().replay, s.limits, next,
 			func(topic string, number uint64, payload []byte) (bool, error) {
 				switch {
@@ -342,8 +343,8 @@ func (s *subscription) replayFrom(ctx context.Context, from uint64, anew bool) (
 					}
 				}
 				if topic != "" {
-					if err := s.topic(topic); err != nil {
-						return false, err
+					if foreign = s.topic(topic); foreign != nil {
+						return false, foreign
 					}
 				}
 				if err := s.take(ctx, number, payload, false); err != nil {
@@ -353,7 +354,7 @@ func (s *subscription) replayFrom(ctx context.Context, from uint64, anew bool) (
 				s.pacer.took(ctx, len(payload))
 				return true, nil
 			})
-		if s.dirty {
+		if s.dirty || foreign != nil {
 			return false, failure
 		}
 		if failure != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/load"
+	"github.com/pintle-dev/pintle/internal/series"
 	"github.com/pintle-dev/pintle/internal/stack"
 	"github.com/pintle-dev/pintle/internal/wrk"
 )
@@ -174,9 +175,10 @@ func runRequests(ctx context.Context, o options, st *stack.Stack, out io.Writer,
 }
 
 func writeRequests(out io.Writer, size int, all []*variant, found results) {
-	plainRate, plainCPU := figures(found[0], (*measurement).perSecond), figures(found[0], (*measurement).cpuPerThousand)
+	plainRate := series.Of(found[0], (*measurement).PerSecond)
+	plainCPU := series.Of(found[0], (*measurement).cpuPerThousand)
 	for i, v := range all {
-		rate, cpu := figures(found[i], (*measurement).perSecond), figures(found[i], (*measurement).cpuPerThousand)
+		rate, cpu := series.Of(found[i], (*measurement).PerSecond), series.Of(found[i], (*measurement).cpuPerThousand)
 		body, ratio, bar, cpuRatio := "", "", "", ""
 		if i == 0 {
 			body = fmt.Sprintf("%d KB", size)
@@ -188,8 +190,8 @@ func writeRequests(out io.Writer, size int, all []*variant, found results) {
 		}
 		fmt.Fprintf(out, "%-7s %-8s %8.0f %13s %7.2f ms %7.2f ms   %-22s %-10s %7.3f %6s\n", body, v.name,
 			rate.Median(), rate.Spread("%.0f"),
-			figures(found[i], (*measurement).p50).Median(), figures(found[i], (*measurement).p99).Median(), ratio, bar,
-			cpu.Median(), cpuRatio)
+			series.Of(found[i], (*measurement).P50Millis).Median(),
+			series.Of(found[i], (*measurement).P99Millis).Median(), ratio, bar, cpu.Median(), cpuRatio)
 	}
 	fmt.Fprintln(out)
 }
@@ -201,10 +203,10 @@ func writePaired(out io.Writer, found results) {
 		figure func(*measurement) float64
 		loss   bool
 	}{
-		{"requests/s", (*measurement).perSecond, true},
+		{"requests/s", (*measurement).PerSecond, true},
 		{"Envoy's processor time for a request", (*measurement).cpuPerThousand, false},
 	} {
-		r := figures(found[1], of.figure).Over(figures(found[0], of.figure))
+		r := series.Of(found[1], of.figure).Over(series.Of(found[0], of.figure))
 		low, high := r.Between()
 		fmt.Fprintf(out, "%s: median of %d paired ratios %.4f, with 95 %% confidence between %.4f and %.4f", of.what,
 			len(r), r.Median(), low, high)

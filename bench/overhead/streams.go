@@ -56,7 +56,8 @@ func writeStreams(out io.Writer, o options, all []*variant, one, many results) {
 		fmt.Sprintf("%d events", streamEvents), "us/event", "Pintle's share")
 	var plain series.Series
 	for i, v := range all {
-		first, last := figures(one[i], (*measurement).cpuPerThousand), figures(many[i], (*measurement).cpuPerThousand)
+		first := series.Of(one[i], (*measurement).cpuPerThousand)
+		last := series.Of(many[i], (*measurement).cpuPerThousand)
 		perEvent := make(series.Series, len(first))
 		for round := range perEvent {
 			perEvent[round] = (last[round] - first[round]) * 1000 / (streamEvents - 1)

@@ -201,33 +201,23 @@ func (o options) atRate(ctx context.Context, r *running, body []byte) (wrk.Resul
 		Failures: int64(found.Failed() + found.Dropped)}, nil
 }
 
-// figures picks a figure from each round.
-func figures(rounds []*round, figure func(*round) float64) series.Series {
-	s := make(series.Series, len(rounds))
-	for i, r := range rounds {
-		s[i] = figure(r)
-	}
-	return s
-}
-
 func writeOverhead(out io.Writer, size int, all []*running, found [][]*round) {
 	fmt.Fprintf(out, "%-40s %8s %15s %11s %11s   %-17s %8s %6s %7s\n", fmt.Sprintf("%d KB", size), "req/s", "min-max",
 		"p50", "p99", "ratio", "CPU", "ratio", "failed")
-	rate := func(r *round) float64 { return r.PerSecond() }
 	for i, r := range all {
-		rates, cpu := figures(found[i], rate), figures(found[i], (*round).cpuPerThousand)
+		rates, cpu := series.Of(found[i], (*round).PerSecond), series.Of(found[i], (*round).cpuPerThousand)
 		ratio, cpuRatio, failed := "", "", int64(0)
 		for _, one := range found[i] {
 			failed += one.Failures + one.Statuses
 		}
 		if i > 0 {
-			over := rates.Over(figures(found[0], rate))
+			over := rates.Over(series.Of(found[0], (*round).PerSecond))
 			ratio = fmt.Sprintf("%.2f (%s)", over.Median(), over.Spread("%.2f"))
-			cpuRatio = fmt.Sprintf("%.2f", cpu.Over(figures(found[0], (*round).cpuPerThousand)).Median())
+			cpuRatio = fmt.Sprintf("%.2f", cpu.Over(series.Of(found[0], (*round).cpuPerThousand)).Median())
 		}
 		fmt.Fprintf(out, "%-40s %8.0f %15s %8.2f ms %8.2f ms   %-17s %8.3f %6s %7d\n", r.what, rates.Median(),
-			rates.Spread("%.0f"), figures(found[i], func(r *round) float64 { return r.P50Millis() }).Median(),
-			figures(found[i], func(r *round) float64 { return r.P99Millis() }).Median(), ratio, cpu.Median(), cpuRatio,
+			rates.Spread("%.0f"), series.Of(found[i], (*round).P50Millis).Median(),
+			series.Of(found[i], (*round).P99Millis).Median(), ratio, cpu.Median(), cpuRatio,
 			failed)
 	}
 	fmt.Fprintln(out)

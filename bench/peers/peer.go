@@ -139,7 +139,7 @@ func (r *running) stop() {
 // usage is the processor time of the peer's processes so far, and the memory that they have.
 func (r *running) usage() (cpu time.Duration, bytes int64, err error) {
 	for _, p := range r.processes {
-		c, m, err := groupUsage(p.PID())
+		c, m, err := p.Group()
 		if err != nil {
 			return 0, 0, fmt.Errorf("%s: %w", r.name, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pintle-dev/pintle/internal/series"
 	"github.com/pintle-dev/pintle/internal/svg"
 )
 
@@ -95,7 +96,7 @@ func overheadPlot(sizes []int, all []*running, found [][][]*round) string {
 	for n, size := range sizes {
 		p := panel{title: fmt.Sprintf("%d KB", size), unit: "processor time, ms for a request"}
 		for i := range all {
-			p.values = append(p.values, figures(found[n][i], (*round).cpuPerThousand).Median())
+			p.values = append(p.values, series.Of(found[n][i], (*round).cpuPerThousand).Median())
 		}
 		panels = append(panels, p)
 	}

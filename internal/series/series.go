@@ -10,6 +10,15 @@ import (
 // Series are figures of one kind, one for each round.
 type Series []float64
 
+// Of picks a figure from each round.
+func Of[Round any](rounds []Round, figure func(Round) float64) Series {
+	s := make(Series, len(rounds))
+	for i, r := range rounds {
+		s[i] = figure(r)
+	}
+	return s
+}
+
 func (s Series) sorted() Series { return slices.Sorted(slices.Values(s)) }
 
 // Median of an even number is the mean of the middle two; of none it is 0.

@@ -20,20 +20,29 @@ func (p *Process) CPU() (time.Duration, error) {
 	return parseStat(stat)
 }
 
-// parseStat reads utime and stime, fields 14 and 15 in proc_pid_stat(5). The second field, a name in parentheses, may
-// hold anything.
+// parseStat reads utime and stime.
 func parseStat(stat []byte) (time.Duration, error) {
+	numbers, err := statNumbers(stat, 14, 15)
+	if err != nil {
+		return 0, err
+	}
+	return time.Duration(numbers[0]+numbers[1]) * tick, nil
+}
+
+// statNumbers reads fields by their numbers in proc_pid_stat(5), which are 3 or more. The second field, a name in
+// parentheses, may hold anything.
+func statNumbers(stat []byte, which ...int) ([]int64, error) {
+	const first = 3
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) < 13 {
-		return 0, fmt.Errorf("/proc stat %q: want at least 15 fields", stat)
-	}
-	var sum int64
-	for _, field := range fields[11:13] {
-		ticks, err := strconv.ParseInt(string(field), 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("/proc stat %q: %w", stat, err)
+	numbers := make([]int64, len(which))
+	for i, n := range which {
+		if n-first >= len(fields) {
+			return nil, fmt.Errorf("/proc stat %q: want at least %d fields", stat, n)
 		}
-		sum += ticks
+		var err error
+		if numbers[i], err = strconv.ParseInt(string(fields[n-first]), 10, 64); err != nil {
+			return nil, fmt.Errorf("/proc stat %q: %w", stat, err)
+		}
 	}
-	return time.Duration(sum) * tick, nil
+	return numbers, nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -29,6 +30,23 @@ func TestParseStat(t *testing.T) {
 				t.Errorf("got %v, %v, want %v", got, err, test.want)
 			}
 		})
+	}
+}
+
+func TestGroupUsage(t *testing.T) {
+	const stat = "7 (a) (b) S 1 42 42 0 -1 0 0 0 0 0 100 20 3 2 20 0 1 0 99 1000 5 0"
+	group, cpu, resident, err := parseMember([]byte(stat))
+	if err != nil || group != 42 || cpu != 1250*time.Millisecond || resident != 5*int64(os.Getpagesize()) {
+		t.Errorf("got %d, %v, %d, %v", group, cpu, resident, err)
+	}
+	if _, _, _, err = parseMember([]byte("7 (a) S 1 42")); err == nil {
+		t.Error("a line that is cut off is read")
+	}
+	if _, resident, err = groupUsage(syscall.Getpgrp()); err != nil || resident == 0 {
+		t.Errorf("of this process: got %d bytes, %v", resident, err)
+	}
+	if _, _, err = groupUsage(1 << 30); err == nil {
+		t.Error("a group without processes has a usage")
 	}
 }
 

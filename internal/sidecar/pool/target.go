@@ -70,8 +70,13 @@ func (t *Target) Detected(kind *engine.Engine) {
 func (t *Target) Read(sample *engine.Sample, at time.Time, missing []string) (differs bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.keep(sample, at, missing, false)
+}
+
+// keep keeps a sample. The caller has locked t.
+func (t *Target) keep(sample *engine.Sample, at time.Time, missing []string, shared bool) (differs bool) {
 	differs = t.view.Sampled.IsZero() || !t.view.Sample.Equal(sample)
-	t.view.Sample, t.view.Sampled, t.view.Missing, t.view.Shared = *sample, at, missing, false
+	t.view.Sample, t.view.Sampled, t.view.Missing, t.view.Shared = *sample, at, missing, shared
 	return differs
 }
 
@@ -84,10 +89,8 @@ func (t *Target) Share(kind *engine.Engine, sample *engine.Sample, at time.Time,
 	if !at.After(t.view.Sampled) || t.view.Kind != nil && t.view.Kind != kind {
 		return false, false
 	}
-	differs = t.view.Sampled.IsZero() || !t.view.Sample.Equal(sample)
-	t.view.Kind, t.view.Sample, t.view.Sampled, t.view.Missing, t.view.Shared = kind, *sample, at, missing, true
-	t.view.Result, t.view.Failure = "ok", ""
-	return true, differs
+	t.view.Kind, t.view.Result, t.view.Failure = kind, "ok", ""
+	return true, t.keep(sample, at, missing, true)
 }
 
 // Failed keeps the result of the last scrape and why it failed, empty when it did not.

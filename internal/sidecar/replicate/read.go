@@ -65,7 +65,7 @@ func (r *reader) run(ctx context.Context) {
 		}
 		var page []redis.XMessage
 		ok := r.retry(ctx, "stream", func() (err error) {
-			page, err = r.page(ctx)
+			page, err = r.page(ctx, r.stream, r.cursor, readEntries)
 			return err
 		})
 		for i := range page {
@@ -99,12 +99,12 @@ func (r *reader) resume(ctx context.Context) (ok bool) {
 	return ctx.Err() == nil
 }
 
-// page asks for what comes behind the cursor, and waits for it for a while.
-func (r *reader) page(ctx context.Context) ([]redis.XMessage, error) {
+// page asks for what comes behind the cursor of a stream, and waits for it for a while.
+func (m *Member) page(ctx context.Context, stream string, cursor streamID, count int64) ([]redis.XMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, blockTime+redisTimeout)
 	defer cancel()
-	all, err := r.client.XRead(ctx, &redis.XReadArgs{Streams: []string{r.stream, r.cursor.String()},
-		Count: readEntries, Block: blockTime}).Result()
+	all, err := m.client.XRead(ctx, &redis.XReadArgs{Streams: []string{stream, cursor.String()}, Count: count,
+		Block: blockTime}).Result()
 	if errors.Is(err, redis.Nil) || err == nil && len(all) == 0 {
 		return nil, nil
 	}

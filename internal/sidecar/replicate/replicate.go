@@ -95,14 +95,13 @@ func New(c *config.Config, token func() string, log *slog.Logger) ([]*Member, er
 	var all []*Member
 	for i, ingest := range c.Ingests {
 		m := &Member{
-			Gateway: r.Gateway, ingest: ingest, token: token, stream: r.Stream, maxLen: int64(r.MaxLen),
+			Gateway: r.Gateway, ingest: ingest, token: token, key: key, stream: r.Stream, maxLen: int64(r.MaxLen),
 			pace: r.Interval, log: log, client: client, metrics: metrics, failure: map[string]string{},
 			http: &http.Client{Transport: ingest.Transport(), Timeout: postTimeout},
 		}
 		if len(c.Ingests) > 1 {
 			m.Gateway += "/" + strconv.Itoa(i)
 		}
-		m.key = key
 		m.publisher = publisher{Member: m, codec: newCodec(r.Stream, key)}
 		m.reader = reader{Member: m, codec: newCodec(r.Stream, key), known: peers{}, refused: map[string]uint64{}}
 		m.follower = &follow.Follower{

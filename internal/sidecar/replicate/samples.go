@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -85,7 +84,7 @@ func (s *Share) listen(ctx context.Context) {
 	codec := newCodec(s.stream, s.member.key)
 	var cursor streamID
 	for failures := 0; ctx.Err() == nil; {
-		page, err := s.page(ctx, cursor)
+		page, err := s.member.page(ctx, s.stream, cursor, sharedEntries)
 		if err != nil {
 			failures++
 			pace.Sleep(ctx, pace.Jitter(pace.Backoff(firstBackoff, failures, maxBackoff)))
@@ -113,21 +112,6 @@ func (s *Share) listen(ctx context.Context) {
 			}
 		}
 	}
-}
-
-// page waits for entries behind the cursor.
-func (s *Share) page(ctx context.Context, cursor streamID) ([]redis.XMessage, error) {
-	ctx, cancel := context.WithTimeout(ctx, blockTime+redisTimeout)
-	defer cancel()
-	all, err := s.member.client.XRead(ctx, &redis.XReadArgs{Streams: []string{s.stream, cursor.String()},
-		Count: sharedEntries, Block: blockTime}).Result()
-	if errors.Is(err, redis.Nil) || err == nil && len(all) == 0 {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return all[0].Messages, nil
 }
 
 // take has the pool's endpoints take the samples of an entry, never as newer than they are. It does nothing where this

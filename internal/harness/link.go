@@ -25,6 +25,12 @@ func NewLink(t testing.TB, target string) *Link {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return NewLinkAt(t, listener, target)
+}
+
+// NewLinkAt is NewLink for a listener, which it closes.
+func NewLinkAt(t testing.TB, listener net.Listener, target string) *Link {
+	t.Helper()
 	l := &Link{Address: listener.Addr().String(), target: target, gate: make(chan struct{}),
 		conns: map[net.Conn]bool{}}
 	l.Release()

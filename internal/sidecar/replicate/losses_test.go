@@ -10,6 +10,27 @@ import (
 	"github.com/pintle-dev/pintle/internal/harness"
 )
 
+// wantInAnyOrder waits until the journal has these events of other gateways and no more.
+func (g *gateway) wantInAnyOrder(want ...string) {
+	g.t.Helper()
+	harness.WaitFor(g.t, limit, g.name+" to have all", func() (bool, string) {
+		got := g.others()
+		slices.Sort(got)
+		return reflect.DeepEqual(got, want), fmt.Sprint(got)
+	})
+}
+
+// wantRecent waits until the gateway has appended so many batches of late.
+func (g *gateway) wantRecent(batches int) {
+	g.t.Helper()
+	p := &g.member.publisher
+	harness.WaitFor(g.t, limit, "the batches", func() (bool, string) {
+		p.appending.Lock()
+		defer p.appending.Unlock()
+		return len(p.recent) == batches, fmt.Sprint(len(p.recent))
+	})
+}
+
 // TestServerDies has the stream's server end, and begin anew without what it held. What was decided meanwhile comes
 // through.
 func TestServerDies(t *testing.T) {
@@ -19,10 +40,7 @@ func TestServerDies(t *testing.T) {
 	b.wantOthers("d1")
 	v.Kill()
 	a.decide()
-	harness.WaitFor(t, limit, "the failure to show", func() (bool, string) {
-		s := a.member.Now(time.Now())
-		return len(s.Failures) > 0, fmt.Sprint(s)
-	})
+	a.wantFailure()
 	a.decide()
 	if err := v.Start(); err != nil {
 		t.Fatal(err)
@@ -60,11 +78,7 @@ func TestServerLosesWhatNobodyRead(t *testing.T) {
 	}
 	a.decide()
 	b := newGateway(t, "b", addressOf(v))
-	harness.WaitFor(t, limit, "b to have all", func() (bool, string) {
-		got := b.others()
-		slices.Sort(got)
-		return reflect.DeepEqual(got, []string{"d1", "d2", "d3"}), fmt.Sprint(got)
-	})
+	b.wantInAnyOrder("d1", "d2", "d3")
 }
 
 // TestServerLosesWhatASilentGatewaySaid has the stream vanish when its gateway has nothing more to say.
@@ -74,16 +88,11 @@ func TestServerLosesWhatASilentGatewaySaid(t *testing.T) {
 	defer client.Close()
 	a := newGateway(t, "a", addressOf(v))
 	a.decide()
-	p := &a.member.publisher
-	harness.WaitFor(t, limit, "the batch", func() (bool, string) {
-		p.appending.Lock()
-		defer p.appending.Unlock()
-		return len(p.recent) == 1, fmt.Sprint(len(p.recent))
-	})
+	a.wantRecent(1)
 	if err := client.Del(t.Context(), stream).Err(); err != nil {
 		t.Fatal(err)
 	}
-	p.beat()
+	a.member.publisher.beat()
 	newGateway(t, "b", addressOf(v)).wantOthers("d1")
 }
 
@@ -101,35 +110,20 @@ func TestServerStandsStillAndEnds(t *testing.T) {
 	}
 	a := newGateway(t, "a", addressOf(v))
 	p := &a.member.publisher
-	appended := func(batches int) {
-		t.Helper()
-		harness.WaitFor(t, limit, "the batches", func() (bool, string) {
-			p.appending.Lock()
-			defer p.appending.Unlock()
-			return len(p.recent) == batches, fmt.Sprint(len(p.recent))
-		})
-	}
 	a.decide()
-	appended(1)
+	a.wantRecent(1)
 	p.appending.Lock()
 	p.recent[0].appended = time.Now().Add(-2 * recentAge)
 	p.appending.Unlock()
 	memory("1")
 	a.decide()
-	harness.WaitFor(t, limit, "the failure to show", func() (bool, string) {
-		s := a.member.Now(time.Now())
-		return len(s.Failures) > 0, fmt.Sprint(s)
-	})
+	a.wantFailure()
 	memory("0")
-	appended(2)
+	a.wantRecent(2)
 	if err := client.FlushAll(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
 	a.decide()
 	b := newGateway(t, "b", addressOf(v))
-	harness.WaitFor(t, limit, "b to have all", func() (bool, string) {
-		got := b.others()
-		slices.Sort(got)
-		return reflect.DeepEqual(got, []string{"d1", "d2", "d3"}), fmt.Sprint(got)
-	})
+	b.wantInAnyOrder("d1", "d2", "d3")
 }

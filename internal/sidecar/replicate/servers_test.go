@@ -4,8 +4,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"io"
-	"net"
 	"testing"
 	"time"
 
@@ -137,26 +135,5 @@ func frontTLS(t *testing.T, authority *pki.Authority, to string) (address string
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer client.Close()
-				server, err := net.Dial("tcp4", to)
-				if err != nil {
-					return
-				}
-				go func() {
-					_, _ = io.Copy(server, client) // until either side ends
-					_ = server.Close()
-				}()
-				_, _ = io.Copy(client, server)
-			}()
-		}
-	}()
-	return listener.Addr().String()
+	return harness.NewLinkAt(t, listener, to).Address
 }

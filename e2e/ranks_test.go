@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,6 +43,12 @@ const legacy = `{
 		{"name": "decode", "plugins": [
 			{"pluginRef": "decode-filter"}, {"pluginRef": "context-length-aware"}, {"pluginRef": "max-score-picker"}]}]}`
 
+// thresholdZero is legacy with the threshold of that time, by which prefill always runs.
+func thresholdZero() json.RawMessage {
+	return json.RawMessage(strings.Replace(legacy, `{"type": "pd-profile-handler"}`,
+		`{"type": "disagg-headers-handler"}, {"type": "pd-profile-handler", "parameters": {"threshold": 0}}`, 1))
+}
+
 // TestLegacyDocument: it loads, routes, and says what it supplied once for each start of a VM, not with requests.
 func TestLegacyDocument(t *testing.T) {
 	const starts = 4 // two workers, the main thread, and the VM in which Envoy tries the configuration first
@@ -59,18 +66,25 @@ func TestLegacyDocument(t *testing.T) {
 			f.Envoy, err = harness.Start(cell, f.addresses(),
 				&harness.Listener{Name: "legacy", Plugin: map[string]any{"config": json.RawMessage(legacy)},
 					Carry: stageHeaders},
+				&harness.Listener{Name: "threshold", Plugin: map[string]any{"config": thresholdZero()},
+					Carry: stageHeaders},
 				&harness.Listener{Name: "ingest", Ingest: true})
 			if err != nil {
 				t.Fatal(err)
 			}
 			f.LogOnFailure(t)
-			f.Publish(t, f.roles("prefill", "prefill", "decode", "prefill")...)
+			pool := f.roles("prefill", "prefill", "decode", "prefill")
+			f.Publish(t, pool...)
 			for i := range 20 {
 				got, r := f.sendTo(t, "legacy", "/v1/completions", completion(1000), i%2 == 1, stageHeaders[0],
 					forgedStage)
 				wantServer(t, got, "sim-2")
 				wantStage(t, "legacy", r, stageHeaders[0], nil, 0)
 			}
+			got, r := f.sendTo(t, "threshold", "/v1/completions", completion(1), false, stageHeaders[0], forgedStage)
+			wantServer(t, got, "sim-2")
+			wantStage(t, "threshold", r, stageHeaders[0], addressesOf(pool, "prefill"),
+				1)
 			for _, warning := range warnings {
 				harness.WaitFor(t, 20*time.Second, "the warning "+warning,
 					func() (bool, string) { return f.Logged(warning) >= starts, f.Log() })

@@ -221,9 +221,12 @@ bin/decisions.wasm: $(wasm_sources) $(wildcard bench/decisions/cases/*.go bench/
 bench-decisions: $(tinygo) bin/decisions.wasm ## What the pieces of a decision cost, natively and in Wasm
 	@$(GO) run ./bench/decisions $(ARGS) bin/decisions.wasm
 
-# ARGS are flags, such as make bench-peers ARGS='-peers pintle,llm-d,smg -sizes 2' or ARGS='-ladder 10,20,30 -speed 5'.
+bin/noop.wasm: bench/peers/noop/main.go $(tinygo)
+	bin/tinygo build -o $@ -target=$$(cat build/.cache/target) -buildmode=c-shared -opt=2 -no-debug ./bench/peers/noop
+
+# ARGS are flags, such as make bench-peers ARGS='-peers pintle,llm-d,smg -sizes 2' or ARGS='-workload shared'.
 .PHONY: bench-peers
-bench-peers: build $(wrk) ## Pintle beside llm-d, AIBrix, SGLang, vLLM, smg and LiteLLM, some twelve minutes
+bench-peers: build bin/noop.wasm $(wrk) ## Pintle beside llm-d, AIBrix, SGLang, vLLM, smg and LiteLLM, some twelve minutes
 	@$(GO) run ./bench/peers $(ARGS)
 
 # ARGS are flags, such as make bench-replicate ARGS='-gateways 2 -rate 200'.

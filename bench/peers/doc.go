@@ -4,6 +4,7 @@
 // all processes that a peer needs.
 //
 //	make bench-peers ARGS='-sizes 2,16 -rounds 5'
+//	make bench-peers ARGS='-workload conversation -fleet half -traces FOLDER'
 //
 // Peers from PyPI are installed on first use; for those in Go see install.sh. One that is not there is named in the
 // report, and the others run.

@@ -16,61 +16,105 @@ import (
 )
 
 type options struct {
-	peers       []string
-	sizes       []int // of bodies, KB
-	servers     int
+	// began is when this run of the program did.
+	began   string
+	peers   []string
+	sizes   []int // of bodies, KB
+	servers int
+	page    int // KB
+	// alone has peers be started one after the other, not beside each other.
+	alone       bool
 	rounds      int
 	duration    time.Duration
 	connections int
 	events      int
-	// rate makes the run open-loop.
-	rate float64
-	// ladder are rates of the workload that shows how well is chosen.
-	ladder []float64
-	speed  float64
-	// workload is what is asked at them.
+	// rates make what costs are measured by an open loop, and are those of a workload.
+	rates []float64
+	// workload is what is asked, and fleet of which servers, when choices are compared, runs times.
 	workload *workload
-	// plot is the file that the plot goes to; empty is none.
-	plot string
+	fleet    *fleet
+	runs     int
+	speed    float64
+	traces   string
+	// raw is where records go, report from where they are read instead of being measured, plots where pictures go.
+	raw, report, plots string
 }
 
 func main() { stack.Main("peers", parseFlags, run) }
 
 func parseFlags(args []string) (options, error) {
-	o := options{sizes: []int{2, 16, 100, 400}, workload: &workloads[0]}
-	var seconds float64
+	o := options{began: time.Now().UTC().Format(time.RFC3339), sizes: []int{2, 16, 100, 400}, fleet: &fleets[0]}
 	f := flag.NewFlagSet("peers", flag.ContinueOnError)
 	f.Func("peers", "which to measure, a comma list (default all: "+strings.Join(names(peers), ",")+")", o.pickPeers)
+	f.Func("rates", "send so many requests a second, a comma list", func(text string) (err error) {
+		o.rates, err = numbers(text, func(one string) (float64, error) { return strconv.ParseFloat(one, 64) })
+		return err
+	})
+	f.StringVar(&o.raw, "raw", "", "append what is measured to this file")
+	f.StringVar(&o.report, "report", "", "measure nothing, report what is in a file that -raw made")
+	f.StringVar(&o.plots, "plots", "", "write pictures of it into this folder")
+	seconds := o.costFlags(f)
+	o.choiceFlags(f)
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if len(o.peers) == 0 {
+		o.peers = o.defaultPeers()
+	}
+	o.duration = time.Duration(*seconds * float64(time.Second))
+	if f.NArg() > 0 || o.servers < 1 || o.rounds < 1 || o.duration < time.Second || o.connections < 1 ||
+		o.events < 0 || o.speed <= 0 || o.runs < 1 || o.page < 0 {
+		return o, errors.New("want no arguments, -seconds, -servers, -rounds, -runs and -connections of 1 or more")
+	}
+	return o, o.checkWorkload()
+}
+
+// costFlags are about what peers cost.
+func (o *options) costFlags(f *flag.FlagSet) (seconds *float64) {
 	f.Func("sizes", "sizes of bodies in KB, a comma list (default 2,16,100,400)", func(text string) (err error) {
 		o.sizes, err = numbers(text, strconv.Atoi)
 		return err
 	})
 	f.IntVar(&o.servers, "servers", 4, "how many model servers there are")
+	f.IntVar(&o.page, "page", 0, "make the servers' metrics so many KB longer")
+	f.BoolVar(&o.alone, "alone", false, "start peers one after the other, not beside each other")
 	f.IntVar(&o.rounds, "rounds", 5, "rounds for each body and peer")
-	f.Float64Var(&seconds, "seconds", 3, "length of a round")
 	f.IntVar(&o.connections, "connections", 8, "connections in a closed loop")
 	f.IntVar(&o.events, "stream", 0, "have answers streamed in so many events")
-	f.Float64Var(&o.rate, "rate", 0, "send so many requests a second, in place of one after the other")
-	f.Func("workload", "with -ladder: "+workloadNames()+" (default shared)", o.pickWorkload)
-	const ladder = "measure how well servers are chosen instead, at these rates, a comma list such as 10,20,30"
-	f.Func("ladder", ladder, func(text string) (err error) {
-		o.ladder, err = numbers(text, func(one string) (float64, error) { return strconv.ParseFloat(one, 64) })
-		return err
-	})
-	f.Float64Var(&o.speed, "speed", 10, "with -ladder: how many times faster than real ones the servers are")
-	f.StringVar(&o.plot, "plot", "", "write a plot to this SVG file")
-	if err := f.Parse(args); err != nil {
-		return o, err
+	return f.Float64("seconds", 3, "length of a round")
+}
+
+// choiceFlags are about how well peers choose.
+func (o *options) choiceFlags(f *flag.FlagSet) {
+	f.Func("workload", "measure how well servers are chosen instead, by one of "+workloadNames(), o.pickWorkload)
+	f.Func("fleet", "with -workload: "+fleetNames()+" (default equal)", o.pickFleet)
+	f.IntVar(&o.runs, "runs", 1, "with -workload: how often")
+	f.Float64Var(&o.speed, "speed", 5, "with -workload: how many times faster than real ones the servers are")
+	f.StringVar(&o.traces, "traces", "",
+		"with -workload: a folder with Mooncake's and Azure's traces (default: conversations are made up)")
+}
+
+func (o *options) defaultPeers() (list []string) {
+	for _, p := range peers {
+		if p.chooses || o.workload == nil {
+			list = append(list, p.name)
+		}
 	}
-	if len(o.peers) == 0 {
-		o.peers = names(peers)
+	return list
+}
+
+// checkWorkload fills in the rates of a workload.
+func (o *options) checkWorkload() error {
+	if o.workload == nil {
+		return nil
 	}
-	o.duration = time.Duration(seconds * float64(time.Second))
-	if f.NArg() > 0 || o.servers < 1 || o.rounds < 1 || o.duration < time.Second || o.connections < 1 ||
-		o.events < 0 || o.rate < 0 || o.speed <= 0 {
-		return o, errors.New("want no arguments, -seconds, -servers, -rounds and -connections of 1 or more")
+	if len(o.rates) == 0 {
+		o.rates = o.workload.rates
 	}
-	return o, nil
+	if o.workload.asks != nil && len(o.rates) > 1 {
+		return fmt.Errorf("-rates %v: want one, as %s has times of its own", o.rates, o.workload.name)
+	}
+	return nil
 }
 
 func (o *options) pickPeers(text string) error {
@@ -92,12 +136,13 @@ func (o *options) pickWorkload(text string) error {
 	return nil
 }
 
-func workloadNames() string {
-	var list []string
-	for _, w := range workloads {
-		list = append(list, w.name)
+func (o *options) pickFleet(text string) error {
+	i := slices.IndexFunc(fleets, func(f fleet) bool { return f.name == text })
+	if i < 0 {
+		return fmt.Errorf("%q: want one of %s", text, fleetNames())
 	}
-	return strings.Join(list, ", ")
+	o.fleet = &fleets[i]
+	return nil
 }
 
 func numbers[N int | float64](text string, read func(string) (N, error)) (all []N, err error) {
@@ -119,6 +164,13 @@ func names(all []peer) (list []string) {
 }
 
 func run(ctx context.Context, o options) error {
+	if o.report != "" {
+		records, err := readRaw(o.report)
+		if err != nil {
+			return err
+		}
+		return report(os.Stdout, records, o.plots)
+	}
 	if err := wrk.Check(); err != nil {
 		return err
 	}
@@ -127,16 +179,13 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer st.Close()
-	if len(o.ladder) > 0 {
-		return runLadder(ctx, o, st, os.Stdout)
+	measure := runCosts
+	if o.workload != nil {
+		measure = runChoices
 	}
-	return runOverhead(ctx, o, st, os.Stdout)
-}
-
-// writePlot writes a plot where it is wanted.
-func (o options) writePlot(draw func() string) error {
-	if o.plot == "" {
-		return nil
+	records, err := measure(ctx, o, st, os.Stdout)
+	if err == nil && len(records) == 0 {
+		err = errors.New("there is nothing to measure")
 	}
-	return os.WriteFile(o.plot, []byte(draw()), 0o644)
+	return errors.Join(err, report(os.Stdout, records, o.plots))
 }

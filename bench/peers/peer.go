@@ -17,31 +17,35 @@ type peer struct {
 	name, what string
 	// headers are what requests have to carry.
 	headers map[string]string
+	// chooses is set for those whose choices are compared where nothing else is said.
+	chooses bool
 	// start starts its processes, which are to listen at port, before servers.
 	start func(ctx context.Context, b *bench, port int) ([]*stack.Process, error)
 }
 
 // peers are all that can be compared; the first is what the others are compared with.
 var peers = []peer{
-	{name: "pintle", what: "Pintle, hold by pause", start: startPintle("pause", "original-dst")},
-	{name: "pintle-buffer", what: "Pintle, hold by buffer", start: startPintle("buffer", "original-dst")},
-	{name: "pintle-failover", what: "Pintle, hold by pause, failing over",
-		start: startPintle("pause", "override-host")},
-	{name: "envoy", what: "Envoy alone, round robin", start: startEnvoy},
-	{name: "llm-d", what: "llm-d router 0.10, today's default", start: startLLMD(llmdDefault)},
-	{name: "llm-d-baseline", what: "llm-d router 0.10, the guide's baseline", start: startLLMD(llmdBaseline)},
-	{name: "aibrix", what: "AIBrix gateway 0.7, prefix-cache",
+	{name: "pintle", what: "Pintle, hold by pause", chooses: true, start: startPintle(pintle{hold: "pause"})},
+	{name: "pintle-buffer", what: "Pintle, hold by buffer", start: startPintle(pintle{hold: "buffer"})},
+	{name: "pintle-failover", what: "Pintle, failing over", start: startPintle(pintle{hold: "pause", failsOver: true})},
+	{name: "pintle-predicted", what: "Pintle, predicted latency", chooses: true,
+		start: startPintle(pintle{hold: "pause", config: predicted})},
+	{name: "noop", what: "Envoy, a module that does nothing", start: startNoop},
+	{name: "envoy", what: "Envoy alone, round robin", chooses: true, start: startEnvoy},
+	{name: "llm-d", what: "llm-d, today's default", chooses: true, start: startLLMD(llmdDefault)},
+	{name: "llm-d-baseline", what: "llm-d, the guide's baseline", chooses: true, start: startLLMD(llmdBaseline)},
+	{name: "aibrix", what: "AIBrix, prefix-cache", chooses: true,
 		headers: map[string]string{"routing-strategy": "prefix-cache"}, start: startAIBrix},
-	{name: "sglang", what: "SGLang router 0.3.2, cache aware",
+	{name: "sglang", what: "SGLang, cache aware", chooses: true,
 		start: startRouter("sglang", "cache_aware", "-m", "sglang_router.launch_router")},
-	{name: "sglang-rr", what: "SGLang router 0.3.2, round robin",
+	{name: "sglang-rr", what: "SGLang, round robin",
 		start: startRouter("sglang", "round_robin", "-m", "sglang_router.launch_router")},
-	{name: "vllm", what: "vLLM router 0.1.17, cache aware",
+	{name: "vllm", what: "vLLM, cache aware", chooses: true,
 		start: startRouter("vllm", "cache_aware", "-m", "vllm_router.launch_router")},
-	{name: "vllm-rr", what: "vLLM router 0.1.17, round robin",
+	{name: "vllm-rr", what: "vLLM, round robin",
 		start: startRouter("vllm", "round_robin", "-m", "vllm_router.launch_router")},
-	{name: "smg", what: "smg 1.13.0, cache aware", start: startRouter("smg", "cache_aware", "-c", smgMain)},
-	{name: "litellm", what: "LiteLLM 1.106.2, least busy",
+	{name: "smg", what: "smg, cache aware", chooses: true, start: startRouter("smg", "cache_aware", "-c", smgMain)},
+	{name: "litellm", what: "LiteLLM, least busy",
 		headers: map[string]string{"authorization": "Bearer " + litellmKey}, start: startLiteLLM},
 }
 

@@ -2,9 +2,13 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,22 +16,28 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/pintle-dev/pintle/internal/load"
-	"github.com/pintle-dev/pintle/internal/wrk"
+	"github.com/pintle-dev/pintle/internal/pluginconfig"
 )
 
 func TestParseFlags(t *testing.T) {
-	o, err := parseFlags(strings.Fields("-peers pintle,smg -sizes 2,16 -ladder 10,20.5 -seconds 2"))
-	if err != nil || len(o.peers) != 2 || o.sizes[1] != 16 || o.ladder[1] != 20.5 || o.duration != 2*time.Second {
+	o, err := parseFlags(strings.Fields("-peers pintle,smg -sizes 2,16 -rates 10,20.5 -seconds 2"))
+	if err != nil || len(o.peers) != 2 || o.sizes[1] != 16 || o.rates[1] != 20.5 || o.duration != 2*time.Second {
 		t.Errorf("got %+v, %v", o, err)
 	}
 	if o, err = parseFlags(nil); err != nil || len(o.peers) != len(peers) {
 		t.Errorf("got %+v, %v, want all peers", o, err)
 	}
+	o, err = parseFlags(strings.Fields("-workload synthetic -fleet half"))
+	if err != nil || o.rates[0] != 5 || o.fleet.name != "half" || len(o.peers) >= len(peers) {
+		t.Errorf("got %+v, %v, want the workload's rate, and the peers that choose", o, err)
+	}
 	for _, test := range []struct{ name, args, want string }{
 		{"unknown peer", "-peers pintel", `"pintel": want some of pintle, pintle-buffer`},
 		{"size", "-sizes 2,0", `"0": want a number above 0`},
-		{"rate", "-ladder x", `"x": want a number above 0`},
-		{"workload", "-workload all", `"all": want one of shared, mixed, burst, slow, dies`},
+		{"rate", "-rates x", `"x": want a number above 0`},
+		{"workload", "-workload all", `"all": want one of shared, mixed, burst, conversation`},
+		{"fleet", "-workload shared -fleet x", `"x": want one of equal, slow, half, fails, dies`},
+		{"rates of a trace", "-workload synthetic -rates 1,2", "-rates [1 2]: want one"},
 		{"rounds", "-rounds 0", "want no arguments"},
 		{"argument", "x", "want no arguments"},
 	} {
@@ -69,72 +79,109 @@ func TestDocuments(t *testing.T) {
 			t.Errorf("got %+v, %v", read, err)
 		}
 	}
+	if _, err := pluginconfig.Parse([]byte(`{"config": ` + predicted + `}`)); err != nil {
+		t.Error(err)
+	}
 }
 
-func TestTables(t *testing.T) {
-	of := func(requests int64, cpu time.Duration) *round {
-		return &round{Result: wrk.Result{Requests: requests, Micros: 1e6, P50: 500, P99: 1500}, cpu: cpu}
+// some is raw data of Pintle and of llm-d.
+func some() []record {
+	at := func(run, peer string, perSecond, cpu float64) record {
+		return record{Go: run, Peer: peer, Cost: &cost{setting: setting{Servers: 4, KB: 16}, PerSecond: perSecond,
+			P50: 0.5, P99: 1.5, CPU: cpu}}
+	}
+	chose := func(peer string, rate, p90, hits float64, failed int) record {
+		return record{Peer: peer, Choice: &choice{occasion: occasion{Workload: "shared", Fleet: "equal", Rate: rate},
+			TTFT: quantiles{0.2, p90, 1}, Hits: hits, Failed: failed}}
+	}
+	return []record{at("a", "pintle", 100, 1), at("a", "llm-d", 50, 12.345), at("b", "pintle", 200, 3),
+		at("b", "llm-d", 50, 12.345), {Peer: "pintle", Idle: &idle{Servers: 4, Cores: 0.05, MB: 150}},
+		chose("pintle", 10, 0.1, 0.9, 0), chose("pintle", 20, 0.25, 0.5, 3), chose("llm-d", 20, 0.1, 0.52, 0)}
+}
+
+func TestReport(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "raw")
+	for _, r := range some() { // one go after another
+		if err := appendRaw(path, []record{r}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	records, err := readRaw(path)
+	if err != nil || len(records) != len(some()) {
+		t.Fatalf("got %d records, %v", len(records), err)
 	}
 	var out bytes.Buffer
-	all := []*running{{peer: &peers[0]}, {peer: &peers[1]}}
-	writeOverhead(&out, 2, all, [][]*round{{of(100, 100*time.Millisecond), of(200, 200*time.Millisecond)},
-		{of(50, 100*time.Millisecond), of(200, 400*time.Millisecond)}})
-	for _, want := range []string{"100-200", "0.75 (0.50-1.00)", "1.000", "2.00"} {
+	if err := report(&out, records, ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"### 16 KB, 4 servers, one request after the other",
+		"| Pintle, hold by pause | 150 (100-200) | 0.50 ms | 1.50 ms | 2.000 ms (1.000-3.000) |",
+		"| llm-d, today's default | 50 |", "| 0.050 | 150 MB |", "### shared at 20/s, servers: equal",
+		"- llm-d, today's default is ahead: p90 0.100 s beside 0.250 s, found cached 52.0 % beside 50.0 %, " +
+			"failed 0 beside 3.",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, out.String())
 		}
 	}
-	out.Reset()
-	climbed10 := stageOf(10, 10, &load.Result{Elapsed: time.Second, Samples: []load.Sample{
-		{Status: 200, TTFT: 20 * time.Millisecond, PromptTokens: 100, CachedTokens: 25, OutputTokens: 50},
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readRaw(path); err == nil || !strings.Contains(err.Error(), "record 1") {
+		t.Errorf("got %v, want which record cannot be read", err)
+	}
+}
+
+func TestChoice(t *testing.T) {
+	c := choiceOf(occasion{Speed: 10}, &load.Result{Elapsed: time.Second, Samples: []load.Sample{
+		{Status: 200, TTFT: 20 * time.Millisecond, Latency: time.Second, PromptTokens: 100, CachedTokens: 25,
+			OutputTokens: 50, Server: "a"},
 		{Status: 503, Err: "503"}}})
-	climbed10.write(&out, "some peer")
-	for _, want := range []string{"0.200 s", "25.0 %", " 5 ", " 1\n"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("%q is missing in\n%s", want, out.String())
-		}
+	want := choice{occasion: occasion{Speed: 10}, Requests: 2, TTFT: quantiles{0.2, 0.2, 0.2},
+		Whole: quantiles{10, 10, 10}, Hits: 0.25, Good: 0.5, Imbalance: 8, Tokens: 5, Failed: 1}
+	if *c != want {
+		t.Errorf("got %+v, want %+v", *c, want)
+	}
+	if got := choiceOf(occasion{Speed: 1}, &load.Result{Samples: []load.Sample{{Err: "x"}}}); got.Hits != 0 {
+		t.Errorf("got %+v, want no number that JSON lacks", got)
 	}
 }
 
 // TestPlots reads the plots as XML: each has all names, and all values.
 func TestPlots(t *testing.T) {
-	all := []*running{{peer: &peers[0]}, {peer: &peers[3]}}
-	found := [][][]*round{{{{Result: wrk.Result{Requests: 1000}, cpu: time.Second}},
-		{{Result: wrk.Result{Requests: 1000}, cpu: 12345 * time.Millisecond}}}}
-	for _, test := range []struct {
-		name, plot string
-		want       []string
-	}{
-		{"overhead", overheadPlot([]int{16}, all, found), []string{peers[0].what, peers[3].what, "16 KB", ">12.3<"}},
-		{"ladder", ladderPlot([]climbed{{"one", []stage{{rate: 20, p50: 0.25, p90: 150, hits: 0.5}, {rate: 10}}}}),
-			[]string{"one, 20/s", ">0.25<", ">150<", ">50.0<"}},
-		{"not measured", plot([]string{"a"}, []panel{{values: []float64{-1}}}), []string{"not measured"}},
+	all := pictures(append(some(), record{Peer: "envoy", Choice: &choice{TTFT: quantiles{P90: 150},
+		occasion: occasion{Workload: "agents", Fleet: "slow"}}}))
+	all["not measured"] = plot([]string{"a"}, []panel{{values: []float64{-1}}})
+	for name, want := range map[string][]string{
+		"peers-overhead.svg":  {peers[0].what, "16 KB", ">12.3<"},
+		"peers-ladder.svg":    {"at 20 requests/s", ">0.25<", ">50.0<", ">52.0<"},
+		"peers-workloads.svg": {"agents, servers: slow", ">150<"},
+		"not measured":        {"not measured"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			decoder := xml.NewDecoder(strings.NewReader(test.plot))
-			for {
-				_, err := decoder.Token()
-				if errors.Is(err, io.EOF) {
-					break
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
+		decoder := xml.NewDecoder(strings.NewReader(all[name]))
+		for {
+			_, err := decoder.Token()
+			if errors.Is(err, io.EOF) {
+				break
 			}
-			for _, want := range test.want {
-				if !strings.Contains(test.plot, want) {
-					t.Errorf("%q is missing", want)
-				}
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
 			}
-		})
+		}
+		for _, text := range want {
+			if !strings.Contains(all[name], text) {
+				t.Errorf("%s: %q is missing", name, text)
+			}
+		}
 	}
 }
 
 func TestWorkloads(t *testing.T) {
-	for _, w := range workloads {
-		if got := len(w.requests(stageRequests)); got != stageRequests {
-			t.Errorf("%s: %d requests, want %d", w.name, got, stageRequests)
-		}
+	few := sessions{atOnce: 10, shared: 10, own: spread{50, 0, 50, 50, false}, turns: conversations.turns,
+		input: spread{20, 10, 1, 100, true}, output: spread{10, 0, 10, 10, false}, pause: conversations.pause}
+	for _, w := range []workload{workloads[0], {rates: []float64{5}, asks: traced(120)},
+		{rates: []float64{3}, asks: few.asks}} {
+		testParts(t, &w)
 	}
 	all := bursts(60)
 	for i := range all {
@@ -144,5 +191,79 @@ func TestWorkloads(t *testing.T) {
 	}
 	if string(all[0].Body) == string(all[burst].Body) {
 		t.Error("two bursts ask the same")
+	}
+}
+
+func testParts(t *testing.T, w *workload) {
+	parts, _, err := w.parts(&options{rates: w.rates, speed: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.asks == nil {
+		if len(parts) != 1+len(w.rates) || !parts[0].warmsUp || len(parts[1].load.Requests) != stageRequests {
+			t.Errorf("got %d parts, want the warm-up and one for each rate", len(parts))
+		}
+		return
+	}
+	c := parts[0].load
+	n, last := len(c.Requests), c.Due[len(c.Due)-1]
+	if n < 100 || len(c.Due) != n || parts[0].counted < last/4 || parts[0].counted > last/2 {
+		t.Errorf("%d requests at %d times, from %v on", n, len(c.Due), parts[0].counted)
+	}
+	if rate := float64(n) / last.Seconds(); rate < 1.95*w.rates[0] || rate > 2.05*w.rates[0] {
+		t.Errorf("got %g requests/s, want twice %g", rate, w.rates[0])
+	}
+}
+
+// TestSessions: each turn begins as the one before it ended, and tools are called and answer.
+func TestSessions(t *testing.T) {
+	s := sessions{atOnce: 1, shared: 400, own: spread{50, 0, 50, 50, false}, turns: spread{8, 0, 8, 8, false},
+		input: spread{20, 10, 1, 100, true}, output: spread{10, 0, 10, 10, false}, pause: spread{1, 0, 1, 1, false},
+		tools: true}
+	r := rand.New(rand.NewPCG(1, 1))
+	asks, end := s.session(r, "system", someTools(r, 30), "u", 0)
+	if len(asks) != 8 || end < 8 || end > 10 {
+		t.Fatalf("%d turns that end at %g", len(asks), end)
+	}
+	var before []message
+	for i, a := range asks {
+		var body struct {
+			Messages []message
+			Tools    []tool
+		}
+		if err := json.Unmarshal(a.request.Body, &body); err != nil {
+			t.Fatal(err)
+		}
+		last := body.Messages[len(body.Messages)-1]
+		if called := i%4 != 0; called != (last.Role == "tool") || len(body.Tools) != toolCount ||
+			called && body.Messages[len(body.Messages)-2].ToolCalls[0].ID != last.ToolCallID {
+			t.Errorf("turn %d: %+v", i, last)
+		}
+		for k, m := range before {
+			if body.Messages[k].Content != m.Content {
+				t.Errorf("turn %d: message %d is another", i, k)
+			}
+		}
+		before = body.Messages
+	}
+}
+
+func TestTraces(t *testing.T) {
+	folder := t.TempDir()
+	const rows = `{"timestamp": 3000, "input_length": 600, "output_length": 5, "hash_ids": [1, 3]}
+{"timestamp": 1000, "input_length": 600, "output_length": 0, "hash_ids": [1, 2]}
+`
+	if err := os.WriteFile(filepath.Join(folder, "Mooncake_Conversation.jsonl"), []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all, madeUp, err := traced(5, "mooncake", "conversation")(&options{traces: folder})
+	if err != nil || madeUp || len(all) != 2 || all[0].at != 0 || all[1].at != 2 {
+		t.Errorf("got %d requests, made up %v, %v", len(all), madeUp, err)
+	}
+	if _, _, err := traced(5, "azure")(&options{traces: folder}); !errors.Is(err, errNoTrace) {
+		t.Errorf("got %v, want that it is not there", err)
+	}
+	if all, madeUp, err = traced(5, "azure")(&options{}); err != nil || !madeUp || len(all) != 5 {
+		t.Errorf("got %d requests, made up %v, %v", len(all), madeUp, err)
 	}
 }

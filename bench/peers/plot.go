@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -21,17 +20,23 @@ type panel struct {
 const (
 	plotNames, plotPanel, plotGap = 270.0, 210.0, 40.0
 	plotTop, plotRow              = 58.0, 24.0
+	// plotWide is how many panels are beside each other.
+	plotWide = 4
 )
 
 // plot draws panels side by side, a row for each peer, Pintle's in another colour.
 func plot(rows []string, panels []panel) string {
 	height := float64(len(rows)) * plotRow
-	d := svg.New(plotNames+float64(len(panels))*(plotPanel+plotGap), plotTop+height+34)
-	for i, name := range rows {
-		d.Text(8, plotTop+float64(i)*plotRow+16, name, weight(i))
+	band := plotTop + height + 34
+	bands := (len(panels) + plotWide - 1) / plotWide
+	d := svg.New(plotNames+float64(min(len(panels), plotWide))*(plotPanel+plotGap), band*float64(max(bands, 1)))
+	for i := range bands {
+		for k, name := range rows {
+			d.Text(8, float64(i)*band+plotTop+float64(k)*plotRow+16, name, weight(k))
+		}
 	}
 	for i, p := range panels {
-		p.draw(d, plotNames+float64(i)*(plotPanel+plotGap), height)
+		p.draw(d, plotNames+float64(i%plotWide)*(plotPanel+plotGap), float64(i/plotWide)*band, height)
 	}
 	return d.String()
 }
@@ -55,17 +60,17 @@ func (p panel) axis() svg.Axis {
 	return svg.Decades(slices.Min(there), slices.Max(there))
 }
 
-func (p panel) draw(d *svg.Drawing, left, height float64) {
-	d.Text(left, 22, p.title, `font-size="14"`)
-	d.Text(left, 40, p.unit, `fill="#555"`)
+func (p panel) draw(d *svg.Drawing, left, top, height float64) {
+	d.Text(left, top+22, p.title, `font-size="14"`)
+	d.Text(left, top+40, p.unit, `fill="#555"`)
 	axis := p.axis()
 	for _, tick := range axis.Ticks() {
 		x := left + axis.Part(tick)*plotPanel
-		d.Path(fmt.Sprintf("M%.1f %.1fv%.1f", x, plotTop, height), `stroke="#ddd"`)
-		d.Text(x, plotTop+height+18, svg.Number(tick), `text-anchor="middle"`, `fill="#555"`)
+		d.Path(fmt.Sprintf("M%.1f %.1fv%.1f", x, top+plotTop, height), `stroke="#ddd"`)
+		d.Text(x, top+plotTop+height+18, svg.Number(tick), `text-anchor="middle"`, `fill="#555"`)
 	}
 	for i, v := range p.values {
-		y := plotTop + float64(i)*plotRow + 4
+		y := top + plotTop + float64(i)*plotRow + 4
 		if v < 0 {
 			d.Text(left+4, y+12, "not measured", `fill="#888"`)
 			continue
@@ -90,34 +95,89 @@ func label(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
-// overheadPlot shows what processor time a request takes, a panel for each size of body.
-func overheadPlot(sizes []int, all []*running, found [][][]*round) string {
-	var panels []panel
-	for n, size := range sizes {
-		p := panel{title: fmt.Sprintf("%d KB", size), unit: "processor time, ms for a request"}
-		for i := range all {
-			p.values = append(p.values, series.Of(found[n][i], (*round).cpuPerThousand).Median())
+// panelOf is one figure of a table, a value for each peer.
+func panelOf[M any](t *table[M], title, unit string, of func(M) float64) panel {
+	p := panel{title: title, unit: unit}
+	for _, one := range peers {
+		v := -1.0
+		if rows := t.rows[one.name]; len(rows) > 0 {
+			v = series.Of(rows, of).Median()
 		}
-		panels = append(panels, p)
+		p.values = append(p.values, v)
 	}
-	var rows []string
-	for _, r := range all {
-		rows = append(rows, r.what)
-	}
-	return plot(rows, panels)
+	return p
 }
 
-// ladderPlot shows how long the first token takes, and what was found cached, at the highest rate.
-func ladderPlot(all []climbed) string {
-	p50 := panel{title: "Time to first token, p50", unit: "seconds"}
-	p90 := panel{title: "Time to first token, p90", unit: "seconds"}
-	hits := panel{title: "Prompt tokens found cached", unit: "%", percent: true}
+// draw draws panels of those peers that have a value in one of them.
+func draw(panels []panel) string {
 	var rows []string
-	for _, c := range all {
-		top := slices.MaxFunc(c.stages, func(a, b stage) int { return cmp.Compare(a.rate, b.rate) })
-		rows = append(rows, fmt.Sprintf("%s, %g/s", c.what, top.rate))
-		p50.values, p90.values = append(p50.values, top.p50), append(p90.values, top.p90)
-		hits.values = append(hits.values, 100*top.hits)
+	kept := make([]panel, len(panels))
+	for i, one := range peers {
+		if !slices.ContainsFunc(panels, func(p panel) bool { return p.values[i] >= 0 }) {
+			continue
+		}
+		rows = append(rows, one.what)
+		for n, p := range panels {
+			kept[n].title, kept[n].unit, kept[n].percent = p.title, p.unit, p.percent
+			kept[n].values = append(kept[n].values, p.values[i])
+		}
 	}
-	return plot(rows, []panel{p50, p90, hits})
+	return plot(rows, kept)
+}
+
+// pictures are those of records, by the names of their files: what processor time a request takes by its size, how long
+// the first token takes and what was found cached in the workload "shared" at its highest rate, and the time to the
+// first token in all others.
+func pictures(records []record) map[string]string {
+	all := map[string]string{}
+	var costs, others []panel
+	for _, t := range costTables(records) {
+		if one := anyOf(t); one.Rate == 0 && one.Events == 0 && one.PageKB == 0 {
+			costs = append(costs, panelOf(t, fmt.Sprintf("%d KB", one.KB), "processor time, ms for a request",
+				func(c *cost) float64 { return c.CPU }))
+		}
+	}
+	var top *table[*choice]
+	for _, t := range choiceTables(records) {
+		one := anyOf(t)
+		if one.Workload == workloads[0].name && one.Fleet == fleets[0].name {
+			if top == nil || anyOf(top).Rate < one.Rate {
+				top = t
+			}
+			continue
+		}
+		title := one.Workload
+		if one.Fleet != fleets[0].name {
+			title += ", servers: " + one.Fleet
+		}
+		others = append(others, panelOf(t, title, "time to first token, p90, s",
+			func(c *choice) float64 { return c.TTFT.P90 }))
+	}
+	if len(costs) > 0 {
+		all["peers-overhead.svg"] = draw(costs)
+	}
+	if len(others) > 0 {
+		all["peers-workloads.svg"] = draw(others)
+	}
+	if top != nil {
+		all["peers-ladder.svg"] = draw(ladderPanels(top))
+	}
+	return all
+}
+
+// anyOf is one measurement of a table.
+func anyOf[M any](t *table[M]) M {
+	for _, rows := range t.rows {
+		return rows[0]
+	}
+	panic("a table has rows")
+}
+
+func ladderPanels(t *table[*choice]) []panel {
+	at := fmt.Sprintf(" at %g requests/s", anyOf(t).Rate)
+	hits := panelOf(t, "Prompt tokens found cached", "%"+at, func(c *choice) float64 { return 100 * c.Hits })
+	hits.percent = true
+	return []panel{
+		panelOf(t, "Time to first token, p50", "seconds"+at, func(c *choice) float64 { return c.TTFT.P50 }),
+		panelOf(t, "Time to first token, p90", "seconds"+at, func(c *choice) float64 { return c.TTFT.P90 }), hits}
 }

@@ -1,27 +1,32 @@
 package main
 
 import (
-	"context"
-	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/load"
-	"github.com/pintle-dev/pintle/internal/stack"
 )
 
-// workload is what clients ask at rising rates, and what befalls the servers meanwhile.
+// workload is what clients ask.
 type workload struct {
 	name, what string
-	// requests are those of the warm-up and of all stages.
+	// rates are those of its stages where none are given, in requests/s.
+	rates []float64
+	// requests come at each stage's rate, at random times, after a warm-up; asks at times of their own instead, which
+	// are stretched to give the one rate, and the first third of which is the warm-up.
 	requests func(count int) []load.Request
-	// slow has the last server take three times as long as the others, dies has it end in the middle of the first
-	// stage.
-	slow, dies bool
+	asks     func(o *options) (all []ask, madeUp bool, err error)
+}
+
+// ask is a request with the time at which it is due, in seconds.
+type ask struct {
+	at      float64
+	request load.Request
 }
 
 const (
-	ladderServers = 8
-	// stageRequests is how many requests a stage has: as many as there are users.
+	model = "sim-model"
+	// stageRequests is how many requests a stage has: as many as there are users of the workload "shared".
 	stageRequests = 750
 	// warmUpRate fills the caches.
 	warmUpRate = 15
@@ -31,25 +36,45 @@ const (
 
 var workloads = []workload{
 	{name: "shared", what: "150 groups of 5 users; a group shares 6,000 tokens, a user has 1,200 of their own",
-		requests: sharedPrefix},
+		rates: []float64{10, 20}, requests: sharedPrefix},
 	{name: "mixed", what: "half chats, a quarter questions about 8 documents, a quarter turns of 12 conversations",
-		requests: func(count int) []load.Request {
-			return load.Mixed{Model: "sim-model", Count: count, Seed: 1}.Requests()
+		rates: []float64{20}, requests: func(count int) []load.Request {
+			return load.Mixed{Model: model, Count: count, Seed: 1}.Requests()
 		}},
-	{name: "burst", what: "25 equal prompts of 7,200 tokens, one burst behind another", requests: bursts},
-	{name: "slow", what: "as shared; one server of 8 takes three times as long", requests: sharedPrefix, slow: true},
-	{name: "dies", what: "as shared; one server of 8 ends half through the first rate", requests: sharedPrefix,
-		dies: true},
+	{name: "burst", what: "25 equal prompts of 7,200 tokens, one burst behind another", rates: []float64{20},
+		requests: bursts},
+	{name: "conversation", what: "Mooncake's trace of conversations", rates: []float64{5},
+		asks: traced(600, "mooncake", "conversation")},
+	{name: "synthetic", what: "Mooncake's synthetic trace", rates: []float64{5},
+		asks: traced(600, "mooncake", "synthetic")},
+	{name: "toolagent", what: "Mooncake's trace of tools and agents", rates: []float64{8},
+		asks: traced(960, "mooncake", "toolagent")},
+	{name: "azure-conv", what: "Azure's trace of conversations of 2023, whose prompts have nothing in common",
+		rates: []float64{30}, asks: traced(2000, "azure", "conv")},
+	{name: "azure-code", what: "Azure's trace of code completion of 2023, which comes in bursts",
+		rates: []float64{20}, asks: traced(1500, "azure", "code")},
+	{name: "turns", what: "30 conversations by the defaults of inference-perf's conversation_replay",
+		rates: []float64{2}, asks: conversations.asks},
+	{name: "agents", what: "40 agents with tools, by llm-d's agentic guide with an eighth of its first prompts",
+		rates: []float64{2.2}, asks: agents.asks},
+}
+
+func workloadNames() string {
+	var list []string
+	for _, w := range workloads {
+		list = append(list, w.name)
+	}
+	return strings.Join(list, ", ")
 }
 
 func sharedPrefix(count int) []load.Request {
-	return load.SharedPrefix{Model: "sim-model", Groups: 150, Users: 5, SystemTokens: 6000, QuestionTokens: 1200,
+	return load.SharedPrefix{Model: model, Groups: 150, Users: 5, SystemTokens: 6000, QuestionTokens: 1200,
 		OutputTokens: 1000, Count: count, Seed: 1}.Requests()
 }
 
 func bursts(count int) (all []load.Request) {
 	n := (count + burst - 1) / burst
-	for _, one := range (load.SharedPrefix{Model: "sim-model", Groups: n, Users: 1, SystemTokens: 6000,
+	for _, one := range (load.SharedPrefix{Model: model, Groups: n, Users: 1, SystemTokens: 6000,
 		QuestionTokens: 1200, OutputTokens: 200, Count: n, Seed: 1}).Requests() {
 		for range burst {
 			all = append(all, one)
@@ -58,33 +83,37 @@ func bursts(count int) (all []load.Request) {
 	return all[:count]
 }
 
-// fleet starts the servers of a workload: those of llm-d's report "73-capacity", Qwen3-32B on two H100 each, as
-// bench/routing has them. odd is the last one.
-func (w *workload) fleet(ctx context.Context, st *stack.Stack, name string, first int,
-	speed float64) (servers, odd *stack.Process, err error) {
-	flags := func(slower float64) []string {
-		return []string{"-speed", strconv.FormatFloat(speed/slower, 'g', -1, 64), "-max-num-seqs", "256",
-			"-num-blocks", "19208", "-prefill-tokens-per-second", "12000", "-time-per-output-token", "11ms",
-			"-batch-slowdown", "0.028", "-stream-interval", "50"}
-	}
-	servers, err = st.Sims(ctx, name+"-servers", serverPrefix, first, ladderServers-1, flags(1)...)
-	if err != nil {
-		return nil, nil, err
-	}
-	slower := 1.0
-	if w.slow {
-		slower = 3
-	}
-	odd, err = st.Sims(ctx, name+"-odd", "odd", first+ladderServers-1, 1, flags(slower)...)
-	return servers, odd, err
+// part is some of the traffic, at a rate.
+type part struct {
+	rate float64
+	load load.Config
+	// counted is from when on requests count; with warmsUp none does.
+	counted time.Duration
+	warmsUp bool
 }
 
-// befall has the odd server end, if it is to, half through a stage at a rate; cancel to have it not.
-func (w *workload) befall(odd *stack.Process, rate float64) (cancel func()) {
-	if !w.dies {
-		return func() {}
+// parts are the traffic at the rates, for servers that are so many times faster than real ones.
+func (w *workload) parts(o *options) (all []part, madeUp bool, err error) {
+	base := load.Config{Drain: drainLimit, MaxInFlight: 1 << 20}
+	if w.asks == nil {
+		requests := w.requests(stageRequests * (len(o.rates) + 1))
+		for n, rate := range append([]float64{warmUpRate}, o.rates...) {
+			c := base
+			c.Requests = requests[n*stageRequests : (n+1)*stageRequests]
+			c.Rate, c.Count, c.Seed = rate*o.speed, stageRequests, uint64(n)
+			all = append(all, part{rate: rate, load: c, warmsUp: n == 0})
+		}
+		return all, false, nil
 	}
-	half := time.Duration(stageRequests / 2 / rate * float64(time.Second))
-	timer := time.AfterFunc(half, odd.Kill)
-	return func() { timer.Stop() }
+	asks, madeUp, err := w.asks(o)
+	if err != nil {
+		return nil, false, err
+	}
+	c := base
+	stretch := float64(len(asks)) / max(asks[len(asks)-1].at, 1e-9) / o.rates[0] / o.speed
+	for _, a := range asks {
+		c.Requests = append(c.Requests, a.request)
+		c.Due = append(c.Due, time.Duration(a.at*stretch*float64(time.Second)))
+	}
+	return []part{{rate: o.rates[0], load: c, counted: c.Due[len(c.Due)-1] / 3}}, madeUp, nil
 }

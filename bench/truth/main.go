@@ -15,6 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/load"
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
 	"github.com/pintle-dev/pintle/internal/replay"
+	"github.com/pintle-dev/pintle/internal/replay/live"
 	"github.com/pintle-dev/pintle/internal/shipped"
 	"github.com/pintle-dev/pintle/internal/stack"
 )
@@ -92,7 +93,7 @@ const scrapeEvery = 0.05
 
 // requests are those of the piece, from 0 on.
 func (o *options) requests() ([]replay.Request, error) {
-	all := madeUp(o.seconds)
+	all := live.MadeUp(o.seconds)
 	if o.trace != "" {
 		file, err := os.Open(o.trace)
 		if err != nil {

@@ -49,8 +49,8 @@ func body(model string, maxTokens int, user string, messages ...message) []byte 
 	return b
 }
 
-// text is so many tokens of random words.
-func text(random *rand.Rand, tokens int) string {
+// Text is so many tokens of random words.
+func Text(random *rand.Rand, tokens int) string {
 	const letters = "abcdefghijklmnopqrstuvwxyz"
 	var b strings.Builder
 	b.Grow(tokens * tokenBytes)
@@ -97,9 +97,9 @@ func (s SharedPrefix) Requests() []Request {
 	random := newRandom(s.Seed)
 	distinct := make([]Request, 0, s.Groups*s.Users)
 	for group := range s.Groups {
-		system := message{"system", text(random, s.SystemTokens)}
+		system := message{"system", Text(random, s.SystemTokens)}
 		for user := range s.Users {
-			question := message{"user", text(random, s.QuestionTokens)}
+			question := message{"user", Text(random, s.QuestionTokens)}
 			b := body(s.Model, s.OutputTokens, fmt.Sprintf("g%d-u%d", group, user), system, question)
 			distinct = append(distinct, Request{Body: b, Class: "shared-prefix", Group: group})
 		}
@@ -141,7 +141,7 @@ func (m Mixed) Requests() []Request {
 	random := newRandom(m.Seed)
 	documents := make([]message, mixedDocuments)
 	for i := range documents {
-		documents[i] = message{"system", text(random, m.scaled(4000))}
+		documents[i] = message{"system", Text(random, m.scaled(4000))}
 	}
 	sessions := make([][]message, mixedSessions)
 	requests := make([]Request, m.Count)
@@ -152,7 +152,7 @@ func (m Mixed) Requests() []Request {
 		case 1:
 			requests[i] = m.turn(random, sessions)
 		default:
-			question := message{"user", text(random, m.between(random, 20, 200))}
+			question := message{"user", Text(random, m.between(random, 20, 200))}
 			requests[i] = Request{Body: body(m.Model, m.between(random, 20, 100), "", question), Class: "chat",
 				Group: -1}
 		}
@@ -168,7 +168,7 @@ func (m Mixed) between(random *rand.Rand, low, high int) int {
 
 func (m Mixed) document(random *rand.Rand, documents []message) Request {
 	group := random.IntN(len(documents))
-	question := message{"user", text(random, m.between(random, 50, 300))}
+	question := message{"user", Text(random, m.between(random, 50, 300))}
 	return Request{Body: body(m.Model, m.between(random, 50, 200), "", documents[group], question), Class: "document",
 		Group: group}
 }
@@ -179,8 +179,8 @@ func (m Mixed) turn(random *rand.Rand, sessions [][]message) Request {
 	if len(sessions[group]) >= 2*mixedTurns {
 		sessions[group] = nil
 	}
-	sessions[group] = append(sessions[group], message{"user", text(random, m.between(random, 50, 400))})
+	sessions[group] = append(sessions[group], message{"user", Text(random, m.between(random, 50, 400))})
 	b := body(m.Model, m.between(random, 50, 150), fmt.Sprintf("session-%d", group), sessions[group]...)
-	sessions[group] = append(sessions[group], message{"assistant", text(random, m.between(random, 50, 150))})
+	sessions[group] = append(sessions[group], message{"assistant", Text(random, m.between(random, 50, 150))})
 	return Request{Body: b, Class: "session", Group: group}
 }

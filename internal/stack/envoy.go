@@ -15,6 +15,8 @@ type EnvoyConfig struct {
 	OverrideHost bool
 	// Module is the .wasm file.
 	Module string
+	// InTheWay is another one, which goes by nothing that it is told, empty for none.
+	InTheWay string
 	// Hosts are the ports of the servers, where Envoy has to know them: with OverrideHost and without Pintle.
 	Hosts []int
 	// Balance is the policy by which an Envoy without Pintle chooses, such as ROUND_ROBIN.

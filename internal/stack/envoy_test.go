@@ -21,6 +21,8 @@ func TestEnvoyConfig(t *testing.T) {
 		{"without Pintle", EnvoyConfig{Balance: "LEAST_REQUEST"},
 			[]string{"lb_policy: LEAST_REQUEST", "port_value: 21}", "_limit_bytes: 33554432"},
 			[]string{"wasm", "ORIGINAL_DST", "override_host", "trailers"}},
+		{"another module", EnvoyConfig{Balance: "ROUND_ROBIN", InTheWay: "n.wasm"},
+			[]string{"lb_policy: ROUND_ROBIN", `filename: "n.wasm"`}, []string{"m.wasm", "stop_iteration"}},
 		{"pause", EnvoyConfig{Hold: "pause"},
 			[]string{"ORIGINAL_DST", "use_http_header: true", "stop_iteration: true", "_limit_bytes: 77",
 				"path: \"/tmp/in\""},

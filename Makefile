@@ -221,7 +221,7 @@ bin/decisions.wasm: $(wasm_sources) $(wildcard bench/decisions/cases/*.go bench/
 bench-decisions: $(tinygo) bin/decisions.wasm ## What the pieces of a decision cost, natively and in Wasm
 	@$(GO) run ./bench/decisions $(ARGS) bin/decisions.wasm
 
-bin/noop.wasm: bench/peers/noop/main.go $(tinygo)
+bin/noop.wasm: $(wildcard bench/peers/noop/*.go) $(tinygo)
 	bin/tinygo build -o $@ -target=$$(cat build/.cache/target) -buildmode=c-shared -opt=2 -no-debug ./bench/peers/noop
 
 # ARGS are flags, such as make bench-peers ARGS='-peers pintle,llm-d,smg -sizes 2' or ARGS='-workload shared'.

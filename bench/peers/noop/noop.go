@@ -1,7 +1,5 @@
 //go:build tinygo
 
-// Command noop is a Wasm module that is asked for every header and every body, reads none of them and lets everything
-// pass: what any module costs in Envoy.
 package main
 
 // The version of the interface between Envoy and the module, which its name says.
@@ -38,5 +36,3 @@ func log(_ uint32) {}
 
 //go:wasmexport proxy_on_delete
 func remove(_ uint32) {}
-
-func main() {}

@@ -74,6 +74,7 @@ var Plugins = []scoring.Registration{
 	{Type: "no-hit-lru-scorer", New: scorers.NewNoHitLRUScorer},
 	{Type: "precise-prefix-cache-scorer", New: scorers.NewPrecisePrefixCacheScorer},
 	{Type: "predicted-latency-scorer", New: scorers.NewPredictedLatencyScorer},
+	{Type: "prefill-load-scorer", New: scorers.NewPrefillLoadScorer},
 	{Type: "prefix-cache-scorer", New: scorers.NewPrefixCacheScorer},
 	{Type: "prefix-share-scorer", New: scorers.NewPrefixShareScorer},
 	{Type: "queue-scorer", New: scorers.NewQueueScorer},

@@ -98,6 +98,19 @@ func TestLearntThroughput(t *testing.T) {
 	}
 }
 
+// TestPrefillLoadSpeed: an endpoint that computes eight times as fast as another one gets the request although it has
+// twice as many tokens to compute.
+func TestPrefillLoadSpeed(t *testing.T) {
+	plan := plantest.Plan(t, `{"plugins": [{"type": "prefill-load-scorer"}]}`, plantest.Neutral)
+	pool := plantest.Pool(make([]scoring.Endpoint, 2)...)
+	answered(pool, plan, 1000, 8000)
+	charge(pool, 0, 1, 4000)
+	charge(pool, 1, 2, 8000)
+	if got := plantest.Decide(plan, plantest.Cycle(pool, 1)).Picks; len(got) != 1 || got[0] != "b" {
+		t.Errorf("picked %v, want the faster one", got)
+	}
+}
+
 // TestPredictedLatencyStrategies: what the strategies and selection modes choose of endpoints with much, little and no
 // room for an objective of 3 s.
 func TestPredictedLatencyStrategies(t *testing.T) {

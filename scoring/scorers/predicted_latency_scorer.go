@@ -9,7 +9,7 @@ import (
 // objective, to one that will meet it. What is predicted is learnt from the answers that Envoy's workers see, see
 // predicted-latency-producer, where it also says how objectives are given. A prefix-cache-scorer before it in the
 // profile, of whatever weight, has it know what endpoints have cached. What lies behind its maxPrefixBlocksToMatch
-// blocks counts as not cached: where prompts are long, give it 1024, the most.
+// blocks counts as cached where all of these are, and else as not: where prompts are long, give it 1024, the most.
 //
 // Formula, without an objective: that of latency-scorer, with headroomTTFTWeight and headroomTPOTWeight.
 //

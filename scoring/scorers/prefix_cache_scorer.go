@@ -56,7 +56,7 @@ type prefixCacheScorerParameters struct {
 	// HashBlockSize is the name that blockSize had before.
 	HashBlockSize int
 	// MaxPrefixBlocksToMatch bounds the blocks of a prompt that are looked at. More than 1,024 count as 1,024, which is
-	// said at start.
+	// said at start. An endpoint that has all of them is taken to have what lies behind them, too.
 	MaxPrefixBlocksToMatch int
 	// LruCapacityPerServer is how many blocks are kept for each endpoint.
 	LruCapacityPerServer int
@@ -177,9 +177,19 @@ func (s *prefixCacheScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoi
 			continue
 		}
 		c.SetWarm()
-		c.SetCachedTokens(e, c.TokensOf(int(s.matched[i])*blockBytes))
+		c.SetCachedTokens(e, s.cached(c, int(s.matched[i]), len(blocks), blockBytes))
 		scores[i] = float64(s.matched[i]) / float64(len(blocks))
 	}
+}
+
+// cached is how many tokens of the prompt an endpoint has that has matched blocks of it. One that has all that are
+// compared, where a longer prompt's further ones are not, is taken to have the rest, as the next turn of a conversation.
+func (s *prefixCacheScorer) cached(c *scoring.Cycle, matched, blocks, blockBytes int) int {
+	tokens := c.TokensOf(matched * blockBytes)
+	if matched == blocks && blocks == s.MaxPrefixBlocksToMatch {
+		return max(tokens, c.PromptTokens())
+	}
+	return tokens
 }
 
 // cut returns the prompt's blocks, which the index learns from when the request is answered, and their size.

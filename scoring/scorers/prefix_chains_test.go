@@ -37,6 +37,18 @@ func repeated(t *testing.T, config string) (last *plantest.Trace, recorded *jour
 	return last, event
 }
 
+// TestCachedBehindTheBound: who has all blocks that are compared has the rest of the prompt, and who has a whole prompt
+// has no more than that.
+func TestCachedBehindTheBound(t *testing.T) {
+	for _, most := range []int{10, 99, 100, 256} {
+		_, event := repeated(t, fmt.Sprintf(
+			`{"plugins": [{"type": "prefix-cache-scorer", "parameters": {"maxPrefixBlocksToMatch": %d}}]}`, most))
+		if !event.Predicted || event.PredictedTokens != 1600 {
+			t.Errorf("%d blocks: %d tokens are taken for cached, want all 1600", most, event.PredictedTokens)
+		}
+	}
+}
+
 // Several prefix scorers in one decision, or in decode and prefill profiles, each find the prompt that was there
 // before.
 func TestPrefixScorersSideBySide(t *testing.T) {

@@ -1,0 +1,41 @@
+package scorers
+
+import (
+	"math"
+
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// prefillLoadScorerParameters are those of a prefill-load-scorer.
+type prefillLoadScorerParameters struct {
+	// ThresholdTokens is the number of tokens from which an endpoint scores 0.
+	ThresholdTokens int
+}
+
+// prefillLoadScorer prefers endpoints with fewer tokens of prompts to compute, those of the requests in flight there and those
+// that this request would add, in any dialect. A request that finds much of its prompt in an endpoint's cache, as a
+// prefix-cache-scorer knows it, adds little there. A queue of requests says less: one may bring ten tokens or ten
+// thousand.
+//
+// Formula: 1 - min(t, thresholdTokens) / thresholdTokens, where t = tokens in flight + the request's own tokens that are
+// not cached. Tokens of endpoints that compute prompts slower or faster than the mean, as their answers tell, count for
+// as many more or fewer.
+//
+// Range: 0 to 1. Unit: tokens.
+//
+// Missing data: none; it needs no metrics.
+//
+// Source: Pintle; token-load-scorer without queueThresholdTokens is the same for llm-d's documents.
+type prefillLoadScorer struct{ tokenLoadScorer }
+
+// defaultPrefillTokens is some 20 s of prompts on two H100.
+const defaultPrefillTokens = 1 << 18
+
+// NewPrefillLoadScorer builds a prefill-load-scorer.
+func NewPrefillLoadScorer(b *scoring.Builder) scoring.Plugin {
+	p := prefillLoadScorerParameters{ThresholdTokens: defaultPrefillTokens}
+	b.Int("thresholdTokens", &p.ThresholdTokens, 1, math.MaxInt32)
+	b.NeedLoad("", "")
+	b.State().Speeds = true
+	return &prefillLoadScorer{tokenLoadScorer{threshold: float64(p.ThresholdTokens), learns: true}}
+}

@@ -38,6 +38,9 @@ func (a *answers) openPrefix(c *config.Config, token *push.Token, p *pool.Pool, 
 	if err != nil {
 		return err
 	}
+	if note := made.Note(); note != "" {
+		log.Warn(note, "document", index.At)
+	}
 	events, err := subscribe(index, blocks, p, log)
 	if err != nil {
 		return err

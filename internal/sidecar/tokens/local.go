@@ -11,13 +11,16 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/tokens/bpe"
+	"github.com/pintle-dev/pintle/internal/sidecar/tokens/chat"
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// local makes the tokens of texts by the file of a model. Chats are left to others: their templates are programs, and
-// what renders them otherwise than the engine does makes other tokens.
+// local makes the tokens of texts by the file of a model, and of chats by the template beside it. A chat of which it is
+// not sure is left to others.
 type local struct {
 	tokenizer *bpe.Tokenizer
+	template  *chat.Template // nil where there is none that is known here
+	note      string         // why
 	chats     Backend
 }
 
@@ -100,18 +103,32 @@ func openLocal(path string, chats Backend) (*local, error) {
 	if l.tokenizer, err = bpe.New(content); err != nil {
 		return nil, fmt.Errorf("%s: %w; without it the model servers are asked", path, err)
 	}
+	if l.template, err = chat.Open(filepath.Dir(path)); err != nil {
+		l.note = fmt.Sprintf("the tokens of chats are asked of the model servers: %v", err)
+	}
 	return l, nil
 }
 
 // Tokens implements Backend.
 func (l *local) Tokens(ctx context.Context, p *Prompt) (Encoded, error) {
+	text, timed, special := p.Text, false, true
 	if p.Chat {
-		return l.chats.Tokens(ctx, p)
+		if l.template == nil || p.Template != "" {
+			return l.chats.Tokens(ctx, p)
+		}
+		var err error
+		if text, timed, err = l.template.Render(&chat.Chat{Messages: p.Messages, Tools: p.Tools, Documents: p.Documents,
+			Values: p.TemplateValues, AddGeneration: p.AddGeneration, Continue: p.Continue}); err != nil {
+			return l.chats.Tokens(ctx, p)
+		}
+		special = false // the template writes them
 	}
-	special := p.AddSpecial == nil || *p.AddSpecial
-	ids, err := l.tokenizer.Encode(make([]uint32, 0, len(p.Text)/3+16), p.Text, special)
+	if p.AddSpecial != nil {
+		special = *p.AddSpecial
+	}
+	ids, err := l.tokenizer.Encode(make([]uint32, 0, len(text)/3+16), text, special)
 	if err != nil {
 		return Encoded{}, ErrNone("text")
 	}
-	return Encoded{Tokens: ids}, nil
+	return Encoded{Tokens: ids, Timed: timed}, nil
 }

@@ -12,32 +12,60 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// TestLocal: texts are made tokens of by the file, chats by the model servers.
+// TestLocal: texts are made tokens of by the file, chats by the template beside it; what that is not sure of is left to
+// the model servers.
 func TestLocal(t *testing.T) {
 	engine := newServer(t, 200, `{"tokens":[7]}`)
-	pool, err := NewPool(&scoring.TokenBackend{Kind: scoring.TokensLocal, Model: "m",
-		Files: []scoring.PreciseFile{{Model: "m", Path: "bpe/testdata/llama3.json"}}}, serversOf(engine))
+	file, err := os.ReadFile("bpe/testdata/llama3.json")
 	if err != nil {
 		t.Fatal(err)
 	}
+	const config = `{"bos_token":"b","chat_template":"{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}"}`
+	withTemplate, without := t.TempDir(), t.TempDir()
+	for _, path := range []string{withTemplate, without} {
+		if err := os.WriteFile(filepath.Join(path, "tokenizer.json"), file, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(withTemplate, "tokenizer_config.json"), []byte(config), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	open := func(dir string) *Pool {
+		pool, err := NewPool(&scoring.TokenBackend{Kind: scoring.TokensLocal, Model: "m",
+			Files: []scoring.PreciseFile{{Model: "m", Path: filepath.Join(dir, "tokenizer.json")}}}, serversOf(engine))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pool
+	}
+	pool, plain := open(withTemplate), open(without)
+	if pool.Note() != "" || !strings.Contains(plain.Note(), "there is no chat template") {
+		t.Errorf("notes %q and %q", pool.Note(), plain.Note())
+	}
+	const hello = `{"messages":[{"role":"user","content":"a"}]`
 	for _, tc := range []struct {
+		pool      *Pool
 		api, body string
 		want      []uint32
 	}{
-		{APICompletions, `{"prompt":"a"}`, []uint32{0, 69}}, // with the token that begins a text
-		{APICompletions, `{"prompt":"a","add_special_tokens":false}`, []uint32{69}},
-		{APIChat, `{"messages":[{"role":"user","content":"a"}]}`, []uint32{7}},
+		{pool, APICompletions, `{"prompt":"a"}`, []uint32{0, 69}}, // with the token that begins a text
+		{pool, APICompletions, `{"prompt":"a","add_special_tokens":false}`, []uint32{69}},
+		{pool, APIChat, hello + "}", []uint32{70, 69}},
+		{pool, APIChat, hello + `,"add_special_tokens":true}`, []uint32{0, 70, 69}},
+		{pool, APIChat, hello + `,"chat_template":"x"}`, []uint32{7}},
+		{pool, APIChat, `{"messages":[{"role":"critic","content":"a"}]}`, []uint32{7}},
+		{plain, APIChat, hello + "}", []uint32{7}},
 	} {
 		p, err := Read(tc.api, []byte(tc.body))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := pool.Tokens(context.Background(), p); err != nil || !slices.Equal(got.Tokens, tc.want) {
+		if got, err := tc.pool.Tokens(context.Background(), p); err != nil || !slices.Equal(got.Tokens, tc.want) {
 			t.Errorf("%s: got %v and %v, want %v", tc.body, got.Tokens, err, tc.want)
 		}
 	}
-	if len(engine.asked) != 1 {
-		t.Errorf("the model server was asked %d times, want once", len(engine.asked))
+	if len(engine.asked) != 3 {
+		t.Errorf("the model servers were asked %d times, want 3", len(engine.asked))
 	}
 }
 

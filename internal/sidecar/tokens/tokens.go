@@ -23,6 +23,8 @@ type Encoded struct {
 	Tokens []uint32
 	// Media are the images, audios and videos that some of the tokens stand for.
 	Media []Media
+	// Timed says that the prompt tells the time, and is another one later.
+	Timed bool
 }
 
 // Media says that the tokens from Offset on stand for what has that Hash, its identifier in the engine.
@@ -83,6 +85,14 @@ func open(c *scoring.TokenBackend, servers Servers) (Backend, error) {
 		"them the model servers are asked", c.At)
 }
 
+// Note says what the backend cannot do, for those who start it; empty is nothing.
+func (p *Pool) Note() string {
+	if l, ok := p.backend.(*local); ok {
+		return l.note
+	}
+	return ""
+}
+
 // Tokens returns the tokens of a prompt.
 func (p *Pool) Tokens(ctx context.Context, prompt *Prompt) (Encoded, error) {
 	if prompt.IDs != nil {
@@ -111,7 +121,7 @@ func (p *Pool) Tokens(ctx context.Context, prompt *Prompt) (Encoded, error) {
 		began := time.Now()
 		e, err := p.backend.Tokens(ctx, prompt)
 		p.metrics.made(began, &e, err)
-		if err == nil {
+		if err == nil && !e.Timed {
 			p.cache.put(key, e)
 		}
 		done <- result{e, err}

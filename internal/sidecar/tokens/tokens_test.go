@@ -173,7 +173,7 @@ func (c *counting) Tokens(_ context.Context, p *Prompt) (Encoded, error) {
 	if c.hold != nil {
 		<-c.hold
 	}
-	return Encoded{Tokens: make([]uint32, len(p.Text))}, nil
+	return Encoded{Tokens: make([]uint32, len(p.Text)), Timed: p.Text == "now"}, nil
 }
 
 // TestPool: what was made is not made again, also when nobody waited for it any more.
@@ -181,16 +181,16 @@ func TestPool(t *testing.T) {
 	b := &counting{}
 	p := newPool(b, 1)
 	text := func(s string) *Prompt { return &Prompt{Model: "m", Text: s} }
-	for _, s := range []string{"a", "a", "b"} {
-		if e, err := p.Tokens(context.Background(), text(s)); err != nil || len(e.Tokens) != 1 {
+	for _, s := range []string{"a", "a", "b", "now", "now"} {
+		if e, err := p.Tokens(context.Background(), text(s)); err != nil || len(e.Tokens) != len(s) {
 			t.Fatal(e, err)
 		}
 	}
 	if e, err := p.Tokens(context.Background(), &Prompt{IDs: []uint32{1, 2}}); err != nil || len(e.Tokens) != 2 {
 		t.Error("tokens that a client sends are not taken as they are")
 	}
-	if n := b.calls.Load(); n != 2 {
-		t.Errorf("%d calls, want 2", n)
+	if n := b.calls.Load(); n != 4 { // what tells the time is made each time
+		t.Errorf("%d calls, want 4", n)
 	}
 	b.hold = make(chan struct{})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -199,7 +199,7 @@ func TestPool(t *testing.T) {
 		_, err := p.Tokens(ctx, text("late"))
 		done <- err
 	}()
-	for b.calls.Load() != 3 {
+	for b.calls.Load() != 5 {
 		time.Sleep(time.Millisecond)
 	}
 	cancel()
@@ -210,7 +210,7 @@ func TestPool(t *testing.T) {
 		t.Errorf("got %v, want the end of waiting for a worker", err)
 	}
 	close(b.hold)
-	if e, err := p.Tokens(context.Background(), text("late")); err != nil || len(e.Tokens) != 4 || b.calls.Load() > 4 {
+	if e, err := p.Tokens(context.Background(), text("late")); err != nil || len(e.Tokens) != 4 || b.calls.Load() > 6 {
 		t.Error(e, err)
 	}
 	p.workers <- struct{}{} // the one that was given up has ended

@@ -18,10 +18,12 @@ func getAttr(v any, id string) any {
 		}
 		return undefined{}
 	case string:
-		return method(v, id, stringMethods, "capitalize casefold center count encode endswith expandtabs find "+
-			"format format_map index isalnum isalpha isascii isdecimal isdigit isidentifier islower isnumeric "+
-			"isprintable isspace istitle isupper join ljust lower lstrip maketrans partition removeprefix removesuffix "+
-			"replace rfind rindex rjust rpartition rsplit rstrip split splitlines startswith strip swapcase title translate upper zfill")
+		return method(v, id, stringMethods, "capitalize casefold "+
+			"center count encode endswith expandtabs find format format_map index "+
+			"isalnum isalpha isascii isdecimal isdigit isidentifier islower isnumeric isprintable "+
+			"isspace istitle isupper join ljust lower lstrip maketrans partition removeprefix "+
+			"removesuffix replace rfind rindex rjust rpartition rsplit rstrip split splitlines "+
+			"startswith strip swapcase title translate upper zfill")
 	case *Dict:
 		m := method(v, id, dictMethods, "clear copy fromkeys get items keys pop popitem setdefault update values")
 		if m != (undefined{}) {

@@ -1,6 +1,10 @@
 package bpe
 
-import "sort"
+import (
+	"sort"
+	"strings"
+	"unicode"
+)
 
 // added are tokens that stand for themselves wherever they are in a text: of those that begin at the first place, the
 // longest.
@@ -12,16 +16,19 @@ type added struct {
 type addedText struct {
 	text string
 	id   uint32
+	// left and right have it take the whitespace before and behind it.
+	left, right bool
 }
 
-func (a *added) add(text string, id uint32) {
-	list := append(a.byFirst[text[0]], addedText{text, id})
+func (a *added) add(token addedToken) {
+	text := token.Content
+	list := append(a.byFirst[text[0]], addedText{text, token.ID, token.Left, token.Right})
 	sort.SliceStable(list, func(i, j int) bool { return len(list[i].text) > len(list[j].text) })
 	a.byFirst[text[0]], a.any = list, true
 }
 
-// cut tells the tokens and what is between them, in order.
-func (a *added) cut(text string, tell func(part string, token uint32, isToken bool)) {
+// cut tells the tokens and what is between them, in order. atStart is whether a part begins where the text does.
+func (a *added) cut(text string, tell func(part string, atStart bool, token uint32, isToken bool)) {
 	start := 0
 	for i := 0; a.any && i < len(text); {
 		found := false
@@ -29,11 +36,17 @@ func (a *added) cut(text string, tell func(part string, token uint32, isToken bo
 			if len(text)-i < len(t.text) || text[i:i+len(t.text)] != t.text {
 				continue
 			}
-			if i > start {
-				tell(text[start:i], 0, false)
+			before := text[start:i]
+			if t.left {
+				before = strings.TrimRightFunc(before, unicode.IsSpace)
 			}
-			tell("", t.id, true)
-			i += len(t.text)
+			if before != "" {
+				tell(before, start == 0, 0, false)
+			}
+			tell("", false, t.id, true)
+			if i += len(t.text); t.right {
+				i = len(text) - len(strings.TrimLeftFunc(text[i:], unicode.IsSpace))
+			}
 			start, found = i, true
 			break
 		}
@@ -42,6 +55,6 @@ func (a *added) cut(text string, tell func(part string, token uint32, isToken bo
 		}
 	}
 	if start < len(text) {
-		tell(text[start:], 0, false)
+		tell(text[start:], start == 0, 0, false)
 	}
 }

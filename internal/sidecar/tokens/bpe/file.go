@@ -1,5 +1,6 @@
 // Package bpe makes tokens of text by the tokenizer.json of a model: byte-level BPE with the patterns that most models
-// have. What it does not know is refused when the file is read, so that no token is ever a wrong one.
+// have, and BPE and Unigram of characters as SentencePiece makes them. What it does not know is refused when the file is
+// read, so that no token is ever a wrong one.
 //
 // Source: the library tokenizers of Hugging Face, whose results it is tested against.
 package bpe
@@ -10,8 +11,6 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
 )
 
 // file is a tokenizer.json.
@@ -34,8 +33,17 @@ type addedToken struct {
 }
 
 type normalizer struct {
-	Type  string       `json:"type"`
-	Parts []normalizer `json:"normalizers"`
+	Type    string       `json:"type"`
+	Parts   []normalizer `json:"normalizers"`
+	Prepend string       `json:"prepend"`
+	Content string       `json:"content"`
+	Pattern pattern      `json:"pattern"`
+}
+
+// pattern is one of its fields.
+type pattern struct {
+	Regex  string  `json:"Regex"`
+	String *string `json:"String"`
 }
 
 type preTokenizer struct {
@@ -43,11 +51,13 @@ type preTokenizer struct {
 	Parts    []preTokenizer `json:"pretokenizers"`
 	AddSpace bool           `json:"add_prefix_space"`
 	UseRegex *bool          `json:"use_regex"`
-	Pattern  struct {
-		Regex string `json:"Regex"`
-	} `json:"pattern"`
-	Behavior string `json:"behavior"`
-	Invert   bool   `json:"invert"`
+	Pattern  pattern        `json:"pattern"`
+	Behavior string         `json:"behavior"`
+	Invert   bool           `json:"invert"`
+	// The rest is of Metaspace.
+	Replacement string `json:"replacement"`
+	Scheme      string `json:"prepend_scheme"`
+	Split       *bool  `json:"split"`
 }
 
 type postProcessor struct {
@@ -68,13 +78,17 @@ type templatePart struct {
 
 type model struct {
 	Type         string            `json:"type"`
-	Vocabulary   map[string]uint32 `json:"vocab"`
+	Written      json.RawMessage   `json:"vocab"`
+	Vocabulary   map[string]uint32 `json:"-"`
 	Merges       json.RawMessage   `json:"merges"`
 	Dropout      *float64          `json:"dropout"`
 	Prefix       *string           `json:"continuing_subword_prefix"`
 	Suffix       *string           `json:"end_of_word_suffix"`
 	ByteFallback bool              `json:"byte_fallback"`
 	IgnoreMerges bool              `json:"ignore_merges"`
+	Unknown      *string           `json:"unk_token"`
+	FuseUnknown  bool              `json:"fuse_unk"`
+	UnknownID    *int              `json:"unk_id"`
 }
 
 // New reads a tokenizer.json. The error says what in it is not known here.
@@ -84,7 +98,7 @@ func New(content []byte) (*Tokenizer, error) {
 		return nil, fmt.Errorf("is no tokenizer.json: %w", err)
 	}
 	t := &Tokenizer{ignoreMerges: f.Model.IgnoreMerges}
-	for _, read := range []func(*file) error{t.readModel, t.readNormalizer, t.readPreTokenizer, t.readAdded,
+	for _, read := range []func(*file) error{t.readNormalizer, t.readModel, t.readPreTokenizer, t.readAdded,
 		t.readPost} {
 		if err := read(&f); err != nil {
 			return nil, err
@@ -98,14 +112,26 @@ func New(content []byte) (*Tokenizer, error) {
 func (t *Tokenizer) readModel(f *file) error {
 	m := &f.Model
 	switch {
+	case m.Type == "Unigram":
+		return t.readUnigram(f)
 	case m.Type != "BPE" && m.Type != "":
-		return fmt.Errorf("model.type: %q is not known here; BPE is", m.Type)
+		return fmt.Errorf("model.type: %q is not known here; BPE and Unigram are", m.Type)
 	case m.Dropout != nil && *m.Dropout != 0:
 		return errors.New("model.dropout: makes tokens by chance")
 	case m.Prefix != nil && *m.Prefix != "" || m.Suffix != nil && *m.Suffix != "":
 		return errors.New("model.continuing_subword_prefix and end_of_word_suffix are not known here")
-	case m.ByteFallback:
-		return errors.New("model.byte_fallback is not known here; byte-level BPE is")
+	}
+	if err := json.Unmarshal(m.Written, &m.Vocabulary); err != nil {
+		return fmt.Errorf("model.vocab: %w", err)
+	}
+	if err := t.readMerges(m); err != nil {
+		return err
+	}
+	if !f.Pre.isByteLevel() {
+		return t.readCharacters(m)
+	}
+	if m.ByteFallback {
+		return errors.New("model.byte_fallback: is not known here with a byte-level pre_tokenizer")
 	}
 	t.vocabulary = make(map[string]uint32, len(m.Vocabulary))
 	for written, id := range m.Vocabulary {
@@ -120,6 +146,10 @@ func (t *Tokenizer) readModel(f *file) error {
 		}
 		t.bytes[b] = id
 	}
+	return nil
+}
+
+func (t *Tokenizer) readMerges(m *model) error {
 	var pairs [][2]string
 	if json.Unmarshal(m.Merges, &pairs) != nil {
 		var texts []string
@@ -182,17 +212,23 @@ func (t *Tokenizer) readNormalizer(f *file) error {
 		parts = []normalizer{*f.Normal}
 	}
 	for _, p := range parts {
-		if p.Type != "NFC" {
-			return fmt.Errorf("normalizer.type: %q is not known here; NFC is", p.Type)
+		before, next := t.normal, p.function()
+		if next == nil {
+			return fmt.Errorf("normalizer.type: %q as it is there is not known here", p.Type)
 		}
-		t.normal = func(text string) string { return norm.NFC.String(text) }
+		if t.normal = next; before != nil {
+			t.normal = func(text string) string { return next(before(text)) }
+		}
+		if p.Type == "Replace" && *p.Pattern.String == " " && p.Content == blank {
+			t.blanked = true
+		}
 	}
 	return nil
 }
 
 func (t *Tokenizer) readPreTokenizer(f *file) error {
-	if f.Pre == nil {
-		return errors.New("pre_tokenizer: is missing")
+	if !f.Pre.isByteLevel() {
+		return t.readBlanks(f.Pre)
 	}
 	parts := f.Pre.Parts
 	if f.Pre.Type != "Sequence" {
@@ -201,7 +237,7 @@ func (t *Tokenizer) readPreTokenizer(f *file) error {
 	bytes := false
 	for _, p := range parts {
 		switch {
-		case p.Type == "Split" && t.split == nil && !bytes && p.Behavior == "Isolated" && !p.Invert:
+		case p.Type == "Split" && p.Pattern.Regex != "" && t.split == nil && !bytes && p.Behavior == "Isolated" && !p.Invert:
 			if t.split = splitters[p.Pattern.Regex]; t.split == nil {
 				return fmt.Errorf("pre_tokenizer.pattern: %q is not known here", p.Pattern.Regex)
 			}
@@ -228,16 +264,16 @@ func (t *Tokenizer) readAdded(f *file) error {
 		switch {
 		case a.Content == "":
 			continue
-		case a.SingleWord || a.Left || a.Right:
-			return fmt.Errorf("added_tokens: %q takes what is around it, which is not known here", a.Content)
+		case a.SingleWord:
+			return fmt.Errorf("added_tokens: %q has to be a word of its own, which is not known here", a.Content)
 		case a.Normalized && t.normal != nil && t.normal(a.Content) != a.Content:
 			return fmt.Errorf("added_tokens: %q is normalized, which is not known here", a.Content)
 		}
 		// Where the text is normalized, those that are not come first.
 		if a.Normalized && t.normal != nil {
-			t.late.add(a.Content, a.ID)
+			t.late.add(a)
 		} else {
-			t.early.add(a.Content, a.ID)
+			t.early.add(a)
 		}
 	}
 	return nil

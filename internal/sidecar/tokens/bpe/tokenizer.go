@@ -13,7 +13,12 @@ type Tokenizer struct {
 	ignoreMerges bool
 	normal       func(string) string // nil for none
 	split        splitter
-	early, late  added
+	// before the pieces are cut, prepare brings a text into the form of the vocabulary; nil for bytes.
+	prepare func(text string, atStart bool) string
+	// characters make the tokens of a piece that is not of bytes, blanked is whether spaces are replaced before.
+	characters  characters
+	blanked     bool
+	early, late added
 	// before and after are the special tokens around a text.
 	before, after []uint32
 
@@ -33,18 +38,18 @@ func (t *Tokenizer) Encode(dst []uint32, text string, special bool) ([]uint32, e
 	if special {
 		dst = append(dst, t.before...)
 	}
-	t.early.cut(text, func(part string, token uint32, isToken bool) {
+	t.early.cut(text, func(part string, atStart bool, token uint32, isToken bool) {
 		switch {
 		case isToken:
 			dst = append(dst, token)
 		case t.normal == nil:
-			dst = t.encodePart(dst, part)
+			dst = t.encodePart(dst, part, atStart)
 		default:
-			t.late.cut(t.normal(part), func(part string, token uint32, isToken bool) {
+			t.late.cut(t.normal(part), func(part string, first bool, token uint32, isToken bool) {
 				if isToken {
 					dst = append(dst, token)
 				} else {
-					dst = t.encodePart(dst, part)
+					dst = t.encodePart(dst, part, atStart && first)
 				}
 			})
 		}
@@ -56,7 +61,10 @@ func (t *Tokenizer) Encode(dst []uint32, text string, special bool) ([]uint32, e
 }
 
 // encodePart encodes a text without added tokens: what is known of its beginning is not computed again.
-func (t *Tokenizer) encodePart(dst []uint32, text string) []uint32 {
+func (t *Tokenizer) encodePart(dst []uint32, text string, atStart bool) []uint32 {
+	if t.prepare != nil {
+		text = t.prepare(text, atStart)
+	}
 	var marks chain
 	dst, done := t.seen.find(dst, text, &marks)
 	first := len(dst)
@@ -84,7 +92,7 @@ type end struct{ at, tokens int }
 
 // encodeWord encodes one piece.
 func (t *Tokenizer) encodeWord(w *merger, dst []uint32, word string) []uint32 {
-	if len(word) == 1 {
+	if len(word) == 1 && t.characters == nil {
 		return append(dst, t.bytes[word[0]])
 	}
 	if t.ignoreMerges {
@@ -95,12 +103,16 @@ func (t *Tokenizer) encodeWord(w *merger, dst []uint32, word string) []uint32 {
 	if ids, ok := t.words.get(word); ok {
 		return append(dst, ids...)
 	}
-	single := make([]uint32, len(word))
-	for i := range len(word) {
-		single[i] = t.bytes[word[i]]
-	}
 	first := len(dst)
-	dst = w.merge(dst, t.merges, single)
+	if t.characters != nil {
+		dst = t.characters(w, dst, word)
+	} else {
+		single := make([]uint32, len(word))
+		for i := range len(word) {
+			single[i] = t.bytes[word[i]]
+		}
+		dst = w.merge(dst, t.merges, single)
+	}
 	t.words.put(word, dst[first:])
 	return dst
 }

@@ -12,8 +12,12 @@ import (
 	"testing"
 )
 
-// families are tokenizers that the library of Hugging Face has made.
-var families = []string{"gpt2", "llama3", "qwen", "o200k"}
+// families are tokenizers that the library of Hugging Face has made, by the file of what it makes of strings.
+var families = map[string][]string{
+	"encoded.json": {"gpt2", "llama3", "qwen", "o200k"},
+	// See testdata/sentencepiece.py.
+	"sentencepiece.json": {"spm", "gemma", "metaspace", "unigram", "unigram_bytes"},
+}
 
 func open(t testing.TB, family string) *Tokenizer {
 	content, err := os.ReadFile("testdata/" + family + ".json")
@@ -37,41 +41,52 @@ func hashOf(ids []uint32) string {
 
 // TestAsTheLibrary: tokens are those of the library: words, numbers, signs, whitespace, scripts, added tokens.
 func TestAsTheLibrary(t *testing.T) {
-	content, err := os.ReadFile("testdata/encoded.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all map[string]json.RawMessage
-	var texts []string
-	if json.Unmarshal(content, &all) != nil || json.Unmarshal(all["strings"], &texts) != nil || len(texts) < 300 {
-		t.Fatal("no testdata")
-	}
-	for _, family := range families {
-		var want [][2]any // how many with special tokens, the hash of those without
-		if err := json.Unmarshal(all[family], &want); err != nil {
+	for file, names := range families {
+		content, err := os.ReadFile("testdata/" + file)
+		if err != nil {
 			t.Fatal(err)
 		}
-		tokenizer := open(t, family)
-		for range 2 { // the second time from memory
-			for i, text := range texts {
-				got, err := tokenizer.Encode(nil, text, false)
-				special, _ := tokenizer.Encode(nil, text, true)
-				if err != nil || hashOf(got) != want[i][1] || float64(len(special)) != want[i][0] {
-					t.Errorf("%s: %q: got %v, %d with special tokens, want %v", family, text, got, len(special),
-						want[i])
+		var all map[string]json.RawMessage
+		var texts []string
+		if json.Unmarshal(content, &all) != nil || json.Unmarshal(all["strings"], &texts) != nil || len(texts) < 300 {
+			t.Fatal("no testdata")
+		}
+		for _, family := range names {
+			var want [][2]any // how many with special tokens, the hash of those without
+			if err := json.Unmarshal(all[family], &want); err != nil {
+				t.Fatal(err)
+			}
+			tokenizer := open(t, family)
+			for range 2 { // the second time from memory
+				for i, text := range texts {
+					got, err := tokenizer.Encode(nil, text, false)
+					special, _ := tokenizer.Encode(nil, text, true)
+					if err != nil || hashOf(got) != want[i][1] || float64(len(special)) != want[i][0] {
+						t.Errorf("%s: %q: got %v, %d with special tokens, want %v", family, text, got, len(special),
+							want[i])
+					}
 				}
 			}
 		}
 	}
 }
 
+// eachFamily calls do with every tokenizer.
+func eachFamily(do func(family string)) {
+	for _, names := range families {
+		for _, family := range names {
+			do(family)
+		}
+	}
+}
+
 // pieces are what texts are made of whose beginnings are known.
 var pieces = []string{"word", " Word", "'s", "'", "1", "22", " ", "  ", "\n", "\r\n", "\t", "!", "...", "/", "é",
-	"日", "\u0301", "\u00a0", "\u3000", "<|im_start|>", "x", "ABC"}
+	"日", "\u0301", "\u00a0", "\u3000", "<|im_start|>", "x", "ABC", "\u2581", "<mark>"}
 
 // TestBeginningsAreKnown: what is remembered of beginnings changes no token, wherever texts part.
 func TestBeginningsAreKnown(t *testing.T) {
-	for _, family := range families {
+	eachFamily(func(family string) {
 		warm, cold := open(t, family), open(t, family)
 		cold.seen.most = 0
 		state := uint32(1)
@@ -79,8 +94,11 @@ func TestBeginningsAreKnown(t *testing.T) {
 			state = state*1664525 + 1013904223
 			return int(state>>8) % n
 		}
-		base := ""
-		for range 300 {
+		base, rounds := "", 300
+		if warm.prepare != nil {
+			rounds = 60
+		}
+		for range rounds {
 			if next(4) == 0 || len(base) > 8000 {
 				base = base[:next(len(base)/2+1)]
 				base = strings.ToValidUTF8(base, "")
@@ -96,7 +114,7 @@ func TestBeginningsAreKnown(t *testing.T) {
 				t.Fatalf("%s: %q: from memory other tokens", family, base)
 			}
 		}
-	}
+	})
 }
 
 func TestConcurrentUse(t *testing.T) {
@@ -123,7 +141,8 @@ func TestUnknownFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct{ name, old, new, want string }{
-		{"a model", `"type":"BPE"`, `"type":"Unigram"`, "model.type"},
+		{"a model", `"type":"BPE"`, `"type":"WordPiece"`, "model.type"},
+		{"no scores", `"type":"BPE"`, `"type":"Unigram"`, "model.vocab"},
 		{"dropout", `"dropout":null`, `"dropout":0.1`, "model.dropout"},
 		{"a suffix", `"end_of_word_suffix":null`, `"end_of_word_suffix":"</w>"`, "end_of_word_suffix"},
 		{"byte fallback", `"byte_fallback":false`, `"byte_fallback":true`, "byte_fallback"},
@@ -132,7 +151,7 @@ func TestUnknownFiles(t *testing.T) {
 		{"another pre-tokenizer", `"pre_tokenizer":{"type":"ByteLevel"`, `"pre_tokenizer":{"type":"Whitespace"`,
 			"pre_tokenizer"},
 		{"no pattern", `"use_regex":true`, `"use_regex":false`, "pre_tokenizer"},
-		{"an added token that strips", `"lstrip":false`, `"lstrip":true`, "added_tokens"},
+		{"an added token that is a word", `"single_word":false`, `"single_word":true`, "added_tokens"},
 		{"a post-processor", `"post_processor":null`, `"post_processor":{"type":"BertProcessing"}`, "post_processor"},
 		{"no JSON", `{`, `[`, "no tokenizer.json"},
 	} {
@@ -153,16 +172,14 @@ func TestUnknownFiles(t *testing.T) {
 
 func FuzzEncode(f *testing.F) {
 	tokenizers := map[string]*Tokenizer{}
-	for _, family := range families {
-		tokenizers[family] = open(f, family)
-	}
+	eachFamily(func(family string) { tokenizers[family] = open(f, family) })
 	for _, text := range []string{"a b", " \n x", "'s don't", "123 4", "日本\u0301"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for family, tokenizer := range tokenizers {
 			ids, err := tokenizer.Encode(nil, text, false)
-			if err == nil && tokenizer.normal == nil && decode(tokenizer, ids) != text {
+			if err == nil && tokenizer.normal == nil && tokenizer.prepare == nil && decode(tokenizer, ids) != text {
 				t.Errorf("%s: %q: other text from %v", family, text, ids)
 			}
 		}

@@ -61,8 +61,21 @@ func TestMain(m *testing.M) {
 
 // inCells runs a test in each cell. Every test finds sim-0 as the best endpoint.
 func inCells(t *testing.T, test func(t *testing.T, f *fixture)) {
+	t.Helper()
+	eachCell(t, func(*testing.T) {}, test)
+}
+
+// inCellsAtOnce is inCells in all cells at the same time, for tests that wait more than they compute.
+func inCellsAtOnce(t *testing.T, test func(t *testing.T, f *fixture)) {
+	t.Helper()
+	eachCell(t, (*testing.T).Parallel, test)
+}
+
+func eachCell(t *testing.T, begin func(*testing.T), test func(t *testing.T, f *fixture)) {
+	t.Helper()
 	for _, cell := range harness.Cells() {
 		t.Run(cell.String(), func(t *testing.T) {
+			begin(t)
 			f, err := fixtures[cell]()
 			if err != nil {
 				t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 
 // TestOpenAIClient: OpenAI's Python client is served as by a model server, and understands what Pintle refuses.
 func TestOpenAIClient(t *testing.T) {
-	inCells(t, func(t *testing.T, f *fixture) {
+	inCellsAtOnce(t, func(t *testing.T, f *fixture) {
 		base := f.URL("requests", "/v1")
 		harness.RunOpenAI(t, "openai_client.py", base, "served")
 		f.Publish(t)

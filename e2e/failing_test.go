@@ -86,7 +86,7 @@ func TestFullEndpoint(t *testing.T) {
 		requests = 30
 		limit    = 6 * time.Second // a share of failures would take three times as long
 	)
-	inCells(t, func(t *testing.T, f *fixture) {
+	inCellsAtOnce(t, func(t *testing.T, f *fixture) {
 		var full atomic.Bool
 		var arrived atomic.Int64
 		all := make(chan struct{})

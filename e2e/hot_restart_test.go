@@ -92,6 +92,7 @@ func TestHotRestart(t *testing.T) {
 func TestSidecarComesLate(t *testing.T) {
 	for _, cell := range recoveryCells {
 		t.Run(cell.String(), func(t *testing.T) {
+			t.Parallel()
 			l := newLab(t, harness.Options{}, cell, alone("active-request-scorer"))
 			l.LogOnFailure(t)
 			stop := l.load(t, 4)

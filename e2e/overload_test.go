@@ -149,7 +149,7 @@ func (s *shipped) knock(t *testing.T) harness.Answer {
 // not read on.
 func TestHeldTooMuch(t *testing.T) {
 	const half = 600_000 // of what a worker may hold, and more; both are less than a quarter above it
-	inCells(t, func(t *testing.T, f *fixture) {
+	inCellsAtOnce(t, func(t *testing.T, f *fixture) {
 		plugin := map[string]any{"held": map[string]any{"maxBytes": 1 << 20}}
 		envoy, err := harness.StartWith(harness.Options{Workers: 1}, f.Cell, []string{f.servers[0].Address},
 			&harness.Listener{Name: "requests", Plugin: plugin},

@@ -111,7 +111,7 @@ func TestSelectionIsExplained(t *testing.T) {
 // TestCeilingMovesTraffic: when the better model's servers become slower than the ceiling, requests for the virtual
 // model go to the other one, and back when the slow answers are forgotten.
 func TestCeilingMovesTraffic(t *testing.T) {
-	inCells(t, func(t *testing.T, f *fixture) {
+	inCellsAtOnce(t, func(t *testing.T, f *fixture) {
 		f.publishModels(t)
 		wantModel := func(when, model, server string) {
 			t.Helper()

@@ -14,8 +14,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/harness"
 )
 
-// inSilence runs a test in two cells that have nothing in common, at the same time, as it takes long and costs little.
+// inSilence runs a test in two cells that have nothing in common, beside each other and beside other tests, as it takes
+// long and costs little.
 func inSilence(t *testing.T, test func(t *testing.T, l *lab)) {
+	t.Parallel()
 	for _, cell := range []harness.Cell{{Hold: "pause", Destination: "original-dst"},
 		{Hold: "buffer", Destination: "override-host"}} {
 		t.Run(cell.String(), func(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -49,8 +48,6 @@ func strategyConfig() map[string]any {
 type strategies struct {
 	*harness.Envoy
 	endpoints []harness.Endpoint
-	// flooded counts the answers that floods have got.
-	flooded atomic.Int64
 }
 
 func startStrategies(t *testing.T, cell harness.Cell, configs ...sim.Config) *strategies {

@@ -3,8 +3,8 @@ package e2e
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -37,56 +37,60 @@ func TestVTCBasicCountsWhatServersReport(t *testing.T) {
 	}
 }
 
-// light is how many requests of the light user are measured.
-const light = 15
-
-// p90 sends a light user's requests, one after another, and returns the time in which nine of ten had begun to be
-// answered.
-func (s *strategies) p90(t *testing.T, strategy, user string) time.Duration {
-	t.Helper()
-	var times []time.Duration
-	for i := range light {
-		elapsed, err := s.firstByte(strategy, user, i)
-		if err != nil {
-			t.Fatal(err)
+// TestVTCBasicProtectsLightUser: with vtc-basic, a user who floods the servers is kept off the one that another user's
+// requests go to; with random choice the flood is everywhere. What that does to waiting times, bench/strategies shows.
+func TestVTCBasicProtectsLightUser(t *testing.T) {
+	const (
+		workers = 12
+		light   = 15 // requests of the light user, one after another
+	)
+	slow := sim.Config{MaxRunning: 2, PrefillTokensPerSecond: 20_000, TimePerOutputToken: time.Millisecond}
+	s := startStrategies(t, harness.Cells()[0], slow, slow)
+	for _, test := range []struct {
+		strategy    string
+		least, most float64
+	}{{"vtc-basic", 0, 0.2}, {"random", 0.3, 0.7}} {
+		flood := s.flood(t, test.strategy, "heavy", workers)
+		flood.wait(t, 2*workers) // what the heavy user has had is known
+		besides, all := 0, 0
+		for i := range light {
+			before := flood.answers()
+			server := s.send(t, test.strategy, "light", freshPrompt("light", i)).Server()
+			flood.wait(t, workers)
+			for name, n := range flood.answers() {
+				all += n - before[name]
+				if name == server {
+					besides += n - before[name]
+				}
+			}
 		}
-		times = append(times, elapsed)
+		flood.end()
+		if share := float64(besides) / float64(all); share < test.least || share > test.most {
+			t.Errorf("%s: the light user's server gave %d of %d answers of the flood, want a share of %g to %g",
+				test.strategy, besides, all, test.least, test.most)
+		} else {
+			t.Logf("%s: the light user's server gave %d of %d answers of the flood", test.strategy, besides, all)
+		}
 	}
-	slices.Sort(times)
-	return times[len(times)*9/10]
 }
 
-// firstByte sends a prompt of 200 tokens that no server has, and returns the time to the first byte of the answer.
-func (s *strategies) firstByte(strategy, user string, number int) (time.Duration, error) {
-	prompt := fmt.Sprintf("%s %s %d %d ", strategy, user, number, time.Now().UnixNano())
-	prompt += strings.Repeat("x", 800-len(prompt))
-	body := fmt.Sprintf(`{"model":"sim-model","stream":true,"max_tokens":4,"messages":[{"role":"user","content":%q}]}`,
-		prompt)
-	request, err := http.NewRequest(http.MethodPost, s.URL("requests", chatPath), strings.NewReader(body))
-	if err != nil {
-		return 0, err
-	}
-	request.Header.Set("content-type", "application/json")
-	request.Header.Set("routing-strategy", strategy)
-	request.Header.Set("user", user)
-	transport := &http.Transport{DisableKeepAlives: true}
-	began := time.Now()
-	response, err := (&http.Client{Transport: transport, Timeout: time.Minute}).Do(request)
-	if err != nil {
-		return 0, err
-	}
-	defer response.Body.Close()
-	_, err = io.ReadFull(response.Body, make([]byte, 1))
-	elapsed := time.Since(began)
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: status %d", strategy, response.StatusCode)
-	}
-	_, _ = io.Copy(io.Discard, response.Body)
-	return elapsed, err
+// freshPrompt is a body with a prompt of some 200 tokens that no server has.
+func freshPrompt(user string, number int) string {
+	prompt := fmt.Sprintf("%s %d %d ", user, number, time.Now().UnixNano())
+	return fmt.Sprintf(`{"model":"sim-model","max_tokens":4,"messages":[{"role":"user","content":"%s%s"}]}`, prompt,
+		strings.Repeat("x", 800-len(prompt)))
 }
 
-// flood keeps requests of one user under way until the function it returns is called.
-func (s *strategies) flood(strategy, user string, workers int) (end func()) {
+// userFlood keeps requests of one user under way until its end.
+type userFlood struct {
+	mu     sync.Mutex
+	counts map[string]int
+	end    func()
+}
+
+func (s *strategies) flood(t *testing.T, strategy, user string, workers int) *userFlood {
+	t.Helper()
+	f := &userFlood{counts: map[string]int{}}
 	done := make(chan struct{})
 	var senders sync.WaitGroup
 	for worker := range workers {
@@ -97,62 +101,64 @@ func (s *strategies) flood(strategy, user string, workers int) (end func()) {
 					return
 				default:
 				}
-				if _, err := s.firstByte(strategy, user, worker*1_000_000+i); err != nil {
+				server, err := s.ask(strategy, user, freshPrompt(user, worker*1_000_000+i))
+				if err != nil {
+					t.Errorf("the flood of %s: %v", user, err)
 					return
 				}
-				s.flooded.Add(1)
+				f.mu.Lock()
+				f.counts[server]++
+				f.mu.Unlock()
 			}
 		})
 	}
-	return func() {
+	f.end = sync.OnceFunc(func() {
 		close(done)
 		senders.Wait()
-	}
+	})
+	t.Cleanup(f.end)
+	return f
 }
 
-// TestVTCBasicProtectsLightUser: with vtc-basic, a user who floods the servers does not keep another one waiting; with
-// random choice that one waits several times as long.
-func TestVTCBasicProtectsLightUser(t *testing.T) {
-	// A prompt takes 80 ms, one after another, so that a server's queue is what a request waits for.
-	slow := sim.Config{MaxRunning: 2, PrefillTokensPerSecond: 2500, TimePerOutputToken: time.Millisecond}
-	s := startStrategies(t, harness.Cells()[0], slow, slow)
-	const rounds = 3
-	for round := 1; ; round++ {
-		slowdown := s.lightUnderFlood(t)
-		if slowdown["vtc-basic"] <= 1.5 && slowdown["random"] >= 3 {
-			return
-		}
-		if round == rounds {
-			t.Fatalf("under the flood the light user's p90 grows %.2f times with vtc-basic and %.2f times with "+
-				"random choice, %d rounds long; "+
-				"want at most 1.5, and at least 3", slowdown["vtc-basic"], slowdown["random"], rounds)
-		}
+// ask is send for many goroutines, and returns who answered.
+func (s *strategies) ask(strategy, user, body string) (server string, err error) {
+	request, err := http.NewRequest(http.MethodPost, s.URL("requests", chatPath), strings.NewReader(body))
+	if err != nil {
+		return "", err
 	}
+	request.Header.Set("routing-strategy", strategy)
+	request.Header.Set("user", user)
+	response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
+	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(io.Discard, response.Body)
+	_ = response.Body.Close()
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("status %d", response.StatusCode)
+	}
+	return response.Header.Get("x-sim-server"), err
 }
 
-// lightUnderFlood returns how many times as long a light user waits beside a flood as alone, for each strategy.
-func (s *strategies) lightUnderFlood(t *testing.T) map[string]float64 {
+// answers are those that the flood has got, by server.
+func (f *userFlood) answers() map[string]int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return maps.Clone(f.counts)
+}
+
+// wait waits until the flood has got so many more answers.
+func (f *userFlood) wait(t *testing.T, answers int) {
 	t.Helper()
-	const workers = 12
-	alone := s.p90(t, "least-request", "measure")
-	slowdown := map[string]float64{}
-	for _, strategy := range []string{"random", "vtc-basic"} {
-		end := s.flood(strategy, "heavy", workers)
-		s.waitForFlood(t, 2*workers)
-		beside := s.p90(t, strategy, "light")
-		end()
-		slowdown[strategy] = float64(beside) / float64(alone)
-		t.Logf("p90 of the light user's TTFT: alone %v, beside a flood with %s %v", alone, strategy, beside)
+	total := func() (n int) {
+		for _, count := range f.answers() {
+			n += count
+		}
+		return n
 	}
-	return slowdown
-}
-
-// waitForFlood waits until floods have got so many more answers.
-func (s *strategies) waitForFlood(t *testing.T, answers int64) {
-	t.Helper()
-	before := s.flooded.Load()
+	before := total()
 	harness.WaitFor(t, time.Minute, "the flood", func() (bool, string) {
-		n := s.flooded.Load() - before
+		n := total() - before
 		return n >= answers, fmt.Sprintf("%d of %d answers", n, answers)
 	})
 }

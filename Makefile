@@ -117,8 +117,8 @@ unit: build bin/pintle-failpoint.wasm ## Unit tests, also in 32 bits where the m
 	GOARCH=386 CGO_ENABLED=0 $(GO) test -short ./scoring/... ./state ./snapshot/... ./journal ./openai
 
 .PHONY: race
-race: ## Race detector on what runs concurrently
-	$(GO) test -race -short ./internal/... ./journal/...
+race: ## Race detector on what runs concurrently: packages that start goroutines or share what they hold
+	$(GO) test -race -short $$(grep -rlE --include='*.go' '\bgo func|\.Go\(|"sync' internal journal | xargs -n1 dirname | sort -u | sed 's#^#./#')
 
 .PHONY: fuzz
 fuzz: ## Search with each fuzz target for FUZZTIME, or with those that match TARGET

@@ -203,7 +203,7 @@ func Parse(path string, content []byte) (*Config, error) {
 		Scrape:       Scrape{Interval: 50 * time.Millisecond, Timeout: time.Second},
 		Engines:      engine.Known,
 		AdminAddress: "127.0.0.1:10001",
-		Follow:       Follow{Enabled: true, Interval: 100 * time.Millisecond, Sample: 0.01},
+		Follow:       Follow{Enabled: true, Interval: 250 * time.Millisecond, Sample: 0.01},
 		Metrics:      Metrics{QueueDepth: 5, KVUsage: 0.8},
 	}
 	root, mistakes := document.Parse()

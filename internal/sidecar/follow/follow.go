@@ -3,7 +3,7 @@
 //
 // A Follower asks one Envoy at its ingest listener, again and again, for what is new, and passes it on to a Sink:
 //
-//	f := &follow.Follower{Ingest: ingest, Token: token, Interval: 100 * time.Millisecond, Sink: sink, Log: log}
+//	f := &follow.Follower{Ingest: ingest, Token: token, Interval: 250 * time.Millisecond, Sink: sink, Log: log}
 //	f.Run(ctx)
 //
 // It goes on where it was when either side is started anew. What it could not read, because it came too late or because
@@ -57,7 +57,7 @@ type Sink interface {
 }
 
 const (
-	defaultInterval = 100 * time.Millisecond
+	defaultInterval = 250 * time.Millisecond
 	askTimeout      = 2 * time.Second
 	firstBackoff    = 50 * time.Millisecond
 	maxBackoff      = time.Second
@@ -76,7 +76,7 @@ type Follower struct {
 	Ingest config.Ingest
 	// Token returns the bearer token of the ingest listener.
 	Token func() string
-	// Interval is how often it asks when there is little new; 0 is 100 ms.
+	// Interval is how often it asks when there is little new; 0 is 250 ms.
 	Interval time.Duration
 	// Sample asks for the steps of this share of the decisions, 0 to 1; below 0 leaves that to others.
 	Sample float64

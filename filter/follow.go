@@ -50,9 +50,17 @@ func (s *stream) tellFollower(path, query, method string) hostcalls.Action {
 	}
 	q, ok := parseFollow(query)
 	if !ok {
-		return s.refuseFollower(refusal{status: 400, code: "bad_position",
-			message: "at, keep or sample cannot be read"})
+		return s.refuseFollower(badPosition)
 	}
+	w := s.worker
+	w.told = s.appendJournal(w.told[:0], &q)
+	return s.tell(w.told)
+}
+
+var badPosition = refusal{status: 400, code: "bad_position", message: "at, keep or sample cannot be read"}
+
+// appendJournal appends what a follower asks for.
+func (s *stream) appendJournal(dst []byte, q *followQuery) []byte {
 	followed, _ := journal.ReadFollowed(&s.data)
 	followed.Time = hostcalls.Now()
 	if q.keep.Epoch != 0 {
@@ -63,9 +71,7 @@ func (s *stream) tellFollower(path, query, method string) hostcalls.Action {
 	}
 	followed.Write(&s.data)
 	_, names := journal.StoredNames(&s.data)
-	w := s.worker
-	w.told = w.answerer.Append(w.told[:0], &s.data, q.at[:q.n], followed.Kept, names, shared.Topology(&s.data))
-	return s.tell(w.told)
+	return s.worker.answerer.Append(dst, &s.data, q.at[:q.n], followed.Kept, names, shared.Topology(&s.data))
 }
 
 // tellNames answers with the list of names and, behind it, the topology's record, each after its length in 4 bytes.
@@ -99,6 +105,8 @@ type followQuery struct {
 	keep    journal.Position
 	sample  uint32
 	sampled bool
+	// unreadable is a query that is none.
+	unreadable bool
 }
 
 func parseFollow(query string) (q followQuery, ok bool) {

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
@@ -11,7 +12,7 @@ const relayPath = "/pintle/v1/events"
 
 // relay posts a message with events of another gateway.
 func (w *worker) relay(message []byte, headers ...[2]string) *wazerohost.Stream {
-	s := w.ingest.Request(set(ingestHeaders(), append(headers, [2]string{":path", relayPath})...), false)
+	s := w.ingest.Request(set(ingestHeaders(), append([][2]string{{":path", relayPath}}, headers...)...), false)
 	s.Body(message, true)
 	return s
 }
@@ -42,7 +43,7 @@ func TestEventsOfOtherGateways(t *testing.T) {
 		post := func(message []byte, status string, mark uint64) {
 			t.Helper()
 			s := g.workers[0].relay(message)
-			now, ok := journal.ParseRelayed(s.ResponseBody())
+			now, _, ok := journal.ParseRelayed(s.ResponseBody())
 			if got := s.ResponseHeaders().Get(":status"); got != status || !ok || now.Mark.High != mark {
 				t.Errorf("got %s %x, want %s and mark %d", got, s.ResponseBody(), status, mark)
 			}
@@ -63,6 +64,34 @@ func TestEventsOfOtherGateways(t *testing.T) {
 	})
 }
 
+// TestEventsBringTheJournalBack: whoever posts events gets what is new in the journal with the answer, if it asks.
+func TestEventsBringTheJournalBack(t *testing.T) {
+	eachMode(t, func(t *testing.T, m mode) {
+		g := newGateway(t, m, 1, m.configuration(byQueue, ""))
+		g.publish(newPool(1, 0))
+		g.workers[0].relay(relayed(0, journal.Event{Kind: journal.Decision, Instance: 99, Lease: 1}),
+			[2]string{":path", relayPath + "?at=0.0.0.0"}) // somebody follows
+		g.workers[0].ask()
+		var f journal.Follower
+		var all []journal.Event
+		for _, mark := range []uint64{1, 2} {
+			at := f.At()
+			query := fmt.Sprintf("?at=%d.%d.%d.%d", at.Epoch, at.Page, at.Seq, at.Offset)
+			s := g.workers[0].relay(relayed(mark, journal.Event{Kind: journal.Decision, Instance: 99, Lease: 7}),
+				[2]string{":path", relayPath + query})
+			now, rest, ok := journal.ParseRelayed(s.ResponseBody())
+			a, whole := journal.ParseAnswer(rest)
+			if !ok || !whole || now.Mark.High != mark+1 || now.Epoch != a.Epoch {
+				t.Fatalf("got %s %x", s.ResponseHeaders().Get(":status"), s.ResponseBody())
+			}
+			f.Read(&a, func(e *journal.Event, _ journal.Position) { all = append(all, *e) })
+		}
+		if len(all) != 4 || !all[0].Relayed || all[1].Relayed || all[2].Lease != 7 || all[3].Lease != 7 {
+			t.Errorf("followed %+v, want another's decision, one of this gateway, and two of another", all)
+		}
+	})
+}
+
 func TestEventsThatAreRefused(t *testing.T) {
 	good := relayed(0, journal.Event{Kind: journal.Decision, Instance: 99, Lease: 1})
 	tests := []struct {
@@ -74,6 +103,7 @@ func TestEventsThatAreRefused(t *testing.T) {
 	}{
 		{"no token", [][2]string{{"authorization", ""}}, good, 401, "unauthorized"},
 		{"GET", [][2]string{{":method", "GET"}}, good, 405, "method"},
+		{"a position that is none", [][2]string{{":path", relayPath + "?at=1"}}, good, 400, "bad_position"},
 		{"cut short", nil, good[:len(good)-1], 400, "malformed"},
 		{"a snapshot", nil, newPool(1).message(t, (&gateway{}).next()), 400, "malformed"},
 		{"empty", nil, nil, 400, "malformed"},

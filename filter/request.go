@@ -14,8 +14,12 @@ func (s *stream) OnHttpRequestHeaders(_ int, endOfStream bool) hostcalls.Action 
 	if !ok {
 		return s.refuse(headersUnreadable)
 	}
-	if (h.path == ingestPath || h.path == relayPath) && s.onIngestListener() {
-		s.relays = h.path == relayPath
+	if query, relays := relayQuery(h.path); (relays || h.path == ingestPath) && s.onIngestListener() {
+		if s.relays = relays; query != "" {
+			q, ok := parseFollow(query)
+			q.unreadable = !ok
+			s.follows = &q
+		}
 		return s.beginIngest(endOfStream)
 	}
 	if path, query, ok := followPath(h.path); ok && s.onIngestListener() {

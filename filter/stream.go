@@ -33,8 +33,10 @@ type stream struct {
 	id        uint32
 	phase     phase
 	operation openai.Operation
-	// relays is set when events of other gateways are taken in.
-	relays bool
+	// relays is set when events of other gateways are taken in. follows is what a follower asks for with them, nil for
+	// nothing.
+	relays  bool
+	follows *followQuery
 	// encoded is set when the body is said to be encoded.
 	encoded bool
 	// unread is a request that goes to any endpoint, as nothing in its body is looked at.

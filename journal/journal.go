@@ -170,15 +170,22 @@ func (j *Journal) write(e *Event, only *uint64) bool {
 // new one when it is full. The full page goes into its slot first. Whoever else finds it full, however late, writes the
 // same bytes there; that a page with room is never put in a slot is what makes it so.
 func (j *Journal) extend(head page, value []byte) {
+	head = j.open(head, value)
+	j.next = append(j.next, j.record...)
+	head.count++
+	head.length += uint32(len(j.record))
+	head.put(j.next)
+}
+
+// open makes j.next the page that records go to: the head page, or an empty one behind it.
+func (j *Journal) open(head page, value []byte) page {
 	if head.full() {
 		j.store.Set(j.key.of(&head, head.number), value, 0)
 		value = value[:headerBytes]
 		head = page{slots: head.slots, epoch: head.epoch, number: head.number + 1, first: head.end()}
 	}
-	j.next = append(append(j.next[:0], value...), j.record...)
-	head.count++
-	head.length += uint32(len(j.record))
-	head.put(j.next)
+	j.next = append(j.next[:0], value...)
+	return head
 }
 
 // absent is a change that no key is at: the store counts changes from 1 and creates the head near the beginning. With

@@ -58,12 +58,12 @@ func (r *Relayed) Append(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint64(appendMark(dst, r.Mark), r.Epoch)
 }
 
-// ParseRelayed reads the encoding of a Relayed.
-func ParseRelayed(src []byte) (r Relayed, ok bool) {
-	if len(src) != relayedBytes {
-		return Relayed{}, false
+// ParseRelayed reads the encoding of a Relayed, and returns what is behind it.
+func ParseRelayed(src []byte) (r Relayed, rest []byte, ok bool) {
+	if len(src) < relayedBytes {
+		return Relayed{}, nil, false
 	}
-	return Relayed{readMark(src), binary.LittleEndian.Uint64(src[markBytes:])}, true
+	return Relayed{readMark(src), binary.LittleEndian.Uint64(src[markBytes:])}, src[relayedBytes:], true
 }
 
 // CheckRelay reports whether a message is whole, and every event of it can be read.
@@ -111,19 +111,68 @@ func (j *Journal) TakeRelay(message []byte) (now Relayed, ok bool) {
 	return now, ok
 }
 
-// writeRelayed writes the events that readers make something of.
+// writeRelayed writes the events that readers make something of, as many at a time as the head page takes.
 func (j *Journal) writeRelayed(events []byte) {
+	for attempts := 0; len(events) > 0 && attempts < maxAttempts; {
+		value, change, ok := j.store.Get(headKey)
+		if !ok {
+			j.create(absent)
+			attempts++
+			continue
+		}
+		head, ok := parsePage(value)
+		j.reader.damaged = !ok
+		if !ok {
+			j.stats.Corrupt++
+			break
+		}
+		rest, written := j.extendByRelayed(head, value, events)
+		if written > 0 && !j.store.Set(headKey, j.next, change) {
+			j.stats.Conflicts++
+			attempts++
+			continue
+		}
+		j.stats.Appended += written
+		events, attempts = rest, 0
+	}
+	j.stats.Failed += j.countRelayed(events)
+	// Somebody has to tell when an instance of another process dies, though nothing is decided here.
+	j.peers.active = true
+}
+
+// extendByRelayed makes j.next the page that follows from the head page by events, until it is full. It returns those
+// that are left, and how many were written.
+func (j *Journal) extendByRelayed(head page, value, events []byte) (rest []byte, written uint64) {
+	e := j.relayScratch()
+	head = j.open(head, value)
+	for len(events) > 0 && !head.full() {
+		size, _ := e.Decode(events)
+		events = events[size:]
+		if !e.Kind.relayable() {
+			continue
+		}
+		e.Relayed = true
+		before := len(j.next)
+		j.next = appendRecord(j.next, e)
+		head.count++
+		head.length += uint32(len(j.next) - before)
+		written++
+	}
+	head.put(j.next)
+	return events, written
+}
+
+// countRelayed is how many of events would have been written.
+func (j *Journal) countRelayed(events []byte) (n uint64) {
 	e := j.relayScratch()
 	for len(events) > 0 {
 		size, _ := e.Decode(events)
 		events = events[size:]
 		if e.Kind.relayable() {
-			e.Relayed = true
-			j.write(e, nil)
+			n++
 		}
 	}
-	// Somebody has to tell when an instance of another process dies, though nothing is decided here.
-	j.peers.active = true
+	return n
 }
 
 // relayScratch is the memory that messages are decoded with.

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -30,7 +31,8 @@ func take(t testing.TB, j *Journal, message []byte, want Mark, wantOK bool) {
 	if wanted := (Relayed{want, head.epoch}); now != wanted || ok != wantOK || head.epoch == 0 {
 		t.Errorf("got %v, %v, want %v, %v", now, ok, wanted, wantOK)
 	}
-	if parsed, ok := ParseRelayed(now.Append(nil)); !ok || parsed != now {
+	if parsed, rest, ok := ParseRelayed(append(now.Append(nil), "rest"...)); !ok || parsed != now ||
+		string(rest) != "rest" {
 		t.Errorf("encoded and read again: got %v, %v, want %v", parsed, ok, now)
 	}
 }
@@ -69,6 +71,28 @@ func TestRelayedOnce(t *testing.T) {
 	take(t, a, first, Mark{1, 2}, false)
 	take(t, a, relay(Mark{1, 2}, Mark{1, 2}), Mark{1, 2}, true)
 	expect(t, b, "d9.1", "c9.1")
+}
+
+// TestRelayOfManyPages: a message that no page takes is read as it was sent, with what others write meanwhile.
+func TestRelayOfManyPages(t *testing.T) {
+	data := journaltest.New(0)
+	a, b := open(t, data.Store(), 1, 64), open(t, data.Store(), 2, 64)
+	var events []Event
+	var want []string
+	decide(t, a, 1)
+	want = append(want, "d1.1")
+	for i := range 300 {
+		events = append(events, Event{Kind: Decision, Instance: 9, Lease: uint32(i + 1), Chains: chain(hashes(i % 40))},
+			Event{Kind: Refused, Instance: 9})
+		want = append(want, fmt.Sprint("d9.", i+1))
+	}
+	take(t, b, relay(Mark{}, Mark{1, 1}, events...), Mark{1, 1}, true)
+	if s := b.Stats(); s.Appended != 300 || s.Failed != 0 {
+		t.Errorf("got %+v, want 300 events appended", s)
+	}
+	decide(t, a, 1)
+	expect(t, a, append(want, "d1.2")...)
+	expect(t, b, append(want, "d1.2")...)
 }
 
 func TestRelaysThatAreRefused(t *testing.T) {

@@ -112,7 +112,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	store := g.data.Store()
-	value, change := journal.StoredNames(store)
+	value, _ := journal.StoredNames(store)
 	names := bytes.Clone(value)
 	switch {
 	case g.refuse != 0:
@@ -128,6 +128,9 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusConflict)
 		}
 		_, _ = w.Write(now.Append(nil))
+		if r.URL.RawQuery != "" {
+			g.tell(w, r)
+		}
 	case r.Method == http.MethodPost:
 		message, _ := io.ReadAll(r.Body) // what is cut is refused
 		if _, err := shared.Put(store, message, time.Now().UnixNano()); err != nil {
@@ -140,9 +143,16 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(append(binary.LittleEndian.AppendUint32(nil, uint32(len(names))), names...))
 		_, _ = w.Write(append(binary.LittleEndian.AppendUint32(nil, uint32(len(topology))), topology...))
 	default:
-		var at journal.Position
-		_, _ = fmt.Sscanf(r.URL.Query().Get("at"), "%d.%d.%d.%d", &at.Epoch, &at.Page, &at.Seq, &at.Offset)
-		var a journal.Answerer
-		_, _ = w.Write(a.Append(nil, store, []journal.Position{at}, journal.Position{}, change, shared.Topology(store)))
+		g.tell(w, r)
 	}
+}
+
+// tell answers with what is new in the journal.
+func (g *Gateway) tell(w io.Writer, r *http.Request) {
+	var at journal.Position
+	_, _ = fmt.Sscanf(r.URL.Query().Get("at"), "%d.%d.%d.%d", &at.Epoch, &at.Page, &at.Seq, &at.Offset)
+	store := g.data.Store()
+	_, change := journal.StoredNames(store)
+	var a journal.Answerer
+	_, _ = w.Write(a.Append(nil, store, []journal.Position{at}, journal.Position{}, change, shared.Topology(store)))
 }

@@ -89,6 +89,9 @@ type Follower struct {
 	Sink Sink
 	Log  *slog.Logger
 
+	// asking is held while the Envoy is asked; it guards what follows. asked is when it last was, zero before Run.
+	asking    sync.Mutex
+	asked     time.Time
 	client    *http.Client
 	answer    bytes.Buffer
 	reader    journal.Follower
@@ -128,25 +131,25 @@ func (f *Follower) Run(ctx context.Context) {
 	if f.Interval == 0 {
 		f.Interval = defaultInterval
 	}
+	f.asking.Lock()
 	f.instances = map[uint64]struct{}{}
 	f.reader.Signs = f.Signs
 	f.reader.Resume(f.From)
 	f.client = &http.Client{Transport: f.Ingest.Transport(), Timeout: askTimeout}
 	defer f.client.CloseIdleConnections()
+	f.asking.Unlock()
 	failures := 0
 	for ctx.Err() == nil {
-		began := time.Now()
-		more, err := f.ask(ctx)
+		wait, more, err := f.askWhenDue(ctx)
 		if ctx.Err() != nil {
 			break
 		}
-		f.note(err)
 		switch {
 		case err == nil && more:
 			failures = 0
 		case err == nil:
 			failures = 0
-			pace.Sleep(ctx, time.Until(began.Add(f.Interval)))
+			pace.Sleep(ctx, wait)
 		case errors.Is(err, errRefused):
 			pace.Sleep(ctx, refusedPause)
 		default:
@@ -157,16 +160,59 @@ func (f *Follower) Run(ctx context.Context) {
 	if f.Keep != nil {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout/4)
 		defer cancel()
-		_, _ = f.get(last, f.question(), &f.answer) // nobody is left to be told
+		f.asking.Lock()
+		defer f.asking.Unlock()
+		_, _ = f.get(last, journalPath+f.question(), &f.answer) // nobody is left to be told
 	}
 }
 
-// ask asks once and passes on what is new. more says that there is more to be had at once.
-func (f *Follower) ask(ctx context.Context) (more bool, err error) {
-	text, err := f.get(ctx, f.question(), &f.answer)
-	if err != nil {
-		return false, err
+// askWhenDue asks, unless Ride has done so since. It returns how long to wait then.
+func (f *Follower) askWhenDue(ctx context.Context) (wait time.Duration, more bool, err error) {
+	f.asking.Lock()
+	defer f.asking.Unlock()
+	if wait = time.Until(f.asked.Add(f.Interval)); wait > 0 {
+		return wait, false, nil
 	}
+	f.asked = time.Now()
+	text, err := f.get(ctx, journalPath+f.question(), &f.answer)
+	if err == nil {
+		more, err = f.pass(ctx, text)
+	}
+	if ctx.Err() == nil {
+		f.note(err)
+	}
+	wait = time.Until(f.asked.Add(f.Interval))
+	if more || err != nil {
+		f.asked = time.Time{} // the next time is due, whenever that is
+	}
+	return wait, more, err
+}
+
+// Ride has something else that is sent to the ingest listener bring back what is new in the journal, so that Run asks
+// less: send is given the query to send it with, and returns what an Envoy answers to it at the path of journals, nil
+// for nothing. Ride returns the error of send; ctx is that of Run.
+func (f *Follower) Ride(ctx context.Context, send func(query string) (answer []byte, err error)) error {
+	f.asking.Lock()
+	defer f.asking.Unlock()
+	if f.client == nil { // Run has yet to begin
+		_, err := send("")
+		return err
+	}
+	began := time.Now()
+	text, err := send(f.question())
+	if err != nil || len(text) == 0 {
+		return err
+	}
+	f.asked = began
+	_, err = f.pass(ctx, text)
+	if ctx.Err() == nil {
+		f.note(err)
+	}
+	return nil
+}
+
+// pass passes on what is new in an answer. more says that there is more to be had at once.
+func (f *Follower) pass(ctx context.Context, text []byte) (more bool, err error) {
 	a, ok := journal.ParseAnswer(text)
 	if !ok {
 		return false, fmt.Errorf("the answer of %d bytes is none of a journal: %w", len(text), errRefused)
@@ -212,9 +258,9 @@ func (f *Follower) leave(at journal.Position) {
 	clear(f.instances)
 }
 
-// question is the path and the query to ask by.
+// question is the query to ask by.
 func (f *Follower) question() string {
-	q := journalPath + "?at=" + positionText(f.reader.At())
+	q := "?at=" + positionText(f.reader.At())
 	if f.Keep != nil {
 		if keep := f.Keep(); keep.Epoch == f.reader.At().Epoch && keep.Seq > f.kept.Seq {
 			f.kept = keep

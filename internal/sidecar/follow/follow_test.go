@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -224,6 +225,40 @@ func TestFollowsWhereTheFormerProcessEnded(t *testing.T) {
 	stop()
 	_, s, _ = start(t, ingest, false)
 	expect(t, s, "decided m other", "decided m other", "decided m other")
+}
+
+// TestRide: what another exchange brings back is told, once, and needs no question of its own.
+func TestRide(t *testing.T) {
+	e, ingest := newEnvoy(t)
+	s := &told{}
+	f := &Follower{Ingest: ingest, Token: func() string { return "token" }, Interval: time.Hour, Sink: s,
+		Log: slog.New(slog.DiscardHandler)}
+	s.names = f.Names()
+	ride := func(answers bool) {
+		t.Helper()
+		if err := f.Ride(t.Context(), func(query string) ([]byte, error) {
+			if !answers {
+				return nil, nil
+			}
+			return f.get(t.Context(), journalPath+query, new(bytes.Buffer))
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+	ride(false) // nobody follows yet
+	e.decide("m", 1)
+	go f.Run(t.Context())
+	expect(t, s, "decided m other")
+	e.decide("m", 2)
+	ride(false)
+	ride(true)
+	ride(true)
+	expect(t, s, "decided m other", "decided m other")
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.asked) != 3 {
+		t.Errorf("was asked %d times, want once by itself and twice along the way", len(e.asked))
+	}
 }
 
 func TestTellsWhatItMissed(t *testing.T) {

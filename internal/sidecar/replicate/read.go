@@ -43,6 +43,7 @@ type reader struct {
 	events []byte // to be posted, with times of this clock
 	event  journal.Event
 	posted time.Time
+	looked time.Time       // when the stream was last looked at
 	newest map[*peer]int64 // the time of the newest of them
 }
 
@@ -59,15 +60,19 @@ func (r *reader) run(ctx context.Context) {
 	if !r.resume(ctx) {
 		return
 	}
+	var page []redis.XMessage
 	for ctx.Err() == nil {
 		if r.rewind.Swap(false) {
 			r.cursor, r.old = streamID{}, streamID{}
 		}
-		var page []redis.XMessage
+		if len(page) < readEntries { // what comes meanwhile is read and posted at once
+			pace.Sleep(ctx, time.Until(r.looked.Add(r.pace)))
+		}
 		ok := r.retry(ctx, "stream", func() (err error) {
 			page, err = r.page(ctx, r.stream, r.cursor, readEntries)
 			return err
 		})
+		r.looked = time.Now()
 		for i := range page {
 			if ok = ok && r.take(ctx, &page[i]); !ok {
 				break
@@ -141,7 +146,7 @@ func (r *reader) refuse(reason string) {
 
 // collect adds the events of an entry that are new here. Their times become times of this clock.
 func (r *reader) collect(e *entry, id streamID) error {
-	now := time.Now()
+	now := now()
 	// By how much the sender's clock has to be set forward, so that the entry was sent when the server took it.
 	offset := int64(id.High)*int64(time.Millisecond) - e.sent
 	if at := r.clock.Load(); at != nil {
@@ -157,7 +162,7 @@ func (r *reader) collect(e *entry, id streamID) error {
 	defer r.mu.Unlock()
 	p := r.known.of(e.gateway)
 	log := p.log(e.end.Epoch)
-	p.heard = now
+	p.heard = time.Now()
 	p.entries++
 	start := len(r.events)
 	whole := eachEvent(e.batch, &r.event, func(seq uint64, event *journal.Event) {
@@ -186,7 +191,7 @@ func (r *reader) post(ctx context.Context) (ok bool) {
 	if len(r.events) == 0 && time.Since(r.posted) < blockTime {
 		return true
 	}
-	pace.Sleep(ctx, time.Until(r.posted.Add(r.pace/2)))
+	pace.Sleep(ctx, time.Until(r.posted.Add(r.pace/4)))
 	after := r.mark
 	message := journal.AppendRelay(nil, journal.Mark(after), journal.Mark(r.cursor), r.events)
 	ok = r.retry(ctx, "envoy", func() error {
@@ -217,38 +222,45 @@ func (r *reader) told() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for p, at := range r.newest {
-		p.lag = r.posted.Sub(time.Unix(0, at))
+		p.lag = now().Sub(time.Unix(0, at))
 		r.metrics.lag.Observe(p.lag.Seconds())
 	}
 	clear(r.newest)
 }
 
-// send posts a message to Envoy and takes down how that stands then.
+// send posts a message to Envoy and takes down how that stands then. The answer brings what is new in Envoy's journal.
 func (r *reader) send(ctx context.Context, message []byte) error {
-	request, err := r.ingest.Request(ctx, http.MethodPost, "/events", r.token(), bytes.NewReader(message))
-	if err != nil {
-		return err
-	}
-	response, err := r.http.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<16))
-	if err != nil {
-		return err
-	}
-	now, ok := journal.ParseRelayed(text)
+	return r.follower.Ride(ctx, func(query string) (answer []byte, err error) {
+		request, err := r.ingest.Request(ctx, http.MethodPost, "/events"+query, r.token(), bytes.NewReader(message))
+		if err != nil {
+			return nil, err
+		}
+		response, err := r.http.Do(request)
+		if err != nil {
+			return nil, err
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(io.LimitReader(response.Body, journal.MaxAnswerBytes+1<<16))
+		if err != nil {
+			return nil, err
+		}
+		return r.answered(response, text)
+	})
+}
+
+// answered takes down what Envoy says of a message, and returns what it says of its journal.
+func (r *reader) answered(response *http.Response, text []byte) (rest []byte, err error) {
+	now, rest, ok := journal.ParseRelayed(text)
 	switch status := response.StatusCode; {
 	case ok && (status == http.StatusOK || status == http.StatusConflict):
 		r.mark, r.own = streamID(now.Mark), now.Epoch
 		if status == http.StatusConflict {
-			return errElsewhere
+			return nil, errElsewhere
 		}
-		return nil
+		return rest, nil
 	case status == http.StatusBadRequest || status == http.StatusRequestEntityTooLarge:
-		return fmt.Errorf("the ingest listener answered %s: %s: %w", response.Status, pool.OneLine(string(text)),
+		return nil, fmt.Errorf("the ingest listener answered %s: %s: %w", response.Status, pool.OneLine(string(text)),
 			errRefused)
 	}
-	return fmt.Errorf("the ingest listener answered %s: %s", response.Status, pool.OneLine(string(text)))
+	return nil, fmt.Errorf("the ingest listener answered %s: %s", response.Status, pool.OneLine(string(text)))
 }

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/command"
-	"github.com/pintle-dev/pintle/internal/pluginconfig"
 	"github.com/pintle-dev/pintle/internal/replay"
 	"github.com/pintle-dev/pintle/scoring"
 )
@@ -32,6 +31,7 @@ type replayOptions struct {
 	limits  replay.Limits
 	// objectives has requests ask for the limits.
 	objectives bool
+	gateways   int
 	given      map[string]bool
 }
 
@@ -67,6 +67,10 @@ func (o *replayOptions) flags() *flag.FlagSet {
 	})
 	f.StringVar(&o.output, "o", "text", "output: text, json, or html for a page with plots")
 	f.Float64Var(&o.options.Scale, "scale", 1, "multiplies the rate of requests")
+	f.IntVar(&o.gateways, "gateways", 1, "gateways, to any of which each request comes")
+	o.options.Lag = defaultLag.Seconds()
+	f.Func("lag", fmt.Sprintf("how much later each gateway knows of the others' requests, or never (default %v)",
+		defaultLag), o.readLag)
 	f.IntVar(&s.Count, "servers", s.Count, "number of servers; a recording's are its own unless this is given")
 	f.Func("speeds", "how fast servers are, in their order, such as 0.35,0.35,1: a factor for each, 1 for those "+
 		"that it does not name", o.readSpeeds)
@@ -95,6 +99,23 @@ func (o *replayOptions) flags() *flag.FlagSet {
 	f.Float64Var(&s.BatchSlowdown, "batch-slowdown", s.BatchSlowdown,
 		"part of time-per-output-token that each further running request adds")
 	return f
+}
+
+// defaultLag is what replication takes on a quiet machine, or less.
+const defaultLag = 50 * time.Millisecond
+
+// readLag reads a time of 0 or more, or never.
+func (o *replayOptions) readLag(text string) error {
+	if text == "never" {
+		o.options.Lag = -1
+		return nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return fmt.Errorf("%q: want a time such as 250ms, or never", text)
+	}
+	o.options.Lag = d.Seconds()
+	return nil
 }
 
 // readSpeeds reads a list of numbers above 0.
@@ -144,6 +165,9 @@ func takeFile(flags *flag.FlagSet, args []string) (rest []string, file string) {
 	return args, ""
 }
 
+// mostGateways bounds how many states are kept.
+const mostGateways = 64
+
 func (o *replayOptions) check() error {
 	s := &o.options.Servers
 	switch {
@@ -155,6 +179,8 @@ func (o *replayOptions) check() error {
 		return fmt.Errorf("flag -o: %q is not text, json or html", o.output)
 	case o.objectives && o.limits.TTFT == 0 && o.limits.TPOT == 0:
 		return errors.New("flag -ask: there is nothing to ask for without -slo-ttft or -slo-tpot")
+	case o.given["lag"] && o.gateways == 1:
+		return errors.New("flag -lag: there is one gateway only; say how many there are with -gateways")
 	case !(o.options.Scale > 0 && o.options.Scale <= 1e6):
 		return fmt.Errorf("flag -scale %v: want a number above 0, at most 1e6", o.options.Scale)
 	case !(s.PrefillTokensPerSecond > 0):
@@ -168,7 +194,7 @@ func (o *replayOptions) check() error {
 		name      string
 		got, most int
 	}{
-		{"servers", s.Count, 4096}, {"max-num-seqs", s.MaxRunning, 1 << 20}, {"block-size", s.BlockTokens, 1 << 16},
+		{"gateways", o.gateways, mostGateways}, {"servers", s.Count, 4096}, {"max-num-seqs", s.MaxRunning, 1 << 20}, {"block-size", s.BlockTokens, 1 << 16},
 		{"num-blocks", s.Blocks, 1 << 24},
 	} {
 		if n.got < 1 || n.got > n.most {
@@ -179,16 +205,13 @@ func (o *replayOptions) check() error {
 }
 
 func (o *replayOptions) run(ctx context.Context, stdout, stderr io.Writer) (code int, err error) {
-	var plans []*pluginconfig.Config
+	var plans [][]*scoring.Plan // of each configuration one for each gateway
 	for _, path := range o.configs {
-		config, _, err := readConfig(path, scoring.DialectUnsaid)
+		all, err := o.readPlans(path, stderr)
 		if err != nil {
 			return 2, err
 		}
-		for _, w := range config.Plan.Warnings() {
-			fmt.Fprintf(stderr, "pintle replay: warning: %s: %s\n", path, strings.TrimSpace(w))
-		}
-		plans = append(plans, config)
+		plans = append(plans, all)
 	}
 	file, err := os.Open(o.trace)
 	if err != nil {
@@ -228,13 +251,28 @@ func (o *replayOptions) run(ctx context.Context, stdout, stderr io.Writer) (code
 	}
 	document := &replay.Document{
 		Fitted: fitted, Trace: trace, Name: filepath.Base(o.trace), Servers: o.options.Servers, Scale: o.options.Scale,
-		Limits: o.limits, Reports: reports,
+		Limits: o.limits, Reports: reports, Gateways: o.gateways, Lag: o.options.Lag,
 	}
 	return 1, document.Write(stdout, o.output)
 }
 
+// readPlans reads a configuration for each gateway.
+func (o *replayOptions) readPlans(path string, stderr io.Writer) (all []*scoring.Plan, err error) {
+	for range o.gateways {
+		config, _, err := readConfig(path, scoring.DialectUnsaid)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, config.Plan)
+	}
+	for _, w := range all[0].Warnings() {
+		fmt.Fprintf(stderr, "pintle replay: warning: %s: %s\n", path, strings.TrimSpace(w))
+	}
+	return all, nil
+}
+
 // replay runs the configurations, as many at once as there are processors.
-func (o *replayOptions) replay(ctx context.Context, plans []*pluginconfig.Config, trace *replay.Trace,
+func (o *replayOptions) replay(ctx context.Context, plans [][]*scoring.Plan, trace *replay.Trace,
 	stderr io.Writer) ([]*replay.Report, error) {
 	reports, errs := make([]*replay.Report, len(plans)), make([]error, len(plans))
 	done := make([]atomic.Int64, len(plans))
@@ -248,13 +286,14 @@ func (o *replayOptions) replay(ctx context.Context, plans []*pluginconfig.Config
 	defer stop()
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var running sync.WaitGroup
-	for i, config := range plans {
+	for i, all := range plans {
 		running.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			options := o.options
 			options.Progress = func(n int) { done[i].Store(int64(n)) }
-			samples, err := replay.Run(ctx, config.Plan, trace.Requests, options)
+			options.Others = all[1:]
+			samples, err := replay.Run(ctx, all[0], trace.Requests, options)
 			done[i].Store(int64(len(trace.Requests)))
 			reports[i], errs[i] = replay.Summarise(o.configs[i], samples, options.Servers.Count, o.limits), err
 		})

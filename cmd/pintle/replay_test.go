@@ -120,6 +120,9 @@ func TestReplayMistakes(t *testing.T) {
 		{"speeds", []string{"-c", config, "-speeds", "1,0", traceFile}, `"0": want 0.001 to 1000`},
 		{"too many speeds", []string{"-c", config, "-servers", "2", "-speeds", "1,1,1", traceFile},
 			"flag -speeds: names 3 servers, and there are 2"},
+		{"lag", []string{"-c", config, "-gateways", "2", "-lag", "-1s", traceFile}, `"-1s": want a time such as 250ms`},
+		{"a lag alone", []string{"-c", config, "-lag", "1s", traceFile}, "flag -lag: there is one gateway only"},
+		{"gateways", []string{"-c", config, "-gateways", "0", traceFile}, "flag -gateways 0: want 1 to 64"},
 		{"nothing to ask for", []string{"-c", config, "-ask", traceFile}, "flag -ask: there is nothing to ask for"},
 		{"configuration", []string{"-c", traceFile, traceFile}, "mooncake.jsonl"},
 	} {

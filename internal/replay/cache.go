@@ -1,5 +1,7 @@
 package replay
 
+import "slices"
+
 // unit is a block of the trace in a server's cache. It is pinned while refs > 0, else in the LRU list.
 type unit struct {
 	key        uint64
@@ -83,11 +85,24 @@ func (c *cache) take(blocks int) {
 	c.blank -= blocks
 }
 
-// release unpins what r had. Its answer's blocks stay until they are needed, as nobody's; of the others the last go
-// first.
+// release unpins what r had. Of its answer's blocks those that are known stay for others, the rest as nobody's; the
+// last go first.
 func (c *cache) release(r *request) {
+	answer := make([]*unit, 0, len(r.answer))
+	for _, key := range r.answer {
+		size := r.answerBlocks()
+		if size == 0 || r.private < size || c.units[key] != nil {
+			break
+		}
+		r.private -= size
+		c.units[key] = c.make(key, size)
+		answer = append(answer, c.units[key])
+	}
 	if r.private > 0 {
 		c.push(c.make(0, r.private))
+	}
+	for _, u := range slices.Backward(answer) {
+		c.push(u)
 	}
 	for i := len(r.units) - 1; i >= 0; i-- {
 		u := c.units[r.units[i]]

@@ -18,6 +18,9 @@ type Document struct {
 	Servers Servers
 	Scale   float64
 	Limits  Limits
+	// Gateways is how many decide, Lag how many seconds later one knows what another does; below 0 never.
+	Gateways int
+	Lag      float64
 	// Fitted says where the servers' figures come from, empty when all of them are given or defaults.
 	Fitted string
 	// Reports are one for each configuration; what was recorded, if that is known, comes first.
@@ -106,6 +109,12 @@ func (d *Document) Heading() []string {
 			"for each further request",
 			s.Count, s.MaxRunning, s.Blocks, s.BlockTokens, s.PrefillTokensPerSecond, s.TimePerOutputToken,
 			s.BatchSlowdown),
+	}
+	if d.Gateways > 1 && d.Lag < 0 {
+		lines = append(lines, fmt.Sprintf("%d gateways, each of which knows its own requests", d.Gateways))
+	} else if d.Gateways > 1 {
+		lines = append(lines, fmt.Sprintf("%d gateways, each of which knows of the others' requests %s later",
+			d.Gateways, duration(d.Lag)))
 	}
 	if d.Fitted != "" {
 		lines = append(lines, d.Fitted)

@@ -63,7 +63,7 @@ func predicted(t *testing.T, requests []Request, o Options, first int, before fu
 			before(w, at)
 		}
 		w.send(&requests[i], &samples[i])
-		for _, p := range w.cycle.Predictions() {
+		for _, p := range w.gateways[0].cycle.Predictions() {
 			if p.Endpoint.Index == samples[i].Server {
 				expected[i] = p
 			}

@@ -20,6 +20,9 @@ type Request struct {
 	Stream bool
 	// Prompt is what is known of the prompt's text.
 	Prompt Prompt
+	// Answer are the blocks that the answer adds to the prompt's, all of them whole; nil when nothing is known of the
+	// answer's text.
+	Answer []uint64
 	// Recorded is what became of it, nil when the trace does not tell.
 	Recorded *Recorded
 }

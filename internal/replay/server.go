@@ -43,6 +43,8 @@ const noiseSeed = 17
 type request struct {
 	sample  *Sample
 	units   []uint64
+	answer  []uint64 // units that the answer adds
+	gateway int
 	ends    []int // where each unit ends, in tokens
 	input   int
 	output  int
@@ -65,6 +67,14 @@ func (r *request) unitBlocks(i int) int {
 		start = r.ends[i-1]
 	}
 	return r.ends[i]/r.size - start/r.size
+}
+
+// answerBlocks is how many blocks a unit of the answer has: as many as a whole one of the prompt.
+func (r *request) answerBlocks() int {
+	if len(r.ends) == 0 {
+		return 0
+	}
+	return r.unitBlocks(0)
 }
 
 // found is how many tokens of the prompt are in so many leading units, at least one. One token at least is computed:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"time"
@@ -42,6 +43,10 @@ type Options struct {
 	SampleEvery float64
 	// Warm is for how many seconds from the beginning requests do not count.
 	Warm float64
+	// Others are the plans of further gateways, made of the same configuration: each request comes to any of them. What
+	// one of them learns of requests the others learn Lag seconds later; below 0 they never do.
+	Others []*scoring.Plan
+	Lag    float64
 	// Events, when set, is told every event that the state is fed. It is valid during the call.
 	Events func(*journal.Event)
 	// Progress, when set, is told now and then how many requests have been decided.
@@ -61,16 +66,23 @@ type Sample struct {
 
 // world is servers and what decides for them.
 type world struct {
-	plan    *scoring.Plan
-	cycle   *scoring.Cycle
-	pool    scoring.Pool
-	options *Options
-	servers []*server
-	body    openai.Request
-	event   journal.Event
-	headers []string // of every request, those that the plan reads
-	lease   uint32
-	open    int
+	gateways []*gateway
+	random   *rand.Rand // chooses among them
+	options  *Options
+	servers  []*server
+	body     openai.Request
+	event    journal.Event
+	headers  []string // of every request, those that the plan reads
+	lease    uint32
+	open     int
+	late     late
+}
+
+// gateway decides by what it knows.
+type gateway struct {
+	plan  *scoring.Plan
+	cycle *scoring.Cycle
+	pool  scoring.Pool
 }
 
 // tooLong is why a request is refused that no server's cache could hold.
@@ -112,20 +124,11 @@ func Run(ctx context.Context, plan *scoring.Plan, requests []Request, o Options)
 }
 
 func newWorld(plan *scoring.Plan, o *Options) *world {
-	w := &world{plan: plan, cycle: scoring.NewCycle(o.Seed), options: o}
-	w.pool.Endpoints = slices.Clone(o.Endpoints)
-	for i := len(w.pool.Endpoints); i < o.Servers.Count; i++ {
-		w.pool.Endpoints = append(w.pool.Endpoints, scoring.Endpoint{Name: "server-" + strconv.Itoa(i)})
+	w := &world{options: o, random: rand.New(rand.NewPCG(o.Seed, gatewaySeed))}
+	for i, plan := range append([]*scoring.Plan{plan}, o.Others...) {
+		w.gateways = append(w.gateways, newGateway(plan, o, o.Seed+uint64(i)))
 	}
-	for i := range w.pool.Endpoints {
-		e := &w.pool.Endpoints[i]
-		e.Index = i
-		if e.Address == "" {
-			e.Address = "10." + strconv.Itoa(i>>16) + "." + strconv.Itoa(i>>8&255) + "." + strconv.Itoa(i&255) + ":8000"
-		}
-		e.Metrics = scoring.Metrics{
-			KVBlockTokens: o.Servers.BlockTokens, KVBlocks: o.Servers.Blocks, MaxRunning: o.Servers.MaxRunning,
-		}
+	for i := range w.gateways[0].pool.Endpoints {
 		like := o.Servers
 		if i < len(o.Speeds) {
 			like.PrefillTokensPerSecond *= o.Speeds[i]
@@ -136,13 +139,35 @@ func newWorld(plan *scoring.Plan, o *Options) *world {
 	for _, name := range plan.RequestHeaders() {
 		w.headers = append(w.headers, o.Headers[name])
 	}
-	options := plan.StateOptions()
-	options.Seed = o.Seed
-	w.pool.State = state.New(options)
-	w.pool.Enter()
-	w.cycle.Pool = &w.pool
 	w.sample(0)
 	return w
+}
+
+// gatewaySeed is any number.
+const gatewaySeed = 23
+
+func newGateway(plan *scoring.Plan, o *Options, seed uint64) *gateway {
+	g := &gateway{plan: plan, cycle: scoring.NewCycle(seed)}
+	g.pool.Endpoints = slices.Clone(o.Endpoints)
+	for i := len(g.pool.Endpoints); i < o.Servers.Count; i++ {
+		g.pool.Endpoints = append(g.pool.Endpoints, scoring.Endpoint{Name: "server-" + strconv.Itoa(i)})
+	}
+	for i := range g.pool.Endpoints {
+		e := &g.pool.Endpoints[i]
+		e.Index = i
+		if e.Address == "" {
+			e.Address = "10." + strconv.Itoa(i>>16) + "." + strconv.Itoa(i>>8&255) + "." + strconv.Itoa(i&255) + ":8000"
+		}
+		e.Metrics = scoring.Metrics{
+			KVBlockTokens: o.Servers.BlockTokens, KVBlocks: o.Servers.Blocks, MaxRunning: o.Servers.MaxRunning,
+		}
+	}
+	options := plan.StateOptions()
+	options.Seed = seed
+	g.pool.State = state.New(options)
+	g.pool.Enter()
+	g.cycle.Pool = &g.pool
+	return g
 }
 
 func nanos(seconds float64) int64 { return epoch + int64(seconds*1e9) }
@@ -163,54 +188,62 @@ func (w *world) sampleBefore(t float64) {
 	}
 }
 
-// sample gives the pool the servers' metrics of the moment.
+// sample gives all gateways the servers' metrics of the moment.
 func (w *world) sample(t float64) {
-	for i, s := range w.servers {
-		m := &w.pool.Endpoints[i].Metrics
-		m.SampledAt, m.WaitingRequests, m.RunningRequests = nanos(t), s.waiting.len(), s.running()
-		m.KVCacheUsage = s.usage()
+	for _, g := range w.gateways {
+		for i, s := range w.servers {
+			m := &g.pool.Endpoints[i].Metrics
+			m.SampledAt, m.WaitingRequests, m.RunningRequests = nanos(t), s.waiting.len(), s.running()
+			m.KVCacheUsage = s.usage()
+		}
+		g.plan.Prepare(&g.pool)
 	}
-	w.plan.Prepare(&w.pool)
 }
 
 // send decides a request and sends it to its server.
 func (w *world) send(r *Request, sample *Sample) {
-	now := nanos(sample.At)
-	w.pool.State.Expire(now)
+	now, from := nanos(sample.At), 0
+	if len(w.gateways) > 1 {
+		from = w.random.IntN(len(w.gateways))
+		w.deliver(now)
+	}
+	g := w.gateways[from]
+	g.pool.State.Expire(now)
 	w.body = openai.Request{
 		API: openai.APICompletions, Stream: r.Stream, HasModel: true, Model: r.Model, Chars: r.Prompt.Bytes,
 		Bytes:     r.Prompt.Bytes,
 		MaxTokens: r.Output,
 	}
-	w.cycle.Request = scoring.Request{Now: now, Model: r.Model, Body: &w.body, Chains: &r.Prompt, Headers: w.headers}
+	g.cycle.Request = scoring.Request{Now: now, Model: r.Model, Body: &w.body, Chains: &r.Prompt, Headers: w.headers}
 	sample.Input, sample.Output = r.Input, r.Output
 	q := requestOf(r, w.options.Servers.BlockTokens)
-	q.sample, q.arrived = sample, sample.At
+	q.sample, q.arrived, q.gateway = sample, sample.At, from
 	if q.blocks() > w.options.Servers.Blocks {
 		sample.Refused = tooLong
 		return
 	}
-	picked, failure := w.plan.Decide(w.cycle)
+	picked, failure := g.plan.Decide(g.cycle)
 	if failure != nil {
 		sample.Refused = failure.Reason
 		return
 	}
 	w.lease++
-	w.plan.Record(w.cycle, &w.event)
+	g.plan.Record(g.cycle, &w.event)
 	w.event.Instance, w.event.Lease, w.event.Time, w.event.Streamed = instance, w.lease, now, r.Stream
 	if w.event.User == 0 {
 		w.event.User = r.User
 	}
-	w.apply(&w.event)
+	w.apply(from, &w.event)
 	q.lease = w.lease
-	sample.Server, sample.Predicted = picked[0].Index, w.cycle.CachedTokens(picked[0])
+	sample.Server, sample.Predicted = picked[0].Index, g.cycle.CachedTokens(picked[0])
 	w.open++
 	w.servers[picked[0].Index].send(q)
 }
 
 // requestOf makes a trace's request one for a server with blocks of so many tokens.
 func requestOf(r *Request, blockTokens int) *request {
-	q := &request{units: r.Prompt.Blocks, input: max(r.Input, 1), output: max(r.Output, 1), size: blockTokens}
+	q := &request{units: r.Prompt.Blocks, answer: r.Answer, input: max(r.Input, 1), output: max(r.Output, 1),
+		size: blockTokens}
 	perByte := float64(q.input) / float64(max(r.Prompt.Bytes, 1))
 	q.ends = make([]int, len(q.units))
 	for i := range q.ends {
@@ -223,7 +256,7 @@ func requestOf(r *Request, blockTokens int) *request {
 func (w *world) completion(kind journal.Kind, s *server, r *request) *journal.Event {
 	return &journal.Event{
 		Kind: kind, Time: nanos(s.now), Instance: instance, Lease: r.lease,
-		Primary: w.pool.ID(&w.pool.Endpoints[s.index]), Status: 200,
+		Primary: w.gateways[0].pool.ID(&w.gateways[0].pool.Endpoints[s.index]), Status: 200,
 		TTFTMicros: micros(r.first - r.arrived),
 	}
 }
@@ -233,7 +266,7 @@ func micros(seconds float64) uint32 { return uint32(min(max(seconds*1e6, 1), mat
 // began implements watcher.
 func (w *world) began(s *server, r *request) {
 	r.sample.TTFT, r.sample.Cached = r.first-r.arrived, r.cached
-	w.apply(w.completion(journal.Began, s, r))
+	w.apply(r.gateway, w.completion(journal.Began, s, r))
 }
 
 // ended implements watcher.
@@ -247,13 +280,28 @@ func (w *world) ended(s *server, r *request) {
 	e.InputTokens, e.OutputTokens, e.CachedTokens = uint32(r.input), uint32(r.output), uint32(r.cached)
 	e.UsageReported, e.CachedReported, e.Ended = true, true, journal.EndedWhole
 	e.DurationMicros = micros(r.sample.Whole)
-	w.apply(e)
+	w.apply(r.gateway, e)
 }
 
-func (w *world) apply(e *journal.Event) {
-	w.pool.State.Apply(e)
+// apply has a gateway learn of an event, and the others when it is time.
+func (w *world) apply(from int, e *journal.Event) {
+	w.gateways[from].pool.State.Apply(e)
 	if w.options.Events != nil {
 		w.options.Events(e)
+	}
+	if len(w.gateways) > 1 && w.options.Lag >= 0 {
+		w.late.add(e.Time+int64(w.options.Lag*1e9), from, e)
+	}
+}
+
+// deliver has gateways learn of what others knew a lag ago.
+func (w *world) deliver(now int64) {
+	for e, from := w.late.next(now); e != nil; e, from = w.late.next(now) {
+		for i, g := range w.gateways {
+			if i != from {
+				g.pool.State.Apply(e)
+			}
+		}
 	}
 }
 

@@ -22,6 +22,10 @@ type fleet struct {
 	valkey   *harness.Valkey
 	servers  []*harness.Server
 	gateways []*fleetGateway
+	// settings are further lines of the sidecars' configuration.
+	settings string
+	// clock, when set, is by how much the clocks of the gateways are off that are added.
+	clock time.Duration
 }
 
 // fleetGateway is an Envoy and its sidecar.
@@ -30,11 +34,27 @@ type fleetGateway struct {
 	name          string
 	sidecar       *harness.Sidecar
 	configuration string
+	// admin is where the sidecar tells how things stand.
+	admin string
 }
 
 // newFleet starts gateways whose requests are steered by plans, each on a listener of its name. proxy is the address by
 // which the last gateway reaches the stream's server, empty for the server's own.
 func newFleet(t *testing.T, gateways, servers int, simulated sim.Config, plans map[string]any, proxy string) *fleet {
+	t.Helper()
+	f := newServers(t, servers, simulated)
+	for i := range gateways {
+		redis := f.valkey.Address
+		if proxy != "" && i == gateways-1 {
+			redis = proxy
+		}
+		f.add(fmt.Sprintf("gateway-%d", i), redis, plans)
+	}
+	return f
+}
+
+// newServers is newFleet without a gateway.
+func newServers(t *testing.T, servers int, simulated sim.Config) *fleet {
 	t.Helper()
 	valkey, err := harness.NewValkey(t.TempDir(), "--appendonly", "no")
 	if err != nil {
@@ -51,13 +71,6 @@ func newFleet(t *testing.T, gateways, servers int, simulated sim.Config, plans m
 		t.Cleanup(server.Close)
 		f.servers = append(f.servers, server)
 	}
-	for i := range gateways {
-		redis := f.valkey.Address
-		if proxy != "" && i == gateways-1 {
-			redis = proxy
-		}
-		f.add(fmt.Sprintf("gateway-%d", i), redis, plans)
-	}
 	return f
 }
 
@@ -68,22 +81,34 @@ func (f *fleet) add(name, redis string, plans map[string]any) {
 	for listener, plan := range plans {
 		all = append(all, &harness.Listener{Name: listener, Plugin: map[string]any{"config": plan, "debug": true}})
 	}
-	envoy, err := harness.Start(harness.Cell{Hold: "pause", Destination: "original-dst"}, nil, all...)
+	variables := f.shifted()
+	envoy, err := harness.StartWith(harness.Options{Variables: variables},
+		harness.Cell{Hold: "pause", Destination: "original-dst"}, nil, all...)
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	g := &fleetGateway{Envoy: envoy, name: name}
+	ports, err := harness.FreePorts(1)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	g := &fleetGateway{Envoy: envoy, name: name, admin: fmt.Sprintf("127.0.0.1:%d", ports[0])}
 	f.t.Cleanup(g.Stop)
 	g.LogOnFailure(f.t)
 	var text strings.Builder
-	fmt.Fprintf(&text, "envoy: {ingest: %q, token: %q}\nadmin: {address: \"127.0.0.1:0\"}\n"+
-		"replicate: {redis: \"redis://%s\", gateway: %s}\ndiscovery:\n  static:\n",
-		g.URL("ingest", harness.IngestPath), harness.Token, redis, name)
+	fmt.Fprintf(&text, "envoy: {ingest: %q, token: %q}\nadmin: {address: %q}\n"+
+		"replicate: {redis: \"redis://%s\", gateway: %s}\n%sdiscovery:\n  static:\n",
+		g.URL("ingest", harness.IngestPath), harness.Token, g.admin, redis, name, f.settings)
 	for _, s := range f.servers {
 		fmt.Fprintf(&text, "  - {name: %q, address: %q, engine: vllm}\n", s.Name, s.Address)
 	}
 	g.configuration = text.String()
-	g.sidecar = harness.StartSidecarWith(f.t, g.configuration)
+	if f.clock == 0 {
+		g.sidecar = harness.StartSidecarWith(f.t, g.configuration)
+	} else if path, err := harness.Built("pintle-shifted"); err == nil {
+		g.sidecar = harness.StartSidecarOf(f.t, path, variables, g.configuration)
+	} else {
+		f.t.Fatal(err)
+	}
 	f.gateways = append(f.gateways, g)
 }
 
@@ -98,6 +123,24 @@ type told struct {
 func (g *fleetGateway) read(t *testing.T) (all told) {
 	t.Helper()
 	s := state.New(state.Options{InFlight: true, RequestTimeout: time.Hour})
+	g.events(t, func(e *journal.Event) {
+		s.Apply(e)
+		switch {
+		case e.Kind == journal.Decision && e.Relayed:
+			all.others++
+		case e.Kind == journal.Decision:
+			all.own++
+		case e.Kind == journal.Completion && e.Relayed:
+			all.ended++
+		}
+	})
+	all.leases = s.InFlight.Leases()
+	return all
+}
+
+// events calls each with all that the gateway's journal has.
+func (g *fleetGateway) events(t *testing.T, each func(e *journal.Event)) {
+	t.Helper()
 	var f journal.Follower
 	for more := true; more; {
 		at := f.At()
@@ -112,21 +155,9 @@ func (g *fleetGateway) read(t *testing.T) (all told) {
 		if !ok {
 			t.Fatalf("the journal of %s: %d %q", g.name, got.Status, got.Body)
 		}
-		f.Read(&a, func(e *journal.Event, _ journal.Position) {
-			s.Apply(e)
-			switch {
-			case e.Kind == journal.Decision && e.Relayed:
-				all.others++
-			case e.Kind == journal.Decision:
-				all.own++
-			case e.Kind == journal.Completion && e.Relayed:
-				all.ended++
-			}
-		})
+		f.Read(&a, func(e *journal.Event, _ journal.Position) { each(e) })
 		more = a.More && f.At() != at
 	}
-	all.leases = s.InFlight.Leases()
-	return all
 }
 
 // settle waits until every gateway has heard of all decisions of the others, each once, and nothing is in flight.

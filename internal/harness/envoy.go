@@ -28,6 +28,7 @@ type Envoy struct {
 	// counts them.
 	config        []byte
 	args          []string
+	variables     []string
 	baseID, epoch int
 	// replaced is set once another process takes this one's place, or the test has ended it.
 	replaced bool
@@ -47,6 +48,8 @@ type Options struct {
 	Edit func(config string) string
 	// Args are further arguments of Envoy's.
 	Args []string
+	// Variables NAME=value are added to its environment.
+	Variables []string
 	// Hot lets the Envoy be restarted by HotRestart.
 	Hot bool
 }
@@ -82,7 +85,7 @@ func start(o Options, cell Cell, module string, hosts []string, listeners []*Lis
 	if err != nil {
 		return nil, err
 	}
-	e := &Envoy{Cell: cell, adminPort: ports[0], listeners: map[string]*Listener{}}
+	e := &Envoy{Cell: cell, adminPort: ports[0], listeners: map[string]*Listener{}, variables: o.Variables}
 	for i, l := range listeners {
 		l.Port = ports[i+1]
 		e.listeners[l.Name] = l
@@ -155,7 +158,7 @@ func (e *Envoy) launch(config []byte, args ...string) error {
 	}
 	args = append(append(base, "-c", file.Name(), "--log-level", "warning", "--component-log-level", "wasm:info"),
 		args...)
-	e.Process, err = StartChild("envoy", Root(), binary, nil, args...)
+	e.Process, err = StartChild("envoy", Root(), binary, e.variables, args...)
 	return err
 }
 

@@ -33,11 +33,17 @@ func StartSidecarWith(t testing.TB, configuration string) *Sidecar {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return StartSidecarOf(t, binary, nil, configuration)
+}
+
+// StartSidecarOf is StartSidecarWith for another binary, with variables NAME=value added to its environment.
+func StartSidecarOf(t testing.TB, binary string, variables []string, configuration string) *Sidecar {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "sidecar.yaml")
 	if err := os.WriteFile(path, []byte(configuration), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := StartChild("sidecar", Root(), binary, nil, "sidecar", "-c", path)
+	p, err := StartChild("sidecar", Root(), binary, variables, "sidecar", "-c", path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -192,7 +192,7 @@ func (p *publisher) forget() {
 func (p *publisher) append(batch []byte, events int, end journal.Position) error {
 	ctx, cancel := context.WithTimeout(p.ctx, redisTimeout)
 	defer cancel()
-	began := time.Now()
+	began := now()
 	text := p.codec.seal(&entry{gateway: p.Gateway, sent: began.UnixNano(), end: end, batch: batch})
 	commands := p.client.Pipeline()
 	added := commands.XAdd(ctx, &redis.XAddArgs{Stream: p.stream, MaxLen: p.maxLen, Approx: true,
@@ -205,7 +205,7 @@ func (p *publisher) append(batch []byte, events int, end journal.Position) error
 	if !ok {
 		return fmt.Errorf("the server names an entry %q", added.Val())
 	}
-	took := time.Since(began)
+	took := now().Sub(began)
 	// The ID is cut to a millisecond.
 	p.clock.Store(&clock{offset: int64(at.High)*int64(time.Millisecond) - began.Add(took/2).UnixNano(),
 		error: int64(took/2 + time.Millisecond)})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/internal/sim"
 	"github.com/pintle-dev/pintle/internal/stack"
 	"github.com/pintle-dev/pintle/journal"
 )
@@ -22,10 +23,14 @@ type gateway struct {
 	sidecar *stack.Process
 }
 
-func startGateway(name, folder, redis string, servers []*harness.Server) (*gateway, error) {
-	plan := map[string]any{"plugins": []map[string]any{{"type": "queue-scorer"},
-		{"type": "kv-cache-utilization-scorer"}, {"type": "running-requests-size-scorer"},
-		{"type": "prefix-cache-scorer"}, {"type": "max-score-picker"}}}
+// byLoadAndPrefix is the shipped configuration's plug-ins.
+var byLoadAndPrefix = plan(map[string]any{"type": "queue-scorer"}, map[string]any{"type": "kv-cache-utilization-scorer"},
+	map[string]any{"type": "running-requests-size-scorer"}, map[string]any{"type": "prefix-cache-scorer"},
+	map[string]any{"type": "max-score-picker"})
+
+func plan(plugins ...map[string]any) map[string]any { return map[string]any{"plugins": plugins} }
+
+func startGateway(name, folder, redis string, plan any, servers []*harness.Server) (*gateway, error) {
 	envoy, err := harness.Start(harness.Cell{Hold: "pause", Destination: "original-dst"}, nil,
 		&harness.Listener{Name: "ingest", Ingest: true, MaxBodyBytes: 8 << 20, Plugin: map[string]any{"config": plan}},
 		&harness.Listener{Name: "requests", Plugin: map[string]any{"config": plan}})
@@ -57,13 +62,53 @@ func startGateway(name, folder, redis string, servers []*harness.Server) (*gatew
 	return g, nil
 }
 
+// startServers starts model servers like one.
+func startServers(like sim.Config) (all []*harness.Server, err error) {
+	like.Blocks, like.OutputTokens = 1<<18, 2
+	for i := range 4 {
+		like.Name = fmt.Sprintf("sim-%d", i)
+		server, err := harness.NewServer(like)
+		if err != nil {
+			closeAll(all)
+			return nil, err
+		}
+		all = append(all, server)
+	}
+	return all, nil
+}
+
+func closeAll(servers []*harness.Server) {
+	for _, s := range servers {
+		s.Close()
+	}
+}
+
+// startGateways starts gateways by a plan.
+func startGateways(count int, folder, redis string, plan any, servers []*harness.Server) (all []*gateway, err error) {
+	for i := range count {
+		g, err := startGateway(fmt.Sprintf("gateway-%d", i), folder, redis, plan, servers)
+		if err != nil {
+			stopAll(all)
+			return nil, err
+		}
+		all = append(all, g)
+	}
+	return all, nil
+}
+
+func stopAll(gateways []*gateway) {
+	for _, g := range gateways {
+		g.stop()
+	}
+}
+
 func (g *gateway) stop() {
 	g.sidecar.Stop()
 	g.envoy.Stop()
 }
 
-// load sends requests through all gateways in turn until ctx ends.
-func load(ctx context.Context, o options, gateways []*gateway) error {
+// drive sends requests through all gateways in turn until ctx ends.
+func drive(ctx context.Context, o options, gateways []*gateway) error {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: 10 * time.Second}
 	defer client.CloseIdleConnections()
 	prompt := strings.Repeat("0123456789abcdef", o.kilobytes<<10/16)

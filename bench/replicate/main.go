@@ -20,6 +20,14 @@ import (
 type options struct {
 	gateways, rate, kilobytes int
 	warmUp, duration          time.Duration
+	// rounds is how many pairs of rounds are compared, of each so long, where clients that ask one after another have
+	// so many connections; 0 measures delays and processor time instead.
+	rounds, connections int
+	each                time.Duration
+	// fair compares fairness and herding instead, for so long each way.
+	fair time.Duration
+	// sessions is how often conversations are compared instead.
+	sessions int
 }
 
 // The bars.
@@ -37,6 +45,14 @@ func parseFlags(args []string) (o options, err error) {
 	f.IntVar(&o.kilobytes, "kilobytes", 2, "length of a prompt")
 	f.DurationVar(&o.warmUp, "warm-up", 3*time.Second, "time before a measurement")
 	f.DurationVar(&o.duration, "duration", 15*time.Second, "length of a measurement")
+	f.IntVar(&o.rounds, "rounds", 0, "compare requests/s with those of gateways that share nothing, in so many pairs of "+
+		"rounds, in place of all else")
+	f.DurationVar(&o.each, "each", 500*time.Millisecond, "with -rounds: length of a round")
+	f.IntVar(&o.connections, "connections", 8, "with -rounds: connections of clients that ask as much as they can")
+	f.IntVar(&o.sessions, "sessions", 0, "compare what conversations find cached, also with smg, so often, in place of "+
+		"all else")
+	f.DurationVar(&o.fair, "fair", 0, "compare fairness among users, and how bursts spread, in place of all else, for "+
+		"so long each way")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -61,6 +77,15 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer valkey.Kill()
+	if o.sessions > 0 {
+		return compareSessions(ctx, o, folder, valkey)
+	}
+	if o.fair > 0 {
+		return compareFairness(ctx, o, folder, valkey)
+	}
+	if o.rounds > 0 {
+		return comparePairs(ctx, o, folder, valkey)
+	}
 	fmt.Printf("%d gateways, %d requests/s over all of them, prompts of %d KB\n", o.gateways, o.rate, o.kilobytes)
 	alone, _, err := measure(ctx, o, folder, "")
 	if err != nil {
@@ -88,28 +113,20 @@ func run(ctx context.Context, o options) error {
 
 // measure loads gateways that share what they know over a server at redis; empty is nowhere.
 func measure(ctx context.Context, o options, folder, redis string) (mean usage, delays []time.Duration, err error) {
-	var servers []*harness.Server
-	for i := range 4 {
-		server, err := harness.NewServer(sim.Config{Name: fmt.Sprintf("sim-%d", i), Blocks: 1 << 18, OutputTokens: 2})
-		if err != nil {
-			return mean, nil, err
-		}
-		defer server.Close()
-		servers = append(servers, server)
+	servers, err := startServers(sim.Config{})
+	if err != nil {
+		return mean, nil, err
 	}
-	var gateways []*gateway
-	for i := range o.gateways {
-		g, err := startGateway(fmt.Sprintf("gateway-%d", i), folder, redis, servers)
-		if err != nil {
-			return mean, nil, err
-		}
-		defer g.stop()
-		gateways = append(gateways, g)
+	defer closeAll(servers)
+	gateways, err := startGateways(o.gateways, folder, redis, byLoadAndPrefix, servers)
+	if err != nil {
+		return mean, nil, err
 	}
+	defer stopAll(gateways)
 	ctx, cancel := context.WithTimeout(ctx, o.warmUp+o.duration)
 	defer cancel()
 	failed := make(chan error, 1)
-	go func() { failed <- load(ctx, o, gateways) }()
+	go func() { failed <- drive(ctx, o, gateways) }()
 	time.Sleep(o.warmUp)
 	before := processorTime(gateways)
 	watched := make(chan []time.Duration, 1)

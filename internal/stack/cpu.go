@@ -12,8 +12,11 @@ import (
 const tick = 10 * time.Millisecond
 
 // CPU is how much processor time the process has used so far, as Linux counts it in /proc, to 10 ms.
-func (p *Process) CPU() (time.Duration, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID()))
+func (p *Process) CPU() (time.Duration, error) { return CPUOf(p.PID()) }
+
+// CPUOf is the same of any process.
+func CPUOf(pid int) (time.Duration, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err
 	}

@@ -89,6 +89,10 @@ build: bin/pintle bin/pintle.wasm $(envoy) ## Build bin/pintle and bin/pintle.wa
 bin/pintle: $(go_sources)
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./cmd/pintle
 
+# A sidecar that tells its events by a clock which is off, for tests.
+bin/pintle-shifted: $(go_sources)
+	CGO_ENABLED=0 $(GO) build -trimpath -tags shifted -ldflags '-s -w' -o $@ ./cmd/pintle
+
 bin/pintle.wasm: $(wasm_sources) $(tinygo)
 	bin/tinygo build -o $@ -target=$$(cat build/.cache/target) -buildmode=c-shared -tags custommalloc -opt=2 -no-debug ./filter
 
@@ -133,7 +137,7 @@ e2e-long: build ## The tests in real Envoy that take long: soaks, fifty configur
 	$(GO) test -count=1 -timeout 15m -run '^Test(Soak|ManyConfigurations|HeldUploads|HotRestart|MetricsTellTheTruth|Conversations)' ./e2e
 
 .PHONY: e2e-replicate
-e2e-replicate: build ## Four gateways that decide as one, and all that can fail between them, in some four minutes
+e2e-replicate: build bin/pintle-shifted ## Four gateways that decide as one, and all that can fail between them, in some four minutes
 	$(GO) test -count=1 -v -timeout 10m -run '^TestGateways' ./e2e
 
 .PHONY: e2e-istio
@@ -233,6 +237,11 @@ bench-peers: build bin/noop.wasm $(wrk) ## Pintle beside llm-d, AIBrix, SGLang, 
 .PHONY: bench-replicate
 bench-replicate: build ## What it costs that gateways decide as one: delay and processor time, a minute
 	@$(GO) run ./bench/replicate $(ARGS)
+
+# ARGS are flags, such as make bench-scale ARGS='-part 0.5 -gateways 4'.
+.PHONY: bench-scale
+bench-scale: ## What 8 gateways before 240 servers find cached, by how late they know of each other, in virtual time
+	@$(GO) run ./bench/scale $(ARGS)
 
 # ARGS may name another program that is to scrape the same pages: ARGS='-peer PROGRAM -- -ports {ports}'.
 .PHONY: bench-sidecar

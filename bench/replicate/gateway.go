@@ -23,7 +23,7 @@ type gateway struct {
 	sidecar *stack.Process
 }
 
-// byLoadAndPrefix is the shipped configuration's plug-ins.
+// byLoadAndPrefix is the shipped configuration's plug-ins, with equal weights.
 var byLoadAndPrefix = plan(map[string]any{"type": "queue-scorer"}, map[string]any{"type": "kv-cache-utilization-scorer"},
 	map[string]any{"type": "running-requests-size-scorer"}, map[string]any{"type": "prefix-cache-scorer"},
 	map[string]any{"type": "max-score-picker"})

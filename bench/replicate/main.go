@@ -24,8 +24,6 @@ type options struct {
 	// so many connections; 0 measures delays and processor time instead.
 	rounds, connections int
 	each                time.Duration
-	// fair compares fairness and herding instead, for so long each way.
-	fair time.Duration
 	// sessions is how often conversations are compared instead.
 	sessions int
 }
@@ -51,8 +49,6 @@ func parseFlags(args []string) (o options, err error) {
 	f.IntVar(&o.connections, "connections", 8, "with -rounds: connections of clients that ask as much as they can")
 	f.IntVar(&o.sessions, "sessions", 0, "compare what conversations find cached, also with smg, so often, in place of "+
 		"all else")
-	f.DurationVar(&o.fair, "fair", 0, "compare fairness among users, and how bursts spread, in place of all else, for "+
-		"so long each way")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -79,9 +75,6 @@ func run(ctx context.Context, o options) error {
 	defer valkey.Kill()
 	if o.sessions > 0 {
 		return compareSessions(ctx, o, folder, valkey)
-	}
-	if o.fair > 0 {
-		return compareFairness(ctx, o, folder, valkey)
 	}
 	if o.rounds > 0 {
 		return comparePairs(ctx, o, folder, valkey)

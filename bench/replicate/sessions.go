@@ -16,7 +16,6 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/internal/series"
-	"github.com/pintle-dev/pintle/internal/shipped"
 	"github.com/pintle-dev/pintle/internal/sim"
 	"github.com/pintle-dev/pintle/internal/stack"
 )
@@ -90,7 +89,7 @@ func sessionServers() (all []*harness.Server, err error) {
 
 func pintleSessions(ctx context.Context, folder, redis string, count int, servers []*harness.Server) (sessionFigures,
 	error) {
-	all, err := startGateways(count, folder, redis, json.RawMessage(shipped.JSON()), servers)
+	all, err := startGateways(count, folder, redis, byLoadAndPrefix, servers)
 	if err != nil {
 		return sessionFigures{}, err
 	}

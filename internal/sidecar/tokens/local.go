@@ -26,15 +26,23 @@ type local struct {
 
 // newLocal reads the file that a document names.
 func newLocal(c *scoring.TokenBackend, chats Backend) (*local, error) {
-	if c.Mode != "" && c.Mode != "auto" && c.Mode != "hf" {
-		return nil, fmt.Errorf("tokenizerMode: %q is known, but not here; auto is right where there is a "+
-			"tokenizer.json", c.Mode)
+	if err := checkMode(c); err != nil {
+		return nil, err
 	}
 	path, err := findFile(c)
 	if err != nil {
 		return nil, err
 	}
 	return openLocal(path, chats)
+}
+
+// checkMode refuses the modes that read other files.
+func checkMode(c *scoring.TokenBackend) error {
+	if c.Mode != "" && c.Mode != "auto" && c.Mode != "hf" {
+		return fmt.Errorf("tokenizerMode: %q is known, but not here; auto is right where there is a tokenizer.json",
+			c.Mode)
+	}
+	return nil
 }
 
 // findFile finds the tokenizer.json of a model: by the map, else below the folder.

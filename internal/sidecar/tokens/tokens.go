@@ -78,8 +78,11 @@ func open(c *scoring.TokenBackend, servers Servers) (Backend, error) {
 		}
 		return l, nil
 	case scoring.TokensDownloaded:
-		return nil, fmt.Errorf("%s: tokenizersPoolConfig.hf is known, but not here yet; without it the model servers "+
-			"are asked", c.At)
+		l, err := newDownloaded(c, &engines{servers: servers})
+		if err != nil {
+			return nil, fmt.Errorf("%s: tokenizersPoolConfig.hf: %w", c.At, err)
+		}
+		return l, nil
 	}
 	return nil, fmt.Errorf("%s: udsTokenizerConfig and tokenizersPoolConfig.uds are known, but not here yet; without "+
 		"them the model servers are asked", c.At)

@@ -1,6 +1,6 @@
 // Package bpe makes tokens of text by the tokenizer.json of a model: byte-level BPE with the patterns that most models
-// have, and BPE and Unigram of characters as SentencePiece makes them. What it does not know is refused when the file is
-// read, so that no token is ever a wrong one.
+// have, and BPE and Unigram of characters as SentencePiece makes them. What it does not know is refused when the file
+// is read, so that no token is ever a wrong one.
 //
 // Source: the library tokenizers of Hugging Face, whose results it is tested against.
 package bpe
@@ -237,7 +237,8 @@ func (t *Tokenizer) readPreTokenizer(f *file) error {
 	bytes := false
 	for _, p := range parts {
 		switch {
-		case p.Type == "Split" && p.Pattern.Regex != "" && t.split == nil && !bytes && p.Behavior == "Isolated" && !p.Invert:
+		case p.Type == "Split" && p.Pattern.Regex != "" && p.Behavior == "Isolated" && !p.Invert && t.split == nil &&
+			!bytes:
 			if t.split = splitters[p.Pattern.Regex]; t.split == nil {
 				return fmt.Errorf("pre_tokenizer.pattern: %q is not known here", p.Pattern.Regex)
 			}

@@ -1,0 +1,126 @@
+package tokens
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+const commit = "0123456789abcdef0123456789abcdef01234567"
+
+// newHub serves one model as the Hub does: a branch by the name of its commit, and the files from elsewhere. It notes
+// what it was asked.
+func newHub(t *testing.T, asked *[]string) *httptest.Server {
+	t.Helper()
+	file, err := os.ReadFile("bpe/testdata/llama3.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{"tokenizer.json": string(file), "tokenizer_config.json": `{"bos_token":"b"}`,
+		"chat_template.jinja": "{{ bos_token }}{{ messages[0].content }}"}
+	store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "" {
+			t.Error("the token is shown to others")
+		}
+		_, _ = w.Write([]byte(files[strings.TrimPrefix(r.URL.Path, "/")]))
+	}))
+	t.Cleanup(store.Close)
+	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		*asked = append(*asked, r.Method+" "+r.URL.Path)
+		repo, path, _ := strings.Cut(r.URL.Path, "/resolve/")
+		revision, name, _ := strings.Cut(path, "/")
+		_, known := files[name]
+		switch {
+		case r.Header.Get("Authorization") != "Bearer secret":
+			w.WriteHeader(http.StatusUnauthorized)
+		case repo == "/org/broken":
+			w.WriteHeader(http.StatusBadGateway)
+		case repo != "/org/m" || revision != "main" && revision != commit || !known:
+			w.WriteHeader(http.StatusNotFound)
+		default:
+			w.Header().Set("X-Repo-Commit", commit)
+			w.Header().Set("ETag", `"1"`)
+			// The tests' store has another port, not another name: with one name Go shows the token again.
+			http.Redirect(w, r, strings.Replace(store.URL, "127.0.0.1", "localhost", 1)+"/"+name, http.StatusFound)
+		}
+	}))
+	t.Cleanup(served.Close)
+	return served
+}
+
+// TestHub: files are downloaded once for a commit, and serve when the Hub is gone.
+func TestHub(t *testing.T) {
+	var asked []string
+	hub, dir := newHub(t, &asked), t.TempDir()
+	t.Setenv("HF_ENDPOINT", hub.URL)
+	t.Setenv("HF_TOKEN", "secret")
+	tokensOf := func() {
+		t.Helper()
+		pool, err := NewPool(&scoring.TokenBackend{Kind: scoring.TokensDownloaded, Model: "org/m", Dir: dir}, fixed(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, _ := Read(APIChat, []byte(`{"messages":[{"role":"user","content":"a"}]}`))
+		got, err := pool.Tokens(context.Background(), p)
+		if err != nil || !slices.Equal(got.Tokens, []uint32{70, 69}) {
+			t.Errorf("got %v and %v, note %q", got.Tokens, err, pool.Note())
+		}
+	}
+	tokensOf()
+	const resolve = "/org/m/resolve/"
+	if want := []string{"HEAD " + resolve + "main/tokenizer.json", "GET " + resolve + commit + "/tokenizer.json",
+		"GET " + resolve + commit + "/tokenizer_config.json", "GET " + resolve + commit + "/chat_template.jinja",
+		"GET " + resolve + commit + "/chat_template.json"}; !slices.Equal(asked, want) {
+		t.Errorf("asked for %v, want %v", asked, want)
+	}
+	asked = nil
+	if tokensOf(); len(asked) != 1 {
+		t.Errorf("asked for %v again, want no more than the commit", asked)
+	}
+	hub.Close()
+	tokensOf()
+	found, _ := filepath.Glob(filepath.Join(dir, "models--org--m", "snapshots", "*"))
+	if len(found) != 1 || filepath.Base(found[0]) != commit {
+		t.Errorf("snapshots %v", found)
+	}
+}
+
+// TestHubMistakes: what cannot be had is refused with its key and value.
+func TestHubMistakes(t *testing.T) {
+	var asked []string
+	t.Setenv("HF_ENDPOINT", newHub(t, &asked).URL)
+	t.Setenv("HF_TOKEN", "wrong")
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		c    scoring.TokenBackend
+		want string
+	}{
+		{scoring.TokenBackend{Model: "../m"}, `tokenizer: "../m" is no model's name`},
+		{scoring.TokenBackend{Model: "org/m", Revision: "../x"}, `tokenizerRevision: "../x"`},
+		{scoring.TokenBackend{Model: "org/m"}, "401 Unauthorized; huggingFaceToken or HF_TOKEN"},
+		{scoring.TokenBackend{Model: "org/m", Name: "org/x", Token: "secret"}, `tokenizer: "org/x" cannot be downloaded`},
+		{scoring.TokenBackend{Model: "org/m", Revision: "dev", Token: "secret"}, "/resolve/dev/tokenizer.json answers 404"},
+		{scoring.TokenBackend{Model: "org/broken", Token: "secret"}, "502 Bad Gateway"},
+		{scoring.TokenBackend{Model: "org/m", Token: "secret", Dir: file}, "tokenizersCacheDir: "},
+	} {
+		tc.c.Kind, tc.c.At = scoring.TokensDownloaded, "s"
+		if tc.c.Dir == "" {
+			tc.c.Dir = t.TempDir()
+		}
+		_, err := NewPool(&tc.c, fixed(nil))
+		if err == nil || !strings.HasPrefix(err.Error(), "s: tokenizersPoolConfig.hf: ") ||
+			!strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("got %v, want %q", err, tc.want)
+		}
+	}
+}

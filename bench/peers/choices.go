@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,7 +86,7 @@ func (o *options) choose(ctx context.Context, st *stack.Stack, p *peer, traffic 
 		t.load.URL, t.load.Header = "http://"+stack.Address(r.port), r.header()
 		result, err := load.Run(ctx, t.load)
 		cancel()
-		if err != nil {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return nil, err
 		}
 		if failed := result.Errors(); len(failed) > 0 {

@@ -41,6 +41,8 @@ type cost struct {
 	// CPU is the processor time of all its processes for a request.
 	CPU    float64 `json:"cpuMsPerRequest"`
 	Failed int64   `json:"failed"`
+	// share and cpuShare are requests/s and CPU over Pintle's of the same round, 0 where it has none.
+	share, cpuShare float64
 }
 
 // idle is what a peer needs while nobody asks.
@@ -115,5 +117,29 @@ func readRaw(path string) (all []record, err error) {
 			return nil, fmt.Errorf("%s: record %d: %w", path, len(all)+1, err)
 		}
 		all = append(all, r)
+	}
+}
+
+// relate has each cost know those of Pintle in its round.
+func relate(records []record) {
+	type round struct {
+		run   string
+		where setting
+		n     int
+	}
+	base := map[round]*cost{}
+	for i := range records {
+		if r := &records[i]; r.Cost != nil && r.Peer == peers[0].name {
+			base[round{r.Go, r.Cost.setting, r.Cost.Round}] = r.Cost
+		}
+	}
+	for i := range records {
+		r := &records[i]
+		if r.Cost == nil {
+			continue
+		}
+		if own := base[round{r.Go, r.Cost.setting, r.Cost.Round}]; own != nil {
+			r.Cost.share, r.Cost.cpuShare = r.Cost.PerSecond/own.PerSecond, r.Cost.CPU/own.CPU
+		}
 	}
 }

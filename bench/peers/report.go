@@ -19,7 +19,8 @@ type figure[M any] struct {
 	title, unit string
 	of          func(M) float64
 	format      string
-	// more is set when more is better, points when it is a percentage, of which a tenth is notable.
+	// more is set when more is better, points when it is a percentage, of which a tenth is notable, or one of Pintle's
+	// own figure, which is said already.
 	more, points bool
 }
 
@@ -28,6 +29,9 @@ var costFigures = []figure[*cost]{
 	{"p50", " ms", func(c *cost) float64 { return c.P50 }, "%.2f", false, false},
 	{"p99", " ms", func(c *cost) float64 { return c.P99 }, "%.2f", false, false},
 	{"processor time a request", " ms", func(c *cost) float64 { return c.CPU }, "%.3f", false, false},
+	{"requests/s over Pintle's", "", func(c *cost) float64 { return c.share }, "%.2f", false, true},
+	{"processor time over Pintle's", "", func(c *cost) float64 { return c.cpuShare }, "%.2f", false, true},
+	{"failed", "", func(c *cost) float64 { return float64(c.Failed) }, "%.0f", false, false},
 }
 
 var choiceFigures = []figure[*choice]{
@@ -172,8 +176,8 @@ func (t *table[M]) ahead() (lines []string) {
 
 // lead says by how much theirs is better than mine, or nothing.
 func (f *figure[M]) lead(mine, theirs float64) string {
-	better := theirs < mine*(1-notable)
-	if f.points {
+	better := !f.points && theirs < mine*(1-notable)
+	if f.points && f.more {
 		better = theirs >= mine+0.1
 	} else if f.more {
 		better = theirs > mine*(1+notable)
@@ -202,6 +206,7 @@ func writeIdle(out io.Writer, records []record) {
 
 // report writes tables of records, and pictures if there is a folder for them.
 func report(out io.Writer, records []record, plots string) error {
+	relate(records)
 	for _, t := range costTables(records) {
 		t.write(out)
 	}

@@ -129,7 +129,8 @@ func choiceOf(where occasion, r *load.Result) *choice {
 	of := func(q replay.Quantiles) quantiles { return quantiles{known(q.P50), known(q.P90), known(q.P99)} }
 	sum := replay.Summarise("", samples, ladderServers, replay.Limits{TTFT: goodTTFT, TPOT: goodTPOT})
 	_, _, tokens := r.Tokens()
-	return &choice{occasion: where, Requests: len(samples), TTFT: of(sum.TTFT), Whole: of(sum.Whole), Hits: known(sum.Hits),
+	return &choice{occasion: where, Requests: len(samples), TTFT: of(sum.TTFT), Whole: of(sum.Whole),
+		Hits: known(sum.Hits),
 		Good: known(sum.Good), Imbalance: known(sum.Imbalance), Failed: r.Failed() + r.Dropped,
 		Tokens: float64(tokens) / max(r.Elapsed.Seconds(), 1e-9) / where.Speed}
 }

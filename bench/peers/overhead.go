@@ -52,7 +52,7 @@ func runCosts(ctx context.Context, o options, st *stack.Stack, out io.Writer) ([
 			return found, err
 		}
 	}
-	return found, st.Check()
+	return found, nil
 }
 
 // costsOf runs some peers beside each other, which work in turns.
@@ -83,7 +83,19 @@ func costsOf(ctx context.Context, o options, b *bench, group []string, out io.Wr
 			found = append(found, records...)
 		}
 	}
-	return found, nil
+	return found, allUp(all)
+}
+
+// allUp is an error where a peer's process has ended by itself.
+func allUp(all []*running) error {
+	for _, r := range all {
+		for _, p := range r.processes {
+			if p.Ended() {
+				return fmt.Errorf("%s has ended:\n%s", r.name, p.Log())
+			}
+		}
+	}
+	return nil
 }
 
 // launchAll starts the peers that can be had, and names the others.

@@ -116,7 +116,8 @@ func TestReport(t *testing.T) {
 	}
 	for _, want := range []string{"### 16 KB, 4 servers, one request after the other",
 		"| Pintle, hold by pause | 150 (100-200) | 0.50 ms | 1.50 ms | 2.000 ms (1.000-3.000) | 1.00 | 1.00 | 0 |",
-		"| llm-d, today's default | 50 | 0.50 ms | 1.50 ms | 12.345 ms | 0.38 (0.25-0.50) | 8.23 (4.12-12.35) | 0 |", "| 0.050 | 150 MB |", "### shared at 20/s, servers: equal",
+		"| llm-d, today's default | 50 | 0.50 ms | 1.50 ms | 12.345 ms | 0.38 (0.25-0.50) | 8.23 (4.12-12.35) | 0 |",
+		"| 0.050 | 150 MB |", "### shared at 20/s, servers: equal",
 		"- llm-d, today's default is ahead: p90 0.100 s beside 0.250 s, found cached 52.0 % beside 50.0 %, " +
 			"failed 0 beside 3.",
 	} {

@@ -198,7 +198,8 @@ func writeIdle(out io.Writer, records []record) {
 		if r.Idle == nil {
 			return nil, "", false
 		}
-		return r.Idle, fmt.Sprintf("Nobody asks, %d servers, %d KB more of metrics", r.Idle.Servers, r.Idle.PageKB), true
+		title := fmt.Sprintf("Nobody asks, %d servers, %d KB more of metrics", r.Idle.Servers, r.Idle.PageKB)
+		return r.Idle, title, true
 	}) {
 		t.write(out)
 	}

@@ -183,7 +183,8 @@ func (s *prefixCacheScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoi
 }
 
 // cached is how many tokens of the prompt an endpoint has that has matched blocks of it. One that has all that are
-// compared, where a longer prompt's further ones are not, is taken to have the rest, as the next turn of a conversation.
+// compared, where a longer prompt's further ones are not, is taken to have the rest, as the next turn of a conversation
+// is mostly known.
 func (s *prefixCacheScorer) cached(c *scoring.Cycle, matched, blocks, blockBytes int) int {
 	tokens := c.TokensOf(matched * blockBytes)
 	if matched == blocks && blocks == s.MaxPrefixBlocksToMatch {

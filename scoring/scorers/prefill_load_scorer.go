@@ -13,9 +13,9 @@ type prefillLoadScorerParameters struct {
 }
 
 // prefillLoadScorer prefers endpoints with fewer tokens of prompts to compute, those of the requests in flight there
-// and those that this request would add, in any dialect. A request that finds much of its prompt in an endpoint's cache,
-// as a prefix-cache-scorer knows it, adds little there. A queue of requests says less: one may bring ten tokens or ten
-// thousand.
+// and those that this request would add, in any dialect. A request that finds much of its prompt in an endpoint's
+// cache, as a prefix-cache-scorer knows it, adds little there. A queue of requests says less: one may bring ten tokens
+// or ten thousand.
 //
 // Formula: 1 - min(t, thresholdTokens) / thresholdTokens, where t = tokens in flight + the request's own tokens that
 // are not cached. Tokens of endpoints that compute prompts slower or faster than the mean, as their answers tell, count

@@ -59,7 +59,8 @@ func (f *fleet) shifted() []string {
 	if err := os.WriteFile(source, []byte(wrongClock), 0o600); err != nil {
 		f.t.Fatal(err)
 	}
-	if out, err := exec.Command("clang-19", "-O1", "-fPIC", "-shared", "-o", library, source).CombinedOutput(); err != nil {
+	compile := exec.Command("clang-19", "-O1", "-fPIC", "-shared", "-o", library, source)
+	if out, err := compile.CombinedOutput(); err != nil {
 		f.t.Fatalf("%v\n%s", err, out)
 	}
 	return []string{"LD_PRELOAD=" + library, fmt.Sprintf("CLOCK_SECONDS=%d", int(f.clock.Seconds())),

@@ -24,7 +24,8 @@ type gateway struct {
 }
 
 // byLoadAndPrefix is the shipped configuration's plug-ins, with equal weights.
-var byLoadAndPrefix = plan(map[string]any{"type": "queue-scorer"}, map[string]any{"type": "kv-cache-utilization-scorer"},
+var byLoadAndPrefix = plan(map[string]any{"type": "queue-scorer"},
+	map[string]any{"type": "kv-cache-utilization-scorer"},
 	map[string]any{"type": "running-requests-size-scorer"}, map[string]any{"type": "prefix-cache-scorer"},
 	map[string]any{"type": "max-score-picker"})
 

@@ -24,8 +24,8 @@ const stream = "pintle"
 
 // compareOne loads one gateway as much as it can, with what the others tell it at the rate of requests, and without.
 // The others are not on this machine: what they tell was recorded before.
-func compareOne(ctx context.Context, o options, folder string, valkey *harness.Valkey, servers []*harness.Server) (missed bool,
-	err error) {
+func compareOne(ctx context.Context, o options, folder string, valkey *harness.Valkey,
+	servers []*harness.Server) (missed bool, err error) {
 	e := &elsewhere{client: valkey.Client()}
 	defer e.client.Close()
 	if err := e.record(ctx, o, folder, valkey, servers); err != nil {
@@ -40,8 +40,9 @@ func compareOne(ctx context.Context, o options, folder string, valkey *harness.V
 		defer stopAll(all)
 		fleets[i] = all
 	}
-	s := shape{name: fmt.Sprintf("one Envoy alone on the machine, as much as it can; %d others elsewhere, %d requests/s",
-		o.gateways-1, o.rate*(o.gateways-1)/o.gateways), gateways: 1, meanwhile: e.repeat}
+	name := fmt.Sprintf("one Envoy alone on the machine, as much as it can; %d others elsewhere, %d requests/s",
+		o.gateways-1, o.rate*(o.gateways-1)/o.gateways)
+	s := shape{name: name, gateways: 1, meanwhile: e.repeat}
 	rounds, err := s.measure(ctx, o, fleets, valkey.PID())
 	if err != nil {
 		return false, err

@@ -43,12 +43,12 @@ func parseFlags(args []string) (o options, err error) {
 	f.IntVar(&o.kilobytes, "kilobytes", 2, "length of a prompt")
 	f.DurationVar(&o.warmUp, "warm-up", 3*time.Second, "time before a measurement")
 	f.DurationVar(&o.duration, "duration", 15*time.Second, "length of a measurement")
-	f.IntVar(&o.rounds, "rounds", 0, "compare requests/s with those of gateways that share nothing, in so many pairs of "+
-		"rounds, in place of all else")
+	f.IntVar(&o.rounds, "rounds", 0, "compare requests/s with those of gateways that share nothing, in so many "+
+		"pairs of rounds, in place of all else")
 	f.DurationVar(&o.each, "each", 500*time.Millisecond, "with -rounds: length of a round")
 	f.IntVar(&o.connections, "connections", 8, "with -rounds: connections of clients that ask as much as they can")
-	f.IntVar(&o.sessions, "sessions", 0, "compare what conversations find cached, also with smg, so often, in place of "+
-		"all else")
+	f.IntVar(&o.sessions, "sessions", 0, "compare what conversations find cached, also with smg, so often, in place "+
+		"of all else")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}

@@ -36,8 +36,9 @@ const (
 func compareSessions(ctx context.Context, o options, folder string, valkey *harness.Valkey) error {
 	fmt.Printf("%-22s %18s %20s %8s\n", "", "follow-ups cached", "busiest over mean", "failed")
 	var figures [6][]sessionFigures
-	names := []string{"Pintle, 1", fmt.Sprintf("Pintle, %d as one", o.gateways), fmt.Sprintf("Pintle, %d apart", o.gateways),
-		"smg, 1", fmt.Sprintf("smg, %d with mesh", o.gateways), fmt.Sprintf("smg, %d apart", o.gateways)}
+	names := []string{"Pintle, 1", fmt.Sprintf("Pintle, %d as one", o.gateways),
+		fmt.Sprintf("Pintle, %d apart", o.gateways), "smg, 1",
+		fmt.Sprintf("smg, %d with mesh", o.gateways), fmt.Sprintf("smg, %d apart", o.gateways)}
 	for range o.sessions {
 		for i := range names {
 			count := o.gateways

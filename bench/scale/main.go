@@ -83,8 +83,8 @@ func run(ctx context.Context, o options) error {
 	return errors.Join(append(errs, out.Flush())...)
 }
 
-// result is what came of a way: the share of the follow-ups' tokens that were found cached, the share of follow-ups that
-// went to the server of the turn before, the coefficient of variation of the servers' requests, and times to first
+// result is what came of a way: the share of the follow-ups' tokens that were found cached, the share of follow-ups
+// that went to the server of the turn before, the coefficient of variation of the servers' requests, and times to first
 // tokens in seconds.
 type result struct{ cached, same, variation, p50, p99 float64 }
 

@@ -194,8 +194,8 @@ func (o *replayOptions) check() error {
 		name      string
 		got, most int
 	}{
-		{"gateways", o.gateways, mostGateways}, {"servers", s.Count, 4096}, {"max-num-seqs", s.MaxRunning, 1 << 20}, {"block-size", s.BlockTokens, 1 << 16},
-		{"num-blocks", s.Blocks, 1 << 24},
+		{"gateways", o.gateways, mostGateways}, {"servers", s.Count, 4096}, {"max-num-seqs", s.MaxRunning, 1 << 20},
+		{"block-size", s.BlockTokens, 1 << 16}, {"num-blocks", s.Blocks, 1 << 24},
 	} {
 		if n.got < 1 || n.got > n.most {
 			return fmt.Errorf("flag -%s %d: want 1 to %d", n.name, n.got, n.most)

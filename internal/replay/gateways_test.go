@@ -61,8 +61,8 @@ func TestGateways(t *testing.T) {
 		{0, 0.98, 1.01}, {0.1, 0.98, 1.01}, {3, 0, 0.6}, {-1, 0, 0.6},
 	} {
 		if got := hits(4, tc.lag) / one; got < tc.least || got > tc.most {
-			t.Errorf("with a lag of %v s four gateways find %.3f of what one does, want %v to %v", tc.lag, got, tc.least,
-				tc.most)
+			t.Errorf("with a lag of %v s four gateways find %.3f of what one does, want %v to %v", tc.lag, got,
+				tc.least, tc.most)
 		}
 	}
 }
@@ -71,7 +71,8 @@ func TestGateways(t *testing.T) {
 func TestLate(t *testing.T) {
 	var l late
 	for i, due := range []int64{30, 10, 20, 20} {
-		e := journal.Event{Kind: journal.Decision, Lease: uint32(i), Chains: []journal.Chain{{ID: 1, Blocks: []uint64{7}}}}
+		e := journal.Event{Kind: journal.Decision, Lease: uint32(i)}
+		e.Chains = []journal.Chain{{ID: 1, Blocks: []uint64{7}}}
 		l.add(due, i, &e)
 		e.Chains[0].Blocks[0] = 8 // the caller's
 	}

@@ -73,6 +73,8 @@ func trick(ctx context.Context, t *target) (string, []string, error) {
 		{"/collective_rpc", "{}", nil}, {"/reset_prefix_cache", "{}", nil}, {"/v1/%6coad_lora_adapter", "{}", nil},
 		{"/sleep/", "{}", nil}, {"/%73leep", "{}", nil},
 	}
+	ctx, end := whole(ctx)
+	defer end()
 	var leaks []string
 	for _, try := range tries {
 		got, err := post(ctx, t.url(try.path), try.body, try.header)
@@ -86,6 +88,11 @@ func trick(ctx context.Context, t *target) (string, []string, error) {
 		sleep(ctx, 20*time.Millisecond)
 	}
 	return fmt.Sprintf("%d paths and encodings", len(tries)), leaks, nil
+}
+
+// whole is the time for what is tried once, however slow the machine is.
+func whole(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 }
 
 func shown(header http.Header) string {
@@ -109,6 +116,8 @@ func forgeHeaders(ctx context.Context, t *target) (string, []string, error) {
 		header.Set(name, nowhere)
 	}
 	const tries = 20
+	ctx, end := whole(ctx)
+	defer end()
 	var leaks []string
 	for i := range tries {
 		body := fmt.Sprintf(`{"model":"sim-model","max_tokens":1,"prompt":"forged %d"}`, i)

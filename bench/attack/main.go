@@ -71,9 +71,12 @@ func parseFlags(args []string) (options, error) {
 }
 
 func run(ctx context.Context, o options) error {
-	fmt.Printf("others: %.0f requests/s; at most %.1f times their p99 TTFT, %.0f points of their hits, none refused; "+
-		"%v later nothing of it left\n\n",
-		rate, o.bars.p99, 100*o.bars.hits, o.rest)
+	fmt.Printf("others: %.0f requests/s; at most %.0f points of their hits, none refused; "+
+		"%v later nothing of it left\n", rate, 100*o.bars.hits, o.rest)
+	if o.bars.p99 > 0 {
+		fmt.Printf("their p99 TTFT at most %.1f times as long\n", o.bars.p99)
+	}
+	fmt.Println()
 	var missed []string
 	for _, a := range attacks {
 		if len(o.names) > 0 && !slices.Contains(o.names, a.name) || o.demo && a.ownStack() {

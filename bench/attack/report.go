@@ -17,7 +17,8 @@ type round struct {
 
 // bars are what others may notice of an attack.
 type bars struct {
-	// p99 bounds the ratio of their times to first token, memory that of Envoy's memory after the attack.
+	// p99 bounds the ratio of their times to first token, 0 does not: on a busy machine it says nothing. memory bounds
+	// that of Envoy's memory after the attack.
 	p99, memory float64
 	// hits is how much smaller the part of prompt tokens found in caches may be, share how much larger that of one
 	// server.
@@ -26,7 +27,7 @@ type bars struct {
 
 var (
 	full     = bars{p99: 1.5, memory: 1.3, hits: 0.05, share: 0.25}
-	generous = bars{p99: 3, memory: 1.5, hits: 0.2, share: 0.4}
+	generous = bars{memory: 1.5, hits: 0.2, share: 0.4}
 )
 
 // judge says what others noticed too much of.
@@ -35,7 +36,7 @@ func (b bars) judge(a attack, r round) (faults []string) {
 		name string
 		figures
 	}{{"during it", r.during}, {"after it", r.after}} {
-		if ratio := float64(phase.p99) / float64(max(r.before.p99, time.Millisecond)); ratio > b.p99 {
+		if ratio := float64(phase.p99) / float64(max(r.before.p99, time.Millisecond)); b.p99 > 0 && ratio > b.p99 {
 			faults = append(faults, fmt.Sprintf("p99 TTFT %s is %.1f times as long", phase.name, ratio))
 		}
 		if lost := r.before.hits - phase.hits; lost > b.hits {

@@ -85,6 +85,11 @@ func startStrategies(t *testing.T, cell harness.Cell, configs ...sim.Config) *st
 // send sends a chat body by a strategy, for a user, on a new connection and so to any worker.
 func (s *strategies) send(t testing.TB, strategy, user, body string) harness.Answer {
 	t.Helper()
+	return harness.Send(t, harness.Client(t, false), s.request(t, strategy, user, body))
+}
+
+func (s *strategies) request(t testing.TB, strategy, user, body string) *http.Request {
+	t.Helper()
 	request := harness.Request(t, http.MethodPost, s.URL("requests", chatPath), body, false)
 	if strategy != "" {
 		request.Header.Set("routing-strategy", strategy)
@@ -92,7 +97,7 @@ func (s *strategies) send(t testing.TB, strategy, user, body string) harness.Ans
 	if user != "" {
 		request.Header.Set("user", user)
 	}
-	return harness.Send(t, harness.Client(t, false), request)
+	return request
 }
 
 // TestRoutingStrategy: the header names the strategy, the environment the default, and what cannot be read is answered

@@ -101,7 +101,7 @@ func (s *strategies) flood(t *testing.T, strategy, user string, workers int) *us
 					return
 				default:
 				}
-				server, err := s.ask(strategy, user, freshPrompt(user, worker*1_000_000+i))
+				server, err := answerer(s.request(t, strategy, user, freshPrompt(user, worker*1_000_000+i)))
 				if err != nil {
 					t.Errorf("the flood of %s: %v", user, err)
 					return
@@ -120,14 +120,8 @@ func (s *strategies) flood(t *testing.T, strategy, user string, workers int) *us
 	return f
 }
 
-// ask is send for many goroutines, and returns who answered.
-func (s *strategies) ask(strategy, user, body string) (server string, err error) {
-	request, err := http.NewRequest(http.MethodPost, s.URL("requests", chatPath), strings.NewReader(body))
-	if err != nil {
-		return "", err
-	}
-	request.Header.Set("routing-strategy", strategy)
-	request.Header.Set("user", user)
+// answerer sends a request on a connection of its own, in any goroutine, and returns who answered.
+func answerer(request *http.Request) (server string, err error) {
 	response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
 	if err != nil {
 		return "", err

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/bench/peers/router"
 	"github.com/pintle-dev/pintle/internal/stack"
 )
 
@@ -46,7 +47,7 @@ var peers = []peer{
 		start: startRouter("vllm", "cache_aware", "-m", "vllm_router.launch_router")},
 	{name: "vllm-rr", what: "vLLM, round robin",
 		start: startRouter("vllm", "round_robin", "-m", "vllm_router.launch_router")},
-	{name: "smg", what: "smg, cache aware", chooses: true, start: startRouter("smg", "cache_aware", "-c", smgMain)},
+	{name: "smg", what: "smg, cache aware", chooses: true, start: startRouter("smg", "cache_aware", "-c", router.SMG)},
 	{name: "litellm", what: "LiteLLM, least busy",
 		headers: map[string]string{"authorization": "Bearer " + litellmKey}, start: startLiteLLM},
 }

@@ -8,12 +8,10 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/pintle-dev/pintle/bench/peers/router"
 	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/internal/stack"
 )
-
-// smgMain is what smg's own script does.
-const smgMain = "import sys; from smg.cli import main; sys.argv[0] = 'smg'; sys.argv.insert(1, 'launch'); main()"
 
 // python starts a program with the packages that a requirements file pins, at two threads as Envoy has two workers.
 func (b *bench) python(name string, args ...string) (*stack.Process, error) {
@@ -26,20 +24,14 @@ func (b *bench) python(name string, args ...string) (*stack.Process, error) {
 		"LITELLM_MODE=PRODUCTION", "python3"}, args...)...)
 }
 
-// startRouter starts one of the routers in Rust. They have the same flags.
+// startRouter starts one of the routers in Rust.
 func startRouter(name, policy string, args ...string) func(context.Context, *bench, int) ([]*stack.Process, error) {
 	return func(_ context.Context, b *bench, port int) ([]*stack.Process, error) {
 		metrics, err := stack.FreePorts(1)
 		if err != nil {
 			return nil, err
 		}
-		args := append(slices.Clip(args), "--host", "127.0.0.1", "--port", fmt.Sprint(port),
-			"--prometheus-host", "127.0.0.1", "--prometheus-port", fmt.Sprint(metrics), "--policy", policy,
-			"--worker-startup-timeout-secs", "20", "--worker-startup-check-interval", "1", "--worker-urls")
-		for _, address := range b.addresses() {
-			args = append(args, "http://"+address)
-		}
-		p, err := b.python(name, args...)
+		p, err := b.python(name, slices.Concat(args, router.Flags(port, metrics, policy, b.addresses()))...)
 		return []*stack.Process{p}, err
 	}
 }

@@ -108,11 +108,36 @@ func (g *gateway) stop() {
 	g.envoy.Stop()
 }
 
+// client asks gateways for completions of long prompts.
+type client struct {
+	http.Client
+	filler string
+}
+
+func newClient(o options) *client {
+	return &client{http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: 10 * time.Second},
+		strings.Repeat("0123456789abcdef", o.kilobytes<<10/16)}
+}
+
+// ask has a prompt completed that begins in a way of its own.
+func (c *client) ask(g *gateway, beginning string) error {
+	body := fmt.Sprintf(`{"model":"sim-model","max_tokens":2,"prompt":"%s %s"}`, beginning, c.filler)
+	response, err := c.Post(g.envoy.URL("requests", "/v1/completions"), "application/json", strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	_, _ = io.Copy(io.Discard, response.Body)
+	_ = response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("a request was answered with %s", response.Status)
+	}
+	return nil
+}
+
 // drive sends requests through all gateways in turn until ctx ends.
 func drive(ctx context.Context, o options, gateways []*gateway) error {
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: 10 * time.Second}
+	client := newClient(o)
 	defer client.CloseIdleConnections()
-	prompt := strings.Repeat("0123456789abcdef", o.kilobytes<<10/16)
 	ticker := time.NewTicker(time.Second / time.Duration(o.rate))
 	defer ticker.Stop()
 	failed := make(chan error, 1)
@@ -127,17 +152,7 @@ func drive(ctx context.Context, o options, gateways []*gateway) error {
 		case <-ticker.C:
 		}
 		running.Go(func() {
-			body := fmt.Sprintf(`{"model":"sim-model","max_tokens":2,"prompt":"%d %s"}`, n, prompt)
-			response, err := client.Post(gateways[n%len(gateways)].envoy.URL("requests", "/v1/completions"),
-				"application/json", strings.NewReader(body))
-			if err == nil {
-				_, _ = io.Copy(io.Discard, response.Body)
-				_ = response.Body.Close()
-				if response.StatusCode != http.StatusOK {
-					err = fmt.Errorf("a request was answered with %s", response.Status)
-				}
-			}
-			if err != nil {
+			if err := client.ask(gateways[n%len(gateways)], fmt.Sprint(n)); err != nil {
 				select {
 				case failed <- err:
 				default:

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net/http"
 	"os"
 	"slices"
 	"sync"
@@ -170,23 +167,12 @@ func used(fleet []*gateway, valkey int) (all [4]time.Duration, err error) {
 func (s shape) load(ctx context.Context, o options, gateways []*gateway) (times []time.Duration, err error) {
 	var mu sync.Mutex
 	var sent atomic.Int64
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: 10 * time.Second}
+	client := newClient(o)
 	defer client.CloseIdleConnections()
-	filler := bytes.Repeat([]byte("0123456789abcdef"), o.kilobytes<<10/16)
 	ask := func() {
 		n := sent.Add(1)
-		body := fmt.Appendf(nil, `{"model":"sim-model","max_tokens":2,"prompt":"%d %d %s"}`, os.Getpid(),
-			time.Now().UnixNano(), filler)
 		began := time.Now()
-		response, failure := client.Post(gateways[int(n)%len(gateways)].envoy.URL("requests", "/v1/completions"),
-			"application/json", bytes.NewReader(body))
-		if failure == nil {
-			_, _ = io.Copy(io.Discard, response.Body)
-			_ = response.Body.Close()
-			if response.StatusCode != http.StatusOK {
-				failure = fmt.Errorf("a request was answered with %s", response.Status)
-			}
-		}
+		failure := client.ask(gateways[int(n)%len(gateways)], fmt.Sprint(os.Getpid(), " ", began.UnixNano()))
 		took := time.Since(began)
 		mu.Lock()
 		defer mu.Unlock()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/pintle-dev/pintle/bench/peers/router"
 	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/internal/series"
 	"github.com/pintle-dev/pintle/internal/sim"
@@ -102,9 +103,6 @@ func pintleSessions(ctx context.Context, folder, redis string, count int, server
 	return converse(ctx, urls, servers)
 }
 
-// smgMain is what smg's own script does.
-const smgMain = "import sys; from smg.cli import main; sys.argv[0] = 'smg'; sys.argv.insert(1, 'launch'); main()"
-
 func smgSessions(ctx context.Context, folder string, count int, mesh bool, servers []*harness.Server) (f sessionFigures,
 	err error) {
 	packages, err := harness.PythonPackages("bench/peers/requirements/smg.txt")
@@ -115,30 +113,28 @@ func smgSessions(ctx context.Context, folder string, count int, mesh bool, serve
 	if err != nil {
 		return f, err
 	}
-	var urls []string
+	var urls, addresses []string
+	for _, s := range servers {
+		addresses = append(addresses, s.Address)
+	}
 	for i := range count {
-		port := func(kind int) string { return fmt.Sprint(first + 3*i + kind) }
-		args := []string{"-c", smgMain, "--host", "127.0.0.1", "--port", port(0), "--prometheus-host", "127.0.0.1",
-			"--prometheus-port", port(1), "--policy", "cache_aware", "--worker-startup-timeout-secs", "20",
-			"--worker-startup-check-interval", "1", "--log-level", "warn"}
+		port := first + 3*i
+		args := []string{"python3", "-c", router.SMG, "--log-level", "warn"}
 		if mesh {
 			args = append(args, "--enable-mesh", "--mesh-server-name", fmt.Sprint("gateway-", i), "--mesh-host",
-				"127.0.0.1", "--mesh-port", port(2))
+				"127.0.0.1", "--mesh-port", fmt.Sprint(port+2))
 			if i > 0 { // who knows one hears of all
 				args = append(args, "--mesh-peer-urls", fmt.Sprintf("127.0.0.1:%d", first+2))
 			}
 		}
-		args = append(args, "--worker-urls")
-		for _, s := range servers {
-			args = append(args, "http://"+s.Address)
-		}
+		args = append(args, router.Flags(port, port+1, "cache_aware", addresses)...)
 		p, err := harness.StartChild("smg", folder, "/usr/bin/env", []string{"PYTHONPATH=" + packages,
-			"TOKIO_WORKER_THREADS=2", "RAYON_NUM_THREADS=1"}, append([]string{"python3"}, args...)...)
+			"TOKIO_WORKER_THREADS=2", "RAYON_NUM_THREADS=1"}, args...)
 		if err != nil {
 			return f, err
 		}
 		defer p.Kill()
-		urls = append(urls, "http://127.0.0.1:"+port(0))
+		urls = append(urls, "http://"+stack.Address(port))
 	}
 	if mesh {
 		time.Sleep(5 * time.Second) // until they know each other
@@ -164,10 +160,7 @@ func converse(ctx context.Context, urls []string, servers []*harness.Server) (f 
 			return f, err
 		}
 	}
-	before, err := answered(servers)
-	if err != nil {
-		return f, err
-	}
+	before := received(servers)
 	var mu sync.Mutex
 	var prompt, cached int64
 	var running sync.WaitGroup
@@ -193,10 +186,7 @@ func converse(ctx context.Context, urls []string, servers []*harness.Server) (f 
 		})
 	}
 	running.Wait()
-	after, err := answered(servers)
-	if err != nil {
-		return f, err
-	}
+	after := received(servers)
 	sum, most := 0.0, 0.0
 	for i := range after {
 		sum, most = sum+after[i]-before[i], max(most, after[i]-before[i])
@@ -244,28 +234,10 @@ func awaitAnswer(ctx context.Context, url string) error {
 	return fmt.Errorf("%s does not answer", url)
 }
 
-// answered is how many requests each server has answered.
-func answered(servers []*harness.Server) (all []float64, err error) {
+// received is how many requests each server has had.
+func received(servers []*harness.Server) (all []float64) {
 	for _, s := range servers {
-		response, err := http.Get("http://" + s.Address + "/metrics")
-		if err != nil {
-			return nil, err
-		}
-		text, err := io.ReadAll(response.Body)
-		_ = response.Body.Close()
-		if err != nil {
-			return nil, err
-		}
-		n := 0.0
-		for line := range strings.Lines(string(text)) {
-			if strings.HasPrefix(line, "vllm:request_success_total") {
-				var value float64
-				if _, err := fmt.Sscan(line[strings.LastIndexByte(line, ' ')+1:], &value); err == nil {
-					n += value
-				}
-			}
-		}
-		all = append(all, n)
+		all = append(all, float64(s.Count()))
 	}
-	return all, nil
+	return all
 }

@@ -41,6 +41,7 @@ type reader struct {
 	rewind atomic.Bool
 
 	events []byte // to be posted, with times of this clock
+	order  order
 	event  journal.Event
 	posted time.Time
 	looked time.Time       // when the stream was last looked at
@@ -79,6 +80,7 @@ func (r *reader) run(ctx context.Context) {
 			}
 		}
 		if ok {
+			r.events = r.order.due(r.events, r.looked)
 			r.post(ctx)
 		}
 	}
@@ -95,7 +97,7 @@ func (r *reader) resume(ctx context.Context) (ok bool) {
 	}) {
 		return false
 	}
-	r.old, r.cursor, r.events = r.mark, streamID{}, r.events[:0]
+	r.old, r.cursor, r.events, r.order = r.mark, streamID{}, r.events[:0], order{}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range r.known {
@@ -171,11 +173,12 @@ func (r *reader) collect(e *entry, id streamID) error {
 			p.duplicates++
 			return
 		case !r.old.less(id):
+			r.order.skip(event)
 			return
 		}
 		event.Time = min(event.Time+offset, now.UnixNano())
 		r.newest[p] = max(r.newest[p], event.Time)
-		r.events = journal.AppendEvent(r.events, event)
+		r.events = r.order.add(r.events, event, p.heard)
 		p.events++
 	})
 	if !whole {

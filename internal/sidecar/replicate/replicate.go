@@ -6,8 +6,8 @@
 // and what cannot be posted waits in the stream. Both forget their oldest.
 //
 // An event is known by its gateway, its log's epoch and its number in that log. Who reads takes each once, in whatever
-// order they come, within the last 65,536 of a log. Times are told as ages, by the clock of the stream's server, and
-// rebased where they are read.
+// order they come, within the last 65,536 of a log; but a completion waits for its decision. Times are told as ages, by
+// the clock of the stream's server, and rebased where they are read.
 package replicate
 
 import (

@@ -1,0 +1,109 @@
+package replicate
+
+import (
+	"time"
+
+	"github.com/pintle-dev/pintle/journal"
+)
+
+const (
+	// mostHeld bounds the completions that wait, mostOpen the decisions that are known to have come.
+	mostHeld = 1024
+	mostOpen = 1 << 16
+)
+
+// order has each completion follow its decision. What a server lost is appended again behind what was said since: a
+// completion that came first would end nothing, and its request count as in flight until the gateway is gone. So one
+// whose decision has not come waits for it, as long as batches are repeated. The zero value is ready.
+type order struct {
+	open map[lease]struct{}
+	held []heldCompletion // those that wait longest come first
+}
+
+type lease struct {
+	instance uint64
+	number   uint32
+}
+
+type heldCompletion struct {
+	lease lease
+	until time.Time
+	event []byte
+}
+
+// add appends an event to those to be posted, or keeps it, and appends what waited for it.
+func (o *order) add(events []byte, e *journal.Event, now time.Time) []byte {
+	l := lease{e.Instance, e.Lease}
+	switch e.Kind {
+	case journal.Decision:
+		o.opened(l)
+		return o.release(journal.AppendEvent(events, e), l)
+	case journal.Completion:
+		if _, ok := o.open[l]; !ok {
+			return o.hold(events, heldCompletion{l, now.Add(recentAge), journal.AppendEvent(nil, e)})
+		}
+		delete(o.open, l)
+	case journal.Gone:
+		o.gone(e.Instance)
+	}
+	return journal.AppendEvent(events, e)
+}
+
+// skip takes note of an event that Envoy has already.
+func (o *order) skip(e *journal.Event) {
+	switch e.Kind {
+	case journal.Decision:
+		o.opened(lease{e.Instance, e.Lease})
+	case journal.Completion:
+		delete(o.open, lease{e.Instance, e.Lease})
+	case journal.Gone:
+		o.gone(e.Instance)
+	}
+}
+
+func (o *order) opened(l lease) {
+	if o.open == nil || len(o.open) == mostOpen {
+		o.open = map[lease]struct{}{}
+	}
+	o.open[l] = struct{}{}
+}
+
+// hold keeps a completion. Where too many wait, the first goes.
+func (o *order) hold(events []byte, h heldCompletion) []byte {
+	if len(o.held) == mostHeld {
+		events = append(events, o.held[0].event...)
+		o.held = o.held[1:]
+	}
+	o.held = append(o.held, h)
+	return events
+}
+
+// release appends the completion of a lease, if it waits.
+func (o *order) release(events []byte, l lease) []byte {
+	for i := range o.held {
+		if o.held[i].lease == l {
+			events = append(events, o.held[i].event...)
+			o.held = append(o.held[:i], o.held[i+1:]...)
+			delete(o.open, l)
+			break
+		}
+	}
+	return events
+}
+
+// due appends completions that have waited long enough, as many as a post holds.
+func (o *order) due(events []byte, now time.Time) []byte {
+	for len(o.held) > 0 && !now.Before(o.held[0].until) && len(events) < fullPostBytes {
+		events = append(events, o.held[0].event...)
+		o.held = o.held[1:]
+	}
+	return events
+}
+
+func (o *order) gone(instance uint64) {
+	for l := range o.open {
+		if l.instance == instance {
+			delete(o.open, l)
+		}
+	}
+}

@@ -192,7 +192,7 @@ func TestTokensInFlight(t *testing.T) {
 			return harness.Send(t, harness.Client(t, http2),
 				harness.Request(t, http.MethodPost, f.URL("tokens", "/v1/completions"), body, false))
 		}
-		long := strings.Replace(completion(8000), "{", fmt.Sprintf(`{"cache_salt":"%d",`, time.Now().UnixNano()), 1)
+		long := strings.Replace(completion(8000), "{", fmt.Sprintf(`{"stream":true,"cache_salt":"%d",`, time.Now().UnixNano()), 1)
 		done := make(chan bool)
 		go func() {
 			defer close(done)

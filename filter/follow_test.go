@@ -130,8 +130,8 @@ func TestFollowersAreToldEverything(t *testing.T) {
 			true)
 		s.Finish()
 		got := f.events()
-		if len(got) != 4 {
-			t.Fatalf("got %+v, want a refusal, a decision, an answer and a completion", got)
+		if len(got) != 3 {
+			t.Fatalf("got %+v, want a refusal, a decision and a completion", got)
 		}
 		model, profile, tenant := journal.HashName("m1"), journal.HashName("default"), journal.HashName("tenant")
 		if r := got[0]; r.Kind != journal.Refused || r.Reason != journal.HashName("invalid_body") || r.Code != 400 {
@@ -142,10 +142,7 @@ func TestFollowersAreToldEverything(t *testing.T) {
 			d.Predicted != (document == byPrefix) {
 			t.Errorf("got %+v, want a decision", d)
 		}
-		if b := got[2]; b.Kind != journal.Began || b.Lease != got[1].Lease {
-			t.Errorf("got %+v, want an answer's beginning", b)
-		}
-		if c := got[3]; c.Kind != journal.Completion || c.Code != 200 || c.Ended != journal.EndedWhole ||
+		if c := got[2]; c.Kind != journal.Completion || c.Code != 200 || c.Ended != journal.EndedWhole ||
 			c.InputTokens != 7 ||
 			c.OutputTokens != 2 || c.CachedTokens != 3 || c.Asked != model || c.Profile != profile ||
 			c.Primary != endpointID(0) || c.Fairness != tenant || c.Priority != -7 {

@@ -15,7 +15,7 @@ func TestTokensInFlight(t *testing.T) {
 	eachMode(t, func(t *testing.T, m mode) {
 		g := newGateway(t, m, 2, m.configuration(document, `"load":{"correction":false},`))
 		g.publish(newPool(1, 0))
-		long := g.workers[0].askBody(fmt.Sprintf(`{"model":"m","prompt":%q}`, strings.Repeat("word ", 2000)))
+		long := g.workers[0].askBody(fmt.Sprintf(`{"model":"m","prompt":%q,"stream":true}`, strings.Repeat("word ", 2000)))
 		g.wantRanked(long, address(1))
 		g.wantRanked(g.workers[1].ask(), address(0))
 		long.Respond(wazerohost.Headers{{":status", "200"}}, false)

@@ -199,10 +199,11 @@ func (s *stream) completed() {
 	s.history.journal.Append(e)
 }
 
-// began journals that the stream's answer has begun and goes on.
+// began journals that the stream's answer has begun and goes on. One that was not asked for as a stream comes as a
+// whole, though Envoy tells of its end apart: its completion is near, and says the same.
 func (s *stream) began() {
 	d := &s.decision
-	if !s.history.began || s.seen.status != 200 || s.seen.whole {
+	if !s.history.began || !d.streamed || s.seen.status != 200 || s.seen.whole {
 		return
 	}
 	e := &s.history.event

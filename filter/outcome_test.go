@@ -130,7 +130,7 @@ func TestCompletionsTellTheOutcome(t *testing.T) {
 			t.Run(tc.name, func(t *testing.T) {
 				g := newGateway(t, m, 1, m.configuration(byQueue, ""))
 				g.publish(newPool(5, 0, 9))
-				s := g.workers[0].ask()
+				s := g.workers[0].askBody(streamedCompletion)
 				g.wantRanked(s, address(1))
 				g.clock.Advance(wait)
 				tc.play(s, func() { g.clock.Advance(wait) })
@@ -151,6 +151,26 @@ func TestCompletionsTellTheOutcome(t *testing.T) {
 			})
 		}
 	})
+}
+
+const streamedCompletion = `{"model":"m1","prompt":"hello","stream":true}`
+
+// TestWholeAnswersDoNotBegin: Envoy passes an answer and its end apart, but only of a stream the beginning is told.
+func TestWholeAnswersDoNotBegin(t *testing.T) {
+	m := modes[0]
+	for body, want := range map[string]int{completion: 0, streamedCompletion: 1} {
+		g := newGateway(t, m, 1, m.configuration(byPrefix, ""))
+		g.publish(newPool(5, 0, 9))
+		s := g.workers[0].askBody(body)
+		s.SetServer(address(1))
+		s.Respond(nil, false)
+		s.RespondBody([]byte("{}"), false)
+		s.RespondBody(nil, true)
+		s.Finish()
+		if began, ended := len(g.events(journal.Began)), len(g.completions()); began != want || ended != 1 {
+			t.Errorf("%s: %d answers began and %d ended, want %d and 1", body, began, ended, want)
+		}
+	}
 }
 
 // TestFailingEndpointDrawsNoTraffic: the endpoint with the shortest queue fails at once. All workers leave it alone

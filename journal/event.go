@@ -24,8 +24,8 @@ const (
 	Gone Kind = 3
 	// Alive tells that Instance still works on its leases. The journal appends it and keeps it to itself.
 	Alive Kind = 4
-	// Began tells that the endpoint of an open lease has begun to answer. The lease stays open. It says what a
-	// Completion says of the answer's beginning: Primary, Tried, Model, Status, TTFTMicros.
+	// Began tells that the endpoint of an open lease has begun to answer a request that asked for a stream. The lease
+	// stays open. It says what a Completion says of the answer's beginning: Primary, Tried, Model, Status, TTFTMicros.
 	Began Kind = 5
 	// Refused is a request that was not routed: it has no lease and no endpoint. Reason says why, Code what the client
 	// was answered.

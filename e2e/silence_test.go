@@ -118,9 +118,11 @@ func TestImpatientClients(t *testing.T) {
 	const (
 		impatient = 40
 		patience  = 6 * time.Second
-		pace      = 100 * time.Millisecond
-		parts     = 3 // the first of which ends about when they leave for the first time
-		lasts     = parts * patience
+		// pace has each server answer somebody within each second: one that does not, while it says that it is idle and
+		// others answer, is rightly suspected.
+		pace  = 40 * time.Millisecond
+		parts = 3 // the first of which ends about when they leave for the first time
+		lasts = parts * patience
 	)
 	body := strings.NewReplacer(`"max_tokens":10`, `"max_tokens":4000`, `"stream":true`,
 		`"stream":false`).Replace(slowBody)

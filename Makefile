@@ -122,7 +122,8 @@ unit: build bin/pintle-failpoint.wasm ## Unit tests, also in 32 bits where the m
 
 .PHONY: race
 race: ## Race detector on what runs concurrently: packages that start goroutines or share what they hold
-	$(GO) test -race -short $$(grep -rlE --include='*.go' '\bgo func|\.Go\(|"sync' internal journal | xargs -n1 dirname | sort -u | sed 's#^#./#')
+	$(GO) test -race -short $$(grep -rlE --include='*.go' '\bgo func|\.Go\(|"sync' internal | xargs -n1 dirname | sort -u | sed 's#^#./#')
+	$(GO) test -race -run Hammer ./journal
 
 .PHONY: fuzz
 fuzz: ## Search with each fuzz target for FUZZTIME, or with those that match TARGET

@@ -33,8 +33,8 @@ func modelServer(t *testing.T, content func() string) string {
 	return server.Listener.Addr().String()
 }
 
-// start runs a sidecar until the test ends and returns its admin address.
-func start(t *testing.T, ingest, endpoints string) string {
+// start runs a sidecar until the test ends, with further lines of its configuration, and returns its admin address.
+func start(t *testing.T, ingest, endpoints string, settings ...string) string {
 	ports, err := harness.FreePorts(2)
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +42,8 @@ func start(t *testing.T, ingest, endpoints string) string {
 	admin := fmt.Sprint("127.0.0.1:", ports[0])
 	path := filepath.Join(t.TempDir(), "sidecar.yaml")
 	config := fmt.Sprintf("envoy: {ingest: ['%s'], token: secret-token}\nadmin: {address: '%s'}\nresponses: {address: "+
-		"'127.0.0.1:%d'}\ndiscovery: {static: [%s]}\n", ingest, admin, ports[1], endpoints)
+		"'127.0.0.1:%d'}\ndiscovery: {static: [%s]}\n%s\n", ingest, admin, ports[1], endpoints,
+		strings.Join(settings, "\n"))
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,7 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"sync"
-	"text/tabwriter"
+	"sync/atomic"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
@@ -31,8 +30,8 @@ func main() { stack.Main("scale", parseFlags, run) }
 func parseFlags(args []string) (o options, err error) {
 	f := flag.NewFlagSet("scale", flag.ContinueOnError)
 	f.IntVar(&o.gateways, "gateways", 8, "gateways, 2 or more")
-	f.Float64Var(&o.seconds, "seconds", 180, "for how long sessions begin")
-	f.Float64Var(&o.warm, "warm", 30, "for how many seconds from the beginning requests do not count")
+	f.Float64Var(&o.seconds, "seconds", 90, "for how long sessions begin")
+	f.Float64Var(&o.warm, "warm", 60, "for how many seconds from the beginning requests do not count")
 	f.Float64Var(&o.part, "part", 1, "part of the published rate")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of random choices")
 	f.StringVar(&o.config, "c", "", "a filter configuration as JSON (default: the shipped one)")
@@ -60,27 +59,32 @@ func run(ctx context.Context, o options) error {
 	}
 	ways = append(ways, way{fmt.Sprintf("%d gateways, apart", o.gateways), o.gateways, -1})
 	requests, follows := sessions(o.seconds, o.part, o.seed)
-	fmt.Printf("%d requests in %.0f s, %d servers\n", len(requests), o.seconds, servers().Count)
+	fmt.Printf("%d requests in %.0f s, %d servers\n%-22s %17s %12s %18s %6s %9s %9s\n", len(requests), o.seconds,
+		servers().Count, "", "follow-ups cached", "of 1 gateway", "at the same server", "CoV", "TTFT p50", "p99")
 	results := make([]result, len(ways))
-	errs := make([]error, len(ways))
-	var running sync.WaitGroup
-	slots := make(chan struct{}, 2) // each has all states in memory
-	for i, w := range ways {
-		running.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			results[i], errs[i] = w.decide(ctx, o, requests, follows)
-		})
+	errs := make([]chan error, len(ways))
+	for i := range ways {
+		errs[i] = make(chan error, 1)
 	}
-	running.Wait()
-	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(out, "\tfollow-ups cached\tof 1 gateway\tat the same server\tCoV\tTTFT p50\tp99")
+	var next atomic.Int32
+	for range 2 { // each has all states in memory
+		go func() {
+			for i := int(next.Add(1)) - 1; i < len(ways); i = int(next.Add(1)) - 1 {
+				var err error
+				results[i], err = ways[i].decide(ctx, o, requests, follows)
+				errs[i] <- err
+			}
+		}()
+	}
 	for i, w := range ways {
+		if err := <-errs[i]; err != nil {
+			return err
+		}
 		r := results[i]
-		fmt.Fprintf(out, "%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.0f ms\t%.0f ms\n", w.name, r.cached, r.cached/results[0].cached,
-			r.same, r.variation, r.p50*1000, r.p99*1000)
+		fmt.Printf("%-22s %17.3f %12.3f %18.3f %6.3f %6.0f ms %6.0f ms\n", w.name, r.cached,
+			r.cached/results[0].cached, r.same, r.variation, r.p50*1000, r.p99*1000)
 	}
-	return errors.Join(append(errs, out.Flush())...)
+	return nil
 }
 
 // result is what came of a way: the share of the follow-ups' tokens that were found cached, the share of follow-ups

@@ -63,10 +63,13 @@ func startGateway(name, folder, redis string, plan any, servers []*harness.Serve
 	return g, nil
 }
 
+// modelServers is how many there are.
+const modelServers = 4
+
 // startServers starts model servers like one.
 func startServers(like sim.Config) (all []*harness.Server, err error) {
 	like.Blocks, like.OutputTokens = 1<<18, 2
-	for i := range 4 {
+	for i := range modelServers {
 		like.Name = fmt.Sprintf("sim-%d", i)
 		server, err := harness.NewServer(like)
 		if err != nil {

@@ -26,6 +26,8 @@ type options struct {
 	each                time.Duration
 	// sessions is how often conversations are compared instead.
 	sessions int
+	// fair is how often users' shares, bursts how often the spread of bursts is compared instead.
+	fair, bursts int
 }
 
 // The bars.
@@ -49,6 +51,8 @@ func parseFlags(args []string) (o options, err error) {
 	f.IntVar(&o.connections, "connections", 8, "with -rounds: connections of clients that ask as much as they can")
 	f.IntVar(&o.sessions, "sessions", 0, "compare what conversations find cached, also with smg, so often, in place "+
 		"of all else")
+	f.IntVar(&o.fair, "fair", 0, "compare users' shares by vtc-basic so often, in place of all else")
+	f.IntVar(&o.bursts, "bursts", 0, "compare how evenly bursts are spread so often, in place of all else")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -75,6 +79,12 @@ func run(ctx context.Context, o options) error {
 	defer valkey.Kill()
 	if o.sessions > 0 {
 		return compareSessions(ctx, o, folder, valkey)
+	}
+	if o.fair > 0 {
+		return compareFairness(ctx, o, folder, valkey)
+	}
+	if o.bursts > 0 {
+		return compareBursts(ctx, o, folder, valkey)
 	}
 	if o.rounds > 0 {
 		return comparePairs(ctx, o, folder, valkey)

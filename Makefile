@@ -239,9 +239,9 @@ bench-peers: build bin/noop.wasm $(wrk) ## Pintle beside llm-d, AIBrix, SGLang, 
 bench-replicate: build ## What it costs that gateways decide as one: delay and processor time, a minute
 	@$(GO) run ./bench/replicate $(ARGS)
 
-# ARGS are flags, such as make bench-scale ARGS='-part 0.5 -gateways 4'.
+# ARGS are flags, such as make bench-scale ARGS='-part 1 -lags 100ms'.
 .PHONY: bench-scale
-bench-scale: ## What 8 gateways before 240 servers find cached, by how late they know of each other, in virtual time
+bench-scale: ## What 8 gateways before 240 servers find cached, by how late they know of each other, in virtual time: a quarter of it in two minutes
 	@$(GO) run ./bench/scale $(ARGS)
 
 # ARGS may name another program that is to scrape the same pages: ARGS='-peer PROGRAM -- -ports {ports}'.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +24,7 @@ type options struct {
 	part          float64
 	seed          uint64
 	config        string
+	lags          []time.Duration
 }
 
 func main() { stack.Main("scale", parseFlags, run) }
@@ -32,14 +34,23 @@ func parseFlags(args []string) (o options, err error) {
 	f.IntVar(&o.gateways, "gateways", 8, "gateways, 2 or more")
 	f.Float64Var(&o.seconds, "seconds", 90, "for how long sessions begin")
 	f.Float64Var(&o.warm, "warm", 60, "for how many seconds from the beginning requests do not count")
-	f.Float64Var(&o.part, "part", 1, "part of the published rate")
+	f.Float64Var(&o.part, "part", 0.25, "part of the published servers and sessions")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of random choices")
+	lags := f.String("lags", "0,50ms,100ms,250ms,1s", "how late gateways know of each other, separated by commas")
 	f.StringVar(&o.config, "c", "", "a filter configuration as JSON (default: the shipped one)")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
-	if o.gateways < 2 || o.warm < 0 || o.seconds <= o.warm || o.part <= 0 || f.NArg() > 0 {
-		return o, errors.New("want no arguments, -gateways of 2 or more, -part above 0, and -seconds above -warm")
+	for text := range strings.SplitSeq(*lags, ",") {
+		lag, err := time.ParseDuration(text)
+		if err != nil {
+			return o, fmt.Errorf("-lags: %w", err)
+		}
+		o.lags = append(o.lags, lag)
+	}
+	if o.gateways < 2 || o.warm < 0 || o.seconds <= o.warm || o.part < 0.01 || f.NArg() > 0 {
+		return o, errors.New("want no arguments, -gateways of 2 or more, -part of 0.01 or more, and -seconds above " +
+			"-warm")
 	}
 	return o, nil
 }
@@ -53,14 +64,13 @@ type way struct {
 
 func run(ctx context.Context, o options) error {
 	ways := []way{{"1 gateway", 1, 0}}
-	for _, lag := range []time.Duration{0, 50, 100, 250, 1000} {
-		lag *= time.Millisecond
+	for _, lag := range o.lags {
 		ways = append(ways, way{fmt.Sprintf("%d gateways, %v", o.gateways, lag), o.gateways, lag.Seconds()})
 	}
 	ways = append(ways, way{fmt.Sprintf("%d gateways, apart", o.gateways), o.gateways, -1})
 	requests, follows := sessions(o.seconds, o.part, o.seed)
 	fmt.Printf("%d requests in %.0f s, %d servers\n%-22s %17s %12s %18s %6s %9s %9s\n", len(requests), o.seconds,
-		servers().Count, "", "follow-ups cached", "of 1 gateway", "at the same server", "CoV", "TTFT p50", "p99")
+		servers(o.part).Count, "", "follow-ups cached", "of 1 gateway", "at the same server", "CoV", "TTFT p50", "p99")
 	results := make([]result, len(ways))
 	errs := make([]chan error, len(ways))
 	for i := range ways {
@@ -107,18 +117,18 @@ func (w way) decide(ctx context.Context, o options, requests []replay.Request, f
 		}
 		plans = append(plans, c.Plan)
 	}
-	samples, err := replay.Run(ctx, plans[0], requests, replay.Options{Servers: servers(), Seed: o.seed,
+	samples, err := replay.Run(ctx, plans[0], requests, replay.Options{Servers: servers(o.part), Seed: o.seed,
 		Others: plans[1:], Lag: w.lag})
 	if err != nil {
 		return r, err
 	}
-	return sum(samples, requests, follows, o.warm), nil
+	return sum(samples, requests, follows, o), nil
 }
 
 // sum sums samples up, which are in the order of requests.
-func sum(samples []replay.Sample, requests []replay.Request, follows []bool, warm float64) (r result) {
+func sum(samples []replay.Sample, requests []replay.Request, follows []bool, o options) (r result) {
 	var input, cached, same, turns int
-	counts := make([]float64, servers().Count)
+	counts := make([]float64, servers(o.part).Count)
 	first := map[uint64]int{} // the server of a session's first turn, by its first block that is no other's
 	var counted []replay.Sample
 	for i, s := range samples {
@@ -129,7 +139,7 @@ func sum(samples []replay.Sample, requests []replay.Request, follows []bool, war
 		if !follows[i] {
 			first[session] = s.Server
 		}
-		if s.At < warm {
+		if s.At < o.warm {
 			continue
 		}
 		counted = append(counted, s)

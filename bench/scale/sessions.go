@@ -44,10 +44,10 @@ func draw(of []step, random *rand.Rand) (units int) {
 	return max(int(math.Round(tokens/unit)), 1)
 }
 
-// servers are those of the published run.
-func servers() replay.Servers {
-	return replay.Servers{Count: 240, MaxRunning: 80, BlockTokens: unit, Blocks: 1_200_000 / unit,
-		PrefillTokensPerSecond: 80_000, TimePerOutputToken: 4300 * time.Microsecond}
+// servers are a part of those of the published run.
+func servers(part float64) replay.Servers {
+	return replay.Servers{Count: int(math.Round(240 * part)), MaxRunning: 80, BlockTokens: unit,
+		Blocks: 1_200_000 / unit, PrefillTokensPerSecond: 80_000, TimePerOutputToken: 4300 * time.Microsecond}
 }
 
 // sessions are those that begin within so many seconds, at a part of the published rate. Of each request the second
@@ -59,7 +59,7 @@ func sessions(seconds, part float64, seed uint64) (all []replay.Request, follows
 		follows bool
 	}
 	var turns []turn
-	s := servers()
+	s := servers(part)
 	block := uint64(sharedTokens / unit)
 	for at := 0.0; at < seconds; at += random.ExpFloat64() / (perSecond * part) {
 		prompt, answer := max(draw(prompts, random), sharedTokens/unit+1), draw(answers, random)

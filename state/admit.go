@@ -12,7 +12,7 @@ func (p *Prefix) admit(index int, blocks []uint64) []uint64 {
 	for _, block := range blocks {
 		p.seen.add(mix(block^l.salt, p.factor))
 	}
-	have := p.Match(index, blocks)
+	_, have := p.match(index, blocks)
 	room := max(int(l.cap)-int(l.count), 0)
 	if p.live >= p.limit {
 		room = 0

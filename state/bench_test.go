@@ -50,7 +50,7 @@ func BenchmarkMatchAll(b *testing.B) {
 	matched := make([]int32, len(indexes))
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		p.MatchAll(prompts[i%len(prompts)], indexes, matched)
+		p.MatchAll(prompts[i%len(prompts)], indexes, matched, nil)
 	}
 }
 

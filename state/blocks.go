@@ -81,6 +81,14 @@ func (c Chain) ID() uint64 {
 	return id
 }
 
+// blockBytes is the length of a block by the number of its chain, 0 where that does not tell.
+func blockBytes(id uint64) uint32 {
+	if id>>33 != 0 {
+		return 0
+	}
+	return uint32(id)
+}
+
 // Blocks appends the hashes of the first maxBlocks blocks of the prompt to dst. model is the one the server is asked
 // for. r is the scan of body.
 func (h *Hasher) Blocks(dst []uint64, model string, r *openai.Request, body []byte, blockTokens,

@@ -24,6 +24,7 @@ type wait struct {
 	believed         uint16 // blocks that the primary endpoint was thought to have
 	page             uint8
 	open, answered   bool
+	memory           memory
 }
 
 // pending is the blocks of prompts that wait for their answer, 1 MiB at most. A page that is full is used again when
@@ -56,8 +57,8 @@ func (q *pending) key(instance uint64, lease uint32) uint64 {
 	return mix(instance^uint64(lease)*0x9e3779b97f4a7c15, q.factor)
 }
 
-// put keeps the chains of a decision.
-func (q *pending) put(e *journal.Event, believed int) {
+// put keeps the chains of a decision, and what was known of the first one.
+func (q *pending) put(e *journal.Event, believed int, known *memory) {
 	size := 0
 	for i := range e.Chains {
 		size += 2 + len(e.Chains[i].Blocks)
@@ -71,6 +72,7 @@ func (q *pending) put(e *journal.Event, believed int) {
 	*q.waits.at(i) = wait{
 		instance: e.Instance, lease: e.Lease, primary: e.Primary, prefill: e.Prefill, open: true,
 		start: uint16(page.used), size: uint16(size), believed: uint16(believed), page: uint8(q.at),
+		memory: *known,
 	}
 	page.waits = append(page.waits, i)
 	page.open++

@@ -1,12 +1,18 @@
 package state
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 const (
 	// DefaultPrefixCapacity is how many blocks an endpoint is taken to cache.
 	DefaultPrefixCapacity = 31250
-	// DefaultPrefixEntries bounds the index over all endpoints, about 91 MiB.
+	// DefaultPrefixEntries bounds the index over all endpoints, about 107 MiB.
 	DefaultPrefixEntries = 4 << 20
+
+	// remembered is how many times as many blocks are kept as are believed.
+	remembered = 4
 
 	sweepBatch  = 256
 	victimBatch = 64
@@ -17,7 +23,18 @@ type recency struct {
 	salt uint64 // drawn anew for each endpoint that uses the index
 	ends
 	count, cap uint32
+	// clock counts the blocks that the endpoint has stored, as far as is known. A block's stamp is the clock when a
+	// prompt last had it, and its age what the endpoint has stored since. Blocks younger than trust are believed.
+	clock, trust uint32
+	told         uint32 // the capacity that trust began with, 0 for none
 }
+
+// everything is the trust in a list of which all blocks are believed.
+const everything = math.MaxUint32
+
+func (l *recency) age(n *node) uint32 { return l.clock - n.stamp }
+
+func (l *recency) believes(n *node) bool { return l.age(n) < l.trust }
 
 // Prefix is an approximate index of which endpoint caches which blocks: for each endpoint an LRU of the hashes of the
 // blocks that were sent to it.
@@ -29,6 +46,10 @@ type recency struct {
 // touched whose parent follows in the same Add. So what an endpoint has of a prompt always is a prefix of it, and its
 // length can be found by binary search. Only two blocks with the same 64-bit hash can break this; then Match returns
 // the length of another match.
+//
+// A list may keep more blocks than the endpoint is believed to have, see believe: what is older than that is remembered,
+// but counts no longer. As parents are more recent than their children, what is believed of a prompt is its beginning,
+// too.
 //
 // Add takes O(1) steps for each block, but for one block in 64 of a full index, which looks at all endpoints for the
 // longest list, and for one addition in many to the sketch, which halves its counters, 4 MiB at the most. Match takes
@@ -109,8 +130,12 @@ func (p *Prefix) stamp(e uint32) {
 // Resize makes room for indexes below n. It never shrinks.
 func (p *Prefix) Resize(n int) {
 	for len(p.lists) < n {
-		p.lists = append(p.lists, recency{salt: p.draw(), cap: p.capacity})
+		p.lists = append(p.lists, p.newList())
 	}
+}
+
+func (p *Prefix) newList() recency {
+	return recency{salt: p.draw(), cap: p.capacity, trust: everything}
 }
 
 func (p *Prefix) draw() uint64 {
@@ -129,7 +154,7 @@ func (p *Prefix) Reset(index int) {
 		p.garbage = l.oldest
 		p.live -= l.count
 	}
-	*l = recency{salt: p.draw(), cap: p.capacity}
+	*l = p.newList()
 	p.victimLeft = 0
 }
 
@@ -138,9 +163,9 @@ func (p *Prefix) clear(index int) {
 	if uint(index) >= uint(len(p.lists)) {
 		return
 	}
-	capacity := p.lists[index].cap
+	l := p.lists[index]
 	p.Reset(index)
-	p.lists[index].cap = capacity
+	p.lists[index].cap, p.lists[index].trust, p.lists[index].told = l.cap, l.trust, l.told
 }
 
 // SetCapacity says how many blocks an endpoint caches; 0 or less stands for the default. What is too much then leaves
@@ -149,6 +174,14 @@ func (p *Prefix) SetCapacity(index, blocks int) {
 	if uint(index) < uint(len(p.lists)) {
 		p.lists[index].cap = uint32(positive(blocks, int(p.capacity)))
 	}
+}
+
+// believe says how many blocks an endpoint is believed to have, of those that its list keeps. The list keeps four times
+// as many, and no fewer than it would if nothing were known: with what it remembers reports are compared.
+func (p *Prefix) believe(index int, blocks uint32) {
+	l := &p.lists[index]
+	l.trust = blocks
+	l.cap = max(p.capacity, remembered*min(blocks, math.MaxUint32/remembered))
 }
 
 // Add tells that a prompt with these blocks was sent to the endpoint. Blocks beyond its capacity are passed over.
@@ -164,7 +197,9 @@ func (p *Prefix) Add(index int, blocks []uint64) {
 		p.evict(l)
 	}
 	if p.seen != nil {
-		blocks = p.admit(index, blocks)
+		admitted := p.admit(index, blocks)
+		l.clock += uint32(len(blocks) - len(admitted)) // the endpoint stores them, whether they are kept here or not
+		blocks = admitted
 	}
 	for n := len(blocks); n > 0; n = max(n-batch, 0) {
 		p.addBatch(l, blocks[max(n-batch, 0):n])
@@ -187,6 +222,11 @@ func (p *Prefix) addBatch(l *recency, blocks []uint64) {
 
 func (p *Prefix) add(l *recency, key uint64) {
 	if e := p.table.find(key); e != 0 {
+		n := p.table.at(e)
+		if !l.believes(n) {
+			l.clock++
+		}
+		n.stamp = l.clock
 		p.stamp(e)
 		p.table.touch(&l.ends, e)
 		return
@@ -197,6 +237,8 @@ func (p *Prefix) add(l *recency, key uint64) {
 		p.makeRoom()
 	}
 	e := p.table.insert(key)
+	l.clock++
+	p.table.at(e).stamp = l.clock
 	p.stamp(e)
 	p.table.push(&l.ends, e)
 	l.count++
@@ -259,7 +301,7 @@ func (p *Prefix) Sweep() {
 	}
 }
 
-// Len is the number of blocks of an endpoint.
+// Len is the number of blocks that are kept of an endpoint.
 func (p *Prefix) Len(index int) int {
 	if uint(index) >= uint(len(p.lists)) {
 		return 0
@@ -267,12 +309,20 @@ func (p *Prefix) Len(index int) int {
 	return int(p.lists[index].count)
 }
 
+// believed is the number of blocks of an endpoint, without those that count no longer.
+func (p *Prefix) believed(index int) int {
+	if uint(index) >= uint(len(p.lists)) {
+		return 0
+	}
+	return int(min(p.lists[index].count, p.lists[index].trust))
+}
+
 // Entries is the number of blocks of all endpoints.
 func (p *Prefix) Entries() int { return int(p.live) }
 
 // MemoryBytes is the memory that the index holds.
 func (p *Prefix) MemoryBytes() int {
-	const list = 32
+	const list = 40
 	n := p.table.memory() + p.stamps.memory() + cap(p.lists)*list
 	if p.seen != nil {
 		n += p.seen.memory()

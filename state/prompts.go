@@ -36,6 +36,9 @@ const (
 // when it reports that it had nothing of a prompt in its cache that it should have had: at once if it never was right,
 // at the second time in a row if it was.
 //
+// How many blocks an endpoint has is believed at first as it is told by SetCapacity, and then as the answers show, see
+// Prefix.correct.
+//
 // There may be several indexes, which have the same kind of memory with other capacities, or of prompts cut in another
 // way.
 type Prompts struct {
@@ -144,12 +147,21 @@ func (p *Prompts) Expire(now int64) {
 	p.tentative.Expire(now)
 }
 
-// SetCapacity says how many blocks an endpoint caches; 0 or less stands for the default.
+// SetCapacity says how many blocks an endpoint says that it caches, 0 or less for unknown. What it reports of prompts
+// then corrects that.
 func (p *Prompts) SetCapacity(index, blocks int) {
-	if blocks > 0 {
-		blocks *= p.chains
+	list := p.list(index, 0)
+	if uint(list) >= uint(len(p.answered.lists)) {
+		return
 	}
-	p.setCapacity(p.list(index, 0), blocks)
+	l := &p.answered.lists[list]
+	told := uint32(min(max(blocks, 0), math.MaxInt32/p.chains) * p.chains)
+	if told != 0 && told != l.told {
+		l.told = told
+		p.answered.believe(list, told)
+	} else if l.trust == everything {
+		l.trust = l.cap
+	}
 }
 
 // SetIndexCapacity is SetCapacity for one of the further indexes.
@@ -198,19 +210,29 @@ func (p *Prompts) former(index int, time int64) bool {
 	return time < since && time >= since-processLag
 }
 
-// Match is how many of the leading blocks the endpoint has or is computing. It changes nothing.
+// Match is how many of the leading blocks the endpoint is believed to have or is computing. It changes nothing.
 func (p *Prompts) Match(index int, blocks []uint64) int {
 	list := p.list(index, 0)
-	return max(p.answered.Match(list, blocks), p.tentative.Match(list, blocks))
+	return max(p.answered.Match(list, blocks), int(p.atMost(list, int32(p.tentative.Match(list, blocks)))))
 }
 
 // MatchAll sets matched[i] to Match of indexes[i]. matched is at least as long as indexes.
 func (p *Prompts) MatchAll(blocks []uint64, indexes []uint16, matched []int32) {
-	p.MatchIn(0, blocks, indexes, matched)
+	p.matchIn(0, blocks, indexes, matched, nil)
+}
+
+// MatchKept is MatchAll and sets kept[i] to how many of the leading blocks indexes[i] had once, matched[i] or more: it
+// is not believed to have the others any longer.
+func (p *Prompts) MatchKept(blocks []uint64, indexes []uint16, matched, kept []int32) {
+	p.matchIn(0, blocks, indexes, matched, kept)
 }
 
 // MatchIn is MatchAll in one of the indexes.
 func (p *Prompts) MatchIn(index int, blocks []uint64, endpoints []uint16, matched []int32) {
+	p.matchIn(index, blocks, endpoints, matched, nil)
+}
+
+func (p *Prompts) matchIn(index int, blocks []uint64, endpoints []uint16, matched, kept []int32) {
 	lists := endpoints
 	if p.indexes > 1 {
 		p.lists = p.lists[:0]
@@ -219,17 +241,28 @@ func (p *Prompts) MatchIn(index int, blocks []uint64, endpoints []uint16, matche
 		}
 		lists = p.lists
 	}
-	p.answered.MatchAll(blocks, lists, matched)
+	p.answered.MatchAll(blocks, lists, matched, kept)
 	if p.tentative.live == 0 {
 		return
 	}
 	if cap(p.scratch) < len(lists) {
 		p.scratch = make([]int32, len(lists))
 	}
-	p.tentative.MatchAll(blocks, lists, p.scratch[:len(lists)])
+	p.tentative.MatchAll(blocks, lists, p.scratch[:len(lists)], nil)
 	for i := range lists {
-		matched[i] = max(matched[i], p.scratch[i])
+		matched[i] = max(matched[i], p.atMost(int(lists[i]), p.scratch[i]))
+		if kept != nil {
+			kept[i] = max(kept[i], p.scratch[i])
+		}
 	}
+}
+
+// atMost is blocks, or how many a list is believed to have room for if that is less.
+func (p *Prompts) atMost(list int, blocks int32) int32 {
+	if uint(list) >= uint(len(p.answered.lists)) {
+		return blocks
+	}
+	return int32(min(uint32(blocks), p.answered.lists[list].trust))
 }
 
 // apply implements part.
@@ -251,7 +284,7 @@ func (p *Prompts) decided(s *step) {
 	if len(s.Chains) == 0 || p.former(s.primary, s.Time) {
 		return
 	}
-	believed := 0
+	believed, known := 0, p.recall(s)
 	for i := range s.Chains {
 		chain := &s.Chains[i]
 		for index := range p.indexes {
@@ -267,7 +300,20 @@ func (p *Prompts) decided(s *step) {
 			}
 		}
 	}
-	p.pending.put(s.Event, believed)
+	p.pending.put(s.Event, believed, &known)
+}
+
+// recall notes what is known of a decision's first chain, if reports are to correct it.
+func (p *Prompts) recall(s *step) (m memory) {
+	list, chain := p.list(s.primary, 0), &s.Chains[0]
+	m.blockBytes = blockBytes(chain.ID)
+	if !p.shared || m.blockBytes == 0 || uint(list) >= uint(len(p.answered.lists)) ||
+		p.answered.lists[list].trust == everything {
+		return memory{}
+	}
+	m.bytes = s.PromptBytes
+	p.answered.recall(list, chain.Blocks, &m)
+	return m
 }
 
 // begun takes a prompt for cached where it was answered.
@@ -276,8 +322,15 @@ func (p *Prompts) begun(s *step) {
 	if w == nil || p.former(s.primary, s.Time) {
 		return
 	}
-	if s.Kind == journal.Completion && s.CachedReported && s.Tried == 0 && w.prefill == 0 &&
-		int(w.believed) >= leastDoubt {
+	reported := s.Kind == journal.Completion && s.CachedReported && s.Tried == 0 && w.prefill == 0
+	if w.memory.kept > 0 && !w.answered {
+		words := p.pending.words(w)
+		p.answered.review(p.list(s.primary, 0), words[2:2+words[1]], &w.memory)
+	}
+	if reported {
+		p.answered.correct(p.list(s.primary, 0), &w.memory, s.CachedTokens, s.InputTokens)
+	}
+	if reported && int(w.believed) >= leastDoubt {
 		p.judge(s.primary, s.CachedTokens > 0)
 	} else if w.answered {
 		return
@@ -316,8 +369,17 @@ func (p *Prompts) judge(index int, had bool) {
 	}
 }
 
-// Len is the number of blocks that an endpoint has answered.
-func (p *Prompts) Len(index int) int { return p.answered.Len(p.list(index, 0)) }
+// Len is the number of blocks that an endpoint has answered and is believed to have.
+func (p *Prompts) Len(index int) int { return p.answered.believed(p.list(index, 0)) }
+
+// Capacity is how many blocks an endpoint is believed to have room for; ok is false where nobody asked.
+func (p *Prompts) Capacity(index int) (blocks int, ok bool) {
+	list := p.list(index, 0)
+	if uint(list) >= uint(len(p.answered.lists)) || p.answered.lists[list].trust == everything {
+		return 0, false
+	}
+	return int(p.answered.lists[list].trust) / p.chains, true
+}
 
 // Entries is the number of blocks of all endpoints, tentative ones included.
 func (p *Prompts) Entries() int { return p.answered.Entries() + p.tentative.Entries() }

@@ -2,11 +2,12 @@ package state
 
 import "unsafe"
 
-// node is an entry of a table. The key is cut in two so that a node is 20 bytes and not 24. Links are the user's: they
-// lie here as who found an entry next needs them, and a node takes one cache line.
+// node is an entry of a table. The key is cut in two so that a node is 24 bytes and not 32. Links and stamp are the
+// user's: they lie here as who found an entry next needs them, and a node takes one cache line.
 type node struct {
 	low, high, next uint32
 	older, newer    uint32
+	stamp           uint32
 }
 
 // table is a hash table by linear hashing (W. Litwin, 1980): each insert that makes it too full splits one bucket, so

@@ -92,6 +92,8 @@ func (o *replayOptions) flags() *flag.FlagSet {
 	f.IntVar(&s.MaxRunning, "max-num-seqs", s.MaxRunning, "batch slots of a server")
 	f.IntVar(&s.BlockTokens, "block-size", s.BlockTokens, "tokens in a block of KV cache")
 	f.IntVar(&s.Blocks, "num-blocks", s.Blocks, "blocks of a server's KV cache")
+	f.IntVar(&s.ReportedBlocks, "reported-blocks", 0, "blocks that servers' metrics tell of, 0 for all of them: an "+
+		"engine that offloads its cache tells of those on its GPU alone")
 	f.Float64Var(&s.PrefillTokensPerSecond, "prefill-tokens-per-second", s.PrefillTokensPerSecond,
 		"speed of prefill of uncached prompt tokens")
 	f.DurationVar(&s.TimePerOutputToken, "time-per-output-token", s.TimePerOutputToken,
@@ -189,6 +191,9 @@ func (o *replayOptions) check() error {
 		return fmt.Errorf("flag -time-per-output-token %v: want 0s or more", s.TimePerOutputToken)
 	case !(s.BatchSlowdown >= 0):
 		return fmt.Errorf("flag -batch-slowdown %v: want 0 or more", s.BatchSlowdown)
+	}
+	if s.ReportedBlocks < 0 || s.ReportedBlocks > 1<<24 {
+		return fmt.Errorf("flag -reported-blocks %d: want 0 to %d", s.ReportedBlocks, 1<<24)
 	}
 	for _, n := range []struct {
 		name      string

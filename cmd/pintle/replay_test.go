@@ -115,6 +115,7 @@ func TestReplayMistakes(t *testing.T) {
 		{"output", []string{"-c", config, "-o", "xml", traceFile}, `flag -o: "xml" is not text, json or html`},
 		{"scale", []string{"-c", config, "-scale", "0", traceFile}, "flag -scale 0: want a number above 0"},
 		{"servers", []string{"-c", config, "-servers", "0", traceFile}, "flag -servers 0: want 1 to 4096"},
+		{"told blocks", []string{"-c", config, "-reported-blocks", "-1", traceFile}, "flag -reported-blocks -1: want 0 to"},
 		{"blocks", []string{"-c", config, "-num-blocks", "-1", traceFile}, "flag -num-blocks -1: want 1 to"},
 		{"limit", []string{"-c", config, "-slo-ttft", "0s", traceFile}, "want a time above 0"},
 		{"speeds", []string{"-c", config, "-speeds", "1,0", traceFile}, `"0": want 0.001 to 1000`},

@@ -14,6 +14,9 @@ type Servers struct {
 	MaxRunning int
 	// BlockTokens and Blocks size the KV cache.
 	BlockTokens, Blocks int
+	// ReportedBlocks is what the metrics tell of Blocks; 0 stands for the truth. An engine that keeps blocks elsewhere,
+	// too, tells of those on its GPU alone.
+	ReportedBlocks int
 	// PrefillTokensPerSecond is how fast prompt tokens that are not cached are processed, one prompt after another.
 	PrefillTokensPerSecond float64
 	// TimePerOutputToken is the pace of a request that runs alone; each further one in the batch adds BatchSlowdown of

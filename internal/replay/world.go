@@ -159,7 +159,8 @@ func newGateway(plan *scoring.Plan, o *Options, seed uint64) *gateway {
 			e.Address = "10." + strconv.Itoa(i>>16) + "." + strconv.Itoa(i>>8&255) + "." + strconv.Itoa(i&255) + ":8000"
 		}
 		e.Metrics = scoring.Metrics{
-			KVBlockTokens: o.Servers.BlockTokens, KVBlocks: o.Servers.Blocks, MaxRunning: o.Servers.MaxRunning,
+			KVBlockTokens: o.Servers.BlockTokens, KVBlocks: cmp.Or(o.Servers.ReportedBlocks, o.Servers.Blocks),
+			MaxRunning: o.Servers.MaxRunning,
 		}
 	}
 	options := plan.StateOptions()

@@ -13,14 +13,23 @@ import (
 // KV cache. It keeps, for each endpoint, the hashes of the blocks of prompts that went there; the least recently used
 // ones go first, and of one prompt the last blocks before the first.
 //
-// Formula: matched blocks / blocks of the prompt, where matched blocks are the leading ones that the endpoint has
-// without a gap. A prompt shorter than a block: 0.
+// Formula: (matched blocks + remembered blocks / 2) / blocks of the prompt, where matched blocks are the leading ones
+// that the endpoint has without a gap, and remembered ones those behind them that it had once. A prompt shorter than a
+// block: 0.
 //
 // An endpoint has the blocks of prompts that it answered: from the first byte of an answer with status 200 on. Until
-// then, for a minute at most, they count as well, but take no other blocks' place. When an endpoint has as many as its
-// cache, a new block takes the place of the least recently used one only if it was seen as often lately, so that
-// prompts that come once evict none that come again. An endpoint loses all of them when its process is another one, and
-// when it reports 0 cached tokens for prompts that it was believed to have.
+// then, for a minute at most, they count as well, but take no other blocks' place. It has them until it has stored as
+// many others as its cache has room for; after that they are remembered, until four times as many are, or
+// lruCapacityPerServer if that is more. When that is full, a new block takes the place of the least recently used one
+// only if it was seen as often lately, so that prompts that come once evict none that come again. An endpoint loses all
+// of them when its process is another one, and when it reports 0 cached tokens for prompts that it was believed to
+// have.
+//
+// How much a cache has room for is learnt with autoTune. What the server tells of its KV cache is where it begins; with
+// KV offload that is a fraction of what it has. Then every answer that says how many tokens of its prompt were cached
+// corrects it: blocks that were there though they were only remembered raise it, blocks that were not there though they
+// were believed lower it, each time half of the way, at most by a factor of two, and what is older is no longer
+// believed. Answers that do not say leave it as it is.
 //
 // Range: 0 to 1. A block is blockSizeTokens x 4 bytes of the prompt; model and cache salt are part of its hash. Several
 // prefix scorers in one decision may have other sizes and bounds; all of them together look at 1,024 blocks at most.
@@ -37,6 +46,7 @@ type prefixCacheScorer struct {
 	prefixCacheScorerParameters
 	indexes []uint16
 	matched []int32
+	kept    []int32
 	// tuned is the size of a block as the servers' pages ask for, 0 for unknown.
 	tuned      int
 	blockBytes int // 0 for blocks of tokens
@@ -44,9 +54,9 @@ type prefixCacheScorer struct {
 }
 
 type prefixCacheScorerParameters struct {
-	// AutoTune takes the block size and the capacity from what the servers report of their KV caches, where they do: as
-	// many of the pages that most servers have as make 64 tokens or more. Pages of more than 4,096 tokens are not
-	// believed.
+	// AutoTune takes the block size and the capacity to begin with from what the servers report of their KV caches,
+	// where they do: as many of the pages that most servers have as make 64 tokens or more. Pages of more than 4,096
+	// tokens are not believed. The capacity is then learnt from answers. false: lruCapacityPerServer holds as it is.
 	AutoTune bool
 	// BlockSizeTokens is the size of a block in tokens of 4 bytes.
 	BlockSizeTokens int
@@ -58,7 +68,8 @@ type prefixCacheScorerParameters struct {
 	// MaxPrefixBlocksToMatch bounds the blocks of a prompt that are looked at. More than 1,024 count as 1,024, which is
 	// said at start. An endpoint that has all of them is taken to have what lies behind them, too.
 	MaxPrefixBlocksToMatch int
-	// LruCapacityPerServer is how many blocks are kept for each endpoint.
+	// LruCapacityPerServer is how many blocks are kept for each endpoint, more if it turns out to have room for more.
+	// With autoTune they need not all be believed.
 	LruCapacityPerServer int
 
 	// PrefixMatchInfoProducerName is of llm-d's dialect: the producer to go by. When it is not given it is the one
@@ -168,17 +179,16 @@ func (s *prefixCacheScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoi
 		s.indexes = append(s.indexes, uint16(e.StateIndex))
 	}
 	if cap(s.matched) < len(candidates) {
-		s.matched = make([]int32, len(candidates))
+		s.matched, s.kept = make([]int32, len(candidates)), make([]int32, len(candidates))
 	}
-	s.matched = s.matched[:len(candidates)]
-	c.Pool.State.Prefix.MatchAll(blocks, s.indexes, s.matched)
+	s.matched, s.kept = s.matched[:len(candidates)], s.kept[:len(candidates)]
+	c.Pool.State.Prefix.MatchKept(blocks, s.indexes, s.matched, s.kept)
 	for i, e := range candidates {
-		if s.matched[i] == 0 {
-			continue
+		if s.matched[i] > 0 {
+			c.SetWarm()
+			c.SetCachedTokens(e, s.cached(c, int(s.matched[i]), len(blocks), blockBytes))
 		}
-		c.SetWarm()
-		c.SetCachedTokens(e, s.cached(c, int(s.matched[i]), len(blocks), blockBytes))
-		scores[i] = float64(s.matched[i]) / float64(len(blocks))
+		scores[i] = float64(s.matched[i]+s.kept[i]) / float64(2*len(blocks))
 	}
 }
 

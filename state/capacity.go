@@ -1,0 +1,100 @@
+package state
+
+import "math"
+
+const (
+	// agesKept is of how many blocks of a prompt it is noted how old they were when the prompt was sent.
+	agesKept = 8
+	// capacityGain is which part of the way a report moves the capacity towards what it shows; no report more than
+	// halves or doubles it. leastCapacity bounds it, in blocks.
+	capacityGain, leastCapacity = 0.5, 16
+	// Where the cached part of a prompt ends is known to slackBlocks and a slackShare of it: tokens are not equally
+	// long everywhere, and servers round down to pages.
+	slackBlocks, slackShare = 2, 8
+)
+
+// memory is what was kept of a prompt's blocks at an endpoint when it was sent there.
+type memory struct {
+	bytes, blockBytes uint32 // of the prompt's text and of a block, 0 for unknown
+	// kept blocks were in the list, their ages by agePlace. Bit i of renewed is set when another answer used that block
+	// before this one began: it may have been stored anew.
+	kept    uint16
+	renewed uint8
+	ages    [agesKept]uint32
+}
+
+// agePlace is the block of which age i is, -1 for none.
+func agePlace(i, kept int) int {
+	at := (i+1)*kept/agesKept - 1
+	if i > 0 && at == i*kept/agesKept-1 {
+		return -1
+	}
+	return at
+}
+
+// recall notes what is kept of blocks.
+func (p *Prefix) recall(index int, blocks []uint64, m *memory) {
+	l := &p.lists[index]
+	_, kept := p.match(index, blocks)
+	m.kept, m.renewed = uint16(kept), 0
+	for i := range m.ages {
+		m.ages[i] = 0
+		if at := agePlace(i, kept); at >= 0 {
+			if e := p.table.find(mix(blocks[at]^l.salt, p.factor)); e != 0 {
+				m.ages[i] = l.age(p.table.at(e))
+			}
+		}
+	}
+}
+
+// review notes which of the blocks others have used since recall.
+func (p *Prefix) review(index int, blocks []uint64, m *memory) {
+	if uint(index) >= uint(len(p.lists)) || int(m.kept) > len(blocks) {
+		return
+	}
+	l := &p.lists[index]
+	for i, age := range m.ages {
+		if at := agePlace(i, int(m.kept)); at >= 0 {
+			if e := p.table.find(mix(blocks[at]^l.salt, p.factor)); e == 0 || l.age(p.table.at(e)) < age {
+				m.renewed |= 1 << i
+			}
+		}
+	}
+}
+
+// correct takes a server's report of how many of a prompt's tokens it had in its cache. As caches evict what was used
+// longest ago, it has what is younger than some age, which is its capacity: a block that it had though it is older than
+// believed raises that, a block that it had not though it is younger lowers it. Blocks that are older than the capacity
+// count no longer from then on.
+func (p *Prefix) correct(index int, m *memory, cached, input uint32) {
+	if uint(index) >= uint(len(p.lists)) || m.kept == 0 || cached > 0 && (m.bytes == 0 || input == 0) {
+		return
+	}
+	had := 0
+	if cached > 0 {
+		had = int(float64(min(cached, input)) / float64(input) * float64(m.bytes) / float64(m.blockBytes))
+	}
+	slack := slackBlocks + had/slackShare
+	oldest, youngest := uint32(0), uint32(everything)
+	for i, age := range m.ages {
+		at := agePlace(i, int(m.kept))
+		switch {
+		case at < 0:
+		case at < had-slack:
+			if m.renewed>>i&1 == 0 {
+				oldest = max(oldest, age)
+			}
+		case at >= had+slack:
+			youngest = min(youngest, age)
+		}
+	}
+	trust := p.lists[index].trust
+	believed := float64(trust)
+	switch {
+	case oldest > trust:
+		shown := min(float64(oldest), believed+believed/capacityGain)
+		p.believe(index, uint32(math.Ceil(believed+capacityGain*(shown-believed))))
+	case youngest < trust:
+		p.believe(index, uint32(max(believed+capacityGain*(float64(youngest)-believed), leastCapacity)))
+	}
+}

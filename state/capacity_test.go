@@ -1,0 +1,149 @@
+package state
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/pintle-dev/pintle/journal"
+)
+
+// lruServer is a server's cache of blocks, of which those used longest ago go.
+type lruServer struct {
+	room, clock int
+	used        map[uint64]int
+}
+
+// serve returns how many of the leading blocks were cached.
+func (c *lruServer) serve(blocks []uint64) (had int) {
+	for had < len(blocks) && c.used[blocks[had]] > 0 {
+		had++
+	}
+	for i := len(blocks) - 1; i >= 0; i-- {
+		c.clock++
+		c.used[blocks[i]] = c.clock
+	}
+	for len(c.used) > c.room {
+		oldest, at := uint64(0), c.clock+1
+		for block, used := range c.used {
+			if used < at {
+				oldest, at = block, used
+			}
+		}
+		delete(c.used, oldest)
+	}
+	return had
+}
+
+// fresh is n blocks that no other number has.
+func fresh(number uint64, n int) []uint64 {
+	blocks := make([]uint64, n)
+	for i := range blocks {
+		blocks[i] = splitMix(number<<16 + uint64(i))
+	}
+	return blocks
+}
+
+// answers has endpoint 1 answer a prompt and report how many of its tokens, of a block each 16, it had.
+func answers(s *State, lease uint32, blocks []uint64, had int) {
+	const blockBytes, tokens = 64, 16
+	s.Apply(&journal.Event{Kind: journal.Decision, Instance: 9, Lease: lease, Primary: 1,
+		PromptBytes: uint32(len(blocks) * blockBytes), Chains: []journal.Chain{{ID: blockBytes, Blocks: blocks}}})
+	e := ended(lease)
+	e.UsageReported, e.CachedReported = true, true
+	e.InputTokens, e.CachedTokens = uint32(len(blocks)*tokens), uint32(had*tokens)
+	s.Apply(&e)
+}
+
+// What a server reports of prompts corrects what it told of its cache.
+func TestCapacityIsLearnt(t *testing.T) {
+	const room, prompts, long = 400, 60, 20
+	for _, tt := range []struct {
+		name string
+		told int
+	}{{"a tenth", room / 10}, {"the truth", room}, {"ten times as much", 10 * room}, {"nothing", 0}} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := New(Options{Prefix: true, PrefixCapacity: 5 * room})
+			s.SetEndpoints([]uint64{1})
+			server := &lruServer{room: room, used: map[uint64]int{}}
+			r := rand.New(rand.NewPCG(1, 2))
+			for lease := range uint32(1000) {
+				s.Prefix.SetCapacity(0, tt.told) // with each sample
+				number := r.IntN(prompts)
+				if r.IntN(2) > 0 {
+					number %= 10 // some come more often
+				}
+				blocks := fresh(uint64(number), long)
+				answers(s, lease+1, blocks, server.serve(blocks))
+			}
+			if got, ok := s.Prefix.Capacity(0); !ok || got < room/2 || got > 2*room {
+				t.Errorf("a capacity of %d blocks (%v), want about %d", got, ok, room)
+			}
+		})
+	}
+}
+
+func TestCapacityCorrections(t *testing.T) {
+	const told = 100
+	tests := []struct {
+		name    string
+		between int // blocks that come before the prompt comes again
+		change  func(*journal.Event)
+		want    int // below, at or above told
+	}{
+		{"had, and believed", 50, func(e *journal.Event) { e.CachedTokens = 20 * 16 }, 0},
+		{"had, and not believed", 300, func(e *journal.Event) { e.CachedTokens = 20 * 16 }, 1},
+		{"not had, and not believed", 300, func(e *journal.Event) { e.CachedTokens = 0 }, 0},
+		{"not had, and believed", 50, func(e *journal.Event) { e.CachedTokens = 0 }, -1},
+		{"half of it had, and believed", 50, func(e *journal.Event) { e.CachedTokens = 10 * 16 }, -1},
+		{"all but a little had", 50, func(e *journal.Event) { e.CachedTokens = 18 * 16 }, 0},
+		{"more than the whole prompt", 300, func(e *journal.Event) { e.CachedTokens = 1 << 31 }, 1},
+		{"nothing reported", 50, func(e *journal.Event) { e.CachedReported = false }, 0},
+		{"tokens of the prompt unknown", 300, func(e *journal.Event) { e.InputTokens = 0 }, 0},
+		{"answered by another", 50, func(e *journal.Event) { e.Tried = 2 }, 0},
+		{"failed", 50, func(e *journal.Event) { e.Status = 500 }, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := prompts(1000)
+			s.Prefix.SetCapacity(0, told)
+			blocks, lease := fresh(1, 20), uint32(2)
+			answers(s, 1, blocks, 0)
+			for n := 0; n < tt.between; n += 50 {
+				answers(s, lease, fresh(uint64(lease), 50), 0)
+				lease++
+			}
+			s.Apply(&journal.Event{Kind: journal.Decision, Instance: 9, Lease: lease, Primary: 1, PromptBytes: 20 * 64,
+				Chains: []journal.Chain{{ID: 64, Blocks: blocks}}})
+			e := ended(lease)
+			e.UsageReported, e.CachedReported, e.InputTokens = true, true, 20*16
+			tt.change(&e)
+			s.Apply(&e)
+			got, _ := s.Prefix.Capacity(0)
+			if sign := min(max(got-told, -1), 1); sign != tt.want {
+				t.Errorf("%d blocks after %d were told; want a change of sign %d", got, told, tt.want)
+			}
+		})
+	}
+}
+
+// What is too old counts no longer, and is remembered all the same.
+func TestCapacityOfMatches(t *testing.T) {
+	s := prompts(1000)
+	s.Prefix.SetCapacity(0, 40)
+	first, second := fresh(1, 20), fresh(2, 30)
+	answers(s, 1, first, 0)
+	answers(s, 2, second, 0)
+	s.Prefix.tentative.clear(0)
+	matched, kept := make([]int32, 2), make([]int32, 2)
+	s.Prefix.MatchKept(first, []uint16{0, 1}, matched, kept)
+	if matched[0] != 10 || kept[0] != 20 || matched[1] != 0 || kept[1] != 0 {
+		t.Errorf("matched %v, kept %v; want 10 blocks of 20, and nothing at the other endpoint", matched, kept)
+	}
+	if got := s.Prefix.Len(0); got != 40 {
+		t.Errorf("%d blocks are believed, want 40", got)
+	}
+	s.Prefix.SetCapacity(0, 60)
+	if got := s.Prefix.Match(0, first); got != 20 {
+		t.Errorf("with another capacity told: %d blocks match, want all 20", got)
+	}
+}

@@ -47,9 +47,9 @@ func (l *recency) believes(n *node) bool { return l.age(n) < l.trust }
 // length can be found by binary search. Only two blocks with the same 64-bit hash can break this; then Match returns
 // the length of another match.
 //
-// A list may keep more blocks than the endpoint is believed to have, see believe: what is older than that is remembered,
-// but counts no longer. As parents are more recent than their children, what is believed of a prompt is its beginning,
-// too.
+// A list may keep more blocks than the endpoint is believed to have, see believe: what is older than that is
+// remembered, but counts no longer. As parents are more recent than their children, what is believed of a prompt is its
+// beginning, too.
 //
 // Add takes O(1) steps for each block, but for one block in 64 of a full index, which looks at all endpoints for the
 // longest list, and for one addition in many to the sketch, which halves its counters, 4 MiB at the most. Match takes

@@ -49,14 +49,28 @@ func NewNoHitLRUScorer(b *scoring.Builder) scoring.Plugin {
 	p.PrefixPluginName = p.PrefixPluginType
 	b.String("prefixPluginName", &p.PrefixPluginName)
 	b.Int("lruSize", &p.LruSize, 1, math.MaxUint16)
-	if _, ok := b.Plugin(p.PrefixPluginName).(scoring.PrefixProvider); !ok && !b.Doubtful(p.PrefixPluginName) {
-		b.Mistake("prefixPluginName",
-			strconv.Quote(p.PrefixPluginName)+" is not the name of a prefix scorer")
-	}
+	checkPrefixScorer(b, &p)
 	options := b.State()
 	options.Cold = true
 	options.ColdSize = max(options.ColdSize, p.LruSize)
 	return &noHitLRUScorer{}
+}
+
+// checkPrefixScorer notes what names no prefix scorer, by the key that says so.
+func checkPrefixScorer(b *scoring.Builder, p *noHitLRUScorerParameters) {
+	if !b.Known(p.PrefixPluginType) {
+		b.Mistake("prefixPluginType",
+			strconv.Quote(p.PrefixPluginType)+" is not a known plug-in; it is the type of a prefix scorer")
+		return
+	}
+	if _, ok := b.Plugin(p.PrefixPluginName).(scoring.PrefixProvider); ok || b.Doubtful(p.PrefixPluginName) {
+		return
+	}
+	key := "prefixPluginName"
+	if !b.Has(key) && b.Has("prefixPluginType") {
+		key = "prefixPluginType"
+	}
+	b.Mistake(key, strconv.Quote(p.PrefixPluginName)+" is not the name of a prefix scorer")
 }
 
 // FollowsPrefix implements scoring.PrefixFollower.

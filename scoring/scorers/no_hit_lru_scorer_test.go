@@ -1,0 +1,33 @@
+package scorers_test
+
+import (
+	"testing"
+
+	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+)
+
+// TestNoHitLRUNames: the scorer takes any prefix scorer, by type or by name, and what is none is a mistake.
+func TestNoHitLRUNames(t *testing.T) {
+	const path, last = "plugins[1](no-hit-lru-scorer).parameters.", "plugins[2](no-hit-lru-scorer).parameters."
+	for _, tt := range []struct{ name, first, parameters, mistakes string }{
+		{"by type", `{"type": "aibrix-prefix-cache"}`, `"prefixPluginType": "aibrix-prefix-cache"`, ""},
+		{"by name", `{"type": "prefix-cache-scorer", "name": "mine"}`, `"prefixPluginName": "mine"`, ""},
+		{"by both", `{"type": "aibrix-prefix-cache", "name": "mine"}`,
+			`"prefixPluginType": "aibrix-prefix-cache", "prefixPluginName": "mine"`, ""},
+		{"unknown type", `{"type": "prefix-cache-scorer"}`, `"prefixPluginType": "bogus"`,
+			path + `prefixPluginType: "bogus" is not a known plug-in; it is the type of a prefix scorer`},
+		{"another type", `{"type": "prefix-cache-scorer"}, {"type": "queue-scorer"}`, `"prefixPluginType": "queue-scorer"`,
+			last + `prefixPluginType: "queue-scorer" is not the name of a prefix scorer`},
+		{"another name", `{"type": "prefix-cache-scorer"}, {"type": "queue-scorer", "name": "mine"}`, `"prefixPluginName": "mine"`,
+			last + `prefixPluginName: "mine" is not the name of a prefix scorer`},
+		{"unknown name", `{"type": "prefix-cache-scorer"}`, `"prefixPluginName": "bogus"`,
+			path + `prefixPluginName: "bogus" is not the name of a prefix scorer`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			config := `{"plugins": [` + tt.first + `, {"type": "no-hit-lru-scorer", "parameters": {` + tt.parameters + `}}]}`
+			if got := plantest.Mistakes(config); got != tt.mistakes {
+				t.Errorf("mistakes %q, want %q", got, tt.mistakes)
+			}
+		})
+	}
+}

@@ -108,7 +108,10 @@ func readContent(from *jinja.Dict, role string, asParts bool) (any, error) {
 			text = rest
 			part.Set("text", rest)
 		}
-		texts, parts = append(texts, text), append(parts, part)
+		parts = append(parts, part)
+		if text != "" || asParts {
+			texts = append(texts, text) // the engine joins those that say something
+		}
 	}
 	if asParts && role != "tool" {
 		return parts, nil

@@ -55,8 +55,8 @@ func readArguments(text string) (*jinja.Dict, error) {
 			return nil, fmt.Errorf("arguments: %s is not known here", number)
 		}
 	}
-	if strings.Contains(text, "\ufeff") {
-		return nil, errors.New("arguments: a byte order mark is not known here")
+	if strings.HasPrefix(text, "\ufeff") {
+		return nil, errors.New("arguments: a byte order mark in front is not known here")
 	}
 	var syntax *json.SyntaxError
 	v, err := decode([]byte(text))

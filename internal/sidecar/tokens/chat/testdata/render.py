@@ -85,6 +85,9 @@ CHATS = [
     {"messages": [u("q")] * 3},
     {"messages": []},
     {"messages": [u("q")], "tools": []},
+    {"messages": [s(text("", "b")), u(text("a", "", "c", "")),
+                  {"role": "tool", "tool_call_id": "x", "content": text("", "d")}, a(text("")), u("")]},
+    {"messages": [u("q"), a(None, tool_calls=[call("f", '{"a": "\ufeff"}')])]},
 ]
 
 

@@ -8,9 +8,10 @@ const (
 	// capacityGain is which part of the way a report moves the capacity towards what it shows; no report more than
 	// halves or doubles it. leastCapacity bounds it, in blocks.
 	capacityGain, leastCapacity = 0.5, 16
-	// Where the cached part of a prompt ends is known to slackBlocks and a slackShare of it: tokens are not equally
-	// long everywhere, and servers round down to pages.
-	slackBlocks, slackShare = 2, 8
+	// Where the cached part of a prompt ends is known to slackBlocks and a slackShare of it, as servers round down to
+	// pages. As tokens are not equally long everywhere, what lies behind it surely was not there only from longTokens
+	// times as far on: a text may be followed by numbers, or by another script.
+	slackBlocks, slackShare, longTokens = 2, 8, 2
 )
 
 // memory is what was kept of a prompt's blocks at an endpoint when it was sent there.
@@ -72,7 +73,8 @@ func (p *Prefix) correct(index int, m *memory, cached, input uint32) {
 	}
 	had := 0
 	if cached > 0 {
-		had = int(float64(min(cached, input)) / float64(input) * float64(m.bytes) / float64(m.blockBytes))
+		blocks := float64(min(cached, input)) / float64(input) * float64(m.bytes) / float64(m.blockBytes)
+		had = int(min(blocks, math.MaxUint16))
 	}
 	slack := slackBlocks + had/slackShare
 	oldest, youngest := uint32(0), uint32(everything)
@@ -84,7 +86,7 @@ func (p *Prefix) correct(index int, m *memory, cached, input uint32) {
 			if m.renewed>>i&1 == 0 {
 				oldest = max(oldest, age)
 			}
-		case at >= had+slack:
+		case at >= longTokens*had+slackBlocks:
 			youngest = min(youngest, age)
 		}
 	}
@@ -95,6 +97,7 @@ func (p *Prefix) correct(index int, m *memory, cached, input uint32) {
 		shown := min(float64(oldest), believed+believed/capacityGain)
 		p.believe(index, uint32(math.Ceil(believed+capacityGain*(shown-believed))))
 	case youngest < trust:
-		p.believe(index, uint32(max(believed+capacityGain*(float64(youngest)-believed), leastCapacity)))
+		least := min(believed, leastCapacity)
+		p.believe(index, uint32(max(believed+capacityGain*(float64(youngest)-believed), least)))
 	}
 }

@@ -27,7 +27,7 @@ type wait struct {
 	memory           memory
 }
 
-// pending is the blocks of prompts that wait for their answer, 1 MiB at most. A page that is full is used again when
+// pending is the blocks of prompts that wait for their answer, 2.5 MiB at most. A page that is full is used again when
 // nothing on it waits any longer, or when it is the oldest of as many as there may be: what is forgotten so early is
 // not learnt.
 type pending struct {

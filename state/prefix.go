@@ -177,11 +177,11 @@ func (p *Prefix) SetCapacity(index, blocks int) {
 }
 
 // believe says how many blocks an endpoint is believed to have, of those that its list keeps. The list keeps four times
-// as many, and no fewer than it would if nothing were known: with what it remembers reports are compared.
+// as many: with what it remembers reports are compared.
 func (p *Prefix) believe(index int, blocks uint32) {
 	l := &p.lists[index]
 	l.trust = blocks
-	l.cap = max(p.capacity, remembered*min(blocks, math.MaxUint32/remembered))
+	l.cap = remembered * min(blocks, math.MaxUint32/remembered)
 }
 
 // Add tells that a prompt with these blocks was sent to the endpoint. Blocks beyond its capacity are passed over.

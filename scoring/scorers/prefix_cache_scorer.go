@@ -19,17 +19,18 @@ import (
 //
 // An endpoint has the blocks of prompts that it answered: from the first byte of an answer with status 200 on. Until
 // then, for a minute at most, they count as well, but take no other blocks' place. It has them until it has stored as
-// many others as its cache has room for; after that they are remembered, until four times as many are, or
-// lruCapacityPerServer if that is more. When that is full, a new block takes the place of the least recently used one
-// only if it was seen as often lately, so that prompts that come once evict none that come again. An endpoint loses all
-// of them when its process is another one, and when it reports 0 cached tokens for prompts that it was believed to
-// have.
+// many others as its cache has room for; after that they are remembered, until four times as many are. When that is
+// full, a new block takes the place of the least recently used one only if it was seen as often lately, so that prompts
+// that come once evict none that come again. An endpoint loses all of them when its process is another one, and when it
+// reports 0 cached tokens for prompts that it was believed to have.
 //
 // How much a cache has room for is learnt with autoTune. What the server tells of its KV cache is where it begins; with
 // KV offload that is a fraction of what it has. Then every answer that says how many tokens of its prompt were cached
 // corrects it: blocks that were there though they were only remembered raise it, blocks that were not there though they
 // were believed lower it, each time half of the way, at most by a factor of two, and what is older is no longer
-// believed. Answers that do not say leave it as it is.
+// believed. What was cached is compared by its share of the prompt's tokens, and as tokens are not equally long, blocks
+// count as missing only from twice as far on. Answers that do not say, of requests that another server had first or of
+// prompts with images, audio or video that were cached in part, leave it as it is.
 //
 // Range: 0 to 1. A block is blockSizeTokens x 4 bytes of the prompt; model and cache salt are part of its hash. Several
 // prefix scorers in one decision may have other sizes and bounds; all of them together look at 1,024 blocks at most.
@@ -68,8 +69,8 @@ type prefixCacheScorerParameters struct {
 	// MaxPrefixBlocksToMatch bounds the blocks of a prompt that are looked at. More than 1,024 count as 1,024, which is
 	// said at start. An endpoint that has all of them is taken to have what lies behind them, too.
 	MaxPrefixBlocksToMatch int
-	// LruCapacityPerServer is how many blocks are kept for each endpoint, more if it turns out to have room for more.
-	// With autoTune they need not all be believed.
+	// LruCapacityPerServer is how many blocks are kept for each endpoint. With autoTune that is where an endpoint
+	// begins that tells nothing of its KV cache.
 	LruCapacityPerServer int
 
 	// PrefixMatchInfoProducerName is of llm-d's dialect: the producer to go by. When it is not given it is the one

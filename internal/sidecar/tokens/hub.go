@@ -24,6 +24,7 @@ type hub struct {
 	model, revision string
 	dir             string
 	client          *http.Client
+	most            int64 // bytes of a file
 }
 
 const (
@@ -49,7 +50,7 @@ func newDownloaded(c *scoring.TokenBackend, chats Backend) (*local, error) {
 		endpoint: strings.TrimSuffix(cmp.Or(os.Getenv("HF_ENDPOINT"), "https://huggingface.co"), "/"),
 		token:    cmp.Or(c.Token, os.Getenv("HF_TOKEN")),
 		model:    cmp.Or(c.Name, c.Model), revision: cmp.Or(c.Revision, "main"), dir: c.Dir,
-		client: &http.Client{Timeout: hubTimeout},
+		client: &http.Client{Timeout: hubTimeout}, most: mostFile,
 	}
 	if !modelName.MatchString(h.model) {
 		return nil, fmt.Errorf("tokenizer: %q is no model's name such as org/name", h.model)
@@ -181,7 +182,7 @@ func (h *hub) download(ctx context.Context, commit, dir string) error {
 		if err != nil {
 			return err
 		}
-		err = h.write(filepath.Join(partial, file), io.LimitReader(response.Body, mostFile))
+		err = h.writeBounded(filepath.Join(partial, file), response)
 		_ = response.Body.Close()
 		if err != nil {
 			return err
@@ -197,6 +198,18 @@ func (h *hub) download(ctx context.Context, commit, dir string) error {
 		}
 	}
 	return nil
+}
+
+// writeBounded writes a file that was downloaded, unless it is longer than any that is known.
+func (h *hub) writeBounded(path string, response *http.Response) error {
+	bounded := &io.LimitedReader{R: response.Body, N: h.most + 1}
+	if response.ContentLength <= h.most {
+		if err := h.write(path, bounded); err != nil || bounded.N > 0 {
+			return err
+		}
+	}
+	return fmt.Errorf("tokenizer: %q cannot be downloaded: %s has more than %d bytes", h.model, filepath.Base(path),
+		h.most)
 }
 
 func (h *hub) write(path string, content io.Reader) error {

@@ -1,12 +1,14 @@
 package tokens
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -123,5 +125,40 @@ func TestHubMistakes(t *testing.T) {
 			!strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("got %v, want %q", err, tc.want)
 		}
+	}
+}
+
+// TestHubBounds: a file that is too long is refused, whether its length is said or not; none of it is kept.
+func TestHubBounds(t *testing.T) {
+	const most = 100
+	for _, tt := range []struct {
+		name    string
+		bytes   int
+		said    bool
+		refused bool
+	}{
+		{"as long as may be", most, true, false}, {"the same, length unsaid", most, false, false},
+		{"longer", most + 1, true, true}, {"the same, length unsaid", most + 1, false, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if tt.said {
+					w.Header().Set("Content-Length", strconv.Itoa(tt.bytes))
+				}
+				w.WriteHeader(http.StatusOK)
+				w.(http.Flusher).Flush()
+				_, _ = w.Write(bytes.Repeat([]byte("x"), tt.bytes))
+			}))
+			defer server.Close()
+			h := &hub{endpoint: server.URL, model: "org/m", dir: t.TempDir(), client: server.Client(), most: most}
+			dir := filepath.Join(h.home(), "snapshots", commit)
+			err := h.download(context.Background(), commit, dir)
+			if tt.refused != (err != nil) || tt.refused && !strings.Contains(err.Error(), "more than 100 bytes") {
+				t.Errorf("got %v", err)
+			}
+			if kept, _ := filepath.Glob(filepath.Join(h.home(), "snapshots", "*")); (len(kept) == 0) != tt.refused {
+				t.Errorf("%v is there", kept)
+			}
+		})
 	}
 }

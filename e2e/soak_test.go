@@ -38,8 +38,8 @@ const (
 	soakLeast       = 2_000
 	soakMost        = 400_000
 	// soakBlocks is the size of a server's KV cache, and so of its part of the prefix index, which keeps four times as
-	// much: Qwen3-32B on two H100.
-	soakBlocks = 19_208
+	// much: as many as Qwen3-32B has on two H100.
+	soakBlocks = 19_208 / 4
 	// soakWarmUp is after how many requests all is full that has a bound: the journal, which takes 9,000 prompts of 256
 	// blocks, and the prefix index. Shorter prompts have fewer blocks, so it takes more of them.
 	soakWarmUp = 15_000

@@ -33,10 +33,13 @@ func (p *Prefix) MatchAll(blocks []uint64, indexes []uint16, matched, kept []int
 
 // search is a binary search of one endpoint: low blocks match, more than high do not match. sure of them are believed.
 type search struct {
-	list            *recency
+	salt            uint64
+	clock, trust    uint32 // of the endpoint's list
 	low, high, sure int32
 	at              int32 // in indexes
 }
+
+func (s *search) believes(n *node) bool { return s.clock-n.stamp < s.trust }
 
 // next is the number of the block to look at next: the first, then the last, as most endpoints have all of a prompt or
 // nothing, then the middle one of what is left.
@@ -60,51 +63,56 @@ func (p *Prefix) matchBatch(blocks []uint64, indexes []uint16, matched, kept []i
 			kept[i] = 0
 		}
 		if n > 0 && int(index) < len(p.lists) && p.lists[index].count > 0 {
-			open = append(open, search{list: &p.lists[index], high: n, at: int32(i)})
+			l := &p.lists[index]
+			open = append(open, search{salt: l.salt, clock: l.clock, trust: l.trust, high: n, at: int32(i)})
 		}
 	}
 	for len(open) > 0 {
 		keys := p.keys[:len(open)]
 		for i := range open {
 			s := &open[i]
-			keys[i] = mix(blocks[s.next(n)-1]^s.list.salt, p.factor)
+			keys[i] = mix(blocks[s.next(n)-1]^s.salt, p.factor)
 		}
 		p.warmth += p.table.warm(keys)
-		left := open[:0]
-		for i, s := range open {
-			at, e := s.next(n), p.table.find(keys[i])
-			believed := e != 0 && s.list.believes(p.table.at(e))
-			if believed {
-				s.sure = at
-			}
-			if believed || e != 0 && kept != nil {
+		left := 0
+		for i := range open {
+			s := &open[i]
+			at, found := s.next(n), p.table.look(keys[i])
+			switch {
+			case found == nil:
+				s.high = at - 1
+			case s.believes(found):
+				s.low, s.sure = at, at
+			case kept != nil:
 				s.low = at
-			} else {
+			default:
 				s.high = at - 1
 			}
 			if s.low < s.high {
-				left = append(left, s)
+				open[left] = *s
+				left++
 				continue
 			}
 			if kept != nil {
 				kept[s.at] = s.low
 			}
-			matched[s.at] = p.believedOf(&s, blocks)
+			if s.sure < s.low {
+				p.searchBelieved(s, blocks)
+			}
+			matched[s.at] = s.sure
 		}
-		open = left
+		open = open[:left]
 	}
 }
 
-// believedOf is how many of the blocks that matched are believed: sure of them or more.
-func (p *Prefix) believedOf(s *search, blocks []uint64) int32 {
-	for s.sure < s.low {
-		at := (s.sure + s.low + 1) / 2
-		e := p.table.find(mix(blocks[at-1]^s.list.salt, p.factor))
-		if e != 0 && s.list.believes(p.table.at(e)) {
+// searchBelieved finds how many of the blocks that match are believed.
+func (p *Prefix) searchBelieved(s *search, blocks []uint64) {
+	// Mostly all or nothing is, and nothing where the first block is not.
+	for at := s.sure + 1; s.sure < s.low; at = (s.sure + s.low + 1) / 2 {
+		if n := p.table.look(mix(blocks[at-1]^s.salt, p.factor)); n != nil && s.believes(n) {
 			s.sure = at
 		} else {
 			s.low = at - 1
 		}
 	}
-	return s.sure
 }

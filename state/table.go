@@ -6,8 +6,8 @@ import "unsafe"
 // user's: they lie here as who found an entry next needs them, and a node takes one cache line.
 type node struct {
 	low, high, next uint32
-	older, newer    uint32
 	stamp           uint32
+	older, newer    uint32
 }
 
 // table is a hash table by linear hashing (W. Litwin, 1980): each insert that makes it too full splits one bucket, so
@@ -55,6 +55,19 @@ func (t *table) head(low uint32) *uint32 {
 // find returns the number of an entry with key, 0 for none.
 func (t *table) find(key uint64) uint32 {
 	return t.search(*t.head(uint32(key)), key)
+}
+
+// look returns an entry with key, nil for none.
+func (t *table) look(key uint64) *node {
+	low, high := uint32(key), uint32(key>>32)
+	for i := *t.head(low); i != 0; {
+		n := t.at(i)
+		if n.low == low && n.high == high {
+			return n
+		}
+		i = n.next
+	}
+	return nil
 }
 
 // following returns another entry with the key of entry i, 0 for none.

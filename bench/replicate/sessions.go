@@ -17,6 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/bench/peers/router"
 	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/internal/series"
+	"github.com/pintle-dev/pintle/internal/shipped"
 	"github.com/pintle-dev/pintle/internal/sim"
 	"github.com/pintle-dev/pintle/internal/stack"
 )
@@ -79,7 +80,8 @@ func compareSessions(ctx context.Context, o options, folder string, valkey *harn
 
 func sessionServers() (all []*harness.Server, err error) {
 	for i := range sessionHosts {
-		s, err := harness.NewServer(sim.Config{Name: fmt.Sprintf("sim-%d", i), Blocks: 1 << 14, Speed: 2})
+		s, err := harness.NewServer(sim.Config{Name: fmt.Sprintf("sim-%d", i), Blocks: 1 << 14,
+			PrefillTokensPerSecond: 8000, TimePerOutputToken: 20 * time.Millisecond, Speed: 2})
 		if err != nil {
 			closeAll(all)
 			return nil, err
@@ -91,7 +93,7 @@ func sessionServers() (all []*harness.Server, err error) {
 
 func pintleSessions(ctx context.Context, folder, redis string, count int, servers []*harness.Server) (sessionFigures,
 	error) {
-	all, err := startGateways(count, folder, redis, byLoadAndPrefix, servers)
+	all, err := startGateways(count, folder, redis, json.RawMessage(shipped.JSON()), servers)
 	if err != nil {
 		return sessionFigures{}, err
 	}

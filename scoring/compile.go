@@ -122,6 +122,7 @@ func (c *compiler) finish(doc *strictjson.Object) {
 	c.chooseHandler(doc)
 	c.addHooks()
 	c.addPrecise()
+	c.orderReaders()
 	c.checkOrder(doc)
 	c.checkPrefixes(doc)
 }

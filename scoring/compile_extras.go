@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -246,6 +247,30 @@ func (c *compiler) checkOrder(doc *strictjson.Object) {
 			}
 		}
 	}
+}
+
+// orderReaders has scorers that go by cached tokens run behind the prefix scorers that know them. Of others the order
+// stays.
+func (c *compiler) orderReaders() {
+	for i := range c.plan.profiles {
+		scorers := c.plan.profiles[i].scorers
+		last := -1
+		for k, s := range scorers {
+			if _, ok := s.Scorer.(PrefixProvider); ok {
+				last = k
+			}
+		}
+		slices.SortStableFunc(scorers[:last+1], func(a, b weightedScorer) int {
+			return cmp.Compare(readerRank(a.Scorer), readerRank(b.Scorer))
+		})
+	}
+}
+
+func readerRank(s Scorer) int {
+	if _, ok := s.(PrefixReader); ok {
+		return 1
+	}
+	return 0
 }
 
 // checkPrefixes tells the operator of plug-ins that go by cached prefixes which nothing will ever report.

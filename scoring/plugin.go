@@ -139,6 +139,10 @@ type PrefixProvider interface{ ProvidesCachedTokens() }
 // PrefixFollower is a scorer that reads Cycle.Cold, and so must stand behind a PrefixProvider in its profile.
 type PrefixFollower interface{ FollowsPrefix() }
 
+// PrefixReader is a scorer that reads Cycle.CachedTokens while it scores. It runs behind the prefix scorers of its
+// profile, wherever the profile lists it.
+type PrefixReader interface{ ReadsCachedTokens() }
+
 // PrefixConsumer is a plug-in that reads Cycle.CachedTokens.
 type PrefixConsumer interface {
 	// WantsCachedTokens is false when the parameters make the plug-in not look at them.

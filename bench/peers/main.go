@@ -36,6 +36,9 @@ type options struct {
 	runs     int
 	speed    float64
 	traces   string
+	// simulate has all be decided in virtual time, with so many seeds; seed is the one at hand, 0 for that of peers.
+	simulate int
+	seed     uint64
 	// raw is where records go, report from where they are read instead of being measured, plots where pictures go.
 	raw, report, plots string
 }
@@ -90,6 +93,8 @@ func (o *options) choiceFlags(f *flag.FlagSet) {
 	f.Func("fleet", "with -workload: "+fleetNames()+" (default equal)", o.pickFleet)
 	f.IntVar(&o.runs, "runs", 1, "with -workload: how often")
 	f.Float64Var(&o.speed, "speed", 5, "with -workload: how many times faster than real ones the servers are")
+	f.IntVar(&o.simulate, "simulate", 0,
+		"have Pintle's configurations choose in virtual time, with so many seeds, no peers")
 	f.StringVar(&o.traces, "traces", "",
 		"with -workload: a folder with Mooncake's and Azure's traces (default: conversations are made up)")
 }
@@ -170,6 +175,9 @@ func run(ctx context.Context, o options) error {
 			return err
 		}
 		return report(os.Stdout, records, o.plots)
+	}
+	if o.simulate > 0 {
+		return simulate(ctx, o, os.Stdout)
 	}
 	if err := wrk.Check(); err != nil {
 		return err

@@ -184,7 +184,7 @@ func TestWorkloads(t *testing.T) {
 		{rates: []float64{3}, asks: few.asks}} {
 		testParts(t, &w)
 	}
-	all := bursts(60)
+	all := bursts(60, 0)
 	for i := range all {
 		if equal := string(all[i].Body) == string(all[i/burst*burst].Body); !equal {
 			t.Errorf("request %d is another than the first of its burst", i)

@@ -62,8 +62,8 @@ const (
 	toolCount  = 10
 )
 
-func (s *sessions) asks(*options) (all []ask, madeUp bool, err error) {
-	r := rand.New(rand.NewPCG(1, 0x73657373))
+func (s *sessions) asks(o *options) (all []ask, madeUp bool, err error) {
+	r := rand.New(rand.NewPCG(1+o.seed, 0x73657373))
 	system, tools := load.Text(r, s.shared), []tool(nil)
 	if s.tools {
 		system, tools = load.Text(r, s.shared/4), someTools(r, s.shared*3/4/toolCount)

@@ -15,8 +15,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/replay/live"
 )
 
-// traced are the first requests of the trace whose file's name has all words, in any case. Without a folder of traces
-// they are made up.
+// traced are the first requests, with a seed later ones, of the trace whose file's name has all words, in any case.
+// Without a folder of traces they are made up.
 func traced(count int, words ...string) func(*options) ([]ask, bool, error) {
 	return func(o *options) ([]ask, bool, error) {
 		if o.traces == "" {
@@ -28,7 +28,8 @@ func traced(count int, words ...string) func(*options) ([]ask, bool, error) {
 		if err != nil {
 			return nil, false, err
 		}
-		return asksOf(requests[:min(count, len(requests))]), false, nil
+		first := int(o.seed) * count % max(len(requests)-count, 1)
+		return asksOf(requests[first:min(first+count, len(requests))]), false, nil
 	}
 }
 

@@ -14,7 +14,7 @@ type workload struct {
 	rates []float64
 	// requests come at each stage's rate, at random times, after a warm-up; asks at times of their own instead, which
 	// are stretched to give the one rate, and the first third of which is the warm-up.
-	requests func(count int) []load.Request
+	requests func(count int, seed uint64) []load.Request
 	asks     func(o *options) (all []ask, madeUp bool, err error)
 }
 
@@ -38,8 +38,8 @@ var workloads = []workload{
 	{name: "shared", what: "150 groups of 5 users; a group shares 6,000 tokens, a user has 1,200 of their own",
 		rates: []float64{10, 20}, requests: sharedPrefix},
 	{name: "mixed", what: "half chats, a quarter questions about 8 documents, a quarter turns of 12 conversations",
-		rates: []float64{20}, requests: func(count int) []load.Request {
-			return load.Mixed{Model: model, Count: count, Seed: 1}.Requests()
+		rates: []float64{20}, requests: func(count int, seed uint64) []load.Request {
+			return load.Mixed{Model: model, Count: count, Seed: 1 + seed}.Requests()
 		}},
 	{name: "burst", what: "25 equal prompts of 7,200 tokens, one burst behind another", rates: []float64{20},
 		requests: bursts},
@@ -67,15 +67,15 @@ func workloadNames() string {
 	return strings.Join(list, ", ")
 }
 
-func sharedPrefix(count int) []load.Request {
+func sharedPrefix(count int, seed uint64) []load.Request {
 	return load.SharedPrefix{Model: model, Groups: 150, Users: 5, SystemTokens: 6000, QuestionTokens: 1200,
-		OutputTokens: 1000, Count: count, Seed: 1}.Requests()
+		OutputTokens: 1000, Count: count, Seed: 1 + seed}.Requests()
 }
 
-func bursts(count int) (all []load.Request) {
+func bursts(count int, seed uint64) (all []load.Request) {
 	n := (count + burst - 1) / burst
 	for _, one := range (load.SharedPrefix{Model: model, Groups: n, Users: 1, SystemTokens: 6000,
-		QuestionTokens: 1200, OutputTokens: 200, Count: n, Seed: 1}).Requests() {
+		QuestionTokens: 1200, OutputTokens: 200, Count: n, Seed: 1 + seed}).Requests() {
 		for range burst {
 			all = append(all, one)
 		}
@@ -96,7 +96,7 @@ type part struct {
 func (w *workload) parts(o *options) (all []part, madeUp bool, err error) {
 	base := load.Config{Drain: drainLimit, MaxInFlight: 1 << 20}
 	if w.asks == nil {
-		requests := w.requests(stageRequests * (len(o.rates) + 1))
+		requests := w.requests(stageRequests*(len(o.rates)+1), o.seed)
 		for n, rate := range append([]float64{warmUpRate}, o.rates...) {
 			c := base
 			c.Requests = requests[n*stageRequests : (n+1)*stageRequests]

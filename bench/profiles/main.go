@@ -45,6 +45,7 @@ func main() {
 	seconds := flag.Float64("seconds", 120, "simulated seconds of each workload")
 	count := flag.Int("servers", 8, "servers")
 	load := flag.Float64("load", 1, "multiplies all rates")
+	seed := flag.Uint64("seed", 1, "makes other requests of the same kinds")
 	only := flag.String("workload", "", "run one workload")
 	flag.Parse()
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
@@ -54,7 +55,7 @@ func main() {
 			continue
 		}
 		rate := l.rate * *load * float64(*count) / 8
-		requests := requestsOf(l, rate, *seconds, 1)
+		requests := requestsOf(l, rate, *seconds, *seed)
 		fmt.Fprintf(out, "%s, %.0f/s\tTTFT mean ms\tp50\tp90\tp99\twhole mean s\thits %%\tmost\n", l.name, rate)
 		for _, p := range profiles {
 			config, err := pluginconfig.Parse([]byte(p.config))

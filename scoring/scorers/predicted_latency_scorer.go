@@ -132,6 +132,9 @@ func NewPredictedLatencyScorer(b *scoring.Builder) scoring.Plugin {
 // WantsCachedTokens implements scoring.PrefixConsumer.
 func (*predictedLatencyScorer) WantsCachedTokens() bool { return true }
 
+// ReadsCachedTokens implements scoring.PrefixReader.
+func (*predictedLatencyScorer) ReadsCachedTokens() {}
+
 // Confirm implements scoring.Confirmer.
 func (s *predictedLatencyScorer) Confirm(c *scoring.Cycle) *scoring.Failure {
 	return s.unmet.Confirm(c, s.rules)

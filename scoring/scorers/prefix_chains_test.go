@@ -2,6 +2,7 @@ package scorers_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -45,6 +46,18 @@ func TestCachedBehindTheBound(t *testing.T) {
 			`{"plugins": [{"type": "prefix-cache-scorer", "parameters": {"maxPrefixBlocksToMatch": %d}}]}`, most))
 		if !event.Predicted || event.PredictedTokens != 1600 {
 			t.Errorf("%d blocks: %d tokens are taken for cached, want all 1600", most, event.PredictedTokens)
+		}
+	}
+}
+
+// TestReadersRunLast: scorers that go by what is cached know it wherever the profile lists them.
+func TestReadersRunLast(t *testing.T) {
+	for _, reader := range []string{"prefill-load-scorer", "token-load-scorer", "predicted-latency-scorer"} {
+		before, _ := repeated(t, `{"plugins": [{"type": "`+reader+`"}, {"type": "prefix-cache-scorer"}]}`)
+		behind, _ := repeated(t, `{"plugins": [{"type": "prefix-cache-scorer"}, {"type": "`+reader+`"}]}`)
+		if !maps.Equal(before.Scores[reader], behind.Scores[reader]) {
+			t.Errorf("%s: before the prefix scorer the scores are %v, behind it %v", reader, before.Scores[reader],
+				behind.Scores[reader])
 		}
 	}
 }

@@ -51,6 +51,9 @@ func NewTokenLoadScorer(b *scoring.Builder) scoring.Plugin {
 	return s
 }
 
+// ReadsCachedTokens implements scoring.PrefixReader.
+func (*tokenLoadScorer) ReadsCachedTokens() {}
+
 // Score implements scoring.Scorer.
 func (s *tokenLoadScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
 	c.RequestLoads(candidates, scores)

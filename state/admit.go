@@ -1,8 +1,8 @@
 package state
 
-// AdmitByFrequency has a new block take the place of an old one only if it was seen at least as often lately. Prompts
-// that come once then cannot evict those that come again and again, however many they are. To be called before anything
-// is added.
+// AdmitByFrequency has a new block take the place of an old one only if it was seen at least as often lately, in lists
+// whose blocks are believed however old they are. Prompts that come once then cannot evict those that come again and
+// again, however many they are. To be called before anything is added.
 func (p *Prefix) AdmitByFrequency() { p.seen = newSketch() }
 
 // admit returns the leading blocks that may be added to a list, and counts all of them as seen.

@@ -196,10 +196,10 @@ func (p *Prefix) Add(index int, blocks []uint64) {
 	for budget := sweepBatch; l.count > l.cap && budget > 0; budget-- {
 		p.evict(l)
 	}
-	if p.seen != nil {
-		admitted := p.admit(index, blocks)
-		l.clock += uint32(len(blocks) - len(admitted)) // the endpoint stores them, whether they are kept here or not
-		blocks = admitted
+	// What counts by its age is kept by its age: a block that was seen often, and will not be again, is nothing to keep
+	// new ones out for.
+	if p.seen != nil && l.trust == everything {
+		blocks = p.admit(index, blocks)
 	}
 	for n := len(blocks); n > 0; n = max(n-batch, 0) {
 		p.addBatch(l, blocks[max(n-batch, 0):n])

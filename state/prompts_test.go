@@ -259,6 +259,36 @@ func TestPromptsOfOthersStay(t *testing.T) {
 	}
 }
 
+// TestPromptsThatComeTwice: prompts that come twice and never again keep no later ones from being found, however long
+// that goes on, where the endpoint says what it caches or says nothing of it.
+func TestPromptsThatComeTwice(t *testing.T) {
+	const length, pause, every = 20, 100, 3 // blocks; prompts between the two times; which of them come again
+	for _, told := range []int{0, 4000} {
+		s := prompts(4000)
+		s.Prefix.SetCapacity(0, told)
+		found, of, lease := 0, 0, uint32(0)
+		ask := func(n int) {
+			lease++
+			sent(s, lease, chain(uint64(n), length))
+			e := ended(lease)
+			s.Apply(&e)
+			s.Prefix.tentative.clear(0) // it has been more than a minute
+		}
+		for n := range 4000 {
+			ask(n)
+			if again := n - pause; again >= 0 && again%every == 0 {
+				if n > 1000 {
+					found, of = found+s.Prefix.Match(0, chain(uint64(again), length)), of+length
+				}
+				ask(again)
+			}
+		}
+		if share := float64(found) / float64(of); share < 0.95 {
+			t.Errorf("told %d: %.3f of what comes again is found, want at least 0.95", told, share)
+		}
+	}
+}
+
 func TestSketch(t *testing.T) {
 	s := newSketch()
 	s.reach(1000)

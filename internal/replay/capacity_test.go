@@ -21,6 +21,9 @@ import (
 // to be there than then. PINTLE_TRACE=FILE has it replay a trace in place of made-up conversations, with small caches,
 // too.
 func TestCapacityIsLearnt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute with the race detector, and shares nothing")
+	}
 	var source io.Reader = bytes.NewReader(conversations(3000))
 	sizes := []int{76_832}
 	if given := os.Getenv("PINTLE_TRACE"); given != "" {

@@ -117,6 +117,7 @@ type told struct {
 	// own are decisions of this gateway, others those of others; leases are requests that have not ended.
 	own, others, leases int
 	ended               int // of others
+	began               int
 }
 
 // read reads a gateway's journal from its oldest event.
@@ -132,6 +133,8 @@ func (g *fleetGateway) read(t *testing.T) (all told) {
 			all.own++
 		case e.Kind == journal.Completion && e.Relayed:
 			all.ended++
+		case e.Kind == journal.Began:
+			all.began++
 		}
 	})
 	all.leases = s.InFlight.Leases()
@@ -232,6 +235,12 @@ func TestGatewaysDecideAsOne(t *testing.T) {
 		}
 	}
 	f.settle()
+	for _, g := range f.gateways {
+		if got := g.read(t); got.began != 0 {
+			t.Errorf("%s tells of %d answers that they began, want none: no request asked for a stream", g.name,
+				got.began)
+		}
+	}
 
 	held, release := f.hold(0)
 	other := f.gateways[1]

@@ -163,7 +163,7 @@ func TestCompletionsFollowTheirDecisions(t *testing.T) {
 			var events []byte
 			now := time.Now()
 			for _, e := range test.skipped {
-				o.skip(e)
+				o.early(e)
 			}
 			for _, e := range test.events {
 				events = o.add(events, e, now)

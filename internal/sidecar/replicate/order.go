@@ -33,33 +33,32 @@ type heldCompletion struct {
 
 // add appends an event to those to be posted, or keeps it, and appends what waited for it.
 func (o *order) add(events []byte, e *journal.Event, now time.Time) []byte {
-	l := lease{e.Instance, e.Lease}
-	switch e.Kind {
-	case journal.Decision:
-		o.opened(l)
-		return o.release(journal.AppendEvent(events, e), l)
-	case journal.Completion:
-		if _, ok := o.open[l]; !ok {
-			return o.hold(events, heldCompletion{l, now.Add(recentAge), journal.AppendEvent(nil, e)})
-		}
-		delete(o.open, l)
-	case journal.Gone:
-		o.gone(e.Instance)
+	if o.early(e) {
+		return o.hold(events, heldCompletion{leaseOf(e), now.Add(recentAge), journal.AppendEvent(nil, e)})
 	}
-	return journal.AppendEvent(events, e)
+	events = journal.AppendEvent(events, e)
+	if e.Kind == journal.Decision {
+		events = o.release(events, leaseOf(e))
+	}
+	return events
 }
 
-// skip takes note of an event that Envoy has already.
-func (o *order) skip(e *journal.Event) {
+// early takes note of an event, and reports whether it is a completion whose decision has not come.
+func (o *order) early(e *journal.Event) bool {
 	switch e.Kind {
 	case journal.Decision:
-		o.opened(lease{e.Instance, e.Lease})
+		o.opened(leaseOf(e))
 	case journal.Completion:
-		delete(o.open, lease{e.Instance, e.Lease})
+		_, known := o.open[leaseOf(e)]
+		delete(o.open, leaseOf(e))
+		return !known
 	case journal.Gone:
 		o.gone(e.Instance)
 	}
+	return false
 }
+
+func leaseOf(e *journal.Event) lease { return lease{e.Instance, e.Lease} }
 
 func (o *order) opened(l lease) {
 	if o.open == nil || len(o.open) == mostOpen {

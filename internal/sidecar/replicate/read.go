@@ -173,7 +173,7 @@ func (r *reader) collect(e *entry, id streamID) error {
 			p.duplicates++
 			return
 		case !r.old.less(id):
-			r.order.skip(event)
+			r.order.early(event) // Envoy has it
 			return
 		}
 		event.Time = min(event.Time+offset, now.UnixNano())

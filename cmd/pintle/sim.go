@@ -21,8 +21,10 @@ import (
 // simOptions is what the flags of pintle sim say.
 type simOptions struct {
 	address string
-	count   int
-	config  sim.Config
+	// events and replay are where the first server publishes KV events, and is asked for them again; empty is nowhere.
+	events, replay string
+	count          int
+	config         sim.Config
 }
 
 // runSim serves simulated model servers until it gets SIGINT or SIGTERM. It returns the exit code: 2 for a wrong flag,
@@ -68,6 +70,12 @@ func newSimFlags() (*flag.FlagSet, *simOptions) {
 	f := command.NewFlags("pintle sim")
 	f.StringVar(&o.address, "address", "127.0.0.1:9101",
 		"address of the first server, host:port; port 0 lets the system choose")
+	f.StringVar(&o.events, "kv-events", "",
+		"address, host:port, where the first server publishes what its cache stores and removes, as vLLM does by "+
+			"ZeroMQ; further servers take consecutive ports; blocks have -block-size tokens, those of POST /tokenize")
+	f.StringVar(&o.replay, "kv-events-replay", "",
+		"address where the first server is asked for old events; faults of both are ordered by POST /sim/events "+
+			`{"fault":"lose|skip|unknown|torn|clear|restart|none","count":1}`)
 	f.IntVar(&o.count, "count", 1, "number of independent servers, on consecutive ports")
 	f.Var((*namesFlag)(&c.Models), "model",
 		"model name, repeatable or a comma list; the first labels the metrics (default sim-model)")
@@ -98,6 +106,12 @@ func checkSimFlags(f *flag.FlagSet, o *simOptions) error {
 	if o.count < 1 || o.count > 4096 {
 		return fmt.Errorf("flag -count %d: want 1 to 4096", o.count)
 	}
+	switch {
+	case o.events == "" && o.replay != "":
+		return fmt.Errorf("flag -kv-events-replay %s: want -kv-events, too", o.replay)
+	case o.events != "" && o.config.Instant:
+		return fmt.Errorf("flag -kv-events %s: an -instant server has no cache to tell of", o.events)
+	}
 	var zero error
 	f.VisitAll(func(option *flag.Flag) {
 		switch option.Name {
@@ -127,17 +141,44 @@ func checkSimFlags(f *flag.FlagSet, o *simOptions) error {
 type simServer struct {
 	*sim.Server
 	name, address string
+	events        *sim.EventOptions // nil for none
 }
 
-func newSimServers(o simOptions) ([]simServer, error) {
-	host, portText, err := net.SplitHostPort(o.address)
+// addresses are those of all servers, given that of the first, by the flag that says it.
+func (o *simOptions) addresses(flag, first string) ([]string, error) {
+	all := make([]string, o.count)
+	host, portText, err := net.SplitHostPort(first)
 	if err != nil {
-		return nil, fmt.Errorf("address %q: want host:port", o.address)
+		return nil, fmt.Errorf("%s %q: want host:port", flag, first)
 	}
 	port, err := strconv.ParseUint(portText, 10, 16)
 	if err != nil || int(port)+o.count-1 > 65535 {
-		return nil, fmt.Errorf("address %q: want a port such that %d consecutive ones end below 65536", o.address,
-			o.count)
+		return nil, fmt.Errorf("%s %q: want a port such that %d consecutive ones end below 65536", flag, first, o.count)
+	}
+	for i := range all {
+		all[i] = first
+		if port > 0 {
+			all[i] = net.JoinHostPort(host, strconv.Itoa(int(port)+i))
+		}
+	}
+	return all, nil
+}
+
+func newSimServers(o simOptions) ([]simServer, error) {
+	addresses, err := o.addresses("address", o.address)
+	if err != nil {
+		return nil, err
+	}
+	var events, replay []string
+	if o.events != "" {
+		if events, err = o.addresses("kv-events", o.events); err != nil {
+			return nil, err
+		}
+	}
+	if o.replay != "" {
+		if replay, err = o.addresses("kv-events-replay", o.replay); err != nil {
+			return nil, err
+		}
 	}
 	servers := make([]simServer, o.count)
 	for i := range servers {
@@ -145,40 +186,71 @@ func newSimServers(o simOptions) ([]simServer, error) {
 		if o.count > 1 {
 			config.Name = fmt.Sprintf("%s-%d", config.Name, i)
 		}
-		address := o.address
-		if port > 0 {
-			address = net.JoinHostPort(host, strconv.Itoa(int(port)+i))
-			config.Address = address
+		if !strings.HasSuffix(addresses[i], ":0") {
+			config.Address = addresses[i]
 		}
 		server, err := sim.New(config)
 		if err != nil {
 			return nil, err
 		}
-		servers[i] = simServer{server, config.Name, address}
+		servers[i] = simServer{Server: server, name: config.Name, address: addresses[i]}
+		if events != nil {
+			servers[i].events = &sim.EventOptions{Address: events[i]}
+		}
+		if replay != nil {
+			servers[i].events.Replay = replay[i]
+		}
 	}
 	return servers, nil
 }
 
-// serveSims listens everywhere before it serves anywhere, so that a taken port is known at once.
-func serveSims(ctx context.Context, servers []simServer, stdout io.Writer) error {
-	listeners := make([]net.Listener, 0, len(servers))
+// listen has all servers listen and publish, or none.
+func listen(servers []simServer) (listeners []net.Listener, err error) {
+	defer func() {
+		if err == nil {
+			return
+		}
+		for _, l := range listeners {
+			_ = l.Close()
+		}
+		for _, server := range servers {
+			server.Close()
+		}
+	}()
 	for _, server := range servers {
 		l, err := net.Listen("tcp", server.address)
 		if err != nil {
-			for _, l := range listeners {
-				_ = l.Close()
-			}
-			return err
+			return listeners, err
 		}
 		listeners = append(listeners, l)
+		if server.events != nil {
+			server.events.Endpoint = l.Addr().String()
+			if err := server.PublishEvents(*server.events); err != nil {
+				return listeners, err
+			}
+		}
+	}
+	return listeners, nil
+}
+
+// serveSims listens everywhere before it serves anywhere, so that a taken port is known at once.
+func serveSims(ctx context.Context, servers []simServer, stdout io.Writer) error {
+	listeners, err := listen(servers)
+	if err != nil {
+		return err
 	}
 	failed := make(chan error, len(servers))
 	var running sync.WaitGroup
 	for i, server := range servers {
 		fmt.Fprintf(stdout, "%s listens on %s\n", server.name, listeners[i].Addr())
+		if events, replay := server.EventAddresses(); events != "" {
+			fmt.Fprintf(stdout, "%s publishes KV events on %s\n", server.name, events)
+			if replay != "" {
+				fmt.Fprintf(stdout, "%s offers them again on %s\n", server.name, replay)
+			}
+		}
 		running.Go(func() { failed <- server.Serve(listeners[i]) })
 	}
-	var err error
 	select {
 	case <-ctx.Done():
 	case err = <-failed:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -23,6 +24,12 @@ func TestSimFlagMistakes(t *testing.T) {
 		{"address", "-address nowhere", `flag -address "nowhere": want host:port`},
 		{"ports", "-address 127.0.0.1:65535 -count 2",
 			`flag -address "127.0.0.1:65535": want a port such that 2 consecutive ones`},
+		{"events", "-kv-events nowhere", `flag -kv-events "nowhere": want host:port`},
+		{"events' ports", "-kv-events 127.0.0.1:65535 -count 2",
+			`flag -kv-events "127.0.0.1:65535": want a port such that 2 consecutive ones`},
+		{"replay", "-kv-events :1 -kv-events-replay :x", `flag -kv-events-replay ":x": want a port such that`},
+		{"replay alone", "-kv-events-replay :1", "flag -kv-events-replay :1: want -kv-events, too"},
+		{"events of no cache", "-kv-events :1 -instant", "flag -kv-events :1: an -instant server has no cache"},
 		{"model twice", "-model a,b -model a", `flag -model "a": given twice among models and adapters`},
 		{"empty model", "-model a,", `invalid value "a," for flag -model: want a name`},
 		{"unknown flag", "-max-nm-seqs 1", "flag provided but not defined: -max-nm-seqs"},
@@ -84,6 +91,52 @@ func TestSimServers(t *testing.T) {
 		if h := response.Header; response.StatusCode != 200 || h.Get("x-sim-server") != name ||
 			h.Get("x-sim-address") != address || h.Get("x-sim-role") != "decode" {
 			t.Errorf("got status %d, headers %v", response.StatusCode, h)
+		}
+	}
+	stop()
+	served.Wait()
+}
+
+// TestSimEvents: each server publishes at a port of its own, and says at which one.
+func TestSimEvents(t *testing.T) {
+	servers, err := newSimServers(simOptions{address: "127.0.0.1:0", events: "127.0.0.1:0", replay: "127.0.0.1:0",
+		count: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	var served sync.WaitGroup
+	served.Go(func() {
+		defer in.Close()
+		if err := serveSims(ctx, servers, in); err != nil {
+			t.Error(err)
+		}
+	})
+	said := bufio.NewScanner(out)
+	for range servers {
+		var ports []string
+		address := ""
+		for _, what := range []string{" listens on ", " publishes KV events on ", " offers them again on "} {
+			said.Scan()
+			_, at, ok := strings.Cut(said.Text(), what)
+			if !ok {
+				t.Fatalf("got the line %q, want %q in it", said.Text(), what)
+			}
+			if address == "" {
+				address = at
+			}
+			ports = append(ports, at[strings.LastIndexByte(at, ':'):])
+		}
+		response, err := http.Get("http://" + address + "/kv_event_sources")
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		want := `{"0":{"endpoint":"tcp://*` + ports[1] + `","publisher":"zmq","replay_endpoint":"tcp://*` + ports[2] + `"}}`
+		if got := strings.TrimSpace(string(page)); err != nil || got != want {
+			t.Errorf("got %s, %v, want %s", got, err, want)
 		}
 	}
 	stop()

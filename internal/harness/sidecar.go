@@ -26,24 +26,26 @@ func StartSidecar(t testing.TB, ingest string, servers ...*Server) *Sidecar {
 	return StartSidecarWith(t, text.String())
 }
 
-// StartSidecarWith is StartSidecar with a configuration.
-func StartSidecarWith(t testing.TB, configuration string) *Sidecar {
+// StartSidecarWith is StartSidecar with a configuration, and further arguments.
+func StartSidecarWith(t testing.TB, configuration string, args ...string) *Sidecar {
 	t.Helper()
 	binary, err := pintle()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return StartSidecarOf(t, binary, nil, configuration)
+	return StartSidecarOf(t, binary, nil, configuration, args...)
 }
 
 // StartSidecarOf is StartSidecarWith for another binary, with variables NAME=value added to its environment.
-func StartSidecarOf(t testing.TB, binary string, variables []string, configuration string) *Sidecar {
+func StartSidecarOf(t testing.TB, binary string, variables []string, configuration string,
+	args ...string) *Sidecar {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sidecar.yaml")
 	if err := os.WriteFile(path, []byte(configuration), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := StartChild("sidecar", Root(), binary, variables, "sidecar", "-c", path)
+	p, err := StartChild("sidecar", Root(), binary, variables,
+		append([]string{"sidecar", "-c", path}, args...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,5 @@
-// Package kvpub publishes KV events as engines do, by ZeroMQ and in MessagePack, for tests. It can misbehave on demand.
+// Package kvpub publishes KV events as engines do, by ZeroMQ and in MessagePack, for the simulated
+// server and for tests. It can misbehave on demand.
 package kvpub
 
 import (

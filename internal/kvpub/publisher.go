@@ -132,6 +132,13 @@ func (p *Publisher) Joined() int {
 	return p.joined
 }
 
+// Published returns how many batches there have been since the numbers began.
+func (p *Publisher) Published() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.next
+}
+
 // Publish sends a batch to all, under the next number.
 func (p *Publisher) Publish(payload []byte) {
 	p.mu.Lock()

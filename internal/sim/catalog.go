@@ -4,11 +4,13 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"slices"
 
 	"github.com/cespare/xxhash/v2"
+	"github.com/tidwall/gjson"
 )
 
 type modelCard struct {
@@ -70,6 +72,28 @@ func (s *Server) tokenize(w http.ResponseWriter, body []byte) {
 	}
 	writeJSON(w, http.StatusOK,
 		map[string]any{"count": len(tokens), "max_model_len": s.config.maxTokens(), "tokens": tokens})
+}
+
+// lookup shows how much of a prompt is cached, and changes nothing.
+func (s *Server) lookup(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.config.MaxBodyBytes))
+	if err != nil {
+		badRequest("", err.Error()).write(w)
+		return
+	}
+	a := apiCompletions
+	if gjson.GetBytes(body, "messages").Exists() {
+		a = apiChat
+	}
+	q, failure := parseRequest(a, body, s.config)
+	if failure != nil {
+		failure.write(w)
+		return
+	}
+	s.engine.mu.Lock()
+	blocks := s.engine.cache.lookup(q.prompt.blockHashes(s.config.BlockTokens, q.salt))
+	s.engine.mu.Unlock()
+	writeJSON(w, http.StatusOK, map[string]int{"blocks": len(blocks)})
 }
 
 // embeddings answers with unit vectors that depend on model and text alone.

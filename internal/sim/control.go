@@ -20,6 +20,9 @@ import (
 //	GET    /sim/requests the last 100 requests, see Received; DELETE forgets them and the count
 //	GET    /sim/count    {"count":n}
 //	GET    /sim/state    the real load, whatever /metrics shows
+//	POST   /sim/lookup   a chat or completion  {"blocks":n}  how many of its prompt's full blocks are in the cache
+//	POST   /sim/events   {"fault":...,"count":n}  see eventFault
+//	GET    /sim/events   {"published":n,"subscribers":n}  batches of KV events, and who listens
 func (s *Server) control(w http.ResponseWriter, r *http.Request) {
 	switch r.Method + " " + r.URL.Path {
 	case "POST /sim/metrics":
@@ -39,6 +42,12 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusOK, map[string]uint64{"count": s.Count()})
 	case "GET /sim/state":
 		writeJSON(w, http.StatusOK, s.engine.load())
+	case "POST /sim/lookup":
+		s.lookup(w, r)
+	case "POST /sim/events":
+		s.setEventFault(w, r)
+	case "GET /sim/events":
+		s.showEvents(w)
 	default:
 		(&apiError{http.StatusNotFound, fmt.Sprintf("no such control: %s %s", r.Method, r.URL.Path), "NotFoundError",
 			""}).write(w)

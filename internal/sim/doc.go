@@ -11,5 +11,8 @@
 // slows while another prompt is prefilled, and the meaning of anything. Answers are made-up words, the same for the
 // same prompt, model and seed.
 //
+// With PublishEvents it also publishes what its cache stores and forgets, as vLLM does, with the pseudo tokens that
+// POST /tokenize answers with: whoever takes those for a prompt's finds its blocks.
+//
 // The control surface under /sim/ is for tests: see control.go.
 package sim

@@ -135,9 +135,15 @@ func (e *engine) sleepUntil(ctx context.Context, timer *time.Timer, t time.Time)
 	}
 }
 
+// unlock publishes what the cache has done.
+func (e *engine) unlock() {
+	e.cache.events.flush()
+	e.mu.Unlock()
+}
+
 func (e *engine) enter(s *sequence) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
+	defer e.unlock()
 	s.arrived = time.Now()
 	s.waiting = e.queue.PushBack(s)
 	e.schedule()
@@ -145,7 +151,7 @@ func (e *engine) enter(s *sequence) {
 
 func (e *engine) leave(s *sequence, err error) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
+	defer e.unlock()
 	e.stats.finished(s, err)
 	if s.waiting != nil {
 		e.queue.Remove(s.waiting)
@@ -229,7 +235,7 @@ func (e *engine) leaveLane(s *sequence, end time.Time) {
 
 func (e *engine) prefilled(s *sequence, end time.Time) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
+	defer e.unlock()
 	s.firstToken = time.Now()
 	e.leaveLane(s, end)
 	e.cache.grow(&s.hold, s.promptTokens+min(1, s.outputTokens))
@@ -238,7 +244,7 @@ func (e *engine) prefilled(s *sequence, end time.Time) {
 
 func (e *engine) decoded(s *sequence, done, tokens int) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
+	defer e.unlock()
 	e.cache.grow(&s.hold, s.promptTokens+done)
 	e.stats.generationTokens += uint64(tokens)
 }
@@ -287,6 +293,6 @@ func (e *engine) load() load {
 
 func (e *engine) resetCache() {
 	e.mu.Lock()
-	defer e.mu.Unlock()
+	defer e.unlock()
 	e.cache.reset()
 }

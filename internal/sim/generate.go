@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -24,6 +25,7 @@ func (s *Server) newGeneration(r *http.Request, q *request) *generation {
 	g := &generation{request: q, text: all[len(q.prompt):]}
 	g.sequence = newSequence(q.prompt.tokens(), q.outputTokens, all.blockHashes(s.config.BlockTokens, q.salt))
 	g.sequence.adapter, g.sequence.finishReason = q.adapter, q.finishReason
+	g.sequence.hold.told = &told{all, q.adapter, strings.TrimPrefix(q.salt, q.adapter+"\x00")}
 	id := r.Header.Get("X-Request-Id")
 	if id == "" {
 		id = s.nextID()

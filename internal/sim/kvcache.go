@@ -21,6 +21,8 @@ type kvCache struct {
 	lru      block
 	lruLen   int
 	reserved int
+	// events is told what can be found and what no longer can; nil is nobody.
+	events *kvEvents
 }
 
 func newKVCache(blocks, blockTokens int) *kvCache {
@@ -61,6 +63,8 @@ type hold struct {
 	reserved int
 	// computed is how many of blocks carry finished content.
 	computed int
+	// told is for the events of the blocks; nil is none.
+	told *told
 }
 
 // admit pins the cached head of a prompt, takes blocks for the rest of it and reserves what the answer will need.
@@ -115,6 +119,7 @@ func (c *kvCache) publish(h *hold, full int) {
 		}
 		b.hash, b.hashed = h.hashes[i], true
 		c.cached[b.hash] = b
+		c.events.stored(h, i, c.blockTokens)
 	}
 }
 
@@ -176,12 +181,26 @@ func (c *kvCache) unlink(b *block) {
 func (c *kvCache) forget(b *block) {
 	if b.hashed {
 		delete(c.cached, b.hash)
+		c.events.removed(b.hash)
 		b.hash, b.hashed = 0, false
 	}
 }
 
+// forgetAll forgets all content, and that of requests that run.
+func (c *kvCache) forgetAll() {
+	for i := range c.blocks {
+		if c.blocks[i].refs > 0 {
+			c.forget(&c.blocks[i])
+		}
+	}
+	c.reset()
+}
+
 // reset forgets all content that nobody holds.
 func (c *kvCache) reset() {
+	if c.pinned() == 0 {
+		defer c.events.cleared()
+	}
 	for c.lruLen > 0 {
 		b := c.lru.next
 		c.unlink(b)

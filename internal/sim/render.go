@@ -2,6 +2,7 @@ package sim
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 
 	"github.com/tidwall/gjson"
@@ -36,14 +37,24 @@ func renderTools(p prompt, tools gjson.Result) prompt {
 	if !tools.IsArray() || tools.Get("#").Int() == 0 {
 		return p
 	}
-	return p.role("tools").add(tools.Raw)
+	return p.role("tools").add(canonical(tools))
+}
+
+// canonical writes a value such that only what it says counts, not how: whoever asks for a prompt's tokens may write it
+// otherwise than the client did.
+func canonical(v gjson.Result) string {
+	text, err := json.Marshal(v.Value())
+	if err != nil { // a number beyond all bounds
+		return v.Raw
+	}
+	return string(text)
 }
 
 func renderMessages(p prompt, messages gjson.Result) prompt {
 	messages.ForEach(func(_, message gjson.Result) bool {
 		p = renderContent(p.role(message.Get("role").String()), message.Get("content"))
 		if calls := message.Get("tool_calls"); calls.IsArray() {
-			p = p.add(calls.Raw)
+			p = p.add(canonical(calls))
 		}
 		return true
 	})

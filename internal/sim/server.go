@@ -66,6 +66,9 @@ func (s *Server) Close() {
 	for server := range s.serving {
 		_ = server.Close()
 	}
+	if e := s.events(); e != nil {
+		e.publisher.Close()
+	}
 }
 
 // ServeHTTP implements http.Handler.
@@ -108,7 +111,7 @@ func (s *Server) setHeaders(h http.Header, r *http.Request) {
 // isProbe tells what a sidecar or a kubelet asks again and again; it is neither counted nor recorded.
 func isProbe(r *http.Request) bool {
 	switch r.URL.Path {
-	case "/metrics", "/metrics/", "/health", "/ping", "/version":
+	case "/metrics", "/metrics/", "/health", "/ping", "/version", "/kv_event_sources":
 		return true
 	case "/v1/models":
 		return r.Method == http.MethodGet
@@ -122,6 +125,8 @@ func (s *Server) probe(w http.ResponseWriter, r *http.Request) {
 		s.listModels(w)
 	case "/metrics", "/metrics/":
 		s.metrics.serve(w, s.engine.load(), s.pinned.Load(), r.URL.Query()["name[]"])
+	case "/kv_event_sources":
+		s.showSources(w)
 	case "/version":
 		writeJSON(w, http.StatusOK, map[string]string{"version": "sim"})
 	}

@@ -1,0 +1,219 @@
+package kvevents
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/kvindex"
+	"github.com/pintle-dev/pintle/internal/sim"
+)
+
+// simulated is a simulated server that is followed.
+type simulated struct {
+	*fleet
+	sim *sim.Server
+}
+
+const simBlock = 4
+
+// newSimulated starts a server with room for so many blocks.
+func newSimulated(t *testing.T, blocks int, replay string) *simulated {
+	t.Helper()
+	engine, err := sim.New(sim.Config{Models: []string{"m"}, Adapters: []string{"adapter"}, Blocks: blocks,
+		BlockTokens: simBlock, PrefillTokensPerSecond: 1e9, TimePerOutputToken: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(engine.Close)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	if err := engine.PublishEvents(sim.EventOptions{Address: "127.0.0.1:0", Replay: replay,
+		Endpoint: address}); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = engine.Serve(l) }()
+	s := &simulated{newFleet(t, func(c *Config) { c.Concurrency = 1 }), engine}
+	s.servers = []*server{{name: "a", address: address}}
+	s.run()
+	s.wait("a subscriber", func() bool { return s.get("/sim/events")["subscribers"] == 1 })
+	return s
+}
+
+// call asks the server and reads its answer into one, if there is one to read.
+func (s *simulated) call(method, path, body string, answer any) {
+	s.t.Helper()
+	w := httptest.NewRecorder()
+	s.sim.ServeHTTP(w, httptest.NewRequestWithContext(s.t.Context(), method, path, strings.NewReader(body)))
+	if w.Code/100 != 2 {
+		s.t.Fatalf("%s %s: got %d %s", path, body, w.Code, w.Body)
+	}
+	if answer == nil {
+		return
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), answer); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *simulated) get(path string) (numbers map[string]float64) {
+	s.t.Helper()
+	s.call(http.MethodGet, path, "", &numbers)
+	return numbers
+}
+
+// send sends a prompt and returns how many of its tokens the server had.
+func (s *simulated) send(model, salt, text string) (cached int) {
+	s.t.Helper()
+	var answer struct {
+		Usage struct {
+			Details struct {
+				Cached int `json:"cached_tokens"`
+			} `json:"prompt_tokens_details"`
+		}
+	}
+	s.call(http.MethodPost, "/v1/completions",
+		fmt.Sprintf(`{"model":%q,"cache_salt":%q,"prompt":%q,"max_tokens":1}`, model, salt, text), &answer)
+	return answer.Usage.Details.Cached
+}
+
+// has is how many tokens of a prompt the server has.
+func (s *simulated) has(model, salt, text string) int {
+	s.t.Helper()
+	var found struct{ Blocks int }
+	s.call(http.MethodPost, "/sim/lookup", fmt.Sprintf(`{"model":%q,"cache_salt":%q,"prompt":%q,"max_tokens":1}`, model,
+		salt, text), &found)
+	return found.Blocks * simBlock
+}
+
+// knows is how many tokens of a prompt the server has by the index.
+func (s *simulated) knows(model, salt, text string) int {
+	s.t.Helper()
+	var made struct{ Tokens []uint32 }
+	s.call(http.MethodPost, "/tokenize", fmt.Sprintf(`{"prompt":%q}`, text), &made)
+	hits, err := s.subscriber.Index.Match(s.t.Context(), nil, model, &kvindex.Prompt{Tokens: made.Tokens, Salt: salt},
+		[]string{"a"})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if len(hits) == 0 {
+		return 0
+	}
+	return hits[0].Tokens
+}
+
+// heard waits until all that was published is in the index.
+func (s *simulated) heard() {
+	s.t.Helper()
+	s.wait("all to be heard", func() bool {
+		return float64(s.count(s.servers[0]).batches.Load()) == s.get("/sim/events")["published"]
+	})
+	// The last batch is counted when it begins, by who has the only permit.
+	s.subscriber.shared.permits <- struct{}{}
+	<-s.subscriber.shared.permits
+	if got, want := s.subscriber.Index.Stats().Entries, s.get("/sim/state")["cachedBlocks"]; float64(got) != want {
+		s.t.Fatalf("got %d blocks in the index, want the cache's %v", got, want)
+	}
+}
+
+func (s *simulated) strike(fault string) {
+	s.t.Helper()
+	s.call(http.MethodPost, "/sim/events", `{"fault":"`+fault+`"}`, nil)
+}
+
+// TestSimulatedServer: what the index says of prompts before they are sent to a simulated server is what it finds in
+// its cache, with evictions, adapters and salts.
+func TestSimulatedServer(t *testing.T) {
+	s := newSimulated(t, 120, "127.0.0.1:0")
+	random := rand.New(rand.NewPCG(3, 5))
+	hits := 0
+	for i := range 200 {
+		text := fmt.Sprint("group ", random.IntN(6), strings.Repeat(" and so on", 5+random.IntN(20)))
+		model, salt := []string{"m", "m", "adapter"}[random.IntN(3)], []string{"", "", "tenant"}[random.IntN(3)]
+		s.heard()
+		known, there := s.knows(model, salt, text), s.has(model, salt, text)
+		cached := s.send(model, salt, text)
+		// The last token is always computed anew, and with it its block.
+		if known != there || cached != there && cached != there-simBlock {
+			t.Fatalf("request %d: %d tokens are known, the server had %d and used %d", i, known, there, cached)
+		}
+		if cached > 0 {
+			hits++
+		}
+	}
+	if hits < 40 || hits > 160 {
+		t.Errorf("got %d hits of 200 requests, want hits and misses", hits)
+	}
+	s.call(http.MethodPost, "/reset_prefix_cache", "", nil)
+	s.wait("nothing to be left", func() bool { return s.subscriber.Index.Stats().Entries == 0 })
+}
+
+// TestSimulatedFaults: of three prompts, the fault strikes when the second is sent.
+func TestSimulatedFaults(t *testing.T) {
+	const replay = "127.0.0.1:0"
+	for _, tc := range []struct {
+		name, fault, replay string
+		// known says of the prompts whether the index knows them in the end, all or nothing.
+		known  [3]bool
+		counts string // of gaps, mended ones, malformed events and restarts
+	}{
+		{"none", "none", replay, [3]bool{true, true, true}, "0 0 0 0"},
+		{"a lost batch that is there to be asked for", "lose", replay, [3]bool{true, true, true}, "1 1 0 0"},
+		{"a lost batch without replay", "lose", "", [3]bool{false, false, true}, "1 0 0 0"},
+		{"a skipped number", "skip", replay, [3]bool{false, false, true}, "1 0 0 0"},
+		{"a skipped number without replay", "skip", "", [3]bool{false, false, true}, "1 0 0 0"},
+		{"an unknown event", "unknown", replay, [3]bool{true, true, true}, "0 0 1 0"},
+		{"a torn batch", "torn", replay, [3]bool{true, false, true}, "0 0 1 0"},
+		{"a cleared cache", "clear", replay, [3]bool{false, true, true}, "0 0 0 0"},
+		{"a restart", "restart", replay, [3]bool{false, true, true}, "0 0 0 1"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSimulated(t, 1000, tc.replay)
+			var prompts [3]string
+			for i := range prompts {
+				prompts[i] = fmt.Sprint(i, strings.Repeat(" of three", 20))
+			}
+			whole := s.tokens(prompts[0])
+			s.send("m", "", prompts[0])
+			s.wait("the first prompt", func() bool { return s.knows("m", "", prompts[0]) == whole })
+			if s.strike(tc.fault); tc.fault == "restart" {
+				s.wait("nothing to be left", func() bool { return s.subscriber.Index.Stats().Entries == 0 })
+				s.wait("a subscriber again", func() bool { return s.get("/sim/events")["subscribers"] == 1 })
+			}
+			s.send("m", "", prompts[1])
+			s.send("m", "", prompts[2])
+			s.wait("the last prompt", func() bool { return s.knows("m", "", prompts[2]) == whole })
+			for i, text := range prompts {
+				want := 0
+				if tc.known[i] {
+					want = whole
+				}
+				if got := s.knows("m", "", text); got != want {
+					t.Errorf("prompt %d: %d tokens are known, want %d", i, got, want)
+				}
+			}
+			c := s.count(s.servers[0])
+			counts := fmt.Sprint(c.gaps.Load(), c.mended.Load(), c.malformed.Load(), c.restarts.Load())
+			if counts != tc.counts {
+				t.Errorf("got gaps, mended, malformed and restarts %s, want %s", counts, tc.counts)
+			}
+		})
+	}
+}
+
+// tokens is how many tokens the full blocks of a prompt have.
+func (s *simulated) tokens(text string) int {
+	s.t.Helper()
+	var made struct{ Count int }
+	s.call(http.MethodPost, "/tokenize", fmt.Sprintf(`{"prompt":%q}`, text), &made)
+	return made.Count / simBlock * simBlock
+}

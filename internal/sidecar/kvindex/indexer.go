@@ -152,6 +152,11 @@ func (x *Indexer) Match(ctx context.Context, dst []Hit, model string, p *Prompt,
 	return dst, nil
 }
 
+// Keys appends the keys of all full blocks of a prompt to a model that endpoints with so many tokens in a block have.
+func (x *Indexer) Keys(dst []Key, model string, blockTokens int, p *Prompt) []Key {
+	return Keys(dst, Root(x.config.Seed, x.name(model)), blockTokens, p)
+}
+
 // ExpectPrompt takes it for SpeculativeTTL that an endpoint has all full blocks of a prompt. It does nothing without.
 func (x *Indexer) ExpectPrompt(ctx context.Context, endpoint, model string, p *Prompt) error {
 	if x.config.SpeculativeTTL <= 0 {

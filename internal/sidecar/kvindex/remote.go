@@ -23,7 +23,8 @@ import (
 // is back.
 //
 // For each key there is a hash whose fields are INSTANCE|RANK|TIER|ENDPOINT, and for each instance a set of all that it
-// has written, by which others tidy up when its sign of life is gone.
+// has written, by which others tidy up when its sign of life is gone. Until then what it wrote is believed, unless
+// another one has begun to hear the publisher since: a sidecar that was killed and is back corrects its own copy.
 type remote struct {
 	*memory
 	client   redis.UniversalClient
@@ -37,7 +38,9 @@ type remote struct {
 	// stale is set while the copy is not what memory has: it is to be made anew.
 	stale bool
 	wake  chan struct{}
-	live  atomic.Pointer[map[string]bool]
+	// claimed are the publishers that this instance has said it hears, by heardField.
+	claimed map[string]bool
+	others  atomic.Pointer[others]
 }
 
 // told is one thing that others are to know.
@@ -59,8 +62,9 @@ const (
 var (
 	// remoteTimeout bounds each operation.
 	remoteTimeout = 300 * time.Millisecond
-	// lifePeriod is how often a sidecar shows that it lives, and looks who else does.
-	lifePeriod = 2 * time.Second
+	// lifePeriod is how often a sidecar shows that it lives, and looks who else does. A server that was away is in use
+	// again after two of them.
+	lifePeriod = 250 * time.Millisecond
 )
 
 func newRemote(c *RedisConfig, m *memory, log *slog.Logger) (*remote, error) {
@@ -76,7 +80,7 @@ func newRemote(c *RedisConfig, m *memory, log *slog.Logger) (*remote, error) {
 	o.MaxRetries = -1
 	r := &remote{memory: m, client: redis.NewClient(o), log: log, wake: make(chan struct{}, 1), stale: true,
 		instance: strconv.FormatUint(rand.Uint64(), 36)}
-	r.live.Store(&map[string]bool{})
+	r.others.Store(&others{})
 	m.tell = r.tell
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop = cancel
@@ -93,7 +97,12 @@ func keyName(key Key) string { return remotePrefix + "k:" + strconv.FormatUint(u
 func (r *remote) ownName() string  { return remotePrefix + "i:" + r.instance }
 func (r *remote) lifeName() string { return remotePrefix + "live:" + r.instance }
 
-const instancesName = remotePrefix + "instances"
+func heardField(rank, endpoint string) string { return rank + "|" + endpoint }
+
+const (
+	instancesName = remotePrefix + "instances"
+	heardName     = remotePrefix + "heard"
+)
 
 // tell queues what others are to know.
 func (r *remote) tell(p *publisher, key Key, t Tier, holds bool) {
@@ -144,7 +153,7 @@ func (r *remote) write(ctx context.Context) {
 		}
 		failing = err != nil
 		if failing {
-			r.live.Store(&map[string]bool{})
+			r.others.Store(&others{})
 			r.renew()
 			select {
 			case <-ctx.Done():
@@ -180,12 +189,39 @@ func (r *remote) round(ctx context.Context) error {
 		r.queue = r.queue[n:]
 		r.mu.Unlock()
 		if n == 0 {
-			return nil
+			return r.claim(ctx)
 		}
 		if err := r.put(ctx, r.ownName(), batch); err != nil {
 			return err
 		}
 	}
+}
+
+// claim says which publishers are heard here: each once, and again when nobody who lives says so any more. What is
+// known of them has been written before.
+func (r *remote) claim(ctx context.Context) error {
+	known := r.others.Load()
+	pipe := r.client.Pipeline()
+	there := map[string]bool{}
+	for _, p := range r.everybody() {
+		if p.Rank < 0 {
+			continue
+		}
+		field := heardField(strconv.Itoa(p.Rank), p.Endpoint)
+		there[field] = true
+		if !r.claimed[field] || !known.live[known.heard[field]] {
+			pipe.HSet(ctx, heardName, field, r.instance)
+			r.claimed[field] = true
+		}
+	}
+	for field := range r.claimed {
+		if !there[field] {
+			pipe.HDel(ctx, heardName, field)
+			delete(r.claimed, field)
+		}
+	}
+	_, err := pipe.Exec(ctx)
+	return err
 }
 
 // showLife renews this sidecar's sign of life, and finds out who is alive. When its own was gone, so may be the copy.
@@ -195,6 +231,7 @@ func (r *remote) showLife(ctx context.Context) error {
 	pipe.Set(ctx, r.lifeName(), 1, lifeTime)
 	pipe.SAdd(ctx, instancesName, r.instance)
 	all := pipe.SMembers(ctx, instancesName)
+	heard := pipe.HGetAll(ctx, heardName)
 	if _, err := pipe.Exec(ctx); err != nil {
 		return err
 	}
@@ -213,7 +250,7 @@ func (r *remote) showLife(ctx context.Context) error {
 			return err
 		}
 	}
-	r.live.Store(&live)
+	r.others.Store(&others{live, heard.Val()})
 	return nil
 }
 
@@ -224,6 +261,7 @@ func (r *remote) copyAll(ctx context.Context) error {
 	r.instance = strconv.FormatUint(rand.Uint64(), 36)
 	r.queue, r.stale = nil, false
 	r.mu.Unlock()
+	r.claimed = map[string]bool{}
 	pipe := r.client.Pipeline()
 	pipe.Set(ctx, r.lifeName(), 1, lifeTime)
 	pipe.SAdd(ctx, instancesName, r.instance)
@@ -314,10 +352,19 @@ func (r *remote) tidy(ctx context.Context, instance string) error {
 			return err
 		}
 	}
+	heard, err := r.client.HGetAll(ctx, heardName).Result()
+	if err != nil {
+		return err
+	}
 	pipe := r.client.Pipeline()
+	for field, by := range heard {
+		if by == instance {
+			pipe.HDel(ctx, heardName, field)
+		}
+	}
 	pipe.SRem(ctx, instancesName, instance)
 	pipe.Del(ctx, remotePrefix+"live:"+instance)
-	_, err := pipe.Exec(ctx)
+	_, err = pipe.Exec(ctx)
 	return err
 }
 
@@ -328,128 +375,6 @@ func (r *remote) leave() {
 	if err := r.tidy(ctx, r.instance); err != nil {
 		r.log.Debug("what was written to the shared index of KV blocks stays for the others to tidy up", "error", err)
 	}
-}
-
-// Lookup implements Index: memory answers for the endpoints that are heard here, Redis for the others.
-func (r *remote) Lookup(ctx context.Context, dst []Hit, keys []Key, endpoints []string) ([]Hit, error) {
-	first := len(dst)
-	dst, _ = r.memory.Lookup(ctx, dst, keys, endpoints)
-	live := *r.live.Load()
-	unheard := r.unheard(endpoints)
-	if len(unheard) == 0 || len(live) < 2 {
-		return dst, nil
-	}
-	hits, err := r.lookup(ctx, keys, unheard, live)
-	if err != nil {
-		return dst, nil // round tells of it
-	}
-	for _, hit := range hits {
-		better := true
-		for i := first; i < len(dst); i++ {
-			if dst[i].Endpoint == hit.Endpoint {
-				if better = hit.Score > dst[i].Score; better {
-					dst[i] = hit
-				}
-				better = false
-			}
-		}
-		if better {
-			dst = append(dst, hit)
-		}
-	}
-	return dst, nil
-}
-
-// unheard are those of the endpoints that have told nothing here.
-func (r *remote) unheard(endpoints []string) map[string]bool {
-	r.memory.mu.RLock()
-	defer r.memory.mu.RUnlock()
-	var all map[string]bool
-	for _, name := range endpoints {
-		if e := r.endpoints[name]; e == nil || len(e.ranks) == 0 {
-			if all == nil {
-				all = map[string]bool{}
-			}
-			all[name] = true
-		}
-	}
-	return all
-}
-
-// lookup asks Redis for the runs of all publishers of the endpoints.
-func (r *remote) lookup(ctx context.Context, keys []Key, endpoints, live map[string]bool) ([]Hit, error) {
-	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
-	defer cancel()
-	runs := map[string]*run{} // by instance, rank and endpoint
-	for from := 0; from < len(keys); from += remoteLookup {
-		chunk := keys[from:min(from+remoteLookup, len(keys))]
-		pipe := r.client.Pipeline()
-		fields := make([]*redis.StringSliceCmd, len(chunk))
-		for i, key := range chunk {
-			fields[i] = pipe.HKeys(ctx, keyName(key))
-		}
-		if _, err := pipe.Exec(ctx); err != nil {
-			return nil, fmt.Errorf("redis: %w", err)
-		}
-		for i := range chunk {
-			if !r.stepFields(runs, from+i, fields[i].Val(), endpoints, live) {
-				return bestOf(runs), nil
-			}
-		}
-	}
-	return bestOf(runs), nil
-}
-
-// stepFields takes in who holds the i-th key. It reports whether anybody does that holds all before it.
-func (r *remote) stepFields(runs map[string]*run, i int, fields []string, endpoints, live map[string]bool) bool {
-	var touched []*run
-	for _, field := range fields {
-		parts := strings.SplitN(field, "|", 4)
-		if len(parts) != 4 || !live[parts[0]] || !endpoints[parts[3]] {
-			continue
-		}
-		rank, _ := strconv.Atoi(parts[1])
-		tier, err := strconv.Atoi(parts[2])
-		if err != nil || tier < 0 || tier >= Tiers {
-			continue
-		}
-		who := parts[0] + "|" + parts[1] + "|" + parts[3]
-		one := runs[who]
-		if one == nil {
-			one = &run{hit: Hit{Endpoint: parts[3], Rank: rank}}
-			runs[who] = one
-		}
-		switch {
-		case one.seen == i+1 && r.weights[tier] > r.weights[one.best]:
-			one.best = Tier(tier)
-		case one.seen == i:
-			one.seen, one.best = i+1, Tier(tier)
-			touched = append(touched, one)
-		}
-	}
-	for _, one := range touched {
-		one.hit.Blocks++
-		one.hit.ByTier[one.best]++
-		one.hit.Score += r.weights[one.best]
-	}
-	return len(touched) > 0
-}
-
-// bestOf returns the best run of each endpoint.
-func bestOf(runs map[string]*run) []Hit {
-	best := map[string]Hit{}
-	for _, one := range runs {
-		had, known := best[one.hit.Endpoint]
-		if one.hit.Blocks > 0 && (!known || one.hit.Score > had.Score || one.hit.Score == had.Score &&
-			one.hit.Rank < had.Rank) {
-			best[one.hit.Endpoint] = one.hit
-		}
-	}
-	all := make([]Hit, 0, len(best))
-	for _, hit := range best {
-		all = append(all, hit)
-	}
-	return all
 }
 
 // Close implements Index.

@@ -80,6 +80,37 @@ func TestSharedAgainstModel(t *testing.T) {
 	againstModel(t, newIndexer(t, Config{Redis: &RedisConfig{Address: v.Address}}).Index)
 }
 
+// TestSuperseded: what a sidecar wrote that was killed is believed until another one hears the same publisher.
+func TestSuperseded(t *testing.T) {
+	v := harness.StartValkey(t, "--appendonly", "no")
+	ctx := t.Context()
+	a := Publisher{"a", 0}
+	client := v.Client()
+	defer client.Close()
+	// As if it had just been killed: it still counts as alive.
+	client.Set(ctx, remotePrefix+"live:dead", 1, time.Hour)
+	client.HSet(ctx, heardName, "0|a", "dead")
+	client.HSet(ctx, keyName(1), fieldOf("dead", a, GPU), 1)
+	client.SAdd(ctx, remotePrefix+"i:dead", keyName(1)+" "+fieldOf("dead", a, GPU))
+	client.SAdd(ctx, instancesName, "dead")
+	other := newIndexer(t, Config{Redis: &RedisConfig{Address: v.Address}})
+	knows := func(key Key) bool {
+		hits, _ := other.Lookup(ctx, nil, []Key{key}, []string{"a"})
+		return len(hits) == 1
+	}
+	eventually(t, "the dead one's to be known", func() bool { return knows(1) })
+	back := newIndexer(t, Config{Redis: &RedisConfig{Address: v.Address}})
+	_ = back.Add(ctx, a, GPU, []uint64{2}, []Key{2})
+	eventually(t, "what is heard now to be known, and no more", func() bool { return knows(2) && !knows(1) })
+	if hits, err := other.Lookup(ctx, nil, []Key{2}, []string{"a"}); err != nil || len(hits) != 1 {
+		t.Errorf("got %v, %v, want it still known", hits, err)
+	}
+	_ = back.Drop(ctx, "a")
+	eventually(t, "an endpoint that left to be claimed by nobody", func() bool {
+		return client.HLen(ctx, heardName).Val() == 0
+	})
+}
+
 // TestKilled: what a sidecar wrote that was killed is tidied up by those that live.
 func TestKilled(t *testing.T) {
 	v := harness.StartValkey(t, "--appendonly", "no")

@@ -1,0 +1,146 @@
+package kvindex
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// others is what was found of all sidecars: which instances live, and which of them was the last to begin to hear a
+// publisher, by heardField.
+type others struct {
+	live  map[string]bool
+	heard map[string]string
+}
+
+// believes reports whether an instance knows best of a publisher.
+func (o *others) believes(instance, heardField string) bool {
+	last := o.heard[heardField]
+	return o.live[instance] && (last == instance || !o.live[last])
+}
+
+// Lookup implements Index: memory answers for the endpoints that are heard here, Redis for the others.
+func (r *remote) Lookup(ctx context.Context, dst []Hit, keys []Key, endpoints []string) ([]Hit, error) {
+	first := len(dst)
+	dst, _ = r.memory.Lookup(ctx, dst, keys, endpoints)
+	known := r.others.Load()
+	unheard := r.unheard(endpoints)
+	if len(unheard) == 0 || len(known.live) < 2 {
+		return dst, nil
+	}
+	hits, err := r.lookup(ctx, keys, unheard, known)
+	if err != nil {
+		return dst, nil // round tells of it
+	}
+	for _, hit := range hits {
+		better := true
+		for i := first; i < len(dst); i++ {
+			if dst[i].Endpoint == hit.Endpoint {
+				if better = hit.Score > dst[i].Score; better {
+					dst[i] = hit
+				}
+				better = false
+			}
+		}
+		if better {
+			dst = append(dst, hit)
+		}
+	}
+	return dst, nil
+}
+
+// unheard are those of the endpoints that have told nothing here.
+func (r *remote) unheard(endpoints []string) map[string]bool {
+	r.memory.mu.RLock()
+	defer r.memory.mu.RUnlock()
+	var all map[string]bool
+	for _, name := range endpoints {
+		if e := r.endpoints[name]; e == nil || len(e.ranks) == 0 {
+			if all == nil {
+				all = map[string]bool{}
+			}
+			all[name] = true
+		}
+	}
+	return all
+}
+
+// lookup asks Redis for the runs of all publishers of the endpoints.
+func (r *remote) lookup(ctx context.Context, keys []Key, endpoints map[string]bool, known *others) ([]Hit, error) {
+	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
+	defer cancel()
+	runs := map[string]*run{} // by instance, rank and endpoint
+	for from := 0; from < len(keys); from += remoteLookup {
+		chunk := keys[from:min(from+remoteLookup, len(keys))]
+		pipe := r.client.Pipeline()
+		fields := make([]*redis.StringSliceCmd, len(chunk))
+		for i, key := range chunk {
+			fields[i] = pipe.HKeys(ctx, keyName(key))
+		}
+		if _, err := pipe.Exec(ctx); err != nil {
+			return nil, fmt.Errorf("redis: %w", err)
+		}
+		for i := range chunk {
+			if !r.stepFields(runs, from+i, fields[i].Val(), endpoints, known) {
+				return bestOf(runs), nil
+			}
+		}
+	}
+	return bestOf(runs), nil
+}
+
+// stepFields takes in who holds the i-th key. It reports whether anybody does that holds all before it.
+func (r *remote) stepFields(runs map[string]*run, i int, fields []string, endpoints map[string]bool,
+	known *others) bool {
+	var touched []*run
+	for _, field := range fields {
+		parts := strings.SplitN(field, "|", 4)
+		if len(parts) != 4 || !endpoints[parts[3]] || !known.believes(parts[0], heardField(parts[1], parts[3])) {
+			continue
+		}
+		rank, _ := strconv.Atoi(parts[1])
+		tier, err := strconv.Atoi(parts[2])
+		if err != nil || tier < 0 || tier >= Tiers {
+			continue
+		}
+		who := parts[0] + "|" + parts[1] + "|" + parts[3]
+		one := runs[who]
+		if one == nil {
+			one = &run{hit: Hit{Endpoint: parts[3], Rank: rank}}
+			runs[who] = one
+		}
+		switch {
+		case one.seen == i+1 && r.weights[tier] > r.weights[one.best]:
+			one.best = Tier(tier)
+		case one.seen == i:
+			one.seen, one.best = i+1, Tier(tier)
+			touched = append(touched, one)
+		}
+	}
+	for _, one := range touched {
+		one.hit.Blocks++
+		one.hit.ByTier[one.best]++
+		one.hit.Score += r.weights[one.best]
+	}
+	return len(touched) > 0
+}
+
+// bestOf returns the best run of each endpoint.
+func bestOf(runs map[string]*run) []Hit {
+	best := map[string]Hit{}
+	for _, one := range runs {
+		had, known := best[one.hit.Endpoint]
+		if one.hit.Blocks > 0 && (!known || one.hit.Score > had.Score || one.hit.Score == had.Score &&
+			one.hit.Rank < had.Rank) {
+			best[one.hit.Endpoint] = one.hit
+		}
+	}
+	all := make([]Hit, 0, len(best))
+	for _, hit := range best {
+		all = append(all, hit)
+	}
+	return all
+}

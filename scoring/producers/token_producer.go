@@ -34,7 +34,8 @@ type tokenProducerParameters struct {
 	Vllm struct{}
 	// ModelName is the base model, which the other backends need.
 	ModelName string
-	// UdsTokenizerConfig is the backend that asks a tokenizer service: socketFile, useTCP.
+	// UdsTokenizerConfig is the backend that asks llm-d's tokenizer service: socketFile
+	// (/tmp/tokenizer/tokenizer-uds.socket), which with useTCP is host:port, and modelTokenizerMap.
 	UdsTokenizerConfig struct{}
 }
 

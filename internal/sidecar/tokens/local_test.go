@@ -118,8 +118,6 @@ func TestBackendsThatAreNotHere(t *testing.T) {
 	for want, c := range map[string]scoring.TokenBackend{
 		`s: tokenizersPoolConfig.hf: tokenizerMode: "mistral" is known, but not here`: {
 			Kind: scoring.TokensDownloaded, Mode: "mistral"},
-		"s: udsTokenizerConfig and tokenizersPoolConfig.uds are known, but not here yet": {
-			Kind: scoring.TokensOfService},
 		`s: tokenizersPoolConfig.local: tokenizerMode: "slow" is known, but not here`: {
 			Kind: scoring.TokensLocal, Mode: "slow"},
 	} {

@@ -30,14 +30,20 @@ func newRenderer(c *scoring.TokenBackend) *renderer {
 
 // rendered is the answer to one prompt.
 type rendered struct {
-	Tokens   []uint32 `json:"token_ids"`
-	Features *struct {
-		Hashes map[string][]string `json:"mm_hashes"`
-		Places map[string][]struct {
-			Offset int `json:"offset"`
-			Length int `json:"length"`
-		} `json:"mm_placeholders"`
-	} `json:"features"`
+	Tokens   []uint32  `json:"token_ids"`
+	Features *features `json:"features"`
+}
+
+// features are the media of a prompt by their kind.
+type features struct {
+	Hashes map[string][]string `json:"mm_hashes"`
+	Places map[string][]place  `json:"mm_placeholders"`
+}
+
+// place is where the tokens are that stand for one of them.
+type place struct {
+	Offset int `json:"offset"`
+	Length int `json:"length"`
 }
 
 // Tokens implements Backend.

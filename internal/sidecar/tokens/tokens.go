@@ -45,9 +45,11 @@ type Pool struct {
 	workers chan struct{}
 	cache   *cache
 	metrics *Metrics
+	timeout time.Duration
 }
 
-// backendTimeout bounds what a backend may take, though nobody waits any more: what it makes is kept for the next.
+// backendTimeout bounds what a backend may take that has no limit of its own above that, though nobody waits any more:
+// what it makes is kept for the next.
 const backendTimeout = 5 * time.Second
 
 // NewPool opens what the configuration says.
@@ -56,12 +58,19 @@ func NewPool(c *scoring.TokenBackend, servers Servers) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newPool(backend, c.Workers), nil
+	p := newPool(backend, c.Workers)
+	switch b := backend.(type) {
+	case *renderer:
+		p.timeout = max(p.timeout, b.text, b.images)
+	case *service:
+		p.timeout = max(p.timeout, b.text, b.images)
+	}
+	return p, nil
 }
 
 func newPool(backend Backend, workers int) *Pool {
 	return &Pool{backend: backend, workers: make(chan struct{}, max(workers, 1)), cache: newCache(cacheBytes),
-		metrics: newMetrics()}
+		metrics: newMetrics(), timeout: backendTimeout}
 }
 
 // open makes the backend of a kind.
@@ -84,8 +93,11 @@ func open(c *scoring.TokenBackend, servers Servers) (Backend, error) {
 		}
 		return l, nil
 	}
-	return nil, fmt.Errorf("%s: udsTokenizerConfig and tokenizersPoolConfig.uds are known, but not here yet; without "+
-		"them the model servers are asked", c.At)
+	s, err := newService(c, &engines{servers: servers})
+	if err != nil {
+		return nil, fmt.Errorf("%s: tokenizer service: %w", c.At, err)
+	}
+	return s, nil
 }
 
 // Note says what the backend cannot do, for those who start it; empty is nothing.
@@ -119,7 +131,7 @@ func (p *Pool) Tokens(ctx context.Context, prompt *Prompt) (Encoded, error) {
 	done := make(chan result, 1)
 	go func() {
 		defer func() { <-p.workers }()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), backendTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.timeout)
 		defer cancel()
 		began := time.Now()
 		e, err := p.backend.Tokens(ctx, prompt)

@@ -71,3 +71,39 @@ func TestPredictedLatency(t *testing.T) {
 		}
 	})
 }
+
+// TestWorkersPredictTheSame: four workers predict what one does that has seen the same.
+func TestWorkersPredictTheSame(t *testing.T) {
+	const document = `{"plugins":[{"type":"predicted-latency-scorer"}]}`
+	m := modes[0]
+	predicted := func(workers int) (all []string) {
+		g := newGateway(t, m, workers, m.configuration(document, `"debug":true,"subset":"header",`))
+		g.publish(newPool(0, 0))
+		for i := range 24 {
+			server := address(i % 2)
+			host, _, _ := strings.Cut(server, ":")
+			s := g.workers[i%workers].askBody(fmt.Sprintf(`{"model":"m","stream":true,"prompt":"%d %s"}`, i,
+				strings.Repeat("word ", 100*(1+i%7))), [2]string{"x-gateway-destination-endpoint-subset", host})
+			s.SetServer(server)
+			s.Respond(wazerohost.Headers{{":status", "200"}, {"content-type", "text/event-stream"}}, false)
+			g.clock.Advance(time.Duration(20+10*(i%5)+60*(i%2)) * time.Millisecond)
+			s.RespondBody([]byte("data: {\"choices\":[{\"text\":\"a\"}]}\n\n"), false)
+			g.clock.Advance(time.Duration(10+i%3) * time.Millisecond)
+			s.RespondBody([]byte("data: {\"choices\":[{\"text\":\"b\"}]}\n\n"), true)
+			g.clock.Advance(time.Millisecond)
+			_, found, _ := strings.Cut(s.ResponseHeaders().Get("x-pintle-explain"), `"predicted":[[`)
+			found, _, _ = strings.Cut(found, "]]")
+			all = append(all, found)
+		}
+		return all
+	}
+	one, four := predicted(1), predicted(4)
+	for i := range one {
+		if one[i] != four[i] {
+			t.Errorf("request %d: one worker predicted %s, four %s", i, one[i], four[i])
+		}
+	}
+	if one[len(one)-1] == "" || one[len(one)-1] == one[len(one)-3] {
+		t.Errorf("predicted %s and before %s, want what changes", one[len(one)-1], one[len(one)-3])
+	}
+}

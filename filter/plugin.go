@@ -33,6 +33,10 @@ type plugin struct {
 	handsOver bool
 	// routed are the requests of which the sidecar is to be told where they went.
 	routed []byte
+	// learning are requests whose prompts the sidecar is to be handed; handed is set while it has some and has not said
+	// that it got them.
+	learning []byte
+	handed   bool
 }
 
 // tickMillis is how often a worker looks whether the sidecar is still there.
@@ -107,6 +111,7 @@ func (p *plugin) Tick() {
 		p.handOver()
 	}
 	p.tellRouted()
+	p.handPrompts()
 	if len(p.waiting) > 0 {
 		p.wake()
 		return

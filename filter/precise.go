@@ -30,16 +30,11 @@ const (
 // when there is nothing to ask for: then, and without an answer in time, the plan goes by what the filter itself knows.
 func (s *stream) askPrefix(body []byte) (action hostcalls.Action, asked bool) {
 	index := s.config.Plan.PreciseIndex()
-	if index == nil || s.prefix != "" || !s.operation.Computes() || len(body) < index.BlockTokens {
+	if index == nil || index.Background || s.prefix != "" || !s.operation.Computes() || len(body) < index.BlockTokens {
 		return hostcalls.Continue, false
 	}
-	api := ""
-	switch s.operation.API {
-	case openai.APIChat:
-		api = "chat"
-	case openai.APICompletions:
-		api = "completions"
-	default:
+	api := s.preciseAPI()
+	if api == "" {
 		return hostcalls.Continue, false
 	}
 	call := s.sidecarCall("POST", prefixPath, body, [2]string{"x-pintle-api", api})
@@ -50,6 +45,17 @@ func (s *stream) askPrefix(body []byte) (action hostcalls.Action, asked bool) {
 		s.worker.precise.Model = ""
 		return action
 	}), true
+}
+
+// preciseAPI is what the sidecar calls the request's API, empty for one that it does not read.
+func (s *stream) preciseAPI() string {
+	switch s.operation.API {
+	case openai.APIChat:
+		return "chat"
+	case openai.APICompletions:
+		return "completions"
+	}
+	return ""
 }
 
 // takePrefix keeps what the sidecar has answered for the decision that follows at once.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
@@ -130,6 +131,65 @@ func TestPreciseAsksForPromptsAlone(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPreciseBackground: no request waits; the sidecar is handed what was decided on, one call at a time.
+func TestPreciseBackground(t *testing.T) {
+	config := strings.Replace(precise, `"speculativeIndexing":true`, `"mode":"background"`, 1)
+	eachMode(t, func(t *testing.T, m mode) {
+		g := newPreciseGateway(t, m, config)
+		w := g.workers[0]
+		text := strings.Repeat("a question of some length, ", 10)
+		send := func(question string) {
+			t.Helper()
+			s := w.requests.Request(wazerohost.Headers{{":path", "/v1/chat/completions"}}, false)
+			s.Body([]byte(question), true)
+			if !s.Sent() {
+				t.Fatal("the request waits")
+			}
+		}
+		var questions []string
+		for i := range 3 {
+			questions = append(questions,
+				fmt.Sprintf(`{"model":"m","messages":[{"role":"user","content":"%d %s"}]}`, i, text))
+		}
+		wantHanded := func(call *wazerohost.HTTPCall, want ...string) {
+			t.Helper()
+			rest, p, got := call.Body, scoring.PrecisePrompt{}, []string(nil)
+			for ok := true; len(rest) > 0; {
+				if rest, ok = p.Read(rest); !ok || p.API != "chat" || len(p.Blocks) == 0 || p.TextBytes < len(text) {
+					t.Fatalf("got %+v, %v", p, ok)
+				}
+				got = append(got, string(p.Body))
+			}
+			if call.Headers.Get(":path") != "/pintle/v1/prefix/prompts" || !reflect.DeepEqual(got, want) {
+				t.Errorf("got %v, %q, want %q", call.Headers, got, want)
+			}
+		}
+		send(questions[0])
+		send(questions[1])
+		if calls := w.Calls(); len(calls) != 0 {
+			t.Fatalf("got %d calls before the tick", len(calls))
+		}
+		w.Tick()
+		first := w.Calls()
+		if len(first) != 1 {
+			t.Fatalf("got %d calls, want one", len(first))
+		}
+		wantHanded(first[0], questions[:2]...)
+		send(questions[2])
+		w.Tick()
+		if again := w.Calls(); len(again) != 1 {
+			t.Fatalf("got %d calls, want the open one", len(again))
+		}
+		first[0].TimeOut()
+		w.Tick()
+		second := w.Calls()
+		if len(second) != 1 {
+			t.Fatalf("got %d calls, want one", len(second))
+		}
+		wantHanded(second[0], questions[2])
+	})
 }
 
 func serverName(i int) string { return fmt.Sprintf("default/vllm-%d", i) }

@@ -211,6 +211,7 @@ func (s *stream) decide() hostcalls.Action {
 	s.reportDecision(endpoints)
 	if s.operation.Computes() {
 		s.decided()
+		s.notePrompt(body)
 	}
 	failpoint(s.request.Model)
 	s.stats.routed.Add(1)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"math/rand/v2"
 	"unsafe"
 
 	"github.com/pintle-dev/pintle/journal"
@@ -15,12 +14,26 @@ type stepsWriter struct {
 	names *journal.Names
 	// listed is set while the candidates that were listed last are those that are left.
 	listed bool
-	// profile and plugin are the last ones, whose names are known to be told.
-	profile, plugin string
-	hash            uint64
-	// next is told the same, if anybody else wants to know.
+	// profile is the running one.
+	profile string
+	// hashed are the hashes of names that have been told, at is which of them was asked for last: decisions ask for
+	// the same ones in the same order.
+	hashed []hashedName
+	at     int
+	// next is told the same, if anybody else wants to know. on is set from beginSteps to endSteps.
 	next scoring.Tracer
+	on   bool
 }
+
+// hashedName is a name of the plan's, which is told apart from others by where it lies.
+type hashedName struct {
+	kind journal.NameKind
+	name string
+	hash uint64
+}
+
+// mostHashed bounds the names of which hashes are kept.
+const mostHashed = 64
 
 // mostKeptSteps bounds the bytes of steps that the streams of a worker keep for the case that they fail.
 const mostKeptSteps = 1 << 20
@@ -29,7 +42,7 @@ const mostKeptSteps = 1 << 20
 func (w *stepsWriter) FilteredOut(profile string, e *scoring.Endpoint, filter string) {
 	w.enter(profile)
 	w.listed = false
-	w.Removed(w.hashOf(filter), e.Index, w.pool.ID(e))
+	w.Removed(w.hashOf(journal.PluginName, filter), e.Index, w.pool.ID(e))
 	if w.next != nil {
 		w.next.FilteredOut(profile, e, filter)
 	}
@@ -39,7 +52,7 @@ func (w *stepsWriter) FilteredOut(profile string, e *scoring.Endpoint, filter st
 func (w *stepsWriter) Scored(profile, scorer string, candidates []*scoring.Endpoint, scores []float64) {
 	w.enter(profile)
 	w.list(candidates)
-	w.Scores(w.hashOf(scorer), scores)
+	w.Scores(w.hashOf(journal.PluginName, scorer), scores)
 	if w.next != nil {
 		w.next.Scored(profile, scorer, candidates, scores)
 	}
@@ -95,21 +108,32 @@ func (w *stepsWriter) list(candidates []*scoring.Endpoint) {
 	}
 }
 
-// enter begins a profile, if it is not the running one. Names are told apart by where they lie: they are the plan's.
+// enter begins a profile, if it is not the running one.
 func (w *stepsWriter) enter(profile string) {
 	if !same(profile, w.profile) {
 		w.profile, w.listed = profile, false
-		w.names.Add(journal.ProfileName, journal.HashName(profile), profile)
-		w.Profile(journal.HashName(profile))
+		w.Profile(w.hashOf(journal.ProfileName, profile))
 	}
 }
 
-func (w *stepsWriter) hashOf(plugin string) uint64 {
-	if !same(plugin, w.plugin) {
-		w.plugin, w.hash = plugin, journal.HashName(plugin)
-		w.names.Add(journal.PluginName, w.hash, plugin)
+// hashOf returns the hash of a name, which followers are told.
+func (w *stepsWriter) hashOf(kind journal.NameKind, name string) uint64 {
+	for range w.hashed {
+		if h := &w.hashed[w.at]; h.kind == kind && same(h.name, name) {
+			return h.hash
+		}
+		if w.at++; w.at == len(w.hashed) {
+			w.at = 0
+		}
 	}
-	return w.hash
+	hash := journal.HashName(name)
+	if w.names.Add(kind, hash, name) {
+		if len(w.hashed) == mostHashed { // those of plans that are gone
+			w.hashed = w.hashed[:0]
+		}
+		w.at, w.hashed = len(w.hashed), append(w.hashed, hashedName{kind, name, hash})
+	}
+	return hash
 }
 
 func same(a, b string) bool {
@@ -124,6 +148,7 @@ func (s *stream) beginSteps() {
 	}
 	w := &s.worker.steps
 	w.pool, w.names, w.next, w.profile, w.listed = &s.pool.Pool, &s.worker.names, s.cycle.Tracer, "", false
+	w.on = true
 	w.Reset(len(s.pool.Endpoints))
 	s.cycle.Brief = s.cycle.Tracer == nil
 	s.cycle.Tracer = w
@@ -131,9 +156,9 @@ func (s *stream) beginSteps() {
 
 // endSteps ends what beginSteps began.
 func (s *stream) endSteps() {
-	if w := &s.worker.steps; s.cycle.Tracer == scoring.Tracer(w) {
+	if w := &s.worker.steps; w.on {
 		s.cycle.Tracer = w.next
-		w.next = nil
+		w.next, w.on = nil, false
 	}
 	s.cycle.Brief = false
 }
@@ -146,7 +171,7 @@ func (s *stream) sampleSteps() []byte {
 		return nil
 	}
 	steps := s.worker.steps.Bytes()
-	if rand.Uint32N(1_000_000) < h.sample {
+	if s.worker.dice.Uint64()%1_000_000 < uint64(h.sample) {
 		return steps
 	}
 	if s.worker.keptSteps+len(steps) <= mostKeptSteps {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math/rand/v2"
+
 	"github.com/pintle-dev/pintle/internal/hostcalls"
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/openai"
@@ -33,8 +35,10 @@ type worker struct {
 	told     []byte
 	names    journal.Names
 	// steps are those of the last decision, keptSteps the bytes that streams keep of theirs.
-	steps      stepsWriter
-	keptSteps  int
+	steps     stepsWriter
+	keptSteps int
+	// dice tell of which decisions the steps are sampled.
+	dice       rand.PCG
 	heldBodies heldBodies
 	// turnScan is what a request for /v1/responses says; keptFree are blocks that keep nothing, of keptMade.
 	turnScan openai.Turn
@@ -51,6 +55,7 @@ func theWorker() *worker {
 	if ofThisVM == nil {
 		ofThisVM = &worker{cycle: scoring.NewCycle(hostcalls.Seed()), stats: newStats()}
 		ofThisVM.names.Store = &ofThisVM.data
+		ofThisVM.dice.Seed(hostcalls.Seed(), 0)
 	}
 	return ofThisVM
 }
@@ -80,6 +85,7 @@ type stats struct {
 	turnsStored, turnsLost               hostcalls.Counter
 	prefixKnown, prefixNone              hostcalls.Counter
 	prefixLate, prefixFailed             hostcalls.Counter
+	prefixHanded, prefixSkipped          hostcalls.Counter
 }
 
 func newStats() stats {
@@ -103,5 +109,7 @@ func newStats() stats {
 		prefixNone:        hostcalls.NewCounter("pintle.prefix.none"),
 		prefixLate:        hostcalls.NewCounter("pintle.prefix.late"),
 		prefixFailed:      hostcalls.NewCounter("pintle.prefix.failed"),
+		prefixHanded:      hostcalls.NewCounter("pintle.prefix.handed"),
+		prefixSkipped:     hostcalls.NewCounter("pintle.prefix.skipped"),
 	}
 }

@@ -148,7 +148,11 @@ func putFixed(b []byte, e *Event) {
 	binary.LittleEndian.PutUint64(b[40:], other)
 	binary.LittleEndian.PutUint64(b[48:], e.Model)
 	binary.LittleEndian.PutUint64(b[56:], e.User)
-	binary.LittleEndian.PutUint32(b[64:], e.InputTokens)
+	input := e.InputTokens
+	if e.Kind == Held {
+		input = e.Held
+	}
+	binary.LittleEndian.PutUint32(b[64:], input)
 	binary.LittleEndian.PutUint32(b[68:], e.OutputTokens)
 	binary.LittleEndian.PutUint32(b[72:], e.CachedTokens)
 	binary.LittleEndian.PutUint32(b[76:], e.TTFTMicros)

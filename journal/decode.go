@@ -42,7 +42,10 @@ func (e *Event) decodeFixed(b []byte) {
 	}
 	e.Model = binary.LittleEndian.Uint64(b[48:])
 	e.User = binary.LittleEndian.Uint64(b[56:])
-	e.InputTokens = binary.LittleEndian.Uint32(b[64:])
+	e.InputTokens, e.Held = binary.LittleEndian.Uint32(b[64:]), 0
+	if e.Kind == Held {
+		e.InputTokens, e.Held = 0, e.InputTokens
+	}
 	e.OutputTokens = binary.LittleEndian.Uint32(b[68:])
 	e.CachedTokens = binary.LittleEndian.Uint32(b[72:])
 	e.TTFTMicros = binary.LittleEndian.Uint32(b[76:])

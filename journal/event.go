@@ -30,6 +30,9 @@ const (
 	// Refused is a request that was not routed: it has no lease and no endpoint. Reason says why, Code what the client
 	// was answered.
 	Refused Kind = 6
+	// Held tells what Primary has in its cache, as it says itself: of the prompt of Chains the first Held blocks, and
+	// not those behind them; without Chains it has forgotten everything. It is relayed, see AnyMark, and has no lease.
+	Held Kind = 7
 	// Missed tells a reader that it fell behind and Event.Missed events are lost to it, decisions and completions
 	// alike. It is not in the log.
 	Missed Kind = 255
@@ -40,7 +43,7 @@ func (k Kind) relayable() bool { return k.delivered() && k != Refused || k == Al
 
 // delivered reports whether readers get events of the kind: Alive is the journal's own, others are of a later version.
 func (k Kind) delivered() bool {
-	return k == Decision || k == Completion || k == Gone || k == Began || k == Refused
+	return k == Decision || k == Completion || k == Gone || k == Began || k == Refused || k == Held
 }
 
 // Ending is what ended a routed request.
@@ -121,6 +124,9 @@ type Event struct {
 	// InputTokens and OutputTokens are estimates in a decision, what the server reported in a completion; of a stream
 	// without a report OutputTokens is the number of its events. CachedTokens is reported. 0 is unknown.
 	InputTokens, OutputTokens, CachedTokens uint32
+	// Held is how many of the blocks of Chains are there, in a Held. It shares its place in the encoding with
+	// InputTokens.
+	Held uint32
 	// UsageReported is set in a completion whose InputTokens and OutputTokens the server reported, CachedReported when
 	// it also reported CachedTokens, which then may be 0.
 	UsageReported, CachedReported bool

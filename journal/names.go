@@ -51,16 +51,14 @@ type Names struct {
 	next  []byte
 }
 
-// Add adds a name of which hash is the HashName. It is to be called before an event with the hash is appended.
-func (n *Names) Add(kind NameKind, hash uint64, name string) {
-	if hash == 0 || n.has(kind, hash) || n.count[kind] == MaxNames {
-		return
-	}
-	n.add(kind, hash, name)
+// Add adds a name of which hash is the HashName. It is to be called before an event with the hash is appended. done
+// says that nothing is left to be done for it; otherwise other VMs were faster again and again.
+func (n *Names) Add(kind NameKind, hash uint64, name string) (done bool) {
+	return hash == 0 || n.has(kind, hash) || n.count[kind] == MaxNames || n.add(kind, hash, name)
 }
 
 // add reads the list again, which another VM may have added to, and appends the name where it is missing.
-func (n *Names) add(kind NameKind, hash uint64, name string) {
+func (n *Names) add(kind NameKind, hash uint64, name string) (done bool) {
 	for range maxAttempts {
 		value, change, ok := n.Store.Get(namesKey)
 		if !ok {
@@ -68,7 +66,7 @@ func (n *Names) add(kind NameKind, hash uint64, name string) {
 		}
 		n.learn(value)
 		if n.has(kind, hash) || n.count[kind] == MaxNames {
-			return
+			return true
 		}
 		n.next = append(n.next[:0], value...)
 		if !validNames(n.next) {
@@ -79,9 +77,10 @@ func (n *Names) add(kind NameKind, hash uint64, name string) {
 		n.next = append(binary.LittleEndian.AppendUint64(n.next, hash), name...)
 		if n.Store.Set(namesKey, n.next, change) {
 			n.note(kind, hash)
-			return
+			return true
 		}
 	}
+	return false
 }
 
 // has reports whether the name is known to be in the list.

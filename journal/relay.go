@@ -2,6 +2,7 @@ package journal
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/cespare/xxhash/v2"
 )
@@ -9,6 +10,10 @@ import (
 // Mark is how far somebody who relays events of other processes has come: two numbers that mean something to him alone.
 // The zero value is nowhere.
 type Mark struct{ High, Low uint64 }
+
+// AnyMark, as both marks of a message, is of somebody who keeps none: the message is taken whatever the mark is, which
+// stays, and may be taken twice when it is sent twice.
+var AnyMark = Mark{math.MaxUint64, math.MaxUint64}
 
 // MaxRelayBytes bounds a message of relayed events.
 const MaxRelayBytes = 256 << 10
@@ -94,7 +99,8 @@ func (j *Journal) TakeRelay(message []byte) (now Relayed, ok bool) {
 		change = absent
 	}
 	var next [markBytes]byte
-	ok = readMark(value) == after && (mark == after || j.store.Set(relayedKey, appendMark(next[:0], mark), change))
+	ok = after == AnyMark && mark == AnyMark ||
+		readMark(value) == after && (mark == after || j.store.Set(relayedKey, appendMark(next[:0], mark), change))
 	if ok {
 		j.writeRelayed(message[relayHeadBytes:])
 	}

@@ -74,6 +74,36 @@ func TestRelayedOnce(t *testing.T) {
 }
 
 // TestRelayOfManyPages: a message that no page takes is read as it was sent, with what others write meanwhile.
+// TestHeldAreRelayed: what servers have is told without a mark, as often as it is told, and disturbs none.
+func TestHeldAreRelayed(t *testing.T) {
+	data := journaltest.New(0)
+	a, b := open(t, data.Store(), 1, 4), open(t, data.Store(), 2, 4)
+	held := Event{Kind: Held, Time: 2, Instance: 9, Primary: 3, Held: 2, Chains: chain(hashes(3))}
+	take(t, b, relay(AnyMark, AnyMark, held), Mark{}, true)
+	take(t, b, relay(Mark{}, Mark{1, 1}, Event{Kind: Alive, Instance: 8}), Mark{1, 1}, true)
+	take(t, a, relay(AnyMark, AnyMark, held, held), Mark{1, 1}, true)
+	a.Poll()
+	n := 0
+	for e := a.Next(); e != nil; e = a.Next() {
+		n++
+		if e.Kind != Held || e.Held != 2 || e.InputTokens != 0 || e.Primary != 3 || !e.Relayed ||
+			!reflect.DeepEqual(e.Chains, held.Chains) {
+			t.Errorf("got %+v, want %+v", e, held)
+		}
+	}
+	if n != 3 {
+		t.Errorf("got %d events, want 3", n)
+	}
+}
+
+// TestHeldLayout: the number of blocks lies where other events have input tokens. It is written so for ever.
+func TestHeldLayout(t *testing.T) {
+	b := AppendEvent(nil, &Event{Kind: Held, Held: 0x01020304, InputTokens: 5})
+	if b[6] != 7 || string(b[64:68]) != "\x04\x03\x02\x01" {
+		t.Errorf("got kind %d, %x", b[6], b[64:68])
+	}
+}
+
 func TestRelayOfManyPages(t *testing.T) {
 	data := journaltest.New(0)
 	a, b := open(t, data.Store(), 1, 64), open(t, data.Store(), 2, 64)

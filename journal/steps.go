@@ -3,13 +3,12 @@ package journal
 import (
 	"encoding/binary"
 	"math"
-	"slices"
 )
 
-// StepsWriter writes down how a decision comes about, for Event.Steps; FORMAT.md says how. The zero value is ready; its
-// memory is used again by Reset. It writes at most MaxStepsBytes, and no more after that.
+// StepsWriter writes down how a decision comes about, for Event.Steps; FORMAT.md says how. Reset makes it ready, and
+// uses its memory again. It writes at most MaxStepsBytes, and no more after that.
 type StepsWriter struct {
-	bytes []byte
+	bytes []byte // of capacity MaxStepsBytes
 	// count is where the number of the running operation's entries lies, 0 for none; operation and hash tell which it
 	// is.
 	count     int
@@ -43,10 +42,20 @@ const stepNew = 1 << 15
 
 // Reset begins the steps of another decision, with endpoints of indexes below n.
 func (w *StepsWriter) Reset(n int) {
+	if w.bytes == nil {
+		w.bytes = make([]byte, 0, MaxStepsBytes)
+	}
 	w.bytes, w.count, w.operation, w.hash, w.listed = w.bytes[:0], 0, 0, 0, 0
 	if w.now++; w.now == 0 || len(w.told) < n {
 		w.told, w.now = make([]uint32, max(n, len(w.told))), 1
 	}
+}
+
+// more returns the next n bytes, for which there must be room. They are to be written: appending is a call in Wasm.
+func (w *StepsWriter) more(n int) []byte {
+	start := len(w.bytes)
+	w.bytes = w.bytes[:start+n]
+	return w.bytes[start:]
 }
 
 // Bytes are the steps so far, valid until the next Reset.
@@ -55,7 +64,7 @@ func (w *StepsWriter) Bytes() []byte { return w.bytes }
 // Profile begins a profile.
 func (w *StepsWriter) Profile(hash uint64) {
 	if w.room() {
-		w.bytes = binary.LittleEndian.AppendUint64(append(w.bytes, stepProfile), hash)
+		w.begin(stepProfile, hash)
 		w.operation = 0
 	}
 }
@@ -68,14 +77,14 @@ func (w *StepsWriter) Removed(hash uint64, index int, endpoint uint64) {
 // Scored notes a score.
 func (w *StepsWriter) Scored(hash uint64, index int, endpoint uint64, score float64) {
 	if w.entry(stepScore, hash, index, endpoint) {
-		w.bytes = binary.LittleEndian.AppendUint32(w.bytes, math.Float32bits(float32(score)))
+		w.number(score)
 	}
 }
 
 // Total notes a sum.
 func (w *StepsWriter) Total(index int, endpoint uint64, total float64) {
 	if w.entry(stepTotal, 0, index, endpoint) {
-		w.bytes = binary.LittleEndian.AppendUint32(w.bytes, math.Float32bits(float32(total)))
+		w.number(total)
 	}
 }
 
@@ -87,7 +96,9 @@ func (w *StepsWriter) Picked(index int, endpoint uint64) { w.entry(stepPicked, 0
 func (w *StepsWriter) Candidates(n int) {
 	w.operation, w.listed = 0, min(n, max(MaxStepsBytes-len(w.bytes)-3, 0)/10)
 	if w.listed > 0 {
-		w.bytes = append(w.bytes, stepCandidates, byte(w.listed), byte(w.listed>>8))
+		b := w.more(3)
+		b[0] = stepCandidates
+		binary.LittleEndian.PutUint16(b[1:], uint16(w.listed))
 	}
 	w.list = len(w.bytes)
 }
@@ -111,7 +122,7 @@ func (w *StepsWriter) Candidate(place, index int, endpoint uint64) (more bool) {
 func (w *StepsWriter) Scores(hash uint64, scores []float64) {
 	if w.listed > 0 && len(w.bytes)+9+4*w.listed <= MaxStepsBytes {
 		w.operation = 0
-		w.bytes = binary.LittleEndian.AppendUint64(append(w.bytes, stepScores), hash)
+		w.begin(stepScores, hash)
 		w.numbers(scores)
 	}
 }
@@ -120,19 +131,28 @@ func (w *StepsWriter) Scores(hash uint64, scores []float64) {
 func (w *StepsWriter) Totals(totals []float64) {
 	if w.listed > 0 && len(w.bytes)+1+4*w.listed <= MaxStepsBytes {
 		w.operation = 0
-		w.bytes = append(w.bytes, stepTotals)
+		w.more(1)[0] = stepTotals
 		w.numbers(totals)
 	}
 }
 
 func (w *StepsWriter) numbers(of []float64) {
-	start := len(w.bytes)
-	w.bytes = slices.Grow(w.bytes, 4*w.listed)[:start+4*w.listed]
-	to := w.bytes[start:]
+	to := w.more(4 * w.listed)
 	for _, n := range of[:w.listed] {
 		binary.LittleEndian.PutUint32(to, math.Float32bits(float32(n)))
 		to = to[4:]
 	}
+}
+
+func (w *StepsWriter) number(n float64) {
+	binary.LittleEndian.PutUint32(w.more(4), math.Float32bits(float32(n)))
+}
+
+// begin writes an operation that has a plug-in's or a profile's hash.
+func (w *StepsWriter) begin(operation byte, hash uint64) {
+	b := w.more(9)
+	b[0] = operation
+	binary.LittleEndian.PutUint64(b[1:], hash)
 }
 
 // room reports whether there is room for another operation with an entry.
@@ -145,12 +165,13 @@ func (w *StepsWriter) entry(operation byte, hash uint64, index int, endpoint uin
 	}
 	if w.operation != operation || w.hash != hash || w.bytes[w.count] == math.MaxUint8 {
 		w.operation, w.hash = operation, hash
-		w.bytes = append(w.bytes, operation)
 		if operation == stepRemoved || operation == stepScore {
-			w.bytes = binary.LittleEndian.AppendUint64(w.bytes, hash)
+			w.begin(operation, hash)
+		} else {
+			w.more(1)[0] = operation
 		}
 		w.count = len(w.bytes)
-		w.bytes = append(w.bytes, 0)
+		w.more(1)[0] = 0
 	}
 	w.bytes[w.count]++
 	w.index(index, endpoint)
@@ -160,12 +181,13 @@ func (w *StepsWriter) entry(operation byte, hash uint64, index int, endpoint uin
 // index adds an endpoint's index, and the endpoint where it is the first time.
 func (w *StepsWriter) index(index int, endpoint uint64) {
 	if w.told[index] == w.now {
-		w.bytes = append(w.bytes, byte(index), byte(index>>8))
+		binary.LittleEndian.PutUint16(w.more(2), uint16(index))
 		return
 	}
 	w.told[index] = w.now
-	w.bytes = binary.LittleEndian.AppendUint16(w.bytes, uint16(index)|stepNew)
-	w.bytes = binary.LittleEndian.AppendUint64(w.bytes, endpoint)
+	b := w.more(10)
+	binary.LittleEndian.PutUint16(b, uint16(index)|stepNew)
+	binary.LittleEndian.PutUint64(b[2:], endpoint)
 }
 
 // StepsReader is told the steps of a decision, see ReadSteps. Endpoints are IDs, names are hashes.

@@ -17,6 +17,8 @@ type PreciseIndex struct {
 	// Speculative has the blocks of a prompt count for SpeculativeTTL where the request was sent.
 	Speculative    bool
 	SpeculativeTTL time.Duration
+	// Background has no request wait: the sidecar learns of it afterwards, and tells of the servers in the journal.
+	Background bool
 }
 
 // PreciseKeys is where the index is kept: in Remote, unless that is empty, in CostAwareBytes of memory, unless that is

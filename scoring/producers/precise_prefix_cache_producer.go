@@ -36,6 +36,8 @@ type precisePrefixCacheProducerParameters struct {
 	SpeculativeIndexing bool
 	// SpeculativeTTL is for how long.
 	SpeculativeTTL time.Duration
+	// Mode is as at precise-prefix-cache-scorer.
+	Mode string
 }
 
 // Precise is a producer that goes by what endpoints say of their caches.

@@ -17,6 +17,9 @@ import (
 // for this prompt, the endpoints are scored as by a prefix-cache-scorer with its defaults, which learns from all
 // requests for that case.
 //
+// With mode background no request waits: the filter goes by its own index, as a prefix-cache-scorer with its defaults,
+// and the sidecar corrects that by what servers say of the prompts that it has been handed after their decisions.
+//
 // Formula: (s - m) / (M - m), where s is the sum of the weights of the endpoint's matched blocks, 1 each on the GPU; M
 // is the largest sum among the candidates and m is one less than the smallest of those that have any block. So all are
 // worth 1 when they have the same, and the smallest match is worth more than none, which is 0.
@@ -47,8 +50,8 @@ type precisePrefixCacheScorerParameters struct {
 	// redisConfig and valkeyConfig {address, backendType}, beside enableMetrics (false) and metricsLoggingInterval
 	// (0s), which together have the index logged. In tokenizersPoolConfig stand modelName, which Heimdall's dialect
 	// requires, workersCount (5), and one of local {autoDiscoveryDir, autoDiscoveryTokenizerFileName,
-	// modelTokenizerMap}, uds {socketFile, useTCP} and hf {enabled, tokenizersCacheDir, huggingFaceToken}; without any
-	// the servers themselves are asked.
+	// modelTokenizerMap}, uds {socketFile (/tmp/tokenizer/tokenizer-uds.socket), useTCP, modelTokenizerMap} and hf
+	// {enabled, tokenizersCacheDir, huggingFaceToken}; without any the servers themselves are asked.
 	IndexerConfig struct{}
 	// KvEventsConfig holds zmqEndpoint, where servers connect to, topicFilter (kv@), concurrency (4), engineType (vllm
 	// or sglang), discoverPods (true) and podDiscoveryConfig {socketPort (5557), replaySocketPort (none),
@@ -58,6 +61,8 @@ type precisePrefixCacheScorerParameters struct {
 	SpeculativeIndexing bool
 	// SpeculativeTTL is for how long.
 	SpeculativeTTL time.Duration
+	// Mode is inline or background.
+	Mode string
 }
 
 // NewPrecisePrefixCacheScorer builds a precise-prefix-cache-scorer.

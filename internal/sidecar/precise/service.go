@@ -37,6 +37,9 @@ type Service struct {
 	Token func() string
 	Log   *slog.Logger
 
+	// Background is handed prompts; nil where requests wait.
+	Background *Background
+
 	metrics *Metrics
 	routed  routed
 }
@@ -72,6 +75,11 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.URL.Path == RoutedPath {
 		s.takeRouted(r.Context(), body)
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	if r.URL.Path == PromptsPath {
+		s.Background.Take(body)
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}

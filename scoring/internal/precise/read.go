@@ -32,6 +32,13 @@ func Read(b *scoring.Builder) *scoring.PreciseIndex {
 	x.Events = readEvents(b.Object.Object("kvEventsConfig"))
 	b.Bool("speculativeIndexing", &x.Speculative)
 	b.Duration("speculativeTTL", &x.SpeculativeTTL, time.Millisecond)
+	const inline, background = "inline", "background"
+	mode := inline
+	b.OneOf("mode", &mode, inline, background)
+	if x.Background = mode == background; x.Background && x.Speculative {
+		b.Warn("speculativeIndexing has no effect with mode background: what is sent to a server counts there at once")
+		x.Speculative = false
+	}
 	return x
 }
 

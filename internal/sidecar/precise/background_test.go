@@ -1,0 +1,94 @@
+package precise
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/kvindex"
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/state"
+)
+
+// said takes what waits to be told, as text.
+func (b *Background) said(t *testing.T) (all []string) {
+	t.Helper()
+	names := map[uint64]string{journal.EndpointID("a"): "a", journal.EndpointID("b"): "b"}
+	var e journal.Event
+	for events := b.next(); len(events) > 0; {
+		size, ok := e.Decode(events)
+		if !ok || e.Kind != journal.Held || e.Instance == 0 {
+			t.Fatalf("got %+v, %v", e, ok)
+		}
+		events = events[size:]
+		line := names[e.Primary] + " forgot all"
+		if len(e.Chains) > 0 {
+			line = fmt.Sprint(names[e.Primary], " has ", e.Held, " of ", e.Chains[0].Blocks)
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
+// TestBackground: of a prompt that was handed over it is told which blocks of its text servers have, whenever they say
+// so.
+func TestBackground(t *testing.T) {
+	s := newService(t, tenTokens)
+	b := &Background{Index: s.Blocks.Index, Blocks: s.Blocks, Tokens: s.Tokens, Endpoints: s.Endpoints, Log: s.Log}
+	b.Start()
+	s.Background, s.Blocks.Index = b, b
+	ctx := context.Background()
+	prompt := kvindex.Prompt{Tokens: []uint32{1, 2, 3, 4, 5, 6, 7, 8}}
+	keys := kvindex.Keys(nil, s.Blocks.Root("", "m"), 4, &prompt)
+	at := func(name string) kvindex.Publisher { return kvindex.Publisher{Endpoint: name} }
+	// 10 tokens are 40 bytes: two whole blocks of 4 tokens are 32 bytes, which are four blocks of text of 8 bytes.
+	handed := scoring.PrecisePrompt{API: "completions", Chain: state.Chain{BlockBytes: 8}.ID(),
+		Blocks: []uint64{71, 72, 73, 74, 75}, TextBytes: 40, Body: []byte(`{"model":"m","prompt":"a"}`)}
+	add := func(name string, tier kvindex.Tier, hashes []uint64, keys []kvindex.Key) func() error {
+		return func() error { return s.Blocks.Add(ctx, at(name), tier, hashes, keys) }
+	}
+	evict := func(tier kvindex.Tier, hashes ...uint64) func() error {
+		return func() error { _, err := s.Blocks.Evict(ctx, at("a"), tier, hashes); return err }
+	}
+	hand := func() error {
+		if w := s.ask(PromptsPath, "secret-token", string(handed.AppendTo(nil))); w.Code != 204 {
+			return fmt.Errorf("got %d", w.Code)
+		}
+		p := <-b.waiting
+		if !b.learn(ctx, &p) {
+			return fmt.Errorf("nothing is learnt")
+		}
+		return nil
+	}
+	for _, step := range []struct {
+		name string
+		do   func() error
+		want []string
+	}{
+		{"nothing is known of the text", add("a", kvindex.GPU, []uint64{1}, keys[:1]), nil},
+		{"handed over", hand, []string{"a has 2 of [71 72]"}},
+		{"handed over again", hand, nil},
+		{"more is stored", add("a", kvindex.GPU, []uint64{2}, keys[1:]), []string{"a has 4 of [71 72 73 74]"}},
+		{"all at once", add("b", kvindex.GPU, []uint64{1, 2}, keys), []string{"b has 4 of [71 72 73 74]"}},
+		{"offloaded", add("a", kvindex.CPU, []uint64{2}, keys[1:]), []string{"a has 4 of [71 72 73 74]"}},
+		{"still on the CPU", evict(kvindex.GPU, 2), nil},
+		{"gone", evict(kvindex.CPU, 2), []string{"a has 0 of [73 74]"}},
+		{"cleared", func() error { return s.Blocks.Clear(ctx, at("b")) }, []string{"b forgot all"}},
+		{"cleared again", func() error { return s.Blocks.Clear(ctx, at("b")) }, nil},
+		{"told of again", hand, []string{"a has 2 of [71 72]"}},
+		{"left", func() error { return s.Blocks.Drop(ctx, "a") }, []string{"a forgot all"}},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatalf("%s: %v", step.name, err)
+		}
+		if got := b.said(t); !slices.Equal(got, step.want) {
+			t.Errorf("%s: got %q, want %q", step.name, got, step.want)
+		}
+	}
+	b.Take([]byte("no prompt at all, and much longer than a head"))
+	if len(b.waiting) != 0 {
+		t.Error("nonsense is taken for a prompt")
+	}
+}

@@ -85,12 +85,8 @@ func inPairs(ctx context.Context, o options, all []*variant, body []byte,
 	if err != nil {
 		return nil, 0, err
 	}
-	sent := int64(0)
-	for _, m := range found[1] {
-		sent += m.Requests
-	}
 	more := after[1] - before[1] - (after[0] - before[0])
-	return found, more.Seconds() * 1e6 / float64(sent), nil
+	return found, more.Seconds() * 1e6 / float64(opened[all[1]].sent()), nil
 }
 
 // sidecarTimes are the processor times of the variants' sidecars.

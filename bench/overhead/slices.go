@@ -26,6 +26,8 @@ type connection struct {
 	net.Conn
 	*bufio.Reader
 	took []time.Duration
+	// sent is how many requests it has sent in all.
+	sent int64
 }
 
 func newClients(v *variant, body []byte) (*clients, error) {
@@ -46,6 +48,14 @@ func (c *clients) close() {
 	for i := range c.connections {
 		_ = c.connections[i].Close()
 	}
+}
+
+// sent is how many requests have been sent over all connections, those of settling included.
+func (c *clients) sent() (n int64) {
+	for i := range c.connections {
+		n += c.connections[i].sent
+	}
+	return n
 }
 
 // settle is how long an Envoy is loaded before what is counted: until then the sidecar of the one before may still be
@@ -106,6 +116,7 @@ func (c *connection) load(ctx context.Context, request []byte, from, until time.
 			return fmt.Errorf("got %s", response.Status)
 		}
 		end := time.Now()
+		c.sent++
 		if !now.Before(from) {
 			c.took = append(c.took, end.Sub(now))
 		}

@@ -41,6 +41,13 @@ func (a *answers) openPrefix(c *config.Config, token *push.Token, p *pool.Pool, 
 	if note := made.Note(); note != "" {
 		log.Warn(note, "document", index.At)
 	}
+	var background *precise.Background
+	if index.Background {
+		if background, err = a.openBackground(c, blocks, made, token, p, log); err != nil {
+			return err
+		}
+		m.Registry.MustRegister(background.Collectors()...)
+	}
 	events, err := subscribe(index, blocks, p, log)
 	if err != nil {
 		return err
@@ -52,7 +59,8 @@ func (a *answers) openPrefix(c *config.Config, token *push.Token, p *pool.Pool, 
 		a.tasks = append(a.tasks, func(ctx context.Context) { events.Report(ctx, index.Keys.LogEvery) })
 	}
 	service := &precise.Service{Index: index, Tokens: made, Blocks: blocks, Token: token.Get, Log: log,
-		Endpoints: func() []string { return endpoints(p) }}
+		Background: background,
+		Endpoints:  func() []string { return endpoints(p) }}
 	service.Start()
 	for _, collector := range service.Collectors() {
 		m.Registry.MustRegister(collector)
@@ -61,7 +69,29 @@ func (a *answers) openPrefix(c *config.Config, token *push.Token, p *pool.Pool, 
 	if err == nil && index.Speculative {
 		err = a.serve("prefix.address", c.Prefix.Network, c.Prefix.Address, precise.RoutedPath, service)
 	}
+	if err == nil && background != nil {
+		err = a.serve("prefix.address", c.Prefix.Network, c.Prefix.Address, precise.PromptsPath, service)
+	}
 	return err
+}
+
+// openBackground has Envoys told what becomes of blocks.
+func (a *answers) openBackground(c *config.Config, blocks *kvindex.Indexer, made *tokens.Pool, token *push.Token,
+	p *pool.Pool, log *slog.Logger) (*precise.Background, error) {
+	x := c.Prefix.Index
+	if x.Keys.Remote != "" {
+		return nil, fmt.Errorf("%s: mode: background needs an index in memory, as it goes by the events that this "+
+			"sidecar hears; leave redisConfig or valkeyConfig out of kvBlockIndexConfig", x.At)
+	}
+	b := &precise.Background{Index: blocks.Index, Blocks: blocks, Tokens: made, Ingests: c.Ingests, Token: token.Get,
+		Log: log, Endpoints: func() []string { return endpoints(p) }}
+	b.Start()
+	blocks.Index = b
+	a.tasks = append(a.tasks, b.Run)
+	for range max(x.Tokens.Workers, 1) {
+		a.tasks = append(a.tasks, b.Learn)
+	}
+	return b, nil
 }
 
 // subscribe opens what takes the servers' events, as a document says.

@@ -104,7 +104,7 @@ func TestPrefix(t *testing.T) {
 func TestPrefixIsRefused(t *testing.T) {
 	_, url := newIngest(t)
 	for parameters, want := range map[string]string{
-		`{tokenizersPoolConfig: {modelName: m, uds: {}}}`:                                  "tokenizersPoolConfig.uds are known, but not here yet",
+		`{tokenizersPoolConfig: {modelName: m, uds: {useTCP: true}}}`:                      `socketFile: "/tmp/tokenizer/`,
 		`{tokenizersPoolConfig: {modelName: m, local: {autoDiscoveryDir: /nowhere}}}`:      `autoDiscoveryDir: "/nowhere"`,
 		`{tokenizersPoolConfig: {modelName: m}, kvCacheBackendConfigs: [{name: tape}]}`:    `kvCacheBackendConfigs: "tape"`,
 		`{tokenizersPoolConfig: {modelName: m}}, kvEventsConfig: {zmqEndpoint: "tcp://x"}`: "kvEventsConfig.zmqEndpoint: ",

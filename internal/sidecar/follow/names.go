@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/snapshot"
@@ -15,9 +17,15 @@ import (
 // Other stands for names that are not known, as there are too many.
 const Other = "other"
 
-// Names are what hashes stand for. Safe for concurrent use.
+// Names are what hashes stand for. Safe for concurrent use: they are replaced as a whole, so that who asks, for each
+// event several times, locks nothing.
 type Names struct {
-	mu        sync.RWMutex
+	writing sync.Mutex
+	table   atomic.Pointer[nameTable]
+}
+
+// nameTable never changes once it is the Names'.
+type nameTable struct {
 	names     map[nameKey]string
 	endpoints map[uint64]string
 }
@@ -25,6 +33,27 @@ type Names struct {
 type nameKey struct {
 	kind journal.NameKind
 	hash uint64
+}
+
+var noNames nameTable
+
+// now is the table as it is.
+func (n *Names) now() *nameTable {
+	if t := n.table.Load(); t != nil {
+		return t
+	}
+	return &noNames
+}
+
+// change replaces the table by a changed copy.
+func (n *Names) change(by func(t *nameTable)) {
+	n.writing.Lock()
+	defer n.writing.Unlock()
+	next := &nameTable{names: map[nameKey]string{}, endpoints: map[uint64]string{}}
+	maps.Copy(next.names, n.now().names)
+	maps.Copy(next.endpoints, n.now().endpoints)
+	by(next)
+	n.table.Store(next)
 }
 
 // mostEndpoints bounds how many names of endpoints are known; beyond it those that are gone are forgotten.
@@ -35,9 +64,7 @@ func (n *Names) Of(kind journal.NameKind, hash uint64) string {
 	if hash == 0 {
 		return ""
 	}
-	n.mu.RLock()
-	defer n.mu.RUnlock()
-	if name, ok := n.names[nameKey{kind, hash}]; ok {
+	if name, ok := n.now().names[nameKey{kind, hash}]; ok {
 		return name
 	}
 	return Other
@@ -48,9 +75,7 @@ func (n *Names) Endpoint(id uint64) string {
 	if id == 0 {
 		return ""
 	}
-	n.mu.RLock()
-	defer n.mu.RUnlock()
-	if name, ok := n.endpoints[id]; ok {
+	if name, ok := n.now().endpoints[id]; ok {
 		return name
 	}
 	return Other
@@ -58,38 +83,21 @@ func (n *Names) Endpoint(id uint64) string {
 
 // All calls each with all names but those of endpoints.
 func (n *Names) All(each func(kind journal.NameKind, hash uint64, name string)) {
-	n.mu.RLock()
-	defer n.mu.RUnlock()
-	for key, name := range n.names {
+	for key, name := range n.now().names {
 		each(key.kind, key.hash, name)
 	}
 }
 
 // Endpoints returns the IDs and names of the endpoints.
-func (n *Names) Endpoints() map[uint64]string {
-	n.mu.RLock()
-	defer n.mu.RUnlock()
-	all := make(map[uint64]string, len(n.endpoints))
-	for id, name := range n.endpoints {
-		all[id] = name
-	}
-	return all
-}
+func (n *Names) Endpoints() map[uint64]string { return maps.Clone(n.now().endpoints) }
 
 // AddEndpoints adds endpoints that are known from elsewhere.
 func (n *Names) AddEndpoints(names []string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.init()
-	for _, name := range names {
-		n.endpoints[journal.EndpointID(name)] = name
-	}
-}
-
-func (n *Names) init() {
-	if n.names == nil {
-		n.names, n.endpoints = map[nameKey]string{}, map[uint64]string{}
-	}
+	n.change(func(t *nameTable) {
+		for _, name := range names {
+			t.endpoints[journal.EndpointID(name)] = name
+		}
+	})
 }
 
 // fetchNames fetches all names. What an Envoy has once told stays known.
@@ -120,39 +128,38 @@ func cutSized(src []byte) (value, rest []byte, ok bool) {
 
 // learn takes a list of names and a topology's record.
 func (n *Names) learn(names, record []byte) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.init()
-	journal.ReadNames(names, func(kind journal.NameKind, hash uint64, name []byte) {
-		n.names[nameKey{kind, hash}] = strings.ToValidUTF8(string(name), "")
+	n.change(func(t *nameTable) {
+		journal.ReadNames(names, func(kind journal.NameKind, hash uint64, name []byte) {
+			t.names[nameKey{kind, hash}] = strings.ToValidUTF8(string(name), "")
+		})
+		r, _, err := snapshot.Next(record)
+		if err != nil || r.Kind != snapshot.KindTopology {
+			return
+		}
+		topology, err := snapshot.DecodeTopology(r.Payload)
+		if err != nil {
+			return
+		}
+		if len(t.endpoints)+len(topology.Endpoints) > mostEndpoints {
+			clear(t.endpoints)
+		}
+		for i := range topology.Endpoints {
+			name := topology.Endpoints[i].Name
+			t.endpoints[journal.EndpointID(name)] = name
+		}
 	})
-	r, _, err := snapshot.Next(record)
-	if err != nil || r.Kind != snapshot.KindTopology {
-		return
-	}
-	topology, err := snapshot.DecodeTopology(r.Payload)
-	if err != nil {
-		return
-	}
-	if len(n.endpoints)+len(topology.Endpoints) > mostEndpoints {
-		clear(n.endpoints)
-	}
-	for i := range topology.Endpoints {
-		name := topology.Endpoints[i].Name
-		n.endpoints[journal.EndpointID(name)] = name
-	}
 }
 
 // NamesOf returns names that are known from the start, for tests and for records that bring their own.
 func NamesOf(names map[journal.NameKind][]string, endpoints []string) *Names {
-	n := &Names{names: map[nameKey]string{}, endpoints: map[uint64]string{}}
-	for kind, all := range names {
-		for _, name := range all {
-			n.names[nameKey{kind, journal.HashName(name)}] = name
+	n := &Names{}
+	n.change(func(t *nameTable) {
+		for kind, all := range names {
+			for _, name := range all {
+				t.names[nameKey{kind, journal.HashName(name)}] = name
+			}
 		}
-	}
-	for _, name := range endpoints {
-		n.endpoints[journal.EndpointID(name)] = name
-	}
+	})
+	n.AddEndpoints(endpoints)
 	return n
 }

@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"cmp"
+	"maps"
 	"path"
 	"strconv"
 	"strings"
@@ -46,7 +47,12 @@ type llmdMeters struct {
 	objectiveDuration, objectiveInput, objectiveOutput *prometheus.HistogramVec
 	objectiveCached, predictedTTFT, predictedTPOT      *prometheus.HistogramVec
 	flows                                              map[flow]*llmdFlow
+	// attempted counts decisions by the model that was served and the endpoint. decided is the flow of the last one.
+	attempted map[attempt]prometheus.Counter
+	decided   *llmdFlow
 }
+
+type attempt struct{ served, endpoint string }
 
 // flow is what llm-d tells requests apart by: the model asked for, the one that was served, and the class.
 type flow struct{ asked, served, fairness, priority string }
@@ -63,7 +69,7 @@ type llmdFlow struct {
 }
 
 func newLLMDMeters() *llmdMeters {
-	m := &llmdMeters{flows: map[flow]*llmdFlow{}}
+	m := &llmdMeters{flows: map[flow]*llmdFlow{}, attempted: map[attempt]prometheus.Counter{}}
 	const short = "model_name target_model_name"
 	m.requests = m.counter(llmd+"request_total", "Requests handed on to a model server.", llmdLabels)
 	m.errors = m.counter(llmd+"request_error_total",
@@ -101,11 +107,11 @@ func (m *llmdMeters) take(e *follow.Event, _ map[string]bool) {
 	switch e.Kind {
 	case journal.Decision:
 		f := m.flowOf(e)
-		for _, c := range m.of(f).requests {
+		m.decided = m.of(f)
+		for _, c := range m.decided.requests {
 			c.Inc()
 		}
-		namespace, name := path.Split(e.Names.Endpoint(e.Primary))
-		m.attempts.WithLabelValues("success", f.served, name, strings.TrimSuffix(namespace, "/"), "").Inc()
+		m.attempt(attempt{f.served, e.Names.Endpoint(e.Primary)}).Inc()
 	case journal.Refused:
 		f := m.flowOf(e)
 		m.errors.WithLabelValues(f.asked, f.served, f.fairness, f.priority, llmdCode(e.Code)).Inc()
@@ -212,9 +218,20 @@ func (m *llmdMeters) of(f flow) *llmdFlow {
 	return made
 }
 
-// predicted counts what was predicted for a decision, if anything was.
+// attempt returns the counter of decisions for an endpoint.
+func (m *llmdMeters) attempt(a attempt) prometheus.Counter {
+	if found := m.attempted[a]; found != nil {
+		return found
+	}
+	namespace, name := path.Split(a.endpoint)
+	made := m.attempts.WithLabelValues("success", a.served, name, strings.TrimSuffix(namespace, "/"), "")
+	m.attempted[a] = made
+	return made
+}
+
+// predicted counts what was predicted for the decision that was taken last, if anything was.
 func (m *llmdMeters) predicted(e *follow.Event, flights *state.InFlight) {
-	p := m.of(m.flowOf(e))
+	p := m.decided
 	ttft, tpot := flights.Predicted(e.Instance, e.Lease)
 	if ttft > 0 {
 		observe(p.predictedTTFT, ttft)
@@ -228,4 +245,8 @@ func (m *llmdMeters) predicted(e *follow.Event, flights *state.InFlight) {
 func (m *llmdMeters) forget(endpoint string) {
 	_, name := path.Split(endpoint)
 	m.attempts.DeletePartialMatch(prometheus.Labels{"endpoint_name": name})
+	maps.DeleteFunc(m.attempted, func(a attempt, _ prometheus.Counter) bool {
+		_, of := path.Split(a.endpoint)
+		return of == name
+	})
 }

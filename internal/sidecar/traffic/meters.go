@@ -145,7 +145,8 @@ func (m *ownMeters) take(e *follow.Event, known map[string]bool) {
 }
 
 func (m *ownMeters) complete(e *follow.Event, known map[string]bool) {
-	r := m.route(route{e.Names.Of(journal.ModelName, e.Model), placeOf(e, known), e.Code})
+	model := e.Names.Of(journal.ModelName, e.Model)
+	r := m.route(route{model, placeOf(e, known), e.Code})
 	r.requests.Inc()
 	if e.UsageReported {
 		r.input.Add(float64(e.InputTokens))
@@ -157,7 +158,7 @@ func (m *ownMeters) complete(e *follow.Event, known map[string]bool) {
 	if e.Code < 200 || e.Code > 299 {
 		return
 	}
-	n := m.model(e.Names.Of(journal.ModelName, e.Model))
+	n := m.model(model)
 	if e.Predicted && e.CachedReported {
 		n.predicted.Add(float64(e.PredictedTokens))
 		n.compared.Add(float64(e.CachedTokens))

@@ -1,5 +1,5 @@
-// Package traffic is what the sidecar makes of the journals that it follows: the same state as Envoy's workers keep,
-// the metrics of requests, the last decisions, and what the status page plots.
+// Package traffic is what the sidecar makes of the journals that it follows: the state that Envoy's workers keep, too,
+// as far as anything here reads it, the metrics of requests, the last decisions, and what the status page plots.
 package traffic
 
 import (
@@ -20,9 +20,7 @@ import (
 const (
 	// requestTimeout is the age at which a request in flight is taken to be gone, though nobody said so.
 	requestTimeout = time.Hour
-	// prefixEntries bounds the blocks that are known of all endpoints, some 23 MiB.
-	prefixEntries = 1 << 20
-	mostLeases    = 1 << 18
+	mostLeases     = 1 << 18
 	// leftGrace is for how long an endpoint that has left the pool keeps its series: its last requests end meanwhile.
 	leftGrace = 10 * time.Minute
 )
@@ -57,9 +55,7 @@ type Traffic struct {
 func New(llmD bool) *Traffic {
 	t := &Traffic{
 		state: state.New(state.Options{
-			InFlight: true, RequestTimeout: requestTimeout, MaxLeases: mostLeases, Prefix: true,
-			PrefixEntries: prefixEntries, PrefixChains: 2,
-			Failures: true, Begins: true, Speeds: true,
+			InFlight: true, RequestTimeout: requestTimeout, MaxLeases: mostLeases, Begins: true, Speeds: true,
 		}),
 		left: map[string]time.Time{}, known: map[string]bool{}, watched: map[uint64]bool{},
 		at: map[string]journal.Position{}, told: map[string]journal.Position{},

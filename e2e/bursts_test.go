@@ -2,7 +2,9 @@ package e2e
 
 import (
 	"fmt"
+	"math"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -137,6 +139,34 @@ func TestTokenIDs(t *testing.T) {
 		for i := range 6 {
 			again := ask("[["+ids+fmt.Sprint(",", i)+"]]", i%2 == 1)
 			wantServer(t, again, first.Server())
+		}
+	})
+}
+
+// TestGrowingBlocks: where blocks grow, a few of them tell how much of a long prompt is the same.
+func TestGrowingBlocks(t *testing.T) {
+	inCells(t, func(t *testing.T, f *fixture) {
+		said := strings.Repeat(fmt.Sprintf("%020d", time.Now().UnixNano()), 100)
+		for i, tc := range []struct {
+			same  int // bytes
+			score float64
+		}{
+			{0, 0}, {2000, 1}, {1000, 768. / 1792}, {300, 256. / 1792}, // of 4 blocks of 64 bytes, 4 of 128, 4 of 256
+		} {
+			body := fmt.Sprintf(`{"model":"sim-model","max_tokens":2,"prompt":"%s%s"}`, said[:tc.same],
+				strings.Repeat(string(rune('a'+i)), 2000-tc.same))
+			if i == 0 {
+				body = fmt.Sprintf(`{"model":"sim-model","max_tokens":2,"prompt":"%s"}`, said)
+			}
+			got := harness.Send(t, harness.Client(t, i%2 == 1),
+				harness.Request(t, http.MethodPost, f.URL("growing", "/v1/completions"), body, false))
+			best := 0.0
+			for _, score := range scores(t, got) {
+				best = max(best, score)
+			}
+			if math.Abs(best-tc.score) > 0.001 {
+				t.Errorf("%d of 2,000 bytes are known: got a score of %v, want %v", tc.same, best, tc.score)
+			}
 		}
 	})
 }

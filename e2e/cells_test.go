@@ -172,12 +172,16 @@ func listeners(cell harness.Cell, socket string) []*harness.Listener {
 	explained["debug"] = true
 	label := map[string]any{"type": "by-label",
 		"parameters": map[string]any{"label": "role", "validValues": []string{"nobody"}}}
+	growing := alone("")
+	growing["config"] = map[string]any{"plugins": []map[string]any{{"type": "prefix-cache-scorer",
+		"parameters": map[string]any{"autoTune": false, "doubleEveryBlocks": 4, "maxPrefixBlocksToMatch": 12}}}}
 	return []*harness.Listener{
 		{Name: "requests", Plugin: fresh},
 		{Name: "corrected", Plugin: corrected},
 		{Name: "failing", Plugin: failing},
 		{Name: "active", Plugin: alone("active-request-scorer")},
 		{Name: "prefix", Plugin: alone("prefix-cache-scorer")},
+		{Name: "growing", Plugin: growing},
 		{Name: "virtual", Plugin: virtualModels()},
 		{Name: "small", Plugin: fresh, MaxBodyBytes: smallBody},
 		{Name: "debug", Plugin: explained},

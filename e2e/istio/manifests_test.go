@@ -43,7 +43,9 @@ var overlays = []struct{ name, values string }{
 // scorers are the first plug-ins of the shipped EndpointPickerConfig, and ranked is it with several endpoints picked.
 const (
 	scorers = `{type: queue-scorer}, {type: kv-cache-utilization-scorer},
-	{type: running-requests-size-scorer, parameters: {scale: 16}}, {type: prefix-cache-scorer}`
+	{type: running-requests-size-scorer, parameters: {scale: 16}},
+	{type: prefix-cache-scorer, parameters: {doubleEveryBlocks: 32}},
+	{type: prefill-load-scorer, parameters: {transform: root}}`
 	ranked = `{plugins: [` + scorers + `, {type: max-score-picker, parameters: {maxNumOfEndpoints: 3}}]}`
 )
 

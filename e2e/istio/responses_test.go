@@ -58,7 +58,7 @@ func TestConversations(t *testing.T) {
 			// On a busy machine nothing is quick.
 			plugin.Set(map[string]any{"timeout": "20s"}, "spec", "pluginConfig", "sidecar")
 			// Each turn goes to another server, though one has it cached.
-			const picker = 4
+			const picker = 5
 			plugin.Set("random-picker", "spec", "pluginConfig", "config", "plugins", picker, "type")
 			plugin.Set("random-picker", "spec", "pluginConfig", "config", "schedulingProfiles", 0, "plugins", picker,
 				"pluginRef")

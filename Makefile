@@ -134,8 +134,8 @@ e2e: build bin/pintle-failpoint.wasm ## Tests in real Envoy, with real clients
 	$(GO) test -short -count=1 -timeout 15m -parallel 4 ./e2e/...
 
 .PHONY: e2e-long
-e2e-long: build ## The tests in real Envoy that take long: soaks, fifty configurations, hot restarts, 2,000 uploads, 20 killed sidecars
-	$(GO) test -count=1 -timeout 15m -run '^Test(Soak|ManyConfigurations|HeldUploads|HotRestart|MetricsTellTheTruth|Conversations)' ./e2e
+e2e-long: build ## The tests in real Envoy that take long: soaks, fifty configurations, hot restarts, 2,000 uploads, 20 killed sidecars, exact prefix caches without what they lean on
+	$(GO) test -count=1 -timeout 15m -run '^Test(Soak|ManyConfigurations|HeldUploads|HotRestart|MetricsTellTheTruth|Conversations|Precise(Caches|Background))' ./e2e
 
 .PHONY: e2e-replicate
 e2e-replicate: build bin/pintle-shifted ## Four gateways that decide as one, and all that can fail between them, in some four minutes
@@ -147,7 +147,7 @@ e2e-istio: build bin/pintle-failpoint.wasm $(image) $(istio) ## Tests with a rea
 	  echo "tests with Istio took $$((SECONDS - began)) s (bar: 180 s, and 1800 s with the first builds)"
 
 .PHONY: bars
-bars: build ## What has to be done within a time: start-up, following the load, an hour's replay, predictions, 200 servers for a minute. For an idle machine
+bars: build ## What has to be done within a time: start-up, following load and caches, an hour's replay, predictions, 200 servers for a minute. For an idle machine
 	PINTLE_BARS=1 $(GO) test -count=1 -v -run 'TestStartUp$$|TestFollow$$' ./e2e
 	PINTLE_BARS=1 $(GO) test -count=1 -v -run 'TestHour$$' ./internal/replay
 	PINTLE_BARS=1 $(GO) test -count=1 -v -run 'TestCosts$$' ./scoring

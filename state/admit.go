@@ -6,29 +6,43 @@ package state
 func (p *Prefix) AdmitByFrequency() { p.seen = newSketch() }
 
 // admit returns the leading blocks that may be added to a list, and counts all of them as seen.
-func (p *Prefix) admit(index int, blocks []uint64) []uint64 {
+func (p *Prefix) admit(index int, blocks []uint64, growth Chain) []uint64 {
 	l := &p.lists[index]
 	p.seen.reach(min(int(p.live), int(p.limit)))
 	for _, block := range blocks {
 		p.seen.add(mix(block^l.salt, p.factor))
 	}
 	_, have := p.match(index, blocks)
-	room := max(int(l.cap)-int(l.count), 0)
+	room := max(int(l.cap)-int(l.size), 0)
 	if p.live >= p.limit {
 		room = 0
 	}
-	if len(blocks)-have <= room {
+	if growth.End(len(blocks))-growth.End(have) <= room {
 		return blocks
 	}
 	// What is there of the prompt is not to be weighed against the rest of it.
 	p.touchAll(l, blocks[:have])
-	n, victim := have+room, l.oldest
-	for ; n < len(blocks) && victim != 0; n++ {
+	n, victim := have, l.oldest
+	for ; n < len(blocks); n++ {
+		need := 1 << growth.doublings(n)
+		if room >= need {
+			room -= need
+			continue
+		}
+		if victim == 0 {
+			break
+		}
 		v := p.table.at(victim)
 		if p.seen.estimate(mix(blocks[n]^l.salt, p.factor)) < p.seen.estimate(uint64(v.high)<<32|uint64(v.low)) {
 			break
 		}
-		victim = v.newer
+		for ; room < need && victim != 0; victim = p.table.at(victim).newer {
+			room += 1 << *p.doubled.at(victim)
+		}
+		if room < need {
+			break
+		}
+		room -= need
 	}
 	return blocks[:n]
 }

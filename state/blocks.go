@@ -46,47 +46,22 @@ type Hasher struct {
 	chain    Chain
 	blocks   []uint64
 	previous uint64
-	size     int // bytes per block
+	size     int // bytes of the block
 	missing  int // bytes to the end of the block
 	most     int // length of blocks to stop at
+	before   int // length of blocks at the beginning of the prompt
 }
 
-// Chain says how a prompt is cut and hashed.
-type Chain struct {
-	// BlockBytes is the length of a block.
-	BlockBytes int
-	// Leading hashes as AIBrix does: h(i) = XXH64(little-endian h(i-1), bytes), each with Seed, and h(0) = Seed. A
-	// model or a cache salt, which AIBrix keeps tables for apart or does not know, makes it h(0) = XXH64(model, cache
-	// salt) with Seed.
-	Leading bool
-	Seed    uint64
-	// IDs cuts the prompt as llm-d's router does, see IDBlocks.
-	IDs bool
-	// Media is no chain: each block is the hash of one image, audio or video of the prompt, see MediaHashes.
-	Media bool
-}
-
-// ID is the number of the chain in the journal: chains that hash prompts differently have different ones.
-func (c Chain) ID() uint64 {
-	id := uint64(c.BlockBytes)
-	if c.Leading {
-		id = ^id ^ c.Seed*0x9e3779b97f4a7c15
+// blockBytes is the length of a chain's first block and Chain.DoubleEvery by the chain's number, 0 where that does not
+// tell.
+func blockBytes(id uint64) (first uint32, doubleEvery uint16) {
+	if c, ok := Growing(id); ok {
+		return uint32(c.BlockBytes), uint16(c.DoubleEvery)
 	}
-	if c.IDs {
-		id |= 1 << 32
-	}
-	if c.Media {
-		id |= 1 << 33
-	}
-	return id
-}
-
-// blockBytes is the length of a block by the number of its chain, 0 where that does not tell.
-func blockBytes(id uint64) uint32 {
 	if id>>33 != 0 {
-		return 0
+		return 0, 0
 	}
-	return uint32(id)
+	return uint32(id), 0
 }
 
 // Blocks appends the hashes of the first maxBlocks blocks of the prompt to dst. model is the one the server is asked
@@ -105,7 +80,7 @@ func (h *Hasher) Chain(dst []uint64, model string, r *openai.Request, body []byt
 	if chain.BlockBytes < 1 || chain.BlockBytes > math.MaxInt32 || maxBlocks < 1 {
 		return dst
 	}
-	h.chain, h.size, h.blocks = chain, chain.BlockBytes, dst
+	h.chain, h.size, h.blocks, h.before = chain, chain.BlockBytes, dst, len(dst)
 	h.previous = h.first(model, r.CacheSalt)
 	h.begin()
 	h.most = len(dst) + min(maxBlocks, math.MaxInt32-len(dst))
@@ -150,8 +125,17 @@ func (h *Hasher) end() {
 		binary.LittleEndian.PutUint64(h.link[:], h.previous)
 		h.digest.Write(h.link[:])
 	}
-	h.previous = h.digest.Sum64()
-	h.blocks = append(h.blocks, h.previous)
+	h.append(h.digest.Sum64())
+}
+
+// append adds the hash of a block, and has the next one be as long as it is to be.
+func (h *Hasher) append(hash uint64) {
+	h.previous = hash
+	h.blocks = append(h.blocks, hash)
+	if h.chain.DoubleEvery > 0 {
+		h.size = h.chain.Block(len(h.blocks) - h.before)
+		h.missing = h.size
+	}
 }
 
 func (h *Hasher) prompts(r *openai.Request, body []byte) {
@@ -219,7 +203,8 @@ func (h *Hasher) segment(r *openai.Request, body []byte, i int) {
 	// The text is never longer than it is with escapes. It is cut at a character, which may be 3 bytes before the
 	// limit.
 	const cut = 3
-	need := int64(h.most-len(h.blocks)-1)*int64(h.size) + int64(h.missing) + cut
+	done := len(h.blocks) - h.before
+	need := int64(h.chain.End(h.most-h.before)-h.chain.End(done+1)) + int64(h.missing) + cut
 	most := int(min(need, int64(s.Len())))
 	if cap(h.scratch) < most {
 		h.scratch = make([]byte, 0, most+most/4)
@@ -260,12 +245,12 @@ const idBytes = 4096
 func (h *Hasher) write(b []byte) {
 	for len(b) >= h.missing {
 		if h.missing == h.size && h.size%32 == 0 && !h.chain.Leading {
-			h.previous = link(b[:h.size], h.previous)
-			h.blocks = append(h.blocks, h.previous)
+			size := h.size
+			h.append(link(b[:size], h.previous))
 			if h.full() {
 				return
 			}
-			b = b[h.size:]
+			b = b[size:]
 			continue
 		}
 		h.digest.Write(b[:h.missing])

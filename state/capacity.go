@@ -6,7 +6,8 @@ const (
 	// agesKept is of how many blocks of a prompt it is noted how old they were when the prompt was sent.
 	agesKept = 8
 	// capacityGain is which part of the way a report moves the capacity towards what it shows; no report more than
-	// halves or doubles it. leastCapacity bounds it, in blocks.
+	// halves or doubles it. leastCapacity bounds it. Capacities and what a server had are counted in first blocks of a
+	// prompt.
 	capacityGain, leastCapacity = 0.5, 16
 	// Where the cached part of a prompt ends is known to slackBlocks and a slackShare of it, as servers round down to
 	// pages. As tokens are not equally long everywhere, what lies behind it surely was not there only from longTokens
@@ -16,7 +17,8 @@ const (
 
 // memory is what was kept of a prompt's blocks at an endpoint when it was sent there.
 type memory struct {
-	bytes, blockBytes uint32 // of the prompt's text and of a block, 0 for unknown
+	bytes, blockBytes uint32 // of the prompt's text and of its first block, 0 for unknown
+	doubleEvery       uint16 // see Chain.DoubleEvery
 	// kept blocks were in the list, their ages by agePlace. Bit i of renewed is set when another answer used that block
 	// before this one began: it may have been stored anew.
 	kept    uint16
@@ -74,19 +76,20 @@ func (p *Prefix) correct(index int, m *memory, cached, input uint32) {
 	had := 0
 	if cached > 0 {
 		blocks := float64(min(cached, input)) / float64(input) * float64(m.bytes) / float64(m.blockBytes)
-		had = int(min(blocks, math.MaxUint16))
+		had = int(min(blocks, math.MaxInt32/longTokens-slackBlocks))
 	}
 	slack := slackBlocks + had/slackShare
+	lengths := Chain{BlockBytes: 1, DoubleEvery: int(m.doubleEvery)}
 	oldest, youngest := uint32(0), uint32(everything)
 	for i, age := range m.ages {
 		at := agePlace(i, int(m.kept))
 		switch {
 		case at < 0:
-		case at < had-slack:
+		case lengths.End(at+1) <= had-slack:
 			if m.renewed>>i&1 == 0 {
 				oldest = max(oldest, age)
 			}
-		case at >= longTokens*had+slackBlocks:
+		case lengths.End(at) >= longTokens*had+slackBlocks:
 			youngest = min(youngest, age)
 		}
 	}

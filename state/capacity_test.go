@@ -45,9 +45,18 @@ func fresh(number uint64, n int) []uint64 {
 
 // answers has endpoint 1 answer a prompt and report how many of its tokens, of a block each 16, it had.
 func answers(s *State, lease uint32, blocks []uint64, had int) {
-	const blockBytes, tokens = 64, 16
+	answersCut(s, lease, Chain{BlockBytes: 64}, blocks, had)
+}
+
+// answersCut is answers of a prompt of which the journal has blocks that grow.
+func answersCut(s *State, lease uint32, chain Chain, blocks []uint64, had int) {
+	const tokens = 16
+	known := journal.Chain{ID: chain.ID()}
+	for n := 1; chain.End(n) <= len(blocks)*chain.BlockBytes; n++ {
+		known.Blocks = append(known.Blocks, blocks[chain.End(n)/chain.BlockBytes-1])
+	}
 	s.Apply(&journal.Event{Kind: journal.Decision, Instance: 9, Lease: lease, Primary: 1,
-		PromptBytes: uint32(len(blocks) * blockBytes), Chains: []journal.Chain{{ID: blockBytes, Blocks: blocks}}})
+		PromptBytes: uint32(len(blocks) * chain.BlockBytes), Chains: []journal.Chain{known}})
 	e := ended(lease)
 	e.UsageReported, e.CachedReported = true, true
 	e.InputTokens, e.CachedTokens = uint32(len(blocks)*tokens), uint32(had*tokens)
@@ -58,9 +67,18 @@ func answers(s *State, lease uint32, blocks []uint64, had int) {
 func TestCapacityIsLearnt(t *testing.T) {
 	const room, prompts, long = 400, 60, 20
 	for _, tt := range []struct {
-		name string
-		told int
-	}{{"a tenth", room / 10}, {"the truth", room}, {"ten times as much", 10 * room}, {"nothing", 0}} {
+		name    string
+		told    int
+		growing int
+	}{
+		{"a tenth", room / 10, 0},
+		{"the truth", room, 0},
+		{"ten times as much", 10 * room, 0},
+		{"nothing", 0, 0},
+		{"a tenth, blocks grow", room / 10, 2},
+		{"the truth, blocks grow", room, 2},
+		{"ten times as much, blocks grow", 10 * room, 2},
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := New(Options{Prefix: true, PrefixCapacity: 5 * room})
 			s.SetEndpoints([]uint64{1})
@@ -73,10 +91,14 @@ func TestCapacityIsLearnt(t *testing.T) {
 					number %= 10 // some come more often
 				}
 				blocks := fresh(uint64(number), long)
-				answers(s, lease+1, blocks, server.serve(blocks))
+				answersCut(s, lease+1, Chain{BlockBytes: 64, DoubleEvery: tt.growing}, blocks, server.serve(blocks))
 			}
-			if got, ok := s.Prefix.Capacity(0); !ok || got < room/2 || got > 2*room {
-				t.Errorf("a capacity of %d blocks (%v), want about %d", got, ok, room)
+			want := room
+			if tt.growing > 0 {
+				want = room * 14 / long // of a prompt, blocks of 1, 1, 2, 2, 4 and 4 are seen
+			}
+			if got, ok := s.Prefix.Capacity(0); !ok || got < want/2 || got > 2*want {
+				t.Errorf("a capacity of %d blocks (%v), want about %d", got, ok, want)
 			}
 		})
 	}

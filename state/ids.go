@@ -29,7 +29,7 @@ func (h *Hasher) IDBlocks(dst []uint64, ends []int32, model string, r *openai.Re
 	if chain.BlockBytes < 1 || most < 1 {
 		return dst, ends
 	}
-	h.chain, h.size, h.blocks = chain, chain.BlockBytes, dst
+	h.chain, h.size, h.blocks, h.before = chain, chain.BlockBytes, dst, len(dst)
 	h.most = len(dst) + most
 	first := h.first(model, r.CacheSalt)
 	if r.API == openai.APICompletions {

@@ -8,7 +8,7 @@ import (
 const (
 	// DefaultPrefixCapacity is how many blocks an endpoint is taken to cache.
 	DefaultPrefixCapacity = 31250
-	// DefaultPrefixEntries bounds the index over all endpoints, about 107 MiB.
+	// DefaultPrefixEntries bounds the index over all endpoints, about 111 MiB.
 	DefaultPrefixEntries = 4 << 20
 
 	// remembered is how many times as many blocks are kept as are believed.
@@ -22,9 +22,10 @@ const (
 type recency struct {
 	salt uint64 // drawn anew for each endpoint that uses the index
 	ends
-	count, cap uint32
-	// clock counts the blocks that the endpoint has stored, as far as is known. A block's stamp is the clock when a
-	// prompt last had it, and its age what the endpoint has stored since. Blocks younger than trust are believed.
+	count     uint32
+	size, cap uint32 // of its blocks, a first one of a prompt being 1, as of all that follow
+	// clock counts what the endpoint has stored, as far as is known. A block's stamp is the clock when a prompt last
+	// had it, and its age what the endpoint has stored since. Blocks younger than trust are believed.
 	clock, trust uint32
 	told         uint32 // the capacity that trust began with, 0 for none
 }
@@ -72,6 +73,8 @@ type Prefix struct {
 	age, seconds, swept uint32
 	stamps              chunks[uint32]
 	clock               clock
+	// doubled is, by entry, how often the block's length was doubled, see Chain.DoubleEvery.
+	doubled chunks[uint8]
 
 	victim     int
 	victimLeft int
@@ -92,7 +95,7 @@ func NewPrefix(capacity, entries int, seed uint64) *Prefix {
 	p.limit = uint32(positive(entries, DefaultPrefixEntries))
 	p.capacity = uint32(positive(capacity, DefaultPrefixCapacity))
 	p.table.init()
-	p.stamps.shift = nodeShift
+	p.stamps.shift, p.doubled.shift = nodeShift, nodeShift
 	return p
 }
 
@@ -185,63 +188,74 @@ func (p *Prefix) believe(index int, blocks uint32) {
 }
 
 // Add tells that a prompt with these blocks was sent to the endpoint. Blocks beyond its capacity are passed over.
-func (p *Prefix) Add(index int, blocks []uint64) {
+func (p *Prefix) Add(index int, blocks []uint64) { p.add(index, blocks, growthOf(0)) }
+
+// add is Add of blocks that grow. The capacity is that of the first ones' size.
+func (p *Prefix) add(index int, blocks []uint64, growth Chain) {
 	if uint(index) >= uint(len(p.lists)) {
 		return
 	}
 	l := &p.lists[index]
-	if most := min(l.cap, p.limit); uint64(len(blocks)) > uint64(most) {
-		blocks = blocks[:most]
+	for most := min(l.cap, p.limit); uint64(growth.End(len(blocks))) > uint64(most); {
+		blocks = blocks[:len(blocks)-1]
 	}
-	for budget := sweepBatch; l.count > l.cap && budget > 0; budget-- {
+	for budget := sweepBatch; l.size > l.cap && budget > 0; budget-- {
 		p.evict(l)
 	}
 	// What counts by its age is kept by its age: a block that was seen often, and will not be again, is nothing to keep
 	// new ones out for.
 	if p.seen != nil && l.trust == everything {
-		blocks = p.admit(index, blocks)
+		blocks = p.admit(index, blocks, growth)
 	}
 	for n := len(blocks); n > 0; n = max(n-batch, 0) {
-		p.addBatch(l, blocks[max(n-batch, 0):n])
+		p.addBatch(l, blocks[max(n-batch, 0):n], max(n-batch, 0), growth)
 	}
 }
 
-func (p *Prefix) addBatch(l *recency, blocks []uint64) {
+func (p *Prefix) addBatch(l *recency, blocks []uint64, first int, growth Chain) {
 	keys := p.keys[:len(blocks)]
 	for i, block := range blocks {
 		keys[i] = mix(block^l.salt, p.factor)
 	}
 	p.warmth = p.table.warm(keys)
-	if l.count+batch > l.cap {
+	if l.size+uint32(growth.End(first+len(blocks))-growth.End(first)) > l.cap {
 		p.warmOldest(l)
 	}
 	for i := len(keys) - 1; i >= 0; i-- {
-		p.add(l, keys[i])
+		p.insert(l, keys[i], growth.doublings(first+i))
 	}
 }
 
-func (p *Prefix) add(l *recency, key uint64) {
+// insert makes a block the newest one of a list.
+func (p *Prefix) insert(l *recency, key uint64, doublings uint8) {
 	if e := p.table.find(key); e != 0 {
 		n := p.table.at(e)
 		if !l.believes(n) {
-			l.clock++
+			l.clock += 1 << *p.doubled.at(e)
 		}
 		n.stamp = l.clock
 		p.stamp(e)
 		p.table.touch(&l.ends, e)
 		return
 	}
-	if l.count >= l.cap {
-		p.evict(l)
-	} else {
+	size := uint32(1) << doublings
+	if l.size+size <= l.cap {
 		p.makeRoom()
 	}
+	for freed := uint32(0); freed < size && l.size+size > l.cap && l.count > 0; {
+		before := l.size
+		p.evict(l)
+		freed += before - l.size
+	}
 	e := p.table.insert(key)
-	l.clock++
+	l.clock += size
 	p.table.at(e).stamp = l.clock
 	p.stamp(e)
 	p.table.push(&l.ends, e)
+	p.doubled.reach(e)
+	*p.doubled.at(e) = doublings
 	l.count++
+	l.size += size
 	p.live++
 }
 
@@ -279,12 +293,28 @@ func (p *Prefix) makeRoom() {
 }
 
 // evict drops the oldest entry of a list that has one.
-func (p *Prefix) evict(l *recency) {
-	e := l.oldest
+func (p *Prefix) evict(l *recency) { p.drop(l, l.oldest) }
+
+// drop takes an entry out of its list.
+func (p *Prefix) drop(l *recency, e uint32) {
 	p.table.unlink(&l.ends, e)
+	l.size -= 1 << *p.doubled.at(e)
 	p.table.remove(e)
 	l.count--
 	p.live--
+}
+
+// remove forgets blocks of an endpoint wherever they are in its list.
+func (p *Prefix) remove(index int, blocks []uint64) {
+	if uint(index) >= uint(len(p.lists)) {
+		return
+	}
+	l := &p.lists[index]
+	for _, block := range blocks {
+		if e := p.table.find(mix(block^l.salt, p.factor)); e != 0 {
+			p.drop(l, e)
+		}
+	}
 }
 
 // reclaim frees one entry of the garbage.
@@ -309,12 +339,12 @@ func (p *Prefix) Len(index int) int {
 	return int(p.lists[index].count)
 }
 
-// believed is the number of blocks of an endpoint, without those that count no longer.
+// believed is the size of an endpoint's blocks, without those that count no longer.
 func (p *Prefix) believed(index int) int {
 	if uint(index) >= uint(len(p.lists)) {
 		return 0
 	}
-	return int(min(p.lists[index].count, p.lists[index].trust))
+	return int(min(p.lists[index].size, p.lists[index].trust))
 }
 
 // Entries is the number of blocks of all endpoints.
@@ -323,7 +353,7 @@ func (p *Prefix) Entries() int { return int(p.live) }
 // MemoryBytes is the memory that the index holds.
 func (p *Prefix) MemoryBytes() int {
 	const list = 40
-	n := p.table.memory() + p.stamps.memory() + cap(p.lists)*list
+	n := p.table.memory() + p.stamps.memory() + p.doubled.memory() + cap(p.lists)*list
 	if p.seen != nil {
 		n += p.seen.memory()
 	}

@@ -277,6 +277,8 @@ func (p *Prompts) apply(s *step) {
 		if s.Kind == journal.Completion {
 			p.pending.drop(s.Instance, s.Lease)
 		}
+	case journal.Held:
+		p.held(s)
 	}
 }
 
@@ -306,7 +308,7 @@ func (p *Prompts) decided(s *step) {
 // recall notes what is known of a decision's first chain, if reports are to correct it.
 func (p *Prompts) recall(s *step) (m memory) {
 	list, chain := p.list(s.primary, 0), &s.Chains[0]
-	m.blockBytes = blockBytes(chain.ID)
+	m.blockBytes, m.doubleEvery = blockBytes(chain.ID)
 	if !p.shared || m.blockBytes == 0 || uint(list) >= uint(len(p.answered.lists)) ||
 		p.answered.lists[list].trust == everything {
 		return memory{}
@@ -342,10 +344,11 @@ func (p *Prompts) begun(s *step) {
 	}
 	for words := p.pending.words(w); len(words) > 0; {
 		chain, n := words[0], int(words[1])
+		growth := growthOf(chain)
 		for index := range p.indexes {
 			if p.learns(index, chain) {
-				p.answered.Add(p.list(s.primary, index), words[2:2+n])
-				p.answered.Add(p.list(prefill, index), words[2:2+n])
+				p.answered.add(p.list(s.primary, index), words[2:2+n], growth)
+				p.answered.add(p.list(prefill, index), words[2:2+n], growth)
 			}
 		}
 		words = words[2+n:]
@@ -369,10 +372,10 @@ func (p *Prompts) judge(index int, had bool) {
 	}
 }
 
-// Len is the number of blocks that an endpoint has answered and is believed to have.
+// Len is how long the blocks are that an endpoint has answered and is believed to have, in first blocks of a prompt.
 func (p *Prompts) Len(index int) int { return p.answered.believed(p.list(index, 0)) }
 
-// Capacity is how many blocks an endpoint is believed to have room for; ok is false where nobody asked.
+// Capacity is how many first blocks an endpoint is believed to have room for; ok is false where nobody asked.
 func (p *Prompts) Capacity(index int) (blocks int, ok bool) {
 	list := p.list(index, 0)
 	if uint(list) >= uint(len(p.answered.lists)) || p.answered.lists[list].trust == everything {

@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/pintle-dev/pintle/internal/shipped"
 	"github.com/pintle-dev/pintle/internal/stack"
 )
@@ -26,23 +24,10 @@ const predicted = `{"plugins": [
 
 // pintle is how Pintle is set up.
 type pintle struct {
-	// hold is pause or buffer, config the document, empty for the shipped one, and file one that has it.
-	hold, config, file string
+	// hold is pause or buffer, config the document, empty for the shipped one.
+	hold, config string
 	// failsOver has requests go to the servers next in rank.
 	failsOver bool
-}
-
-// document is the configuration as JSON.
-func (p pintle) document(b *bench) (string, error) {
-	if p.file == "" {
-		return cmp.Or(p.config, shipped.JSON()), nil
-	}
-	text, err := os.ReadFile(filepath.Join(b.stack.Root, p.file))
-	if err != nil {
-		return "", err
-	}
-	found, err := yaml.YAMLToJSON(text)
-	return string(found), err
 }
 
 // startPintle starts Envoy with Pintle, and its sidecar, which follows the journal as it does by default.
@@ -57,13 +42,9 @@ func startPintle(set pintle) func(context.Context, *bench, int) ([]*stack.Proces
 		if set.failsOver {
 			destination = "override-host"
 		}
-		document, err := set.document(b)
-		if err != nil {
-			return nil, err
-		}
 		plugin := fmt.Sprintf(
 			`{"ingest": {"port": %d, "token": %q}, "hold": %q, "destination": %q, "config": %s}`,
-			ingest, token, set.hold, destination, document)
+			ingest, token, set.hold, destination, cmp.Or(set.config, shipped.JSON()))
 		config, err := stack.EnvoyConfig{AdminPort: admin, Hold: set.hold, Module: "bin/pintle.wasm",
 			OverrideHost: set.failsOver, Hosts: b.ports(),
 			Listeners: []stack.EnvoyListener{{Name: "requests", Port: port, Plugin: plugin},

@@ -29,8 +29,6 @@ var peers = []peer{
 	{name: "pintle", what: "Pintle, hold by pause", chooses: true, start: startPintle(pintle{hold: "pause"})},
 	{name: "pintle-buffer", what: "Pintle, hold by buffer", start: startPintle(pintle{hold: "buffer"})},
 	{name: "pintle-failover", what: "Pintle, failing over", start: startPintle(pintle{hold: "pause", failsOver: true})},
-	{name: "pintle-prefill", what: "Pintle, prefill load", chooses: true,
-		start: startPintle(pintle{hold: "pause", file: "docs/examples/prefill-load.yaml"})},
 	{name: "pintle-predicted", what: "Pintle, predicted latency", chooses: true,
 		start: startPintle(pintle{hold: "pause", config: predicted})},
 	{name: "noop", what: "Envoy, a module that does nothing", start: startNoop},

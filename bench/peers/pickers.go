@@ -67,18 +67,23 @@ var (
 	}
 )
 
-// text is the document for servers that stand in a file.
-func (d document) text(servers string) string {
+// head is the document without where servers are found.
+func (d document) head() string {
 	return `apiVersion: llm-d.ai/v1alpha1
 kind: EndpointPickerConfig
-plugins:
-` + d.plugins + `- {name: metrics-source, type: metrics-data-source}
-- {name: metrics-extractor, type: core-metrics-extractor}
-- {name: file-discovery, type: file-discovery, parameters: {path: ` + servers + `, watchFile: true}}
 schedulingProfiles:
 - name: default
   plugins:
-` + d.profile + `dataLayer:
+` + d.profile + `plugins:
+` + d.plugins
+}
+
+// text is the document for servers that stand in a file.
+func (d document) text(servers string) string {
+	return d.head() + `- {name: metrics-source, type: metrics-data-source}
+- {name: metrics-extractor, type: core-metrics-extractor}
+- {name: file-discovery, type: file-discovery, parameters: {path: ` + servers + `, watchFile: true}}
+dataLayer:
   injectDefaults: false
   discovery: {pluginRef: file-discovery}
   sources:

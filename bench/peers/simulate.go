@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
 	"github.com/pintle-dev/pintle/internal/replay"
 	"github.com/pintle-dev/pintle/internal/shipped"
@@ -16,27 +18,28 @@ import (
 	"github.com/pintle-dev/pintle/state"
 )
 
-// weighing is a document that weighs what the shipped one does, and tokens to compute beside it, and compares 1,024
-// blocks of prompts.
-func weighing(load int) string {
-	return fmt.Sprintf(`{"plugins": [{"type": "queue-scorer"}, {"type": "kv-cache-utilization-scorer"},
-		{"type": "running-requests-size-scorer", "parameters": {"scale": 16}},
-		{"type": "prefix-cache-scorer", "parameters": {"maxPrefixBlocksToMatch": 1024}},
-		{"type": "prefill-load-scorer"}, {"type": "max-score-picker"}],
-		"schedulingProfiles": [{"name": "default", "plugins": [{"pluginRef": "queue-scorer", "weight": 2},
-		{"pluginRef": "kv-cache-utilization-scorer", "weight": 2},
-		{"pluginRef": "running-requests-size-scorer", "weight": 4},
-		{"pluginRef": "prefix-cache-scorer", "weight": 3},
-		{"pluginRef": "prefill-load-scorer", "weight": %d}, {"pluginRef": "max-score-picker"}]}]}`, load)
+// requestsAlone weighs what the shipped configuration does, but for the tokens to compute, and compares equal blocks.
+const requestsAlone = `{"plugins": [{"type": "queue-scorer"}, {"type": "kv-cache-utilization-scorer"},
+	{"type": "running-requests-size-scorer", "parameters": {"scale": 16}},
+	{"type": "prefix-cache-scorer"}, {"type": "max-score-picker"}],
+	"schedulingProfiles": [{"name": "default", "plugins": [{"pluginRef": "queue-scorer", "weight": 2},
+	{"pluginRef": "kv-cache-utilization-scorer", "weight": 2},
+	{"pluginRef": "running-requests-size-scorer", "weight": 4},
+	{"pluginRef": "prefix-cache-scorer", "weight": 3}, {"pluginRef": "max-score-picker"}]}]}`
+
+// simulated are the configurations that are compared. Others are compared with the first, which is decided by Pintle's
+// plug-ins of the same names.
+func simulated() ([]configuration, error) {
+	llmd, err := yaml.YAMLToJSON([]byte(llmdDefault.head()))
+	return []configuration{
+		{"llm-d's default", string(llmd)},
+		{"requests alone", requestsAlone},
+		{"shipped", shipped.JSON()},
+		{"predicted latency", predicted},
+	}, err
 }
 
-// simulated are the configurations that are compared. Others are compared with the first.
-var simulated = []struct{ name, config string }{
-	{"shipped", shipped.JSON()},
-	{"1,024 blocks", weighing(0)},
-	{"1,024 blocks, prefill load 6", weighing(6)},
-	{"1,024 blocks, prefill load 12", weighing(12)},
-}
+type configuration struct{ name, config string }
 
 // occasions are what they serve.
 var occasions = []struct {
@@ -57,8 +60,12 @@ type measured struct{ p50, p90, p99, hits []float64 }
 // simulate has the configurations choose in virtual time, and prints a row for each occasion: seconds to the first
 // token and what was found cached, medians over the seeds, and by how much p90 and p99 differ from the first one's.
 func simulate(ctx context.Context, o options, out io.Writer) error {
+	configurations, err := simulated()
+	if err != nil {
+		return err
+	}
 	fmt.Fprint(out, "| workload |")
-	for _, c := range simulated {
+	for _, c := range configurations {
 		fmt.Fprintf(out, " %s |", c.name)
 	}
 	fmt.Fprintln(out)
@@ -66,9 +73,9 @@ func simulate(ctx context.Context, o options, out io.Writer) error {
 		if o.workload != nil && o.workload.name != at.workload {
 			continue
 		}
-		results := make([]measured, len(simulated))
+		results := make([]measured, len(configurations))
 		for seed := range o.simulate {
-			err := simulateOne(ctx, o, at.workload, at.fleet, at.rate, uint64(seed), results)
+			err := simulateOne(ctx, o, configurations, at.workload, at.fleet, at.rate, uint64(seed), results)
 			if errors.Is(err, errNoTrace) {
 				results = nil
 				break
@@ -84,8 +91,8 @@ func simulate(ctx context.Context, o options, out io.Writer) error {
 	return nil
 }
 
-func simulateOne(ctx context.Context, o options, name, fleetName string, rate float64, seed uint64,
-	results []measured) error {
+func simulateOne(ctx context.Context, o options, configurations []configuration, name, fleetName string, rate float64,
+	seed uint64, results []measured) error {
 	w := workloads[slices.IndexFunc(workloads, func(w workload) bool { return w.name == name })]
 	f := fleets[slices.IndexFunc(fleets, func(f fleet) bool { return f.name == fleetName })]
 	o.seed, o.speed, o.rates = seed, 1, []float64{rate}
@@ -100,7 +107,7 @@ func simulateOne(ctx context.Context, o options, name, fleetName string, rate fl
 			speeds[i] = 1 / f.slower
 		}
 	}
-	for i, c := range simulated {
+	for i, c := range configurations {
 		config, err := pluginconfig.Parse([]byte(`{"config": ` + c.config + `}`))
 		if err != nil {
 			return err

@@ -31,6 +31,7 @@ var profiles = []profile{
 		`{"plugins": [{"type": "random-picker"}], "schedulingProfiles": [{"name": "p", "plugins": [{"pluginRef": "random-picker"}]}]}`},
 	{"least requests", `{"plugins": [{"type": "active-request-scorer"}]}`},
 	{"empty configuration", ``},
+	{"no tokens to compute", weighted(2, 2, 4, 3, scale(16))},
 	{"running 1", weighted(2, 2, 1, 3, "")},
 	{"running 4 of 32", weighted(2, 2, 4, 3, scale(32))},
 	{"running 5 of 16", weighted(2, 2, 5, 3, scale(16))},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/recording"
 	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/state"
 )
 
 // lease names a decision.
@@ -111,16 +112,30 @@ func promptOf(e *journal.Event) Prompt {
 	best := 0
 	for i := range e.Chains {
 		c := &e.Chains[i]
-		size := blockBytes(c, int(e.PromptBytes))
-		told := size * len(c.Blocks)
+		size, blocks := blockBytes(c, int(e.PromptBytes)), c.Blocks
+		if growing, ok := state.Growing(c.ID); ok {
+			size, blocks = growing.BlockBytes, evenBlocks(growing, blocks)
+		}
+		told := size * len(blocks)
 		if told > best || told == best && size < p.UnitBytes {
 			best = told
-			p.UnitBytes, p.Blocks = size, c.Blocks
+			p.UnitBytes, p.Blocks = size, blocks
 		}
 	}
 	p.Blocks = slices.Clone(p.Blocks)
 	p.Bytes = max(p.Bytes, best)
 	return p
+}
+
+// evenBlocks cuts blocks that grow into such as are as long as the first ones: what is within one is equal where all of
+// it is.
+func evenBlocks(chain state.Chain, blocks []uint64) (even []uint64) {
+	for i, hash := range blocks {
+		for range chain.Block(i) / chain.BlockBytes {
+			even = append(even, mix(hash^uint64(len(even))))
+		}
+	}
+	return even
 }
 
 // blockBytes is the size of a chain's blocks, as its ID tells; else what divides the prompt.

@@ -58,7 +58,8 @@ func (p *Prompt) AppendChain(dst []uint64, model string, chain state.Chain, most
 		return dst
 	}
 	salt := chain.ID() ^ bits.RotateLeft64(journal.HashName(model), 1)
-	for end := chain.BlockBytes; end <= p.Bytes && most > 0; end += chain.BlockBytes {
+	for i, end := 0, chain.Block(0); end <= p.Bytes && most > 0; end += chain.Block(i) {
+		i++
 		unit := (end - 1) / p.UnitBytes
 		if unit >= len(p.Blocks) {
 			break

@@ -10,6 +10,9 @@ import (
 type prefillLoadScorerParameters struct {
 	// ThresholdTokens is the number of tokens from which an endpoint scores 0.
 	ThresholdTokens int
+	// Transform says how tokens count: linear, each as much as the next one, or root, the first ones more: 1,000 tokens
+	// beside none then weigh as much as 4,000 beside 1,000.
+	Transform string
 }
 
 // prefillLoadScorer prefers endpoints with fewer tokens of prompts to compute, those of the requests in flight there
@@ -18,8 +21,8 @@ type prefillLoadScorerParameters struct {
 // or ten thousand.
 //
 // Formula: 1 - min(t, thresholdTokens) / thresholdTokens, where t = tokens in flight + the request's own tokens that
-// are not cached. Tokens of endpoints that compute prompts slower or faster than the mean, as their answers tell, count
-// for as many more or fewer.
+// are not cached; with transform root 1 less the square root of that part. Tokens of endpoints that compute prompts
+// slower or faster than the mean, as their answers tell, count for as many more or fewer.
 //
 // Range: 0 to 1. Unit: tokens.
 //
@@ -33,9 +36,12 @@ const defaultPrefillTokens = 1 << 18
 
 // NewPrefillLoadScorer builds a prefill-load-scorer.
 func NewPrefillLoadScorer(b *scoring.Builder) scoring.Plugin {
-	p := prefillLoadScorerParameters{ThresholdTokens: defaultPrefillTokens}
+	p := prefillLoadScorerParameters{ThresholdTokens: defaultPrefillTokens, Transform: "linear"}
 	b.Int("thresholdTokens", &p.ThresholdTokens, 1, math.MaxInt32)
+	b.OneOf("transform", &p.Transform, "linear", "root")
 	b.NeedLoad("", "")
 	b.State().Speeds = true
-	return &prefillLoadScorer{tokenLoadScorer{threshold: float64(p.ThresholdTokens), learns: true}}
+	return &prefillLoadScorer{tokenLoadScorer{
+		threshold: float64(p.ThresholdTokens), learns: true, root: p.Transform == "root",
+	}}
 }

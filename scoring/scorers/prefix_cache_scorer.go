@@ -13,9 +13,9 @@ import (
 // KV cache. It keeps, for each endpoint, the hashes of the blocks of prompts that went there; the least recently used
 // ones go first, and of one prompt the last blocks before the first.
 //
-// Formula: (matched blocks + remembered blocks / 2) / blocks of the prompt, where matched blocks are the leading ones
-// that the endpoint has without a gap, and remembered ones those behind them that it had once. A prompt shorter than a
-// block: 0.
+// Formula: (length of the matched blocks + length of the remembered blocks / 2) / length of the prompt's blocks, where
+// matched blocks are the leading ones that the endpoint has without a gap, and remembered ones those behind them that
+// it had once. A prompt shorter than a block: 0.
 //
 // An endpoint has the blocks of prompts that it answered: from the first byte of an answer with status 200 on. Until
 // then, for a minute at most, they count as well, but take no other blocks' place. It has them until it has stored as
@@ -68,6 +68,10 @@ type prefixCacheScorerParameters struct {
 	// MaxPrefixBlocksToMatch bounds the blocks of a prompt that are looked at. More than 1,024 count as 1,024, which is
 	// said at start. An endpoint that has all of them is taken to have what lies behind them, too.
 	MaxPrefixBlocksToMatch int
+	// DoubleEveryBlocks has the blocks of a prompt grow: behind each so many of them they are twice as long. With 32,
+	// 256 blocks of 64 tokens cover 522,240 tokens, and where a match ends is known within 64 tokens up to 2,048, and
+	// within a 16th to a 32nd part of it behind. 0 has all alike. The capacity counts a block as long as it is.
+	DoubleEveryBlocks int
 	// LruCapacityPerServer is how many blocks are kept for each endpoint. With autoTune that is where an endpoint
 	// begins that tells nothing of its KV cache.
 	LruCapacityPerServer int
@@ -117,6 +121,7 @@ func newOwnPrefixCacheScorer(b *scoring.Builder) *prefixCacheScorer {
 	b.Int("blockSizeTokens", &s.BlockSizeTokens, 1, 65536)
 	b.Int("maxPrefixBlocksToMatch", &s.MaxPrefixBlocksToMatch, 1, math.MaxInt32)
 	b.Int("lruCapacityPerServer", &s.LruCapacityPerServer, 1, pages.MostCapacity)
+	b.Int("doubleEveryBlocks", &s.DoubleEveryBlocks, 0, state.MostDoubleEvery)
 	s.readBytes(b)
 	if s.MaxPrefixBlocksToMatch > mostBlocks {
 		b.Warn("maxPrefixBlocksToMatch is more than " + strconv.Itoa(mostBlocks) + " and counts as that")
@@ -170,7 +175,7 @@ func (s *prefixCacheScorer) ProvidesCachedTokens() {}
 
 // Score implements scoring.Scorer.
 func (s *prefixCacheScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
-	blocks, blockBytes := s.cut(c)
+	blocks, chain := s.cut(c)
 	if len(blocks) == 0 {
 		return
 	}
@@ -183,36 +188,37 @@ func (s *prefixCacheScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoi
 	}
 	s.matched, s.kept = s.matched[:len(candidates)], s.kept[:len(candidates)]
 	c.Pool.State.Prefix.MatchKept(blocks, s.indexes, s.matched, s.kept)
+	all := float64(2 * chain.End(len(blocks)))
 	for i, e := range candidates {
 		if s.matched[i] > 0 {
 			c.SetWarm()
-			c.SetCachedTokens(e, s.cached(c, int(s.matched[i]), len(blocks), blockBytes))
+			c.SetCachedTokens(e, s.cached(c, int(s.matched[i]), len(blocks), chain))
 		}
-		scores[i] = float64(s.matched[i]+s.kept[i]) / float64(2*len(blocks))
+		scores[i] = float64(chain.End(int(s.matched[i]))+chain.End(int(s.kept[i]))) / all
 	}
 }
 
 // cached is how many tokens of the prompt an endpoint has that has matched blocks of it. One that has all that are
 // compared, where a longer prompt's further ones are not, is taken to have the rest, as the next turn of a conversation
 // is mostly known.
-func (s *prefixCacheScorer) cached(c *scoring.Cycle, matched, blocks, blockBytes int) int {
-	tokens := c.TokensOf(matched * blockBytes)
+func (s *prefixCacheScorer) cached(c *scoring.Cycle, matched, blocks int, chain state.Chain) int {
+	tokens := c.TokensOf(chain.End(matched))
 	if matched == blocks && blocks == s.MaxPrefixBlocksToMatch {
 		return max(tokens, c.PromptTokens())
 	}
 	return tokens
 }
 
-// cut returns the prompt's blocks, which the index learns from when the request is answered, and their size.
-func (s *prefixCacheScorer) cut(c *scoring.Cycle) (blocks []uint64, blockBytes int) {
+// cut returns the prompt's blocks, which the index learns from when the request is answered, and how they are cut.
+func (s *prefixCacheScorer) cut(c *scoring.Cycle) (blocks []uint64, chain state.Chain) {
 	if c.Pool.State == nil || c.Pool.State.Prefix == nil {
-		return nil, 0
+		return nil, chain
 	}
-	blockBytes = s.blockBytes
-	if blockBytes == 0 || s.AutoTune && s.tuned > 0 {
-		blockBytes = s.blockTokens() * state.BytesPerToken
+	chain = state.Chain{BlockBytes: s.blockBytes, DoubleEvery: s.DoubleEveryBlocks}
+	if s.blockBytes == 0 || s.AutoTune && s.tuned > 0 {
+		chain.BlockBytes = s.blockTokens() * state.BytesPerToken
 	}
-	return c.PromptChain(state.Chain{BlockBytes: blockBytes}, s.MaxPrefixBlocksToMatch), blockBytes
+	return c.PromptChain(chain, s.MaxPrefixBlocksToMatch), chain
 }
 
 // OnPool implements scoring.PoolHook: an endpoint keeps as much as its KV cache has room for, and one whose process is

@@ -3,6 +3,7 @@ package scorers_test
 import (
 	"fmt"
 	"maps"
+	"math"
 	"strings"
 	"testing"
 
@@ -46,6 +47,48 @@ func TestCachedBehindTheBound(t *testing.T) {
 			`{"plugins": [{"type": "prefix-cache-scorer", "parameters": {"maxPrefixBlocksToMatch": %d}}]}`, most))
 		if !event.Predicted || event.PredictedTokens != 1600 {
 			t.Errorf("%d blocks: %d tokens are taken for cached, want all 1600", most, event.PredictedTokens)
+		}
+	}
+}
+
+// TestCachedOfGrowingBlocks: where blocks grow, a score is the part of the length that matches, and tokens are counted
+// to where the match ends.
+func TestCachedOfGrowingBlocks(t *testing.T) {
+	plan := plantest.Plan(t, `{"plugins": [{"type": "prefix-cache-scorer",
+		"parameters": {"doubleEveryBlocks": 4, "maxPrefixBlocksToMatch": 20}}]}`, plantest.Neutral)
+	pool := plantest.Pool(scoring.Endpoint{})
+	pool.State = state.New(plan.StateOptions())
+	pool.Enter()
+	c := plantest.Cycle(pool, 1)
+	var scan openai.Request
+	event := new(journal.Event)
+	ask := func(prompt string) float64 {
+		c.Request = scoring.Request{Now: plantest.Now}
+		if f := c.Request.Read(&scan, openai.APICompletions, []byte(`{"model":"m","prompt":"`+prompt+`"}`)); f != nil {
+			t.Fatal(f)
+		}
+		trace := plantest.Decide(plan, c)
+		plan.Record(c, event)
+		event.Lease++
+		event.Time = plantest.Now
+		pool.State.Apply(event)
+		return trace.Totals[pool.Endpoints[0].Name]
+	}
+	said := strings.Repeat("0123456789abcdef", 400) // 4 blocks of 64 bytes, of 128, 256 and 512, and 2 of 1,024
+	ask(said)
+	for _, tt := range []struct {
+		prompt string
+		score  float64
+		cached uint32
+	}{
+		{said, 1, (3840 + 2048) / 4},
+		{said[:1000] + strings.Repeat("x", 5400), 768. / 5888, 192 /* tokens of 4 + 4 blocks */},
+		{said[:100] + "x", 1, 16},
+	} {
+		score := ask(tt.prompt)
+		if math.Abs(score-tt.score) > 1e-9 || event.PredictedTokens != tt.cached {
+			t.Errorf("%.20s...: got a score of %v and %d tokens, want %v and %d", tt.prompt, score,
+				event.PredictedTokens, tt.score, tt.cached)
 		}
 	}
 }

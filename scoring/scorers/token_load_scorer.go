@@ -21,6 +21,7 @@ import (
 type tokenLoadScorer struct {
 	threshold float64
 	learns    bool
+	root      bool // see prefillLoadScorerParameters.Transform
 	rates     []float64
 }
 
@@ -63,7 +64,11 @@ func (s *tokenLoadScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint
 		if mean > 0 {
 			tokens *= mean / s.rates[i]
 		}
-		scores[i] = 1 - min(tokens, s.threshold)/s.threshold
+		load := min(tokens, s.threshold) / s.threshold
+		if s.root {
+			load = math.Sqrt(load)
+		}
+		scores[i] = 1 - load
 	}
 }
 

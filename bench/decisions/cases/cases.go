@@ -45,6 +45,14 @@ var All = []Case{
 	{Name: "tokens in flight and affinity, the same with 16 KB", Prepare: func() func() {
 		return busy(tokensInFlight, 16<<10)
 	}},
+	{Name: "shipped configuration, the same with 16 KB", Prepare: func() func() { return busy(shipped, 16<<10) }},
+	{Name: "shipped configuration, the same with 400 KB", Prepare: func() func() { return busy(shipped, 400<<10) }},
+	{Name: "256 equal blocks and no tokens in flight, the same with 16 KB", Prepare: func() func() {
+		return busy(requestsAlone, 16<<10)
+	}},
+	{Name: "256 equal blocks and no tokens in flight, the same with 400 KB", Prepare: func() func() {
+		return busy(requestsAlone, 400<<10)
+	}},
 	{Name: "apply a decision and its end to all of the state", Prepare: events},
 }
 
@@ -60,6 +68,17 @@ const tokensInFlight = `{"apiVersion": "llm-d.ai/v1alpha1", "kind": "EndpointPic
 		"lruCapacityPerServer": 1570000, "blockSizeTokens": 256}}],
 	"schedulingProfiles": [{"name": "default", "plugins": [{"pluginRef": "prefix-cache-affinity-filter"},
 		{"pluginRef": "token-load-scorer"}]}]}`
+
+// shipped is internal/shipped's, requestsAlone the same without tokens in flight.
+const (
+	shipped = `{"config": {"plugins": [{"type": "queue-scorer"}, {"type": "kv-cache-utilization-scorer"},
+	{"type": "running-requests-size-scorer", "parameters": {"scale": 16}},
+	{"type": "prefill-load-scorer", "parameters": {"transform": "root"}},
+	{"type": "prefix-cache-scorer", "parameters": {"doubleEveryBlocks": 32}}, {"type": "max-score-picker"}]}}`
+	requestsAlone = `{"config": {"plugins": [{"type": "queue-scorer"}, {"type": "kv-cache-utilization-scorer"},
+	{"type": "running-requests-size-scorer", "parameters": {"scale": 16}},
+	{"type": "prefix-cache-scorer"}, {"type": "max-score-picker"}]}}`
+)
 
 const onlyPrefix = `{"config": {"plugins": [{"type": "prefix-cache-scorer",
 	"parameters": {"autoTune": false, "blockSizeTokens": 16}}]}, "load": {"correction": false}, "failing": {"policy": "ignore"}}`

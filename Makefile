@@ -113,7 +113,7 @@ demo: build ## Start everything on this machine, send 20 s of load, compare with
 test: check modules unit race e2e ## Everything but what needs long builds: check, units, wazero, real Envoy. The same every time
 
 .PHONY: test-all
-test-all: test e2e-long e2e-replicate e2e-responses attack-short e2e-picker e2e-kubernetes e2e-prometheus e2e-browser e2e-vllm e2e-istio ## Everything
+test-all: test e2e-long e2e-replicate e2e-responses attack-short e2e-picker e2e-kvcache e2e-kubernetes e2e-prometheus e2e-browser e2e-vllm e2e-istio ## Everything
 
 .PHONY: unit
 unit: build bin/pintle-failpoint.wasm ## Unit tests, also in 32 bits where the module computes, and the filter's .wasm in a test host
@@ -178,6 +178,10 @@ e2e-vllm: build $(vllm) ## Tests with two real vLLM servers on this machine's pr
 e2e-picker: build ## Compare decisions with an endpoint picker of llm-d, PICKER=PATH of its program; without one there is nothing to compare
 	cd e2e/picker && $(GO) vet ./... && PINTLE_PICKER='$(PICKER)' $(GO) test -count=1 -v -timeout 20m .
 
+.PHONY: e2e-kvcache
+e2e-kvcache: ## Hold keys of blocks and scores against those of llm-d's own library (builds it, the first time some two minutes)
+	cd e2e/kvcache && export CGO_ENABLED=0 && $(GO) vet ./... && $(GO) test -count=1 -timeout 5m ./...
+
 .PHONY: check
 check: $(STATICCHECK) ## gofmt, width of lines, vet, staticcheck, tidy, generated files
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt'ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
@@ -187,6 +191,7 @@ check: $(STATICCHECK) ## gofmt, width of lines, vet, staticcheck, tidy, generate
 	$(STATICCHECK) -tags istio,kubernetes,browser,vllm,prometheus,responses,failpoint ./...
 	$(GO) mod tidy -diff
 	cd e2e/picker && $(GO) mod tidy -diff
+	cd e2e/kvcache && $(GO) mod tidy -diff
 	@$(GO) run ./docs/gen | diff -u docs/plugins.md - || { echo 'docs/plugins.md is out of date: run make docs'; exit 1; }
 
 .PHONY: docs

@@ -219,7 +219,7 @@ push: image ## Push the image to REGISTRY/plugin:VERSION, with its bill of mater
 	@build/.cache/tools/pintle-image push -o bin/image $(REGISTRY)/plugin:$(VERSION)
 
 # ARGS are flags, such as make bench-overhead ARGS='-rounds 9 -sizes 2,16', ARGS=-stream, ARGS='-follow -sizes 2 -rounds 400
-# -seconds 0.2 -last 5m' or ARGS='-store -sizes 2 -rounds 250 -seconds 0.2'.
+# -seconds 0.2 -last 5m', ARGS='-store -sizes 2 -rounds 250 -seconds 0.2' or ARGS='-precise -sizes 16 -rounds 1500'.
 .PHONY: bench-overhead
 bench-overhead: build $(wrk) ## What Pintle costs: requests/s beside the same Envoy without it
 	@$(GO) run ./bench/overhead $(ARGS)

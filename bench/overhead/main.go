@@ -31,6 +31,9 @@ type options struct {
 	// redis is the URL of the store's Redis, empty for memory.
 	store bool
 	redis string
+	// precise compares the approximate prefix scorer with exact prefix caches, which requests wait for or not.
+	precise bool
+	gap     time.Duration
 	// instant has the servers answer without reading the request as a model server does.
 	instant bool
 	// module is the .wasm file to measure; compare are further ones, which hold by pause.
@@ -58,6 +61,9 @@ func parseFlags(args []string) (options, error) {
 	f.BoolVar(&o.store, "store", false,
 		"measure what responses-store costs requests that do not need it instead, and what a second turn takes")
 	f.StringVar(&o.redis, "redis", "", "with -store: the URL of the store's Redis; without one it is in memory")
+	f.BoolVar(&o.precise, "precise", false,
+		"measure what exact prefix caches add to a request instead; -rounds are requests of each kind")
+	f.DurationVar(&o.gap, "gap", 6*time.Millisecond, "with -precise: for how long nothing is sent after a request")
 	f.BoolVar(&o.instant, "instant", false,
 		"have the servers discard requests unread, which makes Envoy's share the largest")
 	f.StringVar(&o.module, "module", "bin/pintle.wasm", "the module to measure, from the repository's root")
@@ -70,7 +76,7 @@ func parseFlags(args []string) (options, error) {
 	}
 	o.duration = time.Duration(seconds * float64(time.Second))
 	least := time.Second
-	if o.follow || o.store {
+	if o.follow || o.store || o.precise {
 		least = 100 * time.Millisecond
 	}
 	if f.NArg() > 0 || o.rounds < 1 || o.duration < least {
@@ -109,8 +115,11 @@ func run(ctx context.Context, o options) error {
 	}
 	defer st.Close()
 	measureAll := runRequests
-	if o.streams {
+	switch {
+	case o.streams:
 		measureAll = runStreams
+	case o.precise:
+		measureAll = runPrecise
 	}
 	return measureAll(ctx, o, st, os.Stdout, newProgress(os.Stderr))
 }

@@ -34,6 +34,13 @@ type variant struct {
 	stored    bool
 	storePort int
 	redis     string
+	// precise is the mode of exact prefix caches, which the sidecar is asked for at storePort; empty is without.
+	// Publishers of KV events connect to it at eventsPort. tokenizer is the file by which it makes tokens.
+	precise    string
+	eventsPort int
+	tokenizer  string
+	// envoyPort is Envoy's admin port, firstServer that of the first server.
+	envoyPort, firstServer int
 }
 
 // followVariants are the filter whose journal nobody follows, and one that the sidecar follows.
@@ -114,7 +121,7 @@ const byLoad = `{"plugins": [{"type": "queue-scorer"}, {"type": "kv-cache-utiliz
 
 // start runs the servers, the Envoys and the one sidecar that feeds those with Pintle.
 func start(ctx context.Context, st *stack.Stack, all []*variant, servers int, serverFlags []string) error {
-	first, err := stack.FreePorts(servers + 1 + 5*len(all))
+	first, err := stack.FreePorts(servers + 1 + 6*len(all))
 	if err != nil {
 		return err
 	}
@@ -127,18 +134,21 @@ func start(ctx context.Context, st *stack.Stack, all []*variant, servers int, se
 	}
 	next := first + servers
 	for _, v := range all {
-		adminPort := next
-		v.requestsPort, v.ingestPort = next+1, next+2
+		v.firstServer = first
+		v.envoyPort, v.requestsPort, v.ingestPort = next, next+1, next+2
 		next += 3
-		if v.stored {
-			v.storePort = next
-			next++
+		if v.stored || v.precise != "" {
+			v.storePort, v.eventsPort = next, next+1
+			next += 2
 		}
-		config, err := v.config(adminPort, serverPorts)
+		if v.precise != "" {
+			v.document = preciseDocument(v)
+		}
+		config, err := v.config(v.envoyPort, serverPorts)
 		if err != nil {
 			return err
 		}
-		if v.envoy, err = st.Envoy(ctx, "envoy-"+v.name, config, adminPort); err != nil {
+		if v.envoy, err = st.Envoy(ctx, "envoy-"+v.name, config, v.envoyPort); err != nil {
 			return err
 		}
 		if v.hold != "" && !v.alone {
@@ -151,11 +161,17 @@ func start(ctx context.Context, st *stack.Stack, all []*variant, servers int, se
 		}
 		v.adminPort = next
 		next++
-		if v.sidecar, err = st.Sidecar(ctx, "sidecar-"+v.name, stack.Sidecar{
+		c := stack.Sidecar{
 			IngestPorts: []int{v.ingestPort}, Token: token, AdminPort: v.adminPort, Unfollowed: v.unfollowed,
-			StorePort: v.storePort, Redis: v.redis,
-			Endpoints: stack.Endpoints(serverPrefix, first, servers),
-		}); err != nil {
+			Redis: v.redis, Endpoints: stack.Endpoints(serverPrefix, first, servers),
+		}
+		if v.stored {
+			c.StorePort = v.storePort
+		}
+		if v.precise != "" {
+			c.PrefixPort, c.Plugins = v.storePort, v.document
+		}
+		if v.sidecar, err = st.Sidecar(ctx, "sidecar-"+v.name, c); err != nil {
 			return fmt.Errorf("with snapshots for port %d: %w", v.ingestPort, err)
 		}
 	}

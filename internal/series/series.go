@@ -40,15 +40,23 @@ func (s Series) Spread(format string) string {
 // least: the k-th smallest and the k-th largest, as how many of the rounds lie below that median is binomial. Fewer
 // than six rounds cannot tell: then it is minimum and maximum.
 func (s Series) Between() (low, high float64) {
-	n, k, tail, term := len(s), 0, 0.0, math.Pow(0.5, float64(len(s)))
-	for tail+term <= 0.025 {
-		tail += term
+	n, k, tail := len(s), 0, chance(len(s), 0)
+	for tail <= 0.025 {
 		k++
-		term *= float64(n-k+1) / float64(k)
+		tail += chance(n, k)
 	}
 	sorted := s.sorted()
 	k = max(k, 1)
 	return sorted[k-1], sorted[n-k]
+}
+
+// chance is how likely k of n are below the median. By logarithms, as 0.5 to the power of a thousand is no number.
+func chance(n, k int) float64 {
+	factorial := func(i int) float64 {
+		l, _ := math.Lgamma(float64(i + 1))
+		return l
+	}
+	return math.Exp(factorial(n) - factorial(k) - factorial(n-k) - float64(n)*math.Ln2)
 }
 
 // Over divides round by round, as what disturbs the machine disturbs neighbours alike.

@@ -30,7 +30,7 @@ func TestSeries(t *testing.T) {
 func TestBetween(t *testing.T) {
 	for _, test := range []struct {
 		n, low, high int
-	}{{1, 1, 1}, {5, 1, 5}, {6, 1, 6}, {8, 1, 8}, {9, 2, 8}, {15, 4, 12}, {25, 8, 18}} {
+	}{{1, 1, 1}, {5, 1, 5}, {6, 1, 6}, {8, 1, 8}, {9, 2, 8}, {15, 4, 12}, {25, 8, 18}, {2000, 956, 1045}} {
 		var s Series
 		for i := range test.n {
 			s = append(s, float64(test.n-i))

@@ -21,7 +21,7 @@ type EnvoyConfig struct {
 	Hosts []int
 	// Balance is the policy by which an Envoy without Pintle chooses, such as ROUND_ROBIN.
 	Balance string
-	// StorePort is where the sidecar keeps conversations, 0 for nowhere.
+	// StorePort is where the sidecar is asked: for conversations, or for exact prefix caches. 0 is nowhere.
 	StorePort int
 	// ExactBalance spreads connections over the workers evenly, instead of as the kernel happens to.
 	ExactBalance bool

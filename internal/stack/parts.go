@@ -56,6 +56,10 @@ type Sidecar struct {
 	// StorePort is where it keeps conversations, 0 for nowhere: in Redis at the URL Redis, in memory without one.
 	StorePort int
 	Redis     string
+	// PrefixPort is where it is asked for exact prefix caches, 0 for nowhere, which Plugins configures, an
+	// EndpointPickerConfig as JSON.
+	PrefixPort int
+	Plugins    string
 }
 
 // Endpoint is a model server by name and ip:port.
@@ -93,6 +97,9 @@ func (c Sidecar) file() ([]byte, error) {
 		}
 		sections["responses"] = map[string]any{"address": Address(c.StorePort), "storeConfig": backend}
 	}
+	if c.PrefixPort > 0 {
+		sections["prefix"] = map[string]any{"address": Address(c.PrefixPort)}
+	}
 	return json.MarshalIndent(sections, "", "  ")
 }
 
@@ -106,7 +113,15 @@ func (s *Stack) Sidecar(ctx context.Context, name string, c Sidecar) (*Process, 
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		return nil, err
 	}
-	p, err := s.Start(name, filepath.Join(s.Root, "bin", "pintle"), "sidecar", "-c", path)
+	args := []string{"sidecar", "-c", path}
+	if c.Plugins != "" {
+		plugins := filepath.Join(s.Dir, name+"-plugins.yaml")
+		if err := os.WriteFile(plugins, []byte(c.Plugins), 0o600); err != nil {
+			return nil, err
+		}
+		args = append(args, "-plugins", plugins)
+	}
+	p, err := s.Start(name, filepath.Join(s.Root, "bin", "pintle"), args...)
 	if err != nil {
 		return nil, err
 	}

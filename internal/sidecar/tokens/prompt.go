@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/tokens/rawjson"
 )
 
 // Prompt is what a request asks for, as far as its tokens depend on it. Raw parts are as the client wrote them.
@@ -31,22 +33,81 @@ type Prompt struct {
 
 // body is what is read of a request.
 type body struct {
-	Model          string                     `json:"model"`
-	Salt           string                     `json:"cache_salt"`
-	Prompt         json.RawMessage            `json:"prompt"`
-	Messages       json.RawMessage            `json:"messages"`
-	Tools          json.RawMessage            `json:"tools"`
-	Documents      json.RawMessage            `json:"documents"`
-	Template       string                     `json:"chat_template"`
-	TemplateValues map[string]json.RawMessage `json:"chat_template_kwargs"`
-	Effort         json.RawMessage            `json:"reasoning_effort"`
-	AddGeneration  *bool                      `json:"add_generation_prompt"`
-	Continue       bool                       `json:"continue_final_message"`
-	AddSpecial     *bool                      `json:"add_special_tokens"`
-	Truncate       json.RawMessage            `json:"truncate_prompt_tokens"`
-	Embeds         json.RawMessage            `json:"prompt_embeds"`
-	Suffix         json.RawMessage            `json:"suffix"`
-	Processor      json.RawMessage            `json:"mm_processor_kwargs"`
+	Model, Salt       string
+	Prompt            json.RawMessage
+	Messages, Tools   json.RawMessage
+	Documents         json.RawMessage
+	Template          string
+	TemplateValues    map[string]json.RawMessage
+	Effort            json.RawMessage
+	AddGeneration     *bool
+	Continue          bool
+	AddSpecial        *bool
+	Truncate, Embeds  json.RawMessage
+	Suffix, Processor json.RawMessage
+}
+
+// read reads a request in one pass. Of a key that stands there twice the last one counts.
+func (b *body) read(content []byte) error {
+	r := rawjson.New(content)
+	err := r.Object(func(key string) error {
+		raw, err := r.Skip()
+		if err != nil {
+			return err
+		}
+		switch value := b.field(key).(type) {
+		case nil:
+			return nil
+		case *json.RawMessage:
+			*value = raw
+			return nil
+		default:
+			return json.Unmarshal(raw, value)
+		}
+	})
+	if err == nil && !r.AtEnd() {
+		err = rawjson.ErrSyntax
+	}
+	return err
+}
+
+// field is where the value of a key goes, nil for nowhere.
+func (b *body) field(key string) any {
+	switch key {
+	case "model":
+		return &b.Model
+	case "cache_salt":
+		return &b.Salt
+	case "prompt":
+		return &b.Prompt
+	case "messages":
+		return &b.Messages
+	case "tools":
+		return &b.Tools
+	case "documents":
+		return &b.Documents
+	case "chat_template":
+		return &b.Template
+	case "chat_template_kwargs":
+		return &b.TemplateValues
+	case "reasoning_effort":
+		return &b.Effort
+	case "add_generation_prompt":
+		return &b.AddGeneration
+	case "continue_final_message":
+		return &b.Continue
+	case "add_special_tokens":
+		return &b.AddSpecial
+	case "truncate_prompt_tokens":
+		return &b.Truncate
+	case "prompt_embeds":
+		return &b.Embeds
+	case "suffix":
+		return &b.Suffix
+	case "mm_processor_kwargs":
+		return &b.Processor
+	}
+	return nil
 }
 
 // The APIs whose prompts can be read.
@@ -58,7 +119,7 @@ const (
 // Read reads a request. The error is an ErrNone: its prompt's tokens cannot be told. The prompt aliases content.
 func Read(api string, content []byte) (*Prompt, error) {
 	var b body
-	if json.Unmarshal(content, &b) != nil {
+	if b.read(content) != nil {
 		return nil, ErrNone("unreadable")
 	}
 	p := &Prompt{Model: b.Model, Salt: b.Salt, AddSpecial: b.AddSpecial, Body: content}

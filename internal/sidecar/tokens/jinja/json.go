@@ -13,65 +13,55 @@ import (
 
 // Decode reads a JSON document with the keys of objects in their order.
 func Decode(content []byte) (any, error) {
-	d := json.NewDecoder(bytes.NewReader(content))
-	d.UseNumber()
-	v, err := decode(d, mostDepth)
+	r := rawjson.New(content)
+	v, err := decode(r, mostDepth)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := d.Token(); err != io.EOF {
+	if !r.AtEnd() {
 		return nil, errors.New("more than one value")
 	}
 	return v, nil
 }
 
-func decode(d *json.Decoder, depth int) (any, error) {
-	t, err := d.Token()
-	if err == nil && depth == 0 {
-		err = errors.New("nests too deep")
+func decode(r *rawjson.Reader, depth int) (any, error) {
+	if depth == 0 {
+		return nil, errors.New("nests too deep")
 	}
+	switch r.Peek() {
+	case '"':
+		return r.String()
+	case 'n', 't', 'f':
+		return r.Literal()
+	case '[':
+		all := []any{}
+		err := r.Array(func() error {
+			v, err := decode(r, depth-1)
+			all = append(all, v)
+			return err
+		})
+		return all, err
+	case '{':
+		all := &Dict{}
+		err := r.Object(func(key string) error {
+			v, err := decode(r, depth-1)
+			all.Set(key, v)
+			return err
+		})
+		return all, err
+	}
+	number, err := r.Number()
 	if err != nil {
 		return nil, err
 	}
-	switch t := t.(type) {
-	case json.Number:
-		if strings.ContainsAny(t.String(), ".eE") {
-			return t.Float64()
-		}
-		n, ok := new(big.Int).SetString(t.String(), 10)
-		if !ok {
-			return nil, errors.New("no number")
-		}
-		return whole(n), nil
-	case json.Delim:
-		if t == '[' {
-			all := []any{}
-			for d.More() {
-				v, err := decode(d, depth-1)
-				if err != nil {
-					return nil, err
-				}
-				all = append(all, v)
-			}
-			_, err := d.Token()
-			return all, err
-		}
-		all := &Dict{}
-		for d.More() {
-			key, err := d.Token()
-			if err != nil {
-				return nil, err
-			}
-			v, err := decode(d, depth-1)
-			if err != nil {
-				return nil, err
-			}
-			all.Set(key, v)
-		}
-		_, err := d.Token()
-		return all, err
+	if bytes.ContainsAny(number, ".eE") {
+		return strconv.ParseFloat(string(number), 64)
 	}
-	return t, nil
+	n, ok := new(big.Int).SetString(string(number), 10)
+	if !ok {
+		return nil, errors.New("no number")
+	}
+	return whole(n), nil
 }
 
 // writer writes JSON as Python's json.dumps.

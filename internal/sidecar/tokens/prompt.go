@@ -33,18 +33,18 @@ type Prompt struct {
 
 // body is what is read of a request.
 type body struct {
-	Model, Salt       string
-	Prompt            json.RawMessage
-	Messages, Tools   json.RawMessage
-	Documents         json.RawMessage
-	Template          string
-	TemplateValues    map[string]json.RawMessage
-	Effort            json.RawMessage
-	AddGeneration     *bool
-	Continue          bool
-	AddSpecial        *bool
-	Truncate, Embeds  json.RawMessage
-	Suffix, Processor json.RawMessage
+	Model, Salt      string
+	Prompt           json.RawMessage
+	Messages, Tools  json.RawMessage
+	Documents        json.RawMessage
+	Template         string
+	TemplateValues   map[string]json.RawMessage
+	Effort           json.RawMessage
+	AddGeneration    *bool
+	Continue         bool
+	AddSpecial       *bool
+	Truncate, Embeds json.RawMessage
+	Suffix           json.RawMessage
 }
 
 // read reads a request in one pass. Of a key that stands there twice the last one counts.
@@ -104,8 +104,6 @@ func (b *body) field(key string) any {
 		return &b.Embeds
 	case "suffix":
 		return &b.Suffix
-	case "mm_processor_kwargs":
-		return &b.Processor
 	}
 	return nil
 }

@@ -118,7 +118,7 @@ func (t *Tokenizer) readCharacters(m *model) error {
 				single, unknowns = append(single, unknown), 1
 			}
 		}
-		return w.merge(dst, t.merges, single)
+		return w.merge(dst, &t.merges, single)
 	}
 	return nil
 }

@@ -161,7 +161,7 @@ func (t *Tokenizer) readMerges(m *model) error {
 			pairs = append(pairs, [2]string{left, right})
 		}
 	}
-	t.merges = make(merges, len(pairs))
+	t.merges = newMerges(len(pairs))
 	for rank, p := range pairs {
 		left, ok1 := m.Vocabulary[p[0]]
 		right, ok2 := m.Vocabulary[p[1]]
@@ -169,7 +169,7 @@ func (t *Tokenizer) readMerges(m *model) error {
 		if !ok1 || !ok2 || !ok3 {
 			return fmt.Errorf("model.merges[%d]: %q is not of the vocabulary", rank, p)
 		}
-		t.merges[pair{left, right}] = merged{uint32(rank), both}
+		t.merges.put(left, right, merged{uint32(rank), both})
 	}
 	return nil
 }

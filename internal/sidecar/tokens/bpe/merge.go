@@ -1,11 +1,52 @@
 package bpe
 
-// merges knows which two tokens become which one, the lowest rank first.
-type merges map[pair]merged
+import "math/bits"
 
-type pair struct{ left, right uint32 }
+// merges knows which two tokens become which one, the lowest rank first. It is a table without pointers, in which a
+// pair lies at its place or soon behind: a prompt asks for tens of thousands, and each one that has to be fetched from
+// memory twice costs the time of all the rest.
+type merges struct {
+	slots []slot
+	shift uint
+}
+
+// slot is a pair and what becomes of it. behind is its rank and one, 0 for an empty slot.
+type slot struct{ left, right, behind, token uint32 }
 
 type merged struct{ rank, token uint32 }
+
+func newMerges(n int) merges {
+	bits := uint(bits.Len(uint(2*n + 1)))
+	return merges{make([]slot, 1<<bits), 64 - bits}
+}
+
+func (m *merges) at(left, right uint32) int {
+	return int((uint64(left)<<32 | uint64(right)) * 0x9e3779b97f4a7c15 >> m.shift)
+}
+
+// put adds a pair, or replaces what it becomes. There is room for as many as newMerges was told.
+func (m *merges) put(left, right uint32, to merged) {
+	i := m.at(left, right)
+	for m.slots[i].behind != 0 && (m.slots[i].left != left || m.slots[i].right != right) {
+		i = (i + 1) & (len(m.slots) - 1)
+	}
+	m.slots[i] = slot{left, right, to.rank + 1, to.token}
+}
+
+func (m *merges) get(left, right uint32) (to merged, ok bool) {
+	if len(m.slots) == 0 {
+		return to, false
+	}
+	for i := m.at(left, right); ; i = (i + 1) & (len(m.slots) - 1) {
+		s := &m.slots[i]
+		if s.behind == 0 {
+			return to, false
+		}
+		if s.left == left && s.right == right {
+			return merged{s.behind - 1, s.token}, true
+		}
+	}
+}
 
 // symbol is a token of a piece under way. Those that are joined to the one before are gone.
 type symbol struct {
@@ -25,10 +66,11 @@ type candidate struct {
 type merger struct {
 	symbols []symbol
 	queue   []candidate
+	single  []uint32
 }
 
 // merge joins tokens until no merge is left, and appends what there is to dst.
-func (w *merger) merge(dst []uint32, m merges, tokens []uint32) []uint32 {
+func (w *merger) merge(dst []uint32, m *merges, tokens []uint32) []uint32 {
 	w.symbols, w.queue = w.symbols[:0], w.queue[:0]
 	for i, token := range tokens {
 		w.symbols = append(w.symbols, symbol{token: token, prev: int32(i) - 1, next: int32(i) + 1})
@@ -64,10 +106,10 @@ func (w *merger) merge(dst []uint32, m merges, tokens []uint32) []uint32 {
 }
 
 // propose notes the merge of a symbol with the next one, if there is one.
-func (w *merger) propose(m merges, at int32) {
+func (w *merger) propose(m *merges, at int32) {
 	s := &w.symbols[at]
 	left, right := s.token, w.symbols[s.next].token
-	if to, ok := m[pair{left, right}]; ok {
+	if to, ok := m.get(left, right); ok {
 		w.push(candidate{to, at, left, right})
 	}
 }

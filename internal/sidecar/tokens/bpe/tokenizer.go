@@ -107,11 +107,11 @@ func (t *Tokenizer) encodeWord(w *merger, dst []uint32, word string) []uint32 {
 	if t.characters != nil {
 		dst = t.characters(w, dst, word)
 	} else {
-		single := make([]uint32, len(word))
+		w.single = w.single[:0]
 		for i := range len(word) {
-			single[i] = t.bytes[word[i]]
+			w.single = append(w.single, t.bytes[word[i]])
 		}
-		dst = w.merge(dst, t.merges, single)
+		dst = w.merge(dst, &t.merges, w.single)
 	}
 	t.words.put(word, dst[first:])
 	return dst

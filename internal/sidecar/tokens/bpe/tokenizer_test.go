@@ -222,3 +222,24 @@ func BenchmarkEncode(b *testing.B) {
 		})
 	}
 }
+
+// TestMerges: what was put is found, in a table as full as it may be, and nothing else.
+func TestMerges(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 3, 1000, 4095, 4096} {
+		m := newMerges(n)
+		for i := range uint32(n) {
+			m.put(i, i*i, merged{i, i + 1})
+		}
+		for i := range uint32(n) {
+			if got, ok := m.get(i, i*i); !ok || got != (merged{i, i + 1}) {
+				t.Fatalf("%d: got %v, %v", n, got, ok)
+			}
+			if got, ok := m.get(i, i*i+1); ok {
+				t.Fatalf("%d: got %v for a pair that is not there", n, got)
+			}
+		}
+	}
+	if _, ok := (&merges{}).get(1, 2); ok {
+		t.Error("found in nothing")
+	}
+}

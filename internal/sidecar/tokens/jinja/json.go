@@ -2,13 +2,13 @@ package jinja
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"io"
 	"math/big"
 	"sort"
 	"strconv"
 	"strings"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/tokens/rawjson"
 )
 
 // Decode reads a JSON document with the keys of objects in their order.

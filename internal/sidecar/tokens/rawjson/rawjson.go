@@ -48,6 +48,7 @@ func (r *Reader) AtEnd() bool { return r.Peek() == 0 && r.at == len(r.b) }
 
 // String reads a string. What is not UTF-8 in it is replaced.
 func (r *Reader) String() (string, error) {
+	r.Peek()
 	start := r.at
 	plain, err := r.skipString()
 	if err != nil {
@@ -201,7 +202,6 @@ func (r *Reader) Object(each func(key string) error) error {
 		return nil
 	}
 	for {
-		r.Peek()
 		key, err := r.String()
 		if err != nil {
 			return err

@@ -141,7 +141,7 @@ func (s *stream) passUnread(h *head, endOfStream bool) hostcalls.Action {
 // headers are still here.
 func (s *stream) pass(editable bool) hostcalls.Action {
 	s.pool.refresh(s.config.Plan)
-	s.begin()
+	s.begin(hostcalls.Now())
 	s.history.catchUp(&s.pool, s.cycle.Request.Now)
 	endpoints, failure := s.choose()
 	if failure != nil {
@@ -185,7 +185,7 @@ func (s *stream) decide() hostcalls.Action {
 	if action, asked := s.askPrefix(body); asked {
 		return action
 	}
-	s.begin()
+	s.begin(started)
 	s.history.catchUp(&s.pool, s.cycle.Request.Now)
 	s.request.Want(s.config.Plan.BodyKeys())
 	if failure := s.cycle.Request.Read(&s.request, s.operation.API, body); failure != nil {
@@ -223,13 +223,13 @@ func (s *stream) decide() hostcalls.Action {
 // filter.
 func (s *stream) editable() bool { return s.config.Hold == pluginconfig.HoldPause }
 
-// begin readies the workplace for a request.
-func (s *stream) begin() {
+// begin readies the workplace for a request that is decided now.
+func (s *stream) begin(now int64) {
 	values := s.remembered()
 	path := len(s.config.Plan.RequestHeaders())
 	s.cycle.Pool = &s.pool.Pool
 	s.cycle.Request = scoring.Request{
-		Headers: values[:path], PathModel: values[path], Now: hostcalls.Now(),
+		Headers: values[:path], PathModel: values[path], Now: now,
 		Subset: hostcalls.Text(s.subset), Restricted: s.restricted,
 	}
 }

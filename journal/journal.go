@@ -46,7 +46,7 @@ const (
 // Stats count what a journal did. They wrap around.
 type Stats struct {
 	// Appended events were written, Failed ones were not. Conflicts are attempts to write in which another VM was
-	// faster.
+	// faster, but for those that went by what Poll had seen.
 	Appended, Failed, Conflicts uint64
 	// Delivered events were returned by Next, Missed ones had been overwritten or damaged before they could be read.
 	Delivered, Missed uint64
@@ -66,7 +66,9 @@ type Journal struct {
 	created   uint64
 	// record and next are scratch memory of append: the encoded event, the new head page.
 	record, next []byte
-	key          slotKey
+	// polled is the change at which next holds the head page that the last Poll saw, 0 when it holds something else.
+	polled uint32
+	key    slotKey
 	// relayed is scratch memory for events of other processes, nil before the first.
 	relayed *Event
 
@@ -140,6 +142,9 @@ func (j *Journal) Append(e *Event) (ok bool) {
 // write appends e. With an only it does so only if that is the sequence number that e gets.
 func (j *Journal) write(e *Event, only *uint64) bool {
 	j.record = appendRecord(j.record[:0], e)
+	if only == nil && j.writePolled() {
+		return true
+	}
 	for range maxAttempts {
 		value, change, ok := j.store.Get(headKey)
 		if !ok {
@@ -166,6 +171,22 @@ func (j *Journal) write(e *Event, only *uint64) bool {
 	return false
 }
 
+// writePolled appends the record to the page that the last Poll has read, which spares a Get, and fails when that is no
+// longer the newest. A full page it leaves alone: since that Poll the ring may have gone round, and the page's slot hold
+// a later one.
+func (j *Journal) writePolled() bool {
+	change := j.polled
+	if change == 0 || j.reader.head.full() {
+		return false
+	}
+	j.extend(j.reader.head, j.next)
+	if !j.store.Set(headKey, j.next, change) {
+		return false
+	}
+	j.stats.Appended++
+	return true
+}
+
 // extend makes j.next the page that follows from the head page by the record: the same page with it at the end, or a
 // new one when it is full. The full page goes into its slot first. Whoever else finds it full, however late, writes the
 // same bytes there; that a page with room is never put in a slot is what makes it so.
@@ -179,6 +200,7 @@ func (j *Journal) extend(head page, value []byte) {
 
 // open makes j.next the page that records go to: the head page, or an empty one behind it.
 func (j *Journal) open(head page, value []byte) page {
+	j.polled = 0
 	if head.full() {
 		j.store.Set(j.key.of(&head, head.number), value, 0)
 		value = value[:headerBytes]
@@ -195,6 +217,7 @@ const absent = ^uint32(0)
 // create begins a log.
 func (j *Journal) create(change uint32) bool {
 	j.created++
+	j.polled = 0
 	head := page{slots: j.slots, epoch: j.instance + j.created}
 	j.next = j.next[:headerBytes]
 	head.put(j.next)

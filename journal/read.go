@@ -58,6 +58,7 @@ func (j *Journal) Poll() bool {
 		return r.pending()
 	}
 	r.head, r.change = head, change
+	j.next, j.polled = append(j.next[:0], value...), change
 	if head.number-r.number > head.kept() {
 		r.number, r.offset = head.number-head.kept(), 0
 	}

@@ -144,7 +144,7 @@ type vmKey struct{}
 func bind(name string, f hostFunc, params []api.ValueType) api.GoModuleFunc {
 	return func(ctx context.Context, _ api.Module, stack []uint64) {
 		v := ctx.Value(vmKey{}).(*vm)
-		v.hostCalls++
+		v.hostCalls[name]++
 		if v.allowed != nil && !v.allowed[name] {
 			panic(fmt.Errorf("restricted_callback: %s", name))
 		}

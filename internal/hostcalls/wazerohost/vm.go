@@ -52,7 +52,7 @@ type vm struct {
 
 	current   *guestContext
 	effective uint32
-	hostCalls int
+	hostCalls map[string]int // by name
 	inGuest   int
 	allowed   map[string]bool // nil: no restriction
 	stopped   bool            // a local reply was asked for: whatever the callback returns, iteration stops
@@ -71,7 +71,7 @@ func newVM(w *Worker) (*vm, error) {
 		host: h, worker: w, random: newRandom(h.opts.Seed, number),
 		contexts: map[uint32]*guestContext{}, nextID: 1,
 		metrics: map[uint32]metricName{}, nextIDs: [3]uint32{counter, gauge, histogram},
-		current: &guestContext{},
+		current: &guestContext{}, hostCalls: map[string]int{},
 	}
 	v.ctx = context.WithValue(h.ctx, vmKey{}, v)
 	v.allowed = allowedAtStart

@@ -3,6 +3,7 @@ package wazerohost
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -81,11 +82,11 @@ func (w *Worker) Calls() []*HTTPCall {
 	return slices.Clone(w.calls)
 }
 
-// HostCalls is how often the module has called the host since the VM's start.
-func (w *Worker) HostCalls() int {
+// HostCalls is how often the module has called each of the host's functions since the VM's start.
+func (w *Worker) HostCalls() map[string]int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.vm.hostCalls
+	return maps.Clone(w.vm.hostCalls)
 }
 
 // MemoryBytes is the size of the VM's memory, which never shrinks.

@@ -41,8 +41,8 @@ const (
 	// much: as many as Qwen3-32B has on two H100.
 	soakBlocks = 19_208 / 4
 	// soakWarmUp is after how many requests all is full that has a bound: the journal, which takes 9,000 prompts of 256
-	// blocks, and the prefix index. Shorter prompts have fewer blocks, so it takes more of them.
-	soakWarmUp = 15_000
+	// blocks, and the prefix index. As blocks grow, a prompt has some 100 at 16 KB and 243 at 400 KB: 130 in the mean.
+	soakWarmUp = 24_000
 	soakGrowth = 0.05
 	// soakFirstTouch is what may come on top in a run that is shorter than soakSettled: the pages of the workers'
 	// memory that their allocator comes to for the first time. They are bounded by that memory, which does not grow

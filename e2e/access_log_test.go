@@ -120,7 +120,7 @@ func TestAccessLog(t *testing.T) {
 	followed(t, envoy, told)
 	recorder := &recording.Recorder{File: &recording.File{Path: filepath.Join(t.TempDir(), "recording"), Size: 1 << 30}}
 	followed(t, envoy, recorder)
-	shown := status.New(false)
+	shown := status.New(status.Options{})
 	followed(t, envoy, shown)
 	time.Sleep(2500 * time.Millisecond) // workers look every second whether somebody follows
 

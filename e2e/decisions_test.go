@@ -110,7 +110,7 @@ func TestDecisionsAreExplained(t *testing.T) {
 	for _, e := range f.pool("sim-0") {
 		waiting[e.Name] = int(e.Waiting)
 	}
-	told := status.New(false)
+	told := status.New(status.Options{})
 	told.SetEndpoints([]string{"sim-0", "sim-1", "sim-2", "sim-3"})
 	d := &decisions{Traffic: told, fixture: f}
 	stop := followedBy(t, f.Envoy, told, 1)

@@ -32,17 +32,20 @@ type observer struct {
 
 // newObserver makes an observer whose metrics join those of m.
 func newObserver(c *config.Config, token *push.Token, p *pool.Pool, m *metrics.Metrics, log *slog.Logger) *observer {
-	o := &observer{traffic: traffic.New(c.Metrics.LLMD), pool: p, config: c}
+	o := &observer{pool: p, config: c,
+		traffic: traffic.New(traffic.Options{LLMD: c.Metrics.LLMD, Prefixes: c.Follow.Prefixes})}
 	o.traffic.Register(m.Registry, p.Generation, &c.Metrics)
 	m.Gatherer = o.traffic.Gatherer(m.Registry)
 	if !c.Follow.Enabled {
 		return o
 	}
-	for _, ingest := range c.Ingests {
+	for i, ingest := range c.Ingests {
 		f := &follow.Follower{
 			Ingest: ingest, Token: token.Get, Interval: c.Follow.Interval, Sample: c.Follow.Sample, Sink: o.traffic,
-			Log:  log,
-			Keep: func() journal.Position { return o.traffic.Told(ingest.Name) },
+			Log: log,
+			// Each Envoy was told of the same others.
+			Others: c.Follow.Prefixes && i == 0,
+			Keep:   func() journal.Position { return o.traffic.Told(ingest.Name) },
 		}
 		m.Follows(ingest.Name, f.Now)
 		o.followers = append(o.followers, f)

@@ -147,8 +147,10 @@ type endpointBody struct {
 	Metrics        *metricsBody `json:"metrics"`
 	MissingMetrics []string     `json:"missingMetrics,omitempty"`
 	// Speed is how fast it answers, where that is predicted.
-	Speed     *speedBody `json:"speed,omitempty"`
-	LastError string     `json:"lastError,omitempty"`
+	Speed *speedBody `json:"speed,omitempty"`
+	// Prefixes is how much of prompts it is believed to have, where the sidecar keeps that.
+	Prefixes  *traffic.Prefixes `json:"prefixes,omitempty"`
+	LastError string            `json:"lastError,omitempty"`
 }
 
 // speedBody is what was predicted of late and what became of it, in milliseconds, and the mean of |predicted - actual|
@@ -209,6 +211,11 @@ func (a *Admin) endpointsNow() []endpointBody {
 		for i, t := range g.Targets {
 			b := describe(&g.Topology.Endpoints[i], t.Now(), time.Now())
 			b.Speed = a.speedOf(b.Name)
+			if a.Traffic != nil {
+				if p, ok := a.Traffic.Prefixes(b.Name); ok {
+					b.Prefixes = &p
+				}
+			}
 			all = append(all, b)
 		}
 	}

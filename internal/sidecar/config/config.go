@@ -70,6 +70,8 @@ type Follow struct {
 	Interval time.Duration
 	// Sample is the share of the decisions of which the steps are wanted.
 	Sample float64
+	// Prefixes has it known which endpoints have the beginnings of which prompts.
+	Prefixes bool
 }
 
 // Metrics say how metrics are told.

@@ -30,7 +30,7 @@ discovery:
   - {name: default/vllm-0, address: "127.0.0.1:9001", labels: {z: "1", mif.moreh.io/role: decode}, engine: vllm, models: [m1]}
   - {name: default/vllm-1, address: "[::1]:9002"}
   file: endpoints.yaml
-follow: {enabled: false, interval: 50ms, sample: 0.5}
+follow: {interval: 50ms, sample: 0.5, prefixes: true}
 metrics: {names: llm-d, queueDepthThreshold: 7, kvCacheUtilThreshold: 0.9}
 objectives: [{name: batch, priority: -10}]
 modelRewrites: [{models: [m], targets: [{model: m1, weight: 9}, {model: m2}]}]
@@ -51,7 +51,7 @@ modelRewrites: [{models: [m], targets: [{model: m1, weight: 9}, {model: m2}]}]
 			Timeout: 2 * time.Second},
 		Engines:      engine.Known,
 		AdminAddress: "127.0.0.1:0",
-		Follow:       Follow{Interval: 50 * time.Millisecond, Sample: 0.5},
+		Follow:       Follow{Enabled: true, Interval: 50 * time.Millisecond, Sample: 0.5, Prefixes: true},
 		Metrics:      Metrics{LLMD: true, QueueDepth: 7, KVUsage: 0.9},
 		Static: topology.Part{Endpoints: []topology.Endpoint{
 			{Endpoint: snapshot.Endpoint{
@@ -125,6 +125,10 @@ func TestConfigMistakes(t *testing.T) {
 			"is right, or envoy.tokenFile\nline 1: discovery: is missing; one of static, file, kubernetes and dns is " +
 			"right"},
 		{"no mapping", "[]", "line 1: [] is not an object"},
+		{"prefixes unfollowed", envoyYAML + static + "follow: {enabled: false, prefixes: true}\n",
+			"line 3: follow.prefixes: true is of no use with enabled: false; one of them is right"},
+		{"prefixes", envoyYAML + static + "follow: {prefixes: all}\n",
+			`line 3: follow.prefixes: "all" is not true or false`},
 		{"tls without https", envoyYAML + static + "scrape: {tls: {serverName: a}}\n",
 			"line 3: scrape.tls: is of no use with the scheme http; scheme: https is right"},
 		{"tls keys", envoyYAML + static + "scrape: {scheme: https, tls: {ca: ca.pem, insecureSkipVerify: true, " +

@@ -51,7 +51,11 @@ func (c *Config) readFollow(o *strictjson.Object) {
 	o.Bool("enabled", &c.Follow.Enabled)
 	o.Duration("interval", &c.Follow.Interval, shortestPeriod)
 	o.Float("sample", &c.Follow.Sample, 0, 1)
+	o.Bool("prefixes", &c.Follow.Prefixes)
 	o.Close()
+	if c.Follow.Prefixes && !c.Follow.Enabled {
+		o.Mistake("prefixes", "true is of no use with enabled: false; one of them is right")
+	}
 }
 
 func (c *Config) readMetrics(o *strictjson.Object) {

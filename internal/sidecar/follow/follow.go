@@ -11,7 +11,8 @@
 // anew, the instances of the former process are passed on as journal.Gone. Names are fetched before the first event
 // that needs them.
 //
-// Events of other processes that an Envoy was told of are passed over: whoever follows those gets them there.
+// Events of other processes that an Envoy was told of are passed over: whoever follows those gets them there. With
+// Others set they are passed on, with Relayed set.
 //
 // A Follower with Keep has Envoy keep the position that Keep returns, for the next process: the events before it come
 // with Old set, those behind it are new. There is one such position in an Envoy; it is the sidecar's. Other followers
@@ -82,6 +83,8 @@ type Follower struct {
 	Sample float64
 	// Signs asks for events of the kind Alive, too.
 	Signs bool
+	// Others passes on events of other processes, too.
+	Others bool
 	// Keep returns the position to keep for the next process; nil keeps none.
 	Keep func() journal.Position
 	// From is where to begin, the zero value the oldest event that there is.
@@ -232,12 +235,12 @@ func (f *Follower) pass(ctx context.Context, text []byte) (more bool, err error)
 	}
 	event := Event{Envoy: f.Ingest.Name, Names: &f.table}
 	f.reader.Read(&a, func(e *journal.Event, at journal.Position) {
-		if e.Relayed {
+		if e.Relayed && !f.Others {
 			return
 		}
 		event.Event, event.At = e, at
 		event.Old = f.Keep != nil && at.Epoch == f.kept.Epoch && at.Seq < f.kept.Seq
-		if len(f.instances) < mostInstances && e.Kind == journal.Decision {
+		if len(f.instances) < mostInstances && e.Kind == journal.Decision && !e.Relayed {
 			f.instances[e.Instance] = struct{}{}
 		}
 		f.Sink.Take(&event)

@@ -56,14 +56,17 @@ func (e *envoy) restart() {
 	e.journal = j
 }
 
-func (e *envoy) decide(model string, n int) {
+func (e *envoy) decide(model string, n int) { e.decideAs(model, n, false) }
+
+// decideAs has decisions written; relayed ones are another process's.
+func (e *envoy) decideAs(model string, n int, relayed bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for range n {
 		e.names.Add(journal.ModelName, journal.HashName(model), model)
 		e.journal.Append(&journal.Event{
 			Kind: journal.Decision, Lease: e.journal.NextLease(), Model: journal.HashName(model),
-			Primary: journal.EndpointID("vllm-0"),
+			Primary: journal.EndpointID("vllm-0"), Relayed: relayed,
 		})
 	}
 }
@@ -123,6 +126,8 @@ func (s *told) Take(e *Event) {
 	switch {
 	case e.Old:
 		text = "old"
+	case e.Relayed:
+		text = "another's"
 	case e.Kind == journal.Decision:
 		text += " " + s.names.Of(journal.ModelName, e.Model) + " " + s.names.Endpoint(e.Primary)
 	case e.Kind == journal.Missed:
@@ -191,6 +196,21 @@ func expect(t testing.TB, s *told, want ...string) {
 	if got := s.take(t, len(want)); !slices.Equal(got, want) {
 		t.Errorf("told %v, want %v", got, want)
 	}
+}
+
+// TestOthers: what other processes decided is passed on where it is wanted, and passed over elsewhere.
+func TestOthers(t *testing.T) {
+	e, ingest := newEnvoy(t)
+	_, own, _ := start(t, ingest, false)
+	all := &told{}
+	f := &Follower{Ingest: ingest, Token: func() string { return "token" }, Interval: 5 * time.Millisecond, Sink: all,
+		Log: slog.New(slog.DiscardHandler), Others: true}
+	all.names = f.Names()
+	go f.Run(t.Context())
+	e.decideAs("m1", 2, true)
+	e.decide("m1", 1)
+	expect(t, own, "decided m1 other")
+	expect(t, all, "another's", "another's", "decided m1 other")
 }
 
 func TestFollowsAcrossRestartsOfEnvoy(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 type Explained struct {
 	Decision
 	Profiles []ExplainedProfile `json:"profiles"`
+	// Held is who was believed to have the prompt, where the sidecar keeps prefixes.
+	Held *Held `json:"held,omitempty"`
 }
 
 // ExplainedProfile is what a profile came to.
@@ -32,7 +34,7 @@ func (t *Traffic) Decision(id uint64) (x Explained, ok bool) {
 	for _, from := range []*ring{&t.recent.notable, &t.recent.last} {
 		for _, d := range from.all {
 			if d != nil && d.ID == id {
-				x.Decision, x.Profiles = *d, []ExplainedProfile{}
+				x.Decision, x.Profiles, x.Held = *d, []ExplainedProfile{}, d.held
 				journal.ReadSteps(d.steps, &explanation{&x, d.names})
 				return x, true
 			}

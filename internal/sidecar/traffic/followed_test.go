@@ -40,8 +40,8 @@ type followed struct {
 
 const followedEndpoints = 16
 
-func newFollowed(t testing.TB, llmD bool) *followed {
-	x := &followed{fixture: newFixture(t, llmD), store: journaltest.New(0).Store(), asked: make(chan struct{}, 1)}
+func newFollowed(t testing.TB, o Options) *followed {
+	x := &followed{fixture: newFixtureWith(t, o), store: journaltest.New(0).Store(), asked: make(chan struct{}, 1)}
 	x.names.Store = x.store
 	var names []string
 	var topology snapshot.Topology
@@ -143,9 +143,9 @@ func (x *followed) read() {
 
 // BenchmarkFollowed is what a request costs a sidecar that follows: two events.
 func BenchmarkFollowed(b *testing.B) {
-	for _, llmD := range []bool{false, true} {
-		b.Run(fmt.Sprint("llm-d=", llmD), func(b *testing.B) {
-			x := newFollowed(b, llmD)
+	for name, o := range map[string]Options{"own": {}, "llm-d": {LLMD: true}, "prefixes": {Prefixes: true}} {
+		b.Run(name, func(b *testing.B) {
+			x := newFollowed(b, o)
 			x.pause, x.resume = b.StopTimer, b.StartTimer
 			const batch = 300
 			b.ReportAllocs()
@@ -166,8 +166,8 @@ func BenchmarkFollowed(b *testing.B) {
 
 // TestEventsAllocateNothing: what is kept of requests is memory that is used again.
 func TestEventsAllocateNothing(t *testing.T) {
-	for _, llmD := range []bool{false, true} {
-		f := newFixture(t, llmD)
+	for _, o := range []Options{{}, {LLMD: true}, {Prefixes: true}} {
+		f := newFixtureWith(t, o)
 		d := journal.Event{
 			Kind: journal.Decision, Instance: 1, Model: journal.HashName("m1"), Asked: journal.HashName("m0"),
 			Primary: journal.EndpointID("vllm-0"), Profile: journal.HashName("default"), Streamed: true,
@@ -192,7 +192,7 @@ func TestEventsAllocateNothing(t *testing.T) {
 			take()
 		}
 		if n := testing.AllocsPerRun(1000, take); n != 0 {
-			t.Errorf("llm-d's names %v: a request allocates %v times, want never", llmD, n)
+			t.Errorf("%+v: a request allocates %v times, want never", o, n)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
@@ -16,15 +17,17 @@ import (
 func (f *fixture) pool() *pool.Generation {
 	target := func(name string) *pool.Target { return &pool.Target{Name: name, Pool: "ns/" + topology.DefaultPool} }
 	g := &pool.Generation{Targets: []*pool.Target{target("vllm-0"), target("vllm-1")}}
-	g.Targets[0].Read(&engine.Sample{WaitingRequests: 3, RunningRequests: 8, KVCacheUsage: 0.4}, f.now, nil)
+	g.Targets[0].Read(&engine.Sample{WaitingRequests: 3, RunningRequests: 8, KVCacheUsage: 0.4, KVBlocks: 9}, f.now,
+		nil)
 	return g
 }
 
 // TestMonitoringNamesMetricsOfRequests keeps the dashboard, the alerts and the documentation true.
 func TestMonitoringNamesMetricsOfRequests(t *testing.T) {
-	f := newFixture(t, false)
+	f := newFixtureWith(t, Options{Prefixes: true})
 	f.answer(20, "vllm-0")
 	f.generation = f.pool()
+	f.Sample(f.generation, &config.Metrics{QueueDepth: 5, KVUsage: 0.8})
 	f.take(f.decide("m1", "vllm-0"), false)
 	f.take(journal.Event{Kind: journal.Refused, Reason: journal.HashName("shed")}, false)
 	f.charge(journal.Event{})

@@ -101,12 +101,16 @@ type Plots struct {
 	Waiting  map[string][]*float64 `json:"waiting"`
 }
 
-// Sample takes down how many requests are in flight and waiting, for the plots. To be called each second or so.
+// Sample takes down how many requests are in flight and waiting, for the plots, and what endpoints say of their caches.
+// To be called each second or so.
 func (t *Traffic) Sample(g *pool.Generation, c *config.Metrics) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
 	t.state.Expire(now.UnixNano())
+	if t.prefixes != nil {
+		t.prefixes.tell(g)
+	}
 	at := t.plots.at(now.UnixNano())
 	if at == nil {
 		return

@@ -51,6 +51,7 @@ type Decision struct {
 	Explained bool `json:"explained"`
 
 	steps []byte
+	held  *Held
 	names *follow.Names
 	lease leaseKey
 	rings int // how many hold it
@@ -97,12 +98,14 @@ func (r *recent) put(into *ring, d *Decision) {
 	d.rings++
 }
 
-func (r *recent) take(e *follow.Event) {
+// take takes an event. held says who had the prompt of one that can be explained, where that is known.
+func (r *recent) take(e *follow.Event, held *Held) {
 	switch e.Kind {
 	case journal.Decision:
 		d := r.add(e)
 		r.open[d.lease] = d
 		if d.explain(e) {
+			d.held = held
 			r.put(&r.notable, d)
 		}
 	case journal.Began:

@@ -40,6 +40,8 @@ type Traffic struct {
 	models  []string
 	meters  meters
 	shadow  *shadowMeters
+	// prefixes is nil unless they are wanted.
+	prefixes *prefixes
 	// loadsTold is set once a decision has told how many tokens it has servers compute.
 	loadsTold bool
 	llmD      bool
@@ -50,9 +52,16 @@ type Traffic struct {
 	now      func() time.Time
 }
 
-// New returns one without events, whose metrics have Pintle's own names, or, with llmD, those of llm-d's endpoint
-// picker.
-func New(llmD bool) *Traffic {
+// Options say what a Traffic makes of events beside what it always does.
+type Options struct {
+	// LLMD has the metrics under the names of llm-d's endpoint picker, and not under Pintle's own.
+	LLMD bool
+	// Prefixes has it know which endpoints have the beginnings of which prompts.
+	Prefixes bool
+}
+
+// New returns one without events.
+func New(o Options) *Traffic {
 	t := &Traffic{
 		state: state.New(state.Options{
 			InFlight: true, RequestTimeout: requestTimeout, MaxLeases: mostLeases, Begins: true, Speeds: true,
@@ -61,17 +70,30 @@ func New(llmD bool) *Traffic {
 		at: map[string]journal.Position{}, told: map[string]journal.Position{},
 		recent: newRecent(), now: time.Now,
 	}
-	t.llmD, t.shadow = llmD, newShadowMeters()
-	if t.meters = newOwnMeters(); llmD {
+	t.llmD, t.shadow = o.LLMD, newShadowMeters()
+	if t.meters = newOwnMeters(); o.LLMD {
 		t.meters = newLLMDMeters()
+	}
+	if o.Prefixes {
+		t.prefixes = newPrefixes()
 	}
 	return t
 }
 
-// Take implements follow.Sink.
+// Take implements follow.Sink. What another gateway's Envoy was told of counts for prefixes alone.
 func (t *Traffic) Take(e *follow.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	var held *Held
+	if t.prefixes != nil {
+		if len(e.Steps) > 0 && !e.Relayed {
+			held = t.heldOf(e)
+		}
+		t.prefixes.take(e)
+	}
+	if e.Relayed {
+		return
+	}
 	if e.Kind == journal.Decision {
 		t.watch(e)
 		t.loadsTold = t.loadsTold || e.PrimaryLoad > 0 || e.PrefillLoad > 0 || e.EncodeLoad > 0
@@ -84,7 +106,7 @@ func (t *Traffic) Take(e *follow.Event) {
 		}
 		t.shadow.take(e)
 	}
-	t.recent.take(e)
+	t.recent.take(e, held)
 	t.plots.take(e)
 }
 
@@ -94,6 +116,9 @@ func (t *Traffic) Caught(envoy string, at journal.Position) {
 	defer t.mu.Unlock()
 	t.at[envoy] = at
 	t.state.Expire(t.now().UnixNano())
+	if t.prefixes != nil {
+		t.prefixes.Expire(t.now().UnixNano())
+	}
 }
 
 // Told is up to where the metrics had an Envoy's events when they were last read. The next process goes on counting
@@ -120,6 +145,9 @@ func (t *Traffic) SetEndpoints(names []string) {
 	}
 	t.endpoints, t.ids = names, ids
 	t.state.SetEndpoints(ids)
+	if t.prefixes != nil {
+		t.prefixes.SetEndpoints(ids)
+	}
 	clear(t.known)
 	for _, name := range names {
 		t.known[name] = true
@@ -173,7 +201,7 @@ func (t *Traffic) watch(e *follow.Event) {
 // Register adds the metrics to a registry, which is then to be read through Gatherer alone. p returns the pool as it
 // is.
 func (t *Traffic) Register(registry prometheus.Registerer, p func() *pool.Generation, c *config.Metrics) {
-	registry.MustRegister(t.meters, t.shadow, speedGauges{t})
+	registry.MustRegister(t.meters, t.shadow, speedGauges{t}, prefixGauges{t})
 	if t.llmD {
 		registry.MustRegister(llmdGauges{t, p, c})
 		return

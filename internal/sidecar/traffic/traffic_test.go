@@ -30,8 +30,10 @@ type fixture struct {
 	generation *pool.Generation
 }
 
-func newFixture(t testing.TB, llmD bool) *fixture {
-	f := &fixture{Traffic: New(llmD), t: t, registry: prometheus.NewRegistry(), now: time.Unix(1_800_000_000, 0)}
+func newFixture(t testing.TB, llmD bool) *fixture { return newFixtureWith(t, Options{LLMD: llmD}) }
+
+func newFixtureWith(t testing.TB, o Options) *fixture {
+	f := &fixture{Traffic: New(o), t: t, registry: prometheus.NewRegistry(), now: time.Unix(1_800_000_000, 0)}
 	f.Traffic.now = func() time.Time { return f.now }
 	f.Register(f.registry, func() *pool.Generation { return f.generation },
 		&config.Metrics{QueueDepth: 5, KVUsage: 0.8})

@@ -37,7 +37,8 @@ function endpoint(e) {
     ? [cell(m.waiting, "n"), cell(m.running, "n"), usage(m.kvCacheUsage), cell(m.age, isOld(m.age) ? "n stale" : "n")]
     : [cell("", "n"), cell("", "n"), cell(""), cell("never", "n stale")];
   const first = e.speed ? Math.round(e.speed.ttft.predictedMs) + " / " + Math.round(e.speed.ttft.actualMs) + " ms" : "";
-  return row(cell(e.name), cell(e.address), cell(e.engine), ...load, cell(first, "n"), cell(e.models.join(", "), "wide"), cell(labels, "wide"), cell(trouble, "bad"));
+  const held = cell(e.prefixes?.blocks, "n held");
+  return row(cell(e.name), cell(e.address), cell(e.engine), ...load, cell(first, "n"), held, cell(e.models.join(", "), "wide"), cell(labels, "wide"), cell(trouble, "bad"));
 }
 
 function envoy(e) {
@@ -104,6 +105,7 @@ function show(s) {
   byId("reasons").replaceChildren(...reasons);
   byId("reasons").hidden = reasons.length === 0;
   byId("count").textContent = s.endpoints.length + (s.topology ? " in topology " + s.topology : "");
+  byId("fleet").classList.toggle("keeps", s.endpoints.some((e) => e.prefixes));
   byId("endpoints").replaceChildren(...s.endpoints.map(endpoint));
   byId("envoys").replaceChildren(...s.envoys.map(envoy));
   replication(s.replication ?? []);

@@ -45,7 +45,9 @@ function stepsOf(x) {
   if (x.profiles.length === 0) td.textContent = "Its steps are not there: only a sample has them (follow.sample), and what failed or was refused.";
   for (const p of x.profiles) {
     const table = document.createElement("table");
-    const head = row(...["profile " + p.name, "total", ...p.scorers, ""].map((name, i) => cell(name, i && i < p.scorers.length + 2 ? "n" : "")));
+    const held = x.held ? ["held of " + x.held.blocks] : [];
+    const columns = ["profile " + p.name, "total", ...p.scorers, ...held];
+    const head = row(...columns.map((name, i) => cell(name, i ? "n" : "")), cell(""));
     const names = [...new Set([...p.picked, ...Object.keys(p.totals), ...Object.keys(p.filteredOut)])];
     const order = (name) => p.picked.includes(name) ? -1e9 + p.picked.indexOf(name) : name in p.totals ? -p.totals[name] : 1e9;
     names.sort((a, b) => order(a) - order(b));
@@ -53,7 +55,7 @@ function stepsOf(x) {
     const rows = names.map((name) => {
       const place = p.picked.indexOf(name) + 1;
       const what = place ? "picked " + place : p.filteredOut[name] ? "removed by " + p.filteredOut[name] : "";
-      return row(cell(name, place ? "picked" : ""), cell(number(p.totals[name]), "n"), ...p.scorers.map((s) => cell(number(p.scores[s][name]), "n")), cell(what));
+      return row(cell(name, place ? "picked" : ""), cell(number(p.totals[name]), "n"), ...p.scorers.map((s) => cell(number(p.scores[s][name]), "n")), ...held.map(() => cell(x.held.of[name] ?? 0, "n")), cell(what));
     });
     table.append(head, ...rows);
     td.append(table);

@@ -27,6 +27,11 @@ type options struct {
 	// as last says.
 	follow bool
 	last   time.Duration
+	// replicate compares an Envoy whose sidecar shares what it knows with another gateway with one whose sidecar only
+	// follows it.
+	replicate bool
+	// elsewhere is of how many requests per second that gateway tells.
+	elsewhere int
 	// store compares the shipped configuration with itself and responses-store, and tells what a second turn takes;
 	// redis is the URL of the store's Redis, empty for memory.
 	store bool
@@ -48,7 +53,7 @@ func parseFlags(args []string) (options, error) {
 	var seconds float64
 	f := flag.NewFlagSet("overhead", flag.ContinueOnError)
 	f.IntVar(&o.rounds, "rounds", 5, "rounds for each body and Envoy")
-	f.Float64Var(&seconds, "seconds", 3, "length of a round; whole seconds but for -follow and -store")
+	f.Float64Var(&seconds, "seconds", 3, "length of a round; whole seconds but for -follow, -replicate and -store")
 	f.Func("sizes", "sizes of bodies in KB, a comma list (default 2,16,400)", func(text string) (err error) {
 		o.sizes, err = parseSizes(text)
 		return err
@@ -58,6 +63,9 @@ func parseFlags(args []string) (options, error) {
 	f.BoolVar(&o.follow, "follow", false,
 		"measure what it costs that the sidecar follows the journal instead, and whether it misses an event")
 	f.DurationVar(&o.last, "last", 0, "with -follow: for how long the followed Envoy is loaded after the rounds")
+	f.BoolVar(&o.replicate, "replicate", false, "measure what it costs that the sidecar shares what it knows with "+
+		"another gateway instead")
+	f.IntVar(&o.elsewhere, "elsewhere", 500, "with -replicate: of how many requests/s the other gateway tells")
 	f.BoolVar(&o.store, "store", false,
 		"measure what responses-store costs requests that do not need it instead, and what a second turn takes")
 	f.StringVar(&o.redis, "redis", "", "with -store: the URL of the store's Redis; without one it is in memory")
@@ -76,7 +84,7 @@ func parseFlags(args []string) (options, error) {
 	}
 	o.duration = time.Duration(seconds * float64(time.Second))
 	least := time.Second
-	if o.follow || o.store || o.precise {
+	if o.paired() {
 		least = 100 * time.Millisecond
 	}
 	if f.NArg() > 0 || o.rounds < 1 || o.duration < least {
@@ -84,6 +92,9 @@ func parseFlags(args []string) (options, error) {
 	}
 	return o, nil
 }
+
+// paired says that two Envoys are compared over connections that stay open.
+func (o options) paired() bool { return o.follow || o.replicate || o.store || o.precise }
 
 // serverFlags are those of simulated servers that take no time but what reading and answering a request costs them.
 func (o options) serverFlags() []string {

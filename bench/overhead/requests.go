@@ -15,11 +15,12 @@ import (
 
 // bars are the least ratios of requests per second, by KB of body, that count as met.
 var bars = map[string]map[int]float64{
-	"pause":    {2: 0.70, 16: 0.65, 400: 0.85},
-	"buffer":   {2: 0.60, 16: 0.65, 400: 0.85},
-	"on":       {16: 0.90},
-	"followed": {2: 0.98},
-	"stored":   {2: 0.98},
+	"pause":      {2: 0.70, 16: 0.65, 400: 0.85},
+	"buffer":     {2: 0.60, 16: 0.65, 400: 0.85},
+	"on":         {16: 0.90},
+	"followed":   {2: 0.98},
+	"replicated": {2: 0.97},
+	"stored":     {2: 0.98},
 }
 
 // results are the rounds of each variant, in the order of the variants.
@@ -58,9 +59,10 @@ func rounds(o options, all []*variant, by measureBy, progress func(string)) (res
 	return found, nil
 }
 
-// inPairs measures variants over connections that stay open. sidecar is what a request of the second one costs its
+// inPairs measures variants over connections that stay open; the second one while another gateway tells, if there is
+// one. sidecar is what a request of the second one costs its
 // sidecar more than one of the first, microseconds.
-func inPairs(ctx context.Context, o options, all []*variant, body []byte,
+func inPairs(ctx context.Context, other *elsewhere, o options, all []*variant, body []byte,
 	progress func(string)) (found results, sidecar float64, err error) {
 	opened := map[*variant]*clients{}
 	for _, v := range all {
@@ -71,6 +73,15 @@ func inPairs(ctx context.Context, o options, all []*variant, body []byte,
 		defer c.close()
 		opened[v] = c
 	}
+	if other != nil {
+		if _, err := opened[all[1]].measure(ctx, all[1], time.Second); err != nil {
+			return nil, 0, err
+		}
+		if err := other.learn(all[1]); err != nil {
+			return nil, 0, err
+		}
+		all[1].meanwhile = other.tell
+	}
 	before, err := sidecarTimes(all)
 	if err != nil {
 		return nil, 0, err
@@ -80,6 +91,9 @@ func inPairs(ctx context.Context, o options, all []*variant, body []byte,
 	}, progress)
 	if err != nil {
 		return nil, 0, err
+	}
+	if other != nil && other.failure != nil {
+		return nil, 0, other.failure
 	}
 	after, err := sidecarTimes(all)
 	if err != nil {
@@ -101,29 +115,43 @@ func sidecarTimes(all []*variant) (times []time.Duration, err error) {
 	return times, nil
 }
 
+// compared are the variants that are asked for, and what the others are held against.
+func compared(o options) (all []*variant, base string, err error) {
+	switch {
+	case o.journal:
+		return journalVariants(o.module), "that with the journal off", nil
+	case o.follow:
+		return followVariants(o.module), "that whose journal is not followed", nil
+	case o.replicate:
+		return replicateVariants(o.module), "that which is followed and shares nothing", nil
+	case o.store:
+		all, err = storeVariants(o)
+		return all, "that without the store", err
+	}
+	return variants(o.module, o.compare), "plain Envoy's", nil
+}
+
 // requestConnections is the load of wrk -t1 -c8.
 const requestConnections = 8
 
 // runRequests compares requests that are answered as soon as they are read.
 func runRequests(ctx context.Context, o options, st *stack.Stack, out io.Writer, progress func(string)) error {
-	all, base := variants(o.module, o.compare), "plain Envoy's"
-	if o.journal {
-		all, base = journalVariants(o.module), "that with the journal off"
+	all, base, err := compared(o)
+	if err != nil {
+		return err
 	}
-	if o.follow {
-		all, base = followVariants(o.module), "that whose journal is not followed"
-	}
-	if o.store {
-		var err error
-		if all, err = storeVariants(o); err != nil {
+	var other *elsewhere
+	if o.replicate {
+		if other, err = newElsewhere(st.Dir, o.elsewhere); err != nil {
 			return err
 		}
-		base = "that without the store"
+		defer other.close()
+		all[1].replicated = other.valkey.Address
 	}
 	if err := start(ctx, st, all, serverCount, o.serverFlags()); err != nil {
 		return err
 	}
-	paired, client := o.follow || o.store, "wrk -t1 -c%d"
+	paired, client := o.paired(), "wrk -t1 -c%d"
 	if paired {
 		client = "%d connections"
 	}
@@ -141,7 +169,7 @@ func runRequests(ctx context.Context, o options, st *stack.Stack, out io.Writer,
 		var found results
 		var sidecar float64
 		if paired {
-			found, sidecar, err = inPairs(ctx, o, all, body, report)
+			found, sidecar, err = inPairs(ctx, other, o, all, body, report)
 		} else {
 			found, err = rounds(o, all, byWrk(ctx, path, requestConnections), report)
 		}
@@ -151,7 +179,7 @@ func runRequests(ctx context.Context, o options, st *stack.Stack, out io.Writer,
 		progress("")
 		writeRequests(out, size, all, found)
 		if paired {
-			writePaired(out, found)
+			writePaired(out, found, pairedBar(all[1], size))
 			fmt.Fprintf(out, "A request costs the sidecar %.1f us of processor time more.\n\n", sidecar)
 		}
 		if o.follow {
@@ -192,8 +220,16 @@ func writeRequests(out io.Writer, size int, all []*variant, found results) {
 	fmt.Fprintln(out)
 }
 
+// pairedBar is the least ratio of requests/s that counts as met.
+func pairedBar(v *variant, size int) float64 {
+	if bar := bars[v.name][size]; bar > 0 {
+		return bar
+	}
+	return bars[v.name][2]
+}
+
 // writePaired says how well the second variant's ratio over the first is known, to tell 2 % from nothing.
-func writePaired(out io.Writer, found results) {
+func writePaired(out io.Writer, found results, bar float64) {
 	for _, of := range []struct {
 		what   string
 		figure func(*measurement) float64
@@ -207,7 +243,7 @@ func writePaired(out io.Writer, found results) {
 		fmt.Fprintf(out, "%s: median of %d paired ratios %.4f, with 95 %% confidence between %.4f and %.4f", of.what,
 			len(r), r.Median(), low, high)
 		if of.loss {
-			fmt.Fprintf(out, " (bar: 0.98; %s)", decided(low, high, 0.98))
+			fmt.Fprintf(out, " (bar: %.2f; %s)", bar, decided(low, high, bar))
 		}
 		fmt.Fprintln(out)
 	}

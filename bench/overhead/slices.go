@@ -64,7 +64,13 @@ const settle = 120 * time.Millisecond
 
 // measure loads the Envoy over all connections.
 func (c *clients) measure(ctx context.Context, v *variant, duration time.Duration) (*measurement, error) {
-	var tasks sync.WaitGroup
+	var tasks, others sync.WaitGroup
+	if v.meanwhile != nil {
+		during, cancel := context.WithCancel(ctx)
+		others.Go(func() { v.meanwhile(during) })
+		defer others.Wait()
+		defer cancel()
+	}
 	from := time.Now().Add(settle)
 	errs := make([]error, len(c.connections))
 	for i := range c.connections {

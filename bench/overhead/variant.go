@@ -30,6 +30,10 @@ type variant struct {
 	unfollowed bool
 	alone      bool
 	adminPort  int
+	// replicated is the address of the server over which that sidecar shares what it knows; empty for not at all.
+	replicated string
+	// meanwhile, when set, goes on while the Envoy is loaded.
+	meanwhile func(ctx context.Context)
 	// stored has that sidecar keep conversations, at storePort; see stack.Sidecar for redis.
 	stored    bool
 	storePort int
@@ -163,7 +167,8 @@ func start(ctx context.Context, st *stack.Stack, all []*variant, servers int, se
 		next++
 		c := stack.Sidecar{
 			IngestPorts: []int{v.ingestPort}, Token: token, AdminPort: v.adminPort, Unfollowed: v.unfollowed,
-			Redis: v.redis, Endpoints: stack.Endpoints(serverPrefix, first, servers),
+			Redis: v.redis, Replicated: v.replicated,
+			Endpoints: stack.Endpoints(serverPrefix, first, servers),
 		}
 		if v.stored {
 			c.StorePort = v.storePort

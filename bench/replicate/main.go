@@ -26,6 +26,8 @@ type options struct {
 	each                time.Duration
 	// sessions is how often conversations are compared instead.
 	sessions int
+	// alone leaves smg out of that.
+	alone bool
 	// fair is how often users' shares, bursts how often the spread of bursts is compared instead.
 	fair, bursts int
 }
@@ -51,6 +53,7 @@ func parseFlags(args []string) (o options, err error) {
 	f.IntVar(&o.connections, "connections", 8, "with -rounds: connections of clients that ask as much as they can")
 	f.IntVar(&o.sessions, "sessions", 0, "compare what conversations find cached, also with smg, so often, in place "+
 		"of all else")
+	f.BoolVar(&o.alone, "alone", false, "with -sessions: without smg")
 	f.IntVar(&o.fair, "fair", 0, "compare users' shares by vtc-basic so often, in place of all else")
 	f.IntVar(&o.bursts, "bursts", 0, "compare how evenly bursts are spread so often, in place of all else")
 	if err := f.Parse(args); err != nil {

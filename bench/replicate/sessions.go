@@ -41,8 +41,12 @@ func compareSessions(ctx context.Context, o options, folder string, valkey *harn
 	names := []string{"Pintle, 1", fmt.Sprintf("Pintle, %d as one", o.gateways),
 		fmt.Sprintf("Pintle, %d apart", o.gateways), "smg, 1",
 		fmt.Sprintf("smg, %d with mesh", o.gateways), fmt.Sprintf("smg, %d apart", o.gateways)}
+	compared := len(names)
+	if o.alone {
+		compared = 3
+	}
 	for range o.sessions {
-		for i := range names {
+		for i := range compared {
 			count := o.gateways
 			if i%3 == 0 {
 				count = 1
@@ -68,13 +72,16 @@ func compareSessions(ctx context.Context, o options, folder string, valkey *harn
 			figures[i] = append(figures[i], figure)
 		}
 	}
-	for i, name := range names {
-		cached := series.Of(figures[i], func(f sessionFigures) float64 { return f.cached })
+	of := func(f sessionFigures) float64 { return f.cached }
+	for i, name := range names[:compared] {
+		cached := series.Of(figures[i], of)
 		busiest := series.Of(figures[i], func(f sessionFigures) float64 { return f.busiest })
 		failed := series.Of(figures[i], func(f sessionFigures) float64 { return float64(f.failed) })
 		fmt.Printf("%-22s %6.3f %s %8.2f %s %8.0f\n", name, cached.Median(), cached.Spread("%.3f"), busiest.Median(),
 			busiest.Spread("%.2f"), failed.Median())
 	}
+	ratios := series.Of(figures[1], of).Over(series.Of(figures[0], of))
+	fmt.Printf("%d as one over one: %.3f %s (bar: 0.98)\n", o.gateways, ratios.Median(), ratios.Spread("%.3f"))
 	return nil
 }
 

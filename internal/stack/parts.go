@@ -60,6 +60,8 @@ type Sidecar struct {
 	// EndpointPickerConfig as JSON.
 	PrefixPort int
 	Plugins    string
+	// Replicated is the address of a Redis by which it shares what it knows; empty for not at all.
+	Replicated string
 }
 
 // Endpoint is a model server by name and ip:port.
@@ -85,7 +87,7 @@ func (c Sidecar) file() ([]byte, error) {
 	}
 	sections := map[string]any{
 		"envoy":     map[string]any{"ingest": ingest, "token": c.Token},
-		"admin":     map[string]any{"address": Address(c.AdminPort)},
+		"admin":     map[string]any{"address": Address(c.AdminPort), "pprof": true},
 		"scrape":    map[string]any{"interval": "50ms"},
 		"follow":    map[string]any{"enabled": !c.Unfollowed},
 		"discovery": map[string]any{"static": c.Endpoints},
@@ -99,6 +101,9 @@ func (c Sidecar) file() ([]byte, error) {
 	}
 	if c.PrefixPort > 0 {
 		sections["prefix"] = map[string]any{"address": Address(c.PrefixPort)}
+	}
+	if c.Replicated != "" {
+		sections["replicate"] = map[string]any{"redis": "redis://" + c.Replicated, "gateway": "measured"}
 	}
 	return json.MarshalIndent(sections, "", "  ")
 }

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/internal/sidecar/replicate"
+	"github.com/pintle-dev/pintle/internal/stack"
+	"github.com/pintle-dev/pintle/journal"
+)
+
+const (
+	// elsewherePeriod is how often the other gateway tells of requests.
+	elsewherePeriod = 20 * time.Millisecond
+	stream          = "pintle" // as in the sidecar's defaults
+)
+
+// elsewhere is a gateway on another machine, as far as this one hears of it: what it appends to the stream while the
+// Envoy is loaded that shares it. It is told nothing.
+type elsewhere struct {
+	valkey    *harness.Valkey
+	client    *redis.Client
+	sender    *replicate.Sender
+	endpoints []uint64
+	// decided and ended are what it tells of each request: the first ones of the Envoy that is measured, with other
+	// leases and prompts.
+	decided, ended journal.Event
+	blocks         []uint64
+	open           []journal.Event // to end with the next batch
+	random         *rand.Rand
+	rate           int // requests per second
+	told           time.Time
+	lease          uint32
+	failure        error
+}
+
+// newElsewhere starts the stream's server, and what it keeps lies in a folder.
+func newElsewhere(folder string, rate int) (*elsewhere, error) {
+	valkey, err := harness.NewValkey(folder, "--appendonly", "no", "--save", "")
+	if err != nil {
+		return nil, err
+	}
+	e := &elsewhere{valkey: valkey, client: valkey.Client(), random: rand.New(rand.NewPCG(3, 4)), rate: rate}
+	e.sender = replicate.NewSender(e.client, stream, "elsewhere", token)
+	for i := range serverCount {
+		e.endpoints = append(e.endpoints, journal.EndpointID(fmt.Sprint(serverPrefix, "-", i)))
+	}
+	return e, nil
+}
+
+func (e *elsewhere) close() {
+	_ = e.client.Close()
+	e.valkey.Kill()
+}
+
+// learn takes an answered request of the Envoy as the pattern of those to tell of.
+func (e *elsewhere) learn(v *variant) error {
+	request, err := http.NewRequest(http.MethodGet,
+		fmt.Sprint("http://", stack.Address(v.ingestPort), "/pintle/v1/journal?at=0.0.0.0"), nil)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	a, ok := journal.ParseAnswer(text)
+	if !ok {
+		return fmt.Errorf("the journal's answer of %d bytes cannot be read", len(text))
+	}
+	var f journal.Follower
+	f.Read(&a, func(x *journal.Event, _ journal.Position) {
+		if x.Relayed || len(e.ended.Chains) > 0 {
+			return
+		}
+		switch x.Kind {
+		case journal.Decision:
+			e.decided = *x
+			e.decided.Steps, e.decided.Chains = nil, slices.Clone(x.Chains)
+			if len(x.Chains) > 0 {
+				e.blocks = slices.Clone(x.Chains[0].Blocks)
+			}
+		case journal.Completion:
+			e.ended = *x
+			e.ended.Steps, e.ended.Chains = nil, nil
+		}
+	})
+	if e.decided.Kind != journal.Decision || e.ended.Kind != journal.Completion || len(e.blocks) == 0 {
+		return errors.New("the journal has no request whose prompt was compared")
+	}
+	e.decided.Instance = e.random.Uint64()
+	return nil
+}
+
+// tell appends what becomes of requests until ctx ends.
+func (e *elsewhere) tell(ctx context.Context) {
+	e.told = time.Now()
+	ticker := time.NewTicker(elsewherePeriod)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if e.rate == 0 {
+			continue
+		}
+		if err := e.sender.Send(context.WithoutCancel(ctx), e.batch()); err != nil {
+			e.failure = err
+			return
+		}
+	}
+}
+
+// batch is what happened in a period: requests were decided, and those of the period before have ended.
+func (e *elsewhere) batch() []journal.Event {
+	// A ticker that comes late has more to tell.
+	count := int(time.Since(e.told).Seconds() * float64(e.rate))
+	e.told = e.told.Add(time.Duration(count) * time.Second / time.Duration(e.rate))
+	now := time.Now().UnixNano()
+	all := e.open
+	for i := range all {
+		all[i].Time = now
+	}
+	e.open = nil
+	for range count {
+		d, c := e.decided, e.ended
+		e.lease++
+		d.Time, d.Lease, d.Primary = now, e.lease, e.endpoints[e.random.IntN(len(e.endpoints))]
+		blocks := make([]uint64, len(e.blocks))
+		for i := range blocks {
+			blocks[i] = e.random.Uint64()
+		}
+		d.Chains = []journal.Chain{{ID: e.decided.Chains[0].ID, Blocks: blocks}}
+		c.Instance, c.Lease, c.Primary = d.Instance, d.Lease, d.Primary
+		all = append(all, d)
+		e.open = append(e.open, c)
+	}
+	return all
+}
+
+// replicateVariants are the filter whose journal the sidecar follows, and one whose sidecar is to share it with another
+// gateway, too.
+func replicateVariants(module string) []*variant {
+	all := followVariants(module)
+	all[0].name, all[0].unfollowed = "followed", false
+	all[1].name = "replicated"
+	return all
+}

@@ -172,8 +172,8 @@ func (j *Journal) write(e *Event, only *uint64) bool {
 }
 
 // writePolled appends the record to the page that the last Poll has read, which spares a Get, and fails when that is no
-// longer the newest. A full page it leaves alone: since that Poll the ring may have gone round, and the page's slot hold
-// a later one.
+// longer the newest. A full page it leaves alone: since that Poll the ring may have gone round, and the page's slot
+// hold a later one.
 func (j *Journal) writePolled() bool {
 	change := j.polled
 	if change == 0 || j.reader.head.full() {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/series"
@@ -239,8 +240,9 @@ func costs(all []*variant) (found []cost, err error) {
 			return nil, err
 		}
 		for _, s := range page.Stats {
-			if n, ok := s.Value.(float64); ok {
-				c.counters[s.Name[len("pintle.prefix."):]] += int64(n)
+			_, name, found := strings.Cut(s.Name, "pintle.prefix.")
+			if n, ok := s.Value.(float64); ok && found {
+				c.counters[name] += int64(n)
 			}
 		}
 		found = append(found, c)

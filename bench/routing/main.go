@@ -27,6 +27,9 @@ type options struct {
 	speed   float64
 	plot    string
 	compare []string
+	// exact compares exact prefix caches with the shipped configuration instead; blocks is the size of the caches.
+	exact  bool
+	blocks int
 }
 
 func main() { stack.Main("routing", parseFlags, run) }
@@ -42,6 +45,8 @@ func parseFlags(args []string) (options, error) {
 	f.Float64Var(&o.speed, "speed", 10,
 		"how many times faster than real ones the servers are; lower it on a slower machine")
 	f.StringVar(&o.plot, "plot", "", "write the plot to this SVG file")
+	f.BoolVar(&o.exact, "exact", false, "compare exact prefix caches with the shipped configuration instead")
+	f.IntVar(&o.blocks, "blocks", published.blocks, "blocks in a server's cache")
 	f.Func("compare", "a further EndpointPickerConfig to compare, a JSON file; repeatable", func(path string) error {
 		o.compare = append(o.compare, path)
 		return nil
@@ -49,8 +54,8 @@ func parseFlags(args []string) (options, error) {
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
-	if f.NArg() > 0 || o.speed < 0.1 || o.speed > 1000 {
-		return o, errors.New("want no arguments, and a -speed of 0.1 to 1000")
+	if f.NArg() > 0 || o.speed < 0.1 || o.speed > 1000 || o.blocks < 1000 {
+		return o, errors.New("want no arguments, a -speed of 0.1 to 1000, and -blocks of 1000 or more")
 	}
 	return o, nil
 }
@@ -73,7 +78,12 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer st.Close()
-	all := sides()
+	all, m := sides(), published
+	if m.blocks = o.blocks; o.exact {
+		if all, err = exactSides(); err != nil {
+			return err
+		}
+	}
 	for _, path := range o.compare {
 		s, err := compared(path)
 		if err != nil {
@@ -82,14 +92,13 @@ func run(ctx context.Context, o options) error {
 		all = append(all, s)
 	}
 	began, before := time.Now(), loadAverage()
-	series, err := measure(ctx, st, all, published, o.rates, o.speed, os.Stderr)
+	series, err := measure(ctx, st, all, m, o.rates, o.speed, os.Stderr)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d servers, %d groups of %d users; %d + %d tokens in, %d out; speed %g; load average before the run "+
-		"%s; %v in all\n\n",
-		published.servers, published.groups, published.users, published.system, published.question, published.output,
-		o.speed, before,
+	fmt.Printf("%d servers of %d blocks, %d groups of %d users; %d + %d tokens in, %d out; speed %g; load average "+
+		"before the run %s; %v in all\n\n",
+		m.servers, m.blocks, m.groups, m.users, m.system, m.question, m.output, o.speed, before,
 		time.Since(began).Round(time.Second))
 	writeTable(os.Stdout, series)
 	writeVerdict(os.Stdout, series)

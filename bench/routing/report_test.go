@@ -29,10 +29,10 @@ func sample() []series {
 func TestWriteTable(t *testing.T) {
 	const want = `
   rate                               TTFT p50   TTFT p90  x first  queued  prefix hits  answers/s output tokens/s  busy CPU
-   3/s  Pintle                          50 ms     100 ms      1.0    0 ms          50%        3.0            3000       25%
-        random <b>                     500 ms     300 ms      3.0   10 ms           0%        0.0            2900        0%
-  20/s  Pintle                         100 ms     200 ms      1.0    0 ms         100%       18.5           18500        0%
-        random <b>                     5.00 s     30.0 s    150.0  2.00 s           0%        0.0            9000        0%
+   3/s  Pintle                          50 ms     100 ms      1.0    0 ms        50.0%        3.0            3000       25%
+        random <b>                     500 ms     300 ms      3.0   10 ms         0.0%        0.0            2900        0%
+  20/s  Pintle                         100 ms     200 ms      1.0    0 ms        99.5%       18.5           18500        0%
+        random <b>                     5.00 s     30.0 s    150.0  2.00 s         0.0%        0.0            9000        0%
 `
 	var got strings.Builder
 	writeTable(&got, sample())

@@ -22,6 +22,9 @@ type side struct {
 	document string
 
 	requestsPort, firstServer int
+	// exact is whether it goes by exact prefix caches: the sidecar is asked at prefixPort then.
+	exact      bool
+	prefixPort int
 }
 
 // sides are the shipped configuration and three that know nothing of prefixes. Of the two for least-request Pintle's is
@@ -35,6 +38,34 @@ func sides() []*side {
 		{name: "least-request, Envoy", key: "least", pintle: false},
 	}
 }
+
+// exactSides are the shipped configuration, and the same by exact prefix caches for which requests wait, or do not.
+func exactSides() ([]*side, error) {
+	all := []*side{{name: "Pintle, as shipped", key: "shipped", pintle: true, document: shipped.JSON()}}
+	for _, mode := range []string{"inline", "background"} {
+		var document map[string]any
+		if err := json.Unmarshal([]byte(shipped.JSON()), &document); err != nil {
+			return nil, err
+		}
+		plugins, _ := document["plugins"].([]any)
+		for _, p := range plugins {
+			if p, _ := p.(map[string]any); p["type"] == approximate {
+				p["name"], p["type"] = approximate, "precise-prefix-cache-scorer"
+				p["parameters"] = map[string]any{"mode": mode, "indexerConfig": map[string]any{
+					"tokenizersPoolConfig": map[string]any{"modelName": "sim-model"}}}
+			}
+		}
+		text, err := json.Marshal(document)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, &side{name: "exact, " + mode, key: mode, pintle: true, exact: true, document: string(text)})
+	}
+	return all, nil
+}
+
+// approximate is the scorer that exact sides have another one in place of.
+const approximate = "prefix-cache-scorer"
 
 // profile is a configuration of one plug-in.
 func profile(kind string) string {
@@ -63,7 +94,8 @@ const (
 )
 
 func (s *side) config(adminPort, ingestPort, servers int) (string, error) {
-	c := stack.EnvoyConfig{AdminPort: adminPort, Balance: "LEAST_REQUEST", Module: "bin/pintle.wasm"}
+	c := stack.EnvoyConfig{AdminPort: adminPort, Balance: "LEAST_REQUEST", Module: "bin/pintle.wasm",
+		StorePort: s.prefixPort}
 	for i := range servers {
 		c.Hosts = append(c.Hosts, s.firstServer+i)
 	}
@@ -86,13 +118,18 @@ func (s *side) config(adminPort, ingestPort, servers int) (string, error) {
 
 // start runs the servers, the Envoy and, with Pintle, the sidecar of a side. All sides' servers have the same names.
 func (s *side) start(ctx context.Context, st *stack.Stack, m model, speed float64) error {
-	first, err := stack.FreePorts(m.servers + 4)
+	first, err := stack.FreePorts(2*m.servers + 5)
 	if err != nil {
 		return err
 	}
 	admin, ingest, sidecarAdmin := first, first+1, first+2
-	s.requestsPort, s.firstServer = first+3, first+4
-	if _, err := st.Sims(ctx, s.key+"-servers", serverPrefix, s.firstServer, m.servers, m.flags(speed)...); err != nil {
+	s.requestsPort, s.firstServer = first+3, first+5
+	flags := m.flags(speed)
+	if s.exact {
+		s.prefixPort = first + 4
+		flags = append(flags, "-kv-events", stack.Address(s.firstServer+m.servers))
+	}
+	if _, err := st.Sims(ctx, s.key+"-servers", serverPrefix, s.firstServer, m.servers, flags...); err != nil {
 		return err
 	}
 	config, err := s.config(admin, ingest, m.servers)
@@ -102,10 +139,14 @@ func (s *side) start(ctx context.Context, st *stack.Stack, m model, speed float6
 	if _, err := st.Envoy(ctx, s.key+"-envoy", config, admin); err != nil || !s.pintle {
 		return err
 	}
-	_, err = st.Sidecar(ctx, s.key+"-sidecar", stack.Sidecar{
+	c := stack.Sidecar{
 		IngestPorts: []int{ingest}, Token: token, AdminPort: sidecarAdmin,
 		Endpoints: stack.Endpoints(serverPrefix, s.firstServer, m.servers),
-	})
+	}
+	if s.exact {
+		c.PrefixPort, c.Plugins = s.prefixPort, s.document
+	}
+	_, err = st.Sidecar(ctx, s.key+"-sidecar", c)
 	return err
 }
 

@@ -17,7 +17,7 @@ func writeTable(w io.Writer, all []series) {
 			if k == 0 {
 				rate = fmt.Sprintf("%g/s", o.rate)
 			}
-			fmt.Fprintf(w, "%6s  %-26s%11s%11s%9.1f%8s%12.0f%%%11.1f%16.0f%9.0f%%\n", rate, s.name, seconds(o.ttftP50),
+			fmt.Fprintf(w, "%6s  %-26s%11s%11s%9.1f%8s%12.1f%%%11.1f%16.0f%9.0f%%\n", rate, s.name, seconds(o.ttftP50),
 				seconds(o.ttftP90),
 				ratio(o.ttftP90, first.ttftP90), seconds(o.queued), 100*o.hitRate, o.requestsPerSecond,
 				o.tokensPerSecond, 100*o.busy)

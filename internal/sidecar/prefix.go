@@ -41,6 +41,7 @@ func (a *answers) openPrefix(c *config.Config, token *push.Token, p *pool.Pool, 
 	if note := made.Note(); note != "" {
 		log.Warn(note, "document", index.At)
 	}
+	a.tasks = append(a.tasks, func(ctx context.Context) { made.Run(ctx, log) })
 	var background *precise.Background
 	if index.Background {
 		if background, err = a.openBackground(c, blocks, made, token, p, log); err != nil {

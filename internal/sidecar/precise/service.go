@@ -2,10 +2,10 @@
 package precise
 
 import (
+	"bytes"
 	"context"
 	"crypto/subtle"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -67,7 +67,10 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	began := time.Now()
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
+	// Most say how long they are, and are not to be copied as they grow.
+	read := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), mostBody)+bytes.MinRead))
+	_, err := read.ReadFrom(http.MaxBytesReader(w, r.Body, mostBody))
+	body := read.Bytes()
 	if err != nil {
 		s.metrics.lookups.WithLabelValues("unreadable").Inc()
 		http.Error(w, "the request cannot be read", http.StatusBadRequest)

@@ -41,8 +41,9 @@ var (
 	commitName = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 )
 
-// newDownloaded downloads the files of a model, if they are not there, and reads them.
-func newDownloaded(c *scoring.TokenBackend, chats Backend) (*local, error) {
+// newDownloaded downloads the files of a model, if they are not there, and reads them. Where that is not to be had now
+// it is later.
+func newDownloaded(c *scoring.TokenBackend, chats Backend) (Backend, error) {
 	if err := checkMode(c); err != nil {
 		return nil, err
 	}
@@ -58,13 +59,24 @@ func newDownloaded(c *scoring.TokenBackend, chats Backend) (*local, error) {
 	if !revision.MatchString(h.revision) {
 		return nil, fmt.Errorf("tokenizerRevision: %q is no branch, tag or commit", h.revision)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), hubTimeout)
+	load := func(ctx context.Context) (*local, error) {
+		dir, err := h.snapshot(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return openLocal(filepath.Join(dir, fileTokenizer), chats)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), firstTry)
 	defer cancel()
-	dir, err := h.snapshot(ctx)
+	l, err := load(ctx)
+	var unreached errUnreached
+	if errors.As(err, &unreached) {
+		return &later{load: load, failed: err, least: leastRetry}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	return openLocal(filepath.Join(dir, fileTokenizer), chats)
+	return l, nil
 }
 
 func (h *hub) home() string {
@@ -114,7 +126,7 @@ func (h *hub) get(ctx context.Context, method, revision, file string) (*http.Res
 	}
 	response, err := h.client.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("tokenizer: %q cannot be downloaded: %w", h.model, err)
+		return nil, errUnreached{fmt.Errorf("tokenizer: %q cannot be downloaded: %w", h.model, err)}
 	}
 	if response.StatusCode == http.StatusOK {
 		return response, nil
@@ -125,7 +137,7 @@ func (h *hub) get(ctx context.Context, method, revision, file string) (*http.Res
 		said += "; huggingFaceToken or HF_TOKEN is needed, or is not let in"
 	}
 	if response.StatusCode >= http.StatusInternalServerError {
-		return nil, errors.New(said)
+		return nil, errUnreached{errors.New(said)}
 	}
 	return response, errRefused(said)
 }
@@ -215,7 +227,7 @@ func (h *hub) writeBounded(path string, response *http.Response) error {
 func (h *hub) write(path string, content io.Reader) error {
 	all, err := io.ReadAll(content)
 	if err != nil {
-		return fmt.Errorf("tokenizer: %q cannot be downloaded: %w", h.model, err)
+		return errUnreached{fmt.Errorf("tokenizer: %q cannot be downloaded: %w", h.model, err)}
 	}
 	if err = os.MkdirAll(filepath.Dir(path), 0o755); err == nil {
 		err = os.WriteFile(path, all, 0o644)

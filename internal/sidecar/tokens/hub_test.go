@@ -3,6 +3,7 @@ package tokens
 import (
 	"bytes"
 	"context"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -10,7 +11,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/scoring"
 )
@@ -113,7 +116,6 @@ func TestHubMistakes(t *testing.T) {
 		{scoring.TokenBackend{Model: "org/m"}, "401 Unauthorized; huggingFaceToken or HF_TOKEN"},
 		{scoring.TokenBackend{Model: "org/m", Name: "org/x", Token: "secret"}, `tokenizer: "org/x" cannot be downloaded`},
 		{scoring.TokenBackend{Model: "org/m", Revision: "dev", Token: "secret"}, "/resolve/dev/tokenizer.json answers"},
-		{scoring.TokenBackend{Model: "org/broken", Token: "secret"}, "502 Bad Gateway"},
 		{scoring.TokenBackend{Model: "org/m", Token: "secret", Dir: file}, "tokenizersCacheDir: "},
 	} {
 		tc.c.Kind, tc.c.At = scoring.TokensDownloaded, "s"
@@ -124,6 +126,62 @@ func TestHubMistakes(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), "s: tokenizersPoolConfig.hf: ") ||
 			!strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("got %v, want %q", err, tc.want)
+		}
+	}
+}
+
+// TestHubLater: a Hub that cannot be reached, or is not well, keeps nothing from starting. Nothing sure is said of
+// prompts until it can.
+func TestHubLater(t *testing.T) {
+	var asked []string
+	hub := newHub(t, &asked)
+	var away atomic.Bool
+	away.Store(true)
+	door := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if away.Load() {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		hub.Config.Handler.ServeHTTP(w, r)
+	}))
+	defer door.Close()
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	t.Setenv("HF_TOKEN", "secret")
+	p, err := Read(APIChat, []byte(`{"messages":[{"role":"user","content":"a"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for address, why := range map[string]string{door.URL: "502 Bad Gateway", gone.URL: "refused"} {
+		t.Setenv("HF_ENDPOINT", address)
+		pool, err := NewPool(&scoring.TokenBackend{Kind: scoring.TokensDownloaded, Model: "org/m", Dir: t.TempDir()},
+			fixed(nil))
+		if err != nil || !strings.Contains(pool.Note(), "no tokenizer yet") || !strings.Contains(pool.Note(), why) ||
+			strings.Contains(pool.Note(), "secret") {
+			t.Fatalf("%s: got %v, want to know of %q", address, err, why)
+		}
+		if _, err := pool.Tokens(t.Context(), p); !isNone(err) {
+			t.Errorf("%s: got %v, want nothing to be said", address, err)
+		}
+		if address != door.URL {
+			continue
+		}
+		pool.backend.(*later).least = time.Millisecond
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			pool.Run(ctx, slog.New(slog.DiscardHandler))
+		}()
+		away.Store(false)
+		select {
+		case <-done:
+		case <-time.After(30 * time.Second):
+			t.Fatal("there is no tokenizer though the Hub is there")
+		}
+		cancel()
+		if got, err := pool.Tokens(t.Context(), p); err != nil || !slices.Equal(got.Tokens, []uint32{70, 69}) {
+			t.Errorf("later got %v and %v", got.Tokens, err)
 		}
 	}
 }

@@ -102,8 +102,12 @@ func open(c *scoring.TokenBackend, servers Servers) (Backend, error) {
 
 // Note says what the backend cannot do, for those who start it; empty is nothing.
 func (p *Pool) Note() string {
-	if l, ok := p.backend.(*local); ok {
-		return l.note
+	switch b := p.backend.(type) {
+	case *local:
+		return b.note
+	case *later:
+		return fmt.Sprintf("no tokenizer yet, requests go by the filter's own index: tokenizersPoolConfig.hf: %v",
+			b.failed)
 	}
 	return ""
 }

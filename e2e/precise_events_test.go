@@ -51,7 +51,7 @@ func newCaches(t *testing.T, document map[string]any, names ...string) *caches {
 		c.servers, hosts = append(c.servers, server), append(hosts, server.Address)
 	}
 	asking := map[string]any{"config": document, "debug": true,
-		"sidecar": map[string]any{"prefixTimeout": "20s"}} // on a busy machine nothing is quick
+		"sidecar": map[string]any{"prefixTimeout": "20s", "timeout": "20s"}} // on a busy machine nothing is quick
 	c.Envoy, err = harness.StartWith(harness.Options{Edit: withCluster("pintle-sidecar", c.prefix)}, recoveryCells[0],
 		hosts, &harness.Listener{Name: "requests", Plugin: asking},
 		&harness.Listener{Name: "ingest", Plugin: asking, Ingest: true, MaxBodyBytes: 8 << 20})

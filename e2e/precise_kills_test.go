@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -39,6 +40,8 @@ type steady struct {
 
 	mu   sync.Mutex
 	lost []string
+	// took is how long answers took since the last lap.
+	took []time.Duration
 }
 
 // start has clients send.
@@ -60,6 +63,7 @@ func (l *steady) stop() {
 }
 
 func (l *steady) send(client *http.Client, url, body string) {
+	began := time.Now()
 	response, err := client.Post(url, "application/json", strings.NewReader(body))
 	failure := fmt.Sprint(err)
 	if err == nil {
@@ -67,6 +71,9 @@ func (l *steady) send(client *http.Client, url, body string) {
 		_ = response.Body.Close()
 		if response.StatusCode == http.StatusOK && readErr == nil {
 			l.served.Add(1)
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.took = append(l.took, time.Since(began))
 			return
 		}
 		failure = fmt.Sprintf("%s, %v, %s", response.Status, readErr, text)
@@ -76,6 +83,16 @@ func (l *steady) send(client *http.Client, url, body string) {
 	if len(l.lost) < 10 {
 		l.lost = append(l.lost, failure)
 	}
+}
+
+// lap is how long answers took since the last one, from the shortest on.
+func (l *steady) lap() []time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	took := l.took
+	l.took = nil
+	slices.Sort(took)
+	return took
 }
 
 // more waits until further requests have been served.

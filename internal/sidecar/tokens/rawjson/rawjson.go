@@ -2,6 +2,7 @@
 package rawjson
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"unicode/utf8"
@@ -54,21 +55,12 @@ func (r *Reader) String() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if inner := r.b[start+1 : r.at-1]; plain || utf8.Valid(inner) && !hasBackslash(inner) {
+	if inner := r.b[start+1 : r.at-1]; plain || utf8.Valid(inner) && bytes.IndexByte(inner, '\\') < 0 {
 		return string(inner), nil
 	}
 	var s string
 	err = json.Unmarshal(r.b[start:r.at], &s)
 	return s, err
-}
-
-func hasBackslash(b []byte) bool {
-	for _, c := range b {
-		if c == '\\' {
-			return true
-		}
-	}
-	return false
 }
 
 // skipString passes a string over. plain is whether it is ASCII without escapes.

@@ -6,6 +6,8 @@ const (
 	factorGain, factorTrust = 0.05, 0.4
 	factorStreak            = 4
 	factorNew               = 1
+	// factorShort is the part of what is usual below which a sample is none of a row.
+	factorShort = 0.25
 	// factorSame is how close to 1 a factor is no difference: whose speeds differ by less are equally fast.
 	factorSame = 0.1
 	// factorPull draws factors to 1, so that what all endpoints have in common goes into the lines.
@@ -28,23 +30,28 @@ type factor struct {
 func newFactor() factor { return factor{f: 1, used: 1} }
 
 // learn enters what the endpoint took, and what others would have taken. A doubtful sample that took too long counts
-// only if it is one of many.
-func (f *factor) learn(took, others float64, doubtful bool) {
+// only if it is one of many, and one that is much shorter than usual in part, as hardly any of its time is the
+// endpoint's.
+func (f *factor) learn(took, others, usual float64, doubtful bool) {
 	expected := f.f * others
+	weight := 1.0
+	if longer := max(took, expected); longer < usual {
+		weight = longer / usual
+	}
 	miss := (took - expected) / max(took, expected)
 	bound := miss
 	if miss > factorTrust || miss < -factorTrust {
 		bound = max(min(miss, factorTrust), -factorTrust)
-		if f.streak.add(miss > 0, factorStreak) {
+		if weight >= factorShort && f.streak.add(miss > 0, factorStreak) {
 			f.samples = factorNew
 		}
-	} else {
+	} else if weight >= factorShort {
 		f.streak = 0
 	}
 	if doubtful && f.samples >= factorFresh && took > mostDoubt*expected {
 		return
 	}
-	gain := max(1/float64(f.samples+2), factorGain)
+	gain := max(1/float64(f.samples+2), factorGain) * weight
 	value := f.f
 	if bound > 0 {
 		value /= 1 - gain*bound

@@ -59,7 +59,7 @@ func (l *line) learn(x *[terms]float64, y, least float64) {
 	}
 	l.off += (relative - l.off) * offGain
 	l.samples++
-	noise := max(l.off, leastNoise) * expected
+	noise := max(max(l.off, leastNoise)*expected, least)
 	l.update(x, miss, noise*noise)
 }
 

@@ -12,12 +12,13 @@ import "unsafe"
 // and that of a token by the answers under way. What an endpoint has of its own is two factors, by which it is slower
 // than the lines. A new one begins with what the pool knows.
 type Speeds struct {
-	prompt, token line
-	queue         factor // by which first tokens are later than the prompts' times tell
-	whole         line   // time of an answer that was not streamed
-	streams       int    // streamed answers that taught anything
-	speeds        []speed
-	marks         chunks[mark] // by number of the lease
+	prompt, token  line
+	times, squares float64 // means of the times of prompts, in seconds, and of their squares
+	queue          factor  // by which first tokens are later than the prompts' times tell
+	whole          line    // time of an answer that was not streamed
+	streams        int     // streamed answers that taught anything
+	speeds         []speed
+	marks          chunks[mark] // by number of the lease
 }
 
 // speed is what is known of one endpoint, first what each decision looks at.
@@ -71,6 +72,10 @@ const (
 	guessedRate, guessedTPOT = 8000.0, 0.02
 	// sameStep is how close together answers begin whose prompts were computed at once, in seconds.
 	sameStep = 0.002
+	// usualGain is the weight of one prompt's time in the mean of all, of which at most mostUsual times what was
+	// expected counts. usualPart is how much of the time of a prompt, in the mean over time, one has to take that tells
+	// all it can of its endpoint's speed.
+	usualGain, mostUsual, usualPart = 0.02, 4.0, 0.25
 	// latelyGain is the weight of one sample in an Accuracy.
 	latelyGain = 0.05
 )

@@ -138,7 +138,7 @@ func (s *Speeds) learnBegan(v *speed, m *mark, now int64, ttft float64) {
 	}
 	if m.expected > 0 {
 		v.ttft.add(m.expected, ttft)
-		s.queue.learn(ttft, m.plain, m.doubtful())
+		s.queue.learn(ttft, m.plain, s.usual(), m.doubtful())
 	}
 }
 
@@ -153,11 +153,23 @@ func (s *Speeds) learnPrompt(v *speed) {
 	alike := b.seconds / v.prompt.used
 	expected := max(s.prompt.at(&x), leastTTFT)
 	if s.prompt.samples >= fewSamples {
-		v.prompt.learn(b.seconds, expected, b.doubtful)
+		v.prompt.learn(b.seconds, expected, s.usual(), b.doubtful)
 	}
+	took := min(b.seconds, mostUsual*expected*v.prompt.used)
+	s.times += (took - s.times) * usualGain
+	s.squares += (took*took - s.squares) * usualGain
 	if !b.doubtful || s.prompt.samples >= fewSamples && alike <= mostDoubt*expected {
 		s.prompt.learn(&x, alike, leastTTFT)
 	}
+}
+
+// usual is how long a prompt takes at least that tells all it can of an endpoint's speed: the times of short ones are
+// hardly the endpoint's.
+func (s *Speeds) usual() float64 {
+	if s.times <= 0 {
+		return 0
+	}
+	return usualPart * s.squares / s.times
 }
 
 // markEnded notes that lease i has ended; e is its completion, nil when it ended without one.
@@ -205,7 +217,7 @@ func (s *Speeds) learnEnded(v *speed, m *mark, e *journal.Event, lasted float64)
 func (s *Speeds) learnToken(v *speed, x *[terms]float64, took float64) {
 	alike := took / v.token.used
 	if s.token.samples >= fewSamples {
-		v.token.learn(took, max(s.token.at(x), leastTPOT), false)
+		v.token.learn(took, max(s.token.at(x), leastTPOT), 0, false)
 	}
 	s.token.learn(x, alike, leastTPOT)
 }

@@ -103,6 +103,27 @@ func TestSpeeds(t *testing.T) {
 	}
 }
 
+// TestSpeedsBursts: where one server alone is asked, a long prompt now and then and short ones behind it that take no
+// time to speak of, the others are taken to be no slower than they were.
+func TestSpeedsBursts(t *testing.T) {
+	const rate, long, short = 12_000.0, 7200, 32
+	a := newAnswerer(1, 3)
+	for i := range 12 {
+		a.answer(a.decide(i%3, long, long), long/rate, 0.01, 20, 200)
+	}
+	for range 60 {
+		a.answer(a.decide(0, long, long), long/rate, 0.01, 20, 200)
+		for range 24 {
+			a.answer(a.decide(0, short, long), short/rate/2, 0.01, 20, 200)
+		}
+	}
+	for i := range 3 {
+		if got, want := a.ttft(i, long), long/rate; !near(got, want, 0.3) {
+			t.Errorf("server %d: TTFT %.3f, want %.3f", i, got, want)
+		}
+	}
+}
+
 // unstreamed has an answer come as a whole after some seconds.
 func (a *answerer) unstreamed(e journal.Event, took float64, output uint32) {
 	ended := journal.Event{Kind: journal.Completion, Time: e.Time + int64(took*1e9), Instance: 1, Lease: e.Lease,

@@ -12,6 +12,8 @@ const (
 	costTokens = 10
 	// alike is how much more an endpoint may cost than the best one, as a part of that, and still be as good.
 	alike = 0.15
+	// even is the same among those that have as many tokens to compute.
+	even = 0.05
 	// delay is how many times the time counts in which the endpoint computes the request's prompt, for each request
 	// that waits everywhere.
 	delay = 3
@@ -23,15 +25,19 @@ const (
 // up to 0.15 more than the cheapest, and then down to 0 for the dearest. The cost is ttftWeight x (TTFT + 3 x w x
 // the time in which the prompt is computed) + tpotWeight x 10 x TPOT, w being the requests that wait at every endpoint:
 // who comes behind them is delayed by that time. The 1 goes to the one among those as good as the best that has the
-// fewest tokens to compute, of several to the one that was sent a request the longest ago.
+// fewest tokens to compute, of several that have as many to the one that was sent a request the longest ago among those
+// that cost up to 0.05 more than the cheapest of them.
 func Fastest(c *scoring.Cycle, predictions []scoring.Prediction, ttftWeight, tpotWeight float64, scores []float64) {
 	best, worst, waiting := math.Inf(1), 0.0, math.MaxInt
 	for i := range predictions {
 		if n := predictions[i].Unbegun; n < waiting {
-			waiting = n
+			if waiting = n; n == 0 {
+				break
+			}
 		}
 	}
 	delayed, perToken := delay*float64(waiting), tpotWeight*costTokens
+	scores = scores[:len(predictions)]
 	for i := range predictions {
 		p := &predictions[i]
 		cost := ttftWeight*(p.TTFT+delayed*p.Work) + perToken*p.TPOT
@@ -44,20 +50,28 @@ func Fastest(c *scoring.Cycle, predictions []scoring.Prediction, ttftWeight, tpo
 		}
 	}
 	limit := best * (1 + alike)
-	first, fewest, sent := -1, math.Inf(1), int64(0)
-	for i := range predictions {
-		if cost := scores[i]; cost > limit {
-			scores[i] = second * (worst - cost) / (worst - limit)
+	fewest, cheapest := math.Inf(1), math.Inf(1)
+	for i, cost := range scores {
+		if cost > limit {
+			continue
+		}
+		if load := predictions[i].Load; load < fewest {
+			fewest, cheapest = load, cost
+		} else if load == fewest && cost < cheapest {
+			cheapest = cost
+		}
+	}
+	first, sent, sooner, part := -1, int64(0), cheapest*(1+even), second/(worst-limit)
+	for i, cost := range scores {
+		if cost > limit {
+			scores[i] = part * (worst - cost)
 			continue
 		}
 		scores[i] = second
-		p := &predictions[i]
-		if p.Load > fewest {
-			continue
-		}
-		last := c.LastSent(p.Endpoint)
-		if p.Load < fewest || last < sent {
-			first, fewest, sent = i, p.Load, last
+		if p := &predictions[i]; cost <= sooner && p.Load == fewest {
+			if last := c.LastSent(p.Endpoint); first < 0 || last < sent {
+				first, sent = i, last
+			}
 		}
 	}
 	if first >= 0 {

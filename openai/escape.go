@@ -108,9 +108,9 @@ func utf8Size(r rune) int {
 	return 4
 }
 
-// appendUnescaped appends the decoded form of raw, the inside of a valid JSON string, and stops in front of the
+// AppendUnescaped appends the decoded form of raw, the inside of a valid JSON string, and stops in front of the
 // character that would exceed max bytes. max < 0 means no limit.
-func appendUnescaped(dst, raw []byte, max int) []byte {
+func AppendUnescaped(dst, raw []byte, max int) []byte {
 	room := max
 	for len(raw) > 0 && room != 0 {
 		n := bytes.IndexByte(raw, '\\')

@@ -75,7 +75,7 @@ func (s *scanner) word() string {
 	}
 	raw := s.body[t.start:t.end]
 	if t.escaped {
-		raw = appendUnescaped(s.buffer[:0], raw, maxWord)
+		raw = AppendUnescaped(s.buffer[:0], raw, maxWord)
 	}
 	return view(raw)
 }

@@ -169,7 +169,7 @@ func (p *state) name(i int, t *text) string {
 		if p.scratch == nil {
 			p.scratch = make([]byte, 0, MaxName)
 		}
-		raw = appendUnescaped(p.scratch, raw, MaxName)
+		raw = AppendUnescaped(p.scratch, raw, MaxName)
 	case len(raw) > MaxName:
 		raw = wholeChars(raw, MaxName)
 	}
@@ -201,7 +201,7 @@ func (r *Request) AppendTextMax(dst, body []byte, i, max int) []byte {
 	seg := &r.Segments[i]
 	raw := body[seg.Start:seg.End]
 	if seg.Escaped {
-		return appendUnescaped(dst, raw, max)
+		return AppendUnescaped(dst, raw, max)
 	}
 	if max >= 0 && len(raw) > max {
 		raw = wholeChars(raw, max)

@@ -91,7 +91,7 @@ func (t *Turn) previous(s *scanner) bool {
 	s.string()
 	raw := s.body[s.last.start:s.last.end]
 	if s.last.escaped {
-		raw = appendUnescaped(make([]byte, 0, MaxName), raw, MaxName)
+		raw = AppendUnescaped(make([]byte, 0, MaxName), raw, MaxName)
 	}
 	t.Previous = string(raw[:min(len(raw), MaxName)])
 	if t.Previous == "" {

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/series"
@@ -222,28 +221,15 @@ type cost struct {
 
 func costs(all []*variant) (found []cost, err error) {
 	for _, v := range all {
-		c := cost{counters: map[string]int64{}}
+		var c cost
 		if c.envoy, err = v.envoy.CPU(); err != nil {
 			return nil, err
 		}
 		if c.sidecar, err = v.sidecar.CPU(); err != nil {
 			return nil, err
 		}
-		var page struct {
-			Stats []struct {
-				Name  string
-				Value any
-			}
-		}
-		address := "http://" + stack.Address(v.envoyPort) + "/stats?usedonly&format=json&filter=pintle.prefix"
-		if err := stack.Get(address, &page); err != nil {
+		if c.counters, err = stack.Counters(v.envoyPort, "pintle.prefix"); err != nil {
 			return nil, err
-		}
-		for _, s := range page.Stats {
-			_, name, found := strings.Cut(s.Name, "pintle.prefix.")
-			if n, ok := s.Value.(float64); ok && found {
-				c.counters[name] += int64(n)
-			}
 		}
 		found = append(found, c)
 	}

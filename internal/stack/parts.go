@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -167,6 +168,29 @@ func (p *Process) waitUntil(ctx context.Context, ready func() bool) error {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
+}
+
+// Counters are what an Envoy has counted since its start under names with a prefix and a point, by what comes behind
+// these.
+func Counters(adminPort int, prefix string) (map[string]int64, error) {
+	var page struct {
+		Stats []struct {
+			Name  string
+			Value any
+		}
+	}
+	address := "http://" + Address(adminPort) + "/stats?usedonly&format=json&filter=" + prefix
+	if err := Get(address, &page); err != nil {
+		return nil, err
+	}
+	counters := map[string]int64{}
+	for _, s := range page.Stats {
+		_, name, found := strings.Cut(s.Name, prefix+".")
+		if n, ok := s.Value.(float64); ok && found {
+			counters[name] += int64(n)
+		}
+	}
+	return counters, nil
 }
 
 // Get is GetWithin two seconds.

@@ -14,11 +14,11 @@ type cache struct {
 	most  int
 	bytes int
 	order *list.List // of *entry, the latest in front
-	byKey map[[32]byte]*list.Element
+	byKey map[cacheKey]*list.Element
 }
 
 type entry struct {
-	key     [32]byte
+	key     cacheKey
 	encoded Encoded
 }
 
@@ -26,7 +26,7 @@ type entry struct {
 const entryBytes = 256
 
 func newCache(most int) *cache {
-	return &cache{most: most, order: list.New(), byKey: map[[32]byte]*list.Element{}}
+	return &cache{most: most, order: list.New(), byKey: map[cacheKey]*list.Element{}}
 }
 
 func (e *entry) size() int {
@@ -37,7 +37,7 @@ func (e *entry) size() int {
 	return n
 }
 
-func (c *cache) get(key [32]byte) (Encoded, bool) {
+func (c *cache) get(key cacheKey) (Encoded, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	element, ok := c.byKey[key]
@@ -48,7 +48,7 @@ func (c *cache) get(key [32]byte) (Encoded, bool) {
 	return element.Value.(*entry).encoded, true
 }
 
-func (c *cache) put(key [32]byte, e Encoded) {
+func (c *cache) put(key cacheKey, e Encoded) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, known := c.byKey[key]; known {

@@ -38,6 +38,14 @@ func (l *later) Tokens(ctx context.Context, p *Prompt) (Encoded, error) {
 	return Encoded{}, ErrNone("no tokenizer yet")
 }
 
+// atOnce implements the interface of that name.
+func (l *later) atOnce(p *Prompt) (e Encoded, done bool, err error) {
+	if loaded := l.loaded.Load(); loaded != nil {
+		return loaded.atOnce(p)
+	}
+	return e, false, nil
+}
+
 // run tries until there is a tokenizer, or ctx ends. What is in the way is logged when it is something else.
 func (l *later) run(ctx context.Context, log *slog.Logger) {
 	for misses, said := 1, l.failed.Error(); ; misses++ {

@@ -119,15 +119,22 @@ func openLocal(path string, chats Backend) (*local, error) {
 
 // Tokens implements Backend.
 func (l *local) Tokens(ctx context.Context, p *Prompt) (Encoded, error) {
+	if e, done, err := l.atOnce(p); done {
+		return e, err
+	}
+	return l.chats.Tokens(ctx, p)
+}
+
+// atOnce implements the interface of that name.
+func (l *local) atOnce(p *Prompt) (e Encoded, done bool, err error) {
 	text, timed, special := p.Text, false, true
 	if p.Chat {
 		if l.template == nil || p.Template != "" {
-			return l.chats.Tokens(ctx, p)
+			return e, false, nil
 		}
-		var err error
 		if text, timed, err = l.template.Render(&chat.Chat{Messages: p.Messages, Tools: p.Tools, Documents: p.Documents,
 			Values: p.TemplateValues, AddGeneration: p.AddGeneration, Continue: p.Continue}); err != nil {
-			return l.chats.Tokens(ctx, p)
+			return e, false, nil
 		}
 		special = false // the template writes them
 	}
@@ -136,7 +143,7 @@ func (l *local) Tokens(ctx context.Context, p *Prompt) (Encoded, error) {
 	}
 	ids, err := l.tokenizer.Encode(make([]uint32, 0, len(text)/3+16), text, special)
 	if err != nil {
-		return Encoded{}, ErrNone("text")
+		return e, true, ErrNone("text")
 	}
-	return Encoded{Tokens: ids, Timed: timed}, nil
+	return Encoded{Tokens: ids, Timed: timed}, true, nil
 }

@@ -2,8 +2,9 @@ package tokens
 
 import (
 	"bytes"
-	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
+	"hash/maphash"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/tokens/rawjson"
 )
@@ -218,24 +219,32 @@ func (p *Prompt) HasMedia() bool {
 	return false
 }
 
+// cacheKey stands for a prompt in memory: two hashes whose seeds nobody outside knows.
+type cacheKey [2]uint64
+
+var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+
 // key stands for all that a prompt's tokens depend on.
-func (p *Prompt) key() [32]byte {
-	h := sha256.New()
+func (p *Prompt) key() (k cacheKey) {
 	values, _ := json.Marshal(p.TemplateValues)
 	flags := []byte{bit(p.Chat), bit(p.AddGeneration), bit(p.Continue), 2}
 	if p.AddSpecial != nil {
 		flags[3] = bit(*p.AddSpecial)
 	}
-	for _, part := range [][]byte{[]byte(p.Model), flags, []byte(p.Text), p.Messages, p.Tools, p.Documents,
-		[]byte(p.Template), values} {
-		var length [8]byte
-		for i := range length {
-			length[i] = byte(len(part) >> (8 * i))
+	parts := [][]byte{[]byte(p.Model), flags, []byte(p.Text), p.Messages, p.Tools, p.Documents, []byte(p.Template),
+		values}
+	for i := range k {
+		var h maphash.Hash
+		h.SetSeed(seeds[i])
+		for _, part := range parts {
+			var length [8]byte
+			binary.LittleEndian.PutUint64(length[:], uint64(len(part)))
+			_, _ = h.Write(length[:])
+			_, _ = h.Write(part)
 		}
-		h.Write(length[:])
-		h.Write(part)
+		k[i] = h.Sum64()
 	}
-	return [32]byte(h.Sum(nil))
+	return k
 }
 
 func bit(b bool) byte {

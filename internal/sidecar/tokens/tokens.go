@@ -3,6 +3,7 @@
 package tokens
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,12 @@ type Backend interface {
 	// Tokens returns those of a prompt. The error is an ErrNone when nothing is wrong but the prompt has none that are
 	// sure.
 	Tokens(ctx context.Context, p *Prompt) (Encoded, error)
+}
+
+// atOnce is a backend that asks nobody for most prompts: having another goroutine wait for those costs more than it
+// helps. done is false for the others.
+type atOnce interface {
+	atOnce(p *Prompt) (e Encoded, done bool, err error)
 }
 
 // Encoded is a prompt as a model server computes it.
@@ -128,6 +135,32 @@ func (p *Pool) Tokens(ctx context.Context, prompt *Prompt) (Encoded, error) {
 		p.metrics.prompts.WithLabelValues("busy").Inc()
 		return Encoded{}, ctx.Err()
 	}
+	if here, ok := p.backend.(atOnce); ok {
+		if e, done, err := p.atOnce(here, key, prompt); done {
+			return e, cmp.Or(err, ctx.Err())
+		}
+	}
+	return p.wait(ctx, key, prompt)
+}
+
+// atOnce has a worker make tokens here. It is free again unless others have to be asked.
+func (p *Pool) atOnce(backend atOnce, key cacheKey, prompt *Prompt) (e Encoded, done bool, err error) {
+	ask := false
+	defer func() { // whatever a prompt brings about
+		if !ask {
+			<-p.workers
+		}
+	}()
+	began := time.Now()
+	if e, done, err = backend.atOnce(prompt); done {
+		p.keep(key, began, &e, err)
+	}
+	ask = !done
+	return e, done, err
+}
+
+// wait waits for a worker to make tokens, which goes on when nobody waits any more.
+func (p *Pool) wait(ctx context.Context, key cacheKey, prompt *Prompt) (Encoded, error) {
 	type result struct {
 		encoded Encoded
 		err     error
@@ -139,10 +172,7 @@ func (p *Pool) Tokens(ctx context.Context, prompt *Prompt) (Encoded, error) {
 		defer cancel()
 		began := time.Now()
 		e, err := p.backend.Tokens(ctx, prompt)
-		p.metrics.made(began, &e, err)
-		if err == nil && !e.Timed {
-			p.cache.put(key, e)
-		}
+		p.keep(key, began, &e, err)
 		done <- result{e, err}
 	}()
 	select {
@@ -150,6 +180,14 @@ func (p *Pool) Tokens(ctx context.Context, prompt *Prompt) (Encoded, error) {
 		return r.encoded, r.err
 	case <-ctx.Done():
 		return Encoded{}, ctx.Err()
+	}
+}
+
+// keep notes what came of a prompt.
+func (p *Pool) keep(key cacheKey, began time.Time, e *Encoded, err error) {
+	p.metrics.made(began, e, err)
+	if err == nil && !e.Timed {
+		p.cache.put(key, *e)
 	}
 }
 

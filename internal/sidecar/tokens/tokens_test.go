@@ -222,15 +222,15 @@ func TestPool(t *testing.T) {
 func TestCacheIsBounded(t *testing.T) {
 	c := newCache(10_000)
 	for i := range 100 {
-		c.put([32]byte{byte(i)}, Encoded{Tokens: make([]uint32, 100)})
-		c.get([32]byte{0})
+		c.put(cacheKey{uint64(i)}, Encoded{Tokens: make([]uint32, 100)})
+		c.get(cacheKey{0})
 	}
-	c.put([32]byte{200}, Encoded{Tokens: make([]uint32, 10_000)})
+	c.put(cacheKey{200}, Encoded{Tokens: make([]uint32, 10_000)})
 	if c.bytes > 10_000 || len(c.byKey) != c.order.Len() || len(c.byKey) == 0 {
 		t.Errorf("%d bytes in %d entries", c.bytes, len(c.byKey))
 	}
-	for key, want := range map[byte]bool{0: true, 99: true, 1: false, 200: false} {
-		if _, ok := c.get([32]byte{key}); ok != want {
+	for key, want := range map[uint64]bool{0: true, 99: true, 1: false, 200: false} {
+		if _, ok := c.get(cacheKey{key}); ok != want {
 			t.Errorf("entry %d: %v, want %v", key, ok, want)
 		}
 	}
@@ -238,7 +238,7 @@ func TestCacheIsBounded(t *testing.T) {
 
 // TestKeysDiffer: whatever the tokens depend on makes another key.
 func TestKeysDiffer(t *testing.T) {
-	seen := map[[32]byte]string{}
+	seen := map[cacheKey]string{}
 	for _, body := range []string{
 		`{"messages":[1]}`, `{"messages":[2]}`, `{"messages":[1],"tools":[1]}`, `{"messages":[1],"documents":[1]}`,
 		`{"messages":[1],"model":"m"}`, `{"messages":[1],"chat_template":"t"}`, `{"messages":[1],"add_special_tokens":true}`,

@@ -104,6 +104,7 @@ func New(content []byte) (*Tokenizer, error) {
 			return nil, err
 		}
 	}
+	t.readWholes()
 	t.words.most = mostWords
 	t.seen.most = mostSeen
 	return t, nil

@@ -8,7 +8,12 @@ import "math/bits"
 type merges struct {
 	slots []slot
 	shift uint
+	// first are the merges of pairs of the tokens below firstIDs, where those of bytes usually are.
+	first []merged
 }
+
+// firstIDs are as many as are found without a search.
+const firstIDs = 256
 
 // slot is a pair and what becomes of it. behind is its rank and one, 0 for an empty slot.
 type slot struct{ left, right, behind, token uint32 }
@@ -17,7 +22,11 @@ type merged struct{ rank, token uint32 }
 
 func newMerges(n int) merges {
 	bits := uint(bits.Len(uint(2*n + 1)))
-	return merges{make([]slot, 1<<bits), 64 - bits}
+	m := merges{slots: make([]slot, 1<<bits), shift: 64 - bits, first: make([]merged, firstIDs*firstIDs)}
+	for i := range m.first {
+		m.first[i].rank = noMerge
+	}
+	return m
 }
 
 func (m *merges) at(left, right uint32) int {
@@ -31,6 +40,9 @@ func (m *merges) put(left, right uint32, to merged) {
 		i = (i + 1) & (len(m.slots) - 1)
 	}
 	m.slots[i] = slot{left, right, to.rank + 1, to.token}
+	if left < firstIDs && right < firstIDs {
+		m.first[left*firstIDs+right] = to
+	}
 }
 
 func (m *merges) get(left, right uint32) (to merged, ok bool) {
@@ -67,10 +79,62 @@ type merger struct {
 	symbols []symbol
 	queue   []candidate
 	single  []uint32
+	few     [mostFew]merged
 }
 
-// merge joins tokens until no merge is left, and appends what there is to dst.
+// mostFew is up to how many tokens to look at all of them costs less than to keep them in order.
+const mostFew = 32
+
+// noMerge stands for that two tokens do not become one.
+const noMerge = ^uint32(0)
+
+// merge joins tokens until no merge is left, and appends what there is to dst. It writes over tokens.
 func (w *merger) merge(dst []uint32, m *merges, tokens []uint32) []uint32 {
+	if len(tokens) > mostFew {
+		return w.mergeMany(dst, m, tokens)
+	}
+	// to[i] is what becomes of the tokens i and i + 1.
+	to := &w.few
+	for i := range len(tokens) - 1 {
+		to[i] = m.of(tokens[i], tokens[i+1])
+	}
+	for n := len(tokens); n > 1; n-- {
+		best, rank := 0, noMerge
+		for i := range n - 1 {
+			if to[i].rank < rank {
+				best, rank = i, to[i].rank
+			}
+		}
+		if rank == noMerge {
+			break
+		}
+		tokens[best] = to[best].token
+		copy(tokens[best+1:], tokens[best+2:])
+		copy(to[best:n-1], to[best+1:n-1])
+		tokens = tokens[:n-1]
+		if best > 0 {
+			to[best-1] = m.of(tokens[best-1], tokens[best])
+		}
+		if best+1 < len(tokens) {
+			to[best] = m.of(tokens[best], tokens[best+1])
+		}
+	}
+	return append(dst, tokens...)
+}
+
+// of is get with noMerge for the rank of what is not there.
+func (m *merges) of(left, right uint32) merged {
+	if left < firstIDs && right < firstIDs && len(m.first) > 0 {
+		return m.first[left*firstIDs+right]
+	}
+	if to, ok := m.get(left, right); ok {
+		return to
+	}
+	return merged{rank: noMerge}
+}
+
+// mergeMany is merge for any number of tokens.
+func (w *merger) mergeMany(dst []uint32, m *merges, tokens []uint32) []uint32 {
 	w.symbols, w.queue = w.symbols[:0], w.queue[:0]
 	for i, token := range tokens {
 		w.symbols = append(w.symbols, symbol{token: token, prev: int32(i) - 1, next: int32(i) + 1})

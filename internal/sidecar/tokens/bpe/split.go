@@ -82,6 +82,10 @@ func at(text string, i int) (r rune, size int) {
 // run returns the end of the characters of a class from i on, at most that many.
 func run(text string, i int, c class, most int) int {
 	for ; most > 0; most-- {
+		for most > 1 && i < len(text) && text[i] < utf8.RuneSelf && ascii[text[i]] == c {
+			i++
+			most--
+		}
 		r, size := at(text, i)
 		if size == 0 || classOf(r) != c {
 			break

@@ -23,6 +23,8 @@ type Tokenizer struct {
 	before, after []uint32
 
 	mergers sync.Pool
+	wholes  wholes
+	recent  recent
 	words   words
 	seen    seen
 }
@@ -92,9 +94,29 @@ type end struct{ at, tokens int }
 
 // encodeWord encodes one piece.
 func (t *Tokenizer) encodeWord(w *merger, dst []uint32, word string) []uint32 {
+	if len(word) > shortWord {
+		return t.encodeLong(w, dst, word)
+	}
 	if len(word) == 1 && t.characters == nil {
 		return append(dst, t.bytes[word[0]])
 	}
+	s := shorten(word)
+	hash := s.hash()
+	if id, ok := t.wholes.get(&s, hash); ok {
+		return append(dst, id)
+	}
+	dst, ok := t.recent.append(dst, &s, hash)
+	if ok {
+		return dst
+	}
+	first := len(dst)
+	dst = t.compute(w, dst, word)
+	t.recent.put(&s, hash, dst[first:])
+	return dst
+}
+
+// encodeLong encodes a piece that is not short.
+func (t *Tokenizer) encodeLong(w *merger, dst []uint32, word string) []uint32 {
 	if t.ignoreMerges {
 		if id, ok := t.vocabulary[word]; ok {
 			return append(dst, id)
@@ -104,48 +126,42 @@ func (t *Tokenizer) encodeWord(w *merger, dst []uint32, word string) []uint32 {
 		return append(dst, ids...)
 	}
 	first := len(dst)
-	if t.characters != nil {
-		dst = t.characters(w, dst, word)
-	} else {
-		w.single = w.single[:0]
-		for i := range len(word) {
-			w.single = append(w.single, t.bytes[word[i]])
-		}
-		dst = w.merge(dst, &t.merges, w.single)
-	}
+	dst = t.compute(w, dst, word)
 	t.words.put(word, dst[first:])
 	return dst
 }
 
-// mostWords bounds the words whose tokens are kept, longestWord how long they may be.
-const (
-	mostWords   = 1 << 16
-	longestWord = 64
-)
-
-// words keep the tokens of pieces. When there are too many all are forgotten, as the usual ones are soon back.
-type words struct {
-	mu   sync.RWMutex
-	most int
-	ids  map[string][]uint32
+// compute encodes a piece of which nothing is known.
+func (t *Tokenizer) compute(w *merger, dst []uint32, word string) []uint32 {
+	if t.characters != nil {
+		return t.characters(w, dst, word)
+	}
+	w.single = w.single[:0]
+	for i := range len(word) {
+		w.single = append(w.single, t.bytes[word[i]])
+	}
+	return w.merge(dst, &t.merges, w.single)
 }
 
-func (c *words) get(word string) ([]uint32, bool) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	ids, ok := c.ids[word]
-	return ids, ok
-}
-
-func (c *words) put(word string, ids []uint32) {
-	if len(word) > longestWord {
+// readWholes notes which short words are one token: all of the vocabulary where merges are ignored for these, else
+// those to which merging leads, which need not be all.
+func (t *Tokenizer) readWholes() {
+	t.recent = make(recent, 1<<recentBits)
+	if t.characters != nil && !t.ignoreMerges {
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ids == nil || len(c.ids) >= c.most {
-		c.ids = map[string][]uint32{}
+	t.wholes = newWholes(len(t.vocabulary))
+	var w merger
+	var made []uint32
+	for word, id := range t.vocabulary {
+		if len(word) == 0 || len(word) > shortWord {
+			continue
+		}
+		if !t.ignoreMerges {
+			if made = t.compute(&w, made[:0], word); len(made) != 1 || made[0] != id {
+				continue
+			}
+		}
+		t.wholes.put(shorten(word), id)
 	}
-	// Copies: neither the text nor its tokens are to be kept for one word.
-	c.ids[string([]byte(word))] = append([]uint32(nil), ids...)
 }

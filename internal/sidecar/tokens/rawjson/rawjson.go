@@ -2,10 +2,11 @@
 package rawjson
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"unicode/utf8"
+
+	"github.com/pintle-dev/pintle/openai"
 )
 
 // Reader reads one value after the other.
@@ -55,8 +56,13 @@ func (r *Reader) String() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if inner := r.b[start+1 : r.at-1]; plain || utf8.Valid(inner) && bytes.IndexByte(inner, '\\') < 0 {
+	inner := r.b[start+1 : r.at-1]
+	switch {
+	case plain:
 		return string(inner), nil
+	case utf8.Valid(inner):
+		// No escape is shorter than its meaning.
+		return string(openai.AppendUnescaped(make([]byte, 0, len(inner)), inner, -1)), nil
 	}
 	var s string
 	err = json.Unmarshal(r.b[start:r.at], &s)
@@ -70,6 +76,7 @@ func (r *Reader) skipString() (plain bool, err error) {
 	}
 	plain = true
 	for i := r.at + 1; i < len(r.b); i++ {
+		i = usual(r.b, i, plain)
 		switch c := r.b[i]; {
 		case c == '"':
 			r.at = i + 1

@@ -12,8 +12,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/kvindex"
 )
 
-// long is how many events the random streams have, in `go test -events 1000000`.
-var long = flag.Int("events", 20_000, "events of the random streams")
+// long is how many events the random streams have; with -short a fiftieth of them.
+var long = flag.Int("events", 1_000_000, "events of the random streams")
 
 func newIndex(t testing.TB) *kvindex.Indexer {
 	t.Helper()
@@ -231,7 +231,7 @@ func TestRandomStreams(t *testing.T) {
 	events := 0
 	total := *long
 	if testing.Short() {
-		total /= 5
+		total /= 50
 	}
 	for round := 0; events < total; round++ {
 		i := random.IntN(len(forms))

@@ -396,6 +396,6 @@ func (p *pacer) took(ctx context.Context, bytes int) {
 	p.debt = max(p.debt-now.Sub(p.seen), 0)
 	p.seen = now
 	if p.debt >= paceSlack {
-		pace.Sleep(ctx, 10*time.Millisecond+rand.N(10*time.Millisecond))
+		pace.Sleep(ctx, p.debt-paceSlack+10*time.Millisecond+rand.N(10*time.Millisecond))
 	}
 }

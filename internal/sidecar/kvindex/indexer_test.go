@@ -149,6 +149,24 @@ func TestSize(t *testing.T) {
 	}
 }
 
+// TestSizeOfRanks: an endpoint that says it has many ranks takes no room from another, though each of them has little.
+func TestSizeOfRanks(t *testing.T) {
+	m := newMemory(DefaultWeights, 1000, 0)
+	ctx := t.Context()
+	var honest []Key
+	for i := range uint64(100) {
+		honest = append(honest, Key(i+1))
+		_ = m.Add(ctx, Publisher{"honest", 0}, GPU, []uint64{i}, honest[i:])
+	}
+	for i := range uint64(5000) {
+		_ = m.Add(ctx, Publisher{"many", int(i % 60)}, GPU, []uint64{i}, []Key{Key(i + 1000)})
+	}
+	hits, _ := m.Lookup(ctx, nil, honest, []string{"honest"})
+	if len(hits) != 1 || hits[0].Blocks != len(honest) {
+		t.Errorf("got %v, want all %d blocks", hits, len(honest))
+	}
+}
+
 // TestCost: a cost-aware index holds as much as its memory allows.
 func TestCost(t *testing.T) {
 	x := newIndexer(t, Config{CostAware: &CostAwareConfig{Bytes: 1 << 20}})

@@ -47,6 +47,18 @@ type endpoint struct {
 	expected *publisher
 }
 
+// held is how many blocks all ranks have told of, and which of them of most. The caller has locked memory.
+func (e *endpoint) held() (sum int64, largest *publisher) {
+	for _, p := range e.ranks {
+		n := p.entries.Load()
+		sum += n
+		if largest == nil || n > largest.entries.Load() {
+			largest = p
+		}
+	}
+	return sum, largest
+}
+
 // publisher is one rank with the blocks that it has told of.
 type publisher struct {
 	Publisher
@@ -259,13 +271,16 @@ func (m *memory) Evict(_ context.Context, name Publisher, t Tier, hashes []uint6
 	return unknown, nil
 }
 
-// shrink evicts one block of the publisher that has most.
+// shrink evicts one block of the endpoint that has most, at its largest rank: one that says it has many ranks takes no
+// more room from others than with one.
 func (m *memory) shrink() bool {
 	m.mu.RLock()
 	var most *publisher
-	for _, p := range m.publishers {
-		if most == nil || p.entries.Load() > most.entries.Load() {
-			most = p
+	largest := int64(-1)
+	for _, e := range m.endpoints {
+		sum, at := e.held()
+		if at != nil && sum > largest {
+			largest, most = sum, at
 		}
 	}
 	m.mu.RUnlock()

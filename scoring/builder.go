@@ -58,6 +58,14 @@ func (b *Builder) Plugin(name string) Plugin {
 	return nil
 }
 
+// PluginOfType is the first plug-in of a type in the list, built if it was not yet; nil where there is none.
+func (b *Builder) PluginOfType(kind string) Plugin {
+	if i := slices.Index(b.compiler.declaredTypes, kind); i >= 0 {
+		return b.Plugin(b.compiler.declaredNames[i])
+	}
+	return nil
+}
+
 // Declared reports whether a plug-in of this name stands anywhere in the list, also after this one.
 func (b *Builder) Declared(name string) bool {
 	return slices.Contains(b.compiler.declaredNames, name) ||

@@ -25,7 +25,7 @@ func TestFormerParameters(t *testing.T) {
 		model   = `"tokenizersPoolConfig": {"modelName": "m"}`
 		at      = `plugins[0](precise-prefix-cache-scorer).parameters.indexerConfig.`
 		warns   = `precise-prefix-cache-scorer: indexerConfig.`
-		anew    = ` has no effect: a prompt's tokens are made anew for each request`
+		anew    = ` has no effect: which tokens are kept of prompts that were seen is not to be set`
 		there   = ` counts as if it stood beside indexerConfig; write it there`
 	)
 	for _, tc := range []struct{ name, document, mistake, warnings string }{

@@ -124,8 +124,13 @@ func (d thresholdDecider) NeedsPrefill(c *scoring.Cycle, decode *scoring.Endpoin
 
 // checkPrefixPlugin notes a prefix scorer that cannot be what the decider shall go by.
 func checkPrefixPlugin(b *scoring.Builder, kind, name string) {
-	if !b.Known(kind) {
+	ofType := b.PluginOfType(kind)
+	_, scores := ofType.(scoring.PrefixProvider)
+	switch {
+	case !b.Known(kind):
 		b.Mistake("prefixPluginType", strconv.Quote(kind)+" is not a known plug-in; it is the type of a prefix scorer")
+	case ofType != nil && !scores:
+		b.Mistake("prefixPluginType", strconv.Quote(kind)+" is not the type of a prefix scorer")
 	}
 	if !b.Has("prefixPluginName") {
 		return

@@ -55,7 +55,7 @@ type precisePrefixCacheScorerParameters struct {
 	IndexerConfig struct{}
 	// KvEventsConfig holds zmqEndpoint, where servers connect to, topicFilter (kv@), concurrency (4), engineType (vllm
 	// or sglang), discoverPods (true) and podDiscoveryConfig {socketPort (5557), replaySocketPort (none),
-	// podNamespace}.
+	// podNamespace}. Its podLabelSelector has no effect: all endpoints of the pool are listened to.
 	KvEventsConfig struct{}
 	// SpeculativeIndexing has the blocks of a prompt count where the request was sent before the server says so.
 	SpeculativeIndexing bool

@@ -26,10 +26,10 @@ func Read(b *scoring.Builder) *scoring.PreciseIndex {
 	readKeys(keys, &x.Keys)
 	readTiers(indexer, x)
 	pool := indexer.Object("tokenizersPoolConfig")
-	noEffect(b, pool, "tokenizersPoolConfig.minPrefixOverlapRatio", anew)
+	noEffect(b, pool, "tokenizersPoolConfig.minPrefixOverlapRatio", kept)
 	readPool(b, pool, x)
 	indexer.Close()
-	x.Events = readEvents(b.Object.Object("kvEventsConfig"))
+	x.Events = readEvents(b, b.Object.Object("kvEventsConfig"))
 	b.Bool("speculativeIndexing", &x.Speculative)
 	b.Duration("speculativeTTL", &x.SpeculativeTTL, time.Millisecond)
 	const inline, background = "inline", "background"
@@ -62,10 +62,10 @@ func readFormer(b *scoring.Builder, indexer *strictjson.Object, x *scoring.Preci
 	if beside(speculative) {
 		indexer.Bool(speculative, &x.Speculative)
 	}
-	noEffect(b, indexer, "prefixStoreConfig", anew)
+	noEffect(b, indexer, "prefixStoreConfig", kept)
 }
 
-const anew = "a prompt's tokens are made anew for each request"
+const kept = "which tokens are kept of prompts that were seen is not to be set"
 
 // noEffect tells the operator of a key that o, which stands in indexerConfig, may have in older documents.
 func noEffect(b *scoring.Builder, o *strictjson.Object, path, why string) {
@@ -178,18 +178,21 @@ func readTiers(o *strictjson.Object, x *scoring.PreciseIndex) {
 	}
 }
 
-func readEvents(o *strictjson.Object) scoring.PreciseEvents {
+func readEvents(b *scoring.Builder, o *strictjson.Object) scoring.PreciseEvents {
 	e := scoring.PreciseEvents{Topic: "kv@", Workers: 4, Engine: "vllm", Discover: true, Port: 5557}
 	o.String("zmqEndpoint", &e.Listen)
 	o.String("topicFilter", &e.Topic)
 	o.Int("concurrency", &e.Workers, 1, 1024)
 	o.OneOf("engineType", &e.Engine, "vllm", "sglang")
 	o.Bool("discoverPods", &e.Discover)
-	pods, ignored := o.Object("podDiscoveryConfig"), ""
+	pods := o.Object("podDiscoveryConfig")
+	if pods.Drop("podLabelSelector") {
+		b.Warn("kvEventsConfig.podDiscoveryConfig.podLabelSelector has no effect: " +
+			"all endpoints of the pool are listened to")
+	}
 	pods.String("podNamespace", &e.Namespace)
 	pods.Int("socketPort", &e.Port, 1, 65535)
 	pods.Int("replaySocketPort", &e.ReplayPort, 0, 65535)
-	pods.String("podLabelSelector", &ignored)
 	pods.Close()
 	o.Close()
 	if e.Listen != "" && !strings.HasPrefix(e.Listen, "tcp://") {

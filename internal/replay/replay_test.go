@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"reflect"
@@ -66,6 +67,26 @@ func TestReadTraces(t *testing.T) {
 			}
 			seen[b] = true
 		}
+	}
+}
+
+// A trace whose times are rounded coarsely says so.
+func TestReadCrowded(t *testing.T) {
+	row := func(at int) string { return fmt.Sprintf(`{"timestamp": %d, "input_length": 1}`, at) }
+	for _, tc := range []struct{ name, rows, want string }{
+		{"one moment", row(0) + row(0), "its 2 requests came at 1 moments"},
+		{"half of them", row(0) + row(0) + row(3000) + row(3000), "its 4 requests came at 2 moments"},
+		{"fewer", row(0) + row(0) + row(3000), ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			trace, err := Read(strings.NewReader(tc.rows))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasPrefix(trace.Note, tc.want) || tc.want == "" && trace.Note != "" {
+				t.Errorf("note %q, want %q", trace.Note, tc.want)
+			}
+		})
 	}
 }
 

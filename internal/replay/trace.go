@@ -80,6 +80,7 @@ func Read(r io.Reader) (*Trace, error) {
 // milliseconds; a hash_id stands for the prompt up to the end of its block of 512 tokens.
 func readMooncake(in *bufio.Reader) (*Trace, error) {
 	t := &Trace{Format: "Mooncake"}
+	moments := map[float64]bool{}
 	decoder := json.NewDecoder(in)
 	for line := 1; ; line++ {
 		var row struct {
@@ -89,6 +90,7 @@ func readMooncake(in *bufio.Reader) (*Trace, error) {
 			HashIDs      []uint64 `json:"hash_ids"`
 		}
 		if err := decoder.Decode(&row); err == io.EOF {
+			t.Note = crowded(len(t.Requests), len(moments))
 			return t, nil
 		} else if err != nil {
 			return nil, fmt.Errorf("request %d: %w", line, err)
@@ -99,6 +101,7 @@ func readMooncake(in *bufio.Reader) (*Trace, error) {
 		if err := checkTokens(line, row.InputLength, row.OutputLength); err != nil {
 			return nil, err
 		}
+		moments[*row.Timestamp] = true
 		blocks := row.HashIDs[:min(len(row.HashIDs), (row.InputLength+mooncakeBlock-1)/mooncakeBlock)]
 		t.Requests = append(t.Requests, Request{
 			At: *row.Timestamp / 1000, Model: traceModel, Input: row.InputLength, Output: row.OutputLength,
@@ -107,6 +110,15 @@ func readMooncake(in *bufio.Reader) (*Trace, error) {
 				Blocks: blocks},
 		})
 	}
+}
+
+// crowded is what to know of a trace whose times are rounded so coarsely that most requests share theirs.
+func crowded(requests, moments int) string {
+	if 2*moments > requests {
+		return ""
+	}
+	return fmt.Sprintf("its %d requests came at %d moments; those of one moment are decided in the trace's order, "+
+		"which decides much of how long they wait", requests, moments)
 }
 
 func checkTokens(line, input, output int) error {

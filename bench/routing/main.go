@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +31,9 @@ type options struct {
 	// exact compares exact prefix caches with the shipped configuration instead; blocks is the size of the caches.
 	exact  bool
 	blocks int
+	// rounds are as many as the ladder is gone through, each time with count requests at each rate if that is not 0;
+	// output are the tokens of an answer.
+	rounds, count, output int
 }
 
 func main() { stack.Main("routing", parseFlags, run) }
@@ -47,6 +51,9 @@ func parseFlags(args []string) (options, error) {
 	f.StringVar(&o.plot, "plot", "", "write the plot to this SVG file")
 	f.BoolVar(&o.exact, "exact", false, "compare exact prefix caches with the shipped configuration instead")
 	f.IntVar(&o.blocks, "blocks", published.blocks, "blocks in a server's cache")
+	f.IntVar(&o.rounds, "rounds", 1, "with -exact: how often all rates take their turn")
+	f.IntVar(&o.count, "requests", 0, "requests at each rate and round; 0 for as many as the published runs have")
+	f.IntVar(&o.output, "output", published.output, "tokens of an answer")
 	f.Func("compare", "a further EndpointPickerConfig to compare, a JSON file; repeatable", func(path string) error {
 		o.compare = append(o.compare, path)
 		return nil
@@ -54,8 +61,12 @@ func parseFlags(args []string) (options, error) {
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
-	if f.NArg() > 0 || o.speed < 0.1 || o.speed > 1000 || o.blocks < 1000 {
+	switch {
+	case f.NArg() > 0 || o.speed < 0.1 || o.speed > 1000 || o.blocks < 1000:
 		return o, errors.New("want no arguments, a -speed of 0.1 to 1000, and -blocks of 1000 or more")
+	case o.rounds < 1 || o.rounds > 1 && !o.exact || o.count < 0 || o.output < 1:
+		return o, errors.New("want -rounds of 1 or more, of which several go with -exact alone, -requests of 0 or " +
+			"more, and an -output of 1 or more")
 	}
 	return o, nil
 }
@@ -78,21 +89,20 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer st.Close()
-	all, m := sides(), published
-	if m.blocks = o.blocks; o.exact {
-		if all, err = exactSides(); err != nil {
-			return err
-		}
+	all, err := o.sides()
+	if err != nil {
+		return err
 	}
-	for _, path := range o.compare {
-		s, err := compared(path)
-		if err != nil {
-			return err
+	m := published
+	m.blocks, m.output = o.blocks, o.output
+	stages := ladder(o.rates, m.groups*m.users)
+	for i := range stages {
+		if o.count > 0 {
+			stages[i].count = o.count
 		}
-		all = append(all, s)
 	}
 	began, before := time.Now(), loadAverage()
-	series, err := measure(ctx, st, all, m, o.rates, o.speed, os.Stderr)
+	series, err := measure(ctx, st, all, m, slices.Repeat(stages, o.rounds), o.speed, os.Stderr)
 	if err != nil {
 		return err
 	}
@@ -100,8 +110,15 @@ func run(ctx context.Context, o options) error {
 		"before the run %s; %v in all\n\n",
 		m.servers, m.blocks, m.groups, m.users, m.system, m.question, m.output, o.speed, before,
 		time.Since(began).Round(time.Second))
-	writeTable(os.Stdout, series)
-	writeVerdict(os.Stdout, series)
+	if o.exact {
+		writeHits(os.Stdout, series, len(stages))
+		if err := writeAsked(os.Stdout, all); err != nil {
+			return err
+		}
+	} else {
+		writeTable(os.Stdout, series)
+		writeVerdict(os.Stdout, series)
+	}
 	writeDoubts(os.Stdout, series)
 	if o.plot != "" {
 		if err := os.WriteFile(o.plot, []byte(plot(series)), 0o644); err != nil {
@@ -112,14 +129,31 @@ func run(ctx context.Context, o options) error {
 	return failures(series)
 }
 
+// sides are what is compared.
+func (o options) sides() (all []*side, err error) {
+	if all = sides(); o.exact {
+		if all, err = exactSides(); err != nil {
+			return nil, err
+		}
+	}
+	for _, path := range o.compare {
+		s, err := compared(path)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
 // series is what a side came to, stage by stage.
 type series struct {
 	name     string
 	outcomes []outcome
 }
 
-// measure runs all sides through the ladder, in another order at each rate.
-func measure(ctx context.Context, st *stack.Stack, all []*side, m model, rates []float64, speed float64,
+// measure runs all sides through the stages, in another order at each.
+func measure(ctx context.Context, st *stack.Stack, all []*side, m model, stages []stage, speed float64,
 	progress io.Writer) ([]series, error) {
 	results := make([]series, len(all))
 	for i, s := range all {
@@ -129,7 +163,7 @@ func measure(ctx context.Context, st *stack.Stack, all []*side, m model, rates [
 		}
 	}
 	users := m.groups * m.users
-	stages := append([]stage{{warmUpRate, users}}, ladder(rates, users)...)
+	stages = append([]stage{{warmUpRate, users}}, stages...)
 	total := 0
 	for _, g := range stages {
 		total += g.count
@@ -151,8 +185,8 @@ func measure(ctx context.Context, st *stack.Stack, all []*side, m model, rates [
 			} else {
 				results[k].outcomes = append(results[k].outcomes, o)
 			}
-			fmt.Fprintf(progress, "%g/s%s, %s: TTFT p90 %s, processors %.0f %% busy\n", g.rate, what, all[k].name,
-				seconds(o.ttftP90), 100*o.busy)
+			fmt.Fprintf(progress, "%g/s%s, %s: TTFT p90 %s, prefix hits %.1f %%, processors %.0f %% busy\n", g.rate,
+				what, all[k].name, seconds(o.ttftP90), 100*o.hitRate, 100*o.busy)
 		}
 		requests = requests[g.count:]
 	}

@@ -41,6 +41,29 @@ func TestWriteTable(t *testing.T) {
 	}
 }
 
+// TestWriteHits: the rounds of a rate belong together, and a round is compared with that of the same requests.
+func TestWriteHits(t *testing.T) {
+	const want = `
+  rate                         prefix hits     least-most  points more than waiting: median (95 %)  TTFT p90   queued busy CPU
+   5/s  Pintle                      20.0 %      10.0-30.0  -1.0 (-2.0 to +0.0), mean -1.0             200 ms     0 ms      50%
+        exact, inline               21.0 %      10.0-32.0                                               0 ms     0 ms       0%
+  10/s  Pintle                      60.0 %      50.0-70.0  +11.0 (+10.0 to +12.0), mean +11.0           0 ms     0 ms       0%
+        exact, inline               49.0 %      40.0-58.0                                               0 ms   2.00 s       0%
+
+2 rounds of each rate
+`
+	var got strings.Builder
+	writeHits(&got, []series{
+		{"Pintle", []outcome{{rate: 5, hitRate: 0.1, ttftP90: 0.1, busy: 0.4}, {rate: 10, hitRate: 0.5},
+			{rate: 5, hitRate: 0.3, ttftP90: 0.3, busy: 0.6}, {rate: 10, hitRate: 0.7}}},
+		{waited, []outcome{{rate: 5, hitRate: 0.1}, {rate: 10, hitRate: 0.4, queued: 1}, {rate: 5, hitRate: 0.32},
+			{rate: 10, hitRate: 0.58, queued: 3}}},
+	}, 2)
+	if "\n"+got.String() != want {
+		t.Errorf("got\n%swant%s", got.String(), want)
+	}
+}
+
 func TestVerdict(t *testing.T) {
 	var got strings.Builder
 	writeVerdict(&got, sample())

@@ -32,7 +32,8 @@ func TestRun(t *testing.T) {
 	small.servers, small.groups, small.users, small.system, small.question, small.output = 2, 6, 2, 600, 100, 20
 	var progress strings.Builder
 	all := sides()
-	results, err := measure(t.Context(), st, []*side{all[0], all[len(all)-1]}, small, []float64{3, 30}, 10, &progress)
+	results, err := measure(t.Context(), st, []*side{all[0], all[len(all)-1]}, small,
+		ladder([]float64{3, 30}, small.groups*small.users), 10, &progress)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,11 @@ func TestRun(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	for _, s := range sides() {
+	exact, err := exactSides()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range append(sides(), exact[1:]...) {
 		t.Run(s.key, func(t *testing.T) {
 			s.requestsPort, s.firstServer = 1, 5
 			text, err := s.config(2, 3, 2)
@@ -118,6 +123,9 @@ func TestFlags(t *testing.T) {
 		{"rate 0", []string{"-rates", "0"}, `"0": want rising numbers`},
 		{"speed 0", []string{"-speed", "0"}, "-speed of 0.1 to 1000"},
 		{"argument", []string{"x"}, "want no arguments"},
+		{"rounds", []string{"-exact", "-rounds", "3", "-requests", "9", "-output", "1"}, ""},
+		{"rounds of what takes none", []string{"-rounds", "3"}, "-rounds of 1 or more"},
+		{"no answer", []string{"-output", "0"}, "-output of 1 or more"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := parseFlags(test.args)

@@ -25,6 +25,7 @@ type side struct {
 	// exact is whether it goes by exact prefix caches: the sidecar is asked at prefixPort then.
 	exact      bool
 	prefixPort int
+	adminPort  int // Envoy's
 }
 
 // sides are the shipped configuration and three that know nothing of prefixes. Of the two for least-request Pintle's is
@@ -123,7 +124,7 @@ func (s *side) start(ctx context.Context, st *stack.Stack, m model, speed float6
 		return err
 	}
 	admin, ingest, sidecarAdmin := first, first+1, first+2
-	s.requestsPort, s.firstServer = first+3, first+5
+	s.requestsPort, s.firstServer, s.adminPort = first+3, first+5, admin
 	flags := m.flags(speed)
 	if s.exact {
 		s.prefixPort = first + 4

@@ -147,10 +147,11 @@ e2e-istio: build bin/pintle-failpoint.wasm $(image) $(istio) ## Tests with a rea
 	  echo "tests with Istio took $$((SECONDS - began)) s (bar: 180 s, and 1800 s with the first builds)"
 
 .PHONY: bars
-bars: build ## What has to be done within a time: start-up, following load and caches, an hour's replay, predictions, 200 servers for a minute. For an idle machine
+bars: build ## What has to be done within a time: start-up, following load and caches, an hour's replay, predictions, KV events, 200 servers for a minute. For an idle machine
 	PINTLE_BARS=1 $(GO) test -count=1 -v -run 'TestStartUp$$|TestFollow$$' ./e2e
 	PINTLE_BARS=1 $(GO) test -count=1 -v -run 'TestHour$$' ./internal/replay
 	PINTLE_BARS=1 $(GO) test -count=1 -v -run 'TestCosts$$' ./scoring
+	PINTLE_BARS=1 $(GO) test -count=1 -v -run 'TestKVBars$$' ./internal/sidecar/kvevents
 	PINTLE_FLEET=1m $(GO) test -count=1 -v -run 'TestTwoHundredServers$$' ./internal/sidecar
 
 .PHONY: e2e-kubernetes
@@ -172,7 +173,7 @@ e2e-responses: bin/pintle $(tiers) ## Conversations in Valkey, Redis with TLS an
 
 .PHONY: e2e-vllm
 e2e-vllm: build $(vllm) ## Tests with two real vLLM servers on this machine's processors (installs vLLM, the first time some minutes)
-	$(GO) test -count=1 -v -timeout 20m -tags vllm ./e2e/vllm
+	$(GO) test -count=1 -v -timeout 25m -tags vllm ./e2e/vllm
 
 .PHONY: e2e-picker
 e2e-picker: build ## Compare decisions with an endpoint picker of llm-d, PICKER=PATH of its program; without one there is nothing to compare

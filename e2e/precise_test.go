@@ -120,6 +120,12 @@ func TestPrecise(t *testing.T) {
 					t.Errorf("unreachable: got %d, %v", got.Status, got.Header)
 				}
 			}
+			stats := envoy.Stats(t, "pintle.prefix")
+			for name, want := range map[string]int64{"known": 6, "none": 0, "late": 0, "failed": 6} {
+				if got := stats["wasmcustom.pintle.prefix."+name]; got != want {
+					t.Errorf("%s is %d, want %d", name, got, want)
+				}
+			}
 		})
 	}
 }

@@ -78,6 +78,12 @@ type route func(conversation, turn int) (base string)
 // their own counters.
 func hold(t *testing.T, all []talk, to route) float64 {
 	t.Helper()
+	return holdSome(t, all, clients, to)
+}
+
+// holdSome is hold with so many conversations at once.
+func holdSome(t *testing.T, all []talk, clients int, to route) float64 {
+	t.Helper()
 	for _, e := range engines {
 		e.wantRequests(t, 0)
 		e.post(t, "/reset_prefix_cache", "")

@@ -65,6 +65,19 @@ func eventsEngine(t *testing.T) *engine {
 	if given := os.Getenv("PINTLE_VLLM_EVENTS"); given != "" {
 		return &engine{name: "events", address: given}
 	}
+	e := newEventsEngine(t, "events", "--lora-modules", "adapter-1="+adapter(1))
+	if err := e.await(); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// smallCache is how many blocks an engine has that publishes events.
+const smallCache = 120
+
+// newEventsEngine starts an engine that publishes events, without waiting until it is ready.
+func newEventsEngine(t *testing.T, name string, more ...string) *engine {
+	t.Helper()
 	ports, err := harness.FreePorts(3)
 	if err != nil {
 		t.Fatal(err)
@@ -73,18 +86,15 @@ func eventsEngine(t *testing.T) *engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &engine{name: "events", address: "127.0.0.1:" + strconv.Itoa(ports[0]), log: logs + "events.log"}
-	e.more = []string{"--num-gpu-blocks-override", "120", "--lora-modules", "adapter-1=" + adapter(1),
+	e := &engine{name: name, address: "127.0.0.1:" + strconv.Itoa(ports[0]), log: logs + name + ".log"}
+	e.more = append([]string{"--num-gpu-blocks-override", strconv.Itoa(smallCache),
 		"--kv-events-config", fmt.Sprintf(`{"enable_kv_cache_events":true,"publisher":"zmq","endpoint":"tcp://*:%d",`+
-			`"replay_endpoint":"tcp://127.0.0.1:%d","topic":"kv@%s@%s"}`, ports[1], ports[2], e.address, model)}
+			`"replay_endpoint":"tcp://127.0.0.1:%d","topic":"kv@%s@%s"}`, ports[1], ports[2], e.address, model)}, more...)
 	if err := e.launch(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(e.stop)
 	e.logOnFailure(t)
-	if err := e.await(); err != nil {
-		t.Fatal(err)
-	}
 	return e
 }
 

@@ -42,14 +42,10 @@ func run(m *testing.M) int {
 
 // startEngines starts both at once and waits for them, or takes those of PINTLE_VLLM.
 func startEngines() error {
-	if given := os.Getenv("PINTLE_VLLM"); given != "" {
-		for i, address := range strings.Split(given, ",") {
-			engines = append(engines, &engine{name: engineName(i), address: address})
-		}
-		if len(engines) != 2 {
-			return fmt.Errorf("PINTLE_VLLM %q: want two addresses", given)
-		}
-		return nil
+	given, err := givenEngines("PINTLE_VLLM")
+	if err != nil || given != nil {
+		engines = given
+		return err
 	}
 	ports, err := harness.FreePorts(2)
 	if err != nil {
@@ -68,6 +64,21 @@ func startEngines() error {
 		engines = append(engines, e)
 	}
 	return errors.Join(engines[0].await(), engines[1].await())
+}
+
+// givenEngines are the two that run at the addresses of an environment variable, nil where it is not set.
+func givenEngines(key string) (all []*engine, err error) {
+	given := os.Getenv(key)
+	if given == "" {
+		return nil, nil
+	}
+	for i, address := range strings.Split(given, ",") {
+		all = append(all, &engine{name: engineName(i), address: address})
+	}
+	if len(all) != 2 {
+		return nil, fmt.Errorf("%s %q: want two addresses", key, given)
+	}
+	return all, nil
 }
 
 func engineName(i int) string { return string(rune('a' + i)) }
@@ -122,6 +133,12 @@ func addresses() (all []string) {
 // of them.
 func startSidecar(t *testing.T, s settings, token string, ingest ...string) sidecar {
 	t.Helper()
+	return startSidecarWith(t, s, nil, token, ingest...)
+}
+
+// startSidecarWith is startSidecar with further arguments of the sidecar's.
+func startSidecarWith(t *testing.T, s settings, arguments []string, token string, ingest ...string) sidecar {
+	t.Helper()
 	binary, err := harness.Built("pintle")
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +167,8 @@ func startSidecar(t *testing.T, s settings, token string, ingest ...string) side
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	child, err := harness.StartChild("sidecar", harness.Root(), binary, nil, "sidecar", "-c", path)
+	child, err := harness.StartChild("sidecar", harness.Root(), binary, nil,
+		append([]string{"sidecar", "-c", path}, arguments...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,16 @@ func (e *engine) page(t testing.TB, path string) page {
 // sum adds all series of a name that have the given labels, NAME, VALUE and so on.
 func (p page) sum(t testing.TB, name string, labels ...string) float64 {
 	t.Helper()
-	total, found := 0.0, false
+	total, found := p.find(t, name, labels...)
+	if !found {
+		t.Fatalf("metrics: no %s with labels %q", name, labels)
+	}
+	return total
+}
+
+// find is sum where there may be none.
+func (p page) find(t testing.TB, name string, labels ...string) (total float64, found bool) {
+	t.Helper()
 	for _, line := range seriesLine.FindAllStringSubmatch(string(p), -1) {
 		if line[1] != name || !hasLabels(line[2], labels) {
 			continue
@@ -46,10 +55,7 @@ func (p page) sum(t testing.TB, name string, labels ...string) float64 {
 		}
 		total, found = total+value, true
 	}
-	if !found {
-		t.Fatalf("metrics: no %s with labels %q", name, labels)
-	}
-	return total
+	return total, found
 }
 
 func hasLabels(text string, labels []string) bool {

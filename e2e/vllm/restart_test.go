@@ -28,7 +28,7 @@ func TestKilledEngine(t *testing.T) {
 	var ingest []string
 	for _, name := range []string{"envoy.yaml", "envoy.override-host.yaml"} {
 		f := startFile(t, name)
-		loads, ingest = append(loads, &steadyLoad{file: f}), append(ingest, f.ingest)
+		loads, ingest = append(loads, shortRequests(f)), append(ingest, f.ingest)
 	}
 	startSidecar(t, nil, fileToken, ingest...)
 	for _, l := range loads {
@@ -56,9 +56,13 @@ func TestKilledEngine(t *testing.T) {
 	}
 }
 
-// steadyLoad sends short requests without a pause.
+// steadyLoad sends requests one after another.
 type steadyLoad struct {
 	file
+	// workers send at the same time, each with a pause between its requests. body is the one number i of a worker's.
+	workers int
+	pause   time.Duration
+	body    func(i, worker int) string
 	ended   atomic.Bool
 	running sync.WaitGroup
 
@@ -72,15 +76,22 @@ type failure struct {
 	err          error
 }
 
+// shortRequests come with hardly a pause.
+func shortRequests(f file) *steadyLoad {
+	return &steadyLoad{file: f, workers: 4, pause: 20 * time.Millisecond, body: func(i, worker int) string {
+		return chat(model, fmt.Sprintf("%s, %d of %d", f.name, i, worker), 4, false)
+	}}
+}
+
 func (l *steadyLoad) start(t *testing.T) {
-	for worker := range 4 {
+	for worker := range l.workers {
 		client := harness.Client(t, false)
 		l.running.Go(func() {
 			for i := 0; !l.ended.Load(); i++ {
 				began := time.Now()
-				err := ask(client, l.base, chat(model, fmt.Sprintf("%s, %d of %d", l.name, i, worker), 4, false))
+				err := ask(client, l.base, l.body(i, worker))
 				l.note(failure{began, time.Now(), err})
-				time.Sleep(20 * time.Millisecond)
+				time.Sleep(l.pause)
 			}
 		})
 	}

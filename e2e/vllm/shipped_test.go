@@ -82,6 +82,12 @@ type file struct {
 // model servers.
 func startFile(t *testing.T, name string) file {
 	t.Helper()
+	return startEdited(t, name)
+}
+
+// startEdited is startFile with texts of the file replaced, the old and the new one of each in turn.
+func startEdited(t *testing.T, name string, edits ...string) file {
+	t.Helper()
 	text, err := os.ReadFile(filepath.Join(harness.Root(), name))
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +103,12 @@ func startFile(t *testing.T, name string) file {
 		replace = append(replace, strconv.Itoa(9101+i), port)
 		e.logOnFailure(t)
 	}
-	envoy, err := harness.StartText(strings.NewReplacer(replace...).Replace(string(text)), ports[0])
+	for i := 0; i < len(edits); i += 2 {
+		if !strings.Contains(string(text), edits[i]) {
+			t.Fatalf("%s has no %q", name, edits[i])
+		}
+	}
+	envoy, err := harness.StartText(strings.NewReplacer(append(edits, replace...)...).Replace(string(text)), ports[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,7 @@ type request struct {
 	cold, open      bool
 	ended           journal.Ending
 	steps           bool
+	chains          []journal.Chain
 }
 
 // write journals a request that was decided on some time ago.
@@ -43,6 +44,7 @@ func (g gateway) write(ago time.Duration, q request) {
 	if q.steps {
 		d.Steps = g.steps()
 	}
+	d.Chains = q.chains
 	g.Append(&d)
 	if q.open {
 		return
@@ -50,6 +52,7 @@ func (g gateway) write(ago time.Duration, q request) {
 	c := d
 	c.Kind, c.Time, c.Code, c.Status, c.Ended, c.Steps = journal.Completion, now+int64(2*q.ttft), q.code, q.code,
 		q.ended, nil
+	c.Chains = nil
 	c.TTFTMicros, c.DurationMicros = uint32(q.ttft.Microseconds()), uint32(2*q.ttft.Microseconds())
 	if q.code == 200 {
 		c.UsageReported, c.CachedReported, c.InputTokens, c.OutputTokens, c.CachedTokens = true, true, 2000, 120,
@@ -99,12 +102,13 @@ func TestDecisionsPage(t *testing.T) {
 	g.write(3*time.Second, request{model: model, endpoint: "default/vllm-2", code: 503, ended: journal.EndedUnreached,
 		steps: true})
 	g.write(2*time.Second, request{model: other, endpoint: "default/vllm-0", code: 200, ttft: 90 * time.Millisecond,
-		cached: 1600, ended: journal.EndedWhole, steps: true})
+		cached: 1600, ended: journal.EndedWhole, steps: true,
+		chains: []journal.Chain{{ID: 256, Blocks: []uint64{1, 2, 3}}}})
 	g.write(time.Second, request{model: model, endpoint: "default/vllm-0", open: true})
 	g.Append(&journal.Event{Kind: journal.Refused, Time: time.Now().UnixNano(), Code: 429,
 		Reason:   g.name(journal.ReasonName, "shed"),
 		Shadowed: journal.Shadowed{Decided: true, Primary: journal.EndpointID("default/vllm-1")}})
-	admin := start(t, g.URL, endpoints.String())
+	admin := start(t, g.URL, endpoints.String(), "follow: {prefixes: true}")
 	c := startChromium(t)
 	c.open("http://" + admin + "/")
 	const list = `document.querySelector("#decisions").innerText`
@@ -120,6 +124,8 @@ func TestDecisionsPage(t *testing.T) {
 	}
 	c.await("the decisions", list, has("429", "shed", "in flight", "503", "not reached", "5.00 s", "cold",
 		"1600 (1600 predicted)", other, "shadow: default/vllm-1"))
+	c.await("the blocks held", `[...document.querySelectorAll("#endpoints .held")].map(e => e.offsetWidth > 0 ? `+
+		`e.textContent : "hidden").join("|")`, func(got string) bool { return got == "3|0|0" })
 	c.await("the plots", `[...document.querySelectorAll("#plots figcaption")].map(f => f.textContent).join("\n")`,
 		has("requests each second", "time to first token, up to 5", "found in caches, up to 80 %",
 			"in flight, up to 1.00", "waiting, up to 6.00"))

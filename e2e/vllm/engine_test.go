@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -151,10 +152,11 @@ func (e *engine) kill() {
 	_ = e.guard.Close()
 }
 
-// tail is the end of the engine's log.
+// tail is the end of the engine's log, without the requests that it has served.
 func (e *engine) tail() string {
 	text, _ := os.ReadFile(e.log) // for people, who see that there is nothing
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(text)), "\n"),
+		func(line string) bool { return strings.HasSuffix(line, `" 200 OK`) })
 	return strings.Join(lines[max(len(lines)-30, 0):], "\n")
 }
 

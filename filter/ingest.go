@@ -27,10 +27,10 @@ type refusal struct {
 func (s *stream) onIngestListener() bool {
 	ingest := s.config.Ingest
 	if ingest.Socket != "" {
-		peer, ok := hostcalls.Property(&s.property, "source", "address")
+		peer, ok := hostcalls.Property(&s.property, sourceAddress)
 		return ok && string(peer) == ingest.Socket
 	}
-	port, ok := hostcalls.Property(&s.property, "destination", "port")
+	port, ok := hostcalls.Property(&s.property, "destination\x00port")
 	return ok && ingest.Port != 0 && len(port) == 8 && binary.LittleEndian.Uint64(port) == uint64(ingest.Port)
 }
 
@@ -90,7 +90,7 @@ func (s *stream) localPeer() bool {
 	if s.config.Ingest.Socket != "" {
 		return true
 	}
-	port, ok := hostcalls.Property(&s.property, "source", "port")
+	port, ok := hostcalls.Property(&s.property, "source\x00port")
 	if !ok || len(port) != 8 || binary.LittleEndian.Uint64(port) == 0 {
 		return false
 	}
@@ -99,7 +99,7 @@ func (s *stream) localPeer() bool {
 
 // loopback reports whether one end of the connection, source or destination, has a loopback address.
 func (s *stream) loopback(end string) bool {
-	address, ok := hostcalls.Property(&s.property, end, "address")
+	address, ok := hostcalls.Property(&s.property, end+"\x00address")
 	text := hostcalls.Text(address)
 	return ok && (strings.HasPrefix(text, "127.") || strings.HasPrefix(text, "[::1]:") ||
 		strings.HasPrefix(text, "[::ffff:127."))
@@ -112,7 +112,7 @@ func (s *stream) warnOfWideListener() {
 		return
 	}
 	s.wide = true
-	address, _ := hostcalls.Property(&s.property, "destination", "address")
+	address, _ := hostcalls.Property(&s.property, "destination\x00address")
 	hostcalls.LogWarn("pintle: the ingest listener was reached at " + string(address) +
 		"; bind it to 127.0.0.1 or to a unix socket")
 }

@@ -152,7 +152,7 @@ func (s *stream) decided() {
 
 // client is the hash of the client's address, 0 when Envoy does not tell it.
 func (s *stream) client() uint64 {
-	address, _ := hostcalls.Property(&s.property, "source", "address")
+	address, _ := hostcalls.Property(&s.property, sourceAddress)
 	return journal.HashName(hostcalls.Text(network(address)))
 }
 

@@ -31,6 +31,13 @@ type seen struct {
 // watched reports whether the journal wants to know what becomes of the stream.
 func (s *stream) watched() bool { return s.history.outcomes && s.decision.lease != 0 }
 
+// Envoy's attributes of a stream that every request asks for.
+const (
+	sourceAddress   = "source\x00address"
+	upstreamAddress = "upstream\x00address"
+	codeDetails     = "response\x00code_details"
+)
+
 // source is where an answer comes from.
 type source uint8
 
@@ -57,7 +64,7 @@ const (
 )
 
 func (s *stream) source() source {
-	value, _ := hostcalls.Property(&s.property, "response", "code_details")
+	value, _ := hostcalls.Property(&s.property, codeDetails)
 	details := hostcalls.Text(value)
 	switch {
 	case details == detailsEndpoint:
@@ -167,6 +174,6 @@ func (s *stream) ending(status uint16) journal.Ending {
 
 // brokeOff reports whether the endpoint ended the stream before its answer was whole, and not the client.
 func (s *stream) brokeOff() bool {
-	details, _ := hostcalls.Property(&s.property, "response", "code_details")
+	details, _ := hostcalls.Property(&s.property, codeDetails)
 	return strings.HasPrefix(hostcalls.Text(details), detailsBrokeOff)
 }

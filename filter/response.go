@@ -54,7 +54,7 @@ func (s *stream) OnHttpResponseTrailers(int) hostcalls.Action {
 
 // served returns the endpoint that answered, which is not the first choice after a retry.
 func (s *stream) served() *scoring.Endpoint {
-	address, ok := hostcalls.Property(&s.property, "upstream", "address")
+	address, ok := hostcalls.Property(&s.property, upstreamAddress)
 	if !ok || len(address) == 0 {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 const (
 	headerSubset    = "x-gateway-destination-endpoint-subset"
 	namespaceSubset = "envoy.lb.subset_hint"
+	propertySubset  = "metadata\x00filter_metadata\x00" + namespaceSubset + "\x00" + headerSubset
 )
 
 // readSubset keeps the subset hint, which is out of reach once the body is there. One that names nothing leaves no
@@ -26,7 +27,7 @@ func (s *stream) readSubset() {
 			}
 		}
 	}
-	if value, ok := hostcalls.Property(&s.property, "metadata", "filter_metadata", namespaceSubset, headerSubset); ok {
+	if value, ok := hostcalls.Property(&s.property, propertySubset); ok {
 		s.keepSubset(hostcalls.Text(value))
 	}
 }

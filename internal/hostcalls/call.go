@@ -1,6 +1,6 @@
 package hostcalls
 
-import "github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm"
+import "unsafe"
 
 // Call is an HTTP request to one of Envoy's clusters.
 type Call struct {
@@ -21,54 +21,83 @@ type Answer struct {
 	Body []byte
 }
 
+// pendingCall is a call that has no answer yet. stream is on whose behalf it was sent, 0 for the plug-in's.
+type pendingCall struct {
+	buffer *Buffer
+	stream uint32
+	done   func(Answer)
+}
+
 // Dispatch sends a call on behalf of a stream. done is called once, later, in a callback of its own in which host calls
 // are about that stream, unless the stream or the plug-in has ended before. An error means that nothing was sent: Envoy
 // does not know the cluster, or a header is missing. b is where the answer's body is put.
 func Dispatch(b *Buffer, stream uint32, c *Call, done func(Answer)) error {
-	_, err := proxywasm.DispatchHttpCall(c.Cluster, c.Headers, c.Body, nil, c.TimeoutMillis,
-		func(headers, size, _ int) {
-			if proxywasm.SetEffectiveContext(stream) == nil {
-				done(answerOf(b, headers, size))
-			}
-		})
-	return err
+	return dispatch(c, pendingCall{b, stream, done})
 }
 
 // Send sends a call on behalf of the plug-in, whatever becomes of streams; else it is as Dispatch. To be called in
 // Plugin.Tick, as the answer belongs to whose callback it is that asks.
-func Send(b *Buffer, c *Call, done func(Answer)) error {
-	_, err := proxywasm.DispatchHttpCall(c.Cluster, c.Headers, c.Body, nil, c.TimeoutMillis,
-		func(headers, size, _ int) { done(answerOf(b, headers, size)) })
-	return err
+func Send(b *Buffer, c *Call, done func(Answer)) error { return dispatch(c, pendingCall{b, 0, done}) }
+
+func dispatch(c *Call, pending pendingCall) error {
+	cluster, clusterSize := textAt(c.Cluster)
+	headers, headersSize := bytesAt(encodePairs(c.Headers))
+	trailers, trailersSize := bytesAt(encodePairs(nil))
+	body, bodySize := bytesAt(c.Body)
+	token := new(uint32)
+	if s := proxyHTTPCall(cluster, clusterSize, headers, headersSize, body, bodySize, trailers, trailersSize,
+		c.TimeoutMillis, unsafe.Pointer(token)); s != success {
+		return s
+	}
+	vm.active.calls[*token] = pending
+	return nil
+}
+
+// answered hands the answer to a call to who waits for it, if that is still there.
+func (p *pluginContext) answered(token uint32, headers, size int) {
+	call, ok := p.calls[token]
+	if !ok {
+		return
+	}
+	delete(p.calls, token)
+	if call.stream != 0 {
+		if _, ok := vm.find(call.stream); !ok || Enter(call.stream) != nil {
+			return
+		}
+	}
+	call.done(answerOf(call.buffer, headers, size))
 }
 
 func answerOf(b *Buffer, headers, size int) (a Answer) {
 	if headers == 0 {
 		return a
 	}
-	all, err := proxywasm.GetHttpCallResponseHeaders()
-	if err != nil {
+	fields, ok := headerFields(&Buffer{}, callHeaders, nil)
+	if !ok {
 		return a
 	}
-	for _, h := range all {
-		if h[0] != ":status" {
+	for _, f := range fields {
+		if f.Name != ":status" {
 			continue
 		}
-		for i := range len(h[1]) {
-			a.Status = a.Status*10 + int(h[1][i]-'0')
+		for i := range len(f.Value) {
+			a.Status = a.Status*10 + int(f.Value[i]-'0')
 		}
 	}
 	if size > 0 {
 		lend(b)
-		a.Body, _ = proxywasm.GetHttpCallResponseBody(0, size)
+		a.Body, _ = buffer(callBody, 0, size)
 		reclaim()
 	}
 	return a
 }
 
 // Enter makes host calls be about a stream, in a callback that is about none, such as Plugin.Tick.
-func Enter(stream uint32) error { return proxywasm.SetEffectiveContext(stream) }
+func Enter(stream uint32) error { return proxySetEffectiveContext(stream).err() }
 
 // ResumeRequest lets a request go on that a callback answered Pause for. Not to be called in a callback of that
 // request.
-func ResumeRequest() error { return proxywasm.ResumeHttpRequest() }
+func ResumeRequest() error {
+	const request = 0
+	return proxyContinueStream(request).err()
+}

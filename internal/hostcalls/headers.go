@@ -1,40 +1,53 @@
 package hostcalls
 
-import (
-	"unsafe"
+import "unsafe"
 
-	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm"
+// The maps of headers, by the host's numbers for them.
+const (
+	requestHeaders  = 0
+	responseHeaders = 2
+	callHeaders     = 6
 )
 
 // RequestHeader returns the value of a request header, several values joined by commas as Envoy joins them; ok is false
 // when there is none. The text lies in b.
 func RequestHeader(b *Buffer, name string) (value string, ok bool) {
-	lend(b)
-	value, err := proxywasm.GetHttpRequestHeader(name)
-	reclaim()
-	return value, err == nil
+	return header(b, requestHeaders, name)
 }
 
 // SetRequestHeader puts a request header in the place of all of its name. Envoy allows it only before the headers went
 // on.
-func SetRequestHeader(name, value string) error {
-	return proxywasm.ReplaceHttpRequestHeader(name, value)
-}
+func SetRequestHeader(name, value string) error { return setHeader(requestHeaders, name, value) }
 
 // RemoveRequestHeader removes all request headers of a name. Envoy allows it only before the headers went on.
-func RemoveRequestHeader(name string) error { return proxywasm.RemoveHttpRequestHeader(name) }
+func RemoveRequestHeader(name string) error {
+	at, size := textAt(name)
+	return proxyRemoveHeaderMapValue(requestHeaders, at, size).err()
+}
 
 // ResponseHeader returns the value of a response header as RequestHeader does that of a request's.
 func ResponseHeader(b *Buffer, name string) (value string, ok bool) {
-	lend(b)
-	value, err := proxywasm.GetHttpResponseHeader(name)
-	reclaim()
-	return value, err == nil
+	return header(b, responseHeaders, name)
 }
 
 // SetResponseHeader puts a response header in the place of all of its name.
-func SetResponseHeader(name, value string) error {
-	return proxywasm.ReplaceHttpResponseHeader(name, value)
+func SetResponseHeader(name, value string) error { return setHeader(responseHeaders, name, value) }
+
+func header(b *Buffer, kind uint32, name string) (value string, ok bool) {
+	at, size := textAt(name)
+	lend(b)
+	s := proxyGetHeaderMapValue(kind, at, size, returnedData, returnedSize)
+	reclaim()
+	if s != success {
+		return "", false
+	}
+	return Text(takeReturned()), true
+}
+
+func setHeader(kind uint32, name, value string) error {
+	at, size := textAt(name)
+	valueAt, valueSize := textAt(value)
+	return proxyReplaceHeaderMapValue(kind, at, size, valueAt, valueSize).err()
 }
 
 // Text returns b as a string that shares its memory, for values that are used at once and not kept.

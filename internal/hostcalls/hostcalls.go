@@ -1,11 +1,12 @@
-// Package hostcalls is the filter's one seam to its host: the only importer of the proxy-wasm SDK.
+// Package hostcalls is the filter's one seam to its host: proxy-wasm's ABI 0.2.1, as far as the filter needs it.
 //
 // Calls that return data write it into a Buffer of the caller, so that bodies, snapshots and headers leave no garbage
 // behind. What such a call returns is valid until the Buffer is used again.
 package hostcalls
 
 import (
-	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm"
+	"math"
+
 	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm/types"
 )
 
@@ -36,51 +37,51 @@ type Plugin interface {
 }
 
 // Register names the constructor of plug-ins. To be called once, from init.
-func Register(newPlugin func() Plugin) { proxywasm.SetVMContext(&vm{newPlugin: newPlugin}) }
+func Register(newPlugin func() Plugin) { vm.newPlugin = newPlugin }
 
-type vm struct {
-	types.DefaultVMContext
-	newPlugin func() Plugin
-}
-
-func (v *vm) NewPluginContext(uint32) types.PluginContext { return &plugin{Plugin: v.newPlugin()} }
-
-type plugin struct {
-	types.DefaultPluginContext
-	Plugin
-}
-
-func (p *plugin) OnPluginStart(int) types.OnPluginStartStatus {
-	configuration, err := proxywasm.GetPluginConfiguration()
-	if err != nil && err != types.ErrorStatusNotFound {
-		proxywasm.LogCritical("pintle: cannot read the plug-in configuration: " + err.Error())
-		return types.OnPluginStartStatusFailed
+// configure starts the plug-in with its configuration.
+func (p *pluginContext) configure() (ok bool) {
+	configuration, err := buffer(pluginConfiguration, 0, math.MaxInt32)
+	if err != nil && err != notFound {
+		logText(logCritical, "pintle: cannot read the plug-in configuration: "+err.Error())
+		return false
 	}
-	if err := p.Start(configuration); err != nil {
-		return types.OnPluginStartStatusFailed
-	}
-	return types.OnPluginStartStatusOK
+	return p.Start(configuration) == nil
 }
-
-func (p *plugin) OnTick()                                    { p.Tick() }
-func (p *plugin) NewHttpContext(id uint32) types.HttpContext { return p.NewStream(id) }
 
 // SetTick asks for Plugin.Tick every periodMillis.
-func SetTick(periodMillis uint32) error { return proxywasm.SetTickPeriodMilliSeconds(periodMillis) }
+func SetTick(periodMillis uint32) error { return proxySetTickPeriod(periodMillis).err() }
 
-// Log levels.
-func LogDebug(text string) { proxywasm.LogDebug(text) }
+// Log levels of the host.
+const (
+	logDebug    = 1
+	logInfo     = 2
+	logWarn     = 3
+	logError    = 4
+	logCritical = 5
+)
+
+func logText(level uint32, text string) {
+	at, size := textAt(text)
+	_ = proxyLog(level, at, size)
+}
+
+// LogDebug logs at debug.
+func LogDebug(text string) { logText(logDebug, text) }
 
 // LogInfo logs at info.
-func LogInfo(text string) { proxywasm.LogInfo(text) }
+func LogInfo(text string) { logText(logInfo, text) }
 
 // LogWarn logs at warning.
-func LogWarn(text string) { proxywasm.LogWarn(text) }
+func LogWarn(text string) { logText(logWarn, text) }
 
 // LogError logs at error.
-func LogError(text string) { proxywasm.LogError(text) }
+func LogError(text string) { logText(logError, text) }
 
 // SendResponse answers the client in place of the upstream. The phase that calls it must return Pause.
-func SendResponse(status uint32, headers [][2]string, body []byte) error {
-	return proxywasm.SendHttpResponse(status, headers, body, -1)
+func SendResponse(code uint32, headers [][2]string, body []byte) error {
+	const notGRPC = -1
+	pairs, pairsSize := bytesAt(encodePairs(headers))
+	at, size := bytesAt(body)
+	return proxySendLocalResponse(code, nil, 0, at, size, pairs, pairsSize, notGRPC).err()
 }

@@ -13,9 +13,8 @@ func lend(b *Buffer) { lent = b }
 // reclaim ends the loan if the host did not allocate.
 func reclaim() { lent = nil }
 
-// malloc is what the host calls for memory to put a result in; Envoy prefers an export of this name to the SDK's
-// proxy_on_memory_allocate. It never frees: TinyGo's own malloc would keep every result for ever. Built with the tag
-// custommalloc, which leaves that one out.
+// malloc is what the host calls for memory to put a result in. It never frees: TinyGo's own malloc would keep every
+// result for ever. Built with the tag custommalloc, which leaves that one out.
 //
 //export malloc
 func malloc(size uintptr) unsafe.Pointer {

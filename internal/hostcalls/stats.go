@@ -1,21 +1,44 @@
 package hostcalls
 
-import "github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm"
+import "unsafe"
 
 // Counter is a count in Envoy's statistics, as wasmcustom.NAME.
-type Counter struct{ metric proxywasm.MetricCounter }
+type Counter struct{ id uint32 }
 
 // NewCounter defines a counter. A name defined twice is the same counter.
-func NewCounter(name string) Counter { return Counter{proxywasm.DefineCounterMetric(name)} }
+func NewCounter(name string) Counter {
+	const counter = 0
+	return Counter{defineMetric(counter, name)}
+}
 
 // Add adds n.
-func (c Counter) Add(n uint64) { c.metric.Increment(n) }
+func (c Counter) Add(n uint64) {
+	if s := proxyIncrementMetric(c.id, int64(n)); s != success {
+		panic("a counter does not count: " + s.Error())
+	}
+}
 
 // Histogram is a distribution in Envoy's statistics, as wasmcustom.NAME.
-type Histogram struct{ metric proxywasm.MetricHistogram }
+type Histogram struct{ id uint32 }
 
 // NewHistogram defines a histogram.
-func NewHistogram(name string) Histogram { return Histogram{proxywasm.DefineHistogramMetric(name)} }
+func NewHistogram(name string) Histogram {
+	const histogram = 2
+	return Histogram{defineMetric(histogram, name)}
+}
 
 // Record adds one value.
-func (h Histogram) Record(value uint64) { h.metric.Record(value) }
+func (h Histogram) Record(value uint64) {
+	if s := proxyRecordMetric(h.id, value); s != success {
+		panic("a histogram does not record: " + s.Error())
+	}
+}
+
+func defineMetric(kind uint32, name string) (id uint32) {
+	at, size := textAt(name)
+	made := new(uint32)
+	if s := proxyDefineMetric(kind, at, size, unsafe.Pointer(made)); s != success {
+		panic("no metric " + name + ": " + s.Error())
+	}
+	return *made
+}

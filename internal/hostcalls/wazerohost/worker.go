@@ -217,10 +217,12 @@ func (p *Plugin) Stop() {
 	if p.context == nil || v.failed != nil {
 		return
 	}
-	done, _ := v.callback(p.context, "proxy_on_done", uint64(p.context.id))
-	if done == 0 && v.failed == nil {
-		p.stopping = true
-		return
+	if v.module.ExportedFunction("proxy_on_done") != nil {
+		done, _ := v.callback(p.context, "proxy_on_done", uint64(p.context.id))
+		if done == 0 && v.failed == nil {
+			p.stopping = true
+			return
+		}
 	}
 	p.delete()
 }

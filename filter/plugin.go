@@ -135,10 +135,12 @@ func (p *plugin) Tick() {
 
 // NewStream implements hostcalls.Plugin.
 func (p *plugin) NewStream(id uint32) hostcalls.Stream {
-	s := &stream{}
+	var s *stream
 	if n := len(p.idle); n > 0 {
 		s = p.idle[n-1]
 		p.idle = p.idle[:n-1]
+	} else {
+		s = &stream{}
 	}
 	s.plugin, s.id = p, id
 	return s

@@ -37,6 +37,11 @@ func (s *stream) askPrefix(body []byte) (action hostcalls.Action, asked bool) {
 	if api == "" {
 		return hostcalls.Continue, false
 	}
+	return s.sendPrefix(api, body), true
+}
+
+// sendPrefix asks the sidecar. It is apart because what a closure keeps is allocated where its function begins.
+func (s *stream) sendPrefix(api string, body []byte) hostcalls.Action {
 	call := s.sidecarCall("POST", prefixPath, body, [2]string{"x-pintle-api", api})
 	call.TimeoutMillis = uint32(s.config.Sidecar.PrefixTimeout.Milliseconds())
 	return s.ask(call, func(a hostcalls.Answer) hostcalls.Action {
@@ -44,7 +49,7 @@ func (s *stream) askPrefix(body []byte) (action hostcalls.Action, asked bool) {
 		action := s.decide()
 		s.worker.precise.Model = ""
 		return action
-	}), true
+	})
 }
 
 // preciseAPI is what the sidecar calls the request's API, empty for one that it does not read.

@@ -49,7 +49,11 @@ func (s *stream) recall(body []byte) (action hostcalls.Action, asked bool) {
 	if !isResponseID(t.Previous) {
 		return s.refuseUnknown("previous_response_not_found", "previous_response_id", t.Previous), true
 	}
-	id := t.Previous
+	return s.fetchHistory(store, t.Previous), true
+}
+
+// fetchHistory asks the sidecar for the conversation up to a turn.
+func (s *stream) fetchHistory(store *scoring.ResponsesStore, id string) hostcalls.Action {
 	call := s.sidecarCall("GET", historyPath+id, nil, s.tenant(store)...)
 	return s.ask(call, func(a hostcalls.Answer) hostcalls.Action {
 		switch {
@@ -60,7 +64,7 @@ func (s *stream) recall(body []byte) (action hostcalls.Action, asked bool) {
 			return s.refuseUnknown("previous_response_not_found", "previous_response_id", id)
 		}
 		return s.storeFailed(a.Status)
-	}), true
+	})
 }
 
 // storeFailed refuses a request that needs what the store does not give.

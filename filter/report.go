@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/pintle-dev/pintle/internal/hostcalls"
+	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
 )
 
@@ -126,16 +127,27 @@ func (s *stream) reportEnd() {
 		if seen.usage.CachedReported() {
 			t.number(reportCached, float64(usage.CachedTokens))
 		}
-		for _, reporter := range s.config.Plan.Reporters() {
-			if name, value := reporter.Report(&usage, seen.usage.CachedReported()); value != 0 {
-				t.number(name, value)
-			}
-		}
+		s.reportUsage(usage)
 	}
 	if seen.firstByteAt != 0 {
 		t.number(reportTTFT, float64(micros(seen.firstByteAt-s.decision.at))/1000)
 	}
 	s.publishReport()
+}
+
+// reportUsage tells what the plan's reporters make of the tokens that were used.
+func (s *stream) reportUsage(usage openai.Usage) {
+	reporters := s.config.Plan.Reporters()
+	if len(reporters) == 0 {
+		return
+	}
+	// Only here may it be moved to where it can be pointed to.
+	all := usage
+	for _, reporter := range reporters {
+		if name, value := reporter.Report(&all, s.seen.usage.CachedReported()); value != 0 {
+			s.report.number(name, value)
+		}
+	}
 }
 
 // rank is the place of the endpoint that answered among those that were chosen, from 1 on; 0 when none did.

@@ -72,7 +72,7 @@ func (s *stream) served() *scoring.Endpoint {
 // reachedAt reports whether the request would have gone to address for e.
 func (s *stream) reachedAt(e *scoring.Endpoint, address []byte) bool {
 	s.addresses = e.AppendAddress(s.addresses[:0], s.primaryPort)
-	return string(s.addresses) == string(address)
+	return hostcalls.Text(s.addresses) == hostcalls.Text(address)
 }
 
 // SetHeader implements scoring.HeaderSetter on the response.

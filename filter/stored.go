@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/hostcalls"
+	"github.com/pintle-dev/pintle/scoring"
 )
 
 // inputItems is the part of a stored response that has a path of its own.
@@ -29,12 +30,16 @@ func (s *stream) fetchStored(h *head, clean string) (action hostcalls.Action, ok
 		return hostcalls.Continue, false
 	}
 	s.remember()
-	id = strings.Clone(id)
 	path := storedPath + id + rest
 	if at := strings.IndexByte(h.path, '?'); at >= 0 {
 		path += h.path[at:]
 	}
-	call := s.sidecarCall(h.method, path, nil, s.tenant(store)...)
+	return s.askStored(store, strings.Clone(id), h.method, path), true
+}
+
+// askStored answers with what the sidecar answers.
+func (s *stream) askStored(store *scoring.ResponsesStore, id, method, path string) hostcalls.Action {
+	call := s.sidecarCall(method, path, nil, s.tenant(store)...)
 	return s.ask(call, func(a hostcalls.Answer) hostcalls.Action {
 		switch {
 		case a.Status == 404 && !s.lateTurns():
@@ -46,7 +51,7 @@ func (s *stream) fetchStored(h *head, clean string) (action hostcalls.Action, ok
 		s.release()
 		s.check(hostcalls.SendResponse(uint32(a.Status), jsonHeaders, a.Body))
 		return hostcalls.Pause
-	}), true
+	})
 }
 
 var jsonHeaders = [][2]string{{"content-type", "application/json"}}

@@ -15,11 +15,9 @@ func (e *Event) Decode(src []byte) (size int, ok bool) {
 		return 0, false
 	}
 	size = int(length)
-	var padded [eventBytes]byte
 	b := src[:fixed]
-	if fixed < eventBytes {
-		copy(padded[:], b)
-		b = padded[:]
+	if fixed < eventBytes { // of an earlier version
+		b = append(make([]byte, 0, eventBytes), b...)[:eventBytes]
 	}
 	e.decodeFixed(b)
 	return size, e.decodeSections(src[fixed:size])

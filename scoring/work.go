@@ -80,14 +80,14 @@ func (p *Plan) loadsOf(c *Cycle, primary, prefill, encode *Endpoint) (atPrimary,
 	if p.load == nil {
 		return 0, 0, 0
 	}
-	tokens := c.PromptTokens()
-	load := func(e *Endpoint) uint32 {
-		if e == nil {
-			return 0
-		}
-		c.one[0], c.loads = e, grow(c.loads, 1)
-		p.load.RequestLoads(c, c.one[:], tokens, c.loads)
-		return uint32(min(max(int64(c.loads[0]), 0), math.MaxUint32))
+	return p.loadOf(c, primary), p.loadOf(c, prefill), p.loadOf(c, encode)
+}
+
+func (p *Plan) loadOf(c *Cycle, e *Endpoint) uint32 {
+	if e == nil {
+		return 0
 	}
-	return load(primary), load(prefill), load(encode)
+	c.one[0], c.loads = e, grow(c.loads, 1)
+	p.load.RequestLoads(c, c.one[:], c.PromptTokens(), c.loads)
+	return uint32(min(max(int64(c.loads[0]), 0), math.MaxUint32))
 }

@@ -19,6 +19,7 @@ type Speeds struct {
 	streams        int     // streamed answers that taught anything
 	speeds         []speed
 	marks          chunks[mark] // by number of the lease
+	taught         int64        // samples of all endpoints' factors
 }
 
 // speed is what is known of one endpoint, first what each decision looks at.
@@ -100,6 +101,18 @@ func (s *Speeds) resize(n int) {
 	for len(s.speeds) < n {
 		s.speeds = append(s.speeds, newSpeed())
 	}
+}
+
+// next is the moment of one more sample. Now and then it has the factors fade of which nothing was heard.
+func (s *Speeds) next() moment {
+	m := moment{s.taught + 1, fadeSamples * int64(len(s.speeds))}
+	if s.taught++; s.taught%fadeEvery == 0 {
+		for i := range s.speeds {
+			s.speeds[i].prompt.fade(m)
+			s.speeds[i].token.fade(m)
+		}
+	}
+	return m
 }
 
 // rate is how many tokens of prompts an endpoint computes in a second; ok is false where that is a guess.

@@ -138,7 +138,7 @@ func (s *Speeds) learnBegan(v *speed, m *mark, now int64, ttft float64) {
 	}
 	if m.expected > 0 {
 		v.ttft.add(m.expected, ttft)
-		s.queue.learn(ttft, m.plain, s.usual(), m.doubtful())
+		s.queue.learn(&timing{ttft, m.plain, leastTTFT, s.usual(), m.doubtful()}, moment{})
 	}
 }
 
@@ -153,7 +153,7 @@ func (s *Speeds) learnPrompt(v *speed) {
 	alike := b.seconds / v.prompt.used
 	expected := max(s.prompt.at(&x), leastTTFT)
 	if s.prompt.samples >= fewSamples {
-		v.prompt.learn(b.seconds, expected, s.usual(), b.doubtful)
+		v.prompt.learn(&timing{b.seconds, s.prompt.at(&x), leastTTFT, s.usual(), b.doubtful}, s.next())
 	}
 	took := min(b.seconds, mostUsual*expected*v.prompt.used)
 	s.times += (took - s.times) * usualGain
@@ -217,7 +217,7 @@ func (s *Speeds) learnEnded(v *speed, m *mark, e *journal.Event, lasted float64)
 func (s *Speeds) learnToken(v *speed, x *[terms]float64, took float64) {
 	alike := took / v.token.used
 	if s.token.samples >= fewSamples {
-		v.token.learn(took, max(s.token.at(x), leastTPOT), 0, false)
+		v.token.learn(&timing{took: took, others: s.token.at(x), least: leastTPOT}, s.next())
 	}
 	s.token.learn(x, alike, leastTPOT)
 }

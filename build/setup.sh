@@ -163,6 +163,7 @@ setup_vllm() {
   "$home/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: -r "$root/build/vllm/requirements.txt"
   "$home/venv/bin/python" "$root/build/vllm/stubs.py"
   "$home/venv/bin/python" "$root/build/vllm/model.py" "$home/model"
+  "$home/venv/bin/python" "$root/build/vllm/families.py" "$home/families"
   "$home/venv/bin/python" -c 'import vllm; print("setup: vLLM", vllm.__version__)' 2>/dev/null
   echo "$key" >"$home/key"
   say "installed vLLM in $((SECONDS - began)) s"

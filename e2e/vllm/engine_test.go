@@ -51,22 +51,26 @@ func adapter(n int) string { return filepath.Join(home(), "model", "adapter-"+st
 
 // launch starts the engine's processes without waiting until they are ready.
 func (e *engine) launch() error {
+	return e.run(append([]string{"-m", "vllm.entrypoints.openai.api_server",
+		"--model", filepath.Join(home(), "model", "base"), "--served-model-name", model, "--host", "127.0.0.1",
+		"--port", e.port(), "--dtype", "bfloat16", "--enforce-eager", "--max-model-len", strconv.Itoa(contextTokens),
+		"--max-num-seqs", strconv.Itoa(slots), "--max-num-queued-reqs", strconv.Itoa(slots + queue),
+		"--enable-lora", "--max-lora-rank", "8", "--max-loras", "2",
+		"--structured-outputs-config", `{"backend": "xgrammar", "disable_any_whitespace": true}`,
+		"--enable-prompt-tokens-details", "--enable-auto-tool-choice", "--tool-call-parser", "hermes",
+		"--disable-access-log-for-endpoints", "/metrics,/metrics/,/health,/v1/models"}, e.more...))
+}
+
+func (e *engine) port() string { return e.address[strings.LastIndexByte(e.address, ':')+1:] }
+
+// run starts Python with arguments.
+func (e *engine) run(arguments []string) error {
 	log, err := os.OpenFile(e.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
 	defer log.Close() // the processes have it
-	port := e.address[strings.LastIndexByte(e.address, ':')+1:]
-	e.cmd = exec.Command(python(), "-m", "vllm.entrypoints.openai.api_server",
-		"--model", filepath.Join(home(), "model", "base"), "--served-model-name", model, "--host", "127.0.0.1",
-		"--port", port,
-		"--dtype", "bfloat16", "--enforce-eager", "--max-model-len", strconv.Itoa(contextTokens), "--max-num-seqs",
-		strconv.Itoa(slots),
-		"--max-num-queued-reqs", strconv.Itoa(slots+queue), "--enable-lora", "--max-lora-rank", "8", "--max-loras", "2",
-		"--structured-outputs-config", `{"backend": "xgrammar", "disable_any_whitespace": true}`,
-		"--enable-prompt-tokens-details", "--enable-auto-tool-choice", "--tool-call-parser", "hermes",
-		"--disable-access-log-for-endpoints", "/metrics,/metrics/,/health,/v1/models")
-	e.cmd.Args = append(e.cmd.Args, e.more...)
+	e.cmd = exec.Command(python(), arguments...)
 	e.cmd.Dir = home()
 	e.cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(python())+":"+os.Getenv("PATH"),
 		// Two engines and all others share the processors, and nothing is to be compiled when the first request comes

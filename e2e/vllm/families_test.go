@@ -1,0 +1,132 @@
+//go:build vllm && linux
+
+package vllm
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/internal/sidecar/tokens"
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// families are the kinds of tokenizers that build/vllm/families.py makes.
+var families = []string{"llama", "qwen", "gemma"}
+
+// TestTokenFamilies: for each kind of tokenizer and 2,000 chats and completions, the tokens that the sidecar makes by
+// the model's files are those of vLLM's /tokenize, and what it is told by vLLM's render endpoints is the same.
+func TestTokenFamilies(t *testing.T) {
+	var all []*engine
+	var failures []error
+	for _, name := range families {
+		e, err := startRender(t, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e)
+	}
+	for _, e := range all {
+		failures = append(failures, e.await())
+	}
+	if err := errors.Join(failures...); err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range families {
+		t.Run(name, func(t *testing.T) { agrees(t, name, all[i]) })
+	}
+}
+
+// startRender starts vLLM's server that renders prompts and has no model, for a kind of tokenizer.
+func startRender(t *testing.T, name string) (*engine, error) {
+	ports, err := harness.FreePorts(1)
+	if err != nil {
+		return nil, err
+	}
+	e := &engine{name: name, address: fmt.Sprintf("127.0.0.1:%d", ports[0]),
+		log: filepath.Join(t.TempDir(), name+".log")}
+	if _, err := os.Stat(family(name)); err != nil {
+		return nil, errors.New(family(name) + " is missing; make e2e-vllm makes it")
+	}
+	t.Cleanup(e.stop)
+	e.logOnFailure(t)
+	return e, e.run([]string{filepath.Join(harness.Root(), "build", "vllm", "render.py"), "launch", "render",
+		family(name), "--served-model-name", model, "--host", "127.0.0.1", "--port", e.port(),
+		"--enable-auto-tool-choice", "--tool-call-parser", "hermes"})
+}
+
+// family is the folder of a kind of tokenizer.
+func family(name string) string { return filepath.Join(home(), "families", name) }
+
+// agrees compares the three ways to a prompt's tokens.
+func agrees(t *testing.T, name string, e *engine) {
+	const requests, clients = 2000, 4
+	nobody := &asked{}
+	local := newPool(t, &scoring.TokenBackend{Kind: scoring.TokensLocal, Model: model, Workers: clients,
+		Files: []scoring.PreciseFile{{Model: model, Path: filepath.Join(family(name), "tokenizer.json")}}}, nobody)
+	if local.Note() != "" {
+		t.Fatal(local.Note())
+	}
+	url := "http://" + e.address
+	remote := newPool(t, &scoring.TokenBackend{Kind: scoring.TokensOfEngine, Workers: clients},
+		&asked{servers: []tokens.Server{{URL: url, Client: direct}}})
+	rendered := newPool(t, &scoring.TokenBackend{Kind: scoring.TokensRendered, URL: url, Model: model,
+		Timeout: 30 * time.Second, MediaTimeout: 30 * time.Second, Workers: clients}, nobody)
+	var running sync.WaitGroup
+	var made atomic.Int64
+	for client := range uint64(clients) {
+		running.Go(func() {
+			w := writer{rand.New(rand.NewPCG(client, 16))}
+			for range requests / clients {
+				api, body := w.request()
+				made.Add(int64(wantSameTokens(t, local, remote, api, body)))
+				wantRendered(t, local, rendered, api, body)
+			}
+		})
+	}
+	running.Wait()
+	if n := nobody.times.Load(); n > 0 {
+		t.Errorf("%d of %d prompts were left to the engine", n, requests)
+	}
+	t.Logf("%d prompts of %d tokens", requests, made.Load())
+}
+
+func newPool(t *testing.T, c *scoring.TokenBackend, servers tokens.Servers) *tokens.Pool {
+	t.Helper()
+	p, err := tokens.NewPool(c, servers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// wantRendered wants the tokens that a renderer tells.
+func wantRendered(t *testing.T, local, rendered *tokens.Pool, api string, body map[string]any) {
+	content, err := json.Marshal(body)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	prompt, err := tokens.Read(api, content)
+	if err != nil {
+		t.Errorf("%s: %v", content, err)
+		return
+	}
+	want, err := rendered.Tokens(t.Context(), prompt)
+	if err != nil {
+		t.Errorf("%.500s: the renderer says %v", content, err)
+		return
+	}
+	if got, err := local.Tokens(t.Context(), prompt); err != nil || !slices.Equal(got.Tokens, want.Tokens) {
+		t.Errorf("%.500s: got %d tokens and %v, the renderer tells %d", content, len(got.Tokens), err, len(want.Tokens))
+	}
+}

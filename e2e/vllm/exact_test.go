@@ -25,6 +25,9 @@ func TestExactPrefixes(t *testing.T) {
 	for _, x := range all {
 		t.Run("further turns, "+x.mode, func(t *testing.T) { followsBlocks(t, x) })
 	}
+	for _, x := range all {
+		t.Run("cached tokens, "+x.mode, func(t *testing.T) { predictsCached(t, x) })
+	}
 	t.Run("small caches", func(t *testing.T) { comparesHits(t, all) })
 	t.Run("a kill", func(t *testing.T) { outlivesKill(t, all) })
 }
@@ -59,7 +62,8 @@ func useEngines(t *testing.T, these []*engine) {
 type exact struct {
 	file
 	sidecar
-	mode string
+	mode     string
+	accesses string // the file of the access log
 }
 
 func startExact(t *testing.T, mode string) *exact {
@@ -83,7 +87,8 @@ func startExact(t *testing.T, mode string) *exact {
 		t.Fatal(err)
 	}
 	prefix := "127.0.0.1:" + strconv.Itoa(ports[0])
-	f := startEdited(t, "envoy.yaml",
+	accesses := filepath.Join(t.TempDir(), "access.log")
+	f := startEdited(t, "envoy.yaml", "path: /dev/stdout", "path: "+accesses,
 		`{"type": "prefix-cache-scorer", "parameters": {"doubleEveryBlocks": 32}}`, string(text),
 		// Engines and Envoys share the processors, so nothing is quick.
 		`"hold": "pause",`, `"hold": "pause", "debug": true, "sidecar": {"prefixTimeout": "2s"},`,
@@ -91,7 +96,7 @@ func startExact(t *testing.T, mode string) *exact {
 	s := startSidecarWith(t, settings{"prefix": map[string]any{"address": prefix}}, []string{"-plugins", document},
 		fileToken, f.ingest)
 	f.name += ", " + mode
-	x := &exact{f, s, mode}
+	x := &exact{f, s, mode, accesses}
 	x.wait(t, "both publishers", func() bool { return x.value(t, "pintle_kv_event_publisher_up") == 2 })
 	return x
 }

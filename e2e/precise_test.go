@@ -60,8 +60,8 @@ func newPrefixes(t *testing.T, names []string) string {
 	return server.Listener.Addr().String()
 }
 
-// TestPrecise: requests go where the sidecar says that their blocks are; where it cannot be reached they are served all
-// the same.
+// TestPrecise: requests go where the sidecar says that their blocks are, and are as long as it says; where it cannot be
+// reached they are served all the same.
 func TestPrecise(t *testing.T) {
 	for _, cell := range recoveryCells {
 		t.Run(cell.String(), func(t *testing.T) {
@@ -76,7 +76,8 @@ func TestPrecise(t *testing.T) {
 				t.Cleanup(server.Close)
 				address := server.Listener.Addr().String()
 				names, addresses = append(names, name), append(addresses, address)
-				endpoints = append(endpoints, harness.Endpoint{Name: name, Address: address})
+				endpoints = append(endpoints, harness.Endpoint{Name: name, Address: address,
+					Labels: map[string]string{"mif.moreh.io/context-length-range": "8-8"}})
 			}
 			dead, err := harness.DeadAddress()
 			if err != nil {
@@ -87,7 +88,8 @@ func TestPrecise(t *testing.T) {
 					"config": map[string]any{"plugins": []map[string]any{{"type": "precise-prefix-cache-scorer",
 						"parameters": map[string]any{"tokenProcessorConfig": map[string]any{"blockSize": 4},
 							"indexerConfig": map[string]any{
-								"tokenizersPoolConfig": map[string]any{"modelName": "m"}}}}}},
+								"tokenizersPoolConfig": map[string]any{"modelName": "m"}}}},
+						{"type": "context-length-aware"}}},
 					// On a busy machine nothing is quick.
 					"sidecar": map[string]any{"cluster": cluster, "prefixTimeout": "20s"}}
 			}
@@ -112,11 +114,13 @@ func TestPrecise(t *testing.T) {
 				got := send("requests", body)
 				explained := got.Header.Get("X-Pintle-Explain")
 				if got.Status != http.StatusOK || got.Header.Get("X-Server") != names[i] ||
-					!strings.Contains(explained, fmt.Sprintf(`"matched":[["%s",2,2]]`, names[i])) {
+					!strings.Contains(explained, fmt.Sprintf(`"matched":[["%s",2,2]]`, names[i])) ||
+					!strings.Contains(explained, `"context-length-aware",0.7]`) { // of the tokens that the sidecar made
 					t.Errorf("of %d: got %d from %s, %s", i, got.Status, got.Header.Get("X-Server"), explained)
 				}
 				if got := send("unreachable", body); got.Status != http.StatusOK ||
-					!strings.Contains(got.Header.Get("X-Pintle-Explain"), `"prefix":{"state":"failed"}`) {
+					!strings.Contains(got.Header.Get("X-Pintle-Explain"), `"prefix":{"state":"failed"}`) ||
+					!strings.Contains(got.Header.Get("X-Pintle-Explain"), `"context-length-aware",0]`) {
 					t.Errorf("unreachable: got %d, %v", got.Status, got.Header)
 				}
 			}

@@ -208,9 +208,6 @@ func (c *compiler) addHooks() {
 		if selector, ok := c.plugins[i].plugin.(ModelSelector); ok {
 			c.plan.selectors = append(c.plan.selectors, selector)
 		}
-		if tokenizer, ok := c.plugins[i].plugin.(Tokenizer); ok {
-			c.plan.tokenizers = append(c.plan.tokenizers, tokenizer)
-		}
 		if part, ok := c.plugins[i].plugin.(ResponsesPart); ok {
 			c.addResponses(&c.plugins[i], part)
 		}

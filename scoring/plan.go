@@ -29,7 +29,6 @@ type Plan struct {
 	selectors      []ModelSelector
 	load           LoadProducer
 	requestHooks   []RequestHook
-	tokenizers     []Tokenizer
 	producers      []PrefixProducer
 	reporters      []Reporter
 	reported       []string

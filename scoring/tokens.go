@@ -7,31 +7,22 @@ import (
 	"github.com/pintle-dev/pintle/state"
 )
 
-// Tokenizer is a plug-in that knows how many tokens a prompt has, in place of the estimate. It takes part by being
-// declared; the first one that knows counts.
-type Tokenizer interface {
-	// PromptTokens returns how many tokens the prompt of c has; ok is false when it cannot tell.
-	PromptTokens(c *Cycle) (tokens int, ok bool)
-}
-
 // charactersPerToken is the estimate as long as nothing is known of a model.
 const charactersPerToken = 4
 
 // PromptTokens is PromptLength, rounded down.
 func (c *Cycle) PromptTokens() int { return int(min(c.PromptLength(), math.MaxInt32)) }
 
-// PromptLength is how many tokens the prompt has: as a tokenizer counts them, else by what servers reported of the
+// PromptLength is how many tokens the prompt has: as the sidecar has made them, else by what servers reported of the
 // model's other prompts, else a token for every 4 characters. Token ids that were sent as such count as they are.
-// In llm-d's dialect it is the number of its ids, see state.CountIDs.
+// In llm-d's dialect it is the number of its ids, see state.CountIDs, unless the sidecar has made them.
 func (c *Cycle) PromptLength() float64 {
 	body := c.Request.Body
 	if body == nil {
 		return 0
 	}
-	for _, t := range c.plan.tokenizers {
-		if tokens, ok := t.PromptTokens(c); ok {
-			return float64(tokens)
-		}
+	if m := c.Precise(); m != nil && m.Tokens > 0 {
+		return float64(m.Tokens)
 	}
 	if c.plan.defaults.PromptIDs {
 		return float64(state.CountIDs(body, c.Request.BodyBytes, c.mediaIDs()))

@@ -9,12 +9,12 @@ import (
 // prefixBasedPDDecider gives a request a prefill stage when enough of its prompt is not in the cache of the endpoint
 // chosen for decode.
 //
-// Formula: prompt tokens - cached tokens >= nonCachedTokens, where prompt tokens are estimated by what servers reported
-// of the model's other prompts, before that as the characters of the prompt's text / 4, rounded down; token ids sent as
-// such count as they are.
+// Formula: prompt tokens - cached tokens >= nonCachedTokens, where prompt tokens are those that the sidecar made for a
+// precise-prefix-cache-scorer, else estimated by what servers reported of the model's other prompts, before that as the
+// characters of the prompt's text / 4, rounded down; token ids sent as such count as they are.
 //
-// In llm-d's dialect prompt tokens are ids of 4 bytes, images included, and cached tokens are what an
-// approx-prefix-cache-producer says; a prompt of less than promptTokens gets no prefill stage.
+// In llm-d's dialect prompt tokens are ids of 4 bytes, images included, unless the sidecar made them, and cached tokens
+// are what an approx-prefix-cache-producer says; a prompt of less than promptTokens gets no prefill stage.
 //
 // Missing data: without a prefix scorer in any profile nothing counts as cached, which is said at start. In llm-d's
 // dialect a producer is added where none is declared.

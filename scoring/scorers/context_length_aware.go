@@ -36,8 +36,9 @@ type contextLengthAwareParameters struct {
 	Label string
 	// EnableFiltering removes endpoints whose ranges do not cover the request.
 	EnableFiltering bool
-	// CharToTokenMultiplier is how many tokens a character makes. When it is not given, what servers reported of the
-	// model's other prompts is gone by, as soon as something is known.
+	// CharToTokenMultiplier is how many tokens a character makes. When it is not given, the tokens that the sidecar
+	// made for a precise-prefix-cache-scorer count, else what servers reported of the model's other prompts, as soon
+	// as something is known.
 	CharToTokenMultiplier float64
 	// Formula is heimdall or llm-d. In llm-d's dialect it is llm-d, and the label llm-d.ai/context-length-range.
 	Formula string

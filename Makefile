@@ -167,9 +167,10 @@ e2e-prometheus: build $(prom) ## The alerts in a real Prometheus that scrapes a 
 	$(GO) test -count=1 -timeout 10m -tags prometheus ./e2e/prometheus
 
 .PHONY: e2e-responses
-e2e-responses: bin/pintle $(tiers) ## Conversations in Valkey, Redis with TLS and a stand-in for MongoDB, with all of them and sidecars killed; 100,000 random ones
+e2e-responses: bin/pintle $(tiers) ## Conversations in Valkey, Redis with TLS and a stand-in for MongoDB, with all of them and sidecars killed; 100,000 random ones; the index of KV events in Redis
 	$(GO) test -count=1 -v -timeout 10m -tags responses ./e2e/responses
 	PINTLE_CONVERSATIONS=100000 $(GO) test -count=1 -run 'TestConversationsAreWhatOthersBuild$$' ./internal/sidecar/responses
+	$(GO) test -count=1 -v -tags responses -run 'TestSharedInRedis$$' ./internal/sidecar/kvindex
 
 .PHONY: e2e-vllm
 e2e-vllm: build $(vllm) ## Tests with two real vLLM servers on this machine's processors (installs vLLM, the first time some minutes)

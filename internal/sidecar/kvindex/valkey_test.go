@@ -23,7 +23,11 @@ func eventually(t *testing.T, what string, holds func() bool) {
 // TestShared has two sidecars share an index: each knows what the other one hears, while that one lives, also after
 // Valkey has lost everything.
 func TestShared(t *testing.T) {
-	v := harness.StartValkey(t, "--appendonly", "no")
+	share(t, harness.StartValkey(t, "--appendonly", "no"))
+}
+
+func share(t *testing.T, v *harness.Valkey) {
+	t.Helper()
 	ctx := t.Context()
 	one := newIndexer(t, Config{Redis: &RedisConfig{Address: "redis://" + v.Address}})
 	two := newIndexer(t, Config{Redis: &RedisConfig{Address: "valkey://" + v.Address + "/0"}})

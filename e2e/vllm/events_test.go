@@ -53,6 +53,31 @@ func TestEvents(t *testing.T) {
 		e.kill()
 		l.wait("nothing to be left", func() bool { return l.index.Stats().Entries == 0 })
 	})
+	t.Run("a publisher that connects", func(t *testing.T) { connects(t, e) })
+}
+
+// connects starts the engine again so that its publisher connects to where the sidecar listens. What the index says of
+// prompts is what the engine finds, and once it is killed, nothing is left.
+func connects(t *testing.T, e *engine) {
+	ports, err := harness.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := fmt.Sprintf("tcp://127.0.0.1:%d", ports[0])
+	e.more = []string{"--num-gpu-blocks-override", strconv.Itoa(smallCache), "--kv-events-config",
+		fmt.Sprintf(`{"enable_kv_cache_events":true,"publisher":"zmq","endpoint":%q,"topic":"kv@%s@%s"}`, to,
+			e.address, model)}
+	if err := e.launch(); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.await(); err != nil {
+		t.Fatal(err)
+	}
+	l := listenFor(t, e, kvevents.Config{ZMQEndpoint: to})
+	predicts(t, e, l)
+	l.wait("its connection", l.connected)
+	e.kill()
+	l.wait("nothing to be left", func() bool { return l.index.Stats().Entries == 0 })
 }
 
 // blockTokens is the size of a block on CPU.
@@ -110,8 +135,18 @@ type oneSource struct{}
 func (oneSource) Name() string                                             { return "test" }
 func (oneSource) Run(context.Context, func(part topology.Part, err error)) {}
 
+// listen connects to the engine's publisher.
 func listen(t *testing.T, e *engine) *listening {
 	t.Helper()
+	l := listenFor(t, e, kvevents.Config{DiscoverPods: true})
+	l.wait("a connection", l.connected)
+	return l
+}
+
+func listenFor(t *testing.T, e *engine, c kvevents.Config) *listening {
+	t.Helper()
+	c.TopicFilter, c.Concurrency = kvevents.DefaultTopicFilter, kvevents.DefaultConcurrency
+	c.SocketPort = kvevents.DefaultSocketPort
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	index, err := kvindex.New(kvindex.Config{Model: model})
 	if err != nil {
@@ -119,9 +154,7 @@ func listen(t *testing.T, e *engine) *listening {
 	}
 	p := pool.New(log, known.Known, []topology.Discovery{oneSource{}})
 	p.Start = func(ctx context.Context, _ *pool.Target) { <-ctx.Done() }
-	l := &listening{t, index, &kvevents.Subscriber{Index: index, Pool: p, Log: log, Config: kvevents.Config{
-		TopicFilter: kvevents.DefaultTopicFilter, Concurrency: kvevents.DefaultConcurrency, DiscoverPods: true,
-		SocketPort: kvevents.DefaultSocketPort}}}
+	l := &listening{t, index, &kvevents.Subscriber{Index: index, Pool: p, Log: log, Config: c}}
 	if err := l.sub.Open(); err != nil {
 		t.Fatal(err)
 	}
@@ -137,11 +170,12 @@ func listen(t *testing.T, e *engine) *listening {
 	})
 	p.Update(ctx, 0, topology.Part{Endpoints: []topology.Endpoint{
 		{Endpoint: snapshot.Endpoint{Name: "e", Address: e.address}}}}, nil)
-	l.wait("a connection", func() bool {
-		all := l.sub.Now()
-		return len(all) == 1 && all[0].Connected && all[0].Failure == ""
-	})
 	return l
+}
+
+func (l *listening) connected() bool {
+	all := l.sub.Now()
+	return len(all) == 1 && all[0].Connected && all[0].Failure == ""
 }
 
 func (l *listening) wait(what string, holds func() bool) {

@@ -35,6 +35,13 @@ func modelServer(t *testing.T, content func() string) string {
 
 // start runs a sidecar until the test ends, with further lines of its configuration, and returns its admin address.
 func start(t *testing.T, ingest, endpoints string, settings ...string) string {
+	t.Helper()
+	return startWith(t, nil, ingest, endpoints, settings...)
+}
+
+// startWith is start with further arguments.
+func startWith(t *testing.T, arguments []string, ingest, endpoints string, settings ...string) string {
+	t.Helper()
 	ports, err := harness.FreePorts(2)
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +58,7 @@ func start(t *testing.T, ingest, endpoints string, settings ...string) string {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		sidecar.Command(ctx, []string{"-c", path}, io.Discard, io.Discard)
+		sidecar.Command(ctx, append([]string{"-c", path}, arguments...), io.Discard, io.Discard)
 	}()
 	t.Cleanup(func() { cancel(); <-done })
 	return admin

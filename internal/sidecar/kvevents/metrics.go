@@ -69,9 +69,8 @@ func (s *subscription) collect(out chan<- prometheus.Metric, gauge func(*prometh
 		{"lost", c.lost.Load()}} {
 		count(eventsDesc, kind.n, kind.name)
 	}
-	mended := c.mended.Load()
-	count(gapsDesc, mended, "mended")
-	count(gapsDesc, max(c.gaps.Load(), mended)-mended, "forgotten")
+	count(gapsDesc, st.Mended, "mended")
+	count(gapsDesc, st.Forgotten, "forgotten")
 	count(batchesDesc, c.batches.Load())
 	count(restartsDesc, c.restarts.Load())
 	up := 0.0

@@ -66,6 +66,15 @@ type Status struct {
 	Lag float64 `json:"lagSeconds"`
 	// Last is when it came.
 	Last time.Time `json:"last,omitzero"`
+	// Stored and Removed are blocks, Cleared is how often all were. PassedOver are events that could not be read, or
+	// whose parents never came.
+	Stored     uint64 `json:"stored"`
+	Removed    uint64 `json:"removed"`
+	Cleared    uint64 `json:"cleared"`
+	PassedOver uint64 `json:"passedOver"`
+	// Mended and Forgotten are gaps in the numbers of batches.
+	Mended    uint64 `json:"mended"`
+	Forgotten uint64 `json:"forgotten"`
 }
 
 const (
@@ -86,7 +95,11 @@ func (s *subscription) note(change func(*Status)) {
 func (s *subscription) now() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.status
+	st, c := s.status, s.stream.counts
+	st.Stored, st.Removed, st.Cleared = c.stored.Load(), c.removed.Load(), c.cleared.Load()
+	st.PassedOver, st.Mended = c.malformed.Load()+c.lost.Load(), c.mended.Load()
+	st.Forgotten = max(c.gaps.Load(), st.Mended) - st.Mended
+	return st
 }
 
 // run dials and follows until ctx ends.

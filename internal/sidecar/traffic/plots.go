@@ -28,6 +28,7 @@ type point struct {
 	step                  int64 // since 1970
 	requests, refused     int
 	input, cached         uint64
+	expectedOf, expected  uint64 // as input and cached, of those whose cached tokens were predicted
 	ttft                  [ttftBins]uint32
 	measured              uint32
 	inFlight, waitingHere map[string]int
@@ -62,6 +63,10 @@ func (p *plots) take(e *follow.Event) {
 	if e.CachedReported {
 		at.input += uint64(e.InputTokens)
 		at.cached += uint64(e.CachedTokens)
+		if e.Predicted {
+			at.expectedOf += uint64(e.InputTokens)
+			at.expected += uint64(min(e.PredictedTokens, e.InputTokens))
+		}
 	}
 	if e.Streamed && e.TTFTMicros > 0 {
 		bin := int(math.Log(max(millis(e.TTFTMicros), 1)) / math.Log(1.1))
@@ -97,6 +102,7 @@ type Plots struct {
 	TTFT50   []*float64            `json:"ttft50"` // milliseconds
 	TTFT90   []*float64            `json:"ttft90"`
 	HitRate  []*float64            `json:"hitRate"` // part of the prompt tokens
+	Expected []*float64            `json:"expectedHitRate"`
 	InFlight map[string][]*float64 `json:"inFlight"`
 	Waiting  map[string][]*float64 `json:"waiting"`
 }
@@ -143,6 +149,7 @@ func (t *Traffic) Plots() Plots {
 		p.Refused = append(p.Refused, number(float64(at.refused)/plotStep.Seconds(), true))
 		p.TTFT50, p.TTFT90 = append(p.TTFT50, at.quantile(.5)), append(p.TTFT90, at.quantile(.9))
 		p.HitRate = append(p.HitRate, number(float64(at.cached)/float64(at.input), at.input > 0))
+		p.Expected = append(p.Expected, number(float64(at.expected)/float64(at.expectedOf), at.expectedOf > 0))
 		for _, name := range names {
 			inFlight, known := at.inFlight[name]
 			p.InFlight[name] = append(p.InFlight[name], number(float64(inFlight), known))

@@ -309,9 +309,9 @@ func TestPlots(t *testing.T) {
 	got := f.Plots()
 	last := plotPoints - 1
 	if len(got.Requests) != plotPoints || *got.Requests[last] != 2 || *got.HitRate[last] != 0.16 ||
-		*got.InFlight["vllm-0"][last] != 1 {
-		t.Errorf("got %v requests/s, hit rate %v, %v in flight, want 2, 0.16 and 1", *got.Requests[last],
-			*got.HitRate[last], *got.InFlight["vllm-0"][last])
+		*got.Expected[last] != 0.1 || *got.InFlight["vllm-0"][last] != 1 {
+		t.Errorf("got %v requests/s, hit rate %v, expected %v, %v in flight, want 2, 0.16, 0.1 and 1",
+			*got.Requests[last], *got.HitRate[last], *got.Expected[last], *got.InFlight["vllm-0"][last])
 	}
 	if ttft := *got.TTFT50[last]; ttft < 950 || ttft > 1050 {
 		t.Errorf("got %v ms, want 1000 within a class", ttft)

@@ -67,9 +67,11 @@ function replication(members) {
 }
 
 function publisher(p) {
+  const gaps = [p.mended && p.mended + " mended", p.forgotten && p.forgotten + " forgotten"].filter(Boolean).join(", ");
   return row(cell(p.endpoint), cell(p.rank, "n"), cell(p.address ?? "connects here"),
     cell(p.connected ? "yes" : "no", p.connected ? "good" : "bad"), cell(Math.round(1000 * p.lagSeconds) + " ms", "n"),
-    cell(p.failure, "bad"));
+    cell(p.stored, "n"), cell(p.removed, "n"), cell(p.cleared, "n"), cell(p.passedOver, p.passedOver ? "n bad" : "n"),
+    cell(gaps, p.forgotten ? "n bad" : "n"), cell(p.failure, "bad"));
 }
 
 // caches shows what is heard of the servers' caches.

@@ -143,10 +143,10 @@ function plot(title, unit, lines) {
 
 async function draw() {
   const p = await (await fetch("plots")).json();
-  const share = p.hitRate.map((v) => v === null ? null : 100 * v);
+  const percent = (line) => line.map((v) => v === null ? null : 100 * v);
   byId("plots").replaceChildren(
     plot("requests each second", "", {routed: p.requests, refused: p.refused}), plot("time to first token", " ms", {p50: p.ttft50, p90: p.ttft90}),
-    plot("prompt tokens found in caches", " %", {all: share}), plot("in flight", "", p.inFlight), plot("waiting", "", p.waiting));
+    plot("prompt tokens found in caches", " %", {reported: percent(p.hitRate), expected: percent(p.expectedHitRate)}), plot("in flight", "", p.inFlight), plot("waiting", "", p.waiting));
 }
 
 // again calls f now and then, whether or not it works.

@@ -24,7 +24,7 @@ const PromptsPath = Path + "/prompts"
 const (
 	// saidAgain is after what time the holders of a prompt's blocks are told of again: an Envoy may have missed it.
 	saidAgain = time.Minute
-	// mostTelling bounds the bytes of events that wait to be told. Beyond them events are dropped.
+	// mostTelling bounds the bytes of events that wait for an Envoy. Beyond them events are dropped.
 	mostTelling = 16 << 20
 	// mostMessage is how many bytes of events go into one message, and the event that takes them beyond it.
 	mostMessage = journal.MaxRelayBytes / 2
@@ -48,7 +48,7 @@ type Background struct {
 
 	instance uint64
 	waiting  chan scoring.PrecisePrompt
-	wake     chan struct{}
+	envoys   []*envoy
 	prompts  *prometheus.CounterVec
 	told     *prometheus.CounterVec
 
@@ -57,18 +57,16 @@ type Background struct {
 	// spoke are the endpoints that have stored something since they were last told to have forgotten all.
 	spoke map[string]bool
 	// resay is when something could not be told: what was said before is said again.
-	resay   int64
-	telling [][]byte
-	bytes   int
-	// untold is how many events wait or are on their way.
-	untold int
+	resay int64
 }
 
 // Start makes it ready.
 func (b *Background) Start() {
 	b.instance = rand.Uint64() | 1
 	b.waiting = make(chan scoring.PrecisePrompt, mostWaiting)
-	b.wake = make(chan struct{}, 1)
+	for _, ingest := range b.Ingests {
+		b.envoys = append(b.envoys, &envoy{Ingest: ingest, wake: make(chan struct{}, 1)})
+	}
 	b.spoke = map[string]bool{}
 	b.known.init()
 	b.prompts = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pintle_prefix_prompts_total",
@@ -80,10 +78,14 @@ func (b *Background) Start() {
 // Collectors are its metrics.
 func (b *Background) Collectors() []prometheus.Collector {
 	untold := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "pintle_prefix_untold",
-		Help: "Changes of what servers have that no Envoy was told of yet."}, func() float64 {
+		Help: "Changes of what servers have that an Envoy was not told of yet, where they are most."}, func() float64 {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		return float64(b.untold)
+		most := 0
+		for _, to := range b.envoys {
+			most = max(most, to.untold)
+		}
+		return float64(most)
 	})
 	return []prometheus.Collector{b.prompts, b.told, untold}
 }

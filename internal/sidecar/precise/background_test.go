@@ -3,9 +3,15 @@ package precise
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/kvindex"
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
@@ -17,7 +23,7 @@ func (b *Background) said(t *testing.T) (all []string) {
 	t.Helper()
 	names := map[uint64]string{journal.EndpointID("a"): "a", journal.EndpointID("b"): "b"}
 	var e journal.Event
-	for events := b.next(); len(events) > 0; {
+	for events := b.next(b.envoys[0]); len(events) > 0; {
 		size, ok := e.Decode(events)
 		if !ok || e.Kind != journal.Held || e.Instance == 0 {
 			t.Fatalf("got %+v, %v", e, ok)
@@ -36,7 +42,8 @@ func (b *Background) said(t *testing.T) (all []string) {
 // so.
 func TestBackground(t *testing.T) {
 	s := newService(t, tenTokens)
-	b := &Background{Index: s.Blocks.Index, Blocks: s.Blocks, Tokens: s.Tokens, Endpoints: s.Endpoints, Log: s.Log}
+	b := &Background{Index: s.Blocks.Index, Blocks: s.Blocks, Tokens: s.Tokens, Endpoints: s.Endpoints, Log: s.Log,
+		Ingests: []config.Ingest{{}}}
 	b.Start()
 	s.Background, s.Blocks.Index = b, b
 	ctx := context.Background()
@@ -90,5 +97,74 @@ func TestBackground(t *testing.T) {
 	b.Take([]byte("no prompt at all, and much longer than a head"))
 	if len(b.waiting) != 0 {
 		t.Error("nonsense is taken for a prompt")
+	}
+}
+
+// TestEnvoysAreToldApart: an Envoy that does not answer keeps no other one from being told, and has what it did not
+// take said again.
+func TestEnvoysAreToldApart(t *testing.T) {
+	release, taken := make(chan struct{}), make(chan int, 16)
+	serve := func(answer http.HandlerFunc) config.Ingest {
+		server := httptest.NewServer(answer)
+		t.Cleanup(server.Close)
+		return config.Ingest{Name: server.URL, URL: server.URL}
+	}
+	hanging := serve(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	answering := serve(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		taken <- len(body)
+	})
+	s := newService(t, tenTokens)
+	b := &Background{Index: s.Blocks.Index, Blocks: s.Blocks, Tokens: s.Tokens, Endpoints: s.Endpoints, Log: s.Log,
+		Ingests: []config.Ingest{hanging, answering}, Token: func() string { return "secret-token" }}
+	b.Start()
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { b.Run(ctx) })
+	defer running.Wait()
+	defer cancel()
+	say := func(hash uint64) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.tell("a", 1, []uint64{hash}, 1)
+	}
+	for i := range uint64(3) {
+		say(i)
+		select {
+		case <-taken:
+		case <-time.After(time.Minute):
+			t.Fatalf("change %d did not come while the other Envoy hangs", i)
+		}
+	}
+	close(release)
+	b.wantUntold(t, 0)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.resay == 0 {
+		t.Error("what the hanging Envoy did not take is not to be said again")
+	}
+}
+
+func (b *Background) wantUntold(t *testing.T, want int) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		b.mu.Lock()
+		got := max(b.envoys[0].untold, b.envoys[1].untold)
+		b.mu.Unlock()
+		if got == want {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d changes are untold, want %d", got, want)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
@@ -32,61 +33,75 @@ func (b *Background) tell(endpoint string, chain uint64, blocks []uint64, held i
 	}
 }
 
+// envoy is one that is told of changes, without waiting for others. What waits is bounded; b.mu guards it.
+type envoy struct {
+	config.Ingest
+	wake    chan struct{}
+	waiting [][]byte
+	bytes   int
+	// untold is how many events wait or are on their way.
+	untold int
+}
+
 func (b *Background) enqueue(e *journal.Event) {
 	e.Kind, e.Time, e.Instance = journal.Held, time.Now().UnixNano(), b.instance
 	encoded := bytes.Clone(journal.AppendEvent(nil, e))
-	if b.bytes+len(encoded) > mostTelling {
-		b.resay = e.Time
-		b.told.WithLabelValues("dropped").Inc()
-		return
-	}
-	b.telling, b.bytes, b.untold = append(b.telling, encoded), b.bytes+len(encoded), b.untold+1
-	select {
-	case b.wake <- struct{}{}:
-	default:
+	for _, to := range b.envoys {
+		if to.bytes+len(encoded) > mostTelling {
+			b.resay = e.Time
+			b.told.WithLabelValues("dropped").Inc()
+			continue
+		}
+		to.waiting, to.bytes, to.untold = append(to.waiting, encoded), to.bytes+len(encoded), to.untold+1
+		select {
+		case to.wake <- struct{}{}:
+		default:
+		}
 	}
 }
 
-// Run tells Envoys until ctx ends.
+// Run tells Envoys until ctx ends, each at its own pace.
 func (b *Background) Run(ctx context.Context) {
-	clients := make([]*http.Client, len(b.Ingests))
-	for i := range clients {
-		clients[i] = &http.Client{Transport: b.Ingests[i].Transport(), Timeout: tellTimeout}
-		defer clients[i].CloseIdleConnections()
+	var tellers sync.WaitGroup
+	for _, to := range b.envoys {
+		tellers.Go(func() { b.run(ctx, to) })
 	}
+	tellers.Wait()
+}
+
+func (b *Background) run(ctx context.Context, to *envoy) {
+	client := &http.Client{Transport: to.Transport(), Timeout: tellTimeout}
+	defer client.CloseIdleConnections()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-b.wake:
+		case <-to.wake:
 		}
-		for events := b.next(); len(events) > 0; events = b.next() {
-			message := journal.AppendRelay(nil, journal.AnyMark, journal.AnyMark, events)
-			for i, client := range clients {
-				b.post(ctx, client, b.Ingests[i], message)
-			}
+		for events := b.next(to); len(events) > 0; events = b.next(to) {
+			b.post(ctx, client, to, journal.AppendRelay(nil, journal.AnyMark, journal.AnyMark, events))
 			b.mu.Lock()
-			b.untold = len(b.telling)
+			to.untold = len(to.waiting)
 			b.mu.Unlock()
 		}
 	}
 }
 
-// next takes events that wait.
-func (b *Background) next() (events []byte) {
+// next takes events that wait for an Envoy.
+func (b *Background) next(to *envoy) (events []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := 0
-	for n < len(b.telling) && len(events) < mostMessage {
-		events = append(events, b.telling[n]...)
+	for n < len(to.waiting) && len(events) < mostMessage {
+		events = append(events, to.waiting[n]...)
 		n++
 	}
-	b.telling = slices.Delete(b.telling, 0, n)
-	b.bytes -= len(events)
+	to.waiting = slices.Delete(to.waiting, 0, n)
+	to.bytes -= len(events)
 	return events
 }
 
-func (b *Background) post(ctx context.Context, client *http.Client, to config.Ingest, message []byte) {
+func (b *Background) post(ctx context.Context, client *http.Client, to *envoy, message []byte) {
 	request, err := to.Request(ctx, http.MethodPost, "/events", b.Token(), bytes.NewReader(message))
 	status := 0
 	if err == nil {

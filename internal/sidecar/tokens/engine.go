@@ -112,7 +112,7 @@ func post(ctx context.Context, s *Server, path string, question []byte, answer a
 	case response.StatusCode == http.StatusBadRequest || response.StatusCode == http.StatusUnprocessableEntity:
 		return ErrNone("refused")
 	case response.StatusCode != http.StatusOK:
-		return fmt.Errorf("%s%s answers %s", s.URL, path, response.Status)
+		return fmt.Errorf("%s%s answers %d", s.URL, path, response.StatusCode)
 	}
 	if json.Unmarshal(content, answer) != nil {
 		return errors.New(s.URL + path + " does not answer with tokens")

@@ -47,7 +47,12 @@ type grpcError struct {
 }
 
 // Error implements error.
-func (e *grpcError) Error() string { return fmt.Sprintf("gRPC status %d: %s", e.code, e.message) }
+func (e *grpcError) Error() string {
+	if e.message == "" {
+		return fmt.Sprintf("gRPC status %d", e.code)
+	}
+	return fmt.Sprintf("gRPC status %d: %s", e.code, e.message)
+}
 
 // The status codes that are told apart.
 const (

@@ -90,7 +90,7 @@ func (s *service) Tokens(ctx context.Context, p *Prompt) (Encoded, error) {
 }
 
 // ask calls a method once the model is loaded. The service says of all mistakes alike that they are its own: one that
-// has the model and fails again does not take the prompt.
+// has the model and fails again does not take the prompt. Its words are left out of errors: they may be the prompt's.
 func (s *service) ask(ctx context.Context, method string, question []byte) ([]byte, error) {
 	var said *grpcError
 	for again := false; ; again = true {
@@ -98,8 +98,11 @@ func (s *service) ask(ctx context.Context, method string, question []byte) ([]by
 			return nil, err
 		}
 		answer, err := s.client.call(ctx, serviceMethod+method, question)
-		if err == nil || !errors.As(err, &said) || said.code != grpcInternal {
+		if err == nil || !errors.As(err, &said) {
 			return answer, err
+		}
+		if said.code != grpcInternal {
+			return nil, &grpcError{code: said.code}
 		}
 		if again {
 			return nil, ErrNone("refused")

@@ -137,8 +137,8 @@ func TestServiceFailures(t *testing.T) {
 		{"it can", "InitializeTokenizer", `success: true`, 2, []uint32{1, 2, 300}, ""},
 		{"it has been started anew", "", "", 3, []uint32{1, 2, 300}, ""},
 		{"it does not take the prompt", "RenderCompletion", "13 too long", 3, nil, "refused"},
-		{"it is busy", "RenderCompletion", "8 too many", 1, nil, "gRPC status 8: too many"},
-		{"it fails", "RenderCompletion", `error_message: "oh"`, 1, nil, "tokenizer service: oh"},
+		{"it is busy", "RenderCompletion", "8 too many", 1, nil, "gRPC status 8"},
+		{"it fails", "RenderCompletion", `error_message: "oh"`, 1, nil, "tokenizer service: it failed"},
 		{"it is old", "RenderCompletion", "12 what?", 1, []uint32{9}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

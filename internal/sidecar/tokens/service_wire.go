@@ -133,13 +133,16 @@ func readLoaded(message []byte) error {
 	return err
 }
 
+// errFailed leaves out what the service says of it, which may be the prompt's words.
+var errFailed = errors.New("tokenizer service: it failed")
+
 // readRendered reads a RenderChatCompletionResponse, or a RenderCompletionResponse.
 func readRendered(message []byte, chat bool) (r rendered, err error) {
 	media, succeeded := protowire.Number(3), protowire.Number(4)
 	if !chat {
 		media, succeeded = 0, 3
 	}
-	success, said := false, ""
+	success := false
 	err = eachField(message, func(f wireField) (err error) {
 		switch f.number {
 		case 2:
@@ -148,13 +151,11 @@ func readRendered(message []byte, chat bool) (r rendered, err error) {
 			r.Features, err = readFeatures(f.bytes)
 		case succeeded:
 			success = f.value != 0
-		case succeeded + 1:
-			said = string(f.bytes)
 		}
 		return err
 	})
 	if err == nil && !success {
-		err = errors.New("tokenizer service: " + said)
+		err = errFailed
 	}
 	return r, err
 }

@@ -49,8 +49,10 @@ type Background struct {
 	instance uint64
 	waiting  chan scoring.PrecisePrompt
 	envoys   []*envoy
-	prompts  *prometheus.CounterVec
-	told     *prometheus.CounterVec
+	// hanging is for how long an Envoy may take for a message.
+	hanging time.Duration
+	prompts *prometheus.CounterVec
+	told    *prometheus.CounterVec
 
 	mu    sync.Mutex
 	known texts
@@ -67,6 +69,7 @@ func (b *Background) Start() {
 	for _, ingest := range b.Ingests {
 		b.envoys = append(b.envoys, &envoy{Ingest: ingest, wake: make(chan struct{}, 1)})
 	}
+	b.hanging = tellTimeout
 	b.spoke = map[string]bool{}
 	b.known.init()
 	b.prompts = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pintle_prefix_prompts_total",

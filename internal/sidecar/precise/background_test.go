@@ -3,13 +3,8 @@ package precise
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"slices"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/kvindex"
@@ -18,12 +13,18 @@ import (
 	"github.com/pintle-dev/pintle/state"
 )
 
-// said takes what waits to be told, as text.
+// said takes what waits for the first Envoy, as text.
 func (b *Background) said(t *testing.T) (all []string) {
+	t.Helper()
+	return heard(t, b.next(b.envoys[0]))
+}
+
+// heard is what an Envoy understands of events, as text.
+func heard(t *testing.T, events []byte) (all []string) {
 	t.Helper()
 	names := map[uint64]string{journal.EndpointID("a"): "a", journal.EndpointID("b"): "b"}
 	var e journal.Event
-	for events := b.next(b.envoys[0]); len(events) > 0; {
+	for len(events) > 0 {
 		size, ok := e.Decode(events)
 		if !ok || e.Kind != journal.Held || e.Instance == 0 {
 			t.Fatalf("got %+v, %v", e, ok)
@@ -38,21 +39,32 @@ func (b *Background) said(t *testing.T) (all []string) {
 	return all
 }
 
+// inBackground has a service learn after decisions and tell Envoys.
+func inBackground(s *Service, envoys ...config.Ingest) *Background {
+	b := &Background{Index: s.Blocks.Index, Blocks: s.Blocks, Tokens: s.Tokens, Endpoints: s.Endpoints, Token: s.Token,
+		Ingests: envoys, Log: s.Log}
+	b.Start()
+	s.Background, s.Blocks.Index = b, b
+	return b
+}
+
+// fourBlocks is a prompt of 10 tokens and 40 bytes: two whole blocks of 4 tokens are 32 bytes, which are four blocks of
+// text of 8 bytes.
+func fourBlocks() *scoring.PrecisePrompt {
+	return &scoring.PrecisePrompt{API: "completions", Chain: state.Chain{BlockBytes: 8}.ID(),
+		Blocks: []uint64{71, 72, 73, 74, 75}, TextBytes: 40, Body: []byte(`{"model":"m","prompt":"a"}`)}
+}
+
 // TestBackground: of a prompt that was handed over it is told which blocks of its text servers have, whenever they say
 // so.
 func TestBackground(t *testing.T) {
 	s := newService(t, tenTokens)
-	b := &Background{Index: s.Blocks.Index, Blocks: s.Blocks, Tokens: s.Tokens, Endpoints: s.Endpoints, Log: s.Log,
-		Ingests: []config.Ingest{{}}}
-	b.Start()
-	s.Background, s.Blocks.Index = b, b
+	b := inBackground(s, config.Ingest{Name: "an Envoy"})
 	ctx := context.Background()
 	prompt := kvindex.Prompt{Tokens: []uint32{1, 2, 3, 4, 5, 6, 7, 8}}
 	keys := kvindex.Keys(nil, s.Blocks.Root("", "m"), 4, &prompt)
 	at := func(name string) kvindex.Publisher { return kvindex.Publisher{Endpoint: name} }
-	// 10 tokens are 40 bytes: two whole blocks of 4 tokens are 32 bytes, which are four blocks of text of 8 bytes.
-	handed := scoring.PrecisePrompt{API: "completions", Chain: state.Chain{BlockBytes: 8}.ID(),
-		Blocks: []uint64{71, 72, 73, 74, 75}, TextBytes: 40, Body: []byte(`{"model":"m","prompt":"a"}`)}
+	handed := fourBlocks()
 	add := func(name string, tier kvindex.Tier, hashes []uint64, keys []kvindex.Key) func() error {
 		return func() error { return s.Blocks.Add(ctx, at(name), tier, hashes, keys) }
 	}
@@ -97,74 +109,5 @@ func TestBackground(t *testing.T) {
 	b.Take([]byte("no prompt at all, and much longer than a head"))
 	if len(b.waiting) != 0 {
 		t.Error("nonsense is taken for a prompt")
-	}
-}
-
-// TestEnvoysAreToldApart: an Envoy that does not answer keeps no other one from being told, and has what it did not
-// take said again.
-func TestEnvoysAreToldApart(t *testing.T) {
-	release, taken := make(chan struct{}), make(chan int, 16)
-	serve := func(answer http.HandlerFunc) config.Ingest {
-		server := httptest.NewServer(answer)
-		t.Cleanup(server.Close)
-		return config.Ingest{Name: server.URL, URL: server.URL}
-	}
-	hanging := serve(func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case <-release:
-		case <-r.Context().Done():
-		}
-		w.WriteHeader(http.StatusServiceUnavailable)
-	})
-	answering := serve(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
-		taken <- len(body)
-	})
-	s := newService(t, tenTokens)
-	b := &Background{Index: s.Blocks.Index, Blocks: s.Blocks, Tokens: s.Tokens, Endpoints: s.Endpoints, Log: s.Log,
-		Ingests: []config.Ingest{hanging, answering}, Token: func() string { return "secret-token" }}
-	b.Start()
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() { b.Run(ctx) })
-	defer running.Wait()
-	defer cancel()
-	say := func(hash uint64) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.tell("a", 1, []uint64{hash}, 1)
-	}
-	for i := range uint64(3) {
-		say(i)
-		select {
-		case <-taken:
-		case <-time.After(time.Minute):
-			t.Fatalf("change %d did not come while the other Envoy hangs", i)
-		}
-	}
-	close(release)
-	b.wantUntold(t, 0)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.resay == 0 {
-		t.Error("what the hanging Envoy did not take is not to be said again")
-	}
-}
-
-func (b *Background) wantUntold(t *testing.T, want int) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		b.mu.Lock()
-		got := max(b.envoys[0].untold, b.envoys[1].untold)
-		b.mu.Unlock()
-		if got == want {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%d changes are untold, want %d", got, want)
-		}
 	}
 }

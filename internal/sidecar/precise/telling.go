@@ -70,7 +70,7 @@ func (b *Background) Run(ctx context.Context) {
 }
 
 func (b *Background) run(ctx context.Context, to *envoy) {
-	client := &http.Client{Transport: to.Transport(), Timeout: tellTimeout}
+	client := &http.Client{Transport: to.Transport(), Timeout: b.hanging}
 	defer client.CloseIdleConnections()
 	for {
 		select {

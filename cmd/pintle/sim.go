@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/command"
+	"github.com/pintle-dev/pintle/internal/kvpub"
 	"github.com/pintle-dev/pintle/internal/sim"
 )
 
@@ -23,8 +25,10 @@ type simOptions struct {
 	address string
 	// events and replay are where the first server publishes KV events, and is asked for them again; empty is nowhere.
 	events, replay string
-	count          int
-	config         sim.Config
+	// form is how events are written.
+	form   string
+	count  int
+	config sim.Config
 }
 
 // runSim serves simulated model servers until it gets SIGINT or SIGTERM. It returns the exit code: 2 for a wrong flag,
@@ -76,6 +80,8 @@ func newSimFlags() (*flag.FlagSet, *simOptions) {
 	f.StringVar(&o.replay, "kv-events-replay", "",
 		"address where the first server is asked for old events; faults of both are ordered by POST /sim/events "+
 			`{"fault":"lose|skip|unknown|torn|clear|restart|none","count":1}`)
+	f.StringVar(&o.form, "kv-events-form", string(kvpub.Maps),
+		"how events are written: map as vLLM does, array as it did before 0.12, or sglang, without adapters and salts")
 	f.IntVar(&o.count, "count", 1, "number of independent servers, on consecutive ports")
 	f.Var((*namesFlag)(&c.Models), "model",
 		"model name, repeatable or a comma list; the first labels the metrics (default sim-model)")
@@ -109,6 +115,8 @@ func checkSimFlags(f *flag.FlagSet, o *simOptions) error {
 	switch {
 	case o.events == "" && o.replay != "":
 		return fmt.Errorf("flag -kv-events-replay %s: want -kv-events, too", o.replay)
+	case !slices.Contains(sim.EventForms, kvpub.Form(o.form)):
+		return fmt.Errorf("flag -kv-events-form %s: want map, array or sglang", o.form)
 	case o.events != "" && o.config.Instant:
 		return fmt.Errorf("flag -kv-events %s: an -instant server has no cache to tell of", o.events)
 	}
@@ -195,7 +203,7 @@ func newSimServers(o simOptions) ([]simServer, error) {
 		}
 		servers[i] = simServer{Server: server, name: config.Name, address: addresses[i]}
 		if events != nil {
-			servers[i].events = &sim.EventOptions{Address: events[i]}
+			servers[i].events = &sim.EventOptions{Address: events[i], Form: kvpub.Form(o.form)}
 		}
 		if replay != nil {
 			servers[i].events.Replay = replay[i]

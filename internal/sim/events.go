@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"net"
@@ -20,18 +21,25 @@ type EventOptions struct {
 	Replay string
 	// Endpoint is the server's own address, for the topic kv@ENDPOINT@MODEL, by which llm-d and Heimdall know it.
 	Endpoint string
+	// Form is how events are written; empty is kvpub.Maps. SGLang's knows no adapters and no salts, and its replays
+	// have no topic.
+	Form kvpub.Form
 }
+
+// EventForms are the values of EventOptions.Form.
+var EventForms = []kvpub.Form{kvpub.Maps, kvpub.Arrays, kvpub.Short}
 
 // PublishEvents has the server publish its cache's events until Close. It is called once, before the first request.
 func (s *Server) PublishEvents(o EventOptions) error {
+	form := cmp.Or(o.Form, kvpub.Maps)
 	publisher, err := kvpub.New(kvpub.Options{Listen: o.Address, Replay: o.Replay,
-		Topic: "kv@" + o.Endpoint + "@" + s.config.Models[0]})
+		Topic: "kv@" + o.Endpoint + "@" + s.config.Models[0], ShortReplay: form == kvpub.Short})
 	if err != nil {
 		return err
 	}
 	s.engine.mu.Lock()
 	defer s.engine.mu.Unlock()
-	s.engine.cache.events = &kvEvents{publisher: publisher}
+	s.engine.cache.events = &kvEvents{publisher: publisher, form: form}
 	return nil
 }
 
@@ -52,6 +60,7 @@ func (s *Server) events() *kvEvents {
 // kvEvents collects what a cache does, and publishes it in batches. The engine's lock guards it. Of nil nobody hears.
 type kvEvents struct {
 	publisher *kvpub.Publisher
+	form      kvpub.Form
 	pending   []kvpub.Event
 	fault     string // of the next batches, left of them
 	left      int
@@ -125,7 +134,7 @@ func (e *kvEvents) flush() {
 	if fault == "unknown" {
 		e.pending = slices.Insert(e.pending, 0, kvpub.Event{Kind: "BlockPondered"})
 	}
-	payload := kvpub.AppendBatch(nil, kvpub.Maps, float64(time.Now().UnixNano())/1e9, 0, e.pending)
+	payload := kvpub.AppendBatch(nil, e.form, float64(time.Now().UnixNano())/1e9, 0, e.pending)
 	if fault == "torn" {
 		payload = payload[:len(payload)/2]
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pintle-dev/pintle/internal/kvpub"
 	"github.com/pintle-dev/pintle/internal/sidecar/kvindex"
 	"github.com/pintle-dev/pintle/internal/sim"
 )
@@ -23,7 +24,7 @@ type simulated struct {
 const simBlock = 4
 
 // newSimulated starts a server with room for so many blocks.
-func newSimulated(t *testing.T, blocks int, replay string) *simulated {
+func newSimulated(t *testing.T, blocks int, replay string, form kvpub.Form) *simulated {
 	t.Helper()
 	engine, err := sim.New(sim.Config{Models: []string{"m"}, Adapters: []string{"adapter"}, Blocks: blocks,
 		BlockTokens: simBlock, PrefillTokensPerSecond: 1e9, TimePerOutputToken: -1})
@@ -37,7 +38,7 @@ func newSimulated(t *testing.T, blocks int, replay string) *simulated {
 	}
 	address := l.Addr().String()
 	if err := engine.PublishEvents(sim.EventOptions{Address: "127.0.0.1:0", Replay: replay,
-		Endpoint: address}); err != nil {
+		Endpoint: address, Form: form}); err != nil {
 		t.Fatal(err)
 	}
 	go func() { _ = engine.Serve(l) }()
@@ -132,12 +133,22 @@ func (s *simulated) strike(fault string) {
 // TestSimulatedServer: what the index says of prompts before they are sent to a simulated server is what it finds in
 // its cache, with evictions, adapters and salts.
 func TestSimulatedServer(t *testing.T) {
-	s := newSimulated(t, 120, "127.0.0.1:0")
+	for _, form := range sim.EventForms {
+		t.Run(string(form), func(t *testing.T) { agreesWithServer(t, form) })
+	}
+}
+
+func agreesWithServer(t *testing.T, form kvpub.Form) {
+	s := newSimulated(t, 120, "127.0.0.1:0", form)
+	models, salts, groups := []string{"m", "m", "adapter"}, []string{"", "", "tenant"}, 6
+	if form == kvpub.Short { // which knows of neither
+		models, salts, groups = models[:1], salts[:1], 20
+	}
 	random := rand.New(rand.NewPCG(3, 5))
 	hits := 0
 	for i := range 200 {
-		text := fmt.Sprint("group ", random.IntN(6), strings.Repeat(" and so on", 5+random.IntN(20)))
-		model, salt := []string{"m", "m", "adapter"}[random.IntN(3)], []string{"", "", "tenant"}[random.IntN(3)]
+		text := fmt.Sprint("group ", random.IntN(groups), strings.Repeat(" and so on", 5+random.IntN(20)))
+		model, salt := models[random.IntN(len(models))], salts[random.IntN(len(salts))]
 		s.heard()
 		known, there := s.knows(model, salt, text), s.has(model, salt, text)
 		cached := s.send(model, salt, text)
@@ -175,39 +186,44 @@ func TestSimulatedFaults(t *testing.T) {
 		{"a cleared cache", "clear", replay, [3]bool{false, true, true}, "0 0 0 0"},
 		{"a restart", "restart", replay, [3]bool{false, true, true}, "0 0 0 1"},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			s := newSimulated(t, 1000, tc.replay)
-			var prompts [3]string
-			for i := range prompts {
-				prompts[i] = fmt.Sprint(i, strings.Repeat(" of three", 20))
-			}
-			whole := s.tokens(prompts[0])
-			s.send("m", "", prompts[0])
-			s.wait("the first prompt", func() bool { return s.knows("m", "", prompts[0]) == whole })
-			if s.strike(tc.fault); tc.fault == "restart" {
-				s.wait("nothing to be left", func() bool { return s.subscriber.Index.Stats().Entries == 0 })
-				s.wait("a subscriber again", func() bool { return s.get("/sim/events")["subscribers"] == 1 })
-			}
-			s.send("m", "", prompts[1])
-			s.send("m", "", prompts[2])
-			s.wait("the last prompt", func() bool { return s.knows("m", "", prompts[2]) == whole })
-			for i, text := range prompts {
-				want := 0
-				if tc.known[i] {
-					want = whole
-				}
-				if got := s.knows("m", "", text); got != want {
-					t.Errorf("prompt %d: %d tokens are known, want %d", i, got, want)
-				}
-			}
-			c := s.count(s.servers[0])
-			counts := fmt.Sprint(c.gaps.Load(), c.mended.Load(), c.malformed.Load(), c.restarts.Load())
-			if counts != tc.counts {
-				t.Errorf("got gaps, mended, malformed and restarts %s, want %s", counts, tc.counts)
-			}
-		})
+		for _, form := range sim.EventForms {
+			t.Run(fmt.Sprint(tc.name, ", ", form), func(t *testing.T) {
+				t.Parallel()
+				strikes(t, newSimulated(t, 1000, tc.replay, form), tc.fault, tc.known, tc.counts)
+			})
+		}
 	}
+}
+
+// strikes sends three prompts, of which the fault strikes when the second is sent.
+func strikes(t *testing.T, s *simulated, fault string, known [3]bool, want string) {
+	var prompts [3]string
+	for i := range prompts {
+		prompts[i] = fmt.Sprint(i, strings.Repeat(" of three", 20))
+	}
+	whole := s.tokens(prompts[0])
+	s.send("m", "", prompts[0])
+	s.wait("the first prompt", func() bool { return s.knows("m", "", prompts[0]) == whole })
+	if s.strike(fault); fault == "restart" {
+		s.wait("nothing to be left", func() bool { return s.subscriber.Index.Stats().Entries == 0 })
+		s.wait("a subscriber again", func() bool { return s.get("/sim/events")["subscribers"] == 1 })
+	}
+	s.send("m", "", prompts[1])
+	s.send("m", "", prompts[2])
+	s.wait("the last prompt", func() bool { return s.knows("m", "", prompts[2]) == whole })
+	for i, text := range prompts {
+		want := 0
+		if known[i] {
+			want = whole
+		}
+		if got := s.knows("m", "", text); got != want {
+			t.Errorf("prompt %d: %d tokens are known, want %d", i, got, want)
+		}
+	}
+	c := s.count(s.servers[0])
+	s.wait("gaps, mended, malformed and restarts "+want, func() bool { // a gap is mended before that is counted
+		return fmt.Sprint(c.gaps.Load(), c.mended.Load(), c.malformed.Load(), c.restarts.Load()) == want
+	})
 }
 
 // tokens is how many tokens the full blocks of a prompt have.

@@ -30,6 +30,8 @@ type subscription struct {
 	known bool
 	last  uint64
 	sum   uint64
+	// nameless is set while a replay without a topic waits for one.
+	nameless bool
 	// fresh is set until the first message of a connection: only then may an engine be another one than before.
 	fresh bool
 	// dirty is set while the index could not be told that all is forgotten.
@@ -202,7 +204,7 @@ func (s *subscription) message(ctx context.Context, frames [][]byte) error {
 		s.stream.counts.malformed.Add(1)
 		return nil
 	}
-	if err := s.topic(string(frames[0])); err != nil {
+	if err := s.named(ctx, string(frames[0])); err != nil {
 		return err
 	}
 	number := binary.BigEndian.Uint64(frames[1])
@@ -263,6 +265,24 @@ func (s *subscription) topic(topic string) error {
 	}
 	if model != s.stream.base {
 		s.stream.base = model
+	}
+	return nil
+}
+
+// named takes a live message's topic. SGLang's replays have none: what was replayed before went by the configuration's
+// model, or waits for the first topic where there is none.
+func (s *subscription) named(ctx context.Context, topic string) error {
+	before := s.stream.base
+	if err := s.topic(topic); err != nil {
+		return err
+	}
+	if s.nameless && !s.known {
+		s.nameless = false
+		_, err := s.replayFrom(ctx, 0, true)
+		return err
+	}
+	if s.known && before == "" && s.stream.base != "" && s.stream.base != s.stream.index.Model() {
+		return s.relearn(ctx)
 	}
 	return nil
 }
@@ -354,6 +374,9 @@ func (s *subscription) replayFrom(ctx context.Context, from uint64, anew bool) (
 					if s.forget(ctx); s.dirty {
 						return false, errIndex
 					}
+				}
+				if s.nameless = topic == "" && s.stream.base == "" && s.stream.index.Model() == ""; s.nameless {
+					return false, nil
 				}
 				if topic != "" {
 					if foreign = s.topic(topic); foreign != nil {

@@ -38,6 +38,9 @@ func New(c Config) (*Indexer, error) {
 	return x, nil
 }
 
+// Model is the base model by the configuration, empty where that names none.
+func (x *Indexer) Model() string { return x.config.Model }
+
 // Root returns the key that the blocks of a publisher begin with: those of an adapter when lora names one, else those
 // of the base model, which the topic may name.
 func (x *Indexer) Root(lora, base string) Key {

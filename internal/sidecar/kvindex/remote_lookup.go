@@ -101,9 +101,9 @@ func (r *remote) stepFields(runs map[string]*run, i int, fields []string, endpoi
 		if len(parts) != 4 || !endpoints[parts[3]] || !known.believes(parts[0], heardField(parts[1], parts[3])) {
 			continue
 		}
-		rank, _ := strconv.Atoi(parts[1])
+		rank, rankErr := strconv.Atoi(parts[1])
 		tier, err := strconv.Atoi(parts[2])
-		if err != nil || tier < 0 || tier >= Tiers {
+		if rankErr != nil || rank < 0 || err != nil || tier < 0 || tier >= Tiers {
 			continue
 		}
 		who := parts[0] + "|" + parts[1] + "|" + parts[3]

@@ -45,9 +45,13 @@ func tenTokens(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (s *Service) ask(path, token, body string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
+	return s.askOf(context.Background(), tokens.APICompletions, path, token, strings.NewReader(body))
+}
+
+func (s *Service) askOf(ctx context.Context, api, path, token string, body io.Reader) *httptest.ResponseRecorder {
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, path, body)
 	r.Header.Set("Authorization", "Bearer "+token)
-	r.Header.Set("X-Pintle-Api", "completions")
+	r.Header.Set("X-Pintle-Api", api)
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
 	return w

@@ -90,7 +90,8 @@ func tokenize(p *Prompt) map[string]any {
 	return q
 }
 
-// post asks a server and decodes its answer. A server that does not take the prompt says that it has no tokens.
+// post asks a server and decodes its answer. A server that does not take the prompt says that it has no tokens. No
+// error has words of the server: they may be the prompt's.
 func post(ctx context.Context, s *Server, path string, question []byte, answer any) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+path, bytes.NewReader(question))
 	if err != nil {
@@ -100,22 +101,25 @@ func post(ctx context.Context, s *Server, path string, question []byte, answer a
 		request.Header[name] = values
 	}
 	request.Header.Set("Content-Type", "application/json")
-	response, err := s.Client.Do(request)
+	who := request.URL.Redacted()
+	client := *s.Client
+	client.CheckRedirect = stay
+	response, err := client.Do(request)
 	if err != nil {
-		return err
+		return unanswered(who, err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	content, err := io.ReadAll(io.LimitReader(response.Body, mostAnswer))
 	switch {
 	case err != nil:
-		return err
+		return unanswered(who, err)
 	case response.StatusCode == http.StatusBadRequest || response.StatusCode == http.StatusUnprocessableEntity:
 		return ErrNone("refused")
 	case response.StatusCode != http.StatusOK:
-		return fmt.Errorf("%s%s answers %d", s.URL, path, response.StatusCode)
+		return fmt.Errorf("%s answers %d", who, response.StatusCode)
 	}
 	if json.Unmarshal(content, answer) != nil {
-		return errors.New(s.URL + path + " does not answer with tokens")
+		return errors.New(who + " does not answer with tokens")
 	}
 	return nil
 }

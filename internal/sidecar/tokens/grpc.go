@@ -32,7 +32,7 @@ func newGRPC(network, address string) *grpcClient {
 	if network == "tcp" {
 		host = address
 	}
-	return &grpcClient{host, &http.Client{Transport: &http.Transport{
+	return &grpcClient{host, &http.Client{CheckRedirect: stay, Transport: &http.Transport{
 		Protocols: protocols, DisableCompression: true, IdleConnTimeout: 10 * time.Minute,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return dialer.DialContext(ctx, network, address)
@@ -78,12 +78,12 @@ func (c *grpcClient) call(ctx context.Context, method string, message []byte) ([
 	}
 	response, err := c.client.Do(request)
 	if err != nil {
-		return nil, err
+		return nil, unanswered(method, err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(response.Body, mostAnswer))
 	if err != nil {
-		return nil, err
+		return nil, unanswered(method, err)
 	}
 	if response.StatusCode != http.StatusOK ||
 		!strings.HasPrefix(response.Header.Get("Content-Type"), grpcType) {

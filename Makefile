@@ -147,8 +147,8 @@ e2e-istio: build bin/pintle-failpoint.wasm $(image) $(istio) ## Tests with a rea
 	  echo "tests with Istio took $$((SECONDS - began)) s (bar: 180 s, and 1800 s with the first builds)"
 
 .PHONY: bars
-bars: build ## What has to be done within a time: start-up, following load and caches, an hour's replay, predictions, KV events, 200 servers for a minute. For an idle machine
-	PINTLE_BARS=1 $(GO) test -count=1 -v -run 'TestStartUp$$|TestFollow$$' ./e2e
+bars: build ## What has to be done within a time: start-up, following load and caches, an hour's replay, predictions, KV events and what is killed around them, 200 servers for a minute. For an idle machine
+	PINTLE_BARS=1 $(GO) test -count=1 -v -run 'TestStartUp$$|TestFollow$$|TestPreciseCaches$$' ./e2e
 	PINTLE_BARS=1 $(GO) test -count=1 -v -run 'TestHour$$' ./internal/replay
 	PINTLE_BARS=1 $(GO) test -count=1 -v -run 'TestCosts$$' ./scoring
 	PINTLE_BARS=1 $(GO) test -count=1 -v -run 'TestKVBars$$' ./internal/sidecar/kvevents

@@ -90,6 +90,8 @@ func newSimFlags() (*flag.FlagSet, *simOptions) {
 	f.IntVar(&c.MaxRunning, "max-num-seqs", 32, "batch slots")
 	f.IntVar(&c.BlockTokens, "block-size", 16, "tokens in a block of KV cache")
 	f.IntVar(&c.Blocks, "num-blocks", 8192, "blocks of KV cache; they also bound the context length")
+	f.IntVar(&c.OffloadBlocks, "offload-blocks", 0,
+		"evicted blocks that are kept in the CPU's memory, and loaded again in no time")
 	f.Float64Var(&c.PrefillTokensPerSecond, "prefill-tokens-per-second", 8000,
 		"speed of prefill of uncached prompt tokens")
 	f.DurationVar(&c.TimePerOutputToken, "time-per-output-token", 20*time.Millisecond,

@@ -28,6 +28,7 @@ func TestSimFlagMistakes(t *testing.T) {
 		{"events' ports", "-kv-events 127.0.0.1:65535 -count 2",
 			`flag -kv-events "127.0.0.1:65535": want a port such that 2 consecutive ones`},
 		{"replay", "-kv-events :1 -kv-events-replay :x", `flag -kv-events-replay ":x": want a port such that`},
+		{"offload", "-offload-blocks -1", "flag -offload-blocks -1: want 0 to 16777216"},
 		{"form", "-kv-events :1 -kv-events-form json", "flag -kv-events-form json: want map, array or sglang"},
 		{"replay alone", "-kv-events-replay :1", "flag -kv-events-replay :1: want -kv-events, too"},
 		{"events of no cache", "-kv-events :1 -instant", "flag -kv-events :1: an -instant server has no cache"},

@@ -91,9 +91,9 @@ func (s *Server) lookup(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.engine.mu.Lock()
-	blocks := s.engine.cache.lookup(q.prompt.blockHashes(s.config.BlockTokens, q.salt))
+	blocks := s.engine.cache.known(q.prompt.blockHashes(s.config.BlockTokens, q.salt))
 	s.engine.mu.Unlock()
-	writeJSON(w, http.StatusOK, map[string]int{"blocks": len(blocks)})
+	writeJSON(w, http.StatusOK, map[string]int{"blocks": blocks})
 }
 
 // embeddings answers with unit vectors that depend on model and text alone.

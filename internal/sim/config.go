@@ -30,6 +30,8 @@ type Config struct {
 	// Blocks is the size of the KV cache in blocks. Default 8192.
 	// Blocks*BlockTokens also bounds one request: prompt and answer together.
 	Blocks int
+	// OffloadBlocks is how many blocks that were evicted are kept in the CPU's memory. Default none.
+	OffloadBlocks int
 	// PrefillTokensPerSecond is how fast uncached prompt tokens are processed, for the whole server. Default 8000.
 	PrefillTokensPerSecond float64
 	// TimePerOutputToken is the pace of one request that runs alone. Default 20ms; negative means no time at all.
@@ -96,6 +98,9 @@ func (c Config) validate() error {
 	}
 	if !positive(c.Speed) {
 		return fmt.Errorf("speed %v: want a number above 0", c.Speed)
+	}
+	if c.OffloadBlocks < 0 || c.OffloadBlocks > 1<<24 {
+		return fmt.Errorf("offload-blocks %d: want 0 to %d", c.OffloadBlocks, 1<<24)
 	}
 	if c.MetricsPadding < 0 || c.MetricsPadding > 16<<10 {
 		return fmt.Errorf("metrics-padding %d: want 0 to 16384 kilobytes", c.MetricsPadding)

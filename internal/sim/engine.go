@@ -61,7 +61,7 @@ type engine struct {
 func newEngine(config Config, stats *stats) *engine {
 	return &engine{
 		config: config, stats: stats, closed: make(chan struct{}),
-		cache: newKVCache(config.Blocks, config.BlockTokens),
+		cache: newKVCache(config.Blocks, config.BlockTokens, config.OffloadBlocks),
 		queue: list.New(), prefills: list.New(), adapters: map[string]int{},
 	}
 }
@@ -262,6 +262,7 @@ type load struct {
 	KV            float64 `json:"kv"`
 	PinnedBlocks  int     `json:"pinnedBlocks"`
 	CachedBlocks  int     `json:"cachedBlocks"`
+	Offloaded     int     `json:"offloadedBlocks,omitempty"` // and not on the GPU
 	Reserved      int     `json:"reservedBlocks"`
 	Blocks        int     `json:"blocks"`
 	PeakRunning   int     `json:"peakRunning"`
@@ -275,8 +276,8 @@ func (e *engine) load() load {
 	defer e.mu.Unlock()
 	l := load{
 		Running: e.running, Waiting: e.queue.Len(), KV: e.cache.usage(), PinnedBlocks: e.cache.pinned(),
-		CachedBlocks: len(e.cache.cached), Reserved: e.cache.reserved, Blocks: len(e.cache.blocks), PeakRunning: e.peak,
-		statsSnapshot: *e.stats,
+		CachedBlocks: len(e.cache.cached), Offloaded: e.cache.offloadedOnly(), Reserved: e.cache.reserved,
+		Blocks: len(e.cache.blocks), PeakRunning: e.peak, statsSnapshot: *e.stats,
 	}
 	for name := range e.adapters {
 		l.runningLoRA = append(l.runningLoRA, name)

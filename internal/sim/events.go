@@ -79,7 +79,7 @@ func (e *kvEvents) stored(h *hold, i, blockTokens int) {
 	}
 	if n := len(e.pending); n > 0 && i > 0 {
 		last := &e.pending[n-1]
-		if last.Kind == "BlockStored" && last.Hashes[len(last.Hashes)-1] == h.hashes[i-1] {
+		if len(last.Tokens) > 0 && last.Hashes[len(last.Hashes)-1] == h.hashes[i-1] {
 			last.Hashes = append(last.Hashes, h.hashes[i])
 			last.Tokens = h.told.appendBlock(last.Tokens, i, blockTokens)
 			return
@@ -102,16 +102,30 @@ func (t *told) appendBlock(dst []uint32, i, blockTokens int) []uint32 {
 	return dst
 }
 
-// removed takes it that a block is not to be found any more.
-func (e *kvEvents) removed(hash uint64) {
-	if e == nil {
+// The media of blocks, as engines call them.
+const (
+	mediumGPU = "GPU"
+	mediumCPU = "CPU"
+)
+
+// moved takes it that a block is kept in another memory, too. As with vLLM that event has no tokens.
+func (e *kvEvents) moved(hash uint64, medium string) { e.note("BlockStored", hash, medium) }
+
+// removed takes it that a block is not to be found there any more.
+func (e *kvEvents) removed(hash uint64, medium string) { e.note("BlockRemoved", hash, medium) }
+
+func (e *kvEvents) note(kind string, hash uint64, medium string) {
+	if e == nil || e.form == kvpub.Short && medium != mediumGPU { // a form that knows of no other
 		return
 	}
-	if n := len(e.pending); n > 0 && e.pending[n-1].Kind == "BlockRemoved" {
-		e.pending[n-1].Hashes = append(e.pending[n-1].Hashes, hash)
-		return
+	if n := len(e.pending); n > 0 {
+		last := &e.pending[n-1]
+		if last.Kind == kind && last.Medium == medium && len(last.Tokens) == 0 {
+			last.Hashes = append(last.Hashes, hash)
+			return
+		}
 	}
-	e.pending = append(e.pending, kvpub.Event{Kind: "BlockRemoved", Hashes: []uint64{hash}})
+	e.pending = append(e.pending, kvpub.Event{Kind: kind, Hashes: []uint64{hash}, Medium: medium})
 }
 
 // cleared takes it that no block is to be found any more.

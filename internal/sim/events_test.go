@@ -67,7 +67,7 @@ func TestEventsTellTheCache(t *testing.T) {
 	const blockTokens = 2
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 2))
-		c, f := newKVCache(40, blockTokens), follower{}
+		c, f := newKVCache(40, blockTokens, 0), follower{}
 		c.events = &kvEvents{}
 		want := map[uint64]string{}
 		var holds []*hold

@@ -21,12 +21,15 @@ type kvCache struct {
 	lru      block
 	lruLen   int
 	reserved int
+	// offload has what was evicted; nil is nothing.
+	offload *offload
 	// events is told what can be found and what no longer can; nil is nobody.
 	events *kvEvents
 }
 
-func newKVCache(blocks, blockTokens int) *kvCache {
+func newKVCache(blocks, blockTokens, offloaded int) *kvCache {
 	c := &kvCache{blockTokens: blockTokens, blocks: make([]block, blocks), cached: map[uint64]*block{}}
+	c.offload = newOffload(offloaded, func() *kvEvents { return c.events })
 	c.lru.prev, c.lru.next = &c.lru, &c.lru
 	c.blank = make([]*block, blocks)
 	for i := range c.blocks {
@@ -42,6 +45,30 @@ func (c *kvCache) pinned() int { return len(c.blocks) - len(c.blank) - c.lruLen 
 func (c *kvCache) usage() float64 { return float64(c.pinned()) / float64(len(c.blocks)) }
 
 func (c *kvCache) blocksFor(tokens int) int { return (tokens + c.blockTokens - 1) / c.blockTokens }
+
+// known is how many blocks at the head of hashes are on the GPU or offloaded.
+func (c *kvCache) known(hashes []uint64) int {
+	for i, hash := range hashes {
+		if c.cached[hash] == nil && !c.offload.has(hash) {
+			return i
+		}
+	}
+	return len(hashes)
+}
+
+// offloadedOnly counts the blocks that are in the CPU's memory alone.
+func (c *kvCache) offloadedOnly() int {
+	if c.offload == nil {
+		return 0
+	}
+	n := 0
+	for hash := range c.offload.blocks {
+		if c.cached[hash] == nil {
+			n++
+		}
+	}
+	return n
+}
 
 // lookup returns the longest run of cached blocks at the head of hashes.
 func (c *kvCache) lookup(hashes []uint64) []*block {
@@ -69,9 +96,11 @@ type hold struct {
 
 // admit pins the cached head of a prompt, takes blocks for the rest of it and reserves what the answer will need.
 // It returns the number of cached tokens, or ok false, with nothing changed, when there is not enough room.
-// One token at least is always computed anew: the first output token comes from it.
+// One token at least is always computed anew: the first output token comes from it. Blocks that go on in the CPU's
+// memory are loaded in no time.
 func (c *kvCache) admit(h *hold, promptTokens, outputTokens int) (cachedTokens int, ok bool) {
-	hits := c.lookup(h.hashes[:max(promptTokens-1, 0)/c.blockTokens])
+	wanted := h.hashes[:max(promptTokens-1, 0)/c.blockTokens]
+	hits := c.lookup(wanted)
 	free := len(c.blank) + c.lruLen - c.reserved
 	for _, b := range hits {
 		if b.refs == 0 {
@@ -85,6 +114,7 @@ func (c *kvCache) admit(h *hold, promptTokens, outputTokens int) (cachedTokens i
 	for _, b := range hits {
 		c.pin(b)
 	}
+	loaded := c.offload.run(wanted[len(hits):])
 	prompt := c.blocksFor(promptTokens)
 	h.blocks = append(make([]*block, 0, total), hits...)
 	h.computed = len(hits)
@@ -96,7 +126,7 @@ func (c *kvCache) admit(h *hold, promptTokens, outputTokens int) (cachedTokens i
 	// As in vLLM a prompt can be found from the moment it is scheduled: prefills run in order, so whoever
 	// finds it is prefilled after it.
 	c.publish(h, promptTokens/c.blockTokens)
-	return len(hits) * c.blockTokens, true
+	return (len(hits) + loaded) * c.blockTokens, true
 }
 
 // grow makes room for tokens in all and publishes the blocks that are full. It takes from what admit reserved.
@@ -155,6 +185,7 @@ func (c *kvCache) take() *block {
 	} else {
 		b = c.lru.next
 		c.unlink(b)
+		c.offload.keep(b.hash)
 		c.forget(b)
 	}
 	b.refs = 1
@@ -181,7 +212,7 @@ func (c *kvCache) unlink(b *block) {
 func (c *kvCache) forget(b *block) {
 	if b.hashed {
 		delete(c.cached, b.hash)
-		c.events.removed(b.hash)
+		c.events.removed(b.hash, mediumGPU)
 		b.hash, b.hashed = 0, false
 	}
 }
@@ -200,6 +231,7 @@ func (c *kvCache) forgetAll() {
 func (c *kvCache) reset() {
 	if c.pinned() == 0 {
 		defer c.events.cleared()
+		c.offload.forgetAll()
 	}
 	for c.lruLen > 0 {
 		b := c.lru.next

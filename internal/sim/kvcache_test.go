@@ -65,7 +65,7 @@ func TestCacheHits(t *testing.T) {
 		{"less than a block", "abc", "abc", 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := newKVCache(32, blockTokens)
+			c := newKVCache(32, blockTokens, 0)
 			for i, text := range []string{test.first, test.second} {
 				h := &hold{hashes: hashesOf(text, blockTokens)}
 				tokens := prompt(nil).add(text).tokens()
@@ -86,7 +86,7 @@ func TestCacheHits(t *testing.T) {
 }
 
 func TestCacheEvictsTailsFirst(t *testing.T) {
-	c := newKVCache(4, 1)
+	c := newKVCache(4, 1, 0)
 	admit := func(text string) int {
 		t.Helper()
 		h := &hold{hashes: hashesOf(text, 1)}
@@ -106,7 +106,7 @@ func TestCacheEvictsTailsFirst(t *testing.T) {
 }
 
 func TestCacheRefusesWhatDoesNotFit(t *testing.T) {
-	c := newKVCache(4, 1)
+	c := newKVCache(4, 1, 0)
 	first := &hold{hashes: hashesOf("aaaabbbb", 1)}
 	if _, ok := c.admit(first, 2, 1); !ok {
 		t.Fatal("first was not admitted")
@@ -122,7 +122,7 @@ func TestCacheRefusesWhatDoesNotFit(t *testing.T) {
 }
 
 func TestCacheForgetsWhatWasNotComputed(t *testing.T) {
-	c := newKVCache(8, 1)
+	c := newKVCache(8, 1, 0)
 	h := &hold{hashes: hashesOf("aaaabbbbcccc", 1)}
 	c.admit(h, 3, 0)
 	c.release(h)
@@ -135,7 +135,7 @@ func TestCacheForgetsWhatWasNotComputed(t *testing.T) {
 func TestCacheProperties(t *testing.T) {
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		c := newKVCache(64, 2)
+		c := newKVCache(64, 2, 0)
 		var holds []*hold
 		sizes := map[*hold][2]int{}
 		for range 500 {

@@ -26,8 +26,14 @@ const simBlock = 4
 // newSimulated starts a server with room for so many blocks.
 func newSimulated(t *testing.T, blocks int, replay string, form kvpub.Form) *simulated {
 	t.Helper()
+	return newOffloading(t, blocks, 0, replay, form)
+}
+
+// newOffloading is newSimulated with so many blocks more in the CPU's memory.
+func newOffloading(t *testing.T, blocks, offloaded int, replay string, form kvpub.Form) *simulated {
+	t.Helper()
 	engine, err := sim.New(sim.Config{Models: []string{"m"}, Adapters: []string{"adapter"}, Blocks: blocks,
-		BlockTokens: simBlock, PrefillTokensPerSecond: 1e9, TimePerOutputToken: -1})
+		OffloadBlocks: offloaded, BlockTokens: simBlock, PrefillTokensPerSecond: 1e9, TimePerOutputToken: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,6 +104,12 @@ func (s *simulated) has(model, salt, text string) int {
 // knows is how many tokens of a prompt the server has by the index.
 func (s *simulated) knows(model, salt, text string) int {
 	s.t.Helper()
+	return s.hit(model, salt, text).Tokens
+}
+
+// hit is what the index says of a prompt.
+func (s *simulated) hit(model, salt, text string) (none kvindex.Hit) {
+	s.t.Helper()
 	var made struct{ Tokens []uint32 }
 	s.call(http.MethodPost, "/tokenize", fmt.Sprintf(`{"prompt":%q}`, text), &made)
 	hits, err := s.subscriber.Index.Match(s.t.Context(), nil, model, &kvindex.Prompt{Tokens: made.Tokens, Salt: salt},
@@ -106,9 +118,9 @@ func (s *simulated) knows(model, salt, text string) int {
 		s.t.Fatal(err)
 	}
 	if len(hits) == 0 {
-		return 0
+		return none
 	}
-	return hits[0].Tokens
+	return hits[0]
 }
 
 // heard waits until all that was published is in the index.
@@ -120,7 +132,9 @@ func (s *simulated) heard() {
 	// The last batch is counted when it begins, by who has the only permit.
 	s.subscriber.shared.permits <- struct{}{}
 	<-s.subscriber.shared.permits
-	if got, want := s.subscriber.Index.Stats().Entries, s.get("/sim/state")["cachedBlocks"]; float64(got) != want {
+	state := s.get("/sim/state")
+	if got, want := s.subscriber.Index.Stats().Entries, state["cachedBlocks"]+state["offloadedBlocks"]; float64(got) !=
+		want {
 		s.t.Fatalf("got %d blocks in the index, want the cache's %v", got, want)
 	}
 }
@@ -162,6 +176,40 @@ func agreesWithServer(t *testing.T, form kvpub.Form) {
 	}
 	if hits < 40 || hits > 160 {
 		t.Errorf("got %d hits of 200 requests, want hits and misses", hits)
+	}
+	s.call(http.MethodPost, "/reset_prefix_cache", "", nil)
+	s.wait("nothing to be left", func() bool { return s.subscriber.Index.Stats().Entries == 0 })
+}
+
+// TestSimulatedOffload: blocks that are evicted from the GPU and kept in the CPU's memory are known as that, until they
+// go there, too.
+func TestSimulatedOffload(t *testing.T) {
+	s := newOffloading(t, 60, 60, "127.0.0.1:0", kvpub.Maps)
+	random := rand.New(rand.NewPCG(3, 6))
+	tiers := map[string]int{}
+	for i := range 200 {
+		text := fmt.Sprint("group ", random.IntN(9), strings.Repeat(" and so on", 5+random.IntN(20)))
+		s.heard()
+		hit, there := s.hit("m", "", text), s.has("m", "", text)
+		cached := s.send("m", "", text)
+		if hit.Tokens != there || cached != there && cached != there-simBlock {
+			t.Fatalf("request %d: %+v is known, the server had %d and used %d", i, hit, there, cached)
+		}
+		switch {
+		case there == 0:
+			tiers["none"]++
+		case hit.ByTier[kvindex.CPU] == hit.Blocks:
+			tiers["CPU"]++
+		case hit.ByTier[kvindex.GPU] == hit.Blocks:
+			tiers["GPU"]++
+		default:
+			tiers["both"]++
+		}
+	}
+	for _, kind := range []string{"none", "CPU", "GPU", "both"} {
+		if tiers[kind] < 5 {
+			t.Errorf("got %v, want some of each", tiers)
+		}
 	}
 	s.call(http.MethodPost, "/reset_prefix_cache", "", nil)
 	s.wait("nothing to be left", func() bool { return s.subscriber.Index.Stats().Entries == 0 })

@@ -26,14 +26,14 @@ type Options struct {
 
 // Publisher publishes batches to all who have subscribed.
 type Publisher struct {
-	options  Options
-	ctx      context.Context
-	stop     context.CancelFunc
-	listener net.Listener
-	replay   net.Listener
-	tasks    sync.WaitGroup
+	options Options
+	ctx     context.Context
+	stop    context.CancelFunc
+	tasks   sync.WaitGroup
 
-	mu          sync.Mutex
+	mu sync.Mutex
+	// leave ends what listens, with all connections; nil after Leave.
+	leave       func()
 	next        uint64
 	buffer      []sent
 	subscribers map[*subscriber]bool
@@ -67,47 +67,77 @@ func New(o Options) (*Publisher, error) {
 	}
 	p := &Publisher{options: o, subscribers: map[*subscriber]bool{}}
 	p.ctx, p.stop = context.WithCancel(context.Background())
-	var err error
-	if o.Listen != "" {
-		if p.listener, err = net.Listen("tcp", o.Listen); err != nil {
-			return nil, err
-		}
-		p.tasks.Go(func() { p.accept(p.listener, p.serve) })
-	} else {
+	if o.Listen == "" {
 		p.tasks.Go(p.connect)
 	}
-	if o.Replay != "" {
-		if p.replay, err = net.Listen("tcp", o.Replay); err != nil {
-			p.Close()
-			return nil, err
-		}
-		p.tasks.Go(func() { p.accept(p.replay, p.answer) })
+	if err := p.Return(); err != nil {
+		p.Close()
+		return nil, err
 	}
 	return p, nil
 }
 
 // Address is where it listens, ReplayAddress where it is asked for old batches; empty is nowhere.
-func (p *Publisher) Address() string { return addressOf(p.listener) }
+func (p *Publisher) Address() string { return p.options.Listen }
 
 // ReplayAddress is where it is asked for old batches; empty is nowhere.
-func (p *Publisher) ReplayAddress() string { return addressOf(p.replay) }
-
-func addressOf(l net.Listener) string {
-	if l == nil {
-		return ""
-	}
-	return l.Addr().String()
-}
+func (p *Publisher) ReplayAddress() string { return p.options.Replay }
 
 // Close ends all connections.
 func (p *Publisher) Close() {
+	p.mu.Lock()
 	p.stop()
-	for _, l := range []net.Listener{p.listener, p.replay} {
-		if l != nil {
+	p.mu.Unlock()
+	p.Leave()
+	p.tasks.Wait()
+}
+
+// Leave has it refuse connections, and ends those that there are, as if the engine had died. What is published
+// meanwhile can be asked for after Return.
+func (p *Publisher) Leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.leave != nil {
+		p.leave()
+		p.leave = nil
+	}
+}
+
+// Return has it listen again where it did before Leave, and does nothing without one.
+func (p *Publisher) Return() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.leave != nil || p.ctx.Err() != nil {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(p.ctx)
+	var listeners []net.Listener
+	leave := func() {
+		cancel()
+		for _, l := range listeners {
 			_ = l.Close()
 		}
 	}
-	p.tasks.Wait()
+	for _, socket := range []struct {
+		address *string
+		serve   func(net.Conn)
+	}{{&p.options.Listen, p.serve}, {&p.options.Replay, p.answer}} {
+		if *socket.address == "" {
+			continue
+		}
+		l, err := net.Listen("tcp", *socket.address)
+		if err != nil {
+			leave()
+			return err
+		}
+		listeners = append(listeners, l)
+		if found := l.Addr().String(); found != *socket.address { // once, before anybody asks
+			*socket.address = found
+		}
+		p.tasks.Go(func() { p.accept(ctx, l, socket.serve) })
+	}
+	p.leave = leave
+	return nil
 }
 
 // Subscribers returns how many there are.
@@ -183,14 +213,14 @@ func (p *Publisher) Restart() {
 	}
 }
 
-func (p *Publisher) accept(l net.Listener, serve func(net.Conn)) {
+func (p *Publisher) accept(ctx context.Context, l net.Listener, serve func(net.Conn)) {
 	for {
 		conn, err := l.Accept()
 		if err != nil {
 			return
 		}
 		p.tasks.Go(func() {
-			stop := context.AfterFunc(p.ctx, func() { _ = conn.Close() })
+			stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 			defer stop()
 			defer conn.Close()
 			serve(conn)

@@ -164,6 +164,7 @@ func (e *kvEvents) flush() {
 //	unknown  the next Count batches begin with an event of a kind that nobody knows
 //	torn     the next Count batches end in their middle
 //	clear    the cache forgets all, and says so
+//	gone     connections end, and are refused until restart or none; the cache goes on
 //	restart  the cache forgets all as by a new start: connections end, and numbers begin at zero
 //
 // Count is 1 by default.
@@ -172,7 +173,7 @@ type eventFault struct {
 	Count int    `json:"count"`
 }
 
-var eventFaults = []string{"none", "lose", "skip", "unknown", "torn", "clear", "restart"}
+var eventFaults = []string{"none", "lose", "skip", "unknown", "torn", "clear", "gone", "restart"}
 
 func (s *Server) setEventFault(w http.ResponseWriter, r *http.Request) {
 	f := eventFault{Count: 1}
@@ -187,12 +188,16 @@ func (s *Server) setEventFault(w http.ResponseWriter, r *http.Request) {
 	case s.events() == nil:
 		badRequest("fault", "this server publishes no events").write(w)
 	default:
-		s.engine.strike(f)
+		if err := s.engine.strike(f); err != nil {
+			badRequest("fault", err.Error()).write(w)
+			return
+		}
 		w.WriteHeader(http.StatusNoContent)
 	}
 }
 
-func (e *engine) strike(f eventFault) {
+// strike fails when the publisher cannot listen again where it did.
+func (e *engine) strike(f eventFault) error {
 	e.mu.Lock()
 	defer e.unlock()
 	events := e.cache.events
@@ -202,6 +207,8 @@ func (e *engine) strike(f eventFault) {
 	case "clear":
 		e.cache.forgetAll()
 		events.cleared()
+	case "gone":
+		events.publisher.Leave()
 	case "restart":
 		e.cache.forgetAll()
 		events.pending = nil
@@ -210,9 +217,11 @@ func (e *engine) strike(f eventFault) {
 	case "none":
 		events.publisher.Lose(0, false)
 		events.left = 0
+		return events.publisher.Return()
 	default:
 		events.fault, events.left = f.Fault, f.Count
 	}
+	return nil
 }
 
 func (s *Server) showEvents(w http.ResponseWriter) {

@@ -130,7 +130,7 @@ func TestEventFaultMistakes(t *testing.T) {
 		}
 		for body, want := range map[string]string{
 			`{"fault":"clear"}`:             "this server publishes no events",
-			`{"fault":"late"}`:              `fault \"late\": want one of none, lose, skip, unknown, torn, clear, restart`,
+			`{"fault":"late"}`:              `fault \"late\": want one of none, lose, skip, unknown, torn, clear, gone, restart`,
 			`{"fault":"torn","count":-1}`:   "count -1: want 1 or more",
 			`{"fault":"torn","number":-1}`:  "unknown field",
 			`{"fault":"unknown","count":2}`: "this server publishes no events",

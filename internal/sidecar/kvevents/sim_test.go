@@ -233,6 +233,7 @@ func TestSimulatedFaults(t *testing.T) {
 		{"a torn batch", "torn", replay, [3]bool{true, false, true}, "0 0 1 0"},
 		{"a cleared cache", "clear", replay, [3]bool{false, true, true}, "0 0 0 0"},
 		{"a restart", "restart", replay, [3]bool{false, true, true}, "0 0 0 1"},
+		{"a publisher that is gone for a while", "gone", replay, [3]bool{true, true, true}, "0 0 0 1"},
 	} {
 		for _, form := range sim.EventForms {
 			t.Run(fmt.Sprint(tc.name, ", ", form), func(t *testing.T) {
@@ -257,6 +258,10 @@ func strikes(t *testing.T, s *simulated, fault string, known [3]bool, want strin
 		s.wait("a subscriber again", func() bool { return s.get("/sim/events")["subscribers"] == 1 })
 	}
 	s.send("m", "", prompts[1])
+	if fault == "gone" {
+		s.wait("nothing to be left", func() bool { return s.subscriber.Index.Stats().Entries == 0 })
+		s.strike("none")
+	}
 	s.send("m", "", prompts[2])
 	s.wait("the last prompt", func() bool { return s.knows("m", "", prompts[2]) == whole })
 	for i, text := range prompts {

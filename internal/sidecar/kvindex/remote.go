@@ -77,7 +77,8 @@ func newRemote(c *RedisConfig, m *memory, log *slog.Logger) (*remote, error) {
 		return nil, fmt.Errorf("address: %w", err)
 	}
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = remoteTimeout, remoteTimeout, remoteTimeout
-	o.MaxRetries = -1
+	// A server that refuses is not asked again by the client, 100 ms apart, while requests wait: round does that.
+	o.MaxRetries, o.DialerRetries = -1, 1
 	r := &remote{memory: m, client: redis.NewClient(o), log: log, wake: make(chan struct{}, 1), stale: true,
 		instance: strconv.FormatUint(rand.Uint64(), 36)}
 	r.others.Store(&others{})

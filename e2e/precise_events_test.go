@@ -15,6 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/internal/sidecar/precise"
 	"github.com/pintle-dev/pintle/internal/sim"
+	"github.com/pintle-dev/pintle/internal/stack"
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
 )
@@ -43,8 +44,12 @@ func newCaches(t *testing.T, document map[string]any, names ...string) *caches {
 			t.Fatal(err)
 		}
 		t.Cleanup(server.Close)
-		err = server.PublishEvents(sim.EventOptions{Address: "127.0.0.1:0", Replay: "127.0.0.1:0",
-			Endpoint: server.Address})
+		publish, err := harness.FreePorts(2) // which nobody else gets while it is gone
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = server.PublishEvents(sim.EventOptions{Address: stack.Address(publish[0]),
+			Replay: stack.Address(publish[1]), Endpoint: server.Address})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,14 +69,19 @@ func newCaches(t *testing.T, document map[string]any, names ...string) *caches {
 }
 
 // exactly has requests go by exact prefix caches alone. Who reads it hears the servers of a namespace, and knows the
-// others by Valkey.
+// others by Valkey; without one it hears all.
 func exactly(valkey *harness.Valkey, namespace string) map[string]any {
+	index, events := map[string]any{}, map[string]any{}
+	if valkey != nil {
+		index["valkeyConfig"] = map[string]any{"address": valkey.Address}
+		events["podDiscoveryConfig"] = map[string]any{"podNamespace": namespace}
+	}
 	return map[string]any{"plugins": []map[string]any{{"type": "precise-prefix-cache-scorer",
 		"parameters": map[string]any{
 			"tokenProcessorConfig": map[string]any{"blockSize": 16},
 			"indexerConfig": map[string]any{"tokenizersPoolConfig": map[string]any{"modelName": "m"},
-				"kvBlockIndexConfig": map[string]any{"valkeyConfig": map[string]any{"address": valkey.Address}}},
-			"kvEventsConfig": map[string]any{"podDiscoveryConfig": map[string]any{"podNamespace": namespace}},
+				"kvBlockIndexConfig": index},
+			"kvEventsConfig": events,
 		}}}}
 }
 
@@ -184,26 +194,32 @@ func (c *caches) send(body string) harness.Answer {
 		harness.Request(c.t, http.MethodPost, c.URL("requests", chatPath), body, false))
 }
 
-// TestPreciseCaches: what the filter decides by exact prefix caches, with real sidecars, a real Valkey between them and
-// simulated servers that publish events. The sidecar that is asked hears two servers; the third is heard by another
-// one.
+// TestPreciseCaches: what the filter decides by exact prefix caches, with real sidecars and simulated servers that
+// publish events. With a real Valkey the sidecar that is asked hears two servers; the third is heard by another one.
 func TestPreciseCaches(t *testing.T) {
 	harness.Long(t)
-	valkey, err := harness.NewValkey(t.TempDir(), "--appendonly", "no")
-	if err != nil {
-		t.Fatal(err)
+	for _, tc := range []struct {
+		name   string
+		valkey bool
+	}{{"in Valkey", true}, {"in memory", false}} {
+		t.Run(tc.name, func(t *testing.T) {
+			k := &kills{}
+			if tc.valkey {
+				k.valkey = harness.StartValkey(t, "--appendonly", "no")
+			}
+			k.caches = newCaches(t, exactly(k.valkey, "here"), "here/a", "here/b", "there/c")
+			if k.startHere(); tc.valkey {
+				k.other = harness.NewGateway(t).URL
+				k.startThere()
+			}
+			harness.WaitFor(t, 30*time.Second, "the sidecar to be asked", func() (bool, string) {
+				got := k.send(chatOf(strings.Repeat("is it there? ", 20)))
+				return strings.Contains(got.Header.Get("X-Pintle-Explain"), `"prefix":{"state":"known"`), fmt.Sprint(got)
+			})
+			t.Run("events", func(t *testing.T) { followsEvents(t, k.caches) })
+			t.Run("kills", func(t *testing.T) { survivesKills(t, k) })
+		})
 	}
-	t.Cleanup(func() { valkey.Kill() })
-	c := newCaches(t, exactly(valkey, "here"), "here/a", "here/b", "there/c")
-	k := &kills{caches: c, valkey: valkey, other: harness.NewGateway(t).URL}
-	k.startHere()
-	k.startThere()
-	harness.WaitFor(t, 30*time.Second, "the sidecar to be asked", func() (bool, string) {
-		got := c.send(chatOf(strings.Repeat("is it there? ", 20)))
-		return strings.Contains(got.Header.Get("X-Pintle-Explain"), `"prefix":{"state":"known"`), fmt.Sprint(got)
-	})
-	t.Run("events", func(t *testing.T) { followsEvents(t, c) })
-	t.Run("kills", func(t *testing.T) { survivesKills(t, k) })
 }
 
 // followsEvents: a request goes where the servers' own events say that its blocks are, though no such request has gone

@@ -34,7 +34,7 @@ func StartValkey(t testing.TB, args ...string) *Valkey {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(v.Kill)
+	t.Cleanup(func() { v.Kill() }) // of the last one started
 	return v
 }
 
@@ -45,7 +45,7 @@ func StartRedis(t testing.TB, binary string, args ...string) *Valkey {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(v.Kill)
+	t.Cleanup(func() { v.Kill() }) // of the last one started
 	return v
 }
 

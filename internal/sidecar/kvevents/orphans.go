@@ -10,10 +10,16 @@ import (
 // replay. Their number is bounded; the oldest go first.
 type orphans struct {
 	byParent map[uint64][]*orphan
-	byHash   map[uint64]*orphan
+	byBlock  map[placed]*orphan
 	queue    []*orphan // from the oldest on, with settled ones
-	tokens   int
+	size     int
 	waiting  int // events that wait
+}
+
+// placed is a block in a tier: it may wait in several of them.
+type placed struct {
+	hash uint64
+	tier kvindex.Tier
 }
 
 // orphan is an event that waits.
@@ -23,37 +29,42 @@ type orphan struct {
 	hashes []uint64
 	tokens []uint32
 	extra  [][]string
+	// size is what it takes, as tokens do.
+	size int
 	// gone are the blocks that were removed meanwhile.
 	gone    []bool
 	settled bool
 }
 
 const (
-	maxOrphans      = 4096
-	maxOrphanTokens = 1 << 20 // 4 MB
+	maxOrphans = 4096
+	// maxOrphanSize bounds their tokens, and what else is kept of them by as many bytes as a token has.
+	maxOrphanSize = 1 << 20 // 4 MB
+	tokenBytes    = 4
 )
 
 // add has an event wait. It reports how many others were given up for it.
 func (o *orphans) add(e *event) (lost int) {
-	if len(e.tokens) > maxOrphanTokens {
+	size := e.size()
+	if size > maxOrphanSize {
 		return 1
 	}
 	if o.byParent == nil {
-		o.byParent, o.byHash = map[uint64][]*orphan{}, map[uint64]*orphan{}
+		o.byParent, o.byBlock = map[uint64][]*orphan{}, map[placed]*orphan{}
 	}
 	n := &orphan{parent: e.parent, tier: e.tier, hashes: slices.Clone(e.hashes), tokens: slices.Clone(e.tokens),
-		gone: make([]bool, len(e.hashes))}
-	for _, names := range e.extra {
+		size: size, gone: make([]bool, len(e.hashes))}
+	for _, names := range e.extraOfBlocks() {
 		n.extra = append(n.extra, slices.Clone(names))
 	}
 	o.byParent[n.parent] = append(o.byParent[n.parent], n)
 	for _, hash := range n.hashes {
-		o.byHash[hash] = n
+		o.byBlock[placed{hash, n.tier}] = n
 	}
 	o.queue = append(o.queue, n)
-	o.tokens += len(n.tokens)
+	o.size += n.size
 	o.waiting++
-	for len(o.queue) > 0 && (o.queue[0].settled || len(o.queue) > maxOrphans || o.tokens > maxOrphanTokens) {
+	for len(o.queue) > 0 && (o.queue[0].settled || len(o.queue) > maxOrphans || o.size > maxOrphanSize) {
 		oldest := o.queue[0]
 		o.queue[0] = nil
 		o.queue = o.queue[1:]
@@ -83,24 +94,40 @@ func (o *orphans) of(parent uint64) []*orphan {
 
 func (o *orphans) settle(n *orphan) {
 	n.settled = true
-	o.tokens -= len(n.tokens)
+	o.size -= n.size
 	o.waiting--
 	for _, hash := range n.hashes {
-		if o.byHash[hash] == n {
-			delete(o.byHash, hash)
+		if o.byBlock[placed{hash, n.tier}] == n {
+			delete(o.byBlock, placed{hash, n.tier})
 		}
 	}
 }
 
-// remove takes it that a block was removed that may wait. It reports whether it did.
-func (o *orphans) remove(hash uint64) bool {
-	n := o.byHash[hash]
+// remove takes it that a block was removed from a tier that may wait. It reports whether it did.
+func (o *orphans) remove(hash uint64, tier kvindex.Tier) bool {
+	n := o.byBlock[placed{hash, tier}]
 	if n == nil {
 		return false
 	}
-	delete(o.byHash, hash)
+	delete(o.byBlock, placed{hash, tier})
 	n.gone[slices.Index(n.hashes, hash)] = true
 	return true
 }
 
 func (o *orphans) clear() { *o = orphans{} }
+
+// extraOfBlocks is what an event says of blocks that it has.
+func (e *event) extraOfBlocks() [][]string { return e.extra[:min(len(e.extra), len(e.hashes))] }
+
+// size is what an event takes while it waits, as tokens do.
+func (e *event) size() int {
+	const header = 24 / tokenBytes // of a list, and more than of a name
+	n := len(e.tokens)
+	for _, names := range e.extraOfBlocks() {
+		n += header
+		for _, name := range names {
+			n += header + len(name)/tokenBytes
+		}
+	}
+	return n
+}

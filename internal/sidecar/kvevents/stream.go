@@ -229,7 +229,7 @@ func (s *stream) remove(e *event) {
 		return
 	}
 	for _, hash := range e.hashes {
-		if s.orphans.remove(hash) {
+		if s.orphans.remove(hash, e.tier) {
 			unknown--
 		}
 	}

@@ -324,17 +324,17 @@ func TestOrphansAreBounded(t *testing.T) {
 	}
 	o := &s.orphans
 	lost := s.counts.lost.Load()
-	if o.waiting != maxOrphans || len(o.queue) != maxOrphans || len(o.byHash) != maxOrphans || lost != 2*maxOrphans {
-		t.Errorf("got %d waiting, %d in the queue, %d hashes, %d lost", o.waiting, len(o.queue), len(o.byHash), lost)
+	if o.waiting != maxOrphans || len(o.queue) != maxOrphans || len(o.byBlock) != maxOrphans || lost != 2*maxOrphans {
+		t.Errorf("got %d waiting, %d in the queue, %d hashes, %d lost", o.waiting, len(o.queue), len(o.byBlock), lost)
 	}
 	parent := uint64(5 | 1<<41)
-	large := kvpub.Event{Kind: "BlockStored", BlockTokens: 8, Tokens: make([]uint32, maxOrphanTokens/2),
-		Parent: &parent, Hashes: make([]uint64, maxOrphanTokens/16)}
+	large := kvpub.Event{Kind: "BlockStored", BlockTokens: 8, Tokens: make([]uint32, maxOrphanSize/2),
+		Parent: &parent, Hashes: make([]uint64, maxOrphanSize/16)}
 	for range 4 {
 		_, _ = s.apply(t.Context(), kvpub.AppendBatch(nil, kvpub.Maps, 1, 0, []kvpub.Event{large}))
 	}
-	if o.tokens > maxOrphanTokens {
-		t.Errorf("got %d tokens waiting", o.tokens)
+	if o.size > maxOrphanSize {
+		t.Errorf("got a size of %d, want %d at most", o.size, maxOrphanSize)
 	}
 }
 

@@ -1,40 +1,21 @@
 package main
 
 import (
-	"bytes"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/harness"
 )
 
-type kept struct {
-	mu  sync.Mutex
-	all bytes.Buffer
-}
-
-func (k *kept) Write(b []byte) (int, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.all.Write(b)
-}
-
-func (k *kept) String() string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.all.String()
-}
-
 // TestUnaskedAnswersAreNotLogged: that a server sent more than it was asked for is logged, what it sent is not; and all
 // else is as it was.
 func TestUnaskedAnswersAreNotLogged(t *testing.T) {
-	var out kept
+	var out harness.Log
 	before := log.Writer()
 	log.SetOutput(unquoted{&out})
 	defer log.SetOutput(before)

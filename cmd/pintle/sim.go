@@ -79,7 +79,7 @@ func newSimFlags() (*flag.FlagSet, *simOptions) {
 			"ZeroMQ; further servers take consecutive ports; blocks have -block-size tokens, those of POST /tokenize")
 	f.StringVar(&o.replay, "kv-events-replay", "",
 		"address where the first server is asked for old events; faults of both are ordered by POST /sim/events "+
-			`{"fault":"lose|skip|unknown|torn|clear|restart|none","count":1}`)
+			`{"fault":"lose|skip|unknown|torn|clear|gone|restart|none","count":1}`)
 	f.StringVar(&o.form, "kv-events-form", string(kvpub.Maps),
 		"how events are written: map as vLLM does, array as it did before 0.12, or sglang, without adapters and salts")
 	f.IntVar(&o.count, "count", 1, "number of independent servers, on consecutive ports")

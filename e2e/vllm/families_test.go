@@ -3,15 +3,10 @@
 package vllm
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -69,64 +64,12 @@ func family(name string) string { return filepath.Join(home(), "families", name)
 
 // agrees compares the three ways to a prompt's tokens.
 func agrees(t *testing.T, name string, e *engine) {
-	const requests, clients = 2000, 4
 	nobody := &asked{}
-	local := newPool(t, &scoring.TokenBackend{Kind: scoring.TokensLocal, Model: model, Workers: clients,
-		Files: []scoring.PreciseFile{{Model: model, Path: filepath.Join(family(name), "tokenizer.json")}}}, nobody)
-	if local.Note() != "" {
-		t.Fatal(local.Note())
-	}
+	local := localPool(t, filepath.Join(family(name), "tokenizer.json"), nobody)
 	url := "http://" + e.address
-	remote := newPool(t, &scoring.TokenBackend{Kind: scoring.TokensOfEngine, Workers: clients},
+	remote := newPool(t, &scoring.TokenBackend{Kind: scoring.TokensOfEngine, Workers: tokenClients},
 		&asked{servers: []tokens.Server{{URL: url, Client: direct}}})
 	rendered := newPool(t, &scoring.TokenBackend{Kind: scoring.TokensRendered, URL: url, Model: model,
-		Timeout: 30 * time.Second, MediaTimeout: 30 * time.Second, Workers: clients}, nobody)
-	var running sync.WaitGroup
-	var made atomic.Int64
-	for client := range uint64(clients) {
-		running.Go(func() {
-			w := writer{rand.New(rand.NewPCG(client, 16))}
-			for range requests / clients {
-				api, body := w.request()
-				made.Add(int64(wantSameTokens(t, local, remote, api, body)))
-				wantRendered(t, local, rendered, api, body)
-			}
-		})
-	}
-	running.Wait()
-	if n := nobody.times.Load(); n > 0 {
-		t.Errorf("%d of %d prompts were left to the engine", n, requests)
-	}
-	t.Logf("%d prompts of %d tokens", requests, made.Load())
-}
-
-func newPool(t *testing.T, c *scoring.TokenBackend, servers tokens.Servers) *tokens.Pool {
-	t.Helper()
-	p, err := tokens.NewPool(c, servers)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-// wantRendered wants the tokens that a renderer tells.
-func wantRendered(t *testing.T, local, rendered *tokens.Pool, api string, body map[string]any) {
-	content, err := json.Marshal(body)
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	prompt, err := tokens.Read(api, content)
-	if err != nil {
-		t.Errorf("%s: %v", content, err)
-		return
-	}
-	want, err := rendered.Tokens(t.Context(), prompt)
-	if err != nil {
-		t.Errorf("%.500s: the renderer says %v", content, err)
-		return
-	}
-	if got, err := local.Tokens(t.Context(), prompt); err != nil || !slices.Equal(got.Tokens, want.Tokens) {
-		t.Errorf("%.500s: got %d tokens and %v, the renderer tells %d", content, len(got.Tokens), err, len(want.Tokens))
-	}
+		Timeout: 30 * time.Second, MediaTimeout: 30 * time.Second, Workers: tokenClients}, nobody)
+	compareTokens(t, 16, nobody, local, remote, rendered)
 }

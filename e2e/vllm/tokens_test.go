@@ -116,28 +116,53 @@ func (w writer) request() (api string, body map[string]any) {
 // TestTokens: the tokens that the sidecar makes by the files of the model are those that the engine makes, for 2,000
 // chats and completions; none of them is left to the engine.
 func TestTokens(t *testing.T) {
-	const requests, clients = 2000, 4
 	nobody := &asked{}
-	file := filepath.Join(home(), "model", "base", "tokenizer.json")
-	local, err := tokens.NewPool(&scoring.TokenBackend{Kind: scoring.TokensLocal, Model: model, Workers: clients,
-		Files: []scoring.PreciseFile{{Model: model, Path: file}}}, nobody)
-	if err != nil || local.Note() != "" {
-		t.Fatal(err, local)
-	}
-	remote, err := tokens.NewPool(&scoring.TokenBackend{Kind: scoring.TokensOfEngine, Workers: clients},
+	local := localPool(t, filepath.Join(home(), "model", "base", "tokenizer.json"), nobody)
+	remote := newPool(t, &scoring.TokenBackend{Kind: scoring.TokensOfEngine, Workers: tokenClients},
 		&asked{servers: []tokens.Server{{URL: "http://" + engines[0].address, Client: direct}}})
+	engines[0].logOnFailure(t)
+	compareTokens(t, 15, nobody, local, remote)
+}
+
+// tokenClients are how many compare prompts at a time.
+const tokenClients = 4
+
+// localPool makes tokens by a file, and those of chats by the template beside it.
+func localPool(t *testing.T, file string, nobody *asked) *tokens.Pool {
+	t.Helper()
+	p := newPool(t, &scoring.TokenBackend{Kind: scoring.TokensLocal, Model: model, Workers: tokenClients,
+		Files: []scoring.PreciseFile{{Model: model, Path: file}}}, nobody)
+	if p.Note() != "" {
+		t.Fatal(p.Note())
+	}
+	return p
+}
+
+func newPool(t *testing.T, c *scoring.TokenBackend, servers tokens.Servers) *tokens.Pool {
+	t.Helper()
+	p, err := tokens.NewPool(c, servers)
 	if err != nil {
 		t.Fatal(err)
 	}
-	engines[0].logOnFailure(t)
+	return p
+}
+
+// compareTokens wants the same tokens from all for 2,000 chats and completions, and none of them left to nobody.
+func compareTokens(t *testing.T, seed uint64, nobody *asked, local *tokens.Pool, others ...*tokens.Pool) {
+	t.Helper()
+	const requests = 2000
 	var running sync.WaitGroup
 	var made atomic.Int64
-	for client := range uint64(clients) {
+	for client := range uint64(tokenClients) {
 		running.Go(func() {
-			w := writer{rand.New(rand.NewPCG(client, 15))}
-			for range requests / clients {
+			w := writer{rand.New(rand.NewPCG(client, seed))}
+			for range requests / tokenClients {
 				api, body := w.request()
-				made.Add(int64(wantSameTokens(t, local, remote, api, body)))
+				n := 0
+				for _, other := range others {
+					n = wantSameTokens(t, local, other, api, body)
+				}
+				made.Add(int64(n))
 			}
 		})
 	}

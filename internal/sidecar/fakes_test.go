@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/stack"
 	"github.com/pintle-dev/pintle/journal"
@@ -227,30 +228,12 @@ func eventually(t testing.TB, what string, holds func() bool) {
 	t.Fatalf("waited in vain: %s", what)
 }
 
-// logBuffer is what the sidecar wrote to stderr.
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 // running is a sidecar under test.
 type running struct {
 	t     testing.TB
 	path  string
 	admin string
-	log   *logBuffer
+	log   *harness.Log
 	stop  func() (code int)
 }
 
@@ -288,7 +271,7 @@ func start(t testing.TB, ingests, discovery string) *running {
 // startWith is start with a whole configuration, made for an admin address, and further arguments.
 func startWith(t testing.TB, document func(admin string) string, more ...string) *running {
 	t.Helper()
-	r := &running{t: t, path: filepath.Join(t.TempDir(), "sidecar.yaml"), admin: freeAddress(t), log: &logBuffer{}}
+	r := &running{t: t, path: filepath.Join(t.TempDir(), "sidecar.yaml"), admin: freeAddress(t), log: &harness.Log{}}
 	writeFile(t, r.path, document(r.admin))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan int, 1)

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 // documentYAML is a configuration of the filter with all that its data layer can say. Servers have their pages at
@@ -163,7 +165,7 @@ func TestPluginsMistakes(t *testing.T) {
 			writeFile(t, path, configYAML("127.0.0.1:0", "'http://127.0.0.1:1'", "{static: []}"))
 			writeFile(t, document, tc.document)
 			writeFile(t, filepath.Join(folder, "list.yaml"), tc.list)
-			log := &logBuffer{}
+			log := &harness.Log{}
 			code := Command(t.Context(), []string{"-c", path, "-plugins", document, "-check"}, io.Discard, log)
 			if code != 2 || !strings.Contains(log.String(), tc.want) {
 				t.Errorf("got %d and %s, want 2 and %s", code, log, tc.want)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 // askStore asks a store as the filter does.
@@ -100,7 +102,7 @@ func TestStoreMistakes(t *testing.T) {
 		"responses: {storeconfig: {}}":                 "unknown key \"storeconfig\"; did you mean storeConfig?",
 		"responses: {address: 'unix:///tmp/a', x: 1}":  "unknown key \"x\"",
 	} {
-		path, log := filepath.Join(t.TempDir(), "sidecar.yaml"), &logBuffer{}
+		path, log := filepath.Join(t.TempDir(), "sidecar.yaml"), &harness.Log{}
 		writeFile(t, path, configYAML("127.0.0.1:0", "'http://127.0.0.1:1'", "{static: []}")+text+"\n")
 		if code := Command(t.Context(), []string{"-c", path, "-check"}, io.Discard, log); code != 2 ||
 			!strings.Contains(log.String(), want) {

@@ -11,10 +11,10 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/internal/kvpub"
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
@@ -28,7 +28,7 @@ type fleet struct {
 	pool       *pool.Pool
 	subscriber *Subscriber
 	servers    []*server
-	log        *logs
+	log        *harness.Log
 }
 
 // server is an engine with its publisher, and the page that says where that is.
@@ -41,17 +41,6 @@ type server struct {
 	form      kvpub.Form
 }
 
-type logs struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *logs) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
 type source0 struct{}
 
 func (source0) Name() string                                             { return "test" }
@@ -59,7 +48,7 @@ func (source0) Run(context.Context, func(part topology.Part, err error)) {}
 
 func newFleet(t *testing.T, change func(c *Config), names ...string) *fleet {
 	t.Helper()
-	f := &fleet{t: t, log: &logs{}}
+	f := &fleet{t: t, log: &harness.Log{}}
 	log := slog.New(slog.NewTextHandler(io.MultiWriter(f.log), &slog.HandlerOptions{Level: slog.LevelDebug}))
 	f.pool = pool.New(log, engine.Known, []topology.Discovery{source0{}})
 	f.pool.Start = func(ctx context.Context, _ *pool.Target) { <-ctx.Done() }
@@ -158,10 +147,8 @@ func (f *fleet) wait(what string, holds func() bool) {
 	f.t.Helper()
 	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
-			f.log.mu.Lock()
-			defer f.log.mu.Unlock()
 			f.t.Fatalf("waited in vain for %s; %s\n%v\n%s", what, f.subscriber.Summary(), f.subscriber.Now(),
-				f.log.text.String())
+				f.log.String())
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package precise
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,27 +23,9 @@ import (
 // unspeakable is the text of prompts that nobody may tell.
 const unspeakable = "unspeakable"
 
-// logged is all that is logged.
-type logged struct {
-	mu  sync.Mutex
-	all bytes.Buffer
-}
-
-func (l *logged) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.Write(b)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.String()
-}
-
 // listen has a service log everything.
-func (l *logged) listen(s *Service) {
-	s.Log = slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
+func listen(s *Service, log *harness.Log) {
+	s.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
 // echo answers with the request behind something.
@@ -181,8 +162,8 @@ func TestPromptsAreNotLogged(t *testing.T) {
 			t.Run(name+", "+backend, func(t *testing.T) {
 				s := newService(t, tenTokens)
 				s.Tokens = pool
-				var log logged
-				log.listen(s)
+				var log harness.Log
+				listen(s, &log)
 				b := inBackground(s, config.Ingest{Name: "nobody", URL: "http://127.0.0.1:1/snapshot"})
 				failed := false
 				for api, bodies := range unspeakables() {
@@ -230,8 +211,8 @@ func TestPromptsAreNotLoggedWhenBusy(t *testing.T) {
 		<-end
 		tenTokens(w, r)
 	})
-	var log logged
-	log.listen(s)
+	var log harness.Log
+	listen(s, &log)
 	b := inBackground(s, config.Ingest{Name: "nobody", URL: "http://127.0.0.1:1/snapshot"})
 	ctx, cancel := context.WithCancel(context.Background())
 	ask := func(prompt string, rest ...io.Reader) {

@@ -103,7 +103,7 @@ func (d *decoder) decode(payload []byte, handle func(*event)) (batch, error) {
 
 const (
 	// maxRanks bounds the ranks of one endpoint.
-	maxRanks = 256
+	maxRanks = kvindex.MaxRanks
 	// maxBlocks bounds the blocks of one event: two million tokens in blocks of 16.
 	maxBlocks = 1 << 17
 )

@@ -121,6 +121,9 @@ func (l *listener) serve(ctx context.Context, raw net.Conn, address netip.Addr) 
 		if len(frames) != 3 {
 			return fmt.Errorf("a message of %d frames is not known", len(frames))
 		}
+		if len(frames[0]) > maxTopic {
+			return errTopic
+		}
 		if in == nil {
 			topic = string(frames[0])
 			if in, err = l.join(ctx, conn, address, topic, frames[2]); err != nil {

@@ -16,11 +16,11 @@ const replayTime = 30 * time.Second
 
 // replay asks for the batches from a number on and hands them over as they come, until the end or until handle says
 // that it is enough. A router drops what does not fit into its queue, so numbers may be missing.
-func replay(ctx context.Context, address string, limits zmtp.Limits, from uint64,
+func (s *subscription) replay(ctx context.Context, from uint64,
 	handle func(topic string, number uint64, payload []byte) (more bool, err error)) error {
 	ctx, cancel := context.WithTimeout(ctx, replayTime)
 	defer cancel()
-	conn, err := dial(ctx, address, "DEALER", limits)
+	conn, err := s.dial(ctx, s.source.Load().replay, "DEALER", s.limits)
 	if err != nil {
 		return err
 	}

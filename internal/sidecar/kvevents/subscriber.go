@@ -54,7 +54,7 @@ func (s *Subscriber) Open() error {
 	s.addresses.Store(&map[string]string{})
 	s.shared = &shared{filter: s.Config.TopicFilter, limits: limits,
 		permits: make(chan struct{}, s.Config.Concurrency),
-		allowed: s.allowed}
+		allowed: s.allowed, dial: dial}
 	if s.Config.ZMQEndpoint == "" {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -53,6 +54,8 @@ type shared struct {
 	permits chan struct{}
 	// allowed says whether a topic's endpoint may be that of a subscription: not when it is another one's.
 	allowed func(endpoint, topic string) bool
+	// dial connects to a publisher, or to who sends old batches again.
+	dial func(ctx context.Context, address, socket string, limits zmtp.Limits) (*zmtp.Conn, error)
 }
 
 // Status is how it stands with one publisher.
@@ -107,7 +110,7 @@ func (s *subscription) now() Status {
 // run dials and follows until ctx ends.
 func (s *subscription) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		conn, err := dial(ctx, s.source.Load().address, "SUB", s.limits)
+		conn, err := s.dial(ctx, s.source.Load().address, "SUB", s.limits)
 		if err == nil {
 			if err = conn.Subscribe(s.filter); err == nil {
 				s.missed(ctx, nil)
@@ -258,7 +261,16 @@ func (s *subscription) relearn(ctx context.Context) error {
 
 var errIndex = errors.New("the index cannot be reached")
 
+// maxTopic bounds the bytes of a topic: an address and a model's name.
+const maxTopic = 4096
+
+var errTopic = fmt.Errorf("the topic has more than %d bytes", maxTopic)
+
+// topic takes in what a topic says.
 func (s *subscription) topic(topic string) error {
+	if len(topic) > maxTopic {
+		return errTopic
+	}
 	endpoint, model := topicParts(topic)
 	if endpoint != "" && !s.allowed(s.stream.name.Endpoint, endpoint) {
 		return fmt.Errorf("the publisher says it is %q, which is another endpoint", endpoint)
@@ -308,7 +320,7 @@ func (s *subscription) take(ctx context.Context, number uint64, payload []byte, 
 	s.known, s.fresh, s.last, s.sum = true, false, number, xxhash.Sum64(payload)
 	now := time.Now()
 	s.note(func(st *Status) {
-		if st.Last = now; live && b.at > 0 {
+		if st.Last = now; live && b.at > 0 && !math.IsInf(b.at, 1) {
 			st.Lag = float64(now.UnixNano())/1e9 - b.at
 		}
 	})
@@ -326,7 +338,7 @@ func (s *subscription) resume(ctx context.Context) error {
 		return err
 	}
 	same := false
-	err := replay(ctx, s.source.Load().replay, s.limits, s.last,
+	err := s.replay(ctx, s.last,
 		func(_ string, number uint64, payload []byte) (bool, error) {
 			same = number == s.last && xxhash.Sum64(payload) == s.sum
 			return false, nil
@@ -362,8 +374,9 @@ func (s *subscription) replayFrom(ctx context.Context, from uint64, anew bool) (
 	for range rounds {
 		next, hole := from, false
 		var foreign error
-		failure := replay(ctx, s.source.Load().replay, s.limits, next,
+		failure := s.replay(ctx, next,
 			func(topic string, number uint64, payload []byte) (bool, error) {
+				s.pacer.took(ctx, len(topic)+len(payload))
 				switch {
 				case number < next:
 					return true, nil
@@ -387,7 +400,6 @@ func (s *subscription) replayFrom(ctx context.Context, from uint64, anew bool) (
 					return false, err
 				}
 				next = number + 1
-				s.pacer.took(ctx, len(payload))
 				return true, nil
 			})
 		if s.dirty || foreign != nil {

@@ -12,6 +12,9 @@ type Publisher struct {
 	Rank     int
 }
 
+// MaxRanks bounds the ranks of an endpoint: they are below it.
+const MaxRanks = 256
+
 // Tier is where an engine keeps a block.
 type Tier uint8
 

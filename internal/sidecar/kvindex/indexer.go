@@ -22,8 +22,12 @@ type Indexer struct {
 	pool    sync.Pool
 }
 
-// maxNames bounds the names of models that events may bring.
-const maxNames = 4096
+const (
+	// maxNames bounds the names of models that events may bring, and again those that endpoints may say.
+	maxNames = 4096
+	// maxName bounds the bytes of each. Longer ones are nobody's aliases.
+	maxName = 1024
+)
 
 // New opens the index that the configuration says. Its errors name the key.
 func New(c Config) (*Indexer, error) {
@@ -53,7 +57,7 @@ func (x *Indexer) Root(lora, base string) Key {
 	x.mu.RUnlock()
 	if !known {
 		x.mu.Lock()
-		if _, known = x.names[name]; !known && len(x.names) < maxNames {
+		if _, known = x.names[name]; !known && len(x.names) < maxNames && len(name) <= maxName {
 			x.names[name] = isBase
 			if isBase {
 				x.bases++
@@ -69,7 +73,7 @@ func (x *Indexer) Serves(names []string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, name := range names {
-		if len(x.aliases) < maxNames {
+		if len(x.aliases) < maxNames && len(name) <= maxName {
 			x.aliases[name] = true
 		}
 	}

@@ -2,6 +2,7 @@ package kvindex
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 )
@@ -259,5 +260,20 @@ func TestNewMistakes(t *testing.T) {
 		if _, err := New(c); err == nil {
 			t.Errorf("%+v: no mistake", c)
 		}
+	}
+}
+
+// TestLongNames: names that nobody serves are not kept, and blocks are found by them all the same.
+func TestLongNames(t *testing.T) {
+	x := newIndexer(t, Config{BlockTokens: 4, Model: "m"})
+	long := strings.Repeat("l", maxName+1)
+	stores(t, x, "a", long, "", 4, Prompt{Tokens: tokensFrom(1, 16)})
+	x.Serves([]string{long})
+	if len(x.names) != 0 || len(x.aliases) != 0 {
+		t.Errorf("got %d names and %d aliases, want none kept", len(x.names), len(x.aliases))
+	}
+	hits, err := x.Match(t.Context(), nil, long, &Prompt{Tokens: tokensFrom(1, 16)}, []string{"a"})
+	if err != nil || len(hits) != 1 || hits[0].Tokens != 16 {
+		t.Errorf("got %+v, %v, want 16 tokens", hits, err)
 	}
 }

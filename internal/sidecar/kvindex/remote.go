@@ -52,6 +52,7 @@ type told struct {
 
 const (
 	remotePrefix = "pintle:kv:"
+	keyPrefix    = remotePrefix + "k:"
 	// maxTold bounds what waits to be written. When there is more the copy is made anew.
 	maxTold      = 1 << 16
 	remoteBatch  = 512
@@ -93,7 +94,7 @@ func fieldOf(instance string, p Publisher, t Tier) string {
 	return instance + "|" + strconv.Itoa(p.Rank) + "|" + strconv.Itoa(int(t)) + "|" + p.Endpoint
 }
 
-func keyName(key Key) string { return remotePrefix + "k:" + strconv.FormatUint(uint64(key), 16) }
+func keyName(key Key) string { return keyPrefix + strconv.FormatUint(uint64(key), 16) }
 
 func (r *remote) ownName() string  { return remotePrefix + "i:" + r.instance }
 func (r *remote) lifeName() string { return remotePrefix + "live:" + r.instance }
@@ -231,7 +232,7 @@ func (r *remote) showLife(ctx context.Context) error {
 	before := pipe.Exists(ctx, r.lifeName())
 	pipe.Set(ctx, r.lifeName(), 1, lifeTime)
 	pipe.SAdd(ctx, instancesName, r.instance)
-	all := pipe.SMembers(ctx, instancesName)
+	all := pipe.SRandMemberN(ctx, instancesName, maxInstances)
 	heard := pipe.HGetAll(ctx, heardName)
 	if _, err := pipe.Exec(ctx); err != nil {
 		return err
@@ -241,6 +242,9 @@ func (r *remote) showLife(ctx context.Context) error {
 	}
 	live := map[string]bool{}
 	for _, other := range all.Val() {
+		if len(other) > maxField {
+			continue
+		}
 		n, err := r.client.Exists(ctx, remotePrefix+"live:"+other).Result()
 		if err != nil {
 			return err
@@ -251,7 +255,7 @@ func (r *remote) showLife(ctx context.Context) error {
 			return err
 		}
 	}
-	r.others.Store(&others{live, heard.Val()})
+	r.others.Store(&others{live, readHeard(heard.Val())})
 	return nil
 }
 
@@ -345,7 +349,7 @@ func (r *remote) tidy(ctx context.Context, instance string) error {
 		}
 		pipe := r.client.Pipeline()
 		for _, member := range members {
-			if name, field, found := strings.Cut(member, " "); found {
+			if name, field, ours := readMember(member); ours {
 				pipe.HDel(ctx, name, field)
 			}
 		}

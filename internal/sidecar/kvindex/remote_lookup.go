@@ -3,8 +3,6 @@ package kvindex
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -96,27 +94,24 @@ func (r *remote) lookup(ctx context.Context, keys []Key, endpoints map[string]bo
 func (r *remote) stepFields(runs map[string]*run, i int, fields []string, endpoints map[string]bool,
 	known *others) bool {
 	var touched []*run
-	for _, field := range fields {
-		parts := strings.SplitN(field, "|", 4)
-		if len(parts) != 4 || !endpoints[parts[3]] || !known.believes(parts[0], heardField(parts[1], parts[3])) {
+	for _, text := range fields[:min(len(fields), maxFields)] {
+		f, ok := readField(text)
+		if !ok || !endpoints[f.endpoint] || !known.believes(f.instance, heardField(f.rank, f.endpoint)) {
 			continue
 		}
-		rank, rankErr := strconv.Atoi(parts[1])
-		tier, err := strconv.Atoi(parts[2])
-		if rankErr != nil || rank < 0 || err != nil || tier < 0 || tier >= Tiers {
-			continue
-		}
-		who := parts[0] + "|" + parts[1] + "|" + parts[3]
-		one := runs[who]
+		one := runs[f.who()]
 		if one == nil {
-			one = &run{hit: Hit{Endpoint: parts[3], Rank: rank}}
-			runs[who] = one
+			if i > 0 {
+				continue // it lacks the blocks before
+			}
+			one = &run{hit: Hit{Endpoint: f.endpoint, Rank: f.number}}
+			runs[f.who()] = one
 		}
 		switch {
-		case one.seen == i+1 && r.weights[tier] > r.weights[one.best]:
-			one.best = Tier(tier)
+		case one.seen == i+1 && r.weights[f.tier] > r.weights[one.best]:
+			one.best = f.tier
 		case one.seen == i:
-			one.seen, one.best = i+1, Tier(tier)
+			one.seen, one.best = i+1, f.tier
 			touched = append(touched, one)
 		}
 	}

@@ -74,14 +74,7 @@ func newSimFlags() (*flag.FlagSet, *simOptions) {
 	f := command.NewFlags("pintle sim")
 	f.StringVar(&o.address, "address", "127.0.0.1:9101",
 		"address of the first server, host:port; port 0 lets the system choose")
-	f.StringVar(&o.events, "kv-events", "",
-		"address, host:port, where the first server publishes what its cache stores and removes, as vLLM does by "+
-			"ZeroMQ; further servers take consecutive ports; blocks have -block-size tokens, those of POST /tokenize")
-	f.StringVar(&o.replay, "kv-events-replay", "",
-		"address where the first server is asked for old events; faults of both are ordered by POST /sim/events "+
-			`{"fault":"lose|skip|unknown|torn|clear|gone|restart|none","count":1}`)
-	f.StringVar(&o.form, "kv-events-form", string(kvpub.Maps),
-		"how events are written: map as vLLM does, array as it did before 0.12, or sglang, without adapters and salts")
+	addEventFlags(f, o)
 	f.IntVar(&o.count, "count", 1, "number of independent servers, on consecutive ports")
 	f.Var((*namesFlag)(&c.Models), "model",
 		"model name, repeatable or a comma list; the first labels the metrics (default sim-model)")
@@ -92,6 +85,9 @@ func newSimFlags() (*flag.FlagSet, *simOptions) {
 	f.IntVar(&c.Blocks, "num-blocks", 8192, "blocks of KV cache; they also bound the context length")
 	f.IntVar(&c.OffloadBlocks, "offload-blocks", 0,
 		"evicted blocks that are kept in the CPU's memory, and loaded again in no time")
+	f.IntVar(&c.Ranks, "data-parallel-size", 1,
+		"data-parallel ranks of a server; each has -num-blocks and -offload-blocks of its own and publishes events of "+
+			"its own; requests go to all in turn, or to that of their header x-data-parallel-rank")
 	f.Float64Var(&c.PrefillTokensPerSecond, "prefill-tokens-per-second", 8000,
 		"speed of prefill of uncached prompt tokens")
 	f.DurationVar(&c.TimePerOutputToken, "time-per-output-token", 20*time.Millisecond,
@@ -107,6 +103,18 @@ func newSimFlags() (*flag.FlagSet, *simOptions) {
 	f.BoolVar(&c.Instant, "instant", false, "answer every POST at once with a small fixed body")
 	f.Uint64Var(&c.Seed, "seed", 0, "seed of the answers' text")
 	return f, o
+}
+
+func addEventFlags(f *flag.FlagSet, o *simOptions) {
+	f.StringVar(&o.events, "kv-events", "",
+		"address, host:port, where the first server publishes what its cache stores and removes, as vLLM does by "+
+			"ZeroMQ; further ranks, and then servers, take consecutive ports; blocks have -block-size tokens, "+
+			"those of POST /tokenize")
+	f.StringVar(&o.replay, "kv-events-replay", "",
+		"address where the first server is asked for old events; faults of both are ordered by POST /sim/events "+
+			`{"fault":"lose|skip|unknown|torn|clear|gone|restart|none","count":1}`)
+	f.StringVar(&o.form, "kv-events-form", string(kvpub.Maps),
+		"how events are written: map as vLLM does, array as it did before 0.12, or sglang, without adapters and salts")
 }
 
 // checkSimFlags refuses what the configuration would take for "default" and what only the command knows.
@@ -126,7 +134,7 @@ func checkSimFlags(f *flag.FlagSet, o *simOptions) error {
 	f.VisitAll(func(option *flag.Flag) {
 		switch option.Name {
 		case "max-num-seqs", "block-size", "num-blocks", "prefill-tokens-per-second", "output-tokens",
-			"stream-interval", "speed", "max-lora":
+			"stream-interval", "speed", "max-lora", "data-parallel-size":
 			if v, err := strconv.ParseFloat(option.Value.String(), 64); err == nil && v == 0 {
 				zero = fmt.Errorf("flag -%s %v: want a number above 0", option.Name, option.Value)
 			}
@@ -154,39 +162,41 @@ type simServer struct {
 	events        *sim.EventOptions // nil for none
 }
 
-// addresses are those of all servers, given that of the first, by the flag that says it.
-func (o *simOptions) addresses(flag, first string) ([]string, error) {
+// addresses are those of all servers, given that of the first, by the flag that says it. Each takes so many ports.
+func (o *simOptions) addresses(flag, first string, ports int) ([]string, error) {
 	all := make([]string, o.count)
+	needed := o.count * ports
 	host, portText, err := net.SplitHostPort(first)
 	if err != nil {
 		return nil, fmt.Errorf("%s %q: want host:port", flag, first)
 	}
 	port, err := strconv.ParseUint(portText, 10, 16)
-	if err != nil || int(port)+o.count-1 > 65535 {
-		return nil, fmt.Errorf("%s %q: want a port such that %d consecutive ones end below 65536", flag, first, o.count)
+	if err != nil || int(port)+needed-1 > 65535 {
+		return nil, fmt.Errorf("%s %q: want a port such that %d consecutive ones end below 65536", flag, first, needed)
 	}
 	for i := range all {
 		all[i] = first
 		if port > 0 {
-			all[i] = net.JoinHostPort(host, strconv.Itoa(int(port)+i))
+			all[i] = net.JoinHostPort(host, strconv.Itoa(int(port)+i*ports))
 		}
 	}
 	return all, nil
 }
 
 func newSimServers(o simOptions) ([]simServer, error) {
-	addresses, err := o.addresses("address", o.address)
+	addresses, err := o.addresses("address", o.address, 1)
 	if err != nil {
 		return nil, err
 	}
+	ranks := max(o.config.Ranks, 1)
 	var events, replay []string
 	if o.events != "" {
-		if events, err = o.addresses("kv-events", o.events); err != nil {
+		if events, err = o.addresses("kv-events", o.events, ranks); err != nil {
 			return nil, err
 		}
 	}
 	if o.replay != "" {
-		if replay, err = o.addresses("kv-events-replay", o.replay); err != nil {
+		if replay, err = o.addresses("kv-events-replay", o.replay, ranks); err != nil {
 			return nil, err
 		}
 	}
@@ -253,12 +263,7 @@ func serveSims(ctx context.Context, servers []simServer, stdout io.Writer) error
 	var running sync.WaitGroup
 	for i, server := range servers {
 		fmt.Fprintf(stdout, "%s listens on %s\n", server.name, listeners[i].Addr())
-		if events, replay := server.EventAddresses(); events != "" {
-			fmt.Fprintf(stdout, "%s publishes KV events on %s\n", server.name, events)
-			if replay != "" {
-				fmt.Fprintf(stdout, "%s offers them again on %s\n", server.name, replay)
-			}
-		}
+		sayEvents(stdout, server)
 		running.Go(func() { failed <- server.Serve(listeners[i]) })
 	}
 	select {
@@ -270,4 +275,19 @@ func serveSims(ctx context.Context, servers []simServer, stdout io.Writer) error
 	}
 	running.Wait()
 	return err
+}
+
+// sayEvents says where a server publishes events.
+func sayEvents(stdout io.Writer, server simServer) {
+	all := server.EventAddresses()
+	for rank, at := range all {
+		of := ""
+		if len(all) > 1 {
+			of = fmt.Sprintf(" of rank %d", rank)
+		}
+		fmt.Fprintf(stdout, "%s publishes KV events%s on %s\n", server.name, of, at.Events)
+		if at.Replay != "" {
+			fmt.Fprintf(stdout, "%s offers them again on %s\n", server.name, at.Replay)
+		}
+	}
 }

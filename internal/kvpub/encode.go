@@ -26,13 +26,20 @@ type Event struct {
 // Form is how events are written.
 type Form string
 
-// The forms. Maps are those of vLLM from 0.12 on, arrays those before and SGLang's, which leaves out at the end what it
-// does not know.
+// The forms. Maps are those of vLLM from 0.12 on, arrays those before. SGLang has arrays that end behind the medium,
+// and hashes with a sign; Short is what it had at first, without media and ranks.
 const (
 	Maps   Form = "map"
 	Arrays Form = "array"
-	Short  Form = "sglang"
+	SGLang Form = "sglang"
+	Short  Form = "short"
 )
+
+// fieldsOf says how many fields arrays of a form have, at most, behind the event's type.
+var fieldsOf = map[Form]map[string]int{
+	SGLang: {"BlockStored": 6, "BlockRemoved": 2},
+	Short:  {"BlockStored": 5, "BlockRemoved": 1},
+}
 
 // AppendBatch appends a batch of events.
 func AppendBatch(dst []byte, form Form, at float64, rank int, events []Event) []byte {
@@ -61,22 +68,25 @@ func (e *Event) append(dst []byte, form Form) []byte {
 	if medium == "" {
 		medium = "GPU"
 	}
-	hashes := field{"block_hashes", func(b []byte) []byte { return appendUints(b, e.Hashes) }}
+	hash := AppendUint
+	if form == SGLang {
+		hash = appendSigned
+	}
+	hashes := field{"block_hashes", func(b []byte) []byte { return appendAll(b, e.Hashes, hash) }}
 	where := field{"medium", func(b []byte) []byte { return AppendString(b, medium) }}
 	var fields []field
 	switch e.Kind {
 	case "BlockStored":
-		fields = []field{hashes, {"parent_block_hash", e.appendParent},
-			{"token_ids", func(b []byte) []byte { return appendUints(b, e.Tokens) }},
+		fields = []field{hashes, {"parent_block_hash", func(b []byte) []byte { return e.appendParent(b, hash) }},
+			{"token_ids", func(b []byte) []byte { return appendAll(b, e.Tokens, AppendUint) }},
 			{"block_size", func(b []byte) []byte { return AppendUint(b, uint64(e.BlockTokens)) }},
 			{"lora_id", func(b []byte) []byte { return append(b, 0xc0) }}, where,
 			{"lora_name", e.appendLora}, {"extra_keys", e.appendExtra}}
 	case "BlockRemoved":
 		fields = []field{hashes, where}
 	}
-	if form == Short {
-		// SGLang's first form: no medium, no adapter.
-		fields = fields[:min(len(fields), map[string]int{"BlockStored": 5, "BlockRemoved": 1}[e.Kind])]
+	if most, cut := fieldsOf[form]; cut {
+		fields = fields[:min(len(fields), most[e.Kind])]
 	}
 	if form != Maps {
 		dst = AppendString(appendHead(dst, 0x90, 0xdc, 15, 1+len(fields)), e.Kind)
@@ -92,11 +102,11 @@ func (e *Event) append(dst []byte, form Form) []byte {
 	return dst
 }
 
-func (e *Event) appendParent(dst []byte) []byte {
+func (e *Event) appendParent(dst []byte, hash func([]byte, uint64) []byte) []byte {
 	if e.Parent == nil {
 		return append(dst, 0xc0)
 	}
-	return AppendUint(dst, *e.Parent)
+	return hash(dst, *e.Parent)
 }
 
 func (e *Event) appendLora(dst []byte) []byte {
@@ -128,12 +138,20 @@ func (e *Event) appendExtra(dst []byte) []byte {
 	return dst
 }
 
-func appendUints[T uint32 | uint64](dst []byte, all []T) []byte {
+func appendAll[T uint32 | uint64](dst []byte, all []T, one func([]byte, uint64) []byte) []byte {
 	dst = appendHead(dst, 0x90, 0xdc, 15, len(all))
 	for _, n := range all {
-		dst = AppendUint(dst, uint64(n))
+		dst = one(dst, uint64(n))
 	}
 	return dst
+}
+
+// appendSigned appends the number that has n's bits and a sign.
+func appendSigned(dst []byte, n uint64) []byte {
+	if n <= math.MaxInt64 {
+		return AppendUint(dst, n)
+	}
+	return binary.BigEndian.AppendUint64(append(dst, 0xd3), n)
 }
 
 // appendHead writes a length: in the first byte when it is at most most, else behind one of two that follow each other.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
@@ -74,7 +75,7 @@ func (s *Server) tokenize(w http.ResponseWriter, body []byte) {
 		map[string]any{"count": len(tokens), "max_model_len": s.config.maxTokens(), "tokens": tokens})
 }
 
-// lookup shows how much of a prompt is cached, and changes nothing.
+// lookup shows how much of a prompt is cached, by the rank that has most and by all, and changes nothing.
 func (s *Server) lookup(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.config.MaxBodyBytes))
 	if err != nil {
@@ -90,10 +91,9 @@ func (s *Server) lookup(w http.ResponseWriter, r *http.Request) {
 		failure.write(w)
 		return
 	}
-	s.engine.mu.Lock()
-	blocks := s.engine.cache.known(q.prompt.blockHashes(s.config.BlockTokens, q.salt))
-	s.engine.mu.Unlock()
-	writeJSON(w, http.StatusOK, map[string]int{"blocks": blocks})
+	ranks := s.engine.find(q.prompt.blockHashes(s.config.BlockTokens, q.salt))
+	most := slices.MaxFunc(ranks, func(a, b found) int { return cmp.Compare(a.Blocks, b.Blocks) })
+	writeJSON(w, http.StatusOK, map[string]any{"blocks": most.Blocks, "ranks": ranks})
 }
 
 // embeddings answers with unit vectors that depend on model and text alone.

@@ -32,6 +32,9 @@ type Config struct {
 	Blocks int
 	// OffloadBlocks is how many blocks that were evicted are kept in the CPU's memory. Default none.
 	OffloadBlocks int
+	// Ranks is the number of data-parallel ranks (vLLM's data-parallel-size). Each has a KV cache of its own, of Blocks
+	// and OffloadBlocks; batch slots and speed are of all together. Default 1.
+	Ranks int
 	// PrefillTokensPerSecond is how fast uncached prompt tokens are processed, for the whole server. Default 8000.
 	PrefillTokensPerSecond float64
 	// TimePerOutputToken is the pace of one request that runs alone. Default 20ms; negative means no time at all.
@@ -56,6 +59,9 @@ type Config struct {
 	Seed uint64
 }
 
+// maxRanks bounds the ranks of a server.
+const maxRanks = 256
+
 func (c Config) withDefaults() Config {
 	if c.Name == "" {
 		c.Name = "sim"
@@ -67,6 +73,7 @@ func (c Config) withDefaults() Config {
 	c.MaxRunning = cmp.Or(c.MaxRunning, 32)
 	c.BlockTokens = cmp.Or(c.BlockTokens, 16)
 	c.Blocks = cmp.Or(c.Blocks, 8192)
+	c.Ranks = cmp.Or(c.Ranks, 1)
 	c.PrefillTokensPerSecond = cmp.Or(c.PrefillTokensPerSecond, 8000)
 	c.TimePerOutputToken = cmp.Or(c.TimePerOutputToken, 20*time.Millisecond)
 	c.BatchSlowdown = cmp.Or(c.BatchSlowdown, 0.01)
@@ -86,6 +93,7 @@ func (c Config) validate() error {
 		{"max-num-seqs", c.MaxRunning, 1 << 20},
 		{"block-size", c.BlockTokens, 1 << 16},
 		{"num-blocks", c.Blocks, 1 << 24},
+		{"data-parallel-size", c.Ranks, maxRanks},
 		{"output-tokens", c.OutputTokens, 1 << 24},
 		{"stream-interval", c.StreamInterval, 1 << 20},
 	} {

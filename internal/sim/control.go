@@ -20,9 +20,9 @@ import (
 //	GET    /sim/requests the last 100 requests, see Received; DELETE forgets them and the count
 //	GET    /sim/count    {"count":n}
 //	GET    /sim/state    the real load, whatever /metrics shows
-//	POST   /sim/lookup   a chat or completion  {"blocks":n}  how many of its prompt's full blocks are in the cache
+//	POST   /sim/lookup   a chat or completion  {"blocks":n,"ranks":[{"blocks":n,"offloadedBlocks":n}]}  how many of its prompt's full blocks are in the cache, at the rank that has most and at each
 //	POST   /sim/events   {"fault":...,"count":n}  see eventFault
-//	GET    /sim/events   {"published":n,"subscribers":n}  batches of KV events, and who listens
+//	GET    /sim/events   {"published":n,"subscribers":n}  batches of KV events, and who listens, of all ranks
 func (s *Server) control(w http.ResponseWriter, r *http.Request) {
 	switch r.Method + " " + r.URL.Path {
 	case "POST /sim/metrics":

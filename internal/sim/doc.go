@@ -7,12 +7,15 @@
 // chain and kept in a prefix cache with LRU eviction, so a prompt whose head was seen before is prefilled sooner. GET
 // /metrics shows all of it under vLLM's names. A client that goes away frees its slot and its blocks at once.
 //
+// With data-parallel ranks each has a cache of its own, and all else is of all together. With memory of the CPU blocks
+// that are evicted go there, and are loaded again in no time.
+//
 // What is not modelled: preemption (a request reserves what its answer will need before it starts), decoding that
 // slows while another prompt is prefilled, and the meaning of anything. Answers are made-up words, the same for the
 // same prompt, model and seed.
 //
-// With PublishEvents it also publishes what its cache stores and forgets, as vLLM does, with the pseudo tokens that
-// POST /tokenize answers with: whoever takes those for a prompt's finds its blocks.
+// With PublishEvents it also publishes what its caches store and forget, as vLLM or SGLang does, with the pseudo tokens
+// that POST /tokenize answers with: whoever takes those for a prompt's finds its blocks.
 //
 // The control surface under /sim/ is for tests: see control.go.
 package sim

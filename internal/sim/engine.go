@@ -4,7 +4,6 @@ import (
 	"container/list"
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 )
@@ -20,6 +19,8 @@ type sequence struct {
 	promptTokens, outputTokens int
 	adapter                    string
 	finishReason               string
+	// rank is whose cache it has, anyRank before one is chosen.
+	rank int
 
 	hold         hold
 	cachedTokens int
@@ -33,7 +34,8 @@ type sequence struct {
 
 func newSequence(promptTokens, outputTokens int, hashes []uint64) *sequence {
 	return &sequence{
-		promptTokens: promptTokens, outputTokens: outputTokens, finishReason: "stop", hold: hold{hashes: hashes},
+		promptTokens: promptTokens, outputTokens: outputTokens, finishReason: "stop", rank: anyRank,
+		hold:     hold{hashes: hashes},
 		admitted: make(chan struct{}), prefillTurn: make(chan struct{}),
 	}
 }
@@ -44,8 +46,10 @@ type engine struct {
 	stats  *stats
 	closed chan struct{}
 
-	mu      sync.Mutex
-	cache   *kvCache
+	mu sync.Mutex
+	// caches are those of the ranks, turn counts the requests that were spread over them.
+	caches  []*kvCache
+	turn    int
 	queue   *list.List
 	running int
 	peak    int
@@ -60,8 +64,7 @@ type engine struct {
 
 func newEngine(config Config, stats *stats) *engine {
 	return &engine{
-		config: config, stats: stats, closed: make(chan struct{}),
-		cache: newKVCache(config.Blocks, config.BlockTokens, config.OffloadBlocks),
+		config: config, stats: stats, closed: make(chan struct{}), caches: newCaches(config),
 		queue: list.New(), prefills: list.New(), adapters: map[string]int{},
 	}
 }
@@ -135,9 +138,11 @@ func (e *engine) sleepUntil(ctx context.Context, timer *time.Timer, t time.Time)
 	}
 }
 
-// unlock publishes what the cache has done.
+// unlock publishes what the caches have done.
 func (e *engine) unlock() {
-	e.cache.events.flush()
+	for _, c := range e.caches {
+		c.events.flush()
+	}
 	e.mu.Unlock()
 }
 
@@ -145,6 +150,7 @@ func (e *engine) enter(s *sequence) {
 	e.mu.Lock()
 	defer e.unlock()
 	s.arrived = time.Now()
+	e.chooseRank(s)
 	s.waiting = e.queue.PushBack(s)
 	e.schedule()
 }
@@ -162,7 +168,7 @@ func (e *engine) leave(s *sequence, err error) {
 	if s.prefilling != nil {
 		e.leaveLane(s, time.Now())
 	}
-	e.cache.release(&s.hold)
+	e.caches[s.rank].release(&s.hold)
 	e.running--
 	if s.adapter != "" {
 		if e.adapters[s.adapter]--; e.adapters[s.adapter] == 0 {
@@ -173,18 +179,23 @@ func (e *engine) leave(s *sequence, err error) {
 }
 
 // schedule admits from the head of the queue while there are slots and blocks. A request whose adapter cannot be
-// loaded now is passed over, as in vLLM; one that lacks blocks holds up those behind it.
+// loaded now is passed over, as in vLLM; one that lacks blocks holds up those of its rank behind it.
 func (e *engine) schedule() {
+	var full fullRanks
 	for element := e.queue.Front(); element != nil && e.running < e.config.MaxRunning; {
 		s := element.Value.(*sequence)
 		following := element.Next()
-		if e.adapterBlocked(s.adapter) {
+		if e.adapterBlocked(s.adapter) || full.has(s.rank) {
 			element = following
 			continue
 		}
-		cached, ok := e.cache.admit(&s.hold, s.promptTokens, s.outputTokens)
+		cached, ok := e.caches[s.rank].admit(&s.hold, s.promptTokens, s.outputTokens)
 		if !ok {
-			return
+			if full.add(s.rank); full.n == len(e.caches) {
+				return
+			}
+			element = following
+			continue
 		}
 		e.queue.Remove(element)
 		e.start(s, cached)
@@ -238,14 +249,14 @@ func (e *engine) prefilled(s *sequence, end time.Time) {
 	defer e.unlock()
 	s.firstToken = time.Now()
 	e.leaveLane(s, end)
-	e.cache.grow(&s.hold, s.promptTokens+min(1, s.outputTokens))
+	e.caches[s.rank].grow(&s.hold, s.promptTokens+min(1, s.outputTokens))
 	e.stats.prefilled(s)
 }
 
 func (e *engine) decoded(s *sequence, done, tokens int) {
 	e.mu.Lock()
 	defer e.unlock()
-	e.cache.grow(&s.hold, s.promptTokens+done)
+	e.caches[s.rank].grow(&s.hold, s.promptTokens+done)
 	e.stats.generationTokens += uint64(tokens)
 }
 
@@ -255,45 +266,10 @@ func (e *engine) batch() int {
 	return e.running
 }
 
-// load is the state of an engine at one moment.
-type load struct {
-	Running       int     `json:"running"`
-	Waiting       int     `json:"waiting"`
-	KV            float64 `json:"kv"`
-	PinnedBlocks  int     `json:"pinnedBlocks"`
-	CachedBlocks  int     `json:"cachedBlocks"`
-	Offloaded     int     `json:"offloadedBlocks,omitempty"` // and not on the GPU
-	Reserved      int     `json:"reservedBlocks"`
-	Blocks        int     `json:"blocks"`
-	PeakRunning   int     `json:"peakRunning"`
-	runningLoRA   []string
-	waitingLoRA   []string
-	statsSnapshot stats
-}
-
-func (e *engine) load() load {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	l := load{
-		Running: e.running, Waiting: e.queue.Len(), KV: e.cache.usage(), PinnedBlocks: e.cache.pinned(),
-		CachedBlocks: len(e.cache.cached), Offloaded: e.cache.offloadedOnly(), Reserved: e.cache.reserved,
-		Blocks: len(e.cache.blocks), PeakRunning: e.peak, statsSnapshot: *e.stats,
-	}
-	for name := range e.adapters {
-		l.runningLoRA = append(l.runningLoRA, name)
-	}
-	slices.Sort(l.runningLoRA)
-	for element := e.queue.Front(); element != nil && len(e.config.Adapters) > 0; element = element.Next() {
-		if name := element.Value.(*sequence).adapter; name != "" && !slices.Contains(l.waitingLoRA, name) {
-			l.waitingLoRA = append(l.waitingLoRA, name)
-		}
-	}
-	slices.Sort(l.waitingLoRA)
-	return l
-}
-
-func (e *engine) resetCache() {
+func (e *engine) resetCaches() {
 	e.mu.Lock()
 	defer e.unlock()
-	e.cache.reset()
+	for _, c := range e.caches {
+		c.reset()
+	}
 }

@@ -33,7 +33,7 @@ func checkIdle(t *testing.T, e *engine) {
 		t.Errorf("idle engine: got %+v with %d prefills and adapters %v, want nothing in use", l, e.prefills.Len(),
 			e.adapters)
 	}
-	checkCache(t, e.cache, nil)
+	checkCache(t, e.caches[0], nil)
 }
 
 func TestCachedPromptHasShorterPrefill(t *testing.T) {

@@ -44,7 +44,13 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request, q *request) {
 		closedError().write(w)
 		return
 	}
+	rank, failure := s.rankOf(r)
+	if failure != nil {
+		failure.write(w)
+		return
+	}
 	g := s.newGeneration(r, q)
+	g.sequence.rank = rank
 	switch {
 	case q.api == apiEmbeddings:
 		if s.finish(w, s.engine.run(r.Context(), g.sequence, 1, nil)) {

@@ -6,6 +6,8 @@ type block struct {
 	hashed     bool
 	refs       int
 	prev, next *block
+	// content is kept where there is somewhere to offload it to.
+	content content
 }
 
 // kvCache is a paged KV cache with prefix caching. Not safe for concurrent use.
@@ -40,9 +42,6 @@ func newKVCache(blocks, blockTokens, offloaded int) *kvCache {
 
 // pinned counts the blocks that running requests hold.
 func (c *kvCache) pinned() int { return len(c.blocks) - len(c.blank) - c.lruLen }
-
-// usage is the pinned part, 0 to 1.
-func (c *kvCache) usage() float64 { return float64(c.pinned()) / float64(len(c.blocks)) }
 
 func (c *kvCache) blocksFor(tokens int) int { return (tokens + c.blockTokens - 1) / c.blockTokens }
 
@@ -149,6 +148,9 @@ func (c *kvCache) publish(h *hold, full int) {
 		}
 		b.hash, b.hashed = h.hashes[i], true
 		c.cached[b.hash] = b
+		if c.offload != nil {
+			b.content = h.content(i, c.blockTokens)
+		}
 		c.events.stored(h, i, c.blockTokens)
 	}
 }
@@ -185,7 +187,7 @@ func (c *kvCache) take() *block {
 	} else {
 		b = c.lru.next
 		c.unlink(b)
-		c.offload.keep(b.hash)
+		c.offload.keep(b)
 		c.forget(b)
 	}
 	b.refs = 1
@@ -213,7 +215,7 @@ func (c *kvCache) forget(b *block) {
 	if b.hashed {
 		delete(c.cached, b.hash)
 		c.events.removed(b.hash, mediumGPU)
-		b.hash, b.hashed = 0, false
+		b.hash, b.hashed, b.content = 0, false, content{}
 	}
 }
 

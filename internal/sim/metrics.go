@@ -112,7 +112,7 @@ func (p *metricsPage) gauges(b []byte, l load, pinned *pins) []byte {
 	b = fmt.Appendf(b,
 		"vllm:cache_config_info{block_size=\"%d\",cache_dtype=\"auto\",enable_prefix_caching=\"True\",engine=\"0\","+
 			"gpu_memory_utilization=\"0.9\",num_gpu_blocks=\"%d\",sliding_window=\"None\"} 1.0\n", p.config.BlockTokens,
-		p.config.Blocks)
+		p.config.Blocks*p.config.Ranks)
 	if len(p.config.Adapters) == 0 {
 		return b
 	}

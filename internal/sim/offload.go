@@ -18,11 +18,30 @@ func newOffload(room int, events func() *kvEvents) *offload {
 	return &offload{room: room, blocks: map[uint64]*list.Element{}, events: events}
 }
 
+// content is what events may have to tell of a block when it is offloaded.
+type content struct {
+	tokens    []uint32
+	parent    uint64
+	hasParent bool
+}
+
+// content copies what events tell of the i-th block.
+func (h *hold) content(i, blockTokens int) (c content) {
+	if h.told != nil {
+		c.tokens = h.told.appendBlock(nil, i, blockTokens)
+	}
+	if i > 0 {
+		c.parent, c.hasParent = h.hashes[i-1], true
+	}
+	return c
+}
+
 // keep takes a block that is evicted, before that is told.
-func (o *offload) keep(hash uint64) {
+func (o *offload) keep(b *block) {
 	if o == nil {
 		return
 	}
+	hash := b.hash
 	if e := o.blocks[hash]; e != nil {
 		o.used.MoveToFront(e)
 		return
@@ -33,7 +52,7 @@ func (o *offload) keep(hash uint64) {
 		o.events().removed(oldest, mediumCPU)
 	}
 	o.blocks[hash] = o.used.PushFront(hash)
-	o.events().moved(hash, mediumCPU)
+	o.events().offloaded(b)
 }
 
 // run is how many blocks at the head of hashes are there, which counts as their use.

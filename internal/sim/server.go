@@ -66,7 +66,7 @@ func (s *Server) Close() {
 	for server := range s.serving {
 		_ = server.Close()
 	}
-	if e := s.events(); e != nil {
+	for _, e := range s.events() {
 		e.publisher.Close()
 	}
 }
@@ -176,7 +176,7 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, body []byte) {
 	case path == "/tokenize":
 		s.tokenize(w, body)
 	case path == "/reset_prefix_cache" && r.Method == http.MethodPost:
-		s.engine.resetCache()
+		s.engine.resetCaches()
 	default:
 		(&apiError{http.StatusNotFound, fmt.Sprintf("no such path: %q", path), "NotFoundError", ""}).write(w)
 	}

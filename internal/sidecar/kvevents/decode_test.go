@@ -399,7 +399,7 @@ func FuzzDecode(f *testing.F) {
 			Lora: "l", Extra: [][]string{{"s"}}},
 		{Kind: "BlockRemoved", Hashes: []uint64{1}}, {Kind: "AllBlocksCleared"},
 	}
-	for _, form := range []kvpub.Form{kvpub.Maps, kvpub.Arrays, kvpub.Short} {
+	for _, form := range []kvpub.Form{kvpub.Maps, kvpub.Arrays, kvpub.SGLang, kvpub.Short} {
 		f.Add(kvpub.AppendBatch(nil, form, 1, 0, events))
 	}
 	f.Fuzz(func(t *testing.T, payload []byte) {

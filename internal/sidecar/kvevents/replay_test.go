@@ -138,7 +138,7 @@ func FuzzReplay(f *testing.F) {
 	moved := kvpub.Event{Kind: "BlockStored", Hashes: []uint64{1}, Medium: "CPU"}
 	removed := kvpub.Event{Kind: "BlockRemoved", Hashes: []uint64{1, 3}}
 	end := resent("", ^uint64(0), nil)
-	for _, form := range []kvpub.Form{kvpub.Maps, kvpub.Short} {
+	for _, form := range []kvpub.Form{kvpub.Maps, kvpub.SGLang} {
 		first := kvpub.AppendBatch(nil, form, 1, 0, []kvpub.Event{stored, orphan, moved})
 		second := kvpub.AppendBatch(nil, form, 2, 1, []kvpub.Event{removed, {Kind: "AllBlocksCleared"}})
 		f.Add(slices.Concat(resent("kv@a@m", 0, first), resent("kv@a@m", 1, second), end), false, uint64(0))

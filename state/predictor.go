@@ -13,11 +13,11 @@ type Predictor struct {
 
 const nanosecond = 1e-9
 
-// Times are what a request meets at an endpoint, in seconds. Work is the part of TTFT in which its own prompt is
-// computed, Unbegun how many streamed requests are there that the endpoint has not begun to answer.
+// Times are what a request meets at an endpoint, in seconds. PerToken is how long the endpoint computes one token of a
+// prompt, Unbegun how many streamed requests are there that it has not begun to answer.
 type Times struct {
-	TTFT, TPOT, Work float64
-	Unbegun          int
+	TTFT, TPOT, PerToken float64
+	Unbegun              int
 }
 
 // Predictor returns what TTFT and TPOT tell of many endpoints. known is what TTFT calls ok: of answers that have one
@@ -49,9 +49,13 @@ func (p *Predictor) At(index int, tokens, prompt float64, t *Times) {
 	v := &p.speeds[index]
 	t.TTFT = p.ttft(v, tokens) * p.queue
 	t.TPOT = p.tpot(v, prompt)
-	t.Work = tokens * (p.perToken * v.prompt.used)
+	t.PerToken = p.perToken * v.prompt.used
 	t.Unbegun = int(v.unbegun)
 }
+
+// overdue is the part of the time that counts by which answers are late that should all have begun: of a server that
+// computes what was believed to be cached, has no room or hangs, nobody knows for how long it goes on.
+const overdue = 0.5
 
 // ttft is the time to first token of a prompt of which so many tokens have to be computed, if answers begin as the
 // prompts' times tell.
@@ -62,6 +66,10 @@ func (p *Predictor) ttft(v *speed, tokens float64) float64 {
 	if p.now > v.at {
 		ahead -= float64(p.now-v.at) * nanosecond
 	}
+	late := 0.0
+	if ahead < 0 && v.unbegun > 0 {
+		late = overdue * -ahead
+	}
 	if v.unbegun > 1 {
 		if others := v.waiting * (1 - 1/float64(v.unbegun)) * perToken; others > ahead {
 			ahead = others
@@ -70,7 +78,7 @@ func (p *Predictor) ttft(v *speed, tokens float64) float64 {
 	if ahead < 0 {
 		ahead = 0
 	}
-	if t := ahead + tokens*perToken + p.first*slow*float64(v.unbegun+1); t > leastTTFT {
+	if t := ahead + late + tokens*perToken + p.first*slow*float64(v.unbegun+1); t > leastTTFT {
 		return t
 	}
 	return leastTTFT

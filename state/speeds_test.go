@@ -330,3 +330,33 @@ func TestSpeedsLeave(t *testing.T) {
 		t.Errorf("a new endpoint: TTFT %.3f, which was the one's before it", ttft)
 	}
 }
+
+// TestSpeedsOverdue: a server that should have begun all its answers, and has not, is expected to go on for half of the
+// time by which it is late, until an answer begins.
+func TestSpeedsOverdue(t *testing.T) {
+	a := newAnswerer(1, 1)
+	const rate = 10_000.0
+	for i := range 100 {
+		tokens := uint32(1000 + 100*(i%50))
+		a.answer(a.decide(0, tokens, tokens), float64(tokens)/rate, 0.01, 10, 200)
+	}
+	idle := a.ttft(0, 5000)
+	open := a.decide(0, 1000, 100_000)
+	for _, test := range []struct {
+		name        string
+		passed      float64 // seconds since the request
+		more, least float64
+	}{
+		{"at once", 0, 0.1, 0.05}, {"nearly computed", 0.09, 0.01, 0}, {"2 s late", 2.1, 1, 0.9},
+		{"10 s late", 10.1, 5, 4.5},
+	} {
+		a.now = open.Time + int64(test.passed*1e9)
+		if more := a.ttft(0, 5000) - idle; more < test.least || more > test.more+0.15 {
+			t.Errorf("%s: %.3f s more than before an idle server, want %v", test.name, more, test.more)
+		}
+	}
+	a.answer(open, 10.1, 0.01, 10, 200)
+	if more := a.ttft(0, 5000) - idle; more > 0.15 {
+		t.Errorf("when it has answered: %.3f s more than before, want none", more)
+	}
+}

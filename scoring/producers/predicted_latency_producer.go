@@ -8,11 +8,12 @@ import "github.com/pintle-dev/pintle/scoring"
 //
 // What is predicted is learnt by all workers of Envoy alike, from the answers that the journal tells of: the time to
 // first token from the tokens that the endpoint has yet to compute, the time of each further token from the answers
-// under way and their prompts. Each endpoint has a factor of its own for both, so servers of different speeds may
-// stand in one pool. It fades while others answer and the endpoint does not, so that one that was slow for a while is
-// tried again. Streamed answers tell; as long as hardly any came, also those that were not, whose servers report
-// their tokens, if their requests found the endpoint idle. Nothing runs beside the proxy, and any number of endpoints
-// is predicted.
+// under way and their prompts. An endpoint that should have begun all its answers and has not, as it hangs, has no room
+// or computes what was thought to be cached, is taken to go on for half of the time by which it is late. Each endpoint
+// has a factor of its own for both times, so servers of different speeds may stand in one pool. It fades while others
+// answer and the endpoint does not, so that one that was slow for a while is tried again. Streamed answers tell; as
+// long as hardly any came, also those that were not, whose servers report their tokens, if their requests found the
+// endpoint idle. Nothing runs beside the proxy, and any number of endpoints is predicted.
 //
 // Objectives are the request headers x-llm-d-slo-ttft-ms and x-llm-d-slo-tpot-ms, or by their former names
 // x-slo-ttft-ms and x-slo-tpot-ms, decimal numbers of milliseconds. An objective that a request does not have is met

@@ -11,10 +11,11 @@ import (
 // Formula, without an objective: cost = ttftWeight x (TTFT + 3 x w x p) + tpotWeight x 10 x TPOT, where p is the part
 // of TTFT in which the prompt itself is computed, and w how many requests wait for their answers to begin at every
 // endpoint, at least: those that come next are delayed by p. 1 for one endpoint, 0.9999 for others that cost up to
-// 0.15 more than the cheapest, then down to 0 for the dearest. The 1 goes to the one among these that has the fewest
-// tokens to compute for the request; of several that have as few, and cost up to 0.05 more than the cheapest of them,
-// to the one that was sent a request the longest ago: so prompts that nobody has cached go around, and differences that
-// are no more than noise draw nobody.
+// 0.15 more than the cheapest, then down to 0 for the dearest. The 1 goes to the one among these that has the least to
+// compute: the tokens in flight there, as prefill-load-scorer counts them, and four times those of the request that are
+// not cached, times what the endpoint takes for one. Of several that have as little it is the one that was sent a
+// request the longest ago: so prompts that nobody has cached go around, and differences that are no more than noise
+// draw nobody.
 //
 // Formula, with one: endpoints that meet it, see the producer, get (int((1 - c) x 100) + 1) / 100, or with the strategy
 // most (int(c x 100) + 1) / 100, at most 1, and all others 0. c = the weighted mean of both rooms, each brought to 0..1

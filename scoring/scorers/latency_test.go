@@ -178,23 +178,3 @@ func TestColdGoesAround(t *testing.T) {
 		t.Errorf("got %v, want each as often", seen)
 	}
 }
-
-// TestColdGoesSooner: of endpoints that have as much to compute the sooner one gets the request, though the other one
-// was sent none for longer, where that is no noise.
-func TestColdGoesSooner(t *testing.T) {
-	for _, test := range []struct {
-		name         string
-		first, other uint32 // tokens before it
-		want         string
-	}{{"as soon", 10_000, 10_200, "b"}, {"a tenth later", 10_000, 11_000, "a"}} {
-		plan := plantest.Plan(t, `{"plugins": [{"type": "predicted-latency-scorer"}]}`, plantest.Neutral)
-		pool := plantest.Pool(make([]scoring.Endpoint, 2)...)
-		answered(pool, plan, 2000, 2000)
-		pool.State.Apply(&journal.Event{Kind: journal.Decision, Time: plantest.Now - 1e6, Instance: 2, Lease: 1,
-			Primary: pool.ID(&pool.Endpoints[1]), Streamed: true, PrimaryLoad: test.other, InputTokens: test.other})
-		charge(pool, 0, 2, test.first)
-		if got := plantest.Decide(plan, plantest.Cycle(pool, 1)).Picks; len(got) != 1 || got[0] != test.want {
-			t.Errorf("%s: picked %v, want %s", test.name, got, test.want)
-		}
-	}
-}

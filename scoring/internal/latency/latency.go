@@ -12,8 +12,9 @@ const (
 	costTokens = 10
 	// alike is how much more an endpoint may cost than the best one, as a part of that, and still be as good.
 	alike = 0.15
-	// even is the same among those that have as many tokens to compute.
-	even = 0.05
+	// own is how many times the request's own tokens count beside those in flight, among endpoints as good as the best:
+	// what they take the place of in a cache has to be computed again.
+	own = 4
 	// delay is how many times the time counts in which the endpoint computes the request's prompt, for each request
 	// that waits everywhere.
 	delay = 3
@@ -25,8 +26,8 @@ const (
 // up to 0.15 more than the cheapest, and then down to 0 for the dearest. The cost is ttftWeight x (TTFT + 3 x w x
 // the time in which the prompt is computed) + tpotWeight x 10 x TPOT, w being the requests that wait at every endpoint:
 // who comes behind them is delayed by that time. The 1 goes to the one among those as good as the best that has the
-// fewest tokens to compute, of several that have as many to the one that was sent a request the longest ago among those
-// that cost up to 0.05 more than the cheapest of them.
+// least to compute: tokens in flight + 4 x the request's own, in its time for each. Of several that have as little it
+// is the one that was sent a request the longest ago.
 func Fastest(c *scoring.Cycle, predictions []scoring.Prediction, ttftWeight, tpotWeight float64, scores []float64) {
 	best, worst, waiting := math.Inf(1), 0.0, math.MaxInt
 	for i := range predictions {
@@ -40,7 +41,7 @@ func Fastest(c *scoring.Cycle, predictions []scoring.Prediction, ttftWeight, tpo
 	scores = scores[:len(predictions)]
 	for i := range predictions {
 		p := &predictions[i]
-		cost := ttftWeight*(p.TTFT+delayed*p.Work) + perToken*p.TPOT
+		cost := ttftWeight*(p.TTFT+delayed*p.Load*p.PerToken) + perToken*p.TPOT
 		scores[i] = cost
 		if cost < best {
 			best = cost
@@ -50,28 +51,20 @@ func Fastest(c *scoring.Cycle, predictions []scoring.Prediction, ttftWeight, tpo
 		}
 	}
 	limit := best * (1 + alike)
-	fewest, cheapest := math.Inf(1), math.Inf(1)
-	for i, cost := range scores {
-		if cost > limit {
-			continue
-		}
-		if load := predictions[i].Load; load < fewest {
-			fewest, cheapest = load, cost
-		} else if load == fewest && cost < cheapest {
-			cheapest = cost
-		}
-	}
-	first, sent, sooner, part := -1, int64(0), cheapest*(1+even), second/(worst-limit)
+	first, least, sent, part := -1, math.Inf(1), int64(0), second/(worst-limit)
 	for i, cost := range scores {
 		if cost > limit {
 			scores[i] = part * (worst - cost)
 			continue
 		}
 		scores[i] = second
-		if p := &predictions[i]; cost <= sooner && p.Load == fewest {
-			if last := c.LastSent(p.Endpoint); first < 0 || last < sent {
-				first, sent = i, last
-			}
+		p := &predictions[i]
+		work := (float64(c.TokensInFlight(p.Endpoint)) + own*p.Load) * p.PerToken
+		if work > least {
+			continue
+		}
+		if last := c.LastSent(p.Endpoint); work < least || last < sent {
+			first, least, sent = i, work, last
 		}
 	}
 	if first >= 0 {

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -266,5 +267,33 @@ func TestTraces(t *testing.T) {
 	}
 	if all, madeUp, err = traced(5, "azure")(&options{}); err != nil || !madeUp || len(all) != 5 {
 		t.Errorf("got %d requests, made up %v, %v", len(all), madeUp, err)
+	}
+}
+
+// TestSpreadOut: requests of one moment come evenly until the next one, the last ones as those before them.
+func TestSpreadOut(t *testing.T) {
+	at := func(times ...float64) (all []ask) {
+		for _, at := range times {
+			all = append(all, ask{at: at})
+		}
+		return all
+	}
+	for _, test := range []struct {
+		name       string
+		asks, want []ask
+	}{
+		{"none", nil, nil},
+		{"one each", at(0, 3, 5), at(0, 3, 5)},
+		{"several", at(0, 0, 0, 3, 3, 6), at(0, 1, 2, 3, 4.5, 6)},
+		{"several at the end", at(0, 2, 2), at(0, 2, 3)},
+		{"all at once", at(0, 0), at(0, 0)},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, _, err := spreadOut(func(*options) ([]ask, bool, error) { return test.asks, false, nil })(nil)
+			same := slices.EqualFunc(got, test.want, func(a, b ask) bool { return a.at == b.at })
+			if err != nil || !same {
+				t.Errorf("got %v, %v, want %v", got, err, test.want)
+			}
+		})
 	}
 }

@@ -46,7 +46,8 @@ var occasions = []struct {
 	workload, fleet string
 	rate            float64
 }{
-	{"conversation", "equal", 2.5}, {"conversation", "equal", 5}, {"conversation", "half", 3},
+	{"conversation", "equal", 2.5}, {"conversation", "equal", 5}, {"conversation-spread", "equal", 5},
+	{"conversation", "half", 3},
 	{"synthetic", "equal", 2.5}, {"synthetic", "equal", 5}, {"synthetic", "half", 3},
 	{"azure-conv", "equal", 30}, {"azure-code", "equal", 20},
 	{"turns", "equal", 2}, {"turns", "slow", 2}, {"agents", "equal", 2.2}, {"agents", "equal", 4},

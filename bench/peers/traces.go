@@ -33,6 +33,26 @@ func traced(count int, words ...string) func(*options) ([]ask, bool, error) {
 	}
 }
 
+// spreadOut has requests of one moment come evenly until the next moment: the clock of a trace may tick so slowly that
+// dozens come at once, and that in whatever order they arrive decides more than who chooses servers.
+func spreadOut(read func(*options) ([]ask, bool, error)) func(*options) ([]ask, bool, error) {
+	return func(o *options) ([]ask, bool, error) {
+		all, madeUp, err := read(o)
+		tick := 0.0
+		for first, next := 0, 0; first < len(all); first = next {
+			for next = first; next < len(all) && all[next].at == all[first].at; next++ {
+			}
+			if next < len(all) {
+				tick = all[next].at - all[first].at
+			}
+			for i := range all[first:next] {
+				all[first+i].at += tick * float64(i) / float64(next-first)
+			}
+		}
+		return all, madeUp, err
+	}
+}
+
 func byTime(a, b replay.Request) int { return cmp.Compare(a.At, b.At) }
 
 // errNoTrace is a trace that is not in the folder.

@@ -45,6 +45,8 @@ var workloads = []workload{
 		requests: bursts},
 	{name: "conversation", what: "Mooncake's trace of conversations", rates: []float64{5},
 		asks: traced(600, "mooncake", "conversation")},
+	{name: "conversation-spread", what: "the same, the requests of each three seconds one after the other",
+		rates: []float64{5}, asks: spreadOut(traced(600, "mooncake", "conversation"))},
 	{name: "synthetic", what: "Mooncake's synthetic trace", rates: []float64{5},
 		asks: traced(600, "mooncake", "synthetic")},
 	{name: "toolagent", what: "Mooncake's trace of tools and agents", rates: []float64{8},

@@ -34,20 +34,12 @@ func (m *memory) Expect(_ context.Context, name string, keys []Key) error {
 	if m.ttl <= 0 || len(keys) == 0 || len(keys) > maxExpected {
 		return nil
 	}
-	m.mu.Lock()
-	e := m.endpoint(name)
-	if e.expected == nil {
-		e.expected = &publisher{Publisher: Publisher{Endpoint: name, Rank: -1}, blocks: newTable[block](m.seed)}
-		m.give(e.expected)
-	}
-	p := e.expected
-	m.mu.Unlock()
 	m.expecting.Lock()
 	defer m.expecting.Unlock()
+	p := m.lockExpected(name)
 	until := m.now().Add(m.ttl)
 	m.queue = append(m.queue, expectation{until, p, slices.Clone(keys)})
 	m.count.Add(int64(len(keys)))
-	p.mu.Lock()
 	for _, key := range keys {
 		b, isNew := p.blocks.put(uint64(key))
 		if b == nil {
@@ -67,6 +59,25 @@ func (m *memory) Expect(_ context.Context, name string, keys []Key) error {
 	}
 	m.next.Store(m.queue[0].until.UnixNano())
 	return nil
+}
+
+// lockExpected returns what holds the endpoint's expected blocks, and locks it.
+func (m *memory) lockExpected(name string) *publisher {
+	for {
+		m.mu.Lock()
+		e := m.endpoint(name)
+		if e.expected == nil {
+			e.expected = &publisher{Publisher: Publisher{Endpoint: name, Rank: -1}, blocks: newTable[block](m.seed)}
+			m.give(e.expected)
+		}
+		p := e.expected
+		m.mu.Unlock()
+		p.mu.Lock()
+		if !p.gone {
+			return p
+		}
+		p.mu.Unlock()
+	}
 }
 
 // expire forgets what has been expected for long enough.

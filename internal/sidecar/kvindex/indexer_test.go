@@ -228,8 +228,8 @@ func TestHammer(t *testing.T) {
 				if step%1000 == 999 {
 					_ = m.Clear(ctx, p)
 				}
-				if i == 0 && step%500 == 0 {
-					_ = m.Drop(ctx, "d")
+				if step%50 == 0 {
+					_ = m.Drop(ctx, names[(i+1)%len(names)])
 				}
 			}
 		}()
@@ -247,6 +247,13 @@ func TestHammer(t *testing.T) {
 		if n := m.shards[i].keys.n; n != 0 {
 			t.Errorf("a shard has %d keys, want none", n)
 		}
+	}
+	free := map[uint32]bool{}
+	for _, id := range m.freeIDs {
+		if free[id] {
+			t.Errorf("the id %d is free twice, two publishers may get it", id)
+		}
+		free[id] = true
 	}
 }
 

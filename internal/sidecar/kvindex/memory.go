@@ -63,6 +63,7 @@ func (e *endpoint) held() (sum int64, largest *publisher) {
 type publisher struct {
 	Publisher
 	mu      sync.Mutex
+	gone    bool // it was dropped: its id may be another's, and what it is given would stay for ever
 	id      atomic.Uint32
 	blocks  *table[block]
 	entries atomic.Int64
@@ -116,6 +117,18 @@ func (m *memory) publisher(p Publisher) *publisher {
 	return found
 }
 
+// lock returns the publisher of that name, which is still there, and locks it.
+func (m *memory) lock(name Publisher) *publisher {
+	for {
+		p := m.publisher(name)
+		p.mu.Lock()
+		if !p.gone {
+			return p
+		}
+		p.mu.Unlock()
+	}
+}
+
 // endpoint returns the one of that name, made now when there was none. The caller has locked m.
 func (m *memory) endpoint(name string) *endpoint {
 	e := m.endpoints[name]
@@ -142,8 +155,7 @@ func (m *memory) give(p *publisher) {
 
 // Add implements Index.
 func (m *memory) Add(_ context.Context, name Publisher, t Tier, hashes []uint64, keys []Key) error {
-	p := m.publisher(name)
-	p.mu.Lock()
+	p := m.lock(name)
 	for i, hash := range hashes {
 		if i >= len(keys) {
 			break
@@ -239,8 +251,7 @@ func (m *memory) counted(p *publisher) {
 
 // Key implements Index.
 func (m *memory) Key(_ context.Context, name Publisher, hash uint64) (Key, error) {
-	p := m.publisher(name)
-	p.mu.Lock()
+	p := m.lock(name)
 	defer p.mu.Unlock()
 	if b := p.blocks.find(hash); b != nil {
 		return b.key(), nil
@@ -250,8 +261,7 @@ func (m *memory) Key(_ context.Context, name Publisher, hash uint64) (Key, error
 
 // Evict implements Index.
 func (m *memory) Evict(_ context.Context, name Publisher, t Tier, hashes []uint64) (unknown int, err error) {
-	p := m.publisher(name)
-	p.mu.Lock()
+	p := m.lock(name)
 	defer p.mu.Unlock()
 	for _, hash := range hashes {
 		b := p.blocks.find(hash)
@@ -320,6 +330,10 @@ func (m *memory) Clear(_ context.Context, name Publisher) error {
 func (m *memory) empty(p *publisher, stays bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.gone {
+		return
+	}
+	p.gone = !stays
 	old := p.id.Load()
 	m.mu.Lock()
 	m.byID[old] = nil

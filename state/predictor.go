@@ -67,16 +67,16 @@ func (p *Predictor) ttft(v *speed, tokens float64) float64 {
 		ahead -= float64(p.now-v.at) * nanosecond
 	}
 	late := 0.0
-	if ahead < 0 && v.unbegun > 0 {
-		late = overdue * -ahead
+	if ahead < 0 {
+		if v.unbegun > 0 {
+			late = overdue * -ahead
+		}
+		ahead = 0
 	}
 	if v.unbegun > 1 {
 		if others := v.waiting * (1 - 1/float64(v.unbegun)) * perToken; others > ahead {
 			ahead = others
 		}
-	}
-	if ahead < 0 {
-		ahead = 0
 	}
 	if t := ahead + late + tokens*perToken + p.first*slow*float64(v.unbegun+1); t > leastTTFT {
 		return t

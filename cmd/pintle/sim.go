@@ -166,18 +166,16 @@ type simServer struct {
 func (o *simOptions) addresses(flag, first string, ports int) ([]string, error) {
 	all := make([]string, o.count)
 	needed := o.count * ports
-	host, portText, err := net.SplitHostPort(first)
-	if err != nil {
+	if _, _, err := net.SplitHostPort(first); err != nil {
 		return nil, fmt.Errorf("%s %q: want host:port", flag, first)
 	}
-	port, err := strconv.ParseUint(portText, 10, 16)
-	if err != nil || int(port)+needed-1 > 65535 {
+	if _, err := sim.OffsetAddress(first, needed-1); err != nil {
 		return nil, fmt.Errorf("%s %q: want a port such that %d consecutive ones end below 65536", flag, first, needed)
 	}
 	for i := range all {
-		all[i] = first
-		if port > 0 {
-			all[i] = net.JoinHostPort(host, strconv.Itoa(int(port)+i*ports))
+		var err error
+		if all[i], err = sim.OffsetAddress(first, i*ports); err != nil {
+			return nil, err
 		}
 	}
 	return all, nil

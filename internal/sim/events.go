@@ -37,11 +37,11 @@ func (s *Server) PublishEvents(o EventOptions) error {
 	s.engine.mu.Lock()
 	defer s.engine.mu.Unlock()
 	for rank, c := range s.engine.caches {
-		address, err := offset(o.Address, rank)
+		address, err := OffsetAddress(o.Address, rank)
 		if err != nil {
 			return err
 		}
-		replay, err := offset(o.Replay, rank)
+		replay, err := OffsetAddress(o.Replay, rank)
 		if err != nil {
 			return err
 		}
@@ -55,8 +55,9 @@ func (s *Server) PublishEvents(o EventOptions) error {
 	return nil
 }
 
-// offset is the address of a rank, given that of rank 0.
-func offset(address string, rank int) (string, error) {
+// OffsetAddress is an address, host:port, with a port that is so much higher: of a rank, given that of rank 0. Port 0
+// stays 0, for any, and nowhere is nowhere.
+func OffsetAddress(address string, by int) (string, error) {
 	if address == "" {
 		return "", nil
 	}
@@ -65,11 +66,11 @@ func offset(address string, rank int) (string, error) {
 		return "", err
 	}
 	port, err := strconv.ParseUint(text, 10, 16)
-	if err != nil || port > 0 && int(port)+rank > math.MaxUint16 {
-		return "", fmt.Errorf("address %q: want a port such that those of all ranks end below 65536", address)
+	if err != nil || int(port)+by > math.MaxUint16 {
+		return "", fmt.Errorf("address %q: want a port such that %d more end below 65536", address, by)
 	}
 	if port > 0 {
-		port += uint64(rank)
+		port += uint64(by)
 	}
 	return net.JoinHostPort(host, strconv.FormatUint(port, 10)), nil
 }

@@ -36,7 +36,7 @@ func (m *memory) Expect(_ context.Context, name string, keys []Key) error {
 	}
 	m.expecting.Lock()
 	defer m.expecting.Unlock()
-	p := m.lockExpected(name)
+	p := lockPresent(func() *publisher { return m.expected(name) })
 	until := m.now().Add(m.ttl)
 	m.queue = append(m.queue, expectation{until, p, slices.Clone(keys)})
 	m.count.Add(int64(len(keys)))
@@ -61,23 +61,16 @@ func (m *memory) Expect(_ context.Context, name string, keys []Key) error {
 	return nil
 }
 
-// lockExpected returns what holds the endpoint's expected blocks, and locks it.
-func (m *memory) lockExpected(name string) *publisher {
-	for {
-		m.mu.Lock()
-		e := m.endpoint(name)
-		if e.expected == nil {
-			e.expected = &publisher{Publisher: Publisher{Endpoint: name, Rank: -1}, blocks: newTable[block](m.seed)}
-			m.give(e.expected)
-		}
-		p := e.expected
-		m.mu.Unlock()
-		p.mu.Lock()
-		if !p.gone {
-			return p
-		}
-		p.mu.Unlock()
+// expected returns what holds the endpoint's expected blocks, made now when there was none.
+func (m *memory) expected(name string) *publisher {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.endpoint(name)
+	if e.expected == nil {
+		e.expected = &publisher{Publisher: Publisher{Endpoint: name, Rank: -1}, blocks: newTable[block](m.seed)}
+		m.give(e.expected)
 	}
+	return e.expected
 }
 
 // expire forgets what has been expected for long enough.

@@ -117,10 +117,15 @@ func (m *memory) publisher(p Publisher) *publisher {
 	return found
 }
 
-// lock returns the publisher of that name, which is still there, and locks it.
+// lock returns the publisher of that name, and locks it.
 func (m *memory) lock(name Publisher) *publisher {
+	return lockPresent(func() *publisher { return m.publisher(name) })
+}
+
+// lockPresent locks what find finds, and finds anew what was dropped meanwhile: by then nobody finds that any more.
+func lockPresent(find func() *publisher) *publisher {
 	for {
-		p := m.publisher(name)
+		p := find()
 		p.mu.Lock()
 		if !p.gone {
 			return p

@@ -30,6 +30,8 @@ type Publisher struct {
 	ctx     context.Context
 	stop    context.CancelFunc
 	tasks   sync.WaitGroup
+	// ears are held by who has it heed no subscription.
+	ears sync.RWMutex
 
 	mu sync.Mutex
 	// leave ends what listens, with all connections; nil after Leave.
@@ -203,6 +205,14 @@ func (p *Publisher) Lose(n int, forever bool) {
 	p.lose, p.loseAll = n, forever
 }
 
+// Deafen has subscriptions wait until heed is called, while all else goes on, as ZeroMQ heeds them later than they
+// come.
+// Close waits for that, too.
+func (p *Publisher) Deafen() (heed func()) {
+	p.ears.Lock()
+	return p.ears.Unlock
+}
+
 // Restart does as an engine that was started anew: connections end, numbers begin at zero, nothing is kept.
 func (p *Publisher) Restart() {
 	p.mu.Lock()
@@ -290,9 +300,11 @@ func (s *subscriber) read(p *Publisher) {
 			return
 		}
 		if len(frames) == 1 && len(frames[0]) > 0 && frames[0][0] == 1 {
+			p.ears.RLock()
 			s.mu.Lock()
 			s.prefixes = append(s.prefixes, string(frames[0][1:]))
 			s.mu.Unlock()
+			p.ears.RUnlock()
 			p.mu.Lock()
 			p.joined++
 			p.mu.Unlock()

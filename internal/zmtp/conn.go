@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"time"
 )
 
@@ -209,6 +210,17 @@ func (c *Conn) Recv() ([][]byte, error) {
 			return frames, err
 		}
 	}
+}
+
+// Await waits for a message to begin, for no longer than d. It reports whether one does.
+func (c *Conn) Await(d time.Duration) (bool, error) {
+	_ = c.conn.SetReadDeadline(time.Now().Add(d))
+	_, err := c.in.Peek(1)
+	_ = c.conn.SetReadDeadline(time.Time{})
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // complete reports whether the next frame is there and the last of its message.

@@ -258,3 +258,26 @@ func (r *reading) Read(b []byte) (int, error)         { return r.in.Read(b) }
 func (r *reading) Write(b []byte) (int, error)        { return len(b), nil }
 func (r *reading) SetReadDeadline(t time.Time) error  { return nil }
 func (r *reading) SetWriteDeadline(t time.Time) error { return nil }
+
+// TestAwait: waiting in vain for a message costs nothing of those that come later.
+func TestAwait(t *testing.T) {
+	a, b := pair(t, Limits{})
+	if began, err := a.Await(time.Millisecond); began || err != nil {
+		t.Errorf("got %v, %v of silence", began, err)
+	}
+	if err := b.Send([]byte("late")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if began, err := a.Await(time.Minute); !began || err != nil {
+			t.Errorf("got %v, %v of a message", began, err)
+		}
+	}
+	if got, err := a.Recv(); err != nil || string(got[0]) != "late" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	_ = b.Close()
+	if began, err := a.Await(time.Minute); began || err == nil {
+		t.Errorf("got %v, %v of a connection that has ended", began, err)
+	}
+}

@@ -205,6 +205,12 @@ func TestFollow(t *testing.T) {
 	if c := f.count(a); c.gaps.Load() != 1 || c.mended.Load() != 1 {
 		t.Errorf("got %d gaps, %d mended", c.gaps.Load(), c.mended.Load())
 	}
+	a.publisher.Lose(1, false)
+	a.does(10)
+	f.agrees("what was lost before silence is asked for, too", a, b)
+	if c := f.count(a); c.gaps.Load() != 2 || c.mended.Load() != 2 {
+		t.Errorf("got %d gaps, %d mended", c.gaps.Load(), c.mended.Load())
+	}
 	b.publisher.Publish([]byte("garbage"))
 	b.publisher.Publish(append(kvpub.AppendBatch(nil, kvpub.Arrays, 1, 0, nil), "behind"...))
 	b.does(20)
@@ -226,6 +232,39 @@ func TestFollow(t *testing.T) {
 	f.agrees("and all again when it is back", a, b)
 	b.publisher.Close()
 	f.agrees("a publisher that is gone has nothing", a)
+}
+
+// TestSlowJoiner: what an engine publishes between the replay and its heeding the subscription is not lost, whether
+// something comes behind it or not, and whether something was known before or not.
+func TestSlowJoiner(t *testing.T) {
+	for _, tc := range []struct {
+		name          string
+		before, after int // batches
+	}{
+		{"nothing behind", 0, 0},
+		{"something behind", 0, 1},
+		{"something before", 2, 0},
+		{"something before and behind", 2, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f := newFleet(t, nil, "a")
+			a := f.servers[0]
+			a.publishes(t, nil)
+			for range tc.before {
+				a.does(10)
+			}
+			heed := a.publisher.Deafen()
+			f.run()
+			f.wait("the replay", func() bool { return strings.Contains(f.log.String(), "listening to KV events") })
+			a.does(10)
+			heed()
+			f.wait("a subscriber", func() bool { return a.publisher.Subscribers() == 1 })
+			for range tc.after {
+				a.does(10)
+			}
+			f.agrees("all", a)
+		})
+	}
 }
 
 // TestLostForEver: when an engine does not have any more what was lost, only what came later counts.

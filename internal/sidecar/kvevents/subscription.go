@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -180,7 +179,12 @@ func (s *subscription) follow(ctx context.Context, conn *zmtp.Conn) error {
 		return err
 	}
 	s.works()
+	quiet := firstQuiet
 	for {
+		if err := s.attend(ctx, conn, quiet); err != nil {
+			return err
+		}
+		quiet = laterQuiet
 		frames, err := conn.Recv()
 		if err != nil {
 			return err
@@ -211,6 +215,11 @@ func (s *subscription) message(ctx context.Context, frames [][]byte) error {
 		return err
 	}
 	number := binary.BigEndian.Uint64(frames[1])
+	if !s.known && number > 0 && s.source.Load().replay != "" {
+		if _, err := s.replayFrom(ctx, 0, true); err != nil || s.known && number <= s.last {
+			return err
+		}
+	}
 	if !s.known || number == s.last+1 {
 		return s.take(ctx, number, frames[2], true)
 	}
@@ -245,18 +254,6 @@ func (s *subscription) message(ctx context.Context, frames [][]byte) error {
 		return nil
 	}
 	return s.take(ctx, number, frames[2], true)
-}
-
-// relearn forgets all, and learns what the engine still offers: what is stored by that and not removed is there.
-func (s *subscription) relearn(ctx context.Context) error {
-	if s.forget(ctx); s.dirty {
-		return errIndex
-	}
-	if s.source.Load().replay == "" {
-		return nil
-	}
-	_, err := s.replayFrom(ctx, 0, true)
-	return err
 }
 
 var errIndex = errors.New("the index cannot be reached")
@@ -325,125 +322,4 @@ func (s *subscription) take(ctx context.Context, number uint64, payload []byte, 
 		}
 	})
 	return nil
-}
-
-// resume takes in what happened while there was no connection, if the engine offers it, and finds out whether it is
-// still the same engine. Where that cannot be told, the first message tells.
-func (s *subscription) resume(ctx context.Context) error {
-	if s.source.Load().replay == "" {
-		return nil
-	}
-	if !s.known {
-		_, err := s.replayFrom(ctx, 0, true)
-		return err
-	}
-	same := false
-	err := s.replay(ctx, s.last,
-		func(_ string, number uint64, payload []byte) (bool, error) {
-			same = number == s.last && xxhash.Sum64(payload) == s.sum
-			return false, nil
-		})
-	if err != nil {
-		s.log.Debug("no replay of KV events", "error", err)
-		return ctx.Err()
-	}
-	if !same {
-		s.restarted()
-		return s.relearn(ctx)
-	}
-	s.fresh = false
-	_, err = s.replayFrom(ctx, s.last+1, false)
-	return err
-}
-
-// mend fills the gap before number. It reports whether nothing is missing any more.
-func (s *subscription) mend(ctx context.Context, number uint64) (bool, error) {
-	if s.source.Load().replay == "" {
-		return false, nil
-	}
-	complete, err := s.replayFrom(ctx, s.last+1, false)
-	return complete && s.last+1 >= number, err
-}
-
-// replayFrom takes in the batches from one on, up to the newest. When some are missing in between it asks for those
-// again, and gives up when the engine does not have them; anew, it forgets what came before and goes on. Complete is
-// whether it was all that the engine has published from there on. What the engine does not offer is no error but just
-// not there; what it says of another endpoint is one, and so is what happens to the index.
-func (s *subscription) replayFrom(ctx context.Context, from uint64, anew bool) (complete bool, err error) {
-	const rounds = 20
-	for range rounds {
-		next, hole := from, false
-		var foreign error
-		failure := s.replay(ctx, next,
-			func(topic string, number uint64, payload []byte) (bool, error) {
-				s.pacer.took(ctx, len(topic)+len(payload))
-				switch {
-				case number < next:
-					return true, nil
-				case number > next && s.known && (next > from || !anew):
-					hole = true
-					return false, nil
-				case number > next && s.known:
-					if s.forget(ctx); s.dirty {
-						return false, errIndex
-					}
-				}
-				if s.nameless = topic == "" && s.stream.base == "" && s.stream.index.Model() == ""; s.nameless {
-					return false, nil
-				}
-				if topic != "" {
-					if foreign = s.topic(topic); foreign != nil {
-						return false, foreign
-					}
-				}
-				if err := s.take(ctx, number, payload, false); err != nil {
-					return false, err
-				}
-				next = number + 1
-				return true, nil
-			})
-		if s.dirty || foreign != nil {
-			return false, failure
-		}
-		if failure != nil {
-			s.log.Debug("a replay of KV events ended early", "error", failure)
-		}
-		if failure == nil && !hole {
-			return true, nil
-		}
-		if next == from { // nothing has come of it
-			return false, ctx.Err()
-		}
-		from = next
-	}
-	return false, ctx.Err()
-}
-
-// pacer keeps a publisher that floods from taking all of the processor: what it sends is read no faster.
-type pacer struct {
-	debt time.Duration
-	seen time.Time
-}
-
-const (
-	// paceBytes is how many bytes a second are taken in from one publisher for long, some hundred times what a busy
-	// engine sends.
-	paceBytes = 8 << 20
-	// paceSlack is how far ahead of that it may be.
-	paceSlack = 8 * time.Second
-	// paceMessage is what a message costs beside its bytes.
-	paceMessage = 256
-)
-
-func (p *pacer) took(ctx context.Context, bytes int) {
-	p.debt += time.Duration(bytes+paceMessage) * time.Second / paceBytes
-	if p.debt < paceSlack {
-		return
-	}
-	now := time.Now()
-	p.debt = max(p.debt-now.Sub(p.seen), 0)
-	p.seen = now
-	if p.debt >= paceSlack {
-		pace.Sleep(ctx, p.debt-paceSlack+10*time.Millisecond+rand.N(10*time.Millisecond))
-	}
 }

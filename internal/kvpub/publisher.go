@@ -206,8 +206,7 @@ func (p *Publisher) Lose(n int, forever bool) {
 }
 
 // Deafen has subscriptions wait until heed is called, while all else goes on, as ZeroMQ heeds them later than they
-// come.
-// Close waits for that, too.
+// come. Close waits for that, too.
 func (p *Publisher) Deafen() (heed func()) {
 	p.ears.Lock()
 	return p.ears.Unlock

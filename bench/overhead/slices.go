@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -19,8 +20,13 @@ import (
 // rounds, close to each other, as a machine's neighbours come and go; wrk cannot be started twice a second.
 type clients struct {
 	connections []connection
-	request     []byte
+	requests    [variety][]byte
 }
+
+// variety is how many different prompts are sent in turns. One alone goes to the one server that has it in its cache, and
+// an Envoy that hears of other gateways' requests sends it to two: two servers' connections would be compared with
+// one's.
+const variety = 64
 
 type connection struct {
 	net.Conn
@@ -32,8 +38,12 @@ type connection struct {
 
 func newClients(v *variant, body []byte) (*clients, error) {
 	address := stack.Address(v.requestsPort)
-	c := &clients{request: fmt.Appendf(nil, "POST /v1/chat/completions HTTP/1.1\r\nhost: %s\r\n"+
-		"content-type: application/json\r\ncontent-length: %d\r\n\r\n%s", address, len(body), body)}
+	c := &clients{}
+	for i := range c.requests {
+		c.requests[i] = fmt.Appendf(nil, "POST /v1/chat/completions HTTP/1.1\r\nhost: %s\r\n"+
+			"content-type: application/json\r\ncontent-length: %d\r\n\r\n%s", address, len(body),
+			bytes.Replace(body, []byte(`"abc`), fmt.Appendf(nil, `"%03d`, i), 1))
+	}
 	for range requestConnections {
 		conn, err := net.Dial("tcp", address)
 		if err != nil {
@@ -74,7 +84,9 @@ func (c *clients) measure(ctx context.Context, v *variant, duration time.Duratio
 	from := time.Now().Add(settle)
 	errs := make([]error, len(c.connections))
 	for i := range c.connections {
-		tasks.Go(func() { errs[i] = c.connections[i].load(ctx, c.request, from, from.Add(duration)) })
+		tasks.Go(func() {
+			errs[i] = c.connections[i].load(ctx, &c.requests, i*variety/requestConnections, from, from.Add(duration))
+		})
 	}
 	time.Sleep(settle)
 	before, err := v.envoy.CPU()
@@ -104,11 +116,12 @@ func (c *clients) measure(ctx context.Context, v *variant, duration time.Duratio
 	return m, ctx.Err()
 }
 
-// load sends one request after the other, and notes how long those took that began at from or later.
-func (c *connection) load(ctx context.Context, request []byte, from, until time.Time) error {
+// load sends one request after the other, beginning with some prompt, and notes how long those took that began at from
+// or later.
+func (c *connection) load(ctx context.Context, requests *[variety][]byte, first int, from, until time.Time) error {
 	c.took = c.took[:0]
-	for now := time.Now(); ctx.Err() == nil; {
-		if _, err := c.Write(request); err != nil {
+	for now, i := time.Now(), first; ctx.Err() == nil; i++ {
+		if _, err := c.Write(requests[i%variety]); err != nil {
 			return err
 		}
 		response, err := http.ReadResponse(c.Reader, nil)

@@ -23,8 +23,8 @@ type clients struct {
 	requests    [variety][]byte
 }
 
-// variety is how many different prompts are sent in turns. One alone goes to the one server that has it in its cache, and
-// an Envoy that hears of other gateways' requests sends it to two: two servers' connections would be compared with
+// variety is how many different prompts are sent in turns. One alone goes to the one server that has it in its cache,
+// and an Envoy that hears of other gateways' requests sends it to two: two servers' connections would be compared with
 // one's.
 const variety = 64
 

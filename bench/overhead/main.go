@@ -41,6 +41,8 @@ type options struct {
 	gap     time.Duration
 	// instant has the servers answer without reading the request as a model server does.
 	instant bool
+	// fresh has each request be another one.
+	fresh bool
 	// module is the .wasm file to measure; compare are further ones, which hold by pause.
 	module  string
 	compare []string
@@ -58,6 +60,8 @@ func parseFlags(args []string) (options, error) {
 		o.sizes, err = parseSizes(text)
 		return err
 	})
+	f.BoolVar(&o.fresh, "new", false, "have each prompt be a new one, which nobody has in a cache, but with -stream "+
+		"and what compares two Envoys")
 	f.BoolVar(&o.streams, "stream", false, "measure streamed answers instead")
 	f.BoolVar(&o.journal, "journal", false, "measure what the journal costs the filter instead")
 	f.BoolVar(&o.follow, "follow", false,

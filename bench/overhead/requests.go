@@ -36,6 +36,13 @@ func byWrk(ctx context.Context, scriptPath string, connections int) measureBy {
 	}
 }
 
+func wrkScript(o options, dir, name string, body []byte) (path string, err error) {
+	if o.fresh {
+		return wrk.FreshScript(dir, name, body, "abc abc abc abc ")
+	}
+	return wrk.Script(dir, name, body, nil)
+}
+
 // rounds measures all variants in turns, each round in another order, so that none always follows the same one.
 func rounds(o options, all []*variant, by measureBy, progress func(string)) (results, error) {
 	found := make(results, len(all))
@@ -161,7 +168,7 @@ func runRequests(ctx context.Context, o options, st *stack.Stack, out io.Writer,
 		"body", "Envoy", "req/s", "min-max", "p50", "p99", "ratio", "bar", "CPU", "ratio")
 	for _, size := range o.sizes {
 		body := load.Uniform{Model: "sim-model", Bytes: size << 10, MaxTokens: 16}.Requests()[0].Body
-		path, err := wrk.Script(st.Dir, fmt.Sprintf("body-%d", size), body, nil)
+		path, err := wrkScript(o, st.Dir, fmt.Sprintf("body-%d", size), body)
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@
 package wrk
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -64,17 +65,42 @@ func Check() error {
 	return nil
 }
 
+// fresh has each request have a number of its own in the place of some bytes of the body.
+const fresh = `local head, tail, number = wrk.body:sub(1, %d), wrk.body:sub(%d), os.time() * 1000000
+request = function()
+  number = number + 1
+  return wrk.format(nil, nil, nil, head .. string.format("%%0%dd", number) .. tail)
+end
+`
+
+// numberBytes is how long such a number is.
+const numberBytes = 16
+
+// FreshScript is Script without headers, but that the first 16 bytes of place, which is part of the body, are another
+// number in each request: no two of them are alike, of no two rounds either.
+func FreshScript(dir, name string, body []byte, place string) (path string, err error) {
+	at := bytes.Index(body, []byte(place))
+	if at < 0 || len(place) < numberBytes {
+		return "", fmt.Errorf("a body of %d bytes has no place %q of %d bytes or more", len(body), place, numberBytes)
+	}
+	return write(dir, name, body, fmt.Sprintf(fresh, at, at+numberBytes+1, numberBytes))
+}
+
 // Script writes a body and the script that posts it with headers, and returns the script's path.
 func Script(dir, name string, body []byte, headers map[string]string) (path string, err error) {
-	bodyPath, path := filepath.Join(dir, name+".json"), filepath.Join(dir, name+".lua")
-	if err := os.WriteFile(bodyPath, body, 0o600); err != nil {
-		return "", err
-	}
 	var lines strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(headers)) {
 		fmt.Fprintf(&lines, "wrk.headers[%q] = %q\n", key, headers[key])
 	}
-	return path, os.WriteFile(path, fmt.Appendf(nil, script, bodyPath, lines.String()), 0o600)
+	return write(dir, name, body, lines.String())
+}
+
+func write(dir, name string, body []byte, lines string) (path string, err error) {
+	bodyPath, path := filepath.Join(dir, name+".json"), filepath.Join(dir, name+".lua")
+	if err := os.WriteFile(bodyPath, body, 0o600); err != nil {
+		return "", err
+	}
+	return path, os.WriteFile(path, fmt.Appendf(nil, script, bodyPath, lines), 0o600)
 }
 
 // Run posts by a script to a server at ip:port, one request after the other over each connection, for some whole

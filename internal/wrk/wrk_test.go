@@ -4,7 +4,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -58,5 +60,39 @@ func TestScript(t *testing.T) {
 	r, err := Run(t.Context(), path, server.Listener.Addr().String(), 1, time.Second)
 	if err != nil || r.Requests == 0 || r.P50 > r.P99 || wrong.Load() > 0 {
 		t.Errorf("got %+v, %v, %d wrong requests", r, err, wrong.Load())
+	}
+}
+
+// TestFreshScript: requests differ in the place that is asked for, and in nothing else.
+func TestFreshScript(t *testing.T) {
+	if err := Check(); err != nil {
+		t.Skip(err)
+	}
+	const place = "the place to differ in"
+	var sent sync.Map
+	var wrong atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		got, err := io.ReadAll(r.Body)
+		number, whole := strings.CutPrefix(string(got), "before ")
+		number, rest := strings.CutSuffix(number, place[numberBytes:]+" behind")
+		_, again := sent.LoadOrStore(number, true)
+		if _, digits := strconv.ParseUint(number, 10, 64); err != nil || digits != nil || !whole || !rest || again ||
+			len(number) != numberBytes {
+			wrong.Add(1)
+		}
+	}))
+	defer server.Close()
+	path, err := FreshScript(t.TempDir(), "body", []byte("before "+place+" behind"), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		r, err := Run(t.Context(), path, server.Listener.Addr().String(), 2, time.Second)
+		if err != nil || r.Requests < 2 || wrong.Load() > 0 {
+			t.Errorf("got %+v, %v, %d wrong requests", r, err, wrong.Load())
+		}
+	}
+	if _, err := FreshScript(t.TempDir(), "body", []byte("before"), place); err == nil {
+		t.Error("a body without the place is no mistake")
 	}
 }

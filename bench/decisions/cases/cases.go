@@ -164,7 +164,7 @@ func prefix() func() {
 // all.
 func fillPrefixes(b *bench) {
 	pool := b.cycle.Pool
-	for fill := 1; pool.State.Prefix.Len(0) < state.DefaultPrefixCapacity-blocks; fill++ {
+	for fill := 1; pool.State.Prefix.Len(0) < state.DefaultPrefixCapacity-2*blocks; fill++ {
 		other := make([]uint64, blocks)
 		for i := range other {
 			other[i] = uint64(fill)<<32 ^ uint64(i)*0x9e3779b97f4a7c15

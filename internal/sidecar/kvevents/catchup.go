@@ -87,7 +87,9 @@ func (s *subscription) replayFrom(ctx context.Context, from uint64, anew bool) (
 		if s.dirty || foreign != nil {
 			return false, failure
 		}
+		s.mute = time.Time{}
 		if failure != nil {
+			s.mute = time.Now().Add(muteTime)
 			s.log.Debug("a replay of KV events ended early", "error", failure)
 		}
 		if failure == nil && !hole {
@@ -119,12 +121,14 @@ const (
 	firstQuiet = 100 * time.Millisecond
 	// laterQuiet is how long after a message it is asked for what got lost behind that.
 	laterQuiet = time.Second
+	// muteTime is for how long it is not asked so when it did not answer: who waits for an answer hears no messages.
+	muteTime = time.Minute
 )
 
 // attend waits for a message to begin. When none does, the engine is asked, once, whether there is one that got lost:
 // numbers tell of a gap only when another message comes.
 func (s *subscription) attend(ctx context.Context, conn *zmtp.Conn, quiet time.Duration) error {
-	if s.source.Load().replay == "" {
+	if s.source.Load().replay == "" || time.Now().Before(s.mute) {
 		return nil
 	}
 	if begins, err := conn.Await(quiet); begins || err != nil {

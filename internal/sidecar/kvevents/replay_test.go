@@ -115,6 +115,39 @@ func TestReplayed(t *testing.T) {
 	}
 }
 
+// TestMute: an engine that does not answer when it is asked for what may have got lost is not asked again and again, as
+// nothing that it publishes is heard meanwhile.
+func TestMute(t *testing.T) {
+	silent, err := kvpub.New(kvpub.Options{Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(silent.Close)
+	conn, err := dial(t.Context(), silent.Address(), "SUB", zmtp.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	end := resent("kv@a@m", ^uint64(0), nil)
+	for _, tc := range []struct {
+		name  string
+		sent  []byte
+		asked int
+	}{{"answers", end, 3}, {"breaks off", nil, 1}} {
+		t.Run(tc.name, func(t *testing.T) {
+			sub, asked := newReplayed(t, tc.sent)
+			for range 3 {
+				if err := sub.attend(t.Context(), conn, time.Millisecond); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if *asked != tc.asked {
+				t.Errorf("asked %d times, want %d", *asked, tc.asked)
+			}
+		})
+	}
+}
+
 // TestEndlessTime: a batch of a time without end says nothing of how late it is.
 func TestEndlessTime(t *testing.T) {
 	sub, _ := newReplayed(t, nil)

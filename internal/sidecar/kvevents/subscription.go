@@ -34,6 +34,8 @@ type subscription struct {
 	nameless bool
 	// fresh is set until the first message of a connection: only then may an engine be another one than before.
 	fresh bool
+	// mute is until when the engine is not asked for more unless a message tells of a gap.
+	mute time.Time
 	// dirty is set while the index could not be told that all is forgotten.
 	dirty bool
 	// misses counts tries to connect in vain, since missing; shorts are connections that brought nothing.

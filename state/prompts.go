@@ -31,10 +31,10 @@ const (
 // Prompts is what is believed of the prompts that endpoints have in their caches.
 //
 // Blocks of a prompt count for an endpoint when it answered: at the first byte of an answer with status 200. Before
-// that they are tentative, so that requests that come meanwhile follow, but they are few, as only some of a prompt are
-// kept (see anchorsOf), are forgotten soon, and take no other blocks' place. Of what is believed an endpoint loses
-// everything when its process is another than before, or when it reports that it had nothing of a prompt in its cache
-// that it should have had: at once if it never was right, at the second time in a row if it was.
+// that they are tentative, so that requests that come meanwhile follow, but they are few, are forgotten soon, and take
+// no other blocks' place. Of what is believed an endpoint loses everything when its process is another than before, or
+// when it reports that it had nothing of a prompt in its cache that it should have had: at once if it never was right,
+// at the second time in a row if it was.
 //
 // How many blocks an endpoint has is believed at first as it is told by SetCapacity, and then as the answers show, see
 // Prefix.correct.
@@ -47,7 +47,6 @@ type Prompts struct {
 	servers             []server
 	chains              int
 	scratch             []int32
-	anchors             []uint64 // scratch
 
 	// indexes is how many indexes there are, which share all room: that of all chains, if shared is set, and those of
 	// one chain each. Of endpoint e, index i has the list e x indexes + i.
@@ -214,8 +213,7 @@ func (p *Prompts) former(index int, time int64) bool {
 // Match is how many of the leading blocks the endpoint is believed to have or is computing. It changes nothing.
 func (p *Prompts) Match(index int, blocks []uint64) int {
 	list := p.list(index, 0)
-	begun := anchorAt(p.tentative.Match(list, p.anchorsOf(blocks)), len(blocks))
-	return max(p.answered.Match(list, blocks), int(p.atMost(list, int32(begun))))
+	return max(p.answered.Match(list, blocks), int(p.atMost(list, int32(p.tentative.Match(list, blocks)))))
 }
 
 // MatchAll sets matched[i] to Match of indexes[i]. matched is at least as long as indexes.
@@ -250,12 +248,11 @@ func (p *Prompts) matchIn(index int, blocks []uint64, endpoints []uint16, matche
 	if cap(p.scratch) < len(lists) {
 		p.scratch = make([]int32, len(lists))
 	}
-	p.tentative.MatchAll(p.anchorsOf(blocks), lists, p.scratch[:len(lists)], nil)
+	p.tentative.MatchAll(blocks, lists, p.scratch[:len(lists)], nil)
 	for i := range lists {
-		begun := int32(anchorAt(int(p.scratch[i]), len(blocks)))
-		matched[i] = max(matched[i], p.atMost(int(lists[i]), begun))
+		matched[i] = max(matched[i], p.atMost(int(lists[i]), p.scratch[i]))
 		if kept != nil {
-			kept[i] = max(kept[i], begun)
+			kept[i] = max(kept[i], p.scratch[i])
 		}
 	}
 }
@@ -292,14 +289,13 @@ func (p *Prompts) decided(s *step) {
 	believed, known := 0, p.recall(s)
 	for i := range s.Chains {
 		chain := &s.Chains[i]
-		anchors := p.anchorsOf(chain.Blocks)
 		for index := range p.indexes {
 			if !p.learns(index, chain.ID) {
 				continue
 			}
-			p.tentative.Add(p.list(s.primary, index), anchors)
+			p.tentative.Add(p.list(s.primary, index), chain.Blocks)
 			if s.prefill != s.primary {
-				p.tentative.Add(p.list(s.prefill, index), anchors)
+				p.tentative.Add(p.list(s.prefill, index), chain.Blocks)
 			}
 			if i == 0 && chain.ID != mediaChain {
 				believed = max(believed, p.answered.Match(p.list(s.primary, index), chain.Blocks))

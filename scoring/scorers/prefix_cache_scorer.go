@@ -18,10 +18,10 @@ import (
 // it had once. A prompt shorter than a block: 0.
 //
 // An endpoint has the blocks of prompts that it answered: from the first byte of an answer with status 200 on. Until
-// then, for a minute at most, they count as well, but take no other blocks' place, and what another prompt shares with
-// them is known to within three blocks. It has them until it has stored as many others as its cache has room for; after
-// that they are remembered, until four times as many are. An endpoint loses all of them when its process is another
-// one, and when it reports 0 cached tokens for prompts that it was believed to have.
+// then, for a minute at most, they count as well, but take no other blocks' place. It has them until it has stored as
+// many others as its cache has room for; after that they are remembered, until four times as many are. An endpoint
+// loses all of them when its process is another one, and when it reports 0 cached tokens for prompts that it was
+// believed to have.
 //
 // How much a cache has room for is learnt with autoTune. What the server tells of its KV cache is where it begins; with
 // KV offload that is a fraction of what it has. Then every answer that says how many tokens of its prompt were cached

@@ -123,8 +123,8 @@ func TestPrefixScorersSideBySide(t *testing.T) {
 		name, config string
 		blocks       []int // of each chain
 	}{
-		{"other bounds", one(`"maxPrefixBlocksToMatch": 12`, `"maxPrefixBlocksToMatch": 100`), []int{100}},
-		{"other bounds, the larger one first", one(`"maxPrefixBlocksToMatch": 100`, `"maxPrefixBlocksToMatch": 12`),
+		{"other bounds", one(`"maxPrefixBlocksToMatch": 10`, `"maxPrefixBlocksToMatch": 100`), []int{100}},
+		{"other bounds, the larger one first", one(`"maxPrefixBlocksToMatch": 100`, `"maxPrefixBlocksToMatch": 10`),
 			[]int{100}},
 		{"other sizes", one(`"blockSizeTokens": 32`, `"blockSizeTokens": 16`), []int{50, 100}},
 		{"decode and prefill", stages, []int{50, 25}},

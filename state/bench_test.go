@@ -2,6 +2,7 @@ package state
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -74,6 +75,45 @@ func BenchmarkAdd(b *testing.B) {
 			p.Add(i%len(indexes), blocks)
 		}
 	})
+}
+
+// BenchmarkNewPrompts is a decision about a prompt that nobody has seen and the end of its answer, with so many blocks
+// in the index.
+func BenchmarkNewPrompts(b *testing.B) {
+	for _, kept := range []int{50_000, 1_500_000} {
+		b.Run(strconv.Itoa(kept), func(b *testing.B) {
+			s, ids := New(Options{Prefix: true}), make([]uint64, 16)
+			for i := range ids {
+				ids[i] = uint64(i + 1)
+			}
+			s.SetEndpoints(ids)
+			s.Expire(0)
+			for i := range ids {
+				s.Prefix.SetCapacity(i, kept/len(ids))
+			}
+			blocks, h, lease := make([]uint64, 144), uint64(0), uint32(0)
+			request := func() {
+				for i := range blocks {
+					h++
+					blocks[i] = splitMix(h)
+				}
+				lease++
+				primary := ids[lease%uint32(len(ids))]
+				s.Apply(&journal.Event{Kind: journal.Decision, Instance: 9, Lease: lease, Primary: primary,
+					Chains: chains(blocks)})
+				end := ended(lease)
+				end.Primary = primary
+				s.Apply(&end)
+			}
+			for int(h) < kept {
+				request()
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				request()
+			}
+		})
+	}
 }
 
 func BenchmarkApply(b *testing.B) {

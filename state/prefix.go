@@ -8,7 +8,7 @@ import (
 const (
 	// DefaultPrefixCapacity is how many blocks an endpoint is taken to cache.
 	DefaultPrefixCapacity = 31250
-	// DefaultPrefixEntries bounds the index over all endpoints, about 111 MiB.
+	// DefaultPrefixEntries bounds the index over all endpoints, about 133 MiB.
 	DefaultPrefixEntries = 4 << 20
 
 	// remembered is how many times as many blocks are kept as are believed.
@@ -264,7 +264,7 @@ func (p *Prefix) warmOldest(l *recency) {
 	keys := p.old[:0]
 	for e := l.oldest; e != 0 && len(keys) < batch; {
 		n := p.table.at(e)
-		keys = append(keys, uint64(n.low))
+		keys = append(keys, uint64(n.high)<<32|uint64(n.low))
 		e = n.newer
 	}
 	p.warmth += p.table.warm(keys)

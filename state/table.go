@@ -2,12 +2,21 @@ package state
 
 import "unsafe"
 
-// node is an entry of a table. The key is cut in two so that a node is 24 bytes and not 32. Links and stamp are the
-// user's: they lie here as who found an entry next needs them, and a node takes one cache line.
+// node is an entry of a table: its key, cut in two so that a node is 20 bytes and not 24, and what is the user's, which
+// lies here as who found an entry needs it next.
 type node struct {
-	low, high, next uint32
-	stamp           uint32
-	older, newer    uint32
+	low, high    uint32
+	stamp        uint32
+	older, newer uint32
+}
+
+// bucket is some entries whose keys share their low bits, in one cache line. Of each it has 16 other bits of the key,
+// so that hardly ever another entry is read than the one that is searched, and mostly none when there is none. What has
+// no room is in another bucket. Entries lie without gaps: a bucket has another one only when it is full.
+type bucket struct {
+	entries [bucketRoom]uint32
+	tags    [bucketRoom]uint16
+	more    uint32 // in spilled, 0 for none
 }
 
 // table is a hash table by linear hashing (W. Litwin, 1980): each insert that makes it too full splits one bucket, so
@@ -15,77 +24,92 @@ type node struct {
 // than once. Entries are numbered from 1 and keep their number, so that users lay arrays of their own beside it.
 type table struct {
 	nodes   []*[nodePiece]node
-	heads   []*[headPiece]uint32
+	homes   []*[bucketPiece]bucket
+	spilled []*[bucketPiece]bucket // numbered from 1
 	buckets uint32
 	mask    uint32 // the least 1<<k - 1 that covers all buckets
 	used    uint32
 	top     uint32 // the highest number given out so far
-	free    uint32 // a chain of numbers given back
+	free    uint32 // a chain, through newer, of numbers given back
+
+	spillTop, spillFree uint32 // as top and free, of spilled; the chain is through more
 }
 
 const (
-	nodePiece  = 1 << nodeShift
-	headPiece  = 1 << headShift
-	nodeShift  = 10
-	headShift  = 12
-	firstHeads = 256
-	batch      = 32
+	bucketRoom  = 10
+	bucketFill  = 6 // entries to each bucket in the mean, at most
+	nodePiece   = 1 << nodeShift
+	bucketPiece = 1 << bucketShift
+	nodeShift   = 10
+	bucketShift = 8
+	batch       = 32
 )
 
 func (t *table) init() {
-	t.heads = append(t.heads, new([headPiece]uint32))
+	t.homes = append(t.homes, new([bucketPiece]bucket))
 	t.nodes = append(t.nodes, new([nodePiece]node))
-	t.buckets, t.mask = firstHeads, firstHeads-1
+	t.buckets, t.mask = bucketPiece, bucketPiece-1
 }
 
 // at is entry i; 0 is there, too, but no entry.
 func (t *table) at(i uint32) *node { return &t.nodes[i>>nodeShift][i&(nodePiece-1)] }
 
-func (t *table) bucket(b uint32) *uint32 { return &t.heads[b>>headShift][b&(headPiece-1)] }
+func (t *table) home(b uint32) *bucket { return &t.homes[b>>bucketShift][b&(bucketPiece-1)] }
 
-// head is the bucket of a key.
-func (t *table) head(low uint32) *uint32 {
+func (t *table) spill(b uint32) *bucket { return &t.spilled[b>>bucketShift][b&(bucketPiece-1)] }
+
+// bucket is where entries of a key begin.
+func (t *table) bucket(low uint32) *bucket {
 	b := low & t.mask
 	if b >= t.buckets {
 		b &= t.mask >> 1
 	}
-	return t.bucket(b)
+	return t.home(b)
 }
+
+func tagOf(high uint32) uint16 { return uint16(high) }
 
 // find returns the number of an entry with key, 0 for none.
 func (t *table) find(key uint64) uint32 {
-	return t.search(*t.head(uint32(key)), key)
+	low, high := uint32(key), uint32(key>>32)
+	tag := tagOf(high)
+	for b := t.bucket(low); ; b = t.spill(b.more) {
+		for i := range b.tags {
+			if b.tags[i] != tag || b.entries[i] == 0 {
+				continue
+			}
+			if n := t.at(b.entries[i]); n.low == low && n.high == high {
+				return b.entries[i]
+			}
+		}
+		if b.more == 0 {
+			return 0
+		}
+	}
 }
 
 // look returns an entry with key, nil for none.
 func (t *table) look(key uint64) *node {
-	low, high := uint32(key), uint32(key>>32)
-	for i := *t.head(low); i != 0; {
-		n := t.at(i)
-		if n.low == low && n.high == high {
-			return n
-		}
-		i = n.next
+	if i := t.find(key); i != 0 {
+		return t.at(i)
 	}
 	return nil
 }
 
-// following returns another entry with the key of entry i, 0 for none.
+// following returns the next entry with the key of entry i, 0 behind the last one. Begun with find, each is found once.
 func (t *table) following(i uint32) uint32 {
-	n := t.at(i)
-	return t.search(n.next, uint64(n.high)<<32|uint64(n.low))
-}
-
-func (t *table) search(i uint32, key uint64) uint32 {
-	low, high := uint32(key), uint32(key>>32)
-	for i != 0 {
-		n := t.at(i)
-		if n.low == low && n.high == high {
-			return i
+	n, passed := t.at(i), false
+	for b := t.bucket(n.low); ; b = t.spill(b.more) {
+		for _, e := range b.entries {
+			if passed && e != 0 && t.at(e).low == n.low && t.at(e).high == n.high {
+				return e
+			}
+			passed = passed || e == i
 		}
-		i = n.next
+		if b.more == 0 {
+			return 0
+		}
 	}
-	return 0
 }
 
 // insert adds an entry and returns its number: that of a removed one, or one more than the highest so far.
@@ -100,16 +124,50 @@ func (t *table) insert(key uint64) uint32 {
 	}
 	n := t.at(i)
 	if t.free != 0 {
-		t.free = n.next
+		t.free = n.newer
 	}
-	head := t.head(uint32(key))
-	*n = node{low: uint32(key), high: uint32(key >> 32), next: *head}
-	*head = i
+	*n = node{low: uint32(key), high: uint32(key >> 32)}
+	t.place(t.bucket(n.low), i, tagOf(n.high))
 	t.used++
-	if t.used > t.buckets+t.buckets/2 {
+	if t.used > t.buckets*bucketFill {
 		t.split()
 	}
 	return i
+}
+
+// place puts an entry where those of a bucket end.
+func (t *table) place(b *bucket, entry uint32, tag uint16) {
+	for b.entries[bucketRoom-1] != 0 {
+		if b.more == 0 {
+			b.more = t.spare()
+		}
+		b = t.spill(b.more)
+	}
+	i := 0
+	for b.entries[i] != 0 {
+		i++
+	}
+	b.entries[i], b.tags[i] = entry, tag
+}
+
+// spare returns the number of an empty bucket for what has no room.
+func (t *table) spare() uint32 {
+	if i := t.spillFree; i != 0 {
+		t.spillFree = t.spill(i).more
+		t.spill(i).more = 0
+		return i
+	}
+	t.spillTop++
+	if t.spillTop>>bucketShift >= uint32(len(t.spilled)) {
+		t.spilled = append(t.spilled, new([bucketPiece]bucket))
+	}
+	return t.spillTop
+}
+
+// discard takes back a bucket that spare returned.
+func (t *table) discard(i uint32) {
+	*t.spill(i) = bucket{more: t.spillFree}
+	t.spillFree = i
 }
 
 // split moves the entries of one bucket that belong to the next new one.
@@ -118,36 +176,72 @@ func (t *table) split() {
 	if fresh > t.mask {
 		t.mask = t.mask<<1 | 1
 	}
-	if fresh>>headShift == uint32(len(t.heads)) {
-		t.heads = append(t.heads, new([headPiece]uint32))
+	if fresh>>bucketShift == uint32(len(t.homes)) {
+		t.homes = append(t.homes, new([bucketPiece]bucket))
 	}
 	t.buckets++
-	from, to := t.bucket(fresh&(t.mask>>1)), t.bucket(fresh)
-	*to = 0
-	for link := from; *link != 0; {
-		i := *link
-		n := t.at(i)
-		if n.low&t.mask != fresh {
-			link = &n.next
-			continue
+	from, to := t.home(fresh&(t.mask>>1)), t.home(fresh)
+	old := *from
+	*from, *to = bucket{}, bucket{}
+	for {
+		// Where all are read before anything depends on one, the processor waits for memory once.
+		var lows [bucketRoom]uint32
+		for i, e := range old.entries {
+			lows[i] = t.at(e).low
 		}
-		*link = n.next
-		n.next = *to
-		*to = i
+		for i, e := range old.entries {
+			if e == 0 {
+				break
+			}
+			target := from
+			if lows[i]&t.mask == fresh {
+				target = to
+			}
+			t.place(target, e, old.tags[i])
+		}
+		next := old.more
+		if next == 0 {
+			return
+		}
+		old = *t.spill(next)
+		t.discard(next)
 	}
 }
 
 // remove takes entry i out. Its number will be given out again.
 func (t *table) remove(i uint32) {
 	n := t.at(i)
-	link := t.head(n.low)
-	for *link != i {
-		link = &t.at(*link).next
+	last, before := t.bucket(n.low), (*bucket)(nil)
+	hole, at := last, slot(last, i)
+	for last.more != 0 {
+		last, before = t.spill(last.more), last
+		if at < 0 {
+			hole, at = last, slot(last, i)
+		}
 	}
-	*link = n.next
-	n.next = t.free
+	end := bucketRoom - 1
+	for last.entries[end] == 0 {
+		end--
+	}
+	hole.entries[at], hole.tags[at] = last.entries[end], last.tags[end]
+	last.entries[end], last.tags[end] = 0, 0
+	if end == 0 && before != nil {
+		t.discard(before.more)
+		before.more = 0
+	}
+	n.newer = t.free
 	t.free = i
 	t.used--
+}
+
+// slot is where a bucket has an entry, -1 for nowhere.
+func slot(b *bucket, entry uint32) int {
+	for i, e := range b.entries {
+		if e == entry {
+			return i
+		}
+	}
+	return -1
 }
 
 // warm reads what a search for each of the keys will read first. The reads do not depend on one another, so that the
@@ -155,20 +249,29 @@ func (t *table) remove(i uint32) {
 func (t *table) warm(keys []uint64) uint32 {
 	var first [batch]uint32
 	keys = keys[:min(len(keys), batch)]
-	for i, key := range keys {
-		first[i] = *t.head(uint32(key))
-	}
 	sum := uint32(0)
+	for _, key := range keys {
+		sum += t.bucket(uint32(key)).more
+	}
+	for i, key := range keys {
+		b, tag := t.bucket(uint32(key)), tagOf(uint32(key>>32))
+		for j := range b.tags {
+			if b.tags[j] == tag {
+				first[i] = b.entries[j]
+			}
+		}
+	}
 	for i := range keys {
-		sum += t.at(first[i]).next
+		sum += t.at(first[i]).stamp
 	}
 	return sum
 }
 
 func (t *table) memory() int {
 	const pointer = int(unsafe.Sizeof(uintptr(0)))
-	nodes := len(t.nodes)*int(unsafe.Sizeof([nodePiece]node{})) + cap(t.nodes)*pointer
-	return nodes + len(t.heads)*int(unsafe.Sizeof([headPiece]uint32{})) + cap(t.heads)*pointer
+	buckets := (len(t.homes) + len(t.spilled)) * int(unsafe.Sizeof([bucketPiece]bucket{}))
+	nodes := len(t.nodes) * int(unsafe.Sizeof([nodePiece]node{}))
+	return buckets + nodes + (cap(t.nodes)+cap(t.homes)+cap(t.spilled))*pointer
 }
 
 // mix is a bijection that spreads all bits of x over the low ones. factor is odd; who does not know it cannot choose

@@ -56,9 +56,53 @@ func TestTableLikeAMap(t *testing.T) {
 	if int(table.used) != len(entries) {
 		t.Errorf("used: got %d, want %d", table.used, len(entries))
 	}
-	if most := table.used + table.used/2; table.buckets > most {
-		t.Errorf("got %d buckets for %d entries", table.buckets, table.used)
+	tidy(t, &table)
+	if table.spillTop == 0 {
+		t.Error("no bucket ever was full")
 	}
+	for _, i := range all {
+		table.remove(i)
+	}
+	if table.used != 0 {
+		t.Errorf("used: got %d when all were removed", table.used)
+	}
+	if extra := tidy(t, &table); extra != 0 {
+		t.Errorf("got %d further buckets when all were removed, want none", extra)
+	}
+}
+
+// tidy fails if a table has entries behind a gap, or buckets that are neither in use nor free. It returns how many
+// buckets there are for what has no room.
+func tidy(t *testing.T, table *table) (extra int) {
+	t.Helper()
+	for home := range table.buckets {
+		for b := table.home(home); ; b = table.spill(b.more) {
+			n := 0
+			for n < bucketRoom && b.entries[n] != 0 {
+				n++
+			}
+			for i := n; i < bucketRoom; i++ {
+				if b.entries[i] != 0 || b.tags[i] != 0 {
+					t.Fatalf("bucket %d has entry %d behind a gap", home, i)
+				}
+			}
+			if b.more == 0 {
+				break
+			}
+			if n < bucketRoom || table.spill(b.more).entries[0] == 0 {
+				t.Fatalf("bucket %d has another one that it does not need", home)
+			}
+			extra++
+		}
+	}
+	free := 0
+	for i := table.spillFree; i != 0; i = table.spill(i).more {
+		free++
+	}
+	if extra+free != int(table.spillTop) {
+		t.Fatalf("of %d further buckets %d are in use and %d free", table.spillTop, extra, free)
+	}
+	return extra
 }
 
 func TestTableStaysShallow(t *testing.T) {
@@ -67,15 +111,21 @@ func TestTableStaysShallow(t *testing.T) {
 	for i := range uint64(100_000) {
 		table.insert(mix(i<<40, splitMix(9)|1))
 	}
+	if most := table.buckets * bucketFill; table.used > most {
+		t.Errorf("got %d entries in %d buckets", table.used, table.buckets)
+	}
 	deepest := 0
-	for b := range table.buckets {
-		depth := 0
-		for i := *table.bucket(b); i != 0; i = table.at(i).next {
+	for i := range table.buckets {
+		depth := 1
+		for b := table.home(i); b.more != 0; b = table.spill(b.more) {
 			depth++
 		}
 		deepest = max(deepest, depth)
 	}
-	if deepest > 16 {
-		t.Errorf("got a bucket of %d entries, want at most 16", deepest)
+	if deepest > 3 {
+		t.Errorf("got %d buckets for one, want at most 3", deepest)
+	}
+	if extra := tidy(t, &table); extra > int(table.buckets)/4 {
+		t.Errorf("got %d further buckets beside %d", extra, table.buckets)
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// prefixEntries bounds the blocks that are known of all endpoints, some 28 MiB.
+	// prefixEntries bounds the blocks that are known of all endpoints, some 33 MiB.
 	prefixEntries = 1 << 20
 	// mostOwn bounds the instances of filters that are known to be of the Envoys that are followed.
 	mostOwn = 1 << 10

@@ -22,25 +22,31 @@ const (
 	// elsewherePeriod is how often the other gateway tells of requests.
 	elsewherePeriod = 20 * time.Millisecond
 	stream          = "pintle" // as in the sidecar's defaults
+	apart           = "apart"  // one that nobody reads
 )
 
-// elsewhere is a gateway on another machine, as far as this one hears of it: what it appends to the stream while the
-// Envoy is loaded that shares it. It is told nothing.
+// elsewhere is a gateway on another machine, as far as this one hears of it: what it appends to the stream while an
+// Envoy is loaded. It is told nothing.
 type elsewhere struct {
-	valkey    *harness.Valkey
-	client    *redis.Client
-	sender    *replicate.Sender
-	endpoints []uint64
+	valkey         *harness.Valkey
+	client         *redis.Client
+	heard, unheard *voice
+	endpoints      []uint64
 	// decided and ended are what it tells of each request: the first ones of the Envoy that is measured, with other
 	// leases and prompts.
 	decided, ended journal.Event
 	blocks         []uint64
-	open           []journal.Event // to end with the next batch
 	random         *rand.Rand
 	rate           int // requests per second
 	told           time.Time
 	lease          uint32
 	failure        error
+}
+
+// voice is what is told on a stream.
+type voice struct {
+	sender *replicate.Sender
+	open   []journal.Event // to end with the next batch
 }
 
 // newElsewhere starts the stream's server, and what it keeps lies in a folder.
@@ -50,7 +56,8 @@ func newElsewhere(folder string, rate int) (*elsewhere, error) {
 		return nil, err
 	}
 	e := &elsewhere{valkey: valkey, client: valkey.Client(), random: rand.New(rand.NewPCG(3, 4)), rate: rate}
-	e.sender = replicate.NewSender(e.client, stream, "elsewhere", token)
+	e.heard = &voice{sender: replicate.NewSender(e.client, stream, "elsewhere", token)}
+	e.unheard = &voice{sender: replicate.NewSender(e.client, apart, "elsewhere", token)}
 	for i := range serverCount {
 		e.endpoints = append(e.endpoints, journal.EndpointID(fmt.Sprint(serverPrefix, "-", i)))
 	}
@@ -108,7 +115,7 @@ func (e *elsewhere) learn(v *variant) error {
 }
 
 // tell appends what becomes of requests until ctx ends.
-func (e *elsewhere) tell(ctx context.Context) {
+func (e *elsewhere) tell(ctx context.Context, v *voice) {
 	e.told = time.Now()
 	ticker := time.NewTicker(elsewherePeriod)
 	defer ticker.Stop()
@@ -121,7 +128,7 @@ func (e *elsewhere) tell(ctx context.Context) {
 		if e.rate == 0 {
 			continue
 		}
-		if err := e.sender.Send(context.WithoutCancel(ctx), e.batch()); err != nil {
+		if err := v.sender.Send(context.WithoutCancel(ctx), e.batch(v)); err != nil {
 			e.failure = err
 			return
 		}
@@ -129,16 +136,16 @@ func (e *elsewhere) tell(ctx context.Context) {
 }
 
 // batch is what happened in a period: requests were decided, and those of the period before have ended.
-func (e *elsewhere) batch() []journal.Event {
+func (e *elsewhere) batch(v *voice) []journal.Event {
 	// A ticker that comes late has more to tell.
 	count := int(time.Since(e.told).Seconds() * float64(e.rate))
 	e.told = e.told.Add(time.Duration(count) * time.Second / time.Duration(e.rate))
 	now := time.Now().UnixNano()
-	all := e.open
+	all := v.open
 	for i := range all {
 		all[i].Time = now
 	}
-	e.open = nil
+	v.open = nil
 	for range count {
 		d, c := e.decided, e.ended
 		e.lease++
@@ -150,7 +157,7 @@ func (e *elsewhere) batch() []journal.Event {
 		d.Chains = []journal.Chain{{ID: e.decided.Chains[0].ID, Blocks: blocks}}
 		c.Instance, c.Lease, c.Primary = d.Instance, d.Lease, d.Primary
 		all = append(all, d)
-		e.open = append(e.open, c)
+		v.open = append(v.open, c)
 	}
 	return all
 }

@@ -66,9 +66,9 @@ func rounds(o options, all []*variant, by measureBy, progress func(string)) (res
 	return found, nil
 }
 
-// inPairs measures variants over connections that stay open; the second one while another gateway tells, if there is
-// one. sidecar is what a request of the second one costs its
-// sidecar more than one of the first, microseconds.
+// inPairs measures variants over connections that stay open, while another gateway tells, if there is one. Only the
+// second one hears of it, but what it takes of this machine, as it is to be on another one, is taken from both. sidecar
+// is what a request of the second one costs its sidecar more than one of the first, microseconds.
 func inPairs(ctx context.Context, other *elsewhere, o options, all []*variant, body []byte,
 	progress func(string)) (found results, sidecar float64, err error) {
 	opened := map[*variant]*clients{}
@@ -87,7 +87,8 @@ func inPairs(ctx context.Context, other *elsewhere, o options, all []*variant, b
 		if err := other.learn(all[1]); err != nil {
 			return nil, 0, err
 		}
-		all[1].meanwhile = other.tell
+		all[0].meanwhile = func(ctx context.Context) { other.tell(ctx, other.unheard) }
+		all[1].meanwhile = func(ctx context.Context) { other.tell(ctx, other.heard) }
 	}
 	before, err := sidecarTimes(all)
 	if err != nil {

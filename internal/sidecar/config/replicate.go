@@ -37,7 +37,7 @@ const mostName = 100
 
 // readReplicate shows no value of o but names.
 func (c *Config) readReplicate(o *strictjson.Object) {
-	r := &Replicate{Stream: "pintle", MaxLen: 20_000, Interval: 20 * time.Millisecond}
+	r := &Replicate{Stream: "pintle", MaxLen: 20_000, Interval: 30 * time.Millisecond}
 	if strings.HasPrefix(o.Raw("redis"), "{") {
 		stores.ReadServers(o.Secret("redis"), &r.Redis)
 	} else {

@@ -38,7 +38,7 @@ func byWrk(ctx context.Context, scriptPath string, connections int) measureBy {
 
 func wrkScript(o options, dir, name string, body []byte) (path string, err error) {
 	if o.fresh {
-		return wrk.FreshScript(dir, name, body, "abc abc abc abc ")
+		return wrk.FreshScript(dir, name, body, nil, "abc abc abc abc ")
 	}
 	return wrk.Script(dir, name, body, nil)
 }

@@ -28,6 +28,8 @@ type options struct {
 	duration    time.Duration
 	connections int
 	events      int
+	// fresh has each prompt be one that nobody has seen.
+	fresh bool
 	// rates make what costs are measured by an open loop, and are those of a workload.
 	rates []float64
 	// workload is what is asked, and fleet of which servers, when choices are compared, runs times.
@@ -69,6 +71,9 @@ func parseFlags(args []string) (options, error) {
 		o.events < 0 || o.speed <= 0 || o.runs < 1 || o.page < 0 {
 		return o, errors.New("want no arguments, -seconds, -servers, -rounds, -runs and -connections of 1 or more")
 	}
+	if o.fresh && (len(o.rates) > 0 || o.workload != nil) {
+		return o, errors.New("-new: want neither -rates, whose requests are all the same, nor -workload")
+	}
 	return o, o.checkWorkload()
 }
 
@@ -84,6 +89,7 @@ func (o *options) costFlags(f *flag.FlagSet) (seconds *float64) {
 	f.IntVar(&o.rounds, "rounds", 5, "rounds for each body and peer")
 	f.IntVar(&o.connections, "connections", 8, "connections in a closed loop")
 	f.IntVar(&o.events, "stream", 0, "have answers streamed in so many events")
+	f.BoolVar(&o.fresh, "new", false, "have each prompt be a new one, which nobody has in a cache")
 	return f.Float64("seconds", 3, "length of a round")
 }
 

@@ -75,7 +75,8 @@ func costsOf(ctx context.Context, o options, b *bench, group []string, out io.Wr
 	}
 	for _, size := range o.sizes {
 		for _, rate := range rates {
-			where := setting{Servers: o.servers, PageKB: o.page, KB: size, Events: o.events, Rate: rate}
+			where := setting{Servers: o.servers, PageKB: o.page, KB: size, Events: o.events, New: o.fresh,
+				Rate: rate}
 			records, err := o.measureAll(ctx, b.stack, all, where)
 			if err != nil {
 				return found, err
@@ -167,9 +168,12 @@ func (o *options) measureAll(ctx context.Context, st *stack.Stack, all []*runnin
 	return found, nil
 }
 
+// word is what prompts repeat.
+const word = "abc "
+
 // body is a chat request of so many KB.
 func (o *options) body(size int) ([]byte, error) {
-	text := strings.Repeat("abc ", max(size<<10-200, 0)/4)
+	text := strings.Repeat(word, max(size<<10-200, 0)/len(word))
 	return json.Marshal(map[string]any{"model": model, "max_tokens": max(o.events, 16), "stream": o.events > 0,
 		"messages": []map[string]string{{"role": "user", "content": text}}})
 }
@@ -198,7 +202,7 @@ func (o *options) measure(ctx context.Context, st *stack.Stack, r *running, body
 
 // inALoop sends one request after another on each connection.
 func (o *options) inALoop(ctx context.Context, st *stack.Stack, r *running, body []byte, size int) (wrk.Result, error) {
-	path, err := wrk.Script(st.Dir, fmt.Sprintf("%s-%d", r.name, size), body, r.headers)
+	path, err := o.script(st.Dir, fmt.Sprintf("%s-%d", r.name, size), body, r.headers)
 	if err != nil {
 		return wrk.Result{}, err
 	}
@@ -207,6 +211,13 @@ func (o *options) inALoop(ctx context.Context, st *stack.Stack, r *running, body
 		return *result, nil // the table tells what failed
 	}
 	return wrk.Result{}, err
+}
+
+func (o *options) script(dir, name string, body []byte, headers map[string]string) (path string, err error) {
+	if o.fresh {
+		return wrk.FreshScript(dir, name, body, headers, strings.Repeat(word, 4))
+	}
+	return wrk.Script(dir, name, body, headers)
 }
 
 // atRate sends requests at a rate, whether or not earlier ones have been answered.

@@ -39,6 +39,8 @@ func TestParseFlags(t *testing.T) {
 		{"workload", "-workload all", `"all": want one of shared, mixed, burst, conversation`},
 		{"fleet", "-workload shared -fleet x", `"x": want one of equal, slow, half, fails, dies`},
 		{"rates of a trace", "-workload synthetic -rates 1,2", "-rates [1 2]: want one"},
+		{"new prompts at a rate", "-new -rates 10", "-new: want neither -rates"},
+		{"new prompts of a workload", "-workload shared -new", "nor -workload"},
 		{"rounds", "-rounds 0", "want no arguments"},
 		{"argument", "x", "want no arguments"},
 	} {
@@ -97,7 +99,8 @@ func some() []record {
 	}
 	return []record{at("a", "pintle", 100, 1), at("a", "llm-d", 50, 12.345), at("b", "pintle", 200, 3),
 		at("b", "llm-d", 50, 12.345), {Peer: "pintle", Idle: &idle{Servers: 4, Cores: 0.05, MB: 150}},
-		chose("pintle", 10, 0.1, 0.9, 0), chose("pintle", 20, 0.25, 0.5, 3), chose("llm-d", 20, 0.1, 0.52, 0)}
+		chose("pintle", 10, 0.1, 0.9, 0), chose("pintle", 20, 0.25, 0.5, 3), chose("llm-d", 20, 0.1, 0.52, 0),
+		{Peer: "pintle", Cost: &cost{setting: setting{Servers: 4, KB: 16, New: true}, CPU: 7.5}}}
 }
 
 func TestReport(t *testing.T) {
@@ -118,6 +121,7 @@ func TestReport(t *testing.T) {
 	for _, want := range []string{"### 16 KB, 4 servers, one request after the other",
 		"| Pintle, hold by pause | 150 (100-200) | 0.50 ms | 1.50 ms | 2.000 ms (1.000-3.000) | 1.00 | 1.00 | 0 |",
 		"| llm-d, today's default | 50 | 0.50 ms | 1.50 ms | 12.345 ms | 0.38 (0.25-0.50) | 8.23 (4.12-12.35) | 0 |",
+		"### 16 KB, 4 servers, one request after the other, prompts all new", "7.500 ms",
 		"| 0.050 | 150 MB |", "### shared at 20/s, servers: equal",
 		"- llm-d, today's default is ahead: p90 0.100 s beside 0.250 s, found cached 52.0 % beside 50.0 %, " +
 			"failed 0 beside 3.",
@@ -155,7 +159,7 @@ func TestPlots(t *testing.T) {
 		occasion: occasion{Workload: "agents", Fleet: "slow"}}}))
 	all["not measured"] = plot([]string{"a"}, []panel{{values: []float64{-1}}})
 	for name, want := range map[string][]string{
-		"peers-overhead.svg":  {peers[0].what, "16 KB", ">12.3<"},
+		"peers-overhead.svg":  {peers[0].what, "16 KB", ">12.3<", "16 KB, prompts all new", ">7.5<"},
 		"peers-ladder.svg":    {"at 20 requests/s", ">0.25<", ">50.0<", ">52.0<"},
 		"peers-workloads.svg": {"agents, servers: slow", ">150<"},
 		"not measured":        {"not measured"},

@@ -132,10 +132,16 @@ func pictures(records []record) map[string]string {
 	all := map[string]string{}
 	var costs, others []panel
 	for _, t := range costTables(records) {
-		if one := anyOf(t); one.Rate == 0 && one.Events == 0 && one.PageKB == 0 {
-			costs = append(costs, panelOf(t, fmt.Sprintf("%d KB", one.KB), "processor time, ms for a request",
-				func(c *cost) float64 { return c.CPU }))
+		one := anyOf(t)
+		if one.Rate > 0 || one.Events > 0 || one.PageKB > 0 {
+			continue
 		}
+		title := fmt.Sprintf("%d KB", one.KB)
+		if one.New {
+			title += ", prompts all new"
+		}
+		costs = append(costs, panelOf(t, title, "processor time, ms for a request",
+			func(c *cost) float64 { return c.CPU }))
 	}
 	var top *table[*choice]
 	for _, t := range choiceTables(records) {

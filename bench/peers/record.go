@@ -27,6 +27,8 @@ type setting struct {
 	KB     int `json:"KB"`
 	// Events are those of a streamed answer, 0 for a whole one.
 	Events int `json:"events"`
+	// New is set where each prompt is one that nobody has seen.
+	New bool `json:"new,omitempty"`
 	// Rate is in requests/s, 0 for a closed loop.
 	Rate float64 `json:"rate"`
 }

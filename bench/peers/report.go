@@ -80,6 +80,9 @@ func (s setting) String() string {
 	if s.Events > 0 {
 		how += fmt.Sprintf(", answers of %d events", s.Events)
 	}
+	if s.New {
+		how += ", prompts all new"
+	}
 	if s.PageKB > 0 {
 		how += fmt.Sprintf(", %d KB more of metrics", s.PageKB)
 	}

@@ -76,23 +76,28 @@ end
 // numberBytes is how long such a number is.
 const numberBytes = 16
 
-// FreshScript is Script without headers, but that the first 16 bytes of place, which is part of the body, are another
-// number in each request: no two of them are alike, of no two rounds either.
-func FreshScript(dir, name string, body []byte, place string) (path string, err error) {
+// FreshScript is Script, but that the first 16 bytes of place, which is part of the body, are another number in each
+// request: no two of them are alike, of no two rounds either.
+func FreshScript(dir, name string, body []byte, headers map[string]string, place string) (path string, err error) {
 	at := bytes.Index(body, []byte(place))
 	if at < 0 || len(place) < numberBytes {
 		return "", fmt.Errorf("a body of %d bytes has no place %q of %d bytes or more", len(body), place, numberBytes)
 	}
-	return write(dir, name, body, fmt.Sprintf(fresh, at, at+numberBytes+1, numberBytes))
+	return write(dir, name, body, linesOf(headers)+fmt.Sprintf(fresh, at, at+numberBytes+1, numberBytes))
 }
 
 // Script writes a body and the script that posts it with headers, and returns the script's path.
 func Script(dir, name string, body []byte, headers map[string]string) (path string, err error) {
+	return write(dir, name, body, linesOf(headers))
+}
+
+// linesOf are a script's lines that set headers.
+func linesOf(headers map[string]string) string {
 	var lines strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(headers)) {
 		fmt.Fprintf(&lines, "wrk.headers[%q] = %q\n", key, headers[key])
 	}
-	return write(dir, name, body, lines.String())
+	return lines.String()
 }
 
 func write(dir, name string, body []byte, lines string) (path string, err error) {

@@ -77,12 +77,13 @@ func TestFreshScript(t *testing.T) {
 		number, rest := strings.CutSuffix(number, place[numberBytes:]+" behind")
 		_, again := sent.LoadOrStore(number, true)
 		if _, digits := strconv.ParseUint(number, 10, 64); err != nil || digits != nil || !whole || !rest || again ||
-			len(number) != numberBytes {
+			len(number) != numberBytes || r.Header.Get("x-a") != "b" {
 			wrong.Add(1)
 		}
 	}))
 	defer server.Close()
-	path, err := FreshScript(t.TempDir(), "body", []byte("before "+place+" behind"), place)
+	path, err := FreshScript(t.TempDir(), "body", []byte("before "+place+" behind"), map[string]string{"x-a": "b"},
+		place)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +93,7 @@ func TestFreshScript(t *testing.T) {
 			t.Errorf("got %+v, %v, %d wrong requests", r, err, wrong.Load())
 		}
 	}
-	if _, err := FreshScript(t.TempDir(), "body", []byte("before"), place); err == nil {
+	if _, err := FreshScript(t.TempDir(), "body", []byte("before"), nil, place); err == nil {
 		t.Error("a body without the place is no mistake")
 	}
 }

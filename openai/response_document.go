@@ -54,61 +54,90 @@ func (d *usageDocument) nextLine() {
 	}
 }
 
+// feed reads on. Whoever is called here returns the offset of the first byte that it leaves.
 func (d *usageDocument) feed(b []byte) {
-	for i := 0; i < len(b); i++ {
-		c := b[i]
+	for i := 0; i < len(b); {
 		switch d.step {
-		case stepString:
+		case stepString, stepEscape:
 			i = d.inString(b, i)
-		case stepEscape:
-			d.step = stepString
 		case stepSkip:
-			i = d.skipRun(b, i)
+			i = d.inSkipped(b, i)
 		case stepInKey, stepKeyEscape:
-			d.inKey(c)
+			i = d.inKey(b, i)
 		case stepNumber, stepScalar:
-			d.inScalar(c)
+			i = d.inScalar(b, i)
 		case stepDone:
 			return
 		default:
-			if c > ' ' {
-				d.punctuation(c)
+			if b[i] > ' ' {
+				d.punctuation(b[i])
 			}
+			i++
 		}
 	}
 }
 
-// inString moves to the quote or backslash that ends this stretch of a string and returns its offset.
+// inString reads on in a string whose text does not matter.
 func (d *usageDocument) inString(b []byte, i int) int {
-	for len(b)-i >= 8 {
-		w := load64(b, i)
-		if m := (quoteOrLess(w) | backslash(w)) &^ w & highs; m != 0 {
-			i += bits.TrailingZeros64(m) >> 3
-			break
-		}
-		i += 8
+	if d.step == stepEscape {
+		d.step = stepString
+		i++
 	}
-	for ; i < len(b); i++ {
-		switch b[i] {
-		case '"':
+	for {
+		switch i = stretchEnd(b, i); {
+		case i == len(b):
+			return i
+		case b[i] == '"':
 			d.step = stepKey
 			if d.skip > 0 {
 				d.step = stepSkip
 			}
-			return i
-		case '\\':
+			return i + 1
+		case i+1 == len(b):
 			d.step = stepEscape
+			return i + 1
+		}
+		i += 2
+	}
+}
+
+// stretchEnd is the offset of the first quote or backslash from i on, or the end of b.
+func stretchEnd(b []byte, i int) int {
+	for len(b)-i >= 8 {
+		w := load64(b, i)
+		m := (quoteOrLess(w) | backslash(w)) &^ w & highs
+		if m == 0 {
+			i += 8
+			continue
+		}
+		i += bits.TrailingZeros64(m) >> 3
+		if b[i] == '"' || b[i] == '\\' {
+			return i
+		}
+		i++
+	}
+	for ; i < len(b); i++ {
+		if b[i] == '"' || b[i] == '\\' {
 			return i
 		}
 	}
 	return i
 }
 
-// skipRun counts brackets up to the start of a string or the end of the skipped value and returns the offset of that
-// byte.
-func (d *usageDocument) skipRun(b []byte, i int) int {
-	for ; i < len(b); i++ {
-		switch b[i] {
+// inSkipped counts brackets up to the end of the skipped value, past the strings between them.
+func (d *usageDocument) inSkipped(b []byte, i int) int {
+	for i < len(b) {
+		if len(b)-i >= 8 {
+			m := quoteOrBracket(load64(b, i))
+			if m == 0 {
+				i += 8
+				continue
+			}
+			i += bits.TrailingZeros64(m) >> 3
+		}
+		c := b[i]
+		i++
+		switch c {
 		case '{', '[':
 			d.skip++
 		case '}', ']':
@@ -118,28 +147,44 @@ func (d *usageDocument) skipRun(b []byte, i int) int {
 			}
 		case '"':
 			d.step = stepString
-			return i
+			if i = d.inString(b, i); d.step != stepSkip {
+				return i
+			}
 		}
 	}
 	return i
 }
 
-func (d *usageDocument) inKey(c byte) {
-	switch {
-	case d.step == stepKeyEscape:
+// quoteOrBracket sets the high bit of every byte of w that is a quote or a bracket, of '_', 'Y', 'y' and DEL as well,
+// and of others above a hit. What differs between the four brackets is set in all bytes before they are compared.
+func quoteOrBracket(w uint64) uint64 {
+	const brackets, differ = 0x7f, 0x26
+	quote, bracket := w^'"'*ones, (w|differ*ones)^brackets*ones
+	return ((quote-ones)&^quote | (bracket-ones)&^bracket) & highs
+}
+
+// inKey reads on in a key.
+func (d *usageDocument) inKey(b []byte, i int) int {
+	if d.step == stepKeyEscape {
 		d.step = stepInKey
-	case c == '"':
-		d.step = stepColon
-	case c == '\\':
+		i++
+	}
+	end := stretchEnd(b, i)
+	if d.size+end-i <= maxWord {
+		d.size += copy(d.word[d.size:], b[i:end])
+	} else {
+		d.size = maxWord + 1
+	}
+	if end == len(b) {
+		return end
+	}
+	d.step = stepColon
+	if b[end] == '\\' {
 		// No server writes the keys looked for with escapes: the key counts as another one.
 		d.size = maxWord + 1
 		d.step = stepKeyEscape
-	case d.size < maxWord:
-		d.word[d.size] = c
-		d.size++
-	default:
-		d.size = maxWord + 1
 	}
+	return end + 1
 }
 
 // punctuation handles the bytes between tokens.
@@ -189,28 +234,34 @@ func (d *usageDocument) value(c byte) {
 }
 
 // inScalar reads on in a number or literal. A fraction is cut off; a number with an exponent is not taken.
-func (d *usageDocument) inScalar(c byte) {
-	if d.step == stepNumber {
-		if c-'0' < 10 {
-			if d.number > (math.MaxInt32-9)/10 {
-				d.number = math.MaxInt32
-				return
+func (d *usageDocument) inScalar(b []byte, i int) int {
+	for ; i < len(b); i++ {
+		c := b[i]
+		if d.step == stepNumber {
+			if c-'0' < 10 {
+				if d.number > (math.MaxInt32-9)/10 {
+					d.number = math.MaxInt32
+					continue
+				}
+				d.number = d.number*10 + int(c-'0')
+				continue
 			}
-			d.number = d.number*10 + int(c-'0')
-			return
+			d.step = stepScalar
+			if c <= ' ' || c == ',' || c == '}' || c == '.' {
+				d.fresh[d.target] = d.number
+				d.freshFields |= 1 << d.target
+			}
 		}
-		d.step = stepScalar
-		if c <= ' ' || c == ',' || c == '}' || c == '.' {
-			d.fresh[d.target] = d.number
-			d.freshFields |= 1 << d.target
+		switch c {
+		case ',':
+			d.step = stepKey
+			return i + 1
+		case '}':
+			d.pop()
+			return i + 1
 		}
 	}
-	switch c {
-	case ',':
-		d.step = stepKey
-	case '}':
-		d.pop()
-	}
+	return i
 }
 
 func (d *usageDocument) push(n node) {

@@ -169,6 +169,11 @@ func BenchmarkResponseScanner(b *testing.B) {
 		"\"choices\":[{\"index\":0,\"delta\":{\"content\":\" word\"},\"logprobs\":null,\"finish_reason\":null}]}\n\n"
 	for _, c := range []struct{ name, body string }{
 		{"SSE/token", token},
+		{"JSON/400B", `{"id":"chatcmpl-0218acc84f2c4457","object":"chat.completion","created":1795487316,` +
+			`"model":"sim-model","choices":[{"index":0,"message":{"role":"assistant","content":"rog mez veg pas sef ` +
+			`zag vul pof nun mum sak tas fem bag fod pip","tool_calls":[]},"logprobs":null,"finish_reason":"length"}],` +
+			`"usage":{"prompt_tokens":8,"total_tokens":24,"completion_tokens":16,` +
+			`"prompt_tokens_details":{"cached_tokens":0}}}`},
 		{"JSON/16KB", `{"choices":[{"message":{"content":"` + strings.Repeat(english, 170) +
 			`"}}],"usage":{"prompt_tokens":1}}`},
 	} {

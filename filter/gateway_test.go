@@ -248,6 +248,17 @@ func (w *worker) askBody(body string, headers ...[2]string) *wazerohost.Stream {
 	return s
 }
 
+// makeBusy has a worker decide so much in a second that it holds back what becomes of requests.
+func (g *gateway) makeBusy(w *worker, ask func()) {
+	w.Tick()
+	for range 300 {
+		ask()
+	}
+	g.clock.Advance(time.Second)
+	w.Tick()
+	ask()
+}
+
 // ranked returns the endpoints that the router goes by, best first; "" when the request did not leave. It checks that
 // every way in which the decision is told says the same.
 func (g *gateway) ranked(s *wazerohost.Stream) string {

@@ -87,7 +87,7 @@ func (p *plugin) makeRoom() {
 		s.giveWay()
 	}
 	if len(p.waiting) == 0 {
-		_ = hostcalls.SetTick(tickMillis)
+		p.slowDown()
 	}
 }
 

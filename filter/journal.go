@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/hostcalls"
 	"github.com/pintle-dev/pintle/journal"
@@ -29,7 +30,15 @@ type history struct {
 	event   journal.Event
 	// counted are the journal's statistics as far as Envoy has been told them.
 	counted journal.Stats
+	// busy is set while there are many decisions: then what becomes of requests waits for the next one, or for a tick.
+	// decisions counts them since lookedAt, nanoseconds since 1970.
+	busy      bool
+	decisions int64
+	lookedAt  int64
 }
+
+// busyDecisions a second make a worker busy.
+const busyDecisions = 100
 
 // begin gives the pool the state that the plan's plug-ins read, if they read any.
 func (h *history) begin(pool *pool, options state.Options, data *sharedData) {
@@ -82,21 +91,63 @@ func (h *history) catchUp(pool *pool, now int64) {
 		return
 	}
 	for e := h.journal.Next(); e != nil; e = h.journal.Next() {
-		pool.State.Apply(e)
-		if h.shadow != nil {
-			h.shadow.apply(e)
+		if own := e.Instance == h.journal.Instance(); own && (e.Kind == journal.Completion || e.Kind == journal.Began) {
+			continue // tell has applied it
 		}
+		h.apply(pool, e)
 	}
+}
+
+func (h *history) apply(pool *pool, e *journal.Event) {
+	pool.State.Apply(e)
+	if h.shadow != nil {
+		h.shadow.apply(e)
+	}
+}
+
+// tell takes what has become of a request that was decided on here: for this worker at once, for the others too unless
+// it is busy.
+func (h *history) tell(pool *pool, e *journal.Event, now int64) {
+	if !h.busy {
+		h.catchUp(pool, now)
+	}
+	h.journal.Hold(e)
+	h.apply(pool, e)
+	if !h.busy {
+		h.journal.Flush()
+	}
+}
+
+// flush tells the other workers what they have not been told.
+func (h *history) flush(pool *pool) {
+	if h.journal == nil || !h.journal.Holds() {
+		return
+	}
+	h.catchUp(pool, hostcalls.Now())
+	h.journal.Flush()
+}
+
+// looked reports whether look was called within the last second.
+func (h *history) looked(now int64) bool {
+	since := now - h.lookedAt
+	return since >= 0 && since < int64(time.Second)
+}
+
+// look finds out whether the worker is busy.
+func (h *history) look(now int64) {
+	const second = int64(time.Second)
+	h.busy = h.lookedAt != 0 && h.decisions*second >= busyDecisions*max(now-h.lookedAt, 1)
+	h.decisions, h.lookedAt = 0, now
 }
 
 // tick keeps the journal's reader from falling behind while there are no requests, and tells Envoy what the journal
 // counted.
-func (h *history) tick(pool *pool, stats *stats) {
+func (h *history) tick(pool *pool, stats *stats, now int64) {
 	if h.journal == nil {
 		return
 	}
-	now := hostcalls.Now()
 	h.catchUp(pool, now)
+	h.journal.Flush()
 	h.journal.Tick(now)
 	s := h.journal.Stats()
 	add(stats.journalMissed, s.Missed-h.counted.Missed)
@@ -140,13 +191,22 @@ func (s *stream) decided() {
 		e.Fairness, e.Priority = s.fairness, int32(s.cycle.Priority())
 		e.Steps = s.sampleSteps()
 	}
-	if s.history.journal.Append(e) {
-		s.decision = decision{
-			lease: e.Lease, at: e.Time, primary: e.Primary, model: e.Model, user: e.User, client: e.Client,
-			streamed: e.Streamed,
-			bytes:    e.PromptBytes, asked: e.Asked, profile: e.Profile, predictedTokens: e.PredictedTokens,
-			predicted: e.Predicted, priority: e.Priority,
-		}
+	ok, read := s.history.journal.AppendRead(e)
+	if !ok {
+		return
+	}
+	s.history.decisions++
+	s.decision = decision{
+		lease: e.Lease, at: e.Time, primary: e.Primary, model: e.Model, user: e.User, client: e.Client,
+		streamed: e.Streamed,
+		bytes:    e.PromptBytes, asked: e.Asked, profile: e.Profile, predictedTokens: e.PredictedTokens,
+		predicted: e.Predicted, priority: e.Priority,
+	}
+	// It is to be known here before what becomes of it.
+	if read {
+		s.history.apply(&s.pool, e)
+	} else {
+		s.history.catchUp(&s.pool, e.Time)
 	}
 }
 
@@ -196,7 +256,7 @@ func (s *stream) completed() {
 	if failed(e) {
 		e.Steps = s.steps
 	}
-	s.history.journal.Append(e)
+	s.history.tell(&s.pool, e, now)
 }
 
 // began journals that the stream's answer has begun and goes on. One that was not asked for as a stream comes as a
@@ -216,7 +276,7 @@ func (s *stream) began() {
 	if s.seen.servedID != 0 {
 		e.Primary, e.Tried = s.seen.servedID, e.Primary
 	}
-	s.history.journal.Append(e)
+	s.history.tell(&s.pool, e, e.Time)
 }
 
 // micros converts nanoseconds for an event, in which 0 is unknown.

@@ -63,6 +63,6 @@ func (p *plugin) handPrompts() {
 	p.handed = err == nil
 	p.learning = p.learning[:0]
 	if len(p.waiting) == 0 && !p.handsOver {
-		_ = hostcalls.SetTick(tickMillis)
+		p.slowDown()
 	}
 }

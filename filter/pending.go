@@ -61,7 +61,7 @@ func (p *plugin) wake() {
 	clear(p.waiting[len(kept):])
 	p.waiting = kept
 	if len(kept) == 0 {
-		_ = hostcalls.SetTick(tickMillis)
+		p.slowDown()
 	}
 }
 

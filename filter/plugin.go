@@ -39,8 +39,21 @@ type plugin struct {
 	handed   bool
 }
 
-// tickMillis is how often a worker looks whether the sidecar is still there.
-const tickMillis = 1000
+const (
+	// tickMillis is how often a worker looks whether the sidecar is still there.
+	tickMillis = 1000
+	// busyMillis is how often a busy worker tells the others what it has held back, if no decision did.
+	busyMillis = 10
+)
+
+// slowDown has ticks come as they do when nothing hurries.
+func (p *plugin) slowDown() {
+	period := uint32(tickMillis)
+	if p.history.busy {
+		period = busyMillis
+	}
+	_ = hostcalls.SetTick(period)
+}
 
 // Start implements hostcalls.Plugin.
 func (p *plugin) Start(configuration []byte) error {
@@ -105,6 +118,10 @@ func parse(text []byte, environment func(name string) (value string, ok bool)) (
 // Tick says once when snapshots stop coming and once when they come again, and keeps the journal's reader from falling
 // behind while there are no requests.
 func (p *plugin) Tick() {
+	p.history.flush(&p.pool)
+	if p.history.busy && !p.hurries() && p.history.looked(hostcalls.Now()) {
+		return
+	}
 	p.pool.refresh(p.config.Plan)
 	p.makeRoom()
 	if p.handsOver || len(p.unstored) > 0 {
@@ -116,11 +133,14 @@ func (p *plugin) Tick() {
 		p.wake()
 		return
 	}
-	p.checkModels(hostcalls.Now())
+	now := hostcalls.Now()
+	p.checkModels(now)
 	p.history.follow()
-	p.history.tick(&p.pool, &p.stats)
+	p.history.tick(&p.pool, &p.stats, now)
+	p.stats.tell(now)
+	p.lookWhetherBusy(now)
 	received := p.pool.snapshot.ReceivedAt
-	stale := received != 0 && hostcalls.Now()-received > int64(p.config.Plan.Staleness().After)
+	stale := received != 0 && now-received > int64(p.config.Plan.Staleness().After)
 	if stale == p.stale {
 		return
 	}
@@ -131,6 +151,28 @@ func (p *plugin) Tick() {
 		return
 	}
 	hostcalls.LogInfo("pintle: snapshots are coming again")
+}
+
+// hurries reports whether something waits for the next tick.
+func (p *plugin) hurries() bool {
+	return p.crowded || p.handsOver || len(p.waiting) > 0 || len(p.routed) > 0 || len(p.learning) > 0 && !p.handed
+}
+
+// lookWhetherBusy does so once a second, and has ticks come accordingly.
+func (p *plugin) lookWhetherBusy(now int64) {
+	if p.history.looked(now) {
+		return
+	}
+	was := p.history.busy
+	if p.history.look(now); p.history.busy != was && !p.hurries() {
+		p.slowDown()
+	}
+}
+
+// Stop implements hostcalls.Plugin.
+func (p *plugin) Stop() {
+	p.history.flush(&p.pool)
+	p.stats.tell(hostcalls.Now())
 }
 
 // NewStream implements hostcalls.Plugin.

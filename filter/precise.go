@@ -148,6 +148,6 @@ func (p *plugin) tellRouted() {
 	_ = hostcalls.Send(&p.reply, p.sidecarCall("POST", routedPath, p.routed), func(hostcalls.Answer) {})
 	p.routed = p.routed[:0]
 	if len(p.waiting) == 0 && !p.handsOver {
-		_ = hostcalls.SetTick(tickMillis)
+		p.slowDown()
 	}
 }

@@ -215,7 +215,9 @@ func (s *stream) decide() hostcalls.Action {
 	}
 	failpoint(s.request.Model)
 	s.stats.routed.Add(1)
-	s.stats.decisionMicros.Record(uint64(max(hostcalls.Now()-started, 0)) / 1000)
+	if s.stats.decisionMicros.wants() {
+		s.stats.decisionMicros.Record(uint64(max(hostcalls.Now()-started, 0)) / 1000)
+	}
 	return hostcalls.Continue
 }
 

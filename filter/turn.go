@@ -104,7 +104,7 @@ func (p *plugin) handOver() {
 	if p.handsOver {
 		p.handsOver = false
 		if len(p.waiting) == 0 {
-			_ = hostcalls.SetTick(tickMillis)
+			p.slowDown()
 		}
 	}
 	now := hostcalls.Now()

@@ -75,11 +75,12 @@ func (d *sharedData) Set(key string, value []byte, change uint32) (ok bool) {
 }
 
 type stats struct {
-	routed, passed, refused, heldTooMuch hostcalls.Counter
+	routed, passed, refused              tally
+	heldTooMuch                          hostcalls.Counter
 	snapshotsAccepted, snapshotsRejected hostcalls.Counter
 	journalMissed, journalFailed         hostcalls.Counter
 	journalConflicts                     hostcalls.Counter
-	decisionMicros                       hostcalls.Histogram
+	decisionMicros                       sampled
 	turnsRecalled, turnsUnknown          hostcalls.Counter
 	turnsUnavailable                     hostcalls.Counter
 	turnsStored, turnsLost               hostcalls.Counter
@@ -88,18 +89,26 @@ type stats struct {
 	prefixHanded, prefixSkipped          hostcalls.Counter
 }
 
+// tell tells Envoy what was counted since the last call. It is called by each plug-in of the VM.
+func (s *stats) tell(now int64) {
+	s.routed.tell()
+	s.passed.tell()
+	s.refused.tell()
+	s.decisionMicros.tell(now)
+}
+
 func newStats() stats {
 	return stats{
-		routed:            hostcalls.NewCounter("pintle.requests.routed"),
-		passed:            hostcalls.NewCounter("pintle.requests.passed"),
-		refused:           hostcalls.NewCounter("pintle.requests.refused"),
+		routed:            newTally("pintle.requests.routed"),
+		passed:            newTally("pintle.requests.passed"),
+		refused:           newTally("pintle.requests.refused"),
 		heldTooMuch:       hostcalls.NewCounter("pintle.requests.held_too_much"),
 		snapshotsAccepted: hostcalls.NewCounter("pintle.snapshots.accepted"),
 		snapshotsRejected: hostcalls.NewCounter("pintle.snapshots.refused"),
 		journalMissed:     hostcalls.NewCounter("pintle.journal.missed"),
 		journalFailed:     hostcalls.NewCounter("pintle.journal.failed"),
 		journalConflicts:  hostcalls.NewCounter("pintle.journal.conflicts"),
-		decisionMicros:    hostcalls.NewHistogram("pintle.decision_us"),
+		decisionMicros:    newSampled("pintle.decision_us"),
 		turnsRecalled:     hostcalls.NewCounter("pintle.responses.recalled"),
 		turnsUnknown:      hostcalls.NewCounter("pintle.responses.unknown"),
 		turnsUnavailable:  hostcalls.NewCounter("pintle.responses.unavailable"),

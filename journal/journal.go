@@ -64,8 +64,10 @@ type Journal struct {
 	stats     Stats
 	lease     uint32
 	created   uint64
-	// record and next are scratch memory of append: the encoded event, the new head page.
-	record, next []byte
+	held      held
+	// next is scratch memory for the new head page, written is its header.
+	next    []byte
+	written page
 	// polled is the change at which next holds the head page that the last Poll saw, 0 when it holds something else.
 	polled uint32
 	key    slotKey
@@ -99,7 +101,7 @@ func New(store Store, o Options) (*Journal, error) {
 	}
 	j := &Journal{
 		store: store, instance: o.Instance, slots: uint32(o.Slots), deadAfter: int64(o.DeadAfter),
-		record: make([]byte, 0, maxRecordBytes), next: make([]byte, 0, maxPageBytes),
+		held: held{records: make([]byte, 0, mostHeldBytes+maxRecordBytes)}, next: make([]byte, 0, maxPageBytes),
 	}
 	j.reader.init()
 	j.peers.init()
@@ -126,24 +128,41 @@ func (j *Journal) NextLease() uint32 {
 // this one too: Next returns it in its place. ok is false when the store does not take it or e is of another kind;
 // nobody will then read it. It may be called between two calls of Next and does not disturb them.
 func (j *Journal) Append(e *Event) (ok bool) {
+	ok, _ = j.append(e, false)
+	return ok
+}
+
+// AppendRead is Append for who has read all that the last Poll saw, and applies e himself. read is set where e, and what
+// was held back, stand right behind that: Next then does not return them. Else it does, in their place.
+func (j *Journal) AppendRead(e *Event) (ok, read bool) { return j.append(e, true) }
+
+func (j *Journal) append(e *Event, pass bool) (ok, passed bool) {
 	e.Instance = j.instance
 	switch e.Kind {
 	case Decision, Completion, Began, Refused:
 	default:
-		return false
+		return false, false
 	}
-	if !j.write(e, nil) {
-		return false
+	j.add(e, maxRecordBytes)
+	if ok, passed = j.writeHeld(pass); ok {
+		j.peers.wrote(e.Kind)
 	}
-	j.peers.wrote(e.Kind)
-	return true
+	return ok, passed
 }
 
-// write appends e. With an only it does so only if that is the sequence number that e gets.
+// write appends e by itself. With an only it does so only if that is the sequence number that e gets.
 func (j *Journal) write(e *Event, only *uint64) bool {
-	j.record = appendRecord(j.record[:0], e)
-	if only == nil && j.writePolled() {
-		return true
+	before := len(j.held.records)
+	records := appendRecord(j.held.records, e)
+	j.held.records = records[:before]
+	ok, _ := j.put(records[before:], 1, only)
+	return ok
+}
+
+// put appends records. polled is set when they went onto the page that the last Poll has read.
+func (j *Journal) put(records []byte, count uint32, only *uint64) (ok, polled bool) {
+	if only == nil && j.putPolled(records, count) {
+		return true, true
 	}
 	for range maxAttempts {
 		value, change, ok := j.store.Get(headKey)
@@ -158,44 +177,45 @@ func (j *Journal) write(e *Event, only *uint64) bool {
 			break
 		}
 		if only != nil && (head.epoch != j.reader.head.epoch || head.end() != *only) {
-			return false
+			return false, false
 		}
-		j.extend(head, value)
+		j.extend(head, value, records, count)
 		if j.store.Set(headKey, j.next, change) {
-			j.stats.Appended++
-			return true
+			j.stats.Appended += uint64(count)
+			return true, false
 		}
 		j.stats.Conflicts++
 	}
-	j.stats.Failed++
-	return false
+	j.stats.Failed += uint64(count)
+	return false, false
 }
 
-// writePolled appends the record to the page that the last Poll has read, which spares a Get, and fails when that is no
+// putPolled appends records to the page that the last Poll has read, which spares a Get, and fails when that is no
 // longer the newest. A full page it leaves alone: since that Poll the ring may have gone round, and the page's slot
 // hold a later one.
-func (j *Journal) writePolled() bool {
+func (j *Journal) putPolled(records []byte, count uint32) bool {
 	change := j.polled
 	if change == 0 || j.reader.head.full() {
 		return false
 	}
-	j.extend(j.reader.head, j.next)
+	j.extend(j.reader.head, j.next, records, count)
 	if !j.store.Set(headKey, j.next, change) {
 		return false
 	}
-	j.stats.Appended++
+	j.stats.Appended += uint64(count)
 	return true
 }
 
-// extend makes j.next the page that follows from the head page by the record: the same page with it at the end, or a
-// new one when it is full. The full page goes into its slot first. Whoever else finds it full, however late, writes the
-// same bytes there; that a page with room is never put in a slot is what makes it so.
-func (j *Journal) extend(head page, value []byte) {
+// extend makes j.next the page that follows from the head page by records, of maxRecordBytes at most: the same page
+// with them at the end, or a new one when it is full. The full page goes into its slot first. Whoever else finds it
+// full, however late, writes the same bytes there; that a page with room is never put in a slot is what makes it so.
+func (j *Journal) extend(head page, value, records []byte, count uint32) {
 	head = j.open(head, value)
-	j.next = append(j.next, j.record...)
-	head.count++
-	head.length += uint32(len(j.record))
+	j.next = append(j.next, records...)
+	head.count += count
+	head.length += uint32(len(records))
 	head.put(j.next)
+	j.written = head
 }
 
 // open makes j.next the page that records go to: the head page, or an empty one behind it.

@@ -101,6 +101,8 @@ func (c *contexts) remove(id uint32) {
 	}
 	for i, p := range c.plugins {
 		if p.id == id {
+			c.active = p
+			p.Stop()
 			c.plugins = append(c.plugins[:i:i], c.plugins[i+1:]...)
 			return
 		}

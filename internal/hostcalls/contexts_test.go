@@ -16,6 +16,7 @@ type numberedPlugin struct{}
 func (numberedPlugin) Start([]byte) error         { return nil }
 func (numberedPlugin) NewStream(id uint32) Stream { return &numbered{id: id} }
 func (numberedPlugin) Tick()                      {}
+func (numberedPlugin) Stop()                      {}
 
 func newContexts() *contexts {
 	c := &contexts{newPlugin: func() Plugin { return numberedPlugin{} }}
@@ -139,3 +140,4 @@ type fixedPlugin struct{ stream Stream }
 func (fixedPlugin) Start([]byte) error        { return nil }
 func (p fixedPlugin) NewStream(uint32) Stream { return p.stream }
 func (fixedPlugin) Tick()                     {}
+func (fixedPlugin) Stop()                     {}

@@ -34,6 +34,8 @@ type Plugin interface {
 	NewStream(id uint32) Stream
 	// Tick is called at the period that SetTick asked for.
 	Tick()
+	// Stop is called last, when all streams have ended.
+	Stop()
 }
 
 // Register names the constructor of plug-ins. To be called once, from init.

@@ -1,8 +1,6 @@
 package replicate
 
 import (
-	"bytes"
-	"compress/flate"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
@@ -10,24 +8,26 @@ import (
 	"io"
 	"slices"
 
+	"github.com/klauspost/compress/s2"
+
 	"github.com/pintle-dev/pintle/journal"
 )
 
 // An entry is one batch of a gateway's events. All integers are little endian.
 //
-//	 0  4  the bytes PNG and the version of the format, 1
-//	 4  4  bytes of the batch when it is inflated
+//	 0  4  the bytes PNG and the version of the format, 2
+//	 4  4  bytes of the batch when it is unpacked
 //	 8  8  when it was sent, nanoseconds since 1970 by the sender's clock
 //	16 28  the position in the gateway's log behind its last event: epoch, page, seq (8 bytes each), offset (4)
 //	44  1  bytes of the gateway's name, then the name
-//	       the batch, deflated
+//	       the batch, as an S2 block
 //	   32  HMAC-SHA256 of a prefix with the stream's name, and of all before
 //
 // The batch is events one behind another: how far the event's number in the log lies behind that of the one before it,
 // as a uvarint, then the event, see journal.AppendEvent. The first one's distance is from 0.
 const (
 	entryMagic     = uint32('P') | 'N'<<8 | 'G'<<16
-	entryVersion   = 1
+	entryVersion   = 2
 	entryHeadBytes = 45
 	macBytes       = sha256.Size
 	// mostBatchBytes bounds a batch, fullBatchBytes is where one is sent.
@@ -50,28 +50,20 @@ type entry struct {
 	sent    int64
 	end     journal.Position
 	batch   []byte
-	// deflated is what the batch is inflated from, size is how long it is then.
-	deflated []byte
-	size     uint32
+	// packed is what the batch is unpacked from, size is how long it is then.
+	packed []byte
+	size   uint32
 }
 
 // codec seals and opens entries of one stream. It is not safe for concurrent use.
 type codec struct {
-	stream  string
-	key     func() string
-	deflate *flate.Writer
-	inflate io.ReadCloser
-	buffer  bytes.Buffer
-	batch   []byte
+	stream string
+	key    func() string
+	text   []byte // of the last entry that was sealed
+	batch  []byte // of the last one that was unpacked
 }
 
-func newCodec(stream string, key func() string) *codec {
-	deflate, err := flate.NewWriter(nil, flate.BestSpeed)
-	if err != nil {
-		panic(err) // the level is a constant
-	}
-	return &codec{stream: stream, key: key, deflate: deflate, inflate: flate.NewReader(bytes.NewReader(nil))}
-}
+func newCodec(stream string, key func() string) *codec { return &codec{stream: stream, key: key} }
 
 // seal encodes an entry; the result is valid until the next call.
 func (c *codec) seal(e *entry) []byte {
@@ -84,14 +76,13 @@ func (c *codec) seal(e *entry) []byte {
 	binary.LittleEndian.PutUint64(head[32:], e.end.Seq)
 	binary.LittleEndian.PutUint32(head[40:], e.end.Offset)
 	head[44] = byte(len(e.gateway))
-	c.buffer.Reset()
-	c.buffer.Write(head[:])
-	c.buffer.WriteString(e.gateway)
-	c.deflate.Reset(&c.buffer)
-	_, _ = c.deflate.Write(e.batch) // a buffer takes all
-	_ = c.deflate.Close()
-	c.buffer.Write(c.mac(c.buffer.Bytes()))
-	return c.buffer.Bytes()
+	text := append(append(c.text[:0], head[:]...), e.gateway...)
+	room := s2.MaxEncodedLen(len(e.batch))
+	text = slices.Grow(text, room+macBytes)
+	packed := s2.Encode(text[len(text):len(text)+room], e.batch)
+	text = text[:len(text)+len(packed)]
+	c.text = append(text, c.mac(text)...)
+	return c.text
 }
 
 func (c *codec) mac(text []byte) []byte {
@@ -124,20 +115,21 @@ func (c *codec) open(text []byte) (entry, error) {
 			Seq: binary.LittleEndian.Uint64(text[32:]), Offset: binary.LittleEndian.Uint32(text[40:]),
 		},
 	}
-	e.deflated, e.size = signed[name:], size
+	e.packed, e.size = signed[name:], size
 	return e, nil
 }
 
-// unpack inflates the batch of an entry, which is valid until the next call.
+// unpack unpacks the batch of an entry, which is valid until the next call.
 func (c *codec) unpack(e *entry) error {
-	if err := c.inflate.(flate.Resetter).Reset(bytes.NewReader(e.deflated), nil); err != nil {
+	if size, err := s2.DecodedLen(e.packed); err != nil || size != int(e.size) {
 		return errTorn
 	}
 	c.batch = slices.Grow(c.batch[:0], int(e.size))[:e.size]
-	if _, err := io.ReadFull(c.inflate, c.batch); err != nil {
+	batch, err := s2.Decode(c.batch, e.packed)
+	if err != nil {
 		return errTorn
 	}
-	e.batch = c.batch
+	e.batch = batch
 	return nil
 }
 

@@ -141,7 +141,7 @@ func (j *Journal) writeRelayed(events []byte) {
 		j.stats.Appended += written
 		events, attempts = rest, 0
 	}
-	j.stats.Failed += j.countRelayed(events)
+	j.stats.Failed += countRelayed(events)
 	// Somebody has to tell when an instance of another process dies, though nothing is decided here.
 	j.peers.active = true
 }
@@ -149,17 +149,14 @@ func (j *Journal) writeRelayed(events []byte) {
 // extendByRelayed makes j.next the page that follows from the head page by events, until it is full. It returns those
 // that are left, and how many were written.
 func (j *Journal) extendByRelayed(head page, value, events []byte) (rest []byte, written uint64) {
-	e := j.relayScratch()
 	head = j.open(head, value)
 	for len(events) > 0 && !head.full() {
-		size, _ := e.Decode(events)
-		events = events[size:]
-		if !e.Kind.relayable() {
+		var e encoded
+		if e, events = nextEncoded(events); !e.kind().relayable() {
 			continue
 		}
-		e.Relayed = true
 		before := len(j.next)
-		j.next = appendRecord(j.next, e)
+		j.next = e.appendRelayed(j.next)
 		head.count++
 		head.length += uint32(len(j.next) - before)
 		written++
@@ -169,19 +166,38 @@ func (j *Journal) extendByRelayed(head page, value, events []byte) (rest []byte,
 }
 
 // countRelayed is how many of events would have been written.
-func (j *Journal) countRelayed(events []byte) (n uint64) {
-	e := j.relayScratch()
+func countRelayed(events []byte) (n uint64) {
 	for len(events) > 0 {
-		size, _ := e.Decode(events)
-		events = events[size:]
-		if e.Kind.relayable() {
+		var e encoded
+		if e, events = nextEncoded(events); e.kind().relayable() {
 			n++
 		}
 	}
 	return n
 }
 
-// relayScratch is the memory that messages are decoded with.
+// encoded is one event that can be decoded. As it is, it goes on with what is unknown here.
+type encoded []byte
+
+// nextEncoded splits the first event off events that CheckRelay accepts.
+func nextEncoded(events []byte) (e encoded, rest []byte) {
+	size := binary.LittleEndian.Uint32(events)
+	return encoded(events[:size]), events[size:]
+}
+
+func (e encoded) kind() Kind { return Kind(e[6]) }
+
+// appendRelayed appends the event with its checksum as one of another process.
+func (e encoded) appendRelayed(dst []byte) []byte {
+	start := len(dst)
+	dst = append(append(dst, "checksum"...), e...)
+	event := dst[start+checksumBytes:]
+	binary.LittleEndian.PutUint16(event[28:], binary.LittleEndian.Uint16(event[28:])|flagRelayed)
+	binary.LittleEndian.PutUint64(dst[start:], xxhash.Sum64(event))
+	return dst
+}
+
+// relayScratch is the memory that messages are checked with.
 func (j *Journal) relayScratch() *Event {
 	if j.relayed == nil {
 		j.relayed = new(Event)

@@ -52,8 +52,8 @@ func TestBusyWorkers(t *testing.T) {
 					break
 				}
 				if time.Now().After(deadline) {
-					t.Fatalf("of %d requests: got %d decisions and %d ends told, %d open, %d counted", told.Load(), decided,
-						ended, open, routed)
+					t.Fatalf("of %d requests: got %d decisions and %d ends told, %d open, %d counted", told.Load(),
+						decided, ended, open, routed)
 				}
 				time.Sleep(50 * time.Millisecond)
 			}

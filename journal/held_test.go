@@ -154,7 +154,8 @@ func TestNothingIsReadTwice(t *testing.T) {
 			got := append(known[i], others(j, drain(j))...)
 			slices.Sort(got)
 			if !slices.Equal(got, want) {
-				t.Fatalf("seed %d, instance %d: got %d events, want %d:\n%v\n%v", seed, i+1, len(got), len(want), got, want)
+				t.Fatalf("seed %d, instance %d: got %d events, want %d:\n%v\n%v", seed, i+1, len(got), len(want), got,
+					want)
 			}
 		}
 	}

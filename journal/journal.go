@@ -132,8 +132,8 @@ func (j *Journal) Append(e *Event) (ok bool) {
 	return ok
 }
 
-// AppendRead is Append for who has read all that the last Poll saw, and applies e himself. read is set where e, and what
-// was held back, stand right behind that: Next then does not return them. Else it does, in their place.
+// AppendRead is Append for who has read all that the last Poll saw, and applies e himself. read is set where e, and
+// what was held back, stand right behind that: Next then does not return them. Else it does, in their place.
 func (j *Journal) AppendRead(e *Event) (ok, read bool) { return j.append(e, true) }
 
 func (j *Journal) append(e *Event, pass bool) (ok, passed bool) {

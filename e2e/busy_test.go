@@ -25,7 +25,7 @@ func TestBusyWorkers(t *testing.T) {
 	)
 	for _, cell := range recoveryCells {
 		t.Run(cell.String(), func(t *testing.T) {
-			f := newQuickLab(t, cell)
+			f := newQuickLab(t, cell, 2)
 			tally := &endings{open: map[openLease]bool{}}
 			follower := (&fixture{Envoy: f.Envoy}).follow(t, harness.Token, tally)
 			var sent, told atomic.Int64
@@ -71,13 +71,13 @@ func TestBusyWorkers(t *testing.T) {
 	}
 }
 
-// newQuickLab is a lab whose servers answer at once.
-func newQuickLab(t *testing.T, cell harness.Cell) *lab {
+// newQuickLab is a lab with so many workers, whose servers answer at once.
+func newQuickLab(t *testing.T, cell harness.Cell, workers int) *lab {
 	t.Helper()
 	l := &lab{}
 	var addresses []string
-	for i := range 3 {
-		server, err := harness.NewServer(sim.Config{Name: fmt.Sprintf("quick-%d", i), Models: models})
+	for i := range 4 {
+		server, err := harness.NewServer(sim.Config{Name: fmt.Sprintf("server-%d", i), Models: models, Blocks: 1 << 16})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func newQuickLab(t *testing.T, cell harness.Cell) *lab {
 	}
 	plugin := map[string]any{"stale": map[string]any{"after": "1h"}}
 	var err error
-	l.Envoy, err = harness.StartWith(harness.Options{Workers: 2}, cell, addresses,
+	l.Envoy, err = harness.StartWith(harness.Options{Workers: workers}, cell, addresses,
 		&harness.Listener{Name: "requests", Plugin: plugin},
 		&harness.Listener{Name: "rest", Plugin: alone("active-request-scorer")},
 		&harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true})

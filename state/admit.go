@@ -9,8 +9,8 @@ func (p *Prefix) AdmitByFrequency() { p.seen = newSketch() }
 func (p *Prefix) admit(index int, blocks []uint64, growth Chain) []uint64 {
 	l := &p.lists[index]
 	p.seen.reach(min(int(p.live), int(p.limit)))
-	for _, block := range blocks {
-		p.seen.add(mix(block^l.salt, p.factor))
+	for start := 0; start < len(blocks); start += batch {
+		p.count(l, blocks[start:min(start+batch, len(blocks))])
 	}
 	_, have := p.match(index, blocks)
 	room := max(int(l.cap)-int(l.size), 0)
@@ -45,6 +45,18 @@ func (p *Prefix) admit(index int, blocks []uint64, growth Chain) []uint64 {
 		room -= need
 	}
 	return blocks[:n]
+}
+
+// count counts a batch of blocks as seen.
+func (p *Prefix) count(l *recency, blocks []uint64) {
+	keys := p.keys[:len(blocks)]
+	for i, block := range blocks {
+		keys[i] = mix(block^l.salt, p.factor)
+	}
+	p.warmth += p.seen.warm(keys)
+	for _, key := range keys {
+		p.seen.add(key)
+	}
 }
 
 // touchAll makes blocks that the list has the most recent ones, the first one most of all.

@@ -85,6 +85,7 @@ type Prefix struct {
 	keys, old [batch]uint64 // scratch
 	searches  [batch]search
 	warmth    uint32 // keeps the reads of warm from being optimised away
+	warmed    bool   // what evicting the rest of a batch will read has been read
 }
 
 // NewPrefix makes an index of at most entries blocks over all endpoints and of capacity blocks for an endpoint; 0
@@ -218,16 +219,15 @@ func (p *Prefix) addBatch(l *recency, blocks []uint64, first int, growth Chain) 
 		keys[i] = mix(block^l.salt, p.factor)
 	}
 	p.warmth = p.table.warm(keys)
-	if l.size+uint32(growth.End(first+len(blocks))-growth.End(first)) > l.cap {
-		p.warmOldest(l)
-	}
+	p.warmed = false
 	for i := len(keys) - 1; i >= 0; i-- {
-		p.insert(l, keys[i], growth.doublings(first+i))
+		p.insert(l, keys[i], growth.doublings(first+i), i+1)
 	}
 }
 
-// insert makes a block the newest one of a list.
-func (p *Prefix) insert(l *recency, key uint64, doublings uint8) {
+// insert makes a block the newest one of a list. left is how many of its batch are to be inserted yet, this one
+// included.
+func (p *Prefix) insert(l *recency, key uint64, doublings uint8, left int) {
 	if e := p.table.find(key); e != 0 {
 		n := p.table.at(e)
 		if !l.believes(n) {
@@ -243,6 +243,10 @@ func (p *Prefix) insert(l *recency, key uint64, doublings uint8) {
 		p.makeRoom()
 	}
 	for freed := uint32(0); freed < size && l.size+size > l.cap && l.count > 0; {
+		if !p.warmed {
+			p.warmOldest(l, left)
+			p.warmed = true
+		}
 		before := l.size
 		p.evict(l)
 		freed += before - l.size
@@ -259,13 +263,13 @@ func (p *Prefix) insert(l *recency, key uint64, doublings uint8) {
 	p.live++
 }
 
-// warmOldest reads what evicting a batch will read.
-func (p *Prefix) warmOldest(l *recency) {
+// warmOldest reads what evicting n entries, a batch at most, will read.
+func (p *Prefix) warmOldest(l *recency, n int) {
 	keys := p.old[:0]
-	for e := l.oldest; e != 0 && len(keys) < batch; {
-		n := p.table.at(e)
-		keys = append(keys, uint64(n.high)<<32|uint64(n.low))
-		e = n.newer
+	for e := l.oldest; e != 0 && len(keys) < n; {
+		old := p.table.at(e)
+		keys = append(keys, uint64(old.high)<<32|uint64(old.low))
+		e = old.newer
 	}
 	p.warmth += p.table.warm(keys)
 }

@@ -56,7 +56,8 @@ func (s *sketch) line(h uint64) *[sketchLine]uint64 {
 // add counts a key once. Only the least of its counters grow: the others are others' already.
 func (s *sketch) add(key uint64) {
 	h := splitMix(key)
-	line, least := s.line(h), s.estimate(key)
+	line := s.line(h)
+	least := s.least(line, h)
 	if least < 15 {
 		for i := range 4 {
 			if word, shift := s.place(line, h, i); *word>>shift&15 == least {
@@ -71,12 +72,25 @@ func (s *sketch) add(key uint64) {
 
 func (s *sketch) estimate(key uint64) uint64 {
 	h := splitMix(key)
-	line, least := s.line(h), uint64(15)
+	return s.least(s.line(h), h)
+}
+
+// least is the estimate of the key of which h is the hash.
+func (s *sketch) least(line *[sketchLine]uint64, h uint64) uint64 {
+	least := uint64(15)
 	for i := range 4 {
 		word, shift := s.place(line, h, i)
 		least = min(least, *word>>shift&15)
 	}
 	return least
+}
+
+// warm reads what counting each of the keys will read first, see table.warm.
+func (s *sketch) warm(keys []uint64) (sum uint32) {
+	for _, key := range keys {
+		sum += uint32(s.line(splitMix(key))[0])
+	}
+	return sum
 }
 
 // halve makes every counter half of what it was.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/replicate"
 	"github.com/pintle-dev/pintle/internal/stack"
 	"github.com/pintle-dev/pintle/journal"
@@ -20,7 +22,7 @@ import (
 
 const (
 	// elsewherePeriod is how often the other gateway tells of requests.
-	elsewherePeriod = 20 * time.Millisecond
+	elsewherePeriod = config.DefaultReplicateInterval
 	stream          = "pintle" // as in the sidecar's defaults
 	apart           = "apart"  // one that nobody reads
 )
@@ -147,19 +149,25 @@ func (e *elsewhere) batch(v *voice) []journal.Event {
 	}
 	v.open = nil
 	for range count {
-		d, c := e.decided, e.ended
-		e.lease++
-		d.Time, d.Lease, d.Primary = now, e.lease, e.endpoints[e.random.IntN(len(e.endpoints))]
-		blocks := make([]uint64, len(e.blocks))
-		for i := range blocks {
-			blocks[i] = e.random.Uint64()
-		}
-		d.Chains = []journal.Chain{{ID: e.decided.Chains[0].ID, Blocks: blocks}}
-		c.Instance, c.Lease, c.Primary = d.Instance, d.Lease, d.Primary
+		d, c := e.request(now)
 		all = append(all, d)
 		v.open = append(v.open, c)
 	}
 	return all
+}
+
+// request is what is told of the next one.
+func (e *elsewhere) request(now int64) (decided, ended journal.Event) {
+	d, c := e.decided, e.ended
+	e.lease++
+	d.Time, d.Lease, d.Primary = now, e.lease, e.endpoints[e.random.IntN(len(e.endpoints))]
+	blocks := make([]uint64, len(e.blocks))
+	for i := range blocks {
+		blocks[i] = e.random.Uint64()
+	}
+	d.Chains = []journal.Chain{{ID: e.decided.Chains[0].ID, Blocks: blocks}}
+	c.Time, c.Instance, c.Lease, c.Primary = now, d.Instance, d.Lease, d.Primary
+	return d, c
 }
 
 // replicateVariants are the filter whose journal the sidecar follows, and one whose sidecar is to share it with another
@@ -169,4 +177,36 @@ func replicateVariants(module string) []*variant {
 	all[0].name, all[0].unfollowed = "followed", false
 	all[1].name = "replicated"
 	return all
+}
+
+// filled is how many requests an Envoy has heard of before it is measured: one that has been in use knows as many
+// prompts, whether it hears of others or not.
+const filled = 30_000
+
+// fill tells an Envoy of requests that are over, by its ingest listener.
+func (e *elsewhere) fill(v *variant) error {
+	var events []byte
+	for left := filled; left > 0; {
+		events = events[:0]
+		for ; left > 0 && len(events) < journal.MaxRelayBytes/2; left-- {
+			d, c := e.request(time.Now().UnixNano())
+			events = journal.AppendEvent(journal.AppendEvent(events, &d), &c)
+		}
+		message := journal.AppendRelay(nil, journal.AnyMark, journal.AnyMark, events)
+		request, err := http.NewRequest(http.MethodPost,
+			fmt.Sprint("http://", stack.Address(v.ingestPort), "/pintle/v1/events"), bytes.NewReader(message))
+		if err != nil {
+			return err
+		}
+		request.Header.Set("Authorization", "Bearer "+token)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return err
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			return fmt.Errorf("the ingest listener answered %s to events", response.Status)
+		}
+	}
+	return nil
 }

@@ -87,6 +87,11 @@ func inPairs(ctx context.Context, other *elsewhere, o options, all []*variant, b
 		if err := other.learn(all[1]); err != nil {
 			return nil, 0, err
 		}
+		for _, v := range all {
+			if err := other.fill(v); err != nil {
+				return nil, 0, err
+			}
+		}
 		all[0].meanwhile = func(ctx context.Context) { other.tell(ctx, other.unheard) }
 		all[1].meanwhile = func(ctx context.Context) { other.tell(ctx, other.heard) }
 	}

@@ -32,12 +32,16 @@ type Replicate struct {
 	Interval time.Duration
 }
 
+// DefaultReplicateInterval is the default of Replicate.Interval. Each exchange costs as much as a request, whatever is
+// in it; with 40 ms gateways learn of each other within 100.
+const DefaultReplicateInterval = 40 * time.Millisecond
+
 // mostName bounds the names of gateways and streams.
 const mostName = 100
 
 // readReplicate shows no value of o but names.
 func (c *Config) readReplicate(o *strictjson.Object) {
-	r := &Replicate{Stream: "pintle", MaxLen: 20_000, Interval: 30 * time.Millisecond}
+	r := &Replicate{Stream: "pintle", MaxLen: 20_000, Interval: DefaultReplicateInterval}
 	if strings.HasPrefix(o.Raw("redis"), "{") {
 		stores.ReadServers(o.Secret("redis"), &r.Redis)
 	} else {

@@ -34,7 +34,7 @@ func TestReplicate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defaults := func(change func(r *Replicate)) *Replicate {
-		r := &Replicate{Stream: "pintle", MaxLen: 20_000, Gateway: host, Interval: 30 * time.Millisecond}
+		r := &Replicate{Stream: "pintle", MaxLen: 20_000, Gateway: host, Interval: 40 * time.Millisecond}
 		change(r)
 		return r
 	}

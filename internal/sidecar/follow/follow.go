@@ -92,9 +92,11 @@ type Follower struct {
 	Sink Sink
 	Log  *slog.Logger
 
-	// asking is held while the Envoy is asked; it guards what follows. asked is when it last was, zero before Run.
+	// asking is held while the Envoy is asked; it guards what follows. asked is when it last was, zero before Run;
+	// ridden says that it was by Ride.
 	asking    sync.Mutex
 	asked     time.Time
+	ridden    bool
 	client    *http.Client
 	answer    bytes.Buffer
 	reader    journal.Follower
@@ -173,10 +175,10 @@ func (f *Follower) Run(ctx context.Context) {
 func (f *Follower) askWhenDue(ctx context.Context) (wait time.Duration, more bool, err error) {
 	f.asking.Lock()
 	defer f.asking.Unlock()
-	if wait = time.Until(f.asked.Add(f.Interval)); wait > 0 {
+	if wait = time.Until(f.due()); wait > 0 {
 		return wait, false, nil
 	}
-	f.asked = time.Now()
+	f.asked, f.ridden = time.Now(), false
 	text, err := f.get(ctx, journalPath+f.question(), &f.answer)
 	if err == nil {
 		more, err = f.pass(ctx, text)
@@ -184,11 +186,20 @@ func (f *Follower) askWhenDue(ctx context.Context) (wait time.Duration, more boo
 	if ctx.Err() == nil {
 		f.note(err)
 	}
-	wait = time.Until(f.asked.Add(f.Interval))
+	wait = time.Until(f.due())
 	if more || err != nil {
 		f.asked = time.Time{} // the next time is due, whenever that is
 	}
 	return wait, more, err
+}
+
+// due is when the Envoy is to be asked next. What rode there once is likely to go again after as long, and a bit later
+// than that: to ask just before would be to ask twice.
+func (f *Follower) due() time.Time {
+	if f.ridden {
+		return f.asked.Add(f.Interval + f.Interval/3)
+	}
+	return f.asked.Add(f.Interval)
 }
 
 // Ride has something else that is sent to the ingest listener bring back what is new in the journal, so that Run asks
@@ -206,7 +217,7 @@ func (f *Follower) Ride(ctx context.Context, send func(query string) (answer []b
 	if err != nil || len(text) == 0 {
 		return err
 	}
-	f.asked = began
+	f.asked, f.ridden = began, true
 	_, err = f.pass(ctx, text)
 	if ctx.Err() == nil {
 		f.note(err)

@@ -2,6 +2,7 @@ package replicate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -67,7 +68,10 @@ func (p *publisher) begin(ctx context.Context) (from journal.Position, ok bool) 
 		return from, false
 	}
 	p.end = p.told
-	return p.told, p.retry(ctx, "stream", func() error { return p.append(nil, 0, p.told) })
+	return p.told, p.retry(ctx, "stream", func() error {
+		_, err := p.append(nil, 0, p.told)
+		return err
+	})
 }
 
 const pageEntries = 128
@@ -136,14 +140,15 @@ func (p *publisher) flush() {
 	}
 	p.appending.Lock()
 	defer p.appending.Unlock()
-	before, length, tries := p.lastID, p.length, 0
-	p.retry(p.ctx, "stream", func() error {
+	tries, lost := 0, false
+	p.retry(p.ctx, "stream", func() (err error) {
 		tries++
-		return p.append(p.batch, p.events, p.end)
+		lost, err = p.append(p.batch, p.events, p.end)
+		return err
 	})
 	// It is among those that are repeated: it may be lost since it was appended.
 	p.recent = append(p.recent, recentBatch{time.Now(), p.end.Epoch, p.events, slices.Clone(p.batch)})
-	if tries > 1 || p.lost(before, length) {
+	if tries > 1 || lost {
 		p.repeat()
 	}
 	p.forget()
@@ -158,25 +163,13 @@ func (p *publisher) repeat() {
 		if b.epoch != p.end.Epoch {
 			continue
 		}
-		if p.retry(p.ctx, "stream", func() error { return p.append(b.batch, b.events, p.end) }) {
+		if p.retry(p.ctx, "stream", func() error {
+			_, err := p.append(b.batch, b.events, p.end)
+			return err
+		}) {
 			b.appended = time.Now()
 		}
 	}
-}
-
-// lost reports whether the stream, which had a length after the entry before, was emptied since. It is only cut where
-// it is longer than it may be. Others may have filled a short one again meanwhile.
-func (p *publisher) lost(before streamID, length int64) bool {
-	if p.length >= p.maxLen || before == (streamID{}) {
-		return false
-	}
-	if p.length < length || p.length > shortStream {
-		return p.length < length
-	}
-	ctx, cancel := context.WithTimeout(p.ctx, redisTimeout)
-	defer cancel()
-	found, err := p.client.XRange(ctx, p.stream, before.String(), before.String()).Result()
-	return err == nil && len(found) == 0
 }
 
 // forget drops the batches that others have read by now.
@@ -188,8 +181,9 @@ func (p *publisher) forget() {
 	p.recent = slices.Delete(p.recent, 0, old)
 }
 
-// append appends a batch once.
-func (p *publisher) append(batch []byte, events int, end journal.Position) error {
+// append appends a batch once. lost says that the stream was emptied since the last time: that it is shorter, and not
+// as it was cut, or that the entry before is not there. Others may fill a short one again meanwhile.
+func (p *publisher) append(batch []byte, events int, end journal.Position) (lost bool, err error) {
 	ctx, cancel := context.WithTimeout(p.ctx, redisTimeout)
 	defer cancel()
 	began := now()
@@ -198,12 +192,18 @@ func (p *publisher) append(batch []byte, events int, end journal.Position) error
 	added := commands.XAdd(ctx, &redis.XAddArgs{Stream: p.stream, MaxLen: p.maxLen, Approx: true,
 		Values: []any{field, text}})
 	length := commands.XLen(ctx, p.stream)
-	if _, err := commands.Exec(ctx); err != nil {
-		return err
+	before := redis.NewXMessageSliceCmd(ctx) // no answer
+	if p.lastID != (streamID{}) && p.length <= shortStream {
+		last := p.lastID.String()
+		before = commands.XRange(ctx, p.stream, last, last)
+	}
+	_, _ = commands.Exec(ctx)
+	if err := errors.Join(added.Err(), length.Err()); err != nil {
+		return false, err
 	}
 	at, ok := parseID(added.Val())
 	if !ok {
-		return fmt.Errorf("the server names an entry %q", added.Val())
+		return false, fmt.Errorf("the server names an entry %q", added.Val())
 	}
 	took := now().Sub(began)
 	// The ID is cut to a millisecond.
@@ -212,12 +212,14 @@ func (p *publisher) append(batch []byte, events int, end journal.Position) error
 	if at.less(p.lastID) {
 		p.reader.rewind.Store(true) // another stream, by a clock that is behind
 	}
+	lost = length.Val() < p.maxLen &&
+		(length.Val() < p.length || before.Val() != nil && len(before.Val()) == 0)
 	p.told, p.lastID, p.length = end, at, length.Val()
 	p.metrics.appended(events, len(text), took)
 	p.mu.Lock()
 	p.published = time.Now()
 	p.mu.Unlock()
-	return nil
+	return lost, nil
 }
 
 // run says from time to time that the gateway is there.
@@ -239,10 +241,9 @@ func (p *publisher) beat() {
 		return
 	}
 	defer p.appending.Unlock()
-	before, length := p.lastID, p.length
-	err := p.append(nil, 0, p.told)
+	lost, err := p.append(nil, 0, p.told)
 	p.note("stream", err)
-	if err == nil && p.lost(before, length) {
+	if err == nil && lost {
 		p.repeat()
 	}
 }

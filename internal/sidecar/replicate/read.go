@@ -40,7 +40,8 @@ type reader struct {
 	// rewind asks for the stream to be read from its beginning.
 	rewind atomic.Bool
 
-	events []byte // to be posted, with times of this clock
+	answer bytes.Buffer // of Envoy
+	events []byte       // to be posted, with times of this clock
 	order  order
 	event  journal.Event
 	posted time.Time
@@ -243,11 +244,11 @@ func (r *reader) send(ctx context.Context, message []byte) error {
 			return nil, err
 		}
 		defer response.Body.Close()
-		text, err := io.ReadAll(io.LimitReader(response.Body, journal.MaxAnswerBytes+1<<16))
-		if err != nil {
+		r.answer.Reset()
+		if _, err := r.answer.ReadFrom(io.LimitReader(response.Body, journal.MaxAnswerBytes+1<<16)); err != nil {
 			return nil, err
 		}
-		return r.answered(response, text)
+		return r.answered(response, r.answer.Bytes())
 	})
 }
 

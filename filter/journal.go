@@ -242,7 +242,10 @@ func (s *stream) completed() {
 		return
 	}
 	e := &s.history.event
-	now := hostcalls.Now()
+	now := s.seen.wholeAt
+	if now == 0 {
+		now = hostcalls.Now()
+	}
 	*e = journal.Event{
 		Kind: journal.Completion, Time: now, Lease: d.lease, Primary: d.primary, Model: d.model, User: d.user,
 		Client:   d.client,

@@ -23,6 +23,8 @@ type seen struct {
 	servedID uint64
 	// firstByteAt is when the body began, nanoseconds since 1970; 0 before.
 	firstByteAt int64
+	// wholeAt is when all of the body came at once, else 0.
+	wholeAt int64
 	// whole is set when the answer has come to its end.
 	whole bool
 	usage openai.ResponseScanner
@@ -80,9 +82,9 @@ func (s *stream) source() source {
 
 // seeHeaders takes down the status of an answer and who gave it. served is nil when the address is none of the pool's:
 // then the endpoint that was decided on was reached by another way, such as a tunnel.
-func (s *stream) seeHeaders(from source, served *scoring.Endpoint, end bool) {
+func (s *stream) seeHeaders(status uint16, from source, served *scoring.Endpoint, end bool) {
 	s.seen.whole = end
-	s.seen.code = s.responseStatus()
+	s.seen.code = status
 	switch from {
 	case fromEnvoy:
 		s.seen.unrelated, s.seen.ended = true, journal.EndedEnvoy
@@ -114,6 +116,9 @@ func (s *stream) seeBody(frameBytes int, end bool) {
 	}
 	if s.seen.firstByteAt == 0 {
 		s.seen.firstByteAt = hostcalls.Now()
+		if end {
+			s.seen.wholeAt = s.seen.firstByteAt
+		}
 		s.began()
 	}
 	if !s.history.usage {

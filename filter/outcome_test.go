@@ -107,6 +107,15 @@ func TestCompletionsTellTheOutcome(t *testing.T) {
 			outcome{by: 2, ended: journal.EndedEnvoy}},
 		{"another filter", func(s *wazerohost.Stream, _ func()) { local(s, "503", "ext_authz_error") },
 			outcome{by: 2, ended: journal.EndedEnvoy}},
+		{"another filter's answer", func(s *wazerohost.Stream, _ func()) {
+			s.SetProperty("upstream.address", nil)
+			local(s, "200", "direct_response")
+		}, outcome{by: 2, ended: journal.EndedEnvoy}},
+		{"all of an answer at once", func(s *wazerohost.Stream, _ func()) {
+			s.SetServer(address(1))
+			s.Respond(nil, false)
+			s.RespondBody([]byte("data: [DONE]\n\n"), true)
+		}, outcome{status: 200, ttft: wait, duration: wait, by: 2, ended: journal.EndedWhole}},
 		{"the client leaves", func(s *wazerohost.Stream, _ func()) { s.Abort() },
 			outcome{duration: wait, by: 2, ended: journal.EndedClient}},
 		{"the client leaves during the answer", func(s *wazerohost.Stream, _ func()) {

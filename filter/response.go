@@ -15,13 +15,10 @@ func (s *stream) OnHttpResponseHeaders(_ int, endOfStream bool) hostcalls.Action
 	if s.primary == nil || !hooks && !s.watched() {
 		return hostcalls.Continue
 	}
-	source := s.source()
-	var served *scoring.Endpoint
-	if source == fromEndpoint {
-		served = s.served()
-	}
+	status := s.responseStatus()
+	source, served := s.answerer(status)
 	if s.watched() {
-		s.seeHeaders(source, served, endOfStream)
+		s.seeHeaders(status, source, served, endOfStream)
 		if endOfStream {
 			s.reportEnd()
 		}
@@ -50,6 +47,23 @@ func (s *stream) OnHttpResponseTrailers(int) hostcalls.Action {
 	s.collect(0, true)
 	s.reportEnd()
 	return hostcalls.Continue
+}
+
+// answerer tells where an answer comes from, and whose it is: nil when Envoy gave it, or when the address is none of the
+// pool's.
+func (s *stream) answerer(status uint16) (source, *scoring.Endpoint) {
+	if status == 200 {
+		// In an endpoint's place Envoy answers with another status, and for itself without an address. To ask for its
+		// details, too, would be one more call for every request.
+		if served := s.served(); served != nil {
+			return fromEndpoint, served
+		}
+	}
+	from := s.source()
+	if from != fromEndpoint {
+		return from, nil
+	}
+	return from, s.served()
 }
 
 // served returns the endpoint that answered, which is not the first choice after a retry.

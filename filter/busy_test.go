@@ -85,20 +85,3 @@ func TestQuietWorkersAreNotBusy(t *testing.T) {
 		t.Errorf("after the clock was set back: got a tick every %d ms, want 1000", got)
 	}
 }
-
-// TestBusyWorkersLookInTicks: a busy worker takes a new snapshot with its next tick, which comes within 10 ms, another
-// one with its next request.
-func TestBusyWorkersLookInTicks(t *testing.T) {
-	eachMode(t, func(t *testing.T, m mode) {
-		g := newGateway(t, m, 2, m.configuration(byQueue, ""))
-		g.publish(newPool(0, 9))
-		busy, quiet := g.workers[0], g.workers[1]
-		g.makeBusy(busy, func() { busy.ask().Finish() })
-		g.wantRanked(quiet.ask(), address(0))
-		g.publish(newPool(9, 0))
-		g.wantRanked(quiet.ask(), address(1))
-		g.wantRanked(busy.ask(), address(0))
-		busy.Tick()
-		g.wantRanked(busy.ask(), address(1))
-	})
-}

@@ -258,7 +258,7 @@ func TestHostCalls(t *testing.T) {
 	for _, test := range []struct {
 		mode        mode
 		alone, busy int
-	}{{modes[0], 20, 15}, {modes[1], 19, 14}, {modes[2], 19, 14}, {modes[3], 18, 13}} {
+	}{{modes[0], 20, 16}, {modes[1], 19, 15}, {modes[2], 19, 15}, {modes[3], 18, 14}} {
 		t.Run(test.mode.String(), func(t *testing.T) {
 			g := newGateway(t, test.mode, 1, test.mode.configuration(shipped.JSON(), ""))
 			g.publish(newPool(1, 0))

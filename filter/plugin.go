@@ -119,10 +119,10 @@ func parse(text []byte, environment func(name string) (value string, ok bool)) (
 // behind while there are no requests.
 func (p *plugin) Tick() {
 	p.history.flush(&p.pool)
-	p.pool.refresh(p.config.Plan)
 	if p.history.busy && !p.hurries() && p.history.looked(hostcalls.Now()) {
 		return
 	}
+	p.pool.refresh(p.config.Plan)
 	p.makeRoom()
 	if p.handsOver || len(p.unstored) > 0 {
 		p.handOver()

@@ -123,7 +123,7 @@ var (
 
 // passUnread passes a request on by its headers, once there is a snapshot.
 func (s *stream) passUnread(h *head, endOfStream bool) hostcalls.Action {
-	s.refresh()
+	s.pool.refresh(s.config.Plan)
 	switch {
 	case !s.mustWait():
 	case endOfStream:
@@ -140,7 +140,7 @@ func (s *stream) passUnread(h *head, endOfStream bool) hostcalls.Action {
 // pass routes a request without a body that could be judged, by its headers and its path. editable says whether the
 // headers are still here.
 func (s *stream) pass(editable bool) hostcalls.Action {
-	s.refresh()
+	s.pool.refresh(s.config.Plan)
 	s.begin(hostcalls.Now())
 	s.history.catchUp(&s.pool, s.cycle.Request.Now)
 	endpoints, failure := s.choose()
@@ -159,18 +159,10 @@ func (s *stream) pass(editable bool) hostcalls.Action {
 	return hostcalls.Continue
 }
 
-// refresh takes the snapshot if it has changed. A busy worker does so in its ticks, every 10 ms: that spares each request
-// a look, and hardly shows in the age of what samples say.
-func (s *stream) refresh() {
-	if !s.history.busy || s.pool.snapshot.Topology == nil {
-		s.pool.refresh(s.config.Plan)
-	}
-}
-
 // decide reads the held body and routes the request by it.
 func (s *stream) decide() hostcalls.Action {
 	started := hostcalls.Now()
-	s.refresh()
+	s.pool.refresh(s.config.Plan)
 	if s.mustWait() {
 		return s.wait(s.decide)
 	}

@@ -49,17 +49,17 @@ func (s *stream) OnHttpResponseTrailers(int) hostcalls.Action {
 	return hostcalls.Continue
 }
 
-// answerer tells where an answer comes from, and whose it is: nil when Envoy gave it, or when the address is none of the
-// pool's.
-func (s *stream) answerer(status uint16) (source, *scoring.Endpoint) {
+// answerer tells where an answer comes from, and whose it is: nil when Envoy gave it, or when the address is none of
+// the pool's.
+func (s *stream) answerer(status uint16) (from source, served *scoring.Endpoint) {
 	if status == 200 {
 		// In an endpoint's place Envoy answers with another status, and for itself without an address. To ask for its
 		// details, too, would be one more call for every request.
-		if served := s.served(); served != nil {
+		if served = s.served(); served != nil {
 			return fromEndpoint, served
 		}
 	}
-	from := s.source()
+	from = s.source()
 	if from != fromEndpoint {
 		return from, nil
 	}

@@ -12,7 +12,7 @@ func (p *Prefix) match(index int, blocks []uint64) (believed, kept int) {
 		return 0, 0
 	}
 	indexes, matched, all := [1]uint16{uint16(index)}, [1]int32{}, [1]int32{}
-	p.matchBatch(blocks, indexes[:], matched[:], all[:])
+	p.matchBatch(blocks, indexes[:], matched[:], all[:], false)
 	return int(matched[0]), int(all[0])
 }
 
@@ -22,19 +22,31 @@ func (p *Prefix) MatchAll(blocks []uint64, indexes []uint16, matched, kept []int
 	for len(indexes) > 0 {
 		n := min(len(indexes), batch)
 		if kept == nil {
-			p.matchBatch(blocks, indexes[:n], matched[:n], nil)
+			p.matchBatch(blocks, indexes[:n], matched[:n], nil, false)
 		} else {
-			p.matchBatch(blocks, indexes[:n], matched[:n], kept[:n])
+			p.matchBatch(blocks, indexes[:n], matched[:n], kept[:n], false)
 			kept = kept[n:]
 		}
 		indexes, matched = indexes[n:], matched[n:]
 	}
 }
 
+// Extend raises matched[i], of how many leading blocks it is known otherwise that indexes[i] has them, by those that
+// follow.
+func (p *Prefix) Extend(blocks []uint64, indexes []uint16, matched []int32) {
+	for len(indexes) > 0 {
+		n := min(len(indexes), batch)
+		p.matchBatch(blocks, indexes[:n], matched[:n], nil, true)
+		indexes, matched = indexes[n:], matched[n:]
+	}
+}
+
 // search is a binary search of one endpoint: low blocks match, more than high do not match. sure of them are believed.
+// It begins behind start blocks, which do.
 type search struct {
 	salt            uint64
 	clock, trust    uint32 // of the endpoint's list
+	start           int32
 	low, high, sure int32
 	at              int32 // in indexes
 }
@@ -44,8 +56,8 @@ func (s *search) believes(n *node) bool { return s.clock-n.stamp < s.trust }
 // next is the number of the block to look at next: the first, then the last, as most endpoints have all of a prompt or
 // nothing, then the middle one of what is left.
 func (s *search) next(n int32) int32 {
-	if s.low == 0 {
-		return 1
+	if s.low == s.start {
+		return s.start + 1
 	}
 	if s.high == n {
 		return n
@@ -53,18 +65,24 @@ func (s *search) next(n int32) int32 {
 	return (s.low + s.high + 1) / 2
 }
 
-// matchBatch searches for all endpoints in step, so that they wait for memory together.
-func (p *Prefix) matchBatch(blocks []uint64, indexes []uint16, matched, kept []int32) {
+// matchBatch searches for all endpoints in step, so that they wait for memory together. With extend it begins behind the
+// blocks that matched says.
+func (p *Prefix) matchBatch(blocks []uint64, indexes []uint16, matched, kept []int32, extend bool) {
 	n := int32(len(blocks))
 	open := p.searches[:0]
 	for i, index := range indexes {
-		matched[i] = 0
+		start := int32(0)
+		if extend {
+			start = matched[i]
+		}
+		matched[i] = start
 		if kept != nil {
 			kept[i] = 0
 		}
-		if n > 0 && int(index) < len(p.lists) && p.lists[index].count > 0 {
+		if start < n && int(index) < len(p.lists) && p.lists[index].count > 0 {
 			l := &p.lists[index]
-			open = append(open, search{salt: l.salt, clock: l.clock, trust: l.trust, high: n, at: int32(i)})
+			open = append(open, search{salt: l.salt, clock: l.clock, trust: l.trust, start: start, low: start, high: n,
+				sure: start, at: int32(i)})
 		}
 	}
 	for len(open) > 0 {

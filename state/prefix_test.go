@@ -110,7 +110,7 @@ func comparePrefix(t *testing.T, capacity, limit, endpoints int) {
 	for i := range indexes {
 		indexes[i] = uint16(i)
 	}
-	matched := make([]int32, endpoints)
+	matched, extended := make([]int32, endpoints), make([]int32, endpoints)
 	for step := range 4000 {
 		index := r.IntN(endpoints)
 		blocks := chain(path(r), r.IntN(40))
@@ -138,11 +138,30 @@ func comparePrefix(t *testing.T, capacity, limit, endpoints int) {
 				t.Fatalf("step %d, endpoint %d: got %d blocks, want %d", step, i, got, want)
 			}
 		}
+		compareExtended(t, r, p, probe, matched, extended)
 		if got := p.Entries(); got != naive.entries() || got > limit {
 			t.Fatalf("step %d: got %d entries, want %d, at most %d", step, got, naive.entries(), limit)
 		}
 		if held := int(p.table.used); held > limit {
 			t.Fatalf("step %d: the table holds %d entries, want at most %d", step, held, limit)
+		}
+	}
+}
+
+// compareExtended begins anywhere: what is known otherwise stays, and is no more than it was where the list ends before.
+func compareExtended(t *testing.T, r *rand.Rand, p *Prefix, probe []uint64, matched, extended []int32) {
+	t.Helper()
+	var indexes []uint16
+	var starts []int32
+	for i := range matched {
+		indexes = append(indexes, uint16(i))
+		starts = append(starts, int32(r.IntN(len(probe)+1)))
+	}
+	copy(extended, starts)
+	p.Extend(probe, indexes, extended)
+	for i, got := range extended {
+		if want := max(starts[i], matched[i]); got != want {
+			t.Fatalf("endpoint %d: %d blocks extend to %d, want %d of %d", i, starts[i], got, want, len(probe))
 		}
 	}
 }

@@ -31,8 +31,8 @@ const (
 // Prompts is what is believed of the prompts that endpoints have in their caches.
 //
 // Blocks of a prompt count for an endpoint when it answered: at the first byte of an answer with status 200. Before
-// that they are tentative, so that requests that come meanwhile follow, but they are few, are forgotten soon, and take
-// no other blocks' place. Of what is believed an endpoint loses everything when its process is another than before, or
+// that those that it has not answered before are tentative, so that requests that come meanwhile follow, but they are
+// few, are forgotten soon, and take no other blocks' place. Of what is believed an endpoint loses everything when its process is another than before, or
 // when it reports that it had nothing of a prompt in its cache that it should have had: at once if it never was right,
 // at the second time in a row if it was.
 //
@@ -212,8 +212,9 @@ func (p *Prompts) former(index int, time int64) bool {
 
 // Match is how many of the leading blocks the endpoint is believed to have or is computing. It changes nothing.
 func (p *Prompts) Match(index int, blocks []uint64) int {
-	list := p.list(index, 0)
-	return max(p.answered.Match(list, blocks), int(p.atMost(list, int32(p.tentative.Match(list, blocks)))))
+	indexes, matched := [1]uint16{uint16(index)}, [1]int32{}
+	p.matchIn(0, blocks, indexes[:], matched[:], nil)
+	return int(matched[0])
 }
 
 // MatchAll sets matched[i] to Match of indexes[i]. matched is at least as long as indexes.
@@ -248,7 +249,8 @@ func (p *Prompts) matchIn(index int, blocks []uint64, endpoints []uint16, matche
 	if cap(p.scratch) < len(lists) {
 		p.scratch = make([]int32, len(lists))
 	}
-	p.tentative.MatchAll(blocks, lists, p.scratch[:len(lists)], nil)
+	copy(p.scratch[:len(lists)], matched)
+	p.tentative.Extend(blocks, lists, p.scratch[:len(lists)])
 	for i := range lists {
 		matched[i] = max(matched[i], p.atMost(int(lists[i]), p.scratch[i]))
 		if kept != nil {
@@ -293,16 +295,32 @@ func (p *Prompts) decided(s *step) {
 			if !p.learns(index, chain.ID) {
 				continue
 			}
-			p.tentative.Add(p.list(s.primary, index), chain.Blocks)
+			has := p.await(p.list(s.primary, index), chain.Blocks)
 			if s.prefill != s.primary {
-				p.tentative.Add(p.list(s.prefill, index), chain.Blocks)
+				p.await(p.list(s.prefill, index), chain.Blocks)
 			}
 			if i == 0 && chain.ID != mediaChain {
-				believed = max(believed, p.answered.Match(p.list(s.primary, index), chain.Blocks))
+				believed = max(believed, has)
 			}
 		}
 	}
 	p.pending.put(s.Event, believed, &known)
+}
+
+// await takes blocks that follow those that a list is believed to have for such as its endpoint computes now, and
+// returns how many it is believed to have.
+func (p *Prompts) await(list int, blocks []uint64) (believed int) {
+	believed = p.answered.Match(list, blocks)
+	p.tentative.Add(list, blocks[believed:])
+	return believed
+}
+
+// settle takes blocks for answered.
+func (p *Prompts) settle(list int, blocks []uint64, growth Chain) {
+	p.answered.add(list, blocks, growth)
+	if p.tentative.Len(list) > 0 {
+		p.tentative.remove(list, blocks[:p.answered.Match(list, blocks)])
+	}
 }
 
 // recall notes what is known of a decision's first chain, if reports are to correct it.
@@ -347,8 +365,8 @@ func (p *Prompts) begun(s *step) {
 		growth := growthOf(chain)
 		for index := range p.indexes {
 			if p.learns(index, chain) {
-				p.answered.add(p.list(s.primary, index), words[2:2+n], growth)
-				p.answered.add(p.list(prefill, index), words[2:2+n], growth)
+				p.settle(p.list(s.primary, index), words[2:2+n], growth)
+				p.settle(p.list(prefill, index), words[2:2+n], growth)
 			}
 		}
 		words = words[2+n:]

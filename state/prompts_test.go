@@ -75,6 +75,49 @@ func TestPromptsCountWhenAnswered(t *testing.T) {
 	}
 }
 
+// TestPromptsInFlight: what nobody has answered yet counts together with what was answered, and no longer than that.
+func TestPromptsInFlight(t *testing.T) {
+	s, first := prompts(0), chain(1, 20)
+	second := append(append([]uint64{}, first[:12]...), chain(2, 8)...)
+	answer := func(lease uint32) {
+		e := ended(lease)
+		s.Apply(&e)
+	}
+	expect := func(when string, tentative, ofFirst, ofSecond int) {
+		t.Helper()
+		got := [...]int{s.Prefix.tentative.Len(0), s.Prefix.Match(0, first), s.Prefix.Match(0, second)}
+		if want := [...]int{tentative, ofFirst, ofSecond}; got != want {
+			t.Errorf("%s: %d tentative blocks, %d and %d of the prompts match, want %d", when, got[0], got[1], got[2], want)
+		}
+	}
+	sent(s, 1, first[:5])
+	expect("sent", 5, 5, 5)
+	answer(1)
+	expect("answered", 0, 5, 5)
+	sent(s, 2, first)
+	expect("a longer one", 15, 20, 12)
+	sent(s, 3, second)
+	expect("another one that begins alike", 23, 20, 20)
+	answer(2)
+	expect("one of both answered", 8, 20, 20)
+	answer(3)
+	expect("both answered", 0, 20, 20)
+	sent(s, 4, second)
+	expect("the same again", 0, 20, 20)
+}
+
+// TestPromptsBeyondTheCapacity: what the index has no room for counts while it is fresh.
+func TestPromptsBeyondTheCapacity(t *testing.T) {
+	s, blocks := prompts(10), chain(1, 10)
+	s.Prefix.answered.SetCapacity(0, 6)
+	sent(s, 1, blocks)
+	e := ended(1)
+	s.Apply(&e)
+	if tentative, all := s.Prefix.tentative.Len(0), s.Prefix.Match(0, blocks); tentative != 4 || all != 10 {
+		t.Errorf("%d tentative blocks, %d match, want 4 and 10", tentative, all)
+	}
+}
+
 // The prefill endpoint of an answered prompt has it, too.
 func TestPromptsOfPrefill(t *testing.T) {
 	s, blocks := prompts(0), chain(1, 5)

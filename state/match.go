@@ -65,8 +65,8 @@ func (s *search) next(n int32) int32 {
 	return (s.low + s.high + 1) / 2
 }
 
-// matchBatch searches for all endpoints in step, so that they wait for memory together. With extend it begins behind the
-// blocks that matched says.
+// matchBatch searches for all endpoints in step, so that they wait for memory together. With extend it begins behind
+// the blocks that matched says.
 func (p *Prefix) matchBatch(blocks []uint64, indexes []uint16, matched, kept []int32, extend bool) {
 	n := int32(len(blocks))
 	open := p.searches[:0]

@@ -148,7 +148,7 @@ func comparePrefix(t *testing.T, capacity, limit, endpoints int) {
 	}
 }
 
-// compareExtended begins anywhere: what is known otherwise stays, and is no more than it was where the list ends before.
+// compareExtended begins anywhere: what is known otherwise stays, and grows by what the list has behind it.
 func compareExtended(t *testing.T, r *rand.Rand, p *Prefix, probe []uint64, matched, extended []int32) {
 	t.Helper()
 	var indexes []uint16

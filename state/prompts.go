@@ -32,9 +32,9 @@ const (
 //
 // Blocks of a prompt count for an endpoint when it answered: at the first byte of an answer with status 200. Before
 // that those that it has not answered before are tentative, so that requests that come meanwhile follow, but they are
-// few, are forgotten soon, and take no other blocks' place. Of what is believed an endpoint loses everything when its process is another than before, or
-// when it reports that it had nothing of a prompt in its cache that it should have had: at once if it never was right,
-// at the second time in a row if it was.
+// few, are forgotten soon, and take no other blocks' place. Of what is believed an endpoint loses everything when its
+// process is another than before, or when it reports that it had nothing of a prompt in its cache that it should have
+// had: at once if it never was right, at the second time in a row if it was.
 //
 // How many blocks an endpoint has is believed at first as it is told by SetCapacity, and then as the answers show, see
 // Prefix.correct.

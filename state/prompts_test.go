@@ -87,7 +87,8 @@ func TestPromptsInFlight(t *testing.T) {
 		t.Helper()
 		got := [...]int{s.Prefix.tentative.Len(0), s.Prefix.Match(0, first), s.Prefix.Match(0, second)}
 		if want := [...]int{tentative, ofFirst, ofSecond}; got != want {
-			t.Errorf("%s: %d tentative blocks, %d and %d of the prompts match, want %d", when, got[0], got[1], got[2], want)
+			t.Errorf("%s: %d tentative blocks, %d and %d of the prompts match, want %d", when, got[0], got[1], got[2],
+				want)
 		}
 	}
 	sent(s, 1, first[:5])

@@ -12,31 +12,32 @@ func (p *Prefix) match(index int, blocks []uint64) (believed, kept int) {
 		return 0, 0
 	}
 	indexes, matched, all := [1]uint16{uint16(index)}, [1]int32{}, [1]int32{}
-	p.matchBatch(blocks, indexes[:], matched[:], all[:], false)
+	p.matchBatch(blocks, indexes[:], matched[:], all[:])
 	return int(matched[0]), int(all[0])
 }
 
 // MatchAll sets matched[i] to Match of indexes[i]. matched is at least as long as indexes. kept, which may be nil, is
 // set to how many of the leading blocks are kept, believed or not.
 func (p *Prefix) MatchAll(blocks []uint64, indexes []uint16, matched, kept []int32) {
-	for len(indexes) > 0 {
-		n := min(len(indexes), batch)
-		if kept == nil {
-			p.matchBatch(blocks, indexes[:n], matched[:n], nil, false)
-		} else {
-			p.matchBatch(blocks, indexes[:n], matched[:n], kept[:n], false)
-			kept = kept[n:]
-		}
-		indexes, matched = indexes[n:], matched[n:]
-	}
+	clear(matched[:len(indexes)])
+	p.extend(blocks, indexes, matched, kept)
 }
 
 // Extend raises matched[i], of how many leading blocks it is known otherwise that indexes[i] has them, by those that
 // follow.
 func (p *Prefix) Extend(blocks []uint64, indexes []uint16, matched []int32) {
+	p.extend(blocks, indexes, matched, nil)
+}
+
+func (p *Prefix) extend(blocks []uint64, indexes []uint16, matched, kept []int32) {
 	for len(indexes) > 0 {
 		n := min(len(indexes), batch)
-		p.matchBatch(blocks, indexes[:n], matched[:n], nil, true)
+		if kept == nil {
+			p.matchBatch(blocks, indexes[:n], matched[:n], nil)
+		} else {
+			p.matchBatch(blocks, indexes[:n], matched[:n], kept[:n])
+			kept = kept[n:]
+		}
 		indexes, matched = indexes[n:], matched[n:]
 	}
 }
@@ -65,17 +66,13 @@ func (s *search) next(n int32) int32 {
 	return (s.low + s.high + 1) / 2
 }
 
-// matchBatch searches for all endpoints in step, so that they wait for memory together. With extend it begins behind
-// the blocks that matched says.
-func (p *Prefix) matchBatch(blocks []uint64, indexes []uint16, matched, kept []int32, extend bool) {
+// matchBatch searches for all endpoints in step, so that they wait for memory together. It begins behind the blocks
+// that matched says.
+func (p *Prefix) matchBatch(blocks []uint64, indexes []uint16, matched, kept []int32) {
 	n := int32(len(blocks))
 	open := p.searches[:0]
 	for i, index := range indexes {
-		start := int32(0)
-		if extend {
-			start = matched[i]
-		}
-		matched[i] = start
+		start := matched[i]
 		if kept != nil {
 			kept[i] = 0
 		}

@@ -73,18 +73,7 @@ func (e *elsewhere) close() {
 
 // learn takes an answered request of the Envoy as the pattern of those to tell of.
 func (e *elsewhere) learn(v *variant) error {
-	request, err := http.NewRequest(http.MethodGet,
-		fmt.Sprint("http://", stack.Address(v.ingestPort), "/pintle/v1/journal?at=0.0.0.0"), nil)
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Authorization", "Bearer "+token)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
+	text, err := v.askIngest(http.MethodGet, "/journal?at=0.0.0.0", nil)
 	if err != nil {
 		return err
 	}
@@ -193,20 +182,27 @@ func (e *elsewhere) fill(v *variant) error {
 			events = journal.AppendEvent(journal.AppendEvent(events, &d), &c)
 		}
 		message := journal.AppendRelay(nil, journal.AnyMark, journal.AnyMark, events)
-		request, err := http.NewRequest(http.MethodPost,
-			fmt.Sprint("http://", stack.Address(v.ingestPort), "/pintle/v1/events"), bytes.NewReader(message))
-		if err != nil {
+		if _, err := v.askIngest(http.MethodPost, "/events", message); err != nil {
 			return err
-		}
-		request.Header.Set("Authorization", "Bearer "+token)
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return err
-		}
-		_ = response.Body.Close()
-		if response.StatusCode != http.StatusOK {
-			return fmt.Errorf("the ingest listener answered %s to events", response.Status)
 		}
 	}
 	return nil
+}
+
+// askIngest sends something to the Envoy's ingest listener, and returns what it answers with 200.
+func (v *variant) askIngest(method, path string, body []byte) (answer []byte, err error) {
+	ingest := config.Ingest{URL: "http://" + stack.Address(v.ingestPort) + config.IngestPath}
+	request, err := ingest.Request(context.Background(), method, path, token, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the ingest listener answered %s to %s %s", response.Status, method, path)
+	}
+	return io.ReadAll(response.Body)
 }

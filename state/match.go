@@ -88,15 +88,15 @@ func (p *Prefix) matchBatch(blocks []uint64, indexes []uint16, matched, kept []i
 			s := &open[i]
 			keys[i] = mix(blocks[s.next(n)-1]^s.salt, p.factor)
 		}
-		p.warmth += p.table.warm(keys)
+		p.table.findAll(keys, p.found[:])
 		left := 0
 		for i := range open {
 			s := &open[i]
-			at, found := s.next(n), p.table.look(keys[i])
+			at, e := s.next(n), p.found[i]
 			switch {
-			case found == nil:
+			case e == 0:
 				s.high = at - 1
-			case s.believes(found):
+			case s.believes(p.table.at(e)):
 				s.low, s.sure = at, at
 			case kept != nil:
 				s.low = at

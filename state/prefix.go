@@ -83,6 +83,7 @@ type Prefix struct {
 	seen *sketch
 
 	keys, old [batch]uint64 // scratch
+	found     [batch]uint32
 	searches  [batch]search
 	warmth    uint32 // keeps the reads of warm from being optimised away
 	warmed    bool   // what evicting the rest of a batch will read has been read
@@ -218,7 +219,7 @@ func (p *Prefix) addBatch(l *recency, blocks []uint64, first int, growth Chain) 
 	for i, block := range blocks {
 		keys[i] = mix(block^l.salt, p.factor)
 	}
-	p.warmth = p.table.warm(keys)
+	p.table.warm(keys)
 	p.warmed = false
 	for i := len(keys) - 1; i >= 0; i-- {
 		p.insert(l, keys[i], growth.doublings(first+i), i+1)
@@ -271,7 +272,7 @@ func (p *Prefix) warmOldest(l *recency, n int) {
 		keys = append(keys, uint64(old.high)<<32|uint64(old.low))
 		e = old.newer
 	}
-	p.warmth += p.table.warm(keys)
+	p.table.warm(keys)
 }
 
 // makeRoom sees to it that one more entry stays within the limit.

@@ -10,15 +10,6 @@ type node struct {
 	older, newer uint32
 }
 
-// bucket is some entries whose keys share their low bits, in one cache line. Of each it has 16 other bits of the key,
-// so that hardly ever another entry is read than the one that is searched, and mostly none when there is none. What has
-// no room is in another bucket. Entries lie without gaps: a bucket has another one only when it is full.
-type bucket struct {
-	entries [bucketRoom]uint32
-	tags    [bucketRoom]uint16
-	more    uint32 // in spilled, 0 for none
-}
-
 // table is a hash table by linear hashing (W. Litwin, 1980): each insert that makes it too full splits one bucket, so
 // that it grows without ever being rehashed as a whole. Keys must be well mixed in their low 32 bits and may occur more
 // than once. Entries are numbered from 1 and keep their number, so that users lay arrays of their own beside it.
@@ -31,13 +22,12 @@ type table struct {
 	used    uint32
 	top     uint32 // the highest number given out so far
 	free    uint32 // a chain, through newer, of numbers given back
+	read    uint32 // keeps what is read ahead from being optimised away
 
 	spillTop, spillFree uint32 // as top and free, of spilled; the chain is through more
 }
 
 const (
-	bucketRoom  = 10
-	bucketFill  = 6 // entries to each bucket in the mean, at most
 	nodePiece   = 1 << nodeShift
 	bucketPiece = 1 << bucketShift
 	nodeShift   = 10
@@ -67,19 +57,22 @@ func (t *table) bucket(low uint32) *bucket {
 	return t.home(b)
 }
 
-func tagOf(high uint32) uint16 { return uint16(high) }
-
 // find returns the number of an entry with key, 0 for none.
 func (t *table) find(key uint64) uint32 {
 	low, high := uint32(key), uint32(key>>32)
 	tag := tagOf(high)
 	for b := t.bucket(low); ; b = t.spill(b.more) {
-		for i := range b.tags {
-			if b.tags[i] != tag || b.entries[i] == 0 {
-				continue
+		first, rest := b.with(tag)
+		for ; first != 0; first &= first - 1 {
+			e := b.entries[firstOf(first)]
+			if n := t.at(e); n.low == low && n.high == high {
+				return e
 			}
-			if n := t.at(b.entries[i]); n.low == low && n.high == high {
-				return b.entries[i]
+		}
+		for ; rest != 0; rest &= rest - 1 {
+			e := b.entries[tagsRoom+firstOf(rest)]
+			if n := t.at(e); n.low == low && n.high == high {
+				return e
 			}
 		}
 		if b.more == 0 {
@@ -94,6 +87,31 @@ func (t *table) look(key uint64) *node {
 		return t.at(i)
 	}
 	return nil
+}
+
+// findAll sets found[i] to find of keys[i], of which there are batch at most. The searches do not depend on one another,
+// so that the processor waits for memory for all of them at once instead of for one after the other.
+func (t *table) findAll(keys []uint64, found []uint32) {
+	found = found[:len(keys)]
+	sum := uint32(0)
+	for _, key := range keys {
+		sum += t.bucket(uint32(key)).more
+	}
+	t.read = sum
+	for i, key := range keys {
+		b := t.bucket(uint32(key))
+		found[i] = b.candidate(tagOf(uint32(key >> 32)))
+		if found[i] == 0 && b.more != 0 {
+			found[i] = t.find(key)
+		}
+	}
+	for i, key := range keys {
+		if e := found[i]; e == 0 {
+			continue
+		} else if n := t.at(e); n.low != uint32(key) || n.high != uint32(key>>32) {
+			found[i] = t.find(key)
+		}
+	}
 }
 
 // following returns the next entry with the key of entry i, 0 behind the last one. Begun with find, each is found once.
@@ -136,18 +154,14 @@ func (t *table) insert(key uint64) uint32 {
 }
 
 // place puts an entry where those of a bucket end.
-func (t *table) place(b *bucket, entry uint32, tag uint16) {
+func (t *table) place(b *bucket, entry uint32, tag uint64) {
 	for b.entries[bucketRoom-1] != 0 {
 		if b.more == 0 {
 			b.more = t.spare()
 		}
 		b = t.spill(b.more)
 	}
-	i := 0
-	for b.entries[i] != 0 {
-		i++
-	}
-	b.entries[i], b.tags[i] = entry, tag
+	b.set(b.size(), entry, tag)
 }
 
 // spare returns the number of an empty bucket for what has no room.
@@ -197,7 +211,7 @@ func (t *table) split() {
 			if lows[i]&t.mask == fresh {
 				target = to
 			}
-			t.place(target, e, old.tags[i])
+			t.place(target, e, old.tag(i))
 		}
 		next := old.more
 		if next == 0 {
@@ -211,20 +225,21 @@ func (t *table) split() {
 // remove takes entry i out. Its number will be given out again.
 func (t *table) remove(i uint32) {
 	n := t.at(i)
+	tag := tagOf(n.high)
 	last, before := t.bucket(n.low), (*bucket)(nil)
-	hole, at := last, slot(last, i)
+	hole, at := last, last.slot(i, tag)
 	for last.more != 0 {
 		last, before = t.spill(last.more), last
 		if at < 0 {
-			hole, at = last, slot(last, i)
+			hole, at = last, last.slot(i, tag)
 		}
 	}
 	end := bucketRoom - 1
-	for last.entries[end] == 0 {
-		end--
+	if last.entries[end] == 0 {
+		end = last.size() - 1
 	}
-	hole.entries[at], hole.tags[at] = last.entries[end], last.tags[end]
-	last.entries[end], last.tags[end] = 0, 0
+	hole.set(at, last.entries[end], last.tag(end))
+	last.set(end, 0, 0)
 	if end == 0 && before != nil {
 		t.discard(before.more)
 		before.more = 0
@@ -234,19 +249,8 @@ func (t *table) remove(i uint32) {
 	t.used--
 }
 
-// slot is where a bucket has an entry, -1 for nowhere.
-func slot(b *bucket, entry uint32) int {
-	for i, e := range b.entries {
-		if e == entry {
-			return i
-		}
-	}
-	return -1
-}
-
-// warm reads what a search for each of the keys will read first. The reads do not depend on one another, so that the
-// processor waits for all of them at once instead of for one after the other. What it returns means nothing.
-func (t *table) warm(keys []uint64) uint32 {
+// warm reads what a search for each of the keys, batch at most, will read first, as findAll does.
+func (t *table) warm(keys []uint64) {
 	var first [batch]uint32
 	keys = keys[:min(len(keys), batch)]
 	sum := uint32(0)
@@ -254,17 +258,12 @@ func (t *table) warm(keys []uint64) uint32 {
 		sum += t.bucket(uint32(key)).more
 	}
 	for i, key := range keys {
-		b, tag := t.bucket(uint32(key)), tagOf(uint32(key>>32))
-		for j := range b.tags {
-			if b.tags[j] == tag {
-				first[i] = b.entries[j]
-			}
-		}
+		first[i] = t.bucket(uint32(key)).candidate(tagOf(uint32(key >> 32)))
 	}
 	for i := range keys {
 		sum += t.at(first[i]).stamp
 	}
-	return sum
+	t.read = sum
 }
 
 func (t *table) memory() int {

@@ -82,7 +82,7 @@ func tidy(t *testing.T, table *table) (extra int) {
 				n++
 			}
 			for i := n; i < bucketRoom; i++ {
-				if b.entries[i] != 0 || b.tags[i] != 0 {
+				if b.entries[i] != 0 || b.tag(i) != 0 {
 					t.Fatalf("bucket %d has entry %d behind a gap", home, i)
 				}
 			}

@@ -58,8 +58,8 @@ func (f *Follower) Resume(at Position) { f.at = at }
 // Stats returns the counts so far.
 func (f *Follower) Stats() FollowerStats { return f.stats }
 
-// Read calls each with the events of an answer, in their order, and with a Missed where some are lost. at is where the
-// event stands. The event is valid during the call. What is no part of a log ends the answer; the next one tells how
+// Read calls each with the events of an answer, in their order, and with a Missed where some are lost. The answer begins
+// where the follower stands, or before. at is where the event stands. The event is valid during the call. What is no part of a log ends the answer; the next one tells how
 // much that cost.
 func (f *Follower) Read(a *Answer, each func(e *Event, at Position)) {
 	fresh := f.at.Epoch != a.Epoch
@@ -89,9 +89,12 @@ func (f *Follower) Read(a *Answer, each func(e *Event, at Position)) {
 
 // readPart reads the rest of a page from an offset on. Of a fresh log it may begin anywhere.
 func (f *Follower) readPart(p *page, offset uint32, records []byte, fresh bool, each func(e *Event, at Position)) {
+	known := p.number == f.at.Page && offset < f.at.Offset && !fresh // the first records have been read
 	switch {
-	case p.number < f.at.Page || p.number == f.at.Page && offset < f.at.Offset && !fresh:
+	case p.number < f.at.Page:
 		return // read before
+	case known:
+		records = records[min(int(f.at.Offset-offset), len(records)):]
 	case offset == 0:
 		if !fresh {
 			f.skipTo(p.first, each)

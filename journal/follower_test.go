@@ -59,6 +59,51 @@ func TestFollowerReadsWhatIsNew(t *testing.T) {
 	}
 }
 
+// TestFollowerReadsAnothersAnswers: of one that begins before where it stands, or in a page before, it takes what is new.
+func TestFollowerReadsAnothersAnswers(t *testing.T) {
+	data := journaltest.New(0)
+	store := data.Store()
+	j := open(t, data.Store(), 1, 16)
+	var f, other Follower
+	read := func(f *Follower, a *Answer) (n int) {
+		f.Read(a, func(*Event, Position) { n++ })
+		return n
+	}
+	decide(t, j, 3)
+	ask(t, &f, store, Position{})
+	ask(t, &other, store, Position{})
+	for _, tc := range []struct {
+		name                 string
+		before, after, times int // prompts' blocks, and how many events
+	}{
+		{"in the page", 3, 3, 1},
+		{"nothing new", 3, 0, 0},
+		{"over several pages", 100, 200, 30},
+	} {
+		for range max(tc.times, 2) {
+			decide(t, j, tc.before)
+		}
+		ask(t, &f, store, Position{})
+		for range tc.times {
+			decide(t, j, tc.after)
+		}
+		var writer Answerer
+		a, _ := ParseAnswer(writer.Append(nil, store, []Position{other.At()}, Position{}, 0, 0))
+		if got := read(&f, &a); got != tc.times {
+			t.Errorf("%s: took %d events, want %d", tc.name, got, tc.times)
+		}
+		if got := read(&f, &a); got != 0 {
+			t.Errorf("%s: took %d events a second time", tc.name, got)
+		}
+		if got, want := read(&other, &a), max(tc.times, 2)+tc.times; got != want {
+			t.Errorf("%s: who asked took %d events, want %d", tc.name, got, want)
+		}
+		if f.At() != other.At() || f.Stats().Missed != 0 {
+			t.Errorf("%s: stands at %+v and missed %d, want %+v and none", tc.name, f.At(), f.Stats().Missed, other.At())
+		}
+	}
+}
+
 // TestFollowerMissesNothingOfAFastLog has more pages between two questions than an answer takes.
 func TestFollowerMissesNothingOfAFastLog(t *testing.T) {
 	data := journaltest.New(0)

@@ -81,6 +81,9 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 			return err
 		}
 		m.Registry.MustRegister(members[0].Metrics())
+		for i, f := range observer.followers {
+			members[i].Overheard(f)
+		}
 	}
 	var share *replicate.Share
 	if c.Scrape.Share {

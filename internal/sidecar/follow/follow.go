@@ -91,12 +91,15 @@ type Follower struct {
 	From journal.Position
 	Sink Sink
 	Log  *slog.Logger
+	// Overhearer is another one of the same Envoy that is to ask less: it gets each answer, before Sink.
+	Overhearer *Follower
 
 	// asking is held while the Envoy is asked; it guards what follows. asked is when it last was, zero before Run;
-	// ridden says that it was by Ride.
+	// ridden says that it was by Ride. overheard is when it last got an answer of another follower.
 	asking    sync.Mutex
 	asked     time.Time
 	ridden    bool
+	overheard time.Time
 	client    *http.Client
 	answer    bytes.Buffer
 	reader    journal.Follower
@@ -193,15 +196,6 @@ func (f *Follower) askWhenDue(ctx context.Context) (wait time.Duration, more boo
 	return wait, more, err
 }
 
-// due is when the Envoy is to be asked next. What rode there once is likely to go again after as long, and a bit later
-// than that: to ask just before would be to ask twice.
-func (f *Follower) due() time.Time {
-	if f.ridden {
-		return f.asked.Add(f.Interval + f.Interval/3)
-	}
-	return f.asked.Add(f.Interval)
-}
-
 // Ride has something else that is sent to the ingest listener bring back what is new in the journal, so that Run asks
 // less: send is given the query to send it with, and returns what an Envoy answers to it at the path of journals, nil
 // for nothing. Ride returns the error of send; ctx is that of Run.
@@ -232,6 +226,9 @@ func (f *Follower) pass(ctx context.Context, text []byte) (more bool, err error)
 		return false, fmt.Errorf("the answer of %d bytes is none of a journal: %w", len(text), errRefused)
 	}
 	before := f.reader.At()
+	if f.Overhearer != nil {
+		f.Overhearer.overhear(ctx, text, before)
+	}
 	if a.Names != f.names || a.Topology != f.topology || a.Epoch != before.Epoch {
 		if err := f.fetchNames(ctx); err != nil {
 			return false, err
@@ -275,11 +272,9 @@ func (f *Follower) leave(at journal.Position) {
 // question is the query to ask by.
 func (f *Follower) question() string {
 	q := "?at=" + positionText(f.reader.At())
-	if f.Keep != nil {
-		if keep := f.Keep(); keep.Epoch == f.reader.At().Epoch && keep.Seq > f.kept.Seq {
-			f.kept = keep
-			q += "&keep=" + positionText(keep)
-		}
+	if f.keeps() {
+		f.kept = f.Keep()
+		q += "&keep=" + positionText(f.kept)
 	}
 	if f.Sample >= 0 {
 		q += "&sample=" + strconv.Itoa(int(f.Sample*1e6+0.5))

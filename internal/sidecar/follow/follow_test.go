@@ -281,24 +281,6 @@ func TestRide(t *testing.T) {
 	}
 }
 
-// TestAsksLaterThanRiders: who rides as often as the follower would ask leaves it nothing to ask by itself.
-func TestAsksLaterThanRiders(t *testing.T) {
-	asked := time.Unix(1, 0)
-	for _, tc := range []struct {
-		name   string
-		ridden bool
-		want   time.Duration
-	}{
-		{"asked by itself", false, 30 * time.Millisecond},
-		{"along the way", true, 40 * time.Millisecond},
-	} {
-		f := &Follower{Interval: 30 * time.Millisecond, asked: asked, ridden: tc.ridden}
-		if got := f.due().Sub(asked); got != tc.want {
-			t.Errorf("%s: due after %v, want %v", tc.name, got, tc.want)
-		}
-	}
-}
-
 func TestTellsWhatItMissed(t *testing.T) {
 	e, ingest := newEnvoy(t)
 	f, s, stop := start(t, ingest, false)

@@ -113,6 +113,9 @@ func New(c *config.Config, token func() string, log *slog.Logger) ([]*Member, er
 	return all, nil
 }
 
+// Overheard has another follower of the same Envoy get what this one reads there. It is called before Run.
+func (m *Member) Overheard(by *follow.Follower) { m.follower.Overhearer = by }
+
 // Metrics are those of all members of New.
 func (m *Member) Metrics() *Metrics { return m.metrics }
 

@@ -35,10 +35,10 @@ func agePlace(i, kept int) int {
 	return at
 }
 
-// recall notes what is kept of blocks.
-func (p *Prefix) recall(index int, blocks []uint64, m *memory) {
+// recall notes what is kept of blocks, and returns how many are believed.
+func (p *Prefix) recall(index int, blocks []uint64, m *memory) (believed int) {
 	l := &p.lists[index]
-	_, kept := p.match(index, blocks)
+	believed, kept := p.match(index, blocks)
 	m.kept, m.renewed = uint16(kept), 0
 	for i := range m.ages {
 		m.ages[i] = 0
@@ -48,6 +48,7 @@ func (p *Prefix) recall(index int, blocks []uint64, m *memory) {
 			}
 		}
 	}
+	return believed
 }
 
 // review notes which of the blocks others have used since recall.

@@ -192,10 +192,11 @@ func (p *Prefix) believe(index int, blocks uint32) {
 // Add tells that a prompt with these blocks was sent to the endpoint. Blocks beyond its capacity are passed over.
 func (p *Prefix) Add(index int, blocks []uint64) { p.add(index, blocks, growthOf(0)) }
 
-// add is Add of blocks that grow. The capacity is that of the first ones' size.
-func (p *Prefix) add(index int, blocks []uint64, growth Chain) {
+// add is Add of blocks that grow, and returns how many of them are there then. The capacity is that of the first ones'
+// size.
+func (p *Prefix) add(index int, blocks []uint64, growth Chain) (added int) {
 	if uint(index) >= uint(len(p.lists)) {
-		return
+		return 0
 	}
 	l := &p.lists[index]
 	for most := min(l.cap, p.limit); uint64(growth.End(len(blocks))) > uint64(most); {
@@ -212,6 +213,7 @@ func (p *Prefix) add(index int, blocks []uint64, growth Chain) {
 	for n := len(blocks); n > 0; n = max(n-batch, 0) {
 		p.addBatch(l, blocks[max(n-batch, 0):n], max(n-batch, 0), growth)
 	}
+	return len(blocks)
 }
 
 func (p *Prefix) addBatch(l *recency, blocks []uint64, first int, growth Chain) {

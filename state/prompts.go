@@ -288,14 +288,19 @@ func (p *Prompts) decided(s *step) {
 	if len(s.Chains) == 0 || p.former(s.primary, s.Time) {
 		return
 	}
-	believed, known := 0, p.recall(s)
+	believed := 0
+	known, has := p.recall(s)
 	for i := range s.Chains {
 		chain := &s.Chains[i]
 		for index := range p.indexes {
 			if !p.learns(index, chain.ID) {
 				continue
 			}
-			has := p.await(p.list(s.primary, index), chain.Blocks)
+			if list := p.list(s.primary, index); i > 0 || index > 0 || has < 0 {
+				has = p.await(list, chain.Blocks)
+			} else {
+				p.tentative.Add(list, chain.Blocks[has:])
+			}
 			if s.prefill != s.primary {
 				p.await(p.list(s.prefill, index), chain.Blocks)
 			}
@@ -315,25 +320,25 @@ func (p *Prompts) await(list int, blocks []uint64) (believed int) {
 	return believed
 }
 
-// settle takes blocks for answered.
-func (p *Prompts) settle(list int, blocks []uint64, growth Chain) {
-	p.answered.add(list, blocks, growth)
-	if p.tentative.Len(list) > 0 {
-		p.tentative.remove(list, blocks[:p.answered.Match(list, blocks)])
+// settle takes blocks for answered. The first ones were when the prompt was sent: they are not tentative for it.
+func (p *Prompts) settle(list int, blocks []uint64, growth Chain, first int) {
+	n := p.answered.add(list, blocks, growth)
+	if first < n && p.tentative.Len(list) > 0 {
+		p.tentative.remove(list, blocks[first:n])
 	}
 }
 
-// recall notes what is known of a decision's first chain, if reports are to correct it.
-func (p *Prompts) recall(s *step) (m memory) {
+// recall notes what is known of a decision's first chain, if reports are to correct it, and how many of its blocks are
+// believed; below 0 if they are not.
+func (p *Prompts) recall(s *step) (m memory, believed int) {
 	list, chain := p.list(s.primary, 0), &s.Chains[0]
 	m.blockBytes, m.doubleEvery = blockBytes(chain.ID)
 	if !p.shared || m.blockBytes == 0 || uint(list) >= uint(len(p.answered.lists)) ||
 		p.answered.lists[list].trust == everything {
-		return memory{}
+		return memory{}, -1
 	}
 	m.bytes = s.PromptBytes
-	p.answered.recall(list, chain.Blocks, &m)
-	return m
+	return m, p.answered.recall(list, chain.Blocks, &m)
 }
 
 // begun takes a prompt for cached where it was answered.
@@ -360,16 +365,20 @@ func (p *Prompts) begun(s *step) {
 	if w.prefill != w.primary {
 		prefill = s.endpoints.Index(w.prefill)
 	}
+	first := 0
+	if p.indexes == 1 {
+		first = int(w.believed)
+	}
 	for words := p.pending.words(w); len(words) > 0; {
 		chain, n := words[0], int(words[1])
 		growth := growthOf(chain)
 		for index := range p.indexes {
 			if p.learns(index, chain) {
-				p.settle(p.list(s.primary, index), words[2:2+n], growth)
-				p.settle(p.list(prefill, index), words[2:2+n], growth)
+				p.settle(p.list(s.primary, index), words[2:2+n], growth, first)
+				p.settle(p.list(prefill, index), words[2:2+n], growth, 0)
 			}
 		}
-		words = words[2+n:]
+		words, first = words[2+n:], 0
 	}
 }
 

@@ -58,9 +58,9 @@ func (f *Follower) Resume(at Position) { f.at = at }
 // Stats returns the counts so far.
 func (f *Follower) Stats() FollowerStats { return f.stats }
 
-// Read calls each with the events of an answer, in their order, and with a Missed where some are lost. The answer begins
-// where the follower stands, or before. at is where the event stands. The event is valid during the call. What is no part of a log ends the answer; the next one tells how
-// much that cost.
+// Read calls each with the events of an answer, in their order, and with a Missed where some are lost. The answer
+// begins where the follower stands, or before. at is where the event stands. The event is valid during the call. What
+// is no part of a log ends the answer; the next one tells how much that cost.
 func (f *Follower) Read(a *Answer, each func(e *Event, at Position)) {
 	fresh := f.at.Epoch != a.Epoch
 	if a.Epoch == 0 {

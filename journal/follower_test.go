@@ -59,7 +59,8 @@ func TestFollowerReadsWhatIsNew(t *testing.T) {
 	}
 }
 
-// TestFollowerReadsAnothersAnswers: of one that begins before where it stands, or in a page before, it takes what is new.
+// TestFollowerReadsAnothersAnswers: of one that begins before where it stands, or in a page before, it takes what is
+// new.
 func TestFollowerReadsAnothersAnswers(t *testing.T) {
 	data := journaltest.New(0)
 	store := data.Store()
@@ -99,7 +100,8 @@ func TestFollowerReadsAnothersAnswers(t *testing.T) {
 			t.Errorf("%s: who asked took %d events, want %d", tc.name, got, want)
 		}
 		if f.At() != other.At() || f.Stats().Missed != 0 {
-			t.Errorf("%s: stands at %+v and missed %d, want %+v and none", tc.name, f.At(), f.Stats().Missed, other.At())
+			t.Errorf("%s: stands at %+v and missed %d, want %+v and none", tc.name, f.At(), f.Stats().Missed,
+				other.At())
 		}
 	}
 }

@@ -89,8 +89,8 @@ func (t *table) look(key uint64) *node {
 	return nil
 }
 
-// findAll sets found[i] to find of keys[i], of which there are batch at most. The searches do not depend on one another,
-// so that the processor waits for memory for all of them at once instead of for one after the other.
+// findAll sets found[i] to find of keys[i], of which there are batch at most. The searches do not depend on one
+// another, so that the processor waits for memory for all of them at once instead of for one after the other.
 func (t *table) findAll(keys []uint64, found []uint32) {
 	found = found[:len(keys)]
 	sum := uint32(0)

@@ -87,7 +87,9 @@ func TestOverhearsNothingWithAGap(t *testing.T) {
 	stop()
 	at := f.reader.At()
 	for _, from := range []journal.Position{
-		{Epoch: at.Epoch, Page: at.Page + 1}, {Epoch: at.Epoch, Page: at.Page, Offset: at.Offset + 1}, {Epoch: at.Epoch + 1},
+		{Epoch: at.Epoch, Page: at.Page + 1},
+		{Epoch: at.Epoch, Page: at.Page, Offset: at.Offset + 1},
+		{Epoch: at.Epoch + 1},
 	} {
 		f.overhear(t.Context(), []byte("no answer at all"), from)
 		if got := f.Now(); got.Failure != "" || !f.overheard.IsZero() {

@@ -43,6 +43,8 @@ type options struct {
 	instant bool
 	// fresh has each request be another one.
 	fresh bool
+	// bare has the filter choose by load alone, without prefixes, and keep no journal.
+	bare bool
 	// module is the .wasm file to measure; compare are further ones, which hold by pause.
 	module  string
 	compare []string
@@ -62,6 +64,8 @@ func parseFlags(args []string) (options, error) {
 	})
 	f.BoolVar(&o.fresh, "new", false, "have each prompt be a new one, which nobody has in a cache, but with -stream "+
 		"and what compares two Envoys")
+	f.BoolVar(&o.bare, "bare", false, "measure the filter without prefix scorer and journal in place of the shipped "+
+		"configuration")
 	f.BoolVar(&o.streams, "stream", false, "measure streamed answers instead")
 	f.BoolVar(&o.journal, "journal", false, "measure what the journal costs the filter instead")
 	f.BoolVar(&o.follow, "follow", false,

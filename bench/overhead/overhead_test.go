@@ -46,7 +46,8 @@ func TestParseFlags(t *testing.T) {
 
 // The configurations are as different as their variants, and YAML.
 func TestConfigs(t *testing.T) {
-	for _, v := range variants("m.wasm", []string{"dir/other.wasm"}) {
+	all := variants("m.wasm", []string{"dir/other.wasm"})
+	for _, v := range append(all, bareVariants(variants("m.wasm", nil))[1:]...) {
 		t.Run(v.name, func(t *testing.T) {
 			v.requestsPort, v.ingestPort = 11, 12
 			text, err := v.config(13, []int{21, 22})
@@ -59,7 +60,7 @@ func TestConfigs(t *testing.T) {
 			}
 			want := map[string]bool{
 				"port_value: 22}": v.hold == "", "port_value: 12}": v.hold != "",
-				"http_header: true": v.hold == "pause",
+				"http_header: true": v.hold == "pause", "prefix-cache-scorer": v.hold != "" && !v.unfollowed,
 				"max_request_bytes": v.hold == "buffer", "allow_on_headers_stop_iteration": v.hold == "pause",
 				"dir/other.wasm": v.name == "other",
 			}

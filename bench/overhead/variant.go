@@ -25,8 +25,8 @@ type variant struct {
 	envoy              *stack.Process
 	// sidecar is its own one, if it is alone.
 	sidecar *stack.Process
-	// unfollowed has the sidecar leave the journal alone, adminPort is where that sidecar answers. Set with -follow
-	// alone: then each Envoy has a sidecar of its own.
+	// unfollowed has the sidecar leave the journal alone. With -follow each Envoy has a sidecar of its own, which
+	// answers at adminPort.
 	unfollowed bool
 	alone      bool
 	adminPort  int
@@ -87,12 +87,23 @@ func variants(module string, compare []string) []*variant {
 	return all
 }
 
+// bareVariants are those of variants without prefix scorer and journal, which their sidecar does not follow either.
+func bareVariants(all []*variant) []*variant {
+	for _, v := range all[1:] {
+		v.document, v.settings, v.unfollowed = byLoad, journalOff, true
+	}
+	all[1].name, all[2].name = "bare", "bare-buffer"
+	return all
+}
+
+// journalOff leaves nothing that needs the journal.
+const journalOff = `, "load": {"correction": false}, "failing": {"policy": "ignore"}`
+
 // journalVariants are the filter with the journal off, with it, and with it and the shipped configuration, whose prefix
 // scorer puts the hashes of prompts there.
 func journalVariants(module string) []*variant {
-	const off = `, "load": {"correction": false}, "failing": {"policy": "ignore"}`
 	return []*variant{
-		{name: "off", hold: "pause", module: module, document: byLoad, settings: off},
+		{name: "off", hold: "pause", module: module, document: byLoad, settings: journalOff},
 		{name: "on", hold: "pause", module: module, document: byLoad},
 		{name: "prefixes", hold: "pause", module: module, document: shipped.JSON()},
 	}
@@ -184,7 +195,7 @@ func start(ctx context.Context, st *stack.Stack, all []*variant, servers int, se
 		return nil
 	}
 	if _, err = st.Sidecar(ctx, "sidecar", stack.Sidecar{
-		IngestPorts: ingestPorts, Token: token, AdminPort: next,
+		IngestPorts: ingestPorts, Token: token, AdminPort: next, Unfollowed: all[1].unfollowed,
 		Endpoints: stack.Endpoints(serverPrefix, first, servers),
 	}); err != nil {
 		return fmt.Errorf("with snapshots for ports %v: %w", ingestPorts, err)

@@ -184,7 +184,8 @@ func (r *run) take() (int, bool) {
 func (r *run) closedLoop(sendContext, requestContext context.Context, underWay *sync.WaitGroup) {
 	for range r.config.Workers {
 		underWay.Go(func() {
-			for sendContext.Err() == nil {
+			// Either may be the first to notice that the caller's context has ended.
+			for sendContext.Err() == nil && requestContext.Err() == nil {
 				i, ok := r.take()
 				if !ok {
 					return

@@ -338,7 +338,8 @@ func (p *Prompts) recall(s *step) (m memory, believed int) {
 		return memory{}, -1
 	}
 	m.bytes = s.PromptBytes
-	return m, p.answered.recall(list, chain.Blocks, &m)
+	believed = p.answered.recall(list, chain.Blocks, &m)
+	return m, believed
 }
 
 // begun takes a prompt for cached where it was answered.

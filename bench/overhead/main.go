@@ -65,7 +65,7 @@ func parseFlags(args []string) (options, error) {
 	f.BoolVar(&o.fresh, "new", false, "have each prompt be a new one, which nobody has in a cache, but with -stream "+
 		"and what compares two Envoys")
 	f.BoolVar(&o.bare, "bare", false, "measure the filter without prefix scorer and journal in place of the shipped "+
-		"configuration")
+		"configuration, but with -stream and what compares two Envoys")
 	f.BoolVar(&o.streams, "stream", false, "measure streamed answers instead")
 	f.BoolVar(&o.journal, "journal", false, "measure what the journal costs the filter instead")
 	f.BoolVar(&o.follow, "follow", false,

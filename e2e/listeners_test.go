@@ -157,6 +157,7 @@ func pluginListeners(cell harness.Cell, primary string) []*harness.Listener {
 		{Name: "combined", Plugin: plugin(combined), Carry: customHeaders},
 		{Name: "data-layer", Plugin: plugin(dataLayers)},
 		{Name: "shares", Plugin: with(plugin(shares), "debug", true)},
+		{Name: "evictions", Plugin: with(plugin(evictions), "debug", true)},
 		{Name: "users", Plugin: plugin(byUser)},
 		{Name: "subset", Plugin: with(plugin(weighted), "subset", "header"), Subset: `["10.9.9.9:1", "127.0.0.1:1"]`},
 		{Name: "elsewhere", Plugin: with(plugin(weighted), "subset", "metadata"), Subset: `"10.9.9.9:8000,10.9.9.8"`},

@@ -47,6 +47,7 @@ type Prompts struct {
 	servers             []server
 	chains              int
 	scratch             []int32
+	reuse               reuse
 
 	// indexes is how many indexes there are, which share all room: that of all chains, if shared is set, and those of
 	// one chain each. Of endpoint e, index i has the list e x indexes + i.
@@ -310,6 +311,10 @@ func (p *Prompts) decided(s *step) {
 		}
 	}
 	p.pending.put(s.Event, believed, &known)
+	if first := &s.Chains[0]; first.ID != mediaChain {
+		growth := growthOf(first.ID)
+		p.reuse.note(growth.End(believed), growth.End(len(first.Blocks)))
+	}
 }
 
 // await takes blocks that follow those that a list is believed to have for such as its endpoint computes now, and
@@ -411,6 +416,19 @@ func (p *Prompts) Capacity(index int) (blocks int, ok bool) {
 	}
 	return int(p.answered.lists[list].trust) / p.chains, true
 }
+
+// Full is which part of its room an endpoint's blocks are believed to take, 0 to 1; 0 where nobody said how much room
+// there is.
+func (p *Prompts) Full(index int) float64 {
+	list := p.list(index, 0)
+	if uint(list) >= uint(len(p.answered.lists)) || p.answered.lists[list].trust == everything {
+		return 0
+	}
+	return float64(p.answered.believed(list)) / float64(p.answered.lists[list].trust)
+}
+
+// Reuse is which part of the prompts of late was believed to be cached where they went, 0 to 1.
+func (p *Prompts) Reuse() float64 { return p.reuse.share() }
 
 // Entries is the number of blocks of all endpoints, tentative ones included.
 func (p *Prompts) Entries() int { return p.answered.Entries() + p.tentative.Entries() }

@@ -24,14 +24,15 @@ const (
 	goodTTFT, goodTPOT = 2, 0.05
 )
 
-// runChoices has each peer, before servers of its own, serve the same clients, in another order each run.
+// runChoices has each peer, before servers of its own, serve the same clients, in each run others, and in another order.
 func runChoices(ctx context.Context, o options, st *stack.Stack, out io.Writer) ([]record, error) {
-	traffic, madeUp, err := o.workload.parts(&o)
-	if err != nil {
-		return nil, err
-	}
 	var all []record
 	for n := range o.runs {
+		o.seed = uint64(n)
+		traffic, madeUp, err := o.workload.parts(&o)
+		if err != nil {
+			return nil, err
+		}
 		for i := range peers {
 			p := &peers[(i+n)%len(peers)]
 			if !slices.Contains(o.peers, p.name) {
@@ -94,7 +95,9 @@ func (o *options) choose(ctx context.Context, st *stack.Stack, p *peer, traffic 
 		}
 		if !t.warmsUp {
 			where := occasion{o.workload.name, madeUp, o.fleet.name, t.rate, o.speed}
-			all = append(all, record{Go: o.began, Peer: p.name, Choice: choiceOf(where, result.After(t.counted))})
+			found := choiceOf(where, result.After(t.counted))
+			found.Seed = o.seed
+			all = append(all, record{Go: o.began, Peer: p.name, Choice: found})
 		}
 	}
 	return all, nil

@@ -67,7 +67,9 @@ type occasion struct {
 // choice is what clients saw of a peer.
 type choice struct {
 	occasion
-	Requests int `json:"requests"`
+	// Seed says which of several traffics alike it was, the same for all peers.
+	Seed     uint64 `json:"seed"`
+	Requests int    `json:"requests"`
 	// TTFT and Whole are the time to the first token and to the last one, in seconds, of the answers that came whole.
 	TTFT  quantiles `json:"ttft"`
 	Whole quantiles `json:"whole"`

@@ -2,6 +2,7 @@ package scorers
 
 import (
 	"math"
+	"slices"
 
 	"github.com/pintle-dev/pintle/scoring"
 )
@@ -13,6 +14,10 @@ type prefillLoadScorerParameters struct {
 	// Transform says how tokens count: linear, each as much as the next one, or root, the first ones more: 1,000 tokens
 	// beside none then weigh as much as 4,000 beside 1,000.
 	Transform string
+	// EvictionCost is how many further times a token of the request counts that takes the place of another one in the
+	// endpoint's cache, if all of those are asked for again. It has no effect without a prefix-cache-scorer that matches
+	// prompts by itself.
+	EvictionCost float64
 }
 
 // prefillLoadScorer prefers endpoints with fewer tokens of prompts to compute, those of the requests in flight there
@@ -23,6 +28,12 @@ type prefillLoadScorerParameters struct {
 // Formula: 1 - min(t, thresholdTokens) / thresholdTokens, where t = tokens in flight + the request's own tokens that
 // are not cached; with transform root 1 less the square root of that part. Tokens of endpoints that compute prompts
 // slower or faster than the mean, as their answers tell, count for as many more or fewer.
+//
+// What a request has computed takes the place of other prompts where the cache is full, and they have to be computed
+// again if they come again. With evictionCost the request's own tokens that are not cached count 1 + evictionCost x
+// reuse x full^2 times, where reuse is which part of the prompts of late was found in a cache, and full is which part
+// of the endpoint's cache is taken, as far as is known. Where requests wait at the endpoint that has the least to
+// compute they count once: it has no room for what it has.
 //
 // Range: 0 to 1. Unit: tokens.
 //
@@ -39,9 +50,31 @@ func NewPrefillLoadScorer(b *scoring.Builder) scoring.Plugin {
 	p := prefillLoadScorerParameters{ThresholdTokens: defaultPrefillTokens, Transform: "linear"}
 	b.Int("thresholdTokens", &p.ThresholdTokens, 1, math.MaxInt32)
 	b.OneOf("transform", &p.Transform, "linear", "root")
+	b.Float("evictionCost", &p.EvictionCost, 0, 1000)
 	b.NeedLoad("", "")
 	b.State().Speeds = true
 	return &prefillLoadScorer{tokenLoadScorer{
-		threshold: float64(p.ThresholdTokens), learns: true, root: p.Transform == "root",
+		threshold: float64(p.ThresholdTokens), learns: true, root: p.Transform == "root", eviction: p.EvictionCost,
 	}}
+}
+
+// addEvictions adds to the tokens that candidates have to compute what takes other prompts' place.
+func addEvictions(c *scoring.Cycle, cost float64, candidates []*scoring.Endpoint, loads []float64) {
+	if c.Pool.State == nil || c.Pool.State.Prefix == nil {
+		return
+	}
+	prompts := c.Pool.State.Prefix
+	if cost *= prompts.Reuse(); cost == 0 || len(loads) == 0 {
+		return
+	}
+	least := slices.Min(loads)
+	for i, e := range candidates {
+		if loads[i] == least && c.Waiting(e) > 0 {
+			return
+		}
+	}
+	for i, e := range candidates {
+		full := prompts.Full(e.StateIndex)
+		loads[i] += loads[i] * cost * full * full
+	}
 }

@@ -21,7 +21,8 @@ import (
 type tokenLoadScorer struct {
 	threshold float64
 	learns    bool
-	root      bool // see prefillLoadScorerParameters.Transform
+	root      bool    // see prefillLoadScorerParameters.Transform
+	eviction  float64 // see prefillLoadScorerParameters.EvictionCost
 	rates     []float64
 }
 
@@ -58,6 +59,9 @@ func (*tokenLoadScorer) ReadsCachedTokens() {}
 // Score implements scoring.Scorer.
 func (s *tokenLoadScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
 	c.RequestLoads(candidates, scores)
+	if s.eviction > 0 {
+		addEvictions(c, s.eviction, candidates, scores)
+	}
 	mean := s.learn(c, candidates)
 	for i, e := range candidates {
 		tokens := scores[i] + float64(c.TokensInFlight(e))

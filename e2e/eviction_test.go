@@ -1,0 +1,72 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/harness"
+)
+
+// evictions has what a prompt takes the place of in a cache count.
+const evictions = `{
+	"plugins": [{"type": "prefix-cache-scorer"}, {"type": "max-score-picker"},
+		{"type": "prefill-load-scorer", "parameters": {"thresholdTokens": 65536, "evictionCost": 8}}],
+	"schedulingProfiles": [{"name": "default", "plugins": [{"pluginRef": "prefix-cache-scorer", "weight": 0},
+		{"pluginRef": "prefill-load-scorer"}, {"pluginRef": "max-score-picker"}]}]}`
+
+// TestEvictionCost: where prompts come again, a new one does not go where the cache is full of them.
+func TestEvictionCost(t *testing.T) {
+	const blockTokens, blocks = 64, 20
+	inCells(t, func(t *testing.T, f *fixture) {
+		pool := f.pool("sim-0", "sim-1")[:2]
+		for i := range pool {
+			// under names of their own, of which nothing is believed yet
+			pool[i].Name = fmt.Sprint(t.Name(), time.Now().UnixNano(), " ", i)
+			pool[i].Blocks = blocks * blockTokens / 16
+		}
+		f.Publish(t, pool...)
+		prompt := func(of string) string {
+			text := make([]byte, blocks*blockTokens*4)
+			for i := range text {
+				text[i] = of[i*7%len(of)]
+			}
+			return `{"model":"` + textModel + `","max_tokens":1,"prompt":"` + string(text) + `"}`
+		}
+		first := ""
+		for i := range 4 {
+			got, _ := f.sendTo(t, "evictions", "/v1/completions", prompt("what comes again.."), i%2 == 1)
+			if i == 0 {
+				first = got.Server()
+			}
+			wantServer(t, got, first)
+		}
+		got, _ := f.sendTo(t, "evictions", "/v1/completions", prompt("and what is new.."), false)
+		scores := scoresOf(t, got)
+		full, free := pool[0], pool[1]
+		if first != "sim-0" {
+			full, free = free, full
+		}
+		if got.Server() == first || scores[full.Name] >= scores[free.Name] {
+			t.Errorf("the new prompt went to %s, by scores of %v where the cache is full and %v where it is free",
+				got.Server(), scores[full.Name], scores[free.Name])
+		}
+	})
+}
+
+// scoresOf are those that prefill-load-scorer gave, by endpoint, of a plug-in with debug.
+func scoresOf(t *testing.T, got harness.Answer) map[string]float64 {
+	t.Helper()
+	var explanation struct{ Scores [][]any }
+	if err := json.Unmarshal([]byte(got.Header.Get("X-Pintle-Explain")), &explanation); err != nil {
+		t.Fatalf("x-pintle-explain is %q: %v", got.Header.Get("X-Pintle-Explain"), err)
+	}
+	scores := map[string]float64{}
+	for _, row := range explanation.Scores {
+		if len(row) == 4 && row[2] == "prefill-load-scorer" {
+			scores[row[1].(string)] = row[3].(float64)
+		}
+	}
+	return scores
+}

@@ -1,0 +1,81 @@
+package scorers_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/openai"
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+	"github.com/pintle-dev/pintle/state"
+)
+
+// TestEvictionCost: where prompts come again and a cache is full, a prompt costs more than its own tokens, unless
+// requests wait where it has the least to compute.
+func TestEvictionCost(t *testing.T) {
+	const tokens, threshold = 1600, 1 << 16
+	cached, other := strings.Repeat("0123456789abcdef", tokens/4), strings.Repeat("another one that ", tokens/4)[:tokens*4]
+	own := float64(tokens) / threshold
+	tests := []struct {
+		name    string
+		cost    float64
+		prompt  string
+		rooms   [2]int // in blocks
+		waiting [2]int
+		lost    [2]float64 // 1 less the score
+	}{
+		{"no cost", 0, other, [2]int{100, 100}, [2]int{}, [2]float64{own, own}},
+		{"nothing told of caches", 8, other, [2]int{}, [2]int{}, [2]float64{own, own}},
+		{"one is full", 8, other, [2]int{100, 100}, [2]int{}, [2]float64{own * (1 + 8*2./3), own}},
+		{"half full", 8, other, [2]int{200, 100}, [2]int{}, [2]float64{own * (1 + 8*2./3/4), own}},
+		{"what is cached costs nothing", 8, cached, [2]int{100, 100}, [2]int{}, [2]float64{0, own}},
+		{"requests wait at one that has the least", 8, other, [2]int{100, 100}, [2]int{0, 1}, [2]float64{own, own}},
+		{"requests wait elsewhere", 8, cached, [2]int{100, 100}, [2]int{0, 1}, [2]float64{0, own}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			plan := plantest.Plan(t, fmt.Sprintf(`{"plugins": [
+				{"type": "prefix-cache-scorer", "parameters": {"blockSizeTokens": 16}},
+				{"type": "prefill-load-scorer", "parameters": {"thresholdTokens": %d, "evictionCost": %g}}]}`,
+				threshold, tt.cost), plantest.Neutral)
+			sampled := func(i int) scoring.Endpoint {
+				return plantest.Sampled(scoring.Metrics{WaitingRequests: tt.waiting[i]})
+			}
+			pool := plantest.Pool(sampled(0), sampled(1))
+			pool.State = state.New(plan.StateOptions())
+			pool.Enter()
+			for i, blocks := range tt.rooms {
+				if blocks > 0 {
+					pool.State.Prefix.SetCapacity(i, blocks)
+				}
+			}
+			c := plantest.Cycle(pool, 1)
+			ask := func(prompt string) *plantest.Trace {
+				var scan openai.Request
+				c.Request = scoring.Request{Now: plantest.Now}
+				if f := c.Request.Read(&scan, openai.APICompletions, []byte(`{"model":"m","prompt":"`+prompt+`"}`)); f != nil {
+					t.Fatal(f)
+				}
+				return plantest.Decide(plan, c)
+			}
+			event := new(journal.Event)
+			for lease := range uint32(3) {
+				ask(cached)
+				plan.Record(c, event)
+				event.Lease, event.Time, event.Primary = lease+1, plantest.Now, journal.EndpointID(pool.Endpoints[0].Name)
+				pool.State.Apply(event)
+				pool.State.Apply(&journal.Event{Kind: journal.Completion, Lease: lease + 1, Primary: event.Primary,
+					Time: plantest.Now, Status: 200, TTFTMicros: 5, Ended: journal.EndedWhole})
+			}
+			scores := ask(tt.prompt).Scores["prefill-load-scorer"]
+			for i, lost := range tt.lost {
+				if got := 1 - scores[pool.Endpoints[i].Name]; math.Abs(got-lost) > 1e-6 {
+					t.Errorf("%s scores 1 - %v, want 1 - %v", pool.Endpoints[i].Name, got, lost)
+				}
+			}
+		})
+	}
+}

@@ -24,7 +24,7 @@ const (
 	goodTTFT, goodTPOT = 2, 0.05
 )
 
-// runChoices has each peer, before servers of its own, serve the same clients, in each run others, and in another order.
+// runChoices has each peer, before servers of its own, serve the same clients; each run has others, and another order.
 func runChoices(ctx context.Context, o options, st *stack.Stack, out io.Writer) ([]record, error) {
 	var all []record
 	for n := range o.runs {

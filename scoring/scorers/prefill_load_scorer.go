@@ -15,8 +15,8 @@ type prefillLoadScorerParameters struct {
 	// beside none then weigh as much as 4,000 beside 1,000.
 	Transform string
 	// EvictionCost is how many further times a token of the request counts that takes the place of another one in the
-	// endpoint's cache, if all of those are asked for again. It has no effect without a prefix-cache-scorer that matches
-	// prompts by itself.
+	// endpoint's cache, if all of those are asked for again. It has no effect without a prefix-cache-scorer that
+	// matches prompts by itself.
 	EvictionCost float64
 }
 

@@ -289,18 +289,19 @@ func (p *Prompts) decided(s *step) {
 	if len(s.Chains) == 0 || p.former(s.primary, s.Time) {
 		return
 	}
-	believed := 0
-	known, has := p.recall(s)
+	believed, known := 0, memory{}
 	for i := range s.Chains {
 		chain := &s.Chains[i]
 		for index := range p.indexes {
 			if !p.learns(index, chain.ID) {
 				continue
 			}
-			if list := p.list(s.primary, index); i > 0 || index > 0 || has < 0 {
-				has = p.await(list, chain.Blocks)
-			} else {
+			list, has := p.list(s.primary, index), 0
+			if i == 0 && index == 0 {
+				known, has = p.recall(s)
 				p.tentative.Add(list, chain.Blocks[has:])
+			} else {
+				has = p.await(list, chain.Blocks)
 			}
 			if s.prefill != s.primary {
 				p.await(p.list(s.prefill, index), chain.Blocks)
@@ -333,16 +334,16 @@ func (p *Prompts) settle(list int, blocks []uint64, growth Chain, first int) {
 	}
 }
 
-// recall notes what is known of a decision's first chain, if reports are to correct it, and how many of its blocks are
-// believed; below 0 if they are not.
+// recall notes what is known of a decision's first chain, if reports are to correct it, and returns how many of its
+// blocks are believed.
 func (p *Prompts) recall(s *step) (m memory, believed int) {
 	list, chain := p.list(s.primary, 0), &s.Chains[0]
 	m.blockBytes, m.doubleEvery = blockBytes(chain.ID)
-	if !p.shared || m.blockBytes == 0 || uint(list) >= uint(len(p.answered.lists)) ||
-		p.answered.lists[list].trust == everything {
-		return memory{}, -1
+	if m.blockBytes == 0 || uint(list) >= uint(len(p.answered.lists)) || p.answered.lists[list].trust == everything {
+		return memory{}, p.answered.Match(list, chain.Blocks)
 	}
 	m.bytes = s.PromptBytes
+	// Not in the return itself: TinyGo would read m before the call that changes it.
 	believed = p.answered.recall(list, chain.Blocks, &m)
 	return m, believed
 }

@@ -17,7 +17,7 @@ import (
 // requests wait where it has the least to compute.
 func TestEvictionCost(t *testing.T) {
 	const tokens, threshold = 1600, 1 << 16
-	cached, other := strings.Repeat("0123456789abcdef", tokens/4), strings.Repeat("another one that ", tokens/4)[:tokens*4]
+	cached, other := strings.Repeat("0123456789abcdef", tokens/4), strings.Repeat("another one than", tokens/4)
 	own := float64(tokens) / threshold
 	tests := []struct {
 		name    string
@@ -56,7 +56,8 @@ func TestEvictionCost(t *testing.T) {
 			ask := func(prompt string) *plantest.Trace {
 				var scan openai.Request
 				c.Request = scoring.Request{Now: plantest.Now}
-				if f := c.Request.Read(&scan, openai.APICompletions, []byte(`{"model":"m","prompt":"`+prompt+`"}`)); f != nil {
+				body := []byte(`{"model":"m","prompt":"` + prompt + `"}`)
+				if f := c.Request.Read(&scan, openai.APICompletions, body); f != nil {
 					t.Fatal(f)
 				}
 				return plantest.Decide(plan, c)
@@ -65,7 +66,8 @@ func TestEvictionCost(t *testing.T) {
 			for lease := range uint32(3) {
 				ask(cached)
 				plan.Record(c, event)
-				event.Lease, event.Time, event.Primary = lease+1, plantest.Now, journal.EndpointID(pool.Endpoints[0].Name)
+				event.Lease, event.Time = lease+1, plantest.Now
+				event.Primary = journal.EndpointID(pool.Endpoints[0].Name)
 				pool.State.Apply(event)
 				pool.State.Apply(&journal.Event{Kind: journal.Completion, Lease: lease + 1, Primary: event.Primary,
 					Time: plantest.Now, Status: 200, TTFTMicros: 5, Ended: journal.EndedWhole})

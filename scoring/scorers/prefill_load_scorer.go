@@ -69,7 +69,7 @@ func addEvictions(c *scoring.Cycle, cost float64, candidates []*scoring.Endpoint
 	}
 	least := slices.Min(loads)
 	for i, e := range candidates {
-		if loads[i] == least && c.Waiting(e) > 0 {
+		if loads[i] == least && c.Fresh(e) && c.Waiting(e) > 0 {
 			return
 		}
 	}

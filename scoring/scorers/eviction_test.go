@@ -29,8 +29,8 @@ func TestEvictionCost(t *testing.T) {
 	}{
 		{"no cost", 0, other, [2]int{100, 100}, [2]int{}, [2]float64{own, own}},
 		{"nothing told of caches", 8, other, [2]int{}, [2]int{}, [2]float64{own, own}},
-		{"one is full", 8, other, [2]int{100, 100}, [2]int{}, [2]float64{own * (1 + 8*2./3), own}},
-		{"half full", 8, other, [2]int{200, 100}, [2]int{}, [2]float64{own * (1 + 8*2./3/4), own}},
+		{"one is full", 8, other, [2]int{100, 100}, [2]int{}, [2]float64{own * (1 + 8*4./9), own}},
+		{"half full", 8, other, [2]int{200, 100}, [2]int{}, [2]float64{own * (1 + 8*4./9/4), own}},
 		{"what is cached costs nothing", 8, cached, [2]int{100, 100}, [2]int{}, [2]float64{0, own}},
 		{"requests wait at one that has the least", 8, other, [2]int{100, 100}, [2]int{0, 1}, [2]float64{own, own}},
 		{"requests wait elsewhere", 8, cached, [2]int{100, 100}, [2]int{0, 1}, [2]float64{0, own}},

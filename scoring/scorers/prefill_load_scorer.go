@@ -31,7 +31,7 @@ type prefillLoadScorerParameters struct {
 //
 // What a request has computed takes the place of other prompts where the cache is full, and they have to be computed
 // again if they come again. With evictionCost the request's own tokens that are not cached count 1 + evictionCost x
-// reuse x full^2 times, where reuse is which part of the prompts of late was found in a cache, and full is which part
+// (reuse x full)^2 times, where reuse is which part of the prompts of late was found in a cache, and full is which part
 // of the endpoint's cache is taken, as far as is known. Where requests wait at the endpoint that has the least to
 // compute they count once: it has no room for what it has.
 //
@@ -64,7 +64,8 @@ func addEvictions(c *scoring.Cycle, cost float64, candidates []*scoring.Endpoint
 		return
 	}
 	prompts := c.Pool.State.Prefix
-	if cost *= prompts.Reuse(); cost == 0 || len(loads) == 0 {
+	reuse := prompts.Reuse()
+	if cost *= reuse * reuse; cost == 0 || len(loads) == 0 {
 		return
 	}
 	least := slices.Min(loads)

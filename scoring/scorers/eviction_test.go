@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pintle-dev/pintle/journal"
-	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
 	"github.com/pintle-dev/pintle/state"
@@ -53,26 +51,10 @@ func TestEvictionCost(t *testing.T) {
 				}
 			}
 			c := plantest.Cycle(pool, 1)
-			ask := func(prompt string) *plantest.Trace {
-				var scan openai.Request
-				c.Request = scoring.Request{Now: plantest.Now}
-				body := []byte(`{"model":"m","prompt":"` + prompt + `"}`)
-				if f := c.Request.Read(&scan, openai.APICompletions, body); f != nil {
-					t.Fatal(f)
-				}
-				return plantest.Decide(plan, c)
-			}
-			event := new(journal.Event)
 			for lease := range uint32(3) {
-				ask(cached)
-				plan.Record(c, event)
-				event.Lease, event.Time = lease+1, plantest.Now
-				event.Primary = journal.EndpointID(pool.Endpoints[0].Name)
-				pool.State.Apply(event)
-				pool.State.Apply(&journal.Event{Kind: journal.Completion, Lease: lease + 1, Primary: event.Primary,
-					Time: plantest.Now, Status: 200, TTFTMicros: 5, Ended: journal.EndedWhole})
+				serve(t, plan, c, cached, lease+1)
 			}
-			scores := ask(tt.prompt).Scores["prefill-load-scorer"]
+			scores := ask(t, plan, c, tt.prompt).Scores["prefill-load-scorer"]
 			for i, lost := range tt.lost {
 				if got := 1 - scores[pool.Endpoints[i].Name]; math.Abs(got-lost) > 1e-6 {
 					t.Errorf("%s scores 1 - %v, want 1 - %v", pool.Endpoints[i].Name, got, lost)

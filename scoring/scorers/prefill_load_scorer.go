@@ -26,8 +26,9 @@ type prefillLoadScorerParameters struct {
 // or ten thousand.
 //
 // Formula: 1 - min(t, thresholdTokens) / thresholdTokens, where t = tokens in flight + the request's own tokens that
-// are not cached; with transform root 1 less the square root of that part. Tokens of endpoints that compute prompts
-// slower or faster than the mean, as their answers tell, count for as many more or fewer.
+// are not cached; with transform root 1 less the square root of that part, and t less the fewest own tokens that the
+// request has at any of the endpoints, which it costs wherever it goes. Tokens of endpoints that compute prompts slower
+// or faster than the mean, as their answers tell, count for as many more or fewer.
 //
 // What a request has computed takes the place of other prompts where the cache is full, and they have to be computed
 // again if they come again. With evictionCost the request's own tokens that are not cached count 1 + evictionCost x

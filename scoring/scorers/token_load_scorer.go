@@ -23,7 +23,7 @@ type tokenLoadScorer struct {
 	learns    bool
 	root      bool    // see prefillLoadScorerParameters.Transform
 	eviction  float64 // see prefillLoadScorerParameters.EvictionCost
-	rates     []float64
+	slowness  []float64
 }
 
 type tokenLoadScorerParameters struct {
@@ -62,34 +62,37 @@ func (s *tokenLoadScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint
 	if s.eviction > 0 {
 		addEvictions(c, s.eviction, candidates, scores)
 	}
-	mean := s.learn(c, candidates)
+	s.learn(c, candidates)
+	least := math.Inf(1)
+	for i, slowness := range s.slowness {
+		scores[i] *= slowness
+		least = min(least, scores[i])
+	}
 	for i, e := range candidates {
-		tokens := scores[i] + float64(c.TokensInFlight(e))
-		if mean > 0 {
-			tokens *= mean / s.rates[i]
-		}
-		load := min(tokens, s.threshold) / s.threshold
+		tokens := scores[i] + float64(c.TokensInFlight(e))*s.slowness[i]
 		if s.root {
-			load = math.Sqrt(load)
+			scores[i] = 1 - math.Sqrt(min(tokens-least, s.threshold)/s.threshold)
+			continue
 		}
-		scores[i] = 1 - load
+		scores[i] = 1 - min(tokens, s.threshold)/s.threshold
 	}
 }
 
-// learn sets rates to what the candidates compute in a second and returns their mean, 0 where that is not known.
-func (s *tokenLoadScorer) learn(c *scoring.Cycle, candidates []*scoring.Endpoint) (mean float64) {
-	s.rates = s.rates[:0]
-	if !s.learns {
-		return 0
-	}
-	sum := 0.0
+// learn sets slowness to how many times as long as the mean of the candidates each one computes a token, 1 for all
+// where that is not known of each.
+func (s *tokenLoadScorer) learn(c *scoring.Cycle, candidates []*scoring.Endpoint) {
+	s.slowness = s.slowness[:0]
+	sum, known := 0.0, s.learns
 	for _, e := range candidates {
 		rate, ok := c.Throughput(e)
-		if !ok {
-			return 0
-		}
-		s.rates = append(s.rates, rate)
+		known = known && ok
 		sum += rate
+		s.slowness = append(s.slowness, rate)
 	}
-	return sum / float64(len(candidates))
+	mean := sum / float64(len(candidates))
+	for i, rate := range s.slowness {
+		if s.slowness[i] = 1; known {
+			s.slowness[i] = mean / rate
+		}
+	}
 }

@@ -28,7 +28,8 @@ type prefillLoadScorerParameters struct {
 // Formula: 1 - min(t, thresholdTokens) / thresholdTokens, where t = tokens in flight + the request's own tokens that
 // are not cached; with transform root 1 less the square root of that part, and t less the fewest own tokens that the
 // request has at any of the endpoints, which it costs wherever it goes. Tokens of endpoints that compute prompts slower
-// or faster than the mean, as their answers tell, count for as many more or fewer.
+// or faster than the mean, as their answers tell, count for as many more or fewer. The more of late prompts was found
+// cached, the less they do so: a slow endpoint has as much room, and what it has need not be computed.
 //
 // What a request has computed takes the place of other prompts where the cache is full, and they have to be computed
 // again if they come again. With evictionCost the request's own tokens that are not cached count 1 + evictionCost x
@@ -55,18 +56,14 @@ func NewPrefillLoadScorer(b *scoring.Builder) scoring.Plugin {
 	b.NeedLoad("", "")
 	b.State().Speeds = true
 	return &prefillLoadScorer{tokenLoadScorer{
-		threshold: float64(p.ThresholdTokens), learns: true, root: p.Transform == "root", eviction: p.EvictionCost,
+		threshold: float64(p.ThresholdTokens), learns: true, byNews: true, root: p.Transform == "root", eviction: p.EvictionCost,
 	}}
 }
 
 // addEvictions adds to the tokens that candidates have to compute what takes other prompts' place.
 func addEvictions(c *scoring.Cycle, cost float64, candidates []*scoring.Endpoint, loads []float64) {
-	if c.Pool.State == nil || c.Pool.State.Prefix == nil {
-		return
-	}
-	prompts := c.Pool.State.Prefix
-	reuse := prompts.Reuse()
-	if cost *= reuse * reuse; cost == 0 || len(loads) == 0 {
+	again := reuse(c)
+	if cost *= again * again; cost == 0 || len(loads) == 0 {
 		return
 	}
 	least := slices.Min(loads)
@@ -76,7 +73,15 @@ func addEvictions(c *scoring.Cycle, cost float64, candidates []*scoring.Endpoint
 		}
 	}
 	for i, e := range candidates {
-		full := prompts.Full(e.StateIndex)
+		full := c.Pool.State.Prefix.Full(e.StateIndex)
 		loads[i] += loads[i] * cost * full * full
 	}
+}
+
+// reuse is which part of the prompts of late was found in a cache, 0 without an index of them.
+func reuse(c *scoring.Cycle) float64 {
+	if c.Pool.State == nil || c.Pool.State.Prefix == nil {
+		return 0
+	}
+	return c.Pool.State.Prefix.Reuse()
 }

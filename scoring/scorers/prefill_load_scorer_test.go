@@ -55,6 +55,36 @@ func TestPrefillLoadRoot(t *testing.T) {
 	}
 }
 
+// TestPrefillLoadByNews: the more prompts come again, the less it counts that an endpoint is slow.
+func TestPrefillLoadByNews(t *testing.T) {
+	prompt := strings.Repeat("a beginning that is shared......", 800)
+	// dearer is how much more a token of a new prompt costs at the slow endpoint than at the fast one.
+	dearer := func(times uint32) float64 {
+		plan := plantest.Plan(t, `{"plugins": [
+			{"type": "prefix-cache-scorer", "parameters": {"blockSizeTokens": 64, "maxPrefixBlocksToMatch": 1024}},
+			{"type": "prefill-load-scorer"}]}`, plantest.Neutral)
+		pool := plantest.Pool(make([]scoring.Endpoint, 2)...)
+		answered(pool, plan, 1000, 4000)
+		c := plantest.Cycle(pool, 1)
+		for lease := range times {
+			serve(t, plan, c, prompt, 1000+lease)
+		}
+		scores := ask(t, plan, c, strings.Repeat("new.", 1600)).Scores["prefill-load-scorer"]
+		return (1 - scores[pool.Endpoints[0].Name]) / (1 - scores[pool.Endpoints[1].Name])
+	}
+	all := dearer(1)
+	if math.Abs(all-4) > 0.25 {
+		t.Fatalf("where all prompts are new a token costs %.3f, want about 4", all)
+	}
+	for times, reuse := range map[uint32]float64{2: 1. / 2, 4: 3. / 4} {
+		slow, fast := (1+all)/2, (1+1/all)/2 // over the mean of both
+		want := (reuse + (1-reuse)*slow) / (reuse + (1-reuse)*fast)
+		if got := dearer(times); math.Abs(got-want) > 0.02 {
+			t.Errorf("where %v of the prompts come again a token costs %.3f, want %.3f", reuse, got, want)
+		}
+	}
+}
+
 // ask decides on a prompt.
 func ask(t *testing.T, plan *scoring.Plan, c *scoring.Cycle, prompt string) *plantest.Trace {
 	t.Helper()

@@ -21,9 +21,11 @@ import (
 type tokenLoadScorer struct {
 	threshold float64
 	learns    bool
-	root      bool    // see prefillLoadScorerParameters.Transform
-	eviction  float64 // see prefillLoadScorerParameters.EvictionCost
-	slowness  []float64
+	// byNews has speeds count as far as prompts are new.
+	byNews   bool
+	root     bool    // see prefillLoadScorerParameters.Transform
+	eviction float64 // see prefillLoadScorerParameters.EvictionCost
+	slowness []float64
 }
 
 type tokenLoadScorerParameters struct {
@@ -79,7 +81,7 @@ func (s *tokenLoadScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint
 }
 
 // learn sets slowness to how many times as long as the mean of the candidates each one computes a token, 1 for all
-// where that is not known of each.
+// where that is not known of each, and nearer to 1 by news.
 func (s *tokenLoadScorer) learn(c *scoring.Cycle, candidates []*scoring.Endpoint) {
 	s.slowness = s.slowness[:0]
 	sum, known := 0.0, s.learns
@@ -89,10 +91,13 @@ func (s *tokenLoadScorer) learn(c *scoring.Cycle, candidates []*scoring.Endpoint
 		sum += rate
 		s.slowness = append(s.slowness, rate)
 	}
-	mean := sum / float64(len(candidates))
+	mean, news := sum/float64(len(candidates)), 1.0
+	if s.byNews {
+		news -= reuse(c)
+	}
 	for i, rate := range s.slowness {
 		if s.slowness[i] = 1; known {
-			s.slowness[i] = mean / rate
+			s.slowness[i] += news * (mean/rate - 1)
 		}
 	}
 }

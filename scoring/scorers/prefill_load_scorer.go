@@ -56,7 +56,8 @@ func NewPrefillLoadScorer(b *scoring.Builder) scoring.Plugin {
 	b.NeedLoad("", "")
 	b.State().Speeds = true
 	return &prefillLoadScorer{tokenLoadScorer{
-		threshold: float64(p.ThresholdTokens), learns: true, byNews: true, root: p.Transform == "root", eviction: p.EvictionCost,
+		threshold: float64(p.ThresholdTokens), learns: true, byNews: true,
+		root: p.Transform == "root", eviction: p.EvictionCost,
 	}}
 }
 

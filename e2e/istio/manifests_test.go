@@ -17,6 +17,7 @@ import (
 
 	"github.com/pintle-dev/pintle/e2e/istio/mesh"
 	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/internal/shipped"
 )
 
 // overlays are all that is shipped, with the chart's values that say the same.
@@ -40,14 +41,19 @@ var overlays = []struct{ name, values string }{
 		sidecar: {kubernetes: {pools: [{inferencePool: model-servers, namespace: default}]}}}`},
 }
 
-// scorers are the first plug-ins of the shipped EndpointPickerConfig, and ranked is it with several endpoints picked.
-const (
-	scorers = `{type: queue-scorer}, {type: kv-cache-utilization-scorer},
-	{type: running-requests-size-scorer, parameters: {scale: 16}},
-	{type: prefix-cache-scorer, parameters: {doubleEveryBlocks: 32}},
-	{type: prefill-load-scorer, parameters: {transform: root}}`
-	ranked = `{plugins: [` + scorers + `, {type: max-score-picker, parameters: {maxNumOfEndpoints: 3}}]}`
+// scorers are the plug-ins of the shipped EndpointPickerConfig but the picker, as a list without its brackets, and
+// ranked is that document with several endpoints picked.
+var (
+	scorers = strings.TrimSuffix(between(shipped.JSON(), `"plugins":[`, `]`), `,{"type":"max-score-picker"}`)
+	ranked  = `{plugins: [` + scorers + `, {type: max-score-picker, parameters: {maxNumOfEndpoints: 3}}]}`
 )
+
+// between is what stands in a text after the first begin, up to the next end.
+func between(text, begin, end string) string {
+	_, text, _ = strings.Cut(text, begin)
+	text, _, _ = strings.Cut(text, end)
+	return text
+}
 
 // TestManifests: what is shipped renders, passes Istio's own validation without a cluster, and is taken as it is by the
 // API.

@@ -69,12 +69,20 @@ const tokensInFlight = `{"apiVersion": "llm-d.ai/v1alpha1", "kind": "EndpointPic
 	"schedulingProfiles": [{"name": "default", "plugins": [{"pluginRef": "prefix-cache-affinity-filter"},
 		{"pluginRef": "token-load-scorer"}]}]}`
 
-// shipped is internal/shipped's, requestsAlone the same without tokens in flight.
+// shipped is a copy of internal/shipped's, which needs more than a module can do to be read; requestsAlone is without
+// tokens in flight.
 const (
-	shipped = `{"config": {"plugins": [{"type": "queue-scorer"}, {"type": "kv-cache-utilization-scorer"},
+	shipped = `{"config": {"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "EndpointPickerConfig",
+	"plugins": [{"type": "queue-scorer"}, {"type": "kv-cache-utilization-scorer"},
 	{"type": "running-requests-size-scorer", "parameters": {"scale": 16}},
-	{"type": "prefill-load-scorer", "parameters": {"transform": "root"}},
-	{"type": "prefix-cache-scorer", "parameters": {"doubleEveryBlocks": 32}}, {"type": "max-score-picker"}]}}`
+	{"type": "prefix-cache-scorer", "parameters": {"doubleEveryBlocks": 32}},
+	{"type": "prefill-load-scorer", "parameters": {"transform": "root", "evictionCost": 8}},
+	{"type": "max-score-picker"}],
+	"schedulingProfiles": [{"name": "default", "plugins": [{"pluginRef": "queue-scorer", "weight": 2},
+		{"pluginRef": "kv-cache-utilization-scorer", "weight": 2},
+		{"pluginRef": "running-requests-size-scorer", "weight": 5},
+		{"pluginRef": "prefix-cache-scorer", "weight": 4}, {"pluginRef": "prefill-load-scorer", "weight": 12},
+		{"pluginRef": "max-score-picker"}]}]}}`
 	requestsAlone = `{"config": {"plugins": [{"type": "queue-scorer"}, {"type": "kv-cache-utilization-scorer"},
 	{"type": "running-requests-size-scorer", "parameters": {"scale": 16}},
 	{"type": "prefix-cache-scorer"}, {"type": "max-score-picker"}]}}`

@@ -1,27 +1,21 @@
 package cases
 
-import "testing"
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
 
-func TestPiecesDoNotAllocate(t *testing.T) {
-	for _, c := range All {
-		t.Run(c.Name, func(t *testing.T) {
-			piece := c.Prepare()
-			if n := testing.AllocsPerRun(50, piece); n != 0 {
-				t.Errorf("got %v allocations, want none", n)
-			}
-		})
-	}
-}
+	source "github.com/pintle-dev/pintle/internal/shipped"
+)
 
-// The prefix case finds what it is there to find.
-func TestPrefixCaseMatches(t *testing.T) {
-	b := newBench(onlyPrefix, endpoints)
-	fillPrefixes(b)
-	b.decide()
-	for i := range b.cycle.Pool.Endpoints {
-		want := (1 + i*(blocks-1)/(endpoints-1)) * 16
-		if got := b.cycle.CachedTokens(&b.cycle.Pool.Endpoints[i]); got != want {
-			t.Errorf("endpoint %d: got %d cached tokens, want %d", i, got, want)
+func TestShipped(t *testing.T) {
+	var got, want any
+	for text, into := range map[string]*any{shipped: &got, `{"config":` + source.JSON() + `}`: &want} {
+		if err := json.Unmarshal([]byte(text), into); err != nil {
+			t.Fatal(err)
 		}
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("what is timed as shipped is\n%v, want\n%v", got, want)
 	}
 }

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"testing"
 )
 
@@ -18,12 +17,8 @@ func TestCapacityIsLearnt(t *testing.T) {
 		for range tries {
 			got, _ := f.sendTo(t, "prefix", "/v1/completions", body, false)
 			wantServer(t, got, "sim-0")
-			var explanation struct{ Scores [][]any }
-			if err := json.Unmarshal([]byte(got.Header.Get("X-Pintle-Explain")), &explanation); err != nil {
-				t.Fatalf("x-pintle-explain is %q: %v", got.Header.Get("X-Pintle-Explain"), err)
-			}
-			if len(explanation.Scores) > 0 && len(explanation.Scores[0]) > 3 {
-				score, _ = explanation.Scores[0][3].(float64)
+			if lines := explained(t, got).Scores; len(lines) > 0 && len(lines[0]) > 3 {
+				score, _ = lines[0][3].(float64)
 			}
 			if score >= learnt {
 				return

@@ -1,22 +1,21 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
-
-	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 // evictions has what a prompt takes the place of in a cache count.
 const evictions = `{
 	"plugins": [{"type": "prefix-cache-scorer"}, {"type": "max-score-picker"},
-		{"type": "prefill-load-scorer", "parameters": {"thresholdTokens": 65536, "evictionCost": 8}}],
+		{"type": "prefill-load-scorer", "parameters": {
+			"thresholdTokens": 65536, "transform": "root", "evictionCost": 8}}],
 	"schedulingProfiles": [{"name": "default", "plugins": [{"pluginRef": "prefix-cache-scorer", "weight": 0},
 		{"pluginRef": "prefill-load-scorer"}, {"pluginRef": "max-score-picker"}]}]}`
 
-// TestEvictionCost: where prompts come again, a new one does not go where the cache is full of them.
+// TestEvictionCost: where prompts come again, a new one does not go where the cache is full of them, and by the root it
+// costs nothing where it costs the least.
 func TestEvictionCost(t *testing.T) {
 	const blockTokens, blocks = 64, 20
 	inCells(t, func(t *testing.T, f *fixture) {
@@ -43,30 +42,17 @@ func TestEvictionCost(t *testing.T) {
 			wantServer(t, got, first)
 		}
 		got, _ := f.sendTo(t, "evictions", "/v1/completions", prompt("and what is new.."), false)
-		scores := scoresOf(t, got)
+		scores := scoresOf(t, got, "prefill-load-scorer")
 		full, free := pool[0], pool[1]
 		if first != "sim-0" {
 			full, free = free, full
+		}
+		if scores[free.Name] != 1 {
+			t.Errorf("the new prompt has a score of %v where it costs the least, want 1", scores[free.Name])
 		}
 		if got.Server() == first || scores[full.Name] >= scores[free.Name] {
 			t.Errorf("the new prompt went to %s, by scores of %v where the cache is full and %v where it is free",
 				got.Server(), scores[full.Name], scores[free.Name])
 		}
 	})
-}
-
-// scoresOf are those that prefill-load-scorer gave, by endpoint, of a plug-in with debug.
-func scoresOf(t *testing.T, got harness.Answer) map[string]float64 {
-	t.Helper()
-	var explanation struct{ Scores [][]any }
-	if err := json.Unmarshal([]byte(got.Header.Get("X-Pintle-Explain")), &explanation); err != nil {
-		t.Fatalf("x-pintle-explain is %q: %v", got.Header.Get("X-Pintle-Explain"), err)
-	}
-	scores := map[string]float64{}
-	for _, row := range explanation.Scores {
-		if len(row) == 4 && row[2] == "prefill-load-scorer" {
-			scores[row[1].(string)] = row[3].(float64)
-		}
-	}
-	return scores
 }

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -195,16 +194,20 @@ func (f *fleet) ask(gateway int, listener, prompt string) harness.Answer {
 	return got
 }
 
-// scores are those that the decision of an answer went by, by server.
+// scores are those that the decision of an answer went by, by server, where one scorer gives them.
 func scores(t *testing.T, a harness.Answer) map[string]float64 {
 	t.Helper()
-	var explanation struct{ Scores [][]any }
-	if err := json.Unmarshal([]byte(a.Header.Get("X-Pintle-Explain")), &explanation); err != nil {
-		t.Fatalf("x-pintle-explain is %q: %v", a.Header.Get("X-Pintle-Explain"), err)
-	}
+	return scoresOf(t, a, "")
+}
+
+// scoresOf are those that one scorer gave, or where the name is empty any.
+func scoresOf(t *testing.T, a harness.Answer, scorer string) map[string]float64 {
+	t.Helper()
 	all := map[string]float64{}
-	for _, line := range explanation.Scores {
-		all[line[1].(string)], _ = line[3].(float64)
+	for _, line := range explained(t, a).Scores {
+		if scorer == "" || line[2] == scorer {
+			all[line[1].(string)], _ = line[3].(float64)
+		}
 	}
 	return all
 }

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
@@ -51,12 +50,8 @@ func TestContextLength(t *testing.T) {
 			for i := range 6 {
 				got, _ := f.sendTo(t, "context", "/v1/completions", tokens(test.tokens), i%2 == 1)
 				wantServer(t, got, test.server)
-				var explanation struct{ Scores [][]any }
-				if err := json.Unmarshal([]byte(got.Header.Get("X-Pintle-Explain")), &explanation); err != nil {
-					t.Fatalf("x-pintle-explain is %q: %v", got.Header.Get("X-Pintle-Explain"), err)
-				}
 				var scores []float64
-				for _, line := range explanation.Scores {
+				for _, line := range explained(t, got).Scores {
 					score, _ := line[3].(float64)
 					scores = append(scores, math.Round(score*100)/100)
 				}

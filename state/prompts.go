@@ -339,7 +339,7 @@ func (p *Prompts) settle(list int, blocks []uint64, growth Chain, first int) {
 func (p *Prompts) recall(s *step) (m memory, believed int) {
 	list, chain := p.list(s.primary, 0), &s.Chains[0]
 	m.blockBytes, m.doubleEvery = blockBytes(chain.ID)
-	if m.blockBytes == 0 || uint(list) >= uint(len(p.answered.lists)) || p.answered.lists[list].trust == everything {
+	if _, ok := p.room(s.primary); !ok || m.blockBytes == 0 {
 		return memory{}, p.answered.Match(list, chain.Blocks)
 	}
 	m.bytes = s.PromptBytes
@@ -411,21 +411,28 @@ func (p *Prompts) Len(index int) int { return p.answered.believed(p.list(index, 
 
 // Capacity is how many first blocks an endpoint is believed to have room for; ok is false where nobody asked.
 func (p *Prompts) Capacity(index int) (blocks int, ok bool) {
-	list := p.list(index, 0)
+	room, ok := p.room(index)
+	return int(room) / p.chains, ok
+}
+
+// room is how much the list of an endpoint in the first index is believed to have room for; ok is false where nobody
+// asked.
+func (p *Prompts) room(endpoint int) (room uint32, ok bool) {
+	list := p.list(endpoint, 0)
 	if uint(list) >= uint(len(p.answered.lists)) || p.answered.lists[list].trust == everything {
 		return 0, false
 	}
-	return int(p.answered.lists[list].trust) / p.chains, true
+	return p.answered.lists[list].trust, true
 }
 
 // Full is which part of its room an endpoint's blocks are believed to take, 0 to 1; 0 where nobody said how much room
 // there is.
 func (p *Prompts) Full(index int) float64 {
-	list := p.list(index, 0)
-	if uint(list) >= uint(len(p.answered.lists)) || p.answered.lists[list].trust == everything {
+	room, ok := p.room(index)
+	if !ok {
 		return 0
 	}
-	return float64(p.answered.believed(list)) / float64(p.answered.lists[list].trust)
+	return float64(p.Len(index)) / float64(room)
 }
 
 // Reuse is which part of the prompts of late was believed to be cached where they went, 0 to 1.

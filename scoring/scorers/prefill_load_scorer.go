@@ -42,7 +42,12 @@ type prefillLoadScorerParameters struct {
 // Missing data: none; it needs no metrics.
 //
 // Source: Pintle; token-load-scorer without queueThresholdTokens is the same for llm-d's documents.
-type prefillLoadScorer struct{ tokenLoadScorer }
+type prefillLoadScorer struct {
+	threshold    float64
+	root         bool
+	evictionCost float64
+	paces        paces
+}
 
 // defaultPrefillTokens is some 20 s of prompts on two H100.
 const defaultPrefillTokens = 1 << 18
@@ -55,34 +60,53 @@ func NewPrefillLoadScorer(b *scoring.Builder) scoring.Plugin {
 	b.Float("evictionCost", &p.EvictionCost, 0, 1000)
 	b.NeedLoad("", "")
 	b.State().Speeds = true
-	return &prefillLoadScorer{tokenLoadScorer{
-		threshold: float64(p.ThresholdTokens), learns: true, byNews: true,
-		root: p.Transform == "root", eviction: p.EvictionCost,
-	}}
+	return &prefillLoadScorer{
+		threshold: float64(p.ThresholdTokens), root: p.Transform == "root", evictionCost: p.EvictionCost,
+	}
 }
 
-// addEvictions adds to the tokens that candidates have to compute what takes other prompts' place.
-func addEvictions(c *scoring.Cycle, cost float64, candidates []*scoring.Endpoint, loads []float64) {
-	again := reuse(c)
-	if cost *= again * again; cost == 0 || len(loads) == 0 {
-		return
+// ReadsCachedTokens implements scoring.PrefixReader.
+func (*prefillLoadScorer) ReadsCachedTokens() {}
+
+// Score implements scoring.Scorer.
+func (s *prefillLoadScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
+	c.RequestLoads(candidates, scores)
+	reuse := 0.0
+	if c.Pool.State != nil && c.Pool.State.Prefix != nil {
+		reuse = c.Pool.State.Prefix.Reuse()
+	}
+	if cost := s.evictionCost * reuse * reuse; cost > 0 && !waitsAtLeast(c, candidates, scores) {
+		for i, e := range candidates {
+			full := c.Pool.State.Prefix.Full(e.StateIndex)
+			scores[i] += scores[i] * cost * full * full
+		}
+	}
+	least := math.Inf(1)
+	slowness := s.paces.slowness(c, candidates, 1-reuse)
+	for i := range candidates {
+		scores[i] *= slowness[i]
+		least = min(least, scores[i])
+	}
+	for i, e := range candidates {
+		tokens := scores[i] + float64(c.TokensInFlight(e))*slowness[i]
+		if s.root {
+			scores[i] = 1 - math.Sqrt(min(tokens-least, s.threshold)/s.threshold)
+			continue
+		}
+		scores[i] = 1 - min(tokens, s.threshold)/s.threshold
+	}
+}
+
+// waitsAtLeast reports whether requests wait at an endpoint that has the least of the loads.
+func waitsAtLeast(c *scoring.Cycle, candidates []*scoring.Endpoint, loads []float64) bool {
+	if len(loads) == 0 {
+		return false
 	}
 	least := slices.Min(loads)
 	for i, e := range candidates {
 		if loads[i] == least && c.Fresh(e) && c.Waiting(e) > 0 {
-			return
+			return true
 		}
 	}
-	for i, e := range candidates {
-		full := c.Pool.State.Prefix.Full(e.StateIndex)
-		loads[i] += loads[i] * cost * full * full
-	}
-}
-
-// reuse is which part of the prompts of late was found in a cache, 0 without an index of them.
-func reuse(c *scoring.Cycle) float64 {
-	if c.Pool.State == nil || c.Pool.State.Prefix == nil {
-		return 0
-	}
-	return c.Pool.State.Prefix.Reuse()
+	return false
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/pintle-dev/pintle/journal"
-	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
 	"github.com/pintle-dev/pintle/state"
@@ -22,15 +21,9 @@ func repeated(t *testing.T, config string) (last *plantest.Trace, recorded *jour
 	pool.State = state.New(plan.StateOptions())
 	pool.Enter()
 	c := plantest.Cycle(pool, 1)
-	body := []byte(`{"model":"m","prompt":"` + strings.Repeat("0123456789abcdef", 400) + `"}`)
-	var scan openai.Request
 	event := new(journal.Event)
 	for range 3 {
-		c.Request = scoring.Request{Now: plantest.Now}
-		if f := c.Request.Read(&scan, openai.APICompletions, body); f != nil {
-			t.Fatal(f)
-		}
-		last = plantest.Decide(plan, c)
+		last = ask(t, plan, c, strings.Repeat("0123456789abcdef", 400))
 		plan.Record(c, event)
 		event.Lease++
 		event.Time = plantest.Now
@@ -60,14 +53,9 @@ func TestCachedOfGrowingBlocks(t *testing.T) {
 	pool.State = state.New(plan.StateOptions())
 	pool.Enter()
 	c := plantest.Cycle(pool, 1)
-	var scan openai.Request
 	event := new(journal.Event)
-	ask := func(prompt string) float64 {
-		c.Request = scoring.Request{Now: plantest.Now}
-		if f := c.Request.Read(&scan, openai.APICompletions, []byte(`{"model":"m","prompt":"`+prompt+`"}`)); f != nil {
-			t.Fatal(f)
-		}
-		trace := plantest.Decide(plan, c)
+	total := func(prompt string) float64 {
+		trace := ask(t, plan, c, prompt)
 		plan.Record(c, event)
 		event.Lease++
 		event.Time = plantest.Now
@@ -75,7 +63,7 @@ func TestCachedOfGrowingBlocks(t *testing.T) {
 		return trace.Totals[pool.Endpoints[0].Name]
 	}
 	said := strings.Repeat("0123456789abcdef", 400) // 4 blocks of 64 bytes, of 128, 256 and 512, and 2 of 1,024
-	ask(said)
+	total(said)
 	for _, tt := range []struct {
 		prompt string
 		score  float64
@@ -85,7 +73,7 @@ func TestCachedOfGrowingBlocks(t *testing.T) {
 		{said[:1000] + strings.Repeat("x", 5400), 768. / 5888, 192 /* tokens of 4 + 4 blocks */},
 		{said[:100] + "x", 1, 16},
 	} {
-		score := ask(tt.prompt)
+		score := total(tt.prompt)
 		if math.Abs(score-tt.score) > 1e-9 || event.PredictedTokens != tt.cached {
 			t.Errorf("%.20s...: got a score of %v and %d tokens, want %v and %d", tt.prompt, score,
 				event.PredictedTokens, tt.score, tt.cached)

@@ -20,12 +20,9 @@ import (
 // Source: llm-d, token-load-scorer.
 type tokenLoadScorer struct {
 	threshold float64
-	learns    bool
-	// byNews has speeds count as far as prompts are new.
-	byNews   bool
-	root     bool    // see prefillLoadScorerParameters.Transform
-	eviction float64 // see prefillLoadScorerParameters.EvictionCost
-	slowness []float64
+	// speedsCount is 1, or 0 where all endpoints count as equally fast.
+	speedsCount float64
+	paces       paces
 }
 
 type tokenLoadScorerParameters struct {
@@ -44,13 +41,13 @@ func NewTokenLoadScorer(b *scoring.Builder) scoring.Plugin {
 	b.Int("queueThresholdTokens", &p.QueueThresholdTokens, math.MinInt32, math.MaxInt32)
 	b.String("inFlightLoadProducerName", &p.InFlightLoadProducerName)
 	b.NeedLoad("inFlightLoadProducerName", p.InFlightLoadProducerName)
-	s := &tokenLoadScorer{learns: !b.Has("queueThresholdTokens")}
+	s := &tokenLoadScorer{}
 	if p.QueueThresholdTokens <= 0 {
 		p.QueueThresholdTokens = defaultThresholdTokens
 	}
 	s.threshold = float64(p.QueueThresholdTokens)
-	if s.learns {
-		b.State().Speeds = true
+	if !b.Has("queueThresholdTokens") {
+		s.speedsCount, b.State().Speeds = 1, true
 	}
 	return s
 }
@@ -61,43 +58,9 @@ func (*tokenLoadScorer) ReadsCachedTokens() {}
 // Score implements scoring.Scorer.
 func (s *tokenLoadScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
 	c.RequestLoads(candidates, scores)
-	if s.eviction > 0 {
-		addEvictions(c, s.eviction, candidates, scores)
-	}
-	s.learn(c, candidates)
-	least := math.Inf(1)
-	for i, slowness := range s.slowness {
-		scores[i] *= slowness
-		least = min(least, scores[i])
-	}
+	slowness := s.paces.slowness(c, candidates, s.speedsCount)
 	for i, e := range candidates {
-		tokens := scores[i] + float64(c.TokensInFlight(e))*s.slowness[i]
-		if s.root {
-			scores[i] = 1 - math.Sqrt(min(tokens-least, s.threshold)/s.threshold)
-			continue
-		}
+		tokens := (scores[i] + float64(c.TokensInFlight(e))) * slowness[i]
 		scores[i] = 1 - min(tokens, s.threshold)/s.threshold
-	}
-}
-
-// learn sets slowness to how many times as long as the mean of the candidates each one computes a token, 1 for all
-// where that is not known of each, and nearer to 1 by news.
-func (s *tokenLoadScorer) learn(c *scoring.Cycle, candidates []*scoring.Endpoint) {
-	s.slowness = s.slowness[:0]
-	sum, known := 0.0, s.learns
-	for _, e := range candidates {
-		rate, ok := c.Throughput(e)
-		known = known && ok
-		sum += rate
-		s.slowness = append(s.slowness, rate)
-	}
-	mean, news := sum/float64(len(candidates)), 1.0
-	if s.byNews {
-		news -= reuse(c)
-	}
-	for i, rate := range s.slowness {
-		if s.slowness[i] = 1; known {
-			s.slowness[i] += news * (mean/rate - 1)
-		}
 	}
 }

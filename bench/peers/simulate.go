@@ -50,7 +50,8 @@ var occasions = []struct {
 	{"conversation", "half", 3},
 	{"synthetic", "equal", 2.5}, {"synthetic", "equal", 5}, {"synthetic", "half", 3},
 	{"azure-conv", "equal", 30}, {"azure-code", "equal", 20},
-	{"turns", "equal", 2}, {"turns", "slow", 2}, {"agents", "equal", 2.2}, {"agents", "equal", 4},
+	{"turns", "equal", 2}, {"turns", "slow", 2}, {"turns", "half", 2}, {"agents", "equal", 2.2},
+	{"agents", "equal", 4},
 	{"shared", "equal", 10}, {"shared", "equal", 20}, {"shared", "half", 10}, {"mixed", "equal", 20},
 	{"burst", "equal", 20},
 }

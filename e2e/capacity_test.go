@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -17,14 +19,40 @@ func TestCapacityIsLearnt(t *testing.T) {
 		for range tries {
 			got, _ := f.sendTo(t, "prefix", "/v1/completions", body, false)
 			wantServer(t, got, "sim-0")
-			if lines := explained(t, got).Scores; len(lines) > 0 && len(lines[0]) > 3 {
-				score, _ = lines[0][3].(float64)
-			}
-			if score >= learnt {
+			if score = scores(t, got)["sim-0"]; score >= learnt {
 				return
 			}
 		}
 		t.Errorf("after %d requests the score is %.2f, want %.2f or more", tries, score, learnt)
+	})
+}
+
+// TestUsedAgainStays: of a cache that is full, what was asked for again is believed to be there longer than what came
+// after it and was not.
+func TestUsedAgainStays(t *testing.T) {
+	const blockTokens, blocks = 64, 20
+	prompt := func(number int) string {
+		line := fmt.Sprintf("what was used %02d ", number)
+		return `{"model":"sim-model","max_tokens":1,"prompt":"` +
+			strings.Repeat(line, blocks*blockTokens*4/len(line)) + `"}`
+	}
+	inCells(t, func(t *testing.T, f *fixture) {
+		endpoints := f.pool("sim-0")[:1]
+		endpoints[0].Blocks = 4 * blocks * blockTokens / 16
+		f.Publish(t, endpoints...)
+		for _, number := range []int{0, 1, 2, 3, 0, 1, 4} {
+			got, _ := f.sendTo(t, "prefix", "/v1/completions", prompt(number), false)
+			wantServer(t, got, "sim-0")
+		}
+		for _, test := range []struct {
+			prompt      int
+			least, most float64
+		}{{0, 0.9, 1}, {3, 0.8, 1}, {2, 0, 0.7}} { // what is only remembered counts half
+			got, _ := f.sendTo(t, "prefix", "/v1/completions", prompt(test.prompt), false)
+			if score := scores(t, got)["sim-0"]; score < test.least || score > test.most {
+				t.Errorf("prompt %d scores %.2f, want %.2f to %.2f", test.prompt, score, test.least, test.most)
+			}
+		}
 	})
 }
 

@@ -3,7 +3,8 @@ package state
 import "math"
 
 const (
-	// agesKept is of how many blocks of a prompt it is noted how old they were when the prompt was sent.
+	// agesKept is of how many blocks of a prompt it is noted how old they were when the prompt was sent, by what was
+	// used since, see recency.age.
 	agesKept = 8
 	// capacityGain is which part of the way a report moves the capacity towards what it shows; no report more than
 	// halves or doubles it. leastCapacity bounds it. Capacities and what a server had are counted in first blocks of a

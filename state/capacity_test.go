@@ -160,8 +160,9 @@ func TestCapacityOfMatches(t *testing.T) {
 	s.Prefix.tentative.clear(0)
 	matched, kept := make([]int32, 2), make([]int32, 2)
 	s.Prefix.MatchKept(first, []uint16{0, 1}, matched, kept)
-	if matched[0] != 10 || kept[0] != 20 || matched[1] != 0 || kept[1] != 0 {
-		t.Errorf("matched %v, kept %v; want 10 blocks of 20, and nothing at the other endpoint", matched, kept)
+	if matched[0] > 10 || matched[0] < 10-40/grains || kept[0] != 20 || matched[1] != 0 || kept[1] != 0 {
+		t.Errorf("matched %v, kept %v; want 10 or a little less of 20, and nothing at the other endpoint",
+			matched, kept)
 	}
 	if got := s.Prefix.Len(0); got != 40 {
 		t.Errorf("%d blocks are believed, want 40", got)

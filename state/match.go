@@ -46,13 +46,13 @@ func (p *Prefix) extend(blocks []uint64, indexes []uint16, matched, kept []int32
 // It begins behind start blocks, which do.
 type search struct {
 	salt            uint64
-	clock, trust    uint32 // of the endpoint's list
+	clock, span     uint32 // of the endpoint's list
 	start           int32
 	low, high, sure int32
 	at              int32 // in indexes
 }
 
-func (s *search) believes(n *node) bool { return s.clock-n.stamp < s.trust }
+func (s *search) believes(n *node) bool { return s.clock-n.stamp < s.span }
 
 // next is the number of the block to look at next: the first, then the last, as most endpoints have all of a prompt or
 // nothing, then the middle one of what is left.
@@ -78,7 +78,7 @@ func (p *Prefix) matchBatch(blocks []uint64, indexes []uint16, matched, kept []i
 		}
 		if start < n && int(index) < len(p.lists) && p.lists[index].count > 0 {
 			l := &p.lists[index]
-			open = append(open, search{salt: l.salt, clock: l.clock, trust: l.trust, start: start, low: start, high: n,
+			open = append(open, search{salt: l.salt, clock: l.clock, span: l.span, start: start, low: start, high: n,
 				sure: start, at: int32(i)})
 		}
 	}

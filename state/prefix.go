@@ -1,8 +1,8 @@
 package state
 
 import (
-	"math"
 	"time"
+	"unsafe"
 )
 
 const (
@@ -11,31 +11,9 @@ const (
 	// DefaultPrefixEntries bounds the index over all endpoints, about 133 MiB.
 	DefaultPrefixEntries = 4 << 20
 
-	// remembered is how many times as many blocks are kept as are believed.
-	remembered = 4
-
 	sweepBatch  = 256
 	victimBatch = 64
 )
-
-// recency is the LRU of one endpoint.
-type recency struct {
-	salt uint64 // drawn anew for each endpoint that uses the index
-	ends
-	count     uint32
-	size, cap uint32 // of its blocks, a first one of a prompt being 1, as of all that follow
-	// clock counts what the endpoint has stored, as far as is known. A block's stamp is the clock when a prompt last
-	// had it, and its age what the endpoint has stored since. Blocks younger than trust are believed.
-	clock, trust uint32
-	told         uint32 // the capacity that trust began with, 0 for none
-}
-
-// everything is the trust in a list of which all blocks are believed.
-const everything = math.MaxUint32
-
-func (l *recency) age(n *node) uint32 { return l.clock - n.stamp }
-
-func (l *recency) believes(n *node) bool { return l.age(n) < l.trust }
 
 // Prefix is an approximate index of which endpoint caches which blocks: for each endpoint an LRU of the hashes of the
 // blocks that were sent to it.
@@ -139,10 +117,6 @@ func (p *Prefix) Resize(n int) {
 	}
 }
 
-func (p *Prefix) newList() recency {
-	return recency{salt: p.draw(), cap: p.capacity, trust: everything}
-}
-
 func (p *Prefix) draw() uint64 {
 	p.draws++
 	return splitMix(p.draws)
@@ -168,9 +142,13 @@ func (p *Prefix) clear(index int) {
 	if uint(index) >= uint(len(p.lists)) {
 		return
 	}
-	l := p.lists[index]
+	was := p.lists[index]
 	p.Reset(index)
-	p.lists[index].cap, p.lists[index].trust, p.lists[index].told = l.cap, l.trust, l.told
+	l := &p.lists[index]
+	l.cap, l.told = was.cap, was.told
+	if was.depths != nil {
+		p.trust(l, was.trust)
+	}
 }
 
 // SetCapacity says how many blocks an endpoint caches; 0 or less stands for the default. What is too much then leaves
@@ -179,14 +157,6 @@ func (p *Prefix) SetCapacity(index, blocks int) {
 	if uint(index) < uint(len(p.lists)) {
 		p.lists[index].cap = uint32(positive(blocks, int(p.capacity)))
 	}
-}
-
-// believe says how many blocks an endpoint is believed to have, of those that its list keeps. The list keeps four times
-// as many: with what it remembers reports are compared.
-func (p *Prefix) believe(index int, blocks uint32) {
-	l := &p.lists[index]
-	l.trust = blocks
-	l.cap = remembered * min(blocks, math.MaxUint32/remembered)
 }
 
 // Add tells that a prompt with these blocks was sent to the endpoint. Blocks beyond its capacity are passed over.
@@ -213,6 +183,7 @@ func (p *Prefix) add(index int, blocks []uint64, growth Chain) (added int) {
 	for n := len(blocks); n > 0; n = max(n-batch, 0) {
 		p.addBatch(l, blocks[max(n-batch, 0):n], max(n-batch, 0), growth)
 	}
+	l.measure()
 	return len(blocks)
 }
 
@@ -233,10 +204,9 @@ func (p *Prefix) addBatch(l *recency, blocks []uint64, first int, growth Chain) 
 func (p *Prefix) insert(l *recency, key uint64, doublings uint8, left int) {
 	if e := p.table.find(key); e != 0 {
 		n := p.table.at(e)
-		if !l.believes(n) {
-			l.clock += 1 << *p.doubled.at(e)
-		}
-		n.stamp = l.clock
+		size := uint32(1) << *p.doubled.at(e)
+		l.leave(n, size)
+		n.stamp = l.use(size)
 		p.stamp(e)
 		p.table.touch(&l.ends, e)
 		return
@@ -255,8 +225,7 @@ func (p *Prefix) insert(l *recency, key uint64, doublings uint8, left int) {
 		freed += before - l.size
 	}
 	e := p.table.insert(key)
-	l.clock += size
-	p.table.at(e).stamp = l.clock
+	p.table.at(e).stamp = l.use(size)
 	p.stamp(e)
 	p.table.push(&l.ends, e)
 	p.doubled.reach(e)
@@ -304,8 +273,10 @@ func (p *Prefix) evict(l *recency) { p.drop(l, l.oldest) }
 
 // drop takes an entry out of its list.
 func (p *Prefix) drop(l *recency, e uint32) {
+	size := uint32(1) << *p.doubled.at(e)
+	l.leave(p.table.at(e), size)
 	p.table.unlink(&l.ends, e)
-	l.size -= 1 << *p.doubled.at(e)
+	l.size -= size
 	p.table.remove(e)
 	l.count--
 	p.live--
@@ -359,8 +330,12 @@ func (p *Prefix) Entries() int { return int(p.live) }
 
 // MemoryBytes is the memory that the index holds.
 func (p *Prefix) MemoryBytes() int {
-	const list = 40
-	n := p.table.memory() + p.stamps.memory() + p.doubled.memory() + cap(p.lists)*list
+	n := p.table.memory() + p.stamps.memory() + p.doubled.memory() + cap(p.lists)*int(unsafe.Sizeof(recency{}))
+	for i := range p.lists {
+		if p.lists[i].depths != nil {
+			n += int(unsafe.Sizeof(depths{}))
+		}
+	}
 	if p.seen != nil {
 		n += p.seen.memory()
 	}

@@ -161,7 +161,7 @@ func (p *Prompts) SetCapacity(index, blocks int) {
 		l.told = told
 		p.answered.believe(list, told)
 	} else if l.trust == everything {
-		l.trust = l.cap
+		p.answered.trust(l, l.cap)
 	}
 }
 

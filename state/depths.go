@@ -1,0 +1,82 @@
+package state
+
+// A list has depthGroups of blocks at most, and what is believed of it makes some grains of them.
+const depthGroups, grains = 64, 12
+
+// depths is how deep the blocks of a list lie: what of it was used since they were, in first blocks of a prompt. Blocks
+// that were used one behind the other make a group and share a stamp, which stays the same while others are used. So a
+// depth is known to about the size of a group, and to find it or to change it takes no look at other blocks.
+type depths struct {
+	// starts are the first stamps of groups, oldest first, and sizes what is there of them.
+	starts, sizes [depthGroups]uint32
+	n             int
+}
+
+// newest is the size of the newest group.
+func (d *depths) newest() *uint32 { return &d.sizes[d.n-1] }
+
+// group is the one of a stamp.
+func (d *depths) group(stamp uint32) int {
+	low, high := 0, d.n-1
+	if high == 0 || int32(stamp-d.starts[1]) < 0 {
+		return 0 // as of all blocks that go for being the oldest
+	}
+	for low < high {
+		middle := (low + high + 1) / 2
+		if int32(stamp-d.starts[middle]) >= 0 {
+			low = middle
+		} else {
+			high = middle - 1
+		}
+	}
+	return low
+}
+
+// open begins a group with a stamp behind all others.
+func (d *depths) open(stamp uint32) {
+	if d.n == depthGroups {
+		d.merge()
+	}
+	d.starts[d.n], d.sizes[d.n] = stamp, 0
+	d.n++
+}
+
+// merge makes one group of the two neighbours that are the least together.
+func (d *depths) merge() {
+	least := 1
+	for i := 2; i < d.n; i++ {
+		if d.sizes[i-1]+d.sizes[i] < d.sizes[least-1]+d.sizes[least] {
+			least = i
+		}
+	}
+	d.sizes[least-1] += d.sizes[least]
+	copy(d.starts[least:], d.starts[least+1:d.n])
+	copy(d.sizes[least:], d.sizes[least+1:d.n])
+	d.n--
+}
+
+// leave takes what a block with a stamp takes out of its group.
+func (d *depths) leave(stamp, size uint32) {
+	g := d.group(stamp)
+	d.sizes[g] -= min(size, d.sizes[g])
+}
+
+// depth is what there is of a stamp's group and of all that are newer, but for the block itself.
+func (d *depths) depth(stamp uint32) uint32 {
+	sum := uint32(0)
+	for _, size := range d.sizes[d.group(stamp):d.n] {
+		sum += size
+	}
+	return max(sum, 1) - 1
+}
+
+// within is the first stamp of the newest groups that have at most so much together.
+func (d *depths) within(most uint32) (first uint32) {
+	i := d.n - 1
+	first = d.starts[i] + 1 // if one is too much
+	for ; i >= 0 && d.sizes[i] <= most; i-- {
+		most -= d.sizes[i]
+		first = d.starts[i]
+	}
+	return first
+}

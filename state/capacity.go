@@ -70,10 +70,12 @@ func (p *Prefix) review(index int, blocks []uint64, m *memory) {
 // correct takes a server's report of how many of a prompt's tokens it had in its cache. As caches evict what was used
 // longest ago, it has what is younger than some age, which is its capacity: a block that it had though it is older than
 // believed raises that, a block that it had not though it is younger lowers it. Blocks that are older than the capacity
-// count no longer from then on.
-func (p *Prefix) correct(index int, m *memory, cached, input uint32) {
+// count no longer from then on. It returns how old what it had was at most, 0 for unknown, and how old what it had not
+// was at least, everything for unknown.
+func (p *Prefix) correct(index int, m *memory, cached, input uint32) (oldest, youngest uint32) {
+	youngest = everything
 	if uint(index) >= uint(len(p.lists)) || m.kept == 0 || cached > 0 && (m.bytes == 0 || input == 0) {
-		return
+		return oldest, youngest
 	}
 	had := 0
 	if cached > 0 {
@@ -82,7 +84,6 @@ func (p *Prefix) correct(index int, m *memory, cached, input uint32) {
 	}
 	slack := slackBlocks + had/slackShare
 	lengths := Chain{BlockBytes: 1, DoubleEvery: int(m.doubleEvery)}
-	oldest, youngest := uint32(0), uint32(everything)
 	for i, age := range m.ages {
 		at := agePlace(i, int(m.kept))
 		switch {
@@ -105,4 +106,5 @@ func (p *Prefix) correct(index int, m *memory, cached, input uint32) {
 		least := min(believed, leastCapacity)
 		p.believe(index, uint32(max(believed+capacityGain*(float64(youngest)-believed), least)))
 	}
+	return oldest, youngest
 }

@@ -160,7 +160,7 @@ func TestCapacityOfMatches(t *testing.T) {
 	s.Prefix.tentative.clear(0)
 	matched, kept := make([]int32, 2), make([]int32, 2)
 	s.Prefix.MatchKept(first, []uint16{0, 1}, matched, kept)
-	if matched[0] > 10 || matched[0] < 10-40/grains || kept[0] != 20 || matched[1] != 0 || kept[1] != 0 {
+	if matched[0] > 10 || matched[0] < 10-40/imprecise || kept[0] != 20 || matched[1] != 0 || kept[1] != 0 {
 		t.Errorf("matched %v, kept %v; want 10 or a little less of 20, and nothing at the other endpoint",
 			matched, kept)
 	}
@@ -170,5 +170,43 @@ func TestCapacityOfMatches(t *testing.T) {
 	s.Prefix.SetCapacity(0, 60)
 	if got := s.Prefix.Match(0, first); got != 20 {
 		t.Errorf("with another capacity told: %d blocks match, want all 20", got)
+	}
+}
+
+// A report of nothing for what is older than all that a server had of late says how much room it has; for what is
+// younger, that it lost everything.
+func TestCapacityIsNotLoss(t *testing.T) {
+	const long = 20
+	tests := []struct {
+		name string
+		deep bool // which prompts the server had nothing of
+		want int  // blocks that are believed of another prompt
+	}{
+		{"older than what it had", true, long},
+		{"younger than what it had", false, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, lease := prompts(1000), uint32(0)
+			s.Prefix.SetCapacity(0, 1000)
+			answer := func(number uint64, had int) {
+				lease++
+				answers(s, lease, fresh(number, long), had)
+			}
+			for number := range uint64(12) {
+				answer(number, 0)
+			}
+			answer(7, long) // of which four others were used since
+			for i := range uint64(2) {
+				if tt.deep {
+					answer(i, 0)
+				} else {
+					answer(10+i, 0)
+				}
+			}
+			if got := s.Prefix.Match(0, fresh(7, long)); got != tt.want {
+				t.Errorf("%d blocks are believed, want %d", got, tt.want)
+			}
+		})
 	}
 }

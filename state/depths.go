@@ -1,7 +1,9 @@
 package state
 
-// A list has depthGroups of blocks at most, and what is believed of it makes some grains of them.
-const depthGroups, grains = 64, 12
+import "math"
+
+// A list has depthGroups of blocks at most, and a new one begins with each of so many grains of what is believed.
+const depthGroups, grains = 96, 64
 
 // depths is how deep the blocks of a list lie: what of it was used since they were, in first blocks of a prompt. Blocks
 // that were used one behind the other make a group and share a stamp, which stays the same while others are used. So a
@@ -41,13 +43,16 @@ func (d *depths) open(stamp uint32) {
 	d.n++
 }
 
-// merge makes one group of the two neighbours that are the least together.
+// merge makes one group of two neighbours, those that together are the least part of their depth: what is believed may
+// be far from the truth, so that all depths are to be known equally well.
 func (d *depths) merge() {
-	least := 1
-	for i := 2; i < d.n; i++ {
-		if d.sizes[i-1]+d.sizes[i] < d.sizes[least-1]+d.sizes[least] {
-			least = i
+	least, part, depth := 1, math.Inf(1), 0.0
+	for i := d.n - 1; i > 0; i-- {
+		both := float64(d.sizes[i]) + float64(d.sizes[i-1])
+		if of := both / (depth + both); of < part {
+			least, part = i, of
 		}
+		depth += float64(d.sizes[i])
 	}
 	d.sizes[least-1] += d.sizes[least]
 	copy(d.starts[least:], d.starts[least+1:d.n])

@@ -21,6 +21,8 @@ const (
 	// leastDoubt is how many blocks of a prompt must have been believed for a server's report of none to mean
 	// something: it rounds down to blocks of its own.
 	leastDoubt = 2
+	// depthFades is in how many reports of something a depth that no longer shows fades to some third.
+	depthFades = 32
 	// sameProcess is by how much two reports of one process's start may differ, in milliseconds.
 	sameProcess = 2000
 	// processLag is how far behind a worker can be with the journal when it learns of a new process: it looks every
@@ -34,7 +36,8 @@ const (
 // that those that it has not answered before are tentative, so that requests that come meanwhile follow, but they are
 // few, are forgotten soon, and take no other blocks' place. Of what is believed an endpoint loses everything when its
 // process is another than before, or when it reports that it had nothing of a prompt in its cache that it should have
-// had: at once if it never was right, at the second time in a row if it was.
+// had, used less long ago than others that it had: at once if it never was right, at the second time in a row if it
+// was.
 //
 // How many blocks an endpoint has is believed at first as it is told by SetCapacity, and then as the answers show, see
 // Prefix.correct.
@@ -64,6 +67,8 @@ type server struct {
 	since   int64 // when another process than before was first seen, 0 if there was none
 	// proved is set when it last reported a part of a believed prompt, doubted when it then reported none.
 	proved, doubted bool
+	// depth is how old what it had of late was at most, see Prefix.correct.
+	depth uint32
 }
 
 // NewPrompts makes an empty one, see NewPrefix. chains is in how many ways each prompt is cut.
@@ -359,11 +364,12 @@ func (p *Prompts) begun(s *step) {
 		words := p.pending.words(w)
 		p.answered.review(p.list(s.primary, 0), words[2:2+words[1]], &w.memory)
 	}
+	oldest, youngest := uint32(0), uint32(everything)
 	if reported {
-		p.answered.correct(p.list(s.primary, 0), &w.memory, s.CachedTokens, s.InputTokens)
+		oldest, youngest = p.answered.correct(p.list(s.primary, 0), &w.memory, s.CachedTokens, s.InputTokens)
 	}
 	if reported && int(w.believed) >= leastDoubt {
-		p.judge(s.primary, s.CachedTokens > 0)
+		p.judge(s.primary, s.CachedTokens > 0, oldest, youngest)
 	} else if w.answered {
 		return
 	}
@@ -389,8 +395,10 @@ func (p *Prompts) begun(s *step) {
 	}
 }
 
-// judge takes an endpoint's report of whether it had something of a prompt that it was believed to have.
-func (p *Prompts) judge(index int, had bool) {
+// judge takes an endpoint's report of whether it had something of a prompt that it was believed to have, with what
+// Prefix.correct made of it. That it has nothing of what is older than all that it had of late says how much room it
+// has, and not that it lost everything.
+func (p *Prompts) judge(index int, had bool, oldest, youngest uint32) {
 	if uint(index) >= uint(len(p.servers)) {
 		return
 	}
@@ -398,10 +406,12 @@ func (p *Prompts) judge(index int, had bool) {
 	switch {
 	case had:
 		s.proved, s.doubted = true, false
+		s.depth = max(s.depth-s.depth/depthFades, oldest)
+	case s.proved && s.depth > 0 && youngest > s.depth && youngest < everything:
 	case s.proved && !s.doubted:
 		s.doubted = true
 	default:
-		s.proved, s.doubted = false, false
+		s.proved, s.doubted, s.depth = false, false, 0
 		p.forget(index)
 	}
 }

@@ -24,13 +24,13 @@ func TestOverdue(t *testing.T) {
 			t.Parallel()
 			var hangs atomic.Pointer[chan struct{}]
 			arrived := make(chan struct{}, 1)
-			fast, slower := streaming(t, "fast", func() {
+			fast, slower := streaming(t, "fast", func(int64) {
 				if until := hangs.Load(); until != nil {
 					arrived <- struct{}{}
 					<-*until
 				}
-			}), streaming(t, "slow", func() { time.Sleep(slow) })
-			g := startPredicting(t, cell, fast, slower)
+			}), streaming(t, "slow", func(int64) { time.Sleep(slow) })
+			g := startStreaming(t, cell, alone("predicted-latency-scorer"), fast, slower)
 
 			g.learns(t, "fast")
 			until := make(chan struct{})
@@ -50,8 +50,8 @@ func TestOverdue(t *testing.T) {
 	}
 }
 
-// streaming is a server that streams two tokens once begin returns.
-func streaming(t *testing.T, name string, begin func()) *harness.Scripted {
+// streaming is a server that streams two tokens once begin returns, which is told how long the request's body is.
+func streaming(t *testing.T, name string, begin func(bytes int64)) *harness.Scripted {
 	t.Helper()
 	s, err := harness.NewScripted()
 	if err != nil {
@@ -59,8 +59,8 @@ func streaming(t *testing.T, name string, begin func()) *harness.Scripted {
 	}
 	t.Cleanup(s.Close)
 	s.Script(t, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		begin()
+		bytes, _ := io.Copy(io.Discard, r.Body)
+		begin(bytes)
 		w.Header().Set("x-sim-server", name)
 		w.Header().Set("content-type", "text/event-stream")
 		for range 2 {
@@ -73,22 +73,21 @@ func streaming(t *testing.T, name string, begin func()) *harness.Scripted {
 	return s
 }
 
-// predicting is an Envoy that goes by predicted latency.
-type predicting struct {
+// learning is an Envoy that learns from streamed answers.
+type learning struct {
 	*harness.Envoy
 	asked atomic.Int64
 }
 
-func startPredicting(t *testing.T, cell harness.Cell, servers ...*harness.Scripted) *predicting {
+func startStreaming(t *testing.T, cell harness.Cell, plugin map[string]any, servers ...*harness.Scripted) *learning {
 	t.Helper()
-	plugin := alone("predicted-latency-scorer")
 	var addresses []string
 	var endpoints []harness.Endpoint
 	for i, s := range servers {
 		addresses = append(addresses, s.Address)
 		endpoints = append(endpoints, harness.Endpoint{Name: fmt.Sprint("server-", i), Address: s.Address})
 	}
-	g := &predicting{}
+	g := &learning{}
 	listeners := []*harness.Listener{{Name: "requests", Plugin: plugin},
 		{Name: "ingest", Plugin: plugin, Ingest: true, MaxBodyBytes: 8 << 20}}
 	var err error
@@ -102,14 +101,22 @@ func startPredicting(t *testing.T, cell harness.Cell, servers ...*harness.Script
 }
 
 // ask sends a prompt of its own on a connection of its own, and so to any of the workers.
-func (g *predicting) ask(t *testing.T) harness.Answer {
-	body := fmt.Sprintf(`{"model":"m","stream":true,"prompt":"%d %s"}`, g.asked.Add(1), strings.Repeat("word ", 500))
-	return harness.Send(t, harness.Client(t, false),
-		harness.Request(t, http.MethodPost, g.URL("requests", "/v1/completions"), body, false))
+func (g *learning) ask(t *testing.T) harness.Answer {
+	return g.send(t, fmt.Sprintf("%d %s", g.asked.Add(1), strings.Repeat("word ", 500)), "")
+}
+
+// send sends a prompt to an address, or to any one if that is empty.
+func (g *learning) send(t *testing.T, prompt, address string) harness.Answer {
+	body := `{"model":"m","stream":true,"prompt":"` + prompt + `"}`
+	request := harness.Request(t, http.MethodPost, g.URL("requests", "/v1/completions"), body, false)
+	if address != "" {
+		request.Header.Set("x-gateway-destination-endpoint-subset", address)
+	}
+	return harness.Send(t, harness.Client(t, false), request)
 }
 
 // learns asks until ten requests in a row went to a server.
-func (g *predicting) learns(t *testing.T, server string) {
+func (g *learning) learns(t *testing.T, server string) {
 	t.Helper()
 	row := 0
 	harness.WaitFor(t, 30*time.Second, "ten requests in a row to go to "+server, func() (bool, string) {

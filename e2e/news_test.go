@@ -1,0 +1,59 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/harness"
+)
+
+// TestSpeedCountsByNews: what workers have learnt of servers' speeds counts in full where prompts are new, and less
+// where most of them come again.
+func TestSpeedCountsByNews(t *testing.T) {
+	const fast, slow = 10 * time.Millisecond, 40 * time.Millisecond // for 1,000 bytes
+	for _, cell := range harness.Cells() {
+		t.Run(cell.String(), func(t *testing.T) {
+			t.Parallel()
+			var cached atomic.Bool // then nothing of a prompt is to be computed
+			var servers []*harness.Scripted
+			for _, each := range []time.Duration{fast, slow} {
+				servers = append(servers, streaming(t, each.String(), func(bytes int64) {
+					if !cached.Load() {
+						time.Sleep(each * time.Duration(bytes) / 1000)
+					}
+				}))
+			}
+			g := startStreaming(t, cell, map[string]any{"debug": true, "subset": "header", "config": map[string]any{
+				"plugins": []map[string]any{{"type": "prefix-cache-scorer"},
+					{"type": "prefill-load-scorer", "parameters": map[string]any{"thresholdTokens": 1 << 13}}},
+			}}, servers...)
+			// dearer is how many times as much a new prompt costs at the slow server.
+			dearer := func() float64 {
+				scores := scoresOf(t, g.ask(t), "prefill-load-scorer")
+				return (1 - scores["server-1"]) / (1 - scores["server-0"])
+			}
+
+			for i := range 32 {
+				prompt := strings.Repeat(fmt.Sprintf("%d new ", i), 300*(1+i/2%5))
+				if got := g.send(t, prompt, servers[i%2].Address); got.Status != 200 {
+					t.Fatalf("got %d: %s", got.Status, got.Body)
+				}
+			}
+			if got := dearer(); got < 1.4 {
+				t.Errorf("where prompts are new one costs %.2f times as much at the slow server, want about 2", got)
+			}
+			again := strings.Repeat("what comes again ", 500)
+			g.send(t, again, servers[0].Address)
+			cached.Store(true)
+			for range 150 {
+				g.send(t, again, servers[0].Address)
+			}
+			if got := dearer(); got < 1 || got > 1.3 {
+				t.Errorf("where most prompts come again one costs %.2f times as much at the slow server, want 1.1", got)
+			}
+		})
+	}
+}

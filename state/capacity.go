@@ -100,11 +100,21 @@ func (p *Prefix) correct(index int, m *memory, cached, input uint32) (oldest, yo
 	believed := float64(trust)
 	switch {
 	case oldest > trust:
-		shown := min(float64(oldest), believed+believed/capacityGain)
-		p.believe(index, uint32(math.Ceil(believed+capacityGain*(shown-believed))))
+		p.raise(index, oldest)
 	case youngest < trust:
 		least := min(believed, leastCapacity)
 		p.believe(index, uint32(max(believed+capacityGain*(float64(youngest)-believed), least)))
 	}
 	return oldest, youngest
+}
+
+// raise moves the capacity towards the age of a block that was there.
+func (p *Prefix) raise(index int, age uint32) {
+	trust := p.lists[index].trust
+	if age <= trust {
+		return
+	}
+	believed := float64(trust)
+	shown := min(float64(age), believed+believed/capacityGain)
+	p.believe(index, uint32(math.Ceil(believed+capacityGain*(shown-believed))))
 }

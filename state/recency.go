@@ -19,6 +19,7 @@ type recency struct {
 	clock, trust, span uint32
 	told               uint32  // the capacity that trust began with, 0 for none
 	depths             *depths // nil while all blocks are believed
+	evicted            bool    // the endpoint said of blocks that they are gone, see gone
 }
 
 func (p *Prefix) newList() recency {

@@ -19,9 +19,40 @@ func (p *Prompts) held(s *step) {
 				continue
 			}
 			list := p.list(s.primary, index)
-			p.answered.remove(list, chain.Blocks[n:])
+			p.answered.gone(list, chain.Blocks[n:])
 			p.tentative.remove(list, chain.Blocks[n:])
-			p.answered.add(list, chain.Blocks[:n], growthOf(chain.ID))
+			p.answered.there(list, chain.Blocks[:n], growthOf(chain.ID))
 		}
 	}
+}
+
+// there takes an endpoint's word for blocks that it has. Until it says of some that they are gone it has room for all
+// that it is known to have, whatever capacity it told.
+func (p *Prefix) there(index int, blocks []uint64, growth Chain) {
+	if len(blocks) == 0 || uint(index) >= uint(len(p.lists)) {
+		return
+	}
+	p.add(index, blocks, growth)
+	if l := &p.lists[index]; !l.evicted && l.size > l.trust {
+		p.believe(index, l.size)
+	}
+}
+
+// gone takes an endpoint's word for blocks that it has not. What left its cache when more was used since than it is
+// believed to have room for says that it has more. That something left sooner says nothing: it need not be for want of
+// room, and reports lower a capacity that is too large.
+func (p *Prefix) gone(index int, blocks []uint64) {
+	if len(blocks) == 0 || uint(index) >= uint(len(p.lists)) {
+		return
+	}
+	l := &p.lists[index]
+	l.evicted = true
+	oldest := uint32(0)
+	for _, block := range blocks {
+		if e := p.table.find(mix(block^l.salt, p.factor)); e != 0 {
+			oldest = max(oldest, l.age(p.table.at(e)))
+		}
+	}
+	p.remove(index, blocks)
+	p.raise(index, oldest)
 }

@@ -47,3 +47,53 @@ func TestHeld(t *testing.T) {
 		t.Errorf("on its way and gone: got %d blocks, want 0", got)
 	}
 }
+
+// A server that says what comes into its cache and what leaves it is believed, whatever capacity it told.
+func TestHeldTeachesCapacity(t *testing.T) {
+	const told = 40
+	s := prompts(1000)
+	s.Prefix.SetCapacity(0, told)
+	stored := func(number uint64) []uint64 {
+		blocks := fresh(number, 20)
+		s.Apply(&journal.Event{Kind: journal.Held, Time: 1, Primary: 1, Held: 20,
+			Chains: []journal.Chain{{ID: 64, Blocks: blocks}}})
+		return blocks
+	}
+	capacity := func() int {
+		blocks, _ := s.Prefix.Capacity(0)
+		return blocks
+	}
+	for number := range uint64(5) {
+		stored(number)
+	}
+	for number := range uint64(5) {
+		if got := s.Prefix.Match(0, fresh(number, 20)); got != 20 {
+			t.Errorf("prompt %d: %d blocks are believed, want all 20 that were told of", number, got)
+		}
+	}
+	if got := capacity(); got != 100 {
+		t.Errorf("a capacity of %d blocks, want 100 as told of", got)
+	}
+
+	s.Apply(&journal.Event{Kind: journal.Held, Time: 1, Primary: 1,
+		Chains: []journal.Chain{{ID: 64, Blocks: fresh(4, 20)[10:]}}})
+	stored(5)
+	stored(6)
+	if got := capacity(); got != 100 {
+		t.Errorf("a capacity of %d blocks after some left that were new, want 100", got)
+	}
+	s.Apply(&journal.Event{Kind: journal.Held, Time: 1, Primary: 1,
+		Chains: []journal.Chain{{ID: 64, Blocks: fresh(0, 20)}}})
+	if got := capacity(); got <= 100 || got > 130 {
+		t.Errorf("a capacity of %d blocks after some left as 130 were there, want more than 100 and no more than 130",
+			got)
+	}
+
+	// Reports lower it all the same.
+	before := capacity()
+	answers(s, 9, fresh(6, 20), 0)
+	if got := capacity(); got >= before {
+		t.Errorf("a capacity of %d blocks after a report that a new prompt was not there, want less than %d",
+			got, before)
+	}
+}

@@ -44,12 +44,19 @@ func (p *Prefix) recall(index int, blocks []uint64, m *memory) (believed int) {
 	for i := range m.ages {
 		m.ages[i] = 0
 		if at := agePlace(i, kept); at >= 0 {
-			if e := p.table.find(mix(blocks[at]^l.salt, p.factor)); e != 0 {
-				m.ages[i] = l.age(p.table.at(e))
-			}
+			m.ages[i] = p.ageOf(l, blocks[at])
 		}
 	}
 	return believed
+}
+
+// ageOf is the age of a block, 0 where it is not kept.
+func (p *Prefix) ageOf(l *recency, block uint64) uint32 {
+	e := p.table.find(mix(block^l.salt, p.factor))
+	if e == 0 {
+		return 0
+	}
+	return l.age(p.table.at(e))
 }
 
 // review notes which of the blocks others have used since recall.
@@ -108,13 +115,9 @@ func (p *Prefix) correct(index int, m *memory, cached, input uint32) (oldest, yo
 	return oldest, youngest
 }
 
-// raise moves the capacity towards the age of a block that was there.
+// raise moves the capacity towards the age of a block that was there, though it is older than believed.
 func (p *Prefix) raise(index int, age uint32) {
-	trust := p.lists[index].trust
-	if age <= trust {
-		return
-	}
-	believed := float64(trust)
+	believed := float64(p.lists[index].trust)
 	shown := min(float64(age), believed+believed/capacityGain)
 	p.believe(index, uint32(math.Ceil(believed+capacityGain*(shown-believed))))
 }

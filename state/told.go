@@ -49,10 +49,10 @@ func (p *Prefix) gone(index int, blocks []uint64) {
 	l.evicted = true
 	oldest := uint32(0)
 	for _, block := range blocks {
-		if e := p.table.find(mix(block^l.salt, p.factor)); e != 0 {
-			oldest = max(oldest, l.age(p.table.at(e)))
-		}
+		oldest = max(oldest, p.ageOf(l, block))
 	}
 	p.remove(index, blocks)
-	p.raise(index, oldest)
+	if oldest > l.trust {
+		p.raise(index, oldest)
+	}
 }

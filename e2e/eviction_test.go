@@ -15,10 +15,10 @@ const evictions = `{
 		{"pluginRef": "prefill-load-scorer"}, {"pluginRef": "max-score-picker"}]}]}`
 
 // TestEvictionCost: where prompts come again, a new one does not go where the cache is full of them, and by the root it
-// costs nothing where it costs the least.
+// costs nothing where it costs the least. What was used longer ago than such prompts come again takes no room.
 func TestEvictionCost(t *testing.T) {
 	const blockTokens, blocks = 64, 20
-	inCells(t, func(t *testing.T, f *fixture) {
+	inCellsAtOnce(t, func(t *testing.T, f *fixture) {
 		pool := f.pool("sim-0", "sim-1")[:2]
 		for i := range pool {
 			// under names of their own, of which nothing is believed yet
@@ -53,6 +53,13 @@ func TestEvictionCost(t *testing.T) {
 		if got.Server() == first || scores[full.Name] >= scores[free.Name] {
 			t.Errorf("the new prompt went to %s, by scores of %v where the cache is full and %v where it is free",
 				got.Server(), scores[full.Name], scores[free.Name])
+		}
+		const unused = 12 * time.Second // they came again at once, and ten seconds count in any case
+		time.Sleep(unused)
+		f.Publish(t, pool...)
+		got, _ = f.sendTo(t, "evictions", "/v1/completions", prompt("long after those."), false)
+		if scores := scoresOf(t, got, "prefill-load-scorer"); scores[full.Name] != 1 || scores[free.Name] != 1 {
+			t.Errorf("a prompt long after those has scores of %v and %v, want 1", scores[full.Name], scores[free.Name])
 		}
 	})
 }

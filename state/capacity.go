@@ -36,27 +36,35 @@ func agePlace(i, kept int) int {
 	return at
 }
 
-// recall notes what is kept of blocks, and returns how many are believed.
+// recall notes what is kept of blocks and how long it was not used, and returns how many are believed.
 func (p *Prefix) recall(index int, blocks []uint64, m *memory) (believed int) {
 	l := &p.lists[index]
 	believed, kept := p.match(index, blocks)
 	m.kept, m.renewed = uint16(kept), 0
+	lengths, before := Chain{BlockBytes: 1, DoubleEvery: int(m.doubleEvery)}, 0
 	for i := range m.ages {
 		m.ages[i] = 0
-		if at := agePlace(i, kept); at >= 0 {
-			m.ages[i] = p.ageOf(l, blocks[at])
+		at := agePlace(i, kept)
+		if at < 0 {
+			continue
+		}
+		if n := p.kept(l, blocks[at]); n != nil {
+			m.ages[i] = l.age(n)
+			end := lengths.End(at + 1)
+			p.again.note(p.seconds-min(p.seconds, l.lastUse(n, p.seconds)), end-before)
+			before = end
 		}
 	}
 	return believed
 }
 
-// ageOf is the age of a block, 0 where it is not kept.
-func (p *Prefix) ageOf(l *recency, block uint64) uint32 {
+// kept is what is kept of a block, nil for nothing.
+func (p *Prefix) kept(l *recency, block uint64) *node {
 	e := p.table.find(mix(block^l.salt, p.factor))
 	if e == 0 {
-		return 0
+		return nil
 	}
-	return l.age(p.table.at(e))
+	return p.table.at(e)
 }
 
 // review notes which of the blocks others have used since recall.
@@ -67,7 +75,7 @@ func (p *Prefix) review(index int, blocks []uint64, m *memory) {
 	l := &p.lists[index]
 	for i, age := range m.ages {
 		if at := agePlace(i, int(m.kept)); at >= 0 {
-			if e := p.table.find(mix(blocks[at]^l.salt, p.factor)); e == 0 || l.age(p.table.at(e)) < age {
+			if n := p.kept(l, blocks[at]); n == nil || l.age(n) < age {
 				m.renewed |= 1 << i
 			}
 		}

@@ -9,13 +9,20 @@ const depthGroups, grains = 96, 64
 // that were used one behind the other make a group and share a stamp, which stays the same while others are used. So a
 // depth is known to about the size of a group, and to find it or to change it takes no look at other blocks.
 type depths struct {
-	// starts are the first stamps of groups, oldest first, and sizes what is there of them.
-	starts, sizes [depthGroups]uint32
-	n             int
+	// starts are the first stamps of groups, oldest first, sizes what is there of them, and times when one of them was
+	// used last as one of the newest, in seconds.
+	starts, sizes, times [depthGroups]uint32
+	n                    int
 }
 
 // newest is the size of the newest group.
-func (d *depths) newest() *uint32 { return &d.sizes[d.n-1] }
+func (d *depths) newest() uint32 { return d.sizes[d.n-1] }
+
+// join adds what a block takes to the newest group.
+func (d *depths) join(size, seconds uint32) {
+	d.sizes[d.n-1] += size
+	d.times[d.n-1] = seconds
+}
 
 // group is the one of a stamp.
 func (d *depths) group(stamp uint32) int {
@@ -39,7 +46,7 @@ func (d *depths) open(stamp uint32) {
 	if d.n == depthGroups {
 		d.merge()
 	}
-	d.starts[d.n], d.sizes[d.n] = stamp, 0
+	d.starts[d.n], d.sizes[d.n], d.times[d.n] = stamp, 0, 0
 	d.n++
 }
 
@@ -55,8 +62,10 @@ func (d *depths) merge() {
 		depth += float64(d.sizes[i])
 	}
 	d.sizes[least-1] += d.sizes[least]
+	d.times[least-1] = d.times[least]
 	copy(d.starts[least:], d.starts[least+1:d.n])
 	copy(d.sizes[least:], d.sizes[least+1:d.n])
+	copy(d.times[least:], d.times[least+1:d.n])
 	d.n--
 }
 
@@ -73,6 +82,14 @@ func (d *depths) depth(stamp uint32) uint32 {
 		sum += size
 	}
 	return max(sum, 1) - 1
+}
+
+// since is what there is of the groups that were used at a time or later.
+func (d *depths) since(seconds uint32) (sum uint32) {
+	for i := d.n - 1; i >= 0 && d.times[i] >= seconds; i-- {
+		sum += d.sizes[i]
+	}
+	return sum
 }
 
 // within is the first stamp of the newest groups that have at most so much together.

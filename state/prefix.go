@@ -51,6 +51,7 @@ type Prefix struct {
 	age, seconds, swept uint32
 	stamps              chunks[uint32]
 	clock               clock
+	again               intervals
 	// doubled is, by entry, how often the block's length was doubled, see Chain.DoubleEvery.
 	doubled chunks[uint8]
 
@@ -206,7 +207,7 @@ func (p *Prefix) insert(l *recency, key uint64, doublings uint8, left int) {
 		n := p.table.at(e)
 		size := uint32(1) << *p.doubled.at(e)
 		l.leave(n, size)
-		n.stamp = l.use(size)
+		n.stamp = l.use(size, p.seconds)
 		p.stamp(e)
 		p.table.touch(&l.ends, e)
 		return
@@ -225,7 +226,7 @@ func (p *Prefix) insert(l *recency, key uint64, doublings uint8, left int) {
 		freed += before - l.size
 	}
 	e := p.table.insert(key)
-	p.table.at(e).stamp = l.use(size)
+	p.table.at(e).stamp = l.use(size, p.seconds)
 	p.stamp(e)
 	p.table.push(&l.ends, e)
 	p.doubled.reach(e)
@@ -323,6 +324,21 @@ func (p *Prefix) believed(index int) int {
 		return 0
 	}
 	return int(min(p.lists[index].size, p.lists[index].trust))
+}
+
+// inUse is the size of an endpoint's blocks that were used within the time in which nearly all that comes again does,
+// at most what it is believed to have room for; 0 while all blocks are believed. It is counted once a second, and when
+// blocks came or went.
+func (p *Prefix) inUse(index int) uint32 {
+	if uint(index) >= uint(len(p.lists)) || p.lists[index].depths == nil {
+		return 0
+	}
+	l := &p.lists[index]
+	if !l.counted || l.inUseAt != p.seconds {
+		from := p.seconds - min(p.seconds, p.again.window())
+		l.inUse, l.inUseAt, l.counted = min(l.depths.since(from), l.trust), p.seconds, true
+	}
+	return l.inUse
 }
 
 // Entries is the number of blocks of all endpoints.

@@ -19,7 +19,10 @@ type recency struct {
 	clock, trust, span uint32
 	told               uint32  // the capacity that trust began with, 0 for none
 	depths             *depths // nil while all blocks are believed
-	evicted            bool    // the endpoint said of blocks that they are gone, see gone
+	inUse              uint32  // see Prefix.inUse, as of the second inUseAt; valid if counted
+	inUseAt            uint32
+	counted            bool
+	evicted            bool // the endpoint said of blocks that they are gone, see gone
 }
 
 func (p *Prefix) newList() recency {
@@ -34,16 +37,24 @@ func (l *recency) age(n *node) uint32 {
 	return l.depths.depth(n.stamp)
 }
 
+// lastUse is when a block was used, in seconds, and all is now while all blocks are believed.
+func (l *recency) lastUse(n *node, now uint32) uint32 {
+	if l.depths == nil {
+		return now
+	}
+	return l.depths.times[l.depths.group(n.stamp)]
+}
+
 // use returns the stamp of a block of a size that is used now.
-func (l *recency) use(size uint32) (stamp uint32) {
+func (l *recency) use(size, now uint32) (stamp uint32) {
 	if l.depths == nil {
 		return l.clock
 	}
-	if newest := l.depths.newest(); *newest > 0 && *newest >= l.trust/grains {
+	if newest := l.depths.newest(); newest > 0 && newest >= l.trust/grains {
 		l.clock++
 		l.depths.open(l.clock)
 	}
-	*l.depths.newest() += size
+	l.depths.join(size, now)
 	return l.clock
 }
 
@@ -56,6 +67,7 @@ func (l *recency) leave(n *node, size uint32) {
 
 // measure sets span, after blocks came or went.
 func (l *recency) measure() {
+	l.counted = false
 	if l.depths != nil {
 		l.span = l.clock + 1 - l.depths.within(l.trust)
 	}
@@ -76,7 +88,7 @@ func (p *Prefix) trust(l *recency, blocks uint32) {
 		l.depths = &depths{}
 		l.depths.open(l.clock)
 		for e := l.oldest; e != 0; e = p.table.at(e).newer {
-			p.table.at(e).stamp = l.use(1 << *p.doubled.at(e))
+			p.table.at(e).stamp = l.use(1<<*p.doubled.at(e), p.seconds)
 		}
 	}
 	l.measure()

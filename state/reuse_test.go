@@ -30,39 +30,24 @@ func TestReuse(t *testing.T) {
 	}
 }
 
-// TestFull: an endpoint's cache is as full as it was sent prompts that it answered, of what it is told to have room
-// for; what was found of prompts where they went is known.
-func TestFull(t *testing.T) {
+// TestReuseOfPrompts: what was found of prompts where they went is known.
+func TestReuseOfPrompts(t *testing.T) {
 	s := prompts(0)
-	want := func(what string, full, reuse float64) {
-		t.Helper()
-		if got := s.Prefix.Full(0); got != full {
-			t.Errorf("%s: got a cache that is full to %v, want %v", what, got, full)
-		}
-		if got := s.Prefix.Reuse(); got != reuse {
-			t.Errorf("%s: got %v of the prompts found, want %v", what, got, reuse)
-		}
-	}
-	ask := func(lease uint32, blocks []uint64) {
-		sent(s, lease, blocks)
-		e := ended(lease)
-		s.Apply(&e)
-	}
-	want("nothing told", 0, 0)
 	s.Prefix.SetCapacity(0, 16)
-	sent(s, 1, chain(1, 8))
-	want("not answered", 0, 0)
-	e := ended(1)
-	s.Apply(&e)
-	want("half of it", 0.5, 0)
-	ask(2, chain(1, 8))
-	want("once more", 0.5, 0.5)
-	ask(3, chain(2, 16))
-	want("more than it has room for", 1, 0.25)
-	if got := s.Prefix.Full(1); got != 0 {
-		t.Errorf("another endpoint's cache is full to %v, want 0", got)
-	}
-	if got := s.Prefix.Full(7); got != 0 {
-		t.Errorf("a cache of nobody is full to %v, want 0", got)
+	for i, tt := range []struct {
+		what   string
+		blocks []uint64
+		want   float64
+	}{
+		{"a prompt", chain(1, 8), 0},
+		{"once more", chain(1, 8), 0.5},
+		{"another one", chain(2, 16), 0.25},
+	} {
+		sent(s, uint32(i), tt.blocks)
+		if got := s.Prefix.Reuse(); got != tt.want {
+			t.Errorf("%s: got %v of the prompts found, want %v", tt.what, got, tt.want)
+		}
+		e := ended(uint32(i))
+		s.Apply(&e)
 	}
 }

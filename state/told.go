@@ -49,7 +49,9 @@ func (p *Prefix) gone(index int, blocks []uint64) {
 	l.evicted = true
 	oldest := uint32(0)
 	for _, block := range blocks {
-		oldest = max(oldest, p.ageOf(l, block))
+		if n := p.kept(l, block); n != nil {
+			oldest = max(oldest, l.age(n))
+		}
 	}
 	p.remove(index, blocks)
 	if oldest > l.trust {

@@ -5,14 +5,15 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
 	"github.com/pintle-dev/pintle/state"
 )
 
-// TestEvictionCost: where prompts come again and a cache is full, a prompt costs more than its own tokens, unless
-// requests wait where it has the least to compute.
+// TestEvictionCost: where prompts come again and a cache is full of them, a prompt costs more than its own tokens,
+// unless requests wait where it has the least to compute.
 func TestEvictionCost(t *testing.T) {
 	const tokens, threshold = 1600, 1 << 16
 	cached, other := strings.Repeat("0123456789abcdef", tokens/4), strings.Repeat("another one than", tokens/4)
@@ -23,15 +24,18 @@ func TestEvictionCost(t *testing.T) {
 		prompt  string
 		rooms   [2]int // in blocks
 		waiting [2]int
+		later   int64      // seconds since anything was asked
 		lost    [2]float64 // 1 less the score
 	}{
-		{"no cost", 0, other, [2]int{100, 100}, [2]int{}, [2]float64{own, own}},
-		{"nothing told of caches", 8, other, [2]int{}, [2]int{}, [2]float64{own, own}},
-		{"one is full", 8, other, [2]int{100, 100}, [2]int{}, [2]float64{own * (1 + 8*4./9), own}},
-		{"half full", 8, other, [2]int{200, 100}, [2]int{}, [2]float64{own * (1 + 8*4./9/4), own}},
-		{"what is cached costs nothing", 8, cached, [2]int{100, 100}, [2]int{}, [2]float64{0, own}},
-		{"requests wait at one that has the least", 8, other, [2]int{100, 100}, [2]int{0, 1}, [2]float64{own, own}},
-		{"requests wait elsewhere", 8, cached, [2]int{100, 100}, [2]int{0, 1}, [2]float64{0, own}},
+		{"no cost", 0, other, [2]int{100, 100}, [2]int{}, 0, [2]float64{own, own}},
+		{"nothing told of caches", 8, other, [2]int{}, [2]int{}, 0, [2]float64{own, own}},
+		{"one is full", 8, other, [2]int{100, 100}, [2]int{}, 0, [2]float64{own * (1 + 8*4./9), own}},
+		{"half full", 8, other, [2]int{200, 100}, [2]int{}, 0, [2]float64{own * (1 + 8*4./9/4), own}},
+		{"what is cached costs nothing", 8, cached, [2]int{100, 100}, [2]int{}, 0, [2]float64{0, own}},
+		{"what fills it comes again at once or not at all", 8, other, [2]int{100, 100}, [2]int{}, 60,
+			[2]float64{own, own}},
+		{"requests wait at one that has the least", 8, other, [2]int{100, 100}, [2]int{0, 1}, 0, [2]float64{own, own}},
+		{"requests wait elsewhere", 8, cached, [2]int{100, 100}, [2]int{0, 1}, 0, [2]float64{0, own}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -44,6 +48,7 @@ func TestEvictionCost(t *testing.T) {
 			}
 			pool := plantest.Pool(sampled(0), sampled(1))
 			pool.State = state.New(plan.StateOptions())
+			pool.State.Expire(plantest.Now)
 			pool.Enter()
 			for i, blocks := range tt.rooms {
 				if blocks > 0 {
@@ -54,6 +59,7 @@ func TestEvictionCost(t *testing.T) {
 			for lease := range uint32(3) {
 				serve(t, plan, c, cached, lease+1)
 			}
+			pool.State.Expire(plantest.Now + tt.later*int64(time.Second))
 			scores := ask(t, plan, c, tt.prompt).Scores["prefill-load-scorer"]
 			for i, lost := range tt.lost {
 				if got := 1 - scores[pool.Endpoints[i].Name]; math.Abs(got-lost) > 1e-6 {

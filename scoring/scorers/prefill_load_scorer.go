@@ -33,8 +33,9 @@ type prefillLoadScorerParameters struct {
 //
 // What a request has computed takes the place of other prompts where the cache is full, and they have to be computed
 // again if they come again. With evictionCost the request's own tokens that are not cached count 1 + evictionCost x
-// (reuse x full)^2 times, where reuse is which part of the prompts of late was found in a cache, and full is which part
-// of the endpoint's cache is taken, as far as is known. Where requests wait at the endpoint that has the least to
+// (reuse x used)^2 times, where reuse is which part of the prompts of late was found in a cache, and used is which part
+// of the endpoint's cache is in use, as far as is known: taken by prompts that came within the time in which 98 % of
+// those that come again do, and within ten seconds at least. Where requests wait at the endpoint that has the least to
 // compute they count once: it has no room for what it has.
 //
 // Range: 0 to 1. Unit: tokens.
@@ -77,8 +78,8 @@ func (s *prefillLoadScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoi
 	}
 	if cost := s.evictionCost * reuse * reuse; cost > 0 && !waitsAtLeast(c, candidates, scores) {
 		for i, e := range candidates {
-			full := c.Pool.State.Prefix.Full(e.StateIndex)
-			scores[i] += scores[i] * cost * full * full
+			used := c.Pool.State.Prefix.InUse(e.StateIndex)
+			scores[i] += scores[i] * cost * used * used
 		}
 	}
 	least := math.Inf(1)

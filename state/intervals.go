@@ -5,8 +5,8 @@ import "math/bits"
 const (
 	// intervalBuckets are four for each doubling up to some six days, what is longer counts as that.
 	intervalBuckets = 72
-	// againPercent of what comes again comes within a window, which has leastWindow seconds at least: what was just used
-	// may be in flight, and times are whole seconds.
+	// againPercent of what comes again comes within a window, which has leastWindow seconds at least: what was just
+	// used may be in flight, and times are whole seconds.
 	againPercent, leastWindow = 98, 10
 	// intervalBlocks is how much comes again before older ones count half, in first blocks.
 	intervalBlocks = 1 << 16

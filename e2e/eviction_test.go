@@ -14,8 +14,8 @@ const evictions = `{
 	"schedulingProfiles": [{"name": "default", "plugins": [{"pluginRef": "prefix-cache-scorer", "weight": 0},
 		{"pluginRef": "prefill-load-scorer"}, {"pluginRef": "max-score-picker"}]}]}`
 
-// TestEvictionCost: where prompts come again, a new one does not go where the cache is full of them, and by the root it
-// costs nothing where it costs the least. What was used longer ago than such prompts come again takes no room.
+// TestEvictionCost: where prompts come again, a new one does not go where it would fill the cache beside them, and by the
+// root it costs nothing where it costs the least. What was used longer ago than such prompts come again takes no room.
 func TestEvictionCost(t *testing.T) {
 	const blockTokens, blocks = 64, 20
 	inCellsAtOnce(t, func(t *testing.T, f *fixture) {
@@ -23,7 +23,7 @@ func TestEvictionCost(t *testing.T) {
 		for i := range pool {
 			// under names of their own, of which nothing is believed yet
 			pool[i].Name = fmt.Sprint(t.Name(), time.Now().UnixNano(), " ", i)
-			pool[i].Blocks = blocks * blockTokens / 16
+			pool[i].Blocks = 2 * blocks * blockTokens / 16 // two prompts fill a cache
 		}
 		f.Publish(t, pool...)
 		prompt := func(of string) string {

@@ -67,6 +67,16 @@ func (c *Cycle) hash(p *promptChain, chain state.Chain, most int) {
 	}
 }
 
+// PromptSize is how much room the prompt's blocks take in an endpoint's cache, in first blocks, as they were cut for this
+// decision so far: in all ways, as state.Prompts.InUse counts them.
+func (c *Cycle) PromptSize() (blocks int) {
+	for i := range c.chains {
+		growth := state.Chain{BlockBytes: 1, DoubleEvery: c.chains[i].DoubleEvery}
+		blocks += growth.End(len(c.chains[i].blocks))
+	}
+	return blocks
+}
+
 // mediaChain asks for the hashes of media.
 var mediaChain = state.Chain{Media: true}
 

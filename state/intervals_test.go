@@ -68,7 +68,7 @@ func TestInUse(t *testing.T) {
 	}
 	want := func(what string, used float64) {
 		t.Helper()
-		if got := s.Prefix.InUse(0); got != used {
+		if got := s.Prefix.InUse(0, 0); got != used {
 			t.Errorf("%s: %v of the cache is in use, want %v", what, got, used)
 		}
 	}
@@ -77,6 +77,11 @@ func TestInUse(t *testing.T) {
 	s.Prefix.SetCapacity(0, 64)
 	ask(fresh(1, 16), 0)
 	want("a prompt", 0.25)
+	for _, with := range [][2]float64{{8, 0.375}, {1000, 1}} {
+		if got := s.Prefix.InUse(0, with[0]); got != with[1] {
+			t.Errorf("with %v further blocks %v of the cache is in use, want %v", with[0], got, with[1])
+		}
+	}
 	wait(600)
 	want("as long as nothing came again", 0.25)
 	ask(fresh(2, 16), 0)
@@ -98,7 +103,7 @@ func TestInUse(t *testing.T) {
 	ask(fresh(5, 40), 0)
 	want("more than it has room for", 1)
 	for _, index := range []int{1, 7} {
-		if got := s.Prefix.InUse(index); got != 0 {
+		if got := s.Prefix.InUse(index, 8); got != 0 {
 			t.Errorf("%v of the cache of endpoint %d is in use, want 0", got, index)
 		}
 	}

@@ -435,14 +435,15 @@ func (p *Prompts) room(endpoint int) (room uint32, ok bool) {
 	return p.answered.lists[list].trust, true
 }
 
-// InUse is which part of its room an endpoint's blocks in use are believed to take, 0 to 1: those that were used within
-// the time in which nearly all that comes again does. It is 0 where nobody said how much room there is.
-func (p *Prompts) InUse(index int) float64 {
+// InUse is which part of its room an endpoint's blocks in use would take with so many further first blocks, 0 to 1. In
+// use are those that were used within the time in which nearly all that comes again does. It is 0 where nobody said how
+// much room there is.
+func (p *Prompts) InUse(index int, further float64) float64 {
 	room, ok := p.room(index)
 	if !ok {
 		return 0
 	}
-	return float64(p.answered.inUse(p.list(index, 0))) / float64(room)
+	return min((float64(p.answered.inUse(p.list(index, 0)))+further)/float64(room), 1)
 }
 
 // Reuse is which part of the prompts of late was believed to be cached where they went, 0 to 1.

@@ -12,30 +12,33 @@ import (
 	"github.com/pintle-dev/pintle/state"
 )
 
-// TestEvictionCost: where prompts come again and a cache is full of them, a prompt costs more than its own tokens,
-// unless requests wait where it has the least to compute.
+// TestEvictionCost: where prompts come again and a cache is full of them and the prompt, it costs more than its own
+// tokens, unless requests wait where it has the least to compute.
 func TestEvictionCost(t *testing.T) {
 	const tokens, threshold = 1600, 1 << 16
 	cached, other := strings.Repeat("0123456789abcdef", tokens/4), strings.Repeat("another one than", tokens/4)
 	own := float64(tokens) / threshold
+	once := func(used float64) float64 { return own * (1 + 8*4./9*math.Pow(used, 4)) }
 	tests := []struct {
 		name    string
 		cost    float64
 		prompt  string
-		rooms   [2]int // in blocks
+		rooms   [2]int // in blocks, of which a prompt has 100
 		waiting [2]int
 		later   int64      // seconds since anything was asked
 		lost    [2]float64 // 1 less the score
 	}{
 		{"no cost", 0, other, [2]int{100, 100}, [2]int{}, 0, [2]float64{own, own}},
 		{"nothing told of caches", 8, other, [2]int{}, [2]int{}, 0, [2]float64{own, own}},
-		{"one is full", 8, other, [2]int{100, 100}, [2]int{}, 0, [2]float64{own * (1 + 8*4./9), own}},
-		{"half full", 8, other, [2]int{200, 100}, [2]int{}, 0, [2]float64{own * (1 + 8*4./9/4), own}},
-		{"what is cached costs nothing", 8, cached, [2]int{100, 100}, [2]int{}, 0, [2]float64{0, own}},
-		{"what fills it comes again at once or not at all", 8, other, [2]int{100, 100}, [2]int{}, 60,
-			[2]float64{own, own}},
+		{"one is full", 8, other, [2]int{100, 200}, [2]int{}, 0, [2]float64{once(1), once(0.5)}},
+		{"full with the prompt", 8, other, [2]int{200, 800}, [2]int{}, 0, [2]float64{once(1), once(0.125)}},
+		{"half full with it", 8, other, [2]int{400, 400}, [2]int{}, 0, [2]float64{once(0.5), once(0.25)}},
+		{"what is cached costs nothing", 8, cached, [2]int{100, 400}, [2]int{}, 0, [2]float64{0, once(0.25)}},
+		{"what fills it comes again at once or not at all", 8, other, [2]int{200, 200}, [2]int{}, 60,
+			[2]float64{once(0.5), once(0.5)}},
+		{"longer than all room", 8, other, [2]int{200, 50}, [2]int{}, 60, [2]float64{once(0.5), once(1)}},
 		{"requests wait at one that has the least", 8, other, [2]int{100, 100}, [2]int{0, 1}, 0, [2]float64{own, own}},
-		{"requests wait elsewhere", 8, cached, [2]int{100, 100}, [2]int{0, 1}, 0, [2]float64{0, own}},
+		{"requests wait elsewhere", 8, cached, [2]int{100, 200}, [2]int{0, 1}, 0, [2]float64{0, once(0.5)}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

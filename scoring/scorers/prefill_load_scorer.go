@@ -32,11 +32,11 @@ type prefillLoadScorerParameters struct {
 // cached, the less they do so: a slow endpoint has as much room, and what it has need not be computed.
 //
 // What a request has computed takes the place of other prompts where the cache is full, and they have to be computed
-// again if they come again. With evictionCost the request's own tokens that are not cached count 1 + evictionCost x
-// (reuse x used)^2 times, where reuse is which part of the prompts of late was found in a cache, and used is which part
-// of the endpoint's cache is in use, as far as is known: taken by prompts that came within the time in which 98 % of
-// those that come again do, and within ten seconds at least. Where requests wait at the endpoint that has the least to
-// compute they count once: it has no room for what it has.
+// again if they come again. With evictionCost the request's own tokens that are not cached count evictionCost x reuse^2
+// x used^4 times more, whatever the endpoint's speed. Here reuse is which part of the prompts of late was found in a
+// cache, and used is which part of the endpoint's cache would be in use with them, as far as is known: taken by prompts
+// that came within the time in which 98 % of those that come again do, and within ten seconds at least. Where requests
+// wait at the endpoint that has the least to compute they count no more: it has no room for what it has.
 //
 // Range: 0 to 1. Unit: tokens.
 //
@@ -76,16 +76,18 @@ func (s *prefillLoadScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoi
 	if c.Pool.State != nil && c.Pool.State.Prefix != nil {
 		reuse = c.Pool.State.Prefix.Reuse()
 	}
-	if cost := s.evictionCost * reuse * reuse; cost > 0 && !waitsAtLeast(c, candidates, scores) {
-		for i, e := range candidates {
-			used := c.Pool.State.Prefix.InUse(e.StateIndex)
-			scores[i] += scores[i] * cost * used * used
-		}
+	cost := s.evictionCost * reuse * reuse
+	if cost > 0 && waitsAtLeast(c, candidates, scores) {
+		cost = 0
 	}
-	least := math.Inf(1)
+	least, size := math.Inf(1), sizeOfToken(c)
 	slowness := s.paces.slowness(c, candidates, 1-reuse)
-	for i := range candidates {
-		scores[i] *= slowness[i]
+	for i, e := range candidates {
+		evicted := 0.0
+		if cost > 0 {
+			evicted = cost * scores[i] * fill(c, e, scores[i]*size)
+		}
+		scores[i] = scores[i]*slowness[i] + evicted
 		least = min(least, scores[i])
 	}
 	for i, e := range candidates {
@@ -96,6 +98,22 @@ func (s *prefillLoadScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoi
 		}
 		scores[i] = 1 - min(tokens, s.threshold)/s.threshold
 	}
+}
+
+// fill is near 1 where so many further blocks would find an endpoint's cache in use, and 0 where they would find room:
+// the fourth power of the part that would be in use.
+func fill(c *scoring.Cycle, e *scoring.Endpoint, blocks float64) float64 {
+	used := c.Pool.State.Prefix.InUse(e.StateIndex, blocks)
+	return used * used * used * used
+}
+
+// sizeOfToken is how many blocks of a cache a token of the prompt takes, see scoring.Cycle.PromptSize.
+func sizeOfToken(c *scoring.Cycle) float64 {
+	tokens := c.PromptLength()
+	if tokens <= 0 {
+		return 0
+	}
+	return float64(c.PromptSize()) / tokens
 }
 
 // waitsAtLeast reports whether requests wait at an endpoint that has the least of the loads.

@@ -67,8 +67,8 @@ func (c *Cycle) hash(p *promptChain, chain state.Chain, most int) {
 	}
 }
 
-// PromptSize is how much room the prompt's blocks take in an endpoint's cache, in first blocks, as they were cut for this
-// decision so far: in all ways, as state.Prompts.InUse counts them.
+// PromptSize is how much room the prompt's blocks take in an endpoint's cache, in first blocks, as they were cut for
+// this decision so far: in all ways, as state.Prompts.InUse counts them.
 func (c *Cycle) PromptSize() (blocks int) {
 	for i := range c.chains {
 		growth := state.Chain{BlockBytes: 1, DoubleEvery: c.chains[i].DoubleEvery}

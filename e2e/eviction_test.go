@@ -15,7 +15,8 @@ const evictions = `{
 		{"pluginRef": "prefill-load-scorer"}, {"pluginRef": "max-score-picker"}]}]}`
 
 // TestEvictionCost: where prompts come again, a new one does not go where it would fill the cache beside them, and by
-// the root it costs nothing where it costs the least. What was used longer ago than such prompts come again takes no room.
+// the root it costs nothing where it costs the least. What was used longer ago than such prompts come again takes no
+// room.
 func TestEvictionCost(t *testing.T) {
 	const blockTokens, blocks = 64, 20
 	inCellsAtOnce(t, func(t *testing.T, f *fixture) {

@@ -71,8 +71,7 @@ func (c *Cycle) hash(p *promptChain, chain state.Chain, most int) {
 // this decision so far: in all ways, as state.Prompts.InUse counts them.
 func (c *Cycle) PromptSize() (blocks int) {
 	for i := range c.chains {
-		growth := state.Chain{BlockBytes: 1, DoubleEvery: c.chains[i].DoubleEvery}
-		blocks += growth.End(len(c.chains[i].blocks))
+		blocks += c.chains[i].Growth().End(len(c.chains[i].blocks))
 	}
 	return blocks
 }

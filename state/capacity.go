@@ -27,6 +27,9 @@ type memory struct {
 	ages    [agesKept]uint32
 }
 
+// growth is Chain.Growth of the prompt's chain.
+func (m *memory) growth() Chain { return Chain{DoubleEvery: int(m.doubleEvery)}.Growth() }
+
 // agePlace is the block of which age i is, -1 for none.
 func agePlace(i, kept int) int {
 	at := (i+1)*kept/agesKept - 1
@@ -41,7 +44,7 @@ func (p *Prefix) recall(index int, blocks []uint64, m *memory) (believed int) {
 	l := &p.lists[index]
 	believed, kept := p.match(index, blocks)
 	m.kept, m.renewed = uint16(kept), 0
-	lengths, before := Chain{BlockBytes: 1, DoubleEvery: int(m.doubleEvery)}, 0
+	lengths, before := m.growth(), 0
 	for i := range m.ages {
 		m.ages[i] = 0
 		at := agePlace(i, kept)
@@ -98,7 +101,7 @@ func (p *Prefix) correct(index int, m *memory, cached, input uint32) (oldest, yo
 		had = int(min(blocks, math.MaxInt32/longTokens-slackBlocks))
 	}
 	slack := slackBlocks + had/slackShare
-	lengths := Chain{BlockBytes: 1, DoubleEvery: int(m.doubleEvery)}
+	lengths := m.growth()
 	for i, age := range m.ages {
 		at := agePlace(i, int(m.kept))
 		switch {

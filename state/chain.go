@@ -63,10 +63,13 @@ func Plain(id uint64) (c Chain, ok bool) {
 	return c, first > 0 && first <= math.MaxInt32 && c.ID() == id
 }
 
-// growthOf is how the blocks of the chain with the ID grow: the chain of which the first block is 1 long.
+// Growth is how the blocks of the chain grow: the chain of which the first block is 1 long.
+func (c Chain) Growth() Chain { return Chain{BlockBytes: 1, DoubleEvery: c.DoubleEvery} }
+
+// growthOf is the Growth of the chain with the ID.
 func growthOf(id uint64) Chain {
 	c, _ := Growing(id)
-	return Chain{BlockBytes: 1, DoubleEvery: c.DoubleEvery}
+	return c.Growth()
 }
 
 // doublings is how often block i was doubled, counted from 0.

@@ -76,11 +76,15 @@ func (s *prefillLoadScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoi
 	if c.Pool.State != nil && c.Pool.State.Prefix != nil {
 		reuse = c.Pool.State.Prefix.Reuse()
 	}
-	cost := s.evictionCost * reuse * reuse
-	if cost > 0 && waitsAtLeast(c, candidates, scores) {
+	cost, size := s.evictionCost*reuse*reuse, 0.0
+	switch {
+	case cost == 0:
+	case waitsAtLeast(c, candidates, scores):
 		cost = 0
+	default:
+		size = sizeOfToken(c)
 	}
-	least, size := math.Inf(1), sizeOfToken(c)
+	least := math.Inf(1)
 	slowness := s.paces.slowness(c, candidates, 1-reuse)
 	for i, e := range candidates {
 		evicted := 0.0

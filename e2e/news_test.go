@@ -36,24 +36,35 @@ func TestSpeedCountsByNews(t *testing.T) {
 				return (1 - scores["server-1"]) / (1 - scores["server-0"])
 			}
 
-			for i := range 32 {
-				prompt := strings.Repeat(fmt.Sprintf("%d new ", i), 300*(1+i/2%5))
-				if got := g.send(t, prompt, servers[i%2].Address); got.Status != 200 {
+			// A busy machine makes times alike, and what is learnt of them slow: then it takes more prompts.
+			until := func(most int, least, greatest float64, prompts func(round int)) {
+				got := 0.0
+				for round := range most {
+					prompts(round)
+					if got = dearer(); got >= least && got <= greatest {
+						return
+					}
+				}
+				t.Fatalf("one costs %.2f times as much at the slow server, want %v to %v", got, least, greatest)
+			}
+			send := func(prompt string, server *harness.Scripted) {
+				if got := g.send(t, prompt, server.Address); got.Status != 200 {
 					t.Fatalf("got %d: %s", got.Status, got.Body)
 				}
 			}
-			if got := dearer(); got < 1.4 {
-				t.Errorf("where prompts are new one costs %.2f times as much at the slow server, want about 2", got)
-			}
+			until(4, 1.6, 8, func(round int) {
+				for i := range 32 {
+					send(strings.Repeat(fmt.Sprintf("%d new ", 100*round+i), 300*(1+i/2%5)), servers[i%2])
+				}
+			})
 			again := strings.Repeat("what comes again ", 500)
-			g.send(t, again, servers[0].Address)
+			send(again, servers[0])
 			cached.Store(true)
-			for range 150 {
-				g.send(t, again, servers[0].Address)
-			}
-			if got := dearer(); got < 1 || got > 1.3 {
-				t.Errorf("where most prompts come again one costs %.2f times as much at the slow server, want 1.1", got)
-			}
+			until(4, 1, 1.3, func(int) {
+				for range 150 {
+					send(again, servers[0])
+				}
+			})
 		})
 	}
 }

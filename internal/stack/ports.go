@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"net/netip"
 	"strconv"
+	"sync"
 )
 
 // Ports below those that the kernel hands out for outgoing connections, so that none of these takes one in the
@@ -14,20 +16,46 @@ const (
 	lastPort  = 32000
 )
 
-// FreePorts returns the first of n consecutive ports of the loopback that nothing listens on.
+// Loopback are servers at these ports of this machine.
+func Loopback(ports ...int) (all []netip.AddrPort) {
+	for _, port := range ports {
+		all = append(all, netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(port)))
+	}
+	return all
+}
+
+// given are the ports that were handed out of late: whoever got them may not listen on them yet.
+var given = struct {
+	sync.Mutex
+	ports map[int]bool
+}{ports: map[int]bool{}}
+
+// FreePorts returns the first of n consecutive ports of the loopback that nothing listens on, and that this process was
+// not given a short time ago. Any number may call it at once.
 func FreePorts(n int) (int, error) {
-	for range 100 {
-		first := firstPort + rand.IntN(lastPort-firstPort-n)
-		if allFree(first, n) {
-			return first, nil
+	const tries, many = 100, (lastPort - firstPort) / 8
+	given.Lock()
+	defer given.Unlock()
+	for try := range 2 * tries {
+		if try == tries || len(given.ports) > many {
+			clear(given.ports)
 		}
+		first := firstPort + rand.IntN(lastPort-firstPort-n)
+		if !allFree(first, n) {
+			continue
+		}
+		for port := first; port < first+n; port++ {
+			given.ports[port] = true
+		}
+		return first, nil
 	}
 	return 0, fmt.Errorf("no %d free ports in a row between %d and %d", n, firstPort, lastPort)
 }
 
+// allFree is called by who holds given.
 func allFree(first, n int) bool {
 	for port := first; port < first+n; port++ {
-		if !free(port) {
+		if given.ports[port] || !free(port) {
 			return false
 		}
 	}

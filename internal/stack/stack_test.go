@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -98,6 +99,34 @@ func TestCheckPorts(t *testing.T) {
 	if err := CheckPorts(Need{Port: first, Variable: "PORT_X", Count: 3}); err != nil {
 		t.Errorf("ports that are free: got %v", err)
 	}
+}
+
+// TestFreePorts: who asks at the same time gets other ports, though nobody listens on any of them yet.
+func TestFreePorts(t *testing.T) {
+	const callers, calls, n = 4, 100, 5
+	var mu sync.Mutex
+	var asking sync.WaitGroup
+	seen := map[int]bool{}
+	for range callers {
+		asking.Go(func() {
+			for range calls {
+				first, err := FreePorts(n)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				for port := first; port < first+n; port++ {
+					if seen[port] {
+						t.Errorf("port %d was given to two", port)
+					}
+					seen[port] = true
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	asking.Wait()
 }
 
 func TestSidecarFile(t *testing.T) {

@@ -53,7 +53,13 @@ func TestOverdue(t *testing.T) {
 // streaming is a server that streams two tokens once begin returns, which is told how long the request's body is.
 func streaming(t *testing.T, name string, begin func(bytes int64)) *harness.Scripted {
 	t.Helper()
-	s, err := harness.NewScripted()
+	return streamingAt(t, "127.0.0.1", name, begin)
+}
+
+// streamingAt is streaming at another one of this machine's addresses.
+func streamingAt(t *testing.T, host, name string, begin func(bytes int64)) *harness.Scripted {
+	t.Helper()
+	s, err := harness.NewScriptedAt(host)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,12 +111,12 @@ func (g *learning) ask(t *testing.T) harness.Answer {
 	return g.send(t, fmt.Sprintf("%d %s", g.asked.Add(1), strings.Repeat("word ", 500)), "")
 }
 
-// send sends a prompt to an address, or to any one if that is empty.
-func (g *learning) send(t *testing.T, prompt, address string) harness.Answer {
+// send sends a prompt to a host, or to any one if that is empty.
+func (g *learning) send(t *testing.T, prompt, host string) harness.Answer {
 	body := `{"model":"m","stream":true,"prompt":"` + prompt + `"}`
 	request := harness.Request(t, http.MethodPost, g.URL("requests", "/v1/completions"), body, false)
-	if address != "" {
-		request.Header.Set("x-gateway-destination-endpoint-subset", address)
+	if host != "" {
+		request.Header.Set("x-gateway-destination-endpoint-subset", host)
 	}
 	return harness.Send(t, harness.Client(t, false), request)
 }

@@ -119,7 +119,7 @@ func (v *variant) config(adminPort int, servers []int) (string, error) {
 		`{"ingest": {"port": %d, "token": %q}, "hold": %q, "destination": "original-dst", "config": %s%s}`,
 		v.ingestPort, token, v.hold, v.document, v.settings)
 	c := stack.EnvoyConfig{
-		AdminPort: adminPort, Hold: v.hold, Module: v.module, Hosts: servers, Balance: "ROUND_ROBIN",
+		AdminPort: adminPort, Hold: v.hold, Module: v.module, Hosts: stack.Loopback(servers...), Balance: "ROUND_ROBIN",
 		StorePort: v.storePort, ExactBalance: v.alone,
 		Listeners: []stack.EnvoyListener{{Name: "requests", Port: v.requestsPort, Plugin: plugin}},
 	}

@@ -46,7 +46,7 @@ func startPintle(set pintle) func(context.Context, *bench, int) ([]*stack.Proces
 			`{"ingest": {"port": %d, "token": %q}, "hold": %q, "destination": %q, "config": %s}`,
 			ingest, token, set.hold, destination, cmp.Or(set.config, shipped.JSON()))
 		config, err := stack.EnvoyConfig{AdminPort: admin, Hold: set.hold, Module: "bin/pintle.wasm",
-			OverrideHost: set.failsOver, Hosts: b.ports(),
+			OverrideHost: set.failsOver, Hosts: stack.Loopback(b.ports()...),
 			Listeners: []stack.EnvoyListener{{Name: "requests", Port: port, Plugin: plugin},
 				{Name: "ingest", Port: ingest, Ingest: true, Plugin: plugin}}}.Text()
 		if err != nil {
@@ -82,7 +82,8 @@ func startPlain(ctx context.Context, b *bench, port int, module string) ([]*stac
 	if err != nil {
 		return nil, err
 	}
-	config, err := stack.EnvoyConfig{AdminPort: admin, Balance: "ROUND_ROBIN", Hosts: b.ports(), InTheWay: module,
+	config, err := stack.EnvoyConfig{AdminPort: admin, Balance: "ROUND_ROBIN",
+		Hosts: stack.Loopback(b.ports()...), InTheWay: module,
 		Listeners: []stack.EnvoyListener{{Name: "requests", Port: port}}}.Text()
 	if err != nil {
 		return nil, err

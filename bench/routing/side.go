@@ -98,7 +98,7 @@ func (s *side) config(adminPort, ingestPort, servers int) (string, error) {
 	c := stack.EnvoyConfig{AdminPort: adminPort, Balance: "LEAST_REQUEST", Module: "bin/pintle.wasm",
 		StorePort: s.prefixPort}
 	for i := range servers {
-		c.Hosts = append(c.Hosts, s.firstServer+i)
+		c.Hosts = append(c.Hosts, stack.Loopback(s.firstServer+i)...)
 	}
 	plugin := ""
 	if s.pintle {

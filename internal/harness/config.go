@@ -89,7 +89,7 @@ func render(c Cell, module string, adminPort int, listeners []*Listener, hosts [
 		if err != nil {
 			return nil, fmt.Errorf("host %q: %w", host, err)
 		}
-		config.Hosts = append(config.Hosts, int(address.Port()))
+		config.Hosts = append(config.Hosts, address)
 	}
 	for _, l := range listeners {
 		if err := l.configure(c, listeners); err != nil {

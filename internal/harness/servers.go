@@ -69,8 +69,11 @@ type Scripted struct {
 }
 
 // NewScripted starts a scripted server. It ends with Close.
-func NewScripted() (*Scripted, error) {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
+func NewScripted() (*Scripted, error) { return NewScriptedAt("127.0.0.1") }
+
+// NewScriptedAt is NewScripted at another one of this machine's addresses, where hosts are to differ.
+func NewScriptedAt(host string) (*Scripted, error) {
+	l, err := net.Listen("tcp4", net.JoinHostPort(host, "0"))
 	if err != nil {
 		return nil, err
 	}

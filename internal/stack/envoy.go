@@ -2,6 +2,7 @@ package stack
 
 import (
 	_ "embed"
+	"net/netip"
 	"strings"
 	"text/template"
 )
@@ -17,8 +18,8 @@ type EnvoyConfig struct {
 	Module string
 	// InTheWay is another one, which goes by nothing that it is told, empty for none.
 	InTheWay string
-	// Hosts are the ports of the servers, where Envoy has to know them: with OverrideHost and without Pintle.
-	Hosts []int
+	// Hosts are the servers, where Envoy has to know them: with OverrideHost and without Pintle.
+	Hosts []netip.AddrPort
 	// Balance is the policy by which an Envoy without Pintle chooses, such as ROUND_ROBIN.
 	Balance string
 	// StorePort is where the sidecar is asked: for conversations, or for exact prefix caches. 0 is nowhere.
@@ -61,7 +62,7 @@ func (l EnvoyListener) BodyLimit() int {
 func (c EnvoyConfig) Buffer() bool { return c.Hold == "buffer" }
 
 // Destinations are the servers that Envoy has to know.
-func (c EnvoyConfig) Destinations() []int {
+func (c EnvoyConfig) Destinations() []netip.AddrPort {
 	if c.OverrideHost || c.Hold == "" {
 		return c.Hosts
 	}

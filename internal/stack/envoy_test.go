@@ -36,7 +36,7 @@ func TestEnvoyConfig(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := test.config
-			c.AdminPort, c.Module, c.Hosts, c.Listeners = 13, "m.wasm", []int{21}, []EnvoyListener{requests, ingest}
+			c.AdminPort, c.Module, c.Hosts, c.Listeners = 13, "m.wasm", Loopback(21), []EnvoyListener{requests, ingest}
 			text, err := c.Text()
 			if err != nil {
 				t.Fatal(err)

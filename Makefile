@@ -131,7 +131,7 @@ fuzz: ## Search with each fuzz target for FUZZTIME, or with those that match TAR
 
 .PHONY: e2e
 e2e: build bin/pintle-failpoint.wasm ## Tests in real Envoy, with real clients
-	$(GO) test -short -count=1 -timeout 15m -parallel 4 ./e2e/...
+	$(GO) test -short -count=1 -timeout 15m -parallel 8 ./e2e/...
 
 .PHONY: e2e-long
 e2e-long: build ## The tests in real Envoy that take long: soaks, fifty configurations, hot restarts, 2,000 uploads, 20 killed sidecars, exact prefix caches without what they lean on

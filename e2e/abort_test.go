@@ -19,7 +19,7 @@ func TestAbandonedBodies(t *testing.T) {
 		allowance  = 60 << 20 // of memory, for pages that the allocator keeps
 		bodyPrefix = 100_000
 	)
-	inCells(t, func(t *testing.T, f *fixture) {
+	inCellsAtOnce(t, func(t *testing.T, f *fixture) {
 		before := f.ResidentBytes()
 		for _, framing := range []string{"content-length: 1000000\r\n\r\n",
 			"transfer-encoding: chunked\r\n\r\nfffff\r\n"} {

@@ -100,6 +100,7 @@ const decompressors = `
 // TestDecompressor is the chain of docs/configuration.md for compressed bodies: read within the bounds that hold for
 // all.
 func TestDecompressor(t *testing.T) {
+	t.Parallel()
 	s := loadShipped(t, "envoy.yaml")
 	s.text = strings.Replace(s.text, "          http_filters:\n          - &pintle",
 		"          http_filters:"+decompressors+"\n          - &pintle", 1)

@@ -18,6 +18,7 @@ import (
 // TestSidecarKnowsPrefixes: a sidecar with follow.prefixes says of each prompt what the filter believed: which endpoint
 // had how much of it.
 func TestSidecarKnowsPrefixes(t *testing.T) {
+	t.Parallel()
 	const conversations, turns = 8, 5
 	w := newPrefixWorld(t)
 	held, seen := map[string]int{}, 0

@@ -14,6 +14,7 @@ import (
 func TestFullServer(t *testing.T) {
 	for _, name := range []string{"envoy.yaml", "envoy.override-host.yaml"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			full, err := harness.NewScripted()
 			if err != nil {
 				t.Fatal(err)

@@ -226,6 +226,7 @@ var fleetPlans = map[string]any{
 // TestGatewaysDecideAsOne: what one gateway decided another decides by, and nobody repeats what others said. Without
 // the stream's server each goes on, and hears later of what it missed.
 func TestGatewaysDecideAsOne(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t, 2, 3, sim.Config{TimePerOutputToken: 20 * time.Millisecond}, fleetPlans, "")
 	for i := range 4 {
 		prompt := fmt.Sprint("prompt ", i, strings.Repeat(" and so on", 50))

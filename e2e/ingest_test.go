@@ -225,6 +225,7 @@ func TestTokenFromEnvironment(t *testing.T) {
 
 // TestIngestForgedPeer: where Envoy believes x-forwarded-for, nobody becomes a peer from this machine by it.
 func TestIngestForgedPeer(t *testing.T) {
+	t.Parallel()
 	edit := func(config string) string {
 		return strings.ReplaceAll(config, "use_remote_address: true", "use_remote_address: false")
 	}

@@ -78,7 +78,7 @@ func (f *fixture) follow(t *testing.T, token string, sink follow.Sink) *follow.F
 
 // TestJournalIsTold: who has the token reads from outside what became of every request.
 func TestJournalIsTold(t *testing.T) {
-	inCells(t, func(t *testing.T, f *fixture) {
+	inCellsAtOnce(t, func(t *testing.T, f *fixture) {
 		h := &heard{model: "m-v2", open: map[uint32]journal.Event{}}
 		follower := f.follow(t, harness.Token, h)
 		client := harness.Client(t, false)

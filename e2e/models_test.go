@@ -17,6 +17,7 @@ import (
 func TestModelsAreRead(t *testing.T) {
 	for _, cell := range []harness.Cell{harness.Cells()[0], harness.Cells()[3]} {
 		t.Run(cell.String(), func(t *testing.T) {
+			t.Parallel()
 			var servers []*harness.Server
 			var addresses []string
 			for i, model := range []string{"m-a", "m-b"} {

@@ -57,6 +57,7 @@ func TestLegacyDocument(t *testing.T) {
 	}
 	for _, cell := range []harness.Cell{harness.Cells()[0], harness.Cells()[3]} {
 		t.Run(cell.String(), func(t *testing.T) {
+			t.Parallel()
 			f := &fixture{}
 			t.Cleanup(func() { f.stop() })
 			if err := f.startServers(); err != nil {

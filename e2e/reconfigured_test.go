@@ -59,6 +59,7 @@ func TestManyConfigurations(t *testing.T) {
 
 // TestEmptyConfiguration: an update whose plug-ins have no configuration is refused, and what was there goes on.
 func TestEmptyConfiguration(t *testing.T) {
+	t.Parallel()
 	plugin := alone("queue-scorer")
 	l := newLab(t, harness.Options{Dynamic: true}, recoveryCells[0], plugin)
 	l.Publish(t, l.endpoints()...)

@@ -128,7 +128,7 @@ var passages = []passage{
 // TestRewriteBody: a rewrite changes the bytes of the model's name and no others, and the length is that of what
 // arrives.
 func TestRewriteBody(t *testing.T) {
-	inCells(t, func(t *testing.T, f *fixture) {
+	inCellsAtOnce(t, func(t *testing.T, f *fixture) {
 		f.publishRewrites(t)
 		for _, passage := range passages {
 			client := harness.Client(t, passage.http2)
@@ -158,7 +158,7 @@ func TestRewriteBody(t *testing.T) {
 // TestNoRewrite: where rules exist but none is for the model, or the target is the same name, the body arrives as it
 // was sent.
 func TestNoRewrite(t *testing.T) {
-	inCells(t, func(t *testing.T, f *fixture) {
+	inCellsAtOnce(t, func(t *testing.T, f *fixture) {
 		f.publishRewrites(t)
 		for _, passage := range passages {
 			client := harness.Client(t, passage.http2)

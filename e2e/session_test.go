@@ -65,7 +65,7 @@ func TestUselessTokens(t *testing.T) {
 		{"prefix of a name", token("sim-")}, {"binary", token("\x00\xff\r\n")},
 		{"two", token("sim-0") + "," + token("sim-1")},
 	}
-	inCells(t, func(t *testing.T, f *fixture) {
+	inCellsAtOnce(t, func(t *testing.T, f *fixture) {
 		f.Publish(t, append(f.pool(), harness.Endpoint{Name: "gone", Address: f.dead[0]})...)
 		f.Publish(t, f.pool()...)
 		for _, test := range tests {

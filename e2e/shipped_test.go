@@ -67,6 +67,7 @@ func port(address string) string { return address[strings.LastIndexByte(address,
 func TestShippedFiles(t *testing.T) {
 	for _, name := range []string{"envoy.yaml", "envoy.override-host.yaml"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := loadShipped(t, name)
 			if err := harness.Validate(s.text); err != nil {
 				t.Fatal(err)

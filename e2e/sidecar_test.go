@@ -13,7 +13,7 @@ import (
 // TestSidecarKilled: a sidecar that dies under load and comes back costs no request, also when its samples go stale.
 func TestSidecarKilled(t *testing.T) {
 	const clients = 4
-	inCells(t, func(t *testing.T, f *fixture) {
+	inCellsAtOnce(t, func(t *testing.T, f *fixture) {
 		first := f.level(t)
 		var stop atomic.Bool
 		var served atomic.Int64

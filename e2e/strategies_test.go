@@ -105,6 +105,7 @@ func (s *strategies) request(t testing.TB, strategy, user, body string) *http.Re
 func TestRoutingStrategy(t *testing.T) {
 	for _, cell := range harness.Cells() {
 		t.Run(cell.String(), func(t *testing.T) {
+			t.Parallel()
 			s := startStrategies(t, cell, sim.Config{}, sim.Config{})
 			for range 6 {
 				wantServer(t, s.send(t, "one", "", chatBody), "sim-0")
@@ -150,6 +151,7 @@ func (s *strategies) wantMix(t testing.TB, strategy string, want ...[]any) {
 func TestAIBrixPrefixCacheSticks(t *testing.T) {
 	for _, cell := range harness.Cells() {
 		t.Run(cell.String(), func(t *testing.T) {
+			t.Parallel()
 			s := startStrategies(t, cell, sim.Config{OutputTokens: 2}, sim.Config{OutputTokens: 2},
 				sim.Config{OutputTokens: 2}, sim.Config{OutputTokens: 2})
 			servers := map[string]bool{}

@@ -77,6 +77,7 @@ func withTLS(t *testing.T, text string, a *pki.Authority) string {
 func TestTLSToModelServers(t *testing.T) {
 	for _, name := range []string{"envoy.yaml", "envoy.override-host.yaml"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			a := pki.New(t)
 			a.Issue("server", &x509.Certificate{DNSNames: []string{"vllm.internal"}})
 			a.Issue("stranger", &x509.Certificate{DNSNames: []string{"other.internal"}})

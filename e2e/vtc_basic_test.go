@@ -20,6 +20,7 @@ func TestVTCBasicCountsWhatServersReport(t *testing.T) {
 	fast := sim.Config{PrefillTokensPerSecond: 1e6, TimePerOutputToken: -1}
 	for _, cell := range harness.Cells() {
 		t.Run(cell.String(), func(t *testing.T) {
+			t.Parallel()
 			s := startStrategies(t, cell, fast, fast, fast)
 			body := func(words, answer int) string {
 				return fmt.Sprintf(`{"model":"sim-model","max_tokens":%d,"messages":[{"role":"user","content":"%s"}]}`,

@@ -110,14 +110,17 @@ demo: build ## Start everything on this machine, send 20 s of load, compare with
 	  -sidecar-port $(PORT_SIDECAR) -first-sim-port $(PORT_SIMS) $(if $(KEEP),-keep)
 
 .PHONY: test
-test: check modules unit race e2e ## Everything but what needs long builds: check, units, wazero, real Envoy. The same every time
+test: modules unit e2e ## Units, the compiled module in a test host, and real Envoy. The same every time
 
 .PHONY: test-all
-test-all: test e2e-long e2e-replicate e2e-responses attack-short e2e-picker e2e-kvcache e2e-kubernetes e2e-prometheus e2e-browser e2e-vllm e2e-istio ## Everything
+test-all: check test unit-32 race e2e-long e2e-replicate e2e-responses attack-short e2e-picker e2e-kvcache e2e-kubernetes e2e-prometheus e2e-browser e2e-vllm e2e-istio ## Everything, with make check and what takes long to build
 
 .PHONY: unit
-unit: build bin/pintle-failpoint.wasm ## Unit tests, also in 32 bits where the module computes, and the filter's .wasm in a test host
+unit: build bin/pintle-failpoint.wasm ## Unit tests, and the filter's .wasm in a test host
 	$(GO) test $$($(GO) list ./... | grep -v /e2e)
+
+.PHONY: unit-32
+unit-32: ## Unit tests in 32 bits of what computes in the module
 	GOARCH=386 CGO_ENABLED=0 $(GO) test -short ./scoring/... ./state ./snapshot/... ./journal ./openai
 
 .PHONY: race
@@ -134,8 +137,8 @@ e2e: build bin/pintle-failpoint.wasm ## Tests in real Envoy, with real clients
 	$(GO) test -short -count=1 -timeout 15m -parallel 8 ./e2e/...
 
 .PHONY: e2e-long
-e2e-long: build ## The tests in real Envoy that take long: soaks, fifty configurations, hot restarts, 2,000 uploads, 20 killed sidecars, exact prefix caches without what they lean on
-	$(GO) test -count=1 -timeout 15m -run '^Test(Soak|ManyConfigurations|HeldUploads|HotRestart|MetricsTellTheTruth|Conversations|Precise(Caches|Background))' ./e2e
+e2e-long: build ## The tests in real Envoy that take long: soaks, fifty configurations, hot restarts, 2,000 uploads, 20 killed sidecars, crashed VMs, impatient clients, exact prefix caches without what they lean on
+	$(GO) test -count=1 -timeout 15m -run '^Test(Soak|CrashedVM|ImpatientClients|ManyConfigurations|HeldUploads|HotRestart|MetricsTellTheTruth|Conversations|Precise(Caches|Background))' ./e2e
 
 .PHONY: e2e-replicate
 e2e-replicate: build bin/pintle-shifted ## Four gateways that decide as one, and all that can fail between them, in some four minutes

@@ -27,7 +27,8 @@ var crashBody = strings.Replace(slowBody, "sim-model", "crash-the-vm", 1)
 // TestCrashedVM: when a VM dies, its requests fail with 503 and do not hang, all others go on, the VM is loaded again,
 // and what it had in flight is forgotten.
 func TestCrashedVM(t *testing.T) {
-	t.Parallel() // it waits for leases to end
+	harness.Long(t) // it waits for leases to end
+	t.Parallel()
 	const inFlight = 16
 	for _, cell := range recoveryCells {
 		t.Run(cell.String(), func(t *testing.T) {

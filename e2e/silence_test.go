@@ -116,6 +116,7 @@ func TestHangingServer(t *testing.T) {
 // TestImpatientClients: clients that leave together after a while without a byte, as their answers are long and not
 // streamed, say nothing about servers that answer others, however many addresses they come from.
 func TestImpatientClients(t *testing.T) {
+	harness.Long(t)
 	const (
 		impatient = 40
 		patience  = 6 * time.Second

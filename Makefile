@@ -137,7 +137,7 @@ e2e: build bin/pintle-failpoint.wasm ## Tests in real Envoy, with real clients
 	$(GO) test -short -count=1 -timeout 15m -parallel 8 ./e2e/...
 
 .PHONY: e2e-long
-e2e-long: build ## The tests in real Envoy that take long: soaks, fifty configurations, hot restarts, 2,000 uploads, 20 killed sidecars, crashed VMs, impatient clients, exact prefix caches without what they lean on
+e2e-long: build bin/pintle-failpoint.wasm ## The tests in real Envoy that take long: soaks, fifty configurations, hot restarts, 2,000 uploads, 20 killed sidecars, crashed VMs, impatient clients, exact prefix caches without what they lean on
 	$(GO) test -count=1 -timeout 15m -run '^Test(Soak|CrashedVM|ImpatientClients|ManyConfigurations|HeldUploads|HotRestart|MetricsTellTheTruth|Conversations|Precise(Caches|Background))' ./e2e
 
 .PHONY: e2e-replicate

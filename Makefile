@@ -117,7 +117,7 @@ test-all: check test unit-32 race e2e-long e2e-replicate e2e-responses attack-sh
 
 .PHONY: unit
 unit: build bin/pintle-failpoint.wasm ## Unit tests, and the filter's .wasm in a test host
-	$(GO) test $$($(GO) list ./... | grep -v /e2e)
+	$(GO) test -vet=off $$($(GO) list ./... | grep -v /e2e)
 
 .PHONY: unit-32
 unit-32: ## Unit tests in 32 bits of what computes in the module
@@ -134,7 +134,7 @@ fuzz: ## Search with each fuzz target for FUZZTIME, or with those that match TAR
 
 .PHONY: e2e
 e2e: build bin/pintle-failpoint.wasm ## Tests in real Envoy, with real clients
-	$(GO) test -short -count=1 -timeout 15m -parallel 8 ./e2e/...
+	$(GO) test -vet=off -short -count=1 -timeout 15m -parallel 8 ./e2e/...
 
 .PHONY: e2e-long
 e2e-long: build bin/pintle-failpoint.wasm ## The tests in real Envoy that take long: soaks, fifty configurations, hot restarts, 2,000 uploads, 20 killed sidecars, crashed VMs, impatient clients, exact prefix caches without what they lean on

@@ -65,7 +65,7 @@ func inCells(t *testing.T, test func(t *testing.T, f *fixture)) {
 	eachCell(t, func(*testing.T) {}, test)
 }
 
-// inCellsAtOnce is inCells in all cells at the same time, for tests that wait more than they compute.
+// inCellsAtOnce is inCells in all cells at the same time, for tests that a busy machine does not disturb.
 func inCellsAtOnce(t *testing.T, test func(t *testing.T, f *fixture)) {
 	t.Helper()
 	eachCell(t, (*testing.T).Parallel, test)

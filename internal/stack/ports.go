@@ -16,10 +16,10 @@ const (
 	lastPort  = 32000
 )
 
-// Loopback are servers at these ports of this machine.
+// Loopback are the addresses of these ports of the loopback, all below 65536.
 func Loopback(ports ...int) (all []netip.AddrPort) {
 	for _, port := range ports {
-		all = append(all, netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(port)))
+		all = append(all, netip.MustParseAddrPort(Address(port)))
 	}
 	return all
 }

@@ -104,6 +104,9 @@ func TestCheckPorts(t *testing.T) {
 // TestFreePorts: who asks at the same time gets other ports, though nobody listens on any of them yet.
 func TestFreePorts(t *testing.T) {
 	const callers, calls, n = 4, 100, 5
+	given.Lock()
+	clear(given.ports) // else it is cleared on the way in a process that has asked for many
+	given.Unlock()
 	var mu sync.Mutex
 	var asking sync.WaitGroup
 	seen := map[int]bool{}

@@ -16,9 +16,11 @@ type block struct {
 // recently freed one goes first. Blocks of one request are freed from its tail, so heads outlive tails.
 type kvCache struct {
 	blockTokens int
-	blocks      []block
-	blank       []*block
-	cached      map[uint64]*block
+	size        int // in blocks
+	// made are the blocks that were needed so far, so that a cache takes memory only for what it once held.
+	made   []*block
+	blank  []*block // of made
+	cached map[uint64]*block
 	// lru is the ring's sentinel: lru.next was freed longest ago.
 	lru      block
 	lruLen   int
@@ -30,18 +32,17 @@ type kvCache struct {
 }
 
 func newKVCache(blocks, blockTokens, offloaded int) *kvCache {
-	c := &kvCache{blockTokens: blockTokens, blocks: make([]block, blocks), cached: map[uint64]*block{}}
+	c := &kvCache{blockTokens: blockTokens, size: blocks, cached: map[uint64]*block{}}
 	c.offload = newOffload(offloaded, func() *kvEvents { return c.events })
 	c.lru.prev, c.lru.next = &c.lru, &c.lru
-	c.blank = make([]*block, blocks)
-	for i := range c.blocks {
-		c.blank[blocks-1-i] = &c.blocks[i]
-	}
 	return c
 }
 
 // pinned counts the blocks that running requests hold.
-func (c *kvCache) pinned() int { return len(c.blocks) - len(c.blank) - c.lruLen }
+func (c *kvCache) pinned() int { return len(c.made) - len(c.blank) - c.lruLen }
+
+// free counts the blocks that may be taken.
+func (c *kvCache) free() int { return c.size - c.pinned() - c.reserved }
 
 func (c *kvCache) blocksFor(tokens int) int { return (tokens + c.blockTokens - 1) / c.blockTokens }
 
@@ -100,7 +101,7 @@ type hold struct {
 func (c *kvCache) admit(h *hold, promptTokens, outputTokens int) (cachedTokens int, ok bool) {
 	wanted := h.hashes[:max(promptTokens-1, 0)/c.blockTokens]
 	hits := c.lookup(wanted)
-	free := len(c.blank) + c.lruLen - c.reserved
+	free := c.free()
 	for _, b := range hits {
 		if b.refs == 0 {
 			free--
@@ -167,7 +168,7 @@ func (c *kvCache) release(h *hold) {
 		if i >= h.computed {
 			c.forget(b)
 		}
-		c.free(b)
+		c.giveBack(b)
 	}
 	*h = hold{}
 }
@@ -182,9 +183,13 @@ func (c *kvCache) pin(b *block) {
 // take returns a blank block, pinned once; the caller has made sure that one is free.
 func (c *kvCache) take() *block {
 	var b *block
-	if n := len(c.blank); n > 0 {
+	switch n := len(c.blank); {
+	case n > 0:
 		b, c.blank = c.blank[n-1], c.blank[:n-1]
-	} else {
+	case len(c.made) < c.size:
+		b = &block{}
+		c.made = append(c.made, b)
+	default:
 		b = c.lru.next
 		c.unlink(b)
 		c.offload.keep(b)
@@ -194,7 +199,7 @@ func (c *kvCache) take() *block {
 	return b
 }
 
-func (c *kvCache) free(b *block) {
+func (c *kvCache) giveBack(b *block) {
 	if !b.hashed {
 		c.blank = append(c.blank, b)
 		return
@@ -221,9 +226,9 @@ func (c *kvCache) forget(b *block) {
 
 // forgetAll forgets all content, and that of requests that run.
 func (c *kvCache) forgetAll() {
-	for i := range c.blocks {
-		if c.blocks[i].refs > 0 {
-			c.forget(&c.blocks[i])
+	for _, b := range c.made {
+		if b.refs > 0 {
+			c.forget(b)
 		}
 	}
 	c.reset()
@@ -239,6 +244,6 @@ func (c *kvCache) reset() {
 		b := c.lru.next
 		c.unlink(b)
 		c.forget(b)
-		c.free(b)
+		c.giveBack(b)
 	}
 }

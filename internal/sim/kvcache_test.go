@@ -26,11 +26,10 @@ func checkCache(t *testing.T, c *kvCache, holds []*hold) {
 	if c.reserved != reserved {
 		t.Fatalf("reserved blocks: got %d, want %d", c.reserved, reserved)
 	}
-	if c.pinned()+c.reserved > len(c.blocks) {
-		t.Fatalf("pinned %d and reserved %d blocks: more than %d", c.pinned(), c.reserved, len(c.blocks))
+	if c.pinned()+c.reserved > c.size || len(c.made) > c.size {
+		t.Fatalf("pinned %d and reserved %d blocks, made %d: more than %d", c.pinned(), c.reserved, len(c.made), c.size)
 	}
-	for i := range c.blocks {
-		b := &c.blocks[i]
+	for i, b := range c.made {
 		if b.refs != pinned[b] {
 			t.Fatalf("block %d: got %d references, want %d", i, b.refs, pinned[b])
 		}
@@ -42,9 +41,9 @@ func checkCache(t *testing.T, c *kvCache, holds []*hold) {
 	for b := c.lru.next; b != &c.lru; b = b.next {
 		listed++
 	}
-	if listed != c.lruLen || listed+c.pinned()+len(c.blank) != len(c.blocks) {
+	if listed != c.lruLen || listed+c.pinned()+len(c.blank) != len(c.made) {
 		t.Fatalf("free blocks: %d listed, %d counted, %d blank, %d pinned of %d", listed, c.lruLen, len(c.blank),
-			c.pinned(), len(c.blocks))
+			c.pinned(), len(c.made))
 	}
 }
 
@@ -165,8 +164,8 @@ func TestCacheProperties(t *testing.T) {
 		}
 		checkCache(t, c, nil)
 		c.reset()
-		if len(c.blank) != len(c.blocks) || len(c.cached) != 0 {
-			t.Errorf("seed %d: after reset %d of %d blocks are blank and %d cached", seed, len(c.blank), len(c.blocks),
+		if len(c.blank) != len(c.made) || len(c.cached) != 0 {
+			t.Errorf("seed %d: after reset %d of %d blocks are blank and %d cached", seed, len(c.blank), len(c.made),
 				len(c.cached))
 		}
 	}

@@ -27,7 +27,7 @@ func (e *engine) load() load {
 		l.CachedBlocks += len(c.cached)
 		l.Offloaded += c.offloadedOnly()
 		l.Reserved += c.reserved
-		l.Blocks += len(c.blocks)
+		l.Blocks += c.size
 	}
 	l.KV = float64(l.PinnedBlocks) / float64(l.Blocks)
 	for name := range e.adapters {

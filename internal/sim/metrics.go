@@ -33,7 +33,18 @@ type metricsPage struct {
 
 	mu   sync.Mutex
 	lora []loraSeries
+	few  fewMetrics
 }
+
+// fewMetrics are the names that a scraper asked for last, with what it gets of head and tail: who asks for some metrics
+// alone asks for the same ones each time, and what never changes is long.
+type fewMetrics struct {
+	names      []string
+	head, tail []byte
+}
+
+// pages lends buffers for pages.
+var pages = sync.Pool{New: func() any { return new([]byte) }}
 
 // loraSeries is one series of vllm:lora_requests_info. A Prometheus client library keeps exporting label sets that are
 // past, so several may stand on a page; the value is the time at which the series was current.
@@ -60,8 +71,26 @@ func seconds(t time.Time) float64 { return float64(t.UnixNano()/1e3) / 1e6 }
 
 // serve answers with the metrics called names, as vLLM does for name[]=..., or with all when there are none.
 func (p *metricsPage) serve(w http.ResponseWriter, l load, pinned *pins, names []string) {
-	b := make([]byte, 0, len(p.head)+len(p.tail)+16<<10)
-	b = append(b, p.head...)
+	lent := pages.Get().(*[]byte)
+	defer pages.Put(lent)
+	head, tail := p.head, p.tail
+	if len(names) > 0 {
+		head, tail = p.some(names)
+	}
+	b := append((*lent)[:0], head...)
+	b = p.changing(b, l, pinned)
+	if len(names) > 0 {
+		b = b[:len(head)+len(only(b[len(head):], names))]
+	}
+	b = append(b, tail...)
+	*lent = b
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
+	_, _ = w.Write(b)
+}
+
+// changing appends the metrics of the server's own work.
+func (p *metricsPage) changing(b []byte, l load, pinned *pins) []byte {
 	b = p.gauges(b, l, pinned)
 	b = p.counters(b, &l.statsSnapshot, pinned)
 	b = p.histogram(b, "time_to_first_token_seconds", "Time to first token.", ttftBounds, &l.statsSnapshot.ttft)
@@ -69,15 +98,18 @@ func (p *metricsPage) serve(w http.ResponseWriter, l load, pinned *pins, names [
 		&l.statsSnapshot.perToken)
 	b = p.histogram(b, "e2e_request_latency_seconds", "Whole time of a request.", stepBounds, &l.statsSnapshot.e2e)
 	b = p.histogram(b, "request_queue_time_seconds", "Time in the queue.", stepBounds, &l.statsSnapshot.queueTime)
-	b = p.histogram(b, "request_prefill_time_seconds", "Time from the queue to the first token.", stepBounds,
+	return p.histogram(b, "request_prefill_time_seconds", "Time from the queue to the first token.", stepBounds,
 		&l.statsSnapshot.prefillTime)
-	b = append(b, p.tail...)
-	if len(names) > 0 {
-		b = only(b, names)
+}
+
+// some is what head and tail have of the metrics called names.
+func (p *metricsPage) some(names []string) (head, tail []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !slices.Equal(p.few.names, names) {
+		p.few = fewMetrics{names, only(slices.Clone(p.head), names), only(slices.Clone(p.tail), names)}
 	}
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
-	_, _ = w.Write(b)
+	return p.few.head, p.few.tail
 }
 
 // only keeps the lines of a page that are about the metrics called names.

@@ -143,6 +143,53 @@ func TestIdleEndpointsAreScrapedSlower(t *testing.T) {
 	}
 }
 
+// TestEndpointsAreScrapedTogether: whatever the moment of their first scrape, the following ones have the same.
+func TestEndpointsAreScrapedTogether(t *testing.T) {
+	t.Parallel()
+	const interval = 2 * time.Second
+	type scrape struct {
+		server int
+		at     time.Time
+	}
+	seen := make(chan scrape, 1000)
+	var pairs []string
+	for i := range 8 {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			seen <- scrape{i, time.Now()}
+			w.Header().Set("Content-Type", "text/plain")
+			_, _ = io.WriteString(w, "vllm:num_requests_waiting 1\nvllm:num_requests_running 1\n")
+		}))
+		t.Cleanup(server.Close)
+		pairs = append(pairs, fmt.Sprint("s", i), server.Listener.Addr().String())
+	}
+	_, url := newIngest(t)
+	startWith(t, func(admin string) string {
+		return strings.Replace(configYAML(admin, url, "{static: "+staticYAML(pairs...)+"}"), "scrape: {interval: 10ms",
+			"scrape: {interval: "+interval.String(), 1)
+	})
+	at := map[int]time.Time{}
+	began := time.Now()
+	for len(at) < 8 {
+		select {
+		case s := <-seen:
+			if s.at.Sub(began) > 2*interval { // by then each has had its first one
+				at[s.server] = s.at
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatalf("%d servers were scraped again within 30 s, want 8", len(at))
+		}
+	}
+	for i, when := range at {
+		off := when.Sub(at[0]) % interval
+		if off < 0 {
+			off += interval
+		}
+		if off > interval/4 && off < interval*3/4 {
+			t.Errorf("server %d was scraped %v after another one, want about %v or nothing", i, off, interval)
+		}
+	}
+}
+
 // TestHostileServers have to cost bounded memory and time, and nobody else's scrapes.
 func TestHostileServers(t *testing.T) {
 	t.Parallel()

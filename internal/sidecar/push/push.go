@@ -24,7 +24,10 @@ import (
 const (
 	// heartbeat is how often an Envoy hears from the sidecar at least. The filter judges by it whether samples
 	// are stale: the age of a sample as Envoy sees it is at most an interval and a heartbeat.
-	heartbeat        = 50 * time.Millisecond
+	heartbeat = 50 * time.Millisecond
+	// gather is how long a change waits for others: endpoints are scraped at the same moments and do not answer at the
+	// same one.
+	gather           = 3 * time.Millisecond
 	pushTimeout      = 2 * time.Second
 	firstPushBackoff = 50 * time.Millisecond
 	maxPushBackoff   = time.Second
@@ -79,7 +82,7 @@ type outcome struct {
 	again bool
 }
 
-// Run pushes until ctx ends: at once after a change, though not twice within the interval, and at each heartbeat.
+// Run pushes until ctx ends: soon after a change, though not twice within the interval, and at each heartbeat.
 func (p *Pusher) Run(ctx context.Context) {
 	p.wake = p.Pool.Watch()
 	p.position.Epoch = uint64(time.Now().UnixNano())
@@ -133,12 +136,22 @@ func (p *Pusher) waitForChange(ctx context.Context, failures int) bool {
 			timer.Stop()
 			return false
 		case <-p.wake:
+			p.gather(ctx)
 		case <-timer.C:
 		}
 		timer.Stop()
 		if p.Pool.Generation() != nil {
 			return true
 		}
+	}
+}
+
+// gather waits for changes that come right behind one.
+func (p *Pusher) gather(ctx context.Context) {
+	pace.Sleep(ctx, min(gather, p.Interval))
+	select {
+	case <-p.wake:
+	default:
 	}
 }
 

@@ -1,6 +1,7 @@
 package push
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"math"
@@ -107,4 +108,16 @@ func TestRivals(t *testing.T) {
 	if p.position.Epoch != 5 {
 		t.Errorf("epoch behind one that has none above it: got %d, want 5", p.position.Epoch)
 	}
+}
+
+// TestGather: what comes right behind a change leaves with it.
+func TestGather(t *testing.T) {
+	wake := make(chan struct{}, 1)
+	p := &Pusher{Interval: 10 * time.Millisecond, wake: wake}
+	wake <- struct{}{}
+	p.gather(context.Background())
+	if len(wake) != 0 {
+		t.Error("another change is waiting, want it to leave with the first")
+	}
+	p.gather(context.Background()) // returns although nothing comes
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,6 +39,15 @@ type Scraper struct {
 	Share Sharer
 	// Demand has models read where the configuration does not say how often.
 	Demand *Demand
+
+	once  sync.Once
+	beats *pace.Beat
+}
+
+// beat has endpoints be scraped at the same moments, so that one push tells of many.
+func (s *Scraper) beat() *pace.Beat {
+	s.once.Do(func() { s.beats = pace.NewBeat(s.Interval) })
+	return s.beats
 }
 
 // Sharer tells which endpoints need not be scraped here.
@@ -101,6 +109,8 @@ func (s *scraper) run(ctx context.Context) {
 	defer s.fetcher.close()
 	s.kind = s.target.Now().Kind
 	s.aim()
+	seat := s.beat().Sit()
+	defer seat.Leave()
 	timer := time.NewTimer(rand.N(s.Interval))
 	defer timer.Stop()
 	failures := 0
@@ -112,7 +122,7 @@ func (s *scraper) run(ctx context.Context) {
 		}
 		if s.Share != nil && s.Share.Stands(s.target) {
 			failures, s.idle = 0, 0
-			timer.Reset(pace.Jitter(s.Interval))
+			timer.Reset(time.Until(seat.Next(time.Now(), s.Interval)))
 			continue
 		}
 		s.adopt()
@@ -127,7 +137,7 @@ func (s *scraper) run(ctx context.Context) {
 			if s.Share != nil {
 				s.Share.Read(s.target)
 			}
-			timer.Reset(time.Until(start.Add(pace.Jitter(s.interval()))))
+			timer.Reset(time.Until(seat.Next(start, s.interval())))
 			continue
 		}
 		failures++
@@ -263,40 +273,4 @@ func (s *scraper) read(page []byte, start time.Time) *scrapeError {
 		s.Pool.Changed()
 	}
 	return nil
-}
-
-// reportMissing logs each metric that an endpoint lacks once in the endpoint's life. One that was there before has
-// vanished or changed its name, which is worse than one that an old version never had.
-func (s *scraper) reportMissing(missing, before []string) {
-	for _, name := range missing {
-		if slices.Contains(s.reported, name) {
-			continue
-		}
-		s.reported = append(s.reported, name)
-		if !slices.Contains(before, name) {
-			s.Log.Error("metric vanished; the endpoint is judged without it", "endpoint", s.target.Name, "engine",
-				s.kind.Name(), "metric", name)
-			continue
-		}
-		s.Log.Warn("metric missing; the endpoint is judged without it", "endpoint", s.target.Name, "engine",
-			s.kind.Name(), "metric", name)
-	}
-}
-
-// record counts a scrape and logs when the endpoint begins or ends to fail.
-func (s *scraper) record(err *scrapeError, took time.Duration, failures int) {
-	result, failure := "ok", ""
-	if err != nil {
-		result, failure = err.result, err.Error()
-	}
-	s.target.Failed(result, failure)
-	s.Metrics.Scraped(s.target.Name, result, took)
-	switch {
-	case err != nil && failures == 0:
-		s.Log.Warn("scrape failed", "endpoint", s.target.Name, "result", result, "error", failure)
-	case err == nil && failures > 0:
-		s.Log.Info("scrape succeeds again", "endpoint", s.target.Name, "failures", failures)
-	case s.Log.Enabled(context.Background(), slog.LevelDebug):
-		s.Log.Debug("scraped", "endpoint", s.target.Name, "result", result, "took", took)
-	}
 }

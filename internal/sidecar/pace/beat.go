@@ -1,0 +1,81 @@
+package pace
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// seatsTogether is how many seats of a Beat have the same moments: more answers at once would not fit into a network's
+// buffers where each has a page of 60 KB.
+const seatsTogether = 32
+
+// Beat is a sequence of moments, a period apart, at which many do the same thing: to wake a process up for each of them
+// costs more than what they do then. Moments are spread by 5 % both ways, and begin at a random time, so that several
+// processes do not fall into step. It is safe for concurrent use.
+type Beat struct {
+	start  time.Time
+	period time.Duration
+	seed   uint64
+
+	mu    sync.Mutex
+	taken []bool
+}
+
+// NewBeat returns a beat of that period, which is above 0.
+func NewBeat(period time.Duration) *Beat {
+	return &Beat{start: time.Now().Add(-rand.N(period)), period: period, seed: rand.Uint64()}
+}
+
+// Seat is somebody's part in a Beat. Up to 32 have the same moments, those of others lie in between, as evenly as it
+// goes without moving any.
+type Seat struct {
+	beat   *Beat
+	number int
+	phase  time.Duration
+}
+
+// Sit takes the first seat that is free. Who leaves calls Leave.
+func (b *Beat) Sit() *Seat {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := 0
+	for n < len(b.taken) && b.taken[n] {
+		n++
+	}
+	if n == len(b.taken) {
+		b.taken = append(b.taken, false)
+	}
+	b.taken[n] = true
+	// Halves, quarters, eighths: the number's bits in reverse are a fraction.
+	fraction := float64(bits.Reverse32(uint32(n/seatsTogether))) / (1 << 32)
+	return &Seat{b, n, time.Duration(fraction * float64(b.period))}
+}
+
+// Leave gives the seat to whoever comes next.
+func (s *Seat) Leave() {
+	s.beat.mu.Lock()
+	defer s.beat.mu.Unlock()
+	s.beat.taken[s.number] = false
+}
+
+// Next returns the last moment that is not later than wait after the one nearest to now, but that one's successor at
+// least.
+func (s *Seat) Next(now time.Time, wait time.Duration) time.Time {
+	b := s.beat
+	since := now.Sub(b.start) - s.phase
+	k := int64((since + b.period/2) / b.period)
+	return s.moment(k + max(int64(wait/b.period), 1))
+}
+
+// moment returns the seat's k-th moment.
+func (s *Seat) moment(k int64) time.Time {
+	b := s.beat
+	spread := b.period / 10
+	jitter := time.Duration(0)
+	if spread > 0 {
+		jitter = time.Duration(rand.New(rand.NewPCG(b.seed, uint64(k))).Int64N(int64(spread))) - spread/2
+	}
+	return b.start.Add(time.Duration(k)*b.period + s.phase + jitter)
+}

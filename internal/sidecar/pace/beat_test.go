@@ -1,0 +1,99 @@
+package pace
+
+import (
+	"sync"
+	"testing"
+	"time"
+)
+
+const period = 50 * time.Millisecond
+
+func TestNext(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		late  time.Duration // of now, after a moment
+		wait  time.Duration
+		beats int64
+	}{
+		{"at a moment", 0, period, 1},
+		{"soon after it", 20 * time.Millisecond, period, 1},
+		{"a bit before it", -20 * time.Millisecond, period, 1},
+		{"nearer to the one after", 30 * time.Millisecond, period, 2},
+		{"two periods", 3 * time.Millisecond, 2 * period, 2},
+		{"not quite three", 3 * time.Millisecond, 3*period - 1, 2},
+		{"less than one", 3 * time.Millisecond, period / 5, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			beat := NewBeat(period)
+			for range 2 * seatsTogether {
+				seat := beat.Sit()
+				for k := range int64(100) {
+					now := beat.start.Add(time.Duration(k)*period + seat.phase + test.late)
+					if got, want := seat.Next(now, test.wait), seat.moment(k+test.beats); !got.Equal(want) {
+						t.Fatalf("seat %d, after moment %d: got %v later, want %v", seat.number, k, got.Sub(now),
+							want.Sub(now))
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestMoments: they are a period apart, spread by 5 % both ways, and not all alike.
+func TestMoments(t *testing.T) {
+	seat, last := NewBeat(period).Sit(), time.Duration(0)
+	distinct := map[time.Duration]bool{}
+	for k := range int64(1000) {
+		off := seat.moment(k).Sub(seat.beat.start) - time.Duration(k)*period
+		if off < -period/20 || off > period/20 {
+			t.Fatalf("moment %d: got %v off its place, want at most %v", k, off, period/20)
+		}
+		distinct[off-last], last = true, off
+	}
+	if len(distinct) < 900 {
+		t.Errorf("got %d different distances of 1000", len(distinct))
+	}
+	if exact := NewBeat(9).Sit(); exact.moment(1).Sub(exact.moment(0)) != 9 {
+		t.Errorf("a period of 9 ns: got moments %v apart", exact.moment(1).Sub(exact.moment(0)))
+	}
+}
+
+// TestSeats: 32 share their moments, the next ones lie halfway, then at the quarters; a seat that is left is taken first.
+func TestSeats(t *testing.T) {
+	beat := NewBeat(period)
+	var seats []*Seat
+	for range 4 * seatsTogether {
+		seats = append(seats, beat.Sit())
+	}
+	for i, seat := range seats {
+		want := []time.Duration{0, period / 2, period / 4, period * 3 / 4}[i/seatsTogether]
+		if seat.phase != want {
+			t.Errorf("seat %d: got moments %v later than the first one's, want %v", i, seat.phase, want)
+		}
+	}
+	seats[40].Leave()
+	seats[3].Leave()
+	for _, want := range []int{3, 40, len(seats)} {
+		if got := beat.Sit().number; got != want {
+			t.Errorf("seat: got %d, want %d", got, want)
+		}
+	}
+}
+
+func TestSeatsAtOnce(t *testing.T) {
+	beat := NewBeat(period)
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			for range 100 {
+				seat := beat.Sit()
+				seat.Next(time.Now(), period)
+				seat.Leave()
+			}
+		})
+	}
+	all.Wait()
+	if got := beat.Sit().number; got != 0 {
+		t.Errorf("the first seat after all have left: got %d, want 0", got)
+	}
+}

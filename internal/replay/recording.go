@@ -216,6 +216,19 @@ func (r *recorder) finish() {
 	if r.trace.Servers = len(r.trace.Endpoints); r.trace.Servers == 0 {
 		r.trace.Servers = 1
 	}
+	startAtZero(kept)
+}
+
+// startAtZero moves requests in the order of their times so that none comes before the beginning: a worker's event may
+// stand in the journal behind one of another's that is a bit later.
+func startAtZero(requests []Request) {
+	if len(requests) == 0 || requests[0].At >= 0 {
+		return
+	}
+	first := requests[0].At
+	for i := range requests {
+		requests[i].At -= first
+	}
 }
 
 // Recorded are samples of what was recorded, nil where the trace does not tell.

@@ -115,3 +115,36 @@ func TestRecording(t *testing.T) {
 		t.Errorf("a trace without outcomes is fitted: %q", said)
 	}
 }
+
+// A worker's decision may stand behind a later one of another worker: it counts like any other.
+func TestRecordedOutOfOrder(t *testing.T) {
+	var file bytes.Buffer
+	w, err := recording.NewWriter(&file, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const millisecond = int64(time.Millisecond)
+	for _, e := range []journal.Event{
+		{Kind: journal.Decision, Time: epoch, Instance: 1, Lease: 1},
+		{Kind: journal.Decision, Time: epoch - 3*millisecond, Instance: 2, Lease: 1},
+		{Kind: journal.Completion, Time: epoch + 40*millisecond, Instance: 1, Lease: 1, Status: 200},
+		{Kind: journal.Completion, Time: epoch + 50*millisecond, Instance: 2, Lease: 1, Status: 200},
+	} {
+		if err := w.Event(&e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	trace, err := Read(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(trace.Requests); n != 2 || trace.Requests[0].At != 0 || math.Abs(trace.Requests[1].At-.003) > 1e-9 {
+		t.Fatalf("got %d requests, %+v, want two at 0 and 3 ms", n, trace.Requests)
+	}
+	if got := len(run(t, `{}`, trace.Requests, Options{Servers: DefaultServers(), Seed: 1})); got != 2 {
+		t.Errorf("replayed: got %d requests, want 2", got)
+	}
+}

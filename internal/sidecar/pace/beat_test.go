@@ -58,7 +58,7 @@ func TestMoments(t *testing.T) {
 	}
 }
 
-// TestSeats: 32 share their moments, the next ones lie halfway, then at the quarters; a seat that is left is taken first.
+// TestSeats: 32 share their moments, the next ones lie halfway, then at the quarters; one that is left is taken first.
 func TestSeats(t *testing.T) {
 	beat := NewBeat(period)
 	var seats []*Seat

@@ -207,10 +207,20 @@ func (o *options) inALoop(ctx context.Context, st *stack.Stack, r *running, body
 		return wrk.Result{}, err
 	}
 	result, err := wrk.Run(ctx, path, stack.Address(r.port), o.connections, o.duration)
+	if errors.Is(err, wrk.ErrNone) {
+		return o.unanswered(int64(o.connections)), nil
+	}
 	if result != nil && (err == nil || errors.Is(err, wrk.ErrFailed)) {
 		return *result, nil // the table tells what failed
 	}
 	return wrk.Result{}, err
+}
+
+// unanswered is a round in which so many requests had no answer, and none had one: its length is the least that they
+// waited.
+func (o *options) unanswered(requests int64) wrk.Result {
+	waited := o.duration.Microseconds()
+	return wrk.Result{Micros: waited, P50: waited, P99: waited, Failures: requests}
 }
 
 func (o *options) script(dir, name string, body []byte, headers map[string]string) (path string, err error) {
@@ -228,7 +238,7 @@ func (o *options) atRate(ctx context.Context, r *running, body []byte, rate floa
 		return wrk.Result{}, err
 	}
 	if found.Succeeded() == 0 {
-		return wrk.Result{}, fmt.Errorf("no request was answered: %v", found.Errors())
+		return o.unanswered(int64(found.Failed() + found.Dropped)), nil
 	}
 	latency := found.Percentiles(load.Latency, 50, 99)
 	return wrk.Result{Requests: int64(found.Succeeded()), Micros: found.Elapsed.Microseconds(),

@@ -153,13 +153,23 @@ func TestChoice(t *testing.T) {
 	}
 }
 
+// TestUnanswered: a peer that answers nothing in a round is a row of the table, and not the end of the run.
+func TestUnanswered(t *testing.T) {
+	r := (&options{duration: 2 * time.Second}).unanswered(3)
+	if r.PerSecond() != 0 || r.P50Millis() != 2000 || r.P99Millis() != 2000 || r.Failures != 3 {
+		t.Errorf("got %+v, want 0 requests/s, 2000 ms and 3 failures", r)
+	}
+}
+
 // TestPlots reads the plots as XML: each has all names, and all values.
 func TestPlots(t *testing.T) {
 	all := pictures(append(some(), record{Peer: "envoy", Choice: &choice{TTFT: quantiles{P90: 150},
-		occasion: occasion{Workload: "agents", Fleet: "slow"}}}))
+		occasion: occasion{Workload: "agents", Fleet: "slow"}}},
+		record{Peer: "envoy", Cost: &cost{setting: setting{KB: 2, Events: 100}, CPU: 1.75}}))
 	all["not measured"] = plot([]string{"a"}, []panel{{values: []float64{-1}}})
 	for name, want := range map[string][]string{
-		"peers-overhead.svg":  {peers[0].what, "16 KB", ">12.3<", "16 KB, prompts all new", ">7.5<"},
+		"peers-overhead.svg": {peers[0].what, "16 KB", ">12.3<", "16 KB, prompts all new", ">7.5<",
+			"2 KB, answers of 100 events", ">1.75<"},
 		"peers-ladder.svg":    {"at 20 requests/s", ">0.25<", ">50.0<", ">52.0<"},
 		"peers-workloads.svg": {"agents, servers: slow", ">150<"},
 		"not measured":        {"not measured"},

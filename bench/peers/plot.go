@@ -133,10 +133,13 @@ func pictures(records []record) map[string]string {
 	var costs, others []panel
 	for _, t := range costTables(records) {
 		one := anyOf(t)
-		if one.Rate > 0 || one.Events > 0 || one.PageKB > 0 {
+		if one.Rate > 0 || one.PageKB > 0 {
 			continue
 		}
 		title := fmt.Sprintf("%d KB", one.KB)
+		if one.Events > 0 {
+			title += fmt.Sprintf(", answers of %d events", one.Events)
+		}
 		if one.New {
 			title += ", prompts all new"
 		}

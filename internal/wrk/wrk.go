@@ -54,6 +54,9 @@ func (r *Result) P99Millis() float64 { return float64(r.P99) / 1000 }
 // ErrFailed is that of rounds in which some requests failed: what they measured of the others is there.
 var ErrFailed = errors.New("requests failed")
 
+// ErrNone is that of rounds in which no request was answered.
+var ErrNone = errors.New("no request was answered")
+
 // ErrMissing says that wrk is not installed.
 var ErrMissing = errors.New("wrk is missing; build/setup.sh bench installs it")
 
@@ -132,7 +135,7 @@ func parse(output string) (*Result, error) {
 		return nil, fmt.Errorf("its result %q: %w", text, err)
 	}
 	if r.Requests == 0 || r.Micros == 0 {
-		return nil, errors.New("no request was answered")
+		return nil, ErrNone
 	}
 	if r.Failures+r.Statuses > 0 {
 		return &r, fmt.Errorf("%w: %d exchanges broke and %d answers had a status of 400 or more, among %d", ErrFailed,

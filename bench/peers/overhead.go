@@ -238,6 +238,7 @@ func (o *options) atRate(ctx context.Context, r *running, body []byte, rate floa
 		return wrk.Result{}, err
 	}
 	if found.Succeeded() == 0 {
+		fmt.Fprintf(os.Stderr, "%s answered no request: %v\n", r.name, found.Errors())
 		return o.unanswered(int64(found.Failed() + found.Dropped)), nil
 	}
 	latency := found.Percentiles(load.Latency, 50, 99)

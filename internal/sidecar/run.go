@@ -22,6 +22,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/file"
 	"github.com/pintle-dev/pintle/internal/sidecar/kubernetes"
 	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
+	"github.com/pintle-dev/pintle/internal/sidecar/pace"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 	"github.com/pintle-dev/pintle/internal/sidecar/push"
 	"github.com/pintle-dev/pintle/internal/sidecar/replicate"
@@ -61,7 +62,8 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	p := pool.New(log, c.Engines, discoveries)
 	m := metrics.New(p)
 	demand := &scrape.Demand{}
-	scraper := &scrape.Scraper{Scrape: c.Scrape, Engines: c.Engines, Pool: p, Log: log, Metrics: m, Demand: demand}
+	scraper := &scrape.Scraper{Scrape: c.Scrape, Engines: c.Engines, Pool: p, Log: log, Metrics: m, Demand: demand,
+		Beat: pace.NewBeat(c.Scrape.Interval)}
 	p.Start = func(scrapeCtx context.Context, t *pool.Target) { scraper.Run(scrapeCtx, t, func() { p.Learned(ctx) }) }
 	pushers := make([]*push.Pusher, len(c.Ingests))
 	for i, ingest := range c.Ingests {

@@ -41,9 +41,6 @@ func newKVCache(blocks, blockTokens, offloaded int) *kvCache {
 // pinned counts the blocks that running requests hold.
 func (c *kvCache) pinned() int { return len(c.made) - len(c.blank) - c.lruLen }
 
-// free counts the blocks that may be taken.
-func (c *kvCache) free() int { return c.size - c.pinned() - c.reserved }
-
 func (c *kvCache) blocksFor(tokens int) int { return (tokens + c.blockTokens - 1) / c.blockTokens }
 
 // known is how many blocks at the head of hashes are on the GPU or offloaded.
@@ -101,7 +98,7 @@ type hold struct {
 func (c *kvCache) admit(h *hold, promptTokens, outputTokens int) (cachedTokens int, ok bool) {
 	wanted := h.hashes[:max(promptTokens-1, 0)/c.blockTokens]
 	hits := c.lookup(wanted)
-	free := c.free()
+	free := c.size - c.pinned() - c.reserved
 	for _, b := range hits {
 		if b.refs == 0 {
 			free--
@@ -168,7 +165,7 @@ func (c *kvCache) release(h *hold) {
 		if i >= h.computed {
 			c.forget(b)
 		}
-		c.giveBack(b)
+		c.free(b)
 	}
 	*h = hold{}
 }
@@ -199,7 +196,7 @@ func (c *kvCache) take() *block {
 	return b
 }
 
-func (c *kvCache) giveBack(b *block) {
+func (c *kvCache) free(b *block) {
 	if !b.hashed {
 		c.blank = append(c.blank, b)
 		return
@@ -244,6 +241,6 @@ func (c *kvCache) reset() {
 		b := c.lru.next
 		c.unlink(b)
 		c.forget(b)
-		c.giveBack(b)
+		c.free(b)
 	}
 }

@@ -69,13 +69,9 @@ func (s *Seat) Next(now time.Time, wait time.Duration) time.Time {
 	return s.moment(k + max(int64(wait/b.period), 1))
 }
 
-// moment returns the seat's k-th moment.
+// moment returns the seat's k-th moment, the same whenever it is asked for.
 func (s *Seat) moment(k int64) time.Time {
 	b := s.beat
-	spread := b.period / 10
-	jitter := time.Duration(0)
-	if spread > 0 {
-		jitter = time.Duration(rand.New(rand.NewPCG(b.seed, uint64(k))).Int64N(int64(spread))) - spread/2
-	}
-	return b.start.Add(time.Duration(k)*b.period + s.phase + jitter)
+	random := rand.New(rand.NewPCG(b.seed, uint64(k)))
+	return b.start.Add(time.Duration(k-1)*b.period + jitter(b.period, random.Int64N) + s.phase)
 }

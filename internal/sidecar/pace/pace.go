@@ -8,12 +8,15 @@ import (
 )
 
 // Jitter spreads d by 5 % both ways, so that scrapers do not fall into step.
-func Jitter(d time.Duration) time.Duration {
+func Jitter(d time.Duration) time.Duration { return jitter(d, rand.Int64N) }
+
+// jitter is Jitter by the numbers of random, from 0 to below its argument.
+func jitter(d time.Duration, random func(int64) int64) time.Duration {
 	spread := d / 10
 	if spread <= 0 {
 		return d
 	}
-	return d - spread/2 + rand.N(spread)
+	return d - spread/2 + time.Duration(random(int64(spread)))
 }
 
 // Backoff doubles first with each failure after the first, up to most.

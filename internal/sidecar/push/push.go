@@ -23,11 +23,11 @@ import (
 
 const (
 	// heartbeat is how often an Envoy hears from the sidecar at least. The filter judges by it whether samples
-	// are stale: the age of a sample as Envoy sees it is at most an interval and a heartbeat.
+	// are stale: the age of a sample as Envoy sees it is at most an interval, a heartbeat and the time of gathering.
 	heartbeat = 50 * time.Millisecond
-	// gather is how long a change waits for others: endpoints are scraped at the same moments and do not answer at the
-	// same one.
-	gather           = 3 * time.Millisecond
+	// gathering is how long a change waits for others: endpoints are scraped at the same moments and do not answer at
+	// one.
+	gathering        = 3 * time.Millisecond
 	pushTimeout      = 2 * time.Second
 	firstPushBackoff = 50 * time.Millisecond
 	maxPushBackoff   = time.Second
@@ -148,7 +148,7 @@ func (p *Pusher) waitForChange(ctx context.Context, failures int) bool {
 
 // gather waits for changes that come right behind one.
 func (p *Pusher) gather(ctx context.Context) {
-	pace.Sleep(ctx, min(gather, p.Interval))
+	pace.Sleep(ctx, min(gathering, p.Interval))
 	select {
 	case <-p.wake:
 	default:

@@ -39,15 +39,8 @@ type Scraper struct {
 	Share Sharer
 	// Demand has models read where the configuration does not say how often.
 	Demand *Demand
-
-	once  sync.Once
-	beats *pace.Beat
-}
-
-// beat has endpoints be scraped at the same moments, so that one push tells of many.
-func (s *Scraper) beat() *pace.Beat {
-	s.once.Do(func() { s.beats = pace.NewBeat(s.Interval) })
-	return s.beats
+	// Beat, of the interval, has endpoints be scraped at the same moments, so that one push tells of many.
+	Beat *pace.Beat
 }
 
 // Sharer tells which endpoints need not be scraped here.
@@ -109,7 +102,7 @@ func (s *scraper) run(ctx context.Context) {
 	defer s.fetcher.close()
 	s.kind = s.target.Now().Kind
 	s.aim()
-	seat := s.beat().Sit()
+	seat := s.Beat.Sit()
 	defer seat.Leave()
 	timer := time.NewTimer(rand.N(s.Interval))
 	defer timer.Stop()

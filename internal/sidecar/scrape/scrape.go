@@ -4,6 +4,7 @@ package scrape
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -39,7 +40,8 @@ type Scraper struct {
 	Share Sharer
 	// Demand has models read where the configuration does not say how often.
 	Demand *Demand
-	// Beat, of the interval, has endpoints be scraped at the same moments, so that one push tells of many.
+	// Beat, of the interval, has endpoints be scraped at the same moments, so that one push tells of many; nil leaves
+	// each to moments of its own.
 	Beat *pace.Beat
 }
 
@@ -102,7 +104,7 @@ func (s *scraper) run(ctx context.Context) {
 	defer s.fetcher.close()
 	s.kind = s.target.Now().Kind
 	s.aim()
-	seat := s.Beat.Sit()
+	seat := cmp.Or(s.Beat, pace.NewBeat(s.Interval)).Sit()
 	defer seat.Leave()
 	timer := time.NewTimer(rand.N(s.Interval))
 	defer timer.Stop()

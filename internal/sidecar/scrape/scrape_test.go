@@ -1,0 +1,51 @@
+package scrape
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/config"
+	"github.com/pintle-dev/pintle/internal/sidecar/engine"
+	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
+	"github.com/pintle-dev/pintle/internal/sidecar/pool"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
+	"github.com/pintle-dev/pintle/snapshot"
+)
+
+type given struct{}
+
+func (given) Name() string                                             { return "given" }
+func (given) Run(context.Context, func(part topology.Part, err error)) {}
+
+// A scraper that was given no beat keeps one of its own.
+func TestScraperWithoutABeat(t *testing.T) {
+	const page = "vllm:num_requests_waiting 3\n"
+	address, _ := scripted(t, "HTTP/1.1 200 OK\r\nContent-Length: 28\r\n\r\n"+page, 0)
+	log := slog.New(slog.DiscardHandler)
+	p := pool.New(log, engine.Known, []topology.Discovery{given{}})
+	s := &Scraper{Scrape: config.Scrape{Interval: 10 * time.Millisecond, Timeout: time.Second},
+		Engines: engine.Known, Pool: p, Log: log, Metrics: metrics.New(p), Demand: &Demand{}}
+	p.Start = func(ctx context.Context, target *pool.Target) { s.Run(ctx, target, func() {}) }
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(func() { cancel(); p.Wait() })
+	p.Update(ctx, 0, topology.Part{Endpoints: []topology.Endpoint{
+		{Endpoint: snapshot.Endpoint{Name: "a", Address: address}},
+	}}, nil)
+	target := p.Generation().Targets[0]
+	deadline := time.Now().Add(30 * time.Second)
+	for first := (time.Time{}); ; time.Sleep(time.Millisecond) {
+		switch now := target.Now(); {
+		case time.Now().After(deadline):
+			t.Fatal("no second sample in 30 s")
+		case first.IsZero():
+			first = now.Sampled
+		case now.Sampled.After(first):
+			if now.Sample.WaitingRequests != 3 {
+				t.Errorf("%d requests wait, want 3", now.Sample.WaitingRequests)
+			}
+			return
+		}
+	}
+}

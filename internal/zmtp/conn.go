@@ -158,7 +158,8 @@ func commandName(body []byte) (name string, rest []byte) {
 	if len(body) == 0 || len(body) < 1+int(body[0]) {
 		return "", nil
 	}
-	return string(body[1 : 1+body[0]]), body[1+body[0]:]
+	end := 1 + int(body[0])
+	return string(body[1:end]), body[end:]
 }
 
 // frame appends the next frame's body, of no more than most bytes, to dst.

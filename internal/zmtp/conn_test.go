@@ -140,6 +140,7 @@ func TestHandshakes(t *testing.T) {
 		{"a mechanism", greeting(func(g []byte) { copy(g[12:], "CURVE") }), `"CURVE"`},
 		{"a message", fine + "\x00\x01a", "no command"},
 		{"an error", fine + "\x04\x06\x05ERROR", `"ERROR"`},
+		{"a name of 255 bytes", fine + "\x06\x00\x00\x00\x00\x00\x00\x01\x00\xff" + strings.Repeat("a", 255), `"aaa`},
 		{"a short READY", fine + "\x04\x08\x05READY\x0bS", "cut short"},
 		{"a READY with a long value", fine + "\x04\x0c\x05READY\x01S\xff\xff\xff\xff", "cut short"},
 		{"a huge READY", fine + "\x06" + string(binary.BigEndian.AppendUint64(nil, 1<<40)), "over the limit"},
@@ -229,6 +230,7 @@ func FuzzRecv(f *testing.F) {
 	f.Add([]byte("\x00\x01a"))
 	f.Add([]byte("\x01\x01a\x02\x00\x00\x00\x00\x00\x00\x00\x01b"))
 	f.Add([]byte("\x04\x07\x04PING\x00\x00"))
+	f.Add([]byte("\x06\x00\x00\x00\x00\x00\x00\x01\x00\xff" + strings.Repeat("a", 255)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		a := &reading{in: bytes.NewReader(b)}
 		c := &Conn{conn: a, in: newReader(a), limits: Limits{Message: 1000, Frames: 4}.withDefaults()}

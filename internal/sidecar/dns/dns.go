@@ -50,11 +50,10 @@ func (d *Discovery) Name() string { return "discovery.dns " + d.Pool.Name }
 // Run implements topology.Discovery. A name that has no records is a pool without endpoints, as a headless Service
 // without ready pods has none; when no server answers, the last records stay.
 func (d *Discovery) Run(ctx context.Context, emit func(part topology.Part, err error)) {
-	resolver := d.resolver()
 	last, failing := "none yet", false
 	for ctx.Err() == nil {
 		look, cancel := context.WithTimeout(ctx, timeout)
-		endpoints, err := d.endpoints(look, resolver)
+		endpoints, err := d.endpoints(look)
 		cancel()
 		if ctx.Err() != nil {
 			return
@@ -78,28 +77,35 @@ func (d *Discovery) Run(ctx context.Context, emit func(part topology.Part, err e
 	}
 }
 
-func (d *Discovery) resolver() *net.Resolver {
-	if d.Server == "" {
-		return net.DefaultResolver
+// resolver returns one that goes on to the next name of a search list after a failure; a strict one fails.
+func (d *Discovery) resolver(strict bool) *net.Resolver {
+	r := &net.Resolver{PreferGo: true, StrictErrors: strict}
+	if d.Server != "" {
+		r.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, d.Server)
+		}
 	}
-	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, network, d.Server)
-	}}
+	return r
 }
 
-func (d *Discovery) endpoints(ctx context.Context, r *net.Resolver) ([]topology.Endpoint, error) {
-	var found []topology.Endpoint
-	var err error
-	if d.Type == "SRV" {
-		found, err = d.ofServices(ctx, r)
-	} else {
-		found, err = d.ofAddresses(ctx, r)
+func (d *Discovery) endpoints(ctx context.Context) ([]topology.Endpoint, error) {
+	found, err := d.look(ctx, d.resolver(false))
+	if isNotFound(err) {
+		// Of a search list one name that does not exist hides another's failure, which is no reason to empty the pool.
+		found, err = d.look(ctx, d.resolver(true))
 	}
 	if isNotFound(err) {
 		found, err = nil, nil
 	}
 	slices.SortFunc(found, func(a, b topology.Endpoint) int { return cmp.Compare(a.Name, b.Name) })
 	return slices.CompactFunc(found, func(a, b topology.Endpoint) bool { return a.Name == b.Name }), err
+}
+
+func (d *Discovery) look(ctx context.Context, r *net.Resolver) ([]topology.Endpoint, error) {
+	if d.Type == "SRV" {
+		return d.ofServices(ctx, r)
+	}
+	return d.ofAddresses(ctx, r)
 }
 
 func isNotFound(err error) bool {

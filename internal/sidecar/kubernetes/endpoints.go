@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"cmp"
 	"fmt"
+	"net"
 	"net/netip"
 	gslices "slices"
 	"strconv"
@@ -179,8 +180,10 @@ func (d *Discovery) endpoint(p *Pool, pod *corev1.Pod, ip string, port uint16) (
 	return e, true
 }
 
-// ofService returns an endpoint for each chosen port of each ready address in the Service's slices.
+// ofService returns an endpoint for each chosen port of each ready address in the Service's slices. A pod with addresses
+// of both families is in the slices of both, and is one endpoint, at its own address if that is there.
 func (d *Discovery) ofService(p *Pool) (found []topology.Endpoint) {
+	there := map[string]int{}
 	for _, slice := range all[*discoveryv1.EndpointSlice](d.watchers[watched{slices.Resource, p.Namespace}]) {
 		if slice.Labels[discoveryv1.LabelServiceName] != p.Service || slice.AddressType == discoveryv1.AddressTypeFQDN {
 			continue
@@ -197,12 +200,35 @@ func (d *Discovery) ofService(p *Pool) (found []topology.Endpoint) {
 			for rank, port := range ports {
 				if e, ok := d.endpoint(p, pod, at.Addresses[0], port); ok {
 					e.Name = name(p.Namespace, base, rank, len(ports))
-					found = append(found, e)
+					i, twice := there[e.Name]
+					switch {
+					case !twice:
+						there[e.Name] = len(found)
+						found = append(found, e)
+					case better(pod, &e, &found[i]):
+						found[i] = e
+					}
 				}
 			}
 		}
 	}
 	return found
+}
+
+// better reports whether an address of a pod is to be taken in place of another. The cache has no order, so that the
+// answer must not depend on which comes first.
+func better(pod *corev1.Pod, e, than *topology.Endpoint) bool {
+	if pod != nil {
+		if own := pod.Status.PodIP; isAt(e, own) != isAt(than, own) {
+			return isAt(e, own)
+		}
+	}
+	return e.Address < than.Address
+}
+
+func isAt(e *topology.Endpoint, ip string) bool {
+	host, _, _ := net.SplitHostPort(e.Address)
+	return host == ip
 }
 
 // podOf returns the pod behind an address, nil when there is none, and what to call it.

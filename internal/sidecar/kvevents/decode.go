@@ -242,8 +242,11 @@ func (d *decoder) field(r *reader, name string) bool {
 }
 
 // isFull reports whether a group of that kind keeps all tokens of a prompt, so that what is stored of it says what
-// need not be computed anew.
+// need not be computed anew. One with a sliding window does not, whatever its attention is.
 func isFull(kind string) bool {
+	if strings.HasPrefix(kind, "sliding_window") {
+		return false
+	}
 	return strings.Contains(kind, "full") || strings.Contains(kind, "mla") || strings.Contains(kind, "sink")
 }
 

@@ -199,6 +199,8 @@ func TestForms(t *testing.T) {
 		})},
 		{"a map", m{"type", "BlockStored", "block_hashes", list{7, 8}, "parent_block_hash", nil, "token_ids", tokens,
 			"block_size", 2, "new", m{"x", list{1}}, "kv_cache_spec_kind", "mla_attention"}, &good},
+		{"a map with a window", m{"type", "BlockStored", "block_hashes", list{7, 8}, "token_ids", tokens, "block_size", 2,
+			"kv_cache_spec_kind", "sliding_window_mla"}, with(func(e *event) { e.full = false })},
 		{"a map with its type at the end", m{"token_ids", tokens, "block_size", 2, "block_hashes", list{7, 8}, "type",
 			"BlockStored"}, &good},
 		{"bytes for hashes", list{"BlockStored", list{[]byte{0, 0, 0, 0, 0, 0, 0, 0, 7}, []byte{8}}, nil, tokens, 2},

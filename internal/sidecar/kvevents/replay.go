@@ -69,6 +69,9 @@ func dial(ctx context.Context, address, socket string, limits zmtp.Limits) (*zmt
 	if err != nil {
 		return nil, err
 	}
+	// An endpoint that leaves while it shakes hands is not waited for.
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
 	return zmtp.Open(conn, socket, limits)
 }
 

@@ -235,21 +235,27 @@ func (s *Subscriber) Now() []Status {
 	return all
 }
 
-// each calls f for each publisher.
+// each calls f for each publisher, once: one that connects by itself need not be reached where it was looked for.
 func (s *Subscriber) each(f func(*subscription)) {
 	var all []*subscription
+	if s.listener != nil {
+		all = s.listener.all()
+	}
+	by := make(map[kvindex.Publisher]bool, len(all))
+	for _, sub := range all {
+		by[sub.stream.name] = true
+	}
 	s.mu.Lock()
 	for _, one := range s.followed {
 		one.mu.Lock()
 		for _, sub := range one.ranks {
-			all = append(all, sub)
+			if !by[sub.stream.name] {
+				all = append(all, sub)
+			}
 		}
 		one.mu.Unlock()
 	}
 	s.mu.Unlock()
-	if s.listener != nil {
-		all = append(all, s.listener.all()...)
-	}
 	for _, sub := range all {
 		f(sub)
 	}

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/internal/kvpub"
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
@@ -339,9 +341,19 @@ func TestTopics(t *testing.T) {
 	})
 }
 
-// TestConnecting: engines that connect to the sidecar are known by their topics.
+// TestConnecting: engines that connect to the sidecar are known by their topics, and need not be reached where the
+// sidecar looks for them besides.
 func TestConnecting(t *testing.T) {
-	f := newFleet(t, func(c *Config) { c.ZMQEndpoint, c.DiscoverPods = "tcp://127.0.0.1:0", false }, "a", "b")
+	for _, looks := range []bool{false, true} {
+		t.Run(fmt.Sprintf("discoverPods %v", looks), func(t *testing.T) { connecting(t, looks) })
+	}
+}
+
+func connecting(t *testing.T, looks bool) {
+	const nobody = 1 // no port that anybody listens on
+	f := newFleet(t, func(c *Config) {
+		c.ZMQEndpoint, c.DiscoverPods, c.SocketPort = "tcp://127.0.0.1:0", looks, nobody
+	}, "a", "b")
 	a, b := f.servers[0], f.servers[1]
 	listens := f.subscriber.listener.Addr().String()
 	connects := func(o *kvpub.Options) { o.Listen, o.Replay, o.Connect = "", "", listens }
@@ -354,6 +366,14 @@ func TestConnecting(t *testing.T) {
 		b.does(10)
 	}
 	f.agrees("both are heard", a, b)
+	if all := f.subscriber.Now(); len(all) != 2 || !all[0].Connected || !all[1].Connected {
+		t.Errorf("got %+v, want both, connected", all)
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(f.subscriber)
+	if _, err := registry.Gather(); err != nil {
+		t.Error(err)
+	}
 	a.publisher.Restart()
 	f.agrees("one whose connection ended is forgotten", b)
 	clear(a.blocks)

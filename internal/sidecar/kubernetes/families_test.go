@@ -1,0 +1,52 @@
+package kubernetes
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A pod with an address of each family is one endpoint that stays where it is, though the cache of slices has no order:
+// another address would be another endpoint, with nothing known of it.
+func TestFamilies(t *testing.T) {
+	slice := func(name string, family discoveryv1.AddressType, ip string) any {
+		port := int32(8000)
+		return &discoveryv1.EndpointSlice{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns",
+				Labels: map[string]string{discoveryv1.LabelServiceName: "s"}},
+			AddressType: family, Ports: []discoveryv1.EndpointPort{{Port: &port}},
+			Endpoints: []discoveryv1.Endpoint{{Addresses: []string{ip},
+				TargetRef: &corev1.ObjectReference{Kind: "Pod", Name: "p"}}},
+		}
+	}
+	four := slice("s-1", discoveryv1.AddressTypeIPv4, "10.0.0.1")
+	six := slice("s-2", discoveryv1.AddressTypeIPv6, "fd00::1")
+	tests := []struct {
+		name, own string
+		slices    []any
+		want      string
+	}{
+		{"the pod's own is the first family's", "10.0.0.1", []any{four, six}, "10.0.0.1:8000"},
+		{"the pod's own is the second family's", "fd00::1", []any{four, six}, "[fd00::1]:8000"},
+		{"the pod's own is in no slice", "10.0.0.9", []any{four, six}, "10.0.0.1:8000"},
+		{"the Service has the other family alone", "10.0.0.1", []any{six}, "[fd00::1]:8000"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			d := cached(t, []Pool{{Service: "s"}}, map[string][]any{
+				"pods": {readyPod("p", test.own, nil)}, "endpointslices": test.slices,
+			})
+			for range 50 {
+				part, err := d.part()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(part.Endpoints) != 1 || part.Endpoints[0].Address != test.want {
+					t.Fatalf("got %+v, want one endpoint at %s", part.Endpoints, test.want)
+				}
+			}
+		})
+	}
+}

@@ -94,7 +94,7 @@ func (s *stream) reportDecision(picked []*scoring.Endpoint) {
 }
 
 func (s *stream) reportModels() {
-	asked := s.operation.Model
+	asked := s.cycle.Request.PathModel
 	if s.cycle.Request.Body != nil {
 		asked = s.request.Model
 	}

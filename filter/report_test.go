@@ -80,6 +80,16 @@ func TestReport(t *testing.T) {
 			t.Errorf("answered by the second: got %s", got)
 		}
 		s.Finish()
+		// The path is the request's own, whatever came while its body was on the way.
+		s = g.workers[0].requests.Request(
+			wazerohost.Headers{{":path", "/v2/models/" + strings.Repeat("n", 200) + "/generate"}}, false)
+		other := g.workers[0].requests.Request(
+			wazerohost.Headers{{":path", "/v1/completions"}, {"authorization", "Bearer other"}}, false)
+		s.Body(nil, true)
+		if got := reported(t, s); !strings.HasSuffix(got, "model "+strings.Repeat("n", 200)) {
+			t.Errorf("a model in the path: got %q", got)
+		}
+		other.Abort()
 		s = g.workers[0].askBody(ask)
 		s.Abort()
 		if got := reported(t, s); strings.Contains(got, "tokens 7") || strings.Contains(got, "rank") {

@@ -87,6 +87,11 @@ func (h *history) catchUp(pool *pool, now int64) {
 		h.shadow.pool.State.Expire(now)
 	}
 	h.ready()
+	h.poll(pool)
+}
+
+// poll applies them without a look at the clock.
+func (h *history) poll(pool *pool) {
 	if !h.journal.Poll() {
 		return
 	}
@@ -106,10 +111,10 @@ func (h *history) apply(pool *pool, e *journal.Event) {
 }
 
 // tell takes what has become of a request that was decided on here: for this worker at once, for the others too unless
-// it is busy.
-func (h *history) tell(pool *pool, e *journal.Event, now int64) {
+// it is busy. The time of e is not the present: an answer may have ended long before its client has taken all of it.
+func (h *history) tell(pool *pool, e *journal.Event) {
 	if !h.busy {
-		h.catchUp(pool, now)
+		h.poll(pool)
 	}
 	h.journal.Hold(e)
 	h.apply(pool, e)
@@ -184,7 +189,7 @@ func (s *stream) decided() {
 		x.plan.RecordShadow(x.cycle, e)
 	}
 	e.Time, e.Lease = s.cycle.Request.Now, s.history.journal.NextLease()
-	e.Client, e.Streamed = s.client(), s.request.Stream
+	e.Client, e.Streamed = s.client(), s.cycle.Request.Body != nil && s.request.Stream
 	e.Asked, e.Shadowed = s.asked, s.shadowed
 	if s.history.followed {
 		s.nameDecision(e)
@@ -242,7 +247,7 @@ func (s *stream) completed() {
 		return
 	}
 	e := &s.history.event
-	now := s.seen.wholeAt
+	now := s.seen.endedAt
 	if now == 0 {
 		now = hostcalls.Now()
 	}
@@ -259,7 +264,7 @@ func (s *stream) completed() {
 	if failed(e) {
 		e.Steps = s.steps
 	}
-	s.history.tell(&s.pool, e, now)
+	s.history.tell(&s.pool, e)
 }
 
 // began journals that the stream's answer has begun and goes on. One that was not asked for as a stream comes as a
@@ -279,7 +284,7 @@ func (s *stream) began() {
 	if s.seen.servedID != 0 {
 		e.Primary, e.Tried = s.seen.servedID, e.Primary
 	}
-	s.history.tell(&s.pool, e, e.Time)
+	s.history.tell(&s.pool, e)
 }
 
 // micros converts nanoseconds for an event, in which 0 is unknown.

@@ -23,8 +23,8 @@ type seen struct {
 	servedID uint64
 	// firstByteAt is when the body began, nanoseconds since 1970; 0 before.
 	firstByteAt int64
-	// wholeAt is when all of the body came at once, else 0.
-	wholeAt int64
+	// endedAt is when the answer came to its end, which its client may take much later; 0 before.
+	endedAt int64
 	// whole is set when the answer has come to its end.
 	whole bool
 	usage openai.ResponseScanner
@@ -59,7 +59,8 @@ const (
 const (
 	detailsEndpoint = "via_upstream"
 	detailsFailed   = "upstream_"
-	detailsTimeout  = "timeout" // of the route or of a try
+	detailsTimeout  = "timeout"             // of the route or of a try
+	detailsDuration = "max_stream_duration" // of the route
 	detailsReset    = "upstream_reset"
 	detailsOverflow = "overflow" // a circuit breaker of Envoy's cluster
 	detailsBrokeOff = "upstream_reset_after_response_started"
@@ -71,8 +72,8 @@ func (s *stream) source() source {
 	switch {
 	case details == detailsEndpoint:
 		return fromEndpoint
-	case strings.HasPrefix(details, detailsFailed) && strings.Contains(details, detailsTimeout) &&
-		!strings.HasPrefix(details, detailsReset):
+	case strings.HasPrefix(details, detailsFailed) && !strings.HasPrefix(details, detailsReset) &&
+		(strings.Contains(details, detailsTimeout) || strings.Contains(details, detailsDuration)):
 		return tooLate
 	case strings.HasPrefix(details, detailsFailed) && !strings.Contains(details, detailsOverflow):
 		return forEndpoint
@@ -110,18 +111,22 @@ func (s *stream) responseStatus() uint16 {
 }
 
 func (s *stream) seeBody(frameBytes int, end bool) {
-	s.seen.whole = end
-	if frameBytes == 0 || s.seen.status == 0 {
+	seen := &s.seen
+	seen.whole = end
+	if seen.status == 0 {
 		return
 	}
-	if s.seen.firstByteAt == 0 {
-		s.seen.firstByteAt = hostcalls.Now()
+	if begins := frameBytes > 0 && seen.firstByteAt == 0; begins || end {
+		now := hostcalls.Now()
 		if end {
-			s.seen.wholeAt = s.seen.firstByteAt
+			seen.endedAt = now
 		}
-		s.began()
+		if begins {
+			seen.firstByteAt = now
+			s.began()
+		}
 	}
-	if !s.history.usage {
+	if frameBytes == 0 || !s.history.usage {
 		return
 	}
 	if frame, err := hostcalls.ResponseBody(&s.body, 0, frameBytes); err == nil {

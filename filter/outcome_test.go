@@ -103,6 +103,9 @@ func TestCompletionsTellTheOutcome(t *testing.T) {
 			outcome{status: 503, duration: wait, by: 2, ended: journal.EndedUnreached}},
 		{"too late", func(s *wazerohost.Stream, _ func()) { local(s, "504", "upstream_response_timeout") },
 			outcome{status: 504, duration: wait, by: 2, ended: journal.EndedTimeout}},
+		{"longer than a stream may last", func(s *wazerohost.Stream, _ func()) {
+			local(s, "504", "upstream_max_stream_duration_reached")
+		}, outcome{status: 504, duration: wait, by: 2, ended: journal.EndedTimeout}},
 		{"a circuit breaker", func(s *wazerohost.Stream, _ func()) { local(s, "503", overflow) },
 			outcome{by: 2, ended: journal.EndedEnvoy}},
 		{"another filter", func(s *wazerohost.Stream, _ func()) { local(s, "503", "ext_authz_error") },
@@ -162,6 +165,41 @@ func TestCompletionsTellTheOutcome(t *testing.T) {
 	})
 }
 
+// TestSlowClients: how long a client takes with the end of its answer is not the server's time, and not the present's.
+func TestSlowClients(t *testing.T) {
+	eachMode(t, func(t *testing.T, m mode) {
+		const active = `{"plugins":[{"type":"active-request-scorer"}]}`
+		g := newGateway(t, m, 1, m.configuration(active, `"load":{"correction":false},`))
+		g.publish(newPool(0, 0))
+		w := g.workers[0]
+		slow := w.requests.Request(wazerohost.Headers{{":path", "/v1/completions"}}, false, wazerohost.Slow)
+		slow.Body([]byte(streamedCompletion), true)
+		slow.SetServer(g.ranked(slow))
+		slow.Respond(nil, false)
+		slow.RespondBody([]byte("data: {}\n\n"), false)
+		g.clock.Advance(time.Second)
+		slow.RespondBody([]byte("data: [DONE]\n\n"), true)
+		g.clock.Advance(90 * time.Second)
+		g.publish(newPool(0, 0))
+		held := g.ranked(w.ask()) // in flight from here on
+		g.clock.Advance(35 * time.Second)
+		g.publish(newPool(0, 0))
+		w.Tick()
+		slow.Take()
+		g.clock.Advance(time.Second)
+		for range 10 {
+			s := w.ask()
+			if got := g.ranked(s); got == held {
+				t.Fatalf("got %s, where a request is in flight, want the other", got)
+			}
+			s.Finish()
+		}
+		if got := g.completions()[0].DurationMicros; got != 1e6 {
+			t.Errorf("the answer took %d us, want 1 s", got)
+		}
+	})
+}
+
 const streamedCompletion = `{"model":"m1","prompt":"hello","stream":true}`
 
 // TestWholeAnswersDoNotBegin: Envoy passes an answer and its end apart, but only of a stream the beginning is told.
@@ -179,6 +217,20 @@ func TestWholeAnswersDoNotBegin(t *testing.T) {
 		if began, ended := len(g.events(journal.Began)), len(g.completions()); began != want || ended != 1 {
 			t.Errorf("%s: %d answers began and %d ended, want %d and 1", body, began, ended, want)
 		}
+	}
+}
+
+// TestFormsAreNotStreams: what is not read of a body is not what the worker read of another.
+func TestFormsAreNotStreams(t *testing.T) {
+	m := modes[0]
+	g := newGateway(t, m, 1, m.configuration(byPrefix, ""))
+	g.publish(newPool(0))
+	g.workers[0].askBody(streamedCompletion).Finish()
+	s := g.workers[0].requests.Request(wazerohost.Headers{{":path", "/v1/audio/transcriptions"}}, false)
+	s.Body([]byte("--x--"), true)
+	s.Finish()
+	if all := g.events(journal.Decision); len(all) != 2 || !all[0].Streamed || all[1].Streamed {
+		t.Errorf("got %+v, want a decision on a stream and one on none", all)
 	}
 }
 

@@ -43,8 +43,10 @@ func (s *stream) OnHttpResponseBody(frameBytes int, endOfStream bool) hostcalls.
 
 // OnHttpResponseTrailers implements hostcalls.Stream.
 func (s *stream) OnHttpResponseTrailers(int) hostcalls.Action {
-	s.seen.whole = true
 	s.collect(0, true)
+	if s.watched() {
+		s.seeBody(0, true)
+	}
 	s.reportEnd()
 	return hostcalls.Continue
 }

@@ -118,7 +118,7 @@ func (d *downstream) passHeaders(end bool) {
 
 func (d *downstream) passData(data []byte, end bool) {
 	d.body = append(d.body, data...)
-	if end {
+	if end && !d.stream.slow {
 		d.stream.end()
 	}
 }

@@ -29,6 +29,18 @@ type Stream struct {
 	logging  bool
 	ended    bool
 	reset    bool
+	slow     bool // the client has not taken the end of the answer
+}
+
+// Slow has the client leave the end of the answer in Envoy, as one of HTTP/2 does that opens no window, until Take.
+func Slow(s *Stream) { s.slow = true }
+
+// Take is a slow client's taking of what is left.
+func (s *Stream) Take() {
+	s.plugin.worker.mu.Lock()
+	defer s.plugin.worker.mu.Unlock()
+	s.slow = false
+	s.end()
 }
 
 // RequestOption changes how a request arrives.

@@ -47,7 +47,8 @@ func (p *plugin) wake() {
 	known := p.pool.snapshot.Topology != nil
 	kept := p.waiting[:0]
 	for _, s := range p.waiting {
-		if !known && now < s.pending.until {
+		// Of a clock that was set back the rest would be longer than the whole.
+		if left := s.pending.until - now; !known && left > 0 && left <= int64(s.config.Wait) {
 			kept = append(kept, s)
 			continue
 		}

@@ -172,6 +172,7 @@ func (p *plugin) lookWhetherBusy(now int64) {
 // Stop implements hostcalls.Plugin.
 func (p *plugin) Stop() {
 	p.history.flush(&p.pool)
+	p.giveUp()
 	p.stats.tell(hostcalls.Now())
 }
 

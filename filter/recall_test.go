@@ -220,7 +220,11 @@ func TestStoreFails(t *testing.T) {
 			w.Tick()
 			fail(w.Calls()[0])
 			wantError(t, k.turn(`{"model":"m","input":"x","previous_response_id":"r"}`), 503, "store_unavailable")
-			k.clock.Advance(time.Second)
+			k.clock.Advance(-time.Hour)
+			s = k.turn(`{"model":"m","input":"x","previous_response_id":"r"}`)
+			k.serve()
+			k.wantUnknown(s, "previous_response_not_found", "previous_response_id")
+			k.clock.Advance(time.Hour + time.Second)
 			w.Tick()
 			if n := k.serve(); n != 1 {
 				t.Fatalf("the sidecar was told %d times, want once more", n)
@@ -228,6 +232,36 @@ func TestStoreFails(t *testing.T) {
 			k.wantUpstream(k.turn(`{"model":"m","input":"x","previous_response_id":"r"}`),
 				`{"model":"m","input":[`+asked("a")+","+asked("x")+`]}`)
 		})
+	}
+}
+
+// TestPluginsGiveBackTheirRoom: what a plug-in could not hand over when it ends takes no other's room.
+func TestPluginsGiveBackTheirRoom(t *testing.T) {
+	m := modes[0]
+	k := newKeeper(t, m, "")
+	w := k.workers[0]
+	body := fmt.Sprintf(`{"model":"m","input":%q}`, strings.Repeat("a ", 500<<10)) // 64 of these are what a worker keeps
+	answer := func(s *wazerohost.Stream, id string) {
+		s.SetServer(address(1))
+		s.Respond(wazerohost.Headers{{"content-type", "application/json"}}, false)
+		s.RespondBody(fmt.Appendf(nil, `{"id":%q,"status":"completed","output":[]}`, id), true)
+	}
+	for range 2 {
+		p := startPlugin(t, w.Worker, wazerohost.PluginConfig{
+			Configuration: m.configuration(fmt.Sprintf(storing, ""), ""), Listener: requestListener})
+		for range 40 {
+			s := p.Request(wazerohost.Headers{{":path", "/v1/responses"}}, false)
+			s.Body([]byte(body), true)
+			answer(s, "lost")
+		}
+		p.Stop()
+	}
+	answer(k.turn(body), "kept")
+	w.Tick()
+	k.serve()
+	stored, _ := k.host.Counter("pintle.responses.stored")
+	if lost, _ := k.host.Counter("pintle.responses.not_stored"); stored != 1 || lost != 80 {
+		t.Errorf("%d responses were stored and %d lost, want 1 and 80", stored, lost)
 	}
 }
 

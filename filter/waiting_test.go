@@ -104,6 +104,16 @@ func TestFirstSnapshotIsNotAwaitedForEver(t *testing.T) {
 	})
 }
 
+// TestTheClockGoesBackWhileRequestsWait: they do not wait for the difference.
+func TestTheClockGoesBackWhileRequestsWait(t *testing.T) {
+	m := modes[0]
+	g := newGateway(t, m, 1, m.configuration(byQueue, waits))
+	s := g.workers[0].ask()
+	g.clock.Advance(-time.Hour)
+	g.workers[0].Tick()
+	wantError(t, s, 503, "no_endpoints")
+}
+
 // TestAnEmptyPoolIsNotAwaited: a snapshot without endpoints says that there are none.
 func TestAnEmptyPoolIsNotAwaited(t *testing.T) {
 	m := modes[0]

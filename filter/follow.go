@@ -200,8 +200,11 @@ func (s *stream) refused(f *scoring.Failure) {
 		if h.sample > 0 {
 			e.Steps = s.worker.steps.Bytes()
 		}
-		s.worker.names.Add(journal.ModelName, e.Model, s.cycle.Request.Model)
-		s.worker.names.Add(journal.ModelName, e.Asked, s.request.Model)
+		// A name that nobody serves is the client's invention, and there is room for few.
+		if f.Reason != scoring.ModelNotFound.Reason {
+			s.worker.names.Add(journal.ModelName, e.Model, s.cycle.Request.Model)
+			s.worker.names.Add(journal.ModelName, e.Asked, s.request.Model)
+		}
 	}
 	h.journal.Append(e)
 }

@@ -102,6 +102,25 @@ func TestFollowersAreRefused(t *testing.T) {
 // byPrefix looks for prompts in caches.
 const byPrefix = `{"plugins":[{"type":"prefix-cache-scorer"}]}`
 
+// TestInventedModelsHaveNoNames: clients do not fill the list of names.
+func TestInventedModelsHaveNoNames(t *testing.T) {
+	m := modes[0]
+	g := newGateway(t, m, 1, m.configuration(byQueue, ""))
+	p := newPool(0)
+	p.Topology.Endpoints[0].Models = []string{"real"}
+	g.publish(p)
+	f := &follower{gateway: g}
+	f.events()
+	g.workers[0].Tick()
+	for i := range 300 {
+		wantError(t, g.workers[0].askBody(fmt.Sprintf(`{"model":"invented-%d","prompt":"x"}`, i)), 404, "model_not_found")
+	}
+	g.workers[0].askBody(`{"model":"real","prompt":"x"}`).Finish()
+	if got := f.names()["model"]; got != "real " {
+		t.Errorf("got the models %q, want the real one", got)
+	}
+}
+
 // TestFollowersAreToldEverything has a configuration that needs no journal itself, and one that does.
 func TestFollowersAreToldEverything(t *testing.T) {
 	for _, document := range []string{byQueue, byPrefix} {

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	pendingPages = 32
+	pendingPages = 128
 	// pageWords is the room of a page, of which one prompt takes at most a third: its blocks, and two words for each
 	// chain.
 	pageWords = 4096
@@ -22,12 +22,12 @@ type wait struct {
 	lease            uint32
 	start, size      uint16 // in the page
 	believed         uint16 // blocks that the primary endpoint was thought to have
-	page             uint8
+	page             uint16
 	open, answered   bool
 	memory           memory
 }
 
-// pending is the blocks of prompts that wait for their answer, 2.5 MiB at most. A page that is full is used again when
+// pending is the blocks of prompts that wait for their answer, 10 MiB at most. A page that is full is used again when
 // nothing on it waits any longer, or when it is the oldest of as many as there may be: what is forgotten so early is
 // not learnt.
 type pending struct {
@@ -71,7 +71,7 @@ func (q *pending) put(e *journal.Event, believed int, known *memory) {
 	q.waits.reach(i)
 	*q.waits.at(i) = wait{
 		instance: e.Instance, lease: e.Lease, primary: e.Primary, prefill: e.Prefill, open: true,
-		start: uint16(page.used), size: uint16(size), believed: uint16(believed), page: uint8(q.at),
+		start: uint16(page.used), size: uint16(size), believed: uint16(believed), page: uint16(q.at),
 		memory: *known,
 	}
 	page.waits = append(page.waits, i)

@@ -258,8 +258,30 @@ func TestPromptsUnanswered(t *testing.T) {
 	if got := s.Prefix.tentative.Len(0); got > 1000 {
 		t.Errorf("%d tentative blocks, want at most as many as the endpoint can have", got)
 	}
-	if got := s.Prefix.pending.memory(); got > 4<<20 {
-		t.Errorf("%d bytes for prompts that wait, want at most 4 MiB", got)
+	if got := s.Prefix.pending.memory(); got > 10<<20 {
+		t.Errorf("%d bytes for prompts that wait, want at most 10 MiB", got)
+	}
+}
+
+// What 64 servers have in flight, 32 prompts of 8,192 tokens each, is learnt when it is answered.
+func TestPromptsInFlightAreKept(t *testing.T) {
+	const inFlight, blocks = 2048, 128
+	s := prompts(10 * inFlight * blocks)
+	r := rand.New(rand.NewPCG(5, 6))
+	all := make([][]uint64, inFlight)
+	for i := range all {
+		all[i] = chain(r.Uint64(), blocks)
+		sent(s, uint32(i+1), all[i])
+	}
+	for i := range all {
+		e := ended(uint32(i + 1))
+		s.Apply(&e)
+	}
+	s.Expire(int64(time.Hour))
+	for i := range all {
+		if got := s.Prefix.Match(0, all[i]); got != blocks {
+			t.Fatalf("prompt %d of %d: %d blocks are known, want %d", i, inFlight, got, blocks)
+		}
 	}
 }
 

@@ -294,7 +294,7 @@ func TestApplyDoesNotAllocate(t *testing.T) {
 		}
 	}
 	// Until as many prompts wait for answers that never come as may.
-	for range 20 {
+	for range 60 {
 		run()
 	}
 	if n := testing.AllocsPerRun(5, run); n != 0 {

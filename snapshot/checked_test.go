@@ -119,3 +119,23 @@ func TestForgedAdapters(t *testing.T) {
 		}
 	}
 }
+
+// TestForgedSums: as many adapters as no payload has are refused, also where an int has 32 bits, as in the module.
+func TestForgedSums(t *testing.T) {
+	const most = 0xffff
+	for _, entries := range []int{2, 32769} { // of the latter the sum begins anew in 32 bits
+		payload := make([]byte, 16+entries*leastEntryBytes+2*most)
+		binary.LittleEndian.PutUint32(payload[8:], uint32(entries))
+		binary.LittleEndian.PutUint16(payload[12:], 1)
+		binary.LittleEndian.PutUint16(payload[14:], leastEntryBytes)
+		for i := range entries {
+			entry := payload[16+i*leastEntryBytes:]
+			binary.LittleEndian.PutUint16(entry[32:], most)
+			binary.LittleEndian.PutUint16(entry[34:], most)
+		}
+		var decoded Load
+		if err := decoded.Decode(payload); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%d entries of %d adapters: got %v, want %v", entries, 2*most, err, ErrMalformed)
+		}
+	}
+}

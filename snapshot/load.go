@@ -91,15 +91,15 @@ func (l *Load) Decode(payload []byte) error {
 	}
 	entries := r.take(int(n) * width)
 	l.Endpoints = resize(l.Endpoints, int(n))
-	total := 0
+	total := uint64(0) // the module's int has 32 bits
 	for i := range l.Endpoints {
 		entry := entries[i*width:]
-		total += int(binary.LittleEndian.Uint16(entry[32:])) + int(binary.LittleEndian.Uint16(entry[34:]))
+		total += uint64(binary.LittleEndian.Uint16(entry[32:])) + uint64(binary.LittleEndian.Uint16(entry[34:]))
 	}
-	if total*2 > len(r.left) {
+	if total*2 > uint64(len(r.left)) {
 		return ErrMalformed
 	}
-	l.adapterIndexes = resize(l.adapterIndexes, total)
+	l.adapterIndexes = resize(l.adapterIndexes, int(total))
 	for i := range l.adapterIndexes {
 		l.adapterIndexes[i] = r.uint16()
 		r.failed = r.failed || int(l.adapterIndexes[i]) >= adapters

@@ -105,7 +105,7 @@ func (p *burstPrefixCacheProducer) Produce(c *scoring.Cycle, m *scoring.PrefixMa
 	blocks, _ := c.PromptIDBlocks(p.tokens, p.most)
 	p.indexes = p.indexes[:0]
 	for i := range c.Pool.Endpoints {
-		if e := &c.Pool.Endpoints[i]; c.Serves(e) {
+		if e := &c.Pool.Endpoints[i]; p.counts(c, e) {
 			p.indexes = append(p.indexes, uint16(e.StateIndex))
 		}
 	}
@@ -119,11 +119,16 @@ func (p *burstPrefixCacheProducer) Produce(c *scoring.Cycle, m *scoring.PrefixMa
 	}
 	at := 0
 	for i := range c.Pool.Endpoints {
-		if e := &c.Pool.Endpoints[i]; c.Serves(e) {
+		if e := &c.Pool.Endpoints[i]; p.counts(c, e) {
 			m.Set(e, int(p.matched[at]))
 			at++
 		}
 	}
+}
+
+// counts reports whether an endpoint can be part of a burst: one that is too many for the state cannot.
+func (p *burstPrefixCacheProducer) counts(c *scoring.Cycle, e *scoring.Endpoint) bool {
+	return c.Serves(e) && e.StateIndex >= 0
 }
 
 func notZero(b *scoring.Builder, key string, n int) {

@@ -1,0 +1,74 @@
+package e2e
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/internal/sim"
+)
+
+// TestReportsAreTheRequestsOwn: the access log names the model of a request's path, though its body ends after workers
+// have read other clients' headers.
+func TestReportsAreTheRequestsOwn(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "access.log")
+	o := harness.Options{Args: []string{"--file-flush-interval-msec", "200"}, Edit: func(text string) string {
+		return strings.Replace(text, "stat_prefix: requests\n", fmt.Sprintf(`stat_prefix: requests
+          access_log:
+          - name: models
+            typed_config:
+              "@type": type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog
+              path: %q
+              log_format: {text_format_source: {inline_string: "%%CEL(filter_state['wasm.pintle']['model'])%%\n"}}
+`, file), 1)
+	}}
+	server, err := harness.NewServer(sim.Config{Name: "sim-0", Models: models})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	plugin := map[string]any{"config": harness.Document(1)}
+	envoy, err := harness.StartWith(o, harness.Cell{Hold: "buffer", Destination: "original-dst"}, []string{server.Address},
+		&harness.Listener{Name: "requests", Plugin: plugin}, &harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(envoy.Stop)
+	envoy.LogOnFailure(t)
+	envoy.Publish(t, harness.Endpoint{Name: "default/sim-0", Address: server.Address})
+
+	model := strings.Repeat("n", 200)
+	early, err := net.Dial("tcp", envoy.Address("requests"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer early.Close()
+	fmt.Fprintf(early, "POST /v2/models/%s/generate HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", model)
+	for range 16 { // some on the same worker
+		request, err := http.NewRequest(http.MethodPost, envoy.URL("requests", chatPath), strings.NewReader("{"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("authorization", "Bearer "+strings.Repeat("other", 40))
+		response, err := harness.Client(t, false).Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+	}
+	fmt.Fprint(early, "0\r\n\r\n")
+	harness.WaitFor(t, 20*time.Second, "the log to have the model of the path", func() (bool, string) {
+		text, _ := os.ReadFile(file)
+		if strings.Contains(string(text), "Bearer") {
+			t.Fatalf("the log has another client's header: %q", text)
+		}
+		return strings.Contains(string(text), "\n"+model+"\n"), fmt.Sprintf("%q", text)
+	})
+}

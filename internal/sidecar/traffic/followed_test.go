@@ -117,6 +117,15 @@ func (x *followed) write(requests int) {
 	}
 }
 
+// open journals a decision for a model.
+func (x *followed) open(model string) {
+	hash := journal.HashName(model)
+	x.names.Add(journal.ModelName, hash, model)
+	x.event = journal.Event{Kind: journal.Decision, Time: x.now.UnixNano(), Lease: x.journal.NextLease(), Model: hash,
+		Asked: hash, Primary: journal.EndpointID("vllm-0")}
+	x.journal.Append(&x.event)
+}
+
 // read follows as far as has been written.
 func (x *followed) read() {
 	for more := true; more; {
@@ -137,6 +146,26 @@ func (x *followed) read() {
 			}
 			more = a.More
 			return x.answer, nil
+		})
+	}
+}
+
+// TestModelsOfOneName: models whose names the journal makes equal have one series.
+func TestModelsOfOneName(t *testing.T) {
+	long := strings.Repeat("m", journal.MaxNameBytes)
+	for _, test := range []struct{ name, one, other, told string }{
+		{"cut", long + "1", long + "2", long},
+		{"no text", "m\xff", "m\xfe", "m"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for llmD, metric := range map[bool]string{false: "pintle_model_requests_in_flight{model=%q} 2",
+				true: "inference_objective_running_requests{model_name=%q} 2"} {
+				x := newFollowed(t, Options{LLMD: llmD})
+				x.open(test.one)
+				x.open(test.other)
+				x.read()
+				x.want(fmt.Sprintf(metric, test.told))
+			}
 		})
 	}
 }

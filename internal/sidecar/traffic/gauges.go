@@ -126,8 +126,8 @@ func (c ownGauges) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, label string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, label)
 	}
-	for i, model := range c.traffic.models {
-		gauge(ofModelDesc, float64(c.traffic.state.InFlight.OfModel(i)), model)
+	for model, n := range c.traffic.inFlight() {
+		gauge(ofModelDesc, float64(n), model)
 	}
 	for name, l := range c.traffic.loads(c.pool(), c.config) {
 		for endpoint, n := range l.inFlightOf {

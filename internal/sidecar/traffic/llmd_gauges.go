@@ -35,13 +35,12 @@ func (out gauges) set(name, help string, value float64, labels ...string) {
 // Collect implements prometheus.Collector. It is called with the traffic locked, see Gatherer.
 func (c llmdGauges) Collect(to chan<- prometheus.Metric) {
 	out := gauges(to)
-	for i, model := range c.traffic.models {
-		n := float64(c.traffic.state.InFlight.OfModel(i))
-		out.set(llmd+"request_running", "Requests for the served model that have not ended.", n,
+	for model, n := range c.traffic.inFlight() {
+		out.set(llmd+"request_running", "Requests for the served model that have not ended.", float64(n),
 			"model_name", model, "target_model_name", model, "fairness_id", defaultFairness, "priority",
 			defaultPriority)
-		out.set(objective+"running_requests", "Requests for the served model that have not ended.", n, "model_name",
-			model)
+		out.set(objective+"running_requests", "Requests for the served model that have not ended.", float64(n),
+			"model_name", model)
 	}
 	for full, l := range c.traffic.loads(c.pool(), c.config) {
 		name := path.Base(full)

@@ -198,6 +198,16 @@ func (t *Traffic) watch(e *follow.Event) {
 	t.state.InFlight.Watch([]uint64{e.Model})
 }
 
+// inFlight counts the requests in flight by model. Models with one name count as one: of a long name the journal keeps
+// the beginning, and what is no text is left out of it, so that clients can make names equal.
+func (t *Traffic) inFlight() map[string]int {
+	of := map[string]int{}
+	for i, name := range t.models {
+		of[name] += t.state.InFlight.OfModel(i)
+	}
+	return of
+}
+
 // Register adds the metrics to a registry, which is then to be read through Gatherer alone. p returns the pool as it
 // is.
 func (t *Traffic) Register(registry prometheus.Registerer, p func() *pool.Generation, c *config.Metrics) {

@@ -20,8 +20,10 @@ type load struct {
 	fresh, all int
 	// saturation is the mean of the endpoints': the larger of the queue and the KV cache usage, each divided by its
 	// threshold; 1 without a fresh sample.
-	saturation          float64
-	queue, running, kv  spread
+	saturation         float64
+	queue, running, kv spread
+	// endpoints are all of them.
+	endpoints           []string
 	queueOf, inFlightOf map[string]int
 	// tokensOf is empty while no decision tells of tokens to compute.
 	tokensOf map[string]int64
@@ -71,6 +73,7 @@ func (t *Traffic) loads(g *pool.Generation, c *config.Metrics) map[string]*load 
 
 func (l *load) add(target *pool.Target, c *config.Metrics, now time.Time) {
 	v := target.Now()
+	l.endpoints = append(l.endpoints, target.Name)
 	l.all++
 	if v.Sampled.IsZero() || now.Sub(v.Sampled) > freshWithin {
 		l.saturation++

@@ -223,10 +223,20 @@ func (m *llmdMeters) attempt(a attempt) prometheus.Counter {
 	if found := m.attempted[a]; found != nil {
 		return found
 	}
-	namespace, name := path.Split(a.endpoint)
-	made := m.attempts.WithLabelValues("success", a.served, name, strings.TrimSuffix(namespace, "/"), "")
+	namespace, name := namespaced(a.endpoint)
+	made := m.attempts.WithLabelValues("success", a.served, name, namespace, "")
 	m.attempted[a] = made
 	return made
+}
+
+// namespaced cuts an endpoint's name as the labels have it. A slash at its beginning is part of its name: without it
+// there would be two of one namespace and name.
+func namespaced(endpoint string) (namespace, name string) {
+	at := strings.LastIndexByte(endpoint, '/')
+	if at <= 0 {
+		return "", endpoint
+	}
+	return endpoint[:at], endpoint[at+1:]
 }
 
 // predicted counts what was predicted for the decision that was taken last, if anything was.

@@ -1,8 +1,10 @@
 package traffic
 
 import (
+	"iter"
+	"maps"
 	"path"
-	"strings"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -42,8 +44,10 @@ func (c llmdGauges) Collect(to chan<- prometheus.Metric) {
 		out.set(objective+"running_requests", "Requests for the served model that have not ended.", float64(n),
 			"model_name", model)
 	}
-	for full, l := range c.traffic.loads(c.pool(), c.config) {
-		name := path.Base(full)
+	loads := c.traffic.loads(c.pool(), c.config)
+	short := shortNames(maps.Keys(loads))
+	for full, l := range loads {
+		name := short[full]
 		out.set(llmd+"ready_endpoints", "Endpoints with a fresh sample.", float64(l.fresh), "name", name)
 		out.set("inference_pool_ready_pods", "Endpoints with a fresh sample.", float64(l.fresh), "name", name)
 		out.set(llmd+"flow_control_pool_saturation", "Mean of the endpoints' saturations.", l.saturation/float64(l.all),
@@ -65,18 +69,34 @@ func (c llmdGauges) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
+// shortNames are names without their namespaces, as llm-d has them, where that leaves one apart from all others. The
+// others stay whole: two of a kind under one label are no page of metrics, and what is a pool's is no other one's.
+func shortNames(all iter.Seq[string]) map[string]string {
+	alike, short := map[string]int{}, map[string]string{}
+	for name := range all {
+		alike[path.Base(name)]++
+		short[name] = path.Base(name)
+	}
+	for name, base := range short {
+		if alike[base] > 1 {
+			short[name] = name
+		}
+	}
+	return short
+}
+
 func (out gauges) perEndpoint(l *load, name string) {
+	short := shortNames(slices.Values(l.endpoints))
 	for endpoint, n := range l.queueOf {
 		out.set(llmd+"per_endpoint_queue_size", "Waiting requests.", float64(n), "name", name, "model_server_endpoint",
-			path.Base(endpoint))
+			short[endpoint])
 		out.set("inference_pool_per_pod_queue_size", "Waiting requests.", float64(n), "name", name, "model_server_pod",
-			path.Base(endpoint))
+			short[endpoint])
 	}
 	inFlight := func(what, help, endpoint string, n float64) {
-		namespace, pod := path.Split(endpoint)
-		out.set(llmd+"inflight_"+what, help, n, "endpoint_name", pod, "namespace",
-			strings.TrimSuffix(namespace, "/"), "producer_name", "inflight-load-producer", "fairness_id",
-			defaultFairness, "priority", defaultPriority)
+		namespace, pod := namespaced(endpoint)
+		out.set(llmd+"inflight_"+what, help, n, "endpoint_name", pod, "namespace", namespace, "producer_name",
+			"inflight-load-producer", "fairness_id", defaultFairness, "priority", defaultPriority)
 	}
 	for endpoint, n := range l.inFlightOf {
 		inFlight("requests", "Requests that were sent to the endpoint and have not ended.", endpoint, float64(n))

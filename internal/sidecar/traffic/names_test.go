@@ -153,3 +153,28 @@ func TestLLMDNames(t *testing.T) {
 		}
 	}
 }
+
+// TestLLMDNamesApart: pools, and a pool's endpoints, that differ in their namespaces alone have their whole names.
+func TestLLMDNamesApart(t *testing.T) {
+	f := newFixture(t, true)
+	names := []string{"a/vllm-0", "b/vllm-0", "c/vllm-0", "c/vllm-1", "/vllm-2", "vllm-2"}
+	f.SetEndpoints(names)
+	f.generation = &pool.Generation{}
+	for i, in := range []string{"a/vllm", "b/vllm", "c/tgi", "c/tgi", "mixed", "mixed"} {
+		target := &pool.Target{Name: names[i], Pool: in}
+		target.Read(&engine.Sample{WaitingRequests: uint32(i)}, f.now, nil)
+		f.generation.Targets = append(f.generation.Targets, target)
+	}
+	f.want(
+		`llm_d_epp_ready_endpoints{name="a/vllm"} 1`, `llm_d_epp_ready_endpoints{name="b/vllm"} 1`,
+		`llm_d_epp_ready_endpoints{name="tgi"} 2`,
+		`llm_d_epp_flow_control_pool_saturation{inference_pool="b/vllm"} 0.2`,
+		`inference_pool_average_queue_size{name="b/vllm"} 1`,
+		`llm_d_epp_per_endpoint_queue_size{model_server_endpoint="vllm-0",name="b/vllm"} 1`,
+		`llm_d_epp_per_endpoint_queue_size{model_server_endpoint="vllm-1",name="tgi"} 3`,
+		`llm_d_epp_per_endpoint_queue_size{model_server_endpoint="/vllm-2",name="mixed"} 4`,
+		`inference_pool_per_pod_queue_size{model_server_pod="vllm-2",name="mixed"} 5`,
+		`llm_d_epp_inflight_requests{endpoint_name="vllm-0",fairness_id="default-flow",namespace="b",priority="0",producer_name="inflight-load-producer"} 0`,
+		`llm_d_epp_inflight_requests{endpoint_name="/vllm-2",fairness_id="default-flow",namespace="",priority="0",producer_name="inflight-load-producer"} 0`,
+	)
+}

@@ -3,7 +3,6 @@ package traffic
 import (
 	"cmp"
 	"maps"
-	"path"
 	"strconv"
 	"strings"
 
@@ -253,10 +252,7 @@ func (m *llmdMeters) predicted(e *follow.Event, flights *state.InFlight) {
 
 // forget implements meters.
 func (m *llmdMeters) forget(endpoint string) {
-	_, name := path.Split(endpoint)
-	m.attempts.DeletePartialMatch(prometheus.Labels{"endpoint_name": name})
-	maps.DeleteFunc(m.attempted, func(a attempt, _ prometheus.Counter) bool {
-		_, of := path.Split(a.endpoint)
-		return of == name
-	})
+	namespace, name := namespaced(endpoint)
+	m.attempts.DeletePartialMatch(prometheus.Labels{"endpoint_name": name, "namespace": namespace})
+	maps.DeleteFunc(m.attempted, func(a attempt, _ prometheus.Counter) bool { return a.endpoint == endpoint })
 }

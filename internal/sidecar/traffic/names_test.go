@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
+	"github.com/pintle-dev/pintle/internal/sidecar/follow"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 	"github.com/pintle-dev/pintle/journal"
@@ -177,4 +179,24 @@ func TestLLMDNamesApart(t *testing.T) {
 		`llm_d_epp_inflight_requests{endpoint_name="vllm-0",fairness_id="default-flow",namespace="b",priority="0",producer_name="inflight-load-producer"} 0`,
 		`llm_d_epp_inflight_requests{endpoint_name="/vllm-2",fairness_id="default-flow",namespace="",priority="0",producer_name="inflight-load-producer"} 0`,
 	)
+}
+
+// TestSeriesOfAnotherNamespaceStay: under llm-d's names an endpoint that left takes its own series with it alone.
+func TestSeriesOfAnotherNamespaceStay(t *testing.T) {
+	f := newFixture(t, true)
+	f.names = follow.NamesOf(map[journal.NameKind][]string{journal.ModelName: {"m1"}},
+		[]string{"a/vllm-0", "b/vllm-0"})
+	f.SetEndpoints([]string{"a/vllm-0", "b/vllm-0"})
+	f.decide("m1", "a/vllm-0")
+	f.decide("m1", "b/vllm-0")
+	f.SetEndpoints([]string{"b/vllm-0"})
+	f.now = f.now.Add(leftGrace)
+	const attempts = `llm_d_epp_scheduler_attempts_total{endpoint_name="vllm-0",namespace=%q,port="",` +
+		`status="success",target_model_name="m1"}`
+	f.want(fmt.Sprintf(attempts, "b") + " 1")
+	if page := f.page(); strings.Contains(page, fmt.Sprintf(attempts, "a")) {
+		t.Errorf("the endpoint that left is still there:\n%s", page)
+	}
+	f.decide("m1", "b/vllm-0")
+	f.want(fmt.Sprintf(attempts, "b") + " 2")
 }

@@ -45,7 +45,8 @@ type llmdMeters struct {
 	duration, input, cached, output, ntpot, ttft, tpot *prometheus.HistogramVec
 	objectiveDuration, objectiveInput, objectiveOutput *prometheus.HistogramVec
 	objectiveCached, predictedTTFT, predictedTPOT      *prometheus.HistogramVec
-	flows                                              map[flow]*llmdFlow
+	// flows are those that are told apart, nil for one of which there are refusals alone.
+	flows map[flow]*llmdFlow
 	// attempted counts decisions by the model that was served and the endpoint. decided is the flow of the last one.
 	attempted map[attempt]prometheus.Counter
 	decided   *llmdFlow
@@ -129,9 +130,14 @@ func (m *llmdMeters) flowOf(e *follow.Event) flow {
 		fairness: e.Names.Of(journal.FairnessName, e.Fairness), priority: strconv.Itoa(int(e.Priority)),
 	}
 	f.asked, f.fairness = cmp.Or(f.asked, f.served), cmp.Or(f.fairness, defaultFairness)
-	if len(m.flows) >= mostFlows && m.flows[f] == nil {
-		f.asked, f.served, f.fairness = follow.Other, follow.Other, follow.Other
+	if _, known := m.flows[f]; known {
+		return f
 	}
+	if len(m.flows) >= mostFlows {
+		f.asked, f.served, f.fairness = follow.Other, follow.Other, follow.Other
+		return f
+	}
+	m.flows[f] = nil
 	return f
 }
 

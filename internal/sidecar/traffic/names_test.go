@@ -200,3 +200,40 @@ func TestSeriesOfAnotherNamespaceStay(t *testing.T) {
 	f.decide("m1", "b/vllm-0")
 	f.want(fmt.Sprintf(attempts, "b") + " 2")
 }
+
+// TestLLMDSeriesAreBounded: clients name models and fairness ids, and what is refused or fails is bounded, too.
+func TestLLMDSeriesAreBounded(t *testing.T) {
+	var models, tenants []string
+	for i := range 50 {
+		models, tenants = append(models, fmt.Sprint("model ", i)), append(tenants, fmt.Sprint("tenant ", i))
+	}
+	for _, test := range []struct {
+		name string
+		like journal.Event
+	}{
+		{"refused", journal.Event{Kind: journal.Refused, Code: 429}},
+		{"failed", journal.Event{Kind: journal.Completion, Code: 502}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f := newFixture(t, true)
+			f.names = follow.NamesOf(map[journal.NameKind][]string{journal.ModelName: models,
+				journal.FairnessName: tenants}, nil)
+			for _, model := range models {
+				for _, tenant := range tenants {
+					e := test.like
+					e.Model, e.Fairness = journal.HashName(model), journal.HashName(tenant)
+					f.take(e, false)
+				}
+			}
+			families, err := f.Gatherer(f.registry).Gather()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, family := range families {
+				if n := len(family.GetMetric()); n > mostFlows+1 {
+					t.Errorf("%s: got %d series, want %d at most", family.GetName(), n, mostFlows+1)
+				}
+			}
+		})
+	}
+}

@@ -85,7 +85,7 @@ func newRecent() *recent {
 	}
 }
 
-// put adds d to a ring, in the place of the oldest one.
+// put adds d to a ring that does not have it, in the place of the oldest one.
 func (r *recent) put(into *ring, d *Decision) {
 	if old := into.all[into.next]; old != nil {
 		if old.rings--; old.rings == 0 {
@@ -181,9 +181,8 @@ func (r *recent) complete(e *follow.Event) {
 		endings[e.Ended]
 	d.TTFT, d.Duration = millis(e.TTFTMicros), millis(e.DurationMicros)
 	d.Input, d.Output, d.Cached = e.InputTokens, e.OutputTokens, e.CachedTokens
-	notable := d.Explained && d.rings > 1
 	d.explain(e)
-	if failed && !notable {
+	if failed && !slices.Contains(r.notable.all, d) {
 		r.put(&r.notable, d)
 	}
 	r.changed(d)

@@ -56,8 +56,13 @@ func (n *Names) change(by func(t *nameTable)) {
 	n.table.Store(next)
 }
 
-// mostEndpoints bounds how many names of endpoints are known; beyond it those that are gone are forgotten.
-const mostEndpoints = 1 << 14
+const (
+	// mostEndpoints bounds how many names of endpoints are known; beyond it those that are gone are forgotten.
+	mostEndpoints = 1 << 14
+	// mostNames bounds the other names, of which a process of Envoy tells at most journal.MaxNames of a kind; beyond it
+	// those of former processes are forgotten.
+	mostNames = 1 << 13
+)
 
 // Of returns a name, empty for the hash 0, and Other for one that is not known.
 func (n *Names) Of(kind journal.NameKind, hash uint64) string {
@@ -100,7 +105,7 @@ func (n *Names) AddEndpoints(names []string) {
 	})
 }
 
-// fetchNames fetches all names. What an Envoy has once told stays known.
+// fetchNames fetches all names. What a former process of the Envoy told stays known, as long as there is room.
 func (f *Follower) fetchNames(ctx context.Context) error {
 	text, err := f.get(ctx, namesPath, new(bytes.Buffer))
 	if err != nil {
@@ -129,9 +134,10 @@ func cutSized(src []byte) (value, rest []byte, ok bool) {
 // learn takes a list of names and a topology's record.
 func (n *Names) learn(names, record []byte) {
 	n.change(func(t *nameTable) {
-		journal.ReadNames(names, func(kind journal.NameKind, hash uint64, name []byte) {
-			t.names[nameKey{kind, hash}] = strings.ToValidUTF8(string(name), "")
-		})
+		if t.add(names); len(t.names) > mostNames {
+			clear(t.names)
+			t.add(names)
+		}
 		r, _, err := snapshot.Next(record)
 		if err != nil || r.Kind != snapshot.KindTopology {
 			return
@@ -147,6 +153,13 @@ func (n *Names) learn(names, record []byte) {
 			name := topology.Endpoints[i].Name
 			t.endpoints[journal.EndpointID(name)] = name
 		}
+	})
+}
+
+// add adds a list of names.
+func (t *nameTable) add(names []byte) {
+	journal.ReadNames(names, func(kind journal.NameKind, hash uint64, name []byte) {
+		t.names[nameKey{kind, hash}] = strings.ToValidUTF8(string(name), "")
 	})
 }
 

@@ -11,9 +11,14 @@ import (
 	"github.com/pintle-dev/pintle/journal"
 )
 
-// mostRoutes bounds the triples of model, endpoint and status that are counted apart. Beyond it the model and the
-// endpoint are other.
-const mostRoutes = 4096
+const (
+	// mostRoutes bounds the triples of model, endpoint and status that are counted apart. Beyond it the model and the
+	// endpoint are other.
+	mostRoutes = 4096
+	// mostModels bounds the models whose times are told apart, which have histograms each. Beyond it they are other:
+	// an Envoy tells 256 names, and one that is started anew may tell others.
+	mostModels = 1000
+)
 
 // meters count what came of requests under a style's names.
 type meters interface {
@@ -227,6 +232,9 @@ func statusText(code uint16) string {
 func (m *ownMeters) model(name string) *modelMeters {
 	if found := m.byModel[name]; found != nil {
 		return found
+	}
+	if len(m.byModel) >= mostModels && name != follow.Other {
+		return m.model(follow.Other)
 	}
 	made := &modelMeters{
 		ttft: m.ttft.WithLabelValues(name), tpot: m.tpot.WithLabelValues(name),

@@ -119,8 +119,8 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	}
 	log.Info("started", "admin", listener.Addr().String(), "ingests", len(c.Ingests), "scrapeInterval",
 		c.Scrape.Interval)
-	a := &admin.Admin{Pool: p, Pushers: pushers, Metrics: m, Config: c, Recorder: recorder, Traffic: observer.traffic,
-		Followers: observer.followers, Replication: members, Store: asked.store,
+	a := &admin.Admin{Pool: p, Pushers: pushers, Metrics: m, Config: c, Recorder: recorder, Log: log,
+		Traffic: observer.traffic, Followers: observer.followers, Replication: members, Store: asked.store,
 		Caches: asked.caches}
 	if public != nil {
 		tasks.Go(func() { _ = serve(ctx, public, a.Public()) })

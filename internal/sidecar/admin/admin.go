@@ -3,10 +3,13 @@ package admin
 
 import (
 	"encoding/json"
+	"fmt"
+	"log/slog"
 	"math"
 	"net/http"
 	"net/http/pprof"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -36,6 +39,8 @@ type Admin struct {
 	Config *config.Config
 	// Recorder has what was logged of late.
 	Recorder *Recorder
+	// Log is told what is wrong with pages.
+	Log *slog.Logger
 	// Traffic is what the Followers found.
 	Traffic   *traffic.Traffic
 	Followers []*follow.Follower
@@ -60,7 +65,7 @@ func (a *Admin) Handler() http.Handler {
 	mux.HandleFunc("GET /decisions/{id}", a.decision)
 	mux.HandleFunc("GET /plots", a.plots)
 	mux.Handle("GET /", page())
-	mux.Handle("GET /metrics", promhttp.HandlerFor(a.Metrics.Gatherer, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", a.metrics())
 	if a.Config.Profiles {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index) // heap, goroutine and others by their names
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
@@ -80,8 +85,31 @@ func (a *Admin) Public() http.Handler {
 		body := a.healthNow()
 		writeJSON(w, body.code(), healthBody{Status: body.Status})
 	})
-	mux.Handle("GET /metrics", promhttp.HandlerFor(a.Metrics.Gatherer, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", a.metrics())
 	return mux
+}
+
+// metrics serves what can be told. A series that cannot, as there are two of its name and labels, is missing from the
+// page, and does not take all others with it: names are made of what clients and clusters say, and whoever scales by
+// the page or is woken by it needs the rest. Pages that lack one are counted on the page.
+func (a *Admin) metrics() http.Handler {
+	return promhttp.HandlerFor(a.Metrics.Gatherer, promhttp.HandlerOpts{
+		ErrorHandling: promhttp.ContinueOnError, ErrorLog: &firstFault{log: a.Log}, Registry: a.Metrics.Registry,
+	})
+}
+
+// firstFault logs the first mistake in metrics: each page would tell of it again.
+type firstFault struct {
+	log  *slog.Logger
+	once sync.Once
+}
+
+// Println implements promhttp.Logger.
+func (f *firstFault) Println(v ...any) {
+	f.once.Do(func() {
+		f.log.Warn("a page of metrics lacks something; others that do are counted alone", "error",
+			pool.OneLine(fmt.Sprint(v...)))
+	})
 }
 
 func writeJSON(w http.ResponseWriter, status int, body any) {

@@ -2,11 +2,18 @@ package admin
 
 import (
 	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
+	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 	"github.com/pintle-dev/pintle/snapshot"
 )
@@ -36,5 +43,43 @@ func TestEndpointTellsTheServer(t *testing.T) {
 				t.Errorf("got %s, want %s, in %s", got, test.want, text)
 			}
 		})
+	}
+}
+
+// twice tells one series twice, and another one once.
+type twice struct{}
+
+// Describe implements prometheus.Collector.
+func (twice) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (twice) Collect(out chan<- prometheus.Metric) {
+	for _, label := range []string{"a", "a", "b"} {
+		out <- prometheus.MustNewConstMetric(prometheus.NewDesc("made_up", "Made up.", []string{"of"}, nil),
+			prometheus.GaugeValue, 1, label)
+	}
+}
+
+// TestMetricsWithoutOne: a series that is there twice does not take the page away; it is counted, and logged once.
+func TestMetricsWithoutOne(t *testing.T) {
+	var log strings.Builder
+	m := metrics.New(pool.New(slog.New(slog.DiscardHandler), engine.Known, nil))
+	m.Registry.MustRegister(twice{})
+	a := &Admin{Metrics: m, Config: &config.Config{}, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	for name, h := range map[string]http.Handler{"all": a.Handler(), "public": a.Public()} {
+		log.Reset()
+		for range 2 {
+			answer := httptest.NewRecorder()
+			h.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+			page := answer.Body.String()
+			if answer.Code != http.StatusOK || !strings.Contains(page, `made_up{of="b"} 1`) ||
+				!strings.Contains(page, `promhttp_metric_handler_errors_total{cause="gathering"}`) {
+				t.Errorf("%s: got %d, want 200 with made_up{of=\"b\"} and how often something was missing:\n%s", name,
+					answer.Code, page)
+			}
+		}
+		if n := strings.Count(log.String(), "made_up"); n != 1 {
+			t.Errorf("%s: logged %d times, want once: %s", name, n, log.String())
+		}
 	}
 }

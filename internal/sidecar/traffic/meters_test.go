@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/pintle-dev/pintle/internal/sidecar/follow"
 	"github.com/pintle-dev/pintle/journal"
 )
@@ -24,4 +26,30 @@ func TestHistogramsAreBounded(t *testing.T) {
 		t.Errorf("got histograms of %d models, want %d at most", n, mostModels+1)
 	}
 	f.want(fmt.Sprintf(`pintle_request_duration_seconds_count{model="other"} %d`, mostModels))
+}
+
+// twice tells one series twice.
+type twice struct{ prometheus.Gauge }
+
+// Describe implements prometheus.Collector.
+func (twice) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (t twice) Collect(out chan<- prometheus.Metric) {
+	out <- t.Gauge
+	out <- t.Gauge
+}
+
+// TestPositionToldBesideAMistake: what is on a page that lacks a series has been told.
+func TestPositionToldBesideAMistake(t *testing.T) {
+	f := newFixture(t, false)
+	f.registry.MustRegister(twice{prometheus.NewGauge(prometheus.GaugeOpts{Name: "made_up", Help: "Made up."})})
+	at := journal.Position{Epoch: 1, Seq: 5}
+	f.Caught("gateway", at)
+	if families, err := f.Gatherer(f.registry).Gather(); err == nil || len(families) == 0 {
+		t.Fatalf("got %d families, %v, want all but one, and a mistake", len(families), err)
+	}
+	if got := f.Told("gateway"); got != at {
+		t.Errorf("got %v, want %v", got, at)
+	}
 }

@@ -168,14 +168,15 @@ func (t *Traffic) forget() {
 	}
 }
 
-// Gatherer has the metrics of a registry read at one moment between two events, and takes down where that was.
+// Gatherer has the metrics of a registry read at one moment between two events, and takes down where that was: also
+// when some of them cannot be told, as the others are.
 func (t *Traffic) Gatherer(registry prometheus.Gatherer) prometheus.Gatherer {
 	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.forget()
 		families, err := registry.Gather()
-		if err == nil {
+		if len(families) > 0 {
 			for envoy, at := range t.at {
 				t.told[envoy] = at
 			}

@@ -241,7 +241,7 @@ func writePrecise(out io.Writer, size int, kind string, all []*sequel, before, a
 		"p99", "more than approximate: median", "bar", "Envoy", "sidecar")
 	for i, s := range all {
 		sorted := slices.Sorted(slices.Values(s.took))
-		at := func(p int) float64 { return sorted[len(sorted)*p/100] }
+		at := func(p int) float64 { return series.Percentile(sorted, p) }
 		more, bar := "", ""
 		if i > 0 {
 			var d series.Series

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/series"
 	"github.com/pintle-dev/pintle/internal/stack"
 	"github.com/pintle-dev/pintle/internal/wrk"
 )
@@ -112,7 +113,7 @@ func (c *clients) measure(ctx context.Context, v *variant, duration time.Duratio
 	}
 	slices.Sort(took)
 	m.Requests = int64(len(took))
-	m.P50, m.P99 = took[len(took)/2].Microseconds(), took[len(took)*99/100].Microseconds()
+	m.P50, m.P99 = series.Percentile(took, 50).Microseconds(), series.Percentile(took, 99).Microseconds()
 	return m, ctx.Err()
 }
 

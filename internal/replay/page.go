@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/pintle-dev/pintle/internal/series"
 	"github.com/pintle-dev/pintle/internal/svg"
 )
 
@@ -84,7 +85,7 @@ func (d *Document) charts() []*svg.Chart {
 	return []*svg.Chart{ttft, tpot, over, hits, requests}
 }
 
-// distribution are the times below which each hundredth of the answers is.
+// distribution are the times that each hundredth of the answers takes at most.
 func distribution(samples []Sample, of func(s *Sample) float64) (points [][2]float64) {
 	var all []float64
 	for i := range samples {
@@ -94,7 +95,7 @@ func distribution(samples []Sample, of func(s *Sample) float64) (points [][2]flo
 	}
 	slices.Sort(all)
 	for p := 1; p <= 100 && len(all) > 0; p++ {
-		points = append(points, [2]float64{all[min(p*len(all)/100, len(all)-1)], float64(p)})
+		points = append(points, [2]float64{series.Percentile(all, p), float64(p)})
 	}
 	return points
 }

@@ -3,6 +3,8 @@ package replay
 import (
 	"math"
 	"slices"
+
+	"github.com/pintle-dev/pintle/internal/series"
 )
 
 // Limits are what an answer must keep to count as good, in seconds; 0 is none.
@@ -81,6 +83,6 @@ func quantiles(of []float64) Quantiles {
 	for _, v := range of {
 		sum += v
 	}
-	at := func(p float64) float64 { return of[min(int(p*float64(len(of))), len(of)-1)] }
-	return Quantiles{sum / float64(len(of)), at(.5), at(.9), at(.99)}
+	return Quantiles{sum / float64(len(of)), series.Percentile(of, 50), series.Percentile(of, 90),
+		series.Percentile(of, 99)}
 }

@@ -26,6 +26,21 @@ func TestSeries(t *testing.T) {
 	}
 }
 
+func TestPercentile(t *testing.T) {
+	for _, test := range []struct{ n, percent, want int }{
+		{1, 50, 1}, {1, 99, 1}, {2, 50, 1}, {3, 50, 2}, {10, 90, 9}, {10, 91, 10}, {100, 0, 1}, {100, 50, 50},
+		{100, 90, 90}, {100, 99, 99}, {100, 100, 100}, {101, 99, 100},
+	} {
+		var sorted []int
+		for i := range test.n {
+			sorted = append(sorted, i+1)
+		}
+		if got := Percentile(sorted, test.percent); got != test.want {
+			t.Errorf("p%d of 1 to %d: got %d, want %d", test.percent, test.n, got, test.want)
+		}
+	}
+}
+
 // TestBetween has ranks from tables of the sign test: 15 rounds leave 3 out on either side.
 func TestBetween(t *testing.T) {
 	for _, test := range []struct {

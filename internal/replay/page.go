@@ -133,7 +133,9 @@ func overTime(samples []Sample, end float64) (p90, hits [][2]float64) {
 			continue
 		}
 		at := min(int(s.At/end*parts), parts-1)
-		times[at] = append(times[at], s.TTFT)
+		if s.TTFT > 0 {
+			times[at] = append(times[at], s.TTFT)
+		}
 		cached[at] += s.Cached
 		input[at] += s.Input
 	}

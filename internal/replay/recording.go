@@ -169,6 +169,7 @@ func (r *recorder) completed(e *journal.Event) {
 	r.ended[at] = true
 	q.Output = max(int(e.OutputTokens), 1)
 	q.Recorded.TTFT, q.Recorded.Duration = float64(e.TTFTMicros)/1e6, float64(e.DurationMicros)/1e6
+	q.Recorded.Cut = cut(e)
 	if e.CachedReported {
 		q.Recorded.Cached, q.Recorded.CachedKnown = int(e.CachedTokens), true
 	}
@@ -179,6 +180,14 @@ func (r *recorder) completed(e *journal.Event) {
 	if e.PromptBytes > 0 {
 		q.Prompt.Bytes = max(q.Prompt.Bytes, int(e.PromptBytes))
 	}
+}
+
+// cut reports whether an answer did not come to its end. Where nobody looked, it is one of which no byte was seen.
+func cut(e *journal.Event) bool {
+	if e.Ended == journal.EndedUnknown {
+		return e.TTFTMicros == 0
+	}
+	return e.Ended != journal.EndedWhole
 }
 
 // finish drops what was not answered and fills in what was not reported.
@@ -240,9 +249,8 @@ func (t *Trace) Recorded() []Sample {
 			return nil
 		}
 		s := Sample{
-			At: q.At, TTFT: q.Recorded.TTFT, Whole: q.Recorded.Duration, Input: q.Input, Output: q.Output,
-			Cached:    q.Recorded.Cached,
-			Predicted: q.Recorded.Predicted, Server: q.Recorded.Server,
+			At: q.At, TTFT: q.Recorded.TTFT, Whole: q.Recorded.Duration, Cut: q.Recorded.Cut, Input: q.Input,
+			Output: q.Output, Cached: q.Recorded.Cached, Predicted: q.Recorded.Predicted, Server: q.Recorded.Server,
 		}
 		if q.Output > 1 && s.TTFT > 0 && s.Whole > s.TTFT {
 			s.TPOT = (s.Whole - s.TTFT) / float64(q.Output-1)

@@ -22,13 +22,14 @@ type Quantiles struct {
 type Report struct {
 	Name     string
 	Requests int
-	// TTFT, TPOT and Whole are those of answered requests.
+	// TTFT and TPOT are those of answers of which they are known, Whole is that of answers that came to their end.
 	TTFT, TPOT, Whole Quantiles
 	// Hits is the part of the prompts' tokens that was found in caches, Predicted the part that was believed to be.
 	Hits, Predicted float64
 	// Imbalance is the largest share of the requests that one server had, as a multiple of an equal share.
 	Imbalance float64
-	// Good is the part of all requests that were answered within the limits, GoodPerSecond how many a second.
+	// Good is the part of all requests that were answered to the end and within the limits, as far as their times are
+	// known, GoodPerSecond how many a second.
 	Good, GoodPerSecond float64
 	// Refusals counts by reason.
 	Refusals map[string]int
@@ -40,7 +41,7 @@ func Summarise(name string, samples []Sample, servers int, limits Limits) *Repor
 	r := &Report{Name: name, Requests: len(samples), Refusals: map[string]int{}, Samples: samples}
 	var ttft, tpot, whole []float64
 	counts := make([]int, max(servers, 1))
-	input, cached, predicted, good, seconds := 0, 0, 0, 0, 0.0
+	answered, input, cached, predicted, good, seconds := 0, 0, 0, 0, 0, 0.0
 	for i := range samples {
 		s := &samples[i]
 		seconds = max(seconds, s.At-samples[0].At)
@@ -49,18 +50,25 @@ func Summarise(name string, samples []Sample, servers int, limits Limits) *Repor
 			continue
 		}
 		counts[s.Server]++
-		ttft, whole = append(ttft, s.TTFT), append(whole, s.Whole)
+		answered++
+		if s.TTFT > 0 {
+			ttft = append(ttft, s.TTFT)
+		}
 		if s.TPOT > 0 {
 			tpot = append(tpot, s.TPOT)
 		}
 		input, cached, predicted = input+s.Input, cached+s.Cached, predicted+s.Predicted
+		if s.Cut {
+			continue
+		}
+		whole = append(whole, s.Whole)
 		if (limits.TTFT == 0 || s.TTFT <= limits.TTFT) && (limits.TPOT == 0 || s.TPOT <= limits.TPOT) {
 			good++
 		}
 	}
 	r.TTFT, r.TPOT, r.Whole = quantiles(ttft), quantiles(tpot), quantiles(whole)
 	r.Hits, r.Predicted = part(cached, input), part(predicted, input)
-	r.Imbalance = part(slices.Max(counts)*len(counts), len(ttft))
+	r.Imbalance = part(slices.Max(counts)*len(counts), answered)
 	r.Good = part(good, len(samples))
 	r.GoodPerSecond = float64(good) / max(seconds, 1)
 	return r

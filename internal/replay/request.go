@@ -38,6 +38,8 @@ type Recorded struct {
 	Predicted int
 	// TTFT and Duration are in seconds, 0 for unknown.
 	TTFT, Duration float64
+	// Cut is set where the answer did not come to its end.
+	Cut bool
 	// Cached is how many tokens of the prompt the server found in its cache; CachedKnown says whether it told.
 	Cached      int
 	CachedKnown bool

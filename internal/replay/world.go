@@ -53,9 +53,11 @@ type Options struct {
 	Progress func(done int)
 }
 
-// Sample is what became of one request, in seconds.
+// Sample is what became of one request, in seconds. TTFT and TPOT are 0 where nobody saw them.
 type Sample struct {
 	At, TTFT, TPOT, Whole float64
+	// Cut is set where the answer did not come to its end.
+	Cut bool
 	// Input, Cached and Output are tokens; Predicted are those that the plan believed to be cached where it sent the
 	// request.
 	Input, Cached, Output, Predicted int

@@ -1,0 +1,85 @@
+package replay
+
+import (
+	"bytes"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/recording"
+	"github.com/pintle-dev/pintle/journal"
+)
+
+// answered is a recording of a hundred requests, one after another, to a server of 10,000 prompt tokens a second and
+// 20 ms a token. change may have their completions come otherwise.
+func answered(t *testing.T, streamed func(i int) bool, change func(i int, e *journal.Event)) *Trace {
+	t.Helper()
+	var file bytes.Buffer
+	w, err := recording.NewWriter(&file, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		const first, whole = 100_000, 100_000 + 99*20_000
+		e := journal.Event{Kind: journal.Decision, Instance: 1, Lease: uint32(i + 1),
+			Time: epoch + int64(i)*int64(10*time.Second), Model: 1, Primary: 2, Streamed: streamed(i), PromptBytes: 4000}
+		for range 2 {
+			if err := w.Event(&e); err != nil {
+				t.Fatal(err)
+			}
+			e.Kind, e.Time, e.Status, e.Code = journal.Completion, e.Time+whole*1000, 200, 200
+			e.Ended, e.UsageReported, e.InputTokens, e.OutputTokens = journal.EndedWhole, true, 1000, 100
+			e.TTFTMicros, e.DurationMicros = first, whole
+			if !e.Streamed { // its first byte comes with its last
+				e.TTFTMicros = whole - 300
+			}
+			change(i, &e)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	trace, err := Read(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trace
+}
+
+func always(int) bool { return true }
+
+// TestAnswersThatWereCut: answers that nobody saw begin have no TTFT, and those that did not end are not good.
+func TestAnswersThatWereCut(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		ended       journal.Ending
+		ttft        uint32
+		good, whole float64
+	}{
+		{"before their first byte", journal.EndedClient, 0, .4, 2.08},
+		{"after their first byte", journal.EndedClient, 100_000, .4, 2.08},
+		{"nobody looked, and no byte came", journal.EndedUnknown, 0, .4, 2.08},
+		{"nobody looked", journal.EndedUnknown, 100_000, 1, 30},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			trace := answered(t, always, func(i int, e *journal.Event) {
+				if i < 60 {
+					e.Ended, e.UsageReported, e.OutputTokens = test.ended, false, 0
+					e.TTFTMicros, e.DurationMicros = test.ttft, 30_000_000
+				}
+			})
+			r := Summarise("", trace.Recorded(), 1, Limits{TTFT: 1})
+			if r.TTFT.P50 != .1 || math.Abs(r.Good-test.good) > 1e-9 || math.Abs(r.Whole.P50-test.whole) > 1e-9 ||
+				r.Imbalance != 1 {
+				t.Errorf("got a TTFT of %v s, %v good, %v s whole and %v of an equal share, want 0.1, %v, %v and 1",
+					r.TTFT.P50, r.Good, r.Whole.P50, r.Imbalance, test.good, test.whole)
+			}
+			p90, _ := overTime(trace.Recorded(), 1000)
+			for _, p := range p90 {
+				if p[1] == 0 {
+					t.Errorf("at %v s a TTFT of 0 is plotted, want none", p[0])
+				}
+			}
+		})
+	}
+}

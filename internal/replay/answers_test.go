@@ -3,6 +3,7 @@ package replay
 import (
 	"bytes"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,7 +23,8 @@ func answered(t *testing.T, streamed func(i int) bool, change func(i int, e *jou
 	for i := range 100 {
 		const first, whole = 100_000, 100_000 + 99*20_000
 		e := journal.Event{Kind: journal.Decision, Instance: 1, Lease: uint32(i + 1),
-			Time: epoch + int64(i)*int64(10*time.Second), Model: 1, Primary: 2, Streamed: streamed(i), PromptBytes: 4000}
+			Time: epoch + int64(i)*int64(10*time.Second), Model: 1, Primary: 2, Streamed: streamed(i),
+			PromptBytes: 4000}
 		for range 2 {
 			if err := w.Event(&e); err != nil {
 				t.Fatal(err)
@@ -81,5 +83,65 @@ func TestAnswersThatWereCut(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestFitOfStreams: how fast servers are is told by streams alone, and nothing is made of the others.
+func TestFitOfStreams(t *testing.T) {
+	defaults := DefaultServers()
+	for _, test := range []struct {
+		name    string
+		streams int
+		prefill float64
+		token   time.Duration
+		said    string
+	}{
+		{"all", 100, 10_000, 20 * time.Millisecond, "fitted from the recording: prefill, pace, slowdown"},
+		{"some", 40, 10_000, 20 * time.Millisecond, "fitted from the recording: prefill, pace, slowdown"},
+		{"few", 5, defaults.PrefillTokensPerSecond, defaults.TimePerOutputToken,
+			"the recording does not tell what its servers are like: their figures are given or defaults; " +
+				"5 of 100 answers are streams, too few to fit prefill, pace and slowdown"},
+		{"none", 0, defaults.PrefillTokensPerSecond, defaults.TimePerOutputToken, "; 0 of 100 answers are streams"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			trace := answered(t, func(i int) bool { return i < test.streams }, func(int, *journal.Event) {})
+			fitted := DefaultServers()
+			said := trace.Fit(&fitted, func(string) bool { return false })
+			if math.Abs(fitted.PrefillTokensPerSecond-test.prefill) > 1 ||
+				(fitted.TimePerOutputToken-test.token).Abs() > time.Microsecond || !strings.Contains(said, test.said) {
+				t.Errorf("fitted %.0f prompt tokens/s and %v a token: %q; want %.0f, %v and %q",
+					fitted.PrefillTokensPerSecond, fitted.TimePerOutputToken, said, test.prefill, test.token, test.said)
+			}
+		})
+	}
+}
+
+// TestTimesOfWholeAnswers: what is no stream has neither TTFT nor TPOT, as it was recorded and in a replay, and counts
+// where it ends.
+func TestTimesOfWholeAnswers(t *testing.T) {
+	trace := answered(t, func(i int) bool { return i%2 == 0 }, func(int, *journal.Event) {})
+	servers := DefaultServers()
+	servers.Count = 1
+	for name, samples := range map[string][]Sample{
+		"recorded": trace.Recorded(),
+		"replayed": run(t, `{}`, trace.Requests, Options{Servers: servers, Events: func(e *journal.Event) {
+			switch stream := e.Lease%2 == 1; {
+			case stream:
+			case e.Kind == journal.Began:
+				t.Errorf("request %d is told to have begun, and is no stream", e.Lease)
+			case e.Kind == journal.Completion && e.TTFTMicros != e.DurationMicros:
+				t.Errorf("request %d began after %d us, want %d, when it ended", e.Lease, e.TTFTMicros,
+					e.DurationMicros)
+			}
+		}}),
+	} {
+		for i, s := range samples {
+			if stream := i%2 == 0; (s.TTFT > 0) != stream || (s.TPOT > 0) != stream || s.Whole <= 0 {
+				t.Errorf("%s: request %d, a stream %v: got %+v", name, i, stream, s)
+			}
+		}
+		if r := Summarise("", samples, 1, Limits{TTFT: 1}); r.Good != 1 {
+			t.Errorf("%s: got %v good, want all", name, r.Good)
+		}
 	}
 }

@@ -2,14 +2,15 @@ package replay
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 )
 
-// Fit takes the servers' figures from what was recorded, as far as that tells: the speed of prefill, the pace of
-// answers alone and beside others, and the size of the cache. fixed names the flags that were given, which stay. It
-// says what it found.
+// Fit takes the servers' figures from what was recorded, as far as that tells: from streams the speed of prefill and
+// the pace of answers alone and beside others, from all requests the size of the cache. fixed names the flags that were
+// given, which stay. It says what it found.
 func (t *Trace) Fit(s *Servers, fixed func(flag string) bool) string {
 	samples := t.Recorded()
 	if len(samples) == 0 {
@@ -34,10 +35,27 @@ func (t *Trace) Fit(s *Servers, fixed func(flag string) bool) string {
 		s.Blocks = blocks
 		found = append(found, "cache")
 	}
-	if len(found) == 0 {
-		return "the recording does not tell what its servers are like: their figures are given or defaults"
+	told := "the recording does not tell what its servers are like: their figures are given or defaults"
+	if len(found) > 0 {
+		told = "fitted from the recording: " + strings.Join(found, ", ")
 	}
-	return "fitted from the recording: " + strings.Join(found, ", ")
+	return told + t.fewStreams()
+}
+
+// fewStreams says so where there are too few streams to tell how fast servers are: the times of others, which are those
+// of whole answers with all that they waited, do not part prefill from decoding.
+func (t *Trace) fewStreams() string {
+	streams := 0
+	for i := range t.Requests {
+		if t.Requests[i].Stream {
+			streams++
+		}
+	}
+	if streams >= enoughSamples {
+		return ""
+	}
+	return fmt.Sprintf("; %d of %d answers are streams, too few to fit prefill, pace and slowdown",
+		streams, len(t.Requests))
 }
 
 // enoughSamples is how many requests must tell of a figure.

@@ -168,7 +168,10 @@ func (r *recorder) completed(e *journal.Event) {
 	}
 	r.ended[at] = true
 	q.Output = max(int(e.OutputTokens), 1)
-	q.Recorded.TTFT, q.Recorded.Duration = float64(e.TTFTMicros)/1e6, float64(e.DurationMicros)/1e6
+	q.Recorded.Duration = float64(e.DurationMicros) / 1e6
+	if q.Stream {
+		q.Recorded.TTFT = float64(e.TTFTMicros) / 1e6
+	}
 	q.Recorded.Cut = cut(e)
 	if e.CachedReported {
 		q.Recorded.Cached, q.Recorded.CachedKnown = int(e.CachedTokens), true

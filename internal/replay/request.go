@@ -27,6 +27,10 @@ type Request struct {
 	Recorded *Recorded
 }
 
+// unseen reports whether nobody would see when the answer begins: it is no stream. Other traces than recordings do not
+// tell.
+func (r *Request) unseen() bool { return r.Recorded != nil && !r.Stream }
+
 // Recorded is what became of a request when it was recorded.
 type Recorded struct {
 	// Endpoint is the journal's number of the server that answered.
@@ -36,7 +40,8 @@ type Recorded struct {
 	Status int
 	// Predicted is how many tokens of the prompt were believed to be cached there.
 	Predicted int
-	// TTFT and Duration are in seconds, 0 for unknown.
+	// TTFT and Duration are in seconds, 0 for unknown: an answer that is no stream comes as a whole, and nobody saw its
+	// first token.
 	TTFT, Duration float64
 	// Cut is set where the answer did not come to its end.
 	Cut bool

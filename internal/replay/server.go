@@ -45,6 +45,7 @@ const noiseSeed = 17
 // request is one request on its way.
 type request struct {
 	sample  *Sample
+	unseen  bool // see Request
 	units   []uint64
 	answer  []uint64 // units that the answer adds
 	gateway int

@@ -220,7 +220,7 @@ func (w *world) send(r *Request, sample *Sample) {
 	g.cycle.Request = scoring.Request{Now: now, Model: r.Model, Body: &w.body, Chains: &r.Prompt, Headers: w.headers}
 	sample.Input, sample.Output = r.Input, r.Output
 	q := requestOf(r, w.options.Servers.BlockTokens)
-	q.sample, q.arrived, q.gateway = sample, sample.At, from
+	q.sample, q.arrived, q.gateway, q.unseen = sample, sample.At, from, r.unseen()
 	if q.blocks() > w.options.Servers.Blocks {
 		sample.Refused = tooLong
 		return
@@ -257,10 +257,14 @@ func requestOf(r *Request, blockTokens int) *request {
 
 // completion is an event of a request that a server has.
 func (w *world) completion(kind journal.Kind, s *server, r *request) *journal.Event {
+	first := r.first
+	if r.unseen {
+		first = s.now
+	}
 	return &journal.Event{
 		Kind: kind, Time: nanos(s.now), Instance: instance, Lease: r.lease,
 		Primary: w.gateways[0].pool.ID(&w.gateways[0].pool.Endpoints[s.index]), Status: 200,
-		TTFTMicros: micros(r.first - r.arrived),
+		TTFTMicros: micros(first - r.arrived),
 	}
 }
 
@@ -268,7 +272,11 @@ func micros(seconds float64) uint32 { return uint32(min(max(seconds*1e6, 1), mat
 
 // began implements watcher.
 func (w *world) began(s *server, r *request) {
-	r.sample.TTFT, r.sample.Cached = r.first-r.arrived, r.cached
+	r.sample.Cached = r.cached
+	if r.unseen {
+		return
+	}
+	r.sample.TTFT = r.first - r.arrived
 	w.apply(r.gateway, w.completion(journal.Began, s, r))
 }
 
@@ -276,7 +284,7 @@ func (w *world) began(s *server, r *request) {
 func (w *world) ended(s *server, r *request) {
 	w.open--
 	r.sample.Whole = s.now - r.arrived
-	if r.output > 1 {
+	if r.output > 1 && !r.unseen {
 		r.sample.TPOT = (s.now - r.first) / float64(r.output-1)
 	}
 	e := w.completion(journal.Completion, s, r)

@@ -130,7 +130,9 @@ func choiceOf(where occasion, r *load.Result) *choice {
 		samples = append(samples, one)
 	}
 	of := func(q replay.Quantiles) quantiles { return quantiles{known(q.P50), known(q.P90), known(q.P99)} }
-	sum := replay.Summarise("", samples, ladderServers, replay.Limits{TTFT: goodTTFT, TPOT: goodTPOT})
+	// Answers that lack their server's name are taken for those of one more.
+	servers := max(len(names), ladderServers)
+	sum := replay.Summarise("", samples, servers, replay.Limits{TTFT: goodTTFT, TPOT: goodTPOT})
 	_, _, tokens := r.Tokens()
 	return &choice{occasion: where, Requests: len(samples), TTFT: of(sum.TTFT), Whole: of(sum.Whole),
 		Hits: known(sum.Hits),

@@ -153,6 +153,17 @@ func TestChoice(t *testing.T) {
 	}
 }
 
+// TestChoiceOfMoreServers: answers may tell more names than there are servers.
+func TestChoiceOfMoreServers(t *testing.T) {
+	var samples []load.Sample
+	for i := range ladderServers + 2 {
+		samples = append(samples, load.Sample{Status: 200, Server: strings.Repeat("s", i)})
+	}
+	if c := choiceOf(occasion{Speed: 1}, &load.Result{Samples: samples}); c.Imbalance != 1 || c.Good != 1 {
+		t.Errorf("got an imbalance of %v and %v good, want 1 and 1: each server had one", c.Imbalance, c.Good)
+	}
+}
+
 // TestUnanswered: a peer that answers nothing in a round is a row of the table, and not the end of the run.
 func TestUnanswered(t *testing.T) {
 	r := (&options{duration: 2 * time.Second}).unanswered(3)

@@ -31,8 +31,8 @@ func (s Series) Median() float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// Percentile is the least of sorted values that so many of a hundred of them are at most: the nearest rank. There has to
-// be one.
+// Percentile is the least of sorted values that so many of a hundred of them are at most: the nearest rank. There has
+// to be one.
 func Percentile[T any](sorted []T, percent int) T {
 	return sorted[max((percent*len(sorted)+99)/100, 1)-1]
 }

@@ -125,6 +125,7 @@ func (c *compiler) finish(doc *strictjson.Object) {
 	c.orderReaders()
 	c.checkOrder(doc)
 	c.checkPrefixes(doc)
+	c.findFirstMatches()
 }
 
 func (c *compiler) header(doc *strictjson.Object) (version string) {

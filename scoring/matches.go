@@ -22,6 +22,9 @@ type PrefixProducer interface {
 // MatchKey names a producer of prefix matches.
 type MatchKey int
 
+// FirstPrefixMatches names the first producer of all that is none of media, none where there is no such.
+const FirstPrefixMatches MatchKey = -1
+
 // PrefixMatches is what a producer found.
 type PrefixMatches struct {
 	// Blocks is how many blocks the prompt has, BlockTokens how many tokens a block.
@@ -142,6 +145,13 @@ type MediaProducer interface {
 // mediaProducer is the one that is added where none is named and none of this name is declared.
 const mediaProducer = "mm-embeddings-cache-producer"
 
+// findFirstMatches finds what FirstPrefixMatches stands for.
+func (c *compiler) findFirstMatches() {
+	c.plan.firstMatches = MatchKey(slices.IndexFunc(c.plan.producers, func(p PrefixProducer) bool {
+		return !is[MediaProducer](p)
+	}))
+}
+
 // MediaMatches returns the producer of media matches that the parameter key names.
 func (b *Builder) MediaMatches(key, name string) MatchKey {
 	if name == "" {
@@ -166,7 +176,10 @@ func (b *Builder) MediaMatches(key, name string) MatchKey {
 
 // PrefixMatches returns what a producer found for the request.
 func (c *Cycle) PrefixMatches(key MatchKey) *PrefixMatches {
-	if int(key) >= len(c.matches) {
+	if key == FirstPrefixMatches {
+		key = c.plan.firstMatches
+	}
+	if uint(key) >= uint(len(c.matches)) {
 		return &noMatches
 	}
 	return &c.matches[key]

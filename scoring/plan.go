@@ -30,6 +30,7 @@ type Plan struct {
 	load           LoadProducer
 	requestHooks   []RequestHook
 	producers      []PrefixProducer
+	firstMatches   MatchKey // what FirstPrefixMatches stands for
 	reporters      []Reporter
 	reported       []string
 	media          MediaEstimate

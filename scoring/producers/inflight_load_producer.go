@@ -30,7 +30,7 @@ type inflightLoadProducer struct {
 	learns bool
 	ratio  float64
 	most   int
-	// matches is the producer whose matches count, by default the first of all.
+	// matches is the producer whose matches count.
 	matches scoring.MatchKey
 }
 
@@ -58,7 +58,7 @@ func NewInflightLoadProducer(b *scoring.Builder) scoring.Plugin {
 	b.Bool("addEstimatedOutputTokens", &p.AddEstimatedOutputTokens)
 	b.Float("outputRatio", &p.OutputRatio, 0, 1e6)
 	b.Int("maxEstimatedOutputTokens", &p.MaxEstimatedOutputTokens, 0, math.MaxInt32)
-	matches := scoring.MatchKey(0)
+	matches := scoring.FirstPrefixMatches
 	if b.Has("prefixMatchInfoProducerName") {
 		matches = b.PrefixMatches()
 	}

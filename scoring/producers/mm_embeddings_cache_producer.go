@@ -69,6 +69,9 @@ type mediaMatches struct {
 // MatchKey implements scoring.PrefixProducer.
 func (p *mediaMatches) MatchKey() scoring.MatchKey { return p.key }
 
+// MediaKey implements scoring.MediaProducer.
+func (p *mediaMatches) MediaKey() scoring.MatchKey { return p.key }
+
 // Produce implements scoring.PrefixProducer.
 func (p *mediaMatches) Produce(c *scoring.Cycle, m *scoring.PrefixMatches) {
 	media := c.PromptMedia()

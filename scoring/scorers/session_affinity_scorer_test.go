@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
 )
@@ -33,6 +34,50 @@ func TestLongSessionTokens(t *testing.T) {
 			}
 			if n := testing.AllocsPerRun(20, func() { _, _ = plan.Decide(c) }); n != 0 {
 				t.Errorf("got %v allocations, want none", n)
+			}
+		})
+	}
+}
+
+// TestSessionsInBodies: whichever key of a body is accepted as a session's name, it is read; what holds a prompt or a
+// setting is refused.
+func TestSessionsInBodies(t *testing.T) {
+	const refused = " holds a prompt or a setting and names no session; name another key, such as prompt_cache_key, " +
+		"conversation, user, previous_response_id or metadata.user_id"
+	tests := []struct{ name, key, body, mistake string }{
+		{name: "a further key", key: "prompt_cache_key", body: `"prompt_cache_key":"abc"`},
+		{name: "an object's id", key: "conversation", body: `"conversation":{"id":"abc"}`},
+		{name: "a key of an object", key: "metadata.user_id", body: `"metadata":{"user_id":"abc"}`},
+		{name: "the user", key: "user", body: `"user":"abc"`},
+		{name: "the salt", key: "cache_salt", body: `"cache_salt":"abc"`},
+		{name: "the answer before", key: "previous_response_id", body: `"previous_response_id":"abc"`},
+		{name: "the model", key: "model", body: `"model":"abc"`},
+		{name: "a prompt", key: "instructions", mistake: `"instructions"` + refused},
+		{name: "a setting", key: "stream", mistake: `"stream"` + refused},
+		{name: "a key of a setting", key: "stream_options.include_usage",
+			mistake: `"stream_options.include_usage"` + refused},
+		{name: "a key of a string", key: "user.id", mistake: `"user.id"` + refused},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			config := `{"plugins": [{"type": "session-affinity-scorer", "parameters": {"strategy": "consistent_hash",
+				"sessionIdConfig": {"sources": [{"body": "` + tc.key + `"}]}}}]}`
+			if tc.mistake != "" {
+				plantest.CheckTold(t, config, "plugins[0](session-affinity-scorer).parameters.sessionIdConfig."+
+					"sources[0].body: "+tc.mistake, "")
+				return
+			}
+			plan := plantest.Plan(t, config, plantest.Neutral)
+			c := plantest.Cycle(plantest.Pool(make([]scoring.Endpoint, 2)...), 1)
+			c.Request.Headers = make([]string, len(plan.RequestHeaders()))
+			var scan openai.Request
+			scan.Want(plan.BodyKeys())
+			body := []byte(`{"model":"m","input":"x",` + tc.body + `}`)
+			if failure := c.Request.Read(&scan, openai.APIResponses, body); failure != nil {
+				t.Fatal(failure.Message)
+			}
+			if got := plantest.Decide(plan, c).Scores["session-affinity-scorer"]; got["a"]+got["b"] != 1 {
+				t.Errorf("%s: scores %v, want 1 for one endpoint", body, got)
 			}
 		})
 	}

@@ -24,10 +24,11 @@ type AffinityParameters struct {
 	// EncodedEndpointHeaderConfig has the header of encoded_endpoint_header: header, by default x-session-token.
 	EncodedEndpointHeaderConfig struct{}
 	// SessionIDConfig has sources, by default the header x-session-id: the first one that is not empty names the
-	// session. Each is one of header; body, a key of the body, as prompt_cache_key, conversation, user or
-	// metadata.user_id; attribute, SessionID (or SessionIDDataKey) or agent-identity, with the producer's name if it
-	// has another than its type. evictionTtlSeconds, by default 300, is how long an unused session is remembered.
-	// evictionSweepSeconds has no effect.
+	// session. Each is one of header; body, a key of the body that holds no prompt and no setting, as prompt_cache_key,
+	// conversation, user, previous_response_id, cache_salt, model or metadata.user_id; attribute, SessionID (or
+	// SessionIDDataKey) or agent-identity, with the producer's name if it has another than its type.
+	// evictionTtlSeconds, by default 300, is how long an unused session is remembered. evictionSweepSeconds has no
+	// effect.
 	SessionIDConfig struct{}
 	// ProfileName names the profile whose endpoint the session stays with. Empty: the one that serves the request.
 	ProfileName string

@@ -1,12 +1,14 @@
 package affinity
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
 )
 
@@ -42,8 +44,23 @@ const (
 	fromHeader sourceKind = iota
 	fromBody
 	fromUser
+	fromSalt
+	fromPrevious
+	fromModel
 	fromPlugin
 )
+
+// bodyFields are the keys that every scan of a body reads.
+var bodyFields = map[string]sourceKind{
+	"user": fromUser, "cache_salt": fromSalt, "previous_response_id": fromPrevious, "model": fromModel,
+}
+
+// takenKeys hold prompts and settings, of one API at least: scans read them as such, see openai/SCANNER.md.
+var takenKeys = []string{
+	"messages", "prompt", "input", "instructions", "system", "tools", "functions", "query", "queries", "documents",
+	"items", "text_1", "text_2", "data_1", "data_2", "text", "input_ids", "token_ids", "stream", "stream_options",
+	"max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "sampling_params",
+}
 
 const (
 	defaultHeader = "x-session-id"
@@ -84,6 +101,7 @@ func readSource(b *scoring.Builder, o *strictjson.Object) source {
 	o.String("attribute", &s.attribute)
 	o.String("producer", &s.producer)
 	o.Close()
+	field, isField := bodyFields[body]
 	given := 0
 	for _, text := range [...]string{header, body, s.attribute} {
 		if text != "" {
@@ -95,8 +113,8 @@ func readSource(b *scoring.Builder, o *strictjson.Object) source {
 		o.Mistake("", "names no place where the session stands, or several; give one of header, body, attribute")
 	case header != "":
 		s.header = b.RequestHeader(strings.ToLower(header))
-	case body == "user":
-		s.kind = fromUser
+	case isField:
+		s.kind = field
 	case body != "":
 		s.kind = fromBody
 		s.body = bodyKey(b, o, body)
@@ -113,6 +131,12 @@ func bodyKey(b *scoring.Builder, o *strictjson.Object, name string) scoring.Body
 				" is neither a key nor two with a dot between them, of 1 to 32 bytes each")
 			return 0
 		}
+	}
+	outer, _, _ := strings.Cut(name, ".")
+	if _, isField := bodyFields[outer]; isField || slices.Contains(takenKeys, outer) {
+		o.Mistake("body", strconv.Quote(name)+" holds a prompt or a setting and names no session; name another key, "+
+			"such as prompt_cache_key, conversation, user, previous_response_id or metadata.user_id")
+		return 0
 	}
 	key, ok := b.BodyKey(name)
 	if !ok {
@@ -172,11 +196,24 @@ func (s *source) name(c *scoring.Cycle) string {
 		return strings.TrimSpace(c.Request.Header(s.header))
 	case fromBody:
 		return c.Request.BodyValue(s.body)
-	case fromUser:
-		if c.Request.Body == nil {
-			return ""
-		}
-		return c.Request.Body.User
+	case fromPlugin:
+		return s.plugin.Session(c)
 	}
-	return s.plugin.Session(c)
+	if c.Request.Body == nil {
+		return ""
+	}
+	return s.field(c.Request.Body)
+}
+
+// field is what the body has in the source's key, which is one of bodyFields.
+func (s *source) field(body *openai.Request) string {
+	switch s.kind {
+	case fromUser:
+		return body.User
+	case fromSalt:
+		return body.CacheSalt
+	case fromPrevious:
+		return body.PreviousResponseID
+	}
+	return body.Model
 }

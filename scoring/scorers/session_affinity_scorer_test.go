@@ -82,3 +82,28 @@ func TestSessionsInBodies(t *testing.T) {
 		})
 	}
 }
+
+// TestSessionParametersOfOtherStrategies: the operator is told of what the strategy does not go by.
+func TestSessionParametersOfOtherStrategies(t *testing.T) {
+	const encoded, session = `"encodedEndpointHeaderConfig": {"header": "y"}`, `"sessionIdConfig": {"evictionTtlSeconds": 9}`
+	const noEffect = " has no effect with strategy: "
+	tests := []struct{ strategy, parameters, warnings string }{
+		{"encoded_endpoint_header", encoded, ""},
+		{"encoded_endpoint_header", session, "sessionIdConfig" + noEffect},
+		{"session_id", encoded, "encodedEndpointHeaderConfig" + noEffect},
+		{"session_id", `"headerName": "y"`, "headerName" + noEffect},
+		{"session_id", session, ""},
+		{"consistent_hash", encoded, "encodedEndpointHeaderConfig" + noEffect},
+		{"consistent_hash", session, "sessionIdConfig.evictionTtlSeconds" + noEffect},
+	}
+	for _, tc := range tests {
+		t.Run(tc.strategy+" "+tc.parameters, func(t *testing.T) {
+			warnings := tc.warnings
+			if warnings != "" {
+				warnings = "session-affinity-scorer: " + warnings + tc.strategy
+			}
+			plantest.CheckTold(t, `{"plugins": [{"type": "session-affinity-scorer", "parameters": {"strategy": "`+
+				tc.strategy+`", `+tc.parameters+`}}]}`, "", warnings)
+		})
+	}
+}

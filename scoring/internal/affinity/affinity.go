@@ -3,6 +3,7 @@
 package affinity
 
 import (
+	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
 )
@@ -54,16 +55,33 @@ func New(b *scoring.Builder) Pinner {
 	}
 	t := newToken(b, p.HeaderName, encoded, profile)
 	s := newSessions(b, session, p.Strategy == strategySession, profile)
+	p.warn(b, session)
 	switch p.Strategy {
 	case strategySession:
 		return &bound{sessions: s}
 	case strategyHash:
 		return &hashed{s}
 	}
-	if session.Present() {
-		b.Warn("sessionIdConfig has no effect with strategy: " + strategyHeader)
-	}
 	return t
+}
+
+// warn tells the operator of what the strategy does not go by.
+func (p *AffinityParameters) warn(b *scoring.Builder, session *strictjson.Object) {
+	const noEffect = " has no effect with strategy: "
+	if p.Strategy == strategyHeader {
+		if session.Present() {
+			b.Warn("sessionIdConfig" + noEffect + p.Strategy)
+		}
+		return
+	}
+	for _, key := range [...]string{"headerName", "encodedEndpointHeaderConfig"} {
+		if b.Has(key) {
+			b.Warn(key + noEffect + p.Strategy)
+		}
+	}
+	if p.Strategy == strategyHash && session.Has("evictionTtlSeconds") {
+		b.Warn("sessionIdConfig.evictionTtlSeconds" + noEffect + p.Strategy)
+	}
 }
 
 // bound are sessions that stay where they were first sent to, until that is no candidate any more.

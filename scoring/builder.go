@@ -163,6 +163,35 @@ func (b *Builder) ignoreParameters() {
 	}
 }
 
+// IntWithin is Int where llm-d's router refuses nothing: in its dialect what is too small counts as the default, and
+// what is too large as the most, which the operator is told.
+func (b *Builder) IntWithin(key string, dst *int, least, most int) {
+	n, err := strconv.ParseInt(b.Raw(key), 10, 64)
+	if err == nil && (n < int64(least) || n > int64(most)) && b.Defaults().Dialect == DialectLLMD {
+		if n > int64(most) {
+			*dst = most
+		}
+		b.countsAs(key, strconv.Itoa(*dst))
+	}
+	b.Int(key, dst, least, most)
+}
+
+// FloatWithin is Float where llm-d's router refuses nothing: in its dialect what is out of range counts as the default,
+// which the operator is told.
+func (b *Builder) FloatWithin(key string, dst *float64, least, most float64) {
+	f, err := strconv.ParseFloat(b.Raw(key), 64)
+	if err == nil && !(f >= least && f <= most) && b.Defaults().Dialect == DialectLLMD {
+		b.countsAs(key, strconv.FormatFloat(*dst, 'f', -1, 64))
+	}
+	b.Float(key, dst, least, most)
+}
+
+// countsAs takes a parameter out and tells the operator what holds in its place.
+func (b *Builder) countsAs(key, value string) {
+	b.Warn(key + ": " + b.Raw(key) + " counts as " + value)
+	b.Drop(key)
+}
+
 // Warn tells the operator, once at start, of something that works but should change.
 func (b *Builder) Warn(text string) {
 	b.compiler.plan.warnings = append(b.compiler.plan.warnings, b.Name+": "+text)

@@ -236,3 +236,39 @@ func TestLoadsWithWarnings(t *testing.T) {
 		})
 	}
 }
+
+// TestOutOfRange: numbers that llm-d's router takes, and the older dialect does not, count as they do there.
+func TestOutOfRange(t *testing.T) {
+	const old, llmd = oldGroup, `"apiVersion": "llm-d.ai/v1alpha1", `
+	tests := []struct{ name, dialect, plugin, warning, mistake string }{
+		{"no threshold", llmd, `{"type": "load-aware-scorer", "parameters": {"threshold": 0}}`,
+			"load-aware-scorer: threshold: 0 counts as 128", ""},
+		{"in the older dialect", old, `{"type": "load-aware-scorer", "parameters": {"threshold": 0}}`, "",
+			"plugins[0](load-aware-scorer).parameters.threshold: 0 is not a whole number from 1 to 2147483647"},
+		{"a threshold of no number", llmd, `{"type": "load-aware-scorer", "parameters": {"threshold": "a"}}`, "",
+			`plugins[0](load-aware-scorer).parameters.threshold: "a" is not a whole number from 1 to 2147483647`},
+		{"a score above 1", llmd, `{"type": "active-request-scorer", "parameters": {"maxBusyScore": 1.5}}`,
+			"active-request-scorer: maxBusyScore: 1.5 counts as 1", ""},
+		{"a score below 0", llmd, `{"type": "active-request-scorer", "parameters": {"maxBusyScore": -0.5}}`,
+			"active-request-scorer: maxBusyScore: -0.5 counts as 1", ""},
+		{"no endpoints", llmd, `{"type": "max-score-picker", "parameters": {"maxNumOfEndpoints": 0}}`,
+			"max-score-picker: maxNumOfEndpoints: 0 counts as 1", ""},
+		{"more endpoints than are picked", llmd, `{"type": "random-picker", "parameters": {"maxNumOfEndpoints": 5000}}`,
+			"random-picker: maxNumOfEndpoints: 5000 counts as 1024", ""},
+		{"nothing to remember", llmd, `{"type": "no-hit-lru-scorer", "parameters": {"lruSize": -1}}`,
+			"no-hit-lru-scorer: lruSize: -1 counts as 1024", ""},
+		{"no blocks that servers tell", llmd,
+			`{"type": "approx-prefix-cache-producer", "parameters": {"blockSizeTokens": 0, "lruCapacityPerServer": -1}}`,
+			"approx-prefix-cache-producer: blockSizeTokens: 0 counts as 16\n" +
+				"approx-prefix-cache-producer: lruCapacityPerServer: -1 counts as 31250", ""},
+		{"no blocks", llmd,
+			`{"type": "approx-prefix-cache-producer", "parameters": {"blockSizeTokens": 0, "autoTune": false}}`, "",
+			"plugins[0](approx-prefix-cache-producer).parameters.blockSizeTokens: " +
+				"0 is not a whole number from 1 to 65536"},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			plantest.CheckTold(t, `{`+tc.dialect+`"plugins": [`+tc.plugin+`]}`, tc.mistake, tc.warning)
+		})
+	}
+}

@@ -46,8 +46,8 @@ type approxPrefixCacheProducer struct {
 type approxPrefixCacheProducerParameters struct {
 	// AutoTune takes the block size and the capacity from what the servers report of their KV caches, where they do.
 	AutoTune bool
-	// BlockSizeTokens is the size of the servers' pages where they do not tell. With autoTune: false it is the size of
-	// a block as it is.
+	// BlockSizeTokens is the size of the servers' pages where they do not tell, and 0 or less is 16. With
+	// autoTune: false it is the size of a block as it is, and above 0.
 	BlockSizeTokens int
 	// BlockSize is deprecated: blockSizeTokens.
 	BlockSize int
@@ -55,7 +55,8 @@ type approxPrefixCacheProducerParameters struct {
 	MaxPrefixTokensToMatch int
 	// MaxPrefixBlocksToMatch is deprecated: the bound in blocks where maxPrefixTokensToMatch is 0. 0: none.
 	MaxPrefixBlocksToMatch int
-	// LruCapacityPerServer is how many blocks are kept for an endpoint whose capacity is not known.
+	// LruCapacityPerServer is how many blocks are kept for an endpoint whose capacity is not known. 0 or less is
+	// 31250.
 	LruCapacityPerServer int
 }
 
@@ -63,11 +64,15 @@ type approxPrefixCacheProducerParameters struct {
 func NewApproxPrefixCacheProducer(b *scoring.Builder) scoring.Plugin {
 	p := &approxPrefixCacheProducer{approxPrefixCacheProducerParameters: approxDefaults()}
 	b.Bool("autoTune", &p.AutoTune)
-	b.Int("blockSizeTokens", &p.BlockSizeTokens, 1, 65536)
+	if p.AutoTune {
+		b.IntWithin("blockSizeTokens", &p.BlockSizeTokens, 1, 65536)
+	} else {
+		b.Int("blockSizeTokens", &p.BlockSizeTokens, 1, 65536)
+	}
 	b.Int("blockSize", &p.BlockSize, 0, 65536)
 	b.Int("maxPrefixTokensToMatch", &p.MaxPrefixTokensToMatch, 0, math.MaxInt32)
 	b.Int("maxPrefixBlocksToMatch", &p.MaxPrefixBlocksToMatch, 0, math.MaxInt32)
-	b.Int("lruCapacityPerServer", &p.LruCapacityPerServer, 0, pages.MostCapacity)
+	b.IntWithin("lruCapacityPerServer", &p.LruCapacityPerServer, 0, pages.MostCapacity)
 	if p.BlockSize > 0 {
 		b.Warn("\"blockSize\" is deprecated; write it as blockSizeTokens")
 		if p.BlockSizeTokens == 16 {

@@ -26,7 +26,7 @@ type activeRequestScorerParameters struct {
 	RequestTimeout time.Duration
 	// IdleThreshold is the number of requests up to which an endpoint is idle.
 	IdleThreshold int
-	// MaxBusyScore is the best score of an endpoint that is not idle.
+	// MaxBusyScore is the best score of an endpoint that is not idle. In llm-d's dialect what is not from 0 to 1 is 1.
 	MaxBusyScore float64
 	// InFlightLoadProducerName is of llm-d's dialect: the inflight-load-producer. Empty: the only one.
 	InFlightLoadProducerName string
@@ -37,7 +37,7 @@ func NewActiveRequestScorer(b *scoring.Builder) scoring.Plugin {
 	s := activeRequestScorer{activeRequestScorerParameters{RequestTimeout: 2 * time.Minute, MaxBusyScore: 1}}
 	b.Duration("requestTimeout", &s.RequestTimeout, time.Millisecond)
 	b.Int("idleThreshold", &s.IdleThreshold, 0, math.MaxInt32)
-	b.Float("maxBusyScore", &s.MaxBusyScore, 0, 1)
+	b.FloatWithin("maxBusyScore", &s.MaxBusyScore, 0, 1)
 	options := b.State()
 	options.InFlight = true
 	if b.Defaults().PrefixProducers {

@@ -21,7 +21,7 @@ import (
 type loadAwareScorer struct{ loadAwareScorerParameters }
 
 type loadAwareScorerParameters struct {
-	// Threshold is the number of waiting requests from which the score is 0.
+	// Threshold is the number of waiting requests from which the score is 0. In llm-d's dialect 0 or less is 128.
 	Threshold int
 }
 
@@ -31,7 +31,7 @@ const mostLoadAware = 0.5
 // NewLoadAwareScorer builds a load-aware-scorer.
 func NewLoadAwareScorer(b *scoring.Builder) scoring.Plugin {
 	s := loadAwareScorer{loadAwareScorerParameters{Threshold: 128}}
-	b.Int("threshold", &s.Threshold, 1, math.MaxInt32)
+	b.IntWithin("threshold", &s.Threshold, 1, math.MaxInt32)
 	return s
 }
 

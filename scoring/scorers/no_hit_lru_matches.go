@@ -15,7 +15,7 @@ type noHitLRUMatches struct {
 
 func newNoHitLRUMatches(b *scoring.Builder) scoring.Plugin {
 	size, ignored := 1024, ""
-	b.Int("lruSize", &size, 1, math.MaxUint16)
+	b.IntWithin("lruSize", &size, 1, math.MaxUint16)
 	b.String("prefixPluginType", &ignored)
 	b.String("prefixPluginName", &ignored)
 	options := b.State()

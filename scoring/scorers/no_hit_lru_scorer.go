@@ -32,7 +32,7 @@ type noHitLRUScorerParameters struct {
 	PrefixPluginType string
 	// PrefixPluginName is the name of the prefix scorer.
 	PrefixPluginName string
-	// LruSize is how many endpoints are remembered.
+	// LruSize is how many endpoints are remembered. In llm-d's dialect 0 or less is 1024.
 	LruSize int
 	// PrefixMatchInfoProducerName is of llm-d's dialect: the producer to go by. When it is not given it is the one
 	// called approx-prefix-cache-producer, which is added if need be.

@@ -30,6 +30,9 @@ var defaultScorers = []struct {
 // mostWeight bounds weights, so that sums of scores stay far from losing digits.
 const mostWeight = 1e6
 
+// mostWeightLLMD bounds them in llm-d's dialect, which knows no bound, so that sums fit into a float of 32 bits.
+const mostWeightLLMD = 1e30
+
 type compiler struct {
 	plan         *Plan
 	defaults     *Defaults

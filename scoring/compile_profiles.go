@@ -14,7 +14,7 @@ func (c *compiler) fill(entry *strictjson.Object, p *profile) {
 		weight := 1.0
 		reference.LabelBy("pluginRef")
 		d := c.reference(reference)
-		reference.Float("weight", &weight, 0, mostWeight)
+		c.readWeight(reference, d, &weight)
 		reference.Close()
 		if d == nil {
 			continue
@@ -26,6 +26,19 @@ func (c *compiler) fill(entry *strictjson.Object, p *profile) {
 		default:
 			reference.Mistake("pluginRef", problem)
 		}
+	}
+}
+
+// readWeight reads the weight of a plug-in in a profile. In llm-d's dialect it may be below 0.
+func (c *compiler) readWeight(reference *strictjson.Object, d *declared, weight *float64) {
+	if c.defaults.Dialect != DialectLLMD {
+		reference.Float("weight", weight, 0, mostWeight)
+		return
+	}
+	reference.Float("weight", weight, -mostWeightLLMD, mostWeightLLMD)
+	if *weight < 0 && d != nil && is[Scorer](d.plugin) {
+		c.plan.warnings = append(c.plan.warnings, reference.Path()+".weight: "+reference.Raw("weight")+
+			" is below 0: the better an endpoint scores, the less it counts")
 	}
 }
 

@@ -272,3 +272,19 @@ func TestOutOfRange(t *testing.T) {
 		})
 	}
 }
+
+// TestWeightsBelowZero: in llm-d's dialect a scorer may count against an endpoint.
+func TestWeightsBelowZero(t *testing.T) {
+	const plugins = `"plugins": [{"type": "queue-scorer"}, {"type": "decode-filter"}],
+		"schedulingProfiles": [{"name": "p", "plugins": [{"pluginRef": "queue-scorer", "weight": -2}, {"pluginRef": "decode-filter", "weight": -1}]}]}`
+	const at = "schedulingProfiles[0](p).plugins[0](queue-scorer)"
+	plantest.CheckTold(t, `{`+oldGroup+plugins, at+".weight: -2 is not a number from 0 to 1000000\n"+
+		"schedulingProfiles[0](p).plugins[1](decode-filter).weight: -1 is not a number from 0 to 1000000", "")
+	config := `{"apiVersion": "llm-d.ai/v1alpha1", ` + plugins
+	plantest.CheckTold(t, config, "", at+".weight: -2 is below 0: the better an endpoint scores, the less it counts")
+	pool := plantest.Pool(plantest.Sampled(scoring.Metrics{}), plantest.Sampled(scoring.Metrics{WaitingRequests: 1}))
+	got := plantest.Decide(plantest.Plan(t, config, plantest.Neutral), plantest.Cycle(pool, 1))
+	if got.Totals["a"] != -2 || got.Totals["b"] != 0 || got.Picks[0] != "b" {
+		t.Errorf("totals %v, picked %v, want -2 and 0, b", got.Totals, got.Picks)
+	}
+}

@@ -104,6 +104,9 @@ func (d *document) remove(parent *goyaml.Node, above []*goyaml.Node, at, n int, 
 	gone := slices.Clone(parent.Content[at : at+n])
 	parent.Content = slices.Delete(parent.Content, at, at+n)
 	where, why := place(mistake), short(mistake)
+	if gone[0].Value == "weight" && yamldoc.At(parent, "pluginRef") != nil {
+		why += "; without it the weight is 1"
+	}
 	d.removed = append(d.removed, where+": "+why)
 	text := remark("no effect here: " + why)
 	before, behind := gone[0].HeadComment, gone[0].FootComment

@@ -175,9 +175,22 @@ func (s *prefixCacheScorer) ProvidesCachedTokens() {}
 
 // Score implements scoring.Scorer.
 func (s *prefixCacheScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
+	blocks, chain := s.match(c, candidates)
+	if blocks == 0 {
+		return
+	}
+	all := float64(2 * chain.End(blocks))
+	for i := range candidates {
+		scores[i] = float64(chain.End(int(s.matched[i]))+chain.End(int(s.kept[i]))) / all
+	}
+}
+
+// match sets matched and kept to how many of the prompt's blocks each candidate has, and had once, and returns how many
+// there are and how they are cut.
+func (s *prefixCacheScorer) match(c *scoring.Cycle, candidates []*scoring.Endpoint) (n int, chain state.Chain) {
 	blocks, chain := s.cut(c)
 	if len(blocks) == 0 {
-		return
+		return 0, chain
 	}
 	s.indexes = s.indexes[:0]
 	for _, e := range candidates {
@@ -188,14 +201,13 @@ func (s *prefixCacheScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoi
 	}
 	s.matched, s.kept = s.matched[:len(candidates)], s.kept[:len(candidates)]
 	c.Pool.State.Prefix.MatchKept(blocks, s.indexes, s.matched, s.kept)
-	all := float64(2 * chain.End(len(blocks)))
 	for i, e := range candidates {
 		if s.matched[i] > 0 {
 			c.SetWarm()
 			c.SetCachedTokens(e, s.cached(c, int(s.matched[i]), len(blocks), chain))
 		}
-		scores[i] = float64(chain.End(int(s.matched[i]))+chain.End(int(s.kept[i]))) / all
 	}
+	return len(blocks), chain
 }
 
 // cached is how many tokens of the prompt an endpoint has that has matched blocks of it. One that has all that are

@@ -2,15 +2,16 @@ package scorers
 
 import (
 	"math"
+	"slices"
 
 	"github.com/pintle-dev/pintle/scoring"
 )
 
 // prefixShareScorer is prefix-cache-scorer with a choice of what a match is compared with and by which curve it counts.
 //
-// Formula: x, or 1 / (1 + e^(-k (x - x0))) with transform: logistic. x is matched blocks / the longest match of a
-// candidate with normalization: longestPrefix, else matched blocks / blocks of the prompt. Blocks match as for
-// prefix-cache-scorer, of which it takes all parameters.
+// Formula: x, or 1 / (1 + e^(-k (x - x0))) with transform: logistic. x is the length of the matched blocks, divided by
+// that of the longest match of a candidate with normalization: longestPrefix, else by that of the prompt's blocks.
+// Blocks match as for prefix-cache-scorer, of which it takes all parameters; remembered ones do not count.
 //
 // Range: 0 to 1.
 //
@@ -48,15 +49,17 @@ func NewPrefixShareScorer(b *scoring.Builder) scoring.Plugin {
 
 // Score implements scoring.Scorer.
 func (s *prefixShareScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
-	s.prefixCacheScorer.Score(c, candidates, scores)
-	longest := 0.0
-	for _, score := range scores {
-		longest = max(longest, score)
+	blocks, chain := s.match(c, candidates)
+	if blocks > 0 {
+		whole := int32(blocks)
+		if s.Normalization == "longestPrefix" {
+			whole = max(slices.Max(s.matched), 1)
+		}
+		for i := range scores {
+			scores[i] = float64(chain.End(int(s.matched[i]))) / float64(chain.End(int(whole)))
+		}
 	}
 	for i := range scores {
-		if s.Normalization == "longestPrefix" && longest > 0 {
-			scores[i] /= longest
-		}
 		if s.Transform == "logistic" {
 			scores[i] = 1 / (1 + math.Exp(-s.K*(scores[i]-s.X0)))
 		}

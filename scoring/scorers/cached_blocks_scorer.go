@@ -1,6 +1,9 @@
 package scorers
 
-import "github.com/pintle-dev/pintle/scoring"
+import (
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/state"
+)
 
 // cachedBlocksScorer prefers endpoints whose KV cache holds less that later requests could use again, so that new
 // prompts push out little.
@@ -27,12 +30,13 @@ func (s cachedBlocksScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoi
 		return
 	}
 	// What was asked for goes into the journal, so that the endpoint that serves the request is known to have it.
-	c.PromptBlocks(s.blockTokens(), s.MaxPrefixBlocksToMatch)
+	_, chain := s.cut(c)
+	tokens := float64(chain.BlockBytes) / state.BytesPerToken // of a first block, in which the index counts
 	for i, e := range candidates {
-		capacity := e.Metrics.KVBlocks * e.Metrics.KVBlockTokens
+		capacity := float64(e.Metrics.KVBlocks) * float64(e.Metrics.KVBlockTokens)
 		if scores[i] = neutral; capacity > 0 {
-			known := c.Pool.State.Prefix.Len(e.StateIndex) * s.blockTokens()
-			scores[i] = 1 - min(1, float64(known)/float64(capacity))
+			known := float64(c.Pool.State.Prefix.Len(e.StateIndex)) * tokens
+			scores[i] = 1 - min(1, known/capacity)
 		}
 	}
 }

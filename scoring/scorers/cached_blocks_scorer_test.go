@@ -1,6 +1,7 @@
 package scorers_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/pintle-dev/pintle/journal"
@@ -34,5 +35,41 @@ func TestCachedBlocks(t *testing.T) {
 		if name := pool.Endpoints[i].Name; got[name] != want {
 			t.Errorf("endpoint %d: got %v, want %v", i, got[name], want)
 		}
+	}
+}
+
+// TestCachedBlocksOfOtherLengths: blocks are cut as the parameters say, and count as long as they are. A prompt of
+// 2,048 bytes takes 512 of 1,024 tokens.
+func TestCachedBlocksOfOtherLengths(t *testing.T) {
+	for _, tc := range []struct {
+		name, parameters string
+		chain            state.Chain
+		want             float64
+	}{
+		{"as they are by default", `"blockSizeTokens": 16`, state.Chain{BlockBytes: 64}, 0.5},
+		{"in characters", `"blockSize": 256`, state.Chain{BlockBytes: 256}, 0.5},
+		{"that are longer than the prompt", `"blockSize": 4096`, state.Chain{BlockBytes: 4096}, 1},
+		{"that grow", `"doubleEveryBlocks": 8`, state.Chain{BlockBytes: 64, DoubleEvery: 8}, 0.5},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := plantest.Plan(t, `{"plugins": [{"type": "cached-blocks-scorer", "parameters": {"autoTune": false, `+
+				tc.parameters+`}}]}`, plantest.Neutral)
+			pool := plantest.Pool(plantest.Sampled(scoring.Metrics{KVBlocks: 64, KVBlockTokens: 16}))
+			pool.State = state.New(plan.StateOptions())
+			pool.Enter()
+			c := plantest.Cycle(pool, 1)
+			prompt := strings.Repeat("a", 2048)
+			serve(t, plan, c, prompt, 1)
+			if got := ask(t, plan, c, prompt).Scores["cached-blocks-scorer"]["a"]; got != tc.want {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+			var event journal.Event
+			plan.Record(c, &event)
+			for _, chain := range event.Chains {
+				if chain.ID != tc.chain.ID() {
+					t.Errorf("blocks of the chain %x, want %x", chain.ID, tc.chain.ID())
+				}
+			}
+		})
 	}
 }

@@ -48,13 +48,14 @@ func coreAttributes(name string) func(m *Metrics) float64 {
 	return nil
 }
 
-// Attribute returns the value of an endpoint's metric; ok is false where it is not known, or too old.
+// Attribute returns the value of an endpoint's metric; ok is false where it is not known, as before the first sample,
+// or too old.
 func (c *Cycle) Attribute(a *Attribute, e *Endpoint) (value float64, ok bool) {
 	if !c.Fresh(e) {
 		return 0, false
 	}
 	if a.read != nil {
-		return a.read(&e.Metrics), true
+		return a.read(&e.Metrics), e.Metrics.SampledAt != 0
 	}
 	place := a.find(c.Pool.Attributes)
 	if place < 0 || place >= len(e.Metrics.Attributes) {

@@ -38,16 +38,16 @@ func NewTokenLengthScorer(b *scoring.Builder) scoring.Plugin {
 
 // Score implements scoring.Scorer.
 func (s tokenLengthScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
-	length, best := c.PromptTokens(), 0.0
+	length, best := float64(c.PromptTokens()), 0.0
 	for i, e := range candidates {
 		if least := s.least(e); least <= length {
-			scores[i] = float64(least+1) / float64(length+1)
+			scores[i] = (least + 1) / (length + 1)
 			best = max(best, scores[i])
 		}
 	}
 	if best == 0 {
 		for i, e := range candidates {
-			scores[i] = float64(length+1) / float64(s.least(e)+1)
+			scores[i] = (length + 1) / (s.least(e) + 1)
 			best = max(best, scores[i])
 		}
 	}
@@ -56,11 +56,11 @@ func (s tokenLengthScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoin
 	}
 }
 
-func (s tokenLengthScorer) least(e *scoring.Endpoint) int {
+func (s tokenLengthScorer) least(e *scoring.Endpoint) float64 {
 	text, _ := e.Label(s.Label)
-	n, err := strconv.Atoi(text)
+	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
 		return 0
 	}
-	return n
+	return float64(n)
 }

@@ -2,6 +2,7 @@ package scorers_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -133,13 +134,7 @@ func TestPredictedLatencyStrategies(t *testing.T) {
 		charge(pool, 1, 2, 4000)
 		charge(pool, 2, 3, 40_000)
 		c, got := plantest.Cycle(pool, 1), map[string]int{}
-		for _, name := range plan.RequestHeaders() {
-			value := ""
-			if name == "x-llm-d-slo-ttft-ms" {
-				value = "3000"
-			}
-			c.Request.Headers = append(c.Request.Headers, value)
-		}
+		c.Request.Headers = objective(plan)
 		for range 400 {
 			for _, name := range plantest.Decide(plan, c).Picks {
 				got[name]++
@@ -156,6 +151,13 @@ func TestPredictedLatencyStrategies(t *testing.T) {
 			}
 		}
 	}
+}
+
+// objective are the headers of a request that shall begin to be answered within 3 s.
+func objective(plan *scoring.Plan) []string {
+	headers := make([]string, len(plan.RequestHeaders()))
+	headers[slices.Index(plan.RequestHeaders(), "x-llm-d-slo-ttft-ms")] = "3000"
+	return headers
 }
 
 // TestColdGoesAround: without an objective, requests that nobody has cached go around endpoints that are equally fast.
@@ -176,5 +178,36 @@ func TestColdGoesAround(t *testing.T) {
 	}
 	if fmt.Sprint(seen) != "map[a:10 b:10 c:10 d:10]" {
 		t.Errorf("got %v, want each as often", seen)
+	}
+}
+
+// TestPredictedLatencyTies: with selectionMode max chance decides among endpoints whose weights are equal.
+func TestPredictedLatencyTies(t *testing.T) {
+	const room, none = 4000, 40_000 // tokens in flight
+	tests := []struct {
+		name   string
+		charge [4]uint32
+		want   []string
+	}{
+		{"all equal", [4]uint32{room, room, room, room}, []string{"a", "b", "c", "d"}},
+		{"two equal", [4]uint32{none, room, none, room}, []string{"b", "d"}},
+		{"none equal", [4]uint32{none, room, none, none}, []string{"b"}},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := plantest.Plan(t, `{"plugins": [{"type": "predicted-latency-scorer", "parameters": {
+				"selectionMode": "max", "epsilonExploreNeg": 0}}]}`, plantest.Neutral)
+			pool := plantest.Pool(make([]scoring.Endpoint, 4)...)
+			answered(pool, plan, 2000, 2000, 2000, 2000)
+			for i, tokens := range tc.charge {
+				charge(pool, i, uint32(i+1), tokens)
+			}
+			c, got := plantest.Cycle(pool, 1), map[string]int{}
+			c.Request.Headers = objective(plan)
+			for range 400 {
+				got[plantest.Decide(plan, c).Picks[0]]++
+			}
+			plantest.CheckUniform(t, got, tc.want...)
+		})
 	}
 }

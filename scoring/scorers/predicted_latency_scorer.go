@@ -1,6 +1,8 @@
 package scorers
 
 import (
+	"slices"
+
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/latency"
 )
@@ -20,7 +22,8 @@ import (
 // range. Chance decides by the weights int((1 - c) x 99) + 2, with the strategy most int(c x 99) + 2, with
 // composite-most and composite-least int(m x 99) + 2 and int((1 - m) x 99) + 2, m being the mean by the composite
 // weights; if none meets it, those without a request in flight compete, if any, and the weights are int((1 - c) x 80) +
-// 2. With selectionMode max the greatest weight wins. The strategy composite-only goes by m alone, whatever is met.
+// 2. With selectionMode max the greatest weight wins, of equal ones by chance. The strategy composite-only goes by m
+// alone, whatever is met.
 //
 // Range: 0 to 1. Unit: seconds.
 //
@@ -237,22 +240,40 @@ func (s *predictedLatencyScorer) tier(c *scoring.Cycle, predictions []scoring.Pr
 	return met
 }
 
-// draw returns the place of a weight by chance, or of the greatest.
+// draw returns the place of a weight by chance, or of the greatest, of equal ones by chance.
 func (s *predictedLatencyScorer) draw(c *scoring.Cycle, weights []float64, sum int) int {
-	chosen, left := 0, 0.0
-	if s.SelectionMode == modeLinear {
-		left = float64(c.Random.IntN(sum))
+	if s.SelectionMode == modeMax {
+		return drawGreatest(c, weights)
+	}
+	left := float64(c.Random.IntN(sum))
+	for i, w := range weights {
+		if left < w {
+			return i
+		}
+		left -= w
+	}
+	return 0
+}
+
+func drawGreatest(c *scoring.Cycle, weights []float64) int {
+	greatest, ties := slices.Max(weights), 0
+	for _, w := range weights {
+		if w == greatest {
+			ties++
+		}
+	}
+	nth := 0
+	if ties > 1 {
+		nth = c.Random.IntN(ties)
 	}
 	for i, w := range weights {
-		if s.SelectionMode == modeMax && w > weights[chosen] {
-			chosen = i
-		}
-		if s.SelectionMode == modeLinear {
-			if left < w {
-				return i
-			}
-			left -= w
+		switch {
+		case w != greatest:
+		case nth == 0:
+			return i
+		default:
+			nth--
 		}
 	}
-	return chosen
+	return 0
 }

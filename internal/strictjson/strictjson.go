@@ -122,7 +122,7 @@ func (o *Object) Present() bool { return o.present }
 // Path is where the object stands in its document, as mistakes name it.
 func (o *Object) Path() string { return o.path }
 
-// Known returns the keys asked for so far, in order.
+// Known returns the keys asked for so far, in order, each once.
 func (o *Object) Known() []Key { return o.known }
 
 // Has reports whether key is there and not null. It does not count as asking for it.
@@ -266,7 +266,9 @@ func (o *Object) at(key string) string {
 
 // find returns the value of key, and notes that it was asked for.
 func (o *Object) find(key, kind, fallback string) (gjson.Result, bool) {
-	o.known = append(o.known, Key{Name: key, Type: kind, Default: fallback})
+	if !slices.ContainsFunc(o.known, func(k Key) bool { return k.Name == key }) {
+		o.known = append(o.known, Key{Name: key, Type: kind, Default: fallback})
+	}
 	value, found := gjson.Result{}, false
 	for i := range o.members {
 		m := &o.members[i]

@@ -369,6 +369,7 @@ func TestKnown(t *testing.T) {
 	root.Object("i")
 	root.Objects("j")
 	root.OneOf("k", &text, "x", "y")
+	root.String("b", &text) // asked for again
 	want := []Key{
 		{"a", "string", `"x"`}, {"b", "string", ""}, {"c", "boolean", "false"}, {"d", "integer", "3"},
 		{"e", "number", "0.5"},

@@ -247,12 +247,8 @@ func (c *compiler) build(at, parameters *strictjson.Object, kind, name string) P
 	}
 	c.unknown = true
 	c.plugins = append(c.plugins, declared{name: name, kind: kind, meant: c.meant(name)})
-	if instead := notYet[kind]; instead != "" {
-		at.Mistake("type", strconv.Quote(kind)+" is known, but not here yet: "+instead)
-		return nil
-	}
-	if instead := former[kind]; instead != "" {
-		at.Mistake("type", strconv.Quote(kind)+" is a type of the past: "+instead)
+	if why := notHere(kind); why != "" {
+		at.Mistake("type", why)
 		return nil
 	}
 	at.Mistake("type", strconv.Quote(kind)+" is not a known plug-in"+strictjson.Hint(kind, c.types(), "known are"))

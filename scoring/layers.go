@@ -164,19 +164,30 @@ func (c *compiler) refer(o *strictjson.Object) Plugin {
 	name := ""
 	o.LabelBy("pluginRef")
 	o.String("pluginRef", &name)
-	if c.find(name) == nil {
-		for i := range c.registry {
-			if c.registry[i].Type == name {
-				c.inject(o, name)
-			}
-		}
+	var d *declared
+	if why := notHere(name); why != "" && c.find(name) == nil {
+		o.Mistake("pluginRef", why)
+	} else {
+		c.injectType(o, name)
+		d = c.reference(o)
 	}
-	d := c.reference(o)
 	o.Close()
 	if d == nil {
 		return nil
 	}
 	return d.plugin
+}
+
+// injectType creates a plug-in of the type that is called name, unless one is declared under that name.
+func (c *compiler) injectType(o *strictjson.Object, name string) {
+	if c.find(name) != nil {
+		return
+	}
+	for i := range c.registry {
+		if c.registry[i].Type == name {
+			c.inject(o, name)
+		}
+	}
 }
 
 // notOfKind says that the plug-in which o refers to is none of a kind, unless that is unknown altogether.

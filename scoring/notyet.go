@@ -1,5 +1,7 @@
 package scoring
 
+import "strconv"
+
 // former are the types of plug-ins that endpoint pickers had before, and what does the same today, or comes nearest.
 var former = map[string]string{
 	"decision-tree-filter":      nearestTree,
@@ -55,3 +57,14 @@ const (
 	nearestTree    = "scorers with weights choose among all servers, where it tried one filter after the other"
 	nearestParser  = "the API is told by the path: leave it out"
 )
+
+// notHere says why a type that is known elsewhere is none here, and what comes nearest; empty for any other.
+func notHere(kind string) string {
+	if instead := notYet[kind]; instead != "" {
+		return strconv.Quote(kind) + " is known, but not here yet: " + instead
+	}
+	if instead := former[kind]; instead != "" {
+		return strconv.Quote(kind) + " is a type of the past: " + instead
+	}
+	return ""
+}

@@ -1,0 +1,29 @@
+package scoring_test
+
+import (
+	"testing"
+
+	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+)
+
+// TestReferencesOfLayers: a reference to a plug-in that cannot be had says why, each thing once.
+func TestReferencesOfLayers(t *testing.T) {
+	const first = "requestHandler.parsers[0]"
+	tests := []struct{ name, parsers, mistake string }{
+		{"one that is not declared", `{"pluginRef": "anthropic-parser"}`, ""},
+		{"one that is not here yet", `{"pluginRef": "vertexai-parser"}`, first + `(vertexai-parser).pluginRef: ` +
+			`"vertexai-parser" is known, but not here yet: the API is told by the path: leave it out`},
+		{"one that nobody knows", `{"pluginRef": "made-up"}`, first + `(made-up).pluginRef: "made-up" is not the name ` +
+			`of a declared plug-in; declared are queue-scorer`},
+		{"one that is no parser", `{"pluginRef": "queue-scorer"}`, first + `(queue-scorer).pluginRef: "queue-scorer" ` +
+			`is not a parser`},
+		{"an unknown key", `{"pluginRef": "openai-parser", "name": "x"}`, first + `(openai-parser): unknown key "name"; ` +
+			`known are pluginRef`},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			plantest.CheckTold(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "queue-scorer"}],
+				"requestHandler": {"parsers": [`+tc.parsers+`]}}`, tc.mistake, "")
+		})
+	}
+}

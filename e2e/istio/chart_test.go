@@ -39,6 +39,64 @@ func TestChart(t *testing.T) {
 	}
 }
 
+// TestRanks: whatever tries again has an endpoint named for each try, in the chart by its default values.
+func TestRanks(t *testing.T) {
+	manifests := map[string][]mesh.Object{}
+	for _, overlay := range overlays {
+		manifests["overlay "+overlay.name] = render(t, "overlays/"+overlay.name)
+	}
+	for _, values := range []string{`{}`, `{destination: override-host}`, `{hold: pause}`,
+		`{destination: override-host, hold: pause}`, `{destination: override-host, service: {kind: InferencePool}}`} {
+		manifests["chart "+values] = chart(t, values)
+	}
+	for name, objects := range manifests {
+		t.Run(name, func(t *testing.T) {
+			attempts, _ := mesh.Find(objects, "VirtualService", "pintle").At("spec", "http", 0, "retries",
+				"attempts").(int)
+			failsOver := mesh.Find(objects, "ServiceEntry", "pintle-model-servers") == nil ||
+				mesh.Find(objects, "EnvoyFilter", "pintle-pause") != nil
+			if ranks := ranksOf(t, configurationOf(t, objects)); failsOver && attempts != ranks-1 {
+				t.Errorf("names %d endpoints for %d tries after the first, want one endpoint for each", ranks, attempts)
+			}
+			if failsOver != (attempts > 0) {
+				t.Errorf("tries %d times again, want it only along a list", attempts)
+			}
+		})
+	}
+}
+
+// configurationOf is the plug-in's configuration among objects.
+func configurationOf(t *testing.T, objects []mesh.Object) any {
+	t.Helper()
+	if filter := mesh.Find(objects, "EnvoyFilter", "pintle-pause"); filter != nil {
+		return parseJSON(t, filter.At(pauseConfiguration...))
+	}
+	return parseJSON(t, text(t, mesh.Find(objects, "WasmPlugin", "pintle").At("spec", "pluginConfig")))
+}
+
+// ranksOf is how many endpoints the picker of a configuration names.
+func ranksOf(t *testing.T, configuration any) int {
+	t.Helper()
+	var c struct {
+		Config struct {
+			Plugins []struct {
+				Type       string
+				Parameters struct{ MaxNumOfEndpoints int }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(text(t, configuration)), &c); err != nil {
+		t.Fatal(err)
+	}
+	for _, plugin := range c.Config.Plugins {
+		if plugin.Type == "max-score-picker" {
+			return max(plugin.Parameters.MaxNumOfEndpoints, 1)
+		}
+	}
+	t.Fatal("there is no max-score-picker")
+	return 0
+}
+
 // chart renders the chart with values.
 func chart(t *testing.T, values string) []mesh.Object {
 	t.Helper()

@@ -24,29 +24,27 @@ import (
 var overlays = []struct{ name, values string }{
 	{"oci", `{}`},
 	{"file", `{module: {source: file}}`},
-	{"override-host", `{destination: override-host, config: ` + ranked + `}`},
-	{"inference-pool", `{destination: override-host, config: ` + ranked + `,
+	{"override-host", `{destination: override-host}`},
+	{"inference-pool", `{destination: override-host,
 		service: {kind: InferencePool, host: model-servers-ip-eded6611.default.svc.cluster.local, port: 54321}}`},
-	{"pause", `{hold: pause, config: ` + ranked + `}`},
+	{"pause", `{hold: pause}`},
 	{"plugins", `{sidecar: {plugins: true}}`},
-	{"responses", `{config: {plugins: [` + scorers + `, {type: max-score-picker}, {type: responses-store}],
+	{"responses", `{config: {plugins: [` + scorers + `, ` + picker + `, {type: responses-store}],
 		featureGates: [prepareDataPlugins]}, responses: {
 		storeConfig: {tieredConfig: {redis: {address: "redis://redis.responses-store.svc:6379"}}},
 		egress: [{to: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: responses-store}}}],
 		ports: [{protocol: TCP, port: 6379}]}]}}`},
 	{"replicate", `{sidecar: {replicate: {redis: "redis://valkey.default.svc.cluster.local:6379"}}}`},
 	{"kubernetes", `{sidecar: {kubernetes: {pools: [{service: model-servers, namespace: default}]}}}`},
-	{"kubernetes-inference-pool", `{destination: override-host, config: ` + ranked + `,
+	{"kubernetes-inference-pool", `{destination: override-host,
 		service: {kind: InferencePool, host: model-servers-ip-eded6611.default.svc.cluster.local, port: 54321},
 		sidecar: {kubernetes: {pools: [{inferencePool: model-servers, namespace: default}]}}}`},
 }
 
-// scorers are the plug-ins of the shipped EndpointPickerConfig but the picker, as a list without its brackets, and
-// ranked is that document with several endpoints picked.
-var (
-	scorers = strings.TrimSuffix(between(shipped.JSON(), `"plugins":[`, `]`), `,{"type":"max-score-picker"}`)
-	ranked  = `{plugins: [` + scorers + `, {type: max-score-picker, parameters: {maxNumOfEndpoints: 3}}]}`
-)
+// scorers are the plug-ins of the shipped EndpointPickerConfig but the picker, as a list without its brackets.
+var scorers = strings.TrimSuffix(between(shipped.JSON(), `"plugins":[`, `]`), `,{"type":"max-score-picker"}`)
+
+const picker = `{type: max-score-picker, parameters: {maxNumOfEndpoints: 3}}`
 
 // between is what stands in a text after the first begin, up to the next end.
 func between(text, begin, end string) string {
@@ -252,9 +250,12 @@ func TestEnvoyGateway(t *testing.T) {
 	}
 	for _, o := range objects {
 		wantHarmless(t, o)
-		if configuration := o.At("spec", "wasm", 0, "config"); configuration != nil {
-			wantValid(t, configuration)
-		}
+	}
+	configuration := mesh.Find(objects, "EnvoyExtensionPolicy", "pintle").At("spec", "wasm", 0, "config")
+	wantValid(t, configuration)
+	retries := mesh.Find(objects, "BackendTrafficPolicy", "pintle").At("spec", "retry", "numRetries")
+	if ranks := ranksOf(t, configuration); retries != ranks-1 {
+		t.Errorf("names %d endpoints for %v tries after the first, want one endpoint for each", ranks, retries)
 	}
 }
 

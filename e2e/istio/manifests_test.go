@@ -214,51 +214,6 @@ func parseJSON(t *testing.T, text any) any {
 	return value
 }
 
-// TestEnvoyGateway: the example for Envoy Gateway is taken by its custom resource definitions, and Pintle takes its
-// configuration.
-func TestEnvoyGateway(t *testing.T) {
-	const crds = "charts/gateway-helm/charts/crds/crds/"
-	definitions, err := mesh.ModuleObjects("envoy-gateway", "github.com/envoyproxy/gateway",
-		crds+"gatewayapi-crds.yaml", crds+"generated/*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(harness.Root(), "istio", "envoy-gateway.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	objects, err := mesh.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := control.Apply(mesh.Namespace("envoy-gateway-system")); err != nil {
-		t.Fatal(err)
-	}
-	kinds := map[string]bool{}
-	for _, o := range objects {
-		kinds[o.Kind()] = true
-	}
-	for _, definition := range definitions {
-		if kind, _ := definition.At("spec", "names", "kind").(string); kinds[kind] {
-			if err := control.Apply(definition); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if err := control.Check(objects...); err != nil {
-		t.Error(err)
-	}
-	for _, o := range objects {
-		wantHarmless(t, o)
-	}
-	configuration := mesh.Find(objects, "EnvoyExtensionPolicy", "pintle").At("spec", "wasm", 0, "config")
-	wantValid(t, configuration)
-	retries := mesh.Find(objects, "BackendTrafficPolicy", "pintle").At("spec", "retry", "numRetries")
-	if ranks := ranksOf(t, configuration); retries != ranks-1 {
-		t.Errorf("names %d endpoints for %v tries after the first, want one endpoint for each", ranks, retries)
-	}
-}
-
 // TestComments: every manifest begins by saying what it is for.
 func TestComments(t *testing.T) {
 	root := filepath.Join(harness.Root(), "istio")

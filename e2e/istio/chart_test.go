@@ -165,6 +165,9 @@ func TestChartValues(t *testing.T) {
 		`{sidecar: {kubernetes: {pools: [{service: a}]}}}`, `{sidecar: {kubernetes: {pools: [{namespace: b}]}}}`,
 		`{sidecar: {kubernetes: {pools: [{service: a, inferencePool: a, namespace: b}]}}}`,
 		`{sidecar: {kubernetes: {apiServers: [10.0.0.1]}}}`, `{sidecar: {replicate: {gateway: a}}}`,
+		`{failing: {policy: never}}`, `{held: {maxBytes: 1}}`, `{held: {bytes: 1048576}}`, `{startup: {for: 1s}}`,
+		`{management: drop}`, `{unreadable: drop}`, `{strip: x-a}`, `{subset: body}`, `{shadow: []}`,
+		`{sidecar: {asked: {cluster: a}}}`, `{sidecar: {config: []}}`,
 	} {
 		if _, err := helm(t, values); err == nil {
 			t.Errorf("%s: is taken, want it refused", values)

@@ -29,8 +29,7 @@ var overlays = []struct{ name, values string }{
 		service: {kind: InferencePool, host: model-servers-ip-eded6611.default.svc.cluster.local, port: 54321}}`},
 	{"pause", `{hold: pause}`},
 	{"plugins", `{sidecar: {plugins: true}}`},
-	{"responses", `{config: {plugins: [` + scorers + `, ` + picker + `, {type: responses-store}],
-		featureGates: [prepareDataPlugins]}, responses: {
+	{"responses", `{config: ` + withStore + `, responses: {
 		storeConfig: {tieredConfig: {redis: {address: "redis://redis.responses-store.svc:6379"}}},
 		egress: [{to: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: responses-store}}}],
 		ports: [{protocol: TCP, port: 6379}]}]}}`},
@@ -41,17 +40,10 @@ var overlays = []struct{ name, values string }{
 		sidecar: {kubernetes: {pools: [{inferencePool: model-servers, namespace: default}]}}}`},
 }
 
-// scorers are the plug-ins of the shipped EndpointPickerConfig but the picker, as a list without its brackets.
-var scorers = strings.TrimSuffix(between(shipped.JSON(), `"plugins":[`, `]`), `,{"type":"max-score-picker"}`)
-
-const picker = `{type: max-score-picker, parameters: {maxNumOfEndpoints: 3}}`
-
-// between is what stands in a text after the first begin, up to the next end.
-func between(text, begin, end string) string {
-	_, text, _ = strings.Cut(text, begin)
-	text, _, _ = strings.Cut(text, end)
-	return text
-}
+// withStore is the shipped document with the plug-in responses-store.
+var withStore = `{"featureGates": ["prepareDataPlugins"], ` + strings.Replace(shipped.JSON()[1:],
+	`{"type":"max-score-picker"}`,
+	`{"type":"max-score-picker","parameters":{"maxNumOfEndpoints":3}},{"type":"responses-store"}`, 1)
 
 // TestManifests: what is shipped renders, passes Istio's own validation without a cluster, and is taken as it is by the
 // API.

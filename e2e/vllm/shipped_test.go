@@ -37,7 +37,7 @@ func shippedConfigurations(t *testing.T) []shipped {
 		{"istio/base/wasmplugin.yaml", istioBase(t)},
 		{"istio/components/override-host/kustomization.yaml", overrideHost(t)},
 		{"istio/components/pause/envoyfilter.yaml", pause(t)},
-		{"istio/chart/values.yaml", chart(t)},
+		{"istio/chart/config.yaml", chart(t)},
 		{"istio/envoy-gateway.yaml", envoyGateway(t)},
 	} {
 		delete(plugin.content, "ingest") // the test's own
@@ -165,11 +165,12 @@ func chart(t *testing.T) map[string]any {
 	t.Helper()
 	values := document(t, "istio/chart/values.yaml", "")
 	plugin := map[string]any{}
-	for _, key := range []string{"hold", "destination", "stale", "load", "debug", "config"} {
+	for _, key := range []string{"hold", "destination", "stale", "load", "debug"} {
 		if value, ok := values[key]; ok {
 			plugin[key] = value
 		}
 	}
+	plugin["config"] = document(t, "istio/chart/config.yaml", "EndpointPickerConfig")
 	return plugin
 }
 

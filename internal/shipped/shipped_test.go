@@ -26,7 +26,7 @@ const root = "../.."
 
 // copies are the files that hold the configuration.
 var copies = []string{
-	"envoy.override-host.yaml", "envoy.yaml", "istio/base/wasmplugin.yaml", "istio/chart/values.yaml",
+	"envoy.override-host.yaml", "envoy.yaml", "istio/base/wasmplugin.yaml", "istio/chart/config.yaml",
 	"istio/components/pause/envoyfilter.yaml", "istio/components/plugins/kustomization.yaml",
 	"istio/envoy-gateway.yaml",
 }

@@ -1,19 +1,32 @@
+{{/* The EndpointPickerConfig, as YAML. */}}
+{{- define "pintle.config" -}}
+{{ .Values.config | default (.Files.Get "config.yaml" | fromYaml) | toYaml }}
+{{- end }}
+
 {{/* The plug-in's configuration, as YAML. */}}
 {{- define "pintle.configuration" -}}
 ingest: {port: {{ .Values.ingest.port }}, tokenEnv: PINTLE_INGEST_TOKEN}
 hold: {{ .Values.hold }}
 destination: {{ .Values.destination }}
-{{ pick .Values "dialect" "stale" "load" "debug" "config" | toYaml }}
+{{- with .Values.sidecar.asked }}
+sidecar: {{ toJson . }}
 {{- end }}
+{{ pick .Values "dialect" "stale" "failing" "held" "startup" "load" "management" "unreadable" "strip" "subset" "shadow" "debug" | toYaml }}
+config:
+  {{- include "pintle.config" . | nindent 2 }}
+{{- end }}
+
 {{/* Not empty where the sidecar reads the plug-in's document, too. */}}
 {{- define "pintle.plugins" -}}
+{{- $config := include "pintle.config" . | fromYaml }}
 {{- $store := include "pintle.store" . | fromYaml }}
-{{- if or .Values.sidecar.plugins .Values.config.dataLayer (dig "parameters" "storeConfig" nil $store) }}yes{{ end }}
+{{- if or .Values.sidecar.plugins $config.dataLayer (dig "parameters" "storeConfig" nil $store) }}yes{{ end }}
 {{- end }}
 
 {{/* The plug-in responses-store of the configuration, as YAML; empty without one. */}}
 {{- define "pintle.store" -}}
-{{- range .Values.config.plugins }}
+{{- $config := include "pintle.config" . | fromYaml }}
+{{- range $config.plugins }}
 {{- if eq .type "responses-store" }}{{ toYaml . }}{{ end }}
 {{- end }}
 {{- end }}

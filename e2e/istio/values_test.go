@@ -1,0 +1,103 @@
+//go:build istio
+
+package istio
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/pintle-dev/pintle/e2e/istio/mesh"
+	"github.com/pintle-dev/pintle/internal/harness"
+)
+
+// filterKeys are values for every key of the filter's configuration that the chart does not set by itself.
+const filterKeys = `{
+	dialect: llm-d, stale: {after: 3s, policy: exclude}, failing: {policy: exclude, above: 0.4, halfLife: 10s},
+	held: {maxBytes: 67108864}, startup: {wait: 1s}, load: {correction: false}, management: pass, unreadable: pass,
+	strip: [x-data-parallel-rank], subset: metadata, debug: true,
+	config: {plugins: [{type: queue-scorer}, {type: max-score-picker}]},
+	shadow: {config: {plugins: [{type: random-picker}]}}}`
+
+// TestChartFilter: every key of the filter's configuration passes through the chart, whoever holds the request.
+func TestChartFilter(t *testing.T) {
+	var want map[string]any
+	if err := yaml.Unmarshal([]byte(filterKeys), &want); err != nil {
+		t.Fatal(err)
+	}
+	asked := map[string]any{"timeout": "1s", "prefixTimeout": "100ms"}
+	for _, hold := range []string{"buffer", "pause"} {
+		t.Run(hold, func(t *testing.T) {
+			values := maps.Clone(want)
+			values["hold"], values["sidecar"] = hold, map[string]any{"asked": asked}
+			got := configurationOf(t, chart(t, text(t, values)))
+			wantValid(t, got)
+			values["sidecar"], values["destination"] = asked, "original-dst"
+			values["ingest"] = map[string]any{"port": 15099, "tokenEnv": "PINTLE_INGEST_TOKEN"}
+			if want := parseJSON(t, text(t, values)); !reflect.DeepEqual(got, want) {
+				t.Errorf("got\n%s\nwant\n%s", text(t, got), text(t, want))
+			}
+		})
+	}
+}
+
+// TestChartKeys: the chart's schema knows the keys that the documentation says of the filter's configuration.
+func TestChartKeys(t *testing.T) {
+	read := func(path string) []byte {
+		content, err := os.ReadFile(filepath.Join(harness.Root(), path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return content
+	}
+	var schema struct{ Properties map[string]any }
+	if err := json.Unmarshal(read("istio/chart/values.schema.json"), &schema); err != nil {
+		t.Fatal(err)
+	}
+	example := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(read("docs/configuration.md"))[1]
+	var keys map[string]any
+	if err := yaml.Unmarshal(example, &keys); err != nil {
+		t.Fatal(err)
+	}
+	if len(keys) < 10 {
+		t.Errorf("the example has the keys %q, want all", slices.Sorted(maps.Keys(keys)))
+	}
+	for key := range keys {
+		if schema.Properties[key] == nil {
+			t.Errorf("the schema refuses the key %s", key)
+		}
+	}
+}
+
+// TestChartSidecar: what the values say of the sidecar's configuration is laid over what the chart writes.
+func TestChartSidecar(t *testing.T) {
+	objects := chart(t, `{sidecar: {config: {
+		admin: {pprof: true}, metrics: {names: llm-d}, follow: {enabled: false}, push: {interval: 20ms},
+		engines: {vllm: {port: 9000}}, objectives: [{name: batch, priority: -10}],
+		discovery: {dns: [{name: vllm.default.svc.cluster.local, port: 8000}]}}}}`)
+	sidecar := mesh.Find(objects, "ConfigMap", "pintle-sidecar")
+	wantSidecar(t, sidecar)
+	var got, want any
+	written, _ := sidecar.At("data", "sidecar.yaml").(string)
+	if err := yaml.Unmarshal([]byte(written), &got); err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal([]byte(`{
+		envoy: {ingest: "http://127.0.0.1:15099/pintle/v1/snapshot", tokenFile: /run/pintle/token},
+		admin: {public: ":10002", pprof: true}, metrics: {names: llm-d}, follow: {enabled: false},
+		push: {interval: 20ms}, engines: {vllm: {port: 9000}}, objectives: [{name: batch, priority: -10}],
+		discovery: {file: endpoints.yaml, dns: [{name: vllm.default.svc.cluster.local, port: 8000}]}}`),
+		&want); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", text(t, got), text(t, want))
+	}
+}

@@ -168,6 +168,7 @@ func TestChartValues(t *testing.T) {
 		`{failing: {policy: never}}`, `{held: {maxBytes: 1}}`, `{held: {bytes: 1048576}}`, `{startup: {for: 1s}}`,
 		`{management: drop}`, `{unreadable: drop}`, `{strip: x-a}`, `{subset: body}`, `{shadow: []}`,
 		`{sidecar: {asked: {cluster: a}}}`, `{sidecar: {config: []}}`,
+		`{sidecar: {volumes: [{}]}}`, `{sidecar: {volumeMounts: [{name: a}]}}`, `{gateway: {prometheusNamespace: "a b"}}`,
 	} {
 		if _, err := helm(t, values); err == nil {
 			t.Errorf("%s: is taken, want it refused", values)

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
@@ -99,5 +100,38 @@ func TestChartSidecar(t *testing.T) {
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", text(t, got), text(t, want))
+	}
+}
+
+// TestChartPod: files and variables of the values reach the sidecar's container, and Prometheus's namespace the
+// NetworkPolicy.
+func TestChartPod(t *testing.T) {
+	objects := chart(t, `{gateway: {prometheusNamespace: observability}, sidecar: {
+		volumes: [{name: tokenizers, persistentVolumeClaim: {claimName: tokenizers}}],
+		volumeMounts: [{name: tokenizers, mountPath: /var/lib/tokenizers, readOnly: true}],
+		env: [{name: HF_TOKEN, valueFrom: {secretKeyRef: {name: hub, key: token}}}]}}`)
+	validate(t, objects)
+	if err := control.Apply(mesh.Namespace("pintle")); err != nil {
+		t.Fatal(err)
+	}
+	deployment := mesh.Find(objects, "Deployment", "pintle-gateway")
+	if err := control.Check(deployment); err != nil {
+		t.Error(err)
+	}
+	pod := func(path ...any) string {
+		return text(t, deployment.At(append([]any{"spec", "template", "spec"}, path...)...))
+	}
+	for _, test := range []struct{ name, got, want string }{
+		{"volumes", pod("volumes"), `{"name":"tokenizers","persistentVolumeClaim":{"claimName":"tokenizers"}}`},
+		{"mounts", pod("containers", 1, "volumeMounts"),
+			`{"mountPath":"/var/lib/tokenizers","name":"tokenizers","readOnly":true}`},
+		{"environment", pod("containers", 1, "env"),
+			`{"name":"HF_TOKEN","valueFrom":{"secretKeyRef":{"key":"token","name":"hub"}}}`},
+		{"Prometheus", text(t, mesh.Find(objects, "NetworkPolicy", "pintle-gateway").At("spec", "ingress", 1)),
+			`{"kubernetes.io/metadata.name":"observability"}`},
+	} {
+		if !strings.Contains(test.got, test.want) {
+			t.Errorf("%s: got %s, want %s in it", test.name, test.got, test.want)
+		}
 	}
 }

@@ -31,7 +31,11 @@ func wantSidecar(t *testing.T, o mesh.Object) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := config.Load(filepath.Join(dir, "sidecar.yaml")); err != nil {
+	c, err := config.Load(filepath.Join(dir, "sidecar.yaml"))
+	if err == nil && files["plugins.yaml"] != "" {
+		err = c.ApplyPlugins(filepath.Join(dir, "plugins.yaml"))
+	}
+	if err != nil {
 		t.Errorf("%s: %v", o, err)
 	}
 }

@@ -87,7 +87,7 @@ func freePort(t *testing.T) int {
 
 // keep has the sidecar, when it starts, keep conversations in memory by an inMemoryConfig, and answer at a port.
 func (g *gateway) keep(port int, memory string) {
-	g.find("EnvoyFilter", "pintle-responses").Set(port, "spec", "configPatches", 0, "patch", "value",
+	g.find("EnvoyFilter", "pintle-sidecar").Set(port, "spec", "configPatches", 0, "patch", "value",
 		"load_assignment", "endpoints", 0, "lb_endpoints", 0, "endpoint", "address", "socket_address", "port_value")
 	config := g.find("ConfigMap", "pintle-sidecar")
 	text, _ := config.At("data", "sidecar.yaml").(string)

@@ -20,7 +20,12 @@ config:
 {{- define "pintle.plugins" -}}
 {{- $config := include "pintle.config" . | fromYaml }}
 {{- $store := include "pintle.store" . | fromYaml }}
-{{- if or .Values.sidecar.plugins $config.dataLayer (dig "parameters" "storeConfig" nil $store) }}yes{{ end }}
+{{- if or .Values.sidecar.plugins $config.dataLayer (include "pintle.precise" .) (dig "parameters" "storeConfig" nil $store) }}yes{{ end }}
+{{- end }}
+
+{{/* Not empty where the plug-in goes by what servers tell of their caches, wherever the document says so. */}}
+{{- define "pintle.precise" -}}
+{{- if contains "\"type\":\"precise-prefix-cache-" (include "pintle.config" . | fromYaml | toJson) }}yes{{ end }}
 {{- end }}
 
 {{/* The plug-in responses-store of the configuration, as YAML; empty without one. */}}

@@ -169,6 +169,7 @@ func TestChartValues(t *testing.T) {
 		`{management: drop}`, `{unreadable: drop}`, `{strip: x-a}`, `{subset: body}`, `{shadow: []}`,
 		`{sidecar: {asked: {cluster: a}}}`, `{sidecar: {config: []}}`,
 		`{sidecar: {volumes: [{}]}}`, `{sidecar: {volumeMounts: [{name: a}]}}`, `{gateway: {prometheusNamespace: "a b"}}`,
+		`{tls: {sni: a}}`,
 	} {
 		if _, err := helm(t, values); err == nil {
 			t.Errorf("%s: is taken, want it refused", values)

@@ -15,8 +15,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/harness"
 )
 
-// TestDocumented: the overlays and the chart's values that the documentation has render, and are taken by all who read
-// what they say.
+// TestDocumented: the overlays and the chart's values that the documentation has render, and are taken, as its objects
+// are, by all who read what they say.
 func TestDocumented(t *testing.T) {
 	if err := control.Apply(mesh.Namespace("pintle"), mesh.Namespace("models")); err != nil {
 		t.Fatal(err)
@@ -32,6 +32,9 @@ func TestDocumented(t *testing.T) {
 			validate(t, objects)
 			if err := control.Check(objects...); err != nil {
 				t.Error(err)
+			}
+			if kind == "object" {
+				continue
 			}
 			for _, o := range objects {
 				wantHarmless(t, o)
@@ -61,7 +64,8 @@ func blocks(t *testing.T, document string) (texts []string) {
 	return texts
 }
 
-// rendered are the objects that an overlay or the chart's values make, and which of them it is; empty is neither.
+// rendered are the objects that an overlay or the chart's values make, or an object itself, and which of them it is;
+// empty is neither.
 func rendered(t *testing.T, block string) (objects []mesh.Object, kind string) {
 	t.Helper()
 	var content map[string]any
@@ -74,7 +78,9 @@ func rendered(t *testing.T, block string) (objects []mesh.Object, kind string) {
 	switch {
 	case content["kind"] == "Kustomization":
 		return built(t, block), "overlay"
-	case content["kind"] == nil && (content["config"] != nil || content["sidecar"] != nil):
+	case content["kind"] != nil:
+		return []mesh.Object{content}, "object"
+	case content["config"] != nil || content["sidecar"] != nil:
 		return chart(t, block), "values"
 	}
 	return nil, ""

@@ -211,6 +211,35 @@ func TestParametersWithoutEffect(t *testing.T) {
 	}
 }
 
+// TestSidecarReads: a document that does nothing without the sidecar says so, once for each part of it.
+func TestSidecarReads(t *testing.T) {
+	const (
+		reads   = "the sidecar has to read this document, too: pintle sidecar -plugins FILE"
+		queue   = `"plugins": [{"type": "queue-scorer"}`
+		index   = `"parameters": {"indexerConfig": {"tokenizersPoolConfig": {"modelName": "m"}}}}`
+		precise = `{"type": "precise-prefix-cache-scorer", ` + index
+		llmd    = `"apiVersion": "llm-d.ai/v1alpha1", `
+	)
+	for _, tc := range []struct{ name, document, warnings string }{
+		{"neither", queue + `]`, ""},
+		{"a data layer", llmd + `"dataLayer": {"sources": [{"pluginRef": "metrics-data-source", "extractors": [` +
+			`{"pluginRef": "core-metrics-extractor"}]}]}, ` + queue + `]`, "dataLayer: " + reads},
+		{"exact prefixes", queue + `, ` + precise + `]`, "precise-prefix-cache-scorer: " + reads},
+		{"exact prefixes of a producer", llmd + queue + `, {"name": "p", "type": "precise-prefix-cache-producer", ` +
+			index + `]`,
+			"p: " + reads},
+		{"exact prefixes twice", queue + `, ` + precise + `, {"name": "q", ` + precise[1:] + `]`,
+			"precise-prefix-cache-scorer: " + reads + "\nq: goes by the index of precise-prefix-cache-scorer, as " +
+				"there is one index; its own parameters have no effect"},
+		{"conversations", `"featureGates": ["prepareDataPlugins"], ` + queue + `, {"type": "responses-store"}]`,
+			"responses-store: " + reads + "; or its own configuration has to say responses"},
+		{"conversations that are off", queue + `, {"type": "responses-store"}]`,
+			"responses-store: is off, as prepareDataPlugins is not among the featureGates"},
+	} {
+		t.Run(tc.name, func(t *testing.T) { plantest.CheckTold(t, "{"+tc.document+"}", "", tc.warnings) })
+	}
+}
+
 // TestLoadsWithWarnings: what llm-d's documents of before 0.10 say of prefixes holds at a producer, and nothing
 // goes by a server that is to be asked for tokens; the operator is told of both.
 func TestLoadsWithWarnings(t *testing.T) {

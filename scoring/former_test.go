@@ -27,19 +27,21 @@ func TestFormerParameters(t *testing.T) {
 		warns   = `precise-prefix-cache-scorer: indexerConfig.`
 		anew    = ` has no effect: which tokens are kept of prompts that were seen is not to be set`
 		there   = ` counts as if it stood beside indexerConfig; write it there`
+		reads   = "\nprecise-prefix-cache-scorer: the sidecar has to read this document, too: pintle sidecar " +
+			"-plugins FILE"
 	)
 	for _, tc := range []struct{ name, document, mistake, warnings string }{
 		{"the size of blocks", precise + `{"tokenProcessorConfig": {"blockSize": 64}, ` + model + `}}}]}`, "",
-			warns + `tokenProcessorConfig` + there},
+			warns + `tokenProcessorConfig` + there + reads},
 		{"twice", precise + `{"tokenProcessorConfig": {"blockSize": 64}, ` + model + `}, "tokenProcessorConfig": {}}}]}`,
 			at + `tokenProcessorConfig: stands beside indexerConfig, too; give it there alone`, ""},
 		{"speculation", precise + `{"speculativeIndexing": true, ` + model + `}}}]}`, "",
-			warns + `speculativeIndexing` + there},
+			warns + `speculativeIndexing` + there + reads},
 		{"a store of texts", precise + `{"prefixStoreConfig": {"cacheSize": 5}, "tokenizersPoolConfig": {"modelName": "m", ` +
 			`"minPrefixOverlapRatio": 0.8}}}}]}`, "", warns + `prefixStoreConfig` + anew + "\n" +
-			warns + `tokenizersPoolConfig.minPrefixOverlapRatio` + anew},
+			warns + `tokenizersPoolConfig.minPrefixOverlapRatio` + anew + reads},
 		{"a bound in the index", precise + `{"kvBlockIndexConfig": {"maxPrefixBlocksToMatch": 256}, ` + model + `}}}]}`, "",
-			warns + `kvBlockIndexConfig.maxPrefixBlocksToMatch has no effect: all blocks of a prompt count`},
+			warns + `kvBlockIndexConfig.maxPrefixBlocksToMatch has no effect: all blocks of a prompt count` + reads},
 		{"modes", `{"plugins": [{"type": "prefix-cache-scorer", "parameters": {"mode": "cache_tracking", "indexerConfig": {},
 			"kvEventsConfig": {}}}]}`,
 			`plugins[0](prefix-cache-scorer).parameters.mode: cache_tracking is the type precise-prefix-cache-scorer today; ` +

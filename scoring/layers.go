@@ -62,6 +62,9 @@ type EndpointsFile struct {
 	Watch bool
 }
 
+// sidecarReads warns of what does nothing unless the sidecar knows of it.
+const sidecarReads = "the sidecar has to read this document, too: pintle sidecar -plugins FILE"
+
 // DataPart is a plug-in of the data layer that says what the sidecar has to do. It counts when dataLayer refers to it.
 type DataPart interface{ AddTo(d *DataLayer) }
 
@@ -219,7 +222,7 @@ func (c *compiler) wireLayers(doc *strictjson.Object, l layers) {
 		}
 	}
 	if c.plan.data.Needed() {
-		c.warn(doc, "dataLayer: the sidecar has to read this document, too: pintle sidecar -plugins FILE")
+		c.warn(doc, "dataLayer: "+sidecarReads)
 	}
 }
 

@@ -131,6 +131,7 @@ func (c *compiler) addPrecise() {
 				", as there is one index; its own parameters have no effect")
 		default:
 			c.plan.precise = part.PreciseIndex()
+			c.plan.warnings = append(c.plan.warnings, d.name+": "+sidecarReads)
 		}
 	}
 	switch {

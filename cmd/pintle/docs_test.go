@@ -2,6 +2,8 @@ package main
 
 import (
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -32,6 +34,44 @@ func TestDocumentedExamples(t *testing.T) {
 	}
 	if shown != 2 {
 		t.Errorf("%d examples found, want 2", shown)
+	}
+}
+
+// TestReasonsAreDocumented: every reason for which the code refuses a request stands in the table of what clients see.
+func TestReasonsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "\n### What clients see\n")
+	table, _, _ = strings.Cut(table, "\n### ")
+	named := regexp.MustCompile(`(?:Reason:\s+|refuseUnknown\(|\breason :?= |\bSLOUnmet = )"(\w+)"`)
+	reasons := map[string]string{}
+	for _, folder := range []string{"../../filter", "../../scoring"} {
+		err := filepath.WalkDir(folder, func(path string, _ os.DirEntry, err error) error {
+			test := strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "failpoint_on.go")
+			if err != nil || test || filepath.Ext(path) != ".go" {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			for _, match := range named.FindAllStringSubmatch(string(text), -1) {
+				reasons[match[1]] = path
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, known := range []string{"shed", "slo_unmet", "response_not_found", "model_missing"} {
+		if reasons[known] == "" {
+			t.Errorf("%s was not found in the code, though it is a reason there", known)
+		}
+	}
+	for reason, path := range reasons {
+		if !strings.Contains(table, "`"+reason+"`") {
+			t.Errorf("docs/configuration.md does not say when clients see %s, of %s", reason, path)
+		}
 	}
 }
 

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -77,6 +79,43 @@ func TestMonitoringNamesMetricsThatAreThere(t *testing.T) {
 				t.Errorf("%s: %s is no metric of the sidecar", file, name)
 			}
 		}
+	}
+}
+
+// TestLegendsOfQuantiles: where a legend says which percentile it is, that is the one of the expression.
+func TestLegendsOfQuantiles(t *testing.T) {
+	content, err := os.ReadFile("../../../docs/monitoring/dashboard.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var board struct {
+		Panels []struct {
+			Title   string
+			Targets []struct {
+				Expr, LegendFormat string
+			}
+		}
+	}
+	if err := json.Unmarshal(content, &board); err != nil {
+		t.Fatal(err)
+	}
+	quantile, legend := regexp.MustCompile(`quantile\((0\.\d+),`), regexp.MustCompile(`\bp(\d+)$`)
+	checked := 0
+	for _, panel := range board.Panels {
+		for _, target := range panel.Targets {
+			of, says := quantile.FindStringSubmatch(target.Expr), legend.FindStringSubmatch(target.LegendFormat)
+			if of == nil || says == nil {
+				continue
+			}
+			checked++
+			share, err := strconv.ParseFloat(of[1], 64)
+			if want := strconv.Itoa(int(math.Round(100 * share))); err != nil || says[1] != want {
+				t.Errorf("%s: got the legend %q, want p%s", panel.Title, target.LegendFormat, want)
+			}
+		}
+	}
+	if checked < 5 {
+		t.Errorf("got %d legends of percentiles, want some", checked)
 	}
 }
 

@@ -82,6 +82,22 @@ func TestMonitoringNamesMetricsThatAreThere(t *testing.T) {
 	}
 }
 
+// TestMetricsAreDescribed: docs/operations.md has every metric of the sidecar's own. Of one family it may give ends.
+func TestMetricsAreDescribed(t *testing.T) {
+	content, err := os.ReadFile("../../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range exposed(t) {
+		rest, own := strings.CutPrefix(name, "pintle_sidecar_")
+		_, end, _ := strings.Cut(rest, "journal_")
+		if own && !strings.Contains(string(content), "`"+name+"`") &&
+			(end == "" || !strings.Contains(string(content), "`_"+end+"`")) {
+			t.Errorf("docs/operations.md does not describe %s", name)
+		}
+	}
+}
+
 // TestLegendsOfQuantiles: where a legend says which percentile it is, that is the one of the expression.
 func TestLegendsOfQuantiles(t *testing.T) {
 	content, err := os.ReadFile("../../../docs/monitoring/dashboard.json")

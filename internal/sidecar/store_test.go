@@ -100,7 +100,7 @@ func TestStoreMistakes(t *testing.T) {
 		"responses: {storeConfig: {}}":                 "storeConfig: needs inMemoryConfig or tieredConfig",
 		"responses: {storeConfig: {tieredConfig: {}}}": "tieredConfig.redis: is missing",
 		"responses: {storeconfig: {}}":                 "unknown key \"storeconfig\"; did you mean storeConfig?",
-		"responses: {address: 'unix:///tmp/a', x: 1}":  "unknown key \"x\"",
+		"responses: {address: 'unix:///srv/a', x: 1}":  "unknown key \"x\"",
 	} {
 		path, log := filepath.Join(t.TempDir(), "sidecar.yaml"), &harness.Log{}
 		writeFile(t, path, configYAML("127.0.0.1:0", "'http://127.0.0.1:1'", "{static: []}")+text+"\n")

@@ -11,7 +11,7 @@ import (
 func TestEnvoyConfig(t *testing.T) {
 	requests := EnvoyListener{Name: "requests", Port: 11, Plugin: `{"a": "b: \"c\""}`, Carry: []string{"x-carried"},
 		Environment: map[string]string{"N": "v"}}
-	ingest := EnvoyListener{Name: "ingest", Socket: "/tmp/in", Plugin: "{}", Ingest: true, MaxBodyBytes: 77}
+	ingest := EnvoyListener{Name: "ingest", Socket: "/srv/in", Plugin: "{}", Ingest: true, MaxBodyBytes: 77}
 	for _, test := range []struct {
 		name   string
 		config EnvoyConfig
@@ -25,7 +25,7 @@ func TestEnvoyConfig(t *testing.T) {
 			[]string{"lb_policy: ROUND_ROBIN", `filename: "n.wasm"`}, []string{"m.wasm", "stop_iteration"}},
 		{"pause", EnvoyConfig{Hold: "pause"},
 			[]string{"ORIGINAL_DST", "use_http_header: true", "stop_iteration: true", "_limit_bytes: 77",
-				"path: \"/tmp/in\""},
+				"path: \"/srv/in\""},
 			[]string{"port_value: 21}", "max_request_bytes", "override_host", "trailers", "x-carried"}},
 		{"pause, ranked", EnvoyConfig{Hold: "pause", OverrideHost: true},
 			[]string{"override_host", "port_value: 21}", "num_retries"}, []string{"ORIGINAL_DST"}},

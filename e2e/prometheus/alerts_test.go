@@ -145,8 +145,8 @@ func firing(address string) map[string]bool {
 	return now
 }
 
-// startSidecar runs a sidecar until the test ends and returns its admin address.
-func startSidecar(t *testing.T, ingest, endpoints string) string {
+// startSidecar runs a sidecar until the test ends and returns its admin address. more is further configuration.
+func startSidecar(t *testing.T, ingest, endpoints, more string, args ...string) string {
 	t.Helper()
 	ports, err := harness.FreePorts(1)
 	if err != nil {
@@ -155,8 +155,8 @@ func startSidecar(t *testing.T, ingest, endpoints string) string {
 	admin := fmt.Sprint("127.0.0.1:", ports[0])
 	path := filepath.Join(t.TempDir(), "sidecar.yaml")
 	config := fmt.Sprintf("envoy: {ingest: ['%s'], token: secret-token}\nadmin: {address: '%s'}\nscrape: "+
-		"{models: 1s}\ndiscovery: {file: '%s'}\n",
-		ingest, admin, endpoints)
+		"{models: 1s}\ndiscovery: {file: '%s'}\n%s",
+		ingest, admin, endpoints, more)
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func startSidecar(t *testing.T, ingest, endpoints string) string {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		sidecar.Command(ctx, []string{"-c", path}, io.Discard, io.Discard)
+		sidecar.Command(ctx, append([]string{"-c", path}, args...), io.Discard, io.Discard)
 	}()
 	t.Cleanup(func() { cancel(); <-done })
 	return admin
@@ -174,10 +174,11 @@ func startSidecar(t *testing.T, ingest, endpoints string) string {
 // alert fires when what it is for happens, and goes away with it.
 func TestAlertsFireAndGoAway(t *testing.T) {
 	w := newWorld(t)
-	admin := startSidecar(t, w.gateway.URL, w.endpoints)
+	admin := w.start(t)
 	address, names := startPrometheus(t, admin)
 	stop := w.traffic(t)
 	defer stop()
+	defer w.conversations(t)()
 	harness.WaitFor(t, 30*time.Second, "the first samples", func() (bool, string) {
 		var answer struct {
 			Data struct{ Result []any } `json:"data"`

@@ -5,6 +5,7 @@ package prometheus
 import (
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,11 +17,14 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/internal/kvpub"
 	"github.com/pintle-dev/pintle/journal"
 )
 
-// world is what a sidecar sees: a gateway, two model servers, and a file that names them.
+// world is what a sidecar sees: a gateway, two model servers, a file that names them, and what it has in common with
+// others.
 type world struct {
+	common
 	t         *testing.T
 	gateway   *harness.Gateway
 	endpoints string
@@ -36,6 +40,8 @@ type world struct {
 type modelServer struct {
 	address string
 	waiting atomic.Int64
+	// events is what publishes its KV events.
+	events *kvpub.Publisher
 	// dead answers nothing but errors, renamed lacks a metric, hidden does not list its models.
 	dead, renamed, hidden atomic.Bool
 }
@@ -47,6 +53,9 @@ func (s *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusInternalServerError)
 	case r.URL.Path == "/v1/models" && s.hidden.Load():
 		w.WriteHeader(http.StatusUnauthorized)
+	case r.URL.Path == "/kv_event_sources":
+		_, port, _ := net.SplitHostPort(s.events.Address())
+		_, _ = fmt.Fprintf(w, `{"0": {"publisher": "zmq", "endpoint": "tcp://*:%s"}}`, port)
 	case r.URL.Path == "/v1/models":
 		_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"m"}]}`)
 	default:
@@ -61,9 +70,10 @@ func (s *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, gateway: harness.NewGateway(t), endpoints: filepath.Join(t.TempDir(), "endpoints.yaml")}
+	w := &world{t: t, gateway: harness.NewGateway(t), endpoints: filepath.Join(t.TempDir(), "endpoints.yaml"),
+		common: newCommon(t)}
 	for range 2 {
-		s := &modelServer{}
+		s := &modelServer{events: newPublisher(t)}
 		server := httptest.NewServer(s)
 		t.Cleanup(server.Close)
 		s.address = server.Listener.Addr().String()
@@ -122,6 +132,9 @@ func (w *world) traffic(t *testing.T) (stop func()) {
 			c.DurationMicros, c.UsageReported, c.CachedReported = 2*c.TTFTMicros, true, true
 			c.InputTokens, c.OutputTokens, c.CachedTokens = 1000, 10, w.cached.Load()
 			w.gateway.Append(&d, &c)
+			for _, s := range w.servers {
+				s.publish(uint64(n))
+			}
 			if w.refused.Load() {
 				w.gateway.Append(&journal.Event{Kind: journal.Refused, Time: now, Code: 429, Reason: reason})
 			}
@@ -145,7 +158,7 @@ func (w *world) troubles() []trouble {
 			}
 		}
 	}
-	return []trouble{
+	return append(w.commonTroubles(), []trouble{
 		{[]string{"PintleRefusals", "PintleSlowFirstTokens", "PintlePrefixPredictionsOff"}, func() {
 			w.refused.Store(true)
 			w.ttftMicros.Store(9_000_000)
@@ -181,5 +194,5 @@ func (w *world) troubles() []trouble {
 		}, func() {}},
 		{[]string{"PintlePushesRefused", "PintleEnvoyNotFed", "PintleJournalNotFollowed"},
 			func() { w.gateway.Refuse(401) }, func() { w.gateway.Refuse(0) }},
-	}
+	}...)
 }

@@ -1,0 +1,12 @@
+package responses
+
+import (
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/harness"
+)
+
+// TestMonitoringNamesMetrics keeps the dashboard, the alerts and the documentation true.
+func TestMonitoringNamesMetrics(t *testing.T) {
+	harness.CheckMonitoring(t, "pintle_store_", newMetrics())
+}

@@ -54,6 +54,7 @@ func textIn(yes bool) shape {
 
 // request reads the outermost object.
 func (s *scanner) request(api API) {
+	s.api = api
 	for k := s.firstKey(); k != keyEnd; k = s.nextKey() {
 		if k == keyText {
 			k = keyTextPrompt
@@ -191,13 +192,21 @@ func (s *scanner) prompt(k key, sh shape) {
 		s.addText(RoleUser, &s.last)
 		s.sum.messages++
 	case shapeText:
-		role := RoleNone
-		if k == keySystem || k == keyInstructions {
-			role = RoleSystem
-		}
-		s.text(role, slotPart)
+		s.promptText(k)
 	}
 	s.end(id)
+}
+
+func (s *scanner) promptText(k key) {
+	role, first := RoleNone, len(s.segments)
+	if k == keySystem || k == keyInstructions {
+		role = RoleSystem
+	}
+	blocks := s.peek() != '"'
+	s.text(role, slotPart)
+	if k == keySystem {
+		s.unbill(first, blocks)
+	}
 }
 
 // whole skips the array or object at pos and keeps it as one segment unless it is empty.

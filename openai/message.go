@@ -51,6 +51,9 @@ func (s *scanner) message(items bool) {
 			s.segments[i].Role = role
 		}
 	}
+	if role == RoleSystem && !items {
+		s.unbill(first, s.api == APIMessages)
+	}
 }
 
 func (s *scanner) toolCalls(id int) {

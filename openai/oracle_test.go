@@ -165,7 +165,7 @@ func (o *result) prompt(api API, f member) {
 	}
 	switch {
 	case f.key == "messages" && in(APIChat, APIMessages, APIEmbeddings, APIGenerate):
-		o.messageList(f.raw, false)
+		o.messageList(api, f.raw, false)
 	case (f.key == "tools" || f.key == "functions") && in(APIChat, APIMessages, APIResponses):
 		o.hasTools = o.whole(SegmentTools, RoleNone, f.raw) || o.hasTools
 	case f.key == "input" && in(APIResponses):
@@ -174,11 +174,15 @@ func (o *result) prompt(api API, f member) {
 			o.messages++
 			return
 		}
-		o.messageList(f.raw, true)
+		o.messageList(api, f.raw, true)
 	case f.key == "input" && in(APIEmbeddings), f.key == "prompt" && in(APICompletions, APIGenerate):
 		o.text(RoleNone, f.raw, true)
-	case f.key == "instructions" && in(APIResponses), f.key == "system" && in(APIMessages):
+	case f.key == "instructions" && in(APIResponses):
 		o.text(RoleSystem, f.raw, true)
+	case f.key == "system" && in(APIMessages):
+		first := len(o.pieces)
+		o.text(RoleSystem, f.raw, true)
+		o.unbill(first, f.raw[0] != '"')
 	case in(APIGenerate):
 		switch f.key {
 		case "text", "input_ids", "token_ids":
@@ -318,15 +322,15 @@ func place(raw json.RawMessage) (text string, ok bool) {
 	return text, ok
 }
 
-func (o *result) messageList(raw json.RawMessage, items bool) {
+func (o *result) messageList(api API, raw json.RawMessage, items bool) {
 	for _, m := range elementsOf(raw) {
 		if m[0] == '{' {
-			o.message(m, items)
+			o.message(api, m, items)
 		}
 	}
 }
 
-func (o *result) message(raw json.RawMessage, items bool) {
+func (o *result) message(api API, raw json.RawMessage, items bool) {
 	fields := fieldsOf(raw)
 	role := RoleNone
 	if r, ok := stringOf(lookup(fields, "role")); ok {
@@ -355,5 +359,8 @@ func (o *result) message(raw json.RawMessage, items bool) {
 		if o.pieces[i].role == RoleNone {
 			o.pieces[i].role = role
 		}
+	}
+	if role == RoleSystem && !items {
+		o.unbill(first, api == APIMessages)
 	}
 }

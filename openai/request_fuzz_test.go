@@ -155,7 +155,9 @@ var (
 		"function_call",
 		"function_call_output", "user", "assistant", "tool", "input_text", "\\ud83d\\ude00", "\\ud83d", "\\n\\\"", "é",
 		"漢字漢字漢字", "😀",
-		"a longer text that fills more than one word", "\\ude00\\ud83d", "\\u00e9\\u6f22",
+		"system", "x-anthropic-billing-header: cch=1;", "x-anthropic-billing-header: é\\ud83d\\ude00;\\nrest \\\"",
+		"\\u0078-anthropic-billing-header\\u000a", "a longer text that fills more than one word", "\\ude00\\ud83d",
+		"\\u00e9\\u6f22",
 	}
 	shapeScalars = []string{"null", "true", "false", "0", "12", "-3", "1.5", "2e3", "99999999999"}
 )

@@ -41,6 +41,7 @@ type slot struct {
 
 // extraction is what a scan collects.
 type extraction struct {
+	api      API
 	segments []Segment
 	sum      tally
 	used     uint32 // bit per slot

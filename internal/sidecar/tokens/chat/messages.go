@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/tokens/jinja"
+	"github.com/pintle-dev/pintle/openai"
 )
 
 // readMessages brings messages into the form that templates get: contents as texts or lists of parts, arguments of
@@ -78,9 +79,6 @@ func readMessage(from *jinja.Dict, parts bool) (*jinja.Dict, error) {
 	return to, nil
 }
 
-// billing is how a line begins that the engine leaves out of system messages.
-const billing = "x-anthropic-billing-header"
-
 // readContent returns a text, or a list of parts.
 func readContent(from *jinja.Dict, role string, asParts bool) (any, error) {
 	content, _ := from.Get("content")
@@ -100,7 +98,8 @@ func readContent(from *jinja.Dict, role string, asParts bool) (any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("content[%d]: %w", i, err)
 		}
-		if role == "system" && strings.HasPrefix(text, billing) {
+		// The engine leaves this line out, and so does the filter where it counts a prompt.
+		if role == "system" && strings.HasPrefix(text, openai.BillingHeader) {
 			_, rest, _ := strings.Cut(text, "\n")
 			if rest == "" {
 				continue

@@ -4,7 +4,7 @@ import "math"
 
 // Usage is what a model server says it has used. Zero means not said.
 type Usage struct {
-	PromptTokens     int // prompt_tokens or input_tokens; all counts are at most math.MaxInt32
+	PromptTokens     int // the whole prompt, cached or not; all counts are at most math.MaxInt32
 	CompletionTokens int // completion_tokens or output_tokens
 	TotalTokens      int // total_tokens, otherwise the sum of the two above
 	CachedTokens     int // cached_tokens in the details, or cache_read_input_tokens

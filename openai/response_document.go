@@ -18,7 +18,7 @@ type usageDocument struct {
 	word   [maxWord]byte // the key being read; its length is size, beyond maxWord when too long
 	size   int
 
-	counts      [fieldCount]int // as committed
+	counts      [fieldInput]int // as committed
 	seen        uint8           // bit per field
 	fresh       [fieldCount]int // of the usage object being read
 	freshFields uint8
@@ -282,18 +282,4 @@ func (d *usageDocument) pop() {
 	if d.depth == 0 {
 		d.step = stepDone
 	}
-}
-
-// commit takes over the fields of a usage object that ended. A total belongs to the counts it came with, so one that
-// came without is computed anew.
-func (d *usageDocument) commit() {
-	if d.freshFields == 0 {
-		return
-	}
-	for f := range d.fresh {
-		if d.freshFields>>f&1 == 1 {
-			d.counts[f] = d.fresh[f]
-		}
-	}
-	d.seen = d.seen&^(1<<fieldTotal) | d.freshFields
 }

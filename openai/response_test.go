@@ -21,7 +21,7 @@ var responseBodies = []struct {
 		`{"object":"response","output":[{"usage":{"input_tokens":1}}],"usage":{"input_tokens":5,"input_tokens_details":{"cached_tokens":3},"output_tokens":7,"output_tokens_details":{"reasoning_tokens":2},"total_tokens":12}}`,
 		Usage{5, 7, 12, 3}, true},
 	{"anthropic",
-		`{"type":"message","content":[],"usage":{"input_tokens":5,"cache_creation_input_tokens":1,"cache_read_input_tokens":2,"output_tokens":7}}`, Usage{5, 7, 12, 2}, true},
+		`{"type":"message","content":[],"usage":{"input_tokens":5,"cache_creation_input_tokens":1,"cache_read_input_tokens":2,"output_tokens":7}}`, Usage{8, 7, 15, 2}, true},
 	{"embeddings", `{"data":[{"embedding":[0.1,-2e-3]}],"usage":{"prompt_tokens":8,"total_tokens":8}}`,
 		Usage{8, 0, 8, 0}, true},
 	{"null usage", `{"usage":null}`, Usage{}, false},
@@ -63,7 +63,7 @@ var responseBodies = []struct {
 		"{\"type\":\"message_start\",\"message\":{\"usage\":" +
 		"{\"input_tokens\":25,\"cache_read_input_tokens\":4,\"output_tokens\":1}}}\n\n" +
 		"event: message_delta\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":15}}\n\n",
-		Usage{25, 15, 40, 4}, true},
+		Usage{29, 15, 44, 4}, true},
 	{"sse without blank lines", "data:{\"a\":1}\ndata:{\"usage\":{\"prompt_tokens\":2}}\n", Usage{2, 0, 2, 0}, true},
 	{"sse object over several data lines", "data: {\"usage\":\ndata: {\"prompt_tokens\":\r\ndata: 2}\rdata: }\n\n",
 		Usage{2, 0, 2, 0}, true},

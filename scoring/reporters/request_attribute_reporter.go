@@ -16,13 +16,15 @@ import (
 // Formula: expression, cut to a whole number; 0 is not told. In it stand usage.prompt_tokens, usage.completion_tokens,
 // usage.total_tokens, usage.prompt_tokens_details.cached_tokens (also prompt_token_details), numbers, true and false,
 // has(), int(), double(), the operators ?:, ||, &&, !, ==, !=, <, <=, >, >=, +, -, *, / and %, and parentheses.
-// Numbers are not whole: 1 / 2 is 0.5.
+// Numbers are not whole: 1 / 2 is 0.5. The prompt's tokens are all of them, also where a server reports those that it
+// had cached apart, as in Anthropic's API.
 //
 // Missing data: without a report of usage, where condition is not true, and where the expression needs what is missing,
 // nothing is told.
 //
 // Source: llm-d, request-attribute-reporter, in the Common Expression Language. There the number is dynamic metadata of
-// Envoy in a namespace; a module can set none, so that the namespace has no effect here.
+// Envoy in a namespace; a module can set none, so that the namespace has no effect here. There prompt_tokens lack the
+// cached ones in Anthropic's API.
 type requestAttributeReporter struct {
 	name                  string
 	expression, condition *node

@@ -145,3 +145,35 @@ func wholeChars(b []byte, n int) []byte {
 	}
 	return b[:n]
 }
+
+// UnescapedBytes is how many bytes AppendUnescaped appends without a limit.
+func UnescapedBytes(raw []byte) (n int) {
+	for {
+		at := bytes.IndexByte(raw, '\\')
+		if at < 0 {
+			return n + len(raw)
+		}
+		next, _, size := escapeRun(raw, at)
+		if n += at + size; next < 0 {
+			return n
+		}
+		raw = raw[next:]
+	}
+}
+
+// UnescapedPiece returns the first piece of the decoded form of raw, the inside of a valid JSON string, and what of raw
+// is behind it. The piece is text of raw as it is, or a character that was escaped, which is put into one.
+func UnescapedPiece(one *[utf8.UTFMax]byte, raw []byte) (piece, rest []byte) {
+	n := bytes.IndexByte(raw, '\\')
+	switch {
+	case n < 0:
+		return raw, nil
+	case n > 0:
+		return raw[:n], raw[n:]
+	}
+	r, size := escapeAt(raw, 0)
+	if size == 0 {
+		return nil, nil
+	}
+	return utf8.AppendRune(one[:0], r), raw[size:]
+}

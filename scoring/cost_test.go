@@ -153,6 +153,22 @@ func TestUnjudgedDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// TestMediaDoesNotAllocate: images and audio of a body are decoded where slashes in them are escaped.
+func TestMediaDoesNotAllocate(t *testing.T) {
+	plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "kind": "EndpointPickerConfig", "plugins": [
+		{"type": "prefix-cache-scorer"}, {"type": "mm-embeddings-cache-scorer"}]}`, plantest.Neutral)
+	c := costCycle(t, plan, 4)
+	body := []byte(`{"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":` +
+		`"data:image\/jpeg;base64,` + strings.Repeat(`\/9j`, 9999) + `"}},{"type":"input_audio","input_audio":{"data":"` +
+		strings.Repeat(`\/9j`, 99) + `"}}]}]}`)
+	if failure := c.Request.Read(new(openai.Request), openai.APIChat, body); failure != nil {
+		t.Fatal(failure.Message)
+	}
+	if allocations := testing.AllocsPerRun(200, func() { _, _ = plan.Decide(c) }); allocations != 0 {
+		t.Errorf("a decision allocates %v times, want 0", allocations)
+	}
+}
+
 func BenchmarkDecide(b *testing.B) {
 	for _, config := range costConfigs {
 		for _, n := range []int{4, 64, 1000} {

@@ -35,6 +35,7 @@ type Cycle struct {
 	one            [1]*Endpoint
 	media          []int32
 	mediaKnown     bool
+	unescaped      []byte // scratch
 	warm           bool
 	predicted      bool
 	user           uint64

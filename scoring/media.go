@@ -43,14 +43,23 @@ func (c *Cycle) mediaIDs() []int32 {
 	}
 	c.mediaKnown = true
 	for i := range body.Segments {
-		key := c.Request.BodyBytes[body.Segments[i].Start:body.Segments[i].End]
-		switch body.Segments[i].Kind {
+		segment := &body.Segments[i]
+		raw := c.Request.BodyBytes[segment.Start:segment.End]
+		switch segment.Kind {
 		case openai.SegmentImage:
-			c.media = append(c.media, int32(c.plan.media.Image.ids(key)))
+			if segment.Escaped {
+				c.unescaped = openai.AppendUnescaped(c.unescaped[:0], raw, mostBeforeData+imagesize.MostText)
+				raw = c.unescaped
+			}
+			c.media = append(c.media, int32(c.plan.media.Image.ids(raw)))
 		case openai.SegmentVideo:
 			c.media = append(c.media, int32(c.plan.media.Video.ids()))
 		case openai.SegmentAudio:
-			c.media = append(c.media, int32(max(1, (len(key)+state.BytesPerToken-1)/state.BytesPerToken)))
+			n := len(raw)
+			if segment.Escaped {
+				n = openai.UnescapedBytes(raw)
+			}
+			c.media = append(c.media, int32(max(1, (n+state.BytesPerToken-1)/state.BytesPerToken)))
 		}
 	}
 	return c.media
@@ -61,13 +70,16 @@ const mostMediaIDs = 1 << 20
 
 var base64Mark = []byte(";base64,")
 
+// mostBeforeData is within how many bytes of a URL the data of an image begins.
+const mostBeforeData = 64
+
 func (e *ImageEstimate) ids(url []byte) int {
 	if e.Fixed > 0 {
 		return min(e.Fixed, mostMediaIDs)
 	}
 	width, height := e.Width, e.Height
 	data := url
-	if at := bytes.Index(url[:min(len(url), 64)], base64Mark); at >= 0 {
+	if at := bytes.Index(url[:min(len(url), mostBeforeData)], base64Mark); at >= 0 {
 		data = url[at+len(base64Mark):]
 	}
 	if w, h, ok := imagesize.OfBase64(data); ok {

@@ -55,7 +55,7 @@ func (c *Cycle) hash(p *promptChain, chain state.Chain, most int) {
 	p.most = most
 	switch {
 	case chain.Media:
-		p.blocks = state.MediaHashes(p.blocks[:0], r.Body, r.BodyBytes, most)
+		p.blocks = c.hasher.MediaHashes(p.blocks[:0], r.Body, r.BodyBytes, most)
 	case r.Chains != nil:
 		p.blocks = r.Chains.AppendChain(p.blocks[:0], r.Model, chain, most)
 		p.ends = append(p.ends[:0], int32(len(p.blocks)))

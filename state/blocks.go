@@ -3,6 +3,7 @@ package state
 import (
 	"encoding/binary"
 	"math"
+	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -42,6 +43,8 @@ type Hasher struct {
 	link    [8]byte
 	escaped [6]byte
 	escapes bool // text is written as JSON has it
+	key     xxhash.Digest
+	one     [utf8.UTFMax]byte
 
 	chain    Chain
 	blocks   []uint64

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 
-	"github.com/cespare/xxhash/v2"
-
 	"github.com/pintle-dev/pintle/openai"
 )
 
@@ -78,7 +76,7 @@ func (h *Hasher) messages(r *openai.Request, body []byte, media []int32) {
 			switch {
 			case h.full():
 			case isMedia(s.Kind):
-				h.media(body[s.Start:s.End], n)
+				h.media(h.mediaHash(s, body), n)
 			default:
 				h.escapes = asJSON(r.API) && s.Kind == openai.SegmentText
 				h.segment(r, body, i)
@@ -135,12 +133,12 @@ func opensMessage(r *openai.Request, body []byte, i int) bool {
 }
 
 // media writes the ids of one image, audio or video.
-func (h *Hasher) media(key []byte, n int32) {
+func (h *Hasher) media(hash uint64, n int32) {
 	var id [BytesPerToken]byte
 	if odd := (h.size - h.missing) % BytesPerToken; odd != 0 {
 		h.write(id[odd:])
 	}
-	binary.LittleEndian.PutUint32(id[:], uint32(xxhash.Sum64(key)))
+	binary.LittleEndian.PutUint32(id[:], uint32(hash))
 	for ; n > 0 && !h.full(); n-- {
 		h.write(id[:])
 	}

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/base64"
 	"image"
+	"image/jpeg"
 	"image/png"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/pintle-dev/pintle/openai"
@@ -24,6 +26,9 @@ func content(parts string) string {
 	return `{"model":"m","messages":[{"role":"user","content":[` + parts + `]}]}`
 }
 
+// escapeSlashes writes a part as PHP does.
+func escapeSlashes(part string) string { return strings.ReplaceAll(part, "/", `\/`) }
+
 // TestPromptIDs: how many ids of 4 bytes a prompt has in llm-d's dialect.
 func TestPromptIDs(t *testing.T) {
 	var small bytes.Buffer
@@ -32,6 +37,12 @@ func TestPromptIDs(t *testing.T) {
 	}
 	inline := `{"type":"image_url","image_url":{"url":"data:image/png;base64,` +
 		base64.StdEncoding.EncodeToString(small.Bytes()) + `"}}`
+	var large bytes.Buffer
+	if err := jpeg.Encode(&large, image.NewGray(image.Rect(0, 0, 321, 123)), nil); err != nil {
+		t.Fatal(err)
+	}
+	photograph := `{"type":"image_url","image_url":{"url":"data:image/jpeg;base64,` +
+		base64.StdEncoding.EncodeToString(large.Bytes()) + `"}}`
 	const remote = `{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}`
 	const video = `{"type":"video_url","video_url":{"url":"https://example.com/a.mp4"}}`
 	const role = 1 // "user"
@@ -53,6 +64,8 @@ func TestPromptIDs(t *testing.T) {
 		{"tool calls", `{}`, `{"model":"m","messages":[{"role":"user","content":"abcd","tool_calls":[{"a":123}]}]}`,
 			openai.APIChat, 2},
 		{"an image of the body's", `{}`, content(inline), openai.APIChat, role + 2},
+		{"an image of the body's, slashes escaped", `{}`, content(escapeSlashes(inline)), openai.APIChat, role + 2},
+		{"a photograph, slashes escaped", `{}`, content(escapeSlashes(photograph)), openai.APIChat, role + 321*123/1024},
 		{"an image elsewhere", `{}`, content(remote), openai.APIChat, role + 225},
 		{"another factor", `{"image": {"dynamic": {"factor": 2048}}}`, content(remote), openai.APIChat, role + 112},
 		{"another size", `{"image": {"defaultResolution": {"width": 1280, "height": 720}}}`,
@@ -72,6 +85,8 @@ func TestPromptIDs(t *testing.T) {
 			"tokensPerFrame": {"mode": "static"}}}`,
 			content(video), openai.APIChat, role + 2},
 		{"audio", `{}`, content(`{"type":"audio_url","audio_url":{"url":"12345"}}`), openai.APIChat, role + 2},
+		{"audio with escapes", `{}`, content(`{"type":"audio_url","audio_url":{"url":"\/\/\/45"}}`), openai.APIChat,
+			role + 2},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

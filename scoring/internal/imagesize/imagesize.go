@@ -9,6 +9,9 @@ import (
 // most is how much of an image is looked at, decoded. A JPEG may have a preview before its frame header.
 const most = 48 << 10
 
+// MostText is how much of an image in base64 is looked at.
+const MostText = most/3*4 + 24
+
 // OfBase64 returns the size of a PNG, JPEG, GIF or WebP image in base64. ok is false when it is none of these, or its
 // size does not stand near its beginning.
 func OfBase64(text []byte) (width, height int, ok bool) {

@@ -101,8 +101,12 @@ func cut(s string) string {
 
 func oracle(api API, body []byte) *result {
 	o := &result{}
-	for _, f := range fieldsOf(body) {
-		o.setting(f)
+	fields := fieldsOf(body)
+	replaced := limitOf(lookup(fields, "max_completion_tokens")) > 0
+	for _, f := range fields {
+		if f.key != "max_tokens" || !replaced {
+			o.setting(f)
+		}
 		if api == APIGenerate {
 			o.sampling(f)
 		}
@@ -134,10 +138,17 @@ func (o *result) setting(f member) {
 
 // limit takes a limit on the answer, if it is one.
 func (o *result) limit(raw json.RawMessage) {
+	if n := limitOf(raw); n > 0 {
+		o.max = n
+	}
+}
+
+func limitOf(raw json.RawMessage) int {
 	v, err := strconv.ParseFloat(string(raw), 64)
 	if (err == nil || math.IsInf(v, 1)) && v >= 1 && !strings.ContainsAny(string(raw), "eE") {
-		o.max = int(min(math.Floor(v), math.MaxInt32))
+		return int(min(math.Floor(v), math.MaxInt32))
 	}
+	return 0
 }
 
 func (o *result) sampling(f member) {

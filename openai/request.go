@@ -179,11 +179,13 @@ func (p *state) name(i int, t *text) string {
 	return p.names[i]
 }
 
-// answerLimit is the last of the known limits.
+// answerLimit is the last of the known limits. With max_completion_tokens, max_tokens is none: servers go by the former
+// (vLLM's and SGLang's to_sampling_params of chats), and so does llm-d's router.
 func (s *scanner) answerLimit() int {
 	var last limit
-	for _, l := range s.maxTokens {
-		if l.value > 0 && l.at > last.at {
+	replaced := s.maxTokens[limitCompletion].value > 0
+	for i, l := range s.maxTokens {
+		if l.value > 0 && l.at > last.at && (i != limitLegacy || !replaced) {
 			last = l
 		}
 	}

@@ -107,6 +107,8 @@ func TestScan(t *testing.T) {
 			`"" chars=4 bytes=11` + "\ntext none 😀\ufffdx\ufffd"},
 		{"limits", APINone, `{"max_tokens":5,"max_output_tokens":99999999999,"max_completion_tokens":null}`,
 			`"" chars=0 bytes=0 max=2147483647`},
+		{"both limits of chats", APIChat, `{"max_completion_tokens":5,"max_tokens":9}`, `"" chars=0 bytes=0 max=5`},
+		{"one of them no limit", APIChat, `{"max_completion_tokens":null,"max_tokens":9}`, `"" chars=0 bytes=0 max=9`},
 		{"odd limits", APINone, `{"max_tokens":-5,"max_output_tokens":"7","max_completion_tokens":1e3}`,
 			`"" chars=0 bytes=0`},
 		{"fraction", APINone, `{"max_tokens":100.0}`, `"" chars=0 bytes=0 max=100`},

@@ -58,12 +58,14 @@ type extraction struct {
 
 // limits counts the keys from keyMaxTokens to keyMaxNewTokens, and the two of them that stand in sampling_params.
 const (
+	limitLegacy      = 0
+	limitCompletion  = int(keyMaxCompletionTokens - keyMaxTokens)
 	limitSampling    = int(keyMaxNewTokens-keyMaxTokens) + 1
 	limitSamplingNew = limitSampling + 1
 	limits           = limitSampling + 2
 )
 
-// limit is one of the keys that bound the length of the answer. at orders them: the later one wins.
+// limit is one of the keys that bound the length of the answer. at orders them, see answerLimit.
 type limit struct{ value, at int }
 
 // begin opens a slot. What an earlier duplicate of the key left is taken back first.

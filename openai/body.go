@@ -104,6 +104,12 @@ func (s *scanner) setting(k key) {
 		s.user = s.optionalString()
 	case keyCacheSalt:
 		s.cacheSalt = s.optionalString()
+	case keyExtraKey: // which Want may name, too
+		s.extraKey = text{}
+		isString := s.peek() == '"'
+		if s.other(); isString {
+			s.extraKey = s.last
+		}
 	case keyPreviousResponseID:
 		s.previousID = s.optionalString()
 	case keyStream:

@@ -40,6 +40,7 @@ const (
 	keyMaxOutputTokens
 	keyMaxNewTokens
 	keyCacheSalt
+	keyExtraKey
 	keyPreviousResponseID
 	keySamplingParams
 
@@ -172,6 +173,8 @@ func longKey(w string) key {
 		return keyInputIDs
 	case "token_ids":
 		return keyTokenIDs
+	case "extra_key":
+		return keyExtraKey
 	}
 	return keyOther
 }

@@ -75,7 +75,7 @@ type piece struct {
 }
 
 type result struct {
-	model, user, salt, previous                  string
+	model, user, salt, extra, previous           string
 	hasModel, badModel, stream, usage            bool
 	chars, bytes, tokens, messages, max          int
 	hasImage, hasAudio, hasVideo, hasTools, more bool
@@ -125,6 +125,8 @@ func (o *result) setting(f member) {
 		o.user = cut(text)
 	case "cache_salt":
 		o.salt = cut(text)
+	case "extra_key":
+		o.extra = cut(text)
 	case "previous_response_id":
 		o.previous = cut(text)
 	case "stream":

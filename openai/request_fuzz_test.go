@@ -51,9 +51,9 @@ func checkAgainstOracle(t *testing.T, r *Request, api API, body []byte) {
 		t.Fatalf("%s: accepted the model of %q", api, body)
 	}
 	got := result{
-		model: r.Model, user: r.User, salt: r.CacheSalt, previous: r.PreviousResponseID, hasModel: r.HasModel,
-		stream: r.Stream,
-		usage:  r.StreamUsage, chars: r.Chars, bytes: r.Bytes, tokens: r.PromptTokens, messages: r.Messages,
+		model: r.Model, user: r.User, salt: r.CacheSalt, extra: r.ExtraKey,
+		previous: r.PreviousResponseID, hasModel: r.HasModel, stream: r.Stream,
+		usage: r.StreamUsage, chars: r.Chars, bytes: r.Bytes, tokens: r.PromptTokens, messages: r.Messages,
 		max:      r.MaxTokens,
 		hasImage: r.HasImage, hasAudio: r.HasAudio, hasVideo: r.HasVideo, hasTools: r.HasTools,
 		more: r.SegmentsTruncated,
@@ -105,8 +105,8 @@ func compare(t *testing.T, body []byte, got, want *result) {
 }
 
 func equalPlain(a, b *result) bool {
-	return a.model == b.model && a.user == b.user && a.salt == b.salt && a.previous == b.previous &&
-		a.hasModel == b.hasModel &&
+	return a.model == b.model && a.user == b.user && a.salt == b.salt && a.extra == b.extra &&
+		a.previous == b.previous && a.hasModel == b.hasModel &&
 		a.stream == b.stream && a.usage == b.usage && a.chars == b.chars && a.bytes == b.bytes &&
 		a.tokens == b.tokens &&
 		a.messages == b.messages && a.max == b.max && a.hasImage == b.hasImage && a.hasAudio == b.hasAudio &&
@@ -145,7 +145,7 @@ var (
 		"model", "mod\\u0065l", "messages", "prompt", "input", "instructions", "system", "tools", "functions", "query",
 		"documents",
 		"text_1", "items", "stream", "stream_options", "include_usage", "max_tokens", "max_completion_tokens", "user",
-		"cache_salt",
+		"cache_salt", "extra_key",
 		"role", "content", "type", "text", "tool_calls", "function_call", "output", "image_url", "input_audio",
 		"video_url", "source",
 		"file_id", "url", "data", "x", "previous_response_id", "content", "messages", "type", "text",

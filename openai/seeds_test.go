@@ -20,7 +20,7 @@ var seedBodies = []string{
 	`{"a"}`, `{"a":[1,]}`, `{"a":[}`,
 	`{"text":["one","two"],"sampling_params":{"max_new_tokens":5,"max_tokens":0.5},"stream":true}`,
 	`{"input_ids":[[1,2],[3]],"sampling_params":{"max_new_tokens":7},"sampling_params":{},"max_new_tokens":3}`,
-	`{"model":"m","token_ids":[1,2,3],"sampling_params":{"max_tokens":9},"cache_salt":"s"}`,
+	`{"model":"m","token_ids":[1,2,3],"sampling_params":{"max_tokens":9},"cache_salt":"s","extra_key":"e"}`,
 	`{"model":"claude","system":[{"type":"text","text":"x-anthropic-billing-header: cch=a1b2c;"},{"type":"text","text":"sys"}],"messages":[{"role":"system","content":"x-anthropic-billing-header: é\nrest \"of it\""}]}`,
 	`{"system":"\u0078-anthropic-billing-header: \ud83d\ude00\u000asys","model":"claude"}`,
 	`{"a":tru}`, `{"a`, `{"a":"b`, ``, ` `,

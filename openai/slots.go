@@ -46,11 +46,12 @@ type extraction struct {
 	sum      tally
 	used     uint32 // bit per slot
 
-	model, user, cacheSalt, previousID text
-	modelBad                           bool
-	modelAt                            int
-	stream, streamUsage                bool
-	maxTokens                          [limits]limit
+	model, user, cacheSalt, extraKey, previousID text
+
+	modelBad            bool
+	modelAt             int
+	stream, streamUsage bool
+	maxTokens           [limits]limit
 	// found are the values of wants.
 	wants []wanted
 	found [MaxWanted]text

@@ -81,3 +81,20 @@ func TestWantedAllocatesNothing(t *testing.T) {
 		t.Errorf("got %v allocations for a scan, want none", n)
 	}
 }
+
+// TestWantedExtraKey: extra_key has a meaning of its own and can be wanted all the same.
+func TestWantedExtraKey(t *testing.T) {
+	var r Request
+	r.Want([]string{"extra_key"})
+	for _, tc := range []struct{ body, want, key string }{
+		{`{"extra_key":"a"}`, "a", "a"}, {`{"extra_key":"a","extra_key":7}`, "", ""},
+		{`{"extra_key":{"id":"a"}}`, "a", ""}, {`{"extra_key":"a","extra_key":["b"],"user":"u"}`, "", ""},
+	} {
+		if err := r.Scan(APIChat, []byte(tc.body)); err != nil {
+			t.Fatal(err)
+		}
+		if r.Wanted(0) != tc.want || r.ExtraKey != tc.key {
+			t.Errorf("%s: got %q and %q, want %q and %q", tc.body, r.Wanted(0), r.ExtraKey, tc.want, tc.key)
+		}
+	}
+}

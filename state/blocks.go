@@ -33,9 +33,10 @@ const segmentMark = 0xff
 // scan does not tell apart is not told apart here: names and ids of messages, roles that no API knows, and parts of one
 // message from messages of one role.
 //
-// With h(0) = XXH64(model, cache salt), block i of blockTokens·BytesPerToken bytes has the hash h(i) = XXH64(bytes,
-// little-endian h(i-1)). A last block that is not full is left out. These are the hashes of the approximate prefix
-// plugin of the Gateway API Inference Extension v1.4 for completions. A Chain may ask for another way of hashing.
+// With h(0) = XXH64(model, cache salt, and behind a byte 0xff the extra key if there is one), block i of
+// blockTokens·BytesPerToken bytes has the hash h(i) = XXH64(bytes, little-endian h(i-1)). A last block that is not full
+// is left out. These are the hashes of the approximate prefix plugin of the Gateway API Inference Extension v1.4 for
+// completions. A Chain may ask for another way of hashing.
 type Hasher struct {
 	digest  xxhash.Digest
 	scratch []byte
@@ -84,7 +85,7 @@ func (h *Hasher) Chain(dst []uint64, model string, r *openai.Request, body []byt
 		return dst
 	}
 	h.chain, h.size, h.blocks, h.before = chain, chain.BlockBytes, dst, len(dst)
-	h.previous = h.first(model, r.CacheSalt)
+	h.previous = h.first(model, r)
 	h.begin()
 	h.most = len(dst) + min(maxBlocks, math.MaxInt32-len(dst))
 	if r.API == openai.APICompletions {
@@ -99,14 +100,19 @@ func (h *Hasher) Chain(dst []uint64, model string, r *openai.Request, body []byt
 }
 
 // first is h(0).
-func (h *Hasher) first(model, salt string) uint64 {
+func (h *Hasher) first(model string, r *openai.Request) uint64 {
 	if !h.chain.Leading {
 		h.digest.Reset()
-	} else if h.digest.ResetWithSeed(h.chain.Seed); model == "" && salt == "" {
+	} else if h.digest.ResetWithSeed(h.chain.Seed); model == "" && r.CacheSalt == "" && r.ExtraKey == "" {
 		return h.chain.Seed
 	}
 	h.digest.WriteString(model)
-	h.digest.WriteString(salt)
+	h.digest.WriteString(r.CacheSalt)
+	if r.ExtraKey != "" {
+		h.header[0] = segmentMark
+		h.digest.Write(h.header[:1])
+		h.digest.WriteString(r.ExtraKey)
+	}
 	return h.digest.Sum64()
 }
 

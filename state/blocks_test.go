@@ -151,7 +151,11 @@ func reference(model string, r *openai.Request, body []byte, blockTokens, maxBlo
 			text = append(text, bytesOf(r, body, i)...)
 		}
 	}
-	previous := xxhash.Sum64String(model + r.CacheSalt)
+	salt := r.CacheSalt
+	if r.ExtraKey != "" {
+		salt += "\xff" + r.ExtraKey
+	}
+	previous := xxhash.Sum64String(model + salt)
 	for size := blockTokens * 4; len(text) >= size && len(hashes) < maxBlocks; text = text[size:] {
 		previous = xxhash.Sum64(binary.LittleEndian.AppendUint64(slices.Clone(text[:size]), previous))
 		hashes = append(hashes, previous)
@@ -164,6 +168,7 @@ var promptBodies = []struct {
 	body string
 }{
 	{openai.APICompletions, `{"model":"m","prompt":["one prompt","and another \n one",""],"cache_salt":"x"}`},
+	{openai.APICompletions, `{"model":"m","prompt":"one","cache_salt":"x","extra_key":"y"}`},
 	{openai.APICompletions, `{"model":"m","prompt":"a` + strings.Repeat(`\u00e9`, 300) + `"}`},
 	{openai.APICompletions, `{"model":"m","prompt":"aa` + strings.Repeat(`\ud83d\ude00`, 200) + `"}`},
 	{openai.APIChat,
@@ -225,6 +230,9 @@ func TestBlocksTellPromptsApart(t *testing.T) {
 		`{"messages":[{"role":"user","content":"aaaabbbb"}],"tools":[{"a":1}]}`,
 		`{"messages":[{"role":"user","content":"aaaabbbb"}],"tools":[{"a":2}]}`,
 		`{"messages":[{"role":"user","content":"aaaabbbb"}],"cache_salt":"s"}`,
+		`{"messages":[{"role":"user","content":"aaaabbbb"}],"extra_key":"s"}`,
+		`{"messages":[{"role":"user","content":"aaaabbbb"}],"extra_key":"t"}`,
+		`{"messages":[{"role":"user","content":"aaaabbbb"}],"extra_key":"s","cache_salt":"s"}`,
 		`{"messages":[{"role":"user","content":"\u0000aaaabbbb"}]}`,
 		`{"messages":[{"role":"user","content":"ÿ\u0003aaaabbbb"}]}`,
 	}

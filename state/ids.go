@@ -29,7 +29,7 @@ func (h *Hasher) IDBlocks(dst []uint64, ends []int32, model string, r *openai.Re
 	}
 	h.chain, h.size, h.blocks, h.before = chain, chain.BlockBytes, dst, len(dst)
 	h.most = len(dst) + most
-	first := h.first(model, r.CacheSalt)
+	first := h.first(model, r)
 	if r.API == openai.APICompletions {
 		for i := range r.Segments {
 			h.previous = first

@@ -18,8 +18,8 @@ import (
 // between; images count as token-producer says, and token ids that are sent as such as they are. The line
 // x-anthropic-billing-header that Claude Code begins its system text with is no part of it, as vLLM leaves it out. A
 // block is as many pages of the servers' KV caches as make 64 tokens or more, and the last block counts though it is
-// not full. A block's hash covers model, cache salt and all blocks before it. Each prompt of a request for several has
-// blocks of its own.
+// not full. A block's hash covers model, cache salt, SGLang's extra_key and all blocks before it. Each prompt of a
+// request for several has blocks of its own.
 //
 // Formula: matched blocks are the leading ones that the endpoint has, without a gap.
 //

@@ -45,7 +45,7 @@ type body struct {
 	Continue         bool
 	AddSpecial       *bool
 	Truncate, Embeds json.RawMessage
-	Suffix           json.RawMessage
+	Suffix, ExtraKey json.RawMessage
 }
 
 // read reads a request in one pass. Of a key that stands there twice the last one counts.
@@ -105,6 +105,8 @@ func (b *body) field(key string) any {
 		return &b.Embeds
 	case "suffix":
 		return &b.Suffix
+	case "extra_key":
+		return &b.ExtraKey
 	}
 	return nil
 }
@@ -127,6 +129,9 @@ func Read(api string, content []byte) (*Prompt, error) {
 		return nil, ErrNone("truncated")
 	case given(b.Embeds):
 		return nil, ErrNone("embeddings")
+	case given(b.ExtraKey):
+		// SGLang keeps blocks of another key apart, which its events do not tell.
+		return nil, ErrNone("extra key")
 	case api == APICompletions:
 		return p, p.readText(&b)
 	case api != APIChat:

@@ -4,8 +4,11 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/pintle-dev/pintle/openai"
 )
 
 // setPrompt renders what the model reads. Every prompt begins with one token that opens the text.
@@ -19,9 +22,9 @@ func (r *request) setPrompt(f fields) *apiError {
 		}
 		p = renderTools(p, f["tools"])
 		if system := f["system"]; system.Exists() {
-			p = renderContent(p.role("system"), system)
+			p = renderSystem(p, system, system.IsArray())
 		}
-		p = renderMessages(p, f["messages"])
+		p = renderMessages(p, f["messages"], r.api)
 	case apiResponses:
 		p, failure = renderResponses(p, f)
 	case apiCompletions:
@@ -50,15 +53,50 @@ func canonical(v gjson.Result) string {
 	return string(text)
 }
 
-func renderMessages(p prompt, messages gjson.Result) prompt {
+func renderMessages(p prompt, messages gjson.Result, a api) prompt {
 	messages.ForEach(func(_, message gjson.Result) bool {
-		p = renderContent(p.role(message.Get("role").String()), message.Get("content"))
+		role, content := message.Get("role").String(), message.Get("content")
+		if role == "system" && a != apiResponses {
+			p = renderSystem(p, content, a == apiMessages)
+		} else {
+			p = renderContent(p.role(role), content)
+		}
 		if calls := message.Get("tool_calls"); calls.IsArray() {
 			p = p.add(canonical(calls))
 		}
 		return true
 	})
 	return p.role("assistant")
+}
+
+// renderSystem renders system text without Claude Code's billing header, as vLLM does, see openai.BillingHeader: of
+// each text that begins with it the first line is left out, or if whole is set all of it.
+func renderSystem(p prompt, content gjson.Result, whole bool) prompt {
+	p = p.role("system")
+	add := func(text string) {
+		if strings.HasPrefix(text, openai.BillingHeader) {
+			if _, text, _ = strings.Cut(text, "\n"); whole {
+				return
+			}
+		}
+		p = p.add(text)
+	}
+	switch {
+	case content.Type == gjson.Null:
+		return p
+	case !content.IsArray():
+		add(content.String())
+		return p
+	}
+	content.ForEach(func(_, part gjson.Result) bool {
+		if part.Get("type").String() == "text" {
+			add(part.Get("text").String())
+		} else {
+			p = renderPart(p, part)
+		}
+		return true
+	})
+	return p
 }
 
 func renderContent(p prompt, content gjson.Result) prompt {
@@ -101,7 +139,7 @@ func renderResponses(p prompt, f fields) (prompt, *apiError) {
 	case input.Type == gjson.String:
 		return p.role("user").add(input.String()).role("assistant"), nil
 	case input.IsArray():
-		return renderMessages(p, input), nil
+		return renderMessages(p, input, apiResponses), nil
 	}
 	return nil, badRequest("input", "input is missing or neither a string nor a list")
 }

@@ -1,0 +1,37 @@
+package sim
+
+import (
+	"bytes"
+	"testing"
+)
+
+// TestBillingHeader: prompts are the same with Claude Code's billing header and without it.
+func TestBillingHeader(t *testing.T) {
+	const header = "x-anthropic-billing-header: cc_version=2.1.37.3a3; cch=a1b2c;"
+	for _, tc := range []struct {
+		name       string
+		api        api
+		with, want string
+	}{
+		{"a block", apiMessages, `"system":[{"type":"text","text":"` + header + `"},{"type":"text","text":"a"}],"messages":[]`,
+			`"system":[{"type":"text","text":"a"}],"messages":[]`},
+		{"a string", apiMessages, `"system":"` + header + `\na","messages":[]`, `"system":"a","messages":[]`},
+		{"a message", apiMessages, `"messages":[{"role":"system","content":"` + header + `\na"}]`,
+			`"messages":[{"role":"system","content":[]}]`},
+		{"a chat", apiChat, `"messages":[{"role":"system","content":"` + header + `\na"}]`,
+			`"messages":[{"role":"system","content":[{"type":"text","text":"a"}]}]`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			rendered := func(body string) prompt {
+				r, failure := parseRequest(tc.api, []byte(`{"max_tokens":1,`+body+`}`), Config{}.withDefaults())
+				if failure != nil {
+					t.Fatal(failure)
+				}
+				return r.prompt
+			}
+			if got, want := rendered(tc.with), rendered(tc.want); !bytes.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}

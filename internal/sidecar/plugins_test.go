@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/harness"
 )
 
-// documentYAML is a configuration of the filter with all that its data layer can say. Servers have their pages at
+// documentYAML is a configuration of the filter with all that its data layer can say. Servers have their metrics at
 // port, behind TLS.
 func documentYAML(file, port, gpuPort string) string {
 	return `config:
@@ -73,38 +73,34 @@ DCGM_FI_DEV_MEM_COPY_UTIL{gpu="1",pod="a",namespace="ns"} 100
 
 // TestPlugins runs the sidecar with a document, and has it do all that the document says.
 func TestPlugins(t *testing.T) {
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/page":
-			_, _ = io.WriteString(w, ownPage)
-		case "/lists":
-			_, _ = io.WriteString(w, `{"data":[{"id":"m7"}]}`)
-		default:
-			http.NotFound(w, r)
+	onePage := func(path, page string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != path {
+				http.NotFound(w, r)
+				return
+			}
+			_, _ = io.WriteString(w, page)
 		}
-	}))
+	}
+	server := httptest.NewTLSServer(onePage("/lists", `{"data":[{"id":"m7"}]}`))
 	t.Cleanup(server.Close)
-	exporter := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/gpus" {
-			http.NotFound(w, r)
-			return
-		}
-		_, _ = io.WriteString(w, gpuPage)
-	}))
+	metrics := httptest.NewTLSServer(onePage("/page", ownPage))
+	t.Cleanup(metrics.Close)
+	exporter := httptest.NewServer(onePage("/gpus", gpuPage))
 	t.Cleanup(exporter.Close)
-	port, gpuPort := portOf(t, server), portOf(t, exporter)
 	folder := t.TempDir()
 	file, document := filepath.Join(folder, "endpoints.yaml"), filepath.Join(folder, "filter.yaml")
-	list := func(names ...string) {
+	const named, detected = "labels: {engine: mine}", "labels: {}"
+	list := func(labels ...string) {
 		text := "endpoints:\n"
-		for _, name := range names {
-			text += fmt.Sprintf("- {name: %s, namespace: ns, address: 127.0.0.1, port: %q, labels: {engine: mine}}\n",
-				name, port)
+		for i, of := range labels {
+			text += fmt.Sprintf("- {name: %c, namespace: ns, address: 127.0.0.1, port: %q, %s}\n", 'a'+i,
+				portOf(t, server), of)
 		}
 		writeFile(t, file, text)
 	}
-	list("a")
-	writeFile(t, document, documentYAML("endpoints.yaml", port, gpuPort))
+	list(named)
+	writeFile(t, document, documentYAML("endpoints.yaml", portOf(t, metrics), portOf(t, exporter)))
 	in, url := newIngest(t)
 	r := startWith(t, func(admin string) string {
 		return configYAML(admin, url, "{static: "+staticYAML("gone", "127.0.0.1:1")+"}")
@@ -127,7 +123,7 @@ func TestPlugins(t *testing.T) {
 		t.Errorf("got the attributes %s: %v, want the GPUs 0.73, Temperature/core 71.5, Missing/core NaN", names,
 			e.Attributes)
 	}
-	list("a", "b")
+	list(named, detected)
 	got = in.await("the file's second server", func(r *received) bool { return r.waiting("ns/b") == 7 })
 	if gpu := got.load.Endpoints[1].Attributes[0]; !math.IsNaN(gpu) {
 		t.Errorf("got %v for the GPUs of a pod that the exporter does not name, want NaN", gpu)

@@ -272,8 +272,16 @@ func TestByName(t *testing.T) {
 	if got, want := Known.Names(), []string{"vllm", "sglang", "trtllm", "triton"}; !slices.Equal(got, want) {
 		t.Errorf("names: got %q, want %q", got, want)
 	}
-	if got, want := Known.Paths(), []string{"/metrics", "/prometheus/metrics"}; !slices.Equal(got, want) {
-		t.Errorf("paths: got %q, want %q", got, want)
+	elsewhere, err := Known.With("triton", Change{Port: 8002})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Page{{"/metrics", 0}, {"/prometheus/metrics", 0}, {"/metrics", 8002}}
+	if got := Known.Pages(); !slices.Equal(got, want[:2]) {
+		t.Errorf("pages: got %v, want %v", got, want[:2])
+	}
+	if got := elsewhere.Pages(); !slices.Equal(got, want) {
+		t.Errorf("pages with one at a port of its own: got %v, want %v", got, want)
 	}
 	if e := Known.Detect([]byte("<html>vllm:num_requests_waiting 3</html>")); e != nil {
 		t.Errorf("got %s for a page without metrics, want none", e.Name())

@@ -44,15 +44,21 @@ func (s Set) Names() []string {
 	return names
 }
 
-// Paths returns each path at which one of the engines has its page, once.
-func (s Set) Paths() []string {
-	var paths []string
+// Page is where a server may have its page; Port 0 is the endpoint's own.
+type Page struct {
+	Path string
+	Port uint16
+}
+
+// Pages returns each place at which one of the engines has its page, once.
+func (s Set) Pages() []Page {
+	var pages []Page
 	for _, e := range s {
-		if !slices.Contains(paths, e.path) {
-			paths = append(paths, e.path)
+		if page := (Page{e.path, e.port}); !slices.Contains(pages, page) {
+			pages = append(pages, page)
 		}
 	}
-	return paths
+	return pages
 }
 
 // Detect returns the first engine whose load is on page, or nil.

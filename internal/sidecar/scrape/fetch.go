@@ -33,6 +33,7 @@ type fetcher struct {
 	address string // of the endpoint
 	access  topology.Access
 	path    string
+	port    uint16 // of the page; 0 is the endpoint's own
 	url     string
 	dial    string // of the page
 	request *http.Request
@@ -97,7 +98,7 @@ func (f *fetcher) aim(path string, port uint16) {
 		endpoint := netip.MustParseAddrPort(f.address) // topologies hold nothing else
 		f.dial = net.JoinHostPort(endpoint.Addr().String(), strconv.Itoa(int(port)))
 	}
-	f.path = path
+	f.path, f.port = path, port
 	f.url = "http://" + f.dial + path
 	if f.access.HTTPS {
 		f.url = "https://" + f.dial + path

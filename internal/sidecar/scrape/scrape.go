@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"time"
 
@@ -78,7 +77,7 @@ type scraper struct {
 
 	fetcher  *fetcher
 	kind     *engine.Engine // nil until it is detected
-	guess    int            // which of the engines' paths is tried while kind is nil
+	guess    int            // which of the engines' pages is tried while kind is nil
 	whole    bool           // the page is not asked for the needed metrics alone
 	parser   *engine.Parser
 	sample   engine.Sample
@@ -92,7 +91,7 @@ type scraper struct {
 type scrapeError struct {
 	result string
 	err    error
-	// elsewhere is set when the server answered, and may have its page at another path.
+	// elsewhere is set when the server answered, and may have its page elsewhere.
 	elsewhere bool
 }
 
@@ -164,21 +163,6 @@ func (s *scraper) interval() time.Duration {
 	return s.Interval
 }
 
-// aim has the fetcher ask where the engine has its page, or where the next guess says.
-func (s *scraper) aim() {
-	if s.kind != nil {
-		s.parser = engine.NewParser(s.kind)
-		path := s.kind.Path()
-		if filtered := s.kind.FilteredPath(); filtered != "" && !s.whole {
-			path = filtered
-		}
-		s.fetcher.aim(path, s.kind.Port())
-		return
-	}
-	paths := s.Engines.Paths()
-	s.fetcher.aim(paths[s.guess%len(paths)], 0)
-}
-
 // once scrapes once and stores the sample under the time at which the request was sent.
 func (s *scraper) once(ctx context.Context, start time.Time) *scrapeError {
 	buffer := pages.Get().(*bytes.Buffer)
@@ -194,9 +178,8 @@ func (s *scraper) once(ctx context.Context, start time.Time) *scrapeError {
 		err = s.detect(buffer.Bytes())
 	}
 	if err != nil {
-		if s.kind == nil && err.elsewhere {
-			s.guess++
-			s.aim()
+		if s.kind == nil {
+			s.guessAgain(err)
 		}
 		if s.needsTheWhole(err) {
 			return s.once(ctx, start)
@@ -207,40 +190,10 @@ func (s *scraper) once(ctx context.Context, start time.Time) *scrapeError {
 	if s.needsTheWhole(err) {
 		return s.once(ctx, start)
 	}
-	if detected && s.fetcher.path == s.kind.Path() && s.kind.Port() == 0 {
+	if detected && s.fetcher.path == s.kind.Path() && s.fetcher.port == s.kind.Port() {
 		s.aim() // from now on at the needed metrics alone
 	}
 	return err
-}
-
-// needsTheWhole gives up asking for the needed metrics alone when the server did not answer that with all of them,
-// whatever the reason, and reports whether the whole page is to be asked for now.
-func (s *scraper) needsTheWhole(err *scrapeError) bool {
-	if s.kind == nil || s.whole || s.fetcher.path != s.kind.FilteredPath() {
-		return false
-	}
-	refused := err != nil && (err.result == "status" || err.result == "no_metrics")
-	lacking := err == nil && len(s.target.Now().Missing) > 0
-	if !refused && !lacking {
-		return false
-	}
-	s.whole = true
-	s.aim()
-	return true
-}
-
-// detect tells the engine by its first page. The page is read from where it was found, whatever the engine's own place
-// is.
-func (s *scraper) detect(page []byte) *scrapeError {
-	kind := s.Engines.Detect(page)
-	if kind == nil {
-		err := fmt.Errorf("%s has no metrics of the engines %s", s.fetcher.url, strings.Join(s.Engines.Names(), ", "))
-		return &scrapeError{result: "no_metrics", err: err, elsewhere: true}
-	}
-	s.kind, s.parser = kind, engine.NewParser(kind)
-	s.target.Detected(kind)
-	s.Log.Info("engine detected", "endpoint", s.target.Name, "engine", kind.Name(), "url", s.fetcher.url)
-	return nil
 }
 
 // read takes a sample off the page.

@@ -1,0 +1,66 @@
+package scrape
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/engine"
+)
+
+// aim has the fetcher ask where the engine has its page, or where the next guess says.
+func (s *scraper) aim() {
+	if s.kind != nil {
+		s.parser = engine.NewParser(s.kind)
+		path := s.kind.Path()
+		if filtered := s.kind.FilteredPath(); filtered != "" && !s.whole {
+			path = filtered
+		}
+		s.fetcher.aim(path, s.kind.Port())
+		return
+	}
+	page := s.Engines.Pages()[s.guess]
+	s.fetcher.aim(page.Path, page.Port)
+}
+
+// guessAgain aims at the next page that the server may have after one that it has not. A port that does not answer
+// rules out all of its pages for now, but no other port.
+func (s *scraper) guessAgain(err *scrapeError) {
+	pages := s.Engines.Pages()
+	for range pages {
+		s.guess = (s.guess + 1) % len(pages)
+		if err.elsewhere || pages[s.guess].Port != s.fetcher.port {
+			s.aim()
+			return
+		}
+	}
+}
+
+// needsTheWhole gives up asking for the needed metrics alone when the server did not answer that with all of them,
+// whatever the reason, and reports whether the whole page is to be asked for now.
+func (s *scraper) needsTheWhole(err *scrapeError) bool {
+	if s.kind == nil || s.whole || s.fetcher.path != s.kind.FilteredPath() {
+		return false
+	}
+	refused := err != nil && (err.result == "status" || err.result == "no_metrics")
+	lacking := err == nil && len(s.target.Now().Missing) > 0
+	if !refused && !lacking {
+		return false
+	}
+	s.whole = true
+	s.aim()
+	return true
+}
+
+// detect tells the engine by its first page. The page is read from where it was found, whatever the engine's own place
+// is.
+func (s *scraper) detect(page []byte) *scrapeError {
+	kind := s.Engines.Detect(page)
+	if kind == nil {
+		err := fmt.Errorf("%s has no metrics of the engines %s", s.fetcher.url, strings.Join(s.Engines.Names(), ", "))
+		return &scrapeError{result: "no_metrics", err: err, elsewhere: true}
+	}
+	s.kind, s.parser = kind, engine.NewParser(kind)
+	s.target.Detected(kind)
+	s.Log.Info("engine detected", "endpoint", s.target.Name, "engine", kind.Name(), "url", s.fetcher.url)
+	return nil
+}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,6 +60,9 @@ func (c *Config) readEnvoy(o *strictjson.Object) {
 			key += "[" + strconv.Itoa(i) + "]"
 		}
 		ingest, ok := parseIngest(text)
+		twin := slices.IndexFunc(c.Ingests, func(other Ingest) bool {
+			return other.URL == ingest.URL && other.Socket == ingest.Socket
+		})
 		switch {
 		case !ok:
 			shown := "the value"
@@ -66,8 +70,11 @@ func (c *Config) readEnvoy(o *strictjson.Object) {
 				shown = strconv.Quote(text)
 			}
 			o.Mistake(key, shown+" is no ingest URL; http://host:port"+IngestPath+" or unix:///path.sock is right")
-		case slices.Contains(c.Ingests, ingest):
+		case twin >= 0 && c.Ingests[twin].Name == text:
 			o.Mistake(key, strconv.Quote(text)+" is there twice; once is right")
+		case twin >= 0:
+			o.Mistake(key, strconv.Quote(text)+" is the same Envoy as "+strconv.Quote(c.Ingests[twin].Name)+
+				"; once is right")
 		default:
 			c.Ingests = append(c.Ingests, ingest)
 		}
@@ -121,7 +128,7 @@ func parseIngest(text string) (Ingest, bool) {
 		if u.Host != "" || len(u.Path) < 2 || u.Opaque != "" {
 			return Ingest{}, false
 		}
-		return Ingest{Name: text, URL: "http://localhost" + IngestPath, Socket: u.Path}, true
+		return Ingest{Name: text, URL: "http://localhost" + IngestPath, Socket: filepath.Clean(u.Path)}, true
 	case "http":
 		if u.Hostname() == "" || u.Port() == "" {
 			return Ingest{}, false
@@ -129,6 +136,7 @@ func parseIngest(text string) (Ingest, bool) {
 		if u.Path == "" || u.Path == "/" {
 			u.Path = IngestPath
 		}
+		u.Host = strings.ToLower(u.Host)
 		return Ingest{Name: text, URL: u.String()}, true
 	}
 	return Ingest{}, false

@@ -34,11 +34,14 @@ type point struct {
 	inFlight, waitingHere map[string]int
 }
 
-// at returns the point of a time, nil for one that is too old.
-func (p *plots) at(nanos int64) *point {
+// at returns the point of a time, nil for one that is too old. A point that is further ahead of now than there are
+// points is of a clock that was ahead, and makes way.
+func (p *plots) at(nanos int64, now func() time.Time) *point {
 	step := nanos / int64(plotStep)
 	at := &p.points[uint64(step)%plotPoints]
 	switch {
+	case at.step > step && at.step >= now().UnixNano()/int64(plotStep)+plotPoints:
+		*at = point{step: step}
 	case at.step > step:
 		return nil
 	case at.step < step:
@@ -47,11 +50,11 @@ func (p *plots) at(nanos int64) *point {
 	return at
 }
 
-func (p *plots) take(e *follow.Event) {
+func (p *plots) take(e *follow.Event, now func() time.Time) {
 	if e.Kind != journal.Completion && e.Kind != journal.Refused {
 		return
 	}
-	at := p.at(e.Time)
+	at := p.at(e.Time, now)
 	if at == nil {
 		return
 	}
@@ -117,7 +120,7 @@ func (t *Traffic) Sample(g *pool.Generation, c *config.Metrics) {
 	if t.prefixes != nil {
 		t.prefixes.tell(g)
 	}
-	at := t.plots.at(now.UnixNano())
+	at := t.plots.at(now.UnixNano(), t.now)
 	if at == nil {
 		return
 	}

@@ -107,7 +107,7 @@ func (t *Traffic) Take(e *follow.Event) {
 		t.shadow.take(e)
 	}
 	t.recent.take(e, held)
-	t.plots.take(e)
+	t.plots.take(e, t.now)
 }
 
 // Caught implements follow.Sink.

@@ -88,6 +88,10 @@ func (l *modelLister) list(ctx context.Context, f *fetcher) ([]string, *scrapeEr
 	if err := json.Unmarshal(page.Bytes(), &body); err != nil {
 		return nil, &scrapeError{result: "no_models", err: fmt.Errorf("%s has no list of models: %w", f.url, err)}
 	}
+	if body.Data == nil {
+		return nil, &scrapeError{result: "no_models",
+			err: fmt.Errorf("%s has no list of models: a list under the key data is right", f.url)}
+	}
 	var base, adapters []string
 	for _, m := range body.Data {
 		switch {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // What one server lists is bounded: it goes into every snapshot.
@@ -38,5 +39,30 @@ func TestModelListsAreBounded(t *testing.T) {
 		got[2] != "adapter-0000" {
 		t.Errorf("got %d models from %.20s, %.20s, %.20s, want %d, the base models first", len(got), got[0], got[1],
 			got[2], maxModels)
+	}
+}
+
+// TestNoModelsIsNotAnEmptyList: a server that answers without a list must not lose the one that it gave before.
+func TestNoModelsIsNotAnEmptyList(t *testing.T) {
+	for _, test := range []struct{ name, body, result string }{
+		{"an error", `{"error": {"message": "not ready"}}`, "no_models"},
+		{"nothing", `{"object": "list", "data": null}`, "no_models"},
+		{"no object", `[]`, "no_models"},
+		{"no JSON", `not ready`, "no_models"},
+		{"an empty list", `{"object": "list", "data": []}`, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f := newFetcher(t.Context(), newServer(t, map[string]string{"/v1/models": test.body}).address(), nil)
+			defer f.close()
+			f.aim("/v1/models", 0)
+			_, failure := (&modelLister{timeout: time.Minute}).list(t.Context(), f)
+			got := ""
+			if failure != nil {
+				got = failure.result
+			}
+			if got != test.result {
+				t.Errorf("got the result %q (%v), want %q", got, failure, test.result)
+			}
+		})
 	}
 }

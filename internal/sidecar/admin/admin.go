@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -142,8 +143,8 @@ func (b *healthBody) code() int {
 func (a *Admin) healthNow() healthBody {
 	body := healthBody{Status: "ok",
 		Warnings: slices.Concat(a.Pool.Warnings(), a.Pool.MissingMetrics(), a.Pool.Unread())}
-	if a.Pool.Generation() == nil {
-		body.Reasons = append(body.Reasons, "discovery: no source has been read yet")
+	if unheard := a.Pool.Unheard(); len(unheard) > 0 {
+		body.Reasons = append(body.Reasons, "discovery: not read yet: "+strings.Join(unheard, ", "))
 	}
 	for _, p := range a.Pushers {
 		if reason := p.Health(time.Now(), healthyWithin); reason != "" {

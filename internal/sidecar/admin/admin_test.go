@@ -1,10 +1,12 @@
 package admin
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
@@ -81,5 +84,26 @@ func TestMetricsWithoutOne(t *testing.T) {
 		if n := strings.Count(log.String(), "made_up"); n != 1 {
 			t.Errorf("%s: logged %d times, want once: %s", name, n, log.String())
 		}
+	}
+}
+
+// named is a discovery of which only the name is used.
+type named string
+
+func (n named) Name() string                                             { return string(n) }
+func (n named) Run(context.Context, func(part topology.Part, err error)) {}
+
+// TestHealthNamesTheSourceThatIsMissing: of several sources, that which Envoys wait for.
+func TestHealthNamesTheSourceThatIsMissing(t *testing.T) {
+	p := pool.New(slog.New(slog.DiscardHandler), engine.Known, []topology.Discovery{named("file"), named("dns")})
+	a := &Admin{Pool: p}
+	p.Update(t.Context(), 0, topology.Part{}, nil)
+	if got := a.healthNow(); got.Status != "unavailable" || !slices.Equal(got.Reasons,
+		[]string{"discovery: not read yet: dns"}) {
+		t.Errorf("got %+v, want unavailable as dns has not been read", got)
+	}
+	p.Update(t.Context(), 1, topology.Part{}, nil)
+	if got := a.healthNow(); got.Status != "ok" || len(got.Reasons) != 0 {
+		t.Errorf("got %+v once all were read, want ok", got)
 	}
 }

@@ -83,21 +83,6 @@ func (p *Pool) Generation() *Generation {
 	return p.current
 }
 
-const lastGood = "the last good endpoints stay in use"
-
-// Warnings says which sources are not in use as they are now, and why.
-func (p *Pool) Warnings() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var all []string
-	for i, err := range p.problems {
-		if err != nil {
-			all = append(all, fmt.Sprintf("%s: %v; %s", p.sources[i].Name, OneLine(err.Error()), lastGood))
-		}
-	}
-	return append(all, p.leftOut...)
-}
-
 // Update takes what the source of that index emitted.
 func (p *Pool) Update(ctx context.Context, index int, part topology.Part, err error) {
 	p.mu.Lock()
@@ -108,7 +93,8 @@ func (p *Pool) Update(ctx context.Context, index int, part topology.Part, err er
 	before := p.problems[index]
 	p.problems[index] = err
 	if err != nil {
-		p.log.Error("discovery failed; "+lastGood, "source", p.sources[index].Name, "error", OneLine(err.Error()))
+		p.log.Error("discovery failed; "+p.meanwhile(index), "source", p.sources[index].Name, "error",
+			OneLine(err.Error()))
 		p.wake()
 		return
 	}

@@ -76,7 +76,20 @@ func TestNothingIsJoinedBeforeAllSourcesAreRead(t *testing.T) {
 	if g := w.Generation(); g != nil {
 		t.Fatalf("got %q before the second source was read, want nothing", targets(g))
 	}
-	w.Update(t.Context(), 1, topology.Part{}, errors.New("cannot be read"))
+	failing := func(want string, unheard ...string) {
+		t.Helper()
+		w.Update(t.Context(), 1, topology.Part{}, errors.New("cannot be read"))
+		if got := w.Warnings(); len(got) != 1 || got[0] != "two: cannot be read; "+want {
+			t.Errorf("got the warnings %q, want one with %q", got, want)
+		}
+		if !strings.Contains(w.log.String(), "discovery failed; "+want) {
+			t.Errorf("want a log line with %q, got\n%s", want, w.log.String())
+		}
+		if got := w.Unheard(); !slices.Equal(got, unheard) {
+			t.Errorf("sources that have not been read: got %q, want %q", got, unheard)
+		}
+	}
+	failing("Envoys are told nothing before it has been read once", "two")
 	if g := w.Generation(); g != nil {
 		t.Fatalf("got %q while the second source cannot be read, want nothing", targets(g))
 	}
@@ -84,7 +97,7 @@ func TestNothingIsJoinedBeforeAllSourcesAreRead(t *testing.T) {
 	if got, want := targets(w.Generation()), []string{"a", "b"}; !slices.Equal(got, want) {
 		t.Errorf("got %q once all sources were read, want %q", got, want)
 	}
-	w.Update(t.Context(), 1, topology.Part{}, errors.New("cannot be read"))
+	failing("the last good endpoints stay in use")
 	w.told(t, 0, endpointAt("c", "10.0.0.3:1"))
 	if got, want := targets(w.Generation()), []string{"b", "c"}; !slices.Equal(got, want) {
 		t.Errorf("got %q while a source that was read fails, want %q", got, want)

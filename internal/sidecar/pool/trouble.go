@@ -1,6 +1,42 @@
 package pool
 
-import "fmt"
+import (
+	"fmt"
+)
+
+// Warnings says which sources are not in use as they are now, and why.
+func (p *Pool) Warnings() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []string
+	for i, err := range p.problems {
+		if err != nil {
+			all = append(all, fmt.Sprintf("%s: %v; %s", p.sources[i].Name, OneLine(err.Error()), p.meanwhile(i)))
+		}
+	}
+	return append(all, p.leftOut...)
+}
+
+// meanwhile says what holds while the source of that index cannot be read.
+func (p *Pool) meanwhile(index int) string {
+	if p.reported[index] {
+		return "the last good endpoints stay in use"
+	}
+	return "Envoys are told nothing before it has been read once"
+}
+
+// Unheard are the sources that have not been read once, for which Envoys wait.
+func (p *Pool) Unheard() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var names []string
+	for i, heard := range p.reported {
+		if !heard {
+			names = append(names, p.sources[i].Name)
+		}
+	}
+	return names
+}
 
 // MissingMetrics says which metrics endpoints lack, one line for each metric.
 func (p *Pool) MissingMetrics() []string {

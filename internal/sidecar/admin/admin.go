@@ -142,7 +142,7 @@ func (b *healthBody) code() int {
 
 func (a *Admin) healthNow() healthBody {
 	body := healthBody{Status: "ok",
-		Warnings: slices.Concat(a.Pool.Warnings(), a.Pool.MissingMetrics(), a.Pool.Unread())}
+		Warnings: slices.Concat(a.Pool.Warnings(), a.Pool.MissingMetrics(), a.Pool.Unread(time.Now()))}
 	if unheard := a.Pool.Unheard(); len(unheard) > 0 {
 		body.Reasons = append(body.Reasons, "discovery: not read yet: "+strings.Join(unheard, ", "))
 	}

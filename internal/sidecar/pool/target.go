@@ -37,6 +37,8 @@ type View struct {
 	Sampled time.Time
 	// Result is that of the last scrape, "ok" after a good one, Failure why it failed; empty after a good one.
 	Result, Failure string
+	// FailingSince is when the first of the scrapes failed that did since the last good one; zero after a good one.
+	FailingSince time.Time
 	// ModelsFailure is why the last look at its models failed; empty after a good one.
 	ModelsFailure string
 	// Shared is set when Sample is of another gateway's scrape.
@@ -89,15 +91,21 @@ func (t *Target) Share(kind *engine.Engine, sample *engine.Sample, at time.Time,
 	if !at.After(t.view.Sampled) || t.view.Kind != nil && t.view.Kind != kind {
 		return false, false
 	}
-	t.view.Kind, t.view.Result, t.view.Failure = kind, "ok", ""
+	t.view.Kind, t.view.Result, t.view.Failure, t.view.FailingSince = kind, "ok", "", time.Time{}
 	return true, t.keep(sample, at, missing, true)
 }
 
-// Failed keeps the result of the last scrape and why it failed, empty when it did not.
-func (t *Target) Failed(result, why string) {
+// Failed keeps the result of a scrape that ended now and why it failed, empty when it did not.
+func (t *Target) Failed(result, why string, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.view.Result, t.view.Failure = result, why
+	switch {
+	case why == "":
+		t.view.FailingSince = time.Time{}
+	case t.view.FailingSince.IsZero():
+		t.view.FailingSince = now
+	}
 }
 
 // Hides keeps why the endpoint does not say which models it serves, empty when it does.

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"fmt"
+	"time"
 )
 
 // Warnings says which sources are not in use as they are now, and why.
@@ -62,49 +63,83 @@ func (p *Pool) MissingMetrics() []string {
 	return all
 }
 
-// Unread says which endpoints cannot be read for want of the right credentials, which do not say what models they
-// serve, and of which the GPUs are not known, a line each.
-func (p *Pool) Unread() []string {
+// unreadAfter is how long an endpoint's scrapes have failed when it counts as one that cannot be read. The alert
+// PintleSampleOld goes by the same age.
+const unreadAfter = 5 * time.Second
+
+// some are endpoints with the same trouble: how many, and the first one's name and failure.
+type some struct {
+	n             int
+	name, failure string
+}
+
+func (s *some) add(t *Target, failure string) {
+	if s.n++; s.n == 1 {
+		s.name, s.failure = t.Name, failure
+	}
+}
+
+// Unread says which endpoints cannot be read for want of the right credentials, of which pools half or more cannot be
+// read for another reason, which endpoints do not say what models they serve, and of which the GPUs are not known, a
+// line each. One dead server of many is no trouble of the sidecar.
+func (p *Pool) Unread(now time.Time) []string {
 	g := p.Generation()
 	if g == nil {
 		return nil
 	}
-	var scrapes, models, gpus []View
-	var scrapesAt, modelsAt, gpusAt string
+	var refusing, models, gpus some
 	for _, t := range g.Targets {
 		v := t.Now()
-		if v.Result == "unauthorized" || v.Result == "credentials" {
-			scrapes, scrapesAt = append(scrapes, v), first(scrapesAt, t.Name)
+		if v.refused() {
+			refusing.add(t, v.Failure)
 		}
 		if v.ModelsFailure != "" {
-			models, modelsAt = append(models, v), first(modelsAt, t.Name)
+			models.add(t, v.ModelsFailure)
 		}
 		if v.GPUFailure != "" {
-			gpus, gpusAt = append(gpus, v), first(gpusAt, t.Name)
+			gpus.add(t, v.GPUFailure)
 		}
 	}
 	var all []string
-	if len(scrapes) > 0 {
-		all = append(all, fmt.Sprintf("scrape: %d of %d endpoints refuse to be read, such as %s: %s", len(scrapes),
-			len(g.Targets), scrapesAt,
-			scrapes[0].Failure))
+	if refusing.n > 0 {
+		all = append(all, fmt.Sprintf("scrape: %d of %d endpoints refuse to be read, such as %s: %s", refusing.n,
+			len(g.Targets), refusing.name, refusing.failure))
 	}
-	if len(models) > 0 {
+	all = append(all, g.unreadPools(now)...)
+	if models.n > 0 {
 		all = append(all, fmt.Sprintf("models: %d of %d endpoints do not say which they serve, such as %s: %s; what "+
 			"was known of them stays, and "+
-			"without that they get requests for any model", len(models), len(g.Targets), modelsAt,
-			models[0].ModelsFailure))
+			"without that they get requests for any model", models.n, len(g.Targets), models.name, models.failure))
 	}
-	if len(gpus) > 0 {
+	if gpus.n > 0 {
 		all = append(all, fmt.Sprintf("gpu: the use of GPUs is not known of %d of %d endpoints, such as %s: %s",
-			len(gpus), len(g.Targets), gpusAt, gpus[0].GPUFailure))
+			gpus.n, len(g.Targets), gpus.name, gpus.failure))
 	}
 	return all
 }
 
-func first(a, b string) string {
-	if a != "" {
-		return a
+// refused reports whether the last scrape failed for want of the right credentials.
+func (v *View) refused() bool { return v.Result == "unauthorized" || v.Result == "credentials" }
+
+// unreadPools is a line for each pool of which half or more cannot be read, though not for want of credentials.
+func (g *Generation) unreadPools(now time.Time) (all []string) {
+	of, dead := map[string]int{}, map[string]*some{}
+	var pools []string
+	for _, t := range g.Targets {
+		if of[t.Pool]++; of[t.Pool] == 1 {
+			pools = append(pools, t.Pool)
+			dead[t.Pool] = &some{}
+		}
+		v := t.Now()
+		if !v.refused() && !v.FailingSince.IsZero() && now.Sub(v.FailingSince) >= unreadAfter {
+			dead[t.Pool].add(t, v.Failure)
+		}
 	}
-	return b
+	for _, pool := range pools {
+		if d := dead[pool]; d.n > 0 && 2*d.n >= of[pool] {
+			all = append(all, fmt.Sprintf("scrape: %d of %d endpoints of the pool %s cannot be read, such as %s: %s; "+
+				"what is known of their load grows stale", d.n, of[pool], pool, d.name, d.failure))
+		}
+	}
+	return all
 }

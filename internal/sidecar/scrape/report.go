@@ -31,7 +31,7 @@ func (s *scraper) record(err *scrapeError, took time.Duration, failures int) {
 	if err != nil {
 		result, failure = err.result, err.Error()
 	}
-	s.target.Failed(result, failure)
+	s.target.Failed(result, failure, time.Now())
 	s.Metrics.Scraped(s.target.Name, result, took)
 	switch {
 	case err != nil && failures == 0:

@@ -17,9 +17,13 @@ func TestNext(t *testing.T) {
 	}{
 		{"at a moment", 0, period, 1},
 		{"soon after it", 20 * time.Millisecond, period, 1},
-		{"a bit before it", -20 * time.Millisecond, period, 1},
-		{"nearer to the one after", 30 * time.Millisecond, period, 2},
+		{"as early as it may be", -5 * time.Millisecond, period, 1},
+		{"too early for it", -6 * time.Millisecond, period, 0},
+		{"nearer to the one after", 30 * time.Millisecond, period, 1},
+		{"late, by a slow scrape", 44 * time.Millisecond, period, 1},
+		{"as early as the one after may be", 45 * time.Millisecond, period, 2},
 		{"two periods", 3 * time.Millisecond, 2 * period, 2},
+		{"two periods, nearer to the one after", 40 * time.Millisecond, 2 * period, 2},
 		{"not quite three", 3 * time.Millisecond, 3*period - 1, 2},
 		{"less than one", 3 * time.Millisecond, period / 5, 1},
 	} {
@@ -33,6 +37,55 @@ func TestNext(t *testing.T) {
 						t.Fatalf("seat %d, after moment %d: got %v later, want %v", seat.number, k, got.Sub(now),
 							want.Sub(now))
 					}
+				}
+			}
+		})
+	}
+}
+
+// TestNextIsNear: whenever somebody begins, the next moment is no further than the wait and what moments are spread by.
+func TestNextIsNear(t *testing.T) {
+	for _, wait := range []time.Duration{period, 2 * period} {
+		beat := NewBeat(period)
+		for range 4 * seatsTogether {
+			seat := beat.Sit()
+			for i := range 500 {
+				now := beat.start.Add(time.Duration(i) * 7 * time.Millisecond)
+				if got := seat.Next(now, wait).Sub(now); got <= 0 || got > wait+period*15/100 {
+					t.Fatalf("seat %d, %v after the start: got %v, want at most %v and 15 %% of %v", seat.number,
+						now.Sub(beat.start), got, wait, period)
+				}
+			}
+		}
+	}
+}
+
+// TestOnceInAPeriod: neither a timer that fires early or late nor something that takes long has two things be done in
+// one period.
+func TestOnceInAPeriod(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		early, late time.Duration // of the timer
+		took        time.Duration
+	}{
+		{"exactly", 0, 0, 0},
+		{"early", period / 20, 0, 0},
+		{"late", 0, period / 3, 0},
+		{"slow", 0, 0, period * 9 / 10},
+		{"slower than a period", 0, period / 50, period * 6 / 5},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			seat := NewBeat(period).Sit()
+			now, last := seat.moment(3), time.Time{}
+			for range 1000 {
+				next := seat.Next(now, period)
+				if !next.After(last) {
+					t.Fatalf("got the moment %v again", next.Sub(seat.beat.start))
+				}
+				last = next
+				now = now.Add(test.took)
+				if due := next.Add(test.late - test.early); due.After(now) {
+					now = due
 				}
 			}
 		})

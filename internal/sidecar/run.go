@@ -119,6 +119,9 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	}
 	log.Info("started", "admin", listener.Addr().String(), "ingests", len(c.Ingests), "scrapeInterval",
 		c.Scrape.Interval)
+	if warning := c.OldSamples(); warning != "" {
+		log.Warn(warning)
+	}
 	a := &admin.Admin{Pool: p, Pushers: pushers, Metrics: m, Config: c, Recorder: recorder, Log: log,
 		Traffic: observer.traffic, Followers: observer.followers, Replication: members, Store: asked.store,
 		Caches: asked.caches}

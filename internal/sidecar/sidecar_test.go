@@ -190,15 +190,15 @@ func TestChangesDoNotWaitForTheHeartbeat(t *testing.T) {
 	server.counting.Store(true)
 	in, url := newIngest(t)
 	start(t, url, "{static: "+staticYAML("a", server.address())+"}")
-	// Heartbeats alone come 50 ms after the answer to the message before, or later.
-	eventually(t, "33 messages sooner than a heartbeat after the one before", func() bool {
-		messages, soon := in.messages(), 0
-		for i := 1; i < len(messages); i++ {
-			if messages[i].at.Sub(messages[i-1].at) < 50*time.Millisecond {
-				soon++
+	const few, heartbeat = 20, 50 * time.Millisecond
+	eventually(t, "so many messages in half the time that heartbeats alone would take", func() bool {
+		messages := in.messages()
+		for i := few; i < len(messages); i++ {
+			if messages[i].at.Sub(messages[i-few].at) < few*heartbeat/2 {
+				return true
 			}
 		}
-		return soon >= 33
+		return false
 	})
 }
 

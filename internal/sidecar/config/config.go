@@ -117,8 +117,7 @@ type GPU struct {
 
 const (
 	shortestPeriod = 5 * time.Millisecond
-	// longestIdle is the longest default of scrape.idleInterval. With a heartbeat more it stays below the 200 ms after
-	// which the saturation detector takes a sample for stale.
+	// longestIdle is the longest default of scrape.idleInterval. With a heartbeat more it stays below staleAfter.
 	longestIdle = 100 * time.Millisecond
 )
 
@@ -215,9 +214,7 @@ func Parse(path string, content []byte) (*Config, error) {
 	c.readEngines(root) // what follows needs them
 	c.readEnvoy(root.Secret("envoy"))
 	c.readScrape(root.Object("scrape"))
-	push := root.Object("push")
-	push.Duration("interval", &c.PushInterval, shortestPeriod)
-	push.Close()
+	c.readPush(root.Object("push"))
 	c.readAdmin(root.Object("admin"))
 	c.readFollow(root.Object("follow"))
 	c.readMetrics(root.Object("metrics"))

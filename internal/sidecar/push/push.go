@@ -22,9 +22,10 @@ import (
 )
 
 const (
-	// heartbeat is how often an Envoy hears from the sidecar at least. The filter judges by it whether samples
-	// are stale: the age of a sample as Envoy sees it is at most an interval, a heartbeat and the time of gathering.
-	heartbeat = 50 * time.Millisecond
+	// heartbeat is how often an Envoy hears from the sidecar at least, unless the interval is longer. The filter judges
+	// by it whether samples are stale: the age of a sample as Envoy sees it is at most an interval between scrapes, a
+	// scrape, the longer of the heartbeat and the interval between pushes, and the time of gathering.
+	heartbeat = config.Heartbeat
 	// gathering is how long a change waits for others: endpoints are scraped at the same moments and do not answer at
 	// one.
 	gathering        = 3 * time.Millisecond
@@ -82,7 +83,8 @@ type outcome struct {
 	again bool
 }
 
-// Run pushes until ctx ends: soon after a change, though not twice within the interval, and at each heartbeat.
+// Run pushes until ctx ends: soon after a change, though not twice within the interval, and a heartbeat after the last
+// push began.
 func (p *Pusher) Run(ctx context.Context) {
 	p.wake = p.Pool.Watch()
 	p.position.Epoch = uint64(time.Now().UnixNano())
@@ -92,10 +94,15 @@ func (p *Pusher) Run(ctx context.Context) {
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	failures := 0
-	for p.waitForChange(ctx, failures) {
-		start := time.Now()
-		o := p.push(ctx, start)
+	p.run(ctx, p.push)
+}
+
+// run is Run with what sends a message.
+func (p *Pusher) run(ctx context.Context, push func(ctx context.Context, now time.Time) outcome) {
+	failures, start := 0, time.Time{}
+	for p.waitForChange(ctx, failures, start.Add(heartbeat)) {
+		start = time.Now()
+		o := push(ctx, start)
 		if ctx.Err() != nil {
 			return
 		}
@@ -124,13 +131,13 @@ func (o *outcome) wait(failures int) time.Duration {
 	return pace.Backoff(firstPushBackoff, failures, maxPushBackoff)
 }
 
-// waitForChange waits until there is something to push and says no when ctx has ended.
-func (p *Pusher) waitForChange(ctx context.Context, failures int) bool {
+// waitForChange waits until there is something to push, or it is due, and says no when ctx has ended.
+func (p *Pusher) waitForChange(ctx context.Context, failures int, due time.Time) bool {
 	if failures > 0 {
 		return ctx.Err() == nil
 	}
-	for {
-		timer := time.NewTimer(heartbeat)
+	for ; ; due = time.Now().Add(heartbeat) {
+		timer := time.NewTimer(time.Until(due))
 		select {
 		case <-ctx.Done():
 			timer.Stop()

@@ -3,6 +3,7 @@ package scrape
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 )
@@ -12,7 +13,7 @@ func (s *scraper) aim() {
 	if s.kind != nil {
 		s.parser = engine.NewParser(s.kind)
 		path := s.kind.Path()
-		if filtered := s.kind.FilteredPath(); filtered != "" && !s.whole {
+		if filtered := s.kind.FilteredPath(); filtered != "" && s.whole.IsZero() {
 			path = filtered
 		}
 		s.fetcher.aim(path, s.kind.Port())
@@ -35,20 +36,22 @@ func (s *scraper) guessAgain(err *scrapeError) {
 	}
 }
 
-// needsTheWhole gives up asking for the needed metrics alone when the server did not answer that with all of them,
-// whatever the reason, and reports whether the whole page is to be asked for now.
-func (s *scraper) needsTheWhole(err *scrapeError) bool {
-	if s.kind == nil || s.whole || s.fetcher.path != s.kind.FilteredPath() {
-		return false
-	}
-	refused := err != nil && (err.result == "status" || err.result == "no_metrics")
-	lacking := err == nil && len(s.target.Now().Missing) > 0
-	if !refused && !lacking {
-		return false
-	}
-	s.whole = true
+// aimAtTheWhole has the fetcher ask for the whole page until then, or for the needed metrics alone when that is zero.
+func (s *scraper) aimAtTheWhole(until time.Time) {
+	s.whole = until
 	s.aim()
-	return true
+}
+
+// needsTheWhole reports whether the server was asked for the needed metrics alone and did not answer with all of them,
+// whatever the reason, so that the whole page is to be asked for.
+func (s *scraper) needsTheWhole(err *scrapeError) bool {
+	if s.kind == nil || s.fetcher.path != s.kind.FilteredPath() {
+		return false
+	}
+	if err != nil {
+		return err.result == "status" || err.result == "no_metrics"
+	}
+	return len(s.target.Now().Missing) > 0
 }
 
 // detect tells the engine by its first page. The page is read from where it was found, whatever the engine's own place

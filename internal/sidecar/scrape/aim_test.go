@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -151,7 +152,53 @@ func TestNeededMetricsAtAnotherPort(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := other.takeAsked(); len(got) != 2 || got[0] != "/metrics" || got[1] != "/metrics/" {
+	if got := other.takeAsked(); !slices.Equal(got, []string{"/metrics", "/metrics/"}) {
 		t.Errorf("asked for %q, want /metrics and then /metrics/", got)
+	}
+}
+
+// TestWholePages: the whole page is asked for in place of the needed metrics as long as that is what helps.
+func TestWholePages(t *testing.T) {
+	const needed, whole = "/metrics/", "/metrics"
+	start := time.Now()
+	type step struct {
+		at    time.Duration
+		fails int
+		want  []string // what is asked for
+	}
+	for _, test := range []struct {
+		name  string
+		pages map[string]string
+		steps []step
+	}{
+		{"a server that is away for a moment", map[string]string{whole: vllmPage, needed: vllmPage}, []step{
+			{0, 0, []string{whole}}, {1, 0, []string{needed}}, {2, 503, []string{needed, whole}},
+			{3, 503, []string{needed, whole}}, {4, 0, []string{needed}}, {5, 0, []string{needed}},
+		}},
+		{"one that does not give them alone", map[string]string{whole: vllmPage}, []step{
+			{0, 0, []string{whole}}, {1, 0, []string{needed, whole}}, {2, 0, []string{whole}},
+			{wholeFor, 0, []string{whole}}, {wholeFor + 1, 0, []string{needed, whole}},
+			{wholeFor + 2, 0, []string{whole}},
+		}},
+		{"one that leaves some out",
+			map[string]string{whole: vllmPage, needed: "vllm:num_requests_waiting 3\n"}, []step{
+				{0, 0, []string{whole}}, {1, 0, []string{needed, whole}}, {2, 0, []string{whole}},
+			}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server := newServer(t, test.pages)
+			s := newTestScraper(t, engine.Known, server.address())
+			for _, step := range test.steps {
+				server.mu.Lock()
+				server.fails = step.fails
+				server.mu.Unlock()
+				if err := s.once(t.Context(), start.Add(step.at)); (err != nil) != (step.fails != 0) {
+					t.Fatalf("after %v: got %v, want a failure only where the server fails", step.at, err)
+				}
+				if got := server.takeAsked(); !slices.Equal(got, step.want) {
+					t.Errorf("after %v: asked for %q, want %q", step.at, got, step.want)
+				}
+			}
+		})
 	}
 }

@@ -23,6 +23,9 @@ const (
 	maxScrapeBackoff = 2 * time.Second
 	// idleAfter is how many samples on end without load make an endpoint idle.
 	idleAfter = 10
+	// wholeFor is how long a server is asked for its whole page when it did not give the needed metrics alone. It may
+	// have been at its start or its end then, and a whole page costs it much.
+	wholeFor = 10 * time.Minute
 )
 
 // pages lends buffers for metrics pages. Endpoints are scraped at different moments, so few are in use at once.
@@ -78,7 +81,7 @@ type scraper struct {
 	fetcher  *fetcher
 	kind     *engine.Engine // nil until it is detected
 	guess    int            // which of the engines' pages is tried while kind is nil
-	whole    bool           // the page is not asked for the needed metrics alone
+	whole    time.Time      // until when the page is not asked for the needed metrics alone; zero while it is
 	parser   *engine.Parser
 	sample   engine.Sample
 	found    engine.Fields // what any page so far had
@@ -163,8 +166,24 @@ func (s *scraper) interval() time.Duration {
 	return s.Interval
 }
 
-// once scrapes once and stores the sample under the time at which the request was sent.
+// once scrapes once. A whole page that is had in place of the needed metrics is asked for from then on for a while, one
+// that is not says nothing of the needed ones.
 func (s *scraper) once(ctx context.Context, start time.Time) *scrapeError {
+	if !s.whole.IsZero() && !start.Before(s.whole) {
+		s.aimAtTheWhole(time.Time{})
+	}
+	err := s.ask(ctx, start)
+	if s.needsTheWhole(err) {
+		s.aimAtTheWhole(start.Add(wholeFor))
+		if err = s.ask(ctx, start); err != nil {
+			s.aimAtTheWhole(time.Time{})
+		}
+	}
+	return err
+}
+
+// ask asks for the page once and stores the sample under the time at which the request was sent.
+func (s *scraper) ask(ctx context.Context, start time.Time) *scrapeError {
 	buffer := pages.Get().(*bytes.Buffer)
 	defer pages.Put(buffer)
 	buffer.Reset()
@@ -181,15 +200,9 @@ func (s *scraper) once(ctx context.Context, start time.Time) *scrapeError {
 		if s.kind == nil {
 			s.guessAgain(err)
 		}
-		if s.needsTheWhole(err) {
-			return s.once(ctx, start)
-		}
 		return err
 	}
 	err = s.read(buffer.Bytes(), start)
-	if s.needsTheWhole(err) {
-		return s.once(ctx, start)
-	}
 	if detected && s.fetcher.path == s.kind.Path() && s.fetcher.port == s.kind.Port() {
 		s.aim() // from now on at the needed metrics alone
 	}

@@ -168,6 +168,7 @@ func (p *Pool) replace(ctx context.Context, joined *topology.Part) {
 			t = &Target{Name: e.Name, Address: e.Address, Access: e.Access, Node: e.Node,
 				Pool: cmp.Or(e.Pool, topology.DefaultPool), engine: e.Engine}
 			t.view.Kind = p.engines.ByName(e.Engine)
+			t.Said = t.view.Kind != nil
 		}
 		next.Targets[i] = t
 	}

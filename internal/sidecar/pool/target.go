@@ -20,6 +20,8 @@ type Target struct {
 	Node string
 	// Pool is the set of endpoints that it is one of.
 	Pool string
+	// Said is set when a source says its engine, which is then not detected.
+	Said bool
 
 	engine string // as the topology has it; empty is detected
 	stop   context.CancelFunc
@@ -30,7 +32,7 @@ type Target struct {
 
 // View is a target's state at one moment.
 type View struct {
-	// Kind is what its page is read as; nil before it is detected.
+	// Kind is what its page is read as; nil before it is detected, and while that is in doubt.
 	Kind *engine.Engine
 	// Sample was taken at Sampled, which is zero before the first.
 	Sample  engine.Sample
@@ -61,10 +63,14 @@ func (t *Target) Now() View {
 	return t.view
 }
 
-// Detected keeps what the target's page is read as.
+// Detected keeps what the target's page is read as, nil when that is in doubt. What the last sample has of another
+// engine's attributes is no longer known.
 func (t *Target) Detected(kind *engine.Engine) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.view.Kind != kind {
+		t.view.Sample.AttributesKnown = 0
+	}
 	t.view.Kind = kind
 }
 

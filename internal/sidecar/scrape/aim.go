@@ -2,11 +2,16 @@ package scrape
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
+	"github.com/pintle-dev/pintle/snapshot"
 )
+
+// doubtAfter is how many answers without an engine's metrics, and none with them in between, make the engine another.
+const doubtAfter = 5
 
 // aim has the fetcher ask where the engine has its page, or where the next guess says.
 func (s *scraper) aim() {
@@ -62,8 +67,38 @@ func (s *scraper) detect(page []byte) *scrapeError {
 		err := fmt.Errorf("%s has no metrics of the engines %s", s.fetcher.url, strings.Join(s.Engines.Names(), ", "))
 		return &scrapeError{result: "no_metrics", err: err, elsewhere: true}
 	}
-	s.kind, s.parser = kind, engine.NewParser(kind)
+	if kind != s.former {
+		s.Log.Info("engine detected", "endpoint", s.target.Name, "engine", kind.Name(), "url", s.fetcher.url)
+	}
+	s.is(kind)
+	s.parser = engine.NewParser(kind)
 	s.target.Detected(kind)
-	s.Log.Info("engine detected", "endpoint", s.target.Name, "engine", kind.Name(), "url", s.fetcher.url)
 	return nil
+}
+
+// is takes the server for one of that engine. One that was of another engine before is another process, of which
+// nothing is known.
+func (s *scraper) is(kind *engine.Engine) {
+	if s.former != nil && s.former != kind {
+		s.sample, s.found, s.reported = engine.Sample{}, 0, nil
+		s.process = process{start: snapshot.SomeStart, done: math.Inf(1)}
+	}
+	s.kind, s.former = kind, kind
+}
+
+// doubt has the engine be detected anew when the server has answered time and again without its metrics, as one of
+// another engine does that took its address. An engine that was said stays.
+func (s *scraper) doubt(err *scrapeError) {
+	switch {
+	case err == nil:
+		s.strange = 0
+	case s.kind != nil && !s.target.Said && err.elsewhere:
+		s.strange++
+	}
+	if s.strange < doubtAfter {
+		return
+	}
+	s.kind, s.strange, s.guess, s.whole = nil, 0, 0, time.Time{}
+	s.target.Detected(nil)
+	s.aim()
 }

@@ -80,6 +80,8 @@ type scraper struct {
 
 	fetcher  *fetcher
 	kind     *engine.Engine // nil until it is detected
+	former   *engine.Engine // the last kind, nil when there was none
+	strange  int            // answers without the kind's metrics since the last with them
 	guess    int            // which of the engines' pages is tried while kind is nil
 	whole    time.Time      // until when the page is not asked for the needed metrics alone; zero while it is
 	parser   *engine.Parser
@@ -105,6 +107,7 @@ func (s *scraper) run(ctx context.Context) {
 	s.fetcher = newFetcher(ctx, s.target.Address, s.target.Access)
 	defer s.fetcher.close()
 	s.kind = s.target.Now().Kind
+	s.former = s.kind
 	s.aim()
 	seat := cmp.Or(s.Beat, pace.NewBeat(s.Interval)).Sit()
 	defer seat.Leave()
@@ -149,12 +152,12 @@ func (s *scraper) adopt() {
 	if !view.Shared {
 		return
 	}
-	s.sample = view.Sample
-	s.process = process{start: view.Sample.ProcessStart, done: view.Sample.Done}
 	if s.kind == nil {
-		s.kind = view.Kind
+		s.is(view.Kind)
 		s.aim()
 	}
+	s.sample = view.Sample
+	s.process = process{start: view.Sample.ProcessStart, done: view.Sample.Done}
 }
 
 // interval is longer for an endpoint that has had no load for a while. What is sent there meanwhile the workers know by
@@ -179,6 +182,7 @@ func (s *scraper) once(ctx context.Context, start time.Time) *scrapeError {
 			s.aimAtTheWhole(time.Time{})
 		}
 	}
+	s.doubt(err)
 	return err
 }
 
@@ -215,7 +219,7 @@ func (s *scraper) read(page []byte, start time.Time) *scrapeError {
 	next := s.sample
 	found := s.parser.Parse(page, &next)
 	if !found.HasLoad() {
-		return &scrapeError{result: "no_metrics",
+		return &scrapeError{result: "no_metrics", elsewhere: true,
 			err: fmt.Errorf("%s has no metrics of engine %s", s.fetcher.url, s.kind.Name())}
 	}
 	missing := s.kind.Missing(found)

@@ -9,13 +9,19 @@ import (
 	"time"
 )
 
-// keptMistakes is how many of the last warnings and errors the status page shows.
-const keptMistakes = 20
+const (
+	// keptMistakes is how many of the last warnings and errors the status page shows, keptOfOne how many of them may
+	// be of one subject, so that a server that fails again and again leaves room for what else is wrong.
+	keptMistakes = 20
+	keptOfOne    = 5
+)
 
 // mistake is a warning or an error that was logged.
 type mistake struct {
 	Time time.Time `json:"time"`
 	Text string    `json:"text"`
+	// subject is what it is about: the endpoint or target, or what else is the first of its attributes.
+	subject string
 }
 
 // Recorder keeps the last mistakes.
@@ -27,7 +33,16 @@ type Recorder struct {
 func (r *Recorder) add(m mistake) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.last) == keptMistakes {
+	same, oldest := 0, 0
+	for i := len(r.last) - 1; i >= 0 && same < keptOfOne; i-- {
+		if r.last[i].subject == m.subject {
+			same, oldest = same+1, i
+		}
+	}
+	switch {
+	case same == keptOfOne:
+		r.last = slices.Delete(r.last, oldest, oldest+1)
+	case len(r.last) == keptMistakes:
 		r.last = slices.Delete(r.last, 0, 1)
 	}
 	r.last = append(r.last, m)
@@ -57,11 +72,17 @@ func (h *recordingHandler) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelWarn {
 		var text strings.Builder
 		text.WriteString(r.Message)
+		subject := r.Message
+		first := true
 		r.Attrs(func(a slog.Attr) bool {
-			text.WriteString(" " + a.Key + "=" + a.Value.String())
+			attribute := " " + a.Key + "=" + a.Value.String()
+			if first {
+				subject, first = attribute, false
+			}
+			text.WriteString(attribute)
 			return true
 		})
-		h.recorder.add(mistake{Time: r.Time, Text: text.String()})
+		h.recorder.add(mistake{Time: r.Time, Text: text.String(), subject: subject})
 	}
 	return h.Handler.Handle(ctx, r)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 )
@@ -23,5 +24,30 @@ func TestRecorderKeepsTheLast(t *testing.T) {
 	}
 	if time.Since(got[0].Time) < 0 {
 		t.Errorf("time: got %v, want that of the log line", got[0].Time)
+	}
+}
+
+// TestOneSubjectLeavesRoom: what one server does again and again does not push out what else is wrong.
+func TestOneSubjectLeavesRoom(t *testing.T) {
+	r := &Recorder{}
+	log := slog.New(r.Handler(slog.NewTextHandler(io.Discard, nil)))
+	log.Error("token file unusable", "file", "token")
+	for i := range 2 * keptMistakes {
+		log.Warn("scrape failed", "endpoint", "a", "number", i)
+		if i == keptMistakes {
+			log.Warn("scrape failed", "endpoint", "b", "number", i)
+		}
+	}
+	var got []string
+	for _, m := range r.newestFirst() {
+		got = append(got, m.Text)
+	}
+	var want []string
+	for i := range keptOfOne {
+		want = append(want, fmt.Sprintf("scrape failed endpoint=a number=%d", 2*keptMistakes-1-i))
+	}
+	want = append(want, "scrape failed endpoint=b number=20", "token file unusable file=token")
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

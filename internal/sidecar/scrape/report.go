@@ -25,20 +25,57 @@ func (s *scraper) reportMissing(missing, before []string) {
 	}
 }
 
-// record counts a scrape and logs when the endpoint begins or ends to fail.
-func (s *scraper) record(err *scrapeError, took time.Duration, failures int) {
-	result, failure := "ok", ""
+// steadyAfter is how long scrapes have to succeed before the endpoint is said to do well again: one that fails now and
+// then fails all the while.
+const steadyAfter = 10 * time.Second
+
+// spell is a time during which scrapes fail, at least now and then. The zero value is none.
+type spell struct {
+	failures int       // so far; 0 when it is over
+	well     time.Time // since when none has failed; zero while they do
+}
+
+// failed takes a failure and reports whether the spell begins with it.
+func (s *spell) failed() bool {
+	s.failures++
+	s.well = time.Time{}
+	return s.failures == 1
+}
+
+// succeeded takes a success, and returns the failures of the spell that is over now; 0 when none is.
+func (s *spell) succeeded(now time.Time) int {
+	if s.failures == 0 {
+		return 0
+	}
+	if s.well.IsZero() {
+		s.well = now
+	}
+	if now.Sub(s.well) < steadyAfter {
+		return 0
+	}
+	failures := s.failures
+	*s = spell{}
+	return failures
+}
+
+// record counts a scrape and logs when a spell of failures begins or ends.
+func (s *scraper) record(err *scrapeError, start time.Time) {
+	now, result, failure := time.Now(), "ok", ""
 	if err != nil {
 		result, failure = err.result, err.Error()
 	}
-	s.target.Failed(result, failure, time.Now())
-	s.Metrics.Scraped(s.target.Name, result, took)
-	switch {
-	case err != nil && failures == 0:
-		s.Log.Warn("scrape failed", "endpoint", s.target.Name, "result", result, "error", failure)
-	case err == nil && failures > 0:
-		s.Log.Info("scrape succeeds again", "endpoint", s.target.Name, "failures", failures)
-	case s.Log.Enabled(context.Background(), slog.LevelDebug):
-		s.Log.Debug("scraped", "endpoint", s.target.Name, "result", result, "took", took)
+	s.target.Failed(result, failure, now)
+	s.Metrics.Scraped(s.target.Name, result, now.Sub(start))
+	if err != nil {
+		if s.spell.failed() {
+			s.Log.Warn("scrape failed", "endpoint", s.target.Name, "result", result, "error", failure)
+			return
+		}
+	} else if failures := s.spell.succeeded(now); failures > 0 {
+		s.Log.Info("scrape succeeds again", "endpoint", s.target.Name, "failures", failures, "for", steadyAfter)
+		return
+	}
+	if s.Log.Enabled(context.Background(), slog.LevelDebug) {
+		s.Log.Debug("scraped", "endpoint", s.target.Name, "result", result, "took", now.Sub(start))
 	}
 }

@@ -89,6 +89,7 @@ type scraper struct {
 	found    engine.Fields // what any page so far had
 	process  process
 	reported []string // missing metrics that were logged
+	spell    spell    // of failures that was logged
 	idle     int      // samples on end without load
 }
 
@@ -122,6 +123,7 @@ func (s *scraper) run(ctx context.Context) {
 		}
 		if s.Share != nil && s.Share.Stands(s.target) {
 			failures, s.idle = 0, 0
+			s.spell.succeeded(time.Now())
 			timer.Reset(time.Until(seat.Next(time.Now(), s.Interval)))
 			continue
 		}
@@ -131,7 +133,7 @@ func (s *scraper) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		s.record(err, time.Since(start), failures)
+		s.record(err, start)
 		if err == nil {
 			failures = 0
 			if s.Share != nil {

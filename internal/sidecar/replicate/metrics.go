@@ -43,7 +43,7 @@ func newMetrics() *Metrics {
 			"Age of another gateway's newest event of a batch when Envoy had taken the batch."),
 		refused: by("refused_total", "Entries of the stream that were refused: torn, foreign or of another version; "+
 			"posts that Envoy refused.", "reason"),
-		failed:    by("failures_total", "Tries that failed, at the stream and at Envoy.", "at"),
+		failed:    by("failures_total", "Tries that failed, by what was tried.", "at"),
 		takenDesc: prometheus.NewDesc(prefix+"events_total", "Events of another gateway that were new here.", of, nil),
 		duplicateDesc: prometheus.NewDesc(prefix+"duplicate_events_total",
 			"Events of another gateway that had come before, or came far too late.", of, nil),
@@ -127,7 +127,7 @@ func (m *Member) Now(now time.Time) State {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := State{Gateway: m.Gateway, Gateways: []GatewayState{}, Refused: maps.Clone(m.reader.refused)}
-	for _, at := range []string{"stream", "envoy", "scrapes", "samples"} {
+	for _, at := range []string{"append", "stream", "envoy", "scrapes", "samples"} {
 		if text := m.failure[at]; text != "" {
 			s.Failures = append(s.Failures, at+": "+text)
 		}

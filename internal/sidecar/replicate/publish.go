@@ -68,7 +68,7 @@ func (p *publisher) begin(ctx context.Context) (from journal.Position, ok bool) 
 		return from, false
 	}
 	p.end = p.told
-	return p.told, p.retry(ctx, "stream", func() error {
+	return p.told, p.retry(ctx, "append", func() error {
 		_, err := p.append(nil, 0, p.told)
 		return err
 	})
@@ -141,7 +141,7 @@ func (p *publisher) flush() {
 	p.appending.Lock()
 	defer p.appending.Unlock()
 	tries, lost := 0, false
-	p.retry(p.ctx, "stream", func() (err error) {
+	p.retry(p.ctx, "append", func() (err error) {
 		tries++
 		lost, err = p.append(p.batch, p.events, p.end)
 		return err
@@ -163,7 +163,7 @@ func (p *publisher) repeat() {
 		if b.epoch != p.end.Epoch {
 			continue
 		}
-		if p.retry(p.ctx, "stream", func() error {
+		if p.retry(p.ctx, "append", func() error {
 			_, err := p.append(b.batch, b.events, p.end)
 			return err
 		}) {
@@ -242,7 +242,7 @@ func (p *publisher) beat() {
 	}
 	defer p.appending.Unlock()
 	lost, err := p.append(nil, 0, p.told)
-	p.note("stream", err)
+	p.note("append", err)
 	if err == nil && lost {
 		p.repeat()
 	}

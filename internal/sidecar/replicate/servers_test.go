@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -136,4 +137,56 @@ func frontTLS(t *testing.T, authority *pki.Authority, to string) (address string
 		t.Fatal(err)
 	}
 	return harness.NewLinkAt(t, listener, to).Address
+}
+
+// restricted returns the address of a server for a user who may append only as long as mayAppend was last called with
+// true.
+func restricted(t *testing.T, v *harness.Valkey) (redis scoring.StoreRedis, mayAppend func(may bool)) {
+	t.Helper()
+	client := v.Client()
+	t.Cleanup(func() { _ = client.Close() })
+	set := func(rules ...string) {
+		t.Helper()
+		if err := client.ACLSetUser(t.Context(), "pintle", rules...).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("on", ">secret", "~"+stream, "+xlen", "+xrange", "+xread", "+xrevrange", "+xadd")
+	redis = addressOf(v)
+	redis.Username, redis.Password = "pintle", "secret"
+	return redis, func(may bool) {
+		t.Helper()
+		if may {
+			set("+xadd")
+		} else {
+			set("-xadd")
+		}
+	}
+}
+
+// wantAppendFails expects that the gateway says so, and nothing else that fails.
+func (g *gateway) wantAppendFails() {
+	g.t.Helper()
+	s := g.member.Now(time.Now())
+	if len(s.Failures) != 1 || !strings.HasPrefix(s.Failures[0], "append: NOPERM") {
+		g.t.Errorf("%s says that %q fails, want the append", g.name, s.Failures)
+	}
+}
+
+// TestAppendFails has a server take nothing more and go on to answer who reads: the one does not hide the other.
+func TestAppendFails(t *testing.T) {
+	t.Parallel()
+	v := harness.StartValkey(t)
+	client := v.Client()
+	defer client.Close()
+	redis, mayAppend := restricted(t, v)
+	a := newGateway(t, "a", redis)
+	a.decide()
+	a.wantRecent(1)
+	mayAppend(false)
+	a.member.publisher.beat()
+	a.wantAppendFails()
+	appendRaw(t, client, sealed(token, time.Now(), 3))
+	a.wantOthers("d3")
+	a.wantAppendFails()
 }

@@ -49,7 +49,7 @@ func newMetrics() *Metrics {
 			"Events of another gateway that had come before, or came far too late.", of, nil),
 		scraperDesc: prometheus.NewDesc(prefix+"scraper",
 			"1 where this gateway scrapes for all, 0 where it does not; none without scrape.share.", nil, nil),
-		heardDesc: prometheus.NewDesc(prefix+"silence_seconds", "Time since another gateway was last heard of.", of,
+		heardDesc: prometheus.NewDesc(prefix+"silence_seconds", "Time since another gateway last said something.", of,
 			nil),
 	}
 }
@@ -115,7 +115,7 @@ type State struct {
 // GatewayState is what a member knows of another gateway. Times are in seconds.
 type GatewayState struct {
 	Name string `json:"name"`
-	// Silence is the time since it was heard of, Lag how old the newest event of its last batch was when Envoy had it.
+	// Silence is the time since it last said something, Lag how old the newest event of its last batch was when Envoy had it.
 	Silence    float64 `json:"silence"`
 	Lag        float64 `json:"lag"`
 	Events     uint64  `json:"events"`

@@ -165,7 +165,9 @@ func (r *reader) collect(e *entry, id streamID) error {
 	defer r.mu.Unlock()
 	p := r.known.of(e.gateway)
 	log := p.log(e.end.Epoch)
-	p.heard = time.Now()
+	if said := r.said(id, now); said.After(p.heard) {
+		p.heard = said
+	}
 	p.entries++
 	start := len(r.events)
 	whole := eachEvent(e.batch, &r.event, func(seq uint64, event *journal.Event) {
@@ -179,7 +181,7 @@ func (r *reader) collect(e *entry, id streamID) error {
 		}
 		event.Time = min(event.Time+offset, now.UnixNano())
 		r.newest[p] = max(r.newest[p], event.Time)
-		r.events = r.order.add(r.events, event, p.heard)
+		r.events = r.order.add(r.events, event, time.Now())
 		p.events++
 	})
 	if !whole {
@@ -187,6 +189,15 @@ func (r *reader) collect(e *entry, id streamID) error {
 		return errTorn
 	}
 	return nil
+}
+
+// said is when the server took an entry, by this clock and at the latest now.
+func (r *reader) said(id streamID, now time.Time) time.Time {
+	age := now.UnixNano() - int64(id.High)*int64(time.Millisecond)
+	if at := r.clock.Load(); at != nil {
+		age += at.offset
+	}
+	return time.Now().Add(-time.Duration(max(age, 0)))
 }
 
 // post posts what has been collected, as often as it takes, and nothing from time to time. Where Envoy stands

@@ -1,0 +1,63 @@
+package replicate
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/pintle-dev/pintle/internal/harness"
+)
+
+// TestSaid: an entry was said when the server took it, by a server's clock that may be off.
+func TestSaid(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		ahead time.Duration // the server's clock
+		clock *clock
+		age   time.Duration // of the entry, by that clock
+		want  time.Duration
+	}{
+		{"no clock is known", 0, nil, time.Minute, time.Minute},
+		{"the same clock", 0, &clock{}, time.Minute, time.Minute},
+		{"ahead", time.Hour, &clock{offset: int64(time.Hour)}, time.Minute, time.Minute},
+		{"behind", -time.Hour, &clock{offset: -int64(time.Hour)}, time.Minute, time.Minute},
+		{"it leapt ahead since", time.Hour, &clock{}, time.Minute, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m := &Member{}
+			m.clock.Store(test.clock)
+			r := reader{Member: m}
+			began := time.Now()
+			id := streamID{High: uint64(began.Add(test.ahead - test.age).UnixMilli())}
+			got := began.Sub(r.said(id, now()))
+			// The ID is cut to a millisecond, and the time since is the machine's.
+			if took := time.Since(began); got < test.want-took || got > test.want+took+time.Millisecond {
+				t.Errorf("said %v ago, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+// TestSilenceBeforeTheStart: what an entry of old says is no sign of life, whoever starts meanwhile.
+func TestSilenceBeforeTheStart(t *testing.T) {
+	t.Parallel()
+	v := harness.StartValkey(t)
+	client := v.Client()
+	defer client.Close()
+	began := time.Now()
+	const silent = time.Minute
+	id := fmt.Sprint(began.Add(-silent).UnixMilli(), "-0")
+	if err := client.XAdd(t.Context(), &redis.XAddArgs{Stream: stream, ID: id,
+		Values: []any{field, sealed(token, began.Add(-silent), 1)}}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	a := newGateway(t, "a", addressOf(v))
+	a.wantOthers("d1")
+	at := time.Now()
+	got := a.member.Now(at).Gateways
+	if len(got) != 1 || got[0].Silence < silent.Seconds()-1 || got[0].Silence > (silent+at.Sub(began)).Seconds()+1 {
+		t.Errorf("got %+v, want one gateway that has been silent for %v and what passed since", got, silent)
+	}
+}

@@ -108,7 +108,7 @@ type State struct {
 	Refused map[string]uint64 `json:"refused,omitempty"`
 	// Scraping is who scrapes, where scrapes are shared.
 	Scraping string `json:"scraping,omitempty"`
-	// Gateways are the others.
+	// Gateways are the others, but for those that have been silent for long.
 	Gateways []GatewayState `json:"gateways"`
 }
 
@@ -136,10 +136,11 @@ func (m *Member) Now(now time.Time) State {
 		s.Scraping = m.share.Now(now)
 	}
 	for _, p := range m.reader.known.sorted(func(*peer, *peer) int { return 0 }) {
-		if p.name != m.Gateway {
-			s.Gateways = append(s.Gateways, GatewayState{p.name, now.Sub(p.heard).Seconds(), p.lag.Seconds(), p.events,
-				p.duplicates})
+		silence := now.Sub(p.heard)
+		if p.name == m.Gateway || silence > shownFor {
+			continue
 		}
+		s.Gateways = append(s.Gateways, GatewayState{p.name, silence.Seconds(), p.lag.Seconds(), p.events, p.duplicates})
 	}
 	return s
 }

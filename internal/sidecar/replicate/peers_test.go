@@ -2,6 +2,7 @@ package replicate
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -59,5 +60,31 @@ func TestSilenceBeforeTheStart(t *testing.T) {
 	got := a.member.Now(at).Gateways
 	if len(got) != 1 || got[0].Silence < silent.Seconds()-1 || got[0].Silence > (silent+at.Sub(began)).Seconds()+1 {
 		t.Errorf("got %+v, want one gateway that has been silent for %v and what passed since", got, silent)
+	}
+}
+
+// TestSilentGatewaysAreShownForAWhile: rollouts leave no dead series behind, and who comes back goes on counting.
+func TestSilentGatewaysAreShownForAWhile(t *testing.T) {
+	now := time.Now()
+	known := peers{}
+	m := &Member{Gateway: "self", metrics: newMetrics(), reader: reader{known: known}}
+	m.metrics.members = []*Member{m}
+	for name, silence := range map[string]time.Duration{"self": 0, "lives": time.Second, "fell silent": shownFor,
+		"of a former rollout": shownFor + 1} {
+		p := known.of(name)
+		p.heard, p.events = now.Add(-silence), 7
+	}
+	shown := func(at time.Time) (names []string) {
+		for _, g := range m.Now(at).Gateways {
+			names = append(names, g.Name)
+		}
+		return names
+	}
+	if got, want := shown(now), []string{"fell silent", "lives"}; !slices.Equal(got, want) {
+		t.Errorf("shows %q, want %q", got, want)
+	}
+	known.of("of a former rollout").heard = now
+	if got := m.Now(now).Gateways; len(got) != 3 || got[2].Events != 7 {
+		t.Errorf("got %+v, want the third one back with its 7 events", got)
 	}
 }

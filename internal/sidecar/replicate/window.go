@@ -13,6 +13,9 @@ const (
 	keptLogs = 4
 	// mostGateways bounds those that are known; beyond it the one that was silent longest is forgotten.
 	mostGateways = 256
+	// shownFor is how long one is shown that has fallen silent: longer than alerts wait, and not for ever where each
+	// rollout brings new names.
+	shownFor = 15 * time.Minute
 )
 
 // window knows which events of one log have been seen, by their numbers: which of the last windowBits, and of those

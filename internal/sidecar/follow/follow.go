@@ -90,6 +90,9 @@ type Follower struct {
 	// From is where to begin, the zero value the oldest event that there is.
 	From journal.Position
 	Sink Sink
+	// Full reports that Sink is to get no more for now: then nothing is asked, nor brought back along the way. nil is
+	// never. What else Sink gets is the rest of an answer.
+	Full func() bool
 	Log  *slog.Logger
 	// Overhearer is another one of the same Envoy that is to ask less: it gets each answer, before Sink.
 	Overhearer *Follower
@@ -181,6 +184,9 @@ func (f *Follower) askWhenDue(ctx context.Context) (wait time.Duration, more boo
 	if wait = time.Until(f.due()); wait > 0 {
 		return wait, false, nil
 	}
+	if f.full() {
+		return f.Interval, false, nil
+	}
 	f.asked, f.ridden = time.Now(), false
 	text, err := f.get(ctx, journalPath+f.question(), &f.answer)
 	if err == nil {
@@ -202,7 +208,7 @@ func (f *Follower) askWhenDue(ctx context.Context) (wait time.Duration, more boo
 func (f *Follower) Ride(ctx context.Context, send func(query string) (answer []byte, err error)) error {
 	f.asking.Lock()
 	defer f.asking.Unlock()
-	if f.client == nil { // Run has yet to begin
+	if f.client == nil || f.full() { // Run has yet to begin, or there is no room for an answer
 		_, err := send("")
 		return err
 	}
@@ -218,6 +224,8 @@ func (f *Follower) Ride(ctx context.Context, send func(query string) (answer []b
 	}
 	return nil
 }
+
+func (f *Follower) full() bool { return f.Full != nil && f.Full() }
 
 // pass passes on what is new in an answer. more says that there is more to be had at once.
 func (f *Follower) pass(ctx context.Context, text []byte) (more bool, err error) {

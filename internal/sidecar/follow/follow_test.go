@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -279,6 +280,47 @@ func TestRide(t *testing.T) {
 	if len(e.asked) != 3 {
 		t.Errorf("was asked %d times, want once by itself and twice along the way", len(e.asked))
 	}
+}
+
+// TestFull: as long as the sink has no room nothing is asked, and what is posted goes its way without a question.
+func TestFull(t *testing.T) {
+	e, ingest := newEnvoy(t)
+	var full atomic.Bool
+	s := &told{}
+	f := &Follower{Ingest: ingest, Token: func() string { return "token" }, Interval: 5 * time.Millisecond, Sink: s,
+		Full: full.Load, Log: slog.New(slog.DiscardHandler)}
+	s.names = f.Names()
+	go f.Run(t.Context())
+	e.decide("m", 1)
+	expect(t, s, "decided m other")
+	full.Store(true)
+	f.asking.Lock() // a question under way has its answer
+	asked := f.asked
+	f.asking.Unlock()
+	e.decide("m", 1)
+	if err := f.Ride(t.Context(), func(query string) ([]byte, error) {
+		if query != "" {
+			t.Errorf("asks %q along the way, want nothing", query)
+		}
+		return nil, nil
+	}); err != nil {
+		t.Error(err)
+	}
+	for wait, due := f.Interval, time.Now().Add(time.Second); wait > 0 && time.Now().Before(due); {
+		f.asking.Lock()
+		wait = time.Until(f.due())
+		f.asking.Unlock()
+	}
+	if _, more, err := f.askWhenDue(t.Context()); more || err != nil {
+		t.Errorf("got %v, %v, want nothing more to ask", more, err)
+	}
+	f.asking.Lock()
+	if !f.asked.Equal(asked) {
+		t.Error("asks, want it to wait")
+	}
+	f.asking.Unlock()
+	full.Store(false)
+	expect(t, s, "decided m other")
 }
 
 func TestTellsWhatItMissed(t *testing.T) {

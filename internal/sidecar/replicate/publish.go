@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -36,27 +37,14 @@ type publisher struct {
 	told      journal.Position
 	lastID    streamID
 	length    int64 // of the stream, as of the last append
-	recent    []recentBatch
+	recent    []sentBatch
+	waiting   []sentBatch
+	behind    atomic.Bool   // something waits
+	wake      chan struct{} // so that it is appended
 }
 
-// recentBatch is one that was appended of late, or once more. A server that ends, or is flushed, may lose it before
-// others read it.
-type recentBatch struct {
-	appended time.Time
-	epoch    uint64
-	events   int
-	batch    []byte
-}
-
-// recentAge is how long batches are kept for the case that the server loses them, recentBatches how many at most. A
-// reader that could not reach the server needs up to 3 s to try again.
-var recentAge = 10 * time.Second
-
-const (
-	recentBatches = 256
-	// shortStream is a length that others can append while a gateway looks elsewhere.
-	shortStream = 4 * recentBatches
-)
+// shortStream is a length that others can append while a gateway looks elsewhere.
+const shortStream = 4 * recentBatches
 
 // begin finds where the former process of this gateway ended, and says that this one is there.
 func (p *publisher) begin(ctx context.Context) (from journal.Position, ok bool) {
@@ -68,10 +56,10 @@ func (p *publisher) begin(ctx context.Context) (from journal.Position, ok bool) 
 		return from, false
 	}
 	p.end = p.told
-	return p.told, p.retry(ctx, "append", func() error {
-		_, err := p.append(nil, 0, p.told)
-		return err
-	})
+	p.appending.Lock()
+	defer p.appending.Unlock()
+	p.publish(sentBatch{end: p.told})
+	return p.told, ctx.Err() == nil
 }
 
 const pageEntries = 128
@@ -133,52 +121,15 @@ func (p *publisher) enter(epoch uint64) {
 	}
 }
 
-// flush appends the batch, however long that takes. When ctx ends it is left to the next process.
+// flush appends the batch, or has it wait behind those that wait.
 func (p *publisher) flush() {
 	if len(p.batch) == 0 {
 		return
 	}
 	p.appending.Lock()
 	defer p.appending.Unlock()
-	tries, lost := 0, false
-	p.retry(p.ctx, "append", func() (err error) {
-		tries++
-		lost, err = p.append(p.batch, p.events, p.end)
-		return err
-	})
-	// It is among those that are repeated: it may be lost since it was appended.
-	p.recent = append(p.recent, recentBatch{time.Now(), p.end.Epoch, p.events, slices.Clone(p.batch)})
-	if tries > 1 || lost {
-		p.repeat()
-	}
-	p.forget()
+	p.publish(sentBatch{end: p.end, events: p.events, text: slices.Clone(p.batch)})
 	p.batch, p.events, p.last = p.batch[:0], 0, 0
-}
-
-// repeat appends once more what others may not have read. They get as long for that as the first time: a server that
-// stood still may end before it has served them.
-func (p *publisher) repeat() {
-	for i := range p.recent {
-		b := &p.recent[i]
-		if b.epoch != p.end.Epoch {
-			continue
-		}
-		if p.retry(p.ctx, "append", func() error {
-			_, err := p.append(b.batch, b.events, p.end)
-			return err
-		}) {
-			b.appended = time.Now()
-		}
-	}
-}
-
-// forget drops the batches that others have read by now.
-func (p *publisher) forget() {
-	old := 0
-	for old < len(p.recent) && (time.Since(p.recent[old].appended) > recentAge || len(p.recent)-old > recentBatches) {
-		old++
-	}
-	p.recent = slices.Delete(p.recent, 0, old)
 }
 
 // append appends a batch once. lost says that the stream was emptied since the last time: that it is shorter, and not
@@ -241,6 +192,9 @@ func (p *publisher) beat() {
 		return
 	}
 	defer p.appending.Unlock()
+	if len(p.waiting) > 0 {
+		return
+	}
 	lost, err := p.append(nil, 0, p.told)
 	p.note("append", err)
 	if err == nil && lost {

@@ -102,10 +102,11 @@ func New(c *config.Config, token func() string, log *slog.Logger) ([]*Member, er
 		if len(c.Ingests) > 1 {
 			m.Gateway += "/" + strconv.Itoa(i)
 		}
-		m.publisher = publisher{Member: m, codec: newCodec(r.Stream, key)}
+		m.publisher = publisher{Member: m, codec: newCodec(r.Stream, key), wake: make(chan struct{}, 1)}
 		m.reader = reader{Member: m, codec: newCodec(r.Stream, key), known: peers{}, refused: map[string]uint64{}}
 		m.follower = &follow.Follower{
 			Ingest: ingest, Token: token, Interval: r.Interval, Sample: -1, Signs: true, Sink: &m.publisher, Log: log,
+			Full: m.publisher.behind.Load,
 		}
 		metrics.members = append(metrics.members, m)
 		all = append(all, m)
@@ -129,6 +130,7 @@ func (m *Member) Run(ctx context.Context) {
 	m.follower.From = from
 	var tasks sync.WaitGroup
 	tasks.Go(func() { m.publisher.run(ctx) })
+	tasks.Go(func() { m.publisher.catchUp(ctx) })
 	tasks.Go(func() { m.follower.Run(ctx) })
 	tasks.Go(func() { m.reader.run(ctx) })
 	tasks.Wait()

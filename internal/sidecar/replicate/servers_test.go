@@ -190,3 +190,36 @@ func TestAppendFails(t *testing.T) {
 	a.wantOthers("d3")
 	a.wantAppendFails()
 }
+
+// TestHearsWhatItCannotAnswer has a server take nothing from a gateway, which still gets what others say; what it has to
+// say itself comes when it may again, once and in its order.
+func TestHearsWhatItCannotAnswer(t *testing.T) {
+	t.Parallel()
+	v := harness.StartValkey(t)
+	client := v.Client()
+	defer client.Close()
+	redis, mayAppend := restricted(t, v)
+	a, b := newGateway(t, "a", redis), newGateway(t, "b", addressOf(v))
+	a.decide()
+	b.wantOthers("d1")
+	mayAppend(false)
+	a.decide()
+	a.wantFailure()
+	appendRaw(t, client, sealed(token, time.Now(), 11))
+	a.wantOthers("d11")
+	a.decide()
+	appendRaw(t, client, sealed(token, time.Now(), 12))
+	a.wantOthers("d11", "d12")
+	a.wantAppendFails()
+	a.stop()
+	a.start() // a process that begins so hears, too
+	appendRaw(t, client, sealed(token, time.Now(), 13))
+	a.wantOthers("d11", "d12", "d13")
+	a.wantAppendFails()
+	mayAppend(true)
+	b.wantOthers("d1", "d11", "d12", "d13", "d2", "d3")
+	harness.WaitFor(t, limit, "all to be well", func() (bool, string) {
+		s := a.member.Now(time.Now())
+		return len(s.Failures) == 0, fmt.Sprint(s)
+	})
+}

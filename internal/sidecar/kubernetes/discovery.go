@@ -126,8 +126,7 @@ func (d *Discovery) Run(ctx context.Context, emit func(part topology.Part, err e
 		}
 		d.changed()
 	})
-	var last *topology.Part
-	var problem string
+	var before told
 	for {
 		select {
 		case <-ctx.Done():
@@ -135,20 +134,40 @@ func (d *Discovery) Run(ctx context.Context, emit func(part topology.Part, err e
 		case <-d.wake:
 		}
 		err := d.failure()
+		var part *topology.Part
 		if d.synced() {
-			part, failure := d.part()
-			if err == nil {
-				err = failure
-			}
-			if failure == nil && (last == nil || problem != "" && err == nil || !reflect.DeepEqual(last, part)) {
-				last, problem = part, ""
-				emit(*part, nil)
+			var failure error
+			if part, failure = d.part(); failure != nil {
+				part = nil
+				if err == nil {
+					err = failure
+				}
 			}
 		}
-		if err != nil && err.Error() != problem {
-			problem = err.Error()
-			emit(topology.Part{}, err)
-		}
+		before.tell(part, err, emit)
+	}
+}
+
+// told is what has been emitted last.
+type told struct {
+	part    *topology.Part
+	problem string
+}
+
+// tell emits what is new: a part, nil for none, what goes wrong, or both.
+func (t *told) tell(part *topology.Part, err error, emit func(part topology.Part, err error)) {
+	problem := ""
+	if err != nil {
+		problem = err.Error()
+	}
+	was := t.problem
+	t.problem = problem
+	switch {
+	case part != nil && (t.part == nil || problem == "" && was != "" || !reflect.DeepEqual(t.part, part)):
+		t.part = part
+		emit(*part, topology.Partly(err))
+	case problem != was && err != nil:
+		emit(topology.Part{}, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -113,9 +114,14 @@ type watcher struct {
 	informer cache.SharedIndexInformer
 	changed  func()
 
-	mu      sync.Mutex
-	problem error
+	mu       sync.Mutex
+	problems [2]error // of listing and of watching
 }
+
+const (
+	listing = iota
+	watching
+)
 
 func newWatcher(c *clients, k kind, namespace string, changed func()) (*watcher, error) {
 	source, err := c.listWatch(k, namespace)
@@ -141,32 +147,33 @@ func (w *watcher) observed(source *cache.ListWatch) *cache.ListWatch {
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			list, err := source.ListWithContext(ctx, o)
 			if w.kind.optional && apierrors.IsNotFound(err) {
-				w.note(nil)
+				w.note(listing, nil)
 				return &unstructured.UnstructuredList{}, nil
 			}
-			w.note(err)
+			w.note(listing, err)
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			events, err := source.WatchWithContext(ctx, o)
 			if w.kind.optional && apierrors.IsNotFound(err) {
+				w.note(watching, nil)
 				return nil, err
 			}
-			w.note(err)
+			w.note(watching, err)
 			return events, err
 		},
 	}
 }
 
-// note keeps why the API server does not answer. A resource version that is too old is no failure: the reflector lists
-// again.
-func (w *watcher) note(err error) {
+// note keeps why the API server does not answer one of both: that it lists does not say that it can be watched. A
+// resource version that is too old is no failure: the reflector lists again.
+func (w *watcher) note(what int, err error) {
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 		return
 	}
 	w.mu.Lock()
-	changed := (err == nil) != (w.problem == nil)
-	w.problem = err
+	changed := (err == nil) != (w.problems[what] == nil)
+	w.problems[what] = err
 	w.mu.Unlock()
 	if changed {
 		w.changed()
@@ -176,7 +183,7 @@ func (w *watcher) note(err error) {
 func (w *watcher) failure() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.problem
+	return cmp.Or(w.problems[listing], w.problems[watching])
 }
 
 // strip drops what is never read, which is most of a pod.

@@ -92,13 +92,19 @@ func (p *Pool) Update(ctx context.Context, index int, part topology.Part, err er
 	}
 	before := p.problems[index]
 	p.problems[index] = err
-	if err != nil {
+	usable := topology.IsPartly(err)
+	if usable {
+		p.reported[index] = true
+	}
+	if err != nil && !(usable && before != nil && err.Error() == before.Error()) {
 		p.log.Error("discovery failed; "+p.meanwhile(index), "source", p.sources[index].Name, "error",
 			OneLine(err.Error()))
+	}
+	if err != nil && !usable {
 		p.wake()
 		return
 	}
-	if before != nil {
+	if before != nil && err == nil {
 		p.log.Info("discovery works again", "source", p.sources[index].Name)
 	}
 	p.reported[index], p.sources[index].Part = true, part

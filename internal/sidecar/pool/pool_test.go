@@ -104,6 +104,31 @@ func TestNothingIsJoinedBeforeAllSourcesAreRead(t *testing.T) {
 	}
 }
 
+// TestASourceThatIsReadInPart: what can be read is taken, and what cannot is said once until it can.
+func TestASourceThatIsReadInPart(t *testing.T) {
+	w := newWorld(t, named("one"))
+	w.told(t, 0, endpointAt("a", "10.0.0.1:1"))
+	for _, name := range []string{"b", "c"} {
+		w.Update(t.Context(), 0, topology.Part{Endpoints: []topology.Endpoint{endpointAt(name, "10.0.0.2:1")}},
+			topology.Partly(errors.New("watch objectives: forbidden")))
+		if got, want := targets(w.Generation()), []string{name}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if got := w.Warnings(); len(got) != 1 || !strings.Contains(got[0], "one: watch objectives: forbidden") {
+			t.Errorf("got warnings %q, want what cannot be read", got)
+		}
+	}
+	w.told(t, 0, endpointAt("c", "10.0.0.2:1"))
+	if got := w.Warnings(); len(got) != 0 {
+		t.Errorf("got warnings %q once all is read, want none", got)
+	}
+	for _, line := range []string{"discovery failed", "discovery works again"} {
+		if n := strings.Count(w.log.String(), line); n != 1 {
+			t.Errorf("got %d lines with %q, want 1:\n%s", n, line, w.log.String())
+		}
+	}
+}
+
 func TestTargetsLiveAsLongAsTheirEndpoints(t *testing.T) {
 	a := topology.Endpoint{Endpoint: snapshot.Endpoint{Name: "a", Address: "10.0.0.1:1", Engine: "vllm"}}
 	tests := []struct {

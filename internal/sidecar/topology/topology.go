@@ -46,10 +46,29 @@ type Discovery interface {
 	// Name tells people which source is meant, such as the path of a file.
 	Name() string
 	// Run calls emit with everything that the source knows, at once and after every change until ctx ends. An error in
-	// place of that says why the source cannot be read now; the last good part then stands. Parts are not modified
-	// after they were emitted, and emit is not called by two goroutines at a time.
+	// place of that says why the source cannot be read now; the last good part then stands, unless the error is one of
+	// Partly. Parts are not modified after they were emitted, and emit is not called by two goroutines at a time.
 	Run(ctx context.Context, emit func(part Part, err error))
 }
+
+// Partly returns an error that a part comes with: err says what of the source cannot be read now, and the rest is new.
+// That of nil is nil.
+func Partly(err error) error {
+	if err == nil {
+		return nil
+	}
+	return partly{err}
+}
+
+// IsPartly reports whether an error is one of Partly.
+func IsPartly(err error) bool {
+	_, ok := err.(partly)
+	return ok
+}
+
+type partly struct{ error }
+
+func (p partly) Unwrap() error { return p.error }
 
 // Source is one part and where it came from.
 type Source struct {

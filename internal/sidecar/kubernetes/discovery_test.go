@@ -1,0 +1,113 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	gslices "slices"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
+	"github.com/pintle-dev/pintle/snapshot"
+)
+
+// TestTell: a problem that lasts is told with what changes meanwhile, and nothing says that it is over before it is.
+func TestTell(t *testing.T) {
+	part := func(name string) *topology.Part {
+		return &topology.Part{Endpoints: []topology.Endpoint{{Endpoint: snapshot.Endpoint{Name: name}}}}
+	}
+	forbidden, refused := errors.New("forbidden"), errors.New("refused")
+	type step struct {
+		part *topology.Part
+		err  error
+	}
+	for _, test := range []struct {
+		name  string
+		steps []step
+		want  []string
+	}{
+		{"all is well", []step{{part("a"), nil}, {part("a"), nil}, {part("b"), nil}}, []string{"a", "b"}},
+		{"nothing was read yet", []step{{nil, refused}, {nil, refused}, {part("a"), nil}}, []string{"refused", "a"}},
+		{"it fails and comes back", []step{{part("a"), nil}, {part("a"), refused}, {part("a"), refused},
+			{part("a"), nil}}, []string{"a", "refused", "a"}},
+		{"it fails for another reason", []step{{part("a"), refused}, {part("a"), forbidden}},
+			[]string{"a but refused", "forbidden"}},
+		{"one kind cannot be watched while another changes", []step{{part("a"), nil}, {part("a"), forbidden},
+			{part("b"), forbidden}, {part("c"), forbidden}, {part("c"), nil}},
+			[]string{"a", "forbidden", "b but forbidden", "c but forbidden", "c"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var before told
+			var got []string
+			for _, s := range test.steps {
+				before.tell(s.part, s.err, func(part topology.Part, err error) {
+					switch {
+					case err == nil:
+						got = append(got, part.Endpoints[0].Name)
+					case topology.IsPartly(err):
+						got = append(got, fmt.Sprintf("%s but %v", part.Endpoints[0].Name, err))
+					default:
+						got = append(got, err.Error())
+					}
+				})
+			}
+			if !gslices.Equal(got, test.want) {
+				t.Errorf("emits %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestListedButNotWatched: a list that is answered does not end a watch's failure.
+func TestListedButNotWatched(t *testing.T) {
+	unknown := apierrors.NewNotFound(schema.GroupResource{}, "")
+	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "", nil)
+	for _, test := range []struct {
+		name        string
+		optional    bool
+		list, watch []error
+		fails       bool
+	}{
+		{"all is well", false, []error{nil}, []error{nil}, false},
+		{"no watch", false, []error{nil, nil}, []error{forbidden}, true},
+		{"no list", false, []error{forbidden}, []error{nil}, true},
+		{"it is back", false, []error{forbidden, nil}, []error{forbidden, nil}, false},
+		{"the kind is gone", true, []error{nil, unknown}, []error{forbidden, unknown}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var list, watching []error
+			next := func(all *[]error) (err error) {
+				err, *all = (*all)[0], (*all)[1:]
+				return err
+			}
+			w := &watcher{kind: kind{optional: test.optional}, changed: func() {}}
+			source := w.observed(&cache.ListWatch{
+				ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+					return nil, next(&list)
+				},
+				WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) {
+					return nil, next(&watching)
+				},
+			})
+			list, watching = test.list, test.watch
+			for len(list)+len(watching) > 0 {
+				if len(watching) > 0 {
+					_, _ = source.WatchWithContext(t.Context(), metav1.ListOptions{})
+				}
+				if len(list) > 0 {
+					_, _ = source.ListWithContext(t.Context(), metav1.ListOptions{})
+				}
+			}
+			if got := w.failure(); (got != nil) != test.fails {
+				t.Errorf("got %v, want a failure: %v", got, test.fails)
+			}
+		})
+	}
+}

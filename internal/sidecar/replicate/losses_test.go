@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/journal"
 )
@@ -237,4 +239,29 @@ func inShort(t *testing.T, events []byte) (all []string) {
 		all, events = append(all, short(&e)), events[n:]
 	}
 	return all
+}
+
+// TestServerWithAClockBehind has another server take over, which has not the last entry of the former one and names new
+// ones by a clock that is behind: they are read although they seem to come before what was read.
+func TestServerWithAClockBehind(t *testing.T) {
+	t.Parallel()
+	v := harness.StartValkey(t)
+	client := v.Client()
+	defer client.Close()
+	a := newGateway(t, "a", addressOf(v))
+	a.decide()
+	a.wantRecent(1)
+	now := time.Now()
+	id := fmt.Sprint(now.Add(time.Hour).UnixMilli(), "-0")
+	if err := client.XAdd(t.Context(), &redis.XAddArgs{Stream: stream, ID: id,
+		Values: []any{field, sealed(token, now, 3)}}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	a.wantOthers("d3")
+	if err := client.Del(t.Context(), stream).Err(); err != nil {
+		t.Fatal(err)
+	}
+	appendRaw(t, client, sealed(token, now, 4))
+	a.member.publisher.beat()
+	a.wantOthers("d3", "d4")
 }

@@ -137,7 +137,7 @@ func (p *publisher) flush() {
 func (p *publisher) append(batch []byte, events int, end journal.Position) (lost bool, err error) {
 	ctx, cancel := context.WithTimeout(p.ctx, redisTimeout)
 	defer cancel()
-	began := now()
+	began, taken := now(), p.reader.taken.Load()
 	text := p.codec.seal(&entry{gateway: p.Gateway, sent: began.UnixNano(), end: end, batch: batch})
 	commands := p.client.Pipeline()
 	added := commands.XAdd(ctx, &redis.XAddArgs{Stream: p.stream, MaxLen: p.maxLen, Approx: true,
@@ -160,7 +160,7 @@ func (p *publisher) append(batch []byte, events int, end journal.Position) (lost
 	// The ID is cut to a millisecond.
 	p.clock.Store(&clock{offset: int64(at.High)*int64(time.Millisecond) - began.Add(took/2).UnixNano(),
 		error: int64(took/2 + time.Millisecond)})
-	if at.less(p.lastID) {
+	if at.less(p.lastID) || taken != nil && at.less(*taken) {
 		p.reader.rewind.Store(true) // another stream, by a clock that is behind
 	}
 	lost = length.Val() < p.maxLen &&

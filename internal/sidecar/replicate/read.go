@@ -39,6 +39,8 @@ type reader struct {
 	own uint64
 	// rewind asks for the stream to be read from its beginning.
 	rewind atomic.Bool
+	// taken is the last entry that was read of the stream, nil for none.
+	taken atomic.Pointer[streamID]
 
 	answer bytes.Buffer // of Envoy
 	events []byte       // to be posted, with times of this clock
@@ -66,6 +68,7 @@ func (r *reader) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if r.rewind.Swap(false) {
 			r.cursor, r.old = streamID{}, streamID{}
+			r.taken.Store(nil)
 		}
 		if len(page) < readEntries { // what comes meanwhile is read and posted at once
 			pace.Sleep(ctx, time.Until(r.looked.Add(r.pace)))
@@ -136,6 +139,7 @@ func (r *reader) take(ctx context.Context, m *redis.XMessage) (ok bool) {
 		r.refuse(err.Error())
 	}
 	r.cursor = id
+	r.taken.Store(&id)
 	return len(r.events) < fullPostBytes || r.post(ctx)
 }
 

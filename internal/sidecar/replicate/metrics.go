@@ -127,7 +127,7 @@ func (m *Member) Now(now time.Time) State {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := State{Gateway: m.Gateway, Gateways: []GatewayState{}, Refused: maps.Clone(m.reader.refused)}
-	for _, at := range []string{"append", "stream", "envoy", "scrapes", "samples"} {
+	for _, at := range []string{"append", "stream", "envoy", "scrapes", "samples", "shared"} {
 		if text := m.failure[at]; text != "" {
 			s.Failures = append(s.Failures, at+": "+text)
 		}

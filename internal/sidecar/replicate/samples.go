@@ -85,6 +85,10 @@ func (s *Share) listen(ctx context.Context) {
 	var cursor streamID
 	for failures := 0; ctx.Err() == nil; {
 		page, err := s.member.page(ctx, s.stream, cursor, sharedEntries)
+		if ctx.Err() != nil {
+			return
+		}
+		s.member.note("shared", err)
 		if err != nil {
 			failures++
 			pace.Sleep(ctx, pace.Jitter(pace.Backoff(firstBackoff, failures, maxBackoff)))

@@ -4,10 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
@@ -103,4 +107,31 @@ func TestSamples(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSaysThatItHearsNoSamples: a user who may not read what another scraped is told of, and no more once it may.
+func TestSaysThatItHearsNoSamples(t *testing.T) {
+	t.Parallel()
+	v := harness.StartValkey(t)
+	client := v.Client()
+	defer client.Close()
+	redis, _ := restricted(t, v)
+	a := newGateway(t, "a", redis)
+	p, _ := poolWith(t, topology.Endpoint{Endpoint: snapshot.Endpoint{Name: "a", Address: "10.0.0.1:8000"}})
+	s := NewShare(a.member, p, engine.Known, time.Minute)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go s.listen(ctx)
+	want := func(failures ...string) {
+		t.Helper()
+		harness.WaitFor(t, limit, fmt.Sprintf("the failures %q", failures), func() (bool, string) {
+			got := a.member.Now(time.Now()).Failures
+			return slices.EqualFunc(got, failures, strings.HasPrefix), fmt.Sprint(got)
+		})
+	}
+	want("shared: NOPERM")
+	if err := client.ACLSetUser(t.Context(), "pintle", "~"+s.stream).Err(); err != nil {
+		t.Fatal(err)
+	}
+	want()
 }

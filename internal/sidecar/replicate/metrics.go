@@ -1,6 +1,7 @@
 package replicate
 
 import (
+	"fmt"
 	"maps"
 	"time"
 
@@ -131,6 +132,9 @@ func (m *Member) Now(now time.Time) State {
 		if text := m.failure[at]; text != "" {
 			s.Failures = append(s.Failures, at+": "+text)
 		}
+	}
+	if m.reader.namesake.there(now) {
+		s.Failures = append(s.Failures, fmt.Sprintf("gateway: another one is called %q, too", m.Gateway))
 	}
 	if m.share != nil {
 		s.Scraping = m.share.Now(now)

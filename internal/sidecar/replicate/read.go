@@ -28,9 +28,10 @@ const (
 type reader struct {
 	*Member
 	codec *codec
-	// known and refused are guarded by Member.mu.
-	known   peers
-	refused map[string]uint64
+	// known, refused and namesake are guarded by Member.mu.
+	known    peers
+	refused  map[string]uint64
+	namesake namesake
 	// cursor is up to where the stream has been read, mark what of it Envoy has.
 	cursor, mark streamID
 	// old is up to where Envoy had the stream when reading began: that is read for what has been seen.
@@ -104,6 +105,7 @@ func (r *reader) resume(ctx context.Context) (ok bool) {
 	r.old, r.cursor, r.events, r.order = r.mark, streamID{}, r.events[:0], order{}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.namesake = namesake{}
 	for _, p := range r.known {
 		p.logs = nil
 	}
@@ -159,8 +161,12 @@ func (r *reader) collect(e *entry, id streamID) error {
 	if at := r.clock.Load(); at != nil {
 		offset -= at.offset
 	}
-	if e.gateway == r.Gateway && e.end.Epoch == r.own {
-		return nil
+	if e.gateway == r.Gateway {
+		own := e.end.Epoch == r.own
+		r.hearName(own, id, now)
+		if own {
+			return nil
+		}
 	}
 	if err := r.codec.unpack(e); err != nil {
 		return err

@@ -35,8 +35,9 @@ func TestReportsAreTheRequestsOwn(t *testing.T) {
 	}
 	t.Cleanup(server.Close)
 	plugin := map[string]any{"config": harness.Document(1)}
-	envoy, err := harness.StartWith(o, harness.Cell{Hold: "buffer", Destination: "original-dst"}, []string{server.Address},
-		&harness.Listener{Name: "requests", Plugin: plugin}, &harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true})
+	envoy, err := harness.StartWith(o, harness.Cell{Hold: "buffer", Destination: "original-dst"},
+		[]string{server.Address}, &harness.Listener{Name: "requests", Plugin: plugin},
+		&harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -180,8 +180,8 @@ func (d *Discovery) endpoint(p *Pool, pod *corev1.Pod, ip string, port uint16) (
 	return e, true
 }
 
-// ofService returns an endpoint for each chosen port of each ready address in the Service's slices. A pod with addresses
-// of both families is in the slices of both, and is one endpoint, at its own address if that is there.
+// ofService returns an endpoint for each chosen port of each ready address in the Service's slices. A pod with an
+// address of either family is in the slices of both, and is one endpoint, at its own address if that is there.
 func (d *Discovery) ofService(p *Pool) (found []topology.Endpoint) {
 	there := map[string]int{}
 	for _, slice := range all[*discoveryv1.EndpointSlice](d.watchers[watched{slices.Resource, p.Namespace}]) {

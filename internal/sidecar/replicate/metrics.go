@@ -116,7 +116,8 @@ type State struct {
 // GatewayState is what a member knows of another gateway. Times are in seconds.
 type GatewayState struct {
 	Name string `json:"name"`
-	// Silence is the time since it last said something, Lag how old the newest event of its last batch was when Envoy had it.
+	// Silence is the time since it last said something, Lag how old the newest event of its last batch was when Envoy
+	// had it.
 	Silence    float64 `json:"silence"`
 	Lag        float64 `json:"lag"`
 	Events     uint64  `json:"events"`
@@ -144,7 +145,8 @@ func (m *Member) Now(now time.Time) State {
 		if p.name == m.Gateway || silence > shownFor {
 			continue
 		}
-		s.Gateways = append(s.Gateways, GatewayState{p.name, silence.Seconds(), p.lag.Seconds(), p.events, p.duplicates})
+		s.Gateways = append(s.Gateways, GatewayState{p.name, silence.Seconds(), p.lag.Seconds(), p.events,
+			p.duplicates})
 	}
 	return s
 }

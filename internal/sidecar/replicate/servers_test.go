@@ -191,8 +191,8 @@ func TestAppendFails(t *testing.T) {
 	a.wantAppendFails()
 }
 
-// TestHearsWhatItCannotAnswer has a server take nothing from a gateway, which still gets what others say; what it has to
-// say itself comes when it may again, once and in its order.
+// TestHearsWhatItCannotAnswer has a server take nothing from a gateway, which still gets what others say; what it has
+// to say itself comes when it may again, once and in its order.
 func TestHearsWhatItCannotAnswer(t *testing.T) {
 	t.Parallel()
 	v := harness.StartValkey(t)

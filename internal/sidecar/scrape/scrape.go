@@ -177,8 +177,9 @@ func (s *scraper) once(ctx context.Context, start time.Time) *scrapeError {
 	if !s.whole.IsZero() && !start.Before(s.whole) {
 		s.aimAtTheWhole(time.Time{})
 	}
+	asked := s.fetcher.path
 	err := s.ask(ctx, start)
-	if s.needsTheWhole(err) {
+	if s.needsTheWhole(asked, err) {
 		s.aimAtTheWhole(start.Add(wholeFor))
 		if err = s.ask(ctx, start); err != nil {
 			s.aimAtTheWhole(time.Time{})

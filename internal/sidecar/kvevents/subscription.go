@@ -240,17 +240,21 @@ func (s *subscription) message(ctx context.Context, frames [][]byte) error {
 		}
 		return s.take(ctx, number, frames[2], true)
 	}
-	s.stream.counts.gaps.Add(1)
 	missed := number - s.last - 1
 	mended, err := s.mend(ctx, number)
+	mended = mended && err == nil
+	if mended {
+		s.stream.counts.mended.Add(1) // first, as what is not mended counts as forgotten
+	}
+	s.stream.counts.gaps.Add(1)
 	if err != nil {
 		return err
 	}
 	s.log.Info("KV events were missed", "batches", missed, "mended", mended)
-	if mended {
-		s.stream.counts.mended.Add(1)
-	} else if err := s.relearn(ctx); err != nil {
-		return err
+	if !mended {
+		if err := s.relearn(ctx); err != nil {
+			return err
+		}
 	}
 	if s.known && number <= s.last {
 		return nil

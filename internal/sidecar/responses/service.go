@@ -117,7 +117,9 @@ func (s *Service) find(r *http.Request) (*Entry, error) {
 		}
 		e, err = s.backend.Again(r.Context(), key)
 	}
-	s.metrics.looked(s.tier, e, err)
+	if r.Context().Err() == nil { // who leaves has not found out that the store fails
+		s.metrics.looked(s.tier, e, err)
+	}
 	return e, err
 }
 

@@ -47,8 +47,8 @@ func (s *scraper) aimAtTheWhole(until time.Time) {
 	s.aim()
 }
 
-// needsTheWhole reports whether the server was asked, at that path, for the needed metrics alone and did not answer with
-// all of them, whatever the reason, so that the whole page is to be asked for.
+// needsTheWhole reports whether the server was asked, at that path, for the needed metrics alone and did not answer
+// with all of them, whatever the reason, so that the whole page is to be asked for.
 func (s *scraper) needsTheWhole(asked string, err *scrapeError) bool {
 	if s.kind == nil || asked != s.kind.FilteredPath() {
 		return false

@@ -15,7 +15,7 @@ replicate: {{ toJson . }}
 {{- end }}
 {{- if .Values.sidecar.kubernetes.pools }}
 discovery: {kubernetes: {{ pick .Values.sidecar.kubernetes "pools" | toJson }}}
-{{- else }}
+{{- else if not (get .Values.sidecar.config "discovery") }}
 discovery: {file: endpoints.yaml}
 {{- end }}
 {{- end }}

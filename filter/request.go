@@ -187,7 +187,8 @@ func (s *stream) decide() hostcalls.Action {
 	}
 	s.begin(started)
 	s.history.catchUp(&s.pool, s.cycle.Request.Now)
-	s.request.Want(s.config.Plan.BodyKeys())
+	s.request.Want(s.config.BodyKeys)
+	s.request.KeepBilling(s.pool.KeepsBilling())
 	if failure := s.cycle.Request.Read(&s.request, s.operation.API, body); failure != nil {
 		if s.encoded {
 			return s.pass(s.editable())

@@ -47,7 +47,7 @@ func newShadow(plan *scoring.Plan) *shadow {
 
 // take takes the acting plan's endpoints, whose metrics both share.
 func (x *shadow) take(from *scoring.Pool, newTopology bool) {
-	x.pool.Adapters = from.Adapters
+	x.pool.Adapters, x.pool.Attributes = from.Adapters, from.Attributes
 	if newTopology {
 		x.pool.Endpoints, x.pool.Objectives, x.pool.Rewrites = from.Endpoints, from.Objectives, from.Rewrites
 		// Both states see the same pools in the same order, and so give an endpoint the same index.
@@ -87,7 +87,7 @@ func (s *stream) shadowDecision(picked []*scoring.Endpoint, failure *scoring.Fai
 	started := hostcalls.Now()
 	r := &x.cycle.Request
 	*r = s.cycle.Request
-	r.Headers = s.remembered()[len(s.config.Plan.RequestHeaders())+1:]
+	r.Headers, r.KeysFrom = s.remembered()[len(s.config.Plan.RequestHeaders())+1:], len(s.config.Plan.BodyKeys())
 	if r.Model = ""; r.Body != nil {
 		r.Model = s.request.Model
 	}

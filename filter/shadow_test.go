@@ -60,6 +60,27 @@ func TestShadow(t *testing.T) {
 	})
 }
 
+// TestShadowReadsItsOwnKeys: a shadow's plug-ins read other keys of the body than those of the plan that acts.
+func TestShadowReadsItsOwnKeys(t *testing.T) {
+	affinity := func(key string) string {
+		return `{"plugins":[{"type":"session-affinity-scorer","parameters":{"strategy":"consistent_hash",
+			"sessionIdConfig":{"sources":[{"body":"` + key + `"}]}}}]}`
+	}
+	m := modes[2]
+	g := newGateway(t, m, 1, m.shadowed(affinity("mine"), affinity("other")))
+	g.publish(newPool(0, 0, 0, 0, 0, 0, 0, 0))
+	at := map[uint64]bool{}
+	for i := range 20 {
+		g.workers[0].askBody(fmt.Sprintf(`{"model":"m1","prompt":"hello","mine":"%d","other":"same"}`, i)).Finish()
+	}
+	for _, e := range g.events(journal.Decision) {
+		at[e.Shadowed.Primary] = true
+	}
+	if len(at) != 1 {
+		t.Errorf("requests of one session would have gone to %d servers, want one", len(at))
+	}
+}
+
 // wantShadowed: the last of so many decisions tells followers what the shadow made of it.
 func (g *gateway) wantShadowed(n int, want journal.Shadowed) {
 	g.t.Helper()

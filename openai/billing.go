@@ -7,16 +7,28 @@ import "bytes"
 // (vllm/entrypoints/anthropic/serving.py), of other system text its first line (vllm/renderers/chat_utils.py).
 const BillingHeader = "x-anthropic-billing-header"
 
+// KeepBilling has scans leave BillingHeader in prompts, as SGLang's servers do
+// (sglang/srt/entrypoints/anthropic/request_conversion.py).
+func (r *Request) KeepBilling(keep bool) {
+	if r.state == nil {
+		r.state = new(state)
+	}
+	r.state.keepsBilling = keep
+}
+
 // unbill takes the billing header out of each system text among the segments from first on: the line, or if whole is
 // set all of the text.
 func (s *scanner) unbill(first int, whole bool) {
+	if s.keepsBilling {
+		return
+	}
 	kept := s.segments[:first]
 	for i := first; i < len(s.segments); i++ {
-		seg := s.segments[i]
-		if seg.Role == RoleSystem && seg.Kind == SegmentText && s.billed(&seg) && !s.cutHeader(&seg, whole) {
+		seg := &s.segments[i]
+		if seg.Role == RoleSystem && seg.Kind == SegmentText && s.billed(seg) && !s.cutHeader(seg, whole) {
 			continue
 		}
-		kept = append(kept, seg)
+		kept = append(kept, *seg)
 	}
 	s.segments = kept
 }

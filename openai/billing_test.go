@@ -26,6 +26,25 @@ func (o *result) unbill(first int, whole bool) {
 	}
 }
 
+// TestBillingHeaderIsKept: for servers that have it in their prompts.
+func TestBillingHeaderIsKept(t *testing.T) {
+	body := []byte(`{"system":"` + BillingHeader + `: cch=a;\nYou are."}`)
+	var r Request
+	for _, keep := range []bool{true, false, true} {
+		r.KeepBilling(keep)
+		if err := r.Scan(APIMessages, body); err != nil {
+			t.Fatal(err)
+		}
+		want := len("You are.")
+		if keep {
+			want += len(BillingHeader + ": cch=a;\n")
+		}
+		if r.Bytes != want {
+			t.Errorf("keep %v: got %d bytes, want %d", keep, r.Bytes, want)
+		}
+	}
+}
+
 func TestBillingHeader(t *testing.T) {
 	const header = "x-anthropic-billing-header: cc_version=2.1.37.3a3; cc_entrypoint=cli; cch=a1b2c;"
 	for _, c := range []struct {

@@ -13,6 +13,8 @@ type scanner struct {
 	err    Error
 	failed bool
 
+	keepsBilling bool // see Request.KeepBilling
+
 	extraction
 	slots [slotCount]slot
 	media [2][mediaKeys]text // of the part that is open and of a part inside it

@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -107,12 +108,19 @@ type Pool struct {
 
 	// listings are the Models of all endpoints, by model.
 	listings []listing
+	// keepsBilling is set when one of the endpoints is of an engine that has openai.BillingHeader in its prompts.
+	keepsBilling bool
 }
+
+// KeepsBilling reports how the pool's prompts are to be read, for openai.Request.KeepBilling. Engines differ; in a pool
+// of several nobody is expected to have what one of them has not.
+func (p *Pool) KeepsBilling() bool { return p.keepsBilling }
 
 // Enter takes note of the endpoints, and makes them those of its State, if it has one. To be called whenever they
 // change.
 func (p *Pool) Enter() {
 	p.indexModels()
+	p.keepsBilling = slices.ContainsFunc(p.Endpoints, func(e Endpoint) bool { return e.Engine == "sglang" })
 	if p.State == nil {
 		return
 	}

@@ -18,6 +18,8 @@ type Request struct {
 	// Body is what the scan of the body found, BodyBytes the body itself; spans in Body index it.
 	Body      *openai.Request
 	BodyBytes []byte
+	// KeysFrom is where the plan's BodyKeys begin among those that Body was scanned for.
+	KeysFrom int
 	// Chains, when set, tells the prompt's blocks in place of hashing its text: for requests whose text nobody has any
 	// more.
 	Chains ChainSource

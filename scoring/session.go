@@ -32,7 +32,7 @@ func (r *Request) BodyValue(key BodyKey) string {
 	if r.Body == nil {
 		return ""
 	}
-	return r.Body.Wanted(int(key))
+	return r.Body.Wanted(r.KeysFrom + int(key))
 }
 
 // Linked is a plug-in that has to find others, wherever they are declared.

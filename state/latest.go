@@ -9,7 +9,14 @@ type latest struct {
 	seen [2]bool
 }
 
+// note takes down that it happened to a client. What is told late does not hide what happened since.
 func (l *latest) note(who uint64, at int64) {
+	if l.seen[0] && at < l.at[0] {
+		if who != l.who[0] && (!l.seen[1] || at > l.at[1]) {
+			l.who[1], l.at[1], l.seen[1] = who, at, true
+		}
+		return
+	}
 	if !l.seen[0] || l.who[0] != who {
 		l.who[1], l.at[1], l.seen[1] = l.who[0], l.at[0], l.seen[0]
 	}

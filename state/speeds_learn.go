@@ -198,7 +198,8 @@ func (f *InFlight) markEnded(i uint32, e *journal.Event, now int64) {
 	}
 	switch {
 	case m.streamed && e.OutputTokens > 1 && e.DurationMicros > e.TTFTMicros && now > m.begun:
-		f.speeds.learnEnded(answers, m, e, seconds(m.begun, now))
+		// The sums may reach further already: what is told late of an answer has its time.
+		f.speeds.learnEnded(answers, m, e, seconds(m.begun, max(now, answers.since)))
 	case !m.streamed && m.alone && m.own > 0 && e.UsageReported && e.OutputTokens > 0 && f.speeds.streams < fewSamples:
 		f.speeds.learnWhole(answers, m, e)
 	}

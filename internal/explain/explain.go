@@ -117,6 +117,7 @@ func (x *Explainer) Explain(request Request, now int64) *Explanation {
 		return result
 	}
 	x.scan.Want(x.plan.BodyKeys())
+	x.scan.KeepBilling(x.fleet.KeepsBilling())
 	if failure := x.cycle.Request.Read(&x.scan, api, request.Body); failure != nil {
 		return result.fail(failure)
 	}

@@ -57,6 +57,8 @@ type Config struct {
 	// configuration is of use without.
 	Shadow      *scoring.Plan
 	ShadowError error
+	// BodyKeys are those of Plan and behind them those of Shadow, for openai.Request.Want.
+	BodyKeys    []string
 	Ingest      Ingest
 	Hold        Hold
 	Destination Destination
@@ -160,6 +162,7 @@ func ParseAs(text []byte, environment func(name string) (value string, ok bool),
 	config, shadow := root.Object("config"), root.Object("shadow")
 	root.Close()
 	c.Plan = scoring.Compile(config, registry.Plugins, settings)
+	c.BodyKeys = c.Plan.BodyKeys()
 	c.readShadow(shadow, root.Raw("shadow"), settings)
 	return c, document.Err()
 }

@@ -1,9 +1,12 @@
 package pluginconfig
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/strictjson"
+	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/registry"
 )
@@ -23,8 +26,13 @@ func (c *Config) readShadow(o *strictjson.Object, text string, settings scoring.
 	plan := scoring.Compile(config, registry.Plugins, settings)
 	mistakes, wrong := document.Err().(strictjson.Mistakes)
 	if !wrong {
-		c.Shadow = plan
-		return
+		keys := slices.Concat(c.BodyKeys, plan.BodyKeys())
+		if len(keys) <= openai.MaxWanted {
+			c.Shadow, c.BodyKeys = plan, keys
+			return
+		}
+		mistakes = strictjson.Mistakes{"shadow: with config it reads " + strconv.Itoa(len(keys)) +
+			" keys of the body; " + strconv.Itoa(openai.MaxWanted) + " or less are right"}
 	}
 	for i, m := range mistakes {
 		if !strings.HasPrefix(m, "shadow:") {

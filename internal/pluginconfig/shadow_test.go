@@ -5,6 +5,12 @@ import (
 	"testing"
 )
 
+// affinityBy is a plug-in that reads these keys of the body.
+func affinityBy(keys ...string) string {
+	return `{"type": "session-affinity-scorer", "parameters": {"strategy": "session_id", "sessionIdConfig": {"sources": [
+		{"body": "` + strings.Join(keys, `"}, {"body": "`) + `"}]}}}`
+}
+
 // A shadow's mistakes are told and leave the rest of the configuration as it is.
 func TestShadow(t *testing.T) {
 	for _, tc := range []struct {
@@ -16,6 +22,9 @@ func TestShadow(t *testing.T) {
 		{"empty document", `{"shadow": {"config": {}}}`, "", true},
 		{"no config", `{"shadow": {}}`, "shadow.config: is missing", false},
 		{"another key", `{"shadow": {"config": {}, "share": 1}}`, `shadow: unknown key "share"`, false},
+		{"too many keys of the body", `{"config": {"plugins": [` + affinityBy("a", "b", "c", "d", "e") + `]},
+			"shadow": {"config": {"plugins": [` + affinityBy("f", "g", "h", "i") + `]}}}`,
+			"shadow: with config it reads 9 keys of the body; 8 or less are right", false},
 		{"a mistake inside", `{"shadow": {"config": {"plugins": [{"type": "randon-picker"}]}}}`,
 			`shadow.config.plugins[0](randon-picker).type: "randon-picker" is not a known`, false},
 	} {

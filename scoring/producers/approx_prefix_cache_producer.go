@@ -16,10 +16,10 @@ import (
 //
 // A prompt is cut into ids of 4 bytes: tools as JSON, then of each message its role and text, without anything
 // between; images count as token-producer says, and token ids that are sent as such as they are. The line
-// x-anthropic-billing-header that Claude Code begins its system text with is no part of it, as vLLM leaves it out. A
-// block is as many pages of the servers' KV caches as make 64 tokens or more, and the last block counts though it is
-// not full. A block's hash covers model, cache salt, SGLang's extra_key and all blocks before it. Each prompt of a
-// request for several has blocks of its own.
+// x-anthropic-billing-header that Claude Code begins its system text with is no part of it, as vLLM leaves it out,
+// unless an endpoint's engine is sglang. A block is as many pages of the servers' KV caches as make 64 tokens or more,
+// and the last block counts though it is not full. A block's hash covers model, cache salt, SGLang's extra_key and all
+// blocks before it. Each prompt of a request for several has blocks of its own.
 //
 // Formula: matched blocks are the leading ones that the endpoint has, without a gap.
 //

@@ -49,7 +49,7 @@ func (r *Recorder) add(m mistake) {
 }
 
 // Handler passes records on to next and keeps warnings and errors.
-func (r *Recorder) Handler(next slog.Handler) slog.Handler { return &recordingHandler{next, r} }
+func (r *Recorder) Handler(next slog.Handler) slog.Handler { return &recordingHandler{next, r, nil} }
 
 // newestFirst returns a copy.
 func (r *Recorder) newestFirst() []mistake {
@@ -60,11 +60,16 @@ func (r *Recorder) newestFirst() []mistake {
 	return all
 }
 
-// recordingHandler passes everything on and has warnings and errors kept. The sidecar's loggers have neither groups nor
-// attributes.
+// recordingHandler passes everything on and has warnings and errors kept. The sidecar's loggers have no groups.
 type recordingHandler struct {
 	slog.Handler
-	recorder *Recorder
+	recorder   *Recorder
+	attributes []slog.Attr // of the logger
+}
+
+// WithAttrs implements slog.Handler.
+func (h *recordingHandler) WithAttrs(more []slog.Attr) slog.Handler {
+	return &recordingHandler{h.Handler.WithAttrs(more), h.recorder, slices.Concat(h.attributes, more)}
 }
 
 // Handle implements slog.Handler.
@@ -74,14 +79,18 @@ func (h *recordingHandler) Handle(ctx context.Context, r slog.Record) error {
 		text.WriteString(r.Message)
 		subject := r.Message
 		first := true
-		r.Attrs(func(a slog.Attr) bool {
+		write := func(a slog.Attr) bool {
 			attribute := " " + a.Key + "=" + a.Value.String()
 			if first {
 				subject, first = attribute, false
 			}
 			text.WriteString(attribute)
 			return true
-		})
+		}
+		for _, a := range h.attributes {
+			write(a)
+		}
+		r.Attrs(write)
 		h.recorder.add(mistake{Time: r.Time, Text: text.String(), subject: subject})
 	}
 	return h.Handler.Handle(ctx, r)

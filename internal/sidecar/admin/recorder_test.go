@@ -27,6 +27,18 @@ func TestRecorderKeepsTheLast(t *testing.T) {
 	}
 }
 
+// TestRecorderKeepsAttributes: what a logger was given says whose mistake it is.
+func TestRecorderKeepsAttributes(t *testing.T) {
+	r := &Recorder{}
+	log := slog.New(r.Handler(slog.NewTextHandler(io.Discard, nil))).With("endpoint", "a").With("rank", 1)
+	log.Warn("not listening", "error", "refused")
+	got := r.newestFirst()
+	const want = "not listening endpoint=a rank=1 error=refused"
+	if len(got) != 1 || got[0].Text != want || got[0].subject != " endpoint=a" {
+		t.Errorf("got %+v, want the mistake with its endpoint and rank", got)
+	}
+}
+
 // TestOneSubjectLeavesRoom: what one server does again and again does not push out what else is wrong.
 func TestOneSubjectLeavesRoom(t *testing.T) {
 	r := &Recorder{}

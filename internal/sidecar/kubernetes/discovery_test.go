@@ -65,6 +65,27 @@ func TestTell(t *testing.T) {
 	}
 }
 
+// TestWatchThatLists: where a watch begins with what is there, no list is asked for again that was refused once.
+func TestWatchThatLists(t *testing.T) {
+	w := &watcher{changed: func() {}}
+	source := w.observed(&cache.ListWatch{
+		ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+			return nil, apierrors.NewForbidden(schema.GroupResource{}, "", nil)
+		},
+		WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return nil, nil },
+	})
+	_, _ = source.ListWithContext(t.Context(), metav1.ListOptions{})
+	_, _ = source.WatchWithContext(t.Context(), metav1.ListOptions{})
+	if w.failure() == nil {
+		t.Error("a watch of changes ends the failure of the list")
+	}
+	yes := true
+	_, _ = source.WatchWithContext(t.Context(), metav1.ListOptions{SendInitialEvents: &yes})
+	if err := w.failure(); err != nil {
+		t.Errorf("got %v, want none once the watch lists", err)
+	}
+}
+
 // TestListedButNotWatched: a list that is answered does not end a watch's failure.
 func TestListedButNotWatched(t *testing.T) {
 	unknown := apierrors.NewNotFound(schema.GroupResource{}, "")

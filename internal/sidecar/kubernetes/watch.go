@@ -159,6 +159,9 @@ func (w *watcher) observed(source *cache.ListWatch) *cache.ListWatch {
 				w.note(watching, nil)
 				return nil, err
 			}
+			if err == nil && o.SendInitialEvents != nil && *o.SendInitialEvents {
+				w.note(listing, nil) // this watch lists as well
+			}
 			w.note(watching, err)
 			return events, err
 		},

@@ -237,20 +237,18 @@ func (s *Subscriber) Now() []Status {
 
 // each calls f for each publisher, once: one that connects by itself need not be reached where it was looked for.
 func (s *Subscriber) each(f func(*subscription)) {
-	var all []*subscription
+	all := map[kvindex.Publisher]*subscription{}
 	if s.listener != nil {
-		all = s.listener.all()
-	}
-	by := make(map[kvindex.Publisher]bool, len(all))
-	for _, sub := range all {
-		by[sub.stream.name] = true
+		for _, sub := range s.listener.all() {
+			all[sub.stream.name] = sub
+		}
 	}
 	s.mu.Lock()
 	for _, one := range s.followed {
 		one.mu.Lock()
 		for _, sub := range one.ranks {
-			if !by[sub.stream.name] {
-				all = append(all, sub)
+			if came := all[sub.stream.name]; came == nil || sub.now().Connected && !came.now().Connected {
+				all[sub.stream.name] = sub
 			}
 		}
 		one.mu.Unlock()

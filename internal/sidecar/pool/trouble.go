@@ -3,6 +3,8 @@ package pool
 import (
 	"fmt"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 )
 
 // Warnings says which sources are not in use as they are now, and why.
@@ -20,6 +22,9 @@ func (p *Pool) Warnings() []string {
 
 // meanwhile says what holds while the source of that index cannot be read.
 func (p *Pool) meanwhile(index int) string {
+	if topology.IsPartly(p.problems[index]) {
+		return "what else it says is in use"
+	}
 	if p.reported[index] {
 		return "the last good endpoints stay in use"
 	}

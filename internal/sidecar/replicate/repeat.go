@@ -68,6 +68,15 @@ func (p *publisher) repeat() {
 	p.recent = nil
 }
 
+// repeatFirst is repeat for what is to be appended before what waits already, as where the next process goes on must
+// not go back.
+func (p *publisher) repeatFirst() {
+	behind := p.waiting
+	p.waiting = nil
+	p.repeat()
+	p.waiting = append(p.waiting, behind...)
+}
+
 // wait has a batch be appended by catchUp.
 func (p *publisher) wait(b sentBatch) {
 	p.waiting = append(p.waiting, b)
@@ -104,11 +113,15 @@ func (p *publisher) next() (more bool, err error) {
 		return false, nil
 	}
 	b := p.waiting[0]
-	if _, err := p.append(b.text, b.events, b.end); err != nil {
+	lost, err := p.append(b.text, b.events, b.end)
+	if err != nil {
 		return true, err
 	}
-	p.keep(b)
 	p.waiting = slices.Delete(p.waiting, 0, 1)
+	if lost {
+		p.repeatFirst()
+	}
+	p.keep(b)
 	more = len(p.waiting) > 0
 	if !more {
 		p.forget()

@@ -58,6 +58,16 @@ func (s *spell) succeeded(now time.Time) int {
 	return failures
 }
 
+// well takes it that the endpoint can be read, here or by another gateway, and reports whether it logs that it can
+// again.
+func (s *scraper) well(now time.Time) bool {
+	failures := s.spell.succeeded(now)
+	if failures > 0 {
+		s.Log.Info("scrape succeeds again", "endpoint", s.target.Name, "failures", failures, "for", steadyAfter)
+	}
+	return failures > 0
+}
+
 // record counts a scrape and logs when a spell of failures begins or ends.
 func (s *scraper) record(err *scrapeError, start time.Time) {
 	now, result, failure := time.Now(), "ok", ""
@@ -71,8 +81,7 @@ func (s *scraper) record(err *scrapeError, start time.Time) {
 			s.Log.Warn("scrape failed", "endpoint", s.target.Name, "result", result, "error", failure)
 			return
 		}
-	} else if failures := s.spell.succeeded(now); failures > 0 {
-		s.Log.Info("scrape succeeds again", "endpoint", s.target.Name, "failures", failures, "for", steadyAfter)
+	} else if s.well(now) {
 		return
 	}
 	if s.Log.Enabled(context.Background(), slog.LevelDebug) {

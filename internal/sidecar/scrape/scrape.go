@@ -123,7 +123,7 @@ func (s *scraper) run(ctx context.Context) {
 		}
 		if s.Share != nil && s.Share.Stands(s.target) {
 			failures, s.idle = 0, 0
-			s.spell.succeeded(time.Now())
+			s.well(time.Now())
 			timer.Reset(time.Until(seat.Next(time.Now(), s.Interval)))
 			continue
 		}
@@ -151,7 +151,7 @@ func (s *scraper) run(ctx context.Context) {
 // adopt goes on from another sidecar's last sample, if that is the last.
 func (s *scraper) adopt() {
 	view := s.target.Now()
-	if !view.Shared {
+	if !view.Shared || view.Kind == nil {
 		return
 	}
 	if s.kind == nil {

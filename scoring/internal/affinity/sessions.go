@@ -135,7 +135,7 @@ func bodyKey(b *scoring.Builder, o *strictjson.Object, name string) scoring.Body
 	outer, _, _ := strings.Cut(name, ".")
 	if _, isField := bodyFields[outer]; isField || slices.Contains(takenKeys, outer) {
 		o.Mistake("body", strconv.Quote(name)+" holds a prompt or a setting and names no session; name another key, "+
-			"such as prompt_cache_key, conversation, user, previous_response_id or metadata.user_id")
+			"such as prompt_cache_key, conversation, user or metadata.user_id")
 		return 0
 	}
 	key, ok := b.BodyKey(name)

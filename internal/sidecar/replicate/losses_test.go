@@ -84,6 +84,26 @@ func TestServerLosesWhatNobodyRead(t *testing.T) {
 	b.wantInAnyOrder("d1", "d2", "d3")
 }
 
+// TestServerLosesWhatWasCaughtUp has the server lose what was appended while there is more to append: who comes later
+// gets all of it.
+func TestServerLosesWhatWasCaughtUp(t *testing.T) {
+	t.Parallel()
+	v := harness.StartValkey(t)
+	client := v.Client()
+	defer client.Close()
+	a := newGateway(t, "a", addressOf(v))
+	a.decide()
+	a.wantRecent(1)
+	p := &a.member.publisher
+	p.appending.Lock()
+	if err := client.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	p.wait(sentBatch{end: p.told})
+	p.appending.Unlock()
+	newGateway(t, "b", addressOf(v)).wantOthers("d1")
+}
+
 // TestServerLosesWhatASilentGatewaySaid has the stream vanish when its gateway has nothing more to say.
 func TestServerLosesWhatASilentGatewaySaid(t *testing.T) {
 	v := harness.StartValkey(t)

@@ -246,6 +246,35 @@ func TestSpeedsNotTaught(t *testing.T) {
 	}
 }
 
+// TestSpeedsToldLate: an answer of which the end is told when others have begun teaches how many there were beside it,
+// and not how long nobody told of it.
+func TestSpeedsToldLate(t *testing.T) {
+	learnt := func(late bool) line {
+		a := newAnswerer(1, 1)
+		first, second := a.decide(0, 100, 100), a.decide(0, 100, 100)
+		begins := func(e journal.Event, after float64) *journal.Event {
+			return &journal.Event{Kind: journal.Began, Time: a.now + int64(after*1e9), Instance: 1, Lease: e.Lease,
+				Primary: e.Primary, Status: 200, TTFTMicros: uint32(after * 1e6)}
+		}
+		a.apply(begins(first, 0.1))
+		ended := begins(first, 0.1)
+		ended.Kind, ended.Time, ended.OutputTokens, ended.DurationMicros = journal.Completion, a.now+1.1e9, 51, 1.1e6
+		if !late {
+			a.apply(ended)
+		}
+		a.apply(begins(second, 60))
+		if late {
+			a.apply(ended)
+		}
+		return a.states[0].InFlight.speeds.token
+	}
+	// What a line is sure of depends on where its samples were.
+	want, got := learnt(false), learnt(true)
+	if want.samples != 1 || got.samples != 1 || !near(got.p[1][1], want.p[1][1], 0.01) {
+		t.Errorf("got %d samples, %v, want one, %v as if it was told at once", got.samples, got.p, want.p)
+	}
+}
+
 // TestSpeedsFollow: an endpoint that becomes three times slower is known to be within a dozen answers, and again when
 // it recovers; the other one is not blamed.
 func TestSpeedsFollow(t *testing.T) {

@@ -43,7 +43,7 @@ func TestLongSessionTokens(t *testing.T) {
 // setting is refused.
 func TestSessionsInBodies(t *testing.T) {
 	const refused = " holds a prompt or a setting and names no session; name another key, such as prompt_cache_key, " +
-		"conversation, user, previous_response_id or metadata.user_id"
+		"conversation, user or metadata.user_id"
 	tests := []struct{ name, key, body, mistake string }{
 		{name: "a further key", key: "prompt_cache_key", body: `"prompt_cache_key":"abc"`},
 		{name: "an object's id", key: "conversation", body: `"conversation":{"id":"abc"}`},

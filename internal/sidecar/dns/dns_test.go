@@ -54,6 +54,16 @@ func (s *server) set(name string, fails bool, records ...dnsmessage.ResourceBody
 	s.records[name], s.fails = records, fails
 }
 
+// failFor has the server fail for these names alone.
+func (s *server) failFor(names ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failing = map[string]bool{}
+	for _, name := range names {
+		s.failing[name] = true
+	}
+}
+
 // awaitLooks returns after so many more questions.
 func (s *server) awaitLooks(t *testing.T, more int) {
 	t.Helper()

@@ -51,7 +51,7 @@ func TestSearchLists(t *testing.T) {
 	s, address := newServer(t)
 	s.set("vllm.default.svc.cluster.local.", false, recordA("10.0.0.1"))
 	s.set("there.test.", false, recordA("10.0.0.2"))
-	s.failing = map[string]bool{"there.test.default.svc.cluster.local.": true}
+	s.failFor("there.test.default.svc.cluster.local.")
 	look := func(kind, name string) (int, error) {
 		found, err := (&Discovery{Pool{Name: name, Type: kind, Port: 8000, Server: address}}).endpoints(t.Context())
 		return len(found), err
@@ -65,8 +65,7 @@ func TestSearchLists(t *testing.T) {
 	if n, err := look("A", "gone"); n != 0 || err != nil {
 		t.Errorf("gone: got %d endpoints, %v, want none and no error", n, err)
 	}
-	s.failing["vllm.default.svc.cluster.local."] = true
-	s.failing["_http._tcp.vllm.default.svc.cluster.local."] = true
+	s.failFor("vllm.default.svc.cluster.local.", "_http._tcp.vllm.default.svc.cluster.local.")
 	for _, name := range names {
 		if n, err := look("A", name); err == nil {
 			t.Errorf("%s, which the server fails for: got %d endpoints, want an error", name, n)

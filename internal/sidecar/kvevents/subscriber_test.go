@@ -357,9 +357,9 @@ func connecting(t *testing.T, looks bool) {
 	a, b := f.servers[0], f.servers[1]
 	listens := f.subscriber.listener.Addr().String()
 	connects := func(o *kvpub.Options) { o.Listen, o.Replay, o.Connect = "", "", listens }
-	f.run()
 	a.publishes(t, connects)
 	b.publishes(t, connects)
+	f.run()
 	f.wait("both", func() bool { return a.publisher.Subscribers() == 1 && b.publisher.Subscribers() == 1 })
 	for range 5 {
 		a.does(10)

@@ -169,7 +169,8 @@ func wantConfiguration(t *testing.T, o mesh.Object) {
 	}
 }
 
-// wantValid has pintle validate judge a configuration.
+// wantValid has pintle validate judge a configuration. That the sidecar has to read it, too, is said of each that needs
+// that; whether it does is up to what else is rendered.
 func wantValid(t *testing.T, configuration any) {
 	t.Helper()
 	text, err := json.Marshal(configuration)
@@ -187,8 +188,14 @@ func wantValid(t *testing.T, configuration any) {
 	var complaints bytes.Buffer
 	command := exec.Command(pintle, "validate", "-c", path)
 	command.Stderr = &complaints
-	if err := command.Run(); err != nil || complaints.Len() > 0 {
-		t.Errorf("pintle validate: %v %s", err, &complaints)
+	err = command.Run()
+	for line := range strings.Lines(complaints.String()) {
+		if !strings.Contains(line, "the sidecar has to read this document, too") {
+			t.Errorf("pintle validate: %s", line)
+		}
+	}
+	if err != nil {
+		t.Errorf("pintle validate: %v", err)
 	}
 }
 

@@ -47,8 +47,7 @@ func (p *plugin) wake() {
 	known := p.pool.snapshot.Topology != nil
 	kept := p.waiting[:0]
 	for _, s := range p.waiting {
-		// Of a clock that was set back the rest would be longer than the whole.
-		if left := s.pending.until - now; !known && left > 0 && left <= int64(s.config.Wait) {
+		if !known && lasts(s.pending.until, now, int64(s.config.Wait)) {
 			kept = append(kept, s)
 			continue
 		}
@@ -65,6 +64,10 @@ func (p *plugin) wake() {
 		p.slowDown()
 	}
 }
+
+// lasts reports whether a time of at most so much has not come to its end: by a clock that was set back what is left
+// would be more than the whole.
+func lasts(until, now, most int64) bool { return now < until && until-now <= most }
 
 // leave forgets a request that ends while it waits.
 func (s *stream) leave() {

@@ -142,12 +142,8 @@ const lateKey = "pintle/v1/responses/late"
 
 func (w *worker) lateTurns() bool {
 	value, _, ok := w.data.Get(lateKey)
-	if !ok || len(value) != 8 {
-		return false
-	}
-	// By a clock that was set back it would be longer than it ever is.
-	left := int64(binary.LittleEndian.Uint64(value)) - hostcalls.Now()
-	return left > 0 && left <= int64(handOverFor+lateMargin)
+	return ok && len(value) == 8 &&
+		lasts(int64(binary.LittleEndian.Uint64(value)), hostcalls.Now(), int64(handOverFor+lateMargin))
 }
 
 func (w *worker) markLate(until int64) {

@@ -31,6 +31,19 @@ func (r *Request) Want(names []string) {
 	}
 }
 
+// Reserved reports whether a key of the outermost object has a meaning of its own in some API, so that Want is not to
+// name it.
+func Reserved(name string) bool {
+	switch k := keyOf(name); k {
+	case keyIncludeUsage, keyExtraKey: // that of another object, and one that Want may name, too
+		return false
+	case keyText:
+		return true
+	default:
+		return k <= keySamplingParams
+	}
+}
+
 // Wanted is the string of the key that Want named i-th, cut to MaxName bytes; empty when there is none.
 func (r *Request) Wanted(i int) string {
 	if uint(i) >= uint(len(r.wanted)) {

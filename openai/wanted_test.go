@@ -98,3 +98,23 @@ func TestWantedExtraKey(t *testing.T) {
 		}
 	}
 }
+
+// TestReserved: what scans read as prompts and settings cannot be wanted.
+func TestReserved(t *testing.T) {
+	for _, name := range []string{
+		"messages", "prompt", "input", "instructions", "system", "tools", "functions", "query", "queries", "documents",
+		"items", "text_1", "text_2", "data_1", "data_2", "text", "input_ids", "token_ids", "stream", "stream_options",
+		"max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "sampling_params", "user",
+		"cache_salt", "previous_response_id", "model",
+	} {
+		if !Reserved(name) {
+			t.Errorf("%s can be wanted", name)
+		}
+	}
+	for _, name := range []string{"", "a", "conversation", "metadata", "prompt_cache_key", "extra_key", "include_usage",
+		"role", "type", "content", "url", "data", "output"} {
+		if Reserved(name) {
+			t.Errorf("%s cannot be wanted", name)
+		}
+	}
+}

@@ -101,6 +101,12 @@ func ranksOf(t *testing.T, configuration any) int {
 func chart(t *testing.T, values string) []mesh.Object {
 	t.Helper()
 	out, err := helm(t, values)
+	return parsed(t, out, err)
+}
+
+// parsed are the objects that a program has rendered.
+func parsed(t testing.TB, out string, err error) []mesh.Object {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -100,14 +100,7 @@ func built(t *testing.T, overlay string) []mesh.Object {
 		t.Fatal(err)
 	}
 	out, err := mesh.Run(dir, "kustomize", "build", ".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	objects, err := mesh.Parse([]byte(out))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return objects
+	return parsed(t, out, err)
 }
 
 // wantOneService checks that the cluster that is patched is the one that requests go to.

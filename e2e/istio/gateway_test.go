@@ -52,14 +52,7 @@ type settings struct {
 func render(t testing.TB, folder string) []mesh.Object {
 	t.Helper()
 	text, err := mesh.Run(harness.Root(), "kustomize", "build", filepath.Join("istio", folder))
-	if err != nil {
-		t.Fatal(err)
-	}
-	objects, err := mesh.Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return objects
+	return parsed(t, text, err)
 }
 
 // newGateway applies an overlay and starts its gateway, its model servers and the sidecar. It ends with the test.

@@ -38,14 +38,7 @@ func answered(t *testing.T, streamed func(i int) bool, change func(i int, e *jou
 			change(i, &e)
 		}
 	}
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	trace, err := Read(&file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return trace
+	return readBack(t, w, &file)
 }
 
 func always(int) bool { return true }

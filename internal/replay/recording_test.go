@@ -30,10 +30,16 @@ func recorded(t testing.TB, like Servers, requests []Request, more ...journal.Ev
 	for _, e := range more {
 		_ = w.Event(&e)
 	}
+	return readBack(t, w, &file)
+}
+
+// readBack reads what was written.
+func readBack(t testing.TB, w *recording.Writer, file *bytes.Buffer) *Trace {
+	t.Helper()
 	if err := w.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	trace, err := Read(&file)
+	trace, err := Read(file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,9 +93,6 @@ func (p *Pool) Update(ctx context.Context, index int, part topology.Part, err er
 	before := p.problems[index]
 	p.problems[index] = err
 	usable := topology.IsPartly(err)
-	if usable {
-		p.reported[index] = true
-	}
 	if err != nil && !(usable && before != nil && err.Error() == before.Error()) {
 		p.log.Error("discovery failed; "+p.meanwhile(index), "source", p.sources[index].Name, "error",
 			OneLine(err.Error()))

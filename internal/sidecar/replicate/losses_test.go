@@ -23,6 +23,14 @@ func (g *gateway) wantInAnyOrder(want ...string) {
 	})
 }
 
+// flush has the server lose all that it has.
+func flush(t *testing.T, client redis.UniversalClient) {
+	t.Helper()
+	if err := client.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // wantRecent waits until the gateway has appended so many batches of late.
 func (g *gateway) wantRecent(batches int) {
 	g.t.Helper()
@@ -53,9 +61,7 @@ func TestServerDies(t *testing.T) {
 	a.wantOthers("d1")
 	client := v.Client()
 	defer client.Close()
-	if err := client.FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	flush(t, client)
 	b.decide()
 	a.wantOthers("d1", "d2")
 }
@@ -96,9 +102,7 @@ func TestServerLosesWhatWasCaughtUp(t *testing.T) {
 	a.wantRecent(1)
 	p := &a.member.publisher
 	p.appending.Lock()
-	if err := client.FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	flush(t, client)
 	p.wait(sentBatch{end: p.told})
 	p.appending.Unlock()
 	newGateway(t, "b", addressOf(v)).wantOthers("d1")
@@ -143,9 +147,7 @@ func TestServerStandsStillAndEnds(t *testing.T) {
 	a.wantFailure()
 	memory("0")
 	a.wantRecent(2)
-	if err := client.FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	flush(t, client)
 	a.decide()
 	b := newGateway(t, "b", addressOf(v))
 	b.wantInAnyOrder("d1", "d2", "d3")

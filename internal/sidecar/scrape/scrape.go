@@ -4,7 +4,6 @@ package scrape
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -110,7 +109,11 @@ func (s *scraper) run(ctx context.Context) {
 	s.kind = s.target.Now().Kind
 	s.former = s.kind
 	s.aim()
-	seat := cmp.Or(s.Beat, pace.NewBeat(s.Interval)).Sit()
+	beat := s.Beat
+	if beat == nil {
+		beat = pace.NewBeat(s.Interval)
+	}
+	seat := beat.Sit()
 	defer seat.Leave()
 	timer := time.NewTimer(rand.N(s.Interval))
 	defer timer.Stop()

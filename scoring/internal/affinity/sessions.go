@@ -1,7 +1,6 @@
 package affinity
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,13 +52,6 @@ const (
 // bodyFields are the keys that every scan of a body reads.
 var bodyFields = map[string]sourceKind{
 	"user": fromUser, "cache_salt": fromSalt, "previous_response_id": fromPrevious, "model": fromModel,
-}
-
-// takenKeys hold prompts and settings, of one API at least: scans read them as such, see openai/SCANNER.md.
-var takenKeys = []string{
-	"messages", "prompt", "input", "instructions", "system", "tools", "functions", "query", "queries", "documents",
-	"items", "text_1", "text_2", "data_1", "data_2", "text", "input_ids", "token_ids", "stream", "stream_options",
-	"max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "sampling_params",
 }
 
 const (
@@ -133,7 +125,7 @@ func bodyKey(b *scoring.Builder, o *strictjson.Object, name string) scoring.Body
 		}
 	}
 	outer, _, _ := strings.Cut(name, ".")
-	if _, isField := bodyFields[outer]; isField || slices.Contains(takenKeys, outer) {
+	if openai.Reserved(outer) {
 		o.Mistake("body", strconv.Quote(name)+" holds a prompt or a setting and names no session; name another key, "+
 			"such as prompt_cache_key, conversation, user or metadata.user_id")
 		return 0

@@ -42,6 +42,7 @@ type gateway struct {
 // settings are what a test changes about an overlay before it is applied.
 type settings struct {
 	agent   *mesh.Agent
+	pod     bool               // Istio's agent starts and ends Envoy
 	module  string             // the URL of the module; bin/pintle.wasm as a file by default
 	servers []harness.Endpoint // three simulated ones by default
 	roles   []string           // of the servers, in disaggregation; none by default
@@ -70,13 +71,19 @@ func newGateway(t *testing.T, objects []mesh.Object, s settings) *gateway {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { g.deleteAll(t) })
-	envoy, err := control.StartGateway(g.find("Deployment", "pintle-gateway"), s.agent)
+	start := func(d mesh.Object) (*harness.Envoy, error) { return control.StartGateway(d, s.agent) }
+	if s.pod {
+		start = control.StartPod
+	}
+	envoy, err := start(g.find("Deployment", "pintle-gateway"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	g.Envoy = envoy
 	t.Cleanup(envoy.Stop)
-	envoy.LogOnFailure(t)
+	if !s.pod { // one that ends is no failure
+		envoy.LogOnFailure(t)
+	}
 	g.startSidecar(t, s.roles)
 	g.waitServing(t)
 	return g
@@ -232,6 +239,7 @@ func (g *gateway) startSidecar(t *testing.T, roles []string) {
 func (g *gateway) waitServing(t testing.TB) {
 	t.Helper()
 	client := harness.Client(t, false)
+	defer client.CloseIdleConnections()
 	harness.WaitFor(t, pushLimit, "an answer of a model server", func() (bool, string) {
 		got, err := g.try(client, chatBody)
 		return err == nil && got.Server() != "", fmt.Sprintf("%d %q, %v", got.Status, got.Body, err)

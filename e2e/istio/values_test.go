@@ -104,9 +104,10 @@ func TestChartSidecar(t *testing.T) {
 }
 
 // TestChartPod: files and variables of the values reach the sidecar's container, Prometheus's namespace the
-// NetworkPolicy, and TLS the DestinationRule.
+// NetworkPolicy, TLS the DestinationRule, and the time to end the pod and the sidecar.
 func TestChartPod(t *testing.T) {
-	objects := chart(t, `{tls: {mode: ISTIO_MUTUAL}, gateway: {prometheusNamespace: observability}, sidecar: {
+	objects := chart(t, `{tls: {mode: ISTIO_MUTUAL},
+		gateway: {prometheusNamespace: observability, terminationGracePeriodSeconds: 120}, sidecar: {
 		volumes: [{name: tokenizers, persistentVolumeClaim: {claimName: tokenizers}}],
 		volumeMounts: [{name: tokenizers, mountPath: /var/lib/tokenizers, readOnly: true}],
 		env: [{name: HF_TOKEN, valueFrom: {secretKeyRef: {name: hub, key: token}}}]}}`)
@@ -127,6 +128,8 @@ func TestChartPod(t *testing.T) {
 			`{"mountPath":"/var/lib/tokenizers","name":"tokenizers","readOnly":true}`},
 		{"environment", pod("containers", 1, "env"),
 			`{"name":"HF_TOKEN","valueFrom":{"secretKeyRef":{"key":"token","name":"hub"}}}`},
+		{"grace", pod("terminationGracePeriodSeconds"), "120"},
+		{"drain", text(t, mesh.Find(objects, "ConfigMap", "pintle-sidecar").At("data", "sidecar.yaml")), `drain: 110s`},
 		{"TLS", text(t, mesh.Find(objects, "DestinationRule", "pintle-model-servers").At("spec", "trafficPolicy")),
 			`"tls":{"mode":"ISTIO_MUTUAL"}`},
 		{"Prometheus", text(t, mesh.Find(objects, "NetworkPolicy", "pintle-gateway").At("spec", "ingress", 1)),

@@ -30,6 +30,8 @@ type Envoy struct {
 	args          []string
 	variables     []string
 	baseID, epoch int
+	// starts has another program start the Envoy of a configuration file; nil is none.
+	starts func(file string) (*Child, error)
 	// replaced is set once another process takes this one's place, or the test has ended it.
 	replaced bool
 	// watched is the file that the listeners come from, empty when they are fixed.
@@ -113,6 +115,12 @@ func StartText(config string, adminPort int) (*Envoy, error) {
 	return e, e.run([]byte(config), "--concurrency", "2")
 }
 
+// StartTextBy is StartText by another program, which is the Envoy's process for the caller.
+func StartTextBy(starts func(file string) (*Child, error), config string, adminPort int) (*Envoy, error) {
+	e := &Envoy{adminPort: adminPort, starts: starts}
+	return e, e.run([]byte(config))
+}
+
 // Validate has Envoy check a configuration file without running it.
 func Validate(config string) error {
 	e := &Envoy{}
@@ -150,6 +158,10 @@ func (e *Envoy) launch(config []byte, args ...string) error {
 	}
 	if os.Getenv("E2E_KEEP") != "" {
 		fmt.Fprintln(os.Stderr, "envoy configuration:", file.Name())
+	}
+	if e.starts != nil {
+		e.Process, err = e.starts(file.Name())
+		return err
 	}
 	base := []string{"--use-dynamic-base-id"}
 	if e.baseID != 0 {

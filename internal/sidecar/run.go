@@ -30,8 +30,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 )
 
-// Run serves until ctx ends and returns once all its goroutines have ended. It fails when the admin address cannot be
-// listened on or the token file cannot be read.
+// Run serves until ctx ends, and while its Envoys drain as far as the configuration says so, and returns once all its
+// goroutines have ended. It fails when the admin address cannot be listened on or the token file cannot be read.
 func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	recorder := &admin.Recorder{}
 	log = slog.New(recorder.Handler(log.Handler()))
@@ -53,8 +53,12 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 		}
 		defer public.Close()
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	told := ctx
+	// Answers end after what keeps connections to the Envoys, see drain.
+	answering, cancel := context.WithCancel(context.WithoutCancel(told))
 	defer cancel()
+	ctx, end := context.WithCancel(answering)
+	defer end()
 	discoveries, err := discover(c, log)
 	if err != nil {
 		return err
@@ -113,10 +117,22 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	if share != nil {
 		tasks.Go(func() { share.Run(ctx) })
 	}
-	tasks.Go(func() { asked.run(ctx) })
+	tasks.Go(func() { asked.run(answering) })
 	if c.TokenFile != "" {
-		tasks.Go(func() { token.Watch(ctx, c.TokenFile, log) })
+		tasks.Go(func() { token.Watch(answering, c.TokenFile, log) })
 	}
+	d := &drain{
+		limit: c.Drain, inFlight: observer.traffic.InFlight, ingests: c.Ingests, asked: len(asked.at) > 0, log: log,
+		pushed: func() bool { return slices.ContainsFunc(pushers, (*push.Pusher).Connects) },
+	}
+	tasks.Go(func() {
+		defer cancel()
+		select {
+		case <-told.Done():
+			d.run(answering, end)
+		case <-answering.Done():
+		}
+	})
 	log.Info("started", "admin", listener.Addr().String(), "ingests", len(c.Ingests), "scrapeInterval",
 		c.Scrape.Interval)
 	if warning := c.OldSamples(); warning != "" {
@@ -126,9 +142,9 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 		Traffic: observer.traffic, Followers: observer.followers, Replication: members, Store: asked.store,
 		Caches: asked.caches}
 	if public != nil {
-		tasks.Go(func() { _ = serve(ctx, public, a.Public()) })
+		tasks.Go(func() { _ = serve(answering, public, a.Public()) })
 	}
-	err = serve(ctx, listener, a.Handler())
+	err = serve(answering, listener, a.Handler())
 	cancel()
 	tasks.Wait()
 	p.Wait()

@@ -56,7 +56,7 @@ func (p *Process) ExitCode() int { return p.cmd.ProcessState.ExitCode() }
 // Stop asks the process to end and, after a while, makes it. Without a process it does nothing.
 func (p *Process) Stop() {
 	if p != nil {
-		p.terminate()
+		p.Terminate()
 		p.await(endLimit)
 	}
 }
@@ -67,7 +67,8 @@ func (p *Process) Kill() {
 	<-p.done
 }
 
-func (p *Process) terminate() { _ = p.cmd.Process.Signal(syscall.SIGTERM) } // it may have ended already
+// Terminate asks the process to end.
+func (p *Process) Terminate() { _ = p.cmd.Process.Signal(syscall.SIGTERM) } // it may have ended already
 
 // await waits for the end and brings it about when that takes too long.
 func (p *Process) await(limit time.Duration) {

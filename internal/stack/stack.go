@@ -61,7 +61,7 @@ func FindRoot() (string, error) {
 // Close ends all processes and removes their files.
 func (s *Stack) Close() {
 	for i := len(s.processes) - 1; i >= 0; i-- {
-		s.processes[i].terminate()
+		s.processes[i].Terminate()
 	}
 	for _, p := range s.processes {
 		p.await(endLimit)

@@ -40,13 +40,9 @@ func (m *Mesh) StartAgent(registry string) (*Agent, error) {
 		return nil, err
 	}
 	config := fmt.Sprintf("{discoveryAddress: %q, controlPlaneAuthPolicy: NONE, configPath: %q, statusPort: %d}",
-		m.address(0), filepath.Dir(a.socket), a.taken.Addr().(*net.TCPAddr).Port)
-	a.Child, err = harness.StartChild("pilot-agent", dir, path, []string{
-		"POD_NAME=pintle-gateway", "POD_NAMESPACE=default", "INSTANCE_IP=192.0.2.1", "DISABLE_ENVOY=true",
-		"FILE_MOUNTED_CERTS=true",
-		"PILOT_CERT_PROVIDER=none", "GRPC_XDS_BOOTSTRAP=", "WASM_INSECURE_REGISTRIES=" + registry,
-		"PROXY_CONFIG=" + config,
-	}, "proxy", "router", "--log_output_level=wasm:debug,xdsproxy:info")
+		m.address(0), filepath.Dir(a.socket), port(a.taken))
+	a.Child, err = harness.StartChild("pilot-agent", dir, path, append(agentVariables(config), "DISABLE_ENVOY=true",
+		"WASM_INSECURE_REGISTRIES="+registry), "proxy", "router", "--log_output_level=wasm:debug,xdsproxy:info")
 	if err != nil {
 		return a, err
 	}
@@ -59,6 +55,50 @@ func (m *Mesh) StartAgent(registry string) (*Agent, error) {
 		}
 	}
 	return a, errors.New("the agent opened no socket:\n" + a.Log())
+}
+
+// agentVariables are the environment of an agent without certificates.
+func agentVariables(config string) []string {
+	return []string{"POD_NAME=pintle-gateway", "POD_NAMESPACE=default", "INSTANCE_IP=192.0.2.1",
+		"FILE_MOUNTED_CERTS=true", "PILOT_CERT_PROVIDER=none", "GRPC_XDS_BOOTSTRAP=", "PROXY_CONFIG=" + config}
+}
+
+func port(l net.Listener) int { return l.Addr().(*net.TCPAddr).Port }
+
+// startAgentOf starts an agent that starts an Envoy with a configuration file, and ends it when it ends itself.
+func (m *Mesh) startAgentOf(file string, adminPort int, variables []string) (*harness.Child, error) {
+	path, err := tool("pilot-agent")
+	if err != nil {
+		return nil, err
+	}
+	envoy, err := harness.Built("envoy")
+	if err != nil {
+		return nil, err
+	}
+	if err := m.makeAgentData(); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(m.dir, "agent-")
+	if err != nil {
+		return nil, err
+	}
+	taken, err := net.Listen("tcp4", "127.0.0.1:0") // as in StartAgent
+	if err != nil {
+		return nil, err
+	}
+	config := fmt.Sprintf("{discoveryAddress: %q, controlPlaneAuthPolicy: NONE, configPath: %q, statusPort: %d, "+
+		"binaryPath: %q, customConfigFile: %q, proxyAdminPort: %d, concurrency: 2}",
+		m.address(0), filepath.Join(dir, "proxy"), port(taken), envoy, file, adminPort)
+	child, err := harness.StartChild("pilot-agent", dir, path, append(agentVariables(config), variables...),
+		"proxy", "router")
+	if err != nil {
+		return nil, errors.Join(err, taken.Close())
+	}
+	go func() {
+		<-child.Done()
+		_ = taken.Close()
+	}()
+	return child, nil
 }
 
 // makeAgentData makes the place where agents keep modules; Stop removes what was not there before.

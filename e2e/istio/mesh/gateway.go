@@ -18,13 +18,47 @@ var bootstrap = template.Must(template.New("bootstrap.yaml").Parse(bootstrapText
 // StartGateway starts a stock Envoy as the pod of a Deployment. With an agent it is configured through that, else by
 // istiod itself.
 func (m *Mesh) StartGateway(deployment Object, agent *Agent) (*harness.Envoy, error) {
-	ports, err := harness.FreePorts(1)
+	text, adminPort, err := m.bootstrap(deployment, agent)
 	if err != nil {
 		return nil, err
 	}
-	labels, err := json.Marshal(deployment.At("spec", "template", "metadata", "labels"))
+	envoy, err := harness.StartText(text, adminPort)
+	return envoy, m.explained(err)
+}
+
+// StartPod is StartGateway with Istio's agent as the program that starts and ends the Envoy, as in a pod of the
+// Deployment, whose annotation says how. Envoy is configured by istiod itself.
+func (m *Mesh) StartPod(deployment Object) (*harness.Envoy, error) {
+	var annotated struct {
+		ProxyMetadata map[string]string `json:"proxyMetadata"`
+	}
+	annotation, _ := deployment.At("spec", "template", "metadata", "annotations", "proxy.istio.io/config").(string)
+	if err := json.Unmarshal([]byte(annotation), &annotated); err != nil {
+		return nil, fmt.Errorf("annotation proxy.istio.io/config: %w", err)
+	}
+	var variables []string
+	for name, value := range annotated.ProxyMetadata {
+		variables = append(variables, name+"="+value)
+	}
+	text, adminPort, err := m.bootstrap(deployment, nil)
 	if err != nil {
 		return nil, err
+	}
+	envoy, err := harness.StartTextBy(func(file string) (*harness.Child, error) {
+		return m.startAgentOf(file, adminPort, variables)
+	}, text, adminPort)
+	return envoy, m.explained(err)
+}
+
+// bootstrap is the configuration that the deployment's Envoy starts with.
+func (m *Mesh) bootstrap(deployment Object, agent *Agent) (text string, adminPort int, err error) {
+	ports, err := harness.FreePorts(1)
+	if err != nil {
+		return "", 0, err
+	}
+	labels, err := json.Marshal(deployment.At("spec", "template", "metadata", "labels"))
+	if err != nil {
+		return "", 0, err
 	}
 	values := map[string]any{
 		"Name": deployment.Name(), "Namespace": deployment.namespace(), "Labels": string(labels), "AdminPort": ports[0],
@@ -33,13 +67,15 @@ func (m *Mesh) StartGateway(deployment Object, agent *Agent) (*harness.Envoy, er
 	if agent != nil {
 		values["Socket"] = agent.socket
 	}
-	var text strings.Builder
-	if err := bootstrap.Execute(&text, values); err != nil {
-		return nil, err
+	var b strings.Builder
+	err = bootstrap.Execute(&b, values)
+	return b.String(), ports[0], err
+}
+
+// explained adds istiod's word to why a gateway does not start.
+func (m *Mesh) explained(err error) error {
+	if err == nil {
+		return nil
 	}
-	envoy, err := harness.StartText(text.String(), ports[0])
-	if err != nil {
-		err = fmt.Errorf("%w\nlast lines of istiod:\n%s", err, m.IstiodLog())
-	}
-	return envoy, err
+	return fmt.Errorf("%w\nlast lines of istiod:\n%s", err, m.IstiodLog())
 }

@@ -26,6 +26,8 @@ type Config struct {
 	Ingests []Ingest
 	// Token is the bearer token of every ingest listener; TokenFile, when set, is the file that holds it instead.
 	Token, TokenFile string
+	// Drain is the longest that the sidecar goes on for its Envoys when it is told to end; 0 ends it at once.
+	Drain time.Duration
 	// PushInterval is the shortest time between two pushes to one Envoy; changes within it go out together.
 	PushInterval time.Duration
 	// Scrape says how often, for how long and how endpoints are asked.
@@ -222,6 +224,9 @@ func Parse(path string, content []byte) (*Config, error) {
 	c.readReplicate(root.Secret("replicate"))
 	if c.Scrape.Share && c.Replicate == nil {
 		root.Mistake("scrape.share", "needs replicate, which says by which server; leaving it out is right without")
+	}
+	if c.Drain > 0 && !c.Follow.Enabled {
+		root.Mistake("envoy.drain", "needs follow.enabled, by which it is known what is in flight; true is right there")
 	}
 	c.readPrefix(root.Object("prefix"))
 	if discovery := root.Object("discovery"); discovery.Present() {

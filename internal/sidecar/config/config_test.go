@@ -22,6 +22,7 @@ func TestParseConfig(t *testing.T) {
 envoy:
   ingest: ["http://127.0.0.1:15099", "unix:///run/pintle/ingest.sock"]
   tokenFile: token
+  drain: 290s
 scrape: {interval: 20ms, timeout: 2s}
 push: {interval: 5ms}
 admin: {address: "127.0.0.1:0"}
@@ -46,6 +47,7 @@ modelRewrites: [{models: [m], targets: [{model: m1, weight: 9}, {model: m2}]}]
 				Socket: "/run/pintle/ingest.sock"},
 		},
 		TokenFile:    "/etc/pintle/token",
+		Drain:        290 * time.Second,
 		PushInterval: 5 * time.Millisecond,
 		Scrape: Scrape{Interval: 20 * time.Millisecond, IdleInterval: 40 * time.Millisecond,
 			Timeout: 2 * time.Second},
@@ -127,6 +129,11 @@ func TestConfigMistakes(t *testing.T) {
 		{"no mapping", "[]", "line 1: [] is not an object"},
 		{"prefixes unfollowed", envoyYAML + static + "follow: {enabled: false, prefixes: true}\n",
 			"line 3: follow.prefixes: true is of no use with enabled: false; one of them is right"},
+		{"draining unfollowed", "envoy: {ingest: 'http://127.0.0.1:15099', token: secret, drain: 1m}\n" + static +
+			"follow: {enabled: false}\n", "line 1: envoy.drain: needs follow.enabled, by which it is known what is " +
+			"in flight; true is right there"},
+		{"no time to drain", "envoy: {ingest: 'http://127.0.0.1:15099', token: secret, drain: 0s}\n" + static,
+			`line 1: envoy.drain: the value is not a duration such as "2m" or "1s", at least 1s`},
 		{"prefixes", envoyYAML + static + "follow: {prefixes: all}\n",
 			`line 3: follow.prefixes: "all" is not true or false`},
 		{"tls without https", envoyYAML + static + "scrape: {tls: {serverName: a}}\n",

@@ -46,6 +46,9 @@ const (
 	wantsModels = "models"
 )
 
+// connectFailed is the result of a push to a listener that is not there.
+const connectFailed = "connect"
+
 // Pusher feeds one Envoy, alone, so that no other Envoy and no scraper waits for it.
 type Pusher struct {
 	Ingest   config.Ingest
@@ -125,7 +128,7 @@ func (o *outcome) wait(failures int) time.Duration {
 		return 0
 	case o.pause > 0:
 		return o.pause
-	case o.result == "connect":
+	case o.result == connectFailed:
 		return pace.Backoff(firstPushBackoff, failures, connectBackoff)
 	}
 	return pace.Backoff(firstPushBackoff, failures, maxPushBackoff)
@@ -187,7 +190,7 @@ func (p *Pusher) push(ctx context.Context, now time.Time) outcome {
 			return outcome{result: "timeout", err: err}
 		}
 		if failure := (*net.OpError)(nil); errors.As(err, &failure) && failure.Op == "dial" {
-			return outcome{result: "connect", err: err}
+			return outcome{result: connectFailed, err: err}
 		}
 		return outcome{result: "error", err: err}
 	}

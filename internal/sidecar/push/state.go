@@ -27,6 +27,9 @@ func (p *Pusher) Now() State {
 	return p.state
 }
 
+// Connects reports whether the last push, if there was one, found somebody at the ingest listener.
+func (p *Pusher) Connects() bool { return p.Now().Result != connectFailed }
+
 // Measure has the metrics tell how long ago the Envoy took a snapshot, counted from start before the first.
 func (p *Pusher) Measure(start time.Time) {
 	p.Metrics.PushAge(p.Ingest.Name, func() time.Duration {

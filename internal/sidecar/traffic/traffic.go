@@ -199,6 +199,13 @@ func (t *Traffic) watch(e *follow.Event) {
 	t.state.InFlight.Watch([]uint64{e.Model})
 }
 
+// InFlight is the number of requests that are known to be in flight.
+func (t *Traffic) InFlight() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.state.InFlight.Leases()
+}
+
 // inFlight counts the requests in flight by model. Models with one name count as one: of a long name the journal keeps
 // the beginning, and what is no text is left out of it, so that clients can make names equal.
 func (t *Traffic) inFlight() map[string]int {

@@ -1,0 +1,126 @@
+package e2e
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/harness"
+)
+
+// TestDraining: a sidecar that is told to end goes on while an answer streams, and stores what it was. Then it leaves
+// Envoy no connection but those of clients, who still go on with their conversations, and ends with Envoy.
+func TestDraining(t *testing.T) {
+	t.Parallel()
+	const limit = time.Minute
+	server, err := harness.NewScripted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	release := make(chan struct{})
+	server.Script(t, func(w http.ResponseWriter, r *http.Request) { respondSlowly(w, r, release) })
+	folder, err := os.MkdirTemp("", "pintle-") // the path of a socket must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	socket := filepath.Join(folder, "store")
+	plugin := map[string]any{"config": storing(nil), "sidecar": map[string]any{"cluster": "store", "timeout": "20s"}}
+	envoy, err := harness.StartWith(harness.Options{Edit: withCluster("store", socket)}, recoveryCells[0],
+		[]string{server.Address}, &harness.Listener{Name: "requests", Plugin: plugin},
+		&harness.Listener{Name: "ingest", Ingest: true, Plugin: plugin})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(envoy.Stop)
+	sidecar := harness.StartSidecarWith(t, fmt.Sprintf("envoy: {ingest: %q, token: %q, drain: 1h}\n"+
+		"admin: {address: \"127.0.0.1:0\"}\nresponses: {address: 'unix://%s'}\n"+
+		"discovery: {static: [{name: a, address: %q, engine: vllm}]}\n",
+		envoy.URL("ingest", harness.IngestPath), harness.Token, socket, server.Address))
+	client := harness.Client(t, false)
+	turn := func(body string) harness.Answer {
+		t.Helper()
+		return harness.Send(t, client,
+			harness.Request(t, http.MethodPost, envoy.URL("requests", "/v1/responses"), body, false))
+	}
+	harness.WaitFor(t, limit, "an answer", func() (bool, string) {
+		got := turn(`{"model":"m","input":"hello"}`)
+		return got.Status == http.StatusOK, fmt.Sprint(got.Status)
+	})
+
+	response, err := client.Do(harness.Request(t, http.MethodPost, envoy.URL("requests", "/v1/responses"),
+		`{"model":"m","input":"slowly","stream":true}`, false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	stream := bufio.NewReader(response.Body)
+	if _, err := stream.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	sidecar.Terminate()
+	waitLogged(t, sidecar, "ending when nothing is in flight")
+	close(release)
+	if _, err := io.ReadAll(stream); err != nil {
+		t.Errorf("the answer that streamed: %v, want its end", err)
+	}
+	goOn := func(when string) {
+		t.Helper()
+		harness.WaitFor(t, limit, "the conversation going on "+when, func() (bool, string) {
+			got := turn(`{"model":"m","input":"more","previous_response_id":"resp_slowly"}`)
+			return got.Status == http.StatusOK, fmt.Sprint(got.Status, got.Header)
+		})
+	}
+	goOn("while the sidecar drains")
+	waitLogged(t, sidecar, "nothing is in flight; answering until the Envoys have ended")
+	harness.WaitFor(t, limit, "no connection of the sidecar's", func() (bool, string) {
+		stats := envoy.Stats(t, "http.ingest.downstream_cx_active$")
+		n, told := stats["http.ingest.downstream_cx_active"]
+		return told && n == 0, fmt.Sprint(stats)
+	})
+	goOn("when the sidecar has drained")
+	if sidecar.Ended() {
+		t.Error("the sidecar has ended, want it to answer while Envoy is there")
+	}
+	envoy.Stop()
+	select {
+	case <-sidecar.Done():
+		if code := sidecar.ExitCode(); code != 0 {
+			t.Errorf("exit code: got %d, want 0", code)
+		}
+	case <-time.After(limit):
+		t.Error("the sidecar has not ended with Envoy")
+	}
+}
+
+// waitLogged waits for a line of the sidecar's log.
+func waitLogged(t *testing.T, s *harness.Sidecar, text string) {
+	t.Helper()
+	harness.WaitFor(t, time.Minute, "the log's "+text, func() (bool, string) { return s.Logged(text) > 0, s.Log() })
+}
+
+// respondSlowly streams a response that does not end before release is closed, and gives any other at once.
+func respondSlowly(w http.ResponseWriter, r *http.Request, release <-chan struct{}) {
+	const response = `{"id":%q,"object":"response","status":"completed","model":"m","output":[` +
+		`{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"yes"}]}]}`
+	body, _ := io.ReadAll(r.Body)
+	if !strings.Contains(string(body), `"stream":true`) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, response, "resp_fast")
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	_, _ = fmt.Fprintf(w, "event: response.created\ndata: {\"type\":\"response.created\",\"response\":"+response+"}\n\n",
+		"resp_slowly")
+	_ = http.NewResponseController(w).Flush()
+	<-release
+	_, _ = fmt.Fprintf(w,
+		"event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":"+response+"}\n\n", "resp_slowly")
+}

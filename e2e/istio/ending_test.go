@@ -4,6 +4,7 @@ package istio
 
 import (
 	"bufio"
+	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
@@ -13,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/harness"
 )
 
-// TestPodEnds: when a gateway's pod is told to end, Istio's agent and the sidecar wait for an answer that streams for
+// TestPodEnds: a pod of the Deployment has as many workers as its memory is for; and when a gateway's pod is told to end, Istio's agent and the sidecar wait for an answer that streams for
 // longer than the agent waits by itself, and both end behind it.
 func TestPodEnds(t *testing.T) {
 	server, err := harness.NewScripted()
@@ -33,6 +34,13 @@ func TestPodEnds(t *testing.T) {
 	})
 	g := newGateway(t, render(t, "overlays/oci"), settings{pod: true,
 		servers: []harness.Endpoint{{Name: "a", Address: server.Address}}})
+	var info struct {
+		Options struct{ Concurrency int } `json:"command_line_options"`
+	}
+	if text, err := g.Admin("/server_info"); err != nil || json.Unmarshal([]byte(text), &info) != nil ||
+		info.Options.Concurrency != 2 {
+		t.Errorf("got %d workers, want 2: %v", info.Options.Concurrency, err)
+	}
 	client := harness.Client(t, false)
 	response, err := client.Do(harness.Request(t, http.MethodPost, "http://"+g.requests+chatPath,
 		strings.Replace(chatBody, "hello", "slowly", 1), false))

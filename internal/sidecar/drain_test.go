@@ -57,8 +57,8 @@ func TestEndsAtOnce(t *testing.T) {
 			t.Parallel()
 			gone := "http://" + freeAddress(t)
 			r := startWith(t, func(admin string) string {
-				return "envoy: {ingest: '" + gone + "', token: " + testToken + tc.drain + "}\nadmin: {address: '" + admin +
-					"'}\ndiscovery: {static: []}\n"
+				return "envoy: {ingest: '" + gone + "', token: " + testToken + tc.drain + "}\n" +
+					"admin: {address: '" + admin + "'}\ndiscovery: {static: []}\n"
 			})
 			eventually(t, "a push", func() bool { return strings.Contains(r.log.String(), "push failed") })
 			if code := r.stop(); code != 0 {

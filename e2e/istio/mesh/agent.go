@@ -1,8 +1,10 @@
 package mesh
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -65,8 +67,10 @@ func agentVariables(config string) []string {
 
 func port(l net.Listener) int { return l.Addr().(*net.TCPAddr).Port }
 
-// startAgentOf starts an agent that starts an Envoy with a configuration file, and ends it when it ends itself.
-func (m *Mesh) startAgentOf(file string, adminPort int, variables []string) (*harness.Child, error) {
+// startAgentOf starts an agent, by its own configuration, that starts an Envoy with a configuration file, and ends it
+// when it ends itself.
+func (m *Mesh) startAgentOf(file string, adminPort int, config map[string]any, variables []string) (*harness.Child,
+	error) {
 	path, err := tool("pilot-agent")
 	if err != nil {
 		return nil, err
@@ -86,10 +90,14 @@ func (m *Mesh) startAgentOf(file string, adminPort int, variables []string) (*ha
 	if err != nil {
 		return nil, err
 	}
-	config := fmt.Sprintf("{discoveryAddress: %q, controlPlaneAuthPolicy: NONE, configPath: %q, statusPort: %d, "+
-		"binaryPath: %q, customConfigFile: %q, proxyAdminPort: %d, concurrency: 2}",
-		m.address(0), filepath.Join(dir, "proxy"), port(taken), envoy, file, adminPort)
-	child, err := harness.StartChild("pilot-agent", dir, path, append(agentVariables(config), variables...),
+	maps.Copy(config, map[string]any{"discoveryAddress": m.address(0), "controlPlaneAuthPolicy": "NONE",
+		"configPath": filepath.Join(dir, "proxy"), "statusPort": port(taken), "binaryPath": envoy,
+		"customConfigFile": file, "proxyAdminPort": adminPort})
+	text, err := json.Marshal(config)
+	if err != nil {
+		return nil, errors.Join(err, taken.Close())
+	}
+	child, err := harness.StartChild("pilot-agent", dir, path, append(agentVariables(string(text)), variables...),
 		"proxy", "router")
 	if err != nil {
 		return nil, errors.Join(err, taken.Close())

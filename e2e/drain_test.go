@@ -117,10 +117,12 @@ func respondSlowly(w http.ResponseWriter, r *http.Request, release <-chan struct
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	_, _ = fmt.Fprintf(w, "event: response.created\ndata: {\"type\":\"response.created\",\"response\":"+response+"}\n\n",
-		"resp_slowly")
-	_ = http.NewResponseController(w).Flush()
+	event := func(kind string) {
+		_, _ = fmt.Fprintf(w, "event: %s\ndata: {\"type\":%q,\"response\":"+response+"}\n\n", kind, kind,
+			"resp_slowly")
+		_ = http.NewResponseController(w).Flush()
+	}
+	event("response.created")
 	<-release
-	_, _ = fmt.Fprintf(w,
-		"event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":"+response+"}\n\n", "resp_slowly")
+	event("response.completed")
 }

@@ -14,8 +14,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/harness"
 )
 
-// TestPodEnds: a pod of the Deployment has as many workers as its memory is for; and when a gateway's pod is told to end, Istio's agent and the sidecar wait for an answer that streams for
-// longer than the agent waits by itself, and both end behind it.
+// TestPodEnds: a pod of the Deployment has as many workers as its memory is for; and when it is told to end, Istio's
+// agent and the sidecar wait for an answer that streams for longer than the agent waits by itself, and both end behind
+// it.
 func TestPodEnds(t *testing.T) {
 	server, err := harness.NewScripted()
 	if err != nil {

@@ -23,8 +23,8 @@ const (
 // drain has the sidecar end after its Envoys' requests, as both are told to end at once when a pod is.
 //
 // While requests are in flight all goes on. Then what keeps connections to the Envoys ends, so that whoever waits until
-// an Envoy has none left, as Istio's agent does, sees that; and what the Envoys ask on a request's way is answered until
-// they are gone, as clients may hold connections on which another request comes.
+// an Envoy has none left, as Istio's agent does, sees that; and what the Envoys ask on a request's way is answered
+// until they are gone, as clients may hold connections on which another request comes.
 type drain struct {
 	// limit is the longest that all of it may take.
 	limit time.Duration

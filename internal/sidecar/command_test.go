@@ -5,11 +5,15 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
 
 	"github.com/pintle-dev/pintle/snapshot"
 )
@@ -208,5 +212,31 @@ func TestFailedStart(t *testing.T) {
 			continue
 		}
 		_ = listener.Close()
+	}
+}
+
+func TestLimitMemory(t *testing.T) {
+	before := debug.SetMemoryLimit(-1)
+	defer debug.SetMemoryLimit(before)
+	for _, tc := range []struct {
+		name, variable string
+		limit          memlimit.Provider
+		want           int64
+	}{
+		{"a container's", "", memlimit.Limit(1000 << 20), 900 << 20},
+		{"none", "", func() (uint64, error) { return 0, memlimit.ErrNoLimit }, before},
+		{"GOMEMLIMIT", "1GiB", memlimit.Limit(1000 << 20), before}, // which the runtime has read at its start
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			debug.SetMemoryLimit(before)
+			t.Setenv("GOMEMLIMIT", tc.variable)
+			if tc.variable == "" {
+				_ = os.Unsetenv("GOMEMLIMIT")
+			}
+			limitMemory(tc.limit)
+			if got := debug.SetMemoryLimit(-1); got != tc.want {
+				t.Errorf("got %d, want %d", got, tc.want)
+			}
+		})
 	}
 }

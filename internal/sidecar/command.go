@@ -45,9 +45,9 @@ func Command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// limitMemory has the garbage collector keep the process below nine tenths of its container's limit, if there is one and
-// GOMEMLIMIT says nothing else. By itself it lets the heap grow to twice what is in use, and the kernel ends a container
-// that is at its limit, with the index of KV blocks and the conversations that it holds.
+// limitMemory has the garbage collector keep the process below nine tenths of its container's limit, if there is one
+// and GOMEMLIMIT says nothing else. By itself it lets the heap grow to twice what is in use, and the kernel ends a
+// container that is at its limit, with the index of KV blocks and the conversations that it holds.
 func limitMemory(limit memlimit.Provider) {
 	// Without a limit, or where none can be read, nothing changes.
 	_, _ = memlimit.SetGoMemLimitWithOpts(memlimit.WithProvider(limit), memlimit.WithRatio(0.9))

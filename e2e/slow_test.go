@@ -100,3 +100,17 @@ func (d *dripping) Read(p []byte) (int, error) {
 		return 1, nil
 	}
 }
+
+// TestSilentAnswers: an answer that is not streamed may take longer than Envoy's own five minutes, in which nothing of
+// it moves.
+func TestSilentAnswers(t *testing.T) {
+	for _, name := range []string{"envoy.yaml", "envoy.override-host.yaml"} {
+		t.Run(name, func(t *testing.T) {
+			s := loadShipped(t, name)
+			dump, err := s.start(t).Admin("/config_dump")
+			if err != nil || !strings.Contains(dump, `"stream_idle_timeout": "3600s"`) {
+				t.Errorf("%v; want a stream_idle_timeout of 3600s in the configuration in force", err)
+			}
+		})
+	}
+}

@@ -42,6 +42,10 @@ func TestPodEnds(t *testing.T) {
 		info.Options.Concurrency != 2 {
 		t.Errorf("got %d workers, want 2: %v", info.Options.Concurrency, err)
 	}
+	dump, err := g.Admin("/config_dump")
+	if want := `"stream_idle_timeout": "3600s"`; err != nil || !strings.Contains(dump, want) {
+		t.Errorf("%v; want %s in the configuration in force, as answers may be silent for long", err, want)
+	}
 	client := harness.Client(t, false)
 	response, err := client.Do(harness.Request(t, http.MethodPost, "http://"+g.requests+chatPath,
 		strings.Replace(chatBody, "hello", "slowly", 1), false))

@@ -3,6 +3,7 @@
 package istio
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -21,7 +22,7 @@ func TestRouting(t *testing.T) {
 		{"load", testLoad}, {"prompt", testPrompt}, {"errors", testErrors}, {"no body", testNoBody},
 		{"forged headers", testForged},
 		{"long bodies", testLongBodies}, {"ingest listener", testIngest}, {"chain", testChain},
-		{"full server", testFullServer},
+		{"full server", testFullServer}, {"connecting", testConnecting},
 		{"dead server", testDeadServer},
 	}
 	for _, overlay := range []string{"file", "override-host", "inference-pool"} {
@@ -281,4 +282,38 @@ func testDeadServer(t *testing.T, g *gateway) {
 	if !g.failsOver() && statuses[http.StatusServiceUnavailable] == 0 {
 		t.Errorf("got %v, want 503 of Envoy for the one address that it was told", statuses)
 	}
+}
+
+// testConnecting: a machine that is gone is waited for no longer than in an Envoy of one's own.
+func testConnecting(t *testing.T, g *gateway) {
+	var dump struct {
+		Configs []struct {
+			Clusters []struct {
+				Cluster struct {
+					Name           string
+					ConnectTimeout string `json:"connect_timeout"`
+				}
+			} `json:"dynamic_active_clusters"`
+		}
+	}
+	text, err := g.Admin("/config_dump")
+	if err != nil || json.Unmarshal([]byte(text), &dump) != nil {
+		t.Fatalf("Envoy's configuration: %v", err)
+	}
+	destination := []any{"spec", "http", 0, "route", 0, "destination"}
+	routes := g.find("VirtualService", "pintle")
+	name := fmt.Sprintf("outbound|%v||%v", routes.At(append(destination, "port", "number")...),
+		routes.At(append(destination, "host")...))
+	for _, config := range dump.Configs {
+		for _, c := range config.Clusters {
+			if c.Cluster.Name != name {
+				continue
+			}
+			if c.Cluster.ConnectTimeout != "1s" {
+				t.Errorf("%s connects within %s, want 1s", name, c.Cluster.ConnectTimeout)
+			}
+			return
+		}
+	}
+	t.Errorf("Envoy has no cluster %s", name)
 }

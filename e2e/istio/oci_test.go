@@ -123,6 +123,7 @@ func TestPause(t *testing.T) {
 	testLongBodies(t, g)
 	testIngest(t, g)
 	testFullServer(t, g)
+	testConnecting(t, g)
 	testDeadServer(t, g)
 }
 

@@ -284,14 +284,21 @@ func testDeadServer(t *testing.T, g *gateway) {
 	}
 }
 
-// testConnecting: a machine that is gone is waited for no longer than in an Envoy of one's own.
+// testConnecting: a machine that is gone is waited for no longer than in an Envoy of one's own, and a connection ends
+// before the server ends it.
 func testConnecting(t *testing.T, g *gateway) {
+	type options struct {
+		Common struct {
+			IdleTimeout string `json:"idle_timeout"`
+		} `json:"common_http_protocol_options"`
+	}
 	var dump struct {
 		Configs []struct {
 			Clusters []struct {
 				Cluster struct {
 					Name           string
-					ConnectTimeout string `json:"connect_timeout"`
+					ConnectTimeout string             `json:"connect_timeout"`
+					Options        map[string]options `json:"typed_extension_protocol_options"`
 				}
 			} `json:"dynamic_active_clusters"`
 		}
@@ -309,8 +316,10 @@ func testConnecting(t *testing.T, g *gateway) {
 			if c.Cluster.Name != name {
 				continue
 			}
-			if c.Cluster.ConnectTimeout != "1s" {
-				t.Errorf("%s connects within %s, want 1s", name, c.Cluster.ConnectTimeout)
+			idle := c.Cluster.Options["envoy.extensions.upstreams.http.v3.HttpProtocolOptions"].Common.IdleTimeout
+			if c.Cluster.ConnectTimeout != "1s" || idle != "4s" {
+				t.Errorf("%s connects within %q and is idle for %q at most, want 1s and 4s", name,
+					c.Cluster.ConnectTimeout, idle)
 			}
 			return
 		}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/kvevents"
@@ -17,6 +18,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/push"
 	"github.com/pintle-dev/pintle/internal/sidecar/responses"
 )
+
+// askedIdle is longer than Envoy keeps an idle connection, an hour by itself: a question that is just being sent on one
+// that this end closes would be lost.
+const askedIdle = 2 * time.Hour
 
 // answers is where the filter asks on a request's way. Services may share an address.
 type answers struct {
@@ -74,7 +79,7 @@ func (a *answers) run(ctx context.Context) {
 		tasks.Go(func() { task(ctx) })
 	}
 	for _, at := range a.at {
-		tasks.Go(func() { _ = serve(ctx, at.listener, &at.mux) })
+		tasks.Go(func() { _ = serve(ctx, at.listener, &at.mux, askedIdle) })
 	}
 	tasks.Wait()
 }

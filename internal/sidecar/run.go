@@ -142,9 +142,9 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 		Traffic: observer.traffic, Followers: observer.followers, Replication: members, Store: asked.store,
 		Caches: asked.caches}
 	if public != nil {
-		tasks.Go(func() { _ = serve(answering, public, a.Public()) })
+		tasks.Go(func() { _ = serve(answering, public, a.Public(), time.Minute) })
 	}
-	err = serve(answering, listener, a.Handler())
+	err = serve(answering, listener, a.Handler(), time.Minute)
 	cancel()
 	tasks.Wait()
 	p.Wait()
@@ -204,9 +204,9 @@ func kubernetesDiscovery(c *config.Config) (*kubernetes.Discovery, error) {
 	return kubernetes.New(k)
 }
 
-// serve answers on listener until ctx ends.
-func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+// serve answers on listener until ctx ends. A connection may be idle for so long.
+func serve(ctx context.Context, listener net.Listener, handler http.Handler, idle time.Duration) error {
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: idle}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

@@ -1,9 +1,13 @@
 package e2e
 
 import (
+	"fmt"
 	"net"
 	"net/http"
+	"os"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,7 +23,13 @@ func TestIdleConnections(t *testing.T) {
 			t.Parallel()
 			s := loadShipped(t, name)
 			ended := make(chan struct{}, 1)
-			server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			var probed atomic.Bool
+			server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				// Before the request is acknowledged there is another timer.
+				for deadline := time.Now().Add(10 * time.Second); !probed.Load() && time.Now().Before(deadline); {
+					time.Sleep(time.Millisecond)
+					probed.Store(probes(t, r.RemoteAddr))
+				}
 				w.Header().Set("X-Sim-Server", "patient")
 			}), ConnState: func(_ net.Conn, state http.ConnState) {
 				if state == http.StateClosed {
@@ -42,6 +52,9 @@ func TestIdleConnections(t *testing.T) {
 			if got.Status != http.StatusOK || got.Server() != "patient" {
 				t.Fatalf("got %d from %q, want 200 from the server", got.Status, got.Server())
 			}
+			if !probed.Load() {
+				t.Error("Envoy's end of the connection has no timer of probes, by which it learns that a machine is gone")
+			}
 			select {
 			case <-ended:
 			case <-time.After(time.Minute):
@@ -49,4 +62,25 @@ func TestIdleConnections(t *testing.T) {
 			}
 		})
 	}
+}
+
+// probes reports whether the connection with this machine's address as its own has a timer of TCP's probes.
+func probes(t *testing.T, address string) bool {
+	t.Helper()
+	table, err := os.ReadFile("/proc/net/tcp")
+	if err != nil {
+		t.Error(err)
+	}
+	number, err := strconv.Atoi(port(address))
+	if err != nil {
+		t.Error(err)
+	}
+	// Columns: number, local address, remote address, state, queues, timer and when it is due, each in hexadecimal.
+	own := fmt.Sprintf("0100007F:%04X", number)
+	for line := range strings.Lines(string(table)) {
+		if f := strings.Fields(line); len(f) > 5 && f[1] == own {
+			return strings.HasPrefix(f[5], "02:")
+		}
+	}
+	return false
 }

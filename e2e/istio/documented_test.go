@@ -119,6 +119,10 @@ func wantOneService(t *testing.T, objects []mesh.Object) {
 	if text(t, patched) != text(t, want) {
 		t.Errorf("the patched cluster is %s, want %s, where requests go", text(t, patched), text(t, want))
 	}
+	rule := mesh.Find(objects, "DestinationRule", "pintle-model-servers").At("spec", "host")
+	if rule != at("host") {
+		t.Errorf("the DestinationRule is for %v, want %v, where requests go", rule, at("host"))
+	}
 }
 
 // wantAsked checks that a plug-in that asks the sidecar finds it, and that the sidecar knows what it will be asked.

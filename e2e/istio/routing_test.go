@@ -5,6 +5,7 @@ package istio
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -299,6 +300,9 @@ func testConnecting(t *testing.T, g *gateway) {
 					Name           string
 					ConnectTimeout string             `json:"connect_timeout"`
 					Options        map[string]options `json:"typed_extension_protocol_options"`
+					Connections    struct {
+						Keepalive map[string]int `json:"tcp_keepalive"`
+					} `json:"upstream_connection_options"`
 				}
 			} `json:"dynamic_active_clusters"`
 		}
@@ -320,6 +324,10 @@ func testConnecting(t *testing.T, g *gateway) {
 			if c.Cluster.ConnectTimeout != "1s" || idle != "4s" {
 				t.Errorf("%s connects within %q and is idle for %q at most, want 1s and 4s", name,
 					c.Cluster.ConnectTimeout, idle)
+			}
+			want := map[string]int{"keepalive_time": 15, "keepalive_interval": 5, "keepalive_probes": 3}
+			if got := c.Cluster.Connections.Keepalive; !maps.Equal(got, want) {
+				t.Errorf("%s probes connections by %v, want %v", name, got, want)
 			}
 			return
 		}

@@ -53,7 +53,7 @@ func TestIdleConnections(t *testing.T) {
 				t.Fatalf("got %d from %q, want 200 from the server", got.Status, got.Server())
 			}
 			if !probed.Load() {
-				t.Error("Envoy's end of the connection has no timer of probes, by which it learns that a machine is gone")
+				t.Error("Envoy's end of the connection has no timer of probes, by which it learns of a machine's end")
 			}
 			select {
 			case <-ended:

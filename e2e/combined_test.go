@@ -19,7 +19,7 @@ const combined = `{
 		{"type": "prefill-filter"}, {"type": "decode-filter"}, {"type": "encode-filter"},
 		{"type": "topology-affinity-filter", "parameters": {"minAffinity": "rack", "topologyProducerName": "places"}},
 		{"type": "topology-affinity-scorer", "parameters": {"topologyProducerName": "places"}},
-		{"type": "topology-extractor", "name": "places", "parameters": {"hostnameLabel": "host", "rackLabel": "rack"}},
+		{"type": "topology-extractor", "name": "places", "parameters": {"hostname": "host", "rack": "rack"}},
 		{"type": "prefix-cache-scorer", "name": "near", "parameters": {"prefixMatchInfoProducerName": "gpu"}},
 		{"type": "prefix-cache-scorer", "name": "far", "parameters": {"prefixMatchInfoProducerName": "cpu", "matchLengthWeight": 0.3}},
 		{"type": "token-producer", "parameters": {"estimate": {"image": {"mode": "dynamic", "dynamic": {"factor": 2048}}}}},

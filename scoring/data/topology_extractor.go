@@ -11,25 +11,31 @@ import (
 type topologyExtractor struct{ labels topology.Labels }
 
 type topologyExtractorParameters struct {
-	// HostnameLabel is the label of the host.
-	HostnameLabel string
-	// RackLabel is the label of the rack.
-	RackLabel string
-	// ZoneLabel is the label of the zone.
-	ZoneLabel string
-	// RegionLabel is the label of the region.
-	RegionLabel string
+	// Hostname is the label of the host. Empty: the usual one, as for the others.
+	Hostname string
+	// Rack is the label of the rack.
+	Rack string
+	// Zone is the label of the zone.
+	Zone string
+	// Region is the label of the region.
+	Region string
 }
 
 // NewTopologyExtractor builds a topology-extractor.
 func NewTopologyExtractor(b *scoring.Builder) scoring.Plugin {
 	u := topology.Usual
 	p := topologyExtractorParameters{u[topology.Host], u[topology.Rack], u[topology.Zone], u[topology.Region]}
-	b.String("hostnameLabel", &p.HostnameLabel)
-	b.String("rackLabel", &p.RackLabel)
-	b.String("zoneLabel", &p.ZoneLabel)
-	b.String("regionLabel", &p.RegionLabel)
-	return topologyExtractor{topology.Labels{p.HostnameLabel, p.RackLabel, p.ZoneLabel, p.RegionLabel}}
+	b.String("hostname", &p.Hostname)
+	b.String("rack", &p.Rack)
+	b.String("zone", &p.Zone)
+	b.String("region", &p.Region)
+	labels := topology.Labels{p.Hostname, p.Rack, p.Zone, p.Region}
+	for d, label := range labels {
+		if label == "" {
+			labels[d] = u[d]
+		}
+	}
+	return topologyExtractor{labels}
 }
 
 // Labels implements topology.Extractor.

@@ -36,10 +36,13 @@ type Finder struct {
 
 // NewFinder reads the parameter topologyProducerName.
 func NewFinder(b *scoring.Builder) *Finder {
-	f := &Finder{labels: Usual, name: "topology-extractor"}
+	const usual = "topology-extractor"
+	f := &Finder{labels: Usual, name: usual}
 	o := b.Object
 	o.String("topologyProducerName", &f.name)
-	if o.Has("topologyProducerName") {
+	if f.name == "" {
+		f.name = usual
+	} else if o.Has("topologyProducerName") {
 		f.mark = func(text string) { o.Mistake("topologyProducerName", text) }
 	}
 	return f

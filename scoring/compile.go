@@ -15,6 +15,8 @@ const (
 	defaultHandler = "single-profile-handler"
 	defaultPicker  = "max-score-picker"
 	defaultProfile = "default"
+	// defaultDetector is added in llm-d's dialect alone.
+	defaultDetector = "utilization-detector"
 )
 
 // defaultScorers are the scorers of an empty configuration and their weights.

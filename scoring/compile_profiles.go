@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/pintle-dev/pintle/internal/strictjson"
@@ -13,6 +14,7 @@ func (c *compiler) fill(entry *strictjson.Object, p *profile) {
 	for _, reference := range references {
 		weight := 1.0
 		reference.LabelBy("pluginRef")
+		c.supply(reference)
 		d := c.reference(reference)
 		c.readWeight(reference, d, &weight)
 		reference.Close()
@@ -26,6 +28,19 @@ func (c *compiler) fill(entry *strictjson.Object, p *profile) {
 		default:
 			reference.Mistake("pluginRef", problem)
 		}
+	}
+}
+
+// supplied are the types that llm-d's router adds to a document, under their names, before it looks at profiles.
+var supplied = []string{defaultPicker, defaultDetector, "metrics-data-source", "core-metrics-extractor",
+	"openai-parser", "anthropic-parser", "vllmhttp-parser", "passthrough-parser"}
+
+// supply creates what a profile may refer to though the document does not declare it.
+func (c *compiler) supply(reference *strictjson.Object) {
+	name := ""
+	reference.String("pluginRef", &name)
+	if c.defaults.Dialect == DialectLLMD && slices.Contains(supplied, name) {
+		c.injectType(reference, name)
 	}
 }
 

@@ -27,3 +27,27 @@ func TestReferencesOfLayers(t *testing.T) {
 		})
 	}
 }
+
+// TestSupplied: a profile may refer to what llm-d's router adds to a document that does not declare it.
+func TestSupplied(t *testing.T) {
+	const profile = `"plugins": [{"type": "queue-scorer"}],
+		"schedulingProfiles": [{"name": "p", "plugins": [{"pluginRef": "queue-scorer"}, {"pluginRef": `
+	const at, llmd = "schedulingProfiles[0](p).plugins[1]", `{"apiVersion": "llm-d.ai/v1alpha1", `
+	undeclared := func(name string) string {
+		return at + "(" + name + `).pluginRef: "` + name +
+			`" is not the name of a declared plug-in; declared are queue-scorer`
+	}
+	tests := []struct{ name, head, reference, warning, mistake string }{
+		{"a picker", llmd, "max-score-picker", "", ""},
+		{"a detector, as a filter", llmd, "utilization-detector", "", ""},
+		{"a parser", llmd, "openai-parser", at + `(openai-parser): has no effect: "openai-parser" is neither filter, ` +
+			`scorer nor picker and has no place in a profile`, ""},
+		{"what is not added", llmd, "random-picker", "", undeclared("random-picker")},
+		{"in the older dialect", `{` + oldGroup, "max-score-picker", "", undeclared("max-score-picker")},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			plantest.CheckTold(t, tc.head+profile+`"`+tc.reference+`"}]}]}`, tc.mistake, tc.warning)
+		})
+	}
+}

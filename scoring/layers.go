@@ -146,10 +146,8 @@ func (l *layers) addParser(doc *strictjson.Object) {
 
 // wireDetector finds the saturation detector that the document refers to.
 func (c *compiler) wireDetector() {
-	if c.detector == nil {
-		if c.plan.saturation == (Utilization{}) {
-			c.plan.saturation = DefaultUtilization
-		}
+	if c.detector == nil || c.detectorUnnamed() {
+		c.wireOwnDetector()
 		return
 	}
 	detector, ok := c.refer(c.detector).(SaturationDetector)
@@ -159,6 +157,33 @@ func (c *compiler) wireDetector() {
 	}
 	c.plan.saturation = DefaultUtilization
 	c.notOfKind(c.detector, "a saturation detector")
+}
+
+// detectorUnnamed reports whether the document has a place for the detector's name and leaves it empty, which llm-d's
+// router lets pass.
+func (c *compiler) detectorUnnamed() bool {
+	name := ""
+	if c.defaults.Dialect == DialectLLMD {
+		if c.detector.String("pluginRef", &name); name == "" {
+			c.detector.Close()
+			return true
+		}
+	}
+	return false
+}
+
+// wireOwnDetector finds the saturation detector of a document that refers to none: in llm-d's dialect the one that is
+// declared under the name of the default one.
+func (c *compiler) wireOwnDetector() {
+	if c.plan.saturation == (Utilization{}) {
+		c.plan.saturation = DefaultUtilization
+	}
+	if c.defaults.Dialect != DialectLLMD || c.plan.saturation != DefaultUtilization {
+		return
+	}
+	if d := c.find(defaultDetector); d != nil && is[SaturationDetector](d.plugin) {
+		c.plan.saturation = d.plugin.(SaturationDetector).Thresholds()
+	}
 }
 
 // refer returns the plug-in that o's pluginRef names, and creates one of that type if none is called so. o may have

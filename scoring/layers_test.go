@@ -3,6 +3,7 @@ package scoring_test
 import (
 	"testing"
 
+	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
 )
 
@@ -48,6 +49,42 @@ func TestSupplied(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			plantest.CheckTold(t, tc.head+profile+`"`+tc.reference+`"}]}]}`, tc.mistake, tc.warning)
+		})
+	}
+}
+
+// TestDetectorInForce: by whose thresholds requests that may be shed are refused.
+func TestDetectorInForce(t *testing.T) {
+	const patient = `"plugins": [{"type": "queue-scorer"}, {"type": "utilization-detector",
+		"parameters": {"queueDepthThreshold": 100}}]`
+	for _, tc := range []struct {
+		name, document string
+		shed           bool
+	}{
+		{"none", `"plugins": [{"type": "queue-scorer"}]`, true},
+		{"declared", patient, false},
+		{"declared, and named nowhere", patient + `, "flowControl": {"saturationDetector": {}}`, false},
+		{"declared, with an empty reference", patient + `, "saturationDetector": {"pluginRef": ""}`, false},
+		{"named nowhere, nor declared", `"plugins": [{"type": "queue-scorer"}], "saturationDetector": {"pluginRef": ""}`,
+			true},
+		{"declared under another name", `"plugins": [{"type": "queue-scorer"}, {"type": "utilization-detector",
+			"name": "d", "parameters": {"queueDepthThreshold": 100}}]`, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", `+tc.document+`}`, plantest.Neutral)
+			pool := plantest.Pool(plantest.Sampled(scoring.Metrics{WaitingRequests: 10}))
+			pool.Objectives = []scoring.Objective{{Name: "batch", Priority: -1}}
+			c := plantest.Cycle(pool, 1)
+			for _, name := range plan.RequestHeaders() {
+				value := ""
+				if name == "x-llm-d-inference-objective" {
+					value = "batch"
+				}
+				c.Request.Headers = append(c.Request.Headers, value)
+			}
+			if _, failure := plan.Decide(c); (failure == scoring.Shed) != tc.shed {
+				t.Errorf("got %v, want shed: %v", failure, tc.shed)
+			}
 		})
 	}
 }

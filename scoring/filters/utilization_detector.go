@@ -8,8 +8,9 @@ import (
 )
 
 // utilizationDetector says when the pool is saturated, so that requests with a priority below 0 are refused with
-// status 429. It is named by flowControl.saturationDetector, or by saturationDetector; without one it has its
-// defaults. In a scheduling profile it keeps the endpoints that are below the thresholds.
+// status 429. It is named by flowControl.saturationDetector, or by saturationDetector; where neither names one, that of
+// the name utilization-detector counts, and without it one with the defaults. In a scheduling profile it keeps the
+// endpoints that are below the thresholds.
 //
 // Formula: the mean over the endpoints of max(waiting requests / queueDepthThreshold, KV cache usage /
 // kvCacheUtilThreshold) reaches 1. As a filter: waiting requests < queueDepthThreshold x (1 + headroom), and KV cache

@@ -45,11 +45,12 @@ func (c *compiler) readGates(doc *strictjson.Object) gates {
 			doc.Mistake("featureGates", strconv.Quote(name)+" is not one of "+strings.Join(known, ", "))
 			continue
 		}
-		if given && value != "true" && value != "false" {
+		enabled, err := strconv.ParseBool(strings.ToLower(strings.TrimSpace(value)))
+		if given && err != nil {
 			doc.Mistake("featureGates", strconv.Quote(text)+" is not of the form name, name=true or name=false")
 			continue
 		}
-		enabled := value != "false"
+		enabled = enabled || !given
 		switch name {
 		case gateDataLayer:
 			on.dataLayer = enabled

@@ -88,6 +88,10 @@ func TestGates(t *testing.T) {
 	tests := []struct{ name, document, mistake, warning string }{
 		{name: "older ones", document: `{"featureGates": ["dataLayer", "prepareDataPlugins=true"], "data": {}}`},
 		{name: "switched off", document: `{"featureGates": ["flowControl=false", "dataLayer=false"]}`},
+		{name: "switched off in other words", document: `{` + inLLMD + `"featureGates": ["flowControl=False"]}`},
+		{name: "by a number", document: `{` + inLLMD + `"featureGates": ["flowControl= 0"]}`},
+		{name: "switched on in other words", document: `{` + inLLMD + `"featureGates": ["flowControl=TRUE"]}`,
+			mistake: notHere},
 		{name: "off with its block",
 			document: `{"featureGates": ["flowControl=false"], "flowControl": {"maxBytes": "10Gi"}}`,
 			warning:  "flowControl: has no effect, as its feature gate is off"},

@@ -19,14 +19,15 @@ import (
 //
 // Formula, with one: endpoints that meet it, see the producer, get (int((1 - c) x 100) + 1) / 100, or with the strategy
 // most (int(c x 100) + 1) / 100, at most 1, and all others 0. c = the weighted mean of both rooms, each brought to 0..1
-// by its range among these endpoints; one without a range has no weight. If none meets it, those without a request in
-// flight compete alone; else those that miss the time per token alone; else those that miss the time to first token
-// alone; else all: by how little they miss it.
+// by its range among these endpoints; where one has no range, the other counts alone, and where both weights are 0, the
+// time to first token. If none meets it, those without a request in flight compete alone; else those that miss the time
+// per token alone; else those that miss the time to first token alone; else all: by how little they miss it.
 //
 // Range: 0 to 1. Unit: seconds.
 //
 // Missing data: before answers have told how fast servers are, the weighted mean of the free part of the KV cache,
-// (longest queue - queue) / longest queue and the cached part of the prompt, in hundredths.
+// (longest queue - queue) / longest queue and the cached part of the prompt, in hundredths. With
+// weights of 0 the KV cache counts alone.
 //
 // Source: llm-d, latency-scorer. There a request without an objective has one of 0, which all miss.
 type latencyScorer struct {

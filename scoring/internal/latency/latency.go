@@ -73,7 +73,8 @@ func Fastest(c *scoring.Cycle, predictions []scoring.Prediction, ttftWeight, tpo
 }
 
 // Blend sets scores[i] to weighted means of the two rooms of the predictions that are in, without their signs, each
-// brought to 0..1 by its range among them: 0.5 and no weight where all are equal. The others it leaves alone.
+// brought to 0..1 by its range among them. One without a range, where all are equal, leaves all to the other; without
+// either range that is 0.5. Without weights the time to first token counts alone. The others it leaves alone.
 func Blend(predictions []scoring.Prediction, in []bool, ttftWeight, tpotWeight float64, scores []float64) {
 	ttft, tpot := span{math.Inf(1), math.Inf(-1)}, span{math.Inf(1), math.Inf(-1)}
 	for i := range predictions {
@@ -82,20 +83,15 @@ func Blend(predictions []scoring.Prediction, in []bool, ttftWeight, tpotWeight f
 			tpot.add(p.TPOTRoom)
 		}
 	}
-	if ttft.empty() {
-		ttftWeight = 0
-	}
-	if tpot.empty() {
-		tpotWeight = 0
+	switch {
+	case ttft.empty():
+		ttftWeight, tpotWeight = 0, 1
+	case tpot.empty() || ttftWeight+tpotWeight <= 0:
+		ttftWeight, tpotWeight = 1, 0
 	}
 	sum := ttftWeight + tpotWeight
 	for i := range predictions {
-		p := &predictions[i]
-		switch {
-		case !in[i]:
-		case sum <= 0:
-			scores[i] = 0.5
-		default:
+		if p := &predictions[i]; in[i] {
 			scores[i] = (ttftWeight*ttft.of(p.TTFTRoom) + tpotWeight*tpot.of(p.TPOTRoom)) / sum
 		}
 	}
@@ -160,6 +156,9 @@ func (w *Composite) Read(b *scoring.Builder) {
 	b.Float("compositeKVWeight", &w.KV, 0, 1e6)
 	b.Float("compositeQueueWeight", &w.Queue, 0, 1e6)
 	b.Float("compositePrefixWeight", &w.Prefix, 0, 1e6)
+	if w.KV+w.Queue+w.Prefix == 0 {
+		w.KV = 1 // as llm-d has it
+	}
 }
 
 // Score sets scores[i] to the weighted mean of the free part of the KV cache, the free part of the longest queue and
@@ -187,8 +186,6 @@ func (w *Composite) Score(c *scoring.Cycle, predictions []scoring.Prediction, sc
 		case prompt > 0:
 			prefix = 1 - min(predictions[i].Load/prompt, 1)
 		}
-		if scores[i] = 0; sum > 0 {
-			scores[i] = math.Round(100*(w.KV*kv+w.Queue*queue+w.Prefix*prefix)/sum) / 100
-		}
+		scores[i] = math.Round(100*(w.KV*kv+w.Queue*queue+w.Prefix*prefix)/sum) / 100
 	}
 }

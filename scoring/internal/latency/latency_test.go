@@ -1,6 +1,7 @@
 package latency_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/pintle-dev/pintle/journal"
@@ -54,5 +55,50 @@ func TestFastest(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestBlend: how the rooms to both objectives make one number, with any weights.
+func TestBlend(t *testing.T) {
+	type room struct{ ttft, tpot float64 }
+	for _, test := range []struct {
+		name       string
+		ttft, tpot float64
+		rooms      [3]room
+		want       [3]float64
+	}{
+		{"both", 0.8, 0.2, [3]room{{0, 0}, {1, 4}, {2, 1}}, [3]float64{0, 0.6, 0.85}},
+		{"misses count as rooms do", 0.8, 0.2, [3]room{{0, 0}, {-1, -4}, {-2, -1}}, [3]float64{0, 0.6, 0.85}},
+		{"no range for the first token", 0.8, 0.2, [3]room{{3, 0}, {3, 4}, {3, 1}}, [3]float64{0, 1, 0.25}},
+		{"nor a weight for further ones", 1, 0, [3]room{{3, 0}, {3, 4}, {3, 1}}, [3]float64{0, 1, 0.25}},
+		{"no range for further tokens", 0, 1, [3]room{{0, 3}, {1, 3}, {2, 3}}, [3]float64{0, 0.5, 1}},
+		{"no range at all", 0.8, 0.2, [3]room{{3, 3}, {3, 3}, {3, 3}}, [3]float64{0.5, 0.5, 0.5}},
+		{"no weights", 0, 0, [3]room{{0, 0}, {1, 4}, {2, 1}}, [3]float64{0, 0.5, 1}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			predictions := make([]scoring.Prediction, len(test.rooms))
+			for i, r := range test.rooms {
+				predictions[i].TTFTRoom, predictions[i].TPOTRoom = r.ttft, r.tpot
+			}
+			var scores [3]float64
+			latency.Blend(predictions, []bool{true, true, true}, test.ttft, test.tpot, scores[:])
+			for i, score := range scores {
+				if math.Abs(score-test.want[i]) > 1e-12 {
+					t.Errorf("scores %v, want %v", scores, test.want)
+				}
+			}
+		})
+	}
+}
+
+// TestCompositeWithoutWeights: where all are 0, the KV cache counts alone.
+func TestCompositeWithoutWeights(t *testing.T) {
+	plan := plantest.Plan(t, `{"plugins": [{"type": "predicted-latency-scorer", "parameters": {
+		"compositeKVWeight": 0, "compositeQueueWeight": 0, "compositePrefixWeight": 0}}]}`, plantest.Neutral)
+	pool := plantest.Pool(plantest.Sampled(scoring.Metrics{KVCacheUsage: 0.25}),
+		plantest.Sampled(scoring.Metrics{KVCacheUsage: 0.75, WaitingRequests: 3}))
+	scores := plantest.Decide(plan, plantest.Cycle(pool, 1)).Scores["predicted-latency-scorer"]
+	if scores["a"] != 0.75 || scores["b"] != 0.25 {
+		t.Errorf("scores %v, want 0.75 for a and 0.25 for b", scores)
 	}
 }

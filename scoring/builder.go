@@ -148,7 +148,7 @@ func (b *Builder) Reports(name string, taken func(text string)) {
 }
 
 // deaf are the types whose parameters llm-d's router does not look at, though Pintle has some for them.
-var deaf = []string{"decode-filter", "encode-filter", "prefill-filter"}
+var deaf = []string{"decode-filter", "encode-filter", "prefill-filter", "running-requests-size-scorer"}
 
 // ignoreParameters tells the operator of parameters at a plug-in that has none. Endpoint pickers do not look at them,
 // so they are no mistake.

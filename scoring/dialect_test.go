@@ -204,6 +204,9 @@ func TestParametersWithoutEffect(t *testing.T) {
 			"p: parameters.a has no effect: openai-parser has no such parameter", ""},
 		{"none there, some here", llmd, `{"type": "decode-filter", "parameters": {"a": 1}}`,
 			"decode-filter: parameters.a has no effect: decode-filter has no such parameter", ""},
+		{"none of that name", llmd, `{"type": "running-requests-size-scorer", "parameters": {"a": 1, "scale": 2}}`,
+			"running-requests-size-scorer: parameters.a has no effect: running-requests-size-scorer has no such parameter",
+			""},
 		{"some in the older dialect", old, `{"type": "decode-filter", "parameters": {"a": 1}}`, "",
 			`plugins[0](decode-filter).parameters: unknown key "a"; known are roles`},
 	}

@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"math"
 	"slices"
 	"strconv"
 
@@ -161,6 +162,19 @@ func (b *Builder) ignoreParameters() {
 		b.Warn("parameters." + key + " has no effect: " + b.Type + " has no such parameter")
 		b.Drop(key)
 	}
+}
+
+// Int is Object.Int. In llm-d's dialect, whose numbers have 64 bits, one that is too large for a bound of 31 bits counts
+// as that, which the operator is told.
+func (b *Builder) Int(key string, dst *int, least, most int) {
+	n, err := strconv.ParseInt(b.Raw(key), 10, 64)
+	if err != nil || n <= int64(most) || most != math.MaxInt32 || b.Defaults().Dialect != DialectLLMD {
+		b.Object.Int(key, dst, least, most)
+		return
+	}
+	b.Object.Int64(key, &n, int64(least), math.MaxInt64)
+	*dst = most
+	b.Warn(key + ": " + b.Raw(key) + " counts as " + strconv.Itoa(most))
 }
 
 // IntWithin is Int where llm-d's router refuses nothing: in its dialect what is too small counts as the default, and

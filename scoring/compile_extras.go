@@ -114,8 +114,8 @@ func (c *compiler) readSaturation(o *strictjson.Object) {
 // ReadUtilization reads the three thresholds of a detector.
 func ReadUtilization(o *strictjson.Object) Utilization {
 	u := DefaultUtilization
-	depth := int(u.QueueDepth)
-	o.Int("queueDepthThreshold", &depth, 1, math.MaxInt32)
+	depth := int64(u.QueueDepth)
+	o.Int64("queueDepthThreshold", &depth, 1, math.MaxInt64)
 	u.QueueDepth = float64(depth)
 	o.Float("kvCacheUtilThreshold", &u.KVUsage, 0.001, 1)
 	o.Duration("metricsStalenessThreshold", &u.StaleAfter, time.Millisecond)

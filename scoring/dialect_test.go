@@ -293,6 +293,17 @@ func TestOutOfRange(t *testing.T) {
 			"random-picker: maxNumOfEndpoints: 5000 counts as 1024", ""},
 		{"nothing to remember", llmd, `{"type": "no-hit-lru-scorer", "parameters": {"lruSize": -1}}`,
 			"no-hit-lru-scorer: lruSize: -1 counts as 1024", ""},
+		{"more than 31 bits", llmd, `{"type": "prefix-based-pd-decider", "parameters": {"nonCachedTokens": 99999999999}}`,
+			"prefix-based-pd-decider: nonCachedTokens: 99999999999 counts as 2147483647", ""},
+		{"more than 31 bits in the older dialect", old,
+			`{"type": "prefix-based-pd-decider", "parameters": {"nonCachedTokens": 99999999999}}`, "",
+			"plugins[0](prefix-based-pd-decider).parameters.nonCachedTokens: " +
+				"99999999999 is not a whole number from 0 to 2147483647"},
+		{"more than any number", llmd, `{"type": "burst-prefix-cache-producer", "parameters": {"maxBatchSize": 1e400}}`, "",
+			"plugins[0](burst-prefix-cache-producer).parameters.maxBatchSize: " +
+				"1e400 is not a whole number from -1 to 2147483647"},
+		{"a queue that is never reached", llmd,
+			`{"type": "utilization-detector", "parameters": {"queueDepthThreshold": 9999999999}}`, "", ""},
 		{"no blocks that servers tell", llmd,
 			`{"type": "approx-prefix-cache-producer", "parameters": {"blockSizeTokens": 0, "lruCapacityPerServer": -1}}`,
 			"approx-prefix-cache-producer: blockSizeTokens: 0 counts as 16\n" +

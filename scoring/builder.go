@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/state"
@@ -175,6 +176,24 @@ func (b *Builder) Int(key string, dst *int, least, most int) {
 	b.Object.Int64(key, &n, int64(least), math.MaxInt64)
 	*dst = most
 	b.Warn(key + ": " + b.Raw(key) + " counts as " + strconv.Itoa(most))
+}
+
+// OneOf is Object.OneOf. In llm-d's dialect an empty text is as if nothing was given.
+func (b *Builder) OneOf(key string, dst *string, allowed ...string) {
+	b.dropEmpty(key)
+	b.Object.OneOf(key, dst, allowed...)
+}
+
+// Duration is Object.Duration. In llm-d's dialect an empty text is as if nothing was given.
+func (b *Builder) Duration(key string, dst *time.Duration, least time.Duration) {
+	b.dropEmpty(key)
+	b.Object.Duration(key, dst, least)
+}
+
+func (b *Builder) dropEmpty(key string) {
+	if b.Defaults().Dialect == DialectLLMD && b.Raw(key) == `""` {
+		b.Drop(key)
+	}
 }
 
 // IntWithin is Int where llm-d's router refuses nothing: in its dialect what is too small counts as the default, and

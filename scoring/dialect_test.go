@@ -320,6 +320,24 @@ func TestOutOfRange(t *testing.T) {
 	}
 }
 
+// TestEmptyTexts: in llm-d's dialect an empty text is none.
+func TestEmptyTexts(t *testing.T) {
+	for _, tc := range []struct{ name, plugin, mistake string }{
+		{"one of some", `{"type": "topology-affinity-filter", "parameters": {"minAffinity": ""}}`,
+			`minAffinity: "" is not one of host, rack, zone, region`},
+		{"a duration", `{"type": "models-data-source", "parameters": {"interval": ""}}`,
+			`interval: "" is not a duration such as "2m" or "500ms", at least 0s`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plantest.CheckTold(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [`+tc.plugin+`]}`, "", "")
+			_, err := read(`{`+oldGroup+`"plugins": [`+tc.plugin+`]}`, scoring.DialectHeimdall)
+			if err == nil || !strings.HasSuffix(err.Error(), tc.mistake) {
+				t.Errorf("in the older dialect %v, want %s", err, tc.mistake)
+			}
+		})
+	}
+}
+
 // TestWeightsBelowZero: in llm-d's dialect a scorer may count against an endpoint.
 func TestWeightsBelowZero(t *testing.T) {
 	const plugins = `"plugins": [{"type": "queue-scorer"}, {"type": "decode-filter"}],

@@ -28,7 +28,7 @@ type dcgmDataSourceParameters struct {
 	InsecureSkipVerify bool
 	// UseNodeAddress asks the exporter of the pod's node, as a DaemonSet runs it.
 	UseNodeAddress bool
-	// Interval is the time between two looks, at least 50 ms. Unset: 1 s.
+	// Interval is the time between two looks, at least 50 ms. 0: 1 s.
 	Interval time.Duration
 }
 

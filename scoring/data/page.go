@@ -24,7 +24,7 @@ type pageParameters struct {
 	ClientCertPath string
 	// ClientKeyPath is the file of that certificate's key.
 	ClientKeyPath string
-	// Interval is the time between two looks, at least 50 ms. Unset: the sidecar's.
+	// Interval is the time between two looks, at least 50 ms. 0: the sidecar's.
 	Interval time.Duration
 }
 
@@ -49,12 +49,12 @@ func readPlainPage(b *scoring.Builder, path string, port int) *scoring.Page {
 	b.OneOf("scheme", &p.Scheme, "http", "https")
 	b.String("path", &p.Path)
 	b.Bool("insecureSkipVerify", &p.InsecureSkipVerify)
-	b.Duration("interval", &p.Interval, time.Millisecond)
+	b.Duration("interval", &p.Interval, 0)
 	if !strings.HasPrefix(p.Path, "/") {
 		b.Mistake("path", strconv.Quote(p.Path)+" does not begin with a slash")
 	}
 	page := &scoring.Page{HTTPS: p.Scheme == "https", SkipVerify: p.InsecureSkipVerify, Path: p.Path, Port: port}
-	if b.Has("interval") {
+	if p.Interval > 0 {
 		page.Interval = max(p.Interval, shortestInterval)
 	}
 	return page

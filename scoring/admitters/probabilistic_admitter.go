@@ -27,7 +27,8 @@ type probabilisticAdmitter struct {
 type probabilisticAdmitterParameters struct {
 	// QueueDepthThreshold is the number of waiting requests at which a server is saturated.
 	QueueDepthThreshold float64
-	// KVCacheUtilThreshold is the used part of the KV cache at which a server is saturated.
+	// KVCacheUtilThreshold is the used part of the KV cache at which a server is saturated. Above 1 the
+	// cache alone never saturates it.
 	KVCacheUtilThreshold float64
 	// Power is how late the probability rises: the larger, the later and the steeper.
 	Power float64
@@ -45,7 +46,7 @@ func NewProbabilisticAdmitter(b *scoring.Builder) scoring.Plugin {
 	p := probabilisticAdmitterParameters{QueueDepthThreshold: 5, KVCacheUtilThreshold: 0.8, Power: 5, K: 300}
 	const least = 1e-9
 	b.Float("queueDepthThreshold", &p.QueueDepthThreshold, least, math.MaxInt32)
-	b.Float("kvCacheUtilThreshold", &p.KVCacheUtilThreshold, least, 1)
+	b.Float("kvCacheUtilThreshold", &p.KVCacheUtilThreshold, least, math.MaxFloat64)
 	b.Float("power", &p.Power, least, 1e6)
 	b.Float("k", &p.K, least, math.MaxFloat64)
 	return probabilisticAdmitter{scoring.Utilization{QueueDepth: p.QueueDepthThreshold,

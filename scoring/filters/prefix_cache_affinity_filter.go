@@ -37,7 +37,8 @@ type prefixCacheAffinityFilterParameters struct {
 	MaxTTFTPenaltyMs float64
 	// TTFTSource is prefillThroughput or latencyPredictor.
 	TTFTSource string
-	// PeakPrefillThroughput is how many tokens of prompts an endpoint computes in a second. Unset: it is learnt.
+	// PeakPrefillThroughput is how many tokens of prompts an endpoint computes in a second, above 0 where it counts.
+	// Unset: it is learnt.
 	PeakPrefillThroughput float64
 	// PrefixMatchInfoProducerName names the plug-in that matches prefixes. Empty: approx-prefix-cache-producer.
 	PrefixMatchInfoProducerName string
@@ -78,7 +79,7 @@ func NewPrefixCacheAffinityFilter(b *scoring.Builder) scoring.Plugin {
 		b.NeedLoad("inFlightLoadProducerName", p.InFlightLoadProducerName)
 		f.learns = f.rules == nil && !b.Has("peakPrefillThroughput")
 		b.State().Speeds = b.State().Speeds || f.learns
-		if p.PeakPrefillThroughput == 0 {
+		if p.PeakPrefillThroughput == 0 && f.rules == nil {
 			b.Mistake("peakPrefillThroughput", "0 is no throughput; give tokens per second")
 		}
 	}

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -29,12 +30,12 @@ type headerProfileHandlerParameters struct {
 
 // NewHeaderProfileHandler builds a header-profile-handler.
 func NewHeaderProfileHandler(b *scoring.Builder) scoring.Plugin {
-	p := headerProfileHandlerParameters{HeaderName: "EPP-Profile", DefaultProfile: "decode"}
+	usual := headerProfileHandlerParameters{HeaderName: "EPP-Profile", DefaultProfile: "decode"}
+	p := usual
 	b.String("headerName", &p.HeaderName)
 	b.String("defaultProfile", &p.DefaultProfile)
-	if p.HeaderName == "" {
-		b.Missing("headerName", "name the request header that names the profile")
-	}
+	p.HeaderName = cmp.Or(p.HeaderName, usual.HeaderName)
+	p.DefaultProfile = cmp.Or(p.DefaultProfile, usual.DefaultProfile)
 	h := &headerProfileHandler{
 		header: b.RequestHeader(strings.ToLower(p.HeaderName)), fallback: p.DefaultProfile, profiles: b.Profiles(),
 	}

@@ -31,11 +31,11 @@ const embeddingMB = 2
 // NewMMEmbeddingsCacheProducer builds an mm-embeddings-cache-producer.
 func NewMMEmbeddingsCacheProducer(b *scoring.Builder) scoring.Plugin {
 	p := mmEmbeddingsCacheProducerParameters{CacheSizeInMBPerServer: 4096}
-	b.Int("cacheSizeInMBPerServer", &p.CacheSizeInMBPerServer, embeddingMB, math.MaxInt32)
+	b.IntWithin("cacheSizeInMBPerServer", &p.CacheSizeInMBPerServer, 1, math.MaxInt32)
 	m := &mediaMatches{}
 	options := b.State()
 	options.Prefix = true
-	options.PrefixIndexes = append(options.PrefixIndexes, p.CacheSizeInMBPerServer/embeddingMB)
+	options.PrefixIndexes = append(options.PrefixIndexes, max(p.CacheSizeInMBPerServer/embeddingMB, 1))
 	if m.index = len(options.PrefixIndexes); m.index > state.MostPrefixIndexes {
 		b.Mistake("", "is one of too many producers; there may be 8")
 	}

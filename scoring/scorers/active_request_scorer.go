@@ -17,14 +17,15 @@ import (
 //
 // Missing data: none; it needs no metrics.
 //
-// Source: Heimdall and llm-d, active-request-scorer. There max is over all endpoints, and an omitted maxBusyScore is 0.
+// Source: Heimdall and llm-d, active-request-scorer. In Heimdall max is over all endpoints, and an omitted maxBusyScore
+// is 0.
 type activeRequestScorer struct{ activeRequestScorerParameters }
 
 type activeRequestScorerParameters struct {
 	// RequestTimeout is the age at which a request no longer counts. The longest that any plug-in asks for holds for
 	// all.
 	RequestTimeout time.Duration
-	// IdleThreshold is the number of requests up to which an endpoint is idle.
+	// IdleThreshold is the number of requests up to which an endpoint is idle. In llm-d's dialect less than 0 is 0.
 	IdleThreshold int
 	// MaxBusyScore is the best score of an endpoint that is not idle. In llm-d's dialect what is not from 0 to 1 is 1.
 	MaxBusyScore float64
@@ -35,12 +36,17 @@ type activeRequestScorerParameters struct {
 // NewActiveRequestScorer builds an active-request-scorer.
 func NewActiveRequestScorer(b *scoring.Builder) scoring.Plugin {
 	s := activeRequestScorer{activeRequestScorerParameters{RequestTimeout: 2 * time.Minute, MaxBusyScore: 1}}
-	b.Duration("requestTimeout", &s.RequestTimeout, time.Millisecond)
-	b.Int("idleThreshold", &s.IdleThreshold, 0, math.MaxInt32)
+	llmd, timeout := b.Defaults().PrefixProducers, ""
+	if llmd {
+		b.String("requestTimeout", &timeout)
+	} else {
+		b.Duration("requestTimeout", &s.RequestTimeout, time.Millisecond)
+	}
+	b.IntWithin("idleThreshold", &s.IdleThreshold, 0, math.MaxInt32)
 	b.FloatWithin("maxBusyScore", &s.MaxBusyScore, 0, 1)
 	options := b.State()
 	options.InFlight = true
-	if b.Defaults().PrefixProducers {
+	if llmd {
 		b.String("inFlightLoadProducerName", &s.InFlightLoadProducerName)
 		b.NeedLoad("inFlightLoadProducerName", s.InFlightLoadProducerName)
 		b.NoEffect("requestTimeout", "inflight-load-producer says when a request no longer counts")

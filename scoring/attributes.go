@@ -13,14 +13,15 @@ type Attribute struct {
 	place int
 }
 
-// coreProducer is the producer of an attribute that names none.
-const coreProducer = "core-metrics-extractor"
+// CoreProducer is the producer of an attribute that names none, and of all that a core-metrics-extractor reads, whatever
+// its own name is.
+const CoreProducer = "core-metrics-extractor"
 
 // ReadAttribute reads the name of an attribute from the parameter key and its producer from producer, if that is
 // given: Name with a producer beside it, or both in one as Name/Producer. Without either, core-metrics-extractor is
 // the producer; an empty one stands for none.
 func (b *Builder) ReadAttribute(key string) *Attribute {
-	name, producer := "", coreProducer
+	name, producer := "", CoreProducer
 	b.String(key, &name)
 	b.String("producer", &producer)
 	both := strings.Contains(name, "/")
@@ -38,11 +39,11 @@ func (b *Builder) ReadAttribute(key string) *Attribute {
 // coreAttributes reads what the sidecar samples of every server.
 func coreAttributes(name string) func(m *Metrics) float64 {
 	switch name {
-	case "WaitingQueueSize/" + coreProducer:
+	case "WaitingQueueSize/" + CoreProducer:
 		return func(m *Metrics) float64 { return float64(m.WaitingRequests) }
-	case "RunningRequestsSize/" + coreProducer:
+	case "RunningRequestsSize/" + CoreProducer:
 		return func(m *Metrics) float64 { return float64(m.RunningRequests) }
-	case "KVCacheUsagePercent/" + coreProducer:
+	case "KVCacheUsagePercent/" + CoreProducer:
 		return func(m *Metrics) float64 { return m.KVCacheUsage }
 	}
 	return nil

@@ -118,10 +118,9 @@ func TestPlugins(t *testing.T) {
 		t.Errorf("got the models %v, want m7", got.topology.Endpoints[0].Models)
 	}
 	names := strings.Join(got.load.Attributes, " ")
-	if names != "GPUUtilization/dcgm-extractor Temperature/core Missing/core" || e.Attributes[0] != 0.73 ||
-		e.Attributes[1] != 71.5 || !math.IsNaN(e.Attributes[2]) {
-		t.Errorf("got the attributes %s: %v, want the GPUs 0.73, Temperature/core 71.5, Missing/core NaN", names,
-			e.Attributes)
+	const want = "GPUUtilization/dcgm-extractor Temperature/core-metrics-extractor Missing/core-metrics-extractor"
+	if names != want || e.Attributes[0] != 0.73 || e.Attributes[1] != 71.5 || !math.IsNaN(e.Attributes[2]) {
+		t.Errorf("got the attributes %s: %v, want %s: 0.73, 71.5, NaN", names, e.Attributes, want)
 	}
 	list(named, detected)
 	got = in.await("the file's second server", func(r *received) bool { return r.waiting("ns/b") == 7 })

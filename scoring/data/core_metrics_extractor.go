@@ -10,13 +10,14 @@ import (
 
 // coreMetricsExtractor says what the servers' metrics are called. The sidecar reads them so, when it reads this
 // document, too: pintle sidecar -plugins FILE. Engines that engineConfigs does not name are read as the sidecar reads
-// them by itself; customMetrics become attributes, which endpoint-attribute-scorer and -filter go by.
+// them by itself, as is what engineConfigs does not give of those that it names; customMetrics become attributes of the
+// producer core-metrics-extractor, which endpoint-attribute-scorer and -filter go by.
 //
 // A name is a metric or one with labels: metric{label=value}. Of several series requests are summed and the usage of
 // the KV cache is averaged.
 //
 // Source: llm-d, core-metrics-extractor. There the first of several series counts alone, so that a page of several
-// engines counts as one.
+// engines counts as one, and what engineConfigs does not give of an engine is not read.
 type coreMetricsExtractor struct{ engines scoring.EngineMetrics }
 
 type coreMetricsExtractorParameters struct {
@@ -36,7 +37,7 @@ func NewCoreMetricsExtractor(b *scoring.Builder) scoring.Plugin {
 	b.String("engineLabelKey", &p.EngineLabelKey)
 	b.String("defaultEngine", &p.DefaultEngine)
 	for _, o := range b.Objects("engineConfigs") {
-		config := readEngine(o, b.Name)
+		config := readEngine(o)
 		for i := range p.EngineConfigs {
 			if p.EngineConfigs[i].Name == config.Name {
 				o.Mistake("name", strconv.Quote(config.Name)+" names two engines")
@@ -48,7 +49,7 @@ func NewCoreMetricsExtractor(b *scoring.Builder) scoring.Plugin {
 		Configs: p.EngineConfigs}}
 }
 
-func readEngine(o *strictjson.Object, producer string) scoring.EngineConfig {
+func readEngine(o *strictjson.Object) scoring.EngineConfig {
 	c := scoring.EngineConfig{}
 	o.String("name", &c.Name)
 	for _, spec := range []struct {
@@ -78,7 +79,7 @@ func readEngine(o *strictjson.Object, producer string) scoring.EngineConfig {
 			custom.Missing("metricSpec", "name the metric")
 		}
 		checkSpec(custom, "metricSpec", a.Spec)
-		a.Attribute += "/" + producer
+		a.Attribute += "/" + scoring.CoreProducer
 		c.Attributes = append(c.Attributes, a)
 	}
 	o.Close()
@@ -90,11 +91,11 @@ func readEngine(o *strictjson.Object, producer string) scoring.EngineConfig {
 
 // checkSpec notes a name of a metric that is none.
 func checkSpec(o *strictjson.Object, key, spec string) {
-	name, labels, braces := strings.Cut(spec, "{")
+	name, labels, braces := strings.Cut(strings.TrimSpace(spec), "{")
 	if spec == "" {
 		return
 	}
-	if strings.TrimSpace(name) == "" || strings.ContainsAny(name, " }=\"") || braces &&
+	if name = strings.TrimSpace(name); name == "" || strings.ContainsAny(name, " }=\"") || braces &&
 		!strings.HasSuffix(labels, "}") {
 		o.Mistake(key, strconv.Quote(spec)+" is no metric; metric or metric{label=value} is right")
 	}

@@ -164,7 +164,7 @@ func (d *Discovery) endpoint(p *Pool, pod *corev1.Pod, ip string, port uint16) (
 		for key, value := range pod.Labels {
 			merged[key] = value
 		}
-		for _, key := range []string{llmdEngineLabel, engineLabel, d.config.EngineLabel} {
+		for _, key := range []string{engineLabel, llmdEngineLabel, d.config.EngineLabel} {
 			if engine := d.config.Engine(pod.Labels[key]); engine != "" {
 				e.Engine = engine
 			}

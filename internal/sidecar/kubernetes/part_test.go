@@ -93,6 +93,7 @@ func TestPart(t *testing.T) {
 				readyPod("q", "10.0.0.2", map[string]string{"app": "a", llmdEngineLabel: "sglang"}),
 				readyPod("r", "10.0.0.3", map[string]string{"app": "a", engineLabel: "other"}),
 				readyPod("s", "10.0.0.4", map[string]string{"app": "a"}),
+				readyPod("t", "10.0.0.5", map[string]string{"app": "a", engineLabel: "vllm", llmdEngineLabel: "sglang"}),
 			},
 			[]topology.Endpoint{
 				{Endpoint: snapshot.Endpoint{Name: "ns/p", Address: "10.0.0.1:8000", Engine: "sglang",
@@ -103,6 +104,8 @@ func TestPart(t *testing.T) {
 					Labels: label("app", "a", engineLabel, "other")}},
 				{Endpoint: snapshot.Endpoint{Name: "ns/s", Address: "10.0.0.4:8000", Engine: "vllm",
 					Labels: label("app", "a")}},
+				{Endpoint: snapshot.Endpoint{Name: "ns/t", Address: "10.0.0.5:8000", Engine: "sglang",
+					Labels: label("app", "a", engineLabel, "vllm", llmdEngineLabel, "sglang")}},
 			},
 		},
 		{

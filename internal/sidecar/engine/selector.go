@@ -87,6 +87,7 @@ func (c Change) rules(old []rule) ([]rule, error) {
 		}
 		for i := range by {
 			by[i].metric, by[i].matches = metric, matches
+			by[i].adopt(rules)
 			rules = slices.DeleteFunc(rules, func(r rule) bool { return r.field == by[i].field })
 		}
 		rules = append(rules, by...)
@@ -117,6 +118,15 @@ func (c Change) rules(old []rule) ([]rule, error) {
 		}
 	}
 	return rules, nil
+}
+
+// adopt has r read several series as the engine itself reads those of the metric.
+func (r *rule) adopt(own []rule) {
+	for i := range own {
+		if own[i].field == r.field && own[i].metric == r.metric && own[i].label == r.label {
+			r.combine, r.optional = own[i].combine, own[i].optional
+		}
+	}
 }
 
 // parseSelector reads a PromQL instant selector that compares labels by = only.

@@ -71,6 +71,8 @@ my_usage{kind="kv"} 0.5
 my_usage{kind="gpu"} 0.9
 my_cache{block_size="32",num_gpu_blocks="7"} 1
 my_lora{running_lora_adapters="x",max_lora="2"} 5
+vllm:cache_config_info{engine="0",block_size="16",num_gpu_blocks="900"} 1
+vllm:cache_config_info{engine="1",block_size="16",num_gpu_blocks="900"} 1
 `)
 	tests := []struct {
 		name, engine string
@@ -78,7 +80,9 @@ my_lora{running_lora_adapters="x",max_lora="2"} 5
 		want         Sample
 	}{
 		{"a series of a known engine", "vllm", Change{Waiting: `vllm:num_requests_waiting{model_name="b"}`},
-			Sample{WaitingRequests: 10, RunningRequests: 2}},
+			Sample{WaitingRequests: 10, RunningRequests: 2, KVBlockTokens: 16, KVBlocks: 900}},
+		{"the engine's own metric of its cache", "vllm", Change{CacheInfo: "vllm:cache_config_info"},
+			Sample{WaitingRequests: 11, RunningRequests: 2, KVBlockTokens: 16, KVBlocks: 900}},
 		{"a new engine", "mine", Change{
 			Waiting: "vllm:num_requests_waiting", Running: "my_running", KVCacheUsage: "my_usage{kind=kv}",
 			CacheInfo: "my_cache", LoRAInfo: "my_lora",

@@ -133,7 +133,7 @@ func (p *approxPrefixCacheProducer) Produce(c *scoring.Cycle, m *scoring.PrefixM
 	for _, end := range ends {
 		end := min(int(end), len(blocks))
 		if start >= end {
-			break
+			continue
 		}
 		c.Pool.State.Prefix.MatchIn(p.index, blocks[start:end], p.indexes, p.matched)
 		for i, n := range p.matched {

@@ -88,3 +88,24 @@ func TestDetectorInForce(t *testing.T) {
 		})
 	}
 }
+
+// TestUsualProducersByName: a plug-in that names the producer which it would go by anyway has it added, too.
+func TestUsualProducersByName(t *testing.T) {
+	const approx = `"parameters": {"prefixMatchInfoProducerName": "approx-prefix-cache-producer"}`
+	for _, tc := range []struct{ kind, parameters string }{
+		{"prefix-cache-scorer", approx},
+		{"no-hit-lru-scorer", approx},
+		{"inflight-load-producer", approx},
+		{"prefix-cache-affinity-filter", approx},
+		{"latency-scorer", approx},
+		{"slo-headroom-tier-filter",
+			`"parameters": {"latencyPredictionInfoProducerName": "predicted-latency-producer"}`},
+		{"mm-embeddings-cache-scorer", `"parameters": {"producerName": "mm-embeddings-cache-producer"}`},
+		{"topology-affinity-scorer", `"parameters": {"topologyProducerName": "topology-extractor"}`},
+	} {
+		t.Run(tc.kind, func(t *testing.T) {
+			plantest.CheckTold(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "`+tc.kind+`", `+
+				tc.parameters+`}]}`, "", "")
+		})
+	}
+}

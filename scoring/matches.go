@@ -97,13 +97,11 @@ func (b *Builder) MovePrefixParameters() {
 func (b *Builder) PrefixMatches() MatchKey {
 	name := ""
 	b.String(matchParameter, &name)
-	if name == "" && !b.Declared(defaultProducer) {
-		if d := b.compiler.find(defaultProducer); d == nil {
-			b.Add(defaultProducer)
-		}
-	}
 	if name == "" {
 		name = defaultProducer
+	}
+	if name == defaultProducer && !b.Declared(name) && b.compiler.find(name) == nil {
+		b.Add(name)
 	}
 	plugin := b.Plugin(name)
 	producer, ok := plugin.(PrefixProducer)
@@ -156,9 +154,9 @@ func (c *compiler) findFirstMatches() {
 func (b *Builder) MediaMatches(key, name string) MatchKey {
 	if name == "" {
 		name = mediaProducer
-		if !b.Declared(name) && b.compiler.find(name) == nil {
-			b.Add(name)
-		}
+	}
+	if name == mediaProducer && !b.Declared(name) && b.compiler.find(name) == nil {
+		b.Add(name)
 	}
 	plugin := b.Plugin(name)
 	producer, ok := plugin.(MediaProducer)

@@ -67,9 +67,9 @@ func (b *Builder) LatencyRules() *LatencyRules {
 	b.String(latencyParameter, &name)
 	if name == "" {
 		name = defaultLatencyProducer
-		if !b.Declared(name) && b.Plugin(name) == nil {
-			b.Add(name)
-		}
+	}
+	if name == defaultLatencyProducer && !b.Declared(name) && b.Plugin(name) == nil {
+		b.Add(name)
 	}
 	plugin := b.Plugin(name)
 	producer, ok := plugin.(LatencyProducer)

@@ -42,7 +42,7 @@ func NewFinder(b *scoring.Builder) *Finder {
 	o.String("topologyProducerName", &f.name)
 	if f.name == "" {
 		f.name = usual
-	} else if o.Has("topologyProducerName") {
+	} else if f.name != usual {
 		f.mark = func(text string) { o.Mistake("topologyProducerName", text) }
 	}
 	return f

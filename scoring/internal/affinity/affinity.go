@@ -28,8 +28,8 @@ type AffinityParameters struct {
 	// session. Each is one of header; body, a key of the body that holds no prompt and no setting, as prompt_cache_key,
 	// conversation, user, cache_salt, model or metadata.user_id (previous_response_id is another one in each turn);
 	// attribute, SessionID (or SessionIDDataKey) or agent-identity, with the producer's name if it has another than its
-	// type. evictionTtlSeconds, by default 300, is how long an unused session is remembered. evictionSweepSeconds has
-	// no effect.
+	// type. evictionTtlSeconds, by default and with 0 300, is how long an unused session is remembered.
+	// evictionSweepSeconds has no effect.
 	SessionIDConfig struct{}
 	// ProfileName names the profile whose endpoint the session stays with. Empty: the one that serves the request.
 	ProfileName string

@@ -1,6 +1,7 @@
 package affinity
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -61,13 +62,15 @@ const (
 
 func newSessions(b *scoring.Builder, o *strictjson.Object, remembered bool, profile int) *sessions {
 	s := &sessions{profile: profile}
-	age, sweep := 300.0, 10.0
+	const usualAge = 300.0
+	age, sweep := usualAge, 10.0
 	for _, entry := range o.Objects("sources") {
 		s.sources = append(s.sources, readSource(b, entry))
 	}
-	o.Float("evictionTtlSeconds", &age, 0.001, 1e7)
+	o.Float("evictionTtlSeconds", &age, 0, 1e7)
+	age = cmp.Or(age, usualAge)
+	o.Float("evictionSweepSeconds", &sweep, 0, 1e7)
 	if o.Has("evictionSweepSeconds") {
-		o.Float("evictionSweepSeconds", &sweep, 0.001, 1e7)
 		b.Warn("evictionSweepSeconds has no effect: a session is forgotten as soon as it is too old")
 	}
 	o.Close()

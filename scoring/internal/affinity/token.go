@@ -1,6 +1,7 @@
 package affinity
 
 import (
+	"cmp"
 	"encoding/base64"
 	"strings"
 
@@ -28,15 +29,9 @@ const firstRank = "-rank-0"
 const longestToken = 1024
 
 func newToken(b *scoring.Builder, name string, o *strictjson.Object, profile int) *token {
-	if name == "" {
-		name = headerSession
-	}
 	o.String("header", &name)
 	o.Close()
-	name = strings.ToLower(name)
-	if name == "" {
-		o.Missing("header", "name the header that carries the token")
-	}
+	name = strings.ToLower(cmp.Or(name, headerSession))
 	return &token{header: b.RequestHeader(name), name: name, profile: profile, scratch: make([]byte, longestToken)}
 }
 

@@ -13,8 +13,8 @@ type Attribute struct {
 	place int
 }
 
-// CoreProducer is the producer of an attribute that names none, and of all that a core-metrics-extractor reads, whatever
-// its own name is.
+// CoreProducer is the producer of an attribute that names none, and of all that a core-metrics-extractor reads,
+// whatever its own name is.
 const CoreProducer = "core-metrics-extractor"
 
 // ReadAttribute reads the name of an attribute from the parameter key and its producer from producer, if that is

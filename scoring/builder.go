@@ -165,8 +165,8 @@ func (b *Builder) ignoreParameters() {
 	}
 }
 
-// Int is Object.Int. In llm-d's dialect, whose numbers have 64 bits, one that is too large for a bound of 31 bits counts
-// as that, which the operator is told.
+// Int is Object.Int. In llm-d's dialect, whose numbers have 64 bits, one that is too large for a bound of 31 bits
+// counts as that, which the operator is told.
 func (b *Builder) Int(key string, dst *int, least, most int) {
 	n, err := strconv.ParseInt(b.Raw(key), 10, 64)
 	if err != nil || n <= int64(most) || most != math.MaxInt32 || b.Defaults().Dialect != DialectLLMD {

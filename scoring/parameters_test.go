@@ -21,8 +21,8 @@ func TestParametersWithoutEffect(t *testing.T) {
 		{"none there, some here", llmd, `{"type": "decode-filter", "parameters": {"a": 1}}`,
 			"decode-filter: parameters.a has no effect: decode-filter has no such parameter", ""},
 		{"none of that name", llmd, `{"type": "running-requests-size-scorer", "parameters": {"a": 1, "scale": 2}}`,
-			"running-requests-size-scorer: parameters.a has no effect: running-requests-size-scorer has no such parameter",
-			""},
+			"running-requests-size-scorer: parameters.a has no effect: running-requests-size-scorer has no such " +
+				"parameter", ""},
 		{"some in the older dialect", old, `{"type": "decode-filter", "parameters": {"a": 1}}`, "",
 			`plugins[0](decode-filter).parameters: unknown key "a"; known are roles`},
 	}
@@ -77,8 +77,8 @@ func TestOutOfRange(t *testing.T) {
 		{"fewer requests than none", llmd, `{"type": "active-request-scorer", "parameters": {"idleThreshold": -1}}`,
 			"active-request-scorer: idleThreshold: -1 counts as 0", ""},
 		{"a timeout that is none", llmd, `{"type": "active-request-scorer", "parameters": {"requestTimeout": "-1"}}`,
-			"active-request-scorer: requestTimeout has no effect: inflight-load-producer says when a request no longer " +
-				"counts", ""},
+			"active-request-scorer: requestTimeout has no effect: inflight-load-producer says when a request no " +
+				"longer counts", ""},
 		{"no room for media", llmd, `{"type": "mm-embeddings-cache-producer", "parameters": {"cacheSizeInMBPerServer": 0}}`,
 			"mm-embeddings-cache-producer: cacheSizeInMBPerServer: 0 counts as 4096", ""},
 		{"room for one", llmd, `{"type": "mm-embeddings-cache-producer", "parameters": {"cacheSizeInMBPerServer": 1}}`,

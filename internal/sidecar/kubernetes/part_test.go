@@ -93,7 +93,8 @@ func TestPart(t *testing.T) {
 				readyPod("q", "10.0.0.2", map[string]string{"app": "a", llmdEngineLabel: "sglang"}),
 				readyPod("r", "10.0.0.3", map[string]string{"app": "a", engineLabel: "other"}),
 				readyPod("s", "10.0.0.4", map[string]string{"app": "a"}),
-				readyPod("t", "10.0.0.5", map[string]string{"app": "a", engineLabel: "vllm", llmdEngineLabel: "sglang"}),
+				readyPod("t", "10.0.0.5", map[string]string{"app": "a", engineLabel: "vllm",
+					llmdEngineLabel: "sglang"}),
 			},
 			[]topology.Endpoint{
 				{Endpoint: snapshot.Endpoint{Name: "ns/p", Address: "10.0.0.1:8000", Engine: "sglang",

@@ -83,6 +83,8 @@ func TestOutOfRange(t *testing.T) {
 			"mm-embeddings-cache-producer: cacheSizeInMBPerServer: 0 counts as 4096", ""},
 		{"room for one", llmd, `{"type": "mm-embeddings-cache-producer", "parameters": {"cacheSizeInMBPerServer": 1}}`,
 			"", ""},
+		{"a queue that is never full", llmd,
+			`{"type": "probabilistic-admitter", "parameters": {"queueDepthThreshold": 99999999999}}`, "", ""},
 		{"a cache that is never full", llmd,
 			`{"type": "probabilistic-admitter", "parameters": {"kvCacheUtilThreshold": 1000}}`, "", ""},
 		{"a throughput that does not count", llmd, `{"type": "prefix-cache-affinity-filter",

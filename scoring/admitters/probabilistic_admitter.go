@@ -45,7 +45,7 @@ var shed = &scoring.Failure{
 func NewProbabilisticAdmitter(b *scoring.Builder) scoring.Plugin {
 	p := probabilisticAdmitterParameters{QueueDepthThreshold: 5, KVCacheUtilThreshold: 0.8, Power: 5, K: 300}
 	const least = 1e-9
-	b.Float("queueDepthThreshold", &p.QueueDepthThreshold, least, math.MaxInt32)
+	b.Float("queueDepthThreshold", &p.QueueDepthThreshold, least, math.MaxFloat64)
 	b.Float("kvCacheUtilThreshold", &p.KVCacheUtilThreshold, least, math.MaxFloat64)
 	b.Float("power", &p.Power, least, 1e6)
 	b.Float("k", &p.K, least, math.MaxFloat64)

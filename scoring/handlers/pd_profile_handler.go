@@ -17,6 +17,7 @@ import (
 // start. In llm-d's dialect it sets x-prefiller-host-port itself.
 //
 // Source: Heimdall, pd-profile-handler; the header and the parameters threshold and hashBlockSize: llm-d, up to 0.4.
+// llm-d's needs a disagg-headers-handler for x-prefiller-host-port to be set.
 type pdProfileHandler struct {
 	stages
 	primaryPort int

@@ -1,7 +1,5 @@
 package state
 
-import "github.com/pintle-dev/pintle/journal"
-
 // EndAtBeginnings has an answer that begins end what its prompt costs: its tokens are computed then, and the endpoint
 // of its prefill stage has done its part. With keepTokens the tokens stay until the answer's end. To be called before
 // anything is applied.
@@ -18,8 +16,9 @@ func (f *InFlight) Tokens(index int) int64 {
 
 // begin applies that an answer has begun. One of an unknown lease changes nothing, nor does one that was applied
 // before.
-func (f *InFlight) begin(e *journal.Event) {
-	if !f.begins && f.speeds == nil {
+func (f *InFlight) begin(s *step) {
+	e := s.Event
+	if !f.begins && f.speeds == nil && s.tried < 0 {
 		return
 	}
 	i := f.find(f.key(e.Instance, e.Lease), e.Instance, e.Lease)
@@ -27,21 +26,24 @@ func (f *InFlight) begin(e *journal.Event) {
 		return
 	}
 	if f.speeds != nil {
-		f.markBegan(i, e, f.clock.at(e.Time))
-	}
-	if !f.begins {
-		return
+		f.markBegan(i, e, s.primary, f.clock.at(e.Time))
 	}
 	l := f.leases.at(i)
+	if s.tried >= 0 {
+		f.takeOver(l, s.tried, s.primary)
+	}
+	if f.begins {
+		f.endPrompt(l)
+	}
+}
+
+// endPrompt ends what the prompt of a lease costs.
+func (f *InFlight) endPrompt(l *lease) {
 	from := &l.charges
 	for *from != 0 {
-		j := *from
-		c := f.charges.at(j)
+		c := f.charges.at(*from)
 		if c.prefill {
-			f.uncharge(c, l.time)
-			*from = c.next
-			c.next = f.free
-			f.free = j
+			f.discharge(from, l.time)
 			continue
 		}
 		if !f.keepTokens {
@@ -49,18 +51,6 @@ func (f *InFlight) begin(e *journal.Event) {
 		}
 		from = &c.next
 	}
-}
-
-// uncharge takes a charge of a lease of the time from its endpoint, if that is still the one that was charged.
-func (f *InFlight) uncharge(c *charge, time int64) {
-	at := &f.loads[c.index]
-	if at.epoch != c.epoch {
-		return
-	}
-	f.settle(at)
-	at.open--
-	at.tokens -= int64(c.tokens)
-	f.open.at(uint32(c.index)).remove(time)
 }
 
 // dropTokens takes the tokens of a charge from its endpoint.

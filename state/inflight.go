@@ -31,14 +31,6 @@ type lease struct {
 	open     bool
 }
 
-// charge is one request at one endpoint. It counts as long as the endpoint's epoch is the same.
-type charge struct {
-	next, epoch uint32
-	tokens      uint32 // that the endpoint has yet to compute
-	index       uint16
-	prefill     bool
-}
-
 type load struct {
 	open, epoch uint32
 	tokens      int64
@@ -47,8 +39,9 @@ type load struct {
 }
 
 // InFlight counts the requests that each endpoint has in flight, and each of some models. A request is charged to its
-// primary, its prefill and each of its encode endpoints, once for each role, and once to its model. Its lease ends by
-// its completion, by age, or with its writer.
+// primary, its prefill and each of its encode endpoints, once for each role, and once to its model. Where another
+// endpoint than the primary begins to answer, the charge goes over to that one. Its lease ends by its completion, by
+// age, or with its writer.
 //
 // With n leases, Open and Close take O(log n) steps for each endpoint that is charged, and move up to RecentTimes
 // times. Expire takes as many for each lease that ends, DropInstance for all of them. What is asked for takes O(log
@@ -123,7 +116,7 @@ func (f *InFlight) apply(s *step) {
 	case journal.Decision:
 		f.Open(s.Event, s.endpoints)
 	case journal.Began:
-		f.begin(s.Event)
+		f.begin(s)
 	case journal.Completion:
 		f.Close(s.Event)
 	case journal.Gone:
@@ -167,7 +160,8 @@ func (f *InFlight) Close(e *journal.Event) {
 	if i := f.find(f.key(e.Instance, e.Lease), e.Instance, e.Lease); i != 0 {
 		if f.speeds != nil {
 			if e.TTFTMicros > 0 {
-				f.markBegan(i, e, at-int64(e.DurationMicros-min(e.TTFTMicros, e.DurationMicros))*1000)
+				// Who served in the primary's place learns nothing from it.
+				f.markBegan(i, e, -1, at-int64(e.DurationMicros-min(e.TTFTMicros, e.DurationMicros))*1000)
 			}
 			f.markEnded(i, e, at)
 		}
@@ -266,30 +260,6 @@ func (f *InFlight) find(key, instance uint64, number uint32) uint32 {
 	return 0
 }
 
-func (f *InFlight) charge(l *lease, index int, tokens uint32, prefill bool) {
-	if index < 0 || index >= len(f.loads) {
-		return
-	}
-	i := f.free
-	if i == 0 {
-		f.top++
-		i = f.top
-		f.charges.reach(i)
-	}
-	c := f.charges.at(i)
-	if f.free != 0 {
-		f.free = c.next
-	}
-	*c = charge{next: l.charges, epoch: f.loads[index].epoch, index: uint16(index), tokens: tokens, prefill: prefill}
-	l.charges = i
-	f.settle(&f.loads[index])
-	f.loads[index].open++
-	f.loads[index].tokens += int64(tokens)
-	f.loads[index].last = max(f.loads[index].last, l.time)
-	f.decided.at(uint32(index)).add(l.time)
-	f.open.at(uint32(index)).add(l.time)
-}
-
 // release ends lease i.
 func (f *InFlight) release(i uint32) {
 	l := f.leases.at(i)
@@ -297,12 +267,7 @@ func (f *InFlight) release(i uint32) {
 		f.markEnded(i, nil, f.now)
 	}
 	for l.charges != 0 {
-		j := l.charges
-		c := f.charges.at(j)
-		f.uncharge(c, l.time)
-		l.charges = c.next
-		c.next = f.free
-		f.free = j
+		f.discharge(&l.charges, l.time)
 	}
 	if l.model != 0 {
 		f.models[l.model-1].open--

@@ -79,13 +79,20 @@ func (f *InFlight) markDecision(i uint32, e *journal.Event, endpoints *Endpoints
 	}
 }
 
-// markBegan notes that the answer of lease i began, and learns from it.
-func (f *InFlight) markBegan(i uint32, e *journal.Event, now int64) {
+// markBegan notes that the answer of lease i began, and learns from it. served is who answers where that is another
+// endpoint than was decided on.
+func (f *InFlight) markBegan(i uint32, e *journal.Event, served int, now int64) {
 	m := f.speeds.marks.at(i)
 	if m.begun != 0 || m.ended {
 		return
 	}
 	m.begun = max(now, 1)
+	if e.Tried != 0 {
+		if m.computes == m.answers {
+			f.skipPrompt(m)
+		}
+		m.answers = f.placeOf(served)
+	}
 	if v := f.speedAt(m.answers); v != nil {
 		v.pass(now)
 		v.running++
@@ -107,6 +114,15 @@ func (f *InFlight) markBegan(i uint32, e *journal.Event, now int64) {
 	if m.streamed {
 		v.began = now
 	}
+}
+
+// skipPrompt notes that nobody computes a prompt where it was sent.
+func (f *InFlight) skipPrompt(m *mark) {
+	if v := f.speedAt(m.computes); v != nil {
+		m.stopWaiting(v)
+		v.computed = min(v.computed+m.own, v.charged)
+	}
+	m.computes = place{index: -1}
 }
 
 // doubtful reports whether more than half of the prompt was believed to be cached: if it was not, its time tells
@@ -179,14 +195,11 @@ func (f *InFlight) markEnded(i uint32, e *journal.Event, now int64) {
 		return
 	}
 	m.ended = true
-	computes, answers := f.speedAt(m.computes), f.speedAt(m.answers)
 	if m.begun == 0 {
-		if computes != nil {
-			m.stopWaiting(computes)
-			computes.computed = min(computes.computed+m.own, computes.charged)
-		}
+		f.skipPrompt(m)
 		return
 	}
+	answers := f.speedAt(m.answers)
 	if answers == nil {
 		return
 	}

@@ -1,7 +1,9 @@
 package main_test
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
@@ -90,6 +92,31 @@ func TestEventsBringTheJournalBack(t *testing.T) {
 			t.Errorf("followed %+v, want another's decision, one of this gateway, and two of another", all)
 		}
 	})
+}
+
+// TestEventsBeyondNumbers: events with numbers that the module's int has no room for harm no worker, though all read
+// them, and so does each that is made anew.
+func TestEventsBeyondNumbers(t *testing.T) {
+	g := newGateway(t, modes[2], 2, modes[2].configuration(`{"plugins":[{"type":"prefix-cache-scorer"}]}`, ""))
+	p := newPool(1, 0)
+	g.publish(p)
+	const chain = 256
+	held := journal.Event{Kind: journal.Held, Time: g.clock.Now().UnixNano(), Held: math.MaxUint32,
+		Primary: journal.EndpointID(p.Topology.Endpoints[0].Name),
+		Chains:  []journal.Chain{{ID: chain, Blocks: []uint64{1, 2}}}}
+	steps := journal.AppendEvent(nil,
+		&journal.Event{Kind: journal.Decision, Instance: 99, Lease: 1, Steps: []byte("steps")})
+	// Behind the fixed part and the section's head.
+	binary.LittleEndian.PutUint32(steps[int(binary.LittleEndian.Uint16(steps[4:]))+8:], math.MaxUint32)
+	message := journal.AppendRelay(nil, journal.Mark{}, journal.Mark{High: 1}, journal.AppendEvent(steps, &held))
+	if got := g.workers[0].relay(message).ResponseHeaders().Get(":status"); got != "200" {
+		t.Errorf("got %s for the events, want 200", got)
+	}
+	for i, w := range g.workers {
+		if !w.ask().Sent() {
+			t.Errorf("worker %d: no request leaves, want one to", i)
+		}
+	}
 }
 
 func TestEventsThatAreRefused(t *testing.T) {

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"encoding/binary"
 	"reflect"
 	"testing"
 )
@@ -111,6 +112,32 @@ func TestEventRoundTrip(t *testing.T) {
 			}
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("got %+v, want %+v", got, want)
+			}
+		})
+	}
+}
+
+// TestStepsLength: steps are no longer than what has room for them, whatever they say.
+func TestStepsLength(t *testing.T) {
+	tests := []struct {
+		name   string
+		length uint32
+		want   string
+	}{
+		{"as written", 3, "abc"},
+		{"none", 0, ""},
+		{"all there is room for", 8, "abc\x00\x00\x00\x00\x00"},
+		{"more than there is room for", 9, "abc\x00\x00\x00\x00\x00"},
+		{"more than 31 bits", 1 << 31, "abc\x00\x00\x00\x00\x00"},
+		{"as much as can be said", 1<<32 - 1, "abc\x00\x00\x00\x00\x00"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := AppendEvent(nil, &Event{Kind: Decision, Steps: []byte("abc")})
+			binary.LittleEndian.PutUint32(b[eventBytes+sectionBytes:], tt.length)
+			var e Event
+			if size, ok := e.Decode(b); !ok || size != len(b) || string(e.Steps) != tt.want {
+				t.Errorf("got %q, size %d of %d and ok %v, want %q", e.Steps, size, len(b), ok, tt.want)
 			}
 		})
 	}

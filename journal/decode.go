@@ -89,7 +89,7 @@ func (e *Event) decodeSections(src []byte) (ok bool) {
 					Session{binary.LittleEndian.Uint64(words), binary.LittleEndian.Uint64(words[8:])})
 			}
 		case tag == tagSteps && len(words) > 8:
-			e.Steps = words[8 : 8+min(int(binary.LittleEndian.Uint32(words)), len(words)-8)]
+			e.Steps = words[8 : 8+min(binary.LittleEndian.Uint32(words), uint32(len(words)-8))]
 		case tag == tagShadow && len(words) > 0 && len(e.Shadow) < MaxChains:
 			room -= decodeChain(&e.Shadow, words, room)
 		case tag == tagShadowed && len(words) >= shadowedBytes-sectionBytes:

@@ -13,7 +13,7 @@ func (p *Prompts) held(s *step) {
 	}
 	for i := range s.Chains {
 		chain := &s.Chains[i]
-		n := min(int(s.Event.Held), len(chain.Blocks))
+		n := int(min(s.Event.Held, uint32(len(chain.Blocks)))) // an int has 32 bits in Wasm
 		for index := range p.indexes {
 			if !p.learns(index, chain.ID) {
 				continue

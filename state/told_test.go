@@ -1,6 +1,7 @@
 package state
 
 import (
+	"math"
 	"testing"
 
 	"github.com/pintle-dev/pintle/journal"
@@ -24,6 +25,8 @@ func TestHeld(t *testing.T) {
 		{"the first ones again, others not", 11, 1, prompt, 1, 2},
 		{"an unknown endpoint", 13, 5, prompt, 1, 2},
 		{"more than there are", 12, 9, prompt, 1, 5},
+		{"a part of it again", 12, 2, prompt, 1, 2},
+		{"more than can be", 12, math.MaxUint32, prompt, 1, 5},
 		{"all is gone", 12, 0, nil, 1, 0},
 	} {
 		e := &journal.Event{Kind: journal.Held, Time: 1, Primary: step.endpoint, Held: step.held}

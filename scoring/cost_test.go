@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/pluginconfig"
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
@@ -207,12 +208,47 @@ func TestCosts(t *testing.T) {
 	}
 }
 
+// TestCostOfWaiting: a decision takes little longer while every endpoint has requests that it has not begun to answer.
+func TestCostOfWaiting(t *testing.T) {
+	if os.Getenv("PINTLE_BARS") == "" {
+		t.Skip("PINTLE_BARS is not set")
+	}
+	var plans [2]*scoring.Plan
+	var cycles [2]*scoring.Cycle
+	for i := range plans {
+		config, err := pluginconfig.Parse([]byte(`{}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plans[i] = config.Plan
+		cycles[i] = costCycle(t, plans[i], 64)
+	}
+	leave(cycles[1].Pool, 16)
+	usual, took := raceOf(plans, cycles)
+	t.Logf("%v, with requests that wait %v", usual, took)
+	if ratio := float64(took) / float64(usual); ratio > 4 {
+		t.Errorf("%.2f times as long, want at most 4", ratio)
+	}
+}
+
+// leave has each endpoint leave so many streamed requests without an answer, of several clients, and the first one
+// answer a later one.
+func leave(pool *scoring.Pool, requests int) {
+	e := journal.Event{Kind: journal.Decision, Instance: 2, Streamed: true}
+	for i := range requests * len(pool.Endpoints) {
+		e.Time, e.Lease, e.Client = plantest.Now-2e9, uint32(i+1), uint64(i%7+1)
+		e.Primary = pool.ID(&pool.Endpoints[i%len(pool.Endpoints)])
+		pool.State.Apply(&e)
+	}
+	e.Time, e.Lease, e.Primary = plantest.Now-1e9, e.Lease+1, pool.ID(&pool.Endpoints[0])
+	pool.State.Apply(&e)
+	e.Kind, e.Status, e.TTFTMicros, e.Time = journal.Began, 200, 5e5, e.Time+5e8
+	pool.State.Apply(&e)
+}
+
 // race has two configurations decide in turns and tells what each decision takes.
 func race(t *testing.T, first, second string) (atFirst, atSecond time.Duration) {
-	const rounds, decisions = 3000, 20
 	names := []string{first, second}
-	var quick [2]time.Duration
-	var took [2][]time.Duration
 	var plans [2]*scoring.Plan
 	var cycles [2]*scoring.Cycle
 	for _, config := range costConfigs {
@@ -221,6 +257,13 @@ func race(t *testing.T, first, second string) (atFirst, atSecond time.Duration) 
 			cycles[i] = costCycle(t, plans[i], 64)
 		}
 	}
+	return raceOf(plans, cycles)
+}
+
+func raceOf(plans [2]*scoring.Plan, cycles [2]*scoring.Cycle) (atFirst, atSecond time.Duration) {
+	const rounds, decisions = 3000, 20
+	var quick [2]time.Duration
+	var took [2][]time.Duration
 	for range rounds {
 		for i, plan := range plans {
 			began := time.Now()

@@ -154,7 +154,7 @@ func (f *Failures) answer(index int, e *journal.Event, now int64) {
 	f.answered = max(f.answered, now-max(took, int64(e.DurationMicros)*1000))
 	f.clients.note(e.Client, now)
 	if u := &f.usual[kindOf(e.Streamed)]; float64(took) > u.at(now) {
-		u.value, u.time = float64(took), now
+		*u = newUsual(float64(took), now)
 	}
 	o := &f.endpoints[index]
 	o.answered = max(o.answered, now)

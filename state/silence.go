@@ -41,14 +41,23 @@ type silence struct {
 	at [mostWaiting]waiting
 }
 
-// usual is the longest that an answer of late took to begin.
+// usual is the longest that an answer of late took to begin. It is asked for again and again at the same time: faded is
+// what it was at the time asked.
 type usual struct {
-	value float64
-	time  int64
+	value, faded float64
+	time, asked  int64
+}
+
+func newUsual(value float64, now int64) usual {
+	return usual{value: value, faded: value, time: now, asked: now}
 }
 
 func (u *usual) at(now int64) float64 {
-	return u.value * math.Exp2(-float64(max(now-u.time, 0))/float64(usualHalfLife))
+	if now != u.asked {
+		u.asked = now
+		u.faded = u.value * math.Exp2(-float64(max(now-u.time, 0))/float64(usualHalfLife))
+	}
+	return u.faded
 }
 
 // ask notes a decision for an endpoint.
@@ -98,6 +107,14 @@ func (f *Failures) patience(streamed bool, now int64) (nanos int64, ok bool) {
 	return max(PatienceMicros*1000, int64(2*longest)), f.usual[kindOf(streamed)].value > 0
 }
 
+// leastWait is patience, without end as long as none is known.
+func (f *Failures) leastWait(streamed bool, now int64) (nanos int64) {
+	if nanos, ok := f.patience(streamed, now); ok {
+		return nanos
+	}
+	return math.MaxInt64
+}
+
 func kindOf(streamed bool) int {
 	if streamed {
 		return 1
@@ -116,6 +133,7 @@ func (f *Failures) SilentSince(index int, now, sampledAt int64, idle bool) int64
 	}
 	now, sampledAt = f.clock.of(now), f.clock.of(sampledAt)
 	s := &f.silent[index]
+	patience := [2]int64{f.leastWait(false, now), f.leastWait(true, now)}
 	count, since, several := 0, int64(0), false
 	var first uint64
 	for i := range s.n {
@@ -128,7 +146,7 @@ func (f *Failures) SilentSince(index int, now, sampledAt int64, idle bool) int64
 			until = w.left
 		}
 		denied := idle && w.left == 0 && sampledAt >= w.time+deniedAfter
-		if patience, ok := f.patience(w.streamed, now); !denied && w.left == 0 && (!ok || until-w.time < patience) {
+		if !denied && w.left == 0 && until-w.time < patience[kindOf(w.streamed)] {
 			continue
 		}
 		if count == 0 {

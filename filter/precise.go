@@ -106,7 +106,7 @@ func (s *stream) appendPrefix(dst []byte) []byte {
 		dst = append(dst, `,"matched":[`...)
 		listed := 0
 		for i := range s.pool.Endpoints {
-			h := m.Holder(s.pool.ID(&s.pool.Endpoints[i]))
+			h := s.cycle.Holder(m, &s.pool.Endpoints[i])
 			if h.Blocks == 0 || listed == mostExplained {
 				continue
 			}

@@ -48,8 +48,11 @@ type Cycle struct {
 	scores         []float64
 	totals, mixed  []float64
 	ranked         []Ranked
-	suspects       []*Endpoint
-	silentSince    []int64 // by place in suspects
+	// holders are, by StateIndex, the places in Request.Precise.Holders and one more, 0 for none, once held is set.
+	holders     []int32
+	held        bool
+	suspects    []*Endpoint
+	silentSince []int64 // by place in suspects
 }
 
 // Tracer is told the steps of a decision as they happen. What it gets is valid during the call.
@@ -223,7 +226,7 @@ func (c *Cycle) begin() {
 	}
 	c.cachedTokens = c.cachedTokens[:n]
 	clear(c.cachedTokens)
-	c.chains, c.warm, c.predicted = c.chains[:0], false, false
+	c.chains, c.warm, c.predicted, c.held = c.chains[:0], false, false, false
 	c.media, c.mediaKnown = c.media[:0], false
 	c.predictions = c.predictions[:0]
 	c.user, c.userName, c.input, c.output = 0, "", 0, 0

@@ -167,7 +167,7 @@ type PreciseHolder struct {
 	Score          float64
 }
 
-// Holder returns what e has, zeros for nothing.
+// Holder returns what an endpoint has, by its ID, zeros for nothing. It looks at all holders, see Cycle.Holder.
 func (m *PreciseMatches) Holder(id uint64) PreciseHolder {
 	for i := range m.Holders {
 		if m.Holders[i].ID == id {
@@ -175,6 +175,30 @@ func (m *PreciseMatches) Holder(id uint64) PreciseHolder {
 		}
 	}
 	return PreciseHolder{}
+}
+
+// Holder returns what e has of the request's prompt, zeros for nothing. m is what the sidecar said of it.
+func (c *Cycle) Holder(m *PreciseMatches, e *Endpoint) PreciseHolder {
+	if !c.held {
+		c.findHolders(m)
+	}
+	if uint(e.StateIndex) >= uint(len(c.holders)) || c.holders[e.StateIndex] == 0 {
+		return PreciseHolder{}
+	}
+	return m.Holders[c.holders[e.StateIndex]-1]
+}
+
+// findHolders finds which endpoints the holders are, for the rest of the decision.
+func (c *Cycle) findHolders(m *PreciseMatches) {
+	endpoints := &c.Pool.State.Endpoints
+	c.holders = grow(c.holders, endpoints.Len())
+	clear(c.holders)
+	for i := range m.Holders {
+		if at := endpoints.Index(m.Holders[i].ID); at >= 0 && c.holders[at] == 0 {
+			c.holders[at] = int32(i + 1)
+		}
+	}
+	c.held = true
 }
 
 // Precise returns what the sidecar said of the request's prompt, nil when it did not, or not for the model that the

@@ -80,7 +80,7 @@ func (p *Precise) Produce(c *scoring.Cycle, m *scoring.PrefixMatches) {
 	m.Blocks, m.BlockTokens = known.Blocks, known.BlockTokens
 	for i := range c.Pool.Endpoints {
 		e := &c.Pool.Endpoints[i]
-		if h := known.Holder(c.Pool.ID(e)); h.Blocks > 0 {
+		if h := c.Holder(known, e); h.Blocks > 0 {
 			size := float64(h.Tokens) / float64(h.Blocks)
 			m.Set(e, min(int(h.Score*size/float64(known.BlockTokens)), known.Blocks))
 			c.SetCachedTokens(e, h.Tokens)

@@ -99,7 +99,7 @@ func (s *precisePrefixCacheScorer) Score(c *scoring.Cycle, candidates []*scoring
 	s.sums = s.sums[:len(candidates)]
 	least, most := 0.0, 0.0
 	for i, e := range candidates {
-		h := m.Holder(c.Pool.ID(e))
+		h := c.Holder(m, e)
 		s.sums[i] = h.Score
 		if h.Blocks == 0 {
 			continue

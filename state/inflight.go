@@ -180,6 +180,12 @@ func (f *InFlight) Estimate(e *journal.Event) (decided int64, input, output uint
 	return l.time, l.input, l.output, true
 }
 
+// outlived reports whether the request that a completion ends took so long that its lease ended before it.
+func (f *InFlight) outlived(e *journal.Event) bool {
+	decided := f.clock.at(e.Time) - int64(e.DurationMicros)*1000
+	return e.DurationMicros > 0 && plus(max(decided, 0), f.timeout) <= f.clock.now
+}
+
 // Expire sets the clock and ends every lease that is as old as the timeout. It costs next to nothing when there is
 // none.
 func (f *InFlight) Expire(now int64) {

@@ -61,7 +61,8 @@ type Options struct {
 
 	// Tokens keeps what each user was served within TokenWindow, DefaultTokenWindow, for TokenUsers, DefaultTokenUsers,
 	// with the weights of input and output tokens as they stand. It needs InFlight, by which a completion finds its
-	// decision's estimate. One request adds at most TokenRequestMost to what users are compared with, 0 for any number.
+	// decision's estimate; where RequestTimeout is less than TokenWindow, that of a longer request stays beside what
+	// was served. One request adds at most TokenRequestMost to what users are compared with, 0 for any number.
 	Tokens                              bool
 	TokenWindow                         time.Duration
 	TokenUsers                          int

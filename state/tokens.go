@@ -103,6 +103,8 @@ func (t *Tokens) apply(s *step) {
 	case s.Kind == journal.Completion && s.leases != nil:
 		if decided, input, output, ok := s.leases.Estimate(s.Event); ok {
 			t.Settle(s.Event, decided, input, output)
+		} else if s.leases.outlived(s.Event) {
+			t.Serve(s.User, s.Time, s.InputTokens, s.OutputTokens)
 		}
 	}
 }

@@ -169,6 +169,37 @@ func TestTokensSettle(t *testing.T) {
 	}
 }
 
+// TestTokensOfLongAnswers: what was served counts, however long it took, and once.
+func TestTokensOfLongAnswers(t *testing.T) {
+	tests := []struct {
+		name        string
+		lasts, told time.Duration // told is how much later others hear of it
+		want        float64
+	}{
+		{"within the timeout", time.Minute, 0, 230},
+		{"beyond the timeout", 9 * time.Minute, 0, 230},
+		{"told when the timeout was over", 7 * time.Minute, 2 * time.Minute, 230},
+		{"longer than a number has room for", 3 * time.Hour, 0, 230},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := New(Options{InFlight: true, RequestTimeout: 8 * time.Minute, Tokens: true, TokenInputWeight: 1,
+				TokenOutputWeight: 2})
+			s.SetEndpoints([]uint64{1})
+			s.Expire(someTime)
+			s.Apply(&journal.Event{Kind: journal.Decision, Time: someTime, Instance: 1, Lease: 1, Primary: 1, User: 7,
+				InputTokens: 10, OutputTokens: 15})
+			ended := someTime + int64(tt.lasts)
+			s.Expire(ended + int64(tt.told))
+			micros := uint32(min(tt.lasts/time.Microsecond, math.MaxUint32))
+			s.Apply(&journal.Event{Kind: journal.Completion, Time: ended, Instance: 1, Lease: 1, Primary: 1, User: 7,
+				Status: 200, DurationMicros: micros, InputTokens: 30, OutputTokens: 100})
+			wantTotal(t, s.Tokens, 7, tt.want)
+			wantRange(t, s.Tokens, tt.want, tt.want)
+		})
+	}
+}
+
 // naiveTokens remembers every entry, by user and slot.
 type naiveTokens map[uint64]map[int64][2]uint64
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/state"
 )
 
 // vtcBasic keeps users apart who use much and who use little: the more of all tokens of the last minutes a user took,
@@ -24,7 +25,8 @@ import (
 // Range: 0 to 1. Unit: weighted tokens, and requests. A request counts with an estimate, ceil(bytes / 4) input and one
 // and a half times as many output tokens for its own user, until its answer reports what it used; once answers to this
 // user, or of this model, have told how long they are, with their mean of late, at most the request's own limit.
-// Requests that other profiles route count too.
+// Requests that other profiles route count too. A request is taken to be in flight for the window, 2 to 10 minutes, if
+// no plug-in asks for longer: what it was served then takes its estimate's place.
 //
 // Missing data: a request without a user goes by the load alone, and is not counted. So does a user alone, and users
 // who all use the same. A user is who the header says, else the body's key user. Anyone can give any name there, so
@@ -102,6 +104,9 @@ func NewVTCBasic(b *scoring.Builder) scoring.Plugin {
 	options.InFlight, options.Tokens, options.Lengths = true, true, true
 	options.Outputs = options.Outputs || !s.source
 	options.TokenWindow, options.TokenUsers = window, s.MaxUsers
+	if window > state.DefaultRequestTimeout {
+		options.RequestTimeout = max(options.RequestTimeout, min(window, mostTimeout))
+	}
 	options.TokenInputWeight, options.TokenOutputWeight = s.InputTokenWeight, s.OutputTokenWeight
 	options.TokenRequestMost = s.MaxTokens
 	return s
@@ -129,6 +134,8 @@ func (s *vtcBasic) readWindow(b *scoring.Builder) time.Duration {
 const (
 	mostWindow = 1_000_000
 	mostNumber = 1e12
+	// mostTimeout bounds how long a request counts as in flight whose end nobody tells.
+	mostTimeout = 10 * time.Minute
 )
 
 func (s *vtcBasic) readNumbers(b *scoring.Builder) {

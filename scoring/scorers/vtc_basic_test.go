@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
@@ -154,5 +155,28 @@ func TestVTCBasicParameters(t *testing.T) {
 		`{"plugins": [{"type": "vtc-basic"}, {"type": "vtc-basic", "name": "b"}]}`); !strings.Contains(got,
 		"is a second vtc-basic") {
 		t.Errorf("two are taken: %q", got)
+	}
+}
+
+// TestVTCBasicTimeout: a request is in flight for as long as its estimate counts, within bounds.
+func TestVTCBasicTimeout(t *testing.T) {
+	const long = `{"type": "active-request-scorer", "parameters": {"requestTimeout": "15m"}}, `
+	tests := []struct {
+		name, others, window string
+		want                 time.Duration
+	}{
+		{"of five minutes", "", `{}`, 5 * time.Minute},
+		{"of less than what is usual", "", `{"timeUnit": "seconds", "windowSize": 30}`, 0},
+		{"of hours", "", `{"windowSize": 600}`, 10 * time.Minute},
+		{"others ask for more", long, `{}`, 15 * time.Minute},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			plan := plantest.Plan(t, `{"plugins": [`+tt.others+`{"type": "vtc-basic", "parameters": `+tt.window+`}]}`,
+				plantest.Neutral)
+			if got := plan.StateOptions().RequestTimeout; got != tt.want {
+				t.Errorf("a timeout of %v, want %v", got, tt.want)
+			}
+		})
 	}
 }

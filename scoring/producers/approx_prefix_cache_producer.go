@@ -189,8 +189,9 @@ func (p *approxPrefixCacheProducer) OnPool(pool *scoring.Pool) {
 	for i := range pool.Endpoints {
 		e := &pool.Endpoints[i]
 		pool.State.Prefix.Started(e.StateIndex, e.Metrics.ProcessStart, e.Metrics.SampledAt)
-		if p.AutoTune {
-			pool.State.Prefix.SetIndexCapacity(p.index, e.StateIndex, pages.Capacity(e, p.blockTokens()))
+		// What a sidecar that was started anew does not know yet is as it was.
+		if blocks := pages.Capacity(e, p.blockTokens()); p.AutoTune && blocks > 0 {
+			pool.State.Prefix.SetIndexCapacity(p.index, e.StateIndex, blocks)
 		}
 	}
 }

@@ -21,9 +21,14 @@ const (
 func Whole(page int) int { return (Least + page - 1) / page * page }
 
 // Vote finds the size that most servers ask for. The zero value is ready for use.
-type Vote struct{ sizes, votes []int }
+type Vote struct {
+	sizes, votes []int
+	last         int
+}
 
-// Majority is the block size that most servers' pages ask for, of equally many the smallest; 0 when none tells.
+// Majority is the block size that most servers' pages ask for, of equally many the smallest. Where none tells, as
+// before the first samples of a sidecar that was started anew, it is that of the last time, 0 for none: prompts that
+// are cut otherwise match nothing.
 func (v *Vote) Majority(p *scoring.Pool) (tokens int) {
 	v.sizes, v.votes = v.sizes[:0], v.votes[:0]
 	for i := range p.Endpoints {
@@ -39,12 +44,16 @@ func (v *Vote) Majority(p *scoring.Pool) (tokens int) {
 		}
 		v.votes[at]++
 	}
+	if len(v.sizes) == 0 {
+		return v.last
+	}
 	most := 0
 	for i, size := range v.sizes {
 		if v.votes[i] > most || v.votes[i] == most && size < tokens {
 			tokens, most = size, v.votes[i]
 		}
 	}
+	v.last = tokens
 	return tokens
 }
 

@@ -12,8 +12,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/sim"
 )
 
+const snapshotsAccepted = "wasmcustom.pintle.snapshots.accepted"
+
 // TestModelsAreRead: a document with a models-data-source has the sidecar read the servers' models, without a word in
-// the sidecar's own configuration.
+// the sidecar's own configuration; and no request goes to a server without its model while a new sidecar has yet to.
 func TestModelsAreRead(t *testing.T) {
 	for _, cell := range []harness.Cell{harness.Cells()[0], harness.Cells()[3]} {
 		t.Run(cell.String(), func(t *testing.T) {
@@ -37,7 +39,7 @@ func TestModelsAreRead(t *testing.T) {
 			}
 			t.Cleanup(envoy.Stop)
 			envoy.LogOnFailure(t)
-			harness.StartSidecar(t, envoy.URL("ingest", harness.IngestPath), servers...)
+			sidecar := harness.StartSidecar(t, envoy.URL("ingest", harness.IngestPath), servers...)
 
 			send := func(model string) harness.Answer {
 				body := strings.Replace(chatBody, "sim-model", model, 1)
@@ -49,10 +51,22 @@ func TestModelsAreRead(t *testing.T) {
 				return got.Status == http.StatusNotFound && got.Header.Get("X-Pintle-Reason") == "model_not_found",
 					fmt.Sprint(got.Status)
 			})
-			for range 8 {
+			each := func() {
 				wantServer(t, send("m-a"), "sim-0")
 				wantServer(t, send("m-b"), "sim-1")
 			}
+			for range 8 {
+				each()
+			}
+			// A sidecar that is started anew does not know them at first.
+			sidecar.Stop()
+			before := envoy.Stats(t, snapshotsAccepted)[snapshotsAccepted]
+			harness.StartSidecar(t, envoy.URL("ingest", harness.IngestPath), servers...)
+			harness.WaitFor(t, 10*time.Second, "snapshots of a new sidecar", func() (bool, string) {
+				each()
+				n := envoy.Stats(t, snapshotsAccepted)[snapshotsAccepted] - before
+				return n >= 20, fmt.Sprint(n)
+			})
 		})
 	}
 }

@@ -134,6 +134,7 @@ func (p *plugin) Tick() {
 		return
 	}
 	now := hostcalls.Now()
+	p.pool.dropLists(p.config.Plan, now)
 	p.checkModels(now)
 	p.history.follow()
 	p.history.tick(&p.pool, &p.stats, now)

@@ -13,6 +13,7 @@ type pool struct {
 	scoring.Pool
 	snapshot shared.Reader
 	shadow   *shadow
+	lists    keptLists
 }
 
 // refresh takes the snapshot if it has changed. What cannot be used leaves the pool as it was.
@@ -22,7 +23,7 @@ func (p *pool) refresh(plan *scoring.Plan) {
 		return
 	}
 	if news == shared.NewTopology {
-		p.takeTopology(p.snapshot.Topology)
+		p.takeTopology(p.snapshot.Topology, plan.ReadsModels())
 	}
 	p.takeLoad()
 	plan.Prepare(&p.Pool)
@@ -31,8 +32,9 @@ func (p *pool) refresh(plan *scoring.Plan) {
 	}
 }
 
-// takeTopology builds the endpoints anew; they have no metrics.
-func (p *pool) takeTopology(topology *snapshot.Topology) {
+// takeTopology builds the endpoints anew; they have no metrics. readsModels is set where servers are asked for lists of
+// their models.
+func (p *pool) takeTopology(topology *snapshot.Topology, readsModels bool) {
 	endpoints := make([]scoring.Endpoint, len(topology.Endpoints))
 	for i := range topology.Endpoints {
 		from := &topology.Endpoints[i]
@@ -42,6 +44,9 @@ func (p *pool) takeTopology(topology *snapshot.Topology) {
 		for j, l := range from.Labels {
 			to.Labels[j] = scoring.Label(l)
 		}
+	}
+	if readsModels {
+		p.lists.keep(p.Endpoints, endpoints)
 	}
 	p.Endpoints = endpoints
 	p.readRules(topology)

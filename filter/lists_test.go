@@ -1,0 +1,99 @@
+package main_test
+
+import (
+	"testing"
+	"time"
+)
+
+// readsModels is a configuration that goes by the models that servers list.
+const readsModels = `{"featureGates":["dataLayer"],"plugins":[{"type":"queue-scorer"},{"type":"models-data-source"},
+	{"type":"model-server-protocol-models"}],
+	"data":{"sources":[{"pluginRef":"models-data-source","extractors":[{"pluginRef":"model-server-protocol-models"}]}]}}`
+
+// listing is three endpoints of which the first lists model m and the second another one. Without lists a sidecar has
+// yet to read them, as one that was started anew does once an Envoy has asked for them.
+func listing(lists bool) *pool {
+	p := newPool(1, 0, 9)
+	if lists {
+		p.Topology.Endpoints[0].Models, p.Topology.Endpoints[1].Models = []string{"m"}, []string{"other"}
+		p.Topology.Endpoints[2].Models = []string{"m"}
+	}
+	return p
+}
+
+// TestListsOfANewSidecar: requests go to servers that have their model while a new sidecar has yet to read what they
+// serve, for 30 seconds, and as the sidecar says as soon as it does.
+func TestListsOfANewSidecar(t *testing.T) {
+	tests := []struct {
+		name string
+		then func(g *gateway)
+		want int
+	}{
+		{"listed", func(g *gateway) {}, 0},
+		{"not read yet", func(g *gateway) { g.publish(listing(false)) }, 0},
+		{"read one after the other", func(g *gateway) {
+			g.publish(listing(false))
+			p := listing(false)
+			p.Topology.Endpoints[2].Models = []string{"m"}
+			g.publish(p)
+		}, 0},
+		{"another model", func(g *gateway) {
+			g.publish(listing(false))
+			p := listing(false)
+			p.Topology.Endpoints[0].Models = []string{"other"}
+			g.publish(p)
+		}, 2},
+		{"at another address", func(g *gateway) {
+			p := listing(false)
+			p.Topology.Endpoints[1].Address = address(7)
+			g.publish(p)
+		}, 7},
+		{"of another name", func(g *gateway) {
+			p := listing(false)
+			p.Topology.Endpoints[1].Name = "default/vllm-7"
+			g.publish(p)
+		}, 1},
+		{"after 20 seconds", func(g *gateway) {
+			g.publish(listing(false))
+			g.clock.Advance(20 * time.Second)
+			g.tick()
+		}, 0},
+		{"never read", func(g *gateway) {
+			g.publish(listing(false))
+			g.tick()
+			g.clock.Advance(20 * time.Second)
+			p := listing(false).label(0, "a", "b") // other news do not begin the time anew
+			g.publish(p)
+			g.tick()
+			g.clock.Advance(11 * time.Second)
+			g.tick()
+			g.publish(p)
+		}, 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			g := newGateway(t, modes[2], 2, modes[2].configuration(readsModels, `"stale":{"policy":"last"},`))
+			g.publish(listing(true))
+			g.wantRanked(g.workers[1].ask(), address(0))
+			tt.then(g)
+			g.wantRanked(g.workers[1].ask(), address(tt.want))
+		})
+	}
+}
+
+// TestListsThatAreNotReadAnyMore: where the configuration does not go by what servers list, a source that no longer
+// says what a server has is taken at its word.
+func TestListsThatAreNotReadAnyMore(t *testing.T) {
+	g := newGateway(t, modes[2], 1, modes[2].configuration(byQueue, ""))
+	g.publish(listing(true))
+	g.wantRanked(g.workers[0].ask(), address(0))
+	g.publish(listing(false))
+	g.wantRanked(g.workers[0].ask(), address(1))
+}
+
+// tick has a second's tick come in every worker.
+func (g *gateway) tick() {
+	for _, w := range g.workers {
+		w.Tick()
+	}
+}

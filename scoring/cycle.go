@@ -35,6 +35,8 @@ type Cycle struct {
 	one            [1]*Endpoint
 	media          []int32
 	mediaKnown     bool
+	ids            int
+	idsKnown       bool
 	unescaped      []byte // scratch
 	warm           bool
 	predicted      bool
@@ -227,7 +229,7 @@ func (c *Cycle) begin() {
 	c.cachedTokens = c.cachedTokens[:n]
 	clear(c.cachedTokens)
 	c.chains, c.warm, c.predicted, c.held = c.chains[:0], false, false, false
-	c.media, c.mediaKnown = c.media[:0], false
+	c.media, c.mediaKnown, c.idsKnown = c.media[:0], false, false
 	c.predictions = c.predictions[:0]
 	c.user, c.userName, c.input, c.output = 0, "", 0, 0
 	c.mix, c.sessions = c.mix[:0], c.sessions[:0]

@@ -25,12 +25,21 @@ func (c *Cycle) PromptLength() float64 {
 		return float64(m.Tokens)
 	}
 	if c.plan.defaults.PromptIDs {
-		return float64(state.CountIDs(body, c.Request.BodyBytes, c.mediaIDs()))
+		return float64(c.countIDs())
 	}
 	if perByte, ok := c.tokensPerByte(); ok {
 		return float64(body.Bytes)*perByte + float64(body.PromptTokens)
 	}
 	return float64(body.Chars)/charactersPerToken + float64(body.PromptTokens)
+}
+
+// countIDs is how many ids the prompt has. They are counted once in a decision, as that may take a look at all of the
+// body, and filters ask for each endpoint.
+func (c *Cycle) countIDs() int {
+	if !c.idsKnown {
+		c.ids, c.idsKnown = state.CountIDs(c.Request.Body, c.Request.BodyBytes, c.mediaIDs()), true
+	}
+	return c.ids
 }
 
 // TokensOf is how many tokens so many bytes of the prompt's text make.

@@ -108,6 +108,8 @@ type Pool struct {
 
 	// listings are the Models of all endpoints, by model.
 	listings []listing
+	// hosts are those of all endpoints, by their hash.
+	hosts []hostPlace
 	// keepsBilling is set when one of the endpoints is of an engine that has openai.BillingHeader in its prompts.
 	keepsBilling bool
 }
@@ -120,6 +122,7 @@ func (p *Pool) KeepsBilling() bool { return p.keepsBilling }
 // change.
 func (p *Pool) Enter() {
 	p.indexModels()
+	p.indexHosts()
 	p.keepsBilling = slices.ContainsFunc(p.Endpoints, func(e Endpoint) bool { return e.Engine == "sglang" })
 	if p.State == nil {
 		return

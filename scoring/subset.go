@@ -1,9 +1,32 @@
 package scoring
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/pintle-dev/pintle/journal"
+)
 
 // mostSubset bounds the addresses of a subset that are looked at.
 const mostSubset = 1024
+
+// hostPlace is an endpoint by the hash of its host.
+type hostPlace struct {
+	host     uint64
+	endpoint int32
+}
+
+// indexHosts sorts the endpoints by their hosts, as a subset may name as many as there are.
+func (p *Pool) indexHosts() {
+	p.hosts = p.hosts[:0]
+	for i := range p.Endpoints {
+		p.hosts = append(p.hosts, hostPlace{journal.HashName(p.Endpoints[i].Host()), int32(i)})
+	}
+	slices.SortFunc(p.hosts, func(a, b hostPlace) int {
+		return cmp.Or(cmp.Compare(a.host, b.host), cmp.Compare(a.endpoint, b.endpoint))
+	})
+}
 
 // restrict finds out which endpoints the request's subset names, and reports whether any of those that serve the model
 // is among them. Ports do not count, as in the endpoint picker protocol.
@@ -19,14 +42,26 @@ func (c *Cycle) restrict() (left bool) {
 		if address, rest = nextAddress(rest); address == "" {
 			break
 		}
-		host := hostOf(address)
-		for i := range c.Pool.Endpoints {
-			if c.serving[i] && c.Pool.Endpoints[i].Host() == host {
-				c.named[i], left = true, true
-			}
-		}
+		left = c.name(hostOf(address)) || left
 	}
 	return left
+}
+
+// name marks the endpoints of a host, and reports whether one of them serves the model.
+func (c *Cycle) name(host string) (serves bool) {
+	hash := journal.HashName(host)
+	at, _ := slices.BinarySearchFunc(c.Pool.hosts, hash, func(h hostPlace, hash uint64) int {
+		return cmp.Compare(h.host, hash)
+	})
+	for _, h := range c.Pool.hosts[at:] {
+		if h.host != hash {
+			break
+		}
+		if c.serving[h.endpoint] && c.Pool.Endpoints[h.endpoint].Host() == host {
+			c.named[h.endpoint], serves = true, true
+		}
+	}
+	return serves
 }
 
 // removedBy says what keeps an endpoint from being a candidate, empty for nothing.

@@ -25,6 +25,27 @@ func TestTokensInFlight(t *testing.T) {
 	})
 }
 
+// TestRequestsThatWereTakenOver: a stream that Envoy took to another server counts there for all workers, and no longer
+// at the one that was full.
+func TestRequestsThatWereTakenOver(t *testing.T) {
+	const document = `{"plugins":[{"type":"active-request-scorer"},{"type":"queue-scorer"}],
+		"schedulingProfiles":[{"name":"default","plugins":[{"pluginRef":"active-request-scorer"},{"pluginRef":"queue-scorer","weight":0.1}]}]}`
+	eachMode(t, func(t *testing.T, m mode) {
+		g := newGateway(t, m, 2, m.configuration(document, `"load":{"correction":false},`))
+		g.publish(newPool(1, 0))
+		for range 2 {
+			stream := g.workers[0].askBody(`{"model":"m","prompt":"hello","stream":true}`)
+			g.wantRanked(stream, address(1))
+			stream.SetServer(address(0))
+			stream.Respond(nil, false)
+			stream.RespondBody([]byte("data: {}\n\n"), false)
+		}
+		next := g.workers[1].ask()
+		g.wantRanked(next, address(1))
+		next.Finish()
+	})
+}
+
 // TestTurnsAndSessions: workers take turns together, and know each other's sessions.
 func TestTurnsAndSessions(t *testing.T) {
 	const document = `{"plugins":[{"type":"agent-identity"},{"type":"session-affinity-filter","parameters":{"strategy":"session_id",

@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,52 +16,15 @@ import (
 	"github.com/pintle-dev/pintle/journal"
 )
 
-// wrongClock is a library that sets the clock of a program forward that is started with it.
-const wrongClock = `
-#define _GNU_SOURCE
-#include <stdlib.h>
-#include <sys/syscall.h>
-#include <sys/time.h>
-#include <time.h>
-#include <unistd.h>
-int clock_gettime(clockid_t clock, struct timespec *t) {
-  int failed = syscall(SYS_clock_gettime, clock, t);
-  if (!failed && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
-    t->tv_sec += atol(getenv("CLOCK_SECONDS"));
-  return failed;
-}
-int gettimeofday(struct timeval *t, void *zone) {
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  t->tv_sec = now.tv_sec;
-  t->tv_usec = now.tv_nsec / 1000;
-  return 0;
-}
-time_t time(time_t *t) {
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  if (t) *t = now.tv_sec;
-  return now.tv_sec;
-}
-`
-
 // shifted are the variables by which programs get a clock that is off.
 func (f *fleet) shifted() []string {
 	f.t.Helper()
 	if f.clock == 0 {
 		return nil
 	}
-	folder := f.t.TempDir()
-	source, library := filepath.Join(folder, "clock.c"), filepath.Join(folder, "clock.so")
-	if err := os.WriteFile(source, []byte(wrongClock), 0o600); err != nil {
-		f.t.Fatal(err)
-	}
-	compile := exec.Command("clang-19", "-O1", "-fPIC", "-shared", "-o", library, source)
-	if out, err := compile.CombinedOutput(); err != nil {
-		f.t.Fatalf("%v\n%s", err, out)
-	}
-	return []string{"LD_PRELOAD=" + library, fmt.Sprintf("CLOCK_SECONDS=%d", int(f.clock.Seconds())),
-		"PINTLE_CLOCK_SHIFT=" + f.clock.String()}
+	c := newClock(f.t)
+	c.advance(f.t, f.clock)
+	return append(c.variables(), "PINTLE_CLOCK_SHIFT="+f.clock.String())
 }
 
 // decided are the times of a gateway's decisions, its own or those of others, by lease.

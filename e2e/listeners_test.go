@@ -159,6 +159,7 @@ func pluginListeners(cell harness.Cell, primary string) []*harness.Listener {
 		{Name: "shares", Plugin: with(plugin(shares), "debug", true)},
 		{Name: "evictions", Plugin: with(plugin(evictions), "debug", true)},
 		{Name: "users", Plugin: plugin(byUser)},
+		{Name: "shadowed", Plugin: shadowed()},
 		{Name: "subset", Plugin: with(plugin(weighted), "subset", "header"), Subset: `["10.9.9.9:1", "127.0.0.1:1"]`},
 		{Name: "elsewhere", Plugin: with(plugin(weighted), "subset", "metadata"), Subset: `"10.9.9.9:8000,10.9.9.8"`},
 		{Name: "parallel", Plugin: plugin(parallel, "PORT", port(primary)), Carry: rankHeaders},

@@ -47,6 +47,12 @@ var managing = [...]string{
 	"get_world_size",
 	"get_weight_version", "weight_version", "start_expert_distribution_record", "stop_expert_distribution_record",
 	"dump_expert_distribution_record", "set_trace_level", "cluster_info", "logging",
+	// The same by gRPC, where the last segment is the method: Triton's (GRPCInferenceService), vLLM's (VllmEngine) and
+	// SGLang's (SglangScheduler).
+	"RepositoryIndex", "RepositoryModelLoad", "RepositoryModelUnload", "SystemSharedMemoryStatus",
+	"SystemSharedMemoryRegister", "SystemSharedMemoryUnregister", "CudaSharedMemoryStatus",
+	"CudaSharedMemoryRegister", "CudaSharedMemoryUnregister", "TraceSetting", "LogSettings", "Abort",
+	"GetServerInfo", "SubscribeKvEvents",
 }
 
 // managingPrefixes begin the last segments of families of paths.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/harness"
 )
@@ -118,4 +119,30 @@ func TestPipelining(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestProxiedContinue: where Envoy leaves 100 Continue to the servers, as Istio has it do, a held request gets none; a
+// client that goes on without one is served.
+func TestProxiedContinue(t *testing.T) {
+	for _, cell := range recoveryCells {
+		t.Run(cell.String(), func(t *testing.T) {
+			t.Parallel()
+			o := harness.Options{Edit: func(config string) string {
+				return strings.ReplaceAll(config, "use_remote_address: true\n",
+					"use_remote_address: true\n          proxy_100_continue: true\n")
+			}}
+			l := newLab(t, o, cell, alone("queue-scorer"))
+			l.LogOnFailure(t)
+			l.Publish(t, l.endpoints()...)
+			client := harness.Client(t, false)
+			client.Transport.(*http.Transport).ExpectContinueTimeout = time.Second
+			request := harness.Request(t, http.MethodPost, l.URL("requests", chatPath), chatBody, false)
+			request.Header.Set("Expect", "100-continue")
+			began := time.Now()
+			wantAnyServer(t, harness.Send(t, client, request))
+			if took := time.Since(began); took < time.Second {
+				t.Errorf("the client was served after %v, want it to have waited for nothing for a second", took)
+			}
+		})
+	}
 }

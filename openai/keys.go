@@ -28,6 +28,7 @@ const (
 	keyTextPrompt // the key text in the outermost object
 	keyInputIDs
 	keyTokenIDs
+	keyTextInput
 	promptKeys
 
 	keyModel key = iota
@@ -183,6 +184,8 @@ func longestKey(w string) key {
 	switch w {
 	case "tool_calls":
 		return keyToolCalls
+	case "text_input":
+		return keyTextInput
 	case "max_tokens":
 		return keyMaxTokens
 	case "max_completion_tokens":

@@ -50,6 +50,7 @@ var operations = [...]struct {
 	{"/rerank", Operation{Kind: KindInference, API: APIRerank}},
 	{"/score", Operation{Kind: KindInference, API: APIRerank}},
 	{"/generate", Operation{Kind: KindInference, API: APIGenerate}},
+	{"/generate_stream", Operation{Kind: KindInference, API: APIGenerate}},
 	{"/encode", Operation{Kind: KindInference, API: APIGenerate}},
 	{"/invocations", Operation{Kind: KindInference, API: APIGenerate}},
 	{"/api/chat", Operation{Kind: KindInference, API: APIGenerate}},

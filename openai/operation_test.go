@@ -41,9 +41,10 @@ func TestOperationOf(t *testing.T) {
 	inference := func(api API) Operation { return Operation{Kind: KindInference, API: api} }
 	helper, form, management := Operation{Kind: KindHelper}, Operation{Kind: KindForm}, Operation{Kind: KindManagement}
 	for want, paths := range map[Operation][]string{
-		inference(APIChat):     {"/v1/chat/completions", "/openai/deployments/gpt/chat/completions"},
-		inference(APIGenerate): {"/generate", "/inference/v1/generate", "/api/generate", "/invocations", "/encode"},
-		inference(APINone):     {"/v1/images/generations", "/v1/audio/speech", "/v2/embed", "/vertex_generate"},
+		inference(APIChat): {"/v1/chat/completions", "/openai/deployments/gpt/chat/completions"},
+		inference(APIGenerate): {"/generate", "/generate_stream", "/inference/v1/generate", "/api/generate",
+			"/invocations", "/encode"},
+		inference(APINone): {"/v1/images/generations", "/v1/audio/speech", "/v2/embed", "/vertex_generate"},
 		helper: {
 			"/tokenize", "/v1/tokenize", "/detokenize", "/v1/chat/completions/render", "/v1/completions/render",
 			"/v1/messages/count_tokens",
@@ -70,7 +71,7 @@ func TestOperationOf(t *testing.T) {
 		{}: {"", "/", "*", "/v1/models", "/metrics", "/health", "/version", "/ping",
 			"/load", "/v1/responses/resp_1", "/asleep", "/sleeps",
 			"/inference.GRPCInferenceService/ModelInfer", "/vllm.grpc.engine.VllmEngine/Generate"},
-		{KindInference, APIGenerate, "m"}: {"/v2/models/m/generate"},
+		{KindInference, APIGenerate, "m"}: {"/v2/models/m/generate", "/v2/models/m/versions/1/generate_stream"},
 		{KindManagement, APINone, "m"}:    {"/v2/models/m/trace/setting"},
 	} {
 		for _, path := range paths {

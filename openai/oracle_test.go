@@ -198,7 +198,7 @@ func (o *result) prompt(api API, f member) {
 		o.unbill(first, f.raw[0] != '"')
 	case in(APIGenerate):
 		switch f.key {
-		case "text", "input_ids", "token_ids":
+		case "text", "text_input", "input_ids", "token_ids":
 			o.text(RoleNone, f.raw, true)
 		}
 	case in(APIRerank):

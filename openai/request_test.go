@@ -83,6 +83,8 @@ func TestScan(t *testing.T) {
 		{"score", APIRerank, seedBodies[9], `"m" chars=3 bytes=3` + "\ntext none a\ntext none b\ntext none c"},
 		{"generate", APIGenerate, `{"text":["a","b"],"sampling_params":{"max_new_tokens":5},"stream":true}`,
 			`"" chars=2 bytes=2 max=5 stream` + "\ntext none a\ntext none b"},
+		{"generate, Triton's", APIGenerate, `{"text_input":"hello","max_tokens":5,"stream":true}`,
+			`"" chars=5 bytes=5 max=5 stream` + "\ntext none hello"},
 		{"generate from ids", APIGenerate,
 			`{"input_ids":[[1,2],[3]],"sampling_params":{"max_new_tokens":7},"sampling_params":{"a":1},"max_new_tokens":3}`, `"" chars=0 bytes=0 tokens=3 max=3` + "\ntokens none 1,2\ntokens none 3"},
 		{"generate, vLLM's", APIGenerate,

@@ -103,9 +103,9 @@ func TestWantedExtraKey(t *testing.T) {
 func TestReserved(t *testing.T) {
 	for _, name := range []string{
 		"messages", "prompt", "input", "instructions", "system", "tools", "functions", "query", "queries", "documents",
-		"items", "text_1", "text_2", "data_1", "data_2", "text", "input_ids", "token_ids", "stream", "stream_options",
-		"max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "sampling_params", "user",
-		"cache_salt", "previous_response_id", "model",
+		"items", "text_1", "text_2", "data_1", "data_2", "text", "text_input", "input_ids", "token_ids", "stream",
+		"stream_options", "max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens",
+		"sampling_params", "user", "cache_salt", "previous_response_id", "model",
 	} {
 		if !Reserved(name) {
 			t.Errorf("%s can be wanted", name)

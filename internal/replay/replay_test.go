@@ -90,6 +90,25 @@ func TestReadCrowded(t *testing.T) {
 	}
 }
 
+// TestAzureTimes: the traces of 2023 have times without a zone, those of 2024 with one, with a fraction or without.
+func TestAzureTimes(t *testing.T) {
+	for _, tc := range []struct{ name, first, second string }{
+		{"2023", "2023-11-16 18:15:46.6805900", "2023-11-16 18:15:47.9305900"},
+		{"2024", "2024-05-10 23:59:59.750000+00:00", "2024-05-11 00:00:01+00:00"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			text := fmt.Sprintf("TIMESTAMP,ContextTokens,GeneratedTokens\n%s,374,44\n%s,2162,5\n", tc.first, tc.second)
+			trace, err := Read(strings.NewReader(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := trace.Requests[1].At; got != 1.25 {
+				t.Errorf("the second request came after %v s, want 1.25", got)
+			}
+		})
+	}
+}
+
 func TestReadMistakes(t *testing.T) {
 	for _, tc := range []struct{ name, text, want string }{
 		{"empty", "", "is empty"},

@@ -150,7 +150,7 @@ func readAzure(in *bufio.Reader) (*Trace, error) {
 			}
 			continue
 		}
-		at, err := time.Parse("2006-01-02 15:04:05.9999999", row[0])
+		at, err := azureTime(row[0])
 		input, err1 := strconv.Atoi(row[1])
 		output, err2 := strconv.Atoi(row[2])
 		if err := errors.Join(err, err1, err2, checkTokens(line-1, input, output)); err != nil {
@@ -164,6 +164,14 @@ func readAzure(in *bufio.Reader) (*Trace, error) {
 			Prompt: uniquePrompt(uint64(line), input),
 		})
 	}
+}
+
+// azureTime reads a time, which traces of 2023 write without a zone and those of 2024 with one.
+func azureTime(text string) (time.Time, error) {
+	if at, err := time.Parse("2006-01-02 15:04:05Z07:00", text); err == nil {
+		return at, nil
+	}
+	return time.Parse("2006-01-02 15:04:05", text)
 }
 
 // uniquePrompt is a prompt of which no other has any part.

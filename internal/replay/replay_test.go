@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
@@ -125,6 +127,14 @@ func TestReadMistakes(t *testing.T) {
 				t.Errorf("got %v, want %q", err, tc.want)
 			}
 		})
+	}
+}
+
+// TestReadBroken: of a file that cannot be read, such as a folder, it is not said that it is empty.
+func TestReadBroken(t *testing.T) {
+	broken := errors.New("is a directory")
+	if _, err := Read(iotest.ErrReader(broken)); !errors.Is(err, broken) {
+		t.Errorf("got %v, want %v", err, broken)
 	}
 }
 

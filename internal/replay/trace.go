@@ -54,11 +54,14 @@ func Read(r io.Reader) (*Trace, error) {
 		}
 		in = bufio.NewReaderSize(z, 1<<16)
 	}
-	start, _ := in.Peek(len("PNTLREC") + 1)
+	start, err := in.Peek(len("PNTLREC") + 1)
+	if len(start) == 0 && err != io.EOF {
+		return nil, err
+	}
 	if len(start) == 0 {
 		return nil, errors.New("is empty; want a recording, Mooncake's JSON lines, or Azure's CSV")
 	}
-	trace, err := &Trace{}, error(nil)
+	trace := &Trace{}
 	switch {
 	case recording.Is(start):
 		trace, err = readRecording(in)

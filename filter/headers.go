@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/hostcalls"
+	"github.com/pintle-dev/pintle/openai"
 )
 
 // head is what a request's headers say of it. It is valid until the worker's next request.
@@ -40,7 +41,7 @@ func (s *stream) readHead() (h head, ok bool) {
 		case f.Name == ":path":
 			h.path = f.Value
 		case f.Name == "content-encoding":
-			h.encoded = h.encoded || encodes(f.Value)
+			h.encoded = h.encoded || openai.Encodes(f.Value)
 		case s.strips(f.Name):
 			_ = hostcalls.RemoveRequestHeader(f.Name)
 		}
@@ -60,18 +61,6 @@ func (s *stream) strips(name string) bool {
 func has(names []string, name string) bool {
 	for i := range names {
 		if names[i] == name {
-			return true
-		}
-	}
-	return false
-}
-
-// encodes reports whether a content-encoding names any coding but identity.
-func encodes(codings string) bool {
-	for more := true; more; {
-		var coding string
-		coding, codings, more = strings.Cut(codings, ",")
-		if coding = strings.Trim(coding, " \t"); coding != "" && !strings.EqualFold(coding, "identity") {
 			return true
 		}
 	}

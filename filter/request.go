@@ -28,7 +28,7 @@ func (s *stream) OnHttpRequestHeaders(_ int, endOfStream bool) hostcalls.Action 
 	var clean string
 	clean, s.path = openai.CleanPath(s.path, h.path)
 	s.operation = openai.OperationOf(clean)
-	if failure := s.closed(&h); failure != nil {
+	if failure := s.config.Closed(h.method, s.operation, h.encoded); failure != nil {
 		return s.refuse(failure)
 	}
 	if !endOfStream && !s.config.Plan.Claims(clean) {
@@ -95,30 +95,12 @@ func (s *stream) OnHttpRequestTrailers(int) hostcalls.Action {
 	return s.decide()
 }
 
-// closed says why a request is refused by its headers alone, nil if it is not.
-func (s *stream) closed(h *head) *scoring.Failure {
-	switch {
-	case h.method == "CONNECT":
-		return connectRefused
-	case s.operation.Kind == openai.KindManagement && !s.config.PassManagement:
-		return managementRefused
-	case h.encoded && h.method == "POST" && s.operation.ReadsBody() && !s.config.PassUnreadable:
-		return encodedRefused
-	}
-	return nil
-}
-
 // The requests that are refused before their body is there.
 var (
 	headersUnreadable = &scoring.Failure{Status: 500, Reason: "internal_error",
 		Message: "the request's headers could not be read from Envoy"}
 	bodyUnreadable = &scoring.Failure{Status: 500, Reason: "internal_error",
 		Message: "the request body could not be read back from Envoy"}
-	connectRefused    = &scoring.Failure{Status: 405, Reason: "connect", Message: "CONNECT is not possible here"}
-	managementRefused = &scoring.Failure{Status: 403, Reason: "management_path",
-		Message: "the path manages a model server and is not open to clients"}
-	encodedRefused = &scoring.Failure{Status: 415, Reason: "encoded_body",
-		Message: "the request's body is encoded (content-encoding); send it as it is"}
 )
 
 // passUnread passes a request on by its headers, once there is a snapshot.

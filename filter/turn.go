@@ -55,7 +55,7 @@ func (s *stream) beginTurn() {
 		return
 	}
 	coding, _ := hostcalls.ResponseHeader(&s.property, "content-encoding")
-	if s.responseStatus() != 200 || encodes(coding) {
+	if s.responseStatus() != 200 || openai.Encodes(coding) {
 		s.dropTurn()
 	}
 }

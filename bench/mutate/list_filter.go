@@ -36,7 +36,7 @@ var filterMutants = []mutant{
 	{file: "filter/headers.go", name: "own routing headers pass", before: "strings.HasPrefix(name, headersPrefix) || ",
 		after: ""},
 	{file: "filter/headers.go", name: "the first of several codings counts",
-		before: "h.encoded = h.encoded || encodes(f.Value)", after: "h.encoded = encodes(f.Value)"},
+		before: "h.encoded = h.encoded || openai.Encodes(f.Value)", after: "h.encoded = openai.Encodes(f.Value)"},
 	{file: "filter/headers.go", name: "plug-ins read their own headers from clients",
 		before: "\tif has(s.config.Plan.OwnedHeaders(), name) {\n\t\treturn \"\"\n\t}\n", after: ""},
 	{file: "filter/ingest.go", name: "snapshots are taken at any port",

@@ -47,7 +47,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 	table, _, _ = strings.Cut(table, "\n### ")
 	named := regexp.MustCompile(`(?:Reason:\s+|refuseUnknown\(|\breason :?= |\bSLOUnmet = )"(\w+)"`)
 	reasons := map[string]string{}
-	for _, folder := range []string{"../../filter", "../../scoring"} {
+	for _, folder := range []string{"../../filter", "../../scoring", "../../internal/pluginconfig"} {
 		err := filepath.WalkDir(folder, func(path string, _ os.DirEntry, err error) error {
 			test := strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "failpoint_on.go")
 			if err != nil || test || filepath.Ext(path) != ".go" {
@@ -63,7 +63,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, known := range []string{"shed", "slo_unmet", "response_not_found", "model_missing"} {
+	for _, known := range []string{"shed", "slo_unmet", "response_not_found", "model_missing", "management_path"} {
 		if reasons[known] == "" {
 			t.Errorf("%s was not found in the code, though it is a reason there", known)
 		}

@@ -37,14 +37,7 @@ func runExplain(args []string, stdout, stderr io.Writer) int {
 		o.requests = append(o.requests, path)
 		return nil
 	})
-	flags.Func("H", "a request header `name: value`; :path chooses the API", func(text string) error {
-		name, value, ok := explain.HeaderFlag(text)
-		if !ok {
-			return fmt.Errorf("%q is not of the form name: value", text)
-		}
-		o.headers[name] = value
-		return nil
-	})
+	flags.Func("H", "a request header `name: value`; :path and :method are those of the request", o.readHeader)
 	if code, done := command.Parse(flags, args, stdout, stderr, "c", "e"); done {
 		return code
 	}
@@ -55,6 +48,18 @@ func runExplain(args []string, stdout, stderr io.Writer) int {
 		return command.Fail(flags, stderr, 2, fmt.Errorf("flag -o: %q is not text or json", o.output))
 	}
 	return o.run(flags, stdout, stderr)
+}
+
+// readHeader reads a header. Of several of one name the first one counts, as in the filter.
+func (o explainOptions) readHeader(text string) error {
+	name, value, ok := explain.HeaderFlag(text)
+	if !ok {
+		return fmt.Errorf("%q is not of the form name: value", text)
+	}
+	if _, given := o.headers[name]; !given {
+		o.headers[name] = value
+	}
+	return nil
 }
 
 func (o explainOptions) run(flags *flag.FlagSet, stdout, stderr io.Writer) int {
@@ -75,7 +80,7 @@ func (o explainOptions) run(flags *flag.FlagSet, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "%s: warning: %s\n", flags.Name(), strings.TrimSpace(w))
 	}
 	code := 0
-	x := explain.New(config.Plan, pool, o.seed)
+	x := explain.New(config, pool, o.seed)
 	for _, path := range o.requests {
 		body, err := os.ReadFile(path)
 		if err != nil {

@@ -4,10 +4,11 @@ package explain
 
 import (
 	"math"
+	"net/http"
+	"slices"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
+	"github.com/pintle-dev/pintle/internal/pluginconfig"
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
@@ -59,15 +60,9 @@ type Error struct {
 	Message string `json:"message"`
 }
 
-// Request is a request to be explained. Header names are in lower case; :path chooses the API, and without it the
-// body's keys do.
-type Request struct {
-	Headers map[string]string
-	Body    []byte
-}
-
 // Explainer explains one request after another. Not safe for concurrent use.
 type Explainer struct {
+	config  *pluginconfig.Config
 	plan    *scoring.Plan
 	cycle   *scoring.Cycle
 	fleet   *Fleet
@@ -77,8 +72,8 @@ type Explainer struct {
 }
 
 // New returns an explainer whose random choices follow from seed.
-func New(plan *scoring.Plan, fleet *Fleet, seed uint64) *Explainer {
-	x := &Explainer{plan: plan, fleet: fleet, cycle: scoring.NewCycle(seed)}
+func New(config *pluginconfig.Config, fleet *Fleet, seed uint64) *Explainer {
+	x := &Explainer{config: config, plan: config.Plan, fleet: fleet, cycle: scoring.NewCycle(seed)}
 	x.cycle.Pool = &fleet.Pool
 	return x
 }
@@ -96,32 +91,22 @@ func (x *Explainer) Explain(request Request, now int64) *Explanation {
 		x.entered = true
 	}
 	x.cycle.Pool.State.Expire(now)
-	x.cycle.Tracer = result
-	x.cycle.Request = scoring.Request{Now: now}
-	for _, name := range x.plan.RequestHeaders() {
-		x.cycle.Request.Headers = append(x.cycle.Request.Headers, request.Headers[name])
-	}
-	r := &x.cycle.Request
-	r.Subset, r.Restricted = request.Headers[headerSubset]
-	if path := request.Headers[":path"]; path != "" && len(request.Body) > 0 && !x.plan.Claims(cleanPath(path)) {
-		return result.fail(scoring.NoParser)
-	}
-	api := request.api()
-	if api == openai.APINone || len(request.Body) == 0 {
-		x.cycle.Request.Unjudged, x.cycle.Tracer = true, nil
-		endpoints, failure := x.plan.Decide(x.cycle)
-		if failure != nil {
-			return result.fail(failure)
-		}
-		result.Destination = append(result.Destination, endpoints[0].Address)
-		return result
-	}
-	x.scan.Want(x.plan.BodyKeys())
-	x.scan.KeepBilling(x.fleet.KeepsBilling())
-	if failure := x.cycle.Request.Read(&x.scan, api, request.Body); failure != nil {
+	operation := request.operation()
+	if failure := x.closed(request, operation); failure != nil {
 		return result.fail(failure)
 	}
-	r.Precise = x.fleet.precise(x.plan, r.Model)
+	if len(request.Body) == 0 || request.method() != http.MethodPost {
+		operation.Kind = openai.KindOther
+	}
+	x.begin(request, operation, now)
+	if operation.ReadsBody() {
+		if failure := x.read(request, operation.API); failure != nil {
+			return result.fail(failure)
+		}
+	}
+	if !x.cycle.Request.Unjudged {
+		x.cycle.Tracer = result
+	}
 	endpoints, failure := x.plan.Decide(x.cycle)
 	result.Model = x.cycle.Request.Model
 	for _, p := range x.cycle.Predictions() {
@@ -133,7 +118,18 @@ func (x *Explainer) Explain(request Request, now int64) *Explanation {
 	if failure != nil {
 		return result.fail(failure)
 	}
+	x.tell(result, endpoints)
+	if !operation.Computes() {
+		return result
+	}
 	result.Primary = x.plan.ProfileName(x.plan.Primary(x.cycle))
+	x.record(now)
+	x.plan.Respond(&scoring.Outcome{Served: endpoints[0], Prefill: x.cycle.Prefill()}, result)
+	return result
+}
+
+// tell says where the request goes, and with which headers.
+func (x *Explainer) tell(result *Explanation, endpoints []*scoring.Endpoint) {
 	for _, e := range endpoints {
 		result.Destination = append(result.Destination, string(e.AppendAddress(nil, x.cycle.PrimaryPort())))
 	}
@@ -144,9 +140,50 @@ func (x *Explainer) Explain(request Request, now int64) *Explanation {
 		}
 		result.RequestHeaders[h.Name] = strings.Join(addresses, ",")
 	}
-	x.record(now)
-	x.plan.Respond(&scoring.Outcome{Served: endpoints[0], Prefill: x.cycle.Prefill()}, result)
-	return result
+}
+
+// closed says why the request is refused before anything is decided, nil if it is not.
+func (x *Explainer) closed(request Request, operation openai.Operation) *scoring.Failure {
+	if failure := x.config.Closed(request.method(), operation, request.encoded()); failure != nil {
+		return failure
+	}
+	if path := request.Headers[":path"]; path != "" && len(request.Body) > 0 && !x.plan.Claims(cleanPath(path)) {
+		return scoring.NoParser
+	}
+	return nil
+}
+
+// begin readies the workplace for a request. A header that is the plug-ins' own counts for nothing when a client sends
+// it.
+func (x *Explainer) begin(request Request, operation openai.Operation, now int64) {
+	x.cycle.Tracer = nil
+	x.cycle.Request = scoring.Request{Now: now, PathModel: operation.Model, Unjudged: !operation.Computes()}
+	r := &x.cycle.Request
+	for _, name := range x.plan.RequestHeaders() {
+		value := request.Headers[name]
+		if slices.Contains(x.plan.OwnedHeaders(), name) {
+			value = ""
+		}
+		r.Headers = append(r.Headers, value)
+	}
+	if x.config.Subset != pluginconfig.SubsetIgnore {
+		r.Subset, r.Restricted = request.Headers[headerSubset]
+	}
+}
+
+// read reads the request's body. One that is encoded and no JSON goes unread.
+func (x *Explainer) read(request Request, api openai.API) *scoring.Failure {
+	x.scan.Want(x.plan.BodyKeys())
+	x.scan.KeepBilling(x.fleet.KeepsBilling())
+	r := &x.cycle.Request
+	if failure := r.Read(&x.scan, api, request.Body); failure != nil {
+		if request.encoded() {
+			return nil
+		}
+		return failure
+	}
+	r.Precise = x.fleet.precise(x.plan, r.Model)
+	return nil
 }
 
 // record applies the decision just made to the state. Its time is a little after now, and after the last one's, so that
@@ -161,33 +198,6 @@ func (x *Explainer) record(now int64) {
 		users.Serve(x.event.User, x.event.Time, x.event.InputTokens, x.event.OutputTokens)
 		users.Take(x.event.User, x.event.Time, x.event.InputTokens, x.event.OutputTokens)
 	}
-}
-
-// headerSubset is the subset hint of the endpoint picker protocol, which the filter also finds in metadata.
-const headerSubset = "x-gateway-destination-endpoint-subset"
-
-func cleanPath(path string) string {
-	clean, _ := openai.CleanPath(nil, path)
-	return clean
-}
-
-// api tells which dialect the body is in.
-func (r Request) api() openai.API {
-	if path, ok := r.Headers[":path"]; ok {
-		return openai.APIForPath(path)
-	}
-	for _, guess := range []struct {
-		key string
-		api openai.API
-	}{
-		{"messages", openai.APIChat}, {"prompt", openai.APICompletions}, {"input", openai.APIResponses},
-		{"documents", openai.APIRerank},
-	} {
-		if gjson.GetBytes(r.Body, guess.key).Exists() {
-			return guess.api
-		}
-	}
-	return openai.APIChat
 }
 
 func (x *Explanation) fail(f *scoring.Failure) *Explanation {

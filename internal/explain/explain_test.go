@@ -122,7 +122,7 @@ func explainer(t *testing.T, config, endpoints string) *explain.Explainer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return explain.New(c.Plan, pool, goldenSeed)
+	return explain.New(c, pool, goldenSeed)
 }
 
 // Counts as large as a server likes are what they are in the filter.

@@ -153,7 +153,7 @@ func (c *goldenCase) run() (kind, result string) {
 	var lines bytes.Buffer
 	encoder := json.NewEncoder(&lines)
 	encoder.SetEscapeHTML(false)
-	x := explain.New(config.Plan, pool, goldenSeed)
+	x := explain.New(config, pool, goldenSeed)
 	for _, request := range c.requests {
 		if err := encoder.Encode(x.Explain(request, goldenNow)); err != nil {
 			return "error", err.Error() + "\n"

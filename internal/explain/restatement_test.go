@@ -64,7 +64,7 @@ func (w *world) explain(t *testing.T, seed uint64) map[string]*explain.Profile {
 	if err != nil {
 		t.Fatalf("world %d: %v\n%s", seed, err, w)
 	}
-	return explain.New(config.Plan, pool, seed).Explain(explain.Request{Headers: w.headers, Body: w.body()},
+	return explain.New(config, pool, seed).Explain(explain.Request{Headers: w.headers, Body: w.body()},
 		goldenNow).Profiles
 }
 

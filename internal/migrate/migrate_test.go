@@ -104,7 +104,7 @@ func decisions(t *testing.T, config *pluginconfig.Config) (all []*explain.Explan
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := explain.New(config.Plan, pool, 1)
+	x := explain.New(config, pool, 1)
 	for _, body := range []string{
 		`{"model":"m","prompt":"` + strings.Repeat("some text ", 100) + `"}`,
 		`{"model":"m","prompt":"` + strings.Repeat("some text ", 90) + `and more"}`,

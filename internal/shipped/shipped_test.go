@@ -208,5 +208,5 @@ func explainer(t *testing.T, document string, fleet *explain.Fleet, seed uint64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return explain.New(config.Plan, fleet, seed)
+	return explain.New(config, fleet, seed)
 }

@@ -49,12 +49,17 @@ func Scalar(n *goyaml.Node) string {
 	return n.Value
 }
 
-// Of returns the document that a part of another one is. Lines are those of the whole.
+// Of returns the document that a part of another one is, with all that its aliases stand for. Lines are those of the
+// whole.
 func Of(n *goyaml.Node) (*Document, error) {
-	if mistake := cmp.Or(badKey(n), badNumber(n)); mistake != "" {
+	if mistake := cmp.Or(badKey(n), badNumber(n), twiceGiven(n)); mistake != "" {
 		return nil, errors.New(mistake)
 	}
-	text, err := goyaml.Marshal(n)
+	root, mistake := expand(n)
+	if mistake != "" {
+		return nil, errors.New(mistake)
+	}
+	text, err := goyaml.Marshal(root)
 	if err != nil {
 		return nil, syntaxError(text, err)
 	}
@@ -62,7 +67,7 @@ func Of(n *goyaml.Node) (*Document, error) {
 	if err != nil {
 		return nil, syntaxError(text, err)
 	}
-	return &Document{JSON: json, root: n}, nil
+	return &Document{JSON: json, root: root}, nil
 }
 
 // ReadFrom is Read for a text whose first line is a later one of a file.

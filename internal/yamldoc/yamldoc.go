@@ -47,6 +47,9 @@ func Read(text []byte) (*Document, error) {
 	if mistake := cmp.Or(badKey(&first), badNumber(&first)); mistake != "" {
 		return nil, errors.New(mistake)
 	}
+	if refers(&first) {
+		return Of(first.Content[0])
+	}
 	json, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
 		return nil, syntaxError(text, err)
@@ -159,9 +162,6 @@ func lineOf(n *goyaml.Node, mistake string) int {
 func Path(n *goyaml.Node, mistake string) []*goyaml.Node {
 	path := []*goyaml.Node{n}
 	for {
-		if n.Kind == goyaml.AliasNode {
-			n = n.Alias
-		}
 		if m := unknown.FindStringSubmatch(mistake); m != nil && n.Kind == goyaml.MappingNode {
 			for i := 0; i+1 < len(n.Content); i += 2 {
 				if fmt.Sprintf("%q", n.Content[i].Value) == m[1] {

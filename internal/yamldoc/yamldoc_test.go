@@ -19,6 +19,19 @@ func TestRead(t *testing.T) {
 		{"a comment", "# none\n", "", ""},
 		{"null", "null\n", "", ""},
 		{"anchors", "a: &x {k: v}\nb: *x\n", `{"a":{"k":"v"},"b":{"k":"v"}}`, ""},
+		{"merged keys", "a: &x {k: v, l: w}\nb: {<<: *x, m: 1}\n",
+			`{"a":{"k":"v","l":"w"},"b":{"k":"v","l":"w","m":1}}`, ""},
+		{"a merged key given anew", "a: &x {k: v, l: w}\nb:\n  k: 2\n  <<: *x\n  l: 3\n",
+			`{"a":{"k":"v","l":"w"},"b":{"k":2,"l":3}}`, ""},
+		{"several merged", "a: &x {k: v}\nb: &y {<<: *x, k: 1, l: 2}\nc: {<<: [*x, *y]}\n",
+			`{"a":{"k":"v"},"b":{"k":1,"l":2},"c":{"k":"v","l":2}}`, ""},
+		{"merged with no mapping", "a: &x [1]\nb:\n  <<: *x\n", "", "line 3: << is followed by something else"},
+		{"twice beside an alias", "a: &x 1\nb: *x\nc:\n  d: 1\n  d: *x\n", "", `line 5: key "d" is given twice`},
+		{"an alias in itself", "a: 1\nb: &x\n- *x\n", "", "line 3: an alias stands within what it stands for"},
+		{"aliases without end", "a: &a [x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a]\n" +
+			"c: &c [*b, *b, *b, *b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c, *c, *c, *c, *c]\n" +
+			"e: &e [*d, *d, *d, *d, *d, *d, *d, *d]\nf: &f [*e, *e, *e, *e, *e, *e, *e, *e]\n" +
+			"g: [*f, *f, *f, *f, *f, *f, *f, *f]\n", "", "aliases make the document too large"},
 		{"two documents", "a: 1\n---\nb: 2\n", "", "several"},
 		{"twice", "a: 1\nb: 2\na: 3\n", "", `line 3: key "a" is given twice`},
 		{"two keys twice", "a: 1\na: 3\nb: 2\nb: 2\n", "",

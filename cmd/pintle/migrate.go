@@ -30,16 +30,21 @@ func runMigrate(args []string, stdout, stderr io.Writer) int {
 		return command.Fail(flags, stderr, migratedNone,
 			errors.New("name the file that holds the document: pintle migrate FILE"))
 	}
+	nothing := func(err error) int {
+		command.Fail(flags, stderr, migratedNone, err)
+		return command.Fail(flags, stderr, migratedNone, errors.New("nothing is preserved"))
+	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return command.Fail(flags, stderr, migratedNone, err)
+		return nothing(err)
 	}
 	result, err := migrate.Migrate(text, *dialect)
 	if err != nil {
-		command.Fail(flags, stderr, migratedNone, command.InFile(path, err))
-		return command.Fail(flags, stderr, migratedNone, errors.New("nothing is preserved"))
+		return nothing(command.InFile(path, err))
 	}
-	fmt.Fprint(stdout, result.Text)
+	if _, err := io.WriteString(stdout, result.Text); err != nil {
+		return nothing(err)
+	}
 	if result.Where != "" {
 		fmt.Fprintf(stderr, "%s: reads %s (line %d); nothing else in the file counts\n", flags.Name(), result.Where,
 			result.Line)

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -44,7 +46,26 @@ func TestMigrate(t *testing.T) {
 	if got := pintle("migrate"); got.code != 2 || !strings.Contains(got.stderr, "pintle migrate FILE") {
 		t.Errorf("without a file: %d, %q", got.code, got.stderr)
 	}
-	if got := pintle("migrate", "/nowhere.yaml"); got.code != 2 {
+	if got := pintle("migrate", "/nowhere.yaml"); got.code != 2 || !strings.HasSuffix(got.stderr, nothingKept) {
 		t.Errorf("a file that is not there: %d, %q", got.code, got.stderr)
+	}
+}
+
+const nothingKept = "pintle migrate: nothing is preserved\n"
+
+// full is a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// TestMigrateToAFullDisk: what could not be written is not called preserved.
+func TestMigrateToAFullDisk(t *testing.T) {
+	path := files(t, map[string]string{
+		"document.yaml": "apiVersion: llm-d.ai/v1alpha1\nplugins: [{type: queue-scorer}]\n",
+	})
+	var stderr bytes.Buffer
+	code := run([]string{"migrate", path("document.yaml")}, full{}, &stderr)
+	if want := "pintle migrate: no space left on device\n" + nothingKept; code != 2 || stderr.String() != want {
+		t.Errorf("got exit code %d and %q, want 2 and %q", code, &stderr, want)
 	}
 }

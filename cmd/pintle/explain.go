@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"time"
 
@@ -47,6 +46,9 @@ func runExplain(args []string, stdout, stderr io.Writer) int {
 	if o.output != "text" && o.output != "json" {
 		return command.Fail(flags, stderr, 2, fmt.Errorf("flag -o: %q is not text or json", o.output))
 	}
+	if err := once(append(o.requests, o.config, o.endpoints)...); err != nil {
+		return command.Fail(flags, stderr, 2, err)
+	}
 	return o.run(flags, stdout, stderr)
 }
 
@@ -68,13 +70,13 @@ func (o explainOptions) run(flags *flag.FlagSet, stdout, stderr io.Writer) int {
 	if err != nil {
 		return command.Fail(flags, stderr, 2, err)
 	}
-	text, err := os.ReadFile(o.endpoints)
+	text, err := readFile(o.endpoints)
 	if err != nil {
 		return command.Fail(flags, stderr, 2, err)
 	}
 	pool, err := explain.ReadEndpoints(text, now)
 	if err != nil {
-		return command.Fail(flags, stderr, 2, command.InFile(o.endpoints, err))
+		return command.Fail(flags, stderr, 2, command.InFile(nameOf(o.endpoints), err))
 	}
 	for _, w := range config.Plan.Warnings() {
 		fmt.Fprintf(stderr, "%s: warning: %s\n", flags.Name(), strings.TrimSpace(w))
@@ -82,7 +84,7 @@ func (o explainOptions) run(flags *flag.FlagSet, stdout, stderr io.Writer) int {
 	code := 0
 	x := explain.New(config, pool, o.seed)
 	for _, path := range o.requests {
-		body, err := os.ReadFile(path)
+		body, err := readFile(path)
 		if err != nil {
 			return command.Fail(flags, stderr, 2, err)
 		}

@@ -24,7 +24,7 @@ const usage = `pintle steers LLM requests inside Envoy. Commands:
   pintle sim                                            serve simulated model servers
   pintle version                                        say which pintle this is
 
-Each command has -h.
+Each command has -h. Where validate, explain, migrate and replay are given a file, - is the standard input.
 `
 
 // commands take their arguments and return the exit code: 0 done, 1 failed, 2 wrong arguments or configuration.

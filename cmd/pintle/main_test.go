@@ -59,6 +59,8 @@ func TestUsage(t *testing.T) {
 		{"explain without -r", []string{"explain", "-c", "x", "-e", "y"}, 2, "", "pintle explain: flag -r is missing"},
 		{"explain in another format", []string{"explain", "-c", "x", "-e", "y", "-r", "z", "-o", "xml"}, 2, "",
 			`flag -o: "xml" is not text or json`},
+		{"migrate -h", []string{"migrate", "-h"}, 0, "Usage of pintle migrate FILE:\n", ""},
+		{"replay -h", []string{"replay", "-h"}, 0, "Usage of pintle replay TRACE:\n", ""},
 		{"sidecar -h", []string{"sidecar", "-h"}, 0, "only check the configuration", ""},
 		{"sidecar without -c", []string{"sidecar"}, 2, "", "pintle sidecar: flag -c is missing"},
 		{"sim with a stray argument", []string{"sim", "y"}, 2, "",

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/pintle-dev/pintle/internal/command"
 	"github.com/pintle-dev/pintle/internal/migrate"
@@ -20,7 +19,7 @@ const (
 // runMigrate prints a document of another project in today's form. The exit code says how much of it is preserved: 0
 // everything, 1 something, 2 nothing.
 func runMigrate(args []string, stdout, stderr io.Writer) int {
-	flags := command.NewFlags("pintle migrate")
+	flags := command.NewFlags("pintle migrate", "FILE")
 	dialect := dialectFlag(flags)
 	args, path := takeFile(flags, args)
 	if code, done := command.Parse(flags, args, stdout, stderr); done {
@@ -34,13 +33,13 @@ func runMigrate(args []string, stdout, stderr io.Writer) int {
 		command.Fail(flags, stderr, migratedNone, err)
 		return command.Fail(flags, stderr, migratedNone, errors.New("nothing is preserved"))
 	}
-	text, err := os.ReadFile(path)
+	text, err := readFile(path)
 	if err != nil {
 		return nothing(err)
 	}
 	result, err := migrate.Migrate(text, *dialect)
 	if err != nil {
-		return nothing(command.InFile(path, err))
+		return nothing(command.InFile(nameOf(path), err))
 	}
 	if _, err := io.WriteString(stdout, result.Text); err != nil {
 		return nothing(err)

@@ -60,7 +60,7 @@ func runReplay(args []string, stdout, stderr io.Writer) int {
 func (o *replayOptions) flags() *flag.FlagSet {
 	o.given = map[string]bool{}
 	s := &o.options.Servers
-	f := command.NewFlags("pintle replay")
+	f := command.NewFlags("pintle replay", "TRACE")
 	f.Func("c", "a filter configuration, YAML or JSON; repeatable (required)", func(path string) error {
 		o.configs = append(o.configs, path)
 		return nil
@@ -146,27 +146,6 @@ func (o *replayOptions) askFor() {
 	}
 }
 
-// isSwitch reports whether a flag stands alone, without a value.
-func isSwitch(f *flag.Flag) bool {
-	b, ok := f.Value.(interface{ IsBoolFlag() bool })
-	return ok && b.IsBoolFlag()
-}
-
-// takeFile takes the first argument out that is neither a flag nor a flag's value; without one the name is empty.
-func takeFile(flags *flag.FlagSet, args []string) (rest []string, file string) {
-	for i := 0; i < len(args); i++ {
-		if name, isFlag := strings.CutPrefix(args[i], "-"); isFlag && name != "" {
-			name = strings.TrimPrefix(name, "-")
-			if f := flags.Lookup(name); f != nil && !isSwitch(f) {
-				i++ // its value
-			}
-			continue
-		}
-		return append(append(rest, args[:i]...), args[i+1:]...), args[i]
-	}
-	return args, ""
-}
-
 // mostGateways bounds how many states are kept.
 const mostGateways = 64
 
@@ -195,6 +174,9 @@ func (o *replayOptions) check() error {
 	if s.ReportedBlocks < 0 || s.ReportedBlocks > 1<<24 {
 		return fmt.Errorf("flag -reported-blocks %d: want 0 to %d", s.ReportedBlocks, 1<<24)
 	}
+	if err := once(append(o.configs, o.trace)...); err != nil {
+		return err
+	}
 	for _, n := range []struct {
 		name      string
 		got, most int
@@ -218,14 +200,14 @@ func (o *replayOptions) run(ctx context.Context, stdout, stderr io.Writer) (code
 		}
 		plans = append(plans, all)
 	}
-	file, err := os.Open(o.trace)
+	file, err := open(o.trace)
 	if err != nil {
 		return 2, err
 	}
 	defer file.Close()
 	trace, err := replay.Read(file)
 	if err != nil {
-		return 2, command.InFile(o.trace, err)
+		return 2, command.InFile(nameOf(o.trace), err)
 	}
 	if trace.Servers > 0 && !o.given["servers"] {
 		o.options.Servers.Count = trace.Servers
@@ -255,7 +237,8 @@ func (o *replayOptions) run(ctx context.Context, stdout, stderr io.Writer) (code
 		reports = append([]*replay.Report{was}, reports...)
 	}
 	document := &replay.Document{
-		Fitted: fitted, Trace: trace, Name: filepath.Base(o.trace), Servers: o.options.Servers, Scale: o.options.Scale,
+		Fitted: fitted, Trace: trace, Name: filepath.Base(nameOf(o.trace)), Servers: o.options.Servers,
+		Scale:  o.options.Scale,
 		Limits: o.limits, Reports: reports, Gateways: o.gateways, Lag: o.options.Lag,
 	}
 	return 1, document.Write(stdout, o.output)
@@ -263,8 +246,12 @@ func (o *replayOptions) run(ctx context.Context, stdout, stderr io.Writer) (code
 
 // readPlans reads a configuration for each gateway.
 func (o *replayOptions) readPlans(path string, stderr io.Writer) (all []*scoring.Plan, err error) {
+	text, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
 	for range o.gateways {
-		config, _, err := readConfig(path, scoring.DialectUnsaid)
+		config, _, err := parseConfig(path, text, scoring.DialectUnsaid)
 		if err != nil {
 			return nil, err
 		}

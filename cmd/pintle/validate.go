@@ -35,7 +35,7 @@ func runValidate(args []string, stdout, stderr io.Writer) int {
 			strings.Join(found.Besides, ", "))
 	}
 	if config.ShadowError != nil {
-		return command.Fail(flags, stderr, 2, command.InFile(*path, config.ShadowError))
+		return command.Fail(flags, stderr, 2, command.InFile(nameOf(*path), config.ShadowError))
 	}
 	for _, w := range config.Plan.Warnings() {
 		fmt.Fprintf(stderr, "%s: warning: %s\n", flags.Name(), w)
@@ -79,14 +79,19 @@ func dialectFlag(flags *flag.FlagSet) *scoring.Dialect {
 // readConfig reads a plug-in configuration, also one that lies in a file of another kind. Every mistake is told with
 // the file and the line.
 func readConfig(path string, dialect scoring.Dialect) (*pluginconfig.Config, *foreign.Found, error) {
-	text, err := os.ReadFile(path)
+	text, err := readFile(path)
 	if err != nil {
 		return nil, nil, err
 	}
+	return parseConfig(path, text, dialect)
+}
+
+// parseConfig is readConfig for what the file holds.
+func parseConfig(path string, text []byte, dialect scoring.Dialect) (*pluginconfig.Config, *foreign.Found, error) {
 	found, err := foreign.Read(text)
 	if err != nil {
-		return nil, nil, command.InFile(path, err)
+		return nil, nil, command.InFile(nameOf(path), err)
 	}
 	config, err := pluginconfig.ParseAs(found.JSON, os.LookupEnv, dialect)
-	return config, found, command.InFile(path, found.Locate(err))
+	return config, found, command.InFile(nameOf(path), found.Locate(err))
 }

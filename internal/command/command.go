@@ -10,10 +10,15 @@ import (
 	"strings"
 )
 
-// NewFlags returns the flags of a command, such as "pintle sidecar".
-func NewFlags(name string) *flag.FlagSet {
+// NewFlags returns the flags of a command, such as "pintle sidecar". Its help names the arguments that it takes beside
+// them.
+func NewFlags(name string, arguments ...string) *flag.FlagSet {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
+	flags.Usage = func() {
+		fmt.Fprintf(flags.Output(), "Usage of %s:\n", strings.Join(append([]string{name}, arguments...), " "))
+		flags.PrintDefaults()
+	}
 	return flags
 }
 

@@ -31,6 +31,7 @@ func answered(t *testing.T, streamed func(i int) bool, change func(i int, e *jou
 			}
 			e.Kind, e.Time, e.Status, e.Code = journal.Completion, e.Time+whole*1000, 200, 200
 			e.Ended, e.UsageReported, e.InputTokens, e.OutputTokens = journal.EndedWhole, true, 1000, 100
+			e.CachedReported = true
 			e.TTFTMicros, e.DurationMicros = first, whole
 			if !e.Streamed { // its first byte comes with its last
 				e.TTFTMicros = whole - 300
@@ -104,6 +105,41 @@ func TestFitOfStreams(t *testing.T) {
 				(fitted.TimePerOutputToken-test.token).Abs() > time.Microsecond || !strings.Contains(said, test.said) {
 				t.Errorf("fitted %.0f prompt tokens/s and %v a token: %q; want %.0f, %v and %q",
 					fitted.PrefillTokensPerSecond, fitted.TimePerOutputToken, said, test.prefill, test.token, test.said)
+			}
+		})
+	}
+}
+
+// TestUntoldCaches: where servers do not tell what they had cached, no speed is taken from how soon an answer began,
+// and the hits are those of the prompts of which they told.
+func TestUntoldCaches(t *testing.T) {
+	defaults := DefaultServers()
+	for _, test := range []struct {
+		name          string
+		told          int
+		prefill, hits float64
+		said          string
+	}{
+		{"all", 100, 10_000, .5, "fitted from the recording: prefill, pace, slowdown"},
+		{"some", 30, 10_000, .5, "fitted from the recording: prefill, pace, slowdown"},
+		{"few", 10, defaults.PrefillTokensPerSecond, .5, "fitted from the recording: pace, slowdown; " +
+			"10 of 100 streams tell what was cached of their prompts, too few to fit prefill"},
+		{"none", 0, defaults.PrefillTokensPerSecond, math.NaN(),
+			"; 0 of 100 streams tell what was cached of their prompts, too few to fit prefill"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			trace := answered(t, always, func(i int, e *journal.Event) {
+				if e.InputTokens, e.CachedTokens = 2000, 1000; i >= test.told {
+					e.CachedReported, e.CachedTokens = false, 0
+				}
+			})
+			fitted := DefaultServers()
+			said := trace.Fit(&fitted, func(string) bool { return false })
+			hits := Summarise("", trace.Recorded(), 1, Limits{}).Hits
+			if math.Abs(fitted.PrefillTokensPerSecond-test.prefill) > 1 || !strings.HasSuffix(said, test.said) ||
+				hits != test.hits && !(math.IsNaN(hits) && math.IsNaN(test.hits)) {
+				t.Errorf("fitted %.0f prompt tokens/s: %q, hits %v; want %.0f, %q, %v", fitted.PrefillTokensPerSecond,
+					said, hits, test.prefill, test.said, test.hits)
 			}
 		})
 	}

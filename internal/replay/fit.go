@@ -39,18 +39,13 @@ func (t *Trace) Fit(s *Servers, fixed func(flag string) bool) string {
 	if len(found) > 0 {
 		told = "fitted from the recording: " + strings.Join(found, ", ")
 	}
-	return told + t.fewStreams()
+	return told + t.fewStreams() + t.fewCached()
 }
 
 // fewStreams says so where there are too few streams to tell how fast servers are: the times of others, which are those
 // of whole answers with all that they waited, do not part prefill from decoding.
 func (t *Trace) fewStreams() string {
-	streams := 0
-	for i := range t.Requests {
-		if t.Requests[i].Stream {
-			streams++
-		}
-	}
+	streams, _ := t.streams()
 	if streams >= enoughSamples {
 		return ""
 	}
@@ -58,16 +53,40 @@ func (t *Trace) fewStreams() string {
 		streams, len(t.Requests))
 }
 
+// streams is how many answers are streams, and of how many of these servers told what they had cached of the prompt.
+func (t *Trace) streams() (all, known int) {
+	for i := range t.Requests {
+		if t.Requests[i].Stream {
+			all++
+			if t.Requests[i].Recorded.CachedKnown {
+				known++
+			}
+		}
+	}
+	return all, known
+}
+
+// fewCached says so where servers told too seldom what they had cached of a prompt: how long a prompt took that may
+// have been cached tells nothing of how fast others are.
+func (t *Trace) fewCached() string {
+	streams, known := t.streams()
+	if streams < enoughSamples || known >= enoughSamples {
+		return ""
+	}
+	return fmt.Sprintf("; %d of %d streams tell what was cached of their prompts, too few to fit prefill", known,
+		streams)
+}
+
 // enoughSamples is how many requests must tell of a figure.
 const enoughSamples = 20
 
-// fitPrefill is the speed at which the quickest tenth of prompts were processed that had many tokens to compute: the
-// others waited.
+// fitPrefill is the speed at which the quickest tenth of prompts were processed that are known to have had many tokens
+// to compute: the others waited.
 func fitPrefill(samples []Sample) (tokensPerSecond float64, ok bool) {
 	const many, quickest = 256, 0.9
 	var speeds []float64
 	for i := range samples {
-		if s := &samples[i]; s.Input-s.Cached >= many && s.TTFT > 0 {
+		if s := &samples[i]; !s.CachedUnknown && s.Input-s.Cached >= many && s.TTFT > 0 {
 			speeds = append(speeds, float64(s.Input-s.Cached)/s.TTFT)
 		}
 	}

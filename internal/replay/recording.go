@@ -253,7 +253,8 @@ func (t *Trace) Recorded() []Sample {
 		}
 		s := Sample{
 			At: q.At, TTFT: q.Recorded.TTFT, Whole: q.Recorded.Duration, Cut: q.Recorded.Cut, Input: q.Input,
-			Output: q.Output, Cached: q.Recorded.Cached, Predicted: q.Recorded.Predicted, Server: q.Recorded.Server,
+			Output: q.Output, Cached: q.Recorded.Cached, CachedUnknown: !q.Recorded.CachedKnown,
+			Predicted: q.Recorded.Predicted, Server: q.Recorded.Server,
 		}
 		if q.Output > 1 && s.TTFT > 0 && s.Whole > s.TTFT {
 			s.TPOT = (s.Whole - s.TTFT) / float64(q.Output-1)

@@ -24,7 +24,8 @@ type Report struct {
 	Requests int
 	// TTFT and TPOT are those of answers of which they are known, Whole is that of answers that came to their end.
 	TTFT, TPOT, Whole Quantiles
-	// Hits is the part of the prompts' tokens that was found in caches, Predicted the part that was believed to be.
+	// Hits is the part of the prompts' tokens that was found in caches, as far as servers told, Predicted the part of
+	// all that was believed to be.
 	Hits, Predicted float64
 	// Imbalance is the largest share of the requests that one server had, as a multiple of an equal share.
 	Imbalance float64
@@ -41,7 +42,7 @@ func Summarise(name string, samples []Sample, servers int, limits Limits) *Repor
 	r := &Report{Name: name, Requests: len(samples), Refusals: map[string]int{}, Samples: samples}
 	var ttft, tpot, whole []float64
 	counts := make([]int, max(servers, 1))
-	answered, input, cached, predicted, good, seconds := 0, 0, 0, 0, 0, 0.0
+	answered, input, told, cached, predicted, good, seconds := 0, 0, 0, 0, 0, 0, 0.0
 	for i := range samples {
 		s := &samples[i]
 		seconds = max(seconds, s.At-samples[0].At)
@@ -57,7 +58,10 @@ func Summarise(name string, samples []Sample, servers int, limits Limits) *Repor
 		if s.TPOT > 0 {
 			tpot = append(tpot, s.TPOT)
 		}
-		input, cached, predicted = input+s.Input, cached+s.Cached, predicted+s.Predicted
+		input, predicted = input+s.Input, predicted+s.Predicted
+		if !s.CachedUnknown {
+			told, cached = told+s.Input, cached+s.Cached
+		}
 		if s.Cut {
 			continue
 		}
@@ -67,7 +71,7 @@ func Summarise(name string, samples []Sample, servers int, limits Limits) *Repor
 		}
 	}
 	r.TTFT, r.TPOT, r.Whole = quantiles(ttft), quantiles(tpot), quantiles(whole)
-	r.Hits, r.Predicted = part(cached, input), part(predicted, input)
+	r.Hits, r.Predicted = part(cached, told), part(predicted, input)
 	r.Imbalance = part(slices.Max(counts)*len(counts), answered)
 	r.Good = part(good, len(samples))
 	r.GoodPerSecond = float64(good) / max(seconds, 1)

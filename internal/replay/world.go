@@ -61,6 +61,8 @@ type Sample struct {
 	// Input, Cached and Output are tokens; Predicted are those that the plan believed to be cached where it sent the
 	// request.
 	Input, Cached, Output, Predicted int
+	// CachedUnknown is set where the server did not tell what it had cached; Cached is 0 then.
+	CachedUnknown bool
 	// Server is the number of the server, -1 for a request that was refused, and Refused why.
 	Server  int
 	Refused string

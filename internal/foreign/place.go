@@ -35,11 +35,15 @@ func (p *place) block() bool {
 func (p *place) read() (*Found, error) {
 	found := &Found{Where: p.path, Line: p.first()}
 	var err error
-	if p.node.Kind == goyaml.ScalarNode {
+	switch {
+	case p.node.Kind != goyaml.ScalarNode:
+		found.Document, err = yamldoc.Of(p.node)
+	case p.block():
 		found.Text = p.node.Value
 		found.Document, err = yamldoc.ReadFrom(p.first(), []byte(p.node.Value))
-	} else {
-		found.Document, err = yamldoc.Of(p.node)
+	default:
+		found.Text = p.node.Value
+		found.Document, err = yamldoc.ReadWithin(p.node.Line, []byte(p.node.Value))
 	}
 	return found, err
 }
@@ -136,8 +140,10 @@ const customConfig = "pluginsCustomConfig"
 
 // embedded reports whether a text is a document of its own.
 func embedded(n *goyaml.Node) bool {
-	if !strings.Contains(n.Value, "\n") || !strings.Contains(n.Value, "plugins") &&
-		!strings.Contains(n.Value, "kind:") {
+	named := strings.Contains(n.Value, kinds[0])
+	lines := strings.Contains(n.Value, "\n") &&
+		(strings.Contains(n.Value, "plugins") || strings.Contains(n.Value, "kind:"))
+	if !named && !lines {
 		return false
 	}
 	roots, err := yamldoc.Nodes([]byte(n.Value))

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
+	"regexp"
 
 	goyaml "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
@@ -73,4 +75,30 @@ func Of(n *goyaml.Node) (*Document, error) {
 // ReadFrom is Read for a text whose first line is a later one of a file.
 func ReadFrom(line int, text []byte) (*Document, error) {
 	return Read(append(bytes.Repeat([]byte("\n"), max(line-1, 0)), text...))
+}
+
+// ReadWithin is Read for a text that stands in one line of a file, such as a string of JSON: that is the line of all in
+// it.
+func ReadWithin(line int, text []byte) (*Document, error) {
+	d, err := Read(text)
+	if err != nil {
+		return nil, errors.New(anyLine.ReplaceAllString(err.Error(), fmt.Sprintf("line %d: ", line)))
+	}
+	d.moveTo(line)
+	return d, nil
+}
+
+var anyLine = regexp.MustCompile(`(?m)^line \d+: `)
+
+func (d *Document) moveTo(line int) {
+	var move func(n *goyaml.Node)
+	move = func(n *goyaml.Node) {
+		n.Line = line
+		for _, child := range n.Content {
+			move(child)
+		}
+	}
+	if d.root != nil {
+		move(d.root)
+	}
 }

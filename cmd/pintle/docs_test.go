@@ -37,6 +37,21 @@ func TestDocumentedExamples(t *testing.T) {
 	}
 }
 
+// TestShippedFilesAreValid: the files in which a configuration of the filter is shipped are read as they are, with all
+// its keys.
+func TestShippedFilesAreValid(t *testing.T) {
+	for _, file := range []struct{ path, where string }{
+		{"envoy.yaml", "configuration.value"}, {"envoy.override-host.yaml", "configuration.value"},
+		{"istio/base/wasmplugin.yaml", "spec.pluginConfig"},
+		{"istio/components/pause/envoyfilter.yaml", "configuration.value"},
+	} {
+		got := pintle("validate", "-c", "../../"+file.path)
+		if want := file.where + " (line "; got.code != 0 || !strings.Contains(got.stderr, want) {
+			t.Errorf("%s: exit code %d, %q; want 0 and %s", file.path, got.code, got.stderr, want)
+		}
+	}
+}
+
 // TestReasonsAreDocumented: every reason for which the code refuses a request stands in the table of what clients see.
 func TestReasonsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/configuration.md")

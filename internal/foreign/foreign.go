@@ -129,12 +129,25 @@ func own(root *goyaml.Node) bool {
 	case kind != "" && yamldoc.At(root, "metadata") != nil:
 		return false
 	}
-	if document(yamldoc.At(root, "config")) || len(look(root, "")) == 0 {
-		return !slices.ContainsFunc(keys(root), func(key string) bool {
-			return !slices.Contains(ownKeys, key) && strictjson.Nearest(key, ownKeys) == ""
-		})
+	return (document(yamldoc.At(root, "config")) || len(look(root, "")) == 0) && ownOnly(root)
+}
+
+// ownOnly reports whether all keys of a mapping are such as a configuration of the filter has, be some of them
+// mistyped.
+func ownOnly(n *goyaml.Node) bool {
+	return !slices.ContainsFunc(keys(n), func(key string) bool {
+		return !slices.Contains(ownKeys, key) && strictjson.Nearest(key, ownKeys) == ""
+	})
+}
+
+// configuration reports whether n is a whole configuration of the filter: a document with keys beside it, or the keys
+// that only the filter has.
+func configuration(n *goyaml.Node) bool {
+	if n == nil || n.Kind != goyaml.MappingNode || !ownOnly(n) {
+		return false
 	}
-	return false
+	ingest := yamldoc.At(n, "ingest")
+	return document(yamldoc.At(n, "config")) && len(n.Content) > 2 || ingest != nil && ingest.Kind == goyaml.MappingNode
 }
 
 // resources returns the list of Heimdall's resources that the documents hold, nil when there is none. Of what else lies

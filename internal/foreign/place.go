@@ -33,7 +33,7 @@ func (p *place) block() bool {
 }
 
 func (p *place) read() (*Found, error) {
-	found := &Found{Where: p.path, Line: p.first()}
+	found := &Found{Where: strings.TrimSuffix(p.path, ": "), Line: p.first()}
 	var err error
 	switch {
 	case p.node.Kind != goyaml.ScalarNode:
@@ -102,7 +102,7 @@ func look(n *goyaml.Node, at string) []place {
 	if n.Kind == goyaml.AliasNode {
 		return nil // what it stands for is found at its anchor
 	}
-	if document(n) {
+	if at != "" && configuration(n) || document(n) {
 		return []place{{path: at, node: n}}
 	}
 	switch n.Kind {
@@ -142,7 +142,8 @@ const customConfig = "pluginsCustomConfig"
 func embedded(n *goyaml.Node) bool {
 	named := strings.Contains(n.Value, kinds[0])
 	lines := strings.Contains(n.Value, "\n") &&
-		(strings.Contains(n.Value, "plugins") || strings.Contains(n.Value, "kind:"))
+		(strings.Contains(n.Value, "plugins") || strings.Contains(n.Value, "kind:") ||
+			strings.Contains(n.Value, "ingest"))
 	if !named && !lines {
 		return false
 	}
@@ -150,7 +151,7 @@ func embedded(n *goyaml.Node) bool {
 	if err != nil {
 		return strings.Contains(n.Value, "kind: EndpointPickerConfig")
 	}
-	return len(roots) == 1 && document(roots[0])
+	return len(roots) == 1 && (document(roots[0]) || configuration(roots[0]))
 }
 
 func join(at, key string) string {

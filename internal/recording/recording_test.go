@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pintle-dev/pintle/journal"
@@ -209,6 +210,23 @@ func TestRotation(t *testing.T) {
 		}
 		if c := readAll(t, text); len(c.events) == 0 || len(c.names) != 1 || c.damaged != 0 {
 			t.Errorf("%s: %d events, names %q, %d damaged", name, len(c.events), c.names, c.damaged)
+		}
+	}
+}
+
+// TestFolderInPlaceOfAFile: a folder that stands where a recording shall be is neither moved nor removed.
+func TestFolderInPlaceOfAFile(t *testing.T) {
+	for _, keep := range []int{0, 8} {
+		folder := filepath.Join(t.TempDir(), "recordings")
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		f := File{Path: folder, Size: 1 << 20, Keep: keep}
+		if _, err := f.Writer(); err == nil || !strings.Contains(err.Error(), "is no regular file") {
+			t.Errorf("keep %d: got %v, want it said that this is no regular file", keep, err)
+		}
+		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+			t.Errorf("keep %d: the folder is gone: %v", keep, err)
 		}
 	}
 }

@@ -65,10 +65,16 @@ func (f *File) Close() error {
 	return err
 }
 
-// rotate makes PATH free.
+// rotate makes PATH free. Of what is no file nothing is moved or removed.
 func (f *File) rotate() error {
-	if _, err := os.Stat(f.Path); errors.Is(err, fs.ErrNotExist) {
+	info, err := os.Stat(f.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is there and is no regular file; name one that may be moved to %s.1", f.Path, f.Path)
 	}
 	if f.Keep == 0 {
 		return os.Remove(f.Path)

@@ -54,9 +54,12 @@ func (f *Fleet) enter(plan *scoring.Plan, now int64) {
 	}
 }
 
+// told are keys by which the sidecar's /endpoints tells of an endpoint what no decision goes by.
+var told = []string{"missingMetrics", "speed", "prefixes", "lastError"}
+
 // ReadEndpoints reads an endpoints document: the sidecar's list, by the sidecar's reader, with the metrics that the
-// decision shall assume. now is the time that ages are reckoned from. An endpoint without metrics has not been sampled.
-// Every mistake is told with its line.
+// decision shall assume, or what the sidecar answers at /endpoints. now is the time that ages are reckoned from. An
+// endpoint without metrics has not been sampled. Every mistake is told with its line.
 func ReadEndpoints(text []byte, now int64) (*Fleet, error) {
 	document, err := yamldoc.Read(text)
 	if err != nil {
@@ -66,6 +69,9 @@ func ReadEndpoints(text []byte, now int64) (*Fleet, error) {
 	fleet := &Fleet{}
 	var metrics []scoring.Metrics
 	reader := topology.Reader{More: func(o *strictjson.Object) {
+		for _, key := range told {
+			o.Drop(key)
+		}
 		var m scoring.Metrics
 		readMetrics(o.Object("metrics"), &fleet.Pool, &m, now)
 		metrics = append(metrics, m)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -13,13 +14,47 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/pintle-dev/pintle/internal/explain"
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
+	"github.com/pintle-dev/pintle/internal/sidecar/traffic"
 	"github.com/pintle-dev/pintle/snapshot"
 )
+
+// TestExplainReadsEndpoints: what /endpoints answers, in full, is a document of endpoints for pintle explain.
+func TestExplainReadsEndpoints(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	sample := engine.Sample{WaitingRequests: 3, RunningRequests: 5, KVCacheUsage: .5, RunningLoRA: []string{"a"},
+		WaitingLoRA: []string{"b"}, MaxLoRA: 4, KVBlockTokens: 16, KVBlocks: 1000, MaxRunning: 64,
+		ProcessStart: 1_800_000_000_123}
+	full := describe(&snapshot.Endpoint{Name: "a", Address: "10.0.0.1:8000", Models: []string{"m"},
+		Labels: []snapshot.Label{{Key: "k", Value: "v"}}},
+		pool.View{Sample: sample, Sampled: now.Add(-time.Second), Missing: []string{"running"}}, now)
+	full.Speed, full.Prefixes = &speedBody{PromptTokensPerSecond: 1}, &traffic.Prefixes{Blocks: 1}
+	dead := describe(&snapshot.Endpoint{Name: "b", Address: "10.0.0.2:8000"}, pool.View{Failure: "refused"}, now)
+	for i, field := range reflect.VisibleFields(reflect.TypeFor[endpointBody]()) {
+		unsaid := reflect.ValueOf(full).Field(i).IsZero() && reflect.ValueOf(dead).Field(i).IsZero()
+		if unsaid && field.Name != "Engine" {
+			t.Errorf("the test says nothing of %s", field.Name)
+		}
+	}
+	text, err := json.Marshal(map[string]any{"endpoints": []endpointBody{full, dead}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fleet, err := explain.ReadEndpoints(text, now.UnixNano())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := fleet.Endpoints[0].Metrics, fleet.Endpoints[1].Metrics
+	if a.WaitingRequests != 3 || a.MaxRunning != 64 || a.SampledAt != now.Add(-time.Second).UnixNano() ||
+		b.SampledAt != 0 {
+		t.Errorf("got %+v and %+v, want the sample and none", a, b)
+	}
+}
 
 // TestEndpointTellsTheServer: what is known of the server's process and batch is told, what is not known is left out.
 func TestEndpointTellsTheServer(t *testing.T) {

@@ -32,15 +32,15 @@ const (
 )
 
 // Read reads one document. JSON is YAML, so it may be given too. A key given twice is an error, and so is a second
-// document. Errors are one line each, and show no value.
+// document, unless it is empty. Errors are one line each, and show no value.
 func Read(text []byte) (*Document, error) {
 	d := goyaml.NewDecoder(bytes.NewReader(text))
-	var first, second goyaml.Node
+	var first goyaml.Node
 	if err := d.Decode(&first); err != nil && len(bytes.TrimSpace(text)) > 0 && first.Kind == 0 && !isEOF(err) {
 		return nil, syntaxError(text, err)
 	}
-	if err := d.Decode(&second); err == nil {
-		return nil, errors.New("not one YAML document but several; what follows the second --- would be ignored")
+	if err := d.Decode(&goyaml.Node{}); err == nil {
+		return readOnly(text)
 	} else if !isEOF(err) {
 		return nil, syntaxError(text, err)
 	}
@@ -62,6 +62,20 @@ func Read(text []byte) (*Document, error) {
 		doc.root = first.Content[0]
 	}
 	return doc, nil
+}
+
+// readOnly is Read for a text of several documents, of which one at most may have something in it.
+func readOnly(text []byte) (*Document, error) {
+	roots, err := Nodes(text)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(roots) > 1:
+		return nil, errors.New("not one YAML document but several; what follows the second --- would be ignored")
+	case len(roots) == 0:
+		return &Document{}, nil
+	}
+	return Of(roots[0])
 }
 
 func isEOF(err error) bool { return err.Error() == "EOF" }

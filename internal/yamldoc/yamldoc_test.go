@@ -32,6 +32,9 @@ func TestRead(t *testing.T) {
 			"c: &c [*b, *b, *b, *b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c, *c, *c, *c, *c]\n" +
 			"e: &e [*d, *d, *d, *d, *d, *d, *d, *d]\nf: &f [*e, *e, *e, *e, *e, *e, *e, *e]\n" +
 			"g: [*f, *f, *f, *f, *f, *f, *f, *f]\n", "", "aliases make the document too large"},
+		{"nothing behind a second ---", "a: 1\n---\n# none\n", `{"a":1}`, ""},
+		{"nothing before a second ---", "---\n---\na: 1\n", `{"a":1}`, ""},
+		{"nothing but ---", "---\n---\n", "", ""},
 		{"two documents", "a: 1\n---\nb: 2\n", "", "several"},
 		{"twice", "a: 1\nb: 2\na: 3\n", "", `line 3: key "a" is given twice`},
 		{"two keys twice", "a: 1\na: 3\nb: 2\nb: 2\n", "",

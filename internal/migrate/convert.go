@@ -2,10 +2,13 @@ package migrate
 
 import (
 	"cmp"
+	"errors"
 	"slices"
+	"strings"
 
 	goyaml "go.yaml.in/yaml/v3"
 
+	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/internal/yamldoc"
 	"github.com/pintle-dev/pintle/scoring"
 )
@@ -28,6 +31,36 @@ func (d *document) convert() {
 				yamldoc.At(c, "plugins").Content = append(yamldoc.At(c, "plugins").Content, handler)
 			}
 			d.set("config", c)
+		}
+	}
+}
+
+// resourceMistakes are those of a resource, which an EndpointPickerConfig made of it does not show, as its keys are
+// others.
+func (d *document) resourceMistakes() []string {
+	if kind := text(yamldoc.At(d.root, "config"), "kind"); kind != "SchedulingProfile" && kind != "List" {
+		return nil
+	}
+	var mistakes strictjson.Mistakes
+	if _, err := d.read(); errors.As(err, &mistakes) {
+		return mistakes
+	}
+	return nil
+}
+
+// addLost says which mistakes of the resource are about what has no effect, or is missing, beside what is said of it
+// already. A plug-in and its parameters are judged as they are after the conversion.
+func (d *document) addLost(mistakes []string) {
+	for _, mistake := range mistakes {
+		where, what := place(mistake), short(mistake)
+		judged := strings.HasSuffix(where, ".type") || strings.Contains(where, ").config") ||
+			strings.Contains(what, "is not the name of a declared plug-in")
+		switch {
+		case judged || slices.ContainsFunc(d.removed, func(r string) bool { return strings.Contains(r, ": "+what) }):
+		case strings.Contains(what, "is missing; "):
+			d.differs = append(d.differs, where+": "+what)
+		default:
+			d.removed = append(d.removed, where+": "+what)
 		}
 	}
 }

@@ -55,6 +55,7 @@ func Migrate(text []byte, dialect scoring.Dialect) (*Result, error) {
 		return nil, errors.New("the document is empty")
 	}
 	d := &document{found: found, dialect: dialect, because: "you say so", root: wrap(found.Root())}
+	before := d.resourceMistakes()
 	d.convert()
 	var config *pluginconfig.Config
 	for range mostRounds {
@@ -69,6 +70,7 @@ func Migrate(text []byte, dialect scoring.Dialect) (*Result, error) {
 	if err != nil || d.empty() {
 		return nil, fmt.Errorf("nothing is left of the document: %s", strings.Join(d.removed, "; "))
 	}
+	d.addLost(before)
 	d.explain(config)
 	if d.root != found.Root() {
 		d.sayDialect(config.Plan.Reading())

@@ -25,12 +25,12 @@ type explainOptions struct {
 
 // runExplain shows where requests would go and why. It exits with 1 when one of them is refused.
 func runExplain(args []string, stdout, stderr io.Writer) int {
-	o := explainOptions{headers: map[string]string{}, seed: rand.Uint64()}
+	o := explainOptions{headers: map[string]string{}}
 	flags := command.NewFlags("pintle explain")
 	flags.StringVar(&o.config, "c", "", "the plug-in configuration, YAML or JSON (required)")
 	flags.StringVar(&o.endpoints, "e", "", "the endpoints and their metrics, YAML or JSON (required)")
 	flags.StringVar(&o.output, "o", "text", "output: text or json")
-	flags.Uint64Var(&o.seed, "seed", o.seed, "makes random choices repeatable")
+	flags.Uint64Var(&o.seed, "seed", 0, "makes random choices repeatable; without it they are others each time")
 	o.dialect = dialectFlag(flags)
 	flags.Func("r", "a request body; several are decided one after another (required)", func(path string) error {
 		o.requests = append(o.requests, path)
@@ -40,6 +40,7 @@ func runExplain(args []string, stdout, stderr io.Writer) int {
 	if code, done := command.Parse(flags, args, stdout, stderr, "c", "e"); done {
 		return code
 	}
+	o.seedUnlessGiven(flags)
 	if len(o.requests) == 0 {
 		return command.Fail(flags, stderr, 2, errors.New("flag -r is missing: a request body (required)"))
 	}
@@ -50,6 +51,15 @@ func runExplain(args []string, stdout, stderr io.Writer) int {
 		return command.Fail(flags, stderr, 2, err)
 	}
 	return o.run(flags, stdout, stderr)
+}
+
+// seedUnlessGiven draws a seed where the flag does not say one.
+func (o *explainOptions) seedUnlessGiven(flags *flag.FlagSet) {
+	given := false
+	flags.Visit(func(f *flag.Flag) { given = given || f.Name == "seed" })
+	if !given {
+		o.seed = rand.Uint64()
+	}
 }
 
 // readHeader reads a header. Of several of one name the first one counts, as in the filter.

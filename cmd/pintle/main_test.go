@@ -248,6 +248,15 @@ func checkPromised(t *testing.T, line, want string) {
 	}
 }
 
+// TestHelpIsTheSame: the help of a command is the same each time.
+func TestHelpIsTheSame(t *testing.T) {
+	for name := range commands {
+		if one, other := pintle(name, "-h"), pintle(name, "-h"); one != other {
+			t.Errorf("pintle %s -h prints\n%s\nand then\n%s", name, one.stdout, other.stdout)
+		}
+	}
+}
+
 func TestExplainSeed(t *testing.T) {
 	path := files(t, explainFiles)
 	decide := func(seed string) string {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 )
 
 // Server is a model server that can be asked.
@@ -33,6 +34,10 @@ const mostAnswer = 32 << 20
 // mostAsked bounds how many servers are asked for one prompt.
 const mostAsked = 2
 
+// harmony are the tokens <|start|>system<|message|> of gpt-oss. vLLM's /tokenize answers chats by the model's template,
+// while their prompts are made by the library of the format, and differ: behind instructions, in tools and their calls.
+var harmony = []uint32{200006, 17360, 200008}
+
 // Tokens implements Backend.
 func (b *engines) Tokens(ctx context.Context, p *Prompt) (Encoded, error) {
 	if p.HasMedia() {
@@ -51,6 +56,9 @@ func (b *engines) Tokens(ctx context.Context, p *Prompt) (Encoded, error) {
 			Tokens []uint32 `json:"tokens"`
 		}
 		if err = post(ctx, &s, "/tokenize", question, &answer); err == nil {
+			if p.Chat && len(answer.Tokens) >= len(harmony) && slices.Equal(answer.Tokens[:len(harmony)], harmony) {
+				return Encoded{}, ErrNone("harmony")
+			}
 			return Encoded{Tokens: answer.Tokens}, nil
 		}
 		if isNone(err) {

@@ -137,6 +137,15 @@ func TestEngines(t *testing.T) {
 	if _, err := e.Tokens(context.Background(), p); !isNone(err) || len(good.asked) != 1 {
 		t.Errorf("got %v, want no tokens of a prompt that a server refuses", err)
 	}
+	harmonious := newServer(t, 200, `{"tokens":[200006,17360,200008,7]}`)
+	e.servers = serversOf(harmonious)
+	if got, err := e.Tokens(context.Background(), p); !isNone(err) {
+		t.Errorf("got %v and %v, want no tokens of a chat that the engine makes otherwise than it says", got, err)
+	}
+	text, _ := Read(APICompletions, []byte(`{"model":"m","prompt":"a"}`))
+	if got, err := e.Tokens(context.Background(), text); err != nil || len(got.Tokens) != 4 {
+		t.Errorf("got %v and %v, want the 4 tokens of a text", got, err)
+	}
 	e.servers = fixed(nil)
 	if _, err := e.Tokens(context.Background(), p); !isNone(err) {
 		t.Errorf("got %v, want no tokens without a server", err)

@@ -138,6 +138,8 @@ func TestOpen(t *testing.T) {
 		{"a token", map[string]string{fileConfig: `{"bos_token":{"content":"B"}}`, fileTemplate: "{{ bos_token }}"}, "B"},
 		{"a token that is not told", map[string]string{fileTemplate: "{{ bos_token }}"}, "reads bos_token"},
 		{"a mistake", map[string]string{fileTemplate: "a\n{{ x | nosuch }}"}, `line 2: the filter "nosuch"`},
+		{"gpt-oss's", map[string]string{fileTemplate: "<|start|>{{ messages[0].role }}<|channel|>final<|message|>"},
+			"is of the harmony format"},
 		{"a processor's", map[string]string{fileProcessor: "{}", fileTemplate: "a"}, fileProcessor},
 		{"no JSON", map[string]string{fileConfig: "{"}, fileConfig},
 	} {

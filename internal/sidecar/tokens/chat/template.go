@@ -119,10 +119,17 @@ func newTemplate(template, config json.RawMessage) (*Template, error) {
 	return t, t.readSpecial(config)
 }
 
+// errHarmony is of templates in the format of gpt-oss: vLLM makes the prompts of its chats by that format's library,
+// not by the template, and they differ.
+var errHarmony = errors.New("is of the harmony format, whose prompts the engine makes without it")
+
 func newVariant(source string) (variant, error) {
 	t, err := jinja.Parse(source)
 	if err != nil {
 		return variant{}, err
+	}
+	if t.Mentions("<|start|>") && t.Mentions("<|channel|>") && t.Mentions("<|message|>") {
+		return variant{}, errHarmony
 	}
 	return variant{t, t.WantsParts(), t.Mentions(`"developer"`) || t.Mentions("'developer'")}, nil
 }

@@ -2,6 +2,7 @@ package bpe
 
 import (
 	"errors"
+	"strings"
 	"sync"
 )
 
@@ -32,11 +33,19 @@ type Tokenizer struct {
 // errText says that a text is not of characters.
 var errText = errors.New("the text is not UTF-8")
 
+// errMarks says that the text cannot be normalized as the library does it.
+var errMarks = errors.New("the text has more than 30 combining marks in a row")
+
+// joiner is what golang.org/x/text puts into a long row of combining marks (Unicode's stream-safe text), and the
+// library does not.
+const joiner = "\u034f"
+
 // Encode appends the tokens of text to dst, with those that begin and end a text if special is set.
 func (t *Tokenizer) Encode(dst []uint32, text string, special bool) ([]uint32, error) {
 	if !valid(text) {
 		return dst, errText
 	}
+	var err error
 	if special {
 		dst = append(dst, t.before...)
 	}
@@ -47,7 +56,12 @@ func (t *Tokenizer) Encode(dst []uint32, text string, special bool) ([]uint32, e
 		case t.normal == nil:
 			dst = t.encodePart(dst, part, atStart)
 		default:
-			t.late.cut(t.normal(part), func(part string, first bool, token uint32, isToken bool) {
+			normal := t.normal(part)
+			if strings.Count(normal, joiner) > strings.Count(part, joiner) {
+				err = errMarks
+				return
+			}
+			t.late.cut(normal, func(part string, first bool, token uint32, isToken bool) {
 				if isToken {
 					dst = append(dst, token)
 				} else {
@@ -59,7 +73,7 @@ func (t *Tokenizer) Encode(dst []uint32, text string, special bool) ([]uint32, e
 	if special {
 		dst = append(dst, t.after...)
 	}
-	return dst, nil
+	return dst, err
 }
 
 // encodePart encodes a text without added tokens: what is known of its beginning is not computed again.

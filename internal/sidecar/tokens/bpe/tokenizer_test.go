@@ -71,6 +71,28 @@ func TestAsTheLibrary(t *testing.T) {
 	}
 }
 
+// TestLongRowsOfMarks: where the library normalizes otherwise, there are no tokens rather than wrong ones.
+func TestLongRowsOfMarks(t *testing.T) {
+	tokenizer := open(t, "qwen") // which normalizes by NFC
+	for _, tc := range []struct {
+		name, text string
+		refused    bool
+	}{
+		{"30 in a row", "a" + strings.Repeat("\u0300", 30), false},
+		{"40 in a row", "a" + strings.Repeat("\u0300", 40) + "b", true},
+		{"the joiner itself", "a\u034fb", false},
+		{"40 behind an added token", "x<|im_start|>" + strings.Repeat("\u0300", 40), true},
+	} {
+		got, err := tokenizer.Encode(nil, tc.text, false)
+		if (err != nil) != tc.refused {
+			t.Errorf("%s: got %v and %v, want refused: %v", tc.name, got, err, tc.refused)
+		}
+	}
+	if _, err := open(t, "llama3").Encode(nil, strings.Repeat("\u0300", 40), false); err != nil {
+		t.Errorf("without a normalizer: %v", err)
+	}
+}
+
 // eachFamily calls do with every tokenizer.
 func eachFamily(do func(family string)) {
 	for _, names := range families {

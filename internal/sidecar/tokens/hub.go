@@ -33,6 +33,7 @@ const (
 	mostFile   = 256 << 20
 
 	fileTokenizer = "tokenizer.json"
+	fileConfig    = "tokenizer_config.json"
 )
 
 var (
@@ -186,7 +187,7 @@ func (h *hub) download(ctx context.Context, commit, dir string) error {
 		return fmt.Errorf("tokenizersCacheDir: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(partial) }()
-	for _, file := range append([]string{fileTokenizer}, chat.Files...) {
+	for _, file := range append([]string{fileTokenizer, fileModel}, chat.Files...) {
 		response, err := h.get(ctx, http.MethodGet, commit, file)
 		if response != nil && response.StatusCode == http.StatusNotFound && file != fileTokenizer {
 			continue

@@ -82,7 +82,8 @@ func TestHub(t *testing.T) {
 	tokensOf()
 	const resolve = "/org/m/resolve/"
 	if want := []string{"HEAD " + resolve + "main/tokenizer.json", "GET " + resolve + commit + "/tokenizer.json",
-		"GET " + resolve + commit + "/tokenizer_config.json", "GET " + resolve + commit + "/chat_template.jinja",
+		"GET " + resolve + commit + "/config.json", "GET " + resolve + commit + "/tokenizer_config.json",
+		"GET " + resolve + commit + "/chat_template.jinja",
 		"GET " + resolve + commit + "/chat_template.json"}; !slices.Equal(asked, want) {
 		t.Errorf("asked for %v, want %v", asked, want)
 	}

@@ -108,7 +108,10 @@ func openLocal(path string, chats Backend) (*local, error) {
 		return nil, err
 	}
 	l := &local{chats: chats}
-	if l.tokenizer, err = bpe.New(content); err != nil {
+	if l.tokenizer, err = bpe.New(content); err == nil {
+		err = checkClass(filepath.Dir(path), content)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w; without it the model servers are asked", path, err)
 	}
 	if l.template, err = chat.Open(filepath.Dir(path)); err != nil {

@@ -1,6 +1,7 @@
 package bpe
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -22,6 +23,19 @@ func (p *preTokenizer) isByteLevel() bool {
 		}
 	}
 	return false
+}
+
+// Blanks returns where a tokenizer.json puts a space in front of texts if it does nothing else to them before they are
+// merged: the prepend_scheme of its Metaspace. It is empty for any other file.
+func Blanks(content []byte) string {
+	var f file
+	if err := json.Unmarshal(content, &f); err != nil || f.Normal != nil || f.Pre == nil {
+		return ""
+	}
+	if f.Pre.Type != "Metaspace" || f.Pre.Replacement != blank || f.Pre.Split == nil || *f.Pre.Split {
+		return ""
+	}
+	return f.Pre.Scheme
 }
 
 // function returns what a normalizer does, nil if that is not known here.

@@ -164,12 +164,18 @@ func (s *stream) add(parent kvindex.Key, tier kvindex.Tier, hashes []uint64, tok
 	gone []bool) {
 	size := s.blockTokens
 	s.keys = s.keys[:0]
-	for i := range hashes {
+	for i, hash := range hashes {
 		var names []string
 		if i < len(extra) {
 			names = extra[i]
 		}
 		parent = kvindex.Next(parent, tokens[i*size:(i+1)*size], names)
+		if tier != kvindex.GPU && len(names) == 0 {
+			// vLLM's offloading tells copies without their adapter, salt and media, but the hash stands for them, too.
+			if known, err := s.index.Key(s.context, s.name, hash); err == nil {
+				parent = known
+			}
+		}
 		s.keys = append(s.keys, parent)
 	}
 	if gone == nil {

@@ -338,6 +338,48 @@ func TestOrphansAreBounded(t *testing.T) {
 	}
 }
 
+// TestCopiesWithoutExtraKeys: vLLM's self-describing events of what it offloads say nothing of salts, media and
+// adapters. The copy is of the block that has that hash.
+func TestCopiesWithoutExtraKeys(t *testing.T) {
+	tokens := []uint32{1, 2, 3, 4}
+	for _, tc := range []struct {
+		name string
+		lora string
+		ask  kvindex.Prompt
+	}{
+		{"a salt", "", kvindex.Prompt{Tokens: tokens, Salt: "t1"}},
+		{"a picture", "", kvindex.Prompt{Tokens: tokens, Media: []kvindex.Media{{Hash: "t1", Length: 2}}}},
+		{"an adapter", "a1", kvindex.Prompt{Tokens: tokens}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			x := newIndex(t)
+			s := newStream(x, "a", 0)
+			gpu := kvpub.Event{Kind: "BlockStored", Hashes: []uint64{7, 8}, BlockTokens: 2, Tokens: tokens}
+			copied := gpu
+			gpu.Lora, copied.Medium = tc.lora, "CPU"
+			if tc.lora == "" {
+				gpu.Extra = [][]string{{"t1"}, nil}
+			}
+			events := []kvpub.Event{gpu, copied, {Kind: "BlockRemoved", Hashes: []uint64{8}}}
+			if _, err := s.apply(t.Context(), kvpub.AppendBatch(nil, kvpub.Maps, 1, 0, events)); err != nil {
+				t.Fatal(err)
+			}
+			model := "m"
+			if tc.lora != "" {
+				model = tc.lora
+			}
+			hits, _ := x.Match(t.Context(), nil, model, &tc.ask, []string{"a"})
+			if want := [kvindex.Tiers]int{1, 1, 0}; len(hits) != 1 || hits[0].ByTier != want {
+				t.Errorf("got %+v, want blocks by tier %v", hits, want)
+			}
+			hits, _ = x.Match(t.Context(), nil, "m", &kvindex.Prompt{Tokens: tokens}, []string{"a"})
+			if len(hits) != 0 {
+				t.Errorf("got %+v for the same tokens without it, want nothing", hits)
+			}
+		})
+	}
+}
+
 // TestGroups: of a model with several groups of layers one counts, whose attention is to all tokens.
 func TestGroups(t *testing.T) {
 	x := newIndex(t)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -18,7 +19,8 @@ type Backend interface {
 	Get(ctx context.Context, key string) (*Entry, error)
 	// Again is Get for a key that was unknown a moment ago: it looks only where what is new comes first.
 	Again(ctx context.Context, key string) (*Entry, error)
-	// Put keeps an entry, in the place of one of the same key. Once it returns nil the entry is kept.
+	// Put keeps an entry, in the place of one of the same key. Once it returns nil the entry is kept, unless it was
+	// deleted a moment ago: the filter tells again what was kept if it was not told so in time.
 	Put(ctx context.Context, e *Entry) error
 	// Delete forgets an entry, or returns ErrUnknown.
 	Delete(ctx context.Context, key string) error
@@ -43,8 +45,10 @@ type memory struct {
 
 	mu    sync.Mutex
 	nodes map[string]*node
-	used  *list.List // of *node, the one used last at the back
-	bytes int64
+	// deleted are keys of entries that were deleted, until when nothing is kept under them.
+	deleted map[string]time.Time
+	used    *list.List // of *node, the one used last at the back
+	bytes   int64
 	// frugal is set once there is much, changed since the last sweep when entries came.
 	frugal, changed bool
 	journal         *journalFile
@@ -54,7 +58,8 @@ type memory struct {
 
 // newMemory opens the file that the entries last in, if the configuration names one.
 func newMemory(config scoring.StoreMemory, metrics *Metrics, log *slog.Logger) (*memory, error) {
-	m := &memory{config: config, metrics: metrics, now: time.Now, nodes: map[string]*node{}, used: list.New()}
+	m := &memory{config: config, metrics: metrics, now: time.Now, nodes: map[string]*node{},
+		deleted: map[string]time.Time{}, used: list.New()}
 	if config.File == "" {
 		return m, nil
 	}
@@ -95,6 +100,9 @@ func (m *memory) Again(ctx context.Context, key string) (*Entry, error) { return
 func (m *memory) Put(_ context.Context, e *Entry) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.now().Before(m.deleted[e.Key()]) {
+		return nil
+	}
 	if m.journal != nil {
 		if err := m.journal.put(e, m.nodes[keyOf(e.Tenant, e.Previous)] != nil); err != nil {
 			return err
@@ -162,8 +170,12 @@ func (m *memory) Delete(_ context.Context, key string) error {
 		}
 	}
 	m.forget(n, "")
+	m.deleted[key] = m.now().Add(deletedFor)
 	return nil
 }
+
+// deletedFor is how long a deleted entry is not taken for a new one. The filter tries for half of that.
+const deletedFor = time.Minute
 
 // sweepPeriod is how often expired entries are looked for.
 const sweepPeriod = 10 * time.Second
@@ -194,6 +206,7 @@ func (m *memory) sweep() {
 			m.forget(n, "expired")
 		}
 	}
+	maps.DeleteFunc(m.deleted, func(_ string, until time.Time) bool { return !now.Before(until) })
 }
 
 // wasted reports whether there may be much to give back to the system: Go keeps a tenth of what it once needed.

@@ -23,8 +23,8 @@ type remote struct {
 // keyPrefix begins the names of all entries in Redis.
 const keyPrefix = "pintle:responses:"
 
-// tombstone is what an entry leaves that was deleted from several tiers: it shall not come back from the second one. No
-// encoded entry is as short.
+// tombstone is what an entry leaves that was deleted: it shall not come back from the second tier, nor from a filter
+// that tells it again. No encoded entry is as short.
 const tombstone = "-"
 
 // redisTimeout bounds each operation: the filter does not wait longer.
@@ -84,21 +84,38 @@ func decodeFresh(value []byte) (*Entry, error) {
 	return e, err
 }
 
+// putScript sets KEYS[1] to ARGV[1] for ARGV[2] ms, unless it is deleted.
+var putScript = redis.NewScript(`if redis.call('STRLEN', KEYS[1]) == 1 then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1`)
+
+// set has Redis keep an entry. kept is false for one that is deleted.
+func (r *remote) set(ctx context.Context, e *Entry, ttl time.Duration) (kept bool, err error) {
+	set, err := putScript.Run(ctx, r.client, []string{keyPrefix + e.Key()}, e.encode(nil), ttl.Milliseconds()).Int()
+	if err != nil {
+		return false, fmt.Errorf("redis: %w", err)
+	}
+	return set == 1, nil
+}
+
 // Put implements Backend. If it fails the caller does it again, which changes nothing.
 func (r *remote) Put(ctx context.Context, e *Entry) error {
 	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
 	defer cancel()
-	if err := r.client.Set(ctx, keyPrefix+e.Key(), e.encode(nil), r.ttl).Err(); err != nil {
-		return fmt.Errorf("redis: %w", err)
-	}
-	return nil
+	_, err := r.set(ctx, e, r.ttl)
+	return err
 }
+
+// deleteScript has KEYS[1] be deleted, with the tombstone ARGV[1] for ARGV[2] ms, if it is an entry.
+var deleteScript = redis.NewScript(`if redis.call('STRLEN', KEYS[1]) <= 1 then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1`)
 
 // Delete implements Backend.
 func (r *remote) Delete(ctx context.Context, key string) error {
 	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
 	defer cancel()
-	n, err := r.client.Del(ctx, keyPrefix+key).Result()
+	n, err := deleteScript.Run(ctx, r.client, []string{keyPrefix + key}, tombstone, deletedFor.Milliseconds()).Int()
 	if err != nil {
 		return fmt.Errorf("redis: %w", err)
 	}

@@ -109,21 +109,12 @@ func (t *tiered) writeBack(ctx context.Context, key string, value []byte, left t
 	}
 }
 
-// putScript sets KEYS[1] to ARGV[1] for ARGV[2] ms, unless it is deleted.
-var putScript = redis.NewScript(`if redis.call('STRLEN', KEYS[1]) == 1 then return 0 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return 1`)
-
 // Put implements Backend. What is deleted stays so: the filter may tell it again what was acknowledged before.
 func (t *tiered) Put(ctx context.Context, e *Entry) error {
 	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
 	defer cancel()
-	set, err := putScript.Run(ctx, t.client, []string{keyPrefix + e.Key()}, e.encode(nil), t.TTL().Milliseconds()).Int()
-	if err != nil {
-		return fmt.Errorf("redis: %w", err)
-	}
-	if set == 0 {
-		return nil
+	if kept, err := t.set(ctx, e, t.TTL()); err != nil || !kept {
+		return err
 	}
 	return t.tell(ctx, e.Key())
 }

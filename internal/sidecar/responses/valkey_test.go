@@ -36,6 +36,10 @@ func plays(t *testing.T, config scoring.StoreBackend) {
 	a.want(200, "DELETE", "responses/r1")
 	b.want(404, "GET", "responses/r1")
 	b.want(404, "DELETE", "responses/r1")
+	if status := a.store("", `"a"`, answer("r1", "b")); status != 204 {
+		t.Errorf("told again: got %d, want 204", status)
+	}
+	b.want(404, "GET", "responses/r1")
 }
 
 func TestValkey(t *testing.T) {

@@ -92,6 +92,7 @@ const (
 	mean
 	first
 	newest // the series with the greatest value, which is a unix time; the first on a tie
+	ranks  // the sum of the first series of each data-parallel rank (dp_rank): the others are of its shards
 )
 
 // match is a label that a series must have.
@@ -102,6 +103,8 @@ type rule struct {
 	metric string
 	// matches choose among the metric's series; none takes all.
 	matches []match
+	// part names a label whose series count for nothing where it has a value: what they say is in another one, too.
+	part string
 	// label names the label that holds the field; empty when the sample value is the field.
 	label   string
 	field   Field

@@ -63,6 +63,12 @@ func TestGoldenPages(t *testing.T) {
 		{name: "sglang-dp.metrics", want: Sample{
 			WaitingRequests: 5, RunningRequests: 30, KVCacheUsage: 0.5, KVBlockTokens: 64, KVBlocks: 3000,
 		}},
+		{name: "sglang-all.metrics", want: Sample{ // with --enable-metrics-for-all-schedulers
+			WaitingRequests: 5, RunningRequests: 30, KVCacheUsage: 0.5, KVBlockTokens: 64, KVBlocks: 3000,
+		}},
+		{name: "sglang-priorities.metrics", want: Sample{ // of 0.5.11, with --enable-priority-scheduling and a pipeline
+			WaitingRequests: 2, RunningRequests: 9, KVCacheUsage: 0.28, KVBlockTokens: 64, KVBlocks: 15499, Done: 4711,
+		}},
 		{name: "trtllm-serve.metrics", want: Sample{
 			WaitingRequests: 4, RunningRequests: 12, KVCacheUsage: 0.375, KVBlockTokens: 32, KVBlocks: 4096,
 			Done: 31,

@@ -23,7 +23,11 @@ type accumulator struct {
 	total float64
 	time  float64 // of the newest series
 	text  []byte  // the newest or first series' label
+	ranks [maxRanks / 64]uint64
 }
+
+// maxRanks bounds the data-parallel ranks that are told apart; those above count as the first.
+const maxRanks = 256
 
 // NewParser returns a parser for pages of e.
 func NewParser(e *Engine) *Parser {
@@ -84,7 +88,7 @@ func begins(line []byte, prefix string) bool {
 func (p *Parser) add(metric string) {
 	for i := range p.engine.rules {
 		r := &p.engine.rules[i]
-		if r.metric != metric || !p.series.has(r.matches) {
+		if r.metric != metric || !p.series.has(r.matches) || r.part != "" && p.series.is(r.part) {
 			continue
 		}
 		value, text := p.series.value, []byte(nil)
@@ -94,8 +98,39 @@ func (p *Parser) add(metric string) {
 				continue
 			}
 		}
-		p.sums[i].add(r, value, text)
+		if r.combine != ranks || p.sums[i].isNew(p.series.rank()) {
+			p.sums[i].add(r, value, text)
+		}
 	}
+}
+
+// is reports whether the series has a value in that label.
+func (s *series) is(name string) bool {
+	value, _ := s.label(name)
+	return len(value) > 0
+}
+
+// rank is the series' data-parallel rank, 0 for none.
+func (s *series) rank() (n int) {
+	value, _ := s.label("dp_rank")
+	for _, c := range value {
+		if c < '0' || c > '9' || n >= maxRanks {
+			return 0
+		}
+		n = 10*n + int(c-'0')
+	}
+	if n >= maxRanks {
+		return 0
+	}
+	return n
+}
+
+// isNew reports whether no series of that rank came before.
+func (a *accumulator) isNew(rank int) bool {
+	word, bit := &a.ranks[rank/64], uint64(1)<<(rank%64)
+	known := *word&bit != 0
+	*word |= bit
+	return !known
 }
 
 // has reports whether the series has every one of those labels. A value with an escape matches none.

@@ -1,17 +1,20 @@
 package engine
 
-// sglang reads SGLang's page (its server runs with --enable-metrics). With data parallelism one page has a series for
-// each scheduler: requests and pages of the KV cache are summed, token usage is averaged. The server's default is that
-// only the first rank of a tensor-parallel group reports; with --enable-metrics-for-all-schedulers requests would count
-// once for each rank. Metric names: docs.sglang.ai, "Production Metrics"; sglang:cache_config_info as the llm-d router
-// reads it.
+// sglang reads SGLang's page (its server runs with --enable-metrics). The page has series of several schedulers, each
+// with its dp_rank, tp_rank and pp_rank: requests and pages of the KV cache are summed over the data-parallel ranks,
+// token usage is averaged. The stages of a pipeline all tell their requests, every shard tells the same pages, and with
+// --enable-metrics-for-all-schedulers requests, too: one series of each dp_rank counts. With priorities there is a
+// series for each beside that of all, which has an empty one. Metric names: metrics_collector.py of SGLang;
+// sglang:cache_config_info is what versions before 0.5.11 have, as the llm-d router reads it.
 var sglang = newEngine("sglang", []rule{
-	{metric: "sglang:num_queue_reqs", field: Waiting, combine: sum},
-	{metric: "sglang:num_running_reqs", field: Running, combine: sum},
+	{metric: "sglang:num_queue_reqs", part: "priority", field: Waiting, combine: ranks},
+	{metric: "sglang:num_running_reqs", part: "priority", field: Running, combine: ranks},
 	{metric: "sglang:token_usage", field: KVUsage, combine: mean},
+	{metric: "sglang:page_size", field: KVBlockTokens, combine: first, optional: true},
+	{metric: "sglang:num_pages", field: KVBlocks, combine: ranks, optional: true},
 	// Not in older versions.
 	{metric: "sglang:cache_config_info", label: "page_size", field: KVBlockTokens, combine: first, optional: true},
-	{metric: "sglang:cache_config_info", label: "num_pages", field: KVBlocks, combine: sum, optional: true},
+	{metric: "sglang:cache_config_info", label: "num_pages", field: KVBlocks, combine: ranks, optional: true},
 	// The page is that of several processes and has no start of one. Only there once a request has come.
 	{metric: "sglang:prompt_tokens_total", field: Done, combine: sum, optional: true},
 })

@@ -4,7 +4,6 @@ package jinja
 type loopState struct {
 	items   []any
 	index   int
-	depth   int
 	changed []any
 }
 
@@ -15,9 +14,8 @@ func (r *renderer) loop(s forLoop) leave {
 		var kept []any
 		for _, item := range items {
 			r.step()
-			r.inScope(func() {
+			r.inScope(func() { // loop is that of the loop around here
 				r.assign(s.target, item)
-				r.vars.vars["loop"] = undefined{}
 				if truth(r.eval(s.cond)) {
 					kept = append(kept, item)
 				}
@@ -25,17 +23,8 @@ func (r *renderer) loop(s forLoop) leave {
 		}
 		items = kept
 	}
-	if len(items) == 0 {
-		var how leave
-		r.inScope(func() { how = r.run(s.other) })
-		return how
-	}
-	state := &loopState{items: items, depth: 1}
-	if outer, ok := r.vars.get("loop"); ok {
-		if l, ok := outer.(*loopState); ok {
-			state.depth = l.depth + 1
-		}
-	}
+	state := &loopState{items: items}
+	ended := false
 	for i, item := range items {
 		r.step()
 		state.index = i
@@ -45,9 +34,15 @@ func (r *renderer) loop(s forLoop) leave {
 			r.assign(s.target, item)
 			how = r.run(s.body)
 		})
+		ended = ended || how == atEnd
 		if how == byBreak {
 			break
 		}
+	}
+	if !ended { // Jinja2 notes at the end of the body that there was an item
+		var how leave
+		r.inScope(func() { how = r.run(s.other) })
+		return how
 	}
 	return atEnd
 }
@@ -71,9 +66,9 @@ func (l *loopState) attr(id string) any {
 	case "length":
 		return int64(n)
 	case "depth":
-		return int64(l.depth)
+		return int64(1) // only those that are recursive go deeper
 	case "depth0":
-		return int64(l.depth - 1)
+		return int64(0)
 	case "previtem":
 		if l.index == 0 {
 			return undefined{}

@@ -97,10 +97,14 @@ func floats(op string, x, y float64) any {
 		return math.Floor(x / y)
 	case "%":
 		rest := math.Mod(x, y)
-		if rest != 0 && (rest < 0) != (y < 0) {
+		if rest == 0 {
+			return math.Copysign(0, y)
+		}
+		if (rest < 0) != (y < 0) {
 			rest += y
 		}
 		return rest
 	}
-	return math.Pow(x, y)
+	fail("a power that is no whole number is not known here") // its last digit is another one than in C
+	return nil
 }

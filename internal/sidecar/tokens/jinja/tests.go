@@ -21,7 +21,7 @@ func init() {
 		"mapping":   func(v any) bool { _, ok := v.(*Dict); return ok },
 		"iterable":  isIterable,
 		"sequence":  isSequence,
-		"callable":  func(v any) bool { _, ok := v.(function); return ok },
+		"callable":  isCallable,
 		"odd":       func(v any) bool { return rest(v, 2) == 1 },
 		"even":      func(v any) bool { return rest(v, 2) == 0 },
 		"upper":     func(v any) bool { return stringMethods["isupper"](plain(v), &given{}).(bool) },
@@ -59,6 +59,15 @@ func init() {
 func isInteger(v any) bool {
 	switch v.(type) {
 	case int64, *big.Int:
+		return true
+	}
+	return false
+}
+
+// isCallable holds for what is undefined, too: Jinja2 finds out that it is not when it is called.
+func isCallable(v any) bool {
+	switch v.(type) {
+	case function, undefined:
 		return true
 	}
 	return false

@@ -13,8 +13,9 @@ import (
 // fileModel is a model's own configuration.
 const fileModel = "config.json"
 
-// checkClass refuses a tokenizer.json of which the engine takes the vocabulary alone. Llama's tokenizer of transformers 5
-// brings rules for spaces of its own, whatever the file says, and models of type llama get it by its name.
+// checkClass refuses a tokenizer.json of which the engine takes the vocabulary alone. Llama's tokenizers of
+// transformers 5 bring rules for spaces of their own, whatever the file says, and models of type llama get them by
+// their names.
 func checkClass(dir string, tokenizer []byte) error {
 	var said struct {
 		Class  string `json:"tokenizer_class"`
@@ -26,14 +27,15 @@ func checkClass(dir string, tokenizer []byte) error {
 	}
 	readJSON(filepath.Join(dir, fileConfig), &said)
 	readJSON(filepath.Join(dir, fileModel), &model)
-	if model.Type != "llama" || strings.TrimSuffix(said.Class, "Fast") != "LlamaTokenizer" {
+	class := strings.TrimSuffix(said.Class, "Fast")
+	if model.Type != "llama" || class != "LlamaTokenizer" && class != "CodeLlamaTokenizer" {
 		return nil
 	}
 	scheme := "first"
 	switch {
 	case said.Prefix != nil && !*said.Prefix:
 		scheme = "never"
-	case said.Legacy:
+	case said.Legacy && class == "LlamaTokenizer":
 		scheme = "always"
 	}
 	if bpe.Blanks(tokenizer) == scheme {

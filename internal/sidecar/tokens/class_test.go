@@ -17,6 +17,7 @@ func TestClass(t *testing.T) {
 	}{
 		{"rules of the file's own", "spm", `{"tokenizer_class":"LlamaTokenizer","legacy":false}`, llama, true},
 		{"by the older name", "spm", `{"tokenizer_class":"LlamaTokenizerFast"}`, llama, true},
+		{"Code Llama's", "spm", `{"tokenizer_class":"CodeLlamaTokenizer"}`, llama, true},
 		{"bytes", "llama3", `{"tokenizer_class":"LlamaTokenizerFast"}`, llama, true},
 		{"a class that reads the file", "llama3", `{"tokenizer_class":"PreTrainedTokenizerFast"}`, llama, false},
 		{"a model that reads the file", "spm", `{"tokenizer_class":"LlamaTokenizer"}`, `{"model_type":"mistral"}`, false},

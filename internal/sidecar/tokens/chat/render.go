@@ -79,7 +79,9 @@ func (t *Template) variables(c *Chat) (*jinja.Dict, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.Set(id, v)
+		if v != nil && v != "auto" { // the engine takes these for what was not given
+			d.Set(id, v)
+		}
 	}
 	tools, err := readTools(c.Tools)
 	if err != nil {

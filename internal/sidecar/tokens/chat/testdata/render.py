@@ -74,6 +74,8 @@ CHATS = [
     {"messages": [s("x-anthropic-billing-header: cc=1\nrest"), u("x-anthropic-billing-header")]},
     {"messages": [s("x-anthropic-billing-header: cc=1"), u("q")]},
     {"messages": [u("q")], "chat_template_kwargs": {"enable_thinking": False, "custom": {"b": 1, "a": [None]}}},
+    {"messages": [u("q")], "chat_template_kwargs": {"enable_thinking": None, "custom": "auto", "system": None}},
+    {"messages": [u("q")], "reasoning_effort": "low", "chat_template_kwargs": {"enable_thinking": None}},
     {"messages": [u("q")], "reasoning_effort": "high"},
     {"messages": [u("q")], "reasoning_effort": "none", "chat_template_kwargs": {"reasoning_effort": "low"}},
     {"messages": [u("q")], "documents": [{"title": "T", "text": "x"}, {"text": "y"}]},
@@ -95,10 +97,10 @@ def render(tokenizer, template, body):
     try:
         request = ChatCompletionRequest.model_validate_json(json.dumps(body))
         form = hf._detect_content_format(template, default="string")
-        params = request.build_chat_params(template, "auto")
+        params = request.build_chat_params(template, "auto").with_defaults({"tokenize": False})
         messages, _, _ = chat_utils.parse_chat_messages(request.messages, CONFIG, content_format=form)
         tools = None if request.tools is None else [t.model_dump() for t in request.tools]
-        values = {k: v for k, v in params.get_apply_chat_template_kwargs().items() if k != "chat_template"}
+        values = {k: v for k, v in params.get_apply_chat_template_kwargs().items() if k not in ("chat_template", "tokenize")}
         return hf.safe_apply_chat_template(CONFIG, tokenizer, messages, tools=tools, chat_template=template,
                                            tokenize=False, **values)
     except Exception as e:

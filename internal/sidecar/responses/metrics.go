@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -85,8 +86,11 @@ func (m *Metrics) moved(tier, direction string, bytes int) {
 }
 
 // looked counts a look into a tier that found an entry or not. What the second tier found or failed to tell, the first
-// one did not have.
-func (m *Metrics) looked(tier string, e *Entry, err error) {
+// one did not have. A look whose ctx has ended counts nowhere: who leaves has not found out that a tier fails.
+func (m *Metrics) looked(ctx context.Context, tier string, e *Entry, err error) {
+	if ctx.Err() != nil {
+		return
+	}
 	result := "hit"
 	switch {
 	case tier != secondName && (e != nil && e.second || errors.Is(err, errSecond)), errors.Is(err, ErrUnknown):

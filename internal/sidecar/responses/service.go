@@ -117,9 +117,7 @@ func (s *Service) find(r *http.Request) (*Entry, error) {
 		}
 		e, err = s.backend.Again(r.Context(), key)
 	}
-	if r.Context().Err() == nil { // who leaves has not found out that the store fails
-		s.metrics.looked(s.tier, e, err)
-	}
+	s.metrics.looked(r.Context(), s.tier, e, err)
 	return e, err
 }
 

@@ -85,7 +85,7 @@ func (t *tiered) readThrough(ctx context.Context, key string) (*Entry, error) {
 	if err == nil {
 		e, err = decodeFresh(value)
 	}
-	t.metrics.looked(secondName, e, err)
+	t.metrics.looked(ctx, secondName, e, err)
 	if errors.Is(err, ErrUnknown) {
 		return nil, ErrUnknown
 	}

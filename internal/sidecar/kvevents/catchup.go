@@ -142,7 +142,6 @@ func (s *subscription) attend(ctx context.Context, conn *zmtp.Conn, quiet time.D
 	_, err := s.replayFrom(ctx, s.last+1, false)
 	if s.known && s.last > before {
 		s.stream.counts.mended.Add(1)
-		s.stream.counts.gaps.Add(1)
 		s.log.Info("KV events were missed", "batches", s.last-before, "mended", true)
 	}
 	return err

@@ -50,8 +50,9 @@ func TestFlood(t *testing.T) {
 		honest.does(10)
 		f.wait("what the honest one has", func() bool { return honest.differs(f.subscriber.Index, honest.name) == nil })
 	}
-	if c := f.count(honest); c.gaps.Load() != 0 || c.malformed.Load() != 0 {
-		t.Errorf("the honest one has %d gaps and %d malformed batches", c.gaps.Load(), c.malformed.Load())
+	if c := f.count(honest); c.forgotten.Load() != 0 || c.mended.Load() != 0 || c.malformed.Load() != 0 {
+		t.Errorf("the honest one has %d gaps and %d malformed batches", c.forgotten.Load()+c.mended.Load(),
+			c.malformed.Load())
 	}
 }
 

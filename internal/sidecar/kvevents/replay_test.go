@@ -115,6 +115,52 @@ func TestReplayed(t *testing.T) {
 	}
 }
 
+// TestGapsAreCountedOnce: a gap counts as mended or as forgotten once that is known, and as neither before.
+func TestGapsAreCountedOnce(t *testing.T) {
+	batch := kvpub.AppendBatch(nil, kvpub.Maps, 1, 0, nil)
+	whole := slices.Concat(resent("", 1, batch), resent("", 2, batch))
+	end := resent("kv@a@m", ^uint64(0), nil)
+	for _, tc := range []struct {
+		name              string
+		sent              []byte
+		replays, fails    bool
+		mended, forgotten uint64
+	}{
+		{"mended", slices.Concat(whole, end), true, false, 1, 0},
+		{"partly there", slices.Concat(resent("", 2, batch), end), true, false, 0, 1},
+		{"not there", end, true, false, 0, 1},
+		{"cut short", whole, true, false, 0, 1},
+		{"another endpoint's", slices.Concat(whole, resent("kv@10.0.0.2:1@m", 3, batch)), true, true, 0, 1},
+		{"no replay", nil, false, false, 0, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			sub, asked := newReplayed(t, tc.sent)
+			if !tc.replays {
+				sub.source.Store(&source{})
+			}
+			again := sub.dial
+			sub.dial = func(ctx context.Context, address, socket string, limits zmtp.Limits) (*zmtp.Conn, error) {
+				if now := sub.now(); *asked == 0 && now.Mended+now.Forgotten != 0 {
+					t.Errorf("before the replay: got %d mended and %d forgotten, want none", now.Mended, now.Forgotten)
+				}
+				return again(ctx, address, socket, limits)
+			}
+			for _, number := range []uint64{0, 3} {
+				err := sub.message(t.Context(), [][]byte{[]byte("kv@a@m"),
+					binary.BigEndian.AppendUint64(nil, number), batch})
+				if (err != nil) != (tc.fails && number == 3) {
+					t.Fatalf("batch %d: got %v, want an error only of another endpoint's", number, err)
+				}
+			}
+			now := sub.now()
+			if now.Mended != tc.mended || now.Forgotten != tc.forgotten {
+				t.Errorf("got %d mended and %d forgotten, want %d and %d", now.Mended, now.Forgotten, tc.mended,
+					tc.forgotten)
+			}
+		})
+	}
+}
+
 // TestMute: an engine that does not answer when it is asked for what may have got lost is not asked again and again, as
 // nothing that it publishes is heard meanwhile.
 func TestMute(t *testing.T) {

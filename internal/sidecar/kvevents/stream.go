@@ -41,8 +41,9 @@ type counts struct {
 	unknown atomic.Uint64
 	// lost are events with unknown parents that were given up.
 	lost atomic.Uint64
-	// gaps were seen in the numbers, mended of them by replay. Restarts are of the engine.
-	gaps, mended, restarts atomic.Uint64
+	// mended and forgotten are gaps in the numbers, once it is known whether a replay fills them. Restarts are of the
+	// engine.
+	mended, forgotten, restarts atomic.Uint64
 }
 
 // apply takes a batch in. It fails only when the index cannot be reached; the entries are not right any more then.

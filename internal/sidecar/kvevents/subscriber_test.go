@@ -204,14 +204,14 @@ func TestFollow(t *testing.T) {
 		a.does(10)
 	}
 	f.agrees("what was lost is asked for again", a, b)
-	if c := f.count(a); c.gaps.Load() != 1 || c.mended.Load() != 1 {
-		t.Errorf("got %d gaps, %d mended", c.gaps.Load(), c.mended.Load())
+	if c := f.count(a); c.forgotten.Load() != 0 || c.mended.Load() != 1 {
+		t.Errorf("got %d gaps forgotten, %d mended", c.forgotten.Load(), c.mended.Load())
 	}
 	a.publisher.Lose(1, false)
 	a.does(10)
 	f.agrees("what was lost before silence is asked for, too", a, b)
-	if c := f.count(a); c.gaps.Load() != 2 || c.mended.Load() != 2 {
-		t.Errorf("got %d gaps, %d mended", c.gaps.Load(), c.mended.Load())
+	if c := f.count(a); c.forgotten.Load() != 0 || c.mended.Load() != 2 {
+		t.Errorf("got %d gaps forgotten, %d mended", c.forgotten.Load(), c.mended.Load())
 	}
 	b.publisher.Publish([]byte("garbage"))
 	b.publisher.Publish(append(kvpub.AppendBatch(nil, kvpub.Arrays, 1, 0, nil), "behind"...))
@@ -292,8 +292,8 @@ func TestLostForEver(t *testing.T) {
 			a.events = []kvpub.Event{{Kind: "AllBlocksCleared"}}
 			a.does(10)
 			f.agrees("behind the gap", a)
-			if c := f.count(a); c.gaps.Load() != 1 || c.mended.Load() != 0 {
-				t.Errorf("got %d gaps, %d mended", c.gaps.Load(), c.mended.Load())
+			if c := f.count(a); c.forgotten.Load() != 1 || c.mended.Load() != 0 {
+				t.Errorf("got %d gaps forgotten, %d mended", c.forgotten.Load(), c.mended.Load())
 			}
 			a.publisher.Lose(1, true)
 			a.does(5)

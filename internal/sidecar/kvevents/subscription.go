@@ -103,8 +103,7 @@ func (s *subscription) now() Status {
 	defer s.mu.Unlock()
 	st, c := s.status, s.stream.counts
 	st.Stored, st.Removed, st.Cleared = c.stored.Load(), c.removed.Load(), c.cleared.Load()
-	st.PassedOver, st.Mended = c.malformed.Load()+c.lost.Load(), c.mended.Load()
-	st.Forgotten = max(c.gaps.Load(), st.Mended) - st.Mended
+	st.PassedOver, st.Mended, st.Forgotten = c.malformed.Load()+c.lost.Load(), c.mended.Load(), c.forgotten.Load()
 	return st
 }
 
@@ -242,11 +241,11 @@ func (s *subscription) message(ctx context.Context, frames [][]byte) error {
 	}
 	missed := number - s.last - 1
 	mended, err := s.mend(ctx, number)
-	mended = mended && err == nil
 	if mended {
-		s.stream.counts.mended.Add(1) // first, as what is not mended counts as forgotten
+		s.stream.counts.mended.Add(1)
+	} else {
+		s.stream.counts.forgotten.Add(1)
 	}
-	s.stream.counts.gaps.Add(1)
 	if err != nil {
 		return err
 	}

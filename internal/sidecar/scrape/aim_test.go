@@ -17,7 +17,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
-	"github.com/pintle-dev/pintle/snapshot"
 )
 
 const vllmPage = "vllm:num_requests_waiting 3\nvllm:num_requests_running 2\nvllm:kv_cache_usage_perc 0.5\n" +
@@ -201,88 +200,5 @@ func TestWholePages(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestAnotherEngineAtTheAddress: a server that took another's address is read as what it is, unless its engine was
-// said.
-func TestAnotherEngineAtTheAddress(t *testing.T) {
-	const other = "sglang:num_queue_reqs 9\nsglang:num_running_reqs 1\nsglang:prompt_tokens_total 5\n"
-	for _, test := range []struct {
-		name  string
-		pages map[string]string
-		said  bool
-		want  string
-	}{
-		{"another engine", map[string]string{"/metrics": other}, false, "sglang"},
-		{"at another path", map[string]string{"/prometheus/metrics": "trtllm_num_requests_waiting 9\n"}, false,
-			"trtllm"},
-		{"said", map[string]string{"/metrics": other}, true, "vllm"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			server := newServer(t, map[string]string{"/metrics": vllmPage, "/metrics/": vllmPage})
-			s := newTestScraper(t, engine.Known, server.address())
-			s.target.Said = test.said
-			for range 2 {
-				if err := s.once(t.Context(), time.Now()); err != nil {
-					t.Fatal(err)
-				}
-			}
-			server.mu.Lock()
-			server.pages = test.pages
-			server.mu.Unlock()
-			failures := 0
-			for failures < 2*doubtAfter && s.once(t.Context(), time.Now()) != nil {
-				failures++
-			}
-			if s.kind != engine.Known.ByName(test.want) || s.target.Now().Kind != s.kind {
-				t.Fatalf("after %d failures: got another engine than %s", failures, test.want)
-			}
-			if test.said {
-				return
-			}
-			sample := s.target.Now().Sample
-			if failures < doubtAfter || sample.WaitingRequests != 9 || sample.KVBlocks != 0 {
-				t.Errorf("after %d failures: got %+v, want the new server's numbers alone, after %d", failures, sample,
-					doubtAfter)
-			}
-			if test.want == "sglang" && sample.ProcessStart <= snapshot.SomeStart {
-				t.Errorf("got the process %d, want a new one, whose cache is empty", sample.ProcessStart)
-			}
-		})
-	}
-}
-
-// TestTheSameEngineAfterADoubt: a server that had no metrics for a moment is the one that it was.
-func TestTheSameEngineAfterADoubt(t *testing.T) {
-	pages := map[string]string{"/metrics": "sglang:num_queue_reqs 3\nsglang:prompt_tokens_total 5\n"}
-	server := newServer(t, pages)
-	s := newTestScraper(t, engine.Known, server.address())
-	serve := func(pages map[string]string) {
-		server.mu.Lock()
-		defer server.mu.Unlock()
-		server.pages = pages
-	}
-	if err := s.once(t.Context(), time.Now()); err != nil {
-		t.Fatal(err)
-	}
-	before := s.target.Now().Sample
-	serve(map[string]string{"/metrics": "\n"})
-	for range 2 * doubtAfter {
-		if s.once(t.Context(), time.Now()) == nil {
-			t.Fatal("got a sample of an empty page, want none")
-		}
-	}
-	if s.kind != nil {
-		t.Errorf("got engine %s after %d empty pages, want none", s.kind.Name(), 2*doubtAfter)
-	}
-	serve(pages)
-	for tries := 0; s.once(t.Context(), time.Now()) != nil; tries++ {
-		if tries == len(engine.Known.Pages()) {
-			t.Fatalf("got no sample in %d tries, want one", tries)
-		}
-	}
-	if got := s.target.Now().Sample; got.ProcessStart != before.ProcessStart || got.ProcessStart == 0 {
-		t.Errorf("got the process %d, want %d as before", got.ProcessStart, before.ProcessStart)
 	}
 }

@@ -1,0 +1,149 @@
+package scrape
+
+import (
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/engine"
+	"github.com/pintle-dev/pintle/snapshot"
+)
+
+// TestAnotherEngineAtTheAddress: a server that took another's address is read as what it is, unless its engine was
+// said.
+func TestAnotherEngineAtTheAddress(t *testing.T) {
+	const other = "sglang:num_queue_reqs 9\nsglang:num_running_reqs 1\nsglang:prompt_tokens_total 5\n"
+	for _, test := range []struct {
+		name  string
+		pages map[string]string
+		said  bool
+		want  string
+	}{
+		{"another engine", map[string]string{"/metrics": other}, false, "sglang"},
+		{"at another path", map[string]string{"/prometheus/metrics": "trtllm_num_requests_waiting 9\n"}, false,
+			"trtllm"},
+		{"said", map[string]string{"/metrics": other}, true, "vllm"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server := newServer(t, map[string]string{"/metrics": vllmPage, "/metrics/": vllmPage})
+			s := newTestScraper(t, engine.Known, server.address())
+			s.target.Said = test.said
+			for range 2 {
+				if err := s.once(t.Context(), time.Now()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			server.mu.Lock()
+			server.pages = test.pages
+			server.mu.Unlock()
+			failures := 0
+			for failures < 2*doubtAfter && s.once(t.Context(), time.Now()) != nil {
+				failures++
+			}
+			if s.kind != engine.Known.ByName(test.want) || s.target.Now().Kind != s.kind {
+				t.Fatalf("after %d failures: got another engine than %s", failures, test.want)
+			}
+			if test.said {
+				return
+			}
+			sample := s.target.Now().Sample
+			if failures < doubtAfter || sample.WaitingRequests != 9 || sample.KVBlocks != 0 {
+				t.Errorf("after %d failures: got %+v, want the new server's numbers alone, after %d", failures, sample,
+					doubtAfter)
+			}
+			if test.want == "sglang" && sample.ProcessStart <= snapshot.SomeStart {
+				t.Errorf("got the process %d, want a new one, whose cache is empty", sample.ProcessStart)
+			}
+		})
+	}
+}
+
+// TestTheSameEngineAfterADoubt: a server that had no metrics for a moment is the one that it was.
+func TestTheSameEngineAfterADoubt(t *testing.T) {
+	pages := map[string]string{"/metrics": "sglang:num_queue_reqs 3\nsglang:prompt_tokens_total 5\n"}
+	server := newServer(t, pages)
+	s := newTestScraper(t, engine.Known, server.address())
+	serve := func(pages map[string]string) {
+		server.mu.Lock()
+		defer server.mu.Unlock()
+		server.pages = pages
+	}
+	if err := s.once(t.Context(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	before := s.target.Now().Sample
+	serve(map[string]string{"/metrics": "\n"})
+	for range 2 * doubtAfter {
+		if s.once(t.Context(), time.Now()) == nil {
+			t.Fatal("got a sample of an empty page, want none")
+		}
+	}
+	if s.kind != nil {
+		t.Errorf("got engine %s after %d empty pages, want none", s.kind.Name(), 2*doubtAfter)
+	}
+	serve(pages)
+	for tries := 0; s.once(t.Context(), time.Now()) != nil; tries++ {
+		if tries == len(engine.Known.Pages()) {
+			t.Fatalf("got no sample in %d tries, want one", tries)
+		}
+	}
+	if got := s.target.Now().Sample; got.ProcessStart != before.ProcessStart || got.ProcessStart == 0 {
+		t.Errorf("got the process %d, want %d as before", got.ProcessStart, before.ProcessStart)
+	}
+}
+
+// TestTakesOverAfterADoubt: a scraper whose engine is in doubt goes on from what another gateway has found out since,
+// and from nothing that is older than the doubt.
+func TestTakesOverAfterADoubt(t *testing.T) {
+	sglang, vllm := engine.Known.ByName("sglang"), engine.Known.ByName("vllm")
+	type state struct {
+		kind    *engine.Engine
+		found   engine.Fields
+		blocks  uint32
+		process uint64
+		asks    string // for the next page
+	}
+	const seen = engine.Fields(1 << engine.Waiting)
+	for _, test := range []struct {
+		name  string
+		found *engine.Engine // by another gateway since the doubt
+		page  string
+		want  state
+	}{
+		{"another engine", sglang, "sglang:num_queue_reqs 9\nsglang:prompt_tokens_total 700\n",
+			state{sglang, 0, 70, 5000, "/metrics"}},
+		{"the same one", vllm, vllmPage, state{vllm, seen, 70, 5000, vllm.FilteredPath()}},
+		{"nothing", nil, vllmPage, state{nil, seen, 100, 4000, "/metrics"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server := newServer(t, map[string]string{"/metrics": "\n", "/metrics/": "\n"})
+			s := newTestScraper(t, engine.Known, server.address())
+			start := time.Now()
+			s.target.Share(vllm, &engine.Sample{KVBlocks: 100, ProcessStart: 4000, Done: 10}, start, nil)
+			s.adopt()
+			s.found = seen
+			for s.kind != nil {
+				if s.once(t.Context(), start) == nil {
+					t.Fatal("got a sample of an empty page, want none")
+				}
+			}
+			if test.found != nil {
+				theirs := engine.Sample{KVBlocks: 70, ProcessStart: 5000, Done: 600}
+				s.target.Share(test.found, &theirs, start.Add(1), nil)
+			}
+			s.adopt()
+			if got := (state{s.kind, s.found, s.sample.KVBlocks, s.process.start, s.fetcher.path}); got != test.want {
+				t.Errorf("taken over: got %+v, want %+v", got, test.want)
+			}
+			server.mu.Lock()
+			server.pages = map[string]string{"/metrics": test.page, "/metrics/": test.page}
+			server.mu.Unlock()
+			if err := s.once(t.Context(), start.Add(2)); err != nil {
+				t.Fatalf("got %v, want a sample", err)
+			}
+			if view := s.target.Now(); view.Shared || view.Sample.ProcessStart != test.want.process {
+				t.Errorf("got a sample of process %d, another gateway's: %v; want one of process %d, read here",
+					view.Sample.ProcessStart, view.Shared, test.want.process)
+			}
+		})
+	}
+}

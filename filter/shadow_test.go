@@ -81,6 +81,41 @@ func TestShadowReadsItsOwnKeys(t *testing.T) {
 	}
 }
 
+// TestShadowReadsMetricsByName: a shadow's plug-ins find the pool's further metrics, also when another push has others,
+// or the same in another order.
+func TestShadowReadsMetricsByName(t *testing.T) {
+	m := modes[2]
+	g := newGateway(t, m, 1, m.shadowed(byQueue, `{"plugins":[{"type":"queue-scorer"},
+		{"type":"endpoint-attribute-filter","parameters":{"attribute":"Heat/mine","onMissing":"Fail",
+		"fallbackOnEmpty":true,"algorithm":{"type":"threshold","threshold":{"operator":"LessThan","value":5}}}}]}`))
+	p := newPool(0, 5)
+	g.publish(p)
+	for _, test := range []struct {
+		name  string
+		names []string
+		load  [2][]float64 // of the two servers
+		want  int          // where the shadow would go
+	}{
+		{"alone", []string{"Heat/mine"}, [2][]float64{{9}, {1}}, 1},
+		{"in another order", []string{"Other/mine", "Heat/mine"}, [2][]float64{{1, 9}, {9, 1}}, 1},
+		{"no longer there", []string{"Other/mine"}, [2][]float64{{9}, {1}}, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p.Load.Attributes = test.names
+			for i := range test.load {
+				p.Load.Endpoints[i].Attributes = test.load[i]
+			}
+			g.workers[0].post(p.loadMessage(t, g.next()))
+			g.wantRanked(g.workers[0].ask(), address(0))
+			decisions := g.events(journal.Decision)
+			if got := decisions[len(decisions)-1].Shadowed.Primary; got != endpointID(test.want) {
+				t.Errorf("the shadow would go to %x, want default/vllm-%d, which is %x", got, test.want,
+					endpointID(test.want))
+			}
+		})
+	}
+}
+
 // wantShadowed: the last of so many decisions tells followers what the shadow made of it.
 func (g *gateway) wantShadowed(n int, want journal.Shadowed) {
 	g.t.Helper()

@@ -114,8 +114,9 @@ func TestASourceThatIsReadInPart(t *testing.T) {
 		if got, want := targets(w.Generation()), []string{name}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		if got := w.Warnings(); len(got) != 1 || !strings.Contains(got[0], "one: watch objectives: forbidden") {
-			t.Errorf("got warnings %q, want what cannot be read", got)
+		const want = "one: watch objectives: forbidden; what else it says is in use"
+		if got := w.Warnings(); !slices.Equal(got, []string{want}) {
+			t.Errorf("got warnings %q, want %q", got, want)
 		}
 	}
 	w.told(t, 0, endpointAt("c", "10.0.0.2:1"))
@@ -126,6 +127,39 @@ func TestASourceThatIsReadInPart(t *testing.T) {
 		if n := strings.Count(w.log.String(), line); n != 1 {
 			t.Errorf("got %d lines with %q, want 1:\n%s", n, line, w.log.String())
 		}
+	}
+}
+
+// TestFailuresOfASourceAreLogged: what cannot be read of a source that goes on is said when it changes, for each change
+// of the rest would say it again.
+func TestFailuresOfASourceAreLogged(t *testing.T) {
+	down := errors.New("down")
+	inPart, other := topology.Partly(down), topology.Partly(errors.New("forbidden"))
+	for _, test := range []struct {
+		name          string
+		told          []error
+		failed, again int // lines
+	}{
+		{"never", []error{nil, nil}, 0, 0},
+		{"each time", []error{down, down}, 2, 0},
+		{"the same in part", []error{inPart, inPart, inPart}, 1, 0},
+		{"another in part", []error{inPart, other}, 2, 0},
+		{"in part and then all of it", []error{inPart, down}, 2, 0},
+		{"all of it and then in part", []error{down, inPart}, 1, 0},
+		{"and no longer", []error{inPart, inPart, nil, nil}, 1, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, named("one"))
+			for _, err := range test.told {
+				w.Update(t.Context(), 0, topology.Part{}, err)
+			}
+			failed := strings.Count(w.log.String(), "discovery failed")
+			again := strings.Count(w.log.String(), "discovery works again")
+			if failed != test.failed || again != test.again {
+				t.Errorf("got %d lines of a failure and %d of its end, want %d and %d:\n%s", failed, again, test.failed,
+					test.again, w.log.String())
+			}
+		})
 	}
 }
 
@@ -174,10 +208,11 @@ func TestTargetsLiveAsLongAsTheirEndpoints(t *testing.T) {
 
 func TestAnEngineThatChangesIsReadAsSuch(t *testing.T) {
 	w := newWorld(t, named("one"))
-	for _, name := range []string{"vllm", "sglang", ""} {
+	for _, name := range []string{"vllm", "sglang", "", "nobody's"} {
 		w.told(t, 0, topology.Endpoint{Endpoint: snapshot.Endpoint{Name: "a", Address: "10.0.0.1:1", Engine: name}})
-		if got := w.Generation().Targets[0].Now().Kind; got != engine.Known.ByName(name) {
-			t.Errorf("engine %q: got %v, want it", name, got)
+		target, kind := w.Generation().Targets[0], engine.Known.ByName(name)
+		if got := target.Now().Kind; got != kind || target.Said != (kind != nil) {
+			t.Errorf("engine %q: got %v, said: %v; want it to be said where it is known", name, got, target.Said)
 		}
 	}
 }

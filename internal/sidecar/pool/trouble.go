@@ -141,7 +141,7 @@ func (g *Generation) unreadPools(now time.Time) (all []string) {
 		}
 	}
 	for _, pool := range pools {
-		if d := dead[pool]; d.n > 0 && 2*d.n >= of[pool] {
+		if d := dead[pool]; 2*d.n >= of[pool] {
 			all = append(all, fmt.Sprintf("scrape: %d of %d endpoints of the pool %s cannot be read, such as %s: %s; "+
 				"what is known of their load grows stale", d.n, of[pool], pool, d.name, d.failure))
 		}

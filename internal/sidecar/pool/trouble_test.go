@@ -17,25 +17,28 @@ func TestUnread(t *testing.T) {
 	}
 	tests := []struct {
 		name    string
-		results map[string]string // of the endpoints p/a, p/b, p/c, p/d and q/e; empty is ok
+		results map[string]string // of the endpoints p/a, p/b, p/c, p/d, q/e, r/f, r/g and r/h; empty is ok
 		after   time.Duration
 		want    []string
 	}{
 		{"none", nil, later, nil},
 		{"one of four", map[string]string{"p/a": "error"}, later, nil},
+		{"one of three", map[string]string{"r/f": "error"}, later, nil},
 		{"half of them", map[string]string{"p/b": "status", "p/d": "timeout"}, later,
 			say("2 of 4 endpoints of the pool p cannot be read, such as p/b: why status")},
 		{"not yet", map[string]string{"p/b": "status", "p/d": "timeout"}, soon, nil},
 		{"all of another pool", map[string]string{"p/a": "error", "q/e": "no_metrics"}, later,
 			say("1 of 1 endpoints of the pool q cannot be read, such as q/e: why no_metrics")},
 		{"one that refuses", map[string]string{"p/a": "unauthorized"}, 0,
-			[]string{"scrape: 1 of 5 endpoints refuse to be read, such as p/a: why unauthorized"}},
+			[]string{"scrape: 1 of 8 endpoints refuse to be read, such as p/a: why unauthorized"}},
+		{"a pool that refuses", map[string]string{"r/f": "credentials", "r/g": "unauthorized", "r/h": "credentials"},
+			later, []string{"scrape: 3 of 8 endpoints refuse to be read, such as r/f: why credentials"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, named("one"))
 			var all []topology.Endpoint
-			for i, name := range []string{"p/a", "p/b", "p/c", "p/d", "q/e"} {
+			for i, name := range []string{"p/a", "p/b", "p/c", "p/d", "q/e", "r/f", "r/g", "r/h"} {
 				e := endpointAt(name, "10.0.0.1:"+string(rune('1'+i)))
 				e.Pool = name[:1]
 				all = append(all, e)
@@ -58,6 +61,45 @@ func TestUnread(t *testing.T) {
 			}
 			if got := w.Unread(start.Add(time.Hour)); len(got) != 0 {
 				t.Errorf("got %q once all is well, want nothing", got)
+			}
+		})
+	}
+}
+
+// TestUnreadBesideLoad: what endpoints do not say of their models and GPUs is said of all of them in a line each, until
+// they say it.
+func TestUnreadBesideLoad(t *testing.T) {
+	const (
+		models = "models: 2 of 3 endpoints do not say which they serve, such as b: status 401; what was known of " +
+			"them stays, and without that they get requests for any model"
+		gpus = "gpu: the use of GPUs is not known of 1 of 3 endpoints, such as c: no exporter"
+	)
+	for _, test := range []struct {
+		name         string
+		models, gpus string // why they are not known of b and c, and of c
+		want         []string
+	}{
+		{"all known", "", "", nil},
+		{"models", "status 401", "", []string{models}},
+		{"GPUs", "", "no exporter", []string{gpus}},
+		{"both", "status 401", "no exporter", []string{models, gpus}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, named("one"))
+			w.told(t, 0, endpointAt("a", "10.0.0.1:1"), endpointAt("b", "10.0.0.2:1"), endpointAt("c", "10.0.0.3:1"))
+			tell := func(models, gpus string) {
+				targets := w.Generation().Targets
+				targets[1].Hides(models)
+				targets[2].Hides(models)
+				targets[2].Uses(0, gpus)
+			}
+			tell(test.models, test.gpus)
+			if got := w.Unread(time.Time{}); !slices.Equal(got, test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+			tell("", "")
+			if got := w.Unread(time.Time{}); len(got) != 0 {
+				t.Errorf("got %q once all is known, want nothing", got)
 			}
 		})
 	}

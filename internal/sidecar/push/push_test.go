@@ -154,10 +154,40 @@ func TestHeartbeat(t *testing.T) {
 					time.Sleep(test.took)
 					return outcome{result: "accepted"}
 				})
+				if len(pushes) != 4 {
+					t.Fatalf("got %d pushes, want 4", len(pushes))
+				}
 				for i := 1; i < len(pushes); i++ {
 					if got := pushes[i].Sub(pushes[i-1]); got != test.want {
 						t.Errorf("push %d: got %v after the one before, want %v", i, got, test.want)
 					}
+				}
+			})
+		})
+	}
+}
+
+// TestFirstPush: an Envoy is told nothing before all sources have been read, and all soon after.
+func TestFirstPush(t *testing.T) {
+	for _, after := range []time.Duration{heartbeat / 2, 3*heartbeat + heartbeat/2} {
+		t.Run(after.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log := slog.New(slog.DiscardHandler)
+				pl := pool.New(log, engine.Known, nil)
+				p := &Pusher{Interval: 10 * time.Millisecond, Pool: pl, Log: log, Metrics: metrics.New(pl),
+					wake: pl.Watch()}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				began := time.Now()
+				time.AfterFunc(after, func() { pl.Learned(ctx) })
+				var pushed time.Time
+				p.run(ctx, func(_ context.Context, now time.Time) outcome {
+					pushed = now
+					cancel()
+					return outcome{result: "accepted"}
+				})
+				if got, want := pushed.Sub(began), after+gathering; got != want {
+					t.Errorf("pushed after %v, want %v", got, want)
 				}
 			})
 		})

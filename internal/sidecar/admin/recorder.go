@@ -34,7 +34,7 @@ func (r *Recorder) add(m mistake) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	same, oldest := 0, 0
-	for i := len(r.last) - 1; i >= 0 && same < keptOfOne; i-- {
+	for i := len(r.last) - 1; i >= 0; i-- {
 		if r.last[i].subject == m.subject {
 			same, oldest = same+1, i
 		}

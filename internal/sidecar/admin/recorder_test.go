@@ -43,10 +43,12 @@ func TestRecorderKeepsAttributes(t *testing.T) {
 func TestOneSubjectLeavesRoom(t *testing.T) {
 	r := &Recorder{}
 	log := slog.New(r.Handler(slog.NewTextHandler(io.Discard, nil)))
-	log.Error("token file unusable", "file", "token")
 	for i := range 2 * keptMistakes {
 		log.Warn("scrape failed", "endpoint", "a", "number", i)
-		if i == keptMistakes {
+		switch i {
+		case 0: // so that the oldest of all is of the one subject
+			log.Error("token file unusable", "file", "token")
+		case keptMistakes:
 			log.Warn("scrape failed", "endpoint", "b", "number", i)
 		}
 	}

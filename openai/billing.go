@@ -16,8 +16,8 @@ func (r *Request) KeepBilling(keep bool) {
 	r.state.keepsBilling = keep
 }
 
-// unbill takes the billing header out of each system text among the segments from first on: the line, or if whole is
-// set all of the text.
+// unbill takes the billing header out of each text among the segments from first on, which are the system's: the line,
+// or if whole is set all of the text.
 func (s *scanner) unbill(first int, whole bool) {
 	if s.keepsBilling {
 		return
@@ -25,7 +25,7 @@ func (s *scanner) unbill(first int, whole bool) {
 	kept := s.segments[:first]
 	for i := first; i < len(s.segments); i++ {
 		seg := &s.segments[i]
-		if seg.Role == RoleSystem && seg.Kind == SegmentText && s.billed(seg) && !s.cutHeader(seg, whole) {
+		if seg.Kind == SegmentText && s.billed(seg) && !s.cutHeader(seg, whole) {
 			continue
 		}
 		kept = append(kept, *seg)

@@ -26,10 +26,11 @@ func (o *result) unbill(first int, whole bool) {
 	}
 }
 
-// TestBillingHeaderIsKept: for servers that have it in their prompts.
+// TestBillingHeaderIsKept: for servers that have it in their prompts, whatever else scans are asked for.
 func TestBillingHeaderIsKept(t *testing.T) {
-	body := []byte(`{"system":"` + BillingHeader + `: cch=a;\nYou are."}`)
+	body := []byte(`{"system":"` + BillingHeader + `: cch=a;\nYou are.","session":"s"}`)
 	var r Request
+	r.Want([]string{"session"})
 	for _, keep := range []bool{true, false, true} {
 		r.KeepBilling(keep)
 		if err := r.Scan(APIMessages, body); err != nil {
@@ -41,6 +42,9 @@ func TestBillingHeaderIsKept(t *testing.T) {
 		}
 		if r.Bytes != want {
 			t.Errorf("keep %v: got %d bytes, want %d", keep, r.Bytes, want)
+		}
+		if got := r.Wanted(0); got != "s" {
+			t.Errorf("keep %v: got %q of the key that is wanted, want s", keep, got)
 		}
 	}
 }
@@ -61,6 +65,7 @@ func TestBillingHeader(t *testing.T) {
 		{"a string", APIMessages, `{"system":"` + header + ` é\nYou \"are\"."}`,
 			`"" chars=10 bytes=10` + "\ntext system You \"are\"."},
 		{"a string without more", APIMessages, `{"system":"` + header + `"}`, `"" chars=0 bytes=0`},
+		{"its name alone", APIMessages, `{"system":"x-anthropic-billing-header"}`, `"" chars=0 bytes=0`},
 		{"a string that ends with its line", APIMessages, `{"system":"` + header + `\n"}`, `"" chars=0 bytes=0`},
 		{"escapes", APIMessages,
 			`{"system":"\u0078-anthropic-billing-\u0068eader: \ud83d\ude00\u00e9\t\u000aYou are."}`,
@@ -84,6 +89,9 @@ func TestBillingHeader(t *testing.T) {
 		{"a system message that is replaced", APIChat, `{"messages":[{"role":"system","content":"` + header +
 			`"}],"tools":[1],"messages":[{"role":"system","content":"` + header + `\na"}]}`,
 			`"" chars=1 bytes=1 messages=1 tools` + "\ntools none [1]\ntext system a"},
+		{"an image", APIChat, `{"messages":[{"role":"system","content":[{"type":"image_url","image_url":{"url":"` +
+			`x-anthropic-billing-header"}}]}]}`,
+			`"" chars=0 bytes=0 messages=1 image` + "\nimage system x-anthropic-billing-header"},
 		{"a developer's", APIChat, `{"messages":[{"role":"developer","content":"x-anthropic-billing-header"}]}`,
 			`"" chars=26 bytes=26 messages=1` + "\ntext developer x-anthropic-billing-header"},
 	} {

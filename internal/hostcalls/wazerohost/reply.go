@@ -118,14 +118,20 @@ func (d *downstream) passHeaders(end bool) {
 
 func (d *downstream) passData(data []byte, end bool) {
 	d.body = append(d.body, data...)
-	if end && !d.stream.slow {
-		d.stream.end()
+	if end {
+		d.passEnd()
 	}
 }
 
 func (d *downstream) passTrailers() {
 	d.trailers = d.stream.response.trailers.fields.clone()
-	d.stream.end()
+	d.passEnd()
+}
+
+func (d *downstream) passEnd() {
+	if !d.stream.slow {
+		d.stream.end()
+	}
 }
 
 // write sends a whole response past the filters.

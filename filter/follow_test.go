@@ -121,6 +121,25 @@ func TestInventedModelsHaveNoNames(t *testing.T) {
 	}
 }
 
+// TestRefusedModelsHaveNames: which models were asked for in vain is known where somebody serves them.
+func TestRefusedModelsHaveNames(t *testing.T) {
+	m := modes[0]
+	g := newGateway(t, m, 1, m.configuration(
+		`{"plugins":[{"type":"label-selector-filter","parameters":{"matchLabels":{"no":"such"}}}]}`, ""))
+	p := newPool(0)
+	p.Rewrites = []snapshot.Rewrite{{Models: []string{"alias"}, Targets: []snapshot.RewriteTarget{{Model: "real",
+		Weight: 1}}}}
+	g.publish(p)
+	f := &follower{gateway: g}
+	f.events()
+	g.workers[0].Tick()
+	wantError(t, g.workers[0].askBody(`{"model":"alias","prompt":"x"}`), 429, "filtered_out")
+	got := strings.Fields(f.names()["model"])
+	if slices.Sort(got); !slices.Equal(got, []string{"alias", "real"}) {
+		t.Errorf("got the models %q, want the one that was asked for and the one behind it", got)
+	}
+}
+
 // TestFollowersAreToldEverything has a configuration that needs no journal itself, and one that does.
 func TestFollowersAreToldEverything(t *testing.T) {
 	for _, document := range []string{byQueue, byPrefix} {

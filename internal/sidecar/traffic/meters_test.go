@@ -1,11 +1,13 @@
 package traffic
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/follow"
 	"github.com/pintle-dev/pintle/journal"
@@ -40,12 +42,20 @@ func (t twice) Collect(out chan<- prometheus.Metric) {
 	out <- t.Gauge
 }
 
-// TestPositionToldBesideAMistake: what is on a page that lacks a series has been told.
+// TestPositionToldBesideAMistake: what is on a page that lacks a series has been told, and nothing by one that lacks
+// all.
 func TestPositionToldBesideAMistake(t *testing.T) {
 	f := newFixture(t, false)
 	f.registry.MustRegister(twice{prometheus.NewGauge(prometheus.GaugeOpts{Name: "made_up", Help: "Made up."})})
 	at := journal.Position{Epoch: 1, Seq: 5}
 	f.Caught("gateway", at)
+	nothing := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return nil, errors.New("down") })
+	if _, err := f.Gatherer(nothing).Gather(); err == nil {
+		t.Fatal("got no mistake of a page that has nothing, want one")
+	}
+	if got := f.Told("gateway"); got != (journal.Position{}) {
+		t.Errorf("beside a page that has nothing: got %v, want nothing", got)
+	}
 	if families, err := f.Gatherer(f.registry).Gather(); err == nil || len(families) == 0 {
 		t.Fatalf("got %d families, %v, want all but one, and a mistake", len(families), err)
 	}

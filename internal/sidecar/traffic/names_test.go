@@ -187,6 +187,8 @@ func TestSeriesOfAnotherNamespaceStay(t *testing.T) {
 	f.names = follow.NamesOf(map[journal.NameKind][]string{journal.ModelName: {"m1"}},
 		[]string{"a/vllm-0", "b/vllm-0"})
 	f.SetEndpoints([]string{"a/vllm-0", "b/vllm-0"})
+	f.now = f.now.Add(leftGrace)
+	f.page() // without those of the fixture, which have left
 	f.decide("m1", "a/vllm-0")
 	f.decide("m1", "b/vllm-0")
 	f.SetEndpoints([]string{"b/vllm-0"})
@@ -199,6 +201,9 @@ func TestSeriesOfAnotherNamespaceStay(t *testing.T) {
 	}
 	f.decide("m1", "b/vllm-0")
 	f.want(fmt.Sprintf(attempts, "b") + " 2")
+	f.SetEndpoints([]string{"a/vllm-0", "b/vllm-0"})
+	f.decide("m1", "a/vllm-0")
+	f.want(fmt.Sprintf(attempts, "a") + " 1") // it came back, and counts anew
 }
 
 // TestLLMDSeriesAreBounded: clients name models and fairness ids, and what is refused or fails is bounded, too.

@@ -213,6 +213,9 @@ func TestSeriesOfEndpointsThatLeftAreDropped(t *testing.T) {
 	if page := f.page(); strings.Contains(page, "vllm-0") {
 		t.Errorf("the endpoint that left is still there:\n%s", page)
 	}
+	f.SetEndpoints([]string{"vllm-0"})
+	f.take(f.decide("m1", "vllm-0"), false)
+	f.want(`pintle_requests_total{endpoint="vllm-0",model="m1",status="200"} 1`) // it came back, and counts anew
 }
 
 // TestPositionToldIsThatOfTheMetrics: what came after the metrics were read is for the next process.

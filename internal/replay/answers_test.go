@@ -3,7 +3,6 @@ package replay
 import (
 	"bytes"
 	"math"
-	"strings"
 	"testing"
 	"time"
 
@@ -72,8 +71,8 @@ func TestAnswersThatWereCut(t *testing.T) {
 			}
 			p90, _ := overTime(trace.Recorded(), 1000)
 			for _, p := range p90 {
-				if p[1] == 0 {
-					t.Errorf("at %v s a TTFT of 0 is plotted, want none", p[0])
+				if seen := p[0] > 600 || test.ttft > 0; seen != (p[1] == .1) || seen == math.IsNaN(p[1]) {
+					t.Errorf("at %v s a TTFT of %v s is plotted, want 0.1 s where any was seen: %v", p[0], p[1], seen)
 				}
 			}
 		})
@@ -92,17 +91,21 @@ func TestFitOfStreams(t *testing.T) {
 	}{
 		{"all", 100, 10_000, 20 * time.Millisecond, "fitted from the recording: prefill, pace, slowdown"},
 		{"some", 40, 10_000, 20 * time.Millisecond, "fitted from the recording: prefill, pace, slowdown"},
+		{"just enough", enoughSamples, 10_000, 20 * time.Millisecond,
+			"fitted from the recording: prefill, pace, slowdown"},
 		{"few", 5, defaults.PrefillTokensPerSecond, defaults.TimePerOutputToken,
 			"the recording does not tell what its servers are like: their figures are given or defaults; " +
 				"5 of 100 answers are streams, too few to fit prefill, pace and slowdown"},
-		{"none", 0, defaults.PrefillTokensPerSecond, defaults.TimePerOutputToken, "; 0 of 100 answers are streams"},
+		{"none", 0, defaults.PrefillTokensPerSecond, defaults.TimePerOutputToken,
+			"the recording does not tell what its servers are like: their figures are given or defaults; " +
+				"0 of 100 answers are streams, too few to fit prefill, pace and slowdown"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			trace := answered(t, func(i int) bool { return i < test.streams }, func(int, *journal.Event) {})
 			fitted := DefaultServers()
 			said := trace.Fit(&fitted, func(string) bool { return false })
 			if math.Abs(fitted.PrefillTokensPerSecond-test.prefill) > 1 ||
-				(fitted.TimePerOutputToken-test.token).Abs() > time.Microsecond || !strings.Contains(said, test.said) {
+				(fitted.TimePerOutputToken-test.token).Abs() > time.Microsecond || said != test.said {
 				t.Errorf("fitted %.0f prompt tokens/s and %v a token: %q; want %.0f, %v and %q",
 					fitted.PrefillTokensPerSecond, fitted.TimePerOutputToken, said, test.prefill, test.token, test.said)
 			}
@@ -172,5 +175,38 @@ func TestTimesOfWholeAnswers(t *testing.T) {
 		if r := Summarise("", samples, 1, Limits{TTFT: 1}); r.Good != 1 {
 			t.Errorf("%s: got %v good, want all", name, r.Good)
 		}
+	}
+}
+
+// TestPaceOfOneToken: an answer of one token has no pace, as it was recorded and in a replay.
+func TestPaceOfOneToken(t *testing.T) {
+	trace := answered(t, always, func(_ int, e *journal.Event) { e.OutputTokens = 1 })
+	servers := DefaultServers()
+	servers.Count = 1
+	for name, samples := range map[string][]Sample{
+		"recorded": trace.Recorded(), "replayed": run(t, `{}`, trace.Requests, Options{Servers: servers}),
+	} {
+		for i, s := range samples {
+			if s.TPOT != 0 || s.TTFT <= 0 {
+				t.Fatalf("%s: request %d: got %v s a token, TTFT %v s; want none and some", name, i, s.TPOT, s.TTFT)
+			}
+		}
+	}
+}
+
+// TestDistribution: each hundredth of the times that were seen, by the nearest rank.
+func TestDistribution(t *testing.T) {
+	samples := []Sample{{TTFT: 3}, {TTFT: 9, Server: -1}, {TTFT: 1}, {}, {TTFT: 4}, {TTFT: 2}}
+	points := distribution(samples, func(s *Sample) float64 { return s.TTFT })
+	if len(points) != 100 {
+		t.Fatalf("got %d points, want 100", len(points))
+	}
+	for _, want := range [][2]float64{{1, 1}, {1, 25}, {2, 26}, {2, 50}, {3, 51}, {3, 75}, {4, 76}, {4, 100}} {
+		if got := points[int(want[1])-1]; got != want {
+			t.Errorf("got the point %v, want %v", got, want)
+		}
+	}
+	if got := distribution(samples[3:4], func(s *Sample) float64 { return s.TTFT }); len(got) != 0 {
+		t.Errorf("of no times: got %v, want nothing", got)
 	}
 }

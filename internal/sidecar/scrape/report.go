@@ -44,9 +44,6 @@ func (s *spell) failed() bool {
 
 // succeeded takes a success, and returns the failures of the spell that is over now; 0 when none is.
 func (s *spell) succeeded(now time.Time) int {
-	if s.failures == 0 {
-		return 0
-	}
 	if s.well.IsZero() {
 		s.well = now
 	}

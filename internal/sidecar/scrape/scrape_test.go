@@ -1,9 +1,12 @@
 package scrape
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
@@ -42,10 +45,36 @@ func TestScraperWithoutABeat(t *testing.T) {
 		case first.IsZero():
 			first = now.Sampled
 		case now.Sampled.After(first):
-			if now.Sample.WaitingRequests != 3 {
-				t.Errorf("%d requests wait, want 3", now.Sample.WaitingRequests)
+			if now.Sample.WaitingRequests != 3 || now.Result != "ok" {
+				t.Errorf("%d requests wait, the result is %q; want 3 and ok", now.Sample.WaitingRequests, now.Result)
 			}
 			return
 		}
 	}
+}
+
+// standing is another gateway that scrapes well all the time.
+type standing struct{}
+
+func (standing) Stands(*pool.Target) bool { return true }
+func (standing) Read(*pool.Target)        {}
+
+// TestWellByAnotherGateway: an endpoint that another gateway reads well does well again, and is not asked meanwhile.
+func TestWellByAnotherGateway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		s := newTestScraper(t, engine.Known, "127.0.0.1:1") // where nobody listens
+		s.Log, s.Share = slog.New(slog.NewTextHandler(&log, nil)), standing{}
+		s.spell.failed()
+		ctx, cancel := context.WithTimeout(t.Context(), 2*steadyAfter)
+		defer cancel()
+		s.run(ctx)
+		const want = `msg="scrape succeeds again" endpoint=a failures=1`
+		if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, want) {
+			t.Errorf("got the log %q, want one line with %q", got, want)
+		}
+		if got := s.target.Now().Result; got != "" {
+			t.Errorf("got the result %q of a scrape, want no scrape", got)
+		}
+	})
 }

@@ -157,6 +157,27 @@ func TestNeededMetricsAtAnotherPort(t *testing.T) {
 	}
 }
 
+// TestPagesAreReadWhereTheyWereFound: a server that has its page elsewhere than its engine has is asked there, also
+// after it has failed for a moment.
+func TestPagesAreReadWhereTheyWereFound(t *testing.T) {
+	server := newServer(t, map[string]string{"/metrics": "trtllm_num_requests_waiting 3\n"})
+	s := newTestScraper(t, engine.Known, server.address())
+	for _, fails := range []int{0, 0, 404, 0} {
+		server.mu.Lock()
+		server.fails = fails
+		server.mu.Unlock()
+		if err := s.once(t.Context(), time.Now()); (err != nil) != (fails != 0) {
+			t.Fatalf("got %v, want a failure only where the server fails", err)
+		}
+		if got := server.takeAsked(); !slices.Equal(got, []string{"/metrics"}) {
+			t.Errorf("asked for %q, want /metrics", got)
+		}
+	}
+	if s.kind.Path() == "/metrics" {
+		t.Errorf("engine %s has its page at /metrics, want one that has it elsewhere", s.kind.Name())
+	}
+}
+
 // TestWholePages: the whole page is asked for in place of the needed metrics as long as that is what helps.
 func TestWholePages(t *testing.T) {
 	const needed, whole = "/metrics/", "/metrics"

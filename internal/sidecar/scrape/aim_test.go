@@ -139,6 +139,46 @@ func TestDetectsAtAnotherPort(t *testing.T) {
 	}
 }
 
+// TestPortsThatDoNotAnswer: a server that is not there says nothing of its pages, so that the most likely one is asked
+// for when it comes; a port that is not there says nothing of others.
+func TestPortsThatDoNotAnswer(t *testing.T) {
+	refusing := newServer(t, nil)
+	refusing.Close()
+	for _, test := range []struct {
+		name   string
+		engine string // that has its page at the other port
+		want   []string
+	}{
+		{"none", "", []string{"/metrics", "/metrics", "/metrics"}},
+		{"the own one", "trtllm", []string{"/metrics", "other/prometheus/metrics", "/metrics"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			engines, err := engine.Known, error(nil)
+			if test.engine != "" {
+				engines, err = engine.Known.With(test.engine, engine.Change{Port: 1})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := newTestScraper(t, engines, refusing.address())
+			var got []string
+			for range test.want {
+				where := s.fetcher.path
+				if s.fetcher.port != 0 {
+					where = "other" + where
+				}
+				got = append(got, where)
+				if s.once(t.Context(), time.Now()) == nil {
+					t.Fatal("got a sample where nobody listens, want none")
+				}
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("asked for %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
 // TestNeededMetricsAtAnotherPort: once it is known, the page there is asked for the needed metrics alone.
 func TestNeededMetricsAtAnotherPort(t *testing.T) {
 	other := newServer(t, map[string]string{"/metrics": vllmPage, "/metrics/": vllmPage})
@@ -193,8 +233,14 @@ func TestWholePages(t *testing.T) {
 		steps []step
 	}{
 		{"a server that is away for a moment", map[string]string{whole: vllmPage, needed: vllmPage}, []step{
-			{0, 0, []string{whole}}, {1, 0, []string{needed}}, {2, 503, []string{needed, whole}},
-			{3, 503, []string{needed, whole}}, {4, 0, []string{needed}}, {5, 0, []string{needed}},
+			{0, 503, []string{whole}}, {1, 0, []string{whole}}, {2, 0, []string{needed}},
+			{3, 503, []string{needed, whole}}, {4, 503, []string{needed, whole}}, {5, 0, []string{needed}},
+			{6, 0, []string{needed}},
+		}},
+		{"one that has not all of them", map[string]string{whole: "vllm:num_requests_waiting 3\n",
+			needed: "vllm:num_requests_waiting 3\n"}, []step{
+			{0, 0, []string{whole}}, {1, 0, []string{needed, whole}}, {2, 0, []string{whole}},
+			{3, 503, []string{whole}},
 		}},
 		{"one that does not give them alone", map[string]string{whole: vllmPage}, []step{
 			{0, 0, []string{whole}}, {1, 0, []string{needed, whole}}, {2, 0, []string{whole}},

@@ -123,7 +123,7 @@ func TestPredictedLatencyStrategies(t *testing.T) {
 		{`{"epsilonExploreNeg": 0, "selectionMode": "max"}`, map[string]int{"b": 400}, nil},
 		{`{"epsilonExploreNeg": 0, "headroomSelectionStrategy": "most", "selectionMode": "max"}`,
 			map[string]int{"a": 400}, nil},
-		{`{"epsilonExploreNeg": 0}`, map[string]int{"b": 350}, map[string]int{"c": 0}},
+		{`{"epsilonExploreNeg": 0}`, map[string]int{"a": 1, "b": 350}, map[string]int{"c": 0}},
 		{`{"epsilonExploreNeg": 1}`, map[string]int{"c": 400}, nil},
 	} {
 		plan := plantest.Plan(t, `{"plugins": [{"type": "predicted-latency-scorer", "parameters": `+test.parameters+`}]}`,
@@ -181,22 +181,25 @@ func TestColdGoesAround(t *testing.T) {
 	}
 }
 
-// TestPredictedLatencyTies: with selectionMode max chance decides among endpoints whose weights are equal.
+// TestPredictedLatencyTies: chance decides among endpoints whose weights are equal, with selectionMode max among those
+// of the greatest.
 func TestPredictedLatencyTies(t *testing.T) {
 	const room, none = 4000, 40_000 // tokens in flight
 	tests := []struct {
-		name   string
-		charge [4]uint32
-		want   []string
+		name, mode string
+		charge     [4]uint32
+		want       []string
 	}{
-		{"all equal", [4]uint32{room, room, room, room}, []string{"a", "b", "c", "d"}},
-		{"two equal", [4]uint32{none, room, none, room}, []string{"b", "d"}},
-		{"none equal", [4]uint32{none, room, none, none}, []string{"b"}},
+		{"all equal", "max", [4]uint32{room, room, room, room}, []string{"a", "b", "c", "d"}},
+		{"two equal", "max", [4]uint32{none, room, none, room}, []string{"b", "d"}},
+		{"none equal", "max", [4]uint32{none, room, none, none}, []string{"b"}},
+		{"all equal, by weight", "linear", [4]uint32{room, room, room, room}, []string{"a", "b", "c", "d"}},
+		{"two equal, by weight", "linear", [4]uint32{none, room, none, room}, []string{"b", "d"}},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			plan := plantest.Plan(t, `{"plugins": [{"type": "predicted-latency-scorer", "parameters": {
-				"selectionMode": "max", "epsilonExploreNeg": 0}}]}`, plantest.Neutral)
+				"selectionMode": "`+tc.mode+`", "epsilonExploreNeg": 0}}]}`, plantest.Neutral)
 			pool := plantest.Pool(make([]scoring.Endpoint, 4)...)
 			answered(pool, plan, 2000, 2000, 2000, 2000)
 			for i, tokens := range tc.charge {

@@ -2,6 +2,7 @@ package scorers_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -40,6 +41,41 @@ func TestPrefixShare(t *testing.T) {
 			got := ask(t, plan, c, prompt).Scores["prefix-share-scorer"]
 			if got["a"] != tc.want || got["b"] != 0 {
 				t.Errorf("scores %v, want %v and 0", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestLogisticShare: the curve counts for what nobody has, too, whatever it is compared with.
+func TestLogisticShare(t *testing.T) {
+	const k, x0 = 10, 0.5
+	curve := func(x float64) float64 { return 1 / (1 + math.Exp(-k*(x-x0))) }
+	prompt := strings.Repeat("a", 512)
+	for _, tc := range []struct {
+		name, normalization, prompt string
+		served                      bool // half of it by the first endpoint
+		want                        float64
+	}{
+		{"never served", "input", prompt, false, 0},
+		{"never served, by the longest", "longestPrefix", prompt, false, 0},
+		{"half of it", "input", prompt, true, 0.5},
+		{"half of it, by the longest", "longestPrefix", prompt, true, 1},
+		{"too short for a block", "longestPrefix", "a", true, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := plantest.Plan(t, fmt.Sprintf(`{"plugins": [{"type": "prefix-share-scorer", "parameters":
+				{"normalization": %q, "transform": "logistic", "k": %d, "x0": %g}}]}`, tc.normalization, k, x0),
+				plantest.Neutral)
+			pool := plantest.Pool(make([]scoring.Endpoint, 2)...)
+			pool.State = state.New(plan.StateOptions())
+			pool.Enter()
+			c := plantest.Cycle(pool, 1)
+			if tc.served {
+				serve(t, plan, c, prompt[:256]+strings.Repeat("b", 256), 1)
+			}
+			got := ask(t, plan, c, tc.prompt).Scores["prefix-share-scorer"]
+			if got["a"] != curve(tc.want) || got["b"] != curve(0) {
+				t.Errorf("scores %v, want %v and %v", got, curve(tc.want), curve(0))
 			}
 		})
 	}

@@ -18,6 +18,8 @@ func TestLatest(t *testing.T) {
 		{"one again", []note{{1, 5}, {2, 7}, {1, 9}}, map[uint64]int64{1: 7, 2: 9}},
 		{"told late of another", []note{{1, 9}, {2, 5}}, map[uint64]int64{1: 5, 2: 9, 3: 9}},
 		{"told late of the same", []note{{1, 9}, {1, 5}}, map[uint64]int64{1: never, 2: 9}},
+		{"told late of the same, beside another", []note{{2, 3}, {1, 9}, {1, 5}}, map[uint64]int64{1: 3, 2: 9}},
+		{"told late of the other", []note{{2, 3}, {1, 9}, {2, 5}}, map[uint64]int64{1: 5, 2: 9}},
 		{"told late of a third", []note{{1, 9}, {2, 7}, {3, 5}}, map[uint64]int64{1: 7, 2: 9}},
 	}
 	for _, tt := range tests {

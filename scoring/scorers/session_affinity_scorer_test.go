@@ -83,6 +83,19 @@ func TestSessionsInBodies(t *testing.T) {
 	}
 }
 
+// TestSessionsWithoutBodies: a request whose body is not read has no session in it.
+func TestSessionsWithoutBodies(t *testing.T) {
+	for _, key := range []string{"user", "cache_salt", "previous_response_id", "model", "prompt_cache_key"} {
+		plan := plantest.Plan(t, `{"plugins": [{"type": "session-affinity-scorer", "parameters": {"strategy":
+			"consistent_hash", "sessionIdConfig": {"sources": [{"body": "`+key+`"}]}}}]}`, plantest.Neutral)
+		c := plantest.Cycle(plantest.Pool(make([]scoring.Endpoint, 2)...), 1)
+		c.Request.Headers, c.Request.Body = make([]string, len(plan.RequestHeaders())), nil
+		if got := plantest.Decide(plan, c).Scores["session-affinity-scorer"]; got["a"] != 0 || got["b"] != 0 {
+			t.Errorf("%s: scores %v, want 0 for both", key, got)
+		}
+	}
+}
+
 // TestSessionParametersOfOtherStrategies: the operator is told of what the strategy does not go by.
 func TestSessionParametersOfOtherStrategies(t *testing.T) {
 	const encoded, session = `"encodedEndpointHeaderConfig": {"header": "y"}`, `"sessionIdConfig": {"evictionTtlSeconds": 9}`

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cespare/xxhash/v2"
+
 	"github.com/pintle-dev/pintle/openai"
 )
 
@@ -36,5 +38,39 @@ func TestEscapedMedia(t *testing.T) {
 		if n := testing.AllocsPerRun(10, func() { media = h.MediaHashes(media[:0], r, raw, 9) }); n != 0 {
 			t.Errorf("%.40s: got %v allocations, want none", url, n)
 		}
+	}
+}
+
+// TestMediaHashes: of an image that comes again there is one hash, and there are no more than asked for.
+func TestMediaHashes(t *testing.T) {
+	part := func(url string) string { return `{"type":"image_url","image_url":{"url":"` + url + `"}}` }
+	for _, tc := range []struct {
+		name string
+		urls []string
+		most int
+		want []string // whose hashes
+	}{
+		{"none", nil, 9, nil},
+		{"different ones", []string{"a/b", "c", "d"}, 9, []string{"a/b", "c", "d"}},
+		{"one again", []string{"a/b", "c", "a/b"}, 9, []string{"a/b", "c"}},
+		{"one again, written otherwise", []string{"a/b", "c", `a\/b`}, 9, []string{"a/b", "c"}},
+		{"too many", []string{"a/b", "a/b", "c", "d"}, 2, []string{"a/b", "c"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var parts []string
+			for _, url := range tc.urls {
+				parts = append(parts, part(url))
+			}
+			body := `{"messages":[{"role":"user","content":[` + strings.Join(parts, ",") + `]}]}`
+			before := xxhash.Sum64String("c") // of another list, and no part of this one
+			got := new(Hasher).MediaHashes([]uint64{before}, scanned(t, openai.APIChat, body), []byte(body), tc.most)
+			want := []uint64{before}
+			for _, url := range tc.want {
+				want = append(want, xxhash.Sum64String(url))
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("got %x, want %x", got, want)
+			}
+		})
 	}
 }

@@ -41,6 +41,29 @@ func TestSaid(t *testing.T) {
 	}
 }
 
+// TestHeardAgain: a stream that is read anew, from its beginning, makes nobody silent who has said something since.
+func TestHeardAgain(t *testing.T) {
+	r := reader{Member: &Member{Gateway: "self"}, codec: newCodec(stream, func() string { return token }),
+		known: peers{}}
+	began := time.Now()
+	silences := []time.Duration{time.Minute, time.Second, time.Hour}
+	want := []time.Duration{time.Minute, time.Second, time.Second}
+	for i, ago := range silences {
+		at := began.Add(-ago)
+		e, err := r.codec.open(sealed(token, at))
+		if err == nil {
+			err = r.collect(&e, streamID{High: uint64(at.UnixMilli())})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, took := began.Sub(r.known["x"].heard), time.Since(began)
+		if got < want[i]-took || got > want[i]+took+time.Millisecond {
+			t.Errorf("after what was said %v ago: silent for %v, want %v", ago, got, want[i])
+		}
+	}
+}
+
 // TestSilenceBeforeTheStart: what an entry of old says is no sign of life, whoever starts meanwhile.
 func TestSilenceBeforeTheStart(t *testing.T) {
 	t.Parallel()

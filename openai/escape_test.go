@@ -7,7 +7,8 @@ import (
 
 // TestUnescaped: pieces and sizes are those of AppendUnescaped.
 func TestUnescaped(t *testing.T) {
-	for _, raw := range []string{"", "plain é漢", `\/`, `https:\/\/a\/b`, `\"\\\n\t`, `a\u00e9\u6f22b\ud83d\ude00`, `\ud83dx\ude00`} {
+	for _, raw := range []string{"", "plain é漢", `\/`, `https:\/\/a\/b`, `\"\\\n\t`, `a\u00e9\u6f22b\ud83d\ude00`,
+		`\ud83dx\ude00`, `a\x`, `a\`, `a\u00`} { // no valid strings at last
 		want := string(AppendUnescaped(nil, []byte(raw), -1))
 		if n := UnescapedBytes([]byte(raw)); n != len(want) {
 			t.Errorf("%q: got %d bytes, want %d", raw, n, len(want))

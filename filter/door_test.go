@@ -8,6 +8,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
 	"github.com/pintle-dev/pintle/internal/shipped"
+	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
@@ -200,6 +201,9 @@ func TestHelpersAreNotInFlight(t *testing.T) {
 		if !s.Sent() {
 			t.Fatalf("a helper: %v", s)
 		}
+	}
+	if got := g.events(journal.Decision); len(got) != 0 { // in flight they would be spread evenly, too
+		t.Errorf("ten helpers: got %d decisions, want none", len(got))
 	}
 	a, b := w.ask(), w.ask()
 	if g.ranked(a) == g.ranked(b) {

@@ -3,6 +3,7 @@ package replay
 import (
 	"bytes"
 	"math"
+	"strings"
 	"testing"
 	"time"
 

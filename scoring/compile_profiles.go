@@ -37,8 +37,7 @@ var supplied = []string{defaultPicker, defaultDetector, "metrics-data-source", "
 
 // supply creates what a profile may refer to though the document does not declare it.
 func (c *compiler) supply(reference *strictjson.Object) {
-	name := ""
-	reference.String("pluginRef", &name)
+	name := reference.Text("pluginRef")
 	if c.defaults.Dialect == DialectLLMD && slices.Contains(supplied, name) {
 		c.injectType(reference, name)
 	}

@@ -91,7 +91,7 @@ func TestChartSidecar(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := yaml.Unmarshal([]byte(`{
-		envoy: {ingest: "http://127.0.0.1:15099/pintle/v1/snapshot", tokenFile: /run/pintle/token},
+		envoy: {ingest: "http://127.0.0.1:15099/pintle/v1/snapshot", tokenFile: /run/pintle/token, drain: 290s},
 		admin: {public: ":10002", pprof: true}, metrics: {names: llm-d}, follow: {enabled: false},
 		push: {interval: 20ms}, engines: {vllm: {port: 9000}}, objectives: [{name: batch, priority: -10}],
 		discovery: {dns: [{name: vllm.default.svc.cluster.local, port: 8000}]}}`),

@@ -6,43 +6,36 @@ import (
 	"time"
 )
 
-func TestDrainWatch(t *testing.T) {
+func TestDrainIsOver(t *testing.T) {
 	type look struct {
 		after    time.Duration
 		inFlight int
-		reached  bool
-		// quiet and gone are what is to be said.
-		quiet, gone bool
+		connects bool
+		over     bool // what is to be said
 	}
 	tests := []struct {
 		name  string
+		asked bool
 		looks []look
 	}{
-		{"nothing in flight", []look{
-			{0, 0, true, false, false}, {quietFor - 1, 0, true, false, false}, {quietFor, 0, true, true, false}}},
-		{"something in flight for long", []look{
-			{0, 1, true, false, false}, {time.Hour, 1, true, false, false},
-			{time.Hour + quietFor - 1, 0, true, false, false}, {time.Hour + quietFor, 0, true, true, false}}},
-		{"another request begins in between", []look{
-			{0, 0, true, false, false}, {quietFor - 1, 2, true, false, false}, {quietFor, 0, true, false, false},
-			{2*quietFor - 2, 0, true, false, false}, {2*quietFor - 1, 0, true, true, false}}},
-		{"the Envoy is gone, whatever was in flight", []look{
-			{0, 3, true, false, false}, {1, 3, false, false, false}, {goneFor - 1, 3, false, false, false},
-			{goneFor, 3, false, false, true}}},
-		{"the Envoy was never there", []look{{0, 0, false, false, false}, {goneFor, 0, false, false, true}}},
-		{"the Envoy restarts", []look{
-			{0, 1, false, false, false}, {goneFor - 1, 1, true, false, false}, {goneFor, 1, false, false, false},
-			{2*goneFor - 1, 1, false, false, true}}},
+		{"the Envoy is there", false, []look{{0, 0, true, false}, {time.Hour, 0, true, false}}},
+		{"the Envoy ends", false, []look{{0, 3, true, false}, {1, 3, false, false}, {goneFor - 1, 3, false, false},
+			{goneFor, 3, false, true}}},
+		{"the Envoy was never there", false, []look{{0, 0, false, false}, {goneFor, 0, false, true}}},
+		{"the Envoy restarts", false, []look{{0, 1, false, false}, {goneFor - 1, 1, true, false},
+			{goneFor, 1, false, false}, {2*goneFor - 1, 1, false, true}}},
+		{"an answer may yet be stored", true, []look{{0, 1, true, false}, {time.Minute, 1, false, false},
+			{time.Minute + 1, 0, false, true}}},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
+			var l look
 			start := time.Unix(1, 0)
-			w := &drainWatch{since: start}
-			for _, l := range tc.looks {
-				now := start.Add(l.after)
-				quiet, gone := w.quiet(now, l.inFlight), w.gone(now, l.reached)
-				if quiet != l.quiet || gone != l.gone {
-					t.Errorf("after %v: got quiet %v, gone %v, want %v, %v", l.after, quiet, gone, l.quiet, l.gone)
+			d := &drain{asked: tc.asked, inFlight: func() int { return l.inFlight },
+				connects: func() bool { return l.connects }, lastAt: start}
+			for _, l = range tc.looks {
+				if over := d.over(start.Add(l.after)); over != l.over {
+					t.Errorf("after %v: got %v, want %v", l.after, over, l.over)
 				}
 			}
 		})

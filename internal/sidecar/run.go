@@ -54,11 +54,8 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 		defer public.Close()
 	}
 	told := ctx
-	// Answers end after what keeps connections to the Envoys, see drain.
-	answering, cancel := context.WithCancel(context.WithoutCancel(told))
+	ctx, cancel := context.WithCancel(context.WithoutCancel(told)) // ends when all is to end
 	defer cancel()
-	ctx, end := context.WithCancel(answering)
-	defer end()
 	discoveries, err := discover(c, log)
 	if err != nil {
 		return err
@@ -117,20 +114,21 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	if share != nil {
 		tasks.Go(func() { share.Run(ctx) })
 	}
-	tasks.Go(func() { asked.run(answering) })
+	tasks.Go(func() { asked.run(ctx) })
 	if c.TokenFile != "" {
-		tasks.Go(func() { token.Watch(answering, c.TokenFile, log) })
+		tasks.Go(func() { token.Watch(ctx, c.TokenFile, log) })
 	}
 	d := &drain{
-		limit: c.Drain, inFlight: observer.traffic.InFlight, ingests: c.Ingests, asked: len(asked.at) > 0, log: log,
-		pushed: func() bool { return slices.ContainsFunc(pushers, (*push.Pusher).Connects) },
+		limit: c.Drain, inFlight: observer.traffic.InFlight, asked: len(asked.at) > 0, log: log,
+		connects: func() bool { return slices.ContainsFunc(pushers, (*push.Pusher).Connects) },
 	}
 	tasks.Go(func() {
 		defer cancel()
 		select {
 		case <-told.Done():
-			d.run(answering, end)
-		case <-answering.Done():
+			m.Drains()
+			d.run(ctx)
+		case <-ctx.Done():
 		}
 	})
 	log.Info("started", "admin", listener.Addr().String(), "ingests", len(c.Ingests), "scrapeInterval",
@@ -142,9 +140,9 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 		Traffic: observer.traffic, Followers: observer.followers, Replication: members, Store: asked.store,
 		Caches: asked.caches}
 	if public != nil {
-		tasks.Go(func() { _ = serve(answering, public, a.Public(), time.Minute) })
+		tasks.Go(func() { _ = serve(ctx, public, a.Public(), time.Minute) })
 	}
-	err = serve(answering, listener, a.Handler(), time.Minute)
+	err = serve(ctx, listener, a.Handler(), time.Minute)
 	cancel()
 	tasks.Wait()
 	p.Wait()

@@ -225,9 +225,6 @@ func Parse(path string, content []byte) (*Config, error) {
 	if c.Scrape.Share && c.Replicate == nil {
 		root.Mistake("scrape.share", "needs replicate, which says by which server; leaving it out is right without")
 	}
-	if c.Drain > 0 && !c.Follow.Enabled {
-		root.Mistake("envoy.drain", "needs follow.enabled, by which it is known what is in flight; true is right there")
-	}
 	c.readPrefix(root.Object("prefix"))
 	if discovery := root.Object("discovery"); discovery.Present() {
 		c.readDiscovery(discovery)

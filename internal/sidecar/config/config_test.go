@@ -129,9 +129,6 @@ func TestConfigMistakes(t *testing.T) {
 		{"no mapping", "[]", "line 1: [] is not an object"},
 		{"prefixes unfollowed", envoyYAML + static + "follow: {enabled: false, prefixes: true}\n",
 			"line 3: follow.prefixes: true is of no use with enabled: false; one of them is right"},
-		{"draining unfollowed", "envoy: {ingest: 'http://127.0.0.1:15099', token: secret, drain: 1m}\n" + static +
-			"follow: {enabled: false}\n", "line 1: envoy.drain: needs follow.enabled, by which it is known what is " +
-			"in flight; true is right there"},
 		{"no time to drain", "envoy: {ingest: 'http://127.0.0.1:15099', token: secret, drain: 0s}\n" + static,
 			`line 1: envoy.drain: the value is not a duration such as "2m" or "1s", at least 1s`},
 		{"prefixes", envoyYAML + static + "follow: {prefixes: all}\n",

@@ -37,20 +37,6 @@ func (i Ingest) Transport() *http.Transport {
 	return transport
 }
 
-// Reachable reports whether the listener takes a connection, which is closed at once.
-func (i Ingest) Reachable(ctx context.Context) bool {
-	network, address := "unix", i.Socket
-	if u, err := url.Parse(i.URL); err == nil && i.Socket == "" {
-		network, address = "tcp", u.Host
-	}
-	connection, err := (&net.Dialer{Timeout: reachWithin}).DialContext(ctx, network, address)
-	if err != nil {
-		return false
-	}
-	_ = connection.Close()
-	return true
-}
-
 // Request asks for a path beside that of snapshots, as /journal, in the sidecar's name.
 func (i Ingest) Request(ctx context.Context, method, path, token string, body io.Reader) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(i.URL, "/snapshot")+path, body)
@@ -61,9 +47,6 @@ func (i Ingest) Request(ctx context.Context, method, path, token string, body io
 	request.Header.Set("User-Agent", "pintle")
 	return request, nil
 }
-
-// reachWithin is how long a listener may take to take a connection.
-const reachWithin = time.Second
 
 // IngestPath is where the filter takes snapshots.
 const IngestPath = "/pintle/v1/snapshot"

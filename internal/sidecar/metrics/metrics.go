@@ -26,6 +26,7 @@ type Metrics struct {
 	pushSeconds    *prometheus.HistogramVec
 	pushBytes      *prometheus.CounterVec
 	discoveryFault prometheus.GaugeFunc
+	draining       prometheus.Gauge
 }
 
 // New returns the metrics of a sidecar with that pool.
@@ -52,13 +53,19 @@ func New(p *pool.Pool) *Metrics {
 			Name: "pintle_sidecar_discovery_problems", Help: "Discovery sources whose present state is not in use.",
 		}, func() float64 { return float64(len(p.Warnings())) }),
 	}
-	m.Registry.MustRegister(m.scrapes, m.scrapeSeconds, m.pageBytes, m.contentTypes, m.modelLists, m.pushes,
+	m.draining = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "pintle_sidecar_draining", Help: "Whether the sidecar was told to end and goes on for its Envoys.",
+	})
+	m.Registry.MustRegister(m.draining, m.scrapes, m.scrapeSeconds, m.pageBytes, m.contentTypes, m.modelLists, m.pushes,
 		m.pushSeconds, m.pushBytes,
 		m.discoveryFault, poolCollector{p}, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.Gatherer = m.Registry
 	return m
 }
+
+// Drains says that the sidecar was told to end.
+func (m *Metrics) Drains() { m.draining.Set(1) }
 
 // Scraped counts a scrape.
 func (m *Metrics) Scraped(endpoint, result string, took time.Duration) {

@@ -3,9 +3,7 @@
 envoy:
   ingest: http://127.0.0.1:{{ .Values.ingest.port }}/pintle/v1/snapshot
   tokenFile: /run/pintle/token
-  {{- if dig "follow" "enabled" true .Values.sidecar.config }}
   drain: {{ sub (int .Values.gateway.terminationGracePeriodSeconds) 10 }}s
-  {{- end }}
 admin: {public: ":10002"}
 {{- if include "pintle.store" . }}
 responses: {{ with .Values.responses.storeConfig }}{{ dict "storeConfig" . | toJson }}{{ else }}{}{{ end }}

@@ -148,7 +148,8 @@ func TestCachedPromptsNeedNoPrefill(t *testing.T) {
 		pool := f.roles("prefill", "prefill", "decode", "decode")
 		f.Publish(t, pool...)
 		for i := range 6 {
-			prompt := strings.Repeat(fmt.Sprint(t.Name(), time.Now().UnixNano(), " "), 20)
+			// Whole blocks, whatever the size that the pools of tests before have asked for.
+			prompt := strings.Repeat(fmt.Sprint(t.Name(), time.Now().UnixNano(), " "), 40)[:2048]
 			body := fmt.Sprintf(`{"model":"sim-model","max_tokens":2,"prompt":%q}`, prompt)
 			for turn, want := range []int{1, 0, 0} {
 				got, r := f.sendTo(t, "warm", "/v1/completions", body, (i+turn)%2 == 1)

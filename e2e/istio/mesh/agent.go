@@ -1,10 +1,8 @@
 package mesh
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -66,48 +64,6 @@ func agentVariables(config string) []string {
 }
 
 func port(l net.Listener) int { return l.Addr().(*net.TCPAddr).Port }
-
-// startAgentOf starts an agent, by its own configuration, that starts an Envoy with a configuration file, and ends it
-// when it ends itself.
-func (m *Mesh) startAgentOf(file string, adminPort int, config map[string]any, variables []string) (*harness.Child,
-	error) {
-	path, err := tool("pilot-agent")
-	if err != nil {
-		return nil, err
-	}
-	envoy, err := harness.Built("envoy")
-	if err != nil {
-		return nil, err
-	}
-	if err := m.makeAgentData(); err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp(m.dir, "agent-")
-	if err != nil {
-		return nil, err
-	}
-	taken, err := net.Listen("tcp4", "127.0.0.1:0") // as in StartAgent
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(config, map[string]any{"discoveryAddress": m.address(0), "controlPlaneAuthPolicy": "NONE",
-		"configPath": filepath.Join(dir, "proxy"), "statusPort": port(taken), "binaryPath": envoy,
-		"customConfigFile": file, "proxyAdminPort": adminPort})
-	text, err := json.Marshal(config)
-	if err != nil {
-		return nil, errors.Join(err, taken.Close())
-	}
-	child, err := harness.StartChild("pilot-agent", dir, path, append(agentVariables(string(text)), variables...),
-		"proxy", "router")
-	if err != nil {
-		return nil, errors.Join(err, taken.Close())
-	}
-	go func() {
-		<-child.Done()
-		_ = taken.Close()
-	}()
-	return child, nil
-}
 
 // makeAgentData makes the place where agents keep modules; Stop removes what was not there before.
 func (m *Mesh) makeAgentData() error {

@@ -26,30 +26,6 @@ func (m *Mesh) StartGateway(deployment Object, agent *Agent) (*harness.Envoy, er
 	return envoy, m.explained(err)
 }
 
-// StartPod is StartGateway with Istio's agent as the program that starts and ends the Envoy, as in a pod of the
-// Deployment, whose annotation says how. Envoy is configured by istiod itself.
-func (m *Mesh) StartPod(deployment Object) (*harness.Envoy, error) {
-	var config map[string]any
-	annotation, _ := deployment.At("spec", "template", "metadata", "annotations", "proxy.istio.io/config").(string)
-	if err := json.Unmarshal([]byte(annotation), &config); err != nil {
-		return nil, fmt.Errorf("annotation proxy.istio.io/config: %w", err)
-	}
-	// The injector makes these variables of the container.
-	metadata, _ := config["proxyMetadata"].(map[string]any)
-	var variables []string
-	for name, value := range metadata {
-		variables = append(variables, fmt.Sprint(name, "=", value))
-	}
-	text, adminPort, err := m.bootstrap(deployment, nil)
-	if err != nil {
-		return nil, err
-	}
-	envoy, err := harness.StartTextBy(func(file string) (*harness.Child, error) {
-		return m.startAgentOf(file, adminPort, config, variables)
-	}, text, adminPort)
-	return envoy, m.explained(err)
-}
-
 // bootstrap is the configuration that the deployment's Envoy starts with.
 func (m *Mesh) bootstrap(deployment Object, agent *Agent) (text string, adminPort int, err error) {
 	ports, err := harness.FreePorts(1)

@@ -38,12 +38,14 @@ func Start(dir string) (*Mesh, error) {
 	if err := m.Apply(Namespace("istio-system")); err != nil {
 		return m, err
 	}
-	crds, err := istioCRDs()
-	if err != nil {
-		return m, err
-	}
-	if err := m.Apply(crds...); err != nil {
-		return m, err
+	for _, prepared := range []func() ([]Object, error){istioCRDs, gatewayCRDs, injector} {
+		objects, err := prepared()
+		if err == nil {
+			err = m.Apply(objects...)
+		}
+		if err != nil {
+			return m, err
+		}
 	}
 	if err := os.WriteFile(filepath.Join(dir, "mesh.yaml"), meshConfig, 0o600); err != nil {
 		return m, err
@@ -64,21 +66,36 @@ func istioCRDs() ([]Object, error) {
 	return ModuleObjects("istio", "istio.io/istio", "manifests/charts/base/files/crd-all.gen.yaml")
 }
 
+// gatewayCRDs are the definitions of the Gateway API's standard channel, of the version that istiod was built with.
+func gatewayCRDs() ([]Object, error) {
+	const crds = "config/crd/standard/gateway.networking.k8s.io_"
+	return ModuleObjects("istio", "sigs.k8s.io/gateway-api", crds+"gateway*.yaml", crds+"listenersets.yaml",
+		crds+"*routes.yaml", crds+"*policies.yaml", crds+"referencegrants.yaml")
+}
+
+// injector is the ConfigMap that has the templates for pods, with istiod's own for a Gateway of the Gateway API.
+func injector() ([]Object, error) {
+	dir, err := moduleDir("istio", "istio.io/istio")
+	if err != nil {
+		return nil, err
+	}
+	out, err := Run(dir, "helm", "template", "istiod", "manifests/charts/istio-control/istio-discovery", "--namespace",
+		"istio-system", "--set", "global.tag=1.31.0", "--show-only", "templates/istiod-injector-configmap.yaml")
+	if err != nil {
+		return nil, err
+	}
+	return Parse([]byte(out))
+}
+
 // ModuleObjects are the objects in files of a Go module, which build/FOLDER pins. Names of files may have wildcards.
 func ModuleObjects(folder, module string, files ...string) ([]Object, error) {
-	download := exec.Command("go", "mod", "download", "-json", module)
-	download.Dir = filepath.Join(harness.Root(), "build", folder)
-	out, err := download.Output()
+	dir, err := moduleDir(folder, module)
 	if err != nil {
-		return nil, fmt.Errorf("the Go module %s: %w", module, err)
-	}
-	var downloaded struct{ Dir string }
-	if err := json.Unmarshal(out, &downloaded); err != nil {
 		return nil, err
 	}
 	var objects []Object
 	for _, file := range files {
-		paths, err := filepath.Glob(filepath.Join(downloaded.Dir, file))
+		paths, err := filepath.Glob(filepath.Join(dir, file))
 		if err != nil || len(paths) == 0 {
 			return nil, fmt.Errorf("%s has no %s: %w", module, file, err)
 		}
@@ -97,12 +114,25 @@ func ModuleObjects(folder, module string, files ...string) ([]Object, error) {
 	return objects, nil
 }
 
+// moduleDir is where the files of a Go module are, which build/FOLDER pins.
+func moduleDir(folder, module string) (string, error) {
+	download := exec.Command("go", "mod", "download", "-json", module)
+	download.Dir = filepath.Join(harness.Root(), "build", folder)
+	out, err := download.Output()
+	if err != nil {
+		return "", fmt.Errorf("the Go module %s: %w", module, err)
+	}
+	var downloaded struct{ Dir string }
+	err = json.Unmarshal(out, &downloaded)
+	return downloaded.Dir, err
+}
+
 // istiodSettings keep out of the configuration what a stock Envoy does not have, or what would need certificates.
 var istiodSettings = []string{
 	"POD_NAME=istiod", "POD_NAMESPACE=istio-system",
 	"ENABLE_CA_SERVER=false", "PILOT_CERT_PROVIDER=none",
 	"INJECTION_WEBHOOK_CONFIG_NAME=", "VALIDATION_WEBHOOK_CONFIG_NAME=",
-	"PILOT_ENABLE_GATEWAY_API=false", "PILOT_ENABLE_ALPN_FILTER=false", "PILOT_ENABLE_METADATA_EXCHANGE=false",
+	"PILOT_ENABLE_ALPN_FILTER=false", "PILOT_ENABLE_METADATA_EXCHANGE=false",
 }
 
 // StartIstiod starts istiod where it was before.

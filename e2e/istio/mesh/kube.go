@@ -208,6 +208,20 @@ func (k *Kube) Delete(o Object) error {
 	return err
 }
 
+// Get reads an object of the kind, name and namespace of another.
+func (k *Kube) Get(o Object) (Object, error) {
+	path, err := k.path(o)
+	if err != nil {
+		return nil, err
+	}
+	text, err := k.request(http.MethodGet, path, "", nil)
+	if err != nil {
+		return nil, err
+	}
+	var got Object
+	return got, json.Unmarshal(text, &got)
+}
+
 // path is where the API has an object.
 func (k *Kube) path(o Object) (string, error) {
 	group := "/api/" + o.apiVersion()

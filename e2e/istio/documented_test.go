@@ -111,17 +111,14 @@ func wantOneService(t *testing.T, objects []mesh.Object) {
 		return
 	}
 	patched := filter.At("spec", "configPatches", 0, "match", "cluster")
-	at := func(path ...any) any {
-		return mesh.Find(objects, "VirtualService", "pintle").At(append([]any{"spec", "http", 0, "route", 0,
-			"destination"}, path...)...)
-	}
-	want := map[string]any{"service": at("host"), "portNumber": at("port", "number")}
+	host, port := destinationOf(objects)
+	want := map[string]any{"service": host, "portNumber": port}
 	if text(t, patched) != text(t, want) {
 		t.Errorf("the patched cluster is %s, want %s, where requests go", text(t, patched), text(t, want))
 	}
 	rule := mesh.Find(objects, "DestinationRule", "pintle-model-servers").At("spec", "host")
-	if rule != at("host") {
-		t.Errorf("the DestinationRule is for %v, want %v, where requests go", rule, at("host"))
+	if rule != host {
+		t.Errorf("the DestinationRule is for %v, want %v, where requests go", rule, host)
 	}
 }
 

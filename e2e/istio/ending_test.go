@@ -14,10 +14,16 @@ import (
 	"github.com/pintle-dev/pintle/internal/harness"
 )
 
-// TestPodEnds: a pod of the Deployment has as many workers as its memory is for; and when it is told to end, Istio's
-// agent and the sidecar wait for an answer that streams for longer than the agent waits by itself, and both end behind
-// it.
+// TestPodEnds: a pod of the Deployment, the shipped one or the one that istiod makes, has as many workers as its memory
+// is for; and when it is told to end, Istio's agent and the sidecar wait for an answer that streams for longer than the
+// agent waits by itself, and both end behind it.
 func TestPodEnds(t *testing.T) {
+	for _, overlay := range []string{"oci", "gateway-api"} {
+		t.Run(overlay, func(t *testing.T) { testPodEnds(t, overlay) })
+	}
+}
+
+func testPodEnds(t *testing.T, overlay string) {
 	server, err := harness.NewScripted()
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +39,7 @@ func TestPodEnds(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, "data: last\n\n")
 	})
-	g := newGateway(t, render(t, "overlays/oci"), settings{pod: true,
+	g := newGateway(t, render(t, "overlays/"+overlay), settings{pod: true,
 		servers: []harness.Endpoint{{Name: "a", Address: server.Address}}})
 	var info struct {
 		Options struct{ Concurrency int } `json:"command_line_options"`
@@ -45,6 +51,10 @@ func TestPodEnds(t *testing.T) {
 	dump, err := g.Admin("/config_dump")
 	if want := `"stream_idle_timeout": "3600s"`; err != nil || !strings.Contains(dump, want) {
 		t.Errorf("%v; want %s in the configuration in force, as answers may be silent for long", err, want)
+	}
+	if want := "envoy.overload_actions.reset_high_memory_stream"; overlay == "gateway-api" &&
+		!strings.Contains(dump, want) {
+		t.Errorf("want %s in the configuration in force, from the mounted bootstrap", want)
 	}
 	client := harness.Client(t, false)
 	response, err := client.Do(harness.Request(t, http.MethodPost, "http://"+g.requests+chatPath,

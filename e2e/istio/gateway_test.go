@@ -75,7 +75,7 @@ func newGateway(t *testing.T, objects []mesh.Object, s settings) *gateway {
 	if s.pod {
 		start = control.StartPod
 	}
-	envoy, err := start(g.find("Deployment", "pintle-gateway"))
+	envoy, err := start(g.deployment(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,8 +124,7 @@ func (g *gateway) adapt(t *testing.T, s settings) {
 		}
 		o.Set(namespace, "metadata", "namespace")
 	}
-	g.find("Gateway", "pintle").Set(ports[0], "spec", "servers", 0, "port", "number")
-	g.find("Gateway", "pintle").Set("127.0.0.1", "spec", "servers", 0, "bind")
+	g.listen(namespace, ports[0])
 	g.find("Gateway", "pintle-ingest").Set(ports[1], "spec", "servers", 0, "port", "number")
 	module := s.module
 	if module == "" {
@@ -151,27 +150,25 @@ func (g *gateway) failsOver() bool {
 // service stands for the model servers' Service that the routes name: the API takes no endpoints on loopback, Istio
 // does. For an InferencePool it has the label by which Istio knows the Services that it makes for those.
 func (g *gateway) service(namespace string) mesh.Object {
-	destination := []any{"spec", "http", 0, "route", 0, "destination"}
-	routes := g.find("VirtualService", "pintle")
+	destination, port := destinationOf(g.objects)
 	labels := map[string]any{}
 	if g.find("EnvoyFilter", "pintle-inference-pool") != nil {
 		labels["internal.istio.io/service-semantics"] = "inferencepool"
 	}
 	var endpoints []any
 	for _, e := range g.endpoints {
-		host, port := split(e.Address)
-		endpoints = append(endpoints, map[string]any{"address": host, "ports": map[string]any{"http": port}})
+		host, number := split(e.Address)
+		endpoints = append(endpoints, map[string]any{"address": host, "ports": map[string]any{"http": number}})
 	}
 	return mesh.Object{
 		"apiVersion": "networking.istio.io/v1", "kind": "ServiceEntry",
 		"metadata": map[string]any{"name": "model-servers", "namespace": namespace, "labels": labels},
 		"spec": map[string]any{
-			"hosts": []any{routes.At(append(destination, "host")...)}, "location": "MESH_INTERNAL",
+			"hosts": []any{destination}, "location": "MESH_INTERNAL",
 			"resolution": "STATIC",
 			"exportTo":   []any{"."},
-			"ports": []any{map[string]any{"number": routes.At(append(destination, "port", "number")...),
-				"name": "http", "protocol": "HTTP"}},
-			"endpoints": endpoints,
+			"ports":      []any{map[string]any{"number": port, "name": "http", "protocol": "HTTP"}},
+			"endpoints":  endpoints,
 		},
 	}
 }

@@ -3,9 +3,7 @@
 package istio
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -23,10 +21,11 @@ func TestRouting(t *testing.T) {
 		{"load", testLoad}, {"prompt", testPrompt}, {"errors", testErrors}, {"no body", testNoBody},
 		{"forged headers", testForged},
 		{"long bodies", testLongBodies}, {"ingest listener", testIngest}, {"chain", testChain},
-		{"full server", testFullServer}, {"connecting", testConnecting},
+		{"full server", testFullServer}, {"connecting", testConnecting}, {"timeouts", testTimeouts},
 		{"dead server", testDeadServer},
 	}
-	for _, overlay := range []string{"file", "override-host", "inference-pool"} {
+	for _, overlay := range []string{"file", "override-host", "inference-pool", "gateway-api",
+		"gateway-api-override-host"} {
 		t.Run(overlay, func(t *testing.T) {
 			g := newGateway(t, render(t, "overlays/"+overlay), settings{})
 			for _, test := range tests {
@@ -134,6 +133,7 @@ func testForged(t *testing.T, g *gateway) {
 			harness.Send(t, client, forged(http.MethodPost, chatPath, ""))
 		}
 	}
+	const tries = "x-envoy-max-retries" // which an HTTPRoute sets for Envoy
 	received := 0
 	for _, s := range g.servers {
 		for _, r := range s.Requests() {
@@ -141,6 +141,9 @@ func testForged(t *testing.T, g *gateway) {
 				continue
 			}
 			received++
+			if got := r.Headers[tries]; got != nil {
+				t.Errorf("%s %s: server received %s: %q, want none", r.Method, r.Path, tries, got)
+			}
 			if got := r.Headers[routingHeaders[1]]; len(got) != 1 || !g.owns(got[0]) {
 				t.Errorf("%s %s: server received %s: %q, want our choice", r.Method, r.Path, routingHeaders[1], got)
 			}
@@ -239,98 +242,4 @@ func testChain(t *testing.T, g *gateway) {
 			t.Errorf("%s: got %d, want 0", name, n)
 		}
 	}
-}
-
-// testFullServer: a server that says it is full costs a try and no request.
-func testFullServer(t *testing.T, g *gateway) {
-	if !g.failsOver() {
-		t.Skip("with one address nothing is tried again")
-	}
-	g.prefer(t, 0)
-	g.forget(t)
-	response, err := http.Post("http://"+g.servers[0].Address+"/sim/fail", "application/json",
-		strings.NewReader(`{"mode":"full","count":3}`))
-	if err != nil || response.StatusCode != http.StatusNoContent {
-		t.Fatalf("told to be full: got %v, %v", response, err)
-	}
-	_ = response.Body.Close()
-	for i := range 10 {
-		if got := g.chat(t, chatBody); got.Status != http.StatusOK || i < 3 && got.Server() == "sim-0" {
-			t.Errorf("request %d: got %d from %q, want 200 of a server that has room", i, got.Status, got.Server())
-		}
-	}
-	if len(g.servers[0].Requests()) < 3 {
-		t.Error("the full server was hardly asked, so that nothing was tried again")
-	}
-}
-
-// testDeadServer: with a ranked list a server that dies is noticed by nobody. It comes last, as the server stays dead.
-func testDeadServer(t *testing.T, g *gateway) {
-	g.prefer(t, 0)
-	g.servers[0].Close()
-	client := harness.Client(t, false)
-	statuses := map[int]int{}
-	for range 20 {
-		got, err := g.try(client, chatBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		statuses[got.Status]++
-	}
-	if g.failsOver() && statuses[http.StatusOK] != 20 {
-		t.Errorf("got %v, want every request served by the next of the list", statuses)
-	}
-	if !g.failsOver() && statuses[http.StatusServiceUnavailable] == 0 {
-		t.Errorf("got %v, want 503 of Envoy for the one address that it was told", statuses)
-	}
-}
-
-// testConnecting: a machine that is gone is waited for no longer than in an Envoy of one's own, and a connection ends
-// before the server ends it.
-func testConnecting(t *testing.T, g *gateway) {
-	type options struct {
-		Common struct {
-			IdleTimeout string `json:"idle_timeout"`
-		} `json:"common_http_protocol_options"`
-	}
-	var dump struct {
-		Configs []struct {
-			Clusters []struct {
-				Cluster struct {
-					Name           string
-					ConnectTimeout string             `json:"connect_timeout"`
-					Options        map[string]options `json:"typed_extension_protocol_options"`
-					Connections    struct {
-						Keepalive map[string]int `json:"tcp_keepalive"`
-					} `json:"upstream_connection_options"`
-				}
-			} `json:"dynamic_active_clusters"`
-		}
-	}
-	text, err := g.Admin("/config_dump")
-	if err != nil || json.Unmarshal([]byte(text), &dump) != nil {
-		t.Fatalf("Envoy's configuration: %v", err)
-	}
-	destination := []any{"spec", "http", 0, "route", 0, "destination"}
-	routes := g.find("VirtualService", "pintle")
-	name := fmt.Sprintf("outbound|%v||%v", routes.At(append(destination, "port", "number")...),
-		routes.At(append(destination, "host")...))
-	for _, config := range dump.Configs {
-		for _, c := range config.Clusters {
-			if c.Cluster.Name != name {
-				continue
-			}
-			idle := c.Cluster.Options["envoy.extensions.upstreams.http.v3.HttpProtocolOptions"].Common.IdleTimeout
-			if c.Cluster.ConnectTimeout != "1s" || idle != "4s" {
-				t.Errorf("%s connects within %q and is idle for %q at most, want 1s and 4s", name,
-					c.Cluster.ConnectTimeout, idle)
-			}
-			want := map[string]int{"keepalive_time": 15, "keepalive_interval": 5, "keepalive_probes": 3}
-			if got := c.Cluster.Connections.Keepalive; !maps.Equal(got, want) {
-				t.Errorf("%s probes connections by %v, want %v", name, got, want)
-			}
-			return
-		}
-	}
-	t.Errorf("Envoy has no cluster %s", name)
 }

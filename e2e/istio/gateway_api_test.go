@@ -1,0 +1,221 @@
+//go:build istio
+
+package istio
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/e2e/istio/mesh"
+	"github.com/pintle-dev/pintle/internal/harness"
+)
+
+// gatewayLabel is the label by which istiod tells the pods of a Gateway of the Gateway API.
+const gatewayLabel = "gateway.networking.k8s.io/gateway-name"
+
+// gatewayAPI are the overlays whose pods istiod makes, with those that say the same for an Istio Gateway.
+var gatewayAPI = []struct{ name, like string }{
+	{"gateway-api", "oci"}, {"gateway-api-override-host", "override-host"},
+}
+
+// destinationOf is where the routes among objects lead.
+func destinationOf(objects []mesh.Object) (host, port any) {
+	if route := mesh.Find(objects, "HTTPRoute", "pintle"); route != nil {
+		backend := route.At("spec", "rules", 0, "backendRefs", 0).(mesh.Object)
+		return backend["name"], backend["port"]
+	}
+	destination := mesh.Find(objects, "VirtualService", "pintle").At("spec", "http", 0, "route", 0,
+		"destination").(mesh.Object)
+	return destination["host"], destination.At("port", "number")
+}
+
+// listen moves the listener of requests to a port on loopback. A Gateway of the Gateway API has no address of its own.
+func (g *gateway) listen(namespace string, port int) {
+	gateway := g.find("Gateway", "pintle")
+	if gateway.At("spec", "listeners") == nil {
+		gateway.Set(port, "spec", "servers", 0, "port", "number")
+		gateway.Set("127.0.0.1", "spec", "servers", 0, "bind")
+		return
+	}
+	gateway.Set(port, "spec", "listeners", 0, "port")
+	address := map[string]any{"socket_address": map[string]any{"address": "127.0.0.1", "port_value": port}}
+	g.objects = append(g.objects, mesh.Object{
+		"apiVersion": "networking.istio.io/v1alpha3", "kind": "EnvoyFilter",
+		"metadata": map[string]any{"name": "loopback", "namespace": namespace},
+		"spec": map[string]any{
+			"workloadSelector": map[string]any{"labels": map[string]any{gatewayLabel: "pintle"}},
+			"configPatches": []any{map[string]any{
+				"applyTo": "LISTENER",
+				"match":   map[string]any{"context": "GATEWAY", "listener": map[string]any{"portNumber": port}},
+				"patch":   map[string]any{"operation": "MERGE", "value": map[string]any{"address": address}},
+			}},
+		},
+	})
+}
+
+// deployment is the gateway's Deployment, where need be once istiod has made it, and with it its Service.
+func (g *gateway) deployment(t *testing.T) mesh.Object {
+	t.Helper()
+	if shipped := g.find("Deployment", "pintle-gateway"); shipped != nil {
+		return shipped
+	}
+	namespace := g.find("Gateway", "pintle").At("metadata", "namespace")
+	var made mesh.Object
+	for _, kind := range [][2]string{{"v1", "Service"}, {"apps/v1", "Deployment"}} {
+		wanted := mesh.Object{"apiVersion": kind[0], "kind": kind[1],
+			"metadata": map[string]any{"name": "pintle-gateway", "namespace": namespace}}
+		harness.WaitFor(t, pushLimit, "istiod's "+wanted.String(), func() (bool, string) {
+			var err error
+			made, err = control.Get(wanted)
+			return err == nil, fmt.Sprint(err)
+		})
+		g.objects = append(g.objects, made)
+	}
+	return made
+}
+
+// TestGatewayAPIManifests: what is shipped for the Gateway API is valid, names no InferencePool, and has all that the
+// overlay for an Istio Gateway has, for the pods of the Gateway.
+func TestGatewayAPIManifests(t *testing.T) {
+	if err := control.Apply(mesh.Namespace("pintle")); err != nil {
+		t.Fatal(err)
+	}
+	for _, overlay := range gatewayAPI {
+		t.Run(overlay.name, func(t *testing.T) {
+			objects := render(t, "overlays/"+overlay.name)
+			validate(t, objects)
+			if err := control.Check(objects...); err != nil {
+				t.Error(err)
+			}
+			for _, o := range objects {
+				wantHarmless(t, o)
+				wantConfiguration(t, o)
+				wantSidecar(t, o)
+				if content := text(t, o); strings.Contains(content, "InferencePool") {
+					t.Errorf("%s: names an InferencePool, whose picker Istio would ask", o)
+				}
+			}
+			wantOneService(t, objects)
+			wantTries(t, objects)
+			wantAlike(t, objects, render(t, "overlays/"+overlay.like))
+		})
+	}
+}
+
+// wantTries checks that a request is tried as often as endpoints are named for it.
+func wantTries(t *testing.T, objects []mesh.Object) {
+	t.Helper()
+	header := mesh.Find(objects, "HTTPRoute", "pintle").At("spec", "rules", 0, "filters", 0, "requestHeaderModifier",
+		"set", 0).(mesh.Object)
+	ranks := 1
+	if mesh.Find(objects, "ServiceEntry", "pintle-model-servers") == nil {
+		ranks = ranksOf(t, configurationOf(t, objects))
+	}
+	if want := fmt.Sprint(ranks - 1); header["name"] != "x-envoy-max-retries" || header["value"] != want {
+		t.Errorf("the route sets %s, want x-envoy-max-retries: %s, one endpoint for each try", text(t, header), want)
+	}
+}
+
+// wantAlike compares what is not about the gateway itself with an overlay for an Istio Gateway, whose selectors are
+// changed to those that are right here.
+func wantAlike(t *testing.T, objects, like []mesh.Object) {
+	t.Helper()
+	got := byName(t, objects)
+	for _, kind := range []string{"Gateway pintle", "HTTPRoute pintle", "ConfigMap pintle-gateway"} {
+		if got[kind] == nil {
+			t.Errorf("%s is missing", kind)
+		}
+		delete(got, kind)
+	}
+	mesh.Find(like, "NetworkPolicy", "pintle-gateway").Set(80, "spec", "ingress", 0, "ports", 0, "port")
+	want := byName(t, like)
+	for _, kind := range []string{"Gateway pintle", "VirtualService pintle", "Deployment pintle-gateway",
+		"Service pintle-gateway"} {
+		delete(want, kind)
+	}
+	for name, o := range want {
+		changed := strings.ReplaceAll(text(t, o), `{"app.kubernetes.io/name":"pintle-gateway"}`,
+			`{"`+gatewayLabel+`":"pintle"}`)
+		if found := text(t, got[name]); found != changed {
+			t.Errorf("%s:\ngot  %s\nwant %s", name, found, changed)
+		}
+		delete(got, name)
+	}
+	for name := range got {
+		t.Errorf("%s: is not in the overlay for an Istio Gateway", name)
+	}
+}
+
+// TestGatewayAPIDeployment: the Deployment that istiod makes has what the base's has, once the API has filled both.
+func TestGatewayAPIDeployment(t *testing.T) {
+	g := &gateway{objects: render(t, "overlays/gateway-api")}
+	g.adapt(t, settings{})
+	if err := control.Apply(g.objects...); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { g.deleteAll(t) })
+	made := g.deployment(t)
+	wantHarmless(t, made)
+	shipped := mesh.Find(render(t, "base"), "Deployment", "pintle-gateway")
+	shipped.Set("shipped", "metadata", "name")
+	shipped.Set(made.At("metadata", "namespace"), "metadata", "namespace")
+	if err := control.Apply(shipped); err != nil {
+		t.Fatal(err)
+	}
+	g.objects = append(g.objects, shipped)
+	want, err := control.Get(shipped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := []any{"spec", "template", "spec"}
+	for _, path := range [][]any{{"spec", "replicas"}, {"spec", "strategy"},
+		append(pod, "terminationGracePeriodSeconds"), append(pod, "automountServiceAccountToken"),
+		append(pod, "serviceAccountName"), append(pod, "containers", 1), append(pod, "containers", 0, "resources"),
+		append(pod, "securityContext", "runAsNonRoot"), append(pod, "securityContext", "seccompProfile")} {
+		if got := made.At(path...); !reflect.DeepEqual(got, want.At(path...)) || got == nil {
+			t.Errorf("%v:\ngot  %s\nwant %s", path, text(t, got), text(t, want.At(path...)))
+		}
+	}
+	contains(t, made, want, append(pod, "volumes")...)
+	contains(t, made, want, append(pod, "containers", 0, "env")...)
+	if service := g.find("Service", "pintle-gateway"); service.At("spec", "type") != "ClusterIP" ||
+		strings.Contains(text(t, service), "15099") {
+		t.Errorf("got the Service %s, want a ClusterIP without the ingest listener", text(t, service))
+	}
+}
+
+// TestPodBootstrap: Istio's agent starts Envoy in the gateway's pods with as many connections as the memory is for.
+func TestPodBootstrap(t *testing.T) {
+	for _, overlay := range []string{"oci", "gateway-api"} {
+		t.Run(overlay, func(t *testing.T) {
+			g := &gateway{objects: render(t, "overlays/"+overlay)}
+			g.adapt(t, settings{})
+			if err := control.Apply(g.objects...); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { g.deleteAll(t) })
+			bootstrap, err := control.Bootstrap(g.deployment(t))
+			if want := "20000"; err != nil || !strings.Contains(bootstrap, want) {
+				t.Errorf("%v; want %s in Envoy's bootstrap:\n%s", err, want, bootstrap)
+			}
+		})
+	}
+}
+
+// contains checks that a list has all that another one has.
+func contains(t *testing.T, got, want mesh.Object, path ...any) {
+	t.Helper()
+	list, _ := got.At(path...).([]any)
+	wanted, _ := want.At(path...).([]any)
+	for _, item := range wanted {
+		if !slices.ContainsFunc(list, func(has any) bool { return reflect.DeepEqual(has, item) }) {
+			t.Errorf("%v has no %s:\n%s", path, text(t, item), text(t, list))
+		}
+	}
+	if len(wanted) == 0 {
+		t.Errorf("%v: nothing to look for", path)
+	}
+}

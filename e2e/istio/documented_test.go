@@ -86,7 +86,7 @@ func rendered(t *testing.T, block string) (objects []mesh.Object, kind string) {
 	return nil, ""
 }
 
-// built renders an overlay whose resources are those of this repository.
+// built renders an overlay whose resources are those of this repository, with a copy of what it says is copied.
 func built(t *testing.T, overlay string) []mesh.Object {
 	t.Helper()
 	dir := t.TempDir()
@@ -97,6 +97,13 @@ func built(t *testing.T, overlay string) []mesh.Object {
 	overlay = regexp.MustCompile(`github\.com/pintle-dev/pintle/(istio/[^?]+)\?ref=v[\d.]+`).ReplaceAllString(overlay,
 		filepath.ToSlash(root)+"/$1")
 	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(overlay), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pods, err := os.ReadFile(filepath.Join(harness.Root(), "istio", "components", "gateway-api", "pods.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "pods.yaml"), pods, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	out, err := mesh.Run(dir, "kustomize", "build", ".")

@@ -25,6 +25,9 @@ var gatewayAPI = []struct{ name, like string }{
 func destinationOf(objects []mesh.Object) (host, port any) {
 	if route := mesh.Find(objects, "HTTPRoute", "pintle"); route != nil {
 		backend := route.At("spec", "rules", 0, "backendRefs", 0).(mesh.Object)
+		if backend["kind"] == nil { // a Service
+			return fmt.Sprintf("%s.%s.svc.cluster.local", backend["name"], backend["namespace"]), backend["port"]
+		}
 		return backend["name"], backend["port"]
 	}
 	destination := mesh.Find(objects, "VirtualService", "pintle").At("spec", "http", 0, "route", 0,
@@ -54,6 +57,19 @@ func (g *gateway) listen(namespace string, port int) {
 			}},
 		},
 	})
+}
+
+// backend is the Service that a route of the Gateway API names, which it must find: where that is, a ServiceEntry of the
+// same host has the endpoints.
+func (g *gateway) backend() (service mesh.Object, namespace string) {
+	backend := g.find("HTTPRoute", "pintle").At("spec", "rules", 0, "backendRefs", 0).(mesh.Object)
+	namespace, _ = backend["namespace"].(string)
+	return mesh.Object{
+		"apiVersion": "v1", "kind": "Service",
+		"metadata": map[string]any{"name": backend["name"], "namespace": namespace},
+		"spec": map[string]any{"ports": []any{map[string]any{"name": "http", "port": backend["port"],
+			"protocol": "TCP"}}},
+	}, namespace
 }
 
 // deployment is the gateway's Deployment, where need be once istiod has made it, and with it its Service.
@@ -124,7 +140,11 @@ func wantTries(t *testing.T, objects []mesh.Object) {
 func wantAlike(t *testing.T, objects, like []mesh.Object) {
 	t.Helper()
 	got := byName(t, objects)
-	for _, kind := range []string{"Gateway pintle", "HTTPRoute pintle", "ConfigMap pintle-gateway"} {
+	added := []string{"Gateway pintle", "HTTPRoute pintle", "ConfigMap pintle-gateway"}
+	if mesh.Find(objects, "ServiceEntry", "pintle-model-servers") == nil {
+		added = append(added, "ReferenceGrant pintle")
+	}
+	for _, kind := range added {
 		if got[kind] == nil {
 			t.Errorf("%s is missing", kind)
 		}

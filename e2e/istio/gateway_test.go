@@ -118,8 +118,12 @@ func (g *gateway) adapt(t *testing.T, s settings) {
 	g.requests, g.ingest = fmt.Sprintf("127.0.0.1:%d", ports[0]), fmt.Sprintf("127.0.0.1:%d", ports[1])
 	namespace := strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
 	for _, o := range g.objects {
-		if o.Kind() == "Namespace" {
+		switch o.Kind() {
+		case "Namespace":
 			o.Set(namespace, "metadata", "name")
+			continue
+		case "ReferenceGrant":
+			o.Set(namespace, "spec", "from", 0, "namespace")
 			continue
 		}
 		o.Set(namespace, "metadata", "namespace")
@@ -134,9 +138,16 @@ func (g *gateway) adapt(t *testing.T, s settings) {
 		plugin.Set(module, "spec", "url")
 		plugin.Set(ports[1], "spec", "pluginConfig", "ingest", "port")
 	}
-	if g.overrideHost() {
-		g.objects = append(g.objects, g.service(namespace))
+	if !g.overrideHost() {
+		return
 	}
+	exported := "."
+	if g.find("HTTPRoute", "pintle") != nil {
+		var service mesh.Object
+		service, namespace = g.backend()
+		g.objects, exported = append(g.objects, service), "*"
+	}
+	g.objects = append(g.objects, g.service(namespace, exported))
 }
 
 // overrideHost reports whether requests go to the Service's own cluster.
@@ -149,7 +160,7 @@ func (g *gateway) failsOver() bool {
 
 // service stands for the model servers' Service that the routes name: the API takes no endpoints on loopback, Istio
 // does. For an InferencePool it has the label by which Istio knows the Services that it makes for those.
-func (g *gateway) service(namespace string) mesh.Object {
+func (g *gateway) service(namespace, exported string) mesh.Object {
 	destination, port := destinationOf(g.objects)
 	labels := map[string]any{}
 	if g.find("EnvoyFilter", "pintle-inference-pool") != nil {
@@ -166,7 +177,7 @@ func (g *gateway) service(namespace string) mesh.Object {
 		"spec": map[string]any{
 			"hosts": []any{destination}, "location": "MESH_INTERNAL",
 			"resolution": "STATIC",
-			"exportTo":   []any{"."},
+			"exportTo":   []any{exported},
 			"ports":      []any{map[string]any{"number": port, "name": "http", "protocol": "HTTP"}},
 			"endpoints":  endpoints,
 		},

@@ -22,20 +22,26 @@ func TestChart(t *testing.T) {
 		t.Run(overlay.name, func(t *testing.T) {
 			rendered := chart(t, overlay.values)
 			validate(t, rendered)
-			want := byName(t, render(t, "overlays/"+overlay.name))
-			delete(want, "Namespace pintle") // helm install makes it
-			got := byName(t, rendered)
-			for name := range want {
-				if !reflect.DeepEqual(got[name], want[name]) {
-					t.Errorf("%s:\nchart   %s\noverlay %s", name, text(t, got[name]), text(t, want[name]))
-				}
-			}
-			for name := range got {
-				if want[name] == nil {
-					t.Errorf("%s: is in the chart alone", name)
-				}
-			}
+			wantSame(t, rendered, render(t, "overlays/"+overlay.name))
 		})
+	}
+}
+
+// wantSame compares what the chart renders with an overlay.
+func wantSame(t *testing.T, rendered, overlay []mesh.Object) {
+	t.Helper()
+	want := byName(t, overlay)
+	delete(want, "Namespace pintle") // helm install makes it
+	got := byName(t, rendered)
+	for name := range want {
+		if !reflect.DeepEqual(got[name], want[name]) {
+			t.Errorf("%s:\nchart   %s\noverlay %s", name, text(t, got[name]), text(t, want[name]))
+		}
+	}
+	for name := range got {
+		if want[name] == nil {
+			t.Errorf("%s: is in the chart alone", name)
+		}
 	}
 }
 
@@ -134,7 +140,7 @@ func byName(t *testing.T, objects []mesh.Object) map[string]any {
 		if configuration := o.At(pauseConfiguration...); configuration != nil {
 			o.Set(parseJSON(t, configuration), pauseConfiguration...)
 		}
-		for _, file := range []string{"sidecar.yaml", "endpoints.yaml", "plugins.yaml"} {
+		for _, file := range []string{"sidecar.yaml", "endpoints.yaml", "plugins.yaml", "deployment", "service"} {
 			text, ok := o.At("data", file).(string)
 			if !ok {
 				continue
@@ -175,7 +181,8 @@ func TestChartValues(t *testing.T) {
 		`{management: drop}`, `{unreadable: drop}`, `{strip: x-a}`, `{subset: body}`, `{shadow: []}`,
 		`{sidecar: {asked: {cluster: a}}}`, `{sidecar: {config: []}}`,
 		`{sidecar: {volumes: [{}]}}`, `{sidecar: {volumeMounts: [{name: a}]}}`, `{gateway: {prometheusNamespace: "a b"}}`,
-		`{tls: {sni: a}}`,
+		`{tls: {sni: a}}`, `{gateway: {api: 1}}`,
+		`{gateway: {api: true}, destination: override-host, service: {host: llm.example.com}}`,
 	} {
 		if _, err := helm(t, values); err == nil {
 			t.Errorf("%s: is taken, want it refused", values)
@@ -205,7 +212,7 @@ func TestChartValues(t *testing.T) {
 	}
 	for _, values := range []string{`{hold: pause, destination: override-host}`,
 		`{hold: pause, gateway: {replicas: 1}, config: {plugins: [{type: responses-store}]}}`,
-		`{hold: pause, module: {source: file}}`, `{module: {source: file}, destination: override-host}`} {
+		`{hold: pause, module: {source: file}}`, `{hold: pause, gateway: {api: true}}`, `{module: {source: file}, destination: override-host}`} {
 		validate(t, chart(t, values))
 	}
 }

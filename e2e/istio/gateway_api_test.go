@@ -16,9 +16,11 @@ import (
 // gatewayLabel is the label by which istiod tells the pods of a Gateway of the Gateway API.
 const gatewayLabel = "gateway.networking.k8s.io/gateway-name"
 
-// gatewayAPI are the overlays whose pods istiod makes, with those that say the same for an Istio Gateway.
-var gatewayAPI = []struct{ name, like string }{
-	{"gateway-api", "oci"}, {"gateway-api-override-host", "override-host"},
+// gatewayAPI are the overlays whose pods istiod makes, with those that say the same for an Istio Gateway, and the
+// chart's values.
+var gatewayAPI = []struct{ name, like, values string }{
+	{"gateway-api", "oci", `{gateway: {api: true}}`},
+	{"gateway-api-override-host", "override-host", `{gateway: {api: true}, destination: override-host}`},
 }
 
 // destinationOf is where the routes among objects lead.
@@ -59,8 +61,8 @@ func (g *gateway) listen(namespace string, port int) {
 	})
 }
 
-// backend is the Service that a route of the Gateway API names, which it must find: where that is, a ServiceEntry of the
-// same host has the endpoints.
+// backend is the Service that a route of the Gateway API names, which it must find. A ServiceEntry of the same host and
+// namespace has the endpoints.
 func (g *gateway) backend() (service mesh.Object, namespace string) {
 	backend := g.find("HTTPRoute", "pintle").At("spec", "rules", 0, "backendRefs", 0).(mesh.Object)
 	namespace, _ = backend["namespace"].(string)
@@ -117,6 +119,7 @@ func TestGatewayAPIManifests(t *testing.T) {
 			wantOneService(t, objects)
 			wantTries(t, objects)
 			wantAlike(t, objects, render(t, "overlays/"+overlay.like))
+			wantSame(t, chart(t, overlay.values), render(t, "overlays/"+overlay.name))
 		})
 	}
 }
@@ -169,27 +172,51 @@ func wantAlike(t *testing.T, objects, like []mesh.Object) {
 	}
 }
 
-// TestGatewayAPIDeployment: the Deployment that istiod makes has what the base's has, once the API has filled both.
+// TestGatewayAPIDeployment: the Deployment that istiod makes has what the one for an Istio Gateway has, once the API
+// has filled both.
 func TestGatewayAPIDeployment(t *testing.T) {
-	g := &gateway{objects: render(t, "overlays/gateway-api")}
-	g.adapt(t, settings{})
-	if err := control.Apply(g.objects...); err != nil {
-		t.Fatal(err)
+	const values = `module: {source: file}, sidecar: {plugins: true, env: [{name: HF_TOKEN, value: a}],
+		kubernetes: {pools: [{service: model-servers, namespace: default}]}}`
+	for _, test := range []struct {
+		name          string
+		objects, like []mesh.Object
+	}{
+		{"overlay", render(t, "overlays/gateway-api"), render(t, "base")},
+		{"chart", chart(t, `{gateway: {api: true}, `+values+`}`), chart(t, `{`+values+`}`)},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			g := &gateway{objects: test.objects}
+			g.adapt(t, settings{})
+			namespace, _ := g.find("Gateway", "pintle").At("metadata", "namespace").(string)
+			if err := control.Apply(append([]mesh.Object{mesh.Namespace(namespace)}, g.objects...)...); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { g.deleteAll(t) })
+			made := g.deployment(t)
+			wantHarmless(t, made)
+			like := mesh.Find(test.like, "Deployment", "pintle-gateway")
+			like.Set("like", "metadata", "name")
+			like.Set(namespace, "metadata", "namespace")
+			if err := control.Apply(like); err != nil {
+				t.Fatal(err)
+			}
+			g.objects = append(g.objects, like)
+			want, err := control.Get(like)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantPods(t, made, want)
+			if service := g.find("Service", "pintle-gateway"); service.At("spec", "type") != "ClusterIP" ||
+				strings.Contains(text(t, service), g.ingest[strings.Index(g.ingest, ":")+1:]) {
+				t.Errorf("got the Service %s, want a ClusterIP without the ingest listener", text(t, service))
+			}
+		})
 	}
-	t.Cleanup(func() { g.deleteAll(t) })
-	made := g.deployment(t)
-	wantHarmless(t, made)
-	shipped := mesh.Find(render(t, "base"), "Deployment", "pintle-gateway")
-	shipped.Set("shipped", "metadata", "name")
-	shipped.Set(made.At("metadata", "namespace"), "metadata", "namespace")
-	if err := control.Apply(shipped); err != nil {
-		t.Fatal(err)
-	}
-	g.objects = append(g.objects, shipped)
-	want, err := control.Get(shipped)
-	if err != nil {
-		t.Fatal(err)
-	}
+}
+
+// wantPods compares what two Deployments say of pods, but for what is Istio's.
+func wantPods(t *testing.T, made, want mesh.Object) {
+	t.Helper()
 	pod := []any{"spec", "template", "spec"}
 	for _, path := range [][]any{{"spec", "replicas"}, {"spec", "strategy"},
 		append(pod, "terminationGracePeriodSeconds"), append(pod, "automountServiceAccountToken"),
@@ -199,11 +226,15 @@ func TestGatewayAPIDeployment(t *testing.T) {
 			t.Errorf("%v:\ngot  %s\nwant %s", path, text(t, got), text(t, want.At(path...)))
 		}
 	}
-	contains(t, made, want, append(pod, "volumes")...)
-	contains(t, made, want, append(pod, "containers", 0, "env")...)
-	if service := g.find("Service", "pintle-gateway"); service.At("spec", "type") != "ClusterIP" ||
-		strings.Contains(text(t, service), "15099") {
-		t.Errorf("got the Service %s, want a ClusterIP without the ingest listener", text(t, service))
+	for _, path := range [][]any{append(pod, "volumes"), append(pod, "containers", 0, "env"),
+		append(pod, "containers", 0, "volumeMounts")} {
+		list, _ := made.At(path...).([]any)
+		wanted, _ := want.At(path...).([]any)
+		for _, item := range wanted {
+			if !slices.ContainsFunc(list, func(has any) bool { return reflect.DeepEqual(has, item) }) {
+				t.Errorf("%v has no %s:\n%s", path, text(t, item), text(t, list))
+			}
+		}
 	}
 }
 
@@ -222,20 +253,5 @@ func TestPodBootstrap(t *testing.T) {
 				t.Errorf("%v; want %s in Envoy's bootstrap:\n%s", err, want, bootstrap)
 			}
 		})
-	}
-}
-
-// contains checks that a list has all that another one has.
-func contains(t *testing.T, got, want mesh.Object, path ...any) {
-	t.Helper()
-	list, _ := got.At(path...).([]any)
-	wanted, _ := want.At(path...).([]any)
-	for _, item := range wanted {
-		if !slices.ContainsFunc(list, func(has any) bool { return reflect.DeepEqual(has, item) }) {
-			t.Errorf("%v has no %s:\n%s", path, text(t, item), text(t, list))
-		}
-	}
-	if len(wanted) == 0 {
-		t.Errorf("%v: nothing to look for", path)
 	}
 }

@@ -101,10 +101,18 @@ func TestOCI(t *testing.T) {
 	testChain(t, g)
 }
 
-// TestPause: delivered by an EnvoyFilter, Pintle holds the requests itself.
+// TestPause: delivered by an EnvoyFilter, Pintle holds the requests itself, by either kind of Gateway.
 func TestPause(t *testing.T) {
+	of := chart(t, `{hold: pause, gateway: {api: true}}`)
+	for name, objects := range map[string][]mesh.Object{"istio": render(t, "overlays/pause"),
+		"gateway-api": append([]mesh.Object{mesh.Namespace("pintle")}, of...)} {
+		t.Run(name, func(t *testing.T) { testPause(t, objects) })
+	}
+}
+
+func testPause(t *testing.T, objects []mesh.Object) {
 	r := newRegistry(t)
-	g := newGateway(t, render(t, "overlays/pause"), settings{agent: startAgent(t, r.address), change: func(g *gateway) {
+	g := newGateway(t, objects, settings{agent: startAgent(t, r.address), change: func(g *gateway) {
 		const patch = "configPatches"
 		filter := g.find("EnvoyFilter", "pintle-pause")
 		wasm := []any{"spec", patch, 0, "patch", "value", "typed_config", "config"}

@@ -5,6 +5,7 @@ package istio
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -238,7 +239,8 @@ func wantPods(t *testing.T, made, want mesh.Object) {
 	}
 }
 
-// TestPodBootstrap: Istio's agent starts Envoy in the gateway's pods with as many connections as the memory is for.
+// TestPodBootstrap: Istio's agent starts Envoy in the gateway's pods with as many connections and workers as the memory
+// is for.
 func TestPodBootstrap(t *testing.T) {
 	for _, overlay := range []string{"oci", "gateway-api"} {
 		t.Run(overlay, func(t *testing.T) {
@@ -248,9 +250,16 @@ func TestPodBootstrap(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { g.deleteAll(t) })
-			bootstrap, err := control.Bootstrap(g.deployment(t))
-			if want := "20000"; err != nil || !strings.Contains(bootstrap, want) {
-				t.Errorf("%v; want %s in Envoy's bootstrap:\n%s", err, want, bootstrap)
+			bootstrap, arguments, err := control.Bootstrap(g.deployment(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			limit := regexp.MustCompile(`"max_active_downstream_connections": "?20000\b`)
+			if !limit.MatchString(bootstrap) {
+				t.Errorf("nothing matches %s in Envoy's bootstrap:\n%s", limit, bootstrap)
+			}
+			if want := "--concurrency 2"; !strings.Contains(arguments, want) {
+				t.Errorf("Envoy's arguments are %s, want %s among them", arguments, want)
 			}
 		})
 	}

@@ -45,34 +45,37 @@ func (m *Mesh) StartPod(deployment Object) (*harness.Envoy, error) {
 	return started, m.explained(err)
 }
 
-// Bootstrap is the configuration that Istio's agent starts the Envoy of a Deployment's pods with, by Istio's own
-// template.
-func (m *Mesh) Bootstrap(deployment Object) (text string, err error) {
+// Bootstrap is what Istio's agent starts the Envoy of a Deployment's pods with: the configuration, by Istio's own
+// template, and the arguments.
+func (m *Mesh) Bootstrap(deployment Object) (config, arguments string, err error) {
 	p, err := m.newPod(deployment)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	istio, err := moduleDir("istio", "istio.io/istio")
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	// The agent removes the file behind its Envoy.
-	kept, binary := filepath.Join(p.dir, "bootstrap.json"), filepath.Join(p.dir, "envoy")
-	if err := os.WriteFile(binary, fmt.Appendf(nil, "#!/bin/sh\ncp \"$2\" %q\n", kept), 0o700); err != nil {
-		return "", err
+	kept, told := filepath.Join(p.dir, "bootstrap.json"), filepath.Join(p.dir, "arguments")
+	binary := filepath.Join(p.dir, "envoy")
+	script := fmt.Appendf(nil, "#!/bin/sh\ncp \"$2\" %q\necho \"$@\" > %q\n", kept, told)
+	if err := os.WriteFile(binary, script, 0o700); err != nil {
+		return "", "", err
 	}
 	p.config["binaryPath"] = binary
 	template := filepath.Join(istio, "tools", "packaging", "common", "envoy_bootstrap.json")
 	agent, err := m.startAgentOf(p, "--templateFile", template)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	<-agent.Done()
 	content, err := os.ReadFile(kept)
 	if err != nil {
-		err = fmt.Errorf("%w; the agent says:\n%s", err, agent.Log())
+		return "", "", fmt.Errorf("%w; the agent says:\n%s", err, agent.Log())
 	}
-	return string(content), err
+	line, err := os.ReadFile(told)
+	return string(content), string(line), err
 }
 
 // newPod reads a Deployment, one that Istio's injector is to complete or one that istiod has made.

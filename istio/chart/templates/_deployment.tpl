@@ -89,6 +89,8 @@ spec:
           failureThreshold: 120
         livenessProbe:
           httpGet: {path: /livez, port: pintle-probes}
+          # One that hangs does not drain.
+          terminationGracePeriodSeconds: 10
         resources:
           {{- toYaml .Values.sidecar.resources | nindent 10 }}
         securityContext:

@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -129,6 +130,16 @@ func (b *Builder) Supply(kind string, parameters ...strictjson.Pair) Plugin {
 // Add is Supply for what the operator need not be told.
 func (b *Builder) Add(kind string, parameters ...strictjson.Pair) Plugin {
 	return b.compiler.build(b.Object, strictjson.FromPairs(b.Object, parameters), kind, kind)
+}
+
+// orUsual is the name of the plug-in that name refers to. An empty one stands for usual, a type that is added under its
+// own name where the document has no plug-in of that name.
+func (b *Builder) orUsual(name, usual string) string {
+	name = cmp.Or(name, usual)
+	if name == usual && !b.Declared(name) && b.compiler.find(name) == nil {
+		b.Add(name)
+	}
+	return name
 }
 
 // State returns the options of the state that the plug-ins share, for a constructor to switch on the parts that it

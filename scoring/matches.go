@@ -97,12 +97,7 @@ func (b *Builder) MovePrefixParameters() {
 func (b *Builder) PrefixMatches() MatchKey {
 	name := ""
 	b.String(matchParameter, &name)
-	if name == "" {
-		name = defaultProducer
-	}
-	if name == defaultProducer && !b.Declared(name) && b.compiler.find(name) == nil {
-		b.Add(name)
-	}
+	name = b.orUsual(name, defaultProducer)
 	plugin := b.Plugin(name)
 	producer, ok := plugin.(PrefixProducer)
 	switch {
@@ -152,12 +147,7 @@ func (c *compiler) findFirstMatches() {
 
 // MediaMatches returns the producer of media matches that the parameter key names.
 func (b *Builder) MediaMatches(key, name string) MatchKey {
-	if name == "" {
-		name = mediaProducer
-	}
-	if name == mediaProducer && !b.Declared(name) && b.compiler.find(name) == nil {
-		b.Add(name)
-	}
+	name = b.orUsual(name, mediaProducer)
 	plugin := b.Plugin(name)
 	producer, ok := plugin.(MediaProducer)
 	switch {

@@ -65,12 +65,7 @@ func (b *Builder) NewLatencyRules(streaming bool) *LatencyRules {
 func (b *Builder) LatencyRules() *LatencyRules {
 	name := ""
 	b.String(latencyParameter, &name)
-	if name == "" {
-		name = defaultLatencyProducer
-	}
-	if name == defaultLatencyProducer && !b.Declared(name) && b.Plugin(name) == nil {
-		b.Add(name)
-	}
+	name = b.orUsual(name, defaultLatencyProducer)
 	plugin := b.Plugin(name)
 	producer, ok := plugin.(LatencyProducer)
 	switch {

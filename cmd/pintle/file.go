@@ -21,10 +21,12 @@ func open(path string) (io.ReadCloser, error) {
 
 // readFile returns what a file holds.
 func readFile(path string) ([]byte, error) {
-	if path == standardInput {
-		return io.ReadAll(os.Stdin)
+	file, err := open(path)
+	if err != nil {
+		return nil, err
 	}
-	return os.ReadFile(path)
+	defer file.Close()
+	return io.ReadAll(file)
 }
 
 // once says that standard input cannot be read for several of the files, nil where it is not asked for that.

@@ -39,42 +39,31 @@ func (t *Trace) Fit(s *Servers, fixed func(flag string) bool) string {
 	if len(found) > 0 {
 		told = "fitted from the recording: " + strings.Join(found, ", ")
 	}
-	return told + t.fewStreams() + t.fewCached()
+	return told + t.tooFew()
 }
 
-// fewStreams says so where there are too few streams to tell how fast servers are: the times of others, which are those
-// of whole answers with all that they waited, do not part prefill from decoding.
-func (t *Trace) fewStreams() string {
-	streams, _ := t.streams()
-	if streams >= enoughSamples {
-		return ""
-	}
-	return fmt.Sprintf("; %d of %d answers are streams, too few to fit prefill, pace and slowdown",
-		streams, len(t.Requests))
-}
-
-// streams is how many answers are streams, and of how many of these servers told what they had cached of the prompt.
-func (t *Trace) streams() (all, known int) {
+// tooFew says what there are too few of to tell how fast servers are. The times of answers that are no streams, which
+// are those of whole answers with all that they waited, do not part prefill from decoding; and how long a prompt took
+// that may have been cached tells nothing of how fast others are.
+func (t *Trace) tooFew() string {
+	streams, known := 0, 0 // known are those of which servers told what they had cached of the prompt
 	for i := range t.Requests {
 		if t.Requests[i].Stream {
-			all++
+			streams++
 			if t.Requests[i].Recorded.CachedKnown {
 				known++
 			}
 		}
 	}
-	return all, known
-}
-
-// fewCached says so where servers told too seldom what they had cached of a prompt: how long a prompt took that may
-// have been cached tells nothing of how fast others are.
-func (t *Trace) fewCached() string {
-	streams, known := t.streams()
-	if streams < enoughSamples || known >= enoughSamples {
-		return ""
+	switch {
+	case streams < enoughSamples:
+		return fmt.Sprintf("; %d of %d answers are streams, too few to fit prefill, pace and slowdown", streams,
+			len(t.Requests))
+	case known < enoughSamples:
+		return fmt.Sprintf("; %d of %d streams tell what was cached of their prompts, too few to fit prefill", known,
+			streams)
 	}
-	return fmt.Sprintf("; %d of %d streams tell what was cached of their prompts, too few to fit prefill", known,
-		streams)
+	return ""
 }
 
 // enoughSamples is how many requests must tell of a figure.

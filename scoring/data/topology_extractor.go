@@ -1,6 +1,8 @@
 package data
 
 import (
+	"cmp"
+
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/topology"
 )
@@ -30,10 +32,8 @@ func NewTopologyExtractor(b *scoring.Builder) scoring.Plugin {
 	b.String("zone", &p.Zone)
 	b.String("region", &p.Region)
 	labels := topology.Labels{p.Hostname, p.Rack, p.Zone, p.Region}
-	for d, label := range labels {
-		if label == "" {
-			labels[d] = u[d]
-		}
+	for d := range labels {
+		labels[d] = cmp.Or(labels[d], u[d])
 	}
 	return topologyExtractor{labels}
 }

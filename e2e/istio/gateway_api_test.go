@@ -105,14 +105,8 @@ func TestGatewayAPIManifests(t *testing.T) {
 	for _, overlay := range gatewayAPI {
 		t.Run(overlay.name, func(t *testing.T) {
 			objects := render(t, "overlays/"+overlay.name)
-			validate(t, objects)
-			if err := control.Check(objects...); err != nil {
-				t.Error(err)
-			}
+			wantShipped(t, objects)
 			for _, o := range objects {
-				wantHarmless(t, o)
-				wantConfiguration(t, o)
-				wantSidecar(t, o)
 				if content := text(t, o); strings.Contains(content, "InferencePool") {
 					t.Errorf("%s: names an InferencePool, whose picker Istio would ask", o)
 				}

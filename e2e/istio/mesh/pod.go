@@ -184,8 +184,8 @@ func (m *Mesh) mounted(p *pod, path string) (string, error) {
 	return "", fmt.Errorf("%s is mounted from no ConfigMap", path)
 }
 
-// startAgentOf starts the agent of a pod, which starts the Envoy of its configuration, and ends it when it ends
-// itself.
+// startAgentOf starts the agent of a pod, without certificates. Unless the pod's variables say otherwise it starts the
+// Envoy of its configuration, and ends it when it ends itself.
 func (m *Mesh) startAgentOf(p *pod, args ...string) (*harness.Child, error) {
 	path, err := tool("pilot-agent")
 	if err != nil {
@@ -194,18 +194,20 @@ func (m *Mesh) startAgentOf(p *pod, args ...string) (*harness.Child, error) {
 	if err := m.makeAgentData(); err != nil {
 		return nil, err
 	}
-	taken, err := net.Listen("tcp4", "127.0.0.1:0") // as in StartAgent
+	// The agent would offer its status to the whole network. That it finds the port taken does not stop it.
+	taken, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
 	maps.Copy(p.config, map[string]any{"discoveryAddress": m.address(0), "controlPlaneAuthPolicy": "NONE",
-		"configPath": filepath.Join(p.dir, "proxy"), "statusPort": port(taken)})
+		"configPath": filepath.Join(p.dir, "proxy"), "statusPort": taken.Addr().(*net.TCPAddr).Port})
 	text, err := json.Marshal(p.config)
 	if err != nil {
 		return nil, errors.Join(err, taken.Close())
 	}
-	child, err := harness.StartChild("pilot-agent", p.dir, path,
-		append(p.variables, agentVariables(string(text))...), append([]string{"proxy", "router"}, args...)...)
+	child, err := harness.StartChild("pilot-agent", p.dir, path, append(p.variables, "POD_NAME=pintle-gateway",
+		"POD_NAMESPACE=default", "INSTANCE_IP=192.0.2.1", "FILE_MOUNTED_CERTS=true", "PILOT_CERT_PROVIDER=none",
+		"GRPC_XDS_BOOTSTRAP=", "PROXY_CONFIG="+string(text)), append([]string{"proxy", "router"}, args...)...)
 	if err != nil {
 		return nil, errors.Join(err, taken.Close())
 	}

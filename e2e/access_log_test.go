@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/internal/recording"
@@ -310,8 +311,8 @@ func wantShadow(t *testing.T, envoy *harness.Envoy, shown *status.Traffic, reque
 	})
 }
 
-// shadowMetrics are what the sidecar's metrics say of a shadow.
-func shadowMetrics(t *testing.T, shown *status.Traffic) map[string]float64 {
+// metricsOf are those that a sidecar makes of what it follows.
+func metricsOf(t *testing.T, shown *status.Traffic) []*dto.MetricFamily {
 	t.Helper()
 	registry := prometheus.NewRegistry()
 	shown.Register(registry, func() *pool.Generation { return nil }, &config.Metrics{})
@@ -319,8 +320,14 @@ func shadowMetrics(t *testing.T, shown *status.Traffic) map[string]float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return families
+}
+
+// shadowMetrics are what the sidecar's metrics say of a shadow.
+func shadowMetrics(t *testing.T, shown *status.Traffic) map[string]float64 {
+	t.Helper()
 	got := map[string]float64{}
-	for _, f := range families {
+	for _, f := range metricsOf(t, shown) {
 		what, ok := strings.CutPrefix(f.GetName(), "pintle_shadow_")
 		if !ok {
 			continue

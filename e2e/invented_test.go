@@ -6,11 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/pintle-dev/pintle/internal/harness"
-	"github.com/pintle-dev/pintle/internal/sidecar/config"
-	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 	status "github.com/pintle-dev/pintle/internal/sidecar/traffic"
 	"github.com/pintle-dev/pintle/journal"
 )
@@ -75,14 +71,8 @@ func (l *lab) ask(t *testing.T, model string) harness.Answer {
 // requestsByModel are the requests that a sidecar's metrics count.
 func requestsByModel(t *testing.T, shown *status.Traffic) map[string]float64 {
 	t.Helper()
-	registry := prometheus.NewRegistry()
-	shown.Register(registry, func() *pool.Generation { return nil }, &config.Metrics{})
-	families, err := shown.Gatherer(registry).Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
 	got := map[string]float64{}
-	for _, f := range families {
+	for _, f := range metricsOf(t, shown) {
 		if f.GetName() != "pintle_requests_total" {
 			continue
 		}

@@ -14,13 +14,7 @@ func rewritten(t *testing.T, rules []scoring.Rewrite, model, header string, requ
 	pool := plantest.Pool(plantest.Sampled(scoring.Metrics{}))
 	pool.Rewrites = rules
 	c := plantest.Cycle(pool, 1)
-	for _, name := range plan.RequestHeaders() {
-		value := ""
-		if name == "x-gateway-model-name-rewrite" {
-			value = header
-		}
-		c.Request.Headers = append(c.Request.Headers, value)
-	}
+	c.Request.Headers = plantest.Headers(plan, map[string]string{"x-gateway-model-name-rewrite": header})
 	counts := map[string]int{}
 	for range requests {
 		c.Request.Model = model
@@ -128,13 +122,7 @@ func TestShedding(t *testing.T) {
 			pool := plantest.Pool(endpoints...)
 			pool.Objectives = []scoring.Objective{{Name: "batch", Priority: test.priority}}
 			c := plantest.Cycle(pool, 1)
-			for _, name := range plan.RequestHeaders() {
-				value := ""
-				if name == "x-gateway-inference-objective" {
-					value = "batch"
-				}
-				c.Request.Headers = append(c.Request.Headers, value)
-			}
+			c.Request.Headers = plantest.Headers(plan, map[string]string{"x-gateway-inference-objective": "batch"})
 			if _, failure := plan.Decide(c); (failure == scoring.Shed) != test.shed {
 				t.Errorf("got %v, want it to be shed: %v", failure, test.shed)
 			}

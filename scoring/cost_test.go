@@ -87,16 +87,11 @@ func costCycle(t testing.TB, plan *scoring.Plan, n int) *scoring.Cycle {
 	if failure := c.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
 		t.Fatal(failure.Message)
 	}
-	for _, name := range plan.RequestHeaders() {
-		value := ""
-		if name == "x-session-token" {
-			value = base64.StdEncoding.EncodeToString([]byte(endpoints[0].Name))
-		}
-		if name == "x-slo-ttft-ms" && plan.Reading().Dialect == scoring.DialectLLMD {
-			value = "12.5"
-		}
-		c.Request.Headers = append(c.Request.Headers, value)
+	given := map[string]string{"x-session-token": base64.StdEncoding.EncodeToString([]byte(endpoints[0].Name))}
+	if plan.Reading().Dialect == scoring.DialectLLMD {
+		given["x-slo-ttft-ms"] = "12.5"
 	}
+	c.Request.Headers = plantest.Headers(plan, given)
 	return c
 }
 

@@ -75,13 +75,7 @@ func TestDetectorInForce(t *testing.T) {
 			pool := plantest.Pool(plantest.Sampled(scoring.Metrics{WaitingRequests: 10}))
 			pool.Objectives = []scoring.Objective{{Name: "batch", Priority: -1}}
 			c := plantest.Cycle(pool, 1)
-			for _, name := range plan.RequestHeaders() {
-				value := ""
-				if name == "x-llm-d-inference-objective" {
-					value = "batch"
-				}
-				c.Request.Headers = append(c.Request.Headers, value)
-			}
+			c.Request.Headers = plantest.Headers(plan, map[string]string{"x-llm-d-inference-objective": "batch"})
 			if _, failure := plan.Decide(c); (failure == scoring.Shed) != tc.shed {
 				t.Errorf("got %v, want shed: %v", failure, tc.shed)
 			}

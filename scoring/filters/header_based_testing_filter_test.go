@@ -30,12 +30,7 @@ func TestHeaderBasedTestingFilter(t *testing.T) {
 				pool.Endpoints[i].Address = address
 			}
 			c := plantest.Cycle(pool, 1)
-			c.Request.Headers = make([]string, len(plan.RequestHeaders()))
-			for i, name := range plan.RequestHeaders() {
-				if name == "test-epp-endpoint-selection" {
-					c.Request.Headers[i] = tc.header
-				}
-			}
+			c.Request.Headers = plantest.Headers(plan, map[string]string{"test-epp-endpoint-selection": tc.header})
 			if got := strings.Join(plantest.Decide(plan, c).Candidates, " "); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}

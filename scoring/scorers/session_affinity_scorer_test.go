@@ -23,12 +23,8 @@ func TestLongSessionTokens(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			c := plantest.Cycle(plantest.Pool(scoring.Endpoint{Name: tc.endpoint}), 1)
-			c.Request.Headers = make([]string, len(plan.RequestHeaders()))
-			for i, name := range plan.RequestHeaders() {
-				if name == "x-session-token" {
-					c.Request.Headers[i] = base64.StdEncoding.EncodeToString([]byte(tc.endpoint))
-				}
-			}
+			c.Request.Headers = plantest.Headers(plan, map[string]string{
+				"x-session-token": base64.StdEncoding.EncodeToString([]byte(tc.endpoint))})
 			if got := plantest.Decide(plan, c).Scores["session-affinity-scorer"][tc.endpoint]; got != tc.want {
 				t.Errorf("got %v, want %v", got, tc.want)
 			}

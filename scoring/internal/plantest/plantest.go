@@ -146,6 +146,14 @@ type Trace struct {
 	Failure *scoring.Failure
 }
 
+// Headers are the values of the headers that the plan reads, for a request with these; empty for the others.
+func Headers(plan *scoring.Plan, given map[string]string) (values []string) {
+	for _, name := range plan.RequestHeaders() {
+		values = append(values, given[name])
+	}
+	return values
+}
+
 // Decide decides one request and records how.
 func Decide(plan *scoring.Plan, c *scoring.Cycle) *Trace {
 	trace := &Trace{Removed: map[string]string{}, Scores: map[string]map[string]float64{}, Totals: map[string]float64{}}

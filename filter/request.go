@@ -141,7 +141,7 @@ func (s *stream) pass(editable bool) hostcalls.Action {
 	return hostcalls.Continue
 }
 
-// decide reads the held body and routes the request by it.
+// decide reads the held body and routes the request by it, once all that it asks for has come.
 func (s *stream) decide() hostcalls.Action {
 	started := hostcalls.Now()
 	s.pool.refresh(s.config.Plan)
@@ -167,6 +167,11 @@ func (s *stream) decide() hostcalls.Action {
 	if action, asked := s.askPrefix(body); asked {
 		return action
 	}
+	return s.route(body, started)
+}
+
+// route judges the body and sends the request where it goes; the decision began at started.
+func (s *stream) route(body []byte, started int64) hostcalls.Action {
 	s.begin(started)
 	s.history.catchUp(&s.pool, s.cycle.Request.Now)
 	s.request.Want(s.config.BodyKeys)

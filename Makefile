@@ -15,6 +15,9 @@ TARGET   ?= .
 # How long `make soak` lasts.
 SOAK ?= 10m
 
+# What bin/pintle says it is, and what make push names the image. It is the chart's.
+VERSION ?= $(shell sed -n 's/^appVersion: //p' istio/chart/Chart.yaml)
+
 SHELL := /bin/bash
 GO    ?= go
 STATICCHECK := bin/staticcheck
@@ -86,8 +89,8 @@ $(vllm): build/setup.sh $(wildcard build/vllm/*)
 .PHONY: build
 build: bin/pintle bin/pintle.wasm $(envoy) ## Build bin/pintle and bin/pintle.wasm
 
-bin/pintle: $(go_sources)
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./cmd/pintle
+bin/pintle: $(go_sources) istio/chart/Chart.yaml
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X github.com/pintle-dev/pintle/internal/command.version=$(VERSION)' -o $@ ./cmd/pintle
 
 # A sidecar that tells its events by a clock which is off, for tests.
 bin/pintle-shifted: $(go_sources)
@@ -206,9 +209,8 @@ docs: ## Generate docs/plugins.md from the plug-ins
 $(STATICCHECK): build/tools/go.mod build/tools/go.sum
 	cd build/tools && $(GO) build -o ../../$@ honnef.co/go/tools/cmd/staticcheck
 
-# What make push names the image. The version is the chart's.
+# What make push names the image, with VERSION.
 REGISTRY ?= registry.example.com/pintle
-VERSION  ?= $(shell sed -n 's/^appVersion: //p' istio/chart/Chart.yaml)
 
 .PHONY: image
 image: bin/image/index.json ## Pack the module as an OCI image, in bin/image, and say its digest and size

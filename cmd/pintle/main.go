@@ -56,6 +56,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case "-h", "-help", "--help", "help":
 		fmt.Fprint(stdout, usage)
 		return 0
+	case "-version", "--version":
+		return runVersion(args[1:], stdout, stderr)
 	}
 	fmt.Fprintf(stderr, "pintle: unknown command %q; known are %s\n", args[0],
 		strings.Join(slices.Sorted(maps.Keys(commands)), ", "))

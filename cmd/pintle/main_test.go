@@ -66,6 +66,7 @@ func TestUsage(t *testing.T) {
 		{"sim with a stray argument", []string{"sim", "y"}, 2, "",
 			"pintle sim: argument \"y\" is unknown; flags alone are right\n"},
 		{"version", []string{"version"}, 0, "snapshot format ", ""},
+		{"--version", []string{"--version"}, 0, "snapshot format ", ""},
 		{"version with a stray argument", []string{"version", "y"}, 2, "",
 			"pintle version: argument \"y\" is unknown; flags alone are right\n"},
 		{"explain with half a header", []string{"explain", "-H", "x-user"}, 2, "",

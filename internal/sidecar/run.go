@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/command"
 	"github.com/pintle-dev/pintle/internal/sidecar/admin"
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/dns"
@@ -131,8 +132,8 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 		case <-ctx.Done():
 		}
 	})
-	log.Info("started", "admin", listener.Addr().String(), "ingests", len(c.Ingests), "scrapeInterval",
-		c.Scrape.Interval)
+	log.Info("started", "version", command.Version(), "admin", listener.Addr().String(), "ingests", len(c.Ingests),
+		"scrapeInterval", c.Scrape.Interval)
 	if warning := c.OldSamples(); warning != "" {
 		log.Warn(warning)
 	}

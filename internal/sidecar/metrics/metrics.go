@@ -2,11 +2,13 @@
 package metrics
 
 import (
+	"runtime"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/pintle-dev/pintle/internal/command"
 	"github.com/pintle-dev/pintle/internal/sidecar/follow"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 )
@@ -56,12 +58,24 @@ func New(p *pool.Pool) *Metrics {
 	m.draining = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "pintle_sidecar_draining", Help: "Whether the sidecar was told to end and goes on for its Envoys.",
 	})
-	m.Registry.MustRegister(m.draining, m.scrapes, m.scrapeSeconds, m.pageBytes, m.contentTypes, m.modelLists, m.pushes,
-		m.pushSeconds, m.pushBytes,
-		m.discoveryFault, poolCollector{p}, collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.Registry.MustRegister(buildInfo(), m.draining, m.scrapes, m.scrapeSeconds, m.pageBytes, m.contentTypes,
+		m.modelLists, m.pushes, m.pushSeconds, m.pushBytes, m.discoveryFault, poolCollector{p},
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.Gatherer = m.Registry
 	return m
+}
+
+// buildInfo tells which pintle this is. It is 1 always, for queries to join.
+func buildInfo() prometheus.Collector {
+	revision, _ := command.Revision()
+	info := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "pintle_build_info", Help: "1; the labels say which pintle the sidecar is.",
+		ConstLabels: prometheus.Labels{
+			"version": command.Version(), "revision": revision, "goversion": runtime.Version(),
+		},
+	})
+	info.Set(1)
+	return info
 }
 
 // Drains says that the sidecar was told to end.

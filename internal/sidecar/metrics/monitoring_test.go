@@ -55,7 +55,7 @@ func exposed(t *testing.T) map[string]bool {
 // TestMonitoringNamesMetricsThatAreThere keeps the dashboard and the alerts true.
 func TestMonitoringNamesMetricsThatAreThere(t *testing.T) {
 	names := exposed(t)
-	own := regexp.MustCompile(`\b(pintle_sidecar|process)_[a-z_]+`)
+	own := regexp.MustCompile(`\b(pintle_sidecar|pintle_build|process)_[a-z_]+`)
 	for _, file := range []string{"../../../docs/monitoring/dashboard.json", "../../../docs/monitoring/alerts.yaml"} {
 		content, err := os.ReadFile(file)
 		if err != nil {
@@ -89,7 +89,7 @@ func TestMetricsAreDescribed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name := range exposed(t) {
-		rest, own := strings.CutPrefix(name, "pintle_sidecar_")
+		rest, own := strings.CutPrefix(name, "pintle_")
 		_, end, _ := strings.Cut(rest, "journal_")
 		if own && !strings.Contains(string(content), "`"+name+"`") &&
 			(end == "" || !strings.Contains(string(content), "`_"+end+"`")) {

@@ -185,16 +185,18 @@ func (t *Traffic) Gatherer(registry prometheus.Gatherer) prometheus.Gatherer {
 	})
 }
 
-// watch has the requests in flight of a model counted from its first one on.
+// watch has the requests in flight of a model counted from the first one on at which its name is known. Workers tell no
+// names before they have been asked for the first time, so a model's first requests may have none; and those that never
+// get one, as there are too many, take no place.
 func (t *Traffic) watch(e *follow.Event) {
 	if e.Model == 0 || t.watched[e.Model] || len(t.watched) >= state.MaxModels {
 		return
 	}
-	t.watched[e.Model] = true
 	name := e.Names.Of(journal.ModelName, e.Model)
 	if name == follow.Other {
 		return
 	}
+	t.watched[e.Model] = true
 	t.models = append(t.models, name)
 	t.state.InFlight.Watch([]uint64{e.Model})
 }

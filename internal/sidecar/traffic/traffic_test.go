@@ -16,6 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/snapshot"
+	"github.com/pintle-dev/pintle/state"
 )
 
 // fixture is a Traffic with a pool of two endpoints, whose events the test makes.
@@ -129,6 +130,31 @@ func TestMetrics(t *testing.T) {
 		`pintle_request_duration_seconds_sum{model="m1"} 2`, `pintle_request_duration_seconds_count{model="m1"} 1`,
 		`pintle_model_requests_in_flight{model="m1"} 0`,
 	)
+}
+
+// TestModelsThatGetTheirNamesLate: what is in flight of a model is told once its name is, however many others never get
+// one.
+func TestModelsThatGetTheirNamesLate(t *testing.T) {
+	for name, test := range map[string]struct {
+		llmD bool
+		want string
+	}{
+		"own":   {false, `pintle_model_requests_in_flight{model="m1"} 1`},
+		"llm-d": {true, `inference_objective_running_requests{model_name="m1"} 1`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, test.llmD)
+			known := f.names
+			f.names = &follow.Names{}
+			f.take(f.decide("m1", "vllm-0"), false)
+			for i := range 2 * state.MaxModels {
+				f.take(f.decide(fmt.Sprint("invented-", i), "vllm-0"), false)
+			}
+			f.names = known
+			f.decide("m1", "vllm-0")
+			f.want(test.want)
+		})
+	}
 }
 
 // TestShadowMetrics: how often a shadow agrees, and what is believed of both choices.

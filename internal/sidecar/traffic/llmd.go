@@ -160,6 +160,9 @@ func llmdCode(code uint16) string {
 
 func (m *llmdMeters) complete(e *follow.Event) {
 	f := m.flowOf(e)
+	if e.Code == 0 {
+		return // the client left before there was an answer: no server's error
+	}
 	if e.Code != 200 {
 		m.errors.WithLabelValues(f.asked, f.served, f.fairness, f.priority, "ModelServerError").Inc()
 		return

@@ -106,13 +106,16 @@ func TestLLMDNames(t *testing.T) {
 	failed := f.decide("m1", "vllm-1")
 	failed.Code, failed.UsageReported, failed.OutputTokens = 502, false, 0
 	f.take(failed, false)
+	left := f.decide("m1", "vllm-1")
+	left.Code, left.Status, left.Ended, left.UsageReported, left.OutputTokens = 0, 0, journal.EndedClient, false, 0
+	f.take(left, false)
 	f.take(journal.Event{Kind: journal.Refused, Code: 429, Reason: journal.HashName("shed"),
 		Model: journal.HashName("m1"), Asked: journal.HashName("m1")}, false)
 	const of = `fairness_id="default-flow",model_name="m0",priority="0",target_model_name="m1"`
 	const ofM1 = `fairness_id="default-flow",model_name="m1",priority="0",target_model_name="m1"`
 	f.want(
-		`llm_d_epp_request_total{`+ofM1+`} 2`,
-		`inference_objective_request_total{model_name="m1",priority="0",target_model_name="m1"} 2`,
+		`llm_d_epp_request_total{`+ofM1+`} 3`,
+		`inference_objective_request_total{model_name="m1",priority="0",target_model_name="m1"} 3`,
 		`llm_d_epp_request_error_total{error_code="ModelServerError",`+ofM1+`} 1`,
 		`llm_d_epp_request_error_total{error_code="ResourceExhausted",`+ofM1+`} 1`,
 		`llm_d_epp_request_input_tokens_sum{`+of+`} 100`, `llm_d_epp_request_cached_tokens_sum{`+of+`} 16`,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/sidecar/follow"
 	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/state"
 )
 
@@ -115,7 +116,7 @@ func (m *llmdMeters) take(e *follow.Event, _ map[string]bool) {
 	case journal.Refused:
 		f := m.flowOf(e)
 		m.errors.WithLabelValues(f.asked, f.served, f.fairness, f.priority, llmdCode(e.Code)).Inc()
-		if e.Code == 503 {
+		if unscheduled[e.Reason] {
 			m.attempts.WithLabelValues("failure", f.served, "", "", "").Inc()
 		}
 	case journal.Completion:
@@ -139,6 +140,12 @@ func (m *llmdMeters) flowOf(e *follow.Event) flow {
 	}
 	m.flows[f] = nil
 	return f
+}
+
+// unscheduled are the reasons for which no endpoint was chosen, whatever their status is: in llm-d's dialect filters
+// that leave none are answered with 429, and what holds too much with 503.
+var unscheduled = map[uint64]bool{
+	journal.HashName(scoring.NoEndpoints.Reason): true, journal.HashName(scoring.FilteredOut.Reason): true,
 }
 
 // llmdCode is what llm-d calls an answer of its own.

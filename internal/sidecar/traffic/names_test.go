@@ -131,6 +131,17 @@ func TestLLMDNames(t *testing.T) {
 		`llm_d_epp_scheduler_attempts_total{endpoint_name="vllm-0",namespace="",port="",status="success",target_model_name="m1"} 1`,
 		`llm_d_epp_per_endpoint_queue_size{model_server_endpoint="vllm-0",name="default"} 3`,
 	)
+	for _, refused := range []struct {
+		reason string
+		code   uint16
+	}{
+		{"no_endpoints", 503}, {"filtered_out", 503}, {"filtered_out", 429}, {"held_too_much", 503},
+		{"held_too_much", 503}, {"shed", 429},
+	} {
+		f.take(journal.Event{Kind: journal.Refused, Code: refused.code, Reason: journal.HashName(refused.reason),
+			Model: journal.HashName("m0"), Asked: journal.HashName("m0")}, false)
+	}
+	f.want(`llm_d_epp_scheduler_attempts_total{endpoint_name="",namespace="",port="",status="failure",target_model_name="m0"} 3`)
 	f.charge(journal.Event{Model: journal.HashName("m1"), Fairness: journal.HashName("tenant"), Priority: -5})
 	f.take(journal.Event{Kind: journal.Refused, Code: 429, Model: journal.HashName("m1"),
 		Fairness: journal.HashName("unheard of"), Priority: -5}, false)

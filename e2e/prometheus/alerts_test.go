@@ -175,7 +175,8 @@ func startSidecar(t *testing.T, ingest, endpoints, more string, args ...string) 
 func TestAlertsFireAndGoAway(t *testing.T) {
 	w := newWorld(t)
 	admin := w.start(t)
-	address, names := startPrometheus(t, admin)
+	page := harness.NewLink(t, admin)
+	address, names := startPrometheus(t, page.Address)
 	stop := w.traffic(t)
 	defer stop()
 	defer w.conversations(t)()
@@ -191,7 +192,7 @@ func TestAlertsFireAndGoAway(t *testing.T) {
 		t.Errorf("all is well, and %v fire", now)
 	}
 	fired := map[string]bool{}
-	for _, trouble := range w.troubles() {
+	for _, trouble := range append(w.troubles(), trouble{[]string{"PintleSidecarDown"}, page.Cut, page.Mend}) {
 		trouble.begin()
 		harness.WaitFor(t, time.Minute, strings.Join(trouble.alerts, " and "), func() (bool, string) {
 			now := firing(address)

@@ -64,7 +64,7 @@ func (d *Discovery) Run(ctx context.Context, emit func(part topology.Part, err e
 		case err != nil && !failing:
 			emit(topology.Part{}, err)
 		case err == nil && (failing || now != last):
-			emit(topology.Part{Endpoints: endpoints}, nil)
+			emit(topology.Part{Endpoints: endpoints, Pools: []string{d.pool()}}, nil)
 			last = now
 		}
 		failing = err != nil
@@ -156,9 +156,12 @@ func (d *Discovery) ofServices(ctx context.Context, r *net.Resolver) (found []to
 	return found, nil
 }
 
+// pool is what metrics call the endpoints.
+func (d *Discovery) pool() string { return strings.TrimSuffix(d.Pool.Name, ".") }
+
 func (d *Discovery) endpoint(name string, address netip.AddrPort) topology.Endpoint {
 	return topology.Endpoint{
-		Pool: strings.TrimSuffix(d.Pool.Name, "."),
+		Pool: d.pool(),
 		Endpoint: snapshot.Endpoint{Name: name, Address: address.String(), Engine: d.Engine, Labels: d.Labels,
 			Models: d.Models},
 		Access: d.Access,

@@ -228,8 +228,9 @@ func TestRun(t *testing.T) {
 		t.Errorf("got %+v, want 10.0.0.2:8000", got)
 	}
 	s.set(name, false)
-	if got := next("no records"); got.err != nil || len(got.part.Endpoints) != 0 {
-		t.Errorf("got %+v, want no endpoints and no error", got)
+	if got := next("no records"); got.err != nil || len(got.part.Endpoints) != 0 ||
+		!reflect.DeepEqual(got.part.Pools, []string{"vllm.test"}) {
+		t.Errorf("got %+v, want the pool without endpoints, and no error", got)
 	}
 	cancel()
 	<-done

@@ -29,10 +29,12 @@ func (d *Discovery) part() (*topology.Part, error) {
 		if err != nil {
 			return nil, err
 		}
+		name := p.Namespace + "/" + cmp.Or(p.InferencePool, p.Service, p.Selector)
+		t.Pools = append(t.Pools, name)
 		for _, e := range endpoints {
 			if !seen[e.Name] {
 				seen[e.Name] = true
-				e.Pool = p.Namespace + "/" + cmp.Or(p.InferencePool, p.Service, p.Selector)
+				e.Pool = name
 				t.Endpoints = append(t.Endpoints, e)
 			}
 		}

@@ -129,6 +129,7 @@ func TestPart(t *testing.T) {
 				Access: access,
 			}},
 		},
+		{"a pool without pods", []Pool{{Selector: "app=a", Ports: []string{"8000"}}}, nil, nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -136,10 +137,14 @@ func TestPart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if len(got.Pools) != len(test.pools) {
+				t.Errorf("got the pools %q, want %d", got.Pools, len(test.pools))
+			}
 			for i := range got.Endpoints {
 				e := &got.Endpoints[i]
 				if !gslices.ContainsFunc(test.pools,
-					func(p Pool) bool { return e.Pool == "ns/"+p.Selector+p.InferencePool+p.Service }) {
+					func(p Pool) bool { return e.Pool == "ns/"+p.Selector+p.InferencePool+p.Service }) ||
+					!gslices.Contains(got.Pools, e.Pool) {
 					t.Errorf("%s is of the pool %q, want one of those that are there", e.Name, e.Pool)
 				}
 				e.Pool = ""

@@ -22,6 +22,8 @@ type Generation struct {
 	ID       uint64
 	// Targets are in the topology's order.
 	Targets []*Target
+	// Pools are those that are looked for, whether or not one of the targets is theirs.
+	Pools []string
 }
 
 // Pool is the set of endpoints with their latest samples, shared by scrapers, pushers and the admin page.
@@ -149,7 +151,8 @@ func (p *Pool) addModels(joined *topology.Part) (problem string) {
 
 // replace makes joined the current one, keeping the targets that it shares with the last.
 func (p *Pool) replace(ctx context.Context, joined *topology.Part) {
-	next := &Generation{Topology: joined.Snapshot(), Targets: make([]*Target, len(joined.Endpoints))}
+	next := &Generation{Topology: joined.Snapshot(), Targets: make([]*Target, len(joined.Endpoints)),
+		Pools: joined.Pools}
 	next.ID = next.Topology.ID()
 	if p.current != nil && p.current.ID == next.ID && p.current.sameAccess(joined) {
 		return

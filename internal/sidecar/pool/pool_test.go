@@ -104,6 +104,22 @@ func TestNothingIsJoinedBeforeAllSourcesAreRead(t *testing.T) {
 	}
 }
 
+// TestPoolsStay: the pools that a source looks in are known whether or not it finds anything.
+func TestPoolsStay(t *testing.T) {
+	p := New(slog.New(slog.DiscardHandler), engine.Known, []topology.Discovery{named("cluster")})
+	p.Start = func(context.Context, *Target) {}
+	for _, part := range []topology.Part{
+		{Pools: []string{"b"}, Endpoints: []topology.Endpoint{
+			{Pool: "b", Endpoint: snapshot.Endpoint{Name: "a", Address: "127.0.0.1:1"}}}},
+		{Pools: []string{"b"}},
+	} {
+		p.Update(t.Context(), 0, part, nil)
+		if got := p.Generation().Pools; !slices.Equal(got, part.Pools) {
+			t.Errorf("%d endpoints: got the pools %q, want %q", len(part.Endpoints), got, part.Pools)
+		}
+	}
+}
+
 // TestASourceThatIsReadInPart: what can be read is taken, and what cannot is said once until it can.
 func TestASourceThatIsReadInPart(t *testing.T) {
 	w := newWorld(t, named("one"))

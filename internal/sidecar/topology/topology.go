@@ -27,7 +27,9 @@ const DefaultPool = "default"
 
 // Part is what one source knows: endpoints, and the objectives and rewrites that go with them.
 type Part struct {
-	Endpoints  []Endpoint
+	Endpoints []Endpoint
+	// Pools are those that endpoints are looked for in, by the names that metrics have for them: also without any.
+	Pools      []string
 	Objectives []snapshot.Objective
 	Rewrites   []snapshot.Rewrite
 }
@@ -93,6 +95,7 @@ func Join(sources []Source) (p *Part, problems []string) {
 	for _, s := range sources {
 		j.rules(s)
 		j.endpoints(s)
+		j.part.Pools = append(j.part.Pools, s.Part.Pools...)
 	}
 	slices.SortFunc(j.part.Endpoints, func(a, b Endpoint) int { return cmp.Compare(a.Name, b.Name) })
 	j.fit()

@@ -18,9 +18,9 @@ const freshWithin = 2 * time.Second
 type load struct {
 	// fresh endpoints have a sample that is young enough, all of all endpoints.
 	fresh, all int
-	// saturation is the mean of the endpoints': the larger of the queue and the KV cache usage, each divided by its
-	// threshold; 1 without a fresh sample.
-	saturation         float64
+	// saturations are those of the endpoints in sum: the larger of the queue and the KV cache usage, each divided by
+	// its threshold; 1 without a fresh sample.
+	saturations        float64
 	queue, running, kv spread
 	// endpoints are all of them.
 	endpoints           []string
@@ -47,16 +47,31 @@ func (s *spread) deviation() float64 {
 	return math.Sqrt(max(0, (s.squares-s.sum*s.sum/s.n)/(s.n-1)))
 }
 
+func newLoad() *load {
+	return &load{queueOf: map[string]int{}, inFlightOf: map[string]int{}, tokensOf: map[string]int64{}}
+}
+
+// saturation is the mean of the endpoints', 1 of a pool without any.
+func (l *load) saturation() float64 {
+	if l.all == 0 {
+		return 1
+	}
+	return l.saturations / float64(l.all)
+}
+
 // loads are those of the pools by name.
 func (t *Traffic) loads(g *pool.Generation, c *config.Metrics) map[string]*load {
 	all := map[string]*load{}
 	if g == nil {
 		return all
 	}
+	for _, name := range g.Pools {
+		all[name] = newLoad()
+	}
 	for _, target := range g.Targets {
 		l := all[target.Pool]
 		if l == nil {
-			l = &load{queueOf: map[string]int{}, inFlightOf: map[string]int{}, tokensOf: map[string]int64{}}
+			l = newLoad()
 			all[target.Pool] = l
 		}
 		l.add(target, c, t.now())
@@ -76,12 +91,12 @@ func (l *load) add(target *pool.Target, c *config.Metrics, now time.Time) {
 	l.endpoints = append(l.endpoints, target.Name)
 	l.all++
 	if v.Sampled.IsZero() || now.Sub(v.Sampled) > freshWithin {
-		l.saturation++
+		l.saturations++
 		return
 	}
 	l.fresh++
 	s := &v.Sample
-	l.saturation += max(float64(s.WaitingRequests)/float64(c.QueueDepth), s.KVCacheUsage/c.KVUsage)
+	l.saturations += max(float64(s.WaitingRequests)/float64(c.QueueDepth), s.KVCacheUsage/c.KVUsage)
 	l.queue.add(float64(s.WaitingRequests))
 	l.running.add(float64(s.RunningRequests))
 	l.kv.add(s.KVCacheUsage)
@@ -107,7 +122,7 @@ var (
 		[]string{"pool"}, nil)
 	saturated = prometheus.NewDesc("pintle_pool_saturation",
 		"Mean of the endpoints' saturations: the larger of queue and KV cache usage, each divided by its "+
-			"threshold; 1 without a fresh sample.", []string{"pool"}, nil)
+			"threshold; 1 without a fresh sample, and of a pool without endpoints.", []string{"pool"}, nil)
 	queueDesc = prometheus.NewDesc("pintle_pool_queue_size_mean",
 		"Mean of the waiting requests of endpoints with a fresh sample.", []string{"pool"}, nil)
 	runningDesc = prometheus.NewDesc("pintle_pool_running_requests_mean",
@@ -140,7 +155,7 @@ func (c ownGauges) Collect(out chan<- prometheus.Metric) {
 			gauge(tokensDesc, float64(n), endpoint)
 		}
 		gauge(readyDesc, float64(l.fresh), name)
-		gauge(saturated, l.saturation/float64(l.all), name)
+		gauge(saturated, l.saturation(), name)
 		if l.fresh > 0 {
 			gauge(queueDesc, l.queue.mean(), name)
 			gauge(runningDesc, l.running.mean(), name)

@@ -50,7 +50,7 @@ func (c llmdGauges) Collect(to chan<- prometheus.Metric) {
 		name := short[full]
 		out.set(llmd+"ready_endpoints", "Endpoints with a fresh sample.", float64(l.fresh), "name", name)
 		out.set("inference_pool_ready_pods", "Endpoints with a fresh sample.", float64(l.fresh), "name", name)
-		out.set(llmd+"flow_control_pool_saturation", "Mean of the endpoints' saturations.", l.saturation/float64(l.all),
+		out.set(llmd+"flow_control_pool_saturation", "Mean of the endpoints' saturations.", l.saturation(),
 			"inference_pool", name)
 		out.perEndpoint(l, name)
 		if l.fresh == 0 {

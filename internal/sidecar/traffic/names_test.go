@@ -82,6 +82,31 @@ func TestPoolMetrics(t *testing.T) {
 	}
 }
 
+// TestPoolsWithoutEndpoints: a pool that is looked for has its gauges when nothing is found, as where all its pods have
+// turned unready: alerts and autoscalers go by them.
+func TestPoolsWithoutEndpoints(t *testing.T) {
+	for name, test := range map[string]struct {
+		llmD bool
+		want []string
+	}{
+		"own": {false, []string{
+			`pintle_pool_ready_endpoints{pool="ns/gone"} 0`, `pintle_pool_saturation{pool="ns/gone"} 1`,
+			`pintle_pool_ready_endpoints{pool="ns/default"} 1`,
+		}},
+		"llm-d": {true, []string{
+			`llm_d_epp_ready_endpoints{name="gone"} 0`, `inference_pool_ready_pods{name="gone"} 0`,
+			`llm_d_epp_flow_control_pool_saturation{inference_pool="gone"} 1`,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, test.llmD)
+			f.generation = f.pool()
+			f.generation.Pools = []string{"ns/default", "ns/gone"}
+			f.want(test.want...)
+		})
+	}
+}
+
 // charge takes a decision that has vllm-0 compute 700 tokens, and one whose tokens are computed.
 func (f *fixture) charge(like journal.Event) {
 	for lease := range uint32(2) {

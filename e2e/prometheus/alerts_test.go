@@ -80,14 +80,15 @@ func hasty(t *testing.T) (text []byte, names []string) {
 	return text, names
 }
 
-// startPrometheus starts one that scrapes a sidecar, and returns its address.
-func startPrometheus(t *testing.T, admin string) (address string, names []string) {
+// startPrometheus starts one that scrapes a sidecar and an Envoy, and returns its address.
+func startPrometheus(t *testing.T, admin, envoy string) (address string, names []string) {
 	t.Helper()
 	dir := t.TempDir()
 	text, names := hasty(t)
 	config := fmt.Sprintf("global: {scrape_interval: 250ms, scrape_timeout: 250ms, evaluation_interval: "+
 		"250ms}\nrule_files: [alerts.yaml]\n"+
-		"scrape_configs: [{job_name: pintle-sidecar, static_configs: [{targets: ['%s']}]}]\n", admin)
+		"scrape_configs:\n- {job_name: pintle-sidecar, static_configs: [{targets: ['%s']}]}\n"+
+		"- {job_name: envoy, metrics_path: /stats/prometheus, static_configs: [{targets: ['%s']}]}\n", admin, envoy)
 	for name, content := range map[string]string{"alerts.yaml": string(text), "prometheus.yaml": config} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -176,7 +177,7 @@ func TestAlertsFireAndGoAway(t *testing.T) {
 	w := newWorld(t)
 	admin := w.start(t)
 	page := harness.NewLink(t, admin)
-	address, names := startPrometheus(t, page.Address)
+	address, names := startPrometheus(t, page.Address, w.envoy(t))
 	stop := w.traffic(t)
 	defer stop()
 	defer w.conversations(t)()

@@ -34,6 +34,8 @@ type world struct {
 	ttftMicros atomic.Uint32
 	cached     atomic.Uint32
 	refused    atomic.Bool
+	// crashes is how often Envoy has made the module anew.
+	crashes atomic.Int64
 }
 
 // modelServer is a vLLM as its metrics page tells of it.
@@ -143,6 +145,18 @@ func (w *world) traffic(t *testing.T) (stop func()) {
 	return func() { close(end); done.Wait() }
 }
 
+// envoy serves what an Envoy on Istio says of its modules, and returns where.
+func (w *world) envoy(t *testing.T) string {
+	t.Helper()
+	const name = "envoy_wasm_extensions_istio_io_wasmplugin_pintle_pintle_vm_reload_success"
+	server := httptest.NewServer(http.HandlerFunc(func(to http.ResponseWriter, _ *http.Request) {
+		to.Header().Set("Content-Type", "text/plain; charset=UTF-8")
+		_, _ = fmt.Fprintf(to, "# TYPE %s counter\n%s{} %d\n", name, name, w.crashes.Load())
+	}))
+	t.Cleanup(server.Close)
+	return server.Listener.Addr().String()
+}
+
 // trouble is something that has alerts fire.
 type trouble struct {
 	alerts     []string
@@ -164,6 +178,7 @@ func (w *world) troubles() []trouble {
 			w.ttftMicros.Store(9_000_000)
 			w.cached.Store(0)
 		}, w.well},
+		{[]string{"PintleModuleCrashed"}, func() { w.crashes.Add(1) }, func() {}},
 		{[]string{"PintleServerErrors"}, func() { w.code.Store(500) }, w.well},
 		{[]string{"PintlePoolSaturated", "PintleMetricMissing", "PintleModelsHidden"}, func() {
 			for _, s := range w.servers {

@@ -55,7 +55,7 @@ func (f *Fleet) enter(plan *scoring.Plan, now int64) {
 }
 
 // told are keys by which the sidecar's /endpoints tells of an endpoint what no decision goes by.
-var told = []string{"missingMetrics", "speed", "prefixes", "lastError"}
+var told = []string{"missingMetrics", "speed", "prefixes", "failureShare", "silentFor", "lastError"}
 
 // ReadEndpoints reads an endpoints document: the sidecar's list, by the sidecar's reader, with the metrics that the
 // decision shall assume, or what the sidecar answers at /endpoints. now is the time that ages are reckoned from. An

@@ -178,8 +178,12 @@ type endpointBody struct {
 	// Speed is how fast it answers, where that is predicted.
 	Speed *speedBody `json:"speed,omitempty"`
 	// Prefixes is how much of prompts it is believed to have, where the sidecar keeps that.
-	Prefixes  *traffic.Prefixes `json:"prefixes,omitempty"`
-	LastError string            `json:"lastError,omitempty"`
+	Prefixes *traffic.Prefixes `json:"prefixes,omitempty"`
+	// FailureShare is the share of its requests that failed of late, SilentFor how long it has answered nobody while
+	// others answered: the filter leaves it out when that is too much.
+	FailureShare float64 `json:"failureShare,omitempty"`
+	SilentFor    string  `json:"silentFor,omitempty"`
+	LastError    string  `json:"lastError,omitempty"`
 }
 
 // speedBody is what was predicted of late and what became of it, in milliseconds, and the mean of |predicted - actual|
@@ -241,6 +245,11 @@ func (a *Admin) endpointsNow() []endpointBody {
 			b := describe(&g.Topology.Endpoints[i], t.Now(), time.Now())
 			b.Speed = a.speedOf(b.Name)
 			if a.Traffic != nil {
+				f := a.Traffic.Failing(t)
+				b.FailureShare = math.Round(100*f.Share) / 100
+				if f.Silent > 0 {
+					b.SilentFor = f.Silent.Round(time.Second).String()
+				}
 				if p, ok := a.Traffic.Prefixes(b.Name); ok {
 					b.Prefixes = &p
 				}

@@ -34,6 +34,7 @@ func TestExplainReadsEndpoints(t *testing.T) {
 		Labels: []snapshot.Label{{Key: "k", Value: "v"}}},
 		pool.View{Sample: sample, Sampled: now.Add(-time.Second), Missing: []string{"running"}}, now)
 	full.Speed, full.Prefixes = &speedBody{PromptTokensPerSecond: 1}, &traffic.Prefixes{Blocks: 1}
+	full.FailureShare, full.SilentFor = .5, "40s"
 	dead := describe(&snapshot.Endpoint{Name: "b", Address: "10.0.0.2:8000"}, pool.View{Failure: "refused"}, now)
 	for i, field := range reflect.VisibleFields(reflect.TypeFor[endpointBody]()) {
 		unsaid := reflect.ValueOf(full).Field(i).IsZero() && reflect.ValueOf(dead).Field(i).IsZero()

@@ -65,6 +65,7 @@ func New(o Options) *Traffic {
 	t := &Traffic{
 		state: state.New(state.Options{
 			InFlight: true, RequestTimeout: requestTimeout, MaxLeases: mostLeases, Begins: true, Speeds: true,
+			Failures: true,
 		}),
 		left: map[string]time.Time{}, known: map[string]bool{}, watched: map[uint64]bool{},
 		at: map[string]journal.Position{}, told: map[string]journal.Position{},
@@ -221,7 +222,7 @@ func (t *Traffic) inFlight() map[string]int {
 // Register adds the metrics to a registry, which is then to be read through Gatherer alone. p returns the pool as it
 // is.
 func (t *Traffic) Register(registry prometheus.Registerer, p func() *pool.Generation, c *config.Metrics) {
-	registry.MustRegister(t.meters, t.shadow, speedGauges{t}, prefixGauges{t})
+	registry.MustRegister(t.meters, t.shadow, speedGauges{t}, prefixGauges{t}, failureGauges{t, p})
 	if t.llmD {
 		registry.MustRegister(llmdGauges{t, p, c})
 		return

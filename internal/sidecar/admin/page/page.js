@@ -32,7 +32,9 @@ const isOld = (age) => !/^[0-9.]+(ms|µs|ns)$/.test(age) && age !== "0s";
 function endpoint(e) {
   const m = e.metrics;
   const labels = Object.entries(e.labels).map(([key, value]) => key + "=" + value).join(" ");
-  const trouble = [e.lastError, ...(e.missingMetrics ?? []).map((name) => "no " + name)].filter(Boolean).join("; ");
+  const fails = e.failureShare ? Math.round(100 * e.failureShare) + " % of its requests failed of late" : "";
+  const silent = e.silentFor ? "has answered nobody for " + e.silentFor : "";
+  const trouble = [fails, silent, e.lastError, ...(e.missingMetrics ?? []).map((name) => "no " + name)].filter(Boolean).join("; ");
   const load = m
     ? [cell(m.waiting, "n"), cell(m.running, "n"), usage(m.kvCacheUsage), cell(m.age, isOld(m.age) ? "n stale" : "n")]
     : [cell("", "n"), cell("", "n"), cell(""), cell("never", "n stale")];

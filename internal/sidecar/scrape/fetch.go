@@ -34,7 +34,7 @@ type fetcher struct {
 	access  topology.Access
 	path    string
 	port    uint16 // of the page; 0 is the endpoint's own
-	url     string
+	url     string // of the page, for people: without the names of metrics that it is asked for
 	dial    string // of the page
 	request *http.Request
 	bytes   []byte // of the request
@@ -99,9 +99,10 @@ func (f *fetcher) aim(path string, port uint16) {
 		f.dial = net.JoinHostPort(endpoint.Addr().String(), strconv.Itoa(int(port)))
 	}
 	f.path, f.port = path, port
-	f.url = "http://" + f.dial + path
+	page, _, _ := strings.Cut(path, "?")
+	f.url = "http://" + f.dial + page
 	if f.access.HTTPS {
-		f.url = "https://" + f.dial + path
+		f.url = "https://" + f.dial + page
 	}
 	f.request = &http.Request{Method: http.MethodGet} // the reader of responses wants to know
 	f.compose()

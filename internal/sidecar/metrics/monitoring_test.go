@@ -135,6 +135,18 @@ func TestLegendsOfQuantiles(t *testing.T) {
 	}
 }
 
+// TestPanelsCountToZero: what a panel counts of endpoints is 0 while all is well, and not missing, as it is without
+// Prometheus or a sidecar.
+func TestPanelsCountToZero(t *testing.T) {
+	content, err := os.ReadFile("../../../docs/monitoring/dashboard.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, counted := range regexp.MustCompile(`count by [^"]*(?:\\"[^"]*)*(?:[<>]|[=!]=) \d`).FindAllString(string(content), -1) {
+		t.Errorf("%s has no value where nothing matches; a sum of bool is right", counted)
+	}
+}
+
 // TestAllAlertsAreTested: the rule tests, which promtool runs, have each alert fire.
 func TestAllAlertsAreTested(t *testing.T) {
 	var rules struct {

@@ -131,6 +131,7 @@ func (w *world) traffic(t *testing.T) (stop func()) {
 			c := d
 			c.Kind, c.Code, c.Ended, c.TTFTMicros = journal.Completion, uint16(w.code.Load()), journal.EndedWhole,
 				w.ttftMicros.Load()
+			c.Status = c.Code
 			c.DurationMicros, c.UsageReported, c.CachedReported = 2*c.TTFTMicros, true, true
 			c.InputTokens, c.OutputTokens, c.CachedTokens = 1000, 10, w.cached.Load()
 			w.gateway.Append(&d, &c)
@@ -179,7 +180,7 @@ func (w *world) troubles() []trouble {
 			w.cached.Store(0)
 		}, w.well},
 		{[]string{"PintleModuleCrashed"}, func() { w.crashes.Add(1) }, func() {}},
-		{[]string{"PintleServerErrors"}, func() { w.code.Store(500) }, w.well},
+		{[]string{"PintleServerErrors", "PintleEndpointFails"}, func() { w.code.Store(500) }, w.well},
 		{[]string{"PintlePoolSaturated", "PintleMetricMissing", "PintleModelsHidden"}, func() {
 			for _, s := range w.servers {
 				s.waiting.Store(50)

@@ -140,3 +140,18 @@ func TestChartPod(t *testing.T) {
 		}
 	}
 }
+
+// TestChartAutoscaled: without a number of replicas an autoscaler's stays, and conversations are in no pod's memory.
+func TestChartAutoscaled(t *testing.T) {
+	deployment := mesh.Find(chart(t, `{gateway: {replicas: null}}`), "Deployment", "pintle-gateway")
+	config := mesh.Find(chart(t, `{gateway: {replicas: null, api: true}}`), "ConfigMap", "pintle-gateway")
+	overlaid, _ := config.At("data", "deployment").(string)
+	if replicas := deployment.At("spec", "replicas"); replicas != nil || strings.Contains(overlaid, "replicas:") {
+		t.Errorf("has %v replicas, and lays over istiod's Deployment\n%s\nwant no number in either", replicas, overlaid)
+	}
+	const want = "tieredConfig, or one replica, is right"
+	_, err := helm(t, `{gateway: {replicas: null}, config: {plugins: [{type: responses-store}]}}`)
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("with conversations in memory: got %v, want it refused with %q", err, want)
+	}
+}

@@ -1,7 +1,9 @@
 {{/* The gateway's pods: whole with Istio's injector, which makes istio-proxy its proxy; with gateway.api what istiod lays over its own. */}}
 {{- define "pintle.deployment" -}}
 spec:
-  replicas: {{ .Values.gateway.replicas }}
+  {{- with .Values.gateway.replicas }}
+  replicas: {{ . }}
+  {{- end }}
   {{- if not .Values.gateway.api }}
   selector:
     matchLabels: { {{- include "pintle.selector" . -}} }

@@ -181,7 +181,8 @@ func TestChartValues(t *testing.T) {
 		`{management: drop}`, `{unreadable: drop}`, `{strip: x-a}`, `{subset: body}`, `{shadow: []}`,
 		`{sidecar: {asked: {cluster: a}}}`, `{sidecar: {config: []}}`,
 		`{sidecar: {volumes: [{}]}}`, `{sidecar: {volumeMounts: [{name: a}]}}`, `{gateway: {prometheusNamespace: "a b"}}`,
-		`{tls: {sni: a}}`, `{gateway: {api: 1}}`,
+		`{tls: {sni: a}}`, `{gateway: {api: 1}}`, `{gateway: {concurrency: null}}`, `{gateway: {maxHeapBytes: null}}`,
+		`{gateway: {terminationGracePeriodSeconds: null}}`, `{gateway: {prometheusNamespace: null}}`,
 		`{gateway: {api: true}, destination: override-host, service: {host: llm.example.com}}`,
 	} {
 		if _, err := helm(t, values); err == nil {

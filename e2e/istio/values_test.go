@@ -155,3 +155,34 @@ func TestChartAutoscaled(t *testing.T) {
 		t.Errorf("with conversations in memory: got %v, want it refused with %q", err, want)
 	}
 }
+
+// TestChartPullSecret: a registry's login reaches whoever pulls: the kubelet, and by the WasmPlugin Istio's agent.
+func TestChartPullSecret(t *testing.T) {
+	for _, test := range []struct{ name, values, plugin string }{
+		{"oci", `{pullSecret: registry}`, `"registry"`},
+		{"file", `{pullSecret: registry, module: {source: file}}`, "null"},
+		{"pause", `{pullSecret: registry, hold: pause, module: {source: file}}`, "null"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			objects := chart(t, test.values)
+			validate(t, objects)
+			pods := text(t, mesh.Find(objects, "Deployment", "pintle-gateway").At("spec", "template", "spec",
+				"imagePullSecrets"))
+			if want := `[{"name":"registry"}]`; pods != want {
+				t.Errorf("the kubelet pulls by %s, want %s", pods, want)
+			}
+			plugin := text(t, mesh.Find(objects, "WasmPlugin", "pintle").At("spec", "imagePullSecret"))
+			if plugin != test.plugin {
+				t.Errorf("the agent pulls by %s, want %s", plugin, test.plugin)
+			}
+		})
+	}
+	config := mesh.Find(chart(t, `{pullSecret: registry, gateway: {api: true}}`), "ConfigMap", "pintle-gateway")
+	if overlaid, _ := config.At("data", "deployment").(string); !strings.Contains(overlaid, "imagePullSecrets:") {
+		t.Errorf("lays over istiod's Deployment\n%s\nwant the Secret in it", overlaid)
+	}
+	const want = "with hold: pause module.source: file is right"
+	if _, err := helm(t, `{pullSecret: registry, hold: pause}`); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("with hold: pause and oci: got %v, want it refused with %q", err, want)
+	}
+}

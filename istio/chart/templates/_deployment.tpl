@@ -33,6 +33,9 @@ spec:
       serviceAccountName: pintle-gateway
       {{- end }}
       automountServiceAccountToken: false
+      {{- with .Values.pullSecret }}
+      imagePullSecrets: [{name: {{ . }}}]
+      {{- end }}
       # Answers stream for minutes: a pod that is told to end waits for them. Istio's agent does so by EXIT_ON_ZERO_ACTIVE_CONNECTIONS,
       # without which it ends the proxy after 5 s, and the sidecar by its envoy.drain, 10 s less than this.
       terminationGracePeriodSeconds: {{ .Values.gateway.terminationGracePeriodSeconds }}

@@ -183,6 +183,7 @@ func TestChartValues(t *testing.T) {
 		`{sidecar: {volumes: [{}]}}`, `{sidecar: {volumeMounts: [{name: a}]}}`, `{gateway: {prometheusNamespace: "a b"}}`,
 		`{tls: {sni: a}}`, `{gateway: {api: 1}}`, `{gateway: {concurrency: null}}`, `{gateway: {maxHeapBytes: null}}`,
 		`{gateway: {terminationGracePeriodSeconds: null}}`, `{gateway: {prometheusNamespace: null}}`,
+		`{gateway: {scheduling: {containers: []}}}`, `{gateway: {scheduling: {tolerations: {}}}}`, `{pullSecret: "a b"}`,
 		`{gateway: {api: true}, destination: override-host, service: {host: llm.example.com}}`,
 	} {
 		if _, err := helm(t, values); err == nil {

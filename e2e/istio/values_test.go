@@ -104,10 +104,13 @@ func TestChartSidecar(t *testing.T) {
 }
 
 // TestChartPod: files and variables of the values reach the sidecar's container, Prometheus's namespace the
-// NetworkPolicy, TLS the DestinationRule, and the time to end the pod and the sidecar.
+// NetworkPolicy, TLS the DestinationRule, the time to end the pod and the sidecar, and where it runs the pod.
 func TestChartPod(t *testing.T) {
 	objects := chart(t, `{tls: {mode: ISTIO_MUTUAL},
-		gateway: {prometheusNamespace: observability, terminationGracePeriodSeconds: 120}, sidecar: {
+		gateway: {prometheusNamespace: observability, terminationGracePeriodSeconds: 120, scheduling: {
+		nodeSelector: {pool: gateways}, tolerations: [{key: gateways, operator: Exists}], priorityClassName: high,
+		topologySpreadConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone,
+		whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app.kubernetes.io/name: pintle-gateway}}}]}}, sidecar: {
 		volumes: [{name: tokenizers, persistentVolumeClaim: {claimName: tokenizers}}],
 		volumeMounts: [{name: tokenizers, mountPath: /var/lib/tokenizers, readOnly: true}],
 		env: [{name: HF_TOKEN, valueFrom: {secretKeyRef: {name: hub, key: token}}}]}}`)
@@ -129,6 +132,10 @@ func TestChartPod(t *testing.T) {
 		{"environment", pod("containers", 1, "env"),
 			`{"name":"HF_TOKEN","valueFrom":{"secretKeyRef":{"key":"token","name":"hub"}}}`},
 		{"grace", pod("terminationGracePeriodSeconds"), "120"},
+		{"nodes", pod("nodeSelector"), `{"pool":"gateways"}`},
+		{"tolerations", pod("tolerations"), `[{"key":"gateways","operator":"Exists"}]`},
+		{"zones", pod("topologySpreadConstraints"), `"topologyKey":"topology.kubernetes.io/zone"`},
+		{"priority", pod("priorityClassName"), `"high"`},
 		{"drain", text(t, mesh.Find(objects, "ConfigMap", "pintle-sidecar").At("data", "sidecar.yaml")), `drain: 110s`},
 		{"TLS", text(t, mesh.Find(objects, "DestinationRule", "pintle-model-servers").At("spec", "trafficPolicy")),
 			`"tls":{"mode":"ISTIO_MUTUAL"}`},

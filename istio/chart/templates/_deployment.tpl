@@ -36,6 +36,9 @@ spec:
       {{- with .Values.pullSecret }}
       imagePullSecrets: [{name: {{ . }}}]
       {{- end }}
+      {{- with .Values.gateway.scheduling }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
       # Answers stream for minutes: a pod that is told to end waits for them. Istio's agent does so by EXIT_ON_ZERO_ACTIVE_CONNECTIONS,
       # without which it ends the proxy after 5 s, and the sidecar by its envoy.drain, 10 s less than this.
       terminationGracePeriodSeconds: {{ .Values.gateway.terminationGracePeriodSeconds }}

@@ -55,11 +55,30 @@ func TestEnvoyGateway(t *testing.T) {
 		wantSidecar(t, o)
 	}
 	wantFed(t, objects)
+	wantBodies(t, objects)
 	configuration := mesh.Find(objects, "EnvoyExtensionPolicy", "pintle").At("spec", "wasm", 0, "config")
 	wantValid(t, configuration)
 	retries := mesh.Find(objects, "BackendTrafficPolicy", "pintle").At("spec", "retry", "numRetries")
 	if ranks := ranksOf(t, configuration); retries != ranks-1 {
 		t.Errorf("names %d endpoints for %v tries after the first, want one endpoint for each", ranks, retries)
+	}
+}
+
+// wantBodies checks that a body may be as long over HTTP/2 as over HTTP/1.1: there Envoy goes by the stream's window,
+// unless the virtual host says otherwise.
+func wantBodies(t *testing.T, objects []mesh.Object) {
+	t.Helper()
+	patches, _ := mesh.Find(objects, "EnvoyPatchPolicy", "pintle").At("spec", "jsonPatches").([]any)
+	var got any
+	for _, patch := range patches {
+		operation := mesh.Object{"patch": patch}
+		if operation.At("patch", "operation", "path") == "/request_body_buffer_limit" {
+			got = operation.At("patch", "operation", "value")
+		}
+	}
+	limit := mesh.Find(objects, "ClientTrafficPolicy", "pintle").At("spec", "connection", "bufferLimit")
+	if want := 32 << 20; limit != "32Mi" || got != want {
+		t.Errorf("holds bodies of %v over HTTP/1.1 and %v over HTTP/2, want 32Mi and %d", limit, got, want)
 	}
 }
 

@@ -68,7 +68,7 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 		if !ok {
 			break
 		}
-		if len(c.mix) > 1 && !c.Request.Unjudged {
+		if c.Mixes() && !c.Request.Unjudged {
 			c.runMix(p.profiles, &c.results[profile])
 			continue
 		}

@@ -16,6 +16,10 @@ func (c *Cycle) Mix(profile int, weight float64) {
 	c.mix = append(c.mix, share{profile, weight})
 }
 
+// Mixes reports whether the request is decided by several profiles at once, so that others may stand for what a scorer
+// would else weigh by itself.
+func (c *Cycle) Mixes() bool { return len(c.mix) > 1 }
+
 // runMix decides by several profiles at once. The result is the first one's.
 func (c *Cycle) runMix(profiles []profile, r *Result) {
 	first := &profiles[c.mix[0].profile]

@@ -19,7 +19,7 @@ import (
 // Formula: (1 + percent + (max - n) / (max - min + 1)) / 102 for a candidate that matches and is not too busy, 0 for
 // the others, where percent is the whole percent of the prompt's complete blocks that it has, from the first on and
 // without a gap. Without such a candidate: (max - n) / (max - min), 1 when all are equal. The standard deviation is
-// that of a sample.
+// that of a sample. In a mix of strategies the load is for the others to weigh: percent / 100 for every candidate.
 //
 // Range: 0 to 1. A block is blockSize bytes of the prompt; with tokenizer tiktoken, blockSize tokens of 4 bytes each. A
 // prompt shorter than a block matches nowhere.
@@ -145,11 +145,17 @@ func (s *aibrixPrefixCache) ProvidesCachedTokens() {}
 
 // Score implements scoring.Scorer.
 func (s *aibrixPrefixCache) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
+	blocks := s.match(c, candidates)
+	if c.Mixes() {
+		for i := range scores {
+			scores[i] = matchedPercent(s.matched[i], blocks) / 100
+		}
+		return
+	}
 	s.counts = s.counts[:0]
 	for _, e := range candidates {
 		s.counts = append(s.counts, c.InFlight(e))
 	}
-	blocks := s.match(c, candidates)
 	scorePrefix(s.counts, s.matched, blocks, s.ImbalanceAbsCount, s.StandardDeviationFactor, s.source, scores)
 }
 
@@ -193,8 +199,7 @@ func scorePrefix(counts []int, matched []int32, blocks, imbalance int, factor fl
 		case matched[i] == 0 || float64(n) > limit:
 		case unbalanced && (!source || n != least):
 		default:
-			percent := math.Floor(float64(matched[i]) * 100 / float64(blocks))
-			scores[i] = (1 + percent + float64(most-n)/float64(most-least+1)) / 102
+			scores[i] = (1 + matchedPercent(matched[i], blocks) + float64(most-n)/float64(most-least+1)) / 102
 			found = true
 		}
 	}
@@ -206,6 +211,11 @@ func scorePrefix(counts []int, matched []int32, blocks, imbalance int, factor fl
 			scores[i] = float64(most-n) / float64(most-least)
 		}
 	}
+}
+
+// matchedPercent is how many whole percent of the prompt's blocks are matched, 0 of none.
+func matchedPercent(matched int32, blocks int) float64 {
+	return math.Floor(float64(matched) * 100 / float64(max(blocks, 1)))
 }
 
 // busyLimit is the mean of the counts plus factor times their sample standard deviation.

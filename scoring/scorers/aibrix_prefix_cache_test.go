@@ -2,6 +2,7 @@ package scorers_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +42,52 @@ func TestAIBrixPrefixCacheSequence(t *testing.T) {
 	}
 	if got := r.route("", "abcdefgh"); idle == "" || got != idle {
 		t.Errorf("with %s overloaded it goes to %s, want %s, which has nothing to do", longest, got, idle)
+	}
+}
+
+// In a mix the matched part of the prompt counts, whatever the load. Matches of 100, 50 and 0 percent, 30, 20 and 10
+// requests, and what the weights make of them are those of AIBrix's own test of soft scoring.
+func TestAIBrixPrefixCacheMixed(t *testing.T) {
+	const config = `{"plugins": [{"type": "routing-strategy-handler"}, {"type": "least-request"},
+		{"type": "aibrix-prefix-cache", "name": "prefix-cache", "parameters": {"semantics": "%s", "blockSize": 4}}],
+		"schedulingProfiles": [{"name": "prefix-cache", "plugins": [{"pluginRef": "prefix-cache"}]},
+		{"name": "least-request", "plugins": [{"pluginRef": "least-request"}]}]}`
+	tests := []struct {
+		strategy, prompt string
+		want             []float64
+	}{
+		{"prefix-cache:2,least-request:8", "abcdefgh", []float64{0.2, 0.5, 0.8}},
+		{"least-request:2,prefix-cache:8", "abcdefgh", []float64{0.8, 0.5, 0.2}},
+		{"least-request:2,prefix-cache", "abcdwxyz", []float64{1.0 / 3, 2.0 / 3, 2.0 / 3}},
+		{"least-request:2,prefix-cache", "of nobody", []float64{1.0 / 3, 2.0 / 3, 1}},
+		{"least-request:2,prefix-cache", "abc", []float64{1.0 / 3, 2.0 / 3, 1}},
+	}
+	for _, semantics := range []string{"source", "documented"} {
+		r := newRouter(t, fmt.Sprintf(config, semantics), make([]scoring.Endpoint, 3)...)
+		for i, prompt := range []string{"abcdefgh", "abcd"} {
+			for k, n := range [][3]int{{0, 5, 6}, {24, 0, 4}}[i] {
+				r.load(string(rune('a'+k)), n)
+			}
+			if got, want := r.route("", prompt), string(rune('a'+i)); got != want {
+				t.Fatalf("%s: %q goes to %s, want %s, the least busy one", semantics, prompt, got, want)
+			}
+		}
+		for i, want := range []int{30, 20, 10} {
+			e := &r.cycle.Pool.Endpoints[i]
+			r.load(e.Name, want-r.cycle.InFlight(e))
+		}
+		for _, tt := range tests {
+			r.read(tt.prompt)
+			r.cycle.Request.Headers = plantest.Headers(r.plan, map[string]string{"routing-strategy": tt.strategy})
+			trace := plantest.Decide(r.plan, r.cycle)
+			for i, total := range trace.Mixture.Totals {
+				if math.Abs(total.Total-tt.want[i]) > 1e-9 {
+					t.Errorf("%s, %s: totals of %q are %v, want %v", semantics, tt.strategy, tt.prompt,
+						trace.Mixture.Totals, tt.want)
+					break
+				}
+			}
+		}
 	}
 }
 

@@ -33,10 +33,7 @@ func newRouter(t *testing.T, config string, endpoints ...scoring.Endpoint) *rout
 // route decides a request of a user for a prompt and records it.
 func (r *router) route(user, prompt string) string {
 	r.t.Helper()
-	body := fmt.Appendf(nil, `{"model": "m", "prompt": %q}`, prompt)
-	if failure := r.cycle.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
-		r.t.Fatal(failure)
-	}
+	r.read(prompt)
 	r.cycle.Request.Headers = make([]string, len(r.plan.RequestHeaders()))
 	if i := slices.Index(r.plan.RequestHeaders(), "user"); i >= 0 {
 		r.cycle.Request.Headers[i] = user
@@ -50,6 +47,15 @@ func (r *router) route(user, prompt string) string {
 	r.event.Time, r.event.Instance, r.event.Lease = plantest.Now, 1, lease
 	r.cycle.Pool.State.Apply(&r.event)
 	return picked[0].Name
+}
+
+// read makes the request one for a prompt.
+func (r *router) read(prompt string) {
+	r.t.Helper()
+	body := fmt.Appendf(nil, `{"model": "m", "prompt": %q}`, prompt)
+	if failure := r.cycle.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
+		r.t.Fatal(failure)
+	}
 }
 
 // serve has a server report what the last request was expected to take.

@@ -12,9 +12,9 @@ import (
 // scheduling profile. Unlike other handlers it runs exactly that one.
 //
 // A value such as a:2,b:1 mixes strategies. Weights are whole numbers from 0 to 1,000,000, 1 when left out; a strategy
-// of weight 0 does not count, and one that is named twice counts with both weights. An endpoint must pass the filters
-// of all, and the picker of the first one named picks. Only strategies with scorers can be mixed, so neither
-// random-picker nor power-of-two on its own.
+// of weight 0 does not count and need not be known, and one that is named twice counts with both weights. An endpoint
+// must pass the filters of all, and the picker of the first one named picks. Only strategies with scorers can be mixed,
+// so neither random-picker nor power-of-two on its own.
 //
 // Formula of a mix: sum of norm x weight / sum of weights, where norm is (total - min) / (max - min) of a profile's
 // totals over the candidates, 1 when they are all equal.
@@ -160,10 +160,7 @@ func (h *routingStrategyHandler) parse(text string) *scoring.Failure {
 		var item string
 		item, text, more = strings.Cut(text, ",")
 		name, digits, weighted := strings.Cut(item, ":")
-		i := h.find(strings.TrimSpace(name))
-		if i < 0 {
-			return h.unknown(strings.TrimSpace(name))
-		}
+		name = strings.TrimSpace(name)
 		weight := 1
 		if weighted {
 			var ok bool
@@ -171,6 +168,13 @@ func (h *routingStrategyHandler) parse(text string) *scoring.Failure {
 				return invalidStrategy("the weight in " + strconv.Quote(short(item)) +
 					" is not a whole number from 0 to 1000000")
 			}
+		}
+		i := h.find(name)
+		if i < 0 && weight == 0 && name != "" {
+			continue
+		}
+		if i < 0 {
+			return h.unknown(name)
 		}
 		h.weights[i] = min(h.weights[i]+weight, mostStrategyWeight)
 		if weight > 0 && !named {

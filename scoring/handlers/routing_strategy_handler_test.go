@@ -86,6 +86,8 @@ func TestRoutingStrategyHandler(t *testing.T) {
 		{"named", "least", "a", "least", map[int]float64{0: 0.3, 1: 0.2, 2: 0.1}},
 		{"named with a weight", "least:7", "a", "least", map[int]float64{0: 0.3, 1: 0.2, 2: 0.1}},
 		{"others have weight 0", "most:0,least,top:0", "a", "least", map[int]float64{0: 0.3, 1: 0.2, 2: 0.1}},
+		{"an unknown one has weight 0", "prefix-cache-preble:0,least", "a", "least",
+			map[int]float64{0: 0.3, 1: 0.2, 2: 0.1}},
 		{"the same one twice", "least,least:3", "a", "least", map[int]float64{0: 0.3, 1: 0.2, 2: 0.1}},
 		{"weights", "top:2,most:8", "c", "top", map[int]float64{0: 0.2, 1: 0.5, 2: 0.8}},
 		{"more of one", "most:1,least:3", "a", "most", map[int]float64{0: 0.75, 1: 0.5, 2: 0.25}},
@@ -145,6 +147,9 @@ func TestRoutingStrategyHandlerRefuses(t *testing.T) {
 		{"two weights", "most:1:2", "invalid_strategy",
 			`the weight in "most:1:2" is not a whole number from 0 to 1000000`},
 		{"all 0", "most:0,least:0", "invalid_strategy", "every routing strategy has weight 0"},
+		{"all 0, one of them unknown", "most:0,fastest:0", "invalid_strategy",
+			"every routing strategy has weight 0"},
+		{"weight 0 of nobody", "most,:0", "unknown_strategy", `no routing strategy is named ""` + known},
 		{"without scores", "most,random", "invalid_strategy",
 			`"random" does not score endpoints and cannot be mixed with other strategies`},
 	}

@@ -32,6 +32,20 @@ func (b *Builder) EnvironmentInt(name string, dst *int, least, most int) {
 	*dst = n
 }
 
+// EnvironmentUint64 sets dst to a variable that holds a whole number of 64 bits.
+func (b *Builder) EnvironmentUint64(name string, dst *uint64) {
+	value, ok := b.Environment(name)
+	if !ok {
+		return
+	}
+	n, err := strconv.ParseUint(value, 10, 64)
+	if err != nil {
+		b.wrongEnvironment(name, value, "a whole number from 0 to "+strconv.FormatUint(math.MaxUint64, 10))
+		return
+	}
+	*dst = n
+}
+
 // EnvironmentFloat sets dst to a variable that holds a number from 0 to most.
 func (b *Builder) EnvironmentFloat(name string, dst *float64, most float64) {
 	value, ok := b.Environment(name)

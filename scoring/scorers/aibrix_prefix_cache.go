@@ -95,10 +95,13 @@ func NewAIBrixPrefixCache(b *scoring.Builder) scoring.Plugin {
 	b.Int("imbalanceAbsCount", &s.ImbalanceAbsCount, 0, math.MaxInt32)
 	b.EnvironmentFloat("AIBRIX_PREFIX_CACHE_STANDARD_DEVIATION_FACTOR", &s.StandardDeviationFactor, mostFactor)
 	b.Float("standardDeviationFactor", &s.StandardDeviationFactor, 0, mostFactor)
-	b.EnvironmentInt("AIBRIX_PREFIX_CACHE_HASH_SEED", &s.HashSeed, 0, math.MaxInt32)
+	b.EnvironmentUint64("AIBRIX_PREFIX_CACHE_HASH_SEED", &s.chain.Seed)
 	b.Int("hashSeed", &s.HashSeed, 0, math.MaxInt32)
+	if b.Has("hashSeed") {
+		s.chain.Seed = uint64(s.HashSeed)
+	}
 	b.Int("maxPrefixBlocksToMatch", &s.MaxPrefixBlocksToMatch, 1, mostBlocks)
-	s.chain.Leading, s.chain.Seed = true, uint64(s.HashSeed)
+	s.chain.Leading = true
 	return s
 }
 

@@ -142,6 +142,29 @@ func TestAIBrixPrefixCacheLimits(t *testing.T) {
 	}
 }
 
+// A seed has 64 bits, as AIBrix reads it, and all of them count.
+func TestAIBrixHashSeed(t *testing.T) {
+	const config = `{"plugins": [{"type": "aibrix-prefix-cache", "parameters": {"blockSize": 4%s}}]}`
+	block := func(seed, parameter string) uint64 {
+		r := newRouter(t, fmt.Sprintf(config, parameter), scoring.Endpoint{})
+		r.plan = plantest.PlanIn(t, fmt.Sprintf(config, parameter),
+			map[string]string{"AIBRIX_PREFIX_CACHE_HASH_SEED": seed})
+		r.route("", "abcd")
+		return r.event.Chains[0].Blocks[0]
+	}
+	seen := map[uint64]string{}
+	for _, seed := range []string{"", "42", "4294967338", "18446744073709551615"} {
+		hash := block(seed, "")
+		if other, ok := seen[hash]; ok {
+			t.Errorf("seeds %q and %q make the same hash", seed, other)
+		}
+		seen[hash] = seed
+	}
+	if got := seen[block("18446744073709551615", `, "hashSeed": 42`)]; got != "42" {
+		t.Errorf("the parameter 42 in an environment with another seed hashes as with %q", got)
+	}
+}
+
 // Every variable sets its parameter, 0 where that means something, and one that cannot be read is named.
 func TestAIBrixEnvironment(t *testing.T) {
 	const vtc, prefix = "AIBRIX_ROUTER_VTC_", "AIBRIX_PREFIX_CACHE_"

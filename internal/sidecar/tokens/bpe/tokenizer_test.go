@@ -214,10 +214,8 @@ func decode(t *Tokenizer, ids []uint32) string {
 	for text, id := range t.vocabulary {
 		texts[id] = text
 	}
-	for _, list := range t.early.byFirst {
-		for _, a := range list {
-			texts[a.id] = a.text
-		}
+	for _, a := range t.early.sorted {
+		texts[a.id] = a.text
 	}
 	out := ""
 	for _, id := range ids {

@@ -16,28 +16,49 @@ const RoutedPath = Path + "/routed"
 // routedBytes are those of a pair.
 const routedBytes = 16
 
-// routed keeps the prompts of the latest lookups until it is known where the requests went.
+// routed keeps the prompts of the latest lookups until it is known where the requests went: that is told within
+// milliseconds. The oldest go first.
 type routed struct {
-	mu   sync.Mutex
-	next uint64
-	last [mostRouted]looked
+	mu    sync.Mutex
+	next  uint64 // the latest one's number
+	gone  uint64 // that of the latest one that is no longer kept, with all before it
+	bytes int
+	last  [mostRouted]looked
 }
 
 type looked struct {
 	number uint64
 	model  string
 	prompt *kvindex.Prompt
+	bytes  int
 }
 
-// mostRouted bounds how many lookups are kept.
-const mostRouted = 4096
+// mostRouted bounds how many lookups are kept, mostRoutedBytes what they take: eight million tokens.
+const (
+	mostRouted      = 4096
+	mostRoutedBytes = 32 << 20
+)
 
 // keep returns the number of a lookup, which is not 0.
 func (r *routed) keep(model string, p *kvindex.Prompt) uint64 {
+	bytes := len(model) + len(p.Salt) + 4*len(p.Tokens)
+	for i := range p.Media {
+		bytes += 64 + len(p.Media[i].Hash)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.next++
-	r.last[r.next%mostRouted] = looked{r.next, model, p}
+	if bytes > mostRoutedBytes {
+		return r.next
+	}
+	for r.bytes+bytes > mostRoutedBytes || r.next-r.gone > mostRouted {
+		r.gone++
+		oldest := &r.last[r.gone%mostRouted]
+		r.bytes -= oldest.bytes
+		*oldest = looked{}
+	}
+	r.last[r.next%mostRouted] = looked{r.next, model, p, bytes}
+	r.bytes += bytes
 	return r.next
 }
 

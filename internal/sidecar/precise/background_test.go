@@ -111,3 +111,38 @@ func TestBackground(t *testing.T) {
 		t.Error("nonsense is taken for a prompt")
 	}
 }
+
+// TestPromptsThatBeginAlike: prompts of other texts may begin with the same tokens, as with tools before their texts.
+// However many there are, what a server says of these blocks is told of the latest, and of another one once it comes
+// again.
+func TestPromptsThatBeginAlike(t *testing.T) {
+	s := newService(t, tenTokens)
+	b := inBackground(s, config.Ingest{Name: "an Envoy"})
+	ctx := context.Background()
+	const prompts = 10 * mostAlike
+	hand := func(i uint64) {
+		p := fourBlocks()
+		p.Blocks = []uint64{10*i + 1, 10*i + 2, 10*i + 3, 10*i + 4, 10*i + 5}
+		if !b.learn(ctx, p) {
+			t.Fatal("nothing is learnt")
+		}
+	}
+	told := func(i uint64) string {
+		return fmt.Sprint("a has 4 of ", []uint64{10*i + 1, 10*i + 2, 10*i + 3, 10*i + 4})
+	}
+	for i := range uint64(prompts) {
+		hand(i)
+	}
+	prompt := kvindex.Prompt{Tokens: []uint32{1, 2, 3, 4, 5, 6, 7, 8}}
+	keys := kvindex.Keys(nil, s.Blocks.Root("", "m"), 4, &prompt)
+	if err := s.Blocks.Add(ctx, kvindex.Publisher{Endpoint: "a"}, kvindex.GPU, []uint64{1, 2}, keys); err != nil {
+		t.Fatal(err)
+	}
+	if said := b.said(t); len(said) > mostAlike || !slices.Contains(said, told(prompts-1)) {
+		t.Errorf("got %d events, want %d at most, and %q among them", len(said), mostAlike, told(prompts-1))
+	}
+	hand(0)
+	if said := b.said(t); !slices.Equal(said, []string{told(0)}) {
+		t.Errorf("a prompt that comes again: got %q, want %q", said, told(0))
+	}
+}

@@ -7,8 +7,13 @@ import (
 	"github.com/pintle-dev/pintle/journal"
 )
 
-// mostTexts bounds the blocks of text of a generation, of which there are two, about 60 MB each.
-const mostTexts = 1 << 18
+const (
+	// mostTexts bounds the blocks of text of a generation, of which there are two, about 60 MB each.
+	mostTexts = 1 << 18
+	// mostAlike bounds those of a generation that stand for the same key. Where tools or documents come before the text
+	// of prompts, all prompts with the same ones have it.
+	mostAlike = 64
+)
 
 // text is a block of text with all before it, as the filter names it.
 type text struct{ chain, hash uint64 }
@@ -47,8 +52,12 @@ func (x *texts) put(t text, parent uint64, key kvindex.Key, now, since int64) (s
 		k.said = now
 	}
 	x.young.texts[t] = k
-	if !slices.Contains(x.young.keys[key], t) {
-		x.young.keys[key] = append(x.young.keys[key], t)
+	if alike := x.young.keys[key]; !slices.Contains(alike, t) {
+		// The oldest makes way. When its prompt comes again its holders are told of again.
+		if len(alike) == mostAlike {
+			alike = slices.Delete(alike, 0, 1)
+		}
+		x.young.keys[key] = append(alike, t)
 	}
 	return say
 }

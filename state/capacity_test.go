@@ -150,6 +150,30 @@ func TestCapacityCorrections(t *testing.T) {
 	}
 }
 
+// What another answer used while a prompt waited proves nothing: it may have been stored anew.
+func TestCapacityOfWhatIsRenewed(t *testing.T) {
+	const told = 40
+	for _, renewed := range []bool{false, true} {
+		s, blocks := prompts(1000), fresh(1, 20)
+		s.Prefix.SetCapacity(0, told)
+		answers(s, 1, blocks, 0)
+		answers(s, 2, fresh(2, 50), 0)
+		s.Apply(&journal.Event{Kind: journal.Decision, Instance: 9, Lease: 3, Primary: 1, PromptBytes: 20 * 64,
+			Chains: []journal.Chain{{ID: 64, Blocks: blocks}}})
+		if renewed {
+			sent(s, 4, blocks)
+			e := ended(4)
+			s.Apply(&e)
+		}
+		e := ended(3)
+		e.UsageReported, e.CachedReported, e.InputTokens, e.CachedTokens = true, true, 20*16, 20*16
+		s.Apply(&e)
+		if got, _ := s.Prefix.Capacity(0); got > told == renewed {
+			t.Errorf("renewed: %v; a capacity of %d blocks after %d were told", renewed, got, told)
+		}
+	}
+}
+
 // What is too old counts no longer, and is remembered all the same.
 func TestCapacityOfMatches(t *testing.T) {
 	s := prompts(1000)

@@ -1,9 +1,12 @@
 package state
 
 import (
+	"encoding/binary"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cespare/xxhash/v2"
 
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/openai"
@@ -73,6 +76,65 @@ func TestIDBlocksOfMedia(t *testing.T) {
 	} {
 		if got := len(hash(tc.parts, tc.media...)); got != tc.want {
 			t.Errorf("%s: %d blocks, want %d", tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestIDBytes: the ids of a prompt are those of the bytes that stand for it. An image is its hash, so many times.
+func TestIDBytes(t *testing.T) {
+	image := func(url string) string { return `{"type":"image_url","image_url":{"url":"` + url + `"}}` }
+	hash := func(url string) string {
+		return string(binary.LittleEndian.AppendUint32(nil, uint32(xxhash.Sum64String(url))))
+	}
+	for _, tc := range []struct {
+		name  string
+		api   openai.API
+		body  string
+		media []int32
+		want  string
+	}{
+		{"the role of each message", openai.APIChat,
+			`{"messages":[{"role":"system","content":"ab"},{"role":"user","content":"c"},{"role":"user","content":"d"}]}`,
+			nil, "systemabusercuserd"},
+		{"one role of several parts", openai.APIChat,
+			`{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}]}`,
+			nil, "userab"},
+		{"a role that nobody knows", openai.APIChat,
+			`{"messages":[{"role":"a","content":"b"},{"role":"user","content":"c"}]}`, nil, "buserc"},
+		{"tools", openai.APIChat, `{"messages":[{"role":"user","content":"b"}],"tools":[{"a":1}]}`, nil,
+			`[{"a":1}]userb`},
+		{"tool calls", openai.APIChat, `{"messages":[{"role":"user","content":"a"},
+			{"role":"assistant","content":"b","tool_calls":[{"c":1}]},{"role":"tool","content":"d"}]}`, nil,
+			"useraassistantbtoold"},
+		{"tool calls in messages", openai.APIMessages, `{"system":"s","messages":[{"role":"user","content":"a"},
+			{"role":"assistant","content":[{"type":"tool_use","id":"b","name":"c","input":{}}]}]}`, nil,
+			`suseraassistant{"type":"tool_use","id":"b","name":"c","input":{}}`},
+		{"escapes beside none", openai.APIChat, `{"messages":[{"role":"user","content":[
+			{"type":"text","text":"abcdefgh"},{"type":"text","text":"\n\n\n\n"}]}]}`, nil, "userabcdefgh\n\n\n\n"},
+		{"escapes in tools beside those in text", openai.APIChat,
+			`{"messages":[{"role":"user","content":"\n\n\n\n"}],"tools":["\n\n\n\n"]}`, nil,
+			`["\n\n\n\n"]user` + "\n\n\n\n"},
+		{"images", openai.APIChat, `{"messages":[{"role":"user","content":[{"type":"text","text":"a"},` + image("b") +
+			`,` + image("c") + `,{"type":"text","text":"defg"}]}]}`, []int32{1, 3},
+			"usera\x00\x00\x00" + hash("b") + hash("c") + hash("c") + hash("c") + "defg"},
+		{"images of an answer", openai.APIResponses,
+			`{"input":[{"role":"user","content":[{"type":"input_image","image_url":"b"}]}]}`, []int32{2},
+			`[{"input":[user` + "\x00" + hash("b") + hash("b") + "]}]"},
+		{"an image that nobody counted", openai.APIChat, `{"messages":[{"role":"user","content":[` + image("b") + `]}]}`,
+			nil, "user" + hash("b")},
+	} {
+		r, previous := scanned(t, tc.api, tc.body), xxhash.Sum64String("m")
+		var want []uint64
+		for part := range slices.Chunk([]byte(tc.want), 8) {
+			previous = xxhash.Sum64(binary.LittleEndian.AppendUint64(slices.Clone(part), previous))
+			want = append(want, previous)
+		}
+		got, _ := new(Hasher).IDBlocks(nil, nil, "m", r, []byte(tc.body), Chain{BlockBytes: 8, IDs: true}, 99, tc.media)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got %d blocks, want the %d of %q", tc.name, len(got), len(want), tc.want)
+		}
+		if got, want := CountIDs(r, []byte(tc.body), tc.media), (len(tc.want)+3)/4; got != want {
+			t.Errorf("%s: counted %d ids, want %d of %q", tc.name, got, want, tc.want)
 		}
 	}
 }

@@ -129,6 +129,15 @@ func TestPromptsOfPrefill(t *testing.T) {
 	if one, two := s.Prefix.Len(0), s.Prefix.Len(1); one != 5 || two != 5 {
 		t.Errorf("%d and %d blocks, want 5 of each", one, two)
 	}
+	// What was cached there, the endpoint that answers cannot tell.
+	s.Apply(&journal.Event{Kind: journal.Decision, Instance: 9, Lease: 2, Primary: 1, Prefill: 2,
+		Chains: chains(blocks[:3])})
+	e = ended(2)
+	e.CachedReported = true
+	s.Apply(&e)
+	if got := s.Prefix.Match(0, blocks); got != 5 {
+		t.Errorf("after a report of none: %d blocks match, want 5", got)
+	}
 }
 
 // A server that turns out to have nothing loses what was believed of it.
@@ -239,6 +248,16 @@ func TestPromptsOfTheFormerProcess(t *testing.T) {
 				t.Errorf("the prompt is believed: %v, want %v", got, tt.kept)
 			}
 		})
+	}
+	s := prompts(100)
+	s.Prefix.Started(0, 5000, 90*second)
+	sent(s, 1, chain(1, 5))
+	s.Prefix.Started(0, 95_000, 100*second)
+	e := ended(1)
+	e.Time = 99 * second
+	s.Apply(&e)
+	if got := s.Prefix.Match(0, chain(1, 5)); got != 0 {
+		t.Errorf("sent before the new one was seen, and answered before: %d blocks match, want none", got)
 	}
 }
 

@@ -3,6 +3,7 @@ package producers_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/openai"
@@ -20,21 +21,91 @@ func TestBurstOverTooManyEndpoints(t *testing.T) {
 	pool.State = state.New(plan.StateOptions())
 	pool.Enter()
 	c := plantest.Cycle(pool, 1)
-	body := `{"model":"m","prompt":"` + strings.Repeat("0123456789abcdef", 40) + `"}`
 	picks := map[string]int{}
 	for lease := range uint32(3) {
-		var r openai.Request
-		r.Want(plan.BodyKeys())
-		if failure := c.Request.Read(&r, openai.APICompletions, []byte(body)); failure != nil {
-			t.Fatal(failure)
-		}
-		picks[plantest.Decide(plan, c).Picks[0]]++
-		event := new(journal.Event)
-		plan.Record(c, event)
-		event.Instance, event.Lease, event.Time = 1, lease+1, plantest.Now
-		pool.State.Apply(event)
+		picks[burst(t, plan, c, lease, strings.Repeat("0123456789abcdef", 40)).Picks[0]]++
 	}
 	if len(picks) != 1 {
 		t.Errorf("three equal prompts went to %v, want one endpoint", picks)
+	}
+}
+
+// burst decides a request of a burst, and has the state know of it.
+func burst(t *testing.T, plan *scoring.Plan, c *scoring.Cycle, lease uint32, prompt string) *plantest.Trace {
+	t.Helper()
+	var r openai.Request
+	r.Want(plan.BodyKeys())
+	body := []byte(`{"model":"m","prompt":"` + prompt + `"}`)
+	if failure := c.Request.Read(&r, openai.APICompletions, body); failure != nil {
+		t.Fatal(failure)
+	}
+	trace := plantest.Decide(plan, c)
+	event := new(journal.Event)
+	plan.Record(c, event)
+	event.Instance, event.Lease, event.Time = 1, lease+1, plantest.Now
+	c.Pool.State.Apply(event)
+	return trace
+}
+
+// TestBurstShares: the fair share of an endpoint is one of those that serve the model. Of prompts that are alike every
+// second one thus finds an endpoint that has less.
+func TestBurstShares(t *testing.T) {
+	plan := plantest.Plan(t, `{"plugins": [
+		{"type": "burst-prefix-cache-producer", "parameters": {"blockSizeTokens": 4, "minColocateBlocks": 1}},
+		{"type": "prefix-cache-scorer", "parameters": {"prefixMatchInfoProducerName": "burst-prefix-cache-producer"}}]}`,
+		plantest.Neutral)
+	here, there := []string{"m"}, []string{"n"}
+	pool := plantest.Pool(scoring.Endpoint{Models: here}, scoring.Endpoint{Models: here},
+		scoring.Endpoint{Models: there}, scoring.Endpoint{Models: there})
+	pool.State = state.New(plan.StateOptions())
+	pool.Enter()
+	c := plantest.Cycle(pool, 1)
+	for lease := range uint32(12) {
+		trace := burst(t, plan, c, lease, "0123456789abcdef"+strings.Repeat(string(rune('a'+lease)), 16))
+		scores := trace.Scores["prefix-cache-scorer"]
+		if a, b := scores["a"], scores["b"]; lease > 0 && (max(a, b) != 1 || min(a, b) != 0) {
+			t.Errorf("prompt %d: scores %v, want 1 for one of both", lease, scores)
+		}
+	}
+}
+
+// TestBurstParameters: what each parameter means for the state.
+func TestBurstParameters(t *testing.T) {
+	const most = journal.MaxBlocks / journal.MaxChains
+	chain := func(tokens int) uint64 { return state.Chain{BlockBytes: 4 * tokens, IDs: true}.ID() }
+	for _, tc := range []struct {
+		name, parameters string
+		want             state.BurstOptions
+	}{
+		{"none", `{}`, state.BurstOptions{Window: 100 * time.Millisecond, Chain: chain(64), Most: most, Size: 1000}},
+		{"all", `{"windowDurationMs": 20, "maxPerReplica": 3, "blockSizeTokens": 16, "maxPrefixTokensToMatch": 100,
+			"minColocateBlocks": 2, "maxBatchSize": 50, "balanceBy": "tokens"}`,
+			state.BurstOptions{Window: 20 * time.Millisecond, Chain: chain(16), Most: 6, PerEndpoint: 3, Shared: 2,
+				Size: 50, ByTokens: true}},
+		{"as much as there may be", `{"maxPrefixTokensToMatch": 1000000, "maxBatchSize": 1000000}`,
+			state.BurstOptions{Window: 100 * time.Millisecond, Chain: chain(64), Most: most, Size: 4096}},
+		{"any number", `{"maxPerReplica": -1, "maxBatchSize": -1}`,
+			state.BurstOptions{Window: 100 * time.Millisecond, Chain: chain(64), Most: most}},
+	} {
+		plan := plantest.Plan(t, `{"plugins": [{"type": "burst-prefix-cache-producer", "parameters": `+tc.parameters+
+			`}]}`, plantest.Neutral)
+		if got := plan.StateOptions().Bursts; got == nil || *got != tc.want {
+			t.Errorf("%s: got %+v, want %+v", tc.name, got, tc.want)
+		}
+	}
+	const warning = "burst-prefix-cache-producer: no request waits for windowDurationMs: each one goes where equal " +
+		"ones before it went"
+	for _, tc := range []struct{ name, plugins, mistakes string }{
+		{"right", `{"type": "burst-prefix-cache-producer"}`, ""},
+		{"nothing for an endpoint", `{"type": "burst-prefix-cache-producer", "parameters": {"maxPerReplica": 0}}`,
+			"plugins[0](burst-prefix-cache-producer).parameters.maxPerReplica: 0 is not -1 or a number above 0"},
+		{"nothing in a burst", `{"type": "burst-prefix-cache-producer", "parameters": {"maxBatchSize": 0}}`,
+			"plugins[0](burst-prefix-cache-producer).parameters.maxBatchSize: 0 is not -1 or a number above 0"},
+		{"two", `{"type": "burst-prefix-cache-producer"}, {"type": "burst-prefix-cache-producer", "name": "b"}`,
+			"plugins[1](b).parameters: is the second burst-prefix-cache-producer; one is right"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plantest.CheckTold(t, `{"plugins": [`+tc.plugins+`]}`, tc.mistakes, warning)
+		})
 	}
 }

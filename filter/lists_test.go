@@ -30,45 +30,75 @@ func TestListsOfANewSidecar(t *testing.T) {
 		want int
 	}{
 		{"listed", func(g *gateway) {}, 0},
-		{"not read yet", func(g *gateway) { g.publish(listing(false)) }, 0},
+		{"not read yet", func(g *gateway) { g.news(listing(false)) }, 0},
 		{"read one after the other", func(g *gateway) {
-			g.publish(listing(false))
+			g.news(listing(false))
 			p := listing(false)
 			p.Topology.Endpoints[2].Models = []string{"m"}
-			g.publish(p)
+			g.news(p)
 		}, 0},
 		{"another model", func(g *gateway) {
-			g.publish(listing(false))
+			g.news(listing(false))
 			p := listing(false)
 			p.Topology.Endpoints[0].Models = []string{"other"}
-			g.publish(p)
+			g.news(p)
 		}, 2},
 		{"at another address", func(g *gateway) {
 			p := listing(false)
 			p.Topology.Endpoints[1].Address = address(7)
-			g.publish(p)
+			g.news(p)
 		}, 7},
 		{"of another name", func(g *gateway) {
 			p := listing(false)
 			p.Topology.Endpoints[1].Name = "default/vllm-7"
-			g.publish(p)
+			g.news(p)
 		}, 1},
 		{"after 20 seconds", func(g *gateway) {
-			g.publish(listing(false))
+			g.news(listing(false))
 			g.clock.Advance(20 * time.Second)
 			g.tick()
 		}, 0},
 		{"never read", func(g *gateway) {
-			g.publish(listing(false))
-			g.tick()
+			g.news(listing(false))
 			g.clock.Advance(20 * time.Second)
 			p := listing(false).label(0, "a", "b") // other news do not begin the time anew
-			g.publish(p)
-			g.tick()
+			g.news(p)
 			g.clock.Advance(11 * time.Second)
 			g.tick()
-			g.publish(p)
+			g.news(p)
 		}, 1},
+		{"never read, and no other news", func(g *gateway) {
+			g.news(listing(false))
+			g.clock.Advance(31 * time.Second)
+			g.tick()
+		}, 1},
+		{"never read, and news before a tick", func(g *gateway) {
+			g.news(listing(false))
+			g.clock.Advance(31 * time.Second)
+			g.news(listing(false).label(0, "a", "b"))
+		}, 1},
+		{"read, and another new sidecar", func(g *gateway) {
+			g.news(listing(false))
+			g.clock.Advance(20 * time.Second)
+			g.news(listing(true))
+			g.news(listing(false))
+			g.clock.Advance(20 * time.Second)
+			g.tick()
+		}, 0},
+		{"dropped, then read, and another new sidecar", func(g *gateway) {
+			g.news(listing(false))
+			g.clock.Advance(31 * time.Second)
+			g.tick()
+			g.news(listing(true))
+			g.news(listing(false))
+		}, 0},
+		{"never read, then read, and another new sidecar", func(g *gateway) {
+			g.news(listing(false))
+			g.clock.Advance(31 * time.Second)
+			g.news(listing(false).label(0, "a", "b"))
+			g.news(listing(true))
+			g.news(listing(false))
+		}, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -89,6 +119,12 @@ func TestListsThatAreNotReadAnyMore(t *testing.T) {
 	g.wantRanked(g.workers[0].ask(), address(0))
 	g.publish(listing(false))
 	g.wantRanked(g.workers[0].ask(), address(1))
+}
+
+// news publishes a pool and has every worker see it.
+func (g *gateway) news(p *pool) {
+	g.publish(p)
+	g.tick()
 }
 
 // tick has a second's tick come in every worker.

@@ -2,8 +2,10 @@ package main_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
 	"github.com/pintle-dev/pintle/journal"
@@ -78,6 +80,51 @@ func TestShadowReadsItsOwnKeys(t *testing.T) {
 	}
 	if len(at) != 1 {
 		t.Errorf("requests of one session would have gone to %d servers, want one", len(at))
+	}
+}
+
+// TestShadowReadsItsOwnHeaders: and other headers.
+func TestShadowReadsItsOwnHeaders(t *testing.T) {
+	affinity := func(header string) string {
+		return `{"plugins":[{"type":"session-affinity-scorer","parameters":{"strategy":"consistent_hash",
+			"sessionIdConfig":{"sources":[{"header":"` + header + `"}]}}}]}`
+	}
+	m := modes[2]
+	g := newGateway(t, m, 1, m.shadowed(affinity("x-mine"), affinity("x-other")))
+	g.publish(newPool(0, 0, 0, 0, 0, 0, 0, 0))
+	for i := range 20 {
+		g.workers[0].ask([2]string{"x-mine", "same"}, [2]string{"x-other", fmt.Sprint(i % 10)}).Finish()
+	}
+	at, shadows, sessions := map[uint64]bool{}, map[uint64]bool{}, map[string]bool{}
+	for i, e := range g.events(journal.Decision) {
+		at[e.Primary], shadows[e.Shadowed.Primary] = true, true
+		sessions[fmt.Sprint(i%10, " ", e.Shadowed.Primary)] = true
+	}
+	if len(at) != 1 || len(shadows) < 2 || len(sessions) != 10 {
+		t.Errorf("requests of one session went to %d servers, those of ten would have gone to %d, %d of them alike",
+			len(at), len(shadows), len(sessions))
+	}
+}
+
+// TestShadowForgets: what a shadow goes by grows old as what the plan that acts goes by does.
+func TestShadowForgets(t *testing.T) {
+	m := modes[2]
+	g := newGateway(t, m, 1, m.configuration(byQueue, `"load":{"correction":false},"shadow":{"config":{"plugins":[
+		{"type":"active-request-scorer","parameters":{"requestTimeout":"10s"}},{"type":"queue-scorer"}],
+		"schedulingProfiles":[{"name":"default","plugins":[{"pluginRef":"active-request-scorer"},
+		{"pluginRef":"queue-scorer","weight":0.1}]}]}},`))
+	g.publish(newPool(0, 1))
+	g.wantRanked(g.workers[0].ask(), address(0)) // and stays
+	g.workers[0].ask().Finish()
+	g.clock.Advance(11 * time.Second)
+	g.publish(newPool(0, 1))
+	g.workers[0].ask().Finish()
+	var got []uint64
+	for _, e := range g.events(journal.Decision) {
+		got = append(got, e.Shadowed.Primary)
+	}
+	if want := []uint64{endpointID(0), endpointID(1), endpointID(0)}; !slices.Equal(got, want) {
+		t.Errorf("the shadow chose %x, want %x: the second one only while a request is at the first", got, want)
 	}
 }
 

@@ -1,9 +1,39 @@
 package openai
 
 import (
+	"encoding/json"
 	"testing"
 	"unicode/utf8"
 )
+
+// TestUnescapedLikeJSON: escapes at the limits of UTF-8's lengths, and halves of pairs, are what encoding/json makes of
+// them, wherever they stand in a word of the machine.
+func TestUnescapedLikeJSON(t *testing.T) {
+	for _, raw := range []string{`\u0000\u007f`, `\u0080\u07ff`, `\u0800\ud7ff`, `\ue000\uffff`, `\ud800\udc00\udbff\udfff`,
+		`\ud83dXude00`, `\ud83d\tde00`, `\ud83d\u0041`, `\ude00\ud83d`, `\ud83d`, `\u0041\n`} {
+		for _, padded := range []string{raw, raw + "12345678", "1" + raw + "1"} {
+			var want string
+			if err := json.Unmarshal([]byte(`"`+padded+`"`), &want); err != nil {
+				t.Fatal(err)
+			}
+			if got := string(AppendUnescaped(nil, []byte(padded), -1)); got != want {
+				t.Errorf("%s: got %q, want %q", padded, got, want)
+			}
+			if got := UnescapedBytes([]byte(padded)); got != len(want) {
+				t.Errorf("%s: got %d bytes, want %d", padded, got, len(want))
+			}
+			for most := range len(want) {
+				whole := most
+				for !utf8.RuneStart(want[whole]) {
+					whole--
+				}
+				if got := string(AppendUnescaped(nil, []byte(padded), most)); got != want[:whole] {
+					t.Errorf("%s, at most %d bytes: got %q, want %q", padded, most, got, want[:whole])
+				}
+			}
+		}
+	}
+}
 
 // TestUnescaped: pieces and sizes are those of AppendUnescaped.
 func TestUnescaped(t *testing.T) {

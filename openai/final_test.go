@@ -28,6 +28,9 @@ func TestFinal(t *testing.T) {
 		{"cut in the data", done[:40], ` {"respon`, false},
 		{"the name in a text", "event: response.output_text.delta\ndata: event: response.completed\n\n", ``, false},
 		{"a long name", "event: response.completedresponse.completed\ndata: 1\n\n", ``, false},
+		{"a name that begins alike", "event: response.incompleted\ndata: 1\n\n", ``, false},
+		{"CRLF, and a blank line of LF", "event: response.completed\r\ndata: 1\r\n\n", ` 1`, true},
+		{"a line without a colon", "event: response.completed\ndata: 1\nretry\n", ` 1`, false},
 		{"no data", "event: response.completed\n\ndata: 1\n\n", ``, false},
 		{"nothing", ``, ``, false},
 	}

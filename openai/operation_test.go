@@ -27,6 +27,7 @@ func TestCleanPath(t *testing.T) {
 		{"decoded once", "/%2563hat", "/%63hat"},
 		{"question mark", "/sleep%3fx", "/sleep?x"},
 		{"no hexadecimal", "/%zz/%4/%", "/%zz/%4/%"},
+		{"half hexadecimal", "/%z3/%3z/%:3/%3:/%g3/%3g", "/%z3/%3z/%:3/%3:/%g3/%3g"},
 		{"cut off", "/a%6", "/a%6"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -148,9 +148,9 @@ func (s *Speeds) learnBegan(v *speed, m *mark, now int64, ttft float64) {
 	} else {
 		s.learnPrompt(v)
 		v.batch = together{1, m.own, took, m.doubtful()}
-		if v.began <= m.decided {
-			s.learnPrompt(v) // nothing else is under way
-		}
+	}
+	if v.unbegun == 0 {
+		s.learnPrompt(v) // nothing that waits can belong to it
 	}
 	if m.expected > 0 {
 		v.ttft.add(m.expected, ttft)

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -59,5 +60,148 @@ func TestSpeedsTogether(t *testing.T) {
 				t.Errorf("%.0f tokens a second, want %.0f", got, rate)
 			}
 		})
+	}
+}
+
+// TestSpeedsOfPrefill: the endpoint that computes a prompt has its backlog and is known by its first token, the one
+// that answers by the others.
+func TestSpeedsOfPrefill(t *testing.T) {
+	a := newAnswerer(1, 2)
+	send := func(tokens uint32) journal.Event {
+		a.lease++
+		e := journal.Event{Kind: journal.Decision, Time: a.now, Instance: 1, Lease: a.lease, Primary: 1, Prefill: 2,
+			Streamed: true, PrefillLoad: tokens, InputTokens: tokens}
+		a.apply(&e)
+		return e
+	}
+	for i := range 60 {
+		tokens := uint32(1000 + 500*(i%9))
+		a.answer(send(tokens), float64(tokens)/5000, 0.03, 20, 200)
+	}
+	f := a.states[0].InFlight
+	if got := a.ttft(1, 5000); !near(got, 1, 0.2) {
+		t.Errorf("the one that computes: TTFT %.3f, want 1", got)
+	}
+	if got, _ := f.TPOT(0, 1000); !near(got, 0.03, 0.2) {
+		t.Errorf("the one that answers: TPOT %.4f, want 0.03", got)
+	}
+	idle := a.ttft(0, 5000)
+	open := send(10_000)
+	if got := a.ttft(1, 5000); !near(got, 3, 0.2) || a.ttft(0, 5000) != idle {
+		t.Errorf("behind 2 s of work: TTFT %.3f and %.3f, want 3 and as before", got, a.ttft(0, 5000))
+	}
+	if one, two := f.Unbegun(0), f.Unbegun(1); one != 0 || two != 1 {
+		t.Errorf("%d and %d requests wait, want 0 and 1", one, two)
+	}
+	before, _ := f.TPOT(0, 1000)
+	began := a.began(open, 2)
+	a.apply(began)
+	if v := f.speed(0); v.running != 1 || v.context != 10_000 || f.speed(1).running != 0 {
+		t.Errorf("%v answers of %v tokens at the one that answers, %v at the other, want 1, 10000 and 0", v.running,
+			v.context, f.speed(1).running)
+	}
+	a.apply(a.ended(began, 0.03, 20))
+	if after, _ := f.TPOT(0, 1000); f.speed(0).running != 0 || f.speed(0).context != 0 || !near(after, before, 0.1) {
+		t.Errorf("afterwards %v answers and TPOT %.4f, want none and %.4f", f.speed(0).running, after, before)
+	}
+}
+
+// TestSpeedsOfARetry: an answer is under way where it comes from, and nobody computes the prompt where it did not.
+func TestSpeedsOfARetry(t *testing.T) {
+	a := newAnswerer(1, 2)
+	for range 40 {
+		a.answer(a.decide(0, 5000, 5000), 0.5, 0.01, 10, 200)
+	}
+	f := a.states[0].InFlight
+	idle, prompt, token := a.ttft(0, 5000), f.speeds.prompt, f.speeds.token
+	e := a.decide(0, 20_000, 20_000)
+	began := a.began(e, 0.1)
+	began.Tried, began.Primary = 1, 2
+	a.apply(began)
+	if one, two := f.speed(0), f.speed(1); one.running != 0 || two.running != 1 || one.unbegun != 0 {
+		t.Errorf("%v and %v answers under way, %d wait, want 0, 1 and 0", one.running, two.running, one.unbegun)
+	}
+	if got := a.ttft(0, 5000); !near(got, idle, 0.1) {
+		t.Errorf("where it was tried: TTFT %.3f, want %.3f", got, idle)
+	}
+	a.apply(a.ended(began, 5, 10))
+	if f.speed(1).running != 0 || f.speeds.prompt != prompt || f.speeds.token != token {
+		t.Errorf("afterwards %v answers are under way, or something was learnt", f.speed(1).running)
+	}
+}
+
+// TestSpeedsCatchUp: an answer that begins early shows that what came before it is computed.
+func TestSpeedsCatchUp(t *testing.T) {
+	a := newAnswerer(1, 1)
+	for range 40 {
+		a.answer(a.decide(0, 5000, 5000), 0.5, 0.01, 10, 200)
+	}
+	f := a.states[0].InFlight
+	v := f.speed(0)
+	first := a.decide(0, 20_000, 20_000)
+	a.decide(0, 20_000, 20_000)
+	if got := f.speeds.backlog(v, a.now); !near(got, 40_000, 0.05) {
+		t.Errorf("two prompts to compute: %.0f tokens, want 40,000", got)
+	}
+	a.now += 1e8
+	a.apply(a.began(first, 0.1))
+	if got := f.speeds.backlog(v, a.now); !near(got, 20_000, 0.05) {
+		t.Errorf("the first begins after 0.1 s: %.0f tokens, want 20,000", got)
+	}
+	a.now += 19e8
+	a.decide(0, 1000, 1000)
+	a.now += 1e8
+	// Of 21,000 tokens that wait, half.
+	if got, want := a.ttft(0, 5000)/f.speeds.queue.f, (10_500+5000)/1e4; !near(got, want, 0.15) {
+		t.Errorf("two wait for longer than they should: TTFT %.3f, want %.3f", got, want)
+	}
+}
+
+// TestSpeedsWholeBesideStreams: where answers are streamed, those that are not teach nothing, nor do such of which
+// nothing is told.
+func TestSpeedsWholeBesideStreams(t *testing.T) {
+	a := newAnswerer(1, 1)
+	for range 20 {
+		a.answer(a.decide(0, 5000, 5000), 0.5, 0.01, 10, 200)
+	}
+	s := a.states[0].InFlight.speeds
+	want := [...]line{s.prompt, s.token, s.whole}
+	for range 20 {
+		a.unstreamed(a.whole(0, 5000), 60, 10)
+	}
+	if got := [...]line{s.prompt, s.token, s.whole}; got != want {
+		t.Error("answers that are not streamed were learnt from")
+	}
+	for name, change := range map[string]func(*journal.Event){
+		"no usage":  func(e *journal.Event) { e.UsageReported = false },
+		"no tokens": func(e *journal.Event) { e.OutputTokens = 0 },
+		"a failure": func(e *journal.Event) { e.Status = 500 },
+		"a retry":   func(e *journal.Event) { e.Tried = 2 },
+	} {
+		a := newAnswerer(1, 1)
+		e := a.whole(0, 5000)
+		e.Kind, e.Time, e.Status, e.TTFTMicros, e.DurationMicros = journal.Completion, a.now+1e9, 200, 1e6, 1e6+1
+		e.OutputTokens, e.UsageReported = 10, true
+		change(&e)
+		a.apply(&e)
+		if n := a.states[0].InFlight.speeds.whole.samples; n != 0 {
+			t.Errorf("%s: learnt from", name)
+		}
+	}
+}
+
+// TestAccuracy: means of what was predicted and of what it was, first of all samples and then of the last ones.
+func TestAccuracy(t *testing.T) {
+	var a Accuracy
+	a.add(1, 2)
+	a.add(6, 4)
+	if a != (Accuracy{Predicted: 3.5, Actual: 3, Error: 0.5, Samples: 2}) {
+		t.Errorf("after 50 %% too little and 50 %% too much: got %+v", a)
+	}
+	for range 100 {
+		a.add(1, 1)
+	}
+	if a.Error > 0.01 || a.Error <= 0 || math.Abs(a.Predicted-1) > 0.05 || math.Abs(a.Actual-1) > 0.05 {
+		t.Errorf("after 100 that were right: got %+v", a)
 	}
 }

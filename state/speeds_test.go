@@ -239,6 +239,9 @@ func TestSpeedsNotTaught(t *testing.T) {
 			if got := a.ttft(0, 5000); !near(got, 0.5, 0.25) {
 				t.Errorf("TTFT %.3f, want 0.5", got)
 			}
+			if got, _ := a.states[0].InFlight.TPOT(0, 1000); !near(got, 0.01, 0.25) {
+				t.Errorf("TPOT %.4f, want 0.01", got)
+			}
 			if n := a.states[0].InFlight.Unbegun(0); n != 0 {
 				t.Errorf("%d requests are said to wait, want none", n)
 			}

@@ -156,7 +156,7 @@ e2e-istio: build bin/pintle-failpoint.wasm $(image) $(istio) ## Tests with a rea
 bars: build ## What has to be done within a time: start-up, following load and caches, an hour's replay, predictions, KV events and what is killed around them, 200 servers for a minute. For an idle machine
 	PINTLE_BARS=1 $(GO) test -count=1 -v -run 'TestStartUp$$|TestFollow$$|TestPreciseCaches$$' ./e2e
 	PINTLE_BARS=1 $(GO) test -count=1 -v -run 'TestHour$$' ./internal/replay
-	PINTLE_BARS=1 $(GO) test -count=1 -v -run 'TestCost' ./scoring
+	PINTLE_BARS=1 $(GO) test -count=1 -v -run 'TestCost' ./scoring ./internal/sidecar/tokens/bpe
 	PINTLE_BARS=1 $(GO) test -count=1 -v -run 'TestKVBars$$' ./internal/sidecar/kvevents
 	PINTLE_FLEET=1m $(GO) test -count=1 -v -run 'TestTwoHundredServers$$' ./internal/sidecar
 

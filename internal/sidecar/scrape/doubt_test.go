@@ -91,6 +91,32 @@ func TestTheSameEngineAfterADoubt(t *testing.T) {
 	}
 }
 
+// TestNoDoubt: a server that does not answer is of its engine still, as is one whose answers are its own in between.
+func TestNoDoubt(t *testing.T) {
+	s := newTestScraper(t, engine.Known, newServer(t, map[string]string{"/metrics": vllmPage}).address())
+	if err := s.once(t.Context(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	silent, strange := &scrapeError{result: "timeout"}, &scrapeError{result: "no_metrics", elsewhere: true}
+	for _, step := range []struct {
+		name  string
+		times int
+		err   *scrapeError
+		kept  bool
+	}{
+		{"silent for long", 2 * doubtAfter, silent, true}, {"strange", doubtAfter - 1, strange, true},
+		{"as before", 1, nil, true}, {"strange again", doubtAfter - 1, strange, true},
+		{"silent in between", 1, silent, true}, {"strange once more", 1, strange, false},
+	} {
+		for range step.times {
+			s.doubt(step.err)
+		}
+		if got := s.kind != nil; got != step.kept {
+			t.Errorf("%s: the engine is known: %v, want %v", step.name, got, step.kept)
+		}
+	}
+}
+
 // TestTakesOverAfterADoubt: a scraper whose engine is in doubt goes on from what another gateway has found out since,
 // and from nothing that is older than the doubt.
 func TestTakesOverAfterADoubt(t *testing.T) {

@@ -2,10 +2,16 @@ package scrape
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/engine"
+	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
+	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 )
 
 // What one server lists is bounded: it goes into every snapshot.
@@ -18,11 +24,10 @@ func TestModelListsAreBounded(t *testing.T) {
 		Data []model `json:"data"`
 	}
 	for i := range 2 * maxModels {
-		body.Data = append(body.Data, model{ID: fmt.Sprintf("adapter-%04d", i), Parent: "z-base"})
+		body.Data = append(body.Data, model{ID: fmt.Sprintf("adapter-%04d", 2*maxModels-1-i), Parent: "z-base"})
 	}
 	body.Data = append(body.Data, model{ID: ""}, model{ID: strings.Repeat("x", maxModelBytes+1)},
-		model{ID: strings.Repeat("y", maxModelBytes)},
-		model{ID: "z-base"}, model{ID: "z-base"})
+		model{ID: "z-base"}, model{ID: strings.Repeat("y", maxModelBytes)}, model{ID: "z-base"})
 	text, err := json.Marshal(body)
 	if err != nil {
 		t.Fatal(err)
@@ -64,5 +69,28 @@ func TestNoModelsIsNotAnEmptyList(t *testing.T) {
 				t.Errorf("got the result %q (%v), want %q", got, failure, test.result)
 			}
 		})
+	}
+}
+
+// TestHiddenModelsAreLoggedOnce: when an endpoint begins to hide its models, and when it no longer does.
+func TestHiddenModelsAreLoggedOnce(t *testing.T) {
+	var text strings.Builder
+	log := slog.New(slog.NewTextHandler(&text, nil))
+	l := &modelLister{target: &pool.Target{Name: "vllm-0"}, log: log,
+		metrics: metrics.New(pool.New(log, engine.Known, nil))}
+	hides := &scrapeError{result: "status", err: errors.New("it answered 401")}
+	for _, step := range []struct {
+		err  *scrapeError
+		says string // the level of the line
+	}{{nil, ""}, {hides, "WARN"}, {hides, ""}, {nil, "INFO"}, {nil, ""}, {hides, "WARN"}} {
+		text.Reset()
+		l.record(step.err)
+		lines, want := strings.Count(text.String(), "\n"), min(len(step.says), 1)
+		if lines != want || !strings.Contains(text.String(), step.says) {
+			t.Errorf("got %q, want %d lines %s", text.String(), want, step.says)
+		}
+		if got := l.target.Now().ModelsFailure != ""; got != (step.err != nil) {
+			t.Errorf("it is said to hide its models: %v, want %v", got, step.err != nil)
+		}
 	}
 }

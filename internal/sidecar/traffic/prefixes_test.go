@@ -77,6 +77,35 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
+// TestPrefixesCutInTwoWays: blocks of both ways count, of what is there and of the room.
+func TestPrefixesCutInTwoWays(t *testing.T) {
+	f := newFixtureWith(t, Options{Prefixes: true})
+	e := journal.Event{Kind: journal.Decision, Instance: 1, Lease: 1, Model: journal.HashName("m1"),
+		Primary: journal.EndpointID("vllm-0"),
+		Chains:  []journal.Chain{{ID: 256, Blocks: []uint64{1, 2, 3}}, {ID: 1024, Blocks: []uint64{4}}}}
+	f.take(e, false)
+	e.Kind, e.Chains, e.Status, e.TTFTMicros = journal.Completion, nil, 200, 1000
+	f.take(e, false)
+	f.wantPrefixes("after a prompt", "vllm-0", Prefixes{Blocks: 4})
+	f.prompt("vllm-0", false, 1, 1, 2, 3)
+	target := &pool.Target{Name: "vllm-0"}
+	for _, tt := range []struct {
+		name string
+		room engine.Sample
+		want int
+	}{
+		{"pages of 16 tokens", engine.Sample{KVBlocks: 18, KVBlockTokens: 16}, 10},
+		{"no pages", engine.Sample{KVBlocks: 9}, 18},
+		{"more than anything", engine.Sample{KVBlocks: 1<<32 - 1}, 1<<31 - 1},
+	} {
+		f.now = f.now.Add(time.Minute)
+		target.Read(&tt.room, f.now, nil)
+		g := &pool.Generation{Topology: &snapshot.Topology{}, Targets: []*pool.Target{target}}
+		f.Sample(g, &config.Metrics{QueueDepth: 5, KVUsage: 0.8})
+		f.wantPrefixes(tt.name, "vllm-0", Prefixes{Blocks: 4, Capacity: tt.want})
+	}
+}
+
 // TestNoPrefixes: nothing of them is kept unless it is wanted.
 func TestNoPrefixes(t *testing.T) {
 	f := newFixture(t, false)

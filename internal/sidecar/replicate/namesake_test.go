@@ -2,6 +2,7 @@ package replicate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,5 +71,42 @@ func TestTwoOfOneName(t *testing.T) {
 			got := g.member.Now(time.Now()).Failures
 			return len(got) == 1 && strings.HasPrefix(got[0], `gateway: another one is called "a"`), fmt.Sprint(got)
 		})
+	}
+}
+
+// TestRestartsAreNoNamesake: an Envoy that is started anew time and again is one gateway.
+func TestRestartsAreNoNamesake(t *testing.T) {
+	t.Parallel()
+	v := harness.StartValkey(t)
+	a, b := newGateway(t, "a", addressOf(v)), newGateway(t, "b", addressOf(v))
+	decisions := func(g *gateway) (n int) {
+		for _, e := range g.others() {
+			if strings.HasPrefix(e, "d") {
+				n++
+			}
+		}
+		return n
+	}
+	wait := func(g *gateway, n int) {
+		t.Helper()
+		harness.WaitFor(t, limit, fmt.Sprintf("%s to have %d decisions of the other one", g.name, n),
+			func() (bool, string) {
+				got := decisions(g)
+				return got == n, fmt.Sprint(got)
+			})
+	}
+	for n := 1; n <= namesakeTurns+2; n++ {
+		a.decide()
+		wait(b, n)
+		b.decide() // which a reads behind its own
+		a.seen = nil
+		harness.WaitFor(t, limit, "the last decision", func() (bool, string) {
+			got := a.others()
+			return slices.Contains(got, fmt.Sprint("d", n)), fmt.Sprint(got)
+		})
+		a.Restart()
+	}
+	if got := a.member.Now(time.Now()).Failures; len(got) > 0 {
+		t.Errorf("after %d restarts: %v, want no word of another gateway", namesakeTurns+2, got)
 	}
 }

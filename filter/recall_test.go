@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -297,5 +298,25 @@ func TestTurnsThatAreUnclear(t *testing.T) {
 	err := json.Unmarshal(k.fetch("GET", "/openai/v1/responses/r?stream=false").ResponseBody(), &parsed)
 	if err != nil || parsed["id"] != "r" {
 		t.Errorf("below a prefix: got %v, %v", parsed, err)
+	}
+}
+
+// TestNoIDsOfResponses: the store is asked for nothing that is no id of a response, as it stands in a path.
+func TestNoIDsOfResponses(t *testing.T) {
+	k := newKeeper(t, modes[2], "")
+	for id, asks := range map[string]bool{
+		"resp_0-9.azAZ": true, "1": true, "_": true, "-": true, strings.Repeat("a", 256): true,
+		strings.Repeat("a", 257): false, ".": false, ".a": false, "a/b": false, "a:b": false, "a@b": false,
+		"a[b": false, "a`b": false, "a{b": false, "a%62": false, "a b": false, "a?b": false, "\u00e9": false, "": false,
+	} {
+		body := `{"model":"m","input":"a","previous_response_id":` + strconv.Quote(id) + `}`
+		s := k.workers[0].requests.Request(wazerohost.Headers{{":path", "/v1/responses"}}, false)
+		s.Body([]byte(body), true)
+		if got := k.serve(); got > 1 || got == 1 != asks {
+			t.Errorf("%.20q: the store was asked %d times, want %v", id, got, asks)
+		}
+		if id != "" {
+			k.wantUnknown(s, "previous_response_not_found", "previous_response_id")
+		}
 	}
 }

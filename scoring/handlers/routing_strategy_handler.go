@@ -87,9 +87,7 @@ func (h *routingStrategyHandler) readStrategies(b *scoring.Builder, pairs []stri
 }
 
 func (h *routingStrategyHandler) readDefault(b *scoring.Builder) {
-	if len(h.strategies) > 0 {
-		h.fallback = h.strategies[0].name
-	}
+	h.fallback = h.nameOf(0)
 	for _, name := range [...]string{"ROUTING_ALGORITHM", "AIBRIX_ROUTING_ALGORITHM"} {
 		value, ok := b.Environment(name)
 		if !ok || b.Has("default") {
@@ -112,7 +110,7 @@ func (h *routingStrategyHandler) Admit(c *scoring.Cycle) *scoring.Failure {
 	if text == "" {
 		text = h.fallback
 	}
-	if failure := h.parse(text); failure != nil {
+	if failure := h.read(text); failure != nil {
 		return failure
 	}
 	c.SetStrategy(text)
@@ -141,6 +139,16 @@ func (h *routingStrategyHandler) Admit(c *scoring.Cycle) *scoring.Failure {
 	return nil
 }
 
+// nameOf is the first strategy of a profile, empty if there is none.
+func (h *routingStrategyHandler) nameOf(profile int) string {
+	for i := range h.strategies {
+		if h.strategies[i].profile == profile {
+			return h.strategies[i].name
+		}
+	}
+	return ""
+}
+
 // weightOf sums the weights of all strategies of a profile.
 func (h *routingStrategyHandler) weightOf(profile int) float64 {
 	sum := 0
@@ -150,6 +158,16 @@ func (h *routingStrategyHandler) weightOf(profile int) float64 {
 		}
 	}
 	return float64(sum)
+}
+
+// read is parse, and no text at all is the first profile, which no strategy needs to name.
+func (h *routingStrategyHandler) read(text string) *scoring.Failure {
+	if text != "" {
+		return h.parse(text)
+	}
+	clear(h.weights)
+	h.first = 0
+	return nil
 }
 
 // parse reads a strategy or a mix into weights and first.

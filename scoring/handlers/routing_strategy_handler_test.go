@@ -172,6 +172,33 @@ func TestRoutingStrategyHandlerRefuses(t *testing.T) {
 	}
 }
 
+// Without a header and a default the first profile serves, wherever it stands among the strategies.
+func TestRoutingStrategyHandlerWithoutDefault(t *testing.T) {
+	for listed, want := range map[string]string{
+		`{"falling": "least", "rising": "most"}`: "rising",
+		`{"falling": "least"}`:                   "",
+	} {
+		plan := plantest.Plan(t, `{"plugins": [{"type": "routing-strategy-handler",
+			"parameters": {"strategies": `+listed+`}}, {"type": "least-request"}],
+			"schedulingProfiles": [{"name": "most", "plugins": [{"pluginRef": "least-request"}]},
+			{"name": "least", "plugins": [{"pluginRef": "least-request"}]}]}`, plantest.Neutral)
+		for _, named := range []string{"falling", ""} {
+			wantProfile, wantStrategy := "least", "falling"
+			if named == "" {
+				wantProfile, wantStrategy = "most", want
+			}
+			c, _, failure := ask(plan, named)
+			if failure != nil {
+				t.Fatalf("%s: %q is refused: %v", listed, named, failure)
+			}
+			if got := plan.ProfileName(plan.Primary(c)); got != wantProfile || c.Strategy() != wantStrategy {
+				t.Errorf("%s: %q is served by profile %s as %q, want %s as %q", listed, named, got, c.Strategy(),
+					wantProfile, wantStrategy)
+			}
+		}
+	}
+}
+
 func TestRoutingStrategyHandlerParameters(t *testing.T) {
 	config := func(parameters string) string {
 		return `{"plugins": [{"type": "routing-strategy-handler", "parameters": ` + parameters +

@@ -38,8 +38,8 @@ type routingStrategyHandler struct {
 type routingStrategyHandlerParameters struct {
 	// Header is the request header that names the strategy.
 	Header string
-	// Default is the strategy of requests without the header, or a mix; else the environment's ROUTING_ALGORITHM or
-	// AIBRIX_ROUTING_ALGORITHM, else the first scheduling profile.
+	// Default is the strategy of requests without the header, or a mix; else the environment's ROUTING_ALGORITHM, else
+	// its AIBRIX_ROUTING_ALGORITHM, else the first scheduling profile.
 	Default string
 	// Strategies maps names of strategies to scheduling profiles. Without it every profile is a strategy of its own
 	// name; with it only those listed can be chosen.
@@ -97,6 +97,7 @@ func (h *routingStrategyHandler) readDefault(b *scoring.Builder) {
 			b.Mistake("", "the environment variable "+name+" is "+strconv.Quote(value)+": "+failure.Message)
 		}
 		h.fallback = value
+		break
 	}
 	b.String("default", &h.fallback)
 	if failure := h.parse(h.fallback); failure != nil && b.Has("default") {

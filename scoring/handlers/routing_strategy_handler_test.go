@@ -235,6 +235,15 @@ func TestRoutingStrategyHandlerParameters(t *testing.T) {
 		{name: "environment", parameters: `{}`,
 			environment: map[string]string{"ROUTING_ALGORITHM": "b", "AIBRIX_ROUTING_ALGORITHM": "a:1,b:1"}},
 		{
+			name: "the one that AIBrix reads comes first", parameters: `{}`,
+			environment: map[string]string{"ROUTING_ALGORITHM": "c", "AIBRIX_ROUTING_ALGORITHM": "a"},
+			want:        `plugins[0](routing-strategy-handler).parameters: the environment variable ROUTING_ALGORITHM is "c": no routing strategy is named "c"; known are a, b`,
+		},
+		{
+			name: "the other one does not count then", parameters: `{}`,
+			environment: map[string]string{"ROUTING_ALGORITHM": "a", "AIBRIX_ROUTING_ALGORITHM": "c"},
+		},
+		{
 			name: "unknown in the environment", parameters: `{}`,
 			environment: map[string]string{"AIBRIX_ROUTING_ALGORITHM": "prefix-aware"},
 			want:        `plugins[0](routing-strategy-handler).parameters: the environment variable AIBRIX_ROUTING_ALGORITHM is "prefix-aware": no routing strategy is named "prefix-aware"; known are a, b`,

@@ -53,7 +53,10 @@ import (
 // Source: the semantic router's documentation of multi_factor. Its code differs; semantics: source does as the code:
 // weights that are left out of weights are 0, a quality_score or prompt_per_1m of 0 is missing, so that a free model is
 // the dearest, a missing latency is worst, a model's TPOT is compared with another's TTFT, and a latency_percentile out
-// of range is 95.
+// of range is 95. In either semantics TPOT is the time from the first token to the end by the tokens behind it, and
+// samples are of latency_window: its code divides the whole time of an answer by its tokens, so that max_tpot_ms may
+// have to be less here, keeps the last 1,000 samples however old they are, and takes a moving mean of the first two.
+// Its rules, which choose among decisions by what is asked, are not here: clients name the decision.
 type multiFactorSelector struct {
 	decisions []decision
 	// candidates are those of one selection; refs says which models they are.

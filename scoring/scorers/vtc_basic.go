@@ -36,7 +36,8 @@ import (
 // semantics source the cost is AIBrix's, fairnessWeight x |i - min(tokens / bucket, n - 1)| + utilizationWeight x
 // min(load / maxPodLoad, 1), and without a user chance decides: of many endpoints none from the fourth on then gets a
 // user's requests, and a user alone keeps to the middle. AIBrix shuffles the endpoints for each request, which takes
-// the meaning out of i, adds a random number below 0.1, and never replaces its estimates.
+// the meaning out of i, adds a random number below 0.1, never replaces its estimates, counts what vtc-basic routes
+// alone, and has min and max grow by all of a request: maxTokens 0 does so in either semantics.
 type vtcBasic struct {
 	vtcBasicParameters
 	header scoring.HeaderKey

@@ -29,13 +29,15 @@ import (
 // conversations from their caches.
 //
 // Source: AIBrix, routing strategy prefix-cache, as its documentation describes it. With semantics source it does what
-// AIBrix's code does where that differs: the defaults are 4, 8 and 1; a block is blockSize bytes with either tokenizer,
-// as the code cuts the bytes of tokens, 4 for each; and when the load is not balanced, matching goes on among the least
-// busy candidates. In either semantics: an endpoint exactly at the limit is not too busy, as the documentation's text
-// and the code have it, and its pseudo-code does not. There is no tokenizer in the proxy: a token counts as 4 bytes,
-// and a character that is not ASCII as its bytes, as in the code. Roles are part of a chat's text, not its contents
-// alone. blockNumber counts a block once for each endpoint that has it. At most maxPrefixBlocksToMatch blocks of a
-// prompt are looked at; AIBrix looks at all.
+// AIBrix's code does where that differs: the defaults are 4, 8, 1 and, of maxPrefixBlocksToMatch, 1024; a block is
+// blockSize bytes with either tokenizer, as the code cuts the bytes of tokens, 4 for each; and when the load is not
+// balanced, matching goes on among the least busy candidates. In either semantics: an endpoint exactly at the limit is
+// not too busy, as the documentation's text and the code have it, and its pseudo-code does not. There is no tokenizer
+// in the proxy: a token counts as 4 bytes, and a character that is not ASCII as its bytes, as in the code. Roles are
+// part of a chat's text, not its contents alone. blockNumber counts a block once for each endpoint that has it. At most
+// maxPrefixBlocksToMatch blocks of a prompt are looked at, by default the first 32 KB of it, but with source's blocks
+// of 4 bytes the first 4 KB: prompts that have these in common are alike, so give a larger blockSize where system
+// prompts are longer. AIBrix looks at all.
 type aibrixPrefixCache struct {
 	aibrixPrefixCacheParameters
 	source  bool
@@ -67,7 +69,8 @@ type aibrixPrefixCacheParameters struct {
 	StandardDeviationFactor float64
 	// HashSeed seeds the hashes of blocks; else AIBRIX_PREFIX_CACHE_HASH_SEED. All workers need the same.
 	HashSeed int
-	// MaxPrefixBlocksToMatch bounds the blocks of a prompt that are looked at.
+	// MaxPrefixBlocksToMatch bounds the blocks of a prompt that are looked at; with semantics source it is 1024 by
+	// default, the most.
 	MaxPrefixBlocksToMatch int
 }
 
@@ -87,6 +90,7 @@ func NewAIBrixPrefixCache(b *scoring.Builder) scoring.Plugin {
 	b.OneOf("semantics", &s.Semantics, semanticsDocumented, semanticsSource)
 	if s.source = s.Semantics == semanticsSource; s.source {
 		s.BlockSize, s.ImbalanceAbsCount, s.StandardDeviationFactor = 4, 8, 1
+		s.MaxPrefixBlocksToMatch = mostBlocks
 	}
 	s.readTokenizer(b)
 	s.readLimits(b)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
 )
@@ -118,6 +119,38 @@ func TestAIBrixPrefixCacheBlockSize(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Conversations that share a system prompt of 2,000 bytes go on where each began, though blocks have 4 bytes: AIBrix,
+// which looks at all of a prompt, does no less.
+func TestAIBrixPrefixCacheSharedBeginnings(t *testing.T) {
+	r := newRouter(t, `{"plugins": [{"type": "aibrix-prefix-cache", "parameters": {"semantics": "source"}}]}`,
+		make([]scoring.Endpoint, 4)...)
+	began := map[string]string{}
+	var open []journal.Event
+	for turn := range 10 {
+		for _, conversation := range []string{"a", "b", "c", "d"} {
+			prompt := strings.Repeat("s", 2000) + strings.Repeat(conversation, 200*(turn+1))
+			got := r.route("", prompt)
+			done := r.event
+			done.Kind, done.Status, done.Chains = journal.Completion, 200, nil
+			if open = append(open, done); turn == 0 {
+				began[conversation] = got
+				continue
+			}
+			r.cycle.Pool.State.Apply(&done)
+			if want := began[conversation]; got != want {
+				t.Fatalf("turn %d of conversation %s goes to %s, want %s", turn, conversation, got, want)
+			}
+		}
+		for i := range open {
+			r.cycle.Pool.State.Apply(&open[i])
+		}
+		open = open[:0]
+	}
+	if began["a"] == began["b"] && began["a"] == began["c"] && began["a"] == began["d"] {
+		t.Errorf("all began at %s, want them spread", began["a"])
 	}
 }
 

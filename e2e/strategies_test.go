@@ -119,7 +119,7 @@ func TestRoutingStrategy(t *testing.T) {
 			for _, strategy := range []string{
 				"least-request", "least-kv-cache", "least-latency", "least-busy-time", "throughput",
 				"aibrix-prefix-cache", "vtc-basic", "power-of-two", "random",
-				"aibrix-prefix-cache:2,vtc-basic,least-kv-cache:0",
+				"aibrix-prefix-cache:2,vtc-basic,least-kv-cache:0", "least-request,prefix-cache-preble:0",
 			} {
 				if got := s.send(t, strategy, "someone", chatBody); got.Status != http.StatusOK {
 					t.Errorf("%s: got %d: %.300s", strategy, got.Status, got.Body)

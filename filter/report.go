@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/binary"
 	"math"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/pintle-dev/pintle/internal/hostcalls"
 	"github.com/pintle-dev/pintle/openai"
@@ -41,12 +43,16 @@ type report struct {
 // declareReport is called once in each plug-in's start.
 func declareReport() { _ = hostcalls.DeclareMessage(propertyReport, "google.protobuf.Struct") }
 
-// text adds a field {key, {string_value}} of Struct.fields.
+// text adds a field {key, {string_value}} of Struct.fields. What is not UTF-8 in it is left out: Envoy would not read
+// any field of the message.
 func (t *report) text(name, value string) {
+	value = value[:min(len(value), mostReportBytes)]
+	if !utf8.ValidString(value) { // a name that was cut within a letter, or one of a path
+		value = strings.ToValidUTF8(value, "")
+	}
 	if value == "" {
 		return
 	}
-	value = value[:min(len(value), mostReportBytes)]
 	inner := 1 + varintBytes(len(value)) + len(value)
 	t.open(name, inner)
 	t.message = binary.AppendUvarint(append(t.message, 3<<3|2), uint64(len(value)))

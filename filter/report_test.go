@@ -90,10 +90,33 @@ func TestReport(t *testing.T) {
 			t.Errorf("a model in the path: got %q", got)
 		}
 		other.Abort()
+		wantNamed(t, g)
 		s = g.workers[0].askBody(ask)
 		s.Abort()
 		if got := reported(t, s); strings.Contains(got, "tokens 7") || strings.Contains(got, "rank") {
 			t.Errorf("left by the client: got %s", got)
 		}
 	})
+}
+
+// wantNamed: whatever a client calls its model, what is told of the request can be read.
+func wantNamed(t *testing.T, g *gateway) {
+	t.Helper()
+	long := strings.Repeat("\u6f22", 100)
+	for _, tc := range []struct{ name, path, body, want string }{
+		{"no UTF-8", "/v2/models/%FFm1%C3/generate", "", "endpoint default/vllm-0, model m1"},
+		{"nothing but that", "/v2/models/%FF/generate", "", "endpoint default/vllm-0"},
+		{"cut within a letter", "/v1/completions", `{"model":"` + long + `","prompt":"x"}`,
+			"model " + long[:255] + ", refused model_not_found, served_model " + long[:255]},
+		{"cut between letters", "/v1/completions", `{"model":"a` + long + `","prompt":"x"}`,
+			"model a" + long[:255] + ", refused model_not_found, served_model a" + long[:255]},
+	} {
+		s := g.workers[0].requests.Request(
+			wazerohost.Headers{{":path", tc.path}, {"content-type", "application/json"}}, false)
+		s.Body([]byte(tc.body), true)
+		if got := reported(t, s); got != tc.want {
+			t.Errorf("a model's name, %s: got %q, want %q", tc.name, got, tc.want)
+		}
+		s.Finish()
+	}
 }

@@ -57,12 +57,18 @@ func decode(r *rawjson.Reader, depth int) (any, error) {
 	if bytes.ContainsAny(number, ".eE") {
 		return strconv.ParseFloat(string(number), 64)
 	}
+	if len(bytes.TrimPrefix(number, []byte("-"))) > mostDigits {
+		return nil, errors.New("a number has too many digits")
+	}
 	n, ok := new(big.Int).SetString(string(number), 10)
 	if !ok {
 		return nil, errors.New("no number")
 	}
 	return whole(n), nil
 }
+
+// mostDigits bounds those of an integer, as Python does (sys.int_info.default_max_str_digits): their time is quadratic.
+const mostDigits = 4300
 
 // writer writes JSON as Python's json.dumps.
 type writer struct {

@@ -84,6 +84,24 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// TestDigits: a number has as many digits as Python reads, and no more.
+func TestDigits(t *testing.T) {
+	for _, tc := range []struct {
+		name, number string
+		refused      bool
+	}{
+		{"as many as there may be", strings.Repeat("9", 4300), false},
+		{"one more", strings.Repeat("9", 4301), true},
+		{"with a sign", "-" + strings.Repeat("9", 4300), false},
+		{"one more, with a sign", "-" + strings.Repeat("9", 4301), true},
+		{"a fraction", "0." + strings.Repeat("9", 5000), false},
+	} {
+		if _, err := Decode([]byte(`{"n":` + tc.number + `}`)); (err != nil) != tc.refused {
+			t.Errorf("%s: got %v, want a mistake: %v", tc.name, err, tc.refused)
+		}
+	}
+}
+
 func TestTime(t *testing.T) {
 	at := time.Date(2026, 3, 4, 15, 6, 7, 0, time.UTC)
 	for layout, want := range map[string]string{"%d %b %Y": "04 Mar 2026", "%B %-d, %A": "March 4, Wednesday",

@@ -78,6 +78,20 @@ func (s *seen) find(dst []uint32, text string, c *chain) (tokens []uint32, at in
 	return dst, at
 }
 
+// note adds an end that a beginning may have, in the place of the one before if both belong to the same beginning:
+// there may be as many ends as bytes.
+func note(ends []end, text string, e end) []end {
+	if last := text[e.at-1]; last >= utf8.RuneSelf || ascii[last] == space {
+		return ends
+	}
+	beginning := func(e end) int { return (e.at + margin - 1) / stride }
+	if n := len(ends); n > 0 && beginning(ends[n-1]) == beginning(e) {
+		ends[n-1] = e
+		return ends
+	}
+	return append(ends, e)
+}
+
 // keep keeps the beginnings of a text that were not known. What was ends at done; behind it pieces end at the ends, and
 // have the tokens.
 func (s *seen) keep(text string, c *chain, done int, ends []end, tokens []uint32) {
@@ -91,9 +105,7 @@ func (s *seen) keep(text string, c *chain, done int, ends []end, tokens []uint32
 			limit, last = 0, end{len(text), len(tokens)}
 		}
 		for ; next < len(ends) && ends[next].at <= limit; next++ {
-			if ascii[text[ends[next].at-1]&0x7f] != space && text[ends[next].at-1] < utf8.RuneSelf {
-				last = ends[next]
-			}
+			last = ends[next]
 		}
 		if _, known := s.by[c.hashes[i]]; known {
 			continue

@@ -36,6 +36,12 @@ var errText = errors.New("the text is not UTF-8")
 // errMarks says that the text cannot be normalized as the library does it.
 var errMarks = errors.New("the text has more than 30 combining marks in a row")
 
+// errPiece says that a text has a piece that is too long to be merged: that takes some sixty bytes for each of its own.
+var errPiece = errors.New("the text has more than 1 MiB without a place to cut it")
+
+// mostPiece bounds a piece.
+const mostPiece = 1 << 20
+
 // joiner is what golang.org/x/text puts into a long row of combining marks (Unicode's stream-safe text), and the
 // library does not.
 const joiner = "\u034f"
@@ -53,8 +59,9 @@ func (t *Tokenizer) Encode(dst []uint32, text string, special bool) ([]uint32, e
 		switch {
 		case isToken:
 			dst = append(dst, token)
+		case err != nil:
 		case t.normal == nil:
-			dst = t.encodePart(dst, part, atStart)
+			dst, err = t.encodePart(dst, part, atStart)
 		default:
 			normal := t.normal(part)
 			if strings.Count(normal, joiner) > strings.Count(part, joiner) {
@@ -64,8 +71,8 @@ func (t *Tokenizer) Encode(dst []uint32, text string, special bool) ([]uint32, e
 			t.late.cut(normal, func(part string, first bool, token uint32, isToken bool) {
 				if isToken {
 					dst = append(dst, token)
-				} else {
-					dst = t.encodePart(dst, part, atStart && first)
+				} else if err == nil {
+					dst, err = t.encodePart(dst, part, atStart && first)
 				}
 			})
 		}
@@ -77,7 +84,7 @@ func (t *Tokenizer) Encode(dst []uint32, text string, special bool) ([]uint32, e
 }
 
 // encodePart encodes a text without added tokens: what is known of its beginning is not computed again.
-func (t *Tokenizer) encodePart(dst []uint32, text string, atStart bool) []uint32 {
+func (t *Tokenizer) encodePart(dst []uint32, text string, atStart bool) ([]uint32, error) {
 	if t.prepare != nil {
 		text = t.prepare(text, atStart)
 	}
@@ -85,7 +92,7 @@ func (t *Tokenizer) encodePart(dst []uint32, text string, atStart bool) []uint32
 	dst, done := t.seen.find(dst, text, &marks)
 	first := len(dst)
 	if done == len(text) {
-		return dst
+		return dst, nil
 	}
 	w, _ := t.mergers.Get().(*merger)
 	if w == nil {
@@ -95,12 +102,15 @@ func (t *Tokenizer) encodePart(dst []uint32, text string, atStart bool) []uint32
 	var ends []end
 	for at := done; at < len(text); {
 		size := t.split(text[at:])
+		if size > mostPiece {
+			return dst, errPiece
+		}
 		dst = t.encodeWord(w, dst, text[at:at+size])
 		at += size
-		ends = append(ends, end{at, len(dst) - first})
+		ends = note(ends, text, end{at, len(dst) - first})
 	}
 	t.seen.keep(text, &marks, done, ends, dst[first:])
-	return dst
+	return dst, nil
 }
 
 // end is where a piece of a text ends, and how many tokens there are up to there.

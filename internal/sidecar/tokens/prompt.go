@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"hash/maphash"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/tokens/rawjson"
@@ -62,6 +63,9 @@ func (b *body) read(content []byte) error {
 		case *json.RawMessage:
 			*value = raw
 			return nil
+		case *map[string]json.RawMessage:
+			*value, err = readValues(raw)
+			return err
 		default:
 			return json.Unmarshal(raw, value)
 		}
@@ -70,6 +74,25 @@ func (b *body) read(content []byte) error {
 		err = rawjson.ErrSyntax
 	}
 	return err
+}
+
+// mostTemplateValues bounds the keys of chat_template_kwargs: templates read a handful.
+const mostTemplateValues = 1024
+
+// readValues reads an object, nil for null.
+func readValues(raw []byte) (map[string]json.RawMessage, error) {
+	if !given(raw) {
+		return nil, nil
+	}
+	values := map[string]json.RawMessage{}
+	r := rawjson.New(raw)
+	return values, r.Object(func(key string) error {
+		value, err := r.Skip()
+		if values[key] = value; err == nil && len(values) > mostTemplateValues {
+			err = errors.New("has too many values for the template")
+		}
+		return err
+	})
 }
 
 // field is where the value of a key goes, nil for nowhere.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -43,6 +45,15 @@ func TestRead(t *testing.T) {
 			Prompt{Chat: true, Messages: json.RawMessage("[1]"), AddGeneration: true,
 				TemplateValues: map[string]json.RawMessage{"reasoning_effort": json.RawMessage(`"low"`),
 					"enable_thinking": json.RawMessage("true"), "a": json.RawMessage("1")}}, nil},
+		{"values twice", APIChat, `{"messages":[1],"chat_template_kwargs":{"a":1},"chat_template_kwargs":{"b":2}}`,
+			Prompt{Chat: true, Messages: json.RawMessage("[1]"), AddGeneration: true,
+				TemplateValues: map[string]json.RawMessage{"b": json.RawMessage("2")}}, nil},
+		{"no values", APIChat, `{"messages":[1],"chat_template_kwargs":null}`,
+			Prompt{Chat: true, Messages: json.RawMessage("[1]"), AddGeneration: true}, nil},
+		{"values that are none", APIChat, `{"messages":[1],"chat_template_kwargs":[1]}`, Prompt{},
+			ErrNone("unreadable")},
+		{"too many values", APIChat, `{"messages":[1],"chat_template_kwargs":` + manyValues(mostTemplateValues+1) + `}`,
+			Prompt{}, ErrNone("unreadable")},
 		{"no messages", APIChat, `{"prompt":"a"}`, Prompt{}, ErrNone("no messages")},
 		{"another API", "embeddings", `{"input":"a"}`, Prompt{}, ErrNone("api")},
 		{"no JSON", APIChat, `{`, Prompt{}, ErrNone("unreadable")},
@@ -61,6 +72,15 @@ func TestRead(t *testing.T) {
 			}
 		})
 	}
+}
+
+// manyValues is an object with so many keys.
+func manyValues(n int) string {
+	text := "{"
+	for i := range n {
+		text += fmt.Sprintf(`"k%d":0,`, i)
+	}
+	return strings.TrimSuffix(text, ",") + "}"
 }
 
 func TestMedia(t *testing.T) {

@@ -11,46 +11,62 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/tokens/rawjson"
 )
 
+// mostValues bounds the values of a document: each takes some hundred bytes, however short it is there.
+const mostValues = 1 << 16
+
 // Decode reads a JSON document with the keys of objects in their order.
 func Decode(content []byte) (any, error) {
-	r := rawjson.New(content)
-	v, err := decode(r, mostDepth)
+	d := decoder{Reader: rawjson.New(content)}
+	v, err := d.value(mostDepth)
 	if err != nil {
 		return nil, err
 	}
-	if !r.AtEnd() {
+	if !d.AtEnd() {
 		return nil, errors.New("more than one value")
 	}
 	return v, nil
 }
 
-func decode(r *rawjson.Reader, depth int) (any, error) {
+// decoder is a document that is read, with the number of values that there were.
+type decoder struct {
+	*rawjson.Reader
+	values int
+}
+
+func (d *decoder) value(depth int) (any, error) {
 	if depth == 0 {
 		return nil, errors.New("nests too deep")
 	}
-	switch r.Peek() {
+	if d.values++; d.values > mostValues {
+		return nil, errors.New("has too many values")
+	}
+	switch d.Peek() {
 	case '"':
-		return r.String()
+		return d.String()
 	case 'n', 't', 'f':
-		return r.Literal()
+		return d.Literal()
 	case '[':
 		all := []any{}
-		err := r.Array(func() error {
-			v, err := decode(r, depth-1)
+		err := d.Array(func() error {
+			v, err := d.value(depth - 1)
 			all = append(all, v)
 			return err
 		})
 		return all, err
 	case '{':
 		all := &Dict{}
-		err := r.Object(func(key string) error {
-			v, err := decode(r, depth-1)
+		err := d.Object(func(key string) error {
+			v, err := d.value(depth - 1)
 			all.Set(key, v)
 			return err
 		})
 		return all, err
 	}
-	number, err := r.Number()
+	return d.number()
+}
+
+func (d *decoder) number() (any, error) {
+	number, err := d.Number()
 	if err != nil {
 		return nil, err
 	}

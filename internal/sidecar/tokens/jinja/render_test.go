@@ -82,6 +82,12 @@ func TestBounds(t *testing.T) {
 	if _, err := Decode([]byte(strings.Repeat("[", 1_000_000))); err == nil {
 		t.Error("no mistake for what nests too deep")
 	}
+	for _, more := range []string{"", `,{"a":[]}`} {
+		document := `[` + strings.Repeat(`"",`, mostValues-2) + `0` + more + `]`
+		if _, err := Decode([]byte(document)); (err != nil) != (more != "") {
+			t.Errorf("as many values as there may be and %q more: got %v", more, err)
+		}
+	}
 }
 
 // TestDigits: a number has as many digits as Python reads, and no more.

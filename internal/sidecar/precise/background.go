@@ -1,6 +1,7 @@
 package precise
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"math/rand/v2"
@@ -29,8 +30,9 @@ const (
 	// mostMessage is how many bytes of events go into one message, and the event that takes them beyond it.
 	mostMessage = journal.MaxRelayBytes / 2
 	tellTimeout = 2 * time.Second
-	// mostWaiting bounds the prompts that wait for their tokens.
-	mostWaiting = 256
+	// mostWaiting bounds the prompts that wait for their tokens, mostWaitingBytes what they take.
+	mostWaiting      = 256
+	mostWaitingBytes = 32 << 20
 )
 
 // Background learns from prompts which blocks of text are which blocks of the servers, and tells Envoys what servers
@@ -48,6 +50,7 @@ type Background struct {
 
 	instance uint64
 	waiting  chan scoring.PrecisePrompt
+	kept     room // for what waits
 	envoys   []*envoy
 	// hanging is for how long an Envoy may take for a message.
 	hanging time.Duration
@@ -66,6 +69,7 @@ type Background struct {
 func (b *Background) Start() {
 	b.instance = rand.Uint64() | 1
 	b.waiting = make(chan scoring.PrecisePrompt, mostWaiting)
+	b.kept.left = mostWaitingBytes
 	for _, ingest := range b.Ingests {
 		b.envoys = append(b.envoys, &envoy{Ingest: ingest, wake: make(chan struct{}, 1)})
 	}
@@ -103,11 +107,24 @@ func (b *Background) Take(message []byte) {
 			return
 		}
 		message = rest
-		select {
-		case b.waiting <- p:
-		default:
+		if !b.keep(&p) {
 			b.prompts.WithLabelValues("busy").Inc()
 		}
+	}
+}
+
+// keep has a prompt wait, if there is room. It is copied: those that wait shall not hold whole messages.
+func (b *Background) keep(p *scoring.PrecisePrompt) bool {
+	if len(b.waiting) == mostWaiting || !b.kept.take(p.Bytes()) {
+		return false
+	}
+	p.Body = bytes.Clone(p.Body)
+	select {
+	case b.waiting <- *p:
+		return true
+	default:
+		b.kept.give(p.Bytes())
+		return false
 	}
 }
 
@@ -123,6 +140,7 @@ func (b *Background) Learn(ctx context.Context) {
 				result = "none"
 			}
 			b.prompts.WithLabelValues(result).Inc()
+			b.kept.give(p.Bytes())
 		}
 	}
 }

@@ -15,7 +15,7 @@ func newMetrics() *Metrics {
 	}
 	return &Metrics{
 		lookups: prometheus.NewCounterVec(counter("lookups_total",
-			"Questions of the filter by result: answered, none, late, failed, unreadable."), []string{"result"}),
+			"Questions of the filter by result: answered, none, late, failed, busy, unreadable."), []string{"result"}),
 		none: prometheus.NewCounterVec(counter("none_total",
 			"Prompts of which nothing sure can be said, by reason."), []string{"reason"}),
 		tokens: prometheus.NewCounter(counter("tokens_total", "Tokens of the prompts that were asked for.")),

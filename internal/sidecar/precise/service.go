@@ -22,8 +22,13 @@ import (
 // Path is where the filter asks.
 const Path = "/pintle/v1/prefix"
 
-// mostBody bounds the requests that are looked at.
-const mostBody = 16 << 20
+const (
+	// mostBody bounds the requests that are looked at.
+	mostBody = 16 << 20
+	// mostAsked bounds the bytes of all requests that are looked at at the same time: what is made of one takes several
+	// times as many.
+	mostAsked = 32 << 20
+)
 
 // Service answers the filter.
 type Service struct {
@@ -42,11 +47,13 @@ type Service struct {
 
 	metrics *Metrics
 	routed  routed
+	asked   room
 }
 
 // Start makes the service ready.
 func (s *Service) Start() {
 	s.metrics = newMetrics()
+	s.asked.left = mostAsked
 }
 
 // Collectors are the metrics of the service and of its tokens.
@@ -67,8 +74,16 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	began := time.Now()
-	// Most say how long they are, and are not to be copied as they grow.
-	read := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), mostBody)+bytes.MinRead))
+	// Envoy says how long they are.
+	size := int(max(min(r.ContentLength, mostBody), 0))
+	if !s.asked.take(size) {
+		s.metrics.lookups.WithLabelValues("busy").Inc()
+		http.Error(w, "too much is asked at the same time", http.StatusServiceUnavailable)
+		return
+	}
+	defer s.asked.give(size)
+	// They are not to be copied as they grow.
+	read := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
 	_, err := read.ReadFrom(http.MaxBytesReader(w, r.Body, mostBody))
 	body := read.Bytes()
 	if err != nil {

@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"math"
 	"reflect"
 	gslices "slices"
 	"testing"
@@ -156,7 +157,8 @@ func TestPart(t *testing.T) {
 	}
 }
 
-// Of two objectives with one name the older object holds, and those of other pools are none of ours.
+// Of two objectives with one name the older object holds, and those of other pools are none of ours. A priority that is
+// no int32, which the API server takes, is the nearest one.
 func TestRules(t *testing.T) {
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	object := func(kind, namespace, name, pool string, age time.Duration,
@@ -174,6 +176,9 @@ func TestRules(t *testing.T) {
 			object("InferenceObjective", "ns", "batch", "llama", time.Hour, priority(-1)),
 			object("InferenceObjective", "ns", "urgent", "llama", 2*time.Hour, priority(5)),
 			object("InferenceObjective", "ns", "foreign", "other", 3*time.Hour, priority(9)),
+			object("InferenceObjective", "ns", "highest", "llama", time.Minute, priority(math.MaxInt32+1)),
+			object("InferenceObjective", "ns", "lowest", "llama", time.Second, priority(math.MinInt64)),
+			object("InferenceObjective", "ns", "none", "llama", 0, map[string]any{}),
 		},
 	})
 	// A second namespace whose pool has the same name, with an older and a younger object of the names.
@@ -197,7 +202,8 @@ func TestRules(t *testing.T) {
 	if err := d.rules(part); err != nil {
 		t.Fatal(err)
 	}
-	want := []snapshot.Objective{{Name: "batch", Priority: -7}, {Name: "urgent", Priority: 5}}
+	want := []snapshot.Objective{{Name: "batch", Priority: -7}, {Name: "urgent", Priority: 5},
+		{Name: "highest", Priority: math.MaxInt32}, {Name: "lowest", Priority: math.MinInt32}, {Name: "none"}}
 	if !reflect.DeepEqual(part.Objectives, want) {
 		t.Errorf("got %+v, want %+v", part.Objectives, want)
 	}

@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"cmp"
 	"fmt"
+	"math"
 	gslices "slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,7 +22,8 @@ type poolRef struct {
 
 type objective struct {
 	Spec struct {
-		Priority *int32  `json:"priority"`
+		// Priority is an int32, but the API server lets larger numbers through.
+		Priority int64   `json:"priority"`
 		PoolRef  poolRef `json:"poolRef"`
 	} `json:"spec"`
 }
@@ -54,11 +56,8 @@ func (d *Discovery) rules(t *topology.Part) error {
 		}
 		if d.has(object, o.Spec.PoolRef) && !seen[object.GetName()] {
 			seen[object.GetName()] = true
-			priority := int32(0)
-			if o.Spec.Priority != nil {
-				priority = *o.Spec.Priority
-			}
-			t.Objectives = append(t.Objectives, snapshot.Objective{Name: object.GetName(), Priority: priority})
+			priority := min(max(o.Spec.Priority, math.MinInt32), math.MaxInt32)
+			t.Objectives = append(t.Objectives, snapshot.Objective{Name: object.GetName(), Priority: int32(priority)})
 		}
 	}
 	for _, object := range d.ofPools(rewrites) {

@@ -86,6 +86,48 @@ func TestWatchThatLists(t *testing.T) {
 	}
 }
 
+// TestNoWatchThatLists: that an API server knows no watch that begins with what is there is no failure, and ends none.
+func TestNoWatchThatLists(t *testing.T) {
+	yes := true
+	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "", nil)
+	for _, test := range []struct {
+		name  string
+		watch error
+		fails bool
+	}{
+		{"all is well", nil, false},
+		{"what it can does not go", forbidden, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := &watcher{changed: func() {}}
+			source := w.observed(&cache.ListWatch{
+				WatchFuncWithContext: func(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {
+					if o.SendInitialEvents != nil {
+						return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil)
+					}
+					return nil, test.watch
+				},
+			})
+			for range 2 {
+				_, _ = source.WatchWithContext(t.Context(), metav1.ListOptions{SendInitialEvents: &yes})
+				if err := w.failure(); err != nil && !test.fails {
+					t.Errorf("got %v from a watch that lists, want none", err)
+				}
+				_, _ = source.WatchWithContext(t.Context(), metav1.ListOptions{})
+				if err := w.failure(); (err != nil) != test.fails {
+					t.Errorf("got %v, want a failure: %v", err, test.fails)
+				}
+			}
+			if _, err := source.WatchWithContext(t.Context(), metav1.ListOptions{SendInitialEvents: &yes}); err == nil {
+				t.Error("the reflector does not hear of it")
+			}
+			if err := w.failure(); (err != nil) != test.fails {
+				t.Errorf("got %v in the end, want a failure: %v", err, test.fails)
+			}
+		})
+	}
+}
+
 // TestListedButNotWatched: a list that is answered does not end a watch's failure.
 func TestListedButNotWatched(t *testing.T) {
 	unknown := apierrors.NewNotFound(schema.GroupResource{}, "")

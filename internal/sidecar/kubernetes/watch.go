@@ -159,8 +159,13 @@ func (w *watcher) observed(source *cache.ListWatch) *cache.ListWatch {
 				w.note(watching, nil)
 				return nil, err
 			}
-			if err == nil && o.SendInitialEvents != nil && *o.SendInitialEvents {
-				w.note(listing, nil) // this watch lists as well
+			if o.SendInitialEvents != nil && *o.SendInitialEvents {
+				if apierrors.IsInvalid(err) {
+					return events, err // an API server without WatchList: the reflector lists instead
+				}
+				if err == nil {
+					w.note(listing, nil) // this watch lists as well
+				}
 			}
 			w.note(watching, err)
 			return events, err

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/e2e/istio/mesh"
 	"github.com/pintle-dev/pintle/internal/sidecar/kubernetes"
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 	"github.com/pintle-dev/pintle/snapshot"
@@ -129,19 +130,26 @@ func TestSeveralPools(t *testing.T) {
 	}
 }
 
+// olderGroup is that of the Gateway API Inference Extension's objectives and rewrites.
+const olderGroup = "inference.networking.x-k8s.io"
+
+// objective is an InferenceObjective of a group, for a pool.
+func objective(t *testing.T, group, namespace, name, pool, spec string) mesh.Object {
+	t.Helper()
+	return parse(t, `
+apiVersion: `+group+`/v1alpha2
+kind: InferenceObjective
+metadata: {name: `+name+`, namespace: `+namespace+`}
+spec: {`+spec+`poolRef: {name: `+pool+`}}
+`)
+}
+
 func TestRules(t *testing.T) {
 	const ns = "rules"
 	o := observe(t, namespace(t, ns, forInferencePools), ns, kubernetes.Pool{InferencePool: "llama"})
-	objective := func(name, pool, spec string) string {
-		return `
-apiVersion: inference.networking.x-k8s.io/v1alpha2
-kind: InferenceObjective
-metadata: {name: ` + name + `, namespace: rules}
-spec: {` + spec + `poolRef: {name: ` + pool + `}}
-`
-	}
-	apply(t, parse(t, objective("batch", "llama", "priority: -10, ")), parse(t, objective("plain", "llama", "")),
-		parse(t, objective("foreign", "other", "priority: 5, ")))
+	batch := objective(t, olderGroup, ns, "batch", "llama", "priority: -10, ")
+	apply(t, batch, objective(t, olderGroup, ns, "plain", "llama", ""),
+		objective(t, olderGroup, ns, "foreign", "other", "priority: 5, "))
 	apply(t, parse(t, `
 apiVersion: inference.networking.x-k8s.io/v1alpha2
 kind: InferenceModelRewrite
@@ -164,7 +172,7 @@ spec:
 		return reflect.DeepEqual(got, []snapshot.Objective{{Name: "batch", Priority: -10}, {Name: "plain"}}) &&
 			reflect.DeepEqual(part.Rewrites, wantRewrites)
 	})
-	if err := api.Delete(parse(t, objective("batch", "llama", ""))); err != nil {
+	if err := api.Delete(batch); err != nil {
 		t.Fatal(err)
 	}
 	o.await("without the deleted objective",

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	gslices "slices"
 	"strings"
 	"sync"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
@@ -27,7 +29,8 @@ type Discovery struct {
 
 // watched is what one watcher sees.
 type watched struct {
-	resource, namespace string
+	resource  schema.GroupResource
+	namespace string
 }
 
 // New checks the configuration and reads how the API server is reached, without asking it anything.
@@ -80,7 +83,7 @@ func ownNamespace() string {
 func (p *Pool) kinds() []kind {
 	switch {
 	case p.InferencePool != "":
-		return []kind{inferencePools, pods, objectives, rewrites}
+		return gslices.Concat([]kind{inferencePools, pods}, objectives, rewrites)
 	case p.Service != "":
 		return []kind{slices, pods}
 	}
@@ -88,7 +91,7 @@ func (p *Pool) kinds() []kind {
 }
 
 func (d *Discovery) watch(c *clients, k kind, namespace string) error {
-	key := watched{k.Resource, namespace}
+	key := watched{k.GroupResource(), namespace}
 	if d.watchers[key] != nil {
 		return nil
 	}
@@ -175,7 +178,7 @@ func (t *told) tell(part *topology.Part, err error, emit func(part topology.Part
 func (d *Discovery) failure() error {
 	for _, w := range d.order {
 		if err := w.failure(); err != nil {
-			return fmt.Errorf("watch %s: %w", w.kind.Resource, err)
+			return fmt.Errorf("watch %s: %w", w.kind.GroupResource(), err)
 		}
 	}
 	return nil

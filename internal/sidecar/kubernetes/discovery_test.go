@@ -143,6 +143,7 @@ func TestListedButNotWatched(t *testing.T) {
 		{"no list", false, []error{forbidden}, []error{nil}, true},
 		{"it is back", false, []error{forbidden, nil}, []error{forbidden, nil}, false},
 		{"the kind is gone", true, []error{nil, unknown}, []error{forbidden, unknown}, false},
+		{"no right to an optional kind", true, []error{forbidden}, []error{forbidden}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var list, watching []error
@@ -170,6 +171,42 @@ func TestListedButNotWatched(t *testing.T) {
 			}
 			if got := w.failure(); (got != nil) != test.fails {
 				t.Errorf("got %v, want a failure: %v", got, test.fails)
+			}
+		})
+	}
+}
+
+// TestOptionalAndForbidden: what may be missing is waited for by nobody, and what was there once stays.
+func TestOptionalAndForbidden(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "", nil)
+	for _, test := range []struct {
+		name     string
+		optional bool
+		lists    []error
+		want     bool
+	}{
+		{"an optional kind is empty", true, []error{forbidden}, true},
+		{"an optional kind is still empty", true, []error{forbidden, forbidden}, true},
+		{"an optional kind that was listed stays", true, []error{nil, forbidden}, false},
+		{"another kind is waited for", false, []error{forbidden}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := &watcher{kind: kind{optional: test.optional}, changed: func() {}}
+			var answer error
+			source := w.observed(&cache.ListWatch{
+				ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+					return nil, answer
+				},
+			})
+			var err error
+			for _, answer = range test.lists {
+				_, err = source.ListWithContext(t.Context(), metav1.ListOptions{})
+			}
+			if (err == nil) != test.want {
+				t.Errorf("the last list is %v, want one: %v", err, test.want)
+			}
+			if w.failure() == nil {
+				t.Error("nothing is said of it")
 			}
 		})
 	}

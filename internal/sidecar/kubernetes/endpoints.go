@@ -80,8 +80,8 @@ type inferencePool struct {
 
 // ofInferencePool returns no endpoints for a pool that is not there, as when its pods were gone.
 func (d *Discovery) ofInferencePool(p *Pool) ([]topology.Endpoint, error) {
-	object := get[*unstructured.Unstructured](d.watchers[watched{inferencePools.Resource, p.Namespace}], p.Namespace,
-		p.InferencePool)
+	object := get[*unstructured.Unstructured](d.watchers[watched{inferencePools.GroupResource(), p.Namespace}],
+		p.Namespace, p.InferencePool)
 	if object == nil {
 		return nil, nil
 	}
@@ -101,7 +101,7 @@ func (d *Discovery) ofPods(p *Pool, selector labels.Selector, ports []uint16) (f
 	if selector.Empty() {
 		return nil
 	}
-	for _, pod := range all[*corev1.Pod](d.watchers[watched{pods.Resource, p.Namespace}]) {
+	for _, pod := range all[*corev1.Pod](d.watchers[watched{pods.GroupResource(), p.Namespace}]) {
 		if !selector.Matches(labels.Set(pod.Labels)) || !ready(pod) {
 			continue
 		}
@@ -186,7 +186,7 @@ func (d *Discovery) endpoint(p *Pool, pod *corev1.Pod, ip string, port uint16) (
 // address of either family is in the slices of both, and is one endpoint, at its own address if that is there.
 func (d *Discovery) ofService(p *Pool) (found []topology.Endpoint) {
 	there := map[string]int{}
-	for _, slice := range all[*discoveryv1.EndpointSlice](d.watchers[watched{slices.Resource, p.Namespace}]) {
+	for _, slice := range all[*discoveryv1.EndpointSlice](d.watchers[watched{slices.GroupResource(), p.Namespace}]) {
 		if slice.Labels[discoveryv1.LabelServiceName] != p.Service || slice.AddressType == discoveryv1.AddressTypeFQDN {
 			continue
 		}
@@ -238,7 +238,7 @@ func (d *Discovery) podOf(p *Pool, at *discoveryv1.Endpoint) (pod *corev1.Pod, b
 	if at.TargetRef == nil || at.TargetRef.Kind != "Pod" {
 		return nil, p.Service + "-" + at.Addresses[0]
 	}
-	return get[*corev1.Pod](d.watchers[watched{pods.Resource, p.Namespace}], p.Namespace, at.TargetRef.Name),
+	return get[*corev1.Pod](d.watchers[watched{pods.GroupResource(), p.Namespace}], p.Namespace, at.TargetRef.Name),
 		at.TargetRef.Name
 }
 

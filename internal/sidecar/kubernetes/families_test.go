@@ -36,7 +36,7 @@ func TestFamilies(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			d := cached(t, []Pool{{Service: "s"}}, map[string][]any{
-				"pods": {readyPod("p", test.own, nil)}, "endpointslices": test.slices,
+				"pods": {readyPod("p", test.own, nil)}, "endpointslices.discovery.k8s.io": test.slices,
 			})
 			for range 50 {
 				part, err := d.part()

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
@@ -40,8 +41,9 @@ func cached(t *testing.T, pools []Pool, objects map[string][]any) *Discovery {
 		}
 	}
 	for resource, all := range objects {
+		store := d.watchers[watched{schema.ParseGroupResource(resource), "ns"}].informer.GetStore()
 		for _, o := range all {
-			if err := d.watchers[watched{resource, "ns"}].informer.GetStore().Add(o); err != nil {
+			if err := store.Add(o); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -157,28 +159,28 @@ func TestPart(t *testing.T) {
 	}
 }
 
+// rule is an InferenceObjective or an InferenceModelRewrite of a pool, made that long before an instant.
+func rule(namespace, name, pool string, age time.Duration, spec map[string]any) *unstructured.Unstructured {
+	spec["poolRef"] = map[string]any{"name": pool}
+	o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	o.SetNamespace(namespace)
+	o.SetName(name)
+	o.SetCreationTimestamp(metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(-age)))
+	return o
+}
+
 // Of two objectives with one name the older object holds, and those of other pools are none of ours. A priority that is
 // no int32, which the API server takes, is the nearest one.
 func TestRules(t *testing.T) {
-	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	object := func(kind, namespace, name, pool string, age time.Duration,
-		spec map[string]any) *unstructured.Unstructured {
-		spec["poolRef"] = map[string]any{"name": pool}
-		o := &unstructured.Unstructured{Object: map[string]any{"kind": kind, "spec": spec}}
-		o.SetNamespace(namespace)
-		o.SetName(name)
-		o.SetCreationTimestamp(metav1.NewTime(began.Add(-age)))
-		return o
-	}
 	priority := func(n int64) map[string]any { return map[string]any{"priority": n} }
 	d := cached(t, []Pool{{InferencePool: "llama"}}, map[string][]any{
-		"inferenceobjectives": {
-			object("InferenceObjective", "ns", "batch", "llama", time.Hour, priority(-1)),
-			object("InferenceObjective", "ns", "urgent", "llama", 2*time.Hour, priority(5)),
-			object("InferenceObjective", "ns", "foreign", "other", 3*time.Hour, priority(9)),
-			object("InferenceObjective", "ns", "highest", "llama", time.Minute, priority(math.MaxInt32+1)),
-			object("InferenceObjective", "ns", "lowest", "llama", time.Second, priority(math.MinInt64)),
-			object("InferenceObjective", "ns", "none", "llama", 0, map[string]any{}),
+		"inferenceobjectives.inference.networking.x-k8s.io": {
+			rule("ns", "batch", "llama", time.Hour, priority(-1)),
+			rule("ns", "urgent", "llama", 2*time.Hour, priority(5)),
+			rule("ns", "foreign", "other", 3*time.Hour, priority(9)),
+			rule("ns", "highest", "llama", time.Minute, priority(math.MaxInt32+1)),
+			rule("ns", "lowest", "llama", time.Second, priority(math.MinInt64)),
+			rule("ns", "none", "llama", 0, map[string]any{}),
 		},
 	})
 	// A second namespace whose pool has the same name, with an older and a younger object of the names.
@@ -187,14 +189,15 @@ func TestRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.config.Pools = append(d.config.Pools, Pool{InferencePool: "llama", Namespace: "ns2"})
-	if err := d.watch(clients, objectives, "ns2"); err != nil {
+	older := objectives[1]
+	if err := d.watch(clients, older, "ns2"); err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range []*unstructured.Unstructured{
-		object("InferenceObjective", "ns2", "batch", "llama", 4*time.Hour, priority(-7)),
-		object("InferenceObjective", "ns2", "urgent", "llama", time.Minute, priority(1)),
+		rule("ns2", "batch", "llama", 4*time.Hour, priority(-7)),
+		rule("ns2", "urgent", "llama", time.Minute, priority(1)),
 	} {
-		if err := d.watchers[watched{objectives.Resource, "ns2"}].informer.GetStore().Add(o); err != nil {
+		if err := d.watchers[watched{older.GroupResource(), "ns2"}].informer.GetStore().Add(o); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -206,5 +209,46 @@ func TestRules(t *testing.T) {
 		{Name: "highest", Priority: math.MaxInt32}, {Name: "lowest", Priority: math.MinInt32}, {Name: "none"}}
 	if !reflect.DeepEqual(part.Objectives, want) {
 		t.Errorf("got %+v, want %+v", part.Objectives, want)
+	}
+}
+
+// An object of llm-d's group comes before all of the older group, and stands in place of one of its name there.
+func TestGroups(t *testing.T) {
+	to := func(from, model string) map[string]any {
+		return map[string]any{"rules": []any{map[string]any{
+			"matches": []any{map[string]any{"model": map[string]any{"value": from}}},
+			"targets": []any{map[string]any{"modelRewrite": model}},
+		}}}
+	}
+	priority := func(n int64) map[string]any { return map[string]any{"priority": n} }
+	d := cached(t, []Pool{{InferencePool: "llama"}}, map[string][]any{
+		"inferenceobjectives.inference.networking.x-k8s.io": {
+			rule("ns", "batch", "llama", 2*time.Hour, priority(-1)),
+			rule("ns", "urgent", "llama", 2*time.Hour, priority(5)),
+		},
+		"inferenceobjectives.llm-d.ai": {
+			rule("ns", "batch", "llama", time.Hour, priority(-9)),
+			rule("ns", "new", "llama", time.Hour, priority(1)),
+		},
+		"inferencemodelrewrites.inference.networking.x-k8s.io": {
+			rule("ns", "kept", "llama", 3*time.Hour, to("m", "old")),
+			rule("ns", "moved", "llama", 2*time.Hour, to("n", "old")),
+		},
+		"inferencemodelrewrites.llm-d.ai": {rule("ns", "moved", "llama", time.Hour, to("m", "new"))},
+	})
+	part := &topology.Part{}
+	if err := d.rules(part); err != nil {
+		t.Fatal(err)
+	}
+	want := &topology.Part{
+		Objectives: []snapshot.Objective{{Name: "batch", Priority: -9}, {Name: "new", Priority: 1},
+			{Name: "urgent", Priority: 5}},
+		Rewrites: []snapshot.Rewrite{
+			{Models: []string{"m"}, Targets: []snapshot.RewriteTarget{{Model: "new"}}},
+			{Models: []string{"m"}, Targets: []snapshot.RewriteTarget{{Model: "old"}}},
+		},
+	}
+	if !reflect.DeepEqual(part, want) {
+		t.Errorf("got  %+v\nwant %+v", part, want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 	"github.com/pintle-dev/pintle/snapshot"
@@ -45,8 +46,8 @@ type rewrite struct {
 	} `json:"spec"`
 }
 
-// rules adds the objectives and rewrites of the configured InferencePools, the oldest objects first: of two for the
-// same name the older one holds.
+// rules adds the objectives and rewrites of the configured InferencePools in the order of ofPools: of two for the same
+// name the first one holds.
 func (d *Discovery) rules(t *topology.Part) error {
 	seen := map[string]bool{}
 	for _, object := range d.ofPools(objectives) {
@@ -72,19 +73,36 @@ func (d *Discovery) rules(t *topology.Part) error {
 	return nil
 }
 
-// ofPools returns the objects of a kind in the pools' namespaces, the oldest first.
-func (d *Discovery) ofPools(k kind) []*unstructured.Unstructured {
+// ofPools returns the objects in the pools' namespaces, those of the first kind before those of the next, and the
+// oldest of a kind first. One of the same name as an object of an earlier kind is left out, as it was moved there.
+func (d *Discovery) ofPools(kinds []kind) []*unstructured.Unstructured {
 	var objects []*unstructured.Unstructured
-	for _, w := range d.order {
-		if w.kind.Resource == k.Resource {
-			objects = append(objects, all[*unstructured.Unstructured](w)...)
+	moved := map[types.NamespacedName]bool{}
+	for _, k := range kinds {
+		from := len(objects)
+		for _, w := range d.order {
+			if w.kind.GroupResource() != k.GroupResource() {
+				continue
+			}
+			for _, o := range all[*unstructured.Unstructured](w) {
+				if !moved[nameOf(o)] {
+					objects = append(objects, o)
+				}
+			}
+		}
+		gslices.SortFunc(objects[from:], func(a, b *unstructured.Unstructured) int {
+			return cmp.Or(a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time),
+				cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+		})
+		for _, o := range objects[from:] {
+			moved[nameOf(o)] = true
 		}
 	}
-	gslices.SortFunc(objects, func(a, b *unstructured.Unstructured) int {
-		return cmp.Or(a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time),
-			cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
-	})
 	return objects
+}
+
+func nameOf(o *unstructured.Unstructured) types.NamespacedName {
+	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
 // has reports whether ref, in an object, names one of the configured InferencePools.

@@ -24,7 +24,8 @@ import (
 type kind struct {
 	schema.GroupVersionResource
 	example runtime.Object
-	// optional kinds may be unknown to the API server, which then has none.
+	// optional kinds may be unknown to the API server, which then has none, and no endpoint waits for the right to see
+	// them.
 	optional bool
 	// fields narrows what is watched.
 	fields string
@@ -41,17 +42,21 @@ var (
 			Resource: "inferencepools"},
 		example: &unstructured.Unstructured{},
 	}
-	objectives = kind{
-		GroupVersionResource: schema.GroupVersionResource{Group: "inference.networking.x-k8s.io", Version: "v1alpha2",
-			Resource: "inferenceobjectives"},
-		example: &unstructured.Unstructured{}, optional: true,
-	}
-	rewrites = kind{
-		GroupVersionResource: schema.GroupVersionResource{Group: "inference.networking.x-k8s.io", Version: "v1alpha2",
-			Resource: "inferencemodelrewrites"},
-		example: &unstructured.Unstructured{}, optional: true,
-	}
+	objectives = ruleKinds("inferenceobjectives")
+	rewrites   = ruleKinds("inferencemodelrewrites")
 )
+
+// ruleKinds returns a kind in the groups that define it: llm-d's router has since 0.9, the Gateway API Inference
+// Extension before that. The objects of the first group come first.
+func ruleKinds(resource string) (kinds []kind) {
+	for _, group := range []string{"llm-d.ai", "inference.networking.x-k8s.io"} {
+		kinds = append(kinds, kind{
+			GroupVersionResource: schema.GroupVersionResource{Group: group, Version: "v1alpha2", Resource: resource},
+			example:              &unstructured.Unstructured{}, optional: true,
+		})
+	}
+	return kinds
+}
 
 // clients talk to the API server: in protobuf about its own kinds, in JSON about defined ones.
 type clients struct {
@@ -116,6 +121,7 @@ type watcher struct {
 
 	mu       sync.Mutex
 	problems [2]error // of listing and of watching
+	listed   bool     // once at least
 }
 
 const (
@@ -151,6 +157,9 @@ func (w *watcher) observed(source *cache.ListWatch) *cache.ListWatch {
 				return &unstructured.UnstructuredList{}, nil
 			}
 			w.note(listing, err)
+			if w.kind.optional && apierrors.IsForbidden(err) && !w.wasListed() {
+				return &unstructured.UnstructuredList{}, nil
+			}
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
@@ -182,6 +191,7 @@ func (w *watcher) note(what int, err error) {
 	w.mu.Lock()
 	changed := (err == nil) != (w.problems[what] == nil)
 	w.problems[what] = err
+	w.listed = w.listed || what == listing && err == nil
 	w.mu.Unlock()
 	if changed {
 		w.changed()
@@ -192,6 +202,13 @@ func (w *watcher) failure() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return cmp.Or(w.problems[listing], w.problems[watching])
+}
+
+// wasListed reports whether the API server has ever said what there is.
+func (w *watcher) wasListed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.listed
 }
 
 // strip drops what is never read, which is most of a pod.

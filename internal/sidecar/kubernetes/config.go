@@ -50,11 +50,13 @@ type Pool struct {
 	Access *topology.Access `json:"-"`
 }
 
-// The labels by which a pod names its engine, and the annotation that says which of the pool's ports it serves.
+// The labels by which a pod names its engine, and the annotations that say which of the pool's ports it serves: llm-d's
+// holds where both are there.
 const (
 	engineLabel     = "inference.networking.k8s.io/engine-type"
 	llmdEngineLabel = "llm-d.ai/engine-type"
 	activePorts     = "inference.networking.k8s.io/active-ports"
+	llmdActivePorts = "llm-d.ai/active-ports"
 )
 
 // maxPorts is the most ports of a pod, as in an InferencePool.

@@ -141,7 +141,10 @@ func ready(pod *corev1.Pod) bool {
 // is passed over.
 func active(pod *corev1.Pod, ports []uint16) []bool {
 	serves := make([]bool, len(ports))
-	text, limited := pod.Annotations[activePorts]
+	text, limited := pod.Annotations[llmdActivePorts]
+	if !limited {
+		text, limited = pod.Annotations[activePorts]
+	}
 	for i, port := range ports {
 		serves[i] = !limited
 		for item := range strings.SplitSeq(text, ",") {

@@ -60,6 +60,11 @@ func TestActive(t *testing.T) {
 		{"two", map[string]string{activePorts: "8002, 8000"}, []bool{true, false, true}},
 		{"foreign and broken", map[string]string{activePorts: "8001,x,9999,70000"}, []bool{false, true, false}},
 		{"empty", map[string]string{activePorts: ""}, []bool{false, false, false}},
+		{"llm-d's", map[string]string{llmdActivePorts: "8002"}, []bool{false, false, true}},
+		{"llm-d's before the other", map[string]string{llmdActivePorts: "8001", activePorts: "8000,8001"},
+			[]bool{false, true, false}},
+		{"llm-d's, empty, before the other", map[string]string{llmdActivePorts: "", activePorts: "8000"},
+			[]bool{false, false, false}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -137,13 +137,15 @@ func ready(pod *corev1.Pod) bool {
 	})
 }
 
-// active says which of the ports the pod serves: those that its annotation lists, or all. What is no port in the list
-// is passed over.
+// active says which of the ports the pod serves: those that its annotation lists, or all, as at an address without a
+// pod. What is no port in the list is passed over.
 func active(pod *corev1.Pod, ports []uint16) []bool {
 	serves := make([]bool, len(ports))
-	text, limited := pod.Annotations[llmdActivePorts]
-	if !limited {
-		text, limited = pod.Annotations[activePorts]
+	text, limited := "", false
+	if pod != nil {
+		if text, limited = pod.Annotations[llmdActivePorts]; !limited {
+			text, limited = pod.Annotations[activePorts]
+		}
 	}
 	for i, port := range ports {
 		serves[i] = !limited
@@ -202,7 +204,11 @@ func (d *Discovery) ofService(p *Pool) (found []topology.Endpoint) {
 			if pod == nil && at.TargetRef != nil && at.TargetRef.Kind == "Pod" || pod != nil && !ready(pod) {
 				continue // the pod's own watch is ahead of the slice
 			}
+			active := active(pod, ports)
 			for rank, port := range ports {
+				if !active[rank] {
+					continue
+				}
 				if e, ok := d.endpoint(p, pod, at.Addresses[0], port); ok {
 					e.Name = name(p.Namespace, base, rank, len(ports))
 					i, twice := there[e.Name]

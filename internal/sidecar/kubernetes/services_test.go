@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	gslices "slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,5 +49,38 @@ func TestFamilies(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestServiceActivePorts: a pod's annotation holds for a Service's ports as for an InferencePool's. An address without
+// a pod has none.
+func TestServiceActivePorts(t *testing.T) {
+	first, second := int32(8000), int32(8001)
+	slice := &discoveryv1.EndpointSlice{
+		ObjectMeta: metav1.ObjectMeta{Name: "s-1", Namespace: "ns",
+			Labels: map[string]string{discoveryv1.LabelServiceName: "s"}},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Ports:       []discoveryv1.EndpointPort{{Port: &first}, {Port: &second}},
+		Endpoints: []discoveryv1.Endpoint{
+			{Addresses: []string{"10.0.0.1"}, TargetRef: &corev1.ObjectReference{Kind: "Pod", Name: "p"}},
+			{Addresses: []string{"10.0.0.2"}},
+		},
+	}
+	pod := readyPod("p", "10.0.0.1", nil)
+	pod.Annotations = map[string]string{activePorts: "8001"}
+	part, err := cached(t, []Pool{{Service: "s"}}, map[string][]any{
+		"pods": {pod}, "endpointslices.discovery.k8s.io": {slice},
+	}).part()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range part.Endpoints {
+		got = append(got, e.Name+"="+e.Address)
+	}
+	want := []string{"ns/p-rank-1=10.0.0.1:8001", "ns/s-10.0.0.2-rank-0=10.0.0.2:8000",
+		"ns/s-10.0.0.2-rank-1=10.0.0.2:8001"}
+	if !gslices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -34,7 +34,11 @@ func TestInferencePool(t *testing.T) {
 		kubernetes.Pool{InferencePool: "llama", Labels: []snapshot.Label{{Key: "pool", Value: "a"}},
 			Models: []string{"m"}})
 	o.awaitList("a pool that is not there")
+	o.await("word of that", func(_ topology.Part, err error) bool {
+		return topology.IsPartly(err) && strings.Contains(err.Error(), "InferencePool pool/llama is not there")
+	})
 	apply(t, parse(t, pool(ns)))
+	o.await("no problem once it is there", func(_ topology.Part, err error) bool { return err == nil })
 	apply(t, pod(t, ns, "vllm-0", "{app: llama, pool: own, inference.networking.k8s.io/engine-type: sglang}", "{}"),
 		pod(t, ns, "vllm-1", "{app: llama}", "{}"), pod(t, ns, "other", "{app: other}", "{}"))
 	setReady(t, ns, "other", "10.0.0.9", true)
@@ -82,6 +86,10 @@ func TestRanksAndActivePorts(t *testing.T) {
 func TestService(t *testing.T) {
 	const ns = "service"
 	o := observe(t, namespace(t, ns, forServices), ns, kubernetes.Pool{Service: "vllm", Ports: []string{"http"}})
+	o.await("word of the missing Service", func(_ topology.Part, err error) bool {
+		return topology.IsPartly(err) &&
+			strings.Contains(err.Error(), "no EndpointSlice is of the Service service/vllm")
+	})
 	apply(t, pod(t, ns, "a", "{app: x, role: decode}", "{}"), pod(t, ns, "b", "{app: x}", "{}"))
 	setReady(t, ns, "a", "10.0.0.1", true)
 	setReady(t, ns, "b", "10.0.0.2", true)

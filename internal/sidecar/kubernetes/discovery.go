@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -142,10 +143,8 @@ func (d *Discovery) Run(ctx context.Context, emit func(part topology.Part, err e
 			var failure error
 			if part, failure = d.part(); failure != nil {
 				part = nil
-				if err == nil {
-					err = failure
-				}
 			}
+			err = cmp.Or(err, failure, d.missing())
 		}
 		before.tell(part, err, emit)
 	}

@@ -78,7 +78,7 @@ type inferencePool struct {
 	} `json:"spec"`
 }
 
-// ofInferencePool returns no endpoints for a pool that is not there, as when its pods were gone.
+// ofInferencePool returns no endpoints for a pool that is not there, as when its pods were gone; missing tells of it.
 func (d *Discovery) ofInferencePool(p *Pool) ([]topology.Endpoint, error) {
 	object := get[*unstructured.Unstructured](d.watchers[watched{inferencePools.GroupResource(), p.Namespace}],
 		p.Namespace, p.InferencePool)
@@ -191,10 +191,7 @@ func (d *Discovery) endpoint(p *Pool, pod *corev1.Pod, ip string, port uint16) (
 // address of either family is in the slices of both, and is one endpoint, at its own address if that is there.
 func (d *Discovery) ofService(p *Pool) (found []topology.Endpoint) {
 	there := map[string]int{}
-	for _, slice := range all[*discoveryv1.EndpointSlice](d.watchers[watched{slices.GroupResource(), p.Namespace}]) {
-		if slice.Labels[discoveryv1.LabelServiceName] != p.Service || slice.AddressType == discoveryv1.AddressTypeFQDN {
-			continue
-		}
+	for _, slice := range d.slicesOf(p) {
 		ports := p.slicePorts(slice.Ports)
 		for _, at := range slice.Endpoints {
 			if len(at.Addresses) == 0 || at.Conditions.Ready != nil && !*at.Conditions.Ready {
@@ -224,6 +221,14 @@ func (d *Discovery) ofService(p *Pool) (found []topology.Endpoint) {
 		}
 	}
 	return found
+}
+
+// slicesOf returns the slices of the pool's Service that have addresses.
+func (d *Discovery) slicesOf(p *Pool) []*discoveryv1.EndpointSlice {
+	w := d.watchers[watched{slices.GroupResource(), p.Namespace}]
+	return gslices.DeleteFunc(all[*discoveryv1.EndpointSlice](w), func(s *discoveryv1.EndpointSlice) bool {
+		return s.Labels[discoveryv1.LabelServiceName] != p.Service || s.AddressType == discoveryv1.AddressTypeFQDN
+	})
 }
 
 // better reports whether an address of a pod is to be taken in place of another. The cache has no order, so that the

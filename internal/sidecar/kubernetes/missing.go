@@ -1,0 +1,49 @@
+package kubernetes
+
+import (
+	"fmt"
+	gslices "slices"
+	"strings"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// missing says what the configuration names that the API server does not have, or nil. A pool without ready pods is
+// nothing of that kind.
+func (d *Discovery) missing() error {
+	for i := range d.config.Pools {
+		p := &d.config.Pools[i]
+		switch {
+		case p.InferencePool != "":
+			w := d.watchers[watched{inferencePools.GroupResource(), p.Namespace}]
+			if get[*unstructured.Unstructured](w, p.Namespace, p.InferencePool) == nil {
+				return fmt.Errorf("InferencePool %s/%s is not there", p.Namespace, p.InferencePool)
+			}
+		case p.Service != "":
+			if err := d.missingOfService(p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// missingOfService goes by the Service's slices, of which one that selects pods has at least one.
+func (d *Discovery) missingOfService(p *Pool) error {
+	all := d.slicesOf(p)
+	if len(all) == 0 {
+		return fmt.Errorf("no EndpointSlice is of the Service %s/%s", p.Namespace, p.Service)
+	}
+	full := gslices.DeleteFunc(all, func(s *discoveryv1.EndpointSlice) bool {
+		return len(s.Endpoints) == 0 || len(s.Ports) == 0
+	})
+	found := gslices.ContainsFunc(full, func(s *discoveryv1.EndpointSlice) bool {
+		return len(p.slicePorts(s.Ports)) > 0
+	})
+	if len(full) > 0 && !found {
+		return fmt.Errorf("the EndpointSlices of the Service %s/%s have none of the ports %s; names, or numbers of "+
+			"the pods' ports, are right", p.Namespace, p.Service, strings.Join(p.Ports, ", "))
+	}
+	return nil
+}

@@ -154,7 +154,7 @@ func (p *Pool) replace(ctx context.Context, joined *topology.Part) {
 	next := &Generation{Topology: joined.Snapshot(), Targets: make([]*Target, len(joined.Endpoints)),
 		Pools: joined.Pools}
 	next.ID = next.Topology.ID()
-	if p.current != nil && p.current.ID == next.ID && p.current.sameAccess(joined) {
+	if p.current != nil && p.current.ID == next.ID && p.current.sameBeside(joined) {
 		return
 	}
 	old := map[string]*Target{}
@@ -165,8 +165,7 @@ func (p *Pool) replace(ctx context.Context, joined *topology.Part) {
 	}
 	for i, e := range joined.Endpoints {
 		t, kept := old[e.Name]
-		kept = kept && t.Address == e.Address && t.Node == e.Node && t.engine == e.Engine &&
-			t.Pool == cmp.Or(e.Pool, topology.DefaultPool) && sameAccess(t.Access, e.Access)
+		kept = kept && t.Address == e.Address && t.engine == e.Engine && t.sameBeside(&e)
 		if kept {
 			delete(old, e.Name)
 		}
@@ -194,14 +193,20 @@ func (p *Pool) replace(ctx context.Context, joined *topology.Part) {
 	p.wake()
 }
 
-// sameAccess reports whether all endpoints of part are asked as the generation's are. Part has the same endpoints.
-func (g *Generation) sameAccess(part *topology.Part) bool {
+// sameBeside reports whether all endpoints of part are, in what no Envoy is told, as the generation's are. Part has the
+// same endpoints.
+func (g *Generation) sameBeside(part *topology.Part) bool {
 	for i, t := range g.Targets {
-		if e := &part.Endpoints[i]; !sameAccess(t.Access, e.Access) || t.Node != e.Node {
+		if !t.sameBeside(&part.Endpoints[i]) {
 			return false
 		}
 	}
 	return true
+}
+
+// sameBeside reports whether e is asked as t is, on the same machine and in the same pool.
+func (t *Target) sameBeside(e *topology.Endpoint) bool {
+	return t.Node == e.Node && t.Pool == cmp.Or(e.Pool, topology.DefaultPool) && sameAccess(t.Access, e.Access)
 }
 
 func sameAccess(a, b *topology.Access) bool { return a == b || a != nil && b != nil && *a == *b }

@@ -217,6 +217,12 @@ func TestConfigMistakes(t *testing.T) {
 				"right"},
 		{"DNS without name", envoyYAML + "discovery: {dns: [{port: 8000}]}\n",
 			"line 2: discovery.dns[0].name: is missing; one such as vllm.default.svc.cluster.local is right"},
+		{"DNS name with a port", envoyYAML + "discovery: {dns: [{name: 'vllm.default:8000', port: 8000}]}\n",
+			"line 2: discovery.dns[0].name: \"vllm.default:8000\" is no name; one such as " +
+				"vllm.default.svc.cluster.local is right"},
+		{"DNS name with an empty label", envoyYAML + "discovery: {dns: [{name: vllm..svc, port: 8000}]}\n",
+			"line 2: discovery.dns[0].name: \"vllm..svc\" is no name; one such as vllm.default.svc.cluster.local is " +
+				"right"},
 		{"DNS without port", envoyYAML + "discovery: {dns: [{name: a}]}\n",
 			"line 2: discovery.dns[0].port: is missing; that of the model servers is right"},
 		{"DNS type", envoyYAML + "discovery: {dns: [{name: a, type: CNAME}]}\n", "line 2: discovery.dns[0].type: " +

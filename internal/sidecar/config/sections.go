@@ -174,6 +174,9 @@ func (c *Config) readDNS(discovery *strictjson.Object, r *topology.Reader) {
 		switch {
 		case p.Name == "":
 			o.Missing("name", "one such as vllm.default.svc.cluster.local is right")
+		case !isDNSName(p.Name):
+			o.Mistake("name",
+				strictjson.Quote(p.Name)+" is no name; one such as vllm.default.svc.cluster.local is right")
 		case p.Type == "SRV" && o.Has("port"):
 			o.Mistake("port", "SRV records have their own; leaving it out is right")
 		case p.Type != "SRV" && !o.Has("port"):
@@ -186,6 +189,20 @@ func (c *Config) readDNS(discovery *strictjson.Object, r *topology.Reader) {
 		c.DNS = append(c.DNS, p)
 	}
 }
+
+// isDNSName reports whether a name can be looked up. Of one that cannot it is said that it does not exist, as of one
+// without records.
+func isDNSName(name string) bool {
+	name = strings.TrimSuffix(name, ".")
+	for label := range strings.SplitSeq(name, ".") {
+		if label == "" || len(label) > 63 || strings.Trim(label, labelCharacters) != "" {
+			return false
+		}
+	}
+	return len(name) <= 253
+}
+
+const labelCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 
 // accesses are all ways in which endpoints that the configuration knows of are asked.
 func (c *Config) accesses() []*topology.Access {

@@ -8,6 +8,7 @@ package kubernetes
 import (
 	"errors"
 	"fmt"
+	gslices "slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -72,6 +73,16 @@ func (p *Pool) checkNumbers() error {
 	return nil
 }
 
+// twice is a port that is there twice, or "".
+func (p *Pool) twice() string {
+	for i, port := range p.Ports {
+		if gslices.Contains(p.Ports[:i], port) {
+			return port
+		}
+	}
+	return ""
+}
+
 // Check finds mistakes in p.
 func (p *Pool) Check() error {
 	given := 0
@@ -87,6 +98,8 @@ func (p *Pool) Check() error {
 		return errors.New("ports: the InferencePool has them; leaving it out is right")
 	case len(p.Ports) > maxPorts:
 		return fmt.Errorf("ports: %d are too many; up to %d are right", len(p.Ports), maxPorts)
+	case p.twice() != "":
+		return fmt.Errorf("ports: %s is there twice; each port once is right", p.twice())
 	case p.Selector == "":
 		return p.checkNumbers()
 	case len(p.Ports) == 0:

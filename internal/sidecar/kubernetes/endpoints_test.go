@@ -116,6 +116,8 @@ func TestCheck(t *testing.T) {
 		{"named port", Pool{Selector: "a=b", Ports: []string{"http"}}, `"http" is no port`},
 		{"port 0", Pool{Selector: "a=b", Ports: []string{"0"}}, `"0" is no port`},
 		{"nine ports", Pool{Selector: "a=b", Ports: strings.Split("1,2,3,4,5,6,7,8,9", ",")}, "9 are too many"},
+		{"a port twice", Pool{Selector: "a=b", Ports: []string{"8000", "8001", "8000"}}, "ports: 8000 is there twice"},
+		{"a Service's port twice", Pool{Service: "a", Ports: []string{"http", "http"}}, "ports: http is there twice"},
 		{"a Service's number", Pool{Service: "a", Ports: []string{"http", "70000"}}, "ports: 70000 is no port"},
 		{"broken selector", Pool{Selector: "a in b", Ports: []string{"8000"}}, `selector: "a in b" is none`},
 	}

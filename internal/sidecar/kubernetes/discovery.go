@@ -137,17 +137,22 @@ func (d *Discovery) Run(ctx context.Context, emit func(part topology.Part, err e
 			return
 		case <-d.wake:
 		}
-		err := d.failure()
-		var part *topology.Part
-		if d.synced() {
-			var failure error
-			if part, failure = d.part(); failure != nil {
-				part = nil
-			}
-			err = cmp.Or(err, failure, d.missing())
-		}
+		part, err := d.now()
 		before.tell(part, err, emit)
 	}
+}
+
+// now returns what is known, nil before everything has been listed once, and what goes wrong. What no endpoint waits
+// for hides nothing else.
+func (d *Discovery) now() (part *topology.Part, err error) {
+	if d.synced() {
+		if part, err = d.part(); err != nil {
+			part = nil
+		} else {
+			err = d.missing()
+		}
+	}
+	return part, cmp.Or(d.failure(false), err, d.failure(true))
 }
 
 // told is what has been emitted last.
@@ -173,10 +178,10 @@ func (t *told) tell(part *topology.Part, err error, emit func(part topology.Part
 	}
 }
 
-// failure is why the API server cannot be heard, or nil.
-func (d *Discovery) failure() error {
+// failure is why the API server cannot be heard about optional kinds, or about the others; nil when it can.
+func (d *Discovery) failure(optional bool) error {
 	for _, w := range d.order {
-		if err := w.failure(); err != nil {
+		if err := w.failure(); err != nil && w.kind.optional == optional {
 			return fmt.Errorf("watch %s: %w", w.kind.GroupResource(), err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	gslices "slices"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -209,5 +210,27 @@ func TestOptionalAndForbidden(t *testing.T) {
 				t.Error("nothing is said of it")
 			}
 		})
+	}
+}
+
+// TestWhichFailureIsTold: one that no endpoint waits for hides none that does.
+func TestWhichFailureIsTold(t *testing.T) {
+	d := cached(t, []Pool{{InferencePool: "llama"}, {Service: "vllm"}}, nil)
+	fail := func(k kind) {
+		w := d.watchers[watched{k.GroupResource(), "ns"}]
+		w.note(listing, apierrors.NewForbidden(k.GroupResource(), "", nil))
+	}
+	for _, step := range []struct {
+		fails kind
+		want  string
+	}{
+		{objectives[0], "watch inferenceobjectives.llm-d.ai: "},
+		{rewrites[1], "watch inferenceobjectives.llm-d.ai: "},
+		{slices, "watch endpointslices.discovery.k8s.io: "},
+	} {
+		fail(step.fails)
+		if _, got := d.now(); got == nil || !strings.HasPrefix(got.Error(), step.want) {
+			t.Errorf("%s fails: got %v, want %s...", step.fails.GroupResource(), got, step.want)
+		}
 	}
 }

@@ -22,7 +22,7 @@ type Options struct {
 	// Instance identifies this VM: a random number, not 0.
 	Instance uint64
 	// Slots is how many full pages the log keeps, a power of two from 4 to 65,536; 0 is DefaultSlots. A page holds 8
-	// KiB of events and a bit: 4 decisions of 256 blocks, 23 of 30 blocks, or 79 completions. Whoever writes the first
+	// KiB of events and a bit: 4 decisions of 256 blocks, 21 of 30 blocks, or 54 completions. Whoever writes the first
 	// event decides for all.
 	Slots int
 	// DeadAfter is how long an instance with open leases may be silent before it is declared gone; 0 is

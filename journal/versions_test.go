@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -266,4 +268,30 @@ func FuzzEvent(f *testing.F) {
 // same compares two events, no matter whether empty lists are nil.
 func same(a, b *Event) bool {
 	return bytes.Equal(AppendEvent(nil, a), AppendEvent(nil, b))
+}
+
+// TestFiguresAreThoseOfTheEncoding: how long an event is today, and how many of them fill a page, is said where people
+// read it.
+func TestFiguresAreThoseOfTheEncoding(t *testing.T) {
+	perPage := func(kind Kind, blocks int) int {
+		e := Event{Kind: kind}
+		if blocks > 0 {
+			e.Chains = []Chain{{1, make([]uint64, blocks)}}
+		}
+		record := len(appendRecord(nil, &e))
+		return (fullBytes + record - 1) / record
+	}
+	for file, want := range map[string]string{
+		"FORMAT.md": fmt.Sprintf("%d in what is written today", eventBytes),
+		"journal.go": fmt.Sprintf("%d decisions of 256 blocks, %d of 30 blocks, or %d completions",
+			perPage(Decision, 256), perPage(Decision, 30), perPage(Completion, 0)),
+	} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s does not say %q", file, want)
+		}
+	}
 }

@@ -7,7 +7,8 @@ import "time"
 type PreciseIndex struct {
 	// At is where the document says so, for mistakes.
 	At string
-	// BlockTokens is the size of the servers' blocks. HashSeed and HashAlgorithm, cbor-fnv or xxh64, make the keys.
+	// BlockTokens is the size of the blocks of servers whose events have not told it. HashSeed and HashAlgorithm,
+	// cbor-fnv or xxh64, make the keys.
 	BlockTokens             int
 	HashSeed, HashAlgorithm string
 	Keys                    PreciseKeys
@@ -156,6 +157,15 @@ type PreciseMatches struct {
 	Holders []PreciseHolder
 	// Lookup is the number by which the sidecar wants to know where the request is sent; 0 is not at all.
 	Lookup uint64
+}
+
+// Worth is what h has of the prompt by its tiers' weights, in blocks of BlockTokens, whatever the size of its own.
+func (m *PreciseMatches) Worth(h PreciseHolder) float64 {
+	alike := h.Blocks * m.BlockTokens
+	if h.Tokens == alike || alike == 0 {
+		return h.Score
+	}
+	return h.Score * float64(h.Tokens) / float64(alike)
 }
 
 // PreciseHolder has the first Blocks of a prompt, which are its own and may be of another size than others', with so

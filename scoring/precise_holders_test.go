@@ -2,6 +2,7 @@ package scoring_test
 
 import (
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,6 +54,41 @@ func TestHolders(t *testing.T) {
 	beyond := &scoring.Endpoint{StateIndex: -1}
 	if got := c.Holder(c.Request.Precise, beyond).Blocks; got != 0 {
 		t.Errorf("an endpoint that is too many has %d blocks, want 0", got)
+	}
+}
+
+// TestHoldersWithBlocksOfAnotherSize: who has more of the prompt gets it, however long its blocks are, in either
+// dialect, and blocks of a lesser tier count for less.
+func TestHoldersWithBlocksOfAnotherSize(t *testing.T) {
+	llmd := strings.Replace(preciseConfig, "{", `{"apiVersion": "llm-d.ai/v1alpha1", "kind": "EndpointPickerConfig", `,
+		1)
+	for dialect, config := range map[string]string{"heimdall": preciseConfig, "llm-d": llmd} {
+		plan := plantest.Plan(t, config, plantest.Neutral)
+		c := preciseCycle(t, plan, 2)
+		id := func(i int) uint64 { return c.Pool.ID(&c.Pool.Endpoints[i]) }
+		for _, step := range []struct {
+			name    string
+			holders [2]scoring.PreciseHolder
+			want    int
+		}{
+			{"larger blocks, more tokens", [2]scoring.PreciseHolder{
+				{ID: id(0), Blocks: 8, Tokens: 128, Score: 8}, {ID: id(1), Blocks: 6, Tokens: 192, Score: 6}}, 1},
+			{"larger blocks, fewer tokens", [2]scoring.PreciseHolder{
+				{ID: id(0), Blocks: 8, Tokens: 128, Score: 8}, {ID: id(1), Blocks: 3, Tokens: 96, Score: 3}}, 0},
+			{"smaller blocks, fewer tokens", [2]scoring.PreciseHolder{
+				{ID: id(0), Blocks: 8, Tokens: 128, Score: 8}, {ID: id(1), Blocks: 14, Tokens: 112, Score: 14}}, 0},
+			{"larger blocks in a tier of half the weight", [2]scoring.PreciseHolder{
+				{ID: id(0), Blocks: 8, Tokens: 128, Score: 8}, {ID: id(1), Blocks: 7, Tokens: 224, Score: 3.5}}, 0},
+		} {
+			c.Request.Precise.Holders = step.holders[:]
+			ranked, failure := plan.Decide(c)
+			if failure != nil {
+				t.Fatal(failure)
+			}
+			if got := ranked[0].Index; got != step.want {
+				t.Errorf("%s, %s: endpoint %d, want %d", dialect, step.name, got, step.want)
+			}
+		}
 	}
 }
 

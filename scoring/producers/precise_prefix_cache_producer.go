@@ -81,8 +81,7 @@ func (p *Precise) Produce(c *scoring.Cycle, m *scoring.PrefixMatches) {
 	for i := range c.Pool.Endpoints {
 		e := &c.Pool.Endpoints[i]
 		if h := c.Holder(known, e); h.Blocks > 0 {
-			size := float64(h.Tokens) / float64(h.Blocks)
-			m.Set(e, min(int(h.Score*size/float64(known.BlockTokens)), known.Blocks))
+			m.Set(e, min(int(known.Worth(h)), known.Blocks))
 			c.SetCachedTokens(e, h.Tokens)
 		}
 	}

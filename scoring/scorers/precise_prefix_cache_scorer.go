@@ -22,7 +22,8 @@ import (
 //
 // Formula: (s - m) / (M - m), where s is the sum of the weights of the endpoint's matched blocks, 1 each on the GPU; M
 // is the largest sum among the candidates and m is one less than the smallest of those that have any block. So all are
-// worth 1 when they have the same, and the smallest match is worth more than none, which is 0.
+// worth 1 when they have the same, and the smallest match is worth more than none, which is 0. An endpoint tells how
+// long its blocks are; one of another length than blockSize counts as so many blocks of blockSize as it is long.
 //
 // Range: 0 to 1.
 //
@@ -41,8 +42,8 @@ type precisePrefixCacheScorer struct {
 
 //lint:ignore U1000 it documents the parameters: they nest deeper than a struct is read
 type precisePrefixCacheScorerParameters struct {
-	// TokenProcessorConfig holds blockSize, also called blockSizeTokens (16), which must be the servers' own block
-	// size, hashSeed and hashAlgorithm (cbor-fnv or xxh64), which change no score.
+	// TokenProcessorConfig holds blockSize, also called blockSizeTokens (16), the servers' own block size until their
+	// events tell it, hashSeed and hashAlgorithm (cbor-fnv or xxh64), which change no score.
 	TokenProcessorConfig struct{}
 	// IndexerConfig holds kvBlockIndexConfig, kvCacheBackendConfigs, a list of name and weight for each kind of memory
 	// (gpu 1, cpu 0.8), and tokenizersPoolConfig. In kvBlockIndexConfig stands one of inMemoryConfig {size (1e8),
@@ -100,16 +101,17 @@ func (s *precisePrefixCacheScorer) Score(c *scoring.Cycle, candidates []*scoring
 	least, most := 0.0, 0.0
 	for i, e := range candidates {
 		h := c.Holder(m, e)
-		s.sums[i] = h.Score
+		sum := m.Worth(h)
+		s.sums[i] = sum
 		if h.Blocks == 0 {
 			continue
 		}
 		c.SetWarm()
 		c.SetCachedTokens(e, h.Tokens)
-		if most == 0 || h.Score < least {
-			least = h.Score
+		if most == 0 || sum < least {
+			least = sum
 		}
-		most = max(most, h.Score)
+		most = max(most, sum)
 	}
 	for i, sum := range s.sums {
 		if sum > 0 {

@@ -125,11 +125,17 @@ func parsed(t testing.TB, out string, err error) []mesh.Object {
 
 func helm(t *testing.T, values string) (string, error) {
 	t.Helper()
+	return helmIn(t, "pintle", values)
+}
+
+// helmIn renders the chart for a namespace.
+func helmIn(t *testing.T, namespace, values string) (string, error) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "values.yaml")
 	if err := os.WriteFile(path, []byte(values), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return mesh.Run(harness.Root(), "helm", "template", "pintle", "istio/chart", "--namespace", "pintle", "-f", path)
+	return mesh.Run(harness.Root(), "helm", "template", "pintle", "istio/chart", "--namespace", namespace, "-f", path)
 }
 
 // byName are objects as JSON has them; what an EnvoyFilter and a ConfigMap hold as text is compared by what it says.

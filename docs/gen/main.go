@@ -30,7 +30,8 @@ Metrics-based scorers treat an endpoint whose metrics are missing or older than 
 	"`stale.policy`" + `: with
 ` + "`neutral`" + ` it gets the middle of the range, as each plug-in says under "Missing data"; with ` + "`exclude`" +
 	` it is no candidate while
-any endpoint is fresh; with ` + "`last`" + ` its last sample counts.
+any endpoint is fresh; with ` + "`last`" + ` its last sample counts; with ` + "`zero`" + `, the default of llm-d's
+dialect, the same, or no load if there was none.
 `
 
 // folders are the packages of plug-ins in the order of the page.

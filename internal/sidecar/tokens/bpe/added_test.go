@@ -47,8 +47,8 @@ func TestLongestAdded(t *testing.T) {
 	}
 }
 
-// TestCostOfAddedTokens: thousands of added tokens that begin alike, as Gemma's do, cost a text that is full of their beginning
-// about what a few cost.
+// TestCostOfAddedTokens: thousands of added tokens that begin alike, as Gemma's do, cost a text that is full of their
+// beginning about what a few cost.
 func TestCostOfAddedTokens(t *testing.T) {
 	if os.Getenv("PINTLE_BARS") == "" {
 		t.Skip("PINTLE_BARS is not set")

@@ -1,7 +1,6 @@
 package traffic
 
 import (
-	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -26,11 +25,10 @@ func (t *Traffic) Failing(target *pool.Target) Failing {
 }
 
 func (t *Traffic) failing(target *pool.Target) (f Failing) {
-	i := slices.Index(t.endpoints, target.Name)
-	if i < 0 {
+	index, now, v := t.index(target.Name), t.now(), target.Now()
+	if index < 0 {
 		return f
 	}
-	index, now, v := t.state.Endpoints.Index(t.ids[i]), t.now(), target.Now()
 	f.Share = t.state.Failures.Share(index, now.UnixNano())
 	sampled := int64(0)
 	if !v.Sampled.IsZero() {

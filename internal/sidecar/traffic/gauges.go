@@ -2,7 +2,6 @@ package traffic
 
 import (
 	"math"
-	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -75,8 +74,7 @@ func (t *Traffic) loads(g *pool.Generation, c *config.Metrics) map[string]*load 
 			all[target.Pool] = l
 		}
 		l.add(target, c, t.now())
-		if i := slices.Index(t.endpoints, target.Name); i >= 0 {
-			index := t.state.Endpoints.Index(t.ids[i])
+		if index := t.index(target.Name); index >= 0 {
 			l.inFlightOf[target.Name] = t.state.InFlight.InFlight(index)
 			if t.loadsTold {
 				l.tokensOf[target.Name] = t.state.InFlight.Tokens(index)

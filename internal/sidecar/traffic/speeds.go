@@ -23,18 +23,15 @@ func (t *Traffic) Speed(endpoint string) (s Speed, ok bool) {
 }
 
 func (t *Traffic) speed(endpoint string) (s Speed, ok bool) {
-	for i, name := range t.endpoints {
-		if name != endpoint {
-			continue
-		}
-		index := t.state.Endpoints.Index(t.ids[i])
-		s.TTFT, s.TPOT, _ = t.state.InFlight.Accuracy(index)
-		if rate, known := t.state.InFlight.Throughput(index); known {
-			s.PromptTokensPerSecond = rate
-		}
-		return s, s.TTFT.Samples > 0
+	index := t.index(endpoint)
+	if index < 0 {
+		return Speed{}, false
 	}
-	return Speed{}, false
+	s.TTFT, s.TPOT, _ = t.state.InFlight.Accuracy(index)
+	if rate, known := t.state.InFlight.Throughput(index); known {
+		s.PromptTokensPerSecond = rate
+	}
+	return s, s.TTFT.Samples > 0
 }
 
 // speedGauges tell how fast endpoints answer, and what was predicted of late.

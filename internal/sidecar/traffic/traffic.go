@@ -156,6 +156,11 @@ func (t *Traffic) SetEndpoints(names []string) {
 	t.forget()
 }
 
+// index is an endpoint's in the state, below 0 for one that is not known.
+func (t *Traffic) index(endpoint string) int {
+	return t.state.Endpoints.Index(journal.EndpointID(endpoint))
+}
+
 // forget drops the series of endpoints that left long ago.
 func (t *Traffic) forget() {
 	for name, at := range t.left {

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"math"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/pintle-dev/pintle/internal/hostcalls"
 	"github.com/pintle-dev/pintle/openai"
@@ -46,10 +45,8 @@ func declareReport() { _ = hostcalls.DeclareMessage(propertyReport, "google.prot
 // text adds a field {key, {string_value}} of Struct.fields. What is not UTF-8 in it is left out: Envoy would not read
 // any field of the message.
 func (t *report) text(name, value string) {
-	value = value[:min(len(value), mostReportBytes)]
-	if !utf8.ValidString(value) { // a name that was cut within a letter, or one of a path
-		value = strings.ToValidUTF8(value, "")
-	}
+	// Such are names that were cut within a letter, and those of a path.
+	value = strings.ToValidUTF8(value[:min(len(value), mostReportBytes)], "")
 	if value == "" {
 		return
 	}

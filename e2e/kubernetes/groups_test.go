@@ -20,11 +20,13 @@ const llmdGroup = "llm-d.ai"
 // TestGroups: objectives of llm-d's group are found once their kind is defined, and come before those of the older one.
 func TestGroups(t *testing.T) {
 	const ns = "groups"
+	old := snapshot.Objective{Name: "old", Priority: 1}
+	before := []snapshot.Objective{{Name: "batch", Priority: -10}, old}
+	after := []snapshot.Objective{{Name: "batch", Priority: -5}, old}
 	o := observe(t, namespace(t, ns, forInferencePools), ns, kubernetes.Pool{InferencePool: "llama"})
 	apply(t, objective(t, olderGroup, ns, "batch", "llama", "priority: -10, "),
 		objective(t, olderGroup, ns, "old", "llama", "priority: 1, "))
-	o.awaitObjectives("those of the older group", snapshot.Objective{Name: "batch", Priority: -10},
-		snapshot.Objective{Name: "old", Priority: 1})
+	o.awaitObjectives("those of the older group", before...)
 
 	kind := olderKind(t, "inferenceobjectives")
 	kind.Set(kind.At("spec", "names", "plural").(string)+"."+llmdGroup, "metadata", "name")
@@ -33,21 +35,17 @@ func TestGroups(t *testing.T) {
 	apply(t, kind)
 	moved := objective(t, llmdGroup, ns, "batch", "llama", "priority: -5, ")
 	apply(t, moved)
-	o.awaitObjectives("the moved one", snapshot.Objective{Name: "batch", Priority: -5},
-		snapshot.Objective{Name: "old", Priority: 1})
+	o.awaitObjectives("the moved one", after...)
 	if err := api.Delete(moved); err != nil {
 		t.Fatal(err)
 	}
-	o.awaitObjectives("the older one again", snapshot.Objective{Name: "batch", Priority: -10},
-		snapshot.Objective{Name: "old", Priority: 1})
+	o.awaitObjectives("the older one again", before...)
 	apply(t, moved)
-	o.awaitObjectives("the moved one again", snapshot.Objective{Name: "batch", Priority: -5},
-		snapshot.Objective{Name: "old", Priority: 1})
+	o.awaitObjectives("the moved one again", after...)
 	if err := api.Delete(kind); err != nil {
 		t.Fatal(err)
 	}
-	o.awaitObjectives("no kind of llm-d's any more", snapshot.Objective{Name: "batch", Priority: -10},
-		snapshot.Objective{Name: "old", Priority: 1})
+	o.awaitObjectives("no kind of llm-d's any more", before...)
 }
 
 // TestOlderRole: a role that does not know of llm-d's group costs no endpoint, and is told of.

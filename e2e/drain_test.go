@@ -44,11 +44,15 @@ func TestDraining(t *testing.T) {
 		"admin: {address: \"127.0.0.1:0\"}\nresponses: {address: 'unix://%s'}\n"+
 		"discovery: {static: [{name: a, address: %q, engine: vllm}]}\n",
 		envoy.URL("ingest", harness.IngestPath), harness.Token, socket, server.Address))
-	client := harness.Client(t, false)
+	client, answered := harness.Client(t, false), 0
 	turn := func(body string) harness.Answer {
 		t.Helper()
-		return harness.Send(t, client,
+		got := harness.Send(t, client,
 			harness.Request(t, http.MethodPost, envoy.URL("requests", "/v1/responses"), body, false))
+		if got.Status == http.StatusOK {
+			answered++
+		}
+		return got
 	}
 	harness.WaitFor(t, limit, "an answer", func() (bool, string) {
 		got := turn(`{"model":"m","input":"hello"}`)
@@ -80,6 +84,8 @@ func TestDraining(t *testing.T) {
 	if sidecar.Ended() {
 		t.Error("the sidecar has ended, want it to answer while Envoy is there")
 	}
+	// Of an answer whose end it has not read it cannot know that it is not to be waited for.
+	wantMetricOf(t, sidecar, `pintle_request_duration_seconds_count{model="m"}`, answered+1)
 	envoy.Stop()
 	select {
 	case <-sidecar.Done():

@@ -28,7 +28,8 @@ func TestIdleConnections(t *testing.T) {
 				// Before the request is acknowledged there is another timer.
 				for deadline := time.Now().Add(10 * time.Second); !probed.Load() && time.Now().Before(deadline); {
 					time.Sleep(time.Millisecond)
-					probed.Store(probes(t, r.RemoteAddr))
+					here, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+					probed.Store(probes(t, r.RemoteAddr, here.String()))
 				}
 				w.Header().Set("X-Sim-Server", "patient")
 			}), ConnState: func(_ net.Conn, state http.ConnState) {
@@ -64,21 +65,24 @@ func TestIdleConnections(t *testing.T) {
 	}
 }
 
-// probes reports whether the connection with this machine's address as its own has a timer of TCP's probes.
-func probes(t *testing.T, address string) bool {
+// probes reports whether the connection with this machine's addresses as its own and as the other end's has a timer of
+// TCP's probes. Connections to different ends may share a port of their own.
+func probes(t *testing.T, own, other string) bool {
 	t.Helper()
 	table, err := os.ReadFile("/proc/net/tcp")
 	if err != nil {
 		t.Error(err)
 	}
-	number, err := strconv.Atoi(port(address))
-	if err != nil {
-		t.Error(err)
-	}
 	// Columns: number, local address, remote address, state, queues, timer and when it is due, each in hexadecimal.
-	own := fmt.Sprintf("0100007F:%04X", number)
+	column := func(address string) string {
+		number, err := strconv.Atoi(port(address))
+		if err != nil {
+			t.Error(err)
+		}
+		return fmt.Sprintf("0100007F:%04X", number)
+	}
 	for line := range strings.Lines(string(table)) {
-		if f := strings.Fields(line); len(f) > 5 && f[1] == own {
+		if f := strings.Fields(line); len(f) > 5 && f[1] == column(own) && f[2] == column(other) {
 			return strings.HasPrefix(f[5], "02:")
 		}
 	}

@@ -132,8 +132,8 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 		case <-ctx.Done():
 		}
 	})
-	log.Info("started", "version", command.Version(), "admin", listener.Addr().String(), "ingests", len(c.Ingests),
-		"scrapeInterval", c.Scrape.Interval)
+	log.Info("started", "admin", listener.Addr().String(), "ingests", len(c.Ingests), "scrapeInterval",
+		c.Scrape.Interval, "version", command.Version())
 	if warning := c.OldSamples(); warning != "" {
 		log.Warn(warning)
 	}

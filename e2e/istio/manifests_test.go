@@ -251,7 +251,7 @@ func TestContainerfile(t *testing.T) {
 		t.Errorf("stages: got %v, want a build and one from scratch", froms)
 	}
 	for _, want := range []string{`(?m)^FROM .*golang:\d+\.\d+\.\d+-`, `(?m)^USER [1-9]\d*:[1-9]\d*$`,
-		`CGO_ENABLED=0 .*\./cmd/pintle`} {
+		`CGO_ENABLED=0 (?:.|\\\n)*\./cmd/pintle`} {
 		if !regexp.MustCompile(want).Match(text) {
 			t.Errorf("nothing matches %s", want)
 		}

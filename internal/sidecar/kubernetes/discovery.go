@@ -142,17 +142,17 @@ func (d *Discovery) Run(ctx context.Context, emit func(part topology.Part, err e
 	}
 }
 
-// now returns what is known, nil before everything has been listed once, and what goes wrong. What no endpoint waits
-// for hides nothing else.
-func (d *Discovery) now() (part *topology.Part, err error) {
-	if d.synced() {
-		if part, err = d.part(); err != nil {
-			part = nil
-		} else {
-			err = d.missing()
-		}
+// now returns what is known, nil before everything has been listed once, and what goes wrong, one of topology.Partly
+// where all endpoints are heard of. What no endpoint waits for hides nothing else.
+func (d *Discovery) now() (*topology.Part, error) {
+	if !d.synced() {
+		return nil, cmp.Or(d.failure(false), d.failure(true))
 	}
-	return part, cmp.Or(d.failure(false), err, d.failure(true))
+	part, err := d.part()
+	if err != nil {
+		return nil, cmp.Or(d.failure(false), err)
+	}
+	return part, cmp.Or(d.failure(false), topology.Partly(cmp.Or(d.missing(), d.failure(true))))
 }
 
 // told is what has been emitted last.
@@ -170,7 +170,8 @@ func (t *told) tell(part *topology.Part, err error, emit func(part topology.Part
 	was := t.problem
 	t.problem = problem
 	switch {
-	case part != nil && (t.part == nil || problem == "" && was != "" || !reflect.DeepEqual(t.part, part)):
+	case part != nil && (t.part == nil || problem == "" && was != "" || !reflect.DeepEqual(t.part, part) ||
+		problem != was && topology.IsPartly(err)):
 		t.part = part
 		emit(*part, topology.Partly(err))
 	case problem != was && err != nil:

@@ -40,6 +40,9 @@ func TestTell(t *testing.T) {
 			{part("a"), nil}}, []string{"a", "refused", "a"}},
 		{"it fails for another reason", []step{{part("a"), refused}, {part("a"), forbidden}},
 			[]string{"a but refused", "forbidden"}},
+		{"what no endpoint waits for fails", []step{{part("a"), nil}, {part("a"), topology.Partly(forbidden)},
+			{part("a"), topology.Partly(forbidden)}, {part("a"), refused}, {part("a"), nil}},
+			[]string{"a", "a but forbidden", "refused", "a"}},
 		{"one kind cannot be watched while another changes", []step{{part("a"), nil}, {part("a"), forbidden},
 			{part("b"), forbidden}, {part("c"), forbidden}, {part("c"), nil}},
 			[]string{"a", "forbidden", "b but forbidden", "c but forbidden", "c"}},
@@ -229,8 +232,12 @@ func TestWhichFailureIsTold(t *testing.T) {
 		{slices, "watch endpointslices.discovery.k8s.io: "},
 	} {
 		fail(step.fails)
-		if _, got := d.now(); got == nil || !strings.HasPrefix(got.Error(), step.want) {
+		part, got := d.now()
+		if got == nil || !strings.HasPrefix(got.Error(), step.want) {
 			t.Errorf("%s fails: got %v, want %s...", step.fails.GroupResource(), got, step.want)
+		}
+		if part != nil || topology.IsPartly(got) {
+			t.Errorf("%s fails: got the part %v, %v, want none", step.fails.GroupResource(), part, got)
 		}
 	}
 }

@@ -148,7 +148,7 @@ e2e-replicate: build bin/pintle-shifted ## Four gateways that decide as one, and
 	$(GO) test -count=1 -v -timeout 10m -run '^TestGateways' ./e2e
 
 .PHONY: e2e-istio
-e2e-istio: build bin/pintle-failpoint.wasm $(image) $(istio) ## Tests with a real istiod and a real Kubernetes API (builds both, the first time a quarter of an hour)
+e2e-istio: build bin/pintle-failpoint.wasm $(image) $(istio) ## Tests with a real istiod, Envoy Gateway and a real Kubernetes API (builds them, the first time twenty minutes)
 	@began=$$SECONDS; $(GO) test -count=1 -timeout 15m -tags istio ./e2e/istio && \
 	  echo "tests with Istio took $$((SECONDS - began)) s (bar: 180 s, and 1800 s with the first builds)"
 

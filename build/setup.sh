@@ -201,6 +201,9 @@ setup_istio() {
   go_tool istio pilot-discovery istio.io/istio/pilot/cmd/pilot-discovery
   go_tool istio pilot-agent istio.io/istio/pilot/cmd/pilot-agent
   go_tool istio istioctl istio.io/istio/istioctl/cmd/istioctl
+  # Envoy Gateway's certificates; this place, too, is fixed in its source.
+  [ -d /certs ] || as_root install -d /certs
+  go_tool envoy-gateway envoy-gateway github.com/envoyproxy/gateway/cmd/envoy-gateway
   setup_kube
   go_tool manifests kustomize sigs.k8s.io/kustomize/kustomize/v5
   go_tool manifests helm helm.sh/helm/v4/cmd/helm

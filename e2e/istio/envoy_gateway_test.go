@@ -19,20 +19,11 @@ import (
 // TestEnvoyGateway: the example for Envoy Gateway is taken by its custom resource definitions, Pintle and the sidecar
 // take their configurations, and the sidecar reaches what it asks for.
 func TestEnvoyGateway(t *testing.T) {
-	const crds = "charts/gateway-helm/charts/crds/crds/"
-	definitions, err := mesh.ModuleObjects("envoy-gateway", "github.com/envoyproxy/gateway",
-		crds+"gatewayapi-crds.yaml", crds+"generated/*.yaml")
+	definitions, err := mesh.GatewayDefinitions()
 	if err != nil {
 		t.Fatal(err)
 	}
-	example, err := os.ReadFile(filepath.Join(harness.Root(), "istio", "envoy-gateway.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	objects, err := mesh.Parse(example)
-	if err != nil {
-		t.Fatal(err)
-	}
+	objects := envoyGateway(t)
 	if err := control.Apply(mesh.Namespace("envoy-gateway-system")); err != nil {
 		t.Fatal(err)
 	}
@@ -62,6 +53,20 @@ func TestEnvoyGateway(t *testing.T) {
 	if ranks := ranksOf(t, configuration); retries != ranks-1 {
 		t.Errorf("names %d endpoints for %v tries after the first, want one endpoint for each", ranks, retries)
 	}
+}
+
+// envoyGateway returns the objects of the example.
+func envoyGateway(t *testing.T) []mesh.Object {
+	t.Helper()
+	example, err := os.ReadFile(filepath.Join(harness.Root(), "istio", "envoy-gateway.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := mesh.Parse(example)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
 }
 
 // wantBodies checks that a body may be as long over HTTP/2 as over HTTP/1.1: there Envoy goes by the stream's window,

@@ -61,7 +61,7 @@ func newGateway(t *testing.T, objects []mesh.Object, s settings) *gateway {
 	t.Helper()
 	g := &gateway{objects: objects, endpoints: s.servers}
 	if g.endpoints == nil {
-		g.startServers(t)
+		g.startServers(t, "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0")
 	}
 	g.adapt(t, s)
 	if s.change != nil {
@@ -89,11 +89,11 @@ func newGateway(t *testing.T, objects []mesh.Object, s settings) *gateway {
 	return g
 }
 
-// startServers starts three simulated model servers.
-func (g *gateway) startServers(t *testing.T) {
+// startServers starts simulated model servers.
+func (g *gateway) startServers(t *testing.T, addresses ...string) {
 	t.Helper()
-	for i := range 3 {
-		server, err := harness.NewServer(sim.Config{
+	for i, address := range addresses {
+		server, err := harness.NewServerAt(address, sim.Config{
 			Name: fmt.Sprintf("sim-%d", i), Models: []string{"sim-model", fmt.Sprintf("model-%d", i)}, OutputTokens: 2,
 			Blocks:             1 << 16,
 			TimePerOutputToken: 5 * time.Millisecond,

@@ -108,6 +108,9 @@ func testDeadServer(t *testing.T, g *gateway) {
 
 // cluster is the name of the cluster that requests go to.
 func (g *gateway) cluster() string {
+	if g.find("BackendTrafficPolicy", "pintle") != nil {
+		return "httproute/default/model-servers/rule/0"
+	}
 	host, port := destinationOf(g.objects)
 	return fmt.Sprintf("outbound|%v||%v", port, host)
 }
@@ -115,7 +118,12 @@ func (g *gateway) cluster() string {
 // counted is a statistic of requests to the cluster.
 func (g *gateway) counted(t *testing.T, name string) int64 {
 	t.Helper()
-	return g.Stats(t, ";.upstream_rq_"+name+"$")["cluster."+g.cluster()+";.upstream_rq_"+name]
+	for full, n := range g.Stats(t, `[;0]\.upstream_rq_`+name+"$") {
+		if strings.HasPrefix(full, "cluster."+g.cluster()) {
+			return n
+		}
+	}
+	return 0
 }
 
 // testConnecting: a machine that is gone is waited for no longer than in an Envoy of one's own, and a connection ends

@@ -19,7 +19,10 @@ type Server struct {
 }
 
 // NewServer starts a server that answers as fast as it can. It ends with Close.
-func NewServer(config sim.Config) (*Server, error) {
+func NewServer(config sim.Config) (*Server, error) { return NewServerAt("127.0.0.1:0", config) }
+
+// NewServerAt is NewServer at an address.
+func NewServerAt(address string, config sim.Config) (*Server, error) {
 	if config.TimePerOutputToken == 0 {
 		config.TimePerOutputToken = -1
 	}
@@ -30,7 +33,7 @@ func NewServer(config sim.Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	l, err := net.Listen("tcp4", address)
 	if err != nil {
 		return nil, err
 	}

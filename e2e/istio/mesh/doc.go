@@ -1,8 +1,10 @@
 // Package mesh runs the parts of Istio that a gateway meets, without a cluster: a real kube-apiserver on a real etcd,
 // an unmodified istiod that reads its resources from there, and stock Envoys that present themselves as Istio's
-// gateways. Nothing runs pods: Deployments are taken by the API, and the tests start what would run in them.
+// gateways. Nothing runs pods: Deployments are taken by the API, and the tests start what would run in them. Envoy
+// Gateway can be run in istiod's place.
 //
-// Everything listens on loopback. The programs are built by build/setup.sh.
+// Everything listens on loopback, Envoy Gateway on all interfaces of a network of its own. The programs are built by
+// build/setup.sh.
 package mesh
 
 import (

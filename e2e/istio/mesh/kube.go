@@ -5,11 +5,9 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
-	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -99,10 +97,9 @@ func (k *Kube) startServer(etcdPort, port int) error {
 	}
 	k.server, err = harness.StartChild("kube-apiserver", k.dir, path, nil,
 		"--etcd-servers", fmt.Sprintf("http://127.0.0.1:%d", etcdPort), "--bind-address", "127.0.0.1",
-		"--secure-port", fmt.Sprint(port), "--cert-dir", k.dir, "--token-auth-file", tokens, "--authorization-mode",
-		"RBAC",
-		"--anonymous-auth=false", "--service-account-issuer", "https://e2e.local", "--service-account-key-file",
-		keyFile,
+		"--advertise-address", "127.0.0.1", "--secure-port", fmt.Sprint(port), "--cert-dir", k.dir,
+		"--token-auth-file", tokens, "--authorization-mode", "RBAC", "--anonymous-auth=false",
+		"--service-account-issuer", "https://e2e.local", "--service-account-key-file", keyFile,
 		"--service-account-signing-key-file", keyFile, "--service-cluster-ip-range", "10.0.0.0/24",
 		// There is no controller that would create the accounts' tokens, and no node to advertise.
 		"--disable-admission-plugins", "ServiceAccount", "--endpoint-reconciler-type", "none")
@@ -157,141 +154,4 @@ func (k *Kube) StopKube() {
 		k.server.Stop()
 		k.etcd.Stop()
 	}
-}
-
-// Apply writes objects as kubectl apply --server-side does, unknown fields refused.
-func (k *Kube) Apply(objects ...Object) error { return k.apply("", objects) }
-
-// Check has the API judge objects without keeping them.
-func (k *Kube) Check(objects ...Object) error { return k.apply("&dryRun=All", objects) }
-
-func (k *Kube) apply(options string, objects []Object) error {
-	for _, o := range objects {
-		path, err := k.path(o)
-		if err != nil {
-			return err
-		}
-		text, err := json.Marshal(o)
-		if err != nil {
-			return err
-		}
-		query := "?fieldManager=e2e&force=true&fieldValidation=Strict" + options
-		if _, err := k.request(http.MethodPatch, path+query, "application/apply-patch+yaml", text); err != nil {
-			return fmt.Errorf("apply %s: %w", o, err)
-		}
-	}
-	return nil
-}
-
-// SetStatus writes the status of an object as a kubelet does.
-func (k *Kube) SetStatus(o Object) error {
-	path, err := k.path(o)
-	if err != nil {
-		return err
-	}
-	text, err := json.Marshal(o)
-	if err != nil {
-		return err
-	}
-	_, err = k.request(http.MethodPatch, path+"/status?fieldManager=e2e&force=true", "application/apply-patch+yaml",
-		text)
-	return err
-}
-
-// Delete removes an object.
-func (k *Kube) Delete(o Object) error {
-	path, err := k.path(o)
-	if err != nil {
-		return err
-	}
-	_, err = k.request(http.MethodDelete, path, "", nil)
-	return err
-}
-
-// Get reads an object of the kind, name and namespace of another.
-func (k *Kube) Get(o Object) (Object, error) {
-	path, err := k.path(o)
-	if err != nil {
-		return nil, err
-	}
-	text, err := k.request(http.MethodGet, path, "", nil)
-	if err != nil {
-		return nil, err
-	}
-	var got Object
-	return got, json.Unmarshal(text, &got)
-}
-
-// path is where the API has an object.
-func (k *Kube) path(o Object) (string, error) {
-	group := "/api/" + o.apiVersion()
-	if strings.Contains(o.apiVersion(), "/") {
-		group = "/apis/" + o.apiVersion()
-	}
-	r, err := k.resource(group, o)
-	if err != nil {
-		return "", err
-	}
-	if r.Namespaced {
-		return group + "/namespaces/" + o.namespace() + "/" + r.Name + "/" + o.Name(), nil
-	}
-	return group + "/" + r.Name + "/" + o.Name(), nil
-}
-
-// discoveryLimit is how long the API may take to serve a kind once it is defined.
-const discoveryLimit = 30 * time.Second
-
-// resource looks up an object's kind, which may have been defined just now.
-func (k *Kube) resource(group string, o Object) (resource, error) {
-	kind := o.apiVersion() + "/" + o.Kind()
-	for deadline := time.Now().Add(discoveryLimit); ; time.Sleep(50 * time.Millisecond) {
-		if r, ok := k.resources[kind]; ok {
-			return r, nil
-		}
-		err := k.discover(group, o.apiVersion())
-		if _, ok := k.resources[kind]; !ok && time.Now().After(deadline) {
-			return resource{}, errors.Join(fmt.Errorf("the API knows no %s", kind), err)
-		}
-	}
-}
-
-func (k *Kube) discover(group, apiVersion string) error {
-	answer, err := k.request(http.MethodGet, group, "", nil)
-	if err != nil {
-		return err
-	}
-	var list struct {
-		Resources []resource `json:"resources"`
-	}
-	if err := json.Unmarshal(answer, &list); err != nil {
-		return err
-	}
-	for _, r := range list.Resources {
-		if !strings.Contains(r.Name, "/") {
-			k.resources[apiVersion+"/"+r.Kind] = r
-		}
-	}
-	return nil
-}
-
-func (k *Kube) request(method, path, contentType string, body []byte) ([]byte, error) {
-	request, err := http.NewRequest(method, k.url+path, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("Content-Type", contentType)
-	response, err := k.client.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode/100 != 2 {
-		var status struct{ Message string }
-		if json.Unmarshal(answer, &status) != nil {
-			status.Message = string(answer)
-		}
-		err = fmt.Errorf("%s: %s", response.Status, status.Message)
-	}
-	return answer, err
 }

@@ -35,7 +35,6 @@ func (f *InFlight) enter(c *charge, index int, time int64) {
 	at.open++
 	at.tokens += int64(c.tokens)
 	at.last = max(at.last, time)
-	f.decided.at(uint32(index)).add(time)
 	f.open.at(uint32(index)).add(time)
 }
 

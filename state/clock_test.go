@@ -27,7 +27,6 @@ func tells(s *State, host int64) []float64 {
 	for i := range 2 {
 		all = append(all, s.Failures.Share(i, host), s.InFlight.Busy(i), float64(s.InFlight.InFlight(i)),
 			float64(s.InFlight.OpenSince(i, host-int64(time.Second))),
-			float64(s.InFlight.DecidedSince(i, host-int64(time.Second))),
 			float64(s.Prefix.Len(i)), s.Latency.TTFT.Mean(i), float64(s.Latency.TTFT.Count(i)), s.Usage.Output.Mean(i),
 			s.Models.TTFT.Mean(i))
 	}

@@ -65,10 +65,9 @@ type InFlight struct {
 	top     uint32 // of charges
 	free    uint32 // chain of charges
 
-	models  []watched
-	loads   []load
-	decided chunks[recent]
-	open    chunks[recent]
+	models []watched
+	loads  []load
+	open   chunks[recent]
 }
 
 // NewInFlight makes an empty one. A lease ends timeout after its decision; beyond leases open ones, the oldest ends
@@ -80,7 +79,7 @@ func NewInFlight(timeout time.Duration, leases int, seed uint64) *InFlight {
 	f := &InFlight{timeout: int64(timeout), limit: uint32(positive(leases, DefaultLeases)), factor: splitMix(seed) | 1}
 	f.table.init()
 	f.leases.shift, f.charges.shift, f.heap.shift = nodeShift, nodeShift, nodeShift
-	f.decided.shift, f.open.shift = recentShift, recentShift
+	f.open.shift = recentShift
 	return f
 }
 
@@ -93,7 +92,6 @@ func (f *InFlight) Resize(n int) {
 		f.speeds.resize(n)
 	}
 	if n > 0 {
-		f.decided.reach(uint32(n - 1))
 		f.open.reach(uint32(n - 1))
 	}
 }
@@ -107,7 +105,6 @@ func (f *InFlight) Reset(index int) {
 	if f.speeds != nil {
 		f.speeds.speeds[index] = newSpeed()
 	}
-	f.decided.at(uint32(index)).n = 0
 	f.open.at(uint32(index)).n = 0
 }
 
@@ -227,15 +224,6 @@ func (f *InFlight) OpenSince(index int, t int64) int {
 	return f.open.at(uint32(index)).since(f.clock.of(t))
 }
 
-// DecidedSince is how many requests were charged to an endpoint after t, whether they have ended or not, at most
-// RecentTimes. A decision that was applied twice counts twice.
-func (f *InFlight) DecidedSince(index int, t int64) int {
-	if uint(index) >= uint(len(f.loads)) {
-		return 0
-	}
-	return f.decided.at(uint32(index)).since(f.clock.of(t))
-}
-
 // LastDecided is when the endpoint was last charged with a request, by the clock of its part; 0 for never.
 func (f *InFlight) LastDecided(index int) int64 {
 	if uint(index) >= uint(len(f.loads)) {
@@ -250,7 +238,7 @@ func (f *InFlight) Leases() int { return int(f.table.used) }
 // MemoryBytes is the memory that it holds.
 func (f *InFlight) MemoryBytes() int {
 	return f.table.memory() + f.leases.memory() + f.heap.memory() + f.charges.memory() +
-		f.decided.memory() + f.open.memory() + f.speeds.memory() + cap(f.loads)*int(unsafe.Sizeof(load{}))
+		f.open.memory() + f.speeds.memory() + cap(f.loads)*int(unsafe.Sizeof(load{}))
 }
 
 func (f *InFlight) key(instance uint64, number uint32) uint64 {

@@ -206,9 +206,6 @@ func compareStates(t *testing.T, got, want *State) {
 		if g, w := got.InFlight.OpenSince(i, 5e7), want.InFlight.OpenSince(i, 5e7); g != w {
 			t.Fatalf("endpoint %d: got %d open, want %d", i, g, w)
 		}
-		if g, w := got.InFlight.DecidedSince(i, 5e7), want.InFlight.DecidedSince(i, 5e7); g != w {
-			t.Fatalf("endpoint %d: got %d decided, want %d", i, g, w)
-		}
 		if g, w := got.Latency.TTFT.Percentile(i, 0.9), want.Latency.TTFT.Percentile(i, 0.9); g != w {
 			t.Fatalf("endpoint %d: got a TTFT of %v, want %v", i, g, w)
 		}

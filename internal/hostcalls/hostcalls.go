@@ -56,7 +56,6 @@ func SetTick(periodMillis uint32) error { return proxySetTickPeriod(periodMillis
 
 // Log levels of the host.
 const (
-	logDebug    = 1
 	logInfo     = 2
 	logWarn     = 3
 	logError    = 4
@@ -67,9 +66,6 @@ func logText(level uint32, text string) {
 	at, size := textAt(text)
 	_ = proxyLog(level, at, size)
 }
-
-// LogDebug logs at debug.
-func LogDebug(text string) { logText(logDebug, text) }
 
 // LogInfo logs at info.
 func LogInfo(text string) { logText(logInfo, text) }

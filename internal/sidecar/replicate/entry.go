@@ -33,8 +33,6 @@ const (
 	// mostBatchBytes bounds a batch, fullBatchBytes is where one is sent.
 	mostBatchBytes = 128 << 10
 	fullBatchBytes = 64 << 10
-	// MaxGatewayBytes bounds the name of a gateway.
-	MaxGatewayBytes = 128
 )
 
 // Why entries are refused.

@@ -15,8 +15,8 @@ func (c *Cycle) findSuspects() {
 	for i := range c.Pool.Endpoints {
 		e := &c.Pool.Endpoints[i]
 		m := &e.Metrics
-		idle := m.SampledAt != 0 && m.WaitingRequests == 0 && m.RunningRequests == 0
-		since := c.Pool.State.Failures.SilentSince(e.StateIndex, c.Request.Now, m.SampledAt, idle)
+		since := c.Pool.State.Failures.SilentSince(e.StateIndex, c.Request.Now, m.SampledAt,
+			plus(m.WaitingRequests, m.RunningRequests))
 		if since == 0 {
 			continue
 		}

@@ -208,55 +208,60 @@ func TestSilence(t *testing.T) {
 	}
 	client := journal.Event{Ended: journal.EndedClient}
 	tests := []struct {
-		name   string
-		play   func(f *fleet)
-		idle   bool
-		silent bool
+		name     string
+		play     func(f *fleet)
+		requests int // that the endpoint's page counts, -1 without a page
+		silent   bool
 	}{
-		{"the page denies requests of two clients", func(f *fleet) { hang(f, 2); f.pass(2 * second); others(f) }, true,
+		{"the page denies requests of two clients", func(f *fleet) { hang(f, 2); f.pass(2 * second); others(f) }, 0,
 			true},
-		{"of one client", func(f *fleet) { hang(f, 1); f.pass(2 * second); others(f) }, true, false},
-		{"the page does not", func(f *fleet) { hang(f, 2); f.pass(2 * second); others(f) }, false, false},
-		{"the page is hardly younger", func(f *fleet) { hang(f, 2); others(f) }, true, false},
-		{"nobody else answers", func(f *fleet) { others(f); hang(f, 2); f.pass(20 * second) }, true, false},
+		{"of one client", func(f *fleet) { hang(f, 1); f.pass(2 * second); others(f) }, 0, false},
+		{"the page does not", func(f *fleet) { hang(f, 2); f.pass(2 * second); others(f) }, 1, false},
+		{"there is no page", func(f *fleet) { hang(f, 2); f.pass(2 * second); others(f) }, -1, false},
+		{"the page is hardly younger", func(f *fleet) { hang(f, 2); others(f) }, 0, false},
+		{"nobody else answers", func(f *fleet) { others(f); hang(f, 2); f.pass(20 * second) }, 0, false},
 		{"it answers somebody", func(f *fleet) { hang(f, 2); f.pass(2 * second); f.answered(0, 9, second); others(f) },
-			true, false},
-		{"patient clients leave", func(f *fleet) { others(f); leave(f, 2, 6*second, client); others(f) }, false, true},
+			0, false},
+		{"patient clients leave", func(f *fleet) { others(f); leave(f, 2, 6*second, client); others(f) }, 1, true},
 		{"patient clients leave, long ago",
-			func(f *fleet) { others(f); leave(f, 2, 6*second, client); others(f); f.pass(20 * second) }, false, false},
+			func(f *fleet) { others(f); leave(f, 2, 6*second, client); others(f); f.pass(20 * second) }, 1, false},
 		{"Envoy loses patience", func(f *fleet) {
 			others(f)
 			leave(f, 2, 6*second, journal.Event{Status: 504, Ended: journal.EndedTimeout})
 			others(f)
-		}, false, true},
-		{"impatient clients leave", func(f *fleet) { others(f); leave(f, 2, 4*second, client); others(f) }, false,
+		}, 1, true},
+		{"impatient clients leave", func(f *fleet) { others(f); leave(f, 2, 4*second, client); others(f) }, 1,
 			false},
 		{"answers take as long",
-			func(f *fleet) { f.answered(1, 50, 4*second); leave(f, 2, 6*second, client); others(f) }, false, false},
-		{"nothing is known of answers", func(f *fleet) { leave(f, 2, 60*second, client) }, false, false},
+			func(f *fleet) { f.answered(1, 50, 4*second); leave(f, 2, 6*second, client); others(f) }, 1, false},
+		{"nothing is known of answers", func(f *fleet) { leave(f, 2, 60*second, client) }, 1, false},
 		{"thirty of one client leave", func(f *fleet) {
 			others(f)
 			for range 5 {
 				leave(f, 1, 6*second, client)
 			}
 			others(f)
-		}, false, false},
-		{"no answer for long", func(f *fleet) { others(f); hang(f, 2); f.pass(7 * second); others(f) }, false, true},
+		}, 1, false},
+		{"no answer for long", func(f *fleet) { others(f); hang(f, 2); f.pass(7 * second); others(f) }, 1, true},
 		{"its client's lease is gone", func(f *fleet) {
 			hang(f, 2)
 			f.Apply(&journal.Event{Kind: journal.Gone, Instance: 1})
 			f.pass(2 * second)
 			others(f)
-		}, true, false},
+		}, 0, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFleet(2)
 			tt.play(f)
-			if got := f.Failures.SilentSince(0, f.now, f.now, tt.idle) != 0; got != tt.silent {
+			sampledAt := f.now
+			if tt.requests < 0 {
+				sampledAt, tt.requests = 0, 0
+			}
+			if got := f.Failures.SilentSince(0, f.now, sampledAt, tt.requests) != 0; got != tt.silent {
 				t.Errorf("silent %v, want %v", got, tt.silent)
 			}
-			if f.Failures.SilentSince(1, f.now, f.now, tt.idle) != 0 || f.Failures.Share(0, f.now) != 0 {
+			if f.Failures.SilentSince(1, f.now, sampledAt, tt.requests) != 0 || f.Failures.Share(0, f.now) != 0 {
 				t.Error("the other endpoint is silent too, or something failed")
 			}
 		})
@@ -271,7 +276,7 @@ func TestSilenceToTheOnlyClient(t *testing.T) {
 	}
 	f.pass(2 * time.Second)
 	f.answered(1, 7, 100*time.Millisecond)
-	if f.Failures.SilentSince(0, f.now, f.now, true) == 0 {
+	if f.Failures.SilentSince(0, f.now, f.now, 0) == 0 {
 		t.Error("not silent, want silent")
 	}
 }
@@ -289,7 +294,7 @@ func TestSilenceOfRetriedRequests(t *testing.T) {
 		}
 		f.pass(time.Minute)
 		f.answered(1, 50, 100*time.Millisecond)
-		if f.Failures.SilentSince(0, f.now, f.now, true) != 0 {
+		if f.Failures.SilentSince(0, f.now, f.now, 0) != 0 {
 			t.Errorf("%v: silent, want not silent", kind)
 		}
 	}

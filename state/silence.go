@@ -125,9 +125,9 @@ func kindOf(streamed bool) int {
 // SilentSince is since when an endpoint has been silent where it should not be, 0 when it is not. It is silent by
 // requests that it does not begin to answer, three at the least, while it answers nobody else either and other
 // endpoints answered what was asked later. They count once they have waited for long, as measured by the answers of
-// late; or once the endpoint itself denies them: a sample, taken at a time, says that it has nothing to do. The
-// requests of one client alone say nothing as long as there are others.
-func (f *Failures) SilentSince(index int, now, sampledAt int64, idle bool) int64 {
+// late; or once the endpoint itself denies them: a sample, taken at a time, 0 for never, counts no requests there,
+// neither waiting nor running. The requests of one client alone say nothing as long as there are others.
+func (f *Failures) SilentSince(index int, now, sampledAt int64, requests int) int64 {
 	if uint(index) >= uint(len(f.silent)) || f.silent[index].n < leastSilent {
 		return 0
 	}
@@ -145,7 +145,7 @@ func (f *Failures) SilentSince(index int, now, sampledAt int64, idle bool) int64
 		if w.left != 0 {
 			until = w.left
 		}
-		denied := idle && w.left == 0 && sampledAt >= w.time+deniedAfter
+		denied := requests == 0 && w.left == 0 && sampledAt >= w.time+deniedAfter
 		if !denied && w.left == 0 && until-w.time < patience[kindOf(w.streamed)] {
 			continue
 		}

@@ -34,8 +34,8 @@ func (t *Traffic) failing(target *pool.Target) (f Failing) {
 	if !v.Sampled.IsZero() {
 		sampled = v.Sampled.UnixNano()
 	}
-	idle := sampled != 0 && v.Sample.WaitingRequests == 0 && v.Sample.RunningRequests == 0
-	if since := t.state.Failures.SilentSince(index, now.UnixNano(), sampled, idle); since != 0 {
+	requests := int(v.Sample.WaitingRequests) + int(v.Sample.RunningRequests)
+	if since := t.state.Failures.SilentSince(index, now.UnixNano(), sampled, requests); since != 0 {
 		f.Silent = now.Sub(time.Unix(0, since))
 	}
 	return f

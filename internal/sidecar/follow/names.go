@@ -86,16 +86,6 @@ func (n *Names) Endpoint(id uint64) string {
 	return Other
 }
 
-// All calls each with all names but those of endpoints.
-func (n *Names) All(each func(kind journal.NameKind, hash uint64, name string)) {
-	for key, name := range n.now().names {
-		each(key.kind, key.hash, name)
-	}
-}
-
-// Endpoints returns the IDs and names of the endpoints.
-func (n *Names) Endpoints() map[uint64]string { return maps.Clone(n.now().endpoints) }
-
 // AddEndpoints adds endpoints that are known from elsewhere.
 func (n *Names) AddEndpoints(names []string) {
 	n.change(func(t *nameTable) {
@@ -163,7 +153,7 @@ func (t *nameTable) add(names []byte) {
 	})
 }
 
-// NamesOf returns names that are known from the start, for tests and for records that bring their own.
+// NamesOf returns names that are known from the start, for tests.
 func NamesOf(names map[journal.NameKind][]string, endpoints []string) *Names {
 	n := &Names{}
 	n.change(func(t *nameTable) {

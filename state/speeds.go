@@ -175,14 +175,6 @@ func (f *InFlight) Throughput(index int) (tokens float64, ok bool) {
 	return f.speeds.rate(v)
 }
 
-// Unbegun is how many streamed requests an endpoint has that it has not begun to answer, 0 where speeds are not learnt.
-func (f *InFlight) Unbegun(index int) int {
-	if v := f.speed(index); v != nil {
-		return int(v.unbegun)
-	}
-	return 0
-}
-
 // Accuracy tells how well the times of an endpoint's answers were predicted; ok is false where speeds are not learnt.
 func (f *InFlight) Accuracy(index int) (ttft, tpot Accuracy, ok bool) {
 	v := f.speed(index)

@@ -90,7 +90,7 @@ func TestSpeedsOfPrefill(t *testing.T) {
 	if got := a.ttft(1, 5000); !near(got, 3, 0.2) || a.ttft(0, 5000) != idle {
 		t.Errorf("behind 2 s of work: TTFT %.3f and %.3f, want 3 and as before", got, a.ttft(0, 5000))
 	}
-	if one, two := f.Unbegun(0), f.Unbegun(1); one != 0 || two != 1 {
+	if one, two := f.speed(0).unbegun, f.speed(1).unbegun; one != 0 || two != 1 {
 		t.Errorf("%d and %d requests wait, want 0 and 1", one, two)
 	}
 	before, _ := f.TPOT(0, 1000)

@@ -242,7 +242,7 @@ func TestSpeedsNotTaught(t *testing.T) {
 			if got, _ := a.states[0].InFlight.TPOT(0, 1000); !near(got, 0.01, 0.25) {
 				t.Errorf("TPOT %.4f, want 0.01", got)
 			}
-			if n := a.states[0].InFlight.Unbegun(0); n != 0 {
+			if n := a.states[0].InFlight.speed(0).unbegun; n != 0 {
 				t.Errorf("%d requests are said to wait, want none", n)
 			}
 		})
@@ -355,7 +355,7 @@ func TestSpeedsLeave(t *testing.T) {
 	s.SetEndpoints([]uint64{1})
 	s.SetEndpoints([]uint64{1, 3})
 	i := s.Endpoints.Index(3)
-	if n := s.InFlight.Unbegun(i); n != 0 {
+	if n := s.InFlight.speed(i).unbegun; n != 0 {
 		t.Errorf("a new endpoint has %d requests that wait", n)
 	}
 	if ttft, _ := s.InFlight.TTFT(i, a.now, 4000); ttft > 3 {

@@ -220,13 +220,6 @@ func (s *State) Expire(now int64) {
 	}
 }
 
-// DropInstance ends the requests in flight of a writer that is gone.
-func (s *State) DropInstance(instance uint64) {
-	if s.InFlight != nil {
-		s.InFlight.DropInstance(instance)
-	}
-}
-
 // MemoryBytes is the memory that the parts hold, but for some bytes per endpoint.
 func (s *State) MemoryBytes() int {
 	n := 0

@@ -48,7 +48,7 @@ func drive(t *testing.T, s *State, data []byte) {
 		case 1:
 			s.Expire(int64(next() * 1e7))
 		case 2:
-			s.DropInstance(next() % 4)
+			s.Apply(&journal.Event{Kind: journal.Gone, Instance: next() % 4})
 		default:
 			e := journal.Event{
 				Kind: journal.Kind(next() % 6), Time: int64(next() * 1e7), Instance: next() % 4, Lease: uint32(next()),
@@ -264,7 +264,7 @@ func TestPartsThatAreOff(t *testing.T) {
 	s.Apply(&journal.Event{Kind: journal.Decision, Primary: 1, Chains: chains(chain(1, 3)), Cold: true})
 	s.Apply(&journal.Event{Kind: journal.Completion, Primary: 1, Status: 200, TTFTMicros: 1})
 	s.Expire(5)
-	s.DropInstance(0)
+	s.Apply(&journal.Event{Kind: journal.Gone})
 	s.SetEndpoints([]uint64{2})
 	if got := s.MemoryBytes(); got != 0 {
 		t.Errorf("got %d bytes, want none", got)

@@ -8,9 +8,8 @@ import (
 
 // noHitLRUMatches is the no-hit-lru-scorer of llm-d's dialect.
 type noHitLRUMatches struct {
-	key     scoring.MatchKey
-	indexes []uint16
-	ranks   []int32
+	key   scoring.MatchKey
+	order coldOrder
 }
 
 func newNoHitLRUMatches(b *scoring.Builder) scoring.Plugin {
@@ -21,7 +20,7 @@ func newNoHitLRUMatches(b *scoring.Builder) scoring.Plugin {
 	options := b.State()
 	options.Cold = true
 	options.ColdSize = max(options.ColdSize, size)
-	return &noHitLRUMatches{key: b.PrefixMatches()}
+	return &noHitLRUMatches{key: b.PrefixMatches(), order: coldOrder{amongAll: true}}
 }
 
 // Score implements scoring.Scorer.
@@ -32,27 +31,5 @@ func (s *noHitLRUMatches) Score(c *scoring.Cycle, candidates []*scoring.Endpoint
 			c.SetWarm()
 		}
 	}
-	if !c.Cold() {
-		for i := range scores {
-			scores[i] = neutral
-		}
-		return
-	}
-	n := len(candidates)
-	if n == 1 || c.Pool.State == nil || c.Pool.State.Cold == nil {
-		scores[0] = 1
-		return
-	}
-	s.indexes = s.indexes[:0]
-	for _, e := range candidates {
-		s.indexes = append(s.indexes, uint16(e.StateIndex))
-	}
-	if cap(s.ranks) < n {
-		s.ranks = make([]int32, n)
-	}
-	s.ranks = s.ranks[:n]
-	c.Pool.State.Cold.Places(s.indexes, s.ranks)
-	for i, rank := range s.ranks {
-		scores[i] = max(0, 1-float64(rank)/float64(n-1))
-	}
+	s.order.score(c, candidates, scores)
 }

@@ -22,10 +22,7 @@ import (
 // that were ever used; the score is 0 at least.
 //
 // Source: Heimdall and llm-d, no-hit-lru-scorer.
-type noHitLRUScorer struct {
-	indexes []uint16
-	ranks   []int32
-}
+type noHitLRUScorer struct{ order coldOrder }
 
 type noHitLRUScorerParameters struct {
 	// PrefixPluginType is the type of the prefix scorer.
@@ -78,6 +75,18 @@ func (s *noHitLRUScorer) FollowsPrefix() {}
 
 // Score implements scoring.Scorer.
 func (s *noHitLRUScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
+	s.order.score(c, candidates, scores)
+}
+
+// coldOrder scores candidates by how long ago their last cold request was. Used ones rank among the candidates, or
+// amongAll that were ever used.
+type coldOrder struct {
+	amongAll bool
+	indexes  []uint16
+	ranks    []int32
+}
+
+func (o *coldOrder) score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
 	if !c.Cold() {
 		for i := range scores {
 			scores[i] = neutral
@@ -89,16 +98,20 @@ func (s *noHitLRUScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint,
 		scores[0] = 1
 		return
 	}
-	s.indexes = s.indexes[:0]
+	o.indexes = o.indexes[:0]
 	for _, e := range candidates {
-		s.indexes = append(s.indexes, uint16(e.StateIndex))
+		o.indexes = append(o.indexes, uint16(e.StateIndex))
 	}
-	if cap(s.ranks) < n {
-		s.ranks = make([]int32, n)
+	if cap(o.ranks) < n {
+		o.ranks = make([]int32, n)
 	}
-	s.ranks = s.ranks[:n]
-	c.Pool.State.Cold.Ranks(s.indexes, s.ranks)
-	for i, rank := range s.ranks {
-		scores[i] = 1 - float64(rank)/float64(n-1)
+	o.ranks = o.ranks[:n]
+	if o.amongAll {
+		c.Pool.State.Cold.Places(o.indexes, o.ranks)
+	} else {
+		c.Pool.State.Cold.Ranks(o.indexes, o.ranks)
+	}
+	for i, rank := range o.ranks {
+		scores[i] = max(0, 1-float64(rank)/float64(n-1))
 	}
 }

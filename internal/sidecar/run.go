@@ -22,17 +22,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/dns"
 	"github.com/pintle-dev/pintle/internal/sidecar/file"
 	"github.com/pintle-dev/pintle/internal/sidecar/kubernetes"
-	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
-	"github.com/pintle-dev/pintle/internal/sidecar/pace"
-	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 	"github.com/pintle-dev/pintle/internal/sidecar/push"
-	"github.com/pintle-dev/pintle/internal/sidecar/replicate"
-	"github.com/pintle-dev/pintle/internal/sidecar/scrape"
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 )
 
 // Run serves until ctx ends, and while its Envoys drain as far as the configuration says so, and returns once all its
-// goroutines have ended. It fails when the admin address cannot be listened on or the token file cannot be read.
+// goroutines have ended. It fails when it cannot begin: an address cannot be listened on, or what the configuration
+// names cannot be read.
 func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	recorder := &admin.Recorder{}
 	log = slog.New(recorder.Handler(log.Handler()))
@@ -40,96 +36,33 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("envoy.tokenFile: %w", err)
 	}
-	listener, err := net.Listen("tcp", c.AdminAddress)
+	listener, err := listen("admin.address", c.AdminAddress)
 	if err != nil {
-		return fmt.Errorf("admin.address: %q cannot be listened on: %w; a free local address is right", c.AdminAddress,
-			err)
+		return err
 	}
 	defer listener.Close()
 	var public net.Listener
 	if c.PublicAddress != "" {
-		if public, err = net.Listen("tcp", c.PublicAddress); err != nil {
-			return fmt.Errorf("admin.public: %q cannot be listened on: %w; a free local address is right",
-				c.PublicAddress, err)
+		if public, err = listen("admin.public", c.PublicAddress); err != nil {
+			return err
 		}
 		defer public.Close()
 	}
-	told := ctx
-	ctx, cancel := context.WithCancel(context.WithoutCancel(told)) // ends when all is to end
-	defer cancel()
-	discoveries, err := discover(c, log)
+	s, err := newParts(c, token, log)
 	if err != nil {
 		return err
 	}
-	p := pool.New(log, c.Engines, discoveries)
-	m := metrics.New(p)
-	demand := &scrape.Demand{}
-	scraper := &scrape.Scraper{Scrape: c.Scrape, Engines: c.Engines, Pool: p, Log: log, Metrics: m, Demand: demand,
-		Beat: pace.NewBeat(c.Scrape.Interval)}
-	p.Start = func(scrapeCtx context.Context, t *pool.Target) { scraper.Run(scrapeCtx, t, func() { p.Learned(ctx) }) }
-	pushers := make([]*push.Pusher, len(c.Ingests))
-	for i, ingest := range c.Ingests {
-		pushers[i] = &push.Pusher{
-			Ingest: ingest, Interval: c.PushInterval, Token: token, Pool: p, Log: log, Metrics: m,
-			WantsModels: demand.Ask,
-		}
-		if c.Scrape.GPU != nil {
-			pushers[i].GPUAttribute = c.Scrape.GPU.Attribute
-		}
-		pushers[i].Measure(time.Now())
-	}
-	observer := newObserver(c, token, p, m, log)
-	var members []*replicate.Member
-	if c.Replicate != nil {
-		if members, err = replicate.New(c, token.Get, log); err != nil {
-			return err
-		}
-		m.Registry.MustRegister(members[0].Metrics())
-		for i, f := range observer.followers {
-			members[i].Overheard(f)
-		}
-	}
-	var share *replicate.Share
-	if c.Scrape.Share {
-		share = replicate.NewShare(members[0], p, c.Engines, 2*c.Scrape.IdleInterval+100*time.Millisecond)
-		scraper.Share = share
-	}
-	asked := &answers{}
-	if err := asked.open(c, token, p, m, log); err != nil {
-		asked.close()
-		return err
-	}
+	all, cancel := context.WithCancel(context.WithoutCancel(ctx)) // ends when all is to end
+	defer cancel()
 	var tasks sync.WaitGroup
-	for i, d := range discoveries {
-		tasks.Go(func() {
-			d.Run(ctx, func(part topology.Part, err error) { p.Update(ctx, i, part, err) })
-		})
-	}
-	for _, pusher := range pushers {
-		tasks.Go(func() { pusher.Run(ctx) })
-	}
-	tasks.Go(func() { observer.run(ctx) })
-	for _, member := range members {
-		tasks.Go(func() { member.Run(ctx) })
-	}
-	if share != nil {
-		tasks.Go(func() { share.Run(ctx) })
-	}
-	tasks.Go(func() { asked.run(ctx) })
-	if c.TokenFile != "" {
-		tasks.Go(func() { token.Watch(ctx, c.TokenFile, log) })
-	}
-	d := &drain{
-		limit: c.Drain, inFlight: observer.traffic.InFlight, asked: len(asked.at) > 0, log: log,
-		connects: func() bool { return slices.ContainsFunc(pushers, (*push.Pusher).Connects) },
-	}
+	s.begin(all, &tasks)
 	tasks.Go(func() {
 		defer cancel()
 		select {
-		case <-told.Done():
-			m.Drains()
-			d.run(ctx)
 		case <-ctx.Done():
+			s.metrics.Drains()
+			s.drain().run(all)
+		case <-all.Done():
 		}
 	})
 	log.Info("started", "admin", listener.Addr().String(), "ingests", len(c.Ingests), "scrapeInterval",
@@ -137,18 +70,25 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	if warning := c.OldSamples(); warning != "" {
 		log.Warn(warning)
 	}
-	a := &admin.Admin{Pool: p, Pushers: pushers, Metrics: m, Config: c, Recorder: recorder, Log: log,
-		Traffic: observer.traffic, Followers: observer.followers, Replication: members, Store: asked.store,
-		Caches: asked.caches}
+	page := s.admin(recorder)
 	if public != nil {
-		tasks.Go(func() { _ = serve(ctx, public, a.Public(), time.Minute) })
+		tasks.Go(func() { _ = serve(all, public, page.Public(), time.Minute) })
 	}
-	err = serve(ctx, listener, a.Handler(), time.Minute)
+	err = serve(all, listener, page.Handler(), time.Minute)
 	cancel()
 	tasks.Wait()
-	p.Wait()
+	s.pool.Wait()
 	log.Info("stopped")
 	return err
+}
+
+// listen listens on a local address; key is where the configuration says it.
+func listen(key, address string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %q cannot be listened on: %w; a free local address is right", key, address, err)
+	}
+	return listener, nil
 }
 
 // discover returns the sources that the configuration names.

@@ -44,7 +44,7 @@ func (g *fleetGateway) decided(t *testing.T, relayed bool) map[string]time.Time 
 func TestGatewaysDifferInTime(t *testing.T) {
 	harness.Long(t)
 	const ahead = 5 * time.Minute
-	f := newFleet(t, 1, 3, sim.Config{TimePerOutputToken: 20 * time.Millisecond}, fleetPlans, "")
+	f := newFleet(t, 1, 3, sim.Config{TimePerOutputToken: 20 * time.Millisecond}, fleetPlans)
 	f.clock = ahead
 	f.add("gateway-ahead", f.valkey.Address, fleetPlans)
 	f.ask(1, "load", "hello")

@@ -54,7 +54,7 @@ func (f *fleet) replay(name string, conversations, turns int, pick func() int) f
 // and a user who floods through three is known for it at the fourth.
 func TestGatewaysShareSessions(t *testing.T) {
 	harness.Long(t)
-	f := newFleet(t, 4, 8, sim.Config{Blocks: 1 << 16}, fairPlans(), "")
+	f := newFleet(t, 4, 8, sim.Config{Blocks: 1 << 16}, fairPlans())
 	one := f.replay("one ", 24, 8, func() int { return 0 })
 	four := f.replay("four ", 24, 8, func() int { return rand.IntN(4) })
 	t.Logf("found cached of follow-ups' prompts: %.3f by one gateway, %.3f by four", one, four)
@@ -94,7 +94,7 @@ func TestGatewaysShareSessions(t *testing.T) {
 // gateways know the same and nothing is in flight.
 func TestGatewaysSurviveFaults(t *testing.T) {
 	harness.Long(t)
-	f := newFleet(t, 3, 4, sim.Config{TimePerOutputToken: 20 * time.Millisecond}, fleetPlans, "")
+	f := newFleet(t, 3, 4, sim.Config{TimePerOutputToken: 20 * time.Millisecond}, fleetPlans)
 	cable := harness.NewLink(t, f.valkey.Address)
 	f.add("gateway-3", cable.Address, fleetPlans)
 	f.ask(3, "prefix", "hello")

@@ -37,17 +37,12 @@ type fleetGateway struct {
 	admin string
 }
 
-// newFleet starts gateways whose requests are steered by plans, each on a listener of its name. proxy is the address by
-// which the last gateway reaches the stream's server, empty for the server's own.
-func newFleet(t *testing.T, gateways, servers int, simulated sim.Config, plans map[string]any, proxy string) *fleet {
+// newFleet starts gateways whose requests are steered by plans, each on a listener of its name.
+func newFleet(t *testing.T, gateways, servers int, simulated sim.Config, plans map[string]any) *fleet {
 	t.Helper()
 	f := newServers(t, servers, simulated)
 	for i := range gateways {
-		redis := f.valkey.Address
-		if proxy != "" && i == gateways-1 {
-			redis = proxy
-		}
-		f.add(fmt.Sprintf("gateway-%d", i), redis, plans)
+		f.add(fmt.Sprintf("gateway-%d", i), f.valkey.Address, plans)
 	}
 	return f
 }
@@ -227,7 +222,7 @@ var fleetPlans = map[string]any{
 // the stream's server each goes on, and hears later of what it missed.
 func TestGatewaysDecideAsOne(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2, 3, sim.Config{TimePerOutputToken: 20 * time.Millisecond}, fleetPlans, "")
+	f := newFleet(t, 2, 3, sim.Config{TimePerOutputToken: 20 * time.Millisecond}, fleetPlans)
 	for i := range 4 {
 		prompt := fmt.Sprint("prompt ", i, strings.Repeat(" and so on", 50))
 		first := f.ask(i%2, "prefix", prompt)

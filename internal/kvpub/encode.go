@@ -47,14 +47,14 @@ func AppendBatch(dst []byte, form Form, at float64, rank int, events []Event) []
 	if form == Short {
 		fields = 2
 	}
-	dst = appendHead(dst, 0x90, 0xdc, 15, fields)
+	dst = appendHead(dst, 0x90, 0xdc, fields)
 	dst = binary.BigEndian.AppendUint64(append(dst, 0xcb), math.Float64bits(at))
-	dst = appendHead(dst, 0x90, 0xdc, 15, len(events))
+	dst = appendHead(dst, 0x90, 0xdc, len(events))
 	for i := range events {
 		dst = events[i].append(dst, form)
 	}
 	if fields == 3 {
-		dst = AppendUint(dst, uint64(rank))
+		dst = appendUint(dst, uint64(rank))
 	}
 	return dst
 }
@@ -68,7 +68,7 @@ func (e *Event) append(dst []byte, form Form) []byte {
 	if medium == "" {
 		medium = "GPU"
 	}
-	hash := AppendUint
+	hash := appendUint
 	if form == SGLang {
 		hash = appendSigned
 	}
@@ -78,8 +78,8 @@ func (e *Event) append(dst []byte, form Form) []byte {
 	switch e.Kind {
 	case "BlockStored":
 		fields = []field{hashes, {"parent_block_hash", func(b []byte) []byte { return e.appendParent(b, hash) }},
-			{"token_ids", func(b []byte) []byte { return appendAll(b, e.Tokens, AppendUint) }},
-			{"block_size", func(b []byte) []byte { return AppendUint(b, uint64(e.BlockTokens)) }},
+			{"token_ids", func(b []byte) []byte { return appendAll(b, e.Tokens, appendUint) }},
+			{"block_size", func(b []byte) []byte { return appendUint(b, uint64(e.BlockTokens)) }},
 			{"lora_id", func(b []byte) []byte { return append(b, 0xc0) }}, where,
 			{"lora_name", e.appendLora}, {"extra_keys", e.appendExtra}}
 	case "BlockRemoved":
@@ -89,13 +89,13 @@ func (e *Event) append(dst []byte, form Form) []byte {
 		fields = fields[:min(len(fields), most[e.Kind])]
 	}
 	if form != Maps {
-		dst = AppendString(appendHead(dst, 0x90, 0xdc, 15, 1+len(fields)), e.Kind)
+		dst = AppendString(appendHead(dst, 0x90, 0xdc, 1+len(fields)), e.Kind)
 		for _, f := range fields {
 			dst = f.write(dst)
 		}
 		return dst
 	}
-	dst = AppendString(AppendString(appendHead(dst, 0x80, 0xde, 15, 1+len(fields)), "type"), e.Kind)
+	dst = AppendString(AppendString(appendHead(dst, 0x80, 0xde, 1+len(fields)), "type"), e.Kind)
 	for _, f := range fields {
 		dst = f.write(AppendString(dst, f.name))
 	}
@@ -117,7 +117,7 @@ func (e *Event) appendLora(dst []byte) []byte {
 }
 
 func (e *Event) appendExtra(dst []byte) []byte {
-	dst = appendHead(dst, 0x90, 0xdc, 15, len(e.Hashes))
+	dst = appendHead(dst, 0x90, 0xdc, len(e.Hashes))
 	for i := range e.Hashes {
 		var names []string
 		if e.Lora != "" {
@@ -130,7 +130,7 @@ func (e *Event) appendExtra(dst []byte) []byte {
 			dst = append(dst, 0xc0)
 			continue
 		}
-		dst = appendHead(dst, 0x90, 0xdc, 15, len(names))
+		dst = appendHead(dst, 0x90, 0xdc, len(names))
 		for _, name := range names {
 			dst = AppendString(dst, name)
 		}
@@ -139,7 +139,7 @@ func (e *Event) appendExtra(dst []byte) []byte {
 }
 
 func appendAll[T uint32 | uint64](dst []byte, all []T, one func([]byte, uint64) []byte) []byte {
-	dst = appendHead(dst, 0x90, 0xdc, 15, len(all))
+	dst = appendHead(dst, 0x90, 0xdc, len(all))
 	for _, n := range all {
 		dst = one(dst, uint64(n))
 	}
@@ -149,15 +149,16 @@ func appendAll[T uint32 | uint64](dst []byte, all []T, one func([]byte, uint64) 
 // appendSigned appends the number that has n's bits and a sign.
 func appendSigned(dst []byte, n uint64) []byte {
 	if n <= math.MaxInt64 {
-		return AppendUint(dst, n)
+		return appendUint(dst, n)
 	}
 	return binary.BigEndian.AppendUint64(append(dst, 0xd3), n)
 }
 
-// appendHead writes a length: in the first byte when it is at most most, else behind one of two that follow each other.
-func appendHead(dst []byte, short, long byte, most, n int) []byte {
+// appendHead writes the length of an array or a map: in the first byte when it is at most 15, else behind one of two
+// that follow each other.
+func appendHead(dst []byte, short, long byte, n int) []byte {
 	switch {
-	case n <= most:
+	case n <= 15:
 		return append(dst, short|byte(n))
 	case n <= math.MaxUint16:
 		return binary.BigEndian.AppendUint16(append(dst, long), uint16(n))
@@ -165,8 +166,8 @@ func appendHead(dst []byte, short, long byte, most, n int) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, long+1), uint32(n))
 }
 
-// AppendUint appends a number.
-func AppendUint(dst []byte, n uint64) []byte {
+// appendUint appends a number.
+func appendUint(dst []byte, n uint64) []byte {
 	switch {
 	case n < 128:
 		return append(dst, byte(n))

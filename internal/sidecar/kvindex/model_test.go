@@ -102,12 +102,12 @@ func sorted(hits []Hit) []Hit {
 // TestAgainstModel plays random events on each index and on a model, and holds their lookups against each other. Few
 // keys, so that all is shared, and hashes that change their key.
 func TestAgainstModel(t *testing.T) {
-	for name, open := range backends(t) {
+	for name, open := range backends() {
 		t.Run(name, func(t *testing.T) { againstModel(t, open(t)) })
 	}
 }
 
-func backends(t *testing.T) map[string]func(t *testing.T) Index {
+func backends() map[string]func(t *testing.T) Index {
 	return map[string]func(t *testing.T) Index{
 		"in memory": func(*testing.T) Index { return newMemory(DefaultWeights, DefaultSize, time.Second) },
 		"cost-aware": func(t *testing.T) Index {

@@ -65,14 +65,14 @@ const (
 	// refusedPause is the wait after an answer that asking again does not change, such as that of a filter which knows
 	// no followers.
 	refusedPause = 5 * time.Second
-	// maxNamesBytes bounds the answer with the names and the topology.
-	maxNamesBytes = 16 << 20
+	// maxAnswerBytes bounds an answer. The longest is the one with the names and the topology.
+	maxAnswerBytes = 16 << 20
 	// mostInstances bounds how many instances of a process are remembered; it has one for each worker, and for each
 	// crash.
 	mostInstances = 1024
 )
 
-// Follower follows one Envoy. All but the fields below Log are to be set before Run.
+// Follower follows one Envoy. What is exported is to be set before Run.
 type Follower struct {
 	Ingest config.Ingest
 	// Token returns the bearer token of the ingest listener.
@@ -314,7 +314,7 @@ func (f *Follower) get(ctx context.Context, path string, buffer *bytes.Buffer) (
 	}
 	defer response.Body.Close()
 	buffer.Reset()
-	_, err = buffer.ReadFrom(io.LimitReader(response.Body, maxNamesBytes))
+	_, err = buffer.ReadFrom(io.LimitReader(response.Body, maxAnswerBytes))
 	text := buffer.Bytes()
 	switch {
 	case err != nil:

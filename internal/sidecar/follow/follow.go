@@ -173,7 +173,8 @@ func (f *Follower) Run(ctx context.Context) {
 		defer cancel()
 		f.asking.Lock()
 		defer f.asking.Unlock()
-		_, _ = f.get(last, journalPath+f.question(), &f.answer) // nobody is left to be told
+		query, _ := f.question()
+		_, _ = f.get(last, journalPath+query, &f.answer) // nobody is left to be told
 	}
 }
 
@@ -188,8 +189,10 @@ func (f *Follower) askWhenDue(ctx context.Context) (wait time.Duration, more boo
 		return f.Interval, false, nil
 	}
 	f.asked, f.ridden = time.Now(), false
-	text, err := f.get(ctx, journalPath+f.question(), &f.answer)
+	query, kept := f.question()
+	text, err := f.get(ctx, journalPath+query, &f.answer)
 	if err == nil {
+		f.kept = kept
 		more, err = f.pass(ctx, text)
 	}
 	if ctx.Err() == nil {
@@ -213,11 +216,12 @@ func (f *Follower) Ride(ctx context.Context, send func(query string) (answer []b
 		return err
 	}
 	began := time.Now()
-	text, err := send(f.question())
+	query, kept := f.question()
+	text, err := send(query)
 	if err != nil || len(text) == 0 {
 		return err
 	}
-	f.asked, f.ridden = began, true
+	f.asked, f.ridden, f.kept = began, true, kept
 	_, err = f.pass(ctx, text)
 	if ctx.Err() == nil {
 		f.note(err)
@@ -277,17 +281,18 @@ func (f *Follower) leave(at journal.Position) {
 	clear(f.instances)
 }
 
-// question is the query to ask by.
-func (f *Follower) question() string {
-	q := "?at=" + positionText(f.reader.At())
+// question is the query to ask by, and the position that is kept once it is answered: a question without an answer may
+// not have been heard.
+func (f *Follower) question() (query string, kept journal.Position) {
+	query, kept = "?at="+positionText(f.reader.At()), f.kept
 	if f.keeps() {
-		f.kept = f.Keep()
-		q += "&keep=" + positionText(f.kept)
+		kept = f.Keep()
+		query += "&keep=" + positionText(kept)
 	}
 	if f.Sample >= 0 {
-		q += "&sample=" + strconv.Itoa(int(f.Sample*1e6+0.5))
+		query += "&sample=" + strconv.Itoa(int(f.Sample*1e6+0.5))
 	}
-	return q
+	return query, kept
 }
 
 const (

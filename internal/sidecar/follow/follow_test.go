@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -246,6 +247,35 @@ func TestFollowsWhereTheFormerProcessEnded(t *testing.T) {
 	stop()
 	_, s, _ = start(t, ingest, false)
 	expect(t, s, "decided m other", "decided m other", "decided m other")
+}
+
+// TestKeepsWhatWasNotHeard: a position that a question without an answer was to have kept goes along with the next one.
+func TestKeepsWhatWasNotHeard(t *testing.T) {
+	e, ingest := newEnvoy(t)
+	s := &told{}
+	f := &Follower{Ingest: ingest, Token: func() string { return "token" }, Interval: time.Hour, Sink: s, Keep: s.kept,
+		Log: slog.New(slog.DiscardHandler)}
+	s.names = f.Names()
+	e.decide("m", 1)
+	go f.Run(t.Context())
+	expect(t, s, "decided m other")
+	away := errors.New("away")
+	for _, want := range []struct {
+		keeps bool
+		err   error
+	}{{true, away}, {true, away}, {true, nil}, {false, nil}} {
+		if err := f.Ride(t.Context(), func(query string) ([]byte, error) {
+			if keeps := strings.Contains(query, "&keep="); keeps != want.keeps {
+				t.Errorf("asks %q, want a position to keep: %v", query, want.keeps)
+			}
+			if want.err != nil {
+				return nil, want.err
+			}
+			return f.get(t.Context(), journalPath+query, new(bytes.Buffer))
+		}); !errors.Is(err, want.err) {
+			t.Errorf("got %v, want %v", err, want.err)
+		}
+	}
 }
 
 // TestRide: what another exchange brings back is told, once, and needs no question of its own.

@@ -15,7 +15,7 @@ type Cycle struct {
 	Request Request
 	Pool    *Pool
 	Random  *rand.Rand
-	// Tracer, when set, is told every step. It is for people; the request path leaves it nil.
+	// Tracer, when set, is told every step of a decision that is explained or followed.
 	Tracer Tracer
 	// Brief leaves out of what the Tracer is told what would have to be allocated: how models were chosen, and how
 	// profiles were mixed, of which it then gets the sum as a Total of the first one.

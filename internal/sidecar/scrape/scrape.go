@@ -27,7 +27,8 @@ const (
 	wholeFor = 10 * time.Minute
 )
 
-// pages lends buffers for metrics pages. Endpoints are scraped at different moments, so few are in use at once.
+// pages lends buffers for metrics pages. Few endpoints are scraped at one moment, see pace.Beat, so few are in use at
+// once.
 var pages = sync.Pool{New: func() any { return bytes.NewBuffer(make([]byte, 0, 64<<10)) }}
 
 // Scraper reads all endpoints of a pool.

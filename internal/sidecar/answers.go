@@ -13,6 +13,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/kvevents"
+	"github.com/pintle-dev/pintle/internal/sidecar/kvindex"
 	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 	"github.com/pintle-dev/pintle/internal/sidecar/push"
@@ -30,7 +31,9 @@ type answers struct {
 	at    map[string]*answering
 	// tasks are what the services do beside answering.
 	tasks []func(ctx context.Context)
-	// caches has what the servers say of theirs; nil without precise prefixes.
+	// blocks are what the servers have in their caches, and caches has what they say of it; nil without precise
+	// prefixes.
+	blocks *kvindex.Indexer
 	caches *kvevents.Subscriber
 }
 
@@ -72,7 +75,7 @@ func (a *answers) serve(key, network, address, path string, service http.Handler
 	return nil
 }
 
-// run answers until ctx ends.
+// run answers until ctx ends, and then closes all.
 func (a *answers) run(ctx context.Context) {
 	var tasks sync.WaitGroup
 	for _, task := range a.tasks {
@@ -82,11 +85,15 @@ func (a *answers) run(ctx context.Context) {
 		tasks.Go(func() { _ = serve(ctx, at.listener, &at.mux, askedIdle) })
 	}
 	tasks.Wait()
+	a.close()
 }
 
-// close gives the addresses up.
+// close gives the addresses up, and what others know by way of this sidecar.
 func (a *answers) close() {
 	for _, at := range a.at {
 		_ = at.listener.Close()
+	}
+	if a.blocks != nil {
+		_ = a.blocks.Close() // whoever can no longer be reached finds out by itself
 	}
 }

@@ -34,6 +34,7 @@ func (a *answers) openPrefix(c *config.Config, token *push.Token, p *pool.Pool, 
 	if err != nil {
 		return fmt.Errorf("%s: %w", index.At, err)
 	}
+	a.blocks = blocks
 	made, err := tokens.NewPool(&index.Tokens, &servers{pool: p})
 	if err != nil {
 		return err

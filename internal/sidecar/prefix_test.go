@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/internal/kvpub"
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
@@ -97,6 +98,45 @@ func TestPrefix(t *testing.T) {
 	eventually(t, "a line in the log", func() bool { return strings.Contains(sidecar.log.String(), summary) })
 	if status, _ := askStore(t, address, testToken, "GET", "history/r1", ""); status != http.StatusNotFound {
 		t.Errorf("conversations: got %d, want 404 at the same address", status)
+	}
+}
+
+// TestPrefixEnds: a sidecar that ends takes what it has told others from the shared index.
+func TestPrefixEnds(t *testing.T) {
+	valkey := harness.StartValkey(t)
+	client := valkey.Client()
+	defer client.Close()
+	publisher, err := kvpub.New(kvpub.Options{Listen: "127.0.0.1:0", Replay: "127.0.0.1:0", Topic: "kv@a@m1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer publisher.Close()
+	_, port, _ := net.SplitHostPort(publisher.Address())
+	_, replay, _ := net.SplitHostPort(publisher.ReplayAddress())
+	document := filepath.Join(t.TempDir(), "filter.yaml")
+	writeFile(t, document, preciseYAML(`indexerConfig: {tokenizersPoolConfig: {modelName: m1},
+        kvBlockIndexConfig: {redisConfig: {address: 'redis://`+valkey.Address+`'}}},
+      kvEventsConfig: {podDiscoveryConfig: {socketPort: `+port+`, replaySocketPort: `+replay+`}}`))
+	_, url := newIngest(t)
+	server := newModelServer(t, 0)
+	sidecar := startWith(t, func(admin string) string {
+		return configYAML(admin, url, "{static: "+staticYAML("default/a", server.Listener.Addr().String())+"}") +
+			"prefix: {address: '" + freeAddress(t) + "'}\n"
+	}, "-plugins", document)
+	eventually(t, "a subscriber", func() bool { return publisher.Joined() > 0 })
+	publisher.Publish(kvpub.AppendBatch(nil, kvpub.Maps, 1, 0, []kvpub.Event{{Kind: "BlockStored",
+		Hashes: []uint64{11, 12}, Tokens: []uint32{1, 2, 3, 4, 5, 6, 7, 8}, BlockTokens: 4}}))
+	keys := func(pattern string) []string {
+		all, err := client.Keys(t.Context(), pattern).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	eventually(t, "two blocks that others know", func() bool { return len(keys("pintle:kv:k:*")) == 2 })
+	sidecar.stop()
+	if left := keys("*"); len(left) != 0 {
+		t.Errorf("the sidecar leaves %v, want nothing", left)
 	}
 }
 

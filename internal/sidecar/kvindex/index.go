@@ -70,6 +70,7 @@ type Index interface {
 	Lookup(ctx context.Context, dst []Hit, keys []Key, endpoints []string) ([]Hit, error)
 	// Stats says how much is in the index.
 	Stats() Stats
+	// Close has others forget what they know by way of this process.
 	Close() error
 }
 

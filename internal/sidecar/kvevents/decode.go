@@ -43,8 +43,6 @@ type event struct {
 type batch struct {
 	// at is the time by the engine's clock, in seconds.
 	at float64
-	// rank is the data-parallel rank, -1 when none is named.
-	rank int
 	// events have been handed over, skipped ones were unknown or malformed.
 	events, skipped int
 }
@@ -60,11 +58,11 @@ var errBatch = errors.New("the payload is no batch of events")
 // decode hands each event of a batch over. An event that is unknown or malformed is passed over, and only that one. It
 // fails when it cannot be told where an event ends; what came before has been handed over then.
 //
-// A batch is [time, [event...], rank], where engines leave out or add at the end. An event is an array that begins with
-// its type, or a map with its type under "type".
+// A batch is [time, [event...], rank], where engines leave out or add at the end, see peekRank. An event is an array
+// that begins with its type, or a map with its type under "type".
 func (d *decoder) decode(payload []byte, handle func(*event)) (batch, error) {
 	r := reader{b: payload}
-	b := batch{rank: -1}
+	var b batch
 	top, err := r.next()
 	if err != nil || top.kind != kindArray || top.n < 2 {
 		return b, errBatch
@@ -91,11 +89,6 @@ func (d *decoder) decode(payload []byte, handle func(*event)) (batch, error) {
 			handle(&d.event)
 		} else {
 			b.skipped++
-		}
-	}
-	if top.n > 2 {
-		if rank, err := r.next(); err == nil && rank.kind == kindUint && rank.n < maxRanks {
-			b.rank = int(rank.n)
 		}
 	}
 	return b, nil

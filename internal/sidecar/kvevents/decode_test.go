@@ -95,12 +95,14 @@ func TestCaptured(t *testing.T) {
 		}
 		var d decoder
 		n := 0
-		b, err := d.decode(c.payload(t), func(e *event) {
+		payload := c.payload(t)
+		b, err := d.decode(payload, func(e *event) {
 			compare(t, e, want[n])
 			n++
 		})
-		if err != nil || b.skipped != 0 || n != len(want) || fmt.Sprint(b.rank) != string(c.Batch[2]) || b.at < 1e9 {
-			t.Errorf("%s: got %d events and %+v, %v, want %d", c.Capture, n, b, err, len(want))
+		if rank := peekRank(payload); err != nil || b.skipped != 0 || n != len(want) ||
+			fmt.Sprint(rank) != string(c.Batch[2]) || b.at < 1e9 {
+			t.Errorf("%s: got %d events of rank %d and %+v, %v, want %d", c.Capture, n, rank, b, err, len(want))
 		}
 		events += n
 	}
@@ -245,7 +247,7 @@ func TestForms(t *testing.T) {
 				want = append(want, *tc.want)
 			}
 			want = append(want, *removal(kvindex.GPU, -1, 2))
-			if err != nil || b.rank != 5 || b.at != 1.5 || b.events != len(want) || b.skipped != 3-len(want) ||
+			if err != nil || peekRank(payload) != 5 || b.at != 1.5 || b.events != len(want) || b.skipped != 3-len(want) ||
 				plain(got) != plain(want) {
 				t.Errorf("got %+v, %v and\n%s, want\n%s", b, err, plain(got), plain(want))
 			}
@@ -414,10 +416,9 @@ func FuzzDecode(f *testing.F) {
 				t.Fatalf("got %+v", e)
 			}
 		})
-		if n != b.events || b.rank >= maxRanks || b.events+b.skipped > len(payload) {
-			t.Fatalf("got %d events and %+v", n, b)
+		if n != b.events || peekRank(payload) >= maxRanks || b.events+b.skipped > len(payload) {
+			t.Fatalf("got %d events of rank %d and %+v", n, peekRank(payload), b)
 		}
-		_ = peekRank(payload)
 	})
 }
 

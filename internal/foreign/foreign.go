@@ -22,8 +22,6 @@ type Found struct {
 	Where string
 	// Line is the document's first.
 	Line int
-	// Text is the document as it stands there, when it is a text in the file.
-	Text string
 	// Besides are the places beside it that say which servers there are and how they are read.
 	Besides []string
 }

@@ -39,10 +39,8 @@ func (p *place) read() (*Found, error) {
 	case p.node.Kind != goyaml.ScalarNode:
 		found.Document, err = yamldoc.Of(p.node)
 	case p.block():
-		found.Text = p.node.Value
 		found.Document, err = yamldoc.ReadFrom(p.first(), []byte(p.node.Value))
 	default:
-		found.Text = p.node.Value
 		found.Document, err = yamldoc.ReadWithin(p.node.Line, []byte(p.node.Value))
 	}
 	return found, err

@@ -16,9 +16,8 @@ import (
 
 // Sample is what became of one request.
 type Sample struct {
-	// Class and Group are the request's.
+	// Class is the request's.
 	Class string
-	Group int
 	// Start is when the request was due, counted from the start of the run.
 	Start time.Duration
 	// TTFT is the time to the first event with content, or to the whole answer when it is not a stream. 0 if none came.
@@ -45,7 +44,7 @@ var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 16<<10
 
 // exchange sends a request and reads its answer, of which the stream's events may be chat completions or completions.
 func (r *run) exchange(ctx context.Context, q *Request, due time.Time) Sample {
-	s := Sample{Class: q.Class, Group: q.Group, Start: due.Sub(r.start)}
+	s := Sample{Class: q.Class, Start: due.Sub(r.start)}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.target, bytes.NewReader(q.Body))
 	if err != nil {
 		s.Err = err.Error()

@@ -157,7 +157,7 @@ func (r *recorder) completed(e *journal.Event) {
 	}
 	delete(r.open, lease{e.Instance, e.Lease})
 	q := &r.trace.Requests[at]
-	q.Recorded.Status, q.Recorded.Endpoint = int(e.Status), e.Primary
+	q.Recorded.Endpoint = e.Primary
 	if e.Status != 200 {
 		if e.Status == 0 {
 			r.trace.Failed["unanswered"]++

@@ -37,7 +37,6 @@ type Recorded struct {
 	Endpoint uint64
 	// Server is its place among the trace's Endpoints.
 	Server int
-	Status int
 	// Predicted is how many tokens of the prompt were believed to be cached there.
 	Predicted int
 	// TTFT and Duration are in seconds, 0 for unknown: an answer that is no stream comes as a whole, and nobody saw its

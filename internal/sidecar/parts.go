@@ -128,6 +128,5 @@ func (s *parts) drain() *drain {
 
 func (s *parts) admin(recorder *admin.Recorder) *admin.Admin {
 	return &admin.Admin{Pool: s.pool, Pushers: s.pushers, Metrics: s.metrics, Config: s.config, Recorder: recorder,
-		Log: s.log, Traffic: s.observer.traffic, Followers: s.observer.followers, Replication: s.members,
-		Store: s.asked.store, Caches: s.asked.caches}
+		Log: s.log, Traffic: s.observer.traffic, Replication: s.members, Store: s.asked.store, Caches: s.asked.caches}
 }

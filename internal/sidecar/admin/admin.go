@@ -16,7 +16,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
-	"github.com/pintle-dev/pintle/internal/sidecar/follow"
 	"github.com/pintle-dev/pintle/internal/sidecar/kvevents"
 	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
@@ -42,9 +41,8 @@ type Admin struct {
 	Recorder *Recorder
 	// Log is told what is wrong with pages.
 	Log *slog.Logger
-	// Traffic is what the Followers found.
-	Traffic   *traffic.Traffic
-	Followers []*follow.Follower
+	// Traffic is what following the Envoys found.
+	Traffic *traffic.Traffic
 	// Replication are those by which the Envoys share what they know with other gateways.
 	Replication []*replicate.Member
 	// Store keeps conversations; nil when there is none.

@@ -178,7 +178,6 @@ func (r *reader) collect(e *entry, id streamID) error {
 	if said := r.said(id, now); said.After(p.heard) {
 		p.heard = said
 	}
-	p.entries++
 	start := len(r.events)
 	whole := eachEvent(e.batch, &r.event, func(seq uint64, event *journal.Event) {
 		switch {

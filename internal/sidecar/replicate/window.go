@@ -55,9 +55,9 @@ type peer struct {
 	name  string
 	heard time.Time
 	// lag is how old the newest event of its last batch was when Envoy had it.
-	lag                         time.Duration
-	entries, events, duplicates uint64
-	logs                        []*window // the one heard of last comes first
+	lag                time.Duration
+	events, duplicates uint64
+	logs               []*window // the one heard of last comes first
 }
 
 // log is the window of a log, a new one if need be.

@@ -1,9 +1,13 @@
 package traffic
 
 import (
+	"fmt"
+	"math"
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/sidecar/config"
+	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 	"github.com/pintle-dev/pintle/journal"
 )
 
@@ -38,5 +42,76 @@ func TestPlotsOfAnOldEvent(t *testing.T) {
 	f.take(journal.Event{Kind: journal.Refused, Code: 429}, false)
 	if at := f.plots.at(f.now.Add(-plotPoints*plotStep).UnixNano(), f.Traffic.now); at != nil {
 		t.Errorf("got the point %+v for an event that is too old, want none", at)
+	}
+}
+
+// TestPlotsOfRefusalsAndQueues: refusals are told by the second, what waits by endpoint, and the slowest tenth of the
+// first tokens; a server's report of more cached than was predicted does not matter.
+func TestPlotsOfRefusalsAndQueues(t *testing.T) {
+	f := newFixture(t, false)
+	for range 5 {
+		f.take(journal.Event{Kind: journal.Refused, Code: 429}, false)
+	}
+	for i := range uint32(10) {
+		e := f.decide("m1", "vllm-0")
+		if e.TTFTMicros = 10_000; i == 0 {
+			e.TTFTMicros, e.PredictedTokens = 500, 1000 // more than the 100 that the prompt has
+		} else if i > 7 {
+			e.TTFTMicros = 3_600_000_000
+		}
+		f.take(e, false)
+	}
+	for range 20 {
+		unknown := f.decide("m1", "vllm-0")
+		unknown.CachedReported, unknown.Streamed, unknown.TTFTMicros = false, false, 1000
+		f.take(unknown, false)
+	}
+	f.Sample(f.sampled(0, map[string]engine.Sample{"vllm-0": {WaitingRequests: 7}}),
+		&config.Metrics{QueueDepth: 5, KVUsage: 0.8})
+	got, last := f.Plots(), plotPoints-1
+	for _, test := range []struct {
+		name      string
+		got       *float64
+		want, off float64
+	}{
+		{"refused a second", got.Refused[last], 1, 0}, {"requests a second", got.Requests[last], 6, 0},
+		{"waiting", got.Waiting["vllm-0"][last], 7, 0}, {"hit rate", got.HitRate[last], 0.16, 0},
+		{"expected hit rate", got.Expected[last], (100 + 9*10) / 1000.0, 0},
+		{"half of the first tokens, ms", got.TTFT50[last], 10, 1},
+		{"nine of ten, ms", got.TTFT90[last], 190_000, 10_000}, // the last class
+	} {
+		if test.got == nil || math.Abs(*test.got-test.want) > test.off+1e-9 {
+			t.Errorf("%s: got %v, want %v", test.name, text(test.got), test.want)
+		}
+	}
+	if end := f.now.Truncate(plotStep); !got.End.Equal(end) {
+		t.Errorf("the last step began at %v, want %v", got.End, end)
+	}
+}
+
+func text(v *float64) string {
+	if v == nil {
+		return "nothing"
+	}
+	return fmt.Sprint(*v)
+}
+
+// TestPlotsOfManyEndpoints: only so many are plotted.
+func TestPlotsOfManyEndpoints(t *testing.T) {
+	for _, test := range []struct {
+		name            string
+		endpoints, want int
+	}{{"few", 3, 3}, {"many", 33, 32}} {
+		t.Run(test.name, func(t *testing.T) {
+			f := newFixture(t, false)
+			var names []string
+			for i := range test.endpoints {
+				names = append(names, fmt.Sprint("e", i))
+			}
+			f.SetEndpoints(names)
+			if n := len(f.Plots().InFlight); n != test.want {
+				t.Errorf("%d endpoints are plotted, want %d", n, test.want)
+			}
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/pintle-dev/pintle/journal"
@@ -45,5 +46,104 @@ func TestFailureIsListedOnce(t *testing.T) {
 				seen[d.ID] = true
 			}
 		})
+	}
+}
+
+// TestDecisionsTell: what the status page lists of a request, and which of the last are kept for longer.
+func TestDecisionsTell(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		decided journal.Event
+		then    []journal.Event
+		want    Decision
+		// kept is set where it stays listed when many others have come.
+		kept bool
+	}{
+		{"another model asked for", journal.Event{Asked: journal.HashName("m0")}, nil,
+			Decision{Asked: "m0", Predicted: -1}, false},
+		{"nothing asked for but what is served", journal.Event{Asked: journal.HashName("m1")}, nil,
+			Decision{Predicted: -1}, false},
+		{"predicted", journal.Event{Asked: journal.HashName("m1"), Predicted: true, PredictedTokens: 0}, nil,
+			Decision{Predicted: 0}, false},
+		{"answer began", journal.Event{Asked: journal.HashName("m1")},
+			[]journal.Event{{Kind: journal.Began, TTFTMicros: 3000}}, Decision{Predicted: -1, TTFT: 3}, false},
+		{"client left", journal.Event{Asked: journal.HashName("m1")},
+			[]journal.Event{{Kind: journal.Completion, Ended: journal.EndedClient}},
+			Decision{Predicted: -1, Status: "none", Ended: "client"}, false},
+		{"499", journal.Event{Asked: journal.HashName("m1")},
+			[]journal.Event{{Kind: journal.Completion, Code: 499}}, Decision{Predicted: -1, Status: "499"}, false},
+		{"500", journal.Event{Asked: journal.HashName("m1")},
+			[]journal.Event{{Kind: journal.Completion, Code: 500}}, Decision{Predicted: -1, Status: "500"}, true},
+		{"unreached", journal.Event{Asked: journal.HashName("m1")},
+			[]journal.Event{{Kind: journal.Completion, Ended: journal.EndedUnreached}},
+			Decision{Predicted: -1, Status: "none", Ended: "unreached"}, true},
+		{"reset", journal.Event{Asked: journal.HashName("m1")},
+			[]journal.Event{{Kind: journal.Completion, Code: 200, Ended: journal.EndedReset}},
+			Decision{Predicted: -1, Status: "200", Ended: "reset"}, true},
+		{"timeout", journal.Event{Asked: journal.HashName("m1")},
+			[]journal.Event{{Kind: journal.Completion, Code: 200, Ended: journal.EndedTimeout}},
+			Decision{Predicted: -1, Status: "200", Ended: "timeout"}, true},
+		{"explained", journal.Event{Asked: journal.HashName("m1"), Steps: steps()}, nil,
+			Decision{Predicted: -1, Explained: true}, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f := newFixture(t, false)
+			take := func(e journal.Event) {
+				e.Instance, e.Lease, e.Model = 9, 1, journal.HashName("m1")
+				f.take(e, false)
+			}
+			test.decided.Kind = journal.Decision
+			take(test.decided)
+			for _, e := range test.then {
+				before := f.Decisions(0).Change
+				take(e)
+				if n := len(f.Decisions(before).Decisions); n != 1 {
+					t.Errorf("%d decisions have changed by an event, want 1", n)
+				}
+			}
+			got := f.Decisions(0).Decisions[0]
+			got = Decision{Asked: got.Asked, Predicted: got.Predicted, TTFT: got.TTFT, Status: got.Status,
+				Ended: got.Ended, Explained: got.Explained}
+			if !reflect.DeepEqual(got, test.want) {
+				t.Errorf("got %+v, want %+v", got, test.want)
+			}
+			for range keptLast {
+				f.decide("m1", "vllm-1")
+			}
+			if kept := len(f.Decisions(0).Decisions) > keptLast; kept != test.kept {
+				t.Errorf("kept for longer is %v, want %v", kept, test.kept)
+			}
+		})
+	}
+}
+
+// TestFailureOfAForgottenDecision: a failure is listed though its decision is no longer, other ends are not.
+func TestFailureOfAForgottenDecision(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		code uint16
+		want int
+	}{{"success", 200, 0}, {"failure", 502, 1}} {
+		t.Run(test.name, func(t *testing.T) {
+			f := newFixture(t, false)
+			f.take(journal.Event{Kind: journal.Completion, Instance: 9, Lease: 1, Code: test.code}, false)
+			if n := len(f.Decisions(0).Decisions); n != test.want {
+				t.Errorf("%d decisions are listed, want %d", n, test.want)
+			}
+		})
+	}
+}
+
+// TestEndOfAForgottenDecision: what becomes of a request that is listed no longer is not told of another one.
+func TestEndOfAForgottenDecision(t *testing.T) {
+	f := newFixture(t, false)
+	forgotten := f.decide("m1", "vllm-0")
+	for range keptLast {
+		f.decide("m1", "vllm-1")
+	}
+	before := f.Decisions(0).Change
+	f.take(forgotten, false)
+	if got := f.Decisions(before).Decisions; len(got) != 0 {
+		t.Errorf("got the changes %+v, want none", got)
 	}
 }

@@ -14,14 +14,15 @@ func (p *Prefix) admit(index int, blocks []uint64, growth Chain) []uint64 {
 	}
 	_, have := p.match(index, blocks)
 	room := max(int(l.cap)-int(l.size), 0)
-	if p.live >= p.limit {
-		room = 0
-	}
-	if growth.End(len(blocks))-growth.End(have) <= room {
+	full := p.live >= p.limit
+	if growth.End(len(blocks))-growth.End(have) <= room && !full {
 		return blocks
 	}
 	// What is there of the prompt is not to be weighed against the rest of it.
 	p.touchAll(l, blocks[:have])
+	if full && room > 0 {
+		return blocks[:p.admitToFull(l, blocks, have, room, growth)]
+	}
 	n, victim := have, l.oldest
 	for ; n < len(blocks); n++ {
 		need := 1 << growth.doublings(n)
@@ -45,6 +46,23 @@ func (p *Prefix) admit(index int, blocks []uint64, growth Chain) []uint64 {
 		room -= need
 	}
 	return blocks[:n]
+}
+
+// admitToFull is admit for a list that has room in an index that has none, with have blocks of the prompt there. Each
+// new block takes the place of one of the longest list: an endpoint that is new has none of its own to give.
+func (p *Prefix) admitToFull(l *recency, blocks []uint64, have, room int, growth Chain) (admitted int) {
+	p.findLongest()
+	n, victim := have, p.lists[p.victim].oldest
+	for ; n < len(blocks) && victim != 0; n++ {
+		v := p.table.at(victim)
+		room -= 1 << growth.doublings(n)
+		if room < 0 || p.seen.estimate(mix(blocks[n]^l.salt, p.factor)) <
+			p.seen.estimate(uint64(v.high)<<32|uint64(v.low)) {
+			break
+		}
+		victim = v.newer
+	}
+	return n
 }
 
 // count counts a batch of blocks as seen.

@@ -256,17 +256,23 @@ func (p *Prefix) makeRoom() {
 	if p.live < p.limit {
 		return
 	}
-	if p.victimLeft == 0 || p.lists[p.victim].count == 0 {
-		p.victim = 0
-		for i := range p.lists {
-			if p.lists[i].count > p.lists[p.victim].count {
-				p.victim = i
-			}
-		}
-		p.victimLeft = victimBatch
-	}
+	p.findLongest()
 	p.victimLeft--
 	p.evict(&p.lists[p.victim])
+}
+
+// findLongest has victim be the longest list, or that which was a few blocks ago.
+func (p *Prefix) findLongest() {
+	if p.victimLeft > 0 && p.lists[p.victim].count > 0 {
+		return
+	}
+	p.victim = 0
+	for i := range p.lists {
+		if p.lists[i].count > p.lists[p.victim].count {
+			p.victim = i
+		}
+	}
+	p.victimLeft = victimBatch
 }
 
 // evict drops the oldest entry of a list that has one.

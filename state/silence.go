@@ -141,12 +141,9 @@ func (f *Failures) SilentSince(index int, now, sampledAt int64, requests int) in
 		if w.time >= f.answered || now-w.time >= silenceAge || w.left != 0 && now-w.left >= int64(f.halfLife) {
 			continue
 		}
-		until := now
-		if w.left != 0 {
-			until = w.left
-		}
-		denied := requests == 0 && w.left == 0 && sampledAt >= w.time+deniedAfter
-		if !denied && w.left == 0 && until-w.time < patience[kindOf(w.streamed)] {
+		// A client that has left was patient, see end.
+		denied := requests == 0 && sampledAt >= w.time+deniedAfter
+		if w.left == 0 && !denied && now-w.time < patience[kindOf(w.streamed)] {
 			continue
 		}
 		if count == 0 {

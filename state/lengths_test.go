@@ -28,7 +28,9 @@ func TestLengths(t *testing.T) {
 	}{
 		{"reported", reported(1, 8000, 2000), 0.25},
 		{"another model", reported(2, 8000, 2000), 0},
-		{"too little", reported(1, 4000, 1000), 0},
+		{"too little", reported(1, 4095, 1000), 0},
+		{"enough", reported(1, 4096, 1024), 0.25},
+		{"no tokens", reported(1, 8000, 0), 0},
 		{"more tokens than bytes", reported(1, 8000, 80_000), 1},
 		{"hardly any tokens", reported(1, 8000, 1), 1.0 / 16},
 		{"not reported", with(func(e *journal.Event) { e.UsageReported = false }), 0},
@@ -66,5 +68,23 @@ func TestLengthsAreBounded(t *testing.T) {
 	}
 	if n := len(s.Lengths.models); n != mostLengths {
 		t.Errorf("%d models are kept, want %d", n, mostLengths)
+	}
+}
+
+// TestLengthsFollow: what a model makes of text now counts, however much it made of it before.
+func TestLengthsFollow(t *testing.T) {
+	s := New(Options{Lengths: true})
+	for range 5000 {
+		s.Apply(reported(1, mostLengthBytes, mostLengthBytes/4))
+	}
+	for range 4 * lengthBytes / mostLengthBytes {
+		s.Apply(reported(1, mostLengthBytes, mostLengthBytes/2))
+	}
+	if got, ok := s.Lengths.TokensPerByte(1); !ok || math.Abs(got-0.5) > 0.02 {
+		t.Errorf("%v tokens per byte, %v; want about 0.5", got, ok)
+	}
+	s.Apply(reported(0, 8000, 4000))
+	if _, ok := s.Lengths.TokensPerByte(0); ok {
+		t.Error("without a model: got something, want nothing")
 	}
 }

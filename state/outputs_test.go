@@ -54,3 +54,63 @@ func TestOutputsMakeWay(t *testing.T) {
 		t.Errorf("got %v, %v, want 50 as before", tokens, ok)
 	}
 }
+
+// TestOutputsThatCount: of which answers it is known how long they are, after three of a user and eight of a model.
+func TestOutputsThatCount(t *testing.T) {
+	good := journal.Event{Kind: journal.Completion, Status: 200, UsageReported: true, Model: 1, User: 10,
+		OutputTokens: 50}
+	for _, test := range []struct {
+		name   string
+		change func(e *journal.Event)
+		n      int
+		// ofUser and ofModel are how long the next answer is thought to be, 0 for unknown.
+		ofUser, ofModel float64
+	}{
+		{"two", func(*journal.Event) {}, 2, 0, 0},
+		{"three", func(*journal.Event) {}, 3, 50, 0},
+		{"seven", func(*journal.Event) {}, 7, 50, 0},
+		{"eight", func(*journal.Event) {}, 8, 50, 50},
+		{"without a user", func(e *journal.Event) { e.User = 0 }, 8, 50, 50},
+		{"failed", func(e *journal.Event) { e.Status = 500 }, 8, 0, 0},
+		{"not ended", func(e *journal.Event) { e.Kind = journal.Began }, 8, 0, 0},
+		{"not reported", func(e *journal.Event) { e.UsageReported = false }, 8, 0, 0},
+		{"without tokens", func(e *journal.Event) { e.OutputTokens = 0 }, 8, 0, 0},
+		{"without a model", func(e *journal.Event) { e.Model = 0 }, 8, 0, 0},
+		{"longer than counts", func(e *journal.Event) { e.OutputTokens = 1 << 30 }, 8, mostOutput, mostOutput},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s, e := New(Options{Outputs: true}), good
+			test.change(&e)
+			for range test.n {
+				s.Apply(&e)
+			}
+			for user, want := range map[uint64]float64{10: test.ofUser, 0: test.ofModel} {
+				tokens, ok := s.Outputs.Tokens(e.Model, user)
+				if !ok {
+					tokens = 0
+				}
+				if tokens != want {
+					t.Errorf("user %d: got %v, want %v", user, tokens, want)
+				}
+			}
+		})
+	}
+}
+
+// TestOutputsFollow: the mean is that of all first answers, and later moves by a 32nd with each.
+func TestOutputsFollow(t *testing.T) {
+	o := newOutputs()
+	for i := range 8 {
+		o.add(outputKey(1, 0), float32(10*i))
+	}
+	if got, _ := o.Tokens(1, 0); math.Abs(got-35) > 1e-3 {
+		t.Errorf("after eight answers: got %v, want their mean, 35", got)
+	}
+	for range 1000 {
+		o.add(outputKey(1, 0), 100)
+	}
+	o.add(outputKey(1, 0), 420)
+	if got, _ := o.Tokens(1, 0); math.Abs(got-110) > 1e-3 {
+		t.Errorf("after one of 420 tokens that follows on many of 100: got %v, want 110", got)
+	}
+}

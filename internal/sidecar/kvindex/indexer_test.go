@@ -42,6 +42,9 @@ func TestMatch(t *testing.T) {
 		got[1].Blocks != 2 || got[1].Tokens != 32 {
 		t.Errorf("got %+v, %v", got, err)
 	}
+	if n := newIndexer(t, Config{}).BlockTokens("a"); n != 16 {
+		t.Errorf("without a word got blocks of %d tokens, want 16", n)
+	}
 	if err := x.Drop(t.Context(), "b"); err != nil || x.BlockTokens("b") != 4 {
 		t.Errorf("got %v and blocks of %d for an endpoint that is gone", err, x.BlockTokens("b"))
 	}

@@ -1,0 +1,70 @@
+package kvindex
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestExpectedBlockWeighs: a block that is in a slower tier and expected to be in a GPU's weighs as there, whichever is
+// told first.
+func TestExpectedBlockWeighs(t *testing.T) {
+	ctx := t.Context()
+	for _, expectedFirst := range []bool{false, true} {
+		m := newMemory(DefaultWeights, DefaultSize, time.Second)
+		tell := []func(){
+			func() { _ = m.Add(ctx, Publisher{"a", 0}, CPU, []uint64{1, 2}, []Key{1, 2}) },
+			func() { _ = m.Expect(ctx, "a", []Key{1}) },
+		}
+		if expectedFirst {
+			tell[0], tell[1] = tell[1], tell[0]
+		}
+		tell[0]()
+		tell[1]()
+		hits, err := m.Lookup(ctx, nil, []Key{1, 2}, []string{"a"})
+		if err != nil || len(hits) != 1 || hits[0].Score != 1.8 || hits[0].ByTier != [Tiers]int{1, 1, 0} {
+			t.Errorf("expected first %v: got %+v, %v, want a score of 1.8", expectedFirst, hits, err)
+		}
+	}
+}
+
+// TestNumbersAreUsedAgain: endpoints that come and go for years take no more room than those that are there.
+func TestNumbersAreUsedAgain(t *testing.T) {
+	m := newMemory(DefaultWeights, DefaultSize, 0)
+	ctx := t.Context()
+	_ = m.Add(ctx, Publisher{"stays", 0}, GPU, []uint64{1}, []Key{1})
+	for i := range 5000 {
+		name := fmt.Sprint("pod-", i)
+		_ = m.Add(ctx, Publisher{name, 0}, GPU, []uint64{1}, []Key{2})
+		hits, err := m.Lookup(ctx, nil, []Key{2}, []string{"stays", name})
+		if err != nil || len(hits) != 1 || hits[0].Endpoint != name {
+			t.Fatalf("%s: got %+v, %v, want its block alone", name, hits, err)
+		}
+		_ = m.Drop(ctx, name)
+	}
+	if hits, _ := m.Lookup(ctx, nil, []Key{1}, []string{"stays"}); len(hits) != 1 || len(m.byID) > 2000 {
+		t.Errorf("got %+v and %d numbers, want one hit and some 1,024 numbers", hits, len(m.byID))
+	}
+}
+
+// TestExpectedIsBounded: of what is expected the oldest is given up when there is too much.
+func TestExpectedIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a million blocks")
+	}
+	m := newMemory(DefaultWeights, DefaultSize, time.Hour)
+	keys := make([]Key, maxExpected)
+	for i := range keys {
+		keys[i] = Key(i + 1)
+	}
+	_ = m.Expect(t.Context(), "a", keys[:1])
+	_ = m.Expect(t.Context(), "b", keys[1:])
+	if n := m.Stats().Expected; n != maxExpected {
+		t.Fatalf("%d blocks are expected, want %d", n, maxExpected)
+	}
+	_ = m.Expect(t.Context(), "c", keys[:1])
+	hits, err := m.Lookup(t.Context(), nil, keys[:1], []string{"a", "c"})
+	if err != nil || len(hits) != 1 || hits[0].Endpoint != "c" {
+		t.Errorf("got %+v, %v, want what was expected last", hits, err)
+	}
+}

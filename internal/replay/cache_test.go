@@ -1,0 +1,61 @@
+package replay
+
+import "testing"
+
+// asked is a request whose prompt has these units of two blocks each, and one more block for its answer.
+func asked(units ...uint64) *request {
+	r := &request{units: units, size: 16, input: 32 * len(units), output: 16}
+	for i := range units {
+		r.ends = append(r.ends, 32*(i+1))
+	}
+	return r
+}
+
+// TestCacheRoom: a request has room as far as nobody holds it, and what it finds there is no room for the rest.
+func TestCacheRoom(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		held        []*request // have been admitted and have not ended
+		ended       []*request // have been admitted and have ended, before
+		asked       *request
+		hits        int
+		ok          bool
+		blank, idle int // blocks afterwards
+	}{
+		{"empty", nil, nil, asked(1, 2), 0, true, 5, 0},
+		{"all of it", nil, nil, asked(1, 2, 3, 4), 0, true, 1, 0},
+		{"more than all", nil, nil, asked(1, 2, 3, 4, 5), 0, false, 10, 0},
+		{"others hold too much", []*request{asked(1, 2, 3)}, nil, asked(7, 8), 0, false, 3, 0},
+		{"beside others", []*request{asked(1, 2)}, nil, asked(7, 8), 0, true, 0, 0},
+		{"what others hold", []*request{asked(1, 2)}, nil, asked(1, 2, 3), 2, true, 2, 0},
+		{"what others left", nil, []*request{asked(1, 2)}, asked(1, 2, 3), 2, true, 2, 1},
+		{"in the place of what others left", nil, []*request{asked(1, 2, 3, 4)}, asked(5, 6), 0, true, 1, 4},
+		{"finds what leaves no room for the rest", []*request{asked(9)}, []*request{asked(1, 2)},
+			asked(1, 2, 3, 4), 0, false, 2, 5},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := newCache(10)
+			for _, r := range test.ended {
+				c.admit(r)
+				c.release(r)
+			}
+			for _, r := range test.held {
+				c.admit(r)
+			}
+			hits, ok := c.admit(test.asked)
+			if hits != test.hits || ok != test.ok || c.blank != test.blank || c.idle != test.idle {
+				t.Errorf("got %d units, %v, %d blank and %d idle blocks, want %d, %v, %d and %d", hits, ok, c.blank,
+					c.idle, test.hits, test.ok, test.blank, test.idle)
+			}
+			if test.ok {
+				c.release(test.asked)
+			}
+			for _, r := range test.held {
+				c.release(r)
+			}
+			if c.blank+c.idle != c.all {
+				t.Errorf("when all have ended: got %d blank and %d idle blocks, want %d in all", c.blank, c.idle, c.all)
+			}
+		})
+	}
+}

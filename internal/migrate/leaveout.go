@@ -125,12 +125,48 @@ func (d *document) remove(parent *goyaml.Node, above []*goyaml.Node, at, n int, 
 	case at > 0 && parent.Kind == goyaml.MappingNode:
 		appendTo(&parent.Content[at-2].FootComment, text)
 	case at > 0:
-		appendTo(&parent.Content[at-1].FootComment, text)
+		d.putBehind(parent, text)
 	case len(above) > 0:
+		if d.behind[parent] != "" {
+			text += "\n" + d.behind[parent]
+			delete(d.behind, parent)
+		}
 		holder := above[len(above)-1]
 		i := slices.Index(holder.Content, parent)
 		prepend(holder.Content[max(i, 0)&^boolBit(holder.Kind == goyaml.MappingNode)], text)
 	}
+}
+
+// putBehind has a comment stand behind the last item of a list, above what is there.
+func (d *document) putBehind(list *goyaml.Node, text string) {
+	if d.behind == nil {
+		d.behind = map[*goyaml.Node]string{}
+	}
+	d.behind[list] = strings.TrimSuffix(text+"\n"+d.behind[list], "\n")
+}
+
+// behindMark is an item that a comment stands above.
+const behindMark = "pintle-has-a-comment-here"
+
+// encode writes the document. A comment behind an item with keys of its own has no place in a list: it would be written
+// below the next key, or nowhere. So it stands above one more item, which is taken out of the text.
+func (d *document) encode() (string, error) {
+	for list, text := range d.behind {
+		mark := scalar(behindMark)
+		mark.HeadComment = text
+		list.Content = append(list.Content, mark)
+	}
+	var out bytes.Buffer
+	e := goyaml.NewEncoder(&out)
+	e.SetIndent(2)
+	err := e.Encode(d.root)
+	var text strings.Builder
+	for line := range strings.Lines(out.String()) {
+		if strings.TrimSpace(line) != "- "+behindMark {
+			text.WriteString(line)
+		}
+	}
+	return text.String(), err
 }
 
 func boolBit(b bool) int {

@@ -3,7 +3,6 @@
 package migrate
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -93,6 +92,8 @@ type document struct {
 	dialect          scoring.Dialect
 	because          string
 	removed, differs []string
+	// behind are the comments behind the last items of lists.
+	behind map[*goyaml.Node]string
 }
 
 // wrap puts a document at the key config of a configuration, unless it is one.
@@ -126,13 +127,11 @@ func (d *document) asFound(err error) error {
 }
 
 func (d *document) result() (*Result, error) {
-	var out bytes.Buffer
-	e := goyaml.NewEncoder(&out)
-	e.SetIndent(2)
-	if err := e.Encode(d.root); err != nil {
+	text, err := d.encode()
+	if err != nil {
 		return nil, err
 	}
-	r := &Result{Kept: Everything, Text: out.String(), Removed: d.removed, Differs: d.differs, Where: d.found.Where,
+	r := &Result{Kept: Everything, Text: text, Removed: d.removed, Differs: d.differs, Where: d.found.Where,
 		Line: d.found.Line}
 	if len(d.removed)+len(d.differs) > 0 {
 		r.Kept = Something

@@ -1,0 +1,150 @@
+package pool
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/engine"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
+	"github.com/pintle-dev/pintle/snapshot"
+)
+
+// TestTargetsThatStayAreScraped: an endpoint that stays is scraped on, with what is known of it, whatever comes and
+// goes beside it, and also when its source says the same anew how it is to be asked.
+func TestTargetsThatStayAreScraped(t *testing.T) {
+	secret := func(token string) *topology.Access { return &topology.Access{HTTPS: true, TokenFile: token} }
+	for _, test := range []struct {
+		name       string
+		first, now *topology.Access
+		kept       bool
+	}{
+		{"no access", nil, nil, true},
+		{"the same access, said anew", secret("a"), secret("a"), true},
+		{"another token", secret("a"), secret("b"), false},
+		{"an access where there was none", nil, secret("a"), false},
+		{"no access where there was one", secret("a"), nil, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := New(slog.New(slog.DiscardHandler), engine.Known, []topology.Discovery{named("one")})
+			scraping := make(chan context.Context, 4)
+			p.Start = func(ctx context.Context, target *Target) {
+				if target.Name == "a" {
+					scraping <- ctx
+				}
+			}
+			told := func(access *topology.Access, more ...topology.Endpoint) {
+				a := topology.Endpoint{Endpoint: snapshot.Endpoint{Name: "a", Address: "10.0.0.1:1"}, Access: access}
+				p.Update(t.Context(), 0, topology.Part{Endpoints: append(more, a)}, nil)
+			}
+			told(test.first)
+			ctx := <-scraping
+			told(test.now, endpointAt("b", "10.0.0.2:1"))
+			if kept := ctx.Err() == nil; kept != test.kept {
+				t.Errorf("scraped on: got %v, want %v", kept, test.kept)
+			}
+			told(test.now)
+			if kept := ctx.Err() == nil; kept != test.kept {
+				t.Errorf("scraped on when another has left: got %v, want %v", kept, test.kept)
+			}
+			p.Wait()
+		})
+	}
+}
+
+// TestWatchers: who watches is woken by each change once, however many there were.
+func TestWatchers(t *testing.T) {
+	p := New(slog.New(slog.DiscardHandler), engine.Known, []topology.Discovery{named("one")})
+	p.Start = func(context.Context, *Target) {}
+	first, second := p.Watch(), p.Watch()
+	woken := func(c <-chan struct{}) (times int) {
+		for {
+			select {
+			case <-c:
+				times++
+			default:
+				return times
+			}
+		}
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	update := func(ctx context.Context, endpoints ...topology.Endpoint) func() {
+		return func() { p.Update(ctx, 0, topology.Part{Endpoints: endpoints}, nil) }
+	}
+	a, b := endpointAt("a", "10.0.0.1:1"), endpointAt("b", "10.0.0.2:1")
+	for _, test := range []struct {
+		name   string
+		change func()
+		want   int
+	}{
+		{"nothing", func() {}, 0},
+		{"endpoints", update(t.Context(), a), 1},
+		{"the same endpoints", update(t.Context(), a), 0},
+		{"others", update(t.Context(), a, b), 1},
+		{"others, when the sidecar ends", update(gone, a), 0},
+		{"what was learnt, when it ends", func() {
+			p.Generation().Targets[0].Serves([]string{"m"})
+			p.Learned(gone)
+		}, 0},
+		{"what was learnt", func() { p.Learned(t.Context()) }, 1},
+		{"a failure", func() { p.Update(t.Context(), 0, topology.Part{}, context.DeadlineExceeded) }, 1},
+		{"samples, twice", func() { p.Changed(); p.Changed() }, 1},
+	} {
+		test.change()
+		if one, two := woken(first), woken(second); one != test.want || two != test.want {
+			t.Errorf("%s: woken %d and %d times, want %d", test.name, one, two, test.want)
+		}
+	}
+	p.Wait()
+}
+
+// TestWhatDiffers: what a look at an endpoint brings is told when it is new: Envoys are told then.
+func TestWhatDiffers(t *testing.T) {
+	target, at := &Target{Name: "a"}, time.Unix(1_800_000_000, 0)
+	for _, test := range []struct {
+		name string
+		look func() bool
+		want bool
+	}{
+		{"first sample, of zeros", func() bool { return target.Read(&engine.Sample{}, at, nil) }, true},
+		{"the same sample", func() bool { return target.Read(&engine.Sample{}, at.Add(1), nil) }, false},
+		{"another sample", func() bool { return target.Read(&engine.Sample{WaitingRequests: 1}, at, nil) }, true},
+		{"unused GPU", func() bool { return target.Uses(0, "") }, true},
+		{"the same use", func() bool { return target.Uses(0, "") }, false},
+		{"another use", func() bool { return target.Uses(0.5, "") }, true},
+		{"use that is not known", func() bool { return target.Uses(0.5, "no exporter") }, true},
+		{"still not known", func() bool { return target.Uses(0.5, "no exporter") }, false},
+		{"known again", func() bool { return target.Uses(0.5, "") }, true},
+		{"models", func() bool { return target.Serves([]string{"m"}) }, true},
+		{"the same models", func() bool { return target.Serves([]string{"m"}) }, false},
+	} {
+		if got := test.look(); got != test.want {
+			t.Errorf("%s: differs %v, want %v", test.name, got, test.want)
+		}
+	}
+	if v := target.Now(); !v.GPUKnown || v.GPU != 0.5 || v.GPUFailure != "" || v.Shared {
+		t.Errorf("got %+v, want a GPU that is used by half", v)
+	}
+}
+
+// TestMissingMetrics: a line for each metric says where it is missing.
+func TestMissingMetrics(t *testing.T) {
+	w := newWorld(t, named("one"))
+	if got := w.MissingMetrics(); got != nil {
+		t.Errorf("before there are endpoints: got %q, want nothing", got)
+	}
+	w.told(t, 0, endpointAt("a", "10.0.0.1:1"), endpointAt("b", "10.0.0.2:1"), endpointAt("c", "10.0.0.3:1"))
+	for i, missing := range [][]string{nil, {"waiting", "kv"}, {"kv"}} {
+		w.Generation().Targets[i].Read(&engine.Sample{}, time.Unix(1_800_000_000, 0), missing)
+	}
+	want := []string{
+		"metric waiting: missing at 1 of 3 endpoints, such as b; they are judged without it",
+		"metric kv: missing at 2 of 3 endpoints, such as b; they are judged without it",
+	}
+	if got := w.MissingMetrics(); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

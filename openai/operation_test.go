@@ -22,6 +22,8 @@ func TestCleanPath(t *testing.T) {
 		{"hidden files are none", "/.a/..b/c..", "/.a/..b/c.."},
 		{"letter", "/v1/%63hat/completions", "/v1/chat/completions"},
 		{"slash", "/v1/chat%2fcompletions", "/v1/chat/completions"},
+		{"all letters of numbers", "/%6a%6b%6c%6d%6e%6f", "/jklmno"},
+		{"all letters of numbers in capitals", "/%4A%4B%4C%4D%4E%4F", "/JKLMNO"},
 		{"slash in capitals", "/v1/chat%2Fcompletions", "/v1/chat/completions"},
 		{"dots and slashes", "/v1/x%2f%2e%2E/sleep", "/v1/sleep"},
 		{"decoded once", "/%2563hat", "/%63hat"},

@@ -96,6 +96,53 @@ func TestJoinTakesTheFirstOfTwoObjectives(t *testing.T) {
 	}
 }
 
+// TestJoinKeepsRules: rewrites and pools of all sources are there, in their order, beside their endpoints.
+func TestJoinKeepsRules(t *testing.T) {
+	rewrite := func(model string) snapshot.Rewrite {
+		return snapshot.Rewrite{Models: []string{model}, Targets: []snapshot.RewriteTarget{{Model: "m", Weight: 1}}}
+	}
+	got, problems := Join([]Source{
+		{"x", Part{Rewrites: []snapshot.Rewrite{rewrite("a"), rewrite("b")}, Pools: []string{"p"},
+			Endpoints: []Endpoint{endpoint("e")}}},
+		{"y", Part{Rewrites: []snapshot.Rewrite{rewrite("c")}, Pools: []string{"q", "r"}}},
+	})
+	want := &Part{Rewrites: []snapshot.Rewrite{rewrite("a"), rewrite("b"), rewrite("c")},
+		Pools: []string{"p", "q", "r"}, Endpoints: []Endpoint{endpoint("e")}}
+	if !reflect.DeepEqual(got, want) || len(problems) != 0 {
+		t.Errorf("got %+v and problems %q, want %+v", got, problems, want)
+	}
+	if told := got.Snapshot(); len(told.Endpoints) != 1 || len(told.Rewrites) != 3 {
+		t.Errorf("Envoys are told %d endpoints and %d rewrites, want 1 and 3", len(told.Endpoints), len(told.Rewrites))
+	}
+}
+
+// TestJoinLeavesOutTooManyRules: rules that leave endpoints no room are left out, and the endpoints stay.
+func TestJoinLeavesOutTooManyRules(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		n    int // objectives of some 1,000 bytes each
+		kept bool
+	}{{"a third of the room", maxBytes / 3000, true}, {"two thirds", 2 * maxBytes / 3000, false}} {
+		t.Run(test.name, func(t *testing.T) {
+			part := Part{Endpoints: []Endpoint{endpoint("a")}}
+			for i := range test.n {
+				part.Objectives = append(part.Objectives,
+					snapshot.Objective{Name: fmt.Sprintf("%05d", i) + strings.Repeat("x", 995)})
+			}
+			got, problems := Join([]Source{{"x", part}})
+			checkFits(t, got)
+			want := 0
+			if test.kept {
+				want = test.n
+			}
+			if len(got.Objectives) != want || len(got.Endpoints) != 1 || (len(problems) == 0) != test.kept {
+				t.Errorf("got %d objectives, %d endpoints and problems %.200q, want %d, 1, and a problem: %v",
+					len(got.Objectives), len(got.Endpoints), problems, want, !test.kept)
+			}
+		})
+	}
+}
+
 func TestJoinLeavesOutWhatDoesNotFit(t *testing.T) {
 	var part Part
 	for i := range 5000 {

@@ -4,7 +4,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"io"
 	"slices"
 
@@ -33,13 +32,6 @@ const (
 	// mostBatchBytes bounds a batch, fullBatchBytes is where one is sent.
 	mostBatchBytes = 128 << 10
 	fullBatchBytes = 64 << 10
-)
-
-// Why entries are refused.
-var (
-	errTorn    = errors.New("torn")
-	errVersion = errors.New("version")
-	errForeign = errors.New("foreign")
 )
 
 // entry is a batch with who sent it.
@@ -96,7 +88,7 @@ func (c *codec) open(text []byte) (entry, error) {
 		return entry{}, errTorn
 	}
 	if text[3] != entryVersion {
-		return entry{}, errVersion
+		return entry{}, otherVersion(int(text[3]), entryVersion)
 	}
 	signed, mac := text[:len(text)-macBytes], text[len(text)-macBytes:]
 	if !hmac.Equal(mac, c.mac(signed)) {

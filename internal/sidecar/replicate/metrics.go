@@ -137,6 +137,11 @@ func (m *Member) Now(now time.Time) State {
 	if m.reader.namesake.there(now) {
 		s.Failures = append(s.Failures, fmt.Sprintf("gateway: another one is called %q, too", m.Gateway))
 	}
+	for _, reason := range []string{"version", "foreign"} {
+		if last := m.reader.refusing[reason]; last.there(now) {
+			s.Failures = append(s.Failures, last.advice)
+		}
+	}
 	if m.share != nil {
 		s.Scraping = m.share.Now(now)
 	}

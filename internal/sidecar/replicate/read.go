@@ -28,10 +28,13 @@ const (
 type reader struct {
 	*Member
 	codec *codec
-	// known, refused and namesake are guarded by Member.mu.
+	// known, refused, refusing and namesake are guarded by Member.mu.
 	known    peers
 	refused  map[string]uint64
+	refusing map[string]refused
 	namesake namesake
+	// began is when it was made.
+	began time.Time
 	// cursor is up to where the stream has been read, mark what of it Envoy has.
 	cursor, mark streamID
 	// old is up to where Envoy had the stream when reading began: that is read for what has been seen.
@@ -138,19 +141,11 @@ func (r *reader) take(ctx context.Context, m *redis.XMessage) (ok bool) {
 		err = r.collect(&e, id)
 	}
 	if err != nil {
-		r.refuse(err.Error())
+		r.refuse(err, id)
 	}
 	r.cursor = id
 	r.taken.Store(&id)
 	return len(r.events) < fullPostBytes || r.post(ctx)
-}
-
-// refuse counts what is refused.
-func (r *reader) refuse(reason string) {
-	r.metrics.refused.WithLabelValues(reason).Inc()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.refused[reason]++
 }
 
 // collect adds the events of an entry that are new here. Their times become times of this clock.
@@ -224,7 +219,7 @@ func (r *reader) post(ctx context.Context) (ok bool) {
 			return nil
 		}
 		if errors.Is(err, errRefused) {
-			r.refuse("envoy")
+			r.count("envoy")
 			r.log.Warn("envoy refuses events of other gateways", "gateway", r.Gateway, "error", err)
 			return nil
 		}

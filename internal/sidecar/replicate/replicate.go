@@ -103,7 +103,8 @@ func New(c *config.Config, token func() string, log *slog.Logger) ([]*Member, er
 			m.Gateway += "/" + strconv.Itoa(i)
 		}
 		m.publisher = publisher{Member: m, codec: newCodec(r.Stream, key), wake: make(chan struct{}, 1)}
-		m.reader = reader{Member: m, codec: newCodec(r.Stream, key), known: peers{}, refused: map[string]uint64{}}
+		m.reader = reader{Member: m, codec: newCodec(r.Stream, key), known: peers{}, refused: map[string]uint64{},
+			refusing: map[string]refused{}, began: time.Now()}
 		m.follower = &follow.Follower{
 			Ingest: ingest, Token: token, Interval: r.Interval, Sample: -1, Signs: true, Sink: &m.publisher, Log: log,
 			Full: m.publisher.behind.Load,

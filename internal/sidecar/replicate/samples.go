@@ -112,7 +112,7 @@ func (s *Share) listen(ctx context.Context) {
 				err = s.take(&e, id)
 			}
 			if err != nil {
-				s.member.reader.refuse(err.Error())
+				s.member.reader.refuse(err, id)
 			}
 		}
 	}
@@ -149,7 +149,7 @@ func (s *Share) take(e *entry, id streamID) error {
 			return errTorn
 		}
 		if sample.Version != sampleVersion {
-			return errVersion
+			return otherVersion(sample.Version, sampleVersion)
 		}
 		kind, t := s.engines.ByName(sample.Engine), targets[sample.Name]
 		if kind == nil || t == nil || t.Address != sample.Address {

@@ -135,61 +135,62 @@ func TestDisturbances(t *testing.T) {
 	}
 }
 
-// TestReconfigured: a new configuration comes into force without a lost request, and the new VMs know what the old ones
-// had sent where.
+// TestReconfigured: a new configuration comes into force without a lost request, and the new plug-ins know what the old
+// ones had sent where; with another module, too.
 func TestReconfigured(t *testing.T) {
-	const clients, prompts = 4, 12
-	for _, cell := range recoveryCells {
-		t.Run(cell.String(), func(t *testing.T) {
-			t.Parallel()
-			plugin := alone("prefix-cache-scorer")
-			l := newLab(t, harness.Options{Dynamic: true}, cell, plugin)
-			l.LogOnFailure(t)
-			l.Publish(t, l.endpoints()...)
-			prompt := func(i int) string {
-				return fmt.Sprintf(`{"model":"sim-model","max_tokens":1,"messages":[{"role":"user","content":%q}]}`,
-					strings.Repeat(fmt.Sprint("prompt ", i, " "), 100))
-			}
-			first := make([]string, prompts)
-			for i := range first {
-				first[i] = l.exchange(t, "requests", prompt(i)).server
-			}
-			var stop atomic.Bool
-			var running sync.WaitGroup
-			failures := make(chan exchange, clients)
-			for range clients {
-				running.Go(func() {
-					for !stop.Load() {
-						if x := l.exchange(t, "requests", chatBody); x.status != http.StatusOK || x.cut {
-							failures <- x
-							return
-						}
-					}
-				})
-			}
-			delete(plugin, "debug")
-			l.Reconfigure(t, nil, l.listeners...)
-			harness.WaitFor(t, 20*time.Second, "the new configuration to be in force on all workers",
-				func() (bool, string) {
-					for range prompts {
-						if x := l.exchange(t, "requests", chatBody); x.explained != "" {
-							return false, x.explained
-						}
-					}
-					return true, ""
-				})
-			for i, want := range first {
-				if x := l.exchange(t, "requests", prompt(i)); x.status != http.StatusOK || x.server != want {
-					t.Errorf("prompt %d after the change: got %v, want 200 from %q, which had it before", i, x, want)
-				}
-			}
-			stop.Store(true)
-			running.Wait()
-			close(failures)
-			for x := range failures {
-				t.Errorf("a request was lost in the change: %v", x)
-			}
-			l.wantRest(t, 20*time.Second)
-		})
+	for _, module := range []string{"pintle.wasm", "pintle-failpoint.wasm"} {
+		for _, cell := range recoveryCells {
+			t.Run(cell.String()+", to "+module, func(t *testing.T) {
+				t.Parallel()
+				reconfigured(t, cell, module)
+			})
+		}
 	}
+}
+
+func reconfigured(t *testing.T, cell harness.Cell, module string) {
+	const clients, prompts = 4, 12
+	plugin := alone("prefix-cache-scorer")
+	l := newLab(t, harness.Options{Dynamic: true}, cell, plugin)
+	l.LogOnFailure(t)
+	l.Publish(t, l.endpoints()...)
+	prompt := func(i int) string {
+		return fmt.Sprintf(`{"model":"sim-model","max_tokens":1,"messages":[{"role":"user","content":%q}]}`,
+			strings.Repeat(fmt.Sprint("prompt ", i, " "), 100))
+	}
+	first := make([]string, prompts)
+	for i := range first {
+		first[i] = l.exchange(t, "requests", prompt(i)).server
+	}
+	stream := make(chan exchange, 1)
+	go func() { stream <- l.exchange(t, "requests", slowBody) }()
+	harness.WaitFor(t, 20*time.Second, "the stream to reach a server", func() (bool, string) {
+		n := 0
+		for _, s := range l.servers {
+			n += len(s.Requests())
+		}
+		return n == prompts+1, fmt.Sprint(n)
+	})
+	stop := l.load(t, clients)
+	delete(plugin, "debug")
+	l.Replace(t, module, nil, l.listeners...)
+	harness.WaitFor(t, 20*time.Second, "the new configuration to be in force on all workers", func() (bool, string) {
+		for range prompts {
+			if x := l.exchange(t, "requests", chatBody); x.explained != "" {
+				return false, x.explained
+			}
+		}
+		return true, ""
+	})
+	for i, want := range first {
+		if x := l.exchange(t, "requests", prompt(i)); x.status != http.StatusOK || x.server != want {
+			t.Errorf("prompt %d after the change: got %v, want 200 from %q, which had it before", i, x, want)
+		}
+	}
+	served, lost := stop()
+	wantNothingLost(t, served, lost)
+	if x := <-stream; x.status != http.StatusOK || x.cut {
+		t.Errorf("the stream that was under way: got %v, want 200 and the whole of it", x)
+	}
+	l.wantRest(t, 20*time.Second)
 }

@@ -64,6 +64,17 @@ func (e *Envoy) Reconfigure(t testing.TB, hosts []string, listeners ...*Listener
 	e.reconfigure(t, hosts, listeners)
 }
 
+// Replace is Reconfigure with another module, a build output, in the place of the one that is there.
+func (e *Envoy) Replace(t testing.TB, module string, hosts []string, listeners ...*Listener) {
+	t.Helper()
+	path, err := built(module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.module = path
+	e.reconfigure(t, hosts, listeners)
+}
+
 // ReconfigureWithout takes the plug-ins' configurations away.
 func (e *Envoy) ReconfigureWithout(t testing.TB, listeners ...*Listener) {
 	t.Helper()
@@ -78,11 +89,7 @@ func (e *Envoy) ReconfigureWithout(t testing.TB, listeners ...*Listener) {
 
 func (e *Envoy) reconfigure(t testing.TB, hosts []string, listeners []*Listener) {
 	t.Helper()
-	module, err := built("pintle.wasm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := render(e.Cell, module, e.adminPort, listeners, hosts)
+	config, err := render(e.Cell, e.module, e.adminPort, listeners, hosts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,6 +34,8 @@ type Envoy struct {
 	starts func(file string) (*Child, error)
 	// replaced is set once another process takes this one's place, or the test has ended it.
 	replaced bool
+	// module is the file of the module that it runs.
+	module string
 	// watched is the file that the listeners come from, empty when they are fixed.
 	watched string
 }
@@ -87,7 +89,8 @@ func start(o Options, cell Cell, module string, hosts []string, listeners []*Lis
 	if err != nil {
 		return nil, err
 	}
-	e := &Envoy{Cell: cell, adminPort: ports[0], listeners: map[string]*Listener{}, variables: o.Variables}
+	e := &Envoy{Cell: cell, adminPort: ports[0], listeners: map[string]*Listener{}, variables: o.Variables,
+		module: module}
 	for i, l := range listeners {
 		l.Port = ports[i+1]
 		e.listeners[l.Name] = l

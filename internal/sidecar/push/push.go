@@ -248,6 +248,11 @@ func (p *Pusher) refused(response *http.Response, answer []byte) outcome {
 			"ingest, or, with hold: buffer, "+
 			"the buffer filter behind it", response.Status)
 		o.pause = refusedPause
+	case response.StatusCode == http.StatusBadRequest && body.Error.Code == snapshot.ErrVersion.Error():
+		o.err = fmt.Errorf("the ingest listener answered %s: %s: its filter reads no snapshots of version %d; upgrade "+
+			"the filter, or go back to a sidecar of the filter's release", response.Status, body.Error.Code,
+			snapshot.FormatVersion)
+		o.pause = refusedPause
 	case response.StatusCode >= 500 || response.StatusCode == http.StatusConflict:
 	default:
 		o.pause = refusedPause

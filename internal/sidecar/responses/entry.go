@@ -7,6 +7,7 @@ package responses
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -71,10 +72,21 @@ func (e *Entry) encode(dst []byte) []byte {
 
 var errEncoding = errors.New("an entry is not of a form that is known")
 
+// otherVersion is an entry that another release has written.
+type otherVersion struct{ version byte }
+
+// Error implements error.
+func (o *otherVersion) Error() string {
+	return fmt.Sprintf("an entry has version %d; this pintle reads version %d", o.version, entryVersion)
+}
+
 // decode reads an entry; its bytes are b's.
 func decode(b []byte) (*Entry, error) {
-	if len(b) == 0 || b[0] != entryVersion {
+	if len(b) == 0 {
 		return nil, errEncoding
+	}
+	if b[0] != entryVersion {
+		return nil, &otherVersion{b[0]}
 	}
 	millis, n := binary.Varint(b[1:])
 	if n <= 0 {

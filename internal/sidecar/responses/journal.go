@@ -29,9 +29,16 @@ const (
 	recordRemove = 'R' // a key that is forgotten
 )
 
-const recordHead = 8 // length and checksum
+const (
+	recordHead = 8 // length and checksum
+	mostRecord = 1 << 28
+)
+
+// errOtherFile is a file that does not begin as one of stored responses does.
+var errOtherFile = errors.New("holds something else than stored responses; name a file of their own")
 
 // openJournal reads the file into m and writes it anew, without what is gone. A tail that a crash has torn is left out.
+// What something else has written, or another release, is left as it is.
 func openJournal(path string, m *memory, log *slog.Logger) (*journalFile, error) {
 	j := &journalFile{path: path}
 	file, err := os.Open(path)
@@ -43,6 +50,12 @@ func openJournal(path string, m *memory, log *slog.Logger) (*journalFile, error)
 		torn := j.load(bufio.NewReaderSize(file, 1<<20), m)
 		m.loading = false
 		_ = file.Close()
+		if version := (*otherVersion)(nil); errors.As(torn, &version) {
+			return nil, fmt.Errorf("%s: %w: go back to the release that wrote it, or name another file", path, version)
+		}
+		if errors.Is(torn, errOtherFile) {
+			return nil, fmt.Errorf("%s %w", path, torn)
+		}
 		if torn != nil {
 			log.Warn("the end of the file of stored responses cannot be read and is left out", "file", path,
 				"error", torn)
@@ -59,7 +72,7 @@ func openJournal(path string, m *memory, log *slog.Logger) (*journalFile, error)
 // load reads records up to the end or to the first that is torn, and says why.
 func (j *journalFile) load(r io.Reader, m *memory) error {
 	var head [recordHead]byte
-	for {
+	for first := true; ; first = false {
 		if _, err := io.ReadFull(r, head[:]); err != nil {
 			if errors.Is(err, io.EOF) {
 				return nil
@@ -67,7 +80,10 @@ func (j *journalFile) load(r io.Reader, m *memory) error {
 			return err
 		}
 		size := binary.LittleEndian.Uint32(head[:])
-		if size == 0 || size > 1<<28 {
+		if size > mostRecord && first {
+			return errOtherFile
+		}
+		if size == 0 || size > mostRecord {
 			return errEncoding
 		}
 		record := make([]byte, size)

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"runtime/debug"
@@ -65,7 +66,7 @@ func newMemory(config scoring.StoreMemory, metrics *Metrics, log *slog.Logger) (
 	}
 	journal, err := openJournal(config.File, m, log)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("inMemoryConfig.file: %w", err)
 	}
 	m.journal = journal
 	return m, nil

@@ -1,0 +1,70 @@
+package responses
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestFilesOfOthers: a file that something else has written, or another release, stays as it is; what a crash may have
+// left of one is begun anew.
+func TestFilesOfOthers(t *testing.T) {
+	written := func(version byte, put ...string) []byte {
+		j := &journalFile{}
+		var file bytes.Buffer
+		for _, id := range put {
+			e := &Entry{ID: id, Expires: time.Now().Add(time.Hour), Response: []byte("{}")}
+			record := e.encode(j.begin(recordPut))
+			record[recordHead+1] = version
+			if err := j.write(&file, record); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return file.Bytes()
+	}
+	own := written(entryVersion, "a", "b")
+	tests := []struct {
+		name    string
+		file    []byte
+		entries int
+		refused string // empty for a file that is taken
+	}{
+		{"none yet", nil, 0, ""},
+		{"its own", own, 2, ""},
+		{"torn in its second entry", own[:len(own)-1], 1, ""},
+		{"torn in its first entry", own[:20], 0, ""},
+		{"lost by the machine", make([]byte, 4096), 0, ""},
+		{"a text", []byte("envoy: {token: x}\n"), 0, "holds something else than stored responses"},
+		{"of another release", written(entryVersion+1, "a"), 0, "version 2; this pintle reads version 1"},
+		{"with an entry of another release", slices.Concat(own, written(entryVersion+1, "c")), 0,
+			"version 2; this pintle reads version 1"},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			config := memoryOf(100, 1<<20).Memory
+			config.File = filepath.Join(t.TempDir(), "responses")
+			if err := os.WriteFile(config.File, tc.file, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			m, err := newMemory(config, newMetrics(), slog.New(slog.DiscardHandler))
+			if tc.refused == "" {
+				if err != nil || len(m.nodes) != tc.entries {
+					t.Fatalf("got %v, %v, want %d entries", m, err, tc.entries)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), "inMemoryConfig.file: "+config.File) ||
+				!strings.Contains(err.Error(), tc.refused) {
+				t.Errorf("got %v, want an error with %q", err, tc.refused)
+			}
+			if left, err := os.ReadFile(config.File); err != nil || !bytes.Equal(left, tc.file) {
+				t.Errorf("left %q, %v, want the file as it was", left, err)
+			}
+		})
+	}
+}

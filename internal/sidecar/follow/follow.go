@@ -235,7 +235,7 @@ func (f *Follower) full() bool { return f.Full != nil && f.Full() }
 func (f *Follower) pass(ctx context.Context, text []byte) (more bool, err error) {
 	a, ok := journal.ParseAnswer(text)
 	if !ok {
-		return false, fmt.Errorf("the answer of %d bytes is none of a journal: %w", len(text), errRefused)
+		return false, fmt.Errorf("%s: %w", notRead(text), errRefused)
 	}
 	before := f.reader.At()
 	if f.Overhearer != nil {
@@ -270,6 +270,15 @@ func (f *Follower) pass(ctx context.Context, text []byte) (more bool, err error)
 		f.Sink.Caught(f.Ingest.Name, after)
 	}
 	return a.More && after != before, nil
+}
+
+// notRead says what an answer is that is not one of a journal as it is read here.
+func notRead(text []byte) string {
+	if len(text) > 3 && string(text[:3]) == "PNF" {
+		return fmt.Sprintf("the filter tells its journal in version %d of the format, which this pintle does not "+
+			"read: use one of the filter's release", text[3])
+	}
+	return fmt.Sprintf("the answer of %d bytes is none of a journal", len(text))
 }
 
 // leave passes on that the instances of the former process are gone.

@@ -2,6 +2,7 @@ package follow
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -32,8 +33,10 @@ type envoy struct {
 	journal  *journal.Journal
 	names    *journal.Names
 	topology snapshot.Topology
-	status   int
-	asked    []string
+	// status, when set, is answered with text.
+	status int
+	text   string
+	asked  []string
 }
 
 func newEnvoy(t testing.TB) (*envoy, config.Ingest) {
@@ -78,7 +81,8 @@ func (e *envoy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if r.Header.Get("Authorization") != "Bearer token" || e.status != 0 {
-		w.WriteHeader(max(e.status, 401))
+		w.WriteHeader(cmp.Or(e.status, 401))
+		_, _ = io.WriteString(w, e.text)
 		return
 	}
 	store := e.data.Store()
@@ -375,13 +379,27 @@ func TestTellsWhatItMissed(t *testing.T) {
 }
 
 func TestSaysWhyItCannotFollow(t *testing.T) {
-	e, ingest := newEnvoy(t)
-	e.status = 404
-	f, _, _ := start(t, ingest, true)
-	for end := time.Now().Add(10 * time.Second); f.Now().Failure == "" && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
-	}
-	if got := f.Now().Failure; !strings.Contains(got, "cannot be followed") {
-		t.Errorf("got %q, want that the filter cannot be followed", got)
+	for _, test := range []struct {
+		name   string
+		status int
+		text   string
+		want   string
+	}{
+		{"a filter that knows no followers", 404, "", "cannot be followed"},
+		{"a filter of another release", 200, "PNF\x02" + strings.Repeat("\x00", 100),
+			"in version 2 of the format, which this pintle does not read: use one of the filter's release"},
+		{"something else", 200, "hello", "the answer of 5 bytes is none of a journal"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			e, ingest := newEnvoy(t)
+			e.status, e.text = test.status, test.text
+			f, _, _ := start(t, ingest, true)
+			for end := time.Now().Add(10 * time.Second); f.Now().Failure == "" && time.Now().Before(end); {
+				time.Sleep(time.Millisecond)
+			}
+			if got := f.Now().Failure; !strings.Contains(got, test.want) {
+				t.Errorf("got %q, want %q in it", got, test.want)
+			}
+		})
 	}
 }

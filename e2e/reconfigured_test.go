@@ -57,6 +57,27 @@ func TestManyConfigurations(t *testing.T) {
 	}
 }
 
+// TestOutlastsDrainTime: where the plug-in stands in the listener, a change cuts off an answer that goes on when Envoy's
+// drain time is over.
+func TestOutlastsDrainTime(t *testing.T) {
+	t.Parallel()
+	plugin := alone("queue-scorer")
+	o := harness.Options{Dynamic: true, Args: []string{"--drain-time-s", "1"}}
+	l := newLab(t, o, recoveryCells[0], plugin)
+	l.Publish(t, l.endpoints()...)
+	answer := make(chan exchange, 1)
+	go func() {
+		answer <- l.exchange(t, "requests", strings.Replace(slowBody, `"max_tokens":10`, `"max_tokens":400`, 1))
+	}()
+	l.wantStat(t, "http.requests.downstream_rq_active", 1)
+	plugin["stale"] = map[string]any{"after": "3s"}
+	l.Reconfigure(t, nil, l.listeners...)
+	if x := <-answer; x.status != http.StatusOK || !x.cut {
+		t.Errorf("got %v, want 200 and an answer that is cut off", x)
+	}
+	l.wantService(t)
+}
+
 // TestEmptyConfiguration: an update whose plug-ins have no configuration is refused, and what was there goes on.
 func TestEmptyConfiguration(t *testing.T) {
 	t.Parallel()

@@ -15,14 +15,14 @@ var bootstrapText string
 
 var bootstrap = template.Must(template.New("bootstrap.yaml").Parse(bootstrapText))
 
-// StartGateway starts a stock Envoy as the pod of a Deployment. With an agent it is configured through that, else by
-// istiod itself.
-func (m *Mesh) StartGateway(deployment Object, agent *Agent) (*harness.Envoy, error) {
+// StartGateway starts a stock Envoy as the pod of a Deployment, with further arguments. With an agent it is configured
+// through that, else by istiod itself.
+func (m *Mesh) StartGateway(deployment Object, agent *Agent, args ...string) (*harness.Envoy, error) {
 	text, adminPort, err := m.bootstrap(deployment, agent)
 	if err != nil {
 		return nil, err
 	}
-	envoy, err := harness.StartText(text, adminPort)
+	envoy, err := harness.StartText(text, adminPort, args...)
 	return envoy, m.explained(err)
 }
 

@@ -71,7 +71,8 @@ func (p *plots) take(e *follow.Event, now func() time.Time) {
 			at.expected += uint64(min(e.PredictedTokens, e.InputTokens))
 		}
 	}
-	if e.Streamed && e.TTFTMicros > 0 {
+	// An error's first byte is none of a token.
+	if e.Streamed && e.TTFTMicros > 0 && e.Code >= 200 && e.Code <= 299 {
 		bin := int(math.Log(max(millis(e.TTFTMicros), 1)) / math.Log(1.1))
 		at.ttft[min(bin, ttftBins-1)]++
 		at.measured++

@@ -115,3 +115,23 @@ func TestPlotsOfManyEndpoints(t *testing.T) {
 		})
 	}
 }
+
+// TestPlotsOfErrors: that a full server refuses at once makes no first token look early.
+func TestPlotsOfErrors(t *testing.T) {
+	f := newFixture(t, false)
+	answer := func(code uint16, ttft time.Duration) {
+		f.take(journal.Event{Kind: journal.Completion, Streamed: true, Status: code, Code: code,
+			TTFTMicros: uint32(ttft.Microseconds()), Ended: journal.EndedWhole}, false)
+	}
+	answer(200, time.Second)
+	for _, code := range []uint16{400, 500, 503, 503} {
+		answer(code, time.Millisecond)
+	}
+	p := f.Plots()
+	if got := *p.TTFT50[plotPoints-1]; got < 950 || got > 1050 {
+		t.Errorf("half of the first tokens came within %v ms, want some 1000, as the one answer's", got)
+	}
+	if got, want := *p.Requests[plotPoints-1], 5/plotStep.Seconds(); got != want {
+		t.Errorf("got %v requests a second, want %v, errors among them", got, want)
+	}
+}

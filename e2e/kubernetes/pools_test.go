@@ -65,6 +65,29 @@ func TestInferencePool(t *testing.T) {
 	o.awaitList("without the pod that is being deleted")
 }
 
+// TestDeletedPool: a pool that a finalizer keeps is gone once it was deleted, and as good as ever without that.
+func TestDeletedPool(t *testing.T) {
+	const ns = "deleted"
+	o := observe(t, namespace(t, ns, forInferencePools), ns, kubernetes.Pool{InferencePool: "llama"})
+	kept := parse(t, strings.Replace(pool(ns), "name: llama,", "name: llama, finalizers: [example.com/kept],", 1))
+	apply(t, kept, pod(t, ns, "vllm-0", "{app: llama}", "{}"))
+	setReady(t, ns, "vllm-0", "10.0.0.1", true)
+	o.awaitList("the ready pod", "deleted/vllm-0=10.0.0.1:8000")
+	if err := api.Delete(kept); err != nil {
+		t.Fatal(err)
+	}
+	o.awaitList("without the pool")
+	o.await("word of that", func(_ topology.Part, err error) bool {
+		return topology.IsPartly(err) && strings.Contains(err.Error(), "InferencePool deleted/llama is being deleted")
+	})
+	if there, err := api.Get(kept); err != nil || there.At("metadata", "deletionTimestamp") == nil {
+		t.Errorf("got %v (%v), want the pool to be there, with a deletionTimestamp", there, err)
+	}
+	apply(t, parse(t, strings.Replace(pool(ns), "name: llama,", "name: llama, finalizers: [],", 1)))
+	apply(t, parse(t, pool(ns)))
+	o.awaitList("a new pool of the name", "deleted/vllm-0=10.0.0.1:8000")
+}
+
 func TestRanksAndActivePorts(t *testing.T) {
 	const ns = "ranks"
 	o := observe(t, namespace(t, ns, forInferencePools), ns, kubernetes.Pool{InferencePool: "llama"})

@@ -78,11 +78,20 @@ type inferencePool struct {
 	} `json:"spec"`
 }
 
+// inferencePool is the object that the configured pool names, nil when it is not there.
+func (d *Discovery) inferencePool(p *Pool) *unstructured.Unstructured {
+	return get[*unstructured.Unstructured](d.watchers[watched{inferencePools.GroupResource(), p.Namespace}],
+		p.Namespace, p.InferencePool)
+}
+
+// deleted reports whether an object is deleted and only kept by its finalizers. Endpoint pickers take one for gone,
+// too.
+func deleted(object *unstructured.Unstructured) bool { return object.GetDeletionTimestamp() != nil }
+
 // ofInferencePool returns no endpoints for a pool that is not there, as when its pods were gone; missing tells of it.
 func (d *Discovery) ofInferencePool(p *Pool) ([]topology.Endpoint, error) {
-	object := get[*unstructured.Unstructured](d.watchers[watched{inferencePools.GroupResource(), p.Namespace}],
-		p.Namespace, p.InferencePool)
-	if object == nil {
+	object := d.inferencePool(p)
+	if object == nil || deleted(object) {
 		return nil, nil
 	}
 	var pool inferencePool

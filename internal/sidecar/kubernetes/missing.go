@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // missing says what the configuration names that the API server does not have, or nil. A pool without ready pods is
@@ -16,9 +15,11 @@ func (d *Discovery) missing() error {
 		p := &d.config.Pools[i]
 		switch {
 		case p.InferencePool != "":
-			w := d.watchers[watched{inferencePools.GroupResource(), p.Namespace}]
-			if get[*unstructured.Unstructured](w, p.Namespace, p.InferencePool) == nil {
+			switch object := d.inferencePool(p); {
+			case object == nil:
 				return fmt.Errorf("InferencePool %s/%s is not there", p.Namespace, p.InferencePool)
+			case deleted(object):
+				return fmt.Errorf("InferencePool %s/%s is being deleted", p.Namespace, p.InferencePool)
 			}
 		case p.Service != "":
 			if err := d.missingOfService(p); err != nil {

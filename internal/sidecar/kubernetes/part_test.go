@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	gslices "slices"
@@ -251,4 +252,49 @@ func TestGroups(t *testing.T) {
 	if !reflect.DeepEqual(part, want) {
 		t.Errorf("got  %+v\nwant %+v", part, want)
 	}
+}
+
+// What is deleted and only kept by a finalizer is gone, for endpoint pickers as well: a pool has no endpoints, an
+// objective no priority, and a rewrite that stood in place of an older one gives way to it.
+func TestDeleted(t *testing.T) {
+	to := func(model string) map[string]any {
+		return map[string]any{"rules": []any{
+			map[string]any{"targets": []any{map[string]any{"modelRewrite": model}}}}}
+	}
+	pool := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+		"selector":    map[string]any{"matchLabels": map[string]any{"app": "a"}},
+		"targetPorts": []any{map[string]any{"number": int64(8000)}}}}}
+	pool.SetNamespace("ns")
+	pool.SetName("llama")
+	batch := rule("ns", "batch", "llama", 0, map[string]any{"priority": int64(-1)})
+	moved := rule("ns", "r", "llama", 0, to("new"))
+	const rewrites = "inferencemodelrewrites."
+	d := cached(t, []Pool{{InferencePool: "llama"}}, map[string][]any{
+		"pods": {readyPod("p", "10.0.0.1", map[string]string{"app": "a"})},
+		"inferencepools.inference.networking.k8s.io":        {pool},
+		"inferenceobjectives.inference.networking.x-k8s.io": {batch},
+		rewrites + "llm-d.ai":                               {moved},
+		rewrites + "inference.networking.x-k8s.io":          {rule("ns", "r", "llama", 0, to("old"))},
+	})
+	want := func(when string, endpoints, objectives int, target, missing string) {
+		t.Helper()
+		part, err := d.part()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(part.Endpoints) != endpoints || len(part.Objectives) != objectives || len(part.Rewrites) != 1 ||
+			part.Rewrites[0].Targets[0].Model != target {
+			t.Errorf("%s: got %+v, want %d endpoints, %d objectives and a rewrite to %s", when, part, endpoints,
+				objectives, target)
+		}
+		if got := fmt.Sprint(d.missing()); got != missing {
+			t.Errorf("%s: got %s, want %s", when, got, missing)
+		}
+	}
+	want("before", 1, 1, "new", "<nil>")
+	now := metav1.Now()
+	for _, o := range []*unstructured.Unstructured{pool, batch, moved} {
+		o.SetDeletionTimestamp(&now)
+	}
+	want("deleted", 0, 0, "old", "InferencePool ns/llama is being deleted")
 }

@@ -74,7 +74,8 @@ func (d *Discovery) rules(t *topology.Part) error {
 }
 
 // ofPools returns the objects in the pools' namespaces, those of the first kind before those of the next, and the
-// oldest of a kind first. One of the same name as an object of an earlier kind is left out, as it was moved there.
+// oldest of a kind first. One of the same name as an object of an earlier kind is left out, as it was moved there, and
+// so is one that is deleted.
 func (d *Discovery) ofPools(kinds []kind) []*unstructured.Unstructured {
 	var objects []*unstructured.Unstructured
 	moved := map[types.NamespacedName]bool{}
@@ -85,7 +86,7 @@ func (d *Discovery) ofPools(kinds []kind) []*unstructured.Unstructured {
 				continue
 			}
 			for _, o := range all[*unstructured.Unstructured](w) {
-				if !moved[nameOf(o)] {
+				if !moved[nameOf(o)] && !deleted(o) {
 					objects = append(objects, o)
 				}
 			}

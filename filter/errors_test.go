@@ -79,9 +79,17 @@ func testModelNotFound(t *testing.T, document string) {
 		g.wantRanked(w.ask(), address(1))
 		g.wantRanked(w.askBody(`{"model":"a"}`), address(0))
 		g.wantRanked(w.askBody(`{"model":"x"}`, [2]string{"x-gateway-model-name-rewrite", "m"}), address(1))
-		for _, body := range []string{`{"model":"b"}`, `{"model":"gone"}`, `{"model":"\"\\\n\u0000é"}`,
-			`{"model":"` + strings.Repeat("a", 900) + `"}`} {
-			wantError(t, w.askBody(body), 404, "model_not_found")
+		const unknown = "no model server serves the model "
+		for _, tc := range []struct{ name, model, message string }{
+			{"a name", `b`, unknown + `"b"`},
+			{"rewritten", `gone`, unknown + `"nowhere", to which "gone" is rewritten`},
+			{"odd characters", `\"\\\n\u0000é`, unknown + `"\"\\\n\x00é"`},
+			{"a long name", strings.Repeat("a", 900), unknown + `"` + strings.Repeat("a", 100) + `"...`},
+		} {
+			e := wantError(t, w.askBody(`{"model":"`+tc.model+`"}`), 404, "model_not_found")
+			if e.Error.Message != tc.message {
+				t.Errorf("%s: got %q, want %q", tc.name, e.Error.Message, tc.message)
+			}
 		}
 		wantError(t, w.ask([2]string{"x-gateway-model-name-rewrite", `q"\`}), 404, "model_not_found")
 	})

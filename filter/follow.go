@@ -201,7 +201,7 @@ func (s *stream) refused(f *scoring.Failure) {
 			e.Steps = s.worker.steps.Bytes()
 		}
 		// A name that nobody serves is the client's invention, and there is room for few.
-		if f.Reason != scoring.ModelNotFound.Reason {
+		if f.Reason != scoring.ModelNotFound {
 			s.worker.names.Add(journal.ModelName, e.Model, s.cycle.Request.Model)
 			s.worker.names.Add(journal.ModelName, e.Asked, s.request.Model)
 		}

@@ -68,10 +68,34 @@ func TestModels(t *testing.T) {
 			}
 		})
 	}
-	c := plantest.Cycle(plantest.Pool(scoring.Endpoint{Models: []string{"m"}}), 1)
-	c.Request.Model = "x"
-	if trace := plantest.Decide(plan, c); trace.Failure != scoring.ModelNotFound {
-		t.Errorf("a model that nobody lists: got %v, want %v", trace.Failure, scoring.ModelNotFound)
+}
+
+// TestModelThatNobodyServes: who asks for it is told which one it is, in bounds.
+func TestModelThatNobodyServes(t *testing.T) {
+	plan := plantest.Plan(t, `{"plugins": [{"type": "untouched"}]}`, plantest.Neutral, testPlugins...)
+	tests := []struct{ name, model, want string }{
+		{"a name", "x", `the model "x"`},
+		{"quotes and line feeds", "a\"\n", `the model "a\"\n"`},
+		{"as long as may be", strings.Repeat("n", 100), `the model "` + strings.Repeat("n", 100) + `"`},
+		{"longer", strings.Repeat("n", 101), `the model "` + strings.Repeat("n", 100) + `"...`},
+		{"cut within a letter", strings.Repeat("漢", 40), `the model "` + strings.Repeat("漢", 33) + `"...`},
+		{"rewritten", "old", `the model "new", to which "old" is rewritten`},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			pool := plantest.Pool(scoring.Endpoint{Models: []string{"m"}})
+			pool.Rewrites = []scoring.Rewrite{
+				{Models: []string{"old"}, Targets: []scoring.RewriteTarget{{Model: "new", Weight: 1}}}}
+			c := plantest.Cycle(pool, 1)
+			c.Request.Model = tc.model
+			got := plantest.Decide(plan, c).Failure
+			if got == nil || got.Status != 404 || got.Reason != scoring.ModelNotFound {
+				t.Fatalf("got %+v, want 404 %s", got, scoring.ModelNotFound)
+			}
+			if want := "no model server serves " + tc.want; got.Message != want {
+				t.Errorf("got %s, want %s", got.Message, want)
+			}
+		})
 	}
 }
 

@@ -16,16 +16,19 @@ type Failure struct {
 	RetryAfter int
 }
 
-// SLOUnmet is the Reason of a request whose objective no endpoint can meet.
-const SLOUnmet = "slo_unmet"
+// Reasons by which others know a Failure.
+const (
+	// SLOUnmet is that of a request whose objective no endpoint can meet.
+	SLOUnmet = "slo_unmet"
+	// ModelNotFound is that of a request for a model that no endpoint serves.
+	ModelNotFound = "model_not_found"
+)
 
 // The failures of a decision.
 var (
 	NoEndpoints = &Failure{Status: 503, Reason: "no_endpoints", Message: "no model server is known"}
 	FilteredOut = &Failure{Status: 503, Reason: "filtered_out",
 		Message: "no model server passes the filters for this request"}
-	ModelNotFound = &Failure{Status: 404, Reason: "model_not_found",
-		Message: "no model server serves the requested model"}
 	NoParser = &Failure{Status: 400, Reason: "no_parser",
 		Message: "no parser of the configuration claims the request's path"}
 	Shed = &Failure{Status: 429, Reason: "shed",
@@ -43,13 +46,14 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 		return nil, NoEndpoints
 	}
 	c.begin()
+	asked := c.Request.Model
 	c.rewrite()
 	if failure := c.selectModel(); failure != nil {
 		return nil, failure
 	}
 	c.adoptPathModel()
 	if !c.findServing(c.Request.Model) {
-		return nil, ModelNotFound
+		return nil, modelNotFound(asked, c.Request.Model)
 	}
 	if !c.restrict() {
 		return nil, NoEndpoints

@@ -187,7 +187,7 @@ func TestDropped(t *testing.T) {
 	if _, reason, _ := llmD.Dropped(scoring.NoEndpoints); reason != "rejected-no-endpoints" {
 		t.Errorf("got %s for an empty pool", reason)
 	}
-	if _, _, ok := llmD.Dropped(scoring.ModelNotFound); ok {
+	if _, _, ok := llmD.Dropped(&scoring.Failure{Status: 404, Reason: scoring.ModelNotFound}); ok {
 		t.Error("a model that nobody has is no lack of capacity")
 	}
 }

@@ -3,6 +3,8 @@ package scoring
 import (
 	"cmp"
 	"slices"
+	"strconv"
+	"unicode/utf8"
 
 	"github.com/pintle-dev/pintle/journal"
 )
@@ -51,6 +53,28 @@ func (c *Cycle) findServing(model string) (served bool) {
 		}
 	}
 	return served
+}
+
+// modelNotFound is why a request for model goes nowhere. What the client asked for may be another one.
+func modelNotFound(asked, model string) *Failure {
+	message := "no model server serves the model " + quoteShort(model)
+	if asked != model {
+		message += ", to which " + quoteShort(asked) + " is rewritten"
+	}
+	return &Failure{Status: 404, Reason: ModelNotFound, Message: message}
+}
+
+// quoteShort bounds what of a client's text is repeated to it.
+func quoteShort(text string) string {
+	const most = 100
+	if len(text) <= most {
+		return strconv.Quote(text)
+	}
+	end := most
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return strconv.Quote(text[:end]) + "..."
 }
 
 func resizeBools(s []bool, n int) []bool {

@@ -21,7 +21,7 @@ type seen struct {
 	unrelated bool
 	// servedID is the endpoint that answered in the place of the one that was decided on, else 0.
 	servedID uint64
-	// firstByteAt is when the body began, nanoseconds since 1970; 0 before.
+	// firstByteAt is when the body of an endpoint's answer began, nanoseconds since 1970; 0 before.
 	firstByteAt int64
 	// endedAt is when the answer came to its end, which its client may take much later; 0 before.
 	endedAt int64
@@ -116,7 +116,8 @@ func (s *stream) seeBody(frameBytes int, end bool) {
 	if seen.status == 0 {
 		return
 	}
-	if begins := frameBytes > 0 && seen.firstByteAt == 0; begins || end {
+	// What Envoy says in an endpoint's place begins no answer.
+	if begins := frameBytes > 0 && seen.firstByteAt == 0 && seen.ended == journal.EndedUnknown; begins || end {
 		now := hostcalls.Now()
 		if end {
 			seen.endedAt = now

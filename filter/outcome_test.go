@@ -56,7 +56,8 @@ func TestCompletionsTellTheOutcome(t *testing.T) {
 	const wait = 30 * time.Millisecond
 	local := func(s *wazerohost.Stream, status, details string) {
 		s.SetProperty("response.code_details", []byte(details))
-		s.Respond(wazerohost.Headers{{":status", status}}, true)
+		s.Respond(wazerohost.Headers{{":status", status}}, false)
+		s.RespondBody([]byte("what Envoy says of it"), true)
 	}
 	tests := []struct {
 		name string

@@ -48,6 +48,11 @@ func TestReport(t *testing.T) {
 		{"answered", ask, func(_ *gateway, s *wazerohost.Stream) { answer(s, 0) },
 			"cached_tokens 3, endpoint default/vllm-0, input_tokens 7, model m1, output_tokens 2, " +
 				"predicted_cached_tokens 0, profile default, rank 1, served_model m1, ttft_ms 0.001"},
+		{"answered by Envoy", ask, func(_ *gateway, s *wazerohost.Stream) {
+			s.SetProperty("response.code_details", []byte("upstream_reset_before_response_started{connection_failure}"))
+			s.Respond(wazerohost.Headers{{":status", "503"}}, false)
+			s.RespondBody([]byte("upstream connect error"), true)
+		}, "endpoint default/vllm-0, model m1, predicted_cached_tokens 0, profile default, served_model m1"},
 		{"refused", `{"model":`, func(*gateway, *wazerohost.Stream) {}, "refused invalid_body"},
 		{"a model that nobody has", `{"model":"nobody's","prompt":"x"}`, func(*gateway, *wazerohost.Stream) {},
 			"model nobody's, refused model_not_found, served_model nobody's"},

@@ -1,4 +1,5 @@
-"""Talks to Envoy with OpenAI's own client. Usage: openai_client.py BASE_URL SUITE, where SUITE is served or unavailable.
+"""Talks to Envoy with OpenAI's own client. Usage: openai_client.py BASE_URL SUITE, where SUITE is served,
+unavailable or unreachable.
 
 Prints one line for each case, "ok NAME" or "FAIL NAME: why".
 """
@@ -131,12 +132,25 @@ def no_endpoints(client):
     refused(client, openai.InternalServerError, "no_endpoints", "no model server")
 
 
+def no_connection(client):
+    """Envoy's own error is no JSON."""
+    try:
+        client.chat.completions.create(model=MODEL, messages=HELLO)
+    except openai.InternalServerError as e:
+        expect(e.status_code == 503 and "upstream connect error" in e.message, e)
+        expect(e.response.headers["content-type"] == "text/plain", e.response.headers)
+        expect("x-pintle-reason" not in e.response.headers, e.response.headers)
+        return
+    raise AssertionError("no InternalServerError")
+
+
 SUITES = {
     "served": [
         chat, chat_stream, completion, completion_stream, responses, tools, image, embeddings, models, concurrent,
         model_empty, model_null, model_number, nested_too_deep, model_unknown,
     ],
     "unavailable": [no_endpoints],
+    "unreachable": [no_connection],
 }
 
 

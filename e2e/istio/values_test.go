@@ -148,6 +148,20 @@ func TestChartPod(t *testing.T) {
 	}
 }
 
+// TestChartPorts: the ingest listener has a port of its own.
+func TestChartPorts(t *testing.T) {
+	for _, port := range []string{"8080", "10001", "10002", "10003", "15021", "15090"} {
+		want := "ingest.port: " + port + " is another listener's in the gateway's pod"
+		if _, err := helm(t, `{ingest: {port: `+port+`}}`); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("with port %s: got %v, want it refused with %q", port, err, want)
+		}
+	}
+	server := mesh.Find(chart(t, `{ingest: {port: 15098}}`), "Gateway", "pintle-ingest").At("spec", "servers", 0)
+	if got := text(t, server); !strings.Contains(got, `"number":15098`) {
+		t.Errorf("with port 15098: got %s, want a listener there", got)
+	}
+}
+
 // TestChartAutoscaled: without a number of replicas an autoscaler's stays, and conversations are in no pod's memory.
 func TestChartAutoscaled(t *testing.T) {
 	deployment := mesh.Find(chart(t, `{gateway: {replicas: null}}`), "Deployment", "pintle-gateway")

@@ -59,19 +59,24 @@ const (
 const (
 	detailsEndpoint = "via_upstream"
 	detailsFailed   = "upstream_"
-	detailsTimeout  = "timeout"             // of the route or of a try
+	detailsResponse = "response_timeout"    // of the route
+	detailsIdle     = "stream_idle_timeout" // of the listener
+	detailsTimeout  = "timeout"             // of a try
 	detailsDuration = "max_stream_duration" // of the route
 	detailsReset    = "upstream_reset"
 	detailsOverflow = "overflow" // a circuit breaker of Envoy's cluster
 	detailsBrokeOff = "upstream_reset_after_response_started"
 )
 
-func (s *stream) source() source {
+// source reads the details of an answer with a status.
+func (s *stream) source(status uint16) source {
 	value, _ := hostcalls.Property(&s.property, codeDetails)
 	details := hostcalls.Text(value)
 	switch {
 	case details == detailsEndpoint:
 		return fromEndpoint
+	case details == detailsResponse || details == detailsIdle && status == statusTooLate:
+		return tooLate
 	case strings.HasPrefix(details, detailsFailed) && !strings.HasPrefix(details, detailsReset) &&
 		(strings.Contains(details, detailsTimeout) || strings.Contains(details, detailsDuration)):
 		return tooLate
@@ -138,6 +143,10 @@ func (s *stream) seeBody(frameBytes int, end bool) {
 // A stream has an event for each token and two more: one before the first token, which tells the role, and the closing
 // mark.
 const eventsBesideTokens = 2
+
+// statusTooLate is Envoy's of a stream that nothing moves on once the request has come whole: before, it is the client
+// that lets it wait.
+const statusTooLate = 504
 
 // statusBrokenOff stands for an answer that the endpoint did not bring to its end.
 const statusBrokenOff = 502

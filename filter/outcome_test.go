@@ -102,8 +102,14 @@ func TestCompletionsTellTheOutcome(t *testing.T) {
 		}, outcome{status: 200, duration: wait, by: 2, ended: journal.EndedWhole}},
 		{"no connection", func(s *wazerohost.Stream, _ func()) { local(s, "503", refused) },
 			outcome{status: 503, duration: wait, by: 2, ended: journal.EndedUnreached}},
-		{"too late", func(s *wazerohost.Stream, _ func()) { local(s, "504", "upstream_response_timeout") },
+		{"too late", func(s *wazerohost.Stream, _ func()) { local(s, "504", "response_timeout") },
 			outcome{status: 504, duration: wait, by: 2, ended: journal.EndedTimeout}},
+		{"too late for a try", func(s *wazerohost.Stream, _ func()) { local(s, "504", "upstream_per_try_timeout") },
+			outcome{status: 504, duration: wait, by: 2, ended: journal.EndedTimeout}},
+		{"idle for too long", func(s *wazerohost.Stream, _ func()) { local(s, "504", "stream_idle_timeout") },
+			outcome{status: 504, duration: wait, by: 2, ended: journal.EndedTimeout}},
+		{"a client that is idle", func(s *wazerohost.Stream, _ func()) { local(s, "408", "stream_idle_timeout") },
+			outcome{by: 2, ended: journal.EndedEnvoy}},
 		{"longer than a stream may last", func(s *wazerohost.Stream, _ func()) {
 			local(s, "504", "upstream_max_stream_duration_reached")
 		}, outcome{status: 504, duration: wait, by: 2, ended: journal.EndedTimeout}},

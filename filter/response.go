@@ -61,7 +61,7 @@ func (s *stream) answerer(status uint16) (from source, served *scoring.Endpoint)
 			return fromEndpoint, served
 		}
 	}
-	from = s.source()
+	from = s.source(status)
 	if from != fromEndpoint {
 		return from, nil
 	}

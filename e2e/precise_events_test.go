@@ -32,14 +32,25 @@ type caches struct {
 // newCaches starts all but the sidecar. The filter decides by document.
 func newCaches(t *testing.T, document map[string]any, names ...string) *caches {
 	t.Helper()
+	var servers []sim.Config
+	for _, name := range names {
+		servers = append(servers, sim.Config{Name: name})
+	}
+	return newCachesOf(t, document, servers...)
+}
+
+// newCachesOf is newCaches for servers that differ by more than their names.
+func newCachesOf(t *testing.T, document map[string]any, servers ...sim.Config) *caches {
+	t.Helper()
 	ports, err := harness.FreePorts(1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := &caches{t: t, prefix: fmt.Sprint("127.0.0.1:", ports[0])}
 	var hosts []string
-	for _, name := range names {
-		server, err := harness.NewServer(sim.Config{Name: name, Models: []string{"m"}})
+	for _, config := range servers {
+		config.Models = []string{"m"}
+		server, err := harness.NewServer(config)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// wrongClock is a library that adds, to the clock of a program that is started with it, the seconds in a file.
+// wrongClock is a library that adds, to the clock of a program that is started with it, the seconds in a file, or stops
+// it at the nanoseconds that follow them there, unless these are 0.
 const wrongClock = `
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -19,22 +20,30 @@ const wrongClock = `
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
-static long ahead(void) {
-  static volatile long *seconds;
-  if (!seconds) {
+static volatile long *set(void) {
+  static volatile long *numbers;
+  static long none[2];
+  if (!numbers) {
     const char *path = getenv("CLOCK_FILE");
     int file = path ? open(path, O_RDONLY) : -1;
-    if (file < 0) return 0;
-    void *page = mmap(0, sizeof(long), PROT_READ, MAP_SHARED, file, 0);
+    if (file < 0) return none;
+    void *page = mmap(0, sizeof none, PROT_READ, MAP_SHARED, file, 0);
     close(file);
-    if (page == MAP_FAILED) return 0;
-    seconds = page;
+    if (page == MAP_FAILED) return none;
+    numbers = page;
   }
-  return *seconds;
+  return numbers;
 }
 int clock_gettime(clockid_t clock, struct timespec *t) {
   int failed = syscall(SYS_clock_gettime, clock, t);
-  if (!failed && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) t->tv_sec += ahead();
+  if (failed || (clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE)) return failed;
+  volatile long *numbers = set();
+  long stopped = numbers[1];
+  if (stopped) {
+    t->tv_sec = stopped / 1000000000;
+    t->tv_nsec = stopped % 1000000000;
+  }
+  t->tv_sec += numbers[0];
   return failed;
 }
 int gettimeofday(struct timeval *t, void *zone) {
@@ -70,6 +79,7 @@ func newClock(t *testing.T) *clock {
 	if out, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	c.write(t, 8, 0)
 	c.advance(t, 0)
 	return c
 }
@@ -83,12 +93,23 @@ func (c *clock) variables() []string {
 func (c *clock) advance(t *testing.T, by time.Duration) {
 	t.Helper()
 	c.ahead += by
+	c.write(t, 0, int64(c.ahead/time.Second))
+}
+
+// stop has the clock stand still but for what it is advanced by.
+func (c *clock) stop(t *testing.T) {
+	t.Helper()
+	c.write(t, 8, time.Now().UnixNano())
+}
+
+func (c *clock) write(t *testing.T, at, number int64) {
+	t.Helper()
 	file, err := os.OpenFile(c.file, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if _, err := file.WriteAt(binary.LittleEndian.AppendUint64(nil, uint64(c.ahead/time.Second)), 0); err != nil {
+	if _, err := file.WriteAt(binary.LittleEndian.AppendUint64(nil, uint64(number)), at); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -87,6 +87,14 @@ type learning struct {
 
 func startStreaming(t *testing.T, cell harness.Cell, plugin map[string]any, servers ...*harness.Scripted) *learning {
 	t.Helper()
+	return startStreamingWith(t, harness.Options{}, cell, plugin, servers...)
+}
+
+// startStreamingWith is startStreaming with options.
+func startStreamingWith(
+	t *testing.T, o harness.Options, cell harness.Cell, plugin map[string]any, servers ...*harness.Scripted,
+) *learning {
+	t.Helper()
 	var addresses []string
 	var endpoints []harness.Endpoint
 	for i, s := range servers {
@@ -97,7 +105,7 @@ func startStreaming(t *testing.T, cell harness.Cell, plugin map[string]any, serv
 	listeners := []*harness.Listener{{Name: "requests", Plugin: plugin},
 		{Name: "ingest", Plugin: plugin, Ingest: true, MaxBodyBytes: 8 << 20}}
 	var err error
-	if g.Envoy, err = harness.StartWith(harness.Options{}, cell, addresses, listeners...); err != nil {
+	if g.Envoy, err = harness.StartWith(o, cell, addresses, listeners...); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(g.Stop)

@@ -46,8 +46,11 @@ const (
 	wantsModels = "models"
 )
 
-// connectFailed is the result of a push to a listener that is not there.
-const connectFailed = "connect"
+// The results that are told apart from others: there is no listener, and somebody else's snapshot is newer.
+const (
+	connectFailed = "connect"
+	older         = "older"
+)
 
 // Pusher feeds one Envoy, alone, so that no other Envoy and no scraper waits for it.
 type Pusher struct {
@@ -240,7 +243,7 @@ func (p *Pusher) refused(response *http.Response, answer []byte) outcome {
 	switch {
 	case response.StatusCode == http.StatusConflict && body.Error.Code == "older":
 		p.outranked(body.Current.Epoch)
-		o.result, o.again = "older", true
+		o.result, o.again = older, true
 	case response.StatusCode == http.StatusConflict && body.Error.Code == "unknown_topology":
 		o.result, o.again = "unknown_topology", true
 	case response.StatusCode == http.StatusNotFound:
@@ -260,11 +263,13 @@ func (p *Pusher) refused(response *http.Response, answer []byte) outcome {
 	return o
 }
 
-// record counts a push, and logs when its result differs from the last one's.
+// record counts a push, and logs when its result differs from the last one's. Of the turns that another sidecar takes
+// one line tells.
 func (p *Pusher) record(o outcome, took time.Duration) {
 	p.Metrics.Pushed(p.Ingest.Name, o.result, took)
 	p.mu.Lock()
 	changed := p.state.Result != o.result
+	turn := o.result == older || o.err == nil && p.state.Result == older
 	p.state.Result, p.state.Failure = o.result, ""
 	rival := p.rivals.any(time.Now())
 	rivalChanged := rival != p.state.Rival
@@ -275,10 +280,15 @@ func (p *Pusher) record(o outcome, took time.Duration) {
 		p.state.Failure = pool.OneLine(o.err.Error())
 	}
 	p.mu.Unlock()
-	if rivalChanged && rival {
+	switch {
+	case rivalChanged && rival:
 		p.Log.Error(anotherSidecar, "target", p.Ingest.Name)
+	case rivalChanged:
+		p.Log.Info("no other sidecar feeds this Envoy any more", "target", p.Ingest.Name)
 	}
 	switch {
+	case rival && turn:
+		p.Log.Debug("pushed", "target", p.Ingest.Name, "result", o.result, "took", took)
 	case o.err != nil && changed:
 		p.Log.Warn("push failed", "target", p.Ingest.Name, "result", o.result, "error", pool.OneLine(o.err.Error()))
 	case o.err == nil && changed:

@@ -2,6 +2,7 @@ package push
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -115,6 +116,40 @@ func TestRivals(t *testing.T) {
 	if p.position.Epoch != 5 {
 		t.Errorf("epoch behind one that has none above it: got %d, want 5", p.position.Epoch)
 	}
+}
+
+// TestTurns: of two sidecars that take turns the log says so once, and once that they do no more.
+func TestTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		pl := pool.New(slog.New(slog.DiscardHandler), engine.Known, nil)
+		p := &Pusher{Log: slog.New(slog.NewTextHandler(&log, nil)), Metrics: metrics.New(pl)}
+		turn := func() {
+			p.record(outcome{result: "accepted"}, 0)
+			time.Sleep(heartbeat)
+			p.rivals.turn(time.Now())
+			p.record(outcome{result: older, err: errors.New("older"), again: true}, 0)
+		}
+		for range rivalTurns {
+			turn()
+		}
+		const line = "the two take turns"
+		if got := strings.Count(log.String(), line); got != 1 {
+			t.Fatalf("got %d lines with %q, want 1:\n%s", got, line, log.String())
+		}
+		log.Reset()
+		for range 100 {
+			turn()
+		}
+		if log.Len() > 0 {
+			t.Errorf("got lines of turns that are known, want none:\n%s", log.String())
+		}
+		time.Sleep(rivalWindow)
+		p.record(outcome{result: "accepted"}, 0)
+		if got, want := log.String(), "no other sidecar feeds this Envoy any more"; !strings.Contains(got, want) {
+			t.Errorf("got %q, want a line with %q", got, want)
+		}
+	})
 }
 
 // TestGather: what comes right behind a change leaves with it.

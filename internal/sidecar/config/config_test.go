@@ -175,6 +175,8 @@ func TestConfigMistakes(t *testing.T) {
 			`line 1: envoy.ingest: "https://a:1" is no ingest URL; http://host:port/pintle/v1/snapshot or unix:///path.sock is right`},
 		{"ingest port", "envoy: {ingest: 'http://a', token: a}\n" + static,
 			`line 1: envoy.ingest: "http://a" is no ingest URL; http://host:port/pintle/v1/snapshot or unix:///path.sock is right`},
+		{"ingest path", "envoy: {ingest: 'http://a:1/pintle', token: a}\n" + static,
+			`line 1: envoy.ingest: "http://a:1/pintle" is no ingest URL; http://host:port/pintle/v1/snapshot or unix:///path.sock is right`},
 		{"unix host", "envoy: {ingest: 'unix://a/b', token: a}\n" + static,
 			`line 1: envoy.ingest: "unix://a/b" is no ingest URL; http://host:port/pintle/v1/snapshot or unix:///path.sock is right`},
 		{"ingest twice", "envoy: {ingest: ['http://a:1', 'http://a:1'], token: a}\n" + static,

@@ -138,6 +138,9 @@ func parseIngest(text string) (Ingest, bool) {
 		if u.Path == "" || u.Path == "/" {
 			u.Path = IngestPath
 		}
+		if !strings.HasSuffix(u.Path, IngestPath) {
+			return Ingest{}, false // the filter leaves every other path to the route, which answers 404
+		}
 		u.Host = strings.ToLower(u.Host)
 		return Ingest{Name: text, URL: u.String()}, true
 	}

@@ -335,8 +335,8 @@ func (f *Follower) get(ctx context.Context, path string, buffer *bytes.Buffer) (
 		return nil, err
 	case response.StatusCode == http.StatusNotFound:
 		return nil,
-			fmt.Errorf("the ingest listener answered 404: its filter is of a version that cannot be followed: %w",
-				errRefused)
+			fmt.Errorf("the ingest listener answered 404: it lacks the plug-in with this port or socket as its "+
+				"ingest, or its filter is of a version that cannot be followed: %w", errRefused)
 	case response.StatusCode >= 500:
 		return nil, fmt.Errorf("the ingest listener answered %s", response.Status)
 	case response.StatusCode != http.StatusOK:

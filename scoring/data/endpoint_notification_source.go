@@ -2,8 +2,8 @@ package data
 
 import "github.com/pintle-dev/pintle/scoring"
 
-// endpointNotificationSource tells a precise-prefix-cache-producer of servers that come and go. The sidecar does so by
-// itself: the plug-in has no effect.
+// endpointNotificationSource tells a precise-prefix-cache-producer, an mm-embeddings-cache-producer or an
+// inflight-load-producer of servers that come and go. They know by themselves: the plug-in has no effect.
 //
 // Source: llm-d, endpoint-notification-source.
 type endpointNotificationSource struct{}

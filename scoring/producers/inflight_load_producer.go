@@ -76,6 +76,9 @@ func NewInflightLoadProducer(b *scoring.Builder) scoring.Plugin {
 	return inflightLoadProducer{p.AddEstimatedOutputTokens, learns, p.OutputRatio, p.MaxEstimatedOutputTokens, matches}
 }
 
+// ExtractsModels implements scoring.DataExtractor: there it is told of servers that leave.
+func (inflightLoadProducer) ExtractsModels() bool { return false }
+
 // RequestLoads implements scoring.LoadProducer.
 func (p inflightLoadProducer) RequestLoads(c *scoring.Cycle, endpoints []*scoring.Endpoint, promptTokens int,
 	loads []float64) {

@@ -46,6 +46,9 @@ func NewMMEmbeddingsCacheProducer(b *scoring.Builder) scoring.Plugin {
 // MediaKey implements scoring.MediaProducer.
 func (p mmEmbeddingsCacheProducer) MediaKey() scoring.MatchKey { return p.matches.key }
 
+// ExtractsModels implements scoring.DataExtractor: there it is told of servers that leave.
+func (mmEmbeddingsCacheProducer) ExtractsModels() bool { return false }
+
 // OnPool implements scoring.PoolHook: an endpoint whose process is another than before has nothing.
 func (p mmEmbeddingsCacheProducer) OnPool(pool *scoring.Pool) {
 	if pool.State == nil || pool.State.Prefix == nil {

@@ -33,6 +33,8 @@ type event struct {
 	loraID      uint64
 	// extra has for each block what distinguishes it beside its tokens, nil for nothing.
 	extra [][]string
+	// salt is what SGLang says apart from that, of all blocks of the event.
+	salt string
 	// group is the group of layers, -1 when none is named. full is whether its attention is to all tokens, as far as
 	// the event says so.
 	group int
@@ -115,7 +117,11 @@ func (d *decoder) read(r *reader) bool {
 	d.names = d.names[:0]
 	head, _ := r.next()
 	if head.kind == kindMap {
-		return d.readMap(r, head.n) && e.plausible()
+		if !d.readMap(r, head.n) {
+			return false
+		}
+		e.addSalt()
+		return e.plausible()
 	}
 	if head.kind != kindArray || head.n == 0 {
 		return false
@@ -226,12 +232,26 @@ func (d *decoder) field(r *reader, name string) bool {
 	case "kv_cache_spec_kind":
 		e.full = v.kind != kindString || isFull(string(v.bytes))
 		return v.kind == kindString || v.kind == kindNil
+	case "cache_salt":
+		e.salt = string(v.bytes)
+		return v.kind == kindString || v.kind == kindNil
 	case "lora_id":
 		e.loraID = v.n
 		return v.kind == kindUint || v.kind == kindNil
 	}
 	r.at = start
 	return r.skip() == nil
+}
+
+// addSalt has the salt distinguish a prompt's first block, as in a request. Those behind it are told apart by it.
+func (e *event) addSalt() {
+	if e.salt == "" || e.hasParent {
+		return
+	}
+	if len(e.extra) == 0 {
+		e.extra = append(e.extra, nil)
+	}
+	e.extra[0] = append(e.extra[0], e.salt)
 }
 
 // isFull reports whether a group of that kind keeps all tokens of a prompt, so that what is stored of it says what

@@ -380,6 +380,40 @@ func TestCopiesWithoutExtraKeys(t *testing.T) {
 	}
 }
 
+// TestSaltsOfSGLang: its events tell the salt of all their blocks in a field of its own.
+func TestSaltsOfSGLang(t *testing.T) {
+	x := newIndex(t)
+	s := newStream(x, "a", 0)
+	type list = []any
+	stores := func(hash int, parent any, token int, medium, salt any) m {
+		return m{"type", "BlockStored", "block_hashes", list{hash}, "parent_block_hash", parent, "token_ids",
+			list{token, token}, "block_size", 2, "medium", medium, "cache_salt", salt}
+	}
+	payload := encode(t, list{1.0, list{stores(1, nil, 1, "GPU", "t1"), stores(2, 1, 2, "GPU", "t1"),
+		stores(1, nil, 1, "CPU_PINNED", "t1"), stores(3, nil, 3, "GPU", nil)}, 0})
+	if b, err := s.apply(t.Context(), payload); err != nil || b.skipped != 0 {
+		t.Fatalf("got %+v, %v", b, err)
+	}
+	for _, tc := range []struct {
+		name   string
+		prompt kvindex.Prompt
+		want   [kvindex.Tiers]int // blocks by tier
+	}{
+		{"with the salt", kvindex.Prompt{Tokens: []uint32{1, 1, 2, 2}, Salt: "t1"}, [kvindex.Tiers]int{2, 0, 0}},
+		{"with another", kvindex.Prompt{Tokens: []uint32{1, 1, 2, 2}, Salt: "t2"}, [kvindex.Tiers]int{}},
+		{"without one", kvindex.Prompt{Tokens: []uint32{1, 1, 2, 2}}, [kvindex.Tiers]int{}},
+		{"stored without one", kvindex.Prompt{Tokens: []uint32{3, 3}}, [kvindex.Tiers]int{1, 0, 0}},
+	} {
+		var got [kvindex.Tiers]int
+		if hits, _ := x.Match(t.Context(), nil, "m", &tc.prompt, []string{"a"}); len(hits) > 0 {
+			got = hits[0].ByTier
+		}
+		if got != tc.want {
+			t.Errorf("%s: got blocks by tier %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
 // TestGroups: of a model with several groups of layers one counts, whose attention is to all tokens.
 func TestGroups(t *testing.T) {
 	x := newIndex(t)

@@ -309,6 +309,8 @@ func (e *event) readHashes(r *reader) bool {
 	return true
 }
 
+// readTokens reads tokens. SGLang's with EAGLE or MTP come as pairs of each with the one behind it, which its cache is
+// keyed by: a block is found only where the token behind it is the same, too.
 func (e *event) readTokens(r *reader) bool {
 	list, _ := r.next()
 	if list.kind == kindNil {
@@ -319,6 +321,12 @@ func (e *event) readTokens(r *reader) bool {
 	}
 	for range list.n {
 		v, _ := r.next()
+		if v.kind == kindArray && v.n == 2 {
+			v, _ = r.next()
+			if second, _ := r.next(); second.kind != kindUint {
+				return false
+			}
+		}
 		if v.kind != kindUint || v.n > math.MaxUint32 {
 			return false
 		}

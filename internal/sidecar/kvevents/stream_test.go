@@ -414,6 +414,43 @@ func TestSaltsOfSGLang(t *testing.T) {
 	}
 }
 
+// TestPairsOfSGLang: with speculative decoding two blocks of the same tokens are two to the engine where the token
+// behind them is another one. The block is there as long as one of them is.
+func TestPairsOfSGLang(t *testing.T) {
+	x := newIndex(t)
+	s := newStream(x, "a", 0)
+	type list = []any
+	stores := func(hash int, parent any, tokens ...int) m {
+		var pairs list
+		for i := range tokens[1:] {
+			pairs = append(pairs, list{tokens[i], tokens[i+1]})
+		}
+		return m{"type", "BlockStored", "block_hashes", list{hash}, "parent_block_hash", parent, "token_ids", pairs,
+			"block_size", 2}
+	}
+	removes := func(hash int) m { return m{"type", "BlockRemoved", "block_hashes", list{hash}} }
+	for _, tc := range []struct {
+		name   string
+		events list
+		want   int // blocks of the prompt 1, 2, 3, 4, 9
+	}{
+		{"two blocks", list{stores(1, nil, 1, 2, 3), stores(2, 1, 3, 4, 9)}, 2},
+		{"the first one with another token behind it", list{stores(3, nil, 1, 2, 7)}, 2},
+		{"one of these is gone", list{removes(3)}, 2},
+		{"both are", list{removes(2), removes(1)}, 0},
+	} {
+		b, err := s.apply(t.Context(), encode(t, list{1.0, tc.events, 0}))
+		got := 0
+		prompt := kvindex.Prompt{Tokens: []uint32{1, 2, 3, 4, 9}}
+		if hits, _ := x.Match(t.Context(), nil, "m", &prompt, []string{"a"}); len(hits) > 0 {
+			got = hits[0].Blocks
+		}
+		if err != nil || b.skipped != 0 || got != tc.want {
+			t.Errorf("%s: got %d blocks, %+v, %v, want %d", tc.name, got, b, err, tc.want)
+		}
+	}
+}
+
 // TestGroups: of a model with several groups of layers one counts, whose attention is to all tokens.
 func TestGroups(t *testing.T) {
 	x := newIndex(t)

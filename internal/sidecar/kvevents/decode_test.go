@@ -196,8 +196,12 @@ func TestForms(t *testing.T) {
 			e.extra = [][]string{{"l", "s"}, {}}
 		})},
 		{"media with their places", list{"BlockStored", list{7, 8}, nil, tokens, 2, nil, "GPU", nil,
-			list{list{list{"img", 3}, "s"}, list{list{}, m{"a", 1}, 5}}}, with(func(e *event) {
+			list{list{list{"img", 1}, "s"}, list{list{}, m{"a", 1}, 5}}}, with(func(e *event) {
 			e.extra = [][]string{{"img", "s"}, {}}
+		})},
+		{"media behind their blocks", list{"BlockStored", list{7, 8}, nil, tokens, 2, nil, "GPU", nil,
+			list{list{list{"img", 2}, "s"}, list{list{"img", int64(-1)}, list{"next", 1}}}}, with(func(e *event) {
+			e.extra = [][]string{{"s"}, {"img", "next"}}
 		})},
 		{"a map", m{"type", "BlockStored", "block_hashes", list{7, 8}, "parent_block_hash", nil, "token_ids", tokens,
 			"block_size", 2, "new", m{"x", list{1}}, "kv_cache_spec_kind", "mla_attention"}, &good},

@@ -26,8 +26,8 @@ type Event struct {
 // Form is how events are written.
 type Form string
 
-// The forms. Maps are those of vLLM from 0.12 on, arrays those before. SGLang has arrays that end behind the medium,
-// and hashes with a sign; Short is what it had at first, without media and ranks.
+// The forms. Maps are those of vLLM from 0.12 on, arrays those before. SGLang before 0.5.20 has arrays that end behind
+// the medium, and hashes with a sign; Short is what it had at first, without media and ranks.
 const (
 	Maps   Form = "map"
 	Arrays Form = "array"

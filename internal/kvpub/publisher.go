@@ -20,7 +20,7 @@ type Options struct {
 	Topic  string
 	// Buffer is how many batches are kept for that. Default 10,000, as in vLLM.
 	Buffer int
-	// ShortReplay leaves the topic out of replays, as SGLang does.
+	// ShortReplay leaves the topic out of replays, as SGLang did before 0.5.22.
 	ShortReplay bool
 }
 

@@ -3,6 +3,7 @@ package kvevents
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"net"
 	"net/netip"
 	"strconv"
@@ -43,6 +44,56 @@ func readSources(page []byte, endpoint netip.AddrPort) (map[int]source, error) {
 	return all, nil
 }
 
+// serverInfoPath is where SGLang says that, among much else.
+const serverInfoPath = "/server_info"
+
+// readServerInfo reads SGLang's page: its ranks publish, and are asked for old batches, at consecutive ports. Where it
+// does not say the port for these, as older versions do not, it is replay; 0 is none. There are no ranks when it does
+// not publish, or connects by itself.
+func readServerInfo(page []byte, endpoint netip.AddrPort, replay int) map[int]source {
+	var said struct {
+		Events struct {
+			Publisher string `json:"publisher"`
+			Host      string `json:"endpoint_host"`
+			Port      int    `json:"endpoint_port_base"`
+			Replay    int    `json:"replay_endpoint_port_base"`
+			Ranks     int    `json:"dp_size"`
+		} `json:"kv_events"`
+	}
+	if json.Unmarshal(page, &said) != nil {
+		return nil
+	}
+	e := &said.Events
+	switch strings.Trim(e.Host, "[]") {
+	case "*", "0.0.0.0", "::":
+	default:
+		return nil
+	}
+	if e.Publisher != "zmq" || e.Port <= 0 {
+		return nil
+	}
+	if e.Replay == 0 {
+		e.Replay = replay
+	}
+	all := map[int]source{}
+	for rank := range min(e.Ranks, maxRanks) {
+		if e.Port+rank > math.MaxUint16 {
+			break
+		}
+		s := source{address: portAt(endpoint, e.Port+rank)}
+		if e.Replay > 0 && e.Replay+rank <= math.MaxUint16 {
+			s.replay = portAt(endpoint, e.Replay+rank)
+		}
+		all[rank] = s
+	}
+	return all
+}
+
+// portAt is another port of an endpoint.
+func portAt(endpoint netip.AddrPort, port int) string {
+	return net.JoinHostPort(endpoint.Addr().String(), strconv.Itoa(port))
+}
+
 // modelsPath is where servers list what they serve. Adapters have a parent there, base models have none.
 const modelsPath = "/v1/models"
 
@@ -73,7 +124,7 @@ func dialable(zmq string, endpoint netip.AddrPort, bound bool) string {
 	if err != nil || port == 0 || !bound && !strings.Contains(host, "*") && !strings.Contains(host, "::") {
 		return ""
 	}
-	return net.JoinHostPort(endpoint.Addr().String(), strconv.Itoa(port))
+	return portAt(endpoint, port)
 }
 
 // configured is where an endpoint publishes by the configuration.
@@ -84,10 +135,9 @@ func (c *Config) configured(name string, endpoint netip.AddrPort) source {
 			offset = n
 		}
 	}
-	join := func(port int) string { return net.JoinHostPort(endpoint.Addr().String(), strconv.Itoa(port+offset)) }
-	s := source{address: join(c.SocketPort)}
+	s := source{address: portAt(endpoint, c.SocketPort+offset)}
 	if c.ReplaySocketPort != 0 {
-		s.replay = join(c.ReplaySocketPort)
+		s.replay = portAt(endpoint, c.ReplaySocketPort+offset)
 	}
 	return s
 }

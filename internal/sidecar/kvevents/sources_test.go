@@ -1,10 +1,134 @@
 package kvevents
 
 import (
+	"fmt"
+	"maps"
 	"net"
+	"net/http"
 	"net/netip"
+	"strconv"
 	"testing"
+
+	"github.com/pintle-dev/pintle/internal/kvpub"
 )
+
+// TestServerInfo reads what SGLang says of where it publishes.
+func TestServerInfo(t *testing.T) {
+	for _, tc := range []struct {
+		name, page string
+		replay     int
+		want       map[int]source
+	}{
+		{"one rank", `{"tp_size": 4, "kv_events": {"publisher": "zmq", "endpoint_host": "*", "endpoint_port_base": 5557,
+			"topic": "", "block_size": 64, "dp_size": 1}}`, 0, map[int]source{0: {address: "10.1.2.3:5557"}}},
+		{"several, with replay", `{"kv_events": {"publisher": "zmq", "endpoint_host": "0.0.0.0", "dp_size": 2,
+			"endpoint_port_base": 5557, "replay_endpoint_port_base": 6557, "load_endpoint_port_base": 5559}}`, 1,
+			map[int]source{0: {"10.1.2.3:5557", "10.1.2.3:6557"}, 1: {"10.1.2.3:5558", "10.1.2.3:6558"}}},
+		{"by IPv6", `{"kv_events": {"publisher": "zmq", "endpoint_host": "[::]", "endpoint_port_base": 1,
+			"dp_size": 1}}`, 0, map[int]source{0: {address: "10.1.2.3:1"}}},
+		{"ports that end", `{"kv_events": {"publisher": "zmq", "endpoint_host": "*", "endpoint_port_base": 65535,
+			"dp_size": 9}}`, 0, map[int]source{0: {address: "10.1.2.3:65535"}}},
+		{"replay's ports that end", `{"kv_events": {"publisher": "zmq", "endpoint_host": "*", "endpoint_port_base": 7,
+			"replay_endpoint_port_base": 65535, "dp_size": 2}}`, 0,
+			map[int]source{0: {"10.1.2.3:7", "10.1.2.3:65535"}, 1: {address: "10.1.2.3:8"}}},
+		{"it connects by itself", `{"kv_events": {"publisher": "zmq", "endpoint_host": "10.9.9.9",
+			"endpoint_port_base": 5557, "dp_size": 1}}`, 0, nil},
+		{"no port", `{"kv_events": {"publisher": "zmq", "endpoint_host": "*", "dp_size": 1}}`, 0, nil},
+		{"it publishes nothing", `{"kv_events": null}`, 0, nil},
+		{"another engine's", `{"vllm_config": "x"}`, 0, nil},
+		{"no object", `"kv_events"`, 0, nil},
+		{"replay as configured", `{"kv_events": {"publisher": "zmq", "endpoint_host": "*", "endpoint_port_base": 5557,
+			"dp_size": 2}}`, 6557,
+			map[int]source{0: {"10.1.2.3:5557", "10.1.2.3:6557"}, 1: {"10.1.2.3:5558", "10.1.2.3:6558"}}},
+	} {
+		got := readServerInfo([]byte(tc.page), netip.MustParseAddrPort("10.1.2.3:8000"), tc.replay)
+		if !maps.Equal(got, tc.want) {
+			t.Errorf("%s: got %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestRanksOfSGLang: each rank that SGLang says it has is listened to.
+func TestRanksOfSGLang(t *testing.T) {
+	f := newFleet(t, nil, "a")
+	first, second := adjacent(t)
+	_, text, _ := net.SplitHostPort(first.Address())
+	f.servers[0].http.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != serverInfoPath {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprintf(w, `{"kv_events":{"publisher":"zmq","endpoint_host":"*","endpoint_port_base":%s,"dp_size":2}}`, text)
+	})
+	f.run()
+	f.wait("two subscribers", func() bool { return first.Joined() == 1 && second.Joined() == 1 })
+	stored := kvpub.Event{Kind: "BlockStored", Hashes: []uint64{1}, Tokens: []uint32{1, 2}, BlockTokens: 2}
+	first.Publish(kvpub.AppendBatch(nil, kvpub.Maps, 1, 0, []kvpub.Event{stored}))
+	second.Publish(kvpub.AppendBatch(nil, kvpub.Maps, 1, 1, []kvpub.Event{stored}))
+	f.wait("what both ranks say", func() bool {
+		all := f.subscriber.Now()
+		return len(all) == 2 && all[0].Rank == 0 && all[0].Stored == 1 && all[1].Rank == 1 && all[1].Stored == 1
+	})
+}
+
+// adjacent has two publishers listen at ports of which one follows the other.
+func adjacent(t *testing.T) (first, second *kvpub.Publisher) {
+	t.Helper()
+	for range 100 {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := listener.Addr().(*net.TCPAddr).Port
+		listener.Close()
+		at := func(port int) kvpub.Options {
+			return kvpub.Options{Listen: "127.0.0.1:" + strconv.Itoa(port), Topic: "kv@@m"}
+		}
+		if first, err = kvpub.New(at(port)); err != nil {
+			continue
+		}
+		if second, err = kvpub.New(at(port + 1)); err != nil {
+			first.Close()
+			continue
+		}
+		t.Cleanup(first.Close)
+		t.Cleanup(second.Close)
+		return first, second
+	}
+	t.Fatal("no two adjacent ports are free")
+	return nil, nil
+}
+
+// FuzzServerInfo: whatever an engine says there, the sidecar is sent to no other host.
+func FuzzServerInfo(f *testing.F) {
+	for _, page := range []string{
+		`{"kv_events": {"publisher": "zmq", "endpoint_host": "*", "endpoint_port_base": 65530, "dp_size": 1000000000,
+			"replay_endpoint_port_base": -1}}`,
+		`{"kv_events": {"publisher": "zmq", "endpoint_host": "evil.example", "endpoint_port_base": 80, "dp_size": 1}}`,
+		`{"kv_events": {"dp_size": -1}}`, `{"kv_events": []}`, `null`, ``,
+	} {
+		f.Add([]byte(page))
+	}
+	f.Fuzz(func(t *testing.T, page []byte) {
+		onlyThere(t, page, readServerInfo(page, netip.MustParseAddrPort("10.1.2.3:8000"), 0))
+	})
+}
+
+// onlyThere holds what was read of a page against the endpoint that has it.
+func onlyThere(t *testing.T, page []byte, all map[int]source) {
+	t.Helper()
+	for rank, s := range all {
+		if rank < 0 || rank >= maxRanks {
+			t.Errorf("rank %d of %q", rank, page)
+		}
+		for _, address := range []string{s.address, s.replay} {
+			host, port, err := net.SplitHostPort(address)
+			if address != "" && (err != nil || host != "10.1.2.3" || port == "0") {
+				t.Errorf("rank %d of %q is read at %q, want 10.1.2.3", rank, page, address)
+			}
+		}
+	}
+}
 
 // FuzzSources: whatever an engine says of where it publishes, the sidecar is sent to no other host.
 func FuzzSources(f *testing.F) {
@@ -22,16 +146,6 @@ func FuzzSources(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for rank, s := range all {
-			if rank < 0 || rank >= maxRanks {
-				t.Errorf("rank %d of %q", rank, page)
-			}
-			for _, address := range []string{s.address, s.replay} {
-				host, port, err := net.SplitHostPort(address)
-				if address != "" && (err != nil || host != "10.1.2.3" || port == "0") {
-					t.Errorf("rank %d of %q is read at %q, want 10.1.2.3", rank, page, address)
-				}
-			}
-		}
+		onlyThere(t, page, all)
 	})
 }

@@ -199,8 +199,8 @@ func (s *Subscriber) newSubscription(endpoint string, rank int) *subscription {
 	return sub
 }
 
-// sources asks an endpoint where its ranks publish. One that has no page for it publishes where the configuration says;
-// one that does not answer is asked again.
+// sources asks an endpoint where its ranks publish, as vLLM and as SGLang have a page for it. One that has neither
+// publishes where the configuration says; one that does not answer is asked again.
 func (s *Subscriber) sources(ctx context.Context, t *pool.Target) map[int]source {
 	address, err := netip.ParseAddrPort(t.Address)
 	if err != nil {
@@ -210,6 +210,15 @@ func (s *Subscriber) sources(ctx context.Context, t *pool.Target) map[int]source
 	if err == nil {
 		var all map[int]source
 		if all, err = readSources(page, address); err == nil && len(all) > 0 {
+			return all
+		}
+	}
+	if !answered {
+		return nil
+	}
+	page, answered, err = scrape.Page(ctx, t.Address, t.Access, serverInfoPath, sourcesTime)
+	if err == nil {
+		if all := readServerInfo(page, address, s.Config.ReplaySocketPort); len(all) > 0 {
 			return all
 		}
 	}

@@ -47,10 +47,12 @@ func TestOperationOf(t *testing.T) {
 		inference(APIChat): {"/v1/chat/completions", "/openai/deployments/gpt/chat/completions"},
 		inference(APIGenerate): {"/generate", "/generate_stream", "/inference/v1/generate", "/api/generate",
 			"/invocations", "/encode"},
-		inference(APINone): {"/v1/images/generations", "/v1/audio/speech", "/v2/embed", "/vertex_generate"},
+		inference(APINone): {"/v1/images/generations", "/v1/audio/speech", "/v2/embed", "/vertex_generate",
+			"/v1/chat/completions/batch", "/v1/decisions", "/v1/systemone", "/cohere/v2/chat"},
 		helper: {
 			"/tokenize", "/v1/tokenize", "/detokenize", "/v1/chat/completions/render", "/v1/completions/render",
-			"/v1/messages/count_tokens",
+			"/v1/messages/count_tokens", "/v1/messages/render", "/v1/responses/render",
+			"/v1/chat/completions/derender", "/v1/completions/derender",
 		},
 		form: {"/v1/audio/transcriptions", "/v1/audio/translations", "/v1/images/edits"},
 		management: {

@@ -71,8 +71,8 @@ func (l *modelLister) record(err *scrapeError) {
 	}
 }
 
-// list returns the models' names: base models in order, then the LoRA adapters that are loaded. What has to be cut is
-// cut at the end.
+// list returns the models' names: base models in order, then the LoRA adapters that are loaded, SGLang's as
+// BASE:ADAPTER, too, as requests name them. What has to be cut is cut at the end.
 func (l *modelLister) list(ctx context.Context, f *fetcher) ([]string, *scrapeError) {
 	var page bytes.Buffer
 	if _, err := f.fetch(ctx, time.Now().Add(l.timeout), &page); err != nil {
@@ -83,6 +83,7 @@ func (l *modelLister) list(ctx context.Context, f *fetcher) ([]string, *scrapeEr
 			ID string `json:"id"`
 			// Parent is the base model of an adapter.
 			Parent string `json:"parent"`
+			Owner  string `json:"owned_by"`
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(page.Bytes(), &body); err != nil {
@@ -100,6 +101,9 @@ func (l *modelLister) list(ctx context.Context, f *fetcher) ([]string, *scrapeEr
 			base = append(base, m.ID)
 		default:
 			adapters = append(adapters, m.ID)
+			if name := m.Parent + ":" + m.ID; m.Owner == "sglang" && len(name) <= maxModelBytes {
+				adapters = append(adapters, name)
+			}
 		}
 	}
 	models := append(sorted(base), sorted(adapters)...)

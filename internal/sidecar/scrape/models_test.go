@@ -47,6 +47,22 @@ func TestModelListsAreBounded(t *testing.T) {
 	}
 }
 
+// TestAdaptersOfSGLang: requests to SGLang name an adapter together with its base model.
+func TestAdaptersOfSGLang(t *testing.T) {
+	const models = `{"data": [{"id": "org/m", "owned_by": "%[1]s", "parent": null},
+		{"id": "sql", "owned_by": "%[1]s", "root": "/sql", "parent": "org/m"}]}`
+	for owner, want := range map[string]string{"sglang": "org/m org/m:sql sql", "vllm": "org/m sql"} {
+		server := newServer(t, map[string]string{"/v1/models": fmt.Sprintf(models, owner)})
+		f := newFetcher(t.Context(), server.address(), nil)
+		defer f.close()
+		f.aim("/v1/models", 0)
+		got, failure := (&modelLister{timeout: time.Minute}).list(t.Context(), f)
+		if failure != nil || strings.Join(got, " ") != want {
+			t.Errorf("%s: got %q, %v, want %s", owner, got, failure, want)
+		}
+	}
+}
+
 // TestNoModelsIsNotAnEmptyList: a server that answers without a list must not lose the one that it gave before.
 func TestNoModelsIsNotAnEmptyList(t *testing.T) {
 	for _, test := range []struct{ name, body, result string }{

@@ -80,12 +80,15 @@ func (x *Indexer) Serves(names []string) {
 }
 
 // name is what blocks for a request's model are stored under: its own name, unless that is only another name for the
-// base model by what endpoints say.
+// base model by what endpoints say, or for an adapter.
 func (x *Indexer) name(model string) string {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	if _, known := x.names[model]; known || !x.aliases[model] {
+	if _, known := x.names[model]; known {
 		return model
+	}
+	if !x.aliases[model] {
+		return x.adapter(model)
 	}
 	if x.bases == 1 && !x.names[x.config.Model] {
 		for name, isBase := range x.names {
@@ -95,6 +98,20 @@ func (x *Indexer) name(model string) string {
 		}
 	}
 	return x.config.Model
+}
+
+// adapter is the name of an adapter that SGLang is asked for as BASE:ADAPTER; any other name is its own. The caller has
+// locked x.
+func (x *Indexer) adapter(model string) string {
+	for i := range len(model) {
+		if model[i] != ':' || !x.aliases[model[:i]] {
+			continue
+		}
+		if isBase, known := x.names[model[i+1:]]; known && !isBase {
+			return model[i+1:]
+		}
+	}
+	return model
 }
 
 // SetBlockTokens says how many tokens a block of the endpoint has.

@@ -25,7 +25,7 @@ type Servers interface {
 	For(model string) []Server
 }
 
-// engines asks the model servers themselves, by the endpoint /tokenize that vLLM has.
+// engines asks the model servers themselves, by the endpoint /tokenize that vLLM and SGLang have.
 type engines struct{ servers Servers }
 
 // mostAnswer bounds the answer of a server.
@@ -78,7 +78,12 @@ func tokenize(p *Prompt) map[string]any {
 		q["prompt"] = p.Text
 		return q
 	}
-	q["messages"], q["add_generation_prompt"], q["continue_final_message"] = p.Messages, p.AddGeneration, p.Continue
+	q["messages"], q["continue_final_message"] = p.Messages, p.Continue
+	// What engines do unless told otherwise is left unsaid: only then does SGLang render chats as those that it
+	// answers, also for models whose prompts it makes without a template.
+	if !p.AddGeneration {
+		q["add_generation_prompt"] = false
+	}
 	if p.Tools != nil {
 		q["tools"] = p.Tools
 	}

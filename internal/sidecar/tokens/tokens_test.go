@@ -147,14 +147,20 @@ func TestEngines(t *testing.T) {
 		t.Fatalf("got %v and %v, want 7 and 8", got, err)
 	}
 	want := map[string]any{"model": "m", "messages": []any{map[string]any{"role": "user", "content": "a"}},
-		"add_generation_prompt": true, "continue_final_message": false, "tools": []any{1.0},
+		"continue_final_message": false, "tools": []any{1.0},
 		"chat_template_kwargs": map[string]any{"k": 3.0, "documents": []any{2.0}}}
 	if len(broken.asked) != 1 || good.paths[0] != "/tokenize" || !reflect.DeepEqual(good.asked[0], want) {
 		t.Errorf("asked %v, want %v", good.asked, want)
 	}
+	bare, _ := Read(APIChat, []byte(`{"model":"m","messages":[{"role":"user","content":"a"}],
+		"add_generation_prompt":false}`))
+	e.servers = serversOf(good)
+	if _, err := e.Tokens(context.Background(), bare); err != nil || good.asked[1]["add_generation_prompt"] != false {
+		t.Errorf("asked %v and got %v, want a chat without a generation prompt", good.asked[1], err)
+	}
 	refusing := newServer(t, 400, "")
 	e.servers = serversOf(refusing, good)
-	if _, err := e.Tokens(context.Background(), p); !isNone(err) || len(good.asked) != 1 {
+	if _, err := e.Tokens(context.Background(), p); !isNone(err) || len(good.asked) != 2 {
 		t.Errorf("got %v, want no tokens of a prompt that a server refuses", err)
 	}
 	harmonious := newServer(t, 200, `{"tokens":[200006,17360,200008,7]}`)

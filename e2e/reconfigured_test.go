@@ -57,8 +57,8 @@ func TestManyConfigurations(t *testing.T) {
 	}
 }
 
-// TestOutlastsDrainTime: where the plug-in stands in the listener, a change cuts off an answer that goes on when Envoy's
-// drain time is over.
+// TestOutlastsDrainTime: where the plug-in stands in the listener, a change cuts off an answer that goes on when
+// Envoy's drain time is over.
 func TestOutlastsDrainTime(t *testing.T) {
 	t.Parallel()
 	plugin := alone("queue-scorer")

@@ -13,7 +13,6 @@ import (
 
 // generation is one request on its way through the server.
 type generation struct {
-	request  *request
 	sequence *sequence
 	format   format
 	text     []byte
@@ -22,7 +21,7 @@ type generation struct {
 func (s *Server) newGeneration(r *http.Request, q *request) *generation {
 	seed := xxhash.Sum64(q.prompt) ^ xxhash.Sum64String(q.model) ^ mix(s.config.Seed)
 	all := prompt(appendText(slices.Grow(q.prompt, q.outputTokens*tokenBytes), seed, q.outputTokens))
-	g := &generation{request: q, text: all[len(q.prompt):]}
+	g := &generation{text: all[len(q.prompt):]}
 	g.sequence = newSequence(q.prompt.tokens(), q.outputTokens, all.blockHashes(s.config.BlockTokens, q.salt))
 	g.sequence.adapter, g.sequence.finishReason = q.adapter, q.finishReason
 	g.sequence.hold.told = &told{all, q.adapter, strings.TrimPrefix(q.salt, q.adapter+"\x00")}

@@ -386,7 +386,7 @@ func TestSaysWhyItCannotFollow(t *testing.T) {
 		want   string
 	}{
 		{"no plug-in, or a filter that knows no followers", 404, "",
-			"lacks the plug-in with this port or socket as its ingest, or its filter is of a version that cannot be followed"},
+			"it lacks the plug-in with this port or socket as its ingest, or its filter is of a version that cannot"},
 		{"a filter of another release", 200, "PNF\x02" + strings.Repeat("\x00", 100),
 			"in version 2 of the format, which this pintle does not read: use one of the filter's release"},
 		{"something else", 200, "hello", "the answer of 5 bytes is none of a journal"},

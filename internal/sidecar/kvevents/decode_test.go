@@ -263,8 +263,8 @@ func TestForms(t *testing.T) {
 				want = append(want, *tc.want)
 			}
 			want = append(want, *removal(kvindex.GPU, -1, 2))
-			if err != nil || peekRank(payload) != 5 || b.at != 1.5 || b.events != len(want) || b.skipped != 3-len(want) ||
-				plain(got) != plain(want) {
+			if err != nil || peekRank(payload) != 5 || b.at != 1.5 || b.events != len(want) ||
+				b.skipped != 3-len(want) || plain(got) != plain(want) {
 				t.Errorf("got %+v, %v and\n%s, want\n%s", b, err, plain(got), plain(want))
 			}
 		})

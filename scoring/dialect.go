@@ -141,6 +141,8 @@ type Reading struct {
 	Because string
 	// Unsure is set when nothing in the document tells.
 	Unsure bool
+	// Shared is set when what tells stands in documents of llm-d's router before 0.10, too.
+	Shared bool
 }
 
 // Reading returns the dialect that the document was read in, and why.

@@ -41,7 +41,8 @@ func (c *compiler) readDialect(doc *strictjson.Object, version string, entries [
 	case found.llmD != "":
 		r = Reading{Dialect: DialectLLMD, Because: "the document has " + found.llmD}
 	case found.heimdall != "":
-		r = Reading{Dialect: DialectHeimdall, Because: "the document has " + found.heimdall}
+		r = Reading{Dialect: DialectHeimdall, Because: "the document has " + found.heimdall,
+			Shared: found.heimdall != ownLabel}
 	case found.weak != "":
 		r = Reading{Dialect: DialectLLMD, Because: "the document has " + found.weak}
 	default:
@@ -86,6 +87,9 @@ func findMarks(doc *strictjson.Object, entries []entry) marks {
 	return m
 }
 
+// ownLabel is the mark that no document of another project has.
+const ownLabel = "a label of mif.moreh.io"
+
 // heimdallKeys looks for keys that only the older dialect has.
 func heimdallKeys(doc *strictjson.Object, entries []entry) string {
 	if doc.Has("data") {
@@ -98,7 +102,7 @@ func heimdallKeys(doc *strictjson.Object, entries []entry) string {
 	}
 	for i := range entries {
 		if entries[i].parameters.Mentions("mif.moreh.io/") {
-			return "a label of mif.moreh.io"
+			return ownLabel
 		}
 	}
 	return ""

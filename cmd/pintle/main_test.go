@@ -135,6 +135,50 @@ func TestValidate(t *testing.T) {
 	}
 }
 
+// TestDocumentsThatLookLikeHeimdalls: of llm-d's own from before 0.10 the commands say that they may be.
+func TestDocumentsThatLookLikeHeimdalls(t *testing.T) {
+	const loads = "pintle validate: read as llm-d's it loads: say dialect: llm-d beside config if it is of llm-d\n"
+	const more = "pintle migrate: more is preserved with -dialect llm-d: take that if the document is of llm-d\n"
+	const older = "; a document of llm-d"
+	path := files(t, map[string]string{
+		"tokenizer.yaml": "plugins: [{type: tokenizer, parameters: {modelName: m}}, {type: queue-scorer}]\n" +
+			"schedulingProfiles: [{name: p, plugins: [{pluginRef: tokenizer}, {pluginRef: queue-scorer}]}]\n",
+		"marked.yaml": "plugins: [{type: prefix-cache-scorer, parameters: {maxPrefixBlocksToMatch: 256}}]\n",
+		"own.yaml":    "plugins: [{type: by-label, parameters: {label: mif.moreh.io/role, validValues: [a]}}]\n",
+		"wrong.yaml":  "plugins: [{type: queue-scorrer}]\n",
+	})
+	tests := []struct {
+		name           string
+		args           []string
+		code           int
+		stdout, stderr string // which of the three texts, empty for none
+	}{
+		{"refused", []string{"validate", "-c", path("tokenizer.yaml")}, 2, "", loads},
+		{"refused as said", []string{"validate", "-dialect", "heimdall", "-c", path("tokenizer.yaml")}, 2, "", ""},
+		{"refused in both", []string{"validate", "-c", path("wrong.yaml")}, 2, "", ""},
+		{"marked", []string{"validate", "-c", path("marked.yaml")}, 0, older, ""},
+		{"Heimdall's own", []string{"validate", "-c", path("own.yaml")}, 0, "", ""},
+		{"migrated in part", []string{"migrate", path("tokenizer.yaml")}, 1, "", more},
+		{"migrated as said", []string{"migrate", "-dialect", "heimdall", path("tokenizer.yaml")}, 1, "", ""},
+		{"migrated, marked", []string{"migrate", path("marked.yaml")}, 1, older, ""},
+		{"migrated, Heimdall's own", []string{"migrate", path("own.yaml")}, 0, "", ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got := pintle(test.args...)
+			if got.code != test.code {
+				t.Errorf("exit code %d, want %d: %s", got.code, test.code, got.stderr)
+			}
+			for _, text := range []string{loads, more, older} {
+				if strings.Contains(got.stdout, text) != (test.stdout != "" && text == older) ||
+					strings.Contains(got.stderr, text) != (test.stderr == text) {
+					t.Errorf("got\n%s\n%s\nwant %q and %q", got.stdout, got.stderr, test.stdout, test.stderr)
+				}
+			}
+		})
+	}
+}
+
 const endpointsYAML = `
 endpoints:
 - {name: a, address: "10.0.0.1:8000", metrics: {waiting: 3}}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/command"
 	"github.com/pintle-dev/pintle/internal/migrate"
+	"github.com/pintle-dev/pintle/scoring"
 )
 
 // The exit codes of pintle migrate.
@@ -53,6 +54,11 @@ func runMigrate(args []string, stdout, stderr io.Writer) int {
 	}
 	for _, differs := range result.Differs {
 		fmt.Fprintf(stderr, "%s: differs: %s\n", flags.Name(), differs)
+	}
+	other, err := migrate.Migrate(text, scoring.DialectLLMD)
+	if err == nil && len(other.Removed) < len(result.Removed) && *dialect == scoring.DialectUnsaid {
+		fmt.Fprintf(stderr, "%s: more is preserved with -dialect llm-d: take that if the document is of llm-d\n",
+			flags.Name())
 	}
 	if result.Kept == migrate.Everything {
 		fmt.Fprintf(stderr, "%s: everything is preserved\n", flags.Name())

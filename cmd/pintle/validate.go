@@ -22,9 +22,19 @@ func runValidate(args []string, stdout, stderr io.Writer) int {
 	if code, done := command.Parse(flags, args, stdout, stderr, "c"); done {
 		return code
 	}
-	config, found, err := readConfig(*path, *dialect)
+	text, err := readFile(*path)
 	if err != nil {
 		return command.Fail(flags, stderr, 2, err)
+	}
+	config, found, err := parseConfig(*path, text, *dialect)
+	if err != nil {
+		command.Fail(flags, stderr, 2, err)
+		_, _, other := parseConfig(*path, text, scoring.DialectLLMD)
+		if other == nil && *dialect == scoring.DialectUnsaid {
+			fmt.Fprintf(stderr, "%s: read as llm-d's it loads: say dialect: llm-d beside config if it is of llm-d\n",
+				flags.Name())
+		}
+		return 2
 	}
 	if found.Where != "" {
 		fmt.Fprintf(stderr, "%s: reads %s (line %d); nothing else in the file counts\n", flags.Name(), found.Where,
@@ -54,8 +64,11 @@ func runValidate(args []string, stdout, stderr io.Writer) int {
 func writeReading(w io.Writer, plan *scoring.Plan) {
 	r := plan.Reading()
 	advice := ""
-	if r.Unsure {
+	switch {
+	case r.Unsure:
 		advice = "; say dialect: heimdall or dialect: llm-d beside config to be sure"
+	case r.Shared:
+		advice = "; a document of llm-d before 0.10 needs dialect: llm-d beside config"
 	}
 	fmt.Fprintf(w, "dialect: %s, as %s%s\n", r.Dialect, r.Because, advice)
 	for _, line := range plan.Hangs() {

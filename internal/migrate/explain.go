@@ -72,6 +72,9 @@ func (d *document) sayDialect(r scoring.Reading) {
 		why = "differs: nothing in the document tells whose dialect it is; the other one has other labels, headers " +
 			"and defaults"
 	}
+	if r.Shared {
+		why += "; a document of llm-d before 0.10 needs llm-d here"
+	}
 	key := scalar("dialect")
 	comment(key, why)
 	d.root.Content = append([]*goyaml.Node{key, scalar(r.Dialect.String())}, d.root.Content...)

@@ -69,6 +69,9 @@ func TestGoldenPages(t *testing.T) {
 		{name: "sglang-priorities.metrics", want: Sample{ // of 0.5.11, with --enable-priority-scheduling and a pipeline
 			WaitingRequests: 2, RunningRequests: 9, KVCacheUsage: 0.28, KVBlockTokens: 64, KVBlocks: 15499, Done: 4711,
 		}},
+		{name: "sglang-decode.metrics", want: Sample{ // of 0.5.23, with --disaggregation-mode decode
+			WaitingRequests: 13, RunningRequests: 30, KVCacheUsage: 0.75, KVBlockTokens: 64, KVBlocks: 2000,
+		}},
 		{name: "trtllm-serve.metrics", want: Sample{
 			WaitingRequests: 4, RunningRequests: 12, KVCacheUsage: 0.375, KVBlockTokens: 32, KVBlocks: 4096,
 			Done: 31,
@@ -170,6 +173,32 @@ func TestParse(t *testing.T) {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}
 		})
+	}
+}
+
+// TestMoreWaiting: queues beside the usual one count where that is there; what the configuration names counts alone.
+func TestMoreWaiting(t *testing.T) {
+	const more = "sglang:num_decode_prealloc_queue_reqs 3\n"
+	named, err := Known.With("sglang", Change{Waiting: "sglang:num_queue_reqs"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name, page string
+		engine     *Engine
+		want       uint32
+		found      bool
+	}{
+		{"both", more + "sglang:num_queue_reqs 2\n", sglang, 5, true},
+		{"a gap", more, sglang, 9, false},
+		{"named", more + "sglang:num_queue_reqs 2\n", named.ByName("sglang"), 2, true},
+	} {
+		s := Sample{WaitingRequests: 9}
+		found := NewParser(test.engine).Parse([]byte(test.page), &s)
+		if s.WaitingRequests != test.want || found.Has(Waiting) != test.found {
+			t.Errorf("%s: got %d waiting, found %v, want %d, %v", test.name, s.WaitingRequests, found.Has(Waiting),
+				test.want, test.found)
+		}
 	}
 }
 

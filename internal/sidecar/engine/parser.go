@@ -56,7 +56,11 @@ func (p *Parser) Parse(page []byte, s *Sample) Fields {
 	var found Fields
 	for i := range p.sums {
 		r := &p.engine.rules[i]
-		if p.sums[i].count > 0 && !found.Has(r.field) && p.store(r, &p.sums[i], s) {
+		switch {
+		case p.sums[i].count == 0 || found.Has(r.field) != r.more:
+		case r.more:
+			s.WaitingRequests = toCount(float64(s.WaitingRequests) + p.sums[i].total)
+		case p.store(r, &p.sums[i], s):
 			found |= 1 << r.field
 		}
 	}

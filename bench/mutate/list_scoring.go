@@ -65,4 +65,12 @@ var scoringMutants = []mutant{
 		after: "n > s.IdleThreshold+1 {", tests: explained},
 	{file: "scoring/scorers/lora_affinity_scorer.go", name: "waiting adapters count as running",
 		before: "case has(m.RunningLoRA):", after: "case has(m.RunningLoRA), has(m.WaitingLoRA):", tests: explained},
+	{file: "internal/pluginconfig/door.go", name: "management is open",
+		before: "operation.Kind == openai.KindManagement && ",
+		after:  "operation.Kind == openai.KindManagement && encoded && ", tests: explained},
+	{file: "internal/pluginconfig/door.go", name: "CONNECT passes", before: "case method == \"CONNECT\":",
+		after: "case method == \"CONNECTED\":", tests: explained},
+	{file: "internal/pluginconfig/door.go", name: "encoded bodies pass",
+		before: "operation.ReadsBody() && !c.PassUnreadable:", after: "operation.ReadsBody() && c.PassUnreadable:",
+		tests: explained},
 }

@@ -55,4 +55,11 @@ var sidecarMutants = []mutant{
 		before: "\tcase o.pause > 0:\n\t\treturn o.pause\n", after: "", tests: whole},
 	{file: "internal/sidecar/push/state.go", name: "an accepted push is never too old",
 		before: " && now.Sub(state.Accepted) <= within {", after: " {", tests: whole},
+	{file: "internal/sidecar/pool/pool.go", name: "a target that stays is stopped",
+		before: "\t\t\tdelete(old, e.Name)\n", after: "\t\t\t_ = e.Name\n"},
+	{file: "internal/sidecar/traffic/traffic.go", name: "an endpoint that came back has left",
+		before: "\t\tids[i] = journal.EndpointID(name)\n\t\tdelete(t.left, name)\n",
+		after:  "\t\tids[i] = journal.EndpointID(name)\n"},
+	{file: "internal/sidecar/kvindex/keys.go", name: "large tokens as two bytes", before: "f.byte(major | 26)",
+		after: "f.byte(major | 25)"},
 }

@@ -42,4 +42,9 @@ var stateMutants = []mutant{
 	{file: "state/inflight.go", name: "a reset endpoint keeps its old leases",
 		before: "load{epoch: f.loads[index].epoch + 1}", after: "load{epoch: f.loads[index].epoch}"},
 	{file: "state/inflight.go", name: "leases of the dead stay", before: "\t\tf.DropInstance(s.Instance)\n", after: ""},
+	{file: "state/admit.go", name: "a new endpoint gets nothing of a full index", before: "if full && room > 0 {",
+		after: "if full && room < 0 {"},
+	{file: "state/silence.go", name: "long answers of old make patient",
+		before: "u.value * math.Exp2(-float64(max(now-u.time, 0))/float64(usualHalfLife))",
+		after:  "u.value * math.Exp2(-float64(max(u.time-now, 0))/float64(usualHalfLife))"},
 }

@@ -6,17 +6,25 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/stack"
 )
 
-// TestLists: every change has what it needs and a name of its own. Whether it still fits the code is told by make
-// mutate.
+// TestLists: every change has what it needs and a name of its own, and fits the code as it is.
 func TestLists(t *testing.T) {
+	root, err := stack.FindRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
 	seen := map[string]bool{}
 	for _, m := range mutants() {
 		if m.file == "" || m.name == "" || m.before == "" || m.before == m.after || seen[m.String()] {
 			t.Errorf("%v: want a file, a name that is not taken, and two texts", m)
 		}
 		seen[m.String()] = true
+		if _, err := m.apply(root); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

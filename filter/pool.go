@@ -89,9 +89,7 @@ func (p *pool) apply(from *snapshot.EndpointLoad, to *scoring.Metrics) {
 		MaxLoRA:         toInt(from.MaxLoRA),
 		RunningLoRA:     from.RunningLoRA,
 		WaitingLoRA:     from.WaitingLoRA,
-		LoRAKnown:       from.LoRAKnown,
 		Attributes:      from.Attributes,
-		ModelsKnown:     from.ModelsKnown,
 		MaxRunning:      toInt(from.MaxRunning),
 		ProcessStart:    int64(from.ProcessStart),
 	}

@@ -72,8 +72,6 @@ type Defaults struct {
 	PrefixProducers bool
 	// PromptIDs is set when a prompt's length is counted in ids of 4 bytes of its text, images and tools included.
 	PromptIDs bool
-	// PrefillUnmatched has prefix-based-pd-decider ask for prefill where nothing matches prefixes.
-	PrefillUnmatched bool
 
 	// Consumed are request headers for a picker alone, which no server sees.
 	Consumed []string
@@ -96,8 +94,7 @@ var heimdallDefaults = Defaults{
 	ContextLabel: "mif.moreh.io/context-length-range", ContextFormula: NameHeimdall,
 
 	MissingMetrics: StaleNeutral, AdapterRoom: true,
-	PrefillUnmatched: true,
-	FilteredOut:      FilteredOut,
+	FilteredOut: FilteredOut,
 }
 
 var llmdDefaults = Defaults{

@@ -80,8 +80,6 @@ type Metrics struct {
 	MaxLoRA int
 	// RunningLoRA and WaitingLoRA index Pool.Adapters.
 	RunningLoRA, WaitingLoRA []uint16
-	// LoRAKnown is set when the server says which adapters run and wait, ModelsKnown when it listed its models itself.
-	LoRAKnown, ModelsKnown bool
 	// Attributes are the values of Pool.Attributes, NaN where unknown; nil is all unknown.
 	Attributes []float64
 	// MaxRunning is how many requests the server's batch can hold. 0 is unknown.

@@ -27,9 +27,8 @@ type PreciseIndex struct {
 type PreciseKeys struct {
 	Keys, Holders  int
 	CostAwareBytes int64
-	// Remote is the URL of a Redis or, with Valkey, a Valkey.
+	// Remote is the URL of a Redis or Valkey.
 	Remote string
-	Valkey bool
 	// Metrics has the index measured; every LogEvery, unless that is 0, its numbers are logged.
 	Metrics  bool
 	LogEvery time.Duration

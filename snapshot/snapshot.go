@@ -89,11 +89,9 @@ type EndpointLoad struct {
 	RunningLoRA, WaitingLoRA []uint16
 	// Attributes are the numbers that Load.Attributes names, NaN where unknown; nil is all unknown.
 	Attributes []float64
-	// LoRAKnown is set when the server says which adapters run and wait; without it, none is not known to be none.
-	LoRAKnown bool
-	// ModelsKnown is set when the server itself listed its models; Endpoint.Models is then all it serves, also when
-	// that is nothing.
-	ModelsKnown bool
+	// LoRAKnown says that the server tells which adapters run and wait, ModelsKnown that it listed its models itself.
+	// The format has room for both; nobody goes by them.
+	LoRAKnown, ModelsKnown bool
 	// MaxRunning is how many requests the server's batch can hold. 0 is unknown.
 	MaxRunning uint32
 	// ProcessStart is when the server's process started by the server's own clock, milliseconds since 1970. 0 is

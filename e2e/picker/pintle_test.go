@@ -66,7 +66,7 @@ func (p *pintle) sample() {
 		p.cycle.Pool.Endpoints[i].Metrics = scoring.Metrics{
 			SampledAt: p.now, WaitingRequests: l.waiting, RunningRequests: l.running, KVCacheUsage: l.usage,
 			KVBlockTokens: blockTokens, KVBlocks: blocks, Attributes: []float64{l.heat},
-			MaxLoRA: l.adapters, RunningLoRA: indexes(l.active), WaitingLoRA: indexes(l.queued), LoRAKnown: true,
+			MaxLoRA: l.adapters, RunningLoRA: indexes(l.active), WaitingLoRA: indexes(l.queued),
 		}
 	}
 	p.plan.Prepare(p.cycle.Pool)

@@ -141,7 +141,7 @@ func readRemote(o *strictjson.Object, k *scoring.PreciseKeys, valkey bool) {
 	if rest == "" || scheme != "redis" && scheme != "rediss" && scheme != "valkey" && scheme != "valkeys" {
 		o.Mistake("address", "is not a URL such as redis://host:6379")
 	}
-	k.Remote, k.Valkey = address, kind == "valkey"
+	k.Remote = address
 }
 
 // readInterval reads a duration as the documents of several projects write it: as text, or as a number of nanoseconds.

@@ -107,10 +107,17 @@ func (d *document) remove(parent *goyaml.Node, above []*goyaml.Node, at, n int, 
 	if gone[0].Value == "weight" && yamldoc.At(parent, "pluginRef") != nil {
 		why += "; without it the weight is 1"
 	}
-	d.removed = append(d.removed, where+": "+why)
-	text := remark("no effect here: " + why)
+	// What is missing may take two things with it, one in the other.
+	if line := where + ": " + why; !slices.Contains(d.removed, line) {
+		d.removed = append(d.removed, line)
+	}
 	before, behind := gone[0].HeadComment, gone[0].FootComment
 	gone[0].HeadComment, gone[0].FootComment = "", ""
+	key := keyOf(where)
+	if last := strings.LastIndex(key, "."); last > 0 && !holds(gone, key[last+1:]) {
+		why = key + ": " + why // nothing of what is taken out shows what this is about
+	}
+	text := remark("no effect here: " + why)
 	for line := range strings.Lines(render(parent.Kind, gone)) {
 		text += "\n#   " + strings.TrimRight(line, "\n")
 	}
@@ -194,6 +201,19 @@ func appendTo(comment *string, text string) {
 func place(mistake string) string {
 	where, _, _ := strings.Cut(mistake, ": ")
 	return strings.TrimPrefix(where, "config.")
+}
+
+// keyOf is what a place says of its last item, or all that it says.
+func keyOf(where string) string {
+	if at := strings.LastIndexAny(where, ")]"); at >= 0 {
+		where = where[at+1:]
+	}
+	return strings.TrimPrefix(where, ".")
+}
+
+// holds reports whether a key, or a value, is among nodes and what is in them.
+func holds(nodes []*goyaml.Node, text string) bool {
+	return slices.ContainsFunc(nodes, func(n *goyaml.Node) bool { return n.Value == text || holds(n.Content, text) })
 }
 
 // short is a mistake without its place and the list of all that would be right.

@@ -52,6 +52,26 @@ func TestShippedFilesAreValid(t *testing.T) {
 	}
 }
 
+// TestDocumentedDocumentsAreValid: what pages show of whole documents loads.
+func TestDocumentedDocumentsAreValid(t *testing.T) {
+	for page, least := range map[string]int{"configuration.md": 2, "migrating.md": 1} {
+		text, err := os.ReadFile("../../docs/" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents := regexp.MustCompile("(?ms)^```yaml\n(plugins:.*?)^```").FindAllStringSubmatch(string(text), -1)
+		if len(documents) < least {
+			t.Errorf("docs/%s: %d documents found, want %d", page, len(documents), least)
+		}
+		for _, document := range documents {
+			path := files(t, map[string]string{"document.yaml": document[1]})
+			if got := pintle("validate", "-c", path("document.yaml")); got.code != 0 {
+				t.Errorf("docs/%s: exit code %d, %s, want 0, of:\n%s", page, got.code, got.stderr, document[1])
+			}
+		}
+	}
+}
+
 // TestReasonsAreDocumented: every reason for which the code refuses a request stands in the table of what clients see.
 func TestReasonsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/configuration.md")

@@ -215,7 +215,8 @@ func TestHelpersAreNotInFlight(t *testing.T) {
 func TestStrip(t *testing.T) {
 	always := []string{
 		"x-prefiller-host-port", "x-prefiller-url", "x-encoder-hosts-ports", "x-data-parallel-host-port",
-		"x-kv-cache-source-host-port",
+		"x-kv-cache-source-host-port", "x-override-bootstrap-host", "x-override-bootstrap-port",
+		"x-override-bootstrap-room", "x-override-disagg-prefill-dp-rank",
 		"mif-prefill-endpoint", "mif-encode-endpoints", "mif-anything", "test-epp-endpoint-selection",
 		"x-pintle-second", "x-pintle-third",
 	}

@@ -14,12 +14,14 @@ type head struct {
 	encoded bool
 }
 
-// steering are headers by which a client could choose an upstream, or have a routing sidecar behind Envoy fetch from
-// servers of its choice: those of Envoy, of endpoint pickers and of llm-d's sidecars.
+// steering are headers by which a client could choose an upstream, or have a routing sidecar or a server behind Envoy
+// fetch from servers of its choice: those of Envoy, of endpoint pickers, of llm-d's sidecars and of SGLang.
 var steering = [...]string{
 	headerOriginalDst, headerDestination,
 	"x-prefiller-host-port", "x-prefiller-url", "x-encoder-hosts-ports", "x-data-parallel-host-port",
 	"x-kv-cache-source-host-port",
+	"x-override-bootstrap-host", "x-override-bootstrap-port", "x-override-bootstrap-room",
+	"x-override-disagg-prefill-dp-rank",
 	"test-epp-endpoint-selection", headerSubset,
 }
 

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -32,12 +33,24 @@ func (c *lastCompletion) Take(e *follow.Event) {
 // Caught implements follow.Sink.
 func (*lastCompletion) Caught(string, journal.Position) {}
 
-// TestTooLate: where Envoy gives a server up for the time that it takes, by whichever time-out, the journal says so.
+// TestTooLate: where Envoy gives a server up for the time that it takes, by whichever time-out, the journal says so,
+// also of an answer that has begun.
 func TestTooLate(t *testing.T) {
-	tests := []struct{ name, where, with string }{
-		{"the route's", "timeout: 0s\n", "timeout: 0.2s\n"},
-		{"a try's", "timeout: 0s\n", "timeout: 0s\n                  retry_policy: {per_try_timeout: 0.2s}\n"},
-		{"the listener's", "stat_prefix: requests\n", "stat_prefix: requests\n          stream_idle_timeout: 0.2s\n"},
+	const (
+		route  = "timeout: 0s\n"
+		tries  = route + "                  retry_policy: {per_try_timeout: 0.2s}\n"
+		all    = "stat_prefix: requests\n"
+		silent = all + "          stream_idle_timeout: 0.2s\n"
+	)
+	tests := []struct {
+		name, where, with string
+		begins            bool
+	}{
+		{"the route's", route, "timeout: 0.2s\n", false},
+		{"a try's", route, tries, false},
+		{"the listener's", all, silent, false},
+		{"the route's, during the answer", route, "timeout: 0.2s\n", true},
+		{"the listener's, during the answer", all, silent, true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -47,7 +60,13 @@ func TestTooLate(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(server.Close)
-			server.Script(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+			server.Script(t, func(w http.ResponseWriter, r *http.Request) {
+				if test.begins {
+					_, _ = io.WriteString(w, "data: {}\n\n")
+					_ = http.NewResponseController(w).Flush()
+				}
+				<-r.Context().Done()
+			})
 			plugin := alone("queue-scorer")
 			o := harness.Options{Workers: 1, Edit: func(text string) string {
 				return strings.Replace(text, test.where, test.with, 1)
@@ -64,19 +83,28 @@ func TestTooLate(t *testing.T) {
 			told := &lastCompletion{}
 			followed(t, envoy, told)
 			harness.WaitFor(t, 20*time.Second, "the follower to hear of a request", func() (bool, string) {
-				got := harness.Send(t, harness.Client(t, false),
+				response, err := harness.Client(t, false).Do(
 					harness.Request(t, http.MethodPost, envoy.URL("requests", chatPath), chatBody, false))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer response.Body.Close()
+				body, err := io.ReadAll(response.Body)
 				told.mu.Lock()
 				defer told.mu.Unlock()
-				return told.last != nil, fmt.Sprint(got.Status, " ", got.Body)
+				return told.last != nil, fmt.Sprintf("%s %s %v", response.Status, body, err)
 			})
 			told.mu.Lock()
 			defer told.mu.Unlock()
-			if e := told.last; e.Ended != journal.EndedTimeout || e.Status != http.StatusGatewayTimeout ||
-				e.DurationMicros == 0 || e.TTFTMicros != 0 {
-				t.Errorf("got ending %d, status %d, %d us, %d us to the first byte; want ending %d, status 504, a "+
-					"duration and no first byte", e.Ended, e.Status, e.DurationMicros, e.TTFTMicros,
-					journal.EndedTimeout)
+			status := uint16(http.StatusGatewayTimeout)
+			if test.begins {
+				status = http.StatusOK
+			}
+			if e := told.last; e.Ended != journal.EndedTimeout || e.Status != status || e.DurationMicros == 0 ||
+				(e.TTFTMicros > 0) != test.begins {
+				t.Errorf("got ending %d, status %d, %d us, %d us to the first byte; want ending %d, status %d, a "+
+					"duration, and a first byte: %v", e.Ended, e.Status, e.DurationMicros, e.TTFTMicros,
+					journal.EndedTimeout, status, test.begins)
 			}
 		})
 	}

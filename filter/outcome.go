@@ -62,7 +62,7 @@ const (
 	detailsResponse = "response_timeout"    // of the route
 	detailsIdle     = "stream_idle_timeout" // of the listener
 	detailsTimeout  = "timeout"             // of a try
-	detailsDuration = "max_stream_duration" // of the route
+	detailsDuration = "upstream_max_stream_duration_reached"
 	detailsReset    = "upstream_reset"
 	detailsOverflow = "overflow" // a circuit breaker of Envoy's cluster
 	detailsBrokeOff = "upstream_reset_after_response_started"
@@ -78,7 +78,7 @@ func (s *stream) source(status uint16) source {
 	case details == detailsResponse || details == detailsIdle && status == statusTooLate:
 		return tooLate
 	case strings.HasPrefix(details, detailsFailed) && !strings.HasPrefix(details, detailsReset) &&
-		(strings.Contains(details, detailsTimeout) || strings.Contains(details, detailsDuration)):
+		(strings.Contains(details, detailsTimeout) || details == detailsDuration):
 		return tooLate
 	case strings.HasPrefix(details, detailsFailed) && !strings.Contains(details, detailsOverflow):
 		return forEndpoint
@@ -162,10 +162,10 @@ func (s *stream) outcome(e *journal.Event, now int64) {
 	if seen.servedID != 0 {
 		e.Primary, e.Tried = seen.servedID, e.Primary
 	}
-	if seen.status != 0 && !seen.whole && s.brokeOff() {
+	e.Ended = s.ending()
+	if e.Ended == journal.EndedReset {
 		e.Status = statusBrokenOff
 	}
-	e.Ended = s.ending(e.Status)
 	if seen.firstByteAt != 0 {
 		e.TTFTMicros = micros(seen.firstByteAt - s.decision.at)
 	}
@@ -179,21 +179,28 @@ func (s *stream) outcome(e *journal.Event, now int64) {
 	}
 }
 
-// ending is what ended the request, by the status that its completion has.
-func (s *stream) ending(status uint16) journal.Ending {
+// ending is what ended the request.
+func (s *stream) ending() journal.Ending {
 	switch {
 	case s.seen.ended != journal.EndedUnknown:
 		return s.seen.ended
 	case s.seen.whole:
 		return journal.EndedWhole
-	case s.seen.status != 0 && status == statusBrokenOff:
-		return journal.EndedReset
+	case s.seen.status != 0:
+		return s.cut()
 	}
 	return journal.EndedClient
 }
 
-// brokeOff reports whether the endpoint ended the stream before its answer was whole, and not the client.
-func (s *stream) brokeOff() bool {
-	details, _ := hostcalls.Property(&s.property, codeDetails)
-	return strings.HasPrefix(hostcalls.Text(details), detailsBrokeOff)
+// cut is who ended the stream before its answer was whole: the endpoint, Envoy as it took too long, or the client.
+func (s *stream) cut() journal.Ending {
+	value, _ := hostcalls.Property(&s.property, codeDetails)
+	details := hostcalls.Text(value)
+	switch {
+	case strings.HasPrefix(details, detailsBrokeOff):
+		return journal.EndedReset
+	case details == detailsResponse || details == detailsIdle || details == detailsDuration:
+		return journal.EndedTimeout
+	}
+	return journal.EndedClient
 }

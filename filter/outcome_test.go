@@ -142,6 +142,13 @@ func TestCompletionsTellTheOutcome(t *testing.T) {
 			s.SetProperty("response.code_details", []byte(cutOff))
 			s.Abort()
 		}, outcome{status: 502, ttft: wait, duration: wait, by: 2, ended: journal.EndedReset, began: true}},
+		{"the route's time is over during the answer", func(s *wazerohost.Stream, _ func()) {
+			s.SetServer(address(1))
+			s.Respond(nil, false)
+			s.RespondBody([]byte("data: {}\n\n"), false)
+			s.SetProperty("response.code_details", []byte("response_timeout"))
+			s.Abort()
+		}, outcome{status: 200, ttft: wait, duration: wait, by: 2, ended: journal.EndedTimeout, began: true}},
 	}
 	number := map[uint64]int{0: 0, endpointID(0): 1, endpointID(1): 2, endpointID(2): 3}
 	eachMode(t, func(t *testing.T, m mode) {

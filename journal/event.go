@@ -61,7 +61,7 @@ const (
 	EndedUnreached
 	// EndedReset: the endpoint broke its answer off.
 	EndedReset
-	// EndedTimeout: Envoy gave the endpoint up for taking too long.
+	// EndedTimeout: Envoy gave the endpoint up for taking too long, also after its answer began.
 	EndedTimeout
 	// EndedClient: the client left before the end.
 	EndedClient

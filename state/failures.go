@@ -136,7 +136,7 @@ func (f *Failures) Complete(index int, e *journal.Event) {
 	}
 	now := f.clock.at(e.Time)
 	switch {
-	case e.Ended == journal.EndedTimeout, e.Status == 0:
+	case e.Ended == journal.EndedTimeout && e.Status/100 == 5, e.Status == 0:
 		patience, ok := f.patience(e.Streamed, now)
 		f.silent[index].end(e, now, ok && int64(e.DurationMicros)*1000 >= patience)
 	case e.Status/100 == 5:

@@ -230,6 +230,11 @@ func TestSilence(t *testing.T) {
 			leave(f, 2, 6*second, journal.Event{Status: 504, Ended: journal.EndedTimeout})
 			others(f)
 		}, 1, true},
+		{"Envoy cuts answers that have begun", func(f *fleet) {
+			others(f)
+			leave(f, 2, 6*second, journal.Event{Status: 200, TTFTMicros: 1000, Ended: journal.EndedTimeout})
+			others(f)
+		}, 1, false},
 		{"impatient clients leave", func(f *fleet) { others(f); leave(f, 2, 4*second, client); others(f) }, 1,
 			false},
 		{"answers take as long",

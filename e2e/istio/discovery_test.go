@@ -3,6 +3,7 @@
 package istio
 
 import (
+	"crypto/x509"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/pintle-dev/pintle/e2e/istio/mesh"
+	"github.com/pintle-dev/pintle/internal/harness/pki"
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
 )
 
@@ -23,8 +25,13 @@ func wantSidecar(t *testing.T, o mesh.Object) {
 	}
 	dir := t.TempDir()
 	files := map[string]string{"token": ingestToken}
+	another := pki.New(t)
+	another.Issue("pintle", &x509.Certificate{})
+	there := strings.NewReplacer("/run/pintle/token", filepath.Join(dir, "token"),
+		"/run/certificates/cert-chain.pem", another.File("pintle.pem"),
+		"/run/certificates/key.pem", another.File("pintle.key"))
 	for name, text := range o.At("data").(mesh.Object) {
-		files[name] = strings.Replace(text.(string), "/run/pintle/token", filepath.Join(dir, "token"), 1)
+		files[name] = there.Replace(text.(string))
 	}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

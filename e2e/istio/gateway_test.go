@@ -117,7 +117,7 @@ func (g *gateway) adapt(t *testing.T, s settings) {
 		t.Fatal(err)
 	}
 	g.requests, g.ingest = fmt.Sprintf("127.0.0.1:%d", ports[0]), fmt.Sprintf("127.0.0.1:%d", ports[1])
-	namespace := strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
+	namespace := namespaceOf(t)
 	for _, o := range g.objects {
 		switch o.Kind() {
 		case "Namespace":
@@ -149,6 +149,11 @@ func (g *gateway) adapt(t *testing.T, s settings) {
 		g.objects, exported = append(g.objects, service), "*"
 	}
 	g.objects = append(g.objects, g.service(namespace, exported))
+}
+
+// namespaceOf is a test's own.
+func namespaceOf(t *testing.T) string {
+	return strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
 }
 
 // overrideHost reports whether requests go to the Service's own cluster.

@@ -3,8 +3,8 @@
 // gateways. Nothing runs pods: Deployments are taken by the API, and the tests start what would run in them. Envoy
 // Gateway can be run in istiod's place.
 //
-// Everything listens on loopback, Envoy Gateway on all interfaces of a network of its own. The programs are built by
-// build/setup.sh.
+// Everything listens on loopback; Envoy Gateway, and the proxies of a mesh with certificates, on all interfaces of a
+// network of their own. The programs are built by build/setup.sh.
 package mesh
 
 import (

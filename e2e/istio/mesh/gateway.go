@@ -18,7 +18,11 @@ var bootstrap = template.Must(template.New("bootstrap.yaml").Parse(bootstrapText
 // StartGateway starts a stock Envoy as the pod of a Deployment, with further arguments. With an agent it is configured
 // through that, else by istiod itself.
 func (m *Mesh) StartGateway(deployment Object, agent *Agent, args ...string) (*harness.Envoy, error) {
-	text, adminPort, err := m.bootstrap(deployment, agent)
+	socket := ""
+	if agent != nil {
+		socket = agent.socket
+	}
+	text, adminPort, err := m.bootstrap(gatewayNode(deployment), socket, "")
 	if err != nil {
 		return nil, err
 	}
@@ -26,22 +30,34 @@ func (m *Mesh) StartGateway(deployment Object, agent *Agent, args ...string) (*h
 	return envoy, m.explained(err)
 }
 
-// bootstrap is the configuration that the deployment's Envoy starts with.
-func (m *Mesh) bootstrap(deployment Object, agent *Agent) (text string, adminPort int, err error) {
+// node is what a proxy says of itself.
+type node struct {
+	Proxy           string // type~ip
+	Name, Namespace string
+	Labels          any
+}
+
+// gatewayNode is that of a Deployment's proxy. No endpoint may have its address, or istiod would take that one's labels
+// for the gateway's.
+func gatewayNode(deployment Object) node {
+	return node{Proxy: "router~192.0.2.1", Name: deployment.Name(), Namespace: deployment.namespace(),
+		Labels: deployment.At("spec", "template", "metadata", "labels")}
+}
+
+// bootstrap is the configuration that an Envoy starts with. Where an agent's sockets are named it gets everything
+// through that, and certificates, else from istiod itself.
+func (m *Mesh) bootstrap(n node, socket, certificates string) (text string, adminPort int, err error) {
 	ports, err := harness.FreePorts(1)
 	if err != nil {
 		return "", 0, err
 	}
-	labels, err := json.Marshal(deployment.At("spec", "template", "metadata", "labels"))
+	labels, err := json.Marshal(n.Labels)
 	if err != nil {
 		return "", 0, err
 	}
 	values := map[string]any{
-		"Name": deployment.Name(), "Namespace": deployment.namespace(), "Labels": string(labels), "AdminPort": ports[0],
-		"Port": m.ports[0], "Socket": "",
-	}
-	if agent != nil {
-		values["Socket"] = agent.socket
+		"Proxy": n.Proxy, "Name": n.Name, "Namespace": n.Namespace, "Labels": string(labels), "AdminPort": ports[0],
+		"Port": m.ports[0], "Socket": socket, "Certificates": certificates,
 	}
 	var b strings.Builder
 	err = bootstrap.Execute(&b, values)

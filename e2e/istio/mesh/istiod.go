@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"bytes"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/harness"
@@ -23,6 +25,7 @@ type Mesh struct {
 	dir    string
 	istiod *harness.Child
 	ports  []int // of istiod: xDS, HTTP, monitoring, introspection
+	secure bool  // xDS with certificates, which istiod signs
 
 	madeAgentData bool
 }
@@ -35,25 +38,42 @@ func Start(dir string) (*Mesh, error) {
 	if m.Kube, err = StartKube(dir); err != nil {
 		return m, err
 	}
+	return m, m.startIstio(istioCRDs, gatewayCRDs, injector)
+}
+
+// Secure adds istiod to a program that RunAlone has started, with all that makes certificates: it signs them for
+// whoever shows the token of a service account, and workloads that have one speak mTLS with each other.
+func (m *Mesh) Secure() error {
+	m.secure = true
+	return m.startIstio(istioCRDs)
+}
+
+// startIstio starts istiod with resources that the API has to know first.
+func (m *Mesh) startIstio(resources ...func() ([]Object, error)) error {
 	if err := m.Apply(Namespace("istio-system")); err != nil {
-		return m, err
+		return err
 	}
-	for _, prepared := range []func() ([]Object, error){istioCRDs, gatewayCRDs, injector} {
+	for _, prepared := range resources {
 		objects, err := prepared()
 		if err == nil {
 			err = m.Apply(objects...)
 		}
 		if err != nil {
-			return m, err
+			return err
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "mesh.yaml"), meshConfig, 0o600); err != nil {
-		return m, err
+	config := meshConfig
+	if m.secure {
+		config = bytes.Replace(config, []byte("enableAutoMtls: false"), []byte("enableAutoMtls: true"), 1)
+	}
+	err := os.WriteFile(filepath.Join(m.dir, "mesh.yaml"), config, 0o600)
+	if err != nil {
+		return err
 	}
 	if m.ports, err = harness.FreePorts(4); err != nil {
-		return m, err
+		return err
 	}
-	return m, m.StartIstiod()
+	return m.StartIstiod()
 }
 
 // Namespace is an object of that kind.
@@ -127,10 +147,9 @@ func moduleDir(folder, module string) (string, error) {
 	return downloaded.Dir, err
 }
 
-// istiodSettings keep out of the configuration what a stock Envoy does not have, or what would need certificates.
+// istiodSettings keep out of the configuration what a stock Envoy does not have.
 var istiodSettings = []string{
 	"POD_NAME=istiod", "POD_NAMESPACE=istio-system",
-	"ENABLE_CA_SERVER=false", "PILOT_CERT_PROVIDER=none",
 	"INJECTION_WEBHOOK_CONFIG_NAME=", "VALIDATION_WEBHOOK_CONFIG_NAME=",
 	"PILOT_ENABLE_ALPN_FILTER=false", "PILOT_ENABLE_METADATA_EXCHANGE=false",
 }
@@ -141,10 +160,15 @@ func (m *Mesh) StartIstiod() error {
 	if err != nil {
 		return err
 	}
-	m.istiod, err = harness.StartChild("istiod", m.dir, path, istiodSettings, "discovery",
+	settings, plain, secured := istiodSettings, "", m.address(0)
+	if !m.secure {
+		settings = append(slices.Clip(settings), "ENABLE_CA_SERVER=false", "PILOT_CERT_PROVIDER=none")
+		plain, secured = secured, plain
+	}
+	m.istiod, err = harness.StartChild("istiod", m.dir, path, settings, "discovery",
 		"--kubeconfig", m.kubeconfig(), "--meshConfig", filepath.Join(m.dir, "mesh.yaml"),
 		"--networksConfig", filepath.Join(m.dir, "no-networks.yaml"),
-		"--grpcAddr", m.address(0), "--httpAddr", m.address(1), "--monitoringAddr", m.address(2), "--secureGRPCAddr=",
+		"--grpcAddr", plain, "--httpAddr", m.address(1), "--monitoringAddr", m.address(2), "--secureGRPCAddr", secured,
 		"--httpsAddr=",
 		"--ctrlz_address", "127.0.0.1", "--ctrlz_port", fmt.Sprint(m.ports[3]))
 	if err != nil {

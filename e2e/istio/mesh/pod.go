@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -21,16 +23,45 @@ type pod struct {
 	config     map[string]any // of the proxy
 	variables  []string
 	dir        string // where the agent runs
+	role       string // router by default
+
+	namespace, account string // whose certificate it gets in a mesh that is secure
 }
 
 // StartPod is StartGateway with Istio's agent as the program that starts and ends the Envoy, as in a pod of the
-// Deployment, which says how. Envoy is configured by istiod itself.
+// Deployment, which says how. Envoy is configured by istiod itself, or in a mesh that is secure through the agent.
 func (m *Mesh) StartPod(deployment Object) (*harness.Envoy, error) {
 	p, err := m.newPod(deployment)
 	if err != nil {
 		return nil, err
 	}
-	text, adminPort, err := m.bootstrap(deployment, nil)
+	p.namespace = deployment.namespace()
+	p.account, _ = deployment.At("spec", "template", "spec", "serviceAccountName").(string)
+	return m.startPod(p, gatewayNode(deployment))
+}
+
+// StartSidecar starts Istio's agent with an Envoy as the sidecar of a pod, in a mesh that is secure.
+func (m *Mesh) StartSidecar(of Object) (*harness.Envoy, error) {
+	p := &pod{role: "sidecar", config: map[string]any{"concurrency": 1}, namespace: of.namespace()}
+	p.account, _ = of.At("spec", "serviceAccountName").(string)
+	address, _ := of.At("status", "podIP").(string)
+	var err error
+	if p.dir, err = os.MkdirTemp(m.dir, "agent-"); err != nil {
+		return nil, err
+	}
+	return m.startPod(p, node{Proxy: "sidecar~" + address, Name: of.Name(), Namespace: p.namespace,
+		Labels: of.At("metadata", "labels")})
+}
+
+func (m *Mesh) startPod(p *pod, n node) (*harness.Envoy, error) {
+	socket, certificates := "", ""
+	if m.secure {
+		socket, certificates = filepath.Join(p.dir, "proxy", "XDS"), filepath.Join(p.dir, certificatesSocket)
+		// These pods end at once: nobody is asked to close connections first.
+		p.variables = append(p.variables, "EXIT_ON_ZERO_ACTIVE_CONNECTIONS=false")
+		p.config["terminationDrainDuration"] = "0s"
+	}
+	text, adminPort, err := m.bootstrap(n, socket, certificates)
 	if err != nil {
 		return nil, err
 	}
@@ -130,6 +161,12 @@ func (p *pod) inject() error {
 	for name, value := range metadata {
 		p.variables = append(p.variables, fmt.Sprint(name, "=", value))
 	}
+	list, _ := p.proxy("env").([]any)
+	for i := range list {
+		if value, ok := p.proxy("env", i, "value").(string); ok {
+			p.variables = append(p.variables, fmt.Sprint(p.proxy("env", i, "name"), "=", value))
+		}
+	}
 	return nil
 }
 
@@ -184,8 +221,8 @@ func (m *Mesh) mounted(p *pod, path string) (string, error) {
 	return "", fmt.Errorf("%s is mounted from no ConfigMap", path)
 }
 
-// startAgentOf starts the agent of a pod, without certificates. Unless the pod's variables say otherwise it starts the
-// Envoy of its configuration, and ends it when it ends itself.
+// startAgentOf starts the agent of a pod, with certificates in a mesh that is secure. Unless the pod's variables say
+// otherwise it starts the Envoy of its configuration, and ends it when it ends itself.
 func (m *Mesh) startAgentOf(p *pod, args ...string) (*harness.Child, error) {
 	path, err := tool("pilot-agent")
 	if err != nil {
@@ -199,15 +236,23 @@ func (m *Mesh) startAgentOf(p *pod, args ...string) (*harness.Child, error) {
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(p.config, map[string]any{"discoveryAddress": m.address(0), "controlPlaneAuthPolicy": "NONE",
+	policy := "NONE"
+	certificates := []string{"POD_NAMESPACE=default", "FILE_MOUNTED_CERTS=true", "PILOT_CERT_PROVIDER=none"}
+	if m.secure {
+		policy = "MUTUAL_TLS"
+		if certificates, err = m.identify(p); err != nil {
+			return nil, errors.Join(err, taken.Close())
+		}
+	}
+	maps.Copy(p.config, map[string]any{"discoveryAddress": m.address(0), "controlPlaneAuthPolicy": policy,
 		"configPath": filepath.Join(p.dir, "proxy"), "statusPort": taken.Addr().(*net.TCPAddr).Port})
 	text, err := json.Marshal(p.config)
 	if err != nil {
 		return nil, errors.Join(err, taken.Close())
 	}
-	child, err := harness.StartChild("pilot-agent", p.dir, path, append(p.variables, "POD_NAME=pintle-gateway",
-		"POD_NAMESPACE=default", "INSTANCE_IP=192.0.2.1", "FILE_MOUNTED_CERTS=true", "PILOT_CERT_PROVIDER=none",
-		"GRPC_XDS_BOOTSTRAP=", "PROXY_CONFIG="+string(text)), append([]string{"proxy", "router"}, args...)...)
+	child, err := harness.StartChild("pilot-agent", p.dir, path, slices.Concat(p.variables, certificates, []string{
+		"POD_NAME=pintle-gateway", "INSTANCE_IP=192.0.2.1", "GRPC_XDS_BOOTSTRAP=", "PROXY_CONFIG=" + string(text)}),
+		append([]string{"proxy", cmp.Or(p.role, "router")}, args...)...)
 	if err != nil {
 		return nil, errors.Join(err, taken.Close())
 	}

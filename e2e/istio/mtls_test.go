@@ -83,7 +83,8 @@ func testMutualOriginalDst(t *testing.T, m *meshServers) {
 	}
 }
 
-// testMutualInferencePool: the Service of an InferencePool has mTLS without a word.
+// testMutualInferencePool: the Service of an InferencePool has mTLS without a word, and servers that take plain scrapes
+// take plain requests from nobody.
 func testMutualInferencePool(t *testing.T, m *meshServers) {
 	m.permissive(t)
 	g := m.gateway(t, chart(t, `{destination: override-host, service: {kind: InferencePool,
@@ -91,6 +92,24 @@ func testMutualInferencePool(t *testing.T, m *meshServers) {
 	g.prefer(t, 1)
 	m.wantIdentified(t, g)
 	testFullServer(t, g)
+
+	policy := parsed(t, strings.ReplaceAll(documented(t, "AuthorizationPolicy"), "ns/pintle/", "ns/"+g.namespace()+"/"),
+		nil)
+	if err := control.Apply(policy...); err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range m.addresses {
+		harness.WaitFor(t, pushLimit, "a plain request to "+address+" refused", func() (bool, string) {
+			got := harness.Send(t, harness.Client(t, false),
+				harness.Request(t, http.MethodPost, "http://"+address+chatPath, chatBody, false))
+			return got.Status == http.StatusForbidden, fmt.Sprint(got.Status)
+		})
+	}
+	g.prefer(t, 2)
+	m.wantIdentified(t, g)
+	if err := control.Delete(policy[0]); err != nil {
+		t.Error(err)
+	}
 }
 
 // testMutualOverrideHost: where mTLS is strict requests come by it, but no scrapes; with the port's leave both do, and

@@ -21,6 +21,8 @@ import (
 type meshServers struct {
 	plain     gateway // the servers behind them
 	addresses []string
+	sidecars  []mesh.Object // what their proxies are told
+	proxies   []*harness.Envoy
 }
 
 // newMeshServers starts three model servers with all that a cluster has of them. They end with the test.
@@ -35,7 +37,7 @@ func newMeshServers(t *testing.T) *meshServers {
 	for i, s := range m.plain.servers {
 		address := fmt.Sprintf("10.0.0.%d", i+1)
 		m.addresses = append(m.addresses, address+":8000")
-		pods = append(pods, applyPod(t, address, s))
+		pods = append(pods, m.applyPod(t, address, s))
 	}
 	for name, port := range map[string]int{"vllm": 8000, "vllm-ip-eded6611": 54321} {
 		if err := control.Apply(podService(name, port, pods)...); err != nil {
@@ -50,6 +52,7 @@ func newMeshServers(t *testing.T) *meshServers {
 		}
 		t.Cleanup(envoy.Stop)
 		envoy.LogOnFailure(t)
+		m.proxies = append(m.proxies, envoy)
 	}
 	return m
 }
@@ -61,7 +64,7 @@ func modelsObject(version, kind, name string) mesh.Object {
 }
 
 // applyPod makes the pod of a model server. Its proxy listens at its address where iptables would lead to the proxy.
-func applyPod(t *testing.T, address string, s *harness.Server) mesh.Object {
+func (m *meshServers) applyPod(t *testing.T, address string, s *harness.Server) mesh.Object {
 	t.Helper()
 	pod, status := modelsObject("v1", "Pod", s.Name), modelsObject("v1", "Pod", s.Name)
 	pod.Set(map[string]any{"app": "vllm", "app.kubernetes.io/component": "model-server",
@@ -84,7 +87,7 @@ func applyPod(t *testing.T, address string, s *harness.Server) mesh.Object {
 	if err := control.SetStatus(status); err != nil {
 		t.Fatal(err)
 	}
-	pod["status"] = status["status"]
+	pod["status"], m.sidecars = status["status"], append(m.sidecars, sidecar)
 	return pod
 }
 

@@ -127,7 +127,31 @@ func testMutualOverrideHost(t *testing.T, m *meshServers) {
 	g.prefer(t, 1)
 	m.wantIdentified(t, g)
 	testFullServer(t, g)
+	m.wantClosing(t)
 	testDeadServer(t, g)
+}
+
+// wantClosing checks that the servers' proxies close idle connections before the servers do, once they are told to.
+func (m *meshServers) wantClosing(t *testing.T) {
+	t.Helper()
+	const idle = `"idle_timeout": "4s"`
+	closing := func(proxy *harness.Envoy) bool {
+		dump, err := proxy.Admin("/config_dump?resource=dynamic_active_clusters&name_regex=inbound.8000.*")
+		return err == nil && strings.Contains(dump, idle)
+	}
+	if closing(m.proxies[0]) {
+		t.Errorf("the servers' proxies have %s of themselves", idle)
+	}
+	pool := parsed(t, documented(t, "inboundConnectionPool"), nil)[0].At("spec", "inboundConnectionPool")
+	for _, sidecar := range m.sidecars {
+		sidecar.Set(pool, "spec", "inboundConnectionPool")
+		if err := control.Apply(sidecar); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, proxy := range m.proxies {
+		harness.WaitFor(t, pushLimit, idle+" in a server's proxy", func() (bool, string) { return closing(proxy), "" })
+	}
 }
 
 // waitStatus waits until every request is answered with a status.

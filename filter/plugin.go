@@ -137,6 +137,7 @@ func (p *plugin) Tick() {
 	p.pool.dropLists(p.config.Plan, now)
 	p.checkModels(now)
 	p.history.follow()
+	p.takeLeft()
 	p.history.tick(&p.pool, &p.stats, now)
 	p.stats.tell(now)
 	p.lookWhetherBusy(now)
@@ -173,7 +174,7 @@ func (p *plugin) lookWhetherBusy(now int64) {
 // Stop implements hostcalls.Plugin.
 func (p *plugin) Stop() {
 	p.history.flush(&p.pool)
-	p.giveUp()
+	p.leave()
 	p.stats.tell(hostcalls.Now())
 }
 

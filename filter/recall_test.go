@@ -45,6 +45,12 @@ func newKeeper(t *testing.T, m mode, parameters string) *keeper {
 // serve answers what the filter has asked the sidecar, and returns how often it did.
 func (k *keeper) serve() int {
 	calls := k.workers[0].Calls()
+	k.answerCalls(calls)
+	return len(calls)
+}
+
+// answerCalls answers what was asked.
+func (k *keeper) answerCalls(calls []*wazerohost.HTTPCall) {
 	for _, call := range calls {
 		r := httptest.NewRequest(call.Headers.Get(":method"), call.Headers.Get(":path"), bytes.NewReader(call.Body))
 		for _, h := range call.Headers {
@@ -56,7 +62,6 @@ func (k *keeper) serve() int {
 		k.service.ServeHTTP(w, r)
 		call.Respond(wazerohost.Headers{{":status", fmt.Sprint(w.Code)}}, w.Body.Bytes(), nil)
 	}
-	return len(calls)
 }
 
 // turn sends a request and lets the sidecar answer.
@@ -236,7 +241,54 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
-// TestPluginsGiveBackTheirRoom: what a plug-in could not hand over when it ends takes no other's room.
+// TestTurnsOutliveTheirPlugin: what a plug-in has not handed over when it ends, or is just handing over, the next one
+// hands over, of whichever worker; and what nobody can have left is passed over.
+func TestTurnsOutliveTheirPlugin(t *testing.T) {
+	const parameters = `"tenantHeader":"X-Team"`
+	for _, telling := range []bool{false, true} {
+		t.Run(fmt.Sprint("telling ", telling), func(t *testing.T) {
+			m := modes[0]
+			k := newKeeper(t, m, parameters)
+			k.start(1, m.configuration(fmt.Sprintf(storing, parameters), ""))
+			first, second := k.workers[0], k.workers[1]
+			team := [2]string{"x-team", "blue"}
+			k.answer(k.turn(`{"model":"m","input":"a"}`, team), "r1", "b", false)
+			p := startPlugin(t, first.Worker, wazerohost.PluginConfig{
+				Configuration: m.configuration(fmt.Sprintf(storing, parameters), ""), Listener: requestListener})
+			for _, text := range []string{"c", "e"} {
+				s := p.Request(wazerohost.Headers{{":path", "/v1/responses"}, team}, false)
+				s.Body(fmt.Appendf(nil, `{"model":"m","input":%q,"previous_response_id":"r1"}`, text), true)
+				k.serve()
+				s.SetServer(address(1))
+				s.Respond(wazerohost.Headers{{":status", "200"}}, false)
+				s.RespondBody(fmt.Appendf(nil, `{"id":"after-%s","status":"completed","output":[]}`, text), true)
+				s.Finish()
+			}
+			if telling {
+				first.Tick() // nobody answers
+			}
+			p.Stop()
+			k.workers = k.workers[1:]
+			follow := `{"model":"m","input":"x","previous_response_id":"after-e"}`
+			wantError(t, k.turn(follow, team), 503, "store_unavailable")
+			second.Tick()
+			calls := second.Calls()
+			if len(calls) != 2 {
+				t.Fatalf("the sidecar was told %d turns, want 2", len(calls))
+			}
+			k.answerCalls(calls)
+			k.wantUpstream(k.turn(follow, team), `{"model":"m","input":[`+
+				strings.Join([]string{asked("a"), said("b"), asked("e"), asked("x")}, ",")+`]}`)
+			k.host.SetSharedData("pintle/v1/responses/left", bytes.Repeat([]byte{9}, 100))
+			if second.Tick(); len(second.Calls()) > 0 {
+				t.Error("the sidecar was told what nobody has left")
+			}
+		})
+	}
+}
+
+// TestPluginsGiveBackTheirRoom: what a plug-in could not hand over when it ends takes no other's room, and there is
+// room for a part of it until the next one does.
 func TestPluginsGiveBackTheirRoom(t *testing.T) {
 	m := modes[0]
 	k := newKeeper(t, m, "")
@@ -261,8 +313,9 @@ func TestPluginsGiveBackTheirRoom(t *testing.T) {
 	w.Tick()
 	k.serve()
 	stored, _ := k.host.Counter("pintle.responses.stored")
-	if lost, _ := k.host.Counter("pintle.responses.not_stored"); stored != 1 || lost != 80 {
-		t.Errorf("%d responses were stored and %d lost, want 1 and 80", stored, lost)
+	const left = 4 // of a megabyte each
+	if lost, _ := k.host.Counter("pintle.responses.not_stored"); stored != 1+left || lost != 80-left {
+		t.Errorf("%d responses were stored and %d lost, want %d and %d", stored, lost, 1+left, 80-left)
 	}
 }
 

@@ -115,17 +115,6 @@ func (p *plugin) handOver() {
 	}
 }
 
-// giveUp frees what the sidecar has not taken when the plug-in ends: the room is the worker's, and so the next one's.
-func (p *plugin) giveUp() {
-	for _, t := range p.unstored {
-		if !t.asked {
-			p.stats.turnsLost.Add(1)
-		}
-		t.free()
-	}
-	p.unstored = nil
-}
-
 // tell gives the sidecar one turn; false when it is no longer among the unstored.
 func (p *plugin) tell(t *turn) bool {
 	p.patch = t.appendTo(p.patch[:0])

@@ -53,6 +53,22 @@ func TestReport(t *testing.T) {
 			s.Respond(wazerohost.Headers{{":status", "503"}}, false)
 			s.RespondBody([]byte("upstream connect error"), true)
 		}, "endpoint default/vllm-0, model m1, predicted_cached_tokens 0, profile default, served_model m1"},
+		{"answered, and nothing said of caches", ask, func(_ *gateway, s *wazerohost.Stream) {
+			s.SetServer(address(0))
+			s.Respond(wazerohost.Headers{{":status", "200"}}, false)
+			s.RespondBody([]byte(`{"usage":{"prompt_tokens":7,"completion_tokens":2}}`), true)
+		}, "endpoint default/vllm-0, input_tokens 7, model m1, output_tokens 2, predicted_cached_tokens 0, " +
+			"profile default, rank 1, served_model m1, ttft_ms 0.001"},
+		{"answered, and no tokens told", ask, func(_ *gateway, s *wazerohost.Stream) {
+			s.SetServer(address(0))
+			s.Respond(wazerohost.Headers{{":status", "200"}}, false)
+			s.RespondBody([]byte(`{}`), true)
+		}, "endpoint default/vllm-0, model m1, predicted_cached_tokens 0, profile default, rank 1, served_model m1, " +
+			"ttft_ms 0.001"},
+		{"answered without a body", ask, func(_ *gateway, s *wazerohost.Stream) {
+			s.SetServer(address(0))
+			s.Respond(wazerohost.Headers{{":status", "200"}}, true)
+		}, "endpoint default/vllm-0, model m1, predicted_cached_tokens 0, profile default, rank 1, served_model m1"},
 		{"refused", `{"model":`, func(*gateway, *wazerohost.Stream) {}, "refused invalid_body"},
 		{"a model that nobody has", `{"model":"nobody's","prompt":"x"}`, func(*gateway, *wazerohost.Stream) {},
 			"model nobody's, refused model_not_found, served_model nobody's"},

@@ -98,8 +98,8 @@ func (s *Server) showEvents(w http.ResponseWriter) {
 	writeJSON(w, http.StatusOK, shown)
 }
 
-// showSources says where the ranks' events are published, as vLLM does. SGLang has no such page, but who asks has no
-// other way to know.
+// showSources says where the ranks' events are published, as vLLM does. SGLang says it at /server_info, by the first of
+// consecutive ports, which these need not be.
 func (s *Server) showSources(w http.ResponseWriter) {
 	all := s.EventAddresses()
 	if len(all) == 0 {

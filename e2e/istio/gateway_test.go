@@ -46,7 +46,6 @@ type settings struct {
 	module  string             // the URL of the module; bin/pintle.wasm as a file by default
 	servers []harness.Endpoint // three simulated ones by default
 	roles   []string           // of the servers, in disaggregation; none by default
-	args    []string           // of Envoy's
 	change  func(g *gateway)
 }
 
@@ -72,7 +71,7 @@ func newGateway(t *testing.T, objects []mesh.Object, s settings) *gateway {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { g.deleteAll(t) })
-	start := func(d mesh.Object) (*harness.Envoy, error) { return control.StartGateway(d, s.agent, s.args...) }
+	start := func(d mesh.Object) (*harness.Envoy, error) { return control.StartGateway(d, s.agent) }
 	if s.pod {
 		start = control.StartPod
 	}

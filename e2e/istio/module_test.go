@@ -18,16 +18,15 @@ var byPrefix = map[string]any{
 	"plugins": []any{map[string]any{"type": "prefix-cache-scorer"}, map[string]any{"type": "max-score-picker"}},
 }
 
-// TestModuleReplaced: another module takes over under load, and the former one after it. No request is lost, also none
-// that takes longer than Envoy's drain time, and prompts still go to the servers that have them.
+// TestModuleReplaced: another module takes over under load, and the former one after it. No request is lost, and
+// prompts still go to the servers that have them.
 func TestModuleReplaced(t *testing.T) {
 	const prompts = 12
 	for _, overlay := range []string{"file", "override-host"} {
 		t.Run(overlay, func(t *testing.T) {
-			g := newGateway(t, render(t, "overlays/"+overlay), settings{args: []string{"--drain-time-s", "1"},
-				change: func(g *gateway) {
-					g.find("WasmPlugin", "pintle").Set(byPrefix, "spec", "pluginConfig", "config")
-				}})
+			g := newGateway(t, render(t, "overlays/"+overlay), settings{change: func(g *gateway) {
+				g.find("WasmPlugin", "pintle").Set(byPrefix, "spec", "pluginConfig", "config")
+			}})
 			prompt := func(i int) string {
 				return fmt.Sprintf(`{"model":"sim-model","messages":[{"role":"user","content":%q}],"max_tokens":2}`,
 					strings.Repeat(fmt.Sprint("prompt ", i, " "), 100))

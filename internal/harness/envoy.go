@@ -112,10 +112,10 @@ func start(o Options, cell Cell, module string, hosts []string, listeners []*Lis
 }
 
 // StartText starts an Envoy with a configuration as it is, from the repository's root, and waits for the admin port
-// that stands in it. args are further arguments of Envoy's.
-func StartText(config string, adminPort int, args ...string) (*Envoy, error) {
+// that stands in it.
+func StartText(config string, adminPort int) (*Envoy, error) {
 	e := &Envoy{adminPort: adminPort}
-	return e, e.run([]byte(config), append([]string{"--concurrency", "2"}, args...)...)
+	return e, e.run([]byte(config), "--concurrency", "2")
 }
 
 // StartTextBy is StartText by another program, which is the Envoy's process for the caller.

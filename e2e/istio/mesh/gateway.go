@@ -15,9 +15,9 @@ var bootstrapText string
 
 var bootstrap = template.Must(template.New("bootstrap.yaml").Parse(bootstrapText))
 
-// StartGateway starts a stock Envoy as the pod of a Deployment, with further arguments. With an agent it is configured
-// through that, else by istiod itself.
-func (m *Mesh) StartGateway(deployment Object, agent *Agent, args ...string) (*harness.Envoy, error) {
+// StartGateway starts a stock Envoy as the pod of a Deployment. With an agent it is configured through that, else by
+// istiod itself.
+func (m *Mesh) StartGateway(deployment Object, agent *Agent) (*harness.Envoy, error) {
 	socket := ""
 	if agent != nil {
 		socket = agent.socket
@@ -26,7 +26,7 @@ func (m *Mesh) StartGateway(deployment Object, agent *Agent, args ...string) (*h
 	if err != nil {
 		return nil, err
 	}
-	envoy, err := harness.StartText(text, adminPort, args...)
+	envoy, err := harness.StartText(text, adminPort)
 	return envoy, m.explained(err)
 }
 

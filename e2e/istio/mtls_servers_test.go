@@ -37,7 +37,7 @@ func newMeshServers(t *testing.T) *meshServers {
 	for i, s := range m.plain.servers {
 		address := fmt.Sprintf("10.0.0.%d", i+1)
 		m.addresses = append(m.addresses, address+":8000")
-		pods = append(pods, m.applyPod(t, address, s))
+		pods = append(pods, m.sidecarPod(t, address, s))
 	}
 	for name, port := range map[string]int{"vllm": 8000, "vllm-ip-eded6611": 54321} {
 		if err := control.Apply(podService(name, port, pods)...); err != nil {
@@ -63,17 +63,12 @@ func modelsObject(version, kind, name string) mesh.Object {
 		"metadata": map[string]any{"name": name, "namespace": "models"}}
 }
 
-// applyPod makes the pod of a model server. Its proxy listens at its address where iptables would lead to the proxy.
-func (m *meshServers) applyPod(t *testing.T, address string, s *harness.Server) mesh.Object {
+// sidecarPod makes the pod of a model server. Its proxy listens at its address where iptables would lead to the proxy.
+func (m *meshServers) sidecarPod(t *testing.T, address string, s *harness.Server) mesh.Object {
 	t.Helper()
-	pod, status := modelsObject("v1", "Pod", s.Name), modelsObject("v1", "Pod", s.Name)
-	pod.Set(map[string]any{"app": "vllm", "app.kubernetes.io/component": "model-server",
-		"security.istio.io/tlsMode": "istio", "pod": s.Name}, "metadata", "labels") // tlsMode is the injector's
-	pod["spec"] = map[string]any{"serviceAccountName": "vllm",
-		"containers": []any{map[string]any{"name": "vllm", "image": "vllm"}}}
-	status["status"] = map[string]any{"phase": "Running", "podIP": address,
-		"podIPs": []any{map[string]any{"ip": address}}}
-	sidecar := modelsObject("networking.istio.io/v1", "Sidecar", s.Name)
+	pod, sidecar := modelsObject("v1", "Pod", s.Name), modelsObject("networking.istio.io/v1", "Sidecar", s.Name)
+	pod.Set(map[string]any{"app.kubernetes.io/component": "model-server", "security.istio.io/tlsMode": "istio",
+		"pod": s.Name}, "metadata", "labels") // tlsMode is the injector's
 	sidecar["spec"] = map[string]any{
 		"workloadSelector": map[string]any{"labels": map[string]any{"pod": s.Name}},
 		"ingress": []any{map[string]any{
@@ -81,21 +76,36 @@ func (m *meshServers) applyPod(t *testing.T, address string, s *harness.Server) 
 			"bind": address, "captureMode": "NONE", "defaultEndpoint": s.Address}},
 		"egress": []any{map[string]any{"hosts": []any{"~/*"}}},
 	}
-	if err := control.Apply(pod, sidecar); err != nil {
+	if err := control.Apply(sidecar); err != nil {
 		t.Fatal(err)
 	}
+	m.sidecars = append(m.sidecars, sidecar)
+	return applyPod(t, pod, address)
+}
+
+// applyPod has a pod run at an address, with the account of the model servers.
+func applyPod(t *testing.T, pod mesh.Object, address string) mesh.Object {
+	t.Helper()
+	pod["spec"] = map[string]any{"serviceAccountName": "vllm",
+		"containers": []any{map[string]any{"name": "vllm", "image": "vllm"}}}
+	if err := control.Apply(pod); err != nil {
+		t.Fatal(err)
+	}
+	status := modelsObject("v1", "Pod", pod.Name())
+	status["status"] = map[string]any{"phase": "Running", "podIP": address,
+		"podIPs": []any{map[string]any{"ip": address}}}
 	if err := control.SetStatus(status); err != nil {
 		t.Fatal(err)
 	}
-	pod["status"], m.sidecars = status["status"], append(m.sidecars, sidecar)
+	pod["status"] = status["status"]
 	return pod
 }
 
-// podService is a Service that selects the pods, as Istio makes one for an InferencePool where the name says so, with
-// the slice that a cluster would keep of it.
+// podService is a Service of pods, as Istio makes one for an InferencePool where the name says so, with the slice that
+// a cluster would keep of it.
 func podService(name string, port int, pods []mesh.Object) []mesh.Object {
 	service := modelsObject("v1", "Service", name)
-	spec := map[string]any{"selector": map[string]any{"app": "vllm"},
+	spec := map[string]any{"selector": map[string]any{"service": name},
 		"ports": []any{map[string]any{"name": "http", "port": port, "targetPort": 8000, "protocol": "TCP"}}}
 	if strings.Contains(name, "-ip-") {
 		spec["clusterIP"] = "None"

@@ -39,6 +39,7 @@ func TestMutualTLSAlone(t *testing.T) {
 	}{
 		{"original-dst", testMutualOriginalDst}, {"inference-pool", testMutualInferencePool},
 		{"override-host", testMutualOverrideHost}, // where a server dies at last
+		{"ambient", testAmbient},                  // with servers of its own
 	} {
 		t.Run(test.name, func(t *testing.T) { test.test(t, m) })
 	}

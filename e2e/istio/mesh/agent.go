@@ -1,7 +1,6 @@
 package mesh
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,15 +30,35 @@ func (m *Mesh) StartAgent(registry string) (*Agent, error) {
 	if a.Child, err = m.startAgentOf(p, "--log_output_level=wasm:debug,xdsproxy:info"); err != nil {
 		return nil, err
 	}
+	return a, waitFile(a.Child, a.socket)
+}
+
+// StartCertificates starts an agent that keeps the certificate of a service account in a folder, in a mesh that is
+// secure: cert-chain.pem, key.pem and root-cert.pem.
+func (m *Mesh) StartCertificates(namespace, account, folder string) (*harness.Child, error) {
+	dir, err := os.MkdirTemp(m.dir, "agent-")
+	if err != nil {
+		return nil, err
+	}
+	agent, err := m.startAgentOf(&pod{dir: dir, namespace: namespace, account: account, config: map[string]any{},
+		variables: []string{"DISABLE_ENVOY=true", "OUTPUT_CERTS=" + folder}})
+	if err != nil {
+		return nil, err
+	}
+	return agent, waitFile(agent, filepath.Join(folder, "root-cert.pem")) // the last that it writes
+}
+
+// waitFile waits until an agent has made a file.
+func waitFile(agent *harness.Child, path string) error {
 	for deadline := time.Now().Add(startLimit); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if _, err := os.Stat(a.socket); err == nil {
-			return a, nil
+		if _, err := os.Stat(path); err == nil {
+			return nil
 		}
-		if a.Ended() {
+		if agent.Ended() {
 			break
 		}
 	}
-	return a, errors.New("the agent opened no socket:\n" + a.Log())
+	return fmt.Errorf("the agent made no %s:\n%s", path, agent.Log())
 }
 
 // makeAgentData makes the place where agents keep modules; Stop removes what was not there before.

@@ -22,10 +22,11 @@ var meshConfig []byte
 // Mesh is a control plane.
 type Mesh struct {
 	*Kube
-	dir    string
-	istiod *harness.Child
-	ports  []int // of istiod: xDS, HTTP, monitoring, introspection
-	secure bool  // xDS with certificates, which istiod signs
+	dir     string
+	istiod  *harness.Child
+	ports   []int // of istiod: xDS, HTTP, monitoring, introspection
+	secure  bool  // xDS with certificates, which istiod signs
+	ambient bool  // requests to pods of the ambient mode go through tunnels
 
 	madeAgentData bool
 }
@@ -161,6 +162,9 @@ func (m *Mesh) StartIstiod() error {
 		return err
 	}
 	settings, plain, secured := istiodSettings, "", m.address(0)
+	if m.ambient {
+		settings = append(slices.Clip(settings), "PILOT_ENABLE_AMBIENT=true")
+	}
 	if !m.secure {
 		settings = append(slices.Clip(settings), "ENABLE_CA_SERVER=false", "PILOT_CERT_PROVIDER=none")
 		plain, secured = secured, plain
@@ -175,6 +179,13 @@ func (m *Mesh) StartIstiod() error {
 		return err
 	}
 	return waitReady(m.istiod, http.DefaultClient, "http://"+m.address(1)+"/ready")
+}
+
+// Ambient starts istiod anew, with what ambient mode needs.
+func (m *Mesh) Ambient() error {
+	m.istiod.Stop()
+	m.ambient = true
+	return m.StartIstiod()
 }
 
 // KillIstiod ends istiod without a chance to say goodbye.

@@ -12,10 +12,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/pintle-dev/pintle/e2e/istio/mesh"
+	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 // testAmbient: to pods in ambient mode Istio's gateways send requests through tunnels, and call them otherwise in the
@@ -29,7 +31,7 @@ func testAmbient(t *testing.T, _ *meshServers) {
 	var pods []mesh.Object
 	for i, s := range m.plain.servers {
 		pod := modelsObject("v1", "Pod", "ambient-"+s.Name)
-		if i > 0 { // as Istio's CNI writes where ztunnel takes a pod's connections
+		if i < 2 { // as Istio's CNI writes where ztunnel takes a pod's connections
 			pod.Set(map[string]any{"ambient.istio.io/redirection": "enabled"}, "metadata", "annotations")
 		}
 		host, _ := split(s.Address)
@@ -44,7 +46,7 @@ func testAmbient(t *testing.T, _ *meshServers) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tunnels := []*tunnel{newTunnel(t, "10.0.0.12:15008", certificates), newTunnel(t, "10.0.0.13:15008", certificates)}
+	tunnels := []*tunnel{newTunnel(t, "10.0.0.11:15008", certificates), newTunnel(t, "10.0.0.12:15008", certificates)}
 	g := m.gateway(t, chart(t, `{destination: override-host,
 		service: {kind: Service, host: ambient.models.svc.cluster.local, port: 8000}}`))
 	for _, best := range []int{1, 0, 2} {
@@ -52,11 +54,27 @@ func testAmbient(t *testing.T, _ *meshServers) {
 	}
 	testFullServer(t, g)
 	for i, u := range tunnels {
-		want := m.addresses[i+1] + " for spiffe://cluster.local/ns/" + g.namespace() + "/sa/pintle-gateway"
+		want := m.addresses[i] + " for spiffe://cluster.local/ns/" + g.namespace() + "/sa/pintle-gateway"
 		if got := u.asked(); len(got) == 0 || slices.ContainsFunc(got, func(s string) bool { return s != want }) {
 			t.Errorf("the tunnel was asked for %q, want %q alone", got, want)
 		}
 	}
+	g.retryResets(t)
+	testDeadServer(t, g)
+}
+
+// retryResets has the route try again, too, what ends without an answer: a tunnel takes a connection before it knows
+// whether the server does.
+func (g *gateway) retryResets(t *testing.T) {
+	t.Helper()
+	retries := []any{"spec", "http", 0, "retries", "retryOn"}
+	route := g.find("VirtualService", "pintle")
+	route.Set(fmt.Sprint(route.At(retries...), ",reset"), retries...)
+	g.apply(t, "VirtualService", "pintle")
+	harness.WaitFor(t, pushLimit, "the route that tries resets again", func() (bool, string) {
+		dump, err := g.Admin("/config_dump?resource=dynamic_route_configs")
+		return err == nil && strings.Contains(dump, ",reset,"), fmt.Sprint(err)
+	})
 }
 
 // tunnel stands for ztunnel, with what its HBONE is made of: CONNECT in HTTP/2 and mTLS.

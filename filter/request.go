@@ -25,6 +25,8 @@ func (s *stream) OnHttpRequestHeaders(_ int, endOfStream bool) hostcalls.Action 
 	if path, query, ok := followPath(h.path); ok && s.onIngestListener() {
 		return s.tellFollower(path, query, h.method)
 	}
+	// a sidecar that takes this listener for the ingest listener hears that it is none before it gives up
+	s.pending.waited = h.path == ingestPath
 	var clean string
 	clean, s.path = openai.CleanPath(s.path, h.path)
 	s.operation = openai.OperationOf(clean)

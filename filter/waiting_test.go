@@ -104,6 +104,15 @@ func TestFirstSnapshotIsNotAwaitedForEver(t *testing.T) {
 	})
 }
 
+// TestASidecarAtAnotherListenerDoesNotWait: it hears that snapshots are not taken there before its own time is over.
+func TestASidecarAtAnotherListenerDoesNotWait(t *testing.T) {
+	eachMode(t, func(t *testing.T, m mode) {
+		g := newGateway(t, m, 1, m.configuration(byQueue, waits))
+		s := g.workers[0].requests.Request(wazerohost.Headers{{":path", "/pintle/v1/snapshot"}}, false)
+		wantError(t, s, 503, "no_endpoints")
+	})
+}
+
 // TestTheClockGoesBackWhileRequestsWait: they do not wait for the difference.
 func TestTheClockGoesBackWhileRequestsWait(t *testing.T) {
 	m := modes[0]

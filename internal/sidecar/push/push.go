@@ -246,7 +246,8 @@ func (p *Pusher) refused(response *http.Response, answer []byte) outcome {
 		o.result, o.again = older, true
 	case response.StatusCode == http.StatusConflict && body.Error.Code == "unknown_topology":
 		o.result, o.again = "unknown_topology", true
-	case response.StatusCode == http.StatusNotFound:
+	// Where it takes the snapshot for a request, the route answers, or the filter itself as long as it knows no server.
+	case response.StatusCode == http.StatusNotFound || body.Error.Code == "no_endpoints":
 		o.err = fmt.Errorf("the ingest listener answered %s: it lacks the plug-in with this port or socket as its "+
 			"ingest, or, with hold: buffer, "+
 			"the buffer filter behind it", response.Status)

@@ -44,6 +44,8 @@ func TestWhatARefusalMeans(t *testing.T) {
 			"unsupported_version: its filter reads no snapshots of version 2; upgrade the filter"},
 		{"no plug-in", 404, "", "status_404", [3]time.Duration{2 * time.Second, 2 * time.Second, 2 * time.Second},
 			"buffer filter"},
+		{"no plug-in, and no server known", 503, fmt.Sprintf(code, "no_endpoints"), "status_503",
+			[3]time.Duration{2 * time.Second, 2 * time.Second, 2 * time.Second}, "it lacks the plug-in with this port"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -34,6 +34,8 @@ type world struct {
 	ttftMicros atomic.Uint32
 	cached     atomic.Uint32
 	refused    atomic.Bool
+	// silent has the first server answer nobody.
+	silent atomic.Bool
 	// crashes is how often Envoy has made the module anew.
 	crashes atomic.Int64
 }
@@ -92,6 +94,7 @@ func (w *world) well() {
 	w.ttftMicros.Store(50_000)
 	w.cached.Store(800)
 	w.refused.Store(false)
+	w.silent.Store(false)
 }
 
 // list writes the file of endpoints, with more lines.
@@ -134,7 +137,10 @@ func (w *world) traffic(t *testing.T) (stop func()) {
 			c.Status = c.Code
 			c.DurationMicros, c.UsageReported, c.CachedReported = 2*c.TTFTMicros, true, true
 			c.InputTokens, c.OutputTokens, c.CachedTokens = 1000, 10, w.cached.Load()
-			w.gateway.Append(&d, &c)
+			w.gateway.Append(&d)
+			if n%2 == 1 || !w.silent.Load() {
+				w.gateway.Append(&c)
+			}
 			for _, s := range w.servers {
 				s.publish(uint64(n))
 			}
@@ -181,6 +187,7 @@ func (w *world) troubles() []trouble {
 		}, w.well},
 		{[]string{"PintleModuleCrashed"}, func() { w.crashes.Add(1) }, func() {}},
 		{[]string{"PintleServerErrors", "PintleEndpointFails"}, func() { w.code.Store(500) }, w.well},
+		{[]string{"PintleEndpointSilent"}, func() { w.silent.Store(true) }, w.well},
 		{[]string{"PintlePoolSaturated", "PintleMetricMissing", "PintleModelsHidden"}, func() {
 			for _, s := range w.servers {
 				s.waiting.Store(50)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -52,11 +53,12 @@ func TestWhyARequestFailed(t *testing.T) {
 			harness.Endpoint{Name: fmt.Sprint("default/", i, "-too"), Address: address})
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, envoy.URL("requests", chatPath),
-			strings.NewReader(`{"model":"m","messages":[]}`))
+			strings.NewReader(`{"model":"sim-model","messages":[{"role":"user","content":"hello"}]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if response, err := harness.Client(t, false).Do(request); err == nil {
+			_, _ = io.Copy(io.Discard, response.Body) // who closes it before its end has left
 			_ = response.Body.Close()
 		}
 		cancel()

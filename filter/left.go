@@ -63,8 +63,11 @@ func (p *plugin) leaveTurn(t *turn) (done bool) {
 
 // takeLeft takes over what other plug-ins have left.
 func (p *plugin) takeLeft() {
+	if p.config.Plan.ResponsesStore() == nil {
+		return
+	}
 	value, change, ok := p.data.Get(leftKey)
-	if !ok || len(value) == 0 || p.config.Plan.ResponsesStore() == nil {
+	if !ok || len(value) == 0 {
 		return
 	}
 	p.patch = append(p.patch[:0], value...)

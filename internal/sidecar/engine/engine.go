@@ -111,8 +111,8 @@ type rule struct {
 	combine combine
 	// optional is set when a healthy server may leave the metric out.
 	optional bool
-	// more is set for a count that an earlier rule's is to be increased by, if the page has that.
-	more bool
+	// waitsToo is set for requests that wait besides those of an earlier rule, if the page has that.
+	waitsToo bool
 }
 
 // Engine is one kind of model server.

@@ -57,8 +57,8 @@ func (p *Parser) Parse(page []byte, s *Sample) Fields {
 	for i := range p.sums {
 		r := &p.engine.rules[i]
 		switch {
-		case p.sums[i].count == 0 || found.Has(r.field) != r.more:
-		case r.more:
+		case p.sums[i].count == 0 || found.Has(r.field) != r.waitsToo:
+		case r.waitsToo:
 			s.WaitingRequests = toCount(float64(s.WaitingRequests) + p.sums[i].total)
 		case p.store(r, &p.sums[i], s):
 			found |= 1 << r.field

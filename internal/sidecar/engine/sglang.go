@@ -25,5 +25,5 @@ var sglang = newEngine("sglang", []rule{
 })
 
 func waitingToo(metric string) rule {
-	return rule{metric: metric, part: "priority", field: Waiting, combine: ranks, optional: true, more: true}
+	return rule{metric: metric, part: "priority", field: Waiting, combine: ranks, optional: true, waitsToo: true}
 }

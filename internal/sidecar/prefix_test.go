@@ -24,6 +24,19 @@ func preciseYAML(parameters string) string {
 `
 }
 
+// newPublisher starts a publisher of KV events and returns its ports as a document has them. It ends with the test.
+func newPublisher(t *testing.T) (publisher *kvpub.Publisher, ports string) {
+	t.Helper()
+	publisher, err := kvpub.New(kvpub.Options{Listen: "127.0.0.1:0", Replay: "127.0.0.1:0", Topic: "kv@a@m1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { publisher.Close() })
+	_, port, _ := net.SplitHostPort(publisher.Address())
+	_, replay, _ := net.SplitHostPort(publisher.ReplayAddress())
+	return publisher, "socketPort: " + port + ", replaySocketPort: " + replay
+}
+
 // askPrefix asks as the filter does.
 func askPrefix(t *testing.T, address string) (status int, m scoring.PreciseMatches) {
 	t.Helper()
@@ -57,17 +70,11 @@ func TestPrefix(t *testing.T) {
 		_, _ = io.WriteString(w, `{"tokens":[1,2,3,4,5,6,7,8,9]}`)
 	}))
 	defer server.Close()
-	publisher, err := kvpub.New(kvpub.Options{Listen: "127.0.0.1:0", Replay: "127.0.0.1:0", Topic: "kv@a@m1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer publisher.Close()
-	_, port, _ := net.SplitHostPort(publisher.Address())
-	_, replay, _ := net.SplitHostPort(publisher.ReplayAddress())
+	publisher, ports := newPublisher(t)
 	document := filepath.Join(t.TempDir(), "filter.yaml")
 	writeFile(t, document, preciseYAML(`indexerConfig: {tokenizersPoolConfig: {modelName: m1},
         kvBlockIndexConfig: {enableMetrics: true, metricsLoggingInterval: 10ms}},
-      kvEventsConfig: {podDiscoveryConfig: {socketPort: `+port+`, replaySocketPort: `+replay+`}}`))
+      kvEventsConfig: {podDiscoveryConfig: {`+ports+`}}`))
 	_, url := newIngest(t)
 	address := freeAddress(t)
 	sidecar := startWith(t, func(admin string) string {
@@ -106,17 +113,11 @@ func TestPrefixEnds(t *testing.T) {
 	valkey := harness.StartValkey(t)
 	client := valkey.Client()
 	defer client.Close()
-	publisher, err := kvpub.New(kvpub.Options{Listen: "127.0.0.1:0", Replay: "127.0.0.1:0", Topic: "kv@a@m1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer publisher.Close()
-	_, port, _ := net.SplitHostPort(publisher.Address())
-	_, replay, _ := net.SplitHostPort(publisher.ReplayAddress())
+	publisher, ports := newPublisher(t)
 	document := filepath.Join(t.TempDir(), "filter.yaml")
 	writeFile(t, document, preciseYAML(`indexerConfig: {tokenizersPoolConfig: {modelName: m1},
         kvBlockIndexConfig: {redisConfig: {address: 'redis://`+valkey.Address+`'}}},
-      kvEventsConfig: {podDiscoveryConfig: {socketPort: `+port+`, replaySocketPort: `+replay+`}}`))
+      kvEventsConfig: {podDiscoveryConfig: {`+ports+`}}`))
 	_, url := newIngest(t)
 	server := newModelServer(t, 0)
 	sidecar := startWith(t, func(admin string) string {

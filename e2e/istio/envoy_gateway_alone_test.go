@@ -19,26 +19,12 @@ var modelServers = netip.MustParsePrefix("10.0.0.1/24")
 // TestEnvoyGatewayAlone: Envoy Gateway makes of the example a Deployment, whose Envoy gets the module and all else from
 // it, and requests are steered.
 func TestEnvoyGatewayAlone(t *testing.T) {
-	if !mesh.Alone() {
-		output, err := mesh.RunAlone("-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=5m")
-		if err != nil {
-			t.Fatalf("%v\n%s", err, output)
-		}
+	if !alone(t) {
 		return
 	}
 	g := newEnvoyGateway(t)
-	g.prefer(t, 1)
-	g.prefer(t, 2)
-	testPrompt(t, g)
-	testErrors(t, g)
-	testNoBody(t, g)
-	testForged(t, g)
-	testLongBodies(t, g)
-	testIngest(t, g)
-	testConnecting(t, g)
 	testTimeouts(t, g)
-	testFullServer(t, g)
-	testDeadServer(t, g)
+	testPausing(t, g)
 }
 
 // newEnvoyGateway deploys the example with three model servers. It ends with the test.
@@ -84,19 +70,9 @@ func (g *gateway) kubernetesService() []mesh.Object {
 	var endpoints []any
 	for _, e := range g.endpoints {
 		host, _ := split(e.Address)
-		endpoints = append(endpoints, map[string]any{"addresses": []any{host},
-			"conditions": map[string]any{"ready": true}})
+		endpoints = append(endpoints, sliceEndpoint(host))
 	}
-	port := []any{map[string]any{"name": "http", "port": 8000, "protocol": "TCP"}}
-	return []mesh.Object{
-		{"apiVersion": "v1", "kind": "Service",
-			"metadata": map[string]any{"name": "model-servers", "namespace": "default"},
-			"spec":     map[string]any{"selector": map[string]any{"app": "model-server"}, "ports": port}},
-		{"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
-			"metadata": map[string]any{"name": "model-servers-1", "namespace": "default",
-				"labels": map[string]any{"kubernetes.io/service-name": "model-servers"}},
-			"ports": port, "endpoints": endpoints},
-	}
+	return serviceAndSlice("default", "model-servers", 8000, endpoints)
 }
 
 // proxyOf waits for the Deployment that Envoy Gateway makes, which has the sidecar.

@@ -44,3 +44,16 @@ func run(m *testing.M) int {
 	fmt.Printf("the control plane is up after %.1f s\n", time.Since(began).Seconds())
 	return m.Run()
 }
+
+// alone reports whether the test runs with loopback of its own; where it does not it is run so by this call.
+func alone(t *testing.T) bool {
+	t.Helper()
+	if mesh.Alone() {
+		return true
+	}
+	output, err := mesh.RunAlone("-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=5m")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	return false
+}

@@ -104,21 +104,34 @@ func applyPod(t *testing.T, pod mesh.Object, address string) mesh.Object {
 // podService is a Service of pods, as Istio makes one for an InferencePool where the name says so, with the slice that
 // a cluster would keep of it.
 func podService(name string, port int, pods []mesh.Object) []mesh.Object {
-	service := modelsObject("v1", "Service", name)
-	spec := map[string]any{"selector": map[string]any{"service": name},
-		"ports": []any{map[string]any{"name": "http", "port": port, "targetPort": 8000, "protocol": "TCP"}}}
-	if strings.Contains(name, "-ip-") {
-		spec["clusterIP"] = "None"
-		service.Set(map[string]any{"internal.istio.io/service-semantics": "inferencepool"}, "metadata", "labels")
-	}
-	service["spec"] = spec
 	var endpoints []any
 	for _, pod := range pods {
-		endpoints = append(endpoints, map[string]any{"addresses": []any{pod.At("status", "podIP")},
-			"conditions": map[string]any{"ready": true},
-			"targetRef":  map[string]any{"kind": "Pod", "name": pod.Name(), "namespace": "models"}})
+		endpoint := sliceEndpoint(pod.At("status", "podIP"))
+		endpoint["targetRef"] = map[string]any{"kind": "Pod", "name": pod.Name(), "namespace": "models"}
+		endpoints = append(endpoints, endpoint)
 	}
-	slice := modelsObject("discovery.k8s.io/v1", "EndpointSlice", name)
+	objects := serviceAndSlice("models", name, port, endpoints)
+	if service := objects[0]; strings.Contains(name, "-ip-") {
+		service.Set("None", "spec", "clusterIP")
+		service.Set(map[string]any{"internal.istio.io/service-semantics": "inferencepool"}, "metadata", "labels")
+	}
+	return objects
+}
+
+// sliceEndpoint is an endpoint of a slice that is ready.
+func sliceEndpoint(address any) map[string]any {
+	return map[string]any{"addresses": []any{address}, "conditions": map[string]any{"ready": true}}
+}
+
+// serviceAndSlice is a Service for port 8000 of its endpoints, and their slice.
+func serviceAndSlice(namespace, name string, port int, endpoints []any) []mesh.Object {
+	object := func(version, kind string) mesh.Object {
+		return mesh.Object{"apiVersion": version, "kind": kind,
+			"metadata": map[string]any{"name": name, "namespace": namespace}}
+	}
+	service, slice := object("v1", "Service"), object("discovery.k8s.io/v1", "EndpointSlice")
+	service["spec"] = map[string]any{"selector": map[string]any{"service": name},
+		"ports": []any{map[string]any{"name": "http", "port": port, "targetPort": 8000, "protocol": "TCP"}}}
 	slice.Set(map[string]any{"kubernetes.io/service-name": name}, "metadata", "labels")
 	slice["addressType"], slice["endpoints"] = "IPv4", endpoints
 	slice["ports"] = []any{map[string]any{"name": "http", "port": 8000, "protocol": "TCP"}}

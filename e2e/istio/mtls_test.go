@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pintle-dev/pintle/e2e/istio/mesh"
 	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/internal/harness/pki"
 )
@@ -22,11 +21,7 @@ const ofService = `destination: override-host, service: {kind: Service, host: vl
 // TestMutualTLSAlone: with certificates that istiod signs the gateway reaches model servers whose proxies take nothing
 // else, with each destination, and the sidecar does as documented.
 func TestMutualTLSAlone(t *testing.T) {
-	if !mesh.Alone() {
-		output, err := mesh.RunAlone("-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=5m")
-		if err != nil {
-			t.Fatalf("%v\n%s", err, output)
-		}
+	if !alone(t) {
 		return
 	}
 	if err := control.Secure(); err != nil {

@@ -122,6 +122,11 @@ func testPause(t *testing.T, objects []mesh.Object) {
 		_, port, _ := strings.Cut(g.ingest, ":")
 		filter.Set(strings.Replace(configuration, "15099", port, 1), at...)
 	}})
+	testPausing(t, g)
+}
+
+// testPausing: with hold: pause and a ranked list a gateway does all this. A server dies at last.
+func testPausing(t *testing.T, g *gateway) {
 	g.prefer(t, 1)
 	g.prefer(t, 2)
 	testPrompt(t, g)

@@ -19,24 +19,15 @@ func (k *Kube) Check(objects ...Object) error { return k.apply("&dryRun=All", ob
 
 func (k *Kube) apply(options string, objects []Object) error {
 	for _, o := range objects {
-		path, err := k.path(o)
-		if err != nil {
+		if err := k.patch(o, "", "&fieldValidation=Strict"+options); err != nil {
 			return err
-		}
-		text, err := json.Marshal(o)
-		if err != nil {
-			return err
-		}
-		query := "?fieldManager=e2e&force=true&fieldValidation=Strict" + options
-		if _, err := k.request(http.MethodPatch, path+query, "application/apply-patch+yaml", text); err != nil {
-			return fmt.Errorf("apply %s: %w", o, err)
 		}
 	}
 	return nil
 }
 
-// SetStatus writes the status of an object as a kubelet does.
-func (k *Kube) SetStatus(o Object) error {
+// patch applies an object, or a part of it, which its path ends in.
+func (k *Kube) patch(o Object, part, options string) error {
 	path, err := k.path(o)
 	if err != nil {
 		return err
@@ -45,10 +36,15 @@ func (k *Kube) SetStatus(o Object) error {
 	if err != nil {
 		return err
 	}
-	_, err = k.request(http.MethodPatch, path+"/status?fieldManager=e2e&force=true", "application/apply-patch+yaml",
-		text)
-	return err
+	path += part + "?fieldManager=e2e&force=true" + options
+	if _, err := k.request(http.MethodPatch, path, "application/apply-patch+yaml", text); err != nil {
+		return fmt.Errorf("apply %s: %w", o, err)
+	}
+	return nil
 }
+
+// SetStatus writes the status of an object as a kubelet does.
+func (k *Kube) SetStatus(o Object) error { return k.patch(o, "/status", "") }
 
 // Delete removes an object.
 func (k *Kube) Delete(o Object) error {

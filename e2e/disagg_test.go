@@ -189,7 +189,7 @@ func TestForgedStages(t *testing.T) {
 		f.Publish(t, f.roles("prefill", "encode", "decode", "decode")...)
 		for listener, names := range map[string][]string{
 			"canonical": stageHeaders, "multimodal": stageHeaders, "custom": customHeaders,
-			"ranks": append(rankHeaders, stageHeaders...),
+			"ranks": slices.Concat(rankHeaders, bootstrapHeaders, stageHeaders),
 		} {
 			var lines strings.Builder
 			for _, name := range names {

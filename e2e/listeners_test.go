@@ -116,6 +116,10 @@ var (
 	rankHeaders   = []string{"x-data-parallel-host-port"}
 )
 
+// bootstrapHeaders are those by which SGLang would fetch a prompt's cache from elsewhere.
+var bootstrapHeaders = []string{"x-override-bootstrap-host", "x-override-bootstrap-port", "x-override-bootstrap-room",
+	"x-override-disagg-prefill-dp-rank"}
+
 // pluginListeners are those of every cell that differ in the EndpointPickerConfig. primary is the server at the primary
 // port.
 func pluginListeners(cell harness.Cell, primary string) []*harness.Listener {

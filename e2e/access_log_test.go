@@ -31,16 +31,22 @@ import (
 	"github.com/pintle-dev/pintle/internal/sim"
 )
 
-// observed has the listener of requests log and trace as shipped.
-func observed(text, log string, collector int) string {
-	more := fmt.Sprintf(`stat_prefix: requests
+// logged has the listener of requests write the access log that is shipped. What more its connection manager has
+// follows.
+func logged(text, file, more string) string {
+	return strings.Replace(text, "stat_prefix: requests\n", fmt.Sprintf(`stat_prefix: requests
           access_log:
           - name: file
             typed_config:
               "@type": type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog
               path: %q
               log_format: {json_format: %s}
-          - name: costs
+`, file, formats.AccessLogJSON())+more, 1)
+}
+
+// observed has the listener of requests log and trace as shipped.
+func observed(text, log string, collector int) string {
+	text = logged(text, log, fmt.Sprintf(`          - name: costs
             typed_config:
               "@type": type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog
               path: %q
@@ -54,8 +60,7 @@ func observed(text, log string, collector int) string {
                 service_name: gateway
                 http_service:
                   http_uri: {uri: "http://127.0.0.1:%d/v1/traces", cluster: collector, timeout: 5s}
-`, log, formats.AccessLogJSON(), log+".costs", formats.TagsJSON(), collector)
-	text = strings.Replace(text, "stat_prefix: requests\n", more, 1)
+`, log+".costs", formats.TagsJSON(), collector))
 	return strings.Replace(text, "\n  clusters:\n", fmt.Sprintf(`
   clusters:
   - name: collector
@@ -108,14 +113,7 @@ func TestAccessLog(t *testing.T) {
 	o := harness.Options{Args: []string{"--file-flush-interval-msec", "200"}, Edit: func(text string) string {
 		return observed(text, file, listener.Addr().(*net.TCPAddr).Port)
 	}}
-	envoy, err := harness.StartWith(o, harness.Cell{Hold: "pause", Destination: "override-host"}, hosts,
-		&harness.Listener{Name: "requests", Plugin: plugin},
-		&harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(envoy.Stop)
-	envoy.LogOnFailure(t)
+	envoy := startEnvoy(t, o, harness.Cell{Hold: "pause", Destination: "override-host"}, hosts, plugin)
 	envoy.Publish(t, endpoints...)
 	told := &ledger{}
 	followed(t, envoy, told)

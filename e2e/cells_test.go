@@ -267,6 +267,20 @@ const (
 	chatBody = `{"model":"sim-model","messages":[{"role":"user","content":"hello"}],"max_tokens":2}`
 )
 
+// startEnvoy starts an Envoy whose listeners requests and ingest have one plug-in. It ends with the test.
+func startEnvoy(t testing.TB, o harness.Options, cell harness.Cell, hosts []string,
+	plugin map[string]any) *harness.Envoy {
+	t.Helper()
+	envoy, err := harness.StartWith(o, cell, hosts, &harness.Listener{Name: "requests", Plugin: plugin},
+		&harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(envoy.Stop)
+	envoy.LogOnFailure(t)
+	return envoy
+}
+
 // wantServer checks that a request succeeded at the named server.
 func wantServer(t testing.TB, got harness.Answer, want string) {
 	t.Helper()

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/harness"
-	formats "github.com/pintle-dev/pintle/internal/shipped"
 	"github.com/pintle-dev/pintle/internal/sim"
 )
 
@@ -77,25 +76,10 @@ func TestWhyARequestFailed(t *testing.T) {
 func loggingEnvoy(t *testing.T, file string) *harness.Envoy {
 	t.Helper()
 	o := harness.Options{Args: []string{"--file-flush-interval-msec", "200"}, Edit: func(text string) string {
-		return strings.Replace(text, "stat_prefix: requests\n", fmt.Sprintf(`stat_prefix: requests
-          access_log:
-          - name: file
-            typed_config:
-              "@type": type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog
-              path: %q
-              log_format: {json_format: %s}
-`, file, formats.AccessLogJSON()), 1)
+		return logged(text, file, "")
 	}}
 	plugin := map[string]any{"config": harness.Document(3), "failing": map[string]any{"policy": "ignore"}}
-	envoy, err := harness.StartWith(o, harness.Cell{Hold: "pause", Destination: "original-dst"}, nil,
-		&harness.Listener{Name: "requests", Plugin: plugin},
-		&harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(envoy.Stop)
-	envoy.LogOnFailure(t)
-	return envoy
+	return startEnvoy(t, o, harness.Cell{Hold: "pause", Destination: "original-dst"}, nil, plugin)
 }
 
 func orderFailure(t *testing.T, address, mode string) {

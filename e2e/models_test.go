@@ -31,14 +31,7 @@ func TestModelsAreRead(t *testing.T) {
 				servers, addresses = append(servers, server), append(addresses, server.Address)
 			}
 			plugin := map[string]any{"config": json.RawMessage(discovery)}
-			envoy, err := harness.Start(cell, addresses,
-				&harness.Listener{Name: "requests", Plugin: plugin},
-				&harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(envoy.Stop)
-			envoy.LogOnFailure(t)
+			envoy := startEnvoy(t, harness.Options{}, cell, addresses, plugin)
 			sidecar := harness.StartSidecar(t, envoy.URL("ingest", harness.IngestPath), servers...)
 
 			send := func(model string) harness.Answer {

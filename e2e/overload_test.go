@@ -151,14 +151,7 @@ func TestHeldTooMuch(t *testing.T) {
 	const half = 600_000 // of what a worker may hold, and more; both are less than a quarter above it
 	inCellsAtOnce(t, func(t *testing.T, f *fixture) {
 		plugin := map[string]any{"held": map[string]any{"maxBytes": 1 << 20}}
-		envoy, err := harness.StartWith(harness.Options{Workers: 1}, f.Cell, []string{f.servers[0].Address},
-			&harness.Listener{Name: "requests", Plugin: plugin},
-			&harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(envoy.Stop)
-		envoy.LogOnFailure(t)
+		envoy := startEnvoy(t, harness.Options{Workers: 1}, f.Cell, []string{f.servers[0].Address}, plugin)
 		envoy.Publish(t, harness.Endpoint{Name: "sim-0", Address: f.servers[0].Address})
 		whole := post(chatPath, longChat(half))
 		still := harness.Dial(t, envoy.Address("requests"))

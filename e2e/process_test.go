@@ -97,15 +97,7 @@ func newProcesses(t *testing.T, cell harness.Cell) *processes {
 			{"pluginRef": "max-score-picker"},
 		}}},
 	}}
-	var err error
-	p.Envoy, err = harness.Start(cell, addresses,
-		&harness.Listener{Name: "requests", Plugin: plugin},
-		&harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Stop)
-	p.LogOnFailure(t)
+	p.Envoy = startEnvoy(t, harness.Options{}, cell, addresses, plugin)
 	harness.StartSidecar(t, p.URL("ingest", harness.IngestPath), p.servers...)
 	return p
 }

@@ -95,14 +95,8 @@ func logsModels(t *testing.T) (envoy *harness.Envoy, file string) {
 	}
 	t.Cleanup(server.Close)
 	plugin := map[string]any{"config": harness.Document(1)}
-	envoy, err = harness.StartWith(o, harness.Cell{Hold: "buffer", Destination: "original-dst"},
-		[]string{server.Address}, &harness.Listener{Name: "requests", Plugin: plugin},
-		&harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(envoy.Stop)
-	envoy.LogOnFailure(t)
+	cell := harness.Cell{Hold: "buffer", Destination: "original-dst"}
+	envoy = startEnvoy(t, o, cell, []string{server.Address}, plugin)
 	envoy.Publish(t, harness.Endpoint{Name: "default/sim-0", Address: server.Address})
 	return envoy, file
 }

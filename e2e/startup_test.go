@@ -38,14 +38,7 @@ func freshEnvoy(t *testing.T, cell harness.Cell) *harness.Envoy {
 	}
 	t.Cleanup(server.Close)
 	plugin := map[string]any{"stale": map[string]any{"after": "1h"}}
-	envoy, err := harness.Start(cell, []string{server.Address},
-		&harness.Listener{Name: "requests", Plugin: plugin},
-		&harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(envoy.Stop)
-	envoy.LogOnFailure(t)
+	envoy := startEnvoy(t, harness.Options{}, cell, []string{server.Address}, plugin)
 	envoy.Publish(t, harness.Endpoint{Name: server.Name, Address: server.Address})
 	return envoy
 }

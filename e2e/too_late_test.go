@@ -71,14 +71,7 @@ func TestTooLate(t *testing.T) {
 			o := harness.Options{Workers: 1, Edit: func(text string) string {
 				return strings.Replace(text, test.where, test.with, 1)
 			}}
-			envoy, err := harness.StartWith(o, harness.Cell{Hold: "pause", Destination: "original-dst"}, nil,
-				&harness.Listener{Name: "requests", Plugin: plugin},
-				&harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(envoy.Stop)
-			envoy.LogOnFailure(t)
+			envoy := startEnvoy(t, o, harness.Cell{Hold: "pause", Destination: "original-dst"}, nil, plugin)
 			envoy.Publish(t, harness.Endpoint{Name: "default/vllm-0", Address: server.Address})
 			told := &lastCompletion{}
 			followed(t, envoy, told)

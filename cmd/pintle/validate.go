@@ -79,7 +79,7 @@ func writeReading(w io.Writer, plan *scoring.Plan) {
 // dialectFlag defines the flag that says whose dialect a document is in.
 func dialectFlag(flags *flag.FlagSet) *scoring.Dialect {
 	dialect := new(scoring.Dialect)
-	flags.Func("dialect", "whose reading of the document holds where it leaves that open: heimdall or llm-d",
+	flags.Func("dialect", "how to read a document that does not tell whose it is: heimdall or llm-d",
 		func(name string) error {
 			if *dialect = scoring.DialectNamed(name); *dialect == scoring.DialectUnsaid {
 				return fmt.Errorf("%q is not %s or %s", name, scoring.NameHeimdall, scoring.NameLLMD)

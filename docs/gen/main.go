@@ -25,30 +25,33 @@ const preface = `# Plug-ins
 
 Every plug-in that a configuration may name, in the groups of its folders. This page is generated from the code
 (` + "`make docs`" + `); the text of each is the doc comment of its file.
-
-Metrics-based scorers treat an endpoint whose metrics are missing or older than ` + "`stale.after`" + ` by ` +
-	"`stale.policy`" + `: with
-` + "`neutral`" + ` it gets the middle of the range, as each plug-in says under "Missing data"; with ` + "`exclude`" +
-	` it is no candidate while
-any endpoint is fresh; with ` + "`last`" + ` its last sample counts; with ` + "`zero`" + `, the default of llm-d's
-dialect, the same, or no load if there was none.
 `
 
-// folders are the packages of plug-ins in the order of the page.
-var folders = []struct{ name, title string }{
-	{"handlers", "Profile handlers"},
-	{"admitters", "Admitters"},
-	{"selectors", "Model selectors"},
-	{"deciders", "Deciders"},
-	{"filters", "Filters"},
-	{"scorers", "Scorers"},
-	{"pickers", "Pickers"},
-	{"producers", "Producers"},
-	{"headers", "Header handlers"},
-	{"reporters", "Reporters"},
-	{"data", "Data layer"},
-	{"parsers", "Parsers"},
-	{"stores", "Stores"},
+const stale = `
+Scorers that go by metrics treat an endpoint whose metrics are missing or older than ` + "`stale.after`" + ` by
+` + "`stale.policy`" + `:
+
+- ` + "`neutral`" + `: it gets the middle of the range, as each plug-in says under "Missing data".
+- ` + "`exclude`" + `: it is no candidate while any endpoint is fresh.
+- ` + "`last`" + `: its last sample counts.
+- ` + "`zero`" + `, the default of llm-d's dialect: its last sample counts, or no load if there was none.
+`
+
+// folders are the packages of plug-ins in the order of the page, with what the plug-ins of each say.
+var folders = []struct{ name, title, says string }{
+	{"handlers", "Profile handlers", "which scheduling profiles run for a request"},
+	{"admitters", "Admitters", "whether a request is let in"},
+	{"selectors", "Model selectors", "which model a virtual model stands for"},
+	{"deciders", "Deciders", "whether a stage of prefill or encode runs"},
+	{"filters", "Filters", "which endpoints stay candidates"},
+	{"scorers", "Scorers", "how good a candidate is, from 0 to 1"},
+	{"pickers", "Pickers", "which of the scored candidates are taken"},
+	{"producers", "Producers", "what other plug-ins go by, such as prefixes, load and predictions"},
+	{"headers", "Header handlers", "what headers tell of the decision"},
+	{"reporters", "Reporters", "what access logs are told of a request"},
+	{"data", "Data layer", "how the sidecar finds servers and reads them"},
+	{"parsers", "Parsers", "which requests are read, and as which API"},
+	{"stores", "Stores", "where conversations are kept"},
 }
 
 // sharedFolders have parameters that plug-ins of several folders read, in structs named in shared.
@@ -56,23 +59,43 @@ var sharedFolders = []string{"scoring/internal/multifactor", "scoring/internal/a
 
 func main() {
 	fmt.Print(preface)
+	index()
+	fmt.Print(stale)
 	for _, f := range folders {
 		source, err := read(append([]string{filepath.Join("scoring", f.name)}, sharedFolders...)...)
 		if err != nil {
 			log.Fatal(err)
 		}
 		fmt.Printf("\n## %s\n", f.title)
-		for _, r := range registry.Plugins {
-			constructor := constructorName(r)
-			if !strings.HasPrefix(constructor, f.name+".") {
-				continue
-			}
-			if err := write(r, strings.TrimPrefix(constructor, f.name+"."), source); err != nil {
+		for _, r := range pluginsOf(f.name) {
+			if err := write(r, strings.TrimPrefix(constructorName(r), f.name+"."), source); err != nil {
 				fmt.Fprintf(os.Stderr, "gen: %s: %v\n", r.Type, err)
 				os.Exit(1)
 			}
 		}
 	}
+}
+
+// index writes a table of all plug-ins by group, each with a link to its text.
+func index() {
+	fmt.Print("\n| group | says | plug-ins |\n| --- | --- | --- |\n")
+	for _, f := range folders {
+		var links []string
+		for _, r := range pluginsOf(f.name) {
+			links = append(links, fmt.Sprintf("[%s](#%s)", r.Type, r.Type))
+		}
+		fmt.Printf("| %s | %s | %s |\n", f.title, f.says, strings.Join(links, ", "))
+	}
+}
+
+// pluginsOf returns the plug-ins whose constructors lie in a folder.
+func pluginsOf(name string) (found []scoring.Registration) {
+	for _, r := range registry.Plugins {
+		if strings.HasPrefix(constructorName(r), name+".") {
+			found = append(found, r)
+		}
+	}
+	return found
 }
 
 // constructorName returns package.Function of a registration.

@@ -249,6 +249,11 @@ func tokenMistake(token string) string {
 	if len(token) < shortestToken {
 		return "has " + strconv.Itoa(len(token)) + " characters; it needs at least " + strconv.Itoa(shortestToken)
 	}
+	for i := range len(token) {
+		if c := token[i]; c <= ' ' || c > '~' {
+			return "has a character that the sidecar sends in no header; visible ASCII is right"
+		}
+	}
 	return ""
 }
 

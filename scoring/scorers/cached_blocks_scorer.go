@@ -17,12 +17,18 @@ import (
 // Missing data: an endpoint that does not report its capacity scores 0.5.
 //
 // Source: Heimdall 0.5, kv-cache-utilization-scorer. There the servers report what they have cached.
-type cachedBlocksScorer struct{ *prefixCacheScorer }
+type cachedBlocksScorer struct {
+	// prefixes is not embedded: it says of itself that it tells which endpoints have the prompt.
+	prefixes *prefixCacheScorer
+}
 
 // NewCachedBlocksScorer builds a cached-blocks-scorer.
 func NewCachedBlocksScorer(b *scoring.Builder) scoring.Plugin {
 	return cachedBlocksScorer{newOwnPrefixCacheScorer(b)}
 }
+
+// OnPool implements scoring.PoolHook.
+func (s cachedBlocksScorer) OnPool(p *scoring.Pool) { s.prefixes.OnPool(p) }
 
 // Score implements scoring.Scorer.
 func (s cachedBlocksScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
@@ -30,7 +36,7 @@ func (s cachedBlocksScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoi
 		return
 	}
 	// What was asked for goes into the journal, so that the endpoint that serves the request is known to have it.
-	_, chain := s.cut(c)
+	_, chain := s.prefixes.cut(c)
 	tokens := float64(chain.BlockBytes) / state.BytesPerToken // of a first block, in which the index counts
 	for i, e := range candidates {
 		capacity := float64(e.Metrics.KVBlocks) * float64(e.Metrics.KVBlockTokens)

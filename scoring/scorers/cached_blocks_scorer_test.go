@@ -73,3 +73,20 @@ func TestCachedBlocksOfOtherLengths(t *testing.T) {
 		})
 	}
 }
+
+// TestCachedBlocksTellNothingOfPrompts: who goes by cached prefixes is told that this scorer does not know any.
+func TestCachedBlocksTellNothingOfPrompts(t *testing.T) {
+	const disagg = `{"type": "disagg-headers-handler"}, {"type": "prefix-based-pd-decider", "parameters":
+		{"nonCachedTokens": 1}}, {"type": "disagg-profile-handler", "parameters": {"deciders":
+		{"prefill": "prefix-based-pd-decider"}}}`
+	for _, tc := range []struct{ name, scorer, warnings string }{
+		{"prefixes", "prefix-share-scorer", ""},
+		{"blocks", "cached-blocks-scorer", `"prefix-based-pd-decider" goes by cached prefixes, but no profile has a ` +
+			"prefix scorer: every prompt counts as not cached"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plantest.CheckTold(t, `{"plugins": [`+disagg+`, {"type": "`+tc.scorer+`"}], "schedulingProfiles": [
+				{"name": "decode", "plugins": [{"pluginRef": "`+tc.scorer+`"}]}, {"name": "prefill"}]}`, "", tc.warnings)
+		})
+	}
+}

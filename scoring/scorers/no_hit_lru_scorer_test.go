@@ -20,6 +20,9 @@ func TestNoHitLRUNames(t *testing.T) {
 			last + `prefixPluginType: "queue-scorer" is not the name of a prefix scorer`},
 		{"another name", `{"type": "prefix-cache-scorer"}, {"type": "queue-scorer", "name": "mine"}`, `"prefixPluginName": "mine"`,
 			last + `prefixPluginName: "mine" is not the name of a prefix scorer`},
+		{"one that scores nothing by prefixes", `{"type": "prefix-cache-scorer"}, {"type": "cached-blocks-scorer"}`,
+			`"prefixPluginType": "cached-blocks-scorer"`,
+			last + `prefixPluginType: "cached-blocks-scorer" is not the name of a prefix scorer`},
 		{"unknown name", `{"type": "prefix-cache-scorer"}`, `"prefixPluginName": "bogus"`,
 			path + `prefixPluginName: "bogus" is not the name of a prefix scorer`},
 	} {

@@ -21,9 +21,9 @@ import (
 // and the sidecar corrects that by what servers say of the prompts that it has been handed after their decisions.
 //
 // Formula: (s - m) / (M - m), where s is the sum of the weights of the endpoint's matched blocks, 1 each on the GPU; M
-// is the largest sum among the candidates and m is one less than the smallest of those that have any block. So all are
-// worth 1 when they have the same, and the smallest match is worth more than none, which is 0. An endpoint tells how
-// long its blocks are; one of another length than blockSize counts as so many blocks of blockSize as it is long.
+// is the largest sum among the candidates and m is one less than the smallest that is above 0. So all are worth 1 when
+// they have the same, and the smallest match is worth more than none, which is 0. An endpoint tells how long its blocks
+// are; one of another length than blockSize counts as so many blocks of blockSize as it is long.
 //
 // Range: 0 to 1.
 //
@@ -108,7 +108,7 @@ func (s *precisePrefixCacheScorer) Score(c *scoring.Cycle, candidates []*scoring
 		}
 		c.SetWarm()
 		c.SetCachedTokens(e, h.Tokens)
-		if most == 0 || sum < least {
+		if most == 0 || sum > 0 && sum < least {
 			least = sum
 		}
 		most = max(most, sum)

@@ -4,7 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+	"github.com/pintle-dev/pintle/state"
 )
 
 // TestPreciseSaysWhatIsIdle: what loads and does nothing is said, once each.
@@ -30,5 +32,32 @@ func TestPreciseSaysWhatIsIdle(t *testing.T) {
 				t.Errorf("warnings\n%q\nwant\n%q", got, want)
 			}
 		})
+	}
+}
+
+// TestPreciseScoresInAnyOrder: sums of weights are compared alike whichever endpoint comes first, also beside blocks of
+// a tier of weight 0, which are worth nothing.
+func TestPreciseScoresInAnyOrder(t *testing.T) {
+	const scorer = "precise-prefix-cache-scorer"
+	plan := plantest.Plan(t, `{"plugins": [{"type": "`+scorer+`", "parameters": {"indexerConfig": {
+		"tokenizersPoolConfig": {"modelName": "m"}}}}]}`, plantest.Neutral)
+	want := map[float64]float64{0: 0, 2: 0.25, 5: 1}
+	for _, sums := range [][]float64{{0, 2, 5}, {0, 5, 2}, {2, 0, 5}, {2, 5, 0}, {5, 0, 2}, {5, 2, 0}} {
+		pool := plantest.Pool(make([]scoring.Endpoint, len(sums))...)
+		pool.State = state.New(plan.StateOptions())
+		pool.Enter()
+		c := plantest.Cycle(pool, 1)
+		m := &scoring.PreciseMatches{Tokens: 80, Blocks: 5, BlockTokens: 16}
+		for i, sum := range sums {
+			m.Holders = append(m.Holders,
+				scoring.PreciseHolder{ID: pool.ID(&pool.Endpoints[i]), Blocks: 5, Tokens: 80, Score: sum})
+		}
+		c.Request.Precise = m
+		scores := plantest.Decide(plan, c).Scores[scorer]
+		for i, sum := range sums {
+			if got := scores[pool.Endpoints[i].Name]; got != want[sum] {
+				t.Errorf("sums %v: %v scores %v, want %v", sums, sum, got, want[sum])
+			}
+		}
 	}
 }

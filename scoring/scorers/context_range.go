@@ -1,9 +1,6 @@
 package scorers
 
-import (
-	"strconv"
-	"strings"
-)
+import "strings"
 
 // contextRange is a range of context lengths in tokens, both ends included.
 type contextRange struct{ min, max float64 }
@@ -27,13 +24,13 @@ func eachRange(label string, visit func(contextRange)) bool {
 	for more := true; more; {
 		var one string
 		one, label, more = strings.Cut(label, ",")
-		low, high, ok := strings.Cut(one, "-")
-		least, err := strconv.ParseInt(strings.TrimSpace(low), 10, 64)
-		if !ok || err != nil || least < 0 {
+		low, high, _ := strings.Cut(one, "-")
+		least, ok := wholeNumber(strings.TrimSpace(low))
+		if !ok {
 			return false
 		}
-		most, err := strconv.ParseInt(strings.TrimSpace(high), 10, 64)
-		if err != nil || most < least {
+		most, ok := wholeNumber(strings.TrimSpace(high))
+		if !ok || most < least {
 			return false
 		}
 		visit(contextRange{float64(least), float64(most)})

@@ -1,10 +1,6 @@
 package scorers
 
 import (
-	"math"
-	"strconv"
-	"strings"
-
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/multifactor"
 )
@@ -102,19 +98,4 @@ func (s *multiFactorScorer) signals(c *scoring.Cycle, e *scoring.Endpoint) multi
 	}
 	signals.TTFTMillis, signals.TPOTMillis = c.Latency(e, s.policy.Quantile())
 	return signals
-}
-
-// number reads a label that holds a decimal number, NaN when it does not. It looks at the digits first, as strconv's
-// errors allocate.
-func number(e *scoring.Endpoint, label string) float64 {
-	text, _ := e.Label(label)
-	whole, fraction, _ := strings.Cut(text, ".")
-	if whole == "" || strings.Trim(whole, "0123456789") != "" || strings.Trim(fraction, "0123456789") != "" {
-		return math.NaN()
-	}
-	value, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsInf(value, 0) {
-		return math.NaN()
-	}
-	return value
 }

@@ -1,10 +1,6 @@
 package scorers
 
-import (
-	"strconv"
-
-	"github.com/pintle-dev/pintle/scoring"
-)
+import "github.com/pintle-dev/pintle/scoring"
 
 // tokenLengthScorer prefers endpoints that are made for prompts of the request's length: each tells in a label from how
 // many tokens on it is worth asking.
@@ -58,9 +54,6 @@ func (s tokenLengthScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoin
 
 func (s tokenLengthScorer) least(e *scoring.Endpoint) float64 {
 	text, _ := e.Label(s.Label)
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 0 {
-		return 0
-	}
+	n, _ := wholeNumber(text)
 	return float64(n)
 }

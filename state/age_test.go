@@ -78,3 +78,22 @@ func TestPrefixAgeless(t *testing.T) {
 		t.Errorf("%d blocks match, want 10", got)
 	}
 }
+
+// A block stays for its age, however long that is, also where the seconds since 1970 and the age together have more than
+// 32 bits.
+func TestPrefixAgesOfManyYears(t *testing.T) {
+	const year = 365 * 24 * time.Hour
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, years := range []time.Duration{1, 78, 80, 100, 136, 137, 290} {
+		p := NewPrefix(1000, 1000, 5)
+		p.SetAge(years * year)
+		p.Resize(1)
+		blocks := chain(1, 10)
+		p.Expire(now.UnixNano())
+		p.Add(0, blocks)
+		p.Expire(now.Add(24 * time.Hour).UnixNano())
+		if got := p.Match(0, blocks); got != len(blocks) {
+			t.Errorf("%d years: %d of %d blocks are left after a day, want all", years, got, len(blocks))
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"math"
 	"time"
 	"unsafe"
 )
@@ -82,7 +83,7 @@ func NewPrefix(capacity, entries int, seed uint64) *Prefix {
 
 // SetAge says for how long a block is kept that no prompt had; 0 is for ever, and what is not whole seconds is cut. It
 // is called before anything is added, and then Expire is needed.
-func (p *Prefix) SetAge(age time.Duration) { p.age = uint32(age / time.Second) }
+func (p *Prefix) SetAge(age time.Duration) { p.age = uint32(min(age/time.Second, math.MaxUint32)) }
 
 // Expire sets the clock and drops blocks that are too old, some with each call.
 func (p *Prefix) Expire(now int64) {
@@ -93,7 +94,7 @@ func (p *Prefix) Expire(now int64) {
 	}
 	budget := sweepBatch
 	for i := range p.lists {
-		for l := &p.lists[i]; l.count > 0 && *p.stamps.at(l.oldest)+p.age <= p.seconds; budget-- {
+		for l := &p.lists[i]; l.count > 0 && p.seconds-*p.stamps.at(l.oldest) >= p.age; budget-- {
 			if budget == 0 {
 				return
 			}

@@ -112,6 +112,7 @@ func NewAIBrixPrefixCache(b *scoring.Builder) scoring.Plugin {
 const (
 	mostFactor    = 1e6
 	mostBlockSize = 1 << 18
+	mostMinutes   = int(math.MaxInt64 / time.Minute)
 )
 
 func (s *aibrixPrefixCache) readTokenizer(b *scoring.Builder) {
@@ -133,7 +134,7 @@ func (s *aibrixPrefixCache) readLimits(b *scoring.Builder) {
 	minutes := int(s.BlockAge / time.Minute)
 	b.EnvironmentInt("AIBRIX_PREFIX_CACHE_BLOCK_NUMBER", &s.BlockNumber, 1, state.DefaultPrefixEntries)
 	b.Int("blockNumber", &s.BlockNumber, 1, state.DefaultPrefixEntries)
-	b.EnvironmentInt("AIBRIX_PREFIX_CACHE_EVICTION_DURATION_MINS", &minutes, 1, math.MaxInt32)
+	b.EnvironmentInt("AIBRIX_PREFIX_CACHE_EVICTION_DURATION_MINS", &minutes, 1, mostMinutes)
 	s.BlockAge = time.Duration(minutes) * time.Minute
 	b.Duration("blockAge", &s.BlockAge, time.Second)
 	options := b.State()

@@ -231,6 +231,14 @@ func TestAIBrixEnvironment(t *testing.T) {
 			}
 		}
 	}
+	for minutes, mistake := range map[string]string{"153722867": "", "153722868": "plugins[0](aibrix-prefix-cache)" +
+		".parameters: the environment variable AIBRIX_PREFIX_CACHE_EVICTION_DURATION_MINS is \"153722868\", not a whole " +
+		"number from 1 to 153722867"} {
+		if got := plantest.MistakesIn(config, map[string]string{prefix + "EVICTION_DURATION_MINS": minutes}); got !=
+			mistake {
+			t.Errorf("%s minutes: mistakes %q, want %q", minutes, got, mistake)
+		}
+	}
 	beaten := `{"plugins": [{"type": "vtc-basic", "parameters": {"inputTokenWeight": 3, "windowSize": 1}}]}`
 	if o := plantest.PlanIn(t, beaten, right).StateOptions(); o.TokenInputWeight != 3 || o.TokenWindow != time.Second {
 		t.Errorf("parameters do not beat the environment: %+v", o)

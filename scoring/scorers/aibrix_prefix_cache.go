@@ -55,11 +55,11 @@ type aibrixPrefixCacheParameters struct {
 	// BlockSize is the size of a block in bytes, with tiktoken in tokens of 4 bytes; else
 	// AIBRIX_PREFIX_CACHE_BLOCK_SIZE. With tiktoken the default is 16.
 	BlockSize int
-	// BlockNumber is how many blocks are kept over all endpoints; else AIBRIX_PREFIX_CACHE_BLOCK_NUMBER. A
-	// prefix-cache-scorer in the same configuration shares the index, whose limits then are that one's.
+	// BlockNumber is how many blocks are kept over all endpoints; else AIBRIX_PREFIX_CACHE_BLOCK_NUMBER. Another plug-in
+	// that keeps blocks of prompts, such as a prefix-cache-scorer, shares the index, whose limits then are that one's.
 	BlockNumber int
 	// BlockAge is for how long a block is kept that no prompt had; else AIBRIX_PREFIX_CACHE_EVICTION_DURATION_MINS.
-	// Beside a prefix-cache-scorer blocks do not age.
+	// Beside such a plug-in blocks do not age.
 	BlockAge time.Duration
 	// ImbalanceAbsCount is the difference in requests up to which the load is balanced; else
 	// AIBRIX_PREFIX_CACHE_POD_RUNNING_REQUEST_IMBALANCE_ABS_COUNT.
@@ -140,12 +140,18 @@ func (s *aibrixPrefixCache) readLimits(b *scoring.Builder) {
 	options := b.State()
 	options.InFlight, options.Prefix, options.Lengths = true, true, true
 	options.PrefixChains++
-	if b.DeclaredType("prefix-cache-scorer") {
+	if b.DeclaredType(keepsBlocks...) {
 		return
 	}
 	options.PrefixEntries = max(options.PrefixEntries, s.BlockNumber)
 	options.PrefixCapacity = max(options.PrefixCapacity, s.BlockNumber)
 	options.PrefixAge = max(options.PrefixAge, s.BlockAge)
+}
+
+// keepsBlocks are the types of the other plug-ins that keep blocks in the index.
+var keepsBlocks = []string{
+	"prefix-cache-scorer", "prefix-share-scorer", "cached-blocks-scorer", "precise-prefix-cache-scorer",
+	"approx-prefix-cache-producer", "precise-prefix-cache-producer", "mm-embeddings-cache-producer",
 }
 
 // ProvidesCachedTokens implements scoring.PrefixProvider.

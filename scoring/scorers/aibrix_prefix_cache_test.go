@@ -154,18 +154,25 @@ func TestAIBrixPrefixCacheSharedBeginnings(t *testing.T) {
 	}
 }
 
+// TestAIBrixPrefixCacheLimits: the index has the plug-in's limits, unless another one keeps blocks in it, too.
 func TestAIBrixPrefixCacheLimits(t *testing.T) {
-	tests := []struct {
-		name, plugins, environment string
-		entries                    int
-		age                        time.Duration
+	const own, precise = `{"type": "aibrix-prefix-cache"}`, `"parameters": {"indexerConfig": {"tokenizersPoolConfig":
+		{"modelName": "m"}}}`
+	for _, tt := range []struct {
+		name, plugins string
+		entries       int
+		age           time.Duration
 	}{
-		{name: "default", plugins: `{"type": "aibrix-prefix-cache"}`, entries: 200_000, age: 20 * time.Minute},
-		{name: "own", plugins: `{"type": "aibrix-prefix-cache", "parameters": {"blockNumber": 10, "blockAge": "1m"}}`,
-			entries: 10, age: time.Minute},
-		{name: "beside another", plugins: `{"type": "aibrix-prefix-cache"}, {"type": "prefix-cache-scorer"}`},
-	}
-	for _, tt := range tests {
+		{"default", own, 200_000, 20 * time.Minute},
+		{"own", `{"type": "aibrix-prefix-cache", "parameters": {"blockNumber": 10, "blockAge": "1m"}}`, 10, time.Minute},
+		{"beside prefixes", own + `, {"type": "prefix-cache-scorer"}`, 0, 0},
+		{"beside shares", own + `, {"type": "prefix-share-scorer"}`, 0, 0},
+		{"beside what is cached", own + `, {"type": "cached-blocks-scorer"}`, 0, 0},
+		{"beside exact prefixes", own + `, {"type": "precise-prefix-cache-scorer", ` + precise + `}`, 0, 0},
+		{"beside a producer", own + `, {"type": "approx-prefix-cache-producer"}`, 0, 0},
+		{"beside an exact producer", own + `, {"type": "precise-prefix-cache-producer"}`, 0, 0},
+		{"beside a producer of media", own + `, {"type": "mm-embeddings-cache-producer"}`, 0, 0},
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o := plantest.Plan(t, `{"plugins": [`+tt.plugins+`]}`, plantest.Neutral).StateOptions()
 			if o.PrefixEntries != tt.entries || o.PrefixAge != tt.age {

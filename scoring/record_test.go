@@ -2,6 +2,7 @@ package scoring_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pintle-dev/pintle/journal"
@@ -30,19 +31,7 @@ func TestRecordStages(t *testing.T) {
 		{"decode alone", []scoring.Endpoint{decode}, []string{"a", ""}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			pool := plantest.Pool(test.pool...)
-			pool.State = state.New(plan.StateOptions())
-			pool.Enter()
-			c := plantest.Cycle(pool, 1)
-			body := []byte(`{"model":"m","prompt":"hi"}`)
-			if failure := c.Request.Read(&openai.Request{}, openai.APICompletions, body); failure != nil {
-				t.Fatal(failure)
-			}
-			if _, failure := plan.Decide(c); failure != nil {
-				t.Fatal(failure)
-			}
-			var event journal.Event
-			plan.Record(c, &event)
+			event := record(t, plan, plantest.Pool(test.pool...), openai.APICompletions, `{"model":"m","prompt":"hi"}`)
 			want := []uint64{journal.EndpointID(test.stages[0]), 0}
 			if test.stages[1] != "" {
 				want[1] = journal.EndpointID(test.stages[1])
@@ -52,4 +41,65 @@ func TestRecordStages(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRecordEncode: a decision's event names every endpoint of the encode stage, also one that runs another stage, too.
+func TestRecordEncode(t *testing.T) {
+	const config = `{"plugins": [{"type": "disagg-headers-handler"}, {"type": "always-disagg-pd-decider"},
+		{"type": "always-disagg-multimodal-decider"}, {"type": "disagg-profile-handler", "parameters": {"deciders":
+		{"prefill": "always-disagg-pd-decider", "encode": "always-disagg-multimodal-decider"}}},
+		{"type": "by-label", "name": "d", "parameters": {"label": "decodes", "validValues": ["yes"]}},
+		{"type": "by-label", "name": "p", "parameters": {"label": "prefills", "validValues": ["yes"]}},
+		{"type": "by-label", "name": "e", "parameters": {"label": "encodes", "validValues": ["yes"]}},
+		{"type": "round-robin", "parameters": {"maxNumOfEndpoints": 2}}], "schedulingProfiles": [
+		{"name": "decode", "plugins": [{"pluginRef": "d"}]}, {"name": "prefill", "plugins": [{"pluginRef": "p"}]},
+		{"name": "encode", "plugins": [{"pluginRef": "e"}]}]}`
+	plan := plantest.Plan(t, config, scoring.Staleness{})
+	for _, test := range []struct {
+		name   string
+		roles  []string // of a, b and c
+		encode []string
+	}{
+		{"apart", []string{"decodes", "prefills", "encodes"}, []string{"c"}},
+		{"with prefill", []string{"decodes", "prefills encodes", "encodes"}, []string{"b", "c"}},
+		{"where prefill is alone", []string{"decodes", "prefills encodes", ""}, []string{"b"}},
+		{"with decode", []string{"decodes encodes", "prefills", "encodes"}, []string{"a", "c"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var endpoints []scoring.Endpoint
+			for _, roles := range test.roles {
+				var labels []string
+				for _, role := range strings.Fields(roles) {
+					labels = append(labels, role, "yes")
+				}
+				endpoints = append(endpoints, plantest.Labelled(labels...))
+			}
+			event := record(t, plan, plantest.Pool(endpoints...), openai.APIChat, `{"model":"m","messages":[{"role":"user",
+				"content":[{"type":"image_url","image_url":{"url":"https://x/y.png"}}]}]}`)
+			var want []uint64
+			for _, name := range test.encode {
+				want = append(want, journal.EndpointID(name))
+			}
+			if !slices.Equal(event.Encode, want) {
+				t.Errorf("encode stages at %x, want %x", event.Encode, want)
+			}
+		})
+	}
+}
+
+// record decides a request to a pool and returns the event of that.
+func record(t *testing.T, plan *scoring.Plan, pool *scoring.Pool, api openai.API, body string) *journal.Event {
+	t.Helper()
+	pool.State = state.New(plan.StateOptions())
+	pool.Enter()
+	c := plantest.Cycle(pool, 1)
+	if failure := c.Request.Read(&openai.Request{}, api, []byte(body)); failure != nil {
+		t.Fatal(failure)
+	}
+	if _, failure := plan.Decide(c); failure != nil {
+		t.Fatal(failure)
+	}
+	event := &journal.Event{}
+	plan.Record(c, event)
+	return event
 }

@@ -82,31 +82,31 @@ func (inflightLoadProducer) ExtractsModels() bool { return false }
 // RequestLoads implements scoring.LoadProducer.
 func (p inflightLoadProducer) RequestLoads(c *scoring.Cycle, endpoints []*scoring.Endpoint, promptTokens int,
 	loads []float64) {
-	output := 0
+	output := 0.0
 	if p.output {
 		output = p.outputTokens(c, promptTokens)
 	}
 	m := c.PrefixMatches(p.matches)
 	if m.Blocks == 0 {
 		for i, e := range endpoints {
-			loads[i] = float64(max(0, promptTokens-c.CachedTokens(e)) + output)
+			loads[i] = float64(max(0, promptTokens-c.CachedTokens(e))) + output
 		}
 		return
 	}
-	rest := max(0, promptTokens-m.Blocks*m.BlockTokens) + output
+	rest := float64(max(0, promptTokens-m.Blocks*m.BlockTokens)) + output
 	for i, e := range endpoints {
-		loads[i] = float64((m.Blocks-m.Matched(e))*m.BlockTokens + rest)
+		loads[i] = float64((m.Blocks-m.Matched(e))*m.BlockTokens) + rest
 	}
 }
 
-func (p inflightLoadProducer) outputTokens(c *scoring.Cycle, promptTokens int) int {
+func (p inflightLoadProducer) outputTokens(c *scoring.Cycle, promptTokens int) float64 {
 	expected := math.Round(float64(promptTokens) * p.ratio)
 	if learnt, ok := c.OutputTokens(""); ok && p.learns {
 		expected = math.Round(learnt)
 	}
-	tokens := int(min(expected, float64(p.most)))
+	expected = min(expected, float64(p.most))
 	if c.Request.Body != nil && c.Request.Body.MaxTokens > 0 {
-		tokens = min(tokens, c.Request.Body.MaxTokens)
+		expected = min(expected, float64(c.Request.Body.MaxTokens))
 	}
-	return tokens
+	return expected
 }

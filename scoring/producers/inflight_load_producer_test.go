@@ -1,6 +1,7 @@
 package producers_test
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -54,5 +55,24 @@ func TestLoadGoesByPrompts(t *testing.T) {
 				t.Errorf("the endpoints have %v tokens to compute, want %v", loads, tc.want)
 			}
 		})
+	}
+}
+
+// TestLoadsAreNeverBelowNothing: a prompt and the output that is expected of it may together have more tokens than 32
+// bits hold, as an int has in Wasm.
+func TestLoadsAreNeverBelowNothing(t *testing.T) {
+	const tokens = 3000
+	plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "inflight-load-producer",
+		"parameters": {"addEstimatedOutputTokens": true, "outputRatio": 1000000}}]}`, plantest.Neutral)
+	c := plantest.Cycle(plantest.Pool(scoring.Endpoint{}), 1)
+	body := `{"model":"m","prompt":"` + strings.Repeat("word", tokens) + `"}`
+	if failure := c.Request.Read(new(openai.Request), openai.APICompletions, []byte(body)); failure != nil {
+		t.Fatal(failure.Message)
+	}
+	plantest.Decide(plan, c)
+	loads := make([]float64, 1)
+	c.RequestLoads([]*scoring.Endpoint{&c.Pool.Endpoints[0]}, loads)
+	if want := float64(math.MaxInt32 + int64(tokens)); loads[0] != want {
+		t.Errorf("%v tokens to compute, want %v", loads[0], want)
 	}
 }

@@ -4,6 +4,7 @@ package imagesize
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"math"
 )
 
 // most is how much of an image is looked at, decoded. A JPEG may have a preview before its frame header.
@@ -19,7 +20,7 @@ func OfBase64(text []byte) (width, height int, ok bool) {
 	n := decode(first[:], text)
 	switch {
 	case n >= 24 && string(first[:8]) == "\x89PNG\r\n\x1a\n":
-		return int(binary.BigEndian.Uint32(first[16:])), int(binary.BigEndian.Uint32(first[20:])), true
+		return ofPNG(first[16:])
 	case n >= 10 && (string(first[:6]) == "GIF87a" || string(first[:6]) == "GIF89a"):
 		return int(binary.LittleEndian.Uint16(first[6:])), int(binary.LittleEndian.Uint16(first[8:])), true
 	case n >= 30 && string(first[:4]) == "RIFF" && string(first[8:12]) == "WEBP":
@@ -35,6 +36,15 @@ func decode(dst, text []byte) int {
 	chars := min(len(text), len(dst)/3*4) / 4 * 4
 	n, _ := base64.StdEncoding.Decode(dst, text[:chars])
 	return n
+}
+
+// ofPNG reads an IHDR chunk. Width and height are within 1 to 2^31 - 1 (PNG, 11.2.1); an int has 32 bits in Wasm.
+func ofPNG(b []byte) (width, height int, ok bool) {
+	w, h := binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:])
+	if w == 0 || h == 0 || w > math.MaxInt32 || h > math.MaxInt32 {
+		return 0, 0, false
+	}
+	return int(w), int(h), true
 }
 
 func ofWebP(b []byte) (width, height int, ok bool) {

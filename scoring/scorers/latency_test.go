@@ -214,3 +214,29 @@ func TestPredictedLatencyTies(t *testing.T) {
 		})
 	}
 }
+
+// TestCompositeOnlyDrawsAsComposites: the strategy composite-only gives chance the same weights as composite-most, which
+// goes by the composite where the objective is met.
+func TestCompositeOnlyDrawsAsComposites(t *testing.T) {
+	picks := func(strategy string) (picked string) {
+		plan := plantest.Plan(t, `{"plugins": [{"type": "predicted-latency-scorer", "parameters": {
+			"headroomSelectionStrategy": "`+strategy+`"}}]}`, plantest.Neutral)
+		pool := plantest.Pool(plantest.Sampled(scoring.Metrics{}), plantest.Sampled(scoring.Metrics{KVCacheUsage: 1,
+			WaitingRequests: 9}))
+		answered(pool, plan, 8000, 8000)
+		c := plantest.Cycle(pool, 1)
+		c.Request.Headers = plantest.Headers(plan, map[string]string{"x-slo-ttft-ms": "1000"})
+		for range 2000 {
+			picked += plantest.Decide(plan, c).Picks[0]
+		}
+		return picked
+	}
+	only, most := picks("composite-only"), picks("composite-most")
+	if only != most {
+		t.Errorf("the fuller endpoint is drawn %d times with composite-only and %d times with composite-most, want "+
+			"the same draws", strings.Count(only, "b"), strings.Count(most, "b"))
+	}
+	if !strings.Contains(only, "b") {
+		t.Error("the fuller endpoint is never drawn; the test is not worth much")
+	}
+}

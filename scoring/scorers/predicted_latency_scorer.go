@@ -23,7 +23,7 @@ import (
 // composite-most and composite-least int(m x 99) + 2 and int((1 - m) x 99) + 2, m being the mean by the composite
 // weights; if none meets it, those without a request in flight compete, if any, and the weights are int((1 - c) x 80) +
 // 2. With selectionMode max the greatest weight wins, of equal ones by chance. The strategy composite-only goes by m
-// alone, whatever is met.
+// alone, as composite-most does, whatever is met.
 //
 // Range: 0 to 1. Unit: seconds.
 //
@@ -166,19 +166,20 @@ func (s *predictedLatencyScorer) choose(c *scoring.Cycle, predictions []scoring.
 	}
 	s.gate(c, predictions, s.AffinityGateTauGlobal)
 	met := s.tier(c, predictions)
-	width, ttft, tpot := 99.0, s.HeadroomTTFTWeight, s.HeadroomTPOTWeight
 	if met {
 		s.gate(c, predictions, s.AffinityGateTau)
-	} else {
-		width, ttft, tpot = 80, s.NegHeadroomTTFTWeight, s.NegHeadroomTPOTWeight
 	}
-	upward := met && s.HeadroomSelectionStrategy == strategyMost
+	width, upward := 99.0, false
 	switch strategy := s.HeadroomSelectionStrategy; {
 	case strategy == strategyComposite, met && strategy != strategyLeast && strategy != strategyMost:
 		s.composite.Score(c, predictions, scores)
 		upward = strategy != strategyCompositeLeast
+	case met:
+		latency.Blend(predictions, s.in, s.HeadroomTTFTWeight, s.HeadroomTPOTWeight, scores)
+		upward = strategy == strategyMost
 	default:
-		latency.Blend(predictions, s.in, ttft, tpot, scores)
+		latency.Blend(predictions, s.in, s.NegHeadroomTTFTWeight, s.NegHeadroomTPOTWeight, scores)
+		width = 80
 	}
 	sum := 0
 	for i := range scores {

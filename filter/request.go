@@ -25,7 +25,7 @@ func (s *stream) OnHttpRequestHeaders(_ int, endOfStream bool) hostcalls.Action 
 	if path, query, ok := followPath(h.path); ok && s.onIngestListener() {
 		return s.tellFollower(path, query, h.method)
 	}
-	// a sidecar that takes this listener for the ingest listener hears that it is none before it gives up
+	// A sidecar that takes this listener for the ingest listener hears that it is none before it gives up.
 	s.pending.waited = h.path == ingestPath
 	var clean string
 	clean, s.path = openai.CleanPath(s.path, h.path)
@@ -48,7 +48,7 @@ func (s *stream) OnHttpRequestHeaders(_ int, endOfStream bool) hostcalls.Action 
 	if !s.operation.ReadsBody() {
 		return s.passUnread(&h, endOfStream)
 	}
-	// a rewrite may change it, and Envoy's buffer filter states the length of what it holds
+	// A rewrite may change it, and Envoy's buffer filter states the length of what it holds.
 	if s.config.Hold == pluginconfig.HoldBuffer {
 		_ = hostcalls.RemoveRequestHeader("content-length")
 	}
@@ -112,7 +112,7 @@ func (s *stream) passUnread(h *head, endOfStream bool) hostcalls.Action {
 	case !s.mustWait():
 	case endOfStream:
 		return s.wait(func() hostcalls.Action { return s.pass(true) })
-	// unlike a tunnel it ends before its answer begins
+	// Unlike a tunnel it ends before its answer begins.
 	case h.method == "POST" || h.method == "PUT" || h.method == "PATCH":
 		s.unread = true
 		s.phase = holding

@@ -37,8 +37,8 @@ func (r *Request) BodyValue(key BodyKey) string {
 
 // Linked is a plug-in that has to find others, wherever they are declared.
 type Linked interface {
-	// Link is called once when all plug-ins are built. b is valid until then.
-	Link(b *Linker)
+	// Link is called once when all plug-ins are built. l is valid during the call.
+	Link(l *Linker)
 }
 
 // Linker finds plug-ins by the names that they are declared under.

@@ -7,19 +7,6 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// prefillLoadScorerParameters are those of a prefill-load-scorer.
-type prefillLoadScorerParameters struct {
-	// ThresholdTokens is the number of tokens from which an endpoint scores 0.
-	ThresholdTokens int
-	// Transform says how tokens count: linear, each as much as the next one, or root, the first ones more: 1,000 tokens
-	// beside none then weigh as much as 4,000 beside 1,000.
-	Transform string
-	// EvictionCost is how many further times a token of the request counts that takes the place of another one in the
-	// endpoint's cache, if all of those are asked for again. It has no effect without a prefix-cache-scorer that
-	// matches prompts by itself.
-	EvictionCost float64
-}
-
 // prefillLoadScorer prefers endpoints with fewer tokens of prompts to compute, those of the requests in flight there
 // and those that this request would add, in any dialect. A request that finds much of its prompt in an endpoint's
 // cache, as a prefix-cache-scorer knows it, adds little there. A queue of requests says less: one may bring ten tokens
@@ -48,6 +35,18 @@ type prefillLoadScorer struct {
 	root         bool
 	evictionCost float64
 	paces        paces
+}
+
+type prefillLoadScorerParameters struct {
+	// ThresholdTokens is the number of tokens from which an endpoint scores 0.
+	ThresholdTokens int
+	// Transform says how tokens count: linear, each as much as the next one, or root, the first ones more: 1,000 tokens
+	// beside none then weigh as much as 4,000 beside 1,000.
+	Transform string
+	// EvictionCost is how many further times a token of the request counts that takes the place of another one in the
+	// endpoint's cache, if all of those are asked for again. It has no effect without a prefix-cache-scorer that
+	// matches prompts by itself.
+	EvictionCost float64
 }
 
 // defaultPrefillTokens is some 20 s of prompts on two H100.

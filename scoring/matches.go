@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/strictjson"
-
 	"github.com/pintle-dev/pintle/state"
 )
 
@@ -43,11 +42,6 @@ func (m *PrefixMatches) Matched(e *Endpoint) int {
 
 // Set says how many of the prompt's leading blocks e has.
 func (m *PrefixMatches) Set(e *Endpoint, blocks int) { m.matched[e.Index] = int32(blocks) }
-
-// Uncached is how many of the prompt's so many tokens e does not have.
-func (m *PrefixMatches) Uncached(e *Endpoint, tokens int) int {
-	return max(0, tokens-m.Matched(e)*m.BlockTokens)
-}
 
 // Produces makes a plug-in one of the producers of prefix matches.
 func (b *Builder) Produces(p PrefixProducer) MatchKey {

@@ -35,7 +35,7 @@ func (p *Pool) ListsModels() bool { return len(p.listings) > 0 }
 // there is any. A request that names no model is served by all.
 func (c *Cycle) findServing(model string) (served bool) {
 	endpoints := c.Pool.Endpoints
-	c.serving = resizeBools(c.serving, len(endpoints))
+	c.serving = grow(c.serving, len(endpoints))
 	for i := range endpoints {
 		c.serving[i] = model == "" || len(endpoints[i].Models) == 0
 		served = served || c.serving[i]
@@ -75,13 +75,6 @@ func quoteShort(text string) string {
 		end--
 	}
 	return strconv.Quote(text[:end]) + "..."
-}
-
-func resizeBools(s []bool, n int) []bool {
-	if cap(s) < n {
-		return make([]bool, n)
-	}
-	return s[:n]
 }
 
 // Served reports whether any endpoint answers to model, as far as models are known. sound reports whether one of them

@@ -34,7 +34,7 @@ func (c *Cycle) restrict() (left bool) {
 	if !c.Request.Restricted {
 		return true
 	}
-	c.named = resizeBools(c.named, len(c.Pool.Endpoints))
+	c.named = grow(c.named, len(c.Pool.Endpoints))
 	clear(c.named)
 	rest := c.Request.Subset
 	for range mostSubset {

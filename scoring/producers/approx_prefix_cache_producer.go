@@ -6,6 +6,7 @@ import (
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/pages"
+	"github.com/pintle-dev/pintle/scoring/internal/scratch"
 	"github.com/pintle-dev/pintle/state"
 )
 
@@ -125,10 +126,7 @@ func (p *approxPrefixCacheProducer) Produce(c *scoring.Cycle, m *scoring.PrefixM
 	for i := range c.Pool.Endpoints {
 		p.indexes = append(p.indexes, uint16(c.Pool.Endpoints[i].StateIndex))
 	}
-	if cap(p.matched) < len(p.indexes) {
-		p.matched = make([]int32, len(p.indexes))
-	}
-	p.matched = p.matched[:len(p.indexes)]
+	p.matched = scratch.Resize(p.matched, len(p.indexes))
 	start := 0
 	for _, end := range ends {
 		end := min(int(end), len(blocks))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/scratch"
 	"github.com/pintle-dev/pintle/state"
 )
 
@@ -109,10 +110,7 @@ func (p *burstPrefixCacheProducer) Produce(c *scoring.Cycle, m *scoring.PrefixMa
 			p.indexes = append(p.indexes, uint16(e.StateIndex))
 		}
 	}
-	if cap(p.matched) < len(p.indexes) {
-		p.matched = make([]int32, len(p.indexes))
-	}
-	p.matched = p.matched[:len(p.indexes)]
+	p.matched = scratch.Resize(p.matched, len(p.indexes))
 	m.Blocks, m.BlockTokens = len(blocks), p.tokens
 	if !c.Pool.State.Bursts.Share(c.Request.Now, blocks, p.indexes, p.matched) {
 		return

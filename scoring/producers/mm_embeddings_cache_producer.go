@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/scratch"
 	"github.com/pintle-dev/pintle/state"
 )
 
@@ -86,10 +87,7 @@ func (p *mediaMatches) Produce(c *scoring.Cycle, m *scoring.PrefixMatches) {
 	for i := range c.Pool.Endpoints {
 		p.indexes = append(p.indexes, uint16(c.Pool.Endpoints[i].StateIndex))
 	}
-	if cap(p.matched) < len(p.indexes) {
-		p.matched = make([]int32, len(p.indexes))
-	}
-	p.matched = p.matched[:len(p.indexes)]
+	p.matched = scratch.Resize(p.matched, len(p.indexes))
 	for i := range media {
 		c.Pool.State.Prefix.MatchIn(p.index, media[i:i+1], p.indexes, p.matched)
 		for k, n := range p.matched {

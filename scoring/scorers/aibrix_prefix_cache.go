@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/scratch"
 	"github.com/pintle-dev/pintle/state"
 )
 
@@ -175,10 +176,7 @@ func (s *aibrixPrefixCache) Score(c *scoring.Cycle, candidates []*scoring.Endpoi
 
 // match sets matched to how many of the prompt's blocks each candidate has, and returns how many there are.
 func (s *aibrixPrefixCache) match(c *scoring.Cycle, candidates []*scoring.Endpoint) (blocks int) {
-	if cap(s.matched) < len(candidates) {
-		s.matched = make([]int32, len(candidates))
-	}
-	s.matched = s.matched[:len(candidates)]
+	s.matched = scratch.Resize(s.matched, len(candidates))
 	clear(s.matched)
 	// The hashes are computed in any case: the decision is recorded with them.
 	hashes := c.PromptChain(s.chain, s.MaxPrefixBlocksToMatch)

@@ -3,6 +3,7 @@ package scorers
 import (
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/latency"
+	"github.com/pintle-dev/pintle/scoring/internal/scratch"
 )
 
 // latencyScorer prefers endpoints that are predicted to serve a request within its objective or, if it has none, the
@@ -83,7 +84,7 @@ func (s *latencyScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, 
 		latency.Fastest(c, predictions, s.TTFTWeight, s.TPOTWeight, scores)
 		return
 	}
-	s.in = latency.Grow(s.in, len(candidates))
+	s.in = scratch.Resize(s.in, len(candidates))
 	met := latency.Tier(c, predictions, s.in)
 	latency.Blend(predictions, s.in, s.TTFTWeight, s.TPOTWeight, scores)
 	for i := range scores {

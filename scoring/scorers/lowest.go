@@ -1,6 +1,9 @@
 package scorers
 
-import "github.com/pintle-dev/pintle/scoring"
+import (
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/scratch"
+)
 
 // measures is scratch memory of a scorer that compares a quantity.
 type measures struct {
@@ -12,10 +15,7 @@ type measures struct {
 // it is known; 1 when these are all equal, neutral for the others.
 func (m *measures) lowest(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64,
 	measure func(*scoring.Cycle, *scoring.Endpoint) (v float64, ok bool)) {
-	if cap(m.values) < len(candidates) {
-		m.values, m.known = make([]float64, len(candidates)), make([]bool, len(candidates))
-	}
-	m.values, m.known = m.values[:len(candidates)], m.known[:len(candidates)]
+	m.values, m.known = scratch.Resize(m.values, len(candidates)), scratch.Resize(m.known, len(candidates))
 	least, most, any := 0.0, 0.0, false
 	for i, e := range candidates {
 		m.values[i], m.known[i] = measure(c, e)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/scratch"
 )
 
 // noHitLRUScorer spreads cold requests, those of which no endpoint has a prefix in its cache, over the endpoints: the
@@ -102,10 +103,7 @@ func (o *coldOrder) score(c *scoring.Cycle, candidates []*scoring.Endpoint, scor
 	for _, e := range candidates {
 		o.indexes = append(o.indexes, uint16(e.StateIndex))
 	}
-	if cap(o.ranks) < n {
-		o.ranks = make([]int32, n)
-	}
-	o.ranks = o.ranks[:n]
+	o.ranks = scratch.Resize(o.ranks, n)
 	if o.amongAll {
 		c.Pool.State.Cold.Places(o.indexes, o.ranks)
 	} else {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/precise"
+	"github.com/pintle-dev/pintle/scoring/internal/scratch"
 	"github.com/pintle-dev/pintle/scoring/producers"
 )
 
@@ -94,10 +95,7 @@ func (s *precisePrefixCacheScorer) Score(c *scoring.Cycle, candidates []*scoring
 		return
 	}
 	s.approximate.cut(c) // it learns from every prompt
-	if cap(s.sums) < len(candidates) {
-		s.sums = make([]float64, len(candidates))
-	}
-	s.sums = s.sums[:len(candidates)]
+	s.sums = scratch.Resize(s.sums, len(candidates))
 	least, most := 0.0, 0.0
 	for i, e := range candidates {
 		h := c.Holder(m, e)

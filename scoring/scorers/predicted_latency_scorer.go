@@ -5,6 +5,7 @@ import (
 
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/latency"
+	"github.com/pintle-dev/pintle/scoring/internal/scratch"
 )
 
 // predictedLatencyScorer sends a request to the endpoint that is predicted to answer it the soonest or, if it has an
@@ -152,7 +153,7 @@ func (s *predictedLatencyScorer) Score(c *scoring.Cycle, candidates []*scoring.E
 	case s.rules.Objective(c) == (scoring.Latencies{}):
 		latency.Fastest(c, predictions, s.HeadroomTTFTWeight, s.HeadroomTPOTWeight, scores)
 	default:
-		s.in = latency.Grow(s.in, len(candidates))
+		s.in = scratch.Resize(s.in, len(candidates))
 		chosen := s.choose(c, predictions, scores)
 		clear(scores)
 		scores[chosen] = 1

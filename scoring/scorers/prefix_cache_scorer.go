@@ -6,6 +6,7 @@ import (
 
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/pages"
+	"github.com/pintle-dev/pintle/scoring/internal/scratch"
 	"github.com/pintle-dev/pintle/state"
 )
 
@@ -196,10 +197,7 @@ func (s *prefixCacheScorer) match(c *scoring.Cycle, candidates []*scoring.Endpoi
 	for _, e := range candidates {
 		s.indexes = append(s.indexes, uint16(e.StateIndex))
 	}
-	if cap(s.matched) < len(candidates) {
-		s.matched, s.kept = make([]int32, len(candidates)), make([]int32, len(candidates))
-	}
-	s.matched, s.kept = s.matched[:len(candidates)], s.kept[:len(candidates)]
+	s.matched, s.kept = scratch.Resize(s.matched, len(candidates)), scratch.Resize(s.kept, len(candidates))
 	c.Pool.State.Prefix.MatchKept(blocks, s.indexes, s.matched, s.kept)
 	for i, e := range candidates {
 		if s.matched[i] > 0 {

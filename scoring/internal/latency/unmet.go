@@ -58,11 +58,3 @@ func (u *Unmet) Confirm(c *scoring.Cycle, rules *scoring.LatencyRules) *scoring.
 
 // mostRetryAfter bounds what clients are told to wait, in seconds.
 const mostRetryAfter = 60
-
-// Grow returns a slice of n marks.
-func Grow(s []bool, n int) []bool {
-	if n > cap(s) {
-		return make([]bool, n)
-	}
-	return s[:n]
-}

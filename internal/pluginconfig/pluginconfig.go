@@ -133,7 +133,7 @@ func ParseAs(text []byte, environment func(name string) (value string, ok bool),
 	}
 	for _, key := range documentKeys {
 		if root.Given(key) {
-			c.Plan = scoring.Compile(root, registry.Plugins, settings)
+			c.compile(root, settings)
 			return c, document.Err()
 		}
 	}
@@ -161,10 +161,15 @@ func ParseAs(text []byte, environment func(name string) (value string, ok bool),
 	c.readDoor(root)
 	config, shadow := root.Object("config"), root.Object("shadow")
 	root.Close()
-	c.Plan = scoring.Compile(config, registry.Plugins, settings)
-	c.BodyKeys = c.Plan.BodyKeys()
+	c.compile(config, settings)
 	c.readShadow(shadow, root.Raw("shadow"), settings)
 	return c, document.Err()
+}
+
+// compile makes the plan that acts of an EndpointPickerConfig.
+func (c *Config) compile(document *strictjson.Object, settings scoring.Settings) {
+	c.Plan = scoring.Compile(document, registry.Plugins, settings)
+	c.BodyKeys = c.Plan.BodyKeys()
 }
 
 // waitDefault is longer than a sidecar takes to find an Envoy that has just started.

@@ -2,6 +2,7 @@ package pluginconfig
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -218,5 +219,21 @@ func TestIngestToken(t *testing.T) {
 				t.Errorf("got %q, %q\nwant %q, %q", got, mistake, test.want, test.mistake)
 			}
 		})
+	}
+}
+
+// TestBodyKeys: what plug-ins read of bodies is read of them however the document is given.
+func TestBodyKeys(t *testing.T) {
+	const document = `{"plugins": [{"type": "session-affinity-scorer", "parameters": {"strategy": "consistent_hash",
+		"sessionIdConfig": {"sources": [{"body": "prompt_cache_key"}, {"body": "metadata.user_id"}]}}}]}`
+	want := []string{"prompt_cache_key", "metadata.user_id"}
+	for name, text := range map[string]string{"bare": document, "wrapped": `{"config": ` + document + `}`} {
+		c, err := Parse([]byte(text))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !slices.Equal(c.BodyKeys, want) {
+			t.Errorf("%s: bodies are read for %q, want %q", name, c.BodyKeys, want)
+		}
 	}
 }

@@ -22,11 +22,12 @@ import (
 // bucket / 2, 1), inequality = (max - min) / bucket / 2. load is the greater one of the requests in flight and the
 // fresh number of running ones.
 //
-// Range: 0 to 1. Unit: weighted tokens, and requests. A request counts with an estimate, ceil(bytes / 4) input and one
-// and a half times as many output tokens for its own user, until its answer reports what it used; once answers to this
-// user, or of this model, have told how long they are, with their mean of late, at most the request's own limit.
-// Requests that other profiles route count too. A request is taken to be in flight for the window, 2 to 10 minutes, if
-// no plug-in asks for longer: what it was served then takes its estimate's place.
+// Range: 0 to 1. Unit: weighted tokens, and requests. A request counts for its own user with an estimate until its
+// answer reports what it used: input tokens as prefix-based-pd-decider counts those of a prompt, rounded up, and one and
+// a half times as many of output or, once answers to this user, or of this model, have told how long they are, their
+// mean of late, at most the request's own limit; with semantics source always the former. Requests that other profiles
+// route count too. A request is taken to be in flight for the window, 2 to 10 minutes, if no plug-in asks for longer:
+// what it was served then takes its estimate's place.
 //
 // Missing data: a request without a user goes by the load alone, and is not counted. So does a user alone, and users
 // who all use the same. A user is who the header says, else the body's key user. Anyone can give any name there, so

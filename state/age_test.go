@@ -79,8 +79,8 @@ func TestPrefixAgeless(t *testing.T) {
 	}
 }
 
-// A block stays for its age, however long that is, also where the seconds since 1970 and the age together have more than
-// 32 bits.
+// A block stays for its age, however long that is, also where the seconds since 1970 and the age together have more
+// than 32 bits.
 func TestPrefixAgesOfManyYears(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

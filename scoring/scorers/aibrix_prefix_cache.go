@@ -56,8 +56,9 @@ type aibrixPrefixCacheParameters struct {
 	// BlockSize is the size of a block in bytes, with tiktoken in tokens of 4 bytes; else
 	// AIBRIX_PREFIX_CACHE_BLOCK_SIZE. With tiktoken the default is 16.
 	BlockSize int
-	// BlockNumber is how many blocks are kept over all endpoints; else AIBRIX_PREFIX_CACHE_BLOCK_NUMBER. Another plug-in
-	// that keeps blocks of prompts, such as a prefix-cache-scorer, shares the index, whose limits then are that one's.
+	// BlockNumber is how many blocks are kept over all endpoints; else AIBRIX_PREFIX_CACHE_BLOCK_NUMBER. Another
+	// plug-in that keeps blocks of prompts, such as a prefix-cache-scorer, shares the index, whose limits then are
+	// that one's.
 	BlockNumber int
 	// BlockAge is for how long a block is kept that no prompt had; else AIBRIX_PREFIX_CACHE_EVICTION_DURATION_MINS.
 	// Beside such a plug-in blocks do not age.

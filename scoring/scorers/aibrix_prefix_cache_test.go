@@ -239,8 +239,8 @@ func TestAIBrixEnvironment(t *testing.T) {
 		}
 	}
 	for minutes, mistake := range map[string]string{"153722867": "", "153722868": "plugins[0](aibrix-prefix-cache)" +
-		".parameters: the environment variable AIBRIX_PREFIX_CACHE_EVICTION_DURATION_MINS is \"153722868\", not a whole " +
-		"number from 1 to 153722867"} {
+		".parameters: the environment variable AIBRIX_PREFIX_CACHE_EVICTION_DURATION_MINS is \"153722868\", not a " +
+		"whole number from 1 to 153722867"} {
 		if got := plantest.MistakesIn(config, map[string]string{prefix + "EVICTION_DURATION_MINS": minutes}); got !=
 			mistake {
 			t.Errorf("%s minutes: mistakes %q, want %q", minutes, got, mistake)

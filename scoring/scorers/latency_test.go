@@ -215,8 +215,8 @@ func TestPredictedLatencyTies(t *testing.T) {
 	}
 }
 
-// TestCompositeOnlyDrawsAsComposites: the strategy composite-only gives chance the same weights as composite-most, which
-// goes by the composite where the objective is met.
+// TestCompositeOnlyDrawsAsComposites: the strategy composite-only gives chance the same weights as composite-most,
+// which goes by the composite where the objective is met.
 func TestCompositeOnlyDrawsAsComposites(t *testing.T) {
 	picks := func(strategy string) (picked string) {
 		plan := plantest.Plan(t, `{"plugins": [{"type": "predicted-latency-scorer", "parameters": {

@@ -23,11 +23,11 @@ import (
 // fresh number of running ones.
 //
 // Range: 0 to 1. Unit: weighted tokens, and requests. A request counts for its own user with an estimate until its
-// answer reports what it used: input tokens as prefix-based-pd-decider counts those of a prompt, rounded up, and one and
-// a half times as many of output or, once answers to this user, or of this model, have told how long they are, their
-// mean of late, at most the request's own limit; with semantics source always the former. Requests that other profiles
-// route count too. A request is taken to be in flight for the window, 2 to 10 minutes, if no plug-in asks for longer:
-// what it was served then takes its estimate's place.
+// answer reports what it used: input tokens as prefix-based-pd-decider counts those of a prompt, rounded up, and one
+// and a half times as many of output or, once answers to this user, or of this model, have told how long they are,
+// their mean of late, at most the request's own limit; with semantics source always the former. Requests that other
+// profiles route count too. A request is taken to be in flight for the window, 2 to 10 minutes, if no plug-in asks for
+// longer: what it was served then takes its estimate's place.
 //
 // Missing data: a request without a user goes by the load alone, and is not counted. So does a user alone, and users
 // who all use the same. A user is who the header says, else the body's key user. Anyone can give any name there, so

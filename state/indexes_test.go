@@ -9,7 +9,7 @@ import (
 
 // TestPromptsOfAnAge: what no prompt had for so long is forgotten.
 func TestPromptsOfAnAge(t *testing.T) {
-	s := New(Options{Prefix: true, PrefixAge: time.Hour})
+	s := New(Options{Prefix: true, PrefixLimits: PrefixLimits{Age: time.Hour}})
 	s.SetEndpoints([]uint64{1, 2})
 	s.Expire(0)
 	sent(s, 1, chain(1, 5))

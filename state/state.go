@@ -23,16 +23,15 @@ type Options struct {
 	// Models are the models whose requests in flight are counted, too, see WatchModel.
 	Models []uint64
 
-	// Prefix keeps the prefix index, of PrefixCapacity blocks for an endpoint, DefaultPrefixCapacity, and PrefixEntries
-	// in all, DefaultPrefixEntries. A block that no prompt had for PrefixAge is dropped; 0 is never. PrefixChains is in
+	// Prefix keeps the prefix index, of PrefixCapacity blocks for an endpoint, DefaultPrefixCapacity. PrefixChains is in
 	// how many ways each prompt is cut, at least 1; an endpoint has room for its capacity in each.
 	Prefix         bool
 	PrefixCapacity int
-	PrefixEntries  int
 	PrefixChains   int
-	PrefixAge      time.Duration
+	// PrefixLimits hold if all chains are of those who ask for them, see BoundPrefix.
+	PrefixLimits PrefixLimits
 	// PrefixIndexes are further indexes, by the capacity of an endpoint; each learns one chain, see Prompts.Learn. With
-	// them the index of all chains learns only if PrefixChains is above 0. PrefixEntries bounds all of them together.
+	// them the index of all chains learns only if PrefixChains is above 0.
 	PrefixIndexes []int
 
 	// Cold keeps the order of cold uses of ColdSize endpoints, DefaultColdSize.
@@ -115,6 +114,25 @@ type State struct {
 	step  step
 }
 
+// PrefixLimits bound a prefix index: Capacity blocks for an endpoint, Entries over all, 0 is DefaultPrefixEntries, and
+// Age, for which a block is kept that no prompt had, 0 is for ever. Chains is how many of Options.PrefixChains ask for
+// them.
+type PrefixLimits struct {
+	Chains, Capacity, Entries int
+	Age                       time.Duration
+}
+
+// BoundPrefix returns the limits of the prefix index: PrefixLimits, unless it is shared with chains or indexes that ask
+// for none.
+func (o *Options) BoundPrefix() PrefixLimits {
+	if o.PrefixLimits.Chains < o.PrefixChains || len(o.PrefixIndexes) > 0 {
+		return PrefixLimits{Capacity: o.PrefixCapacity}
+	}
+	limits := o.PrefixLimits
+	limits.Capacity = max(limits.Capacity, o.PrefixCapacity)
+	return limits
+}
+
 // Any reports whether a State with these options has any part.
 func (o *Options) Any() bool {
 	return o.InFlight || o.Prefix || o.Cold || o.Latency || o.ModelLatency || o.Failures || o.Usage || o.Tokens ||
@@ -125,7 +143,8 @@ func (o *Options) Any() bool {
 func New(o Options) *State {
 	s := new(State)
 	if o.Prefix {
-		s.Prefix = keep(s, NewPrompts(o.PrefixCapacity, o.PrefixEntries, o.PrefixChains, o.PrefixAge, o.Seed))
+		limits := o.BoundPrefix()
+		s.Prefix = keep(s, NewPrompts(limits.Capacity, limits.Entries, o.PrefixChains, limits.Age, o.Seed))
 		if len(o.PrefixIndexes) > 0 {
 			s.Prefix.AddIndexes(o.PrefixChains > 0, o.PrefixIndexes)
 		}

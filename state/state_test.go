@@ -14,7 +14,7 @@ import (
 func all(seed uint64) *State {
 	return New(Options{
 		InFlight: true, MaxLeases: 64, RequestTimeout: time.Second, Models: []uint64{1, 2},
-		Prefix: true, PrefixCapacity: 30, PrefixEntries: 100,
+		Prefix: true, PrefixCapacity: 30, PrefixLimits: PrefixLimits{Entries: 100},
 		Cold: true, ColdSize: 4,
 		Latency: true, ModelLatency: true, WindowAge: time.Second,
 		Failures: true,

@@ -142,18 +142,10 @@ func (s *aibrixPrefixCache) readLimits(b *scoring.Builder) {
 	options := b.State()
 	options.InFlight, options.Prefix, options.Lengths = true, true, true
 	options.PrefixChains++
-	if b.DeclaredType(keepsBlocks...) {
-		return
-	}
-	options.PrefixEntries = max(options.PrefixEntries, s.BlockNumber)
-	options.PrefixCapacity = max(options.PrefixCapacity, s.BlockNumber)
-	options.PrefixAge = max(options.PrefixAge, s.BlockAge)
-}
-
-// keepsBlocks are the types of the other plug-ins that keep blocks in the index.
-var keepsBlocks = []string{
-	"prefix-cache-scorer", "prefix-share-scorer", "cached-blocks-scorer", "precise-prefix-cache-scorer",
-	"approx-prefix-cache-producer", "precise-prefix-cache-producer", "mm-embeddings-cache-producer",
+	limits := &options.PrefixLimits
+	limits.Chains++
+	limits.Entries, limits.Age = max(limits.Entries, s.BlockNumber), max(limits.Age, s.BlockAge)
+	limits.Capacity = limits.Entries
 }
 
 // ProvidesCachedTokens implements scoring.PrefixProvider.

@@ -175,8 +175,8 @@ func TestAIBrixPrefixCacheLimits(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o := plantest.Plan(t, `{"plugins": [`+tt.plugins+`]}`, plantest.Neutral).StateOptions()
-			if o.PrefixEntries != tt.entries || o.PrefixAge != tt.age {
-				t.Errorf("%d blocks for %v, want %d for %v", o.PrefixEntries, o.PrefixAge, tt.entries, tt.age)
+			if got := o.BoundPrefix(); got.Entries != tt.entries || got.Age != tt.age {
+				t.Errorf("%d blocks for %v, want %d for %v", got.Entries, got.Age, tt.entries, tt.age)
 			}
 		})
 	}
@@ -226,7 +226,7 @@ func TestAIBrixEnvironment(t *testing.T) {
 	}
 	o := plantest.PlanIn(t, config, right).StateOptions()
 	if o.TokenWindow != 30*time.Second || o.TokenInputWeight != 0 || o.TokenOutputWeight != 0.5 ||
-		o.PrefixEntries != 1000 || o.PrefixAge != 5*time.Minute {
+		o.PrefixLimits.Entries != 1000 || o.PrefixLimits.Age != 5*time.Minute {
 		t.Errorf("options %+v", o)
 	}
 	for name := range right {

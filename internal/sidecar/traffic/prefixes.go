@@ -33,7 +33,7 @@ type prefixes struct {
 
 func newPrefixes() *prefixes {
 	return &prefixes{
-		State: state.New(state.Options{Prefix: true, PrefixEntries: prefixEntries}),
+		State: state.New(state.Options{Prefix: true, PrefixLimits: state.PrefixLimits{Entries: prefixEntries}}),
 		own:   map[uint64]struct{}{},
 	}
 }

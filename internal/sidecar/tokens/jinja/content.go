@@ -9,7 +9,7 @@ import (
 // WantsParts reports whether messages' contents are to be lists of parts, as vLLM finds out: whether the template loops
 // over the content of a message. Else contents are texts.
 //
-// Source: vLLM 0.32, how it detects the content format of a chat template.
+// Source: vLLM 0.33, how it detects the content format of a chat template.
 func (t *Template) WantsParts() bool {
 	parts, err := wantsParts(t.body)
 	return err == nil && parts
@@ -45,10 +45,7 @@ func wantsParts(body []stmt) (bool, error) {
 			calls = append(calls, n)
 		}
 	})
-	lists, err := assigned(body, "messages")
-	if err != nil {
-		return false, err
-	}
+	lists := assigned(body, "messages")
 	var messages []string
 	for _, l := range loops {
 		if slices.ContainsFunc(lists, func(id string) bool { return isAccess(l.over, id, "") }) {
@@ -76,24 +73,51 @@ func wantsParts(body []stmt) (bool, error) {
 	return false, nil
 }
 
-// assigned are the names that stand for a variable or some of it.
-func assigned(body []stmt, id string) (ids []string, err error) {
+// assigned are the names that stand for a variable or some of it: a field of a namespace is called ns.field. What else
+// is assigned to, such as several names at once, stands for nothing.
+func assigned(body []stmt, id string) (ids []string) {
 	ids = []string{id}
+	add := func(alias string) {
+		if !slices.Contains(ids, alias) {
+			ids = append(ids, alias)
+		}
+	}
 	for i := 0; i < len(ids); i++ {
 		walk(body, func(node any) {
 			s, ok := node.(set)
-			if !ok || s.of == nil || !isAccess(s.of, ids[i], "") {
+			if !ok || s.of == nil {
 				return
 			}
-			target, ok := s.target.(name)
-			if !ok {
-				err = errTarget
-			} else if !slices.Contains(ids, target.id) {
-				ids = append(ids, target.id)
+			switch target := s.target.(type) {
+			case name:
+				if isAccess(s.of, ids[i], "") {
+					add(target.id)
+				}
+				for _, field := range fieldsOf(s.of, ids[i]) {
+					add(target.id + "." + field)
+				}
+			case attr:
+				if ns, ok := target.of.(name); ok && isAccess(s.of, ids[i], "") {
+					add(ns.id + "." + target.name)
+				}
 			}
 		})
 	}
-	return ids, err
+	return ids
+}
+
+// fieldsOf are the fields for which a new namespace is given a variable or some of it.
+func fieldsOf(e expr, id string) (fields []string) {
+	c, ok := e.(call)
+	if !ok || c.of != any(name{"namespace"}) {
+		return nil
+	}
+	for i, value := range c.args.named {
+		if isAccess(value, id, "") {
+			fields = append(fields, c.args.names[i])
+		}
+	}
+	return fields
 }
 
 // macroLoops tells which loops, by their ids, are in macros, and which of those go over a parameter
@@ -142,11 +166,23 @@ func isAccess(e expr, id, key string) bool {
 			return isAccess(e.of, id, key)
 		}
 		c, ok := e.key.(constant)
-		return key != "" && ok && c.value == key && e.of == any(name{id})
+		return key != "" && ok && c.value == key && isVariable(e.of, id)
 	case attr:
-		return key != "" && e.name == key && e.of == any(name{id})
+		if key != "" {
+			return e.name == key && isVariable(e.of, id)
+		}
+	}
+	return key == "" && isVariable(e, id)
+}
+
+// isVariable reports whether an expression is a name of assigned.
+func isVariable(e expr, id string) bool {
+	switch e := e.(type) {
 	case name:
-		return key == "" && e.id == id
+		return e.id == id
+	case attr:
+		ns, ok := e.of.(name)
+		return ok && id == ns.id+"."+e.name
 	}
 	return false
 }

@@ -62,17 +62,7 @@ func NewEndpointAttributeFilter(b *scoring.Builder) scoring.Plugin {
 
 // Select implements scoring.GroupFilter.
 func (f endpointAttributeFilter) Select(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
-	n := 0
-	for i, e := range candidates {
-		if f.passes(c, e) {
-			candidates[n], candidates[i] = e, candidates[n]
-			n++
-		}
-	}
-	if n == 0 && f.fallback {
-		return len(candidates)
-	}
-	return n
+	return selectPassing(f, c, candidates, f.fallback)
 }
 
 func (f endpointAttributeFilter) passes(c *scoring.Cycle, e *scoring.Endpoint) bool {

@@ -49,15 +49,9 @@ func (d *utilizationDetector) Thresholds() scoring.Utilization { return d.Utiliz
 
 // Select implements scoring.GroupFilter.
 func (d *utilizationDetector) Select(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
-	n := 0
-	for i, e := range candidates {
-		if d.Known(c, e) && d.Of(c, e) < 1+d.headroom {
-			candidates[n], candidates[i] = e, candidates[n]
-			n++
-		}
-	}
-	if n == 0 {
-		return len(candidates)
-	}
-	return n
+	return selectPassing(d, c, candidates, true)
+}
+
+func (d *utilizationDetector) passes(c *scoring.Cycle, e *scoring.Endpoint) bool {
+	return d.Known(c, e) && d.Of(c, e) < 1+d.headroom
 }

@@ -78,17 +78,7 @@ func NewUtilizationFilter(b *scoring.Builder) scoring.Plugin {
 
 // Select implements scoring.GroupFilter.
 func (f utilizationFilter) Select(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
-	n := 0
-	for i, e := range candidates {
-		if f.passes(c, e) {
-			candidates[n], candidates[i] = e, candidates[n]
-			n++
-		}
-	}
-	if n == 0 && f.fallback {
-		return len(candidates)
-	}
-	return n
+	return selectPassing(f, c, candidates, f.fallback)
 }
 
 func (f utilizationFilter) passes(c *scoring.Cycle, e *scoring.Endpoint) bool {

@@ -3,6 +3,7 @@
 package prometheus
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/internal/kvpub"
 )
@@ -19,6 +22,7 @@ import (
 // common is what a sidecar has in common with others: a Valkey with the stream of gateways and with conversations, to
 // which each sidecar has a way of its own.
 type common struct {
+	valkey    *harness.Valkey
 	near, far *harness.Link
 	store     string // where the filter would ask for conversations
 }
@@ -29,7 +33,7 @@ func newCommon(t *testing.T) common {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return common{near: harness.NewLink(t, valkey.Address), far: harness.NewLink(t, valkey.Address),
+	return common{valkey: valkey, near: harness.NewLink(t, valkey.Address), far: harness.NewLink(t, valkey.Address),
 		store: fmt.Sprint("127.0.0.1:", ports[0])}
 }
 
@@ -98,6 +102,30 @@ func (w *world) conversations(t *testing.T) (stop func()) {
 	return func() { close(end); done.Wait() }
 }
 
+// stranger has somebody without the key write to the gateways' stream, ten times a second.
+func (w *world) stranger() trouble {
+	end := make(chan struct{})
+	var done sync.WaitGroup
+	return trouble{[]string{"PintleGatewaysRefused"}, func() {
+		done.Go(func() {
+			client := w.valkey.Client()
+			defer client.Close()
+			for {
+				add := client.XAdd(context.Background(),
+					&redis.XAddArgs{Stream: "pintle", Values: []any{"e", "no entry"}})
+				if err := add.Err(); err != nil {
+					w.t.Error(err)
+				}
+				select {
+				case <-end:
+					return
+				case <-time.After(100 * time.Millisecond):
+				}
+			}
+		})
+	}, func() { close(end); done.Wait() }}
+}
+
 func (w *world) commonTroubles() []trouble {
 	events := w.servers[0].events
 	return []trouble{
@@ -109,6 +137,7 @@ func (w *world) commonTroubles() []trouble {
 			}
 		}},
 		{[]string{"PintleGatewayLost"}, w.far.Cut, w.far.Mend},
+		w.stranger(),
 		{[]string{"PintleReplicationFails", "PintleStoreLookupsFail", "PintleStoreWritesFail"}, w.near.Cut,
 			w.near.Mend},
 	}

@@ -137,7 +137,7 @@ func (m *Member) Now(now time.Time) State {
 	if m.reader.namesake.there(now) {
 		s.Failures = append(s.Failures, fmt.Sprintf("gateway: another one is called %q, too", m.Gateway))
 	}
-	for _, reason := range []string{"version", "foreign"} {
+	for _, reason := range []string{"version", "foreign", byEnvoy} {
 		if last := m.reader.refusing[reason]; last.there(now) {
 			s.Failures = append(s.Failures, last.advice)
 		}

@@ -219,8 +219,7 @@ func (r *reader) post(ctx context.Context) (ok bool) {
 			return nil
 		}
 		if errors.Is(err, errRefused) {
-			r.count("envoy")
-			r.log.Warn("envoy refuses events of other gateways", "gateway", r.Gateway, "error", err)
+			r.refusedByEnvoy(err)
 			return nil
 		}
 		return err

@@ -6,8 +6,12 @@ import (
 	"time"
 )
 
-// refusedAge is how long ago the last entry that was refused may have been said for its gateway to be there still.
+// refusedAge is how long ago the last entry that was refused may have been said for its gateway to be there still, and
+// the last post that Envoy refused for it to do so still.
 const refusedAge = 3 * heartbeat
+
+// byEnvoy is the word by which posts that Envoy refuses are counted.
+const byEnvoy = "envoy"
 
 // refusal is why an entry is not taken: the word by which that is counted, and what is to be done where the gateways
 // themselves are the reason.
@@ -32,14 +36,14 @@ func otherVersion(theirs, own int) *refusal {
 		theirs, own, upgrade)}
 }
 
-// refused are entries that are refused for one reason.
+// refused is what is refused for one reason.
 type refused struct {
 	advice string
 	said   time.Time // the last one
 }
 
-// there reports whether gateways that write such entries are there.
-func (r *refused) there(now time.Time) bool { return r.advice != "" && now.Sub(r.said) <= refusedAge }
+// there reports whether it is refused still.
+func (r refused) there(now time.Time) bool { return r.advice != "" && now.Sub(r.said) <= refusedAge }
 
 // refuse takes down that an entry is refused. What can be mended at the gateways is logged when it begins.
 func (r *reader) refuse(err error, id streamID) {
@@ -61,6 +65,18 @@ func (r *reader) refuse(err error, id streamID) {
 	if !was && last.there(time.Now()) {
 		r.log.Warn("entries of other gateways are refused", "gateway", r.Gateway, "error", why.advice)
 	}
+}
+
+// refusedByEnvoy takes down that Envoy refuses a post. It is logged when it begins: there are many posts in a second.
+func (r *reader) refusedByEnvoy(err error) {
+	r.count(byEnvoy)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	if !r.refusing[byEnvoy].there(now) {
+		r.log.Warn("envoy refuses events of other gateways", "gateway", r.Gateway, "error", err)
+	}
+	r.refusing[byEnvoy] = refused{"envoy refuses events of other gateways: " + err.Error(), now}
 }
 
 // count counts what is refused.

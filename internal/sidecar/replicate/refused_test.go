@@ -2,11 +2,13 @@ package replicate
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/harness"
@@ -67,6 +69,35 @@ func TestRefusedIsTold(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRefusedByEnvoy: that Envoy does not take what others tell is told while it lasts, and logged when it begins, however
+// many posts there are.
+func TestRefusedByEnvoy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		m := &Member{Gateway: "a", metrics: newMetrics(), log: slog.New(slog.NewTextHandler(&log, nil))}
+		m.reader = reader{Member: m, refused: map[string]uint64{}, refusing: map[string]refused{}}
+		const posts = 100
+		for range 2 {
+			for range posts {
+				time.Sleep(heartbeat)
+				m.reader.refusedByEnvoy(errors.New("the ingest listener answered 400"))
+			}
+			s := m.Now(time.Now())
+			if len(s.Failures) != 1 || !strings.Contains(s.Failures[0], "answered 400") || s.Refused["envoy"]%posts != 0 {
+				t.Errorf("got %+v, want that Envoy answered 400, and %d posts counted", s, posts)
+			}
+			if lines := strings.Count(log.String(), "\n"); lines != 1 {
+				t.Errorf("got %d lines in the log, want 1:\n%s", lines, log.String())
+			}
+			log.Reset()
+			time.Sleep(refusedAge + time.Second)
+			if got := m.Now(time.Now()).Failures; len(got) > 0 {
+				t.Errorf("once it takes them again: got %q, want nothing", got)
+			}
+		}
+	})
 }
 
 // TestVersionsApart: two gateways whose releases write different versions say so of each other.

@@ -15,7 +15,7 @@ TARGET   ?= .
 # How long `make soak` lasts.
 SOAK ?= 10m
 
-# What bin/pintle says it is, and what make push names the image. It is the chart's.
+# What bin/pintle and the module say they are, and what make push names the image. It is the chart's.
 VERSION ?= $(shell sed -n 's/^appVersion: //p' istio/chart/Chart.yaml)
 
 SHELL := /bin/bash
@@ -96,12 +96,14 @@ bin/pintle: $(go_sources) istio/chart/Chart.yaml
 bin/pintle-shifted: $(go_sources)
 	CGO_ENABLED=0 $(GO) build -trimpath -tags shifted -ldflags '-s -w' -o $@ ./cmd/pintle
 
-bin/pintle.wasm: $(wasm_sources) $(tinygo)
-	bin/tinygo build -o $@ -target=$$(cat build/.cache/target) -buildmode=c-shared -tags custommalloc -opt=2 -no-debug ./filter
+bin/pintle.wasm: $(wasm_sources) $(tinygo) istio/chart/Chart.yaml
+	bin/tinygo build -o $@ -target=$$(cat build/.cache/target) -buildmode=c-shared -tags custommalloc -opt=2 -no-debug \
+	  -ldflags '-X main.linkedVersion=$(VERSION)' ./filter
 
 # The module that dies when it is told to, for tests of crashes.
-bin/pintle-failpoint.wasm: $(wasm_sources) $(tinygo)
-	bin/tinygo build -o $@ -target=$$(cat build/.cache/target) -buildmode=c-shared -tags 'custommalloc failpoint' -opt=2 -no-debug ./filter
+bin/pintle-failpoint.wasm: $(wasm_sources) $(tinygo) istio/chart/Chart.yaml
+	bin/tinygo build -o $@ -target=$$(cat build/.cache/target) -buildmode=c-shared -tags 'custommalloc failpoint' -opt=2 -no-debug \
+	  -ldflags '-X main.linkedVersion=$(VERSION)' ./filter
 
 .PHONY: modules
 modules: # both at once, as TinyGo keeps one core busy

@@ -14,6 +14,9 @@ const headerReason = "x-pintle-reason"
 // headerWants tells the sidecar, in the answer to a snapshot, what the configuration goes by beside load.
 const headerWants = "x-pintle-wants"
 
+// headerVersion tells the sidecar, in the answer to a snapshot, which module this is.
+const headerVersion = "x-pintle-version"
+
 // refuse answers the client in OpenAI's error envelope.
 func (s *stream) refuse(f *scoring.Failure) hostcalls.Action {
 	s.stats.refused.Add(1)

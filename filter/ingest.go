@@ -148,7 +148,7 @@ func (s *stream) ingestBody(bodyBytes int, endOfStream bool) hostcalls.Action {
 		return s.refuseSnapshot(refused)
 	}
 	s.stats.snapshotsAccepted.Add(1)
-	return s.answer(204, "", nil)
+	return s.answer(204, "", nil, ownVersion())
 }
 
 func (s *stream) refuseSnapshot(r refusal) hostcalls.Action {
@@ -164,5 +164,12 @@ func (s *stream) refuseSnapshot(r refusal) hostcalls.Action {
 		body = strconv.AppendUint(body, r.current.Sequence, 10)
 		body = append(body, '}')
 	}
-	return s.answer(r.status, r.code, append(body, '}'))
+	body = append(body, '}')
+	if s.phase != ingesting {
+		return s.answer(r.status, r.code, body) // who has not shown the token learns nothing
+	}
+	return s.answer(r.status, r.code, body, ownVersion())
 }
+
+// ownVersion is what answers to snapshots say of the module.
+func ownVersion() [2]string { return [2]string{headerVersion, version()} }

@@ -67,8 +67,8 @@ func TestIngestRefusals(t *testing.T) {
 	good := newPool(1, 2).message(t, newer)
 	flipped := bytes.Clone(good)
 	flipped[60] ^= 1
-	version := bytes.Clone(good)
-	version[4] = 3
+	another := bytes.Clone(good)
+	another[4] = 3
 	tests := []struct {
 		name    string
 		headers [][2]string
@@ -103,14 +103,19 @@ func TestIngestRefusals(t *testing.T) {
 		{"a header cut short", nil, "", good[:20], 400, "truncated"},
 		{"a flipped bit", nil, "", flipped, 400, "checksum_mismatch"},
 		{"something else", nil, "", bytes.Repeat([]byte("GET / "), 20), 400, "foreign"},
-		{"another version", nil, "", version, 400, "unsupported_version"},
+		{"another version", nil, "", another, 400, "unsupported_version"},
 		{"bytes after the end", nil, "", append(bytes.Clone(good), 0), 400, "truncated"},
 		{"two topologies", nil, "", append(bytes.Clone(good), good...), 400, "malformed"},
 	}
 	for _, hold := range []mode{modes[0], modes[2]} {
 		g := newGateway(t, hold, 1, hold.configuration(byQueue, ""))
-		if s := g.workers[0].post(newPool(3, 2, 1).message(t, current)); s.ResponseHeaders().Get(":status") != "204" {
-			t.Fatalf("first snapshot: got %s", s.ResponseBody())
+		first := g.workers[0].post(newPool(3, 2, 1).message(t, current))
+		if first.ResponseHeaders().Get(":status") != "204" {
+			t.Fatalf("first snapshot: got %s", first.ResponseBody())
+		}
+		version := first.ResponseHeaders().Get("x-pintle-version")
+		if version == "" || version == "unknown" {
+			t.Errorf("version: got %q, want that of the build", version)
 		}
 		before := g.stored()
 		for _, tc := range tests {
@@ -119,6 +124,11 @@ func TestIngestRefusals(t *testing.T) {
 					wazerohost.From(cmp.Or(tc.from, "127.0.0.1:4000")))
 				sendFrames(s, tc.body, 1<<20)
 				e := wantError(t, s, tc.status, tc.code)
+				early := tc.status == 401 || tc.status == 403 || tc.status == 405 ||
+					len(tc.headers) > 0 && tc.headers[0][0] == "content-length"
+				if got := s.ResponseHeaders().Get("x-pintle-version"); early && got != "" || !early && got != version {
+					t.Errorf("version: got %q, want %q: %v", got, version, !early)
+				}
 				if tc.code == "older" &&
 					(e.Current == nil || e.Current.Epoch != current.Epoch || e.Current.Sequence != current.Sequence) {
 					t.Errorf("current: got %+v, want %+v", e.Current, current)

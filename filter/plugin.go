@@ -65,6 +65,7 @@ func (p *plugin) Start(configuration []byte) error {
 	if err != nil {
 		var mistakes strictjson.Mistakes
 		if errors.As(err, &mistakes) {
+			hostcalls.LogError("pintle: version " + version() + " refuses its configuration")
 			for _, m := range mistakes {
 				hostcalls.LogError("pintle: " + m)
 			}
@@ -72,7 +73,8 @@ func (p *plugin) Start(configuration []byte) error {
 		return err
 	}
 	reading := config.Plan.Reading()
-	hostcalls.LogInfo("pintle: dialect " + reading.Dialect.String() + ", as " + reading.Because)
+	hostcalls.LogInfo("pintle: version " + version() + ", dialect " + reading.Dialect.String() + ", as " +
+		reading.Because)
 	for _, w := range config.Plan.Warnings() {
 		hostcalls.LogWarn("pintle: " + w)
 	}

@@ -101,7 +101,9 @@ type ingest struct {
 	// refuse answers a request and says yes, or says no.
 	refuse func(w http.ResponseWriter, r *http.Request, p snapshot.Position, full bool) bool
 
-	mu       sync.Mutex
+	mu sync.Mutex
+	// version is what its filter says it is, empty for one that says nothing.
+	version  string
 	topology *snapshot.Topology
 	id       uint64
 	last     snapshot.Position
@@ -133,6 +135,9 @@ func (i *ingest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	i.tried++
 	refuse := i.refuse
+	if i.version != "" {
+		w.Header().Set("X-Pintle-Version", i.version)
+	}
 	i.mu.Unlock()
 	m, err := snapshot.Split(body)
 	if err != nil {
@@ -189,6 +194,12 @@ func (i *ingest) setRefuse(f func(http.ResponseWriter, *http.Request, snapshot.P
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.refuse = f
+}
+
+func (i *ingest) setVersion(v string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.version = v
 }
 
 func (i *ingest) messages() []received {

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pintle-dev/pintle/internal/command"
 	"github.com/pintle-dev/pintle/internal/sidecar/admin"
+	"github.com/pintle-dev/pintle/snapshot"
 )
 
 func TestStatus(t *testing.T) {
@@ -69,6 +71,46 @@ func TestStatus(t *testing.T) {
 	for _, path := range []string{"/debug/pprof/", "/nothing"} {
 		if status, _ := r.get(path); status != http.StatusNotFound {
 			t.Errorf("%s: got %d, want 404", path, status)
+		}
+	}
+}
+
+// TestFilterVersion: which module an Envoy runs is on the status page, in the metrics, and in the log when it changes,
+// also while the module refuses what it is told.
+func TestFilterVersion(t *testing.T) {
+	t.Parallel()
+	in, url := newIngest(t)
+	in.setVersion("v1.2.3")
+	r := start(t, url, "{static: []}")
+	shown := func(version string) func() bool {
+		return func() bool {
+			_, status := r.get("/status")
+			_, metrics := r.get("/metrics")
+			name := `pintle_sidecar_filter_info{target="` + url + `",version="`
+			if version == "" {
+				return !strings.Contains(status, `"filter"`) && !strings.Contains(metrics, name)
+			}
+			return strings.Contains(status, `"filter":"`+version+`"`) && strings.Contains(metrics, name+version+`"} 1`)
+		}
+	}
+	eventually(t, "the first version", shown("v1.2.3"))
+	if _, status := r.get("/status"); !strings.Contains(status, `"version":"`+command.Version()+`"`) {
+		t.Errorf("got %s, want the sidecar's own version, %s", status, command.Version())
+	}
+	in.setVersion("v1.3.0")
+	eventually(t, "the next version", shown("v1.3.0"))
+	in.setRefuse(func(w http.ResponseWriter, _ *http.Request, _ snapshot.Position, _ bool) bool {
+		answer(w, http.StatusBadRequest, "unsupported_version", snapshot.Position{})
+		return true
+	})
+	in.setVersion("v0.9.0")
+	eventually(t, "the version of a module that refuses", shown("v0.9.0"))
+	in.setRefuse(nil)
+	in.setVersion("")
+	eventually(t, "no version", shown(""))
+	for _, version := range []string{"v1.2.3", "v1.3.0", "v0.9.0"} {
+		if n := strings.Count(r.log.String(), "filter="+version); n != 1 {
+			t.Errorf("got %d lines with %s, want 1:\n%s", n, version, r.log.String())
 		}
 	}
 }

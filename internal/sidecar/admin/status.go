@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/command"
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/kubernetes"
 	"github.com/pintle-dev/pintle/internal/sidecar/kvevents"
@@ -37,6 +38,8 @@ func page() http.Handler {
 // Status is the answer of /status, and each event of /status/events.
 type Status struct {
 	healthBody
+	// Version is this sidecar's; those of the filters are with their Envoys.
+	Version  string    `json:"version,omitempty"`
 	Time     time.Time `json:"time"`
 	Topology string    `json:"topology,omitempty"`
 	// Endpoints are as in /endpoints, Envoys those that are fed.
@@ -69,6 +72,8 @@ type envoyBody struct {
 	Sequence uint64 `json:"sequence"`
 	Topology string `json:"topology,omitempty"`
 	Failure  string `json:"failure,omitempty"`
+	// Filter is the version of the module that it runs; empty until it has said so.
+	Filter string `json:"filter,omitempty"`
 }
 
 // configurationBody is the configuration in force, without secrets.
@@ -118,7 +123,7 @@ func describeConfig(c *config.Config) configurationBody {
 
 func describeEnvoy(p *push.Pusher, now time.Time) envoyBody {
 	state := p.Now()
-	b := envoyBody{Ingest: p.Ingest.Name, Result: state.Result, Failure: state.Failure}
+	b := envoyBody{Ingest: p.Ingest.Name, Result: state.Result, Failure: state.Failure, Filter: state.Filter}
 	if !state.Accepted.IsZero() {
 		b.Accepted = now.Sub(state.Accepted).Round(time.Millisecond).String()
 		b.Epoch, b.Sequence = state.Acknowledged.Epoch, state.Acknowledged.Sequence
@@ -130,8 +135,8 @@ func describeEnvoy(p *push.Pusher, now time.Time) envoyBody {
 func (a *Admin) statusNow() Status {
 	now := time.Now()
 	b := Status{
-		healthBody: a.healthNow(), Time: now, Endpoints: a.endpointsNow(), Configuration: describeConfig(a.Config),
-		Mistakes: a.Recorder.newestFirst(),
+		healthBody: a.healthNow(), Version: command.Version(), Time: now, Endpoints: a.endpointsNow(),
+		Configuration: describeConfig(a.Config), Mistakes: a.Recorder.newestFirst(),
 	}
 	if g := a.Pool.Generation(); g != nil {
 		b.Topology = fmt.Sprintf("%016x", g.ID)

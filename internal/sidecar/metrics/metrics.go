@@ -3,6 +3,7 @@ package metrics
 
 import (
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -118,6 +119,31 @@ func (m *Metrics) PushAge(target string, age func() time.Duration) {
 		Help:        "Time since the target last accepted a push, or since the start.",
 		ConstLabels: prometheus.Labels{"target": target},
 	}, func() float64 { return age().Seconds() }))
+}
+
+// Filter has version tell which module an Envoy runs; it is empty while that is not known.
+func (m *Metrics) Filter(target string, version func() string) {
+	m.Registry.MustRegister(&filter{target, version})
+}
+
+// filter reads which module an Envoy runs at the moment it is asked.
+type filter struct {
+	target  string
+	version func() string
+}
+
+var filterDesc = prometheus.NewDesc("pintle_sidecar_filter_info",
+	"1; the version says which module the target runs. Absent until it has said so.", []string{"target", "version"},
+	nil)
+
+// Describe implements prometheus.Collector.
+func (f *filter) Describe(chan<- *prometheus.Desc) {} // unchecked: each target has one
+
+// Collect implements prometheus.Collector.
+func (f *filter) Collect(out chan<- prometheus.Metric) {
+	if version := strings.ToValidUTF8(f.version(), ""); version != "" {
+		out <- prometheus.MustNewConstMetric(filterDesc, prometheus.GaugeValue, 1, f.target, version)
+	}
 }
 
 // Follows has now tell how the following of an Envoy's journal stands.

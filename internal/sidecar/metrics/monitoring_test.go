@@ -40,6 +40,7 @@ func exposed(t *testing.T) map[string]bool {
 	m.Pushed("e", "accepted", time.Millisecond)
 	m.PushedBytes("e", 1)
 	m.PushAge("e", func() time.Duration { return 0 })
+	m.Filter("e", func() string { return "v1.0.0" })
 	m.Follows("e", func() follow.State { return follow.State{} })
 	families, err := m.Registry.Gather()
 	if err != nil {

@@ -40,11 +40,16 @@ const (
 	maxAnswerBytes = 64 << 10
 )
 
-// headerWants is where an Envoy that takes a snapshot says what else it goes by.
+// headerWants is where an Envoy that takes a snapshot says what else it goes by, headerVersion where one that has seen
+// the token says which module it runs.
 const (
-	headerWants = "X-Pintle-Wants"
-	wantsModels = "models"
+	headerWants   = "X-Pintle-Wants"
+	wantsModels   = "models"
+	headerVersion = "X-Pintle-Version"
 )
+
+// mostVersionBytes is how much of a module's version is shown.
+const mostVersionBytes = 64
 
 // The results that are told apart from others: there is no listener, and somebody else's snapshot is newer.
 const (
@@ -87,6 +92,8 @@ type outcome struct {
 	pause time.Duration
 	// again asks for a full message at once.
 	again bool
+	// filter is the version that the module says it has, empty where it says none.
+	filter string
 }
 
 // Run pushes until ctx ends: soon after a change, though not twice within the interval, and a heartbeat after the last
@@ -200,14 +207,18 @@ func (p *Pusher) push(ctx context.Context, now time.Time) outcome {
 	defer response.Body.Close()
 	p.Metrics.PushedBytes(p.Ingest.Name, len(body))
 	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
+	filter := response.Header.Get(headerVersion)
+	filter = filter[:min(len(filter), mostVersionBytes)]
 	if err == nil && response.StatusCode == http.StatusNoContent {
 		p.topology = g.ID
 		if response.Header.Get(headerWants) == wantsModels {
 			p.WantsModels()
 		}
-		return outcome{result: "accepted"}
+		return outcome{result: "accepted", filter: filter}
 	}
-	return p.refused(response, answer)
+	o := p.refused(response, answer)
+	o.filter = filter
+	return o
 }
 
 // reconnect has the next push connect anew once in a heartbeat. While an Envoy is restarted hot both processes listen
@@ -272,6 +283,10 @@ func (p *Pusher) record(o outcome, took time.Duration) {
 	changed := p.state.Result != o.result
 	turn := o.result == older || o.err == nil && p.state.Result == older
 	p.state.Result, p.state.Failure = o.result, ""
+	if o.err == nil || o.filter != "" {
+		changed = changed || p.state.Filter != o.filter
+		p.state.Filter = o.filter
+	}
 	rival := p.rivals.any(time.Now())
 	rivalChanged := rival != p.state.Rival
 	p.state.Rival = rival
@@ -291,9 +306,10 @@ func (p *Pusher) record(o outcome, took time.Duration) {
 	case rival && turn:
 		p.Log.Debug("pushed", "target", p.Ingest.Name, "result", o.result, "took", took)
 	case o.err != nil && changed:
-		p.Log.Warn("push failed", "target", p.Ingest.Name, "result", o.result, "error", pool.OneLine(o.err.Error()))
+		p.Log.Warn("push failed", "target", p.Ingest.Name, "result", o.result, "error", pool.OneLine(o.err.Error()),
+			"filter", o.filter)
 	case o.err == nil && changed:
-		p.Log.Info("push accepted", "target", p.Ingest.Name, "epoch", p.position.Epoch)
+		p.Log.Info("push accepted", "target", p.Ingest.Name, "epoch", p.position.Epoch, "filter", o.filter)
 	default:
 		p.Log.Debug("pushed", "target", p.Ingest.Name, "result", o.result, "took", took)
 	}

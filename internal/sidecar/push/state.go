@@ -16,6 +16,8 @@ type State struct {
 	Holds        uint64
 	// Result is that of the last push, Failure why it failed; empty after an accepted one.
 	Result, Failure string
+	// Filter is the version of the module that answered last, empty where it says none or has not answered.
+	Filter string
 	// Rival is set while another sidecar feeds the Envoy, too.
 	Rival bool
 }
@@ -30,8 +32,10 @@ func (p *Pusher) Now() State {
 // Connects reports whether the last push, if there was one, found somebody at the ingest listener.
 func (p *Pusher) Connects() bool { return p.Now().Result != connectFailed }
 
-// Measure has the metrics tell how long ago the Envoy took a snapshot, counted from start before the first.
+// Measure has the metrics tell which module the Envoy runs, and how long ago it took a snapshot, counted from start
+// before the first.
 func (p *Pusher) Measure(start time.Time) {
+	p.Metrics.Filter(p.Ingest.Name, func() string { return p.Now().Filter })
 	p.Metrics.PushAge(p.Ingest.Name, func() time.Duration {
 		if accepted := p.Now().Accepted; !accepted.IsZero() {
 			return time.Since(accepted)

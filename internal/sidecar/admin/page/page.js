@@ -46,7 +46,7 @@ function endpoint(e) {
 function envoy(e) {
   const result = e.result || "none yet";
   return row(cell(e.ingest), cell(result, result === "accepted" ? "good" : "bad"), cell(e.accepted ?? "never", "n"),
-    cell(e.sequence, "n"), cell(e.topology, "wide"), cell(e.failure, "bad"));
+    cell(e.sequence, "n"), cell(e.topology, "wide"), cell(e.filter ?? ""), cell(e.failure, "bad"));
 }
 
 // silentFor is after how many seconds a gateway that says nothing counts as gone, as its leases do.
@@ -110,6 +110,7 @@ function show(s) {
   byId("reasons").hidden = reasons.length === 0;
   byId("count").textContent = s.endpoints.length + (s.topology ? " in topology " + s.topology : "");
   byId("fleet").classList.toggle("keeps", s.endpoints.some((e) => e.prefixes));
+  byId("version").textContent = s.version ? "the sidecar is " + s.version : "";
   byId("endpoints").replaceChildren(...s.endpoints.map(endpoint));
   byId("envoys").replaceChildren(...s.envoys.map(envoy));
   replication(s.replication ?? []);

@@ -152,7 +152,7 @@ e2e-replicate: build bin/pintle-shifted ## Four gateways that decide as one, and
 .PHONY: e2e-istio
 e2e-istio: build bin/pintle-failpoint.wasm $(image) $(istio) ## Tests with a real istiod, Envoy Gateway and a real Kubernetes API (builds them, the first time twenty minutes)
 	@began=$$SECONDS; $(GO) test -count=1 -timeout 15m -tags istio ./e2e/istio && \
-	  echo "tests with Istio took $$((SECONDS - began)) s (bar: 180 s, and 1800 s with the first builds)"
+	  echo "tests with Istio took $$((SECONDS - began)) s (some 270 s, and half an hour with the first builds)"
 
 .PHONY: bars
 bars: build ## What has to be done within a time: start-up, following load and caches, an hour's replay, predictions, KV events and what is killed around them, 200 servers for a minute. For an idle machine

@@ -34,6 +34,7 @@ type world struct {
 	ttftMicros atomic.Uint32
 	cached     atomic.Uint32
 	refused    atomic.Bool
+	broken     atomic.Bool
 	// silent has the first server answer nobody.
 	silent atomic.Bool
 	// crashes is how often Envoy has made the module anew.
@@ -94,6 +95,7 @@ func (w *world) well() {
 	w.ttftMicros.Store(50_000)
 	w.cached.Store(800)
 	w.refused.Store(false)
+	w.broken.Store(false)
 	w.silent.Store(false)
 }
 
@@ -135,6 +137,9 @@ func (w *world) traffic(t *testing.T) (stop func()) {
 			c.Kind, c.Code, c.Ended, c.TTFTMicros = journal.Completion, uint16(w.code.Load()), journal.EndedWhole,
 				w.ttftMicros.Load()
 			c.Status = c.Code
+			if w.broken.Load() {
+				c.Status, c.Ended = 502, journal.EndedReset
+			}
 			c.DurationMicros, c.UsageReported, c.CachedReported = 2*c.TTFTMicros, true, true
 			c.InputTokens, c.OutputTokens, c.CachedTokens = 1000, 10, w.cached.Load()
 			w.gateway.Append(&d)
@@ -187,6 +192,7 @@ func (w *world) troubles() []trouble {
 		}, w.well},
 		{[]string{"PintleModuleCrashed"}, func() { w.crashes.Add(1) }, func() {}},
 		{[]string{"PintleServerErrors", "PintleEndpointFails"}, func() { w.code.Store(500) }, w.well},
+		{[]string{"PintleAnswersBreakOff"}, func() { w.broken.Store(true) }, w.well},
 		{[]string{"PintleEndpointSilent"}, func() { w.silent.Store(true) }, w.well},
 		{[]string{"PintlePoolSaturated", "PintleMetricMissing", "PintleModelsHidden"}, func() {
 			for _, s := range w.servers {

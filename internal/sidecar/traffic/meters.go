@@ -34,7 +34,7 @@ type meters interface {
 type ownMeters struct {
 	collectors
 
-	requests, refusals                *prometheus.CounterVec
+	requests, broken, refusals        *prometheus.CounterVec
 	input, output, cached, unreported *prometheus.CounterVec
 	predicted, compared, missed       *prometheus.CounterVec
 	ttft, tpot, duration              *prometheus.HistogramVec
@@ -66,7 +66,7 @@ type route struct {
 }
 
 type routeMeters struct {
-	requests, input, output, cached, unreported prometheus.Counter
+	requests, broken, input, output, cached, unreported prometheus.Counter
 }
 
 type modelMeters struct {
@@ -97,6 +97,8 @@ func newOwnMeters() *ownMeters {
 	m.requests = m.counter("pintle_requests_total",
 		"Requests that were routed and have ended, by the status that the client got; none is a client that left "+
 			"before.", place+" status")
+	m.broken = m.counter("pintle_broken_answers_total",
+		"Answers with a status of 2xx that broke off: their server ended them, or Envoy as they took too long.", place)
 	m.refusals = m.counter("pintle_refusals_total", "Requests that were not routed, by x-pintle-reason.", "reason")
 	m.input = m.counter("pintle_input_tokens_total", "Prompt tokens that servers reported.", place)
 	m.output = m.counter("pintle_output_tokens_total", "Output tokens that servers reported.", place)
@@ -163,6 +165,9 @@ func (m *ownMeters) complete(e *follow.Event, known map[string]bool) {
 	if e.Code < 200 || e.Code > 299 {
 		return
 	}
+	if e.Ended == journal.EndedReset || e.Ended == journal.EndedTimeout {
+		r.broken.Inc()
+	}
 	n := m.model(model)
 	if e.Predicted && e.CachedReported {
 		n.predicted.Add(float64(e.PredictedTokens))
@@ -204,6 +209,7 @@ func (m *ownMeters) route(r route) *routeMeters {
 	}
 	made := &routeMeters{
 		requests: m.requests.WithLabelValues(r.model, r.endpoint, statusText(r.code)),
+		broken:   m.broken.WithLabelValues(r.model, r.endpoint), // there before the first, whose increase it shows
 		input:    m.input.WithLabelValues(r.model, r.endpoint), output: m.output.WithLabelValues(r.model, r.endpoint),
 		cached: m.cached.WithLabelValues(r.model, r.endpoint), unreported: m.unreported.WithLabelValues(r.model,
 			r.endpoint),
@@ -248,7 +254,7 @@ func (m *ownMeters) model(name string) *modelMeters {
 
 // forget implements meters.
 func (m *ownMeters) forget(endpoint string) {
-	for _, v := range []*prometheus.CounterVec{m.requests, m.input, m.output, m.cached, m.unreported} {
+	for _, v := range []*prometheus.CounterVec{m.requests, m.broken, m.input, m.output, m.cached, m.unreported} {
 		v.DeletePartialMatch(prometheus.Labels{"endpoint": endpoint})
 	}
 	for r := range m.routes {

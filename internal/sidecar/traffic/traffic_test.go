@@ -116,6 +116,7 @@ func TestMetrics(t *testing.T) {
 		`pintle_requests_total{endpoint="vllm-0",model="m1",status="200"} 1`,
 		`pintle_requests_total{endpoint="vllm-1",model="m1",status="200"} 1`,
 		`pintle_requests_total{endpoint="other",model="other",status="none"} 1`,
+		`pintle_broken_answers_total{endpoint="vllm-1",model="m1"} 0`,
 		`pintle_refusals_total{reason="shed"} 1`,
 		`pintle_input_tokens_total{endpoint="vllm-0",model="m1"} 100`,
 		`pintle_output_tokens_total{endpoint="vllm-0",model="m1"} 11`,
@@ -130,6 +131,33 @@ func TestMetrics(t *testing.T) {
 		`pintle_request_duration_seconds_sum{model="m1"} 2`, `pintle_request_duration_seconds_count{model="m1"} 1`,
 		`pintle_model_requests_in_flight{model="m1"} 0`,
 	)
+}
+
+// TestBrokenAnswers: of answers that began well those are counted apart that broke off, whoever ended them but their
+// clients.
+func TestBrokenAnswers(t *testing.T) {
+	tests := []struct {
+		name  string
+		code  uint16
+		ended journal.Ending
+		want  int
+	}{
+		{"whole", 200, journal.EndedWhole, 0},
+		{"the server ended", 200, journal.EndedReset, 1},
+		{"it took too long", 200, journal.EndedTimeout, 1},
+		{"the client left", 200, journal.EndedClient, 0},
+		{"not reached", 503, journal.EndedUnreached, 0},
+		{"too late to begin", 504, journal.EndedTimeout, 0},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			f := newFixture(t, false)
+			e := f.decide("m1", "vllm-0")
+			e.Code, e.Ended = tc.code, tc.ended
+			f.take(e, false)
+			f.want(fmt.Sprintf(`pintle_broken_answers_total{endpoint="vllm-0",model="m1"} %d`, tc.want))
+		})
+	}
 }
 
 // TestModelsThatGetTheirNamesLate: what is in flight of a model is told once its name is, however many others never get

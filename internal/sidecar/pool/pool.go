@@ -217,7 +217,15 @@ func (p *Pool) Go(f func()) { p.scrapers.Go(f) }
 // Wait returns when nothing that Start or Go began runs any more.
 func (p *Pool) Wait() { p.scrapers.Wait() }
 
-// OneLine is s without line breaks.
+// mostLines is how many lines of a text OneLine keeps: a mistake that each of a thousand endpoints has is understood
+// from the first ones.
+const mostLines = 10
+
+// OneLine is s without line breaks, and of many lines the first ones.
 func OneLine(s string) string {
-	return strings.Join(strings.Fields(strings.ReplaceAll(strings.TrimSpace(s), "\n", "; ")), " ")
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	if more := len(lines) - mostLines; more > 0 {
+		lines = append(lines[:mostLines], fmt.Sprint("and ", more, " more"))
+	}
+	return strings.Join(strings.Fields(strings.Join(lines, "; ")), " ")
 }

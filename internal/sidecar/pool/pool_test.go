@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -279,5 +280,32 @@ func TestModelsThatEndpointsTell(t *testing.T) {
 	w.told(t, 0, endpointAt("a", "10.0.0.9:1"))
 	if got := w.Generation().Topology.Endpoints[0].Models; got != nil {
 		t.Errorf("after a change of the address: got %q, want none", got)
+	}
+}
+
+// TestOneLine: what a log line says of many mistakes stays short.
+func TestOneLine(t *testing.T) {
+	lines := func(n int) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprint("line ", i+1))
+		}
+		return strings.Join(all, "\n")
+	}
+	ten := strings.ReplaceAll(lines(mostLines), "\n", "; ")
+	tests := []struct{ name, text, want string }{
+		{"nothing", "", ""},
+		{"one line", " a  b\t", "a b"},
+		{"two", "a\nb\n", "a; b"},
+		{"as many as are kept", lines(mostLines), ten},
+		{"one more", lines(mostLines + 1), ten + "; and 1 more"},
+		{"many", lines(300), ten + "; and 290 more"},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := OneLine(tc.text); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
 	}
 }

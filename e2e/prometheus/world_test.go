@@ -221,6 +221,7 @@ func (w *world) troubles() []trouble {
 			}
 			w.gateway.Append(all...)
 		}, func() {}},
+		{[]string{"PintlePushesTimeOut"}, func() { w.gateway.Stall(true) }, func() { w.gateway.Stall(false) }},
 		{[]string{"PintlePushesRefused", "PintleEnvoyNotFed", "PintleJournalNotFollowed"},
 			func() { w.gateway.Refuse(401) }, func() { w.gateway.Refuse(0) }},
 	}...)

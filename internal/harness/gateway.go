@@ -29,6 +29,7 @@ type Gateway struct {
 	journal *journal.Journal
 	names   *journal.Names
 	refuse  int
+	stalls  bool
 }
 
 // NewGateway starts a gateway, whose log keeps few events, until the test ends.
@@ -83,6 +84,19 @@ func (g *Gateway) Refuse(status int) {
 	g.refuse = status
 }
 
+// Stall has everything wait until whoever asks gives up; false ends that.
+func (g *Gateway) Stall(stalls bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.stalls = stalls
+}
+
+func (g *Gateway) stalled() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.stalls
+}
+
 // NextLease is journal.Journal's.
 func (g *Gateway) NextLease() uint32 {
 	g.mu.Lock()
@@ -109,6 +123,11 @@ func (g *Gateway) Name(kind journal.NameKind, name string) uint64 {
 
 // ServeHTTP implements http.Handler.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if g.stalled() {
+		_, _ = io.Copy(io.Discard, r.Body) // before, the server does not see that they are gone
+		<-r.Context().Done()
+		return
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	store := g.data.Store()

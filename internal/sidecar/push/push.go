@@ -79,6 +79,8 @@ type Pusher struct {
 	// connected is when the connection in use was made, zero for none.
 	connected time.Time
 	rivals    rivals
+	// steadiness is of what the log has said.
+	steadiness steadiness
 
 	mu    sync.Mutex
 	state State
@@ -273,44 +275,4 @@ func (p *Pusher) refused(response *http.Response, answer []byte) outcome {
 		o.pause = refusedPause
 	}
 	return o
-}
-
-// record counts a push, and logs when its result differs from the last one's. Of the turns that another sidecar takes
-// one line tells.
-func (p *Pusher) record(o outcome, took time.Duration) {
-	p.Metrics.Pushed(p.Ingest.Name, o.result, took)
-	p.mu.Lock()
-	changed := p.state.Result != o.result
-	turn := o.result == older || o.err == nil && p.state.Result == older
-	p.state.Result, p.state.Failure = o.result, ""
-	if o.err == nil || o.filter != "" {
-		changed = changed || p.state.Filter != o.filter
-		p.state.Filter = o.filter
-	}
-	rival := p.rivals.any(time.Now())
-	rivalChanged := rival != p.state.Rival
-	p.state.Rival = rival
-	if o.err == nil {
-		p.state.Accepted, p.state.Acknowledged, p.state.Holds = time.Now(), p.position, p.topology
-	} else {
-		p.state.Failure = pool.OneLine(o.err.Error())
-	}
-	p.mu.Unlock()
-	switch {
-	case rivalChanged && rival:
-		p.Log.Error(anotherSidecar, "target", p.Ingest.Name)
-	case rivalChanged:
-		p.Log.Info("no other sidecar feeds this Envoy any more", "target", p.Ingest.Name)
-	}
-	switch {
-	case rival && turn:
-		p.Log.Debug("pushed", "target", p.Ingest.Name, "result", o.result, "took", took)
-	case o.err != nil && changed:
-		p.Log.Warn("push failed", "target", p.Ingest.Name, "result", o.result, "error", pool.OneLine(o.err.Error()),
-			"filter", o.filter)
-	case o.err == nil && changed:
-		p.Log.Info("push accepted", "target", p.Ingest.Name, "epoch", p.position.Epoch, "filter", o.filter)
-	default:
-		p.Log.Debug("pushed", "target", p.Ingest.Name, "result", o.result, "took", took)
-	}
 }

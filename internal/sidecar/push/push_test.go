@@ -154,6 +154,53 @@ func TestTurns(t *testing.T) {
 	})
 }
 
+// TestNowAndThen: of pushes of which some fail, as where one of an Envoy's workers stands still, the log says so once,
+// and once what has become of it.
+func TestNowAndThen(t *testing.T) {
+	tests := []struct {
+		name, ends string // how it ends, and what is said of that
+		last       outcome
+	}{
+		{"they go well again", `level=INFO msg="push accepted"`, outcome{result: "accepted"}},
+		{"all of them fail", `level=WARN msg="push failed"`, outcome{result: "timeout", err: errors.New("late")}},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log strings.Builder
+				pl := pool.New(slog.New(slog.DiscardHandler), engine.Known, nil)
+				p := &Pusher{Log: slog.New(slog.NewTextHandler(&log, nil)), Metrics: metrics.New(pl)}
+				both := func(times int) {
+					for range times {
+						p.record(outcome{result: "accepted"}, 0)
+						time.Sleep(heartbeat)
+						p.record(outcome{result: "timeout", err: errors.New("late")}, 0)
+						time.Sleep(pushTimeout)
+					}
+				}
+				want := func(lines ...string) {
+					t.Helper()
+					got := strings.Split(strings.TrimSpace(log.String()), "\n")
+					for i, line := range lines {
+						if len(got) != len(lines) || !strings.Contains(got[i], line) {
+							t.Fatalf("got %q, want %q", got, lines)
+						}
+					}
+					log.Reset()
+				}
+				both(100)
+				want(`level=INFO msg="push accepted"`, `level=WARN msg="push failed"`, `level=INFO msg="push accepted"`,
+					`level=WARN msg="pushes fail now and then"`)
+				for range 2 * steadyFor / time.Second {
+					p.record(tc.last, 0)
+					time.Sleep(time.Second)
+				}
+				want(tc.ends)
+			})
+		})
+	}
+}
+
 // TestGather: what comes right behind a change leaves with it.
 func TestGather(t *testing.T) {
 	wake := make(chan struct{}, 1)

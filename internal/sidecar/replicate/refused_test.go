@@ -71,8 +71,8 @@ func TestRefusedIsTold(t *testing.T) {
 	}
 }
 
-// TestRefusedByEnvoy: that Envoy does not take what others tell is told while it lasts, and logged when it begins, however
-// many posts there are.
+// TestRefusedByEnvoy: that Envoy does not take what others tell is told while it lasts, and logged when it begins,
+// however many posts there are.
 func TestRefusedByEnvoy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -85,7 +85,8 @@ func TestRefusedByEnvoy(t *testing.T) {
 				m.reader.refusedByEnvoy(errors.New("the ingest listener answered 400"))
 			}
 			s := m.Now(time.Now())
-			if len(s.Failures) != 1 || !strings.Contains(s.Failures[0], "answered 400") || s.Refused["envoy"]%posts != 0 {
+			if len(s.Failures) != 1 || !strings.Contains(s.Failures[0], "answered 400") ||
+				s.Refused["envoy"]%posts != 0 {
 				t.Errorf("got %+v, want that Envoy answered 400, and %d posts counted", s, posts)
 			}
 			if lines := strings.Count(log.String(), "\n"); lines != 1 {

@@ -41,6 +41,9 @@ func TestTooLate(t *testing.T) {
 		tries  = route + "                  retry_policy: {per_try_timeout: 0.2s}\n"
 		all    = "stat_prefix: requests\n"
 		silent = all + "          stream_idle_timeout: 0.2s\n"
+		pauses = route + "                  retry_policy: {per_try_idle_timeout: 0.2s}\n"
+		lasts  = all + "          common_http_protocol_options: {max_stream_duration: 0.2s}\n"
+		span   = route + "                  max_stream_duration: {max_stream_duration: 0.2s}\n"
 	)
 	tests := []struct {
 		name, where, with string
@@ -51,6 +54,12 @@ func TestTooLate(t *testing.T) {
 		{"the listener's", all, silent, false},
 		{"the route's, during the answer", route, "timeout: 0.2s\n", true},
 		{"the listener's, during the answer", all, silent, true},
+		{"a try's for pauses", route, pauses, false},
+		{"a try's for pauses, during the answer", route, pauses, true},
+		{"the listener's for all", all, lasts, false},
+		{"the listener's for all, during the answer", all, lasts, true},
+		{"the route's for all", route, span, false},
+		{"the route's for all, during the answer", route, span, true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

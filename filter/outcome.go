@@ -59,9 +59,10 @@ const (
 const (
 	detailsEndpoint = "via_upstream"
 	detailsFailed   = "upstream_"
-	detailsResponse = "response_timeout"    // of the route
-	detailsIdle     = "stream_idle_timeout" // of the listener
-	detailsTimeout  = "timeout"             // of a try
+	detailsResponse = "response_timeout"     // of the route
+	detailsIdle     = "stream_idle_timeout"  // of the listener
+	detailsLasts    = "max_duration_timeout" // of the listener or the route
+	detailsTimeout  = "timeout"              // of a try, or of its pauses
 	detailsDuration = "upstream_max_stream_duration_reached"
 	detailsReset    = "upstream_reset"
 	detailsOverflow = "overflow" // a circuit breaker of Envoy's cluster
@@ -75,15 +76,24 @@ func (s *stream) source(status uint16) source {
 	switch {
 	case details == detailsEndpoint:
 		return fromEndpoint
-	case details == detailsResponse || details == detailsIdle && status == statusTooLate:
-		return tooLate
-	case strings.HasPrefix(details, detailsFailed) && !strings.HasPrefix(details, detailsReset) &&
-		(strings.Contains(details, detailsTimeout) || details == detailsDuration):
+	case (details == detailsIdle || details == detailsLasts) && status != statusTooLate:
+		return fromEnvoy
+	case timesOut(details):
 		return tooLate
 	case strings.HasPrefix(details, detailsFailed) && !strings.Contains(details, detailsOverflow):
 		return forEndpoint
 	}
 	return fromEnvoy
+}
+
+// timesOut reports whether the details are those of one of Envoy's time-outs.
+func timesOut(details string) bool {
+	switch details {
+	case detailsResponse, detailsIdle, detailsLasts, detailsDuration:
+		return true
+	}
+	return strings.HasPrefix(details, detailsFailed) && !strings.HasPrefix(details, detailsReset) &&
+		strings.Contains(details, detailsTimeout)
 }
 
 // seeHeaders takes down the status of an answer and who gave it. served is nil when the address is none of the pool's:
@@ -144,8 +154,8 @@ func (s *stream) seeBody(frameBytes int, end bool) {
 // mark.
 const eventsBesideTokens = 2
 
-// statusTooLate is Envoy's of a stream that nothing moves on once the request has come whole: before, it is the client
-// that lets it wait.
+// statusTooLate is Envoy's of a stream whose time is over once the request has come whole: before, it is the client that
+// lets it wait.
 const statusTooLate = 504
 
 // statusBrokenOff stands for an answer that the endpoint did not bring to its end.
@@ -199,7 +209,7 @@ func (s *stream) cut() journal.Ending {
 	switch {
 	case strings.HasPrefix(details, detailsBrokeOff):
 		return journal.EndedReset
-	case details == detailsResponse || details == detailsIdle || details == detailsDuration:
+	case timesOut(details):
 		return journal.EndedTimeout
 	}
 	return journal.EndedClient

@@ -113,6 +113,10 @@ func TestCompletionsTellTheOutcome(t *testing.T) {
 		{"longer than a stream may last", func(s *wazerohost.Stream, _ func()) {
 			local(s, "504", "upstream_max_stream_duration_reached")
 		}, outcome{status: 504, duration: wait, by: 2, ended: journal.EndedTimeout}},
+		{"longer than a request may last", func(s *wazerohost.Stream, _ func()) { local(s, "504", "max_duration_timeout") },
+			outcome{status: 504, duration: wait, by: 2, ended: journal.EndedTimeout}},
+		{"a client that takes longer", func(s *wazerohost.Stream, _ func()) { local(s, "408", "max_duration_timeout") },
+			outcome{by: 2, ended: journal.EndedEnvoy}},
 		{"a circuit breaker", func(s *wazerohost.Stream, _ func()) { local(s, "503", overflow) },
 			outcome{by: 2, ended: journal.EndedEnvoy}},
 		{"another filter", func(s *wazerohost.Stream, _ func()) { local(s, "503", "ext_authz_error") },
@@ -142,6 +146,20 @@ func TestCompletionsTellTheOutcome(t *testing.T) {
 			s.SetProperty("response.code_details", []byte(cutOff))
 			s.Abort()
 		}, outcome{status: 502, ttft: wait, duration: wait, by: 2, ended: journal.EndedReset, began: true}},
+		{"it lasts too long for the listener", func(s *wazerohost.Stream, _ func()) {
+			s.SetServer(address(1))
+			s.Respond(nil, false)
+			s.RespondBody([]byte("data: {}\n\n"), false)
+			s.SetProperty("response.code_details", []byte("max_duration_timeout"))
+			s.Abort()
+		}, outcome{status: 200, ttft: wait, duration: wait, by: 2, ended: journal.EndedTimeout, began: true}},
+		{"it pauses for too long", func(s *wazerohost.Stream, _ func()) {
+			s.SetServer(address(1))
+			s.Respond(nil, false)
+			s.RespondBody([]byte("data: {}\n\n"), false)
+			s.SetProperty("response.code_details", []byte("upstream_per_try_idle_timeout"))
+			s.Abort()
+		}, outcome{status: 200, ttft: wait, duration: wait, by: 2, ended: journal.EndedTimeout, began: true}},
 		{"the route's time is over during the answer", func(s *wazerohost.Stream, _ func()) {
 			s.SetServer(address(1))
 			s.Respond(nil, false)

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -26,20 +27,24 @@ func TestFailingEndpoint(t *testing.T) {
 			answer        http.HandlerFunc
 			// retried: with override_host Envoy goes on to the next endpoint.
 			retried bool
+			// kind is what the client says that it sends, JSON by default.
+			kind string
 		}{
 			{"answers 500", f.scripted.Address,
-				func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, false},
+				func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, false, ""},
 			{"answers 503", f.scripted.Address,
-				func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }, false},
-			{"refuses connections", f.dead[0], nil, true},
+				func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }, false, ""},
+			{"refuses connections", f.dead[0], nil, true, ""},
+			// Envoy then says everything with 200.
+			{"refuses connections, with clients of gRPC", f.dead[0], nil, true, "application/grpc"},
 			{"closes without an answer", f.scripted.Address,
-				func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, false},
+				func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, false, ""},
 			{"breaks off", f.scripted.Address, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("content-length", "1000")
 				_, _ = io.WriteString(w, "{")
 				_ = http.NewResponseController(w).Flush()
 				panic(http.ErrAbortHandler)
-			}, false},
+			}, false, ""},
 		}
 		for _, tc := range tests {
 			t.Run(tc.name, func(t *testing.T) {
@@ -49,25 +54,26 @@ func TestFailingEndpoint(t *testing.T) {
 				// A name of its own, as what is known of an endpoint goes by its name.
 				name := fmt.Sprint("failing-", time.Now().UnixNano())
 				f.Publish(t, append(f.pool("sim-1")[1:], harness.Endpoint{Name: name, Address: tc.address})...)
-				f.wantFailures(t, requests, most, tc.retried && f.Cell.OverrideHost())
+				f.wantFailures(t, tc.kind, requests, most, tc.retried && f.Cell.OverrideHost())
 			})
 		}
 	})
 }
 
 // wantFailures sends requests one after another, each on a connection of its own, of which some fail, but no more than
-// most.
-func (f *fixture) wantFailures(t *testing.T, requests, most int, retried bool) {
+// most. An empty kind is JSON.
+func (f *fixture) wantFailures(t *testing.T, kind string, requests, most int, retried bool) {
 	t.Helper()
 	failed := 0
 	for range requests {
 		client := harness.Client(t, true) // HTTP/1.1 connections linger for a second after an answer that breaks off
-		response, err := client.Post(f.URL("failing", chatPath), "application/json", strings.NewReader(chatBody))
+		response, err := client.Post(f.URL("failing", chatPath), cmp.Or(kind, "application/json"),
+			strings.NewReader(chatBody))
 		if err == nil {
 			_, err = io.Copy(io.Discard, response.Body)
 			_ = response.Body.Close()
 		}
-		if err != nil || response.StatusCode != http.StatusOK {
+		if err != nil || response.StatusCode != http.StatusOK || response.Header.Get("Grpc-Status") != "" {
 			failed++
 		}
 	}

@@ -110,7 +110,10 @@ func (s *stream) seeHeaders(status uint16, from source, served *scoring.Endpoint
 	case tooLate:
 		s.seen.ended = journal.EndedTimeout
 	}
-	s.seen.status = s.seen.code
+	s.seen.status = status
+	if from != fromEndpoint && status < 500 {
+		s.seen.status = statusUnreached
+	}
 	if served != nil && served != s.primary {
 		s.seen.servedID = s.pool.ID(served)
 	}
@@ -157,6 +160,10 @@ const eventsBesideTokens = 2
 // statusTooLate is Envoy's of a stream whose time is over once the request has come whole: before, it is the client that
 // lets it wait.
 const statusTooLate = 504
+
+// statusUnreached stands for what Envoy says in an endpoint's place where that has another status: to clients of gRPC
+// it says everything with 200, and a local_reply_config may change it.
+const statusUnreached = 503
 
 // statusBrokenOff stands for an answer that the endpoint did not bring to its end.
 const statusBrokenOff = 502

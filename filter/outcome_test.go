@@ -117,6 +117,13 @@ func TestCompletionsTellTheOutcome(t *testing.T) {
 			outcome{status: 504, duration: wait, by: 2, ended: journal.EndedTimeout}},
 		{"a client that takes longer", func(s *wazerohost.Stream, _ func()) { local(s, "408", "max_duration_timeout") },
 			outcome{by: 2, ended: journal.EndedEnvoy}},
+		{"no connection, to gRPC", func(s *wazerohost.Stream, _ func()) {
+			s.SetServer(address(1))
+			s.SetProperty("response.code_details", []byte(refused))
+			s.Respond(wazerohost.Headers{{"grpc-status", "14"}}, true)
+		}, outcome{status: 503, duration: wait, by: 2, ended: journal.EndedUnreached}},
+		{"no connection, as another status", func(s *wazerohost.Stream, _ func()) { local(s, "429", refused) },
+			outcome{status: 503, duration: wait, by: 2, ended: journal.EndedUnreached}},
 		{"a circuit breaker", func(s *wazerohost.Stream, _ func()) { local(s, "503", overflow) },
 			outcome{by: 2, ended: journal.EndedEnvoy}},
 		{"another filter", func(s *wazerohost.Stream, _ func()) { local(s, "503", "ext_authz_error") },

@@ -16,7 +16,7 @@ func (s *stream) OnHttpResponseHeaders(_ int, endOfStream bool) hostcalls.Action
 		return hostcalls.Continue
 	}
 	status := s.responseStatus()
-	source, served := s.answerer(status)
+	source, served := s.answerer(status, endOfStream)
 	if s.watched() {
 		s.seeHeaders(status, source, served, endOfStream)
 		if endOfStream {
@@ -52,11 +52,11 @@ func (s *stream) OnHttpResponseTrailers(int) hostcalls.Action {
 }
 
 // answerer tells where an answer comes from, and whose it is: nil when Envoy gave it, or when the address is none of
-// the pool's.
-func (s *stream) answerer(status uint16) (from source, served *scoring.Endpoint) {
-	if status == 200 {
-		// In an endpoint's place Envoy answers with another status, and for itself without an address. To ask for its
-		// details, too, would be one more call for every request.
+// the pool's. end is set when it is headers alone.
+func (s *stream) answerer(status uint16, end bool) (from source, served *scoring.Endpoint) {
+	if status == 200 && !end {
+		// In an endpoint's place Envoy answers with another status, or to gRPC by headers alone, and for itself without
+		// an address. To ask for its details, too, would be one more call for every request.
 		if served = s.served(); served != nil {
 			return fromEndpoint, served
 		}

@@ -27,13 +27,15 @@ func TestFailingEndpoint(t *testing.T) {
 			answer        http.HandlerFunc
 			// retried: with override_host Envoy goes on to the next endpoint.
 			retried bool
-			// kind is what the client says that it sends, JSON by default.
+			// kind is what the client says that it sends.
 			kind string
 		}{
-			{"answers 500", f.scripted.Address,
-				func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, false, ""},
-			{"answers 503", f.scripted.Address,
-				func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }, false, ""},
+			{"answers 500", f.scripted.Address, func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusInternalServerError)
+			}, false, ""},
+			{"answers 503", f.scripted.Address, func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}, false, ""},
 			{"refuses connections", f.dead[0], nil, true, ""},
 			// Envoy then says everything with 200.
 			{"refuses connections, with clients of gRPC", f.dead[0], nil, true, "application/grpc"},

@@ -65,18 +65,7 @@ func TestUnheld(t *testing.T) {
 			envoy, server := newUnheld(t, cell)
 			t.Run("websocket", func(t *testing.T) {
 				server.Script(t, echoRaw)
-				c := harness.Dial(t, envoy.Address("requests"))
-				c.Say(t, "GET /v1/realtime HTTP/1.1\r\nhost: e2e\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n")
-				answer := make([]byte, len("hello"))
-				reader := bufio.NewReader(c)
-				response, err := http.ReadResponse(reader, nil)
-				if err == nil && response.StatusCode == http.StatusSwitchingProtocols {
-					c.Say(t, "hello")
-					_, err = io.ReadFull(reader, answer)
-				}
-				if string(answer) != "hello" {
-					t.Errorf("got %v, %q, %v, want hello", response, answer, err)
-				}
+				wantEcho(t, envoy.Address("requests"))
 			})
 			t.Run("gRPC", func(t *testing.T) {
 				server.Script(t, echoFrames)
@@ -96,6 +85,23 @@ func TestUnheld(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// wantEcho checks that what is said by a websocket comes back.
+func wantEcho(t *testing.T, address string) {
+	t.Helper()
+	c := harness.Dial(t, address)
+	c.Say(t, "GET /v1/realtime HTTP/1.1\r\nhost: e2e\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n")
+	answer := make([]byte, len("hello"))
+	reader := bufio.NewReader(c)
+	response, err := http.ReadResponse(reader, nil)
+	if err == nil && response.StatusCode == http.StatusSwitchingProtocols {
+		c.Say(t, "hello")
+		_, err = io.ReadFull(reader, answer)
+	}
+	if string(answer) != "hello" {
+		t.Errorf("got %v, %q, %v, want hello", response, answer, err)
 	}
 }
 

@@ -157,8 +157,8 @@ func (s *stream) seeBody(frameBytes int, end bool) {
 // mark.
 const eventsBesideTokens = 2
 
-// statusTooLate is Envoy's of a stream whose time is over once the request has come whole: before, it is the client that
-// lets it wait.
+// statusTooLate is Envoy's of a stream whose time is over once the request has come whole: before, it is the client
+// that lets it wait.
 const statusTooLate = 504
 
 // statusUnreached stands for what Envoy says in an endpoint's place where that has another status: to clients of gRPC

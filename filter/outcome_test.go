@@ -113,8 +113,9 @@ func TestCompletionsTellTheOutcome(t *testing.T) {
 		{"longer than a stream may last", func(s *wazerohost.Stream, _ func()) {
 			local(s, "504", "upstream_max_stream_duration_reached")
 		}, outcome{status: 504, duration: wait, by: 2, ended: journal.EndedTimeout}},
-		{"longer than a request may last", func(s *wazerohost.Stream, _ func()) { local(s, "504", "max_duration_timeout") },
-			outcome{status: 504, duration: wait, by: 2, ended: journal.EndedTimeout}},
+		{"longer than a request may last", func(s *wazerohost.Stream, _ func()) {
+			local(s, "504", "max_duration_timeout")
+		}, outcome{status: 504, duration: wait, by: 2, ended: journal.EndedTimeout}},
 		{"a client that takes longer", func(s *wazerohost.Stream, _ func()) { local(s, "408", "max_duration_timeout") },
 			outcome{by: 2, ended: journal.EndedEnvoy}},
 		{"no connection, to gRPC", func(s *wazerohost.Stream, _ func()) {

@@ -48,8 +48,20 @@ func withHTTP3(t *testing.T, text string, a *pki.Authority) string {
 	return string(together)
 }
 
-// frontHTTP3 takes what clients say by HTTP/1.1 and HTTP/2 to a listener by HTTP/3.
-func frontHTTP3(t *testing.T, address string, a *pki.Authority) string {
+// byHTTP3 is how a cluster speaks HTTP/3 to a server with a certificate of CA's.
+const byHTTP3 = `
+        explicit_http_config: {http3_protocol_options: {}}
+    transport_socket:
+      name: envoy.transport_sockets.quic
+      typed_config:
+        "@type": type.googleapis.com/envoy.extensions.transport_sockets.quic.v3.QuicUpstreamTransport
+        upstream_tls_context:
+          sni: gateway.internal
+          common_tls_context: {validation_context: {trusted_ca: {filename: CA}}}`
+
+// front takes what clients say by HTTP/1.1, websockets too, to a listener that is spoken to as the options of its
+// cluster say, by TCP or UDP. It returns its own address.
+func front(t *testing.T, address, protocol, options string) string {
 	t.Helper()
 	ports, err := harness.FreePorts(2)
 	if err != nil {
@@ -67,6 +79,7 @@ static_resources:
           "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
           stat_prefix: front
           http_protocol_options: {enable_trailers: true}
+          upgrade_configs: [{upgrade_type: websocket}]
           route_config:
             virtual_hosts:
             - {name: all, domains: ["*"], routes: [{match: {prefix: /}, route: {cluster: gateway, timeout: 0s}}]}
@@ -78,27 +91,19 @@ static_resources:
     type: STATIC
     typed_extension_protocol_options:
       envoy.extensions.upstreams.http.v3.HttpProtocolOptions:
-        "@type": type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions
-        explicit_http_config: {http3_protocol_options: {}}
-    transport_socket:
-      name: envoy.transport_sockets.quic
-      typed_config:
-        "@type": type.googleapis.com/envoy.extensions.transport_sockets.quic.v3.QuicUpstreamTransport
-        upstream_tls_context:
-          sni: gateway.internal
-          common_tls_context: {validation_context: {trusted_ca: {filename: %s}}}
+        "@type": type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions%s
     load_assignment:
       cluster_name: gateway
       endpoints:
       - lb_endpoints:
-        - endpoint: {address: {socket_address: {protocol: UDP, address: 127.0.0.1, port_value: %s}}}
-`, ports[0], ports[1], a.File("ca.pem"), port(address))
+        - endpoint: {address: {socket_address: {protocol: %s, address: 127.0.0.1, port_value: %s}}}
+`, ports[0], ports[1], options, protocol, port(address))
 	envoy, err := harness.StartText(text, ports[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(envoy.Stop)
-	return fmt.Sprintf("http://127.0.0.1:%d", ports[1])
+	return fmt.Sprintf("127.0.0.1:%d", ports[1])
 }
 
 // TestHTTP3: clients of HTTP/3 are served as others are: their bodies are read whole, up to the same limit.
@@ -109,7 +114,7 @@ func TestHTTP3(t *testing.T) {
 	s := loadShipped(t, "envoy.yaml")
 	s.text = withHTTP3(t, s.text, a)
 	envoy := s.start(t)
-	front := frontHTTP3(t, s.requests, a)
+	entry := front(t, s.requests, "UDP", strings.Replace(byHTTP3, "CA", a.File("ca.pem"), 1))
 	server, err := harness.NewScripted()
 	if err != nil {
 		t.Fatal(err)
@@ -119,12 +124,12 @@ func TestHTTP3(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		_, _ = io.WriteString(w, sha(string(body)))
 	})
-	s.publish(t, []harness.Endpoint{{Name: "best", Address: server.Address}, {Name: "dead", Address: s.dead, Waiting: 99}})
+	s.publish(t, []harness.Endpoint{{Name: "best", Address: server.Address}})
 	requests := int64(0)
 	for _, size := range []int{100, 300_000, 20 << 20, 34 << 20} {
 		for _, trailers := range []bool{false, true} {
 			body := longChat(size)
-			request := harness.Request(t, http.MethodPost, front+chatPath, body, trailers)
+			request := harness.Request(t, http.MethodPost, "http://"+entry+chatPath, body, trailers)
 			if trailers {
 				request.Trailer = http.Header{"X-Checksum": {"abc"}}
 			}
@@ -135,12 +140,33 @@ func TestHTTP3(t *testing.T) {
 			requests++
 			got := harness.Send(t, harness.Client(t, false), request)
 			if got.Status != status || want != "" && got.Body != want {
-				t.Errorf("%d bytes, trailers %v: got %d %.100s, want %d %s", size, trailers, got.Status, got.Body, status,
-					want)
+				t.Errorf("%d bytes, trailers %v: got %d %.100s, want %d %s", size, trailers, got.Status, got.Body,
+					status, want)
 			}
 		}
 	}
 	if n := envoy.Stats(t, "downstream_rq_http3_total")["http.requests.downstream_rq_http3_total"]; n != requests {
 		t.Errorf("%d requests came by HTTP/3, want %d", n, requests)
 	}
+}
+
+// TestWebsocketsOverHTTP2: a websocket that comes as a CONNECT of HTTP/2 with a protocol reaches a server, where the
+// listener takes such; Pintle refuses a CONNECT without one.
+func TestWebsocketsOverHTTP2(t *testing.T) {
+	t.Parallel()
+	s := loadShipped(t, "envoy.yaml")
+	s.text = strings.Replace(s.text, "http2_protocol_options: {max_concurrent_streams: 128}",
+		"http2_protocol_options: {max_concurrent_streams: 128, allow_connect: true}\n"+
+			"          upgrade_configs: [{upgrade_type: websocket}]", 1)
+	s.start(t)
+	entry := front(t, s.requests, "TCP",
+		"\n        explicit_http_config: {http2_protocol_options: {allow_connect: true}}")
+	server, err := harness.NewScripted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	server.Script(t, echoRaw)
+	s.publish(t, []harness.Endpoint{{Name: "best", Address: server.Address}})
+	wantEcho(t, entry)
 }

@@ -91,59 +91,6 @@ func (p *Plan) Claims(path string) bool {
 	return len(p.parsers) == 0
 }
 
-// layers are the parts of a document around the scheduling of requests, read and not yet put to use.
-type layers struct {
-	sources   []*strictjson.Object
-	discovery *strictjson.Object
-	parsers   []*strictjson.Object
-}
-
-// readLayers reads dataLayer and requestHandler, which the older dialect does not have, and parser.
-func (c *compiler) readLayers(doc *strictjson.Object) layers {
-	l := layers{}
-	if c.defaults.Dialect != DialectLLMD {
-		l.addParser(doc)
-		return l
-	}
-	if data := doc.Object("dataLayer"); data.Present() {
-		inject, interval := true, time.Duration(0)
-		data.Bool("injectDefaults", &inject)
-		l.sources = data.Objects("sources")
-		if discovery := data.Object("discovery"); discovery.Present() {
-			l.discovery = discovery
-		}
-		for _, key := range []string{"peerDiscovery", "crossReplicaSyncerPluginRef"} {
-			if data.Has(key) {
-				data.Mistake(key, "is known, but not here yet: no plug-in does it, there or here; leave it out")
-			}
-		}
-		data.Object("peerDiscovery")
-		syncer := ""
-		data.String("crossReplicaSyncerPluginRef", &syncer)
-		if data.Has("crossReplicaSyncInterval") {
-			data.Duration("crossReplicaSyncInterval", &interval, 0)
-			c.warn(doc, "dataLayer.crossReplicaSyncInterval has no effect: nothing is synchronized between gateways")
-		}
-		data.Close()
-		if !inject && len(l.sources) == 0 {
-			data.Mistake("sources", "lists none, and injectDefaults is false: no metrics would be read")
-		}
-	}
-	if handler := doc.Object("requestHandler"); handler.Present() {
-		l.parsers = handler.Objects("parsers")
-		handler.Close()
-	}
-	l.addParser(doc)
-	return l
-}
-
-// addParser reads parser, the former form of requestHandler with one parser.
-func (l *layers) addParser(doc *strictjson.Object) {
-	if parser := doc.Object("parser"); parser.Present() && len(l.parsers) == 0 {
-		l.parsers = []*strictjson.Object{parser}
-	}
-}
-
 // wireDetector finds the saturation detector that the document refers to.
 func (c *compiler) wireDetector() {
 	if c.detector == nil || c.detectorUnnamed() {
@@ -248,6 +195,9 @@ func (c *compiler) wireLayers(doc *strictjson.Object, l layers) {
 	}
 	if c.plan.data.Needed() {
 		c.warn(doc, "dataLayer: "+sidecarReads)
+	}
+	if l.noMetrics && c.plan.data.Metrics == nil {
+		c.warn(doc, "dataLayer.injectDefaults has no effect: the metrics of servers that have any are read")
 	}
 }
 

@@ -103,3 +103,48 @@ func TestUsualProducersByName(t *testing.T) {
 		})
 	}
 }
+
+// TestDataLayerOfV1: what a dataLayer and a requestHandler may say since there is llm-d.ai/v1.
+func TestDataLayerOfV1(t *testing.T) {
+	const file, peers = `{"type": "file-discovery", "parameters": {"path": "/e"}}`, "is known, but not here yet: with " +
+		"replicate in their configuration sidecars share what they know; leave it out"
+	const reads = "dataLayer: the sidecar has to read this document, too: pintle sidecar -plugins FILE"
+	tests := []struct{ name, plugin, layer, mistakes, warnings string }{
+		{"where servers are found", file, `"dataLayer": {"discovery": {"endpoints": {"pluginRef": "file-discovery"}}}`,
+			"", reads},
+		{"as before", file, `"dataLayer": {"discovery": {"pluginRef": "file-discovery"}}`, "", reads},
+		{"in both forms", file, `"dataLayer": {"discovery": {"pluginRef": "none",
+			"endpoints": {"pluginRef": "file-discovery"}}}`, "", reads},
+		{"by what finds none", "", `"dataLayer": {"discovery": {"endpoints": {"pluginRef": "active-request-scorer"}}}`,
+			`dataLayer.discovery.endpoints(active-request-scorer).pluginRef: "active-request-scorer" is not a plug-in that ` +
+				`finds endpoints`, ""},
+		{"an unknown key", file, `"dataLayer": {"discovery": {"endpoint": {"pluginRef": "file-discovery"}}}`,
+			`dataLayer.discovery.pluginRef: is missing; name one of the plug-ins` + "\n" +
+				`dataLayer.discovery: unknown key "endpoint"; did you mean endpoints? known are endpoints, pluginRef`, ""},
+		{"replicas", "", `"dataLayer": {"discovery": {"peers": {"pluginRef": "x"}},
+			"crossReplica": {"syncerPluginRef": "x", "syncInterval": "1s", "publishTimeout": "2s"}}`,
+			"dataLayer.discovery.peers: " + peers + "\ndataLayer.crossReplica.syncerPluginRef: " + peers, ""},
+		{"times of replicas", "", `"dataLayer": {"crossReplica": {"syncInterval": "1s"},
+			"crossReplicaPublishTimeout": "2s"}`, "",
+			"dataLayer.crossReplicaPublishTimeout has no effect: the sidecars' replicate says what gateways share\n" +
+				"dataLayer.crossReplica.syncInterval has no effect: the sidecars' replicate says what gateways share"},
+		{"no metrics", "", `"dataLayer": {"injectDefaults": false}`, "",
+			"dataLayer.injectDefaults has no effect: the metrics of servers that have any are read"},
+		{"own metrics", `{"type": "metrics-data-source"}, {"type": "core-metrics-extractor"}`, `"dataLayer": {
+			"injectDefaults": false, "sources": [{"pluginRef": "metrics-data-source",
+			"extractors": [{"pluginRef": "core-metrics-extractor"}]}]}`, "", reads},
+		{"priorities", "", `"requestHandler": {"propagatePriority": true}`, "",
+			"requestHandler.propagatePriority has no effect: servers are told no priority"},
+		{"no priorities", "", `"requestHandler": {"propagatePriority": false}`, "", ""},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			plugins := `{"type": "active-request-scorer"}`
+			if tc.plugin != "" {
+				plugins += ", " + tc.plugin
+			}
+			plantest.CheckTold(t, `{"apiVersion": "llm-d.ai/v1", "plugins": [`+plugins+`], "schedulingProfiles": [{
+				"name": "p", "plugins": [{"pluginRef": "active-request-scorer"}]}], `+tc.layer+`}`, tc.mistakes, tc.warnings)
+		})
+	}
+}

@@ -7,14 +7,13 @@ import "time"
 type PreciseIndex struct {
 	// At is where the document says so, for mistakes.
 	At string
-	// BlockTokens is the size of the blocks of servers whose events have not told it. HashSeed and HashAlgorithm,
-	// cbor-fnv or xxh64, make the keys.
-	BlockTokens             int
-	HashSeed, HashAlgorithm string
-	Keys                    PreciseKeys
-	Tiers                   []PreciseTier
-	Tokens                  TokenBackend
-	Events                  PreciseEvents
+	// BlockTokens is the size of the blocks of servers whose events have not told it. HashSeed makes the keys.
+	BlockTokens int
+	HashSeed    string
+	Keys        PreciseKeys
+	Tiers       []PreciseTier
+	Tokens      TokenBackend
+	Events      PreciseEvents
 	// Speculative has the blocks of a prompt count for SpeculativeTTL where the request was sent.
 	Speculative    bool
 	SpeculativeTTL time.Duration

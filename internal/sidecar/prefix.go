@@ -112,10 +112,6 @@ func subscribe(x *scoring.PreciseIndex, blocks *kvindex.Indexer, p *pool.Pool, l
 
 // openBlocks opens the index that a document says.
 func openBlocks(x *scoring.PreciseIndex, log *slog.Logger) (*kvindex.Indexer, error) {
-	if x.HashAlgorithm != "cbor-fnv" {
-		return nil, fmt.Errorf("tokenProcessorConfig.hashAlgorithm: %q is known, but not here yet; no score differs "+
-			"without it", x.HashAlgorithm)
-	}
 	k := kvindex.Config{BlockTokens: x.BlockTokens, Seed: x.HashSeed, Model: x.Tokens.Model, Log: log}
 	if x.Speculative {
 		k.SpeculativeTTL = x.SpeculativeTTL

@@ -15,12 +15,12 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// preciseYAML is a document of the filter.
+// preciseYAML is a document of the filter, with the algorithm that llm-d's guide for SGLang names.
 func preciseYAML(parameters string) string {
 	return `config:
   plugins:
   - type: precise-prefix-cache-scorer
-    parameters: {tokenProcessorConfig: {blockSize: 4}, ` + parameters + `}
+    parameters: {tokenProcessorConfig: {blockSize: 4, hashAlgorithm: xxh64}, ` + parameters + `}
 `
 }
 

@@ -61,3 +61,19 @@ func TestPreciseScoresInAnyOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestKeysOfBlocks: whatever algorithm a document names, its index is opened, and it says whose keys it has.
+func TestKeysOfBlocks(t *testing.T) {
+	const at = "precise-prefix-cache-producer: "
+	for algorithm, want := range map[string]string{
+		"cbor-fnv": "",
+		"xxh64":    at + "tokenProcessorConfig.hashAlgorithm has no effect: the keys are cbor-fnv's, which changes no score\n",
+	} {
+		plantest.CheckTold(t, `{"apiVersion": "llm-d.ai/v1", "plugins": [
+			{"type": "token-producer", "parameters": {"modelName": "m", "vllm": {"url": "http://render:8000"}}},
+			{"type": "precise-prefix-cache-producer", "parameters": {"tokenProcessorConfig": {
+				"hashAlgorithm": "`+algorithm+`"}}}, {"type": "prefix-cache-scorer", "parameters": {
+				"prefixMatchInfoProducerName": "precise-prefix-cache-producer"}}]}`, "",
+			want+at+"the sidecar has to read this document, too: pintle sidecar -plugins FILE")
+	}
+}

@@ -14,11 +14,11 @@ import (
 // Read reads the parameters of an index.
 func Read(b *scoring.Builder) *scoring.PreciseIndex {
 	x := &scoring.PreciseIndex{
-		At: b.Name, BlockTokens: 16, HashAlgorithm: "cbor-fnv", SpeculativeTTL: 2 * time.Second,
+		At: b.Name, BlockTokens: 16, SpeculativeTTL: 2 * time.Second,
 		Keys:  scoring.PreciseKeys{Keys: 1e8},
 		Tiers: []scoring.PreciseTier{{Name: "gpu", Weight: 1}, {Name: "cpu", Weight: 0.8}},
 	}
-	readTokenProcessor(b.Object.Object("tokenProcessorConfig"), x)
+	readTokenProcessor(b, b.Object.Object("tokenProcessorConfig"), x)
 	indexer := b.Object.Object("indexerConfig")
 	readFormer(b, indexer, x)
 	keys := indexer.Object("kvBlockIndexConfig")
@@ -57,7 +57,7 @@ func readFormer(b *scoring.Builder, indexer *strictjson.Object, x *scoring.Preci
 		return true
 	}
 	if beside(processor) {
-		readTokenProcessor(indexer.Object(processor), x)
+		readTokenProcessor(b, indexer.Object(processor), x)
 	}
 	if beside(speculative) {
 		indexer.Bool(speculative, &x.Speculative)
@@ -74,12 +74,17 @@ func noEffect(b *scoring.Builder, o *strictjson.Object, path, why string) {
 	}
 }
 
-func readTokenProcessor(o *strictjson.Object, x *scoring.PreciseIndex) {
+func readTokenProcessor(b *scoring.Builder, o *strictjson.Object, x *scoring.PreciseIndex) {
 	const most = 1 << 16
 	o.Int("blockSize", &x.BlockTokens, 1, most)
 	o.Int("blockSizeTokens", &x.BlockTokens, 1, most)
 	o.String("hashSeed", &x.HashSeed)
-	o.OneOf("hashAlgorithm", &x.HashAlgorithm, "cbor-fnv", "xxh64")
+	const keys = "cbor-fnv"
+	algorithm := keys
+	o.OneOf("hashAlgorithm", &algorithm, keys, "xxh64")
+	if algorithm != keys {
+		b.Warn("tokenProcessorConfig.hashAlgorithm has no effect: the keys are " + keys + "'s, which changes no score")
+	}
 	o.Close()
 }
 

@@ -200,6 +200,9 @@ func (c *compiler) addHooks() {
 		if hook, ok := c.plugins[i].plugin.(PoolHook); ok {
 			c.plan.poolHooks = append(c.plan.poolHooks, hook)
 		}
+		if screener, ok := c.plugins[i].plugin.(Screener); ok {
+			c.plan.screeners = append(c.plan.screeners, screener)
+		}
 		if admitter, ok := c.plugins[i].plugin.(Admitter); ok && !is[ProfileHandler](c.plugins[i].plugin) {
 			c.plan.admitters = append(c.plan.admitters, admitter)
 		}

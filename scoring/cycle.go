@@ -26,6 +26,7 @@ type Cycle struct {
 	requestHeaders []RequestHeader
 	primaryPort    int
 	serving, named []bool // by Endpoint.Index
+	excluded       []bool // by Endpoint.Index, empty without screeners
 	cachedTokens   []int32
 	hasher         state.Hasher
 	chains         []promptChain
@@ -206,8 +207,12 @@ func (c *Cycle) Primary() *Result { return &c.results[c.plan.handler.Primary(c)]
 // runs.
 func (c *Cycle) Candidates() []*Endpoint { return c.candidates }
 
-// Serves reports whether e may serve the model that the request asks for, and is in the request's subset.
+// Serves reports whether e may serve the model that the request asks for, is in the request's subset, and was not
+// excluded.
 func (c *Cycle) Serves(e *Endpoint) bool { return c.removedBy(e.Index) == "" }
+
+// Exclude keeps e from all profiles of this decision. Only a Screener's Screen may call it.
+func (c *Cycle) Exclude(e *Endpoint) { c.excluded[e.Index] = true }
 
 // begin makes the workplace ready for a decision by its plan.
 func (c *Cycle) begin() {
@@ -228,6 +233,11 @@ func (c *Cycle) begin() {
 	}
 	c.cachedTokens = c.cachedTokens[:n]
 	clear(c.cachedTokens)
+	c.excluded = c.excluded[:0]
+	if len(p.screeners) > 0 {
+		c.excluded = resizeBools(c.excluded, n)
+		clear(c.excluded)
+	}
 	c.chains, c.warm, c.predicted, c.held = c.chains[:0], false, false, false
 	c.media, c.mediaKnown, c.idsKnown = c.media[:0], false, false
 	c.predictions = c.predictions[:0]

@@ -58,6 +58,11 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 	if !c.restrict() {
 		return nil, NoEndpoints
 	}
+	for _, screener := range p.screeners {
+		if failure := screener.Screen(c); failure != nil {
+			return nil, failure
+		}
+	}
 	if c.Priority() < 0 && c.saturated() {
 		return nil, Shed
 	}
@@ -129,7 +134,7 @@ func (c *Cycle) sound(e *Endpoint) bool {
 	if c.plan.stale.Policy == StaleZero {
 		answers = c.sampledWithin(&e.Metrics, c.plan.stale.After)
 	}
-	return answers && !c.fails(e)
+	return answers && !c.Fails(e)
 }
 
 // run takes one profile through filters, scorers and picker.
@@ -190,6 +195,7 @@ const (
 	removedModel   = "model"
 	removedFailing = "failing"
 	removedSubset  = "subset"
+	removedScreen  = "screened"
 )
 
 // reset makes every endpoint a candidate that serves the model and is in the request's subset.
@@ -225,7 +231,7 @@ func (c *Cycle) excludeStale(p *profile) {
 func (c *Cycle) excludeFailing(p *profile) {
 	failing := 0
 	for _, e := range c.candidates {
-		if c.fails(e) {
+		if c.Fails(e) {
 			failing++
 		}
 	}
@@ -234,7 +240,7 @@ func (c *Cycle) excludeFailing(p *profile) {
 	}
 	kept := c.candidates[:0]
 	for _, e := range c.candidates {
-		if !c.fails(e) {
+		if !c.Fails(e) {
 			kept = append(kept, e)
 		} else if c.Tracer != nil {
 			c.Tracer.FilteredOut(p.name, e, removedFailing)
@@ -243,8 +249,8 @@ func (c *Cycle) excludeFailing(p *profile) {
 	c.candidates = kept
 }
 
-// fails reports whether e fails more often than the plan lets pass.
-func (c *Cycle) fails(e *Endpoint) bool {
+// Fails reports whether e fails more often than the plan lets pass.
+func (c *Cycle) Fails(e *Endpoint) bool {
 	if !c.plan.failing.Exclude || c.Pool.State == nil || c.Pool.State.Failures == nil {
 		return false
 	}

@@ -21,6 +21,7 @@ func Describe(r Registration, registry []Registration) (parameters []strictjson.
 		name string
 		is   bool
 	}{
+		{"screener", is[Screener](plugin)},
 		{"admitter", is[Admitter](plugin) && !is[ProfileHandler](plugin) || is[Confirmer](plugin)},
 		{"model selector", is[ModelSelector](plugin)},
 		{"profile handler", is[ProfileHandler](plugin)},

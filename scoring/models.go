@@ -84,7 +84,7 @@ func (c *Cycle) Served(model string) (served, sound bool) {
 		return false, false
 	}
 	for i, serves := range c.serving {
-		if serves && !c.fails(&c.Pool.Endpoints[i]) {
+		if serves && !c.Fails(&c.Pool.Endpoints[i]) {
 			return true, true
 		}
 	}

@@ -36,7 +36,6 @@ var notYet = map[string]string{
 
 	"p2p-source-producer": "there is no substitute: leave it out, and servers compute what they do not " +
 		"have",
-	"disaggregatedset-rollout-screener": "by-label-selector keeps the servers of one revision",
 
 	"multicluster-approx-prefix-cache-producer": nearestCluster,
 	"multicluster-file-discovery":               nearestCluster,

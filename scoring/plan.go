@@ -18,6 +18,7 @@ type Plan struct {
 	correctLoad    bool
 	state          state.Options
 	saturation     Utilization
+	screeners      []Screener
 	admitters      []Admitter
 	confirmers     []Confirmer
 	data           DataLayer

@@ -58,6 +58,14 @@ type Admitter interface {
 	Admit(c *Cycle) *Failure
 }
 
+// Screener narrows the endpoints that may serve a request, before an admitter or a profile sees them. It takes part by
+// being declared; screeners run in the order of declaration.
+type Screener interface {
+	// Screen calls Cycle.Exclude for the endpoints that must not serve the request of c, of those that c.Serves. It
+	// returns nil or, where none is left, why.
+	Screen(c *Cycle) *Failure
+}
+
 // Confirmer looks at a request that was routed, before it leaves, and may refuse it after all. It takes part by being
 // declared.
 type Confirmer interface {

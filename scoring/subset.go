@@ -71,6 +71,8 @@ func (c *Cycle) removedBy(i int) string {
 		return removedModel
 	case c.Request.Restricted && !c.named[i]:
 		return removedSubset
+	case len(c.excluded) > 0 && c.excluded[i]:
+		return removedScreen
 	}
 	return ""
 }

@@ -40,7 +40,7 @@ func TestSuspectsAreBounded(t *testing.T) {
 				len(c.suspects), tt.want)
 		}
 		for i, e := range c.suspects {
-			if e.Index != i || !c.fails(e) {
+			if e.Index != i || !c.Fails(e) {
 				t.Errorf("%d of %d endpoints are silent: suspect %d is %d, want those that are silent for longest",
 					tt.silent, tt.endpoints, i, e.Index)
 			}

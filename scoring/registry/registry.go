@@ -41,6 +41,7 @@ var Plugins = []scoring.Registration{
 	{Type: "by-label", New: filters.NewByLabel},
 	{Type: "by-label-selector", New: filters.NewByLabelSelector},
 	{Type: "decode-filter", New: filters.NewDecodeFilter},
+	{Type: "disaggregatedset-rollout-screener", New: filters.NewDisaggregatedsetRolloutScreener},
 	{Type: "encode-filter", New: filters.NewEncodeFilter},
 	{Type: "endpoint-attribute-filter", New: filters.NewEndpointAttributeFilter},
 	{Type: "header-based-testing-filter", New: filters.NewHeaderBasedTestingFilter},

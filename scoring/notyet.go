@@ -4,12 +4,13 @@ import "strconv"
 
 // former are the types of plug-ins that endpoint pickers had before, and what does the same today, or comes nearest.
 var former = map[string]string{
-	"decision-tree-filter":      nearestTree,
-	"lora-affinity-filter":      "lora-affinity-scorer prefers the servers that it kept",
-	"low-queue-filter":          "utilization-filter with the metric waiting-queue keeps the same servers",
-	"least-queue-filter":        "queue-scorer prefers the servers that it kept",
-	"least-kv-cache-filter":     "kv-cache-utilization-scorer prefers the servers that it kept",
-	"sheddable-capacity-filter": "the key saturationDetector says when requests of a priority below 0 are refused",
+	"decision-tree-filter":         nearestTree,
+	"header-phase-profile-handler": "it is header-profile-handler today",
+	"lora-affinity-filter":         "lora-affinity-scorer prefers the servers that it kept",
+	"low-queue-filter":             "utilization-filter with the metric waiting-queue keeps the same servers",
+	"least-queue-filter":           "queue-scorer prefers the servers that it kept",
+	"least-kv-cache-filter":        "kv-cache-utilization-scorer prefers the servers that it kept",
+	"sheddable-capacity-filter":    "the key saturationDetector says when requests of a priority below 0 are refused",
 
 	"slo-aware-profile-handler": "single-profile-handler is enough for predicted-latency-scorer",
 	"slo-request-tracker":       "predicted-latency-scorer learns by itself: leave it out",
@@ -34,8 +35,15 @@ var notYet = map[string]string{
 	"priority-then-time-eviction-order-policy": nearestFlow,
 	"concurrency-detector":                     "utilization-detector goes by the servers' metrics",
 
-	"p2p-source-producer": "there is no substitute: leave it out, and servers compute what they do not " +
-		"have",
+	"latency-observation-scorer-hub": nearestCluster,
+	"latency-observer-producer-hub":  nearestCluster,
+	"lmetric-scorer": "token-load-scorer and active-request-scorer go by what is not cached and by the requests " +
+		"there",
+	"lora-residency-filter": "lora-affinity-scorer prefers the servers that have an adapter",
+	"models-responder":      "GET /v1/models goes to one of the servers: leave it out",
+	"outlen-bucket":         "how long an answer will be is not guessed: leave it out",
+	"served-model-filter": "with models-data-source and models-data-extractor no request goes to a server that does " +
+		"not list its model: leave it out",
 
 	"multicluster-approx-prefix-cache-producer": nearestCluster,
 	"multicluster-file-discovery":               nearestCluster,

@@ -57,6 +57,8 @@ var differences = []struct {
 		"answered; of several endpoints that a picker names the first alone learns"},
 	{"no-hit-lru-scorer", heimdall, "used endpoints are ranked among the candidates, not among all"},
 	{"no-hit-lru-scorer", llmd, "endpoints that were never used come in the order of the pool; there it is by chance"},
+	{"p2p-source-producer", llmd, "a precise producer's blocks count in a peer wherever they are, there in its CPU " +
+		"memory; one that fails is not named"},
 	{"passthrough-parser", llmd, "a model and tokens are read where the path is known; there none are"},
 	{"precise-prefix-cache-producer", llmd, eventsLLMD}, {"precise-prefix-cache-scorer", llmd, eventsLLMD},
 	{"precise-prefix-cache-scorer", heimdall, "the smallest match is worth more than none, there nothing; the best " +

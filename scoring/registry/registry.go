@@ -98,6 +98,7 @@ var Plugins = []scoring.Registration{
 	{Type: "burst-prefix-cache-producer", New: producers.NewBurstPrefixCacheProducer},
 	{Type: "inflight-load-producer", New: producers.NewInflightLoadProducer},
 	{Type: "mm-embeddings-cache-producer", New: producers.NewMMEmbeddingsCacheProducer},
+	{Type: "p2p-source-producer", New: producers.NewP2pSourceProducer},
 	{Type: "precise-prefix-cache-producer", New: producers.NewPrecisePrefixCacheProducer},
 	{Type: "predicted-latency-producer", New: producers.NewPredictedLatencyProducer},
 	{Type: "session-id-producer", New: producers.NewSessionIDProducer},

@@ -1,0 +1,132 @@
+package producers_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/openai"
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+)
+
+// known says how many blocks of 64 tokens each endpoint has, in the order of the pool.
+type known struct {
+	key    scoring.MatchKey
+	blocks []int
+}
+
+func (k *known) MatchKey() scoring.MatchKey { return k.key }
+
+func (k *known) Produce(c *scoring.Cycle, m *scoring.PrefixMatches) {
+	m.Blocks, m.BlockTokens = 10, 64
+	for i := range c.Pool.Endpoints {
+		m.Set(&c.Pool.Endpoints[i], k.blocks[i])
+	}
+}
+
+// sourceOf decides so many requests for a pool of which the first endpoint, or the first one of a role, computes, and
+// counts which source each was told of.
+func sourceOf(t *testing.T, parameters string, blocks []int, requests int, pool ...scoring.Endpoint) map[string]int {
+	t.Helper()
+	plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1", "plugins": [{"type": "known", "name": "k"},
+		{"type": "p2p-source-producer", "parameters": {"prefixMatchInfoProducerName": "k"`+parameters+`}},
+		{"type": "always-disagg-pd-decider"}, {"type": "disagg-profile-handler",
+			"parameters": {"deciders": {"prefill": "always-disagg-pd-decider"}}},
+		{"type": "decode-filter"}, {"type": "prefill-filter"}, {"type": "header-based-testing-filter"}],
+		"schedulingProfiles": [{"name": "decode", "plugins": [{"pluginRef": "decode-filter"},
+			{"pluginRef": "header-based-testing-filter"}]}, {"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"},
+			{"pluginRef": "header-based-testing-filter"}]}]}`,
+		plantest.Neutral, scoring.Registration{Type: "known", New: func(b *scoring.Builder) scoring.Plugin {
+			k := &known{blocks: blocks}
+			k.key = b.Produces(k)
+			return k
+		}})
+	c := plantest.Cycle(plantest.Pool(pool...), 1)
+	c.Request.Headers = plantest.Headers(plan, map[string]string{
+		"test-epp-endpoint-selection": "10.0.0.1:1000,10.0.0.1:1001"})
+	c.Request.Model, c.Request.Body = "m", &openai.Request{API: openai.APICompletions}
+	told := map[string]int{}
+	for range requests {
+		if _, failure := plan.Decide(c); failure != nil {
+			t.Fatal(failure)
+		}
+		source := "none"
+		for _, h := range c.RequestHeaders() {
+			if h.Name == "x-kv-cache-source-host-port" {
+				source = h.Endpoints[0].Name
+			}
+		}
+		told[source]++
+	}
+	return told
+}
+
+// TestSourceOfCaches: whom a server is told of that has more of a prompt.
+func TestSourceOfCaches(t *testing.T) {
+	role := func(role string) scoring.Endpoint { return plantest.Labelled("llm-d.ai/role", role) }
+	other := role("decode")
+	other.Models = []string{"other"}
+	for _, tc := range []struct {
+		name, parameters string
+		blocks           []int
+		pool             []scoring.Endpoint
+		want             string
+	}{
+		{"another has more", "", []int{1, 0, 3}, []scoring.Endpoint{role("decode"), role("x"), role("decode")}, "c"},
+		{"it has as much itself", "", []int{2, 0, 2}, []scoring.Endpoint{role("decode"), role("x"), role("decode")}, "none"},
+		{"nobody has any", "", []int{0, 0, 0}, []scoring.Endpoint{role("decode"), role("x"), role("decode")}, "none"},
+		{"too little more", `, "minCachedTokenDelta": 65`, []int{1, 0, 2}, []scoring.Endpoint{role("decode"), role("x"),
+			role("decode")}, "none"},
+		{"just enough more", `, "minCachedTokenDelta": 64`, []int{0, 0, 1}, []scoring.Endpoint{role("decode"), role("x"),
+			role("decode")}, "c"},
+		{"the prefill server computes", "", []int{0, 5, 5}, []scoring.Endpoint{role("decode"), role("prefill"),
+			role("prefill")}, "none"},
+		{"and is told", "", []int{9, 5, 5}, []scoring.Endpoint{role("decode"), role("prefill"), role("prefill")}, "a"},
+		{"under another name", `, "prefillProfileName": "p"`, []int{0, 5, 0}, []scoring.Endpoint{role("decode"),
+			role("prefill"), role("prefill")}, "b"},
+		{"one for another model", "", []int{0, 0, 5}, []scoring.Endpoint{role("decode"), role("x"), other}, "none"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			for i := range tc.pool {
+				if tc.pool[i].Models == nil {
+					tc.pool[i].Models = []string{"m"}
+				}
+			}
+			if got := sourceOf(t, tc.parameters, tc.blocks, 20, tc.pool...); len(got) != 1 && tc.want != "none" ||
+				got[tc.want] == 0 {
+				t.Errorf("told of %v, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestSourcesShare: of several that have the most, or a block less, each is told of the more often the less waits there.
+func TestSourcesShare(t *testing.T) {
+	pool := make([]scoring.Endpoint, 4)
+	for i, waiting := range []int{0, 0, 1, 3} {
+		pool[i] = plantest.Sampled(scoring.Metrics{WaitingRequests: waiting})
+		pool[i].Labels = []scoring.Label{{Key: "llm-d.ai/role", Value: "x"}}
+	}
+	pool[0].Labels[0].Value = "decode"
+	const requests = 14_000
+	got := sourceOf(t, "", []int{0, 5, 4, 5}, requests, pool...)
+	for name, weight := range map[string]float64{"b": 1, "c": 1. / 2, "d": 1. / 4} {
+		if share, want := float64(got[name])/requests, weight/1.75; share-want > 0.02 || want-share > 0.02 {
+			t.Errorf("%s was told of in %.3f of requests, want %.3f; all are %v", name, share, want, got)
+		}
+	}
+}
+
+// TestSourceMistakes: what is wrong is said by its key.
+func TestSourceMistakes(t *testing.T) {
+	for parameters, want := range map[string]string{
+		`{"minCachedTokenDelta": 0}`:                "minCachedTokenDelta: 0 is not a whole number from 1 to ",
+		`{"prefixMatchInfoProducerName": "nobody"}`: `prefixMatchInfoProducerName: "nobody" is not the name of a declared`,
+	} {
+		got := plantest.Mistakes(`{"apiVersion": "llm-d.ai/v1", "plugins": [{"type": "p2p-source-producer", "parameters": ` +
+			parameters + `}]}`)
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: got %s, want %s", parameters, got, want)
+		}
+	}
+}

@@ -18,11 +18,13 @@ const rollout = `{"apiVersion": "llm-d.ai/v1", "plugins": [
 	{"type": "always-disagg-pd-decider"},
 	{"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": "always-disagg-pd-decider"}}},
 	{"type": "prefill-filter"}, {"type": "decode-filter"}, {"type": "prefix-cache-scorer"}, {"type": "queue-scorer"},
-	{"type": "active-request-scorer"}],
+	{"type": "active-request-scorer"}, {"type": "header-label-affinity-scorer", "parameters": {
+		"headerName": "x-disagg-slice", "labelKey": "disaggregatedset.x-k8s.io/slice"}}],
 	"schedulingProfiles": [
 		{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"}, {"pluginRef": "prefix-cache-scorer", "weight": 3},
 			{"pluginRef": "queue-scorer", "weight": 2}, {"pluginRef": "active-request-scorer", "weight": 2}]},
-		{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}, {"pluginRef": "active-request-scorer"}]}]}`
+		{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}, {"pluginRef": "active-request-scorer"},
+			{"pluginRef": "header-label-affinity-scorer"}]}]}`
 
 // TestRollout: while a set of servers is rolled out, prefill and decode of a request are of one revision, which the
 // answer names, and a revision that lacks a role serves nothing.
@@ -46,7 +48,8 @@ func TestRollout(t *testing.T) {
 				revisionOf[server.Address] = name
 				pool = append(pool, harness.Endpoint{Name: server.Name, Address: server.Address, Labels: map[string]string{
 					"llm-d.ai/role": role, "disaggregatedset.x-k8s.io/role": role,
-					"disaggregatedset.x-k8s.io/name": "wide-ep", "disaggregatedset.x-k8s.io/revision": name}})
+					"disaggregatedset.x-k8s.io/name": "wide-ep", "disaggregatedset.x-k8s.io/revision": name,
+					"disaggregatedset.x-k8s.io/slice": name + "-0"}})
 			}
 			plugin := map[string]any{"config": json.RawMessage(rollout)}
 			envoy, err := harness.StartWith(harness.Options{}, cell, addresses,
@@ -74,6 +77,9 @@ func TestRollout(t *testing.T) {
 					}
 					all, want := server.Requests(), revisionOf[server.Address]
 					named := all[len(all)-1].Headers[prefiller]
+					if slice := got.Header.Get("x-disagg-slice"); slice != want+"-0" {
+						t.Errorf("the client was told of slice %q, want that of %s", slice, server.Name)
+					}
 					if len(named) != 1 || revisionOf[named[0]] != want || got.Header.Get(revision) != want {
 						t.Errorf("%s was told of prefill at %v, and the client of %q; want revision %s", server.Name, named,
 							got.Header.Get(revision), want)

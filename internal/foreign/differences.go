@@ -44,6 +44,8 @@ var differences = []struct {
 	{"endpoint-attribute-scorer", llmd, knownAttributes},
 	{"file-discovery", llmd, "IPv6 addresses and ports that are numbers are right, there they end the process"},
 	{"header-based-testing-filter", both, "an ip alone stands for the first endpoint there; there for any of that ip"},
+	{"header-label-affinity-scorer", llmd, "the answer has the header with the label of the endpoint that served, as " +
+		"there after 0.10; stampResponseHeader: false leaves it out"},
 	{"inflight-load-producer", llmd, "cached tokens never count as load; there it is by chance of a start whether " +
 		"they do; " + lost},
 	{"latency-scorer", llmd, "a request without an objective goes where its answer is predicted to come soonest; " +

@@ -2,7 +2,7 @@ package filters
 
 import (
 	"slices"
-	"strings"
+	"strconv"
 
 	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/scoring"
@@ -104,8 +104,8 @@ func readLabelHeader(b *scoring.Builder, o *strictjson.Object) labelHeader {
 			o.Missing(given[0], "a header selector has a headerName, a labelKey and a mode")
 		}
 	}
-	h.name, h.strict = strings.ToLower(h.name), mode == "strict"
-	h.key = b.RequestHeader(h.name)
+	h.strict = mode == "strict"
+	h.read(b, o, "headerName")
 	return h
 }
 
@@ -140,9 +140,19 @@ func (s *disaggregatedsetRolloutScreener) readGating(b *scoring.Builder, o *stri
 		o.Mistake("requiredRoles", "are not one to eight roles with names")
 	}
 	if header != "" {
-		header = strings.ToLower(header)
-		s.selectors = append(s.selectors, labelHeader{header, s.revisionKey, b.RequestHeader(header), true})
+		h := labelHeader{name: header, label: s.revisionKey, strict: true}
+		h.read(b, o, "revisionHeaderName")
+		s.selectors = append(s.selectors, h)
 	}
+}
+
+// read asks for the header's value; its name was given at a key of o.
+func (h *labelHeader) read(b *scoring.Builder, o *strictjson.Object, key string) {
+	name, ok := scoring.LowerHeader(h.name)
+	if !ok && name != "" {
+		o.Mistake(key, strconv.Quote(h.name)+" is no name of a header")
+	}
+	h.name, h.key = name, b.RequestHeader(name)
 }
 
 // Screen implements scoring.Screener.

@@ -1,21 +1,24 @@
 package scorers
 
 import (
-	"strings"
+	"strconv"
 
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// headerLabelAffinityScorer prefers endpoints that have a label of the value of a request header.
+// headerLabelAffinityScorer prefers endpoints that have a label of the value of a request header. The answer has the
+// header with the label of the endpoint that served, by which later requests can follow it.
 //
 // Formula: 1 where the label has the header's value, else 0.
 //
 // Missing data: without the header every endpoint scores 0, as does one without the label.
 //
-// Source: llm-d, header-label-affinity-scorer.
+// Source: llm-d, header-label-affinity-scorer. In 0.10 the answer has no such header.
 type headerLabelAffinityScorer struct {
-	header scoring.HeaderKey
-	label  string
+	header      scoring.HeaderKey
+	name, label string
+	stamps      bool
+	value       []byte // scratch
 }
 
 type headerLabelAffinityScorerParameters struct {
@@ -23,24 +26,32 @@ type headerLabelAffinityScorerParameters struct {
 	HeaderName string
 	// LabelKey is the label. Required.
 	LabelKey string
+	// StampResponseHeader has the answer say the label.
+	StampResponseHeader bool
 }
 
 // NewHeaderLabelAffinityScorer builds a header-label-affinity-scorer.
 func NewHeaderLabelAffinityScorer(b *scoring.Builder) scoring.Plugin {
-	p := headerLabelAffinityScorerParameters{}
+	p := headerLabelAffinityScorerParameters{StampResponseHeader: true}
 	b.String("headerName", &p.HeaderName)
 	b.String("labelKey", &p.LabelKey)
-	if p.HeaderName == "" {
+	b.Bool("stampResponseHeader", &p.StampResponseHeader)
+	name, ok := scoring.LowerHeader(p.HeaderName)
+	switch {
+	case p.HeaderName == "":
 		b.Missing("headerName", "name the header whose value is compared")
+	case !ok:
+		b.Mistake("headerName", strconv.Quote(p.HeaderName)+" is no name of a header")
 	}
 	if p.LabelKey == "" {
 		b.Missing("labelKey", "name the label that it is compared with")
 	}
-	return headerLabelAffinityScorer{b.RequestHeader(strings.ToLower(p.HeaderName)), p.LabelKey}
+	return &headerLabelAffinityScorer{header: b.RequestHeader(name), name: name, label: p.LabelKey,
+		stamps: p.StampResponseHeader}
 }
 
 // Score implements scoring.Scorer.
-func (s headerLabelAffinityScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
+func (s *headerLabelAffinityScorer) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, scores []float64) {
 	value := c.Request.Header(s.header)
 	if value == "" {
 		return
@@ -49,5 +60,13 @@ func (s headerLabelAffinityScorer) Score(c *scoring.Cycle, candidates []*scoring
 		if label, ok := e.Label(s.label); ok && label == value {
 			scores[i] = 1
 		}
+	}
+}
+
+// OnResponse implements scoring.ResponseHook.
+func (s *headerLabelAffinityScorer) OnResponse(o *scoring.Outcome, headers scoring.HeaderSetter) {
+	if label, _ := o.Served.Label(s.label); s.stamps && label != "" {
+		s.value = append(s.value[:0], label...)
+		headers.SetHeader(s.name, s.value)
 	}
 }

@@ -28,6 +28,8 @@ type tokenLoadScorer struct {
 type tokenLoadScorerParameters struct {
 	// QueueThresholdTokens is the number of tokens from which an endpoint scores 0. 0 or less is 4194304.
 	QueueThresholdTokens int
+	// NonTextTokenWeight has no effect: tokens of images, audio and videos count as those of text.
+	NonTextTokenWeight float64
 	// InFlightLoadProducerName names the inflight-load-producer. Empty: the only one.
 	InFlightLoadProducerName string
 }
@@ -37,8 +39,12 @@ const defaultThresholdTokens = 4194304
 
 // NewTokenLoadScorer builds a token-load-scorer.
 func NewTokenLoadScorer(b *scoring.Builder) scoring.Plugin {
-	p := tokenLoadScorerParameters{QueueThresholdTokens: defaultThresholdTokens}
+	p := tokenLoadScorerParameters{QueueThresholdTokens: defaultThresholdTokens, NonTextTokenWeight: 1}
 	b.Int("queueThresholdTokens", &p.QueueThresholdTokens, math.MinInt32, math.MaxInt32)
+	b.Float("nonTextTokenWeight", &p.NonTextTokenWeight, -math.MaxFloat64, math.MaxFloat64)
+	if p.NonTextTokenWeight > 0 && p.NonTextTokenWeight != 1 {
+		b.Warn("nonTextTokenWeight has no effect: tokens of media count as those of text")
+	}
 	b.String("inFlightLoadProducerName", &p.InFlightLoadProducerName)
 	b.NeedLoad("inFlightLoadProducerName", p.InFlightLoadProducerName)
 	s := &tokenLoadScorer{}

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"testing"
 
@@ -26,95 +25,112 @@ const rollout = `{"apiVersion": "llm-d.ai/v1", "plugins": [
 		{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}, {"pluginRef": "active-request-scorer"},
 			{"pluginRef": "header-label-affinity-scorer"}]}]}`
 
+// revisions are an Envoy of one test's own before prefill and decode servers of two revisions, old and new.
+type revisions struct {
+	*harness.Envoy
+	servers []*harness.Server
+	pool    []harness.Endpoint // old and new prefill, old and new decode
+	of      map[string]string  // address to revision
+}
+
+const prefiller, revision = "x-prefiller-host-port", "x-llm-d-disagg-revision"
+
+func newRevisions(t *testing.T, cell harness.Cell) *revisions {
+	t.Helper()
+	const set = "disaggregatedset.x-k8s.io/"
+	r := &revisions{of: map[string]string{}}
+	var addresses []string
+	for i := range 4 {
+		name, role := []string{"old", "new"}[i%2], []string{"prefill", "decode"}[i/2]
+		server, err := harness.NewServer(sim.Config{Name: name + "-" + role})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(server.Close)
+		r.servers, addresses = append(r.servers, server), append(addresses, server.Address)
+		r.of[server.Address] = name
+		r.pool = append(r.pool, harness.Endpoint{Name: server.Name, Address: server.Address,
+			Labels: map[string]string{"llm-d.ai/role": role, set + "role": role, set + "name": "wide-ep",
+				set + "revision": name, set + "slice": name + "-0"}})
+	}
+	plugin := map[string]any{"config": json.RawMessage(rollout)}
+	var err error
+	r.Envoy, err = harness.StartWith(harness.Options{}, cell, addresses,
+		&harness.Listener{Name: "requests", Plugin: plugin, Carry: []string{prefiller}},
+		&harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Stop)
+	r.LogOnFailure(t)
+	return r
+}
+
+// send sends a chat with headers, each a name and a value.
+func (r *revisions) send(t *testing.T, headers ...string) harness.Answer {
+	t.Helper()
+	request := harness.Request(t, http.MethodPost, r.URL("requests", chatPath), chatBody, false)
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	return harness.Send(t, harness.Client(t, false), request)
+}
+
+// served is the revision that a chat came from, in all its stages, as the answer says.
+func (r *revisions) served(t *testing.T, headers ...string) string {
+	t.Helper()
+	got := r.send(t, headers...)
+	for _, server := range r.servers {
+		if server.Name != got.Server() {
+			continue
+		}
+		all, want := server.Requests(), r.of[server.Address]
+		if named := all[len(all)-1].Headers[prefiller]; len(named) != 1 || r.of[named[0]] != want {
+			t.Errorf("%s was told of prefill at %v, want a server of its revision", server.Name, named)
+		}
+		told := got.Header.Get(revision) + " " + got.Header.Get("x-disagg-slice")
+		if told != want+" "+want+"-0" {
+			t.Errorf("the client of %s was told of revision and slice %q", server.Name, told)
+		}
+		return want
+	}
+	t.Fatalf("got %d from %q: %s", got.Status, got.Server(), got.Body)
+	return ""
+}
+
 // TestRollout: while a set of servers is rolled out, prefill and decode of a request are of one revision, which the
 // answer names, and a revision that lacks a role serves nothing.
 func TestRollout(t *testing.T) {
-	const prefiller, revision = "x-prefiller-host-port", "x-llm-d-disagg-revision"
 	cells := harness.Cells()
 	for _, cell := range []harness.Cell{cells[0], cells[len(cells)-1]} {
 		t.Run(cell.String(), func(t *testing.T) {
-			var servers []*harness.Server
-			var addresses []string
-			var pool []harness.Endpoint
-			revisionOf := map[string]string{}
-			for i := range 4 {
-				name, role := []string{"old", "new"}[i%2], []string{"prefill", "decode"}[i/2]
-				server, err := harness.NewServer(sim.Config{Name: fmt.Sprintf("%s-%s", name, role)})
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(server.Close)
-				servers, addresses = append(servers, server), append(addresses, server.Address)
-				revisionOf[server.Address] = name
-				pool = append(pool, harness.Endpoint{Name: server.Name, Address: server.Address, Labels: map[string]string{
-					"llm-d.ai/role": role, "disaggregatedset.x-k8s.io/role": role,
-					"disaggregatedset.x-k8s.io/name": "wide-ep", "disaggregatedset.x-k8s.io/revision": name,
-					"disaggregatedset.x-k8s.io/slice": name + "-0"}})
-			}
-			plugin := map[string]any{"config": json.RawMessage(rollout)}
-			envoy, err := harness.StartWith(harness.Options{}, cell, addresses,
-				&harness.Listener{Name: "requests", Plugin: plugin, Carry: []string{prefiller}},
-				&harness.Listener{Name: "ingest", Plugin: plugin, Ingest: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(envoy.Stop)
-			envoy.LogOnFailure(t)
-
-			send := func(headers ...string) harness.Answer {
-				request := harness.Request(t, http.MethodPost, envoy.URL("requests", chatPath), chatBody, false)
-				for i := 0; i < len(headers); i += 2 {
-					request.Header.Set(headers[i], headers[i+1])
-				}
-				return harness.Send(t, harness.Client(t, false), request)
-			}
-			// served is the revision that an answer came from, in all its stages.
-			served := func(got harness.Answer) string {
-				t.Helper()
-				for _, server := range servers {
-					if server.Name != got.Server() {
-						continue
-					}
-					all, want := server.Requests(), revisionOf[server.Address]
-					named := all[len(all)-1].Headers[prefiller]
-					if slice := got.Header.Get("x-disagg-slice"); slice != want+"-0" {
-						t.Errorf("the client was told of slice %q, want that of %s", slice, server.Name)
-					}
-					if len(named) != 1 || revisionOf[named[0]] != want || got.Header.Get(revision) != want {
-						t.Errorf("%s was told of prefill at %v, and the client of %q; want revision %s", server.Name, named,
-							got.Header.Get(revision), want)
-					}
-					return want
-				}
-				t.Fatalf("got %d from %q: %s", got.Status, got.Server(), got.Body)
-				return ""
-			}
-			envoy.Publish(t, pool...)
+			r := newRevisions(t, cell)
+			r.Publish(t, r.pool...)
 			seen := map[string]bool{}
 			for range 40 {
-				seen[served(send())] = true
+				seen[r.served(t)] = true
 			}
 			if len(seen) != 2 {
 				t.Errorf("40 requests went to %v, want both revisions", seen)
 			}
 			for range 8 {
 				for _, name := range []string{"old", "new"} {
-					if got := served(send(revision, name)); got != name {
+					if got := r.served(t, revision, name); got != name {
 						t.Errorf("%s was asked for, and %s served", name, got)
 					}
 				}
 			}
-			wantError(t, send(revision, "newer"), http.StatusServiceUnavailable, "no_endpoints")
+			wantError(t, r.send(t, revision, "newer"), http.StatusServiceUnavailable, "no_endpoints")
 
-			envoy.Publish(t, pool[0], pool[2], pool[3]) // the new revision has no prefill server
+			r.Publish(t, r.pool[0], r.pool[2], r.pool[3]) // the new revision has no prefill server
 			for range 16 {
-				if got := served(send()); got != "old" {
+				if got := r.served(t); got != "old" {
 					t.Errorf("%s served, want the old revision, which has both roles", got)
 				}
 			}
-			wantError(t, send(revision, "new"), http.StatusServiceUnavailable, "no_endpoints")
-			envoy.Publish(t, pool[2:]...)
-			wantError(t, send(), http.StatusServiceUnavailable, "no_endpoints")
+			wantError(t, r.send(t, revision, "new"), http.StatusServiceUnavailable, "no_endpoints")
+			r.Publish(t, r.pool[2:]...)
+			wantError(t, r.send(t), http.StatusServiceUnavailable, "no_endpoints")
 		})
 	}
 }

@@ -47,8 +47,8 @@ func (c *compiler) readLayers(doc *strictjson.Object) layers {
 }
 
 // peersNotHere is what comes nearest to plug-ins by which replicas of a picker know of each other.
-const peersNotHere = "is known, but not here yet: with replicate in their configuration sidecars share what they know; " +
-	"leave it out"
+const peersNotHere = "is known, but not here yet: with replicate in their configuration sidecars share what they " +
+	"know; leave it out"
 
 // readDiscovery reads what names the plug-in that finds the servers: endpoints or, in documents of 0.10 and before,
 // discovery itself.

@@ -37,9 +37,9 @@ var differences = []struct {
 		"value is not known any more when the exporter stops answering"},
 	{"destination-endpoint-served-verifier", both, "the header is missing where the gateway does not tell who " +
 		"served; there it says so"},
-	{"disaggregatedset-rollout-screener", llmd, "endpoints are counted, there pods, and those that fail are not while " +
-		"a revision without them has every role; which requests belong together is told by the id of their decision, " +
-		"there remembered"},
+	{"disaggregatedset-rollout-screener", llmd, "endpoints are counted, there pods, and those that fail are not " +
+		"while a revision without them has every role; which requests belong together is told by the id of their " +
+		"decision, there remembered"},
 	{"endpoint-attribute-filter", llmd, knownAttributes},
 	{"endpoint-attribute-scorer", llmd, knownAttributes},
 	{"file-discovery", llmd, "IPv6 addresses and ports that are numbers are right, there they end the process"},

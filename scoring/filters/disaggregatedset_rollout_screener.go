@@ -15,9 +15,9 @@ import (
 // A revision that lacks one of the required roles serves nothing, nor does one in which every server of a role fails
 // while another revision has sound ones. Among the others chance decides by weight; requests with the same value of the
 // header x-llm-d-revision-decision-id go to the same revision as long as the numbers of endpoints stay. A request that
-// names a revision in revisionHeaderName goes to that one or nowhere; have the key strip remove the header where clients
-// shall not choose. The answer has the header with the revision that served. A request for which no endpoint is left is
-// answered with 503 no_endpoints.
+// names a revision in revisionHeaderName goes to that one or nowhere; have the key strip remove the header where
+// clients shall not choose. The answer has the header with the revision that served. A request for which no endpoint is
+// left is answered with 503 no_endpoints.
 //
 // Formula: with mode max-role the weight of a revision is how many of its endpoints have the role that is the most
 // frequent in all revisions which have every role, the first one in requiredRoles of equally frequent ones; with sum
@@ -39,14 +39,15 @@ type disaggregatedsetRolloutScreener struct {
 	value     []byte     // scratch
 }
 
+//lint:ignore U1000 it documents the parameters: they nest deeper than a struct is read
 type disaggregatedsetRolloutScreenerParameters struct {
 	// Scope holds labelSelector, which endpoints count towards weights: label=value, several with commas between them.
 	// Required.
 	Scope struct{}
 	// RevisionGating holds mode (max-role, sum or disabled), required, requiredRoles, a list of which every revision
 	// needs one each, in llm-d's 0.10 values in requireRoles, revisionHeaderName (x-llm-d-disagg-revision, in documents
-	// with headerSelectors none), revisionLabelKey and roleLabelKey (disaggregatedset.x-k8s.io/revision and /role). disableCoordination has no
-	// effect.
+	// with headerSelectors none), revisionLabelKey and roleLabelKey (disaggregatedset.x-k8s.io/revision and /role).
+	// disableCoordination has no effect.
 	RevisionGating struct{}
 	// HeaderSelectors are further headers and labels, as in llm-d's 0.10: name, headerName, labelKey and mode. With
 	// strict the label must have the header's value, if there is one. With strict and prefer the answer's header names

@@ -73,13 +73,14 @@ func TestRolloutShares(t *testing.T) {
 			map[string]float64{"a": 11. / 13, "b": 2. / 13}},
 		{"one that lacks a role", "sum", whole, slices.Concat(members("a", "prefill", 1), members("a", "decode", 1),
 			members("b", "decode", 9)), map[string]float64{"a": 1}},
-		{"equally frequent roles", "max-role", whole, slices.Concat(members("a", "prefill", 3), members("a", "decode", 1),
-			members("b", "prefill", 1), members("b", "decode", 3)), map[string]float64{"a": 3. / 4, "b": 1. / 4}},
+		{"equally frequent roles", "max-role", whole, slices.Concat(members("a", "prefill", 3),
+			members("a", "decode", 1), members("b", "prefill", 1), members("b", "decode", 3)),
+			map[string]float64{"a": 3. / 4, "b": 1. / 4}},
 		{"none is whole", "sum", whole, slices.Concat(members("a", "prefill", 1), members("b", "decode", 1)),
 			map[string]float64{"503 no_endpoints": 1}},
 		{"out of the scope", "sum", whole, append([]scoring.Endpoint{plantest.Labelled(set+"revision", "b", set+"role",
-			"prefill", "llm-d.ai/role", "prefill")}, slices.Concat(members("a", "prefill", 1), members("a", "decode", 1),
-			members("b", "decode", 1))...), map[string]float64{"a": 1}},
+			"prefill", "llm-d.ai/role", "prefill")}, slices.Concat(members("a", "prefill", 1),
+			members("a", "decode", 1), members("b", "decode", 1))...), map[string]float64{"a": 1}},
 		{"without a revision", "sum", whole, append([]scoring.Endpoint{plantest.Labelled("llm-d.ai/role", "decode")},
 			slices.Concat(members("a", "prefill", 1), members("a", "decode", 1))...), map[string]float64{"a": 1}},
 	} {
@@ -144,19 +145,21 @@ func TestRevisionPreferred(t *testing.T) {
 // TestRolloutMistakes: what is wrong is said by its key.
 func TestRolloutMistakes(t *testing.T) {
 	const at = "plugins[0](disaggregatedset-rollout-screener).parameters."
+	const selector, whole = at + "headerSelectors[0](r).",
+		": is missing; a header selector has a headerName, a labelKey and a mode"
 	scope := `"scope": {"labelSelector": "a=b"}, `
 	for _, tc := range []struct{ name, parameters, want string }{
 		{"nothing", ``, at + "scope.labelSelector: is missing; say which endpoints belong to the set, such as " +
-			"disaggregatedset.x-k8s.io/name=NAME\n" + at + "revisionGating.mode: is missing; it is one of max-role, sum, " +
-			"disabled"},
+			"disaggregatedset.x-k8s.io/name=NAME\n" + at + "revisionGating.mode: is missing; it is one of max-role, " +
+			"sum, disabled"},
 		{"no roles", scope + `"revisionGating": {"mode": "sum"}`, at + "revisionGating.requiredRoles: is missing; name " +
 			"the roles that every revision needs, such as prefill and decode"},
 		{"an empty role", scope + `"revisionGating": {"mode": "sum", "requiredRoles": ["a", ""]}`, at +
 			"revisionGating.requiredRoles: are not one to eight roles with names"},
-		{"a selector", scope + `"revisionGating": {"mode": "disabled"}, "headerSelectors": [{"name": "r"}]`, at +
-			"headerSelectors[0](r).headerName: is missing; a header selector has a headerName, a labelKey and a mode\n" + at +
-			"headerSelectors[0](r).labelKey: is missing; a header selector has a headerName, a labelKey and a mode\n" + at +
-			"headerSelectors[0](r).mode: is missing; a header selector has a headerName, a labelKey and a mode"},
+		{"a selector", scope + `"revisionGating": {"mode": "disabled"}, "headerSelectors": [{"name": "r"}]`,
+			selector + "headerName" + whole + "\n" + selector + "labelKey" + whole + "\n" + selector + "mode" + whole},
+		{"no header's name", scope + `"revisionGating": {"mode": "disabled", "revisionHeaderName": "a b"}`,
+			at + `revisionGating.revisionHeaderName: "a b" is no name of a header`},
 		{"no selector of labels", `"scope": {"labelSelector": "a in b"}, "revisionGating": {"mode": "disabled"}`, at +
 			`scope.labelSelector: "a in b" is no label selector; label=value is right, and several with commas between them`},
 	} {
@@ -171,7 +174,8 @@ func TestRolloutMistakes(t *testing.T) {
 func TestSelectorTexts(t *testing.T) {
 	for _, tc := range []struct{ selector, want string }{
 		{"zone=x", "x"}, {"zone == x", "x"}, {"zone!=x", "y none"}, {"zone", "x y"}, {"!zone", "none"},
-		{"zone in (x, y)", "x y"}, {"zone in(x)", "x"}, {"zone notin (x)", "y none"}, {"zone=x,set", ""}, {"zone=x,!set", "x"},
+		{"zone in (x, y)", "x y"}, {"zone in(x)", "x"}, {"zone notin (x)", "y none"}, {"zone=x,set", ""},
+		{"zone=x,!set", "x"},
 		{"zone,zone notin (x,z)", "y"},
 		{"zone=", ""}, {"zone in x", "mistake"}, {"=x", "mistake"}, {"zone=x,", "mistake"}, {"zone=a=b", "mistake"},
 		{"zone in (x", "mistake"}, {"!", "mistake"},
@@ -192,7 +196,8 @@ func TestSelectorTexts(t *testing.T) {
 				if zone != "none" {
 					labels = append(labels, "zone", zone)
 				}
-				if plantest.Decide(plan, plantest.Cycle(plantest.Pool(plantest.Labelled(labels...)), 1)).Failure == nil {
+				c := plantest.Cycle(plantest.Pool(plantest.Labelled(labels...)), 1)
+				if _, failure := plan.Decide(c); failure == nil {
 					got = append(got, zone)
 				}
 			}

@@ -20,8 +20,8 @@ type revision struct {
 	candidate bool
 }
 
-// count finds the revisions, in the order of their names, how many endpoints of each role they have, with those that fail
-// or without, and which have one that may serve the request.
+// count finds the revisions, in the order of their names, how many endpoints of each role they have, with those that
+// fail or without, and which have one that may serve the request.
 func (s *disaggregatedsetRolloutScreener) count(c *scoring.Cycle, failing bool) {
 	s.revisions = s.revisions[:0]
 	for i := range c.Pool.Endpoints {

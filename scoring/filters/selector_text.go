@@ -58,7 +58,8 @@ func parseRequirement(text string) (r requirement, ok bool) {
 	for _, sign := range []struct{ text, operator string }{{"!=", "NotIn"}, {"==", "In"}, {"=", "In"}} {
 		if key, value, found := strings.Cut(text, sign.text); found {
 			key, value = strings.TrimSpace(key), strings.TrimSpace(value)
-			return requirement{key, sign.operator, []string{value}}, isLabelPart(key) && (value == "" || isLabelPart(value))
+			ok := isLabelPart(key) && (value == "" || isLabelPart(value))
+			return requirement{key, sign.operator, []string{value}}, ok
 		}
 	}
 	return requirement{key: text, operator: "Exists"}, isLabelPart(text)

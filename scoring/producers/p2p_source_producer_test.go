@@ -73,7 +73,8 @@ func TestSourceOfCaches(t *testing.T) {
 		want             string
 	}{
 		{"another has more", "", []int{1, 0, 3}, []scoring.Endpoint{role("decode"), role("x"), role("decode")}, "c"},
-		{"it has as much itself", "", []int{2, 0, 2}, []scoring.Endpoint{role("decode"), role("x"), role("decode")}, "none"},
+		{"it has as much itself", "", []int{2, 0, 2}, []scoring.Endpoint{role("decode"), role("x"), role("decode")},
+			"none"},
 		{"nobody has any", "", []int{0, 0, 0}, []scoring.Endpoint{role("decode"), role("x"), role("decode")}, "none"},
 		{"too little more", `, "minCachedTokenDelta": 65`, []int{1, 0, 2}, []scoring.Endpoint{role("decode"), role("x"),
 			role("decode")}, "none"},
@@ -100,7 +101,8 @@ func TestSourceOfCaches(t *testing.T) {
 	}
 }
 
-// TestSourcesShare: of several that have the most, or a block less, each is told of the more often the less waits there.
+// TestSourcesShare: of several that have the most, or a block less, each is told of the more often the less waits
+// there.
 func TestSourcesShare(t *testing.T) {
 	pool := make([]scoring.Endpoint, 4)
 	for i, waiting := range []int{0, 0, 1, 3} {

@@ -52,7 +52,8 @@ func TestHeaderNames(t *testing.T) {
 // TestWeightOfMedia: a weight of media is read, and told to have no effect where it would have one.
 func TestWeightOfMedia(t *testing.T) {
 	for weight, want := range map[string]string{
-		"1": "", "-1": "", "2.5": "token-load-scorer: nonTextTokenWeight has no effect: tokens of media count as those of text",
+		"1": "", "-1": "",
+		"2.5": "token-load-scorer: nonTextTokenWeight has no effect: tokens of media count as those of text",
 	} {
 		plantest.CheckTold(t, `{"apiVersion": "llm-d.ai/v1", "plugins": [{"type": "token-load-scorer", "parameters": {
 			"nonTextTokenWeight": `+weight+`}}]}`, "", want)

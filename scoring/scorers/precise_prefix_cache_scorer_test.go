@@ -67,7 +67,8 @@ func TestKeysOfBlocks(t *testing.T) {
 	const at = "precise-prefix-cache-producer: "
 	for algorithm, want := range map[string]string{
 		"cbor-fnv": "",
-		"xxh64":    at + "tokenProcessorConfig.hashAlgorithm has no effect: the keys are cbor-fnv's, which changes no score\n",
+		"xxh64": at + "tokenProcessorConfig.hashAlgorithm has no effect: the keys are cbor-fnv's, which changes no " +
+			"score\n",
 	} {
 		plantest.CheckTold(t, `{"apiVersion": "llm-d.ai/v1", "plugins": [
 			{"type": "token-producer", "parameters": {"modelName": "m", "vllm": {"url": "http://render:8000"}}},

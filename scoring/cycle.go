@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/scoring/internal/scratch"
 	"github.com/pintle-dev/pintle/state"
 )
 
@@ -228,14 +229,11 @@ func (c *Cycle) begin() {
 	c.requestHeaders = c.requestHeaders[:0]
 	c.primaryPort = 0
 	n := len(c.Pool.Endpoints)
-	if cap(c.cachedTokens) < n {
-		c.cachedTokens = make([]int32, n)
-	}
-	c.cachedTokens = c.cachedTokens[:n]
+	c.cachedTokens = scratch.Resize(c.cachedTokens, n)
 	clear(c.cachedTokens)
 	c.excluded = c.excluded[:0]
 	if len(p.screeners) > 0 {
-		c.excluded = resizeBools(c.excluded, n)
+		c.excluded = scratch.Resize(c.excluded, n)
 		clear(c.excluded)
 	}
 	c.chains, c.warm, c.predicted, c.held = c.chains[:0], false, false, false

@@ -1,4 +1,4 @@
-// Package scratch is for memory that plug-ins use again with each decision.
+// Package scratch is for memory that is used again with each decision.
 package scratch
 
 // Resize returns s with n elements, in its own memory if there is enough. Elements hold what they held before.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"sync"
@@ -23,12 +24,23 @@ type listener struct {
 	mu          sync.Mutex
 	publishers  map[kvindex.Publisher]*incoming
 	connections map[netip.Addr]int
+	// refused are those of which it was told that they are.
+	refused map[stranger]bool
 }
 
-// incoming is a publisher that connects by itself. Its subscription is used by whoever holds the lock.
+// stranger is who says that it is a publisher, and where it is.
+type stranger struct {
+	address netip.Addr
+	topic   string
+}
+
+// incoming is a publisher that connects by itself. Its subscription is used by whoever holds the lock, which does what
+// may take long under the context: that ends when the endpoint leaves.
 type incoming struct {
 	*subscription
-	lock sync.Mutex
+	context context.Context
+	leave   context.CancelFunc
+	lock    sync.Mutex
 	// by is the connection that it has now, nil for none.
 	by   *zmtp.Conn
 	gone bool
@@ -37,6 +49,8 @@ type incoming struct {
 const (
 	// maxConnections bounds those from one address.
 	maxConnections = 64
+	// maxRefused bounds the publishers of which it is known that their refusal was told.
+	maxRefused = 1024
 	// reconnectTime is how long an engine's connection may be away: ZeroMQ connects again after 100 ms.
 	reconnectTime = time.Second
 )
@@ -52,7 +66,7 @@ func (s *Subscriber) listen() (*listener, error) {
 			s.Config.ZMQEndpoint, err)
 	}
 	return &listener{Subscriber: s, Listener: l, publishers: map[kvindex.Publisher]*incoming{},
-		connections: map[netip.Addr]int{}}, nil
+		connections: map[netip.Addr]int{}, refused: map[stranger]bool{}}, nil
 }
 
 // run takes connections until ctx ends.
@@ -127,14 +141,14 @@ func (l *listener) serve(ctx context.Context, raw net.Conn, address netip.Addr) 
 		if in == nil {
 			topic = string(frames[0])
 			if in, err = l.join(ctx, conn, address, topic, frames[2]); err != nil {
-				l.Log.Warn("refused a publisher of KV events", "address", address, "topic", topic, "error", err)
+				l.refuse(ctx, stranger{address, topic}, err)
 				return err
 			}
 		}
 		if string(frames[0]) != topic {
 			return fmt.Errorf("the topic changed from %q to %q", topic, frames[0])
 		}
-		if err := in.message(ctx, conn, frames); err != nil {
+		if err := in.message(conn, frames); err != nil {
 			return err
 		}
 	}
@@ -144,15 +158,42 @@ func (l *listener) serve(ctx context.Context, raw net.Conn, address netip.Addr) 
 func (l *listener) join(ctx context.Context, conn *zmtp.Conn, address netip.Addr, topic string, payload []byte) (
 	*incoming, error) {
 	said, _ := topicParts(topic)
-	in, err := l.publisher(address, said, peekRank(payload))
+	in, err := l.publisher(ctx, address, said, peekRank(payload))
 	if err != nil {
 		return nil, err
 	}
-	return in, in.taken(ctx, conn)
+	if err := in.taken(conn); err != nil {
+		return in, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.refused, stranger{address, topic})
+	return in, nil
+}
+
+// errLeft is no refusal.
+var errLeft = errors.New("the endpoint has left")
+
+// refuse tells that a publisher is refused: once, as ZeroMQ connects again after a moment, for as long as it lives.
+func (l *listener) refuse(ctx context.Context, who stranger, err error) {
+	if errors.Is(err, errLeft) {
+		return
+	}
+	l.mu.Lock()
+	level := slog.LevelWarn
+	if l.refused[who] {
+		level = slog.LevelDebug
+	}
+	if len(l.refused) >= maxRefused {
+		clear(l.refused)
+	}
+	l.refused[who] = true
+	l.mu.Unlock()
+	l.Log.Log(ctx, level, "refused a publisher of KV events", "address", who.address, "topic", who.topic, "error", err)
 }
 
 // publisher returns the one that is said to be at an address, made now when there was none.
-func (l *listener) publisher(address netip.Addr, said string, rank int) (*incoming, error) {
+func (l *listener) publisher(ctx context.Context, address netip.Addr, said string, rank int) (*incoming, error) {
 	l.Subscriber.mu.Lock()
 	defer l.Subscriber.mu.Unlock()
 	f := l.followed[said]
@@ -172,6 +213,7 @@ func (l *listener) publisher(address netip.Addr, said string, rank int) (*incomi
 	in := l.publishers[key]
 	if in == nil {
 		in = &incoming{subscription: l.newSubscription(key.Endpoint, rank)}
+		in.context, in.leave = context.WithCancel(ctx)
 		src := &source{}
 		if l.Config.ReplaySocketPort != 0 {
 			src.replay = l.Config.configured(fmt.Sprintf("-rank-%d", rank), endpoint).replay
@@ -183,9 +225,12 @@ func (l *listener) publisher(address netip.Addr, said string, rank int) (*incomi
 }
 
 // taken has a connection be the publisher's only one.
-func (in *incoming) taken(ctx context.Context, conn *zmtp.Conn) error {
+func (in *incoming) taken(conn *zmtp.Conn) error {
 	in.lock.Lock()
 	defer in.lock.Unlock()
+	if in.gone {
+		return errLeft
+	}
 	if in.by != nil {
 		_ = in.by.Close()
 	}
@@ -193,23 +238,26 @@ func (in *incoming) taken(ctx context.Context, conn *zmtp.Conn) error {
 	in.note(func(st *Status) { st.Connected, st.Failure = true, "" })
 	in.log.Info("listening to KV events")
 	if in.dirty {
-		if in.forget(ctx); in.dirty {
+		if in.forget(in.context); in.dirty {
 			return errIndex
 		}
 	}
-	return in.resume(ctx)
+	if err := in.resume(in.context); in.context.Err() == nil {
+		return err
+	}
+	return errLeft
 }
 
-func (in *incoming) message(ctx context.Context, conn *zmtp.Conn, frames [][]byte) error {
+func (in *incoming) message(conn *zmtp.Conn, frames [][]byte) error {
 	in.lock.Lock()
 	defer in.lock.Unlock()
 	if in.by != conn || in.gone {
 		return fmt.Errorf("another connection has taken its place")
 	}
-	if err := in.subscription.message(ctx, frames); err != nil {
+	if err := in.subscription.message(in.context, frames); err != nil {
 		return err
 	}
-	in.pacer.took(ctx, len(frames[2]))
+	in.pacer.took(in.context, len(frames[2]))
 	return nil
 }
 
@@ -251,6 +299,7 @@ func (l *listener) drop(endpoint string) {
 	}
 	l.mu.Unlock()
 	for _, in := range gone {
+		in.leave()
 		in.lock.Lock()
 		in.gone = true
 		if in.by != nil {

@@ -20,6 +20,9 @@ type journalFile struct {
 	// written is how long the file is, kept how long it was when it held nothing but what is kept.
 	written, kept int64
 	scratch       []byte
+	// stuck is why it could not be written anew the last time, empty when it could.
+	stuck string
+	log   *slog.Logger
 }
 
 // What a record does.
@@ -40,7 +43,7 @@ var errOtherFile = errors.New("holds something else than stored responses; name 
 // openJournal reads the file into m and writes it anew, without what is gone. A tail that a crash has torn is left out.
 // What something else has written, or another release, is left as it is.
 func openJournal(path string, m *memory, log *slog.Logger) (*journalFile, error) {
-	j := &journalFile{path: path}
+	j := &journalFile{path: path, log: log}
 	file, err := os.Open(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -87,7 +90,11 @@ func (j *journalFile) load(r io.Reader, m *memory) error {
 			return errEncoding
 		}
 		record := make([]byte, size)
-		if _, err := io.ReadFull(r, record); err != nil {
+		n, err := io.ReadFull(r, record)
+		if first && n > 0 && record[0] != recordPut {
+			return errOtherFile // what comes first has no predecessor, and there is nothing to forget
+		}
+		if err != nil {
 			return err
 		}
 		if crc32.ChecksumIEEE(record) != binary.LittleEndian.Uint32(head[4:]) {
@@ -158,6 +165,16 @@ const leastRewrite = 16 << 20
 
 // wasteful reports whether much of the file may be of no use.
 func (j *journalFile) wasteful() bool { return j.written > max(2*j.kept, leastRewrite) }
+
+// compact writes the file anew, without what is gone. Where that fails the file serves as it is, until it has become
+// twice as long.
+func (j *journalFile) compact(m *memory) {
+	j.stuck = ""
+	if err := j.rewrite(m); err != nil {
+		j.kept, j.stuck = j.written, err.Error()
+		j.log.Warn("the file of stored responses cannot be written anew and grows", "file", j.path, "error", err)
+	}
+}
 
 // rewrite writes what is kept into a new file, which takes the place of the old one.
 func (j *journalFile) rewrite(m *memory) error {

@@ -39,6 +39,8 @@ func TestFilesOfOthers(t *testing.T) {
 		{"torn in its second entry", own[:len(own)-1], 1, ""},
 		{"torn in its first entry", own[:20], 0, ""},
 		{"lost by the machine", make([]byte, 4096), 0, ""},
+		{"an archive", append([]byte("PK\x03\x04\x14\x00\x00\x00\x08\x00"), make([]byte, 100)...), 0,
+			"holds something else than stored responses"},
 		{"a text", []byte("envoy: {token: x}\n"), 0, "holds something else than stored responses"},
 		{"of another release", written(entryVersion+1, "a"), 0, "version 2; this pintle reads version 1"},
 		{"with an entry of another release", slices.Concat(own, written(entryVersion+1, "c")), 0,
@@ -66,5 +68,47 @@ func TestFilesOfOthers(t *testing.T) {
 				t.Errorf("left %q, %v, want the file as it was", left, err)
 			}
 		})
+	}
+}
+
+// TestFileThatCannotBeWrittenAnew: a file for whose copy there is no room takes what comes all the same, and is not
+// copied in vain with each entry.
+func TestFileThatCannotBeWrittenAnew(t *testing.T) {
+	config := memoryOf(100, 1<<20).Memory
+	config.File = filepath.Join(t.TempDir(), "responses")
+	var log bytes.Buffer
+	m, err := newMemory(config, newMetrics(), slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	inTheWay := config.File + ".new"
+	if err := os.Mkdir(inTheWay, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	e := &Entry{ID: "a", Expires: time.Now().Add(time.Hour), Response: bytes.Repeat([]byte(" "), 1<<20)}
+	put := func() {
+		t.Helper()
+		if err := m.Put(t.Context(), e); err != nil {
+			t.Fatalf("with a file of %d bytes: %v, want the entry kept", m.journal.written, err)
+		}
+	}
+	for m.journal.written < leastRewrite+4<<20 {
+		put()
+	}
+	if n := strings.Count(log.String(), "cannot be written anew"); n != 1 {
+		t.Errorf("got %d warnings, want 1:\n%s", n, log.String())
+	}
+	if trouble := m.Trouble(); !strings.Contains(trouble, inTheWay) {
+		t.Errorf("got the trouble %q, want %s in it", trouble, inTheWay)
+	}
+	if err := os.Remove(inTheWay); err != nil {
+		t.Fatal(err)
+	}
+	for m.journal.written > leastRewrite {
+		put()
+	}
+	if trouble := m.Trouble(); trouble != "" || len(m.nodes) != 1 {
+		t.Errorf("got %d entries and the trouble %q, want one and none", len(m.nodes), trouble)
 	}
 }

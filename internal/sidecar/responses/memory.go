@@ -111,7 +111,7 @@ func (m *memory) Put(_ context.Context, e *Entry) error {
 	}
 	m.insert(e)
 	if m.journal != nil && m.journal.wasteful() {
-		return m.journal.rewrite(m)
+		m.journal.compact(m)
 	}
 	return nil
 }
@@ -227,7 +227,14 @@ func (m *memory) size() (entries int, bytes int64) {
 }
 
 // Trouble implements Backend.
-func (m *memory) Trouble() string { return "" }
+func (m *memory) Trouble() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.journal == nil || m.journal.stuck == "" {
+		return ""
+	}
+	return "responses: their file cannot be written anew and grows: " + m.journal.stuck
+}
 
 // Close implements Backend.
 func (m *memory) Close() error {

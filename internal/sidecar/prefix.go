@@ -4,11 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"slices"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/kvevents"
@@ -18,7 +14,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/precise"
 	"github.com/pintle-dev/pintle/internal/sidecar/push"
 	"github.com/pintle-dev/pintle/internal/sidecar/tokens"
-	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 	"github.com/pintle-dev/pintle/scoring"
 )
 
@@ -148,81 +143,4 @@ func endpoints(p *pool.Pool) []string {
 		names[i] = t.Name
 	}
 	return names
-}
-
-// servers are those of the pool, one after another.
-type servers struct {
-	pool *pool.Pool
-	turn atomic.Uint32
-
-	mu      sync.Mutex
-	clients map[topology.Access]*http.Client
-}
-
-// mostIdle bounds the connections to one server that are kept for the next prompt.
-const mostIdle = 16
-
-// For implements tokens.Servers.
-func (s *servers) For(model string) []tokens.Server {
-	g := s.pool.Generation()
-	if g == nil {
-		return nil
-	}
-	var serving []*pool.Target
-	for i, t := range g.Targets {
-		listed := t.Now().Models
-		if listed == nil {
-			listed = g.Topology.Endpoints[i].Models
-		}
-		if len(listed) == 0 || slices.Contains(listed, model) {
-			serving = append(serving, t)
-		}
-	}
-	all := make([]tokens.Server, 0, len(serving))
-	first := int(s.turn.Add(1))
-	for i := range serving {
-		if server, ok := s.server(serving[(first+i)%len(serving)]); ok {
-			all = append(all, server)
-		}
-	}
-	return all
-}
-
-// server is how a target is asked, as its metrics are; false when its credentials cannot be read now.
-func (s *servers) server(t *pool.Target) (tokens.Server, bool) {
-	access := topology.Access{}
-	if t.Access != nil {
-		access = *t.Access
-	}
-	server := tokens.Server{URL: "http://" + t.Address, Header: http.Header{}}
-	if access.HTTPS {
-		server.URL = "https://" + t.Address
-	}
-	secret, err := access.Token()
-	if err != nil {
-		return server, false
-	}
-	switch {
-	case secret == "":
-	case access.TokenHeader != "":
-		server.Header.Set(access.TokenHeader, secret)
-	default:
-		server.Header.Set("Authorization", "Bearer "+secret)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if server.Client = s.clients[access]; server.Client != nil {
-		return server, true
-	}
-	certificates, err := access.Client()
-	if err != nil {
-		return server, false
-	}
-	server.Client = &http.Client{Transport: &http.Transport{TLSClientConfig: certificates,
-		MaxIdleConnsPerHost: mostIdle, IdleConnTimeout: time.Minute, DisableCompression: true}}
-	if s.clients == nil {
-		s.clients = map[topology.Access]*http.Client{}
-	}
-	s.clients[access] = server.Client
-	return server, true
 }

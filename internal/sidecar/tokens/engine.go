@@ -2,6 +2,7 @@ package tokens
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,8 +14,10 @@ import (
 
 // Server is a model server that can be asked.
 type Server struct {
-	// URL has no path, Client is how it is reached, Header what goes with every request.
+	// URL has no path, Client is how it is reached, Header what goes with every request. Host is the name that it is
+	// asked by; empty is the URL's.
 	URL    string
+	Host   string
 	Client *http.Client
 	Header http.Header
 }
@@ -114,6 +117,7 @@ func post(ctx context.Context, s *Server, path string, question []byte, answer a
 		request.Header[name] = values
 	}
 	request.Header.Set("Content-Type", "application/json")
+	request.Host = cmp.Or(s.Host, request.Host)
 	who := request.URL.Redacted()
 	client := *s.Client
 	client.CheckRedirect = stay

@@ -141,6 +141,22 @@ func portOf(t *testing.T, server *httptest.Server) string {
 	return port
 }
 
+// dataYAML is a document with data sources of these parameters for metrics and for models.
+func dataYAML(metrics, models string) string {
+	return `config:
+  plugins:
+  - {name: pages, type: metrics-data-source, parameters: {` + metrics + `}}
+  - {type: core-metrics-extractor}
+  - {name: lists, type: models-data-source, parameters: {` + models + `}}
+  - {type: models-data-extractor}
+  - {type: queue-scorer}
+  dataLayer:
+    sources:
+    - {pluginRef: pages, extractors: [{pluginRef: core-metrics-extractor}]}
+    - {pluginRef: lists, extractors: [{pluginRef: models-data-extractor}]}
+`
+}
+
 // TestPluginsMistakes: the sidecar does not start with a document, or a list of servers, that is wrong.
 func TestPluginsMistakes(t *testing.T) {
 	tests := []struct{ name, document, list, want string }{
@@ -150,6 +166,10 @@ func TestPluginsMistakes(t *testing.T) {
 		{"no address", documentYAML("list.yaml", "1", "1"), "endpoints: [{name: a, address: host, port: '1'}]",
 			`is no address`},
 		{"no list", documentYAML("none.yaml", "1", "1"), "endpoints: []", "none.yaml: no such file"},
+		{"no authority for metrics", dataYAML("scheme: https, caCertPath: none.pem", ""), "endpoints: []",
+			"filter.yaml: tls.ca: open none.pem"},
+		{"no authority for models", dataYAML("", "scheme: https, caCertPath: none.pem"), "endpoints: []",
+			"filter.yaml: tls.ca: open none.pem"},
 		{"one twice", documentYAML("list.yaml", "1", "1"),
 			"endpoints: [{name: a, address: 10.0.0.1, port: 1}, {name: a, address: 10.0.0.1, port: 2}]", `"default/a"`},
 	}

@@ -206,7 +206,7 @@ const labelCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012
 
 // accesses are all ways in which endpoints that the configuration knows of are asked.
 func (c *Config) accesses() []*topology.Access {
-	all := []*topology.Access{&c.Scrape.Access}
+	all := []*topology.Access{&c.Scrape.Access, c.Scrape.ModelsAccess}
 	for i := range c.Static.Endpoints {
 		all = append(all, c.Static.Endpoints[i].Access)
 	}

@@ -20,9 +20,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/responses"
 )
 
-// askedIdle is longer than Envoy keeps an idle connection, an hour by itself: a question that is just being sent on one
-// that this end closes would be lost.
-const askedIdle = 2 * time.Hour
+// askedPatience is longer than Envoy keeps an idle connection, an hour by itself: a question that is just being sent on
+// one that this end closes would be lost.
+var askedPatience = patience{idle: 2 * time.Hour}
 
 // answers is where the filter asks on a request's way. Services may share an address.
 type answers struct {
@@ -82,7 +82,7 @@ func (a *answers) run(ctx context.Context) {
 		tasks.Go(func() { task(ctx) })
 	}
 	for _, at := range a.at {
-		tasks.Go(func() { _ = serve(ctx, at.listener, &at.mux, askedIdle) })
+		tasks.Go(func() { _ = serve(ctx, at.listener, &at.mux, askedPatience) })
 	}
 	tasks.Wait()
 	a.close()

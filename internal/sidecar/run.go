@@ -72,9 +72,11 @@ func Run(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	}
 	page := s.admin(recorder)
 	if public != nil {
-		tasks.Go(func() { _ = serve(all, public, page.Public(), time.Minute) })
+		tasks.Go(func() { _ = serve(all, public, page.Public(), publicPatience) })
 	}
-	err = serve(all, listener, page.Handler(), time.Minute)
+	if err = serve(all, listener, page.Handler(), adminPatience); err != nil {
+		err = fmt.Errorf("admin.address: %w", err)
+	}
 	cancel()
 	tasks.Wait()
 	s.pool.Wait()
@@ -143,13 +145,25 @@ func kubernetesDiscovery(c *config.Config) (*kubernetes.Discovery, error) {
 	return kubernetes.New(k)
 }
 
-// serve answers on listener until ctx ends. A connection may be idle for so long.
-func serve(ctx context.Context, listener net.Listener, handler http.Handler, idle time.Duration) error {
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: idle}
+// patience is how long a server waits for clients: for a whole request, for an answer to be taken, and for the next
+// request. 0 is for ever.
+type patience struct{ read, write, idle time.Duration }
+
+var (
+	// adminPatience leaves the status page its events, which have no end.
+	adminPatience = patience{idle: time.Minute}
+	// publicPatience has nobody keep connections, of which there are only so many for all that the sidecar does.
+	publicPatience = patience{read: 10 * time.Second, write: time.Minute, idle: time.Minute}
+)
+
+// serve answers on listener until ctx ends.
+func serve(ctx context.Context, listener net.Listener, handler http.Handler, p patience) error {
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: p.read,
+		WriteTimeout: p.write, IdleTimeout: p.idle}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("admin.address: %w", err)
+		return err
 	}
 	return nil
 }

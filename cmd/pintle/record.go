@@ -33,9 +33,8 @@ func runRecord(args []string, stdout, stderr io.Writer) int {
 	if code, done := command.Parse(flags, args, stdout, stderr, "c", "o"); done {
 		return code
 	}
-	if *size < 1 || *size > 1<<20 || *keep < 0 || *keep > 1000 || *limit < 0 {
-		return command.Fail(flags, stderr, 2,
-			errors.New("want a -size of 1 to 1048576, a -keep of 0 to 1000 and a -for of 0s or more"))
+	if err := checkRecordFlags(*size, *keep, *limit); err != nil {
+		return command.Fail(flags, stderr, 2, err)
 	}
 	c, err := config.Load(*path)
 	if err != nil {
@@ -56,6 +55,23 @@ func runRecord(args []string, stdout, stderr io.Writer) int {
 	events, missed, _ := recorder.Flush()
 	fmt.Fprintf(stderr, "%s: %d events in %s, %d missed\n", flags.Name(), events, *output, missed)
 	return 0
+}
+
+const (
+	mostSize = 1 << 20 // megabytes
+	mostKept = 1000
+)
+
+func checkRecordFlags(size int64, keep int, limit time.Duration) error {
+	switch {
+	case size < 1 || size > mostSize:
+		return fmt.Errorf("flag -size %d: want 1 to %d", size, mostSize)
+	case keep < 0 || keep > mostKept:
+		return fmt.Errorf("flag -keep %d: want 0 to %d", keep, mostKept)
+	case limit < 0:
+		return fmt.Errorf("flag -for %v: want 0s or more", limit)
+	}
+	return nil
 }
 
 // record follows all Envoys of c until ctx ends.

@@ -123,9 +123,9 @@ func (c Config) validate() error {
 }
 
 func (c Config) validateNames() error {
-	for field, value := range map[string]string{"name": c.Name, "address": c.Address, "role": c.Role} {
-		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) {
-			return fmt.Errorf("%s %q: want printable ASCII", field, value)
+	for _, field := range []struct{ name, value string }{{"name", c.Name}, {"address", c.Address}, {"role", c.Role}} {
+		if strings.ContainsFunc(field.value, func(r rune) bool { return r < ' ' || r > '~' }) {
+			return fmt.Errorf("%s %q: want printable ASCII", field.name, field.value)
 		}
 	}
 	seen := map[string]bool{}

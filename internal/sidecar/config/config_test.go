@@ -1,9 +1,11 @@
 package config
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -290,6 +292,23 @@ func TestConfigMistakes(t *testing.T) {
 }
 
 // However a token goes astray, no message shows it.
+// TestMistakesHaveAnOrder: the same document has the same words each time, also of keys in one line.
+func TestMistakesHaveAnOrder(t *testing.T) {
+	const text = envoyYAML + "discovery: {static: []}\n" + "admin: {address: a, public: b}\n" +
+		"replicate: {redis: 'redis://r', stream: '', gateway: 'a/b'}\n"
+	said := map[string]bool{}
+	for range 50 {
+		_, err := Parse("sidecar.yaml", []byte(text))
+		if err == nil {
+			t.Fatal("got no mistake, want four")
+		}
+		said[err.Error()] = true
+	}
+	if len(said) != 1 {
+		t.Errorf("got %d orders of the mistakes, want 1: %q", len(said), slices.Sorted(maps.Keys(said)))
+	}
+}
+
 func TestNoMistakeShowsASecret(t *testing.T) {
 	const secret = "s3cr3tvalue"
 	rest := "discovery: {static: []}\n"

@@ -73,12 +73,8 @@ func (c *Config) readReplicate(o *strictjson.Object) {
 	if r.Gateway == "" && !o.Has("gateway") {
 		r.Gateway, _ = os.Hostname()
 	}
-	for name, value := range map[string]string{"stream": r.Stream, "gateway": r.Gateway} {
-		if value == "" || len(value) > mostName || strings.ContainsAny(value, "\x00\n/") {
-			o.Mistake(name, strictjson.Quote(value)+" is no name; one of 1 to "+strconv.Itoa(mostName)+
-				" bytes without a slash is right")
-		}
-	}
+	checkName(o, "stream", r.Stream)
+	checkName(o, "gateway", r.Gateway)
 	c.readPassword(o, "passwordFile", password, &r.Redis.Password)
 	c.readPassword(o, "sentinelPasswordFile", sentinelPassword, &r.SentinelPassword)
 	if o.Has("sentinelPasswordFile") && r.Redis.MasterName == "" {
@@ -86,6 +82,13 @@ func (c *Config) readReplicate(o *strictjson.Object) {
 	}
 	r.Key = c.replicateKey(o, key, keyFile)
 	c.Replicate = r
+}
+
+func checkName(o *strictjson.Object, key, name string) {
+	if name == "" || len(name) > mostName || strings.ContainsAny(name, "\x00\n/") {
+		o.Mistake(key, strictjson.Quote(name)+" is no name; one of 1 to "+strconv.Itoa(mostName)+
+			" bytes without a slash is right")
+	}
 }
 
 // readReplicateTLS reads tls, which a URL must ask for.

@@ -5,7 +5,6 @@ import (
 	"net"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -34,17 +33,17 @@ func (c *Config) readScrape(o *strictjson.Object) {
 
 func (c *Config) readAdmin(o *strictjson.Object) {
 	o.Bool("pprof", &c.Profiles)
-	for key, address := range map[string]*string{"address": &c.AdminAddress, "public": &c.PublicAddress} {
-		o.String(key, address)
-		if !o.Has(key) {
-			continue
-		}
-		_, port, err := net.SplitHostPort(*address)
-		if _, parseErr := strconv.ParseUint(port, 10, 16); err != nil || parseErr != nil {
-			o.Mistake(key, strictjson.Quote(*address)+" is no address; host:port such as 127.0.0.1:10001 is right")
-		}
-	}
+	readAddress(o, "address", &c.AdminAddress)
+	readAddress(o, "public", &c.PublicAddress)
 	o.Close()
+}
+
+// readAddress reads where to listen.
+func readAddress(o *strictjson.Object, key string, address *string) {
+	o.String(key, address)
+	if _, port, err := net.SplitHostPort(*address); o.Has(key) && (err != nil || !isPort(port)) {
+		o.Mistake(key, strictjson.Quote(*address)+" is no address; host:port such as 127.0.0.1:10001 is right")
+	}
 }
 
 func (c *Config) readFollow(o *strictjson.Object) {

@@ -141,8 +141,8 @@ func (r *remote) write(ctx context.Context) {
 	ticker := time.NewTicker(lifePeriod)
 	defer ticker.Stop()
 	failing := false
-	for {
-		err := r.round(ctx)
+	for due := true; ; {
+		err := r.round(ctx, due)
 		if ctx.Err() != nil {
 			r.leave()
 			return
@@ -161,18 +161,21 @@ func (r *remote) write(ctx context.Context) {
 			case <-ctx.Done():
 			case <-ticker.C:
 			}
+			due = true
 			continue
 		}
 		select {
 		case <-ctx.Done():
 		case <-ticker.C:
+			due = true
 		case <-r.wake:
+			due = false
 		}
 	}
 }
 
-// round shows life, looks who else does, and writes what waits.
-func (r *remote) round(ctx context.Context) error {
+// round writes what waits. When it is due it shows life before, and looks who else does; so it does with a new copy.
+func (r *remote) round(ctx context.Context, due bool) error {
 	r.mu.Lock()
 	stale := r.stale
 	r.mu.Unlock()
@@ -181,8 +184,10 @@ func (r *remote) round(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.showLife(ctx); err != nil {
-		return err
+	if due = due || stale; due {
+		if err := r.showLife(ctx); err != nil {
+			return err
+		}
 	}
 	for {
 		r.mu.Lock()
@@ -191,7 +196,7 @@ func (r *remote) round(ctx context.Context) error {
 		r.queue = r.queue[n:]
 		r.mu.Unlock()
 		if n == 0 {
-			return r.claim(ctx)
+			return r.claim(ctx, due)
 		}
 		if err := r.put(ctx, r.ownName(), batch); err != nil {
 			return err
@@ -199,9 +204,9 @@ func (r *remote) round(ctx context.Context) error {
 	}
 }
 
-// claim says which publishers are heard here: each once, and again when nobody who lives says so any more. What is
-// known of them has been written before.
-func (r *remote) claim(ctx context.Context) error {
+// claim says which publishers are heard here: each once, and again when nobody who lives says so any more as far as was
+// looked just now. What is known of them has been written before.
+func (r *remote) claim(ctx context.Context, looked bool) error {
 	known := r.others.Load()
 	pipe := r.client.Pipeline()
 	there := map[string]bool{}
@@ -211,7 +216,7 @@ func (r *remote) claim(ctx context.Context) error {
 		}
 		field := heardField(strconv.Itoa(p.Rank), p.Endpoint)
 		there[field] = true
-		if !r.claimed[field] || !known.live[known.heard[field]] {
+		if !r.claimed[field] || looked && !known.live[known.heard[field]] {
 			pipe.HSet(ctx, heardName, field, r.instance)
 			r.claimed[field] = true
 		}

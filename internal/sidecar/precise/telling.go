@@ -3,6 +3,7 @@ package precise
 import (
 	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"slices"
 	"sync"
@@ -108,6 +109,8 @@ func (b *Background) post(ctx context.Context, client *http.Client, to *envoy, m
 		var response *http.Response
 		if response, err = client.Do(request); err == nil {
 			status = response.StatusCode
+			// A connection whose answer is not read is not used again.
+			_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, mostMessage))
 			_ = response.Body.Close()
 		}
 	}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -137,4 +139,29 @@ func TestEnvoysAreToldApart(t *testing.T) {
 	end()
 	wait(t, "the end", ended)
 	wait(t, "the hanging request to be given up", hanging.gone)
+}
+
+// TestTellingKeepsItsConnection: what an Envoy is told, several times a second, goes over one connection.
+func TestTellingKeepsItsConnection(t *testing.T) {
+	var connections atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		_, _ = w.Write(make([]byte, 24)) // as the filter says where its journal is
+	}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	b := inBackground(newService(t, tenTokens), config.Ingest{Name: "a", URL: server.URL + config.IngestPath})
+	client := &http.Client{Transport: b.envoys[0].Transport()}
+	defer client.CloseIdleConnections()
+	for range 5 {
+		b.post(t.Context(), client, b.envoys[0], journal.AppendRelay(nil, journal.AnyMark, journal.AnyMark, nil))
+	}
+	if n := connections.Load(); n != 1 {
+		t.Errorf("got %d connections for 5 messages, want 1", n)
+	}
 }

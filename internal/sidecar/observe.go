@@ -85,14 +85,10 @@ func (o *observer) run(ctx context.Context) {
 
 // takeEndpoints tells the traffic which endpoints there are, if that is known.
 func (o *observer) takeEndpoints() bool {
-	g := o.pool.Generation()
-	if g == nil {
+	if o.pool.Generation() == nil {
 		return false
 	}
-	names := make([]string, len(g.Targets))
-	for i, t := range g.Targets {
-		names[i] = t.Name
-	}
+	names := endpoints(o.pool)
 	for _, f := range o.followers {
 		f.Names().AddEndpoints(names)
 	}

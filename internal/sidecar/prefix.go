@@ -131,16 +131,3 @@ func openBlocks(x *scoring.PreciseIndex, log *slog.Logger) (*kvindex.Indexer, er
 	k.Weights = &weights
 	return kvindex.New(k)
 }
-
-// endpoints are the names of the servers that there are.
-func endpoints(p *pool.Pool) []string {
-	g := p.Generation()
-	if g == nil {
-		return nil
-	}
-	names := make([]string, len(g.Targets))
-	for i, t := range g.Targets {
-		names[i] = t.Name
-	}
-	return names
-}

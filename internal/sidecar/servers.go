@@ -15,6 +15,19 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 )
 
+// endpoints are the names of the servers that there are.
+func endpoints(p *pool.Pool) []string {
+	g := p.Generation()
+	if g == nil {
+		return nil
+	}
+	names := make([]string, len(g.Targets))
+	for i, t := range g.Targets {
+		names[i] = t.Name
+	}
+	return names
+}
+
 // servers are those of the pool, one after another.
 type servers struct {
 	pool *pool.Pool

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/netip"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/sidecar/pace"
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 	"github.com/pintle-dev/pintle/snapshot"
 )
@@ -68,12 +68,7 @@ func (d *Discovery) Run(ctx context.Context, emit func(part topology.Part, err e
 			last = now
 		}
 		failing = err != nil
-		wait := time.NewTimer(d.Interval - d.Interval/20 + rand.N(d.Interval/10+1))
-		select {
-		case <-ctx.Done():
-		case <-wait.C:
-		}
-		wait.Stop()
+		pace.Sleep(ctx, pace.Jitter(d.Interval))
 	}
 }
 

@@ -111,7 +111,11 @@ func pickerConfig(resources []*goyaml.Node, handler string) *goyaml.Node {
 func bound(resources *goyaml.Node) (profiles []*goyaml.Node, handler *goyaml.Node) {
 	byName, models, fallback := map[string]*goyaml.Node{}, mapping(), ""
 	var gateway *goyaml.Node
-	for _, item := range yamldoc.At(resources, "items").Content {
+	items := yamldoc.At(resources, "items")
+	if items == nil {
+		return nil, nil // a mistake that is told when the list is read
+	}
+	for _, item := range items.Content {
 		if text(item, "kind") == "AIGateway" {
 			gateway = item
 		} else {
@@ -125,7 +129,7 @@ func bound(resources *goyaml.Node) (profiles []*goyaml.Node, handler *goyaml.Nod
 	for _, binding := range bindings.Content {
 		name := text(binding, "profile")
 		if byName[name] == nil {
-			return nil, nil // a mistake that is told when the list is read
+			return nil, nil // a mistake of that kind, too
 		}
 		if !slices.Contains(profiles, byName[name]) {
 			profiles = append(profiles, byName[name])

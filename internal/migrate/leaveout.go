@@ -39,7 +39,7 @@ func (d *document) drop(path []*goyaml.Node, mistake string) bool {
 	}
 	_, what, _ := strings.Cut(mistake, ": ")
 	last := path[len(path)-1]
-	if last.Kind == goyaml.SequenceNode && last.Content != nil && last.Content[0].Kind == goyaml.ScalarNode {
+	if last.Kind == goyaml.SequenceNode && len(last.Content) > 0 && last.Content[0].Kind == goyaml.ScalarNode {
 		// One of several names: the mistake begins with it.
 		for i, item := range last.Content {
 			if strings.HasPrefix(what, `"`+item.Value+`"`) {

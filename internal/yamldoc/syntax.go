@@ -51,7 +51,7 @@ func syntaxError(text []byte, err error) error {
 		return errors.New(strings.Join(lines, "\n"))
 	}
 	line, content := 0, []byte(nil)
-	if !wellFormed(text) {
+	if ok, _ := wellFormed(text); !ok {
 		line, content = brokenLine(text)
 	}
 	words := quote.ReplaceAllString(strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: "), "...")
@@ -70,8 +70,12 @@ func syntaxError(text []byte, err error) error {
 	return fmt.Errorf("line %d: not valid YAML: %s", line, words)
 }
 
-// mostRead bounds how many bytes are read to find a line.
-const mostRead = 64 << 20
+const (
+	// mostRead bounds how many bytes are read to find a line.
+	mostRead = 64 << 20
+	// eachRead is what it counts to read any part of a text, however soon that turns out to be broken.
+	eachRead = 4 << 10
+)
 
 // brokenLine returns the first line with which the text is no YAML any more, whatever follows, 0 if that takes too
 // long: the library's own numbers are off by one for some mistakes, and missing for others.
@@ -80,20 +84,23 @@ func brokenLine(text []byte) (number int, line []byte) {
 	end, read := len(text), 0
 	for n := len(lines); n > 0 && read < mostRead; n-- {
 		end -= len(lines[n-1])
-		if read += end; wellFormed(text[:end]) {
+		ok, some := wellFormed(text[:end])
+		if ok {
 			return n, lines[n-1]
 		}
+		read += some + eachRead
 	}
 	return 0, nil
 }
 
-// wellFormed reports whether every document of the text is YAML.
-func wellFormed(text []byte) bool {
-	d := goyaml.NewDecoder(bytes.NewReader(text))
+// wellFormed reports whether every document of the text is YAML, and how many bytes were read to know that.
+func wellFormed(text []byte) (ok bool, read int) {
+	in := bytes.NewReader(text)
+	d := goyaml.NewDecoder(in)
 	for {
 		var n goyaml.Node
 		if err := d.Decode(&n); err != nil {
-			return isEOF(err)
+			return isEOF(err), len(text) - in.Len()
 		}
 	}
 }

@@ -104,6 +104,21 @@ func TestSyntaxErrors(t *testing.T) {
 	}
 }
 
+// TestLineInALongText: a mistake is found on its line wherever it stands in a text, and however long that is.
+func TestLineInALongText(t *testing.T) {
+	rest := strings.Repeat("- {type: queue-scorer, parameters: {}}\n", 4000)
+	for _, test := range []struct{ name, text, want string }{
+		{"at the beginning", "plugins: @\n" + rest, "line 1: not valid YAML"},
+		{"at the end", "plugins:\n" + rest + "- @\n", "line 4002: not valid YAML"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if _, err := Read([]byte(test.text)); err == nil || !strings.HasPrefix(err.Error(), test.want) {
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
 func TestLocate(t *testing.T) {
 	const text = `
 number: x

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"runtime"
 	"testing"
 )
 
@@ -137,5 +138,100 @@ func TestForgedSums(t *testing.T) {
 		if err := decoded.Decode(payload); !errors.Is(err, ErrMalformed) {
 			t.Errorf("%d entries of %d adapters: got %v, want %v", entries, 2*most, err, ErrMalformed)
 		}
+	}
+}
+
+// TestForgedNames: two endpoints of one name are refused when they are read, also where the load fits them.
+func TestForgedNames(t *testing.T) {
+	record, err := AppendTopology(nil, sampleTopology(), samplePosition)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record = forge(t, record, []byte("vllm-1"), []byte("vllm-0"))
+	load := sampleLoad()
+	load.Topology = PayloadID(record[headerBytes:])
+	if _, err := DecodeTopology(record[headerBytes:]); !errors.Is(err, ErrMalformed) {
+		t.Errorf("DecodeTopology: got %v, want %v", err, ErrMalformed)
+	}
+	if _, err := Split(append(record, message(t, nil, load, samplePosition)...)); !errors.Is(err, ErrMalformed) {
+		t.Errorf("Split: got %v, want %v", err, ErrMalformed)
+	}
+}
+
+// TestForgedAdapterBeforeGoodOnes: one index that is not in the list is enough, wherever it stands.
+func TestForgedAdapterBeforeGoodOnes(t *testing.T) {
+	load := sampleLoad()
+	load.Endpoints[0].RunningLoRA, load.Endpoints[0].WaitingLoRA = []uint16{0, 1, 0}, nil
+	good := loadPayload(t, load)
+	from := []byte{0, 0, 1, 0, 0, 0}
+	at := bytes.LastIndex(good, append(from, 1, 0, 'a'))
+	for i := range load.Endpoints[0].RunningLoRA {
+		forged := bytes.Clone(good)
+		forged[at+2*i] = 2
+		var decoded Load
+		if err := decoded.Decode(forged); !errors.Is(err, ErrMalformed) {
+			t.Errorf("the adapter at %d is none: got %v, want %v", i, err, ErrMalformed)
+		}
+	}
+}
+
+// TestCutPayloads: of a payload that is cut anywhere nothing is read.
+func TestCutPayloads(t *testing.T) {
+	load := sampleLoad()
+	whole := loadPayload(t, load)
+	load.Attributes = []string{"queue"}
+	load.Endpoints[0].Attributes, load.Endpoints[1].Attributes = []float64{1}, []float64{2}
+	longer := loadPayload(t, load)
+	for n := range longer {
+		var decoded Load
+		// What lacks all of the section is a load without it.
+		if err := decoded.Decode(longer[:n]); (err == nil) != (n == len(whole)) {
+			t.Errorf("%d of %d bytes of a load: got %v", n, len(longer), err)
+		}
+		if _, ok := LoadTopology(longer[:n]); ok != (n >= 8) {
+			t.Errorf("the topology of %d bytes of a load: got %v", n, ok)
+		}
+	}
+	if id, ok := LoadTopology(whole); id != load.Topology || !ok {
+		t.Errorf("LoadTopology: got %x %v, want %x", id, ok, load.Topology)
+	}
+	topology, err := sampleTopology().appendPayload(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range topology {
+		if _, err := DecodeTopology(topology[:n]); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%d of %d bytes of a topology: got %v, want %v", n, len(topology), err, ErrMalformed)
+		}
+	}
+}
+
+// TestForgedCounts: a payload of a few bytes cannot have its reader take memory for as many items as it claims to have.
+func TestForgedCounts(t *testing.T) {
+	none := bytes.Repeat([]byte{0}, 8) // no endpoints, no objectives, no rewrites
+	rewrites := append(bytes.Clone(none[:6]), 0xff, 0xff)
+	objectives := append(bytes.Clone(none[:4]), 0xff, 0xff)
+	endpoints := []byte{0xff, 0xff, 0xff, 0x7f}
+	for _, tc := range []struct {
+		name   string
+		decode func() error
+	}{
+		{"endpoints", func() error { _, err := DecodeTopology(endpoints); return err }},
+		{"objectives", func() error { _, err := DecodeTopology(objectives); return err }},
+		{"rewrites", func() error { _, err := DecodeTopology(rewrites); return err }},
+		{"adapters", func() error {
+			return new(Load).Decode(append(make([]byte, 12), 0xff, 0xff, entryBytes, 0))
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			const most = 64 << 10
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			err := tc.decode()
+			runtime.ReadMemStats(&after)
+			if took := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, ErrMalformed) || took > most {
+				t.Errorf("got %v and %d bytes taken, want %v and at most %d", err, took, ErrMalformed, most)
+			}
+		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -95,6 +96,26 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestAdaptersOfEach: the adapters of all endpoints stand in one list, of which each has its own part.
+func TestAdaptersOfEach(t *testing.T) {
+	want := [][2][]uint16{{{2}, {0, 1}}, {nil, nil}, {{1, 0}, nil}, {nil, {2}}}
+	load := &Load{Adapters: []string{"a", "b", "c"}}
+	for _, w := range want {
+		load.Endpoints = append(load.Endpoints, EndpointLoad{RunningLoRA: w[0], WaitingLoRA: w[1]})
+	}
+	var got Load
+	if err := got.Decode(loadPayload(t, load)); err != nil {
+		t.Fatal(err)
+	}
+	for i, w := range want {
+		e := got.Endpoints[i]
+		if !slices.Equal(e.RunningLoRA, w[0]) || !slices.Equal(e.WaitingLoRA, w[1]) {
+			t.Errorf("endpoint %d: got %v running and %v waiting, want %v and %v", i, e.RunningLoRA, e.WaitingLoRA, w[0],
+				w[1])
+		}
+	}
+}
+
 func TestLabelsAreSortedOnTheWire(t *testing.T) {
 	a, b := sampleTopology(), sampleTopology()
 	b.Endpoints[0].Labels[0], b.Endpoints[0].Labels[1] = b.Endpoints[0].Labels[1], b.Endpoints[0].Labels[0]
@@ -146,6 +167,33 @@ func TestAppendRefuses(t *testing.T) {
 				t.Errorf("got %d bytes and error %v, want what was there and %v", len(got), err, ErrMalformed)
 			}
 		})
+	}
+}
+
+// TestLargest: what takes just as much as a message may is written and read, one byte more is not.
+func TestLargest(t *testing.T) {
+	const longest = 0xffff
+	topology := &Topology{}
+	for i := range 63 {
+		topology.Endpoints = append(topology.Endpoints, Endpoint{Name: fmt.Sprint(i), Address: "10.0.0.1:80",
+			Engine: strings.Repeat("x", longest)})
+	}
+	record, err := AppendTopology(nil, topology, samplePosition)
+	if err != nil {
+		t.Fatalf("strings of %d bytes: %v", longest, err)
+	}
+	last := &topology.Endpoints[len(topology.Endpoints)-1]
+	last.Models = []string{strings.Repeat("m", MaxMessageBytes-len(record)-2)}
+	if record, err = AppendTopology(nil, topology, samplePosition); err != nil || len(record) != MaxMessageBytes {
+		t.Fatalf("got %d bytes and %v, want %d", len(record), err, MaxMessageBytes)
+	}
+	if r, size, err := Next(record); err != nil || size != len(record) || PayloadID(r.Payload) != topology.ID() {
+		t.Errorf("read again: got %d bytes and %v, want all %d", size, err, len(record))
+	}
+	last.Models[0] += "m"
+	if got, err := AppendTopology([]byte("x"), topology, samplePosition); !errors.Is(err, ErrTooLarge) ||
+		string(got) != "x" {
+		t.Errorf("one byte more: got %d bytes and error %v, want what was there and %v", len(got), err, ErrTooLarge)
 	}
 }
 

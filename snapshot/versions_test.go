@@ -59,6 +59,7 @@ func TestVersionsReadEachOther(t *testing.T) {
 	}
 	section := []byte{9, 0, 0, 0, 3, 0, 0, 0, 'a', 'b', 'c'}
 	laterTopology := append(append(bytes.Clone(topology), section...), 10, 0, 0, 0, 0, 0, 0, 0)
+	laterTopology = append(laterTopology, tagAttributes, 0, 0, 0, 1, 0, 0, 0, 'a') // of a topology it is none
 	laterLoad := withEntries(load, 64)
 	laterLoad[16+36+3], laterLoad[16+7] = 0x80, 0
 	laterLoad = append(laterLoad, section...)
@@ -149,7 +150,9 @@ func TestExtensionsAreVerified(t *testing.T) {
 	}
 	topology, load := m.TopologyRecord[headerBytes:], m.LoadRecord[headerBytes:]
 	narrow := bytes.Clone(load)
-	narrow[14] = 39
+	narrow[14] = leastEntryBytes - 1
+	bare := make([]byte, 16+leastEntryBytes-1) // one endpoint, all zeros
+	bare[8], bare[14] = 1, leastEntryBytes-1
 	wide := bytes.Clone(load)
 	wide[15] = 0xff
 	noKind := record(2, 0, nil)
@@ -163,6 +166,7 @@ func TestExtensionsAreVerified(t *testing.T) {
 		{"a topology with part of a section",
 			append(record(2, KindTopology, append(bytes.Clone(topology), 1)), m.LoadRecord...)},
 		{"entries that are too short", record(2, KindLoad, narrow)},
+		{"an entry that is too short and lacks nothing else", record(2, KindLoad, bare)},
 		{"entries beyond the end", record(2, KindLoad, wide)},
 		{"kind 0", append(noKind, m.LoadRecord...)},
 		{"topology behind the load", append(bytes.Clone(m.LoadRecord), m.TopologyRecord...)},

@@ -40,8 +40,9 @@ type placement struct {
 	time        int64
 	key, shared uint64 // the hash of the whole prompt, and of its first blocks; 0 for none
 	endpoint    int32  // -1 when it left
-	cost        uint32
-	unit        bool // another request of the burst is like it
+	cost        uint32 // of its load, what no later one counts
+	unit        bool   // another request of the burst is like it
+	blocks      uint16
 }
 
 // burstUse is what an endpoint has of a burst: prompts that are equal to one, that are like it, and its load.
@@ -120,7 +121,7 @@ func (b *Bursts) apply(s *step) {
 func (b *Bursts) place(blocks []uint64, endpoint int32, now int64) {
 	b.drop(now)
 	key, shared := b.keys(blocks)
-	p := placement{time: now, key: key, shared: shared, endpoint: endpoint, cost: 1}
+	p := placement{time: now, key: key, shared: shared, endpoint: endpoint, cost: 1, blocks: uint16(len(blocks))}
 	if b.ByTokens {
 		p.cost = uint32(len(blocks))
 	}
@@ -132,13 +133,14 @@ func (b *Bursts) place(blocks []uint64, endpoint int32, now int64) {
 		}
 		p.unit, other.unit = true, true
 		if b.ByTokens && other.endpoint == endpoint {
-			p.cost = min(p.cost, b.further(equal, len(blocks)))
+			other.cost = min(other.cost, b.further(equal, int(other.blocks)))
 		}
 	}
 	b.placed = append(b.placed, p)
 }
 
-// further is what a prompt costs where an equal one is, or one like it.
+// further is what a prompt costs where a later one is equal to it, or like it: the earlier one leaves the burst first,
+// and what both have is there as long as one of them.
 func (b *Bursts) further(equal bool, blocks int) uint32 {
 	if equal {
 		return 0

@@ -146,6 +146,30 @@ func TestBurstShares(t *testing.T) {
 	}
 }
 
+// TestBurstTokensStayWithTheLast: of equal prompts and of what is alike an endpoint has the blocks as long as it has one
+// of them, whichever was the first.
+func TestBurstTokensStayWithTheLast(t *testing.T) {
+	for _, tc := range []struct {
+		name, prompts string
+		want          []int32 // of four blocks
+	}{
+		{"equal ones", "abcdefgh|abcdefgh", []int32{4, 0, 4}},
+		{"alike ones", "abcdefgh|abcdefgx", []int32{4, 0, 4}},
+		{"one beside others", "abcdefgh|abcdefgh|abcd", []int32{4, 0, 4}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := newBurst(3, BurstOptions{ByTokens: true, Shared: 4})
+			for _, prompt := range burstPrompts(tc.prompts) {
+				b.state.Bursts.place(prompt, 1, b.now)
+				b.now += int64(60 * time.Millisecond)
+			}
+			if got := b.share(burstPrompts("wxyz")[0]); !slices.Equal(got, tc.want) {
+				t.Errorf("without the first: got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
 // TestBurstsAreBounded: of a burst that is full the oldest requests are forgotten, as are those that are over, and
 // nothing is allocated any more.
 func TestBurstsAreBounded(t *testing.T) {

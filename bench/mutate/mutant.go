@@ -60,7 +60,7 @@ func (m mutant) apply(root string) ([]byte, error) {
 func mutants() []mutant {
 	var all []mutant
 	for _, list := range [][]mutant{openaiMutants, journalMutants, snapshotMutants, stateMutants, scoringMutants,
-		sidecarMutants, filterMutants} {
+		sidecarMutants, replayMutants, filterMutants} {
 		all = append(all, list...)
 	}
 	return all

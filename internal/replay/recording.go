@@ -10,6 +10,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/recording"
 	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/state"
 )
 
@@ -112,11 +113,17 @@ func promptOf(e *journal.Event) Prompt {
 	best := 0
 	for i := range e.Chains {
 		c := &e.Chains[i]
+		if c.ID == scoring.MediaChainID() {
+			continue // an image says nothing of the text around it
+		}
 		size, blocks := blockBytes(c, int(e.PromptBytes)), c.Blocks
 		if growing, ok := state.Growing(c.ID); ok {
 			size, blocks = growing.BlockBytes, evenBlocks(growing, blocks)
 		}
 		told := size * len(blocks)
+		if e.PromptBytes > 0 && told-size < int(e.PromptBytes) { // the last block of some is not full
+			told = min(told, int(e.PromptBytes))
+		}
 		if told > best || told == best && size < p.UnitBytes {
 			best = told
 			p.UnitBytes, p.Blocks = size, blocks
@@ -141,11 +148,14 @@ func evenBlocks(chain state.Chain, blocks []uint64) (even []uint64) {
 // blockBytes is the size of a chain's blocks, as its ID tells; else what divides the prompt.
 func blockBytes(c *journal.Chain, bytes int) int {
 	const most = 1 << 24
+	chain := state.Chain{BlockBytes: int(uint32(c.ID)), IDs: true}
 	switch {
 	case c.ID > 0 && c.ID < most:
 		return int(c.ID)
 	case ^c.ID > 0 && ^c.ID < most:
 		return int(^c.ID)
+	case chain.BlockBytes > 0 && chain.BlockBytes < most && chain.ID() == c.ID:
+		return chain.BlockBytes
 	}
 	return bytes / max(len(c.Blocks), 1)
 }

@@ -1,0 +1,134 @@
+package main_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
+)
+
+// TestPluginsGiveBackTheirRoom: what a plug-in could not hand over when it ends takes no other's room, and there is
+// room for a part of it until the next one does.
+func TestPluginsGiveBackTheirRoom(t *testing.T) {
+	m := modes[0]
+	k := newKeeper(t, m, "")
+	w := k.workers[0]
+	body := fmt.Sprintf(`{"model":"m","input":%q}`, strings.Repeat("a ", 500<<10)) // 64 of these are what a worker keeps
+	answer := func(s *wazerohost.Stream, id string) {
+		s.SetServer(address(1))
+		s.Respond(wazerohost.Headers{{"content-type", "application/json"}}, false)
+		s.RespondBody(fmt.Appendf(nil, `{"id":%q,"status":"completed","output":[]}`, id), true)
+	}
+	for range 2 {
+		p := startPlugin(t, w.Worker, wazerohost.PluginConfig{
+			Configuration: m.configuration(fmt.Sprintf(storing, ""), ""), Listener: requestListener})
+		for range 40 {
+			s := p.Request(wazerohost.Headers{{":path", "/v1/responses"}}, false)
+			s.Body([]byte(body), true)
+			answer(s, "lost")
+		}
+		p.Stop()
+	}
+	answer(k.turn(body), "kept")
+	w.Tick()
+	k.serve()
+	stored, _ := k.host.Counter("pintle.responses.stored")
+	const left = 4 // of a megabyte each
+	if lost, _ := k.host.Counter("pintle.responses.not_stored"); stored != 1+left || lost != 80-left {
+		t.Errorf("%d responses were stored and %d lost, want %d and %d", stored, lost, 1+left, 80-left)
+	}
+}
+
+// TestWhatTheSidecarSaysOfATurn: it has it, does not want it, or is to be told again, not at once and not for ever.
+func TestWhatTheSidecarSaysOfATurn(t *testing.T) {
+	for status, want := range map[string]string{
+		"200": "stored", "204": "stored", "400": "lost", "409": "lost", "413": "lost", "300": "again", "404": "again",
+		"500": "again", "503": "again", "100": "again",
+	} {
+		t.Run(status, func(t *testing.T) {
+			k := newKeeper(t, modes[0], "")
+			w := k.workers[0]
+			s := k.turn(`{"model":"m","input":"a"}`)
+			s.SetServer(address(1))
+			s.Respond(wazerohost.Headers{{":status", "200"}}, false)
+			slow := w.requests.TickMillis()
+			s.RespondBody([]byte(`{"id":"r","status":"completed","output":[]}`), true)
+			s.Finish()
+			told := func(after time.Duration) int {
+				t.Helper()
+				k.clock.Advance(after)
+				w.Tick()
+				calls := w.Calls()
+				for _, call := range calls {
+					call.Respond(wazerohost.Headers{{":status", status}}, nil, nil)
+				}
+				return len(calls)
+			}
+			if n := told(0); n != 1 || w.requests.TickMillis() != slow {
+				t.Fatalf("told %d times, a tick each %d ms; want once, and %d ms", n, w.requests.TickMillis(), slow)
+			}
+			again := 0
+			if want == "again" {
+				again = 1
+			}
+			early, due, late, ever := told(499*time.Millisecond), told(time.Millisecond), told(29500*time.Millisecond),
+				told(time.Hour)
+			if early != 0 || due != again || late != again || ever != 0 {
+				t.Errorf("told %d times within half a second, %d then, %d after half a minute, %d later; want 0, %d, %d, 0",
+					early, due, late, ever, again, again)
+			}
+			stored, _ := k.host.Counter("pintle.responses.stored")
+			lost, _ := k.host.Counter("pintle.responses.not_stored")
+			if stored+lost != 1 || stored == 1 != (want == "stored") {
+				t.Errorf("%d were stored and %d lost, want one, %s", stored, lost, want)
+			}
+		})
+	}
+}
+
+// TestTurnsGiveBackTheirRoom: as many turns as a worker has room for, and more, which are stored, or not after all,
+// leave room for the next one.
+func TestTurnsGiveBackTheirRoom(t *testing.T) {
+	body := fmt.Sprintf(`{"model":"m","input":%q}`, strings.Repeat("a ", 500<<10))
+	begun := `{"id":"r","status":"completed","output":["` + strings.Repeat("a ", 300<<10)
+	for _, tc := range []struct {
+		name         string
+		stored, lost int // of each
+		play         func(k *keeper, s *wazerohost.Stream)
+	}{
+		{"stored ones", 1, 0, func(k *keeper, s *wazerohost.Stream) { k.answer(s, "r", "b", false) }},
+		{"errors", 0, 0, func(_ *keeper, s *wazerohost.Stream) {
+			s.Respond(wazerohost.Headers{{":status", "500"}}, false)
+			s.RespondBody([]byte("{}"), true)
+			s.Finish()
+		}},
+		{"clients that leave", 0, 0, func(_ *keeper, s *wazerohost.Stream) { s.Abort() }},
+		{"answers that are too long", 0, 1, func(_ *keeper, s *wazerohost.Stream) {
+			s.Respond(wazerohost.Headers{{":status", "200"}}, false)
+			for range 3 {
+				s.RespondBody([]byte(begun), false)
+			}
+			s.RespondBody([]byte(`"]}`), true)
+			s.Finish()
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			const requests = 70 // 64 are what a worker keeps
+			k := newKeeper(t, modes[0], "")
+			for range requests {
+				s := k.turn(body)
+				s.SetServer(address(1))
+				tc.play(k, s)
+			}
+			k.answer(k.turn(body), "kept", "b", false)
+			stored, _ := k.host.Counter("pintle.responses.stored")
+			lost, _ := k.host.Counter("pintle.responses.not_stored")
+			if wantStored, wantLost := uint64(1+requests*tc.stored), uint64(requests*tc.lost); stored != wantStored ||
+				lost != wantLost {
+				t.Errorf("%d responses were stored and %d lost, want %d and %d", stored, lost, wantStored, wantLost)
+			}
+		})
+	}
+}

@@ -117,6 +117,14 @@ func TestReport(t *testing.T) {
 		if got := reported(t, s); strings.Contains(got, "tokens 7") || strings.Contains(got, "rank") {
 			t.Errorf("left by the client: got %s", got)
 		}
+		s = g.workers[0].askBody(ask)
+		s.SetServer(address(0))
+		s.Respond(wazerohost.Headers{{":status", "200"}}, false)
+		s.RespondBody([]byte("data: {}\n\n"), false)
+		s.Abort()
+		if got := reported(t, s); !strings.Contains(got, "rank 1, ") || !strings.Contains(got, "ttft_ms 0.001") {
+			t.Errorf("left while it was answered: got %s, want rank and ttft_ms", got)
+		}
 	})
 }
 

@@ -131,4 +131,6 @@ var filterMutants = []mutant{
 	{file: "filter/left.go", name: "what was left is told once",
 		before: "\tbinary.LittleEndian.PutUint64(head[4:], uint64(t.until))\n", after: ""},
 	{file: "filter/stored.go", name: "a path of the API is a response", before: " && id != \"compact\"", after: ""},
+	{file: "filter/stream.go", name: "what a client left while it was answered is not told",
+		before: "\ts.reportEnd()\n\ts.completed()\n", after: "\ts.completed()\n"},
 }

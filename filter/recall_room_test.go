@@ -76,8 +76,8 @@ func TestWhatTheSidecarSaysOfATurn(t *testing.T) {
 			early, due, late, ever := told(499*time.Millisecond), told(time.Millisecond), told(29500*time.Millisecond),
 				told(time.Hour)
 			if early != 0 || due != again || late != again || ever != 0 {
-				t.Errorf("told %d times within half a second, %d then, %d after half a minute, %d later; want 0, %d, %d, 0",
-					early, due, late, ever, again, again)
+				t.Errorf("told %d times within half a second, %d then, %d after half a minute, %d later; want 0, %d, "+
+					"%d, 0", early, due, late, ever, again, again)
 			}
 			stored, _ := k.host.Counter("pintle.responses.stored")
 			lost, _ := k.host.Counter("pintle.responses.not_stored")

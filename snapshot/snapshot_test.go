@@ -110,8 +110,8 @@ func TestAdaptersOfEach(t *testing.T) {
 	for i, w := range want {
 		e := got.Endpoints[i]
 		if !slices.Equal(e.RunningLoRA, w[0]) || !slices.Equal(e.WaitingLoRA, w[1]) {
-			t.Errorf("endpoint %d: got %v running and %v waiting, want %v and %v", i, e.RunningLoRA, e.WaitingLoRA, w[0],
-				w[1])
+			t.Errorf("endpoint %d: got %v running and %v waiting, want %v and %v", i, e.RunningLoRA, e.WaitingLoRA,
+				w[0], w[1])
 		}
 	}
 }

@@ -183,8 +183,9 @@ func TestBurstsLikeAList(t *testing.T) {
 				if most := slices.Max(got); most > 0 && dice.IntN(3) > 0 {
 					at = int(of[slices.Index(got, most)])
 				}
-				b.state.Apply(&journal.Event{Kind: journal.Decision, Time: b.now, Instance: 1, Primary: uint64(at + 1),
-					Chains: []journal.Chain{{ID: burstChain + 1, Blocks: prompts[0]}, {ID: burstChain, Blocks: prompt}}})
+				b.state.Apply(&journal.Event{Kind: journal.Decision, Time: b.now, Instance: 1,
+					Primary: uint64(at + 1), Chains: []journal.Chain{{ID: burstChain + 1, Blocks: prompts[0]},
+						{ID: burstChain, Blocks: prompt}}})
 				model.place(prompt, at, b.now)
 				if dice.IntN(200) == 0 {
 					b.state.Bursts.Reset(at)

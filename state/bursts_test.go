@@ -146,8 +146,8 @@ func TestBurstShares(t *testing.T) {
 	}
 }
 
-// TestBurstTokensStayWithTheLast: of equal prompts and of what is alike an endpoint has the blocks as long as it has one
-// of them, whichever was the first.
+// TestBurstTokensStayWithTheLast: of equal prompts and of what is alike an endpoint has the blocks as long as it has
+// one of them, whichever was the first.
 func TestBurstTokensStayWithTheLast(t *testing.T) {
 	for _, tc := range []struct {
 		name, prompts string

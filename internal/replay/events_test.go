@@ -55,15 +55,15 @@ func TestRecordedPrompts(t *testing.T) {
 			{ID: scoring.MediaChainID(), Blocks: []uint64{9}}}, 1000, 256, 3},
 		{"images alone", 1000, []journal.Chain{{ID: scoring.MediaChainID(), Blocks: []uint64{9}}}, 1000, 0, 0},
 		{"a chain that nobody knows", 1000, []journal.Chain{{ID: 1 << 60, Blocks: []uint64{1, 2, 3, 4}}}, 1000, 250, 4},
-		{"blocks that grow", 1000, []journal.Chain{chain(state.Chain{BlockBytes: 100, DoubleEvery: 2}, 1, 2, 3, 4)}, 1000,
-			100, 6},
+		{"blocks that grow", 1000, []journal.Chain{chain(state.Chain{BlockBytes: 100, DoubleEvery: 2}, 1, 2, 3, 4)},
+			1000, 100, 6},
 		{"without its length", 0, []journal.Chain{chain(state.Chain{BlockBytes: 256}, 1, 2)}, 512, 256, 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := promptOf(&journal.Event{PromptBytes: tc.bytes, Chains: tc.chains})
 			if got.Bytes != tc.wantBytes || got.UnitBytes != tc.unit || len(got.Blocks) != tc.blocks {
-				t.Errorf("got %d bytes by %d blocks of %d, want %d by %d of %d", got.Bytes, len(got.Blocks), got.UnitBytes,
-					tc.wantBytes, tc.blocks, tc.unit)
+				t.Errorf("got %d bytes by %d blocks of %d, want %d by %d of %d", got.Bytes, len(got.Blocks),
+					got.UnitBytes, tc.wantBytes, tc.blocks, tc.unit)
 			}
 		})
 	}
@@ -101,8 +101,8 @@ func TestRecordedRequests(t *testing.T) {
 		q := &trace.Requests[i]
 		if r := q.Recorded; r.Server != want.server || r.Predicted != want.predicted || r.TTFT != 0.1 ||
 			r.Duration != 0.9 || r.Cut {
-			t.Errorf("request %d: got %+v, want server %d, %d predicted, and whole after 0.1 and 0.9 s", i, r, want.server,
-				want.predicted)
+			t.Errorf("request %d: got %+v, want server %d, %d predicted, and whole after 0.1 and 0.9 s", i, r,
+				want.server, want.predicted)
 		}
 		if named := q.Model == want.model || i == 2 && len(q.Model) == len("model-")+16; !named {
 			t.Errorf("request %d: got model %q, want %q", i, q.Model, want.model)

@@ -72,7 +72,7 @@ func (l *modelLister) record(err *scrapeError) {
 }
 
 // list returns the models' names: base models in order, then the LoRA adapters that are loaded, SGLang's as
-// BASE:ADAPTER, too, as requests name them. What has to be cut is cut at the end.
+// BASE:ADAPTER: a request for ADAPTER alone it answers from its base model. What has to be cut is cut at the end.
 func (l *modelLister) list(ctx context.Context, f *fetcher) ([]string, *scrapeError) {
 	var page bytes.Buffer
 	if _, err := f.fetch(ctx, time.Now().Add(l.timeout), &page); err != nil {
@@ -99,9 +99,10 @@ func (l *modelLister) list(ctx context.Context, f *fetcher) ([]string, *scrapeEr
 		case m.ID == "" || len(m.ID) > maxModelBytes:
 		case m.Parent == "":
 			base = append(base, m.ID)
-		default:
+		case m.Owner != "sglang":
 			adapters = append(adapters, m.ID)
-			if name := m.Parent + ":" + m.ID; m.Owner == "sglang" && len(name) <= maxModelBytes {
+		default:
+			if name := m.Parent + ":" + m.ID; len(name) <= maxModelBytes {
 				adapters = append(adapters, name)
 			}
 		}

@@ -47,11 +47,11 @@ func TestModelListsAreBounded(t *testing.T) {
 	}
 }
 
-// TestAdaptersOfSGLang: requests to SGLang name an adapter together with its base model.
+// TestAdaptersOfSGLang: requests to SGLang name an adapter together with its base model, and in no other way.
 func TestAdaptersOfSGLang(t *testing.T) {
 	const models = `{"data": [{"id": "org/m", "owned_by": "%[1]s", "parent": null},
 		{"id": "sql", "owned_by": "%[1]s", "root": "/sql", "parent": "org/m"}]}`
-	for owner, want := range map[string]string{"sglang": "org/m org/m:sql sql", "vllm": "org/m sql"} {
+	for owner, want := range map[string]string{"sglang": "org/m org/m:sql", "vllm": "org/m sql"} {
 		server := newServer(t, map[string]string{"/v1/models": fmt.Sprintf(models, owner)})
 		f := newFetcher(t.Context(), server.address(), nil)
 		defer f.close()

@@ -47,6 +47,7 @@ type body struct {
 	AddSpecial       *bool
 	Truncate, Embeds json.RawMessage
 	Suffix, ExtraKey json.RawMessage
+	LoRAPath         json.RawMessage
 }
 
 // read reads a request in one pass. Of a key that stands there twice the last one counts.
@@ -130,6 +131,8 @@ func (b *body) field(key string) any {
 		return &b.Suffix
 	case "extra_key":
 		return &b.ExtraKey
+	case "lora_path":
+		return &b.LoRAPath
 	}
 	return nil
 }
@@ -155,6 +158,9 @@ func Read(api string, content []byte) (*Prompt, error) {
 	case given(b.ExtraKey):
 		// SGLang keeps blocks of another key apart, which its events do not tell.
 		return nil, ErrNone("extra key")
+	case given(b.LoRAPath):
+		// Names another adapter than the model to SGLang, and nothing to others.
+		return nil, ErrNone("lora path")
 	case api == APICompletions:
 		return p, p.readText(&b)
 	case api != APIChat:

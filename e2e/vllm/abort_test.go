@@ -28,7 +28,7 @@ func TestAbort(t *testing.T) {
 
 func inEngines(t *testing.T) (sum int) {
 	for _, e := range engines {
-		now := e.page(t, "/metrics").load(t)
+		now := loadOf(t, e.page(t, "/metrics"))
 		sum += int(now.Running + now.Waiting)
 	}
 	return sum

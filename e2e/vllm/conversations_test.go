@@ -121,8 +121,8 @@ func cacheCounters(t *testing.T) (looked, hits float64) {
 	t.Helper()
 	for _, e := range engines {
 		p := e.page(t, "/metrics")
-		looked += p.sum(t, "vllm:prefix_cache_queries_total")
-		hits += p.sum(t, "vllm:prefix_cache_hits_total")
+		looked += p.Sum(t, "vllm:prefix_cache_queries_total")
+		hits += p.Sum(t, "vllm:prefix_cache_hits_total")
 	}
 	return looked, hits
 }

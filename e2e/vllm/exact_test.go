@@ -108,7 +108,7 @@ func (x *exact) value(t *testing.T, name string, labels ...string) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum, _ := p.find(t, name, labels...)
+	sum, _ := p.Find(t, name, labels...)
 	return sum
 }
 
@@ -138,7 +138,7 @@ type counted struct{ looked, hits float64 }
 func countersOf(t *testing.T, e *engine) counted {
 	t.Helper()
 	p := e.page(t, "/metrics")
-	return counted{p.sum(t, "vllm:prefix_cache_queries_total"), p.sum(t, "vllm:prefix_cache_hits_total")}
+	return counted{p.Sum(t, "vllm:prefix_cache_queries_total"), p.Sum(t, "vllm:prefix_cache_hits_total")}
 }
 
 // served sends a request and returns which engine looked it up in its cache, and what it found there, by the engines'

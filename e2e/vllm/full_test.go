@@ -47,5 +47,5 @@ func (f *file) publish(t *testing.T, endpoints ...harness.Endpoint) {
 
 func refusals(t *testing.T, e *engine) float64 {
 	t.Helper()
-	return e.page(t, "/metrics").sum(t, "vllm:admission_rejections_total", "reason", "max_num_queued_reqs")
+	return e.page(t, "/metrics").Sum(t, "vllm:admission_rejections_total", "reason", "max_num_queued_reqs")
 }

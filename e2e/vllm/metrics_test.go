@@ -42,16 +42,16 @@ func wantFilteredPages(t *testing.T, g *gateway) {
 	before := own()
 	for _, e := range engines {
 		whole := len(e.page(t, "/metrics"))
-		first := before.sum(t, scrapes, "endpoint", e.name)
+		first := before.Sum(t, scrapes, "endpoint", e.name)
 		var now page
 		harness.WaitFor(t, 20*time.Second, "twenty scrapes of engine "+e.name, func() (bool, string) {
 			now = own()
-			count := now.sum(t, scrapes, "endpoint", e.name) - first
+			count := now.Sum(t, scrapes, "endpoint", e.name) - first
 			return count >= 20, fmt.Sprint(count)
 		})
-		bytes := now.sum(t, "pintle_sidecar_page_bytes_total", "endpoint", e.name) - before.sum(t,
+		bytes := now.Sum(t, "pintle_sidecar_page_bytes_total", "endpoint", e.name) - before.Sum(t,
 			"pintle_sidecar_page_bytes_total", "endpoint", e.name)
-		mean := bytes / (now.sum(t, scrapes, "endpoint", e.name) - first)
+		mean := bytes / (now.Sum(t, scrapes, "endpoint", e.name) - first)
 		if mean > float64(whole)/10 {
 			t.Errorf("engine %s: the sidecar reads %.0f bytes a scrape of a page of %d, want the needed metrics alone",
 				e.name, mean, whole)
@@ -76,10 +76,10 @@ func wantSeen(t *testing.T, g *gateway, i int, want load) {
 	t.Helper()
 	harness.WaitFor(t, 20*time.Second, fmt.Sprintf("the sidecar's view of engine %s", engines[i].name),
 		func() (bool, string) {
-			before := engines[i].page(t, "/metrics").load(t)
+			before := loadOf(t, engines[i].page(t, "/metrics"))
 			time.Sleep(300 * time.Millisecond) // some scrapes
 			seen, err := g.endpoints()
-			after := engines[i].page(t, "/metrics").load(t)
+			after := loadOf(t, engines[i].page(t, "/metrics"))
 			if err != nil || seen[i].Metrics == nil {
 				return false, fmt.Sprint(seen, err)
 			}

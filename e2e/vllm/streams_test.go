@@ -110,7 +110,7 @@ func occupy(t testing.TB, e *engine, n int) (release func()) {
 func (e *engine) wantRequests(t testing.TB, n int) {
 	t.Helper()
 	harness.WaitFor(t, 30*time.Second, fmt.Sprintf("engine %s to have %d requests", e.name, n), func() (bool, string) {
-		now := e.page(t, "/metrics").load(t)
+		now := loadOf(t, e.page(t, "/metrics"))
 		return int(now.Running+now.Waiting) == n, fmt.Sprintf("%+v", now)
 	})
 }

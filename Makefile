@@ -30,6 +30,7 @@ istio  := build/.cache/istio.stamp
 kube   := build/.cache/kube.stamp
 chrome := build/.cache/browser.stamp
 vllm   := build/.cache/vllm.stamp
+sglang := build/.cache/sglang.stamp
 prom   := build/.cache/prometheus.stamp
 tiers  := build/.cache/responses.stamp
 
@@ -86,6 +87,10 @@ $(vllm): build/setup.sh $(wildcard build/vllm/*)
 	@build/setup.sh vllm
 	@touch $@
 
+$(sglang): build/setup.sh $(wildcard build/sglang/* build/sglang/sgl_kernel/*.py) build/vllm/stubs.py build/vllm/model.py
+	@build/setup.sh sglang
+	@touch $@
+
 .PHONY: build
 build: bin/pintle bin/pintle.wasm $(envoy) ## Build bin/pintle and bin/pintle.wasm
 
@@ -118,7 +123,7 @@ demo: build ## Start everything on this machine, send 20 s of load, compare with
 test: modules unit e2e ## Units, the compiled module in a test host, and real Envoy. The same every time
 
 .PHONY: test-all
-test-all: check test unit-32 race e2e-long e2e-replicate e2e-responses attack-short e2e-picker e2e-kvcache e2e-kubernetes e2e-prometheus e2e-browser e2e-vllm e2e-istio ## Everything, with make check and what takes long to build
+test-all: check test unit-32 race e2e-long e2e-replicate e2e-responses attack-short e2e-picker e2e-kvcache e2e-kubernetes e2e-prometheus e2e-browser e2e-vllm e2e-sglang e2e-istio ## Everything, with make check and what takes long to build
 
 .PHONY: unit
 unit: build bin/pintle-failpoint.wasm ## Unit tests, and the filter's .wasm in a test host
@@ -184,6 +189,10 @@ e2e-responses: bin/pintle $(tiers) ## Conversations in Valkey, Redis with TLS an
 e2e-vllm: build $(vllm) ## Tests with two real vLLM servers on this machine's processors (installs vLLM, the first time some minutes)
 	$(GO) test -count=1 -v -timeout 25m -tags vllm ./e2e/vllm
 
+.PHONY: e2e-sglang
+e2e-sglang: build $(sglang) ## Tests with a real SGLang server on this machine's processors (installs SGLang, the first time some minutes)
+	$(GO) test -count=1 -v -timeout 20m -tags sglang ./e2e/sglang
+
 .PHONY: e2e-picker
 e2e-picker: build ## Compare decisions with an endpoint picker of llm-d, PICKER=PATH of its program; without one there is nothing to compare
 	cd e2e/picker && $(GO) vet ./... && PINTLE_PICKER='$(PICKER)' $(GO) test -count=1 -v -timeout 20m .
@@ -196,9 +205,9 @@ e2e-kvcache: ## Hold keys of blocks and scores against those of llm-d's own libr
 check: $(STATICCHECK) ## gofmt, width of lines, vet, staticcheck, tidy, generated files
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt'ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	@$(GO) run ./internal/columns $$(git ls-files '*.go')
-	$(GO) vet -tags istio,kubernetes,browser,vllm,prometheus,responses ./...
+	$(GO) vet -tags istio,kubernetes,browser,vllm,sglang,prometheus,responses ./...
 	cd build/image && $(GO) vet ./...
-	$(STATICCHECK) -tags istio,kubernetes,browser,vllm,prometheus,responses,failpoint ./...
+	$(STATICCHECK) -tags istio,kubernetes,browser,vllm,sglang,prometheus,responses,failpoint ./...
 	$(GO) mod tidy -diff
 	cd e2e/picker && $(GO) mod tidy -diff
 	cd e2e/kvcache && $(GO) mod tidy -diff

@@ -3,7 +3,7 @@
 # What is there already is kept; a newer TinyGo or Envoy on PATH is used instead of building one.
 # What packs the image, and what the tests with Istio run, is built from Go modules into build/.cache/tools.
 #
-#   build/setup.sh tinygo | envoy | bench | image | istio | kube | browser | vllm | prometheus | responses
+#   build/setup.sh tinygo | envoy | bench | image | istio | kube | browser | vllm | sglang | prometheus | responses
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -169,6 +169,26 @@ setup_vllm() {
   say "installed vLLM in $((SECONDS - began)) s"
 }
 
+# A real SGLang, with the same torch and the same model. Its kernels are there for GPUs only; torch takes their place.
+setup_sglang() {
+  local key began=$SECONDS home=$cache/sglang
+  [ "$(uname -sm)" = "Linux x86_64" ] || { say "what SGLang needs is pinned for Linux on x86-64 only"; exit 1; }
+  key=$( (cat "$root/build/sglang/requirements.txt" "$root/build/sglang/sgl_kernel/"*.py "$root/build/vllm/"{stubs,model}.py; python3 --version) | sha256sum)
+  [ "$(cat "$home/key" 2>/dev/null)" = "$key" ] && return
+  command -v gcc >/dev/null && command -v readelf >/dev/null || debian gcc libc6-dev binutils
+  python3 -c 'import ensurepip, venv' 2>/dev/null || debian python3-venv
+  say "installing SGLang from PyPI (some two minutes, 3 GB)"
+  rm -rf "$home"
+  python3 -m venv "$home/venv"
+  "$home/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: -r "$root/build/sglang/requirements.txt"
+  cp -r "$root/build/sglang/sgl_kernel" "$("$home/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')"
+  "$home/venv/bin/python" "$root/build/vllm/stubs.py"
+  "$home/venv/bin/python" "$root/build/vllm/model.py" "$home/model"
+  "$home/venv/bin/python" -c 'import importlib.metadata as m; print("setup: SGLang", m.version("sglang"))'
+  echo "$key" >"$home/key"
+  say "installed SGLang in $((SECONDS - began)) s"
+}
+
 # What packs and pushes the module's image.
 setup_image() { go_tool image pintle-image .; }
 
@@ -219,7 +239,8 @@ case "${1:-}" in
   kube) setup_kube ;;
   browser) setup_browser ;;
   vllm) setup_vllm ;;
+  sglang) setup_sglang ;;
   prometheus) setup_prometheus ;;
   responses) setup_responses ;;
-  *) echo "usage: build/setup.sh tinygo|envoy|bench|image|istio|kube|browser|vllm|prometheus|responses" >&2; exit 2 ;;
+  *) echo "usage: build/setup.sh tinygo|envoy|bench|image|istio|kube|browser|vllm|sglang|prometheus|responses" >&2; exit 2 ;;
 esac

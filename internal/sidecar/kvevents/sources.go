@@ -59,17 +59,13 @@ func readServerInfo(page []byte, endpoint netip.AddrPort, replay int) map[int]so
 			Replay    int    `json:"replay_endpoint_port_base"`
 			Ranks     int    `json:"dp_size"`
 		} `json:"kv_events"`
+		Config json.RawMessage `json:"kv_events_config"`
 	}
 	if json.Unmarshal(page, &said) != nil {
 		return nil
 	}
 	e := &said.Events
-	switch strings.Trim(e.Host, "[]") {
-	case "*", "0.0.0.0", "::":
-	default:
-		return nil
-	}
-	if e.Publisher != "zmq" || e.Port <= 0 {
+	if e.Publisher != "zmq" || e.Port <= 0 || !isBound(e.Host, said.Config) {
 		return nil
 	}
 	if e.Replay == 0 {
@@ -87,6 +83,18 @@ func readServerInfo(page []byte, endpoint netip.AddrPort, replay int) map[int]so
 		all[rank] = s
 	}
 	return all
+}
+
+// isBound reports whether SGLang's ranks bind a host, as they do any address, and any other where its
+// --kv-events-config, which is JSON in a text, asks for it. Else they connect to it.
+func isBound(host string, config []byte) bool {
+	switch strings.Trim(host, "[]") {
+	case "*", "0.0.0.0", "::":
+		return true
+	}
+	var text string
+	var asked struct{ Bind bool }
+	return json.Unmarshal(config, &text) == nil && json.Unmarshal([]byte(text), &asked) == nil && asked.Bind
 }
 
 // portAt is another port of an endpoint.

@@ -13,7 +13,8 @@ import (
 func clocked() *State {
 	s := New(Options{
 		InFlight: true, Busy: true, RequestTimeout: 5 * time.Minute,
-		Prefix: true, PrefixLimits: PrefixLimits{Age: time.Minute}, Latency: true, ModelLatency: true, WindowAge: time.Minute, Failures: true,
+		Prefix: true, PrefixLimits: PrefixLimits{Age: time.Minute},
+		Latency: true, ModelLatency: true, WindowAge: time.Minute, Failures: true,
 		Usage:  true,
 		Tokens: true, TokenWindow: time.Minute, TokenInputWeight: 1, TokenOutputWeight: 2,
 	})

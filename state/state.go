@@ -23,8 +23,8 @@ type Options struct {
 	// Models are the models whose requests in flight are counted, too, see WatchModel.
 	Models []uint64
 
-	// Prefix keeps the prefix index, of PrefixCapacity blocks for an endpoint, DefaultPrefixCapacity. PrefixChains is in
-	// how many ways each prompt is cut, at least 1; an endpoint has room for its capacity in each.
+	// Prefix keeps the prefix index, of PrefixCapacity blocks for an endpoint, DefaultPrefixCapacity. PrefixChains is
+	// in how many ways each prompt is cut, at least 1; an endpoint has room for its capacity in each.
 	Prefix         bool
 	PrefixCapacity int
 	PrefixChains   int

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,6 +24,40 @@ func TestChart(t *testing.T) {
 			rendered := chart(t, overlay.values)
 			validate(t, rendered)
 			wantSame(t, rendered, render(t, "overlays/"+overlay.name))
+		})
+	}
+}
+
+// TestChartNotes: who installs the chart is told what is left to do.
+func TestChartNotes(t *testing.T) {
+	const secret, images, servers = "create secret generic pintle-ingest", "module.image or sidecar.image names",
+		"sidecar.endpoints names"
+	const own = `module: {image: "r.io/a:1"}, ingest: {token: at-least-eight}, sidecar: {image: "r.io/b:1", `
+	for _, tt := range []struct {
+		name, values string
+		want         []string
+	}{
+		{"as it comes", `{}`, []string{secret, images, servers}},
+		{"a file of endpoints", `{` + own + `endpoints: [{name: a/b, address: "10.1.2.3:8000"}]}}`, nil},
+		{"a pool", `{` + own + `kubernetes: {pools: [{name: a, namespace: b}]}}}`, nil},
+		{"another discovery", `{` + own + `config: {discovery: {dns: []}}}}`, nil},
+		{"the example's servers", `{` + own + `}}`, []string{servers}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			out, err := mesh.Run(harness.Root(), "helm", "install", "pintle", "istio/chart", "--dry-run=client",
+				"--namespace", "models", "-f", valuesFile(t, tt.values))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, notes, _ := strings.Cut(out, "NOTES:")
+			if want := "kubectl -n models port-forward deploy/pintle-gateway 10001"; !strings.Contains(notes, want) {
+				t.Errorf("notes:\n%s\nwant %q", notes, want)
+			}
+			for _, line := range []string{secret, images, servers} {
+				if got, want := strings.Contains(notes, line), slices.Contains(tt.want, line); got != want {
+					t.Errorf("notes:\n%s\n%q is there: %v, want %v", notes, line, got, want)
+				}
+			}
 		})
 	}
 }
@@ -131,11 +166,17 @@ func helm(t *testing.T, values string) (string, error) {
 // helmIn renders the chart for a namespace.
 func helmIn(t *testing.T, namespace, values string) (string, error) {
 	t.Helper()
+	return mesh.Run(harness.Root(), "helm", "template", "pintle", "istio/chart", "--namespace", namespace, "-f",
+		valuesFile(t, values))
+}
+
+func valuesFile(t *testing.T, values string) string {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "values.yaml")
 	if err := os.WriteFile(path, []byte(values), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return mesh.Run(harness.Root(), "helm", "template", "pintle", "istio/chart", "--namespace", namespace, "-f", path)
+	return path
 }
 
 // byName are objects as JSON has them; what an EnvoyFilter and a ConfigMap hold as text is compared by what it says.

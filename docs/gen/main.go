@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"runtime"
 	"strings"
 
@@ -68,7 +69,7 @@ func main() {
 		}
 		fmt.Printf("\n## %s\n", f.title)
 		for _, r := range pluginsOf(f.name) {
-			if err := write(r, strings.TrimPrefix(constructorName(r), f.name+"."), source); err != nil {
+			if err := write(r, strings.TrimPrefix(constructorName(r), f.name+"."), f.title, source); err != nil {
 				fmt.Fprintf(os.Stderr, "gen: %s: %v\n", r.Type, err)
 				os.Exit(1)
 			}
@@ -156,7 +157,7 @@ func (f *folder) add(d *ast.GenDecl) {
 	}
 }
 
-func write(r scoring.Registration, constructor string, source *folder) error {
+func write(r scoring.Registration, constructor, group string, source *folder) error {
 	typeName := lowerFirst(strings.TrimPrefix(constructor, "New"))
 	doc := source.types[typeName]
 	if doc == "" {
@@ -164,6 +165,9 @@ func write(r scoring.Registration, constructor string, source *folder) error {
 	}
 	fmt.Printf("\n### %s\n\n", r.Type)
 	parameters, kinds := scoring.Describe(r, registry.Plugins)
+	if len(kinds) == 0 { // others read it through an interface of their own
+		kinds = []string{strings.ToLower(strings.TrimSuffix(group, "s"))}
+	}
 	fmt.Printf("*%s*\n\n%s", strings.Join(kinds, ", "), text(doc, typeName))
 	if len(parameters) == 0 {
 		fmt.Print("\nNo parameters.\n")
@@ -180,12 +184,13 @@ func write(r scoring.Registration, constructor string, source *folder) error {
 	return nil
 }
 
+// labels begin the paragraphs of a doc comment that every plug-in has, and those that are like them.
+var labels = regexp.MustCompile(`\n\n(Formula[^:\n]*|Range|Units|Missing data|Source|Ties):`)
+
 // text turns a doc comment into paragraphs that do not begin with the Go name.
 func text(doc, typeName string) string {
 	doc = strings.TrimPrefix(strings.TrimPrefix(doc, typeName+" "), "is ")
-	return strings.NewReplacer("\nFormula:", "\n**Formula:**", "\nRange:", "\n**Range:**", "\nMissing data:",
-		"\n**Missing data:**",
-		"\nSource:", "\n**Source:**", "\nTies:", "\n**Ties:**").Replace(upperFirst(doc))
+	return labels.ReplaceAllString(upperFirst(doc), "\n\n**$1:**")
 }
 
 // meaning finds the doc comment of a parameter's field: in the plug-in's own parameters, else in ones that the folder

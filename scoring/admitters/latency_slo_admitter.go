@@ -6,27 +6,28 @@ import (
 )
 
 // latencySloAdmitter refuses requests whose objective no endpoint is predicted to meet, so that they do not wait in
-// vain and take from others. What is predicted, and how objectives are given, predicted-latency-producer says.
+// vain and take capacity from others. predicted-latency-producer says what is predicted, and how objectives are given.
 //
-// A request is refused if it has an objective, if all endpoints of the profile that ran last miss it, and if none of
-// them has no request in flight: what an idle server cannot do, waiting does not mend. With unmet shed that holds for
-// requests whose priority is below 0 alone.
+// A request is refused if it has an objective, if all endpoints of the profile that ran last miss it, and if each of
+// them has a request in flight: what an idle server cannot do, waiting does not help. With unmet shed, the default,
+// only requests whose priority is below 0 are refused.
 //
 // A refused request gets status 429, retry-after with the seconds by which the best endpoint would be late, 1 to 60,
 // and the reason slo_unmet, or shed with unmet shed; in llm-d's dialect also x-llm-d-request-dropped-reason:
 // rejected-saturated.
 //
-// Missing data: before answers have told how fast servers are, all are served.
+// Missing data: until answers have shown how fast servers are, all requests are served.
 //
 // Source: llm-d, latency-slo-admitter. There it sheds by priority alone, a server with less than 2 % of its KV cache in
-// use keeps a request from being refused, too, and a refused one gets status 500.
+// use also keeps a request from being refused, and a refused one gets status 500.
 type latencySloAdmitter struct {
 	rules *scoring.LatencyRules
 	unmet latency.Unmet
 }
 
 type latencySloAdmitterParameters struct {
-	// Unmet is shed, for requests with a priority below 0, refuse for any, or serve.
+	// Unmet is what becomes of requests whose objective no endpoint meets: shed refuses those with a priority below 0,
+	// refuse all of them, serve none.
 	Unmet string
 	// LatencyPredictionInfoProducerName names the predicted-latency-producer. Empty: the one of that name.
 	LatencyPredictionInfoProducerName string

@@ -6,19 +6,19 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// probabilisticAdmitter refuses a part of the requests whose priority is below 0, the more the servers are loaded,
-// long before they are saturated.
+// probabilisticAdmitter refuses some of the requests whose priority is below 0, the more the servers are loaded, long
+// before they are saturated.
 //
-// Formula: refused with the probability min(1, saturation^power x k), where saturation is the mean over the servers
-// of the model of max(waiting requests / queueDepthThreshold, KV cache usage / kvCacheUtilThreshold).
+// Formula: refused with the probability min(1, saturation^power x k), where saturation is the mean over the servers of
+// the model of max(waiting requests / queueDepthThreshold, KV cache usage / kvCacheUtilThreshold).
 //
 // A refused request gets status 429 and the reason shed; in llm-d's dialect also x-llm-d-request-dropped-reason:
 // rejected-saturated.
 //
 // Missing data: a server without metrics counts as saturated, 1.
 //
-// Source: llm-d, probabilistic-admitter. There a refused request gets status 500 and no reason, as every refusal of
-// an admitter becomes an internal error on its way; the 429 that its authors meant is sent here.
+// Source: llm-d, probabilistic-admitter. There every refusal of an admitter becomes an internal error on its way, so
+// that a refused request gets status 500 and no reason; here it gets the 429 that was meant.
 type probabilisticAdmitter struct {
 	scoring.Utilization
 	power, k float64
@@ -27,12 +27,12 @@ type probabilisticAdmitter struct {
 type probabilisticAdmitterParameters struct {
 	// QueueDepthThreshold is the number of waiting requests at which a server is saturated.
 	QueueDepthThreshold float64
-	// KVCacheUtilThreshold is the used part of the KV cache at which a server is saturated. Above 1 the
-	// cache alone never saturates it.
+	// KVCacheUtilThreshold is the used part of the KV cache at which a server is saturated. Above 1 the cache alone
+	// never saturates it.
 	KVCacheUtilThreshold float64
-	// Power is how late the probability rises: the larger, the later and the steeper.
+	// Power says how late the probability rises: the larger, the later and the steeper.
 	Power float64
-	// K is the probability at saturation 1, above 1 for reaching 1 before.
+	// K is the probability at saturation 1; if it is above 1, the probability reaches 1 before that.
 	K float64
 }
 

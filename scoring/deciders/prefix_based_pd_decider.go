@@ -7,11 +7,12 @@ import (
 )
 
 // prefixBasedPDDecider gives a request a prefill stage when enough of its prompt is not in the cache of the endpoint
-// chosen for decode.
+// that was chosen for decode.
 //
-// Formula: prompt tokens - cached tokens >= nonCachedTokens, where prompt tokens are those that the sidecar made for a
-// precise-prefix-cache-scorer, else estimated by what servers reported of the model's other prompts, before that as the
-// characters of the prompt's text / 4, rounded down; token ids sent as such count as they are.
+// Formula: prompt tokens - cached tokens >= nonCachedTokens. Prompt tokens are those that the sidecar made for a
+// precise-prefix-cache-scorer. Without them they are estimated from what servers reported of the model's other prompts,
+// and before there are reports as the characters of the prompt's text / 4, rounded down; token ids sent as such count
+// as they are.
 //
 // In llm-d's dialect prompt tokens are ids of 4 bytes, images included, unless the sidecar made them, and cached tokens
 // are what an approx-prefix-cache-producer says; a prompt of less than promptTokens gets no prefill stage.
@@ -19,17 +20,18 @@ import (
 // Missing data: without a prefix scorer in any profile nothing counts as cached, which is said at start. In llm-d's
 // dialect a producer is added where none is declared.
 //
-// Source: Heimdall and llm-d, prefix-based-pd-decider. llm-d's goes by a producer of its own, one more where only named
-// ones are declared; here it goes by the first of those, so that stages and scores go by one index.
+// Source: Heimdall and llm-d, prefix-based-pd-decider. llm-d's uses a producer of its default name, and adds one even
+// where producers of other names are declared; here it uses the first of those, so that stages and scores use one
+// index.
 type prefixBasedPDDecider struct{ prefixBasedPDDeciderParameters }
 
 type prefixBasedPDDeciderParameters struct {
-	// NonCachedTokens is the least number of tokens not cached that makes prefill run. 0: it never runs, which is said
+	// NonCachedTokens is the least number of tokens not cached for which prefill runs. 0: it never runs, which is said
 	// at start.
 	NonCachedTokens int
-	// PromptTokens is of llm-d's dialect: the least number of tokens of a prompt that makes prefill run.
+	// PromptTokens is the least number of tokens of a prompt for which prefill runs, in llm-d's dialect.
 	PromptTokens int
-	// PrefixMatchInfoProducerName is of llm-d's dialect: the producer to go by.
+	// PrefixMatchInfoProducerName names the producer whose matches count, in llm-d's dialect.
 	PrefixMatchInfoProducerName string
 }
 

@@ -10,8 +10,8 @@ import (
 //
 // Missing data: an endpoint without the label is kept only with allowsNoLabel.
 //
-// Source: Heimdall and llm-d, by-label. In llm-d an empty text among validValues keeps endpoints without the label,
-// too.
+// Source: Heimdall and llm-d, by-label. In llm-d an empty text among validValues also keeps endpoints without the
+// label.
 type byLabel struct{ byLabelParameters }
 
 type byLabelParameters struct {

@@ -10,8 +10,7 @@ import (
 // byLabelSelector keeps endpoints that match a Kubernetes label selector: every pair of matchLabels and every
 // requirement of matchExpressions. An empty selector matches everything.
 //
-// Missing data: an endpoint without a label does not match a pair, In or Exists of it, and matches NotIn and
-// DoesNotExist.
+// Missing data: an endpoint without a label fails a pair, In or Exists of that label, and meets NotIn and DoesNotExist.
 //
 // Source: Heimdall, by-label-selector; Kubernetes, LabelSelector.
 type byLabelSelector struct{ requirements []requirement }

@@ -8,25 +8,26 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// disaggregatedsetRolloutScreener keeps all stages of a request at endpoints of one revision, as those of two may not
-// understand each other's KV caches while a DisaggregatedSet is rolled out. It takes part by being declared and comes
-// before all profiles.
+// disaggregatedsetRolloutScreener keeps all stages of a request at endpoints of one revision while a DisaggregatedSet
+// is rolled out, because servers of two revisions may not understand each other's KV caches. It takes part by being
+// declared and comes before all profiles.
 //
 // A revision that lacks one of the required roles serves nothing, nor does one in which every server of a role fails
-// while another revision has sound ones. Among the others chance decides by weight; requests with the same value of the
-// header x-llm-d-revision-decision-id go to the same revision as long as the numbers of endpoints stay. A request that
-// names a revision in revisionHeaderName goes to that one or nowhere; have the key strip remove the header where
-// clients shall not choose. The answer has the header with the revision that served. A request for which no endpoint is
-// left is answered with 503 no_endpoints.
+// while another revision has sound ones. Among the others one is drawn by weight; requests with the same value of the
+// header x-llm-d-revision-decision-id go to the same revision as long as the numbers of endpoints stay the same. A
+// request that names a revision in revisionHeaderName goes to that one or nowhere; have the key strip remove the header
+// where clients shall not choose. The answer has the header with the revision that served. A request for which no
+// endpoint is left is answered with 503 no_endpoints.
 //
-// Formula: with mode max-role the weight of a revision is how many of its endpoints have the role that is the most
-// frequent in all revisions which have every role, the first one in requiredRoles of equally frequent ones; with sum
-// how many have any of the roles. With disabled the header alone counts.
+// Formula: with mode max-role the weight of a revision is how many of its endpoints have the most frequent role. That
+// is the role which most endpoints have in all revisions that have every role, and of equally frequent ones the first
+// in requiredRoles. With sum the weight is how many endpoints have any of the roles. With disabled the header alone
+// counts.
 //
 // Missing data: an endpoint without the label of a revision serves nothing unless mode is disabled.
 //
 // Source: llm-d, disaggregatedset-rollout-screener, in its forms of 0.10 and after. There pods are counted, here
-// endpoints, which are several where a pod has ranks.
+// endpoints, of which a pod with ranks has several.
 type disaggregatedsetRolloutScreener struct {
 	mode                 string
 	scope                []requirement
@@ -41,17 +42,17 @@ type disaggregatedsetRolloutScreener struct {
 
 //lint:ignore U1000 it documents the parameters: they nest deeper than a struct is read
 type disaggregatedsetRolloutScreenerParameters struct {
-	// Scope holds labelSelector, which endpoints count towards weights: label=value, several with commas between them.
-	// Required.
+	// Scope holds labelSelector, which says which endpoints count towards weights: label=value, several with commas
+	// between them. Required.
 	Scope struct{}
-	// RevisionGating holds mode (max-role, sum or disabled), required, requiredRoles, a list of which every revision
-	// needs one each, in llm-d's 0.10 values in requireRoles, revisionHeaderName (x-llm-d-disagg-revision, in documents
-	// with headerSelectors none), revisionLabelKey and roleLabelKey (disaggregatedset.x-k8s.io/revision and /role).
-	// disableCoordination has no effect.
+	// RevisionGating holds mode (max-role, sum or disabled), which is required; requiredRoles, a list of the roles that
+	// every revision needs, in llm-d's 0.10 values in requireRoles; revisionHeaderName (x-llm-d-disagg-revision, but
+	// none in documents with headerSelectors); revisionLabelKey and roleLabelKey (disaggregatedset.x-k8s.io/revision
+	// and /role). disableCoordination has no effect.
 	RevisionGating struct{}
 	// HeaderSelectors are further headers and labels, as in llm-d's 0.10: name, headerName, labelKey and mode. With
-	// strict the label must have the header's value, if there is one. With strict and prefer the answer's header names
-	// the label of the endpoint that served.
+	// mode strict the label must have the header's value, if the request has the header. With both strict and prefer
+	// the answer's header has the label's value of the endpoint that served.
 	HeaderSelectors []labelHeader
 }
 

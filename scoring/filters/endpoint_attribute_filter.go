@@ -6,8 +6,8 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// endpointAttributeFilter keeps endpoints by one metric: WaitingQueueSize, RunningRequestsSize, KVCacheUsagePercent,
-// or one that a data source brings, as customMetrics of core-metrics-extractor do.
+// endpointAttributeFilter keeps endpoints by one metric: WaitingQueueSize, RunningRequestsSize, KVCacheUsagePercent, or
+// one that a data source adds, such as customMetrics of core-metrics-extractor.
 //
 // Missing data: an endpoint without the metric is kept, or removed with onMissing: Fail.
 //
@@ -25,7 +25,7 @@ type endpointAttributeFilterParameters struct {
 	Attribute string
 	// Producer names the plug-in that the metric comes from; empty is none.
 	Producer string
-	// OnMissing says what becomes of an endpoint without the metric: Pass or Fail.
+	// OnMissing says what happens to an endpoint without the metric: Pass keeps it, Fail removes it.
 	OnMissing string
 	// FallbackOnEmpty keeps all endpoints when none passes.
 	FallbackOnEmpty bool

@@ -7,8 +7,8 @@ import (
 )
 
 // headerBasedTestingFilter keeps the endpoints that a request header names, in its order: test-epp-endpoint-selection
-// lists addresses, each ip or ip:port, separated by commas. An ip alone stands for the first endpoint there. It is for
-// conformance tests, not for production: it lets clients choose their server.
+// lists addresses, each ip or ip:port, separated by commas. An ip alone stands for the first endpoint that has it. It
+// is for conformance tests, not for production: it lets clients choose their server.
 //
 // Missing data: without the header, or where it names none of the candidates, no endpoint is left.
 //

@@ -7,16 +7,17 @@ import (
 )
 
 // prefixCacheAffinityFilter keeps a request at the endpoints that have most of its prompt in their caches, unless these
-// are so busy that computing the prompt anew elsewhere is sooner done.
+// are so busy that computing the prompt anew elsewhere takes less time.
 //
-// Formula: an endpoint is sticky when matched blocks / blocks of the prompt >= affinityThreshold. With sticky
-// endpoints, they alone are kept; all are when there are none, and when the least busy sticky one would have the
-// request wait longer than the least busy other one by more than maxTTFTPenaltyMs. The wait is tokens in flight /
+// Formula: an endpoint is sticky when matched blocks / blocks of the prompt >= affinityThreshold. If there are sticky
+// endpoints, only they are kept. All are kept when there are none, and when the request would wait longer at the least
+// busy sticky endpoint than at the least busy other one by more than maxTTFTPenaltyMs. The wait is tokens in flight /
 // throughput, as inflight-load-producer counts tokens, without the request at hand. throughput is
-// peakPrefillThroughput; where that is not given, what each endpoint's answers tell that it computes in a second, and
-// 15928 before they do. With ttftSource latencyPredictor it is the predicted time to first token of the request.
+// peakPrefillThroughput; where that is not given, it is what each endpoint computes in a second, as its answers show,
+// and 15928 before they do. With ttftSource latencyPredictor the wait is the predicted time to first token of the
+// request.
 //
-// Missing data: a prompt of which nothing is known to be cached keeps all.
+// Missing data: all are kept for a prompt of which nothing is known to be cached.
 //
 // Source: llm-d, prefix-cache-affinity-filter.
 type prefixCacheAffinityFilter struct {
@@ -31,14 +32,14 @@ type prefixCacheAffinityFilter struct {
 type prefixCacheAffinityFilterParameters struct {
 	// AffinityThreshold is the part of the prompt that makes an endpoint sticky. 0 or less: the filter keeps all.
 	AffinityThreshold float64
-	// ExplorationProbability is how often all are kept, whatever is cached.
+	// ExplorationProbability is the probability with which all are kept, whatever is cached.
 	ExplorationProbability float64
 	// MaxTTFTPenaltyMs is how much longer a request may wait at a sticky endpoint, in milliseconds. 0: any time.
 	MaxTTFTPenaltyMs float64
 	// TTFTSource is prefillThroughput or latencyPredictor.
 	TTFTSource string
-	// PeakPrefillThroughput is how many tokens of prompts an endpoint computes in a second, above 0 where it counts.
-	// Unset: it is learnt.
+	// PeakPrefillThroughput is how many tokens of prompts an endpoint computes in a second; where it is used it must be
+	// above 0. Unset: it is learnt.
 	PeakPrefillThroughput float64
 	// PrefixMatchInfoProducerName names the plug-in that matches prefixes. Empty: approx-prefix-cache-producer.
 	PrefixMatchInfoProducerName string

@@ -5,8 +5,8 @@ import (
 	"github.com/pintle-dev/pintle/scoring/internal/affinity"
 )
 
-// sessionAffinityFilter keeps the endpoint that the request's session belongs to, alone. session-affinity-scorer says
-// how sessions are told; the two have the same parameters.
+// sessionAffinityFilter keeps only the endpoint that the request's session belongs to. session-affinity-scorer says how
+// sessions are recognised; the two have the same parameters.
 //
 // Missing data: without a session, or where its endpoint is no candidate, all endpoints are kept.
 //

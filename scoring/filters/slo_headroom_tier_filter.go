@@ -2,13 +2,13 @@ package filters
 
 import "github.com/pintle-dev/pintle/scoring"
 
-// sloHeadroomTierFilter keeps the endpoints that are predicted to meet the request's objective. What is predicted, and
-// how objectives are given, predicted-latency-producer says.
+// sloHeadroomTierFilter keeps the endpoints that are predicted to meet the request's objective.
+// predicted-latency-producer says what is predicted, and how objectives are given.
 //
-// Formula: those that meet it are kept, with the probability epsilonExploreNeg those that do not. All are kept where
-// all or none meet it.
+// Formula: those that meet it are kept or, with the probability epsilonExploreNeg, those that do not. All are kept
+// where all or none meet it.
 //
-// Missing data: before answers have told how fast servers are, and for a request without an objective, all are kept.
+// Missing data: until answers have shown how fast servers are, and for a request without an objective, all are kept.
 //
 // Source: llm-d, slo-headroom-tier-filter.
 type sloHeadroomTierFilter struct {
@@ -17,7 +17,7 @@ type sloHeadroomTierFilter struct {
 }
 
 type sloHeadroomTierFilterParameters struct {
-	// EpsilonExploreNeg is how often those are kept that miss the objective.
+	// EpsilonExploreNeg is the probability with which those are kept that miss the objective.
 	EpsilonExploreNeg float64
 	// LatencyPredictionInfoProducerName names the predicted-latency-producer. Empty: the one of that name.
 	LatencyPredictionInfoProducerName string

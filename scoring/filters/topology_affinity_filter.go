@@ -8,7 +8,7 @@ import (
 // topologyAffinityFilter keeps endpoints near the one that was already chosen for another stage: in the prefill
 // profile, those near the decode endpoint.
 //
-// Missing data: all are kept where no endpoint was chosen before, where nothing is known of where it stands, and where
+// Missing data: all are kept where no endpoint was chosen before, where nothing is known of its location, and where
 // none is near enough.
 //
 // Source: llm-d, topology-affinity-filter.
@@ -18,7 +18,7 @@ type topologyAffinityFilter struct {
 }
 
 type topologyAffinityFilterParameters struct {
-	// MinAffinity is how near endpoints must be: on the same host, in the same rack, zone or region.
+	// MinAffinity is how near endpoints must be: on the same host, or in the same rack, zone or region.
 	MinAffinity string
 	// TopologyProducerName names the topology-extractor. Empty: topology-extractor, or the usual labels.
 	TopologyProducerName string

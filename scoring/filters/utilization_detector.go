@@ -7,16 +7,16 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// utilizationDetector says when the pool is saturated, so that requests with a priority below 0 are refused with
-// status 429. It is named by flowControl.saturationDetector, or by saturationDetector; where neither names one, that of
-// the name utilization-detector counts, and without it one with the defaults. In a scheduling profile it keeps the
-// endpoints that are below the thresholds.
+// utilizationDetector says when the pool is saturated, so that requests with a priority below 0 are refused with status
+// 429. flowControl.saturationDetector or saturationDetector names it; where neither names one, the plug-in called
+// utilization-detector is used, and without it one with the defaults. In a scheduling profile it keeps the endpoints
+// that are below the thresholds.
 //
-// Formula: the mean over the endpoints of max(waiting requests / queueDepthThreshold, KV cache usage /
-// kvCacheUtilThreshold) reaches 1. As a filter: waiting requests < queueDepthThreshold x (1 + headroom), and KV cache
-// usage likewise; when none is left, all are kept.
+// Formula: the pool is saturated when the mean over the endpoints of max(waiting requests / queueDepthThreshold, KV
+// cache usage / kvCacheUtilThreshold) reaches 1. As a filter it keeps an endpoint when waiting requests <
+// queueDepthThreshold x (1 + headroom), and KV cache usage likewise; when none is left, all are kept.
 //
-// Missing data: an endpoint whose metrics are not known, or too old, counts as saturated, 1; as a filter it is removed.
+// Missing data: an endpoint whose metrics are not known, or too old, counts as saturated, 1; as a filter it removes it.
 //
 // Source: llm-d, utilization-detector.
 type utilizationDetector struct {
@@ -29,9 +29,9 @@ type utilizationDetectorParameters struct {
 	QueueDepthThreshold float64
 	// KVCacheUtilThreshold is the used part of the KV cache at which an endpoint is saturated.
 	KVCacheUtilThreshold float64
-	// MetricsStalenessThreshold is the age from which metrics are not believed.
+	// MetricsStalenessThreshold is the age from which metrics are too old to count.
 	MetricsStalenessThreshold time.Duration
-	// Headroom raises both thresholds of the filter by this part.
+	// Headroom raises both thresholds of the filter by this part of them.
 	Headroom float64
 }
 

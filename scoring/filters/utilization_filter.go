@@ -7,7 +7,7 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// utilizationFilter keeps endpoints that are within bounds of load: every condition must hold.
+// utilizationFilter keeps endpoints that are within limits of load: every condition must hold.
 //
 // Units: requests for active-requests, running-requests and waiting-queue; the used part of the KV cache, 0 to 1, for
 // kv-cache-utilization. Active requests are those in flight, as all of Envoy's workers count them together.
@@ -21,7 +21,7 @@ type utilizationFilter struct {
 }
 
 type utilizationFilterParameters struct {
-	// Conditions are the bounds: metric (active-requests, running-requests, waiting-queue, kv-cache-utilization) and
+	// Conditions are the limits: metric (active-requests, running-requests, waiting-queue, kv-cache-utilization) and
 	// maxValue, the greatest value that passes. Required.
 	Conditions []condition
 	// FallbackOnEmpty keeps all endpoints when none passes.

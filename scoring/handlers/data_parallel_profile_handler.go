@@ -6,10 +6,10 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// dataParallelProfileHandler runs the only scheduling profile, for servers of which each data-parallel rank is an
-// endpoint with a port of its own, while requests go in by one port: the request goes to primaryPort of the chosen
-// endpoint's host, and the header x-data-parallel-host-port tells the server there which rank was chosen. What a client
-// sends under that name is removed.
+// dataParallelProfileHandler runs the only scheduling profile, for servers whose data-parallel ranks are endpoints with
+// ports of their own, while requests come in through one port: the request goes to primaryPort of the chosen endpoint's
+// host, and the header x-data-parallel-host-port tells the server there which rank was chosen. The header is removed
+// from clients' requests.
 //
 // Source: llm-d, data-parallel-profile-handler.
 type dataParallelProfileHandler struct{ port int }

@@ -8,20 +8,20 @@ import (
 )
 
 // disaggProfileHandler runs disaggregated inference: the decode profile always, and its endpoint serves the request;
-// then the encode profile if the encode decider says so; then the prefill profile if the prefill decider says so. A
-// stage whose profile finds no endpoint is left out.
+// then the encode profile if the encode decider asks for it; then the prefill profile if the prefill decider does. A
+// stage whose profile finds no endpoint is left out. A request whose prompt is not known has the decode stage alone.
 //
-// It needs a disagg-headers-handler to tell the decode server of the other stages; in llm-d's dialect it sets
+// It needs a disagg-headers-handler to tell the decode server about the other stages; in llm-d's dialect it sets
 // x-prefiller-host-port and x-encoder-hosts-ports itself. Plug-ins may be declared in any order. The nested parameters
 // are profiles and deciders; the flat ones are deprecated, mean the same, and may not be mixed with them.
 //
-// Source: Heimdall and llm-d, disagg-profile-handler. llm-d says nothing of a stage that can never run; here that is
+// Source: Heimdall and llm-d, disagg-profile-handler. llm-d is silent about a stage that can never run; here that is
 // said at start.
 type disaggProfileHandler struct{ stages }
 
 type disaggProfileHandlerParameters struct {
-	// StageOrder is decode-first or prefill-first: then prefill runs for every request, encode if its decider says so,
-	// and decode last, so that no decider for prefill can be named.
+	// StageOrder is decode-first, or prefill-first: then prefill runs first and for every request, encode next if its
+	// decider asks for it, and decode last; no decider for prefill can be named.
 	StageOrder string
 	// Profiles names the scheduling profiles: decode, prefill, encode; each defaults to its own name.
 	Profiles stageNames

@@ -11,9 +11,9 @@ import (
 // headerProfileHandler runs the scheduling profile that a request header names, and no other. A configuration with one
 // profile always runs that one.
 //
-// A name that is not that of a profile is answered with status 429 and the reason unknown_profile.
+// A name that no profile has is answered with status 429 and the reason unknown_profile.
 //
-// Source: llm-d, header-profile-handler. routing-strategy-handler does the same with more than one profile at a time.
+// Source: llm-d, header-profile-handler. routing-strategy-handler can also mix several profiles.
 type headerProfileHandler struct {
 	header   scoring.HeaderKey
 	fallback string

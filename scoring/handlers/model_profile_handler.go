@@ -16,7 +16,7 @@ type modelProfileHandler struct {
 type modelProfileHandlerParameters struct {
 	// Models maps names of models to scheduling profiles.
 	Models []strictjson.Pair
-	// Default is the scheduling profile of all other models; else it is the first one.
+	// Default is the scheduling profile of all other models. Empty: the first one.
 	Default string
 }
 

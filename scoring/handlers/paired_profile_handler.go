@@ -7,8 +7,8 @@ import (
 )
 
 // pairedProfileHandler runs disaggregated inference for every request: the decode profile, whose endpoint serves the
-// request, and the prefill profile, of whose endpoint a disagg-headers-handler tells the decode server. When only one
-// of them finds an endpoint, this serves the request alone.
+// request, and the prefill profile, whose endpoint a disagg-headers-handler names to the decode server. When only one
+// of the profiles finds an endpoint, that endpoint serves the request alone.
 //
 // A request whose prompt is not known has no prefill stage.
 //

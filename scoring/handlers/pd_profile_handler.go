@@ -8,8 +8,9 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// pdProfileHandler is the legacy handler of disaggregated inference: the decode profile, and then the prefill profile
-// if the decider says so. Prefer disagg-profile-handler.
+// pdProfileHandler is the legacy handler of disaggregated inference: it runs the decode profile, and then the prefill
+// profile if the decider asks for it. A request whose prompt is not known has no prefill stage. Prefer
+// disagg-profile-handler.
 //
 // With primaryPort the request goes to that port of the decode endpoint's host, and the header
 // x-data-parallel-host-port tells the server there which rank was chosen. A configuration that declares neither the
@@ -33,16 +34,17 @@ type pdProfileHandlerParameters struct {
 	PrefixPluginType string
 	// PrefixPluginName is the name of the prefix scorer. It is checked and has no effect, as prefixPluginType.
 	PrefixPluginName string
-	// PrimaryPort replaces the port of the decode endpoint. 0: not.
+	// PrimaryPort replaces the port of the decode endpoint. 0: it stays as it is.
 	PrimaryPort int
 	// DeciderPluginName names the prefill decider.
 	DeciderPluginName string
-	// Threshold is deprecated, in place of a decider: the number of characters not cached from which prefill runs. With
-	// 0 it always runs.
+	// Threshold is deprecated and replaces a decider: how many characters must not be cached for prefill to run. With 0
+	// it always runs.
 	Threshold int
 	// HashBlockSize is deprecated and has no effect: the prefix scorer says how long a block is.
 	HashBlockSize int
-	// PrefixMatchInfoProducerName is checked and has no effect, as prefixPluginType; of llm-d's dialect.
+	// PrefixMatchInfoProducerName is known in llm-d's dialect alone, where it is checked and has no effect, as
+	// prefixPluginType.
 	PrefixMatchInfoProducerName string
 }
 

@@ -8,13 +8,13 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// routingStrategyHandler lets each request name the strategy that it is routed by: a header's value is the name of a
-// scheduling profile. Unlike other handlers it runs exactly that one.
+// routingStrategyHandler lets each request name the strategy by which it is routed: the value of a header is the name
+// of a scheduling profile, and exactly that one runs.
 //
-// A value such as a:2,b:1 mixes strategies. Weights are whole numbers from 0 to 1,000,000, 1 when left out; a strategy
-// of weight 0 does not count and need not be known, and one that is named twice counts with both weights. An endpoint
-// must pass the filters of all, and the picker of the first one named picks. Only strategies with scorers can be mixed,
-// so neither random-picker nor power-of-two on its own.
+// A value such as a:2,b:1 mixes strategies. Weights are whole numbers from 0 to 1,000,000, and 1 when left out. A
+// strategy of weight 0 does not count and need not be known; one that is named twice counts with both weights. An
+// endpoint must pass the filters of all strategies, and the picker of the first one named picks. Only strategies with
+// scorers can be mixed: one that has random-picker or power-of-two alone cannot.
 //
 // Formula of a mix: sum of norm x weight / sum of weights, where norm is (total - min) / (max - min) of a profile's
 // totals over the candidates, 1 when they are all equal.
@@ -24,8 +24,8 @@ import (
 //
 // Source: AIBrix, request header routing-strategy and soft scoring of several strategies. There the answer carries the
 // header x-error-routing, an endpoint without a metric counts as the worst in a mix (here as the middle, see
-// stale.policy), and candidates are shuffled for each request. Without a header and a default it hands the request to
-// plain Kubernetes balancing.
+// stale.policy), and candidates are shuffled for each request. Without a header and a default AIBrix leaves the request
+// to plain Kubernetes balancing.
 type routingStrategyHandler struct {
 	header     scoring.HeaderKey
 	fallback   string
@@ -38,8 +38,8 @@ type routingStrategyHandler struct {
 type routingStrategyHandlerParameters struct {
 	// Header is the request header that names the strategy.
 	Header string
-	// Default is the strategy of requests without the header, or a mix; else the environment's ROUTING_ALGORITHM, else
-	// its AIBRIX_ROUTING_ALGORITHM, else the first scheduling profile.
+	// Default is the strategy, or the mix, of requests without the header. When it is not given it is the environment's
+	// ROUTING_ALGORITHM, else its AIBRIX_ROUTING_ALGORITHM, else the first scheduling profile.
 	Default string
 	// Strategies maps names of strategies to scheduling profiles. Without it every profile is a strategy of its own
 	// name; with it only those listed can be chosen.

@@ -6,8 +6,8 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// singleProfileHandler runs the only scheduling profile; its endpoints serve the request. It is added by itself to a
-// configuration with one profile and no handler.
+// singleProfileHandler runs the only scheduling profile; its endpoints serve the request. A configuration with one
+// profile and no handler gets it without declaring it.
 //
 // Source: Heimdall and the Gateway API Inference Extension, single-profile-handler.
 type singleProfileHandler struct{}

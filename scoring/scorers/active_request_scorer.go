@@ -9,7 +9,7 @@ import (
 
 // activeRequestScorer prefers endpoints with fewer requests in flight, as Envoy's workers count them together: from the
 // decision to the end of the stream, for decode, prefill and encode endpoints alike. In llm-d's dialect
-// inflight-load-producer counts, for which a prefill ends when the answer begins.
+// inflight-load-producer does the counting; there a prefill ends when the answer begins.
 //
 // Formula: 1 up to idleThreshold requests, else maxBusyScore x (max - n) / max, where max is over the candidates.
 //
@@ -22,14 +22,15 @@ import (
 type activeRequestScorer struct{ activeRequestScorerParameters }
 
 type activeRequestScorerParameters struct {
-	// RequestTimeout is the age at which a request no longer counts. The longest that any plug-in asks for holds for
-	// all.
+	// RequestTimeout is the age at which a request no longer counts. If several plug-ins give one, the longest holds
+	// for all. In llm-d's dialect it has no effect.
 	RequestTimeout time.Duration
 	// IdleThreshold is the number of requests up to which an endpoint is idle. In llm-d's dialect less than 0 is 0.
 	IdleThreshold int
-	// MaxBusyScore is the best score of an endpoint that is not idle. In llm-d's dialect what is not from 0 to 1 is 1.
+	// MaxBusyScore is the best score of an endpoint that is not idle. In llm-d's dialect a number below 0 or above 1 is
+	// 1.
 	MaxBusyScore float64
-	// InFlightLoadProducerName is of llm-d's dialect: the inflight-load-producer. Empty: the only one.
+	// InFlightLoadProducerName names the inflight-load-producer, in llm-d's dialect. Empty: the only one.
 	InFlightLoadProducerName string
 }
 

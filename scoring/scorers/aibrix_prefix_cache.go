@@ -10,17 +10,17 @@ import (
 )
 
 // aibrixPrefixCache prefers endpoints that were sent requests with the same beginning, as long as these are not much
-// busier than the others. Busy is the number of requests in flight, as Envoy's workers count them together.
+// busier than the others. Busy means the number of requests in flight, as Envoy's workers count them together.
 //
-// When the busiest candidate has more than imbalanceAbsCount requests more than the least busy one, the prompt does not
-// matter and the least busy one is best. Else, of the candidates that match and have at most mean +
+// When the busiest candidate has over imbalanceAbsCount more requests than the least busy one, the prompt does not
+// matter and the least busy one is best. Otherwise, of the candidates that match and have at most mean +
 // standardDeviationFactor x standard deviation requests, the one with the longest match is best, and of equal ones the
-// least busy. When there is none, the least busy candidate is.
+// least busy. When there is no such candidate, the least busy one is best.
 //
 // Formula: (1 + percent + (max - n) / (max - min + 1)) / 102 for a candidate that matches and is not too busy, 0 for
 // the others, where percent is the whole percent of the prompt's complete blocks that it has, from the first on and
 // without a gap. Without such a candidate: (max - n) / (max - min), 1 when all are equal. The standard deviation is
-// that of a sample. In a mix of strategies the load is for the others to weigh: percent / 100 for every candidate.
+// that of a sample. In a mix of strategies the others weigh the load: percent / 100 for every candidate.
 //
 // Range: 0 to 1. A block is blockSize bytes of the prompt; with tokenizer tiktoken, blockSize tokens of 4 bytes each. A
 // prompt shorter than a block matches nowhere.
@@ -30,15 +30,16 @@ import (
 // conversations from their caches.
 //
 // Source: AIBrix, routing strategy prefix-cache, as its documentation describes it. With semantics source it does what
-// AIBrix's code does where that differs: the defaults are 4, 8, 1 and, of maxPrefixBlocksToMatch, 1024; a block is
-// blockSize bytes with either tokenizer, as the code cuts the bytes of tokens, 4 for each; and when the load is not
-// balanced, matching goes on among the least busy candidates. In either semantics: an endpoint exactly at the limit is
-// not too busy, as the documentation's text and the code have it, and its pseudo-code does not. There is no tokenizer
-// in the proxy: a token counts as 4 bytes, and a character that is not ASCII as its bytes, as in the code. Roles are
-// part of a chat's text, not its contents alone. blockNumber counts a block once for each endpoint that has it. At most
-// maxPrefixBlocksToMatch blocks of a prompt are looked at, by default the first 32 KB of it, but with source's blocks
-// of 4 bytes the first 4 KB: prompts that have these in common are alike, so give a larger blockSize where system
-// prompts are longer. AIBrix looks at all.
+// AIBrix's code does where that differs: the defaults of blockSize, imbalanceAbsCount, standardDeviationFactor and
+// maxPrefixBlocksToMatch are 4, 8, 1 and 1024; a block is blockSize bytes with either tokenizer, because the code cuts
+// the bytes of tokens, 4 for each; and when the load is not balanced, matching goes on among the least busy candidates.
+//
+// In either semantics, an endpoint exactly at the limit is not too busy, as in the documentation's text and the code,
+// but not in its pseudo-code. There is no tokenizer in the proxy: a token counts as 4 bytes, and a character that is
+// not ASCII as its bytes, as in the code. Roles are part of a chat's text, not only its contents. blockNumber counts a
+// block once for each endpoint that has it. At most maxPrefixBlocksToMatch blocks of a prompt are looked at: by default
+// the first 32 KB of it, but with source's blocks of 4 bytes the first 4 KB. Prompts that have these in common are
+// alike, so give a larger blockSize where system prompts are longer. AIBrix looks at all blocks.
 type aibrixPrefixCache struct {
 	aibrixPrefixCacheParameters
 	source  bool
@@ -51,28 +52,29 @@ type aibrixPrefixCache struct {
 type aibrixPrefixCacheParameters struct {
 	// Semantics is documented or source.
 	Semantics string
-	// Tokenizer is character or tiktoken, see Range; else AIBRIX_PREFIX_CACHE_TOKENIZER_TYPE.
+	// Tokenizer is character or tiktoken, see Range. When it is not given: AIBRIX_PREFIX_CACHE_TOKENIZER_TYPE.
 	Tokenizer string
-	// BlockSize is the size of a block in bytes, with tiktoken in tokens of 4 bytes; else
+	// BlockSize is the size of a block in bytes, with tiktoken in tokens of 4 bytes. When it is not given:
 	// AIBRIX_PREFIX_CACHE_BLOCK_SIZE. With tiktoken the default is 16.
 	BlockSize int
-	// BlockNumber is how many blocks are kept over all endpoints; else AIBRIX_PREFIX_CACHE_BLOCK_NUMBER. Another
-	// plug-in that keeps blocks of prompts, such as a prefix-cache-scorer, shares the index, whose limits then are
-	// that one's.
+	// BlockNumber is how many blocks are kept over all endpoints. When it is not given:
+	// AIBRIX_PREFIX_CACHE_BLOCK_NUMBER. Another plug-in that keeps blocks of prompts, such as a prefix-cache-scorer,
+	// shares the index, and then its limits hold.
 	BlockNumber int
-	// BlockAge is for how long a block is kept that no prompt had; else AIBRIX_PREFIX_CACHE_EVICTION_DURATION_MINS.
-	// Beside such a plug-in blocks do not age.
+	// BlockAge is how long a block is kept that no prompt had. When it is not given:
+	// AIBRIX_PREFIX_CACHE_EVICTION_DURATION_MINS. Beside such a plug-in blocks do not age.
 	BlockAge time.Duration
-	// ImbalanceAbsCount is the difference in requests up to which the load is balanced; else
+	// ImbalanceAbsCount is the difference in requests up to which the load is balanced. When it is not given:
 	// AIBRIX_PREFIX_CACHE_POD_RUNNING_REQUEST_IMBALANCE_ABS_COUNT.
 	ImbalanceAbsCount int
-	// StandardDeviationFactor is how many standard deviations above the mean is too busy; else
-	// AIBRIX_PREFIX_CACHE_STANDARD_DEVIATION_FACTOR.
+	// StandardDeviationFactor is how many standard deviations above the mean an endpoint is too busy. When it is not
+	// given: AIBRIX_PREFIX_CACHE_STANDARD_DEVIATION_FACTOR.
 	StandardDeviationFactor float64
-	// HashSeed seeds the hashes of blocks; else AIBRIX_PREFIX_CACHE_HASH_SEED. All workers need the same.
+	// HashSeed seeds the hashes of blocks. When it is not given: AIBRIX_PREFIX_CACHE_HASH_SEED. All workers need the
+	// same.
 	HashSeed int
-	// MaxPrefixBlocksToMatch bounds the blocks of a prompt that are looked at; with semantics source it is 1024 by
-	// default, the most.
+	// MaxPrefixBlocksToMatch bounds the blocks of a prompt that are looked at, 1024 at most, which is the default with
+	// semantics source.
 	MaxPrefixBlocksToMatch int
 }
 

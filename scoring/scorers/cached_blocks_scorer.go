@@ -6,11 +6,11 @@ import (
 )
 
 // cachedBlocksScorer prefers endpoints whose KV cache holds less that later requests could use again, so that new
-// prompts push out little.
+// prompts evict little.
 //
 // Formula: 1 - min(1, known / capacity), where known is how many tokens of earlier prompts the endpoint is believed to
-// have (as prefix-cache-scorer knows them, of which it takes all parameters) and capacity is the size of its KV cache
-// in tokens.
+// have (known in the same way as in prefix-cache-scorer, whose parameters it takes) and capacity is the size of its KV
+// cache in tokens.
 //
 // Range: 0 to 1. Unit: tokens.
 //

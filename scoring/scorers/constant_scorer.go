@@ -2,7 +2,7 @@ package scorers
 
 import "github.com/pintle-dev/pintle/scoring"
 
-// constantScorer gives every endpoint the same: for tests, and to leave a choice to the picker.
+// constantScorer gives every endpoint the same score: for tests, and to leave the choice to the picker.
 //
 // Formula: 1.
 //

@@ -6,18 +6,17 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// contextLengthAware prefers endpoints whose labelled range of context lengths fits the request, and narrow ranges
-// before wide ones. With enableFiltering it is a filter too and removes endpoints whose ranges do not cover the
-// request.
+// contextLengthAware prefers endpoints whose labelled range of context lengths fits the request, and narrow ranges to
+// wide ones. With enableFiltering it is also a filter and removes endpoints whose ranges do not cover the request.
 //
 // The label holds ranges such as "0-2048" or "0-2048,8192-16384", both ends included. The context length L is the
 // number of Unicode characters of the prompt's text x charToTokenMultiplier, rounded down, plus token ids sent as such.
 //
 // Formula: within a range, s = 0.7 / (1 + width / 10000) + 0.3 x (max - L) / width, 0.7 where the width is 0, but at
 // least 0.5, and the best of the ranges that match; above all ranges, 0.25 + 0.25 x max / L with the largest max; below
-// or between them, 0. So a range that holds the request beats every one that it exceeds. With formula: llm-d one range
-// only; s, without the least of 0.5 and with 1 where the width is 0, gives 0.3 + 0.7 x s within, 0.3 / (1 + distance /
-// 1000) outside.
+// or between them, 0. So a range that holds the request beats every one that it exceeds. With formula: llm-d there may
+// be only one range; within it the score is 0.3 + 0.7 x s, where s has no least value and is 1 where the width is 0;
+// outside it is 0.3 / (1 + distance / 1000).
 //
 // Range: 0 to 1. Unit: tokens.
 //
@@ -36,11 +35,12 @@ type contextLengthAwareParameters struct {
 	Label string
 	// EnableFiltering removes endpoints whose ranges do not cover the request.
 	EnableFiltering bool
-	// CharToTokenMultiplier is how many tokens a character makes. When it is not given, the tokens that the sidecar
-	// made for a precise-prefix-cache-scorer count, else what servers reported of the model's other prompts, as soon
-	// as something is known.
+	// CharToTokenMultiplier is how many tokens a character makes. When it is not given, L is the number of tokens that
+	// the sidecar made for a precise-prefix-cache-scorer, else it is estimated from what servers reported of the
+	// model's other prompts, as soon as something is known.
 	CharToTokenMultiplier float64
-	// Formula is heimdall or llm-d. In llm-d's dialect it is llm-d, and the label llm-d.ai/context-length-range.
+	// Formula is heimdall or llm-d. In llm-d's dialect the default is llm-d, and that of label is
+	// llm-d.ai/context-length-range.
 	Formula string
 }
 

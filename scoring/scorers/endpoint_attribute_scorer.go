@@ -7,17 +7,17 @@ import (
 )
 
 // endpointAttributeScorer scores endpoints by one metric: WaitingQueueSize, RunningRequestsSize, KVCacheUsagePercent,
-// or one that a data source brings, as customMetrics of core-metrics-extractor do.
+// or one that a data source adds, such as customMetrics of core-metrics-extractor.
 //
-// Formula: (value - min) / (max - min) within 0 to 1, or 1 less that with linear_lower_is_better. min and max are
-// those of fixedRange, else the least and the greatest value among the candidates; when these are equal, 1.
+// Formula: v = (value - min) / (max - min), limited to 0 to 1; with linear_lower_is_better 1 - v. min and max are those
+// of fixedRange, else the least and the greatest value among the candidates; when these are equal, 1.
 //
 // Range: 0 to 1.
 //
 // Missing data: an endpoint without the metric scores 0.
 //
-// Source: llm-d, endpoint-attribute-scorer. There one spelling of the attribute is refused by the released version
-// and the other one by what follows it; here both are right: Name with producer beside it, and Name/Producer.
+// Source: llm-d, endpoint-attribute-scorer. There the released version refuses one spelling of the attribute and its
+// successor the other; here both are right: Name with producer beside it, and Name/Producer.
 type endpointAttributeScorer struct {
 	attribute *scoring.Attribute
 	lower     bool

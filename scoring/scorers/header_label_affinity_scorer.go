@@ -6,8 +6,8 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// headerLabelAffinityScorer prefers endpoints that have a label of the value of a request header. The answer has the
-// header with the label of the endpoint that served, by which later requests can follow it.
+// headerLabelAffinityScorer prefers endpoints with a label whose value is that of a request header. The answer has the
+// header with the label's value of the endpoint that served, so that later requests can follow it.
 //
 // Formula: 1 where the label has the header's value, else 0.
 //
@@ -26,7 +26,7 @@ type headerLabelAffinityScorerParameters struct {
 	HeaderName string
 	// LabelKey is the label. Required.
 	LabelKey string
-	// StampResponseHeader has the answer say the label.
+	// StampResponseHeader puts the label's value into the answer's header.
 	StampResponseHeader bool
 }
 

@@ -10,7 +10,7 @@ import "github.com/pintle-dev/pintle/scoring"
 //
 // Missing data: an endpoint without fresh metrics scores 0.5.
 //
-// Source: Heimdall and the Gateway API Inference Extension, kv-cache-utilization-scorer, of old kv-cache-scorer.
+// Source: Heimdall and the Gateway API Inference Extension, kv-cache-utilization-scorer, formerly kv-cache-scorer.
 type kvCacheUtilizationScorer struct{}
 
 // NewKVCacheUtilizationScorer builds a kv-cache-utilization-scorer. It has no parameters.

@@ -7,28 +7,29 @@ import (
 )
 
 // latencyScorer prefers endpoints that are predicted to serve a request within its objective or, if it has none, the
-// soonest. What is predicted, and how objectives are given, predicted-latency-producer says.
+// soonest. predicted-latency-producer says what is predicted, and how objectives are given.
 //
 // Formula, without an objective: cost = ttftWeight x (TTFT + 3 x w x p) + tpotWeight x 10 x TPOT, where p is the part
-// of TTFT in which the prompt itself is computed, and w how many requests wait for their answers to begin at every
-// endpoint, at least: those that come next are delayed by p. 1 for one endpoint, 0.9999 for others that cost up to
-// 0.15 more than the cheapest, then down to 0 for the dearest. The 1 goes to the one among these that has the least to
-// compute: the tokens in flight there, as prefill-load-scorer counts them, and four times those of the request that are
-// not cached, times what the endpoint takes for one. Of several that have as little it is the one that was sent a
-// request the longest ago: so prompts that nobody has cached go around, and differences that are no more than noise
-// draw nobody.
+// of TTFT in which the prompt itself is computed, and w is the least number of requests that wait at any endpoint for
+// their answers to begin: p delays those that come next. One endpoint scores 1, others that cost up to 0.15 more than
+// the cheapest 0.9999, and the rest less, down to 0 for the dearest. The 1 goes to the one among the cheapest that has
+// the least to compute: the tokens in flight there, as prefill-load-scorer counts them, and four times those of the
+// request that are not cached, times what the endpoint takes for one. Of several that have as little it is the one that
+// was sent no request for the longest time. So prompts that nobody has cached are spread, and differences that are mere
+// noise do not attract requests.
 //
 // Formula, with one: endpoints that meet it, see the producer, get (int((1 - c) x 100) + 1) / 100, or with the strategy
-// most (int(c x 100) + 1) / 100, at most 1, and all others 0. c = the weighted mean of both rooms, each brought to 0..1
+// most (int(c x 100) + 1) / 100, at most 1, and all others 0. c = the weighted mean of both rooms, each scaled to 0..1
 // by its range among these endpoints; where one has no range, the other counts alone, and where both weights are 0, the
-// time to first token. If none meets it, those without a request in flight compete alone; else those that miss the time
-// per token alone; else those that miss the time to first token alone; else all: by how little they miss it.
+// time to first token. If none meets it, those without a request in flight compete alone; else those that miss only the
+// time per token; else those that miss only the time to first token; else all. They are scored by how little they miss
+// it.
 //
 // Range: 0 to 1. Unit: seconds.
 //
-// Missing data: before answers have told how fast servers are, the weighted mean of the free part of the KV cache,
-// (longest queue - queue) / longest queue and the cached part of the prompt, in hundredths. With
-// weights of 0 the KV cache counts alone.
+// Missing data: until answers have shown how fast servers are, the weighted mean of the free part of the KV cache,
+// (longest queue - queue) / longest queue and the cached part of the prompt, in hundredths. With weights of 0 the KV
+// cache counts alone.
 //
 // Source: llm-d, latency-scorer. There a request without an objective has one of 0, which all miss.
 type latencyScorer struct {
@@ -44,7 +45,7 @@ type latencyScorerParameters struct {
 	TTFTWeight float64
 	// TPOTWeight is the weight of the time per further token.
 	TPOTWeight float64
-	// HeadroomSelectionStrategy is least, for the endpoint that meets the objective only just, or most.
+	// HeadroomSelectionStrategy is least, for the endpoint that only just meets the objective, or most.
 	HeadroomSelectionStrategy string
 	// CompositeKVWeight is the weight of the KV cache while nothing can be predicted.
 	CompositeKVWeight float64
@@ -54,8 +55,8 @@ type latencyScorerParameters struct {
 	CompositePrefixWeight float64
 	// LatencyPredictionInfoProducerName names the predicted-latency-producer. Empty: the one of that name.
 	LatencyPredictionInfoProducerName string
-	// PrefixMatchInfoProducerName names the plug-in that matches prefixes, for as long as nothing can be predicted.
-	// Empty: approx-prefix-cache-producer, or the first one that is declared.
+	// PrefixMatchInfoProducerName names the plug-in that matches prefixes, used while nothing can be predicted. Empty:
+	// approx-prefix-cache-producer, or the first one that is declared.
 	PrefixMatchInfoProducerName string
 }
 

@@ -11,8 +11,8 @@ import "github.com/pintle-dev/pintle/scoring"
 //
 // Missing data: none; it needs no metrics. When all endpoints are busy all the time it tells nothing.
 //
-// Source: AIBrix, routing strategy least-busy-time. There it is the engine's metric gpu_busy_time_ratio, which no model
-// server reports; this stands on the requests that Envoy's workers have in flight instead.
+// Source: AIBrix, routing strategy least-busy-time. There it uses the engine's metric gpu_busy_time_ratio, which no
+// model server reports; here it uses the requests that Envoy's workers have in flight.
 type leastBusyTime struct{ measures }
 
 // NewLeastBusyTime builds a least-busy-time. It has no parameters.

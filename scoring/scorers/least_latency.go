@@ -7,16 +7,17 @@ import "github.com/pintle-dev/pintle/scoring"
 //
 // Formula: (max - v) / (max - min), where v = mean TTFT / mean input tokens x input + mean time per output token x
 // output. input and output are the means of the endpoints' positive means, 10 and 100 tokens when there are none; they
-// also stand in for an endpoint's own mean when it is not known, as does the mean of the others for the time per output
+// also replace an endpoint's own mean when it is not known, as the mean of the others does for the time per output
 // token. min and max are over the candidates that answered. All equal: 1.
 //
 // Range: 0 to 1. Unit: microseconds.
 //
-// Missing data: an endpoint that answered nothing in the last minute scores 0.5. Of an answer that was not streamed the
-// TTFT is the whole time.
+// Missing data: an endpoint that answered nothing in the last minute scores 0.5. For an answer that was not streamed
+// the TTFT is the whole time.
 //
-// Source: AIBrix, routing strategy least-latency. There the servers' metrics say how long requests queued, and the time
-// of prefill alone grows with the input; here the TTFT is both, and the network. Neither looks at the request at hand.
+// Source: AIBrix, routing strategy least-latency. There the servers' metrics say how long requests queued, and only the
+// time of prefill grows with the input; here the TTFT covers both, and the network. Neither looks at the request at
+// hand.
 type leastLatency struct {
 	measures
 	input, output, perToken float64

@@ -10,7 +10,7 @@ import (
 // endpoints.
 //
 // Formula: 0.5 when nothing waits, else 0.5 x (1 - min(waiting, threshold) / threshold). With load correction, requests
-// that were sent there since the sample count as waiting where some wait already, else those beyond 8; see
+// that were sent there since the sample count as waiting: all of them where some wait already, else those beyond 8; see
 // load.correction.
 //
 // Range: 0 to 0.5. Unit: requests.

@@ -15,11 +15,11 @@ import (
 // Range: 0 to 1.
 //
 // Missing data: an endpoint without fresh metrics scores 0.5. vLLM shows its adapters only after the first request for
-// one, so a server that reports none has all its room; one that reports adapters but not how many it can run scores 0.5
-// for others.
+// one, so a server that reports none counts as having all its room; one that reports adapters but not how many it can
+// run scores 0.5 for others.
 //
-// Source: Heimdall and the Gateway API Inference Extension, lora-affinity-scorer; there, and in llm-d's dialect
-// here, a server that has not said how many adapters it can run has no room and scores 0.
+// Source: Heimdall and the Gateway API Inference Extension, lora-affinity-scorer. There, and in llm-d's dialect here, a
+// server that has not said how many adapters it can run has no room and scores 0.
 type loraAffinityScorer struct {
 	// room has a server that has reported no adapter yet count as one with room.
 	room bool

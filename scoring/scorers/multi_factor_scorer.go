@@ -6,18 +6,19 @@ import (
 )
 
 // multiFactorScorer rates endpoints by quality, latency, cost and load at once, as multi-factor-selector rates models:
-// for endpoints that are not alike, such as quantised copies beside full ones, or reserved machines beside dear ones.
-// Quality and cost of an endpoint are numbers in its labels, latency and load are what Envoy's workers have seen of it.
+// for endpoints that are not alike, such as quantised copies beside full ones, or reserved machines beside expensive
+// ones. Quality and cost of an endpoint are numbers in its labels; latency and load are what Envoy's workers have seen
+// of it.
 //
 // Formula: that of multi-factor-selector, over the candidates. One that breaks a ceiling of slo scores 0. If all do,
 // on_no_candidates: cheapest gives 1 to those with the least cost, or to all when no cost is known, and first gives 1
-// to the first candidate. With fail the plug-in is a filter, too: it removes endpoints that break a ceiling, and a
+// to the first candidate. With fail the plug-in is also a filter: it removes endpoints that break a ceiling, and a
 // request for which none is left is refused with 503 filtered_out.
 //
 // Range: 0 to 1. Unit: milliseconds; currency per million prompt tokens; requests.
 //
-// Missing data: as missing says for quality, latency and cost. A label that is not a number counts as missing. Requests
-// in flight are always known.
+// Missing data: for quality, latency and cost as the parameter missing says. A label that is not a number counts as
+// missing. Requests in flight are always known.
 //
 // Source: the semantic router's multi_factor, whose maths it applies to endpoints.
 type multiFactorScorer struct {

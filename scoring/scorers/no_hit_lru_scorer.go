@@ -9,17 +9,17 @@ import (
 )
 
 // noHitLRUScorer spreads cold requests, those of which no endpoint has a prefix in its cache, over the endpoints: the
-// one whose last cold request is longest ago comes first. So caches grow evenly. It stands behind the prefix scorer in
-// the profile.
+// one whose last cold request was longest ago comes first. So caches grow evenly. It must be listed after the prefix
+// scorer in the profile.
 //
-// Formula: for a cold request 1 - rank / (n - 1) among n candidates, 1 for a single one. Never used endpoints rank
-// first, in the order of candidates, then the others from the least recently used. For any other request 0.5.
+// Formula: for a cold request 1 - rank / (n - 1) among n candidates, 1 for a single one. Endpoints that were never used
+// rank first, in the order of candidates, then the others from the least recently used. For any other request 0.5.
 //
 // Range: 0 to 1.
 //
 // Missing data: without a prompt of at least one block every request is cold.
 //
-// In llm-d's dialect it may stand anywhere, goes by a producer of prefix matches, and ranks used endpoints among all
+// In llm-d's dialect it may be listed anywhere, uses a producer of prefix matches, and ranks used endpoints among all
 // that were ever used; the score is 0 at least.
 //
 // Source: Heimdall and llm-d, no-hit-lru-scorer.
@@ -32,8 +32,8 @@ type noHitLRUScorerParameters struct {
 	PrefixPluginName string
 	// LruSize is how many endpoints are remembered. In llm-d's dialect 0 or less is 1024.
 	LruSize int
-	// PrefixMatchInfoProducerName is of llm-d's dialect: the producer to go by. When it is not given it is the one
-	// called approx-prefix-cache-producer, which is added if need be.
+	// PrefixMatchInfoProducerName names the producer whose matches count, in llm-d's dialect. When it is not given it
+	// is the one called approx-prefix-cache-producer, which is added if need be.
 	PrefixMatchInfoProducerName string
 }
 

@@ -10,31 +10,31 @@ import (
 )
 
 // precisePrefixCacheScorer prefers endpoints that have the beginning of the prompt in their KV caches, as they say
-// themselves: they publish what they store and evict, and the sidecar, which takes that, is asked while the request
-// waits. docs/precise.md says how that is set up.
+// themselves: they publish what they store and evict, the sidecar listens to that, and the filter asks the sidecar
+// while the request waits. docs/precise.md says how to set this up.
 //
 // The sidecar makes the prompt's tokens as the servers do, cuts them into their blocks, and tells for each endpoint how
 // many of the leading ones it has without a gap. When it has not answered within sidecar.prefixTimeout, or cannot say
 // for this prompt, the endpoints are scored as by a prefix-cache-scorer with its defaults, which learns from all
 // requests for that case.
 //
-// With mode background no request waits: the filter goes by its own index, as a prefix-cache-scorer with its defaults,
-// and the sidecar corrects that by what servers say of the prompts that it has been handed after their decisions.
+// With mode background no request waits: the filter uses its own index, as a prefix-cache-scorer with its defaults, and
+// the sidecar corrects that index by what servers say of the prompts that it is given after their decisions.
 //
 // Formula: (s - m) / (M - m), where s is the sum of the weights of the endpoint's matched blocks, 1 each on the GPU; M
-// is the largest sum among the candidates and m is one less than the smallest that is above 0. So all are worth 1 when
-// they have the same, and the smallest match is worth more than none, which is 0. An endpoint tells how long its blocks
-// are; one of another length than blockSize counts as so many blocks of blockSize as it is long.
+// is the largest sum among the candidates and m is one less than the smallest that is above 0. So all score 1 when they
+// have the same, and the smallest match scores more than no match, which is 0. An endpoint's events say how long its
+// blocks are; a block that is not blockSize long counts as that many blocks, or that part of one.
 //
 // Range: 0 to 1.
 //
 // Missing data: without tokens or an answer, as prefix-cache-scorer; an endpoint that publishes no events has nothing.
 //
 // In llm-d's dialect it is a producer of prefix matches under its own name, see precise-prefix-cache-producer, and
-// scores as prefix-cache-scorer does there by it.
+// scores by them as prefix-cache-scorer does in that dialect.
 //
 // Source: Heimdall and llm-d, precise-prefix-cache-scorer. There m is the smallest sum itself, so that the smallest
-// match is worth nothing, and both are looked for among all endpoints.
+// match is worth nothing, and the sums are compared over all endpoints.
 type precisePrefixCacheScorer struct {
 	approximate *prefixCacheScorer
 	index       *scoring.PreciseIndex
@@ -43,25 +43,26 @@ type precisePrefixCacheScorer struct {
 
 //lint:ignore U1000 it documents the parameters: they nest deeper than a struct is read
 type precisePrefixCacheScorerParameters struct {
-	// TokenProcessorConfig holds blockSize, also called blockSizeTokens (16), the servers' own block size until their
-	// events tell it, hashSeed and hashAlgorithm (cbor-fnv or xxh64), which change no score.
+	// TokenProcessorConfig holds blockSize, also called blockSizeTokens (16), which is the servers' own block size
+	// until their events tell it, hashSeed and hashAlgorithm (cbor-fnv or xxh64), which change no score.
 	TokenProcessorConfig struct{}
 	// IndexerConfig holds kvBlockIndexConfig, kvCacheBackendConfigs, a list of name and weight for each kind of memory
-	// (gpu 1, cpu 0.8), and tokenizersPoolConfig. In kvBlockIndexConfig stands one of inMemoryConfig {size (1e8),
+	// (gpu 1, cpu 0.8), and tokenizersPoolConfig. kvBlockIndexConfig has one of inMemoryConfig {size (1e8),
 	// podCacheSize, without effect: a block forgets none of its holders}, costAwareMemoryConfig {size (2GiB)},
-	// redisConfig and valkeyConfig {address, backendType}, beside enableMetrics (false) and metricsLoggingInterval
-	// (0s), which together have the index logged. In tokenizersPoolConfig stand modelName, which Heimdall's dialect
-	// requires, workersCount (5), and one of local {autoDiscoveryDir, autoDiscoveryTokenizerFileName,
-	// modelTokenizerMap}, uds {socketFile (/tmp/tokenizer/tokenizer-uds.socket), useTCP, modelTokenizerMap} and hf
-	// {enabled, tokenizersCacheDir, huggingFaceToken}; without any the servers themselves are asked.
+	// redisConfig and valkeyConfig {address, backendType}, and beside it enableMetrics (false) and
+	// metricsLoggingInterval (0s), which together have the index logged. tokenizersPoolConfig has modelName, which
+	// Heimdall's dialect requires, workersCount (5), and one of local {autoDiscoveryDir,
+	// autoDiscoveryTokenizerFileName, modelTokenizerMap}, uds {socketFile (/tmp/tokenizer/tokenizer-uds.socket),
+	// useTCP, modelTokenizerMap} and hf {enabled, tokenizersCacheDir, huggingFaceToken}; without any of them the
+	// servers themselves are asked.
 	IndexerConfig struct{}
 	// KvEventsConfig holds zmqEndpoint, where servers connect to, topicFilter (kv@), concurrency (4), engineType (vllm
 	// or sglang), discoverPods (true) and podDiscoveryConfig {socketPort (5557), replaySocketPort (none),
 	// podNamespace}. Its podLabelSelector has no effect: all endpoints of the pool are listened to.
 	KvEventsConfig struct{}
-	// SpeculativeIndexing has the blocks of a prompt count where the request was sent before the server says so.
+	// SpeculativeIndexing has the blocks of a prompt count where the request was sent, before the server says so.
 	SpeculativeIndexing bool
-	// SpeculativeTTL is for how long.
+	// SpeculativeTTL is for how long speculative blocks count.
 	SpeculativeTTL time.Duration
 	// Mode is inline or background.
 	Mode string

@@ -11,11 +11,11 @@ import (
 //
 // Formula: x, or 1 / (1 + e^(-k (x - x0))) with transform: logistic. x is the length of the matched blocks, divided by
 // that of the longest match of a candidate with normalization: longestPrefix, else by that of the prompt's blocks.
-// Blocks match as for prefix-cache-scorer, of which it takes all parameters; remembered ones do not count.
+// Blocks match as in prefix-cache-scorer, whose parameters it takes; remembered ones do not count.
 //
 // Range: 0 to 1.
 //
-// Missing data: an endpoint that was sent nothing has x = 0. So have all with longestPrefix when none has a match.
+// Missing data: an endpoint that was sent nothing has x = 0. With longestPrefix, all have x = 0 when none has a match.
 //
 // Source: Heimdall 0.5, prefix-cache-scorer. There the servers report what they have cached.
 type prefixShareScorer struct {

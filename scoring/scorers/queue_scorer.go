@@ -5,8 +5,8 @@ import "github.com/pintle-dev/pintle/scoring"
 // queueScorer prefers endpoints with fewer requests waiting in the model server's queue.
 //
 // Formula: (max - waiting) / (max - min), where min and max are over the candidates. All equal: 1. With load
-// correction, requests that were sent there since the sample count as waiting where some wait already, else those
-// beyond 8; see load.correction.
+// correction, requests that were sent there since the sample count as waiting: all of them where some wait already,
+// else those beyond 8; see load.correction.
 //
 // Range: 0 to 1. Unit: requests.
 //

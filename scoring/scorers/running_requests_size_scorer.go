@@ -9,7 +9,7 @@ import (
 // runningRequestsSizeScorer prefers endpoints with fewer requests in the model server's running batch.
 //
 // Formula: (max - running) / (max - min), where min and max are over the candidates. All equal: 1. With scale above 0:
-// 1 - running / max(max, scale), so that few requests more than elsewhere count for little. With load correction,
+// 1 - running / max(max, scale), so that a few requests more than elsewhere count for little. With load correction,
 // requests that were sent there since the sample count as running while nothing waits there, up to 8 of them; see
 // load.correction.
 //
@@ -23,8 +23,8 @@ type runningRequestsSizeScorer struct {
 }
 
 type runningRequestsSizeScorerParameters struct {
-	// Scale is how many running requests are worth the whole range of the score, where no candidate has more. 0 goes by
-	// the range between the candidates, which makes one request as much as a hundred where the others have none.
+	// Scale is how many running requests are worth the whole range of the score, where no candidate has more. 0 uses
+	// the range between the candidates, which makes one request weigh as much as a hundred where the others have none.
 	Scale int
 }
 

@@ -6,13 +6,14 @@ import (
 )
 
 // sessionAffinityScorer prefers the endpoint that the request's session belongs to; the session stays there as long as
-// other scores allow. session-affinity-filter keeps it there.
+// other scores allow. session-affinity-filter keeps it there in any case.
 //
 // With the strategy encoded_endpoint_header, the default, the response to a routed request carries the header
-// x-session-token, which names the endpoint that served it in base64, and clients send it back. Of a pod with one port
-// namespace/pod and namespace/pod-rank-0 are the same, so that tokens of other endpoint pickers hold. With session_id
-// and consistent_hash clients need not change: the session is whatever they name it by already, in a header or in the
-// body. Agents do: agent-identity lists their headers, and metadata.user_id or prompt_cache_key stand in their bodies.
+// x-session-token, which names the endpoint that served it in base64, and clients send it back. For a pod with one port
+// namespace/pod and namespace/pod-rank-0 are the same, so that tokens of other endpoint pickers are valid. With
+// session_id and consistent_hash clients need not change: the session is named by something that they send already, in
+// a header or in the body. Agents do this: agent-identity lists their headers, and their bodies have metadata.user_id
+// or prompt_cache_key.
 //
 // Formula: 1 for the endpoint that the session belongs to, 0 for the others.
 //
@@ -20,8 +21,8 @@ import (
 //
 // Missing data: without a session, or where its endpoint is no candidate, all score 0.
 //
-// Source: Heimdall and llm-d, session-affinity-scorer; consistent_hash and the sources in bodies are Pintle's. llm-d's
-// replicas remember sessions each by itself; here all workers of an Envoy do together.
+// Source: Heimdall and llm-d, session-affinity-scorer; consistent_hash and the sources in bodies are Pintle's. Each of
+// llm-d's replicas remembers sessions by itself; here all workers of an Envoy do so together.
 type sessionAffinityScorer struct{ affinity.Pinner }
 
 // NewSessionAffinityScorer builds a session-affinity-scorer.

@@ -2,18 +2,18 @@ package scorers
 
 import "github.com/pintle-dev/pintle/scoring"
 
-// tokenLengthScorer prefers endpoints that are made for prompts of the request's length: each tells in a label from how
-// many tokens on it is worth asking.
+// tokenLengthScorer prefers endpoints that are made for prompts of the request's length: each says in a label from how
+// many tokens on it is best used.
 //
 // Formula: r / max r over the candidates, where r is (m + 1) / (L + 1) for an endpoint whose least length m is not
-// above the prompt's length L, and 0 for others. Where all ask for more than L, r is (L + 1) / (m + 1).
+// above the prompt's length L, and 0 for others. Where all have an m above L, r is (L + 1) / (m + 1).
 //
 // Range: 0 to 1. Unit: tokens.
 //
 // Missing data: an endpoint without the label, or with one that is not a whole number, has m = 0.
 //
-// Source: Heimdall 0.5, token-length-scorer. How r is computed there is not published; that the best candidate has 1
-// is.
+// Source: Heimdall 0.5, token-length-scorer. It is published there that the best candidate has 1, but not how r is
+// computed.
 type tokenLengthScorer struct{ tokenLengthScorerParameters }
 
 type tokenLengthScorerParameters struct {

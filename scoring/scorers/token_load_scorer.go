@@ -10,8 +10,8 @@ import (
 // this request would add. A request that finds much of its prompt in an endpoint's cache adds little there.
 //
 // Formula: 1 - min(t, queueThresholdTokens) / queueThresholdTokens, where t = tokens in flight + the request's own
-// tokens that are not cached, as inflight-load-producer counts them. Without queueThresholdTokens, tokens of endpoints
-// that compute prompts slower or faster than the mean, as their answers tell, count for as many more or fewer.
+// tokens that are not cached, as inflight-load-producer counts them. When queueThresholdTokens is not given, t is
+// multiplied by mean speed / the endpoint's speed, both in tokens of prompts computed in a second, as the answers show.
 //
 // Range: 0 to 1. Unit: tokens.
 //

@@ -6,7 +6,7 @@ import (
 )
 
 // topologyAffinityScorer prefers endpoints near the one that was already chosen for another stage, so that what they
-// hand over has a short way: in the prefill profile, those near the decode endpoint.
+// pass on has a short way: in the prefill profile, those near the decode endpoint.
 //
 // Formula: 1 on the same host, 0.2 in the same rack, 0.05 in the same zone, 0.02 in the same region, else 0.
 //

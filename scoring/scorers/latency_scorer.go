@@ -11,8 +11,8 @@ import (
 //
 // Formula, without an objective: cost = ttftWeight x (TTFT + 3 x w x p) + tpotWeight x 10 x TPOT, where p is the part
 // of TTFT in which the prompt itself is computed, and w is the least number of requests that wait at any endpoint for
-// their answers to begin: p delays those that come next. One endpoint scores 1, others that cost up to 0.15 more than
-// the cheapest 0.9999, and the rest less, down to 0 for the dearest. The 1 goes to the one among the cheapest that has
+// their answers to begin: p delays those that come next. One endpoint scores 1, others that cost up to 15 % more than
+// the cheapest 0.9999, and the rest less, down to 0 for the dearest. The 1 goes to the one within these 15 % that has
 // the least to compute: the tokens in flight there, as prefill-load-scorer counts them, and four times those of the
 // request that are not cached, times what the endpoint takes for one. Of several that have as little it is the one that
 // was sent no request for the longest time. So prompts that nobody has cached are spread, and differences that are mere
@@ -28,8 +28,8 @@ import (
 // Range: 0 to 1. Unit: seconds.
 //
 // Missing data: until answers have shown how fast servers are, the weighted mean of the free part of the KV cache,
-// (longest queue - queue) / longest queue and the cached part of the prompt, in hundredths. With weights of 0 the KV
-// cache counts alone.
+// (longest queue - queue) / longest queue, which is 1 where nothing waits, and the cached part of the prompt, in
+// hundredths. The first two are 0.5 for an endpoint without fresh metrics. With weights of 0 the KV cache counts alone.
 //
 // Source: llm-d, latency-scorer. There a request without an objective has one of 0, which all miss.
 type latencyScorer struct {

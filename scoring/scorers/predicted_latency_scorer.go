@@ -9,27 +9,29 @@ import (
 )
 
 // predictedLatencyScorer sends a request to the endpoint that is predicted to answer it the soonest or, if it has an
-// objective, to one that will meet it. What is predicted is learnt from the answers that Envoy's workers see, see
-// predicted-latency-producer, where it also says how objectives are given. A prefix-cache-scorer before it in the
-// profile, of whatever weight, has it know what endpoints have cached. What lies behind its maxPrefixBlocksToMatch
-// blocks counts as cached where all of these are, and else as not: where prompts are long, give it 1024, the most.
+// objective, to one that will meet it. What is predicted is learnt from the answers that Envoy's workers see;
+// predicted-latency-producer explains this, and how objectives are given. A prefix-cache-scorer in the same profile, of
+// whatever weight, tells it what endpoints have cached. What lies behind that scorer's maxPrefixBlocksToMatch blocks
+// counts as cached where all of these are, and elsewhere as not cached: where prompts are long, give it 1024, the most.
 //
 // Formula, without an objective: that of latency-scorer, with headroomTTFTWeight and headroomTPOTWeight.
 //
-// Formula, with one: 1 for one endpoint, 0 for all others. If endpoints have affinityGateTauGlobal of the prompt in
-// their caches, they alone compete; of those that meet the objective then those with affinityGateTau of it; either
-// gate is open with the probability epsilonExploreSticky. If some meet it and others do not, the others compete
-// instead with the probability epsilonExploreNeg. c = the weighted mean of both rooms, each brought to 0..1 by its
-// range. Chance decides by the weights int((1 - c) x 99) + 2, with the strategy most int(c x 99) + 2, with
-// composite-most and composite-least int(m x 99) + 2 and int((1 - m) x 99) + 2, m being the mean by the composite
-// weights; if none meets it, those without a request in flight compete, if any, and the weights are int((1 - c) x 80) +
-// 2. With selectionMode max the greatest weight wins, of equal ones by chance. The strategy composite-only goes by m
-// alone, as composite-most does, whatever is met.
+// Formula, with one: 1 for one endpoint, 0 for all others. There are two gates. If endpoints have affinityGateTauGlobal
+// of the prompt in their caches, only they compete; of those that meet the objective, then only those with
+// affinityGateTau of it. Each gate is left open with the probability epsilonExploreSticky. If some endpoints meet the
+// objective and others do not, the others compete instead with the probability epsilonExploreNeg. Let c be the weighted
+// mean of both rooms, each scaled to 0..1 by its range. Endpoints are drawn by the weights int((1 - c) x 99) + 2, with
+// the strategy most int(c x 99) + 2, with composite-most and composite-least int(m x 99) + 2 and int((1 - m) x 99) + 2,
+// m being the mean by the composite weights. If none meets the objective, those without a request in flight compete, if
+// any, and the weights are int((1 - c) x 80) + 2. With selectionMode max the greatest weight wins, and a draw decides
+// between equal ones. The strategy composite-only uses m alone, as composite-most does, whether or not the objective is
+// met.
 //
 // Range: 0 to 1. Unit: seconds.
 //
-// Missing data: before answers have told how fast servers are, the mean by the composite weights of the free part of
-// the KV cache, (longest queue - queue) / longest queue and the cached part of the prompt.
+// Missing data: until answers have shown how fast servers are, the mean by the composite weights of the free part of
+// the KV cache, (longest queue - queue) / longest queue, which is 1 where nothing waits, and the cached part of the
+// prompt, in hundredths. The first two are 0.5 for an endpoint without fresh metrics.
 //
 // Source: Gateway API Inference Extension 1.4, predicted-latency-scorer. There a request without an objective has one
 // of 0, which all endpoints miss, and objectives of requests under way tighten those of others. Affinity does not give
@@ -47,9 +49,9 @@ type predictedLatencyScorerParameters struct {
 	HeadroomTTFTWeight float64
 	// HeadroomTPOTWeight is the weight of the time per further token.
 	HeadroomTPOTWeight float64
-	// NegHeadroomTTFTWeight is that of the time to first token where no endpoint meets the objective.
+	// NegHeadroomTTFTWeight is the weight of the time to first token where no endpoint meets the objective.
 	NegHeadroomTTFTWeight float64
-	// NegHeadroomTPOTWeight is that of the time per token where no endpoint meets the objective.
+	// NegHeadroomTPOTWeight is the weight of the time per token where no endpoint meets the objective.
 	NegHeadroomTPOTWeight float64
 	// HeadroomSelectionStrategy is least, most, composite-least, composite-most or composite-only.
 	HeadroomSelectionStrategy string
@@ -59,21 +61,21 @@ type predictedLatencyScorerParameters struct {
 	CompositeQueueWeight float64
 	// CompositePrefixWeight is the weight of the cached prefix in composites.
 	CompositePrefixWeight float64
-	// EpsilonExploreSticky is how often a gate is open.
+	// EpsilonExploreSticky is the probability with which a gate is left open.
 	EpsilonExploreSticky float64
-	// EpsilonExploreNeg is how often endpoints compete that miss the objective.
+	// EpsilonExploreNeg is the probability with which endpoints compete that miss the objective.
 	EpsilonExploreNeg float64
 	// AffinityGateTau is the cached part of the prompt that closes the second gate.
 	AffinityGateTau float64
 	// AffinityGateTauGlobal is the cached part of the prompt that closes the first gate.
 	AffinityGateTauGlobal float64
-	// SelectionMode is linear, for chance by weights, or max.
+	// SelectionMode is linear, for a draw by weights, or max.
 	SelectionMode string
 	// SLOBufferFactor multiplies the objective of the time per token.
 	SLOBufferFactor float64
-	// StreamingMode has the time per token count.
+	// StreamingMode makes the time per token count.
 	StreamingMode bool
-	// EndpointRoleLabel is the label of servers' roles: where it says prefill, the time per token does not count.
+	// EndpointRoleLabel is the label of servers' roles: where its value is prefill, the time per token does not count.
 	EndpointRoleLabel string
 	// SamplingMean has no effect: every answer is learnt from, once.
 	SamplingMean float64
@@ -81,8 +83,8 @@ type predictedLatencyScorerParameters struct {
 	MaxSampledTokens int
 	// ContextTTL has no effect: the journal tells what is in flight. Nanoseconds.
 	ContextTTL float64
-	// Unmet is what becomes of a request whose objective no endpoint is predicted to meet: serve, shed or refuse, as
-	// latency-slo-admitter has it.
+	// Unmet is what becomes of a request whose objective no endpoint is predicted to meet: serve, shed or refuse, as in
+	// latency-slo-admitter.
 	Unmet string
 }
 

@@ -7,29 +7,30 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// prefillLoadScorer prefers endpoints with fewer tokens of prompts to compute, those of the requests in flight there
-// and those that this request would add, in any dialect. A request that finds much of its prompt in an endpoint's
-// cache, as a prefix-cache-scorer knows it, adds little there. A queue of requests says less: one may bring ten tokens
-// or ten thousand.
+// prefillLoadScorer prefers endpoints with fewer tokens of prompts to compute: those of the requests in flight there,
+// and those that this request would add. It works in any dialect. A request that finds much of its prompt in an
+// endpoint's cache, as a prefix-cache-scorer knows it, adds little there. The length of a queue says less: one request
+// may bring ten tokens or ten thousand.
 //
 // Formula: 1 - min(t, thresholdTokens) / thresholdTokens, where t = tokens in flight + the request's own tokens that
-// are not cached; with transform root 1 less the square root of that part, and t less the fewest own tokens that the
-// request has at any of the endpoints, which it costs wherever it goes. Tokens of endpoints that compute prompts slower
-// or faster than the mean, as their answers tell, count for as many more or fewer. The more of late prompts was found
-// cached, the less they do so: a slow endpoint has as much room, and what it has need not be computed.
+// are not cached. With transform root it is 1 - the square root of that part, and t is reduced by the fewest own tokens
+// that the request has at any of the endpoints, which it costs wherever it goes. Tokens of endpoints that compute
+// prompts slower or faster than the mean, as their answers show, count for as many more or fewer. The more of late
+// prompts was found cached, the smaller is this difference: a slow endpoint has as much room, and what it has cached
+// need not be computed.
 //
-// What a request has computed takes the place of other prompts where the cache is full, and they have to be computed
-// again if they come again. With evictionCost the request's own tokens that are not cached count evictionCost x reuse^2
-// x used^4 times more, whatever the endpoint's speed. Here reuse is which part of the prompts of late was found in a
-// cache, and used is which part of the endpoint's cache would be in use with them, as far as is known: taken by prompts
-// that came within the time in which 98 % of those that come again do, and within ten seconds at least. Where requests
-// wait at the endpoint that has the least to compute they count no more: it has no room for what it has.
+// Where the cache is full, what a request has computed evicts other prompts, and they have to be computed again if they
+// come again. With evictionCost the request's own tokens that are not cached count evictionCost x reuse^2 x used^4
+// times more, whatever the endpoint's speed. Here reuse is the part of late prompts that was found in a cache, and used
+// is the part of the endpoint's cache that would be in use with these tokens, as far as is known: taken by prompts that
+// came within the time in which 98 % of those that come again do, and within ten seconds at least. Where requests wait
+// at the endpoint that has the least to compute they count no more: it has no room for what it has.
 //
 // Range: 0 to 1. Unit: tokens.
 //
 // Missing data: none; it needs no metrics.
 //
-// Source: Pintle; token-load-scorer without queueThresholdTokens is the same for llm-d's documents.
+// Source: Pintle; for llm-d's documents token-load-scorer without queueThresholdTokens does the same.
 type prefillLoadScorer struct {
 	threshold    float64
 	root         bool
@@ -41,11 +42,11 @@ type prefillLoadScorerParameters struct {
 	// ThresholdTokens is the number of tokens from which an endpoint scores 0.
 	ThresholdTokens int
 	// Transform says how tokens count: linear, each as much as the next one, or root, the first ones more: 1,000 tokens
-	// beside none then weigh as much as 4,000 beside 1,000.
+	// compared with none then weigh as much as 4,000 compared with 1,000.
 	Transform string
-	// EvictionCost is how many further times a token of the request counts that takes the place of another one in the
-	// endpoint's cache, if all of those are asked for again. It has no effect without a prefix-cache-scorer that
-	// matches prompts by itself.
+	// EvictionCost is how many further times a token of the request counts that evicts another one from the endpoint's
+	// cache, if all of those are asked for again. It has no effect without a prefix-cache-scorer that matches prompts
+	// by itself.
 	EvictionCost float64
 }
 

@@ -10,27 +10,27 @@ import (
 	"github.com/pintle-dev/pintle/state"
 )
 
-// prefixCacheScorer prefers endpoints that were sent requests with the same beginning, as those likely have it in their
-// KV cache. It keeps, for each endpoint, the hashes of the blocks of prompts that went there; the least recently used
-// ones go first, and of one prompt the last blocks before the first.
+// prefixCacheScorer prefers endpoints that were sent requests with the same beginning, because those likely have it in
+// their KV cache. For each endpoint it keeps the hashes of the blocks of prompts that went there; the least recently
+// used ones go first, and of one prompt the last blocks before the first.
 //
 // Formula: (length of the matched blocks + length of the remembered blocks / 2) / length of the prompt's blocks, where
-// matched blocks are the leading ones that the endpoint has without a gap, and remembered ones those behind them that
-// it had once. A prompt shorter than a block: 0.
+// matched blocks are the leading ones that the endpoint has without a gap, and remembered ones are those after them
+// that it had once. A prompt shorter than a block: 0.
 //
-// An endpoint has the blocks of prompts that it answered: from the first byte of an answer with status 200 on. Until
-// then, for a minute at most, they count as well, but take no other blocks' place. It has them until it has stored as
-// many others as its cache has room for; after that they are remembered, until four times as many are. An endpoint
-// loses all of them when its process is another one, and when it reports 0 cached tokens for prompts that it was
-// believed to have.
+// An endpoint has the blocks of prompts that it answered, from the first byte of an answer with status 200 on. Until
+// then, for a minute at most, they count as well, but evict no other blocks. It has them until it has stored as many
+// others as its cache has room for; after that they are remembered, until four times as many are. An endpoint loses all
+// of them when its process has changed, and when it reports 0 cached tokens for prompts that it was believed to have.
 //
-// How much a cache has room for is learnt with autoTune. What the server tells of its KV cache is where it begins; with
-// KV offload that is a fraction of what it has. Then every answer that says how many tokens of its prompt were cached
-// corrects it: blocks that were there though they were only remembered raise it, blocks that were not there though they
-// were believed lower it, each time half of the way, at most by a factor of two, and what is older is no longer
-// believed. What was cached is compared by its share of the prompt's tokens, and as tokens are not equally long, blocks
-// count as missing only from twice as far on. Answers that do not say, of requests that another server had first or of
-// prompts with images, audio or video that were cached in part, leave it as it is.
+// With autoTune the scorer learns how much room a cache has. It begins with what the server reports of its KV cache,
+// which with KV offload is a fraction of what it has. Then every answer that says how many tokens of its prompt were
+// cached corrects this: blocks that were there though they were only remembered raise it, blocks that were not there
+// though they were believed lower it. Each correction goes half of the way, at most by a factor of two, and what is
+// older is no longer believed. What was cached is compared by its share of the prompt's tokens, and because tokens are
+// not equally long, blocks count as missing only from twice as far on. Answers that do not say how much was cached,
+// answers to requests that another server had first, and answers to prompts with images, audio or video that were
+// cached in part leave it as it is.
 //
 // Range: 0 to 1. A block is blockSizeTokens x 4 bytes of the prompt; model and cache salt are part of its hash. Several
 // prefix scorers in one decision may have other sizes and bounds; all of them together look at 1,024 blocks at most.
@@ -55,34 +55,37 @@ type prefixCacheScorer struct {
 }
 
 type prefixCacheScorerParameters struct {
-	// AutoTune takes the block size and the capacity to begin with from what the servers report of their KV caches,
-	// where they do: as many of the pages that most servers have as make 64 tokens or more. Pages of more than 4,096
-	// tokens are not believed. The capacity is then learnt from answers. false: lruCapacityPerServer holds as it is.
+	// AutoTune takes the block size and the first estimate of the capacity from what the servers report of their KV
+	// caches, where they do: a block is as many of the pages that most servers have as make 64 tokens or more. Pages of
+	// more than 4,096 tokens are not believed. The capacity is then learnt from answers. false: lruCapacityPerServer
+	// holds as it is.
 	AutoTune bool
 	// BlockSizeTokens is the size of a block in tokens of 4 bytes.
 	BlockSizeTokens int
-	// BlockSize is deprecated, the size of a block in characters. Alone it means what it did: blocks of that size,
-	// unless autoTune: true stands beside it and the servers tell of theirs. Beside blockSizeTokens it has no effect.
+	// BlockSize is deprecated, the size of a block in characters. Alone it means blocks of that size, unless autoTune:
+	// true is given as well and the servers report theirs. With blockSizeTokens it has no effect.
 	BlockSize int
-	// HashBlockSize is the name that blockSize had before.
+	// HashBlockSize is an older name of blockSize.
 	HashBlockSize int
 	// MaxPrefixBlocksToMatch bounds the blocks of a prompt that are looked at. More than 1,024 count as 1,024, which is
-	// said at start. An endpoint that has all of them is taken to have what lies behind them, too.
+	// said at start. An endpoint that has all of them is taken to have what follows them, too.
 	MaxPrefixBlocksToMatch int
-	// DoubleEveryBlocks has the blocks of a prompt grow: behind each so many of them they are twice as long. With 32,
-	// 256 blocks of 64 tokens cover 522,240 tokens, and where a match ends is known within 64 tokens up to 2,048, and
-	// within a 16th to a 32nd part of it behind. 0 has all alike. The capacity counts a block as long as it is.
+	// DoubleEveryBlocks makes the blocks of a prompt grow: after each such number of them they are twice as long. With
+	// 32, 256 blocks of 64 tokens cover 522,240 tokens, and the end of a match is known to within 64 tokens up to
+	// 2,048, and after that to within a 16th to a 32nd part of it. With 0 all are alike. In the capacity a block counts
+	// as long as it is.
 	DoubleEveryBlocks int
-	// LruCapacityPerServer is how many blocks are kept for each endpoint. With autoTune that is where an endpoint
-	// begins that tells nothing of its KV cache.
+	// LruCapacityPerServer is how many blocks are kept for each endpoint. With autoTune it is the first estimate for an
+	// endpoint that reports nothing of its KV cache.
 	LruCapacityPerServer int
 
-	// PrefixMatchInfoProducerName is of llm-d's dialect: the producer to go by. When it is not given it is the one
-	// called approx-prefix-cache-producer, which is added if need be.
+	// PrefixMatchInfoProducerName names the producer whose matches count, in llm-d's dialect. When it is not given it
+	// is the one called approx-prefix-cache-producer, which is added if need be.
 	PrefixMatchInfoProducerName string
-	// MatchLengthWeight is of llm-d's dialect: the weight of the length of a match, beside its share of the prompt.
+	// MatchLengthWeight is the weight of the length of a match, compared with its share of the prompt, in llm-d's
+	// dialect.
 	MatchLengthWeight float64
-	// MatchLengthScaleTokens is of llm-d's dialect: the length from which a match counts in full.
+	// MatchLengthScaleTokens is the length from which a match counts in full, in llm-d's dialect.
 	MatchLengthScaleTokens float64
 }
 

@@ -11,34 +11,34 @@ import (
 	"github.com/pintle-dev/pintle/state"
 )
 
-// vtcBasic keeps users apart who use much and who use little: the more of all tokens of the last minutes a user took,
-// the further towards the end of the list of endpoints, sorted by name, its requests go, and within that to where the
-// load is low.
+// vtcBasic separates users who use much from users who use little: the more of all tokens of the last minutes a user
+// took, the further towards the end of the list of endpoints, sorted by name, its requests go, and within that to where
+// the load is low.
 //
 // Formula: 1 - cost / (fairnessWeight + utilizationWeight), where cost = fairnessWeight x inequality x |i / (n - 1) -
-// share| + utilizationWeight x min(load / maxPodLoad, 1) for the i-th of n candidates. With tokens = the user's input x
-// inputTokenWeight + output x outputTokenWeight within the window, and min and max over all users of what servers
-// reported to have served, each request up to maxTokens: bucket = max(minTokens, (min + max) / 2), share = min(tokens /
-// bucket / 2, 1), inequality = (max - min) / bucket / 2. load is the greater one of the requests in flight and the
-// fresh number of running ones.
+// share| + utilizationWeight x min(load / maxPodLoad, 1) for the i-th of n candidates, i from 0. With tokens = the
+// user's input x inputTokenWeight + output x outputTokenWeight within the window, and min and max over all users of
+// what servers reported to have served, each request up to maxTokens: bucket = max(minTokens, (min + max) / 2), share =
+// min(tokens / bucket / 2, 1), inequality = (max - min) / bucket / 2. load is the greater one of the requests in flight
+// and the fresh number of running ones.
 //
-// Range: 0 to 1. Unit: weighted tokens, and requests. A request counts for its own user with an estimate until its
-// answer reports what it used: input tokens as prefix-based-pd-decider counts those of a prompt, rounded up, and one
-// and a half times as many of output or, once answers to this user, or of this model, have told how long they are,
-// their mean of late, at most the request's own limit; with semantics source always the former. Requests that other
-// profiles route count too. A request is taken to be in flight for the window, 2 to 10 minutes, if no plug-in asks for
-// longer: what it was served then takes its estimate's place.
+// Range: 0 to 1. Unit: weighted tokens, and requests. Until its answer reports what it used, a request counts for its
+// own user with an estimate: input tokens as prefix-based-pd-decider counts those of a prompt, rounded up, and one and
+// a half times as many of output. Once answers to this user, or of this model, have shown how long they are, the
+// estimate of the output is their recent mean, at most the request's own limit; with semantics source it always is the
+// former. Requests that other profiles route count too. A request is taken to be in flight for the window, 2 to 10
+// minutes, if no plug-in asks for longer: what it was served then takes its estimate's place.
 //
-// Missing data: a request without a user goes by the load alone, and is not counted. So does a user alone, and users
-// who all use the same. A user is who the header says, else the body's key user. Anyone can give any name there, so
-// have a proxy in front set the header where that matters.
+// Missing data: a request without a user goes by the load alone, and is not counted. A user alone, and users who all
+// use the same, also go by the load alone. The user is the value of the header, else of the body's key user. Anyone can
+// give any name there, so have a proxy in front set the header where that matters.
 //
 // Source: AIBrix, routing strategy vtc-basic; Sheng et al., Fairness in Serving Large Language Models, 2024. With
 // semantics source the cost is AIBrix's, fairnessWeight x |i - min(tokens / bucket, n - 1)| + utilizationWeight x
-// min(load / maxPodLoad, 1), and without a user chance decides: of many endpoints none from the fourth on then gets a
-// user's requests, and a user alone keeps to the middle. AIBrix shuffles the endpoints for each request, which takes
-// the meaning out of i, adds a random number below 0.1, never replaces its estimates, counts what vtc-basic routes
-// alone, and has min and max grow by all of a request: maxTokens 0 does so in either semantics.
+// min(load / maxPodLoad, 1), and a request without a user goes to any endpoint: of many endpoints none from the fourth
+// on then gets a user's requests, and a user alone keeps to the middle. AIBrix shuffles the endpoints for each request,
+// which makes i meaningless, adds a random number below 0.1, never replaces its estimates, counts only what vtc-basic
+// routes, and has min and max grow by all of a request: maxTokens 0 does so in either semantics.
 type vtcBasic struct {
 	vtcBasicParameters
 	header scoring.HeaderKey
@@ -51,30 +51,32 @@ type vtcBasicParameters struct {
 	Semantics string
 	// UserHeader is the request header that names the user.
 	UserHeader string
-	// TimeUnit is the unit of the window: minutes, seconds or milliseconds; else
+	// TimeUnit is the unit of the window: minutes, seconds or milliseconds. When it is not given:
 	// AIBRIX_ROUTER_VTC_TOKEN_TRACKER_TIME_UNIT.
 	TimeUnit string
-	// WindowSize is how many of the units tokens count; else AIBRIX_ROUTER_VTC_TOKEN_TRACKER_WINDOW_SIZE. They leave in
-	// 60 steps.
+	// WindowSize is for how many of the units tokens count; they leave in 60 steps. When it is not given:
+	// AIBRIX_ROUTER_VTC_TOKEN_TRACKER_WINDOW_SIZE.
 	WindowSize int
-	// MinTokens is the least bucket, with semantics source also the min as long as no user was served; else
-	// AIBRIX_ROUTER_VTC_TOKEN_TRACKER_MIN_TOKENS.
+	// MinTokens is the least bucket, with semantics source also the min as long as no user was served. When it is not
+	// given: AIBRIX_ROUTER_VTC_TOKEN_TRACKER_MIN_TOKENS.
 	MinTokens float64
 	// MaxTokens is the most that one request adds to min and max, 0 for any number; with semantics source also the max
-	// as long as no user was served; else AIBRIX_ROUTER_VTC_TOKEN_TRACKER_MAX_TOKENS.
+	// as long as no user was served. When it is not given: AIBRIX_ROUTER_VTC_TOKEN_TRACKER_MAX_TOKENS.
 	MaxTokens float64
-	// InputTokenWeight is the weight of input tokens; else AIBRIX_ROUTER_VTC_BASIC_INPUT_TOKEN_WEIGHT.
+	// InputTokenWeight is the weight of input tokens. When it is not given: AIBRIX_ROUTER_VTC_BASIC_INPUT_TOKEN_WEIGHT.
 	InputTokenWeight float64
-	// OutputTokenWeight is the weight of output tokens; else AIBRIX_ROUTER_VTC_BASIC_OUTPUT_TOKEN_WEIGHT.
+	// OutputTokenWeight is the weight of output tokens. When it is not given:
+	// AIBRIX_ROUTER_VTC_BASIC_OUTPUT_TOKEN_WEIGHT.
 	OutputTokenWeight float64
-	// MaxPodLoad is the number of requests from which on a load is full; else AIBRIX_ROUTER_VTC_BASIC_MAX_POD_LOAD.
+	// MaxPodLoad is the number of requests from which on a load is full. When it is not given:
+	// AIBRIX_ROUTER_VTC_BASIC_MAX_POD_LOAD.
 	MaxPodLoad float64
-	// FairnessWeight is the weight of fairness; else AIBRIX_ROUTER_VTC_BASIC_FAIRNESS_WEIGHT.
+	// FairnessWeight is the weight of fairness. When it is not given: AIBRIX_ROUTER_VTC_BASIC_FAIRNESS_WEIGHT.
 	FairnessWeight float64
-	// UtilizationWeight is the weight of the load; else AIBRIX_ROUTER_VTC_BASIC_UTILIZATION_WEIGHT.
+	// UtilizationWeight is the weight of the load. When it is not given: AIBRIX_ROUTER_VTC_BASIC_UTILIZATION_WEIGHT.
 	UtilizationWeight float64
-	// MaxUsers is how many users are known at once. One whom no server served makes way, else the one with the fewest
-	// tokens.
+	// MaxUsers is how many users are known at once. A new one replaces a user whom no server served, else the one with
+	// the fewest tokens.
 	MaxUsers int
 }
 

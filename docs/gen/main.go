@@ -29,8 +29,8 @@ Every plug-in that a configuration may name, in the groups of its folders. This 
 `
 
 const stale = `
-Scorers that go by metrics treat an endpoint whose metrics are missing or older than ` + "`stale.after`" + ` by
-` + "`stale.policy`" + `:
+For an endpoint whose metrics are missing or older than ` + "`stale.after`" + `, scorers that use metrics do what
+` + "`stale.policy`" + ` says:
 
 - ` + "`neutral`" + `: it gets the middle of the range, as each plug-in says under "Missing data".
 - ` + "`exclude`" + `: it is no candidate while any endpoint is fresh.
@@ -47,9 +47,9 @@ var folders = []struct{ name, title, says string }{
 	{"filters", "Filters", "which endpoints stay candidates"},
 	{"scorers", "Scorers", "how good a candidate is, from 0 to 1"},
 	{"pickers", "Pickers", "which of the scored candidates are taken"},
-	{"producers", "Producers", "what other plug-ins go by, such as prefixes, load and predictions"},
-	{"headers", "Header handlers", "what headers tell of the decision"},
-	{"reporters", "Reporters", "what access logs are told of a request"},
+	{"producers", "Producers", "what other plug-ins use, such as prefixes, load and predictions"},
+	{"headers", "Header handlers", "what headers say about the decision"},
+	{"reporters", "Reporters", "what access logs get to know about a request"},
 	{"data", "Data layer", "how the sidecar finds servers and reads them"},
 	{"parsers", "Parsers", "which requests are read, and as which API"},
 	{"stores", "Stores", "where conversations are kept"},

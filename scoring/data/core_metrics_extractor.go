@@ -8,16 +8,16 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// coreMetricsExtractor says what the servers' metrics are called. The sidecar reads them so, when it reads this
+// coreMetricsExtractor says what the servers' metrics are called. The sidecar uses these names if it reads this
 // document, too: pintle sidecar -plugins FILE. Engines that engineConfigs does not name are read as the sidecar reads
-// them by itself, as is what engineConfigs does not give of those that it names; customMetrics become attributes of the
-// producer core-metrics-extractor, which endpoint-attribute-scorer and -filter go by.
+// them without the plug-in, as are the metrics that engineConfigs leaves out for an engine that it names. customMetrics
+// become attributes of the producer core-metrics-extractor, which endpoint-attribute-scorer and -filter use.
 //
 // A name is a metric or one with labels: metric{label=value}. Of several series requests are summed and the usage of
 // the KV cache is averaged.
 //
-// Source: llm-d, core-metrics-extractor. There the first of several series counts alone, so that a page of several
-// engines counts as one, and what engineConfigs does not give of an engine is not read.
+// Source: llm-d, core-metrics-extractor. There only the first of several series counts, so that a page of several
+// engines counts as one, and what engineConfigs leaves out for an engine is not read.
 type coreMetricsExtractor struct{ engines scoring.EngineMetrics }
 
 type coreMetricsExtractorParameters struct {

@@ -6,12 +6,12 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// dcgmDataSource has the sidecar read what NVIDIA's DCGM exporter tells of the GPUs of each server, beside the server's
-// own metrics: at the pod's address, or at that of its node. The sidecar reads it so, when it reads this document, too:
-// pintle sidecar -plugins FILE. dcgm-extractor says what becomes of it.
+// dcgmDataSource has the sidecar read what NVIDIA's DCGM exporter reports of the GPUs of each server, as well as the
+// server's own metrics: at the pod's address, or at that of its node. The sidecar does so if it reads this document,
+// too: pintle sidecar -plugins FILE. dcgm-extractor says what becomes of it.
 //
-// Missing data: a server whose exporter does not answer has no value until it does. With useNodeAddress, so has one
-// whose node is not known, as when a file lists it.
+// Missing data: a server whose exporter does not answer has no value until it does. With useNodeAddress a server whose
+// node is not known, such as one that a file lists, has no value either.
 //
 // Source: llm-d, dcgm-data-source. There a value stays for ever once it was read.
 type dcgmDataSource struct{ page *scoring.Page }

@@ -2,11 +2,11 @@ package data
 
 import "github.com/pintle-dev/pintle/scoring"
 
-// dcgmExtractor makes an attribute of what dcgm-data-source reads: GPUUtilization, from producer dcgm-extractor, which
-// endpoint-attribute-scorer and -filter go by. It has no parameters.
+// dcgmExtractor makes an attribute of what dcgm-data-source reads: GPUUtilization, of the producer dcgm-extractor,
+// which endpoint-attribute-scorer and -filter use. It has no parameters.
 //
-// Formula: the largest DCGM_FI_DEV_GPU_UTIL of the server's GPUs / 100. Of a page of several pods those count that have
-// the pod's name and namespace in their labels pod and namespace; series without the labels count for any.
+// Formula: the largest DCGM_FI_DEV_GPU_UTIL of the server's GPUs / 100. On a page of several pods those series count
+// that have the pod's name and namespace in their labels pod and namespace; series without the labels count for any.
 //
 // Range: 0 to 1.
 //

@@ -3,18 +3,18 @@ package data
 import "github.com/pintle-dev/pintle/scoring"
 
 // fileDiscovery finds the servers in a file, for places without Kubernetes: a list endpoints with name, namespace,
-// address, port and labels of each. The sidecar reads it, when it reads this document, too: pintle sidecar -plugins
+// address, port and labels of each. The sidecar reads the file if it reads this document, too: pintle sidecar -plugins
 // FILE; other discovery in its configuration then has no effect.
 //
-// Source: llm-d, file-discovery. There an entry that is wrong at the start ends the process, an address must be of
-// IPv4, and a port must be quoted; here a wrong entry is a mistake at the start and is said later, while the last
-// good file counts, IPv6 is right, and so is a port that is a number.
+// Source: llm-d, file-discovery. There an entry that is wrong at the start ends the process, an address must be IPv4,
+// and a port must be quoted. Here a wrong entry is a mistake at the start; later it is reported, and the last good file
+// counts. IPv6 is right, and so is a port that is a number.
 type fileDiscovery struct{ file scoring.EndpointsFile }
 
 type fileDiscoveryParameters struct {
 	// Path is the file, on the sidecar's machine. Required.
 	Path string
-	// WatchFile has it read again when it changes.
+	// WatchFile makes the sidecar read the file again when it changes.
 	WatchFile bool
 }
 

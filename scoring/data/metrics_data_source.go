@@ -2,12 +2,11 @@ package data
 
 import "github.com/pintle-dev/pintle/scoring"
 
-// metricsDataSource says where the servers' metrics are. The sidecar reads them there, when it reads this document,
-// too: pintle sidecar -plugins FILE. Without the plug-in it reads them where its own configuration says, or by its
-// defaults.
+// metricsDataSource says where the servers' metrics are. The sidecar reads them there if it reads this document, too:
+// pintle sidecar -plugins FILE. Without the plug-in it reads them where its own configuration says, or by its defaults.
 //
-// Source: llm-d, metrics-data-source. There one that is declared under another name than its type is read beside the
-// default one, so that every server is read twice; here it stands in its place.
+// Source: llm-d, metrics-data-source. There one that is declared under another name than its type is read in addition
+// to the default one, so that every server is read twice; here it replaces it.
 type metricsDataSource struct{ page *scoring.Page }
 
 // NewMetricsDataSource builds a metrics-data-source.

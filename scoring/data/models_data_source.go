@@ -7,9 +7,9 @@ import (
 )
 
 // modelsDataSource has the sidecar fetch the list of models that each server gives at /v1/models: Envoy asks for it
-// when it takes a snapshot. In llm-d's dialect the sidecar looks where the parameters say, when it reads this
-// document, too: pintle sidecar -plugins FILE. In the older one they are checked, and of those that the sidecar does
-// otherwise the operator is told.
+// when it takes a snapshot. In llm-d's dialect the sidecar fetches it where the parameters say, if it reads this
+// document, too: pintle sidecar -plugins FILE. In Heimdall's dialect the parameters are checked, and the operator is
+// told of those that have no effect.
 //
 // Source: Heimdall, models-data-source.
 type modelsDataSource struct{ page *scoring.Page }

@@ -7,7 +7,7 @@ import (
 	"github.com/pintle-dev/pintle/scoring/internal/topology"
 )
 
-// topologyExtractor says which labels of pods name where they stand, for topology-affinity-scorer and -filter.
+// topologyExtractor says which labels of pods name their location, for topology-affinity-scorer and -filter.
 //
 // Source: llm-d, topology-extractor. There a pod without the host's label counts by its own hostname.
 type topologyExtractor struct{ labels topology.Labels }

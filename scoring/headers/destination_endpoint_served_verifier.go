@@ -2,14 +2,14 @@ package headers
 
 import "github.com/pintle-dev/pintle/scoring"
 
-// destinationEndpointServedVerifier tells the client which endpoint answered: x-conformance-test-served-endpoint is its
-// ip:port, after a retry not that of the first choice. It is for conformance tests: it tells clients the addresses of
+// destinationEndpointServedVerifier tells the client which endpoint answered, in x-conformance-test-served-endpoint as
+// ip:port; after a retry it is not the first choice. It is for conformance tests: it tells clients the addresses of
 // servers.
 //
 // It takes part by being declared.
 //
-// Source: Gateway API Inference Extension and llm-d, destination-endpoint-served-verifier. There the header says so
-// when the gateway does not tell who served; here it is then missing.
+// Source: Gateway API Inference Extension and llm-d, destination-endpoint-served-verifier. When the gateway does not
+// tell who served, the header there says so; here it is missing.
 type destinationEndpointServedVerifier struct{ scratch []byte }
 
 // NewDestinationEndpointServedVerifier builds a destination-endpoint-served-verifier. It has no parameters.

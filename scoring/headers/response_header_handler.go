@@ -3,8 +3,8 @@ package headers
 import "github.com/pintle-dev/pintle/scoring"
 
 // responseHeaderHandler tells the client which endpoints served the request: x-decoder-host-port is the ip:port of the
-// one that answered, after a retry not the first choice; x-prefiller-host-port is the prefill endpoint's, if there was
-// a prefill stage.
+// one that answered, which after a retry is not the first choice; x-prefiller-host-port is the prefill endpoint's, if
+// there was a prefill stage.
 //
 // It takes part by being declared.
 //

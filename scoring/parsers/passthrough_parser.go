@@ -2,9 +2,9 @@ package parsers
 
 import "github.com/pintle-dev/pintle/scoring"
 
-// passthroughParser takes every request that no other parser in the list does; its body is passed on.
+// passthroughParser takes every request that no other parser in the list takes; its body is passed on.
 //
-// Source: llm-d, passthrough-parser. There such a request has no model and no tokens; here what is known of its path
+// Source: llm-d, passthrough-parser. There such a request has no model and no tokens; here what is known for its path
 // is read.
 type passthroughParser struct{}
 

@@ -8,8 +8,8 @@ import "github.com/pintle-dev/pintle/scoring"
 //
 // Ties: the one that was drawn first.
 //
-// Source: AIBrix, routing strategy power-of-two, which counts in Redis, by the hour, and forgets requests longer than 5
-// minutes; M. Mitzenmacher, The Power of Two Choices in Randomized Load Balancing, 2001.
+// Source: AIBrix, routing strategy power-of-two, which counts in Redis, by the hour, and forgets requests that take
+// more than 5 minutes; M. Mitzenmacher, The Power of Two Choices in Randomized Load Balancing, 2001.
 type powerOfTwo struct{ parameters }
 
 // NewPowerOfTwo builds a power-of-two.

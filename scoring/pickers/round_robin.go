@@ -3,7 +3,7 @@ package pickers
 import "github.com/pintle-dev/pintle/scoring"
 
 // roundRobin picks the endpoints that were sent no request for the longest time, so that all have their turn. All
-// workers of Envoy take turns together. Scores do not count; filters do.
+// workers of Envoy share one order. Scores do not count; filters do.
 //
 // Ties: those that were sent nothing yet come first, in the order of the pool.
 //

@@ -7,9 +7,9 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// agentIdentity tells sessions by the headers that coding agents and their gateways send: the first one that is not
-// empty of additionalSessionHeaders, x-claude-code-session-id, x-session-affinity, session-id, session_id. A source of
-// session-affinity-scorer and -filter goes by it with attribute: agent-identity.
+// agentIdentity recognises sessions by the headers that coding agents and their gateways send: the first one that is
+// not empty of additionalSessionHeaders, x-claude-code-session-id, x-session-affinity, session-id, session_id. A source
+// of session-affinity-scorer and -filter uses it by attribute: agent-identity.
 //
 // Source: llm-d, agent-identity. There it also names the flow of requests that are queued.
 type agentIdentity struct{ headers []scoring.HeaderKey }

@@ -11,21 +11,21 @@ import (
 )
 
 // approxPrefixCacheProducer finds out which part of a prompt each endpoint likely has in its KV cache: it remembers,
-// for each endpoint, the blocks of the prompts that went there and were answered, as prefix-cache-scorer says. Scorers,
-// deciders and handlers go by it. It takes part by being declared; each one has an index of its own, and all of them
-// share the memory of one.
+// for each endpoint, the blocks of the prompts that went there and were answered, as described at prefix-cache-scorer.
+// Scorers, deciders and handlers use what it finds. It takes part by being declared. Each one has an index of its own,
+// and all of them share the memory of one; there may be 8, each mm-embeddings-cache-producer counted in.
 //
-// A prompt is cut into ids of 4 bytes: tools as JSON, then of each message its role and text, without anything
-// between; images count as token-producer says, and token ids that are sent as such as they are. The line
-// x-anthropic-billing-header that Claude Code begins its system text with is no part of it, as vLLM leaves it out,
-// unless an endpoint's engine is sglang. A block is as many pages of the servers' KV caches as make 64 tokens or more,
-// and the last block counts though it is not full. A block's hash covers model, cache salt, SGLang's extra_key and all
-// blocks before it. Each prompt of a request for several has blocks of its own.
+// A prompt is cut into ids of 4 bytes: tools as JSON, then the role and text of each message, without anything between;
+// images count as token-producer says, and token ids that are sent as such as they are. The line
+// x-anthropic-billing-header that Claude Code begins its system text with is left out, as vLLM does, unless an
+// endpoint's engine is sglang. A block is as many pages of the servers' KV caches as make 64 tokens or more, and the
+// last block counts even if it is not full. A block's hash covers model, cache salt, SGLang's extra_key and all blocks
+// before it. If a request has several prompts, each has blocks of its own.
 //
 // Formula: matched blocks are the leading ones that the endpoint has, without a gap.
 //
-// Range: 0 to the blocks of the prompt, 1,024 at most, so that of a prompt in blocks of 64 tokens the first 65,536
-// tokens count.
+// Range: 0 to the blocks of the prompt, 1,024 at most, so that the first 65,536 tokens of a prompt count where blocks
+// have 64 tokens.
 //
 // Missing data: without a prompt no endpoint matches.
 //
@@ -48,14 +48,14 @@ type approxPrefixCacheProducer struct {
 type approxPrefixCacheProducerParameters struct {
 	// AutoTune takes the block size and the capacity from what the servers report of their KV caches, where they do.
 	AutoTune bool
-	// BlockSizeTokens is the size of the servers' pages where they do not tell, and 0 or less is 16. With
-	// autoTune: false it is the size of a block as it is, and above 0.
+	// BlockSizeTokens is the size of the servers' pages where they do not report it; 0 or less is 16. With autoTune:
+	// false it is the size of a block, and must be above 0.
 	BlockSizeTokens int
 	// BlockSize is deprecated: blockSizeTokens.
 	BlockSize int
-	// MaxPrefixTokensToMatch bounds the tokens of a prompt that are looked at. 0: maxPrefixBlocksToMatch does.
+	// MaxPrefixTokensToMatch bounds the tokens of a prompt that are looked at. 0: maxPrefixBlocksToMatch bounds them.
 	MaxPrefixTokensToMatch int
-	// MaxPrefixBlocksToMatch is deprecated: the bound in blocks where maxPrefixTokensToMatch is 0. 0: none.
+	// MaxPrefixBlocksToMatch is deprecated: the bound in blocks where maxPrefixTokensToMatch is 0. 0: no bound.
 	MaxPrefixBlocksToMatch int
 	// LruCapacityPerServer is how many blocks are kept for an endpoint whose capacity is not known. 0 or less is
 	// 31250.

@@ -12,25 +12,27 @@ import (
 
 // burstPrefixCacheProducer sends the requests of a burst that have the same prompt, such as the samples of one step of
 // reinforcement learning, to the same endpoint while no cache has the prompt yet. A prefix-cache-scorer that names it
-// goes by it. Prompts are cut as approx-prefix-cache-producer says; there is one of these plug-ins at most.
+// uses its matches. Prompts are cut as described at approx-prefix-cache-producer; there may be only one of these
+// plug-ins.
 //
 // No request is held back. A request belongs to the burst for windowDurationMs; each one knows where those before it
 // went, whichever worker of Envoy sent them.
 //
-// Formula: of its blocks a prompt matches all at the endpoint that has got most equal ones in the burst, and less than
-// maxPerReplica; with minColocateBlocks, of a prompt that is new in the burst, at the endpoint that has got most of
-// those with as many equal leading blocks, unless it has its fair share, the burst's load / endpoints, rounded up. Is
-// there none, all blocks match at the least loaded endpoints with room, and at most half of them at others with room,
-// fewer the more loaded they are. Load counts requests that are equal or alike to others of the burst, or with
-// balanceBy: tokens the blocks of their prompts, once at each endpoint and less those that it has of another one.
+// Formula: all blocks of a prompt match at one endpoint: the one that has got the most equal prompts in the burst, as
+// long as these are fewer than maxPerReplica. With minColocateBlocks, all blocks of a prompt that is new in the burst
+// match at the endpoint that has got the most prompts with that many equal leading blocks, unless it has its fair
+// share: the burst's load / endpoints, rounded up. If there is no such endpoint, all blocks match at the least loaded
+// endpoints with room, and at most half of them at others with room, fewer the more loaded they are. Load counts
+// requests that are equal or alike to others of the burst. With balanceBy: tokens it counts the blocks of their prompts
+// instead, each once at an endpoint, so that blocks shared with another prompt there are left out.
 //
 // Range: 0 to the blocks of the prompt.
 //
-// Missing data: nothing matches for a prompt without blocks, and for one that is like none of the burst while no others
-// are alike, either: other scorers place it.
+// Missing data: nothing matches for a prompt without blocks, nor for one that is like none of the burst while no others
+// are alike: other scorers place it.
 //
 // Source: llm-d, burst-prefix-cache-producer. There every request waits until its window closes, each replica of the
-// picker knows of its own requests alone, and the first of several equal requests is placed by load like the others.
+// picker knows only its own requests, and the first of several equal requests is placed by load like the others.
 type burstPrefixCacheProducer struct {
 	key     scoring.MatchKey
 	tokens  int
@@ -42,18 +44,18 @@ type burstPrefixCacheProducer struct {
 type burstPrefixCacheProducerParameters struct {
 	// WindowDurationMs is for how long a request belongs to the burst, in milliseconds.
 	WindowDurationMs int
-	// MaxPerReplica is how many equal prompts an endpoint gets in a burst. -1: any number.
+	// MaxPerReplica is how many equal prompts an endpoint gets in a burst at most. -1: any number.
 	MaxPerReplica int
-	// BlockSizeTokens is the size of a block.
+	// BlockSizeTokens is the size of a block in tokens of 4 bytes.
 	BlockSizeTokens int
-	// MaxPrefixTokensToMatch bounds the tokens of a prompt that are looked at. 0, and more than that: 128 blocks, as
-	// many as the journal always has room for.
+	// MaxPrefixTokensToMatch bounds the tokens of a prompt that are looked at, to 128 blocks at most, which the journal
+	// always has room for. 0: 128 blocks.
 	MaxPrefixTokensToMatch int
 	// MinColocateBlocks is how many equal leading blocks make prompts alike. 0: only equal prompts go together.
 	MinColocateBlocks int
-	// MaxBatchSize bounds the requests of a burst, of which the oldest then leave. -1: 4,096.
+	// MaxBatchSize bounds the requests of a burst; the oldest leave first. -1: 4,096.
 	MaxBatchSize int
-	// BalanceBy is what load counts: requests or tokens.
+	// BalanceBy is what the load counts: requests or tokens.
 	BalanceBy string
 }
 

@@ -14,12 +14,12 @@ import (
 // Formula: (blocks - matched blocks) x tokens of a block + max(0, prompt tokens - blocks x tokens of a block), at the
 // first endpoint that each profile picks; without a producer of matches, prompt tokens - cached tokens as the prefix
 // scorer has them. The tokens count until the answer's first byte, the request until its end; at the endpoint of a
-// prefill stage both until the first byte. With addEstimatedOutputTokens the output counts, too: prompt tokens x
-// outputRatio or, where that is not given, as many as answers of the model had of late, at most the request's own limit
-// and maxEstimatedOutputTokens; input and output then count until the end.
+// prefill stage both count until the first byte. With addEstimatedOutputTokens the output counts, too: prompt tokens x
+// outputRatio or, where that is not given, as many as the model's late answers had, at most the request's own limit and
+// maxEstimatedOutputTokens; input and output then count until the end.
 //
-// It is added by itself where a plug-in needs it. Several must have the same parameters. A request of which no end is
-// seen counts for 10 minutes, or until the worker that sent it is gone.
+// It is added where a plug-in needs it and none is declared. Several must have the same parameters. A request whose end
+// is not seen counts for 10 minutes, or until the worker that sent it is gone.
 //
 // Missing data: where nothing matches prefixes, nothing is cached.
 //
@@ -35,16 +35,17 @@ type inflightLoadProducer struct {
 }
 
 type inflightLoadProducerParameters struct {
-	// AddEstimatedOutputTokens has the tokens of the answer count, too.
+	// AddEstimatedOutputTokens makes the tokens of the answer count, too.
 	AddEstimatedOutputTokens bool
-	// OutputRatio is how many tokens of output are expected for one of the prompt. Unset: as many as answers of the
-	// model had of late, and 1.5 before that is known.
+	// OutputRatio is how many tokens of output are expected for one of the prompt. Unset: as many as the model's late
+	// answers had, and 1.5 before that is known.
 	OutputRatio float64
-	// MaxEstimatedOutputTokens bounds the output that is expected. Unset: not.
+	// MaxEstimatedOutputTokens bounds the output that is expected. Unset: no bound.
 	MaxEstimatedOutputTokens int
 	// PrefixMatchInfoProducerName names the plug-in that matches prefixes. Empty: the first one of all.
 	PrefixMatchInfoProducerName string
-	// SyncCrossReplicaState has no effect, as there without a syncer.
+	// SyncCrossReplicaState has no effect: all workers of an Envoy count together, and so do those of several whose
+	// sidecars replicate.
 	SyncCrossReplicaState bool
 }
 
@@ -65,7 +66,8 @@ func NewInflightLoadProducer(b *scoring.Builder) scoring.Plugin {
 	b.String("prefixMatchInfoProducerName", &p.PrefixMatchInfoProducerName)
 	b.Bool("syncCrossReplicaState", &p.SyncCrossReplicaState)
 	if b.Has("syncCrossReplicaState") && p.SyncCrossReplicaState {
-		b.Warn("syncCrossReplicaState has no effect: the workers of one Envoy count together, those of several do not")
+		b.Warn("syncCrossReplicaState has no effect: the workers of one Envoy count together, those of several do " +
+			"where their sidecars replicate")
 	}
 	options := b.State()
 	options.InFlight, options.Begins, options.Lengths = true, true, true

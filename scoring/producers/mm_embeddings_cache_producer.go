@@ -10,15 +10,15 @@ import (
 
 // mmEmbeddingsCacheProducer finds out which images, audios and videos of a prompt each endpoint likely has in its cache
 // of embeddings: it remembers, for each endpoint, those of the prompts that went there and were answered. Two are the
-// same when their URLs or data are. mm-embeddings-cache-scorer goes by it. It takes part by being declared.
+// same when their URLs or data are. mm-embeddings-cache-scorer uses what it finds. It takes part by being declared.
 //
-// Formula: an endpoint keeps cacheSizeInMBPerServer / 2 MiB of them, the ones that were not used for the longest go
+// Formula: an endpoint keeps cacheSizeInMBPerServer / 2 MiB of them; those that were not used for the longest time go
 // first.
 //
-// Missing data: a prompt without media matches nowhere. Of one with more than 64 the first 64 count.
+// Missing data: a prompt without media matches nowhere. If a prompt has more than 64 of them, the first 64 count.
 //
 // Source: llm-d, mm-embeddings-cache-producer. There they count from the moment that the request is sent on; here they
-// do, too, but for a minute only unless the answer begins.
+// do, too, but for no more than a minute unless the answer begins.
 type mmEmbeddingsCacheProducer struct{ matches *mediaMatches }
 
 type mmEmbeddingsCacheProducerParameters struct {

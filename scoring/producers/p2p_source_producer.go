@@ -7,19 +7,19 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// p2pSourceProducer tells the server that computes a prompt which other one has more of it cached, so that the routing
-// sidecar there can have it fetched by vLLM's P2P connector: the header x-kv-cache-source-host-port is the other
-// server's ip:port. What a client sends under that name is removed. It takes part by being declared.
+// p2pSourceProducer tells the server that computes a prompt which other server has more of it cached, so that its
+// routing sidecar can have it fetched by vLLM's P2P connector: the header x-kv-cache-source-host-port is the other
+// server's ip:port. The header is removed from clients' requests. It takes part by being declared.
 //
 // Formula: of the endpoints whose matched blocks are the most of any or one less, one is drawn with a probability
-// proportional to 1 / (1 + waiting requests). The header is set if that is not the endpoint which computes the prompt
-// and has at least minCachedTokenDelta more tokens of it. That endpoint is the prefill profile's where one was picked,
-// else the primary one.
+// proportional to 1 / (1 + waiting requests). The header is set if the drawn endpoint is not the one that computes the
+// prompt and has at least minCachedTokenDelta more tokens of it. The endpoint that computes the prompt is the prefill
+// profile's where one was picked, else the primary one.
 //
 // Missing data: an endpoint without fresh metrics has no waiting requests. One that fails is not named.
 //
 // Source: llm-d, p2p-source-producer. There a precise producer's blocks count in a peer where they are in its CPU
-// memory, from which they are fetched; here wherever they are.
+// memory, from which they are fetched; here they count wherever they are.
 type p2pSourceProducer struct {
 	matches scoring.MatchKey
 	delta   int
@@ -30,9 +30,9 @@ type p2pSourceProducer struct {
 type p2pSourceProducerParameters struct {
 	// PrefixMatchInfoProducerName names the plug-in that matches prefixes. Empty: approx-prefix-cache-producer.
 	PrefixMatchInfoProducerName string
-	// MinCachedTokenDelta is how many tokens more the other endpoint must have.
+	// MinCachedTokenDelta is how many more tokens the other endpoint must have.
 	MinCachedTokenDelta int
-	// PrefillProfileName names the profile whose endpoint computes the prompt, where it runs.
+	// PrefillProfileName names the profile whose endpoint computes the prompt, if that profile runs.
 	PrefillProfileName string
 }
 

@@ -9,8 +9,8 @@ import (
 )
 
 // precisePrefixCacheProducer finds out which part of a prompt each endpoint has in its KV cache, as the endpoints say
-// themselves by the events that they publish. The sidecar, which takes these, is asked while the request waits;
-// docs/precise.md says how that is set up. Scorers, deciders and handlers go by it when they name it.
+// themselves by the events that they publish. The sidecar listens to these, and the filter asks it while the request
+// waits; docs/precise.md says how to set this up. Scorers, deciders and handlers that name it use its matches.
 //
 // Formula: matched blocks are the sum of the weights of the leading blocks that the endpoint has without a gap, rounded
 // down; only whole blocks of a prompt count.
@@ -19,7 +19,7 @@ import (
 // are matched as by an approx-prefix-cache-producer with its defaults, which learns from all requests for that case.
 //
 // Source: llm-d, precise-prefix-cache-producer. There endpoints are asked for events only where dataLayer lists it
-// under an endpoint-notification-source; here they are wherever discoverPods is true.
+// under an endpoint-notification-source; here they are asked wherever discoverPods is true.
 //
 //lint:ignore U1000 it is the documentation of Precise, which others are made of, too
 type precisePrefixCacheProducer = Precise
@@ -32,9 +32,9 @@ type precisePrefixCacheProducerParameters struct {
 	IndexerConfig struct{}
 	// KvEventsConfig is as at precise-prefix-cache-scorer.
 	KvEventsConfig struct{}
-	// SpeculativeIndexing has the blocks of a prompt count where the request was sent before the server says so.
+	// SpeculativeIndexing has the blocks of a prompt count where the request was sent, before the server says so.
 	SpeculativeIndexing bool
-	// SpeculativeTTL is for how long.
+	// SpeculativeTTL is for how long speculative blocks count.
 	SpeculativeTTL time.Duration
 	// Mode is as at precise-prefix-cache-scorer.
 	Mode string

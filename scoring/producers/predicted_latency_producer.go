@@ -3,39 +3,39 @@ package producers
 import "github.com/pintle-dev/pintle/scoring"
 
 // predictedLatencyProducer says how predicted latencies count against the objectives of requests, for latency-scorer,
-// slo-headroom-tier-filter, latency-slo-admitter and prefix-cache-affinity-filter. It is added by itself where one of
-// these needs it.
+// slo-headroom-tier-filter, latency-slo-admitter and prefix-cache-affinity-filter. It is added where one of these needs
+// it and none is declared.
 //
-// What is predicted is learnt by all workers of Envoy alike, from the answers that the journal tells of: the time to
-// first token from the tokens that the endpoint has yet to compute, the time of each further token from the answers
-// under way and their prompts. An endpoint that should have begun all its answers and has not, as it hangs, has no room
-// or computes what was thought to be cached, is taken to go on for half of the time by which it is late. Each endpoint
-// has a factor of its own for both times, so servers of different speeds may stand in one pool. It fades while others
-// answer and the endpoint does not, so that one that was slow for a while is tried again. Streamed answers tell; as
-// long as hardly any came, also those that were not, whose servers report their tokens, if their requests found the
-// endpoint idle. Nothing runs beside the proxy, and any number of endpoints is predicted.
+// All workers of Envoy learn the same predictions from the answers in the journal: the time to first token from the
+// tokens that the endpoint has yet to compute, the time of each further token from the answers under way and their
+// prompts. An endpoint that should have begun all its answers and has not, because it hangs, has no room or computes
+// what was thought to be cached, is taken to go on for half of the time by which it is late. Each endpoint has a factor
+// of its own for both times, so servers of different speeds may be in one pool. The factor fades while others answer
+// and the endpoint does not, so that one that was slow for a while is tried again. Streamed answers are learnt from. As
+// long as hardly any came, so are answers that were not streamed, if their servers report their tokens and their
+// requests found the endpoint idle. Nothing runs beside the proxy, and any number of endpoints is predicted.
 //
 // Objectives are the request headers x-llm-d-slo-ttft-ms and x-llm-d-slo-tpot-ms, or by their former names
 // x-slo-ttft-ms and x-slo-tpot-ms, decimal numbers of milliseconds. An objective that a request does not have is met
 // everywhere.
 //
 // Formula: room = objective - predicted; for the time per token objective x sloBufferFactor - predicted, and 0 without
-// streamingMode. Met where neither is below 0.
+// streamingMode. The objective is met where neither is below 0.
 //
 // Missing data: before a few answers have been seen, all endpoints are taken to be equally fast.
 //
 // Source: llm-d, predicted-latency-producer. There a training and a prediction server in Python are asked over HTTP;
 // the variables TRAINING_SERVER_URL, PREDICTION_SERVER_URL and LATENCY_... have no meaning here. There an objective
-// that is missing in streamingMode is 0 and never met, and one of a request that is under way tightens those of others
-// at its endpoint.
+// that is missing in streamingMode is 0 and never met, and the objective of a request that is under way tightens those
+// of others at its endpoint.
 type predictedLatencyProducer struct{ rules *scoring.LatencyRules }
 
 type predictedLatencyProducerParameters struct {
 	// SLOBufferFactor multiplies the objective of the time per token.
 	SLOBufferFactor float64
-	// StreamingMode has the time per token count.
+	// StreamingMode makes the time per token count.
 	StreamingMode bool
-	// EndpointRoleLabel is the label of servers' roles: where it says prefill, the time per token does not count.
+	// EndpointRoleLabel is the label of servers' roles: where its value is prefill, the time per token does not count.
 	EndpointRoleLabel string
 	// PredictInProduce has no effect: what nobody asks for is not predicted.
 	PredictInProduce bool

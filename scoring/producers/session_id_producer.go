@@ -6,8 +6,8 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// sessionIDProducer tells sessions by a header or a cookie. A source of session-affinity-scorer and -filter goes by it
-// with attribute: SessionID.
+// sessionIDProducer recognises sessions by a header or a cookie. A source of session-affinity-scorer and -filter uses
+// it by attribute: SessionID.
 //
 // Source: llm-d, session-id-producer.
 type sessionIDProducer struct {

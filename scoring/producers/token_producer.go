@@ -8,18 +8,19 @@ import (
 	"github.com/pintle-dev/pintle/scoring/internal/precise"
 )
 
-// tokenProducer says how many tokens images and videos are taken for, where prompts are cut into ids of 4 bytes: in
-// approx-prefix-cache-producer, and in what counts the length of a prompt in llm-d's dialect. It takes part by being
+// tokenProducer says how many tokens images and videos count as where prompts are cut into ids of 4 bytes: in
+// approx-prefix-cache-producer, and where the length of a prompt is counted in llm-d's dialect. It takes part by being
 // declared; without one its defaults hold. tokenizer is another name of it.
 //
-// Formula: an image is width x height / factor tokens, with its own size where the body holds it as PNG, JPEG, GIF or
-// WebP, and defaultResolution else; 1 at least. A video is frames x tokens of a frame: duration x sampleFPS frames, or
-// every frameStride-th one, from minFrames to maxFrames, divided by temporalPatchSize. Audio is a token for each 4
-// bytes of its URL or data.
+// Formula: an image is width x height / factor tokens, 1 at least. The size is its own where the body holds it as PNG,
+// JPEG, GIF or WebP, and otherwise defaultResolution. A video is frames x tokens of a frame. With mode sampled there
+// are duration x sampleFPS frames, from minFrames to maxFrames, divided by temporalPatchSize; with mode strided
+// duration x defaultSourceFPS / frameStride, from minFrames to maxFrames. Audio is a token for each 4 bytes of its URL
+// or data.
 //
-// Source: llm-d, token-producer, backend estimate. What its headers x-llm-d-video-* say of one request's videos is not
-// gone by. Its other backends make a prompt's tokens: they serve the plug-ins that go by what servers have in their
-// caches, see precise-prefix-cache-scorer; the length of prompts stays estimated.
+// Source: llm-d, token-producer, backend estimate. Its headers x-llm-d-video-*, which describe the videos of one
+// request, have no effect here. Its other backends make a prompt's tokens: they serve the plug-ins that use what
+// servers have in their caches, see precise-prefix-cache-scorer; the length of prompts stays estimated.
 type tokenProducer struct{ backend *scoring.TokenBackend }
 
 //lint:ignore U1000 it documents the parameters: they nest deeper than a struct is read

@@ -9,21 +9,21 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// requestAttributeReporter tells Envoy a number made of what the server says that a request has used, such as what it
-// costs. It is a field of the message that access logs, traces and rate limits read as
-// %CEL(filter_state['wasm.pintle']['NAME'])% when the answer has ended, and beside the other fields there.
+// requestAttributeReporter gives Envoy a number that is computed from the usage that the server reports for a request,
+// such as its cost. It is a field of the message that access logs, traces and rate limits read as
+// %CEL(filter_state['wasm.pintle']['NAME'])% when the answer has ended, next to the other fields there.
 //
-// Formula: expression, cut to a whole number; 0 is not told. In it stand usage.prompt_tokens, usage.completion_tokens,
-// usage.total_tokens, usage.prompt_tokens_details.cached_tokens (also prompt_token_details), numbers, true and false,
-// has(), int(), double(), the operators ?:, ||, &&, !, ==, !=, <, <=, >, >=, +, -, *, / and %, and parentheses.
-// Numbers are not whole: 1 / 2 is 0.5. The prompt's tokens are all of them, also where a server reports those that it
-// had cached apart, as in Anthropic's API.
+// Formula: expression, cut to a whole number; 0 is not reported. The expression may contain usage.prompt_tokens,
+// usage.completion_tokens, usage.total_tokens, usage.prompt_tokens_details.cached_tokens (also prompt_token_details),
+// numbers, true and false, has(), int(), double(), the operators ?:, ||, &&, !, ==, !=, <, <=, >, >=, +, -, *, / and %,
+// and parentheses. Numbers are not whole: 1 / 2 is 0.5. prompt_tokens are all tokens of the prompt, even where a server
+// reports the cached ones separately, as in Anthropic's API.
 //
 // Missing data: without a report of usage, where condition is not true, and where the expression needs what is missing,
-// nothing is told.
+// nothing is reported.
 //
 // Source: llm-d, request-attribute-reporter, in the Common Expression Language. There the number is dynamic metadata of
-// Envoy in a namespace; a module can set none, so that the namespace has no effect here. There prompt_tokens lack the
+// Envoy in a namespace; a module cannot set any, so that the namespace has no effect here. There prompt_tokens lack the
 // cached ones in Anthropic's API.
 type requestAttributeReporter struct {
 	name                  string

@@ -12,9 +12,9 @@ import (
 )
 
 // multiFactorSelector chooses the model for requests that name a virtual one, such as auto, by quality, latency, cost
-// and load. The choice is written into the body, and then the endpoints that serve it are scheduled. It acts by being
-// declared and has no place in a profile. Each decision is a virtual model with a policy of its own, in the semantic
-// router's words:
+// and load. The choice is written into the body, and then the endpoints that serve it are scheduled. It takes part by
+// being declared and has no place in a profile. Each decision is a virtual model with a policy of its own, in the
+// semantic router's words:
 //
 //	decisions:
 //	- name: auto                      # what clients ask for
@@ -42,21 +42,22 @@ import (
 // (v - min) / (max - min), and 0.5 where all are equal. Weights below 0 count as 0, and are divided by their sum; if
 // that is 0 all are equal. The highest sum wins, the first of equal ones. Latency is the percentile of the time per
 // output token (TPOT) if each of these models with samples has one, else of the time to first token (TTFT), so that
-// only one of them is compared. Load is the number of requests in flight, of all of Envoy's workers; one older than 10
-// minutes no longer counts, and while this plug-in is declared that is the limit of active-request-scorer, too.
+// only one of them is compared. Load is the number of requests in flight, of all of Envoy's workers. A request that is
+// older than 10 minutes no longer counts, and while this plug-in is declared that holds for active-request-scorer, too.
 //
 // Range: 0 to 1. Unit: milliseconds; currency per million prompt tokens; requests.
 //
 // Missing data: worst is a rating of 0, neutral 0.5. A model that nobody has asked for within latency_window has no
 // latency. All plug-ins share the longest window that a configuration names.
 //
-// Source: the semantic router's documentation of multi_factor. Its code differs; semantics: source does as the code:
-// weights that are left out of weights are 0, a quality_score or prompt_per_1m of 0 is missing, so that a free model is
-// the dearest, a missing latency is worst, a model's TPOT is compared with another's TTFT, and a latency_percentile out
-// of range is 95. In either semantics TPOT is the time from the first token to the end by the tokens behind it, and
-// samples are of latency_window: its code divides the whole time of an answer by its tokens, so that max_tpot_ms may
-// have to be less here, keeps the last 1,000 samples however old they are, and takes a moving mean of the first two.
-// Its rules, which choose among decisions by what is asked, are not here: clients name the decision.
+// Source: the semantic router's documentation of multi_factor. Its code differs, and semantics: source follows the
+// code: a weight that is left out of weights is 0; a quality_score or prompt_per_1m of 0 is missing, so that a free
+// model is the dearest; a missing latency is worst; a model's TPOT is compared with another's TTFT; and a
+// latency_percentile out of range is 95. In either semantics TPOT is the time from the first token to the end, divided
+// by the tokens after the first, and samples are those of latency_window. The semantic router's code divides the whole
+// time of an answer by its tokens, so that max_tpot_ms may have to be less here, keeps the last 1,000 samples however
+// old they are, and takes a moving mean of the first two. Its rules, which choose among decisions by what is asked, are
+// not here: clients name the decision.
 type multiFactorSelector struct {
 	decisions []decision
 	// candidates are those of one selection; refs says which models they are.

@@ -7,23 +7,23 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// responsesStore keeps the conversations of POST /v1/responses, so that every server can go on with each of them by
-// previous_response_id. docs/responses.md says what it does and how it is set up: the sidecar holds the store.
+// responsesStore keeps the conversations of POST /v1/responses, so that every server can continue each of them by
+// previous_response_id. docs/responses.md says what it does and how to set it up: the sidecar holds the store.
 //
-// It takes part by being declared, where featureGates names prepareDataPlugins. Without the gate it is off, and a
-// warning says so; llm-d's dialect has no such gate and needs none.
+// It takes part by being declared, if featureGates names prepareDataPlugins. Without the gate it is off, and a warning
+// says so; llm-d's dialect has no such gate and needs none.
 //
 // Source: Heimdall, responses-store.
 type responsesStore struct{ store scoring.ResponsesStore }
 
 type responsesStoreParameters struct {
-	// StoreConfig is where conversations are kept. inMemoryConfig: ttl (24h), maxEntries (10000), maxEntryBytes
+	// StoreConfig says where conversations are kept. inMemoryConfig: ttl (24h), maxEntries (10000), maxEntryBytes
 	// (1048576), file (none). tieredConfig: redis with address or addresses, masterName, username, password, db (0),
 	// ttl (24h), maxEntryBytes (1048576); mongo with uri, database (heimdall), collection (responses), ttl (720h),
 	// timeout (500ms); stream with key (heimdall:responses:mongo_sync), consumerGroup (mongo-sync), maxLen (1000000),
 	// batchSize (100), blockTimeout (1s), claimAge (30s). Without it they are in memory for a day.
 	StoreConfig scoring.StoreBackend
-	// TenantHeader is a request header that says whose a conversation is: to others it is unknown.
+	// TenantHeader is a request header that says whose a conversation is; to others it does not exist.
 	TenantHeader string
 	// KeepPreviousResponseID leaves previous_response_id in the body that the model server gets.
 	KeepPreviousResponseID bool

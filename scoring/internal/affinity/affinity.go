@@ -17,18 +17,18 @@ type Pinner interface {
 // AffinityParameters are those of both plug-ins.
 type AffinityParameters struct {
 	// Strategy is encoded_endpoint_header: each answer names its endpoint in a header, and clients send that back.
-	// session_id: the endpoint that a session was first sent to. consistent_hash: the endpoint that the hash of the
-	// session falls to, which needs no memory and changes only with the endpoints.
+	// session_id: the endpoint that a session was first sent to. consistent_hash: the endpoint to which the session's
+	// hash is mapped, which needs no memory and changes only with the endpoints.
 	Strategy string
 	// HeaderName is the header of encoded_endpoint_header, as older documents give it.
 	HeaderName string
 	// EncodedEndpointHeaderConfig has the header of encoded_endpoint_header: header, by default x-session-token.
 	EncodedEndpointHeaderConfig struct{}
 	// SessionIDConfig has sources, by default the header x-session-id: the first one that is not empty names the
-	// session. Each is one of header; body, a key of the body that holds no prompt and no setting, as prompt_cache_key,
-	// conversation, user, cache_salt, model or metadata.user_id (previous_response_id is another one in each turn);
-	// attribute, SessionID (or SessionIDDataKey) or agent-identity, with the producer's name if it has another than its
-	// type. evictionTtlSeconds, by default and with 0 300, is how long an unused session is remembered.
+	// session. Each is one of header; body, a key of the body that holds no prompt and no setting, such as
+	// prompt_cache_key, conversation, user, cache_salt, model or metadata.user_id (previous_response_id differs in each
+	// turn); attribute, SessionID (or SessionIDDataKey) or agent-identity, with the producer's name if that is not its
+	// type. evictionTtlSeconds is how long an unused session is remembered, by default and with 0 300.
 	// evictionSweepSeconds has no effect.
 	SessionIDConfig struct{}
 	// ProfileName names the profile whose endpoint the session stays with. Empty: the one that serves the request.

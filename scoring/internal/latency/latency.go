@@ -22,8 +22,8 @@ const (
 	second = 0.9999
 )
 
-// Fastest scores by predicted time, for which there is no objective: 1 for one endpoint, a hair less for those that cost
-// up to 15 % more than the cheapest, and then down to 0 for the dearest. The cost is ttftWeight x (TTFT + 3 x w x
+// Fastest scores by predicted time, for which there is no objective: 1 for one endpoint, a hair less for those that
+// cost up to 15 % more than the cheapest, and then down to 0 for the dearest. The cost is ttftWeight x (TTFT + 3 x w x
 // the time in which the prompt is computed) + tpotWeight x 10 x TPOT, w being the requests that wait at every endpoint:
 // who comes behind them is delayed by that time. The 1 goes to the one among those as good as the best that has the
 // least to compute: tokens in flight + 4 x the request's own, in its time for each. Of several that have as little it

@@ -29,13 +29,13 @@ import (
 // former. Requests that other profiles route count too. A request is taken to be in flight for the window, 2 to 10
 // minutes, if no plug-in asks for longer: what it was served then takes its estimate's place.
 //
-// Missing data: a request without a user goes by the load alone, and is not counted. A user alone, and users who all
-// use the same, also go by the load alone. The user is the value of the header, else of the body's key user. Anyone can
-// give any name there, so have a proxy in front set the header where that matters.
+// Missing data: a request without a user is placed by the load alone, and is not counted. For a user alone, and for
+// users who all use the same, the load alone decides, too. The user is the value of the header, else of the body's key
+// user. Anyone can give any name there, so have a proxy in front set the header where that matters.
 //
 // Source: AIBrix, routing strategy vtc-basic; Sheng et al., Fairness in Serving Large Language Models, 2024. With
 // semantics source the cost is AIBrix's, fairnessWeight x |i - min(tokens / bucket, n - 1)| + utilizationWeight x
-// min(load / maxPodLoad, 1), and a request without a user goes to any endpoint: of many endpoints none from the fourth
+// min(load / maxPodLoad, 1), and a request without a user goes to any endpoint. Of many endpoints none from the fourth
 // on then gets a user's requests, and a user alone keeps to the middle. AIBrix shuffles the endpoints for each request,
 // which makes i meaningless, adds a random number below 0.1, never replaces its estimates, counts only what vtc-basic
 // routes, and has min and max grow by all of a request: maxTokens 0 does so in either semantics.

@@ -55,11 +55,11 @@ type Policy struct {
 	weights [Factors]float64
 	// slo holds the ceilings max_tpot_ms, max_ttft_ms, max_cost_per_1m and max_inflight; 0 is none.
 	slo ceilings
-	// latencyPercentile is the percentile of latencies to go by, 1 to 100.
+	// latencyPercentile is the percentile of latencies that is rated, 1 to 100.
 	latencyPercentile int
 	// onNoCandidates says what to do when every candidate breaks a ceiling: cheapest, first or fail.
 	onNoCandidates string
-	// missing says for quality, latency and cost what a candidate is worth of which it is not known: worst or neutral.
+	// missing says for quality, latency and cost how a candidate is rated for which it is not known: worst or neutral.
 	// By default latency is neutral, the others are worst.
 	missing [Factors]float64
 	// latencyWindow is the age at which a latency is forgotten. All plug-ins share the longest that a configuration

@@ -19,9 +19,10 @@ import (
 // that it had once. A prompt shorter than a block: 0.
 //
 // An endpoint has the blocks of prompts that it answered, from the first byte of an answer with status 200 on. Until
-// then, for a minute at most, they count as well, but evict no other blocks. It has them until it has stored as many
-// others as its cache has room for; after that they are remembered, until four times as many are. An endpoint loses all
-// of them when its process has changed, and when it reports 0 cached tokens for prompts that it was believed to have.
+// then, for a minute at most, they count as well, but evict no other blocks. It has them until as much of its other
+// blocks was used since as its cache has room for. With autoTune they are remembered after that, until four times as
+// much was used. An endpoint loses all of them when its process has changed, and when it reports 0 cached tokens for
+// prompts that it was believed to have.
 //
 // With autoTune the scorer learns how much room a cache has. It begins with what the server reports of its KV cache,
 // which with KV offload is a fraction of what it has. Then every answer that says how many tokens of its prompt were

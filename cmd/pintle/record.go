@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -105,5 +104,5 @@ func record(ctx context.Context, c *config.Config, recorder *recording.Recorder,
 	}
 	stop()
 	running.Wait()
-	return errors.Join(err, recorder.Close())
+	return recorder.Close()
 }

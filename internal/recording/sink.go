@@ -1,7 +1,6 @@
 package recording
 
 import (
-	"errors"
 	"sync"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/follow"
@@ -22,6 +21,9 @@ type Recorder struct {
 func (r *Recorder) Take(e *follow.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.err != nil {
+		return // a file begun anew for each event would push out those that are kept
+	}
 	w, err := r.File.Writer()
 	if err != nil {
 		r.fail(err)
@@ -77,9 +79,10 @@ func (r *Recorder) Flush() (events, missed uint64, err error) {
 	return r.events, r.missed, r.err
 }
 
-// Close writes what is left.
+// Close writes what is left. It returns the first mistake, of whichever call: what follows it is mostly the same.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return errors.Join(r.err, r.File.Close())
+	r.fail(r.File.Close())
+	return r.err
 }

@@ -50,7 +50,7 @@ var sidecarMutants = []mutant{
 	{file: "internal/sidecar/pool/pool.go", name: "a target stays although its engine changed",
 		before: " && t.engine == e.Engine", after: "", tests: whole},
 	{file: "internal/sidecar/scrape/scrape.go", name: "metrics of endpoints that left stay",
-		before: "\ts.Metrics.Forget(t.Name)\n", after: "", tests: whole},
+		before: "\tdefer s.Metrics.Forget(t.Name)\n", after: "", tests: whole},
 	{file: "internal/sidecar/push/push.go", name: "no pause after a refusal",
 		before: "\tcase o.pause > 0:\n\t\treturn o.pause\n", after: "", tests: whole},
 	{file: "internal/sidecar/push/state.go", name: "an accepted push is never too old",

@@ -4,6 +4,7 @@ package metrics
 import (
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -30,6 +31,10 @@ type Metrics struct {
 	pushBytes      *prometheus.CounterVec
 	discoveryFault prometheus.GaugeFunc
 	draining       prometheus.Gauge
+
+	mu sync.Mutex
+	// counted is how many of each name are being counted.
+	counted map[string]int
 }
 
 // New returns the metrics of a sidecar with that pool.
@@ -39,6 +44,7 @@ func New(p *pool.Pool) *Metrics {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pintle_sidecar_" + name, Help: help}, labels)
 	}
 	m := &Metrics{
+		counted:  map[string]int{},
 		Registry: prometheus.NewRegistry(),
 		scrapes:  counter("scrapes_total", "Scrapes by endpoint and result.", "endpoint", "result"),
 		scrapeSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -186,8 +192,21 @@ func (f *followed) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(answeredDesc, prometheus.GaugeValue, time.Since(answered).Seconds(), f.target)
 }
 
-// Forget drops the series of an endpoint that is gone.
+// Remember says that an endpoint is counted until Forget. It may have a successor of its name before that.
+func (m *Metrics) Remember(endpoint string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.counted[endpoint]++
+}
+
+// Forget drops the series of an endpoint that is gone, unless they are its successor's by now.
 func (m *Metrics) Forget(endpoint string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.counted[endpoint]--; m.counted[endpoint] > 0 {
+		return
+	}
+	delete(m.counted, endpoint)
 	m.scrapes.DeletePartialMatch(prometheus.Labels{"endpoint": endpoint})
 	m.pageBytes.DeleteLabelValues(endpoint)
 	m.contentTypes.DeleteLabelValues(endpoint)

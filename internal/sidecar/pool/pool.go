@@ -211,10 +211,7 @@ func (t *Target) sameBeside(e *topology.Endpoint) bool {
 
 func sameAccess(a, b *topology.Access) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// Go runs f beside the scrapers; Wait waits for all of them.
-func (p *Pool) Go(f func()) { p.scrapers.Go(f) }
-
-// Wait returns when nothing that Start or Go began runs any more.
+// Wait returns when nothing that Start began runs any more.
 func (p *Pool) Wait() { p.scrapers.Wait() }
 
 // mostLines is how many lines of a text OneLine keeps: a mistake that each of a thousand endpoints has is understood

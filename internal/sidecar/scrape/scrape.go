@@ -58,7 +58,11 @@ type Sharer interface {
 // Run scrapes one endpoint until ctx ends, and asks for its models if the configuration or an Envoy says so. learn is
 // called when these have changed.
 func (s *Scraper) Run(ctx context.Context, t *pool.Target, learn func()) {
-	s.Pool.Go(func() {
+	s.Metrics.Remember(t.Name)
+	defer s.Metrics.Forget(t.Name)
+	var beside sync.WaitGroup
+	defer beside.Wait() // what is counted after it is forgotten would stay
+	beside.Go(func() {
 		if every := s.Demand.wait(ctx, s.Models); every > 0 {
 			(&modelLister{
 				target: t, path: s.ModelsPath, access: s.ModelsAccess, every: every, timeout: s.Timeout,
@@ -67,10 +71,9 @@ func (s *Scraper) Run(ctx context.Context, t *pool.Target, learn func()) {
 		}
 	})
 	if s.GPU != nil {
-		s.Pool.Go(func() { (&gpuReader{Scraper: s, target: t}).run(ctx) })
+		beside.Go(func() { (&gpuReader{Scraper: s, target: t}).run(ctx) })
 	}
 	(&scraper{Scraper: s, target: t}).run(ctx)
-	s.Metrics.Forget(t.Name)
 }
 
 // scraper scrapes one endpoint, alone, so that no other endpoint waits for it.

@@ -78,3 +78,36 @@ func TestWellByAnotherGateway(t *testing.T) {
 		}
 	})
 }
+
+// TestCountersOfASuccessor: a scraper that ends drops what was counted of its endpoint, unless another of the same name
+// has begun to count.
+func TestCountersOfASuccessor(t *testing.T) {
+	p := pool.New(slog.New(slog.DiscardHandler), engine.Known, nil)
+	m := metrics.New(p)
+	s := &Scraper{Scrape: config.Scrape{Interval: time.Second, Timeout: time.Second}, Engines: engine.Known, Pool: p,
+		Log: slog.New(slog.DiscardHandler), Metrics: m, Demand: &Demand{}}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	counted := func() (n int) {
+		families, err := m.Gatherer.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			if f.GetName() == "pintle_sidecar_scrapes_total" {
+				n = len(f.GetMetric())
+			}
+		}
+		return n
+	}
+	m.Remember("a") // as the successor does
+	m.Scraped("a", "ok", time.Second)
+	s.Run(ended, &pool.Target{Name: "a", Address: "127.0.0.1:1"}, func() {})
+	if n := counted(); n != 1 {
+		t.Errorf("after the former one has ended: %d series, want the successor's", n)
+	}
+	m.Forget("a")
+	if n := counted(); n != 0 {
+		t.Errorf("after both have ended: %d series, want none", n)
+	}
+}

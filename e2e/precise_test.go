@@ -20,7 +20,7 @@ import (
 // oneServer has every question asked of one server.
 type oneServer struct{ maketokens.Server }
 
-func (o oneServer) For(string) []maketokens.Server { return []maketokens.Server{o.Server} }
+func (o oneServer) For(string, int) []maketokens.Server { return []maketokens.Server{o.Server} }
 
 // newPrefixes serves what the sidecar knows of the beginnings of prompts: of the prompt "of N" server N has all blocks.
 func newPrefixes(t *testing.T, names []string) string {

@@ -24,7 +24,7 @@ type asked struct {
 	times   atomic.Int32
 }
 
-func (a *asked) For(string) []tokens.Server { a.times.Add(1); return a.servers }
+func (a *asked) For(string, int) []tokens.Server { a.times.Add(1); return a.servers }
 
 // pieces are what prompts are made of: what tokenizers and templates may see otherwise than the engine.
 var pieces = []string{

@@ -40,8 +40,8 @@ type servers struct {
 // mostIdle bounds the connections to one server that are kept for the next prompt.
 const mostIdle = 16
 
-// For implements tokens.Servers.
-func (s *servers) For(model string) []tokens.Server {
+// For implements tokens.Servers. It reads the credentials of those alone that it returns.
+func (s *servers) For(model string, most int) []tokens.Server {
 	g := s.pool.Generation()
 	if g == nil {
 		return nil
@@ -56,9 +56,9 @@ func (s *servers) For(model string) []tokens.Server {
 			serving = append(serving, t)
 		}
 	}
-	all := make([]tokens.Server, 0, len(serving))
+	all := make([]tokens.Server, 0, min(most, len(serving)))
 	first := int(s.turn.Add(1))
-	for i := range serving {
+	for i := 0; i < len(serving) && len(all) < most; i++ {
 		if server, ok := s.server(serving[(first+i)%len(serving)]); ok {
 			all = append(all, server)
 		}

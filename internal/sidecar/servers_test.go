@@ -92,3 +92,30 @@ func TestNewCertificatesForTokens(t *testing.T) {
 		t.Errorf("got %v, want it said which file cannot be read", err)
 	}
 }
+
+// TestServersThatAreAsked: no more servers are returned than are asked, each has its turn, and one whose credentials
+// cannot be read is passed over.
+func TestServersThatAreAsked(t *testing.T) {
+	var all []topology.Endpoint
+	for _, name := range []string{"1", "2", "3", "4"} {
+		access := &topology.Access{TokenFile: t.TempDir() + "/token"}
+		if name != "3" {
+			writeFile(t, access.TokenFile, "secret")
+		}
+		all = append(all, topology.Endpoint{Endpoint: snapshot.Endpoint{Name: name, Address: "127.0.0.1:" + name},
+			Access: access})
+	}
+	p := pool.New(slog.New(slog.DiscardHandler), engine.Known, []topology.Discovery{&file.Discovery{}})
+	p.Start = func(context.Context, *pool.Target) {}
+	p.Update(t.Context(), 0, topology.Part{Endpoints: all}, nil)
+	s := &servers{pool: p}
+	for i, want := range []string{"2 4", "4 1", "4 1", "1 2"} {
+		var got []string
+		for _, server := range s.For("m", 2) {
+			got = append(got, strings.TrimPrefix(server.URL, "http://127.0.0.1:"))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("question %d goes to %q, want %q", i+1, got, want)
+		}
+	}
+}

@@ -108,7 +108,7 @@ func speaksBoth(t *testing.T, answer http.HandlerFunc) *httptest.Server {
 
 type servers []tokens.Server
 
-func (s servers) For(string) []tokens.Server { return s }
+func (s servers) For(string, int) []tokens.Server { return s }
 
 // backends are all makers of tokens, which ask a server.
 func backends(t *testing.T, server *httptest.Server) map[string]*tokens.Pool {

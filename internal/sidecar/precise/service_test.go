@@ -19,7 +19,7 @@ import (
 
 type engine struct{ tokens.Server }
 
-func (e engine) For(string) []tokens.Server { return []tokens.Server{e.Server} }
+func (e engine) For(string, int) []tokens.Server { return []tokens.Server{e.Server} }
 
 // newService is a service whose servers say that every prompt is ten tokens.
 func newService(t *testing.T, answer http.HandlerFunc) *Service {

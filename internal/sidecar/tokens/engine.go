@@ -24,8 +24,8 @@ type Server struct {
 
 // Servers knows the model servers.
 type Servers interface {
-	// For returns the servers of a model, the one to be asked first in front.
-	For(model string) []Server
+	// For returns servers of a model, at most so many, the one to be asked first in front.
+	For(model string, most int) []Server
 }
 
 // engines asks the model servers themselves, by the endpoint /tokenize that vLLM and SGLang have.
@@ -50,11 +50,11 @@ func (b *engines) Tokens(ctx context.Context, p *Prompt) (Encoded, error) {
 	if err != nil {
 		return Encoded{}, err
 	}
-	servers := b.servers.For(p.Model)
+	servers := b.servers.For(p.Model, mostAsked)
 	if len(servers) == 0 {
 		return Encoded{}, ErrNone("no server")
 	}
-	for _, s := range servers[:min(len(servers), mostAsked)] {
+	for _, s := range servers {
 		var answer struct {
 			Tokens []uint32 `json:"tokens"`
 		}

@@ -127,7 +127,7 @@ func newServer(t *testing.T, status int, answer string) *server {
 
 type fixed []Server
 
-func (f fixed) For(string) []Server { return f }
+func (f fixed) For(_ string, most int) []Server { return f[:min(most, len(f))] }
 
 func serversOf(all ...*server) (list fixed) {
 	for _, s := range all {

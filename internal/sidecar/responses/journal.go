@@ -13,13 +13,20 @@ import (
 
 // journalFile is where the entries in memory last: records one after another, each with its length and a checksum. A
 // record is in the file before it is acknowledged; what a crash of the machine loses is what the system had not written
-// yet.
+// yet of the last ones. The memory's lock is held for all of it.
 type journalFile struct {
 	path string
 	file *os.File
-	// written is how long the file is, kept how long it was when it held nothing but what is kept.
-	written, kept int64
-	scratch       []byte
+	// next is a copy without what is gone that is not on the disk yet; it takes all that the file takes, and failed is
+	// why it cannot.
+	next   *os.File
+	failed error
+	// written is how long the file is, kept how long it was when it held nothing but what is kept, copied how long next
+	// is.
+	written, kept, copied int64
+	scratch               []byte
+	// sync has the system write a file, or a folder, to the disk.
+	sync func(*os.File) error
 	// stuck is why it could not be written anew the last time, empty when it could.
 	stuck string
 	log   *slog.Logger
@@ -43,7 +50,7 @@ var errOtherFile = errors.New("holds something else than stored responses; name 
 // openJournal reads the file into m and writes it anew, without what is gone. A tail that a crash has torn is left out.
 // What something else has written, or another release, is left as it is.
 func openJournal(path string, m *memory, log *slog.Logger) (*journalFile, error) {
-	j := &journalFile{path: path, log: log}
+	j := &journalFile{path: path, log: log, sync: (*os.File).Sync}
 	file, err := os.Open(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -65,6 +72,8 @@ func openJournal(path string, m *memory, log *slog.Logger) (*journalFile, error)
 		}
 	}
 	m.sweep()
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.evict()
 	if err := j.rewrite(m); err != nil {
 		return nil, err
@@ -130,15 +139,29 @@ func (j *journalFile) put(e *Entry, linked bool) error {
 	if linked {
 		kind, written.Before = recordLinked, nil
 	}
-	return j.write(j.file, written.encode(j.begin(kind)))
+	return j.append(written.encode(j.begin(kind)))
 }
 
 func (j *journalFile) remove(key string) error {
-	return j.write(j.file, append(j.begin(recordRemove), key...))
+	return j.append(append(j.begin(recordRemove), key...))
 }
 
 func (j *journalFile) begin(kind byte) []byte {
 	return append(append(j.scratch[:0], make([]byte, recordHead)...), kind)
+}
+
+// append writes a record to the file, and to its copy.
+func (j *journalFile) append(record []byte) error {
+	if err := j.write(j.file, record); err != nil {
+		_ = j.file.Truncate(j.written) // a part of a record would hide all that follow
+		return err
+	}
+	j.written += int64(len(record))
+	if j.next != nil && j.failed == nil {
+		j.failed = j.write(j.next, record)
+		j.copied += int64(len(record))
+	}
+	return nil
 }
 
 func (j *journalFile) write(file io.Writer, record []byte) error {
@@ -148,80 +171,8 @@ func (j *journalFile) write(file io.Writer, record []byte) error {
 	}
 	binary.LittleEndian.PutUint32(record, uint32(len(record)-recordHead))
 	binary.LittleEndian.PutUint32(record[4:], crc32.ChecksumIEEE(record[recordHead:]))
-	n, err := file.Write(record)
-	if err != nil {
-		// A part of a record would hide all that follow.
-		if f, ok := file.(*os.File); ok && n > 0 {
-			_ = f.Truncate(j.written)
-		}
+	if _, err := file.Write(record); err != nil {
 		return fmt.Errorf("file of stored responses: %w", err)
-	}
-	j.written += int64(n)
-	return nil
-}
-
-// leastRewrite is a size of the file below which it is not worth writing it anew.
-const leastRewrite = 16 << 20
-
-// wasteful reports whether much of the file may be of no use.
-func (j *journalFile) wasteful() bool { return j.written > max(2*j.kept, leastRewrite) }
-
-// compact writes the file anew, without what is gone. Where that fails the file serves as it is, until it has become
-// twice as long.
-func (j *journalFile) compact(m *memory) {
-	j.stuck = ""
-	if err := j.rewrite(m); err != nil {
-		j.kept, j.stuck = j.written, err.Error()
-		j.log.Warn("the file of stored responses cannot be written anew and grows", "file", j.path, "error", err)
-	}
-}
-
-// rewrite writes what is kept into a new file, which takes the place of the old one.
-func (j *journalFile) rewrite(m *memory) error {
-	temporary := j.path + ".new"
-	file, err := os.OpenFile(temporary, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	written := j.written
-	j.written = 0
-	out := bufio.NewWriterSize(file, 1<<20)
-	for at, done := m.used.Front(), map[*node]bool{}; at != nil && err == nil; at = at.Next() {
-		err = j.writeNode(out, m, at.Value.(*node), done)
-	}
-	if err == nil {
-		err = out.Flush()
-	}
-	if err == nil {
-		err = os.Rename(temporary, j.path)
-	}
-	if err != nil {
-		j.written = written
-		return errors.Join(err, file.Close(), os.Remove(temporary))
-	}
-	if j.file != nil {
-		_ = j.file.Close()
-	}
-	j.file, j.kept = file, j.written
-	return nil
-}
-
-// writeNode writes a node after the kept ones that it goes on from. What came before and is not kept goes with it.
-func (j *journalFile) writeNode(out io.Writer, m *memory, n *node, done map[*node]bool) error {
-	var line []*node
-	for at := n; at != nil && !done[at] && m.nodes[at.key] == at; at = at.prev {
-		line = append(line, at)
-	}
-	for i := len(line) - 1; i >= 0; i-- {
-		at, kind := line[i], byte(recordLinked)
-		entry := at.own()
-		if at.prev == nil || !done[at.prev] {
-			kind, entry = recordPut, at.whole()
-		}
-		if err := j.write(out, entry.encode(j.begin(kind))); err != nil {
-			return err
-		}
-		done[at] = true
 	}
 	return nil
 }

@@ -112,3 +112,71 @@ func TestFileThatCannotBeWrittenAnew(t *testing.T) {
 		t.Errorf("got %d entries and the trouble %q, want one and none", len(m.nodes), trouble)
 	}
 }
+
+// TestFileOnTheDisk: a file that is written anew takes the place of the old one when it is on the disk, with what came
+// meanwhile; nobody waits for the disk to look something up.
+func TestFileOnTheDisk(t *testing.T) {
+	config := memoryOf(100, 1<<20).Memory
+	config.File = filepath.Join(t.TempDir(), "responses")
+	m, err := newMemory(config, newMetrics(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := func(id, previous string) *Entry {
+		return &Entry{ID: id, Previous: previous, Expires: time.Now().Add(time.Hour),
+			Response: bytes.Repeat([]byte(" "), 1<<20)}
+	}
+	put := func(e *Entry) {
+		if err := m.Put(t.Context(), e); err != nil {
+			t.Error(err)
+		}
+	}
+	put(entry("gone", ""))
+	put(entry("gone meanwhile", ""))
+	var synced []string
+	m.journal.sync = func(f *os.File) error {
+		synced = append(synced, f.Name())
+		if f.Name() != config.File+".new" {
+			return nil
+		}
+		if old, err := os.Stat(config.File); err != nil || old.Size() < leastRewrite {
+			t.Errorf("the file in use is %v, %v, want the old one", old, err)
+		}
+		if _, err := m.Get(t.Context(), "a:"); err != nil {
+			t.Errorf("looking an entry up: %v", err)
+		}
+		put(entry("meanwhile", "a"))
+		if err := m.Delete(t.Context(), "gone meanwhile:"); err != nil {
+			t.Error(err)
+		}
+		return nil
+	}
+	if err := m.Delete(t.Context(), "gone:"); err != nil {
+		t.Fatal(err)
+	}
+	for len(synced) == 0 {
+		put(entry("a", ""))
+	}
+	if want := []string{config.File + ".new", filepath.Dir(config.File)}; !slices.Equal(synced, want) {
+		t.Errorf("on the disk are %q, want %q", synced, want)
+	}
+	put(entry("later", "meanwhile"))
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(config.File); err != nil || info.Size() != m.journal.written || info.Size() > leastRewrite {
+		t.Errorf("the file is %v, %v, want one of %d bytes", info, err, m.journal.written)
+	}
+	if m, err = newMemory(config, newMetrics(), slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = m.Close() }()
+	for _, id := range []string{"a", "meanwhile", "later"} {
+		if _, err := m.Get(t.Context(), id+":"); err != nil {
+			t.Errorf("%s: %v, want it kept", id, err)
+		}
+	}
+	if len(m.nodes) != 3 {
+		t.Errorf("%d entries, want 3", len(m.nodes))
+	}
+}

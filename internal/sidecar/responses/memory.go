@@ -238,6 +238,8 @@ func (m *memory) Trouble() string {
 
 // Close implements Backend.
 func (m *memory) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.journal == nil {
 		return nil
 	}

@@ -19,6 +19,12 @@ type given struct {
 	items []byte
 }
 
+// givenPlace is about what a place in map and list takes beside what stands there.
+const givenPlace = 200
+
+// bytes is what counts.
+func (g *given) bytes() int { return givenPlace + len(g.key) + len(g.items) }
+
 // mostRecent bounds what is remembered, in bytes.
 const mostRecent = 8 << 20
 
@@ -32,16 +38,17 @@ func (r *recent) add(key string, items []byte) {
 	if old := r.items[key]; old != nil {
 		r.drop(old)
 	}
-	r.items[key] = r.order.PushBack(given{key, items})
-	for r.bytes += len(items); r.bytes > mostRecent; {
+	g := &given{key, items}
+	r.items[key] = r.order.PushBack(g)
+	for r.bytes += g.bytes(); r.bytes > mostRecent; {
 		r.drop(r.order.Front())
 	}
 }
 
 func (r *recent) drop(e *list.Element) {
-	g := r.order.Remove(e).(given)
+	g := r.order.Remove(e).(*given)
 	delete(r.items, g.key)
-	r.bytes -= len(g.items)
+	r.bytes -= g.bytes()
 }
 
 // get returns what was handed out under a key.
@@ -49,7 +56,7 @@ func (r *recent) get(key string) (items []byte, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e := r.items[key]; e != nil {
-		return e.Value.(given).items, true
+		return e.Value.(*given).items, true
 	}
 	return nil, false
 }

@@ -46,6 +46,9 @@ type subscription struct {
 
 	mu     sync.Mutex
 	status Status
+	// heard is set once it was said that the publisher is listened to, brief while the last connection brought nothing
+	// and did not last, either.
+	heard, brief bool
 }
 
 // shared is what all subscriptions have in common.
@@ -89,6 +92,9 @@ const (
 	patience     = 10 * time.Second
 	leastBackoff = 50 * time.Millisecond
 	mostBackoff  = 2 * time.Second
+	// steadyTime is how long a connection behind a brief one has to last, unless a message comes, to count as one that
+	// works: a publisher may take connections and end them all the while.
+	steadyTime = 10 * time.Second
 )
 
 func (s *subscription) note(change func(*Status)) {
@@ -179,7 +185,15 @@ func (s *subscription) follow(ctx context.Context, conn *zmtp.Conn) error {
 	if err := s.resume(ctx); err != nil {
 		return err
 	}
-	s.works()
+	if s.isBrief() {
+		steady := time.AfterFunc(steadyTime, s.works)
+		defer steady.Stop()
+	} else {
+		s.works()
+		s.mu.Lock()
+		s.brief = true
+		s.mu.Unlock()
+	}
 	quiet := firstQuiet
 	for {
 		if err := s.attend(ctx, conn, quiet); err != nil {
@@ -193,17 +207,30 @@ func (s *subscription) follow(ctx context.Context, conn *zmtp.Conn) error {
 		if err := s.message(ctx, frames); err != nil {
 			return err
 		}
-		s.shorts = 0
+		if s.shorts = 0; s.isBrief() {
+			s.works()
+		}
 		s.pacer.took(ctx, len(frames[len(frames)-1]))
 	}
 }
 
 // works takes it that there is a connection over which events can come.
 func (s *subscription) works() {
-	if s.shorts == 0 || s.now().Failure != "" {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.status.Connected {
+		return // it has ended at this moment
+	}
+	if !s.heard || s.status.Failure != "" {
 		s.log.Info("listening to KV events", "address", s.source.Load().address)
 	}
-	s.note(func(st *Status) { st.Failure = "" })
+	s.heard, s.brief, s.status.Failure = true, false, ""
+}
+
+func (s *subscription) isBrief() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.brief
 }
 
 // message takes in a message of a publisher.

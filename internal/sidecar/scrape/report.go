@@ -32,14 +32,19 @@ const steadyAfter = 10 * time.Second
 // spell is a time during which scrapes fail, at least now and then. The zero value is none.
 type spell struct {
 	failures int       // so far; 0 when it is over
+	kinds    []string  // of failures so far
 	well     time.Time // since when none has failed; zero while they do
 }
 
-// failed takes a failure and reports whether the spell begins with it.
-func (s *spell) failed() bool {
+// failed takes a failure, whose kind is its result, and reports whether it is the spell's first of that kind.
+func (s *spell) failed(kind string) bool {
 	s.failures++
 	s.well = time.Time{}
-	return s.failures == 1
+	if slices.Contains(s.kinds, kind) {
+		return false
+	}
+	s.kinds = append(s.kinds, kind)
+	return true
 }
 
 // succeeded takes a success, and returns the failures of the spell that is over now; 0 when none is.
@@ -65,7 +70,7 @@ func (s *scraper) well(now time.Time) bool {
 	return failures > 0
 }
 
-// record counts a scrape and logs when a spell of failures begins or ends.
+// record counts a scrape and logs when a spell of failures begins, has another kind of them, or ends.
 func (s *scraper) record(err *scrapeError, start time.Time) {
 	now, result, failure := time.Now(), "ok", ""
 	if err != nil {
@@ -74,7 +79,7 @@ func (s *scraper) record(err *scrapeError, start time.Time) {
 	s.target.Failed(result, failure, now)
 	s.Metrics.Scraped(s.target.Name, result, now.Sub(start))
 	if err != nil {
-		if s.spell.failed() {
+		if s.spell.failed(result) {
 			s.Log.Warn("scrape failed", "endpoint", s.target.Name, "result", result, "error", failure)
 			return
 		}

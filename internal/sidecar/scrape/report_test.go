@@ -14,17 +14,19 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 )
 
-// TestSpell: one line when failures begin and one when they have ended for good, however often scrapes succeed between.
+// TestSpell: one line when failures begin, one for each other kind of them, and one when they have ended for good,
+// however often scrapes succeed between.
 func TestSpell(t *testing.T) {
 	for _, test := range []struct {
 		name    string
-		results string // one for each second: x is a failure
-		want    string // B begins, E ends
+		results string // one for each second: x and y are failures
+		want    string // B begins, or is another kind, E ends
 	}{
 		{"never", "............", "............"},
 		{"once", ".x............", ".B..........E."},
 		{"every other time", "x.x.x.x...........", "B................E"},
 		{"twice, far apart", "x............x....", "B..........E.B...."},
+		{"of two kinds", "xxyyxy...........yx", "B.B.............EBB"},
 		{"for long", "xxxxxxxxxxxxxxxx..", "B................."},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -33,9 +35,9 @@ func TestSpell(t *testing.T) {
 			for i, result := range test.results {
 				now := time.Unix(int64(i), 0)
 				switch {
-				case result == 'x' && s.failed():
+				case result != '.' && s.failed(string(result)):
 					got.WriteByte('B')
-				case result != 'x' && s.succeeded(now) > 0:
+				case result == '.' && s.succeeded(now) > 0:
 					got.WriteByte('E')
 				default:
 					got.WriteByte('.')

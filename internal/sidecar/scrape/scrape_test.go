@@ -65,7 +65,7 @@ func TestWellByAnotherGateway(t *testing.T) {
 		var log bytes.Buffer
 		s := newTestScraper(t, engine.Known, "127.0.0.1:1") // where nobody listens
 		s.Log, s.Share = slog.New(slog.NewTextHandler(&log, nil)), standing{}
-		s.spell.failed()
+		s.spell.failed("error")
 		ctx, cancel := context.WithTimeout(t.Context(), 2*steadyAfter)
 		defer cancel()
 		s.run(ctx)

@@ -167,9 +167,9 @@ func TestPluginsMistakes(t *testing.T) {
 			`is no address`},
 		{"no list", documentYAML("none.yaml", "1", "1"), "endpoints: []", "none.yaml: no such file"},
 		{"no authority for metrics", dataYAML("scheme: https, caCertPath: none.pem", ""), "endpoints: []",
-			"filter.yaml: tls.ca: open none.pem"},
+			"none.pem: no such file"},
 		{"no authority for models", dataYAML("", "scheme: https, caCertPath: none.pem"), "endpoints: []",
-			"filter.yaml: tls.ca: open none.pem"},
+			"none.pem: no such file"},
 		{"one twice", documentYAML("list.yaml", "1", "1"),
 			"endpoints: [{name: a, address: 10.0.0.1, port: 1}, {name: a, address: 10.0.0.1, port: 2}]", `"default/a"`},
 	}

@@ -39,6 +39,7 @@ func (c *Config) ApplyPlugins(path string) error {
 	}
 	c.applyResponses(parsed.Plan.ResponsesStore())
 	c.Prefix.Index = parsed.Plan.PreciseIndex()
+	c.placeTokenizer()
 	if c.EndpointsFile != "" && c.PluginEndpoints {
 		if err := c.checkEndpointsFile(); err != nil {
 			return err
@@ -84,13 +85,31 @@ func (c *Config) apply(d *scoring.DataLayer) error {
 			Interval: cmp.Or(g.Interval, gpuInterval)}
 	}
 	if f := d.Endpoints; f != nil {
-		c.EndpointsFile, c.PluginEndpoints, c.EndpointsOnce = f.Path, true, !f.Watch
-		if !filepath.IsAbs(f.Path) {
-			c.EndpointsFile = filepath.Join(filepath.Dir(c.Plugins), f.Path)
-		}
+		c.EndpointsFile, c.PluginEndpoints, c.EndpointsOnce = c.placed(f.Path), true, !f.Watch
 		c.Static.Endpoints, c.Kubernetes, c.DNS = nil, nil, nil
 	}
 	return nil
+}
+
+// placed has a relative path of the filter's document start from its folder.
+func (c *Config) placed(path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(filepath.Dir(c.Plugins), path)
+}
+
+// placeTokenizer places the files that are there already. Where downloads go, llm-d's default among them, is no part of
+// the document's folder.
+func (c *Config) placeTokenizer() {
+	if c.Prefix.Index == nil || c.Prefix.Index.Tokens.Kind != scoring.TokensLocal {
+		return
+	}
+	t := &c.Prefix.Index.Tokens
+	t.Dir = c.placed(t.Dir)
+	for i := range t.Files {
+		t.Files[i].Path = c.placed(t.Files[i].Path)
+	}
 }
 
 // gpuInterval is the time between two looks at an endpoint's GPUs. Exporters sample them every second at best.
@@ -148,7 +167,7 @@ func (c *Config) access(p *scoring.Page) topology.Access {
 		return a
 	}
 	a.SkipVerify = p.SkipVerify && p.CACert == ""
-	a.CA, a.Certificate, a.Key = p.CACert, p.ClientCert, p.ClientKey
+	a.CA, a.Certificate, a.Key = c.placed(p.CACert), c.placed(p.ClientCert), c.placed(p.ClientKey)
 	return a
 }
 

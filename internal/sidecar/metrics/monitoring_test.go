@@ -83,6 +83,27 @@ func TestMonitoringNamesMetricsThatAreThere(t *testing.T) {
 	}
 }
 
+// TestAlertsAreOnTheDashboard: what an alert goes by is to be seen, and which releases run.
+func TestAlertsAreOnTheDashboard(t *testing.T) {
+	read := func(name string) []byte {
+		content, err := os.ReadFile("../../../docs/monitoring/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return content
+	}
+	own := regexp.MustCompile(`\bpintle_[a-z_]+`)
+	shown := map[string]bool{}
+	for _, name := range own.FindAllString(string(read("dashboard.json")), -1) {
+		shown[name] = true
+	}
+	for _, name := range append(own.FindAllString(string(read("alerts.yaml")), -1), "pintle_sidecar_filter_info") {
+		if !shown[name] {
+			t.Errorf("dashboard.json does not show %s", name)
+		}
+	}
+}
+
 // TestMetricsAreDescribed: docs/operations.md has every metric of the sidecar's own. Of one family it may give ends.
 func TestMetricsAreDescribed(t *testing.T) {
 	content, err := os.ReadFile("../../../docs/operations.md")

@@ -90,14 +90,14 @@ func (c *Cycle) milliseconds(h sloHeader) float64 {
 	if text == "" {
 		text = c.Request.Header(h.before)
 	}
-	value, place := 0.0, 0.0
+	value, place, decimals := 0.0, 1.0, false
 	for i := range len(text) {
 		switch {
-		case text[i] == '.' && place == 0:
-			place = 1
+		case text[i] == '.' && !decimals:
+			decimals = true
 		case text[i] < '0' || text[i] > '9':
 			return 0
-		case place > 0:
+		case decimals:
 			place /= 10
 			value += place * float64(text[i]-'0')
 		default:

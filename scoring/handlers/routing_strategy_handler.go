@@ -115,18 +115,18 @@ func (h *routingStrategyHandler) Admit(c *scoring.Cycle) *scoring.Failure {
 		return failure
 	}
 	c.SetStrategy(text)
-	named := 0
-	for _, weight := range h.weights {
-		if weight > 0 {
-			named++
+	profiles := 0
+	for i := range h.strategies {
+		if h.leads(i) {
+			profiles++
 		}
 	}
-	if named < 2 {
+	if profiles < 2 {
 		return nil
 	}
 	c.Mix(h.first, h.weightOf(h.first))
 	for i, s := range h.strategies {
-		if h.weights[i] == 0 {
+		if !h.leads(i) {
 			continue
 		}
 		if !c.Scores(s.profile) {
@@ -134,10 +134,20 @@ func (h *routingStrategyHandler) Admit(c *scoring.Cycle) *scoring.Failure {
 				" does not score endpoints and cannot be mixed with other strategies")
 		}
 		if s.profile != h.first {
-			c.Mix(s.profile, float64(h.weights[i]))
+			c.Mix(s.profile, h.weightOf(s.profile))
 		}
 	}
 	return nil
+}
+
+// leads reports whether a strategy counts, and is the first of its profile that does.
+func (h *routingStrategyHandler) leads(strategy int) bool {
+	for i := range h.strategies[:strategy] {
+		if h.weights[i] > 0 && h.strategies[i].profile == h.strategies[strategy].profile {
+			return false
+		}
+	}
+	return h.weights[strategy] > 0
 }
 
 // nameOf is the first strategy of a profile, empty if there is none.

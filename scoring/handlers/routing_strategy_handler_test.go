@@ -172,6 +172,54 @@ func TestRoutingStrategyHandlerRefuses(t *testing.T) {
 	}
 }
 
+// TestNamesOfOneProfile: names of one profile are no mix, whatever it has, and count together in one.
+func TestNamesOfOneProfile(t *testing.T) {
+	counted := 0
+	plan := plantest.Plan(t, `{"plugins": [
+		{"type": "routing-strategy-handler", "parameters": {"strategies": {"any": "random", "some": "random",
+			"most": "most", "least": "least", "fewest": "least"}}},
+		{"type": "as-listed", "name": "rising", "parameters": {"tenths": ["1", "2", "3"]}},
+		{"type": "as-listed", "name": "falling", "parameters": {"tenths": ["3", "2", "1"]}},
+		{"type": "counted"}, {"type": "random-picker"}, {"type": "max-score-picker"}],
+		"schedulingProfiles": [
+		{"name": "random", "plugins": [{"pluginRef": "random-picker"}]},
+		{"name": "most", "plugins": [{"pluginRef": "rising"}, {"pluginRef": "max-score-picker"}]},
+		{"name": "least", "plugins": [{"pluginRef": "counted"}, {"pluginRef": "falling"},
+			{"pluginRef": "max-score-picker"}]}]}`, plantest.Neutral,
+		scoring.Registration{Type: "as-listed", New: newAsListed},
+		scoring.Registration{Type: "counted", New: func(*scoring.Builder) scoring.Plugin { return counter{&counted} }})
+	for _, tt := range []struct {
+		strategy, pick string
+		mixes          bool
+		looks          int // of the profile least, at three endpoints
+	}{
+		{"any,some", "", false, 0},
+		{"some:2,any:3", "", false, 0},
+		{"least,fewest", "a", false, 3},
+		{"most:3,least,fewest", "c", true, 3},
+		{"most:3,fewest:2,least:2", "a", true, 3},
+	} {
+		counted = 0
+		c, picked, failure := ask(plan, tt.strategy)
+		if failure != nil {
+			t.Errorf("%s: refused: %v", tt.strategy, failure.Message)
+			continue
+		}
+		if tt.pick != "" && picked[0].Name != tt.pick || c.Mixes() != tt.mixes || counted != tt.looks {
+			t.Errorf("%s: picked %s, mixes %v, %d looks; want %s, %v, %d", tt.strategy, picked[0].Name, c.Mixes(),
+				counted, tt.pick, tt.mixes, tt.looks)
+		}
+	}
+}
+
+// counter is a filter that counts what it looks at, and keeps all.
+type counter struct{ looks *int }
+
+func (f counter) Keep(*scoring.Cycle, *scoring.Endpoint) bool {
+	*f.looks++
+	return true
+}
+
 // Without a header and a default the first profile serves, wherever it stands among the strategies.
 func TestRoutingStrategyHandlerWithoutDefault(t *testing.T) {
 	for listed, want := range map[string]string{

@@ -20,7 +20,11 @@ const (
 	gateNonLeader = "haPopulateNonLeaderDatastore"
 )
 
-type gates struct{ dataLayer, flowControl, prepareData bool }
+// gates are those that are on. flowAt is where the document says so of flowControl.
+type gates struct {
+	dataLayer, flowControl, prepareData bool
+	flowAt                              string
+}
 
 // gatesOf are the feature gates that a dialect knows.
 func gatesOf(d Dialect) []string {
@@ -35,7 +39,7 @@ func (c *compiler) readGates(doc *strictjson.Object) gates {
 	var texts []string
 	doc.Strings("featureGates", &texts)
 	known, on := gatesOf(c.defaults.Dialect), gates{}
-	for _, text := range texts {
+	for i, text := range texts {
 		name, value, given := strings.Cut(text, "=")
 		if c.formerGate(name) {
 			c.warn(doc, "featureGates: "+name+" has no effect: it is on in llm-d's router since 0.10")
@@ -55,7 +59,7 @@ func (c *compiler) readGates(doc *strictjson.Object) gates {
 		case gateDataLayer:
 			on.dataLayer = enabled
 		case gateFlowControl:
-			on.flowControl = enabled
+			on.flowControl, on.flowAt = enabled, "featureGates["+strconv.Itoa(i)+"]"
 		case gatePrepareData:
 			on.prepareData = enabled
 		}
@@ -84,9 +88,8 @@ func (c *compiler) readFlowControl(doc *strictjson.Object, on gates) {
 	present := slices.ContainsFunc(flowControlKeys, o.Has) || o.Present() && !o.Has("saturationDetector")
 	switch {
 	case on.flowControl && (present || c.defaults.Dialect == DialectLLMD):
-		doc.Mistake("flowControl", "is known, but not here yet: requests are not queued in the proxy; remove the gate "+
-			gateFlowControl+
-			" from featureGates, or write "+gateFlowControl+"=false")
+		doc.Mistake(on.flowAt, strconv.Quote(gateFlowControl)+" is known, but not here yet: requests are not queued in "+
+			"the proxy; remove the gate "+gateFlowControl+" from featureGates, or write "+gateFlowControl+"=false")
 	case on.flowControl:
 		c.warn(doc, "featureGates: flowControl has no effect: requests are not queued in the proxy")
 	case present:

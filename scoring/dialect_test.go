@@ -83,8 +83,8 @@ func TestDialects(t *testing.T) {
 // TestGates: feature gates by name, on and off, as each dialect knows them, and flow control that has none.
 func TestGates(t *testing.T) {
 	const inLLMD = `"apiVersion": "llm-d.ai/v1alpha1", `
-	const notHere = `flowControl: is known, but not here yet: requests are not queued in the proxy; remove the gate flowControl from ` +
-		`featureGates, or write flowControl=false`
+	const notHere = `featureGates[0]: "flowControl" is known, but not here yet: requests are not queued in the proxy; ` +
+		`remove the gate flowControl from featureGates, or write flowControl=false`
 	tests := []struct{ name, document, mistake, warning string }{
 		{name: "older ones", document: `{"featureGates": ["dataLayer", "prepareDataPlugins=true"], "data": {}}`},
 		{name: "switched off", document: `{"featureGates": ["flowControl=false", "dataLayer=false"]}`},

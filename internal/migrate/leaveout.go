@@ -48,9 +48,6 @@ func (d *document) drop(path []*goyaml.Node, mistake string) bool {
 			}
 		}
 	}
-	if d.dropGate(mistake) {
-		return true
-	}
 	for n := len(path) - 1; n > 0; n-- {
 		parent := path[n-1]
 		switch i := slices.Index(parent.Content, path[n]); {
@@ -63,22 +60,6 @@ func (d *document) drop(path []*goyaml.Node, mistake string) bool {
 			continue // what has it goes as a whole
 		default:
 			d.remove(parent, path[:n-1], i&^1, 2, mistake)
-			return true
-		}
-	}
-	return false
-}
-
-// dropGate takes out the feature gate that a mistake says to remove.
-func (d *document) dropGate(mistake string) bool {
-	config := yamldoc.At(d.root, "config")
-	gates := yamldoc.At(config, "featureGates")
-	if gates == nil || !strings.Contains(mistake, "from featureGates") {
-		return false
-	}
-	for i, gate := range gates.Content {
-		if name, _, _ := strings.Cut(gate.Value, "="); strings.Contains(mistake, "gate "+name+" ") {
-			d.remove(gates, []*goyaml.Node{d.root, config}, i, 1, mistake)
 			return true
 		}
 	}

@@ -25,6 +25,7 @@ type endpointAttributeScorer struct {
 	min, max  float64
 }
 
+//lint:ignore U1000 it documents the parameters: they nest deeper than a struct is read
 type endpointAttributeScorerParameters struct {
 	// AttributeKey is the metric: Name, or Name/Producer. Required.
 	AttributeKey string
@@ -38,7 +39,6 @@ type endpointAttributeScorerParameters struct {
 // NewEndpointAttributeScorer builds an endpoint-attribute-scorer.
 func NewEndpointAttributeScorer(b *scoring.Builder) scoring.Plugin {
 	s := endpointAttributeScorer{attribute: b.ReadAttribute("attributeKey")}
-	var _ endpointAttributeScorerParameters // read by ReadAttribute and below
 	const lower, higher = "linear_lower_is_better", "linear_higher_is_better"
 	algorithm, kind := b.Object.Object("algorithm"), ""
 	algorithm.OneOf("type", &kind, lower, higher)

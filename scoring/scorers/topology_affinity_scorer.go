@@ -17,6 +17,7 @@ import (
 // Source: llm-d, topology-affinity-scorer.
 type topologyAffinityScorer struct{ finder *topology.Finder }
 
+//lint:ignore U1000 it documents the parameters: the finder reads them
 type topologyAffinityScorerParameters struct {
 	// TopologyProducerName names the topology-extractor. Empty: topology-extractor, or the usual labels.
 	TopologyProducerName string
@@ -24,7 +25,6 @@ type topologyAffinityScorerParameters struct {
 
 // NewTopologyAffinityScorer builds a topology-affinity-scorer.
 func NewTopologyAffinityScorer(b *scoring.Builder) scoring.Plugin {
-	var _ topologyAffinityScorerParameters // which the finder reads
 	return topologyAffinityScorer{topology.NewFinder(b)}
 }
 

@@ -5,8 +5,8 @@
 // same events in the same sequence, the own ones included, and so holds the same state. FORMAT.md beside this file
 // gives the layout byte by byte and says why no worker can lose, repeat or tear another's event.
 //
-// The log takes a fixed amount of memory for ever, see MemoryBound: it forgets its oldest events. A reader that falls
-// so far behind that it misses some is told how many.
+// The log takes a fixed amount of memory for ever, a page for each slot and one more: it forgets its oldest events. A
+// reader that falls so far behind that it misses some is told how many.
 package journal
 
 // Kind tells events apart.

@@ -117,12 +117,6 @@ func decodeRecord(e *Event, src []byte) (size int, ok bool) {
 	return size, xxhash.Sum64(src[checksumBytes:size]) == binary.LittleEndian.Uint64(src)
 }
 
-// MemoryBound returns the most bytes of keys and values that a log of this many slots ever takes in shared data. The
-// host's own overhead for each key comes on top.
-func MemoryBound(slots int) int64 {
-	return int64(slots)*int64(maxPageBytes+slotKeyBytes) + int64(maxPageBytes+len(headKey))
-}
-
 // A page of another version goes under other keys, so that modules of both can run in one process.
 const (
 	headKey       = "pintle/v2/journal/head"

@@ -24,11 +24,5 @@ func (a API) String() string {
 	return apiNames[a]
 }
 
-// APIForPath names the API of a request path, APINone where no prompt is read from the body.
-func APIForPath(path string) API {
-	clean, _ := CleanPath(nil, path)
-	return OperationOf(clean).API
-}
-
 // NeedsModel reports whether a body of the API has to name a model. Engines' own APIs serve whatever is loaded.
 func (a API) NeedsModel() bool { return a != APINone && a != APIGenerate }

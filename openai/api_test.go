@@ -2,7 +2,8 @@ package openai
 
 import "testing"
 
-func TestAPIForPath(t *testing.T) {
+// TestAPIOfPaths: a path is cleaned, and then tells which keys of the body hold prompt text.
+func TestAPIOfPaths(t *testing.T) {
 	for _, c := range []struct {
 		name, path string
 		want       API
@@ -38,8 +39,9 @@ func TestAPIForPath(t *testing.T) {
 		{"empty", "", APINone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := APIForPath(c.path); got != c.want {
-				t.Errorf("APIForPath(%q): got %s, want %s", c.path, got, c.want)
+			clean, _ := CleanPath(nil, c.path)
+			if got := OperationOf(clean).API; got != c.want {
+				t.Errorf("%q: got %s, want %s", c.path, got, c.want)
 			}
 		})
 	}

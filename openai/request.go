@@ -37,7 +37,7 @@ type Segment struct {
 	Span
 	Role    Role
 	Kind    SegmentKind
-	Escaped bool // the span holds JSON escapes; AppendText resolves them
+	Escaped bool // the span holds JSON escapes; AppendTextMax resolves them
 }
 
 // Request is what Scan found. The zero value is ready for use. It is not safe for concurrent use; a Request that is
@@ -195,13 +195,9 @@ func (s *scanner) answerLimit() int {
 	return min(last.value, math.MaxInt32)
 }
 
-// AppendText appends the decoded text of segment i to dst. body must be the one that was scanned. Tools and tool calls
-// come as raw JSON. Surrogates without a partner become U+FFFD.
-func (r *Request) AppendText(dst, body []byte, i int) []byte {
-	return r.AppendTextMax(dst, body, i, -1)
-}
-
-// AppendTextMax is AppendText for at most max bytes, whole characters only; max < 0 means all.
+// AppendTextMax appends the decoded text of segment i to dst: at most max bytes, whole characters only; max < 0 means
+// all. body must be the one that was scanned. Tools and tool calls come as raw JSON. Surrogates without a partner become
+// U+FFFD.
 func (r *Request) AppendTextMax(dst, body []byte, i, max int) []byte {
 	seg := &r.Segments[i]
 	raw := body[seg.Start:seg.End]

@@ -31,7 +31,7 @@ func summary(r *Request, body []byte) string {
 	}
 	kinds := [...]string{"text", "image", "audio", "video", "tools", "call", "tokens"}
 	for i, s := range r.Segments {
-		fmt.Fprintf(&b, "\n%s %s %s", kinds[s.Kind], s.Role, r.AppendText(nil, body, i))
+		fmt.Fprintf(&b, "\n%s %s %s", kinds[s.Kind], s.Role, r.AppendTextMax(nil, body, i, -1))
 	}
 	return b.String()
 }

@@ -13,14 +13,9 @@ type promptChain struct {
 	ends   []int32 // of each prompt, if Chain.IDs is set
 }
 
-// PromptBlocks returns the chained hashes of the prompt's first blocks, see state.Hasher, valid until the next
-// decision. Each size is computed once in a decision, and all of them go into the journal, so that each plug-in finds
-// the blocks that it asked for.
-func (c *Cycle) PromptBlocks(blockTokens, most int) []uint64 {
-	return c.PromptChain(state.Chain{BlockBytes: blockTokens * state.BytesPerToken}, most)
-}
-
-// PromptChain is PromptBlocks for any chain. Of more than journal.MaxChains chains the last one is not journaled.
+// PromptChain returns the chained hashes of the prompt's first blocks, see state.Hasher, valid until the next decision.
+// Each chain is computed once in a decision, and all of them go into the journal, so that each plug-in finds the blocks
+// that it asked for; of more than journal.MaxChains chains the last one does not.
 func (c *Cycle) PromptChain(chain state.Chain, most int) []uint64 {
 	p := c.promptChain(chain, most)
 	if p == nil {

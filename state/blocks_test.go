@@ -97,7 +97,7 @@ func TestBlocksAppend(t *testing.T) {
 
 // bytesOf is what is hashed of a segment.
 func bytesOf(r *openai.Request, body []byte, i int) (all []byte) {
-	text := r.AppendText(nil, body, i)
+	text := r.AppendTextMax(nil, body, i, -1)
 	if r.Segments[i].Kind != openai.SegmentTokens {
 		return text
 	}

@@ -88,7 +88,8 @@ func (p *pintle) decide(t testing.TB, r request) *answer {
 		p.cycle.Request.Headers = append(p.cycle.Request.Headers, r.headers[name])
 	}
 	a := &answer{headers: map[string]string{}, response: map[string]string{}}
-	if f := p.cycle.Request.Read(&p.scan, openai.APIForPath(r.path), []byte(r.body)); f != nil {
+	path, _ := openai.CleanPath(nil, r.path)
+	if f := p.cycle.Request.Read(&p.scan, openai.OperationOf(path).API, []byte(r.body)); f != nil {
 		t.Fatalf("%s %s: %s", r.path, r.body, f.Message)
 	}
 	endpoints, failure := p.plan.Decide(p.cycle)

@@ -2,6 +2,7 @@
 package cases
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -181,7 +182,7 @@ func fillPrefixes(b *bench) {
 			answered(pool, i, other)
 		}
 	}
-	hashes := append([]uint64{}, b.cycle.PromptBlocks(16, blocks)...)
+	hashes := slices.Clone(b.cycle.PromptChain(state.Chain{BlockBytes: 16 * state.BytesPerToken}, blocks))
 	for i := range pool.Endpoints {
 		answered(pool, i, hashes[:1+i*(blocks-1)/(endpoints-1)])
 	}

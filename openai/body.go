@@ -104,12 +104,10 @@ func (s *scanner) setting(k key) {
 		s.user = s.optionalString()
 	case keyCacheSalt:
 		s.cacheSalt = s.optionalString()
-	case keyExtraKey: // which Want may name, too
-		s.extraKey = text{}
-		isString := s.peek() == '"'
-		if s.other(); isString {
-			s.extraKey = s.last
-		}
+	case keyExtraKey:
+		s.extraKey = s.otherString()
+	case keyLoRAPath:
+		s.loraPath = s.otherString()
 	case keyPreviousResponseID:
 		s.previousID = s.optionalString()
 	case keyStream:
@@ -131,6 +129,15 @@ func (s *scanner) optionalString() text {
 	}
 	s.string()
 	return s.last
+}
+
+// otherString is optionalString for a key that Want may name, too.
+func (s *scanner) otherString() text {
+	isString := s.peek() == '"'
+	if s.other(); isString {
+		return s.last
+	}
+	return text{}
 }
 
 // boolean is true only for the literal true.

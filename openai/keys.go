@@ -42,6 +42,7 @@ const (
 	keyMaxNewTokens
 	keyCacheSalt
 	keyExtraKey
+	keyLoRAPath
 	keyPreviousResponseID
 	keySamplingParams
 
@@ -176,6 +177,8 @@ func longKey(w string) key {
 		return keyTokenIDs
 	case "extra_key":
 		return keyExtraKey
+	case "lora_path":
+		return keyLoRAPath
 	}
 	return keyOther
 }

@@ -75,7 +75,7 @@ type piece struct {
 }
 
 type result struct {
-	model, user, salt, extra, previous           string
+	model, user, salt, extra, lora, previous     string
 	hasModel, badModel, stream, usage            bool
 	chars, bytes, tokens, messages, max          int
 	hasImage, hasAudio, hasVideo, hasTools, more bool
@@ -127,6 +127,8 @@ func (o *result) setting(f member) {
 		o.salt = cut(text)
 	case "extra_key":
 		o.extra = cut(text)
+	case "lora_path":
+		o.lora = cut(text)
 	case "previous_response_id":
 		o.previous = cut(text)
 	case "stream":

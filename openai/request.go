@@ -9,7 +9,7 @@ const (
 	MaxSegments = 4096
 	// MaxBody is the size in bytes of the largest body that is scanned.
 	MaxBody = 1 << 30
-	// MaxName bounds Model, User, CacheSalt, ExtraKey and PreviousResponseID, in decoded bytes.
+	// MaxName bounds Model, User, CacheSalt, ExtraKey, LoRAPath and PreviousResponseID, in decoded bytes.
 	MaxName = 1024
 )
 
@@ -54,10 +54,11 @@ type Request struct {
 	Model     string
 
 	User string
-	// CacheSalt and ExtraKey keep prompts apart in the servers' caches: vLLM and SGLang know the former as cache_salt,
-	// SGLang the latter as extra_key, beside it (RadixKey in sglang/srt/mem_cache/radix_cache.py).
-	CacheSalt, ExtraKey string
-	PreviousResponseID  string
+	// CacheSalt, ExtraKey and LoRAPath keep prompts apart in the servers' caches: vLLM and SGLang know the first as
+	// cache_salt, SGLang the others beside it, as extra_key (RadixKey in sglang/srt/mem_cache/radix_cache.py) and as
+	// lora_path, the adapter where the model names none.
+	CacheSalt, ExtraKey, LoRAPath string
+	PreviousResponseID            string
 
 	// Chars and Bytes are the Unicode characters and UTF-8 bytes of all prompt text after decoding.
 	Chars, Bytes int
@@ -81,7 +82,7 @@ type Request struct {
 // state is what a Request keeps from one scan to the next.
 type state struct {
 	scanner
-	names   [5 + MaxWanted]string // of an earlier body, to be reused when equal
+	names   [6 + MaxWanted]string // of an earlier body, to be reused when equal
 	scratch []byte                // an escaped name
 	// wanted is what Want asked for, by the names that begin at wantedNames.
 	wanted      []wanted
@@ -143,8 +144,9 @@ func (r *Request) finish() {
 	r.CacheSalt = r.state.name(1, &s.cacheSalt)
 	r.PreviousResponseID = r.state.name(2, &s.previousID)
 	r.ExtraKey = r.state.name(4, &s.extraKey)
+	r.LoRAPath = r.state.name(5, &s.loraPath)
 	for i := range s.wants {
-		r.wanted = append(r.wanted, r.state.name(5+i, &s.found[i]))
+		r.wanted = append(r.wanted, r.state.name(6+i, &s.found[i]))
 	}
 	if s.modelBad {
 		s.fail(ReasonModelType, s.modelAt)

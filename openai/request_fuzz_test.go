@@ -51,7 +51,7 @@ func checkAgainstOracle(t *testing.T, r *Request, api API, body []byte) {
 		t.Fatalf("%s: accepted the model of %q", api, body)
 	}
 	got := result{
-		model: r.Model, user: r.User, salt: r.CacheSalt, extra: r.ExtraKey,
+		model: r.Model, user: r.User, salt: r.CacheSalt, extra: r.ExtraKey, lora: r.LoRAPath,
 		previous: r.PreviousResponseID, hasModel: r.HasModel, stream: r.Stream,
 		usage: r.StreamUsage, chars: r.Chars, bytes: r.Bytes, tokens: r.PromptTokens, messages: r.Messages,
 		max:      r.MaxTokens,
@@ -145,7 +145,7 @@ var (
 		"model", "mod\\u0065l", "messages", "prompt", "input", "instructions", "system", "tools", "functions", "query",
 		"documents",
 		"text_1", "items", "stream", "stream_options", "include_usage", "max_tokens", "max_completion_tokens", "user",
-		"cache_salt", "extra_key",
+		"cache_salt", "extra_key", "lora_path",
 		"role", "content", "type", "text", "tool_calls", "function_call", "output", "image_url", "input_audio",
 		"video_url", "source",
 		"file_id", "url", "data", "x", "previous_response_id", "content", "messages", "type", "text",

@@ -263,14 +263,14 @@ func TestSegmentsAreBounded(t *testing.T) {
 func TestNamesAreKeptAndCut(t *testing.T) {
 	var r Request
 	body := []byte(`{"model":"m","user":"` + strings.Repeat("é", MaxName) +
-		`","cache_salt":"s\u0061lt","extra_key":"te\u006eant","previous_response_id":"resp_1"}`)
+		`","cache_salt":"s\u0061lt","extra_key":"te\u006eant","lora_path":"l\u006f","previous_response_id":"resp_1"}`)
 	if err := r.Scan(APIResponses, body); err != nil {
 		t.Fatal(err)
 	}
-	if r.User != strings.Repeat("é", MaxName/2) || r.CacheSalt != "salt" || r.ExtraKey != "tenant" ||
+	if r.User != strings.Repeat("é", MaxName/2) || r.CacheSalt != "salt" || r.ExtraKey != "tenant" || r.LoRAPath != "lo" ||
 		r.PreviousResponseID != "resp_1" {
-		t.Errorf("got user of %d bytes, salt %q, extra key %q, previous %q", len(r.User), r.CacheSalt, r.ExtraKey,
-			r.PreviousResponseID)
+		t.Errorf("got user of %d bytes, salt %q, extra key %q, lora path %q, previous %q", len(r.User), r.CacheSalt,
+			r.ExtraKey, r.LoRAPath, r.PreviousResponseID)
 	}
 	for i := range body {
 		body[i] = '#'

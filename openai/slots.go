@@ -46,7 +46,7 @@ type extraction struct {
 	sum      tally
 	used     uint32 // bit per slot
 
-	model, user, cacheSalt, extraKey, previousID text
+	model, user, cacheSalt, extraKey, loraPath, previousID text
 
 	modelBad            bool
 	modelAt             int

@@ -35,7 +35,7 @@ func (r *Request) Want(names []string) {
 // name it.
 func Reserved(name string) bool {
 	switch k := keyOf(name); k {
-	case keyIncludeUsage, keyExtraKey: // that of another object, and one that Want may name, too
+	case keyIncludeUsage, keyExtraKey, keyLoRAPath: // that of another object, and those that Want may name, too
 		return false
 	case keyText:
 		return true

@@ -82,10 +82,10 @@ func TestWantedAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestWantedExtraKey: extra_key has a meaning of its own and can be wanted all the same.
+// TestWantedExtraKey: extra_key and lora_path have a meaning of their own and can be wanted all the same.
 func TestWantedExtraKey(t *testing.T) {
 	var r Request
-	r.Want([]string{"extra_key"})
+	r.Want([]string{"extra_key", "lora_path"})
 	for _, tc := range []struct{ body, want, key string }{
 		{`{"extra_key":"a"}`, "a", "a"}, {`{"extra_key":"a","extra_key":7}`, "", ""},
 		{`{"extra_key":{"id":"a"}}`, "a", ""}, {`{"extra_key":"a","extra_key":["b"],"user":"u"}`, "", ""},
@@ -95,6 +95,13 @@ func TestWantedExtraKey(t *testing.T) {
 		}
 		if r.Wanted(0) != tc.want || r.ExtraKey != tc.key {
 			t.Errorf("%s: got %q and %q, want %q and %q", tc.body, r.Wanted(0), r.ExtraKey, tc.want, tc.key)
+		}
+		body := strings.ReplaceAll(tc.body, "extra_key", "lora_path")
+		if err := r.Scan(APIChat, []byte(body)); err != nil {
+			t.Fatal(err)
+		}
+		if r.Wanted(1) != tc.want || r.LoRAPath != tc.key || r.ExtraKey != "" {
+			t.Errorf("%s: got %q and %q, want %q and %q", body, r.Wanted(1), r.LoRAPath, tc.want, tc.key)
 		}
 	}
 }
@@ -111,7 +118,8 @@ func TestReserved(t *testing.T) {
 			t.Errorf("%s can be wanted", name)
 		}
 	}
-	for _, name := range []string{"", "a", "conversation", "metadata", "prompt_cache_key", "extra_key", "include_usage",
+	for _, name := range []string{"", "a", "conversation", "metadata", "prompt_cache_key", "extra_key", "lora_path",
+		"include_usage",
 		"role", "type", "content", "url", "data", "output"} {
 		if Reserved(name) {
 			t.Errorf("%s cannot be wanted", name)

@@ -13,8 +13,11 @@ import (
 // BytesPerToken is how long a token is taken to be when blocks are cut without a tokenizer.
 const BytesPerToken = 4
 
-// segmentMark begins a segment. It never occurs in UTF-8, so it cannot be part of a prompt.
-const segmentMark = 0xff
+// segmentMark begins a segment. It never occurs in UTF-8, so it cannot be part of a prompt. Nor can adapterMark.
+const (
+	segmentMark = 0xff
+	adapterMark = 0xfe
+)
 
 // Hasher turns prompts into chains of block hashes. The zero value is ready for use. It keeps a buffer as large as the
 // longest prompt with escapes that it saw, at most all blocks of one prompt.
@@ -33,10 +36,10 @@ const segmentMark = 0xff
 // scan does not tell apart is not told apart here: names and ids of messages, roles that no API knows, and parts of one
 // message from messages of one role.
 //
-// With h(0) = XXH64(model, cache salt, and behind a byte 0xff the extra key if there is one), block i of
-// blockTokens·BytesPerToken bytes has the hash h(i) = XXH64(bytes, little-endian h(i-1)). A last block that is not full
-// is left out. These are the hashes of the approximate prefix plugin of the Gateway API Inference Extension v1.4 for
-// completions. A Chain may ask for another way of hashing.
+// With h(0) = XXH64(model, cache salt, behind a byte 0xff the extra key if there is one, and behind a byte 0xfe the LoRA
+// path if there is one), block i of blockTokens·BytesPerToken bytes has the hash h(i) = XXH64(bytes, little-endian
+// h(i-1)). A last block that is not full is left out. These are the hashes of the approximate prefix plugin of the
+// Gateway API Inference Extension v1.4 for completions. A Chain may ask for another way of hashing.
 type Hasher struct {
 	digest  xxhash.Digest
 	scratch []byte
@@ -103,17 +106,25 @@ func (h *Hasher) Chain(dst []uint64, model string, r *openai.Request, body []byt
 func (h *Hasher) first(model string, r *openai.Request) uint64 {
 	if !h.chain.Leading {
 		h.digest.Reset()
-	} else if h.digest.ResetWithSeed(h.chain.Seed); model == "" && r.CacheSalt == "" && r.ExtraKey == "" {
+	} else if h.digest.ResetWithSeed(h.chain.Seed); model == "" && r.CacheSalt == "" && r.ExtraKey == "" &&
+		r.LoRAPath == "" {
 		return h.chain.Seed
 	}
 	h.digest.WriteString(model)
 	h.digest.WriteString(r.CacheSalt)
-	if r.ExtraKey != "" {
-		h.header[0] = segmentMark
-		h.digest.Write(h.header[:1])
-		h.digest.WriteString(r.ExtraKey)
-	}
+	h.named(segmentMark, r.ExtraKey)
+	h.named(adapterMark, r.LoRAPath)
 	return h.digest.Sum64()
+}
+
+// named digests a name behind a mark, if there is one.
+func (h *Hasher) named(mark byte, name string) {
+	if name == "" {
+		return
+	}
+	h.header[0] = mark
+	h.digest.Write(h.header[:1])
+	h.digest.WriteString(name)
 }
 
 // begin starts a block.

@@ -155,6 +155,9 @@ func reference(model string, r *openai.Request, body []byte, blockTokens, maxBlo
 	if r.ExtraKey != "" {
 		salt += "\xff" + r.ExtraKey
 	}
+	if r.LoRAPath != "" {
+		salt += "\xfe" + r.LoRAPath
+	}
 	previous := xxhash.Sum64String(model + salt)
 	for size := blockTokens * 4; len(text) >= size && len(hashes) < maxBlocks; text = text[size:] {
 		previous = xxhash.Sum64(binary.LittleEndian.AppendUint64(slices.Clone(text[:size]), previous))
@@ -169,6 +172,7 @@ var promptBodies = []struct {
 }{
 	{openai.APICompletions, `{"model":"m","prompt":["one prompt","and another \n one",""],"cache_salt":"x"}`},
 	{openai.APICompletions, `{"model":"m","prompt":"one","cache_salt":"x","extra_key":"y"}`},
+	{openai.APIGenerate, `{"text":"one prompt for an adapter","extra_key":"y","lora_path":"l"}`},
 	{openai.APICompletions, `{"model":"m","prompt":"a` + strings.Repeat(`\u00e9`, 300) + `"}`},
 	{openai.APICompletions, `{"model":"m","prompt":"aa` + strings.Repeat(`\ud83d\ude00`, 200) + `"}`},
 	{openai.APIChat,
@@ -233,6 +237,9 @@ func TestBlocksTellPromptsApart(t *testing.T) {
 		`{"messages":[{"role":"user","content":"aaaabbbb"}],"extra_key":"s"}`,
 		`{"messages":[{"role":"user","content":"aaaabbbb"}],"extra_key":"t"}`,
 		`{"messages":[{"role":"user","content":"aaaabbbb"}],"extra_key":"s","cache_salt":"s"}`,
+		`{"messages":[{"role":"user","content":"aaaabbbb"}],"lora_path":"s"}`,
+		`{"messages":[{"role":"user","content":"aaaabbbb"}],"lora_path":"t"}`,
+		`{"messages":[{"role":"user","content":"aaaabbbb"}],"extra_key":"s","lora_path":"s"}`,
 		`{"messages":[{"role":"user","content":"\u0000aaaabbbb"}]}`,
 		`{"messages":[{"role":"user","content":"ÿ\u0003aaaabbbb"}]}`,
 	}

@@ -19,8 +19,8 @@ import (
 // images count as token-producer says, and token ids that are sent as such as they are. The line
 // x-anthropic-billing-header that Claude Code begins its system text with is left out, as vLLM does, unless an
 // endpoint's engine is sglang. A block is as many pages of the servers' KV caches as make 64 tokens or more, and the
-// last block counts even if it is not full. A block's hash covers model, cache salt, SGLang's extra_key and all blocks
-// before it. If a request has several prompts, each has blocks of its own.
+// last block counts even if it is not full. A block's hash covers model, cache salt, SGLang's extra_key and lora_path,
+// and all blocks before it. If a request has several prompts, each has blocks of its own.
 //
 // Formula: matched blocks are the leading ones that the endpoint has, without a gap.
 //

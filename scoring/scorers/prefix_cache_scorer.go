@@ -33,8 +33,9 @@ import (
 // answers to requests that another server had first, and answers to prompts with images, audio or video that were
 // cached in part leave it as it is.
 //
-// Range: 0 to 1. A block is blockSizeTokens x 4 bytes of the prompt; model and cache salt are part of its hash. Several
-// prefix scorers in one decision may have other sizes and bounds; all of them together look at 1,024 blocks at most.
+// Range: 0 to 1. A block is blockSizeTokens x 4 bytes of the prompt; model, cache salt, and SGLang's extra_key and
+// lora_path are part of its hash. Several prefix scorers in one decision may have other sizes and bounds; all of them
+// together look at 1,024 blocks at most.
 //
 // Missing data: an endpoint that was sent nothing scores 0.
 //

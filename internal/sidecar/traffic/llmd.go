@@ -104,7 +104,7 @@ func newLLMDMeters() *llmdMeters {
 }
 
 // take implements meters.
-func (m *llmdMeters) take(e *follow.Event, _ map[string]bool) {
+func (m *llmdMeters) take(e *follow.Event, known map[string]bool) {
 	switch e.Kind {
 	case journal.Decision:
 		f := m.flowOf(e)
@@ -112,7 +112,7 @@ func (m *llmdMeters) take(e *follow.Event, _ map[string]bool) {
 		for _, c := range m.decided.requests {
 			c.Inc()
 		}
-		m.attempt(attempt{f.served, e.Names.Endpoint(e.Primary)}).Inc()
+		m.attempt(attempt{f.served, placeOf(e, known)}).Inc()
 	case journal.Refused:
 		f := m.flowOf(e)
 		m.errors.WithLabelValues(f.asked, f.served, f.fairness, f.priority, llmdCode(e.Code)).Inc()
@@ -233,10 +233,13 @@ func (m *llmdMeters) of(f flow) *llmdFlow {
 	return made
 }
 
-// attempt returns the counter of decisions for an endpoint.
+// attempt returns the counter of decisions for an endpoint, told apart from others as long as there are few enough.
 func (m *llmdMeters) attempt(a attempt) prometheus.Counter {
 	if found := m.attempted[a]; found != nil {
 		return found
+	}
+	if others := (attempt{follow.Other, follow.Other}); len(m.attempted) >= mostRoutes && a != others {
+		return m.attempt(others)
 	}
 	namespace, name := namespaced(a.endpoint)
 	made := m.attempts.WithLabelValues("success", a.served, name, namespace, "")

@@ -241,9 +241,36 @@ func TestSeriesOfAnotherNamespaceStay(t *testing.T) {
 	}
 	f.decide("m1", "b/vllm-0")
 	f.want(fmt.Sprintf(attempts, "b") + " 2")
+	f.decide("m1", "a/vllm-0") // by an Envoy that has not heard of it yet
+	if page := f.page(); strings.Contains(page, fmt.Sprintf(attempts, "a")) {
+		t.Errorf("the endpoint that left is there again, and nobody would forget it:\n%s", page)
+	}
 	f.SetEndpoints([]string{"a/vllm-0", "b/vllm-0"})
 	f.decide("m1", "a/vllm-0")
 	f.want(fmt.Sprintf(attempts, "a") + " 1") // it came back, and counts anew
+}
+
+// TestLLMDAttemptsAreBounded: models and endpoints are told apart up to as many pairs as under Pintle's own names.
+func TestLLMDAttemptsAreBounded(t *testing.T) {
+	f := newFixture(t, true)
+	var models, endpoints []string
+	for i := range 70 {
+		models, endpoints = append(models, fmt.Sprint("model ", i)), append(endpoints, fmt.Sprint("ns/vllm-", i))
+	}
+	f.names = follow.NamesOf(map[journal.NameKind][]string{journal.ModelName: models}, endpoints)
+	f.SetEndpoints(endpoints)
+	for _, model := range models {
+		for _, endpoint := range endpoints {
+			f.take(journal.Event{Kind: journal.Decision, Model: journal.HashName(model),
+				Primary: journal.EndpointID(endpoint)}, false)
+		}
+	}
+	const name = "llm_d_epp_scheduler_attempts_total{"
+	if n := strings.Count("\n"+f.page(), "\n"+name); n != mostRoutes+1 {
+		t.Errorf("got %d series, want %d", n, mostRoutes+1)
+	}
+	f.want(name + fmt.Sprintf(`endpoint_name="other",namespace="",port="",status="success",target_model_name="other"} %d`,
+		len(models)*len(endpoints)-mostRoutes))
 }
 
 // TestLLMDSeriesAreBounded: clients name models and fairness ids, and what is refused or fails is bounded, too.

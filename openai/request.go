@@ -198,8 +198,8 @@ func (s *scanner) answerLimit() int {
 }
 
 // AppendTextMax appends the decoded text of segment i to dst: at most max bytes, whole characters only; max < 0 means
-// all. body must be the one that was scanned. Tools and tool calls come as raw JSON. Surrogates without a partner become
-// U+FFFD.
+// all. body must be the one that was scanned. Tools and tool calls come as raw JSON. Surrogates without a partner
+// become U+FFFD.
 func (r *Request) AppendTextMax(dst, body []byte, i, max int) []byte {
 	seg := &r.Segments[i]
 	raw := body[seg.Start:seg.End]

@@ -267,8 +267,8 @@ func TestNamesAreKeptAndCut(t *testing.T) {
 	if err := r.Scan(APIResponses, body); err != nil {
 		t.Fatal(err)
 	}
-	if r.User != strings.Repeat("é", MaxName/2) || r.CacheSalt != "salt" || r.ExtraKey != "tenant" || r.LoRAPath != "lo" ||
-		r.PreviousResponseID != "resp_1" {
+	if r.User != strings.Repeat("é", MaxName/2) || r.CacheSalt != "salt" || r.ExtraKey != "tenant" ||
+		r.LoRAPath != "lo" || r.PreviousResponseID != "resp_1" {
 		t.Errorf("got user of %d bytes, salt %q, extra key %q, lora path %q, previous %q", len(r.User), r.CacheSalt,
 			r.ExtraKey, r.LoRAPath, r.PreviousResponseID)
 	}

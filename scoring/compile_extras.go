@@ -88,8 +88,8 @@ func (c *compiler) readFlowControl(doc *strictjson.Object, on gates) {
 	present := slices.ContainsFunc(flowControlKeys, o.Has) || o.Present() && !o.Has("saturationDetector")
 	switch {
 	case on.flowControl && (present || c.defaults.Dialect == DialectLLMD):
-		doc.Mistake(on.flowAt, strconv.Quote(gateFlowControl)+" is known, but not here yet: requests are not queued in "+
-			"the proxy; remove the gate "+gateFlowControl+" from featureGates, or write "+gateFlowControl+"=false")
+		doc.Mistake(on.flowAt, strconv.Quote(gateFlowControl)+" is known, but not here yet: requests are not queued "+
+			"in the proxy; remove the gate "+gateFlowControl+" from featureGates, or write "+gateFlowControl+"=false")
 	case on.flowControl:
 		c.warn(doc, "featureGates: flowControl has no effect: requests are not queued in the proxy")
 	case present:

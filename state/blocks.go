@@ -36,10 +36,10 @@ const (
 // scan does not tell apart is not told apart here: names and ids of messages, roles that no API knows, and parts of one
 // message from messages of one role.
 //
-// With h(0) = XXH64(model, cache salt, behind a byte 0xff the extra key if there is one, and behind a byte 0xfe the LoRA
-// path if there is one), block i of blockTokens·BytesPerToken bytes has the hash h(i) = XXH64(bytes, little-endian
-// h(i-1)). A last block that is not full is left out. These are the hashes of the approximate prefix plugin of the
-// Gateway API Inference Extension v1.4 for completions. A Chain may ask for another way of hashing.
+// With h(0) = XXH64(model, cache salt, behind a byte 0xff the extra key if there is one, and behind a byte 0xfe the
+// LoRA path if there is one), block i of blockTokens·BytesPerToken bytes has the hash h(i) = XXH64(bytes,
+// little-endian h(i-1)). A last block that is not full is left out. These are the hashes of the approximate prefix
+// plugin of the Gateway API Inference Extension v1.4 for completions. A Chain may ask for another way of hashing.
 type Hasher struct {
 	digest  xxhash.Digest
 	scratch []byte

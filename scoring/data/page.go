@@ -18,8 +18,8 @@ type pageParameters struct {
 	Port int
 	// InsecureSkipVerify accepts any certificate.
 	InsecureSkipVerify bool
-	// CACertPath is a file with the authorities that may vouch for the servers, on the sidecar's machine. Relative paths
-	// of certificates start from the document's folder.
+	// CACertPath is a file with the authorities that may vouch for the servers, on the sidecar's machine. Relative
+	// paths of certificates start from the document's folder.
 	CACertPath string
 	// ClientCertPath is the file of the certificate that the sidecar shows.
 	ClientCertPath string

@@ -27,6 +27,8 @@ type modelLister struct {
 	changed func()
 	log     *slog.Logger
 	metrics *metrics.Metrics
+	// told are the results of failures that were logged since the last list.
+	told []string
 }
 
 func (l *modelLister) run(ctx context.Context) {
@@ -54,7 +56,7 @@ func (l *modelLister) run(ctx context.Context) {
 	}
 }
 
-// record counts a look, and logs when the endpoint begins or ends to hide its models.
+// record counts a look, and logs when the endpoint begins or ends to hide its models, or hides them otherwise.
 func (l *modelLister) record(err *scrapeError) {
 	before, result, failure := l.target.Now().ModelsFailure, "ok", ""
 	if err != nil {
@@ -63,10 +65,12 @@ func (l *modelLister) record(err *scrapeError) {
 	l.target.Hides(failure)
 	l.metrics.ListedModels(l.target.Name, result)
 	switch {
-	case failure != "" && before == "":
+	case failure != "" && !slices.Contains(l.told, result):
+		l.told = append(l.told, result)
 		l.log.Warn("the endpoint does not say which models it serves", "endpoint", l.target.Name, "result", result,
 			"error", failure)
 	case failure == "" && before != "":
+		l.told = nil
 		l.log.Info("the endpoint says which models it serves", "endpoint", l.target.Name)
 	}
 }

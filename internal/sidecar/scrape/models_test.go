@@ -88,17 +88,20 @@ func TestNoModelsIsNotAnEmptyList(t *testing.T) {
 	}
 }
 
-// TestHiddenModelsAreLoggedOnce: when an endpoint begins to hide its models, and when it no longer does.
+// TestHiddenModelsAreLoggedOnce: when an endpoint begins to hide its models, or to hide them otherwise, and when it no
+// longer does.
 func TestHiddenModelsAreLoggedOnce(t *testing.T) {
 	var text strings.Builder
 	log := slog.New(slog.NewTextHandler(&text, nil))
 	l := &modelLister{target: &pool.Target{Name: "vllm-0"}, log: log,
 		metrics: metrics.New(pool.New(log, engine.Known, nil))}
-	hides := &scrapeError{result: "status", err: errors.New("it answered 401")}
+	hides := &scrapeError{result: "unauthorized", err: errors.New("it answered 401")}
+	starts := &scrapeError{result: "error", err: errors.New("connection refused")}
 	for _, step := range []struct {
 		err  *scrapeError
 		says string // the level of the line
-	}{{nil, ""}, {hides, "WARN"}, {hides, ""}, {nil, "INFO"}, {nil, ""}, {hides, "WARN"}} {
+	}{{nil, ""}, {hides, "WARN"}, {hides, ""}, {nil, "INFO"}, {nil, ""}, {starts, "WARN"}, {starts, ""},
+		{hides, "WARN"}, {starts, ""}, {hides, ""}, {nil, "INFO"}, {hides, "WARN"}} {
 		text.Reset()
 		l.record(step.err)
 		lines, want := strings.Count(text.String(), "\n"), min(len(step.says), 1)

@@ -12,9 +12,9 @@ import (
 // of a scheduling profile, and exactly that one runs.
 //
 // A value such as a:2,b:1 mixes strategies. Weights are whole numbers from 0 to 1,000,000, and 1 when left out. A
-// strategy of weight 0 does not count and need not be known; one that is named twice counts with both weights. An
-// endpoint must pass the filters of all strategies, and the picker of the first one named picks. Only strategies with
-// scorers can be mixed: one that has random-picker or power-of-two alone cannot.
+// strategy of weight 0 does not count and need not be known; one that is named twice, or by two names of its profile,
+// counts with both weights. An endpoint must pass the filters of all strategies, and the picker of the first one named
+// picks. Only strategies with scorers can be mixed: one that has random-picker or power-of-two alone cannot.
 //
 // Formula of a mix: sum of norm x weight / sum of weights, where norm is (total - min) / (max - min) of a profile's
 // totals over the candidates, 1 when they are all equal.

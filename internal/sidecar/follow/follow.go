@@ -111,6 +111,8 @@ type Follower struct {
 	kept      journal.Position // by the former process, or that was kept last
 	instances map[uint64]struct{}
 	table     Names
+	// refused says that the log has an answer since the last good one that asking again does not change.
+	refused bool
 
 	mu    sync.Mutex
 	state State
@@ -346,7 +348,8 @@ func (f *Follower) get(ctx context.Context, path string, buffer *bytes.Buffer) (
 	return text, nil
 }
 
-// note keeps what became of a question, and logs when that changes.
+// note keeps what became of a question, and logs when that changes: an Envoy that is not there yet may come to refuse,
+// for which there is something to do.
 func (f *Follower) note(err error) {
 	f.mu.Lock()
 	was := f.state.Failure
@@ -358,8 +361,11 @@ func (f *Follower) note(err error) {
 	}
 	failure := f.state.Failure
 	f.mu.Unlock()
+	refuses := errors.Is(err, errRefused)
+	begins := refuses && !f.refused
+	f.refused = refuses || f.refused && err != nil
 	switch {
-	case failure != "" && was == "":
+	case failure != "" && was == "" || begins:
 		f.Log.Warn("the journal cannot be followed", "target", f.Ingest.Name, "error", failure)
 	case failure == "" && was != "":
 		f.Log.Info("the journal is followed again", "target", f.Ingest.Name)

@@ -1,6 +1,9 @@
 package jinja
 
-import "strings"
+import (
+	"math/big"
+	"strings"
+)
 
 // callArgs are the values of arguments.
 type callArgs struct {
@@ -112,12 +115,10 @@ func (r *renderer) unary(e unary) any {
 		fail("%s has no sign", typeName(v))
 	}
 	if e.op == "+" {
-		return arithmetic("+", num{n: n.n, f: n.f, isFloat: n.isFloat}, must(numeric(int64(0))))
+		return arithmetic("*", n, num{n: big.NewInt(1)})
 	}
-	return arithmetic("*", n, must(numeric(int64(-1))))
+	return arithmetic("*", n, num{n: big.NewInt(-1)})
 }
-
-func must(n num, _ bool) num { return n }
 
 func (r *renderer) binary(e binary) any {
 	left := r.eval(e.left)

@@ -2,6 +2,7 @@ package jinja
 
 import (
 	"math"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,7 +35,7 @@ func init() {
 		"string":     func(v any, _ *given) any { return plain(v) },
 		"safe":       func(v any, _ *given) any { return markup(plain(v)) },
 		"list":       func(v any, _ *given) any { return append([]any{}, list(v)...) },
-		"first":      func(v any, _ *given) any { return at(list(v), 0) },
+		"first":      first,
 		"last":       func(v any, _ *given) any { l := ordered(v); return at(l, len(l)-1) },
 		"reverse":    reverse,
 		"format":     func(v any, g *given) any { return formatted(plain(v), g) },
@@ -43,13 +44,14 @@ func init() {
 			return strings.Replace(s, old, with, g.integer("count", -1))
 		},
 		"abs": func(v any, _ *given) any {
-			if n, ok := numeric(v); ok && n.compare(num{f: 0, isFloat: true}) < 0 {
-				return arithmetic("*", n, must(numeric(int64(-1))))
-			} else if ok {
-				return arithmetic("*", n, must(numeric(int64(1))))
+			n, ok := numeric(v)
+			if !ok {
+				fail("abs: %s is no number", typeName(v))
 			}
-			fail("abs: %s is no number", typeName(v))
-			return nil
+			if n.isFloat {
+				return math.Abs(n.f)
+			}
+			return whole(new(big.Int).Abs(n.n))
 		},
 	} {
 		filters[id] = simple(id, do)
@@ -133,6 +135,15 @@ func at(items []any, i int) any {
 	return items[i]
 }
 
+// first takes one of what can be gone through once, and leaves the others.
+func first(v any, _ *given) any {
+	items := list(v)
+	if o, ok := v.(*once); ok && len(items) > 1 {
+		o.items, o.gone = items[1:], false
+	}
+	return at(items, 0)
+}
+
 // ordered are the items of what can be gone through from behind.
 func ordered(v any) []any {
 	if _, ok := v.(*once); ok {
@@ -207,7 +218,11 @@ func itemsOf(v any, _ *given) any {
 }
 
 func indent(v any, g *given) any {
-	s, width := plain(v), g.or("width", int64(4))
+	s, isText := v.(string)
+	if !isText {
+		fail("indent: %s is no str", typeName(v))
+	}
+	width := g.or("width", int64(4))
 	first, blank := g.flag("first"), g.flag("blank")
 	by, ok := width.(string)
 	if n, isInt := width.(int64); isInt && n >= 0 && n < 1000 {

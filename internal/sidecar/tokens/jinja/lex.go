@@ -45,11 +45,14 @@ type lexer struct {
 	fresh bool
 }
 
+// blanks are those of isSpace, as many as there are.
+const blanks = `[\s\v\x1c-\x1f\x{85}\pZ]*`
+
 var (
 	lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n")
-	rawBegin   = regexp.MustCompile(`^\{%[-+]?\s*raw\s*(?:-%\}\s*|%\})`)
-	rawEnd     = regexp.MustCompile(`\{%([-+]?)\s*endraw\s*(?:\+%\}|-%\}\s*|%\}\n?)`)
-	commentEnd = regexp.MustCompile(`(?:\+#\}|-#\}\s*|#\}\n?)`)
+	rawBegin   = regexp.MustCompile(`^\{%[-+]?` + blanks + `raw` + blanks + `(?:-%\}` + blanks + `|%\})`)
+	rawEnd     = regexp.MustCompile(`\{%([-+]?)` + blanks + `endraw` + blanks + `(?:\+%\}|-%\}` + blanks + `|%\}\n?)`)
+	commentEnd = regexp.MustCompile(`(?:\+#\}|-#\}` + blanks + `|#\}\n?)`)
 	numbers    = regexp.MustCompile(`^(?:\d+(?:_\d+)*(?:\.\d+(?:_\d+)*(?:[eE][+-]?\d+(?:_\d+)*)?|[eE][+-]?\d+(?:_\d+)*)|` +
 		`0[bB](?:_?[01])+|0[oO](?:_?[0-7])+|0[xX](?:_?[\da-fA-F])+|[1-9](?:_?\d)*|0(?:_?0)*)`)
 	names = regexp.MustCompile(`^[\pL\p{Nl}_][\pL\p{Nl}\p{Mn}\p{Mc}\p{Nd}\p{Pc}_]*`)
@@ -300,6 +303,9 @@ func unescape(text string) (string, error) {
 		case 'N', '0', '1', '2', '3', '4', '5', '6', '7':
 			return "", fmt.Errorf(`the escape \%c is not known here`, c)
 		default:
+			if c >= utf8.RuneSelf {
+				return "", fmt.Errorf(`a \ before a character outside of ASCII is not known here`)
+			}
 			out = append(out, '\\', c)
 		}
 	}

@@ -9,7 +9,8 @@ type loopState struct {
 
 // loop runs a body for each item. Each time it has names of its own.
 func (r *renderer) loop(s forLoop) leave {
-	items := list(r.eval(s.over))
+	over := r.eval(s.over)
+	items := list(over)
 	if s.cond != nil {
 		var kept []any
 		for _, item := range items {
@@ -36,6 +37,9 @@ func (r *renderer) loop(s forLoop) leave {
 		})
 		ended = ended || how == atEnd
 		if how == byBreak {
+			if o, ok := over.(*once); ok {
+				o.left = true
+			}
 			break
 		}
 	}

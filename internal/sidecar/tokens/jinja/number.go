@@ -32,6 +32,9 @@ func (x num) float() float64 {
 		return x.f
 	}
 	f, _ := new(big.Float).SetInt(x.n).Float64()
+	if math.IsInf(f, 0) {
+		fail("the number is too large")
+	}
 	return f
 }
 
@@ -50,7 +53,10 @@ func arithmetic(op string, x, y num) any {
 	if (op == "/" || op == "//" || op == "%") && y.float() == 0 {
 		fail("division by zero")
 	}
-	if op == "/" || x.isFloat || y.isFloat || op == "**" && y.n.Sign() < 0 {
+	if op == "/" && !x.isFloat && !y.isFloat {
+		return quotient(x.n, y.n)
+	}
+	if x.isFloat || y.isFloat || op == "**" && y.n.Sign() < 0 {
 		return floats(op, x.float(), y.float())
 	}
 	z := new(big.Int)
@@ -83,6 +89,18 @@ func arithmetic(op string, x, y num) any {
 	return whole(z)
 }
 
+// quotient is the float that is next to x / y.
+func quotient(x, y *big.Int) float64 {
+	if x.Sign() == 0 {
+		return math.Copysign(0, float64(y.Sign()))
+	}
+	f, _ := new(big.Rat).SetFrac(x, y).Float64()
+	if math.IsInf(f, 0) {
+		fail("the number is too large")
+	}
+	return f
+}
+
 func floats(op string, x, y float64) any {
 	switch op {
 	case "+":
@@ -94,17 +112,39 @@ func floats(op string, x, y float64) any {
 	case "/":
 		return x / y
 	case "//":
-		return math.Floor(x / y)
+		return floorDivide(x, y)
 	case "%":
-		rest := math.Mod(x, y)
-		if rest == 0 {
-			return math.Copysign(0, y)
-		}
-		if (rest < 0) != (y < 0) {
-			rest += y
-		}
-		return rest
+		return modulo(x, y)
 	}
 	fail("a power that is no whole number is not known here") // its last digit is another one than in C
 	return nil
+}
+
+// modulo has the sign of y.
+func modulo(x, y float64) float64 {
+	rest := math.Mod(x, y)
+	if rest == 0 {
+		return math.Copysign(0, y)
+	}
+	if (rest < 0) != (y < 0) {
+		rest += y
+	}
+	return rest
+}
+
+// floorDivide goes by what is left: x / y may be rounded up to a whole number that y goes into less often.
+func floorDivide(x, y float64) float64 {
+	rest := math.Mod(x, y)
+	times := (x - rest) / y
+	if rest != 0 && (y < 0) != (rest < 0) {
+		times--
+	}
+	if times == 0 {
+		return math.Copysign(0, x/y)
+	}
+	floor := math.Floor(times)
+	if times-floor > 0.5 {
+		floor++
+	}
+	return floor
 }

@@ -125,6 +125,15 @@ func (p *parser) bodyTo(end string) []stmt {
 	return list
 }
 
+// function reads a body that Jinja2 makes a function of: no loop around it can be left from inside.
+func (p *parser) function(end string) []stmt {
+	loops := p.loops
+	p.loops = 0
+	body := p.bodyTo(end)
+	p.loops = loops
+	return body
+}
+
 func (p *parser) statement() stmt {
 	switch word := p.expectName(); word {
 	case "if":
@@ -142,7 +151,7 @@ func (p *parser) statement() stmt {
 	case "with":
 		return p.with()
 	case "generation":
-		return scope{p.bodyTo("endgeneration")}
+		return scope{p.function("endgeneration")}
 	case "break", "continue":
 		if p.loops == 0 {
 			p.fail("%s is outside of a loop", word)
@@ -262,10 +271,7 @@ func (p *parser) signature(m *macro) {
 func (p *parser) macro() stmt {
 	m := macro{name: p.expectName()}
 	p.signature(&m)
-	loops := p.loops
-	p.loops = 0
-	m.body = p.bodyTo("endmacro")
-	p.loops = loops
+	m.body = p.function("endmacro")
 	return m
 }
 
@@ -278,10 +284,8 @@ func (p *parser) callBlock() stmt {
 	if !ok {
 		p.fail("call is of no macro")
 	}
-	loops := p.loops
-	s.of, p.loops = of, 0
-	s.caller.body = p.bodyTo("endcall")
-	p.loops = loops
+	s.of = of
+	s.caller.body = p.function("endcall")
 	return s
 }
 

@@ -163,7 +163,7 @@ func (r *renderer) one(s stmt) leave {
 	case forLoop:
 		return r.loop(s)
 	case set:
-		r.set(s)
+		return r.set(s)
 	case macro:
 		r.vars.vars[s.name] = r.macro(s, r.vars)
 	case callBlock:
@@ -172,20 +172,24 @@ func (r *renderer) one(s stmt) leave {
 		a.values = append(a.values, r.macro(s.caller, r.vars))
 		r.out.WriteString(text(r.call(r.eval(s.of.of), a)))
 	case filterBlock:
-		var v any
-		r.inScope(func() { v = r.capture(func() { r.run(s.body) }) })
+		v, how := r.block(s.body)
+		if how != atEnd {
+			return how
+		}
 		r.out.WriteString(text(r.filtered(s.filters, v)))
 	case with:
 		values := make([]any, len(s.values))
 		for i, e := range s.values {
 			values[i] = r.eval(e)
 		}
+		var how leave
 		r.inScope(func() {
 			for i, target := range s.targets {
 				r.assign(target, values[i])
 			}
-			r.run(s.body)
+			how = r.run(s.body)
 		})
+		return how
 	case scope:
 		r.inScope(func() { r.run(s.body) })
 	case jump:
@@ -206,14 +210,22 @@ func (r *renderer) filtered(list []filter, v any) any {
 	return v
 }
 
-func (r *renderer) set(s set) {
+// block returns what a body with names of its own writes. A jump out of it loses that.
+func (r *renderer) block(body []stmt) (text string, how leave) {
+	r.inScope(func() { text = r.capture(func() { how = r.run(body) }) })
+	return text, how
+}
+
+func (r *renderer) set(s set) leave {
 	if s.of != nil {
 		r.assign(s.target, r.eval(s.of))
-		return
+		return atEnd
 	}
-	var v any
-	r.inScope(func() { v = r.capture(func() { r.run(s.body) }) })
-	r.assign(s.target, r.filtered(s.filters, v))
+	v, how := r.block(s.body)
+	if how == atEnd {
+		r.assign(s.target, r.filtered(s.filters, v))
+	}
+	return how
 }
 
 func (r *renderer) assign(target expr, v any) {

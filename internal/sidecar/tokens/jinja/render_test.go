@@ -59,6 +59,23 @@ func TestAsTransformers(t *testing.T) {
 	}
 }
 
+// TestMistakes: where Jinja2 makes a text that is not known here, there is a mistake, and not another text.
+func TestMistakes(t *testing.T) {
+	for _, source := range []string{
+		`{% set a = [1, 2] | map('string') %}{% for x in a %}{{ x }}{% break %}{% endfor %}{{ a | list }}`,
+		`{{ '\é' }}`, `{{ 'aΣ'.title() }}`, `{{ 'aΣ'.capitalize() }}`, `{{ 'aΣ' | capitalize }}`,
+	} {
+		var got Result
+		template, err := Parse(source)
+		if err == nil {
+			got, err = template.Render(NewDict())
+		}
+		if err == nil {
+			t.Errorf("%q: got %q, want a mistake", source, got.Text)
+		}
+	}
+}
+
 // TestBounds: no template and no input takes more than its share.
 func TestBounds(t *testing.T) {
 	for _, source := range []string{

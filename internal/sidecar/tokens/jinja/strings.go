@@ -171,7 +171,7 @@ func split(s string, sep any, most int) []any {
 	parts := []any{}
 	for s = strings.TrimLeftFunc(s, isSpace); s != ""; s = strings.TrimLeftFunc(s, isSpace) {
 		if most == 0 {
-			return append(parts, strings.TrimRightFunc(s, isSpace))
+			return append(parts, s)
 		}
 		most--
 		end := strings.IndexFunc(s, isSpace)
@@ -231,10 +231,18 @@ func splitLines(s string) []any {
 func capitalize(s string) string {
 	for i := range s {
 		if i > 0 {
-			return titled(s[:i]) + lower(s[i:])
+			return titled(s[:i]) + lowerTail(s[i:])
 		}
 	}
 	return titled(s)
+}
+
+// lowerTail is lower for what other characters stand before, by which a sigma becomes one letter or another.
+func lowerTail(s string) string {
+	if strings.Contains(s, "Σ") {
+		fail("a sigma in a title is not known here")
+	}
+	return lower(s)
 }
 
 func titled(s string) string {
@@ -249,9 +257,9 @@ func title(s string) string {
 	var b strings.Builder
 	inside := false
 	for _, r := range s {
-		cased := unicode.IsUpper(r) || unicode.IsLower(r) || unicode.IsTitle(r)
+		cased := unicode.In(r, unicode.Lu, unicode.Ll, unicode.Lt, unicode.Other_Uppercase, unicode.Other_Lowercase)
 		if cased && inside {
-			b.WriteString(lower(string(r)))
+			b.WriteString(lowerTail(string(r)))
 		} else {
 			b.WriteString(titled(string(r)))
 		}

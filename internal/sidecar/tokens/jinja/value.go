@@ -19,6 +19,8 @@ type (
 	once struct {
 		items []any
 		gone  bool
+		// left says that a loop broke off: how many items are left depends on what it looked at.
+		left bool
 	}
 	// undefined is a name that stands for nothing.
 	undefined struct{}
@@ -186,6 +188,9 @@ func items(v any) ([]any, bool) {
 		}
 		return all, true
 	case *once:
+		if v.left {
+			fail("what a loop leaves of what map and its like make is not known here")
+		}
 		if v.gone {
 			return nil, true
 		}

@@ -26,7 +26,8 @@ func newCache(blocks int) *cache {
 	return c
 }
 
-// hits counts the leading units of r that are cached, and how many blocks of them nobody has pinned.
+// hits counts the leading units of r that are cached, the blocks that r would need for them, and how many of the
+// cache's own nobody has pinned: the request that brought a unit may have made another number of tokens of it.
 func (c *cache) hits(r *request) (n, blocks, unpinned int) {
 	for _, key := range r.units {
 		u := c.units[key]
@@ -36,7 +37,7 @@ func (c *cache) hits(r *request) (n, blocks, unpinned int) {
 		if u.refs == 0 {
 			unpinned += u.blocks
 		}
-		blocks += u.blocks
+		blocks += r.unitBlocks(n)
 		n++
 	}
 	return n, blocks, unpinned

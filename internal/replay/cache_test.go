@@ -59,3 +59,36 @@ func TestCacheRoom(t *testing.T) {
 		})
 	}
 }
+
+// TestCacheLengths: the tokens of a text are as many as each request's own ratio of tokens to bytes makes of it. Where
+// two make other numbers of a unit, no block comes to be or is lost.
+func TestCacheLengths(t *testing.T) {
+	of := func(tokens int) *request {
+		return &request{units: []uint64{1, 2}, ends: []int{tokens, 2 * tokens}, size: 16, input: 2 * tokens, output: 16}
+	}
+	for _, test := range []struct {
+		name        string
+		first, then int // tokens of a unit
+		blank, idle int // blocks while the second request is there
+	}{
+		{"as long", 32, 32, 14, 1},
+		{"longer", 32, 64, 14, 1},
+		{"shorter", 64, 32, 10, 1},
+		{"so short that the first had more than all of it", 64, 16, 10, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := newCache(20)
+			first, then := of(test.first), of(test.then)
+			c.admit(first)
+			c.release(first)
+			if hits, ok := c.admit(then); hits != 2 || !ok || c.blank != test.blank || c.idle != test.idle {
+				t.Errorf("got %d units, %v, %d blank and %d idle blocks, want 2, true, %d and %d", hits, ok, c.blank,
+					c.idle, test.blank, test.idle)
+			}
+			c.release(then)
+			if c.blank+c.idle != c.all {
+				t.Errorf("when all have ended: got %d blank and %d idle blocks, want %d in all", c.blank, c.idle, c.all)
+			}
+		})
+	}
+}

@@ -99,7 +99,7 @@ func run(ctx context.Context, o options) error {
 	return nil
 }
 
-// play repeats an attack until one round keeps the bars, and returns that one alone, or all rounds.
+// play attacks once and, unless that round keeps the bars, repeats it; it returns all rounds.
 func (a attack) play(ctx context.Context, o options) ([]round, error) {
 	var all []round
 	for len(all) < o.rounds {
@@ -107,12 +107,9 @@ func (a attack) play(ctx context.Context, o options) ([]round, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(o.bars.judge(a, r)) == 0 && len(all) == 0 {
-			return []round{r}, nil
-		}
 		all = append(all, r)
-		if len(r.leaks) > 0 {
-			break // nothing that chance decides
+		if len(all) == 1 && len(o.bars.judge(a, r)) == 0 || len(r.leaks) > 0 { // chance decides no leaks
+			break
 		}
 	}
 	return all, nil

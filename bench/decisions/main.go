@@ -9,10 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"slices"
 	"time"
 
 	"github.com/pintle-dev/pintle/bench/decisions/cases"
+	"github.com/pintle-dev/pintle/internal/series"
 	"github.com/pintle-dev/pintle/internal/stack"
 )
 
@@ -90,9 +90,7 @@ func row(ctx context.Context, out io.Writer, index int, engines []engine, rounds
 	c := &cases.All[index]
 	fmt.Fprintf(out, "%-52s", c.Name)
 	for _, micros := range found {
-		slices.Sort(micros)
-		fmt.Fprintf(out, " %-22s",
-			fmt.Sprintf("%.1f (%.1f-%.1f)", micros[len(micros)/2], micros[0], micros[len(micros)-1]))
+		fmt.Fprintf(out, " %-22s", fmt.Sprintf("%.1f (%s)", micros.Median(), micros.Spread("%.1f")))
 	}
 	if c.BarMicros > 0 {
 		fmt.Fprintf(out, " %.0f", c.BarMicros)
@@ -105,7 +103,7 @@ func row(ctx context.Context, out io.Writer, index int, engines []engine, rounds
 const roundTime = 20 * time.Millisecond
 
 // measure returns microseconds, one list for each engine.
-func measure(ctx context.Context, index int, engines []engine, rounds int) ([][]float64, error) {
+func measure(ctx context.Context, index int, engines []engine, rounds int) ([]series.Series, error) {
 	times := make([]int, len(engines))
 	for i, e := range engines {
 		if err := e.prepare(ctx, index); err != nil {
@@ -121,7 +119,7 @@ func measure(ctx context.Context, index int, engines []engine, rounds int) ([][]
 			times[i] = max(1, int(roundTime*probe/max(took, 1)))
 		}
 	}
-	found := make([][]float64, len(engines))
+	found := make([]series.Series, len(engines))
 	for range rounds {
 		for i, e := range engines {
 			took, err := e.run(ctx, times[i])

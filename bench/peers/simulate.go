@@ -13,6 +13,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
 	"github.com/pintle-dev/pintle/internal/replay"
+	"github.com/pintle-dev/pintle/internal/series"
 	"github.com/pintle-dev/pintle/internal/shipped"
 	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/state"
@@ -57,7 +58,7 @@ var occasions = []struct {
 }
 
 // measured is what several seeds gave.
-type measured struct{ p50, p90, p99, hits []float64 }
+type measured struct{ p50, p90, p99, hits series.Series }
 
 // simulate has the configurations choose in virtual time, and prints a row for each occasion: seconds to the first
 // token and what was found cached, medians over the seeds, and by how much p90 and p99 differ from the first one's.
@@ -163,30 +164,14 @@ func writeSimulated(out io.Writer, name string, results []measured) {
 	fmt.Fprintf(out, "| %s |", name)
 	for i := range results {
 		r := &results[i]
-		p50, _, _ := middle(r.p50)
-		p90, _, _ := middle(r.p90)
-		p99, _, _ := middle(r.p99)
-		hits, _, _ := middle(r.hits)
-		fmt.Fprintf(out, " %.2f, %.2f, %.2f; %.0f %%", p50, p90, p99, 100*hits)
+		fmt.Fprintf(out, " %.2f, %.2f, %.2f; %.0f %%", r.p50.Median(), r.p90.Median(), r.p99.Median(),
+			100*r.hits.Median())
 		if i > 0 {
-			m90, least90, most90 := middle(quotients(r.p90, results[0].p90))
-			m99, least99, most99 := middle(quotients(r.p99, results[0].p99))
-			fmt.Fprintf(out, "; %.2f (%.2f-%.2f), %.2f (%.2f-%.2f)", m90, least90, most90, m99, least99, most99)
+			p90, p99 := r.p90.Over(results[0].p90), r.p99.Over(results[0].p99)
+			fmt.Fprintf(out, "; %.2f (%s), %.2f (%s)", p90.Median(), p90.Spread("%.2f"), p99.Median(),
+				p99.Spread("%.2f"))
 		}
 		fmt.Fprint(out, " |")
 	}
 	fmt.Fprintln(out)
-}
-
-func quotients(a, b []float64) (all []float64) {
-	for i := range a {
-		all = append(all, a[i]/b[i])
-	}
-	return all
-}
-
-// middle is the median, the least and the most.
-func middle(values []float64) (median, least, most float64) {
-	s := slices.Sorted(slices.Values(values))
-	return (s[len(s)/2] + s[(len(s)-1)/2]) / 2, s[0], s[len(s)-1]
 }

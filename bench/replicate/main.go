@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/internal/series"
 	"github.com/pintle-dev/pintle/internal/sim"
 	"github.com/pintle-dev/pintle/internal/stack"
 )
@@ -59,9 +60,10 @@ func parseFlags(args []string) (o options, err error) {
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
-	if o.gateways < 2 || o.rate < 1 || o.kilobytes < 1 || o.duration < time.Second || f.NArg() > 0 {
-		return o, errors.New("want no arguments, -gateways of 2 or more, -rate and -kilobytes of 1 or more, and " +
-			"-duration of 1s or more")
+	if o.gateways < 2 || min(o.rate, o.kilobytes, o.connections) < 1 || o.each <= 0 || o.duration < time.Second ||
+		f.NArg() > 0 {
+		return o, errors.New("want no arguments, -gateways of 2 or more, -rate, -kilobytes and -connections of 1 or " +
+			"more, -each above 0, and -duration of 1s or more")
 	}
 	return o, nil
 }
@@ -106,12 +108,12 @@ func run(ctx context.Context, o options) error {
 	more := together.sidecar + together.envoy - alone.sidecar - alone.envoy
 	fmt.Printf("  more             %.3f (bar: %.2f)\n", more, mostCores)
 	slices.Sort(delays)
-	at := func(share float64) time.Duration {
-		return delays[int(share*float64(len(delays)-1))].Round(100 * time.Microsecond)
+	at := func(percent int) time.Duration {
+		return series.Percentile(delays, percent).Round(100 * time.Microsecond)
 	}
 	fmt.Printf("from a decision until another gateway has it, %d of them: p50 %v, p90 %v, p99 %v (bar: %v), most %v\n",
-		len(delays), at(0.5), at(0.9), at(0.99), mostDelay, at(1))
-	if at(0.99) > mostDelay || more > mostCores {
+		len(delays), at(50), at(90), at(99), mostDelay, at(100))
+	if series.Percentile(delays, 99) > mostDelay || more > mostCores {
 		return errors.New("a bar is missed")
 	}
 	return nil

@@ -146,9 +146,9 @@ func (s shape) round(ctx context.Context, o options, fleet []*gateway, shares bo
 	}
 	slices.Sort(times)
 	n := float64(len(times))
-	at := func(share float64) float64 { return times[int(share*(n-1))].Seconds() * 1000 }
+	at := func(percent int) float64 { return series.Percentile(times, percent).Seconds() * 1000 }
 	micros := func(i int) float64 { return float64((after[i] - before[i]).Microseconds()) / n }
-	return round{n / took.Seconds(), at(0.5), at(0.99), micros(0), micros(1), micros(2), micros(3)}, nil
+	return round{n / took.Seconds(), at(50), at(99), micros(0), micros(1), micros(2), micros(3)}, nil
 }
 
 // used is the processor time of all Envoys, all sidecars, Valkey, and this process.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/series"
 	"github.com/pintle-dev/pintle/internal/stack"
 )
 
@@ -156,10 +157,10 @@ func measure(ctx context.Context, name string, p *stack.Process, s *servers, in 
 		1e6*c.perScrape(), float64(memory)/(1<<20))
 	if posts > 0 && len(delays) > 0 {
 		slices.Sort(delays)
-		at := func(part float64) time.Duration {
-			return delays[int(part*float64(len(delays)-1))].Round(time.Millisecond)
+		at := func(percent int) time.Duration {
+			return series.Percentile(delays, percent).Round(time.Millisecond)
 		}
-		line += fmt.Sprintf("   %7.1f   %v, %v", float64(posts)/took, at(.5), at(.99))
+		line += fmt.Sprintf("   %7.1f   %v, %v", float64(posts)/took, at(50), at(99))
 	}
 	fmt.Println(line)
 	return c, nil

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/load"
+	"github.com/pintle-dev/pintle/internal/series"
 	"github.com/pintle-dev/pintle/internal/stack"
 )
 
@@ -111,14 +111,7 @@ func jain(shares []float64) float64 {
 
 // median is the median of each number over the rounds of a strategy; failures are added up.
 func median(rounds []outcome) outcome {
-	of := func(number func(outcome) float64) float64 {
-		values := make([]float64, len(rounds))
-		for i, r := range rounds {
-			values[i] = number(r)
-		}
-		slices.Sort(values)
-		return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
-	}
+	of := func(number func(outcome) float64) float64 { return series.Of(rounds, number).Median() }
 	m := outcome{
 		jain:      of(func(o outcome) float64 { return o.jain }),
 		hitRate:   of(func(o outcome) float64 { return o.hitRate }),

@@ -20,12 +20,13 @@ func TestEvents(t *testing.T) {
 	e := eventsEngine(t)
 	e.post(t, "/reset_prefix_cache", "")
 	l := servers.Listen(t, e.address, model)
-	t.Run("salts and adapters", func(t *testing.T) { keptApart(t, e, l) })
+	t.Run("salts and adapters", func(t *testing.T) {
+		servers.KeptApart(t, l, newPrompt(t, e, "apart", 400), "adapter-1", blockTokens)
+	})
 	t.Run("evictions", func(t *testing.T) { predicts(t, e, l) })
 	t.Run("a late subscriber", func(t *testing.T) {
-		want := l.Entries()
 		late := servers.Listen(t, e.address, model)
-		late.Wait("all that is there", func() bool { return late.Entries() == want })
+		late.Wait("all that is there", func() bool { return late.Entries() == l.Entries() })
 	})
 	t.Run("a reset", func(t *testing.T) {
 		e.post(t, "/reset_prefix_cache", "")
@@ -117,49 +118,10 @@ func newPrompt(t *testing.T, e *engine, head string, words int) *servers.Prompt 
 	return servers.NewPrompt(t, e.url(""), model, servers.Words(head, words))
 }
 
-// keptApart: a prompt is cached for its salt and its adapter alone.
-func keptApart(t *testing.T, e *engine, l *servers.Listening) {
-	plain := newPrompt(t, e, "apart", 400)
-	salted, adapted, both := *plain, *plain, *plain
-	salted.Salt, adapted.Model = "tenant", "adapter-1"
-	both.Salt, both.Model = "tenant", "adapter-1"
-	all := []*servers.Prompt{plain, &salted, &adapted, &both}
-	whole := len(plain.Tokens) / blockTokens * blockTokens
-	for i, p := range all {
-		for j, other := range all[i:] {
-			if got := l.Knows(other); got != 0 {
-				t.Errorf("before request %d: %d tokens of request %d are known", i, got, i+j)
-			}
-		}
-		if cached := p.Send(); cached != 0 {
-			t.Errorf("request %d: the engine had %d tokens", i, cached)
-		}
-		l.Wait("the prompt's blocks", func() bool { return l.Knows(p) == whole })
-	}
-}
-
-// predicts sends prompts that share their beginnings, more than the cache holds, and holds what the index says of each
-// before it is sent against what the engine finds.
+// predicts has the index say of prompts what the engine finds in its cache.
 func predicts(t *testing.T, e *engine, l *servers.Listening) {
-	const requests = 120
-	random := rand.New(rand.NewPCG(3, 5))
-	right, hits, misses := 0, 0, 0
-	for range requests {
-		p := newPrompt(t, e, fmt.Sprint("group", random.IntN(12)), 200+100*random.IntN(6))
-		l.Settle()
-		known := l.Knows(p)
-		cached := p.Send()
-		if difference := known - cached; difference <= blockTokens && difference >= -blockTokens {
-			right++
-		}
-		if cached > 0 {
-			hits++
-		} else {
-			misses++
-		}
-	}
-	t.Logf("%d of %d requests were predicted within one block; %d hits, %d misses", right, requests, hits, misses)
-	if right < requests*95/100 || hits < 20 || misses < 20 {
-		t.Errorf("want 95 %%, with hits and misses")
-	}
+	t.Helper()
+	servers.Predicts(t, l, blockTokens, func(random *rand.Rand) *servers.Prompt {
+		return newPrompt(t, e, fmt.Sprint("group", random.IntN(12)), 200+100*random.IntN(6))
+	})
 }

@@ -2,7 +2,6 @@ package kvindex
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -98,8 +97,6 @@ func keyName(key Key) string { return keyPrefix + strconv.FormatUint(uint64(key)
 
 func (r *remote) ownName() string  { return remotePrefix + "i:" + r.instance }
 func (r *remote) lifeName() string { return remotePrefix + "live:" + r.instance }
-
-func heardField(rank, endpoint string) string { return rank + "|" + endpoint }
 
 const (
 	instancesName = remotePrefix + "instances"
@@ -204,66 +201,6 @@ func (r *remote) round(ctx context.Context, due bool) error {
 	}
 }
 
-// claim says which publishers are heard here: each once, and again when nobody who lives says so any more as far as was
-// looked just now. What is known of them has been written before.
-func (r *remote) claim(ctx context.Context, looked bool) error {
-	known := r.others.Load()
-	pipe := r.client.Pipeline()
-	there := map[string]bool{}
-	for _, p := range r.everybody() {
-		if p.Rank < 0 {
-			continue
-		}
-		field := heardField(strconv.Itoa(p.Rank), p.Endpoint)
-		there[field] = true
-		if !r.claimed[field] || looked && !known.live[known.heard[field]] {
-			pipe.HSet(ctx, heardName, field, r.instance)
-			r.claimed[field] = true
-		}
-	}
-	for field := range r.claimed {
-		if !there[field] {
-			pipe.HDel(ctx, heardName, field)
-			delete(r.claimed, field)
-		}
-	}
-	_, err := pipe.Exec(ctx)
-	return err
-}
-
-// showLife renews this sidecar's sign of life, and finds out who is alive. When its own was gone, so may be the copy.
-func (r *remote) showLife(ctx context.Context) error {
-	pipe := r.client.Pipeline()
-	before := pipe.Exists(ctx, r.lifeName())
-	pipe.Set(ctx, r.lifeName(), 1, lifeTime)
-	pipe.SAdd(ctx, instancesName, r.instance)
-	all := pipe.SRandMemberN(ctx, instancesName, maxInstances)
-	heard := pipe.HGetAll(ctx, heardName)
-	if _, err := pipe.Exec(ctx); err != nil {
-		return err
-	}
-	if before.Val() == 0 {
-		r.renew()
-	}
-	live := map[string]bool{}
-	for _, other := range all.Val() {
-		if len(other) > maxField {
-			continue
-		}
-		n, err := r.client.Exists(ctx, remotePrefix+"live:"+other).Result()
-		if err != nil {
-			return err
-		}
-		if n > 0 {
-			live[other] = true
-		} else if err := r.tidy(ctx, other); err != nil {
-			return err
-		}
-	}
-	r.others.Store(&others{live, readHeard(heard.Val())})
-	return nil
-}
-
 // copyAll writes all that memory has under a new name, and takes the old one away.
 func (r *remote) copyAll(ctx context.Context) error {
 	old := r.instance
@@ -339,52 +276,6 @@ func (r *remote) put(ctx context.Context, own string, batch []told) error {
 	}
 	_, err := pipe.Exec(ctx)
 	return err
-}
-
-// tidy takes away all that an instance has written.
-func (r *remote) tidy(ctx context.Context, instance string) error {
-	own := remotePrefix + "i:" + instance
-	for {
-		members, err := r.client.SPopN(ctx, own, remoteBatch).Result()
-		if err != nil && !errors.Is(err, redis.Nil) {
-			return err
-		}
-		if len(members) == 0 {
-			break
-		}
-		pipe := r.client.Pipeline()
-		for _, member := range members {
-			if name, field, ours := readMember(member); ours {
-				pipe.HDel(ctx, name, field)
-			}
-		}
-		if _, err := pipe.Exec(ctx); err != nil {
-			return err
-		}
-	}
-	heard, err := r.client.HGetAll(ctx, heardName).Result()
-	if err != nil {
-		return err
-	}
-	pipe := r.client.Pipeline()
-	for field, by := range heard {
-		if by == instance {
-			pipe.HDel(ctx, heardName, field)
-		}
-	}
-	pipe.SRem(ctx, instancesName, instance)
-	pipe.Del(ctx, remotePrefix+"live:"+instance)
-	_, err = pipe.Exec(ctx)
-	return err
-}
-
-// leave takes this sidecar's copy away.
-func (r *remote) leave() {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
-	if err := r.tidy(ctx, r.instance); err != nil {
-		r.log.Debug("what was written to the shared index of KV blocks stays for the others to tidy up", "error", err)
-	}
 }
 
 // Close implements Index.

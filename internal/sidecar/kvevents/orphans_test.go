@@ -63,3 +63,85 @@ func TestOrphansSize(t *testing.T) {
 		t.Errorf("got %d lost of one that is too large, want 1", lost)
 	}
 }
+
+// TestOrphans: blocks whose parent comes later count from then on, but for those that were removed meanwhile.
+func TestOrphans(t *testing.T) {
+	x := newIndex(t)
+	s := newStream(x, "a", 0)
+	p := modelPrompt{tokens: []uint32{1, 2, 3, 4, 5, 6, 7, 8}}
+	h := func(i int) uint64 { return p.hash(i, 2) }
+	block := func(i, n int) kvpub.Event {
+		e := kvpub.Event{Kind: "BlockStored", BlockTokens: 2, Tokens: p.tokens[2*i : 2*(i+n)]}
+		for j := i; j < i+n; j++ {
+			e.Hashes = append(e.Hashes, h(j))
+		}
+		if i > 0 {
+			parent := h(i - 1)
+			e.Parent = &parent
+		}
+		return e
+	}
+	apply := func(events ...kvpub.Event) {
+		t.Helper()
+		if _, err := s.apply(t.Context(), kvpub.AppendBatch(nil, kvpub.Maps, 1, 0, events)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	blocks := func() int {
+		hits, _ := x.Match(t.Context(), nil, "m", &kvindex.Prompt{Tokens: p.tokens}, []string{"a"})
+		if len(hits) == 0 {
+			return 0
+		}
+		return hits[0].Blocks
+	}
+	apply(block(3, 1))
+	apply(block(1, 2))
+	if got := blocks(); got != 0 || s.waiting.Load() != 2 {
+		t.Errorf("got %d blocks, %d waiting", got, s.waiting.Load())
+	}
+	apply(block(0, 1))
+	if got := blocks(); got != 4 || s.waiting.Load() != 0 {
+		t.Errorf("the parent came: got %d blocks, %d waiting, want 4", got, s.waiting.Load())
+	}
+	apply(kvpub.Event{Kind: "AllBlocksCleared"}, block(1, 3))
+	apply(kvpub.Event{Kind: "BlockRemoved", Hashes: []uint64{h(2)}})
+	apply(block(0, 1))
+	if got := blocks(); got != 2 {
+		t.Errorf("one was removed meanwhile: got %d blocks, want 2", got)
+	}
+	if n := s.counts.unknown.Load(); n != 0 {
+		t.Errorf("got %d unknown blocks", n)
+	}
+	apply(kvpub.Event{Kind: "AllBlocksCleared"}, block(2, 1), kvpub.Event{Kind: "AllBlocksCleared"}, block(0, 2))
+	if got := blocks(); got != 2 {
+		t.Errorf("cleared while waiting: got %d blocks, want 2", got)
+	}
+}
+
+// TestOrphansAreBounded: what waits for parents that never come takes no more than its share.
+func TestOrphansAreBounded(t *testing.T) {
+	x := newIndex(t)
+	s := newStream(x, "a", 0)
+	for i := range uint64(3 * maxOrphans) {
+		parent := i | 1<<40
+		event := kvpub.Event{Kind: "BlockStored", BlockTokens: 2, Tokens: []uint32{1, 2}, Hashes: []uint64{i},
+			Parent: &parent}
+		if _, err := s.apply(t.Context(), kvpub.AppendBatch(nil, kvpub.Maps, 1, 0, []kvpub.Event{event})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := &s.orphans
+	lost := s.counts.lost.Load()
+	if o.waiting != maxOrphans || len(o.queue) != maxOrphans || len(o.byBlock) != maxOrphans || lost != 2*maxOrphans {
+		t.Errorf("got %d waiting, %d in the queue, %d hashes, %d lost", o.waiting, len(o.queue), len(o.byBlock), lost)
+	}
+	parent := uint64(5 | 1<<41)
+	large := kvpub.Event{Kind: "BlockStored", BlockTokens: 8, Tokens: make([]uint32, maxOrphanSize/2),
+		Parent: &parent, Hashes: make([]uint64, maxOrphanSize/16)}
+	for range 4 {
+		_, _ = s.apply(t.Context(), kvpub.AppendBatch(nil, kvpub.Maps, 1, 0, []kvpub.Event{large}))
+	}
+	if o.size > maxOrphanSize {
+		t.Errorf("got a size of %d, want %d at most", o.size, maxOrphanSize)
+	}
+}

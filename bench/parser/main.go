@@ -42,7 +42,7 @@ func parseFlags(args []string) (o options, err error) {
 //go:embed reference.py
 var script string
 
-// mostDifferences ends the comparison.
+// mostDifferences ends the comparison, with the batch that it is reached in. No more are shown.
 const mostDifferences = 10
 
 func run(ctx context.Context, o options) error {
@@ -64,6 +64,8 @@ const batch = 2000
 
 // compare writes every difference to out.
 func compare(ctx context.Context, o options, out io.Writer) (refused, differences int, err error) {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	python := exec.CommandContext(ctx, "python3", "-c", script)
 	python.Stderr = os.Stderr
 	in, err := python.StdinPipe()
@@ -77,11 +79,16 @@ func compare(ctx context.Context, o options, out io.Writer) (refused, difference
 	if err := python.Start(); err != nil {
 		return 0, 0, fmt.Errorf("python3: %w", err)
 	}
-	defer func() { err = errors.Join(err, in.Close(), python.Wait()) }()
+	defer func() {
+		if err != nil {
+			end() // it may wait for somebody to read its answers
+		}
+		err = errors.Join(err, in.Close(), python.Wait())
+	}()
 	g := &generator{Rand: rand.New(rand.NewPCG(o.seed, 1))}
 	lines := bufio.NewReaderSize(answers, 1<<20)
 	var request openai.Request
-	for done := 0; done < o.bodies; {
+	for done := 0; done < o.bodies && differences < mostDifferences; {
 		bodies := g.bodies(min(batch, o.bodies-done))
 		sent := make(chan error, 1)
 		go func() { sent <- send(in, bodies) }()
@@ -100,9 +107,8 @@ func compare(ctx context.Context, o options, out io.Writer) (refused, difference
 			if difference == "" {
 				continue
 			}
-			fmt.Fprintf(out, "%s\n  %q\n", difference, body)
-			if differences++; differences == mostDifferences {
-				return refused, differences, nil
+			if differences++; differences <= mostDifferences {
+				fmt.Fprintf(out, "%s\n  %q\n", difference, body)
 			}
 		}
 		if _, err := lines.ReadBytes('\n'); err != nil { // of the flush

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"io"
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/openai"
 )
@@ -24,6 +26,26 @@ func TestCompare(t *testing.T) {
 	}
 	if _, _, err := compare(t.Context(), options{bodies: 1, seed: 7}, io.Discard); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCompareEnds: a parser that differs in everything, and has more to say of it than anybody reads, ends the
+// comparison.
+func TestCompareEnds(t *testing.T) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("python3 is not installed")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	real := script
+	defer func() { script = real }()
+	script = "refused = lambda read: ' ' * 1000 + 'null'\n" + strings.Replace(real, "json.dumps(read(", "refused(read(", 1)
+	var out strings.Builder
+	_, differences, err := compare(ctx, options{bodies: 10 * batch, seed: 7}, &out)
+	if shown := strings.Count(out.String(), "Python refuses"); err != nil || differences < mostDifferences ||
+		differences > batch || shown != mostDifferences {
+		t.Errorf("got %d differences, %d of them shown, %v; want those of one batch, %d shown", differences, shown, err,
+			mostDifferences)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/series"
 )
 
 // recorder measures requests as they pass, for the table; the summary has the load client's own figures. Safe for
@@ -57,8 +59,8 @@ func (r *recorder) server(name string) (sent int, p50, p99 time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	sorted := slices.Sorted(slices.Values(r.firstTokens[name]))
-	if n := len(sorted); n > 0 {
-		p50, p99 = sorted[(n-1)*50/100], sorted[(n-1)*99/100]
+	if len(sorted) > 0 {
+		p50, p99 = series.Percentile(sorted, 50), series.Percentile(sorted, 99)
 	}
 	return r.sent[name], p50, p99
 }

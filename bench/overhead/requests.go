@@ -97,6 +97,7 @@ func inPairs(ctx context.Context, other *elsewhere, o options, all []*variant, b
 		all[0].meanwhile = func(ctx context.Context) { other.tell(ctx, other.unheard) }
 		all[1].meanwhile = func(ctx context.Context) { other.tell(ctx, other.heard) }
 	}
+	sent := opened[all[1]].sent()
 	before, err := sidecarTimes(all)
 	if err != nil {
 		return nil, 0, err
@@ -115,7 +116,7 @@ func inPairs(ctx context.Context, other *elsewhere, o options, all []*variant, b
 		return nil, 0, err
 	}
 	more := after[1] - before[1] - (after[0] - before[0])
-	return found, more.Seconds() * 1e6 / float64(opened[all[1]].sent()), nil
+	return found, more.Seconds() * 1e6 / float64(opened[all[1]].sent()-sent), nil
 }
 
 // sidecarTimes are the processor times of the variants' sidecars.

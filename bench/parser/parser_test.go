@@ -39,7 +39,8 @@ func TestCompareEnds(t *testing.T) {
 	defer cancel()
 	real := script
 	defer func() { script = real }()
-	script = "refused = lambda read: ' ' * 1000 + 'null'\n" + strings.Replace(real, "json.dumps(read(", "refused(read(", 1)
+	script = "refused = lambda read: ' ' * 1000 + 'null'\n" +
+		strings.Replace(real, "json.dumps(read(", "refused(read(", 1)
 	var out strings.Builder
 	_, differences, err := compare(ctx, options{bodies: 10 * batch, seed: 7}, &out)
 	if shown := strings.Count(out.String(), "Python refuses"); err != nil || differences < mostDifferences ||

@@ -28,8 +28,8 @@ func KeptApart(t *testing.T, l *Listening, plain *Prompt, model string, block in
 	}
 }
 
-// Predicts sends prompts, which should share their beginnings and be more than the cache holds, and holds what the index
-// says of each before it is sent against what the server finds, in tokens of which it caches block together.
+// Predicts sends prompts, which should share their beginnings and be more than the cache holds, and holds what the
+// index says of each before it is sent against what the server finds, in tokens of which it caches block together.
 func Predicts(t *testing.T, l *Listening, block int, next func(random *rand.Rand) *Prompt) {
 	t.Helper()
 	const requests = 120
@@ -53,7 +53,7 @@ func Predicts(t *testing.T, l *Listening, block int, next func(random *rand.Rand
 	}
 	t.Logf("%d of %d requests were predicted within one block; %d hits, %d misses", right, requests, hits, misses)
 	if right < requests*95/100 || hits < 20 || misses < 20 {
-		t.Errorf("%d of %d requests were predicted within one block, with %d hits and %d misses; want 95 %%, and 20 of "+
-			"each", right, requests, hits, misses)
+		t.Errorf("%d of %d requests were predicted within one block, with %d hits and %d misses; want 95 %%, and 20 "+
+			"of each", right, requests, hits, misses)
 	}
 }

@@ -1,9 +1,7 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"math"
 	"net"
 	"net/http"
@@ -15,8 +13,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/internal/recording"
 	formats "github.com/pintle-dev/pintle/internal/shipped"
-	"github.com/pintle-dev/pintle/internal/sidecar/config"
-	"github.com/pintle-dev/pintle/internal/sidecar/follow"
 	status "github.com/pintle-dev/pintle/internal/sidecar/traffic"
 	"github.com/pintle-dev/pintle/internal/sim"
 )
@@ -154,32 +150,4 @@ func TestAccessLog(t *testing.T) {
 			t.Errorf("spans: %d of %q, the journal has %d", spans.lines[line], line, n)
 		}
 	}
-}
-
-// followed follows an Envoy's journal from now on, all of its workers.
-func followed(t *testing.T, envoy *harness.Envoy, sink follow.Sink) {
-	t.Helper()
-	followedBy(t, envoy, sink, 0)
-}
-
-// followedBy is followed by one that wants the steps of a share of the decisions, and ends with the test or before.
-func followedBy(t *testing.T, envoy *harness.Envoy, sink follow.Sink, sample float64) (stop func()) {
-	t.Helper()
-	f := &follow.Follower{
-		Ingest: config.Ingest{Name: "gateway", URL: "http://" + envoy.Address("ingest") + config.IngestPath},
-		Token:  func() string { return harness.Token }, Interval: 20 * time.Millisecond, Sink: sink,
-		Log: slog.New(slog.DiscardHandler), Sample: sample,
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f.Run(ctx)
-	}()
-	stop = func() {
-		cancel()
-		<-done
-	}
-	t.Cleanup(stop)
-	return stop
 }

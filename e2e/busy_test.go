@@ -27,7 +27,7 @@ func TestBusyWorkers(t *testing.T) {
 		t.Run(cell.String(), func(t *testing.T) {
 			f := newQuickLab(t, cell, 2)
 			tally := &endings{open: map[openLease]bool{}}
-			follower := (&fixture{Envoy: f.Envoy}).follow(t, harness.Token, tally)
+			follower := followed(t, f.Envoy, tally)
 			var sent, told atomic.Int64
 			var running sync.WaitGroup
 			end := time.Now().Add(lasts)

@@ -113,7 +113,7 @@ func TestDecisionsAreExplained(t *testing.T) {
 	told := status.New(status.Options{})
 	told.SetEndpoints([]string{"sim-0", "sim-1", "sim-2", "sim-3"})
 	d := &decisions{Traffic: told, fixture: f}
-	stop := followedBy(t, f.Envoy, told, 1)
+	_, stop := followedBy(t, f.Envoy, harness.Token, told, 1)
 
 	explained := func(x *status.Explained) bool { return x.Explained }
 	sampled := d.until(t, "requests", "explained", explained)
@@ -128,7 +128,7 @@ func TestDecisionsAreExplained(t *testing.T) {
 		t.Errorf("got %+v, pintle explain says %+v", got, want)
 	}
 	stop()
-	followedBy(t, f.Envoy, told, 1e-6)
+	followedBy(t, f.Envoy, harness.Token, told, 1e-6)
 	d.until(t, "requests", "left unexplained", func(x *status.Explained) bool { return !x.Explained })
 	refused := d.until(t, "nobody", "explained", explained)
 	if refused.Reason != "filtered_out" || len(refused.Profiles) != 1 ||

@@ -1,9 +1,7 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -11,7 +9,6 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/harness"
-	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/follow"
 	"github.com/pintle-dev/pintle/journal"
 )
@@ -55,32 +52,11 @@ func (h *heard) take() (all []string, missed uint64) {
 	return all, h.missed
 }
 
-// follow follows the cell's Envoy until the test ends.
-func (f *fixture) follow(t *testing.T, token string, sink follow.Sink) *follow.Follower {
-	t.Helper()
-	ingest := config.Ingest{Name: "gateway", URL: "http://" + f.Address("ingest") + config.IngestPath}
-	follower := &follow.Follower{
-		Ingest: ingest, Token: func() string { return token }, Interval: 20 * time.Millisecond, Sink: sink,
-		Log: slog.New(slog.DiscardHandler),
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		follower.Run(ctx)
-	}()
-	t.Cleanup(func() {
-		cancel()
-		<-done
-	})
-	return follower
-}
-
 // TestJournalIsTold: who has the token reads from outside what became of every request.
 func TestJournalIsTold(t *testing.T) {
 	inCellsAtOnce(t, func(t *testing.T, f *fixture) {
 		h := &heard{model: "m-v2", open: map[uint32]journal.Event{}}
-		follower := f.follow(t, harness.Token, h)
+		follower := followed(t, f.Envoy, h)
 		client := harness.Client(t, false)
 		send := func(body string) {
 			harness.Send(t, client, harness.Request(t, http.MethodPost, f.URL("requests", chatPath), body, false))
@@ -116,7 +92,7 @@ func TestJournalIsTold(t *testing.T) {
 // TestJournalIsToldToNobodyElse: without the token, and on any other listener, there is nothing to read.
 func TestJournalIsToldToNobodyElse(t *testing.T) {
 	inCells(t, func(t *testing.T, f *fixture) {
-		follower := f.follow(t, "another", &heard{})
+		follower, _ := followedBy(t, f.Envoy, "another", &heard{}, 0)
 		harness.WaitFor(t, 10*time.Second, "the refusal", func() (bool, string) {
 			failure := follower.Now().Failure
 			return strings.Contains(failure, "401"), failure

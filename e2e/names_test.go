@@ -25,7 +25,7 @@ func TestNames(t *testing.T) {
 	body := fmt.Sprintf(`{"model":%q,"user":%q,"max_tokens":2,"messages":[{"role":"user","content":"hello"}]}`,
 		want[journal.ModelName], want[journal.UserName])
 	inCells(t, func(t *testing.T, f *fixture) {
-		f.follow(t, harness.Token, &heard{open: map[uint32]journal.Event{}})
+		followed(t, f.Envoy, &heard{open: map[uint32]journal.Event{}})
 		client := harness.Client(t, false)
 		var topology []byte
 		harness.WaitFor(t, 10*time.Second, "all names", func() (bool, string) {

@@ -51,7 +51,7 @@ func TestShadowReadsItsOwn(t *testing.T) {
 		f.Publish(t, f.pool()...)
 		seen := &choices{}
 		seen.clear()
-		f.follow(t, harness.Token, seen)
+		followed(t, f.Envoy, seen)
 		client := harness.Client(t, false)
 		send := func(headers bool, mine, other string) {
 			t.Helper()

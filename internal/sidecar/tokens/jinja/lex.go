@@ -110,6 +110,10 @@ func (l *lexer) next() error {
 	l.data(rest[:size], sign, tag != "{{")
 	switch {
 	case tag == "{#":
+		if sign != 0 {
+			l.take(1) // it is no sign of the end, too
+		}
+		l.take(len(tag))
 		end := commentEnd.FindStringIndex(l.source[l.at:])
 		if end == nil {
 			return fmt.Errorf("a comment has no end")

@@ -144,6 +144,10 @@ func (r *renderer) binary(e binary) any {
 	x, ok1 := numeric(left)
 	y, ok2 := numeric(right)
 	if ok1 && ok2 {
+		if _, literal := e.right.(constant); e.op == "**" && !literal && x.float() < 0 {
+			// Of constants Jinja2 makes Python's -2 ** x, which is -(2 ** x).
+			fail("a power of what is below 0 is not known here")
+		}
 		return arithmetic(e.op, x, y)
 	}
 	if s, ok := left.(string); ok && e.op == "%" {

@@ -64,11 +64,12 @@ func TestMistakes(t *testing.T) {
 	for _, source := range []string{
 		`{% set a = [1, 2] | map('string') %}{% for x in a %}{{ x }}{% break %}{% endfor %}{{ a | list }}`,
 		`{{ '\é' }}`, `{{ 'aΣ'.title() }}`, `{{ 'aΣ'.capitalize() }}`, `{{ 'aΣ' | capitalize }}`,
+		`{{ -2 ** m }}`, `{{ (1 - 3) ** m }}`,
 	} {
 		var got Result
 		template, err := Parse(source)
 		if err == nil {
-			got, err = template.Render(NewDict())
+			got, err = template.Render(NewDict("m", int64(2)))
 		}
 		if err == nil {
 			t.Errorf("%q: got %q, want a mistake", source, got.Text)

@@ -67,6 +67,8 @@ func parseFlags(args []string) (options, error) {
 	case o.rounds < 1 || o.rounds > 1 && !o.exact || o.count < 0 || o.output < 1:
 		return o, errors.New("want -rounds of 1 or more, of which several go with -exact alone, -requests of 0 or " +
 			"more, and an -output of 1 or more")
+	case o.rounds > 1 && o.plot != "":
+		return o, errors.New("want a -plot of one round: with further ones its lines go back to the first rate")
 	}
 	return o, nil
 }

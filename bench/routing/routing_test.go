@@ -125,6 +125,7 @@ func TestFlags(t *testing.T) {
 		{"argument", []string{"x"}, "want no arguments"},
 		{"rounds", []string{"-exact", "-rounds", "3", "-requests", "9", "-output", "1"}, ""},
 		{"rounds of what takes none", []string{"-rounds", "3"}, "-rounds of 1 or more"},
+		{"a plot of rounds", []string{"-exact", "-rounds", "3", "-plot", "p.svg"}, "-plot of one round"},
 		{"no answer", []string{"-output", "0"}, "-output of 1 or more"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
@@ -49,6 +50,12 @@ func main() {
 	seed := flag.Uint64("seed", 1, "makes other requests of the same kinds")
 	only := flag.String("workload", "", "run one workload")
 	flag.Parse()
+	if known := func(l workload) bool { return l.name == *only }; flag.NArg() > 0 || *count < 1 ||
+		*only != "" && !slices.ContainsFunc(workloads, known) {
+		fmt.Fprintf(os.Stderr, "want no arguments, -servers of 1 or more, and a -workload of these: %q\n",
+			workloadNames())
+		os.Exit(2)
+	}
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	for i := range workloads {
 		l := &workloads[i]

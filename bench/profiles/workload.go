@@ -85,6 +85,13 @@ var workloads = []workload{
 	}},
 }
 
+func workloadNames() (names []string) {
+	for _, l := range workloads {
+		names = append(names, l.name)
+	}
+	return names
+}
+
 // conversations grow by each turn; a user thinks for some seconds.
 func conversations(r *rand.Rand, rate, seconds float64) (all []arrival) {
 	const turns = 8

@@ -1,6 +1,10 @@
 package replay
 
-import "testing"
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
 
 // asked is a request whose prompt has these units of two blocks each, and one more block for its answer.
 func asked(units ...uint64) *request {
@@ -90,5 +94,58 @@ func TestCacheLengths(t *testing.T) {
 				t.Errorf("when all have ended: got %d blank and %d idle blocks, want %d in all", c.blank, c.idle, c.all)
 			}
 		})
+	}
+}
+
+// TestCacheProperties: whatever comes and goes, with texts that begin alike, lengths that differ and answers that stay,
+// each block is blank, idle or held by somebody, and once nobody is there none is held.
+func TestCacheProperties(t *testing.T) {
+	for seed := range uint64(50) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		c := newCache(200)
+		var held []*request
+		check := func() {
+			t.Helper()
+			blocks := c.blank + c.idle
+			for _, r := range held {
+				blocks += r.private
+			}
+			for _, u := range c.units {
+				if u.refs > 0 {
+					blocks += u.blocks
+				}
+			}
+			if blocks != c.all || c.blank < 0 || c.idle < 0 {
+				t.Fatalf("seed %d: %d blank, %d idle and %d blocks in all, want %d", seed, c.blank, c.idle, blocks,
+					c.all)
+			}
+		}
+		for range 400 {
+			if len(held) > 0 && random.IntN(2) == 0 {
+				i := random.IntN(len(held))
+				c.release(held[i])
+				held = slices.Delete(held, i, i+1)
+				check()
+				continue
+			}
+			r := &request{size: 16, output: 1 + random.IntN(200)}
+			text, tokens := uint64(random.IntN(6))*100, 16+random.IntN(60)
+			for n := range 1 + random.IntN(8) {
+				r.units, r.ends = append(r.units, text+uint64(n)+1), append(r.ends, tokens*(n+1))
+			}
+			for n := range random.IntN(3) {
+				r.answer = append(r.answer, text+uint64(len(r.units)+n)+1)
+			}
+			r.input = r.ends[len(r.ends)-1] + random.IntN(30)
+			if _, ok := c.admit(r); ok {
+				held = append(held, r)
+			}
+			check()
+		}
+		for _, r := range held {
+			c.release(r)
+		}
+		held = nil
+		check()
 	}
 }

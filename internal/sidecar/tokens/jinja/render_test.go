@@ -64,7 +64,7 @@ func TestMistakes(t *testing.T) {
 	for _, source := range []string{
 		`{% set a = [1, 2] | map('string') %}{% for x in a %}{{ x }}{% break %}{% endfor %}{{ a | list }}`,
 		`{{ '\é' }}`, `{{ 'aΣ'.title() }}`, `{{ 'aΣ'.capitalize() }}`, `{{ 'aΣ' | capitalize }}`,
-		`{{ -2 ** m }}`, `{{ (1 - 3) ** m }}`,
+		`{{ -2 ** m }}`, `{{ (1 - 3) ** m }}`, `{{ [0.1, 0.2, 0.3] | sum }}`, `{{ [0.1, 0.2] | sum(start=1) }}`,
 	} {
 		var got Result
 		template, err := Parse(source)

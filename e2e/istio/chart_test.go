@@ -39,7 +39,7 @@ func TestChartNotes(t *testing.T) {
 	}{
 		{"as it comes", `{}`, []string{secret, images, servers}},
 		{"a file of endpoints", `{` + own + `endpoints: [{name: a/b, address: "10.1.2.3:8000"}]}}`, nil},
-		{"a pool", `{` + own + `kubernetes: {pools: [{name: a, namespace: b}]}}}`, nil},
+		{"a pool", `{` + own + `kubernetes: {pools: [{inferencePool: a, namespace: b}]}}}`, nil},
 		{"another discovery", `{` + own + `config: {discovery: {dns: []}}}}`, nil},
 		{"the example's servers", `{` + own + `}}`, []string{servers}},
 	} {

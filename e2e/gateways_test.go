@@ -157,6 +157,18 @@ func (g *fleetGateway) events(t *testing.T, each func(e *journal.Event)) {
 	}
 }
 
+// sampled waits until every gateway's sidecar has read every server: what a server tells of its cache decides how
+// prompts are cut.
+func (f *fleet) sampled() {
+	f.t.Helper()
+	for _, g := range f.gateways {
+		harness.WaitFor(f.t, 30*time.Second, g.name+" to know all servers' load", func() (bool, string) {
+			body := httpGet("http://" + g.admin + "/endpoints")
+			return strings.Count(body, `"blockSize":`) == len(f.servers), body
+		})
+	}
+}
+
 // settle waits until every gateway has heard of all decisions of the others, each once, and nothing is in flight.
 func (f *fleet) settle() {
 	f.t.Helper()
@@ -223,6 +235,7 @@ var fleetPlans = map[string]any{
 func TestGatewaysDecideAsOne(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 2, 3, sim.Config{TimePerOutputToken: 20 * time.Millisecond}, fleetPlans)
+	f.sampled()
 	for i := range 4 {
 		prompt := fmt.Sprint("prompt ", i, strings.Repeat(" and so on", 50))
 		first := f.ask(i%2, "prefix", prompt)

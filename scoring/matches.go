@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/strictjson"
+	"github.com/pintle-dev/pintle/scoring/internal/scratch"
 	"github.com/pintle-dev/pintle/state"
 )
 
@@ -171,11 +172,11 @@ var noMatches PrefixMatches
 
 // produce has every producer look at the request.
 func (c *Cycle) produce() {
-	c.matches = grow(c.matches, len(c.plan.producers))
+	c.matches = scratch.Resize(c.matches, len(c.plan.producers))
 	for i, producer := range c.plan.producers {
 		m := &c.matches[i]
 		m.Blocks, m.BlockTokens = 0, 0
-		m.matched = grow(m.matched, len(c.Pool.Endpoints))
+		m.matched = scratch.Resize(m.matched, len(c.Pool.Endpoints))
 		clear(m.matched)
 		if !c.Request.Unjudged && c.Request.HasPrompt() {
 			producer.Produce(c, m)

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/scoring/internal/scratch"
 )
 
 // listing is one name in an endpoint's list of models: Endpoints[endpoint].Models[place], whose hash is model.
@@ -35,7 +36,7 @@ func (p *Pool) ListsModels() bool { return len(p.listings) > 0 }
 // there is any. A request that names no model is served by all.
 func (c *Cycle) findServing(model string) (served bool) {
 	endpoints := c.Pool.Endpoints
-	c.serving = grow(c.serving, len(endpoints))
+	c.serving = scratch.Resize(c.serving, len(endpoints))
 	for i := range endpoints {
 		c.serving[i] = model == "" || len(endpoints[i].Models) == 0
 		served = served || c.serving[i]

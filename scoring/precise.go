@@ -1,6 +1,10 @@
 package scoring
 
-import "time"
+import (
+	"time"
+
+	"github.com/pintle-dev/pintle/scoring/internal/scratch"
+)
 
 // PreciseIndex says how the sidecar learns which blocks of prompts the servers have: from the events that they publish
 // of their KV caches. What cannot be had is refused by the sidecar, not here.
@@ -199,7 +203,7 @@ func (c *Cycle) Holder(m *PreciseMatches, e *Endpoint) PreciseHolder {
 // findHolders finds which endpoints the holders are, for the rest of the decision.
 func (c *Cycle) findHolders(m *PreciseMatches) {
 	endpoints := &c.Pool.State.Endpoints
-	c.holders = grow(c.holders, endpoints.Len())
+	c.holders = scratch.Resize(c.holders, endpoints.Len())
 	clear(c.holders)
 	for i := range m.Holders {
 		if at := endpoints.Index(m.Holders[i].ID); at >= 0 && c.holders[at] == 0 {

@@ -3,6 +3,7 @@ package scoring
 import (
 	"strconv"
 
+	"github.com/pintle-dev/pintle/scoring/internal/scratch"
 	"github.com/pintle-dev/pintle/state"
 )
 
@@ -112,13 +113,13 @@ func (c *Cycle) milliseconds(h sloHeader) float64 {
 // as fast as any other.
 func (r *LatencyRules) Predict(c *Cycle, candidates []*Endpoint) (predictions []Prediction, known bool) {
 	asked := r.Objective(c)
-	c.predictions = grow(c.predictions, len(candidates))
+	c.predictions = scratch.Resize(c.predictions, len(candidates))
 	var predictor state.Predictor
 	if flights := c.flights(); flights != nil {
 		predictor, known = flights.Predictor(c.Request.Now)
 	}
 	prompt := float64(c.PromptTokens())
-	c.loads = grow(c.loads, len(candidates))
+	c.loads = scratch.Resize(c.loads, len(candidates))
 	c.RequestLoads(candidates, c.loads)
 	for i, e := range candidates {
 		p := &c.predictions[i]

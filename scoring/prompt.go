@@ -2,6 +2,7 @@ package scoring
 
 import (
 	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/scoring/internal/scratch"
 	"github.com/pintle-dev/pintle/state"
 )
 
@@ -35,7 +36,7 @@ func (c *Cycle) promptChain(chain state.Chain, most int) *promptChain {
 	}
 	if i == len(c.chains) {
 		i = min(i, journal.MaxChains)
-		c.chains = grow(c.chains, i+1)
+		c.chains = scratch.Resize(c.chains, i+1)
 		c.chains[i].Chain, c.chains[i].most = chain, 0
 	}
 	p := &c.chains[i]
@@ -87,14 +88,6 @@ func (c *Cycle) PromptMedia() []uint64 {
 
 // MediaChainID is the number of what PromptMedia returns in the journal, see state.Prompts.Learn.
 func MediaChainID() uint64 { return mediaChain.ID() }
-
-// grow makes s n long and keeps what lies behind its end, for its memory to be used again.
-func grow[T any](s []T, n int) []T {
-	if n <= cap(s) {
-		return s[:n]
-	}
-	return append(s[:cap(s)], make([]T, n-cap(s))...)
-}
 
 // SetWarm notes that some endpoint has a prefix of the prompt in its cache.
 func (c *Cycle) SetWarm() { c.warm = true }

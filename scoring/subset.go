@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/scoring/internal/scratch"
 )
 
 // mostSubset bounds the addresses of a subset that are looked at.
@@ -34,7 +35,7 @@ func (c *Cycle) restrict() (left bool) {
 	if !c.Request.Restricted {
 		return true
 	}
-	c.named = grow(c.named, len(c.Pool.Endpoints))
+	c.named = scratch.Resize(c.named, len(c.Pool.Endpoints))
 	clear(c.named)
 	rest := c.Request.Subset
 	for range mostSubset {

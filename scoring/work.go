@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/pintle-dev/pintle/internal/strictjson"
+	"github.com/pintle-dev/pintle/scoring/internal/scratch"
 )
 
 // LoadProducer is a plug-in that says how many tokens the request has an endpoint compute. It takes part by being
@@ -87,7 +88,7 @@ func (p *Plan) loadOf(c *Cycle, e *Endpoint) uint32 {
 	if e == nil {
 		return 0
 	}
-	c.one[0], c.loads = e, grow(c.loads, 1)
+	c.one[0], c.loads = e, scratch.Resize(c.loads, 1)
 	p.load.RequestLoads(c, c.one[:], c.PromptTokens(), c.loads)
 	return uint32(min(max(int64(c.loads[0]), 0), math.MaxUint32))
 }

@@ -27,8 +27,8 @@ type modelLister struct {
 	changed func()
 	log     *slog.Logger
 	metrics *metrics.Metrics
-	// told are the results of failures that were logged since the last list.
-	told []string
+	// told are those of failures since the last list.
+	told kinds
 }
 
 func (l *modelLister) run(ctx context.Context) {
@@ -65,8 +65,7 @@ func (l *modelLister) record(err *scrapeError) {
 	l.target.Hides(failure)
 	l.metrics.ListedModels(l.target.Name, result)
 	switch {
-	case failure != "" && !slices.Contains(l.told, result):
-		l.told = append(l.told, result)
+	case failure != "" && l.told.add(result):
 		l.log.Warn("the endpoint does not say which models it serves", "endpoint", l.target.Name, "result", result,
 			"error", failure)
 	case failure == "" && before != "":

@@ -29,10 +29,22 @@ func (s *scraper) reportMissing(missing, before []string) {
 // then fails all the while.
 const steadyAfter = 10 * time.Second
 
+// kinds are the results of failures that were logged since things went well the last time.
+type kinds []string
+
+// add takes a failure's result, and reports whether it is the first of its kind.
+func (k *kinds) add(result string) bool {
+	if slices.Contains(*k, result) {
+		return false
+	}
+	*k = append(*k, result)
+	return true
+}
+
 // spell is a time during which scrapes fail, at least now and then. The zero value is none.
 type spell struct {
 	failures int       // so far; 0 when it is over
-	kinds    []string  // of failures so far
+	kinds    kinds     // of failures so far
 	well     time.Time // since when none has failed; zero while they do
 }
 
@@ -40,11 +52,7 @@ type spell struct {
 func (s *spell) failed(kind string) bool {
 	s.failures++
 	s.well = time.Time{}
-	if slices.Contains(s.kinds, kind) {
-		return false
-	}
-	s.kinds = append(s.kinds, kind)
-	return true
+	return s.kinds.add(kind)
 }
 
 // succeeded takes a success, and returns the failures of the spell that is over now; 0 when none is.

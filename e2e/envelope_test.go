@@ -3,8 +3,6 @@ package e2e
 import (
 	"encoding/json"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,20 +12,7 @@ import (
 // documentedEnvelope is what docs/configuration.md has Envoy put its own words into.
 func documentedEnvelope(t *testing.T) string {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join(harness.Root(), "docs", "configuration.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, text, found := strings.Cut(string(page), "```yaml\nlocal_reply_config:\n")
-	text, _, cut := strings.Cut(text, "```\n")
-	if !found || !cut {
-		t.Fatal("docs/configuration.md has no local_reply_config")
-	}
-	indented := "          local_reply_config:\n"
-	for line := range strings.Lines(text) {
-		indented += "          " + line
-	}
-	return indented
+	return documented(t, "configuration.md", "", "local_reply_config:\n", "```\n")
 }
 
 // TestEnvelope: with the local_reply_config of docs/configuration.md all errors come in OpenAI's envelope, those of

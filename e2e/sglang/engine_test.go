@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/e2e/servers"
 	"github.com/pintle-dev/pintle/internal/harness"
 )
 
@@ -70,21 +71,7 @@ func (e *engine) launch() (err error) {
 
 // await waits until the engine is ready.
 func (e *engine) await() error {
-	for deadline := time.Now().Add(startLimit); ; time.Sleep(200 * time.Millisecond) {
-		response, err := direct.Get(e.url("/health"))
-		if err == nil {
-			_ = response.Body.Close()
-			if response.StatusCode == http.StatusOK {
-				return nil
-			}
-		}
-		if e.Ended() {
-			return fmt.Errorf("SGLang ended at its start:\n%s", e.Log())
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("SGLang is not ready after %v:\n%s", startLimit, e.Log())
-		}
-	}
+	return servers.Await("SGLang", e.url(""), startLimit, e.Done(), e.Log)
 }
 
 // kill ends all processes of the engine at once, as a crash of its machine would.

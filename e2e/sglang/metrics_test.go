@@ -3,16 +3,13 @@
 package sglang
 
 import (
-	"bufio"
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/e2e/servers"
 	"github.com/pintle-dev/pintle/internal/harness"
 )
 
@@ -48,31 +45,10 @@ func wantSeen(t *testing.T, g *gateway, want load) {
 // occupy keeps n requests in the engine, past Envoy. The returned function ends them.
 func occupy(t *testing.T, n int) (release func()) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	var held sync.WaitGroup
-	for i := range n {
-		held.Go(func() {
-			body := fmt.Sprintf(`{"model":%q,"prompt":"occupation %d","max_tokens":1500,"stream":true,"ignore_eos":true}`,
-				model, i)
-			// a constant method
-			request, _ := http.NewRequestWithContext(ctx, http.MethodPost, server.url(completions),
-				strings.NewReader(body))
-			request.Header.Set("Content-Type", "application/json")
-			response, err := http.DefaultClient.Do(request)
-			if err != nil {
-				return // it was ended, or what the sidecar sees tells
-			}
-			defer response.Body.Close()
-			for lines := bufio.NewReader(response.Body); err == nil; _, err = lines.ReadString('\n') {
-			}
-		})
-	}
-	release = func() {
-		cancel()
-		held.Wait()
-	}
-	t.Cleanup(release)
-	return release
+	return servers.Occupy(t, server.url(completions), n, func(i int) string {
+		return fmt.Sprintf(`{"model":%q,"prompt":"occupation %d","max_tokens":1500,"stream":true,"ignore_eos":true}`,
+			model, i)
+	})
 }
 
 // TestModels: the sidecar lists the names by which the engine serves its model and its adapters, also of one that it

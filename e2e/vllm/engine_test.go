@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/e2e/servers"
 	"github.com/pintle-dev/pintle/internal/harness"
 )
 
@@ -113,24 +114,7 @@ func guard(group int) (io.Closer, error) {
 
 // await waits until the engine is ready.
 func (e *engine) await() error {
-	client := http.Client{Timeout: 5 * time.Second}
-	for deadline := time.Now().Add(startLimit); ; time.Sleep(100 * time.Millisecond) {
-		response, err := client.Get(e.url("/health"))
-		if err == nil {
-			_ = response.Body.Close()
-			if response.StatusCode == http.StatusOK {
-				return nil
-			}
-		}
-		select {
-		case <-e.done:
-			return fmt.Errorf("engine %s ended at its start:\n%s", e.name, e.tail())
-		default:
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("engine %s is not ready after %v:\n%s", e.name, startLimit, e.tail())
-		}
-	}
+	return servers.Await("engine "+e.name, e.url(""), startLimit, e.done, e.tail)
 }
 
 // url is an address of the engine's own, past Envoy.

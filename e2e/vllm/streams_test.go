@@ -9,10 +9,10 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/e2e/servers"
 	"github.com/pintle-dev/pintle/internal/harness"
 )
 
@@ -74,31 +74,16 @@ func send(t testing.TB, ctx context.Context, base, body string) *http.Response {
 // and waits until the engine is idle.
 func occupy(t testing.TB, e *engine, n int) (release func()) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	var held sync.WaitGroup
-	for i := range n {
-		held.Go(func() {
-			body := chat(model, fmt.Sprintf("occupation %d", i), endless, true)
-			// a constant method
-			request, _ := http.NewRequestWithContext(ctx, http.MethodPost, e.url(chatPath), strings.NewReader(body))
-			request.Header.Set("Content-Type", "application/json")
-			response, err := http.DefaultClient.Do(request)
-			if err != nil {
-				return // it was ended, or the count below tells
-			}
-			defer response.Body.Close()
-			for lines := bufio.NewReader(response.Body); err == nil; _, err = lines.ReadString('\n') {
-			}
-		})
-	}
+	end := servers.Occupy(t, e.url(chatPath), n, func(i int) string {
+		return chat(model, fmt.Sprintf("occupation %d", i), endless, true)
+	})
 	released := false
 	release = func() { // no sync.OnceFunc, which makes a panic of a test that ends in it
 		if released {
 			return
 		}
 		released = true
-		cancel()
-		held.Wait()
+		end()
 		e.wantRequests(t, 0)
 	}
 	t.Cleanup(release)

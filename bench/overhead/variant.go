@@ -25,8 +25,8 @@ type variant struct {
 	envoy              *stack.Process
 	// sidecar is its own one, if it is alone.
 	sidecar *stack.Process
-	// unfollowed has the sidecar leave the journal alone. With -follow each Envoy has a sidecar of its own, which
-	// answers at adminPort.
+	// unfollowed has the sidecar leave the journal alone. With alone each Envoy has a sidecar of its own, which answers
+	// at adminPort.
 	unfollowed bool
 	alone      bool
 	adminPort  int
@@ -100,12 +100,12 @@ func bareVariants(all []*variant) []*variant {
 const journalOff = `, "load": {"correction": false}, "failing": {"policy": "ignore"}`
 
 // journalVariants are the filter with the journal off, with it, and with it and the shipped configuration, whose prefix
-// scorer puts the hashes of prompts there.
+// scorer puts the hashes of prompts there. Each has a sidecar of its own, as whoever is followed keeps the journal.
 func journalVariants(module string) []*variant {
 	return []*variant{
-		{name: "off", hold: "pause", module: module, document: byLoad, settings: journalOff},
-		{name: "on", hold: "pause", module: module, document: byLoad},
-		{name: "prefixes", hold: "pause", module: module, document: shipped.JSON()},
+		{name: "off", hold: "pause", module: module, document: byLoad, settings: journalOff, alone: true, unfollowed: true},
+		{name: "on", hold: "pause", module: module, document: byLoad, alone: true},
+		{name: "prefixes", hold: "pause", module: module, document: shipped.JSON(), alone: true},
 	}
 }
 

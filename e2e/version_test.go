@@ -3,6 +3,8 @@ package e2e
 import (
 	"net/http"
 	"regexp"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,4 +34,28 @@ func TestModuleVersion(t *testing.T) {
 	plugin["stale"] = map[string]any{"after": "soon"}
 	l.Reconfigure(t, nil, l.listeners...)
 	said(l.Log, `error.*pintle: version v\d\S* refuses its configuration`)
+}
+
+// TestOlderEnvoy: an Envoy before 1.37 cannot be told the address of a request that has waited, where that is filter
+// state. The plug-in says so when it starts there, and nowhere else.
+func TestOlderEnvoy(t *testing.T) {
+	t.Parallel()
+	for _, cell := range harness.Cells() {
+		l := newLab(t, harness.Options{}, cell, alone("queue-scorer"))
+		harness.WaitFor(t, 20*time.Second, "a plug-in that starts",
+			func() (bool, string) { return strings.Contains(l.Log(), "pintle: version"), l.Log() })
+		info, err := l.Admin("/server_info")
+		if err != nil {
+			t.Fatal(err)
+		}
+		version := regexp.MustCompile(`/1\.(\d+)\.\d+`).FindStringSubmatch(info)
+		if version == nil {
+			t.Fatalf("/server_info: got %s, want a version 1.x", info)
+		}
+		minor, _ := strconv.Atoi(version[1])
+		want := minor < 37 && cell.Hold == "buffer" && cell.Destination == "original-dst"
+		if got := strings.Contains(l.Log(), "older than 1.37"); got != want {
+			t.Errorf("%v in Envoy 1.%d: warned %v, want %v:\n%s", cell, minor, got, want, l.Log())
+		}
+	}
 }

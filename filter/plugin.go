@@ -85,6 +85,7 @@ func (p *plugin) Start(configuration []byte) error {
 	// What former plug-ins have left is to be taken first: new memory a Wasm VM never gives back.
 	runtime.GC()
 	p.config = config
+	p.warnOfEnvoy()
 	p.pool.snapshot.Store = &p.data
 	declareReport()
 	p.history.begin(&p.pool, config.Plan.StateOptions(), &p.data)

@@ -142,8 +142,17 @@ func Validate(config string) error {
 	return nil
 }
 
+// envoyBinary is the Envoy that tests run: what the environment's PINTLE_ENVOY says, for tests with another version, or
+// else bin/envoy.
+func envoyBinary() (string, error) {
+	if path := os.Getenv("PINTLE_ENVOY"); path != "" {
+		return path, nil
+	}
+	return built("envoy")
+}
+
 func (e *Envoy) launch(config []byte, args ...string) error {
-	binary, err := built("envoy")
+	binary, err := envoyBinary()
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -91,14 +92,46 @@ func parseFlags(args []string) (options, error) {
 		return o, err
 	}
 	o.duration = time.Duration(seconds * float64(time.Second))
+	if f.NArg() > 0 {
+		return o, errors.New("want no arguments")
+	}
+	return o, o.check()
+}
+
+func (o options) check() error {
 	least := time.Second
 	if o.paired() {
 		least = 100 * time.Millisecond
 	}
-	if f.NArg() > 0 || o.rounds < 1 || o.duration < least {
-		return o, fmt.Errorf("want no arguments, -rounds of 1 or more, and -seconds of %v or more", least)
+	switch {
+	case o.rounds < 1 || o.duration < least:
+		return fmt.Errorf("want -rounds of 1 or more, and -seconds of %v or more", least)
+	case !o.paired() && !wrk.Takes(o.duration):
+		return fmt.Errorf("-seconds %g: want whole seconds, as wrk measures no others", o.duration.Seconds())
+	case o.last != 0 && !wrk.Takes(o.last):
+		return fmt.Errorf("-last %v: want whole seconds, as wrk measures no others", o.last)
 	}
-	return o, nil
+	return o.oneThing()
+}
+
+// oneThing is an error where several things are to be measured in place of Pintle beside plain Envoy.
+func (o options) oneThing() error {
+	var asked []string
+	for _, thing := range []struct {
+		flag string
+		set  bool
+	}{
+		{"-stream", o.streams}, {"-journal", o.journal}, {"-follow", o.follow}, {"-replicate", o.replicate},
+		{"-store", o.store}, {"-precise", o.precise},
+	} {
+		if thing.set {
+			asked = append(asked, thing.flag)
+		}
+	}
+	if len(asked) > 1 {
+		return fmt.Errorf("%s: want one of them, as each measures something else", strings.Join(asked, ", "))
+	}
+	return nil
 }
 
 // paired says that two Envoys are compared over connections that stay open.

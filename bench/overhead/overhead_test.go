@@ -36,11 +36,23 @@ func TestParseFlags(t *testing.T) {
 		len(o.compare) != 2 {
 		t.Errorf("got %+v, %v", o, err)
 	}
-	for _, args := range []string{"-rounds 0", "-seconds 0", "-sizes 0", "-sizes 2,", "-sizes 99999", "more"} {
-		f := strings.Fields(args)
-		if _, err := parseFlags(f); err == nil {
-			t.Errorf("%s: taken", args)
-		}
+	if o, err := parseFlags(strings.Fields("-follow -seconds 0.2 -last 5m")); err != nil || o.last != 5*time.Minute {
+		t.Errorf("got %+v, %v", o, err)
+	}
+	for _, test := range []struct{ args, want string }{
+		{"-rounds 0", "-rounds of 1 or more"}, {"-seconds 0", "-seconds of 1s or more"},
+		{"-store -seconds 0.05", "-seconds of 100ms or more"}, {"more", "want no arguments"},
+		{"-sizes 0", `"0": want KB`}, {"-sizes 2,", `"": want KB`}, {"-sizes 99999", `"99999": want KB`},
+		{"-seconds 1.5", "-seconds 1.5: want whole seconds"}, {"-journal -seconds 2.5", "want whole seconds"},
+		{"-follow -last 500ms", "-last 500ms: want whole seconds"}, {"-follow -last -2s", "want whole seconds"},
+		{"-journal -follow", "-journal, -follow: want one of them"}, {"-stream -store", "-stream, -store: want one"},
+		{"-replicate -precise", "-replicate, -precise: want one"},
+	} {
+		t.Run(test.args, func(t *testing.T) {
+			if _, err := parseFlags(strings.Fields(test.args)); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want ...%s...", err, test.want)
+			}
+		})
 	}
 }
 

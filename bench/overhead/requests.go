@@ -280,7 +280,7 @@ func decided(low, high, bar float64) string {
 	return "open: more rounds, or a quieter machine"
 }
 
-// verdict compares a ratio with a bar, as both are shown.
+// verdict compares a ratio with a bar.
 func verdict(bar, got float64) string {
 	switch {
 	case bar == 0:

@@ -71,6 +71,9 @@ func parseFlags(args []string) (options, error) {
 		o.events < 0 || o.speed <= 0 || o.runs < 1 || o.page < 0 {
 		return o, errors.New("want no arguments, -seconds, -servers, -rounds, -runs and -connections of 1 or more")
 	}
+	if o.workload == nil && len(o.rates) == 0 && !wrk.Takes(o.duration) {
+		return o, fmt.Errorf("-seconds %v: want whole seconds without -rates, as wrk measures no others", *seconds)
+	}
 	if o.fresh && (len(o.rates) > 0 || o.workload != nil) {
 		return o, errors.New("-new: want neither -rates, whose requests are all the same, nor -workload")
 	}

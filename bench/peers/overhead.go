@@ -211,6 +211,9 @@ func (o *options) inALoop(ctx context.Context, st *stack.Stack, r *running, body
 		return o.unanswered(int64(o.connections)), nil
 	}
 	if result != nil && (err == nil || errors.Is(err, wrk.ErrFailed)) {
+		if result.Requests == 0 {
+			return o.unanswered(result.Failures + result.Statuses), nil
+		}
 		return *result, nil // the table tells what failed
 	}
 	return wrk.Result{}, err

@@ -42,6 +42,7 @@ func TestParseFlags(t *testing.T) {
 		{"new prompts at a rate", "-new -rates 10", "-new: want neither -rates"},
 		{"new prompts of a workload", "-workload shared -new", "nor -workload"},
 		{"rounds", "-rounds 0", "want no arguments"},
+		{"a part of a second", "-seconds 1.5", "-seconds 1.5: want whole seconds"},
 		{"argument", "x", "want no arguments"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

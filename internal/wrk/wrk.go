@@ -34,9 +34,10 @@ end
 
 // Result is what wrk says of a round.
 type Result struct {
+	// Requests are those that had an answer with a status below 400: whoever refuses at once is not quick.
 	Requests int64
 	Micros   int64
-	// P50 and P99 are latencies in microseconds.
+	// P50 and P99 are latencies of all answers, those that refuse among them, in microseconds.
 	P50, P99 int64
 	// Failures counts exchanges that broke, Statuses answers of 400 and more.
 	Failures, Statuses int64
@@ -111,10 +112,16 @@ func write(dir, name string, body []byte, lines string) (path string, err error)
 	return path, os.WriteFile(path, fmt.Appendf(nil, script, bodyPath, lines), 0o600)
 }
 
-// Run posts by a script to a server at ip:port, one request after the other over each connection, for some whole
-// seconds. Any error in the exchanges is an error here, ErrFailed: figures with errors in them mean little.
+// Takes reports whether Run can take so long: wrk knows whole seconds alone.
+func Takes(duration time.Duration) bool { return duration >= time.Second && duration%time.Second == 0 }
+
+// Run posts by a script to a server at ip:port, one request after the other over each connection, for a time that wrk
+// Takes. Any error in the exchanges is an error here, ErrFailed: figures with errors in them mean little.
 func Run(ctx context.Context, script, address string, connections int, duration time.Duration) (*Result, error) {
-	seconds := strconv.FormatFloat(max(duration.Seconds(), 1), 'f', 0, 64)
+	if !Takes(duration) {
+		return nil, fmt.Errorf("wrk cannot measure for %v: want whole seconds", duration)
+	}
+	seconds := strconv.Itoa(int(duration / time.Second))
 	command := exec.CommandContext(ctx, "wrk", "-t1", "-c"+strconv.Itoa(connections), "-d"+seconds+"s", "--timeout",
 		"10s", "-s", script, "http://"+address)
 	output, err := command.CombinedOutput()
@@ -138,8 +145,10 @@ func parse(output string) (*Result, error) {
 		return nil, ErrNone
 	}
 	if r.Failures+r.Statuses > 0 {
-		return &r, fmt.Errorf("%w: %d exchanges broke and %d answers had a status of 400 or more, among %d", ErrFailed,
+		err := fmt.Errorf("%w: %d exchanges broke and %d answers had a status of 400 or more, among %d", ErrFailed,
 			r.Failures, r.Statuses, r.Requests)
+		r.Requests -= r.Statuses
+		return &r, err
 	}
 	return &r, nil
 }

@@ -1,6 +1,7 @@
 package wrk
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -34,6 +35,28 @@ func TestParse(t *testing.T) {
 				t.Errorf("got %v, want ...%s...", err, test.want)
 			}
 		})
+	}
+}
+
+// TestRefusals: answers that refuse are none that the rate counts.
+func TestRefusals(t *testing.T) {
+	r, err := parse("\nRESULT {\"requests\":9000,\"micros\":3000000,\"p50\":9,\"p99\":9,\"failures\":0," +
+		"\"statuses\":8700}\n")
+	if !errors.Is(err, ErrFailed) || r.PerSecond() != 100 || r.Statuses != 8700 {
+		t.Errorf("got %+v, %v, want 100 requests/s, and the others as failed", r, err)
+	}
+}
+
+func TestTakes(t *testing.T) {
+	for duration, want := range map[time.Duration]bool{time.Second: true, 3 * time.Second: true, 0: false,
+		1500 * time.Millisecond: false, 500 * time.Millisecond: false, -time.Second: false} {
+		if got := Takes(duration); got != want {
+			t.Errorf("%v: got %v, want %v", duration, got, want)
+		}
+	}
+	if _, err := Run(t.Context(), "", "", 1, 1500*time.Millisecond); err == nil ||
+		!strings.Contains(err.Error(), "1.5s: want whole seconds") {
+		t.Errorf("1.5 s: got %v", err)
 	}
 }
 

@@ -6,15 +6,23 @@ import (
 	"time"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/pintle-dev/pintle/internal/series"
 )
 
 func TestDecided(t *testing.T) {
 	for _, test := range []struct {
-		low, high float64
-		want      string
-	}{{0.98, 1, "met"}, {0.97, 0.979, "not met"}, {0.97, 1, "open: more rounds, or a quieter machine"}} {
-		if got := decided(test.low, test.high, 0.98); got != test.want {
-			t.Errorf("%v to %v: got %q, want %q", test.low, test.high, got, test.want)
+		name   string
+		ratios series.Series
+		want   string
+	}{
+		{"above", series.Series{0.98, 1, 1, 1, 1, 1.1}, "met"},
+		{"below", series.Series{0.97, 0.97, 0.97, 0.97, 0.97, 0.979}, "not met"},
+		{"on both sides", series.Series{0.97, 1, 1, 1, 1, 1}, "open: more rounds, or a quieter machine"},
+		{"too few", series.Series{1, 1, 1, 1, 1}, "open: 5 rounds tell nothing for sure, 6 do"},
+	} {
+		if got := decided(test.ratios, 0.98); got != test.want {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
 		}
 	}
 }

@@ -249,7 +249,7 @@ func writePrecise(out io.Writer, size int, kind string, all []*sequel, before, a
 				d = append(d, s.took[j]-all[0].took[j])
 			}
 			low, high := d.Between()
-			more = fmt.Sprintf("%+.0f us (95 %%: %+.0f to %+.0f)", d.Median(), low, high)
+			more = fmt.Sprintf("%+.0f us (%s: %+.0f to %+.0f)", d.Median(), series.Bounds(len(d)), low, high)
 			if most := preciseBars[s.name][kind]; size == 16 {
 				bar = fmt.Sprintf("%.0f us %s", most,
 					map[bool]string{true: "met", false: "not met"}[d.Median() <= most])

@@ -197,7 +197,11 @@ func runRequests(ctx context.Context, o options, st *stack.Stack, out io.Writer,
 			return err
 		}
 		progress("")
-		writeRequests(out, size, all, found)
+		judge := verdict
+		if paired { // what its rounds say of the bar stands below
+			judge = func(bar, _ float64) string { return fmt.Sprintf("%.2f", bar) }
+		}
+		writeRequests(out, size, all, found, judge)
 		if paired {
 			writePaired(out, found, pairedBar(all[1], size))
 			fmt.Fprintf(out, "A request costs the sidecar %.1f us of processor time more.\n\n", sidecar)
@@ -218,7 +222,7 @@ func runRequests(ctx context.Context, o options, st *stack.Stack, out io.Writer,
 	return st.Check()
 }
 
-func writeRequests(out io.Writer, size int, all []*variant, found results) {
+func writeRequests(out io.Writer, size int, all []*variant, found results, judge func(bar, got float64) string) {
 	plainRate := series.Of(found[0], (*measurement).PerSecond)
 	plainCPU := series.Of(found[0], (*measurement).cpuPerThousand)
 	for i, v := range all {
@@ -229,7 +233,7 @@ func writeRequests(out io.Writer, size int, all []*variant, found results) {
 		} else {
 			r := rate.Over(plainRate)
 			ratio = fmt.Sprintf("%.2f (%s)", r.Median(), r.Spread("%.2f"))
-			bar = verdict(bars[v.name][size], r.Median())
+			bar = judge(bars[v.name][size], r.Median())
 			cpuRatio = fmt.Sprintf("%.2f", cpu.Over(plainCPU).Median())
 		}
 		fmt.Fprintf(out, "%-7s %-11s %8.0f %13s %7.2f ms %7.2f ms   %-22s %-10s %7.3f %6s\n", body, v.name,
@@ -260,18 +264,21 @@ func writePaired(out io.Writer, found results, bar float64) {
 	} {
 		r := series.Of(found[1], of.figure).Over(series.Of(found[0], of.figure))
 		low, high := r.Between()
-		fmt.Fprintf(out, "%s: median of %d paired ratios %.4f, with 95 %% confidence between %.4f and %.4f", of.what,
-			len(r), r.Median(), low, high)
+		fmt.Fprintf(out, "%s: median of %d paired ratios %.4f, between %.4f and %.4f (%s)", of.what, len(r), r.Median(),
+			low, high, series.Bounds(len(r)))
 		if of.loss {
-			fmt.Fprintf(out, " (bar: %.2f; %s)", bar, decided(low, high, bar))
+			fmt.Fprintf(out, "; bar: %.2f, %s", bar, decided(r, bar))
 		}
 		fmt.Fprintln(out)
 	}
 }
 
 // decided says whether so many rounds are enough to tell on which side of a bar the median is.
-func decided(low, high, bar float64) string {
+func decided(ratios series.Series, bar float64) string {
+	low, high := ratios.Between()
 	switch {
+	case len(ratios) < series.Enough:
+		return fmt.Sprintf("open: %d rounds tell nothing for sure, %d do", len(ratios), series.Enough)
 	case low >= bar:
 		return "met"
 	case high < bar:

@@ -92,7 +92,8 @@ func (s shape) measure(ctx context.Context, o options, fleets [2][]*gateway, val
 
 // write writes what became of the rounds, and returns the ratio of the requests.
 func (s shape) write(o options, rounds [2][]round) float64 {
-	fmt.Printf("\n%s, %d pairs of %v\n%28s %10s %10s  ratio (95 %%)\n", s.name, o.rounds, o.each, "", "without", "with")
+	fmt.Printf("\n%s, %d pairs of %v\n%28s %10s %10s  ratio (%s)\n", s.name, o.rounds, o.each, "", "without", "with",
+		series.Bounds(o.rounds))
 	requests := 0.0
 	for _, line := range []struct {
 		name, format string

@@ -44,7 +44,7 @@ func (s Series) Spread(format string) string {
 
 // Between are the bounds within which the median of what the series is drawn from lies, with a confidence of 95 % at
 // least: the k-th smallest and the k-th largest, as how many of the rounds lie below that median is binomial. Fewer
-// than six rounds cannot tell: then it is minimum and maximum.
+// than Enough rounds cannot tell: then it is minimum and maximum.
 func (s Series) Between() (low, high float64) {
 	n, k, tail := len(s), 0, chance(len(s), 0)
 	for tail <= 0.025 {
@@ -54,6 +54,17 @@ func (s Series) Between() (low, high float64) {
 	sorted := s.sorted()
 	k = max(k, 1)
 	return sorted[k-1], sorted[n-k]
+}
+
+// Enough is how many rounds Between needs: minimum and maximum of five miss the median once in sixteen times.
+const Enough = 6
+
+// Bounds says what Between gives of so many rounds.
+func Bounds(rounds int) string {
+	if rounds < Enough {
+		return "least to most"
+	}
+	return "95 %"
 }
 
 // chance is how likely k of n are below the median. By logarithms, as 0.5 to the power of a thousand is no number.

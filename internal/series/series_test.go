@@ -55,3 +55,15 @@ func TestBetween(t *testing.T) {
 		}
 	}
 }
+
+// TestEnough: with so many rounds the bounds hold 95 of a hundred medians, with one fewer they do not.
+func TestEnough(t *testing.T) {
+	missed := func(rounds int) float64 { return 2 * chance(rounds, 0) }
+	if missed(Enough) > 0.05 || missed(Enough-1) <= 0.05 {
+		t.Errorf("minimum and maximum miss %.3f of the medians with %d rounds, %.3f with %d", missed(Enough), Enough,
+			missed(Enough-1), Enough-1)
+	}
+	if few, many := Bounds(Enough-1), Bounds(Enough); few != "least to most" || many != "95 %" {
+		t.Errorf("got %q of too few rounds and %q of enough", few, many)
+	}
+}

@@ -134,8 +134,26 @@ func (v *variant) config(adminPort int, servers []int) (string, error) {
 const byLoad = `{"plugins": [{"type": "queue-scorer"}, {"type": "kv-cache-utilization-scorer"}], "schedulingProfiles": [{"name": "default",` +
 	` "plugins": [{"pluginRef": "queue-scorer", "weight": 2}, {"pluginRef": "kv-cache-utilization-scorer", "weight": 2}]}]}`
 
-// start runs the servers, the Envoys and the one sidecar that feeds those with Pintle.
+// together are the variants that the one sidecar feeds. It follows the journals of all of them or of none, and whoever is
+// followed keeps a journal.
+func together(all []*variant) (fed []*variant, err error) {
+	for _, v := range all {
+		if v.hold == "" || v.alone {
+			continue
+		}
+		if fed = append(fed, v); v.unfollowed != fed[0].unfollowed {
+			return nil, fmt.Errorf("%s and %s have one sidecar, which follows both or neither", fed[0].name, v.name)
+		}
+	}
+	return fed, nil
+}
+
+// start runs the servers, the Envoys and the one sidecar that feeds those with Pintle that have none of their own.
 func start(ctx context.Context, st *stack.Stack, all []*variant, servers int, serverFlags []string) error {
+	fed, err := together(all)
+	if err != nil {
+		return err
+	}
 	first, err := stack.FreePorts(servers + 1 + 6*len(all))
 	if err != nil {
 		return err
@@ -143,7 +161,7 @@ func start(ctx context.Context, st *stack.Stack, all []*variant, servers int, se
 	if _, err := st.Sims(ctx, "servers", serverPrefix, first, servers, serverFlags...); err != nil {
 		return err
 	}
-	var serverPorts, ingestPorts []int
+	var serverPorts []int
 	for i := range servers {
 		serverPorts = append(serverPorts, first+i)
 	}
@@ -165,9 +183,6 @@ func start(ctx context.Context, st *stack.Stack, all []*variant, servers int, se
 		}
 		if v.envoy, err = st.Envoy(ctx, "envoy-"+v.name, config, v.envoyPort); err != nil {
 			return err
-		}
-		if v.hold != "" && !v.alone {
-			ingestPorts = append(ingestPorts, v.ingestPort)
 		}
 	}
 	for _, v := range all {
@@ -191,11 +206,15 @@ func start(ctx context.Context, st *stack.Stack, all []*variant, servers int, se
 			return fmt.Errorf("with snapshots for port %d: %w", v.ingestPort, err)
 		}
 	}
-	if len(ingestPorts) == 0 {
+	if len(fed) == 0 {
 		return nil
 	}
+	var ingestPorts []int
+	for _, v := range fed {
+		ingestPorts = append(ingestPorts, v.ingestPort)
+	}
 	if _, err = st.Sidecar(ctx, "sidecar", stack.Sidecar{
-		IngestPorts: ingestPorts, Token: token, AdminPort: next, Unfollowed: all[1].unfollowed,
+		IngestPorts: ingestPorts, Token: token, AdminPort: next, Unfollowed: fed[0].unfollowed,
 		Endpoints: stack.Endpoints(serverPrefix, first, servers),
 	}); err != nil {
 		return fmt.Errorf("with snapshots for ports %v: %w", ingestPorts, err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -79,10 +80,21 @@ func run(ctx context.Context, o options) error {
 		rows[i] = row{s.name, median(outcomes[i])}
 	}
 	writeTable(os.Stdout, rows)
-	if o.plot == "" {
-		return nil
+	if err := failures(rows); err != nil || o.plot == "" {
+		return err
 	}
 	return savePlot(o.plot, rows)
+}
+
+// failures is an error when requests failed: then the strategies did not do the same work.
+func failures(rows []row) error {
+	var failed []error
+	for _, r := range rows {
+		if r.failed > 0 {
+			failed = append(failed, fmt.Errorf("%s: %d requests failed", r.name, r.failed))
+		}
+	}
+	return errors.Join(failed...)
 }
 
 func savePlot(path string, rows []row) error {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/http"
 	"sync"
 	"time"
@@ -22,7 +23,7 @@ const (
 	prefixTokens  = 600
 	promptTokens  = 60
 	outputTokens  = 32
-	questions     = 150
+	mostPerSecond = 200 // requests of one user: the servers answer some hundred of all
 	warmUp        = 2 * time.Second
 	tokenWindow   = 4 // seconds
 	outputWeight  = 2
@@ -40,6 +41,16 @@ type outcome struct {
 	failed    int
 }
 
+// prompts are those of a user in a round, each a new one: as many as the servers cannot answer in that time.
+func prompts(seed uint64, user int, duration time.Duration) []load.Request {
+	questions := int(math.Ceil(duration.Seconds() * mostPerSecond / prefixes))
+	return load.SharedPrefix{
+		Model: "sim-model", Groups: prefixes, Users: questions, SystemTokens: prefixTokens,
+		QuestionTokens: promptTokens,
+		OutputTokens:   outputTokens, Count: prefixes * questions, Seed: seed*100 + uint64(user),
+	}.Requests()
+}
+
 // measure sends the load of all users by one strategy. seed makes prompts that no server has seen.
 func measure(ctx context.Context, p ports, strategy string, seed uint64, duration time.Duration) (outcome, error) {
 	results := make([]*load.Result, 1+lightUsers)
@@ -50,17 +61,17 @@ func measure(ctx context.Context, p ports, strategy string, seed uint64, duratio
 		if user == 0 {
 			workers = heavyWorkers
 		}
-		requests := load.SharedPrefix{
-			Model: "sim-model", Groups: prefixes, Users: questions, SystemTokens: prefixTokens,
-			QuestionTokens: promptTokens,
-			OutputTokens:   outputTokens, Count: prefixes * questions, Seed: seed*100 + uint64(user),
-		}.Requests()
+		requests := prompts(seed, user, duration)
 		header := http.Header{"Routing-Strategy": {strategy}, "User": {fmt.Sprintf("user-%d", user)}}
 		users.Go(func() {
 			results[user], errs[user] = load.Run(ctx, load.Config{
 				URL: "http://" + stack.Address(p.requests), Requests: requests, Workers: workers, Duration: duration,
 				Drain: drain, Header: header,
 			})
+			if errs[user] == nil && len(results[user].Samples) > len(requests) {
+				errs[user] = fmt.Errorf("%s: user %d asked %d times and has %d prompts; %d failed: %v", strategy, user,
+					len(results[user].Samples), len(requests), results[user].Failed(), results[user].Errors())
+			}
 		})
 	}
 	users.Wait()

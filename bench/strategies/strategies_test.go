@@ -62,6 +62,27 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
+// TestPrompts: a user has another prompt for each request, more than there is time for, that no other one of any round
+// has.
+func TestPrompts(t *testing.T) {
+	const second, answered = 8, 100 // the servers answer less than that a second
+	seen := map[string]bool{}
+	for _, seed := range []uint64{1, 2} {
+		for user := range 2 {
+			all := prompts(seed, user, second*time.Second)
+			if len(all) < second*answered {
+				t.Errorf("got %d prompts for %d s, want %d or more", len(all), second, second*answered)
+			}
+			for _, q := range all {
+				if seen[string(q.Body)] {
+					t.Fatalf("seed %d, user %d: a prompt comes twice", seed, user)
+				}
+				seen[string(q.Body)] = true
+			}
+		}
+	}
+}
+
 func TestMedian(t *testing.T) {
 	got := median([]outcome{{jain: 0.9, failed: 1}, {jain: 0.1}, {jain: 0.3, failed: 2}})
 	if got.jain != 0.3 || got.failed != 3 {
@@ -80,6 +101,13 @@ func TestReport(t *testing.T) {
 		if !strings.Contains(table.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, table.String())
 		}
+	}
+	if err := failures(rows); err != nil {
+		t.Errorf("no request failed: got %v", err)
+	}
+	rows[1].failed = 3
+	if err := failures(rows); err == nil || err.Error() != "vtc-basic: 3 requests failed" {
+		t.Errorf("three requests failed: got %v", err)
 	}
 	picture := plot(rows)
 	if err := xml.Unmarshal([]byte(picture), new(struct{ XMLName xml.Name })); err != nil {

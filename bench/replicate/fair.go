@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/http"
 	"sync"
 	"time"
@@ -20,6 +21,8 @@ const (
 	lightWorkers = 4
 	heavyWorkers = 40
 	outputWeight = 2
+	// prefixes are what a user's prompts begin with, mostPerSecond is more than the servers answer of one.
+	prefixes, mostPerSecond = 3, 200
 )
 
 // crowded are servers that a crowd keeps full.
@@ -127,17 +130,21 @@ func fairness(ctx context.Context, o options, all []*gateway) (figure [2]float64
 	var running sync.WaitGroup
 	served := make([]float64, 1+lightUsers)
 	light := &load.Result{}
+	questions := int(math.Ceil((o.warmUp + o.duration).Seconds() * mostPerSecond / prefixes))
 	send := func(user, workers int, g *gateway, seed uint64) {
+		requests := load.SharedPrefix{Model: "sim-model", Groups: prefixes, Users: questions, SystemTokens: 600,
+			QuestionTokens: 60, OutputTokens: 32, Count: prefixes * questions, Seed: seed}.Requests()
 		running.Go(func() {
-			result, failure := load.Run(ctx, load.Config{URL: g.envoy.URL("requests", ""),
-				Requests: load.SharedPrefix{Model: "sim-model", Groups: 3, Users: 150, SystemTokens: 600,
-					QuestionTokens: 60, OutputTokens: 32, Count: 450, Seed: seed}.Requests(),
+			result, failure := load.Run(ctx, load.Config{URL: g.envoy.URL("requests", ""), Requests: requests,
 				Workers: workers, Duration: o.warmUp + o.duration, Drain: 20 * time.Second,
 				Header: http.Header{"User": {fmt.Sprint("user-", user)}}})
 			mu.Lock()
 			defer mu.Unlock()
 			if failure == nil && result.Failed() > 0 {
 				failure = fmt.Errorf("%d requests failed: %v", result.Failed(), result.Errors())
+			}
+			if failure == nil && len(result.Samples) > len(requests) {
+				failure = fmt.Errorf("user %d asked %d times and has %d prompts", user, len(result.Samples), len(requests))
 			}
 			if failure != nil {
 				err = failure

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,22 +13,20 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/internal/shipped"
 	"github.com/pintle-dev/pintle/internal/sim"
 	"github.com/pintle-dev/pintle/internal/stack"
 	"github.com/pintle-dev/pintle/journal"
 )
 
-// gateway is an Envoy with the shipped plug-ins and its sidecar.
+// gateway is an Envoy with Pintle and its sidecar.
 type gateway struct {
 	envoy   *harness.Envoy
 	sidecar *stack.Process
 }
 
-// byLoadAndPrefix is the shipped configuration's plug-ins, with equal weights.
-var byLoadAndPrefix = plan(map[string]any{"type": "queue-scorer"},
-	map[string]any{"type": "kv-cache-utilization-scorer"},
-	map[string]any{"type": "running-requests-size-scorer"}, map[string]any{"type": "prefix-cache-scorer"},
-	map[string]any{"type": "max-score-picker"})
+// asShipped is the shipped configuration.
+var asShipped = json.RawMessage(shipped.JSON())
 
 func plan(plugins ...map[string]any) map[string]any { return map[string]any{"plugins": plugins} }
 
@@ -137,32 +136,41 @@ func (c *client) ask(g *gateway, beginning string) error {
 	return nil
 }
 
-// drive sends requests through all gateways in turn until ctx ends.
+// pace calls each so often a second until ctx ends, with the moment at which it was due: when it is behind, all that was
+// due at once.
+func pace(ctx context.Context, rate int, each func(n int, due time.Time)) {
+	began := time.Now()
+	for n := 0; ; n++ {
+		due := began.Add(time.Duration(n) * time.Second / time.Duration(rate))
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Until(due)):
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		each(n, due)
+	}
+}
+
+// drive sends requests through all gateways in turn until ctx ends or one fails.
 func drive(ctx context.Context, o options, gateways []*gateway) error {
 	client := newClient(o)
 	defer client.CloseIdleConnections()
-	ticker := time.NewTicker(time.Second / time.Duration(o.rate))
-	defer ticker.Stop()
-	failed := make(chan error, 1)
+	going, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var running sync.WaitGroup
-	defer running.Wait()
-	for n := 0; ; n++ {
-		select {
-		case <-ctx.Done():
-			return nil
-		case err := <-failed:
-			return err
-		case <-ticker.C:
-		}
+	var first sync.Once
+	var failure error
+	pace(going, o.rate, func(n int, _ time.Time) {
 		running.Go(func() {
 			if err := client.ask(gateways[n%len(gateways)], fmt.Sprint(n)); err != nil {
-				select {
-				case failed <- err:
-				default:
-				}
+				first.Do(func() { failure = err; cancel() })
 			}
 		})
-	}
+	})
+	running.Wait()
+	return failure
 }
 
 // lease names a decision.

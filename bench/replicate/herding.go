@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -39,7 +40,7 @@ func burst(client *http.Client, all []*gateway, within time.Duration) (busiest f
 	for n := range burstSize {
 		running.Go(func() {
 			time.Sleep(within * time.Duration(n) / burstSize)
-			server, failure := complete(client, all[n%len(all)])
+			server, failure := complete(client, all[n%len(all)].envoy.URL("requests", "/v1/completions"))
 			mu.Lock()
 			defer mu.Unlock()
 			if failure != nil {
@@ -57,13 +58,16 @@ func burst(client *http.Client, all []*gateway, within time.Duration) (busiest f
 }
 
 // complete has a prompt completed, in 64 tokens, and returns which server did it.
-func complete(client *http.Client, g *gateway) (server string, err error) {
-	response, err := client.Post(g.envoy.URL("requests", "/v1/completions"), "application/json",
+func complete(client *http.Client, url string) (server string, err error) {
+	response, err := client.Post(url, "application/json",
 		strings.NewReader(`{"model":"sim-model","prompt":"hello","max_tokens":64}`))
 	if err != nil {
 		return "", err
 	}
 	defer response.Body.Close()
 	_, err = io.Copy(io.Discard, response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("a request of a burst was answered with %s", response.Status)
+	}
 	return response.Header.Get("X-Sim-Server"), err
 }

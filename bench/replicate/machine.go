@@ -17,23 +17,27 @@ import (
 type elsewhere struct {
 	client  *redis.Client
 	entries []redis.XMessage
-	next    int
+	next    map[string]int // by stream
 }
 
-const stream = "pintle"
+const (
+	stream = "pintle"
+	apart  = "apart" // one that nobody reads
+)
 
 // compareOne loads one gateway as much as it can, with what the others tell it at the rate of requests, and without.
-// The others are not on this machine: what they tell was recorded before.
+// The others are not on this machine: what they tell was recorded before, and while the gateway is loaded that does
+// without, it is told to nobody.
 func compareOne(ctx context.Context, o options, folder string, valkey *harness.Valkey,
 	servers []*harness.Server) (missed bool, err error) {
-	e := &elsewhere{client: valkey.Client()}
+	e := &elsewhere{client: valkey.Client(), next: map[string]int{}}
 	defer e.client.Close()
 	if err := e.record(ctx, o, folder, valkey, servers); err != nil {
 		return false, err
 	}
 	var fleets [2][]*gateway
 	for i, redis := range []string{"", valkey.Address} {
-		all, err := startGateways(1, folder, redis, byLoadAndPrefix, servers)
+		all, err := startGateways(1, folder, redis, asShipped, servers)
 		if err != nil {
 			return false, err
 		}
@@ -53,7 +57,7 @@ func compareOne(ctx context.Context, o options, folder string, valkey *harness.V
 // record keeps what all gateways but the first append at the rate of requests, for as long as rounds take.
 func (e *elsewhere) record(ctx context.Context, o options, folder string, valkey *harness.Valkey,
 	servers []*harness.Server) error {
-	all, err := startGateways(o.gateways, folder, valkey.Address, byLoadAndPrefix, servers)
+	all, err := startGateways(o.gateways, folder, valkey.Address, asShipped, servers)
 	if err != nil {
 		return err
 	}
@@ -76,13 +80,19 @@ func (e *elsewhere) record(ctx context.Context, o options, folder string, valkey
 	return e.client.FlushAll(ctx).Err()
 }
 
-// repeat appends what comes next, at the pace at which it came, until ctx ends.
-func (e *elsewhere) repeat(ctx context.Context) {
+// repeat appends what comes next, at the pace at which it came, until ctx ends: to the stream that gateways read, or to
+// another one.
+func (e *elsewhere) repeat(ctx context.Context, heard bool) {
+	to := apart
+	if heard {
+		to = stream
+	}
 	var began time.Time
 	var first int64
-	for ; e.next < len(e.entries) && ctx.Err() == nil; e.next++ {
+	for ; e.next[to] < len(e.entries) && ctx.Err() == nil; e.next[to]++ {
+		entry := &e.entries[e.next[to]]
 		var at int64 // milliseconds
-		if _, err := fmt.Sscanf(e.entries[e.next].ID, "%d-", &at); err != nil {
+		if _, err := fmt.Sscanf(entry.ID, "%d-", &at); err != nil {
 			return
 		}
 		if began.IsZero() {
@@ -93,8 +103,8 @@ func (e *elsewhere) repeat(ctx context.Context) {
 			return
 		case <-time.After(time.Until(began.Add(time.Duration(at-first) * time.Millisecond))):
 		}
-		e.client.XAdd(ctx, &redis.XAddArgs{Stream: stream, MaxLen: 20000, Approx: true,
-			Values: []any{"e", e.entries[e.next].Values["e"]}})
+		e.client.XAdd(ctx, &redis.XAddArgs{Stream: to, MaxLen: 20000, Approx: true,
+			Values: []any{"e", entry.Values["e"]}})
 	}
 }
 

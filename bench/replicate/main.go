@@ -126,7 +126,7 @@ func measure(ctx context.Context, o options, folder, redis string) (mean usage, 
 		return mean, nil, err
 	}
 	defer closeAll(servers)
-	gateways, err := startGateways(o.gateways, folder, redis, byLoadAndPrefix, servers)
+	gateways, err := startGateways(o.gateways, folder, redis, asShipped, servers)
 	if err != nil {
 		return mean, nil, err
 	}
@@ -136,16 +136,16 @@ func measure(ctx context.Context, o options, folder, redis string) (mean usage, 
 	failed := make(chan error, 1)
 	go func() { failed <- drive(ctx, o, gateways) }()
 	time.Sleep(o.warmUp)
-	before := processorTime(gateways)
+	before, began := processorTime(gateways), time.Now()
 	watched := make(chan []time.Duration, 1)
 	go func() { watched <- gateways[0].watch(ctx, gateways[1:]) }()
 	if err := <-failed; err != nil {
 		return mean, nil, err
 	}
 	delays = <-watched
-	after := processorTime(gateways)
+	after, took := processorTime(gateways), time.Since(began)
 	share := func(a, b time.Duration) float64 {
-		return (b - a).Seconds() / o.duration.Seconds() / float64(o.gateways)
+		return (b - a).Seconds() / took.Seconds() / float64(o.gateways)
 	}
 	mean = usage{share(before[0], after[0]), share(before[1], after[1])}
 	if redis != "" && len(delays) == 0 {

@@ -33,8 +33,9 @@ type shape struct {
 	rate int
 	// gateways is how many of them are asked.
 	gateways int
-	// meanwhile, when set, goes on while the gateways that share what they know are loaded.
-	meanwhile func(ctx context.Context)
+	// meanwhile, when set, goes on while gateways are loaded, such that those hear of it that share what they know. What
+	// it takes of the machine is taken from all.
+	meanwhile func(ctx context.Context, heard bool)
 }
 
 // comparePairs loads gateways that share what they know, and others that do not, in turns.
@@ -50,7 +51,7 @@ func comparePairs(ctx context.Context, o options, folder string, valkey *harness
 	}
 	var fleets [2][]*gateway
 	for i, redis := range []string{"", valkey.Address} {
-		gateways, err := startGateways(o.gateways, folder, redis, byLoadAndPrefix, servers)
+		gateways, err := startGateways(o.gateways, folder, redis, asShipped, servers)
 		if err != nil {
 			return err
 		}
@@ -129,8 +130,8 @@ func (s shape) round(ctx context.Context, o options, fleet []*gateway, shares bo
 	}
 	began := time.Now()
 	var others sync.WaitGroup
-	if shares && s.meanwhile != nil {
-		others.Go(func() { s.meanwhile(ctx) })
+	if s.meanwhile != nil {
+		others.Go(func() { s.meanwhile(ctx, shares) })
 	}
 	times, err := s.load(ctx, o, fleet[:s.gateways])
 	others.Wait()
@@ -164,17 +165,16 @@ func used(fleet []*gateway, valkey int) (all [4]time.Duration, err error) {
 	return all, nil
 }
 
-// load asks gateways until ctx ends, and returns how long each answer took.
+// load asks gateways until ctx ends, and returns how long each answer took from when its request was due.
 func (s shape) load(ctx context.Context, o options, gateways []*gateway) (times []time.Duration, err error) {
 	var mu sync.Mutex
 	var sent atomic.Int64
 	client := newClient(o)
 	defer client.CloseIdleConnections()
-	ask := func() {
+	ask := func(due time.Time) {
 		n := sent.Add(1)
-		began := time.Now()
-		failure := client.ask(gateways[int(n)%len(gateways)], fmt.Sprint(os.Getpid(), " ", began.UnixNano()))
-		took := time.Since(began)
+		failure := client.ask(gateways[int(n)%len(gateways)], fmt.Sprint(os.Getpid(), " ", time.Now().UnixNano()))
+		took := time.Since(due)
 		mu.Lock()
 		defer mu.Unlock()
 		times = append(times, took)
@@ -187,17 +187,12 @@ func (s shape) load(ctx context.Context, o options, gateways []*gateway) (times 
 		for range o.connections {
 			running.Go(func() {
 				for ctx.Err() == nil {
-					ask()
+					ask(time.Now())
 				}
 			})
 		}
 	} else {
-		ticker := time.NewTicker(time.Second / time.Duration(s.rate))
-		defer ticker.Stop()
-		for ctx.Err() == nil {
-			<-ticker.C
-			running.Go(ask)
-		}
+		pace(ctx, s.rate, func(_ int, due time.Time) { running.Go(func() { ask(due) }) })
 	}
 	running.Wait()
 	return times, err

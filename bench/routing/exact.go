@@ -14,7 +14,7 @@ const waited = "exact, inline"
 // writeHits says which part of the prompts each side's servers found cached, round by round: all sides get the same
 // requests in a round, one after another. So many rates are a round.
 func writeHits(w io.Writer, all []series, rates int) {
-	fmt.Fprintf(w, "%6s  %-22s%12s%15s  %-40s%9s%9s%9s\n", "rate", "", "prefix hits", "least-most",
+	fmt.Fprintf(w, "%6s  %-22s%12s%15s  %-42s%9s%9s%9s\n", "rate", "", "prefix hits", "least-most",
 		fmt.Sprintf("points more than waiting: median (%s)", figures.Bounds(len(all[0].outcomes)/rates)), "TTFT p90", "queued", "busy CPU")
 	base := all[0]
 	for _, s := range all {
@@ -38,7 +38,7 @@ func writeHits(w io.Writer, all []series, rates int) {
 				more = fmt.Sprintf("%+.1f (%+.1f to %+.1f), mean %+.1f", d.Median(), low, high, mean(d))
 			}
 			median := func(figure func(outcome) float64) float64 { return s.rounds(rate, rates, figure).Median() }
-			fmt.Fprintf(w, "%6s  %-22s%10.1f %%%15s  %-40s%9s%9s%8.0f%%\n", name, s.name, mean(hits),
+			fmt.Fprintf(w, "%6s  %-22s%10.1f %%%15s  %-42s%9s%9s%8.0f%%\n", name, s.name, mean(hits),
 				hits.Spread("%.1f"), more, seconds(median(func(o outcome) float64 { return o.ttftP90 })),
 				seconds(median(func(o outcome) float64 { return o.queued })),
 				100*median(func(o outcome) float64 { return o.busy }))

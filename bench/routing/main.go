@@ -184,6 +184,9 @@ func measure(ctx context.Context, st *stack.Stack, all []*side, m model, stages 
 			what := ""
 			if i == 0 {
 				what = " to warm up"
+				if err := failures([]series{{all[k].name, []outcome{o}}}); err != nil {
+					return nil, fmt.Errorf("to warm up: %w", err) // its caches lack what the others' have
+				}
 			} else {
 				results[k].outcomes = append(results[k].outcomes, o)
 			}

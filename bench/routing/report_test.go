@@ -44,11 +44,11 @@ func TestWriteTable(t *testing.T) {
 // TestWriteHits: the rounds of a rate belong together, and a round is compared with that of the same requests.
 func TestWriteHits(t *testing.T) {
 	const want = `
-  rate                         prefix hits     least-most  points more than waiting: median (95 %)  TTFT p90   queued busy CPU
-   5/s  Pintle                      20.0 %      10.0-30.0  -1.0 (-2.0 to +0.0), mean -1.0             200 ms     0 ms      50%
-        exact, inline               21.0 %      10.0-32.0                                               0 ms     0 ms       0%
-  10/s  Pintle                      60.0 %      50.0-70.0  +11.0 (+10.0 to +12.0), mean +11.0           0 ms     0 ms       0%
-        exact, inline               49.0 %      40.0-58.0                                               0 ms   2.00 s       0%
+  rate                         prefix hits     least-most  points more than waiting: median (min-max) TTFT p90   queued busy CPU
+   5/s  Pintle                      20.0 %      10.0-30.0  -1.0 (-2.0 to +0.0), mean -1.0               200 ms     0 ms      50%
+        exact, inline               21.0 %      10.0-32.0                                                 0 ms     0 ms       0%
+  10/s  Pintle                      60.0 %      50.0-70.0  +11.0 (+10.0 to +12.0), mean +11.0             0 ms     0 ms       0%
+        exact, inline               49.0 %      40.0-58.0                                                 0 ms   2.00 s       0%
 
 2 rounds of each rate
 `

@@ -1,5 +1,5 @@
 // Command sidecar measures what it costs to know the load of many model servers: processor time, memory, and how long a
-// change takes to reach Envoy's ingest listener.
+// change takes to reach Envoy's ingest listener, or how many never did before the next one.
 //
 // The servers are listeners of this process that answer every GET with a page of vLLM metrics, most of it histograms,
 // as real ones have them. Their load changes twice a second, so that nobody may take them for idle; -idle has it stay

@@ -72,7 +72,7 @@ func run(ctx context.Context, o options) error {
 	}
 	defer in.server.Close()
 	fmt.Printf("%d servers, pages of %d KB, %v each\n\n", o.endpoints, o.kilobytes, o.duration)
-	fmt.Println("program   scrapes/s/server   cores   us/scrape   RSS MB   posts/s   change to post p50, p99")
+	fmt.Println("program   scrapes/s/server   cores   us/scrape   RSS MB   posts/s   change to post p50, p99, never")
 
 	endpoints := stack.Endpoints("e", first, o.endpoints)
 	for i := range endpoints {
@@ -134,7 +134,7 @@ func measure(ctx context.Context, name string, p *stack.Process, s *servers, in 
 		return c, err
 	}
 	in.take()
-	began, scrapes := time.Now(), s.scrapes()
+	began, scrapes, overtaken := time.Now(), s.scrapes(), s.overtaken()
 	before, err := p.CPU()
 	if err != nil {
 		return c, err
@@ -152,6 +152,7 @@ func measure(ctx context.Context, name string, p *stack.Process, s *servers, in 
 		return c, err
 	}
 	posts, delays := in.take()
+	overtaken = s.overtaken() - overtaken
 	c = cost{cores: (after - before).Seconds() / took, scrapes: float64(s.scrapes()-scrapes) / took}
 	line := fmt.Sprintf("%-8s  %16.1f   %5.3f   %9.0f   %6.0f", name, c.scrapes/float64(o.endpoints), c.cores,
 		1e6*c.perScrape(), float64(memory)/(1<<20))
@@ -160,7 +161,8 @@ func measure(ctx context.Context, name string, p *stack.Process, s *servers, in 
 		at := func(percent int) time.Duration {
 			return series.Percentile(delays, percent).Round(time.Millisecond)
 		}
-		line += fmt.Sprintf("   %7.1f   %v, %v", float64(posts)/took, at(50), at(99))
+		line += fmt.Sprintf("   %7.1f   %v, %v, %d of %d", float64(posts)/took, at(50), at(99), overtaken,
+			overtaken+len(delays))
 	}
 	fmt.Println(line)
 	return c, nil

@@ -26,6 +26,8 @@ type server struct {
 	mu       sync.Mutex
 	waiting  int
 	changed  time.Time // zero once the change was seen at the ingest
+	// overtaken counts changes of which nothing was seen until the next one: whoever is that slow has no delay of them.
+	overtaken int
 }
 
 // start listens on count ports from first on.
@@ -56,6 +58,16 @@ func (s *servers) close() {
 func (s *servers) scrapes() (n int64) {
 	for _, one := range s.all {
 		n += one.scrapes.Load()
+	}
+	return n
+}
+
+// overtaken is how many changes nobody has seen before the next ones came.
+func (s *servers) overtaken() (n int) {
+	for _, one := range s.all {
+		one.mu.Lock()
+		n += one.overtaken
+		one.mu.Unlock()
 	}
 	return n
 }
@@ -91,6 +103,9 @@ func (s *server) set(waiting int, rest string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.response.Store(&response)
+	if !s.changed.IsZero() {
+		s.overtaken++
+	}
 	s.waiting, s.changed = waiting, time.Now()
 }
 

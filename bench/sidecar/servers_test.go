@@ -50,4 +50,11 @@ func TestServers(t *testing.T) {
 			t.Errorf("%s: got seen=%v, want %v", test.name, got, test.want)
 		}
 	}
+	before := s.overtaken()
+	for waiting := 8; waiting < 11; waiting++ {
+		s.all[0].set(waiting, "")
+	}
+	if n := s.overtaken() - before; n != 2 {
+		t.Errorf("three changes of which none was seen: got %d that others have overtaken, want 2", n)
+	}
 }

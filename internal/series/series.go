@@ -62,7 +62,7 @@ const Enough = 6
 // Bounds says what Between gives of so many rounds.
 func Bounds(rounds int) string {
 	if rounds < Enough {
-		return "least to most"
+		return "min-max"
 	}
 	return "95 %"
 }

@@ -63,7 +63,7 @@ func TestEnough(t *testing.T) {
 		t.Errorf("minimum and maximum miss %.3f of the medians with %d rounds, %.3f with %d", missed(Enough), Enough,
 			missed(Enough-1), Enough-1)
 	}
-	if few, many := Bounds(Enough-1), Bounds(Enough); few != "least to most" || many != "95 %" {
+	if few, many := Bounds(Enough-1), Bounds(Enough); few != "min-max" || many != "95 %" {
 		t.Errorf("got %q of too few rounds and %q of enough", few, many)
 	}
 }

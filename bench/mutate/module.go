@@ -18,6 +18,9 @@ func (r *runner) tryModule(ctx context.Context, m mutant, changed []byte) (strin
 	if err != nil {
 		return "", err
 	}
+	if err := r.control("./filter", func() (string, error) { return r.buildAndTest(ctx, tree) }); err != nil {
+		return "", err
+	}
 	path := filepath.Join(tree, filepath.FromSlash(m.file))
 	original, err := os.ReadFile(path)
 	if err != nil {

@@ -85,6 +85,28 @@ func TestTry(t *testing.T) {
 	}
 }
 
+// TestControl: tests that fail anyway notice nothing, and the tests of a package are run as they are once.
+func TestControl(t *testing.T) {
+	root := scratchModule(t, true)
+	broken := filepath.Join(root, "b", "broken_test.go")
+	text := "package b\n\nimport \"testing\"\n\nfunc TestBroken(t *testing.T) { t.Error(\"always\") }\n"
+	if err := os.WriteFile(broken, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := &runner{root: root, scratch: t.TempDir(), timeout: time.Minute}
+	m := mutant{file: "a/a.go", name: "means the same", before: "x + y", after: "y + x", tests: []string{"./b"}}
+	const want = "the tests of ./b fail without any change"
+	if verdict, err := r.try(t.Context(), m); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %q, %v, want %q", verdict, err, want)
+	}
+	runs := 0
+	for range 2 {
+		if err := r.control("./c", func() (string, error) { runs++; return survived, nil }); err != nil || runs != 1 {
+			t.Errorf("got %v, %d runs, want one", err, runs)
+		}
+	}
+}
+
 func TestApply(t *testing.T) {
 	root := scratchModule(t, false)
 	for _, test := range []struct{ name, before, want string }{

@@ -23,6 +23,8 @@ const (
 type runner struct {
 	root, scratch string
 	timeout       time.Duration
+	// sound has what came of the tests of each package that was tested as it is.
+	sound map[string]error
 }
 
 // try runs the tests of the packages of a change, one package after the other, until one notices it.
@@ -39,6 +41,9 @@ func (r *runner) try(ctx context.Context, m mutant) (string, error) {
 		return "", err
 	}
 	for _, target := range m.packages() {
+		if err := r.control(target, func() (string, error) { return r.test(ctx, r.root, target) }); err != nil {
+			return "", err
+		}
 		verdict, err := r.test(ctx, r.root, target, "-overlay", overlay)
 		if err != nil {
 			return "", fmt.Errorf("%v: %w", m, err)
@@ -48,6 +53,23 @@ func (r *runner) try(ctx context.Context, m mutant) (string, error) {
 		}
 	}
 	return survived, nil
+}
+
+// control is an error where the tests of a package fail without any change: such tests would notice each one.
+func (r *runner) control(target string, test func() (string, error)) error {
+	err, known := r.sound[target]
+	if known {
+		return err
+	}
+	verdict, err := test()
+	if err == nil && verdict != survived {
+		err = fmt.Errorf("the tests of %s fail without any change", target)
+	}
+	if r.sound == nil {
+		r.sound = map[string]error{}
+	}
+	r.sound[target] = err
+	return err
 }
 
 // overlay writes the changed file beside a list that puts it in the real one's place.

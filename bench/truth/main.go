@@ -231,13 +231,14 @@ func compare(real *replay.Report, replays []*replay.Report) error {
 	return wrong(real, replays)
 }
 
+// wrong says what differs by more than it may, or cannot be compared.
 func wrong(real *replay.Report, replays []*replay.Report) error {
 	var all []error
-	if d := math.Abs(series.Of(replays, hits.of).Median() - hits.of(real)); d > mostPoints {
+	if d := math.Abs(series.Of(replays, hits.of).Median() - hits.of(real)); !(d <= mostPoints) {
 		all = append(all, fmt.Errorf("the parts found in caches differ by %.1f points, more than %d", d, mostPoints))
 	}
 	for _, c := range []column{half, ninety} {
-		if d := math.Abs(series.Of(replays, c.of).Median()/c.of(real) - 1); d > mostPart {
+		if d := math.Abs(series.Of(replays, c.of).Median()/c.of(real) - 1); !(d <= mostPart) {
 			all = append(all, fmt.Errorf("%s differs by %.0f %%, more than %.0f", c.name, 100*d, 100*mostPart))
 		}
 	}

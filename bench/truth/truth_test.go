@@ -1,0 +1,42 @@
+package main
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/replay"
+)
+
+// TestWrong: the bars are of the medians of the replays, and what cannot be compared keeps none.
+func TestWrong(t *testing.T) {
+	report := func(hits, half, ninety float64) *replay.Report {
+		return &replay.Report{Hits: hits, TTFT: replay.Quantiles{P50: half, P90: ninety}}
+	}
+	replays := []*replay.Report{report(0.1, 1, 2), report(0.2, 1, 2), report(0.9, 9, 9)}
+	for _, test := range []struct {
+		name string
+		real *replay.Report
+		want []string
+	}{
+		{"the same", report(0.2, 1, 2), nil},
+		{"within the bars", report(0.215, 1.1, 1.8), nil},
+		{"hits", report(0.23, 1, 2), []string{"found in caches differ by 3.0 points"}},
+		{"p50", report(0.2, 1.25, 2), []string{"TTFT p50 s differs by 20 %"}},
+		{"p90", report(0.2, 1, 1.6), []string{"TTFT p90 s differs by 25 %"}},
+		{"no usage", report(math.NaN(), 1, 2), []string{"found in caches differ by NaN"}},
+		{"no times", report(0.2, math.NaN(), math.NaN()), []string{"TTFT p50 s", "TTFT p90 s"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			err := wrong(test.real, replays)
+			if (err == nil) != (len(test.want) == 0) {
+				t.Fatalf("got %v, want %q", err, test.want)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("got %v, want ...%s...", err, want)
+				}
+			}
+		})
+	}
+}

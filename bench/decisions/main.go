@@ -66,8 +66,8 @@ func report(ctx context.Context, o options, out io.Writer) error {
 			e.close()
 		}
 	}()
-	fmt.Fprintf(out, "microseconds, medians of %d rounds of the engines in turns, one case after the other, min-max in "+
-		"brackets\n\n%-52s", o.rounds, "")
+	fmt.Fprintf(out, "microseconds, medians of %d rounds of the engines in turns, one case after the other, min-max "+
+		"in brackets\n\n%-52s", o.rounds, "")
 	for _, e := range engines {
 		fmt.Fprintf(out, " %-22s", e.name())
 	}

@@ -74,7 +74,8 @@ func TestJournalIsOff(t *testing.T) {
 
 // TestTogether: one sidecar cannot follow some of its Envoys and leave others alone.
 func TestTogether(t *testing.T) {
-	for name, all := range map[string][]*variant{"shipped": variants("m", nil), "bare": bareVariants(variants("m", nil))} {
+	for name, all := range map[string][]*variant{"shipped": variants("m", nil),
+		"bare": bareVariants(variants("m", nil))} {
 		if fed, err := together(all); err != nil || len(fed) != 2 {
 			t.Errorf("%s: got %d, %v, want the two with Pintle", name, len(fed), err)
 		}

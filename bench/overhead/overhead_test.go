@@ -57,7 +57,8 @@ func TestParseFlags(t *testing.T) {
 		{"-replicate -precise", "-replicate, -precise: want one"},
 	} {
 		t.Run(test.args, func(t *testing.T) {
-			if _, err := parseFlags(strings.Fields(test.args)); err == nil || !strings.Contains(err.Error(), test.want) {
+			_, err := parseFlags(strings.Fields(test.args))
+			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want ...%s...", err, test.want)
 			}
 		})

@@ -103,7 +103,8 @@ const journalOff = `, "load": {"correction": false}, "failing": {"policy": "igno
 // scorer puts the hashes of prompts there. Each has a sidecar of its own, as whoever is followed keeps the journal.
 func journalVariants(module string) []*variant {
 	return []*variant{
-		{name: "off", hold: "pause", module: module, document: byLoad, settings: journalOff, alone: true, unfollowed: true},
+		{name: "off", hold: "pause", module: module, document: byLoad, settings: journalOff, alone: true,
+			unfollowed: true},
 		{name: "on", hold: "pause", module: module, document: byLoad, alone: true},
 		{name: "prefixes", hold: "pause", module: module, document: shipped.JSON(), alone: true},
 	}
@@ -134,8 +135,8 @@ func (v *variant) config(adminPort int, servers []int) (string, error) {
 const byLoad = `{"plugins": [{"type": "queue-scorer"}, {"type": "kv-cache-utilization-scorer"}], "schedulingProfiles": [{"name": "default",` +
 	` "plugins": [{"pluginRef": "queue-scorer", "weight": 2}, {"pluginRef": "kv-cache-utilization-scorer", "weight": 2}]}]}`
 
-// together are the variants that the one sidecar feeds. It follows the journals of all of them or of none, and whoever is
-// followed keeps a journal.
+// together are the variants that the one sidecar feeds. It follows the journals of all of them or of none, and whoever
+// is followed keeps a journal.
 func together(all []*variant) (fed []*variant, err error) {
 	for _, v := range all {
 		if v.hold == "" || v.alone {

@@ -44,7 +44,8 @@ var profiles = []profile{
 }
 
 func main() {
-	seconds := flag.Float64("seconds", 120, "simulated seconds of each workload, of which the first quarter does not count")
+	seconds := flag.Float64("seconds", 120,
+		"simulated seconds of each workload, of which the first quarter does not count")
 	count := flag.Int("servers", 8, "servers")
 	load := flag.Float64("load", 1, "multiplies all rates")
 	seed := flag.Uint64("seed", 1, "makes other requests of the same kinds")

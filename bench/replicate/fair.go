@@ -144,7 +144,8 @@ func fairness(ctx context.Context, o options, all []*gateway) (figure [2]float64
 				failure = fmt.Errorf("%d requests failed: %v", result.Failed(), result.Errors())
 			}
 			if failure == nil && len(result.Samples) > len(requests) {
-				failure = fmt.Errorf("user %d asked %d times and has %d prompts", user, len(result.Samples), len(requests))
+				failure = fmt.Errorf("user %d asked %d times and has %d prompts", user, len(result.Samples),
+					len(requests))
 			}
 			if failure != nil {
 				err = failure

@@ -136,8 +136,7 @@ func (c *client) ask(g *gateway, beginning string) error {
 	return nil
 }
 
-// pace calls each so often a second until ctx ends, with the moment at which it was due: when it is behind, all that was
-// due at once.
+// pace calls each so often a second until ctx ends, with the moment at which it was due. What is overdue comes at once.
 func pace(ctx context.Context, rate int, each func(n int, due time.Time)) {
 	began := time.Now()
 	for n := 0; ; n++ {

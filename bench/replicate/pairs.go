@@ -33,8 +33,8 @@ type shape struct {
 	rate int
 	// gateways is how many of them are asked.
 	gateways int
-	// meanwhile, when set, goes on while gateways are loaded, such that those hear of it that share what they know. What
-	// it takes of the machine is taken from all.
+	// meanwhile, when set, goes on while gateways are loaded, such that those hear of it that share what they know.
+	// What it takes of the machine is taken from all.
 	meanwhile func(ctx context.Context, heard bool)
 }
 

@@ -15,7 +15,8 @@ const waited = "exact, inline"
 // requests in a round, one after another. So many rates are a round.
 func writeHits(w io.Writer, all []series, rates int) {
 	fmt.Fprintf(w, "%6s  %-22s%12s%15s  %-42s%9s%9s%9s\n", "rate", "", "prefix hits", "least-most",
-		fmt.Sprintf("points more than waiting: median (%s)", figures.Bounds(len(all[0].outcomes)/rates)), "TTFT p90", "queued", "busy CPU")
+		fmt.Sprintf("points more than waiting: median (%s)", figures.Bounds(len(all[0].outcomes)/rates)),
+		"TTFT p90", "queued", "busy CPU")
 	base := all[0]
 	for _, s := range all {
 		if s.name == waited {

@@ -3,7 +3,6 @@ package scoring
 import (
 	"errors"
 	"math"
-	"strings"
 
 	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/state"
@@ -54,14 +53,6 @@ func (r *Request) Header(key HeaderKey) string {
 		return ""
 	}
 	return r.Headers[key]
-}
-
-// LowerHeader returns the name of a header in lower case, as HTTP/2 and Envoy have it; ok is false where it is none.
-func LowerHeader(name string) (lower string, ok bool) {
-	lower = strings.ToLower(name)
-	return lower, name != "" && !strings.ContainsFunc(lower, func(c rune) bool {
-		return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_'
-	})
 }
 
 // HasPrompt reports whether the request's prompt is known. Without one only its headers and its model say where it

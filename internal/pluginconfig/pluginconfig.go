@@ -305,25 +305,13 @@ func (c *Config) readDoor(root *strictjson.Object) {
 	root.OneOf("management", &management, "refuse", "pass")
 	root.OneOf("unreadable", &unreadable, "refuse", "pass")
 	c.PassManagement, c.PassUnreadable = management == "pass", unreadable == "pass"
-	root.Strings("strip", &c.Strip)
-	for i, name := range c.Strip {
-		if !isHeaderName(name) || slices.Contains(needed, strings.ToLower(name)) {
-			root.Mistake("strip", strconv.Quote(name)+" is not the name of a header that a request can do without")
+	root.HeaderNames("strip", &c.Strip)
+	for _, name := range c.Strip {
+		if slices.Contains(needed, name) {
+			root.Mistake("strip", strconv.Quote(name)+" is a header that a request cannot do without")
 		}
-		c.Strip[i] = strings.ToLower(name)
 	}
 }
 
 // needed are headers without which a request is another or none.
 var needed = []string{"host", "content-length", "content-type", "content-encoding", "transfer-encoding"}
-
-// isHeaderName reports whether name is a token of RFC 9110.
-func isHeaderName(name string) bool {
-	for i := range len(name) {
-		c := name[i]
-		if !(c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0) {
-			return false
-		}
-	}
-	return name != ""
-}

@@ -132,6 +132,9 @@ func TestParseMistakes(t *testing.T) {
 			[]string{`ingest.token: has a character that the sidecar sends in no header; visible ASCII is right`}},
 		{"token before space", `{"ingest": {"port": 1, "token": "12345678\n"}}`,
 			[]string{`ingest.token: begins or ends with white space, which HTTP would strip`}},
+		{"strip", `{"strip": ["X-A", ":path", "Content-Type"]}`,
+			[]string{`strip: ":path" is not the name of a header; one such as x-session-id is right`,
+				`strip: "content-type" is a header that a request cannot do without`}},
 		{"in config", `{"config": {"plugins": [{"type": "random-picker", "parameters": {"n": 1}}]}}`,
 			[]string{`config.plugins[0](random-picker).parameters: unknown key "n"; known are maxNumOfEndpoints`}},
 		{

@@ -103,10 +103,13 @@ func TestGetters(t *testing.T) {
 	unbounded := func(o *Object) any { v := 0.25; o.Float("k", &v, 0, math.MaxFloat64); return v }
 	duration := func(o *Object) any { v := time.Second; o.Duration("k", &v, time.Millisecond); return v }
 	longDuration := func(o *Object) any { v := time.Minute; o.Duration("k", &v, time.Second); return v }
+	header := func(o *Object) any { v := "X-Default"; o.HeaderName("k", &v); return v }
+	headers := func(o *Object) any { v := []string{"default"}; o.HeaderNames("k", &v); return v }
 	list := func(o *Object) any { v := []string{"default"}; o.Strings("k", &v); return v }
 	pairs := func(o *Object) any { v := []Pair{{"default", ""}}; o.StringMap("k", &v); return v }
 	kept := []string{"default"}
 	keptPairs := []Pair{{"default", ""}}
+	const noHeader = ` is not the name of a header; one such as x-session-id is right`
 	wantDuration := ` is not a duration such as "2m" or "500ms", at least 1ms`
 	tests := []struct {
 		name    string
@@ -123,6 +126,23 @@ func TestGetters(t *testing.T) {
 		{"string, number", getString, `1`, "default", `k: 1 is not a string`},
 		{"string, boolean", getString, `true`, "default", `k: true is not a string`},
 		{"string, list", getString, `["x"]`, "default", `k: ["x"] is not a string`},
+
+		{"header", header, `"X-A_1"`, "x-a_1", ""},
+		{"header, all characters", header, "\"a!#$%&'*+-.^_`|~9\"", "a!#$%&'*+-.^_`|~9", ""},
+		{"header, absent", header, ``, "x-default", ""},
+		{"header, empty", header, `""`, "", ""},
+		{"header, number", header, `1`, "x-default", `k: 1 is not a string`},
+		{"header, of HTTP/2's own", header, `":path"`, "x-default", `k: ":path"` + noHeader},
+		{"header, two words", header, `"a b"`, "x-default", `k: "a b"` + noHeader},
+		{"header, beyond ASCII", header, `"xä"`, "x-default", `k: "xä"` + noHeader},
+		{"header, between the letters", header, `"x[@"`, "x-default", `k: "x[@"` + noHeader},
+		{"header, a secret", header, `"Bearer x y"`, "x-default", `k: the value` + noHeader},
+
+		{"headers", headers, `["A", "b"]`, []string{"a", "b"}, ""},
+		{"headers, absent", headers, ``, kept, ""},
+		{"headers, a string", headers, `"a"`, kept, `k: "a" is not a list of strings`},
+		{"headers, one of them none", headers, `["A", "b:", "c"]`, []string{"a", "c"}, `k: "b:"` + noHeader},
+		{"headers, one of them empty", headers, `[""]`, []string{}, `k: ""` + noHeader},
 
 		{"one of, first", oneOf, `"a"`, "a", ""},
 		{"one of, second", oneOf, `"b"`, "b", ""},

@@ -27,6 +27,51 @@ func (o *Object) String(key string, dst *string) {
 	*dst = v.Str
 }
 
+// HeaderName reads the name of an HTTP header, in lower case as HTTP/2 and Envoy have it; what dst held is made so, too.
+// An empty one is read like any other: whether that stands for something is the caller's to say.
+func (o *Object) HeaderName(key string, dst *string) {
+	name := *dst
+	o.String(key, &name)
+	*dst = strings.ToLower(*dst)
+	if name == "" || o.headerName(key, name) {
+		*dst = strings.ToLower(name)
+	}
+}
+
+// HeaderNames reads a list of names as HeaderName reads one, and takes no empty ones.
+func (o *Object) HeaderNames(key string, dst *[]string) {
+	o.Strings(key, dst)
+	names := (*dst)[:0]
+	for _, name := range *dst {
+		if o.headerName(key, name) {
+			names = append(names, strings.ToLower(name))
+		}
+	}
+	*dst = names
+}
+
+// headerName reports whether name is one, and notes where it is none.
+func (o *Object) headerName(key, name string) bool {
+	if IsHeaderName(name) {
+		return true
+	}
+	o.Mistake(key, Quote(name)+" is not the name of a header; one such as x-session-id is right")
+	return false
+}
+
+// IsHeaderName reports whether name can be that of an HTTP header: a token of RFC 9110, section 5.6.2. The pseudo
+// headers of HTTP/2 are none.
+func IsHeaderName(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
+		if !letter && (c < '0' || c > '9') && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
+			return false
+		}
+	}
+	return name != ""
+}
+
 // OneOf reads a string that must be one of allowed.
 func (o *Object) OneOf(key string, dst *string, allowed ...string) {
 	fallback := ""

@@ -2,7 +2,6 @@ package filters
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/scoring"
@@ -97,7 +96,7 @@ func readLabelHeader(b *scoring.Builder, o *strictjson.Object) labelHeader {
 	name, mode, h := "", "", labelHeader{}
 	o.LabelBy("name")
 	o.String("name", &name)
-	o.String("headerName", &h.name)
+	o.HeaderName("headerName", &h.name)
 	o.String("labelKey", &h.label)
 	o.OneOf("mode", &mode, "strict", "prefer")
 	o.Close()
@@ -106,8 +105,7 @@ func readLabelHeader(b *scoring.Builder, o *strictjson.Object) labelHeader {
 			o.Missing(given[0], "a header selector has a headerName, a labelKey and a mode")
 		}
 	}
-	h.strict = mode == "strict"
-	h.read(b, o, "headerName")
+	h.key, h.strict = b.RequestHeader(h.name), mode == "strict"
 	return h
 }
 
@@ -123,7 +121,7 @@ func (s *disaggregatedsetRolloutScreener) readGating(b *scoring.Builder, o *stri
 	former := o.Object("requireRoles")
 	former.Strings("values", &s.roles)
 	former.Close()
-	o.String("revisionHeaderName", &header)
+	o.HeaderName("revisionHeaderName", &header)
 	o.String("revisionLabelKey", &s.revisionKey)
 	o.String("roleLabelKey", &s.roleKey)
 	o.Bool("disableCoordination", &alone)
@@ -142,19 +140,9 @@ func (s *disaggregatedsetRolloutScreener) readGating(b *scoring.Builder, o *stri
 		o.Mistake("requiredRoles", "are not one to eight roles with names")
 	}
 	if header != "" {
-		h := labelHeader{name: header, label: s.revisionKey, strict: true}
-		h.read(b, o, "revisionHeaderName")
-		s.selectors = append(s.selectors, h)
+		s.selectors = append(s.selectors,
+			labelHeader{name: header, label: s.revisionKey, key: b.RequestHeader(header), strict: true})
 	}
-}
-
-// read asks for the header's value; its name was given at a key of o.
-func (h *labelHeader) read(b *scoring.Builder, o *strictjson.Object, key string) {
-	name, ok := scoring.LowerHeader(h.name)
-	if !ok && name != "" {
-		o.Mistake(key, strconv.Quote(h.name)+" is no name of a header")
-	}
-	h.name, h.key = name, b.RequestHeader(name)
 }
 
 // Screen implements scoring.Screener.

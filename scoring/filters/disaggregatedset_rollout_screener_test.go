@@ -159,7 +159,7 @@ func TestRolloutMistakes(t *testing.T) {
 		{"a selector", scope + `"revisionGating": {"mode": "disabled"}, "headerSelectors": [{"name": "r"}]`,
 			selector + "headerName" + whole + "\n" + selector + "labelKey" + whole + "\n" + selector + "mode" + whole},
 		{"no header's name", scope + `"revisionGating": {"mode": "disabled", "revisionHeaderName": "a b"}`,
-			at + `revisionGating.revisionHeaderName: "a b" is no name of a header`},
+			at + `revisionGating.revisionHeaderName: "a b" is not the name of a header; one such as x-session-id is right`},
 		{"no selector of labels", `"scope": {"labelSelector": "a in b"}, "revisionGating": {"mode": "disabled"}`, at +
 			`scope.labelSelector: "a in b" is no label selector; label=value is right, and several with commas between them`},
 	} {

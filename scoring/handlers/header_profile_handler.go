@@ -32,12 +32,12 @@ type headerProfileHandlerParameters struct {
 func NewHeaderProfileHandler(b *scoring.Builder) scoring.Plugin {
 	usual := headerProfileHandlerParameters{HeaderName: "EPP-Profile", DefaultProfile: "decode"}
 	p := usual
-	b.String("headerName", &p.HeaderName)
+	b.HeaderName("headerName", &p.HeaderName)
 	b.String("defaultProfile", &p.DefaultProfile)
-	p.HeaderName = cmp.Or(p.HeaderName, usual.HeaderName)
+	p.HeaderName = cmp.Or(p.HeaderName, strings.ToLower(usual.HeaderName))
 	p.DefaultProfile = cmp.Or(p.DefaultProfile, usual.DefaultProfile)
 	h := &headerProfileHandler{
-		header: b.RequestHeader(strings.ToLower(p.HeaderName)), fallback: p.DefaultProfile, profiles: b.Profiles(),
+		header: b.RequestHeader(p.HeaderName), fallback: p.DefaultProfile, profiles: b.Profiles(),
 	}
 	if _, ok := h.find(p.DefaultProfile); !ok {
 		b.Warn("no scheduling profile is named " + strconv.Quote(p.DefaultProfile) +

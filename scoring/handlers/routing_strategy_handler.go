@@ -58,11 +58,11 @@ const mostStrategyWeight = 1_000_000
 func NewRoutingStrategyHandler(b *scoring.Builder) scoring.Plugin {
 	h := &routingStrategyHandler{}
 	p := routingStrategyHandlerParameters{Header: "routing-strategy"}
-	b.String("header", &p.Header)
+	b.HeaderName("header", &p.Header)
 	if p.Header == "" {
 		b.Missing("header", "name the request header that names the strategy")
 	}
-	h.header = b.RequestHeader(strings.ToLower(p.Header))
+	h.header = b.RequestHeader(p.Header)
 	b.StringMap("strategies", &p.Strategies)
 	h.readStrategies(b, p.Strategies)
 	h.weights = make([]int, len(h.strategies))

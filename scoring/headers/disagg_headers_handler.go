@@ -57,17 +57,10 @@ func optionalProfile(b *scoring.Builder, key, name string) int {
 	return b.Profile(key, name)
 }
 
-// readHeaderName reads the name of a header in the lower case that HTTP/2 and Envoy use.
+// readHeaderName reads the name of a header that the plug-in sets.
 func readHeaderName(b *scoring.Builder, key string, dst *string) {
-	b.String(key, dst)
-	for _, c := range []byte(*dst) {
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
-			b.Mistake(key, "\""+*dst+"\" is not a header name in lower case: letters, digits and hyphens")
-			return
-		}
-	}
-	if *dst == "" {
-		b.Mistake(key, "is empty; give the header's name")
+	if b.HeaderName(key, dst); *dst == "" {
+		b.Missing(key, "give the header's name")
 	}
 }
 

@@ -1,7 +1,6 @@
 package producers
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/pintle-dev/pintle/scoring"
@@ -24,14 +23,10 @@ var agentHeaders = []string{"x-claude-code-session-id", "x-session-affinity", "s
 // NewAgentIdentity builds an agent-identity.
 func NewAgentIdentity(b *scoring.Builder) scoring.Plugin {
 	p := agentIdentityParameters{}
-	b.Strings("additionalSessionHeaders", &p.AdditionalSessionHeaders)
+	b.HeaderNames("additionalSessionHeaders", &p.AdditionalSessionHeaders)
 	a := agentIdentity{}
 	for _, name := range append(p.AdditionalSessionHeaders, agentHeaders...) {
-		if name == "" {
-			b.Mistake("additionalSessionHeaders", strconv.Quote(name)+" is not the name of a header")
-			continue
-		}
-		a.headers = append(a.headers, b.RequestHeader(strings.ToLower(name)))
+		a.headers = append(a.headers, b.RequestHeader(name))
 	}
 	return a
 }

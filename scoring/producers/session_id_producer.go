@@ -25,7 +25,7 @@ type sessionIDProducerParameters struct {
 // NewSessionIDProducer builds a session-id-producer.
 func NewSessionIDProducer(b *scoring.Builder) scoring.Plugin {
 	p := sessionIDProducerParameters{}
-	b.String("headerName", &p.HeaderName)
+	b.HeaderName("headerName", &p.HeaderName)
 	b.String("cookieName", &p.CookieName)
 	switch {
 	case p.HeaderName != "" && p.CookieName != "":
@@ -35,7 +35,7 @@ func NewSessionIDProducer(b *scoring.Builder) scoring.Plugin {
 	case p.HeaderName == "":
 		p.HeaderName = "cookie"
 	}
-	return sessionIDProducer{b.RequestHeader(strings.ToLower(p.HeaderName)), p.CookieName}
+	return sessionIDProducer{b.RequestHeader(p.HeaderName), p.CookieName}
 }
 
 // Session implements affinity.Source.

@@ -1,8 +1,6 @@
 package scorers
 
 import (
-	"strconv"
-
 	"github.com/pintle-dev/pintle/scoring"
 )
 
@@ -33,21 +31,17 @@ type headerLabelAffinityScorerParameters struct {
 // NewHeaderLabelAffinityScorer builds a header-label-affinity-scorer.
 func NewHeaderLabelAffinityScorer(b *scoring.Builder) scoring.Plugin {
 	p := headerLabelAffinityScorerParameters{StampResponseHeader: true}
-	b.String("headerName", &p.HeaderName)
+	b.HeaderName("headerName", &p.HeaderName)
 	b.String("labelKey", &p.LabelKey)
 	b.Bool("stampResponseHeader", &p.StampResponseHeader)
-	name, ok := scoring.LowerHeader(p.HeaderName)
-	switch {
-	case p.HeaderName == "":
+	if p.HeaderName == "" {
 		b.Missing("headerName", "name the header whose value is compared")
-	case !ok:
-		b.Mistake("headerName", strconv.Quote(p.HeaderName)+" is no name of a header")
 	}
 	if p.LabelKey == "" {
 		b.Missing("labelKey", "name the label that it is compared with")
 	}
-	return &headerLabelAffinityScorer{header: b.RequestHeader(name), name: name, label: p.LabelKey,
-		stamps: p.StampResponseHeader}
+	return &headerLabelAffinityScorer{header: b.RequestHeader(p.HeaderName), name: p.HeaderName,
+		label: p.LabelKey, stamps: p.StampResponseHeader}
 }
 
 // Score implements scoring.Scorer.

@@ -35,20 +35,6 @@ func TestLabelInTheAnswer(t *testing.T) {
 	}
 }
 
-// TestHeaderNames: what can be no header is refused at the start, where a response would have it.
-func TestHeaderNames(t *testing.T) {
-	const at = "plugins[0](header-label-affinity-scorer).parameters.headerName: "
-	for name, want := range map[string]string{
-		"":      at + "is empty; name the header whose value is compared",
-		"x y":   at + `"x y" is no name of a header`,
-		":path": at + `":path" is no name of a header`,
-		"X_y-1": "",
-	} {
-		plantest.CheckTold(t, `{"plugins": [{"type": "header-label-affinity-scorer", "parameters": {
-			"headerName": "`+name+`", "labelKey": "slice"}}]}`, want, "")
-	}
-}
-
 // TestWeightOfMedia: a weight of media is read, and told to have no effect where it would have one.
 func TestWeightOfMedia(t *testing.T) {
 	for weight, want := range map[string]string{

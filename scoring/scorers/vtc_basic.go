@@ -90,11 +90,11 @@ func NewVTCBasic(b *scoring.Builder) scoring.Plugin {
 	}}
 	b.OneOf("semantics", &s.Semantics, semanticsDocumented, semanticsSource)
 	s.source = s.Semantics == semanticsSource
-	b.String("userHeader", &s.UserHeader)
+	b.HeaderName("userHeader", &s.UserHeader)
 	if s.UserHeader == "" {
 		b.Missing("userHeader", "name the request header that names the user")
 	}
-	s.header = b.RequestHeader(strings.ToLower(s.UserHeader))
+	s.header = b.RequestHeader(s.UserHeader)
 	window := s.readWindow(b)
 	s.readNumbers(b)
 	b.Int("maxUsers", &s.MaxUsers, 1, 1<<16)

@@ -1,9 +1,6 @@
 package stores
 
 import (
-	"strconv"
-	"strings"
-
 	"github.com/pintle-dev/pintle/scoring"
 )
 
@@ -33,16 +30,14 @@ type responsesStoreParameters struct {
 func NewResponsesStore(b *scoring.Builder) scoring.Plugin {
 	p := responsesStoreParameters{}
 	p.StoreConfig = ReadBackend(b.Object, "storeConfig")
-	b.String("tenantHeader", &p.TenantHeader)
+	b.HeaderName("tenantHeader", &p.TenantHeader)
 	b.Bool("keepPreviousResponseId", &p.KeepPreviousResponseID)
 	s := scoring.ResponsesStore{Backend: p.StoreConfig, KeepPreviousID: p.KeepPreviousResponseID}
-	if p.TenantHeader != "" {
-		s.HasTenant, s.TenantName = true, strings.ToLower(p.TenantHeader)
-		s.Tenant = b.RequestHeader(s.TenantName)
-	}
-	if b.Has("tenantHeader") && strings.Trim(s.TenantName, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" ||
-		b.Has("tenantHeader") && p.TenantHeader == "" {
-		b.Mistake("tenantHeader", strconv.Quote(p.TenantHeader)+" is not the name of a header")
+	switch {
+	case p.TenantHeader != "":
+		s.HasTenant, s.TenantName, s.Tenant = true, p.TenantHeader, b.RequestHeader(p.TenantHeader)
+	case b.Has("tenantHeader"):
+		b.Missing("tenantHeader", "name the header that says whose a conversation is")
 	}
 	return &responsesStore{s}
 }

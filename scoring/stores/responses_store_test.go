@@ -114,8 +114,8 @@ func TestMistakes(t *testing.T) {
 		{`"storeConfig":{"tieredConfig":{"redis":{"address":"redis://h"},"stream":{"batchSize":0}}}`, "batchSize: 0"},
 		{`"storeConfig":{"tieredConfig":{"redis":{"address":"redis://h","maxEntryBytes":16777216},
 			"mongo":{"uri":"mongodb://h"}}}`, "redis.maxEntryBytes: 16777216 is too much for a document of MongoDB"},
-		{`"tenantHeader":"a b"`, at + `tenantHeader: "a b" is not the name of a header`},
-		{`"tenantHeader":""`, `tenantHeader: "" is not the name of a header`},
+		{`"tenantHeader":"a b"`, at + `tenantHeader: "a b" is not the name of a header; one such as x-session-id is right`},
+		{`"tenantHeader":""`, `tenantHeader: is empty; name the header that says whose a conversation is`},
 		{`"store":{}`, `unknown key "store"`},
 	}
 	for _, test := range tests {

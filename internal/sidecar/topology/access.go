@@ -46,7 +46,7 @@ func ReadAccess(o *strictjson.Object, base *Access, folder string) *Access {
 	}
 	readPath(o, "tokenFile", &a.TokenFile, folder)
 	o.String("tokenHeader", &a.TokenHeader)
-	if !isHeaderName(a.TokenHeader) {
+	if a.TokenHeader != "" && !strictjson.IsHeaderName(a.TokenHeader) {
 		o.Mistake("tokenHeader", "the value is no name of a header; one such as x-api-key is right, or none for "+
 			"Authorization: Bearer")
 	}
@@ -132,17 +132,6 @@ func readPath(o *strictjson.Object, key string, path *string, folder string) {
 	if *path != "" && !filepath.IsAbs(*path) {
 		*path = filepath.Join(folder, *path)
 	}
-}
-
-func isHeaderName(name string) bool {
-	for i := range len(name) {
-		c := name[i]
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
-			strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0) {
-			return false
-		}
-	}
-	return true
 }
 
 // CheckToken says what is wrong with a secret, and never shows it.

@@ -45,7 +45,7 @@ const (
 func New(b *scoring.Builder) Pinner {
 	p := AffinityParameters{Strategy: strategyHeader}
 	b.OneOf("strategy", &p.Strategy, strategyHeader, strategySession, strategyHash)
-	b.String("headerName", &p.HeaderName)
+	b.HeaderName("headerName", &p.HeaderName)
 	encoded := b.Object.Object("encodedEndpointHeaderConfig")
 	session := b.Object.Object("sessionIdConfig")
 	b.String("profileName", &p.ProfileName)

@@ -91,23 +91,23 @@ func newSessions(b *scoring.Builder, o *strictjson.Object, remembered bool, prof
 func readSource(b *scoring.Builder, o *strictjson.Object) source {
 	var header, body string
 	s := source{entry: o}
-	o.String("header", &header)
+	o.HeaderName("header", &header)
 	o.String("body", &body)
 	o.String("attribute", &s.attribute)
 	o.String("producer", &s.producer)
 	o.Close()
 	field, isField := bodyFields[body]
 	given := 0
-	for _, text := range [...]string{header, body, s.attribute} {
-		if text != "" {
+	for _, key := range [...]string{"header", "body", "attribute"} {
+		if o.Text(key) != "" {
 			given++
 		}
 	}
 	switch {
 	case given != 1:
 		o.Mistake("", "names no place where the session stands, or several; give one of header, body, attribute")
-	case header != "":
-		s.header = b.RequestHeader(strings.ToLower(header))
+	case o.Text("header") != "":
+		s.header = b.RequestHeader(header)
 	case isField:
 		s.kind = field
 	case body != "":

@@ -29,9 +29,9 @@ const firstRank = "-rank-0"
 const longestToken = 1024
 
 func newToken(b *scoring.Builder, name string, o *strictjson.Object, profile int) *token {
-	o.String("header", &name)
+	o.HeaderName("header", &name)
 	o.Close()
-	name = strings.ToLower(cmp.Or(name, headerSession))
+	name = cmp.Or(name, headerSession)
 	return &token{header: b.RequestHeader(name), name: name, profile: profile, scratch: make([]byte, longestToken)}
 }
 

@@ -99,16 +99,20 @@ func (c *Config) placed(path string) string {
 	return filepath.Join(filepath.Dir(c.Plugins), path)
 }
 
-// placeTokenizer places the files that are there already. Where downloads go, llm-d's default among them, is no part of
-// the document's folder.
+// placeTokenizer places what of the tokenizers is on the sidecar's machine; a service's folders are where that runs.
 func (c *Config) placeTokenizer() {
-	if c.Prefix.Index == nil || c.Prefix.Index.Tokens.Kind != scoring.TokensLocal {
+	if c.Prefix.Index == nil {
 		return
 	}
 	t := &c.Prefix.Index.Tokens
-	t.Dir = c.placed(t.Dir)
-	for i := range t.Files {
-		t.Files[i].Path = c.placed(t.Files[i].Path)
+	switch {
+	case t.Kind == scoring.TokensLocal || t.Kind == scoring.TokensDownloaded:
+		t.Dir = c.placed(t.Dir)
+		for i := range t.Files {
+			t.Files[i].Path = c.placed(t.Files[i].Path)
+		}
+	case t.Kind == scoring.TokensOfService && !t.TCP:
+		t.Socket = c.placed(t.Socket)
 	}
 }
 

@@ -7,9 +7,10 @@ import (
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/harness/pki"
+	"github.com/pintle-dev/pintle/scoring"
 )
 
-// TestPathsOfTheDocument: relative paths in the filter's document start from its folder, all of them.
+// TestPathsOfTheDocument: relative paths in the filter's document start from its folder.
 func TestPathsOfTheDocument(t *testing.T) {
 	authority := pki.New(t)
 	authority.Issue("client", &x509.Certificate{})
@@ -24,9 +25,6 @@ func TestPathsOfTheDocument(t *testing.T) {
   - {type: core-metrics-extractor}
   - {name: lists, type: models-data-source, parameters: {scheme: https, caCertPath: ca.pem}}
   - {type: models-data-extractor}
-  - type: precise-prefix-cache-scorer
-    parameters: {indexerConfig: {tokenizersPoolConfig: {modelName: m,
-      local: {autoDiscoveryDir: all, modelTokenizerMap: {m: t.json}}}}}
   dataLayer:
     discovery: {pluginRef: file-discovery}
     sources:
@@ -45,18 +43,57 @@ func TestPathsOfTheDocument(t *testing.T) {
 	if err := c.ApplyPlugins(filepath.Join(folder, "filter.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	tokenizer := c.Prefix.Index.Tokens
 	for _, tc := range []struct{ name, got, want string }{
 		{"the list", c.EndpointsFile, "list.yaml"},
 		{"the authority for metrics", c.Scrape.Access.CA, "ca.pem"},
 		{"the certificate", c.Scrape.Access.Certificate, "client.pem"},
 		{"its key", c.Scrape.Access.Key, "client.key"},
 		{"the authority for models", c.Scrape.ModelsAccess.CA, "ca.pem"},
-		{"the tokenizers", tokenizer.Dir, "all"},
-		{"the model's tokenizer", tokenizer.Files[0].Path, "t.json"},
 	} {
 		if want := filepath.Join(folder, tc.want); tc.got != want {
 			t.Errorf("%s: got %q, want %q", tc.name, tc.got, want)
 		}
+	}
+}
+
+// TestPathsOfTokenizers: so do those of tokenizers, but for what stands elsewhere than on the sidecar's machine.
+func TestPathsOfTokenizers(t *testing.T) {
+	folder := t.TempDir()
+	in := func(name string) string { return filepath.Join(folder, name) }
+	folderOf := func(t *scoring.TokenBackend) string { return t.Dir }
+	file := func(t *scoring.TokenBackend) string { return t.Files[0].Path }
+	socket := func(t *scoring.TokenBackend) string { return t.Socket }
+	tests := []struct {
+		name, pool string
+		of         func(*scoring.TokenBackend) string
+		want       string
+	}{
+		{"files", "local: {autoDiscoveryDir: all}", folderOf, in("all")},
+		{"a model's file", "local: {modelTokenizerMap: {m: t.json}}", file, in("t.json")},
+		{"files elsewhere", "local: {autoDiscoveryDir: /models}", folderOf, "/models"},
+		{"downloads", "hf: {tokenizersCacheDir: cache}", folderOf, in("cache")},
+		{"downloads where they usually go", "hf: {}", folderOf, in("bin")},
+		{"downloads elsewhere", "hf: {tokenizersCacheDir: /cache}", folderOf, "/cache"},
+		{"a service", "uds: {socketFile: s}", socket, in("s")},
+		{"a service elsewhere", "uds: {socketFile: /s}", socket, "/s"},
+		{"a service by TCP", "uds: {socketFile: 'host:50051', useTCP: true}", socket, "host:50051"},
+		{"what a service reads", "uds: {modelTokenizerMap: {m: its/folder}}", file, "its/folder"},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			writeFile(t, in("filter.yaml"), "config: {plugins: [{type: precise-prefix-cache-scorer, parameters: "+
+				"{indexerConfig: {tokenizersPoolConfig: {modelName: m, "+tc.pool+"}}}}]}")
+			c, err := Parse("elsewhere/s.yaml",
+				[]byte("envoy: {ingest: 'http://127.0.0.1:1/', token: x}\ndiscovery: {static: []}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.ApplyPlugins(in("filter.yaml")); err != nil {
+				t.Fatal(err)
+			}
+			if got := tc.of(&c.Prefix.Index.Tokens); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
 	}
 }

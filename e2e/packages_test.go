@@ -33,7 +33,7 @@ const packages = `{"apiVersion": "llm-d.ai/v1alpha1", "kind": "EndpointPickerCon
 		{"sources": [{"body": "prompt_cache_key"}]}}},
 	{"type": "utilization-filter", "parameters": {"conditions": [{"metric": "waiting-queue", "maxValue": 5}]}},
 	{"type": "endpoint-attribute-filter", "parameters": {"attribute": "Heat", "onMissing": "Fail", "algorithm":
-		{"type": "threshold", "threshold": {"operator": "LessThan", "value": 50}}}},
+		{"type": "topK", "topK": {"k": 3, "higherIsBetter": false}}}},
 	{"type": "endpoint-attribute-scorer", "parameters": {"attributeKey": "Heat/core-metrics-extractor", "algorithm":
 		{"type": "linear_higher_is_better"}}},
 	{"type": "latency-scorer"}, {"type": "latency-slo-admitter", "parameters": {"unmet": "refuse"}},

@@ -1,23 +1,27 @@
 package filters
 
-import (
-	"math"
-
-	"github.com/pintle-dev/pintle/scoring"
-)
+import "github.com/pintle-dev/pintle/scoring"
 
 // endpointAttributeFilter keeps endpoints by one metric: WaitingQueueSize, RunningRequestsSize, KVCacheUsagePercent, or
 // one that a data source adds, such as customMetrics of core-metrics-extractor.
 //
-// Missing data: an endpoint without the metric is kept, or removed with onMissing: Fail.
+// Formula: with threshold the value compares so with a number, with range it is from min to max, both included. With
+// topK the k endpoints with the lowest values are kept, or with the highest ones if higherIsBetter; which of equal ones
+// is chance. With percentile P of n values the cutoff is the one at place P/100 * n of their order, rounded up and at
+// least 1; values up to it are kept, or from it on if higherIsBetter.
 //
-// Source: llm-d, endpoint-attribute-filter; for the two spellings see endpoint-attribute-scorer.
+// Missing data: an endpoint without the metric is kept, or removed with onMissing: Fail. It does not count in topK and
+// percentile.
+//
+// Source: llm-d, endpoint-attribute-filter; for the two spellings see endpoint-attribute-scorer. In 0.10 it has
+// threshold alone.
 type endpointAttributeFilter struct {
 	attribute *scoring.Attribute
-	operator  string
-	value     float64
+	rule      attributeRule
 	pass      bool
 	fallback  bool
+
+	values []float64 // scratch
 }
 
 type endpointAttributeFilterParameters struct {
@@ -29,58 +33,41 @@ type endpointAttributeFilterParameters struct {
 	OnMissing string
 	// FallbackOnEmpty keeps all endpoints when none passes.
 	FallbackOnEmpty bool
-	// Algorithm has type: threshold, and threshold: operator (LessThan, LessThanOrEqual, GreaterThan,
-	// GreaterThanOrEqual, Equal, NotEqual) and value. Required.
+	// Algorithm has type, and an object of that name: threshold with operator (LessThan, LessThanOrEqual, GreaterThan,
+	// GreaterThanOrEqual, Equal, NotEqual) and value; range with min and max; topK with k and higherIsBetter (false);
+	// percentile with percentile (0 to 100) and higherIsBetter (false). Required.
 	Algorithm struct{}
 }
 
 // NewEndpointAttributeFilter builds an endpoint-attribute-filter.
 func NewEndpointAttributeFilter(b *scoring.Builder) scoring.Plugin {
-	f := endpointAttributeFilter{attribute: b.ReadAttribute("attribute")}
-	p, kind := endpointAttributeFilterParameters{OnMissing: "Pass"}, ""
+	f := &endpointAttributeFilter{attribute: b.ReadAttribute("attribute")}
+	p := endpointAttributeFilterParameters{OnMissing: "Pass"}
 	b.OneOf("onMissing", &p.OnMissing, "Pass", "Fail")
 	b.Bool("fallbackOnEmpty", &p.FallbackOnEmpty)
 	f.pass, f.fallback = p.OnMissing == "Pass", p.FallbackOnEmpty
-	algorithm := b.Object.Object("algorithm")
-	algorithm.OneOf("type", &kind, "threshold")
-	threshold := algorithm.Object("threshold")
-	threshold.OneOf("operator", &f.operator, "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual",
-		"Equal", "NotEqual")
-	threshold.Float("value", &f.value, -math.MaxFloat64, math.MaxFloat64)
-	threshold.Close()
-	algorithm.Close()
-	switch {
-	case kind == "":
-		algorithm.Missing("type", "it is threshold")
-	case f.operator == "":
-		threshold.Missing("operator", "it is one such as LessThanOrEqual")
-	case !threshold.Has("value"):
-		threshold.Missing("value", "give the number to compare with")
-	}
+	f.rule = readAttributeRule(b, b.Object.Object("algorithm"))
 	return f
 }
 
 // Select implements scoring.GroupFilter.
-func (f endpointAttributeFilter) Select(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
+func (f *endpointAttributeFilter) Select(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
+	if f.rule.ordered() {
+		f.values = f.values[:0]
+		for _, e := range candidates {
+			if value, ok := c.Attribute(f.attribute, e); ok {
+				f.values = append(f.values, value)
+			}
+		}
+		f.rule.among(f.values)
+	}
 	return selectPassing(f, c, candidates, f.fallback)
 }
 
-func (f endpointAttributeFilter) passes(c *scoring.Cycle, e *scoring.Endpoint) bool {
+func (f *endpointAttributeFilter) passes(c *scoring.Cycle, e *scoring.Endpoint) bool {
 	value, ok := c.Attribute(f.attribute, e)
 	if !ok {
 		return f.pass
 	}
-	switch f.operator {
-	case "LessThan":
-		return value < f.value
-	case "LessThanOrEqual":
-		return value <= f.value
-	case "GreaterThan":
-		return value > f.value
-	case "GreaterThanOrEqual":
-		return value >= f.value
-	case "Equal":
-		return value == f.value
-	}
-	return value != f.value
+	return f.rule.passes(value, c.Random)
 }

@@ -80,12 +80,8 @@ func (s *servers) server(t *pool.Target) (tokens.Server, bool) {
 	if err != nil {
 		return server, false
 	}
-	switch {
-	case secret == "":
-	case access.TokenHeader != "":
-		server.Header.Set(access.TokenHeader, secret)
-	default:
-		server.Header.Set("Authorization", "Bearer "+secret)
+	if secret != "" {
+		server.Header.Set(access.Header(secret))
 	}
 	server.Host, server.Client = access.ServerName, s.client(access)
 	return server, true

@@ -114,12 +114,9 @@ func (f *fetcher) compose() {
 	if f.access.ServerName != "" {
 		host = f.access.ServerName
 	}
-	switch {
-	case f.token == "":
-	case f.access.TokenHeader != "":
-		credentials = f.access.TokenHeader + ": " + f.token + "\r\n"
-	default:
-		credentials = "Authorization: Bearer " + f.token + "\r\n"
+	if f.token != "" {
+		name, value := f.access.Header(f.token)
+		credentials = name + ": " + value + "\r\n"
 	}
 	f.bytes = []byte("GET " + f.path + " HTTP/1.1\r\nHost: " + host + "\r\n" + credentials +
 		"User-Agent: pintle-sidecar\r\nAccept: text/plain;version=0.0.4\r\nAccept-Encoding: identity\r\n\r\n")

@@ -124,6 +124,14 @@ func (a *Access) Token() (string, error) {
 	return token, nil
 }
 
+// Header is what carries a secret that Token has read.
+func (a *Access) Header(token string) (name, value string) {
+	if a.TokenHeader != "" {
+		return a.TokenHeader, token
+	}
+	return "Authorization", "Bearer " + token
+}
+
 func readPath(o *strictjson.Object, key string, path *string, folder string) {
 	o.String(key, path)
 	if o.Has(key) && *path == "" {

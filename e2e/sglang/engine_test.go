@@ -3,7 +3,9 @@
 package sglang
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -30,6 +32,7 @@ const (
 // engine is an SGLang server on CPU. Its processes are a group of their own, so that all of them end with it.
 type engine struct {
 	*harness.Child
+	guard          io.Closer // whose end ends all processes
 	address        string
 	events, replay int // ports
 }
@@ -66,6 +69,9 @@ func (e *engine) launch() (err error) {
 	if err != nil {
 		return fmt.Errorf("%w; make e2e-sglang installs SGLang", err)
 	}
+	if e.guard, err = servers.Guard(e.PID()); err != nil {
+		return errors.Join(err, syscall.Kill(-e.PID(), syscall.SIGKILL))
+	}
 	return nil
 }
 
@@ -78,6 +84,7 @@ func (e *engine) await() error {
 func (e *engine) kill() {
 	_ = syscall.Kill(-e.PID(), syscall.SIGKILL)
 	<-e.Done()
+	_ = e.guard.Close()
 }
 
 // url is an address of the engine's own, past Envoy.

@@ -85,7 +85,7 @@ func (e *engine) run(arguments []string) error {
 	if err := e.cmd.Start(); err != nil {
 		return fmt.Errorf("engine %s: %w; make e2e-vllm installs vLLM", e.name, err)
 	}
-	if e.guard, err = guard(e.cmd.Process.Pid); err != nil {
+	if e.guard, err = servers.Guard(e.cmd.Process.Pid); err != nil {
 		return errors.Join(err, syscall.Kill(-e.cmd.Process.Pid, syscall.SIGKILL))
 	}
 	e.done = make(chan struct{})
@@ -94,22 +94,6 @@ func (e *engine) run(arguments []string) error {
 		close(done)
 	}(e.cmd, e.done)
 	return nil
-}
-
-// guard starts a process that kills a group of processes when what is returned is closed, also by the death of these
-// tests, of which an engine's processes would not notice.
-func guard(group int) (io.Closer, error) {
-	cmd := exec.Command("sh", "-c", `read -r _; kill -s KILL -- "-$0"`, strconv.Itoa(group))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	pipe, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	go func() { _ = cmd.Wait() }() // that the group was gone already is no failure
-	return pipe, nil
 }
 
 // await waits until the engine is ready.

@@ -1,6 +1,4 @@
-//go:build vllm && linux
-
-package vllm
+package servers
 
 import (
 	"os/exec"
@@ -9,14 +7,14 @@ import (
 	"time"
 )
 
-// TestGuard: what is left of an engine ends with the tests.
+// TestGuard: what is left of a model server ends with the tests.
 func TestGuard(t *testing.T) {
 	cmd := exec.Command("sleep", "60")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	pipe, err := guard(cmd.Process.Pid)
+	pipe, err := Guard(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}

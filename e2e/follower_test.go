@@ -2,13 +2,17 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"net/http"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/follow"
+	"github.com/pintle-dev/pintle/journal"
 )
 
 // followed follows an Envoy's journal from now on, all of its workers, until the test ends.
@@ -40,4 +44,71 @@ func followedBy(t *testing.T, envoy *harness.Envoy, token string, sink follow.Si
 	}
 	t.Cleanup(stop)
 	return f, stop
+}
+
+// begun is a follow.Sink that hands on what it hears, and tells which of Envoy's two workers know of followers: those
+// that tell of what they refuse. Until then a request is not told of.
+type begun struct {
+	follow.Sink
+	mu sync.Mutex
+	// unreadable and nameless are how many refusals each worker has told of, by why it refused.
+	unreadable, nameless map[uint64]int
+}
+
+func newBegun(sink follow.Sink) *begun {
+	return &begun{Sink: sink, unreadable: map[uint64]int{}, nameless: map[uint64]int{}}
+}
+
+// Take implements follow.Sink.
+func (b *begun) Take(e *follow.Event) {
+	b.Sink.Take(e)
+	if e.Kind != journal.Refused {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e.Names.Of(journal.ReasonName, e.Reason) {
+	case "invalid_body":
+		b.unreadable[e.Instance]++
+	case "model_missing":
+		b.nameless[e.Instance]++
+	}
+}
+
+// await has requests refused until both workers tell of it, and then until nothing of that is still to be told. Nobody
+// else may have requests refused meanwhile.
+func (b *begun) await(t *testing.T, url string) {
+	t.Helper()
+	client := harness.Client(t, false)
+	send := func(body string) {
+		client.CloseIdleConnections() // the next one may be the other worker's
+		harness.Send(t, client, harness.Request(t, http.MethodPost, url, body, false))
+	}
+	told := func(by map[uint64]int) (workers, all int) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, n := range by {
+			all += n
+		}
+		return len(by), all
+	}
+	harness.WaitFor(t, 20*time.Second, "both workers to know of the follower", func() (bool, string) {
+		send("nonsense")
+		workers, _ := told(b.unreadable)
+		return workers == 2, fmt.Sprint(workers)
+	})
+	_, before := told(b.nameless)
+	// Each worker tells in the order of what it does: with the second kind all of the first are there.
+	for sent := 1; ; sent++ {
+		send(`{"messages": []}`)
+		workers := 0
+		harness.WaitFor(t, 10*time.Second, "what a worker refused to be told", func() (bool, string) {
+			all := 0
+			workers, all = told(b.nameless)
+			return all == before+sent, fmt.Sprint(all, " of ", before+sent)
+		})
+		if workers == 2 {
+			return
+		}
+	}
 }

@@ -56,19 +56,14 @@ func (h *heard) take() (all []string, missed uint64) {
 func TestJournalIsTold(t *testing.T) {
 	inCellsAtOnce(t, func(t *testing.T, f *fixture) {
 		h := &heard{model: "m-v2", open: map[uint32]journal.Event{}}
-		follower := followed(t, f.Envoy, h)
+		b := newBegun(h)
+		follower := followed(t, f.Envoy, b)
+		b.await(t, f.URL("requests", chatPath))
+		h.take()
 		client := harness.Client(t, false)
 		send := func(body string) {
 			harness.Send(t, client, harness.Request(t, http.MethodPost, f.URL("requests", chatPath), body, false))
 		}
-		// From a second after the first question on the workers write everything.
-		harness.WaitFor(t, 10*time.Second, "the workers to know of the follower", func() (bool, string) {
-			send("nonsense")
-			all, _ := h.take()
-			return len(all) > 1, fmt.Sprint(all)
-		})
-		time.Sleep(1200 * time.Millisecond) // for the others
-		h.take()
 		body := `{"model":"m-v2","max_tokens":3,"messages":[{"role":"user","content":"hello"}],"stream":%v,"stream_options":{"include_usage":true}}`
 		send(fmt.Sprintf(body, false))
 		send(fmt.Sprintf(body, true))

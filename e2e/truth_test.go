@@ -211,7 +211,10 @@ func TestMetricsTellTheTruth(t *testing.T) {
 		defer f.mu.Unlock()
 		return f.counts["requests sim-model 200"] > 0, fmt.Sprint(err, f.counts)
 	})
-	time.Sleep(2500 * time.Millisecond) // until all workers know that they are followed
+	b := newBegun(&ledger{})
+	_, leave := followedBy(t, f.Envoy, harness.Token, b, 0)
+	b.await(t, f.URL("requests", chatPath))
+	leave()
 	sums := map[string]float64{}
 	before, beforeSums := maps.Clone(f.counts), map[string]float64{}
 	f.settle(t, func() { clear(beforeSums); f.read(t, beforeSums) }, beforeSums)

@@ -102,12 +102,13 @@ func TestAccessLog(t *testing.T) {
 	envoy := startEnvoy(t, o, harness.Cell{Hold: "pause", Destination: "override-host"}, hosts, plugin)
 	envoy.Publish(t, endpoints...)
 	told := &ledger{}
-	followed(t, envoy, told)
+	b := newBegun(told)
+	followed(t, envoy, b)
 	recorder := &recording.Recorder{File: &recording.File{Path: filepath.Join(t.TempDir(), "recording"), Size: 1 << 30}}
 	followed(t, envoy, recorder)
 	shown := status.New(status.Options{})
 	followed(t, envoy, shown)
-	time.Sleep(2500 * time.Millisecond) // workers look every second whether somebody follows
+	probes := b.await(t, envoy.URL("requests", chatPath))
 
 	torn := filepath.Join(t.TempDir(), "torn")
 	killed := killedRecorder(t, envoy, torn)
@@ -128,7 +129,7 @@ func TestAccessLog(t *testing.T) {
 			t.Errorf("log: %d of %q, the journal has %d", logged.lines[line], line, n)
 		}
 	}
-	wantCosts(t, file+".costs", requests, told.lines)
+	wantCosts(t, file+".costs", requests+probes, told.lines)
 	if math.Abs(logged.ttft-told.ttft) > 1e-6*told.ttft {
 		t.Errorf("log: times to the first token are %v ms in all, in the journal %v", logged.ttft, told.ttft)
 	}

@@ -96,10 +96,7 @@ func wantRecording(t *testing.T, recorder *recording.Recorder, told map[string]i
 		if err != nil || readErr != nil || missed > 0 {
 			t.Fatalf("recording: %v, %v, %d missed", err, readErr, missed)
 		}
-		all = len(trace.Requests) + trace.Unended
-		for _, n := range trace.Failed {
-			all += n
-		}
+		all = inTrace(trace)
 		want := 0
 		for _, n := range told {
 			want += n

@@ -70,45 +70,60 @@ func (b *begun) Take(e *follow.Event) {
 	switch e.Names.Of(journal.ReasonName, e.Reason) {
 	case "invalid_body":
 		b.unreadable[e.Instance]++
-	case "model_missing":
+	case probed:
 		b.nameless[e.Instance]++
 	}
 }
 
-// await has requests refused until both workers tell of it, and then until nothing of that is still to be told. Nobody
-// else may have requests refused meanwhile.
-func (b *begun) await(t *testing.T, url string) {
+// probed is why workers refuse the requests by which tests find out whether they know of followers.
+const probed = "model_missing"
+
+// await has requests refused until both workers tell of it, and returns how many.
+func (b *begun) await(t *testing.T, url string) (probes int) {
 	t.Helper()
-	client := harness.Client(t, false)
-	send := func(body string) {
-		client.CloseIdleConnections() // the next one may be the other worker's
-		harness.Send(t, client, harness.Request(t, http.MethodPost, url, body, false))
-	}
-	told := func(by map[uint64]int) (workers, all int) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		for _, n := range by {
-			all += n
-		}
-		return len(by), all
-	}
 	harness.WaitFor(t, 20*time.Second, "both workers to know of the follower", func() (bool, string) {
-		send("nonsense")
-		workers, _ := told(b.unreadable)
+		probe(t, url, `{"messages": []}`)
+		probes++
+		workers, _ := b.told(b.nameless)
 		return workers == 2, fmt.Sprint(workers)
 	})
-	_, before := told(b.nameless)
+	return probes
+}
+
+// settle is to follow await, and waits until nothing of it is still to be told. Nobody else may have unreadable requests
+// refused meanwhile.
+func (b *begun) settle(t *testing.T, url string) {
+	t.Helper()
+	_, before := b.told(b.unreadable)
 	// Each worker tells in the order of what it does: with the second kind all of the first are there.
 	for sent := 1; ; sent++ {
-		send(`{"messages": []}`)
+		probe(t, url, "nonsense")
 		workers := 0
 		harness.WaitFor(t, 10*time.Second, "what a worker refused to be told", func() (bool, string) {
 			all := 0
-			workers, all = told(b.nameless)
+			workers, all = b.told(b.unreadable)
 			return all == before+sent, fmt.Sprint(all, " of ", before+sent)
 		})
 		if workers == 2 {
 			return
 		}
 	}
+}
+
+// told is how many workers have told of refusals, and of how many.
+func (b *begun) told(by map[uint64]int) (workers, all int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, n := range by {
+		all += n
+	}
+	return len(by), all
+}
+
+// probe sends a request over a connection of its own, which either worker may take.
+func probe(t *testing.T, url, body string) {
+	t.Helper()
+	client := harness.Client(t, false)
+	defer client.CloseIdleConnections()
+	harness.Send(t, client, harness.Request(t, http.MethodPost, url, body, false))
 }

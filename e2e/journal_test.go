@@ -59,6 +59,7 @@ func TestJournalIsTold(t *testing.T) {
 		b := newBegun(h)
 		follower := followed(t, f.Envoy, b)
 		b.await(t, f.URL("requests", chatPath))
+		b.settle(t, f.URL("requests", chatPath))
 		h.take()
 		client := harness.Client(t, false)
 		send := func(body string) {

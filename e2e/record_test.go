@@ -49,11 +49,16 @@ func recorded(file string) (all int, trace *replay.Trace) {
 	if trace, err = replay.Read(f); err != nil {
 		return 0, nil // its first bytes are not there yet
 	}
-	all = len(trace.Requests) + trace.Unended
+	return inTrace(trace), trace
+}
+
+// inTrace is how many requests a trace has without those that are left out of a ledger.
+func inTrace(trace *replay.Trace) (all int) {
+	all = len(trace.Requests) + trace.Unended - trace.Failed[probed]
 	for _, n := range trace.Failed {
 		all += n
 	}
-	return all, trace
+	return all
 }
 
 // killedRecorder is a recorder that is killed while requests come, once it has written some. The channel is closed

@@ -90,8 +90,8 @@ func (b *begun) await(t *testing.T, url string) (probes int) {
 	return probes
 }
 
-// settle is to follow await, and waits until nothing of it is still to be told. Nobody else may have unreadable requests
-// refused meanwhile.
+// settle is to follow await, and waits until nothing of it is still to be told. Nobody else may have unreadable
+// requests refused meanwhile.
 func (b *begun) settle(t *testing.T, url string) {
 	t.Helper()
 	_, before := b.told(b.unreadable)

@@ -27,8 +27,8 @@ func (o *Object) String(key string, dst *string) {
 	*dst = v.Str
 }
 
-// HeaderName reads the name of an HTTP header, in lower case as HTTP/2 and Envoy have it; what dst held is made so, too.
-// An empty one is read like any other: whether that stands for something is the caller's to say.
+// HeaderName reads the name of an HTTP header, in lower case as HTTP/2 and Envoy have it; what dst held is made so,
+// too. An empty one is read like any other: whether that stands for something is the caller's to say.
 func (o *Object) HeaderName(key string, dst *string) {
 	name := *dst
 	o.String(key, &name)

@@ -1,44 +1,12 @@
 package main_test
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
 	"github.com/pintle-dev/pintle/journal"
 )
-
-// hostStore is the test host's shared data as a journal sees it.
-type hostStore struct{ *wazerohost.Host }
-
-func (s hostStore) Get(key string) (value []byte, change uint32, ok bool) { return s.SharedData(key) }
-
-func (s hostStore) Set(string, []byte, uint32) bool { return false }
-
-// completions reads the journal's completions from its beginning.
-func (g *gateway) completions() []journal.Event { return g.events(journal.Completion) }
-
-// events reads the journal's events of a kind from its beginning.
-func (g *gateway) events(kind journal.Kind) (all []journal.Event) {
-	g.t.Helper()
-	j, err := journal.New(hostStore{g.host}, journal.Options{Instance: 1})
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	j.Poll()
-	for e := j.Next(); e != nil; e = j.Next() {
-		if e.Kind == kind {
-			copied := *e
-			copied.Chains, copied.Encode = nil, nil
-			all = append(all, copied)
-		}
-	}
-	return all
-}
-
-func endpointID(i int) uint64 { return journal.EndpointID(fmt.Sprintf("default/vllm-%d", i)) }
 
 func TestCompletionsTellTheOutcome(t *testing.T) {
 	const (
@@ -236,130 +204,5 @@ func TestFormsAreNotStreams(t *testing.T) {
 	s.Finish()
 	if all := g.events(journal.Decision); len(all) != 2 || !all[0].Streamed || all[1].Streamed {
 		t.Errorf("got %+v, want a decision on a stream and one on none", all)
-	}
-}
-
-// TestFailingEndpointDrawsNoTraffic: the endpoint with the shortest queue fails at once. All workers leave it alone
-// from the seventh request on, and try it again when its failures have faded.
-func TestFailingEndpointDrawsNoTraffic(t *testing.T) {
-	const requests = 40
-	eachMode(t, func(t *testing.T, m mode) {
-		for _, policy := range []string{"exclude", "ignore"} {
-			g := newGateway(t, m, 2,
-				m.configuration(byQueue, `"failing":{"policy":"`+policy+`"},"stale":{"policy":"last"},`))
-			g.publish(newPool(5, 0, 9))
-			chosen := func(i int) string {
-				s := g.workers[i%2].ask()
-				first, _, _ := strings.Cut(g.ranked(s), ",")
-				s.SetServer(first)
-				status := "200"
-				if first == address(1) {
-					status = "500"
-				}
-				s.Respond(wazerohost.Headers{{":status", status}}, true)
-				return first
-			}
-			failed := 0
-			for i := range requests {
-				if chosen(i) == address(1) {
-					failed++
-				}
-			}
-			want := 6
-			if policy == "ignore" {
-				want = requests
-			}
-			if failed != want {
-				t.Errorf("policy %s: %d of %d requests went to the endpoint that fails, want %d", policy, failed,
-					requests, want)
-			}
-			g.clock.Advance(time.Minute)
-			if got := chosen(0); got != address(1) {
-				t.Errorf("policy %s, a minute later: got %s, want %s again", policy, got, address(1))
-			}
-		}
-	})
-}
-
-// byFactors has latencies measured, and tokens counted with them.
-const byFactors = `{"plugins":[{"type":"multi-factor-scorer"}]}`
-
-func TestCompletionsTellTokens(t *testing.T) {
-	const (
-		chunk = `data: {"choices":[{"delta":{"content":"x"}}]}` + "\n\n"
-		usage = `"usage":{"prompt_tokens":40,"completion_tokens":7,"total_tokens":47,"prompt_tokens_details":{"cached_tokens":32}}`
-		done  = "data: [DONE]\n\n"
-	)
-	tests := []struct {
-		name   string
-		frames []string
-		want   [3]uint32
-		cached bool
-	}{
-		{"JSON", []string{`{"choices":[],` + usage + `}`}, [3]uint32{40, 7, 32}, true},
-		{"JSON in pieces", []string{`{"choices":[],"usa`, `ge":{"prompt_tokens":40,"completion_to`, `kens":7}}`},
-			[3]uint32{40, 7, 0}, false},
-		{"a stream that reports", []string{chunk, chunk, `data: {"choices":[],` + usage + "}\n\n", done},
-			[3]uint32{40, 7, 32}, true},
-		{"a stream that does not", []string{chunk, chunk + chunk, chunk, chunk + done}, [3]uint32{0, 4, 0}, false},
-		{"an empty stream", []string{done}, [3]uint32{}, false},
-		{"no JSON at all", []string{"hello"}, [3]uint32{}, false},
-	}
-	eachMode(t, func(t *testing.T, m mode) {
-		for _, tc := range tests {
-			t.Run(tc.name, func(t *testing.T) {
-				g := newGateway(t, m, 1, m.configuration(byFactors, ""))
-				g.publish(newPool(0))
-				s := g.workers[0].ask()
-				s.SetServer(address(0))
-				s.Respond(nil, false)
-				for i, frame := range tc.frames {
-					s.RespondBody([]byte(frame), i == len(tc.frames)-1)
-				}
-				all := g.completions()
-				if len(all) != 1 {
-					t.Fatalf("got %d completions, want 1", len(all))
-				}
-				if got := [3]uint32{all[0].InputTokens, all[0].OutputTokens, all[0].CachedTokens}; got != tc.want {
-					t.Errorf("got %v input, output and cached tokens, want %v", got, tc.want)
-				}
-				if got := all[0].CachedReported; got != tc.cached {
-					t.Errorf("cached tokens reported: got %v, want %v", got, tc.cached)
-				}
-				if got, want := string(s.ResponseBody()), strings.Join(tc.frames, ""); got != want {
-					t.Errorf("the client got %q, want %q", got, want)
-				}
-			})
-		}
-	})
-}
-
-// TestClientsAreNetworks: a client is told from others by its address, of which it cannot choose the port, nor more
-// than the first half of an IPv6 address.
-func TestClientsAreNetworks(t *testing.T) {
-	m := modes[0]
-	g := newGateway(t, m, 1, m.configuration(byQueue, ""))
-	g.publish(newPool(0))
-	client := func(from string) uint64 {
-		headers := wazerohost.Headers{{":path", "/v1/completions"}, {"content-length", fmt.Sprint(len(completion))}}
-		s := g.workers[0].requests.Request(headers, false, wazerohost.From(from))
-		s.Body([]byte(completion), true)
-		s.Finish()
-		all := g.completions()
-		return all[len(all)-1].Client
-	}
-	for _, test := range []struct {
-		a, b string
-		same bool
-	}{
-		{"10.0.0.9:4000", "10.0.0.9:5000", true},
-		{"10.0.0.9:4000", "10.0.0.8:4000", false},
-		{"[2001:db8:1:2:3::1]:4000", "[2001:db8:1:2:9:8:7:6]:4001", true},
-		{"[2001:db8:1:2:3::1]:4000", "[2001:db8:1:3:3::1]:4000", false},
-		{"[2001:db8::1]:4000", "[2001:db8::2]:4000", true},
-	} {
-		if a, b := client(test.a), client(test.b); (a == b) != test.same || a == 0 {
-			t.Errorf("%s and %s: one client: got %v, want %v", test.a, test.b, a == b, test.same)
-		}
 	}
 }

@@ -1,0 +1,51 @@
+package main_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
+)
+
+// TestFailingEndpointDrawsNoTraffic: the endpoint with the shortest queue fails at once. All workers leave it alone
+// from the seventh request on, and try it again when its failures have faded.
+func TestFailingEndpointDrawsNoTraffic(t *testing.T) {
+	const requests = 40
+	eachMode(t, func(t *testing.T, m mode) {
+		for _, policy := range []string{"exclude", "ignore"} {
+			g := newGateway(t, m, 2,
+				m.configuration(byQueue, `"failing":{"policy":"`+policy+`"},"stale":{"policy":"last"},`))
+			g.publish(newPool(5, 0, 9))
+			chosen := func(i int) string {
+				s := g.workers[i%2].ask()
+				first, _, _ := strings.Cut(g.ranked(s), ",")
+				s.SetServer(first)
+				status := "200"
+				if first == address(1) {
+					status = "500"
+				}
+				s.Respond(wazerohost.Headers{{":status", status}}, true)
+				return first
+			}
+			failed := 0
+			for i := range requests {
+				if chosen(i) == address(1) {
+					failed++
+				}
+			}
+			want := 6
+			if policy == "ignore" {
+				want = requests
+			}
+			if failed != want {
+				t.Errorf("policy %s: %d of %d requests went to the endpoint that fails, want %d", policy, failed,
+					requests, want)
+			}
+			g.clock.Advance(time.Minute)
+			if got := chosen(0); got != address(1) {
+				t.Errorf("policy %s, a minute later: got %s, want %s again", policy, got, address(1))
+			}
+		}
+	})
+}

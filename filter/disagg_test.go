@@ -112,3 +112,25 @@ func TestPrimaryPort(t *testing.T) {
 		g.wantRanked(g.workers[0].requests.Request(nil, true), address(0))
 	})
 }
+
+// TestStagesHeadersOfOtherNames: by a header that tells of a stage, whatever it is called, a client chooses neither the
+// stage's server nor, where another plug-in reads it, its own.
+func TestStagesHeadersOfOtherNames(t *testing.T) {
+	const document = `{"plugins":[{"type":"disagg-headers-handler","parameters":{"prefillHeader":"x-prefill"}},
+		{"type":"session-affinity-scorer","parameters":{"strategy":"consistent_hash","sessionIdConfig":{"sources":[
+		{"header":"x-prefill"}]}}},{"type":"queue-scorer"},{"type":"max-score-picker"}],"schedulingProfiles":[
+		{"name":"p","plugins":[{"pluginRef":"session-affinity-scorer","weight":9},{"pluginRef":"queue-scorer"},
+		{"pluginRef":"max-score-picker"}]}]}`
+	eachMode(t, func(t *testing.T, m mode) {
+		g := newGateway(t, m, 1, m.configuration(document, ""))
+		g.publish(newPool(9, 9, 9, 0, 9, 9, 9, 9))
+		for i := range 8 {
+			s := g.workers[0].ask([2]string{"x-prefill", address(i)})
+			g.wantRanked(s, address(3))
+			if got := s.UpstreamHeaders().Values("x-prefill"); len(got) != 0 {
+				t.Errorf("x-prefill: got %q, want none of the client's", got)
+			}
+			s.Finish()
+		}
+	})
+}

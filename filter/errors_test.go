@@ -231,3 +231,36 @@ func TestModelsThatNobodyLists(t *testing.T) {
 		}
 	})
 }
+
+// TestRefusalsOfADialect: where llm-d's picker would refuse, so does the filter, and says why in the same header.
+func TestRefusalsOfADialect(t *testing.T) {
+	const document = `{"apiVersion":"llm-d.ai/v1alpha1","kind":"EndpointPickerConfig","plugins":[
+		{"type":"openai-parser"},{"type":"queue-scorer"},
+		{"type":"label-selector-filter","parameters":{"matchLabels":{"no":"such"}}}]}`
+	tests := []struct {
+		name, path     string
+		end            bool
+		status         int
+		reason, header string
+	}{
+		{"no server is left", "/v1/completions", false, 429, "filtered_out", "rejected-saturated"},
+		{"a body of no parser", "/inference/v1/generate", false, 400, "no_parser", ""},
+		{"no body, of no parser", "/inference/v1/generate", true, 429, "filtered_out", "rejected-saturated"},
+	}
+	eachMode(t, func(t *testing.T, m mode) {
+		g := newGateway(t, m, 1, m.configuration(document, ""))
+		g.publish(newPool(0))
+		for _, tc := range tests {
+			t.Run(tc.name, func(t *testing.T) {
+				s := g.workers[0].requests.Request(wazerohost.Headers{{":path", tc.path}}, tc.end)
+				if !tc.end && !s.Ended() {
+					s.Body([]byte(completion), true)
+				}
+				wantError(t, s, tc.status, tc.reason)
+				if got := s.ResponseHeaders().Get("x-llm-d-request-dropped-reason"); got != tc.header {
+					t.Errorf("x-llm-d-request-dropped-reason: got %q, want %q", got, tc.header)
+				}
+			})
+		}
+	})
+}

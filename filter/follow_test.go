@@ -196,3 +196,22 @@ func TestFollowersAreToldEverything(t *testing.T) {
 		}
 	}
 }
+
+// TestPositionsAreKept: where the next process of a follower shall go on is told to it, and what it does not say of that
+// changes nothing.
+func TestPositionsAreKept(t *testing.T) {
+	m := modes[0]
+	g := newGateway(t, m, 1, m.configuration(byPrefix, ""))
+	g.publish(newPool(0))
+	g.workers[0].ask().Finish()
+	f := &follower{gateway: g}
+	f.events()
+	at := f.At()
+	keep := fmt.Sprintf("?keep=%d.%d.%d.%d", at.Epoch, at.Page, at.Seq, at.Offset)
+	for _, query := range []string{keep, "", "?sample=7", "?at=" + strings.TrimPrefix(keep, "?keep=")} {
+		a, ok := journal.ParseAnswer(g.workers[0].follow("/pintle/v1/journal" + query).ResponseBody())
+		if !ok || a.Kept != at || at == (journal.Position{}) {
+			t.Errorf("%q: got %v, %v, want %v kept", query, a.Kept, ok, at)
+		}
+	}
+}

@@ -2,7 +2,9 @@ package main_test
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -176,4 +178,58 @@ func (w *worker) anyOf(random *rand.Rand, held map[*wazerohost.Stream]int) (*waz
 	s := w.hold(12)
 	held[s] = 12
 	return s, 12
+}
+
+// TestHeldBodiesHaveABound: between two ticks what is held grows by half of the limit at most, and even a request that
+// holds little is refused beyond.
+func TestHeldBodiesHaveABound(t *testing.T) {
+	eachMode(t, func(t *testing.T, m mode) {
+		g := newGateway(t, m, 1, m.configuration(byQueue, heldLimit))
+		g.publish(newPool(0))
+		all := []*wazerohost.Stream{g.workers[0].hold(900 << 10)}
+		for range 12 {
+			all = append(all, g.workers[0].hold(64<<10))
+		}
+		if early, late := refusedHeld(t, all[:10]), refusedHeld(t, all[10:]); early != 0 || late != 3 {
+			t.Errorf("of 1476 KiB requests of %d were refused, and %d of the 3 of 64 KiB after them, want 0 and 3",
+				early, late)
+		}
+		if got := g.workers[0].requests.TickMillis(); got != 1 {
+			t.Errorf("tick: got %d ms, want 1 until there is room", got)
+		}
+		g.workers[0].Tick()
+		if n, got := refusedHeld(t, all[:10]), g.workers[0].requests.TickMillis(); n == 0 || got != 1000 {
+			t.Errorf("at the tick %d of those before were refused, and the next one comes in %d ms; want some, and 1000",
+				n, got)
+		}
+	})
+}
+
+// TestAskedRequestsMakeNoRoom: a request that has come whole, and for which something is asked, is not refused for one
+// that is still coming, however much it has held for however long.
+func TestAskedRequestsMakeNoRoom(t *testing.T) {
+	eachMode(t, func(t *testing.T, m mode) {
+		k := newKeeperWith(t, m, m.configuration(fmt.Sprintf(storing, ""), heldLimit))
+		w := k.workers[0]
+		var asked []*wazerohost.Stream
+		for range 5 {
+			s := w.requests.Request(wazerohost.Headers{{":path", "/v1/responses"}}, false)
+			s.Body(fmt.Appendf(nil, `{"model":"m","previous_response_id":"r","input":%q}`,
+				strings.Repeat("a", 150<<10)), true)
+			asked = append(asked, s)
+		}
+		k.clock.Advance(time.Second)
+		coming := w.hold(400 << 10)
+		if coming.Ended() {
+			t.Fatalf("before the tick: got %v, want it held", coming)
+		}
+		w.Tick()
+		if n := refusedHeld(t, []*wazerohost.Stream{coming}); n != 1 {
+			t.Errorf("what is still coming: got %v, want it refused", coming)
+		}
+		k.serve()
+		for _, s := range asked {
+			k.wantUnknown(s, "previous_response_not_found", "previous_response_id")
+		}
+	})
 }

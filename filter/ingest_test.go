@@ -164,6 +164,8 @@ func TestIngestAccepts(t *testing.T) {
 		{"one byte after another", nil, "127.9.9.9:1", func(s *wazerohost.Stream, m []byte) { sendFrames(s, m, 1) }},
 		{"an empty last frame", nil, "[::1]:1",
 			func(s *wazerohost.Stream, m []byte) { s.Body(m, false); s.Body(nil, true) }},
+		{"an address of IPv4 in one of IPv6", nil, "[::ffff:127.0.0.1]:1",
+			func(s *wazerohost.Stream, m []byte) { s.Body(m, true) }},
 		{"trailers", nil, "127.0.0.1:1",
 			func(s *wazerohost.Stream, m []byte) { s.Body(m, false); s.Trailers(wazerohost.Headers{{"t", "1"}}) }},
 		{"a scheme in lower case", [][2]string{{"authorization", "bearer " + token}}, "127.0.0.1:1",
@@ -173,7 +175,7 @@ func TestIngestAccepts(t *testing.T) {
 		g := newGateway(t, hold, 1, hold.configuration(byQueue, ""))
 		for i, tc := range tests {
 			t.Run(hold.hold+" "+tc.name, func(t *testing.T) {
-				p := newPool(9, 9, 9, 9, 9)
+				p := newPool(9, 9, 9, 9, 9, 9)
 				p.Load.Endpoints[i].WaitingRequests = 0
 				s := g.workers[0].ingest.Request(set(ingestHeaders(), tc.headers...), false, wazerohost.From(tc.from))
 				tc.send(s, p.message(t, g.next()))

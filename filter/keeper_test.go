@@ -26,11 +26,16 @@ type keeper struct {
 }
 
 func newKeeper(t *testing.T, m mode, parameters string) *keeper {
+	return newKeeperWith(t, m, m.configuration(fmt.Sprintf(storing, parameters), ""))
+}
+
+// newKeeperWith is newKeeper with a plug-in configuration.
+func newKeeperWith(t *testing.T, m mode, configuration string) *keeper {
 	clock := wazerohost.NewClock(startTime)
 	options := m.options(clock)
 	options.Clusters = []string{"pintle-sidecar"}
 	g := &gateway{t: t, mode: m, clock: clock, host: newHost(t, options)}
-	g.start(1, m.configuration(fmt.Sprintf(storing, parameters), ""))
+	g.start(1, configuration)
 	g.publish(newPool(1, 0))
 	service, err := responses.New(scoring.StoreBackend{Memory: scoring.StoreMemory{TTL: time.Hour, MaxEntries: 100,
 		MaxEntryBytes: 1 << 20}}, func() string { return token }, slog.New(slog.NewTextHandler(io.Discard, nil)))
@@ -64,7 +69,12 @@ func (k *keeper) answerCalls(calls []*wazerohost.HTTPCall) {
 
 // turn sends a request and lets the sidecar answer.
 func (k *keeper) turn(body string, headers ...[2]string) *wazerohost.Stream {
-	s := k.workers[0].requests.Request(append(wazerohost.Headers{{":path", "/v1/responses"},
+	return k.post("/v1/responses", body, headers...)
+}
+
+// post is turn for any path.
+func (k *keeper) post(path, body string, headers ...[2]string) *wazerohost.Stream {
+	s := k.workers[0].requests.Request(append(wazerohost.Headers{{":path", path},
 		{"content-length", fmt.Sprint(len(body))}}, headers...), false)
 	s.Body([]byte(body), true)
 	k.serve()
@@ -119,6 +129,9 @@ func (k *keeper) fetch(method, path string, headers ...[2]string) *wazerohost.St
 func (k *keeper) wantUnknown(s *wazerohost.Stream, code, param string) {
 	k.t.Helper()
 	e := wantError(k.t, s, 404, code)
+	if kind := "Previous response with id '"; strings.HasPrefix(e.Error.Message, kind) != (param != "") {
+		k.t.Errorf("message: got %q, want one of a previous response: %v", e.Error.Message, param != "")
+	}
 	if e.Error.Code != code || e.Error.Type != "invalid_request_error" || (e.Error.Param == nil) != (param == "") ||
 		e.Error.Param != nil && *e.Error.Param != param {
 		k.t.Errorf("error: got %+v, want %s for %q", e, code, param)

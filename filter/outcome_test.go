@@ -50,6 +50,12 @@ func TestCompletionsTellTheOutcome(t *testing.T) {
 			s.SetServer(address(1))
 			s.Respond(wazerohost.Headers{{":status", "404"}}, true)
 		}, outcome{status: 404, duration: wait, by: 2, ended: journal.EndedWhole}},
+		{"an answer with an empty body", func(s *wazerohost.Stream, pass func()) {
+			s.SetServer(address(1))
+			s.Respond(nil, false)
+			pass()
+			s.RespondBody(nil, true)
+		}, outcome{status: 200, duration: 2 * wait, by: 2, ended: journal.EndedWhole}},
 		{"a server's error", func(s *wazerohost.Stream, _ func()) {
 			s.SetServer(address(1))
 			s.Respond(wazerohost.Headers{{":status", "500"}}, true)
@@ -93,6 +99,12 @@ func TestCompletionsTellTheOutcome(t *testing.T) {
 		}, outcome{status: 503, duration: wait, by: 2, ended: journal.EndedUnreached}},
 		{"no connection, as another status", func(s *wazerohost.Stream, _ func()) { local(s, "429", refused) },
 			outcome{status: 503, duration: wait, by: 2, ended: journal.EndedUnreached}},
+		{"a connection that takes too long", func(s *wazerohost.Stream, _ func()) {
+			local(s, "503", "upstream_reset_before_response_started{connection_timeout}")
+		}, outcome{status: 503, duration: wait, by: 2, ended: journal.EndedUnreached}},
+		{"a client whose request takes too long", func(s *wazerohost.Stream, _ func()) {
+			local(s, "408", "request_overall_timeout")
+		}, outcome{by: 2, ended: journal.EndedEnvoy}},
 		{"a circuit breaker", func(s *wazerohost.Stream, _ func()) { local(s, "503", overflow) },
 			outcome{by: 2, ended: journal.EndedEnvoy}},
 		{"another filter", func(s *wazerohost.Stream, _ func()) { local(s, "503", "ext_authz_error") },

@@ -11,6 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/snapshot"
 )
 
 const precise = `{"plugins":[{"type":"precise-prefix-cache-scorer","parameters":{"speculativeIndexing":true,"indexerConfig":
@@ -193,3 +194,40 @@ func TestPreciseBackground(t *testing.T) {
 }
 
 func serverName(i int) string { return fmt.Sprintf("default/vllm-%d", i) }
+
+// TestPreciseBackgroundHandsPromptsAlone: the sidecar is handed what it can read and what the server was sent as the
+// client said it, and no more at once than there is room for.
+func TestPreciseBackgroundHandsPromptsAlone(t *testing.T) {
+	config := strings.Replace(precise, `"speculativeIndexing":true`, `"mode":"background"`, 1)
+	text := strings.Repeat("a question of some length, ", 10)
+	long := strings.Repeat(text, 2<<20/len(text))
+	for _, tc := range []struct {
+		name, path, body string
+		handed           int
+	}{
+		{"a completion", "/v1/completions", `{"model":"m","prompt":"` + text + `"}`, 1},
+		{"a model of another name", "/v1/completions", `{"model":"alias","prompt":"` + text + `"}`, 0},
+		{"another API", "/v1/messages", `{"model":"m","messages":[{"role":"user","content":"` + text + `"}]}`, 0},
+		{"no text", "/v1/completions", `{"model":"m","prompt":""}`, 0},
+		{"more than there is room for", "/v1/completions", `{"model":"m","prompt":"` + long + `"}`, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			g := newPreciseGateway(t, modes[0], config)
+			p := newPool(1, 0)
+			p.Rewrites = []snapshot.Rewrite{{Models: []string{"alias"}, Targets: []snapshot.RewriteTarget{{Model: "m",
+				Weight: 1}}}}
+			g.publish(p)
+			w := g.workers[0]
+			s := w.requests.Request(wazerohost.Headers{{":path", tc.path}}, false)
+			s.Body([]byte(tc.body), true)
+			g.wantRanked(s, address(1))
+			if w.Tick(); len(w.Calls()) != tc.handed {
+				t.Errorf("the sidecar was handed %d prompts, want %d", len(w.Calls()), tc.handed)
+			}
+			skipped, _ := g.host.Counter("pintle.prefix.skipped")
+			if want := len(tc.body) > 1<<20; skipped == 1 != want {
+				t.Errorf("pintle.prefix.skipped: got %d, want it counted: %v", skipped, want)
+			}
+		})
+	}
+}

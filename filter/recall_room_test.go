@@ -55,6 +55,9 @@ func TestWhatTheSidecarSaysOfATurn(t *testing.T) {
 			s.Respond(wazerohost.Headers{{":status", "200"}}, false)
 			slow := w.requests.TickMillis()
 			s.RespondBody([]byte(`{"id":"r","status":"completed","output":[]}`), true)
+			if got := w.requests.TickMillis(); got != 1 {
+				t.Errorf("tick: got %d ms, want 1 while there is something to tell", got)
+			}
 			s.Finish()
 			told := func(after time.Duration) int {
 				t.Helper()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -68,6 +69,17 @@ func TestNotStored(t *testing.T) {
 			s.Abort()
 			k.workers[0].Tick()
 		},
+		"a stream without its last event": func() {
+			s := k.turn(`{"model":"m","input":"a","stream":true}`)
+			s.Respond(wazerohost.Headers{{":status", "200"}, {"content-type", "text/event-stream"}}, false)
+			s.RespondBody([]byte("event: response.created\ndata: {\"response\":{\"id\":\"r\"}}\n\n"), true)
+			k.workers[0].Tick()
+		},
+		"a chat": func() { k.answer(k.post("/v1/chat/completions", chat), "r", "b", false) },
+		"a count of tokens": func() {
+			k.answer(k.post("/v1/responses/input_tokens", `{"model":"m","input":"a"}`), "r", "b", false)
+		},
+		"no JSON": func() { wantError(t, k.turn(`{"model":"m","input":`), 400, "invalid_body") },
 		"an error": func() {
 			s := k.turn(`{"model":"m","input":"a"}`)
 			s.Respond(wazerohost.Headers{{":status", "500"}}, false)
@@ -96,7 +108,8 @@ func TestNotStored(t *testing.T) {
 func TestStoreFails(t *testing.T) {
 	for name, fail := range map[string]func(*wazerohost.HTTPCall){
 		"slow": (*wazerohost.HTTPCall).TimeOut, "unreachable": (*wazerohost.HTTPCall).Unreachable,
-		"reset": (*wazerohost.HTTPCall).Fail,
+		"reset":         (*wazerohost.HTTPCall).Fail,
+		"another token": func(c *wazerohost.HTTPCall) { c.Respond(wazerohost.Headers{{":status", "401"}}, nil, nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newKeeper(t, modes[0], "")
@@ -113,6 +126,12 @@ func TestStoreFails(t *testing.T) {
 			s.Body([]byte(`{"model":"m","input":"x","previous_response_id":"r"}`), true)
 			failing(s)
 			failing(w.requests.Request(wazerohost.Headers{{":path", "/v1/responses/r"}}, true))
+			told := slices.ContainsFunc(k.host.Logs(wazerohost.Warn), func(l wazerohost.LogLine) bool {
+				return strings.Contains(l.Text, "the sidecar refuses the token")
+			})
+			if told != (name == "another token") {
+				t.Errorf("the log says that the sidecar refuses the token: %v", told)
+			}
 			// A response is told again until the sidecar takes it, and is not unknown meanwhile.
 			s = k.turn(`{"model":"m","input":"a"}`)
 			k.wantRanked(s, address(1))
@@ -219,6 +238,9 @@ func TestTurnsThatAreUnclear(t *testing.T) {
 		if !k.fetch("GET", path).Sent() {
 			t.Errorf("GET %s did not leave", path)
 		}
+	}
+	if !k.fetch("DELETE", "/v1/responses/r/input_items").Sent() {
+		t.Error("DELETE of the input of a response did not leave")
 	}
 	var parsed map[string]any
 	err := json.Unmarshal(k.fetch("GET", "/openai/v1/responses/r?stream=false").ResponseBody(), &parsed)

@@ -149,3 +149,32 @@ func wantNamed(t *testing.T, g *gateway) {
 		s.Finish()
 	}
 }
+
+// TestReportIsWholeWithTheAnswer: what logs and traces are told is complete once the answer has come to its end, even
+// if its client has yet to take that.
+func TestReportIsWholeWithTheAnswer(t *testing.T) {
+	for name, answer := range map[string]func(s *wazerohost.Stream){
+		"headers alone": func(s *wazerohost.Stream) { s.Respond(nil, true) },
+		"a body": func(s *wazerohost.Stream) {
+			s.Respond(nil, false)
+			s.RespondBody([]byte(usageBody), true)
+		},
+		"trailers": func(s *wazerohost.Stream) {
+			s.Respond(nil, false)
+			s.RespondBody([]byte(usageBody), false)
+			s.RespondTrailers(wazerohost.Headers{{"x-end", "1"}})
+		},
+	} {
+		m := modes[0]
+		g := newGateway(t, m, 1, m.configuration(byPrefix, ""))
+		g.publish(newPool(0))
+		s := g.workers[0].requests.Request(wazerohost.Headers{{":path", "/v1/completions"}}, false, wazerohost.Slow)
+		s.Body([]byte(completion), true)
+		s.SetServer(address(0))
+		answer(s)
+		got := reported(t, s)
+		if s.Take(); got != reported(t, s) || !strings.Contains(got, "rank 1") {
+			t.Errorf("%s: got %s with the answer, and %s when the client has it", name, got, reported(t, s))
+		}
+	}
+}

@@ -130,3 +130,18 @@ func TestNoServerIsNamed(t *testing.T) {
 		})
 	})
 }
+
+// TestResponseNamesWhoServedAlone: it does so where nothing else wants to know what becomes of requests.
+func TestResponseNamesWhoServedAlone(t *testing.T) {
+	const naming = `{"plugins":[{"type":"queue-scorer"},{"type":"response-header-handler"}]}`
+	eachMode(t, func(t *testing.T, m mode) {
+		g := newGateway(t, m, 1, m.configuration(naming, `"failing":{"policy":"ignore"},"load":{"correction":false},`))
+		g.publish(newPool(1, 0))
+		s := g.workers[0].ask()
+		s.SetServer(address(1))
+		s.Respond(nil, true)
+		if got := s.ResponseHeaders().Get("x-decoder-host-port"); got != address(1) {
+			t.Errorf("x-decoder-host-port: got %q, want %q", got, address(1))
+		}
+	})
+}

@@ -199,10 +199,49 @@ func TestShadowsMistakes(t *testing.T) {
 		t.Error(got)
 	}
 	g.wantShadowed(1, journal.Shadowed{Decided: true, Primary: endpointID(0)})
+	g = newGateway(t, m, 1, m.shadowed(
+		`{"plugins":[{"type":"label-selector-filter","parameters":{"matchLabels":{"no":"such"}}}]}`,
+		`{"plugins":[{"type":"label-selector-filter","parameters":{"matchLabels":{"neither":"this"}}}]}`))
+	g.publish(newPool(0))
+	wantError(t, g.workers[0].ask(), 429, "filtered_out")
+	if got := g.counters("decisions", "agreed", "refused", "admitted"); got !=
+		"decisions 1, agreed 1, refused 0, admitted 0" {
+		t.Error(got)
+	}
 	g = newGateway(t, m, 1, m.shadowed(byQueue, `{"plugins":[{"type":"queue-scorrer"}]}`))
 	g.publish(newPool(0))
 	g.wantRanked(g.workers[0].ask(), address(0))
 	if got := g.counters("decisions"); got != "decisions 0" {
 		t.Error(got)
+	}
+}
+
+// TestShadowSharesBlocks: what a shadow's scorer remembers of prompts by the same blocks as one of the acting plan's is
+// remembered once, and by it as well as where it is by blocks of its own.
+func TestShadowSharesBlocks(t *testing.T) {
+	byBlocks := func(sizes ...int) string {
+		var plugins []string
+		for _, size := range sizes {
+			plugins = append(plugins, fmt.Sprintf(`{"type":"prefix-cache-scorer","name":"by-%d","parameters":
+				{"autoTune":false,"blockSizeTokens":%[1]d}}`, size))
+		}
+		return `{"plugins":[` + strings.Join(plugins, ",") + `]}`
+	}
+	m := modes[2]
+	for _, size := range []int{16, 32, 64} {
+		g := newGateway(t, m, 1, m.shadowed(byBlocks(16, 32), byBlocks(size)))
+		g.publish(newPool(0, 0, 0, 0, 0, 0, 0, 0))
+		for i := range 8 {
+			body := fmt.Sprintf(`{"model":"m1","prompt":"%d %s"}`, i, strings.Repeat("hello ", 200))
+			for range 2 {
+				g.workers[0].askBody(body).Finish()
+			}
+		}
+		for i, e := range g.events(journal.Decision) {
+			if i%2 == 1 && e.Shadowed.Primary != e.Primary {
+				t.Errorf("blocks of %d tokens, prompt %d again: the shadow would have gone to %x, want %x, which has it",
+					size, i/2, e.Shadowed.Primary, e.Primary)
+			}
+		}
 	}
 }

@@ -53,13 +53,18 @@ func (w *written) Total(endpoint uint64, total float64) {
 // Picked implements journal.StepsReader.
 func (w *written) Picked(endpoint uint64) { w.add("picks %s", w.names[endpoint]) }
 
+// filtering removes servers of another role, and filteringSteps are those of a decision between two of which the
+// second one is left.
+const (
+	filtering = `{"plugins":[{"type":"by-label","parameters":{"label":"role","validValues":["decode"]}},` +
+		`{"type":"queue-scorer"},{"type":"max-score-picker"}],"schedulingProfiles":[{"name":"default","plugins":[` +
+		`{"pluginRef":"by-label"},{"pluginRef":"queue-scorer","weight":2},{"pluginRef":"max-score-picker"}]}]}`
+	filteringSteps = "profile default, by-label removes vllm-0, queue-scorer vllm-1 1, vllm-1 2 in all, picks vllm-1"
+)
+
 // TestSteps: of the sample, of refusals and of failures followers are told how they were decided, of others not; while
 // nobody wants any steps, of none.
 func TestSteps(t *testing.T) {
-	const document = `{"plugins":[{"type":"by-label","parameters":{"label":"role","validValues":["decode"]}},` +
-		`{"type":"queue-scorer"},{"type":"max-score-picker"}],"schedulingProfiles":[{"name":"default","plugins":[` +
-		`{"pluginRef":"by-label"},{"pluginRef":"queue-scorer","weight":2},{"pluginRef":"max-score-picker"}]}]}`
-	const steps = "profile default, by-label removes vllm-0, queue-scorer vllm-1 1, vllm-1 2 in all, picks vllm-1"
 	m := modes[0]
 	for _, tc := range []struct {
 		name   string
@@ -67,13 +72,13 @@ func TestSteps(t *testing.T) {
 		// decision is what decisions bring, failed what the end of one that failed does.
 		decision, failed, refused string
 	}{
-		{name: "all", sample: 1_000_000, decision: steps,
+		{name: "all", sample: 1_000_000, decision: filteringSteps,
 			refused: "profile default, by-label removes vllm-0"},
-		{name: "next to none", sample: 1, failed: steps, refused: "profile default, by-label removes vllm-0"},
+		{name: "next to none", sample: 1, failed: filteringSteps, refused: "profile default, by-label removes vllm-0"},
 		{name: "none"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			g := newGateway(t, m, 1, m.configuration(document, ""))
+			g := newGateway(t, m, 1, m.configuration(filtering, ""))
 			f := &follower{gateway: g, sample: tc.sample}
 			f.events()
 			g.workers[0].Tick()
@@ -112,5 +117,34 @@ func TestSteps(t *testing.T) {
 				t.Errorf("the request's own words are told: %s", names)
 			}
 		})
+	}
+}
+
+// TestFollowedDecisionsAreExplained: x-pintle-explain says the same whether or not followers want the steps, and they
+// are told what the strategies of a mix come to.
+func TestFollowedDecisionsAreExplained(t *testing.T) {
+	for _, tc := range []struct{ name, document, explained, steps string }{
+		{"a mix", byStrategy, `"mix":[`, "vllm-1 1 in all, vllm-0 0.25 in all"},
+		{"a filter", filtering, `"by-label"`, filteringSteps},
+	} {
+		m := modes[0]
+		g := newGateway(t, m, 1, m.configuration(tc.document, `"debug":true,"load":{"correction":false},`))
+		g.publish(newPool(4, 0).label(1, "role", "decode"))
+		ask := func() string {
+			s := g.workers[0].ask([2]string{"routing-strategy", "queue:3,least-request:1"})
+			s.Respond(nil, true)
+			s.Finish()
+			return s.ResponseHeaders().Get("x-pintle-explain")
+		}
+		before := ask()
+		f := &follower{gateway: g, sample: 1_000_000}
+		f.events()
+		g.workers[0].Tick()
+		if after := ask(); after != before || !strings.Contains(before, tc.explained) {
+			t.Errorf("%s, followed: got %s, want %s with %s", tc.name, after, before, tc.explained)
+		}
+		if got := f.events(); len(got) == 0 || !strings.Contains(f.steps(&got[0]), tc.steps) {
+			t.Errorf("%s: got %+v, want steps with %q", tc.name, got, tc.steps)
+		}
 	}
 }

@@ -38,6 +38,15 @@ var requestKinds = []struct {
 		sendEnding(s, "anything at all", "frames")
 		return s
 	}},
+	{"PUT", func(w *worker) *wazerohost.Stream { return w.change("PUT") }},
+	{"PATCH", func(w *worker) *wazerohost.Stream { return w.change("PATCH") }},
+}
+
+// change sends a body that is not read by a method.
+func (w *worker) change(method string) *wazerohost.Stream {
+	s := w.requests.Request(wazerohost.Headers{{":method", method}, {":path", "/v1/files/1"}}, false)
+	sendEnding(s, "anything at all", "whole")
+	return s
 }
 
 // TestFirstSnapshotIsAwaited: what comes before the process's first snapshot is answered when it is there, on every

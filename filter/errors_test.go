@@ -236,7 +236,8 @@ func TestModelsThatNobodyLists(t *testing.T) {
 func TestRefusalsOfADialect(t *testing.T) {
 	const document = `{"apiVersion":"llm-d.ai/v1alpha1","kind":"EndpointPickerConfig","plugins":[
 		{"type":"openai-parser"},{"type":"queue-scorer"},
-		{"type":"label-selector-filter","parameters":{"matchLabels":{"no":"such"}}}]}`
+		{"type":"label-selector-filter","parameters":{"matchLabels":{"no":"such"}}}],
+		"requestHandler":{"parsers":[{"pluginRef":"openai-parser"}]}}`
 	tests := []struct {
 		name, path     string
 		end            bool

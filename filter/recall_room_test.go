@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -134,4 +135,35 @@ func TestTurnsGiveBackTheirRoom(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSidecarsClusterIsMissing: where Envoy has no cluster of the sidecar's, requests that need the store are refused,
+// others go on, and what was to be stored is lost in the end.
+func TestSidecarsClusterIsMissing(t *testing.T) {
+	eachMode(t, func(t *testing.T, m mode) {
+		clock := wazerohost.NewClock(startTime)
+		options := m.options(clock)
+		options.Clusters = []string{"another"}
+		k := &keeper{gateway: &gateway{t: t, mode: m, clock: clock, host: newHost(t, options)}}
+		k.start(1, m.configuration(fmt.Sprintf(storing, ""), ""))
+		k.publish(newPool(1, 0))
+		wantError(t, k.turn(`{"model":"m","input":"a","previous_response_id":"r"}`), 503, "store_unavailable")
+		wantError(t, k.fetch("GET", "/v1/responses/r"), 503, "store_unavailable")
+		for _, id := range []string{"r1", "r2"} {
+			s := k.turn(`{"model":"m","input":"a"}`)
+			k.wantRanked(s, address(1))
+			k.answer(s, id, "b", false)
+		}
+		k.clock.Advance(31 * time.Second)
+		k.workers[0].Tick()
+		if lost, _ := k.host.Counter("pintle.responses.not_stored"); lost != 2 {
+			t.Errorf("pintle.responses.not_stored: got %d, want 2", lost)
+		}
+		told := slices.ContainsFunc(k.host.Logs(wazerohost.Warn), func(l wazerohost.LogLine) bool {
+			return strings.HasPrefix(l.Text, "pintle: cluster pintle-sidecar cannot be asked: ")
+		})
+		if !told {
+			t.Errorf("got the log %v, want it to name the cluster", k.host.Logs(wazerohost.Warn))
+		}
+	})
 }

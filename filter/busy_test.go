@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
@@ -83,5 +84,51 @@ func TestQuietWorkersAreNotBusy(t *testing.T) {
 	}
 	if got := w.requests.TickMillis(); got != 1000 {
 		t.Errorf("after the clock was set back: got a tick every %d ms, want 1000", got)
+	}
+}
+
+// TestBusyWorkersHurry: what waits for the next tick is done there, however much a worker has to decide.
+func TestBusyWorkersHurry(t *testing.T) {
+	m := modes[0]
+	t.Run("room", func(t *testing.T) {
+		g := newGateway(t, m, 1, m.configuration(byQueue, heldLimit))
+		g.publish(newPool(0))
+		w := g.workers[0]
+		g.makeBusy(w, func() { w.ask().Finish() })
+		held := []*wazerohost.Stream{w.hold(700 << 10), w.hold(400 << 10)}
+		if w.Tick(); refusedHeld(t, held) != 1 {
+			t.Errorf("got %v, want one of them refused", held)
+		}
+	})
+	t.Run("a response to be stored", func(t *testing.T) {
+		k := newKeeper(t, m, "")
+		k.makeBusy(k.workers[0], func() { k.workers[0].ask().Finish() })
+		k.answer(k.turn(`{"model":"m","input":"a"}`), "r", "b", false)
+		if stored, _ := k.host.Counter("pintle.responses.stored"); stored != 1 {
+			t.Errorf("%d were stored, want one", stored)
+		}
+	})
+	for _, tc := range []struct{ name, config, path string }{
+		{"where a prompt went", precise, "/pintle/v1/prefix/routed"},
+		{"a prompt", strings.Replace(precise, `"speculativeIndexing":true`, `"mode":"background"`, 1),
+			"/pintle/v1/prefix/prompts"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			g := newPreciseGateway(t, m, tc.config)
+			w := g.workers[0]
+			g.makeBusy(w, func() {
+				s := w.requests.Request(wazerohost.Headers{{":path", "/v1/embeddings"}}, false)
+				s.Body([]byte(`{"model":"m","input":"a text"}`), true)
+				s.Finish()
+			})
+			w.askBody(`{"model":"m","prompt":"` + strings.Repeat("a question of some length, ", 10) + `"}`)
+			for _, call := range w.Calls() {
+				call.Respond(wazerohost.Headers{{":status", "200"}}, matches(77), nil)
+			}
+			w.Tick()
+			if calls := w.Calls(); len(calls) != 1 || calls[0].Headers.Get(":path") != tc.path {
+				t.Errorf("got %d calls, want one at %s", len(calls), tc.path)
+			}
+		})
 	}
 }

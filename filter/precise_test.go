@@ -29,11 +29,13 @@ func newPreciseGateway(t *testing.T, m mode, config string) *gateway {
 	return g
 }
 
-// matches is an answer of the sidecar: server 2 has ten blocks of twelve.
-func matches() []byte {
-	m := scoring.PreciseMatches{Tokens: 200, Blocks: 12, BlockTokens: 16, Lookup: 77,
+// matches is an answer of the sidecar: server 2 has ten blocks of twelve, server 0 has one. A lookup of 0 is one that it
+// does not want to be told of.
+func matches(lookup uint64) []byte {
+	m := scoring.PreciseMatches{Tokens: 200, Blocks: 12, BlockTokens: 16, Lookup: lookup,
 		Holders: []scoring.PreciseHolder{
 			{ID: journal.HashName("gone"), Blocks: 1, Tokens: 16, Score: 1},
+			{ID: journal.HashName(serverName(0)), Blocks: 1, Tokens: 16, Score: 1},
 			{ID: journal.HashName(serverName(2)), Blocks: 10, Tokens: 160, Score: 9.6},
 		}}
 	return m.AppendTo(nil)
@@ -46,17 +48,21 @@ func TestPreciseDecides(t *testing.T) {
 		name, state string
 		play        func(*wazerohost.HTTPCall)
 		want        int
+		told        bool
 	}{
 		{"known", "known", func(c *wazerohost.HTTPCall) {
-			c.Respond(wazerohost.Headers{{":status", "200"}}, matches(), nil)
-		}, 2},
+			c.Respond(wazerohost.Headers{{":status", "200"}}, matches(77), nil)
+		}, 2, true},
+		{"known, and not to be told of", "known", func(c *wazerohost.HTTPCall) {
+			c.Respond(wazerohost.Headers{{":status", "200"}}, matches(0), nil)
+		}, 2, false},
 		{"no tokens", "none",
-			func(c *wazerohost.HTTPCall) { c.Respond(wazerohost.Headers{{":status", "204"}}, nil, nil) }, 1},
-		{"late", "late", (*wazerohost.HTTPCall).TimeOut, 1},
-		{"unreachable", "failed", (*wazerohost.HTTPCall).Unreachable, 1},
+			func(c *wazerohost.HTTPCall) { c.Respond(wazerohost.Headers{{":status", "204"}}, nil, nil) }, 1, false},
+		{"late", "late", (*wazerohost.HTTPCall).TimeOut, 1, false},
+		{"unreachable", "failed", (*wazerohost.HTTPCall).Unreachable, 1, false},
 		{"nonsense", "failed", func(c *wazerohost.HTTPCall) {
-			c.Respond(wazerohost.Headers{{":status", "200"}}, matches()[:40], nil)
-		}, 1},
+			c.Respond(wazerohost.Headers{{":status", "200"}}, matches(77)[:40], nil)
+		}, 1, false},
 	}
 	eachMode(t, func(t *testing.T, m mode) {
 		g := newPreciseGateway(t, m, precise)
@@ -89,7 +95,7 @@ func TestPreciseDecides(t *testing.T) {
 				_ = json.Unmarshal([]byte(s.ResponseHeaders().Get("x-pintle-explain")), &e)
 				var matched [][]any
 				if tc.want == 2 {
-					matched = [][]any{{serverName(2), 10.0, 9.6}}
+					matched = [][]any{{serverName(0), 1.0, 1.0}, {serverName(2), 10.0, 9.6}}
 				}
 				if e.Prefix.State != tc.state || !reflect.DeepEqual(e.Prefix.Matched, matched) {
 					t.Errorf("explained %+v, want %s and %v", e.Prefix, tc.state, matched)
@@ -97,7 +103,7 @@ func TestPreciseDecides(t *testing.T) {
 				s.Finish()
 				w.Tick()
 				told := w.Calls()
-				if tc.want != 2 {
+				if !tc.told {
 					if len(told) != 0 {
 						t.Errorf("the sidecar is told something: %v", told)
 					}

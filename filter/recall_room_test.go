@@ -167,3 +167,26 @@ func TestSidecarsClusterIsMissing(t *testing.T) {
 		}
 	})
 }
+
+// TestRoomForTurnsIsBounded: a request for which a worker has no more room goes its way, and its response is not stored.
+func TestRoomForTurnsIsBounded(t *testing.T) {
+	const requests, fit = 67, 65 // of 63 blocks of 16 KiB each, of which there are 4096
+	k := newKeeper(t, modes[0], "")
+	body := fmt.Sprintf(`{"model":"m","input":%q}`, strings.Repeat("a ", 500<<10))
+	for round := range uint64(2) {
+		var open []*wazerohost.Stream
+		for range requests {
+			open = append(open, k.turn(body))
+		}
+		for _, s := range open {
+			k.wantRanked(s, address(1))
+			k.answer(s, "r", "b", false)
+		}
+		stored, _ := k.host.Counter("pintle.responses.stored")
+		lost, _ := k.host.Counter("pintle.responses.not_stored")
+		if stored != fit*(round+1) || lost != (requests-fit)*(round+1) {
+			t.Errorf("round %d: %d were stored and %d lost, want %d and %d of each round", round+1, stored, lost, fit,
+				requests-fit)
+		}
+	}
+}

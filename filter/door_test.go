@@ -211,52 +211,6 @@ func TestHelpersAreNotInFlight(t *testing.T) {
 	}
 }
 
-// TestStrip removes what a client may not say, always and as configured, and keeps the rest.
-func TestStrip(t *testing.T) {
-	always := []string{
-		"x-prefiller-host-port", "x-prefiller-url", "x-encoder-hosts-ports", "x-data-parallel-host-port",
-		"x-kv-cache-source-host-port", "x-override-bootstrap-host", "x-override-bootstrap-port",
-		"x-override-bootstrap-room", "x-override-disagg-prefill-dp-rank",
-		"mif-prefill-endpoint", "mif-encode-endpoints", "mif-anything", "test-epp-endpoint-selection",
-		"x-pintle-second", "x-pintle-third",
-	}
-	configured := []string{"x-data-parallel-rank", "x-vllm-priority"}
-	kept := []string{"x-request-id", "x-session-id", "authorization", "x-mif"}
-	eachMode(t, func(t *testing.T, m mode) {
-		for _, strip := range []bool{false, true} {
-			extra := ""
-			if strip {
-				extra = `"strip":["X-Data-Parallel-Rank","x-vllm-priority"],`
-			}
-			g := newGateway(t, m, 1, m.configuration(byQueue, extra))
-			g.publish(newPool(0))
-			headers := forged(append(append(append([]string{}, always...), configured...), kept...)...)
-			held := g.workers[0].ask(headers...)
-			passed := g.workers[0].requests.Request(append(wazerohost.Headers{{":path", "/v1/models"}}, headers...),
-				true)
-			for _, s := range []*wazerohost.Stream{held, passed} {
-				g.wantRanked(s, address(0))
-				h := s.UpstreamHeaders()
-				for _, name := range always {
-					if h.Has(name) {
-						t.Errorf("%s: got %q, want none", name, h.Values(name))
-					}
-				}
-				for _, name := range configured {
-					if h.Has(name) == strip {
-						t.Errorf("%s with strip %v: got %q", name, strip, h.Values(name))
-					}
-				}
-				for _, name := range kept {
-					if !h.Has(name) {
-						t.Errorf("%s: got none, want the client's", name)
-					}
-				}
-			}
-		}
-	})
-}
-
 // TestHostCalls bounds what a request costs in calls of the host, the journal's included, with the configuration that
 // is shipped: one that comes alone, and one of many.
 func TestHostCalls(t *testing.T) {

@@ -242,6 +242,9 @@ func TestTurnsThatAreUnclear(t *testing.T) {
 	if !k.fetch("DELETE", "/v1/responses/r/input_items").Sent() {
 		t.Error("DELETE of the input of a response did not leave")
 	}
+	if !k.post("/v1/responses/r", `{"model":"m","input":"a"}`).Sent() {
+		t.Error("POST to a response did not leave")
+	}
 	var parsed map[string]any
 	err := json.Unmarshal(k.fetch("GET", "/openai/v1/responses/r?stream=false").ResponseBody(), &parsed)
 	if err != nil || parsed["id"] != "r" {

@@ -197,8 +197,8 @@ func TestFollowersAreToldEverything(t *testing.T) {
 	}
 }
 
-// TestPositionsAreKept: where the next process of a follower shall go on is told to it, and what it does not say of that
-// changes nothing.
+// TestPositionsAreKept: where the next process of a follower shall go on is told to it, and stays until another
+// position is named.
 func TestPositionsAreKept(t *testing.T) {
 	m := modes[0]
 	g := newGateway(t, m, 1, m.configuration(byPrefix, ""))

@@ -199,8 +199,8 @@ func TestHeldBodiesHaveABound(t *testing.T) {
 		}
 		g.workers[0].Tick()
 		if n, got := refusedHeld(t, all[:10]), g.workers[0].requests.TickMillis(); n == 0 || got != 1000 {
-			t.Errorf("at the tick %d of those before were refused, and the next one comes in %d ms; want some, and 1000",
-				n, got)
+			t.Errorf("at the tick %d of those before were refused, and the next comes in %d ms; want some, and 1000", n,
+				got)
 		}
 	})
 }

@@ -29,8 +29,8 @@ func newPreciseGateway(t *testing.T, m mode, config string) *gateway {
 	return g
 }
 
-// matches is an answer of the sidecar: server 2 has ten blocks of twelve, server 0 has one. A lookup of 0 is one that it
-// does not want to be told of.
+// matches is an answer of the sidecar: server 2 has ten blocks of twelve, server 0 has one. A lookup of 0 is one that
+// it does not want to be told of.
 func matches(lookup uint64) []byte {
 	m := scoring.PreciseMatches{Tokens: 200, Blocks: 12, BlockTokens: 16, Lookup: lookup,
 		Holders: []scoring.PreciseHolder{

@@ -168,7 +168,8 @@ func TestSidecarsClusterIsMissing(t *testing.T) {
 	})
 }
 
-// TestRoomForTurnsIsBounded: a request for which a worker has no more room goes its way, and its response is not stored.
+// TestRoomForTurnsIsBounded: a request for which a worker has no more room goes its way, and its response is not
+// stored.
 func TestRoomForTurnsIsBounded(t *testing.T) {
 	const requests, fit = 67, 65 // of 63 blocks of 16 KiB each, of which there are 4096
 	k := newKeeper(t, modes[0], "")

@@ -65,8 +65,8 @@ func TestModelRewrite(t *testing.T) {
 	})
 }
 
-// TestModelOfThePathIsRewrittenNowhere: where a body names no model it leaves as it came, whichever model stands for that
-// of its path.
+// TestModelOfThePathIsRewrittenNowhere: where a body names no model it leaves as it came, whichever model stands for
+// that of its path.
 func TestModelOfThePathIsRewrittenNowhere(t *testing.T) {
 	const body = `{"text_input":"hello","parameters":{"stream":false}}`
 	eachMode(t, func(t *testing.T, m mode) {

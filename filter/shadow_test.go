@@ -239,8 +239,8 @@ func TestShadowSharesBlocks(t *testing.T) {
 		}
 		for i, e := range g.events(journal.Decision) {
 			if i%2 == 1 && e.Shadowed.Primary != e.Primary {
-				t.Errorf("blocks of %d tokens, prompt %d again: the shadow would have gone to %x, want %x, which has it",
-					size, i/2, e.Shadowed.Primary, e.Primary)
+				t.Errorf("blocks of %d tokens, prompt %d again: the shadow would go to %x, want %x, which has it", size,
+					i/2, e.Shadowed.Primary, e.Primary)
 			}
 		}
 	}

@@ -100,7 +100,10 @@ func (s *scanner) inner(outer string) {
 		key := s.word()
 		for i := range s.wants {
 			want := s.wants[i].inner
-			if s.wants[i].outer == outer && (want == key || want == "" && key == "id") {
+			if want == "" {
+				want = "id"
+			}
+			if s.wants[i].outer == outer && want == key {
 				hits |= 1 << i
 			}
 		}

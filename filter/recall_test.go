@@ -227,6 +227,7 @@ func TestTurnsThatAreUnclear(t *testing.T) {
 	for _, body := range []string{
 		`{"model":"m","input":{"a":1},"previous_response_id":"r"}`,
 		`{"model":"m","input":"a","input":"b","previous_response_id":"r"}`,
+		`{"model":"m","input":"a","previous_response_id":"r","previous_response_id":null}`,
 	} {
 		wantError(t, k.turn(body), 400, "invalid_body")
 	}

@@ -54,8 +54,8 @@ func (t *Turn) members(s *scanner) {
 			s.skip()
 			t.Input = span(at, s.pos)
 		case keyPreviousResponseID:
+			previous++
 			if isPrevious = t.previous(s); isPrevious {
-				previous++
 				t.member, t.comma, t.next = span(start, s.pos), comma, -1
 			}
 		default:

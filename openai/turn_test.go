@@ -68,6 +68,8 @@ func TestTurnScan(t *testing.T) {
 		{`{"previous_response_id":""}`, found{Sound: true, Spliceable: true, Previous: "?"}},
 		{`{"input":"x","input":"y"}`, found{Sound: true, HasInput: true, Twice: true}},
 		{`{"previous_response_id":"a","previous_response_id":"b"}`, found{Sound: true, Twice: true, Previous: "b"}},
+		{`{"previous_response_id":"a","previous_response_id":null}`, found{Sound: true, Twice: true, Previous: "a"}},
+		{`{"previous_response_id":null,"previous_response_id":"a"}`, found{Sound: true, Twice: true, Previous: "a"}},
 		{`{"input":"x"`, found{}}, {`{"input":"x"} x`, found{}}, {`[]`, found{}}, {``, found{}}, {`{"a":1,}`, found{}},
 	}
 	var turn Turn

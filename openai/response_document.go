@@ -34,6 +34,7 @@ const (
 	stepColon
 	stepValue
 	stepNumber
+	stepFraction // of a number
 	stepScalar
 	stepSkip
 	stepString
@@ -64,7 +65,7 @@ func (d *usageDocument) feed(b []byte) {
 			i = d.inSkipped(b, i)
 		case stepInKey, stepKeyEscape:
 			i = d.inKey(b, i)
-		case stepNumber, stepScalar:
+		case stepNumber, stepFraction, stepScalar:
 			i = d.inScalar(b, i)
 		case stepDone:
 			return
@@ -233,24 +234,12 @@ func (d *usageDocument) value(c byte) {
 	}
 }
 
-// inScalar reads on in a number or literal. A fraction is cut off; a number with an exponent is not taken.
+// inScalar reads on in a number or literal.
 func (d *usageDocument) inScalar(b []byte, i int) int {
 	for ; i < len(b); i++ {
 		c := b[i]
-		if d.step == stepNumber {
-			if c-'0' < 10 {
-				if d.number > (math.MaxInt32-9)/10 {
-					d.number = math.MaxInt32
-					continue
-				}
-				d.number = d.number*10 + int(c-'0')
-				continue
-			}
-			d.step = stepScalar
-			if c <= ' ' || c == ',' || c == '}' || c == '.' {
-				d.fresh[d.target] = d.number
-				d.freshFields |= 1 << d.target
-			}
+		if d.step != stepScalar && d.inNumber(c) {
+			continue
 		}
 		switch c {
 		case ',':
@@ -262,6 +251,31 @@ func (d *usageDocument) inScalar(b []byte, i int) int {
 		}
 	}
 	return i
+}
+
+// inNumber reads the next byte of a number that is looked for; false when it is behind it. A fraction is cut off; a
+// number with an exponent is not taken.
+func (d *usageDocument) inNumber(c byte) bool {
+	switch {
+	case c-'0' < 10:
+		if d.step == stepFraction {
+			return true
+		}
+		if d.number > (math.MaxInt32-9)/10 {
+			d.number = math.MaxInt32
+			return true
+		}
+		d.number = d.number*10 + int(c-'0')
+		return true
+	case c == '.' && d.step == stepNumber:
+		d.step = stepFraction
+		return true
+	case c <= ' ' || c == ',' || c == '}':
+		d.fresh[d.target] = d.number
+		d.freshFields |= 1 << d.target
+	}
+	d.step = stepScalar
+	return false
 }
 
 func (d *usageDocument) push(n node) {

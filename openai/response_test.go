@@ -29,6 +29,8 @@ var responseBodies = []struct {
 	{"usage of odd types", `{"usage":{"prompt_tokens":"3","completion_tokens":[1],"total_tokens":-4}}`, Usage{}, false},
 	{"huge", `{"usage":{"prompt_tokens":123456789012345,"completion_tokens":2.0,"total_tokens":1e9}}`,
 		Usage{PromptTokens: math.MaxInt32, CompletionTokens: 2, TotalTokens: math.MaxInt32}, true},
+	{"fractions", `{"usage":{"prompt_tokens":12.75,"completion_tokens":3.0 ,"total_tokens":1.5e3}}`,
+		Usage{12, 3, 15, 0}, true},
 	{"elsewhere", `{"choices":[{"usage":{"prompt_tokens":3}}],"x":{"usage":{"prompt_tokens":3}}}`, Usage{}, false},
 	{"cut off", `{"usage":{"prompt_tokens":12,"completion_tokens":8`, Usage{}, false},
 	{"error page", "<html>usage</html>", Usage{}, false},

@@ -106,7 +106,7 @@ func compare(t *testing.T, body []byte, got, want *result) {
 
 func equalPlain(a, b *result) bool {
 	return a.model == b.model && a.user == b.user && a.salt == b.salt && a.extra == b.extra &&
-		a.previous == b.previous && a.hasModel == b.hasModel &&
+		a.lora == b.lora && a.previous == b.previous && a.hasModel == b.hasModel &&
 		a.stream == b.stream && a.usage == b.usage && a.chars == b.chars && a.bytes == b.bytes &&
 		a.tokens == b.tokens &&
 		a.messages == b.messages && a.max == b.max && a.hasImage == b.hasImage && a.hasAudio == b.hasAudio &&
@@ -149,6 +149,8 @@ var (
 		"role", "content", "type", "text", "tool_calls", "function_call", "output", "image_url", "input_audio",
 		"video_url", "source",
 		"file_id", "url", "data", "x", "previous_response_id", "content", "messages", "type", "text",
+		"sampling_params", "max_new_tokens", "max_output_tokens", "queries", "text_2", "data_1", "data_2", "text_input",
+		"input_ids", "token_ids", "audio_url", "input_video",
 	}
 	shapeStrings = []string{
 		"", "a", "text", "te\\u0078t", "image_url", "image", "tool_result", "tool_use", "document", "message",
@@ -158,8 +160,10 @@ var (
 		"system", "x-anthropic-billing-header: cch=1;", "x-anthropic-billing-header: é\\ud83d\\ude00;\\nrest \\\"",
 		"\\u0078-anthropic-billing-header\\u000a", "a longer text that fills more than one word", "\\ude00\\ud83d",
 		"\\u00e9\\u6f22",
+		"developer", "function", "search_result", "server_tool_use", "custom_tool_call", "custom_tool_call_output",
+		"output_text", "video_url", "input_audio", "reasoning",
 	}
-	shapeScalars = []string{"null", "true", "false", "0", "12", "-3", "1.5", "2e3", "99999999999"}
+	shapeScalars = []string{"null", "true", "false", "0", "12", "-3", "1.5", "2e3", "99999999999", "1.5E1"}
 )
 
 type shaper struct{ input []byte }

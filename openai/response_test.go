@@ -71,6 +71,13 @@ var responseBodies = []struct {
 		Usage{2, 0, 2, 0}, true},
 	{"sse broken event", "data: {\"a\":\"\n\ndata: {broken\n\ndata: {\"usage\":{\"prompt_tokens\":2}}\n\n",
 		Usage{2, 0, 2, 0}, true},
+	{"sse with CR alone", "data: {}\r\rdata: {\"usage\":{\"prompt_tokens\":2}}\r\r", Usage{2, 0, 2, 0}, true},
+	{"sse with LF some time after CR", "data: {}\r: x\ndata: {\"usage\":{\"prompt_tokens\":2}}\n\n", Usage{2, 0, 2, 0},
+		true},
+	{"sse broken event before CRLF and LF", "data: {\"a\":\r\n\ndata: {\"usage\":{\"prompt_tokens\":2}}\n\n",
+		Usage{2, 0, 2, 0}, true},
+	{"sse other lines between an object's", "data: {\"usage\":\n: c\ndata\ndat\ndata: {\"prompt_tokens\":2}}\n\n",
+		Usage{2, 0, 2, 0}, true},
 	{"sse other fields", ": {\"usage\":{\"prompt_tokens\":2}}\ndat: {\"usage\":{\"prompt_tokens\":2}}\ndata\nid: " +
 		"data: {\"usage\":{\"prompt_tokens\":2}}\n\n", Usage{}, false},
 }
@@ -84,6 +91,9 @@ func TestResponseScanner(t *testing.T) {
 				t.Errorf("in one piece: got %+v, %v, want %+v, %v", got, found, c.want, c.found)
 			}
 			r.Reset()
+			if got, found := r.Usage(); got != (Usage{}) || found || r.Events() != 0 {
+				t.Errorf("reset: got %+v, %v and %d events, want none", got, found, r.Events())
+			}
 			for i := range len(c.body) {
 				r.Feed([]byte(c.body[i : i+1]))
 			}
@@ -91,6 +101,21 @@ func TestResponseScanner(t *testing.T) {
 				t.Errorf("byte by byte: got %+v, %v, want %+v, %v", got, found, c.want, c.found)
 			}
 		})
+	}
+}
+
+func TestEvents(t *testing.T) {
+	for body, want := range map[string]int{
+		"data: {}\n\n: c\nevent: data:\ndata:{}\r\n\r\ndata: [DONE]\n\n": 3, "data": 0, "data:": 1, `{"data:":"data:"}`: 0,
+	} {
+		var whole, cut ResponseScanner
+		whole.Feed([]byte(body))
+		for i := range len(body) {
+			cut.Feed([]byte(body[i : i+1]))
+		}
+		if whole.Events() != want || cut.Events() != want {
+			t.Errorf("%q: got %d events, and %d byte by byte, want %d", body, whole.Events(), cut.Events(), want)
+		}
 	}
 }
 

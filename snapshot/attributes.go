@@ -51,7 +51,7 @@ func (r *reader) attributes(l *Load) {
 		}
 		l.Attributes = append(l.Attributes[:i], string(name))
 	}
-	if r.failed || len(r.left) != 8*n*len(l.Endpoints) {
+	if len(r.left) != 8*n*len(l.Endpoints) {
 		r.failed = true
 		return
 	}

@@ -82,6 +82,21 @@ func TestAttributesAllocateNothingAfterWarmUp(t *testing.T) {
 	}
 }
 
+// TestAttributesTwice: of two sections with attributes the last one counts, also where it has none.
+func TestAttributesTwice(t *testing.T) {
+	payload := loadPayload(t, withAttributes([]string{"queue", "power"}, []float64{1, 2}))
+	for _, n := range []byte{0, 1} {
+		section := append([]byte{tagAttributes, 0, 0, 0, 2 + 10*n, 0, 0, 0, n, 0}, make([]byte, 10*n)...)
+		var l Load
+		if err := l.Decode(append(bytes.Clone(payload), section...)); err != nil {
+			t.Fatal(err)
+		}
+		if names, values := len(l.Attributes), len(l.Endpoints[0].Attributes); names != int(n) || values != int(n) {
+			t.Errorf("got %d names and %d numbers, want %d", names, values, n)
+		}
+	}
+}
+
 func TestAttributesThatAreRefused(t *testing.T) {
 	many := make([]string, MaxAttributes+1)
 	full := withAttributes([]string{"a"}, []float64{1})

@@ -100,6 +100,33 @@ func TestForgedTexts(t *testing.T) {
 	}
 }
 
+// TestForgedEnds: what is wrong with an endpoint is not made up for by a payload that ends where that was seen.
+func TestForgedEnds(t *testing.T) {
+	endpoint := func(address string, rest ...string) []byte {
+		w := writer{dst: []byte{1, 0, 0, 0}}
+		for _, text := range append([]string{"a", address, ""}, rest...) {
+			w.string(text)
+		}
+		return w.dst
+	}
+	none := []byte{0, 0} // labels, models or rules
+	labels := endpoint("10.0.0.1:80")
+	labels = append(append(labels, 2, 0), endpoint("", "b", "", "a", "")[4+3+2+2:]...)
+	for _, tc := range []struct {
+		name    string
+		payload []byte
+		want    error
+	}{
+		{"nothing wrong", append(endpoint("10.0.0.1:80"), bytes.Repeat(none, 4)...), nil},
+		{"no address", append(endpoint("x"), bytes.Repeat(none, 2)...), ErrMalformed},
+		{"labels out of order", append(labels, bytes.Repeat(none, 2)...), ErrMalformed},
+	} {
+		if _, err := DecodeTopology(tc.payload); !errors.Is(err, tc.want) {
+			t.Errorf("%s: got %v, want %v", tc.name, err, tc.want)
+		}
+	}
+}
+
 // TestForgedAdapters: an endpoint cannot have an adapter that is not in the list.
 func TestForgedAdapters(t *testing.T) {
 	load := sampleLoad()
@@ -172,6 +199,13 @@ func TestForgedAdapterBeforeGoodOnes(t *testing.T) {
 		if err := decoded.Decode(forged); !errors.Is(err, ErrMalformed) {
 			t.Errorf("the adapter at %d is none: got %v, want %v", i, err, ErrMalformed)
 		}
+	}
+	// The adapter 1 of 1, the adapter 0, and a name that is missing: the adapter's two bytes are as many.
+	forged := make([]byte, 16+leastEntryBytes, 16+leastEntryBytes+4)
+	forged[8], forged[12], forged[14], forged[16+32] = 1, 1, leastEntryBytes, 2
+	var decoded Load
+	if err := decoded.Decode(append(forged, 1, 0, 0, 0)); !errors.Is(err, ErrMalformed) {
+		t.Errorf("an adapter that is none, and no name: got %v, want %v", err, ErrMalformed)
 	}
 }
 

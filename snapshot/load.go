@@ -86,7 +86,7 @@ func (l *Load) Decode(payload []byte) error {
 	if width == 0 {
 		width = leastEntryBytes
 	}
-	if r.failed || width < leastEntryBytes || n*uint64(width) > uint64(len(r.left)) {
+	if width < leastEntryBytes || n*uint64(width) > uint64(len(r.left)) {
 		return ErrMalformed
 	}
 	entries := r.take(int(n) * width)
@@ -112,7 +112,7 @@ func (l *Load) Decode(payload []byte) error {
 		}
 		indexes = indexes[taken:]
 	}
-	if r.failed || adapters*2 > len(r.left) {
+	if adapters*2 > len(r.left) {
 		return ErrMalformed
 	}
 	l.Adapters = resize(l.Adapters, adapters)

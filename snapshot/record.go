@@ -87,7 +87,7 @@ func Split(message []byte) (Message, error) {
 	}
 	var m Message
 	var topology, load Record
-	for first, rest := true, message; first || len(rest) > 0; first = false {
+	for first, rest := true, message; len(rest) > 0; first = false {
 		record, size, err := Next(rest)
 		switch {
 		case err != nil:

@@ -116,6 +116,22 @@ func TestAdaptersOfEach(t *testing.T) {
 	}
 }
 
+// TestSmallestItems: items of as few bytes as there can be are read again, however many.
+func TestSmallestItems(t *testing.T) {
+	want := &Topology{
+		Endpoints:  []Endpoint{{Name: "a", Address: "10.0.0.1:80", Models: []string{"", "", "", "", ""}}},
+		Objectives: make([]Objective, 5),
+		Rewrites:   []Rewrite{{Targets: make([]RewriteTarget, 5)}, {Models: make([]string, 5)}, {}, {}, {}},
+	}
+	payload, err := want.appendPayload(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := DecodeTopology(payload); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v and %v, want %+v", got, err, want)
+	}
+}
+
 func TestLabelsAreSortedOnTheWire(t *testing.T) {
 	a, b := sampleTopology(), sampleTopology()
 	b.Endpoints[0].Labels[0], b.Endpoints[0].Labels[1] = b.Endpoints[0].Labels[1], b.Endpoints[0].Labels[0]
@@ -147,6 +163,9 @@ func TestAppendRefuses(t *testing.T) {
 			if got, err := AppendTopology([]byte("x"), topology, samplePosition); !errors.Is(err, ErrMalformed) ||
 				string(got) != "x" {
 				t.Errorf("got %d bytes and error %v, want what was there and %v", len(got), err, ErrMalformed)
+			}
+			if id := topology.ID(); id != 0 {
+				t.Errorf("got the ID %x, want 0", id)
 			}
 		})
 	}
@@ -236,6 +255,8 @@ func TestSplitRefuses(t *testing.T) {
 		{"a load of fewer endpoints", message(t, sampleTopology(), fewer, samplePosition), ErrMalformed},
 		{"positions that differ", append(append([]byte(nil), topologyOnly...),
 			message(t, nil, sampleLoad(), Position{1, 1})...), ErrMalformed},
+		{"as much as a message may hold", record(formatVersion, KindLoad+1, make([]byte, MaxMessageBytes-headerBytes)),
+			ErrTruncated},
 		{"more than a message may hold", make([]byte, MaxMessageBytes+1), ErrTooLarge},
 	}
 	for _, tc := range tests {
@@ -260,7 +281,7 @@ func TestPositionAfter(t *testing.T) {
 
 func largePool(n int) (*Topology, *Load) {
 	topology := &Topology{}
-	load := &Load{Adapters: []string{"a", "b", "c"}}
+	load := &Load{Adapters: []string{"lora-a", "lora-b", "lora-c"}}
 	for i := range n {
 		e := Endpoint{Name: fmt.Sprintf("inference/vllm-%d-rank-0", i),
 			Address: fmt.Sprintf("10.1.%d.%d:8000", i/250, i%250), Engine: "vllm"}

@@ -91,7 +91,7 @@ func DecodeTopology(payload []byte) (*Topology, error) {
 	r := reader{left: payload}
 	n := r.uint32()
 	const smallestEndpoint = 3*2 + 2*2
-	if r.failed || uint64(n) > uint64(len(r.left)/smallestEndpoint) {
+	if uint64(n) > uint64(len(r.left)/smallestEndpoint) {
 		return nil, ErrMalformed
 	}
 	t := &Topology{Endpoints: make([]Endpoint, n)}

@@ -64,7 +64,8 @@ func TestVersionsReadEachOther(t *testing.T) {
 	laterLoad[16+36+3], laterLoad[16+7] = 0x80, 0
 	laterLoad = append(laterLoad, section...)
 	binary.LittleEndian.PutUint64(laterLoad, PayloadID(laterTopology))
-	unknown := record(formatVersion, 7, []byte("of a later version"))
+	unknown := append(record(formatVersion, KindLoad+1, []byte("of a later version")),
+		record(formatVersion, 7, nil)...)
 	join := func(records ...[]byte) []byte { return bytes.Join(records, nil) }
 	reserved := bytes.Clone(golden(t, "v2"))
 	reserved[6], reserved[12] = 1, 1

@@ -97,7 +97,7 @@ var snapshotMutants = []mutant{
 	{file: "snapshot/load.go", name: "attributes stay when they come no longer",
 		before: "\t\tl.Endpoints[i].Attributes = nil\n", after: "\t\t_ = i\n"},
 	{file: "snapshot/load.go", name: "what is too short for an entry is one",
-		before: "r.failed || width < leastEntryBytes ||", after: "r.failed ||"},
+		before: "if width < leastEntryBytes || n*", after: "if n*"},
 	{file: "snapshot/record.go", name: "a message too large is written", before: "if len(record) > MaxMessageBytes {",
 		after: "if len(record) > 2*MaxMessageBytes {"},
 	{file: "snapshot/topology.go", name: "names may repeat on read",

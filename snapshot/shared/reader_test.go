@@ -103,8 +103,12 @@ func TestHalves(t *testing.T) {
 			if news := r.Poll(); news != tc.news || copyOf(r) != tc.seen {
 				t.Errorf("got news %d and %s, want %d and %s", news, copyOf(r), tc.news, tc.seen)
 			}
-			if got := seen(data.Store()); got != tc.fresh {
-				t.Errorf("a fresh reader: got %s, want %s", got, tc.fresh)
+			fresh, wantNews := &Reader{Store: data.Store()}, NewTopology
+			if tc.fresh == "nothing" {
+				wantNews = Nothing
+			}
+			if news := fresh.Poll(); news != wantNews || copyOf(fresh) != tc.fresh {
+				t.Errorf("a fresh reader: got news %d and %s, want %d and %s", news, copyOf(fresh), wantNews, tc.fresh)
 			}
 			put(t, store, message(t, c, 1, 9, true))
 			r.Poll()
@@ -120,6 +124,8 @@ func TestShortLoad(t *testing.T) {
 	ab := topologyOf("a", "b")
 	data := journaltest.New(0)
 	put(t, data.Store(), message(t, ab, 1, 1, true))
+	old := &Reader{Store: data.Store()}
+	old.Poll()
 	short := &snapshot.Load{Topology: ab.ID(), Endpoints: make([]snapshot.EndpointLoad, 1)}
 	load, err := snapshot.AppendLoad(make([]byte, receivedBytes), short, snapshot.Position{Epoch: 1, Sequence: 2})
 	if err != nil {
@@ -129,6 +135,13 @@ func TestShortLoad(t *testing.T) {
 	data.Store().Set(KeyVersion, make([]byte, 8), 0)
 	if got := seen(data.Store()); got != "ab" {
 		t.Errorf("got %s, want the endpoints without a load", got)
+	}
+	if news := old.Poll(); news != Nothing || copyOf(old) != "ab" {
+		t.Errorf("a reader that had a load: got news %d and %s, want %d and ab", news, copyOf(old), Nothing)
+	}
+	data.Store().Set(KeyLoad, values(t, message(t, ab, 1, 3, true))[KeyLoad], 0)
+	if news := old.Poll(); news != NewLoad || copyOf(old) != "a3b3" {
+		t.Errorf("with a load: got news %d and %s, want %d and a3b3", news, copyOf(old), NewLoad)
 	}
 }
 

@@ -1,6 +1,7 @@
 package shared
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -231,30 +232,83 @@ func judge(t *testing.T, data *journaltest.Data, old *Reader, one, other *snapsh
 	}
 }
 
-// TestGivesUp has a store in which others are always faster, and one that takes nothing.
-func TestGivesUp(t *testing.T) {
-	m := message(t, topologyOf("a"), 1, 1, true)
-	if _, err := Put(refusing{journaltest.New(0).Store()}, m, someTime); err != ErrStore {
-		t.Errorf("got %v, want %v", err, ErrStore)
+// TestOlderTopologyBetween: an older message's topology that comes between a newer one's load and topology makes way.
+func TestOlderTopologyBetween(t *testing.T) {
+	data := journaltest.New(0)
+	put(t, data.Store(), message(t, topologyOf("a"), 1, 1, true))
+	older, err := snapshot.Split(message(t, topologyOf("b"), 1, 2, true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	meanwhile := func() { data.Store().Set(KeyTopology, older.TopologyRecord, 0) }
+	put(t, &between{data.Store(), 2, meanwhile}, message(t, topologyOf("c"), 1, 3, true))
+	if got := seen(data.Store()); got != "c3" {
+		t.Errorf("got %s, want c3", got)
 	}
 }
 
-type refusing struct{ journal.Store }
+// TestGivesUp has stores that do not take one of the keys, as where others are always faster.
+func TestGivesUp(t *testing.T) {
+	m := message(t, topologyOf("a"), 1, 1, true)
+	for _, key := range []string{KeyLoad, KeyTopology, KeyVersion} {
+		if _, err := Put(refusing{journaltest.New(0).Store(), key}, m, someTime); err != ErrStore {
+			t.Errorf("%s: got %v, want %v", key, err, ErrStore)
+		}
+	}
+}
 
-func (refusing) Set(string, []byte, uint32) bool { return false }
+type refusing struct {
+	journal.Store
+	key string
+}
 
-// TestDamagedLoad: without a load the topology's position counts.
+func (r refusing) Set(key string, value []byte, change uint32) bool {
+	return key != r.key && r.Store.Set(key, value, change)
+}
+
+// TestDamagedLoad: what is no load counts as none. The topology's position counts then, and what loads may follow is
+// for the topology to say.
 func TestDamagedLoad(t *testing.T) {
 	ab := topologyOf("a", "b")
-	store := journaltest.New(0).Store()
-	put(t, store, message(t, ab, 7, 9, true))
-	store.Set(KeyLoad, []byte("something else"), 0)
-	current, err := Put(store, message(t, ab, 7, 8, true), someTime)
-	if want := (snapshot.Position{Epoch: 7, Sequence: 9}); err != ErrOlder || current == nil || *current != want {
-		t.Errorf("got %v and %v, want %v and %v", current, err, want, ErrOlder)
+	stored := values(t, message(t, ab, 7, 9, true))
+	flipped := bytes.Clone(stored[KeyLoad])
+	flipped[70] ^= 1
+	for name, load := range map[string][]byte{
+		"something else": []byte("something else"), "nothing": nil, "a time": make([]byte, receivedBytes),
+		"a flipped byte": flipped, "a topology": append(make([]byte, receivedBytes), stored[KeyTopology]...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := journaltest.New(0).Store()
+			put(t, store, message(t, ab, 7, 9, true))
+			store.Set(KeyLoad, load, 0)
+			current, err := Put(store, message(t, ab, 7, 8, true), someTime)
+			if want := (snapshot.Position{Epoch: 7, Sequence: 9}); err != ErrOlder || current == nil ||
+				*current != want {
+				t.Errorf("got %v and %v, want %v and %v", current, err, want, ErrOlder)
+			}
+			current, err = Put(store, message(t, topologyOf("c"), 7, 10, false), someTime)
+			if err != ErrUnknownTopology || current != nil {
+				t.Errorf("another topology's load: got %v and %v, want %v", current, err, ErrUnknownTopology)
+			}
+			put(t, store, message(t, ab, 7, 10, false))
+			if got := seen(store); got != "a10b10" {
+				t.Errorf("got %s, want a10b10", got)
+			}
+		})
 	}
-	put(t, store, message(t, ab, 7, 10, false))
-	if got := seen(store); got != "a10b10" {
-		t.Errorf("got %s, want a10b10", got)
+}
+
+func TestTopology(t *testing.T) {
+	store := journaltest.New(0).Store()
+	if got := Topology(store); got != 0 {
+		t.Errorf("nothing stored: got %x, want 0", got)
+	}
+	put(t, store, message(t, topologyOf("a"), 1, 1, true))
+	if got, want := Topology(store), topologyOf("a").ID(); got != want {
+		t.Errorf("got %x, want %x", got, want)
+	}
+	store.Set(KeyVersion, []byte("seven b"), 0)
+	if got := Topology(store); got != 0 {
+		t.Errorf("something else stored: got %x, want 0", got)
 	}
 }

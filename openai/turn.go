@@ -55,9 +55,9 @@ func (t *Turn) members(s *scanner) {
 			t.Input = span(at, s.pos)
 		case keyPreviousResponseID:
 			previous++
-			if isPrevious = t.previous(s); isPrevious {
-				t.member, t.comma, t.next = span(start, s.pos), comma, -1
-			}
+			isPrevious = true
+			t.previous(s)
+			t.member, t.comma, t.next = span(start, s.pos), comma, -1
 		default:
 			t.setting(s, name)
 		}
@@ -78,15 +78,14 @@ func (t *Turn) members(s *scanner) {
 	s.leave()
 }
 
-// previous reads the id; false when it is null.
-func (t *Turn) previous(s *scanner) bool {
+// previous reads the id.
+func (t *Turn) previous(s *scanner) {
 	if s.peek() != '"' {
-		null := s.peek() == 'n'
-		s.skip()
-		if !null {
+		if s.peek() != 'n' {
 			t.Previous = "?" // no id of any response
 		}
-		return !null
+		s.skip()
+		return
 	}
 	s.string()
 	raw := s.body[s.last.start:s.last.end]
@@ -97,7 +96,6 @@ func (t *Turn) previous(s *scanner) bool {
 	if t.Previous == "" {
 		t.Previous = "?"
 	}
-	return true
 }
 
 func (t *Turn) setting(s *scanner, name string) {
@@ -167,15 +165,12 @@ func (t *Turn) Splice(dst, body, items []byte, keep bool) (prefix []byte, end in
 	return dst, at
 }
 
-// removal is previous_response_id with one comma.
+// removal is previous_response_id with one comma, which is there as the input is.
 func (t *Turn) removal() Span {
-	switch {
-	case t.next >= 0:
+	if t.next >= 0 {
 		return span(int(t.member.Start), t.next)
-	case t.comma >= 0:
-		return span(t.comma, int(t.member.End))
 	}
-	return t.member
+	return span(t.comma, int(t.member.End))
 }
 
 // insertions are the edits of the input; some says whether there are items.

@@ -45,6 +45,25 @@ func TestTurnSplice(t *testing.T) {
 	}
 }
 
+// TestTurnSpliceNothing: of a conversation without items the body says it all.
+func TestTurnSpliceNothing(t *testing.T) {
+	var turn Turn
+	for body, want := range map[string]string{
+		`{"input":"a","previous_response_id":"r"}`:    `{"input":"a"}`,
+		`{"previous_response_id":"r", "input":["a"]}`: `{ "input":["a"]}`,
+		`{"input":null,"previous_response_id":"r"}`:   `{"input":null}`,
+		`{"previous_response_id":"r"}`:                `{"input":[]}`,
+	} {
+		if !turn.Scan([]byte(body)) || !turn.Spliceable([]byte(body)) {
+			t.Fatalf("scan of %s: got %+v", body, turn)
+		}
+		prefix, end := turn.Splice(nil, []byte(body), nil, false)
+		if got := string(prefix) + body[end:]; got != want {
+			t.Errorf("%s: got %s, want %s", body, got, want)
+		}
+	}
+}
+
 func TestTurnScan(t *testing.T) {
 	type found struct {
 		Previous                    string
@@ -71,6 +90,7 @@ func TestTurnScan(t *testing.T) {
 		{`{"previous_response_id":"a","previous_response_id":null}`, found{Sound: true, Twice: true, Previous: "a"}},
 		{`{"previous_response_id":null,"previous_response_id":"a"}`, found{Sound: true, Twice: true, Previous: "a"}},
 		{`{"input":"x"`, found{}}, {`{"input":"x"} x`, found{}}, {`[]`, found{}}, {``, found{}}, {`{"a":1,}`, found{}},
+		{`[}`, found{}}, {`["input":"x"}`, found{}}, {`{"a":1]`, found{}},
 	}
 	var turn Turn
 	for _, test := range tests {

@@ -69,6 +69,18 @@ func TestWantOthers(t *testing.T) {
 	}
 }
 
+// TestWantTooMany: the first eight count.
+func TestWantTooMany(t *testing.T) {
+	var r Request
+	r.Want(strings.Split("abcdefghij", ""))
+	if err := r.Scan(APINone, []byte(`{"h":"1","i":"2","a":"3"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if h, i, a := r.Wanted(7), r.Wanted(8), r.Wanted(0); h != "1" || i != "" || a != "3" {
+		t.Errorf("got %q, %q and %q of the keys 8, 9 and 1, want 1, nothing and 3", h, i, a)
+	}
+}
+
 // TestWantedAllocatesNothing once names have been seen.
 func TestWantedAllocatesNothing(t *testing.T) {
 	var r Request

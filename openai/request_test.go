@@ -162,6 +162,7 @@ func TestScanErrors(t *testing.T) {
 		{"array", "[]", ReasonNotObject, 0},
 		{"text", " hello", ReasonNotObject, 1},
 		{"byte order mark", "\xef\xbb\xbf{}", ReasonBOM, 0},
+		{"byte order mark alone", "\xef\xbb\xbf", ReasonBOM, 0},
 		{"trailing", `{} {}`, ReasonTrailing, 3},
 		{"trailing NUL", "{}\x00", ReasonTrailing, 2},
 		{"cut in a key", `{"a`, ReasonEnd, 3},

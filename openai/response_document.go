@@ -44,7 +44,7 @@ const (
 
 // restart drops the current object and waits for the next one.
 func (d *usageDocument) restart() {
-	d.step, d.depth, d.skip, d.freshFields = stepStart, 0, 0, 0
+	d.step, d.depth, d.skip = stepStart, 0, 0
 }
 
 // nextLine is called at each data line. An event may spread one object over several; one that is complete or broken is

@@ -37,6 +37,12 @@ var responseBodies = []struct {
 	{"empty", "", Usage{}, false},
 	{"long key", `{"` + strings.Repeat("usage", 20) + `":{"prompt_tokens":1},"us\u0061ge":{"prompt_tokens":1}}`,
 		Usage{}, false},
+	{"escaped quotes and backslashes", `{"a\"b\\":1,"c":"x\"{","d":{"e":"\\"},"f":["\\\"{",1],"usage":{"prompt_tokens":2}}`,
+		Usage{2, 0, 2, 0}, true},
+	{"control characters in a text", "{\"a\":\"\x01\x02 and more, \x1f\",\"usage\":{\"prompt_tokens\":2}}",
+		Usage{2, 0, 2, 0}, true},
+	{"sse texts", "data: {\"id\":\"a\"}\n\ndata: {\"id\":\"b\",\"usage\":{\"prompt_tokens\":2}}\n\n",
+		Usage{2, 0, 2, 0}, true},
 	{"sse chat", "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"}}],\"usage\":null}\n\ndata: " +
 		"{\"choices\":[],\"usage\":{\"prompt_tokens\":12,\"total_tokens\":20,\"completion_tokens\":8}}\n\ndata: " +
 		"[DONE]\n\n",

@@ -102,24 +102,31 @@ func TestForgedTexts(t *testing.T) {
 
 // TestForgedEnds: what is wrong with an endpoint is not made up for by a payload that ends where that was seen.
 func TestForgedEnds(t *testing.T) {
-	endpoint := func(address string, rest ...string) []byte {
+	endpoint := func(address string, keys ...string) []byte {
 		w := writer{dst: []byte{1, 0, 0, 0}}
-		for _, text := range append([]string{"a", address, ""}, rest...) {
+		for _, text := range []string{"a", address, ""} {
 			w.string(text)
+		}
+		if len(keys) > 0 {
+			w.count(len(keys))
+		}
+		for _, key := range keys {
+			w.string(key)
+			w.string("")
 		}
 		return w.dst
 	}
 	none := []byte{0, 0} // labels, models or rules
-	labels := endpoint("10.0.0.1:80")
-	labels = append(append(labels, 2, 0), endpoint("", "b", "", "a", "")[4+3+2+2:]...)
 	for _, tc := range []struct {
 		name    string
 		payload []byte
 		want    error
 	}{
-		{"nothing wrong", append(endpoint("10.0.0.1:80"), bytes.Repeat(none, 4)...), nil},
+		{"no labels", append(endpoint("10.0.0.1:80"), bytes.Repeat(none, 4)...), nil},
+		{"labels", append(endpoint("10.0.0.1:80", "a", "b"), bytes.Repeat(none, 3)...), nil},
 		{"no address", append(endpoint("x"), bytes.Repeat(none, 2)...), ErrMalformed},
-		{"labels out of order", append(labels, bytes.Repeat(none, 2)...), ErrMalformed},
+		{"labels out of order", append(endpoint("10.0.0.1:80", "b", "a"), bytes.Repeat(none, 2)...), ErrMalformed},
+		{"a label twice", append(endpoint("10.0.0.1:80", "a", "a"), bytes.Repeat(none, 3)...), ErrMalformed},
 	} {
 		if _, err := DecodeTopology(tc.payload); !errors.Is(err, tc.want) {
 			t.Errorf("%s: got %v, want %v", tc.name, err, tc.want)

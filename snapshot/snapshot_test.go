@@ -116,19 +116,22 @@ func TestAdaptersOfEach(t *testing.T) {
 	}
 }
 
-// TestSmallestItems: items of as few bytes as there can be are read again, however many.
+// TestSmallestItems: items of as few bytes as there can be, at the end of a payload, are read again.
 func TestSmallestItems(t *testing.T) {
-	want := &Topology{
-		Endpoints:  []Endpoint{{Name: "a", Address: "10.0.0.1:80", Models: []string{"", "", "", "", ""}}},
-		Objectives: make([]Objective, 5),
-		Rewrites:   []Rewrite{{Targets: make([]RewriteTarget, 5)}, {Models: make([]string, 5)}, {}, {}, {}},
-	}
-	payload, err := want.appendPayload(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := DecodeTopology(payload); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v and %v, want %+v", got, err, want)
+	for name, want := range map[string]*Topology{
+		"objectives": {Objectives: make([]Objective, 5)},
+		"rewrites":   {Rewrites: make([]Rewrite, 5)},
+		"models":     {Rewrites: []Rewrite{{Models: make([]string, 5)}}},
+		"targets":    {Rewrites: []Rewrite{{Targets: make([]RewriteTarget, 5)}}},
+	} {
+		want.Endpoints = []Endpoint{{Name: "a", Address: "10.0.0.1:80"}}
+		payload, err := want.appendPayload(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := DecodeTopology(payload); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %+v and %v, want %+v", name, got, err, want)
+		}
 	}
 }
 

@@ -41,6 +41,8 @@ func (t *Turn) Scan(body []byte) bool {
 
 func (t *Turn) members(s *scanner) {
 	inputs, previous, comma := 0, 0, -1
+	var id text
+	given := false
 	s.enter()
 	for more := s.peek() != '}'; more; {
 		start, isPrevious := s.pos, false
@@ -56,7 +58,8 @@ func (t *Turn) members(s *scanner) {
 		case keyPreviousResponseID:
 			previous++
 			isPrevious = true
-			t.previous(s)
+			given = given || s.peek() != 'n'
+			id = s.optionalString()
 			t.member, t.comma, t.next = span(start, s.pos), comma, -1
 		default:
 			t.setting(s, name)
@@ -71,6 +74,9 @@ func (t *Turn) members(s *scanner) {
 		}
 	}
 	t.Twice = inputs > 1 || previous > 1
+	if given && !s.failed {
+		t.Previous = s.id(&id)
+	}
 	if s.peek() != '}' {
 		s.unexpected(ReasonByte)
 		return
@@ -78,24 +84,16 @@ func (t *Turn) members(s *scanner) {
 	s.leave()
 }
 
-// previous reads the id.
-func (t *Turn) previous(s *scanner) {
-	if s.peek() != '"' {
-		if s.peek() != 'n' {
-			t.Previous = "?" // no id of any response
-		}
-		s.skip()
-		return
-	}
-	s.string()
-	raw := s.body[s.last.start:s.last.end]
-	if s.last.escaped {
+// id is the id of a response, and where there is none one that no response has.
+func (s *scanner) id(t *text) string {
+	raw := s.body[t.start:t.end]
+	if t.escaped {
 		raw = AppendUnescaped(make([]byte, 0, MaxName), raw, MaxName)
 	}
-	t.Previous = string(raw[:min(len(raw), MaxName)])
-	if t.Previous == "" {
-		t.Previous = "?"
+	if len(raw) == 0 {
+		return "?"
 	}
+	return string(raw[:min(len(raw), MaxName)])
 }
 
 func (t *Turn) setting(s *scanner, name string) {

@@ -87,7 +87,7 @@ func TestTurnScan(t *testing.T) {
 		{`{"previous_response_id":""}`, found{Sound: true, Spliceable: true, Previous: "?"}},
 		{`{"input":"x","input":"y"}`, found{Sound: true, HasInput: true, Twice: true}},
 		{`{"previous_response_id":"a","previous_response_id":"b"}`, found{Sound: true, Twice: true, Previous: "b"}},
-		{`{"previous_response_id":"a","previous_response_id":null}`, found{Sound: true, Twice: true, Previous: "a"}},
+		{`{"previous_response_id":"a","previous_response_id":null}`, found{Sound: true, Twice: true, Previous: "?"}},
 		{`{"previous_response_id":null,"previous_response_id":"a"}`, found{Sound: true, Twice: true, Previous: "a"}},
 		{`{"input":"x"`, found{}}, {`{"input":"x"} x`, found{}}, {`[]`, found{}}, {``, found{}}, {`{"a":1,}`, found{}},
 		{`[}`, found{}}, {`["input":"x"}`, found{}}, {`{"a":1]`, found{}},
@@ -102,6 +102,15 @@ func TestTurnScan(t *testing.T) {
 		if got != test.want {
 			t.Errorf("%s: got %+v, want %+v", test.body, got, test.want)
 		}
+	}
+}
+
+// TestTurnOfManyIDs: an id that is there many times takes no more memory than one.
+func TestTurnOfManyIDs(t *testing.T) {
+	body := []byte("{" + strings.Repeat(`"previous_response_id":"r\u0031",`, 1000) + `"input":"a"}`)
+	var turn Turn
+	if n := testing.AllocsPerRun(1, func() { turn.Scan(body) }); n > 2 || turn.Previous != "r1" || !turn.Twice {
+		t.Errorf("got %v allocations, the id %q, twice %v, want at most 2, r1 and true", n, turn.Previous, turn.Twice)
 	}
 }
 

@@ -113,6 +113,29 @@ func TestScan(t *testing.T) {
 		{"documents", APIMessages, `{"messages":[{"role":"user","content":[
 			{"type":"document","source":{"type":"base64","data":"QQ"}},{"type":"document","source":{"type":"text","data":"a"}},
 			{"type":"document"}]}]}`, `"" chars=1 bytes=1 messages=1` + "\ntext user a"},
+		{"a text document without a text", APIMessages, `{"messages":[{"content":[
+			{"type":"document","source":{"type":"text"}},{"type":"document","file_id":{"type":"text","data":"a"}}]}]}`,
+			`"" chars=0 bytes=0 messages=1`},
+		{"search results", APIMessages, `{"messages":[{"role":"user","content":[
+			{"type":"search_result","text":"x","content":[{"type":"text","text":"a"}]}]}]}`,
+			`"" chars=1 bytes=1 messages=1` + "\ntext user a"},
+		{"content nests once", APIMessages, `{"messages":[{"role":"user","content":[{"type":"tool_result","content":[
+			{"type":"tool_result","content":"x"},{"content":["y",{"text":"z"}],"text":"a"}]}]}]}`,
+			`"" chars=1 bytes=1 messages=1` + "\ntext tool a"},
+		{"a call of before tools", APIChat, `{"messages":[{"role":"assistant","function_call":{"name":"f"}}]}`,
+			`"" chars=0 bytes=0 messages=1` + "\ncall assistant {\"name\":\"f\"}"},
+		{"a role of another type", APIChat, `{"messages":[{"content":"a","role":7},{"role":["user"],"content":"b"}]}`,
+			`"" chars=2 bytes=2 messages=2` + "\ntext none a\ntext none b"},
+		{"audio and video by other names", APIChat, `{"messages":[{"content":[{"type":"audio_url","audio_url":{"url":"a"}},
+			{"type":"input_video","input_video":{"data":"v"}},{"audio_url":"b"},{"input_video":"w"}]}]}`,
+			`"" chars=0 bytes=0 messages=1 audio video` +
+				"\naudio none a\nvideo none v\naudio none b\nvideo none w"},
+		{"parts with little in them", APIChat, `{"messages":[{"role":"user","content":[{"type":"text"},{"image_url":null,
+			"text":"a"},{"type":"search_result","content":"b"},{"type":"tool_result"}]}]}`,
+			`"" chars=2 bytes=2 messages=1` + "\ntext user a\ntext user b"},
+		{"the last of two places", APIChat, `{"messages":[{"content":[{"file_id":"f","image_url":"u","type":"image"},
+			{"type":"input_image","image_url":{"file_id":"g","data":7}}]}]}`,
+			`"" chars=0 bytes=0 messages=1 image` + "\nimage none u\nimage none g"},
 		{"media that turn null", APIChat,
 			`{"messages":[{"content":[{"type":"image_url","image_url":"u","image_url":null,"file_id":"f"}]}]}`,
 			`"" chars=0 bytes=0 messages=1 image` + "\nimage none f"},
@@ -147,6 +170,7 @@ func TestScan(t *testing.T) {
 			if got := summary(&r, []byte(c.body)); got != c.want {
 				t.Errorf("%s\n got %s\nwant %s", c.body, got, c.want)
 			}
+			checkAgainstOracle(t, &r, c.api, []byte(c.body))
 		})
 	}
 }

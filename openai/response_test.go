@@ -32,6 +32,10 @@ var responseBodies = []struct {
 	{"fractions", `{"usage":{"prompt_tokens":12.75,"completion_tokens":3.0 ,"total_tokens":1.5e3}}`,
 		Usage{12, 3, 15, 0}, true},
 	{"elsewhere", `{"choices":[{"usage":{"prompt_tokens":3}}],"x":{"usage":{"prompt_tokens":3}}}`, Usage{}, false},
+	{"names of usage in it and beside it", `{"prompt_tokens_details":{"cached_tokens":3},"usage":{"prompt_tokens":2,` +
+		`"usage":{"prompt_tokens":3},"prompt_tokens_details":{"prompt_tokens":4,"usage":{"prompt_tokens":5}}},` +
+		`"response":{"response":{"usage":{"prompt_tokens":6}},"prompt_tokens_details":{"cached_tokens":7}}}`,
+		Usage{2, 0, 2, 0}, true},
 	{"cut off", `{"usage":{"prompt_tokens":12,"completion_tokens":8`, Usage{}, false},
 	{"error page", "<html>usage</html>", Usage{}, false},
 	{"empty", "", Usage{}, false},

@@ -36,6 +36,8 @@ var responseBodies = []struct {
 		`"usage":{"prompt_tokens":3},"prompt_tokens_details":{"prompt_tokens":4,"usage":{"prompt_tokens":5}}},` +
 		`"response":{"response":{"usage":{"prompt_tokens":6}},"prompt_tokens_details":{"cached_tokens":7}}}`,
 		Usage{2, 0, 2, 0}, true},
+	{"other objects", `{"a":{"b":{"c":{"d":{"e":1}}}},"usage":{"prompt_tokens":2,"x":{"y":{"z":{}}},` +
+		`"output_tokens_details":{"cached_tokens":9}}}`, Usage{2, 0, 2, 0}, true},
 	{"cut off", `{"usage":{"prompt_tokens":12,"completion_tokens":8`, Usage{}, false},
 	{"error page", "<html>usage</html>", Usage{}, false},
 	{"empty", "", Usage{}, false},

@@ -47,6 +47,9 @@ func TestAnthropicUsage(t *testing.T) {
 		{"a stream that repeats a part", start(`{"input_tokens":50,"cache_read_input_tokens":950}`) +
 			delta(`{"cache_read_input_tokens":950,"cache_creation_input_tokens":0,"output_tokens":5}`),
 			Usage{1000, 5, 1005, 950}, true},
+		{"a stream whose end has nothing of the cache",
+			start(`{"input_tokens":50,"cache_read_input_tokens":950,"cache_creation_input_tokens":7}`) +
+				delta(`{"input_tokens":60,"output_tokens":5}`), Usage{60, 5, 65, 950}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var r ResponseScanner

@@ -94,7 +94,7 @@ func partNamed(field string) linePart {
 	return partOther
 }
 
-// add takes a byte of a word; one that is too long has a size that none of the known has.
+// add takes a byte of a word; one that is too long is cut to a length that none of the known has.
 func (f *Final) add(c byte) {
 	if f.size < maxWord {
 		f.word[f.size] = c
@@ -106,7 +106,7 @@ func (f *Final) endLine() {
 	switch {
 	case f.part == partEvent:
 		name := view(f.word[:min(f.size, maxWord)])
-		f.wanted = f.size <= maxWord && (name == "response.completed" || name == "response.incomplete")
+		f.wanted = name == "response.completed" || name == "response.incomplete"
 	case f.part == partField && f.size == 0:
 		f.done = f.wanted && f.kept
 		f.wanted = false

@@ -31,6 +31,9 @@ func TestFinal(t *testing.T) {
 		{"a name that begins alike", "event: response.incompleted\ndata: 1\n\n", ``, false},
 		{"CRLF, and a blank line of LF", "event: response.completed\r\ndata: 1\r\n\n", ` 1`, true},
 		{"a line without a colon", "event: response.completed\ndata: 1\nretry\n", ` 1`, false},
+		{"LF some time after CR", "event: response.completed\rdata: 1\n\n", ` 1`, true},
+		{"a blank in the name", "event: response .completed\ndata: 1\n\n", ``, false},
+		{"another name behind the data", "event: response.completed\ndata: 1\nevent: x\n\n", ` 1`, false},
 		{"no data", "event: response.completed\n\ndata: 1\n\n", ``, false},
 		{"nothing", ``, ``, false},
 	}

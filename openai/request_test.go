@@ -44,6 +44,10 @@ func TestScan(t *testing.T) {
 		want string
 	}{
 		{"empty object", APIChat, ` {} `, `"" chars=0 bytes=0`},
+		{"white space", APIChat, "\r\n\t { \"x\"\r:\t[ ]\n,\r\"model\" : \"m\"\t}\r\n", `"m" chars=0 bytes=0`},
+		{"values that are skipped", APIChat,
+			`{"x":[{"a":[1]},[{},[1,2],"s"],{"b":{}},[],-0,1e-5,1E+5,0.5,-1.5e3,true,false,null],"model":"m"}`,
+			`"m" chars=0 bytes=0`},
 		{"chat", APIChat, seedBodies[0],
 			`"meta-llama/Llama-3.1-8B-Instruct" chars=28 bytes=31 messages=2 max=128 stream usage` +
 				"\ntext system You are helpful.\ntext user Hi\n\"there\" 😀"},
@@ -207,6 +211,10 @@ func TestScanErrors(t *testing.T) {
 		{"leading zero", `{"a":01}`, ReasonNumber, 5},
 		{"no fraction", `{"a":1.}`, ReasonNumber, 7},
 		{"no exponent", `{"a":1e+}`, ReasonNumber, 8},
+		{"no comma in an array", `{"a":[1 2]}`, ReasonByte, 8},
+		{"no comma in an object", `{"a":{"b":1 "c":2}}`, ReasonByte, 12},
+		{"an array that ends as an object", `{"a":[1}`, ReasonByte, 7},
+		{"an object that ends as an array", `{"a":{"b":1]}`, ReasonByte, 11},
 		{"control", "{\"a\":\"b\n\"}", ReasonControl, 7},
 		{"escape", `{"a":"\x"}`, ReasonEscape, 6},
 		{"short escape", `{"a":"\u12"}`, ReasonEscape, 6},

@@ -238,8 +238,8 @@ func (d *usageDocument) value(c byte) {
 func (d *usageDocument) inScalar(b []byte, i int) int {
 	for ; i < len(b); i++ {
 		c := b[i]
-		if d.step != stepScalar && d.inNumber(c) {
-			continue
+		if d.step != stepScalar {
+			d.inNumber(c)
 		}
 		switch c {
 		case ',':
@@ -253,29 +253,26 @@ func (d *usageDocument) inScalar(b []byte, i int) int {
 	return i
 }
 
-// inNumber reads the next byte of a number that is looked for; false when it is behind it. A fraction is cut off; a
-// number with an exponent is not taken.
-func (d *usageDocument) inNumber(c byte) bool {
+// inNumber reads the next byte of a number that is looked for, or the one behind it. A fraction is cut off; a number
+// with an exponent is not taken.
+func (d *usageDocument) inNumber(c byte) {
 	switch {
+	case c-'0' < 10 && d.step == stepFraction:
 	case c-'0' < 10:
-		if d.step == stepFraction {
-			return true
-		}
 		if d.number > (math.MaxInt32-9)/10 {
 			d.number = math.MaxInt32
-			return true
+			return
 		}
 		d.number = d.number*10 + int(c-'0')
-		return true
-	case c == '.' && d.step == stepNumber:
+	case c == '.':
 		d.step = stepFraction
-		return true
-	case c <= ' ' || c == ',' || c == '}':
-		d.fresh[d.target] = d.number
-		d.freshFields |= 1 << d.target
+	default:
+		if c <= ' ' || c == ',' || c == '}' {
+			d.fresh[d.target] = d.number
+			d.freshFields |= 1 << d.target
+		}
+		d.step = stepScalar
 	}
-	d.step = stepScalar
-	return false
 }
 
 func (d *usageDocument) push(n node) {

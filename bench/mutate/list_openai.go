@@ -43,7 +43,7 @@ var openaiMutants = []mutant{
 	{file: "openai/response_fields.go", name: "total of an earlier report kept",
 		before: "d.seen = d.seen&^(1<<fieldTotal) | d.freshFields", after: "d.seen = d.seen | d.freshFields"},
 	{file: "openai/response_document.go", name: "numbers with an exponent are taken",
-		before: "case c <= ' ' || c == ',' || c == '}':", after: "case c <= ' ' || c == ',' || c == '}' || c == 'e':"},
+		before: "if c <= ' ' || c == ',' || c == '}' {", after: "if c <= ' ' || c == ',' || c == '}' || c == 'e' {"},
 	{file: "openai/response_document.go", name: "a key cut at its bound is taken",
 		before: "\t} else {\n\t\td.size = maxWord + 1\n", after: "\t} else {\n",
 		equivalent: "maxWord is longer than every key looked for, so that no key cut there is one of them"},

@@ -30,10 +30,9 @@ func (o *result) unbill(first int, whole bool) {
 func TestBillingHeaderIsKept(t *testing.T) {
 	body := []byte(`{"system":"` + BillingHeader + `: cch=a;\nYou are.","session":"s"}`)
 	var r Request
-	r.KeepBilling(true)
-	r.Want([]string{"session"})
 	for _, keep := range []bool{true, false, true} {
 		r.KeepBilling(keep)
+		r.Want([]string{"session"})
 		if err := r.Scan(APIMessages, body); err != nil {
 			t.Fatal(err)
 		}

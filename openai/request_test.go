@@ -69,6 +69,7 @@ func TestScan(t *testing.T) {
 			"{\"id\":\"1\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]" +
 			"\ntext tool 漢字漢字漢字 and more\ntools none [{\"type\":\"function\"}]"},
 		{"empty tools", APIChat, `{"tools":[ ],"functions":{}}`, `"" chars=0 bytes=0`},
+		{"tools that turn empty", APIChat, `{"tools":[1],"tools":[]}`, `"" chars=0 bytes=0`},
 		{"prompts", APICompletions, seedBodies[2], `"m" chars=6 bytes=6 max=5` + "\ntext none one\ntext none two"},
 		{"token prompts", APICompletions, seedBodies[3], `"m" chars=0 bytes=0 tokens=4` +
 			"\ntokens none 1,2,3\ntokens none 4"},
@@ -163,6 +164,11 @@ func TestScan(t *testing.T) {
 			`"" chars=4 bytes=11` + "\ntext none 😀\ufffdx\ufffd"},
 		{"limits", APINone, `{"max_tokens":5,"max_output_tokens":99999999999,"max_completion_tokens":null}`,
 			`"" chars=0 bytes=0 max=2147483647`},
+		{"the last of limits", APINone, `{"max_output_tokens":7,"max_completion_tokens":5}`, `"" chars=0 bytes=0 max=5`},
+		{"a limit beyond all numbers", APINone, `{"max_tokens":` + strings.Repeat("9", 40) + `}`,
+			`"" chars=0 bytes=0 max=2147483647`},
+		{"another option of streams", APIChat, `{"stream_options":{"continuous_usage_stats":true,"include_usage":false}}`,
+			`"" chars=0 bytes=0`},
 		{"both limits of chats", APIChat, `{"max_completion_tokens":5,"max_tokens":9}`, `"" chars=0 bytes=0 max=5`},
 		{"one of them no limit", APIChat, `{"max_completion_tokens":null,"max_tokens":9}`, `"" chars=0 bytes=0 max=9`},
 		{"odd limits", APINone, `{"max_tokens":-5,"max_output_tokens":"7","max_completion_tokens":1e3}`,

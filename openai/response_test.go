@@ -85,7 +85,7 @@ var responseBodies = []struct {
 		Usage{2, 0, 2, 0}, true},
 	{"sse broken event", "data: {\"a\":\"\n\ndata: {broken\n\ndata: {\"usage\":{\"prompt_tokens\":2}}\n\n",
 		Usage{2, 0, 2, 0}, true},
-	{"sse with CR alone", "data: {}\r\rdata: {\"usage\":{\"prompt_tokens\":2}}\r\r", Usage{2, 0, 2, 0}, true},
+	{"sse with CR alone", "data: {}\r\rdata: {\"usage\":\rdata: {\"prompt_tokens\":2}}\r\r", Usage{2, 0, 2, 0}, true},
 	{"sse with LF some time after CR", "data: {}\r: x\ndata: {\"usage\":{\"prompt_tokens\":2}}\n\n", Usage{2, 0, 2, 0},
 		true},
 	{"sse broken event before CRLF and LF", "data: {\"a\":\r\n\ndata: {\"usage\":{\"prompt_tokens\":2}}\n\n",

@@ -4,7 +4,8 @@ import "bytes"
 
 // BillingHeader begins what Claude Code puts in front of its system text. A hash in it differs from request to request,
 // so vLLM keeps it out of prompts: a block of system text that begins with it as a whole
-// (vllm/entrypoints/anthropic/serving.py), of other system text its first line (vllm/renderers/chat_utils.py).
+// (vllm/entrypoints/anthropic/serving.py), of other system text its first line (vllm/renderers/chat_utils.py). That goes
+// by parts of type text, so in the Responses API only for text that is a string.
 const BillingHeader = "x-anthropic-billing-header"
 
 // KeepBilling has scans leave BillingHeader in prompts, as SGLang's servers do
@@ -16,8 +17,8 @@ func (r *Request) KeepBilling(keep bool) {
 	r.state.keepsBilling = keep
 }
 
-// unbill takes the billing header out of each text among the segments from first on, which are the system's: the line,
-// or if whole is set all of the text.
+// unbill takes the billing header out of each text of the system's among the segments from first on: the line, or if
+// whole is set all of the text.
 func (s *scanner) unbill(first int, whole bool) {
 	if s.keepsBilling {
 		return
@@ -25,7 +26,7 @@ func (s *scanner) unbill(first int, whole bool) {
 	kept := s.segments[:first]
 	for i := first; i < len(s.segments); i++ {
 		seg := &s.segments[i]
-		if seg.Kind == SegmentText && s.billed(seg) && !s.cutHeader(seg, whole) {
+		if seg.Kind == SegmentText && seg.Role == RoleSystem && s.billed(seg) && !s.cutHeader(seg, whole) {
 			continue
 		}
 		kept = append(kept, *seg)

@@ -86,6 +86,16 @@ func TestBillingHeader(t *testing.T) {
 			`[{"type":"text","text":"` + header + `"},{"type":"text","text":"` + header + `\nb"}]},` +
 			`{"role":"user","content":"` + `c"}]}`,
 			`"" chars=3 bytes=3 messages=3` + "\ntext system a\ntext system b\ntext user c"},
+		{"instructions", APIResponses, `{"instructions":"` + header + `\na","input":"b"}`,
+			`"" chars=2 bytes=2 messages=1` + "\ntext system a\ntext user b"},
+		{"items", APIResponses, `{"input":[{"role":"system","content":"` + header + `\na"},{"role":"user","content":"` +
+			BillingHeader + `"},{"role":"system","content":[{"type":"input_text","text":"` + BillingHeader + `"}]}]}`,
+			`"" chars=53 bytes=53 messages=3` + "\ntext system a\ntext user " + BillingHeader + "\ntext system " +
+				BillingHeader},
+		{"an output", APIResponses, `{"input":[{"role":"system","type":"function_call_output","content":"x",` +
+			`"output":"` + BillingHeader + `"}]}`, `"" chars=26 bytes=26` + "\ntext tool " + BillingHeader},
+		{"a tool's result", APIChat, `{"messages":[{"role":"system","content":[{"type":"tool_result","content":"` +
+			BillingHeader + `"}]}]}`, `"" chars=26 bytes=26 messages=1` + "\ntext tool " + BillingHeader},
 		{"a system message that is replaced", APIChat, `{"messages":[{"role":"system","content":"` + header +
 			`"}],"tools":[1],"messages":[{"role":"system","content":"` + header + `\na"}]}`,
 			`"" chars=1 bytes=1 messages=1 tools` + "\ntools none [1]\ntext system a"},

@@ -217,8 +217,8 @@ func (s *scanner) promptText(k key) {
 	}
 	blocks := s.peek() != '"'
 	s.text(role, slotPart)
-	if k == keySystem {
-		s.unbill(first, blocks)
+	if role == RoleSystem {
+		s.unbill(first, blocks && k == keySystem)
 	}
 }
 

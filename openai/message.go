@@ -18,7 +18,7 @@ func (s *scanner) messages(items bool) {
 func (s *scanner) message(items bool) {
 	start, first := s.pos, len(s.segments)
 	s.used &^= messageSlots
-	role, kind := RoleNone, typeNone
+	role, kind, isText := RoleNone, typeNone, false
 	for k := s.firstKey(); k != keyEnd; k = s.nextKey() {
 		switch {
 		case k == keyRole:
@@ -26,6 +26,7 @@ func (s *scanner) message(items bool) {
 		case k == keyType && items:
 			kind = s.partType()
 		case k == keyContent:
+			isText = s.peek() == '"'
 			s.begin(slotContent)
 			s.text(RoleNone, slotPart)
 			s.end(slotContent)
@@ -51,7 +52,7 @@ func (s *scanner) message(items bool) {
 			s.segments[i].Role = role
 		}
 	}
-	if role == RoleSystem && !items {
+	if role == RoleSystem && (!items || isText) {
 		s.unbill(first, s.api == APIMessages)
 	}
 }

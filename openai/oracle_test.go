@@ -193,7 +193,9 @@ func (o *result) prompt(api API, f member) {
 	case f.key == "input" && in(APIEmbeddings), f.key == "prompt" && in(APICompletions, APIGenerate):
 		o.text(RoleNone, f.raw, true)
 	case f.key == "instructions" && in(APIResponses):
+		first := len(o.pieces)
 		o.text(RoleSystem, f.raw, true)
+		o.unbill(first, false)
 	case f.key == "system" && in(APIMessages):
 		first := len(o.pieces)
 		o.text(RoleSystem, f.raw, true)
@@ -375,7 +377,7 @@ func (o *result) message(api API, raw json.RawMessage, items bool) {
 			o.pieces[i].role = role
 		}
 	}
-	if role == RoleSystem && !items {
+	if _, isText := stringOf(lookup(fields, "content")); role == RoleSystem && (!items || isText) {
 		o.unbill(first, api == APIMessages)
 	}
 }

@@ -36,6 +36,18 @@ func TestBillingHeader(t *testing.T) {
 			}
 			return `{"messages":[{"content":"` + header + rest + `","role":"system"},` + user + `]}`
 		}},
+		{"instructions", openai.APIResponses, func(header string) string {
+			if header != "" {
+				header += `\n`
+			}
+			return `{"instructions":"` + header + rest + `","input":[` + user + `]}`
+		}},
+		{"an item", openai.APIResponses, func(header string) string {
+			if header != "" {
+				header += `\n`
+			}
+			return `{"input":[{"content":"` + header + rest + `","role":"system"},` + user + `]}`
+		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cut := func(header string) (blocks, ids []uint64, count int) {

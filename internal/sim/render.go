@@ -56,7 +56,7 @@ func canonical(v gjson.Result) string {
 func renderMessages(p prompt, messages gjson.Result, a api) prompt {
 	messages.ForEach(func(_, message gjson.Result) bool {
 		role, content := message.Get("role").String(), message.Get("content")
-		if role == "system" && a != apiResponses {
+		if role == "system" {
 			p = renderSystem(p, content, a == apiMessages)
 		} else {
 			p = renderContent(p.role(role), content)
@@ -132,7 +132,7 @@ func renderPart(p prompt, part gjson.Result) prompt {
 func renderResponses(p prompt, f fields) (prompt, *apiError) {
 	p = renderTools(p, f["tools"])
 	if instructions := f["instructions"]; instructions.Type == gjson.String {
-		p = p.role("system").add(instructions.String())
+		p = renderSystem(p, instructions, false)
 	}
 	input := f["input"]
 	switch {

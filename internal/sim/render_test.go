@@ -20,6 +20,9 @@ func TestBillingHeader(t *testing.T) {
 			`"messages":[{"role":"system","content":[]}]`},
 		{"a chat", apiChat, `"messages":[{"role":"system","content":"` + header + `\na"}]`,
 			`"messages":[{"role":"system","content":[{"type":"text","text":"a"}]}]`},
+		{"instructions", apiResponses, `"instructions":"` + header + `\na","input":"b"`, `"instructions":"a","input":"b"`},
+		{"an item", apiResponses, `"input":[{"role":"system","content":"` + header + `\na"}]`,
+			`"input":[{"role":"system","content":"a"}]`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			rendered := func(body string) prompt {

@@ -112,6 +112,9 @@ func TestRoutingStrategy(t *testing.T) {
 				wantServer(t, s.send(t, "two:3", "", chatBody), "sim-1")
 				wantServer(t, s.send(t, "", "", chatBody), "sim-1")
 				wantServer(t, s.send(t, "least-request:2,one:1", "", chatBody), "sim-0")
+				list := harness.Request(t, http.MethodGet, s.URL("requests", "/v1/models/sim-model"), "", false)
+				list.Header.Set("routing-strategy", "least-request:2,one:1")
+				wantServer(t, harness.Send(t, harness.Client(t, false), list), "sim-0")
 			}
 			s.endpoints[1].KV = 0.5
 			s.Publish(t, s.endpoints...)

@@ -140,6 +140,8 @@ func TestUnjudged(t *testing.T) {
 		{"none fresh", scoring.StaleNeutral, []scoring.Endpoint{stale, never, stale}, []string{"a", "b", "c"}},
 		{"exclude, none fresh", scoring.StaleExclude, []scoring.Endpoint{stale, never}, []string{"a", "b"}},
 		{"last sample counts", scoring.StaleLast, []scoring.Endpoint{stale, never, fresh}, []string{"a", "c"}},
+		{"zero, only the fresh", scoring.StaleZero, []scoring.Endpoint{stale, fresh, never, fresh}, []string{"b", "d"}},
+		{"zero, none fresh", scoring.StaleZero, []scoring.Endpoint{stale, never}, []string{"a", "b"}},
 	}
 	for i, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -155,5 +157,29 @@ func TestUnjudged(t *testing.T) {
 			}
 			plantest.CheckUniform(t, counts, test.want...)
 		})
+	}
+}
+
+// confirming refuses what it is asked, unless it has no failure.
+type confirming struct{ failure *scoring.Failure }
+
+func (x confirming) Confirm(*scoring.Cycle) *scoring.Failure { return x.failure }
+
+// TestConfirmers: a routed request is served if all confirmers say so, and one that no model computes anything for
+// whatever they say.
+func TestConfirmers(t *testing.T) {
+	refusal := &scoring.Failure{Status: 429, Reason: "confirmed_not"}
+	plan := plantest.Plan(t, `{"plugins": [{"type": "agrees"}, {"type": "refuses"}, {"type": "queue-scorer"}]}`,
+		plantest.Neutral,
+		scoring.Registration{Type: "agrees", New: func(*scoring.Builder) scoring.Plugin { return confirming{} }},
+		scoring.Registration{Type: "refuses", New: func(*scoring.Builder) scoring.Plugin { return confirming{refusal} }})
+	for _, unjudged := range []bool{false, true} {
+		c := plantest.Cycle(plantest.Pool(scoring.Endpoint{}), 1)
+		c.Request.Unjudged = unjudged
+		endpoints, failure := plan.Decide(c)
+		if served := failure == nil && len(endpoints) == 1; served != unjudged || !served && failure != refusal {
+			t.Errorf("unjudged %v: endpoints %v, failure %v; want a refusal by the second confirmer unless unjudged",
+				unjudged, endpoints, failure)
+		}
 	}
 }

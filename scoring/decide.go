@@ -77,7 +77,7 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 		if !ok {
 			break
 		}
-		if c.Mixes() && !c.Request.Unjudged {
+		if c.Mixes() {
 			c.runMix(p.profiles, &c.results[profile])
 			continue
 		}

@@ -38,6 +38,10 @@ func (c *Cycle) runMix(profiles []profile, r *Result) {
 		r.State = Failed
 		return
 	}
+	if c.Request.Unjudged {
+		c.spread(first, r)
+		return
+	}
 	mixed := c.mixed[:len(c.candidates)]
 	clear(mixed)
 	for _, s := range c.mix {

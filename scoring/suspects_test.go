@@ -11,9 +11,14 @@ import (
 // However many endpoints are silent, a tenth of the pool is left out, one at the least, and those that have been silent
 // for longest.
 func TestSuspectsAreBounded(t *testing.T) {
-	for _, tt := range []struct{ endpoints, silent, want int }{{4, 0, 0}, {4, 1, 1}, {4, 3, 1}, {10, 9, 1}, {40, 1, 1},
-		{40, 3, 3}, {40, 30, 4}} {
+	for _, tt := range []struct {
+		endpoints, silent, want int
+		// first is the endpoint that has been silent for longest; the others follow it, by step.
+		first, step int
+	}{{4, 0, 0, 0, 1}, {4, 1, 1, 0, 1}, {4, 3, 1, 0, 1}, {10, 9, 1, 0, 1}, {40, 1, 1, 0, 1}, {40, 3, 3, 0, 1},
+		{40, 30, 4, 0, 1}, {4, 3, 1, 2, -1}, {40, 3, 3, 2, -1}, {40, 30, 4, 29, -1}, {40, 29, 4, 11, 7}} {
 		const now = int64(time.Hour)
+		silent := func(nth int) int { return (tt.first + nth*tt.step) % max(tt.silent, 1) }
 		pool := &Pool{State: state.New(state.Options{Failures: true})}
 		for i := range tt.endpoints {
 			pool.Endpoints = append(pool.Endpoints,
@@ -26,7 +31,7 @@ func TestSuspectsAreBounded(t *testing.T) {
 				pool.State.Apply(&journal.Event{
 					Kind: journal.Decision, Time: now - int64(10+tt.silent-i)*int64(time.Second),
 					Lease:   uint32(i)<<8 | lease,
-					Primary: pool.ID(&pool.Endpoints[i]), Client: uint64(lease),
+					Primary: pool.ID(&pool.Endpoints[silent(i)]), Client: uint64(lease),
 				})
 			}
 		}
@@ -40,9 +45,9 @@ func TestSuspectsAreBounded(t *testing.T) {
 				len(c.suspects), tt.want)
 		}
 		for i, e := range c.suspects {
-			if e.Index != i || !c.Fails(e) {
-				t.Errorf("%d of %d endpoints are silent: suspect %d is %d, want those that are silent for longest",
-					tt.silent, tt.endpoints, i, e.Index)
+			if e.Index != silent(i) || !c.Fails(e) {
+				t.Errorf("%d of %d endpoints are silent: suspect %d is %d, want %d, which is silent for longest",
+					tt.silent, tt.endpoints, i, e.Index, silent(i))
 			}
 		}
 	}

@@ -172,6 +172,39 @@ func TestRoutingStrategyHandlerRefuses(t *testing.T) {
 	}
 }
 
+// TestUnjudgedMix: an endpoint must pass the filters of all strategies also where chance picks.
+func TestUnjudgedMix(t *testing.T) {
+	plan, _ := strategyPlan(t)
+	for _, tt := range []struct {
+		strategy string
+		labels   []string // of the endpoint that may pass
+		want     string   // whoever gets a request of many, by name
+	}{
+		{"most,least", []string{"zone", "1"}, "a b c"},
+		{"most,zoned", []string{"zone", "1"}, "b"},
+		{"zoned,most", []string{"zone", "1"}, "b"},
+		{"most,zoned", []string{"zone", "2"}, ""},
+	} {
+		c := plantest.Cycle(plantest.Pool(scoring.Endpoint{}, plantest.Labelled(tt.labels...), scoring.Endpoint{}), 1)
+		c.Request.Headers = plantest.Headers(plan, map[string]string{"routing-strategy": tt.strategy})
+		c.Request.Unjudged = true
+		var got []string
+		for range 100 {
+			picked, failure := plan.Decide(c)
+			switch {
+			case failure != nil && failure != scoring.FilteredOut:
+				t.Fatalf("%s: refused: %v", tt.strategy, failure.Message)
+			case failure == nil && !slices.Contains(got, picked[0].Name):
+				got = append(got, picked[0].Name)
+			}
+		}
+		slices.Sort(got)
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%s: requests went to %q, want %q", tt.strategy, got, tt.want)
+		}
+	}
+}
+
 // TestNamesOfOneProfile: names of one profile are no mix, whatever it has, and count together in one.
 func TestNamesOfOneProfile(t *testing.T) {
 	counted := 0

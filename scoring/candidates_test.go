@@ -146,6 +146,9 @@ func TestUnjudged(t *testing.T) {
 	for i, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			plan := plantest.Plan(t, `{}`, scoring.Staleness{After: 2 * time.Second, Policy: test.policy})
+			for load := range test.pool {
+				test.pool[load].Metrics.WaitingRequests = load // which chance does not look at
+			}
 			c, counts := plantest.Cycle(plantest.Pool(test.pool...), uint64(i)), map[string]int{}
 			c.Request.Unjudged = true
 			for range 12000 {

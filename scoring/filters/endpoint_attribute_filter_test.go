@@ -1,6 +1,7 @@
 package filters_test
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -41,5 +42,23 @@ func TestUnknownAttribute(t *testing.T) {
 				t.Errorf("scores %v, want 0.5 and 0", scores)
 			}
 		})
+	}
+}
+
+// TestCoreAttributes: each name stands for the metric of that name, with its producer or without.
+func TestCoreAttributes(t *testing.T) {
+	const scorer = "endpoint-attribute-scorer"
+	for name, want := range map[string]float64{"WaitingQueueSize": 0.9, "RunningRequestsSize": 0.8,
+		"KVCacheUsagePercent": 0.97} {
+		for _, key := range []string{name, name + "/core-metrics-extractor"} {
+			plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "`+scorer+`",
+				"parameters": {"attributeKey": "`+key+`", "algorithm": {"type": "linear_lower_is_better",
+				"normalization": {"fixedRange": {"min": 0, "max": 10}}}}}]}`, plantest.Neutral)
+			pool := plantest.Pool(plantest.Sampled(scoring.Metrics{WaitingRequests: 1, RunningRequests: 2,
+				KVCacheUsage: 0.3}))
+			if got := plantest.Decide(plan, plantest.Cycle(pool, 1)).Scores[scorer]["a"]; math.Abs(got-want) > 1e-9 {
+				t.Errorf("%s: score %v, want %v", key, got, want)
+			}
+		}
 	}
 }

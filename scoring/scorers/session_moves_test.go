@@ -1,6 +1,7 @@
 package scorers_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/pintle-dev/pintle/journal"
@@ -60,6 +61,32 @@ func TestSessionsMove(t *testing.T) {
 			if got := routed(t, plan, c, uint32(i+1), step.header); got != step.want {
 				t.Errorf("%s, %s: went to %s, want %s", plugin, step.name, got, step.want)
 			}
+		}
+	}
+}
+
+// TestSessionOfTwoPlugins: a session that a filter and a scorer go by is bound once.
+func TestSessionOfTwoPlugins(t *testing.T) {
+	const sessions = `"parameters": {"strategy": "session_id", "sessionIdConfig":
+		{"sources": [{"attribute": "SessionIDDataKey", "producer": "session-id-producer"}]}}}`
+	plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [
+		{"type": "session-affinity-filter", `+sessions+`, {"type": "session-affinity-scorer", `+sessions+`,
+		{"type": "session-id-producer", "parameters": {"headerName": "x-user"}}]}`, plantest.Neutral)
+	pool := plantest.Pool(plantest.Sampled(scoring.Metrics{}), plantest.Sampled(scoring.Metrics{}))
+	pool.State = state.New(plan.StateOptions())
+	pool.Enter()
+	c := plantest.Cycle(pool, 1)
+	c.Request.Headers = plantest.Headers(plan, map[string]string{"x-user": "ann"})
+	for range 2 {
+		endpoints, failure := plan.Decide(c)
+		if failure != nil {
+			t.Fatal(failure.Message)
+		}
+		e := journal.Event{}
+		plan.Record(c, &e)
+		want := []journal.Session{{ID: journal.HashName("ann"), Endpoint: pool.ID(endpoints[0])}}
+		if !slices.Equal(e.Sessions, want) {
+			t.Errorf("bound are %x, want %x", e.Sessions, want)
 		}
 	}
 }

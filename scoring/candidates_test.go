@@ -8,8 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/strictjson"
+	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+	"github.com/pintle-dev/pintle/scoring/registry"
+	"github.com/pintle-dev/pintle/state"
 )
 
 func TestStalePolicies(t *testing.T) {
@@ -34,6 +38,9 @@ func TestStalePolicies(t *testing.T) {
 			trace := plantest.Decide(plan, plantest.Cycle(plantest.Pool(test.pool...), 1))
 			if !slices.Equal(trace.Candidates, test.want) {
 				t.Errorf("candidates %q, want %q", trace.Candidates, test.want)
+			}
+			if _, failure := plan.Decide(plantest.Cycle(plantest.Pool(test.pool...), 1)); failure != nil {
+				t.Errorf("without a trace: %v", failure.Message)
 			}
 			for name, by := range trace.Removed {
 				if by != "stale" {
@@ -160,6 +167,70 @@ func TestUnjudged(t *testing.T) {
 			}
 			plantest.CheckUniform(t, counts, test.want...)
 		})
+	}
+}
+
+// TestFailing: endpoints that fail too often are no candidates, wherever they stand, unless all that a filter leaves do.
+func TestFailing(t *testing.T) {
+	tests := []struct{ name, failing, want string }{
+		{"none", "", "a b c d"},
+		{"the first", "a", "b c d"},
+		{"the last", "d", "a b c"},
+		{"the two between", "b c", "a d"},
+		{"all but one", "a b c", "d"},
+		{"all", "a b c d", "a b c d"},
+		{"all that the filter leaves, and more", "a b c d e", "a b c d"},
+	}
+	plan := failingPlan(t, `{"plugins": [{"type": "by-label", "parameters": {"label": "kept", "validValues": ["yes"]}},
+		{"type": "queue-scorer"}]}`, plantest.Neutral)
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			kept := plantest.Labelled("kept", "yes")
+			pool := plantest.Pool(kept, kept, kept, kept, scoring.Endpoint{})
+			pool.State = state.New(plan.StateOptions())
+			pool.Enter()
+			for i := range pool.Endpoints {
+				if e := &pool.Endpoints[i]; strings.Contains(tc.failing, e.Name) {
+					fail(pool, e)
+				}
+			}
+			trace := plantest.Decide(plan, plantest.Cycle(pool, 1))
+			if got := strings.Join(trace.Candidates, " "); got != tc.want {
+				t.Errorf("candidates are %s, want %s", got, tc.want)
+			}
+			for _, e := range pool.Endpoints[:4] {
+				want := ""
+				if !strings.Contains(tc.want, e.Name) {
+					want = "failing"
+				}
+				if got := trace.Removed[e.Name]; got != want {
+					t.Errorf("%s is removed by %q, want %q", e.Name, got, want)
+				}
+			}
+			if _, failure := plan.Decide(plantest.Cycle(pool, 1)); failure != nil {
+				t.Errorf("without a trace: %v", failure.Message)
+			}
+		})
+	}
+}
+
+// failingPlan compiles a configuration by which endpoints that fail are no candidates.
+func failingPlan(t *testing.T, config string, stale scoring.Staleness) *scoring.Plan {
+	t.Helper()
+	root, document := strictjson.Parse([]byte(config), "configuration")
+	plan := scoring.Compile(root, registry.Plugins, scoring.Settings{Stale: stale,
+		Failing: scoring.Failing{Exclude: true, Above: 0.5, HalfLife: time.Minute}})
+	if err := document.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// fail has an endpoint fail requests of several clients.
+func fail(pool *scoring.Pool, e *scoring.Endpoint) {
+	for client := range uint64(8) {
+		pool.State.Apply(&journal.Event{Kind: journal.Completion, Time: plantest.Now, Status: 500,
+			Primary: pool.ID(e), Client: 1 + client, Ended: journal.EndedWhole})
 	}
 }
 

@@ -126,6 +126,29 @@ func TestDecideDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// TestRemovalDoesNotAllocate: leaving out endpoints that fail or have no fresh metrics costs no memory.
+func TestRemovalDoesNotAllocate(t *testing.T) {
+	plan := failingPlan(t, `{"plugins": [{"type": "queue-scorer"}]}`,
+		scoring.Staleness{After: 2 * time.Second, Policy: scoring.StaleExclude})
+	c := costCycle(t, plan, 64)
+	failing := 0
+	for i := range c.Pool.Endpoints {
+		if e := &c.Pool.Endpoints[i]; i%2 == 0 {
+			fail(c.Pool, e)
+			failing++
+		}
+	}
+	allocations := testing.AllocsPerRun(200, func() {
+		if _, failure := plan.Decide(c); failure != nil {
+			t.Fatal(failure)
+		}
+	})
+	if n := len(c.Candidates()); allocations != 0 || n == 0 || n >= len(c.Pool.Endpoints)-failing {
+		t.Errorf("a decision allocates %v times with %d candidates left, want 0, and fewer than %d for stale metrics",
+			allocations, n, len(c.Pool.Endpoints)-failing)
+	}
+}
+
 func TestFailureDoesNotAllocate(t *testing.T) {
 	plan := plantest.Plan(t,
 		`{"plugins": [{"type": "by-label", "parameters": {"label": "none", "validValues": ["x"]}}]}`, plantest.Neutral)

@@ -55,8 +55,14 @@ func (c *compiler) bind(gateway *strictjson.Object, profiles []resource) {
 	}
 	var bound []*resource
 	fallback := ""
-	var models []string
-	for _, b := range bindings(gateway) {
+	var models, seen []string
+	list := bindings(gateway)
+	for _, b := range list {
+		if b.model != "" && slices.Contains(seen, b.model) {
+			b.Mistake("model", strconv.Quote(b.model)+" is bound twice")
+			continue
+		}
+		seen = append(seen, b.model)
 		i := slices.Index(names, b.profile)
 		if i < 0 && b.profile != "" {
 			b.Mistake("profile", "no "+kindProfile+" is named "+strconv.Quote(b.profile)+
@@ -80,10 +86,9 @@ func (c *compiler) bind(gateway *strictjson.Object, profiles []resource) {
 		}
 	}
 	if len(bound) == 0 {
-		if gateway.Object("spec").Has("schedulingProfiles") {
-			return
+		if len(list) == 0 {
+			gateway.Object("spec").Missing("schedulingProfiles", "bind a model, or "+modelDefault+", to a "+kindProfile)
 		}
-		gateway.Missing("spec.schedulingProfiles", "bind a model, or "+modelDefault+", to a "+kindProfile)
 		return
 	}
 	if fallback == "" {

@@ -1,0 +1,85 @@
+package scoring_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+)
+
+// TestBindings: what an AIGateway binds decides every request, or the operator is told why it cannot.
+func TestBindings(t *testing.T) {
+	const head = `{"apiVersion": "heimdall.moreh.io/v1alpha1", "kind": `
+	profile := func(name string, references ...string) string {
+		return head + `"SchedulingProfile", "metadata": {"name": "` + name + `"}, "spec": {"profileHandler": "e2e",
+			"plugins": [{"type": "constant-scorer"}, {"type": "max-score-picker"}, {"type": "random-picker"}],
+			"profiles": {"default": {"pluginRefs": [{"name": "` + strings.Join(references, `"}, {"name": "`) + `"}]}}}}`
+	}
+	gateway := func(bindings string) string {
+		return head + `"AIGateway", "metadata": {"name": "g"}, "spec": {` + bindings + `}}`
+	}
+	list := func(items ...string) string {
+		return `{"kind": "List", "items": [` + strings.Join(items, ", ") + `]}`
+	}
+	a, b := profile("a", "constant-scorer"), profile("b", "constant-scorer")
+	bound := gateway(`"schedulingProfiles": [{"model": "default", "profile": "a"}]`)
+	const unbound = `items[0]: the SchedulingProfile "b" has no effect: no model is bound to it`
+	const missing = "bind a model, or default, to a SchedulingProfile"
+	tests := []struct{ name, config, mistakes, warnings string }{
+		{"one", list(a), "", ""},
+		{"one for all models", list(bound, a), "", ""},
+		{"one that is not bound", list(bound, a, b), "", unbound},
+		{"one for some models", list(gateway(`"schedulingProfiles": [{"model": "m", "profile": "a"}]`), a), "",
+			`items[0]: no profile is bound to the model default: models that are not named go by "a"; in Heimdall, ` +
+				`by a profile that is built in`},
+		{"no bindings", list(gateway(``), a), "items[0].spec.schedulingProfiles: is missing; " + missing, ""},
+		{"an empty list of bindings", list(gateway(`"schedulingProfiles": []`), a),
+			"items[0].spec.schedulingProfiles: is empty; " + missing, ""},
+		{"bindings that are none", list(gateway(`"schedulingProfiles": 5`), a),
+			"items[0].spec.schedulingProfiles: 5 is not a list", ""},
+		{"no spec", list(head+`"AIGateway"}`, a), "items[0].spec.schedulingProfiles: is missing; " + missing, ""},
+		{"no model", list(gateway(`"schedulingProfiles": [{"profile": "a"}]`), a),
+			"items[0].spec.schedulingProfiles[0].model: is missing; name a model, or default", ""},
+		{"a model twice", list(gateway(`"schedulingProfiles": [{"model": "m", "profile": "a"},
+			{"model": "m", "profile": "b"}, {"model": "default", "profile": "b"}]`), a, b),
+			`items[0].spec.schedulingProfiles[1](m).model: "m" is bound twice`, ""},
+		{"the default twice", list(gateway(`"schedulingProfiles": [{"model": "default", "profile": "a"},
+			{"model": "default", "profile": "b"}]`), a, b),
+			`items[0].spec.schedulingProfiles[1](default).model: "default" is bound twice`, ""},
+		{"two gateways", list(bound, bound, a),
+			"items[1].kind: is a second AIGateway; give each of them a configuration of its own", ""},
+		{"several without a gateway", list(a, b),
+			"items: are several SchedulingProfiles, and no AIGateway says which model goes by which", ""},
+		{"two pickers", profile("a", "max-score-picker", "random-picker"),
+			`spec.profiles.default.pluginRefs[1](random-picker).name: "random-picker" is a second picker; a profile ` +
+				`has only one`, ""},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			plantest.CheckTold(t, tc.config, tc.mistakes, tc.warnings)
+		})
+	}
+}
+
+// TestPartsThatDoNotCount: of what has no effect, or names what it cannot go by, the operator is told.
+func TestPartsThatDoNotCount(t *testing.T) {
+	const admitter = `{"type": "latency-slo-admitter", "parameters": {"latencyPredictionInfoProducerName": `
+	const llmd = `{"apiVersion": "llm-d.ai/v1alpha1", `
+	tests := []struct{ name, config, mistakes, warnings string }{
+		{"predictions of nobody", llmd + `"plugins": [` + admitter + `"x"}}]}`,
+			`plugins[0](latency-slo-admitter).parameters.latencyPredictionInfoProducerName: "x" is not the name of a ` +
+				`declared plug-in; declared are latency-slo-admitter`, ""},
+		{"predictions of a scorer", llmd + `"plugins": [{"type": "queue-scorer"}, ` + admitter + `"queue-scorer"}}]}`,
+			`plugins[1](latency-slo-admitter).parameters.latencyPredictionInfoProducerName: "queue-scorer" is not a ` +
+				`producer of predicted latencies`, ""},
+		{"two stores", `{"featureGates": ["prepareDataPlugins"], "plugins": [{"type": "queue-scorer"},
+			{"type": "responses-store"}, {"type": "responses-store", "name": "again"}]}`, "",
+			"responses-store: the sidecar has to read this document, too: pintle sidecar -plugins FILE; or its own " +
+				"configuration has to say responses\nagain: is off, as another responses-store is declared before it"},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			plantest.CheckTold(t, tc.config, tc.mistakes, tc.warnings)
+		})
+	}
+}

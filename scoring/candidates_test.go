@@ -29,6 +29,12 @@ func TestStalePolicies(t *testing.T) {
 		{"last keeps all", scoring.StaleLast, []scoring.Endpoint{stale, fresh, never}, []string{"a", "b", "c"}},
 		{"exclude keeps the fresh", scoring.StaleExclude, []scoring.Endpoint{stale, fresh, never, fresh},
 			[]string{"b", "d"}},
+		{"exclude keeps those from before the clock was set back a little", scoring.StaleExclude,
+			[]scoring.Endpoint{plantest.Aged(-2*time.Second, scoring.Metrics{}),
+				plantest.Aged(-2*time.Second-1, scoring.Metrics{}), fresh}, []string{"a", "c"}},
+		{"exclude keeps those that are as old as may be", scoring.StaleExclude,
+			[]scoring.Endpoint{plantest.Aged(2*time.Second, scoring.Metrics{}),
+				plantest.Aged(2*time.Second+1, scoring.Metrics{}), fresh}, []string{"a", "c"}},
 		{"exclude keeps all when none is fresh", scoring.StaleExclude, []scoring.Endpoint{stale, never},
 			[]string{"a", "b"}},
 	}

@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/pintle-dev/pintle/openai"
@@ -29,6 +30,8 @@ const (
 // TestStagesThatNeverRun: a document by which a stage would never run is wrong, or the operator is told.
 func TestStagesThatNeverRun(t *testing.T) {
 	const pd = `{"type": "pd-profile-handler", "parameters": {"decodeProfile": "d", "prefillProfile": "p"`
+	const disagg = `{"type": "disagg-headers-handler", "parameters": {"prefillProfile": "p"}},
+		{"type": "disagg-profile-handler", "parameters": {"profiles": {"decode": "d", "prefill": "p"}, "deciders": `
 	tests := []struct{ name, plugins, mistakes, warnings string }{
 		{
 			name:    "renamed profiles",
@@ -124,6 +127,20 @@ func TestStagesThatNeverRun(t *testing.T) {
 			plugins:  always + pd + `, "deciderPluginName": "always-disagg-pd-decider", "prefixPluginType": "bogus"}}`,
 			mistakes: `plugins[2](pd-profile-handler).parameters.prefixPluginType: "bogus" is not a known plug-in; it is the type of a prefix scorer`,
 		},
+		{"one profile for both stages", `{"type": "pd-profile-handler", "parameters": {"decodeProfile": "d",
+			"prefillProfile": "d", "threshold": 5}}`, `plugins[0](pd-profile-handler).parameters.prefillProfile: ` +
+			`"d" is the decode profile; prefill needs one of its own`, ""},
+		{"one profile for a pair", `{"type": "paired-profile-handler", "parameters": {"decodeProfile": "d",
+			"prefillProfile": "d"}}`, `plugins[0](paired-profile-handler).parameters.prefillProfile: "d" is the decode ` +
+			`profile; prefill needs one of its own`, ""},
+		{"a prefill decider that is none", always + disagg + `{"prefill": "always-disagg-multimodal-decider"}}}`,
+			`plugins[3](disagg-profile-handler).parameters.deciders.prefill: "always-disagg-multimodal-decider" is not a ` +
+				`prefill decider`, ""},
+		{"ranks of several profiles", `{"type": "data-parallel-profile-handler"}`,
+			`plugins[0](data-parallel-profile-handler).parameters: data-parallel-profile-handler runs one scheduling ` +
+				`profile, but there are 3`, ""},
+		{"a default profile that is none", `{"type": "header-profile-handler"}`, "",
+			`header-profile-handler: no scheduling profile is named "decode": requests without the header are refused`},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -161,7 +178,53 @@ func TestThreshold(t *testing.T) {
 func TestSuppliedHeadersHandler(t *testing.T) {
 	plan := plantest.Plan(t, stageConfig(always+`{"type": "pd-profile-handler", "parameters": {"decodeProfile": "d",
 		"prefillProfile": "p", "deciderPluginName": "always-disagg-pd-decider"}}`), plantest.Neutral)
-	c := plantest.Cycle(plantest.Pool(plantest.Labelled("role", "d"), plantest.Labelled("role", "p")), 1)
+	c := staged(t, plan, plantest.Labelled("role", "d"), plantest.Labelled("role", "p"))
+	want := func(h scoring.RequestHeader) bool {
+		return h.Name == "mif-prefill-endpoint" && len(h.Endpoints) == 1 && h.Endpoints[0].Name == "b"
+	}
+	if got := c.RequestHeaders(); len(got) != 1 || !want(got[0]) {
+		t.Errorf("got headers %v, want the prefill endpoint b", got)
+	}
+}
+
+// TestPrefillFirstWithoutProfile: llm-d leaves out a prefill stage that has no profile, and so is one that runs first.
+func TestPrefillFirstWithoutProfile(t *testing.T) {
+	const config = `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [
+		{"type": "disagg-profile-handler", "parameters": {"stageOrder": "prefill-first"}}, {"type": "decode-filter"}],
+		"schedulingProfiles": [{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}]}]}`
+	plantest.CheckTold(t, config, "",
+		`disagg-profile-handler: prefill never runs, because there is no profile "prefill"`)
+	plan := plantest.Plan(t, config, plantest.Neutral)
+	c := staged(t, plan, plantest.Labelled("llm-d.ai/role", "decode"))
+	if headers := c.RequestHeaders(); c.Prefill() != nil || len(headers) != 0 {
+		t.Errorf("prefill at %v, headers %v; want none", c.Prefill(), headers)
+	}
+}
+
+// TestPrefillFirstPeer: where prefill comes first, the decode endpoint is chosen near it.
+func TestPrefillFirstPeer(t *testing.T) {
+	const host, role = "kubernetes.io/hostname", "llm-d.ai/role"
+	plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [
+		{"type": "disagg-profile-handler", "parameters": {"stageOrder": "prefill-first"}}, {"type": "decode-filter"},
+		{"type": "prefill-filter"}, {"type": "topology-affinity-filter"}], "schedulingProfiles": [
+		{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}, {"pluginRef": "topology-affinity-filter"}]},
+		{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"}]}]}`, plantest.Neutral)
+	for near := range 4 {
+		endpoints := []scoring.Endpoint{plantest.Labelled(role, "prefill", host, "h"+strconv.Itoa(near))}
+		for i := range 4 {
+			endpoints = append(endpoints, plantest.Labelled(role, "decode", host, "h"+strconv.Itoa(i)))
+		}
+		c := staged(t, plan, endpoints...)
+		if got := c.Primary().Picked[0].Index; got != 1+near || c.Prefill() == nil || c.Prefill().Index != 0 {
+			t.Errorf("decode at %d, prefill at %v; want %d and the only one", got, c.Prefill(), 1+near)
+		}
+	}
+}
+
+// staged decides a request with a prompt.
+func staged(t *testing.T, plan *scoring.Plan, endpoints ...scoring.Endpoint) *scoring.Cycle {
+	t.Helper()
+	c := plantest.Cycle(plantest.Pool(endpoints...), 1)
 	if failure := c.Request.Read(new(openai.Request), openai.APICompletions,
 		[]byte(`{"model":"m","prompt":"x"}`)); failure != nil {
 		t.Fatal(failure.Message)
@@ -169,10 +232,5 @@ func TestSuppliedHeadersHandler(t *testing.T) {
 	if _, failure := plan.Decide(c); failure != nil {
 		t.Fatal(failure.Message)
 	}
-	want := func(h scoring.RequestHeader) bool {
-		return h.Name == "mif-prefill-endpoint" && len(h.Endpoints) == 1 && h.Endpoints[0].Name == "b"
-	}
-	if got := c.RequestHeaders(); len(got) != 1 || !want(got[0]) {
-		t.Errorf("got headers %v, want the prefill endpoint b", got)
-	}
+	return c
 }

@@ -180,6 +180,20 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	}
 }
 
+// screens keeps every other endpoint from all profiles, unless there is one alone.
+type screens struct{}
+
+func (screens) Screen(c *scoring.Cycle) *scoring.Failure {
+	for i := 1; i < len(c.Pool.Endpoints); i += 2 {
+		c.Exclude(&c.Pool.Endpoints[i])
+	}
+	return nil
+}
+
+var screening = []scoring.Registration{
+	{Type: "screens", New: func(*scoring.Builder) scoring.Plugin { return screens{} }},
+}
+
 // A cycle that has served other pools and plans decides as a new one does.
 func TestCycleCarriesNothingOver(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
@@ -190,16 +204,34 @@ func TestCycleCarriesNothingOver(t *testing.T) {
 			scoring.Staleness{After: time.Second, Policy: scoring.StaleExclude}),
 		plantest.Plan(t, `{"plugins": [{"type": "by-label", "parameters": {"label": "none", "validValues": ["x"]}}]}`,
 			plantest.Neutral),
+		plantest.Plan(t, `{"plugins": [{"type": "screens"}, {"type": "data-parallel-profile-handler"},
+			{"type": "vtc-basic"}]}`, plantest.Neutral, screening...),
+		plantest.Plan(t, `{"plugins": [{"type": "routing-strategy-handler"}, {"type": "queue-scorer"},
+			{"type": "kv-cache-utilization-scorer"}], "schedulingProfiles": [
+			{"name": "a", "plugins": [{"pluginRef": "queue-scorer"}]},
+			{"name": "b", "plugins": [{"pluginRef": "kv-cache-utilization-scorer"}]}]}`, plantest.Neutral),
 	}
+	strategies := []string{"", "a", "b", "a,b", "b:2,a"}
 	used := plantest.Cycle(nil, 1)
 	for range 300 {
 		plan := plans[random.IntN(len(plans))]
 		pool := plantest.Pool(randomPool(random, random.IntN(30))...)
 		used.Pool = pool
-		got, want := plantest.Decide(plan, used), plantest.Decide(plan, plantest.Cycle(pool, 1))
+		fresh := plantest.Cycle(pool, 1)
+		used.Request.Headers = plantest.Headers(plan, map[string]string{"user": "ann",
+			"routing-strategy": strategies[random.IntN(len(strategies))]})
+		fresh.Request.Headers = used.Request.Headers
+		got, want := plantest.Decide(plan, used), plantest.Decide(plan, fresh)
 		if got.Failure != want.Failure || !maps.Equal(got.Totals, want.Totals) ||
 			!maps.Equal(got.Removed, want.Removed) {
 			t.Fatalf("a used cycle says %+v, a new one %+v", got, want)
+		}
+		if len(pool.Endpoints) > 0 && (used.PrimaryPort() != fresh.PrimaryPort() || used.User() != fresh.User() ||
+			used.Strategy() != fresh.Strategy() || used.Mixes() != fresh.Mixes() ||
+			len(used.RequestHeaders()) != len(fresh.RequestHeaders())) {
+			t.Fatalf("a used cycle has port %d, user %q, strategy %q, mixes %v, %d headers; a new one %d, %q, %q, %v, %d",
+				used.PrimaryPort(), used.User(), used.Strategy(), used.Mixes(), len(used.RequestHeaders()),
+				fresh.PrimaryPort(), fresh.User(), fresh.Strategy(), fresh.Mixes(), len(fresh.RequestHeaders()))
 		}
 	}
 }

@@ -39,7 +39,7 @@ func TestSuspectsAreBounded(t *testing.T) {
 			DurationMicros: 1000,
 			Primary:        pool.ID(&pool.Endpoints[tt.endpoints-1])})
 		c := &Cycle{Pool: pool, plan: &Plan{failing: Failing{Exclude: true, Above: 0.5}}, Request: Request{Now: now}}
-		c.findSuspects()
+		c.begin()
 		if len(c.suspects) != tt.want {
 			t.Fatalf("%d of %d endpoints are silent: %d are suspected, want %d", tt.silent, tt.endpoints,
 				len(c.suspects), tt.want)

@@ -221,6 +221,44 @@ func TestPrefillFirstPeer(t *testing.T) {
 	}
 }
 
+// TestStagesWithoutPrompt: a request whose prompt is not known has the decode stage alone, whatever deciders say.
+func TestStagesWithoutPrompt(t *testing.T) {
+	const headers = `{"type": "disagg-headers-handler", "parameters": {"prefillProfile": "p", "encodeProfile": "e"}}, `
+	for name, handler := range map[string]string{
+		"disagg": always + headers + renamed,
+		"prefill first": headers + `{"type": "disagg-profile-handler", "parameters": {"stageOrder": "prefill-first",
+			"profiles": {"decode": "d", "prefill": "p"}}}`,
+		"legacy": `{"type": "pd-profile-handler", "parameters": {"decodeProfile": "d", "prefillProfile": "p",
+			"threshold": 0}}`,
+		"paired": headers + `{"type": "paired-profile-handler", "parameters": {"decodeProfile": "d",
+			"prefillProfile": "p"}}`,
+	} {
+		plan := plantest.Plan(t, stageConfig(handler), plantest.Neutral)
+		endpoints := []scoring.Endpoint{plantest.Labelled("role", "d"), plantest.Labelled("role", "p"),
+			plantest.Labelled("role", "e")}
+		c := plantest.Cycle(plantest.Pool(endpoints...), 1)
+		picked, failure := plan.Decide(c)
+		if failure != nil || picked[0].Name != "a" || c.Prefill() != nil || len(c.RequestHeaders()) != 0 {
+			t.Errorf("%s: picked %v, %v, prefill at %v, headers %v; want a alone", name, picked, failure, c.Prefill(),
+				c.RequestHeaders())
+		}
+		if c = staged(t, plan, endpoints...); c.Prefill() == nil || len(c.RequestHeaders()) == 0 {
+			t.Errorf("%s: with a prompt prefill is at %v, headers %v", name, c.Prefill(), c.RequestHeaders())
+		}
+	}
+}
+
+// TestProfileThatNoStageRuns: a profile is none of prefill's where no decider for it is named, wherever it stands.
+func TestProfileThatNoStageRuns(t *testing.T) {
+	plan := plantest.Plan(t, stageConfig(`{"type": "disagg-profile-handler", "parameters":
+		{"profiles": {"decode": "p"}}}`), plantest.Neutral)
+	c := staged(t, plan, plantest.Labelled("role", "d"), plantest.Labelled("role", "p"))
+	if got := c.Primary().Picked[0].Name; got != "b" || c.Prefill() != nil || c.Result(0).State != scoring.NotRun {
+		t.Errorf("picked %s, prefill at %v, the first profile's state is %d; want b, none and %d", got, c.Prefill(),
+			c.Result(0).State, scoring.NotRun)
+	}
+}
+
 // staged decides a request with a prompt.
 func staged(t *testing.T, plan *scoring.Plan, endpoints ...scoring.Endpoint) *scoring.Cycle {
 	t.Helper()

@@ -80,7 +80,7 @@ func NewDisaggProfileHandler(b *scoring.Builder) scoring.Plugin {
 	}
 	if h.prefills() || p.Deciders.prefill != "" && !b.Defaults().StagesAnnounced {
 		h.stages.prefill = b.Profile(p.keys.Profiles.prefill, p.Profiles.prefill)
-		if h.stages.prefill == h.stages.decode {
+		if p.Profiles.prefill == p.Profiles.decode {
 			b.Mistake(p.keys.Profiles.prefill, strconv.Quote(p.Profiles.prefill)+
 				" is the decode profile; prefill needs one of its own")
 		}
@@ -88,9 +88,27 @@ func NewDisaggProfileHandler(b *scoring.Builder) scoring.Plugin {
 	if name := p.Deciders.encode; h.runs(b, "encode", name, p.Profiles.encode) {
 		h.encodeDecider = encodeDecider(b, p.keys.Deciders.encode, name)
 		h.stages.encode = b.Profile(p.keys.Profiles.encode, p.Profiles.encode)
+		h.checkEncode(b, p)
 	}
 	h.checkHeaders(b, p)
 	return h
+}
+
+// checkEncode notes an encode profile that another stage runs: as each profile runs once, one of the two never would.
+func (h *disaggProfileHandler) checkEncode(b *scoring.Builder, p *disaggParameters) {
+	stage := ""
+	switch p.Profiles.encode {
+	case p.Profiles.decode:
+		stage = "decode"
+	case p.Profiles.prefill:
+		if h.prefills() {
+			stage = "prefill"
+		}
+	}
+	if stage != "" {
+		b.Mistake(p.keys.Profiles.encode, strconv.Quote(p.Profiles.encode)+" is the "+stage+
+			" profile; encode needs one of its own")
+	}
 }
 
 // runs reports whether a stage has a decider and can run. llm-d leaves out one without a profile.

@@ -31,7 +31,10 @@ const (
 func TestStagesThatNeverRun(t *testing.T) {
 	const pd = `{"type": "pd-profile-handler", "parameters": {"decodeProfile": "d", "prefillProfile": "p"`
 	const disagg = `{"type": "disagg-headers-handler", "parameters": {"prefillProfile": "p"}},
-		{"type": "disagg-profile-handler", "parameters": {"profiles": {"decode": "d", "prefill": "p"}, "deciders": `
+		{"type": "disagg-profile-handler", "parameters": {"profiles": {"decode": "d", "prefill": "p", "encode": "e"}, "deciders": `
+	const shared = `{"type": "disagg-headers-handler", "parameters": {"prefillProfile": "p", "encodeProfile": "p"}},
+		{"type": "disagg-profile-handler", "parameters": {"profiles": {"decode": "d", "prefill": "p", `
+	const sharedAt, own = "plugins[3](disagg-profile-handler).parameters.profiles.encode: ", "; encode needs one of its own"
 	tests := []struct{ name, plugins, mistakes, warnings string }{
 		{
 			name:    "renamed profiles",
@@ -136,6 +139,17 @@ func TestStagesThatNeverRun(t *testing.T) {
 		{"a prefill decider that is none", always + disagg + `{"prefill": "always-disagg-multimodal-decider"}}}`,
 			`plugins[3](disagg-profile-handler).parameters.deciders.prefill: "always-disagg-multimodal-decider" is not a ` +
 				`prefill decider`, ""},
+		{"an encode decider that is none", always + disagg + `{"encode": "always-disagg-pd-decider"}}}`,
+			`plugins[3](disagg-profile-handler).parameters.deciders.encode: "always-disagg-pd-decider" is not an encode ` +
+				`decider`, ""},
+		{"an encode decider that nobody declares", disagg + `{"encode": "x"}}}`,
+			`plugins[1](disagg-profile-handler).parameters.deciders.encode: "x" is not the name of a declared plug-in; ` +
+				`declared are disagg-headers-handler, disagg-profile-handler, d, p, e`, ""},
+		{"encode by decode's profile", always + shared + `"encode": "d"}, "deciders":
+			{"encode": "always-disagg-multimodal-decider"}}}`, sharedAt + `"d" is the decode profile` + own, ""},
+		{"encode by prefill's profile", always + shared + `"encode": "p"}, "deciders": {"prefill":
+			"always-disagg-pd-decider", "encode": "always-disagg-multimodal-decider"}}}`,
+			sharedAt + `"p" is the prefill profile` + own, ""},
 		{"ranks of several profiles", `{"type": "data-parallel-profile-handler"}`,
 			`plugins[0](data-parallel-profile-handler).parameters: data-parallel-profile-handler runs one scheduling ` +
 				`profile, but there are 3`, ""},
@@ -189,11 +203,21 @@ func TestSuppliedHeadersHandler(t *testing.T) {
 
 // TestPrefillFirstWithoutProfile: llm-d leaves out a prefill stage that has no profile, and so is one that runs first.
 func TestPrefillFirstWithoutProfile(t *testing.T) {
-	const config = `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [
-		{"type": "disagg-profile-handler", "parameters": {"stageOrder": "prefill-first"}}, {"type": "decode-filter"}],
+	const llmd, old = `{"apiVersion": "llm-d.ai/v1alpha1", `, `{`
+	const rest = `}}, {"type": "decode-filter"}],
 		"schedulingProfiles": [{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}]}]}`
-	plantest.CheckTold(t, config, "",
-		`disagg-profile-handler: prefill never runs, because there is no profile "prefill"`)
+	const order, first = `"plugins": [{"type": "disagg-profile-handler", "parameters": {"stageOrder": `, `"prefill-first"`
+	for _, tc := range []struct{ config, mistakes, warnings string }{
+		{llmd + order + first + rest, "", `disagg-profile-handler: prefill never runs, because there is no profile "prefill"`},
+		{llmd + order + `"decode-first"` + rest, "", ""},
+		{old + order + `"decode-first"` + rest, "", ""},
+		{old + order + first + rest, `plugins[0](disagg-profile-handler).parameters.profiles.prefill: no scheduling profile ` +
+			`is named "prefill"; the profiles are decode` + "\n" + `plugins[0](disagg-profile-handler).parameters.deciders: ` +
+			`need a disagg-headers-handler; without it the decode server would not learn of the other stages`, ""},
+	} {
+		plantest.CheckTold(t, tc.config, tc.mistakes, tc.warnings)
+	}
+	const config = llmd + order + first + rest
 	plan := plantest.Plan(t, config, plantest.Neutral)
 	c := staged(t, plan, plantest.Labelled("llm-d.ai/role", "decode"))
 	if headers := c.RequestHeaders(); c.Prefill() != nil || len(headers) != 0 {
@@ -207,8 +231,9 @@ func TestPrefillFirstPeer(t *testing.T) {
 	plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [
 		{"type": "disagg-profile-handler", "parameters": {"stageOrder": "prefill-first"}}, {"type": "decode-filter"},
 		{"type": "prefill-filter"}, {"type": "topology-affinity-filter"}], "schedulingProfiles": [
-		{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}, {"pluginRef": "topology-affinity-filter"}]},
-		{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"}]}]}`, plantest.Neutral)
+		{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"}]},
+		{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}, {"pluginRef": "topology-affinity-filter"}]}]}`,
+		plantest.Neutral)
 	for near := range 4 {
 		endpoints := []scoring.Endpoint{plantest.Labelled(role, "prefill", host, "h"+strconv.Itoa(near))}
 		for i := range 4 {

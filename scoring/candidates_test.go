@@ -176,7 +176,8 @@ func TestUnjudged(t *testing.T) {
 	}
 }
 
-// TestFailing: endpoints that fail too often are no candidates, wherever they stand, unless all that a filter leaves do.
+// TestFailing: endpoints that fail too often are no candidates, wherever they stand, unless all that a filter leaves
+// do.
 func TestFailing(t *testing.T) {
 	tests := []struct{ name, failing, want string }{
 		{"none", "", "a b c d"},
@@ -252,7 +253,8 @@ func TestConfirmers(t *testing.T) {
 	plan := plantest.Plan(t, `{"plugins": [{"type": "agrees"}, {"type": "refuses"}, {"type": "queue-scorer"}]}`,
 		plantest.Neutral,
 		scoring.Registration{Type: "agrees", New: func(*scoring.Builder) scoring.Plugin { return confirming{} }},
-		scoring.Registration{Type: "refuses", New: func(*scoring.Builder) scoring.Plugin { return confirming{refusal} }})
+		scoring.Registration{Type: "refuses",
+			New: func(*scoring.Builder) scoring.Plugin { return confirming{refusal} }})
 	for _, unjudged := range []bool{false, true} {
 		c := plantest.Cycle(plantest.Pool(scoring.Endpoint{}), 1)
 		c.Request.Unjudged = unjudged

@@ -229,7 +229,8 @@ func TestCycleCarriesNothingOver(t *testing.T) {
 		if len(pool.Endpoints) > 0 && (used.PrimaryPort() != fresh.PrimaryPort() || used.User() != fresh.User() ||
 			used.Strategy() != fresh.Strategy() || used.Mixes() != fresh.Mixes() ||
 			len(used.RequestHeaders()) != len(fresh.RequestHeaders())) {
-			t.Fatalf("a used cycle has port %d, user %q, strategy %q, mixes %v, %d headers; a new one %d, %q, %q, %v, %d",
+			t.Fatalf("a used cycle has port %d, user %q, strategy %q, mixes %v, %d headers; "+
+				"a new one %d, %q, %q, %v, %d",
 				used.PrimaryPort(), used.User(), used.Strategy(), used.Mixes(), len(used.RequestHeaders()),
 				fresh.PrimaryPort(), fresh.User(), fresh.Strategy(), fresh.Mixes(), len(fresh.RequestHeaders()))
 		}

@@ -152,7 +152,8 @@ func TestRecordShadow(t *testing.T) {
 				}
 			}
 			if len(event.Shadow) != 1 || len(event.Shadow[0].Blocks) != tc.want {
-				t.Errorf("got %d chains, %d blocks; want 1 and %d", len(event.Shadow), len(event.Shadow[0].Blocks), tc.want)
+				t.Errorf("got %d chains, %d blocks; want 1 and %d", len(event.Shadow), len(event.Shadow[0].Blocks),
+					tc.want)
 			}
 		})
 	}

@@ -33,6 +33,8 @@ func TestRestrict(t *testing.T) {
 		{"nothing", "", nil},
 		{"unknown", "10.0.9.9:8000", nil},
 		{"one", "10.0.0.1:8000", []int{1}},
+		{"one before an unknown one", "10.0.0.1:8000,10.0.9.9:8000", []int{1}},
+		{"one behind an unknown one", "10.0.9.9:8000,10.0.0.1:8000", []int{1}},
 		{"two ports", "10.0.0.2", []int{2, 4}},
 		{"another port", "10.0.0.2:1", []int{2, 4}},
 		{"IPv6", "[2001:db8::1]:9", []int{5}},
@@ -108,5 +110,40 @@ func TestNextAddress(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestPoolThatChanges: of a pool whose endpoints are others than before, hosts and models are those of now.
+func TestPoolThatChanges(t *testing.T) {
+	p := &Pool{}
+	c := &Cycle{Pool: p, Request: Request{Restricted: true, Subset: "10.0.0.1:1,10.0.0.2:1,10.0.0.3:1"}}
+	for _, hosts := range []string{"1 2 3", "3", "2 3 9", "3 1", "9", "1 2 3"} {
+		p.Endpoints = nil
+		var want []int
+		for i, host := range strings.Fields(hosts) {
+			p.Endpoints = append(p.Endpoints, Endpoint{Index: i, Name: host, Address: "10.0.0." + host + ":8000",
+				Models: []string{"model-" + host, "m"}})
+			if host != "9" {
+				want = append(want, i)
+			}
+		}
+		p.Enter()
+		if !c.findServing("m") {
+			t.Fatalf("hosts %s: none serves the model", hosts)
+		}
+		left, got := c.restrict(), []int(nil)
+		for i := range p.Endpoints {
+			if c.removedBy(i) == "" {
+				got = append(got, i)
+			}
+		}
+		if !slices.Equal(got, want) || left != (len(want) > 0) {
+			t.Errorf("hosts %s: %v are left, %v; want %v", hosts, got, left, want)
+		}
+		for _, host := range []string{"1", "2", "3", "9"} {
+			if got, want := c.findServing("model-"+host), strings.Contains(hosts, host); got != want {
+				t.Errorf("hosts %s: model-%s is served: %v, want %v", hosts, host, got, want)
+			}
+		}
 	}
 }

@@ -157,7 +157,8 @@ func (s *stages) checkAnnounced(b *scoring.Builder, prefill, encode profileKey) 
 	}) {
 		notAnnounced(b, "prefill", prefill)
 	}
-	if s.encodeDecider != nil && s.encode != s.decode && !slices.ContainsFunc(announcers, func(a scoring.StageAnnouncer) bool {
+	encodes := s.encodeDecider != nil && s.encode != s.decode
+	if encodes && !slices.ContainsFunc(announcers, func(a scoring.StageAnnouncer) bool {
 		return a.AnnouncesEncode(s.encode)
 	}) {
 		notAnnounced(b, "encode", encode)

@@ -34,7 +34,8 @@ func TestStagesThatNeverRun(t *testing.T) {
 		{"type": "disagg-profile-handler", "parameters": {"profiles": {"decode": "d", "prefill": "p", "encode": "e"}, "deciders": `
 	const shared = `{"type": "disagg-headers-handler", "parameters": {"prefillProfile": "p", "encodeProfile": "p"}},
 		{"type": "disagg-profile-handler", "parameters": {"profiles": {"decode": "d", "prefill": "p", `
-	const sharedAt, own = "plugins[3](disagg-profile-handler).parameters.profiles.encode: ", "; encode needs one of its own"
+	const sharedAt = "plugins[3](disagg-profile-handler).parameters.profiles.encode: "
+	const own = "; encode needs one of its own"
 	tests := []struct{ name, plugins, mistakes, warnings string }{
 		{
 			name:    "renamed profiles",

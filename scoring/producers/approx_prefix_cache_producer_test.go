@@ -1,6 +1,7 @@
 package producers_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -56,32 +57,68 @@ func TestProducersOfOneBlockSize(t *testing.T) {
 	}
 }
 
-// TestOnlyNamedProducer: where the only producer has a name of its own, what names none goes by it, and no other one
-// is added.
-func TestOnlyNamedProducer(t *testing.T) {
-	plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [
-		{"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": "prefix-based-pd-decider"}}},
-		{"type": "prefix-based-pd-decider", "parameters": {"nonCachedTokens": 100}},
-		{"type": "approx-prefix-cache-producer", "name": "short", "parameters": {"maxPrefixTokensToMatch": 64}},
-		{"type": "decode-filter"}, {"type": "prefill-filter"}], "schedulingProfiles": [
-		{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}]},
-		{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"}]}]}`, plantest.Neutral)
-	c := answered(t, plan, quoted(strings.Repeat("a", 1024)), plantest.Labelled("llm-d.ai/role", "decode"),
-		plantest.Labelled("llm-d.ai/role", "prefill"))
+// TestProducerOfDeciders: what names no producer goes by the one that has the type's name, else by the first of that
+// type, and none is added where there is one.
+func TestProducerOfDeciders(t *testing.T) {
+	producer := func(name, tokens string) string {
+		return `{"type": "approx-prefix-cache-producer", "name": "` + name + `", "parameters": {"autoTune": false,
+			"maxPrefixTokensToMatch": ` + tokens + `}}, `
+	}
+	const usual = "approx-prefix-cache-producer"
+	const burst = `{"type": "burst-prefix-cache-producer"}, `
+	const prompt = 256 // tokens
 	for _, tc := range []struct {
-		tokens   int
-		prefills bool
-	}{{256, true}, {164, true}, {163, false}} { // of which the decode server has 64, as far as is looked at
-		ask(t, c, quoted(strings.Repeat("a", 4*tc.tokens)))
-		if _, failure := plan.Decide(c); failure != nil {
-			t.Fatal(failure.Message)
-		}
-		if got := c.Prefill() != nil; got != tc.prefills {
-			t.Errorf("%d tokens: prefill %v, want %v", tc.tokens, got, tc.prefills)
+		name, producers, parameter string
+		indexes                    int // that the state keeps
+		matched                    int // tokens of the prompt, all of which are cached
+	}{
+		{"none", "", "", 1, prompt},
+		{"none beside another kind", burst, "", 1, prompt},
+		{"a named one", producer("short", "64"), "", 1, 64},
+		{"a named one beside another kind", burst + producer("short", "64"), "", 1, 64},
+		{"two named ones", producer("short", "64") + producer("long", "128"), "", 2, 64},
+		{"the usual one behind a named one", producer("short", "64") + producer(usual, "128"), "", 2, 128},
+		{"the second one by its name", producer("short", "64") + producer("long", "128"), "long", 2, 128},
+		{"one by its name beside another kind", burst + producer("short", "64"), "short", 1, 64},
+	} {
+		for _, over := range []int{0, 1} {
+			parameter := ""
+			if tc.parameter != "" {
+				parameter = `, "prefixMatchInfoProducerName": "` + tc.parameter + `"`
+			}
+			plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [
+				{"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": "prefix-based-pd-decider"}}},
+				`+tc.producers+`{"type": "prefix-based-pd-decider", "parameters": {"nonCachedTokens": `+
+				strconv.Itoa(prompt-tc.matched+over)+parameter+`}}, {"type": "decode-filter"}, {"type": "prefill-filter"}],
+				"schedulingProfiles": [{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}]},
+				{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"}]}]}`, plantest.Neutral)
+			c := answered(t, plan, quoted(strings.Repeat("a", 4*prompt)), plantest.Labelled("llm-d.ai/role", "decode"),
+				plantest.Labelled("llm-d.ai/role", "prefill"))
+			ask(t, c, quoted(strings.Repeat("a", 4*prompt)))
+			if _, failure := plan.Decide(c); failure != nil {
+				t.Fatal(failure.Message)
+			}
+			want := over == 0 && tc.matched < prompt // with nonCachedTokens: 0 prefill never runs
+			if got := c.Prefill() != nil; got != want {
+				t.Errorf("%s: prefill %v with %d tokens that must not be cached, want %v", tc.name, got,
+					prompt-tc.matched+over, want)
+			}
+			if n := len(plan.StateOptions().PrefixIndexes); n != tc.indexes {
+				t.Errorf("%s: the state keeps %d indexes, want %d", tc.name, n, tc.indexes)
+			}
 		}
 	}
-	if n := len(plan.StateOptions().PrefixIndexes); n != 1 {
-		t.Errorf("%d producers, want the one that is declared", n)
+}
+
+// TestBlocksOfOldScorers: maxPrefixBlocksToMatch at a scorer bounds what is looked at, as before llm-d's router 0.10,
+// also where the producer of today would look at more tokens.
+func TestBlocksOfOldScorers(t *testing.T) {
+	plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "prefix-cache-scorer",
+		"parameters": {"autoTune": false, "blockSizeTokens": 64, "maxPrefixBlocksToMatch": 2}}]}`, plantest.Neutral)
+	c := answered(t, plan, quoted(strings.Repeat("a", 512), strings.Repeat("b", 512)), scoring.Endpoint{})
+	ask(t, c, quoted(strings.Repeat("a", 512), strings.Repeat("c", 512)))
+	if got := plantest.Decide(plan, c).Scores["prefix-cache-scorer"]["a"]; got != 1 {
+		t.Errorf("score %v, want 1 for the two blocks that are looked at", got)
 	}
 }
 

@@ -83,6 +83,16 @@ func TestModels(t *testing.T) {
 	}
 }
 
+// TestModelOfTheFirst: a model is served where the first endpoint takes all models, whatever those behind it list.
+func TestModelOfTheFirst(t *testing.T) {
+	plan := plantest.Plan(t, `{"plugins": [{"type": "untouched"}]}`, plantest.Neutral, testPlugins...)
+	c := plantest.Cycle(plantest.Pool(scoring.Endpoint{}, scoring.Endpoint{Models: []string{"k"}}), 1)
+	c.Request.Model = "m"
+	if trace := plantest.Decide(plan, c); !slices.Equal(trace.Candidates, []string{"a"}) {
+		t.Errorf("candidates are %v, %v; want a", trace.Candidates, trace.Failure)
+	}
+}
+
 // TestModelThatNobodyServes: who asks for it is told which one it is, in bounds.
 func TestModelThatNobodyServes(t *testing.T) {
 	plan := plantest.Plan(t, `{"plugins": [{"type": "untouched"}]}`, plantest.Neutral, testPlugins...)

@@ -17,8 +17,6 @@ type seen struct {
 	code uint16
 	// ended is why Envoy answered in the endpoint's place, EndedUnknown when it did not.
 	ended journal.Ending
-	// unrelated is set when Envoy answered for a reason that says nothing of the endpoint.
-	unrelated bool
 	// servedID is the endpoint that answered in the place of the one that was decided on, else 0.
 	servedID uint64
 	// firstByteAt is when the body of an endpoint's answer began, nanoseconds since 1970; 0 before.
@@ -67,6 +65,8 @@ const (
 	detailsReset    = "upstream_reset"
 	detailsOverflow = "overflow" // a circuit breaker of Envoy's cluster
 	detailsBrokeOff = "upstream_reset_after_response_started"
+	// Envoy goes where the endpoint's answer leads, with what is another request for the filters.
+	detailsRedirect = "internal_redirect"
 )
 
 // source reads the details of an answer with a status.
@@ -103,7 +103,7 @@ func (s *stream) seeHeaders(status uint16, from source, served *scoring.Endpoint
 	s.seen.code = status
 	switch from {
 	case fromEnvoy:
-		s.seen.unrelated, s.seen.ended = true, journal.EndedEnvoy
+		s.seen.ended = journal.EndedEnvoy
 		return
 	case forEndpoint:
 		s.seen.ended = journal.EndedUnreached
@@ -172,14 +172,13 @@ const statusBrokenOff = 502
 // blames nobody.
 func (s *stream) outcome(e *journal.Event, now int64) {
 	seen := &s.seen
-	if !seen.unrelated {
+	if e.Ended = s.ending(); e.Ended != journal.EndedEnvoy {
 		e.DurationMicros = micros(now - s.decision.at)
 	}
 	e.Status = seen.status
 	if seen.servedID != 0 {
 		e.Primary, e.Tried = seen.servedID, e.Primary
 	}
-	e.Ended = s.ending()
 	if e.Ended == journal.EndedReset {
 		e.Status = statusBrokenOff
 	}
@@ -205,6 +204,9 @@ func (s *stream) ending() journal.Ending {
 		return journal.EndedWhole
 	case s.seen.status != 0:
 		return s.cut()
+	}
+	if details, _ := hostcalls.Property(&s.property, codeDetails); hostcalls.Text(details) == detailsRedirect {
+		return journal.EndedEnvoy
 	}
 	return journal.EndedClient
 }

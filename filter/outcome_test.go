@@ -120,6 +120,10 @@ func TestCompletionsTellTheOutcome(t *testing.T) {
 		}, outcome{status: 200, ttft: wait, duration: wait, by: 2, ended: journal.EndedWhole}},
 		{"the client leaves", func(s *wazerohost.Stream, _ func()) { s.Abort() },
 			outcome{duration: wait, by: 2, ended: journal.EndedClient}},
+		{"Envoy follows a redirect of the server's", func(s *wazerohost.Stream, _ func()) {
+			s.SetProperty("response.code_details", []byte("internal_redirect"))
+			s.Abort()
+		}, outcome{by: 2, ended: journal.EndedEnvoy}},
 		{"the client leaves during the answer", func(s *wazerohost.Stream, _ func()) {
 			s.SetServer(address(1))
 			s.Respond(nil, false)

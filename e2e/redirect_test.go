@@ -1,0 +1,126 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/internal/sidecar/follow"
+	"github.com/pintle-dev/pintle/journal"
+)
+
+// onRoute adds fields to the route of the listener of requests.
+func onRoute(fields string) func(config string) string {
+	return func(config string) string {
+		const timeout = "                  timeout: 0s\n"
+		head, rest, _ := strings.Cut(config, "stat_prefix: requests\n")
+		return head + "stat_prefix: requests\n" + strings.Replace(rest, timeout, timeout+fields, 1)
+	}
+}
+
+// outcomes are what the journal tells of requests that have ended, in their order.
+type outcomes struct {
+	mu  sync.Mutex
+	all []journal.Event
+}
+
+// Take implements follow.Sink.
+func (o *outcomes) Take(e *follow.Event) {
+	if e.Kind != journal.Completion {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.all = append(o.all, journal.Event{Primary: e.Primary, Status: e.Status, Code: e.Code, Ended: e.Ended,
+		DurationMicros: e.DurationMicros})
+}
+
+// Caught implements follow.Sink.
+func (o *outcomes) Caught(string, journal.Position) {}
+
+// take returns what has been told since the last call.
+func (o *outcomes) take() []journal.Event {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all := o.all
+	o.all = nil
+	return all
+}
+
+// toldOutcomes follows an Envoy, once its requests are told of.
+func toldOutcomes(t *testing.T, envoy *harness.Envoy) *outcomes {
+	t.Helper()
+	o := &outcomes{}
+	followed(t, envoy, o)
+	client := harness.Client(t, false)
+	harness.WaitFor(t, 20*time.Second, "an outcome", func() (bool, string) {
+		harness.Send(t, client, harness.Request(t, http.MethodPost, envoy.URL("requests", chatPath), chatBody, false))
+		time.Sleep(50 * time.Millisecond)
+		return len(o.take()) > 0, "none"
+	})
+	return o
+}
+
+// want waits until as many outcomes are told as are wanted, and compares them by their lines.
+func (o *outcomes) want(t *testing.T, want ...string) {
+	t.Helper()
+	var got []string
+	harness.WaitFor(t, 20*time.Second, fmt.Sprint("the outcomes ", want), func() (bool, string) {
+		for _, e := range o.take() {
+			got = append(got, fmt.Sprintf("status %d, code %d, ended %d, takes time %v", e.Status, e.Code, e.Ended,
+				e.DurationMicros > 0))
+		}
+		return len(got) >= len(want), fmt.Sprint(got)
+	})
+	if !slices.Equal(got, want) {
+		t.Errorf("outcomes: got %v, want %v", got, want)
+	}
+}
+
+// TestInternalRedirect: where Envoy goes after a server's redirect by itself, each request is decided on anew, and the
+// one that was redirected is over for a reason that says nothing of its server, or of its client's patience.
+func TestInternalRedirect(t *testing.T) {
+	const policy = "                  internal_redirect_policy: {redirect_response_codes: [307]}\n"
+	for _, cell := range harness.Cells() {
+		t.Run(cell.String(), func(t *testing.T) {
+			t.Parallel()
+			server, err := harness.NewScripted()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(server.Close)
+			server.Script(t, func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				if r.URL.RawQuery == "" && strings.Contains(string(body), "elsewhere") {
+					w.Header().Set("Location", "http://"+r.Host+chatPath+"?again")
+					w.WriteHeader(http.StatusTemporaryRedirect)
+					return
+				}
+				w.Header().Set("X-Sim-Server", "best")
+				_, _ = fmt.Fprintf(w, `{"sha":%q}`, sha(string(body)))
+			})
+			plugin := map[string]any{"config": harness.Document(1)}
+			envoy := startEnvoy(t, harness.Options{Edit: onRoute(policy)}, cell, []string{server.Address}, plugin)
+			envoy.Publish(t, harness.Endpoint{Name: "best", Address: server.Address})
+			told := toldOutcomes(t, envoy)
+			body := strings.Replace(chatBody, "hello", "elsewhere", 1)
+			for _, http2 := range []bool{false, true} {
+				got := harness.Send(t, harness.Client(t, http2),
+					harness.Request(t, http.MethodPost, envoy.URL("requests", chatPath), body, false))
+				wantServer(t, got, "best")
+				if !strings.Contains(got.Body, sha(body)) {
+					t.Errorf("HTTP/2 %v: got %s, want the body at the redirect's end, too", http2, got.Body)
+				}
+				told.want(t,
+					fmt.Sprintf("status 0, code 0, ended %d, takes time false", journal.EndedEnvoy),
+					fmt.Sprintf("status 200, code 200, ended %d, takes time true", journal.EndedWhole))
+			}
+		})
+	}
+}

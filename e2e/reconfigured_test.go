@@ -78,6 +78,33 @@ func TestOutlastsDrainTime(t *testing.T) {
 	l.wantService(t)
 }
 
+// TestListenerGoes: when a listener is taken away and its drain time is over, what it had in flight no longer counts,
+// and the listener can come back.
+func TestListenerGoes(t *testing.T) {
+	t.Parallel()
+	o := harness.Options{Dynamic: true, Args: []string{"--drain-time-s", "1"}}
+	l := newLab(t, o, recoveryCells[0], alone("active-request-scorer"))
+	l.LogOnFailure(t)
+	l.Publish(t, l.endpoints()...)
+	const streams = 4
+	answers := make(chan exchange, streams)
+	for range streams {
+		go func() {
+			answers <- l.exchange(t, "requests", strings.Replace(slowBody, `"max_tokens":10`, `"max_tokens":4000`, 1))
+		}()
+	}
+	l.wantStat(t, "http.requests.downstream_rq_active", streams)
+	l.Reconfigure(t, nil, l.listeners[1:]...)
+	for range streams {
+		if x := <-answers; x.status != 0 && (x.status != http.StatusOK || !x.cut) {
+			t.Errorf("got %v, want no answer or one that is cut off", x)
+		}
+	}
+	l.wantRest(t, 20*time.Second)
+	l.Reconfigure(t, nil, l.listeners...)
+	l.wantService(t)
+}
+
 // TestEmptyConfiguration: an update whose plug-ins have no configuration is refused, and what was there goes on.
 func TestEmptyConfiguration(t *testing.T) {
 	t.Parallel()

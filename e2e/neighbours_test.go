@@ -51,6 +51,8 @@ var (
 	aborts     = filter("fault", "fault.v3.HTTPFault", "abort: {http_status: 418, percentage: {numerator: 100}}")
 	compresses = filter("compressor", "compressor.v3.Compressor", "compressor_library:", "  name: gzip",
 		`  typed_config: {"@type": type.googleapis.com/envoy.extensions.compression.gzip.compressor.v3.Gzip}`)
+	paces = filter("bandwidth_limit", "bandwidth_limit.v3.BandwidthLimit", "stat_prefix: paces",
+		"enable_mode: REQUEST_AND_RESPONSE", "limit_kbps: 20000", "fill_interval: 0.02s")
 	wholeBody = authorizes(false, 1<<20)
 	partBody  = authorizes(true, 1000)
 )
@@ -62,6 +64,7 @@ var chains = []struct{ name, before, behind string }{
 	{"holds before", holdsBody, ""},
 	{"JSON before", readsJSON, ""}, {"JSON behind", "", readsJSON},
 	{"delays before", delays, ""}, {"delays behind", "", delays},
+	{"paces before", paces, ""}, {"paces behind", "", paces},
 	{"compresses before", compresses, ""}, {"compresses behind", "", compresses},
 	{"authorizes before", wholeBody, ""}, {"authorizes behind", "", wholeBody},
 	{"authorizes by a part before", partBody, ""}, {"authorizes by a part behind", "", partBody},

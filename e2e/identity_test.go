@@ -53,10 +53,9 @@ func TestBareDocument(t *testing.T) {
 		"sessionIdConfig": {"sources": [{"body": "prompt_cache_key"}]}}}]}`
 	o := harness.Options{Edit: func(config string) string {
 		head, rest, _ := strings.Cut(config, "stat_prefix: requests\n")
-		before, after, _ := strings.Cut(rest, "                  value: ")
+		before, after, _ := strings.Cut(rest, " value: ")
 		_, after, _ = strings.Cut(after, "\n")
-		return head + "stat_prefix: requests\n" + before + "                  value: " + strconv.Quote(document) + "\n" +
-			after
+		return head + "stat_prefix: requests\n" + before + " value: " + strconv.Quote(document) + "\n" + after
 	}}
 	l := newLab(t, o, harness.Cell{Hold: "buffer", Destination: "original-dst"}, alone("queue-scorer"))
 	l.LogOnFailure(t)

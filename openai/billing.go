@@ -4,8 +4,8 @@ import "bytes"
 
 // BillingHeader begins what Claude Code puts in front of its system text. A hash in it differs from request to request,
 // so vLLM keeps it out of prompts: a block of system text that begins with it as a whole
-// (vllm/entrypoints/anthropic/serving.py), of other system text its first line (vllm/renderers/chat_utils.py). That goes
-// by parts of type text, so in the Responses API only for text that is a string.
+// (vllm/entrypoints/anthropic/serving.py), of other system text its first line (vllm/renderers/chat_utils.py). That
+// goes by parts of type text, so in the Responses API only for text that is a string.
 const BillingHeader = "x-anthropic-billing-header"
 
 // KeepBilling has scans leave BillingHeader in prompts, as SGLang's servers do

@@ -50,19 +50,22 @@ func followedBy(t *testing.T, envoy *harness.Envoy, token string, sink follow.Si
 // that tell of what they refuse. Until then a request is not told of.
 type begun struct {
 	follow.Sink
-	mu sync.Mutex
+	// since is when it began, nanoseconds since 1970: a follower hears what is there of earlier tests, too, of plug-ins
+	// of other listeners.
+	since int64
+	mu    sync.Mutex
 	// unreadable and nameless are how many refusals each worker has told of, by why it refused.
 	unreadable, nameless map[uint64]int
 }
 
 func newBegun(sink follow.Sink) *begun {
-	return &begun{Sink: sink, unreadable: map[uint64]int{}, nameless: map[uint64]int{}}
+	return &begun{Sink: sink, since: time.Now().UnixNano(), unreadable: map[uint64]int{}, nameless: map[uint64]int{}}
 }
 
 // Take implements follow.Sink.
 func (b *begun) Take(e *follow.Event) {
 	b.Sink.Take(e)
-	if e.Kind != journal.Refused {
+	if e.Kind != journal.Refused || e.Time < b.since {
 		return
 	}
 	b.mu.Lock()

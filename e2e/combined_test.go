@@ -118,6 +118,7 @@ func TestDataLayers(t *testing.T) {
 		pool := f.pool("sim-1")
 		for i, heat := range []float64{70, 20, 40, 0} { // 0 is unknown
 			pool[i].Heat = heat
+			pool[i].Models = []string{"sim-model"} // else what an earlier test had it list would hold
 		}
 		f.Publish(t, pool...)
 		message := `{"model":"sim-model","max_tokens":2,"system":"be brief","messages":[{"role":"user","content":"hello"}]}`

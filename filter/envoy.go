@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/binary"
-
 	"github.com/pintle-dev/pintle/internal/hostcalls"
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
 )
@@ -17,21 +15,12 @@ func (p *plugin) warnOfEnvoy() {
 		return
 	}
 	const version = "xds\x00node\x00user_agent_build_version\x00version\x00"
-	major, told := number(version + "major_number")
-	minor, toldMinor := number(version + "minor_number")
+	var b hostcalls.Buffer
+	major, told := hostcalls.Number(&b, version+"major_number")
+	minor, toldMinor := hostcalls.Number(&b, version+"minor_number")
 	if told && toldMinor && major == 1 && minor < tellsWaiters {
 		hostcalls.LogWarn("pintle: this Envoy is older than 1.37: with hold buffer and destination original-dst it " +
 			"answers 503 to requests that have waited for the first snapshot or for an answer of the sidecar; take " +
 			"destination override-host, or hold pause")
 	}
-}
-
-// number reads an attribute that is a whole number.
-func number(path string) (value uint64, ok bool) {
-	var b hostcalls.Buffer
-	bytes, ok := hostcalls.Property(&b, path)
-	if !ok || len(bytes) != 8 {
-		return 0, false
-	}
-	return binary.LittleEndian.Uint64(bytes), true
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"crypto/subtle"
-	"encoding/binary"
 	"strconv"
 	"strings"
 
@@ -30,8 +29,8 @@ func (s *stream) onIngestListener() bool {
 		peer, ok := hostcalls.Property(&s.property, sourceAddress)
 		return ok && string(peer) == ingest.Socket
 	}
-	port, ok := hostcalls.Property(&s.property, "destination\x00port")
-	return ok && ingest.Port != 0 && len(port) == 8 && binary.LittleEndian.Uint64(port) == uint64(ingest.Port)
+	port, ok := hostcalls.Number(&s.property, "destination\x00port")
+	return ok && ingest.Port != 0 && port == uint64(ingest.Port)
 }
 
 // beginIngest checks who posts before any of the body is taken in.
@@ -90,11 +89,8 @@ func (s *stream) localPeer() bool {
 	if s.config.Ingest.Socket != "" {
 		return true
 	}
-	port, ok := hostcalls.Property(&s.property, "source\x00port")
-	if !ok || len(port) != 8 || binary.LittleEndian.Uint64(port) == 0 {
-		return false
-	}
-	return s.loopback("source")
+	port, ok := hostcalls.Number(&s.property, "source\x00port")
+	return ok && port != 0 && s.loopback("source")
 }
 
 // loopback reports whether one end of the connection, source or destination, has a loopback address.

@@ -1,5 +1,7 @@
 package hostcalls
 
+import "encoding/binary"
+
 // The host's buffers, by its numbers for them.
 const (
 	requestBody         = 0
@@ -82,6 +84,15 @@ func Property(b *Buffer, path string) (value []byte, ok bool) {
 		return nil, false
 	}
 	return takeReturned(), true
+}
+
+// Number is Property of an attribute that is a whole number from 0 on.
+func Number(b *Buffer, path string) (value uint64, ok bool) {
+	bytes, ok := Property(b, path)
+	if !ok || len(bytes) != 8 {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(bytes), true
 }
 
 // SetProperty sets an attribute that other filters see as the filter state wasm.NAME. Envoy allows it in every phase.

@@ -36,7 +36,12 @@ prom   := build/.cache/prometheus.stamp
 tiers  := build/.cache/responses.stamp
 
 wasm_sources := $(shell find filter scoring state journal openai snapshot internal/hostcalls internal/strictjson internal/pluginconfig -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
+hint_sources := filter/branches.txt $(wildcard internal/branchhints/*.go internal/branchhints/hint/*.go)
 go_sources   := $(shell find cmd internal scoring state journal openai snapshot -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum $(wildcard internal/sidecar/admin/page/*)
+
+# What TinyGo makes, and the step that tells V8 which of its branches are rare.
+unhinted = $(@:.wasm=.unhinted.wasm)
+hint     = $(GO) run ./internal/branchhints/hint -profile filter/branches.txt -o $@ $(unhinted) && rm $(unhinted)
 
 .DEFAULT_GOAL := help
 
@@ -106,18 +111,25 @@ bin/pintle: $(go_sources) istio/chart/Chart.yaml
 bin/pintle-shifted: $(go_sources)
 	CGO_ENABLED=0 $(GO) build -trimpath -tags shifted -ldflags '-s -w' -o $@ ./cmd/pintle
 
-bin/pintle.wasm: $(wasm_sources) $(tinygo) istio/chart/Chart.yaml
-	bin/tinygo build -o $@ -target=$$(cat build/.cache/target) -buildmode=c-shared -tags custommalloc -opt=2 -no-debug \
+bin/pintle.wasm: $(wasm_sources) $(hint_sources) $(tinygo) istio/chart/Chart.yaml
+	bin/tinygo build -o $(unhinted) -target=$$(cat build/.cache/target) -buildmode=c-shared -tags custommalloc -opt=2 -no-debug \
 	  -ldflags '-X main.linkedVersion=$(VERSION)' ./filter
+	@$(hint)
 
 # The module that dies when it is told to, for tests of crashes.
-bin/pintle-failpoint.wasm: $(wasm_sources) $(tinygo) istio/chart/Chart.yaml
-	bin/tinygo build -o $@ -target=$$(cat build/.cache/target) -buildmode=c-shared -tags 'custommalloc failpoint' -opt=2 -no-debug \
+bin/pintle-failpoint.wasm: $(wasm_sources) $(hint_sources) $(tinygo) istio/chart/Chart.yaml
+	bin/tinygo build -o $(unhinted) -target=$$(cat build/.cache/target) -buildmode=c-shared -tags 'custommalloc failpoint' -opt=2 -no-debug \
 	  -ldflags '-X main.linkedVersion=$(VERSION)' ./filter
+	@$(hint)
 
 .PHONY: modules
 modules: # both at once, as TinyGo keeps one core busy
 	@$(MAKE) --no-print-directory -j2 bin/pintle.wasm bin/pintle-failpoint.wasm
+
+.PHONY: branches
+branches: modules ## Learn anew which way requests go at the branches of the module, for filter/branches.txt (a minute)
+	$(GO) test ./filter -run '^TestBranches$$' -update -count=1
+	@$(MAKE) --no-print-directory modules
 
 .PHONY: demo
 demo: build ## Start everything on this machine, send 20 s of load, compare with random choice (KEEP=1 keeps it up)

@@ -23,6 +23,8 @@ type Options struct {
 	BufferLimit int
 	// HeaderMutations are a stock header_mutation filter between the plug-in (or the buffer filter) and the router.
 	HeaderMutations []HeaderMutation
+	// Interpreted has the module's code interpreted and not compiled, for modules that are large and run little.
+	Interpreted bool
 
 	// VMID names the shared-data name space.
 	VMID string
@@ -124,7 +126,11 @@ func New(ctx context.Context, wasm []byte, opts Options) (*Host, error) {
 	if opts.MaxRequestBytes == 0 {
 		opts.MaxRequestBytes = opts.BufferLimit
 	}
-	config := wazero.NewRuntimeConfig().WithCompilationCache(compiled).WithMemoryLimitPages(maxMemoryPages)
+	config := wazero.NewRuntimeConfig()
+	if opts.Interpreted {
+		config = wazero.NewRuntimeConfigInterpreter()
+	}
+	config = config.WithCompilationCache(compiled).WithMemoryLimitPages(maxMemoryPages)
 	h := &Host{opts: opts, ctx: ctx, runtime: wazero.NewRuntimeWithConfig(ctx, config), started: opts.Now()}
 	module, err := h.runtime.CompileModule(ctx, wasm)
 	if err != nil {

@@ -89,6 +89,17 @@ func (w *Worker) HostCalls() map[string]int {
 	return maps.Clone(w.vm.hostCalls)
 }
 
+// Global returns a global that the module exports, 0 if there is none.
+func (w *Worker) Global(name string) uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	global := w.vm.module.ExportedGlobal(name)
+	if global == nil {
+		return 0
+	}
+	return global.Get()
+}
+
 // MemoryBytes is the size of the VM's memory, which never shrinks.
 func (w *Worker) MemoryBytes() int {
 	w.mu.Lock()

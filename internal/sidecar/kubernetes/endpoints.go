@@ -203,33 +203,44 @@ func (d *Discovery) ofService(p *Pool) (found []topology.Endpoint) {
 	for _, slice := range d.slicesOf(p) {
 		ports := p.slicePorts(slice.Ports)
 		for _, at := range slice.Endpoints {
-			if len(at.Addresses) == 0 || at.Conditions.Ready != nil && !*at.Conditions.Ready {
-				continue
-			}
-			pod, base := d.podOf(p, &at)
-			if pod == nil && at.TargetRef != nil && at.TargetRef.Kind == "Pod" || pod != nil && !ready(pod) {
-				continue // the pod's own watch is ahead of the slice
-			}
-			active := active(pod, ports)
-			for rank, port := range ports {
-				if !active[rank] {
-					continue
-				}
-				if e, ok := d.endpoint(p, pod, at.Addresses[0], port); ok {
-					e.Name = name(p.Namespace, base, rank, len(ports))
-					i, twice := there[e.Name]
-					switch {
-					case !twice:
-						there[e.Name] = len(found)
-						found = append(found, e)
-					case better(pod, &e, &found[i]):
-						found[i] = e
-					}
+			pod, endpoints := d.ofAddress(p, &at, ports)
+			for _, e := range endpoints {
+				i, twice := there[e.Name]
+				switch {
+				case !twice:
+					there[e.Name] = len(found)
+					found = append(found, e)
+				case better(pod, &e, &found[i]):
+					found[i] = e
 				}
 			}
 		}
 	}
 	return found
+}
+
+// ofAddress returns an endpoint for each of the ports that an address of a slice serves, and the pod behind it, nil for
+// none. One that is not ready has no endpoints.
+func (d *Discovery) ofAddress(p *Pool, at *discoveryv1.Endpoint, ports []uint16) (pod *corev1.Pod,
+	found []topology.Endpoint) {
+	if len(at.Addresses) == 0 || at.Conditions.Ready != nil && !*at.Conditions.Ready {
+		return nil, nil
+	}
+	pod, base := d.podOf(p, at)
+	if pod == nil && at.TargetRef != nil && at.TargetRef.Kind == "Pod" || pod != nil && !ready(pod) {
+		return nil, nil // the pod's own watch is ahead of the slice
+	}
+	active := active(pod, ports)
+	for rank, port := range ports {
+		if !active[rank] {
+			continue
+		}
+		if e, ok := d.endpoint(p, pod, at.Addresses[0], port); ok {
+			e.Name = name(p.Namespace, base, rank, len(ports))
+			found = append(found, e)
+		}
+	}
+	return pod, found
 }
 
 // slicesOf returns the slices of the pool's Service that have addresses.

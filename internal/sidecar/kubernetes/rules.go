@@ -81,14 +81,9 @@ func (d *Discovery) ofPools(kinds []kind) []*unstructured.Unstructured {
 	moved := map[types.NamespacedName]bool{}
 	for _, k := range kinds {
 		from := len(objects)
-		for _, w := range d.order {
-			if w.kind.GroupResource() != k.GroupResource() {
-				continue
-			}
-			for _, o := range all[*unstructured.Unstructured](w) {
-				if !moved[nameOf(o)] && !deleted(o) {
-					objects = append(objects, o)
-				}
+		for _, o := range d.ofKind(k) {
+			if !moved[nameOf(o)] && !deleted(o) {
+				objects = append(objects, o)
 			}
 		}
 		gslices.SortFunc(objects[from:], func(a, b *unstructured.Unstructured) int {
@@ -97,6 +92,16 @@ func (d *Discovery) ofPools(kinds []kind) []*unstructured.Unstructured {
 		})
 		for _, o := range objects[from:] {
 			moved[nameOf(o)] = true
+		}
+	}
+	return objects
+}
+
+// ofKind returns the objects of a kind in the pools' namespaces, in no order.
+func (d *Discovery) ofKind(k kind) (objects []*unstructured.Unstructured) {
+	for _, w := range d.order {
+		if w.kind.GroupResource() == k.GroupResource() {
+			objects = append(objects, all[*unstructured.Unstructured](w)...)
 		}
 	}
 	return objects

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -216,17 +217,10 @@ func (r *remote) copyAll(ctx context.Context) error {
 		return err
 	}
 	for _, p := range r.everybody() {
-		var batch []told
-		for _, one := range r.holdings(p) {
-			if batch = append(batch, one); len(batch) == remoteBatch {
-				if err := r.put(ctx, r.ownName(), batch); err != nil {
-					return err
-				}
-				batch = batch[:0]
+		for batch := range slices.Chunk(r.holdings(p), remoteBatch) {
+			if err := r.put(ctx, r.ownName(), batch); err != nil {
+				return err
 			}
-		}
-		if err := r.put(ctx, r.ownName(), batch); err != nil {
-			return err
 		}
 	}
 	return r.tidy(ctx, old)

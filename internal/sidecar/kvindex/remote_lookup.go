@@ -3,6 +3,7 @@ package kvindex
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -34,17 +35,13 @@ func (r *remote) Lookup(ctx context.Context, dst []Hit, keys []Key, endpoints []
 		return dst, nil // round tells of it
 	}
 	for _, hit := range hits {
-		better := true
-		for i := first; i < len(dst); i++ {
-			if dst[i].Endpoint == hit.Endpoint {
-				if better = hit.Score > dst[i].Score; better {
-					dst[i] = hit
-				}
-				better = false
-			}
-		}
-		if better {
+		own := dst[first:]
+		at := slices.IndexFunc(own, func(h Hit) bool { return h.Endpoint == hit.Endpoint })
+		switch {
+		case at < 0:
 			dst = append(dst, hit)
+		case hit.Score > own[at].Score:
+			own[at] = hit
 		}
 	}
 	return dst, nil

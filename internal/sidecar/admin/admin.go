@@ -238,24 +238,31 @@ func (a *Admin) endpoints(w http.ResponseWriter, _ *http.Request) {
 
 func (a *Admin) endpointsNow() []endpointBody {
 	all := []endpointBody{}
-	if g := a.Pool.Generation(); g != nil {
-		for i, t := range g.Targets {
-			b := describe(&g.Topology.Endpoints[i], t.Now(), time.Now())
-			b.Speed = a.speedOf(b.Name)
-			if a.Traffic != nil {
-				f := a.Traffic.Failing(t)
-				b.FailureShare = math.Round(100*f.Share) / 100
-				if f.Silent > 0 {
-					b.SilentFor = f.Silent.Round(time.Second).String()
-				}
-				if p, ok := a.Traffic.Prefixes(b.Name); ok {
-					b.Prefixes = &p
-				}
-			}
-			all = append(all, b)
+	g := a.Pool.Generation()
+	if g == nil {
+		return all
+	}
+	for i, t := range g.Targets {
+		b := describe(&g.Topology.Endpoints[i], t.Now(), time.Now())
+		b.Speed = a.speedOf(b.Name)
+		if a.Traffic != nil {
+			a.describeTraffic(&b, t)
 		}
+		all = append(all, b)
 	}
 	return all
+}
+
+// describeTraffic adds what the endpoint's requests tell.
+func (a *Admin) describeTraffic(b *endpointBody, t *pool.Target) {
+	f := a.Traffic.Failing(t)
+	b.FailureShare = math.Round(100*f.Share) / 100
+	if f.Silent > 0 {
+		b.SilentFor = f.Silent.Round(time.Second).String()
+	}
+	if p, ok := a.Traffic.Prefixes(b.Name); ok {
+		b.Prefixes = &p
+	}
 }
 
 // engineOf is what the endpoint's page is read as, or what was said of it while that is not known.

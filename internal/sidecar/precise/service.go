@@ -103,6 +103,11 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	answer, err := s.answer(r.Context(), r.Header.Get("X-Pintle-Api"), body)
 	s.metrics.seconds.Observe(time.Since(began).Seconds())
+	s.reply(w, r, answer, err)
+}
+
+// reply answers a request with what was found, or says why there is nothing.
+func (s *Service) reply(w http.ResponseWriter, r *http.Request, answer []byte, err error) {
 	var none tokens.ErrNone
 	switch {
 	case err == nil:

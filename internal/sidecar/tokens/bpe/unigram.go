@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -25,26 +26,12 @@ func (t *Tokenizer) readUnigram(f *file) error {
 	if f.Pre.isByteLevel() || m.UnknownID == nil || *m.UnknownID < 0 || *m.UnknownID >= len(pairs) {
 		return errors.New("model.unk_id: is missing, or the pre_tokenizer is byte-level")
 	}
-	u := &unigram{scores: make(map[string]float64, len(pairs))}
-	m.Vocabulary = make(map[string]uint32, len(pairs))
-	least := math.Inf(1)
-	for i, p := range pairs {
-		var text string
-		var score float64
-		if json.Unmarshal(p[0], &text) != nil || json.Unmarshal(p[1], &score) != nil {
-			return fmt.Errorf("model.vocab[%d]: is no text with its score", i)
-		}
-		least = min(least, score)
-		if _, known := m.Vocabulary[text]; known || text == "" {
-			return fmt.Errorf("model.vocab[%d]: %q is there twice, or empty", i, text)
-		}
-		m.Vocabulary[text], u.scores[text] = uint32(i), score
-		u.longest = max(u.longest, len(text))
+	u, err := m.readScores(pairs)
+	if err != nil {
+		return err
 	}
-	u.unknown = least - 10 // the library's penalty
 	var bytes []uint32
 	if m.ByteFallback {
-		var err error
 		if bytes, _, err = fallback(m); err != nil {
 			return err
 		}
@@ -67,6 +54,28 @@ func (t *Tokenizer) readUnigram(f *file) error {
 		return dst
 	}
 	return nil
+}
+
+// readScores reads the texts with their scores, and makes the vocabulary of them.
+func (m *model) readScores(pairs [][2]json.RawMessage) (*unigram, error) {
+	u := &unigram{scores: make(map[string]float64, len(pairs))}
+	m.Vocabulary = make(map[string]uint32, len(pairs))
+	least := math.Inf(1)
+	for i, p := range pairs {
+		var text string
+		var score float64
+		if json.Unmarshal(p[0], &text) != nil || json.Unmarshal(p[1], &score) != nil {
+			return nil, fmt.Errorf("model.vocab[%d]: is no text with its score", i)
+		}
+		least = min(least, score)
+		if _, known := m.Vocabulary[text]; known || text == "" {
+			return nil, fmt.Errorf("model.vocab[%d]: %q is there twice, or empty", i, text)
+		}
+		m.Vocabulary[text], u.scores[text] = uint32(i), score
+		u.longest = max(u.longest, len(text))
+	}
+	u.unknown = least - 10 // the library's penalty
+	return u, nil
 }
 
 // way is the best way to a place of a text.
@@ -107,8 +116,6 @@ func (u *unigram) cut(text string) []string {
 		parts = append(parts, text[from:to])
 		to = from
 	}
-	for i, j := 0, len(parts)-1; i < j; i, j = i+1, j-1 {
-		parts[i], parts[j] = parts[j], parts[i]
-	}
+	slices.Reverse(parts)
 	return parts
 }

@@ -125,22 +125,7 @@ func fieldsOf(e expr, id string) (fields []string) {
 func macroLoops(macros []macro, calls []call, isContent func(expr) bool) (inside, byParameter map[int]bool) {
 	inside, byParameter = map[int]bool{}, map[int]bool{}
 	for _, m := range macros {
-		var params []string
-		for _, c := range calls {
-			if of, ok := c.of.(name); !ok || of.id != m.name {
-				continue
-			}
-			for i, e := range c.args.list {
-				if i < len(m.params) && isContent(e) {
-					params = append(params, m.params[i])
-				}
-			}
-			for i, e := range c.args.named {
-				if slices.Contains(m.params, c.args.names[i]) && isContent(e) {
-					params = append(params, c.args.names[i])
-				}
-			}
-		}
+		params := contentParams(m, calls, isContent)
 		walk(m.body, func(node any) {
 			if l, ok := node.(forLoop); ok {
 				inside[l.id] = true
@@ -151,6 +136,26 @@ func macroLoops(macros []macro, calls []call, isContent func(expr) bool) (inside
 		})
 	}
 	return inside, byParameter
+}
+
+// contentParams are the parameters of a macro that a message's content is given for.
+func contentParams(m macro, calls []call, isContent func(expr) bool) (params []string) {
+	for _, c := range calls {
+		if of, ok := c.of.(name); !ok || of.id != m.name {
+			continue
+		}
+		for i, e := range c.args.list {
+			if i < len(m.params) && isContent(e) {
+				params = append(params, m.params[i])
+			}
+		}
+		for i, e := range c.args.named {
+			if slices.Contains(m.params, c.args.names[i]) && isContent(e) {
+				params = append(params, c.args.names[i])
+			}
+		}
+	}
+	return params
 }
 
 // isAccess reports whether an expression is a variable, or a key of it if there is one, with filters, tests and slices

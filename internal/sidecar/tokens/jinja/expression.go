@@ -158,22 +158,26 @@ func (p *parser) primary() expr {
 		p.expect(")")
 		return e
 	case t.is("["):
-		var l listOf
-		for !p.skip("]") {
-			if len(l.items) > 0 {
-				if p.expect(","); p.skip("]") {
-					break
-				}
-			}
-			l.items = append(l.items, p.expression())
-		}
-		return l
+		return p.list()
 	case t.is("{"):
 		return p.dict()
 	}
 	p.at--
 	p.fail("unexpected %q", p.now().text)
 	return nil
+}
+
+func (p *parser) list() expr {
+	var l listOf
+	for !p.skip("]") {
+		if len(l.items) > 0 {
+			if p.expect(","); p.skip("]") {
+				break
+			}
+		}
+		l.items = append(l.items, p.expression())
+	}
+	return l
 }
 
 func (p *parser) dict() expr {

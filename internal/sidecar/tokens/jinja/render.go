@@ -178,18 +178,7 @@ func (r *renderer) one(s stmt) leave {
 		}
 		r.out.WriteString(text(r.filtered(s.filters, v)))
 	case with:
-		values := make([]any, len(s.values))
-		for i, e := range s.values {
-			values[i] = r.eval(e)
-		}
-		var how leave
-		r.inScope(func() {
-			for i, target := range s.targets {
-				r.assign(target, values[i])
-			}
-			how = r.run(s.body)
-		})
-		return how
+		return r.with(s)
 	case scope:
 		r.inScope(func() { r.run(s.body) })
 	case jump:
@@ -201,6 +190,20 @@ func (r *renderer) one(s stmt) leave {
 		fail("the statement %T is not known here", s)
 	}
 	return atEnd
+}
+
+func (r *renderer) with(s with) (how leave) {
+	values := make([]any, len(s.values))
+	for i, e := range s.values {
+		values[i] = r.eval(e)
+	}
+	r.inScope(func() {
+		for i, target := range s.targets {
+			r.assign(target, values[i])
+		}
+		how = r.run(s.body)
+	})
+	return how
 }
 
 func (r *renderer) filtered(list []filter, v any) any {

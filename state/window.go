@@ -72,7 +72,7 @@ func (w *Windows) Add(index int, t int64, value uint32) {
 		if i == 0 {
 			return
 		}
-		v.cut(0, 1)
+		v.forget(1)
 		i--
 	}
 	copy(v.times[i+1:v.n+1], v.times[i:v.n])
@@ -91,30 +91,30 @@ func (w *Windows) at(index int) *window {
 		return nil
 	}
 	v := w.windows.at(uint32(index))
-	v.cut(0, after(v.times[:v.n], minus(w.clock.now, w.age)))
+	v.forget(after(v.times[:v.n], minus(w.clock.now, w.age)))
 	return v
 }
 
-// cut takes the samples from low to high out.
-func (v *window) cut(low, high int) {
-	if low >= high {
+// forget takes the oldest samples out.
+func (v *window) forget(oldest int) {
+	if oldest == 0 {
 		return
 	}
-	if high-low == int(v.n) {
+	if oldest == int(v.n) {
 		v.n, v.sum = 0, 0
 		return
 	}
 	n := int(v.n)
-	for _, value := range v.values[low:high] {
+	for _, value := range v.values[:oldest] {
 		i := v.rank(value)
 		copy(v.sorted[i:n-1], v.sorted[i+1:n])
 		v.sum -= uint64(value)
 		n--
 		v.n--
 	}
-	n += high - low
-	copy(v.times[low:], v.times[high:n])
-	copy(v.values[low:], v.values[high:n])
+	n += oldest
+	copy(v.times[:], v.times[oldest:n])
+	copy(v.values[:], v.values[oldest:n])
 }
 
 // rank is where value stands among the sorted ones, or would.

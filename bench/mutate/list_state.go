@@ -19,7 +19,7 @@ var stateMutants = []mutant{
 	{file: "state/window.go", name: "percentile above the last sample", before: "min(q, 1) * float64(v.n-1)",
 		after: "min(q, 1) * float64(v.n)"},
 	{file: "state/window.go", name: "samples grow old later",
-		before: "\tv.cut(0, after(v.times[:v.n], minus(w.clock.now, w.age)))\n", after: ""},
+		before: "\tv.forget(after(v.times[:v.n], minus(w.clock.now, w.age)))\n", after: ""},
 	{file: "state/table.go", name: "an entry of half a key is found",
 		before: "(first)]\n\t\t\tif n := t.at(e); n.low == low && n.high == high {",
 		after:  "(first)]\n\t\t\tif n := t.at(e); n.low == low && high == high {"},

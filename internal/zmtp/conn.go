@@ -107,7 +107,7 @@ func (c *Conn) handshake(socket string) error {
 	case string(theirs[12:17]) != "NULL\x00":
 		return fmt.Errorf("the peer wants the security mechanism %q; NULL is known", cString(theirs[12:32]))
 	}
-	if err := c.write(flagCommand, ready); err != nil {
+	if err := c.sendCommand(ready); err != nil {
 		return err
 	}
 	flags, body, err := c.frame(nil, 1<<10)
@@ -266,7 +266,7 @@ func (c *Conn) command(body []byte) error {
 		if len(rest) < 2 || len(rest) > 2+16 {
 			return errors.New("the peer sends a malformed PING")
 		}
-		return c.write(flagCommand, append(append([]byte{4}, "PONG"...), rest[2:]...))
+		return c.sendCommand(append(append([]byte{4}, "PONG"...), rest[2:]...))
 	case "ERROR":
 		return fmt.Errorf("the peer says %q", rest)
 	}
@@ -289,8 +289,8 @@ func (c *Conn) Send(frames ...[]byte) error {
 // Subscribe asks a publisher for messages whose first frame begins with prefix.
 func (c *Conn) Subscribe(prefix string) error { return c.Send(append([]byte{1}, prefix...)) }
 
-func (c *Conn) write(flags byte, body []byte) error {
-	return c.flush(append(appendHead(nil, flags, len(body)), body...))
+func (c *Conn) sendCommand(body []byte) error {
+	return c.flush(append(appendHead(nil, flagCommand, len(body)), body...))
 }
 
 func appendHead(dst []byte, flags byte, size int) []byte {

@@ -63,7 +63,7 @@ func TestMessages(t *testing.T) {
 			for _, f := range message {
 				frames = append(frames, []byte(f))
 			}
-			_ = b.write(flagCommand, append([]byte("\x04PING\x00\x00"), "context"...))
+			_ = b.sendCommand(append([]byte("\x04PING\x00\x00"), "context"...))
 			_ = b.Send(frames...)
 		}()
 		got, err := a.Recv()

@@ -41,27 +41,31 @@ func edit(node any, ports map[int]int, document string) error {
 		}
 	case map[string]any:
 		for key, value := range node {
-			switch value := value.(type) {
-			case float64:
-				if port, ok := ports[int(value)]; ok && key == "port_value" {
-					node[key] = port
-				}
-			case string:
-				if key == "value" && strings.Contains(value, `"ingest"`) {
-					plugin, err := editPlugin(value, ports, document)
-					if err != nil {
-						return err
-					}
-					node[key] = plugin
-				}
-			default:
-				if err := edit(value, ports, document); err != nil {
-					return err
-				}
+			edited, err := editMember(key, value, ports, document)
+			if err != nil {
+				return err
 			}
+			node[key] = edited
 		}
 	}
 	return nil
+}
+
+// editMember returns what the value of a key becomes.
+func editMember(key string, value any, ports map[int]int, document string) (any, error) {
+	switch value := value.(type) {
+	case float64:
+		if port, ok := ports[int(value)]; ok && key == "port_value" {
+			return port, nil
+		}
+		return value, nil
+	case string:
+		if key == "value" && strings.Contains(value, `"ingest"`) {
+			return editPlugin(value, ports, document)
+		}
+		return value, nil
+	}
+	return value, edit(value, ports, document)
 }
 
 func editPlugin(text string, ports map[int]int, document string) (string, error) {

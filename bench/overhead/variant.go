@@ -169,12 +169,7 @@ func start(ctx context.Context, st *stack.Stack, all []*variant, servers int, se
 	next := first + servers
 	for _, v := range all {
 		v.firstServer = first
-		v.envoyPort, v.requestsPort, v.ingestPort = next, next+1, next+2
-		next += 3
-		if v.stored || v.precise != "" {
-			v.storePort, v.eventsPort = next, next+1
-			next += 2
-		}
+		next = v.takePorts(next)
 		if v.precise != "" {
 			v.document = preciseDocument(v)
 		}
@@ -192,19 +187,8 @@ func start(ctx context.Context, st *stack.Stack, all []*variant, servers int, se
 		}
 		v.adminPort = next
 		next++
-		c := stack.Sidecar{
-			IngestPorts: []int{v.ingestPort}, Token: token, AdminPort: v.adminPort, Unfollowed: v.unfollowed,
-			Redis: v.redis, Replicated: v.replicated,
-			Endpoints: stack.Endpoints(serverPrefix, first, servers),
-		}
-		if v.stored {
-			c.StorePort = v.storePort
-		}
-		if v.precise != "" {
-			c.PrefixPort, c.Plugins = v.storePort, v.document
-		}
-		if v.sidecar, err = st.Sidecar(ctx, "sidecar-"+v.name, c); err != nil {
-			return fmt.Errorf("with snapshots for port %d: %w", v.ingestPort, err)
+		if err := v.startSidecar(ctx, st, servers); err != nil {
+			return err
 		}
 	}
 	if len(fed) == 0 {
@@ -219,6 +203,36 @@ func start(ctx context.Context, st *stack.Stack, all []*variant, servers int, se
 		Endpoints: stack.Endpoints(serverPrefix, first, servers),
 	}); err != nil {
 		return fmt.Errorf("with snapshots for ports %v: %w", ingestPorts, err)
+	}
+	return nil
+}
+
+// takePorts takes the ports from one on that the variant's Envoy and store need, and returns the next one.
+func (v *variant) takePorts(next int) int {
+	v.envoyPort, v.requestsPort, v.ingestPort = next, next+1, next+2
+	next += 3
+	if v.stored || v.precise != "" {
+		v.storePort, v.eventsPort = next, next+1
+		next += 2
+	}
+	return next
+}
+
+// startSidecar starts the sidecar that feeds this variant's Envoy alone.
+func (v *variant) startSidecar(ctx context.Context, st *stack.Stack, servers int) (err error) {
+	c := stack.Sidecar{
+		IngestPorts: []int{v.ingestPort}, Token: token, AdminPort: v.adminPort, Unfollowed: v.unfollowed,
+		Redis: v.redis, Replicated: v.replicated,
+		Endpoints: stack.Endpoints(serverPrefix, v.firstServer, servers),
+	}
+	if v.stored {
+		c.StorePort = v.storePort
+	}
+	if v.precise != "" {
+		c.PrefixPort, c.Plugins = v.storePort, v.document
+	}
+	if v.sidecar, err = st.Sidecar(ctx, "sidecar-"+v.name, c); err != nil {
+		return fmt.Errorf("with snapshots for port %d: %w", v.ingestPort, err)
 	}
 	return nil
 }

@@ -105,15 +105,7 @@ func (e *expander) merged(n *goyaml.Node, aliased bool) (content []*goyaml.Node)
 			content = append(content, e.copy(key, aliased), e.copy(value, aliased))
 			continue
 		}
-		from := []*goyaml.Node{e.copy(value, aliased)}
-		if from[0].Kind == goyaml.SequenceNode {
-			from = from[0].Content
-		}
-		for _, other := range from {
-			if other.Kind != goyaml.MappingNode {
-				e.fail(key, "<< is followed by something else than a mapping, or a list of them")
-				continue
-			}
+		for _, other := range e.sources(key, e.copy(value, aliased)) {
 			for j := 0; j+1 < len(other.Content); j += 2 {
 				if name := other.Content[j].Value; !slices.Contains(given, name) {
 					given = append(given, name)
@@ -123,6 +115,22 @@ func (e *expander) merged(n *goyaml.Node, aliased bool) (content []*goyaml.Node)
 		}
 	}
 	return content
+}
+
+// sources are the mappings that the value of a merge key names: itself, or those in its list.
+func (e *expander) sources(key, value *goyaml.Node) (mappings []*goyaml.Node) {
+	from := []*goyaml.Node{value}
+	if value.Kind == goyaml.SequenceNode {
+		from = value.Content
+	}
+	for _, n := range from {
+		if n.Kind != goyaml.MappingNode {
+			e.fail(key, "<< is followed by something else than a mapping, or a list of them")
+			continue
+		}
+		mappings = append(mappings, n)
+	}
+	return mappings
 }
 
 var word = regexp.MustCompile(`^[\w./-]+$`)

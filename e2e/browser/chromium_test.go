@@ -124,6 +124,18 @@ func (c *chromium) open(url string) {
 	c.call("Page.navigate", map[string]any{"url": url}, nil)
 }
 
+// wantNothingFromElsewhere checks that the page has loaded nothing but from an address.
+func (c *chromium) wantNothingFromElsewhere(address string) {
+	c.t.Helper()
+	outside := c.text(
+		fmt.Sprintf(
+			`performance.getEntriesByType("resource").map(r => r.name).filter(n => !n.startsWith("http://%s/"))`,
+			address))
+	if outside != "" {
+		c.t.Errorf("got resources from elsewhere: %s", outside)
+	}
+}
+
 // text evaluates a JavaScript expression to a string.
 func (c *chromium) text(expression string) string {
 	c.t.Helper()

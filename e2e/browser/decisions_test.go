@@ -167,13 +167,7 @@ func TestDecisionsPage(t *testing.T) {
 	if text := c.text("document.documentElement.outerHTML"); strings.Contains(text, "secret-user") {
 		t.Error("got the user in the page, want it nowhere")
 	}
-	outside := c.text(
-		fmt.Sprintf(
-			`performance.getEntriesByType("resource").map(r => r.name).filter(n => !n.startsWith("http://%s/"))`,
-			admin))
-	if outside != "" {
-		t.Errorf("got resources from elsewhere: %s", outside)
-	}
+	c.wantNothingFromElsewhere(admin)
 	if path := os.Getenv("SCREENSHOT"); path != "" {
 		choose("explained", "off")
 		c.text(

@@ -124,13 +124,7 @@ func TestStatusPage(t *testing.T) {
 	if text := c.text("document.documentElement.outerHTML"); strings.Contains(text, "secret-token") {
 		t.Error("got the token in the page, want it nowhere")
 	}
-	outside := c.text(
-		fmt.Sprintf(
-			`performance.getEntriesByType("resource").map(r => r.name).filter(n => !n.startsWith("http://%s/"))`,
-			admin))
-	if outside != "" {
-		t.Errorf("got resources from elsewhere: %s", outside)
-	}
+	c.wantNothingFromElsewhere(admin)
 	picture := c.screenshot()
 	if len(picture) < 10_000 {
 		t.Errorf("got a picture of %d bytes, want one with something on it", len(picture))

@@ -83,6 +83,9 @@ var flowControlKeys = []string{
 func (c *compiler) readFlowControl(doc *strictjson.Object, on gates) {
 	o := doc.Object("flowControl")
 	if detector := o.Object("saturationDetector"); detector.Present() {
+		if c.detector != nil {
+			c.setAside(c.detector, "flowControl.saturationDetector counts")
+		}
 		c.detector = detector
 	}
 	present := slices.ContainsFunc(flowControlKeys, o.Has) || o.Present() && !o.Has("saturationDetector")

@@ -29,6 +29,63 @@ func TestReferencesOfLayers(t *testing.T) {
 	}
 }
 
+// TestFormerReferencesOfLayers: a parser and a saturation detector may stand at the top of a document, as they once did.
+// Beside their present places they have no effect, which is said, and are read all the same.
+func TestFormerReferencesOfLayers(t *testing.T) {
+	const parser, handler = `"parser": {"pluginRef": "vllmhttp-parser"}`, `"requestHandler": {"parsers": [
+		{"pluginRef": "openai-parser"}]}`
+	const detector, flow = `"saturationDetector": {"pluginRef": "patient"}`,
+		`"flowControl": {"saturationDetector": {"pluginRef": "strict"}}`
+	const noParser = "parser: has no effect, as requestHandler.parsers counts"
+	for _, tc := range []struct {
+		name, document, warning, mistake string
+		claims                           string // one of the paths
+		shed                             bool
+	}{
+		{"neither", ``, "", "", "both", true},
+		{"a parser", `, ` + parser, "", "", "/inference/v1/generate", true},
+		{"a parser beside parsers", `, ` + parser + `, ` + handler, noParser, "", "/v1/completions", true},
+		{"a parser beside a list without any", `, ` + parser + `, "requestHandler": {"parsers": []}`, "", "",
+			"/inference/v1/generate", true},
+		{"an unknown key of a parser beside parsers", `, "parser": {"name": "x"}, ` + handler, "",
+			`parser: unknown key "name"; known are pluginRef`, "", false},
+		{"a detector", `, ` + detector, "", "", "both", false},
+		{"both detectors", `, ` + detector + `, ` + flow,
+			"saturationDetector: has no effect, as flowControl.saturationDetector counts", "", "both", true},
+		{"an unknown key of the former detector", `, "saturationDetector": {"pluginRef": "patient", "name": "x"}, ` + flow,
+			"", `saturationDetector: unknown key "name"; known are pluginRef`, "", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			document := `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "queue-scorer"},
+				{"name": "patient", "type": "utilization-detector", "parameters": {"queueDepthThreshold": 100}},
+				{"name": "strict", "type": "utilization-detector"}]` + tc.document + `}`
+			plantest.CheckTold(t, document, tc.mistake, tc.warning)
+			if tc.mistake != "" {
+				return
+			}
+			plan := plantest.Plan(t, document, plantest.Neutral)
+			for _, path := range []string{"/v1/completions", "/inference/v1/generate"} {
+				if got, want := plan.Claims(path), tc.claims == "both" || tc.claims == path; got != want {
+					t.Errorf("%s is claimed: %v, want %v", path, got, want)
+				}
+			}
+			if shed := sheds(plan, plantest.Sampled(scoring.Metrics{WaitingRequests: 10})); shed != tc.shed {
+				t.Errorf("with 10 requests waiting, batch is shed: %v, want %v", shed, tc.shed)
+			}
+		})
+	}
+}
+
+// sheds reports whether a request of a priority below 0 is refused before one server.
+func sheds(plan *scoring.Plan, e scoring.Endpoint) bool {
+	pool := plantest.Pool(e)
+	pool.Objectives = []scoring.Objective{{Name: "batch", Priority: -1}}
+	c := plantest.Cycle(pool, 1)
+	c.Request.Headers = plantest.Headers(plan, map[string]string{"x-llm-d-inference-objective": "batch"})
+	_, failure := plan.Decide(c)
+	return failure == scoring.Shed
+}
+
 // TestSupplied: a profile may refer to what llm-d's router adds to a document that does not declare it.
 func TestSupplied(t *testing.T) {
 	const profile = `"plugins": [{"type": "queue-scorer"}],
@@ -72,12 +129,8 @@ func TestDetectorInForce(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", `+tc.document+`}`, plantest.Neutral)
-			pool := plantest.Pool(plantest.Sampled(scoring.Metrics{WaitingRequests: 10}))
-			pool.Objectives = []scoring.Objective{{Name: "batch", Priority: -1}}
-			c := plantest.Cycle(pool, 1)
-			c.Request.Headers = plantest.Headers(plan, map[string]string{"x-llm-d-inference-objective": "batch"})
-			if _, failure := plan.Decide(c); (failure == scoring.Shed) != tc.shed {
-				t.Errorf("got %v, want shed: %v", failure, tc.shed)
+			if shed := sheds(plan, plantest.Sampled(scoring.Metrics{WaitingRequests: 10})); shed != tc.shed {
+				t.Errorf("got shed: %v, want %v", shed, tc.shed)
 			}
 		})
 	}

@@ -19,7 +19,7 @@ type layers struct {
 func (c *compiler) readLayers(doc *strictjson.Object) layers {
 	l := layers{}
 	if c.defaults.Dialect != DialectLLMD {
-		l.addParser(doc)
+		c.addParser(doc, &l)
 		return l
 	}
 	if data := doc.Object("dataLayer"); data.Present() {
@@ -42,7 +42,7 @@ func (c *compiler) readLayers(doc *strictjson.Object) layers {
 		}
 		handler.Close()
 	}
-	l.addParser(doc)
+	c.addParser(doc, &l)
 	return l
 }
 
@@ -101,8 +101,21 @@ func (c *compiler) readReplicaKeys(doc, o *strictjson.Object, path, syncer strin
 }
 
 // addParser reads parser, the former form of requestHandler with one parser.
-func (l *layers) addParser(doc *strictjson.Object) {
-	if parser := doc.Object("parser"); parser.Present() && len(l.parsers) == 0 {
+func (c *compiler) addParser(doc *strictjson.Object, l *layers) {
+	parser := doc.Object("parser")
+	switch {
+	case !parser.Present():
+	case len(l.parsers) == 0:
 		l.parsers = []*strictjson.Object{parser}
+	default:
+		c.setAside(parser, "requestHandler.parsers counts")
 	}
+}
+
+// setAside reads a reference to a plug-in that does not count, as the document has its present form, too.
+func (c *compiler) setAside(former *strictjson.Object, instead string) {
+	name := ""
+	former.String("pluginRef", &name)
+	former.Close()
+	c.warn(former, "has no effect, as "+instead)
 }

@@ -118,13 +118,17 @@ func (c *compiler) addPrecise() {
 	var tokens *TokenBackend
 	for i := range c.plugins {
 		d := &c.plugins[i]
-		if part, ok := d.plugin.(TokensPart); ok && tokens == nil && part.TokenBackend() != nil {
-			if c.prepareData || c.defaults.Dialect == DialectLLMD {
+		if part, ok := d.plugin.(TokensPart); ok && part.TokenBackend() != nil {
+			switch {
+			case !c.prepareData && c.defaults.Dialect != DialectLLMD:
+				c.plan.warnings = append(c.plan.warnings, d.name+": is off, as "+gatePrepareData+
+					" is not among the featureGates")
+			case tokens != nil:
+				c.plan.warnings = append(c.plan.warnings, d.name+": makes no tokens, as "+tokens.At+" does")
+			default:
 				tokens = part.TokenBackend()
-				continue
 			}
-			c.plan.warnings = append(c.plan.warnings, d.name+": is off, as "+gatePrepareData+
-				" is not among the featureGates")
+			continue
 		}
 		part, ok := d.plugin.(PrecisePart)
 		switch {

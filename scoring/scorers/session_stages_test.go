@@ -1,0 +1,87 @@
+package scorers_test
+
+import (
+	"testing"
+
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/openai"
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+	"github.com/pintle-dev/pintle/state"
+)
+
+// sentHeaders are the headers of an answer.
+type sentHeaders map[string]string
+
+func (h sentHeaders) SetHeader(name string, value []byte) { h[name] = string(value) }
+
+// TestSessionsOfStages: a session stays with the endpoint of the profile that profileName names, whichever of the others
+// has less to do by then.
+func TestSessionsOfStages(t *testing.T) {
+	for _, strategy := range []string{"encoded_endpoint_header", "session_id"} {
+		for _, stage := range []string{"decode", "prefill", ""} {
+			plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "always-disagg-pd-decider"},
+				{"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": "always-disagg-pd-decider"}}},
+				{"type": "prefill-filter"}, {"type": "decode-filter"}, {"type": "queue-scorer"},
+				{"name": "sessions", "type": "session-affinity-scorer", "parameters": {"strategy": "`+strategy+`",
+					"profileName": "`+stage+`"}}],
+				"schedulingProfiles": [
+				{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}, {"pluginRef": "queue-scorer"}`+
+				only(stage != "prefill", `, {"pluginRef": "sessions", "weight": 2}`)+`]},
+				{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"}, {"pluginRef": "queue-scorer"}`+
+				only(stage == "prefill", `, {"pluginRef": "sessions", "weight": 2}`)+`]}]}`, plantest.Neutral)
+			pool := plantest.Pool(queued("decode"), queued("decode"), queued("prefill"), queued("prefill"))
+			pool.State = state.New(plan.StateOptions())
+			pool.Enter()
+			c := plantest.Cycle(pool, 1)
+			body := []byte(`{"model": "m", "prompt": "hello"}`)
+			if failure := c.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
+				t.Fatal(failure.Message)
+			}
+			given := map[string]string{"x-session-id": "ann"}
+			for i, step := range []struct{ waiting, decode, prefill string }{
+				{"bd", "a", "c"},
+				{"ac", only(stage != "prefill", "a") + only(stage == "prefill", "b"),
+					only(stage != "prefill", "d") + only(stage == "prefill", "c")},
+			} {
+				for j := range pool.Endpoints {
+					e := &pool.Endpoints[j]
+					e.Metrics.WaitingRequests = 0
+					if e.Name == step.waiting[:1] || e.Name == step.waiting[1:] {
+						e.Metrics.WaitingRequests = 9
+					}
+				}
+				c.Request.Headers = plantest.Headers(plan, given)
+				picked, failure := plan.Decide(c)
+				if failure != nil {
+					t.Fatal(failure.Message)
+				}
+				if d, p := picked[0].Name, c.Prefill().Name; d != step.decode || p != step.prefill {
+					t.Errorf("%s, profile %q, request %d: decode at %s, prefill at %s, want %s and %s", strategy, stage, i,
+						d, p, step.decode, step.prefill)
+				}
+				e, sent := journal.Event{}, sentHeaders{}
+				plan.Record(c, &e)
+				e.Instance, e.Lease, e.Time = 1, uint32(i+1), c.Request.Now
+				pool.State.Apply(&e)
+				plan.Respond(&scoring.Outcome{Served: picked[0], Prefill: c.Prefill()}, sent)
+				given["x-session-token"] = sent["x-session-token"]
+			}
+		}
+	}
+}
+
+// only is text if it is to be there.
+func only(there bool, text string) string {
+	if there {
+		return text
+	}
+	return ""
+}
+
+// queued is a server with a role and a queue.
+func queued(role string) scoring.Endpoint {
+	e := plantest.Sampled(scoring.Metrics{})
+	e.Labels = []scoring.Label{{Key: "llm-d.ai/role", Value: role}}
+	return e
+}

@@ -79,6 +79,39 @@ func TestSessionsInBodies(t *testing.T) {
 	}
 }
 
+// TestKeysOfSessionsInBodies: eight keys of bodies can be read, whichever plug-ins read them, and one that several read
+// is one.
+func TestKeysOfSessionsInBodies(t *testing.T) {
+	sources := func(from, to byte) string {
+		list := ""
+		for c := from; c <= to; c++ {
+			list += `, {"body": "` + string(c) + `"}`
+		}
+		return `"parameters": {"strategy": "consistent_hash", "sessionIdConfig": {"sources": [` + list[2:] + `]}}}`
+	}
+	for _, tc := range []struct {
+		name, scorer, filter, mistake string
+	}{
+		{"eight at each of two", sources('a', 'h'), sources('a', 'h'), ""},
+		{"eight together", sources('a', 'e'), sources('d', 'h'), ""},
+		{"nine together", sources('a', 'e'), sources('e', 'i'), "plugins[1](session-affinity-filter).parameters." +
+			`sessionIdConfig.sources[4].body: "i" is one key of bodies too many; 8 can be read`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			config := `{"plugins": [{"type": "session-affinity-scorer", ` + tc.scorer +
+				`, {"type": "session-affinity-filter", ` + tc.filter + `]}`
+			plantest.CheckTold(t, config, tc.mistake, "")
+			if tc.mistake != "" {
+				return
+			}
+			keys := plantest.Plan(t, config, plantest.Neutral).BodyKeys()
+			if got := strings.Join(keys, ""); got != "abcdefgh" {
+				t.Errorf("bodies are read for %q, want abcdefgh", got)
+			}
+		})
+	}
+}
+
 // TestSessionsWithoutBodies: a request whose body is not read has no session in it.
 func TestSessionsWithoutBodies(t *testing.T) {
 	for _, key := range []string{"user", "cache_salt", "previous_response_id", "model", "prompt_cache_key"} {

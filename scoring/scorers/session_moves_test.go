@@ -65,28 +65,38 @@ func TestSessionsMove(t *testing.T) {
 	}
 }
 
-// TestSessionOfTwoPlugins: a session that a filter and a scorer go by is bound once.
+// TestSessionOfTwoPlugins: a session that a filter and a scorer go by is bound once, two sessions each.
 func TestSessionOfTwoPlugins(t *testing.T) {
-	const sessions = `"parameters": {"strategy": "session_id", "sessionIdConfig":
-		{"sources": [{"attribute": "SessionIDDataKey", "producer": "session-id-producer"}]}}}`
-	plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [
-		{"type": "session-affinity-filter", `+sessions+`, {"type": "session-affinity-scorer", `+sessions+`,
-		{"type": "session-id-producer", "parameters": {"headerName": "x-user"}}]}`, plantest.Neutral)
-	pool := plantest.Pool(plantest.Sampled(scoring.Metrics{}), plantest.Sampled(scoring.Metrics{}))
-	pool.State = state.New(plan.StateOptions())
-	pool.Enter()
-	c := plantest.Cycle(pool, 1)
-	c.Request.Headers = plantest.Headers(plan, map[string]string{"x-user": "ann"})
-	for range 2 {
-		endpoints, failure := plan.Decide(c)
-		if failure != nil {
-			t.Fatal(failure.Message)
-		}
-		e := journal.Event{}
-		plan.Record(c, &e)
-		want := []journal.Session{{ID: journal.HashName("ann"), Endpoint: pool.ID(endpoints[0])}}
-		if !slices.Equal(e.Sessions, want) {
-			t.Errorf("bound are %x, want %x", e.Sessions, want)
+	sessions := func(kind, header string) string {
+		return `{"type": "` + kind + `", "parameters": {"strategy": "session_id", "sessionIdConfig": {"sources": [
+			{"header": "` + header + `"}]}}}`
+	}
+	for _, test := range []struct {
+		header string
+		want   []string
+	}{{"x-user", []string{"ann"}}, {"x-team", []string{"ann", "red"}}} {
+		plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [`+
+			sessions("session-affinity-filter", "x-user")+`, `+sessions("session-affinity-scorer", test.header)+`]}`,
+			plantest.Neutral)
+		pool := plantest.Pool(plantest.Sampled(scoring.Metrics{}), plantest.Sampled(scoring.Metrics{}))
+		pool.State = state.New(plan.StateOptions())
+		pool.Enter()
+		c := plantest.Cycle(pool, 1)
+		c.Request.Headers = plantest.Headers(plan, map[string]string{"x-user": "ann", "x-team": "red"})
+		for range 2 {
+			endpoints, failure := plan.Decide(c)
+			if failure != nil {
+				t.Fatal(failure.Message)
+			}
+			e := journal.Event{}
+			plan.Record(c, &e)
+			var want []journal.Session
+			for _, session := range test.want {
+				want = append(want, journal.Session{ID: journal.HashName(session), Endpoint: pool.ID(endpoints[0])})
+			}
+			if !slices.Equal(e.Sessions, want) {
+				t.Errorf("by x-user and %s bound are %x, want %x", test.header, e.Sessions, want)
+			}
 		}
 	}
 }

@@ -102,3 +102,52 @@ func TestCompositeWithoutWeights(t *testing.T) {
 		t.Errorf("scores %v, want 0.75 for a and 0.25 for b", scores)
 	}
 }
+
+// TestTier: those that meet the objective compete, and where none does, those that have nothing to do, then those that
+// miss one time alone, then all.
+func TestTier(t *testing.T) {
+	type server struct {
+		ttft, tpot float64 // the rooms
+		busy       bool
+	}
+	meets, late, slow := server{1, 1, true}, server{-1, 1, true}, server{1, -1, true}
+	both, idle := server{-1, -1, true}, server{-1, -1, false}
+	for _, tc := range []struct {
+		name    string
+		servers []server
+		want    string
+		met     bool
+	}{
+		{"some meet it", []server{idle, meets, late, {0, 0, true}}, "bd", true},
+		{"one that would miss both is idle", []server{slow, idle, late}, "b", false},
+		{"one takes too long for each token", []server{both, slow, late}, "b", false},
+		{"one begins too late", []server{both, late, both}, "b", false},
+		{"all miss both", []server{both, both}, "ab", false},
+		{"nobody", nil, "", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := plantest.Plan(t, `{"plugins": [{"type": "predicted-latency-scorer"}]}`, plantest.Neutral)
+			pool := plantest.Pool(make([]scoring.Endpoint, len(tc.servers))...)
+			pool.State = state.New(plan.StateOptions())
+			pool.Enter()
+			predictions, in, got := make([]scoring.Prediction, len(tc.servers)), make([]bool, len(tc.servers)), ""
+			for i, s := range tc.servers {
+				e := &pool.Endpoints[i]
+				if s.busy {
+					pool.State.Apply(&journal.Event{Kind: journal.Decision, Time: plantest.Now, Instance: 1,
+						Lease: uint32(i + 1), Primary: pool.ID(e)})
+				}
+				predictions[i] = scoring.Prediction{Endpoint: e, TTFTRoom: s.ttft, TPOTRoom: s.tpot}
+			}
+			met := latency.Tier(plantest.Cycle(pool, 1), predictions, in)
+			for i := range in {
+				if in[i] {
+					got += pool.Endpoints[i].Name
+				}
+			}
+			if got != tc.want || met != tc.met {
+				t.Errorf("%s compete (objective met: %v), want %s (%v)", got, met, tc.want, tc.met)
+			}
+		})
+	}
+}

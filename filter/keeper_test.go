@@ -45,6 +45,16 @@ func newKeeperWith(t *testing.T, m mode, configuration string) *keeper {
 	return &keeper{gateway: g, service: service}
 }
 
+// wantCounters checks counters of Envoy's statistics.
+func (k *keeper) wantCounters(want map[string]uint64) {
+	k.t.Helper()
+	for name, n := range want {
+		if got, _ := k.host.Counter(name); got != n {
+			k.t.Errorf("%s: got %d, want %d", name, got, n)
+		}
+	}
+}
+
 // serve answers what the filter has asked the sidecar, and returns how often it did.
 func (k *keeper) serve() int {
 	calls := k.workers[0].Calls()

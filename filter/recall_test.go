@@ -153,6 +153,8 @@ func TestStoreFails(t *testing.T) {
 			}
 			k.wantUpstream(k.turn(`{"model":"m","input":"x","previous_response_id":"r"}`),
 				`{"model":"m","input":[`+asked("a")+","+asked("x")+`]}`)
+			k.wantCounters(map[string]uint64{"pintle.responses.unavailable": 4, "pintle.responses.unknown": 1,
+				"pintle.responses.recalled": 1, "pintle.responses.stored": 1, "pintle.responses.not_stored": 0})
 		})
 	}
 }
@@ -231,6 +233,9 @@ func TestTurnsThatAreUnclear(t *testing.T) {
 	} {
 		wantError(t, k.turn(body), 400, "invalid_body")
 	}
+	wantError(t, k.turn(`{"model":"m","input":"a","previous_response_id":"a b"}`), 404, "previous_response_not_found")
+	k.workers[0].Tick()
+	k.wantCounters(map[string]uint64{"pintle.requests.refused": 4, "pintle.requests.routed": 0})
 	k.answer(k.turn(`{"model":"m","input":"a"}`), "r", "b", false)
 	k.wantUpstream(k.turn(`{"model":"m","previous_response_id":"r","input":[]}`),
 		`{"model":"m","previous_response_id":"r","input":[`+asked("a")+","+said("b")+`]}`)

@@ -1,0 +1,64 @@
+package handlers_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/openai"
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+)
+
+// TestDecidersWithoutProfiles: llm-d leaves out each stage that has a decider and no profile, and says so.
+func TestDecidersWithoutProfiles(t *testing.T) {
+	const never = "disagg-profile-handler: %s never runs, because there is no profile %q"
+	const prefill, encode = `"prefill": "always-disagg-pd-decider"`, `"encode": "always-disagg-multimodal-decider"`
+	for _, tc := range []struct {
+		deciders, profiles string
+		stages             []string // that never run
+		want               string   // those that do
+	}{
+		{prefill, "d", []string{"prefill"}, "d"},
+		{prefill, "dp", nil, "dp"},
+		{prefill + ", " + encode, "d", []string{"prefill", "encode"}, "d"},
+		{prefill + ", " + encode, "dp", []string{"encode"}, "dp"},
+		{prefill + ", " + encode, "de", []string{"prefill"}, "de"},
+	} {
+		names, profiles := map[rune]string{'d': "decode", 'p': "prefill", 'e': "encode"}, ""
+		for _, stage := range tc.profiles {
+			profiles += `, {"name": "` + names[stage] + `", "plugins": [{"pluginRef": "` + string(stage) + `"}]}`
+		}
+		var warnings []string
+		for _, stage := range tc.stages {
+			warnings = append(warnings, fmt.Sprintf(never, stage, stage))
+		}
+		config := `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "always-disagg-pd-decider"},
+			{"type": "always-disagg-multimodal-decider"},
+			{"type": "disagg-profile-handler", "parameters": {"deciders": {` + tc.deciders + `}}}`
+		for _, stage := range "dpe" {
+			config += `, {"type": "by-label", "name": "` + string(stage) + `", "parameters": {"label": "role",
+				"validValues": ["` + string(stage) + `"]}}`
+		}
+		config += `], "schedulingProfiles": [` + profiles[2:] + `]}`
+		plantest.CheckTold(t, config, "", strings.Join(warnings, "\n"))
+		c := plantest.Cycle(plantest.Pool(plantest.Labelled("role", "p"), plantest.Labelled("role", "d"),
+			plantest.Labelled("role", "e")), 1)
+		if failure := c.Request.Read(new(openai.Request), openai.APIChat, []byte(`{"model":"m","messages":[
+			{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x/y.png"}}]}]}`)); failure != nil {
+			t.Fatal(failure.Message)
+		}
+		if _, failure := plantest.Plan(t, config, plantest.Neutral).Decide(c); failure != nil {
+			t.Fatal(failure.Message)
+		}
+		got := ""
+		for i, stage := range tc.profiles {
+			if c.Result(i).State == scoring.Picked {
+				got += string(stage)
+			}
+		}
+		if got != tc.want {
+			t.Errorf("deciders %s, profiles %s: stages run at %q, want %q", tc.deciders, tc.profiles, got, tc.want)
+		}
+	}
+}

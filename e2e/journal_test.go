@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -81,6 +82,42 @@ func TestJournalIsTold(t *testing.T) {
 			!strings.HasSuffix(all[0], " by default, 8 and 3 tokens") || all[0] != all[1] ||
 			all[2] != "refused invalid_body 400" || missed != 0 {
 			t.Errorf("got %s and %d missed, want two answers and a refusal", got, missed)
+		}
+	})
+}
+
+// TestTokensBehindAByteOrderMark: an answer and a stream that begin with one tell their tokens as others.
+func TestTokensBehindAByteOrderMark(t *testing.T) {
+	const usage = `{"choices":[],"usage":{"prompt_tokens":40,"completion_tokens":7}}`
+	inCellsAtOnce(t, func(t *testing.T, f *fixture) {
+		h := &heard{model: "m-v2", open: map[uint32]journal.Event{}}
+		b := newBegun(h)
+		followed(t, f.Envoy, b)
+		f.Publish(t, harness.Endpoint{Name: "scripted", Address: f.scripted.Address})
+		b.await(t, f.URL("requests", chatPath))
+		b.settle(t, f.URL("requests", chatPath))
+		h.take()
+		body := strings.Replace(chatBody, "sim-model", "m-v2", 1)
+		for _, answer := range []string{"\ufeff" + usage, "\ufeffdata: " + usage + "\n\ndata: [DONE]\n\n"} {
+			f.scripted.Script(t, func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				_, _ = io.WriteString(w, answer)
+			})
+			got := harness.Send(t, harness.Client(t, false),
+				harness.Request(t, http.MethodPost, f.URL("requests", chatPath), body, false))
+			if got.Body != answer {
+				t.Errorf("got %q, want %q", got.Body, answer)
+			}
+			var told []string
+			harness.WaitFor(t, 10*time.Second, "a request to be told", func() (bool, string) {
+				more, _ := h.take()
+				told = append(told, more...)
+				return len(told) > 0, "none"
+			})
+			want := "true 200 at scripted by default, 40 and 7 tokens"
+			if len(told) != 1 || told[0] != want {
+				t.Errorf("%q: got %q, want %q", answer, told, want)
+			}
 		}
 	})
 }

@@ -26,6 +26,9 @@ func TestCompletionsTellTokens(t *testing.T) {
 		{"a stream that reports", []string{chunk, chunk, `data: {"choices":[],` + usage + "}\n\n", done},
 			[3]uint32{40, 7, 32}, true},
 		{"a stream that does not", []string{chunk, chunk + chunk, chunk, chunk + done}, [3]uint32{0, 4, 0}, false},
+		{"JSON behind a byte order mark", []string{"\xef\xbb", "\xbf{" + usage + "}"}, [3]uint32{40, 7, 32}, true},
+		{"a stream behind a byte order mark", []string{"\xef\xbb\xbfdata: {" + usage + "}\n\n", done},
+			[3]uint32{40, 7, 32}, true},
 		{"an empty stream", []string{done}, [3]uint32{}, false},
 		{"no JSON at all", []string{"hello"}, [3]uint32{}, false},
 	}

@@ -16,6 +16,8 @@ func TestFinal(t *testing.T) {
 		done               bool
 	}{
 		{"a body", ` {"id":"r"}`, `{"id":"r"}`, false},
+		{"a body behind a byte order mark", "\xef\xbb\xbf{\"id\":\"r\"}", `{"id":"r"}`, false},
+		{"a stream behind a byte order mark", "\xef\xbb\xbf" + done, ` {"response":{"id":"r"}}`, true},
 		{"a stream", "event: response.created\ndata: {\"a\":1}\n\n" + done + "data: [DONE]\n\n",
 			` {"response":{"id":"r"}}`, true},
 		{"with CRLF", strings.ReplaceAll("event: response.created\ndata: {\"a\":1}\n\n"+done, "\n", "\r\n"),

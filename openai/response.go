@@ -34,16 +34,18 @@ const (
 	framingSSE
 )
 
-// find sets an unknown framing by the first byte that is not blank, and returns the offset up to which all are.
+// find sets an unknown framing by the first byte that is neither blank nor one of a byte order mark, and returns its
+// offset. A mark in front of a stream is no part of it (HTML, 9.2.6), and one of a JSON text may be ignored (RFC 8259,
+// 8.1).
 func (f *framing) find(chunk []byte) (i int) {
 	for *f == framingUnknown && i < len(chunk) {
 		switch c := chunk[i]; {
 		case c == '{':
 			*f = framingJSON
-		case c > ' ':
-			*f = framingSSE
-		default:
+		case c <= ' ', c == 0xef, c == 0xbb, c == 0xbf:
 			i++
+		default:
+			*f = framingSSE
 		}
 	}
 	return i

@@ -80,6 +80,12 @@ var responseBodies = []struct {
 		"{\"input_tokens\":25,\"cache_read_input_tokens\":4,\"output_tokens\":1}}}\n\n" +
 		"event: message_delta\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":15}}\n\n",
 		Usage{29, 15, 44, 4}, true},
+	{"byte order mark", "\xef\xbb\xbf{\"usage\":{\"prompt_tokens\":2}}", Usage{2, 0, 2, 0}, true},
+	{"sse byte order mark", "\xef\xbb\xbfdata: {\"usage\":{\"prompt_tokens\":2}}\n\n", Usage{2, 0, 2, 0}, true},
+	{"sse byte order mark and a comment", "\xef\xbb\xbf: {\r\ndata: {\"usage\":{\"prompt_tokens\":2}}\r\n\r\n",
+		Usage{2, 0, 2, 0}, true},
+	{"sse byte order mark further on", "data: {}\n\n\xef\xbb\xbfdata: {\"usage\":{\"prompt_tokens\":2}}\n\n",
+		Usage{}, false},
 	{"sse without blank lines", "data:{\"a\":1}\ndata:{\"usage\":{\"prompt_tokens\":2}}\n", Usage{2, 0, 2, 0}, true},
 	{"sse object over several data lines", "data: {\"usage\":\ndata: {\"prompt_tokens\":\r\ndata: 2}\rdata: }\n\n",
 		Usage{2, 0, 2, 0}, true},
@@ -121,6 +127,7 @@ func TestResponseScanner(t *testing.T) {
 func TestEvents(t *testing.T) {
 	for body, want := range map[string]int{
 		"data: {}\n\n: c\nevent: data:\ndata:{}\r\n\r\ndata: [DONE]\n\n": 3, "data": 0, "data:": 1, `{"data:":"data:"}`: 0,
+		"\xef\xbb\xbfdata: {}\n\ndata: {}\n\n": 2,
 	} {
 		var whole, cut ResponseScanner
 		whole.Feed([]byte(body))

@@ -1,14 +1,12 @@
 package engine
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 func readPage(t testing.TB, name string) []byte {
@@ -112,6 +110,8 @@ func TestParse(t *testing.T) {
 		{name: "no labels", page: "vllm:num_requests_waiting 3\n", want: Sample{WaitingRequests: 3}},
 		{name: "no newline at the end", page: "vllm:num_requests_waiting 3", want: Sample{WaitingRequests: 3}},
 		{name: "exponent", page: "vllm:num_requests_waiting 1.2e+01\n", want: Sample{WaitingRequests: 12}},
+		{name: "blank lines", page: "\n\nvllm:num_requests_waiting 3\n\n", want: Sample{WaitingRequests: 3}},
+		{name: "a digit more in the name", page: "vllm:num_requests_waiting2 3\n"},
 		{name: "timestamp", page: "vllm:num_requests_running{} 3 1732345600123\n", want: Sample{RunningRequests: 3}},
 		{name: "bad timestamp", page: "vllm:num_requests_running 3 x\n"},
 		{name: "more than a timestamp", page: "vllm:num_requests_running 3 17 x\n"},
@@ -119,6 +119,26 @@ func TestParse(t *testing.T) {
 			want: Sample{RunningRequests: 3}},
 		{name: "brace and quote in a value", page: `vllm:num_requests_running{a="} 9 \" ",b="x"} 3`,
 			want: Sample{RunningRequests: 3}},
+		{name: "any letters and digits in a label's name", page: "vllm:num_requests_running{AZ_09az=\"b\"} 3\n",
+			want: Sample{RunningRequests: 3}},
+		{name: "no label's name", page: "vllm:num_requests_running{=\"b\"} 3\n"},
+		{name: "cut off behind a label's name", page: "vllm:num_requests_running{a"},
+		{name: "cut off behind an equals sign", page: "vllm:num_requests_running{a="},
+		{name: "cut off in a value", page: "vllm:num_requests_running{a=\"b"},
+		{name: "cut off in an escape", page: "vllm:num_requests_running{a=\"\\"},
+		{name: "cut off behind a value", page: "vllm:num_requests_running{a=\"b\""},
+		{name: "a blank alone", page: "vllm:num_requests_running \nvllm:num_requests_waiting 2\n",
+			want: Sample{WaitingRequests: 2}},
+		{name: "no equals sign", page: "vllm:num_requests_running{a\"b\"} 3\n"},
+		{name: "no opening quote", page: "vllm:num_requests_running{a=bc\"} 3\n"},
+		{name: "a colon in a label's name", page: "vllm:num_requests_running{a:b=\"c\"} 3\n"},
+		{name: "a bracket in a label's name", page: "vllm:num_requests_running{a[=\"c\"} 3\n"},
+		{name: "a timestamp of letters", page: "vllm:num_requests_running 3 1a\n"},
+		{name: "name alone", page: "vllm:num_requests_running\nvllm:num_requests_waiting 2\n",
+			want: Sample{WaitingRequests: 2}},
+		{name: "an exponent of another case, and all digits", page: "vllm:num_requests_running 1.0E+9\n",
+			want: Sample{RunningRequests: 1e9}},
+		{name: "a family beside it", page: "vllm:num_requests_running:mean 3\n"},
 		{name: "value at once", page: "vllm:num_requests_running+01\n vllm:num_requests_waiting-2\n",
 			want: Sample{RunningRequests: 1}},
 		{name: "longer name", page: "vllm:num_requests_waiting_total 3\n"},
@@ -163,6 +183,25 @@ func TestParse(t *testing.T) {
 			page: "vllm:lora_requests_info{running_lora_adapters=\"a\"} " +
 				"5\nvllm:lora_requests_info{running_lora_adapters=\"\"} 6\n",
 		},
+		{
+			name: "newest says nothing of running ones",
+			page: "vllm:lora_requests_info{running_lora_adapters=\"a\",waiting_lora_adapters=\"b\"} 5\n" +
+				"vllm:lora_requests_info{waiting_lora_adapters=\"c\"} 6\n",
+			want: Sample{RunningLoRA: []string{"a"}, WaitingLoRA: []string{"c"}},
+		},
+		{name: "adapters before 1970", page: "vllm:lora_requests_info{running_lora_adapters=\"a\"} -1\n",
+			want: Sample{RunningLoRA: []string{"a"}}},
+		{name: "adapters at no time",
+			page: "vllm:lora_requests_info{running_lora_adapters=\"a\"} 1\n" +
+				"vllm:lora_requests_info{running_lora_adapters=\"b\"} NaN\n" +
+				"vllm:lora_requests_info{running_lora_adapters=\"c\"} +Inf\n",
+			want: Sample{RunningLoRA: []string{"a"}}},
+		{name: "adapters without end", page: "vllm:lora_requests_info{max_lora=\"Inf\"} 1\n"},
+		{name: "no number of adapters", page: "vllm:lora_requests_info{max_lora=\"None\"} 1\n"},
+		{name: "a start", page: "process_start_time_seconds 1e6\n", want: Sample{ProcessStart: 1e9}},
+		{name: "a late start", page: "process_start_time_seconds 1e11\n", want: Sample{ProcessStart: 1e14}},
+		{name: "a start before that of clocks", page: "process_start_time_seconds 999999\n"},
+		{name: "a start in milliseconds", page: "process_start_time_seconds 1.7e12\n"},
 		{name: "HTML", page: "<html>\n<body>vllm:num_requests_waiting 3</body>"},
 	}
 	for _, test := range tests {
@@ -220,68 +259,6 @@ func TestGapKeepsLoadAndForgetsTheRest(t *testing.T) {
 	}
 }
 
-func TestAdaptersAreBounded(t *testing.T) {
-	var names []string
-	for i := range maxAdapters + 10 {
-		names = append(names, strings.Repeat("a", 1+i%maxAdapterBytes)+string(rune('a'+i/maxAdapterBytes)))
-	}
-	names = append(names, strings.Repeat("b", maxAdapterBytes+1))
-	var s Sample
-	page := `vllm:lora_requests_info{running_lora_adapters="` + strings.Join(names, ",") + `"} 1`
-	NewParser(vllm).Parse([]byte(page), &s)
-	if len(s.RunningLoRA) == 0 || len(s.RunningLoRA) > maxAdapters {
-		t.Errorf("got %d adapters, want 1 to %d", len(s.RunningLoRA), maxAdapters)
-	}
-	for _, name := range s.RunningLoRA {
-		if len(name) > maxAdapterBytes {
-			t.Errorf("got a name of %d bytes, want at most %d", len(name), maxAdapterBytes)
-		}
-	}
-}
-
-// TestAdaptersAreReadInLinearTime: repetitions of the last of 1,023 names cost about what repetitions of one name cost.
-// A busy machine may disturb one comparison, not each of several.
-func TestAdaptersAreReadInLinearTime(t *testing.T) {
-	work := func(names int) time.Duration {
-		var text strings.Builder
-		for i := range names {
-			fmt.Fprintf(&text, "adapter-%04d,", i)
-		}
-		text.WriteString(strings.Repeat(fmt.Sprintf("adapter-%04d,", names-1), 100_000))
-		best := time.Hour
-		for range 3 {
-			began := time.Now()
-			var a adapters
-			if got := a.update([]byte(text.String())); len(got) != names {
-				t.Fatalf("got %d names, want %d", len(got), names)
-			}
-			best = min(best, time.Since(began))
-		}
-		return best
-	}
-	const attempts = 5
-	for attempt := 1; ; attempt++ {
-		one, many := work(1), work(maxAdapters-1)
-		if many <= 15*one {
-			return
-		}
-		if attempt == attempts {
-			t.Fatalf("got %v with %d names and %v with one, want about the same", many, maxAdapters-1, one)
-		}
-	}
-}
-
-func TestSamplesHandedOutDoNotChange(t *testing.T) {
-	p := NewParser(vllm)
-	var s Sample
-	p.Parse([]byte(`vllm:lora_requests_info{running_lora_adapters="a,b"} 1`), &s)
-	kept := s
-	p.Parse([]byte(`vllm:lora_requests_info{running_lora_adapters="c,d"} 2`), &s)
-	if want := []string{"a", "b"}; !slices.Equal(kept.RunningLoRA, want) {
-		t.Errorf("got %q, want %q", kept.RunningLoRA, want)
-	}
-}
-
 func TestParseAllocatesNothingAfterWarmUp(t *testing.T) {
 	pages, _ := filepath.Glob("testdata/*.metrics")
 	for _, path := range pages {
@@ -298,7 +275,7 @@ func TestParseAllocatesNothingAfterWarmUp(t *testing.T) {
 func TestByName(t *testing.T) {
 	for name, want := range map[string]*Engine{
 		"vllm": vllm, "sglang": sglang, "trtllm": trtllm, "triton": triton, "tensorrt-llm": trtllm,
-		"triton-tensorrt-llm": triton, "none": nil,
+		"triton-tensorrt-llm": triton, "trtllm-serve": trtllm, "triton-trtllm": triton, "none": nil,
 	} {
 		if got := Known.ByName(name); got != want {
 			t.Errorf("%s: got %v, want %v", name, got, want)

@@ -110,7 +110,7 @@ func oracle(families map[string]*dto.MetricFamily) (s Sample, ok bool) {
 		}
 	}
 	lora := families["vllm:lora_requests_info"].GetMetric()
-	if n, err := number(newestLabel(lora, "max_lora")); err == nil && !math.IsNaN(n) {
+	if n, ok := finite(newestLabel(lora, "max_lora"), true); ok {
 		s.MaxLoRA = toCount(n)
 	}
 	var running, waiting adapters
@@ -156,7 +156,7 @@ func newestLabel(metrics []*dto.Metric, name string) string {
 	newest, time, found := "", 0.0, false
 	for _, m := range metrics {
 		value, has := labelOf(m, name)
-		if v := valueOf(m); has && !math.IsNaN(v) && (!found || v > time) {
+		if v := valueOf(m); has && !math.IsNaN(v) && !math.IsInf(v, 0) && (!found || v > time) {
 			newest, time, found = value, v, true
 		}
 	}

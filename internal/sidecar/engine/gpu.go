@@ -14,7 +14,7 @@ func GPUUse(page []byte, namespace, pod string) (use float64, ok bool) {
 		if !begins(line, gpuUse) || isNameByte(line[len(gpuUse)]) || !s.read(line[len(gpuUse):]) {
 			continue
 		}
-		if !s.isOf("pod", pod) || !s.isOf("namespace", namespace) || !(s.value >= 0) {
+		if !s.isOf("pod", pod) || !s.isOf("namespace", namespace) || s.value < 0 {
 			continue
 		}
 		use, ok = max(use, min(s.value/100, 1)), true

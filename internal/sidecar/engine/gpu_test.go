@@ -27,6 +27,10 @@ DCGM_FI_DEV_GPU_UTIL{pod="",namespace=""} 70
 		{"of no pod here", pods, "n", "c", 0, false},
 		{"idle", "DCGM_FI_DEV_GPU_UTIL 0", "", "a", 0, true},
 		{"beyond", "DCGM_FI_DEV_GPU_UTIL 140", "", "a", 1, true},
+		{"a busy one before an idle one", "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 55\nDCGM_FI_DEV_GPU_UTIL{gpu=\"1\"} 30", "",
+			"a", 0.55, true},
+		{"with CRLF", "DCGM_FI_DEV_GPU_UTIL 40\r\n", "", "a", 0.4, true},
+		{"cut off", "DCGM_FI_DEV_GPU_UTIL", "", "a", 0, false},
 		{"none", "DCGM_FI_DEV_GPU_UTIL NaN", "", "a", 0, false},
 		{"a longer name", "DCGM_FI_DEV_GPU_UTIL_RATIO 40", "", "a", 0, false},
 	}

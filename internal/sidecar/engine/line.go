@@ -132,30 +132,17 @@ func cutToken(b []byte) (token, rest []byte) {
 	return b[:n], b[n:]
 }
 
-// parseFloat reads a decimal number, an infinity or NaN; Go's hexadecimal floats and underscores are not in the format.
-// Text such as None, which vLLM has in labels, is refused here: strconv would allocate its error.
+// parseFloat reads a decimal number. An infinity and NaN say nothing of load; Go's hexadecimal floats and underscores
+// are not in the format. Text such as None, which vLLM has in labels, is refused here: strconv would allocate its
+// error.
 func parseFloat(b []byte) (float64, bool) {
 	for _, c := range b {
-		number := c >= '0' && c <= '9' || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E'
-		if !number && !isSpecial(b) {
+		if !(c >= '0' && c <= '9' || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E') {
 			return 0, false
 		}
 	}
 	f, err := strconv.ParseFloat(string(b), 64)
 	return f, err == nil
-}
-
-// isSpecial reports whether b is an infinity or NaN.
-func isSpecial(b []byte) bool {
-	if len(b) > 0 && (b[0] == '+' || b[0] == '-') {
-		b = b[1:]
-	}
-	for _, word := range [...]string{"nan", "inf", "infinity"} {
-		if len(b) == len(word) && bytes.EqualFold(b, []byte(word)) {
-			return true
-		}
-	}
-	return false
 }
 
 func isInteger(b []byte) bool {

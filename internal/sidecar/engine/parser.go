@@ -159,7 +159,7 @@ func (s *series) label(name string) (value []byte, ok bool) {
 func (a *accumulator) add(r *rule, value float64, text []byte) {
 	switch r.combine {
 	case newest:
-		if math.IsNaN(value) || a.count > 0 && value <= a.time {
+		if a.count > 0 && value <= a.time {
 			return
 		}
 		a.time = value
@@ -178,9 +178,6 @@ func (a *accumulator) add(r *rule, value float64, text []byte) {
 			return
 		}
 	}
-	if math.IsNaN(number) || math.IsInf(number, 0) {
-		return
-	}
 	if r.field == KVUsage {
 		number = min(max(number, 0), 1)
 	}
@@ -190,9 +187,9 @@ func (a *accumulator) add(r *rule, value float64, text []byte) {
 
 // store sets the rule's field and reports whether the page had it in a readable form.
 func (p *Parser) store(r *rule, a *accumulator, s *Sample) bool {
-	if r.combine == newest && r.field == MaxLoRA {
+	if r.field == MaxLoRA {
 		number, ok := parseFloat(a.text)
-		if !ok || math.IsNaN(number) {
+		if !ok {
 			return false
 		}
 		a.total = number

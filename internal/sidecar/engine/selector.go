@@ -110,8 +110,10 @@ func (c Change) rules(old []rule) ([]rule, error) {
 			return nil, err
 		}
 	}
+	if len(c.Attributes) > 0 {
+		rules = slices.DeleteFunc(rules, func(r rule) bool { return r.field >= Attribute })
+	}
 	for i, a := range c.Attributes {
-		rules = slices.DeleteFunc(rules, func(r rule) bool { return r.field == Attribute+Field(i) })
 		if err := replace("attribute "+a.Attribute, a.Selector,
 			rule{field: Attribute + Field(i), combine: first, optional: true}); err != nil {
 			return nil, err
@@ -152,7 +154,7 @@ func parseSelector(text string) (metric string, matches []match, err error) {
 		}
 		name, value, equal := strings.Cut(pair, "=")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		if !equal || !isMetricName(name) || strings.HasPrefix(value, "~") || strings.HasSuffix(name, "!") {
+		if !equal || !isMetricName(name) || strings.HasPrefix(value, "~") {
 			return wrong("has a matcher other than label=value")
 		}
 		if len(value) >= 2 && value[0] == '"' && value[len(value)-1] == '"' {

@@ -29,6 +29,8 @@ func TestFinal(t *testing.T) {
 		{"cut", strings.TrimSuffix(done, "\n"), ` {"response":{"id":"r"}}`, false},
 		{"cut in the data", done[:40], ` {"respon`, false},
 		{"the name in a text", "event: response.output_text.delta\ndata: event: response.completed\n\n", ``, false},
+		{"a long field", strings.Repeat("x", maxWord+8) + ": 1\n\n" + done, ` {"response":{"id":"r"}}`, true},
+		{"a blank behind the first letter", "event: r esponse.completed\ndata: 1\n\n", ``, false},
 		{"a long name", "event: response.completedresponse.completed\ndata: 1\n\n", ``, false},
 		{"a name that begins alike", "event: response.incompleted\ndata: 1\n\n", ``, false},
 		{"CRLF, and a blank line of LF", "event: response.completed\r\ndata: 1\r\n\n", ` 1`, true},
@@ -48,6 +50,9 @@ func TestFinal(t *testing.T) {
 					n := min(size, len(rest))
 					f.Feed([]byte(rest[:n]), &k)
 					rest = rest[n:]
+				}
+				if body := strings.HasPrefix(test.name, "a body"); f.JSON() != body {
+					t.Errorf("chunks of %d: got a body %v, want %v", size, f.JSON(), body)
 				}
 				if string(k.kept) != test.want || f.Done() != test.done {
 					t.Errorf("chunks of %d: got %q, done %v, want %q, %v", size, k.kept, f.Done(), test.want, test.done)

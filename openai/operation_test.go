@@ -24,6 +24,8 @@ func TestCleanPath(t *testing.T) {
 		{"slash", "/v1/chat%2fcompletions", "/v1/chat/completions"},
 		{"all letters of numbers", "/%6a%6b%6c%6d%6e%6f", "/jklmno"},
 		{"all letters of numbers in capitals", "/%4A%4B%4C%4D%4E%4F", "/JKLMNO"},
+		{"digits", "/%30%31%38%39", "/0189"},
+		{"the highest bytes", "/%ff%f0%0F%0a", "/\xff\xf0\x0f\n"},
 		{"slash in capitals", "/v1/chat%2Fcompletions", "/v1/chat/completions"},
 		{"dots and slashes", "/v1/x%2f%2e%2E/sleep", "/v1/sleep"},
 		{"decoded once", "/%2563hat", "/%63hat"},
@@ -104,6 +106,25 @@ func TestOperationOf(t *testing.T) {
 			if got := OperationOf(path); got != want {
 				t.Errorf("OperationOf(%q): got %+v, want %+v", path, got, want)
 			}
+		}
+	}
+}
+
+// TestWhatOperationsAre: the kind says whether the body is read and whether a model computes, the API whether the model
+// has to be named.
+func TestWhatOperationsAre(t *testing.T) {
+	for kind, want := range map[Kind][2]bool{
+		KindOther: {}, KindInference: {true, true}, KindHelper: {true, false}, KindForm: {false, true},
+		KindManagement: {},
+	} {
+		o := Operation{Kind: kind}
+		if got := [2]bool{o.ReadsBody(), o.Computes()}; got != want {
+			t.Errorf("kind %d: reads a body, and computes: got %v, want %v", kind, got, want)
+		}
+	}
+	for api := APINone; api <= APIGenerate; api++ {
+		if got, want := api.NeedsModel(), api != APINone && api != APIGenerate; got != want {
+			t.Errorf("%s needs a model: got %v, want %v", api, got, want)
 		}
 	}
 }

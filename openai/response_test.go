@@ -65,6 +65,9 @@ var responseBodies = []struct {
 	{"sse with a total alone",
 		"data: {\"usage\":{\"prompt_tokens\":12,\"total_tokens\":13,\"completion_tokens\":1}}\n\n" +
 			"data: {\"usage\":{\"total_tokens\":20}}\n\n", Usage{12, 1, 20, 0}, true},
+	{"sse with an empty usage at its end",
+		"data: {\"usage\":{\"prompt_tokens\":12,\"total_tokens\":20,\"completion_tokens\":1}}\n\n" +
+			"data: {\"usage\":{}}\n\n", Usage{12, 1, 20, 0}, true},
 	{"longest number", `{"usage":{"prompt_tokens":2147483639,"completion_tokens":214748364700}}`,
 		Usage{math.MaxInt32 - 8, math.MaxInt32, math.MaxInt32, 0}, true},
 	{"key of a known start",
@@ -119,6 +122,14 @@ func TestResponseScanner(t *testing.T) {
 			}
 			if got, found := r.Usage(); got != c.want || found != c.found {
 				t.Errorf("byte by byte: got %+v, %v, want %+v, %v", got, found, c.want, c.found)
+			}
+			for i := range min(len(c.body), 1000) {
+				r.Reset()
+				r.Feed([]byte(c.body[:i]))
+				r.Feed([]byte(c.body[i:]))
+				if got, found := r.Usage(); got != c.want || found != c.found {
+					t.Fatalf("cut at %d: got %+v, %v, want %+v, %v", i, got, found, c.want, c.found)
+				}
 			}
 		})
 	}

@@ -29,7 +29,7 @@ func TestSeries(t *testing.T) {
 func TestPercentile(t *testing.T) {
 	for _, test := range []struct{ n, percent, want int }{
 		{1, 50, 1}, {1, 99, 1}, {2, 50, 1}, {3, 50, 2}, {10, 90, 9}, {10, 91, 10}, {100, 0, 1}, {100, 50, 50},
-		{100, 90, 90}, {100, 99, 99}, {100, 100, 100}, {101, 99, 100},
+		{100, 90, 90}, {100, 99, 99}, {100, 100, 100}, {101, 99, 100}, {101, 1, 2},
 	} {
 		var sorted []int
 		for i := range test.n {

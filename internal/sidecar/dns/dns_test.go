@@ -138,6 +138,8 @@ func TestRecords(t *testing.T) {
 	s.set("_http._tcp.vllm.test.", false, srv("vllm-1.vllm.test.", 8001), srv("vllm-0.vllm.test.", 8000),
 		srv("six.vllm.test.", 8000), srv("gone.vllm.test.", 8000))
 	s.set("twice.test.", false, recordA("10.0.0.1"), recordA("10.0.0.1"))
+	s.set("_http._tcp.two.test.", false, srv("two.test.", 8000))
+	s.set("two.test.", false, recordA("10.0.0.9"), recordA("10.0.0.3"))
 	s.set("_http._tcp.twice.test.", false, srv("vllm-0.vllm.test.", 8000), srv("vllm-0.vllm.test.", 8000))
 	s.set("vllm-0.vllm.test.", false, recordA("10.0.0.1"))
 	s.set("vllm-1.vllm.test.", false, recordA("10.0.0.2"))
@@ -157,6 +159,8 @@ func TestRecords(t *testing.T) {
 		}},
 		{"an address twice", Pool{Name: "twice.test.", Type: "A", Port: 8000},
 			[]string{"twice.test/10.0.0.1:8000=10.0.0.1:8000"}},
+		{"a target with two addresses, the least", Pool{Name: "_http._tcp.two.test.", Type: "SRV"},
+			[]string{"two.test:8000=10.0.0.3:8000"}},
 		{"a target twice", Pool{Name: "_http._tcp.twice.test.", Type: "SRV"},
 			[]string{"vllm-0.vllm.test:8000=10.0.0.1:8000"}},
 		{"no such name", Pool{Name: "none.test.", Type: "A", Port: 8000}, nil},
@@ -219,9 +223,13 @@ func TestRun(t *testing.T) {
 		t.Errorf("got %d more calls without a change, want none", len(emitted))
 	}
 	s.set(name, true)
-	time.Sleep(10 * traits.Interval) // several looks that fail are told once
+	s.awaitLooks(t, 10) // several looks that fail are told once
 	if got := next("a failing server"); got.err == nil || !strings.Contains(got.err.Error(), "vllm.test") {
 		t.Errorf("got %+v, want an error with the name", got)
+	}
+	s.set(name, false, recordA("10.0.0.1"))
+	if got := next("the records of before"); got.err != nil || !reflect.DeepEqual(got.part.Endpoints, want) {
+		t.Errorf("after the failure: got %+v, want %+v again", got, want)
 	}
 	s.set(name, false, recordA("10.0.0.2"))
 	if got := next("other records"); got.err != nil || got.part.Endpoints[0].Address != "10.0.0.2:8000" {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
@@ -104,5 +105,49 @@ func TestRun(t *testing.T) {
 	<-done
 	if d.Name() != path {
 		t.Errorf("name: got %q, want %q", d.Name(), path)
+	}
+}
+
+// TestOnce: a file that is read once is told of once, whatever becomes of it, with why it cannot be read if it cannot.
+func TestOnce(t *testing.T) {
+	folder := t.TempDir()
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	there := filepath.Join(folder, "endpoints.yaml")
+	write(there, "good")
+	for _, test := range []struct {
+		name, path string
+		endpoints  int
+		fails      bool
+	}{
+		{"there", there, len("good"), false},
+		{"not there", filepath.Join(folder, "none.yaml"), 0, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &Discovery{Path: test.path, Once: true, Parse: func(content []byte) (topology.Part, error) {
+					return topology.Part{Endpoints: make([]topology.Endpoint, len(content))}, nil
+				}}
+				told := 0
+				go d.Run(t.Context(), func(part topology.Part, err error) {
+					told++
+					if len(part.Endpoints) != test.endpoints || (err != nil) != test.fails {
+						t.Errorf("got %d endpoints, %v, want %d, and an error %v", len(part.Endpoints), err,
+							test.endpoints, test.fails)
+					}
+				})
+				synctest.Wait()
+				write(test.path, "changed")
+				time.Sleep(10 * watchPeriod)
+				synctest.Wait()
+				if told != 1 {
+					t.Errorf("told %d times, want once", told)
+				}
+			})
+		})
 	}
 }

@@ -53,7 +53,7 @@ func (d *decoder) readNames(r *reader) bool {
 				continue // begins behind the block: with speculative decoding vLLM's hash covers the next tokens, too
 			}
 			v = inner
-		} else if v.kind == kindArray || v.kind == kindMap {
+		} else if v.kind == kindMap {
 			r.at = start
 			if r.skip() != nil {
 				return false

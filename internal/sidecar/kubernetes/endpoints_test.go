@@ -80,8 +80,9 @@ func TestSlicePorts(t *testing.T) {
 	port := func(name string, number int32, protocol corev1.Protocol) discoveryv1.EndpointPort {
 		return discoveryv1.EndpointPort{Name: &name, Port: &number, Protocol: &protocol}
 	}
+	numberless := "numberless"
 	given := []discoveryv1.EndpointPort{port("http", 8000, "TCP"), port("dns", 53, "UDP"), port("alias", 8000, "TCP"),
-		port("admin", 80, "TCP"), {}}
+		port("admin", 80, "TCP"), {}, {Name: &numberless}}
 	tests := []struct {
 		name  string
 		ports []string
@@ -89,6 +90,8 @@ func TestSlicePorts(t *testing.T) {
 	}{
 		{"all", nil, []uint16{80, 8000}},
 		{"by name and number", []string{"http", "80"}, []uint16{8000, 80}},
+		{"by a number that two names have", []string{"8000"}, []uint16{8000}},
+		{"by a name without a number", []string{"numberless", "http"}, []uint16{8000}},
 		{"unknown", []string{"grpc"}, nil},
 	}
 	for _, test := range tests {
@@ -118,6 +121,13 @@ func TestCheck(t *testing.T) {
 		{"nine ports", Pool{Selector: "a=b", Ports: strings.Split("1,2,3,4,5,6,7,8,9", ",")}, "9 are too many"},
 		{"a port twice", Pool{Selector: "a=b", Ports: []string{"8000", "8001", "8000"}}, "ports: 8000 is there twice"},
 		{"a Service's port twice", Pool{Service: "a", Ports: []string{"http", "http"}}, "ports: http is there twice"},
+		{"the lowest and the highest", Pool{Service: "a", Ports: []string{"1", "65535"}}, ""},
+		{"a Service's zero", Pool{Service: "a", Ports: []string{"0"}}, "ports: 0 is no port"},
+		{"just too high for a Service", Pool{Service: "a", Ports: []string{"65536"}}, "ports: 65536 is no port"},
+		{"the highest of a selector", Pool{Selector: "a=b", Ports: []string{"65535"}}, ""},
+		{"just too high for a selector", Pool{Selector: "a=b", Ports: []string{"65536"}}, `"65536" is no port`},
+		{"eight ports", Pool{Selector: "a=b", Ports: strings.Split("1,2,3,4,5,6,7,8", ",")}, ""},
+		{"a selector of blanks", Pool{Selector: " ", Ports: []string{"8000"}}, `selector: " " is none`},
 		{"a Service's number", Pool{Service: "a", Ports: []string{"http", "70000"}}, "ports: 70000 is no port"},
 		{"broken selector", Pool{Selector: "a in b", Ports: []string{"8000"}}, `selector: "a in b" is none`},
 	}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	gslices "slices"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -213,6 +215,54 @@ func TestOptionalAndForbidden(t *testing.T) {
 				t.Error("nothing is said of it")
 			}
 		})
+	}
+}
+
+// TestNote: whoever waits is woken when a failure comes and when it goes, and a resource version that is too old says
+// nothing of either. Only a list says what there is.
+func TestNote(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "", nil)
+	woken := 0
+	w := &watcher{changed: func() { woken++ }}
+	for i, step := range []struct {
+		what         int
+		err          error
+		woken        int
+		fails, lists bool
+	}{
+		{watching, nil, 0, false, false},
+		{watching, forbidden, 1, true, false},
+		{watching, forbidden, 1, true, false},
+		{watching, apierrors.NewResourceExpired("old"), 1, true, false},
+		{watching, apierrors.NewGone("old"), 1, true, false},
+		{listing, forbidden, 2, true, false},
+		{listing, nil, 3, true, true},
+		{watching, nil, 4, false, true},
+		{watching, apierrors.NewResourceExpired("old"), 4, false, true},
+		{watching, apierrors.NewGone("old"), 4, false, true},
+		{listing, forbidden, 5, true, true},
+	} {
+		w.note(step.what, step.err)
+		if got := w.failure(); woken != step.woken || (got != nil) != step.fails || w.wasListed() != step.lists {
+			t.Errorf("step %d: woken %d times, failure %v, listed %v, want %d times, a failure %v, listed %v", i, woken,
+				got, w.wasListed(), step.woken, step.fails, step.lists)
+		}
+	}
+}
+
+// TestStrip: what is never read of a pod takes no memory, and what is read stays.
+func TestStrip(t *testing.T) {
+	pod := readyPod("p", "10.0.0.1", map[string]string{"app": "a"})
+	want := pod.DeepCopy()
+	pod.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubelet"}}
+	pod.Spec.NodeName = "n"
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "vllm"}}
+	pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "init"}}
+	if got, err := strip(pod); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+	if got, err := strip("a tombstone"); err != nil || got != "a tombstone" {
+		t.Errorf("got %v, %v, want what is no object as it is", got, err)
 	}
 }
 

@@ -44,6 +44,10 @@ func TestDraining(t *testing.T) {
 		"admin: {address: \"127.0.0.1:0\"}\nresponses: {address: 'unix://%s'}\n"+
 		"discovery: {static: [{name: a, address: %q, engine: vllm}]}\n",
 		envoy.URL("ingest", harness.IngestPath), harness.Token, socket, server.Address))
+	// A worker that does not know of followers yet leaves the model out of what it tells of an answer.
+	told := newBegun(&lastCompletion{})
+	followed(t, envoy, told)
+	told.await(t, envoy.URL("requests", chatPath))
 	client, answered := harness.Client(t, false), 0
 	turn := func(body string) harness.Answer {
 		t.Helper()

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/internal/sim"
 	"github.com/pintle-dev/pintle/journal"
@@ -157,14 +159,23 @@ func (g *fleetGateway) events(t *testing.T, each func(e *journal.Event)) {
 	}
 }
 
-// sampled waits until every gateway's sidecar has read every server: what a server tells of its cache decides how
-// prompts are cut.
+// sampled waits until every gateway's sidecar has read every server, and its Envoy has heard of it: what a server tells
+// of its cache decides how prompts are cut.
 func (f *fleet) sampled() {
 	f.t.Helper()
 	for _, g := range f.gateways {
 		harness.WaitFor(f.t, 30*time.Second, g.name+" to know all servers' load", func() (bool, string) {
 			body := httpGet("http://" + g.admin + "/endpoints")
 			return strings.Count(body, `"blockSize":`) == len(f.servers), body
+		})
+		// A push may have begun before; the one behind it has all that was read.
+		accepted := func() int64 {
+			return gjson.Get(httpGet("http://"+g.admin+"/status"), "envoys.0.sequence").Int()
+		}
+		enough := accepted() + 2
+		harness.WaitFor(f.t, 30*time.Second, g.name+"'s Envoy to take what was read", func() (bool, string) {
+			now := accepted()
+			return now >= enough, fmt.Sprintf("push %d of %d", now, enough)
 		})
 	}
 }

@@ -36,6 +36,16 @@ const packages = `{"apiVersion": "llm-d.ai/v1alpha1", "kind": "EndpointPickerCon
 		{"type": "topK", "topK": {"k": 3, "higherIsBetter": false}}}},
 	{"type": "endpoint-attribute-scorer", "parameters": {"attributeKey": "Heat/core-metrics-extractor", "algorithm":
 		{"type": "linear_higher_is_better"}}},
+	{"name": "range", "type": "endpoint-attribute-filter", "parameters": {"attribute": "Heat", "algorithm":
+		{"type": "range", "range": {"min": 20, "max": 40}}}},
+	{"name": "highest", "type": "endpoint-attribute-filter", "parameters": {"attribute": "Heat", "algorithm":
+		{"type": "topK", "topK": {"k": 2, "higherIsBetter": true}}}},
+	{"name": "lower-half", "type": "endpoint-attribute-filter", "parameters": {"attribute": "Heat", "algorithm":
+		{"type": "percentile", "percentile": {"percentile": 50, "higherIsBetter": false}}}},
+	{"name": "upper-half", "type": "endpoint-attribute-filter", "parameters": {"attribute": "Heat", "algorithm":
+		{"type": "percentile", "percentile": {"percentile": 50, "higherIsBetter": true}}}},
+	{"name": "coolest", "type": "endpoint-attribute-scorer", "parameters": {"attributeKey": "Heat/core-metrics-extractor",
+		"algorithm": {"type": "linear_lower_is_better"}}},
 	{"type": "latency-scorer"}, {"type": "latency-slo-admitter", "parameters": {"unmet": "refuse"}},
 	{"type": "probabilistic-admitter"}, {"type": "destination-endpoint-served-verifier"}, {"type": "utilization-detector", "parameters": {"queueDepthThreshold": 999999999}}],
 	"flowControl": {"saturationDetector": {"pluginRef": "utilization-detector"}},
@@ -49,7 +59,12 @@ const packages = `{"apiVersion": "llm-d.ai/v1alpha1", "kind": "EndpointPickerCon
 		{"name": "soon", "plugins": [{"pluginRef": "latency-scorer"}, {"pluginRef": "max-score-picker"}]},
 		{"name": "idle", "plugins": [{"pluginRef": "utilization-filter"}, {"pluginRef": "max-score-picker"}]},
 		{"name": "cool", "plugins": [{"pluginRef": "endpoint-attribute-filter"}, {"pluginRef": "endpoint-attribute-scorer"},
-			{"pluginRef": "max-score-picker"}]}]}`
+			{"pluginRef": "max-score-picker"}]},
+		{"name": "range", "plugins": [{"pluginRef": "range"}, {"pluginRef": "endpoint-attribute-scorer"}]},
+		{"name": "range, coolest", "plugins": [{"pluginRef": "range"}, {"pluginRef": "coolest"}]},
+		{"name": "highest", "plugins": [{"pluginRef": "highest"}, {"pluginRef": "coolest"}]},
+		{"name": "lower half", "plugins": [{"pluginRef": "lower-half"}, {"pluginRef": "endpoint-attribute-scorer"}]},
+		{"name": "upper half", "plugins": [{"pluginRef": "upper-half"}, {"pluginRef": "coolest"}]}]}`
 
 // parallel reaches all ranks of a host through the port PORT.
 const parallel = `{"apiVersion": "llm-d.ai/v1alpha1", "kind": "EndpointPickerConfig", "plugins": [
@@ -74,6 +89,11 @@ func TestProfilesByHeader(t *testing.T) {
 			{"by a label", "gold", chatBody, "sim-2", nil},
 			{"by its queue", "idle", chatBody, "sim-1", nil},
 			{"by an attribute", "cool", chatBody, "sim-3", nil},
+			{"up to the greatest value that passes", "range", chatBody, "sim-3", nil},
+			{"from the least one on", "range, coolest", chatBody, "sim-1", nil},
+			{"of the two highest", "highest", chatBody, "sim-3", nil},
+			{"up to the one in the middle", "lower half", chatBody, "sim-1", nil},
+			{"from the one in the middle on", "upper half", chatBody, "sim-1", nil},
 			{"a session without an endpoint", "sessions", chatBody, "sim-1", nil},
 		}
 		for _, row := range rows {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/internal/sidecar/responses"
 	"github.com/pintle-dev/pintle/scoring"
@@ -103,6 +105,7 @@ func TestConversations(t *testing.T) {
 			harness.RunOpenAI(t, "responses_client.py", "--kept", c.URL("requests", "/v1"), "--elsewhere",
 				c.URL("elsewhere", "/v1"), "--brief", c.URL("brief", "/v1"))
 			c.passes(t)
+			c.refusesUnclear(t)
 			c.tellsTenantsApart(t)
 			c.failsWithoutStore(t)
 		})
@@ -117,6 +120,34 @@ func (c *conversations) passes(t *testing.T) {
 			c.URL("requests", "/v1/responses"), `{"model":"m","input":"a","previous_response_id":"r",`+more+`}`, true))
 		if got.Status != http.StatusNotFound || got.Header.Get("X-Pintle-Reason") != "" {
 			t.Errorf("%s: got %d %v, want the server's 404", more, got.Status, got.Header)
+		}
+	}
+}
+
+// refusesUnclear: where nobody knows which conversation or which input counts, no server is asked. Two nulls name none.
+func (c *conversations) refusesUnclear(t *testing.T) {
+	t.Helper()
+	for members, want := range map[string]struct {
+		status int
+		reason string
+	}{
+		`"input":"a","previous_response_id":"r","previous_response_id":"r"`:   {400, "invalid_body"},
+		`"input":"a","previous_response_id":"r","previous_response_id":null`:  {400, "invalid_body"},
+		`"previous_response_id":null,"input":"a","previous_response_id":"r"`:  {400, "invalid_body"},
+		`"input":"a","previous_response_id":"r","input":"b"`:                  {400, "invalid_body"},
+		`"input":{"a":1},"previous_response_id":"r"`:                          {400, "invalid_body"},
+		`"input":"a","previous_respons\u0065_id":"r"`:                         {404, "previous_response_not_found"},
+		`"input":"a","previous_response_id":7`:                                {404, "previous_response_not_found"},
+		`"previous_response_id":null,"input":"a","previous_response_id":null`: {200, ""},
+		`"input":"b","input":"a"`:                                             {200, ""},
+	} {
+		got := harness.Send(t, harness.Client(t, false), harness.Request(t, http.MethodPost,
+			c.URL("requests", "/v1/responses"), `{"model":"m",`+members+`}`, false))
+		seen := gjson.Get(got.Body, "metadata.seen").String()
+		if reason := got.Header.Get("X-Pintle-Reason"); got.Status != want.status || reason != want.reason ||
+			(seen == `"a"`) != (want.status == 200) {
+			t.Errorf("%s: got %d %s, the server saw %s; want %d %s, and a server that sees \"a\" with 200 alone",
+				members, got.Status, reason, seen, want.status, want.reason)
 		}
 	}
 }

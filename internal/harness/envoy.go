@@ -233,9 +233,21 @@ func (e *Envoy) Socket(listener string) string { return e.listeners[listener].So
 func (e *Envoy) URL(listener, path string) string { return "http://" + e.Address(listener) + path }
 
 // Admin asks the admin interface.
-func (e *Envoy) Admin(path string) (string, error) {
+func (e *Envoy) Admin(path string) (string, error) { return e.admin(http.MethodGet, path) }
+
+// Order has the admin interface change something.
+func (e *Envoy) Order(path string) error {
+	_, err := e.admin(http.MethodPost, path)
+	return err
+}
+
+func (e *Envoy) admin(method, path string) (string, error) {
 	client := http.Client{Timeout: requestLimit}
-	response, err := client.Get("http://127.0.0.1:" + strconv.Itoa(e.adminPort) + path)
+	request, err := http.NewRequest(method, "http://127.0.0.1:"+strconv.Itoa(e.adminPort)+path, nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := client.Do(request)
 	if err != nil {
 		return "", err
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +54,9 @@ var (
 		`  typed_config: {"@type": type.googleapis.com/envoy.extensions.compression.gzip.compressor.v3.Gzip}`)
 	paces = filter("bandwidth_limit", "bandwidth_limit.v3.BandwidthLimit", "stat_prefix: paces",
 		"enable_mode: REQUEST_AND_RESPONSE", "limit_kbps: 20000", "fill_interval: 0.02s")
+	// Where taps write is said when the test runs.
+	taps = filter("tap", "tap.v3.Tap", "common_config: {static_config: {match: {any_match: true}, output_config: "+
+		"{sinks: [{format: JSON_BODY_AS_BYTES, file_per_tap: {path_prefix: TAPS}}]}}}")
 	wholeBody = authorizes(false, 1<<20)
 	partBody  = authorizes(true, 1000)
 )
@@ -65,6 +69,7 @@ var chains = []struct{ name, before, behind string }{
 	{"JSON before", readsJSON, ""}, {"JSON behind", "", readsJSON},
 	{"delays before", delays, ""}, {"delays behind", "", delays},
 	{"paces before", paces, ""}, {"paces behind", "", paces},
+	{"taps before", taps, ""}, {"taps behind", "", taps},
 	{"compresses before", compresses, ""}, {"compresses behind", "", compresses},
 	{"authorizes before", wholeBody, ""}, {"authorizes behind", "", wholeBody},
 	{"authorizes by a part before", partBody, ""}, {"authorizes by a part behind", "", partBody},
@@ -73,13 +78,18 @@ var chains = []struct{ name, before, behind string }{
 
 // besideOthers puts the chains into their listeners.
 func besideOthers(config string) string {
-	const router = "          - name: envoy.filters.http.router\n"
 	for _, c := range chains {
-		head, rest, _ := strings.Cut(config, "stat_prefix: "+c.name+"\n")
-		rest = strings.Replace(rest, "          http_filters:\n", "          http_filters:\n"+c.before, 1)
-		config = head + "stat_prefix: " + c.name + "\n" + strings.Replace(rest, router, c.behind+router, 1)
+		config = beside(config, c.name, c.before, c.behind)
 	}
 	return config
+}
+
+// beside puts filters before and behind Pintle into a listener.
+func beside(config, listener, before, behind string) string {
+	const router = "          - name: envoy.filters.http.router\n"
+	head, rest, _ := strings.Cut(config, "stat_prefix: "+listener+"\n")
+	rest = strings.Replace(rest, "          http_filters:\n", "          http_filters:\n"+before, 1)
+	return head + "stat_prefix: " + listener + "\n" + strings.Replace(rest, router, behind+router, 1)
 }
 
 // newNeighbours is an Envoy with a listener for each chain.
@@ -90,9 +100,11 @@ func newNeighbours(t *testing.T, cell harness.Cell, l *lab) {
 		_, _ = io.WriteString(w, "yes")
 	}))
 	t.Cleanup(service.Close)
+	dir := t.TempDir()
 	o := harness.Options{Module: "pintle-failpoint.wasm", Edit: func(config string) string {
 		address := service.Listener.Addr().String()
-		return besideOthers(withCluster("authz", address)(withCluster("consult", address)(config)))
+		config = besideOthers(withCluster("authz", address)(withCluster("consult", address)(config)))
+		return strings.ReplaceAll(config, "TAPS", filepath.Join(dir, "tap"))
 	}}
 	plugin := map[string]any{"config": harness.Document(1), "stale": map[string]any{"after": "1h"}}
 	l.listeners = []*harness.Listener{{Name: "rest", Plugin: alone("active-request-scorer")},

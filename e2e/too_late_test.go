@@ -18,15 +18,24 @@ import (
 type lastCompletion struct {
 	mu   sync.Mutex
 	last *journal.Event
+	// open are the leases that are not freed.
+	open map[uint32]bool
 }
 
 // Take implements follow.Sink.
 func (c *lastCompletion) Take(e *follow.Event) {
-	if e.Kind == journal.Completion {
-		c.mu.Lock()
-		defer c.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch e.Kind {
+	case journal.Decision:
+		if c.open == nil {
+			c.open = map[uint32]bool{}
+		}
+		c.open[e.Lease] = true
+	case journal.Completion:
 		copied := *e.Event
 		c.last = &copied
+		delete(c.open, e.Lease)
 	}
 }
 
@@ -34,7 +43,7 @@ func (c *lastCompletion) Take(e *follow.Event) {
 func (*lastCompletion) Caught(string, journal.Position) {}
 
 // TestTooLate: where Envoy gives a server up for the time that it takes, by whichever time-out, the journal says so,
-// also of an answer that has begun.
+// also of an answer that has begun, and the request counts as in flight no longer.
 func TestTooLate(t *testing.T) {
 	const (
 		route  = "timeout: 0s\n"
@@ -95,6 +104,11 @@ func TestTooLate(t *testing.T) {
 				told.mu.Lock()
 				defer told.mu.Unlock()
 				return told.last != nil, fmt.Sprintf("%s %s %v", response.Status, body, err)
+			})
+			harness.WaitFor(t, 20*time.Second, "all leases to be freed", func() (bool, string) {
+				told.mu.Lock()
+				defer told.mu.Unlock()
+				return told.open != nil && len(told.open) == 0, fmt.Sprint(told.open)
 			})
 			told.mu.Lock()
 			defer told.mu.Unlock()

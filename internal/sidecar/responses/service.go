@@ -29,6 +29,8 @@ type Service struct {
 	grace time.Duration
 	// given are conversations with turns that may not be finished.
 	given recent
+	// outage is whether the backend fails.
+	outage outage
 }
 
 // New opens a store. token returns the token that the filter must carry.
@@ -73,8 +75,13 @@ func (s *Service) open(config scoring.StoreBackend) error {
 // Collector are the store's metrics.
 func (s *Service) Collector() prometheus.Collector { return s.metrics }
 
-// Trouble is what is wrong with the store and shows in no answer, empty for nothing.
-func (s *Service) Trouble() string { return s.backend.Trouble() }
+// Trouble is what is wrong with the store, empty for nothing.
+func (s *Service) Trouble() string {
+	if trouble := s.outage.trouble(time.Now()); trouble != "" {
+		return trouble
+	}
+	return s.backend.Trouble()
+}
 
 // Run does what is to be done beside answering, until ctx ends, and closes the store.
 func (s *Service) Run(ctx context.Context) {
@@ -118,7 +125,17 @@ func (s *Service) find(r *http.Request) (*Entry, error) {
 		e, err = s.backend.Again(r.Context(), key)
 	}
 	s.metrics.looked(r.Context(), s.tier, e, err)
+	if err == nil || errors.Is(err, ErrUnknown) {
+		s.worked()
+	}
 	return e, err
+}
+
+// worked takes it that the backend did what it was asked.
+func (s *Service) worked() {
+	if failures := s.outage.succeeded(time.Now()); failures > 0 {
+		s.log.Info("the store of responses works again", "failures", failures, "for", steadyAfter)
+	}
 }
 
 // fail answers that an entry is unknown, or that nobody knows.
@@ -127,7 +144,7 @@ func (s *Service) fail(w http.ResponseWriter, r *http.Request, err error) {
 		http.Error(w, "no such response", http.StatusNotFound)
 		return
 	}
-	if r.Context().Err() == nil {
+	if r.Context().Err() == nil && s.outage.failed(err.Error(), time.Now()) {
 		s.log.Warn("the store of responses fails", "error", err)
 	}
 	http.Error(w, "the store fails", http.StatusServiceUnavailable)
@@ -221,6 +238,7 @@ func (s *Service) store(w http.ResponseWriter, r *http.Request, e *Entry) {
 		s.fail(w, r, err)
 		return
 	}
+	s.worked()
 	s.metrics.writes.WithLabelValues("stored").Inc()
 	s.metrics.moved(s.tier, "written", e.Size())
 	w.WriteHeader(http.StatusNoContent)

@@ -1,0 +1,46 @@
+package redisclient
+
+import (
+	"context"
+	"errors"
+	"net"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// TestRefused: an operation on a server that is away ends by why nobody can connect, before its time is up.
+func TestRefused(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	listener.Close()
+	for _, tc := range []struct {
+		name string
+		to   scoring.StoreRedis
+	}{
+		{"by a URL", scoring.StoreRedis{Address: "redis://" + address}},
+		{"by an address", scoring.StoreRedis{Addresses: []string{address}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const timeout = 300 * time.Millisecond
+				client, err := New(tc.to, Security{}, timeout)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer client.Close()
+				ctx, cancel := context.WithTimeout(t.Context(), timeout)
+				defer cancel()
+				if err := client.Get(ctx, "key").Err(); !errors.Is(err, syscall.ECONNREFUSED) {
+					t.Errorf("got %v, want %v", err, syscall.ECONNREFUSED)
+				}
+			})
+		})
+	}
+}

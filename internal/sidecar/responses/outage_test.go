@@ -1,0 +1,84 @@
+package responses
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// failingBackend fails while it has a failure.
+type failingBackend struct {
+	Backend
+	failure error
+}
+
+func (f *failingBackend) Get(ctx context.Context, key string) (*Entry, error) {
+	if f.failure != nil {
+		return nil, f.failure
+	}
+	return f.Backend.Get(ctx, key)
+}
+
+func (f *failingBackend) Put(ctx context.Context, e *Entry) error {
+	if f.failure != nil {
+		return f.failure
+	}
+	return f.Backend.Put(ctx, e)
+}
+
+// TestOutages: a store that fails is said to once, however many requests meet it, and once to work again. In between
+// its trouble says why, until it has done for a while what it was asked.
+func TestOutages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := open(t, memoryOf(100, 1<<20))
+		var log bytes.Buffer
+		c.s.log = slog.New(slog.NewTextHandler(&log, nil))
+		backend := &failingBackend{Backend: c.s.backend}
+		c.s.backend = backend
+		wantTrouble := func(when, want string) {
+			t.Helper()
+			if got := c.s.Trouble(); got != want {
+				t.Errorf("%s: trouble %q, want %q", when, got, want)
+			}
+		}
+		if status := c.store("", `"a"`, answer("r1", "b")); status != 204 {
+			t.Fatalf("got %d, want 204", status)
+		}
+		wantTrouble("before", "")
+
+		backend.failure = errors.New("redis: gone")
+		for range 3 {
+			c.want(503, "GET", "history/r1")
+			if status := c.store("", `"a"`, answer("r2", "b")); status != 503 {
+				t.Errorf("got %d, want 503", status)
+			}
+		}
+		time.Sleep(time.Minute)
+		wantTrouble("a minute later", "responses: the store fails, the last time 1m0s ago: redis: gone")
+
+		backend.failure = nil
+		c.want(200, "GET", "history/r1")
+		wantTrouble("as soon as it works", "responses: the store fails, the last time 1m0s ago: redis: gone")
+		time.Sleep(steadyAfter)
+		wantTrouble("when nobody asks any more", "")
+		c.want(404, "GET", "history/r2")
+		wantTrouble("after", "")
+
+		want := []string{`level=WARN msg="the store of responses fails" error="redis: gone"`,
+			`level=INFO msg="the store of responses works again" failures=6 for=10s`}
+		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+		if len(lines) != len(want) {
+			t.Fatalf("logged %d lines, want %d:\n%s", len(lines), len(want), log.String())
+		}
+		for i, line := range lines {
+			if !strings.HasSuffix(line, want[i]) {
+				t.Errorf("line %d of the log is %s, want %s", i, line, want[i])
+			}
+		}
+	})
+}

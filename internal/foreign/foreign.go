@@ -53,7 +53,7 @@ func Read(text []byte) (*Found, error) {
 		}
 		places = append(places, look(root, at)...)
 	}
-	places = chosenByArgument(roots, chosen(places))
+	places = chosenByArgument(roots, distinct(chosen(places)))
 	switch len(places) {
 	case 0:
 		if err := without(roots); err != nil {

@@ -55,6 +55,17 @@ func chosen(places []place) []place {
 	return places
 }
 
+// distinct returns the places without those whose text another one before them has. Envoy's /config_dump has each
+// listener in its bootstrap, too, and shipped listeners have the same filter.
+func distinct(places []place) []place {
+	texts := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(places), func(p place) bool {
+		again := p.node.Kind == goyaml.ScalarNode && texts[p.node.Value]
+		texts[p.node.Value] = true
+		return again
+	})
+}
+
 // chosenByArgument returns the one of several places that a container's arguments name as the picker's file, or all.
 func chosenByArgument(roots []*goyaml.Node, places []place) []place {
 	if len(places) < 2 {

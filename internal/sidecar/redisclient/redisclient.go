@@ -51,8 +51,8 @@ func New(c scoring.StoreRedis, s Security, timeout time.Duration) (redis.Univers
 		DialTimeout: timeout, ReadTimeout: timeout, WriteTimeout: timeout, ContextTimeoutEnabled: true,
 		TLSConfig: s.TLS, SentinelPassword: s.SentinelPassword,
 		MaxRetries: 2, MinRetryBackoff: 5 * time.Millisecond, MaxRetryBackoff: 20 * time.Millisecond,
-		// A dial is tried again with its operation. Its own tries, 100 ms apart, would outlast the operation, which then
-		// ends as late and not by why nobody can connect.
+		// A dial is tried again with its operation. Its own tries, 100 ms apart, would outlast the operation, which
+		// then ends as late and not by why nobody can connect.
 		DialerRetries: 1,
 	}
 	if c.Address == "" {

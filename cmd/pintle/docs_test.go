@@ -110,6 +110,36 @@ func TestReasonsAreDocumented(t *testing.T) {
 	}
 }
 
+// TestRefusedTypesAreDocumented: every plug-in that llm-d's router has today and that is refused stands among the
+// documents of today, with what there is in its place.
+func TestRefusedTypesAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/migrating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := os.ReadFile("../../scoring/notyet.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "\n| documents of today ")
+	table, _, _ = strings.Cut(table, "\n\n")
+	_, list, _ := strings.Cut(string(code), "\nvar notYet = ")
+	list, _, _ = strings.Cut(list, "\n}\n")
+	types := regexp.MustCompile(`(?m)^\t"([a-z0-9-]+)":`).FindAllStringSubmatch(list, -1)
+	if len(types) < 20 {
+		t.Errorf("%d types found, want 20 and more", len(types))
+	}
+	for _, match := range types {
+		name := match[1]
+		if strings.HasPrefix(name, "multicluster-") {
+			name = "multicluster-"
+		}
+		if !strings.Contains(table, "`"+name+"`") {
+			t.Errorf("docs/migrating.md does not say what there is in place of %s", match[1])
+		}
+	}
+}
+
 // block is the indented text that the lines begin with.
 func block(lines []string) string {
 	end := 0

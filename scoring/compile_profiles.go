@@ -32,7 +32,7 @@ func (c *compiler) fill(entry *strictjson.Object, p *profile) {
 }
 
 // supplied are the types that llm-d's router adds to a document, under their names, before it looks at profiles.
-var supplied = []string{defaultPicker, defaultDetector, "metrics-data-source", "core-metrics-extractor",
+var supplied = []string{defaultPicker, defaultDetector, addedSource, addedExtractor,
 	"openai-parser", "anthropic-parser", "vllmhttp-parser", "passthrough-parser"}
 
 // supply creates what a profile may refer to though the document does not declare it.

@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -65,7 +66,8 @@ type EndpointsFile struct {
 // sidecarReads warns of what does nothing unless the sidecar knows of it.
 const sidecarReads = "the sidecar has to read this document, too: pintle sidecar -plugins FILE"
 
-// DataPart is a plug-in of the data layer that says what the sidecar has to do. It counts when dataLayer refers to it.
+// DataPart is a plug-in of the data layer that says what the sidecar has to do. It counts when dataLayer refers to it,
+// and in llm-d's dialect when it has the name of one that the router adds to every dataLayer.
 type DataPart interface{ AddTo(d *DataLayer) }
 
 // Discovery is a plug-in that finds the servers.
@@ -196,9 +198,50 @@ func (c *compiler) wireLayers(doc *strictjson.Object, l layers) {
 	if c.plan.data.Needed() {
 		c.warn(doc, "dataLayer: "+sidecarReads)
 	}
+	c.wireAdded(l)
 	if l.noMetrics && c.plan.data.Metrics == nil {
 		c.warn(doc, "dataLayer.injectDefaults has no effect: the metrics of servers that have any are read")
 	}
+}
+
+// The source and the extractor that llm-d's router adds to every dataLayer unless injectDefaults is false or the source
+// is listed, and what they say unless they are declared.
+const addedSource, addedExtractor = "metrics-data-source", "core-metrics-extractor"
+
+var (
+	addedPage    = Page{SkipVerify: true, Path: "/metrics"}
+	addedEngines = EngineMetrics{LabelKey: "llm-d.ai/engine-type", Default: "vllm"}
+)
+
+// wireAdded puts to use what is declared under the names of what the router adds: it takes these then, listed or not,
+// as its own chart has them. What says nothing but the usual is left to the sidecar.
+func (c *compiler) wireAdded(l layers) {
+	listed := slices.ContainsFunc(l.sources, func(o *strictjson.Object) bool {
+		return o.Text("pluginRef") == addedSource
+	})
+	if c.defaults.Dialect != DialectLLMD || l.noMetrics || listed {
+		return
+	}
+	var said DataLayer
+	for _, name := range []string{addedSource, addedExtractor} {
+		if d := c.find(name); d != nil && is[DataPart](d.plugin) {
+			d.plugin.(DataPart).AddTo(&said)
+		}
+	}
+	data := &c.plan.data
+	if data.Metrics == nil && said.Metrics != nil && *said.Metrics != addedPage {
+		data.Metrics = said.Metrics
+		c.plan.warnings = append(c.plan.warnings, addedSource+": "+sidecarReads)
+	}
+	if data.Engines == nil && said.Engines != nil && !said.Engines.usual() {
+		data.Engines = said.Engines
+		c.plan.warnings = append(c.plan.warnings, addedExtractor+": "+sidecarReads)
+	}
+}
+
+// usual reports whether they are those of an extractor without parameters.
+func (e *EngineMetrics) usual() bool {
+	return e.LabelKey == addedEngines.LabelKey && e.Default == addedEngines.Default && len(e.Configs) == 0
 }
 
 func (c *compiler) wireSource(o *strictjson.Object) {

@@ -201,3 +201,46 @@ func TestDataLayerOfV1(t *testing.T) {
 		})
 	}
 }
+
+// TestAddedSources: what a document declares under the names of the source and the extractor that llm-d's router adds
+// by itself counts without a dataLayer, too, where it says more than these do.
+func TestAddedSources(t *testing.T) {
+	const https = `{"type": "metrics-data-source", "parameters": {"scheme": "https"}}`
+	const gauges = `{"type": "core-metrics-extractor", "parameters": {"engineConfigs": [{"name": "vllm",
+		"customMetrics": [{"attributeKey": "load", "metricSpec": "my_load"}]}]}}`
+	const reads = ": the sidecar has to read this document, too: pintle sidecar -plugins FILE"
+	const none = `}`
+	for _, tc := range []struct {
+		name, plugins, layer, warnings string
+		pages, engines                 bool
+	}{
+		{"the source", https, none, "metrics-data-source" + reads, true, false},
+		{"the extractor", gauges, none, "core-metrics-extractor" + reads, false, true},
+		{"another engine", `{"type": "core-metrics-extractor", "parameters": {"defaultEngine": "sglang"}}`, none,
+			"core-metrics-extractor" + reads, false, true},
+		{"both", https + `, ` + gauges, none, "metrics-data-source" + reads + "\ncore-metrics-extractor" + reads,
+			true, true},
+		{"as they are by themselves", `{"type": "metrics-data-source", "parameters": {"scheme": "http",
+			"path": "/metrics", "insecureSkipVerify": true}}, {"type": "core-metrics-extractor"}`, none, "", false, false},
+		{"under another name", `{"name": "m", ` + https[1:], none, "", false, false},
+		{"beside other sources", https + `, {"type": "models-data-source"}`,
+			`, "dataLayer": {"sources": [{"pluginRef": "models-data-source"}]}}`,
+			"dataLayer" + reads + "\nmetrics-data-source" + reads, true, false},
+		{"listed, without the extractor", https + `, ` + gauges,
+			`, "dataLayer": {"sources": [{"pluginRef": "metrics-data-source"}]}}`, "dataLayer" + reads, true, false},
+		{"of another name in its place", https + `, {"type": "metrics-data-source", "name": "m"}`,
+			`, "dataLayer": {"sources": [{"pluginRef": "m"}]}}`, "dataLayer" + reads, true, false},
+		{"where none is added", https, `, "dataLayer": {"injectDefaults": false}}`,
+			"dataLayer.injectDefaults has no effect: the metrics of servers that have any are read", false, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			document := `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "queue-scorer"}, ` + tc.plugins + `]` + tc.layer
+			plantest.CheckTold(t, document, "", tc.warnings)
+			data := plantest.Plan(t, document, plantest.Neutral).DataLayer()
+			if pages, engines := data.Metrics != nil, data.Engines != nil; pages != tc.pages || engines != tc.engines {
+				t.Errorf("the sidecar is told of a page: %v, of engines: %v, want %v and %v", pages, engines,
+					tc.pages, tc.engines)
+			}
+		})
+	}
+}

@@ -11,7 +11,8 @@ import (
 // coreMetricsExtractor says what the servers' metrics are called. The sidecar uses these names if it reads this
 // document, too: pintle sidecar -plugins FILE. Engines that engineConfigs does not name are read as the sidecar reads
 // them without the plug-in, as are the metrics that engineConfigs leaves out for an engine that it names. customMetrics
-// become attributes of the producer core-metrics-extractor, which endpoint-attribute-scorer and -filter use.
+// become attributes of the producer core-metrics-extractor, which endpoint-attribute-scorer and -filter use. Under the
+// name of its type it counts without being listed in dataLayer, too, unless injectDefaults is false there.
 //
 // A name is a metric or one with labels: metric{label=value}. Of several series requests are summed and the usage of
 // the KV cache is averaged.

@@ -4,6 +4,7 @@ import "github.com/pintle-dev/pintle/scoring"
 
 // metricsDataSource says where the servers' metrics are. The sidecar reads them there if it reads this document, too:
 // pintle sidecar -plugins FILE. Without the plug-in it reads them where its own configuration says, or by its defaults.
+// Under the name of its type it counts without being listed in dataLayer, too, unless injectDefaults is false there.
 //
 // Source: llm-d, metrics-data-source. There one that is declared under another name than its type is read in addition
 // to the default one, so that every server is read twice; here it replaces it.

@@ -75,8 +75,8 @@ func Read(text []byte) (*Found, error) {
 func without(roots []*goyaml.Node) error {
 	for _, root := range roots {
 		if n := search(root, "pluginsConfigFile"); n != nil {
-			return fmt.Errorf("line %d: pluginsConfigFile: %s does not lie in this file; when the chart makes it, give "+
-				"what helm template makes, and when it is built into the endpoint picker, take it from there",
+			return fmt.Errorf("line %d: pluginsConfigFile: %s does not lie in this file; when the chart makes it, "+
+				"give what helm template makes, and when it is built into the endpoint picker, take it from there",
 				n.Line, strconv.Quote(n.Value))
 		}
 	}

@@ -150,7 +150,8 @@ const customConfig = "pluginsCustomConfig"
 // embedded reports whether a text is a document of its own.
 func embedded(n *goyaml.Node) bool {
 	named := strings.Contains(n.Value, kinds[0])
-	lines := strings.Contains(n.Value, "\n") &&
+	// Istio writes a WasmPlugin's configuration as JSON in one line.
+	lines := (strings.Contains(n.Value, "\n") || strings.HasPrefix(n.Value, "{")) &&
 		(strings.Contains(n.Value, "plugins") || strings.Contains(n.Value, "kind:") ||
 			strings.Contains(n.Value, "ingest"))
 	if !named && !lines {

@@ -5,10 +5,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/pintle-dev/pintle/scoring"
 )
 
 // failingBackend fails while it has a failure.
@@ -81,4 +84,24 @@ func TestOutages(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestUnwritten: a Redis that takes nothing back is said to once, however many entries the second tier is read for.
+func TestUnwritten(t *testing.T) {
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	r, err := newRemote(scoring.StoreRedis{Addresses: []string{gone.Listener.Addr().String()}}, newMetrics())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.client.Close()
+	var log bytes.Buffer
+	tiers := &tiered{remote: r, log: slog.New(slog.NewTextHandler(&log, nil))}
+	for range 3 {
+		tiers.writeBack(t.Context(), "key", []byte("value"), time.Hour)
+	}
+	const want = `level=WARN msg="entries of the second tier cannot be written back to redis" error="dial tcp`
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, want) {
+		t.Errorf("logged %q, want one line with %s", got, want)
+	}
 }

@@ -46,6 +46,8 @@ type tiered struct {
 	second   secondTier
 	consumer *consumer
 	log      *slog.Logger
+	// unwritten is whether Redis takes nothing back.
+	unwritten outage
 }
 
 func newTiered(config scoring.StoreTiers, second secondTier, metrics *Metrics, log *slog.Logger) (*tiered, error) {
@@ -102,10 +104,14 @@ func (t *tiered) writeBack(ctx context.Context, key string, value []byte, left t
 	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
 	defer cancel()
 	err := t.client.SetNX(ctx, keyPrefix+key, value, max(left, time.Millisecond)).Err()
-	if err == nil {
+	switch now := time.Now(); {
+	case err == nil:
 		t.metrics.moved("redis", "written", len(value))
-	} else if ctx.Err() == nil {
-		t.log.Warn("an entry of the second tier cannot be written back to redis", "error", err)
+		if failures := t.unwritten.succeeded(now); failures > 0 {
+			t.log.Info("entries of the second tier are written back to redis again", "failures", failures)
+		}
+	case ctx.Err() == nil && t.unwritten.failed(err.Error(), now):
+		t.log.Warn("entries of the second tier cannot be written back to redis", "error", err)
 	}
 }
 

@@ -57,12 +57,14 @@ func TestDrainedListeners(t *testing.T) {
 			close(release)
 			for i, response := range streams {
 				rest, err := io.ReadAll(response.Body)
-				if err != nil || response.StatusCode != http.StatusOK || !strings.HasSuffix(string(rest), "[DONE]\n\n") {
+				if err != nil || response.StatusCode != http.StatusOK ||
+					!strings.HasSuffix(string(rest), "[DONE]\n\n") {
 					t.Errorf("stream %d: got %s %q, %v, want 200 and its end", i, response.Status, rest, err)
 				}
 			}
 			if stays {
-				wantMetricOf(t, sidecar, `pintle_request_duration_seconds_count{model="sim-model"}`, answered+len(streams))
+				wantMetricOf(t, sidecar, `pintle_request_duration_seconds_count{model="sim-model"}`,
+					answered+len(streams))
 			}
 		})
 	}

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/pintle-dev/pintle/internal/harness"
@@ -20,37 +20,32 @@ import (
 // transcoded is where the transcoder takes JSON for the method test.Chat/Complete.
 const transcoded = "/grpc" + chatPath
 
-// chatDescriptor are the descriptors of a service with chats for requests, as bytes.
+// chatService is a service with chats for requests.
+const chatService = `name: "test.proto" package: "test" syntax: "proto3"
+	message_type { name: "Message"
+		field { name: "role" number: 1 type: TYPE_STRING label: LABEL_OPTIONAL }
+		field { name: "content" number: 2 type: TYPE_STRING label: LABEL_OPTIONAL } }
+	message_type { name: "Request"
+		field { name: "model" number: 1 type: TYPE_STRING label: LABEL_OPTIONAL }
+		field { name: "messages" number: 2 type: TYPE_MESSAGE label: LABEL_REPEATED type_name: ".test.Message" }
+		field { name: "max_tokens" number: 3 type: TYPE_INT32 label: LABEL_OPTIONAL } }
+	message_type { name: "Answer"
+		field { name: "text" number: 1 type: TYPE_STRING label: LABEL_OPTIONAL } }
+	service { name: "Chat"
+		method { name: "Complete" input_type: ".test.Request" output_type: ".test.Answer" options {} } }`
+
+// chatDescriptor is chatService as protoc would write it, with the option google.api.http: {post: transcoded, body:
+// "*"}.
 func chatDescriptor(t *testing.T) []byte {
 	t.Helper()
-	field := func(name string, number int32, kind descriptorpb.FieldDescriptorProto_Type) *descriptorpb.FieldDescriptorProto {
-		return &descriptorpb.FieldDescriptorProto{Name: proto.String(name), JsonName: proto.String(name), Number: &number,
-			Type: kind.Enum(), Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum()}
-	}
-	const text, number = descriptorpb.FieldDescriptorProto_TYPE_STRING, descriptorpb.FieldDescriptorProto_TYPE_INT32
-	messages := field("messages", 2, descriptorpb.FieldDescriptorProto_TYPE_MESSAGE)
-	messages.TypeName, messages.Label = proto.String(".test.Message"),
-		descriptorpb.FieldDescriptorProto_LABEL_REPEATED.Enum()
-	message := func(name string, fields ...*descriptorpb.FieldDescriptorProto) *descriptorpb.DescriptorProto {
-		return &descriptorpb.DescriptorProto{Name: proto.String(name), Field: fields}
-	}
-	// The option google.api.http: {post: transcoded, body: "*"}.
-	rule := protowire.AppendString(protowire.AppendTag(nil, 4, protowire.BytesType), transcoded)
-	rule = protowire.AppendString(protowire.AppendTag(rule, 7, protowire.BytesType), "*")
-	options := &descriptorpb.MethodOptions{}
-	options.ProtoReflect().SetUnknown(protowire.AppendBytes(
-		protowire.AppendTag(nil, 72295728, protowire.BytesType), rule))
-	file := &descriptorpb.FileDescriptorProto{Name: proto.String("test.proto"), Package: proto.String("test"),
-		Syntax: proto.String("proto3"), MessageType: []*descriptorpb.DescriptorProto{
-			message("Message", field("role", 1, text), field("content", 2, text)),
-			message("Request", field("model", 1, text), messages, field("max_tokens", 3, number)),
-			message("Answer", field("text", 1, text))},
-		Service: []*descriptorpb.ServiceDescriptorProto{{Name: proto.String("Chat"),
-			Method: []*descriptorpb.MethodDescriptorProto{{Name: proto.String("Complete"),
-				InputType: proto.String(".test.Request"), OutputType: proto.String(".test.Answer"), Options: options}}}}}
-	if _, err := protodesc.NewFile(file, nil); err != nil {
+	file := &descriptorpb.FileDescriptorProto{}
+	if err := prototext.Unmarshal([]byte(chatService), file); err != nil {
 		t.Fatal(err)
 	}
+	rule := protowire.AppendString(protowire.AppendTag(nil, 4, protowire.BytesType), transcoded)
+	rule = protowire.AppendString(protowire.AppendTag(rule, 7, protowire.BytesType), "*")
+	file.Service[0].Method[0].Options.ProtoReflect().SetUnknown(protowire.AppendBytes(
+		protowire.AppendTag(nil, 72295728, protowire.BytesType), rule))
 	set, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{file}})
 	if err != nil {
 		t.Fatal(err)
@@ -79,8 +74,8 @@ func answerCall(w http.ResponseWriter, r *http.Request, name string) {
 	w.Header().Set("Grpc-Status", "0")
 }
 
-// TestTranscoder: before a transcoder to gRPC Pintle reads the JSON, and behind it goes without the body. Either way the
-// call reaches a server whole, and its answer the client as JSON.
+// TestTranscoder: before a transcoder to gRPC Pintle reads the JSON, and behind it goes without the body. Either way
+// the call reaches a server whole, and its answer the client as JSON.
 func TestTranscoder(t *testing.T) {
 	transcoder := filter("grpc_json_transcoder", "grpc_json_transcoder.v3.GrpcJsonTranscoder",
 		"services: [test.Chat]", "proto_descriptor_bin: "+base64.StdEncoding.EncodeToString(chatDescriptor(t)))
@@ -120,7 +115,8 @@ func TestTranscoder(t *testing.T) {
 				for i := range 8 {
 					listener := []string{"behind", "before"}[i%2]
 					got := ask(listener, strings.Replace(chatBody, "hello", content, 1))
-					if got.Status != http.StatusOK || got.Body != want || listener == "behind" && got.Server() != "best" {
+					if got.Status != http.StatusOK || got.Body != want ||
+						listener == "behind" && got.Server() != "best" {
 						t.Errorf("transcoder %s: got %d %s from %q, want 200 %s, from the best server behind Pintle",
 							listener, got.Status, got.Body, got.Server(), want)
 					}

@@ -11,9 +11,10 @@ import (
 
 // explanation is what x-pintle-explain says.
 type explanation struct {
-	Picked []string
-	Mix    [][]any
-	Scores [][]any
+	Picked      []string
+	Mix         [][]any
+	Scores      [][]any
+	FilteredOut [][]any
 }
 
 // explained reads an answer's x-pintle-explain.

@@ -9,9 +9,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/harness"
 )
 
-// TestSubsetPolicy: within Envoy's subset policy override_host takes no entry of the ranked list, and where that policy
-// is what override_host falls back to, the list goes before what the route asks for. So docs/configuration.md has
-// requests narrowed down otherwise.
+// TestSubsetPolicy: within Envoy's subset policy override_host takes no entry of the ranked list, for which the first
+// one is blamed, and where that policy is what override_host falls back to, the list goes before what the route asks
+// for. So docs/configuration.md has requests narrowed down otherwise.
 func TestSubsetPolicy(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -38,17 +38,21 @@ func TestSubsetPolicy(t *testing.T) {
 				endpoints = append(endpoints, harness.Endpoint{Name: name, Address: server.Address, Waiting: uint32(i)})
 			}
 			o := harness.Options{Workers: 1, Edit: func(config string) string { return inSubsets(config, test.within) }}
-			plugin := map[string]any{"config": harness.Document(3), "failing": map[string]any{"policy": "ignore"}}
+			plugin := map[string]any{"config": harness.Document(3), "debug": true,
+				"failing": map[string]any{"halfLife": "1h"}}
 			envoy := startEnvoy(t, o, harness.Cell{Hold: "pause", Destination: "override-host"}, hosts, plugin)
 			envoy.Publish(t, endpoints...)
-			went := map[string]int{}
+			went, last := map[string]int{}, harness.Answer{}
 			for range 8 {
-				got := harness.Send(t, harness.Client(t, false), harness.Request(t, http.MethodPost,
+				last = harness.Send(t, harness.Client(t, false), harness.Request(t, http.MethodPost,
 					envoy.URL("requests", chatPath), chatBody, false))
-				went[got.Server()]++
+				went[last.Server()]++
 			}
 			if got := fmt.Sprint(went); got != test.want {
 				t.Errorf("the requests went to %s, want %s", got, test.want)
+			}
+			if blamed := len(explained(t, last).FilteredOut) > 0; blamed != test.within {
+				t.Errorf("the first choice counts as failing: %v, want %v", blamed, test.within)
 			}
 		})
 	}

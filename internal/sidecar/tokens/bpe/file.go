@@ -94,15 +94,19 @@ func New(content []byte) (*Tokenizer, error) {
 	return t, nil
 }
 
+// inTurn returns the parts of a Sequence, and of another kind the whole.
+func inTurn[T any](whole T, kind string, parts []T) []T {
+	if kind == "Sequence" {
+		return parts
+	}
+	return []T{whole}
+}
+
 func (t *Tokenizer) readNormalizer(f *file) error {
 	if f.Normal == nil {
 		return nil
 	}
-	parts := f.Normal.Parts
-	if f.Normal.Type != "Sequence" {
-		parts = []normalizer{*f.Normal}
-	}
-	for _, p := range parts {
+	for _, p := range inTurn(*f.Normal, f.Normal.Type, f.Normal.Parts) {
 		before, next := t.normal, p.function()
 		if next == nil {
 			return fmt.Errorf("normalizer.type: %q as it is there is not known here", p.Type)
@@ -121,12 +125,8 @@ func (t *Tokenizer) readPreTokenizer(f *file) error {
 	if !f.Pre.isByteLevel() {
 		return t.readBlanks(f.Pre)
 	}
-	parts := f.Pre.Parts
-	if f.Pre.Type != "Sequence" {
-		parts = []preTokenizer{*f.Pre}
-	}
 	bytes := false
-	for _, p := range parts {
+	for _, p := range inTurn(*f.Pre, f.Pre.Type, f.Pre.Parts) {
 		switch {
 		case p.Type == "Split" && p.Pattern.Regex != "" && p.Behavior == "Isolated" && !p.Invert && t.split == nil &&
 			!bytes:
@@ -175,11 +175,7 @@ func (t *Tokenizer) readPost(f *file) error {
 	if f.Post == nil {
 		return nil
 	}
-	parts := f.Post.Parts
-	if f.Post.Type != "Sequence" {
-		parts = []postProcessor{*f.Post}
-	}
-	for _, p := range parts {
+	for _, p := range inTurn(*f.Post, f.Post.Type, f.Post.Parts) {
 		switch p.Type {
 		case "ByteLevel":
 		case "TemplateProcessing":

@@ -75,18 +75,9 @@ func (o *replayOptions) run(ctx context.Context, stdout, stderr io.Writer) (code
 	if err != nil {
 		return 2, command.InFile(nameOf(o.trace), err)
 	}
-	if trace.Servers > 0 && !o.given["servers"] {
-		o.options.Servers.Count = trace.Servers
-	}
-	fitted := trace.Fit(&o.options.Servers, func(flag string) bool { return o.given[flag] })
-	if !o.given["servers"] {
-		for _, name := range trace.Endpoints {
-			o.options.Endpoints = append(o.options.Endpoints, scoring.Endpoint{Name: name})
-		}
-	}
-	if len(o.options.Speeds) > o.options.Servers.Count {
-		return 2, fmt.Errorf("flag -speeds: names %d servers, and there are %d", len(o.options.Speeds),
-			o.options.Servers.Count)
+	fitted, err := o.fit(trace)
+	if err != nil {
+		return 2, err
 	}
 	if o.objectives {
 		o.askFor()
@@ -108,6 +99,24 @@ func (o *replayOptions) run(ctx context.Context, stdout, stderr io.Writer) (code
 		Limits: o.limits, Reports: reports, Gateways: o.gateways, Lag: o.options.Lag,
 	}
 	return 1, document.Write(stdout, o.output)
+}
+
+// fit makes the servers those of the trace where no flag says otherwise, and says what was fitted.
+func (o *replayOptions) fit(trace *replay.Trace) (fitted string, err error) {
+	if trace.Servers > 0 && !o.given["servers"] {
+		o.options.Servers.Count = trace.Servers
+	}
+	fitted = trace.Fit(&o.options.Servers, func(flag string) bool { return o.given[flag] })
+	if !o.given["servers"] {
+		for _, name := range trace.Endpoints {
+			o.options.Endpoints = append(o.options.Endpoints, scoring.Endpoint{Name: name})
+		}
+	}
+	if len(o.options.Speeds) > o.options.Servers.Count {
+		return "", fmt.Errorf("flag -speeds: names %d servers, and there are %d", len(o.options.Speeds),
+			o.options.Servers.Count)
+	}
+	return fitted, nil
 }
 
 // readPlans reads a configuration for each gateway.

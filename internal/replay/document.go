@@ -119,18 +119,8 @@ func (d *Document) Heading() []string {
 	if d.Fitted != "" {
 		lines = append(lines, d.Fitted)
 	}
-	if d.Limits.TTFT > 0 || d.Limits.TPOT > 0 {
-		line := "good is"
-		if d.Limits.TTFT > 0 {
-			line += " a first token within " + duration(d.Limits.TTFT)
-		}
-		if d.Limits.TTFT > 0 && d.Limits.TPOT > 0 {
-			line += " and"
-		}
-		if d.Limits.TPOT > 0 {
-			line += " a time per token of at most " + duration(d.Limits.TPOT)
-		}
-		lines = append(lines, line)
+	if good := d.Limits.inWords(); good != "" {
+		lines = append(lines, "good is "+good)
 	}
 	for _, lost := range []struct {
 		n    int
@@ -151,6 +141,18 @@ func (d *Document) Heading() []string {
 		lines = append(lines, d.Trace.Note)
 	}
 	return lines
+}
+
+// inWords says what a good answer is, empty without limits.
+func (l Limits) inWords() string {
+	var limits []string
+	if l.TTFT > 0 {
+		limits = append(limits, "a first token within "+duration(l.TTFT))
+	}
+	if l.TPOT > 0 {
+		limits = append(limits, "a time per token of at most "+duration(l.TPOT))
+	}
+	return strings.Join(limits, " and ")
 }
 
 func (d *Document) writeText(w io.Writer) error {

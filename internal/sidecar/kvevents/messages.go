@@ -44,6 +44,14 @@ func (s *subscription) message(ctx context.Context, frames [][]byte) error {
 		}
 		return s.take(ctx, number, frames[2], true)
 	}
+	if err := s.bridge(ctx, number); err != nil || s.known && number <= s.last {
+		return err
+	}
+	return s.take(ctx, number, frames[2], true)
+}
+
+// bridge learns what was missed before a number: from what the engine sends again, or else by learning all anew.
+func (s *subscription) bridge(ctx context.Context, number uint64) error {
 	missed := number - s.last - 1
 	mended, err := s.mend(ctx, number)
 	if mended {
@@ -55,15 +63,10 @@ func (s *subscription) message(ctx context.Context, frames [][]byte) error {
 		return err
 	}
 	s.log.Info("KV events were missed", "batches", missed, "mended", mended)
-	if !mended {
-		if err := s.relearn(ctx); err != nil {
-			return err
-		}
-	}
-	if s.known && number <= s.last {
+	if mended {
 		return nil
 	}
-	return s.take(ctx, number, frames[2], true)
+	return s.relearn(ctx)
 }
 
 var errIndex = errors.New("the index cannot be reached")

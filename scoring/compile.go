@@ -85,8 +85,7 @@ func Compile(doc *strictjson.Object, registry []Registration, settings Settings)
 	}
 	version := c.header(doc)
 	c.newGroup = version == apiVersionLLMD || version == apiVersionLLMDV1
-	plugins := doc.Objects("plugins")
-	entries := c.readEntries(plugins)
+	entries := c.readEntries(doc.Objects("plugins"))
 	c.readDialect(doc, version, entries, settings.Dialect)
 	c.settle(doc)
 	c.readSaturation(doc.Object("saturationDetector"))
@@ -105,18 +104,23 @@ func Compile(doc *strictjson.Object, registry []Registration, settings Settings)
 	c.wireData(doc, data, gates.dataLayer)
 	c.wireDetector()
 	c.wireLayers(doc, layers)
+	c.fillProfiles(doc, profiles)
+	c.finish(doc)
+	return c.plan
+}
+
+// fillProfiles puts the plug-ins in the document's profiles, or in one where it has none: all of them, or the defaults.
+func (c *compiler) fillProfiles(doc *strictjson.Object, profiles []*strictjson.Object) {
 	switch {
 	case len(profiles) > 0:
 		for i, entry := range profiles {
 			c.fill(entry, &c.plan.profiles[i])
 		}
-	case len(plugins) > 0:
+	case len(c.entries) > 0:
 		c.fillWithAll(&c.plan.profiles[0])
 	default:
 		c.fillWithDefaults(doc, &c.plan.profiles[0])
 	}
-	c.finish(doc)
-	return c.plan
 }
 
 // finish completes a plan whose profiles are filled.
@@ -183,16 +187,22 @@ type entry struct {
 	begun bool
 }
 
+// readEntry reads an entry whose parameters stand under a key.
+func readEntry(o *strictjson.Object, parameters string) entry {
+	e := entry{Object: o}
+	o.LabelBy("name", "type")
+	o.String("type", &e.kind)
+	o.String("name", &e.name)
+	e.parameters = o.Object(parameters)
+	o.Close()
+	return e
+}
+
 // readEntries reads the whole list before anything is built, so that every name is known.
 func (c *compiler) readEntries(list []*strictjson.Object) []entry {
 	entries := make([]entry, len(list))
 	for i, o := range list {
-		e := entry{Object: o}
-		o.LabelBy("name", "type")
-		o.String("type", &e.kind)
-		o.String("name", &e.name)
-		e.parameters = o.Object("parameters")
-		o.Close()
+		e := readEntry(o, "parameters")
 		if e.name == "" {
 			e.name, e.meant = e.kind, c.meant(e.kind)
 		}

@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/pintle-dev/pintle/internal/strictjson"
@@ -180,12 +181,7 @@ func (c *compiler) addResource(r *resource, prefix string) {
 // declareResource builds the plug-ins of a SchedulingProfile.
 func (c *compiler) declareResource(list []*strictjson.Object, prefix string) {
 	for _, o := range list {
-		e := entry{Object: o}
-		o.LabelBy("name", "type")
-		o.String("type", &e.kind)
-		o.String("name", &e.name)
-		e.parameters = o.Object("config")
-		o.Close()
+		e := readEntry(o, "config")
 		if e.name == "" {
 			e.name = e.kind
 		}
@@ -220,31 +216,30 @@ func typesThere() []string {
 
 // fillResource puts the plug-ins of one of a SchedulingProfile's profiles in their places.
 func (c *compiler) fillResource(r *resource, name, prefix string, p *profile) {
-	for _, found := range r.profiles {
-		if found.name != name {
-			continue
-		}
-		references := found.Objects("pluginRefs")
-		found.Close()
-		for _, reference := range references {
-			weight, ref := 1.0, ""
-			reference.LabelBy("name")
-			reference.String("name", &ref)
-			reference.Float("weight", &weight, 0, mostWeight)
-			reference.Close()
-			d := c.find(prefix + ref)
-			switch {
-			case ref == "":
-				reference.Missing("name", "name one of the plug-ins")
-			case d == nil:
-				reference.Mistake("name", c.notDeclared(ref))
-			default:
-				if problem := p.add(d, weight); problem != "" && d.plugin != nil {
-					reference.Mistake("name", problem)
-				}
-			}
-		}
+	at := slices.IndexFunc(r.profiles, func(n named) bool { return n.name == name })
+	if at < 0 {
+		r.spec.Missing("profiles", "profileHandler "+r.handler+" runs a profile "+name)
 		return
 	}
-	r.spec.Missing("profiles", "profileHandler "+r.handler+" runs a profile "+name)
+	found := r.profiles[at]
+	references := found.Objects("pluginRefs")
+	found.Close()
+	for _, reference := range references {
+		weight, ref := 1.0, ""
+		reference.LabelBy("name")
+		reference.String("name", &ref)
+		reference.Float("weight", &weight, 0, mostWeight)
+		reference.Close()
+		d := c.find(prefix + ref)
+		switch {
+		case ref == "":
+			reference.Missing("name", "name one of the plug-ins")
+		case d == nil:
+			reference.Mistake("name", c.notDeclared(ref))
+		default:
+			if problem := p.add(d, weight); problem != "" && d.plugin != nil {
+				reference.Mistake("name", problem)
+			}
+		}
+	}
 }

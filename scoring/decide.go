@@ -22,18 +22,8 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 	if !c.restrict() {
 		return nil, NoEndpoints
 	}
-	for _, screener := range p.screeners {
-		if failure := screener.Screen(c); failure != nil {
-			return nil, failure
-		}
-	}
-	if c.Priority() < 0 && c.saturated() {
-		return nil, Shed
-	}
-	for _, admitter := range p.admitters {
-		if failure := admitter.Admit(c); failure != nil {
-			return nil, failure
-		}
+	if failure := c.admit(); failure != nil {
+		return nil, failure
 	}
 	c.produce()
 	for {
@@ -58,6 +48,24 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 		hook.OnRouted(c)
 	}
 	return primary.Picked, nil
+}
+
+// admit asks whether the request, of which nothing has been decided yet, may be served.
+func (c *Cycle) admit() *Failure {
+	for _, screener := range c.plan.screeners {
+		if failure := screener.Screen(c); failure != nil {
+			return failure
+		}
+	}
+	if c.Priority() < 0 && c.saturated() {
+		return Shed
+	}
+	for _, admitter := range c.plan.admitters {
+		if failure := admitter.Admit(c); failure != nil {
+			return failure
+		}
+	}
+	return nil
 }
 
 // confirm asks whether the request, which has been routed, shall be served.
@@ -107,19 +115,28 @@ func (c *Cycle) run(p *profile, r *Result) {
 	for i := range p.filters {
 		c.filter(p, &p.filters[i])
 	}
-	c.excludeStale(p)
-	c.excludeFailing(p)
-	if len(c.candidates) == 0 {
-		r.State = Failed
-		return
-	}
-	if c.Request.Unjudged {
-		c.spread(p, r)
+	if !c.leavesChoice(p, r) {
 		return
 	}
 	totals := c.sum(p)
 	c.traceTotals(p, totals)
 	c.pick(p, totals, r)
+}
+
+// leavesChoice takes out what is stale or fails, once the filters have run, and reports whether scorers are to judge
+// the rest. They are not where nobody is left, which fails the profile, nor where they cannot, and chance decides.
+func (c *Cycle) leavesChoice(p *profile, r *Result) bool {
+	c.excludeStale(p)
+	c.excludeFailing(p)
+	if len(c.candidates) == 0 {
+		r.State = Failed
+		return false
+	}
+	if c.Request.Unjudged {
+		c.spread(p, r)
+		return false
+	}
+	return true
 }
 
 // sum returns the candidates' sums of weighted scores, valid until the next call.

@@ -32,14 +32,7 @@ func (c *Cycle) runMix(profiles []profile, r *Result) {
 		}
 		sum += s.weight
 	}
-	c.excludeStale(first)
-	c.excludeFailing(first)
-	if len(c.candidates) == 0 {
-		r.State = Failed
-		return
-	}
-	if c.Request.Unjudged {
-		c.spread(first, r)
+	if !c.leavesChoice(first, r) {
 		return
 	}
 	mixed := c.mixed[:len(c.candidates)]

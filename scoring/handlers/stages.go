@@ -93,30 +93,25 @@ func (s *stages) Primary(*scoring.Cycle) int { return s.decode }
 // PrefillProfile implements scoring.Disaggregator.
 func (s *stages) PrefillProfile() (profile int, ok bool) { return s.prefill, s.prefills() }
 
-// prefillDecider returns the decider called name, or nil after noting a mistake for the parameter key.
 func prefillDecider(b *scoring.Builder, key, name string) scoring.PrefillDecider {
-	plugin, ok := named(b, key, name)
-	if !ok {
-		return nil
-	}
-	decider, ok := plugin.(scoring.PrefillDecider)
-	if !ok {
-		b.Mistake(key, strconv.Quote(name)+" is not a prefill decider")
-	}
-	return decider
+	return decider[scoring.PrefillDecider](b, key, name, "a prefill decider")
 }
 
-// encodeDecider is prefillDecider for encode deciders.
 func encodeDecider(b *scoring.Builder, key, name string) scoring.EncodeDecider {
+	return decider[scoring.EncodeDecider](b, key, name, "an encode decider")
+}
+
+// decider returns the decider called name, or nil after noting a mistake for the parameter key. what is the kind D in
+// words.
+func decider[D scoring.Plugin](b *scoring.Builder, key, name, what string) (found D) {
 	plugin, ok := named(b, key, name)
 	if !ok {
-		return nil
+		return found
 	}
-	decider, ok := plugin.(scoring.EncodeDecider)
-	if !ok {
-		b.Mistake(key, strconv.Quote(name)+" is not an encode decider")
+	if found, ok = plugin.(D); !ok {
+		b.Mistake(key, strconv.Quote(name)+" is not "+what)
 	}
-	return decider
+	return found
 }
 
 func named(b *scoring.Builder, key, name string) (plugin scoring.Plugin, ok bool) {

@@ -73,7 +73,6 @@ func TestRelayedOnce(t *testing.T) {
 	expect(t, b, "d9.1", "c9.1")
 }
 
-// TestRelayOfManyPages: a message that no page takes is read as it was sent, with what others write meanwhile.
 // TestHeldAreRelayed: what servers have is told without a mark, as often as it is told, and disturbs none.
 func TestHeldAreRelayed(t *testing.T) {
 	data := journaltest.New(0)
@@ -104,6 +103,7 @@ func TestHeldLayout(t *testing.T) {
 	}
 }
 
+// TestRelayOfManyPages: a message that no page takes is read as it was sent, with what others write meanwhile.
 func TestRelayOfManyPages(t *testing.T) {
 	data := journaltest.New(0)
 	a, b := open(t, data.Store(), 1, 64), open(t, data.Store(), 2, 64)

@@ -110,7 +110,7 @@ func (g *gateway) wantOthers(want ...string) {
 	})
 }
 
-// append appends an entry as a gateway would that has no Envoy here.
+// appendRaw appends an entry as a gateway would that has no Envoy here.
 func appendRaw(t *testing.T, client *redis.Client, text []byte) {
 	t.Helper()
 	err := client.XAdd(t.Context(), &redis.XAddArgs{Stream: stream, Values: []any{field, text}}).Err()

@@ -191,3 +191,55 @@ func TestRoomForTurnsIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestTurnsAboveTheStoresLimit: a response whose conversation is longer than the store takes is not handed over, also
+// where what comes behind the piece that is too long is short.
+func TestTurnsAboveTheStoresLimit(t *testing.T) {
+	const memory = `{"inMemoryConfig":{"maxEntryBytes":260}}`
+	const tiers = `{"tieredConfig":{"redis":{"address":"redis://a:1","maxEntryBytes":260}}}`
+	for _, tc := range []struct {
+		name, store   string
+		input, output int
+		stored        uint64
+	}{
+		{"just short enough", memory, 60, 60, 1}, {"a long request", memory, 300, 1, 0},
+		{"a long answer", memory, 1, 300, 0}, {"both together", memory, 130, 130, 0},
+		{"short enough for Redis", tiers, 60, 60, 1}, {"too long for Redis", tiers, 130, 130, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			k := newKeeper(t, modes[0], `"storeConfig":`+tc.store)
+			k.answer(k.turn(fmt.Sprintf(`{"model":"m","input":%q}`, strings.Repeat("a", tc.input))), "r",
+				strings.Repeat("b", tc.output), false)
+			k.wantCounters(map[string]uint64{"pintle.responses.stored": tc.stored,
+				"pintle.responses.not_stored": 1 - tc.stored})
+		})
+	}
+}
+
+// TestTurnsAreToldApart: of two responses that are handed over the one is told again that the sidecar has not taken.
+func TestTurnsAreToldApart(t *testing.T) {
+	for taken := range 2 {
+		k := newKeeper(t, modes[0], "")
+		w := k.workers[0]
+		for _, id := range []string{"r0", "r1"} {
+			s := k.turn(`{"model":"m","input":"a"}`)
+			s.SetServer(address(1))
+			s.Respond(wazerohost.Headers{{":status", "200"}}, false)
+			s.RespondBody(fmt.Appendf(nil, `{"id":%q,"status":"completed","output":[]}`, id), true)
+			s.Finish()
+		}
+		w.Tick()
+		calls := w.Calls()
+		if len(calls) != 2 {
+			t.Fatalf("the sidecar was told %d times, want twice", len(calls))
+		}
+		calls[taken].Respond(wazerohost.Headers{{":status", "200"}}, nil, nil)
+		calls[1-taken].Respond(wazerohost.Headers{{":status", "503"}}, nil, nil)
+		k.clock.Advance(time.Second)
+		w.Tick()
+		want := fmt.Sprintf(`"id":"r%d"`, 1-taken)
+		if calls = w.Calls(); len(calls) != 1 || !strings.Contains(string(calls[0].Body), want) {
+			t.Errorf("after r%d was taken the sidecar was told %d times, want once of %s", taken, len(calls), want)
+		}
+	}
+}

@@ -159,6 +159,32 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
+// TestUnknownWhileTellingFails: a response is unknown only when none can be left that the sidecar has not been told of:
+// two seconds after the last is given up.
+func TestUnknownWhileTellingFails(t *testing.T) {
+	k := newKeeper(t, modes[0], "")
+	w := k.workers[0]
+	s := k.turn(`{"model":"m","input":"a"}`)
+	s.SetServer(address(1))
+	s.Respond(wazerohost.Headers{{":status", "200"}}, false)
+	s.RespondBody([]byte(`{"id":"r","status":"completed","output":[]}`), true)
+	s.Finish()
+	w.Tick()
+	w.Calls()[0].Unreachable()
+	for _, step := range []struct {
+		after   time.Duration
+		unknown bool
+	}{{0, false}, {30 * time.Second, false}, {1900 * time.Millisecond, false}, {200 * time.Millisecond, true}} {
+		k.clock.Advance(step.after)
+		s := k.turn(`{"model":"m","input":"x","previous_response_id":"other"}`)
+		if step.unknown {
+			k.wantUnknown(s, "previous_response_not_found", "previous_response_id")
+		} else {
+			wantError(t, s, 503, "store_unavailable")
+		}
+	}
+}
+
 // TestTurnsOutliveTheirPlugin: what a plug-in has not handed over when it ends, or is just handing over, the next one
 // hands over, of whichever worker; and what nobody can have left is passed over.
 func TestTurnsOutliveTheirPlugin(t *testing.T) {

@@ -62,3 +62,35 @@ func TestDecidersWithoutProfiles(t *testing.T) {
 		}
 	}
 }
+
+// TestMultimodalDecider: a request with an image, a video or audio goes through the encode stage, and no other.
+func TestMultimodalDecider(t *testing.T) {
+	plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "always-disagg-multimodal-decider"},
+		{"type": "disagg-profile-handler", "parameters": {"deciders": {"encode": "always-disagg-multimodal-decider"}}},
+		{"type": "queue-scorer"}], "schedulingProfiles": [{"name": "decode", "plugins": [{"pluginRef": "queue-scorer"}]},
+		{"name": "encode", "plugins": [{"pluginRef": "queue-scorer"}]}]}`, plantest.Neutral)
+	for part, want := range map[string]bool{
+		`{"type": "text", "text": "x"}`:                                                 false,
+		`{"type": "image_url", "image_url": {"url": "https://x/y.png"}}`:                true,
+		`{"type": "video_url", "video_url": {"url": "https://x/y.mp4"}}`:                true,
+		`{"type": "audio_url", "audio_url": {"url": "https://x/y.mp3"}}`:                true,
+		`{"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}`: true,
+	} {
+		c := plantest.Cycle(plantest.Pool(scoring.Endpoint{}), 1)
+		body := []byte(`{"model": "m", "messages": [{"role": "user", "content": [` + part + `]}]}`)
+		if failure := c.Request.Read(new(openai.Request), openai.APIChat, body); failure != nil {
+			t.Fatal(failure.Message)
+		}
+		if _, failure := plan.Decide(c); failure != nil {
+			t.Fatal(failure.Message)
+		}
+		if got := c.Result(1).State == scoring.Picked; got != want {
+			t.Errorf("%s: encodes is %v, want %v", part, got, want)
+		}
+	}
+	c := plantest.Cycle(plantest.Pool(scoring.Endpoint{}), 1)
+	if _, failure := plan.Decide(c); failure != nil || c.Result(1).State == scoring.Picked {
+		t.Errorf("without a body: got %v, encodes is %v; want no failure, and no encode stage", failure,
+			c.Result(1).State == scoring.Picked)
+	}
+}

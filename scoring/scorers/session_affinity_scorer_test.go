@@ -40,6 +40,7 @@ func TestLongSessionTokens(t *testing.T) {
 func TestSessionsInBodies(t *testing.T) {
 	const refused = " holds a prompt or a setting and names no session; name another key, such as prompt_cache_key, " +
 		"conversation, user or metadata.user_id"
+	const noKey = " is neither a key nor two with a dot between them, of 1 to 32 bytes each"
 	tests := []struct{ name, key, body, mistake string }{
 		{name: "a further key", key: "prompt_cache_key", body: `"prompt_cache_key":"abc"`},
 		{name: "an object's id", key: "conversation", body: `"conversation":{"id":"abc"}`},
@@ -53,6 +54,10 @@ func TestSessionsInBodies(t *testing.T) {
 		{name: "a key of a setting", key: "stream_options.include_usage",
 			mistake: `"stream_options.include_usage"` + refused},
 		{name: "a key of a string", key: "user.id", mistake: `"user.id"` + refused},
+		{name: "the longest key", key: strings.Repeat("k", 32), body: `"` + strings.Repeat("k", 32) + `":"abc"`},
+		{name: "a key that is too long", key: strings.Repeat("k", 33), mistake: `"` + strings.Repeat("k", 33) + `"` + noKey},
+		{name: "no key before a dot", key: ".id", mistake: `".id"` + noKey},
+		{name: "no key behind a dot", key: "metadata.", mistake: `"metadata."` + noKey},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

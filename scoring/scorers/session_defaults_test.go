@@ -32,3 +32,21 @@ func TestSessionDefaults(t *testing.T) {
 		})
 	}
 }
+
+// TestSessionAges: of two plug-ins that remember sessions both do so for the longer time.
+func TestSessionAges(t *testing.T) {
+	sessions := func(kind, age string) string {
+		return `{"type": "` + kind + `", "parameters": {"strategy": "session_id", "sessionIdConfig": {
+			"evictionTtlSeconds": ` + age + `}}}`
+	}
+	for _, ages := range [][2]string{{"60", "90"}, {"90", "60"}} {
+		plan := plantest.Plan(t, `{"plugins": [`+sessions("session-affinity-scorer", ages[0])+`, `+
+			sessions("session-affinity-filter", ages[1])+`]}`, plantest.Neutral)
+		if got := plan.StateOptions().SessionAge; got != 90*time.Second {
+			t.Errorf("%s s and %s s: sessions are remembered for %v, want 90 s", ages[0], ages[1], got)
+		}
+	}
+	plantest.CheckTold(t, `{"plugins": [{"type": "session-affinity-scorer", "parameters": {"strategy": "session_id",
+		"sessionIdConfig": {"evictionSweepSeconds": 5}}}]}`, "", "session-affinity-scorer: evictionSweepSeconds has no "+
+		"effect: a session is forgotten as soon as it is too old")
+}

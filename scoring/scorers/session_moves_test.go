@@ -65,6 +65,31 @@ func TestSessionsMove(t *testing.T) {
 	}
 }
 
+// TestSessionsReturn: a session that is outweighed goes elsewhere and comes back, and no other moves meanwhile.
+func TestSessionsReturn(t *testing.T) {
+	plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [
+		{"type": "session-affinity-scorer", "parameters": {"strategy": "session_id"}}, {"type": "queue-scorer"}],
+		"schedulingProfiles": [{"name": "p", "plugins": [{"pluginRef": "session-affinity-scorer", "weight": 2},
+		{"pluginRef": "queue-scorer", "weight": 3}]}]}`, plantest.Neutral)
+	pool := plantest.Pool(plantest.Sampled(scoring.Metrics{}), plantest.Sampled(scoring.Metrics{}))
+	pool.State = state.New(plan.StateOptions())
+	pool.Enter()
+	c := plantest.Cycle(pool, 1)
+	for i, step := range []struct {
+		name, session string
+		a, b          int
+		want          string
+	}{
+		{"the first time", "ann", 0, 9, "a"}, {"another one", "bob", 9, 0, "b"}, {"stays", "ann", 0, 0, "a"},
+		{"is outweighed", "ann", 9, 0, "b"}, {"comes back", "ann", 0, 0, "a"}, {"the other one stays", "bob", 0, 0, "b"},
+	} {
+		pool.Endpoints[0].Metrics.WaitingRequests, pool.Endpoints[1].Metrics.WaitingRequests = step.a, step.b
+		if got := routed(t, plan, c, uint32(i+1), step.session); got != step.want {
+			t.Errorf("%s %s: went to %s, want %s", step.session, step.name, got, step.want)
+		}
+	}
+}
+
 // TestSessionOfTwoPlugins: a session that a filter and a scorer go by is bound once, two sessions each.
 func TestSessionOfTwoPlugins(t *testing.T) {
 	sessions := func(kind, header string) string {

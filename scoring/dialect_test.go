@@ -230,6 +230,7 @@ func TestWeightsBelowZero(t *testing.T) {
 		"schedulingProfiles[0](p).plugins[1](decode-filter).weight: -1 is not a number from 0 to 1000000", "")
 	config := `{"apiVersion": "llm-d.ai/v1alpha1", ` + plugins
 	plantest.CheckTold(t, config, "", at+".weight: -2 is below 0: the better an endpoint scores, the less it counts")
+	plantest.CheckTold(t, strings.Replace(config, "-2", "0", 1), "", "")
 	pool := plantest.Pool(plantest.Sampled(scoring.Metrics{}), plantest.Sampled(scoring.Metrics{WaitingRequests: 1}))
 	got := plantest.Decide(plantest.Plan(t, config, plantest.Neutral), plantest.Cycle(pool, 1))
 	if got.Totals["a"] != -2 || got.Totals["b"] != 0 || got.Picks[0] != "b" {

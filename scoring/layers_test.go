@@ -110,6 +110,16 @@ func TestSupplied(t *testing.T) {
 	}
 }
 
+// TestTwoPickers: a profile has one picker, in either dialect.
+func TestTwoPickers(t *testing.T) {
+	for _, head := range []string{`{` + oldGroup, `{"apiVersion": "llm-d.ai/v1alpha1", `} {
+		plantest.CheckTold(t, head+`"plugins": [{"type": "max-score-picker"}, {"type": "random-picker"}],
+			"schedulingProfiles": [{"name": "p", "plugins": [{"pluginRef": "max-score-picker"},
+			{"pluginRef": "random-picker"}]}]}`, `schedulingProfiles[0](p).plugins[1](random-picker).pluginRef: `+
+			`"random-picker" is a second picker; a profile has only one`, "")
+	}
+}
+
 // TestDetectorInForce: by whose thresholds requests that may be shed are refused.
 func TestDetectorInForce(t *testing.T) {
 	const patient = `"plugins": [{"type": "queue-scorer"}, {"type": "utilization-detector",
@@ -174,6 +184,23 @@ func TestDataLayerOfV1(t *testing.T) {
 		{"an unknown key", file, `"dataLayer": {"discovery": {"endpoint": {"pluginRef": "file-discovery"}}}`,
 			`dataLayer.discovery.pluginRef: is missing; name one of the plug-ins` + "\n" +
 				`dataLayer.discovery: unknown key "endpoint"; did you mean endpoints? known are endpoints, pluginRef`, ""},
+		{"an unknown key of the layer", "", `"dataLayer": {"source": []}`, `dataLayer: unknown key "source"; did you ` +
+			`mean sources? known are injectDefaults, sources, discovery, crossReplicaSyncerPluginRef, ` +
+			`crossReplicaSyncInterval, crossReplicaPublishTimeout, crossReplica`, ""},
+		{"an unknown key of the handler", "", `"requestHandler": {"parser": []}`, `requestHandler: unknown key "parser"; ` +
+			`did you mean parsers? known are parsers, propagatePriority`, ""},
+		{"an unknown key beside where servers are found", file, `"dataLayer": {"discovery": {"endpoint": {},
+			"endpoints": {"pluginRef": "file-discovery"}}}`, `dataLayer.discovery: unknown key "endpoint"; did you mean ` +
+			`endpoints? known are endpoints, pluginRef`, ""},
+		{"an unknown key beside peers", "", `"dataLayer": {"discovery": {"peers": {"pluginRef": "x"}, "endpoint": {}}}`,
+			"dataLayer.discovery.peers: " + peers + "\n" + `dataLayer.discovery: unknown key "endpoint"; did you mean ` +
+				`endpoints? known are peers, endpoints`, ""},
+		{"an unknown key beside what replicas tell", "", `"dataLayer": {"crossReplica": {"interval": "1s"}}`,
+			`dataLayer.crossReplica: unknown key "interval"; known are syncerPluginRef, syncInterval, publishTimeout`, ""},
+		{"peers, and where servers are found as before", "", `"dataLayer": {"discovery": {"peers": {"pluginRef": "x"},
+			"pluginRef": "active-request-scorer"}}`, "dataLayer.discovery.peers: " + peers + "\n" +
+			`dataLayer.discovery(active-request-scorer).pluginRef: "active-request-scorer" is not a plug-in that finds ` +
+			`endpoints`, ""},
 		{"replicas", "", `"dataLayer": {"discovery": {"peers": {"pluginRef": "x"}},
 			"crossReplica": {"syncerPluginRef": "x", "syncInterval": "1s", "publishTimeout": "2s"}}`,
 			"dataLayer.discovery.peers: " + peers + "\ndataLayer.crossReplica.syncerPluginRef: " + peers, ""},

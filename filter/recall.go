@@ -29,7 +29,7 @@ var (
 // store its response. asked is false when there is nothing to ask for.
 func (s *stream) recall(body []byte) (action hostcalls.Action, asked bool) {
 	store := s.config.Plan.ResponsesStore()
-	if store == nil || s.recalled || s.operation.API != openai.APIResponses || !s.operation.Computes() {
+	if store == nil || s.recalled || s.operation.API != openai.APIResponses {
 		return hostcalls.Continue, false
 	}
 	s.recalled = true

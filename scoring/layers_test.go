@@ -29,8 +29,8 @@ func TestReferencesOfLayers(t *testing.T) {
 	}
 }
 
-// TestFormerReferencesOfLayers: a parser and a saturation detector may stand at the top of a document, as they once did.
-// Beside their present places they have no effect, which is said, and are read all the same.
+// TestFormerReferencesOfLayers: a parser and a saturation detector may stand at the top of a document, as they once
+// did. Beside their present places they have no effect, which is said, and are read all the same.
 func TestFormerReferencesOfLayers(t *testing.T) {
 	const parser, handler = `"parser": {"pluginRef": "vllmhttp-parser"}`, `"requestHandler": {"parsers": [
 		{"pluginRef": "openai-parser"}]}`

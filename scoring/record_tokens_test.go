@@ -13,6 +13,10 @@ import (
 // cachedTokens is a scorer that thinks that every endpoint has so many tokens in its cache.
 type cachedTokens int
 
+func thinks(n cachedTokens) func(*scoring.Builder) scoring.Plugin {
+	return func(*scoring.Builder) scoring.Plugin { return n }
+}
+
 func (n cachedTokens) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, _ []float64) {
 	for _, e := range candidates {
 		c.SetCachedTokens(e, int(n))
@@ -37,16 +41,15 @@ func TestRecordTokens(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			plan := plantest.Plan(t, `{"plugins": [`+tc.plugins+`]}`, plantest.Neutral,
-				scoring.Registration{Type: "few", New: func(*scoring.Builder) scoring.Plugin { return cachedTokens(10) }},
-				scoring.Registration{Type: "many", New: func(*scoring.Builder) scoring.Plugin { return cachedTokens(30) }})
+				scoring.Registration{Type: "few", New: thinks(10)}, scoring.Registration{Type: "many", New: thinks(30)})
 			event := record(t, plan, plantest.Pool(scoring.Endpoint{}), openai.APICompletions, prompt)
 			if event.PromptBytes != 8 || event.InputTokens != tc.input {
 				t.Errorf("the prompt has %d bytes and %d tokens, want 8 and %d", event.PromptBytes, event.InputTokens,
 					tc.input)
 			}
 			if event.PredictedTokens != tc.predicted || event.Predicted != tc.told {
-				t.Errorf("%d tokens are thought cached (told: %v), want %d (%v)", event.PredictedTokens, event.Predicted,
-					tc.predicted, tc.told)
+				t.Errorf("%d tokens are thought cached (told: %v), want %d (%v)", event.PredictedTokens,
+					event.Predicted, tc.predicted, tc.told)
 			}
 		})
 	}

@@ -48,7 +48,8 @@ func TestProbabilisticAdmitter(t *testing.T) {
 			for range requests {
 				if _, failure := plan.Decide(c); failure != nil {
 					if failure.Status != 429 || failure.Reason != scoring.Shed.Reason {
-						t.Fatalf("refused with %d, %s; want 429, %s", failure.Status, failure.Reason, scoring.Shed.Reason)
+						t.Fatalf("refused with %d, %s; want 429, %s", failure.Status, failure.Reason,
+							scoring.Shed.Reason)
 					}
 					refused++
 				}

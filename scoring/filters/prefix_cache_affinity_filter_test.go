@@ -49,7 +49,8 @@ func TestPrefixCacheAffinity(t *testing.T) {
 				answer(pool, tc.rate)
 			}
 			pool.State.Apply(&journal.Event{Kind: journal.Decision, Time: plantest.Now, Instance: 1, Lease: 1 << 20,
-				Streamed: true, Primary: pool.ID(&pool.Endpoints[0]), PrimaryLoad: tc.inFlight, InputTokens: tc.inFlight})
+				Streamed: true, Primary: pool.ID(&pool.Endpoints[0]), PrimaryLoad: tc.inFlight,
+				InputTokens: tc.inFlight})
 			c := plantest.Cycle(pool, 1)
 			body := []byte(`{"model": "m", "prompt": "hello"}`)
 			if failure := c.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {

@@ -18,7 +18,8 @@ func TestMinAffinity(t *testing.T) {
 			"topology.kubernetes.io/zone", zone, "topology.kubernetes.io/region", region)
 	}
 	near := []scoring.Endpoint{place("prefill", "h", "r", "z", "g"), place("prefill", "i", "r", "z", "g"),
-		place("prefill", "j", "s", "z", "g"), place("prefill", "k", "t", "y", "g"), place("prefill", "l", "u", "x", "f")}
+		place("prefill", "j", "s", "z", "g"), place("prefill", "k", "t", "y", "g"),
+		place("prefill", "l", "u", "x", "f")}
 	for _, tc := range []struct {
 		name, parameters string
 		decode           scoring.Endpoint

@@ -54,7 +54,8 @@ func TestPreciseParameters(t *testing.T) {
 		}, ""},
 		{"speculation in the background", pool(`"workersCount": 2`) + `, "speculativeIndexing": true, "mode": "background"`,
 			func(x *scoring.PreciseIndex) bool { return !x.Speculative && x.Background },
-			at + "speculativeIndexing has no effect with mode background: what is sent to a server counts there at once\n"},
+			at + "speculativeIndexing has no effect with mode background: what is sent to a server counts there at " +
+				"once\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			plan := plantest.Plan(t, `{"plugins": [{"type": "precise-prefix-cache-scorer", "parameters": {`+tc.parameters+

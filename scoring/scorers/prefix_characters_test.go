@@ -11,8 +11,8 @@ import (
 	"github.com/pintle-dev/pintle/state"
 )
 
-// TestBlocksInCharacters: the size of blocks that older documents give counts characters, until servers tell theirs where
-// autoTune is asked for, too, and not at all beside blockSizeTokens.
+// TestBlocksInCharacters: the size of blocks that older documents give counts characters, until servers tell theirs
+// where autoTune is asked for, too, and not at all beside blockSizeTokens.
 func TestBlocksInCharacters(t *testing.T) {
 	const counts = ` is deprecated and counts characters; blockSizeTokens counts tokens of 4 of them`
 	const idle = ` is deprecated and has no effect beside blockSizeTokens`

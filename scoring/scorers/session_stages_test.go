@@ -15,8 +15,8 @@ type sentHeaders map[string]string
 
 func (h sentHeaders) SetHeader(name string, value []byte) { h[name] = string(value) }
 
-// TestSessionsOfStages: a session stays with the endpoint of the profile that profileName names, whichever of the others
-// has less to do by then.
+// TestSessionsOfStages: a session stays with the endpoint of the profile that profileName names, whichever of the
+// others has less to do by then.
 func TestSessionsOfStages(t *testing.T) {
 	for _, strategy := range []string{"encoded_endpoint_header", "session_id"} {
 		for _, stage := range []string{"decode", "prefill", ""} {
@@ -57,8 +57,8 @@ func TestSessionsOfStages(t *testing.T) {
 					t.Fatal(failure.Message)
 				}
 				if d, p := picked[0].Name, c.Prefill().Name; d != step.decode || p != step.prefill {
-					t.Errorf("%s, profile %q, request %d: decode at %s, prefill at %s, want %s and %s", strategy, stage, i,
-						d, p, step.decode, step.prefill)
+					t.Errorf("%s, profile %q, request %d: decode at %s, prefill at %s, want %s and %s", strategy,
+						stage, i, d, p, step.decode, step.prefill)
 				}
 				e, sent := journal.Event{}, sentHeaders{}
 				plan.Record(c, &e)

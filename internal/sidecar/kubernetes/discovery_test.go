@@ -222,6 +222,8 @@ func TestOptionalAndForbidden(t *testing.T) {
 // nothing of either. Only a list says what there is.
 func TestNote(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "", nil)
+	expired := apierrors.NewResourceExpired("old")
+	gone := &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonGone}}
 	woken := 0
 	w := &watcher{changed: func() { woken++ }}
 	for i, step := range []struct {
@@ -233,13 +235,13 @@ func TestNote(t *testing.T) {
 		{watching, nil, 0, false, false},
 		{watching, forbidden, 1, true, false},
 		{watching, forbidden, 1, true, false},
-		{watching, apierrors.NewResourceExpired("old"), 1, true, false},
-		{watching, apierrors.NewGone("old"), 1, true, false},
+		{watching, expired, 1, true, false},
+		{watching, gone, 1, true, false},
 		{listing, forbidden, 2, true, false},
 		{listing, nil, 3, true, true},
 		{watching, nil, 4, false, true},
-		{watching, apierrors.NewResourceExpired("old"), 4, false, true},
-		{watching, apierrors.NewGone("old"), 4, false, true},
+		{watching, expired, 4, false, true},
+		{watching, gone, 4, false, true},
 		{listing, forbidden, 5, true, true},
 	} {
 		w.note(step.what, step.err)

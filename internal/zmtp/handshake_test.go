@@ -1,9 +1,6 @@
 package zmtp
 
 import (
-	"bytes"
-	"io"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -86,44 +83,6 @@ func TestReadyCutShort(t *testing.T) {
 	}
 }
 
-// TestRestHasItsTime: a message that is not there as a whole has a time to come, which ends with it, as does that of a
-// message that is waited for.
-func TestRestHasItsTime(t *testing.T) {
-	for _, tc := range []struct {
-		name, sends string
-		timed       bool
-	}{
-		{"whole", "\x00\x01a", false},
-		{"whole and empty", "\x00\x00", false},
-		{"of two frames", "\x01\x01a\x00\x01b", true},
-		{"of a long frame", "\x02\x00\x00\x00\x00\x00\x00\x00\x01a", true},
-		{"behind a command", "\x04\x05\x04NONE\x00\x01a", true},
-		{"one frame of two", "\x01\x01a", true},
-		{"half a frame", "\x00\x02a", true},
-		{"half a head", "\x00", true},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			conn := &noted{reading: reading{in: strings.NewReader(tc.sends)}}
-			c := &Conn{conn: conn, in: newReader(conn), limits: Limits{Whole: time.Hour}.withDefaults()}
-			began := time.Now()
-			_, _ = c.Recv()
-			var last time.Time
-			timed := false
-			for _, last = range conn.deadlines {
-				timed = timed || !last.Before(began.Add(time.Hour))
-			}
-			if timed != tc.timed || !last.IsZero() {
-				t.Errorf("got the deadlines %v, want one in an hour %v, and none in the end", conn.deadlines, tc.timed)
-			}
-			conn.deadlines = nil
-			_, _ = c.Await(time.Hour)
-			if n := len(conn.deadlines); n != 2 || !conn.deadlines[1].IsZero() {
-				t.Errorf("a wait: got the deadlines %v, want one and none in the end", conn.deadlines)
-			}
-		})
-	}
-}
-
 func TestCommandNames(t *testing.T) {
 	for body, want := range map[string][2]string{
 		"": {}, "\x00": {}, "\x01": {}, "\x04PIN": {}, "\xffPING": {}, "\x04PING": {"PING", ""},
@@ -135,28 +94,3 @@ func TestCommandNames(t *testing.T) {
 		}
 	}
 }
-
-// TestLargest: a message may have as many bytes and frames as the limits say.
-func TestLargest(t *testing.T) {
-	var b bytes.Buffer
-	frame := func(flags byte, size int) {
-		b.Write(appendHead(nil, flags, size))
-		b.Write(make([]byte, size))
-	}
-	frame(flagMore, 200)
-	frame(flagMore, 0)
-	frame(0, 300)
-	frame(0, 500)
-	in := &reading{in: &b}
-	c := &Conn{conn: in, in: newReader(in), limits: Limits{Message: 500, Frames: 3}.withDefaults()}
-	for _, want := range []int{3, 1} {
-		if frames, err := c.Recv(); err != nil || len(frames) != want {
-			t.Errorf("got %d frames, %v, want %d", len(frames), err, want)
-		}
-	}
-	if _, err := c.Recv(); err != io.EOF {
-		t.Errorf("got %v, want the end", err)
-	}
-}
-
-var _ net.Conn = (*noted)(nil)

@@ -145,7 +145,7 @@ func TestParse(t *testing.T) {
 		{name: "comment", page: "# vllm:num_requests_waiting 3\n"},
 		{name: "NaN is no number", page: "vllm:num_requests_waiting NaN\nvllm:num_requests_running 2\n",
 			want: Sample{RunningRequests: 2}},
-		{name: "infinity is no number", page: "vllm:kv_cache_usage_perc +Inf\n"},
+		{name: "infinity is no number", page: "vllm:kv_cache_usage_perc +Inf\nvllm:num_requests_waiting 1e999\n"},
 		{name: "negative", page: "vllm:num_requests_waiting -4\n"},
 		{name: "usage below 0",
 			page: "vllm:kv_cache_usage_perc{engine=\"0\"} -3\nvllm:kv_cache_usage_perc{engine=\"1\"} 0.5\n",

@@ -3,7 +3,6 @@ package scrape
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -116,23 +115,5 @@ func TestFetchOfSilence(t *testing.T) {
 		if f.connection != nil {
 			t.Fatal("the connection is kept, want none that may answer late")
 		}
-	}
-}
-
-func TestFetchEndsWithItsContext(t *testing.T) {
-	address, connections := scripted(t, "", 0)
-	ctx, cancel := context.WithCancel(context.Background())
-	f := newFetcher(ctx, address, nil)
-	defer f.close()
-	f.aim("/metrics", 0)
-	go func() {
-		for connections.Load() == 0 {
-			time.Sleep(time.Millisecond)
-		}
-		cancel()
-	}()
-	var page bytes.Buffer
-	if _, err := f.fetch(ctx, time.Now().Add(time.Hour), &page); err == nil {
-		t.Error("got a page, want an error once the context has ended")
 	}
 }

@@ -71,6 +71,35 @@ func TestSessionsOfStages(t *testing.T) {
 	}
 }
 
+// TestSessionsOfBothStages: a session has an endpoint in each of the profiles whose plug-ins remember it.
+func TestSessionsOfBothStages(t *testing.T) {
+	const sessions = `, "type": "session-affinity-scorer", "parameters": {"strategy": "session_id", "profileName": `
+	plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "always-disagg-pd-decider"},
+		{"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": "always-disagg-pd-decider"}}},
+		{"type": "prefill-filter"}, {"type": "decode-filter"}, {"type": "queue-scorer"},
+		{"name": "d"`+sessions+`"decode"}}, {"name": "p"`+sessions+`"prefill"}}], "schedulingProfiles": [
+		{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}, {"pluginRef": "queue-scorer"},
+		{"pluginRef": "d", "weight": 2}]}, {"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"},
+		{"pluginRef": "queue-scorer"}, {"pluginRef": "p", "weight": 2}]}]}`, plantest.Neutral)
+	pool := plantest.Pool(queued("decode"), queued("decode"), queued("prefill"), queued("prefill"))
+	pool.State = state.New(plan.StateOptions())
+	pool.Enter()
+	c := plantest.Cycle(pool, 1)
+	body := []byte(`{"model": "m", "prompt": "hello"}`)
+	if failure := c.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
+		t.Fatal(failure.Message)
+	}
+	for i, busy := range [][2]int{{1, 3}, {0, 2}} {
+		for j := range pool.Endpoints {
+			pool.Endpoints[j].Metrics.WaitingRequests = 0
+		}
+		pool.Endpoints[busy[0]].Metrics.WaitingRequests, pool.Endpoints[busy[1]].Metrics.WaitingRequests = 9, 9
+		if got := routed(t, plan, c, uint32(i+1), "ann"); got != "a" || c.Prefill().Name != "c" {
+			t.Errorf("request %d: decode at %s, prefill at %s, want a and c", i, got, c.Prefill().Name)
+		}
+	}
+}
+
 // only is text if it is to be there.
 func only(there bool, text string) string {
 	if there {

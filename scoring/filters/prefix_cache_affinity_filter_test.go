@@ -12,28 +12,31 @@ import (
 	"github.com/pintle-dev/pintle/state"
 )
 
-// TestPrefixCacheAffinity: which endpoints are left of a, which has some of a prompt's ten blocks and tokens in flight,
-// and b, which has neither.
+// TestPrefixCacheAffinity: which endpoints are left of b, which has some of a prompt's ten blocks and tokens in flight,
+// and a, which has no blocks.
 func TestPrefixCacheAffinity(t *testing.T) {
 	for _, tc := range []struct {
 		name, parameters string
 		blocks           int
-		inFlight         uint32
+		inFlight, other  uint32 // tokens at b and at a
 		rate             uint32 // tokens a second, as answers told; 0 for none
 		want             string
 	}{
-		{"at the threshold", "", 8, 0, 0, "a"},
-		{"below the threshold", "", 7, 0, 0, "ab"},
-		{"another threshold", `"affinityThreshold": 0.7, `, 7, 0, 0, "a"},
-		{"no threshold", `"affinityThreshold": 0, `, 10, 0, 0, "ab"},
-		{"explores always", `"explorationProbability": 1, `, 10, 0, 0, "ab"},
-		{"waits not for long", `"maxTTFTPenaltyMs": 500, "peakPrefillThroughput": 1000, `, 10, 500, 0, "a"},
-		{"waits too long", `"maxTTFTPenaltyMs": 500, "peakPrefillThroughput": 1000, `, 10, 501, 0, "ab"},
-		{"may wait for ever", `"maxTTFTPenaltyMs": 0, "peakPrefillThroughput": 1000, `, 10, 1 << 30, 0, "a"},
-		{"by default, not for long", "", 10, 15928 * 18, 0, "a"},
-		{"by default, too long", "", 10, 15928*18 + 1, 0, "ab"},
-		{"answers told that it is slow", "", 10, 15928 * 9, 1000, "ab"},
-		{"what answers told counts not beside a parameter", `"peakPrefillThroughput": 15928, `, 10, 15928 * 9, 1000, "a"},
+		{"at the threshold", "", 8, 0, 0, 0, "b"},
+		{"below the threshold", "", 7, 0, 0, 0, "ab"},
+		{"another threshold", `"affinityThreshold": 0.7, `, 7, 0, 0, 0, "b"},
+		{"no threshold", `"affinityThreshold": 0, `, 10, 0, 0, 0, "ab"},
+		{"explores always", `"explorationProbability": 1, `, 10, 0, 0, 0, "ab"},
+		{"waits not for long", `"maxTTFTPenaltyMs": 500, "peakPrefillThroughput": 1000, `, 10, 500, 0, 0, "b"},
+		{"waits too long", `"maxTTFTPenaltyMs": 500, "peakPrefillThroughput": 1000, `, 10, 501, 0, 0, "ab"},
+		{"waits little longer than elsewhere", `"maxTTFTPenaltyMs": 500, "peakPrefillThroughput": 1000, `, 10, 1000, 600, 0,
+			"b"},
+		{"may wait for ever", `"maxTTFTPenaltyMs": 0, "peakPrefillThroughput": 1000, `, 10, 1 << 30, 0, 0, "b"},
+		{"by default, not for long", "", 10, 15928 * 18, 0, 0, "b"},
+		{"by default, too long", "", 10, 15928*18 + 1, 0, 0, "ab"},
+		{"answers told that it is slow", "", 10, 15928 * 9, 0, 1000, "ab"},
+		{"what answers told counts not beside a parameter", `"peakPrefillThroughput": 15928, `, 10, 15928 * 9, 0, 1000,
+			"b"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "queue-scorer"},
@@ -48,16 +51,18 @@ func TestPrefixCacheAffinity(t *testing.T) {
 			if tc.rate > 0 {
 				answer(pool, tc.rate)
 			}
-			pool.State.Apply(&journal.Event{Kind: journal.Decision, Time: plantest.Now, Instance: 1, Lease: 1 << 20,
-				Streamed: true, Primary: pool.ID(&pool.Endpoints[0]), PrimaryLoad: tc.inFlight,
-				InputTokens: tc.inFlight})
+			for i, tokens := range []uint32{tc.other, tc.inFlight} {
+				pool.State.Apply(&journal.Event{Kind: journal.Decision, Time: plantest.Now, Instance: 1,
+					Lease: 1<<20 + uint32(i), Streamed: true, Primary: pool.ID(&pool.Endpoints[i]), PrimaryLoad: tokens,
+					InputTokens: tokens})
+			}
 			c := plantest.Cycle(pool, 1)
 			body := []byte(`{"model": "m", "prompt": "hello"}`)
 			if failure := c.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
 				t.Fatal(failure.Message)
 			}
 			c.Request.Precise = &scoring.PreciseMatches{Model: "m", Tokens: 160, Blocks: 10, BlockTokens: 16,
-				Holders: []scoring.PreciseHolder{{ID: pool.ID(&pool.Endpoints[0]), Blocks: tc.blocks,
+				Holders: []scoring.PreciseHolder{{ID: pool.ID(&pool.Endpoints[1]), Blocks: tc.blocks,
 					Tokens: 16 * tc.blocks, Score: float64(tc.blocks)}}}
 			if _, failure := plan.Decide(c); failure != nil {
 				t.Fatal(failure.Message)
@@ -73,12 +78,12 @@ func TestPrefixCacheAffinity(t *testing.T) {
 	}
 }
 
-// answer has the first endpoint answer requests, computing so many tokens a second.
+// answer has the second endpoint answer requests, computing so many tokens a second.
 func answer(pool *scoring.Pool, rate uint32) {
 	for i := range uint32(60) {
 		tokens := 1000 + 500*(i%8)
 		e := journal.Event{Kind: journal.Decision, Time: plantest.Now - int64(70-i)*60e9, Instance: 1, Lease: i + 1,
-			Primary: pool.ID(&pool.Endpoints[0]), Streamed: true, PrimaryLoad: tokens, InputTokens: tokens}
+			Primary: pool.ID(&pool.Endpoints[1]), Streamed: true, PrimaryLoad: tokens, InputTokens: tokens}
 		pool.State.Apply(&e)
 		e.Kind, e.Status, e.TTFTMicros, e.OutputTokens = journal.Completion, 200, tokens*1e6/rate, 11
 		e.DurationMicros = e.TTFTMicros + 100_000

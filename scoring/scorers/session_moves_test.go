@@ -82,7 +82,8 @@ func TestSessionsReturn(t *testing.T) {
 	}{
 		{"the first time", "ann", 0, 9, "a"}, {"another one", "bob", 9, 0, "b"}, {"stays", "ann", 0, 0, "a"},
 		{"is outweighed", "ann", 9, 0, "b"}, {"comes back", "ann", 0, 0, "a"},
-		{"the other one stays", "bob", 0, 0, "b"},
+		{"the other one stays", "bob", 0, 0, "b"}, {"is outweighed", "bob", 0, 9, "a"},
+		{"comes back", "bob", 0, 0, "b"},
 	} {
 		pool.Endpoints[0].Metrics.WaitingRequests, pool.Endpoints[1].Metrics.WaitingRequests = step.a, step.b
 		if got := routed(t, plan, c, uint32(i+1), step.session); got != step.want {

@@ -100,6 +100,38 @@ func TestSessionsOfBothStages(t *testing.T) {
 	}
 }
 
+// TestSessionsOfAStageThatIsNotRun: where prefill goes nowhere its sessions stay as they are, and no answer names one.
+func TestSessionsOfAStageThatIsNotRun(t *testing.T) {
+	for _, strategy := range []string{"encoded_endpoint_header", "session_id"} {
+		plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "always-disagg-pd-decider"},
+			{"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": "always-disagg-pd-decider"}}},
+			{"type": "prefill-filter"}, {"type": "decode-filter"},
+			{"type": "session-affinity-scorer", "parameters": {"strategy": "`+strategy+`", "profileName": "prefill"}}],
+			"schedulingProfiles": [{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}]},
+			{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"}, {"pluginRef": "session-affinity-scorer"}]}]}`,
+			plantest.Neutral)
+		pool := plantest.Pool(queued("decode"))
+		pool.State = state.New(plan.StateOptions())
+		pool.Enter()
+		c := plantest.Cycle(pool, 1)
+		body := []byte(`{"model": "m", "prompt": "hello"}`)
+		if failure := c.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
+			t.Fatal(failure.Message)
+		}
+		c.Request.Headers = plantest.Headers(plan, map[string]string{"x-session-id": "ann"})
+		picked, failure := plan.Decide(c)
+		if failure != nil {
+			t.Fatal(failure.Message)
+		}
+		e, sent := journal.Event{}, sentHeaders{}
+		plan.Record(c, &e)
+		plan.Respond(&scoring.Outcome{Served: picked[0], Prefill: c.Prefill()}, sent)
+		if len(e.Sessions) != 0 || len(sent) != 0 {
+			t.Errorf("%s: sessions %v, headers %v; want none", strategy, e.Sessions, sent)
+		}
+	}
+}
+
 // only is text if it is to be there.
 func only(there bool, text string) string {
 	if there {

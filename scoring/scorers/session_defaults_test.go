@@ -50,3 +50,19 @@ func TestSessionAges(t *testing.T) {
 		"sessionIdConfig": {"evictionSweepSeconds": 5}}}]}`, "", "session-affinity-scorer: evictionSweepSeconds has no "+
 		"effect: a session is forgotten as soon as it is too old")
 }
+
+// TestProducersOfSessions: a producer that is named tells the attribute that is named beside it.
+func TestProducersOfSessions(t *testing.T) {
+	const at = "plugins[0](session-affinity-scorer).parameters.sessionIdConfig.sources[0].attribute: "
+	for _, test := range []struct{ attribute, producer, mistake string }{
+		{"SessionID", "session-id-producer", ""},
+		{"agent-identity", "agent-identity", ""},
+		{"SessionID", "agent-identity", at + `"agent-identity" does not tell "SessionID"`},
+		{"agent-identity", "session-id-producer", at + `"session-id-producer" does not tell "agent-identity"`},
+	} {
+		plantest.CheckTold(t, `{"plugins": [{"type": "session-affinity-scorer", "parameters": {"strategy": "session_id",
+			"sessionIdConfig": {"sources": [{"attribute": "`+test.attribute+`", "producer": "`+test.producer+`"}]}}},
+			{"type": "session-id-producer", "parameters": {"headerName": "x-user"}}, {"type": "agent-identity"}]}`,
+			test.mistake, "")
+	}
+}

@@ -8,8 +8,8 @@ import (
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
 )
 
-// TestOwnedHeaders: what a handler tells servers of other stages and ranks no client can say, whether or not a request
-// has such a stage.
+// TestOwnedHeaders: what a plug-in tells servers of other stages, ranks and caches no client can say, whether or not a
+// request has such a stage.
 func TestOwnedHeaders(t *testing.T) {
 	const llmd = `{"apiVersion": "llm-d.ai/v1alpha1", `
 	const profiles = `], "schedulingProfiles": [{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}]},
@@ -25,6 +25,8 @@ func TestOwnedHeaders(t *testing.T) {
 		{"legacy stages of the older dialect", `{` + filters + `{"type": "pd-profile-handler",
 			"parameters": {"threshold": 1}}` + profiles, "mif-encode-endpoints mif-prefill-endpoint " + ranks},
 		{"ranks", `{"plugins": [{"type": "queue-scorer"}, {"type": "data-parallel-profile-handler"}]}`, ranks},
+		{"sources of caches", llmd + `"plugins": [{"type": "queue-scorer"}, {"type": "p2p-source-producer"}]}`,
+			"x-kv-cache-source-host-port"},
 	} {
 		got := slices.Clone(plantest.Plan(t, tc.config, plantest.Neutral).OwnedHeaders())
 		slices.Sort(got)

@@ -167,6 +167,7 @@ func TestVTCBasicTimeout(t *testing.T) {
 	}{
 		{"of five minutes", "", `{}`, 5 * time.Minute},
 		{"of less than what is usual", "", `{"timeUnit": "seconds", "windowSize": 30}`, 0},
+		{"in milliseconds", "", `{"timeUnit": "milliseconds", "windowSize": 420000}`, 7 * time.Minute},
 		{"of hours", "", `{"windowSize": 600}`, 10 * time.Minute},
 		{"others ask for more", long, `{}`, 15 * time.Minute},
 	}

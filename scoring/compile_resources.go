@@ -218,7 +218,7 @@ func typesThere() []string {
 func (c *compiler) fillResource(r *resource, name, prefix string, p *profile) {
 	at := slices.IndexFunc(r.profiles, func(n named) bool { return n.name == name })
 	if at < 0 {
-		r.spec.Missing("profiles", "profileHandler "+r.handler+" runs a profile "+name)
+		r.spec.Missing("profiles."+name, "profileHandler "+r.handler+" runs it")
 		return
 	}
 	found := r.profiles[at]

@@ -122,8 +122,8 @@ func readHeader(o *strictjson.Object) (name string) {
 	return name
 }
 
-// readResource returns a pointer, not a resource: TinyGo 0.41 lets its collector free the profiles of one that is copied
-// into a list.
+// readResource returns a pointer, not a resource: TinyGo 0.41 lets its collector free the profiles of one that is
+// copied into a list.
 func readResource(o *strictjson.Object) *resource {
 	r := &resource{handler: handlerE2E, name: readHeader(o), spec: o.Object("spec")}
 	o.Close()

@@ -80,6 +80,11 @@ func (l *load) check(w *world, g *gateway) {
 	l.t.Helper()
 	close(l.done)
 	l.writers.Wait()
+	// A sidecar that could not reach Valkey for a while tries it again each second.
+	harness.WaitFor(l.t, 10*time.Second, "the store to answer", func() (bool, string) {
+		status, text := g.ask("GET", "history/"+l.stored[0], "")
+		return status == 200, text
+	})
 	w.drained()
 	documents := w.documents()
 	for _, id := range l.stored {

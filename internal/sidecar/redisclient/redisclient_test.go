@@ -44,3 +44,33 @@ func TestRefused(t *testing.T) {
 		})
 	}
 }
+
+// TestBack: an operation meets a server that comes back while it runs.
+func TestBack(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	listener.Close()
+	synctest.Test(t, func(t *testing.T) {
+		const timeout = 300 * time.Millisecond
+		client, err := New(scoring.StoreRedis{Addresses: []string{address}}, Security{}, timeout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		time.AfterFunc(timeout/2, func() {
+			if listener, err = net.Listen("tcp", address); err != nil {
+				t.Error(err)
+			}
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
+		defer cancel()
+		// What listens says nothing, and what says nothing is late.
+		if err := client.Get(ctx, "key").Err(); errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("got %v for a server that came back", err)
+		}
+		listener.Close()
+	})
+}

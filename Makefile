@@ -53,7 +53,7 @@ help: ## Show the targets
 setup: $(tinygo) $(envoy) ## Install the pinned toolchain: TinyGo and Envoy, into bin/
 
 # The files that tell which version is installed are what make goes by: bin/ may hold links, whose age says nothing.
-$(tinygo): build/setup.sh build/go.mod build/packages.txt build/pintle.target.json
+$(tinygo): build/setup.sh build/go.mod build/packages.txt build/pintle.target.json $(wildcard build/tinygo/*.go)
 	@build/setup.sh tinygo
 	@touch $@
 
@@ -112,15 +112,20 @@ bin/pintle-shifted: $(go_sources)
 	CGO_ENABLED=0 $(GO) build -trimpath -tags shifted -ldflags '-s -w' -o $@ ./cmd/pintle
 
 bin/pintle.wasm: $(wasm_sources) $(hint_sources) $(tinygo) istio/chart/Chart.yaml
-	bin/tinygo build -o $(unhinted) -target=$$(cat build/.cache/target) -buildmode=c-shared -tags custommalloc -opt=2 -no-debug \
+	bin/tinygo build -o $(unhinted) -target=pintle -buildmode=c-shared -tags custommalloc -opt=2 -no-debug \
 	  -ldflags '-X main.linkedVersion=$(VERSION)' ./filter
 	@$(hint)
 
 # The module that dies when it is told to, for tests of crashes.
 bin/pintle-failpoint.wasm: $(wasm_sources) $(hint_sources) $(tinygo) istio/chart/Chart.yaml
-	bin/tinygo build -o $(unhinted) -target=$$(cat build/.cache/target) -buildmode=c-shared -tags 'custommalloc failpoint' -opt=2 -no-debug \
+	bin/tinygo build -o $(unhinted) -target=pintle -buildmode=c-shared -tags 'custommalloc failpoint' -opt=2 -no-debug \
 	  -ldflags '-X main.linkedVersion=$(VERSION)' ./filter
 	@$(hint)
+
+# The module that collects garbage at every allocation, for tests of what is freed too early.
+bin/pintle-collecting.wasm: $(wasm_sources) $(tinygo) istio/chart/Chart.yaml
+	bin/tinygo build -o $@ -target=pintle -buildmode=c-shared -tags 'custommalloc collectalways' -opt=2 -no-debug \
+	  -ldflags '-X main.linkedVersion=$(VERSION)' ./filter
 
 .PHONY: modules
 modules: # both at once, as TinyGo keeps one core busy
@@ -140,11 +145,15 @@ demo: build ## Start everything on this machine, send 20 s of load, compare with
 test: modules unit e2e ## Units, the compiled module in a test host, and real Envoy. The same every time
 
 .PHONY: test-all
-test-all: check test unit-32 race e2e-long e2e-older e2e-replicate e2e-responses attack-short e2e-picker e2e-kvcache e2e-kubernetes e2e-prometheus e2e-browser e2e-vllm e2e-sglang e2e-istio ## Everything, with make check and what takes long to build
+test-all: check test unit-32 unit-collecting race e2e-long e2e-older e2e-replicate e2e-responses attack-short e2e-picker e2e-kvcache e2e-kubernetes e2e-prometheus e2e-browser e2e-vllm e2e-sglang e2e-istio ## Everything, with make check and what takes long to build
 
 .PHONY: unit
 unit: build bin/pintle-failpoint.wasm ## Unit tests, and the filter's .wasm in a test host
 	$(GO) test -vet=off $$($(GO) list ./... | grep -v /e2e)
+
+.PHONY: unit-collecting
+unit-collecting: bin/pintle-collecting.wasm ## Configurations, requests and conversations with a module that collects garbage at every allocation
+	$(GO) test -count=1 -timeout 15m -tags collecting -run '^Test(Configurations|EveryKindOfRequest|TurnsAndSessions|TokensInFlight|FollowersAreToldEverything|WorkersSeeOneSnapshot)$$' ./filter
 
 .PHONY: unit-32
 unit-32: ## Unit tests in 32 bits of what computes in the module
@@ -265,14 +274,14 @@ bench-overhead: build $(wrk) ## What Pintle costs: requests/s beside the same En
 	@$(GO) run ./bench/overhead $(ARGS)
 
 bin/decisions.wasm: $(wasm_sources) $(wildcard bench/decisions/cases/*.go bench/decisions/guest/*.go)
-	bin/tinygo build -o $@ -target=$$(cat build/.cache/target) -buildmode=c-shared -opt=2 -no-debug ./bench/decisions/guest
+	bin/tinygo build -o $@ -target=pintle -buildmode=c-shared -opt=2 -no-debug ./bench/decisions/guest
 
 .PHONY: bench-decisions
 bench-decisions: $(tinygo) bin/decisions.wasm ## What the pieces of a decision cost, natively and in Wasm
 	@$(GO) run ./bench/decisions $(ARGS) bin/decisions.wasm
 
 bin/noop.wasm: $(wildcard bench/peers/noop/*.go) $(tinygo)
-	bin/tinygo build -o $@ -target=$$(cat build/.cache/target) -buildmode=c-shared -opt=2 -no-debug ./bench/peers/noop
+	bin/tinygo build -o $@ -target=pintle -buildmode=c-shared -opt=2 -no-debug ./bench/peers/noop
 
 # ARGS are flags, such as make bench-peers ARGS='-peers pintle,llm-d,smg -sizes 2' or ARGS='-workload shared'.
 .PHONY: bench-peers

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Puts the pinned toolchain into bin/: TinyGo, which compiles the filter, and Envoy, which runs it.
-# What is there already is kept; a newer TinyGo or Envoy on PATH is used instead of building one.
+# What is there already is kept; a newer Envoy on PATH is used instead of installing one.
 # What packs the image, and what the tests with Istio run, is built from Go modules into build/.cache/tools.
 #
 #   build/setup.sh tinygo | envoy | envoy-older | bench | image | istio | kube | browser | vllm | sglang | prometheus | responses
@@ -33,28 +33,25 @@ debian() {
   DEBIAN_FRONTEND=noninteractive as_root apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# The TinyGo on PATH, unless it is too old or is the one made here.
-tinygo_on_path() {
-  local found version
-  found=$(command -v tinygo) || return 1
-  [ "$found" = "$root/bin/tinygo" ] && return 1
-  version=$("$found" version | sed -n 's/^tinygo version \([0-9.]*\).*/\1/p')
-  [ -n "$version" ] && at_least "$version" 0.41 && echo "$found"
+# patch_tinygo ROOT mends TinyGo's sources, and lets a build say -tags collectalways.
+#
+# The garbage collector finds a function's pointers in slots that TinyGo makes for them. It makes none for what an object
+# on the stack holds, as the stack is searched as well; but the optimizer that runs afterwards takes such objects apart,
+# and keeps their pointers where nothing finds them. With a slot for the object itself it has to leave it on the stack.
+patch_tinygo() {
+  local slots=$1/transform/gc.go blocks=$1/src/runtime/gc_blocks.go
+  sed -i '/stripPointerCasts(ptr); !ptr.IsAAllocaInst/,/^\t\t\t}$/d' "$slots"
+  sed -i 's/^\tvar grewHeap bool$/&\n\tif collectAlways \&\& gcMallocs > 64 {\n\t\trunGC()\n\t}/' "$blocks"
+  cp "$root"/build/tinygo/collect_*.go "$1/src/runtime/"
+  if grep -q IsAAllocaInst "$slots" || ! grep -q collectAlways "$blocks"; then
+    say "TinyGo's sources are not those that this knows how to mend"
+    exit 1
+  fi
 }
 
 setup_tinygo() {
-  local version found module
+  local version module
   version=$(cd "$root/build" && go list -m -f '{{.Version}}' github.com/tinygo-org/tinygo)
-  if found=$(tinygo_on_path); then
-    say "using $found ($("$found" version))"
-    ln -sf "$found" "$root/bin/tinygo"
-    echo wasip1 >"$cache/target"
-    echo "$found" >"$cache/tinygo.version"
-    return
-  fi
-  if [ "$(cat "$cache/tinygo.version" 2>/dev/null)" = "$version" ] && [ -x "$root/bin/tinygo" ]; then
-    return
-  fi
   # shellcheck disable=SC2046
   debian $(cat "$root/build/packages.txt")
   say "building TinyGo $version from its Go module (about a minute)"
@@ -63,16 +60,19 @@ setup_tinygo() {
   rm -rf "$cache/tinygoroot"
   cp -r "$module" "$cache/tinygoroot"
   chmod -R u+w "$cache/tinygoroot"
+  patch_tinygo "$cache/tinygoroot"
   mkdir -p "$cache/tinygoroot/src/net" # a git submodule that the Go module leaves out; the filter does not use it
   cp "$root/build/pintle.target.json" "$cache/tinygoroot/targets/pintle.json"
-  (cd "$root/build" && CGO_ENABLED=1 go build -trimpath -tags llvm19 -o "$cache/tinygo" github.com/tinygo-org/tinygo)
+  cp "$root/build/go.mod" "$cache/tinygo.mod"
+  cp "$root/build/go.sum" "$cache/tinygo.sum"
+  (cd "$root/build" && go mod edit -replace "github.com/tinygo-org/tinygo=$cache/tinygoroot" "$cache/tinygo.mod" &&
+    CGO_ENABLED=1 go build -trimpath -tags llvm19 -modfile "$cache/tinygo.mod" -o "$cache/tinygo" github.com/tinygo-org/tinygo)
   cat >"$root/bin/tinygo" <<SCRIPT
 #!/bin/sh
 # TinyGo $version with the root and the linker it was built for.
 PATH=$llvm:\$PATH TINYGOROOT=$cache/tinygoroot exec $cache/tinygo "\$@"
 SCRIPT
   chmod +x "$root/bin/tinygo"
-  echo pintle >"$cache/target"
   echo "$version" >"$cache/tinygo.version"
   say "$("$root/bin/tinygo" version)"
 }

@@ -1,30 +1,64 @@
 package main_test
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
+	"github.com/pintle-dev/pintle/internal/pluginconfig"
+	"github.com/pintle-dev/pintle/internal/yamldoc"
 )
 
-// TestResourcesOutliveCollections starts a SchedulingProfile in memories of every fullness, so that garbage is
-// collected at each place in the reading of it.
-func TestResourcesOutliveCollections(t *testing.T) {
-	const pairs = `{"apiVersion":"heimdall.moreh.io/v1alpha1","kind":"SchedulingProfile","metadata":{"name":"pairs"},"spec":{
-		"profileHandler":"pd","plugins":[{"type":"waiting-requests-scorer"},{"type":"max-score-picker"}],"profiles":{
-		"prefill":{"pluginRefs":[{"name":"waiting-requests-scorer"},{"name":"max-score-picker"}]},
-		"decode":{"pluginRefs":[{"name":"waiting-requests-scorer"},{"name":"max-score-picker"}]}}}}`
+// TestConfigurations: the module says of each configuration of the golden cases what this program, which TinyGo did not
+// compile, says of it. With a module that collects garbage at every allocation, it shows what is freed too early.
+func TestConfigurations(t *testing.T) {
+	files, err := filepath.Glob("../internal/explain/testdata/*.golden")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no golden files: %v", err)
+	}
 	m := modes[0]
 	host := newHost(t, m.options(wazerohost.NewClock(startTime)))
-	for i := range 256 {
-		w, err := host.Worker()
+	for _, file := range files {
+		text, err := os.ReadFile(file)
 		if err != nil {
-			t.Fatalf("Worker: %v", err)
+			t.Fatal(err)
 		}
-		configuration := wazerohost.PluginConfig{
-			Configuration: m.configuration(pairs, "") + strings.Repeat(" ", i*512), Listener: requestListener}
-		if _, err := w.Start(configuration); err != nil {
-			t.Errorf("Start with %d bytes more: %v", i*512, err)
+		_, rest, _ := strings.Cut(string(text), "-- config --\n")
+		configuration, _, _ := strings.Cut(rest, "\n-- ")
+		document, err := yamldoc.Read([]byte(configuration))
+		if err != nil {
+			continue // which the case is about
 		}
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".golden"), func(t *testing.T) {
+			want := saidNatively(document.JSON)
+			worker, err := host.Worker()
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := len(host.Logs(wazerohost.Warn))
+			_, err = worker.Start(wazerohost.PluginConfig{Configuration: string(document.JSON), Listener: requestListener})
+			var got []string
+			for _, line := range host.Logs(wazerohost.Warn)[before:] {
+				said := strings.TrimPrefix(line.Text, "pintle: ")
+				if !strings.HasPrefix(said, "version ") && !strings.HasPrefix(said, "ingest is not ") {
+					got = append(got, said)
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("Start: %v\ngot  %q\nwant %q", err, got, want)
+			}
+		})
 	}
+}
+
+// saidNatively are the mistakes of a configuration, or else the warnings.
+func saidNatively(configuration []byte) []string {
+	c, err := pluginconfig.Parse(configuration)
+	if err != nil {
+		return strings.Split(err.Error(), "\n")
+	}
+	return c.Plan.Warnings()
 }

@@ -15,9 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
-// These tests drive the module as `make build` leaves it, in a host that refuses what Envoy refuses.
-const modulePath = "../bin/pintle.wasm"
-
+// module is at modulePath. These tests drive it in a host that refuses what Envoy refuses.
 var module = sync.OnceValues(func() ([]byte, error) { return os.ReadFile(modulePath) })
 
 // mode is one way to run the filter.

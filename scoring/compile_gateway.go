@@ -48,7 +48,7 @@ func joinNames(list []binding) string {
 
 // bind fills the plan with the SchedulingProfiles that an AIGateway names. How the gateway itself is deployed is
 // nothing to a filter.
-func (c *compiler) bind(gateway *strictjson.Object, profiles []*resource) {
+func (c *compiler) bind(gateway *strictjson.Object, profiles []resource) {
 	names := make([]string, len(profiles))
 	for i := range profiles {
 		names[i] = profiles[i].name
@@ -71,8 +71,8 @@ func (c *compiler) bind(gateway *strictjson.Object, profiles []*resource) {
 		if i < 0 {
 			continue
 		}
-		if !slices.Contains(bound, profiles[i]) {
-			bound = append(bound, profiles[i])
+		if !slices.Contains(bound, &profiles[i]) {
+			bound = append(bound, &profiles[i])
 		}
 		if b.model == modelDefault {
 			fallback = b.profile
@@ -81,7 +81,7 @@ func (c *compiler) bind(gateway *strictjson.Object, profiles []*resource) {
 		}
 	}
 	for i := range profiles {
-		if !slices.Contains(bound, profiles[i]) {
+		if !slices.Contains(bound, &profiles[i]) {
 			c.warn(gateway, "the "+kindProfile+" "+strconv.Quote(names[i])+" has no effect: no model is bound to it")
 		}
 	}

@@ -74,7 +74,7 @@ func isResource(doc *strictjson.Object) bool {
 // compileResources fills the plan from a SchedulingProfile, or from a list of them with the AIGateway that binds models
 // to them.
 func (c *compiler) compileResources(doc *strictjson.Object) {
-	var profiles []*resource
+	var profiles []resource
 	var gateways []*strictjson.Object
 	items := []*strictjson.Object{doc}
 	if doc.Text("kind") == kindList {
@@ -105,7 +105,7 @@ func (c *compiler) compileResources(doc *strictjson.Object) {
 	case len(profiles) > 1:
 		doc.Mistake("items", "are several "+kindProfile+"s, and no "+kindGateway+" says which model goes by which")
 	default:
-		c.addResource(profiles[0], "")
+		c.addResource(&profiles[0], "")
 	}
 }
 
@@ -122,10 +122,8 @@ func readHeader(o *strictjson.Object) (name string) {
 	return name
 }
 
-// readResource returns a pointer, not a resource: TinyGo 0.41 lets its collector free the profiles of one that is
-// copied into a list.
-func readResource(o *strictjson.Object) *resource {
-	r := &resource{handler: handlerE2E, name: readHeader(o), spec: o.Object("spec")}
+func readResource(o *strictjson.Object) resource {
+	r := resource{handler: handlerE2E, name: readHeader(o), spec: o.Object("spec")}
 	o.Close()
 	if !r.spec.Present() {
 		o.Missing("spec", "it holds profileHandler, plugins and profiles")

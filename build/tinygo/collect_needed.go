@@ -1,0 +1,5 @@
+//go:build !collectalways
+
+package runtime
+
+const collectAlways = false

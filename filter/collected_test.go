@@ -39,7 +39,8 @@ func TestConfigurations(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := len(host.Logs(wazerohost.Warn))
-			_, err = worker.Start(wazerohost.PluginConfig{Configuration: string(document.JSON), Listener: requestListener})
+			_, err = worker.Start(wazerohost.PluginConfig{
+				Configuration: string(document.JSON), Listener: requestListener})
 			var got []string
 			for _, line := range host.Logs(wazerohost.Warn)[before:] {
 				said := strings.TrimPrefix(line.Text, "pintle: ")

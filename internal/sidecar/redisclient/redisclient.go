@@ -51,8 +51,8 @@ func New(c scoring.StoreRedis, s Security, timeout time.Duration) (redis.Univers
 		DialTimeout: timeout, ReadTimeout: timeout, WriteTimeout: timeout, ContextTimeoutEnabled: true,
 		TLSConfig: s.TLS, SentinelPassword: s.SentinelPassword,
 		MaxRetries: 2, MinRetryBackoff: 5 * time.Millisecond, MaxRetryBackoff: 20 * time.Millisecond,
-		// Three dials with each of an operation's three tries take three fifths of its time: a server that restarts meanwhile
-		// is met, and one that stays away ends the operation by why nobody can connect, not as late.
+		// Three dials with each of an operation's three tries take three fifths of its time: a server that restarts
+		// meanwhile is met, and one that stays away ends the operation by why nobody can connect, not as late.
 		DialerRetries: 3, DialerRetryTimeout: timeout / 10,
 	}
 	if c.Address == "" {

@@ -21,20 +21,11 @@ var guest = sync.OnceValues(func() ([]byte, error) {
 	return buildGuest(dir)
 })
 
-// buildGuest compiles with the pinned TinyGo, or with the one that PINTLE_TINYGO names and its target wasip1.
+// buildGuest compiles with the pinned TinyGo.
 func buildGuest(dir string) ([]byte, error) {
-	tinygo, target := os.Getenv("PINTLE_TINYGO"), "wasip1"
-	if tinygo == "" {
-		root, err := filepath.Abs("../../..")
-		if err != nil {
-			return nil, err
-		}
-		tinygo = filepath.Join(root, "bin", "tinygo")
-		name, err := os.ReadFile(filepath.Join(root, "build", ".cache", "target"))
-		if err != nil {
-			return nil, fmt.Errorf("no toolchain, run make setup: %w", err)
-		}
-		target = strings.TrimSpace(string(name))
+	tinygo, err := filepath.Abs("../../../bin/tinygo")
+	if err != nil {
+		return nil, err
 	}
 	// go test remembers a result by the files that the test itself has opened, not by those that the compiler reads.
 	for _, source := range []string{"main.go", "operations.go"} {
@@ -43,7 +34,7 @@ func buildGuest(dir string) ([]byte, error) {
 		}
 	}
 	out := filepath.Join(dir, "guest.wasm")
-	cmd := exec.Command(tinygo, "build", "-o", out, "-target="+target, "-buildmode=c-shared", "-tags", "custommalloc",
+	cmd := exec.Command(tinygo, "build", "-o", out, "-target=pintle", "-buildmode=c-shared", "-tags", "custommalloc",
 		"-opt=2", "-no-debug", "./testdata/guest")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%s (run make setup if it is missing): %w\n%s", tinygo, err, text)

@@ -39,7 +39,9 @@ wasm_sources := $(shell find filter scoring state journal openai snapshot intern
 hint_sources := filter/branches.txt $(wildcard internal/branchhints/*.go internal/branchhints/hint/*.go)
 go_sources   := $(shell find cmd internal scoring state journal openai snapshot -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum $(wildcard internal/sidecar/admin/page/*)
 
-# What TinyGo makes, and the step that tells V8 which of its branches are rare.
+# How TinyGo compiles; what it makes of the filter, and the step that tells V8 which of its branches are rare.
+compile  = bin/tinygo build -target=pintle -buildmode=c-shared -opt=2 -no-debug
+linked   = -ldflags '-X main.linkedVersion=$(VERSION)'
 unhinted = $(@:.wasm=.unhinted.wasm)
 hint     = $(GO) run ./internal/branchhints/hint -profile filter/branches.txt -o $@ $(unhinted) && rm $(unhinted)
 
@@ -112,20 +114,17 @@ bin/pintle-shifted: $(go_sources)
 	CGO_ENABLED=0 $(GO) build -trimpath -tags shifted -ldflags '-s -w' -o $@ ./cmd/pintle
 
 bin/pintle.wasm: $(wasm_sources) $(hint_sources) $(tinygo) istio/chart/Chart.yaml
-	bin/tinygo build -o $(unhinted) -target=pintle -buildmode=c-shared -tags custommalloc -opt=2 -no-debug \
-	  -ldflags '-X main.linkedVersion=$(VERSION)' ./filter
+	$(compile) -o $(unhinted) -tags custommalloc $(linked) ./filter
 	@$(hint)
 
 # The module that dies when it is told to, for tests of crashes.
 bin/pintle-failpoint.wasm: $(wasm_sources) $(hint_sources) $(tinygo) istio/chart/Chart.yaml
-	bin/tinygo build -o $(unhinted) -target=pintle -buildmode=c-shared -tags 'custommalloc failpoint' -opt=2 -no-debug \
-	  -ldflags '-X main.linkedVersion=$(VERSION)' ./filter
+	$(compile) -o $(unhinted) -tags 'custommalloc failpoint' $(linked) ./filter
 	@$(hint)
 
 # The module that collects garbage at every allocation, for tests of what is freed too early.
 bin/pintle-collecting.wasm: $(wasm_sources) $(tinygo) istio/chart/Chart.yaml
-	bin/tinygo build -o $@ -target=pintle -buildmode=c-shared -tags 'custommalloc collectalways' -opt=2 -no-debug \
-	  -ldflags '-X main.linkedVersion=$(VERSION)' ./filter
+	$(compile) -o $@ -tags 'custommalloc collectalways' $(linked) ./filter
 
 .PHONY: modules
 modules: # both at once, as TinyGo keeps one core busy
@@ -161,7 +160,7 @@ unit-32: ## Unit tests in 32 bits of what computes in the module
 
 .PHONY: race
 race: ## Race detector on what runs concurrently: packages that start goroutines or share what they hold
-	$(GO) test -race -short $$(grep -rlE --include='*.go' '\bgo func|\.Go\(|"sync' internal | xargs -n1 dirname | sort -u | sed 's#^#./#')
+	$(GO) test -race -short $$(grep -rlE --include='*.go' '\bgo func|\.Go\(|"sync|AfterFunc' internal | xargs -n1 dirname | sort -u | sed 's#^#./#')
 	$(GO) test -race -run Hammer ./journal
 
 .PHONY: fuzz
@@ -274,14 +273,14 @@ bench-overhead: build $(wrk) ## What Pintle costs: requests/s beside the same En
 	@$(GO) run ./bench/overhead $(ARGS)
 
 bin/decisions.wasm: $(wasm_sources) $(wildcard bench/decisions/cases/*.go bench/decisions/guest/*.go)
-	bin/tinygo build -o $@ -target=pintle -buildmode=c-shared -opt=2 -no-debug ./bench/decisions/guest
+	$(compile) -o $@ ./bench/decisions/guest
 
 .PHONY: bench-decisions
 bench-decisions: $(tinygo) bin/decisions.wasm ## What the pieces of a decision cost, natively and in Wasm
 	@$(GO) run ./bench/decisions $(ARGS) bin/decisions.wasm
 
 bin/noop.wasm: $(wildcard bench/peers/noop/*.go) $(tinygo)
-	bin/tinygo build -o $@ -target=pintle -buildmode=c-shared -opt=2 -no-debug ./bench/peers/noop
+	$(compile) -o $@ ./bench/peers/noop
 
 # ARGS are flags, such as make bench-peers ARGS='-peers pintle,llm-d,smg -sizes 2' or ARGS='-workload shared'.
 .PHONY: bench-peers

@@ -12,14 +12,20 @@ import (
 	"github.com/pintle-dev/pintle/scoring"
 )
 
-// TestRefused: an operation on a server that is away ends by why nobody can connect, before its time is up.
-func TestRefused(t *testing.T) {
+// left is an address at which nobody listens any more.
+func left(t *testing.T) string {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := listener.Addr().String()
-	listener.Close()
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// TestRefused: an operation on a server that is away ends by why nobody can connect, before its time is up.
+func TestRefused(t *testing.T) {
+	address := left(t)
 	for _, tc := range []struct {
 		name string
 		to   scoring.StoreRedis
@@ -47,12 +53,7 @@ func TestRefused(t *testing.T) {
 
 // TestBack: an operation meets a server that comes back while it runs.
 func TestBack(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	listener.Close()
+	address := left(t)
 	synctest.Test(t, func(t *testing.T) {
 		const timeout = 300 * time.Millisecond
 		client, err := New(scoring.StoreRedis{Addresses: []string{address}}, Security{}, timeout)
@@ -60,10 +61,13 @@ func TestBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer client.Close()
+		back := make(chan net.Listener, 1)
 		time.AfterFunc(timeout/2, func() {
-			if listener, err = net.Listen("tcp", address); err != nil {
+			listener, err := net.Listen("tcp", address)
+			if err != nil {
 				t.Error(err)
 			}
+			back <- listener
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), timeout)
 		defer cancel()
@@ -71,6 +75,11 @@ func TestBack(t *testing.T) {
 		if err := client.Get(ctx, "key").Err(); errors.Is(err, syscall.ECONNREFUSED) {
 			t.Errorf("got %v for a server that came back", err)
 		}
-		listener.Close()
+		if len(back) == 0 {
+			t.Error("the operation ended before the server was back")
+		}
+		if listener := <-back; listener != nil {
+			listener.Close()
+		}
 	})
 }

@@ -41,7 +41,6 @@ go_sources   := $(shell find cmd internal scoring state journal openai snapshot 
 
 # How TinyGo compiles; what it makes of the filter, and the step that tells V8 which of its branches are rare.
 compile  = bin/tinygo build -target=pintle -buildmode=c-shared -opt=2 -no-debug
-linked   = -ldflags '-X main.linkedVersion=$(VERSION)'
 unhinted = $(@:.wasm=.unhinted.wasm)
 hint     = $(GO) run ./internal/branchhints/hint -profile filter/branches.txt -o $@ $(unhinted) && rm $(unhinted)
 
@@ -114,17 +113,17 @@ bin/pintle-shifted: $(go_sources)
 	CGO_ENABLED=0 $(GO) build -trimpath -tags shifted -ldflags '-s -w' -o $@ ./cmd/pintle
 
 bin/pintle.wasm: $(wasm_sources) $(hint_sources) $(tinygo) istio/chart/Chart.yaml
-	$(compile) -o $(unhinted) -tags custommalloc $(linked) ./filter
+	$(compile) -o $(unhinted) -tags custommalloc -ldflags '-X main.linkedVersion=$(VERSION)' ./filter
 	@$(hint)
 
 # The module that dies when it is told to, for tests of crashes.
 bin/pintle-failpoint.wasm: $(wasm_sources) $(hint_sources) $(tinygo) istio/chart/Chart.yaml
-	$(compile) -o $(unhinted) -tags 'custommalloc failpoint' $(linked) ./filter
+	$(compile) -o $(unhinted) -tags 'custommalloc failpoint' -ldflags '-X main.linkedVersion=$(VERSION)' ./filter
 	@$(hint)
 
 # The module that collects garbage at every allocation, for tests of what is freed too early.
 bin/pintle-collecting.wasm: $(wasm_sources) $(tinygo) istio/chart/Chart.yaml
-	$(compile) -o $@ -tags 'custommalloc collectalways' $(linked) ./filter
+	$(compile) -o $@ -tags 'custommalloc collectalways' -ldflags '-X main.linkedVersion=$(VERSION)' ./filter
 
 .PHONY: modules
 modules: # both at once, as TinyGo keeps one core busy

@@ -33,18 +33,16 @@ debian() {
   DEBIAN_FRONTEND=noninteractive as_root apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# patch_tinygo ROOT mends TinyGo's sources, and lets a build say -tags collectalways.
-#
-# The garbage collector finds a function's pointers in slots that TinyGo makes for them. It makes none for what an object
-# on the stack holds, as the stack is searched as well; but the optimizer that runs afterwards takes such objects apart,
-# and keeps their pointers where nothing finds them. With a slot for the object itself it has to leave it on the stack.
+# patch_tinygo ROOT has the garbage collector run where build/tinygo/gc_between_calls.go says: functions get no slots for
+# their pointers, and an allocation for which there is no room behaves as if the collector had run in vain.
 patch_tinygo() {
-  local slots=$1/transform/gc.go blocks=$1/src/runtime/gc_blocks.go
-  sed -i '/stripPointerCasts(ptr); !ptr.IsAAllocaInst/,/^\t\t\t}$/d' "$slots"
-  sed -i 's/^\tvar grewHeap bool$/&\n\tif collectAlways \&\& gcMallocs > 64 {\n\t\trunGC()\n\t}/' "$blocks"
-  cp "$root"/build/tinygo/collect_*.go "$1/src/runtime/"
-  if grep -q IsAAllocaInst "$slots" || ! grep -q collectAlways "$blocks"; then
-    say "TinyGo's sources are not those that this knows how to mend"
+  local config=$1/compileopts/config.go blocks=$1/src/runtime/gc_blocks.go
+  sed -i '/^func (c \*Config) NeedsStackObjects/,/^}/s/return true/return false/' "$config"
+  sed -i 's/^\tvar ranGC bool$/\tranGC := true/' "$blocks"
+  rm "$1/src/runtime/gc_stack_portable.go"
+  cp "$root"/build/tinygo/*.go "$1/src/runtime/"
+  if sed -n '/) NeedsStackObjects/,/^}/p' "$config" | grep -q 'return true' || ! grep -q 'ranGC := true' "$blocks"; then
+    say "TinyGo's sources are not those that this knows how to change"
     exit 1
   fi
 }

@@ -2,5 +2,5 @@
 
 package main_test
 
-// modulePath is a module that collects garbage at every allocation, so that what is freed too early shows each time.
+// modulePath is a module that collects garbage whenever it may, so that what is freed wrongly shows each time.
 const modulePath = "../bin/pintle-collecting.wasm"

@@ -13,7 +13,7 @@ import (
 )
 
 // TestConfigurations: the module says of each configuration of the golden cases what this program, which TinyGo did not
-// compile, says of it. With a module that collects garbage at every allocation, it shows what is freed too early.
+// compile, says of it.
 func TestConfigurations(t *testing.T) {
 	files, err := filepath.Glob("../internal/explain/testdata/*.golden")
 	if err != nil || len(files) == 0 {

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"errors"
-	"runtime"
 
 	"github.com/pintle-dev/pintle/internal/hostcalls"
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
@@ -82,8 +81,6 @@ func (p *plugin) Start(configuration []byte) error {
 		hostcalls.LogWarn("pintle: ingest is not configured; snapshots come only if another listener's plug-in in " +
 			"this VM takes them")
 	}
-	// What former plug-ins have left is to be taken first: new memory a Wasm VM never gives back.
-	runtime.GC()
 	p.config = config
 	p.warnOfEnvoy()
 	p.pool.snapshot.Store = &p.data

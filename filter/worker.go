@@ -12,7 +12,7 @@ import (
 // worker is what one VM, that is one Envoy worker thread, has to work with: memory that all plug-ins of the VM share.
 //
 // Memory for bodies is kept for good, however large: blocks of a quarter of a megabyte and more that are given up stay
-// in use, as measured with TinyGo 0.41. Its collector scans stack and globals conservatively.
+// in use, as measured with TinyGo 0.41. Its collector scans globals conservatively.
 type worker struct {
 	cycle       *scoring.Cycle
 	request     openai.Request

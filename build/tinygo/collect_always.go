@@ -2,6 +2,5 @@
 
 package runtime
 
-// collectAlways has the collector run at every allocation, but for the first ones, before the runtime has begun. So
-// what it frees too early shows at once and each time. For tests: nothing is fast with it.
+// collectAlways has collectBetweenCalls collect each time, so that what it frees wrongly shows at once. For tests.
 const collectAlways = true

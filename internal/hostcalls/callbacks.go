@@ -2,6 +2,14 @@
 
 package hostcalls
 
+import _ "unsafe" // for go:linkname
+
+// collect is the collector of build/tinygo, which is to run when nothing else of the module does: so at the beginning
+// of callbacks that no other one can be waiting for.
+//
+//go:linkname collect runtime.collectBetweenCalls
+func collect(always bool)
+
 // The functions that the host calls, of proxy-wasm's ABI 0.2.1. What it asks only of modules that have it is left out
 // where there is nothing to say, as each is a way into the VM and back: proxy_on_done, without which a context is done
 // at once.
@@ -14,6 +22,8 @@ func onVMStart(_, _ uint32) uint32 { return 1 }
 
 //export proxy_on_configure
 func onConfigure(plugin, _ uint32) uint32 {
+	// What former plug-ins have left is to be taken first: new memory a Wasm VM never gives back.
+	collect(true)
 	if vm.enterPlugin(plugin).configure() {
 		return 1
 	}
@@ -21,7 +31,10 @@ func onConfigure(plugin, _ uint32) uint32 {
 }
 
 //export proxy_on_tick
-func onTick(plugin uint32) { vm.enterPlugin(plugin).Tick() }
+func onTick(plugin uint32) {
+	collect(false)
+	vm.enterPlugin(plugin).Tick()
+}
 
 //export proxy_on_context_create
 func onContextCreate(id, plugin uint32) { vm.create(id, plugin) }

@@ -156,6 +156,34 @@ func TestParseMistakes(t *testing.T) {
 	}
 }
 
+// TestUnknownKeysInGroups: each part of the configuration that is an object refuses what it does not know.
+func TestUnknownKeysInGroups(t *testing.T) {
+	for _, group := range []string{"stale", "failing", "load", "ingest", "startup", "held", "sidecar", "config"} {
+		t.Run(group, func(t *testing.T) {
+			_, err := Parse([]byte(`{"` + group + `": {"surely": 1}}`))
+			if want := group + `: unknown key "surely"`; err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		})
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	for name, text := range map[string]string{"nothing": ``, "empty groups": `{"startup": {}, "held": {}}`} {
+		c, err := Parse([]byte(text))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if c.Wait != 3*time.Second || c.HeldBytes != 134_217_728 {
+			t.Errorf("%s: got a wait of %v, %d bytes held; want 3s, 134217728", name, c.Wait, c.HeldBytes)
+		}
+	}
+	c, err := Parse([]byte(`{"startup": {"wait": "0s"}, "held": {"maxBytes": 1048576}}`))
+	if err != nil || c.Wait != 0 || c.HeldBytes != 1<<20 {
+		t.Errorf("least of both: got %+v, %v", c, err)
+	}
+}
+
 func TestIngestEnabled(t *testing.T) {
 	for _, test := range []struct {
 		ingest Ingest

@@ -22,6 +22,8 @@ func TestShadow(t *testing.T) {
 		{"empty document", `{"shadow": {"config": {}}}`, "", true},
 		{"no config", `{"shadow": {}}`, "shadow.config: is missing", false},
 		{"another key", `{"shadow": {"config": {}, "share": 1}}`, `shadow: unknown key "share"`, false},
+		{"as many keys of the body as may be", `{"config": {"plugins": [` + affinityBy("a", "b", "c", "d") + `]},
+			"shadow": {"config": {"plugins": [` + affinityBy("f", "g", "h", "i") + `]}}}`, "", true},
 		{"too many keys of the body", `{"config": {"plugins": [` + affinityBy("a", "b", "c", "d", "e") + `]},
 			"shadow": {"config": {"plugins": [` + affinityBy("f", "g", "h", "i") + `]}}}`,
 			"shadow: with config it reads 9 keys of the body; 8 or less are right", false},

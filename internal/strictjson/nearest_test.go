@@ -3,7 +3,7 @@ package strictjson
 import "testing"
 
 func TestNearest(t *testing.T) {
-	names := []string{"queue-scorer", "random-picker", "nonCachedTokens", "max", "port", "hold"}
+	names := []string{"queue-scorer", "random-picker", "nonCachedTokens", "max", "mux", "port", "hold"}
 	tests := []struct{ name, mistyped, want string }{
 		{"a letter missing", "queue-scorr", "queue-scorer"},
 		{"a letter too many", "queue-scorerr", "queue-scorer"},
@@ -19,11 +19,44 @@ func TestNearest(t *testing.T) {
 		{"the half of it", "queue", ""},
 		{"empty", "", ""},
 		{"nothing like it", "threshold", ""},
+		{"the beginning missing", "ueue-scorer", "queue-scorer"},
+		{"three more before it", "my-queue-scorer", "queue-scorer"},
+		{"four more before it", "our-queue-scorer", ""},
+		{"two names are as near", "mix", "max"},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := Nearest(tc.mistyped, names); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestDistance(t *testing.T) {
+	tests := []struct {
+		a, b        string
+		limit, want int
+	}{
+		{"", "", 9, 0},
+		{"", "abc", 9, 3},
+		{"abc", "", 9, 3},
+		{"abc", "abc", 9, 0},
+		{"abc", "xabc", 9, 1},
+		{"xyabc", "abc", 9, 2},
+		{"abc", "acb", 9, 1},
+		{"ab", "ba", 9, 1},
+		{"kitten", "sitting", 9, 3},
+		{"abcd", "badc", 9, 2},
+		{"abcdef", "uvwxyz", 9, 6},
+		{"abcdef", "uvwxyz", 4, 4},
+		{"ab", "abcd", 2, 2},
+		{"abcd", "ab", 3, 2},
+	}
+	for _, tc := range tests {
+		t.Run(tc.a+" "+tc.b, func(t *testing.T) {
+			if got := distance(tc.a, tc.b, tc.limit); got != tc.want {
+				t.Errorf("up to %d: got %d, want %d", tc.limit, got, tc.want)
 			}
 		})
 	}

@@ -256,3 +256,60 @@ func TestKnown(t *testing.T) {
 		t.Errorf("known keys\n%v, want\n%v", got, want)
 	}
 }
+
+func TestDrop(t *testing.T) {
+	root, document := Parse([]byte(`{"a": 1, "b": 2}`), "document")
+	if !root.Drop("a") || root.Drop("a") || root.Drop("c") || root.Has("a") || !root.Has("b") {
+		t.Errorf("keys: has a %v, has b %v; want b alone, and one key dropped", root.Has("a"), root.Has("b"))
+	}
+	root.Close()
+	check(t, []string{document.Err().Error()}, `document: unknown key "b"; no keys are allowed here`)
+}
+
+func TestLabelBy(t *testing.T) {
+	long := strings.Repeat("n", 63)
+	tests := []struct{ name, text, want string }{
+		{"the first key", `{"name": "a", "type": "b"}`, "(a)"},
+		{"the second", `{"type": "b"}`, "(b)"},
+		{"neither", `{"kind": "b"}`, ""},
+		{"all characters", `{"name": "aZ09-_/."}`, "(aZ09-_/.)"},
+		{"a blank", `{"name": "a b", "type": "b"}`, "(b)"},
+		{"before the hyphen", `{"name": "a,"}`, ""},
+		{"after the digits", `{"name": "a:"}`, ""},
+		{"after the letters", `{"name": "a{"}`, ""},
+		{"before the letters", "{\"name\": \"a`\"}", ""},
+		{"beyond ASCII", `{"name": "ä"}`, ""},
+		{"empty", `{"name": ""}`, ""},
+		{"a number", `{"name": 1}`, ""},
+		{"as long as may be", `{"name": "` + long + `"}`, "(" + long + ")"},
+		{"longer", `{"name": "` + long + `n"}`, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			root, _ := Parse([]byte(`{"o": `+test.text+`}`), "document")
+			o := root.Object("o")
+			o.LabelBy("name", "type")
+			if got, want := o.Path(), "o"+test.want; got != want {
+				t.Errorf("path: got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestQuoteOfLongTexts(t *testing.T) {
+	whole := strings.Repeat("x", 58) // and two quotes
+	tests := []struct{ name, text, want string }{
+		{"as long as may be", whole, `"` + whole + `"`},
+		{"longer", whole + "x", `"` + whole + `x...`},
+		{"cut before a letter of two bytes", whole + "ä", `"` + whole + `...`},
+		{"cut after it", whole[1:] + "äx", `"` + whole[1:] + `ä...`},
+		{"blanks are one", "a \t b", `"a \t b"`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if got := Quote(test.text); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}

@@ -22,6 +22,9 @@ func TestGetters(t *testing.T) {
 	header := func(o *Object) any { v := "X-Default"; o.HeaderName("k", &v); return v }
 	headers := func(o *Object) any { v := []string{"default"}; o.HeaderNames("k", &v); return v }
 	list := func(o *Object) any { v := []string{"default"}; o.Strings("k", &v); return v }
+	texts := func(o *Object) any { v := []string{"default"}; o.Texts("k", &v); return v }
+	scalars := func(o *Object) any { v := []string{"default"}; o.Scalars("k", &v); return v }
+	million := func(o *Object) any { v := 0.25; o.Float("k", &v, 0, 2e6); return v }
 	pairs := func(o *Object) any { v := []Pair{{"default", ""}}; o.StringMap("k", &v); return v }
 	kept := []string{"default"}
 	keptPairs := []Pair{{"default", ""}}
@@ -44,6 +47,7 @@ func TestGetters(t *testing.T) {
 		{"string, list", getString, `["x"]`, "default", `k: ["x"] is not a string`},
 
 		{"header", header, `"X-A_1"`, "x-a_1", ""},
+		{"header, a zero", header, `"x-0"`, "x-0", ""},
 		{"header, all characters", header, "\"a!#$%&'*+-.^_`|~9\"", "a!#$%&'*+-.^_`|~9", ""},
 		{"header, absent", header, ``, "x-default", ""},
 		{"header, empty", header, `""`, "", ""},
@@ -98,6 +102,7 @@ func TestGetters(t *testing.T) {
 		{"float, string", getFloat, `"0.5"`, 0.25, `k: "0.5" is not a number from 0 to 1`},
 		{"float, no upper bound", unbounded, `1e300`, 1e300, ""},
 		{"float, no upper bound, below", unbounded, `-1`, 0.25, `k: -1 is not a number, at least 0`},
+		{"float, a long bound", million, `-1`, 0.25, `k: -1 is not a number from 0 to 2000000`},
 		{"float, infinite", unbounded, `1e999`, 0.25, `k: 1e999 is not a number, at least 0`},
 
 		{"duration", duration, `"1.5s"`, 1500 * time.Millisecond, ""},
@@ -120,6 +125,16 @@ func TestGetters(t *testing.T) {
 		{"strings, one of them null", list, `[null, "a"]`, kept, `k: [null, "a"] is not a list of strings`},
 		{"strings, a string", list, `"a"`, kept, `k: "a" is not a list of strings`},
 		{"strings, an object", list, `{"a": "b"}`, kept, `k: {"a": "b"} is not a list of strings`},
+
+		{"texts, one", texts, `"a"`, []string{"a"}, ""},
+		{"texts, two", texts, `["a", "b"]`, []string{"a", "b"}, ""},
+		{"texts, empty", texts, `""`, kept, ""},
+		{"texts, absent", texts, ``, kept, ""},
+		{"texts, a number", texts, `1`, kept, `k: 1 is not a string`},
+
+		{"scalars", scalars, `["a", 1.50, "2"]`, []string{"a", "1.50", "2"}, ""},
+		{"scalars, one of them a boolean", scalars, `["a", true]`, kept,
+			`k: ["a", true] is not a list of strings and numbers`},
 
 		{"map", pairs, `{"b": "1", "a": "2"}`, []Pair{{"b", "1"}, {"a", "2"}}, ""},
 		{"map, empty", pairs, `{}`, []Pair(nil), ""},

@@ -128,6 +128,7 @@ list:
   labels:
     example.com/a.b: 1
     example.com: x
+    example.com/a: x
 unknown: 1
 last: z
 `
@@ -155,8 +156,8 @@ line 4: list[0](a).address: is missing
 line 5: list[1].name: 5 is not a string; in quotes it is one
 line 5: list[1].address: is missing
 line 7: list[1].labels.example.com/a.b: 1 is not a string; in quotes it is one
-line 9: unknown key "unknown"; known are last, number, list
-line 10: last: "z" is not a whole number from 0 to 1`
+line 10: unknown key "unknown"; known are last, number, list
+line 11: last: "z" is not a whole number from 0 to 1`
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

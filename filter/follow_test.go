@@ -121,6 +121,22 @@ func TestInventedModelsHaveNoNames(t *testing.T) {
 	}
 }
 
+// TestNamesFromBeforeFollowing: what was journaled before somebody followed has its names.
+func TestNamesFromBeforeFollowing(t *testing.T) {
+	m := modes[0]
+	g := newGateway(t, m, 1, m.configuration(byPrefix, ""))
+	g.publish(newPool(0))
+	g.workers[0].askBody(`{"model":"early","prompt":"x"}`).Finish()
+	f := &follower{gateway: g}
+	got := f.events()
+	if len(got) == 0 || got[0].Kind != journal.Decision || got[0].Model != journal.HashName("early") {
+		t.Fatalf("got %+v, want the decision for early", got)
+	}
+	if got := f.names()["model"]; got != "early " {
+		t.Errorf("got the models %q, want early", got)
+	}
+}
+
 // TestRefusedModelsHaveNames: which models were asked for in vain is known where somebody serves them.
 func TestRefusedModelsHaveNames(t *testing.T) {
 	m := modes[0]

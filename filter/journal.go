@@ -191,8 +191,9 @@ func (s *stream) decided() {
 	e.Time, e.Lease = s.cycle.Request.Now, s.history.journal.NextLease()
 	e.Client, e.Streamed = s.client(), s.cycle.Request.Body != nil && s.request.Stream
 	e.Asked, e.Shadowed = s.asked, s.shadowed
+	// Whoever begins to follow later is told of this, too.
+	s.nameDecision(e)
 	if s.history.followed {
-		s.nameDecision(e)
 		e.Fairness, e.Priority = s.fairness, int32(s.cycle.Priority())
 		e.Steps = s.sampleSteps()
 	}

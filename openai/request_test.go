@@ -250,6 +250,23 @@ func TestScanErrors(t *testing.T) {
 	}
 }
 
+// TestEachBeginningIsRefused: a body that ends too early is broken wherever that is, and nothing behind it is read.
+func TestEachBeginningIsRefused(t *testing.T) {
+	const body = `{"model":"m\u00e9","stream":true,"temperature":-1.5e+3,"top_p":1E-0,"n":0,"user":null,` +
+		`"messages":[{"role":"user","content":[{"type":"text","text":"é\n\ud83d\ude00"},{"type":"image_url",` +
+		`"image_url":{"url":"data:,x"}}]}],"stop":["a",false,[{}]],"max_tokens":2e0}`
+	var r Request
+	if err := r.Scan(APIChat, []byte(body)); err != nil {
+		t.Fatalf("the whole body: got %v", err)
+	}
+	for n := range len(body) {
+		var e *Error
+		if err := r.Scan(APIChat, []byte(body)[:n:n]); !errors.As(err, &e) || int(e.Offset) > n {
+			t.Errorf("%q: got %v, want a mistake at byte %d at most", body[:n], err, n)
+		}
+	}
+}
+
 func TestModelErrorLeavesTheRest(t *testing.T) {
 	var r Request
 	err := r.Scan(APIChat, []byte(`{"model":[],"stream":true,"messages":[{"content":"abc"}]}`))

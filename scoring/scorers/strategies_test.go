@@ -174,6 +174,7 @@ func TestLeastLatency(t *testing.T) {
 		{"proportional", []answers{{10, 101, 10, 10}, {20, 201, 21, 21}, {30, 301, 31, 31}, {40, 401, 41, 41}},
 			[]int{0}},
 		{"tied", []answers{{10, 101, 10, 10}, {20, 201, 21, 21}, {30, 301, 30, 30}, {40, 401, 41, 41}}, []int{0, 2}},
+		{"prefill counts for the mean input", []answers{{10, 101, 10, 10}, {100, 101, 30, 40}}, []int{1}},
 		{"input unknown", []answers{{0, 101, 10, 10}, {0, 101, 9, 10}}, []int{1}},
 		{"answers of one token", []answers{{10, 101, 10, 10}, {10, 1, 11, 0}}, []int{0}},
 		{"one without answers", []answers{{10, 101, 10, 10}, {}}, []int{0}},

@@ -357,3 +357,31 @@ func FuzzParseConfig(f *testing.F) {
 		}
 	})
 }
+
+func TestDNSNames(t *testing.T) {
+	label := strings.Repeat("a", 63)
+	longest := strings.Repeat(label+".", 3) + strings.Repeat("b", 61)
+	for _, tc := range []struct {
+		name, text string
+		want       bool
+	}{
+		{"one label", "vllm", true},
+		{"a dot at the end", "vllm.svc.", true},
+		{"an underscore", "_http._tcp.vllm", true},
+		{"capitals and digits", "A-Z09", true},
+		{"empty", "", false},
+		{"a dot alone", ".", false},
+		{"two dots at the end", "vllm..", false},
+		{"a blank", "a b", false},
+		{"a label as long as may be", label, true},
+		{"a longer one", label + "a", false},
+		{"as long as may be", longest, true},
+		{"longer", longest + "b", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := isDNSName(tc.text); got != tc.want {
+				t.Errorf("%q: got %v, want %v", tc.text, got, tc.want)
+			}
+		})
+	}
+}

@@ -4,10 +4,13 @@ import (
 	"crypto/x509"
 	"os"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/harness/pki"
 	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/snapshot"
 )
 
 // TestPathsOfTheDocument: relative paths in the filter's document start from its folder.
@@ -93,6 +96,54 @@ func TestPathsOfTokenizers(t *testing.T) {
 			}
 			if got := tc.of(&c.Prefix.Index.Tokens); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestListOfFileDiscovery: the list that llm-d's file-discovery names has a form of its own.
+func TestListOfFileDiscovery(t *testing.T) {
+	c, err := Parse("s.yaml", []byte("envoy: {ingest: 'http://127.0.0.1:1/', token: x}\ndiscovery: {static: []}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.PluginEndpoints, c.EngineLabel = true, "engine"
+	part, err := c.ParseEndpoints([]byte(`endpoints:
+- {name: a, address: 10.0.0.1, port: 8000, labels: {zone: z, engine: sglang}}
+- {name: a, namespace: other, address: "::1", port: "65535", labels: {engine: unheard}}
+- {name: c, address: 10.0.0.3, port: 1, labels: {kind: sglang}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []snapshot.Endpoint{
+		{Name: "default/a", Address: "10.0.0.1:8000", Engine: "sglang",
+			Labels: []snapshot.Label{{Key: "engine", Value: "sglang"}, {Key: "zone", Value: "z"}}},
+		{Name: "other/a", Address: "[::1]:65535", Labels: []snapshot.Label{{Key: "engine", Value: "unheard"}}},
+		{Name: "default/c", Address: "10.0.0.3:1", Labels: []snapshot.Label{{Key: "kind", Value: "sglang"}}},
+	}
+	var got []snapshot.Endpoint
+	for _, e := range part.Endpoints {
+		got = append(got, e.Endpoint)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	for _, tc := range []struct{ name, list, want string }{
+		{"no name", "{address: 10.0.0.1, port: 1}", "line 2: endpoints[0].name: is missing; a unique name is right"},
+		{"one name twice", "{name: a, address: 10.0.0.1, port: 1}\n- {name: a, namespace: default, address: 10.0.0.2, port: 1}",
+			`line 3: endpoints[1].name: "default/a" is the name of another endpoint; each name once is right`},
+		{"no port", "{name: a, address: 10.0.0.1}", `line 2: endpoints[0].port: "" is no port; 1 to 65535 is right`},
+		{"port 0", "{name: a, address: 10.0.0.1, port: 0}",
+			`line 2: endpoints[0].port: "0" is no port; 1 to 65535 is right`},
+		{"port 65536", "{name: a, address: 10.0.0.1, port: 65536}",
+			`line 2: endpoints[0].port: "65536" is no port; 1 to 65535 is right`},
+		{"an unknown key", "{name: a, address: 10.0.0.1, port: 1, rank: 2}", "line 2: endpoints[0]: unknown key \"rank\""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := c.ParseEndpoints([]byte("endpoints:\n- " + tc.list + "\n"))
+			if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
+				t.Errorf("got %v, want %s", err, tc.want)
 			}
 		})
 	}

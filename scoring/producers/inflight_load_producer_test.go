@@ -76,3 +76,46 @@ func TestLoadsAreNeverBelowNothing(t *testing.T) {
 		t.Errorf("%v tokens to compute, want %v", loads[0], want)
 	}
 }
+
+// TestLoadsHaveLearntOutputs: the output that is expected is that of the model's answers of late, unless the document
+// says a ratio, and at most what the request allows.
+func TestLoadsHaveLearntOutputs(t *testing.T) {
+	const prompt, answered = 40, 700 // tokens
+	tests := []struct {
+		name, parameters, limit string
+		answers                 int
+		want                    float64
+	}{
+		{"too few answers", `"addEstimatedOutputTokens": true`, ``, 7, prompt * 2.5},
+		{"enough", `"addEstimatedOutputTokens": true`, ``, 8, prompt + answered},
+		{"a limit of the request", `"addEstimatedOutputTokens": true`, `,"max_tokens":30`, 8, prompt + 30},
+		{"a limit above it", `"addEstimatedOutputTokens": true`, `,"max_tokens":900`, 8, prompt + answered},
+		{"a limit of the document", `"addEstimatedOutputTokens": true, "maxEstimatedOutputTokens": 500`, ``, 8,
+			prompt + 500},
+		{"a ratio", `"addEstimatedOutputTokens": true, "outputRatio": 2`, ``, 8, prompt * 3},
+		{"no output", `"addEstimatedOutputTokens": false`, ``, 8, prompt},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "inflight-load-producer",
+				"parameters": {`+tc.parameters+`}}]}`, plantest.Neutral)
+			c := plantest.Cycle(plantest.Pool(scoring.Endpoint{}), 1)
+			c.Pool.State = state.New(plan.StateOptions())
+			c.Pool.Enter()
+			for range tc.answers {
+				c.Pool.State.Apply(&journal.Event{Kind: journal.Completion, Time: plantest.Now, Status: 200,
+					Model: journal.HashName("m"), UsageReported: true, OutputTokens: answered})
+			}
+			body := `{"model":"m","prompt":"` + strings.Repeat("word", prompt) + `"` + tc.limit + `}`
+			if failure := c.Request.Read(new(openai.Request), openai.APICompletions, []byte(body)); failure != nil {
+				t.Fatal(failure.Message)
+			}
+			plantest.Decide(plan, c)
+			loads := make([]float64, 1)
+			c.RequestLoads([]*scoring.Endpoint{&c.Pool.Endpoints[0]}, loads)
+			if loads[0] != tc.want {
+				t.Errorf("%v tokens to compute, want %v", loads[0], tc.want)
+			}
+		})
+	}
+}

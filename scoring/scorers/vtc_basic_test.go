@@ -100,6 +100,23 @@ func TestVTCBasicEstimates(t *testing.T) {
 	}
 }
 
+// Three answers tell how long the user's next one is; in the source's semantics none does.
+func TestVTCBasicLearnsOutputs(t *testing.T) {
+	for semantics, learnt := range map[string]uint32{"documented": 700, "source": 5} {
+		r := newRouter(t, `{"plugins": [{"type": "vtc-basic", "parameters": {"semantics": "`+semantics+`"}}]}`,
+			make([]scoring.Endpoint, 2)...)
+		for answers, want := range []uint32{5, 5, 5, learnt} {
+			r.route("u", "test message")
+			if got := r.event.OutputTokens; got != want {
+				t.Errorf("%s, after %d answers: %d tokens of output expected, want %d", semantics, answers, got, want)
+			}
+			r.cycle.Pool.State.Apply(&journal.Event{Kind: journal.Completion, Time: plantest.Now, Status: 200,
+				Model: journal.HashName(r.cycle.Request.Model), User: journal.HashName("u"), UsageReported: true,
+				OutputTokens: 700})
+		}
+	}
+}
+
 // Without a user nothing is counted and the load decides; in the source's semantics, chance.
 func TestVTCBasicWithoutUser(t *testing.T) {
 	for semantics, want := range map[string]int{"documented": 1, "source": 3} {

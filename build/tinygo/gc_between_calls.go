@@ -9,8 +9,8 @@ package runtime
 // nextCollection is the gcTotalAlloc from which on a collection is worth while.
 var nextCollection uint64
 
-// collectBetweenCalls collects garbage, if since the last time half of the memory that was then free has been allocated,
-// or always. It leaves at least a third of the heap free. Whoever calls it has no pointer to the heap in a local
+// collectBetweenCalls collects garbage, if half of the memory that was free after the last time has been allocated
+// since, or always. It leaves at least a third of the heap free. Whoever calls it has no pointer to the heap in a local
 // variable, nor have its callers; internal/hostcalls does.
 func collectBetweenCalls(always bool) {
 	if !always && !collectAlways && gcTotalAlloc < nextCollection {

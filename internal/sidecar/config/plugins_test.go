@@ -131,14 +131,16 @@ func TestListOfFileDiscovery(t *testing.T) {
 	}
 	for _, tc := range []struct{ name, list, want string }{
 		{"no name", "{address: 10.0.0.1, port: 1}", "line 2: endpoints[0].name: is missing; a unique name is right"},
-		{"one name twice", "{name: a, address: 10.0.0.1, port: 1}\n- {name: a, namespace: default, address: 10.0.0.2, port: 1}",
+		{"one name twice", "{name: a, address: 10.0.0.1, port: 1}\n- " +
+			"{name: a, namespace: default, address: 10.0.0.2, port: 1}",
 			`line 3: endpoints[1].name: "default/a" is the name of another endpoint; each name once is right`},
 		{"no port", "{name: a, address: 10.0.0.1}", `line 2: endpoints[0].port: "" is no port; 1 to 65535 is right`},
 		{"port 0", "{name: a, address: 10.0.0.1, port: 0}",
 			`line 2: endpoints[0].port: "0" is no port; 1 to 65535 is right`},
 		{"port 65536", "{name: a, address: 10.0.0.1, port: 65536}",
 			`line 2: endpoints[0].port: "65536" is no port; 1 to 65535 is right`},
-		{"an unknown key", "{name: a, address: 10.0.0.1, port: 1, rank: 2}", "line 2: endpoints[0]: unknown key \"rank\""},
+		{"an unknown key", "{name: a, address: 10.0.0.1, port: 1, rank: 2}",
+			`line 2: endpoints[0]: unknown key "rank"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := c.ParseEndpoints([]byte("endpoints:\n- " + tc.list + "\n"))

@@ -18,6 +18,7 @@ const (
 	keyTopology = "pintle/v1/topology"
 	keyLoad     = "pintle/v1/load"
 	keyVersion  = "pintle/v1/version"
+	keyNames    = "pintle/v1/names"
 )
 
 // records are the three values that a snapshot is stored as.
@@ -193,7 +194,7 @@ func TestKeysAreFew(t *testing.T) {
 		}
 	}
 	slices.Sort(keys)
-	if want := []string{keyLoad, keyTopology, keyVersion}; !slices.Equal(keys, want) {
+	if want := []string{keyLoad, keyNames, keyTopology, keyVersion}; !slices.Equal(keys, want) {
 		t.Errorf("keys: got %q, want %q", keys, want)
 	}
 }

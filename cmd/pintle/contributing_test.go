@@ -67,6 +67,33 @@ func TestImportsAreInTheTable(t *testing.T) {
 	}
 }
 
+// TestNobodyElseCollects: what the module is made of does not call runtime.GC, which frees what a function that is
+// running has in its local variables.
+func TestNobodyElseCollects(t *testing.T) {
+	t.Chdir("../..")
+	looked := 0
+	for _, file := range sourceFiles(t) {
+		folder, _, _ := strings.Cut(strings.TrimPrefix(file, "internal/"), "/")
+		if !slices.Contains([]string{"filter", "scoring", "state", "snapshot", "journal", "openai", "hostcalls",
+			"pluginconfig", "strictjson"}, folder) || strings.Contains(file, "wazerohost/") {
+			continue
+		}
+		looked++
+		source, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, spec := range source.Imports {
+			if name, _ := strconv.Unquote(spec.Path.Value); name == "runtime" || name == "runtime/debug" {
+				t.Errorf("%s imports %s", file, name)
+			}
+		}
+	}
+	if looked < 100 {
+		t.Errorf("looked at %d files, want most of the module's", looked)
+	}
+}
+
 // tableOfFolders reads the table. What is no folder by itself lies beside the one before.
 func tableOfFolders(t *testing.T) (all []folder) {
 	t.Helper()

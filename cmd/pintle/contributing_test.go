@@ -49,12 +49,7 @@ func TestImportsAreInTheTable(t *testing.T) {
 			continue
 		}
 		looked++
-		source, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, spec := range source.Imports {
-			imported, _ := strconv.Unquote(spec.Path.Value)
+		for _, imported := range importsOf(t, file) {
 			place, ours := strings.CutPrefix(imported, module)
 			if other := owner(place); ours && !own.mayImport(other) {
 				t.Errorf("%s imports %s, but CONTRIBUTING.md:%d does not say %s", file, place, own.line,
@@ -79,13 +74,9 @@ func TestNobodyElseCollects(t *testing.T) {
 			continue
 		}
 		looked++
-		source, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, spec := range source.Imports {
-			if name, _ := strconv.Unquote(spec.Path.Value); name == "runtime" || name == "runtime/debug" {
-				t.Errorf("%s imports %s", file, name)
+		for _, imported := range importsOf(t, file) {
+			if imported == "runtime" || imported == "runtime/debug" {
+				t.Errorf("%s imports %s", file, imported)
 			}
 		}
 	}
@@ -141,4 +132,20 @@ func sourceFiles(t *testing.T) (all []string) {
 		t.Fatal(err)
 	}
 	return all
+}
+
+func importsOf(t *testing.T, file string) (paths []string) {
+	t.Helper()
+	source, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range source.Imports {
+		name, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, name)
+	}
+	return paths
 }

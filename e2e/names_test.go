@@ -48,6 +48,21 @@ func TestNames(t *testing.T) {
 	})
 }
 
+// TestNamesFromBeforeFollowing: whoever begins to follow finds names for what was decided before.
+func TestNamesFromBeforeFollowing(t *testing.T) {
+	body := `{"model":"sim-model","user":"early","max_tokens":2,"messages":[{"role":"user","content":"hello"}]}`
+	inCells(t, func(t *testing.T, f *fixture) {
+		f.sendTo(t, "users", chatPath, body, false)
+		told, _ := f.names(t)
+		want := map[journal.NameKind]string{
+			journal.ModelName: "sim-model", journal.UserName: "early", journal.ProfileName: "default",
+		}
+		if missing(told, want) {
+			t.Errorf("got %v, want %v", told, want)
+		}
+	})
+}
+
 func missing(told map[journal.NameKind]map[string]bool, want map[journal.NameKind]string) bool {
 	for kind, name := range want {
 		if !told[kind][name] {

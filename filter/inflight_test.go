@@ -68,3 +68,32 @@ func TestTurnsAndSessions(t *testing.T) {
 		}
 	})
 }
+
+// TestNewEndpoints: what a worker says of an endpoint that has just come is known to one that has not looked at the
+// pool since, whatever makes it read that.
+func TestNewEndpoints(t *testing.T) {
+	const document = `{"plugins":[{"type":"active-request-scorer"},{"type":"queue-scorer"}],
+		"schedulingProfiles":[{"name":"default","plugins":[{"pluginRef":"active-request-scorer"},{"pluginRef":"queue-scorer","weight":0.1}]}]}`
+	m := modes[2]
+	for _, busy := range []bool{false, true} {
+		t.Run(fmt.Sprintf("busy %v", busy), func(t *testing.T) {
+			g := newGateway(t, m, 2, m.configuration(document, `"load":{"correction":false},`))
+			g.publish(newPool(5))
+			answer := func(s *wazerohost.Stream) {
+				s.Respond(wazerohost.Headers{{":status", "200"}}, true)
+				s.Finish()
+			}
+			if busy {
+				g.makeBusy(g.workers[1], func() { answer(g.workers[1].ask()) })
+			}
+			earlier := g.workers[1].ask()
+			g.publish(newPool(5, 0))
+			g.wantRanked(g.workers[0].ask(), address(1))
+			answer(earlier)
+			if busy {
+				g.workers[1].Tick()
+			}
+			g.wantRanked(g.workers[1].ask(), address(0))
+		})
+	}
+}

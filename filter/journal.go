@@ -90,12 +90,18 @@ func (h *history) catchUp(pool *pool, now int64) {
 	h.poll(pool)
 }
 
-// poll applies them without a look at the clock.
+// poll applies them without a look at the clock. It looks for a new snapshot where one tells of an endpoint that is not
+// in the pool: the worker that wrote it had seen one with that endpoint.
 func (h *history) poll(pool *pool) {
 	if !h.journal.Poll() {
 		return
 	}
+	looked := false
 	for e := h.journal.Next(); e != nil; e = h.journal.Next() {
+		if !looked && !pool.State.Knows(e) {
+			pool.refresh()
+			looked = true
+		}
 		if own := e.Instance == h.journal.Instance(); own && (e.Kind == journal.Completion || e.Kind == journal.Began) {
 			continue // tell has applied it
 		}

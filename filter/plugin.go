@@ -83,7 +83,7 @@ func (p *plugin) Start(configuration []byte) error {
 	}
 	p.config = config
 	p.warnOfEnvoy()
-	p.pool.snapshot.Store = &p.data
+	p.pool.plan, p.pool.snapshot.Store = config.Plan, &p.data
 	declareReport()
 	p.history.begin(&p.pool, config.Plan.StateOptions(), &p.data)
 	if len(config.Plan.Reporters()) > 0 {
@@ -122,7 +122,7 @@ func (p *plugin) Tick() {
 	if p.history.busy && !p.hurries() && p.history.looked(hostcalls.Now()) {
 		return
 	}
-	p.pool.refresh(p.config.Plan)
+	p.pool.refresh()
 	p.makeRoom()
 	if p.handsOver || len(p.unstored) > 0 {
 		p.handOver()

@@ -11,22 +11,23 @@ import (
 // pool is a worker's decoded copy of the snapshot.
 type pool struct {
 	scoring.Pool
+	plan     *scoring.Plan
 	snapshot shared.Reader
 	shadow   *shadow
 	lists    keptLists
 }
 
 // refresh takes the snapshot if it has changed. What cannot be used leaves the pool as it was.
-func (p *pool) refresh(plan *scoring.Plan) {
+func (p *pool) refresh() {
 	news := p.snapshot.Poll()
 	if news == shared.Nothing {
 		return
 	}
 	if news == shared.NewTopology {
-		p.takeTopology(p.snapshot.Topology, plan.ReadsModels())
+		p.takeTopology(p.snapshot.Topology, p.plan.ReadsModels())
 	}
 	p.takeLoad()
-	plan.Prepare(&p.Pool)
+	p.plan.Prepare(&p.Pool)
 	if p.shadow != nil {
 		p.shadow.take(&p.Pool, news == shared.NewTopology)
 	}

@@ -107,7 +107,7 @@ var (
 
 // passUnread passes a request on by its headers, once there is a snapshot.
 func (s *stream) passUnread(h *head, endOfStream bool) hostcalls.Action {
-	s.pool.refresh(s.config.Plan)
+	s.pool.refresh()
 	switch {
 	case !s.mustWait():
 	case endOfStream:
@@ -124,7 +124,7 @@ func (s *stream) passUnread(h *head, endOfStream bool) hostcalls.Action {
 // pass routes a request without a body that could be judged, by its headers and its path. editable says whether the
 // headers are still here.
 func (s *stream) pass(editable bool) hostcalls.Action {
-	s.pool.refresh(s.config.Plan)
+	s.pool.refresh()
 	s.begin(hostcalls.Now())
 	s.history.catchUp(&s.pool, s.cycle.Request.Now)
 	endpoints, failure := s.choose()
@@ -146,7 +146,7 @@ func (s *stream) pass(editable bool) hostcalls.Action {
 // decide reads the held body and routes the request by it, once all that it asks for has come.
 func (s *stream) decide() hostcalls.Action {
 	started := hostcalls.Now()
-	s.pool.refresh(s.config.Plan)
+	s.pool.refresh()
 	if s.mustWait() {
 		return s.wait(s.decide)
 	}

@@ -231,6 +231,17 @@ func (s *State) Apply(e *journal.Event) {
 	at.Event = nil
 }
 
+// Knows reports whether all endpoints at which an event has requests are in the pool.
+func (s *State) Knows(e *journal.Event) bool {
+	for _, id := range e.Encode {
+		if s.Endpoints.Index(id) < 0 {
+			return false
+		}
+	}
+	return (e.Primary == 0 || s.Endpoints.Index(e.Primary) >= 0) &&
+		(e.Prefill == 0 || s.Endpoints.Index(e.Prefill) >= 0)
+}
+
 // Expire sets the clock to now, nanoseconds since 1970, and ends what is too old. It is cheap when nothing is: call it
 // before each round of events and decisions.
 func (s *State) Expire(now int64) {

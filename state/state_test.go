@@ -258,6 +258,29 @@ func TestApply(t *testing.T) {
 	}
 }
 
+func TestKnows(t *testing.T) {
+	s := New(Options{})
+	s.SetEndpoints([]uint64{11, 12})
+	tests := []struct {
+		name  string
+		event journal.Event
+		want  bool
+	}{
+		{"no endpoint", journal.Event{}, true},
+		{"all", journal.Event{Primary: 11, Prefill: 12, Encode: []uint64{11, 12}}, true},
+		{"a primary that is not there", journal.Event{Primary: 13, Prefill: 12}, false},
+		{"a prefill that is not there", journal.Event{Primary: 11, Prefill: 13}, false},
+		{"an encode that is not there", journal.Event{Primary: 11, Encode: []uint64{11, 13}}, false},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := s.Knows(&tc.event); got != tc.want {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestPartsThatAreOff(t *testing.T) {
 	s := New(Options{})
 	s.SetEndpoints([]uint64{1, 2})

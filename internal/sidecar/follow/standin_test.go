@@ -34,6 +34,8 @@ type envoy struct {
 	status int
 	text   string
 	asked  []string
+	// namesAsked is how often the names were fetched.
+	namesAsked int
 }
 
 func newEnvoy(t testing.TB) (*envoy, config.Ingest) {
@@ -85,6 +87,7 @@ func (e *envoy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	store := e.data.Store()
 	names, change := journal.StoredNames(store)
 	if strings.HasSuffix(r.URL.Path, "/names") {
+		e.namesAsked++
 		record, err := snapshot.AppendTopology(nil, &e.topology, snapshot.Position{Epoch: 1, Sequence: 1})
 		if err != nil {
 			e.t.Error(err)

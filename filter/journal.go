@@ -123,6 +123,9 @@ func (h *history) tell(pool *pool, e *journal.Event) {
 		h.poll(pool)
 	}
 	h.journal.Hold(e)
+	if !pool.State.Knows(e) {
+		pool.refresh() // it may have come back since
+	}
 	h.apply(pool, e)
 	if !h.busy {
 		h.journal.Flush()

@@ -25,25 +25,26 @@ func (f *InFlight) begin(s *step) {
 	if i == 0 {
 		return
 	}
+	at := f.clock.at(e.Time)
 	if f.speeds != nil {
-		f.markBegan(i, e, s.primary, f.clock.at(e.Time))
+		f.markBegan(i, e, s.primary, at)
 	}
 	l := f.leases.at(i)
 	if s.tried >= 0 {
-		f.takeOver(l, s.tried, s.primary)
+		f.takeOver(l, s.tried, s.primary, at)
 	}
 	if f.begins {
-		f.endPrompt(l)
+		f.endPrompt(l, at)
 	}
 }
 
-// endPrompt ends what the prompt of a lease costs.
-func (f *InFlight) endPrompt(l *lease) {
+// endPrompt ends what the prompt of a lease costs now.
+func (f *InFlight) endPrompt(l *lease, now int64) {
 	from := &l.charges
 	for *from != 0 {
 		c := f.charges.at(*from)
 		if c.prefill {
-			f.discharge(from, l.time)
+			f.discharge(from, l.time, now)
 			continue
 		}
 		if !f.keepTokens {

@@ -40,9 +40,9 @@ func (f *InFlight) Busy(index int) float64 {
 // TrackBusy has Busy tell from now on.
 func (f *InFlight) TrackBusy() { f.trackBusy = true }
 
-// settle brings the busy share up to date before the number of requests in flight changes.
-func (f *InFlight) settle(l *load) {
+// settle brings the busy share up to now before the number of requests in flight changes.
+func (f *InFlight) settle(l *load, now int64) {
 	if f.trackBusy {
-		l.busy = busy{l.busy.at(f.now, l.open), f.now}
+		l.busy = busy{l.busy.at(now, l.open), max(l.busy.since, now)}
 	}
 }

@@ -46,6 +46,43 @@ func TestBusy(t *testing.T) {
 	}
 }
 
+// TestBusyGoesByEvents: a worker that is told late knows as much as one that was told at once.
+func TestBusyGoesByEvents(t *testing.T) {
+	half := int64(BusyHalfLife)
+	event := func(kind journal.Kind, at int64, lease uint32, primary, tried uint64) journal.Event {
+		return journal.Event{Kind: kind, Time: someTime + at, Instance: 1, Lease: lease, Primary: primary, Tried: tried}
+	}
+	tests := []struct {
+		name   string
+		events []journal.Event
+		want   [2]float64
+	}{
+		{"ended", []journal.Event{event(journal.Decision, 0, 1, 1, 0), event(journal.Completion, half, 1, 1, 0)},
+			[2]float64{0.25, 0}},
+		{"open", []journal.Event{event(journal.Decision, half, 1, 1, 0)}, [2]float64{0.5, 0}},
+		{"taken over", []journal.Event{event(journal.Decision, 0, 1, 1, 0), event(journal.Began, half, 1, 2, 1)},
+			[2]float64{0.25, 0.5}},
+		{"another took its lease", []journal.Event{event(journal.Decision, 0, 1, 1, 0),
+			event(journal.Decision, half, 1, 2, 0)}, [2]float64{0.25, 0.5}},
+		{"timed out", []journal.Event{event(journal.Decision, -3*half, 1, 1, 0)}, [2]float64{0.46875, 0}},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			s := New(Options{InFlight: true, Busy: true, Begins: true, RequestTimeout: 4 * BusyHalfLife})
+			s.SetEndpoints([]uint64{1, 2})
+			for i := range tc.events {
+				s.Apply(&tc.events[i])
+			}
+			s.Expire(someTime + 2*half)
+			for i, want := range tc.want {
+				if got := s.InFlight.Busy(i); math.Abs(got-want) > 1e-9 {
+					t.Errorf("endpoint %d: busy %v, want %v", i, got, want)
+				}
+			}
+		})
+	}
+}
+
 func TestUsage(t *testing.T) {
 	s := New(Options{Usage: true})
 	s.SetEndpoints([]uint64{1})

@@ -24,23 +24,23 @@ func (f *InFlight) charge(l *lease, index int, tokens uint32, prefill bool) {
 	}
 	*c = charge{next: l.charges, tokens: tokens, prefill: prefill}
 	l.charges = i
-	f.enter(c, index, l.time)
+	f.enter(c, index, l.time, l.time)
 }
 
-// enter has a charge of a lease of the time count at an endpoint.
-func (f *InFlight) enter(c *charge, index int, time int64) {
+// enter has a charge of a lease of the time count at an endpoint from now on.
+func (f *InFlight) enter(c *charge, index int, time, now int64) {
 	at := &f.loads[index]
 	c.index, c.epoch = uint16(index), at.epoch
-	f.settle(at)
+	f.settle(at, now)
 	at.open++
 	at.tokens += int64(c.tokens)
 	at.last = max(at.last, time)
 	f.open.at(uint32(index)).add(time)
 }
 
-// takeOver has what a lease charges its primary charged to another endpoint, below 0 to none. Of a lease's charges to
-// one endpoint that of the primary is the first that was made, and the last of the chain.
-func (f *InFlight) takeOver(l *lease, from, to int) {
+// takeOver has what a lease charges its primary charged to another endpoint from now on, below 0 to none. Of a lease's
+// charges to one endpoint that of the primary is the first that was made, and the last of the chain.
+func (f *InFlight) takeOver(l *lease, from, to int, now int64) {
 	var found *uint32
 	for link := &l.charges; *link != 0; {
 		c := f.charges.at(*link)
@@ -52,31 +52,31 @@ func (f *InFlight) takeOver(l *lease, from, to int) {
 	switch {
 	case found == nil:
 	case to < 0 || to >= len(f.loads):
-		f.discharge(found, l.time)
+		f.discharge(found, l.time, now)
 	default:
 		c := f.charges.at(*found)
-		f.uncharge(c, l.time)
-		f.enter(c, to, l.time)
+		f.uncharge(c, l.time, now)
+		f.enter(c, to, l.time, now)
 	}
 }
 
-// uncharge takes a charge of a lease of the time from its endpoint, if that is still the one that was charged.
-func (f *InFlight) uncharge(c *charge, time int64) {
+// uncharge takes a charge of a lease of the time from its endpoint now, if that is still the one that was charged.
+func (f *InFlight) uncharge(c *charge, time, now int64) {
 	at := &f.loads[c.index]
 	if at.epoch != c.epoch {
 		return
 	}
-	f.settle(at)
+	f.settle(at, now)
 	at.open--
 	at.tokens -= int64(c.tokens)
 	f.open.at(uint32(c.index)).remove(time)
 }
 
-// discharge ends the charge that a link of a lease's chain leads to.
-func (f *InFlight) discharge(link *uint32, time int64) {
+// discharge ends the charge that a link of a lease's chain leads to now.
+func (f *InFlight) discharge(link *uint32, time, now int64) {
 	i := *link
 	c := f.charges.at(i)
-	f.uncharge(c, time)
+	f.uncharge(c, time, now)
 	*link = c.next
 	c.next = f.free
 	f.free = i

@@ -23,16 +23,17 @@
 // between, and events that one of them missed. If events of several writers are applied in another order, too, then:
 //   - InFlight is equal once the same events have been applied, unless the table of leases was full in between. At
 //     rest it is 0 in all. OpenSince is equal as long as an endpoint has no more than RecentTimes requests in flight.
-//   - Latency windows and failures go by the time of the event, not by its arrival, and are equal but for rounding and
-//     for which of the samples of one time was dropped from a full window.
+//   - Latency windows, failures and busy shares go by the time of the event, not by its arrival, and are equal but for
+//     rounding and for which of the samples of one time was dropped from a full window.
 //   - The prefix index may differ in blocks at the end of a full LRU: at most those of the prompts that one has
 //     seen and the other has not, and of prompts that arrived in another order.
 //   - Users' totals go by the time of the event and are equal, but for users that were pushed out of a full table.
 //   - Endpoints may stand in another order in the cold LRU when their last cold uses were applied in another order.
 //
 // A worker to which an endpoint was still unknown when an event was applied lacks that event's part in it: a request in
-// flight until it ends, the blocks of a prompt until they are sent there again, a sample. Indexes may differ between
-// workers; which of several endpoints with equally many blocks pays when the prefix index is full goes by index.
+// flight until it ends, the blocks of a prompt until they are sent there again, a sample. So look for a new pool before
+// an event of which Knows says no. Indexes may differ between workers; which of several endpoints with equally many
+// blocks pays when the prefix index is full goes by index.
 //
 // An event that was missed leaves a lease open until it expires, or lacks in every part as above.
 package state

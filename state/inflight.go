@@ -127,10 +127,10 @@ func (f *InFlight) Open(e *journal.Event, endpoints *Endpoints) {
 	f.now = max(f.now, decided)
 	key := f.key(e.Instance, e.Lease)
 	if old := f.find(key, e.Instance, e.Lease); old != 0 {
-		f.release(old)
+		f.release(old, decided)
 	}
 	if f.table.used >= f.limit {
-		f.release(*f.heap.at(0))
+		f.release(*f.heap.at(0), decided)
 	}
 	i := f.table.insert(key)
 	f.leases.reach(i)
@@ -162,7 +162,7 @@ func (f *InFlight) Close(e *journal.Event) {
 			}
 			f.markEnded(i, e, at)
 		}
-		f.release(i)
+		f.release(i, at)
 	}
 }
 
@@ -190,10 +190,11 @@ func (f *InFlight) Expire(now int64) {
 	f.now = max(f.now, now)
 	for f.table.used > 0 {
 		i := *f.heap.at(0)
-		if plus(f.leases.at(i).time, f.timeout) > now {
+		end := plus(f.leases.at(i).time, f.timeout)
+		if end > now {
 			return
 		}
-		f.release(i)
+		f.release(i, end)
 	}
 }
 
@@ -201,7 +202,7 @@ func (f *InFlight) Expire(now int64) {
 func (f *InFlight) DropInstance(instance uint64) {
 	for i := uint32(1); i <= f.table.top; i++ {
 		if l := f.leases.at(i); l.open && l.instance == instance {
-			f.release(i)
+			f.release(i, f.now)
 		}
 	}
 }
@@ -254,14 +255,14 @@ func (f *InFlight) find(key, instance uint64, number uint32) uint32 {
 	return 0
 }
 
-// release ends lease i.
-func (f *InFlight) release(i uint32) {
+// release ends lease i now.
+func (f *InFlight) release(i uint32, now int64) {
 	l := f.leases.at(i)
 	if f.speeds != nil {
-		f.markEnded(i, nil, f.now)
+		f.markEnded(i, nil, now)
 	}
 	for l.charges != 0 {
-		f.discharge(&l.charges, l.time)
+		f.discharge(&l.charges, l.time, now)
 	}
 	if l.model != 0 {
 		f.models[l.model-1].open--

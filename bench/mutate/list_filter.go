@@ -26,7 +26,7 @@ var filterMutants = []mutant{
 		before: "\tstarted := hostcalls.Now()\n\ts.pool.refresh()\n",
 		after:  "\tstarted := hostcalls.Now()\n"},
 	{file: "filter/journal.go", name: "events of endpoints that are new here are lost",
-		before: "if !looked && !pool.State.Knows(e) {", after: "if false {"},
+		before: "if !looked && !pool.State.Knows(e) {", after: "if looked {"},
 	{file: "filter/request.go", name: "decisions without the journal's news",
 		before: "\ts.history.catchUp(&s.pool, s.cycle.Request.Now)\n\ts.request.Want", after: "\ts.request.Want"},
 	{file: "filter/request.go", name: "the model of the path is lost", before: "PathModel: values[path]",

@@ -1,0 +1,242 @@
+package main_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
+	"github.com/pintle-dev/pintle/snapshot"
+)
+
+// agreeing are documents of plug-ins that go by what became of earlier requests. Odd weights keep totals from being
+// equal, as chance would decide then.
+func agreeing() map[string]string {
+	weighted := func(plugins ...string) string {
+		var all, refs []string
+		for i, plugin := range plugins {
+			all = append(all, fmt.Sprintf(`{"type":%q}`, plugin))
+			refs = append(refs, fmt.Sprintf(`{"pluginRef":%q,"weight":%.5f}`, plugin, 1/(0.97+1.37*float64(i*i))))
+		}
+		return `{"plugins":[` + strings.Join(all, ",") + `],"schedulingProfiles":[{"name":"default","plugins":[` +
+			strings.Join(refs, ",") + `]}]}`
+	}
+	all := map[string]string{
+		"round-robin": `{"plugins":[{"type":"round-robin"}]}`,
+		"sessions": `{"plugins":[{"type":"session-affinity-filter","parameters":{"strategy":"session_id"}},
+			{"type":"queue-scorer"}]}`,
+		"bursts": `{"plugins":[{"type":"burst-prefix-cache-producer"},{"type":"prefix-cache-scorer"},
+			{"type":"queue-scorer"}],"schedulingProfiles":[{"name":"default","plugins":[
+			{"pluginRef":"prefix-cache-scorer","weight":1.0137},{"pluginRef":"queue-scorer","weight":0.71171}]}]}`,
+		"prefill and decode": `{"plugins":[{"type":"pd-profile-handler","parameters":{"threshold":40}},
+			{"type":"prefill-filter"},{"type":"decode-filter"},{"type":"prefix-cache-scorer"},{"type":"queue-scorer"},
+			{"type":"active-request-scorer"}],"schedulingProfiles":[
+			{"name":"prefill","plugins":[{"pluginRef":"prefill-filter"},{"pluginRef":"queue-scorer","weight":0.71171},
+			{"pluginRef":"active-request-scorer","weight":1.031}]},
+			{"name":"decode","plugins":[{"pluginRef":"decode-filter"},{"pluginRef":"prefix-cache-scorer","weight":1.0137},
+			{"pluginRef":"active-request-scorer","weight":0.817},{"pluginRef":"queue-scorer","weight":0.21171}]}]}`,
+		"many": weighted("queue-scorer", "prefix-cache-scorer", "active-request-scorer", "least-latency",
+			"no-hit-lru-scorer", "token-load-scorer", "vtc-basic"),
+	}
+	for _, plugin := range []string{"active-request-scorer", "aibrix-prefix-cache", "cached-blocks-scorer",
+		"latency-scorer", "least-busy-time", "least-latency", "least-request", "load-aware-scorer",
+		"multi-factor-scorer", "predicted-latency-scorer", "prefill-load-scorer", "prefix-cache-affinity-filter",
+		"prefix-cache-scorer", "running-requests-size-scorer", "throughput", "token-length-scorer",
+		"token-load-scorer", "vtc-basic"} {
+		all[plugin] = weighted(plugin, "queue-scorer", "kv-cache-utilization-scorer")
+	}
+	return all
+}
+
+// TestWorkersAgree: three workers decide as one does that has seen the same, whatever comes when.
+func TestWorkersAgree(t *testing.T) {
+	for name, document := range agreeing() {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(2) {
+				wantAgreement(t, document, "", seed, false)
+			}
+		})
+	}
+}
+
+// TestBusyWorkersAgree: so do busy workers, once they have told what they held back, but for what goes by the order of
+// events, as each knows its own at once: failures, predicted latencies, and reports of cached tokens.
+func TestBusyWorkersAgree(t *testing.T) {
+	for name, document := range agreeing() {
+		if name == "latency-scorer" || name == "predicted-latency-scorer" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) { wantAgreement(t, document, `"failing":{"policy":"ignore"},`, 3, true) })
+	}
+}
+
+func wantAgreement(t *testing.T, document, extra string, seed uint64, busy bool) {
+	t.Helper()
+	m := modes[2]
+	configuration := m.configuration(document, `"debug":true,"stale":{"policy":"last"},`+extra)
+	one, three := newScene(t, m, 1, configuration, seed, busy), newScene(t, m, 3, configuration, seed, busy)
+	for step := range 600 {
+		if a, b := one.step(), three.step(); a != b {
+			t.Fatalf("seed %d, step %d:\none worker:    %s\nthree workers: %s", seed, step, a, b)
+		}
+	}
+}
+
+// scene is what comes to a gateway by chance: requests and what becomes of them, snapshots, and time. With the same
+// seed the same comes to any number of workers.
+type scene struct {
+	*gateway
+	random *rand.Rand
+	busy   bool
+	pool   *pool
+	open   []*wazerohost.Stream
+	begun  map[*wazerohost.Stream]bool
+}
+
+func newScene(t *testing.T, m mode, workers int, configuration string, seed uint64, busy bool) *scene {
+	s := &scene{gateway: newGateway(t, m, workers, configuration), random: rand.New(rand.NewPCG(seed, 3)), busy: busy,
+		pool: &pool{}, begun: map[*wazerohost.Stream]bool{}}
+	s.change()
+	for i := range 3 { // a worker reads the journal from its first request on
+		s.clock.Advance(time.Microsecond)
+		s.workers[i%workers].ask().Finish()
+	}
+	for i := 0; busy && i < 3; i++ {
+		s.makeBusy(s.workers[i%workers], func() { s.workers[i%workers].ask().Finish() })
+	}
+	return s
+}
+
+// step has something happen, and tells what.
+func (s *scene) step() string {
+	// Drawn in any case, so that all else is the same with any number of workers.
+	n, worker := s.random.IntN(100), s.workers[s.random.IntN(1<<20)%len(s.workers)]
+	switch {
+	case n < 3:
+		return s.change()
+	case n < 8:
+		return s.load()
+	case n < 18:
+		passed := time.Duration(s.random.IntN(300)) * time.Millisecond
+		if s.busy {
+			passed /= 1000
+		}
+		s.clock.Advance(passed)
+		return "time passes"
+	case n < 20 && !s.busy:
+		for range s.random.IntN(7) {
+			s.clock.Advance(time.Second)
+			s.tickAll()
+		}
+		return "more time passes"
+	case n < 26:
+		worker.Tick()
+		return "a worker ticks"
+	case n < 50 && len(s.open) < 20:
+		return s.asks(worker)
+	case len(s.open) > 0:
+		return s.answers(s.random.IntN(len(s.open)))
+	}
+	return "nothing"
+}
+
+func (s *scene) tickAll() {
+	for _, w := range s.workers {
+		w.Tick()
+	}
+}
+
+// change has endpoints come, or others take the place of all. Before that all workers know what was, as what they are
+// told of an endpoint that left they would take for one of its name that came; and when some have left all know it.
+func (s *scene) change() string {
+	s.tickAll()
+	p, comes := &pool{}, len(s.pool.Topology.Endpoints) > 0 && (s.random.IntN(2) == 0 || s.busy)
+	if comes {
+		p.Topology.Endpoints = slices.Clone(s.pool.Topology.Endpoints)
+		p.Load.Endpoints = slices.Clone(s.pool.Load.Endpoints)
+	} else {
+		defer s.tickAll()
+	}
+	all := newPool(make([]uint32, 8)...)
+	for i := range all.Topology.Endpoints {
+		all.label(i, "mif.moreh.io/role", [...]string{"prefill", "decode"}[i%2])
+	}
+	for _, i := range s.random.Perm(8)[:2+s.random.IntN(5)] {
+		e := all.Topology.Endpoints[i]
+		if slices.ContainsFunc(p.Topology.Endpoints, func(o snapshot.Endpoint) bool { return o.Name == e.Name }) {
+			continue
+		}
+		p.Topology.Endpoints = append(p.Topology.Endpoints, e)
+		p.Load.Endpoints = append(p.Load.Endpoints, snapshot.EndpointLoad{
+			WaitingRequests: uint32(1000*s.random.IntN(100) + 113*i), KVCacheUsage: s.random.Float64()})
+	}
+	s.pool = p
+	s.publish(p)
+	return "the pool changes"
+}
+
+// load has the endpoints report other loads.
+func (s *scene) load() string {
+	for i := range s.pool.Load.Endpoints {
+		e := &s.pool.Load.Endpoints[i]
+		e.WaitingRequests = e.WaitingRequests%1000 + uint32(1000*s.random.IntN(100))
+	}
+	s.publish(s.pool)
+	return "loads change"
+}
+
+// asks has a request come.
+func (s *scene) asks(w *worker) string {
+	prompt := strings.Repeat(fmt.Sprintf("prompt %d ", s.random.IntN(5)), 1+s.random.IntN(200))
+	user := fmt.Sprint("u", s.random.IntN(4))
+	body := fmt.Sprintf(`{"model":"m%d","user":%q,"stream":%v,"prompt":%q}`, s.random.IntN(2), user,
+		s.random.IntN(2) == 0, prompt)
+	session := fmt.Sprint(s.random.IntN(5))
+	s.clock.Advance(time.Microsecond)
+	if s.busy {
+		s.tickAll()
+	}
+	q := w.askBody(body, [2]string{"x-session-id", session}, [2]string{"user", user})
+	if q.Sent() {
+		s.open = append(s.open, q)
+	}
+	return "a request goes to " + s.ranked(q)
+}
+
+// answers has an open request go on: its answer begins, or goes on, or ends, or its client leaves.
+func (s *scene) answers(i int) string {
+	q, random := s.open[i], s.random
+	leaves, whole, other := random.IntN(10) == 0, random.IntN(3) == 0, random.IntN(10) == 0
+	status := [...]string{"200", "200", "200", "200", "200", "200", "500", "503"}[random.IntN(8)]
+	frame := fmt.Sprintf(`data: {"choices":[{"text":"a"}],"usage":{"prompt_tokens":%d,"completion_tokens":%d,`+
+		`"prompt_tokens_details":{"cached_tokens":%d}}}`+"\n\n", 10+random.IntN(1000), random.IntN(100),
+		16*random.IntN(20))
+	if random.IntN(2) == 0 || s.busy {
+		frame = `data: {"choices":[{"text":"a"}]}` + "\n\n"
+	}
+	text := "an answer goes on"
+	switch {
+	case leaves:
+		q.Abort()
+		text = "a client leaves"
+	case !s.begun[q]:
+		list := strings.Split(s.ranked(q), ",")
+		q.SetServer(list[0])
+		if other {
+			q.SetServer(list[len(list)-1])
+		}
+		q.Respond(wazerohost.Headers{{":status", status}}, whole)
+		s.begun[q] = true
+		text = "an answer begins to a request of which was decided " + q.ResponseHeaders().Get("x-pintle-explain")
+	default:
+		q.RespondBody([]byte(frame), whole)
+	}
+	if leaves || whole {
+		q.Finish()
+		s.open = slices.Delete(s.open, i, i+1)
+	}
+	return text
+}

@@ -91,6 +91,7 @@ type scene struct {
 	*gateway
 	random *rand.Rand
 	busy   bool
+	others []*gateway // beside the first one
 	pool   *pool
 	open   []*wazerohost.Stream
 	begun  map[*wazerohost.Stream]bool
@@ -143,6 +144,12 @@ func (s *scene) step() string {
 	return "nothing"
 }
 
+func (s *scene) publishAll() {
+	for _, g := range append(s.others, s.gateway) {
+		g.publish(s.pool)
+	}
+}
+
 func (s *scene) tickAll() {
 	for _, w := range s.workers {
 		w.Tick()
@@ -174,7 +181,7 @@ func (s *scene) change() string {
 			WaitingRequests: uint32(1000*s.random.IntN(100) + 113*i), KVCacheUsage: s.random.Float64()})
 	}
 	s.pool = p
-	s.publish(p)
+	s.publishAll()
 	return "the pool changes"
 }
 
@@ -184,7 +191,7 @@ func (s *scene) load() string {
 		e := &s.pool.Load.Endpoints[i]
 		e.WaitingRequests = e.WaitingRequests%1000 + uint32(1000*s.random.IntN(100))
 	}
-	s.publish(s.pool)
+	s.publishAll()
 	return "loads change"
 }
 

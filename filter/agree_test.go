@@ -73,15 +73,38 @@ func TestBusyWorkersAgree(t *testing.T) {
 	}
 }
 
+// TestLateWorkersAgree: so do workers that begin later, as those do that Envoy makes anew.
+func TestLateWorkersAgree(t *testing.T) {
+	m := modes[2]
+	for name, document := range agreeing() {
+		t.Run(name, func(t *testing.T) {
+			configuration := m.configuration(document, `"debug":true,"stale":{"policy":"last"},`)
+			one, late := newScene(t, m, 1, configuration, 0, false), newScene(t, m, 1, configuration, 0, false)
+			one.grows, late.grows = true, true
+			for step := range 600 {
+				if step%100 == 99 {
+					late.start(1, configuration)
+				}
+				wantSame(t, step, one.step(), late.step())
+			}
+		})
+	}
+}
+
 func wantAgreement(t *testing.T, document, extra string, seed uint64, busy bool) {
 	t.Helper()
 	m := modes[2]
 	configuration := m.configuration(document, `"debug":true,"stale":{"policy":"last"},`+extra)
 	one, three := newScene(t, m, 1, configuration, seed, busy), newScene(t, m, 3, configuration, seed, busy)
 	for step := range 600 {
-		if a, b := one.step(), three.step(); a != b {
-			t.Fatalf("seed %d, step %d:\none worker:    %s\nthree workers: %s", seed, step, a, b)
-		}
+		wantSame(t, step, one.step(), three.step())
+	}
+}
+
+func wantSame(t *testing.T, step int, one, several string) {
+	t.Helper()
+	if one != several {
+		t.Fatalf("step %d:\none worker: %s\nseveral:    %s", step, one, several)
 	}
 }
 
@@ -91,6 +114,7 @@ type scene struct {
 	*gateway
 	random *rand.Rand
 	busy   bool
+	grows  bool       // no endpoint leaves
 	others []*gateway // beside the first one
 	pool   *pool
 	open   []*wazerohost.Stream
@@ -99,7 +123,7 @@ type scene struct {
 
 func newScene(t *testing.T, m mode, workers int, configuration string, seed uint64, busy bool) *scene {
 	s := &scene{gateway: newGateway(t, m, workers, configuration), random: rand.New(rand.NewPCG(seed, 3)), busy: busy,
-		pool: &pool{}, begun: map[*wazerohost.Stream]bool{}}
+		grows: busy, pool: &pool{}, begun: map[*wazerohost.Stream]bool{}}
 	s.change()
 	for i := range 3 { // a worker reads the journal from its first request on
 		s.clock.Advance(time.Microsecond)
@@ -160,7 +184,7 @@ func (s *scene) tickAll() {
 // told of an endpoint that left they would take for one of its name that came; and when some have left all know it.
 func (s *scene) change() string {
 	s.tickAll()
-	p, comes := &pool{}, len(s.pool.Topology.Endpoints) > 0 && (s.random.IntN(2) == 0 || s.busy)
+	p, comes := &pool{}, len(s.pool.Topology.Endpoints) > 0 && (s.random.IntN(2) == 0 || s.grows)
 	if comes {
 		p.Topology.Endpoints = slices.Clone(s.pool.Topology.Endpoints)
 		p.Load.Endpoints = slices.Clone(s.pool.Load.Endpoints)

@@ -26,13 +26,15 @@ func (a *amounts) add(slot int64, input, output uint32) {
 	a.output += uint64(output)
 }
 
-func (a *amounts) take(slot int64, input, output uint32) {
+// take takes tokens out of a slot, and returns those that it lacks.
+func (a *amounts) take(slot int64, input, output uint32) (lacksInput, lacksOutput uint32) {
 	s := &a.slots[slot]
-	input, output = min(input, s.input), min(output, s.output)
-	s.input -= input
-	s.output -= output
-	a.input -= uint64(input)
-	a.output -= uint64(output)
+	inputs, outputs := min(input, s.input), min(output, s.output)
+	s.input -= inputs
+	s.output -= outputs
+	a.input -= uint64(inputs)
+	a.output -= uint64(outputs)
+	return input - inputs, output - outputs
 }
 
 // empty reports whether there was anything.

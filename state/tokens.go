@@ -142,13 +142,15 @@ func (t *Tokens) add(user uint64, at int64, input, output uint32, served bool) {
 
 // Take takes back what Add entered at a time by the clock, as far as it is still there.
 func (t *Tokens) Take(user uint64, at int64, input, output uint32) {
-	slot := min(at/t.width, t.slot)
 	i := t.find(user)
-	if i == 0 || slot < 0 || slot <= t.slot-tokenSlots {
+	if i == 0 {
 		return
 	}
 	a := t.accounts.at(i)
-	a.all.take(slot%tokenSlots, input, output)
+	// What was told before Expire told of its slot is in one before it.
+	for slot := min(at/t.width, t.slot); (input > 0 || output > 0) && slot >= 0 && slot > t.slot-tokenSlots; slot-- {
+		input, output = a.all.take(slot%tokenSlots, input, output)
+	}
 	t.rank(i, a)
 }
 

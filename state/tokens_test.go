@@ -170,6 +170,25 @@ func TestTokensSettle(t *testing.T) {
 }
 
 // TestTokensOfLongAnswers: what was served counts, however long it took, and once.
+// TestTokensToldEarly: a decision that is told before the clock is taken back whole, in whichever part of the window it
+// came to stand.
+func TestTokensToldEarly(t *testing.T) {
+	const window = time.Minute
+	slot := int64(window / tokenSlots)
+	tokens := tracker(window, 0, 1, 1)
+	tokens.Add(1, someTime, 5, 7)
+	told := someTime + 3*slot
+	tokens.Add(1, told, 10, 20)
+	tokens.Expire(told)
+	tokens.Add(1, told, 1, 2)
+	tokens.Take(1, told, 10, 20)
+	wantTotal(t, tokens, 1, 15)
+	tokens.Take(1, told, 6, 9)
+	if n := tokens.Users(); n != 0 {
+		t.Errorf("%d users are known by what was taken back, want none", n)
+	}
+}
+
 func TestTokensOfLongAnswers(t *testing.T) {
 	tests := []struct {
 		name        string

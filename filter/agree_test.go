@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
+	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
@@ -86,6 +87,33 @@ func TestLateWorkersAgree(t *testing.T) {
 					late.start(1, configuration)
 				}
 				wantSame(t, step, one.step(), late.step())
+			}
+		})
+	}
+}
+
+// TestShadowsAgree: a shadow of the acting document decides as that does, whatever comes when.
+func TestShadowsAgree(t *testing.T) {
+	m := modes[2]
+	for name, document := range agreeing() {
+		t.Run(name, func(t *testing.T) {
+			configuration := m.configuration(document, `"stale":{"policy":"last"},"shadow":{"config":`+document+`},`)
+			s := newScene(t, m, 3, configuration, 2, false)
+			(&follower{gateway: s.gateway}).events() // what a shadow decides is told to followers
+			for range 400 {
+				s.step()
+			}
+			shadowed := 0
+			for _, e := range s.events(journal.Decision) {
+				if !e.Shadowed.Decided {
+					continue
+				}
+				if shadowed++; e.Shadowed.Primary != e.Primary {
+					t.Errorf("decision %d: the shadow chose %d, want %d", shadowed, e.Shadowed.Primary, e.Primary)
+				}
+			}
+			if shadowed < 80 {
+				t.Errorf("%d decisions were shadowed, want 80 at least", shadowed)
 			}
 		})
 	}

@@ -60,6 +60,8 @@ func TestBusyGoesByEvents(t *testing.T) {
 		{"ended", []journal.Event{event(journal.Decision, 0, 1, 1, 0), event(journal.Completion, half, 1, 1, 0)},
 			[2]float64{0.25, 0}},
 		{"open", []journal.Event{event(journal.Decision, half, 1, 1, 0)}, [2]float64{0.5, 0}},
+		{"told in another order", []journal.Event{event(journal.Decision, half, 1, 1, 0),
+			event(journal.Decision, 0, 2, 1, 0)}, [2]float64{0.5, 0}},
 		{"taken over", []journal.Event{event(journal.Decision, 0, 1, 1, 0), event(journal.Began, half, 1, 2, 1)},
 			[2]float64{0.25, 0.5}},
 		{"another took its lease", []journal.Event{event(journal.Decision, 0, 1, 1, 0),

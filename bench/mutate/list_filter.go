@@ -27,6 +27,8 @@ var filterMutants = []mutant{
 		after:  "\tstarted := hostcalls.Now()\n"},
 	{file: "filter/journal.go", name: "events of endpoints that are new here are lost",
 		before: "if !looked && !pool.State.Knows(e) {", after: "if looked {"},
+	{file: "filter/journal.go", name: "answers of endpoints that came back are lost",
+		before: "\tif !pool.State.Knows(e) {\n\t\tpool.refresh()", after: "\tif false {\n\t\tpool.refresh()"},
 	{file: "filter/request.go", name: "decisions without the journal's news",
 		before: "\ts.history.catchUp(&s.pool, s.cycle.Request.Now)\n\ts.request.Want", after: "\ts.request.Want"},
 	{file: "filter/request.go", name: "the model of the path is lost", before: "PathModel: values[path]",

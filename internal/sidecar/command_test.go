@@ -53,6 +53,9 @@ func TestAdmin(t *testing.T) {
 			return status == http.StatusOK
 		})
 	}
+	if _, body := r.get("/metrics"); strings.Contains(body, `pintle_sidecar_sample_age_seconds{endpoint="b"}`) {
+		t.Errorf("/metrics: want no age where there was no sample, got\n%s", body)
+	}
 	if n := strings.Count(r.log.String(), "metric missing"); n != 2 {
 		t.Errorf("got %d log lines on missing metrics, want one for each of 2", n)
 	}

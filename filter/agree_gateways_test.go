@@ -1,11 +1,9 @@
 package main_test
 
 import (
-	"math/rand/v2"
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
 	"github.com/pintle-dev/pintle/journal"
 )
 
@@ -14,7 +12,7 @@ func TestGatewaysAgree(t *testing.T) {
 	m := modes[2]
 	for name, document := range agreeing() {
 		t.Run(name, func(t *testing.T) {
-			configuration := m.configuration(document, `"debug":true,"stale":{"policy":"last"},`)
+			configuration := m.configuration(document, compared)
 			one, two := newScene(t, m, 1, configuration, 1, false), newPair(t, m, configuration, 1)
 			for step := range 600 {
 				wantSame(t, step, one.step(), two.step())
@@ -37,10 +35,10 @@ func newPair(t *testing.T, m mode, configuration string, seed uint64) *pair {
 	second := &gateway{t: t, mode: m, clock: first.clock, host: newHost(t, options)}
 	second.start(1, configuration)
 	p := &pair{
-		scene: &scene{gateway: first, others: []*gateway{second}, random: rand.New(rand.NewPCG(seed, 3)), pool: &pool{},
-			begun: map[*wazerohost.Stream]bool{}},
+		scene:  sceneAt(first, seed),
 		relays: [2]relay{newRelay(first, second.workers[0]), newRelay(second, first.workers[0])},
 	}
+	p.others = []*gateway{second}
 	first.workers = append(first.workers, second.workers[0])
 	p.change()
 	for i := range 3 {

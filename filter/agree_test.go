@@ -93,7 +93,7 @@ func TestLateWorkersAgree(t *testing.T) {
 	m := modes[2]
 	for name, document := range agreeing() {
 		t.Run(name, func(t *testing.T) {
-			configuration := m.configuration(document, `"debug":true,"stale":{"policy":"last"},`)
+			configuration := m.configuration(document, compared)
 			one, late := newScene(t, m, 1, configuration, 0, false), newScene(t, m, 1, configuration, 0, false)
 			one.grows, late.grows = true, true
 			for step := range 600 {
@@ -133,10 +133,13 @@ func TestShadowsAgree(t *testing.T) {
 	}
 }
 
+// compared are settings by which scores are told, and do not become equal with time.
+const compared = `"debug":true,"stale":{"policy":"last"},`
+
 func wantAgreement(t *testing.T, document, extra string, seed uint64, busy bool) {
 	t.Helper()
 	m := modes[2]
-	configuration := m.configuration(document, `"debug":true,"stale":{"policy":"last"},`+extra)
+	configuration := m.configuration(document, compared+extra)
 	one, three := newScene(t, m, 1, configuration, seed, busy), newScene(t, m, 3, configuration, seed, busy)
 	for step := range 600 {
 		wantSame(t, step, one.step(), three.step())
@@ -163,9 +166,15 @@ type scene struct {
 	begun  map[*wazerohost.Stream]bool
 }
 
+// sceneAt is a scene that has yet to begin.
+func sceneAt(g *gateway, seed uint64) *scene {
+	return &scene{gateway: g, random: rand.New(rand.NewPCG(seed, 3)), pool: &pool{},
+		begun: map[*wazerohost.Stream]bool{}}
+}
+
 func newScene(t *testing.T, m mode, workers int, configuration string, seed uint64, busy bool) *scene {
-	s := &scene{gateway: newGateway(t, m, workers, configuration), random: rand.New(rand.NewPCG(seed, 3)), busy: busy,
-		grows: busy, pool: &pool{}, begun: map[*wazerohost.Stream]bool{}}
+	s := sceneAt(newGateway(t, m, workers, configuration), seed)
+	s.busy, s.grows = busy, busy
 	s.change()
 	for i := range 3 { // a worker reads the journal from its first request on
 		s.clock.Advance(time.Microsecond)

@@ -169,7 +169,6 @@ func TestTokensSettle(t *testing.T) {
 	}
 }
 
-// TestTokensOfLongAnswers: what was served counts, however long it took, and once.
 // TestTokensToldEarly: a decision that is told before the clock is taken back whole, in whichever part of the window it
 // came to stand.
 func TestTokensToldEarly(t *testing.T) {
@@ -189,6 +188,7 @@ func TestTokensToldEarly(t *testing.T) {
 	}
 }
 
+// TestTokensOfLongAnswers: what was served counts, however long it took, and once.
 func TestTokensOfLongAnswers(t *testing.T) {
 	tests := []struct {
 		name        string

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,9 +19,8 @@ func TestOthers(t *testing.T) {
 	e, ingest := newEnvoy(t)
 	_, own, _ := start(t, ingest, false)
 	all := &told{}
-	f := &Follower{Ingest: ingest, Token: func() string { return "token" }, Interval: 5 * time.Millisecond, Sink: all,
-		Log: slog.New(slog.DiscardHandler), Others: true}
-	all.names = f.Names()
+	f := newFollower(ingest, all, 5*time.Millisecond)
+	f.Others = true
 	go f.Run(t.Context())
 	e.decideAs("m1", 2, true)
 	e.decide("m1", 1)
@@ -68,9 +66,8 @@ func TestFollowsWhereTheFormerProcessEnded(t *testing.T) {
 func TestKeepsWhatWasNotHeard(t *testing.T) {
 	e, ingest := newEnvoy(t)
 	s := &told{}
-	f := &Follower{Ingest: ingest, Token: func() string { return "token" }, Interval: time.Hour, Sink: s, Keep: s.kept,
-		Log: slog.New(slog.DiscardHandler)}
-	s.names = f.Names()
+	f := newFollower(ingest, s, time.Hour)
+	f.Keep = s.kept
 	e.decide("m", 1)
 	go f.Run(t.Context())
 	expect(t, s, "decided m other")
@@ -97,9 +94,7 @@ func TestKeepsWhatWasNotHeard(t *testing.T) {
 func TestRide(t *testing.T) {
 	e, ingest := newEnvoy(t)
 	s := &told{}
-	f := &Follower{Ingest: ingest, Token: func() string { return "token" }, Interval: time.Hour, Sink: s,
-		Log: slog.New(slog.DiscardHandler)}
-	s.names = f.Names()
+	f := newFollower(ingest, s, time.Hour)
 	ride := func(answers bool) {
 		t.Helper()
 		if err := f.Ride(t.Context(), func(query string) ([]byte, error) {
@@ -132,9 +127,8 @@ func TestFull(t *testing.T) {
 	e, ingest := newEnvoy(t)
 	var full atomic.Bool
 	s := &told{}
-	f := &Follower{Ingest: ingest, Token: func() string { return "token" }, Interval: 5 * time.Millisecond, Sink: s,
-		Full: full.Load, Log: slog.New(slog.DiscardHandler)}
-	s.names = f.Names()
+	f := newFollower(ingest, s, 5*time.Millisecond)
+	f.Full = full.Load
 	go f.Run(t.Context())
 	e.decide("m", 1)
 	expect(t, s, "decided m other")

@@ -3,7 +3,6 @@ package follow
 import (
 	"bytes"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -73,9 +72,7 @@ func TestNamesOfFormerEndpoints(t *testing.T) {
 func TestNamesAreFetchedWhenTheyChange(t *testing.T) {
 	e, ingest := newEnvoy(t)
 	s := &told{}
-	f := &Follower{Ingest: ingest, Token: func() string { return "token" }, Interval: time.Hour, Sink: s,
-		Log: slog.New(slog.DiscardHandler)}
-	s.names = f.Names()
+	f := newFollower(ingest, s, time.Hour)
 	go f.Run(t.Context())
 	steps := []struct {
 		name   string

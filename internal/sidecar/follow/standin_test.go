@@ -172,17 +172,21 @@ func (s *told) take(t testing.TB, n int) []string {
 	return nil
 }
 
+// newFollower makes one that tells s, before Run.
+func newFollower(ingest config.Ingest, s *told, interval time.Duration) *Follower {
+	f := &Follower{Ingest: ingest, Token: func() string { return "token" }, Interval: interval, Sink: s,
+		Log: slog.New(slog.DiscardHandler)}
+	s.names = f.Names()
+	return f
+}
+
 // start follows until stop is called.
 func start(t testing.TB, ingest config.Ingest, keep bool) (f *Follower, s *told, stop func()) {
 	s = &told{}
-	f = &Follower{
-		Ingest: ingest, Token: func() string { return "token" }, Interval: 5 * time.Millisecond, Sink: s,
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	}
+	f = newFollower(ingest, s, 5*time.Millisecond)
 	if keep {
 		f.Keep = s.kept
 	}
-	s.names = f.Names()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

@@ -98,12 +98,12 @@ func (h *history) poll(pool *pool) {
 	}
 	looked := false
 	for e := h.journal.Next(); e != nil; e = h.journal.Next() {
+		if own := e.Instance == h.journal.Instance(); own && (e.Kind == journal.Completion || e.Kind == journal.Began) {
+			continue // tell has applied it
+		}
 		if !looked && !pool.State.Knows(e) {
 			pool.refresh()
 			looked = true
-		}
-		if own := e.Instance == h.journal.Instance(); own && (e.Kind == journal.Completion || e.Kind == journal.Began) {
-			continue // tell has applied it
 		}
 		h.apply(pool, e)
 	}

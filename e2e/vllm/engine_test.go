@@ -40,6 +40,7 @@ type engine struct {
 	cmd           *exec.Cmd
 	done          chan struct{} // closed when its first process has ended
 	guard         io.Closer     // whose end ends all processes
+	sockets       string        // the folder of those between its processes, which leave them behind
 }
 
 // home is where build/setup.sh installs vLLM.
@@ -71,6 +72,9 @@ func (e *engine) run(arguments []string) error {
 		return err
 	}
 	defer log.Close() // the processes have it
+	if e.sockets, err = os.MkdirTemp("", "pintle-vllm-"); err != nil {
+		return err
+	}
 	e.cmd = exec.Command(python(), arguments...)
 	e.cmd.Dir = home()
 	e.cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(python())+":"+os.Getenv("PATH"),
@@ -79,7 +83,8 @@ func (e *engine) run(arguments []string) error {
 		"VLLM_CPU_KVCACHE_SPACE=1", "VLLM_CPU_OMP_THREADS_BIND=nobind", "OMP_NUM_THREADS=1",
 		"TOKENIZERS_PARALLELISM=false", "TORCHDYNAMO_DISABLE=1",
 		"VLLM_SERVER_DEV_MODE=1", "VLLM_ALLOW_RUNTIME_LORA_UPDATING=True", "PYTHONHASHSEED=0",
-		"VLLM_NO_USAGE_STATS=1", "DO_NOT_TRACK=1", "HF_HUB_OFFLINE=1", "TRANSFORMERS_OFFLINE=1")
+		"VLLM_NO_USAGE_STATS=1", "DO_NOT_TRACK=1", "HF_HUB_OFFLINE=1", "TRANSFORMERS_OFFLINE=1",
+		"VLLM_RPC_BASE_PATH="+e.sockets)
 	e.cmd.Stdout, e.cmd.Stderr = log, log
 	e.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := e.cmd.Start(); err != nil {
@@ -122,6 +127,7 @@ func (e *engine) kill() {
 	_ = syscall.Kill(-e.cmd.Process.Pid, syscall.SIGKILL)
 	<-e.done
 	_ = e.guard.Close()
+	_ = os.RemoveAll(e.sockets)
 }
 
 // tail is the end of the engine's log, without the requests that it has served.

@@ -1,7 +1,6 @@
 package strictjson
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,44 +99,6 @@ func (o *Object) Bool(key string, dst *bool) {
 		return
 	}
 	*dst = v.Bool()
-}
-
-// Int reads a whole number from least to most, both included.
-func (o *Object) Int(key string, dst *int, least, most int) {
-	n := int64(*dst)
-	o.Int64(key, &n, int64(least), int64(most))
-	*dst = int(n)
-}
-
-// Int64 is Int for numbers that an int may be too short for.
-func (o *Object) Int64(key string, dst *int64, least, most int64) {
-	v, ok := o.find(key, "integer", strconv.FormatInt(*dst, 10))
-	if !ok {
-		return
-	}
-	n, err := strconv.ParseInt(v.Raw, 10, 64)
-	if v.Type != gjson.Number || err != nil || n < least || n > most {
-		o.wrong(key, v, "a whole number from "+strconv.FormatInt(least, 10)+" to "+strconv.FormatInt(most, 10))
-		return
-	}
-	*dst = n
-}
-
-// Float reads a number from least to most, both included. A most of math.MaxFloat64 is no bound.
-func (o *Object) Float(key string, dst *float64, least, most float64) {
-	v, ok := o.find(key, "number", formatFloat(*dst))
-	if !ok {
-		return
-	}
-	if v.Type != gjson.Number || !(v.Num >= least && v.Num <= most) {
-		want := "a number from " + formatFloat(least) + " to " + formatFloat(most)
-		if most == math.MaxFloat64 {
-			want = "a number, at least " + formatFloat(least)
-		}
-		o.wrong(key, v, want)
-		return
-	}
-	*dst = v.Num
 }
 
 // Duration reads a duration as Go writes it, such as "2m" or "1.5s", from least up.
@@ -294,12 +255,4 @@ func (o *Object) Objects(key string) []*Object {
 		return true
 	})
 	return list
-}
-
-// formatFloat writes a number as people do, without an exponent where that stays short.
-func formatFloat(f float64) string {
-	if math.Abs(f) < 1e9 {
-		return strconv.FormatFloat(f, 'f', -1, 64)
-	}
-	return strconv.FormatFloat(f, 'g', -1, 64)
 }

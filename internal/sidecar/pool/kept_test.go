@@ -148,3 +148,44 @@ func TestMissingMetrics(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestModelsOutliveATarget: what a server said that it serves holds until it says otherwise, also when it is asked in
+// another way from now on: without models it would get requests for any.
+func TestModelsOutliveATarget(t *testing.T) {
+	a := endpointAt("a", "10.0.0.1:1")
+	with := func(change func(e *topology.Endpoint)) topology.Endpoint {
+		e := a
+		change(&e)
+		return e
+	}
+	for _, test := range []struct {
+		name string
+		now  topology.Endpoint
+		want []string
+	}{
+		{"unchanged", a, []string{"m"}},
+		{"another engine", with(func(e *topology.Endpoint) { e.Engine = "sglang" }), []string{"m"}},
+		{"another token", with(func(e *topology.Endpoint) { e.Access = &topology.Access{TokenFile: "t"} }),
+			[]string{"m"}},
+		{"another node", with(func(e *topology.Endpoint) { e.Node = "10.1.0.1" }), []string{"m"}},
+		{"another server", with(func(e *topology.Endpoint) { e.Address = "10.0.0.2:1" }), nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := New(slog.New(slog.DiscardHandler), engine.Known, []topology.Discovery{named("one")})
+			p.Start = func(context.Context, *Target) {}
+			told := func(all ...topology.Endpoint) {
+				p.Update(t.Context(), 0, topology.Part{Endpoints: all}, nil)
+			}
+			told(a)
+			p.Generation().Targets[0].Serves([]string{"m"})
+			p.Learned(t.Context())
+			for _, now := range [][]topology.Endpoint{{test.now}, {test.now, endpointAt("b", "10.0.0.3:1")}} {
+				told(now...)
+				if got := p.Generation().Topology.Endpoints[0].Models; !slices.Equal(got, test.want) {
+					t.Errorf("with %d endpoints: got the models %q, want %q", len(now), got, test.want)
+				}
+			}
+			p.Wait()
+		})
+	}
+}

@@ -164,18 +164,17 @@ func (p *Pool) replace(ctx context.Context, joined *topology.Part) {
 		}
 	}
 	for i, e := range joined.Endpoints {
-		t, kept := old[e.Name]
-		kept = kept && t.Address == e.Address && t.engine == e.Engine && t.sameBeside(&e)
-		if kept {
+		t, there := old[e.Name]
+		there = there && t.Address == e.Address
+		if there && t.engine == e.Engine && t.sameBeside(&e) {
 			delete(old, e.Name)
+			next.Targets[i] = t
+			continue
 		}
-		if !kept {
-			t = &Target{Name: e.Name, Address: e.Address, Access: e.Access, Node: e.Node,
-				Pool: cmp.Or(e.Pool, topology.DefaultPool), engine: e.Engine}
-			t.view.Kind = p.engines.ByName(e.Engine)
-			t.Said = t.view.Kind != nil
+		next.Targets[i] = p.newTarget(&e)
+		if there { // without the models it would get requests for any until its list is read again
+			next.Targets[i].view.Models = t.Now().Models
 		}
-		next.Targets[i] = t
 	}
 	for _, t := range old {
 		t.stop()
@@ -191,6 +190,14 @@ func (p *Pool) replace(ctx context.Context, joined *topology.Part) {
 	p.current = next
 	p.log.Info("endpoints", "count", len(next.Targets), "topology", fmt.Sprintf("%016x", next.ID))
 	p.wake()
+}
+
+func (p *Pool) newTarget(e *topology.Endpoint) *Target {
+	t := &Target{Name: e.Name, Address: e.Address, Access: e.Access, Node: e.Node,
+		Pool: cmp.Or(e.Pool, topology.DefaultPool), engine: e.Engine}
+	t.view.Kind = p.engines.ByName(e.Engine)
+	t.Said = t.view.Kind != nil
+	return t
 }
 
 // sameBeside reports whether all endpoints of part are, in what no Envoy is told, as the generation's are. Part has the

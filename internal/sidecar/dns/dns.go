@@ -92,6 +92,9 @@ func (d *Discovery) endpoints(ctx context.Context) ([]topology.Endpoint, error) 
 	if isNotFound(err) {
 		found, err = nil, nil
 	}
+	if failure := (*net.DNSError)(nil); d.Server != "" && errors.As(err, &failure) {
+		failure.Server = d.Server // Go names the machine's own, which was not asked
+	}
 	slices.SortFunc(found, func(a, b topology.Endpoint) int { return cmp.Compare(a.Name, b.Name) })
 	return slices.CompactFunc(found, func(a, b topology.Endpoint) bool { return a.Name == b.Name }), err
 }

@@ -224,8 +224,8 @@ func TestRun(t *testing.T) {
 	}
 	s.set(name, true)
 	s.awaitLooks(t, 10) // several looks that fail are told once
-	if got := next("a failing server"); got.err == nil || !strings.Contains(got.err.Error(), "vllm.test") {
-		t.Errorf("got %+v, want an error with the name", got)
+	if got := next("a failing server"); got.err == nil || !strings.Contains(got.err.Error(), "vllm.test. on "+address) {
+		t.Errorf("got %+v, want an error with the name and the server %s", got, address)
 	}
 	s.set(name, false, recordA("10.0.0.1"))
 	if got := next("the records of before"); got.err != nil || !reflect.DeepEqual(got.part.Endpoints, want) {

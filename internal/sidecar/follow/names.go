@@ -88,11 +88,17 @@ func (n *Names) Endpoint(id uint64) string {
 
 // AddEndpoints adds endpoints that are known from elsewhere.
 func (n *Names) AddEndpoints(names []string) {
-	n.change(func(t *nameTable) {
-		for _, name := range names {
-			t.endpoints[journal.EndpointID(name)] = name
-		}
-	})
+	n.change(func(t *nameTable) { t.addEndpoints(len(names), func(i int) string { return names[i] }) })
+}
+
+// addEndpoints adds n endpoints.
+func (t *nameTable) addEndpoints(n int, name func(i int) string) {
+	if len(t.endpoints)+n > mostEndpoints {
+		clear(t.endpoints)
+	}
+	for i := range n {
+		t.endpoints[journal.EndpointID(name(i))] = name(i)
+	}
 }
 
 // fetchNames fetches all names. What a former process of the Envoy told stays known, as long as there is room.
@@ -136,13 +142,7 @@ func (n *Names) learn(names, record []byte) {
 		if err != nil {
 			return
 		}
-		if len(t.endpoints)+len(topology.Endpoints) > mostEndpoints {
-			clear(t.endpoints)
-		}
-		for i := range topology.Endpoints {
-			name := topology.Endpoints[i].Name
-			t.endpoints[journal.EndpointID(name)] = name
-		}
+		t.addEndpoints(len(topology.Endpoints), func(i int) string { return topology.Endpoints[i].Name })
 	})
 }
 

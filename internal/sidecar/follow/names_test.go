@@ -43,28 +43,43 @@ func TestNamesOfFormerProcesses(t *testing.T) {
 // TestNamesOfFormerEndpoints: endpoints that left stay known, and make way when there are too many.
 func TestNamesOfFormerEndpoints(t *testing.T) {
 	const pool = mostEndpoints / 4
-	n := &Names{}
 	name := func(generation, i int) string { return fmt.Sprint("vllm-", generation, "-", i) }
-	told := func(generation, i int) bool {
-		return n.Endpoint(journal.EndpointID(name(generation, i))) == name(generation, i)
-	}
-	for generation := range 5 {
-		topology := snapshot.Topology{}
-		for i := range pool {
-			topology.Endpoints = append(topology.Endpoints,
-				snapshot.Endpoint{Name: name(generation, i), Address: "10.0.0.1:8000"})
-		}
-		record, err := snapshot.AppendTopology(nil, &topology, snapshot.Position{Epoch: 1, Sequence: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		n.learn(nil, record)
-		if !told(generation, 0) || !told(generation, pool-1) {
-			t.Errorf("after pool %d: its endpoints have no names", generation)
-		}
-		if want := generation < 4; told(0, 0) != want {
-			t.Errorf("after pool %d: the first one's endpoints are known: %v, want %v", generation, !want, want)
-		}
+	for _, test := range []struct {
+		name string
+		add  func(n *Names, names []string)
+	}{
+		{"told by Envoy", func(n *Names, names []string) {
+			topology := snapshot.Topology{}
+			for _, name := range names {
+				topology.Endpoints = append(topology.Endpoints, snapshot.Endpoint{Name: name, Address: "10.0.0.1:8000"})
+			}
+			record, err := snapshot.AppendTopology(nil, &topology, snapshot.Position{Epoch: 1, Sequence: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n.learn(nil, record)
+		}},
+		{"known from elsewhere", (*Names).AddEndpoints},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			n := &Names{}
+			told := func(generation, i int) bool {
+				return n.Endpoint(journal.EndpointID(name(generation, i))) == name(generation, i)
+			}
+			for generation := range 5 {
+				var names []string
+				for i := range pool {
+					names = append(names, name(generation, i))
+				}
+				test.add(n, names)
+				if !told(generation, 0) || !told(generation, pool-1) {
+					t.Errorf("after pool %d: its endpoints have no names", generation)
+				}
+				if want := generation < 4; told(0, 0) != want {
+					t.Errorf("after pool %d: the first one's endpoints are known: %v, want %v", generation, !want, want)
+				}
+			}
+		})
 	}
 }
 

@@ -40,6 +40,8 @@ func (r *Reader) Endpoints(parent *strictjson.Object, key string) []Endpoint {
 	for i, o := range items {
 		e := &endpoints[i]
 		o.String("name", &e.Name)
+		// It is remembered when the endpoint has left, and would keep the whole document.
+		e.Name = strings.Clone(e.Name)
 		o.String("address", &e.Address)
 		r.Traits(o, &e.Engine, &e.Labels, &e.Models)
 		e.Access = r.ReadAccess(o)

@@ -34,6 +34,10 @@ type watched struct {
 	namespace string
 }
 
+// silence has client-go not tell on standard error what Run tells. Its logger is that of the process, which goroutines
+// of an earlier Discovery may still read.
+var silence = sync.OnceFunc(func() { klog.SetLogger(logr.Discard()) })
+
 // New checks the configuration and reads how the API server is reached, without asking it anything.
 func New(c Config) (*Discovery, error) {
 	access, err := clientConfig(c.Kubeconfig)
@@ -47,8 +51,7 @@ func New(c Config) (*Discovery, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What goes wrong is told by Run; client-go would tell it again on standard error.
-	klog.SetLogger(logr.Discard())
+	silence()
 	d := &Discovery{config: c, watchers: map[watched]*watcher{}, wake: make(chan struct{}, 1)}
 	for i := range d.config.Pools {
 		p := &d.config.Pools[i]

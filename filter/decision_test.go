@@ -196,6 +196,21 @@ func TestUnjudgedRequestsSpread(t *testing.T) {
 	})
 }
 
+// TestUnjudgedRequestsFailOver: where one of these goes by chance, another endpoint stands behind it.
+func TestUnjudgedRequestsFailOver(t *testing.T) {
+	const two = `{"plugins":[{"type":"queue-scorer"},{"type":"max-score-picker","parameters":{"maxNumOfEndpoints":2}}]}`
+	eachMode(t, func(t *testing.T, m mode) {
+		g := newGateway(t, m, 1, m.configuration(two, ""))
+		g.publish(newPool(0, 50))
+		got := g.distinct(60, func() *wazerohost.Stream {
+			return g.workers[0].requests.Request(wazerohost.Headers{{":path", "/v1/models"}}, true)
+		})
+		if want := []string{address(0) + "," + address(1), address(1) + "," + address(0)}; !slices.Equal(got, want) {
+			t.Errorf("endpoints of 60 requests: got %q, want %q", got, want)
+		}
+	})
+}
+
 func TestModelRewriteWithTrailers(t *testing.T) {
 	eachMode(t, func(t *testing.T, m mode) {
 		g := newGateway(t, m, 1, m.configuration(byQueue, ""))

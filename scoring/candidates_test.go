@@ -147,45 +147,6 @@ func TestModelsOfManyEndpoints(t *testing.T) {
 	}
 }
 
-func TestUnjudged(t *testing.T) {
-	fresh, stale, never := plantest.Sampled(scoring.Metrics{}), plantest.Aged(3*time.Second, scoring.Metrics{}),
-		scoring.Endpoint{}
-	tests := []struct {
-		name   string
-		policy scoring.StalePolicy
-		pool   []scoring.Endpoint
-		want   []string
-	}{
-		{"one", scoring.StaleNeutral, []scoring.Endpoint{fresh}, []string{"a"}},
-		{"one, never sampled", scoring.StaleNeutral, []scoring.Endpoint{never}, []string{"a"}},
-		{"all fresh", scoring.StaleNeutral, []scoring.Endpoint{fresh, fresh, fresh}, []string{"a", "b", "c"}},
-		{"only the fresh", scoring.StaleNeutral, []scoring.Endpoint{stale, fresh, never, fresh}, []string{"b", "d"}},
-		{"none fresh", scoring.StaleNeutral, []scoring.Endpoint{stale, never, stale}, []string{"a", "b", "c"}},
-		{"exclude, none fresh", scoring.StaleExclude, []scoring.Endpoint{stale, never}, []string{"a", "b"}},
-		{"last sample counts", scoring.StaleLast, []scoring.Endpoint{stale, never, fresh}, []string{"a", "c"}},
-		{"zero, only the fresh", scoring.StaleZero, []scoring.Endpoint{stale, fresh, never, fresh}, []string{"b", "d"}},
-		{"zero, none fresh", scoring.StaleZero, []scoring.Endpoint{stale, never}, []string{"a", "b"}},
-	}
-	for i, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			plan := plantest.Plan(t, `{}`, scoring.Staleness{After: 2 * time.Second, Policy: test.policy})
-			for load := range test.pool {
-				test.pool[load].Metrics.WaitingRequests = load // which chance does not look at
-			}
-			c, counts := plantest.Cycle(plantest.Pool(test.pool...), uint64(i)), map[string]int{}
-			c.Request.Unjudged = true
-			for range 12000 {
-				endpoints, failure := plan.Decide(c)
-				if failure != nil {
-					t.Fatal(failure)
-				}
-				counts[endpoints[0].Name]++
-			}
-			plantest.CheckUniform(t, counts, test.want...)
-		})
-	}
-}
-
 // TestFailing: endpoints that fail too often are no candidates, wherever they stand, unless all that a filter leaves
 // do.
 func TestFailing(t *testing.T) {

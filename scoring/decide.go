@@ -81,8 +81,9 @@ func (c *Cycle) confirm() *Failure {
 	return nil
 }
 
-// spread picks a uniformly random candidate for a request that scorers cannot judge. It prefers those that answered
-// lately and do not fail, as a server that cannot be scraped is likely down.
+// spread picks uniformly random candidates for a request that scorers cannot judge, as many as the picker would: it
+// fails over as others do. It prefers those that answered lately and do not fail, as a server that cannot be scraped is
+// likely down.
 func (c *Cycle) spread(p *profile, r *Result) {
 	sound := 0
 	for i, e := range c.candidates {
@@ -94,10 +95,14 @@ func (c *Cycle) spread(p *profile, r *Result) {
 	if sound == 0 {
 		sound = len(c.candidates)
 	}
-	e := c.candidates[c.Random.IntN(sound)]
-	r.State, r.Picked = Picked, append(r.Picked, e)
-	if c.Tracer != nil {
-		c.Tracer.Picked(p.name, e)
+	r.State = Picked
+	for i := range min(p.picker.Most(), sound) {
+		chosen := i + c.Random.IntN(sound-i)
+		c.candidates[i], c.candidates[chosen] = c.candidates[chosen], c.candidates[i]
+		r.Picked = append(r.Picked, c.candidates[i])
+		if c.Tracer != nil {
+			c.Tracer.Picked(p.name, c.candidates[i])
+		}
 	}
 }
 

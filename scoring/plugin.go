@@ -34,6 +34,8 @@ type Picker interface {
 	// Pick moves the endpoints to use to the front of ranked, best first, and returns how many they are: at least 1.
 	// ranked is never empty.
 	Pick(c *Cycle, ranked []Ranked) int
+	// Most is how many endpoints it picks at most.
+	Most() int
 }
 
 // Ranked is an endpoint with the sum of its weighted scores.

@@ -45,6 +45,8 @@ func (r *recorder) Pick(_ *scoring.Cycle, ranked []scoring.Ranked) int {
 	return 1
 }
 
+func (r *recorder) Most() int { return 1 }
+
 const strategies = `{"plugins": [{"type": "routing-strategy-handler", "parameters": {}},
 	{"type": "as-listed", "name": "rising", "parameters": {"tenths": ["1", "2", "3"]}},
 	{"type": "as-listed", "name": "falling", "parameters": {"tenths": ["3", "2", "1"]}},

@@ -14,3 +14,6 @@ func readParameters(b *scoring.Builder) parameters {
 	b.IntWithin("maxNumOfEndpoints", &p.MaxNumOfEndpoints, 1, 1024)
 	return p
 }
+
+// Most implements scoring.Picker.
+func (p parameters) Most() int { return p.MaxNumOfEndpoints }

@@ -4,13 +4,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/journal"
 )
 
 // TestGatewaysAgree: two gateways that tell each other their events decide as one worker does that has seen the same.
 func TestGatewaysAgree(t *testing.T) {
 	m := modes[2]
-	for name, document := range agreeing() {
+	for name, document := range harness.Agreeing() {
 		t.Run(name, func(t *testing.T) {
 			configuration := m.configuration(document, compared)
 			one, two := newScene(t, m, 1, configuration, 1, false), newPair(t, m, configuration, 1)

@@ -23,34 +23,41 @@ type Fleet struct {
 	tokens int
 }
 
-// enter gives the fleet a state with the parts that the plan reads. What is in flight was decided before the endpoints
-// were sampled, so that their metrics include it.
+// enter gives the fleet a state with the parts that the plan reads.
 func (f *Fleet) enter(plan *scoring.Plan, now int64) {
-	f.State = state.New(plan.StateOptions())
+	options := plan.StateOptions()
+	f.State = state.New(options)
 	f.Enter()
+	f.Past(options.Speeds, now, f.State.Apply)
+}
+
+// Past calls each with the events that have left the fleet as the document says, with those that teach how fast
+// endpoints are if speeds is set. What is in flight was decided before the endpoints were sampled, so that their
+// metrics include it.
+func (f *Fleet) Past(speeds bool, now int64, each func(*journal.Event)) {
 	lease := uint32(0)
-	if plan.StateOptions().Speeds {
+	if speeds {
 		for lesson := range lessons {
 			for i := range f.Endpoints {
-				answered := journal.Event{Time: now - 1, Instance: 1, Primary: f.ID(&f.Endpoints[i])}
-				f.past[i].teach(f.State, answered, lesson, &lease)
+				answered := journal.Event{Time: now - 1, Instance: 1, Primary: journal.EndpointID(f.Endpoints[i].Name)}
+				f.past[i].teach(each, answered, lesson, &lease)
 			}
 		}
 	}
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
-		before := now
+		before, id := now, journal.EndpointID(e.Name)
 		if e.Metrics.SampledAt != 0 {
 			before = e.Metrics.SampledAt
 		}
-		f.past[i].apply(f.State, journal.Event{Time: before - 1, Instance: 1, Primary: f.ID(e)}, &lease)
+		f.past[i].apply(each, journal.Event{Time: before - 1, Instance: 1, Primary: id}, &lease)
 		for range f.past[i].failures {
-			f.State.Apply(&journal.Event{Kind: journal.Completion, Time: now, Primary: f.ID(e), Status: 503})
+			each(&journal.Event{Kind: journal.Completion, Time: now, Primary: id, Status: 503})
 		}
 	}
 	for i := range f.models {
 		decided := journal.Event{Time: now - 1, Instance: 1, Model: journal.HashName(f.models[i].model)}
-		f.models[i].apply(f.State, decided, &lease)
+		f.models[i].apply(each, decided, &lease)
 	}
 }
 

@@ -4,15 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
-	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/explain"
+	"github.com/pintle-dev/pintle/internal/explain/golden"
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
 	"github.com/pintle-dev/pintle/internal/yamldoc"
 	"github.com/pintle-dev/pintle/scoring/registry"
@@ -29,27 +28,15 @@ const (
 	tolerance = 1e-9
 )
 
-// A golden file is a comment that says what the case shows, and sections. testdata/README.md lists them.
 func TestGolden(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.golden")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no golden files: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".golden"), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			c, err := readCase(string(text))
-			if err != nil {
-				t.Fatal(err)
-			}
+	for _, c := range goldenCases(t) {
+		t.Run(c.Name, func(t *testing.T) {
 			kind, got := c.run()
 			// The list of plug-ins grows; no case is about it.
 			got = strings.ReplaceAll(got, "known are "+pluginTypes()+"\n", "known are ALL\n")
 			if *update {
-				if err := os.WriteFile(file, []byte(c.input+"-- "+kind+" --\n"+got), 0o644); err != nil {
+				file, text := "testdata/"+c.Name+".golden", c.Input+"-- "+kind+" --\n"+got
+				if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 					t.Fatal(err)
 				}
 				return
@@ -57,6 +44,18 @@ func TestGolden(t *testing.T) {
 			c.compare(t, kind, got)
 		})
 	}
+}
+
+func goldenCases(t *testing.T) (cases []goldenCase) {
+	t.Helper()
+	all, err := golden.All("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		cases = append(cases, goldenCase{c})
+	}
+	return cases
 }
 
 // pluginTypes lists every plug-in as mistakes do.
@@ -69,84 +68,22 @@ func pluginTypes() string {
 }
 
 // goldenCase is one golden file.
-type goldenCase struct {
-	// input is all before the result.
-	input             string
-	config, endpoints string
-	environment       map[string]string
-	requests          []explain.Request
-	// kind is want or error, result what stands below it.
-	kind, result string
-}
-
-func readCase(text string) (*goldenCase, error) {
-	comment, sections := split(text)
-	if strings.TrimSpace(comment) == "" {
-		return nil, fmt.Errorf("the file does not begin with a comment that says what it shows")
-	}
-	c := &goldenCase{input: text}
-	seen := map[string]bool{}
-	var headers map[string]string
-	for _, s := range sections {
-		if seen[s.name] && s.name != "request" && s.name != "headers" {
-			return nil, fmt.Errorf("section %s stands there twice", s.name)
-		}
-		if c.kind != "" {
-			return nil, fmt.Errorf("section %s stands below the result", s.name)
-		}
-		seen[s.name] = true
-		switch s.name {
-		case "config":
-			c.config = s.text
-		case "environment":
-			c.environment = map[string]string{}
-			for _, line := range lines(s.text) {
-				name, value, _ := strings.Cut(line, "=")
-				c.environment[name] = value
-			}
-		case "endpoints":
-			c.endpoints = s.text
-		case "headers":
-			headers = map[string]string{}
-			for line := range strings.Lines(s.text) {
-				name, value, ok := explain.HeaderFlag(strings.TrimSuffix(line, "\n"))
-				if !ok {
-					return nil, fmt.Errorf("header %q is not of the form name: value", line)
-				}
-				headers[name] = value
-			}
-		case "request":
-			c.requests = append(c.requests,
-				explain.Request{Headers: headers, Body: []byte(strings.TrimSuffix(s.text, "\n"))})
-		case "want", "error":
-			c.kind, c.result = s.name, s.text
-			c.input = text[:s.start]
-		default:
-			return nil,
-				fmt.Errorf("section %q is not one of config, environment, endpoints, headers, request, want, error",
-					s.name)
-		}
-	}
-	if !seen["config"] {
-		return nil, fmt.Errorf("section config is missing; it may be empty")
-	}
-	return c, nil
-}
+type goldenCase struct{ *golden.Case }
 
 // run returns what came of the case: want and a line of JSON for each request, or error and the mistakes.
-func (c *goldenCase) run() (kind, result string) {
-	document, err := yamldoc.Read([]byte(c.config))
+func (c goldenCase) run() (kind, result string) {
+	document, err := yamldoc.Read([]byte(c.Config))
 	if err != nil {
 		return "error", err.Error() + "\n"
 	}
 	config, err := pluginconfig.ParseIn(document.JSON, func(name string) (value string, ok bool) {
-		value, ok = c.environment[name]
+		value, ok = c.Environment[name]
 		return value, ok
 	})
 	if err != nil {
 		return "error", err.Error() + "\n"
 	}
-	pool, err := explain.ReadEndpoints([]byte(c.endpoints), goldenNow)
+	pool, err := explain.ReadEndpoints([]byte(c.Endpoints), goldenNow)
 	if err != nil {
 		return "error", err.Error() + "\n"
 	}
@@ -154,7 +91,7 @@ func (c *goldenCase) run() (kind, result string) {
 	encoder := json.NewEncoder(&lines)
 	encoder.SetEscapeHTML(false)
 	x := explain.New(config, pool, goldenSeed)
-	for _, request := range c.requests {
+	for _, request := range c.Requests {
 		if err := encoder.Encode(x.Explain(request, goldenNow)); err != nil {
 			return "error", err.Error() + "\n"
 		}
@@ -163,18 +100,18 @@ func (c *goldenCase) run() (kind, result string) {
 }
 
 // compare reports where the result is not the one in the file: numbers may differ by tolerance, all else must be equal.
-func (c *goldenCase) compare(t *testing.T, kind, got string) {
+func (c goldenCase) compare(t *testing.T, kind, got string) {
 	t.Helper()
-	if kind != c.kind {
-		t.Fatalf("got %s:\n%s\nthe file has %q:\n%s", kind, got, c.kind, c.result)
+	if kind != c.Kind {
+		t.Fatalf("got %s:\n%s\nthe file has %q:\n%s", kind, got, c.Kind, c.Result)
 	}
 	if kind == "error" {
-		if got != c.result {
-			t.Errorf("mistakes:\n%s\nwant:\n%s", got, c.result)
+		if got != c.Result {
+			t.Errorf("mistakes:\n%s\nwant:\n%s", got, c.Result)
 		}
 		return
 	}
-	gots, wants := lines(got), lines(c.result)
+	gots, wants := golden.Lines(got), golden.Lines(c.Result)
 	if len(gots) != len(wants) {
 		t.Fatalf("%d results, want %d:\n%s", len(gots), len(wants), got)
 	}
@@ -228,56 +165,15 @@ func alike(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-func lines(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
-}
-
-// section is one part of a golden file: what follows the line "-- name --", which starts at byte start.
-type section struct {
-	name, text string
-	start      int
-}
-
-// split cuts a golden file into what stands before the first section and the sections.
-func split(text string) (comment string, sections []section) {
-	at := 0
-	for line := range strings.Lines(text) {
-		name, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "-- ")
-		name, end := strings.CutSuffix(name, " --")
-		switch {
-		case ok && end:
-			sections = append(sections, section{name: name, start: at})
-		case len(sections) == 0:
-			comment += line
-		default:
-			sections[len(sections)-1].text += line
-		}
-		at += len(line)
-	}
-	return comment, sections
-}
-
 // Every plug-in has a case that names it in its configuration and is not about a mistake.
 func TestGoldenCoversPlugins(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.golden")
-	if err != nil {
-		t.Fatal(err)
-	}
 	named := map[string]bool{}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := readCase(string(text))
-		if err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		if c.kind != "want" {
+	for _, c := range goldenCases(t) {
+		if c.Kind != "want" {
 			continue
 		}
 		for _, plugin := range registry.Plugins {
-			if strings.Contains(c.config, "type: "+plugin.Type) {
+			if strings.Contains(c.Config, "type: "+plugin.Type) {
 				named[plugin.Type] = true
 			}
 		}

@@ -1,8 +1,6 @@
 package explain_test
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,35 +11,23 @@ import (
 )
 
 // goldenConfigs are the configurations of all golden cases whose result is of a kind, by file.
-func goldenConfigs(t *testing.T, kind string) map[string]*goldenCase {
+func goldenConfigs(t *testing.T, kind string) map[string]goldenCase {
 	t.Helper()
-	files, err := filepath.Glob("testdata/*.golden")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cases := map[string]*goldenCase{}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := readCase(string(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if c.kind == kind {
-			cases[filepath.Base(file)] = c
+	cases := map[string]goldenCase{}
+	for _, c := range goldenCases(t) {
+		if c.Kind == kind {
+			cases[c.Name+".golden"] = c
 		}
 	}
 	return cases
 }
 
 // mistakes are what pintle validate says of a configuration, a line each.
-func (c *goldenCase) mistakes(config string) []string {
+func (c goldenCase) mistakes(config string) []string {
 	found, err := foreign.Read([]byte(config))
 	if err == nil {
 		_, err = pluginconfig.ParseIn(found.JSON, func(name string) (value string, ok bool) {
-			value, ok = c.environment[name]
+			value, ok = c.Environment[name]
 			return value, ok
 		})
 		err = found.Locate(err)
@@ -62,7 +48,7 @@ var (
 func TestMistakesAreLocated(t *testing.T) {
 	n := 0
 	for file, c := range goldenConfigs(t, "error") {
-		for _, mistake := range c.mistakes(c.config) {
+		for _, mistake := range c.mistakes(c.Config) {
 			n++
 			if !located.MatchString(mistake) && !strings.HasPrefix(mistake, "not one YAML document") {
 				t.Errorf("%s: without a line: %s", file, mistake)
@@ -86,14 +72,14 @@ var typeOfPlugin = regexp.MustCompile(`type: ([a-z][a-z-]+[a-z])`)
 func TestMistypedTypeIsOneMistake(t *testing.T) {
 	n := 0
 	for file, c := range goldenConfigs(t, "want") {
-		for _, at := range typeOfPlugin.FindAllStringSubmatchIndex(c.config, -1) {
-			kind := c.config[at[2]:at[3]]
+		for _, at := range typeOfPlugin.FindAllStringSubmatchIndex(c.Config, -1) {
+			kind := c.Config[at[2]:at[3]]
 			if !strings.Contains(pluginTypes()+",", kind+",") {
 				continue // the type of something else
 			}
 			n++
-			got := c.mistakes(c.config[:at[3]] + "x" + c.config[at[3]:])
-			line := strings.Count(c.config[:at[2]], "\n") + 1
+			got := c.mistakes(c.Config[:at[3]] + "x" + c.Config[at[3]:])
+			line := strings.Count(c.Config[:at[2]], "\n") + 1
 			if len(got) != 1 || !strings.Contains(got[0], "did you mean "+kind+"?") ||
 				!strings.HasPrefix(got[0], "line "+strconv.Itoa(line)+": ") {
 				t.Errorf("%s, %sx on line %d: got\n%s", file, kind, line, strings.Join(got, "\n"))

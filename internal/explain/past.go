@@ -6,7 +6,6 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/journal"
-	"github.com/pintle-dev/pintle/state"
 )
 
 // mostEvents bounds the requests that an endpoint or a model is said to have in flight or to have failed.
@@ -77,8 +76,8 @@ func (f *Fleet) readModels(root *strictjson.Object) {
 	}
 }
 
-// apply applies the past to s. event has what is common to all of it; leases are numbered on from lease.
-func (p *past) apply(s *state.State, event journal.Event, lease *uint32) {
+// apply calls each with the past. event has what is common to all of it; leases are numbered on from lease.
+func (p *past) apply(each func(*journal.Event), event journal.Event, lease *uint32) {
 	for i := range p.inFlight {
 		*lease++
 		event.Kind, event.Lease, event.Streamed = journal.Decision, *lease, p.rate > 0
@@ -87,7 +86,7 @@ func (p *past) apply(s *state.State, event journal.Event, lease *uint32) {
 			event.PrimaryLoad += uint32(p.tokens % p.inFlight)
 		}
 		event.InputTokens = event.PrimaryLoad
-		s.Apply(&event)
+		each(&event)
 	}
 	if p.ttft == 0 {
 		return
@@ -95,7 +94,7 @@ func (p *past) apply(s *state.State, event journal.Event, lease *uint32) {
 	*lease++
 	event.Kind, event.Lease, event.Status, event.OutputTokens = journal.Completion, *lease, 200, 2
 	event.TTFTMicros, event.DurationMicros = uint32(p.ttft.Microseconds()), uint32((p.ttft + p.tpot).Microseconds())
-	s.Apply(&event)
+	each(&event)
 }
 
 const (
@@ -106,9 +105,9 @@ const (
 	lessonTokens = 256
 )
 
-// teach applies the i-th of the answers that tell how fast the endpoint is, each to a prompt that it had to compute
-// alone.
-func (p *past) teach(s *state.State, event journal.Event, i int, lease *uint32) {
+// teach calls each with the i-th of the answers that tell how fast the endpoint is, each to a prompt that it had to
+// compute alone.
+func (p *past) teach(each func(*journal.Event), event journal.Event, i int, lease *uint32) {
 	if p.rate == 0 {
 		return
 	}
@@ -117,16 +116,16 @@ func (p *past) teach(s *state.State, event journal.Event, i int, lease *uint32) 
 	event.Kind, event.Lease, event.Streamed = journal.Decision, *lease, true
 	event.PrimaryLoad = lessonTokens * uint32(1+i%16)
 	event.InputTokens = event.PrimaryLoad
-	s.Apply(&event)
+	each(&event)
 	first := time.Duration(float64(event.PrimaryLoad) / p.rate * float64(time.Second))
 	event.Kind, event.Status = journal.Began, 200
 	event.Time += int64(first)
 	event.TTFTMicros = uint32(first.Microseconds())
-	s.Apply(&event)
+	each(&event)
 	const tokens = 11
 	rest := (tokens - 1) * p.tpot
 	event.Kind, event.OutputTokens = journal.Completion, tokens
 	event.Time += int64(rest)
 	event.DurationMicros = event.TTFTMicros + uint32(rest.Microseconds())
-	s.Apply(&event)
+	each(&event)
 }

@@ -132,9 +132,11 @@ func verdictOf(t *testing.T, a harness.Answer) *verdict {
 	return v
 }
 
-// differs names the steps of two verdicts that are not the same, to the four digits that answers tell.
-func (v *verdict) differs(want *verdict) string {
-	const digits = 1e-3
+// digits are those to which answers tell scores.
+const digits = 1e-3
+
+// differs names the steps of two verdicts that are not the same, within a part of a score.
+func (v *verdict) differs(want *verdict, within float64) string {
 	var all []string
 	for step := range maps.All(want.steps) {
 		if _, ok := v.steps[step]; !ok {
@@ -142,7 +144,7 @@ func (v *verdict) differs(want *verdict) string {
 		}
 	}
 	for step, got := range v.steps {
-		if score, ok := want.steps[step]; !ok || math.Abs(got-score) > digits*math.Abs(score) {
+		if score, ok := want.steps[step]; !ok || math.Abs(got-score) > within*math.Abs(score) {
 			all = append(all, fmt.Sprintf("%s: got %.4g, want %.4g (known %v)", step, got, score, ok))
 		}
 	}

@@ -228,7 +228,7 @@ func (p *play) compare(q *asked, response *http.Response) {
 		p.t.Fatalf("%s was asked, and no answer came", q.server)
 	}
 	got := verdictOf(p.t, harness.Answer{Status: response.StatusCode, Header: response.Header})
-	if difference := got.differs(q.want); difference != "" {
+	if difference := got.differs(q.want, digits); difference != "" {
 		p.t.Fatalf("decision %d, by worker %d:\n%s", p.compared, q.worker, difference)
 	}
 	p.compared++

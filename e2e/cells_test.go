@@ -164,6 +164,7 @@ func listeners(cell harness.Cell, socket string) []*harness.Listener {
 	failing := plugin(time.Hour, "neutral")
 	delete(failing, "failing")
 	fresh := plugin(time.Hour, "neutral")
+	fresh["strip"] = []string{"x-data-parallel-rank"}
 	corrected := plugin(time.Hour, "neutral")
 	delete(corrected, "load")
 	corrected["config"] = map[string]any{

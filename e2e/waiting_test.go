@@ -1,0 +1,69 @@
+package e2e
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/harness"
+)
+
+// TestFirstSnapshotIsNotAwaitedForEver: where no snapshot comes, requests of all kinds are refused once the wait is
+// over, beside those whose clients have left; and when one has come they are served.
+func TestFirstSnapshotIsNotAwaitedForEver(t *testing.T) {
+	requests := []struct{ method, path, body string }{
+		{http.MethodPost, chatPath, chatBody}, {http.MethodGet, "/v1/models", ""}, {http.MethodPost, "/what", "x"},
+	}
+	server, err := harness.NewScripted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	server.Script(t, func(http.ResponseWriter, *http.Request) {})
+	for _, cell := range harness.Cells() {
+		t.Run(cell.String(), func(t *testing.T) {
+			t.Parallel()
+			plugin := map[string]any{"config": harness.Document(1), "startup": map[string]any{"wait": "2s"}}
+			envoy := startEnvoy(t, harness.Options{}, cell, []string{server.Address}, plugin)
+			send := func(status int) {
+				var all sync.WaitGroup
+				for i, r := range requests {
+					for range 4 {
+						request := harness.Request(t, r.method, envoy.URL("requests", r.path), r.body, i%2 == 1)
+						all.Go(func() { wantStatus(t, request, status) })
+					}
+				}
+				all.Wait()
+			}
+			ctx, leave := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			defer leave()
+			for range 8 {
+				request := harness.Request(t, http.MethodPost, envoy.URL("requests", chatPath), chatBody, false)
+				client := harness.Client(t, false)
+				go func() { _, _ = client.Do(request.WithContext(ctx)) }()
+			}
+			send(http.StatusServiceUnavailable)
+			envoy.Publish(t, harness.Endpoint{Name: "scripted", Address: server.Address})
+			send(http.StatusOK)
+		})
+	}
+}
+
+// wantStatus sends a request in any goroutine.
+func wantStatus(t *testing.T, request *http.Request, want int) {
+	response, err := harness.Client(t, false).Do(request)
+	if err != nil {
+		t.Errorf("%s: %v", request.URL.Path, err)
+		return
+	}
+	defer response.Body.Close()
+	reason := ""
+	if want != http.StatusOK {
+		reason = "no_endpoints"
+	}
+	if got := response.Header.Get("X-Pintle-Reason"); response.StatusCode != want || got != reason {
+		t.Errorf("%s: got %d %q, want %d %q", request.URL.Path, response.StatusCode, got, want, reason)
+	}
+}

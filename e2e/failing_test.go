@@ -38,6 +38,9 @@ func TestFailingEndpoint(t *testing.T) {
 			{"answers 503", f.scripted.Address, func(w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(http.StatusServiceUnavailable)
 			}, false, ""},
+			{"answers 429", f.scripted.Address, func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusTooManyRequests)
+			}, false, ""},
 			{"refuses connections", f.dead[0], nil, true, ""},
 			// Envoy then says everything with 200.
 			{"refuses connections, with clients of gRPC", f.dead[0], nil, true, "application/grpc"},

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -12,8 +13,14 @@ import (
 // TestFullServer: a server that says it is full, and one that is dead, cost a try and no request, with either shipped
 // file.
 func TestFullServer(t *testing.T) {
-	for _, name := range []string{"envoy.yaml", "envoy.override-host.yaml"} {
-		t.Run(name, func(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		status int
+	}{
+		{"envoy.yaml", 503}, {"envoy.yaml", 429},
+		{"envoy.override-host.yaml", 503}, {"envoy.override-host.yaml", 429},
+	} {
+		t.Run(fmt.Sprint(test.name, " ", test.status), func(t *testing.T) {
 			t.Parallel()
 			full, err := harness.NewScripted()
 			if err != nil {
@@ -24,10 +31,10 @@ func TestFullServer(t *testing.T) {
 			full.Script(t, func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
 				asked <- string(body)
-				w.WriteHeader(http.StatusServiceUnavailable)
-				_, _ = io.WriteString(w, `{"error":{"message":"The engine is currently busy","code":503}}`)
+				w.WriteHeader(test.status)
+				_, _ = io.WriteString(w, `{"error":{"message":"The engine is currently busy"}}`)
 			})
-			s := loadShipped(t, name)
+			s := loadShipped(t, test.name)
 			dead := s.dead
 			s.text = strings.ReplaceAll(s.text, port(dead), port(full.Address))
 			s.start(t)
@@ -51,12 +58,12 @@ func TestFullServer(t *testing.T) {
 					t.Errorf("the full server received %q, want %q", body, chatBody)
 				}
 			}
-			if name != "envoy.yaml" {
+			if test.name != "envoy.yaml" {
 				return // beyond the list's end the cluster's own policy goes on
 			}
 			s.publish(t, []harness.Endpoint{{Name: "full", Address: full.Address}})
 			if got := harness.Send(t, harness.Client(t, false),
-				s.chat(t)); got.Status != http.StatusServiceUnavailable || !strings.Contains(got.Body, "busy") {
+				s.chat(t)); got.Status != test.status || !strings.Contains(got.Body, "busy") {
 				t.Errorf("no other server: got %d %s, want the full server's own answer", got.Status, got.Body)
 			}
 		})

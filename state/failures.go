@@ -43,12 +43,12 @@ type outcomes struct {
 // short queue and a good latency, can be kept from drawing traffic. It is a moving average over completions, which
 // fades with time, so that an endpoint that gets no requests is tried again.
 //
-// A completion of status 5xx failed, and an endpoint that could not serve what another then did failed too. The
+// A completion of status 5xx or 429 failed, and an endpoint that could not serve what another then did failed too. The
 // failures of one client, known by its address or its user, do not count while the endpoint answers others: they may be
 // of its own making. Another client that fails as well confirms them.
 //
-// A refusal is a 503 of the endpoint's own, by which servers say that they are full, or that Envoy asked another one,
-// which may have followed on such a 503. It counts as any failure does, so that a server that refuses all is out after
+// A refusal is a 429 or 503 of the endpoint's own, by which servers say that they are full, or that Envoy asked another
+// one, which may have followed on such an answer. It counts as any failure does, so that a server that refuses all is out after
 // six. But as long as the endpoint answers others, a share of refusals falls eight times as fast: whoever is full has
 // room again soon.
 //
@@ -139,13 +139,21 @@ func (f *Failures) Complete(index int, e *journal.Event) {
 	case e.Ended == journal.EndedTimeout && e.Status/100 == 5, e.Status == 0:
 		patience, ok := f.patience(e.Streamed, now)
 		f.silent[index].end(e, now, ok && int64(e.DurationMicros)*1000 >= patience)
-	case e.Status/100 == 5:
+	case e.Status/100 == 5 || e.Status == statusTooMany:
 		f.silent[index].end(e, now, false)
-		f.fail(index, e, e.Status == 503 && e.Ended == journal.EndedWhole)
+		f.fail(index, e, refuses(e.Status) && e.Ended == journal.EndedWhole)
 	default:
 		f.answer(index, e, now)
 	}
 }
+
+// statusTooMany and statusUnavailable are those by which servers say that they are full.
+const (
+	statusTooMany     = 429
+	statusUnavailable = 503
+)
+
+func refuses(status uint16) bool { return status == statusTooMany || status == statusUnavailable }
 
 // answer enters that an endpoint answers.
 func (f *Failures) answer(index int, e *journal.Event, now int64) {

@@ -116,6 +116,7 @@ func TestSixFailures(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	const threshold = 0.5
 	full := journal.Event{Status: 503, Ended: journal.EndedWhole, TTFTMicros: 1, DurationMicros: 1}
+	tooMany := journal.Event{Status: 429, Ended: journal.EndedWhole, TTFTMicros: 1, DurationMicros: 1}
 	unreached := journal.Event{Status: 503, Ended: journal.EndedUnreached, DurationMicros: 1}
 	broken := journal.Event{Status: 500, Ended: journal.EndedWhole, TTFTMicros: 1, DurationMicros: 1}
 	next := journal.Event{Status: 200, Ended: journal.EndedWhole, TTFTMicros: 1, DurationMicros: 1, Tried: 1}
@@ -128,6 +129,8 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"full", true, full, 2500 * time.Millisecond, true},
 		{"full, at once", true, full, 0, false},
+		{"full, says 429", true, tooMany, 2500 * time.Millisecond, true},
+		{"says 429 to all", false, tooMany, 2500 * time.Millisecond, false},
 		{"Envoy went on to the next", true, next, 2500 * time.Millisecond, true},
 		{"refuses all", false, full, 2500 * time.Millisecond, false},
 		{"Envoy always goes on", false, next, 2500 * time.Millisecond, false},

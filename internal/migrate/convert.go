@@ -16,6 +16,7 @@ import (
 // convert writes a SchedulingProfile as an EndpointPickerConfig, and old names as they are today.
 func (d *document) convert() {
 	config := yamldoc.At(d.root, "config")
+	d.root.Style &^= goyaml.FlowStyle // in which nothing could be written in lines of its own
 	block(config)
 	kind := text(config, "kind")
 	if kind == "SchedulingProfile" || kind == "List" {

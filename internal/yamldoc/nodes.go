@@ -13,6 +13,7 @@ import (
 
 // Nodes returns the roots of all documents of a text; empty ones are left out.
 func Nodes(text []byte) ([]*goyaml.Node, error) {
+	text = withoutForeign(text)
 	d := goyaml.NewDecoder(bytes.NewReader(text))
 	var roots []*goyaml.Node
 	for {

@@ -34,6 +34,7 @@ const (
 // Read reads one document. JSON is YAML, so it may be given too. A key given twice is an error, and so is a second
 // document, unless it is empty. Errors are one line each, and show no value.
 func Read(text []byte) (*Document, error) {
+	text = withoutForeign(text)
 	d := goyaml.NewDecoder(bytes.NewReader(text))
 	var first goyaml.Node
 	if err := d.Decode(&first); err != nil && len(bytes.TrimSpace(text)) > 0 && first.Kind == 0 && !isEOF(err) {

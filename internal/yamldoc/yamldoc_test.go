@@ -13,6 +13,9 @@ func TestRead(t *testing.T) {
 	tests := []struct{ name, text, json, err string }{
 		{"YAML", "a: 1\nb: [x, true]\n", `{"a":1,"b":["x",true]}`, ""},
 		{"JSON", `{"a": 1}`, `{"a":1}`, ""},
+		{"JSON that escapes what is beyond ASCII", `{"a": "\ud83d\ude00 \\ud83d \u00e4"}`, `{"a":"😀 \\ud83d ä"}`, ""},
+		{"JSON that escapes slashes", `{"a": "http:\/\/b \\/"}`, `{"a":"http://b \\/"}`, ""},
+		{"half a character", `{"a": "\ud83d"}`, "", "line 1: not valid YAML: found invalid Unicode"},
 		{"numbers keep their value", "a: [0.5, 12345678901234, 1e3]", `{"a":[0.5,12345678901234,1000]}`, ""},
 		{"tab", "a:\n\t- b", "", "not valid YAML"},
 		{"nothing", "", "", ""},

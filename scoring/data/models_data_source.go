@@ -1,10 +1,6 @@
 package data
 
-import (
-	"strings"
-
-	"github.com/pintle-dev/pintle/scoring"
-)
+import "github.com/pintle-dev/pintle/scoring"
 
 // modelsDataSource has the sidecar fetch the list of models that each server gives at /v1/models: Envoy asks for it
 // when it takes a snapshot. In llm-d's dialect the sidecar fetches it where the parameters say, if it reads this
@@ -23,13 +19,7 @@ func NewModelsDataSource(b *scoring.Builder) scoring.Plugin {
 	if b.Defaults().Dialect == scoring.DialectLLMD {
 		return modelsDataSource{page}
 	}
-	if page.Path != modelsPath && strings.HasPrefix(page.Path, "/") {
-		b.Warn("path has no effect: the sidecar reads " + modelsPath)
-	}
-	if page.HTTPS {
-		b.Warn("scheme and insecureSkipVerify have no effect: " +
-			"how the servers are reached stands in the sidecar's configuration")
-	}
+	tellUnread(b, page, modelsPath, "the sidecar reads "+modelsPath)
 	return modelsDataSource{}
 }
 

@@ -60,3 +60,26 @@ func readPlainPage(b *scoring.Builder, path string, port int) *scoring.Page {
 	}
 	return page
 }
+
+// tellUnread tells the operator of what a page says other than the usual, where the sidecar takes nothing of it. place
+// is where it looks.
+func tellUnread(b *scoring.Builder, page *scoring.Page, usual, place string) {
+	const instead = "how the servers are reached stands in the sidecar's configuration"
+	if page.Path != usual && strings.HasPrefix(page.Path, "/") {
+		b.Warn("path has no effect: " + place)
+	}
+	if page.HTTPS {
+		b.Warn("scheme and insecureSkipVerify have no effect: " + instead)
+	}
+	for _, said := range []struct {
+		key   string
+		given bool
+	}{
+		{"port", page.Port != 0}, {"caCertPath", page.CACert != ""}, {"clientCertPath", page.ClientCert != ""},
+		{"clientKeyPath", page.ClientKey != ""}, {"interval", page.Interval > 0},
+	} {
+		if said.given {
+			b.Warn(said.key + " has no effect: " + instead)
+		}
+	}
+}

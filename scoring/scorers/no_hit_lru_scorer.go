@@ -26,9 +26,10 @@ import (
 type noHitLRUScorer struct{ order coldOrder }
 
 type noHitLRUScorerParameters struct {
-	// PrefixPluginType is the type of the prefix scorer.
+	// PrefixPluginType is the type of the prefix scorer. It is checked, but for llm-d's dialect, and has no effect: all
+	// prefix scorers before it in the profile count.
 	PrefixPluginType string
-	// PrefixPluginName is the name of the prefix scorer.
+	// PrefixPluginName is the name of the prefix scorer, with as little effect as PrefixPluginType.
 	PrefixPluginName string
 	// LruSize is how many endpoints are remembered. In llm-d's dialect 0 or less is 1024.
 	LruSize int

@@ -153,9 +153,7 @@ func configuration(n *goyaml.Node) bool {
 func resources(roots []*goyaml.Node) *goyaml.Node {
 	var found []*goyaml.Node
 	for _, root := range roots {
-		list := yamldoc.Scalar(yamldoc.At(root, "kind")) == kindList
-		items := yamldoc.At(root, "items")
-		if list && sequence(items) && slices.ContainsFunc(items.Content, isResource) {
+		if isList(root) {
 			return root
 		}
 		if isResource(root) {
@@ -178,6 +176,13 @@ func resources(roots []*goyaml.Node) *goyaml.Node {
 
 const kindList = "List"
 
+// isList reports whether n is a list in which one of Heimdall's resources lies.
+func isList(n *goyaml.Node) bool {
+	items := yamldoc.At(n, "items")
+	return yamldoc.Scalar(yamldoc.At(n, "kind")) == kindList && sequence(items) &&
+		slices.ContainsFunc(items.Content, isResource)
+}
+
 func isResource(n *goyaml.Node) bool {
 	kind := yamldoc.Scalar(yamldoc.At(n, "kind"))
 	return kind == "SchedulingProfile" || kind == "AIGateway"
@@ -188,7 +193,7 @@ var kinds = []string{"EndpointPickerConfig", "SchedulingProfile", "AIGateway"}
 
 // document reports whether n is a document for the filter.
 func document(n *goyaml.Node) bool {
-	return n != nil && (slices.Contains(kinds, yamldoc.Scalar(yamldoc.At(n, "kind"))) ||
+	return n != nil && (slices.Contains(kinds, yamldoc.Scalar(yamldoc.At(n, "kind"))) || isList(n) ||
 		n.Kind == goyaml.MappingNode && yamldoc.At(n, "kind") == nil && sequence(yamldoc.At(n, "plugins")) &&
 			sequence(yamldoc.At(n, "schedulingProfiles")))
 }

@@ -21,12 +21,15 @@ func (d *document) convert() {
 	kind := text(config, "kind")
 	if kind == "SchedulingProfile" || kind == "List" {
 		d.dialect, d.because = scoring.DialectHeimdall, "it is a resource of Heimdall's"
+		take(d.root, "dialect") // which a resource does not go by
 	}
 	switch kind {
 	case "SchedulingProfile":
+		d.converted = true
 		d.set("config", pickerConfig([]*goyaml.Node{config}, ""))
 	case "List":
 		if resources, handler := bound(config); resources != nil {
+			d.converted = true
 			c := pickerConfig(resources, text(handler, "type"))
 			if handler != nil {
 				yamldoc.At(c, "plugins").Content = append(yamldoc.At(c, "plugins").Content, handler)
@@ -36,17 +39,28 @@ func (d *document) convert() {
 	}
 }
 
-// resourceMistakes are those of a resource, which an EndpointPickerConfig made of it does not show, as its keys are
-// others.
-func (d *document) resourceMistakes() []string {
+// ofResource returns the mistakes of a resource, and keeps what it is warned of: an EndpointPickerConfig made of it does
+// not show them, as its keys are others.
+func (d *document) ofResource() []string {
 	if kind := text(yamldoc.At(d.root, "config"), "kind"); kind != "SchedulingProfile" && kind != "List" {
 		return nil
 	}
 	var mistakes strictjson.Mistakes
-	if _, err := d.read(); errors.As(err, &mistakes) {
-		return mistakes
+	config, err := d.read()
+	if config != nil {
+		d.warned = config.Plan.Warnings()
 	}
-	return nil
+	errors.As(err, &mistakes)
+	return mistakes
+}
+
+// addWarned says what the resource was warned of and the document that it became is not.
+func (d *document) addWarned(again []string) {
+	for _, warning := range d.warned {
+		if !slices.Contains(again, warning) {
+			d.differs = append(d.differs, bare(warning))
+		}
+	}
 }
 
 // addLost says which mistakes of the resource are about what has no effect, or is missing, beside what is said of it
@@ -169,7 +183,11 @@ func pickerPlugin(item *goyaml.Node, own string) *goyaml.Node {
 	if name != "" {
 		named = scalar(name)
 	}
-	return mapping("name", named, "type", here, "parameters", yamldoc.At(item, "config"))
+	plugin := mapping("name", named, "type", here, "parameters", yamldoc.At(item, "config"))
+	if ok && take(yamldoc.At(plugin, "parameters"), "blockSize") {
+		comment(plugin, "blockSize had no effect in Heimdall: the servers tell the size of their blocks")
+	}
+	return plugin
 }
 
 func pickerProfile(name string, profile *goyaml.Node, paired bool, own string) *goyaml.Node {

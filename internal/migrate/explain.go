@@ -16,7 +16,7 @@ import (
 func (d *document) explain(config *pluginconfig.Config) {
 	plugins := yamldoc.At(yamldoc.At(d.root, "config"), "plugins")
 	for _, warning := range config.Plan.Warnings() {
-		warning = strings.TrimPrefix(strings.TrimPrefix(warning, "config: "), "config.")
+		warning = bare(warning)
 		d.differs = append(d.differs, warning)
 		at, what := d.about(plugins, warning)
 		comment(at, "differs: "+what)
@@ -34,6 +34,11 @@ func (d *document) explain(config *pluginconfig.Config) {
 			comment(item, "differs: "+difference)
 		}
 	}
+}
+
+// bare is a warning as in a document without a configuration around it.
+func bare(warning string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(warning, "config: "), "config.")
 }
 
 // about is what a warning is about: the plug-in that it begins with, or the place, else the document; and the rest of

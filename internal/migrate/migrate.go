@@ -54,7 +54,7 @@ func Migrate(text []byte, dialect scoring.Dialect) (*Result, error) {
 		return nil, errors.New("the document is empty")
 	}
 	d := &document{found: found, dialect: dialect, because: "you say so", root: wrap(found.Root())}
-	before := d.resourceMistakes()
+	before := d.ofResource()
 	d.convert()
 	var config *pluginconfig.Config
 	for range mostRounds {
@@ -70,9 +70,13 @@ func Migrate(text []byte, dialect scoring.Dialect) (*Result, error) {
 		return nil, fmt.Errorf("nothing is left of the document: %s", strings.Join(d.removed, "; "))
 	}
 	d.addLost(before)
+	d.addWarned(config.Plan.Warnings())
 	d.explain(config)
-	if d.root != found.Root() {
+	wrapped := d.root != found.Root()
+	if wrapped || d.converted {
 		d.sayDialect(config.Plan.Reading())
+	}
+	if wrapped {
 		d.root.Content[0].HeadComment = strings.TrimSuffix(added+"\n"+d.root.Content[0].HeadComment, "\n")
 	}
 	return d.result()
@@ -92,6 +96,9 @@ type document struct {
 	dialect          scoring.Dialect
 	because          string
 	removed, differs []string
+	// converted is set where the document was a resource, and warned is what it was warned of.
+	converted bool
+	warned    []string
 	// behind are the comments behind the last items of lists.
 	behind map[*goyaml.Node]string
 }

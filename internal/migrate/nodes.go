@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"slices"
 	"strings"
 
 	goyaml "go.yaml.in/yaml/v3"
@@ -31,6 +32,20 @@ func mapping(pairs ...any) *goyaml.Node {
 		}
 	}
 	return m
+}
+
+// take takes a key out of a mapping, and reports whether it was there.
+func take(m *goyaml.Node, key string) bool {
+	if yamldoc.At(m, key) == nil {
+		return false
+	}
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		if m.Content[i].Value == key {
+			m.Content = slices.Delete(m.Content, i, i+2)
+			break
+		}
+	}
+	return true
 }
 
 func list(items ...*goyaml.Node) *goyaml.Node {

@@ -141,24 +141,31 @@ func TestPrefixEnds(t *testing.T) {
 	}
 }
 
-// TestPrefixIsRefused: what a document configures and is not there ends the start, with its key.
+// TestPrefixIsRefused: what a document configures and is not there ends the start, with its key; what no machine has is
+// refused with the document.
 func TestPrefixIsRefused(t *testing.T) {
 	_, url := newIngest(t)
-	for parameters, want := range map[string]string{
-		`{tokenizersPoolConfig: {modelName: m, uds: {useTCP: true}}}`:                      `socketFile: "/tmp/tokenizer/`,
-		`{tokenizersPoolConfig: {modelName: m, local: {autoDiscoveryDir: /nowhere}}}`:      `autoDiscoveryDir: "/nowhere"`,
-		`{tokenizersPoolConfig: {modelName: m}, kvCacheBackendConfigs: [{name: tape}]}`:    `kvCacheBackendConfigs: "tape"`,
-		`{tokenizersPoolConfig: {modelName: m}}, kvEventsConfig: {zmqEndpoint: "tcp://x"}`: "kvEventsConfig.zmqEndpoint: ",
+	for _, tc := range []struct {
+		parameters string
+		code       int
+		want       string
+	}{
+		{`{tokenizersPoolConfig: {modelName: m, local: {autoDiscoveryDir: /nowhere}}}`, 1, `autoDiscoveryDir: "/nowhere"`},
+		{`{tokenizersPoolConfig: {modelName: m, uds: {useTCP: true}}}`, 2, `uds.socketFile: "/tmp/tokenizer/`},
+		{`{tokenizersPoolConfig: {modelName: m}, kvCacheBackendConfigs: [{name: tape}]}`, 2,
+			`kvCacheBackendConfigs[0].name: "tape"`},
+		{`{tokenizersPoolConfig: {modelName: m}}, kvEventsConfig: {zmqEndpoint: "tcp://x"}`, 2,
+			`kvEventsConfig.zmqEndpoint: "tcp://x"`},
 	} {
-		parameters = "indexerConfig: " + parameters
+		parameters := "indexerConfig: " + tc.parameters
 		document := filepath.Join(t.TempDir(), "filter.yaml")
 		writeFile(t, document, preciseYAML(parameters))
 		config := filepath.Join(t.TempDir(), "sidecar.yaml")
 		writeFile(t, config, configYAML("127.0.0.1:0", url, "{static: []}")+"prefix: {address: '"+freeAddress(t)+"'}\n")
 		var log strings.Builder
-		if code := Command(t.Context(), []string{"-c", config, "-plugins", document}, io.Discard, &log); code != 1 ||
-			!strings.Contains(log.String(), want) {
-			t.Errorf("%s: got %d and %s, want %q", parameters, code, &log, want)
+		if code := Command(t.Context(), []string{"-c", config, "-plugins", document}, io.Discard, &log); code != tc.code ||
+			!strings.Contains(log.String(), tc.want) {
+			t.Errorf("%s: got %d and %s, want %d and %q", parameters, code, &log, tc.code, tc.want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package precise
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,6 +39,10 @@ func Read(b *scoring.Builder) *scoring.PreciseIndex {
 	if x.Background = mode == background; x.Background && x.Speculative {
 		b.Warn("speculativeIndexing has no effect with mode background: what is sent to a server counts there at once")
 		x.Speculative = false
+	}
+	if x.Background && x.Keys.Remote != "" {
+		b.Mistake("mode", strconv.Quote(mode)+" needs an index in memory, as it goes by the events that one sidecar "+
+			"hears; leave redisConfig or valkeyConfig out of kvBlockIndexConfig")
 	}
 	return x
 }
@@ -165,6 +170,9 @@ func readInterval(o *strictjson.Object, key string, to *time.Duration) {
 	*to = d
 }
 
+// tiers are where engines say that a block is.
+var tiers = []string{"gpu", "cpu", "disk"}
+
 func readTiers(o *strictjson.Object, x *scoring.PreciseIndex) {
 	list := o.Objects("kvCacheBackendConfigs")
 	if len(list) > 0 {
@@ -175,10 +183,13 @@ func readTiers(o *strictjson.Object, x *scoring.PreciseIndex) {
 		item.String("name", &t.Name)
 		item.Float("weight", &t.Weight, 0, 1e6)
 		item.Close()
-		if t.Name == "" {
-			item.Missing("name", "gpu, cpu and disk are usual ones")
-		}
 		t.Name = strings.ToLower(t.Name)
+		switch {
+		case t.Name == "":
+			item.Missing("name", "gpu, cpu and disk are right")
+		case !slices.Contains(tiers, t.Name):
+			item.Mistake("name", strconv.Quote(t.Name)+" is not one of "+strings.Join(tiers, ", "))
+		}
 		x.Tiers = append(x.Tiers, t)
 	}
 }
@@ -200,10 +211,21 @@ func readEvents(b *scoring.Builder, o *strictjson.Object) scoring.PreciseEvents 
 	pods.Int("replaySocketPort", &e.ReplayPort, 0, 65535)
 	pods.Close()
 	o.Close()
-	if e.Listen != "" && !strings.HasPrefix(e.Listen, "tcp://") {
+	if e.Listen != "" && !isEndpoint(e.Listen) {
 		o.Mistake("zmqEndpoint", strconv.Quote(e.Listen)+" is not of the form tcp://address:port")
 	}
 	return e
+}
+
+// isEndpoint reports whether a text is tcp://address:port.
+func isEndpoint(text string) bool {
+	rest, ok := strings.CutPrefix(text, "tcp://")
+	colon := strings.LastIndexByte(rest, ':')
+	if !ok || colon < 0 {
+		return false
+	}
+	_, err := strconv.ParseUint(rest[colon+1:], 10, 16)
+	return err == nil
 }
 
 // bytes reads a size such as 2GiB.

@@ -1,6 +1,8 @@
 package precise
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,11 +29,15 @@ func readPool(b *scoring.Builder, o *strictjson.Object, x *scoring.PreciseIndex)
 	switch {
 	case local.Present():
 		t.Kind = scoring.TokensLocal
+		checkMode(local, t.Mode)
+		checkFiles(local, cmp.Or(t.Name, t.Model), t.Files)
 	case uds.Present():
 		t.Kind = scoring.TokensOfService
+		checkService(uds, &t)
 	case hf.Present() && enabled:
 		t.Kind, t.Name, t.Mode = scoring.TokensDownloaded, hub.Name, hub.Mode
 		t.Dir, t.Token, t.Revision = hub.Dir, hub.Token, hub.Revision
+		checkMode(hf, t.Mode)
 	}
 	if o.Present() && t.Model == "" || t.Model == "" && b.Defaults().Dialect != scoring.DialectLLMD {
 		o.Missing("modelName", "it is the name of the base model")
@@ -80,6 +86,44 @@ func ReadService(o *strictjson.Object, t *scoring.TokenBackend) {
 	o.Close()
 }
 
+// checkMode notes the modes that read other files than a tokenizer.json.
+func checkMode(o *strictjson.Object, mode string) {
+	if !slices.Contains(modes[:2], mode) {
+		o.Mistake("tokenizerMode", strconv.Quote(mode)+" is known, but not here; auto is right where there is a "+
+			"tokenizer.json")
+	}
+}
+
+// checkFiles notes a map of models that does not have the one that is asked for.
+func checkFiles(o *strictjson.Object, model string, files []scoring.PreciseFile) {
+	has := func(f scoring.PreciseFile) bool { return f.Model == model }
+	if len(files) > 0 && model != "" && !slices.ContainsFunc(files, has) {
+		o.Mistake("modelTokenizerMap", "has no "+strconv.Quote(model))
+	}
+}
+
+func checkService(o *strictjson.Object, t *scoring.TokenBackend) {
+	checkFiles(o, t.Model, t.Files)
+	if t.TCP && !isAddress(t.Socket) {
+		o.Mistake("socketFile", strconv.Quote(t.Socket)+" is no address; with useTCP one such as localhost:50051 is "+
+			"right")
+	}
+}
+
+// isAddress reports whether a text is a host and a port, of which one with colons stands in brackets.
+func isAddress(text string) bool {
+	colon := strings.LastIndexByte(text, ':')
+	if colon < 0 {
+		return false
+	}
+	host := text[:colon]
+	if inner, ok := strings.CutPrefix(host, "["); ok {
+		host, ok = strings.CutSuffix(inner, "]")
+		return ok && !strings.ContainsAny(host, "[]")
+	}
+	return !strings.ContainsAny(host, ":[]")
+}
+
 // ReadBackend reads the parameters of a plug-in that says who makes tokens, nil when they name nobody.
 func ReadBackend(b *scoring.Builder) *scoring.TokenBackend {
 	t := &scoring.TokenBackend{At: b.Name, Workers: 5, URL: "http://localhost:8000", Timeout: 5 * time.Second,
@@ -105,6 +149,7 @@ func ReadBackend(b *scoring.Builder) *scoring.TokenBackend {
 	switch {
 	case uds.Present():
 		t.Kind = scoring.TokensOfService
+		checkService(uds, t)
 	case vllm.Present() || llmd && t.Model != "":
 		t.Kind = scoring.TokensRendered
 	default:

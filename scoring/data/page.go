@@ -41,6 +41,11 @@ func readPage(b *scoring.Builder, path string, port int) *scoring.Page {
 	if (page.ClientCert == "") != (page.ClientKey == "") {
 		b.Mistake("clientCertPath", "one of clientCertPath and clientKeyPath is missing; both or none are right")
 	}
+	if b.Defaults().Dialect == scoring.DialectLLMD && !page.HTTPS {
+		for _, key := range []string{"caCertPath", "clientCertPath", "clientKeyPath"} {
+			b.NoEffect(key, "it is of no use with the scheme http; scheme: https is right")
+		}
+	}
 	return page
 }
 

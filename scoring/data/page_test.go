@@ -29,3 +29,21 @@ func TestIntervals(t *testing.T) {
 		})
 	}
 }
+
+// TestCertificatesWithoutTLS: whoever gives certificates and leaves the scheme at http is told that nothing is encrypted.
+func TestCertificatesWithoutTLS(t *testing.T) {
+	const (
+		certificates = `"caCertPath": "a.pem", "clientCertPath": "c.pem", "clientKeyPath": "c.key"`
+		why          = " has no effect: it is of no use with the scheme http; scheme: https is right"
+	)
+	for _, tc := range []struct{ name, parameters, want string }{
+		{"http", certificates, "m: caCertPath" + why + "\nm: clientCertPath" + why + "\nm: clientKeyPath" + why},
+		{"https", certificates + `, "scheme": "https"`, ""},
+		{"neither", `"interval": "1s"`, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plantest.CheckTold(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"name": "m", "type": `+
+				`"models-data-source", "parameters": {`+tc.parameters+`}}]}`, "", tc.want)
+		})
+	}
+}

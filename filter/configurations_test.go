@@ -41,18 +41,22 @@ func TestConfigurations(t *testing.T) {
 			before := len(host.Logs(wazerohost.Warn))
 			_, err = worker.Start(wazerohost.PluginConfig{
 				Configuration: string(document.JSON), Listener: requestListener})
-			var got []string
-			for _, line := range host.Logs(wazerohost.Warn)[before:] {
-				said := strings.TrimPrefix(line.Text, "pintle: ")
-				if !strings.HasPrefix(said, "version ") && !strings.HasPrefix(said, "ingest is not ") {
-					got = append(got, said)
-				}
-			}
-			if !slices.Equal(got, want) {
+			if got := saidByModule(host, before); !slices.Equal(got, want) {
 				t.Errorf("Start: %v\ngot  %q\nwant %q", err, got, want)
 			}
 		})
 	}
+}
+
+// saidByModule is what the module logged of a configuration, behind that many lines.
+func saidByModule(host *wazerohost.Host, before int) (said []string) {
+	for _, line := range host.Logs(wazerohost.Warn)[before:] {
+		text := strings.TrimPrefix(line.Text, "pintle: ")
+		if !strings.HasPrefix(text, "version ") && !strings.HasPrefix(text, "ingest is not ") {
+			said = append(said, text)
+		}
+	}
+	return said
 }
 
 // saidNatively are the mistakes of a configuration, or else the warnings.

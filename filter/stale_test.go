@@ -18,6 +18,7 @@ type explanation struct {
 	FilteredOut [][]any
 	Mix         [][]any
 	Selection   []any
+	Predicted   [][]any
 	Omitted     int
 }
 

@@ -39,8 +39,8 @@ func (d *document) convert() {
 	}
 }
 
-// ofResource returns the mistakes of a resource, and keeps what it is warned of: an EndpointPickerConfig made of it does
-// not show them, as its keys are others.
+// ofResource returns the mistakes of a resource, and keeps what it is warned of: an EndpointPickerConfig made of it
+// does not show them, as its keys are others.
 func (d *document) ofResource() []string {
 	if kind := text(yamldoc.At(d.root, "config"), "kind"); kind != "SchedulingProfile" && kind != "List" {
 		return nil

@@ -150,7 +150,8 @@ func TestPrefixIsRefused(t *testing.T) {
 		code       int
 		want       string
 	}{
-		{`{tokenizersPoolConfig: {modelName: m, local: {autoDiscoveryDir: /nowhere}}}`, 1, `autoDiscoveryDir: "/nowhere"`},
+		{`{tokenizersPoolConfig: {modelName: m, local: {autoDiscoveryDir: /nowhere}}}`, 1,
+			`autoDiscoveryDir: "/nowhere"`},
 		{`{tokenizersPoolConfig: {modelName: m, uds: {useTCP: true}}}`, 2, `uds.socketFile: "/tmp/tokenizer/`},
 		{`{tokenizersPoolConfig: {modelName: m}, kvCacheBackendConfigs: [{name: tape}]}`, 2,
 			`kvCacheBackendConfigs[0].name: "tape"`},
@@ -163,8 +164,8 @@ func TestPrefixIsRefused(t *testing.T) {
 		config := filepath.Join(t.TempDir(), "sidecar.yaml")
 		writeFile(t, config, configYAML("127.0.0.1:0", url, "{static: []}")+"prefix: {address: '"+freeAddress(t)+"'}\n")
 		var log strings.Builder
-		if code := Command(t.Context(), []string{"-c", config, "-plugins", document}, io.Discard, &log); code != tc.code ||
-			!strings.Contains(log.String(), tc.want) {
+		code := Command(t.Context(), []string{"-c", config, "-plugins", document}, io.Discard, &log)
+		if code != tc.code || !strings.Contains(log.String(), tc.want) {
 			t.Errorf("%s: got %d and %s, want %d and %q", parameters, code, &log, tc.code, tc.want)
 		}
 	}

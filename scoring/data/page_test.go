@@ -30,7 +30,8 @@ func TestIntervals(t *testing.T) {
 	}
 }
 
-// TestCertificatesWithoutTLS: whoever gives certificates and leaves the scheme at http is told that nothing is encrypted.
+// TestCertificatesWithoutTLS: whoever gives certificates and leaves the scheme at http is told that they are of no
+// use.
 func TestCertificatesWithoutTLS(t *testing.T) {
 	const (
 		certificates = `"caCertPath": "a.pem", "clientCertPath": "c.pem", "clientKeyPath": "c.key"`

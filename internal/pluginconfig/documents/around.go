@@ -14,8 +14,8 @@ func (g *Generator) around(d map[string]any, dialect scoring.Dialect) {
 	source["extractors"] = []any{g.reference()}
 	both := map[string]func() any{
 		"featureGates": func() any {
-			return []any{pick(g, "dataLayer", "prepareDataPlugins", "flowControl", "flowControl=false", "dataLayer=TRUE",
-				"haPopulateNonLeaderDatastore", "flowControl=maybe")}
+			return []any{pick(g, "dataLayer", "prepareDataPlugins", "flowControl", "flowControl=false",
+				"dataLayer=TRUE", "haPopulateNonLeaderDatastore", "flowControl=maybe")}
 		},
 		"saturationDetector": func() any {
 			depth := map[string]any{"queueDepthThreshold": g.integer(&Key{least: "1", most: "9223372036854775807"})}

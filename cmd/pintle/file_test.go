@@ -44,7 +44,7 @@ func TestStandardInput(t *testing.T) {
 			`pintle validate: standard input: line 1: hold: "wait" is not one of`},
 		{"migrate", path("queue.yaml"), []string{"migrate", "-"}, 1, "config:"},
 		{"migrate what is wrong", path("bad.yaml"), []string{"migrate", "-"}, 2,
-			"pintle migrate: standard input: nothing is left"},
+			`pintle migrate: standard input: line 1: hold: "wait" is not one of`},
 		{"a configuration", path("queue.yaml"), with("queue.yaml"), 0, "goes to 10.0.0.2:8000"},
 		{"endpoints", path("endpoints.yaml"), with("endpoints.yaml"), 0, "goes to 10.0.0.2:8000"},
 		{"a request", path("good.json"), with("good.json"), 0, "goes to 10.0.0.2:8000"},

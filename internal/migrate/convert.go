@@ -21,7 +21,6 @@ func (d *document) convert() {
 	kind := text(config, "kind")
 	if kind == "SchedulingProfile" || kind == "List" {
 		d.dialect, d.because = scoring.DialectHeimdall, "it is a resource of Heimdall's"
-		take(d.root, "dialect") // which a resource does not go by
 	}
 	switch kind {
 	case "SchedulingProfile":
@@ -36,6 +35,9 @@ func (d *document) convert() {
 			}
 			d.set("config", c)
 		}
+	}
+	if d.converted {
+		take(d.root, "dialect") // which a resource does not go by
 	}
 }
 
@@ -136,6 +138,9 @@ func bound(resources *goyaml.Node) (profiles []*goyaml.Node, handler *goyaml.Nod
 		} else {
 			byName[text(yamldoc.At(item, "metadata"), "name")] = item
 		}
+	}
+	if len(items.Content) == 1 && text(items.Content[0], "kind") == "SchedulingProfile" {
+		return items.Content, nil
 	}
 	bindings := yamldoc.At(yamldoc.At(gateway, "spec"), "schedulingProfiles")
 	if bindings == nil {

@@ -103,12 +103,18 @@ type document struct {
 	behind map[*goyaml.Node]string
 }
 
-// wrap puts a document at the key config of a configuration, unless it is one.
+// wrap puts a document at the key config of a configuration, unless it is one. A configuration may leave the document
+// out, which stands for an empty one.
 func wrap(n *goyaml.Node) *goyaml.Node {
-	if yamldoc.At(n, "config") != nil {
+	given := func(key string) bool { return yamldoc.At(n, key) != nil }
+	switch {
+	case given("config"):
 		return n
+	case n.Kind != goyaml.MappingNode || len(n.Content) == 0 || pluginconfig.Bare(given):
+		return mapping("config", n)
 	}
-	return mapping("config", n)
+	n.Content = append(n.Content, scalar("config"), mapping())
+	return n
 }
 
 // read validates what the document is now.

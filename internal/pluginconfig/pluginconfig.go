@@ -92,6 +92,10 @@ var documentKeys = []string{"apiVersion", "kind", "plugins", "schedulingProfiles
 	"data", "flowControl",
 	"dataLayer", "requestHandler", "parser", "spec", "items"}
 
+// Bare reports whether what has the top-level keys that are given is an EndpointPickerConfig, and no configuration that
+// wraps one.
+func Bare(given func(key string) bool) bool { return slices.ContainsFunc(documentKeys, given) }
+
 // Parse reads a configuration in an empty environment.
 func Parse(text []byte) (*Config, error) { return ParseIn(text, nil) }
 
@@ -115,11 +119,9 @@ func ParseAs(text []byte, environment func(name string) (value string, ok bool),
 	settings := scoring.Settings{
 		Stale: staleDefault, CorrectLoad: true, Failing: failingDefault, Environment: environment, Dialect: dialect,
 	}
-	for _, key := range documentKeys {
-		if root.Given(key) {
-			c.compile(root, settings)
-			return c, document.Err()
-		}
+	if Bare(root.Given) {
+		c.compile(root, settings)
+		return c, document.Err()
 	}
 	settings.Stale, settings.Failing = readStale(root.Object("stale")), readFailing(root.Object("failing"))
 	said := dialect.String()

@@ -48,9 +48,9 @@ type outcomes struct {
 // of its own making. Another client that fails as well confirms them.
 //
 // A refusal is a 429 or 503 of the endpoint's own, by which servers say that they are full, or that Envoy asked another
-// one, which may have followed on such an answer. It counts as any failure does, so that a server that refuses all is out after
-// six. But as long as the endpoint answers others, a share of refusals falls eight times as fast: whoever is full has
-// room again soon.
+// one, which may have followed on such an answer. It counts as any failure does, so that a server that refuses all is
+// out after six. But as long as the endpoint answers others, a share of refusals falls eight times as fast: whoever is
+// full has room again soon.
 //
 // A request that nobody answered, because its client left or Envoy lost patience, is no failure in itself: clients
 // leave when they like, and servers are slow under load. See SilentSince.

@@ -55,7 +55,7 @@ func (b *Builder) Profile(key, name string) int {
 
 // Plugin returns the plug-in called name, wherever it is declared, or nil if there is none or it names this one.
 func (b *Builder) Plugin(name string) Plugin {
-	if d := b.compiler.find(name); d != nil {
+	if d := b.compiler.use(name); d != nil {
 		return d.plugin
 	}
 	return nil

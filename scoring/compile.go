@@ -63,6 +63,8 @@ type declared struct {
 	plugin     Plugin
 	// meant is the name that others may know it by when its type is mistyped and gives it its name.
 	meant string
+	// used is set once something refers to it.
+	used bool
 }
 
 // Compile builds a plan from an EndpointPickerConfig document. Mistakes are noted in the document that doc belongs to;
@@ -135,6 +137,7 @@ func (c *compiler) finish(doc *strictjson.Object) {
 	c.checkOrder(doc)
 	c.checkPrefixes(doc)
 	c.findFirstMatches()
+	c.tellIdle()
 }
 
 func (c *compiler) header(doc *strictjson.Object) (version string) {

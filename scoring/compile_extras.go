@@ -182,7 +182,7 @@ func (c *compiler) reference(o *strictjson.Object) *declared {
 		o.Missing("pluginRef", "name one of the plug-ins")
 		return nil
 	}
-	d := c.find(name)
+	d := c.use(name)
 	if d == nil {
 		o.Mistake("pluginRef", c.notDeclared(name))
 	}

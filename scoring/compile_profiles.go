@@ -23,7 +23,7 @@ func (c *compiler) fill(entry *strictjson.Object, p *profile) {
 		}
 		switch problem := p.add(d, weight); {
 		case problem == "" || d.plugin == nil:
-		case c.defaults.Dialect == DialectLLMD && !p.takes(d):
+		case c.defaults.Dialect == DialectLLMD && !takes(d.plugin):
 			c.warn(reference, "has no effect: "+problem)
 		default:
 			reference.Mistake("pluginRef", problem)
@@ -104,8 +104,8 @@ func (p *profile) add(d *declared, weight float64) (problem string) {
 }
 
 // takes reports whether a plug-in has a place in profiles.
-func (p *profile) takes(d *declared) bool {
-	return is[Filter](d.plugin) || is[GroupFilter](d.plugin) || is[Scorer](d.plugin) || is[Picker](d.plugin)
+func takes(p Plugin) bool {
+	return is[Filter](p) || is[GroupFilter](p) || is[Scorer](p) || is[Picker](p)
 }
 
 // fillWithAll gives the only profile every filter, scorer and picker that is declared, in that order.
@@ -115,7 +115,9 @@ func (c *compiler) fillWithAll(p *profile) {
 		if _, ok := d.plugin.(Picker); ok && p.picker != nil {
 			continue
 		}
-		p.add(d, 1)
+		if p.add(d, 1) == "" {
+			d.used = true
+		}
 	}
 }
 
@@ -136,7 +138,7 @@ func (c *compiler) addPickers(doc *strictjson.Object) {
 	var picker Picker
 	for i := range c.plugins {
 		if found, ok := c.plugins[i].plugin.(Picker); ok {
-			picker = found
+			picker, c.plugins[i].used = found, true
 			break
 		}
 	}

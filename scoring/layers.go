@@ -130,7 +130,7 @@ func (c *compiler) wireOwnDetector() {
 	if c.defaults.Dialect != DialectLLMD || c.plan.saturation != DefaultUtilization {
 		return
 	}
-	if d := c.find(defaultDetector); d != nil && is[SaturationDetector](d.plugin) {
+	if d := c.use(defaultDetector); d != nil && is[SaturationDetector](d.plugin) {
 		c.plan.saturation = d.plugin.(SaturationDetector).Thresholds()
 	}
 }
@@ -224,7 +224,7 @@ func (c *compiler) wireAdded(l layers) {
 	}
 	var said DataLayer
 	for _, name := range []string{addedSource, addedExtractor} {
-		if d := c.find(name); d != nil && is[DataPart](d.plugin) {
+		if d := c.use(name); d != nil && is[DataPart](d.plugin) {
 			d.plugin.(DataPart).AddTo(&said)
 		}
 	}

@@ -237,6 +237,7 @@ func TestAddedSources(t *testing.T) {
 		"customMetrics": [{"attributeKey": "load", "metricSpec": "my_load"}]}]}}`
 	const reads = ": the sidecar has to read this document, too: pintle sidecar -plugins FILE"
 	const none = `}`
+	const idle = ": has no effect: nothing in the document refers to it"
 	for _, tc := range []struct {
 		name, plugins, layer, warnings string
 		pages, engines                 bool
@@ -249,16 +250,18 @@ func TestAddedSources(t *testing.T) {
 			true, true},
 		{"as they are by themselves", `{"type": "metrics-data-source", "parameters": {"scheme": "http",
 			"path": "/metrics", "insecureSkipVerify": true}}, {"type": "core-metrics-extractor"}`, none, "", false, false},
-		{"under another name", `{"name": "m", ` + https[1:], none, "", false, false},
+		{"under another name", `{"name": "m", ` + https[1:], none, "m" + idle, false, false},
 		{"beside other sources", https + `, {"type": "models-data-source"}`,
 			`, "dataLayer": {"sources": [{"pluginRef": "models-data-source"}]}}`,
 			"dataLayer" + reads + "\nmetrics-data-source" + reads, true, false},
 		{"listed, without the extractor", https + `, ` + gauges,
-			`, "dataLayer": {"sources": [{"pluginRef": "metrics-data-source"}]}}`, "dataLayer" + reads, true, false},
+			`, "dataLayer": {"sources": [{"pluginRef": "metrics-data-source"}]}}`,
+			"dataLayer" + reads + "\ncore-metrics-extractor" + idle, true, false},
 		{"of another name in its place", https + `, {"type": "metrics-data-source", "name": "m"}`,
 			`, "dataLayer": {"sources": [{"pluginRef": "m"}]}}`, "dataLayer" + reads, true, false},
 		{"where none is added", https, `, "dataLayer": {"injectDefaults": false}}`,
-			"dataLayer.injectDefaults has no effect: the metrics of servers that have any are read", false, false},
+			"dataLayer.injectDefaults has no effect: the metrics of servers that have any are read\n" +
+				"metrics-data-source" + idle, false, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			document := `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "queue-scorer"}, ` + tc.plugins + `]` + tc.layer

@@ -143,7 +143,9 @@ func TestEmptyTexts(t *testing.T) {
 			`interval: "" is not a duration such as "2m" or "500ms", at least 0s`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			plantest.CheckTold(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [`+tc.plugin+`]}`, "", "")
+			if got := plantest.Mistakes(`{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [` + tc.plugin + `]}`); got != "" {
+				t.Errorf("in llm-d's dialect %s, want no mistake", got)
+			}
 			_, err := read(`{`+oldGroup+`"plugins": [`+tc.plugin+`]}`, scoring.DialectHeimdall)
 			if err == nil || !strings.HasSuffix(err.Error(), tc.mistake) {
 				t.Errorf("in the older dialect %v, want %s", err, tc.mistake)

@@ -47,7 +47,7 @@ type Linker struct{ compiler *compiler }
 // Find returns a plug-in and its type, which is empty when none is called so. Of a plug-in whose type is unknown only
 // that is known: what seems wrong with it follows from that mistake.
 func (l *Linker) Find(name string) (plugin Plugin, kind string) {
-	d := l.compiler.find(name)
+	d := l.compiler.use(name)
 	if d == nil {
 		return nil, ""
 	}

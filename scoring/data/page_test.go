@@ -1,6 +1,7 @@
 package data_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -44,7 +45,9 @@ func TestCertificatesWithoutTLS(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			plantest.CheckTold(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"name": "m", "type": `+
-				`"models-data-source", "parameters": {`+tc.parameters+`}}]}`, "", tc.want)
+				`"models-data-source", "parameters": {`+tc.parameters+`}}], "dataLayer": {"sources": [{"pluginRef": "m"}]}}`,
+				"", strings.TrimPrefix(tc.want+"\ndataLayer: the sidecar has to read this document, too: "+
+					"pintle sidecar -plugins FILE", "\n"))
 		})
 	}
 }

@@ -35,8 +35,9 @@ func TestUnreadPages(t *testing.T) {
 			if tc.want != "" {
 				want = tc.kind + ": " + strings.ReplaceAll(tc.want, "|", "\n"+tc.kind+": ")
 			}
-			plantest.CheckTold(t, `{"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "plugins": [{"type": "`+
-				tc.kind+`", "parameters": `+tc.parameters+`}]}`, "", want)
+			plantest.CheckTold(t, `{"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "featureGates": ["dataLayer"],
+				"plugins": [{"type": "`+tc.kind+`", "parameters": `+tc.parameters+`}],
+				"data": {"sources": [{"pluginRef": "`+tc.kind+`"}]}}`, "", want)
 		})
 	}
 }

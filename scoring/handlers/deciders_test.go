@@ -36,7 +36,7 @@ func TestDecidersWithoutProfiles(t *testing.T) {
 		config := `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "always-disagg-pd-decider"},
 			{"type": "always-disagg-multimodal-decider"},
 			{"type": "disagg-profile-handler", "parameters": {"deciders": {` + tc.deciders + `}}}`
-		for _, stage := range "dpe" {
+		for _, stage := range tc.profiles {
 			config += `, {"type": "by-label", "name": "` + string(stage) + `", "parameters": {"label": "role",
 				"validValues": ["` + string(stage) + `"]}}`
 		}

@@ -1,0 +1,53 @@
+package scoring_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+)
+
+// TestIdlePlugins: the operator is told of plug-ins that were to be referred to and are not, and of no other.
+func TestIdlePlugins(t *testing.T) {
+	const (
+		llmd, queue = `"apiVersion": "llm-d.ai/v1alpha1", `, `{"type": "queue-scorer"}`
+		profile     = `"schedulingProfiles": [{"name": "default", "plugins": [{"pluginRef": "queue-scorer"}]}]`
+	)
+	for _, tc := range []struct{ name, dialect, plugins, rest, idle string }{
+		{"all are used", "", queue, profile, ""},
+		{"a document without profiles uses all", "", queue + `, {"type": "kv-cache-utilization-scorer"}`, "", ""},
+		{"scorers and filters", "", queue + `, {"type": "kv-cache-utilization-scorer", "name": "kv"},
+			{"type": "prefix-cache-scorer"}, {"type": "decode-filter"}`, profile, "kv prefix-cache-scorer decode-filter"},
+		{"the first picker is every profile's", "", queue + `, {"type": "random-picker"}, {"type": "max-score-picker"}`,
+			profile, "max-score-picker"},
+		{"a picker without profiles", "", queue + `, {"type": "random-picker"}, {"type": "max-score-picker"}`, "",
+			"max-score-picker"},
+		{"what acts by itself", "", queue + `, {"type": "single-profile-handler"}, {"type": "disagg-headers-handler"},
+			{"type": "session-affinity-scorer"}`, profile, ""},
+		{"a part of the data layer", "", queue + `, {"type": "models-data-source"}`, profile, "models-data-source"},
+		{"a data layer that is listed", "", queue + `, {"type": "models-data-source"}`,
+			profile + `, "featureGates": ["dataLayer"], "data": {"sources": [{"pluginRef": "models-data-source"}]}`, ""},
+		{"what the router adds", llmd, queue + `, {"type": "metrics-data-source"}, {"type": "core-metrics-extractor"}`,
+			profile, ""},
+		{"by another name", llmd, queue + `, {"type": "metrics-data-source", "name": "m"}`, profile, "m"},
+		{"what another plug-in names", llmd, queue + `, {"type": "approx-prefix-cache-producer", "name": "p"},
+			{"type": "prefix-cache-scorer", "parameters": {"prefixMatchInfoProducerName": "p"}}`,
+			profile, "prefix-cache-scorer"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			document := `{` + tc.dialect + `"plugins": [` + tc.plugins + `]`
+			if tc.rest != "" {
+				document += ", " + tc.rest
+			}
+			var idle []string
+			for _, warning := range plantest.Plan(t, document+"}", plantest.Neutral).Warnings() {
+				if name, ok := strings.CutSuffix(warning, ": has no effect: nothing in the document refers to it"); ok {
+					idle = append(idle, name)
+				}
+			}
+			if got := strings.Join(idle, " "); got != tc.idle {
+				t.Errorf("got %q without effect, want %q", got, tc.idle)
+			}
+		})
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
 )
 
@@ -47,6 +48,29 @@ func TestIdlePlugins(t *testing.T) {
 			}
 			if got := strings.Join(idle, " "); got != tc.idle {
 				t.Errorf("got %q without effect, want %q", got, tc.idle)
+			}
+		})
+	}
+}
+
+// TestUnheardData: the operator is told of what a data section says and the sidecar takes from its configuration.
+func TestUnheardData(t *testing.T) {
+	const unheard = ": has no effect in Heimdall's dialect: what the sidecar reads, and how, stands in its configuration"
+	for _, tc := range []struct{ name, parameters, want string }{
+		{"the usual", `{}`, ""},
+		{"other names", `{"defaultEngine": "sglang"}`,
+			"data.sources[0](metrics-data-source).extractors[0](core-metrics-extractor)" + unheard},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan, err := read(`{"featureGates": ["dataLayer"], "plugins": [{"type": "queue-scorer"},
+				{"type": "metrics-data-source"}, {"type": "core-metrics-extractor", "parameters": `+tc.parameters+`}],
+				"data": {"sources": [{"pluginRef": "metrics-data-source",
+				"extractors": [{"pluginRef": "core-metrics-extractor"}]}]}}`, scoring.DialectHeimdall)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(plan.Warnings(), "\n"); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
 	}

@@ -87,7 +87,7 @@ func (p *profile) add(d *declared, weight float64) (problem string) {
 		placed = true
 	}
 	if s, ok := d.plugin.(Scorer); ok {
-		p.scorers = append(p.scorers, weightedScorer{s, d.name, weight})
+		p.addScorer(s, d.name, weight)
 		placed = true
 	}
 	if picker, ok := d.plugin.(Picker); ok {
@@ -101,6 +101,17 @@ func (p *profile) add(d *declared, weight float64) (problem string) {
 		return strconv.Quote(d.name) + " is neither filter, scorer nor picker and has no place in a profile"
 	}
 	return ""
+}
+
+// addScorer adds a scorer. One that is named twice counts by both weights, and stands once in what is explained.
+func (p *profile) addScorer(s Scorer, name string, weight float64) {
+	for i := range p.scorers {
+		if p.scorers[i].name == name {
+			p.scorers[i].weight += weight
+			return
+		}
+	}
+	p.scorers = append(p.scorers, weightedScorer{s, name, weight})
 }
 
 // takes reports whether a plug-in has a place in profiles.

@@ -11,6 +11,7 @@ import (
 // TestIdlePlugins: the operator is told of plug-ins that were to be referred to and are not, and of no other.
 func TestIdlePlugins(t *testing.T) {
 	const (
+		without     = ": has no effect: nothing in the document refers to it"
 		llmd, queue = `"apiVersion": "llm-d.ai/v1alpha1", `, `{"type": "queue-scorer"}`
 		profile     = `"schedulingProfiles": [{"name": "default", "plugins": [{"pluginRef": "queue-scorer"}]}]`
 	)
@@ -42,7 +43,7 @@ func TestIdlePlugins(t *testing.T) {
 			}
 			var idle []string
 			for _, warning := range plantest.Plan(t, document+"}", plantest.Neutral).Warnings() {
-				if name, ok := strings.CutSuffix(warning, ": has no effect: nothing in the document refers to it"); ok {
+				if name, ok := strings.CutSuffix(warning, without); ok {
 					idle = append(idle, name)
 				}
 			}

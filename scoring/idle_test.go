@@ -56,7 +56,8 @@ func TestIdlePlugins(t *testing.T) {
 
 // TestUnheardData: the operator is told of what a data section says and the sidecar takes from its configuration.
 func TestUnheardData(t *testing.T) {
-	const unheard = ": has no effect in Heimdall's dialect: what the sidecar reads, and how, stands in its configuration"
+	const unheard = ": has no effect in Heimdall's dialect: what the sidecar reads, and how, stands in its " +
+		"configuration"
 	for _, tc := range []struct{ name, parameters, want string }{
 		{"the usual", `{}`, ""},
 		{"other names", `{"defaultEngine": "sglang"}`,

@@ -83,7 +83,7 @@ func (w *world) wrongStatus(all []expected, twice bool) string {
 		{"^" + regexp.QuoteMeta(w.endpointsPath()) + ": .*; the last good endpoints stay", w.file.broken},
 		{"is there already", twice},
 		{"^discovery.kubernetes: ", false},
-		{"^discovery.dns pool.test.: .* on " + regexp.QuoteMeta(w.dns.address) + ": ", w.dns.is() != well},
+		{"^discovery.dns pool.test.: .* on " + regexp.QuoteMeta(w.dns.Address) + ": ", w.dns.Fails()},
 	} {
 		match := regexp.MustCompile(warning.pattern).MatchString
 		if got := slices.ContainsFunc(status.Warnings, match); got != warning.want {

@@ -8,6 +8,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/dns/dnstest"
 )
 
 // listed is an endpoint as a source has it.
@@ -81,7 +85,7 @@ func (w *world) writeStatic(broken bool) {
 		"objectives: [{name: a, priority: %d}]\ndiscovery: {static: %s, file: endpoints.yaml, kubernetes: "+
 		"{kubeconfig: kubeconfig, namespace: ns, pools: [{selector: app=a, ports: [%d]}]}, "+
 		"dns: [{name: pool.test., port: %d, interval: 100ms, server: '%s'}]}\n", strings.Join(ingests, ", "), testToken,
-		w.admin, w.priority, w.list(w.static.want), w.port, w.port, w.dns.address)
+		w.admin, w.priority, w.list(w.static.want), w.port, w.port, w.dns.Address)
 	if broken {
 		text += pick(w.random, "unknown: 1\n", "{{{", "scrape: {interval: 1}\n")
 	}
@@ -102,22 +106,23 @@ func (w *world) writeFile(broken bool) {
 	w.file.wrote(w.priority, broken)
 }
 
-// setNames has the DNS server answer so. What it said before has been heard when it begins to fail.
-func (w *world) setNames(mode string, servers []int) {
-	if before := w.dns.asked(); mode != well {
+// setNames has the DNS server answer so, or fail. What it said before has been heard when it begins to fail.
+func (w *world) setNames(fails bool, servers []int) {
+	const name = "pool.test."
+	if before := w.dns.Looks(); fails {
 		w.eventually("looks at names", func() string {
-			if n := w.dns.asked(); n < before+3 {
+			if n := w.dns.Looks(); n < before+3 {
 				return fmt.Sprint("it was asked ", n-before, " times, want 3")
 			}
 			return ""
 		})
-		w.dns.set(mode, nil)
+		w.dns.Set(name, true)
 		return
 	}
-	var records []netip.Addr
+	var records []dnsmessage.ResourceBody
 	for _, i := range servers {
-		records = append(records, netip.MustParseAddrPort(w.servers[i].address).Addr())
+		records = append(records, dnstest.A(netip.MustParseAddrPort(w.servers[i].address).Addr().String()))
 	}
 	w.names = servers
-	w.dns.set(mode, records)
+	w.dns.Set(name, false, records...)
 }

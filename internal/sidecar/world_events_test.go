@@ -28,8 +28,8 @@ func (w *world) step() {
 	case 6:
 		all := []int{r.IntN(len(w.servers)), r.IntN(len(w.servers))}
 		slices.Sort(all)
-		w.setNames(pick(r, well, well, fails), slices.Compact(all)[r.IntN(2):])
-		w.say("DNS is %s: %v", w.dns.is(), w.names)
+		w.setNames(r.IntN(3) == 0, slices.Compact(all)[r.IntN(2):])
+		w.say("DNS fails: %v, names %v", w.dns.Fails(), w.names)
 	case 7, 8, 9, 10:
 		w.changeServer(pick(r, w.servers...))
 	case 11, 12:
@@ -174,12 +174,12 @@ func (w *world) storm() {
 		s.change(func() { s.mode = mode })
 	}
 	w.api.forget()
-	w.setNames(fails, w.names)
+	w.setNames(true, w.names)
 	time.Sleep(100 * time.Millisecond)
 	if w.random.IntN(2) == 0 {
 		w.restart()
 	}
-	w.setNames(well, w.names)
+	w.setNames(false, w.names)
 	for _, s := range w.servers {
 		s.change(func() { s.mode = well })
 	}

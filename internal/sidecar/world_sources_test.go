@@ -2,14 +2,11 @@ package sidecar
 
 import (
 	"encoding/json"
-	"net"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"sync"
 	"testing"
 
-	"golang.org/x/net/dns/dnsmessage"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -142,82 +139,4 @@ func (a *worldAPI) watch(w http.ResponseWriter, r *http.Request, from int) {
 			return
 		}
 	}
-}
-
-// worldDNS is a DNS server with one name.
-type worldDNS struct {
-	address string
-
-	mu      sync.Mutex
-	records []netip.Addr
-	mode    string
-	looks   int
-}
-
-func newWorldDNS(t testing.TB) *worldDNS {
-	connection, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = connection.Close() })
-	s := &worldDNS{address: connection.LocalAddr().String(), mode: well}
-	go func() {
-		buffer := make([]byte, 1500)
-		for {
-			n, from, err := connection.ReadFrom(buffer)
-			if err != nil {
-				return
-			}
-			if answer := s.answer(buffer[:n]); answer != nil {
-				_, _ = connection.WriteTo(answer, from)
-			}
-		}
-	}()
-	return s
-}
-
-func (s *worldDNS) set(mode string, records []netip.Addr) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.mode, s.records = mode, records
-}
-
-func (s *worldDNS) is() (mode string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.mode
-}
-
-func (s *worldDNS) asked() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.looks
-}
-
-func (s *worldDNS) answer(query []byte) []byte {
-	var m dnsmessage.Message
-	if m.Unpack(query) != nil || len(m.Questions) != 1 {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.looks++
-	q := m.Questions[0]
-	m.Response, m.Authoritative, m.Additionals = true, true, nil
-	switch {
-	case s.mode == fails:
-		m.RCode = dnsmessage.RCodeServerFailure
-	case len(s.records) == 0:
-		m.RCode = dnsmessage.RCodeNameError
-	case q.Type == dnsmessage.TypeA:
-		for _, a := range s.records {
-			header := dnsmessage.ResourceHeader{Name: q.Name, Class: dnsmessage.ClassINET, TTL: 1}
-			m.Answers = append(m.Answers, dnsmessage.Resource{Header: header, Body: &dnsmessage.AResource{A: a.As4()}})
-		}
-	}
-	answer, err := m.Pack()
-	if err != nil {
-		return nil
-	}
-	return answer
 }

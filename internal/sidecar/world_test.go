@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/harness"
+	"github.com/pintle-dev/pintle/internal/sidecar/dns/dnstest"
 	"github.com/pintle-dev/pintle/internal/stack"
 )
 
@@ -60,7 +61,7 @@ type world struct {
 	servers  []*worldServer
 	gateways []*worldGateway
 	api      *worldAPI
-	dns      *worldDNS
+	dns      *dnstest.Server
 	// static and file are what the documents say, pods and names what Kubernetes and DNS do.
 	static, file source
 	pods         map[string]listed
@@ -96,7 +97,7 @@ func newWorld(t testing.TB, seed uint64) *world {
 	for i := range gateways {
 		w.gateways = append(w.gateways, newWorldGateway(t, i, stack.Address(port+1+i)))
 	}
-	w.api, w.dns = newWorldAPI(t, stack.Address(port+gateways+1)), newWorldDNS(t)
+	w.api, w.dns = newWorldAPI(t, stack.Address(port+gateways+1)), dnstest.New(t)
 	w.admin = stack.Address(port + gateways + 2)
 	writeFile(t, filepath.Join(w.folder, "kubeconfig"), fmt.Sprintf(`{"clusters":[{"name":"c","cluster":{"server":`+
 		`"http://%s"}}],"current-context":"c","contexts":[{"name":"c","context":{"cluster":"c"}}]}`, w.api.address))
@@ -168,7 +169,7 @@ func (w *world) restart() {
 	w.file.want = slices.DeleteFunc(slices.Clone(w.file.want), func(e listed) bool {
 		return slices.ContainsFunc(w.static.want, func(other listed) bool { return other.name == e.name })
 	})
-	w.setNames(well, w.names)
+	w.setNames(false, w.names)
 	w.start()
 }
 

@@ -2,126 +2,28 @@ package dns
 
 import (
 	"context"
-	"net"
 	"net/netip"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
 
+	"github.com/pintle-dev/pintle/internal/sidecar/dns/dnstest"
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
-// server is a DNS server whose records tests change.
-type server struct {
-	mu      sync.Mutex
-	records map[string][]dnsmessage.ResourceBody // by name, with the dot at the end
-	fails   bool
-	failing map[string]bool // the names that alone fail
-	looks   int
-}
-
-func newServer(t *testing.T) (s *server, address string) {
-	t.Helper()
-	connection, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = connection.Close() })
-	s = &server{records: map[string][]dnsmessage.ResourceBody{}}
-	go func() {
-		buffer := make([]byte, 1500)
-		for {
-			n, from, err := connection.ReadFrom(buffer)
-			if err != nil {
-				return
-			}
-			if answer := s.answer(buffer[:n]); answer != nil {
-				_, _ = connection.WriteTo(answer, from)
-			}
-		}
-	}()
-	return s, connection.LocalAddr().String()
-}
-
-func (s *server) set(name string, fails bool, records ...dnsmessage.ResourceBody) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.records[name], s.fails = records, fails
-}
-
-// failFor has the server fail for these names alone.
-func (s *server) failFor(names ...string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.failing = map[string]bool{}
-	for _, name := range names {
-		s.failing[name] = true
-	}
-}
-
 // awaitLooks returns after so many more questions.
-func (s *server) awaitLooks(t *testing.T, more int) {
+func awaitLooks(t *testing.T, s *dnstest.Server, more int) {
 	t.Helper()
-	looks := func() int {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.looks
-	}
-	before := looks()
-	for deadline := time.Now().Add(time.Minute); looks() < before+more; time.Sleep(time.Millisecond) {
+	before := s.Looks()
+	for deadline := time.Now().Add(time.Minute); s.Looks() < before+more; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("waited in vain: more questions")
 		}
 	}
-}
-
-func (s *server) answer(query []byte) []byte {
-	var m dnsmessage.Message
-	if m.Unpack(query) != nil || len(m.Questions) != 1 {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.looks++
-	q := m.Questions[0]
-	m.Response, m.Authoritative, m.Additionals = true, true, nil
-	switch bodies, known := s.records[q.Name.String()]; {
-	case s.fails || s.failing[q.Name.String()]:
-		m.RCode = dnsmessage.RCodeServerFailure
-	case !known || len(bodies) == 0:
-		m.RCode = dnsmessage.RCodeNameError
-	default:
-		for _, body := range bodies {
-			header := dnsmessage.ResourceHeader{Name: q.Name, Class: dnsmessage.ClassINET, TTL: 1}
-			if kind(body) == q.Type {
-				m.Answers = append(m.Answers, dnsmessage.Resource{Header: header, Body: body})
-			}
-		}
-	}
-	answer, err := m.Pack()
-	if err != nil {
-		return nil
-	}
-	return answer
-}
-
-func kind(body dnsmessage.ResourceBody) dnsmessage.Type {
-	switch body.(type) {
-	case *dnsmessage.AResource:
-		return dnsmessage.TypeA
-	case *dnsmessage.AAAAResource:
-		return dnsmessage.TypeAAAA
-	}
-	return dnsmessage.TypeSRV
-}
-
-func recordA(address string) *dnsmessage.AResource {
-	return &dnsmessage.AResource{A: netip.MustParseAddr(address).As4()}
 }
 
 func recordAAAA(address string) *dnsmessage.AAAAResource {
@@ -133,17 +35,17 @@ func srv(target string, port uint16) *dnsmessage.SRVResource {
 }
 
 func TestRecords(t *testing.T) {
-	s, address := newServer(t)
-	s.set("vllm.test.", false, recordA("10.0.0.2"), recordA("10.0.0.1"), recordAAAA("fd00::1"))
-	s.set("_http._tcp.vllm.test.", false, srv("vllm-1.vllm.test.", 8001), srv("vllm-0.vllm.test.", 8000),
+	s := dnstest.New(t)
+	s.Set("vllm.test.", false, dnstest.A("10.0.0.2"), dnstest.A("10.0.0.1"), recordAAAA("fd00::1"))
+	s.Set("_http._tcp.vllm.test.", false, srv("vllm-1.vllm.test.", 8001), srv("vllm-0.vllm.test.", 8000),
 		srv("six.vllm.test.", 8000), srv("gone.vllm.test.", 8000))
-	s.set("twice.test.", false, recordA("10.0.0.1"), recordA("10.0.0.1"))
-	s.set("_http._tcp.two.test.", false, srv("two.test.", 8000))
-	s.set("two.test.", false, recordA("10.0.0.9"), recordA("10.0.0.3"))
-	s.set("_http._tcp.twice.test.", false, srv("vllm-0.vllm.test.", 8000), srv("vllm-0.vllm.test.", 8000))
-	s.set("vllm-0.vllm.test.", false, recordA("10.0.0.1"))
-	s.set("vllm-1.vllm.test.", false, recordA("10.0.0.2"))
-	s.set("six.vllm.test.", false, recordAAAA("fd00::6"))
+	s.Set("twice.test.", false, dnstest.A("10.0.0.1"), dnstest.A("10.0.0.1"))
+	s.Set("_http._tcp.two.test.", false, srv("two.test.", 8000))
+	s.Set("two.test.", false, dnstest.A("10.0.0.9"), dnstest.A("10.0.0.3"))
+	s.Set("_http._tcp.twice.test.", false, srv("vllm-0.vllm.test.", 8000), srv("vllm-0.vllm.test.", 8000))
+	s.Set("vllm-0.vllm.test.", false, dnstest.A("10.0.0.1"))
+	s.Set("vllm-1.vllm.test.", false, dnstest.A("10.0.0.2"))
+	s.Set("six.vllm.test.", false, recordAAAA("fd00::6"))
 	tests := []struct {
 		name string
 		pool Pool
@@ -167,7 +69,7 @@ func TestRecords(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			test.pool.Server = address
+			test.pool.Server = s.Address
 			d := Discovery{test.pool}
 			endpoints, err := d.endpoints(context.Background())
 			if err != nil {
@@ -185,9 +87,9 @@ func TestRecords(t *testing.T) {
 }
 
 func TestRun(t *testing.T) {
-	s, address := newServer(t)
+	s := dnstest.New(t)
 	const name = "vllm.test."
-	s.set(name, false, recordA("10.0.0.1"))
+	s.Set(name, false, dnstest.A("10.0.0.1"))
 	type told struct {
 		part topology.Part
 		err  error
@@ -195,8 +97,8 @@ func TestRun(t *testing.T) {
 	emitted := make(chan told, 100)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	traits := Pool{Name: name, Type: "A", Port: 8000, Interval: 2 * time.Millisecond, Server: address, Engine: "sglang",
-		Models: []string{"m"}}
+	traits := Pool{Name: name, Type: "A", Port: 8000, Interval: 2 * time.Millisecond, Server: s.Address,
+		Engine: "sglang", Models: []string{"m"}}
 	go func() {
 		defer close(done)
 		(&Discovery{traits}).Run(ctx, func(part topology.Part, err error) { emitted <- told{part, err} })
@@ -218,24 +120,25 @@ func TestRun(t *testing.T) {
 	if got.err != nil || !reflect.DeepEqual(got.part.Endpoints, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	s.awaitLooks(t, 5)
+	awaitLooks(t, s, 5)
 	if len(emitted) != 0 {
 		t.Errorf("got %d more calls without a change, want none", len(emitted))
 	}
-	s.set(name, true)
-	s.awaitLooks(t, 10) // several looks that fail are told once
-	if got := next("a failing server"); got.err == nil || !strings.Contains(got.err.Error(), "vllm.test. on "+address) {
-		t.Errorf("got %+v, want an error with the name and the server %s", got, address)
+	s.Set(name, true)
+	awaitLooks(t, s, 10) // several looks that fail are told once
+	asked := "vllm.test. on " + s.Address
+	if got := next("a failing server"); got.err == nil || !strings.Contains(got.err.Error(), asked) {
+		t.Errorf("got %+v, want an error with the name and the server, %s", got, asked)
 	}
-	s.set(name, false, recordA("10.0.0.1"))
+	s.Set(name, false, dnstest.A("10.0.0.1"))
 	if got := next("the records of before"); got.err != nil || !reflect.DeepEqual(got.part.Endpoints, want) {
 		t.Errorf("after the failure: got %+v, want %+v again", got, want)
 	}
-	s.set(name, false, recordA("10.0.0.2"))
+	s.Set(name, false, dnstest.A("10.0.0.2"))
 	if got := next("other records"); got.err != nil || got.part.Endpoints[0].Address != "10.0.0.2:8000" {
 		t.Errorf("got %+v, want 10.0.0.2:8000", got)
 	}
-	s.set(name, false)
+	s.Set(name, false)
 	if got := next("no records"); got.err != nil || len(got.part.Endpoints) != 0 ||
 		!reflect.DeepEqual(got.part.Pools, []string{"vllm.test"}) {
 		t.Errorf("got %+v, want the pool without endpoints, and no error", got)

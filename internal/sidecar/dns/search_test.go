@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/dns/dnstest"
 )
 
 // inItsOwnMounts is set in the process that runs a test alone, with mounts that nobody else sees.
@@ -48,12 +50,12 @@ func TestSearchLists(t *testing.T) {
 	if !withResolvConf(t, "search default.svc.cluster.local svc.cluster.local cluster.local\noptions ndots:5\n") {
 		return
 	}
-	s, address := newServer(t)
-	s.set("vllm.default.svc.cluster.local.", false, recordA("10.0.0.1"))
-	s.set("there.test.", false, recordA("10.0.0.2"))
-	s.failFor("there.test.default.svc.cluster.local.")
+	s := dnstest.New(t)
+	s.Set("vllm.default.svc.cluster.local.", false, dnstest.A("10.0.0.1"))
+	s.Set("there.test.", false, dnstest.A("10.0.0.2"))
+	s.FailFor("there.test.default.svc.cluster.local.")
 	look := func(kind, name string) (int, error) {
-		found, err := (&Discovery{Pool{Name: name, Type: kind, Port: 8000, Server: address}}).endpoints(t.Context())
+		found, err := (&Discovery{Pool{Name: name, Type: kind, Port: 8000, Server: s.Address}}).endpoints(t.Context())
 		return len(found), err
 	}
 	names := []string{"vllm", "vllm.default.svc", "vllm.default.svc.cluster.local"}
@@ -65,7 +67,7 @@ func TestSearchLists(t *testing.T) {
 	if n, err := look("A", "gone"); n != 0 || err != nil {
 		t.Errorf("gone: got %d endpoints, %v, want none and no error", n, err)
 	}
-	s.failFor("vllm.default.svc.cluster.local.", "_http._tcp.vllm.default.svc.cluster.local.")
+	s.FailFor("vllm.default.svc.cluster.local.", "_http._tcp.vllm.default.svc.cluster.local.")
 	for _, name := range names {
 		if n, err := look("A", name); err == nil {
 			t.Errorf("%s, which the server fails for: got %d endpoints, want an error", name, n)

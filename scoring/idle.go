@@ -1,5 +1,8 @@
 package scoring
 
+// NothingRefers is what the operator is told of a plug-in that is idle, behind its name and a colon.
+const NothingRefers = "has no effect: nothing in the document refers to it"
+
 // tellIdle tells the operator of plug-ins that are declared, act only where something refers to them, and are referred
 // to by nothing: a scorer that a profile was to have, and has not, would be missed by nobody.
 func (c *compiler) tellIdle() {
@@ -9,7 +12,8 @@ func (c *compiler) tellIdle() {
 	for i := range c.entries {
 		d := c.find(c.entries[i].name)
 		if d != nil && !d.used && waits(d.plugin) && !actsAlone(d.plugin) {
-			c.plan.warnings = append(c.plan.warnings, d.name+": has no effect: nothing in the document refers to it")
+			c.plan.idle = append(c.plan.idle, d.name)
+			c.plan.warnings = append(c.plan.warnings, d.name+": "+NothingRefers)
 		}
 	}
 }

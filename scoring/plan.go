@@ -42,6 +42,7 @@ type Plan struct {
 	ownedHeaders   []string
 	bodyKeys       []string
 	warnings       []string
+	idle           []string
 }
 
 type profile struct {
@@ -108,6 +109,9 @@ func (p *Plan) Reporters() []Reporter { return p.reporters }
 
 // Warnings are what the operator should know though the configuration is valid, such as deprecated parameters.
 func (p *Plan) Warnings() []string { return p.warnings }
+
+// Idle are the names of plug-ins without effect, as nothing in the document refers to them. Warnings tells of them.
+func (p *Plan) Idle() []string { return p.idle }
 
 // ReadsModels reports whether the configuration says that the servers' lists of models are fetched.
 func (p *Plan) ReadsModels() bool { return p.readsModels }

@@ -51,7 +51,7 @@ func runValidate(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "%s: warning: %s\n", flags.Name(), w)
 	}
 	writeReading(stdout, config.Plan)
-	for _, difference := range found.Differences(config.Plan.Reading().Dialect) {
+	for _, difference := range found.Differences(config.Plan) {
 		fmt.Fprintf(stdout, "  differs: %s\n", difference)
 	}
 	for _, addition := range found.Added() {

@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"fmt"
+	"slices"
 
 	goyaml "go.yaml.in/yaml/v3"
 
@@ -127,8 +128,10 @@ func Differences(kind string, dialect scoring.Dialect) (texts []string) {
 	return texts
 }
 
-// Differences are what the plug-ins of the document do otherwise here than where it comes from, each with its line.
-func (f *Found) Differences(dialect scoring.Dialect) (lines []string) {
+// Differences are what the plug-ins of the document, of which plan was made, do otherwise here than where it comes
+// from, each with its line.
+func (f *Found) Differences(plan *scoring.Plan) (lines []string) {
+	dialect := plan.Reading().Dialect
 	root := f.Root()
 	if config := yamldoc.At(root, "config"); config != nil {
 		root = config
@@ -143,6 +146,9 @@ func (f *Found) Differences(dialect scoring.Dialect) (lines []string) {
 			name := kind
 			if alias := yamldoc.Scalar(yamldoc.At(item, "name")); alias != "" {
 				name = alias
+			}
+			if slices.Contains(plan.Idle(), name) {
+				continue
 			}
 			if here, ok := scoring.ResourcePlugin(kind); ok && resource {
 				kind = here

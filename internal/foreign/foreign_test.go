@@ -118,3 +118,21 @@ func TestDifferences(t *testing.T) {
 		}
 	}
 }
+
+// TestIdleDiffersInNothing: what a plug-in would do otherwise is not said of one that nothing refers to.
+func TestIdleDiffersInNothing(t *testing.T) {
+	const document = "plugins: [{type: lora-affinity-scorer}, {type: lora-affinity-scorer, name: idle}]\n" +
+		"schedulingProfiles: [{name: default, plugins: [{pluginRef: lora-affinity-scorer}]}]\n"
+	found, err := foreign.Read([]byte(document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := pluginconfig.ParseIn(found.JSON, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(found.Differences(config.Plan), "\n")
+	if !strings.HasPrefix(got, "line 1: lora-affinity-scorer: ") || strings.Contains(got, "idle") {
+		t.Errorf("got %q, want the first plug-in's and not the second one's", got)
+	}
+}

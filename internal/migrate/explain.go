@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -17,19 +18,23 @@ func (d *document) explain(config *pluginconfig.Config) {
 	plugins := yamldoc.At(yamldoc.At(d.root, "config"), "plugins")
 	for _, warning := range config.Plan.Warnings() {
 		warning = bare(warning)
-		d.differs = append(d.differs, warning)
 		at, what := d.about(plugins, warning)
+		if what == scoring.NothingRefers {
+			comment(at, what) // there as here
+			continue
+		}
+		d.differs = append(d.differs, warning)
 		comment(at, "differs: "+what)
 	}
 	if plugins == nil {
 		return
 	}
 	for _, item := range plugins.Content {
+		name := cmp.Or(text(item, "name"), text(item, "type"))
+		if slices.Contains(config.Plan.Idle(), name) {
+			continue
+		}
 		for _, difference := range foreign.Differences(text(item, "type"), config.Plan.Reading().Dialect) {
-			name := text(item, "name")
-			if name == "" {
-				name = text(item, "type")
-			}
 			d.differs = append(d.differs, name+": "+difference)
 			comment(item, "differs: "+difference)
 		}

@@ -19,11 +19,7 @@ func TestDocuments(t *testing.T) {
 	host := newHost(t, modes[0].options(wazerohost.NewClock(startTime)))
 	accepted := 0
 	for seed := range uint64(600) {
-		g := documents.New(seed, []float64{0, 0.02, 0.2}[seed%3])
-		text := g.Next()
-		if seed%8 == 0 {
-			text = g.NextResources()
-		}
+		text := documents.Mixed(seed, 8)
 		c, err := pluginconfig.Parse(text)
 		if err == nil && c.Ingest.TokenEnv != "" {
 			continue // the environment has no token

@@ -133,7 +133,7 @@ func (e *explanation) steps() []string {
 		all = append(all, fmt.Sprintf("%v %v removed by %v", f[0], f[1], f[2]))
 	}
 	slices.Sort(all)
-	return slices.Compact(all) // a profile may name a plug-in twice, which explain tells once
+	return all
 }
 
 func stepsOf(x *explain.Explanation) []string {

@@ -19,11 +19,7 @@ func drawn(t *testing.T, check func(t *testing.T, text []byte, config *plugincon
 	t.Helper()
 	accepted := 0
 	for seed := range uint64(600) {
-		g := documents.New(seed, []float64{0, 0.02, 0.2}[seed%3])
-		text := g.Next()
-		if seed%4 == 0 {
-			text = g.NextResources()
-		}
+		text := documents.Mixed(seed, 4)
 		config, err := pluginconfig.Parse(text)
 		if err == nil {
 			accepted++
@@ -58,7 +54,7 @@ func TestDocumentsInFiles(t *testing.T) {
 }
 
 // otherNumbers are in mistakes about numbers that are others in YAML.
-var otherNumbers = regexp.MustCompile(` (1e3|1\.0|1e400) is not `)
+var otherNumbers = regexp.MustCompile(` 1e400 is not `)
 
 // TestDocumentsMigrated: what the filter accepts is migrated without loss and decides the same, and what is migrated is
 // accepted and stays the same.

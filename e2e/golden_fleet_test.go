@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -83,16 +82,7 @@ func fleetMessage(pool *scoring.Pool, now int64) []byte {
 		}
 		topology.Rewrites = append(topology.Rewrites, to)
 	}
-	load.Topology = topology.ID()
-	at := harness.Now()
-	message, err := snapshot.AppendTopology(nil, topology, at)
-	if err == nil {
-		message, err = snapshot.AppendLoad(message, load, at)
-	}
-	if err != nil {
-		panic(fmt.Sprintf("test snapshot: %v", err))
-	}
-	return message
+	return harness.Encode(harness.Now(), topology, load)
 }
 
 // sampleOf is a sample with the age that it has at a time.

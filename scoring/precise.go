@@ -37,6 +37,9 @@ type PreciseKeys struct {
 	LogEvery time.Duration
 }
 
+// TierNames are the kinds of memory of a server in which engines say that a block is, the fastest first.
+var TierNames = []string{"gpu", "cpu", "disk"}
+
 // PreciseTier is what a block is worth that lies in one kind of memory of a server.
 type PreciseTier struct {
 	Name   string

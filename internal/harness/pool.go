@@ -77,6 +77,11 @@ func MessageWith(p snapshot.Position, rules snapshot.Topology, endpoints ...Endp
 		}
 		load.Endpoints = append(load.Endpoints, sample)
 	}
+	return Encode(p, topology, load)
+}
+
+// Encode encodes a topology and the load of its endpoints.
+func Encode(p snapshot.Position, topology *snapshot.Topology, load *snapshot.Load) []byte {
 	load.Topology = topology.ID()
 	message, err := snapshot.AppendTopology(nil, topology, p)
 	if err == nil {

@@ -120,13 +120,8 @@ func openBlocks(x *scoring.PreciseIndex, log *slog.Logger) (*kvindex.Indexer, er
 		k.InMemory = &kvindex.InMemoryConfig{Size: x.Keys.Keys, PodCacheSize: x.Keys.Holders}
 	}
 	weights := kvindex.DefaultWeights
-	tiers := []string{"gpu", "cpu", "disk"}
-	for _, t := range x.Tiers {
-		i := slices.Index(tiers, t.Name)
-		if i < 0 {
-			return nil, fmt.Errorf("indexerConfig.kvCacheBackendConfigs: %q is not one of gpu, cpu, disk", t.Name)
-		}
-		weights[i] = t.Weight
+	for _, t := range x.Tiers { // a document with other names is refused
+		weights[slices.Index(scoring.TierNames, t.Name)] = t.Weight
 	}
 	k.Weights = &weights
 	return kvindex.New(k)

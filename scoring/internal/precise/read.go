@@ -170,9 +170,6 @@ func readInterval(o *strictjson.Object, key string, to *time.Duration) {
 	*to = d
 }
 
-// tiers are where engines say that a block is.
-var tiers = []string{"gpu", "cpu", "disk"}
-
 func readTiers(o *strictjson.Object, x *scoring.PreciseIndex) {
 	list := o.Objects("kvCacheBackendConfigs")
 	if len(list) > 0 {
@@ -187,8 +184,8 @@ func readTiers(o *strictjson.Object, x *scoring.PreciseIndex) {
 		switch {
 		case t.Name == "":
 			item.Missing("name", "gpu, cpu and disk are right")
-		case !slices.Contains(tiers, t.Name):
-			item.Mistake("name", strconv.Quote(t.Name)+" is not one of "+strings.Join(tiers, ", "))
+		case !slices.Contains(scoring.TierNames, t.Name):
+			item.Mistake("name", strconv.Quote(t.Name)+" is not one of "+strings.Join(scoring.TierNames, ", "))
 		}
 		x.Tiers = append(x.Tiers, t)
 	}

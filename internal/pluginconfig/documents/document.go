@@ -24,8 +24,8 @@ func New(seed uint64, wrong float64) *Generator {
 	return &Generator{random: rand.New(rand.NewPCG(seed, 1)), wrong: wrong}
 }
 
-// Mixed draws one configuration as JSON, by turns with no odd values, few and many. One seed in so many draws Heimdall's
-// resources.
+// Mixed draws one configuration as JSON, by turns with no odd values, few and many. One seed in so many as resources
+// says draws Heimdall's resources.
 func Mixed(seed, resources uint64) []byte {
 	g := New(seed, []float64{0, 0.02, 0.2}[seed%3])
 	if seed%resources == 0 {

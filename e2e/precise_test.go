@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -60,6 +61,21 @@ func newPrefixes(t *testing.T, names []string) string {
 	return server.Listener.Addr().String()
 }
 
+// Two ways to say the same: an index that a scorer has, and one by llm-d's name for it.
+const (
+	preciseScorer = `{"plugins": [{"type": "precise-prefix-cache-scorer", "parameters": {
+		"tokenProcessorConfig": {"blockSize": 4},
+		"indexerConfig": {"tokenizersPoolConfig": {"modelName": "m"}}}}, {"type": "context-length-aware"}]}`
+
+	preciseProducer = `{"apiVersion": "llm-d.ai/v1", "kind": "EndpointPickerConfig", "plugins": [
+		{"type": "precise-prefix-cache-producer", "parameters": {"tokenProcessorConfig": {"blockSize": 4},
+			"indexerConfig": {"tokenizersPoolConfig": {"modelName": "m"}}}},
+		{"type": "prefix-cache-scorer", "parameters": {"prefixMatchInfoProducerName": "precise-prefix-cache-producer"}},
+		{"type": "max-score-picker"}],
+		"schedulingProfiles": [{"name": "p", "plugins": [{"pluginRef": "prefix-cache-scorer"},
+			{"pluginRef": "max-score-picker"}]}]}`
+)
+
 // TestPrecise: requests go where the sidecar says that their blocks are, and are as long as it says; where it cannot be
 // reached they are served all the same.
 func TestPrecise(t *testing.T) {
@@ -83,22 +99,19 @@ func TestPrecise(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			asking := func(cluster string) map[string]any {
-				return map[string]any{"debug": true,
-					"config": map[string]any{"plugins": []map[string]any{{"type": "precise-prefix-cache-scorer",
-						"parameters": map[string]any{"tokenProcessorConfig": map[string]any{"blockSize": 4},
-							"indexerConfig": map[string]any{
-								"tokenizersPoolConfig": map[string]any{"modelName": "m"}}}},
-						{"type": "context-length-aware"}}},
+			asking := func(cluster, document string) map[string]any {
+				return map[string]any{"debug": true, "config": json.RawMessage(document),
 					// On a busy machine nothing is quick.
 					"sidecar": map[string]any{"cluster": cluster, "prefixTimeout": "20s"}}
 			}
 			prefixes := newPrefixes(t, names)
 			envoy, err := harness.StartWith(harness.Options{Edit: func(config string) string {
 				return withCluster("nobody", dead)(withCluster("pintle-sidecar", prefixes)(config))
-			}}, cell, addresses, &harness.Listener{Name: "requests", Plugin: asking("pintle-sidecar")},
-				&harness.Listener{Name: "unreachable", Plugin: asking("nobody")},
-				&harness.Listener{Name: "ingest", Plugin: asking("nobody"), Ingest: true, MaxBodyBytes: 8 << 20})
+			}}, cell, addresses,
+				&harness.Listener{Name: "requests", Plugin: asking("pintle-sidecar", preciseScorer)},
+				&harness.Listener{Name: "produced", Plugin: asking("pintle-sidecar", preciseProducer)},
+				&harness.Listener{Name: "unreachable", Plugin: asking("nobody", preciseScorer)},
+				&harness.Listener{Name: "ingest", Plugin: asking("nobody", preciseScorer), Ingest: true, MaxBodyBytes: 8 << 20})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,12 +124,16 @@ func TestPrecise(t *testing.T) {
 			}
 			for _, i := range []int{2, 0, 1, 2, 1, 0} {
 				body := fmt.Sprintf(`{"model":"m","messages":[{"role":"user","content":"of %d"}]}`, i)
-				got := send("requests", body)
-				explained := got.Header.Get("X-Pintle-Explain")
-				if got.Status != http.StatusOK || got.Header.Get("X-Server") != names[i] ||
-					!strings.Contains(explained, fmt.Sprintf(`"matched":[["%s",2,2]]`, names[i])) ||
-					!strings.Contains(explained, `"context-length-aware",0.7]`) { // of the tokens that the sidecar made
-					t.Errorf("of %d: got %d from %s, %s", i, got.Status, got.Header.Get("X-Server"), explained)
+				for _, listener := range []string{"requests", "produced"} {
+					got := send(listener, body)
+					explained := got.Header.Get("X-Pintle-Explain")
+					if got.Status != http.StatusOK || got.Header.Get("X-Server") != names[i] ||
+						!strings.Contains(explained, fmt.Sprintf(`"matched":[["%s",2,2]]`, names[i])) ||
+						// of the tokens that the sidecar made
+						listener == "requests" && !strings.Contains(explained, `"context-length-aware",0.7]`) {
+						t.Errorf("%s of %d: got %d from %s, %s", listener, i, got.Status, got.Header.Get("X-Server"),
+							explained)
+					}
 				}
 				if got := send("unreachable", body); got.Status != http.StatusOK ||
 					!strings.Contains(got.Header.Get("X-Pintle-Explain"), `"prefix":{"state":"failed"}`) ||
@@ -125,7 +142,7 @@ func TestPrecise(t *testing.T) {
 				}
 			}
 			stats := envoy.Stats(t, "pintle.prefix")
-			for name, want := range map[string]int64{"known": 6, "none": 0, "late": 0, "failed": 6} {
+			for name, want := range map[string]int64{"known": 12, "none": 0, "late": 0, "failed": 6} {
 				if got := stats["wasmcustom.pintle.prefix."+name]; got != want {
 					t.Errorf("%s is %d, want %d", name, got, want)
 				}

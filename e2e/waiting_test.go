@@ -67,3 +67,46 @@ func wantStatus(t *testing.T, request *http.Request, want int) {
 		t.Errorf("%s: got %d %q, want %d %q", request.URL.Path, response.StatusCode, got, want, reason)
 	}
 }
+
+// TestWaitingRoom: so many requests wait for the first snapshot in a worker, and what comes beyond is refused at once.
+func TestWaitingRoom(t *testing.T) {
+	const most, beyond = 1024, 40
+	server, err := harness.NewScripted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	server.Script(t, func(http.ResponseWriter, *http.Request) {})
+	for _, cell := range recoveryCells {
+		t.Run(cell.String(), func(t *testing.T) {
+			plugin := map[string]any{"config": harness.Document(1), "startup": map[string]any{"wait": "60s"}}
+			envoy := startEnvoy(t, harness.Options{Workers: 1}, cell, []string{server.Address}, plugin)
+			client := harness.Client(t, true)
+			answers := make(chan int, most+beyond)
+			for range most + beyond {
+				request := harness.Request(t, http.MethodPost, envoy.URL("requests", chatPath), chatBody, false)
+				go func() {
+					response, err := client.Do(request)
+					if err != nil {
+						t.Error(err)
+						answers <- 0
+						return
+					}
+					_ = response.Body.Close()
+					answers <- response.StatusCode
+				}()
+			}
+			for range beyond {
+				if got := <-answers; got != http.StatusServiceUnavailable {
+					t.Errorf("no room: got %d, want 503", got)
+				}
+			}
+			envoy.Publish(t, harness.Endpoint{Name: "scripted", Address: server.Address})
+			for range most {
+				if got := <-answers; got != http.StatusOK {
+					t.Fatalf("a request that waited: got %d, want 200", got)
+				}
+			}
+		})
+	}
+}

@@ -179,8 +179,8 @@ func (b *Builder) ignoreParameters() {
 // Int is Object.Int. In llm-d's dialect, whose numbers have 64 bits, one that is too large for a bound of 31 bits
 // counts as that, which the operator is told.
 func (b *Builder) Int(key string, dst *int, least, most int) {
-	n, err := strconv.ParseInt(b.Raw(key), 10, 64)
-	if err != nil || n <= int64(most) || most != math.MaxInt32 || b.Defaults().Dialect != DialectLLMD {
+	n, whole := b.Whole(key)
+	if !whole || n <= int64(most) || most != math.MaxInt32 || b.Defaults().Dialect != DialectLLMD {
 		b.Object.Int(key, dst, least, most)
 		return
 	}
@@ -210,8 +210,8 @@ func (b *Builder) dropEmpty(key string) {
 // IntWithin is Int where llm-d's router refuses nothing: in its dialect what is too small counts as the default, and
 // what is too large as the most, which the operator is told.
 func (b *Builder) IntWithin(key string, dst *int, least, most int) {
-	n, err := strconv.ParseInt(b.Raw(key), 10, 64)
-	if err == nil && (n < int64(least) || n > int64(most)) && b.Defaults().Dialect == DialectLLMD {
+	n, whole := b.Whole(key)
+	if whole && (n < int64(least) || n > int64(most)) && b.Defaults().Dialect == DialectLLMD {
 		if n > int64(most) {
 			*dst = most
 		}

@@ -28,10 +28,16 @@ func (o *Object) Int64(key string, dst *int64, least, most int64) {
 	*dst = n
 }
 
-// mostExact is up to where each whole number is one of float64's.
-const mostExact = 1 << 53
+// Whole returns the whole number that key holds; ok is false for anything else. It does not count as asking for it.
+func (o *Object) Whole(key string) (n int64, ok bool) {
+	v, _ := o.peek(key)
+	return wholeNumber(v)
+}
 
-// wholeNumber is v, which may be written as 1e+06 or 1.0, as templates and YAML do.
+// mostFloat is the largest float64 that is an int64.
+const mostFloat = 1<<63 - 1<<10
+
+// wholeNumber is v, which may be written as 1e+06 or 1.0, as templates and YAML do. Written so, it has float64's digits.
 func wholeNumber(v gjson.Result) (n int64, ok bool) {
 	if v.Type != gjson.Number {
 		return 0, false
@@ -39,7 +45,7 @@ func wholeNumber(v gjson.Result) (n int64, ok bool) {
 	if n, err := strconv.ParseInt(v.Raw, 10, 64); err == nil {
 		return n, true
 	}
-	n = int64(max(-mostExact, min(mostExact, v.Num)))
+	n = int64(max(math.MinInt64, min(mostFloat, v.Num)))
 	return n, float64(n) == v.Num
 }
 

@@ -3,6 +3,7 @@ package scorers_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
@@ -46,6 +47,9 @@ func TestPreciseParameters(t *testing.T) {
 		}, ""},
 		{"Redis that is Valkey", keys(`"redisConfig": {"address": "a:1", "backendType": "valkey"}`),
 			func(x *scoring.PreciseIndex) bool { return x.Keys.Remote == "valkey://a:1" }, ""},
+		{"an interval in nanoseconds", keys(`"metricsLoggingInterval": 1e10`), func(x *scoring.PreciseIndex) bool {
+			return x.Keys.LogEvery == 10*time.Second
+		}, ""},
 		{"a size", keys(`"costAwareMemoryConfig": {"size": "3 GiB"}`), func(x *scoring.PreciseIndex) bool {
 			return x.Keys.CostAwareBytes == 3<<30 && x.Keys.Remote == ""
 		}, ""},

@@ -158,7 +158,7 @@ func readRemote(o *strictjson.Object, k *scoring.PreciseKeys, valkey bool) {
 func readInterval(o *strictjson.Object, key string, to *time.Duration) {
 	text := "0s"
 	o.Scalar(key, &text)
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 {
+	if n, whole := o.Whole(key); whole && n >= 0 {
 		*to = time.Duration(n)
 		return
 	}

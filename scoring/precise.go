@@ -1,13 +1,17 @@
 package scoring
 
 import (
+	"cmp"
+	"slices"
+	"strconv"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/address"
 	"github.com/pintle-dev/pintle/scoring/internal/scratch"
 )
 
 // PreciseIndex says how the sidecar learns which blocks of prompts the servers have: from the events that they publish
-// of their KV caches. What cannot be had is refused by the sidecar, not here.
+// of their KV caches. What only a try can tell, such as whether a file is there, the sidecar says.
 type PreciseIndex struct {
 	// At is where the document says so, for mistakes.
 	At string
@@ -85,6 +89,47 @@ type TokenBackend struct {
 	// Socket is where a tokenizer service listens: a path or, with TCP, host:port.
 	Socket string
 	TCP    bool
+}
+
+// TokenizerModes are how tokenizers may be loaded. The first two are the same file, and no others are read here.
+var TokenizerModes = []string{"auto", "hf", "slow", "mistral", "deepseek_v32"}
+
+// Check calls wrong for each value that nobody could make tokens by, with its key.
+func (t *TokenBackend) Check(wrong func(key, problem string)) {
+	if (t.Kind == TokensLocal || t.Kind == TokensDownloaded) && t.Mode != "" &&
+		!slices.Contains(TokenizerModes[:2], t.Mode) {
+		wrong("tokenizerMode", strconv.Quote(t.Mode)+" is known, but not here; auto is right where there is a "+
+			"tokenizer.json")
+	}
+	path, mapped := t.Mapped()
+	switch {
+	case t.Kind != TokensLocal && t.Kind != TokensOfService || len(t.Files) == 0 || t.Tokenizer() == "":
+	case !mapped:
+		wrong("modelTokenizerMap", "has no "+strconv.Quote(t.Tokenizer()))
+	case path == "":
+		wrong("modelTokenizerMap", "has no path for "+strconv.Quote(t.Tokenizer()))
+	}
+	if _, port, ok := address.HostPort(t.Socket); t.Kind == TokensOfService && t.TCP && (!ok || port == 0) {
+		wrong("socketFile", strconv.Quote(t.Socket)+" is no address; with useTCP one such as localhost:50051 is right")
+	}
+}
+
+// Tokenizer is the model whose tokenizer is used.
+func (t *TokenBackend) Tokenizer() string {
+	if t.Kind == TokensOfService {
+		return t.Model
+	}
+	return cmp.Or(t.Name, t.Model)
+}
+
+// Mapped returns the path that Files has for the tokenizer; ok is false for none.
+func (t *TokenBackend) Mapped() (path string, ok bool) {
+	for _, f := range t.Files {
+		if f.Model == t.Tokenizer() {
+			return f.Path, true
+		}
+	}
+	return "", false
 }
 
 // PreciseFile is the tokenizer of a model.

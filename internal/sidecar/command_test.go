@@ -199,14 +199,17 @@ func TestFailedStart(t *testing.T) {
 	for range 3 {
 		addresses = append(addresses, freeAddress(t))
 	}
-	path := filepath.Join(t.TempDir(), "sidecar.yaml")
+	folder := t.TempDir()
+	path, plugins := filepath.Join(folder, "sidecar.yaml"), filepath.Join(folder, "filter.yaml")
 	writeFile(t, path, strings.Replace(configYAML(addresses[0], "'http://127.0.0.1:1'", "{static: []}"), "admin: {",
 		"admin: {public: '"+addresses[1]+"', ", 1)+"responses: {address: '"+addresses[2]+
-		"', storeConfig: {inMemoryConfig: {}}}\nreplicate: {redis: 'redis://host:no-port'}\n")
+		"', storeConfig: {inMemoryConfig: {}}}\n")
+	writeFile(t, plugins, preciseYAML("indexerConfig: {tokenizersPoolConfig: {modelName: m, local: "+
+		"{autoDiscoveryDir: none}}}"))
 	var output bytes.Buffer
-	if code := Command(t.Context(), []string{"-c", path}, &output, &output); code != 1 ||
-		!strings.Contains(output.String(), "replicate.redis: is not a URL") {
-		t.Errorf("got %d %q, want 1 and the URL's mistake", code, output.String())
+	if code := Command(t.Context(), []string{"-c", path, "-plugins", plugins}, &output, &output); code != 1 ||
+		!strings.Contains(output.String(), "none\" cannot be searched") {
+		t.Errorf("got %d %q, want 1 and the folder that is not there", code, output.String())
 	}
 	for _, address := range addresses {
 		listener, err := net.Listen("tcp", address)

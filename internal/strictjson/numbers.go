@@ -37,7 +37,7 @@ func (o *Object) Whole(key string) (n int64, ok bool) {
 // mostFloat is the largest float64 that is an int64.
 const mostFloat = 1<<63 - 1<<10
 
-// wholeNumber is v, which may be written as 1e+06 or 1.0, as templates and YAML do. Written so, it has float64's digits.
+// wholeNumber is v, which may be written as 1e+06 or 1.0, as templates and YAML do: then it is a float64's.
 func wholeNumber(v gjson.Result) (n int64, ok bool) {
 	if v.Type != gjson.Number {
 		return 0, false

@@ -12,6 +12,8 @@ func TestPreciseMistakes(t *testing.T) {
 		at     = "plugins[0](precise-prefix-cache-scorer).parameters."
 		pools  = "indexerConfig.tokenizersPoolConfig."
 		mode   = ` is known, but not here; auto is right where there is a tokenizer.json`
+		keys   = "indexerConfig.kvBlockIndexConfig."
+		noURL  = "; one such as redis://host:6379/0 is right"
 		noHost = ` is no address; with useTCP one such as localhost:50051 is right`
 	)
 	pool := func(backend string) string {
@@ -23,6 +25,7 @@ func TestPreciseMistakes(t *testing.T) {
 	listens := func(endpoint string) string {
 		return index(`"kvCacheBackendConfigs": []`) + `, "kvEventsConfig": {"zmqEndpoint": "` + endpoint + `"}`
 	}
+	remote := func(config string) string { return index(`"kvBlockIndexConfig": {` + config + `}`) }
 	const noEndpoint = " is not of the form tcp://address:port"
 	for _, tc := range []struct{ name, parameters, mistake string }{
 		{"tiers", index(`"kvCacheBackendConfigs": [{"name": "GPU"}, {"name": "cpu"}, {"name": "disk"}]`), ""},
@@ -39,14 +42,24 @@ func TestPreciseMistakes(t *testing.T) {
 		{"a map without the model", pool(`"local": {"modelTokenizerMap": {"n": "/t.json"}}`),
 			pools + `local.modelTokenizerMap: has no "m"`},
 		{"a map with the tokenizer's name", pool(`"local": {"tokenizer": "n", "modelTokenizerMap": {"n": "/t.json"}}`), ""},
+		{"a map without a path", pool(`"local": {"modelTokenizerMap": {"m": ""}}`),
+			pools + `local.modelTokenizerMap: has no path for "m"`},
 		{"a service's map without the model", pool(`"uds": {"modelTokenizerMap": {"n": "/t"}}`),
 			pools + `uds.modelTokenizerMap: has no "m"`},
 		{"a socket with TCP", pool(`"uds": {"socketFile": "/a", "useTCP": true}`), pools + `uds.socketFile: "/a"` + noHost},
+		{"a socket without a port", pool(`"uds": {"socketFile": "localhost:", "useTCP": true}`),
+			pools + `uds.socketFile: "localhost:"` + noHost},
+		{"this machine's port", pool(`"uds": {"socketFile": ":50051", "useTCP": true}`), ""},
 		{"IPv6", pool(`"uds": {"socketFile": "[::1]:5", "useTCP": true}`), ""},
 		{"IPv6 without brackets", pool(`"uds": {"socketFile": "::1:5", "useTCP": true}`),
 			pools + `uds.socketFile: "::1:5"` + noHost},
 		{"half a bracket", pool(`"uds": {"socketFile": "[::1:5", "useTCP": true}`),
 			pools + `uds.socketFile: "[::1:5"` + noHost},
+		{"Redis without a scheme", remote(`"redisConfig": {"address": "h:6379"}`), ""},
+		{"Redis by no port", remote(`"redisConfig": {"address": "redis://u:hunter2@h:x"}`), keys +
+			`redisConfig.address: "redis://xxxxx@h:x" has no server of the form host or host:port` + noURL},
+		{"Valkey by no number of a database", remote(`"valkeyConfig": {"address": "h/prod"}`), keys +
+			`valkeyConfig.address: "valkey://h/prod" has a path that is no number of a database` + noURL},
 		{"an endpoint", listens("tcp://*:5557"), ""},
 		{"an endpoint without a port", listens("tcp://x"), `kvEventsConfig.zmqEndpoint: "tcp://x"` + noEndpoint},
 		{"an endpoint whose port is none", listens("tcp://x:70000"),

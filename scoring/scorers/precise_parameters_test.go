@@ -100,6 +100,8 @@ func TestTokenProducersMistakes(t *testing.T) {
 	const at = "plugins[0](token-producer).parameters."
 	for _, tc := range []struct{ parameters, mistake string }{
 		{`"modelName": "m", "vllm": {"url": "https://a"}`, ""},
+		{`"modelName": "m", "vllm": {"url": "http://u:hunter2@a:x"}`, at + `vllm.url: "http://xxxxx@a:x" is no URL; one ` +
+			`such as http://localhost:8000 is right`},
 		{`"modelName": "m", "vllm": {"url": "a:8000"}`, at + `vllm.url: "a:8000" is no URL; one such as ` +
 			`http://localhost:8000 is right`},
 		{`"modelName": "m", "vllm": {}, "udsTokenizerConfig": {}`, at + "udsTokenizerConfig: stands beside vllm; it is one " +

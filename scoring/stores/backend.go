@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/address"
 	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/scoring"
 )
@@ -79,18 +80,23 @@ func ReadServers(o *strictjson.Object, r *scoring.StoreRedis) {
 	if !o.Present() {
 		return
 	}
-	for i, address := range r.Addresses {
-		if !isHostPort(address) {
-			o.Mistake("addresses["+strconv.Itoa(i)+"]", strictjson.Quote(address)+" is not host:port")
+	for i, text := range r.Addresses {
+		if host, port, ok := address.HostPort(text); !ok || host == "" || port == 0 {
+			shown := strictjson.Quote(text)
+			if strings.ContainsAny(text, "@/") {
+				shown = address.Shown(text)
+			}
+			o.Mistake("addresses["+strconv.Itoa(i)+"]", shown+" is not host:port")
 		}
+	}
+	if r.Address != "" {
+		address.CheckRedis(o, "address", r.Address)
 	}
 	switch {
 	case r.Address == "" && len(r.Addresses) == 0:
 		o.Missing("address", "give address, or addresses for Sentinel and Cluster")
 	case r.Address != "" && len(r.Addresses) > 0:
 		o.Mistake("addresses", "stands beside address; it is one or the other")
-	case r.Address != "" && !hasScheme(r.Address, "redis", "rediss", "valkey", "valkeys"):
-		o.Mistake("address", "is not a URL such as redis://host:6379")
 	case r.Address != "" && r.MasterName != "":
 		o.Mistake("masterName", strictjson.Quote(r.MasterName)+" needs addresses, those of the Sentinels")
 	case len(r.Addresses) > 1 && r.MasterName == "" && r.DB != 0:
@@ -108,12 +114,13 @@ func readMongo(o *strictjson.Object) scoring.StoreMongo {
 	o.Duration("ttl", &m.TTL, time.Second)
 	o.Duration("timeout", &m.Timeout, time.Millisecond)
 	o.Close()
+	if m.URI != "" {
+		address.CheckMongo(o, "uri", m.URI)
+	}
 	switch {
 	case !o.Present():
 	case m.URI == "":
 		o.Missing("uri", "a URI such as mongodb://host:27017 is right")
-	case !hasScheme(m.URI, "mongodb", "mongodb+srv"):
-		o.Mistake("uri", "is not a URI such as mongodb://host:27017")
 	case m.Database == "":
 		o.Missing("database", "name one, or leave it out")
 	case m.Collection == "":
@@ -138,26 +145,4 @@ func readStream(o *strictjson.Object) scoring.StoreStream {
 		o.Mistake("", "key and consumerGroup must not be empty")
 	}
 	return s
-}
-
-func hasScheme(url string, schemes ...string) bool {
-	scheme, rest, ok := strings.Cut(url, "://")
-	if !ok || rest == "" {
-		return false
-	}
-	for _, s := range schemes {
-		if s == scheme {
-			return true
-		}
-	}
-	return false
-}
-
-func isHostPort(text string) bool {
-	i := strings.LastIndexByte(text, ':')
-	if i <= 0 {
-		return false
-	}
-	port, err := strconv.ParseUint(text[i+1:], 10, 16)
-	return err == nil && port > 0 && !strings.Contains(text, "://")
 }

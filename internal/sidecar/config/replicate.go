@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/address"
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/scoring"
@@ -46,10 +47,9 @@ func (c *Config) readReplicate(o *strictjson.Object) {
 		stores.ReadServers(o.Secret("redis"), &r.Redis)
 	} else {
 		o.String("redis", &r.Redis.Address)
-		if scheme, rest, ok := strings.Cut(r.Redis.Address, "://"); o.Has("redis") && (!ok || rest == "" ||
-			!strings.Contains(" redis rediss valkey valkeys ", " "+scheme+" ")) {
-			o.Mistake("redis", "is no URL of a server; one such as redis://host:6379 is right, or an object with "+
-				"address or addresses")
+		if problem := address.Redis(r.Redis.Address); o.Has("redis") && problem != "" {
+			o.Mistake("redis", address.Shown(r.Redis.Address)+" "+problem+
+				"; one such as redis://host:6379 is right, or an object with address or addresses")
 		}
 	}
 	o.String("stream", &r.Stream)

@@ -5,7 +5,8 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
-	"strings"
+
+	"github.com/pintle-dev/pintle/internal/address"
 )
 
 // Config is kvEventsConfig of precise-prefix-cache-scorer.
@@ -60,28 +61,12 @@ func (c *Config) Check() error {
 // listenAddress is where to listen for an endpoint of ZeroMQ. Engines are given the same text, so its host may be the
 // name by which they find this machine: that is listened on at all addresses.
 func listenAddress(endpoint string) (string, error) {
-	host, port, err := splitEndpoint(endpoint)
-	if err != nil {
+	host, port, ok := address.Endpoint(endpoint)
+	if !ok {
 		return "", fmt.Errorf("zmqEndpoint: %q is no endpoint; one such as tcp://*:5557 is right", endpoint)
 	}
 	if _, err := netip.ParseAddr(host); err != nil {
 		host = ""
 	}
-	return net.JoinHostPort(host, strconv.Itoa(port)), nil
-}
-
-// splitEndpoint takes tcp://HOST:PORT apart.
-func splitEndpoint(endpoint string) (host string, port int, err error) {
-	rest, found := strings.CutPrefix(endpoint, "tcp://")
-	if !found {
-		return "", 0, fmt.Errorf("%q does not begin with tcp://", endpoint)
-	}
-	at := strings.LastIndexByte(rest, ':')
-	if at < 0 {
-		return "", 0, fmt.Errorf("%q has no port", endpoint)
-	}
-	if port, err = strconv.Atoi(rest[at+1:]); err != nil || port < 0 || port > 65535 {
-		return "", 0, fmt.Errorf("%q has no port", endpoint)
-	}
-	return strings.Trim(rest[:at], "[]"), port, nil
+	return net.JoinHostPort(host, strconv.Itoa(int(port))), nil
 }

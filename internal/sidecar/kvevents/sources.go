@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/pintle-dev/pintle/internal/address"
 )
 
 // source is where one rank publishes.
@@ -128,11 +130,11 @@ func readModels(page []byte) (names []string) {
 // the sidecar connect to somewhere else. It is empty for one that is not bound: a publisher binds any address alone,
 // and connects to others, while those for replays are always bound.
 func dialable(zmq string, endpoint netip.AddrPort, bound bool) string {
-	host, port, err := splitEndpoint(zmq)
-	if err != nil || port == 0 || !bound && !strings.Contains(host, "*") && !strings.Contains(host, "::") {
+	host, port, ok := address.Endpoint(zmq)
+	if !ok || port == 0 || !bound && !strings.Contains(host, "*") && !strings.Contains(host, "::") {
 		return ""
 	}
-	return portAt(endpoint, port)
+	return portAt(endpoint, int(port))
 }
 
 // configured is where an endpoint publishes by the configuration.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/address"
 	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/scoring"
 )
@@ -129,11 +130,11 @@ func readKeys(o *strictjson.Object, k *scoring.PreciseKeys) {
 }
 
 func readRemote(o *strictjson.Object, k *scoring.PreciseKeys, valkey bool) {
-	address, kind, rdma := "redis://127.0.0.1:6379", "redis", false
+	at, kind, rdma := "redis://127.0.0.1:6379", "redis", false
 	if valkey {
-		address, kind = "valkey://127.0.0.1:6379", "valkey"
+		at, kind = "valkey://127.0.0.1:6379", "valkey"
 	}
-	o.String("address", &address)
+	o.String("address", &at)
 	o.OneOf("backendType", &kind, "redis", "valkey")
 	o.Bool("enableRDMA", &rdma)
 	o.Close()
@@ -143,15 +144,11 @@ func readRemote(o *strictjson.Object, k *scoring.PreciseKeys, valkey bool) {
 	if rdma {
 		o.Mistake("enableRDMA", "is known, but not here; leave it out, and TCP is used")
 	}
-	scheme, rest, ok := strings.Cut(address, "://")
-	if !ok {
-		scheme, rest = kind, address
-		address = kind + "://" + address
+	if !strings.Contains(at, "://") {
+		at = kind + "://" + at
 	}
-	if rest == "" || scheme != "redis" && scheme != "rediss" && scheme != "valkey" && scheme != "valkeys" {
-		o.Mistake("address", "is not a URL such as redis://host:6379")
-	}
-	k.Remote = address
+	address.CheckRedis(o, "address", at)
+	k.Remote = at
 }
 
 // readInterval reads a duration as the documents of several projects write it: as text, or as a number of nanoseconds.
@@ -208,21 +205,10 @@ func readEvents(b *scoring.Builder, o *strictjson.Object) scoring.PreciseEvents 
 	pods.Int("replaySocketPort", &e.ReplayPort, 0, 65535)
 	pods.Close()
 	o.Close()
-	if e.Listen != "" && !isEndpoint(e.Listen) {
+	if _, _, ok := address.Endpoint(e.Listen); !ok && e.Listen != "" {
 		o.Mistake("zmqEndpoint", strconv.Quote(e.Listen)+" is not of the form tcp://address:port")
 	}
 	return e
-}
-
-// isEndpoint reports whether a text is tcp://address:port.
-func isEndpoint(text string) bool {
-	rest, ok := strings.CutPrefix(text, "tcp://")
-	colon := strings.LastIndexByte(rest, ':')
-	if !ok || colon < 0 {
-		return false
-	}
-	_, err := strconv.ParseUint(rest[colon+1:], 10, 16)
-	return err == nil
 }
 
 // bytes reads a size such as 2GiB.

@@ -40,9 +40,7 @@ func (a *answers) openPrefix(c *config.Config, token *push.Token, p *pool.Pool, 
 	a.tasks = append(a.tasks, func(ctx context.Context) { made.Run(ctx, log) })
 	var background *precise.Background
 	if index.Background {
-		if background, err = a.openBackground(c, blocks, made, token, p, log); err != nil {
-			return err
-		}
+		background = a.openBackground(c, blocks, made, token, p, log)
 		m.Registry.MustRegister(background.Collectors()...)
 	}
 	events, err := subscribe(index, blocks, p, log)
@@ -74,12 +72,8 @@ func (a *answers) openPrefix(c *config.Config, token *push.Token, p *pool.Pool, 
 
 // openBackground has Envoys told what becomes of blocks.
 func (a *answers) openBackground(c *config.Config, blocks *kvindex.Indexer, made *tokens.Pool, token *push.Token,
-	p *pool.Pool, log *slog.Logger) (*precise.Background, error) {
+	p *pool.Pool, log *slog.Logger) *precise.Background {
 	x := c.Prefix.Index
-	if x.Keys.Remote != "" {
-		return nil, fmt.Errorf("%s: mode: background needs an index in memory, as it goes by the events that this "+
-			"sidecar hears; leave redisConfig or valkeyConfig out of kvBlockIndexConfig", x.At)
-	}
 	b := &precise.Background{Index: blocks.Index, Blocks: blocks, Tokens: made, Ingests: c.Ingests, Token: token.Get,
 		Log: log, Endpoints: func() []string { return endpoints(p) }}
 	b.Start()
@@ -88,7 +82,7 @@ func (a *answers) openBackground(c *config.Config, blocks *kvindex.Indexer, made
 	for range max(x.Tokens.Workers, 1) {
 		a.tasks = append(a.tasks, b.Learn)
 	}
-	return b, nil
+	return b
 }
 
 // subscribe opens what takes the servers' events, as a document says.

@@ -45,13 +45,10 @@ var (
 // newDownloaded downloads the files of a model, if they are not there, and reads them. Where that is not to be had now
 // it is later.
 func newDownloaded(c *scoring.TokenBackend, chats Backend) (Backend, error) {
-	if err := checkMode(c); err != nil {
-		return nil, err
-	}
 	h := &hub{
 		endpoint: strings.TrimSuffix(cmp.Or(os.Getenv("HF_ENDPOINT"), "https://huggingface.co"), "/"),
 		token:    cmp.Or(c.Token, os.Getenv("HF_TOKEN")),
-		model:    cmp.Or(c.Name, c.Model), revision: cmp.Or(c.Revision, "main"), dir: c.Dir,
+		model:    c.Tokenizer(), revision: cmp.Or(c.Revision, "main"), dir: c.Dir,
 		client: &http.Client{Timeout: hubTimeout}, most: mostFile,
 	}
 	if !modelName.MatchString(h.model) {

@@ -1,7 +1,6 @@
 package tokens
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,9 +25,6 @@ type local struct {
 
 // newLocal reads the file that a document names.
 func newLocal(c *scoring.TokenBackend, chats Backend) (*local, error) {
-	if err := checkMode(c); err != nil {
-		return nil, err
-	}
 	path, err := findFile(c)
 	if err != nil {
 		return nil, err
@@ -36,28 +32,14 @@ func newLocal(c *scoring.TokenBackend, chats Backend) (*local, error) {
 	return openLocal(path, chats)
 }
 
-// checkMode refuses the modes that read other files.
-func checkMode(c *scoring.TokenBackend) error {
-	if c.Mode != "" && c.Mode != "auto" && c.Mode != "hf" {
-		return fmt.Errorf("tokenizerMode: %q is known, but not here; auto is right where there is a tokenizer.json",
-			c.Mode)
-	}
-	return nil
-}
-
 // findFile finds the tokenizer.json of a model: by the map, else below the folder.
 func findFile(c *scoring.TokenBackend) (string, error) {
-	model := cmp.Or(c.Name, c.Model)
-	for _, f := range c.Files {
-		if f.Model == model {
-			if info, err := os.Stat(f.Path); err == nil && info.IsDir() {
-				return filepath.Join(f.Path, c.File), nil
-			}
-			return f.Path, nil
+	model := c.Tokenizer()
+	if path, ok := c.Mapped(); ok {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			return filepath.Join(path, c.File), nil
 		}
-	}
-	if len(c.Files) > 0 {
-		return "", fmt.Errorf("modelTokenizerMap: has no %q", model)
+		return path, nil
 	}
 	var found []string
 	err := filepath.WalkDir(c.Dir, func(path string, d fs.DirEntry, err error) error {

@@ -99,8 +99,6 @@ func TestFindFile(t *testing.T) {
 			Files: []scoring.PreciseFile{{Model: "x", Path: filepath.Dir(plain)}}}, plain, ""},
 		{"none of several", scoring.TokenBackend{Dir: dir, File: "tokenizer.json", Model: "x"}, "",
 			`has 3 files tokenizer.json, and none for "x"`},
-		{"not in the map", scoring.TokenBackend{Model: "x", Files: []scoring.PreciseFile{{Model: "y"}}}, "",
-			`modelTokenizerMap: has no "x"`},
 		{"no folder", scoring.TokenBackend{Dir: filepath.Join(dir, "gone"), Model: "x"}, "", "autoDiscoveryDir"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -110,20 +108,5 @@ func TestFindFile(t *testing.T) {
 				t.Errorf("got %q and %v, want %q and %q", got, err, tc.want, tc.err)
 			}
 		})
-	}
-}
-
-// TestBackendsThatAreNotHere: they are refused with their keys.
-func TestBackendsThatAreNotHere(t *testing.T) {
-	for want, c := range map[string]scoring.TokenBackend{
-		`s: tokenizersPoolConfig.hf: tokenizerMode: "mistral" is known, but not here`: {
-			Kind: scoring.TokensDownloaded, Mode: "mistral"},
-		`s: tokenizersPoolConfig.local: tokenizerMode: "slow" is known, but not here`: {
-			Kind: scoring.TokensLocal, Mode: "slow"},
-	} {
-		c.At = "s"
-		if _, err := NewPool(&c, nil); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"path/filepath"
 	"time"
 
@@ -34,32 +33,20 @@ const (
 
 const serviceMethod = "/tokenization.TokenizationService/"
 
-func newService(c *scoring.TokenBackend, others Backend) (*service, error) {
+func newService(c *scoring.TokenBackend, others Backend) *service {
 	network := "unix"
 	if c.TCP {
 		network = "tcp"
-		if _, _, err := net.SplitHostPort(c.Socket); err != nil {
-			return nil, fmt.Errorf("socketFile: %q is no address; with useTCP one such as localhost:50051 is right",
-				c.Socket)
-		}
 	}
 	model := c.Model
-	if len(c.Files) > 0 {
-		model = ""
-		for _, f := range c.Files {
-			if f.Model == c.Model {
-				model = f.Path
-			}
-		}
-		if model == "" {
-			return nil, fmt.Errorf("modelTokenizerMap: has no %q", c.Model)
-		}
+	if path, ok := c.Mapped(); ok {
+		model = path
 		if filepath.Base(model) == fileTokenizer {
 			model = filepath.Dir(model)
 		}
 	}
 	return &service{client: newGRPC(network, c.Socket), model: model, beginning: make(chan struct{}, 1),
-		text: serviceTimeout, images: serviceMediaTimeout, others: others}, nil
+		text: serviceTimeout, images: serviceMediaTimeout, others: others}
 }
 
 // Tokens implements Backend.

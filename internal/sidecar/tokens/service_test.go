@@ -180,21 +180,6 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-// TestServiceMistakes: what the configuration cannot mean is said with its key.
-func TestServiceMistakes(t *testing.T) {
-	for want, c := range map[string]scoring.TokenBackend{
-		`s: tokenizer service: socketFile: "/a/socket" is no address; with useTCP one such as`: {Socket: "/a/socket",
-			TCP: true},
-		`s: tokenizer service: modelTokenizerMap: has no "m"`: {Model: "m",
-			Files: []scoring.PreciseFile{{Model: "other", Path: "/x"}}},
-	} {
-		c.At, c.Kind = "s", scoring.TokensOfService
-		if _, err := NewPool(&c, nil); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
-	}
-}
-
 // FuzzService: no answer of a service does harm, and what the library writes is read as it is.
 func FuzzService(f *testing.F) {
 	for _, text := range []string{`success: true token_ids: [1, 4000000000]`,

@@ -100,11 +100,7 @@ func open(c *scoring.TokenBackend, servers Servers) (Backend, error) {
 		}
 		return l, nil
 	}
-	s, err := newService(c, &engines{servers: servers})
-	if err != nil {
-		return nil, fmt.Errorf("%s: tokenizer service: %w", c.At, err)
-	}
-	return s, nil
+	return newService(c, &engines{servers: servers}), nil
 }
 
 // Note says what the backend cannot do, for those who start it; empty is nothing.

@@ -127,7 +127,8 @@ func TestMongo(t *testing.T) {
 	}
 	const several = "has more than one host, or a port; mongodb+srv:// has one name that is looked up"
 	for uri, want := range map[string]string{ // which the driver looks up at once
-		"mongodb+srv://a.b.c/d?srvMaxHosts=2": "", "mongodb+srv://a.b.c:1/d": several, "mongodb+srv://a.b.c,a.b.d": several,
+		"mongodb+srv://a.b.c/d?srvMaxHosts=2": "", "mongodb+srv://a.b.c:1/d": several,
+		"mongodb+srv://a.b.c,a.b.d": several,
 	} {
 		if got := Mongo(uri); got != want {
 			t.Errorf("%q: got %q, want %q", uri, got, want)

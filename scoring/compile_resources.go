@@ -160,8 +160,7 @@ func (c *compiler) addResource(r *resource, prefix string) {
 	c.declareResource(r.spec.Objects("plugins"), prefix)
 	for i, name := range wanted {
 		if r.handler == handlerPD {
-			c.inject(r.spec, name+"-filter")
-			c.plan.profiles[first+i].add(c.find(name+"-filter"), 1)
+			c.plan.profiles[first+i].add(c.imply(r.spec, name+"-filter"), 1)
 		}
 		c.fillResource(r, name, prefix, &c.plan.profiles[first+i])
 	}
@@ -173,9 +172,26 @@ func (c *compiler) addResource(r *resource, prefix string) {
 	}
 	r.spec.Close()
 	if r.handler == handlerPD {
-		c.inject(r.spec, "disagg-headers-handler")
-		c.inject(r.spec, "paired-profile-handler")
+		c.imply(r.spec, "disagg-headers-handler")
+		c.imply(r.spec, "paired-profile-handler")
 	}
+}
+
+// imply adds a plug-in that the handler pd implies. Its name is not one of the resource's own.
+func (c *compiler) imply(spec *strictjson.Object, kind string) *declared {
+	name := ImpliedName(kind, func(name string) bool { return c.find(name) != nil })
+	c.build(spec, strictjson.Empty(spec), kind, name)
+	return &c.plugins[len(c.plugins)-1]
+}
+
+// ImpliedName is what a plug-in is called that a SchedulingProfile implies: its type, or what a plug-in of the resource
+// has not taken.
+func ImpliedName(kind string, taken func(name string) bool) string {
+	name := kind
+	for i := 2; taken(name); i++ {
+		name = kind + "-" + strconv.Itoa(i)
+	}
+	return name
 }
 
 // declareResource builds the plug-ins of a SchedulingProfile.

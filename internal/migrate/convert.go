@@ -105,17 +105,14 @@ func pickerConfig(resources []*goyaml.Node, handler string) *goyaml.Node {
 				plugins.Content = append(plugins.Content, pickerPlugin(item, own))
 			}
 		}
-		paired := text(spec, "profileHandler") == "pd"
-		if paired {
-			for _, kind := range []string{"disagg-headers-handler", "paired-profile-handler", "decode-filter",
-				"prefill-filter"} {
-				plugins.Content = append(plugins.Content, mapping("type", kind))
-			}
+		var filters map[string]string
+		if text(spec, "profileHandler") == "pd" {
+			filters = addImplied(plugins)
 		}
 		if p := yamldoc.At(spec, "profiles"); p != nil {
 			for i := 0; i+1 < len(p.Content); i += 2 {
-				profiles.Content = append(profiles.Content,
-					pickerProfile(p.Content[i].Value, p.Content[i+1], paired, own))
+				name := p.Content[i].Value
+				profiles.Content = append(profiles.Content, pickerProfile(name, p.Content[i+1], filters[name], own))
 			}
 		}
 	}
@@ -195,10 +192,31 @@ func pickerPlugin(item *goyaml.Node, own string) *goyaml.Node {
 	return plugin
 }
 
-func pickerProfile(name string, profile *goyaml.Node, paired bool, own string) *goyaml.Node {
+// addImplied adds the plug-ins that the handler pd implies, and returns the names of its profiles' filters.
+func addImplied(plugins *goyaml.Node) (filters map[string]string) {
+	own := slices.Clone(plugins.Content)
+	taken := func(name string) bool {
+		return slices.ContainsFunc(own, func(p *goyaml.Node) bool { return cmp.Or(text(p, "name"), text(p, "type")) == name })
+	}
+	add := func(kind string) string {
+		name := scoring.ImpliedName(kind, taken)
+		plugin := mapping("type", kind)
+		if name != kind {
+			plugin = mapping("name", name, "type", kind)
+		}
+		plugins.Content = append(plugins.Content, plugin)
+		return name
+	}
+	add("disagg-headers-handler")
+	add("paired-profile-handler")
+	return map[string]string{"decode": add("decode-filter"), "prefill": add("prefill-filter")}
+}
+
+// pickerProfile is a profile of a SchedulingProfile, with the filter that is implied, if any.
+func pickerProfile(name string, profile *goyaml.Node, filter, own string) *goyaml.Node {
 	references := list()
-	if paired {
-		references.Content = append(references.Content, mapping("pluginRef", name+"-filter"))
+	if filter != "" {
+		references.Content = append(references.Content, mapping("pluginRef", filter))
 	}
 	if refs := yamldoc.At(profile, "pluginRefs"); refs != nil {
 		for _, ref := range refs.Content {

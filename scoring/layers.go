@@ -53,6 +53,9 @@ type EngineConfig struct {
 	Attributes                            []AttributeSpec
 }
 
+// MostAttributes bounds the attributes of an engine.
+const MostAttributes = 16
+
 // AttributeSpec is a gauge that becomes an attribute of endpoints.
 type AttributeSpec struct{ Attribute, Spec string }
 

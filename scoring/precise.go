@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/address"
@@ -101,6 +102,9 @@ func (t *TokenBackend) Check(wrong func(key, problem string)) {
 		wrong("tokenizerMode", strconv.Quote(t.Mode)+" is known, but not here; auto is right where there is a "+
 			"tokenizer.json")
 	}
+	if t.Kind == TokensDownloaded {
+		t.checkDownload(wrong)
+	}
 	path, mapped := t.Mapped()
 	switch {
 	case t.Kind != TokensLocal && t.Kind != TokensOfService || len(t.Files) == 0 || t.Tokenizer() == "":
@@ -112,6 +116,34 @@ func (t *TokenBackend) Check(wrong func(key, problem string)) {
 	if _, port, ok := address.HostPort(t.Socket); t.Kind == TokensOfService && t.TCP && (!ok || port == 0) {
 		wrong("socketFile", strconv.Quote(t.Socket)+" is no address; with useTCP one such as localhost:50051 is right")
 	}
+}
+
+// checkDownload notes names that are none of the hub's, where they become parts of paths.
+func (t *TokenBackend) checkDownload(wrong func(key, problem string)) {
+	if name := t.Tokenizer(); name != "" && (!isHubName(name) || strings.Count(name, "/") > 1) {
+		wrong("tokenizer", strconv.Quote(name)+" is no model's name such as org/name")
+	}
+	if t.Revision != "" && !isHubName(t.Revision) {
+		wrong("tokenizerRevision", strconv.Quote(t.Revision)+" is no branch, tag or commit")
+	}
+}
+
+// isHubName reports whether a text has letters, digits, hyphens, underscores and dots between its slashes, of which the
+// dots do not come first.
+func isHubName(text string) bool {
+	for part := range strings.SplitSeq(text, "/") {
+		for i := range len(part) {
+			c := part[i]
+			if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' ||
+				c == '.' && i > 0) {
+				return false
+			}
+		}
+		if part == "" {
+			return false
+		}
+	}
+	return true
 }
 
 // Tokenizer is the model whose tokenizer is used.

@@ -196,7 +196,9 @@ func pickerPlugin(item *goyaml.Node, own string) *goyaml.Node {
 func addImplied(plugins *goyaml.Node) (filters map[string]string) {
 	own := slices.Clone(plugins.Content)
 	taken := func(name string) bool {
-		return slices.ContainsFunc(own, func(p *goyaml.Node) bool { return cmp.Or(text(p, "name"), text(p, "type")) == name })
+		return slices.ContainsFunc(own, func(p *goyaml.Node) bool {
+			return cmp.Or(text(p, "name"), text(p, "type")) == name
+		})
 	}
 	add := func(kind string) string {
 		name := scoring.ImpliedName(kind, taken)

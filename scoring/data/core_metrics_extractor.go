@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/selector"
 	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/scoring"
 )
@@ -84,6 +85,10 @@ func readEngine(o *strictjson.Object) scoring.EngineConfig {
 		c.Attributes = append(c.Attributes, a)
 	}
 	o.Close()
+	if len(c.Attributes) > scoring.MostAttributes {
+		o.Mistake("customMetrics", strconv.Itoa(len(c.Attributes))+" are too many; at most "+
+			strconv.Itoa(scoring.MostAttributes)+" are right")
+	}
 	if c.Name == "" {
 		o.Missing("name", "name the engine, as the pods' label does")
 	}
@@ -92,13 +97,11 @@ func readEngine(o *strictjson.Object) scoring.EngineConfig {
 
 // checkSpec notes a name of a metric that is none.
 func checkSpec(o *strictjson.Object, key, spec string) {
-	name, labels, braces := strings.Cut(strings.TrimSpace(spec), "{")
 	if spec == "" {
 		return
 	}
-	if name = strings.TrimSpace(name); name == "" || strings.ContainsAny(name, " }=\"") || braces &&
-		!strings.HasSuffix(labels, "}") {
-		o.Mistake(key, strconv.Quote(spec)+" is no metric; metric or metric{label=value} is right")
+	if _, _, problem := selector.Parse(spec); problem != "" {
+		o.Mistake(key, strconv.Quote(spec)+" "+problem+"; metric or metric{label=value} is right")
 	}
 }
 

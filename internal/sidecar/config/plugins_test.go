@@ -9,9 +9,50 @@ import (
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/harness/pki"
+	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/snapshot"
 )
+
+// TestMetricsOfTheDocument: the sidecar takes what the document's reader takes of the metrics of engines.
+func TestMetricsOfTheDocument(t *testing.T) {
+	if scoring.MostAttributes != engine.MaxAttributes {
+		t.Errorf("a document may have %d attributes, an engine %d", scoring.MostAttributes, engine.MaxAttributes)
+	}
+	many := strings.Repeat("{attributeKey: a, metricSpec: m}, ", scoring.MostAttributes)
+	for _, tc := range []struct{ name, config, mistake string }{
+		{"a label", "queuedRequestsSpec: 'm{a=\"b\"}'", ""},
+		{"a regular expression", "queuedRequestsSpec: 'm{a=~\"b\"}'",
+			`queuedRequestsSpec: "m{a=~\"b\"}" has a matcher other than label=value`},
+		{"a label without a value", "kvUsageSpec: 'm{a}'", `kvUsageSpec: "m{a}" has a matcher other than label=value`},
+		{"a digit first", "loraSpec: 1m", `loraSpec: "1m" names no metric`},
+		{"a hyphen", "cacheInfoSpec: a-b", `cacheInfoSpec: "a-b" names no metric`},
+		{"as many as may be", "customMetrics: [" + many + "]", ""},
+		{"one more", "customMetrics: [" + many + "{attributeKey: a, metricSpec: m}]",
+			"customMetrics: 17 are too many; at most 16 are right"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			folder := t.TempDir()
+			file := filepath.Join(folder, "filter.yaml")
+			text := "config:\n  apiVersion: llm-d.ai/v1alpha1\n  plugins:\n  - {type: metrics-data-source}\n" +
+				"  - {type: core-metrics-extractor, parameters: {engineConfigs: [{name: vllm, " + tc.config + "}]}}\n" +
+				"  dataLayer: {sources: [{pluginRef: metrics-data-source, extractors: " +
+				"[{pluginRef: core-metrics-extractor}]}]}\n"
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			c, err := Parse("s.yaml", []byte(envoyYAML+"discovery: {static: []}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := ".engineConfigs[0]." + tc.mistake
+			if err = c.ApplyPlugins(file); tc.mistake == "" && err != nil ||
+				tc.mistake != "" && (err == nil || !strings.Contains(err.Error(), at)) {
+				t.Errorf("got %v, want %q", err, tc.mistake)
+			}
+		})
+	}
+}
 
 // TestPathsOfTheDocument: relative paths in the filter's document start from its folder.
 func TestPathsOfTheDocument(t *testing.T) {

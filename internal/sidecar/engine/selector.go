@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
+
+	"github.com/pintle-dev/pintle/internal/selector"
 )
 
 // Change says what differs from an engine's own page: other metric names, another place. Empty fields change nothing.
@@ -77,11 +78,11 @@ func (e *Engine) anyLoad() bool {
 // rules returns old with the rules of the fields that c names replaced.
 func (c Change) rules(old []rule) ([]rule, error) {
 	rules := slices.Clone(old)
-	replace := func(key, selector string, by ...rule) error {
-		if selector == "" {
+	replace := func(key, text string, by ...rule) error {
+		if text == "" {
 			return nil
 		}
-		metric, matches, err := parseSelector(selector)
+		metric, matches, err := parseSelector(text)
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
@@ -133,46 +134,12 @@ func (r *rule) adopt(own []rule) {
 
 // parseSelector reads a PromQL instant selector that compares labels by = only.
 func parseSelector(text string) (metric string, matches []match, err error) {
-	wrong := func(why string) (string, []match, error) {
-		return "", nil, fmt.Errorf(`%q %s; a metric name, or name{label="value"}, is right`, text, why)
+	metric, found, problem := selector.Parse(text)
+	if problem != "" {
+		return "", nil, fmt.Errorf(`%q %s; a metric name, or name{label="value"}, is right`, text, problem)
 	}
-	metric, rest, braces := strings.Cut(strings.TrimSpace(text), "{")
-	metric = strings.TrimSpace(metric)
-	if !isMetricName(metric) {
-		return wrong("names no metric")
-	}
-	if !braces {
-		return metric, nil, nil
-	}
-	rest, closed := strings.CutSuffix(strings.TrimSpace(rest), "}")
-	if !closed {
-		return wrong("has no closing brace")
-	}
-	for pair := range strings.SplitSeq(rest, ",") {
-		if strings.TrimSpace(pair) == "" {
-			continue
-		}
-		name, value, equal := strings.Cut(pair, "=")
-		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		if !equal || !isMetricName(name) || strings.HasPrefix(value, "~") {
-			return wrong("has a matcher other than label=value")
-		}
-		if len(value) >= 2 && value[0] == '"' && value[len(value)-1] == '"' {
-			value = value[1 : len(value)-1]
-		}
-		if strings.ContainsAny(value, `"\{}`) {
-			return wrong("has a value with a quote, brace or backslash")
-		}
-		matches = append(matches, match{name, value})
+	for _, m := range found {
+		matches = append(matches, match{m.Name, m.Value})
 	}
 	return metric, matches, nil
-}
-
-func isMetricName(name string) bool {
-	for i := range len(name) {
-		if c := name[i]; !isNameByte(c) && c != ':' || i == 0 && c >= '0' && c <= '9' {
-			return false
-		}
-	}
-	return name != ""
 }

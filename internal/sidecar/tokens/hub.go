@@ -36,11 +36,7 @@ const (
 	fileConfig    = "tokenizer_config.json"
 )
 
-var (
-	modelName  = regexp.MustCompile(`^[\w-][\w.-]*(/[\w-][\w.-]*)?$`)
-	revision   = regexp.MustCompile(`^[\w-][\w.-]*(/[\w-][\w.-]*)*$`)
-	commitName = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
-)
+var commitName = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 
 // newDownloaded downloads the files of a model, if they are not there, and reads them. Where that is not to be had now
 // it is later.
@@ -51,11 +47,10 @@ func newDownloaded(c *scoring.TokenBackend, chats Backend) (Backend, error) {
 		model:    c.Tokenizer(), revision: cmp.Or(c.Revision, "main"), dir: c.Dir,
 		client: &http.Client{Timeout: hubTimeout}, most: mostFile,
 	}
-	if !modelName.MatchString(h.model) {
-		return nil, fmt.Errorf("tokenizer: %q is no model's name such as org/name", h.model)
-	}
-	if !revision.MatchString(h.revision) {
-		return nil, fmt.Errorf("tokenizerRevision: %q is no branch, tag or commit", h.revision)
+	var mistake error
+	c.Check(func(key, problem string) { mistake = cmp.Or(mistake, fmt.Errorf("%s: %s", key, problem)) })
+	if mistake != nil {
+		return nil, mistake
 	}
 	load := func(ctx context.Context) (*local, error) {
 		dir, err := h.snapshot(ctx)

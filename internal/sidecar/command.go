@@ -10,6 +10,8 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/command"
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
+	"github.com/pintle-dev/pintle/internal/sidecar/tokens"
+	"github.com/pintle-dev/pintle/scoring"
 )
 
 // Command runs the subcommand sidecar with args until ctx ends, and returns the exit code: 0 after a clean end, 1 when
@@ -32,10 +34,16 @@ func Command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil && *plugins != "" {
 		err = c.ApplyPlugins(*plugins)
 	}
+	if err == nil {
+		err = c.CheckKubeconfig()
+	}
 	if err != nil {
 		return command.Fail(flags, stderr, 2, err)
 	}
 	if *check {
+		if err := checkTokenizer(c); err != nil {
+			return command.Fail(flags, stderr, 2, err)
+		}
 		return 0
 	}
 	limitMemory(memlimit.FromCgroup)
@@ -43,6 +51,15 @@ func Command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return command.Fail(flags, stderr, 1, err)
 	}
 	return 0
+}
+
+// checkTokenizer reads the files of a tokenizer that are here.
+func checkTokenizer(c *config.Config) error {
+	if c.Prefix.Index == nil || c.Prefix.Index.Tokens.Kind != scoring.TokensLocal {
+		return nil
+	}
+	_, err := tokens.NewPool(&c.Prefix.Index.Tokens, nil)
+	return err
 }
 
 // limitMemory has the garbage collector keep the process below nine tenths of its container's limit, if there is one

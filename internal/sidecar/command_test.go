@@ -71,12 +71,27 @@ func TestCommandMistakes(t *testing.T) {
 	writeFile(t, path, configYAML(taken.Addr().String(), "'http://127.0.0.1:1'", "{static: []}"))
 	broken := filepath.Join(t.TempDir(), "broken.yaml")
 	writeFile(t, broken, "a: b\n")
+	plugins := filepath.Join(t.TempDir(), "filter.yaml")
+	writeFile(t, plugins, preciseYAML("indexerConfig: {tokenizersPoolConfig: {modelName: m, local: "+
+		"{autoDiscoveryDir: none}}}"))
+	lost := filepath.Join(t.TempDir(), "lost.yaml")
+	writeFile(t, lost, configYAML("127.0.0.1:0", "'http://127.0.0.1:1'",
+		"{kubernetes: {kubeconfig: nowhere, pools: [{service: s}]}}"))
+	empty := filepath.Join(t.TempDir(), "empty.yaml")
+	writeFile(t, empty, configYAML("127.0.0.1:0", "'http://127.0.0.1:1'",
+		"{kubernetes: {kubeconfig: empty.yaml, pools: [{service: s}]}}"))
 	tests := []struct {
 		name string
 		args []string
 		code int
 		want string
 	}{
+		{"a tokenizer that is not there", []string{"-c", path, "-plugins", plugins, "-check"}, 2,
+			`autoDiscoveryDir: "` + filepath.Join(filepath.Dir(plugins), "none") + `" cannot be searched`},
+		{"a kubeconfig that is not there", []string{"-c", lost, "-check"}, 2,
+			"lost.yaml: discovery.kubernetes.kubeconfig: "},
+		{"the same without a check before", []string{"-c", lost}, 2, "discovery.kubernetes.kubeconfig: "},
+		{"a kubeconfig that is none", []string{"-c", empty, "-check"}, 2, "discovery.kubernetes.kubeconfig: "},
 		{"no file", nil, 2, "flag -c is missing"},
 		{"unknown flag", []string{"-x"}, 2, "-x"},
 		{"argument", []string{"-c", path, "more"}, 2, `"more" is unknown`},

@@ -158,6 +158,17 @@ func Load(path string) (*Config, error) {
 	return c, nil
 }
 
+// CheckKubeconfig reads the kubeconfig that discovery.kubernetes names. It is asked once it is known that it counts.
+func (c *Config) CheckKubeconfig() error {
+	if c.Kubernetes == nil || c.Kubernetes.Kubeconfig == "" {
+		return nil
+	}
+	if err := kubernetes.CheckKubeconfig(c.Kubernetes.Kubeconfig); err != nil {
+		return fmt.Errorf("%s: discovery.kubernetes.kubeconfig: %w", c.Path, err)
+	}
+	return nil
+}
+
 // inFile puts the file's name before each line of err.
 func inFile(path string, err error) error {
 	var mistakes strictjson.Mistakes
@@ -226,6 +237,7 @@ func Parse(path string, content []byte) (*Config, error) {
 		root.Mistake("scrape.share", "needs replicate, which says by which server; leaving it out is right without")
 	}
 	c.readPrefix(root.Object("prefix"))
+	c.checkListening(root)
 	if discovery := root.Object("discovery"); discovery.Present() {
 		c.readDiscovery(discovery)
 	} else {

@@ -67,6 +67,15 @@ func New(c Config) (*Discovery, error) {
 	return d, nil
 }
 
+// CheckKubeconfig reads a file that says where the API server is.
+func CheckKubeconfig(path string) error {
+	access, err := clientConfig(path)
+	if err == nil {
+		_, err = newClients(access)
+	}
+	return err
+}
+
 func clientConfig(kubeconfig string) (*rest.Config, error) {
 	if kubeconfig == "" {
 		return rest.InClusterConfig()

@@ -108,6 +108,8 @@ func TestValidate(t *testing.T) {
 		"bad.yaml":   "hold: wait\nconfig:\n  plugins: [{type: random-picker, parameters: {maxNumOfEndpoints: 0}}]\n",
 		"broken":     "plugins: [",
 		"warns.yaml": "featureGates: [flowControl]",
+		"redis.yaml": "plugins: [{type: precise-prefix-cache-scorer, parameters: {indexerConfig: {tokenizersPoolConfig: " +
+			"{modelName: m}, kvBlockIndexConfig: {redisConfig: {address: 'redis://h?ssl=1'}}}}}]\n",
 	})
 	tests := []struct {
 		file   string
@@ -122,6 +124,7 @@ func TestValidate(t *testing.T) {
 			"whole number from 1 to 1024\n"},
 		{"broken", 2, "broken: line 1: not valid YAML"},
 		{"missing", 2, "no such file"},
+		{"redis.yaml", 2, `redis.yaml: precise-prefix-cache-scorer: kvBlockIndexConfig: "redis://h?xxxxx" has an option`},
 		{"warns.yaml", 0, "warning: featureGates: flowControl has no effect"},
 	}
 	for _, test := range tests {

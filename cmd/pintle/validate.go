@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/command"
 	"github.com/pintle-dev/pintle/internal/foreign"
 	"github.com/pintle-dev/pintle/internal/pluginconfig"
+	"github.com/pintle-dev/pintle/internal/sidecar"
 	"github.com/pintle-dev/pintle/scoring"
 )
 
@@ -44,8 +46,8 @@ func runValidate(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "%s: the sidecar's configuration has to say what stands at %s\n", flags.Name(),
 			strings.Join(found.Besides, ", "))
 	}
-	if config.ShadowError != nil {
-		return command.Fail(flags, stderr, 2, command.InFile(nameOf(*path), config.ShadowError))
+	if err := cmp.Or(config.ShadowError, sidecar.CheckDrivers(config.Plan)); err != nil {
+		return command.Fail(flags, stderr, 2, command.InFile(nameOf(*path), err))
 	}
 	for _, w := range config.Plan.Warnings() {
 		fmt.Fprintf(stderr, "%s: warning: %s\n", flags.Name(), w)

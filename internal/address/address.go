@@ -120,3 +120,17 @@ func withoutPassword(rest string) string {
 }
 
 func isDigits(text string) bool { return strings.Trim(text, "0123456789") == "" }
+
+// isEscaped reports whether each % of a text has two hexadecimal digits behind it.
+func isEscaped(text string) bool {
+	for {
+		_, behind, ok := strings.Cut(text, "%")
+		if !ok {
+			return true
+		}
+		if len(behind) < 2 || strings.Trim(behind[:2], "0123456789abcdefABCDEF") != "" {
+			return false
+		}
+		text = behind[2:]
+	}
+}

@@ -1,13 +1,12 @@
 package address
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 )
 
 // Redis says what is wrong with the URL of a Redis or Valkey, which has the schemes redis and valkey, and with an s
-// behind for TLS; empty is nothing.
+// behind for TLS; empty is nothing. Options are the client's to check.
 func Redis(text string) string {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok || rest == "" || scheme != "redis" && scheme != "rediss" && scheme != "valkey" && scheme != "valkeys" {
@@ -34,7 +33,7 @@ func Redis(text string) string {
 	case strings.ContainsFunc(text, isControl):
 		return "has a control character"
 	}
-	return redisOptions(query, scheme == "rediss" || scheme == "valkeys")
+	return ""
 }
 
 // isServer reports whether a text is a host, a port behind a colon, both or none.
@@ -81,34 +80,4 @@ func isDatabase(path string) bool {
 	path = strings.Trim(path, "/")
 	_, err := strconv.ParseUint(path, 10, 31)
 	return path == "" || err == nil
-}
-
-// optionsOfRedis are those that the client knows. What they say of time limits and connections does not count, as the
-// sidecar has its own.
-var optionsOfRedis = []option{{"db", aCount}, {"protocol", aNumber}, {"client_name", aText}, {"max_retries", aNumber},
-	{"min_retry_backoff", aDuration}, {"max_retry_backoff", aDuration}, {"dial_timeout", aDuration},
-	{"read_timeout", aDuration}, {"write_timeout", aDuration}, {"pool_fifo", aBool}, {"pool_size", aNumber},
-	{"pool_timeout", aDuration}, {"min_idle_conns", aNumber}, {"max_idle_conns", aNumber},
-	{"max_active_conns", aNumber}, {"max_concurrent_dials", aNumber}, {"pipeline_pool_size", aNumber},
-	{"pipeline_read_buffer_size", aNumber}, {"pipeline_write_buffer_size", aNumber},
-	{"conn_max_idle_time", aDuration}, {"idle_timeout", aDuration}, {"conn_max_lifetime", aDuration},
-	{"max_conn_age", aDuration}, {"conn_max_lifetime_jitter", aDuration}}
-
-func redisOptions(query string, secure bool) string {
-	known := optionsOfRedis
-	if secure {
-		known = append(slices.Clip(known), option{"skip_verify", aBool})
-	}
-	for pair := range strings.SplitSeq(query, "&") {
-		name, value, _ := strings.Cut(pair, "=")
-		at := slices.IndexFunc(known, func(o option) bool { return o.name == name })
-		switch {
-		case pair == "":
-		case at < 0:
-			return "has an option that is not known"
-		case value != "" && !known[at].kind.allows(value):
-			return "has a wrong value of the option " + name
-		}
-	}
-	return ""
 }

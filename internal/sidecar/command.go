@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -35,7 +36,7 @@ func Command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = c.ApplyPlugins(*plugins)
 	}
 	if err == nil {
-		err = c.CheckKubeconfig()
+		err = cmp.Or(checkDrivers(c), c.CheckKubeconfig())
 	}
 	if err != nil {
 		return command.Fail(flags, stderr, 2, err)

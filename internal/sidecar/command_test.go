@@ -80,12 +80,17 @@ func TestCommandMistakes(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "empty.yaml")
 	writeFile(t, empty, configYAML("127.0.0.1:0", "'http://127.0.0.1:1'",
 		"{kubernetes: {kubeconfig: empty.yaml, pools: [{service: s}]}}"))
+	shared := filepath.Join(t.TempDir(), "shared.yaml")
+	writeFile(t, shared, configYAML("127.0.0.1:0", "'http://127.0.0.1:1'", "{static: []}")+
+		"replicate: {redis: 'redis://u:hunter2@h?ssl=1'}\n")
 	tests := []struct {
 		name string
 		args []string
 		code int
 		want string
 	}{
+		{"an option of Redis that is none", []string{"-c", shared, "-check"}, 2,
+			`replicate.redis: "redis://xxxxx@h?xxxxx" has an option that is wrong or not known`},
 		{"a tokenizer that is not there", []string{"-c", path, "-plugins", plugins, "-check"}, 2,
 			`autoDiscoveryDir: "` + filepath.Join(filepath.Dir(plugins), "none") + `" cannot be searched`},
 		{"a kubeconfig that is not there", []string{"-c", lost, "-check"}, 2,

@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"reflect"
@@ -26,6 +27,8 @@ type Discovery struct {
 	watchers map[watched]*watcher
 	order    []*watcher
 	wake     chan struct{}
+	// readable are the InferencePools of the configured pools, as they were when they could last be read.
+	readable map[*Pool]inferencePool
 }
 
 // watched is what one watcher sees.
@@ -52,7 +55,8 @@ func New(c Config) (*Discovery, error) {
 		return nil, err
 	}
 	silence()
-	d := &Discovery{config: c, watchers: map[watched]*watcher{}, wake: make(chan struct{}, 1)}
+	d := &Discovery{config: c, watchers: map[watched]*watcher{}, wake: make(chan struct{}, 1),
+		readable: map[*Pool]inferencePool{}}
 	for i := range d.config.Pools {
 		p := &d.config.Pools[i]
 		if p.Namespace == "" {
@@ -160,11 +164,8 @@ func (d *Discovery) now() (*topology.Part, error) {
 	if !d.synced() {
 		return nil, cmp.Or(d.failure(false), d.failure(true))
 	}
-	part, err := d.part()
-	if err != nil {
-		return nil, cmp.Or(d.failure(false), err)
-	}
-	return part, cmp.Or(d.failure(false), topology.Partly(cmp.Or(d.missing(), d.failure(true))))
+	part, unread := d.part()
+	return part, cmp.Or(d.failure(false), topology.Partly(errors.Join(d.missing(), unread, d.failure(true))))
 }
 
 // told is what has been emitted last.

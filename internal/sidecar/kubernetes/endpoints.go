@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -11,24 +12,22 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
 // part makes endpoints, objectives and rewrites of what is cached. A pod that two pools choose belongs to the first.
+// The error names what cannot be read, and the part is what else there is.
 func (d *Discovery) part() (*topology.Part, error) {
 	t := &topology.Part{}
+	var unread []error
 	seen := map[string]bool{}
 	for i := range d.config.Pools {
 		p := &d.config.Pools[i]
 		endpoints, err := d.endpoints(p)
-		if err != nil {
-			return nil, err
-		}
+		unread = append(unread, err)
 		name := p.Namespace + "/" + cmp.Or(p.InferencePool, p.Service, p.Selector)
 		t.Pools = append(t.Pools, name)
 		for _, e := range endpoints {
@@ -41,7 +40,7 @@ func (d *Discovery) part() (*topology.Part, error) {
 	}
 	// The cache has no order.
 	gslices.SortFunc(t.Endpoints, func(a, b topology.Endpoint) int { return cmp.Compare(a.Name, b.Name) })
-	return t, d.rules(t)
+	return t, errors.Join(append(unread, d.rules(t))...)
 }
 
 func (d *Discovery) endpoints(p *Pool) ([]topology.Endpoint, error) {
@@ -64,45 +63,6 @@ func (d *Discovery) endpoints(p *Pool) ([]topology.Endpoint, error) {
 		ports[i] = uint16(port)
 	}
 	return d.ofPods(p, selector, ports), nil
-}
-
-// inferencePool is what is read of an InferencePool.
-type inferencePool struct {
-	Spec struct {
-		Selector struct {
-			MatchLabels map[string]string `json:"matchLabels"`
-		} `json:"selector"`
-		TargetPorts []struct {
-			Number int32 `json:"number"`
-		} `json:"targetPorts"`
-	} `json:"spec"`
-}
-
-// inferencePool is the object that the configured pool names, nil when it is not there.
-func (d *Discovery) inferencePool(p *Pool) *unstructured.Unstructured {
-	return get[*unstructured.Unstructured](d.watchers[watched{inferencePools.GroupResource(), p.Namespace}],
-		p.Namespace, p.InferencePool)
-}
-
-// deleted reports whether an object is deleted and only kept by its finalizers. Endpoint pickers take one for gone,
-// too.
-func deleted(object *unstructured.Unstructured) bool { return object.GetDeletionTimestamp() != nil }
-
-// ofInferencePool returns no endpoints for a pool that is not there, as when its pods were gone; missing tells of it.
-func (d *Discovery) ofInferencePool(p *Pool) ([]topology.Endpoint, error) {
-	object := d.inferencePool(p)
-	if object == nil || deleted(object) {
-		return nil, nil
-	}
-	var pool inferencePool
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &pool); err != nil {
-		return nil, fmt.Errorf("InferencePool %s: %w", p.InferencePool, err)
-	}
-	var ports []uint16
-	for _, port := range pool.Spec.TargetPorts {
-		ports = append(ports, uint16(port.Number))
-	}
-	return d.ofPods(p, labels.SelectorFromSet(pool.Spec.Selector.MatchLabels), ports), nil
 }
 
 // ofPods returns an endpoint for each port of each ready pod that the selector chooses.
@@ -280,7 +240,7 @@ func (d *Discovery) podOf(p *Pool, at *discoveryv1.Endpoint) (pod *corev1.Pod, b
 func (p *Pool) slicePorts(given []discoveryv1.EndpointPort) []uint16 {
 	var ports []uint16
 	for _, port := range given {
-		if port.Port != nil && (port.Protocol == nil || *port.Protocol == corev1.ProtocolTCP) {
+		if isPort(port.Port) && (port.Protocol == nil || *port.Protocol == corev1.ProtocolTCP) {
 			ports = append(ports, uint16(*port.Port))
 		}
 	}
@@ -292,7 +252,7 @@ func (p *Pool) slicePorts(given []discoveryv1.EndpointPort) []uint16 {
 	for _, text := range p.Ports {
 		for _, port := range given {
 			named := port.Name != nil && *port.Name == text || port.Port != nil && strconv.Itoa(int(*port.Port)) == text
-			if named && port.Port != nil {
+			if named && isPort(port.Port) {
 				wanted = append(wanted, uint16(*port.Port))
 				break
 			}
@@ -300,3 +260,6 @@ func (p *Pool) slicePorts(given []discoveryv1.EndpointPort) []uint16 {
 	}
 	return wanted
 }
+
+// isPort reports whether n is a port's number: the API server takes any from whoever writes slices.
+func isPort(n *int32) bool { return n != nil && *n >= 1 && *n <= 65535 }

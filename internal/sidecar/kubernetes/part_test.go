@@ -25,7 +25,7 @@ func cached(t *testing.T, pools []Pool, objects map[string][]any) *Discovery {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &Discovery{watchers: map[watched]*watcher{}, wake: make(chan struct{}, 1)}
+	d := &Discovery{watchers: map[watched]*watcher{}, wake: make(chan struct{}, 1), readable: map[*Pool]inferencePool{}}
 	d.config = Config{Namespace: "ns", Pools: pools, Engine: func(name string) string {
 		if name == "vllm" || name == "sglang" {
 			return name

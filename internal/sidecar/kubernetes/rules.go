@@ -2,12 +2,12 @@ package kubernetes
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	gslices "slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
@@ -47,15 +47,15 @@ type rewrite struct {
 }
 
 // rules adds the objectives and rewrites of the configured InferencePools in the order of ofPools: of two for the same
-// name the first one holds.
+// name the first one holds. One that cannot be read is left out, and the error names it.
 func (d *Discovery) rules(t *topology.Part) error {
+	var unread []error
 	seen := map[string]bool{}
 	for _, object := range d.ofPools(objectives) {
 		var o objective
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &o); err != nil {
-			return fmt.Errorf("InferenceObjective %s: %w", object.GetName(), err)
-		}
-		if d.has(object, o.Spec.PoolRef) && !seen[object.GetName()] {
+		ours, err := d.readRule(object, &o, &o.Spec.PoolRef)
+		unread = append(unread, err)
+		if ours && !seen[object.GetName()] {
 			seen[object.GetName()] = true
 			priority := min(max(o.Spec.Priority, math.MinInt32), math.MaxInt32)
 			t.Objectives = append(t.Objectives, snapshot.Objective{Name: object.GetName(), Priority: int32(priority)})
@@ -63,14 +63,27 @@ func (d *Discovery) rules(t *topology.Part) error {
 	}
 	for _, object := range d.ofPools(rewrites) {
 		var r rewrite
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &r); err != nil {
-			return fmt.Errorf("InferenceModelRewrite %s: %w", object.GetName(), err)
-		}
-		if d.has(object, r.Spec.PoolRef) {
+		ours, err := d.readRule(object, &r, &r.Spec.PoolRef)
+		unread = append(unread, err)
+		if ours {
 			t.Rewrites = append(t.Rewrites, r.read()...)
 		}
 	}
-	return nil
+	return errors.Join(unread...)
+}
+
+// readRule fills into, of which ref is a part, and reports whether it is there to be used: it can be read, and is of a
+// configured InferencePool. One of which not even the pool can be read may be, and is an error as well.
+func (d *Discovery) readRule(object *unstructured.Unstructured, into any, ref *poolRef) (ours bool, err error) {
+	err = read(object, into)
+	ours = d.has(object, *ref)
+	switch {
+	case err == nil:
+		return ours, nil
+	case ours || ref.Name == "":
+		return false, fmt.Errorf("%s is left out: %w", called(object), err)
+	}
+	return false, nil
 }
 
 // ofPools returns the objects in the pools' namespaces, those of the first kind before those of the next, and the
@@ -113,7 +126,7 @@ func nameOf(o *unstructured.Unstructured) types.NamespacedName {
 
 // has reports whether ref, in an object, names one of the configured InferencePools.
 func (d *Discovery) has(object *unstructured.Unstructured, ref poolRef) bool {
-	if ref.Kind != nil && *ref.Kind != "InferencePool" {
+	if ref.Name == "" || ref.Kind != nil && *ref.Kind != "InferencePool" {
 		return false
 	}
 	return gslices.ContainsFunc(d.config.Pools, func(p Pool) bool {
@@ -131,7 +144,7 @@ func (r *rewrite) read() []snapshot.Rewrite {
 		}
 		for _, target := range from.Targets {
 			to.Targets = append(to.Targets,
-				snapshot.RewriteTarget{Model: target.ModelRewrite, Weight: uint32(max(target.Weight, 0))})
+				snapshot.RewriteTarget{Model: target.ModelRewrite, Weight: weight(target.Weight)})
 		}
 		if len(to.Targets) > 0 {
 			rules = append(rules, to)
@@ -139,3 +152,6 @@ func (r *rewrite) read() []snapshot.Rewrite {
 	}
 	return rules
 }
+
+// weight is the nearest one that a snapshot can tell.
+func weight(n int64) uint32 { return uint32(min(max(n, 0), math.MaxUint32)) }

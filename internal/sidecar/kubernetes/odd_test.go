@@ -59,6 +59,9 @@ func TestOddRules(t *testing.T) {
 		{"matches that say something else", "InferenceModelRewrite",
 			`,"spec":{` + ours + `,"rules":[{"matches":["m"],"targets":[{"modelRewrite":"a"}]}]}`,
 			"spec.rules.matches: string"},
+		{"a target that names no model", "InferenceModelRewrite",
+			`,"spec":{` + ours + `,"rules":[{"targets":[{"modelRewrite":"a"},{"modelRewrite":""}]}]}`,
+			"spec.rules.targets.modelRewrite: nothing is there"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			resource := strings.ToLower(test.kind) + "s.llm-d.ai"
@@ -75,7 +78,7 @@ func TestOddRules(t *testing.T) {
 			part, err := d.part()
 			want := ""
 			if test.want != "" {
-				want = test.kind + ".llm-d.ai ns/odd is left out: " + test.want + " does not fit"
+				want = test.kind + ".llm-d.ai ns/odd is left out: " + test.want
 			}
 			if got := fmt.Sprint(err); err == nil && want != "" || err != nil && !strings.HasPrefix(got, want) ||
 				err != nil && want == "" {

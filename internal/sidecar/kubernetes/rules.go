@@ -64,6 +64,10 @@ func (d *Discovery) rules(t *topology.Part) error {
 	for _, object := range d.ofPools(rewrites) {
 		var r rewrite
 		ours, err := d.readRule(object, &r, &r.Spec.PoolRef)
+		if ours && r.empty() {
+			ours, err = false, fmt.Errorf("%s is left out: spec.rules.targets.modelRewrite: nothing is there; the "+
+				"model to ask for is right", called(object))
+		}
 		unread = append(unread, err)
 		if ours {
 			t.Rewrites = append(t.Rewrites, r.read()...)
@@ -132,6 +136,18 @@ func (d *Discovery) has(object *unstructured.Unstructured, ref poolRef) bool {
 	return gslices.ContainsFunc(d.config.Pools, func(p Pool) bool {
 		return p.InferencePool == ref.Name && p.Namespace == object.GetNamespace()
 	})
+}
+
+// empty reports whether a target names no model: the kind's definition lets that through, and no server has it.
+func (r *rewrite) empty() bool {
+	for _, from := range r.Spec.Rules {
+		for _, target := range from.Targets {
+			if target.ModelRewrite == "" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // read returns the rules in their order. Targets without any weight are equally likely, as in the filter.

@@ -112,7 +112,7 @@ func (d *Discovery) watch(c *clients, k kind, namespace string) error {
 	if d.watchers[key] != nil {
 		return nil
 	}
-	w, err := newWatcher(c, k, namespace, d.changed)
+	w, err := newWatcher(c, k, namespace, d.changed, func() bool { return d.synced(false) })
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (d *Discovery) Run(ctx context.Context, emit func(part topology.Part, err e
 // now returns what is known, nil before everything has been listed once, and what goes wrong, one of topology.Partly
 // where all endpoints are heard of. What no endpoint waits for hides nothing else.
 func (d *Discovery) now() (*topology.Part, error) {
-	if !d.synced() {
+	if !d.synced(true) {
 		return nil, cmp.Or(d.failure(false), d.failure(true))
 	}
 	part, unread := d.part()
@@ -202,10 +202,10 @@ func (d *Discovery) failure(optional bool) error {
 	return nil
 }
 
-// synced reports whether everything has been listed once.
-func (d *Discovery) synced() bool {
+// synced reports whether everything has been listed once, optional kinds among it or not.
+func (d *Discovery) synced(optional bool) bool {
 	for _, w := range d.order {
-		if !w.informer.HasSynced() {
+		if (optional || !w.kind.optional) && !w.informer.HasSynced() {
 			return false
 		}
 	}

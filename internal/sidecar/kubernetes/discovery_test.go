@@ -71,27 +71,6 @@ func TestTell(t *testing.T) {
 	}
 }
 
-// TestWatchThatLists: where a watch begins with what is there, no list is asked for again that was refused once.
-func TestWatchThatLists(t *testing.T) {
-	w := &watcher{changed: func() {}}
-	source := w.observed(&cache.ListWatch{
-		ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
-			return nil, apierrors.NewForbidden(schema.GroupResource{}, "", nil)
-		},
-		WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return nil, nil },
-	})
-	_, _ = source.ListWithContext(t.Context(), metav1.ListOptions{})
-	_, _ = source.WatchWithContext(t.Context(), metav1.ListOptions{})
-	if w.failure() == nil {
-		t.Error("a watch of changes ends the failure of the list")
-	}
-	yes := true
-	_, _ = source.WatchWithContext(t.Context(), metav1.ListOptions{SendInitialEvents: &yes})
-	if err := w.failure(); err != nil {
-		t.Errorf("got %v, want none once the watch lists", err)
-	}
-}
-
 // TestNoWatchThatLists: that an API server knows no watch that begins with what is there is no failure, and ends none.
 func TestNoWatchThatLists(t *testing.T) {
 	yes := true
@@ -119,7 +98,7 @@ func TestNoWatchThatLists(t *testing.T) {
 				if err := w.failure(); err != nil && !test.fails {
 					t.Errorf("got %v from a watch that lists, want none", err)
 				}
-				_, _ = source.WatchWithContext(t.Context(), metav1.ListOptions{})
+				_, _ = source.WatchWithContext(t.Context(), metav1.ListOptions{ResourceVersion: "1"})
 				if err := w.failure(); (err != nil) != test.fails {
 					t.Errorf("got %v, want a failure: %v", err, test.fails)
 				}
@@ -169,7 +148,7 @@ func TestListedButNotWatched(t *testing.T) {
 			list, watching = test.list, test.watch
 			for len(list)+len(watching) > 0 {
 				if len(watching) > 0 {
-					_, _ = source.WatchWithContext(t.Context(), metav1.ListOptions{})
+					_, _ = source.WatchWithContext(t.Context(), metav1.ListOptions{ResourceVersion: "1"})
 				}
 				if len(list) > 0 {
 					_, _ = source.ListWithContext(t.Context(), metav1.ListOptions{})

@@ -72,6 +72,22 @@ func (a *api) change(kind string, pod *corev1.Pod) {
 	a.events <- e
 }
 
+// of is a discovery of pools of the namespace ns, from an API server.
+func of(t *testing.T, url string, pools ...Pool) *Discovery {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	text := fmt.Sprintf(`{"clusters":[{"name":"c","cluster":{"server":%q}}],"current-context":"c",`+
+		`"contexts":[{"name":"c","context":{"cluster":"c"}}]}`, url)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err := New(Config{Kubeconfig: file, Namespace: "ns", Pools: pools, Engine: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // TestRunFollowsPods: a list of nothing is told, and each event of a watch leads to a new list of endpoints.
 func TestRunFollowsPods(t *testing.T) {
 	version := 1
@@ -85,17 +101,7 @@ func TestRunFollowsPods(t *testing.T) {
 	a := &api{t: t, events: make(chan metav1.WatchEvent)}
 	server := httptest.NewServer(a)
 	t.Cleanup(server.Close) // once the context has ended, and so the watch
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	text := fmt.Sprintf(`{"clusters":[{"name":"c","cluster":{"server":%q}}],"current-context":"c",`+
-		`"contexts":[{"name":"c","context":{"cluster":"c"}}]}`, server.URL)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	d, err := New(Config{Kubeconfig: file, Namespace: "ns", Pools: []Pool{{Selector: "app=a", Ports: []string{"8000"}}},
-		Engine: func(string) string { return "" }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := of(t, server.URL, Pool{Selector: "app=a", Ports: []string{"8000"}})
 	told := make(chan string, 100)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})

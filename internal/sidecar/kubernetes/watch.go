@@ -24,8 +24,8 @@ import (
 type kind struct {
 	schema.GroupVersionResource
 	example runtime.Object
-	// optional kinds may be unknown to the API server, which then has none, and no endpoint waits for the right to see
-	// them.
+	// optional kinds may be unknown to the API server, which then has none. No endpoint waits for the right to see
+	// them, nor for an API server that can tell of everything else.
 	optional bool
 	// fields narrows what is watched.
 	fields string
@@ -118,6 +118,8 @@ type watcher struct {
 	kind     kind
 	informer cache.SharedIndexInformer
 	changed  func()
+	// rest reports whether all that is not optional has been listed once.
+	rest func() bool
 
 	mu       sync.Mutex
 	problems [2]error // of listing and of watching
@@ -129,12 +131,12 @@ const (
 	watching
 )
 
-func newWatcher(c *clients, k kind, namespace string, changed func()) (*watcher, error) {
+func newWatcher(c *clients, k kind, namespace string, changed func(), rest func() bool) (*watcher, error) {
 	source, err := c.listWatch(k, namespace)
 	if err != nil {
 		return nil, err
 	}
-	w := &watcher{kind: k, changed: changed}
+	w := &watcher{kind: k, changed: changed, rest: rest}
 	w.informer = cache.NewSharedIndexInformer(w.observed(source), k.example, 0, cache.Indexers{})
 	event := cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(any) { changed() },
@@ -157,7 +159,7 @@ func (w *watcher) observed(source *cache.ListWatch) *cache.ListWatch {
 				return &unstructured.UnstructuredList{}, nil
 			}
 			w.note(listing, err)
-			if w.kind.optional && apierrors.IsForbidden(err) && !w.wasListed() {
+			if err != nil && w.kind.optional && !w.wasListed() && (apierrors.IsForbidden(err) || w.rest()) {
 				return &unstructured.UnstructuredList{}, nil
 			}
 			return list, err
@@ -168,16 +170,14 @@ func (w *watcher) observed(source *cache.ListWatch) *cache.ListWatch {
 				w.note(watching, nil)
 				return nil, err
 			}
-			if o.SendInitialEvents != nil && *o.SendInitialEvents {
-				if apierrors.IsInvalid(err) {
-					return events, err // an API server without WatchList: the reflector lists instead
-				}
-				if err == nil {
-					w.note(listing, nil) // this watch lists as well
-				}
+			if lists(o) && apierrors.IsInvalid(err) {
+				return events, err // an API server without WatchList: the reflector lists instead
+			}
+			if err == nil && begins(o) {
+				return w.begun(ctx, o, events), nil
 			}
 			w.note(watching, err)
-			return events, err
+			return events, refused(o, err)
 		},
 	}
 }

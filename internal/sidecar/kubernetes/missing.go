@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"errors"
 	"fmt"
 	gslices "slices"
 	"strings"
@@ -8,26 +9,25 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// missing says what the configuration names that the API server does not have, or nil. A pool without ready pods is
+// missing says all that the configuration names and the API server does not have, or nil. A pool without ready pods is
 // nothing of that kind.
 func (d *Discovery) missing() error {
+	var all []error
 	for i := range d.config.Pools {
 		p := &d.config.Pools[i]
 		switch {
 		case p.InferencePool != "":
 			switch object := d.inferencePool(p); {
 			case object == nil:
-				return fmt.Errorf("InferencePool %s/%s is not there", p.Namespace, p.InferencePool)
+				all = append(all, fmt.Errorf("InferencePool %s/%s is not there", p.Namespace, p.InferencePool))
 			case deleted(object):
-				return fmt.Errorf("InferencePool %s/%s is being deleted", p.Namespace, p.InferencePool)
+				all = append(all, fmt.Errorf("InferencePool %s/%s is being deleted", p.Namespace, p.InferencePool))
 			}
 		case p.Service != "":
-			if err := d.missingOfService(p); err != nil {
-				return err
-			}
+			all = append(all, d.missingOfService(p))
 		}
 	}
-	return nil
+	return errors.Join(all...)
 }
 
 // missingOfService goes by the Service's slices, of which one that selects pods has at least one.

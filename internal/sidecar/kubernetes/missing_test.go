@@ -43,6 +43,8 @@ func TestMissing(t *testing.T) {
 		{"an InferencePool without pods", []Pool{{InferencePool: "llama"}}, ""},
 		{"no InferencePool", []Pool{{InferencePool: "llama"}, {InferencePool: "lama"}},
 			"InferencePool ns/lama is not there"},
+		{"one of each", []Pool{{InferencePool: "lama"}, {InferencePool: "llama"}, {Service: "vlm"}},
+			"InferencePool ns/lama is not there\nno EndpointSlice is of the Service ns/vlm"},
 		{"a Service without ready pods", []Pool{{Service: "vllm"}}, ""},
 		{"a Service without pods", []Pool{{Service: "idle", Ports: []string{"http"}}}, ""},
 		{"no Service", []Pool{{Service: "vlm"}}, "no EndpointSlice is of the Service ns/vlm"},

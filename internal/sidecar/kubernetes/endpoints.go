@@ -227,13 +227,17 @@ func isAt(e *topology.Endpoint, ip string) bool {
 	return host == ip
 }
 
-// podOf returns the pod behind an address, nil when there is none, and what to call it.
+// podOf returns the pod behind an address, nil when there is none, and what to call it. Another pod that has taken its
+// name is not behind it.
 func (d *Discovery) podOf(p *Pool, at *discoveryv1.Endpoint) (pod *corev1.Pod, base string) {
 	if at.TargetRef == nil || at.TargetRef.Kind != "Pod" {
 		return nil, p.Service + "-" + at.Addresses[0]
 	}
-	return get[*corev1.Pod](d.watchers[watched{pods.GroupResource(), p.Namespace}], p.Namespace, at.TargetRef.Name),
-		at.TargetRef.Name
+	pod = get[*corev1.Pod](d.watchers[watched{pods.GroupResource(), p.Namespace}], p.Namespace, at.TargetRef.Name)
+	if id := at.TargetRef.UID; pod != nil && id != "" && id != pod.UID {
+		pod = nil
+	}
+	return pod, at.TargetRef.Name
 }
 
 // slicePorts returns the ports that the pool wants, in its order, or all TCP ports in the order of their numbers.

@@ -89,7 +89,8 @@ func TestPodsLeftOut(t *testing.T) {
 func TestAddressesLeftOut(t *testing.T) {
 	yes, no, port := true, false, int32(8000)
 	ofPod := func(name string) *corev1.ObjectReference { return &corev1.ObjectReference{Kind: "Pod", Name: name} }
-	unready := readyPod("unready", "10.0.0.1", nil)
+	pod, unready := readyPod("p", "10.0.0.1", nil), readyPod("unready", "10.0.0.1", nil)
+	pod.UID = "new"
 	unready.Status.Conditions[0].Status = corev1.ConditionFalse
 	for _, tc := range []struct {
 		name   string
@@ -111,6 +112,10 @@ func TestAddressesLeftOut(t *testing.T) {
 		{"no address in numbers", discoveryv1.Endpoint{Addresses: []string{"vllm-0"}}, "IPv4", ""},
 		{"of a pod that is gone", discoveryv1.Endpoint{Addresses: []string{"10.0.0.1"}, TargetRef: ofPod("gone")},
 			"IPv4", ""},
+		{"of the pod that is there", discoveryv1.Endpoint{Addresses: []string{"10.0.0.1"},
+			TargetRef: &corev1.ObjectReference{Kind: "Pod", Name: "p", UID: "new"}}, "IPv4", "ns/p=10.0.0.1:8000"},
+		{"of a pod whose name another one has now", discoveryv1.Endpoint{Addresses: []string{"10.0.0.9"},
+			TargetRef: &corev1.ObjectReference{Kind: "Pod", Name: "p", UID: "old"}}, "IPv4", ""},
 		{"of a pod that is not ready", discoveryv1.Endpoint{Addresses: []string{"10.0.0.1"},
 			TargetRef: ofPod("unready"), Conditions: discoveryv1.EndpointConditions{Ready: &yes}}, "IPv4", ""},
 		{"names", discoveryv1.Endpoint{Addresses: []string{"10.0.0.1"}}, discoveryv1.AddressTypeFQDN, ""},
@@ -123,7 +128,7 @@ func TestAddressesLeftOut(t *testing.T) {
 				Endpoints: []discoveryv1.Endpoint{tc.at},
 			}
 			part, err := cached(t, []Pool{{Service: "s"}}, map[string][]any{
-				"pods":                            {readyPod("p", "10.0.0.1", nil), unready},
+				"pods":                            {pod, unready},
 				"endpointslices.discovery.k8s.io": {slice},
 			}).part()
 			if err != nil {

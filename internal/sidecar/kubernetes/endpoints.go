@@ -18,12 +18,18 @@ import (
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
+// portOf is an endpoint, and the pod or the address whose port it is.
+type portOf struct {
+	topology.Endpoint
+	of string
+}
+
 // part makes endpoints, objectives and rewrites of what is cached. A pod that two pools choose belongs to the first.
 // The error names what cannot be read, and the part is what else there is.
 func (d *Discovery) part() (*topology.Part, error) {
 	t := &topology.Part{}
 	var unread []error
-	seen := map[string]bool{}
+	first := map[string]*Pool{} // that chooses a pod or an address
 	for i := range d.config.Pools {
 		p := &d.config.Pools[i]
 		endpoints, err := d.endpoints(p)
@@ -31,19 +37,19 @@ func (d *Discovery) part() (*topology.Part, error) {
 		name := p.Namespace + "/" + cmp.Or(p.InferencePool, p.Service, p.Selector)
 		t.Pools = append(t.Pools, name)
 		for _, e := range endpoints {
-			if !seen[e.Name] {
-				seen[e.Name] = true
+			if owner := first[e.of]; owner == nil || owner == p {
+				first[e.of] = p
 				e.Pool = name
-				t.Endpoints = append(t.Endpoints, e)
+				t.Endpoints = append(t.Endpoints, e.Endpoint)
 			}
 		}
 	}
 	// The cache has no order.
-	gslices.SortFunc(t.Endpoints, func(a, b topology.Endpoint) int { return cmp.Compare(a.Name, b.Name) })
+	gslices.SortStableFunc(t.Endpoints, func(a, b topology.Endpoint) int { return cmp.Compare(a.Name, b.Name) })
 	return t, errors.Join(append(unread, d.rules(t))...)
 }
 
-func (d *Discovery) endpoints(p *Pool) ([]topology.Endpoint, error) {
+func (d *Discovery) endpoints(p *Pool) ([]portOf, error) {
 	switch {
 	case p.InferencePool != "":
 		return d.ofInferencePool(p)
@@ -66,7 +72,7 @@ func (d *Discovery) endpoints(p *Pool) ([]topology.Endpoint, error) {
 }
 
 // ofPods returns an endpoint for each port of each ready pod that the selector chooses.
-func (d *Discovery) ofPods(p *Pool, selector labels.Selector, ports []uint16) (found []topology.Endpoint) {
+func (d *Discovery) ofPods(p *Pool, selector labels.Selector, ports []uint16) (found []portOf) {
 	if selector.Empty() {
 		return nil
 	}
@@ -81,7 +87,7 @@ func (d *Discovery) ofPods(p *Pool, selector labels.Selector, ports []uint16) (f
 			}
 			if e, ok := d.endpoint(p, pod, pod.Status.PodIP, port); ok {
 				e.Name = name(pod.Namespace, pod.Name, rank, len(ports))
-				found = append(found, e)
+				found = append(found, portOf{e, name(pod.Namespace, pod.Name, 0, 1)})
 			}
 		}
 	}
@@ -158,7 +164,7 @@ func (d *Discovery) endpoint(p *Pool, pod *corev1.Pod, ip string, port uint16) (
 
 // ofService returns an endpoint for each chosen port of each ready address in the Service's slices. A pod with an
 // address of either family is in the slices of both, and is one endpoint, at its own address if that is there.
-func (d *Discovery) ofService(p *Pool) (found []topology.Endpoint) {
+func (d *Discovery) ofService(p *Pool) (found []portOf) {
 	there := map[string]int{}
 	for _, slice := range d.slicesOf(p) {
 		ports := p.slicePorts(slice.Ports)
@@ -170,7 +176,7 @@ func (d *Discovery) ofService(p *Pool) (found []topology.Endpoint) {
 				case !twice:
 					there[e.Name] = len(found)
 					found = append(found, e)
-				case better(pod, &e, &found[i]):
+				case better(pod, &e.Endpoint, &found[i].Endpoint):
 					found[i] = e
 				}
 			}
@@ -182,7 +188,7 @@ func (d *Discovery) ofService(p *Pool) (found []topology.Endpoint) {
 // ofAddress returns an endpoint for each of the ports that an address of a slice serves, and the pod behind it, nil for
 // none. One that is not ready has no endpoints.
 func (d *Discovery) ofAddress(p *Pool, at *discoveryv1.Endpoint, ports []uint16) (pod *corev1.Pod,
-	found []topology.Endpoint) {
+	found []portOf) {
 	if len(at.Addresses) == 0 || at.Conditions.Ready != nil && !*at.Conditions.Ready {
 		return nil, nil
 	}
@@ -197,7 +203,7 @@ func (d *Discovery) ofAddress(p *Pool, at *discoveryv1.Endpoint, ports []uint16)
 		}
 		if e, ok := d.endpoint(p, pod, at.Addresses[0], port); ok {
 			e.Name = name(p.Namespace, base, rank, len(ports))
-			found = append(found, e)
+			found = append(found, portOf{e, name(p.Namespace, base, 0, 1)})
 		}
 	}
 	return pod, found

@@ -7,8 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-
-	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 )
 
 // inferencePool is what is read of an InferencePool.
@@ -35,7 +33,7 @@ func deleted(object *unstructured.Unstructured) bool { return object.GetDeletion
 
 // ofInferencePool returns no endpoints for a pool that is not there, as when its pods were gone; missing tells of it.
 // One that cannot be read has those of the pods that it chose when it last could.
-func (d *Discovery) ofInferencePool(p *Pool) ([]topology.Endpoint, error) {
+func (d *Discovery) ofInferencePool(p *Pool) ([]portOf, error) {
 	object := d.inferencePool(p)
 	if object == nil || deleted(object) {
 		delete(d.readable, p)

@@ -84,3 +84,40 @@ func TestServiceActivePorts(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestTwoPoolsOfOnePod: a pod is of the first pool that chooses it, also where the second one has more ports and would
+// give it other names.
+func TestTwoPoolsOfOnePod(t *testing.T) {
+	first, second := int32(8000), int32(8001)
+	app := map[string]string{"app": "a"}
+	slice := &discoveryv1.EndpointSlice{
+		ObjectMeta: metav1.ObjectMeta{Name: "s-1", Namespace: "ns",
+			Labels: map[string]string{discoveryv1.LabelServiceName: "s"}},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Ports:       []discoveryv1.EndpointPort{{Port: &first}, {Port: &second}},
+		Endpoints: []discoveryv1.Endpoint{
+			{Addresses: []string{"10.0.0.1"}, TargetRef: &corev1.ObjectReference{Kind: "Pod", Name: "p"}},
+			{Addresses: []string{"10.0.0.2"}},
+		},
+	}
+	one, both := Pool{Selector: "app=a", Ports: []string{"8000"}}, Pool{Service: "s"}
+	address := []string{"ns/s-10.0.0.2-rank-0=10.0.0.2:8000", "ns/s-10.0.0.2-rank-1=10.0.0.2:8001"}
+	for _, test := range []struct {
+		name  string
+		pools []Pool
+		want  []string
+	}{
+		{"one port first", []Pool{one, both}, append([]string{"ns/p=10.0.0.1:8000"}, address...)},
+		{"both ports first", []Pool{both, one},
+			append([]string{"ns/p-rank-0=10.0.0.1:8000", "ns/p-rank-1=10.0.0.1:8001"}, address...)},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			part, err := cached(t, test.pools, map[string][]any{
+				"pods": {readyPod("p", "10.0.0.1", app)}, "endpointslices.discovery.k8s.io": {slice},
+			}).part()
+			if got := namesOf(part); err != nil || !gslices.Equal(got, test.want) {
+				t.Errorf("got %q, %v, want %q", got, err, test.want)
+			}
+		})
+	}
+}

@@ -15,9 +15,9 @@ import (
 )
 
 // llmdKind defines llm-d's objectives, changed, until the test ends.
-func llmdKind(t *testing.T, change func(kind mesh.Object)) {
+func llmdKind(t *testing.T, change func(kind mesh.Object)) (kind mesh.Object) {
 	t.Helper()
-	kind := olderKind(t, "inferenceobjectives")
+	kind = olderKind(t, "inferenceobjectives")
 	kind.Set(kind.At("spec", "names", "plural").(string)+"."+llmdGroup, "metadata", "name")
 	kind.Set(map[string]any{}, "metadata", "annotations")
 	kind.Set(llmdGroup, "spec", "group")
@@ -29,6 +29,15 @@ func llmdKind(t *testing.T, change func(kind mesh.Object)) {
 			t.Error(err)
 		}
 	})
+	return kind
+}
+
+// addVersion gives a kind the version v1alpha3, in which it is stored.
+func addVersion(kind mesh.Object) {
+	next := maps.Clone(kind.At("spec", "versions", 0).(mesh.Object))
+	next["name"] = "v1alpha3"
+	kind.Set(false, "spec", "versions", 0, "storage")
+	kind.Set(append(kind.At("spec", "versions").([]any), next), "spec", "versions")
 }
 
 // await waits until something is so.
@@ -77,10 +86,7 @@ func TestKindThatCannotBeConverted(t *testing.T) {
 	const ns = "unconverted"
 	kubeconfig := namespace(t, ns, forInferencePools)
 	llmdKind(t, func(kind mesh.Object) {
-		next := maps.Clone(kind.At("spec", "versions", 0).(mesh.Object))
-		next["name"] = "v1alpha3"
-		kind.Set(false, "spec", "versions", 0, "storage")
-		kind.Set(append(kind.At("spec", "versions").([]any), next), "spec", "versions")
+		addVersion(kind)
 		kind.Set(map[string]any{"strategy": "Webhook", "webhook": map[string]any{
 			"clientConfig": map[string]any{"url": "https://127.0.0.1:1/"}, "conversionReviewVersions": []any{"v1"},
 		}}, "spec", "conversion")
@@ -97,4 +103,30 @@ func TestKindThatCannotBeConverted(t *testing.T) {
 		return topology.IsPartly(err) && strings.Contains(err.Error(), llmdGroup) &&
 			list(part) == ns+"/a=10.0.0.1:8000"
 	})
+}
+
+// TestKindOfAnotherVersion: when the version that is read is no longer served, objectives stay as they were and that is
+// told, also by a sidecar that starts then, which has none.
+func TestKindOfAnotherVersion(t *testing.T) {
+	const ns = "versions"
+	kubeconfig := namespace(t, ns, forInferencePools)
+	kind := llmdKind(t, addVersion)
+	apply(t, parse(t, pool(ns)), pod(t, ns, "a", "{app: llama}", "{}"),
+		objective(t, llmdGroup, ns, "batch", "llama", "priority: 1, "))
+	setReady(t, ns, "a", "10.0.0.1", true)
+	o := observe(t, kubeconfig, ns, kubernetes.Pool{InferencePool: "llama"})
+	o.awaitList("the pod", ns+"/a=10.0.0.1:8000")
+	o.awaitObjectives("the objective", snapshot.Objective{Name: "batch", Priority: 1})
+	kind.Set(false, "spec", "versions", 0, "served")
+	apply(t, kind)
+	told := func(objectives int) func(part topology.Part, err error) bool {
+		return func(part topology.Part, err error) bool {
+			return topology.IsPartly(err) && list(part) == ns+"/a=10.0.0.1:8000" &&
+				len(part.Objectives) == objectives &&
+				strings.Contains(err.Error(), "in the version v1alpha3, and not in v1alpha2")
+		}
+	}
+	o.await("word of the version, with the objective", told(1))
+	o = observe(t, kubeconfig, ns, kubernetes.Pool{InferencePool: "llama"})
+	o.await("word of the version, without the objective", told(0))
 }

@@ -24,6 +24,11 @@ type answers struct {
 
 func (a *answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	w.Header().Set("Content-Type", "application/json")
+	if len(path) < 4 {
+		a.describe(w, r.URL.Path)
+		return
+	}
 	resource := path[len(path)-1]
 	kind := "PodList"
 	if path[0] == "apis" {
@@ -36,7 +41,6 @@ func (a *answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.changed[resource] = changed
 	}
 	a.mu.Unlock()
-	w.Header().Set("Content-Type", "application/json")
 	query := r.URL.Query()
 	if code == 0 && query.Get("sendInitialEvents") == "true" {
 		code = http.StatusUnprocessableEntity
@@ -66,6 +70,17 @@ func (a *answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			"code":410,"reason":"Expired","message":"too old resource version"}}`)
 	case <-r.Context().Done():
 	}
+}
+
+// describe says which versions a group has, and which resources a version, of those that the test made known.
+func (a *answers) describe(w http.ResponseWriter, path string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.items[path] == nil {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	fmt.Fprint(w, a.items[path][0])
 }
 
 // say has a resource answer with a code, 0 for 200 and these objects, from now on.
@@ -227,4 +242,24 @@ func TestListAnew(t *testing.T) {
 	h.await("the other objective", "ns/q=10.0.0.3:8000 b", "")
 	a.say("pods", 0)
 	h.await("no pod", "b", "")
+}
+
+// TestKindOfAnotherVersion: objects that the API server has in another version alone are not taken for none, but stay
+// as they were read last, and a kind that is in no version has none.
+func TestKindOfAnotherVersion(t *testing.T) {
+	t.Parallel()
+	a := newAnswers()
+	a.say("/apis/llm-d.ai", 0, `{"versions":[{"version":"v1alpha2","groupVersion":"llm-d.ai/v1alpha2"},
+		{"version":"v1","groupVersion":"llm-d.ai/v1"}]}`)
+	a.say("/apis/llm-d.ai/v1", 0, `{"resources":[{"name":"inferenceobjectives"}]}`)
+	a.say(theObjectives, 0, anObjective("batch", "-1"))
+	h := a.listen(t)
+	h.await("the objective", "ns/p=10.0.0.1:8000 batch", "")
+	a.say(theObjectives, http.StatusNotFound)
+	h.await("the last objective", "ns/p=10.0.0.1:8000 batch",
+		"watch "+theObjectives+": the API server has them in the version v1, and not in v1alpha2, which is read")
+	h = a.listen(t)
+	h.await("no objective at first", "ns/p=10.0.0.1:8000", "in the version v1, and not in v1alpha2")
+	a.say("/apis/llm-d.ai/v1", 0, `{"resources":[{"name":"models"}]}`)
+	h.await("no problem without the kind", "ns/p=10.0.0.1:8000", "")
 }

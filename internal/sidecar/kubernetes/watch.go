@@ -62,6 +62,7 @@ func ruleKinds(resource string) (kinds []kind) {
 type clients struct {
 	config  *rest.Config
 	dynamic dynamic.Interface
+	plain   rest.Interface // for what is no kind
 	codecs  serializer.CodecFactory
 }
 
@@ -72,6 +73,10 @@ func newClients(config *rest.Config) (*clients, error) {
 	if err != nil {
 		return nil, err
 	}
+	plain, err := rest.UnversionedRESTClientFor(dynamic.ConfigFor(config))
+	if err != nil {
+		return nil, err
+	}
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, discoveryv1.AddToScheme} {
@@ -79,7 +84,7 @@ func newClients(config *rest.Config) (*clients, error) {
 			return nil, err
 		}
 	}
-	return &clients{config: config, dynamic: d, codecs: serializer.NewCodecFactory(scheme)}, nil
+	return &clients{config: config, dynamic: d, plain: plain, codecs: serializer.NewCodecFactory(scheme)}, nil
 }
 
 // listWatch returns how to list and watch a kind in a namespace.
@@ -88,7 +93,11 @@ func (c *clients) listWatch(k kind, namespace string) (*cache.ListWatch, error) 
 		r := c.dynamic.Resource(k.GroupVersionResource).Namespace(namespace)
 		return &cache.ListWatch{
 			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-				return r.List(ctx, o)
+				list, err := r.List(ctx, o)
+				if k.optional && apierrors.IsNotFound(err) {
+					err = c.unknown(ctx, k, err)
+				}
+				return list, err
 			},
 			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 				return r.Watch(ctx, o)

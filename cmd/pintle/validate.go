@@ -38,6 +38,10 @@ func runValidate(args []string, stdout, stderr io.Writer) int {
 		}
 		return 2
 	}
+	if len(found.JSON) == 0 { // as the filter says it
+		return command.Fail(flags, stderr, 2, fmt.Errorf("%s: configuration: is empty; {} asks for the defaults",
+			nameOf(*path)))
+	}
 	if found.Where != "" {
 		fmt.Fprintf(stderr, "%s: reads %s (line %d); nothing else in the file counts\n", flags.Name(), found.Where,
 			found.Line)

@@ -142,6 +142,9 @@ func ParseAs(text []byte, environment func(name string) (value string, ok bool),
 	sidecar.Duration("timeout", &c.Sidecar.Timeout, time.Millisecond)
 	sidecar.Duration("prefixTimeout", &c.Sidecar.PrefixTimeout, time.Millisecond)
 	sidecar.Close()
+	if c.Sidecar.Cluster == "" {
+		sidecar.Missing("cluster", "name Envoy's cluster of the sidecar")
+	}
 	c.readModes(root)
 	root.Bool("debug", &c.Debug)
 	c.readDoor(root)

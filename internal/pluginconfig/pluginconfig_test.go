@@ -90,6 +90,8 @@ func TestParseMistakes(t *testing.T) {
 				`configuration: unknown key "holds"; did you mean hold? known are stale, failing, dialect, load, ingest, startup, held, sidecar, hold, destination, debug, subset, management, unreadable, strip, config, shadow`}},
 		{"a negative wait", `{"startup": {"wait": "-1s"}}`,
 			[]string{`startup.wait: "-1s" is not a duration such as "2m" or "500ms", at least 0s`}},
+		{"no cluster", `{"sidecar": {"cluster": ""}}`,
+			[]string{"sidecar.cluster: is empty; name Envoy's cluster of the sidecar"}},
 		{"too little room", `{"held": {"maxBytes": 4096}}`,
 			[]string{`held.maxBytes: 4096 is not a whole number from 1048576 to 1073741824`}},
 		{"repeated key", `{"hold": "pause", "hold": "buffer"}`, []string{`hold: is given twice`}},

@@ -43,7 +43,8 @@ func (c *Config) checkListening(root *strictjson.Object) {
 	for i, p := range places {
 		for _, other := range places[:min(i, 2)] {
 			if p.address == other.address && p.address != "" && !strings.HasSuffix(p.address, ":0") {
-				root.Mistake(p.key, strictjson.Quote(p.address)+" is "+other.key+", too; an address of its own is right")
+				root.Mistake(p.key, strictjson.Quote(p.address)+" is "+other.key+
+					", too; an address of its own is right")
 			}
 		}
 	}

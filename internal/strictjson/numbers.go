@@ -34,8 +34,9 @@ func (o *Object) Whole(key string) (n int64, ok bool) {
 	return wholeNumber(v)
 }
 
-// mostFloat is the largest float64 that is an int64.
-const mostFloat = 1<<63 - 1<<10
+// mostFloat is up to where a float64 is taken for a whole number. Compilers differ in what they make of those that are
+// hardly an int64.
+const mostFloat = 1 << 62
 
 // wholeNumber is v, which may be written as 1e+06 or 1.0, as templates and YAML do: then it is a float64's.
 func wholeNumber(v gjson.Result) (n int64, ok bool) {
@@ -45,7 +46,7 @@ func wholeNumber(v gjson.Result) (n int64, ok bool) {
 	if n, err := strconv.ParseInt(v.Raw, 10, 64); err == nil {
 		return n, true
 	}
-	n = int64(max(math.MinInt64, min(mostFloat, v.Num)))
+	n = int64(max(-mostFloat, min(mostFloat, v.Num)))
 	return n, float64(n) == v.Num
 }
 

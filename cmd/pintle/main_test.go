@@ -102,7 +102,8 @@ func checkOutput(t *testing.T, stream, got, part string) {
 
 func TestValidate(t *testing.T) {
 	path := files(t, map[string]string{
-		"empty.yaml": ``, "comment.yaml": "# nothing\n", "defaults.yaml": `{}`,
+		"empty.yaml": "# nothing\n",
+		"none.yaml":  `{}`,
 		"good.yaml":  "config:\n  plugins: [{type: queue-scorer}]\ningest: {port: 15099, token: pintle-local}\n",
 		"good.json":  `{"plugins": [{"type": "queue-scorer"}]}`,
 		"bad.yaml":   "hold: wait\nconfig:\n  plugins: [{type: random-picker, parameters: {maxNumOfEndpoints: 0}}]\n",
@@ -116,9 +117,8 @@ func TestValidate(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		{"empty.yaml", 2, "empty.yaml: configuration: is empty; {} asks for the defaults\n"},
-		{"comment.yaml", 2, "comment.yaml: configuration: is empty; {} asks for the defaults\n"},
-		{"defaults.yaml", 0, ""},
+		{"empty.yaml", 2, "empty.yaml: the document is empty; {} is the one with all defaults\n"},
+		{"none.yaml", 0, ""},
 		{"good.yaml", 0, ""},
 		{"good.json", 0, ""},
 		{"bad.yaml", 2, "bad.yaml: line 1: hold: \"wait\" is not one of buffer, pause\n"},

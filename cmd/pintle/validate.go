@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -37,10 +38,6 @@ func runValidate(args []string, stdout, stderr io.Writer) int {
 				flags.Name())
 		}
 		return 2
-	}
-	if len(found.JSON) == 0 { // as the filter says it
-		return command.Fail(flags, stderr, 2, fmt.Errorf("%s: configuration: is empty; {} asks for the defaults",
-			nameOf(*path)))
 	}
 	if found.Where != "" {
 		fmt.Fprintf(stderr, "%s: reads %s (line %d); nothing else in the file counts\n", flags.Name(), found.Where,
@@ -112,5 +109,5 @@ func parseConfig(path string, text []byte, dialect scoring.Dialect) (*pluginconf
 		return nil, nil, command.InFile(nameOf(path), err)
 	}
 	config, err := pluginconfig.ParseAs(found.JSON, os.LookupEnv, dialect)
-	return config, found, command.InFile(nameOf(path), found.Locate(err))
+	return config, found, command.InFile(nameOf(path), errors.Join(found.Unfit, found.Locate(err)))
 }

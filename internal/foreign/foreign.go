@@ -24,6 +24,8 @@ type Found struct {
 	Line int
 	// Besides are the places beside it that say which servers there are and how they are read.
 	Besides []string
+	// Unfit says why the filter would not get the document from the file, though it can be read: nil where it would.
+	Unfit error
 }
 
 // ownKeys are the keys by which a file is a configuration of the filter, or an EndpointPickerConfig.
@@ -37,7 +39,10 @@ var ownKeys = []string{
 // Read finds the document in a file. Errors are of one line each and begin with the line, where there is one.
 func Read(text []byte) (*Found, error) {
 	roots, err := yamldoc.Nodes(text)
-	if err != nil || len(roots) == 0 || len(roots) == 1 && own(roots[0]) {
+	if err == nil && len(roots) == 0 {
+		return nil, errors.New("the document is empty; {} is the one with all defaults")
+	}
+	if err != nil || len(roots) == 1 && own(roots[0]) {
 		document, err := yamldoc.Read(text)
 		return &Found{Document: document, Line: 1}, err
 	}

@@ -1,6 +1,7 @@
 package foreign_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -39,7 +40,7 @@ func validate(text []byte) string {
 	found, err := foreign.Read(text)
 	if err == nil {
 		_, err = pluginconfig.ParseIn(found.JSON, nil)
-		err = found.Locate(err)
+		err = errors.Join(found.Unfit, found.Locate(err))
 	}
 	if err != nil {
 		// The lists of what is known grow; no case is about them.

@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -17,6 +18,8 @@ type place struct {
 	node *goyaml.Node
 	// name is the key of a chart's pluginsCustomConfig, and chosen that of its pluginsConfigFile.
 	name, chosen string
+	// message is what Envoy's file says that the document is a message of, empty in other files.
+	message string
 }
 
 // first is the line on which the document begins.
@@ -43,7 +46,26 @@ func (p *place) read() (*Found, error) {
 	default:
 		found.Document, err = yamldoc.ReadWithin(p.node.Line, []byte(p.node.Value))
 	}
+	found.Unfit = p.unfit()
 	return found, err
+}
+
+// unfit says why Envoy would hand the filter something else than JSON: it hands on the text of a StringValue as it
+// stands, and all other messages in protobuf's binary form.
+func (p *place) unfit() error {
+	at := strings.TrimSuffix(p.path, ": ")
+	switch path.Base(p.message) {
+	case "google.protobuf.StringValue":
+		if p.node.Kind != goyaml.ScalarNode || json.Valid([]byte(p.node.Value)) {
+			return nil
+		}
+		return fmt.Errorf("line %d: %s: is no JSON, and Envoy hands the filter the text as it stands; the same as JSON "+
+			"is right", p.first(), at)
+	case "google.protobuf.Struct":
+		return fmt.Errorf("line %d: %s: Envoy hands the filter a google.protobuf.Struct in a form that is no JSON; the "+
+			"same as JSON in a google.protobuf.StringValue is right", p.first(), at)
+	}
+	return nil
 }
 
 // chosen returns those of the places that a chart names beside them, or all.
@@ -130,6 +152,9 @@ func look(n *goyaml.Node, at string) []place {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i].Value
 			below := look(n.Content[i+1], join(at, key))
+			if key == "value" && len(below) == 1 && below[0].path == join(at, key) {
+				below[0].message = yamldoc.Scalar(yamldoc.At(n, "@type"))
+			}
 			if key == customConfig {
 				for j := range below {
 					below[j].name = strings.TrimPrefix(below[j].path, join(at, key)+".")

@@ -50,9 +50,6 @@ func Migrate(text []byte, dialect scoring.Dialect) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if found.Root() == nil {
-		return nil, errors.New("the document is empty")
-	}
 	d := &document{found: found, dialect: dialect, because: "you say so", root: wrap(found.Root())}
 	before := d.ofResource()
 	d.convert()

@@ -117,7 +117,8 @@ func decisions(t *testing.T, config *pluginconfig.Config) (all []*explain.Explan
 
 // Text that is no document comes to one line that says why.
 func TestMigrateNothing(t *testing.T) {
-	if _, err := migrate.Migrate(nil, scoring.DialectUnsaid); err == nil || err.Error() != "the document is empty" {
+	if _, err := migrate.Migrate(nil, scoring.DialectUnsaid); err == nil ||
+		!strings.HasPrefix(err.Error(), "the document is empty") {
 		t.Errorf("an empty file: %v", err)
 	}
 	if _, err := yamldoc.Read([]byte("a: [")); err == nil {

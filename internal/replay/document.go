@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 )
 
 // Document is everything that a replay has to say.
@@ -105,10 +106,10 @@ func (d *Document) Heading() []string {
 	lines := []string{
 		fmt.Sprintf("%s: %d requests in %s (%s), at %g times the rate", d.Name, len(d.Trace.Requests), duration(last),
 			d.Trace.Format, d.Scale),
-		fmt.Sprintf("%d servers: %d slots, %d blocks of %d tokens, prefill %.0f tokens/s, %v for a token, %g of it "+
+		fmt.Sprintf("%d servers: %d slots, %d blocks of %d tokens, prefill %.0f tokens/s, %v for a token, %.3g of it "+
 			"for each further request",
-			s.Count, s.MaxRunning, s.Blocks, s.BlockTokens, s.PrefillTokensPerSecond, s.TimePerOutputToken,
-			s.BatchSlowdown),
+			s.Count, s.MaxRunning, s.Blocks, s.BlockTokens, s.PrefillTokensPerSecond,
+			s.TimePerOutputToken.Round(time.Microsecond), s.BatchSlowdown),
 	}
 	if d.Gateways > 1 && d.Lag < 0 {
 		lines = append(lines, fmt.Sprintf("%d gateways, each of which knows its own requests", d.Gateways))

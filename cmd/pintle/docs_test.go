@@ -1,11 +1,14 @@
 package main
 
 import (
+	"crypto/x509"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/pintle-dev/pintle/internal/harness/pki"
 )
 
 // The documentation shows what `pintle explain` prints for its examples, word for word but for blanks at the ends of
@@ -52,23 +55,80 @@ func TestShippedFilesAreValid(t *testing.T) {
 	}
 }
 
-// TestDocumentedDocumentsAreValid: what pages show of whole documents loads.
+// TestDocumentedDocumentsAreValid: what pages show of whole documents loads, with something in the place of "...".
 func TestDocumentedDocumentsAreValid(t *testing.T) {
-	for page, least := range map[string]int{"configuration.md": 2, "migrating.md": 1} {
-		text, err := os.ReadFile("../../docs/" + page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		documents := regexp.MustCompile("(?ms)^```yaml\n(plugins:.*?)^```").FindAllStringSubmatch(string(text), -1)
-		if len(documents) < least {
-			t.Errorf("docs/%s: %d documents found, want %d", page, len(documents), least)
-		}
-		for _, document := range documents {
-			path := files(t, map[string]string{"document.yaml": document[1]})
+	document := regexp.MustCompile("^(plugins|config|apiVersion: inference.*):?(?: |\n)")
+	given := strings.NewReplacer("plugins: [...]", "plugins: [{type: queue-scorer}]", "schedulingProfiles: [...]",
+		"schedulingProfiles: [{name: default, plugins: [{pluginRef: queue-scorer}]}]", "config: ...", "config: {}",
+		"{...}", "{}")
+	for page, want := range map[string]int{
+		"configuration.md": 3, "migrating.md": 1, "replay.md": 1, "responses.md": 1,
+	} {
+		shown := 0
+		for _, block := range yamlBlocks(t, page) {
+			if !document.MatchString(block) {
+				continue
+			}
+			shown++
+			path := files(t, map[string]string{"document.yaml": given.Replace(block)})
 			if got := pintle("validate", "-c", path("document.yaml")); got.code != 0 {
-				t.Errorf("docs/%s: exit code %d, %s, want 0, of:\n%s", page, got.code, got.stderr, document[1])
+				t.Errorf("docs/%s: exit code %d, %s, want 0, of:\n%s", page, got.code, got.stderr, block)
 			}
 		}
+		if shown != want {
+			t.Errorf("docs/%s: %d documents found, want %d", page, shown, want)
+		}
+	}
+}
+
+// yamlBlocks are the blocks of YAML of a page, as they are without the indentation of the list in which they stand.
+func yamlBlocks(t *testing.T, page string) (blocks []string) {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/" + page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fenced := regexp.MustCompile("(?ms)^( *)```yaml\n(.*?)^ *```$")
+	for _, match := range fenced.FindAllStringSubmatch(string(text), -1) {
+		blocks = append(blocks, strings.ReplaceAll("\n"+match[2], "\n"+match[1], "\n")[1:])
+	}
+	return blocks
+}
+
+// TestDocumentedSidecarIsValid: the sidecar takes what pages show of its configuration, with what they leave out and
+// the files that they name.
+func TestDocumentedSidecarIsValid(t *testing.T) {
+	const found = `discovery: {static: [{name: default/vllm-0, address: "10.0.0.1:8000"}]}` + "\n"
+	keys := regexp.MustCompile("^(envoy|scrape|discovery|engines|responses):(?: |\n)")
+	authority := pki.New(t)
+	authority.Issue("client", &x509.Certificate{})
+	path := files(t, map[string]string{"endpoints.yaml": "endpoints: []", "vllm.key": "secret"})
+	given := strings.NewReplacer("/run/keys/vllm", path("vllm.key"), "ca.pem", authority.File("ca.pem"),
+		"client.pem", authority.File("client.pem"), "client.key", authority.File("client.key"))
+	shown := 0
+	for _, page := range []string{"configuration.md", "responses.md"} {
+		for _, block := range yamlBlocks(t, page) {
+			if !keys.MatchString(block) {
+				continue
+			}
+			shown++
+			whole := given.Replace(block)
+			if !strings.HasPrefix(block, "envoy:") {
+				whole += "envoy: {ingest: \"http://127.0.0.1:15099/pintle/v1/snapshot\", token: pintle-local}\n"
+				if !strings.HasPrefix(block, "discovery:") {
+					whole += found
+				}
+			}
+			if err := os.WriteFile(path("sidecar.yaml"), []byte(whole), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if got := pintle("sidecar", "-check", "-c", path("sidecar.yaml")); got.code != 0 {
+				t.Errorf("docs/%s: exit code %d, %s, want 0, of:\n%s", page, got.code, got.stderr, block)
+			}
+		}
+	}
+	if shown != 6 {
+		t.Errorf("%d blocks found, want 6", shown)
 	}
 }
 

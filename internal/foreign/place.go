@@ -59,11 +59,11 @@ func (p *place) unfit() error {
 		if p.node.Kind != goyaml.ScalarNode || json.Valid([]byte(p.node.Value)) {
 			return nil
 		}
-		return fmt.Errorf("line %d: %s: is no JSON, and Envoy hands the filter the text as it stands; the same as JSON "+
-			"is right", p.first(), at)
+		return fmt.Errorf("line %d: %s: is no JSON, and Envoy hands the filter the text as it stands; the same as "+
+			"JSON is right", p.first(), at)
 	case "google.protobuf.Struct":
-		return fmt.Errorf("line %d: %s: Envoy hands the filter a google.protobuf.Struct in a form that is no JSON; the "+
-			"same as JSON in a google.protobuf.StringValue is right", p.first(), at)
+		return fmt.Errorf("line %d: %s: Envoy hands the filter a google.protobuf.Struct in a form that is no JSON; "+
+			"the same as JSON in a google.protobuf.StringValue is right", p.first(), at)
 	}
 	return nil
 }

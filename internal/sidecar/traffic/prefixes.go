@@ -26,7 +26,9 @@ type prefixes struct {
 	// chains is in how many ways prompts were cut at most, block the length in bytes of those of the first way.
 	chains, block int
 	// own are the instances whose events come from the Envoy itself: what others have of them is passed over.
-	own     map[uint64]struct{}
+	own map[uint64]struct{}
+	// told are the endpoints that said how much they have room for; what is believed of the others is a default.
+	told    map[string]struct{}
 	indexes []uint16
 	matched []int32
 }
@@ -35,6 +37,7 @@ func newPrefixes() *prefixes {
 	return &prefixes{
 		State: state.New(state.Options{Prefix: true, PrefixLimits: state.PrefixLimits{Entries: prefixEntries}}),
 		own:   map[uint64]struct{}{},
+		told:  map[string]struct{}{},
 	}
 }
 
@@ -70,11 +73,16 @@ func (p *prefixes) tell(g *pool.Generation) {
 	if g == nil {
 		return
 	}
+	clear(p.told)
 	for _, t := range g.Targets {
 		v := t.Now()
 		if i := p.index(t.Name); i >= 0 && !v.Sampled.IsZero() {
 			p.Prefix.Started(i, int64(v.Sample.ProcessStart), v.Sampled.UnixNano())
-			p.Prefix.SetCapacity(i, p.capacity(&v.Sample))
+			room := p.capacity(&v.Sample)
+			p.Prefix.SetCapacity(i, room)
+			if room > 0 {
+				p.told[t.Name] = struct{}{}
+			}
 		}
 	}
 }
@@ -116,7 +124,9 @@ func (t *Traffic) prefixesOf(endpoint string) (p Prefixes, ok bool) {
 		return p, false
 	}
 	p.Blocks = t.prefixes.Prefix.Len(index)
-	p.Capacity, _ = t.prefixes.Prefix.Capacity(index)
+	if _, told := t.prefixes.told[endpoint]; told {
+		p.Capacity, _ = t.prefixes.Prefix.Capacity(index)
+	}
 	return p, true
 }
 

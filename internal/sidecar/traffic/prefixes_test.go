@@ -77,6 +77,26 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
+// TestPrefixesUntold: no room is told of an endpoint that has not said how much it has, nor before a prompt told how long
+// a block is.
+func TestPrefixesUntold(t *testing.T) {
+	f := newFixtureWith(t, Options{Prefixes: true})
+	says, silent := &pool.Target{Name: "vllm-0"}, &pool.Target{Name: "vllm-1"}
+	sample := func() {
+		f.now = f.now.Add(time.Minute)
+		says.Read(&engine.Sample{KVBlocks: 12, KVBlockTokens: 16}, f.now, nil)
+		silent.Read(&engine.Sample{}, f.now, nil)
+		g := &pool.Generation{Topology: &snapshot.Topology{}, Targets: []*pool.Target{says, silent}}
+		f.Sample(g, &config.Metrics{QueueDepth: 5, KVUsage: 0.8})
+	}
+	sample()
+	f.wantPrefixes("before a prompt", "vllm-0", Prefixes{})
+	f.prompt("vllm-1", false, 1, 1, 2, 3)
+	sample()
+	f.wantPrefixes("after a prompt", "vllm-0", Prefixes{Capacity: 3})
+	f.wantPrefixes("without a word", "vllm-1", Prefixes{Blocks: 3})
+}
+
 // TestPrefixesCutInTwoWays: blocks of both ways count, of what is there and of the room.
 func TestPrefixesCutInTwoWays(t *testing.T) {
 	f := newFixtureWith(t, Options{Prefixes: true})

@@ -170,6 +170,35 @@ func TestReasonsAreDocumented(t *testing.T) {
 	}
 }
 
+// TestExplainIsDocumented: every key of the header that explains a decision stands in the table of them.
+func TestExplainIsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "\n## Why a request went where it went\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	var keys []string
+	for _, file := range []string{"explain.go", "precise.go"} {
+		code, err := os.ReadFile("../../filter/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range regexp.MustCompile("`[{,\\]]+\"(\\w+)\":").FindAllStringSubmatch(string(code), -1) {
+			keys = append(keys, match[1])
+		}
+	}
+	inPrefix := map[string]bool{"tokens": true, "blocks": true, "matched": true}
+	for _, key := range keys {
+		if !inPrefix[key] && !strings.Contains(table, "\n| `"+key+"` |") {
+			t.Errorf("docs/operations.md does not say what %s in x-pintle-explain is", key)
+		}
+	}
+	if len(keys) < 10 {
+		t.Errorf("%d keys found, want 10 and more: %v", len(keys), keys)
+	}
+}
+
 // TestRefusedTypesAreDocumented: every plug-in that llm-d's router has today and that is refused stands among the
 // documents of today, with what there is in its place.
 func TestRefusedTypesAreDocumented(t *testing.T) {

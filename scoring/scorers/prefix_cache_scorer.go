@@ -41,7 +41,7 @@ import (
 //
 // In llm-d's dialect a producer matches prompts, see approx-prefix-cache-producer, and the score is w x min(1, matched
 // tokens / matchLengthScaleTokens)^2 + (1 - w) x matched blocks / blocks, with w = matchLengthWeight. The parameters
-// above then belong to the producer.
+// of blocks then belong to the producer, but for doubleEveryBlocks, which it does not have.
 //
 // Source: Heimdall and the Gateway API Inference Extension v1.4, prefix-cache-scorer; llm-d, prefix-cache-scorer. There
 // a match may have gaps that other endpoints fill, and the first blocks of a prompt are evicted first.

@@ -52,6 +52,8 @@ func TestUsage(t *testing.T) {
 			"pintle validate: flag -c is missing: the plug-in configuration, YAML or JSON (required)\n"},
 		{"validate with a stray argument", []string{"validate", "-c", "x", "y"}, 2, "",
 			"pintle validate: argument \"y\" is unknown; flags alone are right\n"},
+		{"file without its flag", []string{"validate", "y"}, 2, "",
+			"pintle validate: argument \"y\" is unknown; flags alone are right, such as -c y\n"},
 		{"validate with an unknown flag", []string{"validate", "-x"}, 2, "", "flag provided but not defined: -x"},
 		{"explain -h", []string{"explain", "-h"}, 0, "makes random choices repeatable", ""},
 		{"explain without -c", []string{"explain"}, 2, "", "pintle explain: flag -c is missing"},

@@ -32,7 +32,11 @@ func Parse(flags *flag.FlagSet, args []string, stdout, stderr io.Writer, require
 		return 0, true
 	}
 	if err == nil && flags.NArg() > 0 {
-		err = fmt.Errorf("argument %q is unknown; flags alone are right", flags.Arg(0))
+		example := ""
+		if len(required) > 0 && flags.Lookup(required[0]).Value.String() == "" {
+			example = ", such as -" + required[0] + " " + flags.Arg(0)
+		}
+		err = fmt.Errorf("argument %q is unknown; flags alone are right%s", flags.Arg(0), example)
 	}
 	for _, name := range required {
 		if f := flags.Lookup(name); err == nil && f.Value.String() == "" {

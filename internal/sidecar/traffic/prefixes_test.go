@@ -77,8 +77,8 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
-// TestPrefixesUntold: no room is told of an endpoint that has not said how much it has, nor before a prompt told how long
-// a block is.
+// TestPrefixesUntold: no room is told of an endpoint that has not said how much it has, nor before a prompt told how
+// long a block is.
 func TestPrefixesUntold(t *testing.T) {
 	f := newFixtureWith(t, Options{Prefixes: true})
 	says, silent := &pool.Target{Name: "vllm-0"}, &pool.Target{Name: "vllm-1"}

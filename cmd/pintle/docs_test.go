@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/harness/pki"
+	"github.com/pintle-dev/pintle/internal/yamldoc"
 )
 
 // The documentation shows what `pintle explain` prints for its examples, word for word but for blanks at the ends of
@@ -78,6 +79,26 @@ func TestDocumentedDocumentsAreValid(t *testing.T) {
 		if shown != want {
 			t.Errorf("docs/%s: %d documents found, want %d", page, shown, want)
 		}
+	}
+}
+
+// TestDocumentedYAML: all blocks of YAML that pages show can be read.
+func TestDocumentedYAML(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := 0
+	for _, page := range pages {
+		for _, block := range yamlBlocks(t, filepath.Base(page)) {
+			blocks++
+			if _, err := yamldoc.Nodes([]byte(strings.TrimSuffix(block, "- name: pintle\n  ...\n"))); err != nil {
+				t.Errorf("%s: %v, of:\n%s", filepath.Base(page), err, block)
+			}
+		}
+	}
+	if blocks < 40 {
+		t.Errorf("%d blocks found, want 40 and more", blocks)
 	}
 }
 

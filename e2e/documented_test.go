@@ -97,3 +97,30 @@ func TestDocumentedBlocks(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestUnfitConfigurations: what pintle validate says that Envoy would not hand over is refused by the filter.
+func TestUnfitConfigurations(t *testing.T) {
+	t.Parallel()
+	const document = "ingest: {port: 15099, token: pintle-local}\nhold: pause\n"
+	for _, tc := range []struct{ name, kind, value string }{
+		{"YAML in a StringValue", "StringValue", "|\n" + indent(20, document)},
+		{"a Struct", "Struct", "\n" + indent(20, document)},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			text := loadShipped(t, "envoy.yaml").text
+			before, rest, _ := strings.Cut(text, "google.protobuf.StringValue\n                  value: |\n")
+			_, after, found := strings.Cut(rest, "          - &router\n")
+			if !found {
+				t.Fatal("envoy.yaml has no configuration where it was")
+			}
+			err := harness.Validate(before + "google.protobuf." + tc.kind + "\n                  value: " + tc.value +
+				"          - &router\n" + after)
+			for _, want := range []string{"refuses its configuration", "not valid JSON"} {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("envoy --mode validate: %v, want %q in it", err, want)
+				}
+			}
+		})
+	}
+}

@@ -155,3 +155,26 @@ func TestStoppedPluginLeavesTheOthers(t *testing.T) {
 		g.workers[0].Tick()
 	}
 }
+
+// TestMetricsAreDefinedOnce: each definition takes memory in Envoy for as long as there is the VM, which outlives its
+// plug-ins.
+func TestMetricsAreDefinedOnce(t *testing.T) {
+	m := modes[0]
+	g := newGateway(t, m, 1, m.shadowed(byQueue, byQueue))
+	g.publish(newPool(0))
+	w := g.workers[0]
+	defined := func() int { return w.HostCalls()["env.proxy_define_metric"] }
+	want := defined()
+	for range 3 {
+		w.requests.Stop()
+		w.requests = startPlugin(t, w.Worker,
+			wazerohost.PluginConfig{Configuration: m.shadowed(byQueue, byQueue), Listener: requestListener})
+		w.ask().Finish()
+	}
+	if got := defined(); got != want {
+		t.Errorf("after three changes: got %d definitions, want the %d of before", got, want)
+	}
+	if got := g.counters("decisions"); got != "decisions 3" {
+		t.Errorf("got %s, want those of all plug-ins", got)
+	}
+}

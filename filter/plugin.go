@@ -102,7 +102,10 @@ func (p *plugin) beginShadow() {
 	if p.config.Shadow == nil {
 		return
 	}
-	p.shadow = newShadow(p.config.Shadow)
+	if p.shadowStats == nil {
+		p.shadowStats = newShadowStats()
+	}
+	p.shadow = newShadow(p.config.Shadow, p.shadowStats)
 	p.pool.shadow, p.history.shadow = p.shadow, p.shadow
 	p.history.wants(p.config.Shadow.StateOptions())
 }

@@ -14,7 +14,7 @@ type shadow struct {
 	plan  *scoring.Plan
 	pool  scoring.Pool
 	cycle *scoring.Cycle
-	stats shadowStats
+	stats *shadowStats
 	// chains are scratch memory of apply.
 	chains []journal.Chain
 }
@@ -26,8 +26,9 @@ type shadowStats struct {
 	decisionMicros                       hostcalls.Histogram
 }
 
-func newShadow(plan *scoring.Plan) *shadow {
-	x := &shadow{plan: plan, cycle: scoring.NewCycle(hostcalls.Seed()), stats: shadowStats{
+// newShadowStats defines the statistics of all shadows of a VM.
+func newShadowStats() *shadowStats {
+	return &shadowStats{
 		decisions:       hostcalls.NewCounter("pintle.shadow.decisions"),
 		agreed:          hostcalls.NewCounter("pintle.shadow.agreed"),
 		refused:         hostcalls.NewCounter("pintle.shadow.refused"),
@@ -37,7 +38,11 @@ func newShadow(plan *scoring.Plan) *shadow {
 		load:            hostcalls.NewCounter("pintle.shadow.load"),
 		loadActing:      hostcalls.NewCounter("pintle.shadow.load_acting"),
 		decisionMicros:  hostcalls.NewHistogram("pintle.shadow.decision_us"),
-	}}
+	}
+}
+
+func newShadow(plan *scoring.Plan, stats *shadowStats) *shadow {
+	x := &shadow{plan: plan, cycle: scoring.NewCycle(hostcalls.Seed()), stats: stats}
 	options := plan.StateOptions()
 	options.Seed = hostcalls.Seed()
 	x.pool.State = state.New(options)

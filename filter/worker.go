@@ -28,6 +28,7 @@ type worker struct {
 	addresses, patch []byte
 	headerValues     []string
 	stats            stats
+	shadowStats      *shadowStats // nil before the first plug-in with a shadow
 	data             sharedData
 	idle             []*stream
 	// answerer and told are what followers are answered with, names what they are told of hashes.

@@ -5,7 +5,8 @@ import "unsafe"
 // Counter is a count in Envoy's statistics, as wasmcustom.NAME.
 type Counter struct{ id uint32 }
 
-// NewCounter defines a counter. A name defined twice is the same counter.
+// NewCounter defines a counter. A name defined twice is the same counter, under another number: Envoy keeps each for as
+// long as the VM, so define a name once.
 func NewCounter(name string) Counter {
 	const counter = 0
 	return Counter{defineMetric(counter, name)}

@@ -156,6 +156,40 @@ func TestStoppedPluginLeavesTheOthers(t *testing.T) {
 	}
 }
 
+// TestReplacedPluginsTickNoMore: Envoy goes on with the timer of a plug-in that is gone, at its last period, as long as
+// there is the VM.
+func TestReplacedPluginsTickNoMore(t *testing.T) {
+	tests := []struct {
+		name   string
+		period int
+		play   func(g *gateway)
+	}{
+		{"at rest", 1000, func(g *gateway) { g.publish(newPool(0)) }},
+		{"busy", 10, func(g *gateway) {
+			g.publish(newPool(0))
+			g.makeBusy(g.workers[0], func() { g.workers[0].ask().Finish() })
+		}},
+		{"a request waits", 10, func(g *gateway) { g.workers[0].ask() }},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			m := modes[0]
+			g := newGateway(t, m, 1, m.configuration(byQueue, waits))
+			p := g.workers[0].requests
+			tc.play(g)
+			if got := p.TickMillis(); got != tc.period {
+				t.Fatalf("before its end: got a tick every %d ms, want %d", got, tc.period)
+			}
+			if p.Stop(); !p.Stopped() {
+				t.Fatal("the plug-in does not stop")
+			}
+			if got := p.TickMillis(); got != 0 {
+				t.Errorf("after its end: got a tick every %d ms, want none", got)
+			}
+		})
+	}
+}
+
 // TestMetricsAreDefinedOnce: each definition takes memory in Envoy for as long as there is the VM, which outlives its
 // plug-ins.
 func TestMetricsAreDefinedOnce(t *testing.T) {

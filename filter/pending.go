@@ -74,11 +74,15 @@ func (s *stream) leave() {
 	if s.phase != waiting {
 		return
 	}
-	for i, other := range s.plugin.waiting {
+	p := s.plugin
+	for i, other := range p.waiting {
 		if other == s {
-			s.plugin.waiting = append(s.plugin.waiting[:i], s.plugin.waiting[i+1:]...)
-			return
+			p.waiting = append(p.waiting[:i], p.waiting[i+1:]...)
+			break
 		}
+	}
+	if !p.hurries() {
+		p.slowDown()
 	}
 }
 

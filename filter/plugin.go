@@ -179,6 +179,8 @@ func (p *plugin) Stop() {
 	p.history.flush(&p.pool)
 	p.leave()
 	p.stats.tell(hostcalls.Now())
+	// Envoy's timer goes on at its last period for as long as there is the VM, though nobody is called any more.
+	_ = hostcalls.SetTick(0)
 }
 
 // NewStream implements hostcalls.Plugin.

@@ -175,6 +175,23 @@ func TestWaitingClientsLeave(t *testing.T) {
 	})
 }
 
+// TestNobodyWaitsAnyMore: when the last one that waited has left, ticks come as they do at rest.
+func TestNobodyWaitsAnyMore(t *testing.T) {
+	m := modes[0]
+	g := newGateway(t, m, 1, m.configuration(byQueue, waits))
+	w := g.workers[0]
+	first, last := w.ask(), w.ask()
+	for _, step := range []struct {
+		leaves *wazerohost.Stream
+		want   int
+	}{{first, 10}, {last, 1000}} {
+		step.leaves.Abort()
+		if got := w.requests.TickMillis(); got != step.want {
+			t.Errorf("got a tick every %d ms, want %d", got, step.want)
+		}
+	}
+}
+
 // TestTunnelsDoNotWait: what has no end cannot be held until its end.
 func TestTunnelsDoNotWait(t *testing.T) {
 	m := modes[0]

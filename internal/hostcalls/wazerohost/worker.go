@@ -254,7 +254,8 @@ func (p *Plugin) delete() {
 	p.worker.plugins = slices.DeleteFunc(p.worker.plugins, func(other *Plugin) bool { return other == p })
 }
 
-// TickMillis is the period of the plug-in's timer, 0 when it has none.
+// TickMillis is the period of the plug-in's timer, 0 when it has none. In Envoy the timer outlives the plug-in, though
+// the module is no longer called.
 func (p *Plugin) TickMillis() int {
 	p.worker.mu.Lock()
 	defer p.worker.mu.Unlock()

@@ -57,6 +57,34 @@ func TestMemoryStaysFlat(t *testing.T) {
 	}
 }
 
+// TestSmallGarbageTakesNoMemory has requests of names that nobody has seen, which leave small objects alone. They are
+// collected before they have the memory doubled.
+func TestSmallGarbageTakesNoMemory(t *testing.T) {
+	const requests, most = 112_000, 32 << 20
+	m := modes[2]
+	g := newGateway(t, m, 1, m.configuration(`{"plugins":[
+		{"type":"session-affinity-scorer","parameters":{"strategy":"session_id"}},{"type":"prefix-cache-scorer"},
+		{"type":"vtc-basic"},{"type":"latency-scorer"},{"type":"lora-affinity-scorer"}]}`, ""))
+	g.publish(newPool(0, 0, 0, 0))
+	w := g.workers[0]
+	for i := range requests {
+		id := fmt.Sprint(i, "-", i*7919)
+		body := fmt.Sprintf(`{"model":"m-%s","prompt":%q}`, id, strings.Repeat(id+" lorem ", 20))
+		g.answer(w.askBody(body, [2]string{"x-session-id", id}, [2]string{"user", id}), time.Millisecond)
+		if i%50 == 0 {
+			w.Tick()
+		}
+		if i%500 == 0 {
+			p := newPool(0, 0, 0, uint32(i%3))
+			p.Load.Adapters = []string{"a" + id, "b" + id}
+			g.publish(p)
+		}
+	}
+	if got := w.MemoryBytes(); got > most {
+		t.Errorf("memory after %d requests: got %d bytes, want at most %d", requests, got, most)
+	}
+}
+
 // TestLargeBodiesTakeBoundedMemory sends bodies of up to 7 MiB, all of different sizes. What a worker keeps is a few
 // times the largest.
 func TestLargeBodiesTakeBoundedMemory(t *testing.T) {

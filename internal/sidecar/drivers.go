@@ -46,8 +46,8 @@ func checkStore(b *scoring.StoreBackend) error {
 	if m == nil || strings.HasPrefix(m.URI, "mongodb+srv:") || options.Client().ApplyURI(m.URI).Validate() == nil {
 		return err
 	}
-	return errors.Join(err, errors.New(tiers+"mongo.uri: "+address.Shown(m.URI)+" has options that are wrong or do not "+
-		"go together"))
+	return errors.Join(err, errors.New(tiers+"mongo.uri: "+address.Shown(m.URI)+
+		" has options that are wrong or do not go together"))
 }
 
 func checkKeys(x *scoring.PreciseIndex) error {

@@ -63,7 +63,8 @@ func TestDrivers(t *testing.T) {
 			writeFile(t, path, configYAML("127.0.0.1:0", "'http://127.0.0.1:1'", "{static: []}"))
 			writeFile(t, plugins, tc.document)
 			var output bytes.Buffer
-			code, want := Command(t.Context(), []string{"-c", path, "-plugins", plugins, "-check"}, &output, &output), ""
+			code := Command(t.Context(), []string{"-c", path, "-plugins", plugins, "-check"}, &output, &output)
+			want := ""
 			if tc.want != "" {
 				want = "pintle sidecar: " + tc.want + "\n"
 			}

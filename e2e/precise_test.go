@@ -111,7 +111,8 @@ func TestPrecise(t *testing.T) {
 				&harness.Listener{Name: "requests", Plugin: asking("pintle-sidecar", preciseScorer)},
 				&harness.Listener{Name: "produced", Plugin: asking("pintle-sidecar", preciseProducer)},
 				&harness.Listener{Name: "unreachable", Plugin: asking("nobody", preciseScorer)},
-				&harness.Listener{Name: "ingest", Plugin: asking("nobody", preciseScorer), Ingest: true, MaxBodyBytes: 8 << 20})
+				&harness.Listener{Name: "ingest", Plugin: asking("nobody", preciseScorer), Ingest: true,
+					MaxBodyBytes: 8 << 20})
 			if err != nil {
 				t.Fatal(err)
 			}

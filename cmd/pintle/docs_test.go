@@ -126,8 +126,8 @@ func TestDocumentedSidecarIsValid(t *testing.T) {
 	path := files(t, map[string]string{"endpoints.yaml": "endpoints: []", "vllm.key": "secret",
 		"cluster": "{clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}], " +
 			"contexts: [{name: c, context: {cluster: c}}], current-context: c}"})
-	given := strings.NewReplacer("/run/keys/vllm", path("vllm.key"), "kubeconfig: /path", "kubeconfig: "+path("cluster"),
-		"ca.pem", authority.File("ca.pem"),
+	given := strings.NewReplacer("/run/keys/vllm", path("vllm.key"),
+		"kubeconfig: /path", "kubeconfig: "+path("cluster"), "ca.pem", authority.File("ca.pem"),
 		"client.pem", authority.File("client.pem"), "client.key", authority.File("client.key"))
 	shown := 0
 	for _, page := range []string{"configuration.md", "responses.md"} {

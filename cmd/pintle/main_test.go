@@ -111,8 +111,9 @@ func TestValidate(t *testing.T) {
 		"bad.yaml":   "hold: wait\nconfig:\n  plugins: [{type: random-picker, parameters: {maxNumOfEndpoints: 0}}]\n",
 		"broken":     "plugins: [",
 		"warns.yaml": "featureGates: [flowControl]",
-		"redis.yaml": "plugins: [{type: precise-prefix-cache-scorer, parameters: {indexerConfig: {tokenizersPoolConfig: " +
-			"{modelName: m}, kvBlockIndexConfig: {redisConfig: {address: 'redis://h?ssl=1'}}}}}]\n",
+		"redis.yaml": "plugins: [{type: precise-prefix-cache-scorer, parameters: {indexerConfig: " +
+			"{tokenizersPoolConfig: {modelName: m}, " +
+			"kvBlockIndexConfig: {redisConfig: {address: 'redis://h?ssl=1'}}}}}]\n",
 	})
 	tests := []struct {
 		file   string

@@ -30,7 +30,7 @@ var sidecarMutants = []mutant{
 	{file: "internal/sidecar/dns/dns.go", name: "a name without records is a failure",
 		before: "\tif isNotFound(err) {\n\t\tfound, err = nil, nil\n\t}\n", after: ""},
 	{file: "internal/sidecar/kubernetes/endpoints.go", name: "a pod of two pools is there twice",
-		before: "if !seen[e.Name] {", after: "if e.Name != \"\" {"},
+		before: "owner == nil || owner == p {", after: "owner == owner {"},
 	{file: "internal/sidecar/kubernetes/endpoints.go", name: "the engine's label is ignored",
 		before: "engine != \"\" {\n\t\t\t\te.Engine", after: "engine == \"none\" {\n\t\t\t\te.Engine"},
 	{file: "internal/sidecar/kubernetes/endpoints.go", name: "the pod's labels win over the pool's",

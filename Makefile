@@ -35,7 +35,7 @@ sglang := build/.cache/sglang.stamp
 prom   := build/.cache/prometheus.stamp
 tiers  := build/.cache/responses.stamp
 
-wasm_sources := $(shell find filter scoring state journal openai snapshot internal/hostcalls internal/strictjson internal/pluginconfig -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
+wasm_sources := $(shell find filter scoring state journal openai snapshot internal/hostcalls internal/address internal/selector internal/strictjson internal/pluginconfig -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum
 hint_sources := filter/branches.txt $(wildcard internal/branchhints/*.go internal/branchhints/hint/*.go)
 go_sources   := $(shell find cmd internal scoring state journal openai snapshot -name '*.go' -not -name '*_test.go' -not -path '*/testdata/*') go.mod go.sum $(wildcard internal/sidecar/admin/page/*)
 

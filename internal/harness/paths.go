@@ -6,7 +6,6 @@ package harness
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,6 +29,23 @@ func built(name string) (string, error) {
 	return path, nil
 }
 
+// moduleFolders are the folders of the packages of which the module is made, from the root.
+func moduleFolders() ([]string, error) {
+	list := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./filter")
+	list.Dir = Root()
+	text, err := list.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list -deps ./filter: %w", err)
+	}
+	var folders []string
+	for _, path := range strings.Fields(string(text)) {
+		if folder, ours := strings.CutPrefix(path, "github.com/pintle-dev/pintle/"); ours {
+			folders = append(folders, folder)
+		}
+	}
+	return folders, nil
+}
+
 // newerSource names a source file of the module that is newer than the module, if there is one.
 func newerSource() string {
 	module, err := built("pintle.wasm")
@@ -41,17 +57,15 @@ func newerSource() string {
 		return ""
 	}
 	newer := ""
-	for _, folder := range []string{"filter", "journal", "openai", "scoring", "snapshot", "state", "internal/hostcalls",
-		"internal/pluginconfig", "internal/strictjson"} {
-		_ = filepath.WalkDir(filepath.Join(Root(), folder), func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-				return nil // what cannot be read is nothing to warn of
+	folders, _ := moduleFolders() // what cannot be read is nothing to warn of
+	for _, folder := range folders {
+		files, _ := filepath.Glob(filepath.Join(Root(), folder, "*.go"))
+		for _, file := range files {
+			info, err := os.Stat(file)
+			if err == nil && !strings.HasSuffix(file, "_test.go") && info.ModTime().After(binary.ModTime()) {
+				newer, _ = filepath.Rel(Root(), file)
 			}
-			if info, err := entry.Info(); err == nil && info.ModTime().After(binary.ModTime()) {
-				newer, _ = filepath.Rel(Root(), path)
-			}
-			return nil
-		})
+		}
 	}
 	return newer
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -280,6 +281,14 @@ func startEnvoy(t testing.TB, o harness.Options, cell harness.Cell, hosts []stri
 	t.Cleanup(envoy.Stop)
 	envoy.LogOnFailure(t)
 	return envoy
+}
+
+// askFor sends a chat that asks an Envoy's requests listener for a model.
+func askFor(t testing.TB, envoy *harness.Envoy, model string) harness.Answer {
+	t.Helper()
+	body := strings.Replace(chatBody, "sim-model", model, 1)
+	return harness.Send(t, harness.Client(t, false),
+		harness.Request(t, http.MethodPost, envoy.URL("requests", chatPath), body, false))
 }
 
 // wantServer checks that a request succeeded at the named server.

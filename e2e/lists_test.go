@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -19,11 +18,7 @@ func TestListsOfModelsExpire(t *testing.T) {
 			e := newTimed(t, cell, map[string]any{"config": json.RawMessage(discovery)})
 			e.endpoints[0].Models, e.endpoints[1].Models = []string{"m-a"}, []string{"m-b"}
 			e.endpoints[0].Waiting = 100
-			send := func(model string) harness.Answer {
-				body := strings.Replace(chatBody, "sim-model", model, 1)
-				return harness.Send(t, harness.Client(t, false),
-					harness.Request(t, http.MethodPost, e.URL("requests", chatPath), body, false))
-			}
+			send := func(model string) harness.Answer { return askFor(t, e.Envoy, model) }
 			kept := func(when string) {
 				for model, server := range map[string]string{"m-a": "a", "m-b": "b"} {
 					if got := send(model); got.Status != http.StatusOK || got.Server() != server {

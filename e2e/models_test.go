@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -34,11 +33,7 @@ func TestModelsAreRead(t *testing.T) {
 			envoy := startEnvoy(t, harness.Options{}, cell, addresses, plugin)
 			sidecar := harness.StartSidecar(t, envoy.URL("ingest", harness.IngestPath), servers...)
 
-			send := func(model string) harness.Answer {
-				body := strings.Replace(chatBody, "sim-model", model, 1)
-				return harness.Send(t, harness.Client(t, false),
-					harness.Request(t, http.MethodPost, envoy.URL("requests", chatPath), body, false))
-			}
+			send := func(model string) harness.Answer { return askFor(t, envoy, model) }
 			harness.WaitFor(t, 10*time.Second, "a model that nobody has to be refused", func() (bool, string) {
 				got := send("nobody's")
 				return got.Status == http.StatusNotFound && got.Header.Get("X-Pintle-Reason") == "model_not_found",

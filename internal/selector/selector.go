@@ -43,13 +43,14 @@ func Parse(text string) (metric string, matches []Match, problem string) {
 
 func isName(name string) bool {
 	for i := range len(name) {
-		if c := name[i]; !isNameByte(c) && c != ':' || i == 0 && c >= '0' && c <= '9' {
+		if c := name[i]; !IsNameByte(c) && c != ':' || i == 0 && c >= '0' && c <= '9' {
 			return false
 		}
 	}
 	return name != ""
 }
 
-func isNameByte(c byte) bool {
+// IsNameByte reports whether c may stand in a label's name, and but for colons in a metric's.
+func IsNameByte(c byte) bool {
 	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }

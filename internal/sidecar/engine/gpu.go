@@ -1,6 +1,10 @@
 package engine
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/pintle-dev/pintle/internal/selector"
+)
 
 // gpuUse is what a DCGM exporter calls the used part of a GPU, in percent.
 const gpuUse = "DCGM_FI_DEV_GPU_UTIL"
@@ -11,7 +15,7 @@ func GPUUse(page []byte, namespace, pod string) (use float64, ok bool) {
 	var s series
 	for line := range bytes.Lines(page) {
 		line = skipBlanks(bytes.TrimRight(line, "\r\n"))
-		if !begins(line, gpuUse) || isNameByte(line[len(gpuUse)]) || !s.read(line[len(gpuUse):]) {
+		if !begins(line, gpuUse) || selector.IsNameByte(line[len(gpuUse)]) || !s.read(line[len(gpuUse):]) {
 			continue
 		}
 		if !s.isOf("pod", pod) || !s.isOf("namespace", namespace) || s.value < 0 {

@@ -3,6 +3,8 @@ package engine
 import (
 	"bytes"
 	"strconv"
+
+	"github.com/pintle-dev/pintle/internal/selector"
 )
 
 // label is one label of a series; value still has its escapes.
@@ -67,7 +69,7 @@ func (s *series) readLabels(b []byte) (rest []byte, ok bool) {
 // readLabel reads name="value".
 func readLabel(b []byte) (l label, rest []byte, ok bool) {
 	n := 0
-	for n < len(b) && isNameByte(b[n]) {
+	for n < len(b) && selector.IsNameByte(b[n]) {
 		n++
 	}
 	l.name, b = b[:n], skipBlanks(b[n:])
@@ -109,10 +111,6 @@ func appendUnescaped(dst, value []byte) []byte {
 		dst = append(dst, c)
 		value = value[i+2:]
 	}
-}
-
-func isNameByte(c byte) bool {
-	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/pintle-dev/pintle/internal/selector"
 )
 
 // Parser reads the pages of one endpoint. It keeps scratch memory and the adapter lists of the last page, so that
@@ -74,7 +76,7 @@ func (p *Parser) line(line []byte) {
 	for _, metric := range p.engine.metrics {
 		n := len(metric)
 		// The first byte that no name can have ends it: a value may follow at once, as in name+1.
-		if len(line) <= n || isNameByte(line[n]) || line[n] == ':' || string(line[:n]) != metric {
+		if len(line) <= n || selector.IsNameByte(line[n]) || line[n] == ':' || string(line[:n]) != metric {
 			continue
 		}
 		if p.series.read(line[n:]) {

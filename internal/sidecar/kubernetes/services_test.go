@@ -52,11 +52,10 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// TestServiceActivePorts: a pod's annotation holds for a Service's ports as for an InferencePool's. An address without
-// a pod has none.
-func TestServiceActivePorts(t *testing.T) {
+// sliceOfTwo is of the Service s, with the ports 8000 and 8001 at the pod p and at an address without a pod.
+func sliceOfTwo() *discoveryv1.EndpointSlice {
 	first, second := int32(8000), int32(8001)
-	slice := &discoveryv1.EndpointSlice{
+	return &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{Name: "s-1", Namespace: "ns",
 			Labels: map[string]string{discoveryv1.LabelServiceName: "s"}},
 		AddressType: discoveryv1.AddressTypeIPv4,
@@ -66,10 +65,15 @@ func TestServiceActivePorts(t *testing.T) {
 			{Addresses: []string{"10.0.0.2"}},
 		},
 	}
+}
+
+// TestServiceActivePorts: a pod's annotation holds for a Service's ports as for an InferencePool's. An address without
+// a pod has none.
+func TestServiceActivePorts(t *testing.T) {
 	pod := readyPod("p", "10.0.0.1", nil)
 	pod.Annotations = map[string]string{activePorts: "8001"}
 	part, err := cached(t, []Pool{{Service: "s"}}, map[string][]any{
-		"pods": {pod}, "endpointslices.discovery.k8s.io": {slice},
+		"pods": {pod}, "endpointslices.discovery.k8s.io": {sliceOfTwo()},
 	}).part()
 	if err != nil {
 		t.Fatal(err)
@@ -88,18 +92,7 @@ func TestServiceActivePorts(t *testing.T) {
 // TestTwoPoolsOfOnePod: a pod is of the first pool that chooses it, also where the second one has more ports and would
 // give it other names.
 func TestTwoPoolsOfOnePod(t *testing.T) {
-	first, second := int32(8000), int32(8001)
 	app := map[string]string{"app": "a"}
-	slice := &discoveryv1.EndpointSlice{
-		ObjectMeta: metav1.ObjectMeta{Name: "s-1", Namespace: "ns",
-			Labels: map[string]string{discoveryv1.LabelServiceName: "s"}},
-		AddressType: discoveryv1.AddressTypeIPv4,
-		Ports:       []discoveryv1.EndpointPort{{Port: &first}, {Port: &second}},
-		Endpoints: []discoveryv1.Endpoint{
-			{Addresses: []string{"10.0.0.1"}, TargetRef: &corev1.ObjectReference{Kind: "Pod", Name: "p"}},
-			{Addresses: []string{"10.0.0.2"}},
-		},
-	}
 	one, both := Pool{Selector: "app=a", Ports: []string{"8000"}}, Pool{Service: "s"}
 	address := []string{"ns/s-10.0.0.2-rank-0=10.0.0.2:8000", "ns/s-10.0.0.2-rank-1=10.0.0.2:8001"}
 	for _, test := range []struct {
@@ -113,7 +106,7 @@ func TestTwoPoolsOfOnePod(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			part, err := cached(t, test.pools, map[string][]any{
-				"pods": {readyPod("p", "10.0.0.1", app)}, "endpointslices.discovery.k8s.io": {slice},
+				"pods": {readyPod("p", "10.0.0.1", app)}, "endpointslices.discovery.k8s.io": {sliceOfTwo()},
 			}).part()
 			if got := namesOf(part); err != nil || !gslices.Equal(got, test.want) {
 				t.Errorf("got %q, %v, want %q", got, err, test.want)

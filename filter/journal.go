@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"math"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/hostcalls"
@@ -35,7 +36,20 @@ type history struct {
 	busy      bool
 	decisions int64
 	lookedAt  int64
+	progress  progress
 }
+
+// progress is how far a plug-in is with what was in the journal before it came.
+type progress uint8
+
+const (
+	unread progress = iota
+	reading
+	caughtUp
+)
+
+// pagesAtOnce bounds how many pages of the journal a new plug-in reads while everything else of its worker waits.
+const pagesAtOnce = 32
 
 // busyDecisions a second make a worker busy.
 const busyDecisions = 100
@@ -82,20 +96,46 @@ func (h *history) catchUp(pool *pool, now int64) {
 	if !h.on {
 		return
 	}
-	pool.State.Expire(now)
-	if h.shadow != nil {
-		h.shadow.pool.State.Expire(now)
-	}
+	h.expire(pool, now)
 	h.ready()
 	h.poll(pool)
 }
 
-// poll applies them without a look at the clock. It looks for a new snapshot where one tells of an endpoint that is not
-// in the pool: the worker that wrote it had seen one with that endpoint.
-func (h *history) poll(pool *pool) {
-	if !h.journal.Poll() {
-		return
+// expire tells the states the time, which they have to know before they are told of events.
+func (h *history) expire(pool *pool, now int64) {
+	pool.State.Expire(now)
+	if h.shadow != nil {
+		h.shadow.pool.State.Expire(now)
 	}
+}
+
+// behind reports whether more was in the journal before the plug-in came than it has read. Each call reads a part, so
+// that the worker can do other things in between.
+func (h *history) behind(pool *pool) bool {
+	if h.progress == caughtUp || !h.on {
+		return false
+	}
+	h.expire(pool, hostcalls.Now())
+	h.ready()
+	if h.progress = reading; h.read(pool, pagesAtOnce) {
+		h.progress = caughtUp
+	}
+	return h.progress == reading
+}
+
+// poll applies what has been journaled without a look at the clock.
+func (h *history) poll(pool *pool) {
+	h.read(pool, math.MaxInt)
+	h.progress = caughtUp
+}
+
+// read applies what so many pages of the journal hold, and reports whether that was all. It looks for a new snapshot
+// where an event tells of an endpoint that is not in the pool: the worker that wrote it had seen one with that endpoint.
+func (h *history) read(pool *pool, pages int) (all bool) {
+	if !h.journal.Poll() {
+		return true
+	}
+	enough := h.journal.PagesLeft() - pages
 	looked := false
 	for e := h.journal.Next(); e != nil; e = h.journal.Next() {
 		if own := e.Instance == h.journal.Instance(); own && (e.Kind == journal.Completion || e.Kind == journal.Began) {
@@ -106,7 +146,11 @@ func (h *history) poll(pool *pool) {
 			looked = true
 		}
 		h.apply(pool, e)
+		if h.journal.PagesLeft() < enough {
+			return false
+		}
 	}
+	return true
 }
 
 func (h *history) apply(pool *pool, e *journal.Event) {
@@ -157,7 +201,7 @@ func (h *history) look(now int64) {
 // tick keeps the journal's reader from falling behind while there are no requests, and tells Envoy what the journal
 // counted.
 func (h *history) tick(pool *pool, stats *stats, now int64) {
-	if h.journal == nil {
+	if h.journal == nil || h.behind(pool) {
 		return
 	}
 	h.catchUp(pool, now)

@@ -159,7 +159,7 @@ func TestReplacedPluginsAreForgotten(t *testing.T) {
 			}
 			for i := range prompts {
 				text := strings.Repeat(fmt.Sprintf("%08d%08d", generation, i), 1024)
-				w.askBody(`{"model":"m","prompt":"` + text + `"}`).Finish()
+				w.awaited(w.askBody(`{"model":"m","prompt":"` + text + `"}`)).Finish()
 			}
 			old := w.requests
 			w.requests = startPlugin(t, w.Worker,
@@ -210,7 +210,7 @@ func TestMemoryStaysFlatOverConfigurations(t *testing.T) {
 		w.ingest = startPlugin(t, w.Worker, c)
 		g.publish(newPool(0, 0, 0, 0))
 		for range between {
-			g.answer(ask(), time.Millisecond)
+			g.answer(w.awaited(ask()), time.Millisecond)
 		}
 		w.Tick()
 		for _, s := range held {

@@ -18,36 +18,61 @@ type pending struct {
 const (
 	// wakeMillis is how often a worker looks for the first snapshot while requests wait for it.
 	wakeMillis = 10
-	// mostWaiting bounds how many requests wait for the first snapshot in one worker.
+	// readMillis is how long a worker does other things between two parts of a journal that requests wait for.
+	readMillis = 1
+	// mostWaiting bounds how many requests wait in one worker.
 	mostWaiting = 1024
 )
 
-// mustWait reports whether the request is to wait for the process's first snapshot: a process that has just begun, as
-// in a hot restart, gets its traffic and its first snapshot at the same time. To be asked with the pool refreshed.
+// mustWait reports whether the request is to wait. It waits for the process's first snapshot: a process that has just
+// begun, as in a hot restart, gets its traffic and its first snapshot at the same time. And it waits for a plug-in that
+// has a long journal to read. To be asked with the pool refreshed.
 func (s *stream) mustWait() bool {
-	return s.pool.snapshot.Topology == nil && !s.pending.waited && s.config.Wait > 0 &&
-		len(s.plugin.waiting) < mostWaiting
+	p := s.plugin
+	switch {
+	case len(p.waiting) >= mostWaiting:
+		return false
+	case p.pool.snapshot.Topology == nil && !s.pending.waited && s.config.Wait > 0:
+		return true
+	}
+	// Who comes while others wait for the journal waits with them: its parts are read in ticks.
+	return p.history.progress == reading || p.history.behind(&p.pool)
 }
 
-// wait holds the request until the first snapshot is there, or for as long as is configured, and then goes on with
-// then. It is to be called when all of the request has come.
+// wait holds the request until the first snapshot is there, or for as long as is configured, and the journal is read,
+// and then goes on with then. It is to be called when all of the request has come.
 func (s *stream) wait(then func() hostcalls.Action) hostcalls.Action {
+	p := s.plugin
 	s.phase = waiting
-	s.pending = pending{then: then, until: hostcalls.Now() + int64(s.config.Wait)}
-	if len(s.plugin.waiting) == 0 {
-		s.check(hostcalls.SetTick(wakeMillis))
+	s.pending.then, s.pending.until = then, hostcalls.Now()+int64(s.config.Wait)
+	p.waiting = append(p.waiting, s)
+	if len(p.waiting) == 1 {
+		p.hurry()
 	}
-	s.plugin.waiting = append(s.plugin.waiting, s)
 	return s.keep()
+}
+
+// hurry has ticks come as requests that wait need them.
+func (p *plugin) hurry() {
+	period := uint32(wakeMillis)
+	if p.history.progress == reading {
+		period = readMillis
+	}
+	_ = hostcalls.SetTick(period)
 }
 
 // wake lets the requests go on that have waited long enough.
 func (p *plugin) wake() {
 	now := hostcalls.Now()
 	known := p.pool.snapshot.Topology != nil
+	was := p.history.progress
+	behind := p.history.behind(&p.pool)
+	if p.history.progress != was {
+		p.hurry()
+	}
 	kept := p.waiting[:0]
 	for _, s := range p.waiting {
-		if !known && lasts(s.pending.until, now, int64(s.config.Wait)) {
+		if behind || !known && lasts(s.pending.until, now, int64(s.config.Wait)) {
 			kept = append(kept, s)
 			continue
 		}

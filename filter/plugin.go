@@ -23,7 +23,7 @@ type plugin struct {
 	stale  bool
 	// wide is set once the ingest listener was found to be open to others.
 	wide bool
-	// waiting are the streams that wait for the first snapshot.
+	// waiting are the streams that wait for the first snapshot, or for the journal to be read.
 	waiting []*stream
 	// crowded asks for room at the next tick.
 	crowded bool

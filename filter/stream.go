@@ -17,7 +17,7 @@ const (
 	holding
 	// ingesting: the body is a snapshot, or events of other gateways.
 	ingesting
-	// waiting: the request waits for the first snapshot.
+	// waiting: the request waits for the first snapshot, or for the journal to be read.
 	waiting
 	// asking: the request waits for the answer to a question.
 	asking

@@ -70,6 +70,9 @@ func (j *Journal) Poll() bool {
 	return r.pending()
 }
 
+// PagesLeft returns how many full pages of what the last Poll saw Next has yet to begin.
+func (j *Journal) PagesLeft() int { return int(j.reader.head.number - j.reader.number) }
+
 // restart makes the reader begin at the oldest page of a log that it has not read before.
 func (j *Journal) restart(head *page) {
 	r := &j.reader

@@ -63,16 +63,15 @@ func (p *plugin) hurry() {
 
 // wake lets the requests go on that have waited long enough.
 func (p *plugin) wake() {
+	if p.history.behind(&p.pool) {
+		p.hurry()
+		return
+	}
 	now := hostcalls.Now()
 	known := p.pool.snapshot.Topology != nil
-	was := p.history.progress
-	behind := p.history.behind(&p.pool)
-	if p.history.progress != was {
-		p.hurry()
-	}
 	kept := p.waiting[:0]
 	for _, s := range p.waiting {
-		if behind || !known && lasts(s.pending.until, now, int64(s.config.Wait)) {
+		if !known && lasts(s.pending.until, now, int64(s.config.Wait)) {
 			kept = append(kept, s)
 			continue
 		}
@@ -85,9 +84,11 @@ func (p *plugin) wake() {
 	}
 	clear(p.waiting[len(kept):])
 	p.waiting = kept
-	if len(kept) == 0 {
-		p.slowDown()
+	if len(kept) > 0 {
+		p.hurry()
+		return
 	}
+	p.slowDown()
 }
 
 // lasts reports whether a time of at most so much has not come to its end: by a clock that was set back what is left

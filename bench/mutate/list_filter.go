@@ -122,6 +122,8 @@ var filterMutants = []mutant{
 		before: "\tif s.watched() {\n\t\ts.seeBody(0, true)\n\t}\n", after: ""},
 	{file: "filter/stream.go", name: "those that left are waited for", before: "\ts.completed()\n\ts.leave()\n",
 		after: "\ts.completed()\n"},
+	{file: "filter/journal.go", name: "a long journal stops everything", before: "pagesAtOnce = 32",
+		after: "pagesAtOnce = 1 << 20"},
 	{file: "filter/pending.go", name: "the wait has no end", before: "if !known && lasts(",
 		after: "if !known && now < 2*s.pending.until || lasts("},
 	{file: "filter/turn.go", name: "what was stored keeps its room",

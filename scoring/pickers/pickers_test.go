@@ -25,6 +25,48 @@ func picker(t *testing.T, build scoring.Constructor, most int) scoring.Picker {
 	return p
 }
 
+// TestMaxNumOfEndpoints: every picker picks as many endpoints as the parameter says, one by default.
+func TestMaxNumOfEndpoints(t *testing.T) {
+	const at = ".parameters.maxNumOfEndpoints: "
+	const heimdall, llmd = ``, `"apiVersion": "llm-d.ai/v1alpha1", `
+	for _, tc := range []struct {
+		name, dialect, parameters string
+		mistake, warning          string // what follows the plug-in
+		want                      int
+	}{
+		{"by default", heimdall, `{}`, "", "", 1},
+		{"two", heimdall, `{"maxNumOfEndpoints": 2}`, "", "", 2},
+		{"the most", heimdall, `{"maxNumOfEndpoints": 1024}`, "", "", 3},
+		{"more than the most", heimdall, `{"maxNumOfEndpoints": 1025}`, "1025 is not a whole number from 1 to 1024", "", 0},
+		{"none", heimdall, `{"maxNumOfEndpoints": 0}`, "0 is not a whole number from 1 to 1024", "", 0},
+		{"none in llm-d's dialect", llmd, `{"maxNumOfEndpoints": 0}`, "", "maxNumOfEndpoints: 0 counts as 1", 1},
+		{"below none in llm-d's dialect", llmd, `{"maxNumOfEndpoints": -3}`, "", "maxNumOfEndpoints: -3 counts as 1", 1},
+	} {
+		for _, kind := range []string{"max-score-picker", "random-picker", "weighted-random-picker", "power-of-two",
+			"round-robin"} {
+			t.Run(tc.name+" of "+kind, func(t *testing.T) {
+				config := `{` + tc.dialect + `"plugins": [{"type": "` + kind + `", "parameters": ` + tc.parameters + `}]}`
+				mistake, warning := tc.mistake, tc.warning
+				if mistake != "" {
+					mistake = "plugins[0](" + kind + ")" + at + mistake
+				}
+				if warning != "" {
+					warning = kind + ": " + warning
+				}
+				plantest.CheckTold(t, config, mistake, warning)
+				if mistake != "" {
+					return
+				}
+				plan := plantest.Plan(t, config, plantest.Neutral)
+				pool := plantest.Pool(make([]scoring.Endpoint, 3)...)
+				if got := plantest.Decide(plan, plantest.Cycle(pool, 1)).Picks; len(got) != tc.want {
+					t.Errorf("picked %q, want %d endpoints", got, tc.want)
+				}
+			})
+		}
+	}
+}
+
 // rank makes endpoints a, b, c, ... with the totals.
 func rank(totals ...float64) []scoring.Ranked {
 	pool := plantest.Pool(make([]scoring.Endpoint, len(totals))...)

@@ -33,12 +33,15 @@ func powerOfTwo(t *testing.T, endpoints, busy int, most string, draws int) (firs
 	return first, second
 }
 
-// The busiest endpoint of several is drawn with any other, and so never picked; the others are, uniformly.
+// The busiest endpoint of several is drawn with any other, and so never picked; the others are, uniformly, whether or
+// not there is a fail-over list.
 func TestPowerOfTwo(t *testing.T) {
-	first, second := powerOfTwo(t, 4, 2, "3", 4000)
-	plantest.CheckUniform(t, first, "a", "b", "d")
-	if second["c"] == 0 {
-		t.Errorf("the busiest endpoint is never in the fail-over list: %v", second)
+	for most, listed := range map[string]bool{"1": false, "2": true, "3": true} {
+		first, second := powerOfTwo(t, 4, 2, most, 4000)
+		plantest.CheckUniform(t, first, "a", "b", "d")
+		if (second["c"] > 0) != listed {
+			t.Errorf("of %s endpoints, second are %v, want the busiest one among them: %v", most, second, listed)
+		}
 	}
 }
 

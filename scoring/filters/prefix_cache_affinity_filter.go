@@ -93,9 +93,10 @@ func (f prefixCacheAffinityFilter) Select(c *scoring.Cycle, candidates []*scorin
 	if len(candidates) < 2 || f.threshold <= 0 || m.Blocks == 0 || f.explores(c) {
 		return len(candidates)
 	}
-	least, n := f.threshold*float64(m.Blocks), 0
+	n := 0
 	for i, e := range candidates {
-		if float64(m.Matched(e)) >= least {
+		// A quotient, which rounds as the threshold was read: 0.55 x 100 is more than 55.
+		if float64(m.Matched(e))/float64(m.Blocks) >= f.threshold {
 			candidates[n], candidates[i] = e, candidates[n]
 			n++
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/pintle-dev/pintle/state"
 )
 
-// TestPrefixCacheAffinity: which endpoints are left of b, which has some of a prompt's ten blocks and tokens in flight,
-// and a, which has no blocks.
+// TestPrefixCacheAffinity: which endpoints are left of b, which has some of a prompt's hundred blocks and tokens in
+// flight, and a, which has no blocks.
 func TestPrefixCacheAffinity(t *testing.T) {
 	for _, tc := range []struct {
 		name, parameters string
@@ -22,20 +22,21 @@ func TestPrefixCacheAffinity(t *testing.T) {
 		rate             uint32 // tokens a second, as answers told; 0 for none
 		want             string
 	}{
-		{"at the threshold", "", 8, 0, 0, 0, "b"},
-		{"below the threshold", "", 7, 0, 0, 0, "ab"},
-		{"another threshold", `"affinityThreshold": 0.7, `, 7, 0, 0, 0, "b"},
-		{"no threshold", `"affinityThreshold": 0, `, 10, 0, 0, 0, "ab"},
-		{"explores always", `"explorationProbability": 1, `, 10, 0, 0, 0, "ab"},
-		{"waits not for long", `"maxTTFTPenaltyMs": 500, "peakPrefillThroughput": 1000, `, 10, 500, 0, 0, "b"},
-		{"waits too long", `"maxTTFTPenaltyMs": 500, "peakPrefillThroughput": 1000, `, 10, 501, 0, 0, "ab"},
-		{"waits little longer than elsewhere", `"maxTTFTPenaltyMs": 500, "peakPrefillThroughput": 1000, `, 10, 1000, 600, 0,
+		{"at the threshold", "", 80, 0, 0, 0, "b"},
+		{"below the threshold", "", 79, 0, 0, 0, "ab"},
+		{"another threshold", `"affinityThreshold": 0.7, `, 70, 0, 0, 0, "b"},
+		{"at a threshold that no product makes", `"affinityThreshold": 0.55, `, 55, 0, 0, 0, "b"},
+		{"no threshold", `"affinityThreshold": 0, `, 100, 0, 0, 0, "ab"},
+		{"explores always", `"explorationProbability": 1, `, 100, 0, 0, 0, "ab"},
+		{"waits not for long", `"maxTTFTPenaltyMs": 500, "peakPrefillThroughput": 1000, `, 100, 500, 0, 0, "b"},
+		{"waits too long", `"maxTTFTPenaltyMs": 500, "peakPrefillThroughput": 1000, `, 100, 501, 0, 0, "ab"},
+		{"waits little longer than elsewhere", `"maxTTFTPenaltyMs": 500, "peakPrefillThroughput": 1000, `, 100, 1000, 600, 0,
 			"b"},
-		{"may wait for ever", `"maxTTFTPenaltyMs": 0, "peakPrefillThroughput": 1000, `, 10, 1 << 30, 0, 0, "b"},
-		{"by default, not for long", "", 10, 15928 * 18, 0, 0, "b"},
-		{"by default, too long", "", 10, 15928*18 + 1, 0, 0, "ab"},
-		{"answers told that it is slow", "", 10, 15928 * 9, 0, 1000, "ab"},
-		{"what answers told counts not beside a parameter", `"peakPrefillThroughput": 15928, `, 10, 15928 * 9, 0, 1000,
+		{"may wait for ever", `"maxTTFTPenaltyMs": 0, "peakPrefillThroughput": 1000, `, 100, 1 << 30, 0, 0, "b"},
+		{"by default, not for long", "", 100, 15928 * 18, 0, 0, "b"},
+		{"by default, too long", "", 100, 15928*18 + 1, 0, 0, "ab"},
+		{"answers told that it is slow", "", 100, 15928 * 9, 0, 1000, "ab"},
+		{"what answers told counts not beside a parameter", `"peakPrefillThroughput": 15928, `, 100, 15928 * 9, 0, 1000,
 			"b"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -61,7 +62,7 @@ func TestPrefixCacheAffinity(t *testing.T) {
 			if failure := c.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
 				t.Fatal(failure.Message)
 			}
-			c.Request.Precise = &scoring.PreciseMatches{Model: "m", Tokens: 160, Blocks: 10, BlockTokens: 16,
+			c.Request.Precise = &scoring.PreciseMatches{Model: "m", Tokens: 1600, Blocks: 100, BlockTokens: 16,
 				Holders: []scoring.PreciseHolder{{ID: pool.ID(&pool.Endpoints[1]), Blocks: tc.blocks,
 					Tokens: 16 * tc.blocks, Score: float64(tc.blocks)}}}
 			if _, failure := plan.Decide(c); failure != nil {

@@ -1,6 +1,7 @@
 package filters
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/pintle-dev/pintle/internal/strictjson"
@@ -111,11 +112,12 @@ func readLabelHeader(b *scoring.Builder, o *strictjson.Object) labelHeader {
 
 func (s *disaggregatedsetRolloutScreener) readGating(b *scoring.Builder, o *strictjson.Object) {
 	const set = "disaggregatedset.x-k8s.io/"
-	s.revisionKey, s.roleKey = set+"revision", set+"role"
-	header, alone := "", false
+	revisionKey, roleKey, usual := set+"revision", set+"role", ""
 	if len(s.selectors) == 0 {
-		header = "x-llm-d-disagg-revision"
+		usual = "x-llm-d-disagg-revision"
 	}
+	s.revisionKey, s.roleKey = revisionKey, roleKey
+	header, alone := usual, false
 	o.OneOf("mode", &s.mode, modeMaxRole, modeSum, modeDisabled)
 	o.Strings("requiredRoles", &s.roles)
 	former := o.Object("requireRoles")
@@ -124,6 +126,9 @@ func (s *disaggregatedsetRolloutScreener) readGating(b *scoring.Builder, o *stri
 	o.HeaderName("revisionHeaderName", &header)
 	o.String("revisionLabelKey", &s.revisionKey)
 	o.String("roleLabelKey", &s.roleKey)
+	// Empty names are the usual ones, as in llm-d.
+	s.revisionKey, s.roleKey = cmp.Or(s.revisionKey, revisionKey), cmp.Or(s.roleKey, roleKey)
+	header = cmp.Or(header, usual)
 	o.Bool("disableCoordination", &alone)
 	if o.Has("disableCoordination") {
 		b.Warn("revisionGating.disableCoordination has no effect: nothing is asked of others for a revision")
@@ -136,13 +141,23 @@ func (s *disaggregatedsetRolloutScreener) readGating(b *scoring.Builder, o *stri
 		s.roles = nil
 	case len(s.roles) == 0:
 		o.Missing("requiredRoles", "name the roles that every revision needs, such as prefill and decode")
-	case len(s.roles) > mostRoles || slices.Contains(s.roles, ""):
-		o.Mistake("requiredRoles", "are not one to eight roles with names")
+	case len(s.roles) > mostRoles || slices.Contains(s.roles, "") || twice(s.roles):
+		o.Mistake("requiredRoles", "are not one to eight different roles with names")
 	}
 	if header != "" {
 		s.selectors = append(s.selectors,
 			labelHeader{name: header, label: s.revisionKey, key: b.RequestHeader(header), strict: true})
 	}
+}
+
+// twice reports whether one of the names is there more than once: no endpoint would have the second one.
+func twice(names []string) bool {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return true
+		}
+	}
+	return false
 }
 
 // Screen implements scoring.Screener.

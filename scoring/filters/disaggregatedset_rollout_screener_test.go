@@ -115,6 +115,8 @@ func TestRevisionByHeader(t *testing.T) {
 		{"under another name", strings.Replace(gating, "}", `, "revisionHeaderName": "X-Own"}`, 1), "x-own", "b", "b"},
 		{"by 0.10's selectors", gating + `, "headerSelectors": [{"name": "r", "headerName": "X-Disagg-Revision",
 			"labelKey": "` + set + `revision", "mode": "strict"}]`, "x-disagg-revision", "b", "b"},
+		{"under the usual names, where they are empty", strings.Replace(gating, "}", `, "revisionHeaderName": "",
+			"revisionLabelKey": "", "roleLabelKey": ""}`, 1), "x-llm-d-disagg-revision", "b", "b"},
 		{"by a decision", gating, "x-llm-d-revision-decision-id", "3", "b"},
 		{"by another decision", gating, "x-llm-d-revision-decision-id", "1", "a"},
 	} {
@@ -155,7 +157,13 @@ func TestRolloutMistakes(t *testing.T) {
 		{"no roles", scope + `"revisionGating": {"mode": "sum"}`, at + "revisionGating.requiredRoles: is missing; name " +
 			"the roles that every revision needs, such as prefill and decode"},
 		{"an empty role", scope + `"revisionGating": {"mode": "sum", "requiredRoles": ["a", ""]}`, at +
-			"revisionGating.requiredRoles: are not one to eight roles with names"},
+			"revisionGating.requiredRoles: are not one to eight different roles with names"},
+		{"one role twice", scope + `"revisionGating": {"mode": "sum", "requiredRoles": ["a", "b", "a"]}`, at +
+			"revisionGating.requiredRoles: are not one to eight different roles with names"},
+		{"nine roles", scope + `"revisionGating": {"mode": "sum", "requiredRoles": ["a", "b", "c", "d", "e", "f", "g", "h",
+			"i"]}`, at + "revisionGating.requiredRoles: are not one to eight different roles with names"},
+		{"eight roles", scope + `"revisionGating": {"mode": "sum", "requiredRoles": ["a", "b", "c", "d", "e", "f", "g",
+			"h"]}`, ""},
 		{"a selector", scope + `"revisionGating": {"mode": "disabled"}, "headerSelectors": [{"name": "r"}]`,
 			selector + "headerName" + whole + "\n" + selector + "labelKey" + whole + "\n" + selector + "mode" + whole},
 		{"no header's name", scope + `"revisionGating": {"mode": "disabled", "revisionHeaderName": "a b"}`,

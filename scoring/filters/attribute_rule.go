@@ -82,7 +82,7 @@ func (r *attributeRule) readRange(o *strictjson.Object) {
 			o.Missing(key, "give the least and the greatest value that pass")
 		}
 	}
-	if o.Has("max") && r.least > r.most {
+	if o.Has("min") && o.Has("max") && r.least > r.most {
 		o.Mistake("max", o.Raw("max")+" is less than min")
 	}
 }

@@ -18,17 +18,20 @@ func member(revision, role string) scoring.Endpoint {
 	return plantest.Labelled(set+"name", "s", set+"revision", revision, set+"role", role, "llm-d.ai/role", role)
 }
 
-// rolloutPlan screens by the gating before a prefill and a decode profile.
-func rolloutPlan(t testing.TB, parameters string) *scoring.Plan {
-	t.Helper()
-	return plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1", "plugins": [{"type": "disaggregatedset-rollout-screener",
-		"parameters": {"scope": {"labelSelector": "`+set+`name=s"}, `+parameters+`}},
+// rolloutConfig screens before a prefill and a decode profile.
+func rolloutConfig(parameters string) string {
+	return `{"apiVersion": "llm-d.ai/v1", "plugins": [{"type": "disaggregatedset-rollout-screener",
+		"parameters": {"scope": {"labelSelector": "` + set + `name=s"}, ` + parameters + `}},
 		{"type": "always-disagg-pd-decider"}, {"type": "disagg-profile-handler",
 			"parameters": {"deciders": {"prefill": "always-disagg-pd-decider"}}},
 		{"type": "prefill-filter"}, {"type": "decode-filter"}, {"type": "random-picker"}], "schedulingProfiles": [
 		{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"}, {"pluginRef": "random-picker"}]},
-		{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}, {"pluginRef": "random-picker"}]}]}`,
-		plantest.Neutral)
+		{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}, {"pluginRef": "random-picker"}]}]}`
+}
+
+func rolloutPlan(t testing.TB, parameters string) *scoring.Plan {
+	t.Helper()
+	return plantest.Plan(t, rolloutConfig(parameters), plantest.Neutral)
 }
 
 // members are so many endpoints.
@@ -164,6 +167,8 @@ func TestRolloutMistakes(t *testing.T) {
 			"i"]}`, at + "revisionGating.requiredRoles: are not one to eight different roles with names"},
 		{"eight roles", scope + `"revisionGating": {"mode": "sum", "requiredRoles": ["a", "b", "c", "d", "e", "f", "g",
 			"h"]}`, ""},
+		{"a key too many", `"scope": {"labelSelector": "a=b", "name": "c"}, "revisionGating": {"mode": "disabled"}`,
+			at + `scope: unknown key "name"; known are labelSelector`},
 		{"a selector", scope + `"revisionGating": {"mode": "disabled"}, "headerSelectors": [{"name": "r"}]`,
 			selector + "headerName" + whole + "\n" + selector + "labelKey" + whole + "\n" + selector + "mode" + whole},
 		{"no header's name", scope + `"revisionGating": {"mode": "disabled", "revisionHeaderName": "a b"}`,
@@ -175,6 +180,16 @@ func TestRolloutMistakes(t *testing.T) {
 			plantest.CheckTold(t, `{"apiVersion": "llm-d.ai/v1", "plugins": [{"type": "disaggregatedset-rollout-screener",
 				"parameters": {`+tc.parameters+`}}]}`, tc.want, "")
 		})
+	}
+}
+
+// TestRolloutSaysWhatIsIdle: coordination has no effect, whether it is wanted or not.
+func TestRolloutSaysWhatIsIdle(t *testing.T) {
+	for _, wanted := range []string{"true", "false"} {
+		plantest.CheckTold(t, `{"apiVersion": "llm-d.ai/v1", "plugins": [{"type": "disaggregatedset-rollout-screener",
+			"parameters": {"scope": {"labelSelector": "a=b"}, "revisionGating": {"mode": "disabled",
+			"disableCoordination": `+wanted+`}}}]}`, "", "disaggregatedset-rollout-screener: "+
+			"revisionGating.disableCoordination has no effect: nothing is asked of others for a revision")
 	}
 }
 

@@ -36,6 +36,8 @@ func TestPrefixCacheAffinity(t *testing.T) {
 		{"by default, not for long", "", 100, 15928 * 18, 0, 0, "b"},
 		{"by default, too long", "", 100, 15928*18 + 1, 0, 0, "ab"},
 		{"answers told that it is slow", "", 100, 15928 * 9, 0, 1000, "ab"},
+		{"a prediction is no longer than the limit", `"ttftSource": "latencyPredictor", `, 100, 1000 * 17, 0, 1000, "b"},
+		{"a prediction is longer", `"ttftSource": "latencyPredictor", `, 100, 1000 * 25, 0, 1000, "ab"},
 		{"what answers told counts not beside a parameter", `"peakPrefillThroughput": 15928, `, 100, 15928 * 9, 0, 1000,
 			"b"},
 	} {
@@ -50,7 +52,7 @@ func TestPrefixCacheAffinity(t *testing.T) {
 			pool.State = state.New(plan.StateOptions())
 			pool.Enter()
 			if tc.rate > 0 {
-				answer(pool, tc.rate)
+				answer(pool, 1, tc.rate)
 			}
 			for i, tokens := range []uint32{tc.other, tc.inFlight} {
 				pool.State.Apply(&journal.Event{Kind: journal.Decision, Time: plantest.Now, Instance: 1,
@@ -79,12 +81,45 @@ func TestPrefixCacheAffinity(t *testing.T) {
 	}
 }
 
-// answer has the second endpoint answer requests, computing so many tokens a second.
-func answer(pool *scoring.Pool, rate uint32) {
+// TestPrefixCacheAffinityTold: what is told of its parameters.
+func TestPrefixCacheAffinityTold(t *testing.T) {
+	const kind = "prefix-cache-affinity-filter"
+	const producer = `"latencyPredictionInfoProducerName": "predicted-latency-producer"`
+	for _, tc := range []struct{ name, parameters, mistakes, warnings string }{
+		{"by default", ``, "", ""},
+		{"no throughput", `"peakPrefillThroughput": 0`,
+			"peakPrefillThroughput: 0 is no throughput; give tokens per second", ""},
+		{"no throughput where any wait is right", `"peakPrefillThroughput": 0, "maxTTFTPenaltyMs": 0`, "", ""},
+		{"no throughput beside predictions", `"peakPrefillThroughput": 0, "ttftSource": "latencyPredictor"`, "", ""},
+		{"a predictor without effect", producer, "",
+			"latencyPredictionInfoProducerName has no effect with ttftSource: prefillThroughput"},
+		{"a predictor", producer + `, "ttftSource": "latencyPredictor"`, "", ""},
+		{"too great a threshold", `"affinityThreshold": 1.1`,
+			"affinityThreshold: 1.1 is not a number from -1.7976931348623157e+308 to 1", ""},
+		{"too great a probability", `"explorationProbability": 1.1`,
+			"explorationProbability: 1.1 is not a number from 0 to 1", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if tc.mistakes != "" {
+				tc.mistakes = "plugins[2](" + kind + ").parameters." + tc.mistakes
+			}
+			if tc.warnings != "" {
+				tc.warnings = kind + ": " + tc.warnings
+			}
+			plantest.CheckTold(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "queue-scorer"},
+				{"type": "predicted-latency-producer"}, {"type": "`+kind+`", "parameters": {`+tc.parameters+`}}]}`,
+				tc.mistakes, tc.warnings)
+		})
+	}
+}
+
+// answer has an endpoint answer requests, computing so many tokens a second.
+func answer(pool *scoring.Pool, endpoint int, rate uint32) {
 	for i := range uint32(60) {
 		tokens := 1000 + 500*(i%8)
-		e := journal.Event{Kind: journal.Decision, Time: plantest.Now - int64(70-i)*60e9, Instance: 1, Lease: i + 1,
-			Primary: pool.ID(&pool.Endpoints[1]), Streamed: true, PrimaryLoad: tokens, InputTokens: tokens}
+		e := journal.Event{Kind: journal.Decision, Time: plantest.Now - int64(70-i)*60e9, Instance: 1,
+			Lease: uint32(1000*endpoint) + i + 1, Primary: pool.ID(&pool.Endpoints[endpoint]), Streamed: true,
+			PrimaryLoad: tokens, InputTokens: tokens}
 		pool.State.Apply(&e)
 		e.Kind, e.Status, e.TTFTMicros, e.OutputTokens = journal.Completion, 200, tokens*1e6/rate, 11
 		e.DurationMicros = e.TTFTMicros + 100_000

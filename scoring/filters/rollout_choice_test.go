@@ -1,0 +1,94 @@
+package filters_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/strictjson"
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+	"github.com/pintle-dev/pintle/scoring/registry"
+	"github.com/pintle-dev/pintle/state"
+)
+
+// TestRolloutOfFailing: a revision whose servers of a role all fail serves nothing, unless that is so of every one, or
+// the request names it.
+func TestRolloutOfFailing(t *testing.T) {
+	root, document := strictjson.Parse([]byte(rolloutConfig(gating)), "configuration")
+	plan := scoring.Compile(root, registry.Plugins, scoring.Settings{Stale: plantest.Neutral,
+		Failing: scoring.Failing{Exclude: true, Above: 0.5, HalfLife: time.Minute}})
+	if err := document.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ name, failing, revision, want string }{
+		{"none", "", "", "old new"},
+		{"the new prefill", "c", "", "old"},
+		{"one of two old decodes", "e", "", "old new"},
+		{"both old decodes", "b e", "", "new"},
+		{"prefill of either", "a c", "", "old new"},
+		{"all", "a b c d e", "", "old new"},
+		{"the new prefill of the revision that is named", "c", "new", "new"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			pool := plantest.Pool(member("old", "prefill"), member("old", "decode"), member("new", "prefill"),
+				member("new", "decode"), member("old", "decode"))
+			pool.State = state.New(plan.StateOptions())
+			pool.Enter()
+			for _, e := range pool.Endpoints {
+				for client := range uint64(8) {
+					if strings.Contains(tc.failing, e.Name) {
+						pool.State.Apply(&journal.Event{Kind: journal.Completion, Time: plantest.Now, Status: 500,
+							Primary: pool.ID(&e), Client: 1 + client, Ended: journal.EndedWhole})
+					}
+				}
+			}
+			c, got := plantest.Cycle(pool, 1), map[string]bool{}
+			c.Request.Headers = plantest.Headers(plan, map[string]string{"x-llm-d-disagg-revision": tc.revision})
+			for range 60 {
+				got[revisionOf(plan, c)] = true
+			}
+			want := strings.Fields(tc.want)
+			if slices.Sort(want); !slices.Equal(slices.Sorted(maps.Keys(got)), want) {
+				t.Errorf("served by %v, want %v", slices.Sorted(maps.Keys(got)), want)
+			}
+		})
+	}
+}
+
+// answerHeaders are the headers of a response.
+type answerHeaders map[string]string
+
+func (h answerHeaders) SetHeader(name string, value []byte) { h[name] = string(value) }
+
+// TestRevisionInTheAnswer: an answer says the revision that served, and the labels of further selectors, whichever way
+// they select.
+func TestRevisionInTheAnswer(t *testing.T) {
+	const selectors = gating + `, "headerSelectors": [{"name": "s", "headerName": "X-Slice", "labelKey": "slice",
+		"mode": "prefer"}, {"name": "t", "headerName": "X-Tier", "labelKey": "tier", "mode": "strict"}]`
+	for _, tc := range []struct {
+		name, parameters string
+		served           scoring.Endpoint
+		want             map[string]string
+	}{
+		{"the revision", gating, member("a", "decode"), map[string]string{"x-llm-d-disagg-revision": "a"}},
+		{"without one", gating, plantest.Labelled("slice", "1"), nil},
+		{"under another name", strings.Replace(gating, "}", `, "revisionHeaderName": "X-Own"}`, 1), member("a", "decode"),
+			map[string]string{"x-own": "a"}},
+		{"by another label", strings.Replace(gating, "}", `, "revisionLabelKey": "slice"}`, 1),
+			plantest.Labelled("slice", "1"), map[string]string{"x-llm-d-disagg-revision": "1"}},
+		{"further labels", selectors, plantest.Labelled("slice", "1", "tier", "2", set+"revision", "a"),
+			map[string]string{"x-slice": "1", "x-tier": "2"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := answerHeaders{}
+			rolloutPlan(t, tc.parameters).Respond(&scoring.Outcome{Served: &tc.served}, got)
+			if !maps.Equal(got, tc.want) {
+				t.Errorf("the answer has %v, want %v", got, tc.want)
+			}
+		})
+	}
+}

@@ -205,16 +205,17 @@ func (s *predictedLatencyScorer) gate(c *scoring.Cycle, predictions []scoring.Pr
 	if prompt == 0 || part <= 0 {
 		return
 	}
-	most := prompt * (1 - part)
+	// A quotient of what is cached, which rounds as the part was read: 1 - 0.8 is less than a fifth.
+	cached := func(i int) bool { return (prompt-predictions[i].Load)/prompt >= part }
 	sticky := false
 	for i := range predictions {
-		sticky = sticky || s.in[i] && predictions[i].Load <= most
+		sticky = sticky || s.in[i] && cached(i)
 	}
 	if !sticky || c.Random.Float64() < s.EpsilonExploreSticky {
 		return
 	}
 	for i := range predictions {
-		s.in[i] = s.in[i] && predictions[i].Load <= most
+		s.in[i] = s.in[i] && cached(i)
 	}
 }
 

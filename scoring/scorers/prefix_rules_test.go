@@ -1,6 +1,7 @@
 package scorers
 
 import (
+	"math"
 	"slices"
 	"testing"
 )
@@ -41,6 +42,30 @@ func TestPrefixImbalance(t *testing.T) {
 			scorePrefix(tt.counts, matched, 4, 8, 1e6, false, scores)
 			if got := best(scores); !slices.Equal(got, tt.want) {
 				t.Errorf("scores %v: best are %v, want %v", scores, got, tt.want)
+			}
+		})
+	}
+}
+
+// The scores themselves, of four endpoints of which the first two have all and 5 of 11 blocks.
+func TestPrefixScores(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		counts  []int
+		matched []int32
+		want    []float64
+	}{
+		{"matches", []int{4, 2, 0, 1}, []int32{11, 5, 0, 0}, []float64{101. / 102, (46 + 0.4) / 102, 0, 0}},
+		{"no match", []int{4, 2, 0, 1}, []int32{0, 0, 0, 0}, []float64{0, 0.5, 1, 0.75}},
+		{"no match and equal", []int{3, 3, 3, 3}, []int32{0, 0, 0, 0}, []float64{1, 1, 1, 1}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := make([]float64, len(tt.counts))
+			scorePrefix(tt.counts, tt.matched, 11, 16, 100, false, got)
+			for i, want := range tt.want {
+				if math.Abs(got[i]-want) > 1e-12 {
+					t.Fatalf("scores %v, want %v", got, tt.want)
+				}
 			}
 		})
 	}

@@ -46,6 +46,26 @@ func TestPrefixShare(t *testing.T) {
 	}
 }
 
+// TestPrefixShareDefaults: a match of half a prompt, the longest, is worth 1 by default, and by the usual curve less.
+func TestPrefixShareDefaults(t *testing.T) {
+	prompt := strings.Repeat("a", 512)
+	for parameters, want := range map[string]float64{
+		``: 1, `"transform": "logistic"`: 1 / (1 + math.Exp(-14*0.3)),
+		`"transform": "logistic", "normalization": "input"`: 1 / (1 + math.Exp(14*0.2)),
+	} {
+		plan := plantest.Plan(t, `{"plugins": [{"type": "prefix-share-scorer", "parameters": {`+parameters+`}}]}`,
+			plantest.Neutral)
+		pool := plantest.Pool(scoring.Endpoint{})
+		pool.State = state.New(plan.StateOptions())
+		pool.Enter()
+		c := plantest.Cycle(pool, 1)
+		serve(t, plan, c, prompt[:256]+strings.Repeat("b", 256), 1)
+		if got := ask(t, plan, c, prompt).Scores["prefix-share-scorer"]["a"]; !near(got, want) {
+			t.Errorf("%s: score %v, want %v", parameters, got, want)
+		}
+	}
+}
+
 // TestLogisticShare: the curve counts for what nobody has, too, whatever it is compared with.
 func TestLogisticShare(t *testing.T) {
 	const k, x0 = 10, 0.5

@@ -74,6 +74,30 @@ func TestCachedBlocksOfOtherLengths(t *testing.T) {
 	}
 }
 
+// TestCachedBlocksAsServersTell: blocks are cut by the pages that servers report, and a server that was started anew
+// has none. A prompt of 2,048 bytes takes 512 of 1,024 tokens.
+func TestCachedBlocksAsServersTell(t *testing.T) {
+	plan := plantest.Plan(t, `{"plugins": [{"type": "cached-blocks-scorer"}]}`, plantest.Neutral)
+	pool := plantest.Pool(plantest.Sampled(scoring.Metrics{KVBlocks: 16, KVBlockTokens: 64, ProcessStart: 100_000}))
+	pool.State = state.New(plan.StateOptions())
+	pool.Enter()
+	plan.Prepare(pool)
+	c, prompt := plantest.Cycle(pool, 1), strings.Repeat("a", 2048)
+	serve(t, plan, c, prompt, 1)
+	if got := ask(t, plan, c, prompt).Scores["cached-blocks-scorer"]["a"]; got != 0.5 {
+		t.Errorf("score %v, want 0.5", got)
+	}
+	var event journal.Event
+	if plan.Record(c, &event); len(event.Chains) != 1 || len(event.Chains[0].Blocks) != 8 {
+		t.Errorf("chains %+v, want one with 8 blocks of 64 tokens", event.Chains)
+	}
+	pool.Endpoints[0].Metrics.ProcessStart = 200_000
+	plan.Prepare(pool)
+	if got := ask(t, plan, c, prompt).Scores["cached-blocks-scorer"]["a"]; got != 1 {
+		t.Errorf("score %v of a server that was started anew, want 1", got)
+	}
+}
+
 // TestCachedBlocksTellNothingOfPrompts: who goes by cached prefixes is told that this scorer does not know any.
 func TestCachedBlocksTellNothingOfPrompts(t *testing.T) {
 	const disagg = `{"type": "disagg-headers-handler"}, {"type": "prefix-based-pd-decider", "parameters":

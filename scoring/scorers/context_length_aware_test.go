@@ -7,6 +7,7 @@ import (
 	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+	"github.com/pintle-dev/pintle/state"
 )
 
 // TestContextLengthPrefersTheRangeThatHolds: whatever the length, a server whose range holds it beats one whose range
@@ -99,6 +100,23 @@ func TestContextLengths(t *testing.T) {
 				t.Errorf("score %v, want 0.7 for a range of just its length", got)
 			}
 		})
+	}
+}
+
+// TestContextLengthsThatAreKnown: the tokens that the sidecar made count, unless the operator says how many a character
+// makes.
+func TestContextLengthsThatAreKnown(t *testing.T) {
+	for parameters, want := range map[string]float64{``: 0.7, `, "charToTokenMultiplier": 1`: 0} {
+		plan := plantest.Plan(t, `{"plugins": [{"type": "context-length-aware", "parameters": {"label": "l"`+parameters+
+			`}}]}`, plantest.Neutral)
+		c := plantest.Cycle(plantest.Pool(plantest.Labelled("l", "40-40")), 1)
+		c.Pool.State = state.New(plan.StateOptions())
+		c.Pool.Enter()
+		c.Request.Model, c.Request.Body = "m", &openai.Request{Chars: 10}
+		c.Request.Precise = &scoring.PreciseMatches{Model: "m", Tokens: 40}
+		if got := plantest.Decide(plan, c).Scores["context-length-aware"]["a"]; got != want {
+			t.Errorf("%s: score %v, want %v", parameters, got, want)
+		}
 	}
 }
 

@@ -1,0 +1,79 @@
+package scorers_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+)
+
+// TestLatencyScores: the scores of servers that compute 2,000 tokens a second and have so many to compute, by how much
+// of the objective they leave or how far they miss it.
+func TestLatencyScores(t *testing.T) {
+	const most = `"headroomSelectionStrategy": "most"`
+	for _, tc := range []struct {
+		name, parameters, objective string // milliseconds to the first token
+		inFlight                    []uint32
+		want                        []float64
+	}{
+		{"least room", ``, "3000", []uint32{1000, 3000, 5000}, []float64{0.01, 0.51, 1}},
+		{"most room", most, "3000", []uint32{1000, 3000, 5000}, []float64{1, 0.51, 0.01}},
+		{"those that miss it are out", ``, "3000", []uint32{1000, 5000, 9000}, []float64{0.01, 1, 0}},
+		{"those that miss it are out, most room", most, "3000", []uint32{1000, 5000, 9000}, []float64{1, 0.01, 0}},
+		{"none meets it", ``, "1", []uint32{1000, 3000, 5000}, []float64{1, 0.51, 0.01}},
+		{"none meets it, most room", most, "1", []uint32{1000, 3000, 5000}, []float64{1, 0.51, 0.01}},
+		{"none meets it, one is idle", ``, "1", []uint32{1000, 0, 5000}, []float64{0, 0.51, 0}},
+		{"no objective", ``, "", []uint32{5000, 1000, 3000}, []float64{0, 1, 0.52}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1", "plugins": [{"type": "latency-scorer", "parameters": {`+
+				tc.parameters+`}}]}`, plantest.Neutral)
+			pool := plantest.Pool(make([]scoring.Endpoint, len(tc.inFlight))...)
+			answered(pool, plan, 2000, 2000, 2000)
+			for i, tokens := range tc.inFlight {
+				if tokens > 0 {
+					charge(pool, i, uint32(i+1), tokens)
+				}
+			}
+			c := plantest.Cycle(pool, 1)
+			c.Request.Headers = plantest.Headers(plan, map[string]string{"x-llm-d-slo-ttft-ms": tc.objective})
+			got := plantest.Decide(plan, c).Scores["latency-scorer"]
+			for i, want := range tc.want {
+				// What lies between the ends depends on how exactly the servers' speed was learnt.
+				off := math.Abs(got[pool.Endpoints[i].Name] - want)
+				if ends := want <= 0.01 || want == 1; off > 0.03 || ends && off > 1e-9 {
+					t.Errorf("scores %v, want %v", got, tc.want)
+					break
+				}
+			}
+		})
+	}
+}
+
+// TestLatencyBounds: what is out of bounds is said by its key.
+func TestLatencyBounds(t *testing.T) {
+	const older, newer = "predicted-latency-scorer", "latency-scorer"
+	for _, tc := range []struct{ kind, key, value, want string }{
+		{newer, "ttftWeight", "-1", "-1 is not a number from 0 to 1000000"},
+		{newer, "tpotWeight", "1000001", "1000001 is not a number from 0 to 1000000"},
+		{newer, "headroomSelectionStrategy", `"composite-most"`, `"composite-most" is not one of least, most`},
+		{older, "headroomTTFTWeight", "-1", "-1 is not a number from 0 to 1000000"},
+		{older, "headroomTPOTWeight", "-1", "-1 is not a number from 0 to 1000000"},
+		{older, "negHeadroomTTFTWeight", "-1", "-1 is not a number from 0 to 1000000"},
+		{older, "negHeadroomTPOTWeight", "-1", "-1 is not a number from 0 to 1000000"},
+		{older, "epsilonExploreSticky", "1.5", "1.5 is not a number from 0 to 1"},
+		{older, "epsilonExploreNeg", "1.5", "1.5 is not a number from 0 to 1"},
+		{older, "affinityGateTau", "1.5", "1.5 is not a number from 0 to 1"},
+		{older, "affinityGateTauGlobal", "1.5", "1.5 is not a number from 0 to 1"},
+		{older, "selectionMode", `"min"`, `"min" is not one of linear, max`},
+		{older, "headroomSelectionStrategy", `"none"`,
+			`"none" is not one of least, most, composite-least, composite-most, composite-only`},
+		{older, "unmet", `"drop"`, `"drop" is not one of serve, shed, refuse`},
+	} {
+		t.Run(tc.kind+" "+tc.key, func(t *testing.T) {
+			plantest.CheckTold(t, `{"plugins": [{"type": "`+tc.kind+`", "parameters": {"`+tc.key+`": `+tc.value+`}}]}`,
+				at(tc.kind, tc.key+": "+tc.want), "")
+		})
+	}
+}

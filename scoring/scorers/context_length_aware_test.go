@@ -52,6 +52,7 @@ func TestContextLengthFormulas(t *testing.T) {
 		{"no label", "-", 0.2, 0.5, true},
 		{"no number", "many", 0, 0, false},
 		{"no number behind one that holds it", "0-1000,many", 0, 0, false},
+		{"no number to begin with", "many-1000", 0, 0, false},
 		{"the wrong way round", "1000-0", 0, 0, false},
 		{"no end", "0-", 0, 0, false},
 		{"empty", "", 0, 0, false},

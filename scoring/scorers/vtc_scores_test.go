@@ -1,0 +1,117 @@
+package scorers_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/openai"
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+)
+
+// TestVTCBasicDefaults: what is kept of users, and how their tokens count, unless the parameters say otherwise.
+func TestVTCBasicDefaults(t *testing.T) {
+	for _, tc := range []struct {
+		name, parameters string
+		window           time.Duration
+		users            int
+		input, output    float64
+		most             float64
+		outputs          bool
+	}{
+		{"by default", `{}`, 5 * time.Minute, 4096, 1, 2, 8000, true},
+		{"by the source", `{"semantics": "source"}`, 5 * time.Minute, 4096, 1, 2, 8000, false},
+		{"given", `{"timeUnit": "seconds", "windowSize": 7, "maxUsers": 3, "inputTokenWeight": 4, "outputTokenWeight": 5,
+			"maxTokens": 6}`, 7 * time.Second, 3, 4, 5, 6, true},
+		{"in milliseconds", `{"timeUnit": "milliseconds", "windowSize": 1500, "maxTokens": 0}`, 1500 * time.Millisecond,
+			4096, 1, 2, 0, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			o := plantest.Plan(t, `{"plugins": [{"type": "vtc-basic", "parameters": `+tc.parameters+`}]}`,
+				plantest.Neutral).StateOptions()
+			if o.TokenWindow != tc.window || o.TokenUsers != tc.users || o.TokenInputWeight != tc.input ||
+				o.TokenOutputWeight != tc.output || o.TokenRequestMost != tc.most || o.Outputs != tc.outputs {
+				t.Errorf("options %+v, want a window of %v, %d users, weights %v and %v, at most %v, outputs learnt: %v", o,
+					tc.window, tc.users, tc.input, tc.output, tc.most, tc.outputs)
+			}
+		})
+	}
+}
+
+// TestVTCBasicBounds: what is out of bounds is said by its key.
+func TestVTCBasicBounds(t *testing.T) {
+	const whole = " is not a whole number from "
+	for _, tc := range []struct{ key, value, want string }{
+		{"windowSize", "1000000", ""}, {"windowSize", "1000001", "1000001" + whole + "1 to 1000000"},
+		{"maxUsers", "1", ""}, {"maxUsers", "0", "0" + whole + "1 to 65536"},
+		{"maxUsers", "65536", ""}, {"maxUsers", "65537", "65537" + whole + "1 to 65536"},
+		{"minTokens", "0", ""}, {"minTokens", "-1", "-1 is not a number from 0 to 1e+12"},
+		{"maxPodLoad", "0.5", ""}, {"utilizationWeight", "1e12", ""},
+		{"utilizationWeight", "2e12", "2e12 is not a number from 0 to 1e+12"},
+	} {
+		t.Run(tc.key+" "+tc.value, func(t *testing.T) {
+			if tc.want != "" {
+				tc.want = at("vtc-basic", tc.key+": "+tc.want)
+			}
+			plantest.CheckTold(t, `{"plugins": [{"type": "vtc-basic", "parameters": {"`+tc.key+`": `+tc.value+`}}]}`,
+				tc.want, "")
+		})
+	}
+}
+
+// TestVTCBasicByLoad: without a user the score is by the load alone: requests in flight or, if there are more, those
+// that a fresh sample says to run.
+func TestVTCBasicByLoad(t *testing.T) {
+	running := func(age time.Duration, n int) scoring.Endpoint {
+		return plantest.Aged(age, scoring.Metrics{RunningRequests: n})
+	}
+	for _, tc := range []struct {
+		name, parameters string
+		endpoints        []scoring.Endpoint // the first one has 50 requests in flight
+		want             []float64
+	}{
+		{"in flight", `{}`, []scoring.Endpoint{{}, {}}, []float64{0.75, 1}},
+		{"more run", `{}`, []scoring.Endpoint{running(0, 80), running(0, 20)}, []float64{0.6, 0.9}},
+		{"fewer run", `{}`, []scoring.Endpoint{running(0, 20), running(0, 0)}, []float64{0.75, 1}},
+		{"more ran", `{}`, []scoring.Endpoint{running(time.Minute, 80), running(time.Minute, 20)}, []float64{0.75, 1}},
+		{"a full load", `{"maxPodLoad": 50}`, []scoring.Endpoint{{}, running(0, 25)}, []float64{0.5, 0.75}},
+		{"more than full", `{"maxPodLoad": 10}`, []scoring.Endpoint{{}, running(0, 10)}, []float64{0.5, 0.5}},
+		{"other weights", `{"fairnessWeight": 3}`, []scoring.Endpoint{{}, {}}, []float64{0.875, 1}},
+		{"no weights", `{"fairnessWeight": 0, "utilizationWeight": 0}`, []scoring.Endpoint{{}, {}}, []float64{1, 1}},
+		{"by the source", `{"semantics": "source"}`, []scoring.Endpoint{{}, {}}, []float64{1, 1}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRouter(t, `{"plugins": [{"type": "vtc-basic", "parameters": `+tc.parameters+`}]}`, tc.endpoints...)
+			r.load("a", 50)
+			r.cycle.Request.Headers = plantest.Headers(r.plan, nil)
+			if got := r.scores("vtc-basic"); !slices.EqualFunc(got, tc.want, near) {
+				t.Errorf("scores %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestVTCBasicUsers: who a request is counted for.
+func TestVTCBasicUsers(t *testing.T) {
+	for _, tc := range []struct{ name, parameters, header, body, want string }{
+		{"the usual header", `{}`, "user", `"user": "body"`, "header"},
+		{"another header", `{"userHeader": "X-Tenant"}`, "x-tenant", `"user": "body"`, "header"},
+		{"the body", `{}`, "x-tenant", `"user": "body"`, "body"},
+		{"nobody", `{}`, "x-tenant", `"n": 1`, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRouter(t, `{"plugins": [{"type": "vtc-basic", "parameters": `+tc.parameters+`}]}`, scoring.Endpoint{})
+			body := []byte(`{"model": "m", "prompt": "hello", ` + tc.body + `}`)
+			if failure := r.cycle.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
+				t.Fatal(failure.Message)
+			}
+			r.cycle.Request.Headers = plantest.Headers(r.plan, map[string]string{tc.header: "header"})
+			plantest.Decide(r.plan, r.cycle)
+			if r.plan.Record(r.cycle, &r.event); r.event.User != journal.HashName(tc.want) {
+				t.Errorf("counted for %x, want %q, %x", r.event.User, tc.want, journal.HashName(tc.want))
+			}
+		})
+	}
+}

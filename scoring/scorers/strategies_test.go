@@ -196,6 +196,40 @@ func TestLeastLatency(t *testing.T) {
 	}
 }
 
+// The scores themselves: what was answered counts as if each request had the mean input and output.
+func TestLeastLatencyScores(t *testing.T) {
+	type answers struct{ input, output, prefill, decode uint32 }
+	for _, tt := range []struct {
+		name string
+		seen []answers
+		want []float64
+	}{
+		// For 20 tokens of input and 101 of output: 20 x 1 + 101 x 0.1, 20 x 0.5 + 101 x 0.2, 20 x 2 + 101 x 0.1.
+		{"means of all", []answers{{10, 101, 10, 10}, {30, 101, 15, 20}, {20, 101, 40, 10}},
+			[]float64{1, 1 - 0.1/20, 0}},
+		{"no answer", []answers{{10, 101, 10, 10}, {}, {10, 101, 20, 10}}, []float64{1, 0.5, 0}},
+		{"nothing told of the input", []answers{{0, 101, 10, 10}, {0, 101, 20, 10}, {0, 101, 15, 10}},
+			[]float64{1, 0, 0.5}},
+		// An answer of one token tells no time for further ones: those of the others, 0.1, count in its place.
+		{"no time per token", []answers{{10, 101, 10, 10}, {10, 1, 30, 0}, {10, 101, 20, 10}}, []float64{1, 0, 0.5}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRouter(t, `{"plugins": [{"type": "least-latency"}]}`, make([]scoring.Endpoint, len(tt.seen))...)
+			for i, a := range tt.seen {
+				if a != (answers{}) {
+					r.complete(i, journal.Event{
+						InputTokens: a.input, OutputTokens: a.output, TTFTMicros: a.prefill * 1000,
+						DurationMicros: (a.prefill + a.decode) * 1000,
+					})
+				}
+			}
+			if got := r.scores("least-latency"); !slices.EqualFunc(got, tt.want, near) {
+				t.Errorf("scores %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestLeastBusyTime(t *testing.T) {
 	r := newRouter(t, `{"plugins": [{"type": "least-busy-time"}]}`, make([]scoring.Endpoint, 3)...)
 	r.wantBest("least-busy-time", 0, 1, 2)

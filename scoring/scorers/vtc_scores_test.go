@@ -33,8 +33,8 @@ func TestVTCBasicDefaults(t *testing.T) {
 				plantest.Neutral).StateOptions()
 			if o.TokenWindow != tc.window || o.TokenUsers != tc.users || o.TokenInputWeight != tc.input ||
 				o.TokenOutputWeight != tc.output || o.TokenRequestMost != tc.most || o.Outputs != tc.outputs {
-				t.Errorf("options %+v, want a window of %v, %d users, weights %v and %v, at most %v, outputs learnt: %v", o,
-					tc.window, tc.users, tc.input, tc.output, tc.most, tc.outputs)
+				t.Errorf("options %+v, want a window of %v, %d users, weights %v and %v, at most %v, outputs: %v",
+					o, tc.window, tc.users, tc.input, tc.output, tc.most, tc.outputs)
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
@@ -63,6 +64,34 @@ func TestMultiFactorScorer(t *testing.T) {
 			}
 			if !slices.EqualFunc(got, tt.want, func(a, b float64) bool { return math.Abs(a-b) < 1e-12 }) {
 				t.Errorf("scores %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestMultiFactorState: for how long requests and latencies count, where others ask for less or more.
+func TestMultiFactorState(t *testing.T) {
+	const byLoad = `"weights": {"quality": 0, "latency": 0, "cost": 0, "load": 1}`
+	const longer = `{"type": "active-request-scorer", "parameters": {"requestTimeout": "15m"}},
+		{"type": "multi-factor-scorer", "name": "other", "parameters": {"latency_window": "5m"}}, `
+	for _, tc := range []struct {
+		name, others, parameters string
+		timeout, window          time.Duration
+		latency                  bool
+	}{
+		{"by default", "", ``, 10 * time.Minute, 0, true},
+		{"a window", "", `"latency_window": "2m"`, 10 * time.Minute, 2 * time.Minute, true},
+		{"others ask for more", longer, `"latency_window": "2m"`, 15 * time.Minute, 5 * time.Minute, true},
+		{"others ask for less", longer, `"latency_window": "20m"`, 15 * time.Minute, 20 * time.Minute, true},
+		{"latencies do not count", "", byLoad + `, "latency_window": "2m"`, 10 * time.Minute, 0, false},
+		{"they count for a ceiling alone", "", byLoad + `, "slo": {"max_ttft_ms": 1}`, 10 * time.Minute, 0, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			o := plantest.Plan(t, `{"plugins": [`+tc.others+`{"type": "multi-factor-scorer", "parameters": {`+tc.parameters+
+				`}}]}`, plantest.Neutral).StateOptions()
+			if o.RequestTimeout != tc.timeout || o.WindowAge != tc.window || o.Latency != tc.latency {
+				t.Errorf("requests count for %v, latencies for %v: %v; want %v, %v: %v", o.RequestTimeout, o.WindowAge,
+					o.Latency, tc.timeout, tc.window, tc.latency)
 			}
 		})
 	}

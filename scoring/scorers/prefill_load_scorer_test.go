@@ -73,13 +73,13 @@ func TestPrefillLoadByNews(t *testing.T) {
 		return (1 - scores[pool.Endpoints[0].Name]) / (1 - scores[pool.Endpoints[1].Name])
 	}
 	all := dearer(1)
-	if math.Abs(all-4) > 0.25 {
+	if !(math.Abs(all-4) <= 0.25) {
 		t.Fatalf("where all prompts are new a token costs %.3f, want about 4", all)
 	}
 	for times, reuse := range map[uint32]float64{2: 1. / 2, 4: 3. / 4} {
 		slow, fast := (1+all)/2, (1+1/all)/2 // over the mean of both
 		want := (reuse + (1-reuse)*slow) / (reuse + (1-reuse)*fast)
-		if got := dearer(times); math.Abs(got-want) > 0.02 {
+		if got := dearer(times); !(math.Abs(got-want) <= 0.02) {
 			t.Errorf("where %v of the prompts come again a token costs %.3f, want %.3f", reuse, got, want)
 		}
 	}

@@ -49,6 +49,38 @@ func TestTokenLoad(t *testing.T) {
 	}
 }
 
+// TestTokenLoadBySpeed: tokens count by the mean speed over the endpoint's, where no threshold is given for them.
+func TestTokenLoadBySpeed(t *testing.T) {
+	for _, tc := range []struct {
+		name, kind, parameters string
+		threshold              float64
+		want                   [2]float64 // times as much as each token
+	}{
+		{"by speed", "token-load-scorer", ``, 1 << 22, [2]float64{2.5, 0.625}},
+		{"by a threshold", "token-load-scorer", `"queueThresholdTokens": 4194304`, 1 << 22, [2]float64{1, 1}},
+		{"prefill by speed", "prefill-load-scorer", ``, 1 << 18, [2]float64{2.5, 0.625}},
+		{"prefill by speed with a threshold", "prefill-load-scorer", `"thresholdTokens": 100000`, 100_000,
+			[2]float64{2.5, 0.625}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := plantest.Plan(t, `{"plugins": [{"type": "`+tc.kind+`", "parameters": {`+tc.parameters+`}}]}`,
+				plantest.Neutral)
+			pool := plantest.Pool(make([]scoring.Endpoint, 2)...)
+			answered(pool, plan, 1000, 4000)
+			charge(pool, 0, 1, 8000)
+			charge(pool, 1, 2, 8000)
+			got := ask(t, plan, plantest.Cycle(pool, 1), strings.Repeat("a", 8000)).Scores[tc.kind]
+			for i, want := range tc.want {
+				// What speeds are learnt is only about those of the answers.
+				times := (1 - got[pool.Endpoints[i].Name]) * tc.threshold / 10_000
+				if !(times > 0.95*want && times < 1.05*want) {
+					t.Errorf("a token at endpoint %d counts as %.3f, want %v", i, times, want)
+				}
+			}
+		})
+	}
+}
+
 // near reports whether two scores differ by rounding at most.
 func near(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 }
 

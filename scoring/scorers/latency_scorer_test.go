@@ -1,6 +1,7 @@
 package scorers_test
 
 import (
+	"maps"
 	"math"
 	"testing"
 
@@ -48,6 +49,33 @@ func TestLatencyScores(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLatencyBeforeAnswers: until answers have told how fast servers are, the KV cache and the queue count, whatever
+// the objective; b has more of both, and c was never sampled.
+func TestLatencyBeforeAnswers(t *testing.T) {
+	const weights = `"compositeKVWeight": 3, "compositeQueueWeight": 1, "compositePrefixWeight": 0`
+	for _, kind := range []string{"latency-scorer", "predicted-latency-scorer"} {
+		for _, tc := range []struct {
+			name, parameters, objective string
+			want                        map[string]float64
+		}{
+			{"by default", ``, "", map[string]float64{"a": 0.58, "b": 0.08, "c": 0.33}},
+			{"with an objective", ``, "3000", map[string]float64{"a": 0.58, "b": 0.08, "c": 0.33}},
+			{"other weights", weights, "", map[string]float64{"a": 0.81, "b": 0.19, "c": 0.5}},
+		} {
+			t.Run(tc.name+" of "+kind, func(t *testing.T) {
+				plan := plantest.Plan(t, `{"plugins": [{"type": "`+kind+`", "parameters": {`+tc.parameters+`}}]}`,
+					plantest.Neutral)
+				c := plantest.Cycle(plantest.Pool(plantest.Sampled(scoring.Metrics{KVCacheUsage: 0.25}),
+					plantest.Sampled(scoring.Metrics{KVCacheUsage: 0.75, WaitingRequests: 3}), scoring.Endpoint{}), 1)
+				c.Request.Headers = plantest.Headers(plan, map[string]string{"x-llm-d-slo-ttft-ms": tc.objective})
+				if got := plantest.Decide(plan, c).Scores[kind]; !maps.Equal(got, tc.want) {
+					t.Errorf("scores %v, want %v", got, tc.want)
+				}
+			})
+		}
 	}
 }
 

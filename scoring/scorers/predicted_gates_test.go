@@ -28,6 +28,7 @@ func TestAffinityGates(t *testing.T) {
 		{"the second, just open", second + `"affinityGateTau": 0.7, `, 0, 69, "a b"},
 		{"the second by default", second, 0, 80, "a"},
 		{"the second by default, open", second, 0, 79, "a b"},
+		{"the second where objectives do not count", second + `"headroomSelectionStrategy": "composite-only", `, 0, 90, "a b"},
 		{"none", first + second, 0, 100, "a b"},
 		{"left open by chance", "", 1, 100, "a b"},
 	} {

@@ -122,9 +122,6 @@ func sizeOfToken(c *scoring.Cycle) float64 {
 
 // waitsAtLeast reports whether requests wait at an endpoint that has the least of the loads.
 func waitsAtLeast(c *scoring.Cycle, candidates []*scoring.Endpoint, loads []float64) bool {
-	if len(loads) == 0 {
-		return false
-	}
 	least := slices.Min(loads)
 	for i, e := range candidates {
 		if loads[i] == least && c.Fresh(e) && c.Waiting(e) > 0 {

@@ -37,6 +37,7 @@ func TestEvictionCost(t *testing.T) {
 		{"what fills it comes again at once or not at all", 8, other, [2]int{200, 200}, [2]int{}, 60,
 			[2]float64{once(0.5), once(0.5)}},
 		{"longer than all room", 8, other, [2]int{200, 50}, [2]int{}, 60, [2]float64{once(0.5), once(1)}},
+		{"nothing to compute", 8, "", [2]int{100, 200}, [2]int{}, 0, [2]float64{0, 0}},
 		{"requests wait at one that has the least", 8, other, [2]int{100, 100}, [2]int{0, 1}, 0, [2]float64{own, own}},
 		{"requests wait elsewhere", 8, cached, [2]int{100, 200}, [2]int{0, 1}, 0, [2]float64{0, once(0.5)}},
 	}

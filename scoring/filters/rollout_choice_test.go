@@ -59,6 +59,36 @@ func TestRolloutOfFailing(t *testing.T) {
 	}
 }
 
+// TestRolloutOfASubset: a request that may go to some servers alone goes to a revision that has one of them, as far as
+// all its stages may.
+func TestRolloutOfASubset(t *testing.T) {
+	plan := rolloutPlan(t, gating)
+	for _, tc := range []struct{ name, subset, want string }{
+		{"all", "10.0.0.1,10.0.0.2,10.0.0.3", "new old"},
+		{"a revision", "10.0.0.2", "new"},
+		{"the other one", "10.0.0.1", "old"},
+		{"one that lacks a role", "10.0.0.3", "503 no_endpoints"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			pool := plantest.Pool(member("old", "prefill"), member("old", "decode"), member("new", "prefill"),
+				member("new", "decode"), member("half", "decode"))
+			for i := range pool.Endpoints {
+				pool.Endpoints[i].Address = []string{"10.0.0.1", "10.0.0.1", "10.0.0.2", "10.0.0.2", "10.0.0.3"}[i] +
+					":8000"
+			}
+			pool.Enter()
+			c, got := plantest.Cycle(pool, 1), map[string]bool{}
+			c.Request.Restricted, c.Request.Subset = true, tc.subset
+			for range 60 {
+				got[revisionOf(plan, c)] = true
+			}
+			if served := strings.Join(slices.Sorted(maps.Keys(got)), " "); served != tc.want {
+				t.Errorf("served by %s, want %s", served, tc.want)
+			}
+		})
+	}
+}
+
 // answerHeaders are the headers of a response.
 type answerHeaders map[string]string
 

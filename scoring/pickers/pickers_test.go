@@ -40,6 +40,7 @@ func TestMaxNumOfEndpoints(t *testing.T) {
 		{"more than the most", heimdall, `{"maxNumOfEndpoints": 1025}`, "1025 is not a whole number from 1 to 1024", "", 0},
 		{"none", heimdall, `{"maxNumOfEndpoints": 0}`, "0 is not a whole number from 1 to 1024", "", 0},
 		{"none in llm-d's dialect", llmd, `{"maxNumOfEndpoints": 0}`, "", "maxNumOfEndpoints: 0 counts as 1", 1},
+		{"more in llm-d's dialect", llmd, `{"maxNumOfEndpoints": 1025}`, "", "maxNumOfEndpoints: 1025 counts as 1024", 3},
 		{"below none in llm-d's dialect", llmd, `{"maxNumOfEndpoints": -3}`, "", "maxNumOfEndpoints: -3 counts as 1", 1},
 	} {
 		for _, kind := range []string{"max-score-picker", "random-picker", "weighted-random-picker", "power-of-two",

@@ -88,7 +88,8 @@ func TestRunningRequestsScale(t *testing.T) {
 		{"beyond the scale", []int{40, 30, 0}, []float64{0, 0.25, 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			pool := plantest.Pool(append(make([]scoring.Endpoint, len(tt.running)), scoring.Endpoint{})...)
+			never := scoring.Endpoint{Metrics: scoring.Metrics{RunningRequests: 99}}
+			pool := plantest.Pool(append(make([]scoring.Endpoint, len(tt.running)), never)...)
 			for i, running := range tt.running {
 				pool.Endpoints[i].Metrics = scoring.Metrics{SampledAt: plantest.Now, RunningRequests: running}
 			}

@@ -23,7 +23,9 @@ func TestPrefixMatchScores(t *testing.T) {
 	}{
 		{"a part of the prompt", ``, 3, 4, 0.75},
 		{"all of it", ``, 4, 4, 1},
+		{"one block", ``, 1, 1, 1},
 		{"no prompt", ``, 0, 0, 0},
+		{"by a length of a token", `, "matchLengthWeight": 1, "matchLengthScaleTokens": 1`, 1, 4, 1},
 		{"by length alone", `, "matchLengthWeight": 1, "matchLengthScaleTokens": 640`, 10, 1000, 1. / 16},
 		{"as long as the scale", `, "matchLengthWeight": 1, "matchLengthScaleTokens": 160`, 10, 1000, 1},
 		{"longer than the scale", `, "matchLengthWeight": 1, "matchLengthScaleTokens": 160`, 100, 1000, 1},
@@ -32,9 +34,9 @@ func TestPrefixMatchScores(t *testing.T) {
 		{"whatever the scale without a weight", `, "matchLengthScaleTokens": 0`, 3, 4, 0.75},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1", "plugins": [`+exactProducer+`,
-				{"type": "prefix-cache-scorer", "parameters": {"prefixMatchInfoProducerName":
-				"precise-prefix-cache-producer"`+tc.parameters+`}}]}`, plantest.Neutral)
+			plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1", "plugins": [
+				{"type": "approx-prefix-cache-producer"}, `+exactProducer+`, {"type": "prefix-cache-scorer", "parameters": {
+				"prefixMatchInfoProducerName": "precise-prefix-cache-producer"`+tc.parameters+`}}]}`, plantest.Neutral)
 			pool := plantest.Pool(make([]scoring.Endpoint, 2)...)
 			pool.State = state.New(plan.StateOptions())
 			pool.Enter()

@@ -41,6 +41,22 @@ func TestPrefixDefaults(t *testing.T) {
 	}
 }
 
+// TestPrefixCapacity: what a server reports of its cache is how many blocks it is taken to keep. Without autoTune
+// nothing is known but the parameter.
+func TestPrefixCapacity(t *testing.T) {
+	for parameters, want := range map[string]int{
+		`"lruCapacityPerServer": 7`: 100, `"lruCapacityPerServer": 7, "autoTune": true`: 100,
+		`"lruCapacityPerServer": 7, "autoTune": false`: 0,
+	} {
+		r := newRouter(t, `{"plugins": [{"type": "prefix-cache-scorer", "parameters": {`+parameters+`}}]}`,
+			plantest.Sampled(scoring.Metrics{KVBlocks: 100, KVBlockTokens: 64}))
+		r.plan.Prepare(r.cycle.Pool)
+		if got, _ := r.cycle.Pool.State.Prefix.Capacity(0); got != want {
+			t.Errorf("%s: the server is known to keep %d blocks, want %d", parameters, got, want)
+		}
+	}
+}
+
 // TestPrefixBounds: what is out of bounds is said by its key, and what counts as less, too.
 func TestPrefixBounds(t *testing.T) {
 	const most = "maxPrefixBlocksToMatch is more than 1024 and counts as that"

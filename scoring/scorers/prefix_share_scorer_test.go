@@ -46,12 +46,14 @@ func TestPrefixShare(t *testing.T) {
 	}
 }
 
-// TestPrefixShareDefaults: a match of half a prompt, the longest, is worth 1 by default, and by the usual curve less.
+// TestPrefixShareDefaults: a match of half a prompt, the longest, is worth 1 by default, and by the usual curve less; a
+// prompt that is too short for a block then matches nothing.
 func TestPrefixShareDefaults(t *testing.T) {
 	prompt := strings.Repeat("a", 512)
-	for parameters, want := range map[string]float64{
-		``: 1, `"transform": "logistic"`: 1 / (1 + math.Exp(-14*0.3)),
-		`"transform": "logistic", "normalization": "input"`: 1 / (1 + math.Exp(14*0.2)),
+	curve := func(x float64) float64 { return 1 / (1 + math.Exp(-14*(x-0.7))) }
+	for parameters, want := range map[string][2]float64{
+		``: {1, 0}, `"transform": "logistic"`: {curve(1), curve(0)},
+		`"transform": "logistic", "normalization": "input"`: {curve(0.5), curve(0)},
 	} {
 		plan := plantest.Plan(t, `{"plugins": [{"type": "prefix-share-scorer", "parameters": {`+parameters+`}}]}`,
 			plantest.Neutral)
@@ -60,8 +62,10 @@ func TestPrefixShareDefaults(t *testing.T) {
 		pool.Enter()
 		c := plantest.Cycle(pool, 1)
 		serve(t, plan, c, prompt[:256]+strings.Repeat("b", 256), 1)
-		if got := ask(t, plan, c, prompt).Scores["prefix-share-scorer"]["a"]; !near(got, want) {
-			t.Errorf("%s: score %v, want %v", parameters, got, want)
+		for i, asked := range []string{prompt, "a"} {
+			if got := ask(t, plan, c, asked).Scores["prefix-share-scorer"]["a"]; !near(got, want[i]) {
+				t.Errorf("%s: score %v of %.9s, want %v", parameters, got, asked, want[i])
+			}
 		}
 	}
 }

@@ -93,6 +93,31 @@ func TestVTCBasicByLoad(t *testing.T) {
 	}
 }
 
+// TestVTCBasicBuckets: the scores of two endpoints for a user who was served 400 weighted tokens beside one with 100.
+// The bucket is 1,000 tokens, unless the parameter says another number, or one below the mean.
+func TestVTCBasicBuckets(t *testing.T) {
+	for _, tc := range []struct {
+		name, parameters string
+		bucket           float64
+	}{
+		{"by default", `{}`, 1000}, {"the mean", `{"minTokens": 0}`, 250}, {"just above", `{"minTokens": 260}`, 260},
+		{"much above", `{"minTokens": 4000}`, 4000},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRouter(t, `{"plugins": [{"type": "vtc-basic", "parameters": `+tc.parameters+`}]}`,
+				make([]scoring.Endpoint, 2)...)
+			r.cycle.Pool.State.Tokens.Serve(journal.HashName("heavy"), plantest.Now, 100, 150)
+			r.cycle.Pool.State.Tokens.Serve(journal.HashName("light"), plantest.Now, 50, 25)
+			r.cycle.Request.Headers = plantest.Headers(r.plan, map[string]string{"user": "heavy"})
+			share, inequality := min(400/tc.bucket/2, 1), 300/tc.bucket/2
+			want := []float64{1 - inequality*share/2, 1 - inequality*(1-share)/2}
+			if got := r.scores("vtc-basic"); !slices.EqualFunc(got, want, near) {
+				t.Errorf("scores %v, want %v", got, want)
+			}
+		})
+	}
+}
+
 // TestVTCBasicUsers: who a request is counted for.
 func TestVTCBasicUsers(t *testing.T) {
 	for _, tc := range []struct{ name, parameters, header, body, want string }{

@@ -2,6 +2,7 @@ package scorers_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -79,6 +80,7 @@ func TestVTCBasicByLoad(t *testing.T) {
 		{"a full load", `{"maxPodLoad": 50}`, []scoring.Endpoint{{}, running(0, 25)}, []float64{0.5, 0.75}},
 		{"more than full", `{"maxPodLoad": 10}`, []scoring.Endpoint{{}, running(0, 10)}, []float64{0.5, 0.5}},
 		{"other weights", `{"fairnessWeight": 3}`, []scoring.Endpoint{{}, {}}, []float64{0.875, 1}},
+		{"small weights", `{"fairnessWeight": 0, "utilizationWeight": 0.5}`, []scoring.Endpoint{{}, {}}, []float64{0.5, 1}},
 		{"no weights", `{"fairnessWeight": 0, "utilizationWeight": 0}`, []scoring.Endpoint{{}, {}}, []float64{1, 1}},
 		{"by the source", `{"semantics": "source"}`, []scoring.Endpoint{{}, {}}, []float64{1, 1}},
 	} {
@@ -93,28 +95,49 @@ func TestVTCBasicByLoad(t *testing.T) {
 	}
 }
 
-// TestVTCBasicBuckets: the scores of two endpoints for a user who was served 400 weighted tokens beside one with 100.
-// The bucket is 1,000 tokens, unless the parameter says another number, or one below the mean.
+// TestVTCBasicBuckets: the scores of two endpoints for a user who was served so many tokens beside one with 100. The
+// bucket is 1,000 tokens, unless the parameter says another number, or one below the mean.
 func TestVTCBasicBuckets(t *testing.T) {
 	for _, tc := range []struct {
-		name, parameters string
-		bucket           float64
+		name, parameters    string
+		tokens              uint32
+		bucket, most, share float64
 	}{
-		{"by default", `{}`, 1000}, {"the mean", `{"minTokens": 0}`, 250}, {"just above", `{"minTokens": 260}`, 260},
-		{"much above", `{"minTokens": 4000}`, 4000},
+		{"by default", `{}`, 400, 1000, 400, 0.2},
+		{"the mean", `{"minTokens": 0}`, 400, 250, 400, 0.8},
+		{"just above", `{"minTokens": 260}`, 400, 260, 400, 10. / 13},
+		{"much above", `{"minTokens": 4000}`, 400, 4000, 400, 0.05},
+		{"more than one request adds to the range", `{}`, 20_000, 4050, 8000, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newRouter(t, `{"plugins": [{"type": "vtc-basic", "parameters": `+tc.parameters+`}]}`,
 				make([]scoring.Endpoint, 2)...)
-			r.cycle.Pool.State.Tokens.Serve(journal.HashName("heavy"), plantest.Now, 100, 150)
+			r.cycle.Pool.State.Tokens.Serve(journal.HashName("heavy"), plantest.Now, tc.tokens, 0)
 			r.cycle.Pool.State.Tokens.Serve(journal.HashName("light"), plantest.Now, 50, 25)
 			r.cycle.Request.Headers = plantest.Headers(r.plan, map[string]string{"user": "heavy"})
-			share, inequality := min(400/tc.bucket/2, 1), 300/tc.bucket/2
-			want := []float64{1 - inequality*share/2, 1 - inequality*(1-share)/2}
+			inequality := (tc.most - 100) / tc.bucket / 2
+			want := []float64{1 - inequality*tc.share/2, 1 - inequality*(1-tc.share)/2}
 			if got := r.scores("vtc-basic"); !slices.EqualFunc(got, want, near) {
 				t.Errorf("scores %v, want %v", got, want)
 			}
 		})
+	}
+}
+
+// TestVTCBasicUnservedBySource: by the source's semantics the bucket is the mean of both parameters as long as no user
+// was served.
+func TestVTCBasicUnservedBySource(t *testing.T) {
+	for parameters, bucket := range map[string]float64{``: 4500, `, "minTokens": 3000, "maxTokens": 7000`: 5000} {
+		r := newRouter(t, `{"plugins": [{"type": "vtc-basic", "parameters": {"semantics": "source"`+parameters+`}}]}`,
+			make([]scoring.Endpoint, 2)...)
+		// 1,000 tokens of input and 1,500 of output, which count twice, wait for their answer at the first endpoint.
+		if got := r.route("u", strings.Repeat("x", 4000)); got != "a" {
+			t.Fatalf("a new user goes to %s, want a", got)
+		}
+		want := []float64{1 - (4000/bucket+0.01)/2, 1 - (1-4000/bucket)/2}
+		if got := r.scores("vtc-basic"); !slices.EqualFunc(got, want, near) {
+			t.Errorf("%s: scores %v, want %v", parameters, got, want)
+		}
 	}
 }
 

@@ -8,6 +8,12 @@ import (
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
 )
 
+// TestHeaderBasedTestingFilterIsForTests: the operator is told what clients can do with it.
+func TestHeaderBasedTestingFilterIsForTests(t *testing.T) {
+	plantest.CheckTold(t, `{"plugins": [{"type": "header-based-testing-filter"}]}`, "", "header-based-testing-filter: lets "+
+		"clients choose their server by the header test-epp-endpoint-selection; it is for tests")
+}
+
 func TestHeaderBasedTestingFilter(t *testing.T) {
 	plan := plantest.Plan(t, `{"plugins": [{"type": "header-based-testing-filter"}]}`, plantest.Neutral)
 	tests := []struct{ name, header, want string }{

@@ -19,6 +19,7 @@ func TestWithoutState(t *testing.T) {
 		{"active-request-scorer", "", "", 1, 1},
 		{"aibrix-prefix-cache", "", "", 1, 1},
 		{"cached-blocks-scorer", "", "", 0, 0},
+		{"constant-scorer", "", "", 1, 1},
 		{"latency-scorer", "", "", 0.33, 0.33},
 		{"least-busy-time", "", "", 1, 1},
 		{"least-latency", "", "", 0.5, 0.5},

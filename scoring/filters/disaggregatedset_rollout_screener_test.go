@@ -86,6 +86,9 @@ func TestRolloutShares(t *testing.T) {
 			members("a", "decode", 1), members("b", "decode", 1))...), map[string]float64{"a": 1}},
 		{"without a revision", "sum", whole, append([]scoring.Endpoint{plantest.Labelled("llm-d.ai/role", "decode")},
 			slices.Concat(members("a", "prefill", 1), members("a", "decode", 1))...), map[string]float64{"a": 1}},
+		{"without a revision, but with all roles", "sum", whole, slices.Concat(members("", "prefill", 9),
+			members("", "decode", 9), members("a", "prefill", 1), members("a", "decode", 1)),
+			map[string]float64{"a": 1}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			plan := rolloutPlan(t, `"revisionGating": {"mode": "`+tc.mode+`", `+tc.roles+`}`)
@@ -198,10 +201,11 @@ func TestSelectorTexts(t *testing.T) {
 	for _, tc := range []struct{ selector, want string }{
 		{"zone=x", "x"}, {"zone == x", "x"}, {"zone!=x", "y none"}, {"zone", "x y"}, {"!zone", "none"},
 		{"zone in (x, y)", "x y"}, {"zone in(x)", "x"}, {"zone notin (x)", "y none"}, {"zone=x,set", ""},
-		{"zone=x,!set", "x"},
+		{"zone=x,!set", "x"}, {"zone in (x,y),set", ""}, {"zone in (x,y),!set", "x y"},
 		{"zone,zone notin (x,z)", "y"},
 		{"zone=", ""}, {"zone in x", "mistake"}, {"=x", "mistake"}, {"zone=x,", "mistake"}, {"zone=a=b", "mistake"},
-		{"zone in (x", "mistake"}, {"!", "mistake"},
+		{"zone in (x", "mistake"}, {"!", "mistake"}, {"!AZaz09-_./", "x y none"}, {"zone=AZaz09-_./", ""},
+		{"a:b", "mistake"}, {"a@b", "mistake"}, {"a[b", "mistake"}, {"a{b", "mistake"}, {"a,b", ""}, {"a+b", "mistake"},
 	} {
 		t.Run(tc.selector, func(t *testing.T) {
 			document := `{"apiVersion": "llm-d.ai/v1", "plugins": [{"type": "disaggregatedset-rollout-screener", "parameters":

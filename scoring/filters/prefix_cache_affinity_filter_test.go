@@ -42,43 +42,84 @@ func TestPrefixCacheAffinity(t *testing.T) {
 			"b"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "queue-scorer"},
-				{"type": "precise-prefix-cache-producer", "parameters": {"indexerConfig": {"tokenizersPoolConfig": {
-				"modelName": "m"}}}}, {"type": "prefix-cache-affinity-filter", "parameters": {`+tc.parameters+`
-				"prefixMatchInfoProducerName": "precise-prefix-cache-producer"}}],
-				"schedulingProfiles": [{"name": "p", "plugins": [{"pluginRef": "prefix-cache-affinity-filter"},
-				{"pluginRef": "queue-scorer"}]}]}`, plantest.Neutral)
-			pool := plantest.Pool(plantest.Sampled(scoring.Metrics{}), plantest.Sampled(scoring.Metrics{}))
-			pool.State = state.New(plan.StateOptions())
-			pool.Enter()
-			if tc.rate > 0 {
-				answer(pool, 1, tc.rate)
-			}
-			for i, tokens := range []uint32{tc.other, tc.inFlight} {
-				pool.State.Apply(&journal.Event{Kind: journal.Decision, Time: plantest.Now, Instance: 1,
-					Lease: 1<<20 + uint32(i), Streamed: true, Primary: pool.ID(&pool.Endpoints[i]), PrimaryLoad: tokens,
-					InputTokens: tokens})
-			}
-			c := plantest.Cycle(pool, 1)
-			body := []byte(`{"model": "m", "prompt": "hello"}`)
-			if failure := c.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
-				t.Fatal(failure.Message)
-			}
+			plan := affinityPlan(t, tc.parameters)
+			c := affinityCycle(t, plan, tc.rate, tc.other, tc.inFlight)
 			c.Request.Precise = &scoring.PreciseMatches{Model: "m", Tokens: 1600, Blocks: 100, BlockTokens: 16,
-				Holders: []scoring.PreciseHolder{{ID: pool.ID(&pool.Endpoints[1]), Blocks: tc.blocks,
+				Holders: []scoring.PreciseHolder{{ID: c.Pool.ID(&c.Pool.Endpoints[1]), Blocks: tc.blocks,
 					Tokens: 16 * tc.blocks, Score: float64(tc.blocks)}}}
-			if _, failure := plan.Decide(c); failure != nil {
-				t.Fatal(failure.Message)
-			}
-			var got []string
-			for _, e := range c.Candidates() {
-				got = append(got, e.Name)
-			}
-			if slices.Sort(got); strings.Join(got, "") != tc.want {
-				t.Errorf("left are %v, want %s", got, tc.want)
+			if got := keptByAffinity(t, plan, c); got != tc.want {
+				t.Errorf("left are %s, want %s", got, tc.want)
 			}
 		})
 	}
+}
+
+// TestPrefixCacheAffinityExplores: of 20,000 requests all endpoints are kept for as many as the parameter says, and for
+// none by default, also where the prompt has one block.
+func TestPrefixCacheAffinityExplores(t *testing.T) {
+	for parameters, want := range map[string]float64{``: 0, `"explorationProbability": 0.25, `: 0.25} {
+		plan := affinityPlan(t, parameters)
+		c := affinityCycle(t, plan, 0, 0, 0)
+		c.Request.Precise = &scoring.PreciseMatches{Model: "m", Tokens: 16, Blocks: 1, BlockTokens: 16,
+			Holders: []scoring.PreciseHolder{{ID: c.Pool.ID(&c.Pool.Endpoints[1]), Blocks: 1, Tokens: 16, Score: 1}}}
+		explored := 0.0
+		for range 20_000 {
+			if keptByAffinity(t, plan, c) == "ab" {
+				explored += 1. / 20_000
+			}
+		}
+		if explored < want-0.02 || explored > want*1.08 {
+			t.Errorf("%s: all are kept for %.4f of the requests, want %v", parameters, explored, want)
+		}
+	}
+}
+
+// affinityPlan has a producer that learns how fast servers are beside the filter, as another plug-in may.
+func affinityPlan(t *testing.T, parameters string) *scoring.Plan {
+	t.Helper()
+	return plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "queue-scorer"},
+		{"type": "predicted-latency-producer"}, {"type": "precise-prefix-cache-producer", "parameters": {
+		"indexerConfig": {"tokenizersPoolConfig": {"modelName": "m"}}}}, {"type": "prefix-cache-affinity-filter",
+		"parameters": {`+parameters+`"prefixMatchInfoProducerName": "precise-prefix-cache-producer"}}],
+		"schedulingProfiles": [{"name": "p", "plugins": [{"pluginRef": "prefix-cache-affinity-filter"},
+		{"pluginRef": "queue-scorer"}]}]}`, plantest.Neutral)
+}
+
+// affinityCycle is a request to two endpoints with tokens in flight, of which the second one computes so many a second,
+// as its answers told; 0 for none.
+func affinityCycle(t *testing.T, plan *scoring.Plan, rate uint32, inFlight ...uint32) *scoring.Cycle {
+	t.Helper()
+	pool := plantest.Pool(plantest.Sampled(scoring.Metrics{}), plantest.Sampled(scoring.Metrics{}))
+	pool.State = state.New(plan.StateOptions())
+	pool.Enter()
+	if rate > 0 {
+		answer(pool, 1, rate)
+	}
+	for i, tokens := range inFlight {
+		pool.State.Apply(&journal.Event{Kind: journal.Decision, Time: plantest.Now, Instance: 1,
+			Lease: 1<<20 + uint32(i), Streamed: true, Primary: pool.ID(&pool.Endpoints[i]), PrimaryLoad: tokens,
+			InputTokens: tokens})
+	}
+	c := plantest.Cycle(pool, 1)
+	body := []byte(`{"model": "m", "prompt": "hello"}`)
+	if failure := c.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
+		t.Fatal(failure.Message)
+	}
+	return c
+}
+
+// keptByAffinity are the candidates that a decision leaves.
+func keptByAffinity(t *testing.T, plan *scoring.Plan, c *scoring.Cycle) string {
+	t.Helper()
+	if _, failure := plan.Decide(c); failure != nil {
+		t.Fatal(failure.Message)
+	}
+	var left []string
+	for _, e := range c.Candidates() {
+		left = append(left, e.Name)
+	}
+	slices.Sort(left)
+	return strings.Join(left, "")
 }
 
 // TestPrefixCacheAffinityTold: what is told of its parameters.

@@ -70,6 +70,20 @@ func TestSLOHeadroomTier(t *testing.T) {
 	}
 }
 
+// TestSLOHeadroomMistakes: what is wrong is said by its key.
+func TestSLOHeadroomMistakes(t *testing.T) {
+	const at = "plugins[1](slo-headroom-tier-filter).parameters."
+	for _, tc := range []struct{ name, parameters, want string }{
+		{"always", `"epsilonExploreNeg": 1`, ""}, {"never", `"epsilonExploreNeg": 0`, ""},
+		{"more than always", `"epsilonExploreNeg": 1.5`, at + "epsilonExploreNeg: 1.5 is not a number from 0 to 1"},
+		{"less than never", `"epsilonExploreNeg": -0.5`, at + "epsilonExploreNeg: -0.5 is not a number from 0 to 1"},
+		{"another producer", `"latencyPredictionInfoProducerName": "queue-scorer"`,
+			at + `latencyPredictionInfoProducerName: "queue-scorer" is not a producer of predicted latencies`},
+	} {
+		t.Run(tc.name, func(t *testing.T) { plantest.CheckTold(t, headroomFilter+tc.parameters+`}}]}`, tc.want, "") })
+	}
+}
+
 // TestSLOHeadroomExplores: of 20,000 requests one in a hundred goes by default to where the objective is missed.
 func TestSLOHeadroomExplores(t *testing.T) {
 	plan := plantest.Plan(t, headroomFilter+`}}]}`, plantest.Neutral)

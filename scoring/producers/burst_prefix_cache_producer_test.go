@@ -86,6 +86,15 @@ func TestBurstParameters(t *testing.T) {
 			state.BurstOptions{Window: 100 * time.Millisecond, Chain: chain(64), Most: most, Size: 4096}},
 		{"any number", `{"maxPerReplica": -1, "maxBatchSize": -1}`,
 			state.BurstOptions{Window: 100 * time.Millisecond, Chain: chain(64), Most: most}},
+		{"as little as there may be", `{"windowDurationMs": 1, "maxPerReplica": 1, "blockSizeTokens": 1,
+			"maxPrefixTokensToMatch": 1, "minColocateBlocks": 0, "maxBatchSize": 1, "balanceBy": "requests"}`,
+			state.BurstOptions{Window: time.Millisecond, Chain: chain(1), Most: 1, PerEndpoint: 1, Size: 1}},
+		{"not as many tokens as a block", `{"maxPrefixTokensToMatch": 63}`,
+			state.BurstOptions{Window: 100 * time.Millisecond, Chain: chain(64), Size: 1000}},
+		{"as many tokens as a block", `{"maxPrefixTokensToMatch": 64}`,
+			state.BurstOptions{Window: 100 * time.Millisecond, Chain: chain(64), Most: 1, Size: 1000}},
+		{"the longest", `{"windowDurationMs": 10000, "blockSizeTokens": 65536, "minColocateBlocks": 128}`,
+			state.BurstOptions{Window: 10 * time.Second, Chain: chain(65536), Most: most, Shared: most, Size: 1000}},
 	} {
 		plan := plantest.Plan(t, `{"plugins": [{"type": "burst-prefix-cache-producer", "parameters": `+tc.parameters+
 			`}]}`, plantest.Neutral)
@@ -93,14 +102,35 @@ func TestBurstParameters(t *testing.T) {
 			t.Errorf("%s: got %+v, want %+v", tc.name, got, tc.want)
 		}
 	}
+}
+
+// TestBurstMistakes: what is wrong with the parameters, and what the operator is told of those that are right.
+func TestBurstMistakes(t *testing.T) {
 	const warning = "burst-prefix-cache-producer: no request waits for windowDurationMs: each one goes where equal " +
 		"ones before it went"
+	for _, tc := range []struct{ name, parameter, mistake string }{
+		{"no time", `"windowDurationMs": 0`, "0 is not a whole number from 1 to 10000"},
+		{"a long time", `"windowDurationMs": 10001`, "10001 is not a whole number from 1 to 10000"},
+		{"fewer than any number", `"maxPerReplica": -2`, "-2 is not a whole number from -1 to 2147483647"},
+		{"blocks of nothing", `"blockSizeTokens": 0`, "0 is not a whole number from 1 to 65536"},
+		{"blocks too large", `"blockSizeTokens": 65537`, "65537 is not a whole number from 1 to 65536"},
+		{"fewer than no tokens", `"maxPrefixTokensToMatch": -1`, "-1 is not a whole number from 0 to 2147483647"},
+		{"fewer than no blocks", `"minColocateBlocks": -1`, "-1 is not a whole number from 0 to 128"},
+		{"blocks too many", `"minColocateBlocks": 129`, "129 is not a whole number from 0 to 128"},
+		{"fewer than no requests", `"maxBatchSize": -2`, "-2 is not a whole number from -1 to 2147483647"},
+		{"nothing for an endpoint", `"maxPerReplica": 0`, "0 is not -1 or a number above 0"},
+		{"nothing in a burst", `"maxBatchSize": 0`, "0 is not -1 or a number above 0"},
+		{"another load", `"balanceBy": "bytes"`, `"bytes" is not one of requests, tokens`},
+	} {
+		key, _, _ := strings.Cut(strings.TrimPrefix(tc.parameter, `"`), `"`)
+		want := "plugins[0](burst-prefix-cache-producer).parameters." + key + ": " + tc.mistake
+		if got := plantest.Mistakes(`{"plugins": [{"type": "burst-prefix-cache-producer", "parameters": {` +
+			tc.parameter + `}}]}`); got != want {
+			t.Errorf("%s: got %s, want %s", tc.name, got, want)
+		}
+	}
 	for _, tc := range []struct{ name, plugins, mistakes string }{
 		{"right", `{"type": "burst-prefix-cache-producer"}`, ""},
-		{"nothing for an endpoint", `{"type": "burst-prefix-cache-producer", "parameters": {"maxPerReplica": 0}}`,
-			"plugins[0](burst-prefix-cache-producer).parameters.maxPerReplica: 0 is not -1 or a number above 0"},
-		{"nothing in a burst", `{"type": "burst-prefix-cache-producer", "parameters": {"maxBatchSize": 0}}`,
-			"plugins[0](burst-prefix-cache-producer).parameters.maxBatchSize: 0 is not -1 or a number above 0"},
 		{"two", `{"type": "burst-prefix-cache-producer"}, {"type": "burst-prefix-cache-producer", "name": "b"}`,
 			"plugins[1](b).parameters: is the second burst-prefix-cache-producer; one is right"},
 	} {

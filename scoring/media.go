@@ -93,11 +93,11 @@ func perPixels(width, height, factor int) int {
 }
 
 func (e *VideoEstimate) ids() int {
-	frame := e.PerFrame
+	frame := int64(e.PerFrame)
 	if frame == 0 {
-		frame = int(int64(e.Width) * int64(e.Height) / int64(e.Factor))
+		frame = int64(e.Width) * int64(e.Height) / int64(e.Factor)
 	}
-	n := max(1, min(int64(e.Frames)*int64(frame), mostMediaIDs))
+	n := max(1, min(int64(e.Frames)*min(frame, mostMediaIDs), mostMediaIDs))
 	if e.Most > 0 {
 		n = min(n, int64(e.Most))
 	}

@@ -84,6 +84,33 @@ func TestPromptIDs(t *testing.T) {
 			`{"video": {"defaultDuration": 1, "frames": {"minFrames": 4, "sampled": {"temporalPatchSize": 2}},
 			"tokensPerFrame": {"mode": "static"}}}`,
 			content(video), openai.APIChat, role + 2},
+		{"a video's size", `{"video": {"defaultResolution": {"width": 1280, "height": 720}}}`, content(video),
+			openai.APIChat, role + 20*900},
+		{"a video's factor", `{"video": {"tokensPerFrame": {"dynamic": {"factor": 2048}}}}`, content(video),
+			openai.APIChat, role + 20*112},
+		{"a video's duration", `{"video": {"defaultDuration": 1.5}}`, content(video), openai.APIChat, role + 3*225},
+		{"a video of no time", `{"video": {"defaultDuration": 0}}`, content(video), openai.APIChat, role + 1},
+		{"no bound", `{"video": {"maxVideoTokens": 0}}`, content(video), openai.APIChat, role + 4500},
+		{"sampled less often", `{"video": {"frames": {"sampled": {"sampleFPS": 0.5}}}}`, content(video),
+			openai.APIChat, role + 5*225},
+		{"patches of one", `{"video": {"frames": {"sampled": {"temporalPatchSize": 1}}}}`, content(video),
+			openai.APIChat, role + 4500},
+		{"patches of nothing", `{"video": {"frames": {"sampled": {"temporalPatchSize": 0}}}}`, content(video),
+			openai.APIChat, role + 4500},
+		{"the most frames, then patches", `{"video": {"frames": {"maxFrames": 5, "sampled": {"temporalPatchSize": 2}}}}`,
+			content(video), openai.APIChat, role + 2*225},
+		{"more frames at least than at most", `{"video": {"frames": {"minFrames": 30, "maxFrames": 5}}}`,
+			content(video), openai.APIChat, role + 5*225},
+		{"every frame", `{"video": {"frames": {"mode": "strided"}}}`, content(video), openai.APIChat, role + 240*225},
+		{"strided, of another source", `{"video": {"frames": {"mode": "strided", "sampled": {"temporalPatchSize": 2},
+			"strided": {"defaultSourceFPS": 10, "frameStride": 3}}}}`, content(video), openai.APIChat, role + 33*225},
+		{"an image of one token", `{"image": {"mode": "static"}}`, content(remote), openai.APIChat, role + 1},
+		{"an image of less than one", `{"image": {"dynamic": {"factor": 2147483647}}}`, content(remote), openai.APIChat,
+			role + 1},
+		{"an image beyond measure", `{"image": {"defaultResolution": {"width": 65536, "height": 65536},
+			"dynamic": {"factor": 1}}}`, content(remote), openai.APIChat, role + 1<<20},
+		{"a video beyond measure", `{"video": {"defaultResolution": {"width": 65536, "height": 65536},
+			"tokensPerFrame": {"dynamic": {"factor": 1}}}}`, content(video), openai.APIChat, role + 1<<20},
 		{"audio", `{}`, content(`{"type":"audio_url","audio_url":{"url":"12345"}}`), openai.APIChat, role + 2},
 		{"audio with escapes", `{}`, content(`{"type":"audio_url","audio_url":{"url":"\/\/\/45"}}`), openai.APIChat,
 			role + 2},
@@ -106,6 +133,51 @@ func TestPromptIDs(t *testing.T) {
 			}
 			if n := testing.AllocsPerRun(20, func() { _, _ = plan.Decide(c) }); n != 0 {
 				t.Errorf("got %v allocations, want none", n)
+			}
+		})
+	}
+}
+
+// TestEstimateMistakes: what is wrong with an estimate is said by its key.
+func TestEstimateMistakes(t *testing.T) {
+	const large = " is not a whole number from 1 to 2147483647"
+	for _, tc := range []struct{ name, estimate, want string }{
+		{"defaults", `{}`, ""},
+		{"a mode of images", `{"image": {"mode": "x"}}`, `image.mode: "x" is not one of dynamic, static`},
+		{"a width of nothing", `{"image": {"defaultResolution": {"width": 0}}}`,
+			"image.defaultResolution.width: 0 is not a whole number from 1 to 65536"},
+		{"a height too large", `{"image": {"defaultResolution": {"height": 65537}}}`,
+			"image.defaultResolution.height: 65537 is not a whole number from 1 to 65536"},
+		{"a factor of nothing", `{"image": {"dynamic": {"factor": 0}}}`, "image.dynamic.factor: 0" + large},
+		{"an image of nothing", `{"image": {"static": {"staticToken": 0}}}`, "image.static.staticToken: 0" + large},
+		{"a frame of nothing", `{"video": {"tokensPerFrame": {"static": {"numTokensPerFrame": 0}}}}`,
+			"video.tokensPerFrame.static.numTokensPerFrame: 0" + large},
+		{"a mode of frames", `{"video": {"frames": {"mode": "x"}}}`,
+			`video.frames.mode: "x" is not one of sampled, strided`},
+		{"a mode of tokens", `{"video": {"tokensPerFrame": {"mode": "x"}}}`,
+			`video.tokensPerFrame.mode: "x" is not one of dynamic, static`},
+		{"a stride of nothing", `{"video": {"frames": {"strided": {"frameStride": 0}}}}`,
+			"video.frames.strided.frameStride: 0" + large},
+		{"a time too long", `{"video": {"defaultDuration": 1000001}}`,
+			"video.defaultDuration: 1000001 is not a number from 0 to 1000000"},
+		{"too many frames a second", `{"video": {"frames": {"sampled": {"sampleFPS": 1001}}}}`,
+			"video.frames.sampled.sampleFPS: 1001 is not a number from 0 to 1000"},
+		{"too many frames a second of a source", `{"video": {"frames": {"strided": {"defaultSourceFPS": 1001}}}}`,
+			"video.frames.strided.defaultSourceFPS: 1001 is not a number from 0 to 1000"},
+		{"another key", `{"sound": {}}`, `: unknown key "sound"`},
+		{"another key of images", `{"image": {"x": 1}}`, `image: unknown key "x"`},
+		{"another key of videos", `{"video": {"x": 1}}`, `video: unknown key "x"`},
+		{"another key of frames", `{"video": {"frames": {"x": 1}}}`, `video.frames: unknown key "x"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := plantest.Mistakes(`{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "token-producer",
+				"parameters": {"estimate": ` + tc.estimate + `}}]}`)
+			want := strings.Replace("plugins[0](token-producer).parameters.estimate."+tc.want, ".:", ":", 1)
+			if tc.want == "" {
+				want = ""
+			}
+			if !strings.HasPrefix(got, want) || want == "" && got != "" || strings.Contains(got, "\n") {
+				t.Errorf("got  %s\nwant %s", got, want)
 			}
 		})
 	}

@@ -28,14 +28,17 @@ func (k *known) Produce(c *scoring.Cycle, m *scoring.PrefixMatches) {
 // counts which source each was told of.
 func sourceOf(t *testing.T, parameters string, blocks []int, requests int, pool ...scoring.Endpoint) map[string]int {
 	t.Helper()
+	var profiles []string
+	for _, name := range []string{"prefill", "decode"} {
+		profiles = append(profiles, `{"name": "`+name+`", "plugins": [{"pluginRef": "`+name+`-filter"},
+			{"pluginRef": "header-based-testing-filter"}]}`)
+	}
 	plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1", "plugins": [{"type": "known", "name": "k"},
 		{"type": "p2p-source-producer", "parameters": {"prefixMatchInfoProducerName": "k"`+parameters+`}},
 		{"type": "always-disagg-pd-decider"}, {"type": "disagg-profile-handler",
 			"parameters": {"deciders": {"prefill": "always-disagg-pd-decider"}}},
 		{"type": "decode-filter"}, {"type": "prefill-filter"}, {"type": "header-based-testing-filter"}],
-		"schedulingProfiles": [{"name": "decode", "plugins": [{"pluginRef": "decode-filter"},
-			{"pluginRef": "header-based-testing-filter"}]}, {"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"},
-			{"pluginRef": "header-based-testing-filter"}]}]}`,
+		"schedulingProfiles": [`+strings.Join(profiles, ", ")+`]}`,
 		plantest.Neutral, scoring.Registration{Type: "known", New: func(b *scoring.Builder) scoring.Plugin {
 			k := &known{blocks: blocks}
 			k.key = b.Produces(k)
@@ -93,8 +96,7 @@ func TestSourceOfCaches(t *testing.T) {
 					tc.pool[i].Models = []string{"m"}
 				}
 			}
-			if got := sourceOf(t, tc.parameters, tc.blocks, 20, tc.pool...); len(got) != 1 && tc.want != "none" ||
-				got[tc.want] == 0 {
+			if got := sourceOf(t, tc.parameters, tc.blocks, 20, tc.pool...); len(got) != 1 || got[tc.want] == 0 {
 				t.Errorf("told of %v, want %s", got, tc.want)
 			}
 		})
@@ -109,6 +111,8 @@ func TestSourcesShare(t *testing.T) {
 		pool[i] = plantest.Sampled(scoring.Metrics{WaitingRequests: waiting})
 		pool[i].Labels = []scoring.Label{{Key: "llm-d.ai/role", Value: "x"}}
 	}
+	// What it reported when nobody knows counts for nothing.
+	pool[1].Metrics = scoring.Metrics{WaitingRequests: 9}
 	pool[0].Labels[0].Value = "decode"
 	const requests = 14_000
 	got := sourceOf(t, "", []int{0, 5, 4, 5}, requests, pool...)

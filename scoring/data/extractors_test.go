@@ -1,0 +1,33 @@
+package data_test
+
+import (
+	"testing"
+
+	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+)
+
+// TestExtractorsOfModels: the sidecar fetches lists of models only where an extractor reads them.
+func TestExtractorsOfModels(t *testing.T) {
+	for _, tc := range []struct {
+		name, source string
+		want         bool
+	}{
+		{"models-data-extractor", "models-data-source", true},
+		{"model-server-protocol-models", "models-data-source", true},
+		{"core-metrics-extractor", "metrics-data-source", false},
+		{"dcgm-extractor", "dcgm-data-source", false},
+		{"topology-extractor", "endpoint-notification-source", false},
+		{"inflight-load-producer", "endpoint-notification-source", false},
+		{"mm-embeddings-cache-producer", "endpoint-notification-source", false},
+		{"precise-prefix-cache-producer", "endpoint-notification-source", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "`+tc.source+`"},
+				{"type": "`+tc.name+`"}], "dataLayer": {"sources": [{"pluginRef": "`+tc.source+`",
+				"extractors": [{"pluginRef": "`+tc.name+`"}]}]}}`, plantest.Neutral)
+			if got := plan.ReadsModels(); got != tc.want {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}

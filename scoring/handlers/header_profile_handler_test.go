@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
 )
 
@@ -23,4 +24,48 @@ func TestHeaderProfileHandlerDefaults(t *testing.T) {
 				trace.Failure)
 		}
 	}
+}
+
+// TestHeaderProfileHandler: the header names the profile, which runs alone. With one profile nothing is refused.
+func TestHeaderProfileHandler(t *testing.T) {
+	const profiles, one = `{"name": "d"}, {"name": "p"}, {"name": "e"}`, `{"name": "d"}`
+	for _, tc := range []struct{ name, parameters, profiles, header, want string }{
+		{"named", `"defaultProfile": "d"`, profiles, "p", "p"},
+		{"the last one", `"defaultProfile": "d"`, profiles, "e", "e"},
+		{"not named", `"defaultProfile": "p"`, profiles, "", "p"},
+		{"an unknown name", `"defaultProfile": "p"`, profiles, "P", ""},
+		{"an unknown default", ``, profiles, "", ""},
+		{"a name in spite of an unknown default", ``, profiles, "d", "d"},
+		{"one profile", ``, one, "x", "d"},
+		{"one profile and no name", ``, one, "", "d"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "header-profile-handler",
+				"parameters": {"headerName": "X-Profile"`+after(tc.parameters)+`}}],
+				"schedulingProfiles": [`+tc.profiles+`]}`, plantest.Neutral)
+			c := plantest.Cycle(plantest.Pool(scoring.Endpoint{}), 1)
+			c.Request.Headers = plantest.Headers(plan, map[string]string{"x-profile": tc.header})
+			_, failure := plan.Decide(c)
+			if tc.want == "" {
+				if failure == nil || failure.Status != 429 || failure.Reason != "unknown_profile" {
+					t.Errorf("got %+v, want 429 unknown_profile", failure)
+				}
+				return
+			}
+			if failure != nil {
+				t.Fatal(failure.Message)
+			}
+			if got := plan.ProfileName(plan.Primary(c)); got != tc.want || c.Primary().State != scoring.Picked {
+				t.Errorf("%s serves, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// after is what stands behind other parameters.
+func after(parameters string) string {
+	if parameters == "" {
+		return ""
+	}
+	return ", " + parameters
 }

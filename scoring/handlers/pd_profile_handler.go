@@ -118,10 +118,10 @@ func (d thresholdDecider) NeedsPrefill(c *scoring.Cycle, decode *scoring.Endpoin
 		return true
 	}
 	tokens := c.PromptTokens()
-	if tokens == 0 || c.Request.Body == nil {
+	if tokens == 0 {
 		return false
 	}
-	missing := max(0, 1-float64(c.CachedTokens(decode))/float64(tokens))
+	missing := 1 - float64(c.CachedTokens(decode))/float64(tokens)
 	return missing*float64(c.Request.Body.Chars) >= float64(d)
 }
 

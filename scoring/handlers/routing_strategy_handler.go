@@ -3,6 +3,7 @@ package handlers
 import (
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/scoring"
@@ -257,10 +258,14 @@ func invalidStrategy(message string) *scoring.Failure {
 // short bounds what of a client's text is repeated to it.
 func short(text string) string {
 	const most = 60
-	if len(text) > most {
-		return text[:most] + "..."
+	if len(text) <= most {
+		return text
 	}
-	return text
+	end := most
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "..."
 }
 
 // Next implements scoring.ProfileHandler.

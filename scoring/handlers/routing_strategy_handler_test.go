@@ -127,9 +127,16 @@ func TestRoutingStrategyHandler(t *testing.T) {
 
 func TestRoutingStrategyHandlerRefuses(t *testing.T) {
 	const known = "; known are most, least, top, equal, zoned, random"
+	long := strings.Repeat("faster", 10)
 	tests := []struct{ name, strategy, reason, message string }{
 		{"unknown", "fastest", "unknown_strategy", `no routing strategy is named "fastest"` + known},
 		{"unknown in a mix", "most:1,fastest:2", "unknown_strategy", `no routing strategy is named "fastest"` + known},
+		{"as long as is repeated", long, "unknown_strategy", `no routing strategy is named "` + long + `"` + known},
+		{"longer", long + "x", "unknown_strategy", `no routing strategy is named "` + long + `..."` + known},
+		{"longer, of letters of several bytes", strings.Repeat("é", 31), "unknown_strategy",
+			`no routing strategy is named "` + strings.Repeat("é", 30) + `..."` + known},
+		{"longer, in the midst of a letter", "x" + strings.Repeat("é", 30), "unknown_strategy",
+			`no routing strategy is named "x` + strings.Repeat("é", 29) + `..."` + known},
 		{"case", "Most", "unknown_strategy", `no routing strategy is named "Most"` + known},
 		{"empty item", "most,,least", "unknown_strategy", `no routing strategy is named ""` + known},
 		{"trailing comma", "most,", "unknown_strategy", `no routing strategy is named ""` + known},

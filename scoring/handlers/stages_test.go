@@ -131,6 +131,17 @@ func TestStagesThatNeverRun(t *testing.T) {
 			plugins:  always + pd + `, "deciderPluginName": "always-disagg-pd-decider", "prefixPluginType": "bogus"}}`,
 			mistakes: `plugins[2](pd-profile-handler).parameters.prefixPluginType: "bogus" is not a known plug-in; it is the type of a prefix scorer`,
 		},
+		{
+			name:     "a type that is none of prefix scorers",
+			plugins:  always + pd + `, "deciderPluginName": "always-disagg-pd-decider", "prefixPluginType": "by-label"}}`,
+			mistakes: `plugins[2](pd-profile-handler).parameters.prefixPluginType: "by-label" is not the type of a prefix scorer`,
+		},
+		{"a block of less than nothing", pd + `, "threshold": 1, "hashBlockSize": -1}}`, `plugins[0](pd-profile-handler).` +
+			`parameters.hashBlockSize: -1 is not a whole number from 0 to 2147483647`, ""},
+		{"prefill by decode's profile", always + `{"type": "disagg-headers-handler"}, {"type": "disagg-profile-handler",
+			"parameters": {"profiles": {"decode": "d", "prefill": "d"}, "deciders": {"prefill":
+			"always-disagg-pd-decider"}}}`, `plugins[3](disagg-profile-handler).parameters.profiles.prefill: "d" is the ` +
+			`decode profile; prefill needs one of its own`, ""},
 		{"one profile for both stages", `{"type": "pd-profile-handler", "parameters": {"decodeProfile": "d",
 			"prefillProfile": "d", "threshold": 5}}`, `plugins[0](pd-profile-handler).parameters.prefillProfile: ` +
 			`"d" is the decode profile; prefill needs one of its own`, ""},
@@ -161,31 +172,6 @@ func TestStagesThatNeverRun(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			plantest.CheckTold(t, stageConfig(tc.plugins), tc.mistakes, tc.warnings)
 		})
-	}
-}
-
-// TestThreshold: the legacy threshold counts the characters of a prompt that are not cached; 0 has every prompt
-// prefilled.
-func TestThreshold(t *testing.T) {
-	for _, tc := range []struct {
-		threshold, prompt string
-		want              int
-	}{{"10", "123456789", 0}, {"10", "1234567890", 1}, {"0", "1", 1}} {
-		plan := plantest.Plan(t,
-			stageConfig(`{"type": "pd-profile-handler", "parameters": {"decodeProfile": "d", "prefillProfile": "p",
-			"threshold": `+tc.threshold+`}}`), plantest.Neutral)
-		c := plantest.Cycle(plantest.Pool(plantest.Labelled("role", "d"), plantest.Labelled("role", "p")), 1)
-		if failure := c.Request.Read(new(openai.Request), openai.APICompletions,
-			[]byte(`{"model":"m","prompt":"`+tc.prompt+`"}`)); failure != nil {
-			t.Fatal(failure.Message)
-		}
-		if _, failure := plan.Decide(c); failure != nil {
-			t.Fatal(failure.Message)
-		}
-		if got := len(c.RequestHeaders()); got != tc.want {
-			t.Errorf("threshold %s, prompt %s: %d headers of other stages, want %d", tc.threshold, tc.prompt, got,
-				tc.want)
-		}
 	}
 }
 

@@ -31,3 +31,15 @@ func TestExtractorsOfModels(t *testing.T) {
 		})
 	}
 }
+
+// TestGPUAttribute: the attribute has its producer, by whatever name the extractor goes.
+func TestGPUAttribute(t *testing.T) {
+	for _, name := range []string{"dcgm-extractor", "gpus"} {
+		plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "dcgm-data-source"},
+			{"type": "dcgm-extractor", "name": "`+name+`"}], "dataLayer": {"sources": [{"pluginRef": "dcgm-data-source",
+			"extractors": [{"pluginRef": "`+name+`"}]}]}}`, plantest.Neutral)
+		if got, want := plan.DataLayer().GPUAttribute, "GPUUtilization/dcgm-extractor"; got != want {
+			t.Errorf("%s makes %q, want %q", name, got, want)
+		}
+	}
+}

@@ -237,3 +237,42 @@ func TestWeightsBelowZero(t *testing.T) {
 		t.Errorf("totals %v, picked %v, want -2 and 0, b", got.Totals, got.Picks)
 	}
 }
+
+// TestHangs: what people are told of a document's dialect.
+func TestHangs(t *testing.T) {
+	const roles, lengths = "roles: label ", "context lengths: label "
+	const dropped = "filters that leave no server: status "
+	for _, tc := range []struct {
+		version string
+		want    []string
+	}{
+		{"inference.networking.x-k8s.io/v1alpha1", []string{roles + "mif.moreh.io/role",
+			"headers: a disagg-headers-handler sets mif-prefill-endpoint and mif-encode-endpoints",
+			"missing metrics: count as the middle of each score",
+			"prefixes: prefix-cache-scorer matches prompts, in blocks of whole 16 tokens that are marked by role",
+			lengths + "mif.moreh.io/context-length-range, formula heimdall",
+			dropped + "503, reason in x-pintle-reason"}},
+		{"llm-d.ai/v1", []string{roles + "llm-d.ai/role",
+			"headers: the profile handler sets x-prefiller-host-port and x-encoder-hosts-ports",
+			"missing metrics: count by stale.policy: zero",
+			"prefixes: approx-prefix-cache-producer matches prompts, tools first and without marks, the last block " +
+				"in part",
+			lengths + "llm-d.ai/context-length-range, formula llm-d",
+			dropped + "429, reason in x-pintle-reason and x-llm-d-request-dropped-reason"}},
+	} {
+		plan := plantest.Plan(t, `{"apiVersion": "`+tc.version+`", "plugins": [{"type": "queue-scorer"}]}`,
+			scoring.Staleness{Policy: scoring.StaleByDialect})
+		if got, want := strings.Join(plan.Hangs(), "\n"), strings.Join(tc.want, "\n"); got != want {
+			t.Errorf("%s:\n%s\nwant:\n%s", tc.version, got, want)
+		}
+	}
+	for name, d := range map[string]scoring.Dialect{"heimdall": scoring.DialectHeimdall, "llm-d": scoring.DialectLLMD,
+		"": scoring.DialectUnsaid} {
+		if scoring.DialectNamed(name) != d || d.String() != name {
+			t.Errorf("%q is dialect %d, which is %q; want %d", name, scoring.DialectNamed(name), d.String(), d)
+		}
+	}
+	if got := scoring.DialectNamed("LLM-D"); got != scoring.DialectUnsaid {
+		t.Errorf("LLM-D is dialect %d, want none", got)
+	}
+}

@@ -22,10 +22,34 @@ func TestOfBase64(t *testing.T) {
 	}
 	plain := asJPEG.String()
 	withPreview := plain[:2] + "\xff\xe1\x40\x02" + strings.Repeat("\xff", 0x4000) + plain[2:]
+	frame := strings.Index(plain, "\xff\xc0\x00\x0b")
+	of := func(marker string) string { return plain[:frame+1] + marker + plain[frame+2:] }
+	const lossy = "RIFF\x00\x00\x00\x00WEBPVP8 \x00\x00\x00\x00\x00\x00\x00\x9d\x01\x2a\x41\xc1\x7b\x40"
+	const extended = "RIFF\x00\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x00\x00\x00\x00\x40\x01\x00\x7a\x00\x00"
 	tests := []struct {
 		name, data string
 		ok         bool
 	}{
+		{"a png that is cut behind its size", asPNG.String()[:24], true},
+		{"a png that is cut in its size", asPNG.String()[:23], false},
+		{"a gif that is cut behind its size", asGIF.String()[:10], true},
+		{"a gif that is cut in its size", asGIF.String()[:9], false},
+		{"a gif of 1987", "GIF87a" + asGIF.String()[6:], true},
+		{"a gif of another year", "GIF88a" + asGIF.String()[6:], false},
+		{"webp, lossy, scaled and cut behind its size", lossy, true},
+		{"webp, lossy, cut in its size", lossy[:29], false},
+		{"webp, extended, cut behind its size", extended, true},
+		{"webp, extended, cut in its size", extended[:29], false},
+		{"another kind of webp", extended[:15] + "Y" + extended[16:], false},
+		{"another kind of riff", extended[:8] + "WAVE" + extended[12:], false},
+		{"a jpeg that is cut behind its size", plain[:frame+9], true},
+		{"a jpeg that is cut in its size", plain[:frame+8], false},
+		{"a progressive jpeg", of("\xc2"), true}, {"the last kind of frame", of("\xcf"), true},
+		{"behind the last kind of frame", of("\xd0"), false},
+		{"a jpeg with tables in front", plain[:2] + "\xff\xc4\x00\x04ab\xff\xc8\x00\x04ab\xff\xcc\x00\x04ab" +
+			plain[2:], true},
+		{"a jpeg with bytes between its segments", plain[:2] + "\xff\xff\xff" + plain[2:], true},
+		{"a jpeg with much in front", plain[:2] + "\xff\xe1\xff\xff" + strings.Repeat("x", 0xfffd) + plain[2:], false},
 		{"png", asPNG.String(), true}, {"gif", asGIF.String(), true}, {"jpeg", plain, true},
 		{"jpeg with a preview", withPreview, true},
 		{"webp, lossy", "RIFF\x00\x00\x00\x00WEBPVP8 \x00\x00\x00\x00\x00\x00\x00\x9d\x01\x2a\x41\x01\x7b\x00______",
@@ -45,7 +69,7 @@ func TestOfBase64(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			width, height, ok := OfBase64([]byte(base64.StdEncoding.EncodeToString([]byte(tc.data))))
 			if ok != tc.ok || ok && (width != 321 || height != 123) {
-				t.Errorf("got %d x %d, %v", width, height, ok)
+				t.Errorf("got %d x %d, %v; want 321 x 123, %v", width, height, ok, tc.ok)
 			}
 		})
 	}

@@ -1,7 +1,9 @@
 package scoring_test
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
@@ -127,5 +129,85 @@ func TestShedding(t *testing.T) {
 				t.Errorf("got %v, want it to be shed: %v", failure, test.shed)
 			}
 		})
+	}
+}
+
+// TestSheddingThresholds: by which thresholds the pool is judged, which are the usual ones where a document gives none.
+func TestSheddingThresholds(t *testing.T) {
+	const given = `, "saturationDetector": {"queueDepthThreshold": 2, "kvCacheUtilThreshold": 0.5,
+		"metricsStalenessThreshold": "1s"}`
+	const ms = time.Millisecond
+	for _, tc := range []struct {
+		name, document string
+		age            time.Duration
+		metrics        scoring.Metrics
+		shed           bool
+	}{
+		{"a usual queue", ``, 0, scoring.Metrics{WaitingRequests: 4}, false},
+		{"a usual queue that is full", ``, 0, scoring.Metrics{WaitingRequests: 5}, true},
+		{"a usual cache", ``, 0, scoring.Metrics{KVCacheUsage: 0.799}, false},
+		{"a usual cache that is full", ``, 0, scoring.Metrics{KVCacheUsage: 0.8}, true},
+		{"just not too old", ``, 200 * ms, scoring.Metrics{}, false},
+		{"too old", ``, 200*ms + 1, scoring.Metrics{}, true},
+		{"just not too much in the future", ``, -200 * ms, scoring.Metrics{}, false},
+		{"too much in the future", ``, -200*ms - 1, scoring.Metrics{}, true},
+		{"a queue", given, 0, scoring.Metrics{WaitingRequests: 1}, false},
+		{"a queue that is full", given, 0, scoring.Metrics{WaitingRequests: 2}, true},
+		{"a cache", given, 0, scoring.Metrics{KVCacheUsage: 0.499}, false},
+		{"a cache that is full", given, 0, scoring.Metrics{KVCacheUsage: 0.5}, true},
+		{"an age that may be", given, time.Second, scoring.Metrics{}, false},
+		{"an age that may not be", given, time.Second + 1, scoring.Metrics{}, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := plantest.Plan(t, `{"plugins": [{"type": "queue-scorer"}]`+tc.document+`}`, plantest.Neutral)
+			pool := plantest.Pool(plantest.Aged(tc.age, tc.metrics))
+			pool.Objectives = []scoring.Objective{{Name: "batch", Priority: -1}}
+			c := plantest.Cycle(pool, 1)
+			c.Request.Headers = plantest.Headers(plan, map[string]string{"x-gateway-inference-objective": "batch"})
+			if _, failure := plan.Decide(c); (failure == scoring.Shed) != tc.shed {
+				t.Errorf("got %v, want it to be shed: %v", failure, tc.shed)
+			}
+		})
+	}
+	const at = "saturationDetector."
+	for key, want := range map[string]string{
+		`"queueDepthThreshold": 0`:             at + "queueDepthThreshold: 0 is not a whole number from 1 to ",
+		`"kvCacheUtilThreshold": 0.0009`:       at + "kvCacheUtilThreshold: 0.0009 is not a number from 0.001 to 1",
+		`"kvCacheUtilThreshold": 1.1`:          at + "kvCacheUtilThreshold: 1.1 is not a number from 0.001 to 1",
+		`"metricsStalenessThreshold": "999us"`: at + `metricsStalenessThreshold: "999us" is `,
+	} {
+		if got := plantest.Mistakes(`{"saturationDetector": {` + key + `}}`); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: got %q, want %q", key, got, want)
+		}
+	}
+}
+
+// TestPriority: a request has the priority of the objective that it names by the header of today, else by the former
+// one; a name that no objective has is none.
+func TestPriority(t *testing.T) {
+	const now, before = "x-llm-d-inference-objective", "x-gateway-inference-objective"
+	plan := plantest.Plan(t, `{"plugins": [{"type": "queue-scorer"}]}`, plantest.Neutral)
+	for _, tc := range []struct {
+		name    string
+		headers map[string]string
+		want    int
+	}{
+		{"none", nil, 0},
+		{"today's header", map[string]string{now: "high"}, 7},
+		{"the former header", map[string]string{before: "low"}, -3},
+		{"both", map[string]string{now: "high", before: "low"}, 7},
+		{"an unknown name", map[string]string{now: "High", before: "low"}, 0},
+	} {
+		pool := plantest.Pool(plantest.Sampled(scoring.Metrics{}))
+		pool.Objectives = []scoring.Objective{{Name: "", Priority: 9}, {Name: "high", Priority: 7},
+			{Name: "low", Priority: -3}, {Name: "high", Priority: 5}}
+		c := plantest.Cycle(pool, 1)
+		c.Request.Headers = plantest.Headers(plan, tc.headers)
+		if _, failure := plan.Decide(c); failure != nil {
+			t.Fatal(failure.Message)
+		}
+		if got := c.Priority(); got != tc.want {
+			t.Errorf("%s: priority %d, want %d", tc.name, got, tc.want)
+		}
 	}
 }

@@ -2,9 +2,11 @@ package latency_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/latency"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
@@ -151,3 +153,101 @@ func TestTier(t *testing.T) {
 		})
 	}
 }
+
+// TestFastestScores: the cost of each endpoint, in seconds, brought to 0..1 between those that are as good as the best
+// and the dearest.
+func TestFastestScores(t *testing.T) {
+	const good = 0.9999
+	type server struct {
+		ttft, tpot, load float64 // seconds, but for the load in milliseconds of computing
+		unbegun          int
+	}
+	for _, tc := range []struct {
+		name       string
+		ttft, tpot float64
+		servers    []server
+		want       []float64 // of those that may be first, 1 for the least load
+	}{
+		{"one", 1, 1, []server{{ttft: 5}}, []float64{1}},
+		{"first tokens", 1, 0, []server{{ttft: 1}, {ttft: 1.575}, {ttft: 2, tpot: 9}}, []float64{1, good / 2, 0}},
+		{"further tokens, ten of them", 1, 1, []server{{ttft: 1}, {tpot: 0.1575}, {tpot: 0.2}},
+			[]float64{1, good / 2, 0}},
+		{"weights", 2, 0.5, []server{{ttft: 0.5}, {tpot: 0.315}, {ttft: 1}}, []float64{1, good / 2, 0}},
+		{"up to 15 % more are as good", 1, 0, []server{{ttft: 1, load: 9}, {ttft: 1.149, load: 8}, {ttft: 1.151}},
+			[]float64{good, 1, 0}},
+		{"those that come behind", 1, 0, []server{{ttft: 1, load: 1000, unbegun: 2}, {ttft: 7, unbegun: 2},
+			{ttft: 10, unbegun: 3}}, []float64{good, 1, 0}},
+		{"as many as wait everywhere", 1, 0, []server{{ttft: 1, load: 1000, unbegun: 1}, {ttft: 4, unbegun: 2},
+			{ttft: 9, unbegun: 3}}, []float64{good, 1, 0}},
+		{"nobody waits at one", 1, 0, []server{{ttft: 1, load: 1000, unbegun: 5}, {ttft: 7}, {ttft: 7, unbegun: 5}},
+			[]float64{1, 0, 0}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			pool := plantest.Pool(make([]scoring.Endpoint, len(tc.servers))...)
+			predictions := make([]scoring.Prediction, len(tc.servers))
+			for i, s := range tc.servers {
+				predictions[i] = scoring.Prediction{Endpoint: &pool.Endpoints[i], Load: s.load,
+					Times: state.Times{TTFT: s.ttft, TPOT: s.tpot, PerToken: 1e-3, Unbegun: s.unbegun}}
+			}
+			scores := make([]float64, len(predictions))
+			latency.Fastest(plantest.Cycle(pool, 1), predictions, tc.ttft, tc.tpot, scores)
+			for i := range scores {
+				if math.Abs(scores[i]-tc.want[i]) > 1e-9 {
+					t.Fatalf("scores %v, want %v", scores, tc.want)
+				}
+			}
+		})
+	}
+}
+
+// TestComposite: what is gone by where nothing can be predicted, in hundredths, by any weights.
+func TestComposite(t *testing.T) {
+	busy := plantest.Sampled(scoring.Metrics{KVCacheUsage: 0.9, WaitingRequests: 4})
+	free := plantest.Sampled(scoring.Metrics{KVCacheUsage: 0.25, WaitingRequests: 1})
+	for _, tc := range []struct {
+		name, parameters string
+		endpoints        []scoring.Endpoint
+		cached           [2]int // tokens of 8
+		want             [2]float64
+	}{
+		{"alike", ``, []scoring.Endpoint{busy, free}, [2]int{}, [2]float64{0.03, 0.5}}, // 0.1, and 0.75 + 0.75
+		{"cached", ``, []scoring.Endpoint{busy, free}, [2]int{8, 2}, [2]float64{0.37, 0.58}},
+		{"no queue", ``, []scoring.Endpoint{plantest.Sampled(scoring.Metrics{KVCacheUsage: 0.5}),
+			plantest.Sampled(scoring.Metrics{})}, [2]int{}, [2]float64{0.5, 0.67}},
+		{"not sampled", ``, []scoring.Endpoint{busy, {}}, [2]int{}, [2]float64{0.03, 0.33}},
+		{"the cache alone", `"compositeQueueWeight": 0, "compositePrefixWeight": 0`, []scoring.Endpoint{busy, free},
+			[2]int{8, 0}, [2]float64{0.1, 0.75}},
+		{"the queue alone", `"compositeKVWeight": 0, "compositePrefixWeight": 0`, []scoring.Endpoint{busy, free},
+			[2]int{8, 0}, [2]float64{0, 0.75}},
+		{"the prompt alone", `"compositeKVWeight": 0, "compositeQueueWeight": 0`, []scoring.Endpoint{busy, free},
+			[2]int{8, 2}, [2]float64{1, 0.25}},
+		{"the prompt thrice", `"compositePrefixWeight": 3`, []scoring.Endpoint{busy, free}, [2]int{8, 2},
+			[2]float64{0.62, 0.45}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := plantest.Plan(t, `{"plugins": [{"type": "cached"}, {"type": "predicted-latency-scorer", "parameters": {`+
+				tc.parameters+`}}]}`, plantest.Neutral, scoring.Registration{Type: "cached",
+				New: func(*scoring.Builder) scoring.Plugin { return cached(tc.cached) }})
+			c := plantest.Cycle(plantest.Pool(tc.endpoints...), 1)
+			body := []byte(`{"model":"m","prompt":"` + strings.Repeat("word", 8) + `"}`)
+			if failure := c.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
+				t.Fatal(failure.Message)
+			}
+			scores := plantest.Decide(plan, c).Scores["predicted-latency-scorer"]
+			if got := [2]float64{scores["a"], scores["b"]}; got != tc.want {
+				t.Errorf("scores %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+// cached is a scorer by which each endpoint has so many tokens of the prompt.
+type cached [2]int
+
+func (n cached) Score(c *scoring.Cycle, candidates []*scoring.Endpoint, _ []float64) {
+	for _, e := range candidates {
+		c.SetCachedTokens(e, n[e.Index])
+	}
+}
+
+func (cached) ProvidesCachedTokens() {}

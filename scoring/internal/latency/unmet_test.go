@@ -1,0 +1,110 @@
+package latency_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/openai"
+	"github.com/pintle-dev/pintle/scoring"
+	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+	"github.com/pintle-dev/pintle/state"
+)
+
+// taught is a cycle for endpoints that have answered so often that it is known how fast they are: each computes 1,000
+// tokens of prompts and 100 of answers in a second. Then each has one request in flight, with so many tokens of its
+// prompt to compute, none for no request.
+func taught(t *testing.T, plan *scoring.Plan, answers int, inFlight []int) *scoring.Cycle {
+	t.Helper()
+	endpoints := make([]scoring.Endpoint, len(inFlight))
+	for i := range endpoints {
+		endpoints[i] = plantest.Sampled(scoring.Metrics{})
+	}
+	pool := plantest.Pool(endpoints...)
+	pool.State = state.New(plan.StateOptions())
+	pool.Enter()
+	lease := uint32(0)
+	send := func(e *scoring.Endpoint, at int64, tokens int) *journal.Event {
+		lease++
+		event := &journal.Event{Kind: journal.Decision, Time: at, Instance: 1, Lease: lease, Primary: pool.ID(e),
+			Streamed: true, PrimaryLoad: uint32(tokens), InputTokens: uint32(tokens)}
+		pool.State.Apply(event)
+		return event
+	}
+	for i := range answers {
+		for k := range pool.Endpoints {
+			tokens := 256 * (1 + i%16)
+			e := send(&pool.Endpoints[k], plantest.Now-int64(answers-i)*int64(time.Minute), tokens)
+			e.Kind, e.Status, e.TTFTMicros = journal.Began, 200, uint32(tokens*1000)
+			e.Time += int64(tokens) * int64(time.Millisecond)
+			pool.State.Apply(e)
+			e.Kind, e.OutputTokens, e.DurationMicros = journal.Completion, 11, e.TTFTMicros+100_000
+			e.Time += 100 * int64(time.Millisecond)
+			pool.State.Apply(e)
+		}
+	}
+	for i, tokens := range inFlight {
+		if tokens > 0 {
+			send(&pool.Endpoints[i], plantest.Now, tokens)
+		}
+	}
+	c := plantest.Cycle(pool, 1)
+	body := []byte(`{"model":"m","prompt":"` + strings.Repeat("word", 10) + `"}`)
+	if failure := c.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
+		t.Fatal(failure.Message)
+	}
+	return c
+}
+
+// TestUnmet: which requests are refused, and after how many seconds they may come again.
+func TestUnmet(t *testing.T) {
+	const ttft, tpot = "x-slo-ttft-ms", "x-slo-tpot-ms"
+	const many = 64
+	type headers = map[string]string
+	for _, tc := range []struct {
+		name, unmet string
+		headers     headers
+		answers     int
+		inFlight    []int // tokens at each endpoint
+		reason      string
+		after       int
+	}{
+		{"late", "refuse", headers{ttft: "50"}, many, []int{3500}, "slo_unmet", 4},
+		{"the best counts", "refuse", headers{ttft: "50"}, many, []int{9000, 1500, 4000}, "slo_unmet", 2},
+		{"hardly late", "refuse", headers{ttft: "50"}, many, []int{300}, "slo_unmet", 1},
+		{"a minute at most", "refuse", headers{ttft: "50"}, many, []int{200_000}, "slo_unmet", 60},
+		{"each token too late alone", "refuse", headers{tpot: "0.01"}, many, []int{4000}, "slo_unmet", 1},
+		{"each token too late beside", "refuse", headers{tpot: "0.01", ttft: "60000"}, many, []int{4000}, "slo_unmet",
+			1},
+		{"nothing asked", "refuse", nil, many, []int{4000}, "", 0},
+		{"in time", "refuse", headers{ttft: "60000"}, many, []int{4000}, "", 0},
+		{"one in time", "refuse", headers{ttft: "3000"}, many, []int{9000, 2000}, "", 0},
+		{"nothing in flight", "refuse", headers{ttft: "0.01"}, many, []int{0}, "", 0},
+		{"nothing in flight at one", "refuse", headers{ttft: "0.01"}, many, []int{4000, 0}, "", 0},
+		{"nothing is known", "refuse", headers{ttft: "50"}, 0, []int{4000}, "", 0},
+		{"usual", "shed", headers{ttft: "50"}, many, []int{4000}, "", 0},
+		{"batch", "shed", headers{ttft: "50", "x-gateway-inference-objective": "batch"}, many, []int{3500}, "shed", 4},
+		{"batch in time", "shed", headers{ttft: "60000", "x-gateway-inference-objective": "batch"}, many,
+			[]int{4000}, "", 0},
+		{"served all the same", "serve", headers{ttft: "50", "x-gateway-inference-objective": "batch"}, many,
+			[]int{4000}, "", 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := plantest.Plan(t, `{"plugins": [{"type": "queue-scorer"}, {"type": "predicted-latency-producer",
+				"parameters": {"streamingMode": true}}, {"type": "latency-slo-admitter", "parameters": {"unmet": "`+
+				tc.unmet+`"}}]}`, plantest.Neutral)
+			c := taught(t, plan, tc.answers, tc.inFlight)
+			c.Pool.Objectives = []scoring.Objective{{Name: "batch", Priority: -1}}
+			c.Request.Headers = plantest.Headers(plan, tc.headers)
+			_, failure := plan.Decide(c)
+			if failure == nil {
+				failure = &scoring.Failure{}
+			}
+			if failure.Reason != tc.reason || failure.RetryAfter != tc.after ||
+				(failure.Status == 429) != (tc.after > 0) {
+				t.Errorf("got %+v, want %q after %d s", *failure, tc.reason, tc.after)
+			}
+		})
+	}
+}

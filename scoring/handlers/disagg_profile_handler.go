@@ -153,7 +153,8 @@ func readDisaggParameters(b *scoring.Builder) *disaggParameters {
 	p.keys.Profiles = stageNames{"profiles.decode", "profiles.prefill", "profiles.encode"}
 	p.keys.Deciders = stageNames{"", "deciders.prefill", "deciders.encode"}
 	p.StageOrder = decodeFirst
-	readStageOrder(b, &p.StageOrder)
+	// llm-d takes further spellings of the one that is not prefill-first.
+	b.OneOf("stageOrder", &p.StageOrder, decodeFirst, prefillFirst, "decode", "decodefirst", "decode_first", "")
 	profiles, deciders := b.Object.Object("profiles"), b.Object.Object("deciders")
 	profiles.String("decode", &p.Profiles.decode)
 	profiles.String("prefill", &p.Profiles.prefill)
@@ -164,14 +165,6 @@ func readDisaggParameters(b *scoring.Builder) *disaggParameters {
 	deciders.Close()
 	p.readFlat(b, profiles.Present() || deciders.Present())
 	return p
-}
-
-// readStageOrder reads stageOrder, with the spellings that llm-d takes.
-func readStageOrder(b *scoring.Builder, order *string) {
-	b.OneOf("stageOrder", order, decodeFirst, prefillFirst, "decode", "decodefirst", "decode_first", "")
-	if *order != prefillFirst {
-		*order = decodeFirst
-	}
 }
 
 // readFlat reads the deprecated parameters into the nested ones.

@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/pintle-dev/pintle/openai"
@@ -81,6 +82,7 @@ func TestStageMistakes(t *testing.T) {
 	const at = "plugins[1](disagg-profile-handler).parameters."
 	const undeclared = `: "x" is not the name of a declared plug-in; declared are disagg-headers-handler, ` +
 		`disagg-profile-handler, d, p, e`
+	const notAsked = ": is not asked with stageOrder: prefill-first, where prefill always runs; remove one of the two"
 	for _, tc := range []struct{ name, parameters, want string }{
 		{"a nested decider", `"profiles": {"decode": "d", "prefill": "p"}, "deciders": {"prefill": "x"}`,
 			at + "deciders.prefill" + undeclared},
@@ -96,6 +98,12 @@ func TestStageMistakes(t *testing.T) {
 			at + "prefillProfile: is mixed with nested parameters; write it as profiles.prefill"},
 		{"mixed with nested deciders", `"deciders": {}, "decodeProfile": "d"`,
 			at + "decodeProfile: is mixed with nested parameters; write it as profiles.decode"},
+		{"a decider that is not asked", `"stageOrder": "prefill-first", "profiles": {"decode": "d", "prefill": "p"},
+			"deciders": {"prefill": "x"}`, at + "deciders.prefill" + notAsked},
+		{"a flat decider that is not asked", `"stageOrder": "prefill-first", "decodeProfile": "d", "prefillProfile": "p",
+			"deciderPluginName": "x"`, at + "deciderPluginName" + notAsked},
+		{"another order", `"stageOrder": "encode-first", "profiles": {"decode": "d"}`, at + `stageOrder: "encode-first" ` +
+			"is not one of decode-first, prefill-first, decode, decodefirst, decode_first, "},
 		{"an unknown stage", `"profiles": {"decode": "d", "prefil": "p"}`,
 			at + `profiles: unknown key "prefil"; did you mean prefill? known are decode, prefill, encode`},
 		{"an unknown decider", `"profiles": {"decode": "d"}, "deciders": {"decode": "x"}`,
@@ -104,6 +112,67 @@ func TestStageMistakes(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			plantest.CheckTold(t, stageConfig(`{"type": "disagg-headers-handler", "parameters": {"prefillProfile": "p"}},
 				{"type": "disagg-profile-handler", "parameters": {`+tc.parameters+`}}`), tc.want, "")
+		})
+	}
+}
+
+// TestFlatParameters: the operator is told of each deprecated parameter what it has become.
+func TestFlatParameters(t *testing.T) {
+	for parameter, nested := range map[string]string{
+		`"decodeProfile": "d"`: "profiles.decode", `"prefillProfile": "x"`: "profiles.prefill",
+		`"encodeProfile": "x"`: "profiles.encode", `"prefillDeciderPluginName": ""`: "deciders.prefill",
+		`"encodeDeciderPluginName": ""`: "deciders.encode", `"deciderPluginName": ""`: "deciders.prefill",
+	} {
+		key, _, _ := strings.Cut(parameter[1:], `"`)
+		plantest.CheckTold(t, `{"plugins": [{"type": "disagg-profile-handler", "parameters": {`+parameter+`}},
+			{"type": "queue-scorer"}], "schedulingProfiles": [{"name": "d", "plugins": [{"pluginRef": "queue-scorer"}]},
+			{"name": "decode", "plugins": [{"pluginRef": "queue-scorer"}]}]}`, "", `disagg-profile-handler: "`+key+
+			`" is deprecated; write it as `+nested)
+	}
+}
+
+// TestStagesOfLLMD: the handler itself tells the decode server of the prefill endpoint that was picked first and of all
+// encode endpoints.
+func TestStagesOfLLMD(t *testing.T) {
+	const prefill, encode = `"prefill": "always-disagg-pd-decider"`, `"encode": "always-disagg-multimodal-decider"`
+	for _, tc := range []struct{ name, parameters, want string }{
+		{"both", `"deciders": {` + prefill + `, ` + encode + `}`, "x-prefiller-host-port=p x-encoder-hosts-ports=ee"},
+		{"prefill", `"deciders": {` + prefill + `}`, "x-prefiller-host-port=p"},
+		{"encode", `"deciders": {` + encode + `}`, "x-encoder-hosts-ports=ee"},
+		{"prefill first", `"stageOrder": "prefill-first"`, "x-prefiller-host-port=p"},
+		{"decode alone", `"stageOrder": ""`, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			config, profiles := `{"apiVersion": "llm-d.ai/v1", "plugins": [{"type": "max-score-picker", "parameters":
+				{"maxNumOfEndpoints": 2}}, `+always+`{"type": "disagg-profile-handler", "parameters": {`+tc.parameters+
+				`}}`, ""
+			for name, letter := range map[string]string{"decode": "d", "prefill": "p", "encode": "e"} {
+				config += `, {"type": "by-label", "name": "` + letter + `", "parameters": {"label": "role",
+					"validValues": ["` + letter + `"]}}`
+				profiles += `, {"name": "` + name + `", "plugins": [{"pluginRef": "` + letter + `"}]}`
+			}
+			plan := plantest.Plan(t, config+`], "schedulingProfiles": [`+profiles[2:]+`]}`, plantest.Neutral)
+			c := plantest.Cycle(plantest.Pool(plantest.Labelled("role", "d"), plantest.Labelled("role", "p"),
+				plantest.Labelled("role", "p"), plantest.Labelled("role", "e"), plantest.Labelled("role", "e")), 1)
+			if failure := c.Request.Read(new(openai.Request), openai.APIChat, []byte(`{"model":"m","messages":[
+				{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x/y.png"}}]}]}`)); failure != nil {
+				t.Fatal(failure.Message)
+			}
+			if _, failure := plan.Decide(c); failure != nil {
+				t.Fatal(failure.Message)
+			}
+			var told []string
+			for _, h := range c.RequestHeaders() {
+				text := h.Name + "="
+				for _, e := range h.Endpoints {
+					role, _ := e.Label("role")
+					text += role
+				}
+				told = append(told, text)
+			}
+			if got := strings.Join(told, " "); got != tc.want {
+				t.Errorf("told %q, want %q", got, tc.want)
+			}
 		})
 	}
 }

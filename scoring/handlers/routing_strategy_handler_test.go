@@ -93,6 +93,7 @@ func TestRoutingStrategyHandler(t *testing.T) {
 		{"the same one twice", "least,least:3", "a", "least", map[int]float64{0: 0.3, 1: 0.2, 2: 0.1}},
 		{"weights", "top:2,most:8", "c", "top", map[int]float64{0: 0.2, 1: 0.5, 2: 0.8}},
 		{"more of one", "most:1,least:3", "a", "most", map[int]float64{0: 0.75, 1: 0.5, 2: 0.25}},
+		{"digits", "most:10,least:90", "a", "most", map[int]float64{0: 0.9, 1: 0.5, 2: 0.1}},
 		{"spaces", " most : 1 , least : 3 ", "a", "most", map[int]float64{0: 0.75, 1: 0.5, 2: 0.25}},
 		{"a strategy named twice", "most,least:1,least:2", "a", "most", map[int]float64{0: 0.75, 1: 0.5, 2: 0.25}},
 		{"equal totals count as the best", "equal,least", "a", "equal", map[int]float64{0: 1, 1: 0.75, 2: 0.5}},
@@ -240,6 +241,7 @@ func TestNamesOfOneProfile(t *testing.T) {
 		{"least,fewest", "a", false, 3},
 		{"most:3,least,fewest", "c", true, 3},
 		{"most:3,fewest:2,least:2", "a", true, 3},
+		{"most:3,fewest:4", "a", true, 3}, // the profile's first name has no weight
 	} {
 		counted = 0
 		c, picked, failure := ask(plan, tt.strategy)

@@ -36,6 +36,8 @@ func TestStagesThatNeverRun(t *testing.T) {
 		{"type": "disagg-profile-handler", "parameters": {"profiles": {"decode": "d", "prefill": "p", `
 	const sharedAt = "plugins[3](disagg-profile-handler).parameters.profiles.encode: "
 	const own = "; encode needs one of its own"
+	const unheard = "plugins[2](disagg-profile-handler).parameters.deciders: need a disagg-headers-handler; without " +
+		"it the decode server would not learn of the other stages"
 	tests := []struct{ name, plugins, mistakes, warnings string }{
 		{
 			name:    "renamed profiles",
@@ -142,6 +144,17 @@ func TestStagesThatNeverRun(t *testing.T) {
 			"parameters": {"profiles": {"decode": "d", "prefill": "d"}, "deciders": {"prefill":
 			"always-disagg-pd-decider"}}}`, `plugins[3](disagg-profile-handler).parameters.profiles.prefill: "d" is the ` +
 			`decode profile; prefill needs one of its own`, ""},
+		{"no headers handler for prefill", always + `{"type": "disagg-profile-handler", "parameters": {"profiles":
+			{"decode": "d", "prefill": "p"}, "deciders": {"prefill": "always-disagg-pd-decider"}}}`, unheard, ""},
+		{"no headers handler for encode", always + `{"type": "disagg-profile-handler", "parameters": {"profiles":
+			{"decode": "d", "encode": "e"}, "deciders": {"encode": "always-disagg-multimodal-decider"}}}`, unheard, ""},
+		{"encode by a profile that could be prefill's", always + shared + `"encode": "p"}, "deciders":
+			{"encode": "always-disagg-multimodal-decider"}}}`, "", `disagg-profile-handler: prefill never runs, because ` +
+			`no decider for it is named; name one in deciders.prefill, or remove the profile "p"`},
+		{"a prefix scorer", `{"type": "prefix-cache-scorer", "name": "prefix"}, ` + always + pd +
+			`, "deciderPluginName": "always-disagg-pd-decider", "prefixPluginName": "prefix"}}`, "",
+			"pd-profile-handler: no disagg-headers-handler is declared; one with default parameters is used"},
+		{"a default profile", `{"type": "header-profile-handler", "parameters": {"defaultProfile": "d"}}`, "", ""},
 		{"one profile for both stages", `{"type": "pd-profile-handler", "parameters": {"decodeProfile": "d",
 			"prefillProfile": "d", "threshold": 5}}`, `plugins[0](pd-profile-handler).parameters.prefillProfile: ` +
 			`"d" is the decode profile; prefill needs one of its own`, ""},

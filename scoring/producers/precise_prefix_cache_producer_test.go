@@ -26,6 +26,7 @@ func TestPreciseMatches(t *testing.T) {
 	}{
 		{"nothing", "m", scoring.PreciseHolder{}, 0, 0},
 		{"some blocks", "m", scoring.PreciseHolder{Blocks: 4, Tokens: 64, Score: 4}, 0.4, 64},
+		{"one block", "m", scoring.PreciseHolder{Blocks: 1, Tokens: 16, Score: 1}, 0.1, 16},
 		{"of a lesser tier", "m", scoring.PreciseHolder{Blocks: 4, Tokens: 64, Score: 3.2}, 0.3, 64},
 		{"of another size", "m", scoring.PreciseHolder{Blocks: 2, Tokens: 64, Score: 2}, 0.4, 64},
 		{"more than there is", "m", scoring.PreciseHolder{Blocks: 10, Tokens: 160, Score: 30}, 1, 160},

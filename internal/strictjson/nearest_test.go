@@ -3,7 +3,8 @@ package strictjson
 import "testing"
 
 func TestNearest(t *testing.T) {
-	names := []string{"queue-scorer", "random-picker", "nonCachedTokens", "max", "mux", "port", "hold"}
+	names := []string{"queue-scorer", "random-picker", "nonCachedTokens", "max", "mux", "port", "hold",
+		"interval"}
 	tests := []struct{ name, mistyped, want string }{
 		{"a letter missing", "queue-scorr", "queue-scorer"},
 		{"a letter too many", "queue-scorerr", "queue-scorer"},
@@ -23,10 +24,27 @@ func TestNearest(t *testing.T) {
 		{"three more before it", "my-queue-scorer", "queue-scorer"},
 		{"four more before it", "our-queue-scorer", ""},
 		{"two names are as near", "mix", "max"},
+		{"two wrong in a short one", "hxxd", ""},
+		{"a quarter wrong", "intxxval", "interval"},
+		{"more than a quarter", "intrvxl", ""},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := Nearest(tc.mistyped, names); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestHint(t *testing.T) {
+	names := []string{"port", "hold"}
+	for _, tc := range []struct{ name, mistyped, want string }{
+		{"one is near", "holt", "; did you mean hold? known are port, hold"},
+		{"none is near", "destination", "; known are port, hold"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := Hint(tc.mistyped, names, "known are"); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})

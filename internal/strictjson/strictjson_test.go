@@ -226,7 +226,7 @@ func TestKnown(t *testing.T) {
 	var (
 		text, none string
 		flag       bool
-		n          = 3
+		n          = 30
 		f          = 0.5
 		d          = 2 * time.Second
 		list       []string
@@ -237,7 +237,7 @@ func TestKnown(t *testing.T) {
 	root.String("a", &text)
 	root.String("b", &none)
 	root.Bool("c", &flag)
-	root.Int("d", &n, 0, 9)
+	root.Int("d", &n, 0, 90)
 	root.Float("e", &f, 0, 1)
 	root.Duration("f", &d, 0)
 	root.Strings("g", &list)
@@ -245,12 +245,13 @@ func TestKnown(t *testing.T) {
 	root.Object("i")
 	root.Objects("j")
 	root.OneOf("k", &text, "x", "y")
+	root.OneOf("l", &none, "x", "y")
 	root.String("b", &text) // asked for again
 	want := []Key{
-		{"a", "string", `"x"`}, {"b", "string", ""}, {"c", "boolean", "false"}, {"d", "integer", "3"},
+		{"a", "string", `"x"`}, {"b", "string", ""}, {"c", "boolean", "false"}, {"d", "integer", "30"},
 		{"e", "number", "0.5"},
 		{"f", "duration", `"2s"`}, {"g", "list of strings", ""}, {"h", "map of strings", ""}, {"i", "object", ""},
-		{"j", "list of objects", ""}, {"k", "string", `"x"`},
+		{"j", "list of objects", ""}, {"k", "string", `"x"`}, {"l", "string", ""},
 	}
 	if got := root.Known(); !reflect.DeepEqual(got, want) {
 		t.Errorf("known keys\n%v, want\n%v", got, want)

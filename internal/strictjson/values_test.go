@@ -19,12 +19,15 @@ func TestGetters(t *testing.T) {
 	unbounded := func(o *Object) any { v := 0.25; o.Float("k", &v, 0, math.MaxFloat64); return v }
 	duration := func(o *Object) any { v := time.Second; o.Duration("k", &v, time.Millisecond); return v }
 	longDuration := func(o *Object) any { v := time.Minute; o.Duration("k", &v, time.Second); return v }
+	anyDuration := func(o *Object) any { v := time.Second; o.Duration("k", &v, 0); return v }
+	scalar := func(o *Object) any { v := "default"; o.Scalar("k", &v); return v }
 	header := func(o *Object) any { v := "X-Default"; o.HeaderName("k", &v); return v }
 	headers := func(o *Object) any { v := []string{"default"}; o.HeaderNames("k", &v); return v }
 	list := func(o *Object) any { v := []string{"default"}; o.Strings("k", &v); return v }
 	texts := func(o *Object) any { v := []string{"default"}; o.Texts("k", &v); return v }
 	scalars := func(o *Object) any { v := []string{"default"}; o.Scalars("k", &v); return v }
 	million := func(o *Object) any { v := 0.25; o.Float("k", &v, 0, 2e6); return v }
+	billion := func(o *Object) any { v := 0.25; o.Float("k", &v, 0, 1e9); return v }
 	pairs := func(o *Object) any { v := []Pair{{"default", ""}}; o.StringMap("k", &v); return v }
 	kept := []string{"default"}
 	keptPairs := []Pair{{"default", ""}}
@@ -47,6 +50,7 @@ func TestGetters(t *testing.T) {
 		{"string, list", getString, `["x"]`, "default", `k: ["x"] is not a string`},
 
 		{"header", header, `"X-A_1"`, "x-a_1", ""},
+		{"header, the ends of the alphabet", header, `"azAZ"`, "azaz", ""},
 		{"header, a zero", header, `"x-0"`, "x-0", ""},
 		{"header, all characters", header, "\"a!#$%&'*+-.^_`|~9\"", "a!#$%&'*+-.^_`|~9", ""},
 		{"header, absent", header, ``, "x-default", ""},
@@ -110,6 +114,7 @@ func TestGetters(t *testing.T) {
 		{"float, no upper bound", unbounded, `1e300`, 1e300, ""},
 		{"float, no upper bound, below", unbounded, `-1`, 0.25, `k: -1 is not a number, at least 0`},
 		{"float, a long bound", million, `-1`, 0.25, `k: -1 is not a number from 0 to 2000000`},
+		{"float, a bound too long to be written out", billion, `-1`, 0.25, `k: -1 is not a number from 0 to 1e+09`},
 		{"float, infinite", unbounded, `1e999`, 0.25, `k: 1e999 is not a number, at least 0`},
 
 		{"duration", duration, `"1.5s"`, 1500 * time.Millisecond, ""},
@@ -123,6 +128,11 @@ func TestGetters(t *testing.T) {
 			`k: "500ms" is not a duration such as "2m" or "1s", at least 1s`},
 		{"duration, words", duration, `"two minutes"`, time.Second, `k: "two minutes"` + wantDuration},
 		{"duration, empty", duration, `""`, time.Second, `k: ""` + wantDuration},
+		{"duration, none at the least", anyDuration, `"0s"`, time.Duration(0), ""},
+		{"duration, none at the least, words", anyDuration, `"soon"`, time.Second,
+			`k: "soon" is not a duration such as "2m" or "500ms", at least 0s`},
+		{"duration, none at the least, a number", anyDuration, `0`, time.Second,
+			`k: 0 is not a duration such as "2m" or "500ms", at least 0s`},
 
 		{"strings", list, `["a", "b"]`, []string{"a", "b"}, ""},
 		{"strings, none", list, `[]`, []string{}, ""},
@@ -142,6 +152,11 @@ func TestGetters(t *testing.T) {
 		{"scalars", scalars, `["a", 1.50, "2"]`, []string{"a", "1.50", "2"}, ""},
 		{"scalars, one of them a boolean", scalars, `["a", true]`, kept,
 			`k: ["a", true] is not a list of strings and numbers`},
+
+		{"scalar, a string", scalar, `"a"`, "a", ""},
+		{"scalar, a number", scalar, `1.50`, "1.50", ""},
+		{"scalar, absent", scalar, ``, "default", ""},
+		{"scalar, a boolean", scalar, `true`, "default", `k: true is not a string or a number`},
 
 		{"map", pairs, `{"b": "1", "a": "2"}`, []Pair{{"b", "1"}, {"a", "2"}}, ""},
 		{"map, empty", pairs, `{}`, []Pair(nil), ""},

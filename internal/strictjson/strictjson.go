@@ -29,7 +29,6 @@ func Parse(text []byte, name string) (*Object, *Document) {
 	value := gjson.ParseBytes(text)
 	if !value.IsObject() {
 		d.add("", excerpt(value.Raw)+" is not an object")
-		value = gjson.Result{}
 	}
 	return d.object("", value), d
 }
@@ -49,6 +48,7 @@ func (d *Document) add(path, text string) {
 	d.mistakes = append(d.mistakes, path+": "+text)
 }
 
+// object is value as an object, one without members where it is none.
 func (d *Document) object(path string, value gjson.Result) *Object {
 	o := &Object{document: d, path: path, present: value.IsObject()}
 	if !o.present {

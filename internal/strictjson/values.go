@@ -210,7 +210,6 @@ func (o *Object) Secret(key string) *Object {
 	v, ok := o.find(key, "object", "")
 	if ok && !v.IsObject() {
 		o.Mistake(key, "the value is not an object")
-		v = gjson.Result{}
 	}
 	inner := o.document.object(o.at(key), v)
 	inner.secret = true
@@ -230,7 +229,6 @@ func (o *Object) Object(key string) *Object {
 	v, ok := o.find(key, "object", "")
 	if ok && !v.IsObject() {
 		o.wrong(key, v, "an object")
-		v = gjson.Result{}
 	}
 	return o.document.object(o.at(key), v)
 }

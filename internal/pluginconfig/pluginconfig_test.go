@@ -58,6 +58,10 @@ func TestParse(t *testing.T) {
 			settings{Ingest: Ingest{Port: 1, TokenEnv: "PINTLE_TOKEN"}, Stale: neutral},
 		},
 		{
+			"a token of the first and the last visible character", `{"ingest": {"port": 65535, "token": "!!!!~~~~"}}`,
+			settings{Ingest: Ingest{Port: 65535, Token: "!!!!~~~~"}, Stale: neutral},
+		},
+		{
 			"last", `{"stale": {"policy": "last", "after": "1ms"}}`,
 			settings{Stale: scoring.Staleness{After: time.Millisecond, Policy: scoring.StaleLast}},
 		},
@@ -131,6 +135,8 @@ func TestParseMistakes(t *testing.T) {
 		{"token of two words", `{"ingest": {"port": 1, "token": "1234 5678"}}`,
 			[]string{`ingest.token: has a character that the sidecar sends in no header; visible ASCII is right`}},
 		{"token beyond ASCII", `{"ingest": {"port": 1, "token": "1234é5678"}}`,
+			[]string{`ingest.token: has a character that the sidecar sends in no header; visible ASCII is right`}},
+		{"token with the last of ASCII", `{"ingest": {"port": 1, "token": "1234\u007f5678"}}`,
 			[]string{`ingest.token: has a character that the sidecar sends in no header; visible ASCII is right`}},
 		{"token before space", `{"ingest": {"port": 1, "token": "12345678\n"}}`,
 			[]string{`ingest.token: begins or ends with white space, which HTTP would strip`}},

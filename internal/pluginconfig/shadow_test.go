@@ -39,7 +39,7 @@ func TestShadow(t *testing.T) {
 			if c.ShadowError != nil {
 				said = c.ShadowError.Error()
 			}
-			wrong := !strings.Contains(said, tc.mistake) || (tc.mistake == "") != (said == "")
+			wrong := !strings.HasPrefix(said, tc.mistake) || (tc.mistake == "") != (said == "")
 			if c.Plan == nil || (c.Shadow != nil) != tc.shadow || wrong {
 				t.Errorf("plan %v, shadow %v, mistakes %q", c.Plan != nil, c.Shadow != nil, said)
 			}

@@ -2,7 +2,10 @@ package shared
 
 import (
 	"bytes"
+	"encoding/binary"
 	"testing"
+
+	"github.com/cespare/xxhash/v2"
 
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/journal/journaltest"
@@ -59,6 +62,13 @@ func values(t *testing.T, m []byte) map[string][]byte {
 	return all
 }
 
+// reseal gives a record the checksum of what is in it, see FORMAT.md.
+func reseal(record []byte) {
+	const checksumAt, headerBytes = 32, 40
+	content := append(bytes.Clone(record[:checksumAt]), record[headerBytes:]...)
+	binary.LittleEndian.PutUint64(record[checksumAt:], xxhash.Sum64(content))
+}
+
 // TestHalves has readers meet values that do not belong together, or that are damaged. What is of one snapshot is
 // taken, a load of another topology never.
 func TestHalves(t *testing.T) {
@@ -66,6 +76,9 @@ func TestHalves(t *testing.T) {
 	first, second := values(t, message(t, ab, 1, 1, true)), values(t, message(t, c, 1, 2, true))
 	flipped := bytes.Clone(second[KeyLoad])
 	flipped[70] ^= 1
+	unreadable := bytes.Clone(second[KeyTopology])
+	unreadable[len(unreadable)-1] = 1 // a rewrite that is not there
+	reseal(unreadable)
 	tests := []struct {
 		name                    string
 		topology, load, version []byte
@@ -84,6 +97,8 @@ func TestHalves(t *testing.T) {
 		{"a damaged load", second[KeyTopology], flipped, second[KeyVersion], NewTopology, "cd", "cd"},
 		{"a damaged topology", second[KeyTopology][1:], second[KeyLoad], second[KeyVersion], Nothing, "a1b1",
 			"nothing"},
+		{"a topology that is whole and cannot be read", unreadable, second[KeyLoad], second[KeyVersion], Nothing,
+			"a1b1", "nothing"},
 		{"a load as topology", second[KeyLoad][8:], second[KeyLoad], second[KeyVersion], Nothing, "a1b1", "nothing"},
 		{"a topology as load", second[KeyTopology], append(make([]byte, 8), second[KeyTopology]...), second[KeyVersion],
 			NewTopology, "cd", "cd"},
@@ -102,6 +117,9 @@ func TestHalves(t *testing.T) {
 			store.Set(KeyVersion, tc.version, 0)
 			if news := r.Poll(); news != tc.news || copyOf(r) != tc.seen {
 				t.Errorf("got news %d and %s, want %d and %s", news, copyOf(r), tc.news, tc.seen)
+			}
+			if again := r.Poll(); again != Nothing || copyOf(r) != tc.seen {
+				t.Errorf("looked at again: got news %d and %s, want %d and %s", again, copyOf(r), Nothing, tc.seen)
 			}
 			fresh, wantNews := &Reader{Store: data.Store()}, NewTopology
 			if tc.fresh == "nothing" {

@@ -276,15 +276,3 @@ func TestNamesAreBounded(t *testing.T) {
 		t.Errorf("a name beyond the bound costs %v allocations, want 0", allocated)
 	}
 }
-
-func TestFollowedIsKept(t *testing.T) {
-	data := journaltest.New(0)
-	if _, ok := ReadFollowed(data.Store()); ok {
-		t.Error("somebody follows an empty store")
-	}
-	want := Followed{Time: 1, Sample: 2, Kept: Position{Epoch: 3, Page: 4, Seq: 5, Offset: 6}}
-	want.Write(data.Store())
-	if got, ok := ReadFollowed(data.Store()); !ok || got != want {
-		t.Errorf("got %+v and %v, want %+v", got, ok, want)
-	}
-}

@@ -166,3 +166,87 @@ func others(j *Journal, read []string) []string {
 	own := fmt.Sprintf("c%d.", j.Instance())
 	return slices.DeleteFunc(read, func(s string) bool { return len(s) > len(own) && s[:len(own)] == own })
 }
+
+// TestHeldAreBounded: what is held back is written without what would make it too much, in its order.
+func TestHeldAreBounded(t *testing.T) {
+	record := len(appendRecord(nil, &Event{Kind: Completion}))
+	// withSteps is an event that takes so many bytes more than one without steps, a multiple of 8 from 24 on.
+	withSteps := func(kind Kind, lease uint32, more int) *Event {
+		e := &Event{Kind: kind, Lease: lease}
+		if more > 0 {
+			e.Steps = make([]byte, more-sectionBytes-8)
+		}
+		return e
+	}
+	fit := mostHeldBytes / record // that many completions
+	rest := mostHeldBytes - fit*record
+	tests := []struct {
+		name    string
+		last    *Event // behind so many completions less one
+		written int
+	}{
+		{"as much as may be", withSteps(Completion, 99, rest), 0},
+		{"more", withSteps(Completion, 99, rest+8), fit - 1},
+		{"the beginning of an answer", withSteps(Began, 99, rest+8), fit - 1},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			data := journaltest.New(0)
+			j, other := open(t, data.Store(), 1, 4), open(t, data.Store(), 2, 4)
+			for i := range fit - 1 {
+				hold(t, j, uint32(i+1))
+			}
+			if !j.Hold(tc.last) {
+				t.Fatal("not held back")
+			}
+			if got := len(drain(other)); got != tc.written || j.Stats().Appended != uint64(got) || !j.Holds() {
+				t.Errorf("%d events are written, %+v; want %d, and one held", got, j.Stats(), tc.written)
+			}
+			j.Flush()
+			late := drain(open(t, data.Store(), 3, 4))
+			if len(late) != fit || late[fit-1] != short(tc.last) || j.Holds() || j.Stats().Appended != uint64(fit) {
+				t.Errorf("got %v, %+v; want all %d in their order", late, j.Stats(), fit)
+			}
+		})
+	}
+	j := open(t, journaltest.New(0).Store(), 1, 4)
+	if !j.Hold(withSteps(Completion, 1, 2*mostHeldBytes)) || !j.Holds() || j.Stats().Appended != 0 {
+		t.Errorf("one that alone is larger: got %+v, want it held", j.Stats())
+	}
+}
+
+// TestHeldGoBeforeWhatIsLarge: what is held back is written with an event as long as both have room on a page, and else
+// before it.
+func TestHeldGoBeforeWhatIsLarge(t *testing.T) {
+	const held = 3
+	record := len(appendRecord(nil, &Event{Kind: Completion}))
+	large := Event{Kind: Decision, Lease: 9, Chains: chain(hashes(MaxBlocks))}
+	room := maxRecordBytes - held*record - len(appendRecord(nil, &large)) - sectionBytes - 8
+	for _, tc := range []struct {
+		name  string
+		steps int
+		sets  uint32
+		read  bool
+	}{{"with it", room, 1, true}, {"before it", room + 1, 2, false}} {
+		t.Run(tc.name, func(t *testing.T) {
+			data := journaltest.New(0)
+			store := data.Store()
+			j := open(t, store, 1, 4)
+			decide(t, j, 1)
+			expect(t, j, "d1.1")
+			_, before, _ := store.Get(headKey)
+			for i := range uint32(held) {
+				hold(t, j, i+2)
+			}
+			e := large
+			e.Steps = make([]byte, tc.steps)
+			ok, read := j.AppendRead(&e)
+			_, after, _ := store.Get(headKey)
+			if !ok || read != tc.read || after-before != tc.sets || j.Stats().Appended != 1+held+1 {
+				t.Errorf("got %v, read %v, %d writes, %+v; want true, %v, %d", ok, read, after-before, j.Stats(),
+					tc.read, tc.sets)
+			}
+			expect(t, open(t, data.Store(), 2, 4), "d1.1", "c1.2", "c1.3", "c1.4", "d1.9")
+		})
+	}
+}

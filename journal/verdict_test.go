@@ -78,6 +78,17 @@ func TestHealingWaits(t *testing.T) {
 		expect(t, a)
 		a.Tick(0)
 	}
+	for range healTicks - 1 {
+		store.Set(headKey, damaged, 0)
+		expect(t, a)
+		a.Tick(0)
+	}
+	expect(t, a)
+	store.Set(headKey, whole, 0) // after it was looked at for the last time
+	a.Tick(0)
+	if got, _, _ := store.Get(headKey); string(got) != string(whole) {
+		t.Error("a head that is whole was replaced")
+	}
 	if got := a.Stats().Restarts; got != 0 {
 		t.Errorf("got %d restarts, want none", got)
 	}

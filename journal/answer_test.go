@@ -218,26 +218,3 @@ func TestAnswersThatAreNone(t *testing.T) {
 		})
 	}
 }
-
-// TestFollowerKeepsItsPlace: an answer without a log moves nothing, and a new log without events is one restart,
-// however often it is told of.
-func TestFollowerKeepsItsPlace(t *testing.T) {
-	data := journaltest.New(0)
-	j := open(t, data.Store(), 1, 4)
-	decide(t, j, 1)
-	var f Follower
-	expectTold(t, &f, data.Store(), "d1.1")
-	at := f.At()
-	expectTold(t, &f, journaltest.New(0).Store())
-	if f.At() != at {
-		t.Errorf("without a log: stands at %+v, want %+v", f.At(), at)
-	}
-	again := journaltest.New(0)
-	open(t, again.Store(), 5, 4).create(absent)
-	for range 2 {
-		expectTold(t, &f, again.Store())
-	}
-	if got := f.Stats(); got.Restarts != 1 || f.At().Epoch == at.Epoch {
-		t.Errorf("got %+v at %+v, want one restart, in the new log", got, f.At())
-	}
-}

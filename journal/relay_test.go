@@ -144,8 +144,29 @@ func TestRelaysThatAreRefused(t *testing.T) {
 	if j.CheckRelay(AppendRelay(nil, Mark{}, Mark{}, []byte("events that are none, and 40 bytes long"))) {
 		t.Error("what is no event is taken")
 	}
-	if j.CheckRelay(AppendRelay(nil, Mark{}, Mark{}, make([]byte, MaxRelayBytes))) {
-		t.Error("a message over the limit is taken")
+	for _, tc := range []struct {
+		size int
+		want bool
+	}{{MaxRelayBytes, true}, {MaxRelayBytes + 8, false}} {
+		events := []byte(nil)
+		for left := tc.size - relayHeadBytes; left > 0; left = tc.size - relayHeadBytes - len(events) {
+			words := (min(left, 8192) - eventBytes - sectionBytes) / 8
+			events = append(events, sectionsOf(section(99, make([]uint64, words)...))...)
+		}
+		message := AppendRelay(nil, Mark{}, Mark{}, events)
+		if got := j.CheckRelay(message); len(message) != tc.size || got != tc.want {
+			t.Errorf("a message of %d bytes, want %d: taken %v, want %v", len(message), tc.size, got, tc.want)
+		}
+	}
+}
+
+func TestParseRelayedNeedsAll(t *testing.T) {
+	whole := (&Relayed{Mark{1, 2}, 3}).Append(nil)
+	for n := range len(whole) + 1 {
+		r, rest, ok := ParseRelayed(whole[:n])
+		if want := n == len(whole); ok != want || len(rest) != 0 || ok != (r == Relayed{Mark{1, 2}, 3}) {
+			t.Errorf("of %d bytes of %d: got %+v and %v, want %v", n, len(whole), r, ok, want)
+		}
 	}
 }
 

@@ -121,6 +121,17 @@ func TestTokenIDs(t *testing.T) {
 			t.Errorf("%s: got %x, want %x", prompt, got, text)
 		}
 	}
+	for _, prompt := range []string{"[90,1987654320,4294967295]", "[" + strings.Repeat("1234567890,", 3000) + "9]"} {
+		body := `{"model":"m","prompt":` + prompt + `}`
+		r := scanned(t, openai.APICompletions, body)
+		for _, size := range []int{1, 16, 1000} {
+			want := reference("m", r, []byte(body), size, 9999)
+			if got := hashes(t, openai.APICompletions, body, size, 9999); !slices.Equal(got, want) {
+				t.Errorf("%.40s in blocks of %d: got %d, want %d as the reference has them", prompt, size, len(got),
+					len(want))
+			}
+		}
+	}
 	many := "[7" + strings.Repeat(",123456", 5000) + "]"
 	long := hashes(t, openai.APICompletions, `{"model":"m","prompt":`+many+`}`, 16, 999)
 	if cut := hashes(t, openai.APICompletions, `{"model":"m","prompt":`+many+`}`, 16, 3); len(long) != 5001/16 ||

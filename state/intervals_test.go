@@ -26,12 +26,16 @@ func TestIntervalWindow(t *testing.T) {
 		seconds uint32
 		blocks  int
 	}
+	const full = intervalBlocks
 	tests := []struct {
 		name  string
 		noted []noted
 		want  uint32
 	}{
 		{"nothing comes again", nil, everything},
+		{"as much as counts whole", []noted{{60, full - 2}, {3600, 1}, {3600, full / 64}}, 63},
+		{"less of it counts", []noted{{60, full}, {3600, full / 64}}, 4095},
+		{"no prompt counts more", []noted{{60, 9 * full}, {3600, full / 64}}, 4095},
 		{"at once", []noted{{0, 100}}, leastWindow},
 		{"after a minute", []noted{{60, 1}}, 63},
 		{"one of fifty may come later", []noted{{60, 49}, {3600, 1}}, 63},

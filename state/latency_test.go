@@ -116,6 +116,7 @@ func TestLatencyOfCompletions(t *testing.T) {
 	}{
 		{"streamed", journal.Event{Status: 200, TTFTMicros: 100, DurationMicros: 1100, OutputTokens: 11}, 100, 100},
 		{"rounded", journal.Event{Status: 200, TTFTMicros: 1, DurationMicros: 6, OutputTokens: 3}, 1, 3},
+		{"two tokens", journal.Event{Status: 200, TTFTMicros: 100, DurationMicros: 110, OutputTokens: 2}, 100, 10},
 		{"one token", journal.Event{Status: 200, TTFTMicros: 100, DurationMicros: 110, OutputTokens: 1}, 100, -1},
 		{"tokens unknown", journal.Event{Status: 200, TTFTMicros: 100, DurationMicros: 1100}, 100, -1},
 		{"duration unknown", journal.Event{Status: 200, TTFTMicros: 100, OutputTokens: 5}, 100, -1},
@@ -148,6 +149,28 @@ func TestLatencyOfCompletions(t *testing.T) {
 				t.Errorf("TTFT of the model: got %v, want %v", got, tt.ttft)
 			}
 		})
+	}
+}
+
+// TestModelsInOnePlace: the samples of a model are in one place, and the latest counts when one has to make way.
+func TestModelsInOnePlace(t *testing.T) {
+	m := NewModelLatency(0)
+	complete := func(model uint64, at int64) {
+		m.Complete(&journal.Event{Model: model, Time: at, Status: 200, TTFTMicros: uint32(at + 1)})
+	}
+	for model := range uint64(MaxModels) {
+		complete(model+1, int64(model)+10)
+	}
+	complete(1, 9999) // which came first, and is used again
+	complete(3, 5)    // told late, which makes it no older
+	if got := m.TTFT.Count(m.Index(1)); got != 2 {
+		t.Errorf("got %d samples of a model, want 2", got)
+	}
+	complete(MaxModels+1, 10_000)
+	for model, known := range map[uint64]bool{1: true, 2: false, 3: true, MaxModels + 1: true} {
+		if got := m.Index(model) >= 0; got != known {
+			t.Errorf("model %d known: got %v, want %v", model, got, known)
+		}
 	}
 }
 

@@ -71,6 +71,51 @@ func TestLengthsAreBounded(t *testing.T) {
 	}
 }
 
+// TestLengthsMakeWay: of as many models as can be known the one with the fewest bytes makes way, and no other.
+func TestLengthsMakeWay(t *testing.T) {
+	s := New(Options{Lengths: true})
+	const least = mostLengths / 2
+	for model := range uint64(mostLengths) {
+		bytes := uint32(9000 - model)
+		if model == least {
+			bytes = 5000
+		}
+		s.Apply(reported(model+1, bytes, bytes/4))
+	}
+	s.Apply(reported(999, 8000, 2000))
+	for model := range uint64(mostLengths) {
+		if _, ok := s.Lengths.TokensPerByte(model + 1); ok != (model != least) {
+			t.Errorf("model %d known: %v, want %v", model+1, ok, model != least)
+		}
+	}
+	if _, ok := s.Lengths.TokensPerByte(999); !ok {
+		t.Error("the new model is not known")
+	}
+}
+
+// TestLengthsOfOne: one prompt counts for 16 KiB at most, and what is known of a model for a megabyte.
+func TestLengthsOfOne(t *testing.T) {
+	for _, bytes := range []uint32{mostLengthBytes, 3 * mostLengthBytes} {
+		s := New(Options{Lengths: true})
+		s.Apply(reported(1, bytes, bytes/4))
+		s.Apply(reported(1, mostLengthBytes, mostLengthBytes/2))
+		if got, _ := s.Lengths.TokensPerByte(1); got != 0.375 {
+			t.Errorf("%d bytes: got %v tokens per byte behind others, want the mean, 0.375", bytes, got)
+		}
+	}
+	s := New(Options{Lengths: true})
+	for range lengthBytes / mostLengthBytes {
+		s.Apply(reported(1, mostLengthBytes, mostLengthBytes/4))
+	}
+	if got := s.Lengths.models[0].bytes; got != lengthBytes {
+		t.Errorf("a megabyte counts as %v, want all of it", got)
+	}
+	s.Apply(reported(1, 8, 2))
+	if got := s.Lengths.models[0].bytes; got != (lengthBytes+8)/2 {
+		t.Errorf("a bit more counts as %v, want half of it", got)
+	}
+}
+
 // TestLengthsFollow: what a model makes of text now counts, however much it made of it before.
 func TestLengthsFollow(t *testing.T) {
 	s := New(Options{Lengths: true})

@@ -55,6 +55,27 @@ func TestOutputsMakeWay(t *testing.T) {
 	}
 }
 
+// TestOutputsOfOneSlot: a pair that has the place of another takes it once that has been seen as often less.
+func TestOutputsOfOneSlot(t *testing.T) {
+	o := newOutputs()
+	first, other := outputKey(1, 7), outputKey(1, 7)^2
+	if o.slot(first) != o.slot(other) {
+		t.Fatal("the two have places of their own")
+	}
+	for range 8 {
+		o.add(first, 50)
+	}
+	for i := range 4 { // 8, 4, 2, 1 answers, and then none
+		if got := o.slot(first); got.key != first || got.n != 8>>i {
+			t.Errorf("after %d others: got %d answers of %x, want %d", i, got.n, got.key, 8>>i)
+		}
+		o.add(other, 70)
+	}
+	if got := o.slot(first); got.key != other || got.n != 1 || got.mean != 70 {
+		t.Errorf("got %+v, want one answer of the other", got)
+	}
+}
+
 // TestOutputsThatCount: of which answers it is known how long they are, after three of a user and eight of a model.
 func TestOutputsThatCount(t *testing.T) {
 	good := journal.Event{Kind: journal.Completion, Status: 200, UsageReported: true, Model: 1, User: 10,
@@ -71,6 +92,7 @@ func TestOutputsThatCount(t *testing.T) {
 		{"seven", func(*journal.Event) {}, 7, 50, 0},
 		{"eight", func(*journal.Event) {}, 8, 50, 50},
 		{"without a user", func(e *journal.Event) { e.User = 0 }, 8, 50, 50},
+		{"seven without a user", func(e *journal.Event) { e.User = 0 }, 7, 0, 0},
 		{"failed", func(e *journal.Event) { e.Status = 500 }, 8, 0, 0},
 		{"not ended", func(e *journal.Event) { e.Kind = journal.Began }, 8, 0, 0},
 		{"not reported", func(e *journal.Event) { e.UsageReported = false }, 8, 0, 0},

@@ -49,6 +49,35 @@ func TestSessions(t *testing.T) {
 	}
 }
 
+// TestSessionsByDefault: a session stays with its endpoint for five minutes, and by the clock that is never set back.
+func TestSessionsByDefault(t *testing.T) {
+	for _, age := range []time.Duration{0, -1} {
+		s := NewSessions(age, 0, 1)
+		s.Expire(1)
+		s.bind(1, 71, 1)
+		s.Expire(int64(5 * time.Minute))
+		if _, ok := s.Endpoint(1); !ok {
+			t.Error("a moment before: forgotten")
+		}
+		s.Expire(int64(5*time.Minute) + 1)
+		if _, ok := s.Endpoint(1); ok {
+			t.Error("after five minutes: still bound")
+		}
+	}
+	s := New(Options{Sessions: true, SessionAge: 100})
+	s.Expire(1000)
+	s.Expire(500) // is 1000 on
+	s.Apply(&journal.Event{Kind: journal.Decision, Time: 500, Sessions: []journal.Session{{ID: 1, Endpoint: 71}}})
+	for _, tc := range []struct {
+		host int64
+		want int
+	}{{599, 1}, {600, 0}} {
+		if s.Expire(tc.host); s.Sessions.Len() != tc.want {
+			t.Errorf("at %d, which is 500 later: got %d sessions, want %d", tc.host, s.Sessions.Len(), tc.want)
+		}
+	}
+}
+
 // TestSessionsAreBounded: neither memory nor the order suffers from many sessions.
 func TestSessionsAreBounded(t *testing.T) {
 	s := NewSessions(time.Hour, 1000, 1)

@@ -39,6 +39,46 @@ func TestColdRanks(t *testing.T) {
 	}
 }
 
+// TestColdPlaces: candidates that were never used come first, and each other behind all endpoints that were used longer
+// ago, be they candidates or not.
+func TestColdPlaces(t *testing.T) {
+	tests := []struct {
+		name       string
+		uses       []int
+		candidates []uint16
+		want       []int32
+	}{
+		{"none used", nil, []uint16{2, 0, 1}, []int32{0, 1, 2}},
+		{"all used", []int{1, 2, 0}, []uint16{0, 1, 2}, []int32{2, 0, 1}},
+		{"used longest ago, but no candidate", []int{0, 1, 2, 3}, []uint16{3, 1}, []int32{3, 1}},
+		{"used last, but no candidate", []int{0, 1, 2, 3}, []uint16{0, 2}, []int32{0, 2}},
+		{"never used first", []int{0, 1, 2, 3}, []uint16{2, 4, 0, 99}, []int32{4, 0, 2, 1}},
+		{"used again", []int{0, 1, 0}, []uint16{0, 1}, []int32{1, 0}},
+		{"no candidates", []int{1}, nil, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := NewColdLRU(0)
+			c.Resize(5)
+			for _, i := range tt.uses {
+				c.Use(i)
+			}
+			got := make([]int32, len(tt.candidates))
+			for range 2 { // and leaves nothing behind
+				if c.Places(tt.candidates, got); !slices.Equal(got, tt.want) {
+					t.Errorf("got %v, want %v", got, tt.want)
+				}
+			}
+			everyone, ranks := []uint16{4, 3, 2, 1, 0}, make([]int32, 5)
+			again := make([]int32, 5)
+			c.Ranks(everyone, ranks)
+			if c.Places(everyone, again); !slices.Equal(again, ranks) {
+				t.Errorf("of all: got %v, want %v as among candidates", again, ranks)
+			}
+		})
+	}
+}
+
 func TestColdLRULikeAList(t *testing.T) {
 	const endpoints = 12
 	r := rand.New(rand.NewPCG(15, 16))

@@ -57,6 +57,41 @@ func TestJSONIDs(t *testing.T) {
 	}
 }
 
+// TestJSONIDsOfRawText: what JSON escapes counts so, however the client wrote it; tools stand as they are.
+func TestJSONIDsOfRawText(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		api  openai.API
+		body string
+		want string
+	}{
+		{"what Go alone escapes", openai.APIResponses, `{"model":"m","input":"a<b>c&d<<<<"}`,
+			`[{"input":"a\u003cb\u003ec\u0026d\u003c\u003c\u003c\u003c"}]`},
+		{"what all escape", openai.APIResponses, `{"model":"m","input":"\r\b\f\u0001\t\n\"\\ end"}`,
+			`[{"input":"\r\b\f\u0001\t\n\"\\ end"}]`},
+		{"an embedding", openai.APIEmbeddings, `{"model":"m","input":"<a"}`,
+			`{"Raw":"\u003ca","Strings":null,"TokenIDs":null}`},
+		{"instructions", openai.APIResponses, `{"model":"m","instructions":"<","input":"&"}`,
+			`[{"instructions":"\u003c"},{"input":"\u0026"}]`},
+		{"tools", openai.APIResponses, `{"model":"m","tools":["<<<<"],"input":"<"}`,
+			`[{"tools":["<<<<"]},{"input":"\u003c"}]`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			chain := Chain{BlockBytes: 8, IDs: true}
+			got, _ := new(Hasher).IDBlocks(nil, nil, "m", scanned(t, tc.api, tc.body), []byte(tc.body), chain, 99, nil)
+			plain := encoded(t, map[string]any{"model": "m", "prompt": tc.want})
+			want, _ := new(Hasher).IDBlocks(nil, nil, "m", scanned(t, openai.APICompletions, string(plain)), plain,
+				chain, 99, nil)
+			if !slices.Equal(got, want) {
+				t.Errorf("got %d blocks, want the %d of %s", len(got), len(want), tc.want)
+			}
+			if n, want := CountIDs(scanned(t, tc.api, tc.body), []byte(tc.body), nil), (len(tc.want)+3)/4; n != want {
+				t.Errorf("counted %d ids, want %d of %s", n, want, tc.want)
+			}
+		})
+	}
+}
+
 func encoded(t *testing.T, v any) []byte {
 	t.Helper()
 	text, err := json.Marshal(v)

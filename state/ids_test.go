@@ -139,6 +139,44 @@ func TestIDBytes(t *testing.T) {
 	}
 }
 
+// TestCountIDs: prompts of completions count each by itself, and token ids as what they are. Of escaped texts the
+// length of all together is known.
+func TestCountIDs(t *testing.T) {
+	for _, tc := range []struct {
+		name, body string
+		want       int
+	}{
+		{"one", `{"prompt":"abcde"}`, 2},
+		{"two", `{"prompt":["abcde","f"]}`, 3},
+		{"none", `{}`, 0},
+		{"token ids", `{"prompt":[1,2,3]}`, 3},
+		{"token ids beside text", `{"prompt":["abcdefgh",[1,2,3]]}`, 3},
+		{"escapes", `{"prompt":"\n\n\n\n\n"}`, 2},
+		{"escapes of two prompts", `{"prompt":["\u0061\u0061\u0061\u0061","\u0061"]}`, 2},
+		{"escapes and none", `{"prompt":["\u0061\u0061","abcde"]}`, 3},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := CountIDs(scanned(t, openai.APICompletions, tc.body), []byte(tc.body), nil); got != tc.want {
+				t.Errorf("got %d, want %d", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestNoIDBlocks: of blocks without a length, and where none is wanted, there are none.
+func TestNoIDBlocks(t *testing.T) {
+	body := `{"model":"m","prompt":"abcd"}`
+	r := scanned(t, openai.APICompletions, body)
+	for _, tc := range []struct{ bytes, most, want int }{{0, 9, 0}, {-4, 9, 0}, {4, 0, 0}, {4, 1, 1}, {1, 9, 4}} {
+		blocks, ends := new(Hasher).IDBlocks(nil, nil, "m", r, []byte(body), Chain{BlockBytes: tc.bytes, IDs: true},
+			tc.most, nil)
+		if len(blocks) != tc.want || len(ends) != min(tc.want, 1) {
+			t.Errorf("%d of %d bytes: got %d blocks of %d prompts, want %d", tc.most, tc.bytes, len(blocks), len(ends),
+				tc.want)
+		}
+	}
+}
+
 // tell has an endpoint answer a prompt, after which nothing is tentative any more.
 func tell(s *State, endpoint, chain uint64, blocks []uint64) {
 	s.Apply(&journal.Event{Kind: journal.Decision, Instance: 9, Lease: 1, Primary: endpoint,

@@ -201,6 +201,10 @@ func TestPromptsOfAProcess(t *testing.T) {
 		{"another than some", []int64{1, 9000}, false},
 		{"another, and unknown meanwhile", []int64{5000, 1, 9000}, false},
 		{"another, of a clock set back", []int64{5000, 1000}, false},
+		{"the same, as far as can be", []int64{5000, 7000}, true},
+		{"hardly another", []int64{5000, 7001}, false},
+		{"the same, as far back as can be", []int64{5000, 3000}, true},
+		{"hardly another, before it", []int64{5000, 2999}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := prompts(100)
@@ -227,6 +231,8 @@ func TestPromptsOfTheFormerProcess(t *testing.T) {
 		kept bool
 	}{
 		{"just before the new one was seen", 99 * second, false},
+		{"as long before as a worker is behind", 90 * second, false},
+		{"longer before", 90*second - 1, true},
 		{"when it was seen", 100 * second, true},
 		{"later", 105 * second, true},
 		{"by a clock that was set back since", 40 * second, true},

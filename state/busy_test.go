@@ -101,4 +101,11 @@ func TestUsage(t *testing.T) {
 	if in, out := s.Usage.Input.Mean(0), s.Usage.Output.Mean(0); in != 20 || out != 150 {
 		t.Errorf("means %v and %v, want 20 and 150", in, out)
 	}
+	for _, e := range []journal.Event{{Status: 201, InputTokens: 80}, {Status: 200, OutputTokens: 300}} {
+		e.Time = someTime
+		s.Usage.Complete(0, &e)
+	}
+	if in, out := s.Usage.Input.Count(0), s.Usage.Output.Count(0); in != 4 || out != 4 {
+		t.Errorf("with two that report one of both: %d and %d samples, want 4", in, out)
+	}
 }

@@ -162,17 +162,20 @@ func (j *joint) fit() {
 			len(t.Objectives), len(t.Rewrites))
 		t.Objectives, t.Rewrites, rules = nil, nil, 0
 	}
-	left := maxBytes - rules
-	for i, e := range t.Endpoints {
+	left, out, all := maxBytes-rules, "", len(t.Endpoints)
+	t.Endpoints = slices.DeleteFunc(t.Endpoints, func(e Endpoint) bool {
 		// encodable, or it were not here
 		bytes, _ := size(snapshot.Topology{Endpoints: []snapshot.Endpoint{e.Endpoint}})
-		if left -= bytes + entryBytes; left < 0 {
-			j.problem("%d of %d endpoints do not fit into one snapshot and are left out, from %s on; "+
-				"fewer endpoints, or shorter labels and lists of models, are right", len(t.Endpoints)-i,
-				len(t.Endpoints), e.Name)
-			t.Endpoints = t.Endpoints[:i:i]
-			return
+		if bytes += entryBytes; bytes <= left {
+			left -= bytes
+			return false
 		}
+		out = cmp.Or(out, e.Name)
+		return true
+	})
+	if n := all - len(t.Endpoints); n > 0 {
+		j.problem("%d of %d endpoints do not fit into one snapshot and are left out, such as %s; "+
+			"fewer endpoints, or shorter labels and lists of models, are right", n, all, out)
 	}
 }
 

@@ -143,22 +143,59 @@ func TestJoinLeavesOutTooManyRules(t *testing.T) {
 	}
 }
 
+// TestJoinLeavesOutWhatDoesNotFit: endpoints that fit stay, whatever the others' size, and one after the other, in the
+// order of their names, has what room there is.
 func TestJoinLeavesOutWhatDoesNotFit(t *testing.T) {
-	var part Part
+	// one is as large as its models, of some 1,000 bytes each, make it.
+	one := func(name string, kilobytes int) Endpoint {
+		e := endpoint(name)
+		for i := range kilobytes {
+			e.Models = append(e.Models, fmt.Sprintf("%0998d", i))
+		}
+		return e
+	}
+	var many Part
 	for i := range 5000 {
 		e := endpoint(fmt.Sprintf("e-%04d", i))
 		e.Labels = []snapshot.Label{{Key: "k", Value: strings.Repeat("x", 1000)}}
-		part.Endpoints = append(part.Endpoints, e)
+		many.Endpoints = append(many.Endpoints, e)
 	}
-	got, problems := Join([]Source{{"x", part}})
-	checkFits(t, got)
-	if n := len(got.Endpoints); n < 2500 || n == 5000 || got.Endpoints[n-1].Name != fmt.Sprintf("e-%04d", n-1) {
-		t.Errorf("got %d endpoints, want the first some thousands", n)
+	record, err := size(snapshot.Topology{Endpoints: []snapshot.Endpoint{many.Endpoints[0].Endpoint}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	want := fmt.Sprintf("%d of 5000 endpoints do not fit into one snapshot and are left out, from e-%04d on",
-		5000-len(got.Endpoints), len(got.Endpoints))
-	if len(problems) != 1 || !strings.HasPrefix(problems[0], want) {
-		t.Errorf("got %q, want %q", problems, want)
+	fit := maxBytes / (record + entryBytes)
+	var first []string
+	for i := range fit {
+		first = append(first, fmt.Sprintf("e-%04d", i))
+	}
+	const room = maxBytes / 1000
+	for _, test := range []struct {
+		name     string
+		part     Part
+		want     []string
+		problems []string // how each begins
+	}{
+		{"all", Part{Endpoints: []Endpoint{one("a", room/2), one("b", 1), one("c", 1)}}, []string{"a", "b", "c"}, nil},
+		{"many alike", many, first, []string{fmt.Sprintf("%d of 5000 endpoints do not fit into one snapshot and are "+
+			"left out, such as e-%04d; fewer endpoints", 5000-fit, fit)}},
+		{"one too large among small ones", Part{Endpoints: []Endpoint{one("a", 1), one("b", room+1), one("c", 1)}},
+			[]string{"a", "c"}, []string{"1 of 3 endpoints do not fit into one snapshot and are left out, such as b;"}},
+		{"two that have no room beside a third",
+			Part{Endpoints: []Endpoint{one("c", room/2), one("a", room*2/3), one("b", room/2), one("d", 1)}},
+			[]string{"a", "d"}, []string{"2 of 4 endpoints do not fit into one snapshot and are left out, such as b;"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, problems := Join([]Source{{"x", test.part}})
+			checkFits(t, got)
+			if !slices.Equal(names(got), test.want) {
+				t.Errorf("got %d endpoints, %.100q, want %d, %.100q", len(got.Endpoints), names(got), len(test.want),
+					test.want)
+			}
+			if !slices.EqualFunc(problems, test.problems, strings.HasPrefix) {
+				t.Errorf("got %q, want %q", problems, test.problems)
+			}
+		})
 	}
 }
 

@@ -1,10 +1,10 @@
 package kubernetes
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"reflect"
 	gslices "slices"
@@ -161,11 +161,15 @@ func (d *Discovery) Run(ctx context.Context, emit func(part topology.Part, err e
 // now returns what is known, nil before everything has been listed once, and what goes wrong, one of topology.Partly
 // where all endpoints are heard of. What no endpoint waits for hides nothing else.
 func (d *Discovery) now() (*topology.Part, error) {
+	failure, waited := d.failure()
 	if !d.synced(true) {
-		return nil, cmp.Or(d.failure(false), d.failure(true))
+		return nil, failure
 	}
 	part, unread := d.part()
-	return part, cmp.Or(d.failure(false), topology.Partly(errors.Join(d.missing(), unread, d.failure(true))))
+	if waited {
+		return part, failure
+	}
+	return part, topology.Partly(errors.Join(d.missing(), unread, failure))
 }
 
 // told is what has been emitted last.
@@ -192,14 +196,26 @@ func (t *told) tell(part *topology.Part, err error, emit func(part topology.Part
 	}
 }
 
-// failure is why the API server cannot be heard about optional kinds, or about the others; nil when it can.
-func (d *Discovery) failure(optional bool) error {
-	for _, w := range d.order {
-		if err := w.failure(); err != nil && w.kind.optional == optional {
-			return fmt.Errorf("watch %s: %w", w.kind.GroupResource(), err)
+// failure names all kinds that the API server cannot be heard about, those first that endpoints wait for, and reports
+// whether there are such. It is nil when all can. That the API server cannot be reached is said of one kind alone: it
+// goes for all of them.
+func (d *Discovery) failure() (err error, waited bool) {
+	var all []error
+	unreached := false
+	for _, optional := range []bool{false, true} {
+		for _, w := range d.order {
+			err := w.failure()
+			if err == nil || w.kind.optional != optional {
+				continue
+			}
+			waited = waited || !optional
+			if _, away := errors.AsType[*url.Error](err); !away || !unreached {
+				all = append(all, fmt.Errorf("watch %s: %w", w.kind.GroupResource(), err))
+				unreached = unreached || away
+			}
 		}
 	}
-	return nil
+	return errors.Join(all...), waited
 }
 
 // synced reports whether everything has been listed once, optional kinds among it or not.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"reflect"
 	gslices "slices"
 	"strings"
@@ -247,28 +248,65 @@ func TestStrip(t *testing.T) {
 	}
 }
 
-// TestWhichFailureIsTold: one that no endpoint waits for hides none that does.
-func TestWhichFailureIsTold(t *testing.T) {
-	d := cached(t, []Pool{{InferencePool: "llama"}, {Service: "vllm"}}, nil)
-	fail := func(k kind) {
-		w := d.watchers[watched{k.GroupResource(), "ns"}]
-		w.note(listing, apierrors.NewForbidden(k.GroupResource(), "", nil))
+// TestWhichFailuresAreTold: each kind that the API server does not tell of is named, those first that endpoints wait
+// for, and an API server that cannot be reached is told of once.
+func TestWhichFailuresAreTold(t *testing.T) {
+	away := &url.Error{Op: "Get", URL: "https://api", Err: errors.New("connection refused")}
+	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "", nil)
+	const (
+		ofObjectives = "watch inferenceobjectives.llm-d.ai: "
+		ofRewrites   = "watch inferencemodelrewrites.inference.networking.x-k8s.io: "
+		ofSlices     = "watch endpointslices.discovery.k8s.io: "
+		ofPods       = "watch pods: "
+	)
+	type failing struct {
+		kind
+		why error
 	}
-	for _, step := range []struct {
-		fails kind
-		want  string
+	for _, test := range []struct {
+		name   string
+		fails  []failing
+		want   []string // how each line begins
+		waited bool
 	}{
-		{objectives[0], "watch inferenceobjectives.llm-d.ai: "},
-		{rewrites[1], "watch inferenceobjectives.llm-d.ai: "},
-		{slices, "watch endpointslices.discovery.k8s.io: "},
+		{"none", nil, nil, false},
+		{"one that endpoints wait for", []failing{{slices, forbidden}}, []string{ofSlices}, true},
+		{"two of them", []failing{{slices, forbidden}, {pods, forbidden}}, []string{ofPods, ofSlices}, true},
+		{"one that may be missing", []failing{{objectives[0], forbidden}}, []string{ofObjectives}, false},
+		{"two of them that may be missing", []failing{{rewrites[1], forbidden}, {objectives[0], forbidden}},
+			[]string{ofObjectives, ofRewrites}, false},
+		{"of both sorts", []failing{{objectives[0], forbidden}, {slices, forbidden}}, []string{ofSlices, ofObjectives},
+			true},
+		{"no API server", []failing{{objectives[0], away}, {rewrites[1], away}, {slices, away}, {pods, away}},
+			[]string{ofPods}, true},
+		{"one is away and another forbidden", []failing{{objectives[0], away}, {slices, forbidden}, {pods, away}},
+			[]string{ofPods, ofSlices}, true},
 	} {
-		fail(step.fails)
-		part, got := d.now()
-		if got == nil || !strings.HasPrefix(got.Error(), step.want) {
-			t.Errorf("%s fails: got %v, want %s...", step.fails.GroupResource(), got, step.want)
-		}
-		if part != nil || topology.IsPartly(got) {
-			t.Errorf("%s fails: got the part %v, %v, want none", step.fails.GroupResource(), part, got)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			d := cached(t, []Pool{{InferencePool: "llama"}, {Service: "vllm"}}, nil)
+			for _, f := range test.fails {
+				d.watchers[watched{f.GroupResource(), "ns"}].note(listing, f.why)
+			}
+			failure, waited := d.failure()
+			if waited != test.waited {
+				t.Errorf("waited for: got %v, want %v", waited, test.waited)
+			}
+			var lines []string
+			if failure != nil {
+				lines = strings.Split(failure.Error(), "\n")
+			}
+			if len(lines) != len(test.want) {
+				t.Fatalf("got %q, want lines that begin with %q", lines, test.want)
+			}
+			for i, want := range test.want {
+				if !strings.HasPrefix(lines[i], want) {
+					t.Errorf("got %s, want %s...", lines[i], want)
+				}
+			}
+			part, got := d.now()
+			if part != nil || topology.IsPartly(got) || (got == nil) != (failure == nil) {
+				t.Errorf("before all was listed: got the part %v, %v, want none, and the failure alone", part, got)
+			}
+		})
 	}
 }

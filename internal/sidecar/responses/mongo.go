@@ -9,7 +9,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
 	"github.com/pintle-dev/pintle/scoring"
 )
@@ -17,11 +16,8 @@ import (
 // mongoTier is a collection of MongoDB with a document for each key: {_id, data, expires}, or {_id, deleted, expires}.
 // An index has MongoDB drop what has expired; what it has not dropped yet does not count either.
 type mongoTier struct {
-	client     *mongo.Client
-	collection *mongo.Collection
-	timeout    time.Duration
-	metrics    *Metrics
-	log        *slog.Logger
+	mongoConnection
+	metrics *Metrics
 	// Whether there is the index, whether it was said that there is none, and when to try again. Keep alone uses them.
 	indexed, told bool
 	nextIndex     time.Time
@@ -33,26 +29,22 @@ type mongoDocument struct {
 	Expires time.Time `bson:"expires"`
 }
 
-// newMongo does not wait for a connection. Writes are acknowledged by a majority of servers unless the URI says else.
+// newMongo does not wait for a connection, nor for DNS to tell where a mongodb+srv:// leads.
 func newMongo(c *scoring.StoreMongo, metrics *Metrics, log *slog.Logger) (*mongoTier, error) {
-	o := options.Client().SetWriteConcern(writeconcern.Majority()).ApplyURI(c.URI).SetTimeout(c.Timeout)
-	if o.AppName == nil {
-		o.SetAppName("pintle")
-	}
-	client, err := mongo.Connect(o)
-	if err != nil { // which may hold the password
-		return nil, errors.New("tieredConfig.mongo.uri: cannot be read by MongoDB's driver")
-	}
-	return &mongoTier{client: client, collection: client.Database(c.Database).Collection(c.Collection),
-		timeout: c.Timeout, metrics: metrics, log: log}, nil
+	m := &mongoTier{mongoConnection: mongoConnection{config: c, log: log}, metrics: metrics}
+	return m, m.open()
 }
 
 func keyFilter(key string) bson.D { return bson.D{{Key: "_id", Value: key}} }
 
 // Get implements secondTier.
 func (m *mongoTier) Get(ctx context.Context, key string) ([]byte, error) {
+	collection, err := m.collection()
+	if err != nil {
+		return nil, err
+	}
 	var d mongoDocument
-	err := m.collection.FindOne(ctx, keyFilter(key)).Decode(&d)
+	err = collection.FindOne(ctx, keyFilter(key)).Decode(&d)
 	if errors.Is(err, mongo.ErrNoDocuments) || err == nil && (d.Deleted || !time.Now().Before(d.Expires)) {
 		return nil, ErrUnknown
 	}
@@ -65,7 +57,11 @@ const mongoBatch = 1 << 20
 // Keep implements secondTier. An entry never changes, so the first one that comes stays; a deletion takes its place for
 // good.
 func (m *mongoTier) Keep(ctx context.Context, all []record) (map[string]error, error) {
-	m.index(ctx)
+	collection, err := m.collection()
+	if err != nil {
+		return nil, err
+	}
+	m.index(ctx, collection)
 	refused := map[string]error{}
 	for len(all) > 0 {
 		n, size := 1, len(all[0].value)
@@ -73,7 +69,7 @@ func (m *mongoTier) Keep(ctx context.Context, all []record) (map[string]error, e
 			size += len(all[n].value)
 			n++
 		}
-		if err := m.write(ctx, all[:n], refused); err != nil {
+		if err := m.write(ctx, collection, all[:n], refused); err != nil {
 			return nil, err
 		}
 		m.metrics.moved(secondName, "written", size)
@@ -82,7 +78,8 @@ func (m *mongoTier) Keep(ctx context.Context, all []record) (map[string]error, e
 	return refused, nil
 }
 
-func (m *mongoTier) write(ctx context.Context, all []record, refused map[string]error) error {
+func (m *mongoTier) write(ctx context.Context, collection *mongo.Collection, all []record,
+	refused map[string]error) error {
 	models := make([]mongo.WriteModel, len(all))
 	for i, r := range all {
 		if r.value == nil {
@@ -93,7 +90,7 @@ func (m *mongoTier) write(ctx context.Context, all []record, refused map[string]
 		set := bson.D{{Key: "$setOnInsert", Value: mongoDocument{Data: r.value, Expires: r.expires}}}
 		models[i] = mongo.NewUpdateOneModel().SetFilter(keyFilter(r.key)).SetUpsert(true).SetUpdate(set)
 	}
-	_, err := m.collection.BulkWrite(ctx, models, options.BulkWrite().SetOrdered(false))
+	_, err := collection.BulkWrite(ctx, models, options.BulkWrite().SetOrdered(false))
 	var failed mongo.BulkWriteException
 	if !errors.As(err, &failed) || failed.WriteConcernError != nil {
 		return err
@@ -111,12 +108,12 @@ func (m *mongoTier) write(ctx context.Context, all []record, refused map[string]
 const indexPause = time.Minute
 
 // index asks for the index that drops what has expired, until there is one. All else works without.
-func (m *mongoTier) index(ctx context.Context) {
+func (m *mongoTier) index(ctx context.Context, collection *mongo.Collection) {
 	if m.indexed || time.Now().Before(m.nextIndex) {
 		return
 	}
 	m.nextIndex = time.Now().Add(indexPause)
-	_, err := m.collection.Indexes().CreateOne(ctx, mongo.IndexModel{
+	_, err := collection.Indexes().CreateOne(ctx, mongo.IndexModel{
 		Keys: bson.D{{Key: "expires", Value: 1}}, Options: options.Index().SetExpireAfterSeconds(0),
 	})
 	m.indexed = err == nil
@@ -124,11 +121,4 @@ func (m *mongoTier) index(ctx context.Context) {
 		m.told = true
 		m.log.Warn("mongo drops nothing that has expired, as the index for it cannot be made", "error", err)
 	}
-}
-
-// Close implements secondTier.
-func (m *mongoTier) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), m.timeout)
-	defer cancel()
-	return m.client.Disconnect(ctx)
 }

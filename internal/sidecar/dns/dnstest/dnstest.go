@@ -112,6 +112,8 @@ func kind(body dnsmessage.ResourceBody) dnsmessage.Type {
 		return dnsmessage.TypeA
 	case *dnsmessage.AAAAResource:
 		return dnsmessage.TypeAAAA
+	case *dnsmessage.TXTResource:
+		return dnsmessage.TypeTXT
 	}
 	return dnsmessage.TypeSRV
 }

@@ -1,7 +1,9 @@
 package pool
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,5 +104,41 @@ func TestUnreadBesideLoad(t *testing.T) {
 				t.Errorf("got %q once all is known, want nothing", got)
 			}
 		})
+	}
+}
+
+// TestModelsThatDoNotFit: that a snapshot has no room for all that servers say is told once, until it has.
+func TestModelsThatDoNotFit(t *testing.T) {
+	w := newWorld(t, named("one"))
+	var endpoints []topology.Endpoint
+	for i := range 40 {
+		endpoints = append(endpoints, endpointAt(fmt.Sprintf("e-%02d", i), "10.0.0.1:1"))
+	}
+	w.told(t, 0, endpoints...)
+	for _, step := range []struct {
+		name  string
+		names int // at each endpoint, of some 512 bytes
+		want  string
+		lines int // in the log so far
+	}{
+		{"few", 10, "", 0},
+		{"many", 256, "names at 40 of 40 endpoints, such as e-00, do not fit into one snapshot", 1},
+		{"still many", 256, "names at 40 of 40 endpoints, such as e-00, do not fit into one snapshot", 1},
+		{"few again", 10, "", 1},
+	} {
+		var models []string
+		for i := range step.names {
+			models = append(models, fmt.Sprintf("%0510d", i))
+		}
+		for _, target := range w.Generation().Targets {
+			target.Serves(models)
+		}
+		w.Learned(t.Context())
+		if got := strings.Join(w.Warnings(), "\n"); !strings.Contains(got, step.want) || (got == "") != (step.want == "") {
+			t.Errorf("%s: got warnings %q, want %q", step.name, got, step.want)
+		}
+		if n := strings.Count(w.log.String(), "not all that was found can be used"); n != step.lines {
+			t.Errorf("%s: got %d lines, want %d:\n%s", step.name, n, step.lines, w.log.String())
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -251,6 +252,10 @@ func TestWholePages(t *testing.T) {
 			map[string]string{whole: vllmPage, needed: "vllm:num_requests_waiting 3\n"}, []step{
 				{0, 0, []string{whole}}, {1, 0, []string{needed, whole}}, {2, 0, []string{whole}},
 			}},
+		{"one that leaves one out", map[string]string{whole: vllmPage,
+			needed: strings.Replace(vllmPage, "vllm:num_requests_running 2\n", "", 1)}, []step{
+			{0, 0, []string{whole}}, {1, 0, []string{needed, whole}}, {2, 0, []string{whole}},
+		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			server := newServer(t, test.pages)

@@ -1,6 +1,9 @@
 package scrape
 
 import (
+	"bytes"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,6 +30,8 @@ func TestAnotherEngineAtTheAddress(t *testing.T) {
 			server := newServer(t, map[string]string{"/metrics": vllmPage, "/metrics/": vllmPage})
 			s := newTestScraper(t, engine.Known, server.address())
 			s.target.Said = test.said
+			var log bytes.Buffer
+			s.Log = slog.New(slog.NewTextHandler(&log, nil))
 			for range 2 {
 				if err := s.once(t.Context(), time.Now()); err != nil {
 					t.Fatal(err)
@@ -45,6 +50,10 @@ func TestAnotherEngineAtTheAddress(t *testing.T) {
 			if test.said {
 				return
 			}
+			if got := strings.Count(log.String(), `msg="engine detected"`); got != 2 ||
+				!strings.Contains(log.String(), "endpoint=a engine="+test.want) {
+				t.Errorf("got %d lines of engines, want one of %s behind the first:\n%s", got, test.want, log.String())
+			}
 			sample := s.target.Now().Sample
 			if failures < doubtAfter || sample.WaitingRequests != 9 || sample.KVBlocks != 0 {
 				t.Errorf("after %d failures: got %+v, want the new server's numbers alone, after %d", failures, sample,
@@ -61,7 +70,9 @@ func TestAnotherEngineAtTheAddress(t *testing.T) {
 func TestTheSameEngineAfterADoubt(t *testing.T) {
 	pages := map[string]string{"/metrics": "sglang:num_queue_reqs 3\nsglang:prompt_tokens_total 5\n"}
 	server := newServer(t, pages)
+	var log bytes.Buffer
 	s := newTestScraper(t, engine.Known, server.address())
+	s.Log = slog.New(slog.NewTextHandler(&log, nil))
 	serve := func(pages map[string]string) {
 		server.mu.Lock()
 		defer server.mu.Unlock()
@@ -88,6 +99,9 @@ func TestTheSameEngineAfterADoubt(t *testing.T) {
 	}
 	if got := s.target.Now().Sample; got.ProcessStart != before.ProcessStart || got.ProcessStart == 0 {
 		t.Errorf("got the process %d, want %d as before", got.ProcessStart, before.ProcessStart)
+	}
+	if got := strings.Count(log.String(), `msg="engine detected"`); got != 1 {
+		t.Errorf("got %d lines of engines, want one, as it is the same:\n%s", got, log.String())
 	}
 }
 

@@ -14,12 +14,12 @@ import (
 // TestFilesOfOthers: a file that something else has written, or another release, stays as it is; what a crash may have
 // left of one is begun anew.
 func TestFilesOfOthers(t *testing.T) {
-	written := func(version byte, put ...string) []byte {
+	linked := func(kind, version byte, previous string, put ...string) []byte {
 		j := &journalFile{}
 		var file bytes.Buffer
 		for _, id := range put {
-			e := &Entry{ID: id, Expires: time.Now().Add(time.Hour), Response: []byte("{}")}
-			record := e.encode(j.begin(recordPut))
+			e := &Entry{ID: id, Previous: previous, Expires: time.Now().Add(time.Hour), Response: []byte("{}")}
+			record := e.encode(j.begin(kind))
 			record[recordHead+1] = version
 			if err := j.write(&file, record); err != nil {
 				t.Fatal(err)
@@ -27,7 +27,10 @@ func TestFilesOfOthers(t *testing.T) {
 		}
 		return file.Bytes()
 	}
+	written := func(version byte, put ...string) []byte { return linked(recordPut, version, "", put...) }
 	own := written(entryVersion, "a", "b")
+	rotten := bytes.Clone(own)
+	rotten[len(rotten)-1]++
 	tests := []struct {
 		name    string
 		file    []byte
@@ -38,6 +41,11 @@ func TestFilesOfOthers(t *testing.T) {
 		{"its own", own, 2, ""},
 		{"torn in its second entry", own[:len(own)-1], 1, ""},
 		{"torn in its first entry", own[:20], 0, ""},
+		{"torn in the length of its second entry", own[:len(own)/2+3], 1, ""},
+		{"rotten in its second entry", rotten, 1, ""},
+		{"with one that goes on with another", slices.Concat(own, linked(recordLinked, entryVersion, "b", "c")), 3, ""},
+		{"with one that goes on with none", slices.Concat(own, linked(recordLinked, entryVersion, "x", "c"),
+			written(entryVersion, "d")), 3, ""},
 		{"lost by the machine", make([]byte, 4096), 0, ""},
 		{"an archive", append([]byte("PK\x03\x04\x14\x00\x00\x00\x08\x00"), make([]byte, 100)...), 0,
 			"holds something else than stored responses"},

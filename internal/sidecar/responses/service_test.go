@@ -274,6 +274,19 @@ func TestInputItems(t *testing.T) {
 	if got, want := read("?order=asc&limit=2&after="+list.Last_id), last+"item_reference/ false"; got != want {
 		t.Errorf("the next page: got %q, want %q", got, want)
 	}
+	if got, want := read("?order=asc&limit=4"), a+b+last+"item_reference/ false"; got != want {
+		t.Errorf("a page of all: got %q, want %q", got, want)
+	}
+	const none = `{"object":"list","data":[],"first_id":null,"last_id":null,"has_more":false}`
+	if got := c.want(200, "GET", path+"?order=asc&limit=100&after="+list.Last_id); got != none {
+		t.Errorf("behind the last: got %s, want %s", got, none)
+	}
+	c.want(404, "GET", "responses/r9/input_items")
+	c.store("", `[{}]`, answer("r3", "b"))
+	const bare = `"data":[{"id":"item_r3_0"}]`
+	if got := c.want(200, "GET", "responses/r3/input_items"); !strings.Contains(got, bare) {
+		t.Errorf("an item without members: got %s, want %s", got, bare)
+	}
 	for _, query := range []string{"?limit=0", "?limit=101", "?limit=x", "?order=up", "?after=nobody"} {
 		c.want(400, "GET", path+query)
 	}

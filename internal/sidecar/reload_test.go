@@ -63,6 +63,15 @@ func TestReload(t *testing.T) {
 	if _, body := r.get("/healthz"); strings.Contains(body, "warnings") {
 		t.Errorf("/healthz: got %s, want no warnings left", body)
 	}
+	const beyond = "configuration changed outside discovery.static"
+	if strings.Contains(r.log.String(), beyond) {
+		t.Errorf("got the log %s, want nothing of what needs a restart", r.log)
+	}
+	writeFile(t, r.path, strings.Replace(configYAML(r.admin, url, static("five", one.address())), "5ms", "6ms", 1))
+	in.await("the endpoints of a file that says more", func(r *received) bool { return r.waiting("five") == 1 })
+	if n := strings.Count(r.log.String(), beyond); n != 1 {
+		t.Errorf("got %d log lines of what needs a restart, want 1:\n%s", n, r.log)
+	}
 }
 
 func TestReloadThroughSymbolicLink(t *testing.T) {

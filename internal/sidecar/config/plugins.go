@@ -73,7 +73,7 @@ func (c *Config) apply(d *scoring.DataLayer) error {
 		}
 	}
 	if m := d.Models; m != nil {
-		access := c.access(m)
+		access := c.access(m, c.Scrape.Access)
 		c.Scrape.ModelsPath, c.Scrape.ModelsAccess = m.Path, &access
 		if m.Interval > 0 {
 			c.Scrape.Models = m.Interval
@@ -130,20 +130,27 @@ func (c *Config) knownEngine(name string) string {
 const defaultPage = "/metrics"
 
 func (c *Config) applyMetrics(p *scoring.Page) error {
-	c.Scrape.Access = c.access(p)
+	over := func(own *topology.Access) *topology.Access {
+		if own == nil {
+			own = &topology.Access{}
+		}
+		a := c.access(p, *own)
+		return &a
+	}
+	c.Scrape.Access = *over(&c.Scrape.Access)
 	if p.Interval > 0 {
 		c.Scrape.Interval = p.Interval
 		c.Scrape.IdleInterval = max(p.Interval, min(2*p.Interval, longestIdle))
 	}
 	for i := range c.Static.Endpoints {
-		c.Static.Endpoints[i].Access = &c.Scrape.Access
+		c.Static.Endpoints[i].Access = over(c.Static.Endpoints[i].Access)
 	}
 	for i := range c.DNS {
-		c.DNS[i].Access = &c.Scrape.Access
+		c.DNS[i].Access = over(c.DNS[i].Access)
 	}
 	if c.Kubernetes != nil {
 		for i := range c.Kubernetes.Pools {
-			c.Kubernetes.Pools[i].Access = &c.Scrape.Access
+			c.Kubernetes.Pools[i].Access = over(c.Kubernetes.Pools[i].Access)
 		}
 	}
 	change := engine.Change{Port: uint16(p.Port)}
@@ -163,9 +170,9 @@ func (c *Config) applyMetrics(p *scoring.Page) error {
 	return nil
 }
 
-// access is how a page is asked for; what the page says nothing of, such as a token, is the sidecar's.
-func (c *Config) access(p *scoring.Page) topology.Access {
-	a := c.Scrape.Access
+// access is how a page is asked for; what the page says nothing of, such as a token, is as the sidecar's configuration
+// has it for those endpoints.
+func (c *Config) access(p *scoring.Page, a topology.Access) topology.Access {
 	a.HTTPS = p.HTTPS
 	if !p.HTTPS {
 		return a

@@ -27,6 +27,7 @@ var redisCases = []struct{ name, url, problem string }{
 	{"a password alone", "redis://:p%40%2f@h", ""},
 	{"an address", "redis://10.0.0.1:6379", ""},
 	{"IPv6", "redis://[::1]:6379/0", ""},
+	{"a control character", "redis://h?client_name=a\x7f", "has a control character"},
 	{"IPv6 without a port", "redis://[::1]", ""},
 	{"this machine", "redis://:6379", ""},
 	{"a port that is empty", "redis://h:/1", ""},

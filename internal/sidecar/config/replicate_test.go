@@ -78,6 +78,13 @@ func TestReplicate(t *testing.T) {
 		{"no stream", "{redis: 'redis://r', stream: ''}", nil, `replicate.stream: "" is no name`},
 		{"two keys", "{redis: 'redis://r', key: secret, keyFile: key}", nil, "replicate.keyFile: key is there, too"},
 		{"no such file", "{redis: 'redis://r', keyFile: nowhere}", nil, "replicate.keyFile: open "},
+		{"no such file of a password", "{redis: 'redis://r', passwordFile: nowhere}", nil, "replicate.passwordFile: open "},
+		{"an empty key", "{redis: 'redis://r', key: ''}", nil, "replicate.key: the token is empty"},
+		{"a key that no header can carry", "{redis: 'redis://r', key: 'sec ret'}", nil,
+			"replicate.key: the token has a character that no header can carry"},
+		{"a key", "{redis: 'redis://r', gateway: g, key: a-key}", defaults(func(r *Replicate) {
+			r.Redis.Address, r.Gateway, r.Key = "redis://r", "g", "a-key"
+		}), ""},
 		{"a server's mistake", "{redis: {address: 'redis://r', ttl: 1s}}", nil, `unknown key "ttl"`},
 	}
 	for _, tc := range tests {

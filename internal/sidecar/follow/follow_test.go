@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -209,3 +211,59 @@ func TestSaysWhyItCannotFollow(t *testing.T) {
 		})
 	}
 }
+
+// TestAnswersThatAreNone: of what an ingest listener answers in place of a journal, that which asking again may change is
+// told apart from that which it does not.
+func TestAnswersThatAreNone(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		status  int
+		want    string
+		refused bool
+	}{
+		{"a wrong token", 401, "the ingest listener answered 401 Unauthorized: no: refused", true},
+		{"a question that is too large", 413,
+			"the ingest listener answered 413 Request Entity Too Large: no: refused", true},
+		{"it is not there", 404, "the ingest listener answered 404: it lacks the plug-in with this port or socket as " +
+			"its ingest, or its filter is of a version that cannot be followed: refused", true},
+		{"it fails", 500, "the ingest listener answered 500 Internal Server Error", false},
+		{"it is overloaded", 503, "the ingest listener answered 503 Service Unavailable", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			e, ingest := newEnvoy(t)
+			e.status, e.text = test.status, "no"
+			f := newFollower(ingest, &told{}, time.Hour)
+			f.client = http.DefaultClient
+			_, err := f.get(t.Context(), journalPath, new(bytes.Buffer))
+			if err == nil || err.Error() != test.want || errors.Is(err, errRefused) != test.refused {
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
+// TestKeepsOnce: Envoy is told a position to keep, and not again before there is another one.
+func TestKeepsOnce(t *testing.T) {
+	e, ingest := newEnvoy(t)
+	s := &told{}
+	f := newFollower(ingest, s, time.Millisecond)
+	f.Keep = s.kept
+	go f.Run(t.Context())
+	e.decide("m", 1)
+	expect(t, s, "decided m other")
+	var asked []string
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		e.mu.Lock()
+		asked = slices.Clone(e.asked)
+		e.mu.Unlock()
+		if kept := slices.IndexFunc(asked, keeps); kept >= 0 && len(asked) > kept+5 {
+			break
+		}
+	}
+	if kept := len(slices.DeleteFunc(slices.Clone(asked), func(query string) bool { return !keeps(query) })); kept != 1 {
+		t.Errorf("a position to keep was told %d times, want once:\n%s", kept, strings.Join(asked, "\n"))
+	}
+}
+
+// keeps reports whether a question tells a position to keep.
+func keeps(query string) bool { return strings.Contains(query, "&keep=") }

@@ -111,3 +111,31 @@ func TestRefusedIsToldOnce(t *testing.T) {
 		t.Errorf("got %d warnings, want 1:\n%s", n, f.log.String())
 	}
 }
+
+// TestConnectionsOfOneAddress: one address has so many connections and no more, and room again when one has ended.
+func TestConnectionsOfOneAddress(t *testing.T) {
+	l := &listener{connections: map[netip.Addr]int{}}
+	one, other := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
+	for n := range maxConnections {
+		if !l.count(one, 1) {
+			t.Fatalf("connection %d is refused, want %d", n+1, maxConnections)
+		}
+	}
+	for _, step := range []struct {
+		name    string
+		address netip.Addr
+		more    int
+		want    bool
+	}{{"one more", one, 1, false}, {"of another address", other, 1, true}, {"one has ended", one, -1, true},
+		{"one in its place", one, 1, true}, {"one more again", one, 1, false}} {
+		if got := l.count(step.address, step.more); got != step.want {
+			t.Errorf("%s: got %v, want %v", step.name, got, step.want)
+		}
+	}
+	for range maxConnections {
+		l.count(one, -1)
+	}
+	if l.count(other, -1); len(l.connections) != 0 {
+		t.Errorf("got %v when all have ended, want nothing kept of them", l.connections)
+	}
+}

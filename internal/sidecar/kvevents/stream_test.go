@@ -197,3 +197,33 @@ func TestCapturedStream(t *testing.T) {
 		t.Errorf("got %d with a salt, %d with an adapter, want some", salted, adapted)
 	}
 }
+
+// TestAdaptersWithoutNames: engines of old say the number of an adapter alone. Its blocks are none of the base model's,
+// nor of another adapter's.
+func TestAdaptersWithoutNames(t *testing.T) {
+	type list = []any
+	for _, tc := range []struct {
+		name   string
+		number any
+		want   int // endpoints that have the base model's blocks
+		keys   int // beside those of adapter 7
+	}{{"none", nil, 1, 1}, {"an adapter", 3, 0, 1}, {"the same adapter", 7, 0, 0}} {
+		t.Run(tc.name, func(t *testing.T) {
+			x := newIndex(t)
+			s := newStream(x, "a", 0)
+			for _, stored := range []list{{"BlockStored", list{1}, nil, list{5, 6}, 2, 7},
+				{"BlockStored", list{2}, nil, list{5, 6}, 2, tc.number}} {
+				if _, err := s.apply(t.Context(), encode(t, list{1.0, list{stored}})); err != nil {
+					t.Fatal(err)
+				}
+			}
+			hits, err := x.Match(t.Context(), nil, "m", &kvindex.Prompt{Tokens: []uint32{5, 6}}, []string{"a"})
+			if err != nil || len(hits) != tc.want {
+				t.Errorf("got %+v, %v, want the base model's blocks at %d endpoints", hits, err, tc.want)
+			}
+			if stats := x.Stats(); stats.Keys != int64(1+tc.keys) {
+				t.Errorf("got %d keys, want %d", stats.Keys, 1+tc.keys)
+			}
+		})
+	}
+}

@@ -120,6 +120,82 @@ func TestUnsure(t *testing.T) {
 	}
 }
 
+// TestUnsureOfForms: messages, parts, calls and tools that are not of the form that is known are left to the engine, and
+// named.
+func TestUnsureOfForms(t *testing.T) {
+	template := open(t, "dump.jinja")
+	const (
+		user      = `{"role":"user","content":"a"}`
+		call      = `{"type":"function","id":"1","function":{"name":"f","arguments":"{}"}}`
+		tool      = `{"type":"function","function":{"name":"f","parameters":{}}}`
+		calling   = `{"role":"assistant","tool_calls":`
+		noCall    = "messages[0]: tool_calls[0]: is not a function's call with an id"
+		noName    = "messages[0]: tool_calls[0]: function: has no name or no arguments in a text"
+		noTool    = "tools[0]: is no function"
+		oddTool   = "tools[0]: function: is not as functions are"
+		deferring = "tools[0]: defer_loading: is not known here"
+	)
+	in := func(old, next string) func(string) string {
+		return func(text string) string { return strings.Replace(text, old, next, 1) }
+	}
+	for _, tc := range []struct{ name, messages, tools, want string }{
+		{"known", `[` + user + `,` + calling + `[` + call + `]}]`, `[` + tool + `]`, ""},
+		{"no messages", `[]`, "", "messages: is no list of messages"},
+		{"a message alone", user, "", "messages: is no list of messages"},
+		{"a text as a message", `["a"]`, "", "messages[0]: is no message"},
+		{"no role", `[{"content":"a"}]`, "", "messages[0]: role: is no text"},
+		{"a role that is a number", `[{"role":1,"content":"a"}]`, "", "messages[0]: role: is no text"},
+		{"a name that is a number", in(`"user"`, `"user","name":1`)(`[` + user + `]`), "", "messages[0]: name: is no text"},
+		{"a task", in(`"user"`, `"user","task":"t"`)(`[` + user + `]`), "", "messages[0]: task: is not known here"},
+		{"a number as content", in(`"a"`, `1`)(`[` + user + `]`), "",
+			"messages[0]: content: is neither a text nor a list of parts"},
+		{"a number as a part", in(`"a"`, `[1]`)(`[` + user + `]`), "", "messages[0]: content[0]: is no part"},
+		{"a part without a text", in(`"a"`, `[{"type":"text"}]`)(`[` + user + `]`), "",
+			"messages[0]: content[0]: text: is no text"},
+		{"the second part", in(`"a"`, `["a",{"type":"text","text":1}]`)(`[` + user + `]`), "",
+			"messages[0]: content[1]: text: is no text"},
+		{"a call alone", `[` + calling + call + `}]`, "", "messages[0]: tool_calls: is no list"},
+		{"a text as a call", `[` + calling + `["a"]}]`, "", "messages[0]: tool_calls[0]: is no call"},
+		{"a call without an id", in(`"id":"1",`, "")(`[` + calling + `[` + call + `]}]`), "", noCall},
+		{"a call without a type", in(`"type":"function",`, "")(`[` + calling + `[` + call + `]}]`), "", noCall},
+		{"a call of nothing", `[` + calling + `[{"type":"function","id":"1"}]}]`, "", noCall},
+		{"a call without a name", in(`"name":"f",`, "")(`[` + calling + `[` + call + `]}]`), "", noName},
+		{"arguments that are an object", in(`"{}"`, "{}")(`[` + calling + `[` + call + `]}]`), "", noName},
+		{"a byte order mark", in(`"{}"`, `"\ufeff{}"`)(`[` + calling + `[` + call + `]}]`), "",
+			"messages[0]: tool_calls[0]: arguments: a byte order mark in front is not known here"},
+		{"reasoning that is a list", `[{"role":"assistant","content":"a","reasoning_content":[]}]`, "",
+			"messages[0]: reasoning: is no text"},
+		{"a tool alone", `[` + user + `]`, tool, "tools: is no list of tools"},
+		{"no tools", `[` + user + `]`, `[]`, "tools: is no list of tools"},
+		{"a text as a tool", `[` + user + `]`, `["a"]`, "tools[0]: is no tool"},
+		{"a tool of another type", `[` + user + `]`, in(`"type":"function"`, `"type":"custom"`)(`[` + tool + `]`), noTool},
+		{"a tool of nothing", `[` + user + `]`, `[{"type":"function"}]`, noTool},
+		{"a tool without a name", `[` + user + `]`, in(`"name":"f",`, "")(`[` + tool + `]`), oddTool},
+		{"parameters that are a list", `[` + user + `]`, in(`{}`, "[]")(`[` + tool + `]`), oddTool},
+		{"a description that is a number", `[` + user + `]`, in(`"f"`, `"f","description":1`)(`[` + tool + `]`), oddTool},
+		{"strict as a text", `[` + user + `]`, in(`"f"`, `"f","strict":"yes"`)(`[` + tool + `]`), oddTool},
+		{"a tool that is loaded later", `[` + user + `]`, in(`"type"`, `"defer_loading":true,"type"`)(`[` + tool + `]`),
+			deferring},
+		{"a function that is loaded later", `[` + user + `]`, in(`"f"`, `"f","defer_loading":true`)(`[` + tool + `]`),
+			deferring},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := &Chat{Messages: json.RawMessage(tc.messages), AddGeneration: true}
+			if tc.tools != "" {
+				c.Tools = json.RawMessage(tc.tools)
+			}
+			got := ""
+			text, _, err := template.Render(c)
+			if err != nil {
+				got = err.Error()
+			}
+			if got != tc.want || (text == "") != (tc.want != "") {
+				t.Errorf("got %q and %q, want %q", text, got, tc.want)
+			}
+		})
+	}
+}
+
 // TestOpen: where templates come from, and what is wrong with them.
 func TestOpen(t *testing.T) {
 	const plain = `{"messages":[{"role":"user","content":"a"}]}`

@@ -129,7 +129,8 @@ func (h *hub) get(ctx context.Context, method, revision, file string) (*http.Res
 	if response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden {
 		said += "; huggingFaceToken or HF_TOKEN is needed, or is not let in"
 	}
-	if response.StatusCode >= http.StatusInternalServerError {
+	if s := response.StatusCode; s >= http.StatusInternalServerError || s == http.StatusTooManyRequests ||
+		s == http.StatusRequestTimeout {
 		return nil, errUnreached{errors.New(said)}
 	}
 	return response, errRefused(said)

@@ -1,0 +1,113 @@
+package tokens
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/scoring"
+)
+
+// TestHubThatIsNotWell: an answer that is another one later keeps no sidecar from starting, with the files that it has
+// or without. One that stays is a mistake.
+func TestHubThatIsNotWell(t *testing.T) {
+	t.Setenv("HF_TOKEN", "secret")
+	p, err := Read(APIChat, []byte(`{"messages":[{"role":"user","content":"a"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name   string
+		status int
+		later  bool
+	}{
+		{"it fails", http.StatusInternalServerError, true},
+		{"it is overloaded", http.StatusServiceUnavailable, true},
+		{"it was asked too often", http.StatusTooManyRequests, true},
+		{"it has waited for too long", http.StatusRequestTimeout, true},
+		{"it has no such model", http.StatusNotFound, false},
+		{"it lets nobody in", http.StatusForbidden, false},
+		{"the model is gone for good", http.StatusGone, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var asked []string
+			well, dir := newHub(t, &asked), t.TempDir()
+			hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(test.status)
+			}))
+			defer hub.Close()
+			open := func(address, dir string) (*Pool, error) {
+				t.Setenv("HF_ENDPOINT", address)
+				return NewPool(&scoring.TokenBackend{Kind: scoring.TokensDownloaded, Model: "org/m", Dir: dir},
+					fixed(nil))
+			}
+			pool, err := open(hub.URL, t.TempDir())
+			if (err == nil) != test.later {
+				t.Errorf("without files: got %v, want a start: %v", err, test.later)
+			}
+			if err == nil && !strings.Contains(pool.Note(), "no tokenizer yet") {
+				t.Errorf("without files: got the note %q, want that there is no tokenizer yet", pool.Note())
+			}
+			if _, err := open(well.URL, dir); err != nil {
+				t.Fatal(err)
+			}
+			pool, err = open(hub.URL, dir)
+			if (err == nil) != test.later {
+				t.Fatalf("with files: got %v, want a start: %v", err, test.later)
+			}
+			if err != nil {
+				return
+			}
+			if got, err := pool.Tokens(t.Context(), p); err != nil || !slices.Equal(got.Tokens, []uint32{70, 69}) {
+				t.Errorf("with files: got %v and %v, want the tokens", got.Tokens, err)
+			}
+		})
+	}
+}
+
+// TestHubByCommit: the files of a commit never change, so that nobody is asked for those that are there.
+func TestHubByCommit(t *testing.T) {
+	var asked []string
+	hub, dir := newHub(t, &asked), t.TempDir()
+	t.Setenv("HF_ENDPOINT", hub.URL)
+	t.Setenv("HF_TOKEN", "secret")
+	open := func() {
+		t.Helper()
+		c := &scoring.TokenBackend{Kind: scoring.TokensDownloaded, Model: "org/m", Revision: commit, Dir: dir}
+		if pool, err := NewPool(c, fixed(nil)); err != nil || pool.Note() != "" {
+			t.Fatalf("got %v, note %q, want a tokenizer", err, pool.Note())
+		}
+	}
+	open()
+	first := len(asked)
+	if open(); first == 0 || len(asked) != first {
+		t.Errorf("asked for %q, want nothing for the second start", asked[first:])
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "models--org--m", "snapshots", commit)); err != nil {
+		t.Fatal(err)
+	}
+	if open(); len(asked) != 2*first {
+		t.Errorf("asked for %q once the files are gone, want all of them again", asked[first:])
+	}
+}
+
+// TestHubWithoutCommits: a Hub that does not say which commit a branch is has nothing that could be kept.
+func TestHubWithoutCommits(t *testing.T) {
+	for name, commit := range map[string]string{"none": "", "a text": "../x"} {
+		hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Repo-Commit", commit)
+		}))
+		t.Setenv("HF_ENDPOINT", hub.URL)
+		_, err := NewPool(&scoring.TokenBackend{Kind: scoring.TokensDownloaded, Model: "org/m", Dir: t.TempDir()},
+			fixed(nil))
+		if want := `tokenizer: "org/m": ` + hub.URL + ` does not say which commit main is`; err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", name, err, want)
+		}
+		hub.Close()
+	}
+}

@@ -51,6 +51,12 @@ func TestNames(t *testing.T) {
 	if got := APIGenerate.String() + " " + API(99).String(); got != "generate unknown" {
 		t.Errorf("API names: got %q", got)
 	}
+	if got := ReasonEnd.Error() + " " + Reason(99).Error(); got != "unexpected end of JSON unknown reason" {
+		t.Errorf("reasons: got %q", got)
+	}
+	if got := (&Error{Offset: 10, Reason: ReasonNumber}).Error(); got != "invalid number at byte 10" {
+		t.Errorf("an error: got %q", got)
+	}
 	if got := RoleOther.String() + " " + Role(99).String(); got != "other unknown" {
 		t.Errorf("role names: got %q", got)
 	}

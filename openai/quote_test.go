@@ -16,6 +16,18 @@ func TestQuotedControls(t *testing.T) {
 	}
 }
 
+// TestQuotedText: what needs no escape has none.
+func TestQuotedText(t *testing.T) {
+	for text, want := range map[string]string{
+		"": `""`, "a model/name": `"a model/name"`, `a"b\c`: `"a\"b\\c"`, "\x00\n\x1f\x7f!": `"\u0000\u000a\u001f\u007f!"`,
+		"é漢😀": `"é漢😀"`, "\xff": "\"\ufffd\"",
+	} {
+		if got := string(AppendQuoted(nil, text)); got != want {
+			t.Errorf("%q: got %s, want %s", text, got, want)
+		}
+	}
+}
+
 func FuzzAppendQuoted(f *testing.F) {
 	for _, s := range []string{"", "meta-llama/Llama-3.1-8B", "a\"b\\c\n\x00\x1f\x7f", "漢😀", "\xff", "\u2028"} {
 		f.Add(s)

@@ -69,6 +69,13 @@ func TestColdPlaces(t *testing.T) {
 					t.Errorf("got %v, want %v", got, tt.want)
 				}
 			}
+			alone := make([]int32, 1)
+			for i := range uint16(5) {
+				c.Places([]uint16{i}, alone)
+				if want := slices.Index(c.order(), i); alone[0] != int32(max(want, 0)) {
+					t.Errorf("%d alone: got %d, want %d of %v", i, alone[0], want, c.order())
+				}
+			}
 			everyone, ranks := []uint16{4, 3, 2, 1, 0}, make([]int32, 5)
 			again := make([]int32, 5)
 			c.Ranks(everyone, ranks)
@@ -77,6 +84,14 @@ func TestColdPlaces(t *testing.T) {
 			}
 		})
 	}
+}
+
+// order lists who was used, the one used longest ago first.
+func (c *ColdLRU) order() (all []uint16) {
+	for at := c.oldest; at != 0; at = c.newer[at-1] {
+		all = append(all, at-1)
+	}
+	return all
 }
 
 func TestColdLRULikeAList(t *testing.T) {

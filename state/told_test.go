@@ -3,6 +3,7 @@ package state
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/journal"
 )
@@ -48,6 +49,46 @@ func TestHeld(t *testing.T) {
 	s.Apply(&journal.Event{Kind: journal.Held, Time: 1, Primary: 12})
 	if got := s.Prefix.Match(s.Endpoints.Index(12), prompt); got != 0 {
 		t.Errorf("on its way and gone: got %d blocks, want 0", got)
+	}
+}
+
+// TestHeldByWhom: what a former process said counts no longer, what an index does not learn stays out of it, and of
+// what is on its way only that goes which the endpoint says it has not.
+func TestHeldByWhom(t *testing.T) {
+	prompt := []uint64{1, 2, 3, 4, 5}
+	held := func(s *State, chain uint64, at int64, n uint32) {
+		s.Apply(&journal.Event{Kind: journal.Held, Time: at, Primary: 1, Held: n,
+			Chains: []journal.Chain{{ID: chain, Blocks: prompt}}})
+	}
+	s := prompts(0)
+	s.Prefix.Started(0, 5000, 0)
+	s.Prefix.Started(0, 95_000, int64(100*time.Second))
+	held(s, 64, int64(99*time.Second), 5)
+	if got := s.Prefix.Match(0, prompt); got != 0 {
+		t.Errorf("of the former process: %d blocks match, want none", got)
+	}
+	held(s, 64, int64(100*time.Second), 5)
+	if got := s.Prefix.Match(0, prompt); got != 5 {
+		t.Errorf("of this process: %d blocks match, want 5", got)
+	}
+
+	s = New(Options{Prefix: true, PrefixIndexes: []int{100, 100}})
+	s.SetEndpoints([]uint64{1})
+	s.Prefix.Learn(1, 64)
+	s.Prefix.Learn(2, 128)
+	held(s, 128, 0, 4)
+	for index, want := range []int32{0, 0, 4} {
+		matched := []int32{9}
+		if s.Prefix.MatchIn(index, prompt, []uint16{0}, matched); matched[0] != want {
+			t.Errorf("index %d: %d blocks match, want %d", index, matched[0], want)
+		}
+	}
+
+	s = prompts(0)
+	sent(s, 1, prompt)
+	held(s, 0, 0, 2)
+	if got := s.Prefix.Match(0, prompt); got != 2 {
+		t.Errorf("on its way: %d blocks match, want the 2 that are there", got)
 	}
 }
 

@@ -43,6 +43,12 @@ var responseBodies = []struct {
 		false},
 	{"error page", "<html>usage</html>", Usage{}, false},
 	{"empty", "", Usage{}, false},
+	{"something else before the usage", `{x "usage":{"prompt_tokens":2}}`, Usage{}, false},
+	{"no colon before the usage", `{"a" 1,"usage":{"prompt_tokens":2}}`, Usage{}, false},
+	{"no value before the usage", `{"a":,"usage":{"prompt_tokens":2}}`, Usage{}, false},
+	{"a bracket too many before the usage", `{"a":"b"],"usage":{"prompt_tokens":2}}`, Usage{}, false},
+	{"sse broken before the usage", "data: {x \"usage\":{\"prompt_tokens\":2}}\n\n" +
+		"data: {\"usage\":{\"completion_tokens\":3}}\n\n", Usage{0, 3, 3, 0}, true},
 	{"long key", `{"` + strings.Repeat("usage", 20) + `":{"prompt_tokens":1},"us\u0061ge":{"prompt_tokens":1}}`,
 		Usage{}, false},
 	{"escaped quotes and backslashes", `{"a\"b\\":1,"c":"x\"{","d":{"e":"\\"},"f":["\\\"{",1],"usage\/":{"completion_tokens":9},"usage":{"prompt_tokens":2}}`,

@@ -19,6 +19,10 @@ func TestTurnSplice(t *testing.T) {
 	}{
 		{"text", `{"previous_response_id":"r","input":"c"}`, false,
 			`{"input":[` + items + `,{"type":"message","role":"user","content":"c"}]}`},
+		{"members behind the id", `{"previous_response_id":"r","a":1,"input":[],"z":0}`, false,
+			`{"a":1,"input":[` + items + `],"z":0}`},
+		{"white space around", " {\"input\":[],\"previous_response_id\":\"r\"} \n", false,
+			" {\"input\":[" + items + "]} \n"},
 		{"a list, the id last", `{"model": "m", "input": [ {"x":1} ] , "previous_response_id": "r" }`, false,
 			`{"model": "m", "input": [` + items + `, {"x":1} ]  }`},
 		{"an empty list", `{"input":[ ],"previous_response_id":"r","z":0}`, false, `{"input":[` + items + ` ],"z":0}`},

@@ -6,16 +6,17 @@ import (
 	"testing"
 )
 
-// nested is a value of n objects and arrays in turn, the other one of whose brackets closes level wrong, below 0 none.
+// nested is a value of n objects and arrays, every third one an object so that no power of two is a period of it. The
+// other one's bracket closes level wrong, below 0 none.
 func nested(n, wrong int) string {
 	opening, closing := [...]string{`{"a":`, `[`}, [...]string{"}", "]"}
 	var b strings.Builder
 	for i := range n {
-		b.WriteString(opening[i%2])
+		b.WriteString(opening[min(i%3, 1)])
 	}
 	b.WriteString("1")
 	for i := n - 1; i >= 0; i-- {
-		kind := i % 2
+		kind := min(i%3, 1)
 		if i == wrong {
 			kind = 1 - kind
 		}

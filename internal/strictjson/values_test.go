@@ -14,6 +14,7 @@ func TestGetters(t *testing.T) {
 	oneOf := func(o *Object) any { v := "a"; o.OneOf("k", &v, "a", "b"); return v }
 	getBool := func(o *Object) any { v := true; o.Bool("k", &v); return v }
 	getInt := func(o *Object) any { v := 5; o.Int("k", &v, -1, 10); return v }
+	port := func(o *Object) any { v := 8080; o.Int("k", &v, 1024, 65535); return v }
 	getInt64 := func(o *Object) any { v := int64(5); o.Int64("k", &v, -1, math.MaxInt64); return v }
 	getFloat := func(o *Object) any { v := 0.25; o.Float("k", &v, 0, 1); return v }
 	unbounded := func(o *Object) any { v := 0.25; o.Float("k", &v, 0, math.MaxFloat64); return v }
@@ -60,6 +61,8 @@ func TestGetters(t *testing.T) {
 		{"header, two words", header, `"a b"`, "x-default", `k: "a b"` + noHeader},
 		{"header, beyond ASCII", header, `"xä"`, "x-default", `k: "xä"` + noHeader},
 		{"header, between the letters", header, `"x[@"`, "x-default", `k: "x[@"` + noHeader},
+		{"header, before the letters", header, `"x@"`, "x-default", `k: "x@"` + noHeader},
+		{"header, behind them", header, `"x{"`, "x-default", `k: "x{"` + noHeader},
 		{"header, a secret", header, `"Bearer x y"`, "x-default", `k: the value` + noHeader},
 
 		{"headers", headers, `["A", "b"]`, []string{"a", "b"}, ""},
@@ -92,6 +95,7 @@ func TestGetters(t *testing.T) {
 		{"int, exponent", getInt, `1e+01`, 10, ""},
 		{"int, point", getInt, `3.0`, 3, ""},
 		{"int, exponent and fraction", getInt, `25e-1`, 5, `k: 25e-1 is not a whole number from -1 to 10`},
+		{"int, below a long bound", port, `1023`, 8080, `k: 1023 is not a whole number from 1024 to 65535`},
 		{"int, larger than 64 bits", getInt, `99999999999999999999`, 5,
 			`k: 99999999999999999999 is not a whole number from -1 to 10`},
 		{"int64, most", getInt64, `9223372036854775807`, int64(math.MaxInt64), ""},

@@ -100,6 +100,65 @@ func TestCorrect(t *testing.T) {
 	}
 }
 
+// TestRecall: what is kept of a prompt, how old it is by what was used since, and which of it others have used after
+// that.
+func TestRecall(t *testing.T) {
+	const blocks = 16
+	a, b := fresh(1, blocks), fresh(2, blocks)
+	prefix := func(trust uint32) *Prefix {
+		p := NewPrefix(0, 0, 1)
+		p.Resize(2)
+		p.believe(0, trust)
+		p.Add(0, a)
+		p.Add(0, b)
+		return p
+	}
+	older := [agesKept]uint32{17, 19, 21, 23, 25, 27, 29, 31} // of blocks 1, 3 to 15, behind all of b
+	for _, tc := range []struct {
+		name     string
+		trust    uint32
+		prompt   []uint64
+		believed int
+		want     memory
+	}{
+		{"all is believed", 100, a, blocks, memory{kept: blocks, ages: older}},
+		{"four more than b are", blocks + 4, a, 4, memory{kept: blocks, ages: older}},
+		{"b alone is", blocks, a, 0, memory{kept: blocks, ages: older}},
+		{"just used", 100, b, blocks, memory{kept: blocks, ages: [agesKept]uint32{1, 3, 5, 7, 9, 11, 13, 15}}},
+		{"a beginning of it", 100, append(a[:2:2], 98, 99), 2, memory{kept: 2, ages: [agesKept]uint32{3: 16, 7: 17}}},
+		{"nothing of it", 100, []uint64{98, 99}, 0, memory{}},
+	} {
+		m := memory{kept: 99, renewed: 0xff, ages: [agesKept]uint32{9, 9, 9, 9, 9, 9, 9, 9}}
+		if got := prefix(tc.trust).recall(0, tc.prompt, &m); got != tc.believed || m != tc.want {
+			t.Errorf("%s: got %d and %+v, want %d and %+v", tc.name, got, m, tc.believed, tc.want)
+		}
+	}
+	for _, tc := range []struct {
+		name  string
+		act   func(p *Prefix)
+		index int
+		want  uint8
+	}{
+		{"nothing happens", func(*Prefix) {}, 0, 0},
+		{"others are used", func(p *Prefix) { p.Add(0, fresh(3, blocks)) }, 0, 0},
+		{"the first four are used", func(p *Prefix) { p.Add(0, a[:4]) }, 0, 0b11},
+		{"all are used", func(p *Prefix) { p.Add(0, a) }, 0, 0xff},
+		{"the last one goes", func(p *Prefix) { p.remove(0, a[15:]) }, 0, 0x80},
+		{"another endpoint", func(p *Prefix) { p.Add(0, a) }, 2, 0},
+		{"no endpoint", func(p *Prefix) { p.Add(0, a) }, -1, 0},
+	} {
+		p, m := prefix(100), memory{}
+		p.recall(0, a, &m)
+		tc.act(p)
+		if p.review(tc.index, a, &m); m.renewed != tc.want {
+			t.Errorf("%s: renewed are %08b, want %08b", tc.name, m.renewed, tc.want)
+		}
+		if p.review(0, a[:blocks-1], &m); m.renewed != tc.want {
+			t.Errorf("%s: of fewer blocks than were kept renewed are %08b, want %08b", tc.name, m.renewed, tc.want)
+		}
+	}
+}
+
 // TestChainIDs: by these numbers workers of all versions know a chain. They are so for ever.
 func TestChainIDs(t *testing.T) {
 	tests := []struct {

@@ -14,12 +14,11 @@ import (
 
 // file is a tokenizer.json.
 type file struct {
-	Added     []addedToken    `json:"added_tokens"`
-	Normal    *normalizer     `json:"normalizer"`
-	Pre       *preTokenizer   `json:"pre_tokenizer"`
-	Post      *postProcessor  `json:"post_processor"`
-	Model     model           `json:"model"`
-	Truncated json.RawMessage `json:"truncation"`
+	Added  []addedToken   `json:"added_tokens"`
+	Normal *normalizer    `json:"normalizer"`
+	Pre    *preTokenizer  `json:"pre_tokenizer"`
+	Post   *postProcessor `json:"post_processor"`
+	Model  model          `json:"model"`
 }
 
 type addedToken struct {

@@ -158,26 +158,58 @@ func TestConcurrentUse(t *testing.T) {
 
 // TestUnknownFiles: what is not known is refused, not passed over.
 func TestUnknownFiles(t *testing.T) {
-	good, err := os.ReadFile("testdata/gpt2.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tc := range []struct{ name, old, new, want string }{
-		{"a model", `"type":"BPE"`, `"type":"WordPiece"`, "model.type"},
-		{"no scores", `"type":"BPE"`, `"type":"Unigram"`, "model.vocab"},
-		{"dropout", `"dropout":null`, `"dropout":0.1`, "model.dropout"},
-		{"a suffix", `"end_of_word_suffix":null`, `"end_of_word_suffix":"</w>"`, "end_of_word_suffix"},
-		{"byte fallback", `"byte_fallback":false`, `"byte_fallback":true`, "byte_fallback"},
-		{"a normalizer", `"normalizer":null`, `"normalizer":{"type":"Lowercase"}`, "normalizer.type"},
-		{"a space in front", `"add_prefix_space":false`, `"add_prefix_space":true`, "pre_tokenizer"},
-		{"another pre-tokenizer", `"pre_tokenizer":{"type":"ByteLevel"`, `"pre_tokenizer":{"type":"Whitespace"`,
+	const isolated = `"behavior":"Isolated"`
+	for _, tc := range []struct{ name, family, old, new, want string }{
+		{"a model", "gpt2", `"type":"BPE"`, `"type":"WordPiece"`, "model.type"},
+		{"no scores", "gpt2", `"type":"BPE"`, `"type":"Unigram"`, "model.vocab"},
+		{"dropout", "gpt2", `"dropout":null`, `"dropout":0.1`, "model.dropout"},
+		{"a suffix", "gpt2", `"end_of_word_suffix":null`, `"end_of_word_suffix":"</w>"`, "end_of_word_suffix"},
+		{"a prefix", "gpt2", `"continuing_subword_prefix":null`, `"continuing_subword_prefix":"##"`,
+			"continuing_subword_prefix"},
+		{"byte fallback", "gpt2", `"byte_fallback":false`, `"byte_fallback":true`, "byte_fallback"},
+		{"a normalizer", "gpt2", `"normalizer":null`, `"normalizer":{"type":"Lowercase"}`, "normalizer.type"},
+		{"a space in front", "gpt2", `"add_prefix_space":false`, `"add_prefix_space":true`, "pre_tokenizer"},
+		{"another pre-tokenizer", "gpt2", `"pre_tokenizer":{"type":"ByteLevel"`, `"pre_tokenizer":{"type":"Whitespace"`,
 			"pre_tokenizer"},
-		{"no pattern", `"use_regex":true`, `"use_regex":false`, "pre_tokenizer"},
-		{"an added token that is a word", `"single_word":false`, `"single_word":true`, "added_tokens"},
-		{"a post-processor", `"post_processor":null`, `"post_processor":{"type":"BertProcessing"}`, "post_processor"},
-		{"no JSON", `{`, `[`, "no tokenizer.json"},
+		{"no pattern", "gpt2", `"use_regex":true`, `"use_regex":false`, "pre_tokenizer"},
+		{"an added token that is a word", "gpt2", `"single_word":false`, `"single_word":true`, "added_tokens"},
+		{"an added token that is normalized", "qwen", `"content":"<tool_call>"`, `"content":"e\u0301"`,
+			"is normalized, which is not known here"},
+		{"a post-processor", "gpt2", `"post_processor":null`, `"post_processor":{"type":"BertProcessing"}`,
+			"post_processor"},
+		{"no JSON", "gpt2", `{`, `[`, "no tokenizer.json"},
+		{"a byte without a token", "gpt2", `"!":`, `"!!!!!!!!!":`, `is not of the vocabulary`},
+		{"another pattern", "llama3", `"Regex":"`, `"Regex":"x`, "pre_tokenizer.pattern: "},
+		{"two patterns", "llama3", `"use_regex":false`, `"use_regex":true`, "pre_tokenizer: splits twice"},
+		{"a pattern's matches removed", "llama3", isolated, `"behavior":"Removed"`, "pre_tokenizer: Split as it is there"},
+		{"what a pattern does not match", "llama3", `"invert":false`, `"invert":true`,
+			"pre_tokenizer: Split as it is there"},
+		{"a template of two texts", "spm", `"single":[`, `"single":[{"Sequence":{"id":"A"}},`, "post_processor.single"},
+		{"a template with an unknown token", "spm", `"single":[{"SpecialToken":{"id":"<s>"`,
+			`"single":[{"SpecialToken":{"id":"<x>"`, "post_processor.single"},
+		{"no token for a byte", "spm", `"<0x41>":`, `"<0x41)":`, "model.vocab: has no <0x41>"},
+		{"another pre-tokenizer of characters", "metaspace", `"type":"Metaspace"`, `"type":"Whitespace"`,
+			"pre_tokenizer: Whitespace as it is there"},
+		{"another scheme", "metaspace", `"prepend_scheme":"first"`, `"prepend_scheme":"last"`,
+			"pre_tokenizer: Metaspace as it is there"},
+		{"another blank", "metaspace", `"replacement":"▁"`, `"replacement":"_"`,
+			"pre_tokenizer: Metaspace as it is there"},
+		{"an unknown one that is not there", "metaspace", `"unk_token":"<unk>"`, `"unk_token":"<x>"`,
+			`model.unk_token: "<x>" is not of the vocabulary`},
+		{"no unknown one", "metaspace", `"unk_token":"<unk>"`, `"unk_token":null`, "model.unk_token: is missing"},
+		{"no unknown one among scores", "unigram", `"unk_id":0`, `"unk_id":null`, "model.unk_id: is missing"},
+		{"one below", "unigram", `"unk_id":0`, `"unk_id":-1`, "model.unk_id: is missing"},
+		{"one beyond", "unigram", `"unk_id":0`, `"unk_id":100000`, "model.unk_id: is missing"},
+		{"no score", "unigram", `["<s>",0.0]`, `["<s>","0"]`, "model.vocab[1]: is no text with its score"},
+		{"a text twice", "unigram", `["<s>",0.0]`, `["<unk>",0.0]`, `model.vocab[1]: "<unk>" is there twice, or empty`},
+		{"an empty text", "unigram", `["<s>",0.0]`, `["",0.0]`, `model.vocab[1]: "" is there twice, or empty`},
+		{"scores of bytes without one", "unigram_bytes", `["<0x41>",`, `["<0x41)",`, "model.vocab: has no <0x41>"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			good, err := os.ReadFile("testdata/" + tc.family + ".json")
+			if err != nil {
+				t.Fatal(err)
+			}
 			changed := strings.Replace(string(good), tc.old, tc.new, 1)
 			if changed == string(good) {
 				t.Fatal("nothing to change")

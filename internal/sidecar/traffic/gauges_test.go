@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -49,6 +50,31 @@ func TestMeansAndDeviations(t *testing.T) {
 				test.want[i] = "llm_d_epp_" + test.want[i]
 			}
 			f.want(test.want...)
+		})
+	}
+}
+
+// TestNoMeansOfNothing: a pool whose samples are old has endpoints, and no means.
+func TestNoMeansOfNothing(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		age   time.Duration
+		means int // and deviations, under all of their names
+	}{{"fresh", 0, 9}, {"old", time.Minute, 0}} {
+		t.Run(test.name, func(t *testing.T) {
+			f := newFixture(t, true)
+			f.generation = f.sampled(test.age, map[string]engine.Sample{"vllm-0": {WaitingRequests: 2}})
+			page := f.page()
+			got := 0
+			for _, name := range []string{"\nllm_d_epp_average_", "\ninference_pool_average_", "\nllm_d_epp_std_dev_"} {
+				got += strings.Count(page, name)
+			}
+			if got != test.means || strings.Contains(page, "} NaN") {
+				t.Errorf("got %d means and deviations, want %d, and no NaN:\n%s", got, test.means, page)
+			}
+			if !strings.Contains(page, `llm_d_epp_flow_control_pool_saturation{inference_pool="default"}`) {
+				t.Errorf("the pool is not there:\n%s", page)
+			}
 		})
 	}
 }

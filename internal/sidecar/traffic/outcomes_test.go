@@ -83,6 +83,18 @@ func TestTimesOfAnswers(t *testing.T) {
 	}
 }
 
+// TestLengthsOfAnswers: an answer of which no token is known has no length.
+func TestLengthsOfAnswers(t *testing.T) {
+	for tokens, want := range map[uint32]int{0: 0, 1: 1, 11: 1} {
+		f := newFixture(t, true)
+		e := f.decide("m1", "vllm-0")
+		e.OutputTokens = tokens
+		f.take(e, false)
+		f.wantCounts(`llm_d_epp_request_%s{fairness_id="default-flow",model_name="m1",priority="0",`+
+			`target_model_name="m1"}`, map[string]int{"output_tokens_count": want, "output_tokens_sum": int(tokens)})
+	}
+}
+
 // wantCounts wants values of series whose names are made by a format. Where nothing is counted none need be there.
 func (f *fixture) wantCounts(format string, counts map[string]int) {
 	f.t.Helper()

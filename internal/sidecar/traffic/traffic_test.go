@@ -147,6 +147,9 @@ func TestBrokenAnswers(t *testing.T) {
 		{"the client left", 200, journal.EndedClient, 0},
 		{"not reached", 503, journal.EndedUnreached, 0},
 		{"too late to begin", 504, journal.EndedTimeout, 0},
+		{"the last status that is good", 299, journal.EndedReset, 1},
+		{"sent elsewhere", 300, journal.EndedReset, 0},
+		{"a status below", 199, journal.EndedReset, 0},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package push
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/harness"
@@ -161,4 +163,29 @@ func TestTokenFile(t *testing.T) {
 	if strings.Contains(log.String(), "two words") {
 		t.Errorf("the log tells what is in the file: %s", log.String())
 	}
+}
+
+// TestAtOnce: a full message that an Envoy asks for leaves at once, whether anything has changed or not.
+func TestAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := slog.New(slog.DiscardHandler)
+		pl := pool.New(log, engine.Known, nil)
+		pl.Learned(t.Context()) // of no sources, so that there is something to push
+		p := &Pusher{Interval: time.Hour, Pool: pl, Log: log, Metrics: metrics.New(pl), topology: 7}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var pushes []time.Time
+		p.run(ctx, func(_ context.Context, now time.Time) outcome {
+			if pushes = append(pushes, now); len(pushes) == 2 {
+				cancel()
+				if p.topology != 0 {
+					t.Error("the topology counts as known, want a full message")
+				}
+			}
+			return outcome{result: "unknown_topology", err: errors.New("unknown"), again: true}
+		})
+		if len(pushes) != 2 || !pushes[1].Equal(pushes[0]) {
+			t.Errorf("pushed at %v, want twice at one moment", pushes)
+		}
+	})
 }

@@ -64,8 +64,8 @@ func TestReportsInWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	for back, want := range []string{"s 0.0 ms 0.0 ms 0.0 ms 0.0 ms 0.0 ms 0.0 ms 0.0 ms 0.0 ms 0.0 ms 0.0 % 0.0 % 0.00 " +
-		"0.0 % 0.00 0", "r 50.0 ms 2000 ms 12.0 s - - - 3000 ms 3000 ms 3000 ms 12.5 % - 1.50 50.0 % 2.00 1 busy, 2 shed"} {
+	for back, want := range []string{"s " + strings.Repeat("0.0 ms ", 9) + "0.0 % 0.0 % 0.00 0.0 % 0.00 0",
+		"r 50.0 ms 2000 ms 12.0 s - - - 3000 ms 3000 ms 3000 ms 12.5 % - 1.50 50.0 % 2.00 1 busy, 2 shed"} {
 		if got := strings.Join(strings.Fields(lines[len(lines)-1-back]), " "); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}

@@ -228,7 +228,8 @@ func TestRunIsRepeatable(t *testing.T) {
 	warm := o
 	warm.Warm = a[5].At
 	if got := run(t, random, trace.Requests, warm); !reflect.DeepEqual(got, a[5:]) {
-		t.Errorf("got %d of %d samples from %v s on, want those from the sixth on as they were", len(got), len(a), warm.Warm)
+		t.Errorf("got %d of %d samples from %v s on, want those from the sixth on as they were", len(got), len(a),
+			warm.Warm)
 	}
 	o.Seed = 4
 	if reflect.DeepEqual(a, run(t, random, trace.Requests, o)) {

@@ -46,7 +46,8 @@ func TestSocketsThatWereLeft(t *testing.T) {
 				}
 				return
 			}
-			if want := strings.Replace(test.want, "PATH", path, 1); err == nil || !strings.HasPrefix(err.Error(), want) {
+			want := strings.Replace(test.want, "PATH", path, 1)
+			if err == nil || !strings.HasPrefix(err.Error(), want) {
 				t.Errorf("got %v, want %s", err, want)
 			}
 			if text, err := os.ReadFile(path); err != nil || string(text) != "mine" {
@@ -74,7 +75,8 @@ func TestLogFormats(t *testing.T) {
 				t.Errorf("got %d lines, want %d:\n%s", len(lines), test.lines, text.String())
 			}
 			last := lines[len(lines)-1]
-			if isJSON := json.Valid([]byte(last)); isJSON != (test.format == "json") || !strings.Contains(last, "a line") ||
+			isJSON := json.Valid([]byte(last))
+			if isJSON != (test.format == "json") || !strings.Contains(last, "a line") ||
 				!strings.Contains(last, slog.LevelInfo.String()) {
 				t.Errorf("got %s, want a line of level INFO as %s", last, test.format)
 			}

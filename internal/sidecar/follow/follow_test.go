@@ -212,8 +212,8 @@ func TestSaysWhyItCannotFollow(t *testing.T) {
 	}
 }
 
-// TestAnswersThatAreNone: of what an ingest listener answers in place of a journal, that which asking again may change is
-// told apart from that which it does not.
+// TestAnswersThatAreNone: of what an ingest listener answers in place of a journal, that which asking again may change
+// is told apart from that which it does not.
 func TestAnswersThatAreNone(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -260,7 +260,13 @@ func TestKeepsOnce(t *testing.T) {
 			break
 		}
 	}
-	if kept := len(slices.DeleteFunc(slices.Clone(asked), func(query string) bool { return !keeps(query) })); kept != 1 {
+	kept := 0
+	for _, query := range asked {
+		if keeps(query) {
+			kept++
+		}
+	}
+	if kept != 1 {
 		t.Errorf("a position to keep was told %d times, want once:\n%s", kept, strings.Join(asked, "\n"))
 	}
 }

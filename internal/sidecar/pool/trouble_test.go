@@ -134,7 +134,8 @@ func TestModelsThatDoNotFit(t *testing.T) {
 			target.Serves(models)
 		}
 		w.Learned(t.Context())
-		if got := strings.Join(w.Warnings(), "\n"); !strings.Contains(got, step.want) || (got == "") != (step.want == "") {
+		got := strings.Join(w.Warnings(), "\n")
+		if !strings.Contains(got, step.want) || (got == "") != (step.want == "") {
 			t.Errorf("%s: got warnings %q, want %q", step.name, got, step.want)
 		}
 		if n := strings.Count(w.log.String(), "not all that was found can be used"); n != step.lines {

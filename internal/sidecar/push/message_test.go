@@ -80,9 +80,10 @@ func TestMessage(t *testing.T) {
 		}
 		return t
 	}
-	full := target("vllm", 250*time.Millisecond, engine.Sample{WaitingRequests: 1, RunningRequests: 2, KVCacheUsage: 0.5,
-		KVBlockTokens: 16, KVBlocks: 1000, MaxLoRA: 4, MaxRunning: 64, ProcessStart: 5, RunningLoRA: []string{"x", "y"},
-		WaitingLoRA: []string{"y", "z"}, Attributes: [engine.MaxAttributes]float64{7, 8}, AttributesKnown: 1})
+	full := target("vllm", 250*time.Millisecond, engine.Sample{WaitingRequests: 1, RunningRequests: 2,
+		KVCacheUsage: 0.5, KVBlockTokens: 16, KVBlocks: 1000, MaxLoRA: 4, MaxRunning: 64, ProcessStart: 5,
+		RunningLoRA: []string{"x", "y"}, WaitingLoRA: []string{"y", "z"},
+		Attributes: [engine.MaxAttributes]float64{7, 8}, AttributesKnown: 1})
 	full.Uses(0.4, "")
 	other := target("sglang", 0, engine.Sample{RunningRequests: 3, RunningLoRA: []string{"z"},
 		Attributes: [engine.MaxAttributes]float64{9, 10}, AttributesKnown: 3})
@@ -102,7 +103,8 @@ func TestMessage(t *testing.T) {
 			"1 2 0.5 16 1000 4 64 5 250 [0 1] [1 2] [0.4 7 " + unknown + " " + unknown + "]",
 			"0 3 0 0 0 0 0 0 0 [2] [] [" + unknown + " " + unknown + " 9 10]",
 			"0 0 0 0 0 0 0 0 4294967295 [] [] [0.6 " + unknown + " " + unknown + " " + unknown + "]",
-			"0 0 0 0 0 0 0 0 0 [] [] [" + unknown + none + "]", "0 0 0 0 0 0 0 0 4294967294 [] [] [" + unknown + none + "]",
+			"0 0 0 0 0 0 0 0 0 [] [] [" + unknown + none + "]",
+			"0 0 0 0 0 0 0 0 4294967294 [] [] [" + unknown + none + "]",
 		}},
 		{"one", "", []*pool.Target{other}, "[heat fans] [z]", []string{"0 3 0 0 0 0 0 0 0 [0] [] [9 10]"}},
 		{"none", "", nil, "[] []", nil},

@@ -109,8 +109,8 @@ func TestRun(t *testing.T) {
 					t.Errorf("message %d: got %q, want %q", i, m.kinds, want)
 				}
 				if m.position.Epoch < began || m.position.Sequence <= last.Sequence {
-					t.Errorf("message %d: got the position %+v, want one above %+v, of an epoch from %d on", i, m.position,
-						last, began)
+					t.Errorf("message %d: got the position %+v, want one above %+v, of an epoch from %d on", i,
+						m.position, last, began)
 				}
 				last = m.position
 			}

@@ -30,10 +30,11 @@ type mongoConnection struct {
 	closed bool
 }
 
+// lookupWait is how long a start waits for DNS.
+var lookupWait = time.Second
+
+// The first pause between two questions to DNS, and the longest.
 const (
-	// lookupWait is how long a start waits for DNS.
-	lookupWait = time.Second
-	// firstLookup and mostLookup are the first pause between two questions to DNS, and the longest.
 	firstLookup = retryPause
 	mostLookup  = 30 * time.Second
 )

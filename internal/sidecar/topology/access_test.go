@@ -47,7 +47,8 @@ func TestAccessFiles(t *testing.T) {
 			if err := test.access.Check(); err != nil {
 				got = err.Error()
 			}
-			if !strings.HasPrefix(got, test.want) || (got == "") != (test.want == "") || strings.Contains(got, "nter2") {
+			if !strings.HasPrefix(got, test.want) || (got == "") != (test.want == "") ||
+				strings.Contains(got, "nter2") {
 				t.Errorf("got %q, want %q...", got, test.want)
 			}
 		})

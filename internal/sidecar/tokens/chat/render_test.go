@@ -120,8 +120,8 @@ func TestUnsure(t *testing.T) {
 	}
 }
 
-// TestUnsureOfForms: messages, parts, calls and tools that are not of the form that is known are left to the engine, and
-// named.
+// TestUnsureOfForms: messages, parts, calls and tools that are not of the form that is known are left to the engine,
+// and named.
 func TestUnsureOfForms(t *testing.T) {
 	template := open(t, "dump.jinja")
 	const (

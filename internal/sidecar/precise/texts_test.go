@@ -1,0 +1,99 @@
+package precise
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/kvindex"
+)
+
+// TestWhatIsToldOfTexts: the holders of a block are told of when it is new, when they were told of too long ago, and
+// when its key stands for it no longer.
+func TestWhatIsToldOfTexts(t *testing.T) {
+	a, b := text{1, 10}, text{1, 20}
+	const key, other kvindex.Key = 7, 8
+	put := func(x *texts, t text, now, since int64) bool { return x.put(t, 0, key, now, since) }
+	aged := func(x *texts) { x.old = x.young; x.young.init() }
+	for _, test := range []struct {
+		name string
+		do   func(x *texts) (say bool)
+		want bool
+	}{
+		{"new", func(x *texts) bool { return put(x, a, 5, 0) }, true},
+		{"again", func(x *texts) bool { put(x, a, 5, 0); return put(x, a, 6, 4) }, false},
+		{"told before that", func(x *texts) bool { put(x, a, 5, 0); return put(x, a, 6, 5) }, true},
+		{"told again since", func(x *texts) bool { put(x, a, 5, 0); put(x, a, 6, 5); return put(x, a, 7, 5) }, false},
+		{"another chain", func(x *texts) bool { put(x, a, 5, 0); return put(x, text{2, 10}, 6, 4) }, true},
+		{"another key", func(x *texts) bool { put(x, a, 5, 0); return x.put(a, 0, other, 6, 4) }, true},
+		{"of the last generation", func(x *texts) bool { put(x, a, 5, 0); aged(x); return put(x, a, 6, 4) }, false},
+		{"of the one before", func(x *texts) bool { put(x, a, 5, 0); aged(x); aged(x); return put(x, a, 6, 4) }, true},
+		{"after its key was forgotten", func(x *texts) bool { put(x, a, 5, 0); x.forget(key); return put(x, a, 6, 4) },
+			true},
+		{"after that, in the last generation",
+			func(x *texts) bool { put(x, a, 5, 0); aged(x); x.forget(key); return put(x, a, 6, 4) }, true},
+		{"after another key was forgotten",
+			func(x *texts) bool { put(x, a, 5, 0); x.forget(other); return put(x, a, 6, 4) }, false},
+		{"beside as many others as may be", func(x *texts) bool {
+			put(x, a, 5, 0)
+			for i := range mostAlike - 1 {
+				put(x, text{2, uint64(i)}, 5, 0)
+			}
+			return put(x, a, 6, 4)
+		}, false},
+		{"beside one more", func(x *texts) bool {
+			put(x, a, 5, 0)
+			for i := range mostAlike {
+				put(x, text{2, uint64(i)}, 5, 0)
+			}
+			return put(x, a, 6, 4)
+		}, true},
+		{"beside another block", func(x *texts) bool { put(x, a, 5, 0); return put(x, b, 6, 4) }, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var x texts
+			x.init()
+			if got := test.do(&x); got != test.want {
+				t.Errorf("to be told: got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+// TestTextsOfAKey: what stands for a key is known of both generations, each block once, and a block's way ends where
+// nothing more is known.
+func TestTextsOfAKey(t *testing.T) {
+	var x texts
+	x.init()
+	const key, other kvindex.Key = 7, 8
+	first, second, third := text{1, 10}, text{1, 20}, text{1, 30}
+	x.put(first, 0, key, 1, 0)
+	x.put(second, 10, key, 1, 0)
+	x.old = x.young
+	x.young.init()
+	x.put(second, 10, key, 2, 0)
+	x.put(third, 20, key, 2, 0)
+	x.put(text{1, 50}, 40, other, 2, 0)
+	if got, want := x.of(key), []text{second, third, first}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	for _, test := range []struct {
+		name string
+		of   text
+		want []uint64
+	}{
+		{"the first", first, []uint64{10}}, {"the third", third, []uint64{10, 20, 30}},
+		{"one behind what is not known", text{1, 50}, []uint64{50}}, {"one that is not known", text{1, 60}, nil},
+		{"of another chain", text{2, 30}, nil},
+	} {
+		if got := x.path(test.of); !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %v, want %v", test.name, got, test.want)
+		}
+	}
+	x.forget(key)
+	if got := x.of(key); len(got) != 0 {
+		t.Errorf("got %v of a key that was forgotten, want nothing", got)
+	}
+	if got, want := x.path(text{1, 50}), []uint64{50}; !slices.Equal(got, want) {
+		t.Errorf("got %v of another key's block, want %v", got, want)
+	}
+}

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -240,11 +241,33 @@ func TestAddModels(t *testing.T) {
 			}
 		}
 	}
-	if !strings.Contains(problem, "names at 40 of 43 endpoints, such as server-00, do not fit into one snapshot") {
-		t.Errorf("got %q, want what was cut", problem)
+	cut := 0
+	for _, e := range joined.Endpoints {
+		cut += len(told[e.Name]) - len(e.Models)
+	}
+	if want := fmt.Sprintf("models: %d names at 40 of 43 endpoints, such as server-00, do not fit into one snapshot",
+		cut); !strings.HasPrefix(problem, want) {
+		t.Errorf("got %q, want %q", problem, want)
 	}
 	if again, _ := Join([]Source{{"x", part}}); AddModels(again,
 		func(e *Endpoint) []string { return told[e.Name][:min(10, len(told[e.Name]))] }) != "" {
 		t.Error("got a problem with lists that fit, want none")
+	}
+}
+
+// TestPartly: an error beside a part is told apart from one in its place, and none is none.
+func TestPartly(t *testing.T) {
+	why := errors.New("forbidden")
+	for _, test := range []struct {
+		name   string
+		err    error
+		partly bool
+		is     bool // why, or because of it
+	}{{"none", nil, false, false}, {"in its place", why, false, true}, {"beside none", Partly(nil), false, false},
+		{"beside", Partly(why), true, true}, {"beside twice", Partly(Partly(why)), true, true}} {
+		if IsPartly(test.err) != test.partly || errors.Is(test.err, why) != test.is || (test.err == nil) == test.is {
+			t.Errorf("%s: got %v, partly: %v, want %v, and why: %v", test.name, test.err, IsPartly(test.err),
+				test.partly, test.is)
+		}
 	}
 }

@@ -60,6 +60,15 @@ func TestMinAffinity(t *testing.T) {
 	}
 }
 
+// TestNothingChosenBefore: where no endpoint was chosen for another stage, all are near enough.
+func TestNothingChosenBefore(t *testing.T) {
+	here := plantest.Labelled("kubernetes.io/hostname", "h")
+	kept := plantest.Keep(t, `{"type": "topology-affinity-filter"}`, here, here, scoring.Endpoint{})
+	if got := strings.Join(kept, ""); got != "abc" {
+		t.Errorf("kept %s, want abc", got)
+	}
+}
+
 // TestTopologyProducers: whoever is named as topology's producer is declared, and is one.
 func TestTopologyProducers(t *testing.T) {
 	for name, mistake := range map[string]string{

@@ -5,8 +5,50 @@ import (
 	"testing"
 
 	"github.com/pintle-dev/pintle/openai"
+	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
 )
+
+// TestNearness: the score of each distance from the decode endpoint, and 0 where nothing was chosen before.
+func TestNearness(t *testing.T) {
+	const kind = "topology-affinity-scorer"
+	place := func(role, host, rack, zone, region string) scoring.Endpoint {
+		return plantest.Labelled("llm-d.ai/role", role, "kubernetes.io/hostname", host, "topology.kubernetes.io/rack",
+			rack, "topology.kubernetes.io/zone", zone, "topology.kubernetes.io/region", region)
+	}
+	pool := plantest.Pool(place("decode", "h", "r", "z", "g"), place("prefill", "h", "r", "z", "g"),
+		place("prefill", "i", "r", "z", "g"), place("prefill", "i", "s", "z", "g"),
+		place("prefill", "i", "s", "y", "g"), place("prefill", "i", "s", "y", "f"),
+		plantest.Labelled("llm-d.ai/role", "prefill"))
+	staged := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1", "plugins": [
+		{"type": "decode-filter"}, {"type": "prefill-filter"}, {"type": "always-disagg-pd-decider"}, {"type": "`+kind+`"},
+		{"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": "always-disagg-pd-decider"}}}],
+		"schedulingProfiles": [{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}]},
+		{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"}, {"pluginRef": "`+kind+`"}]}]}`, plantest.Neutral)
+	alone := plantest.Plan(t, `{"plugins": [{"type": "`+kind+`"}]}`, plantest.Neutral)
+	for _, tc := range []struct {
+		name string
+		plan *scoring.Plan
+		want []float64 // from b on
+	}{
+		{"near the decode endpoint", staged, []float64{1, 0.2, 0.05, 0.02, 0, 0}},
+		{"nothing was chosen before", alone, []float64{0, 0, 0, 0, 0, 0}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := plantest.Cycle(pool, 1)
+			body := []byte(`{"model": "m", "prompt": "a"}`)
+			if failure := c.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
+				t.Fatal(failure.Message)
+			}
+			got := plantest.Decide(tc.plan, c).Scores[kind]
+			for i, want := range tc.want {
+				if name := pool.Endpoints[i+1].Name; got[name] != want {
+					t.Errorf("%s scores %v, want %v", name, got[name], want)
+				}
+			}
+		})
+	}
+}
 
 // TestTopologyLabels: a topology-extractor names the labels by which prefill endpoints are near the decode endpoint; an
 // empty one is the usual label, and an empty name of a producer the usual extractor.

@@ -73,10 +73,15 @@ func TestUtilizationFilterMistakes(t *testing.T) {
 		{"another load", `{"conditions": [{"metric": "active-requests", "maxValue": 1}],
 			"inFlightLoadProducerName": "other"}`, `inFlightLoadProducerName: "other" is not the name of a declared ` +
 			"plug-in; declared are utilization-filter"},
+		{"another load that is not asked for", `{"conditions": [{"metric": "waiting-queue", "maxValue": 1}],
+			"inFlightLoadProducerName": "other"}`, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			plantest.CheckTold(t, `{"plugins": [{"type": "utilization-filter", "parameters": `+tc.parameters+`}]}`,
-				"plugins[0](utilization-filter).parameters."+tc.want, "")
+			if tc.want != "" {
+				tc.want = "plugins[0](utilization-filter).parameters." + tc.want
+			}
+			plantest.CheckTold(t, `{"plugins": [{"type": "utilization-filter", "parameters": `+tc.parameters+`}]}`, tc.want,
+				"")
 		})
 	}
 }

@@ -95,3 +95,32 @@ func TestAIBrixPrefixBounds(t *testing.T) {
 		})
 	}
 }
+
+// TestAIBrixEnvironmentBounds: variables have the bounds of their parameters.
+func TestAIBrixEnvironmentBounds(t *testing.T) {
+	const config = `{"plugins": [{"type": "aibrix-prefix-cache"}, {"type": "vtc-basic"}]}`
+	for _, tc := range []struct{ name, least, less, most, more string }{
+		{"AIBRIX_PREFIX_CACHE_BLOCK_SIZE", "1", "0", "262144", "262145"},
+		{"AIBRIX_PREFIX_CACHE_BLOCK_NUMBER", "1", "0", "4194304", "4194305"},
+		{"AIBRIX_PREFIX_CACHE_EVICTION_DURATION_MINS", "1", "0", "153722867", "153722868"},
+		{"AIBRIX_PREFIX_CACHE_POD_RUNNING_REQUEST_IMBALANCE_ABS_COUNT", "0", "-1", "2147483647", "2147483648"},
+		{"AIBRIX_PREFIX_CACHE_STANDARD_DEVIATION_FACTOR", "0", "-0.5", "1000000", "1000001"},
+		{"AIBRIX_ROUTER_VTC_TOKEN_TRACKER_WINDOW_SIZE", "1", "0", "1000000", "1000001"},
+		{"AIBRIX_ROUTER_VTC_BASIC_UTILIZATION_WEIGHT", "0", "-0.5", "1000000000000", "1000000000001"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			for _, value := range []string{tc.least, tc.most} {
+				if got := plantest.MistakesIn(config, map[string]string{tc.name: value}); got != "" {
+					t.Errorf("%s: mistakes %q, want none", value, got)
+				}
+			}
+			for _, value := range []string{tc.less, tc.more} {
+				got := plantest.MistakesIn(config, map[string]string{tc.name: value})
+				want := fmt.Sprintf("the environment variable %s is %q, not ", tc.name, value)
+				if !strings.Contains(got, want) {
+					t.Errorf("mistakes %q, want %s...", got, want)
+				}
+			}
+		})
+	}
+}

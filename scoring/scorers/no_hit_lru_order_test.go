@@ -74,6 +74,45 @@ func TestColdOrder(t *testing.T) {
 	}
 }
 
+// TestWhatIsWarm: whichever scorer finds the beginning of a prompt at an endpoint says so, and no other one does.
+func TestWhatIsWarm(t *testing.T) {
+	const heimdall, llmd = `{"plugins": [`, `{"apiVersion": "llm-d.ai/v1", "plugins": [`
+	const precise = `{"type": "precise-prefix-cache-scorer", "parameters": {"indexerConfig": {
+		"tokenizersPoolConfig": {"modelName": "m"}}}}`
+	for _, tc := range []struct {
+		name, config string
+		exact        bool
+		want         bool
+	}{
+		{"prefix-cache-scorer", heimdall + `{"type": "prefix-cache-scorer"}]}`, false, true},
+		{"prefix-share-scorer", heimdall + `{"type": "prefix-share-scorer"}]}`, false, true},
+		{"aibrix-prefix-cache", heimdall + `{"type": "aibrix-prefix-cache"}]}`, false, true},
+		{"precise-prefix-cache-scorer", heimdall + precise + `]}`, true, true},
+		{"precise-prefix-cache-scorer without an answer", heimdall + precise + `]}`, false, true},
+		{"no-hit-lru-scorer in llm-d's dialect", llmd + `{"type": "approx-prefix-cache-producer"},
+			{"type": "no-hit-lru-scorer"}]}`, false, true},
+		{"cached-blocks-scorer", heimdall + `{"type": "cached-blocks-scorer"}]}`, false, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRouter(t, tc.config, make([]scoring.Endpoint, 2)...)
+			if r.route("", strings.Repeat("a", 256)); !r.event.Cold {
+				t.Error("a prompt that is new is warm, want cold")
+			}
+			if tc.exact {
+				r.cycle.Request.Precise = &scoring.PreciseMatches{Model: "m", Tokens: 64, Blocks: 4, BlockTokens: 16,
+					Holders: []scoring.PreciseHolder{{ID: r.event.Primary, Blocks: 1, Tokens: 16, Score: 1}}}
+				plantest.Decide(r.plan, r.cycle)
+				r.plan.Record(r.cycle, &r.event)
+			} else {
+				r.route("", strings.Repeat("a", 256))
+			}
+			if r.event.Cold == tc.want {
+				t.Errorf("a prompt that is known is warm: %v, want %v", !r.event.Cold, tc.want)
+			}
+		})
+	}
+}
+
 // TestColdSize: how many endpoints are remembered, by default and at most.
 func TestColdSize(t *testing.T) {
 	const heimdall, llmd, kind = ``, `"apiVersion": "llm-d.ai/v1", `, "no-hit-lru-scorer"

@@ -56,7 +56,7 @@ func TestPrefixScores(t *testing.T) {
 		want    []float64
 	}{
 		{"matches", []int{4, 2, 0, 1}, []int32{11, 5, 0, 0}, []float64{101. / 102, (46 + 0.4) / 102, 0, 0}},
-		{"no match", []int{4, 2, 0, 1}, []int32{0, 0, 0, 0}, []float64{0, 0.5, 1, 0.75}},
+		{"no match", []int{5, 3, 1, 2}, []int32{0, 0, 0, 0}, []float64{0, 0.5, 1, 0.75}},
 		{"no match and equal", []int{3, 3, 3, 3}, []int32{0, 0, 0, 0}, []float64{1, 1, 1, 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -205,19 +205,20 @@ func (s *predictedLatencyScorer) gate(c *scoring.Cycle, predictions []scoring.Pr
 	if prompt == 0 || part <= 0 {
 		return
 	}
-	// A quotient of what is cached, which rounds as the part was read: 1 - 0.8 is less than a fifth.
-	cached := func(i int) bool { return (prompt-predictions[i].Load)/prompt >= part }
 	sticky := false
 	for i := range predictions {
-		sticky = sticky || s.in[i] && cached(i)
+		sticky = sticky || s.in[i] && cachedPart(&predictions[i], prompt) >= part
 	}
 	if !sticky || c.Random.Float64() < s.EpsilonExploreSticky {
 		return
 	}
 	for i := range predictions {
-		s.in[i] = s.in[i] && cached(i)
+		s.in[i] = s.in[i] && cachedPart(&predictions[i], prompt) >= part
 	}
 }
+
+// cachedPart is a quotient of what is cached, so that it rounds as a part was read that is compared with it.
+func cachedPart(p *scoring.Prediction, prompt float64) float64 { return (prompt - p.Load) / prompt }
 
 // tier leaves those alone in that meet the objective, if any do; now and then those that do not. Where none does, those
 // without a request in flight go first.

@@ -122,6 +122,8 @@ func TestColdSize(t *testing.T) {
 	}{
 		{"by default", heimdall, ``, "", "", 1024},
 		{"given", heimdall, `"lruSize": 7`, "", "", 7},
+		{"the least", heimdall, `"lruSize": 1`, "", "", 1},
+		{"the least in llm-d's dialect", llmd, `"lruSize": 1`, "", "", 1},
 		{"the most", heimdall, `"lruSize": 65535`, "", "", 65535},
 		{"more", heimdall, `"lruSize": 65536`, "lruSize: 65536 is not a whole number from 1 to 65535", "", 0},
 		{"none", heimdall, `"lruSize": 0`, "lruSize: 0 is not a whole number from 1 to 65535", "", 0},

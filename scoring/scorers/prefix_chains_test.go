@@ -93,6 +93,21 @@ func TestReadersRunLast(t *testing.T) {
 	}
 }
 
+// TestReadersWithoutPrefixes: the operator is told where a scorer goes by what is cached and nothing ever says it.
+func TestReadersWithoutPrefixes(t *testing.T) {
+	const missing = `"predicted-latency-scorer" goes by cached prefixes, but no profile has a prefix scorer: every prompt ` +
+		"counts as not cached"
+	for plugins, warning := range map[string]string{
+		`{"type": "predicted-latency-scorer"}`:                                   missing,
+		`{"type": "predicted-latency-scorer"}, {"type": "cached-blocks-scorer"}`: missing,
+		`{"type": "predicted-latency-scorer"}, {"type": "prefix-cache-scorer"}`:  "",
+		`{"type": "predicted-latency-scorer"}, {"type": "aibrix-prefix-cache"}`:  "",
+		`{"type": "prefill-load-scorer"}`:                                        "",
+	} {
+		plantest.CheckTold(t, `{"plugins": [`+plugins+`]}`, "", warning)
+	}
+}
+
 // Several prefix scorers in one decision, or in decode and prefill profiles, each find the prompt that was there
 // before.
 func TestPrefixScorersSideBySide(t *testing.T) {

@@ -172,6 +172,9 @@ func TestRolloutMistakes(t *testing.T) {
 			"h"]}`, ""},
 		{"a key too many", `"scope": {"labelSelector": "a=b", "name": "c"}, "revisionGating": {"mode": "disabled"}`,
 			at + `scope: unknown key "name"; known are labelSelector`},
+		{"a key too many of gating", scope + `"revisionGating": {"mode": "disabled", "weight": 1}`, at +
+			`revisionGating: unknown key "weight"; known are mode, requiredRoles, requireRoles, revisionHeaderName, ` +
+			"revisionLabelKey, roleLabelKey, disableCoordination"},
 		{"a selector", scope + `"revisionGating": {"mode": "disabled"}, "headerSelectors": [{"name": "r"}]`,
 			selector + "headerName" + whole + "\n" + selector + "labelKey" + whole + "\n" + selector + "mode" + whole},
 		{"no header's name", scope + `"revisionGating": {"mode": "disabled", "revisionHeaderName": "a b"}`,
@@ -205,7 +208,8 @@ func TestSelectorTexts(t *testing.T) {
 		{"zone,zone notin (x,z)", "y"},
 		{"zone=", ""}, {"zone in x", "mistake"}, {"=x", "mistake"}, {"zone=x,", "mistake"}, {"zone=a=b", "mistake"},
 		{"zone in (x", "mistake"}, {"!", "mistake"}, {"!AZaz09-_./", "x y none"}, {"zone=AZaz09-_./", ""},
-		{"a:b", "mistake"}, {"a@b", "mistake"}, {"a[b", "mistake"}, {"a{b", "mistake"}, {"a,b", ""}, {"a+b", "mistake"},
+		{"a:b", "mistake"}, {"a:b in (x)", "mistake"}, {"a@b", "mistake"}, {"a[b", "mistake"},
+		{"a{b", "mistake"}, {"a,b", ""}, {"a+b", "mistake"},
 	} {
 		t.Run(tc.selector, func(t *testing.T) {
 			document := `{"apiVersion": "llm-d.ai/v1", "plugins": [{"type": "disaggregatedset-rollout-screener", "parameters":

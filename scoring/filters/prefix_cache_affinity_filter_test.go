@@ -135,6 +135,9 @@ func TestPrefixCacheAffinityTold(t *testing.T) {
 		{"a predictor without effect", producer, "",
 			"latencyPredictionInfoProducerName has no effect with ttftSource: prefillThroughput"},
 		{"a predictor", producer + `, "ttftSource": "latencyPredictor"`, "", ""},
+		{"the usual load", `"inFlightLoadProducerName": "inflight-load-producer"`, "", ""},
+		{"another load", `"inFlightLoadProducerName": "x"`, `inFlightLoadProducerName: "x" is not the name of a declared ` +
+			"plug-in; declared are queue-scorer, predicted-latency-producer, " + kind, ""},
 		{"too great a threshold", `"affinityThreshold": 1.1`,
 			"affinityThreshold: 1.1 is not a number from -1.7976931348623157e+308 to 1", ""},
 		{"too great a probability", `"explorationProbability": 1.1`,

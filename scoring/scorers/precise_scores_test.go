@@ -59,6 +59,22 @@ func TestPreciseScores(t *testing.T) {
 	}
 }
 
+// TestPreciseInLLMDsDialect: there the score is the part of the prompt that matches.
+func TestPreciseInLLMDsDialect(t *testing.T) {
+	plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1", `+preciseScorer[1:], plantest.Neutral)
+	pool := plantest.Pool(make([]scoring.Endpoint, 2)...)
+	pool.State = state.New(plan.StateOptions())
+	pool.Enter()
+	c := plantest.Cycle(pool, 1)
+	ask(t, plan, c, "hello")
+	c.Request.Precise = &scoring.PreciseMatches{Model: "m", Tokens: 64, Blocks: 4, BlockTokens: 16,
+		Holders: []scoring.PreciseHolder{{ID: pool.ID(&pool.Endpoints[0]), Blocks: 1, Tokens: 16, Score: 1}}}
+	got := plantest.Decide(plan, c).Scores["precise-prefix-cache-scorer"]
+	if got["a"] != 0.25 || got["b"] != 0 {
+		t.Errorf("scores %v, want 0.25 and 0", got)
+	}
+}
+
 // TestPreciseWithoutAnAnswer: a request of which the sidecar tells nothing is scored as prefix-cache-scorer does, which
 // learns from those of which it tells, too.
 func TestPreciseWithoutAnAnswer(t *testing.T) {

@@ -77,6 +77,10 @@ func TestPrefixBounds(t *testing.T) {
 		{"a negative size by its older name", `"hashBlockSize": -1`,
 			"hashBlockSize: -1 is not a whole number from 0 to 2147483647", ""},
 		{"no size", `"blockSize": 0, "hashBlockSize": 0`, "", ""},
+		{"the mode that is another plug-in", `"mode": "cache_tracking", "indexerConfig": {}, "kvEventsConfig": {}`,
+			"mode: cache_tracking is the type precise-prefix-cache-scorer today; write that, with " +
+				"tokenProcessorConfig beside indexerConfig and the model as " +
+				"indexerConfig.tokenizersPoolConfig.modelName", ""},
 		{"another mode", `"mode": "exact"`, `mode: "exact" is not one of estimate, cache_tracking`, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -122,6 +122,7 @@ func TestApproxTold(t *testing.T) {
 			at + "maxPrefixTokensToMatch: -1 is not a whole number from 0 to 2147483647", ""},
 		{"blocks below 0", `"maxPrefixBlocksToMatch": -1`,
 			at + "maxPrefixBlocksToMatch: -1 is not a whole number from 0 to 2147483647", ""},
+		{"the usual capacity", `"lruCapacityPerServer": 0`, "", ""},
 		{"pages of nothing", `"blockSizeTokens": 0`, "", name + "blockSizeTokens: 0 counts as 16"},
 		{"pages too large", `"blockSizeTokens": 65537`, "", name + "blockSizeTokens: 65537 counts as 65536"},
 		{"the former name", `"blockSize": 16`, "", name + `"blockSize" is deprecated; write it as blockSizeTokens`},

@@ -86,9 +86,9 @@ func TestProducerOfDeciders(t *testing.T) {
 			if tc.parameter != "" {
 				parameter = `, "prefixMatchInfoProducerName": "` + tc.parameter + `"`
 			}
-			plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [
+			plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [`+tc.producers+`
 				{"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": "prefix-based-pd-decider"}}},
-				`+tc.producers+`{"type": "prefix-based-pd-decider", "parameters": {"nonCachedTokens": `+
+				{"type": "prefix-based-pd-decider", "parameters": {"nonCachedTokens": `+
 				strconv.Itoa(prompt-tc.matched+over)+parameter+`}}, {"type": "decode-filter"}, {"type": "prefill-filter"}],
 				"schedulingProfiles": [{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}]},
 				{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"}]}]}`, plantest.Neutral)

@@ -88,6 +88,8 @@ func TestSourceOfCaches(t *testing.T) {
 		{"and is told", "", []int{9, 5, 5}, []scoring.Endpoint{role("decode"), role("prefill"), role("prefill")}, "a"},
 		{"under another name", `, "prefillProfileName": "p"`, []int{0, 5, 0}, []scoring.Endpoint{role("decode"),
 			role("prefill"), role("prefill")}, "b"},
+		{"less than one for another model", "", []int{0, 2, 5}, []scoring.Endpoint{role("decode"), role("x"), other},
+			"b"},
 		{"one for another model", "", []int{0, 0, 5}, []scoring.Endpoint{role("decode"), role("x"), other}, "none"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -47,7 +47,8 @@ func TestLatencyRooms(t *testing.T) {
 			}
 			predictions, known := rules.Predict(c, []*scoring.Endpoint{&c.Pool.Endpoints[0]})
 			p := predictions[0]
-			if known || math.Abs(p.TTFTRoom-tc.ttft) > 1e-12 || math.Abs(p.TPOTRoom-tc.tpot) > 1e-12 || !p.Meets() {
+			near := math.Abs(p.TTFTRoom-tc.ttft) <= 1e-12 && math.Abs(p.TPOTRoom-tc.tpot) <= 1e-12
+			if known || !near || !p.Meets() {
 				t.Errorf("rooms %v and %v, met %v, known %v; want %v and %v, true, false", p.TTFTRoom, p.TPOTRoom,
 					p.Meets(), known, tc.ttft, tc.tpot)
 			}
@@ -57,6 +58,12 @@ func TestLatencyRooms(t *testing.T) {
 
 // TestPredictedLatencyTold: what is wrong with the parameters, and which of them have no effect.
 func TestPredictedLatencyTold(t *testing.T) {
+	plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "queue-scorer"},
+		{"type": "predicted-latency-producer"}]}`, plantest.Neutral)
+	if options := plan.StateOptions(); !options.Speeds || !options.InFlight || len(options.PrefixIndexes) != 1 {
+		t.Errorf("the state keeps speeds: %v, requests: %v, and %d indexes of prompts; want both and one",
+			options.Speeds, options.InFlight, len(options.PrefixIndexes))
+	}
 	const at, name = "plugins[1](predicted-latency-producer).parameters.", "predicted-latency-producer: "
 	for _, tc := range []struct{ name, parameter, mistake, warning string }{
 		{"none", ``, "", ""},

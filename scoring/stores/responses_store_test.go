@@ -56,6 +56,25 @@ func TestResponsesStore(t *testing.T) {
 					Stream: scoring.StoreStream{Key: "k", Group: "g", MaxLen: 5_000_000_000, BatchSize: 8,
 						BlockTimeout: 9 * time.Millisecond, ClaimAge: 10 * time.Millisecond},
 				}}}},
+		{"the least", `"storeConfig":{"inMemoryConfig":{"ttl":"1s","maxEntries":1,"maxEntryBytes":1},"tieredConfig":{
+			"redis":{"addresses":["a:1","b:2"],"db":0,"ttl":"1s","maxEntryBytes":1},"stream":{"maxLen":1,"batchSize":1,
+			"blockTimeout":"1ms","claimAge":"1ms"}}}`,
+			scoring.ResponsesStore{Backend: scoring.StoreBackend{Stated: true,
+				Memory: scoring.StoreMemory{TTL: time.Second, MaxEntries: 1, MaxEntryBytes: 1},
+				Tiered: &scoring.StoreTiers{
+					Redis: scoring.StoreRedis{Addresses: []string{"a:1", "b:2"}, TTL: time.Second, MaxEntryBytes: 1},
+					Stream: scoring.StoreStream{Key: "heimdall:responses:mongo_sync", Group: "mongo-sync", MaxLen: 1,
+						BatchSize: 1, BlockTimeout: time.Millisecond, ClaimAge: time.Millisecond},
+				}}}},
+		{"Redis alone", `"storeConfig":{"tieredConfig":{"redis":{"address":"redis://h","maxEntryBytes":67108864,
+			"db":65536}}}`,
+			scoring.ResponsesStore{Backend: scoring.StoreBackend{Stated: true, Memory: inMemory,
+				Tiered: &scoring.StoreTiers{
+					Redis: scoring.StoreRedis{Address: "redis://h", TTL: 24 * time.Hour, MaxEntryBytes: 64 << 20,
+						DB: 65536},
+					Stream: scoring.StoreStream{Key: "heimdall:responses:mongo_sync", Group: "mongo-sync",
+						MaxLen: 1_000_000, BatchSize: 100, BlockTimeout: time.Second, ClaimAge: 30 * time.Second},
+				}}}},
 		{"tenants", `"tenantHeader":"X-Team","keepPreviousResponseId":true`, scoring.ResponsesStore{HasTenant: true,
 			TenantName: "x-team", KeepPreviousID: true, Backend: scoring.StoreBackend{Memory: inMemory}}},
 	}
@@ -72,6 +91,13 @@ func TestResponsesStore(t *testing.T) {
 			}
 			if got.HasTenant && c.Plan.RequestHeaders()[got.Tenant] != "x-team" {
 				t.Errorf("tenant: got header %q", c.Plan.RequestHeaders()[got.Tenant])
+			}
+			entry := got.Backend.Memory.MaxEntryBytes
+			if got.Backend.Tiered != nil {
+				entry = got.Backend.Tiered.Redis.MaxEntryBytes
+			}
+			if n := got.Backend.MaxEntryBytes(); n != entry {
+				t.Errorf("an entry has %d bytes at most, want %d", n, entry)
 			}
 			test.want.Tenant = got.Tenant
 			if !reflect.DeepEqual(*got, test.want) {

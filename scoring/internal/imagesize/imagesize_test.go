@@ -40,6 +40,8 @@ func TestOfBase64(t *testing.T) {
 		{"webp, lossy, cut in its size", lossy[:29], false},
 		{"webp, extended, cut behind its size", extended, true},
 		{"webp, extended, cut in its size", extended[:29], false},
+		{"half of a jpeg's mark", "\xff\xd9" + plain[2:], false},
+		{"the other half of it", "\xfe" + plain[1:], false},
 		{"another kind of webp", extended[:15] + "Y" + extended[16:], false},
 		{"another kind of riff", extended[:8] + "WAVE" + extended[12:], false},
 		{"a jpeg that is cut behind its size", plain[:frame+9], true},
@@ -72,6 +74,26 @@ func TestOfBase64(t *testing.T) {
 				t.Errorf("got %d x %d, %v; want 321 x 123, %v", width, height, ok, tc.ok)
 			}
 		})
+	}
+}
+
+// TestLargeSizes: sizes of which all bytes count.
+func TestLargeSizes(t *testing.T) {
+	const riff = "RIFF\x00\x00\x00\x00WEBP"
+	for name, tc := range map[string]struct {
+		data          string
+		width, height int
+	}{
+		"png": {"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR\x01\x02\x03\x04\x7f\xff\xff\xff", 0x01020304, 0x7fffffff},
+		"gif": {"GIF89a\x02\x01\x04\x03", 0x0102, 0x0304},
+		"webp, extended": {riff + "VP8X\x0a\x00\x00\x00\x00\x00\x00\x00\x03\x02\x01\x06\x05\x04", 0x010204,
+			0x040507},
+		"webp, lossless": {riff + "VP8L\x00\x00\x00\x00\x2f\xff\xff\xff\x0f______", 1 << 14, 1 << 14},
+	} {
+		width, height, ok := OfBase64([]byte(base64.StdEncoding.EncodeToString([]byte(tc.data))))
+		if width != tc.width || height != tc.height || !ok {
+			t.Errorf("%s: got %d x %d, %v; want %d x %d", name, width, height, ok, tc.width, tc.height)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package latency_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,6 +32,10 @@ func TestFastest(t *testing.T) {
 		{"and not five times", [3]server{{1, 1e-3, 100, 400}, {1, 1e-3, 0, 900}, {3, 1e-3, 500, 0}}, "a"},
 		{"as much everywhere: the one that was sent nothing for the longest time",
 			[3]server{{1, 1e-3, 500, 900}, {1, 1e-3, 500, 900}, {1, 1e-3, 500, 900}}, "a"},
+		{"less to compute, though it was sent something lately",
+			[3]server{{1, 1e-3, 0, 100}, {1, 1e-3, 500, 0}, {3, 1e-3, 500, 0}}, "a"},
+		{"as much to compute, and it was sent nothing",
+			[3]server{{1, 1e-3, 0, 400}, {1, 1e-3, 100, 0}, {3, 1e-3, 500, 0}}, "b"},
 		{"nothing in flight", [3]server{{1, 1e-3, 500, 900}, {1, 1e-3, 500, 0}, {1, 1e-3, 500, 0}}, "b"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -70,6 +75,8 @@ func TestBlend(t *testing.T) {
 		want       [3]float64
 	}{
 		{"both", 0.8, 0.2, [3]room{{0, 0}, {1, 4}, {2, 1}}, [3]float64{0, 0.6, 0.85}},
+		{"weights of any sum", 4, 1, [3]room{{0, 0}, {1, 4}, {2, 1}}, [3]float64{0, 0.6, 0.85}},
+		{"rooms from above 0 on", 1, 1, [3]room{{1, 3}, {2, 7}, {3, 11}}, [3]float64{0, 0.5, 1}},
 		{"misses count as rooms do", 0.8, 0.2, [3]room{{0, 0}, {-1, -4}, {-2, -1}}, [3]float64{0, 0.6, 0.85}},
 		{"no range for the first token", 0.8, 0.2, [3]room{{3, 0}, {3, 4}, {3, 1}}, [3]float64{0, 1, 0.25}},
 		{"nor a weight for further ones", 1, 0, [3]room{{3, 0}, {3, 4}, {3, 1}}, [3]float64{0, 1, 0.25}},
@@ -85,11 +92,18 @@ func TestBlend(t *testing.T) {
 			var scores [3]float64
 			latency.Blend(predictions, []bool{true, true, true}, test.ttft, test.tpot, scores[:])
 			for i, score := range scores {
-				if math.Abs(score-test.want[i]) > 1e-12 {
+				if !(math.Abs(score-test.want[i]) <= 1e-12) {
 					t.Errorf("scores %v, want %v", scores, test.want)
 				}
 			}
 		})
+	}
+	// What does not compete neither counts nor gets a score.
+	predictions := []scoring.Prediction{{TTFTRoom: 1}, {TTFTRoom: 9}, {TTFTRoom: 0}, {TTFTRoom: 2}}
+	scores := []float64{5, 5, 5, 5}
+	latency.Blend(predictions, []bool{true, false, true, true}, 1, 1, scores)
+	if want := []float64{0.5, 5, 0, 1}; !slices.Equal(scores, want) {
+		t.Errorf("scores %v, want %v", scores, want)
 	}
 }
 
@@ -123,6 +137,9 @@ func TestTier(t *testing.T) {
 		{"some meet it", []server{idle, meets, late, {0, 0, true}}, "bd", true},
 		{"one that would miss both is idle", []server{slow, idle, late}, "b", false},
 		{"one takes too long for each token", []server{both, slow, late}, "b", false},
+		{"each token just in time", []server{both, {-1, 0, true}, {1, -1e-9, false}}, "c", false},
+		{"each token just in time, and nobody idle", []server{both, {-1, 0, true}, {-1, -1e-9, true}}, "b", false},
+		{"it begins just in time", []server{both, {0, -1, true}, {-1e-9, 1, true}}, "b", false},
 		{"one begins too late", []server{both, late, both}, "b", false},
 		{"all miss both", []server{both, both}, "ab", false},
 		{"nobody", nil, "", false},
@@ -192,7 +209,7 @@ func TestFastestScores(t *testing.T) {
 			scores := make([]float64, len(predictions))
 			latency.Fastest(plantest.Cycle(pool, 1), predictions, tc.ttft, tc.tpot, scores)
 			for i := range scores {
-				if math.Abs(scores[i]-tc.want[i]) > 1e-9 {
+				if !(math.Abs(scores[i]-tc.want[i]) <= 1e-9) {
 					t.Fatalf("scores %v, want %v", scores, tc.want)
 				}
 			}
@@ -221,6 +238,10 @@ func TestComposite(t *testing.T) {
 			[2]int{8, 0}, [2]float64{0, 0.75}},
 		{"the prompt alone", `"compositeKVWeight": 0, "compositeQueueWeight": 0`, []scoring.Endpoint{busy, free},
 			[2]int{8, 2}, [2]float64{1, 0.25}},
+		{"a queue of one", ``, []scoring.Endpoint{plantest.Sampled(scoring.Metrics{WaitingRequests: 1}),
+			plantest.Sampled(scoring.Metrics{})}, [2]int{}, [2]float64{0.33, 0.67}},
+		{"cache and queue, weighted alike", `"compositeKVWeight": 2, "compositeQueueWeight": 2,
+			"compositePrefixWeight": 0`, []scoring.Endpoint{busy, free}, [2]int{}, [2]float64{0.05, 0.75}},
 		{"the prompt thrice", `"compositePrefixWeight": 3`, []scoring.Endpoint{busy, free}, [2]int{8, 2},
 			[2]float64{0.62, 0.45}},
 	} {
@@ -238,6 +259,42 @@ func TestComposite(t *testing.T) {
 				t.Errorf("scores %v, want %v", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestCompositeMatches: in llm-d's dialect a producer's blocks say what is cached.
+func TestCompositeMatches(t *testing.T) {
+	plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1", "plugins": [{"type": "known", "name": "k"},
+		{"type": "latency-scorer", "parameters": {"prefixMatchInfoProducerName": "k", "compositeKVWeight": 0,
+		"compositeQueueWeight": 0}}]}`, plantest.Neutral,
+		scoring.Registration{Type: "known", New: func(b *scoring.Builder) scoring.Plugin {
+			k := &known{blocks: [2]int{1, 3}}
+			k.key = b.Produces(k)
+			return k
+		}})
+	c := plantest.Cycle(plantest.Pool(make([]scoring.Endpoint, 2)...), 1)
+	body := []byte(`{"model":"m","prompt":"word"}`)
+	if failure := c.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
+		t.Fatal(failure.Message)
+	}
+	scores := plantest.Decide(plan, c).Scores["latency-scorer"]
+	if got, want := [2]float64{scores["a"], scores["b"]}, [2]float64{0.25, 0.75}; got != want {
+		t.Errorf("scores %v, want %v", got, want)
+	}
+}
+
+// known says how many of four blocks each endpoint has.
+type known struct {
+	key    scoring.MatchKey
+	blocks [2]int
+}
+
+func (k *known) MatchKey() scoring.MatchKey { return k.key }
+
+func (k *known) Produce(c *scoring.Cycle, m *scoring.PrefixMatches) {
+	m.Blocks, m.BlockTokens = 4, 16
+	for i := range c.Pool.Endpoints {
+		m.Set(&c.Pool.Endpoints[i], k.blocks[i])
 	}
 }
 

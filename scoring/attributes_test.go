@@ -91,6 +91,8 @@ func TestAttributesThatMove(t *testing.T) {
 	}{
 		{"at first", func() { pool.Attributes = same }, 2},
 		{"moved", func() { same[1], same[2] = same[2], same[1] }, 3},
+		{"in a list that ends before it", func() { pool.Attributes = same[:2] }, 0},
+		{"there again", func() { pool.Attributes = same }, 3},
 		{"gone", func() { same[2] = "d/x" }, 0},
 		{"in a shorter list", func() { same[0] = "b/x"; pool.Attributes = same[:1] }, 1},
 		{"in another list", func() { pool.Attributes = []string{"c/x", "b/x"} }, 2},

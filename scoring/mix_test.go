@@ -28,7 +28,7 @@ func TestNormalise(t *testing.T) {
 			got := slices.Clone(tt.values)
 			normalise(got)
 			for i := range got {
-				if math.Abs(got[i]-tt.want[i]) > 1e-12 {
+				if !(math.Abs(got[i]-tt.want[i]) <= 1e-12) {
 					t.Fatalf("got %v, want %v", got, tt.want)
 				}
 			}

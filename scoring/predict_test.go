@@ -39,7 +39,7 @@ func TestObjective(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			c := plantest.Cycle(plantest.Pool(scoring.Endpoint{}), 1)
 			c.Request.Headers = plantest.Headers(plan, map[string]string{"x-slo-ttft-ms": tc.text})
-			if got := rules.Objective(c).TTFT; math.Abs(got-tc.want) > 1e-12*max(tc.want, 1) {
+			if got := rules.Objective(c).TTFT; !(math.Abs(got-tc.want) <= 1e-12*max(tc.want, 1)) {
 				t.Errorf("got %v s, want %v", got, tc.want)
 			}
 		})

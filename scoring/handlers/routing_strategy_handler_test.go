@@ -118,7 +118,7 @@ func TestRoutingStrategyHandler(t *testing.T) {
 				t.Errorf("primary profile %s, want %s", got, tt.primary)
 			}
 			for i, want := range tt.totals {
-				if got := seen.totals[i]; math.Abs(got-want) > 1e-9 || len(seen.totals) != len(tt.totals) {
+				if got := seen.totals[i]; !(math.Abs(got-want) <= 1e-9) || len(seen.totals) != len(tt.totals) {
 					t.Fatalf("totals %v, want %v", seen.totals, tt.totals)
 				}
 			}

@@ -51,9 +51,11 @@ func TestStageHeaders(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			plan := plantest.Plan(t, staged(tc.order, `{"type": "`+tc.kind+`", "parameters": {`+tc.parameters+
 				`"prefillProfile": "p", "encodeProfile": "e"}}`), plantest.Neutral)
-			c := plantest.Cycle(plantest.Pool(plantest.Labelled("role", "d"), plantest.Labelled("role", "p"),
-				plantest.Labelled("role", "p"), plantest.Labelled("role", "x"), plantest.Labelled("role", "e"),
-				plantest.Labelled("role", "e")), 1)
+			var endpoints []scoring.Endpoint
+			for _, role := range "dppxee" {
+				endpoints = append(endpoints, plantest.Labelled("role", string(role)))
+			}
+			c := plantest.Cycle(plantest.Pool(endpoints...), 1)
 			body := []byte(`{"model": "m", "messages": [{"role": "user", "content": ` + tc.content + `}]}`)
 			if failure := c.Request.Read(new(openai.Request), openai.APIChat, body); failure != nil {
 				t.Fatal(failure.Message)
@@ -64,7 +66,17 @@ func TestStageHeaders(t *testing.T) {
 			if got := told(c); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
+			c.Pool = plantest.Pool(endpoints[0])
+			if _, failure := plan.Decide(c); failure != nil || told(c) != "" {
+				t.Errorf("where nobody runs another stage: got %q and %v, want nothing", told(c), failure)
+			}
 		})
+	}
+	plan := plantest.Plan(t, `{"plugins": [{"type": "disagg-headers-handler"}, {"type": "queue-scorer"}]}`,
+		plantest.Neutral)
+	c := plantest.Cycle(plantest.Pool(scoring.Endpoint{}), 1)
+	if _, failure := plan.Decide(c); failure != nil || told(c) != "" {
+		t.Errorf("without the profiles: got %q and %v, want nothing", told(c), failure)
 	}
 }
 

@@ -55,7 +55,7 @@ func TestWeights(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got := read(t, tt.text).weights
 			for f := range got {
-				if math.Abs(got[f]-tt.want[f]) > 1e-12 {
+				if !(math.Abs(got[f]-tt.want[f]) <= 1e-12) {
 					t.Errorf("weights %v, want %v", got, tt.want)
 					break
 				}
@@ -73,7 +73,10 @@ func TestPercentile(t *testing.T) {
 		{"least", `{"latency_percentile": 1}`, 0.01},
 		{"most", `{"latency_percentile": 100}`, 1},
 		{"zero", `{"latency_percentile": 0}`, 0},
-		{"beyond", `{"latency_percentile": 150}`, 0},
+		{"beyond", `{"latency_percentile": 101}`, 0},
+		{"least by the source", `{"latency_percentile": 1, "semantics": "source"}`, 0.01},
+		{"most by the source", `{"latency_percentile": 100, "semantics": "source"}`, 1},
+		{"just beyond by the source", `{"latency_percentile": 101, "semantics": "source"}`, 0.95},
 		{"zero by the source", `{"latency_percentile": 0, "semantics": "source"}`, 0.95},
 		{"beyond by the source", `{"latency_percentile": 150, "semantics": "source"}`, 0.95},
 		{"negative by the source", `{"latency_percentile": -5, "semantics": "source"}`, 0.95},

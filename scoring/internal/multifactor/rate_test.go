@@ -80,7 +80,7 @@ func TestGolden(t *testing.T) {
 				t.Errorf("%d left, want %d", left, len(tt.all))
 			}
 			for i, want := range tt.scores {
-				if got := tt.all[i].Score; math.Abs(got-want) > 1e-12 {
+				if got := tt.all[i].Score; !(math.Abs(got-want) <= 1e-12) {
 					t.Errorf("candidate %d: score %v, want %v", i, got, want)
 				}
 			}
@@ -272,7 +272,7 @@ func checkRated(t *testing.T, p *Policy, all []Candidate, left int) {
 			}
 			sum += rating * p.weights[f]
 		}
-		if math.Abs(sum-c.Score) > 1e-12 {
+		if !(math.Abs(sum-c.Score) <= 1e-12) {
 			t.Fatalf("score %v is not the sum %v: %+v", c.Score, sum, all)
 		}
 		if c.Broken == "" && (c.Score > all[best].Score || c.Score == all[best].Score && i < best) {

@@ -119,13 +119,10 @@ func takes(p Plugin) bool {
 	return is[Filter](p) || is[GroupFilter](p) || is[Scorer](p) || is[Picker](p)
 }
 
-// fillWithAll gives the only profile every filter, scorer and picker that is declared, in that order.
+// fillWithAll gives the only profile every filter and scorer that is declared, in that order, and the first picker.
 func (c *compiler) fillWithAll(p *profile) {
 	for i := range c.plugins {
 		d := &c.plugins[i]
-		if _, ok := d.plugin.(Picker); ok && p.picker != nil {
-			continue
-		}
 		if p.add(d, 1) == "" {
 			d.used = true
 		}

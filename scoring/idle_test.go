@@ -26,6 +26,8 @@ func TestIdlePlugins(t *testing.T) {
 			"max-score-picker"},
 		{"what acts by itself", "", queue + `, {"type": "single-profile-handler"}, {"type": "disagg-headers-handler"},
 			{"type": "session-affinity-scorer"}`, profile, ""},
+		{"what binds sessions by itself", "", queue + `, {"type": "session-affinity-filter", "parameters":
+			{"strategy": "session_id"}}`, profile, ""},
 		{"a part of the data layer", "", queue + `, {"type": "models-data-source"}`, profile, "models-data-source"},
 		{"a data layer that is listed", "", queue + `, {"type": "models-data-source"}`,
 			profile + `, "featureGates": ["dataLayer"], "data": {"sources": [{"pluginRef": "models-data-source"}]}`, ""},

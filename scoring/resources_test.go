@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
 )
 
@@ -46,6 +47,8 @@ func TestBindings(t *testing.T) {
 		{"the default twice", list(gateway(`"schedulingProfiles": [{"model": "default", "profile": "a"},
 			{"model": "default", "profile": "b"}]`), a, b),
 			`items[0].spec.schedulingProfiles[1](default).model: "default" is bound twice`, ""},
+		{"an unknown profile", list(gateway(`"schedulingProfiles": [{"model": "default", "profile": "x"}]`), a),
+			`items[0].spec.schedulingProfiles[0](default).profile: no SchedulingProfile is named "x"; here are a`, ""},
 		{"two gateways", list(bound, bound, a),
 			"items[1].kind: is a second AIGateway; give each of them a configuration of its own", ""},
 		{"several without a gateway", list(a, b),
@@ -58,6 +61,21 @@ func TestBindings(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			plantest.CheckTold(t, tc.config, tc.mistakes, tc.warnings)
 		})
+	}
+	two := gateway(`"schedulingProfiles": [{"model": "m", "profile": "b"}, {"model": "default", "profile": "a"}]`)
+	for _, tc := range []struct{ name, config, model, want string }{
+		{"one", list(a), "m", "default"}, {"one that is bound", list(bound, a, b), "m", "default"},
+		{"the default of two", list(two, a, b), "n", "a"}, {"the other one", list(two, a, b), "m", "b"},
+	} {
+		plan := plantest.Plan(t, tc.config, plantest.Neutral)
+		c := plantest.Cycle(plantest.Pool(scoring.Endpoint{}), 1)
+		c.Request.Model = tc.model
+		if _, failure := plan.Decide(c); failure != nil {
+			t.Fatal(failure.Message)
+		}
+		if got := plan.ProfileName(plan.Primary(c)); got != tc.want {
+			t.Errorf("%s: %s is served by the profile %s, want %s", tc.name, tc.model, got, tc.want)
+		}
 	}
 }
 

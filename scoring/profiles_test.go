@@ -93,6 +93,63 @@ func TestHostWithoutPort(t *testing.T) {
 	}
 }
 
+// TestModelOfThePath: a request whose body names no model is for the one of its path, if a server has it.
+func TestModelOfThePath(t *testing.T) {
+	plan := plantest.Plan(t, `{"plugins": [{"type": "queue-scorer"}]}`, plantest.Neutral)
+	for _, tc := range []struct{ name, model, path, want, candidates string }{
+		{"neither", "", "", "", "a b"},
+		{"a model that one has", "", "m", "m", "a"},
+		{"a model that nobody has", "", "x", "", "a b"},
+		{"a model of the body", "n", "m", "n", "b"},
+	} {
+		c := plantest.Cycle(plantest.Pool(scoring.Endpoint{Models: []string{"m"}},
+			scoring.Endpoint{Models: []string{"n"}}), 1)
+		c.Request.Model, c.Request.PathModel = tc.model, tc.path
+		trace := plantest.Decide(plan, c)
+		if got := strings.Join(trace.Candidates, " "); trace.Failure != nil || got != tc.candidates ||
+			c.Request.Model != tc.want {
+			t.Errorf("%s: the model is %q, candidates are %s, %v; want %q and %s", tc.name, c.Request.Model, got,
+				trace.Failure, tc.want, tc.candidates)
+		}
+	}
+}
+
+// TestSheddingOfResources: a SchedulingProfile has the usual thresholds.
+func TestSheddingOfResources(t *testing.T) {
+	plan := plantest.Plan(t, `{"apiVersion": "heimdall.moreh.io/v1alpha1", "kind": "SchedulingProfile", "spec": {
+		"profileHandler": "e2e", "plugins": [{"type": "constant-scorer"}],
+		"profiles": {"default": {"pluginRefs": [{"name": "constant-scorer"}]}}}}`, plantest.Neutral)
+	for waiting, want := range map[int]*scoring.Failure{0: nil, 4: nil, 5: scoring.Shed} {
+		pool := plantest.Pool(plantest.Sampled(scoring.Metrics{WaitingRequests: waiting}))
+		pool.Objectives = []scoring.Objective{{Name: "batch", Priority: -1}}
+		c := plantest.Cycle(pool, 1)
+		c.Request.Headers = plantest.Headers(plan, map[string]string{"x-gateway-inference-objective": "batch"})
+		if _, failure := plan.Decide(c); failure != want {
+			t.Errorf("%d wait: got %v, want %v", waiting, failure, want)
+		}
+	}
+}
+
+// TestOneMistake: what follows from a mistake is none of its own.
+func TestOneMistake(t *testing.T) {
+	for _, tc := range []struct{ name, config, want string }{
+		{"no type", `"plugins": [{"name": "x"}], "schedulingProfiles": [{"name": "a"}, {"name": "b"}]`,
+			"plugins[0](x).type: is missing; every plug-in needs one"},
+		{"an unknown type", `"plugins": [{"name": "x", "type": "y-z"}],
+			"schedulingProfiles": [{"name": "a"}, {"name": "b"}]`, `plugins[0](x).type: "y-z" is not a known plug-in`},
+		{"a detector without a name", `"apiVersion": "llm-d.ai/v1", "saturationDetector": {"pluginRef": ""}`, ""},
+		{"another key beside it", `"apiVersion": "llm-d.ai/v1", "saturationDetector": {"pluginRef": "", "x": 1}`,
+			`saturationDetector: unknown key "x"`},
+		{"a detector without a name elsewhere", `"saturationDetector": {"pluginRef": ""}`,
+			"saturationDetector.pluginRef: is empty; name one of the plug-ins"},
+	} {
+		got := plantest.Mistakes(`{` + tc.config + `}`)
+		if !strings.HasPrefix(got, tc.want) || tc.want == "" && got != "" || strings.Contains(got, "\n") {
+			t.Errorf("%s: got %s, want %s", tc.name, got, tc.want)
+		}
+	}
+}
+
 // TestDataSection: the data section has its gate, and no other keys than those that it may have.
 func TestDataSection(t *testing.T) {
 	const plugins = `"plugins": [{"type": "queue-scorer"}, {"type": "models-data-source"},

@@ -44,6 +44,9 @@ func TestUnjudged(t *testing.T) {
 				counts[endpoints[0].Name]++
 			}
 			plantest.CheckUniform(t, counts, test.want...)
+			if picks := plantest.Decide(plan, c).Picks; len(picks) != 1 || counts[picks[0]] == 0 {
+				t.Errorf("a trace has the picks %q, want one of %q", picks, test.want)
+			}
 		})
 	}
 }

@@ -50,5 +50,14 @@ func TestSuspectsAreBounded(t *testing.T) {
 					tt.silent, tt.endpoints, i, e.Index, silent(i))
 			}
 		}
+		for i := range pool.Endpoints {
+			pool.State.Apply(&journal.Event{Kind: journal.Completion, Time: now + 1, Status: 200, TTFTMicros: 1000,
+				DurationMicros: 1000, Primary: pool.ID(&pool.Endpoints[i])})
+		}
+		c.Request.Now++
+		if c.begin(); len(c.suspects) != 0 {
+			t.Errorf("%d of %d endpoints were silent: %d are suspected when all have answered, want none", tt.silent,
+				tt.endpoints, len(c.suspects))
+		}
 	}
 }

@@ -34,7 +34,7 @@ func TestBusy(t *testing.T) {
 		now := someTime + int64(i)*half
 		s.Expire(now)
 		step.do(now)
-		if got := s.InFlight.Busy(0); math.Abs(got-step.want) > 1e-9 {
+		if got := s.InFlight.Busy(0); !(math.Abs(got-step.want) <= 1e-9) {
 			t.Errorf("%s: busy %v, want %v", step.name, got, step.want)
 		}
 		if got := s.InFlight.Busy(1); got != 0 {
@@ -77,7 +77,7 @@ func TestBusyGoesByEvents(t *testing.T) {
 			}
 			s.Expire(someTime + 2*half)
 			for i, want := range tc.want {
-				if got := s.InFlight.Busy(i); math.Abs(got-want) > 1e-9 {
+				if got := s.InFlight.Busy(i); !(math.Abs(got-want) <= 1e-9) {
 					t.Errorf("endpoint %d: busy %v, want %v", i, got, want)
 				}
 			}

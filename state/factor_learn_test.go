@@ -59,7 +59,7 @@ func TestFactorLearns(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			f := factor{f: tc.f, used: tc.f, samples: tc.samples, streak: tc.streak}
 			f.learn(&tc.x, moment{})
-			if math.Abs(f.f-tc.want) > 1e-9 || f.samples != tc.learnt || f.streak != tc.streakThen {
+			if !(math.Abs(f.f-tc.want) <= 1e-9) || f.samples != tc.learnt || f.streak != tc.streakThen {
 				t.Errorf("got %.6f by %d samples, a streak of %d; want %.6f by %d, a streak of %d", f.f, f.samples,
 					f.streak, tc.want, tc.learnt, tc.streakThen)
 			}
@@ -95,7 +95,7 @@ func TestFactorHears(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			f := factor{f: 16, used: 16, since: tc.since, heard: tc.then, samples: 50}
-			if f.fade(tc.now); math.Abs(f.used-tc.want) > 1e-9 || f.f != 16 {
+			if f.fade(tc.now); !(math.Abs(f.used-tc.want) <= 1e-9) || f.f != 16 {
 				t.Errorf("fades to %v, and %v is kept; want %v and 16", f.used, f.f, tc.want)
 			}
 			f.hear(tc.now)
@@ -103,7 +103,7 @@ func TestFactorHears(t *testing.T) {
 			if tc.want != 16 {
 				since, samples = tc.now.number, 1
 			}
-			if math.Abs(f.f-tc.want) > 1e-9 || f.since != since || f.samples != samples || f.heard != tc.now.number {
+			if !(math.Abs(f.f-tc.want) <= 1e-9) || f.since != since || f.samples != samples || f.heard != tc.now.number {
 				t.Errorf("heard of: got %+v, want %v since %d by %d samples", f, tc.want, since, samples)
 			}
 		})

@@ -36,7 +36,7 @@ func TestFactorFades(t *testing.T) {
 			for range 8 { // of which few are enough after it
 				f.learn(&timing{took: 0.2, others: 0.1, least: leastTTFT}, now)
 			}
-			if test.silent > max(test.held, least) && math.Abs(f.f-2) > 0.4 {
+			if test.silent > max(test.held, least) && !(math.Abs(f.f-2) <= 0.4) {
 				t.Errorf("eight samples after it: %.2f, want about 2", f.f)
 			}
 		})
@@ -50,7 +50,7 @@ func TestFactorShortTimes(t *testing.T) {
 		f.learn(&timing{took: leastTTFT / 3, others: leastTTFT / 50, least: leastTTFT}, moment{})
 		f.learn(&timing{took: leastTTFT / 50, others: leastTTFT / 3, least: leastTTFT}, moment{})
 	}
-	if math.Abs(f.f-1) > 1e-9 {
+	if !(math.Abs(f.f-1) <= 1e-9) {
 		t.Errorf("got a factor of %v, want 1", f.f)
 	}
 }

@@ -32,7 +32,7 @@ func TestFailuresFade(t *testing.T) {
 			}
 			f.Complete(0, &e)
 			for n, want := range []float64{1.0 / 8, 1.0 / 16, 1.0 / 32} {
-				if got := f.Share(0, someTime+int64(n)*int64(tc.after)); math.Abs(got-want) > 1e-9 {
+				if got := f.Share(0, someTime+int64(n)*int64(tc.after)); !(math.Abs(got-want) <= 1e-9) {
 					t.Errorf("after %d times %v: got %v, want %v", n, tc.after, got, want)
 				}
 			}
@@ -96,7 +96,7 @@ func TestFailuresOfOneClient(t *testing.T) {
 				o.apply(f)
 			}
 			got, want := f.Share(0, f.clock.now), 1-math.Pow(7.0/8, float64(tc.want))
-			if math.Abs(got-want) > 1e-9 {
+			if !(math.Abs(got-want) <= 1e-9) {
 				t.Errorf("the share is %v, want %v: %d that count", got, want, tc.want)
 			}
 		})
@@ -134,7 +134,7 @@ func TestRefusalsByTheLastAnswer(t *testing.T) {
 			if tc.fast {
 				want = 1.0 / 256
 			}
-			if got := f.Share(0, now+int64(DefaultFailureHalfLife)) / f.Share(0, now); math.Abs(got-want) > 1e-9 {
+			if got := f.Share(0, now+int64(DefaultFailureHalfLife)) / f.Share(0, now); !(math.Abs(got-want) <= 1e-9) {
 				t.Errorf("after a half-life %v of the share is left, want %v", got, want)
 			}
 		})

@@ -37,7 +37,7 @@ func TestPercentile(t *testing.T) {
 			for i, v := range tt.values {
 				w.Add(1, int64(i), v)
 			}
-			if got := w.Percentile(1, tt.q); math.Abs(got-tt.want) > 1e-9 {
+			if got := w.Percentile(1, tt.q); !(math.Abs(got-tt.want) <= 1e-9) {
 				t.Errorf("got %v, want %v", got, tt.want)
 			}
 			if got := w.Count(0) + w.Count(2) + w.Count(-1); got != 0 {
@@ -94,7 +94,7 @@ func TestWindowsLikeAList(t *testing.T) {
 		if got := w.Count(0); got != len(naive) {
 			t.Fatalf("step %d: got %d samples, want %d", step, got, len(naive))
 		}
-		if got, want := w.Mean(0), sum/float64(len(naive)); math.Abs(got-want) > 1e-3 {
+		if got, want := w.Mean(0), sum/float64(len(naive)); !(math.Abs(got-want) <= 1e-3) {
 			t.Fatalf("step %d: got a mean of %v, want %v", step, got, want)
 		}
 		slices.Sort(values)
@@ -243,7 +243,7 @@ func TestFailures(t *testing.T) {
 				f.Expire(max(o.at, f.clock.host))
 				f.Complete(0, &journal.Event{Time: o.at, Status: o.status, DurationMicros: o.micros})
 			}
-			if got := f.Share(0, tt.now); math.Abs(got-tt.want) > 1e-9 {
+			if got := f.Share(0, tt.now); !(math.Abs(got-tt.want) <= 1e-9) {
 				t.Errorf("got %v, want %v", got, tt.want)
 			}
 			if got := f.Share(1, tt.now); got != 0 {

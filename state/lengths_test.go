@@ -57,7 +57,7 @@ func TestLengthsAreBounded(t *testing.T) {
 	}
 	s.Apply(reported(1, 1<<30, 1<<30))
 	got, _ := s.Lengths.TokensPerByte(1)
-	if math.Abs(got-0.25) > 0.03 {
+	if !(math.Abs(got-0.25) <= 0.03) {
 		t.Errorf("after one other report: %v tokens per byte, want about 0.25", got)
 	}
 	for model := range uint64(1000) {
@@ -125,7 +125,7 @@ func TestLengthsFollow(t *testing.T) {
 	for range 4 * lengthBytes / mostLengthBytes {
 		s.Apply(reported(1, mostLengthBytes, mostLengthBytes/2))
 	}
-	if got, ok := s.Lengths.TokensPerByte(1); !ok || math.Abs(got-0.5) > 0.02 {
+	if got, ok := s.Lengths.TokensPerByte(1); !ok || !(math.Abs(got-0.5) <= 0.02) {
 		t.Errorf("%v tokens per byte, %v; want about 0.5", got, ok)
 	}
 	s.Apply(reported(0, 8000, 4000))

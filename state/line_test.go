@@ -76,14 +76,14 @@ func TestLineBegins(t *testing.T) {
 	l, x := newLine(), [terms]float64{1, 0, 0}
 	l.learn(&x, 2, 0.05)
 	// Nothing was expected, but 0.05 as the least that makes a difference: its square is the variance of the sample.
-	if want := 2 / (1 + 0.0025); math.Abs(l.w[0]-want) > 1e-9 || l.samples != 1 {
+	if want := 2 / (1 + 0.0025); !(math.Abs(l.w[0]-want) <= 1e-9) || l.samples != 1 {
 		t.Errorf("after one sample: got %v of %d, want %v", l.w[0], l.samples, want)
 	}
-	if want := 0.5 + 0.05*0.5; math.Abs(l.off-want) > 1e-9 {
+	if want := 0.5 + 0.05*0.5; !(math.Abs(l.off-want) <= 1e-9) {
 		t.Errorf("the mean error is %v, want %v", l.off, want)
 	}
 	variance := l.p[0][0]
-	if want := 1 - 1/1.0025; math.Abs(variance-want) > 1e-9 {
+	if want := 1 - 1/1.0025; !(math.Abs(variance-want) <= 1e-9) {
 		t.Errorf("the variance is %v, want %v", variance, want)
 	}
 	if l.p[1][1] != linePrior || l.p[2][2] != linePrior {
@@ -96,7 +96,7 @@ func TestLineBegins(t *testing.T) {
 	for range 200 {
 		l.learn(&x, 2.2, 0.05)
 	}
-	if math.Abs(before-2) > 1e-3 || math.Abs(l.w[0]-2.2) > 0.02 {
+	if !(math.Abs(before-2) <= 1e-3) || !(math.Abs(l.w[0]-2.2) <= 0.02) {
 		t.Errorf("got %v and then %v, want 2 and then 2.2", before, l.w[0])
 	}
 }

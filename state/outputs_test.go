@@ -125,14 +125,14 @@ func TestOutputsFollow(t *testing.T) {
 	for i := range 8 {
 		o.add(outputKey(1, 0), float32(10*i))
 	}
-	if got, _ := o.Tokens(1, 0); math.Abs(got-35) > 1e-3 {
+	if got, _ := o.Tokens(1, 0); !(math.Abs(got-35) <= 1e-3) {
 		t.Errorf("after eight answers: got %v, want their mean, 35", got)
 	}
 	for range 1000 {
 		o.add(outputKey(1, 0), 100)
 	}
 	o.add(outputKey(1, 0), 420)
-	if got, _ := o.Tokens(1, 0); math.Abs(got-110) > 1e-3 {
+	if got, _ := o.Tokens(1, 0); !(math.Abs(got-110) <= 1e-3) {
 		t.Errorf("after one of 420 tokens that follows on many of 100: got %v, want 110", got)
 	}
 }

@@ -180,7 +180,7 @@ func TestPredicted(t *testing.T) {
 				PrimaryLoad: tc.load, InputTokens: 2000}
 			f.Open(e, endpoints)
 			ttft, tpot := f.Predicted(1, 1)
-			if math.Abs(ttft-tc.ttft) > 1e-9 || math.Abs(tpot-tc.tpot) > 1e-9 {
+			if !(math.Abs(ttft-tc.ttft) <= 1e-9) || !(math.Abs(tpot-tc.tpot) <= 1e-9) {
 				t.Errorf("got %v and %v, want %v and %v", ttft, tpot, tc.ttft, tc.tpot)
 			}
 			if ttft, tpot := f.Predicted(1, 2); ttft != 0 || tpot != 0 {

@@ -23,7 +23,7 @@ func TestReuse(t *testing.T) {
 			for _, p := range tt.prompts {
 				r.note(p[0], p[1])
 			}
-			if got := r.share(); math.Abs(got-tt.want) > 1e-3 {
+			if got := r.share(); !(math.Abs(got-tt.want) <= 1e-3) {
 				t.Errorf("got a share of %v, want %v", got, tt.want)
 			}
 		})

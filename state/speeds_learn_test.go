@@ -201,7 +201,7 @@ func TestAccuracy(t *testing.T) {
 	for range 100 {
 		a.add(1, 1)
 	}
-	if a.Error > 0.01 || a.Error <= 0 || math.Abs(a.Predicted-1) > 0.05 || math.Abs(a.Actual-1) > 0.05 {
+	if a.Error > 0.01 || a.Error <= 0 || !(math.Abs(a.Predicted-1) <= 0.05) || !(math.Abs(a.Actual-1) <= 0.05) {
 		t.Errorf("after 100 that were right: got %+v", a)
 	}
 }

@@ -38,8 +38,8 @@ func TestFitDecode(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			token, slowdown, ok := fitDecode(test.samples)
-			if ok != (test.token > 0) || math.Abs(token.Seconds()-test.token) > 1e-5 ||
-				math.Abs(slowdown-test.slowdown) > 1e-3 {
+			if ok != (test.token > 0) || !(math.Abs(token.Seconds()-test.token) <= 1e-5) ||
+				!(math.Abs(slowdown-test.slowdown) <= 1e-3) {
 				t.Errorf("got %v and %v, %v, want %v and %v", token, slowdown, ok,
 					time.Duration(test.token*float64(time.Second)), test.slowdown)
 			}
@@ -70,7 +70,7 @@ func TestFitPrefill(t *testing.T) {
 		{"enough", prompts(20, 1000, 0, 0.5, false), 2000},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got, ok := fitPrefill(test.samples); ok != (test.want > 0) || math.Abs(got-test.want) > 1e-6 {
+			if got, ok := fitPrefill(test.samples); ok != (test.want > 0) || !(math.Abs(got-test.want) <= 1e-6) {
 				t.Errorf("got %v, %v, want %v", got, ok, test.want)
 			}
 		})

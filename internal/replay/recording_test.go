@@ -100,13 +100,13 @@ func TestRecording(t *testing.T) {
 		{"slowdown", fitted.BatchSlowdown, like.BatchSlowdown, .5},
 		{"cache", float64(fitted.Blocks), float64(like.Blocks), .25},
 	} {
-		if math.Abs(f.got/f.want-1) > f.part {
+		if !(math.Abs(f.got/f.want-1) <= f.part) {
 			t.Errorf("%s: fitted %v, was %v", f.name, f.got, f.want)
 		}
 	}
 	now := Summarise("", run(t, `{}`, trace.Requests, Options{Servers: fitted, Seed: 2}), 3, Limits{})
-	if math.Abs(now.Hits-was.Hits) > .05 || math.Abs(now.TTFT.P50/was.TTFT.P50-1) > .2 ||
-		math.Abs(now.Whole.P50/was.Whole.P50-1) > .2 {
+	if !(math.Abs(now.Hits-was.Hits) <= .05) || !(math.Abs(now.TTFT.P50/was.TTFT.P50-1) <= .2) ||
+		!(math.Abs(now.Whole.P50/was.Whole.P50-1) <= .2) {
 		t.Errorf("recorded %+v, replayed %+v", was.TTFT, now.TTFT)
 		t.Errorf("hits recorded %v, replayed %v; whole %v and %v", was.Hits, now.Hits, was.Whole, now.Whole)
 	}
@@ -147,7 +147,7 @@ func TestRecordedOutOfOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(trace.Requests); n != 2 || trace.Requests[0].At != 0 || math.Abs(trace.Requests[1].At-.003) > 1e-9 {
+	if n := len(trace.Requests); n != 2 || trace.Requests[0].At != 0 || !(math.Abs(trace.Requests[1].At-.003) <= 1e-9) {
 		t.Fatalf("got %d requests, %+v, want two at 0 and 3 ms", n, trace.Requests)
 	}
 	if got := len(run(t, `{}`, trace.Requests, Options{Servers: DefaultServers(), Seed: 1})); got != 2 {

@@ -191,7 +191,7 @@ func TestTimes(t *testing.T) {
 	for i := range want {
 		g, w := got[i], want[i]
 		for _, pair := range [][2]float64{{g.TTFT, w.TTFT}, {g.Whole, w.Whole}, {g.TPOT, w.TPOT}} {
-			if math.Abs(pair[0]-pair[1]) > 1e-4 {
+			if !(math.Abs(pair[0]-pair[1]) <= 1e-4) {
 				t.Errorf("request %d: %+v, want %+v", i, g, w)
 			}
 		}
@@ -253,8 +253,9 @@ func TestSummarise(t *testing.T) {
 	}
 	r := Summarise("x", samples, 2, Limits{TTFT: .5, TPOT: .05})
 	if r.Requests != 4 || r.Good != .25 || r.GoodPerSecond != .1 || r.Refusals["shed"] != 1 ||
-		math.Abs(r.Hits-50./300) > 1e-9 ||
-		math.Abs(r.Predicted-.2) > 1e-9 || math.Abs(r.Imbalance-4./3) > 1e-9 || r.TTFT.P50 != .1 || r.TTFT.P99 != .9 ||
+		!(math.Abs(r.Hits-50./300) <= 1e-9) ||
+		!(math.Abs(r.Predicted-.2) <= 1e-9) || !(math.Abs(r.Imbalance-4./3) <= 1e-9) ||
+		r.TTFT.P50 != .1 || r.TTFT.P99 != .9 ||
 		r.Whole.Mean != 2 {
 		t.Errorf("%+v", r)
 	}

@@ -54,7 +54,7 @@ func TestProbabilisticAdmitter(t *testing.T) {
 					refused++
 				}
 			}
-			if got := float64(refused) / requests; math.Abs(got-tc.want) > 0.03 || (tc.want == 0) != (got == 0) {
+			if got := float64(refused) / requests; !(math.Abs(got-tc.want) <= 0.03) || (tc.want == 0) != (got == 0) {
 				t.Errorf("refused is a part of %.3f, want %.3f", got, tc.want)
 			}
 		})

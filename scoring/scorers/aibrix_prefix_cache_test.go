@@ -82,7 +82,7 @@ func TestAIBrixPrefixCacheMixed(t *testing.T) {
 			r.cycle.Request.Headers = plantest.Headers(r.plan, map[string]string{"routing-strategy": tt.strategy})
 			trace := plantest.Decide(r.plan, r.cycle)
 			for i, total := range trace.Mixture.Totals {
-				if math.Abs(total.Total-tt.want[i]) > 1e-9 {
+				if !(math.Abs(total.Total-tt.want[i]) <= 1e-9) {
 					t.Errorf("%s, %s: totals of %q are %v, want %v", semantics, tt.strategy, tt.prompt,
 						trace.Mixture.Totals, tt.want)
 					break

@@ -66,7 +66,7 @@ func TestEvictionCost(t *testing.T) {
 			pool.State.Expire(plantest.Now + tt.later*int64(time.Second))
 			scores := ask(t, plan, c, tt.prompt).Scores["prefill-load-scorer"]
 			for i, lost := range tt.lost {
-				if got := 1 - scores[pool.Endpoints[i].Name]; math.Abs(got-lost) > 1e-6 {
+				if got := 1 - scores[pool.Endpoints[i].Name]; !(math.Abs(got-lost) <= 1e-6) {
 					t.Errorf("%s scores 1 - %v, want 1 - %v", pool.Endpoints[i].Name, got, lost)
 				}
 			}

@@ -59,7 +59,7 @@ func TestPredictedLatencyShares(t *testing.T) {
 			}
 			// Five standard deviations of the binomial distribution.
 			share := float64(got) / requests
-			if math.Abs(share-tc.want) > 5*math.Sqrt(tc.want*(1-tc.want)/requests) {
+			if !(math.Abs(share-tc.want) <= 5*math.Sqrt(tc.want*(1-tc.want)/requests)) {
 				t.Errorf("b gets %.4f of the requests, want %.4f", share, tc.want)
 			}
 		})

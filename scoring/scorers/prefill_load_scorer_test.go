@@ -47,7 +47,7 @@ func TestPrefillLoadRoot(t *testing.T) {
 			}
 			scores := ask(t, plan, c, tt.prompt).Scores["prefill-load-scorer"]
 			for i, want := range tt.lost {
-				if got := 1 - scores[pool.Endpoints[i].Name]; math.Abs(got-want) > 1e-3 {
+				if got := 1 - scores[pool.Endpoints[i].Name]; !(math.Abs(got-want) <= 1e-3) {
 					t.Errorf("endpoint %d lost %.4f, want %.4f", i, got, want)
 				}
 			}

@@ -74,7 +74,7 @@ func TestCachedOfGrowingBlocks(t *testing.T) {
 		{said[:100] + "x", 1, 16},
 	} {
 		score := total(tt.prompt)
-		if math.Abs(score-tt.score) > 1e-9 || event.PredictedTokens != tt.cached {
+		if !(math.Abs(score-tt.score) <= 1e-9) || event.PredictedTokens != tt.cached {
 			t.Errorf("%.20s...: got a score of %v and %d tokens, want %v and %d", tt.prompt, score,
 				event.PredictedTokens, tt.score, tt.cached)
 		}

@@ -63,7 +63,7 @@ func TestPrefixScores(t *testing.T) {
 			got := make([]float64, len(tt.counts))
 			scorePrefix(tt.counts, tt.matched, 11, 16, 100, false, got)
 			for i, want := range tt.want {
-				if math.Abs(got[i]-want) > 1e-12 {
+				if !(math.Abs(got[i]-want) <= 1e-12) {
 					t.Fatalf("scores %v, want %v", got, tt.want)
 				}
 			}

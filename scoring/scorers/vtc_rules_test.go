@@ -39,7 +39,7 @@ func TestVTCCostsOfSource(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got := vtc(true).costs(tt.tokens, tt.least, tt.most, tt.loads...)
 			for i := range got {
-				if math.Abs(got[i]-tt.want[i]) > 1e-6 {
+				if !(math.Abs(got[i]-tt.want[i]) <= 1e-6) {
 					t.Fatalf("costs %v, want %v", got, tt.want)
 				}
 			}

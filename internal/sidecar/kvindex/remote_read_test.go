@@ -129,7 +129,7 @@ func FuzzRemote(f *testing.F) {
 				worth += float64(n) * r.weights[tier]
 			}
 			if !asked[hit.Endpoint] || hit.Rank < 0 || hit.Rank >= MaxRanks || hit.Blocks < 1 ||
-				hit.Blocks > len(lines) || total != hit.Blocks || math.Abs(worth-hit.Score) > 1e-6 {
+				hit.Blocks > len(lines) || total != hit.Blocks || !(math.Abs(worth-hit.Score) <= 1e-6) {
 				t.Fatalf("got %+v of %d keys", hit, len(lines))
 			}
 		}

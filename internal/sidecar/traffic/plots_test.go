@@ -80,7 +80,7 @@ func TestPlotsOfRefusalsAndQueues(t *testing.T) {
 		{"half of the first tokens, ms", got.TTFT50[last], 10, 1},
 		{"nine of ten, ms", got.TTFT90[last], 190_000, 10_000}, // the last class
 	} {
-		if test.got == nil || math.Abs(*test.got-test.want) > test.off+1e-9 {
+		if test.got == nil || !(math.Abs(*test.got-test.want) <= test.off+1e-9) {
 			t.Errorf("%s: got %v, want %v", test.name, text(test.got), test.want)
 		}
 	}

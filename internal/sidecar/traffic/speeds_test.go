@@ -44,7 +44,7 @@ func TestSpeedMetrics(t *testing.T) {
 		{"tokens a second", s.PromptTokensPerSecond, 2000}, {"TTFT predicted", s.TTFT.Predicted, 1},
 		{"TTFT", s.TTFT.Actual, 1}, {"TPOT predicted", s.TPOT.Predicted, 0.1}, {"TPOT", s.TPOT.Actual, 0.1},
 	} {
-		if !ok || math.Abs(v.got-v.want) > 0.25*v.want {
+		if !ok || !(math.Abs(v.got-v.want) <= 0.25*v.want) {
 			t.Errorf("%s: got %v, want %v", v.name, v.got, v.want)
 		}
 	}
@@ -69,7 +69,7 @@ func TestPredictedByLLMDNames(t *testing.T) {
 		want float64
 	}{{"llm_d_epp_request_predicted_ttft_seconds", 1}, {"llm_d_epp_request_predicted_tpot_seconds", 0.1}} {
 		count, sum := f.value(m.name+"_count"+of), f.value(m.name+"_sum"+of)
-		if count < 40 || math.Abs(sum/count-m.want) > 0.25*m.want {
+		if count < 40 || !(math.Abs(sum/count-m.want) <= 0.25*m.want) {
 			t.Errorf("%s: %v in %v samples, want %v in the mean", m.name, sum, count, m.want)
 		}
 	}

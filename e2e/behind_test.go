@@ -31,7 +31,8 @@ func TestLongJournal(t *testing.T) {
 			l.wantStat(t, "listener_manager.total_listeners_warming", 0)
 			for i, x := range l.askLong(t, prompts-last, prompts) {
 				if x.status != http.StatusOK || x.server != before[i].server {
-					t.Errorf("prompt %d: got %v after the change, want 200 from %q, which has it", i, x, before[i].server)
+					t.Errorf("prompt %d: got %v after the change, want 200 from %q, which has it", i, x,
+						before[i].server)
 				}
 			}
 		})

@@ -7,8 +7,8 @@ import (
 	"github.com/pintle-dev/pintle/journal"
 )
 
-// A plug-in that comes later, after a change of the configuration or when a VM has died, makes its state from what is in
-// the journal. It reads a long one in parts, so that the worker's other streams go on, while its requests wait, see
+// A plug-in that comes later, after a change of the configuration or when a VM has died, makes its state from what is
+// in the journal. It reads a long one in parts, so that the worker's other streams go on, while its requests wait, see
 // pending.go.
 
 // pagesAtOnce bounds how many pages of the journal a new plug-in reads while everything else of its worker waits.
@@ -44,7 +44,8 @@ func (h *history) poll(pool *pool) {
 }
 
 // read applies what so many pages of the journal hold, and reports whether that was all. It looks for a new snapshot
-// where an event tells of an endpoint that is not in the pool: the worker that wrote it had seen one with that endpoint.
+// where an event tells of an endpoint that is not in the pool: the worker that wrote it had seen one with that
+// endpoint.
 func (h *history) read(pool *pool, pages int) (all bool) {
 	if !h.journal.Poll() {
 		return true

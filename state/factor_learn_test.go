@@ -103,7 +103,8 @@ func TestFactorHears(t *testing.T) {
 			if tc.want != 16 {
 				since, samples = tc.now.number, 1
 			}
-			if !(math.Abs(f.f-tc.want) <= 1e-9) || f.since != since || f.samples != samples || f.heard != tc.now.number {
+			if !(math.Abs(f.f-tc.want) <= 1e-9) || f.since != since || f.samples != samples ||
+				f.heard != tc.now.number {
 				t.Errorf("heard of: got %+v, want %v since %d by %d samples", f, tc.want, since, samples)
 			}
 		})

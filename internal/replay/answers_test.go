@@ -65,7 +65,8 @@ func TestAnswersThatWereCut(t *testing.T) {
 				}
 			})
 			r := Summarise("", trace.Recorded(), 1, Limits{TTFT: 1})
-			if r.TTFT.P50 != .1 || !(math.Abs(r.Good-test.good) <= 1e-9) || !(math.Abs(r.Whole.P50-test.whole) <= 1e-9) ||
+			if r.TTFT.P50 != .1 || !(math.Abs(r.Good-test.good) <= 1e-9) ||
+				!(math.Abs(r.Whole.P50-test.whole) <= 1e-9) ||
 				r.Imbalance != 1 {
 				t.Errorf("got a TTFT of %v s, %v good, %v s whole and %v of an equal share, want 0.1, %v, %v and 1",
 					r.TTFT.P50, r.Good, r.Whole.P50, r.Imbalance, test.good, test.whole)

@@ -56,7 +56,8 @@ func TestCoreAttributes(t *testing.T) {
 				"normalization": {"fixedRange": {"min": 0, "max": 10}}}}}]}`, plantest.Neutral)
 			pool := plantest.Pool(plantest.Sampled(scoring.Metrics{WaitingRequests: 1, RunningRequests: 2,
 				KVCacheUsage: 0.3}))
-			if got := plantest.Decide(plan, plantest.Cycle(pool, 1)).Scores[scorer]["a"]; !(math.Abs(got-want) <= 1e-9) {
+			got := plantest.Decide(plan, plantest.Cycle(pool, 1)).Scores[scorer]["a"]
+			if !(math.Abs(got-want) <= 1e-9) {
 				t.Errorf("%s: score %v, want %v", key, got, want)
 			}
 		}

@@ -26,7 +26,6 @@ import (
 type told struct {
 	kinds    string
 	position snapshot.Position
-	topology uint64
 }
 
 // read reads a message.

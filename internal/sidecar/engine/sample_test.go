@@ -37,6 +37,7 @@ func TestRanks(t *testing.T) {
 		{"one digit", []string{"0", "1", "9"}, 3},
 		{"several digits", []string{"0", "1", "10", "19", "11", "100", "10"}, 6},
 		{"ends of words", []string{"0", "63", "64", "127", "128", "191", "192", "255"}, 8},
+		{"high ones, of several shards", []string{"63", "64", "127", "255", "64", "127", "255", "63"}, 4},
 		{"too high", []string{"0", "256", "1000"}, 1},
 		{"beyond an integer", []string{"0", "18446744073709551615", "9223372036854775808"}, 1},
 		{"no number", []string{"0", "-1", "-", "1/", ":1", "x"}, 1},

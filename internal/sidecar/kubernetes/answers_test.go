@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +20,7 @@ type answers struct {
 	mu      sync.Mutex
 	codes   map[string]int // 0 is 200
 	items   map[string][]string
+	said    map[string]int           // how often what a resource answers has changed, its version
 	changed map[string]chan struct{} // closed to have the watches of a resource end as too old
 }
 
@@ -36,6 +38,7 @@ func (a *answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	a.mu.Lock()
 	code, items, changed := a.codes[resource], a.items[resource], a.changed[resource]
+	version := strconv.Itoa(1 + a.said[resource])
 	if changed == nil {
 		changed = make(chan struct{})
 		a.changed[resource] = changed
@@ -52,24 +55,34 @@ func (a *answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if query.Get("watch") == "" {
-		fmt.Fprintf(w, `{"kind":%q,"apiVersion":%q,"metadata":{"resourceVersion":"7"},"items":[%s]}`, kind,
-			strings.Join(path[1:len(path)-3], "/"), strings.Join(items, ","))
+		fmt.Fprintf(w, `{"kind":%q,"apiVersion":%q,"metadata":{"resourceVersion":%q},"items":[%s]}`, kind,
+			strings.Join(path[1:len(path)-3], "/"), version, strings.Join(items, ","))
 		return
 	}
-	if query.Get("resourceVersion") == "" {
+	answerWatch(w, r, items, version, changed)
+}
+
+// answerWatch answers a watch of what has that version now, until that changes. One of an earlier version, which a list has
+// told just before, is too old at once.
+func answerWatch(w http.ResponseWriter, r *http.Request, items []string, version string, changed <-chan struct{}) {
+	since := r.URL.Query().Get("resourceVersion")
+	if since == "" {
 		for _, item := range items {
 			fmt.Fprintf(w, `{"type":"ADDED","object":%s}`, item)
 		}
 	}
-	_, _ = fmt.Fprintln(w, `{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1",
-		"metadata":{"resourceVersion":"8"}}}`)
-	_ = http.NewResponseController(w).Flush()
-	select {
-	case <-changed:
-		_, _ = fmt.Fprintln(w, `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure",
-			"code":410,"reason":"Expired","message":"too old resource version"}}`)
-	case <-r.Context().Done():
+	if since == "" || since == version {
+		_, _ = fmt.Fprintf(w, `{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1",
+			"metadata":{"resourceVersion":%q}}}`, version)
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case <-changed:
+		case <-r.Context().Done():
+			return
+		}
 	}
+	_, _ = fmt.Fprintln(w, `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure",
+		"code":410,"reason":"Expired","message":"too old resource version"}}`)
 }
 
 // describe says which versions a group has, and which resources a version, of those that the test made known.
@@ -88,6 +101,7 @@ func (a *answers) say(resource string, code int, items ...string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.codes[resource], a.items[resource] = code, items
+	a.said[resource]++
 	if changed := a.changed[resource]; changed != nil {
 		close(changed)
 		a.changed[resource] = nil
@@ -165,7 +179,8 @@ func anObjective(name, priority string) string {
 }
 
 func newAnswers() *answers {
-	a := &answers{codes: map[string]int{}, items: map[string][]string{}, changed: map[string]chan struct{}{}}
+	a := &answers{codes: map[string]int{}, items: map[string][]string{}, said: map[string]int{},
+		changed: map[string]chan struct{}{}}
 	for _, k := range append(objectives, rewrites...) {
 		a.codes[k.GroupResource().String()] = http.StatusNotFound
 	}

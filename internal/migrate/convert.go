@@ -143,15 +143,20 @@ func bound(resources *goyaml.Node) (profiles []*goyaml.Node, handler *goyaml.Nod
 	if bindings == nil {
 		return nil, nil
 	}
+	var seen []string
 	for _, binding := range bindings.Content {
-		name := text(binding, "profile")
+		name, model := text(binding, "profile"), text(binding, "model")
 		if byName[name] == nil {
 			return nil, nil // a mistake of that kind, too
 		}
+		if slices.Contains(seen, model) {
+			continue // the first one holds, which is told as well
+		}
+		seen = append(seen, model)
 		if !slices.Contains(profiles, byName[name]) {
 			profiles = append(profiles, byName[name])
 		}
-		if model := text(binding, "model"); model == "default" {
+		if model == "default" {
 			fallback = name
 		} else {
 			models.Content = append(models.Content, scalar(model), scalar(name))

@@ -53,6 +53,9 @@ func Migrate(text []byte, dialect scoring.Dialect) (*Result, error) {
 	d := &document{found: found, dialect: dialect, because: "you say so", root: wrap(found.Root())}
 	before := d.ofResource()
 	d.convert()
+	if len(before) > 0 && !d.converted {
+		return nil, found.Locate(d.asFound(strictjson.Mistakes(before)))
+	}
 	var config *pluginconfig.Config
 	for range mostRounds {
 		if config, err = d.read(); err == nil {

@@ -67,4 +67,36 @@ func TestExpectedIsBounded(t *testing.T) {
 	if err != nil || len(hits) != 1 || hits[0].Endpoint != "c" {
 		t.Errorf("got %+v, %v, want what was expected last", hits, err)
 	}
+	for n, want := range map[int]int64{maxExpected: maxExpected, maxExpected + 1: 0} {
+		most := newMemory(DefaultWeights, DefaultSize, time.Hour)
+		if _ = most.Expect(t.Context(), "a", make([]Key, n)); most.Stats().Expected != want {
+			t.Errorf("%d at once: %d blocks are expected, want %d", n, most.Stats().Expected, want)
+		}
+	}
+}
+
+// TestNothingIsExpected: without a time for it nothing is expected, and what was for a time leaves nothing behind.
+func TestNothingIsExpected(t *testing.T) {
+	ctx, keys := t.Context(), []Key{1 << 63, 1<<40 | 7}
+	for _, test := range []struct {
+		name string
+		ttl  time.Duration
+		want Stats
+	}{
+		{"no time", 0, Stats{}},
+		{"a time", 1, Stats{Keys: 2, Expected: 2}},
+	} {
+		m := newMemory(DefaultWeights, DefaultSize, test.ttl)
+		now := time.Unix(1000, 0)
+		m.now = func() time.Time { return now }
+		_ = m.Expect(ctx, "a", keys)
+		if got := m.Stats(); got != test.want {
+			t.Errorf("%s: got %+v, want %+v", test.name, got, test.want)
+		}
+		_ = m.Drop(ctx, "a")
+		now = now.Add(time.Nanosecond)
+		if hits, _ := m.Lookup(ctx, nil, keys, []string{"a"}); len(hits) > 0 || m.Stats() != (Stats{}) {
+			t.Errorf("%s, dropped: got %v and %+v, want nothing", test.name, hits, m.Stats())
+		}
+	}
 }

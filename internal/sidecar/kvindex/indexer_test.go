@@ -263,19 +263,6 @@ func TestHammer(t *testing.T) {
 	}
 }
 
-func TestNewMistakes(t *testing.T) {
-	for _, c := range []Config{
-		{InMemory: &InMemoryConfig{}, Redis: &RedisConfig{}},
-		{InMemory: &InMemoryConfig{Size: -1}},
-		{CostAware: &CostAwareConfig{Bytes: -1}},
-		{Redis: &RedisConfig{Address: "http://x"}},
-	} {
-		if _, err := New(c); err == nil {
-			t.Errorf("%+v: no mistake", c)
-		}
-	}
-}
-
 // TestLongNames: names that nobody serves are not kept, and blocks are found by them all the same.
 func TestLongNames(t *testing.T) {
 	x := newIndexer(t, Config{BlockTokens: 4, Model: "m"})

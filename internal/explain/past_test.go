@@ -76,8 +76,10 @@ func TestPastTeaches(t *testing.T) {
 	last, answers, kinds := int64(0), 0, []journal.Kind{journal.Decision, journal.Began, journal.Completion}
 	fleet.Past(true, now, func(e *journal.Event) {
 		i := answers / len(kinds)
-		if e.Kind != kinds[answers%len(kinds)] || e.Primary != journal.EndpointID("a") || e.Time < last || e.Time >= now {
-			t.Fatalf("got %+v after %d, want event %d of an answer of a, in its turn and before %d", e, last, answers, now)
+		if e.Kind != kinds[answers%len(kinds)] || e.Primary != journal.EndpointID("a") || e.Time < last ||
+			e.Time >= now {
+			t.Fatalf("got %+v after %d, want event %d of answers of a, in its turn and before %d", e, last, answers,
+				now)
 		}
 		if e.Kind == journal.Decision {
 			decided = *e
@@ -125,7 +127,8 @@ func TestPastOfNobody(t *testing.T) {
 		{"slower than a token a second", state("prefillTokensPerSecond: 0.9"), "prefillTokensPerSecond: 0.9 "},
 		{"the fastest", state("prefillTokensPerSecond: 1e9"), ""},
 		{"faster", state("prefillTokensPerSecond: 1.1e9"), "prefillTokensPerSecond: 1100000000 "},
-		{"tokens of nothing", state("tokensInFlight: 1"), "inFlight: is missing; tokens in flight are those of requests"},
+		{"tokens of nothing", state("tokensInFlight: 1"),
+			"inFlight: is missing; tokens in flight are those of requests"},
 		{"no tokens of nothing", state("tokensInFlight: 0"), ""},
 		{"a score of nothing", "prompt: {tokens: 1}\n" + state("cachedScore: 0"),
 			"cachedBlocks: is missing; a score is that of blocks"},
@@ -143,8 +146,12 @@ func TestPastOfNobody(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := explain.ReadEndpoints([]byte(test.text), 1e18)
-			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
-				t.Errorf("got %v, want a mistake with %q", err, test.want)
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+				t.Errorf("got %q, want a mistake with %q", err, test.want)
 			}
 		})
 	}

@@ -45,7 +45,8 @@ func newAdmin(t *testing.T, part *topology.Part, err error) *Admin {
 
 // TestAnswers: what each page answers to those who may see all, and to others.
 func TestAnswers(t *testing.T) {
-	found := newAdmin(t, &topology.Part{Endpoints: []topology.Endpoint{{Endpoint: snapshot.Endpoint{Name: "a", Address: "10.0.0.1:8000",
+	found := newAdmin(t, &topology.Part{Endpoints: []topology.Endpoint{{Endpoint: snapshot.Endpoint{
+		Name: "a", Address: "10.0.0.1:8000",
 		Engine: "tensorrt-llm", Models: []string{"m"}, Labels: []snapshot.Label{{Key: "k", Value: "v"}}}}}},
 		topology.Partly(errors.New("half of it")))
 	unheard := newAdmin(t, nil, nil)
@@ -91,7 +92,8 @@ func TestAnswers(t *testing.T) {
 			answer := httptest.NewRecorder()
 			test.of.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, test.path, nil))
 			media, text := answer.Header().Get("Content-Type"), answer.Body.String()
-			if answer.Code != test.status || !strings.HasPrefix(media, test.media) || !strings.Contains(text, test.want) ||
+			if answer.Code != test.status || !strings.HasPrefix(media, test.media) ||
+				!strings.Contains(text, test.want) ||
 				test.not != "" && strings.Contains(text, test.not) {
 				t.Errorf("got %d, %s, %s\nwant %d, %s, with %s and without %q", answer.Code, media, text, test.status,
 					test.media, test.want, test.not)
@@ -120,7 +122,8 @@ func TestProfiles(t *testing.T) {
 	with.Config = &config.Config{Profiles: true}
 	for _, path := range []string{"/debug/pprof/", "/debug/pprof/profile", "/debug/pprof/trace",
 		"/debug/pprof/symbol"} {
-		for of, h := range map[string]http.Handler{"GET /": a.Handler(), "GET " + path: with.Handler(), "": with.Public()} {
+		for of, h := range map[string]http.Handler{"GET /": a.Handler(), "GET " + path: with.Handler(),
+			"": with.Public()} {
 			_, got := h.(*http.ServeMux).Handler(httptest.NewRequest(http.MethodGet, path, nil))
 			if got != of {
 				t.Errorf("%s: got it answered by %q, want %q", path, got, of)

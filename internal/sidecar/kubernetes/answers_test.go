@@ -62,8 +62,8 @@ func (a *answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answerWatch(w, r, items, version, changed)
 }
 
-// answerWatch answers a watch of what has that version now, until that changes. One of an earlier version, which a list has
-// told just before, is too old at once.
+// answerWatch answers a watch of what has that version now, until that changes. One of an earlier version, which a list
+// has told just before, is too old at once.
 func answerWatch(w http.ResponseWriter, r *http.Request, items []string, version string, changed <-chan struct{}) {
 	since := r.URL.Query().Get("resourceVersion")
 	if since == "" {

@@ -65,8 +65,8 @@ func TestBlockTokens(t *testing.T) {
 		}
 		if after := x.BlockTokens("a"); before != test.before || told != test.told || after != test.after ||
 			other != test.before {
-			t.Errorf("%s: got %d, then %d, and %d of another one, then %d, want %d, %d, %d, %d", test.name, before, told,
-				other, after, test.before, test.told, test.before, test.after)
+			t.Errorf("%s: got %d, then %d, and %d of another one, then %d, want %d, %d, %d, %d", test.name, before,
+				told, other, after, test.before, test.told, test.before, test.after)
 		}
 	}
 }

@@ -59,6 +59,7 @@ func TestActive(t *testing.T) {
 		{"none", nil, []bool{true, true, true}},
 		{"two", map[string]string{activePorts: "8002, 8000"}, []bool{true, false, true}},
 		{"foreign and broken", map[string]string{activePorts: "8001,x,9999,70000"}, []bool{false, true, false}},
+		{"no port, and one in its last 16 bits", map[string]string{activePorts: "73537"}, []bool{false, false, false}},
 		{"empty", map[string]string{activePorts: ""}, []bool{false, false, false}},
 		{"llm-d's", map[string]string{llmdActivePorts: "8002"}, []bool{false, false, true}},
 		{"llm-d's before the other", map[string]string{llmdActivePorts: "8001", activePorts: "8000,8001"},
@@ -82,13 +83,17 @@ func TestSlicePorts(t *testing.T) {
 	}
 	numberless := "numberless"
 	given := []discoveryv1.EndpointPort{port("http", 8000, "TCP"), port("dns", 53, "UDP"), port("alias", 8000, "TCP"),
-		port("admin", 80, "TCP"), {}, {Name: &numberless}}
+		port("admin", 80, "TCP"), {}, {Name: &numberless}, port("last", 65535, "TCP"), port("beyond", 65536, "TCP"),
+		port("first", 1, "TCP"), port("zero", 0, "TCP"), port("below", -1, "TCP")}
 	tests := []struct {
 		name  string
 		ports []string
 		want  []uint16
 	}{
-		{"all", nil, []uint16{80, 8000}},
+		{"all", nil, []uint16{1, 80, 8000, 65535}},
+		{"by the names of what is no port, and of the last and the first", []string{"beyond", "zero", "below", "last",
+			"first"}, []uint16{65535, 1}},
+		{"by the numbers of what is no port, and of the last", []string{"65536", "0", "-1", "65535"}, []uint16{65535}},
 		{"by name and number", []string{"http", "80"}, []uint16{8000, 80}},
 		{"by a number that two names have", []string{"8000"}, []uint16{8000}},
 		{"by a name without a number", []string{"numberless", "http"}, []uint16{8000}},
@@ -118,7 +123,7 @@ func TestCheck(t *testing.T) {
 		{"no port", Pool{Selector: "a=b"}, "ports: missing"},
 		{"named port", Pool{Selector: "a=b", Ports: []string{"http"}}, `"http" is no port`},
 		{"port 0", Pool{Selector: "a=b", Ports: []string{"0"}}, `"0" is no port`},
-		{"nine ports", Pool{Selector: "a=b", Ports: strings.Split("1,2,3,4,5,6,7,8,9", ",")}, "9 are too many"},
+		{"nine ports", Pool{Selector: "a=b", Ports: strings.Split("1,2,3,4,5,6,7,8,9", ",")}, "9 are too many; up to 8 are right"},
 		{"a port twice", Pool{Selector: "a=b", Ports: []string{"8000", "8001", "8000"}}, "ports: 8000 is there twice"},
 		{"a Service's port twice", Pool{Service: "a", Ports: []string{"http", "http"}}, "ports: http is there twice"},
 		{"the lowest and the highest", Pool{Service: "a", Ports: []string{"1", "65535"}}, ""},

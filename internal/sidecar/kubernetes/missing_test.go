@@ -29,9 +29,11 @@ func TestMissing(t *testing.T) {
 		}
 		return s
 	}
+	portless := slice("portless", "10.0.0.2")
+	portless.Ports = nil
 	objects := map[string][]any{
 		"inferencepools.inference.networking.k8s.io": {llama},
-		"endpointslices.discovery.k8s.io":            {slice("vllm", "10.0.0.1"), slice("idle")},
+		"endpointslices.discovery.k8s.io":            {slice("vllm", "10.0.0.1"), slice("idle"), portless},
 	}
 	const noPort = "the EndpointSlices of the Service ns/vllm have none of the ports 80; names, or numbers of the " +
 		"pods' ports, are right"
@@ -47,6 +49,7 @@ func TestMissing(t *testing.T) {
 			"InferencePool ns/lama is not there\nno EndpointSlice is of the Service ns/vlm"},
 		{"a Service without ready pods", []Pool{{Service: "vllm"}}, ""},
 		{"a Service without pods", []Pool{{Service: "idle", Ports: []string{"http"}}}, ""},
+		{"a Service without ports", []Pool{{Service: "portless", Ports: []string{"http"}}}, ""},
 		{"no Service", []Pool{{Service: "vlm"}}, "no EndpointSlice is of the Service ns/vlm"},
 		{"a port by name", []Pool{{Service: "vllm", Ports: []string{"http"}}}, ""},
 		{"a port by number", []Pool{{Service: "vllm", Ports: []string{"8000"}}}, ""},

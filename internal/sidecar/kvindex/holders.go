@@ -28,7 +28,7 @@ type holding struct {
 type shard struct {
 	mu    sync.RWMutex
 	keys  *table[holding]
-	lists [17]arena
+	lists [16]arena // the last one's have 1<<15 holders, the most that a key can have
 }
 
 // arena holds lists of one size, without a pointer for each.
@@ -120,7 +120,7 @@ func (s *shard) append(h *holding, whole holder) bool {
 		h.ref = s.lists[1].take(1)
 		s.lists[1].list(1, h.ref)[0] = first
 	case int(h.n) == 1<<h.class:
-		if int(h.class)+1 == len(s.lists) || h.n == 1<<15 {
+		if int(h.class)+1 == len(s.lists) {
 			return false
 		}
 		old := s.lists[h.class].list(h.class, h.ref)

@@ -27,9 +27,10 @@ func TestResumed(t *testing.T) {
 		fresh    bool
 	}{
 		{"nothing was missed", slices.Concat(first, end), 1, 0, 2, false},
-		{"two were missed", slices.Concat(first, resent("", 1, batch(2)), resent("", 2, batch(3)), end), 3, 0, 2, false},
-		{"another engine with that number", slices.Concat(resent("", 0, batch(7)), resent("", 1, batch(8)), end), 2, 1, 2,
-			false},
+		{"two were missed",
+			slices.Concat(first, resent("", 1, batch(2)), resent("", 2, batch(3)), end), 3, 0, 2, false},
+		{"another engine with that number",
+			slices.Concat(resent("", 0, batch(7)), resent("", 1, batch(8)), end), 2, 1, 2, false},
 		{"another engine's later numbers", slices.Concat(resent("", 5, batch(1)), end), 1, 1, 2, false},
 		{"another engine that has published nothing", end, 0, 1, 2, true},
 		{"no answer", nil, 1, 0, 1, true},

@@ -256,6 +256,13 @@ func TestConfigMistakes(t *testing.T) {
 		want   string
 	}{
 		{func(*Config) {}, ""},
+		{func(c *Config) { c.SocketPort, c.ReplaySocketPort, c.Concurrency = 65535, 65535, 1024 }, ""},
+		{func(c *Config) { c.SocketPort, c.ReplaySocketPort, c.Concurrency = 1, 0, 1 }, ""},
+		{func(c *Config) { c.SocketPort = 65536 },
+			"podDiscoveryConfig.socketPort: 65536 is no port; 1 to 65535 is right"},
+		{func(c *Config) { c.ReplaySocketPort = -1 },
+			"podDiscoveryConfig.replaySocketPort: -1 is no port; 0 to 65535 is right"},
+		{func(c *Config) { c.Concurrency = 1025 }, "concurrency: 1025 is out of range; 1 to 1024 is right"},
 		{func(c *Config) { c.SocketPort = 0 }, "podDiscoveryConfig.socketPort: 0"},
 		{func(c *Config) { c.ReplaySocketPort = 70000 }, "podDiscoveryConfig.replaySocketPort: 70000"},
 		{func(c *Config) { c.Concurrency = 0 }, "concurrency: 0"},

@@ -61,6 +61,14 @@ func set(headers wazerohost.Headers, fields ...[2]string) wazerohost.Headers {
 	return headers
 }
 
+// ingestMessages say what is to be done about a snapshot that is refused, by the code.
+var ingestMessages = map[string]string{
+	"epoch_ahead":      "the epoch lies years ahead of this machine's clock",
+	"older":            "a newer snapshot is already there",
+	"unknown_topology": "the load belongs to a topology that is not here; send both",
+	"malformed":        "the snapshot is refused and changes nothing",
+}
+
 func TestIngestRefusals(t *testing.T) {
 	current := snapshot.Position{Epoch: 7, Sequence: 9}
 	newer := snapshot.Position{Epoch: 7, Sequence: 10}
@@ -106,6 +114,8 @@ func TestIngestRefusals(t *testing.T) {
 		{"another version", nil, "", another, 400, "unsupported_version"},
 		{"bytes after the end", nil, "", append(bytes.Clone(good), 0), 400, "truncated"},
 		{"two topologies", nil, "", append(bytes.Clone(good), good...), 400, "malformed"},
+		{"an epoch years ahead", nil, "", newPool(1, 2).message(t, snapshot.Position{Epoch: 1 << 63, Sequence: 1}), 400,
+			"epoch_ahead"},
 	}
 	for _, hold := range []mode{modes[0], modes[2]} {
 		g := newGateway(t, hold, 1, hold.configuration(byQueue, ""))
@@ -128,6 +138,9 @@ func TestIngestRefusals(t *testing.T) {
 					len(tc.headers) > 0 && tc.headers[0][0] == "content-length"
 				if got := s.ResponseHeaders().Get("x-pintle-version"); early && got != "" || !early && got != version {
 					t.Errorf("version: got %q, want %q: %v", got, version, !early)
+				}
+				if want, told := ingestMessages[tc.code]; told && e.Error.Message != want {
+					t.Errorf("message: got %q, want %q", e.Error.Message, want)
 				}
 				if tc.code == "older" &&
 					(e.Current == nil || e.Current.Epoch != current.Epoch || e.Current.Sequence != current.Sequence) {

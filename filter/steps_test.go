@@ -120,18 +120,24 @@ func TestSteps(t *testing.T) {
 	}
 }
 
+// selecting has the virtual model auto.
+const selecting = `{"plugins":[{"type":"queue-scorer"},{"type":"multi-factor-selector","parameters":{"decisions":[` +
+	`{"name":"auto","modelRefs":[{"model":"m"}]}]}}]}`
+
 // TestFollowedDecisionsAreExplained: x-pintle-explain says the same whether or not followers want the steps, and they
 // are told what the strategies of a mix come to.
 func TestFollowedDecisionsAreExplained(t *testing.T) {
 	for _, tc := range []struct{ name, document, explained, steps string }{
 		{"a mix", byStrategy, `"mix":[`, "vllm-1 1 in all, vllm-0 0.25 in all"},
 		{"a filter", filtering, `"by-label"`, filteringSteps},
+		{"a virtual model", selecting, `"selection":["auto","m",`, "picks vllm-1"},
 	} {
 		m := modes[0]
 		g := newGateway(t, m, 1, m.configuration(tc.document, `"debug":true,"load":{"correction":false},`))
 		g.publish(newPool(4, 0).label(1, "role", "decode"))
 		ask := func() string {
-			s := g.workers[0].ask([2]string{"routing-strategy", "queue:3,least-request:1"})
+			s := g.workers[0].askBody(`{"model":"auto","prompt":"hello"}`,
+				[2]string{"routing-strategy", "queue:3,least-request:1"})
 			s.Respond(nil, true)
 			s.Finish()
 			return s.ResponseHeaders().Get("x-pintle-explain")

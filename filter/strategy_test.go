@@ -62,6 +62,19 @@ func TestMixIsExplained(t *testing.T) {
 	})
 }
 
+// TestLongMixesAreCut: the header lists no more totals than it may, and counts those that it leaves out.
+func TestLongMixesAreCut(t *testing.T) {
+	m := modes[0]
+	g := newGateway(t, m, 1, m.configuration(byStrategy, `"debug":true,`))
+	g.publish(newPool(make([]uint32, 30)...))
+	s := g.workers[0].ask([2]string{"routing-strategy", "queue:3,least-request:1"})
+	s.Respond(nil, true)
+	if e := explained(t, s); len(e.Scores) != 60 || len(e.Mix) != 4 || e.Omitted != 26 {
+		t.Errorf("two scorers of 30 endpoints: got %d scores, a mix of %d and %d omitted, want 60, 4 and 26",
+			len(e.Scores), len(e.Mix), e.Omitted)
+	}
+}
+
 // serve answers a request with what it used.
 func serve(s *wazerohost.Stream, input, output int) {
 	s.Respond(wazerohost.Headers{{"content-type", "application/json"}}, false)

@@ -3,6 +3,7 @@ package main_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
 )
@@ -130,5 +131,34 @@ func TestBusyWorkersHurry(t *testing.T) {
 				t.Errorf("got %d calls, want one at %s", len(calls), tc.path)
 			}
 		})
+	}
+}
+
+// TestWhenWorkersAreBusy: from a hundred decisions a second on, also where ticks come late.
+func TestWhenWorkersAreBusy(t *testing.T) {
+	for _, tc := range []struct {
+		name      string
+		decisions int
+		within    time.Duration
+		want      int
+	}{
+		{"99 a second", 99, time.Second, 1000},
+		{"100 a second", 100, time.Second, 10},
+		{"100 in a little more", 100, time.Second + time.Millisecond, 1000},
+		{"150 in a second and a half", 150, 1500 * time.Millisecond, 10},
+		{"300 in less than a second", 300, 999 * time.Millisecond, 1000},
+	} {
+		m := modes[2]
+		g := newGateway(t, m, 1, m.configuration(byQueue, ""))
+		g.publish(newPool(0))
+		w := g.workers[0]
+		w.Tick()
+		for range tc.decisions {
+			w.ask().Finish()
+		}
+		g.clock.Advance(tc.within)
+		if w.Tick(); w.requests.TickMillis() != tc.want {
+			t.Errorf("%s: got a tick every %d ms, want %d", tc.name, w.requests.TickMillis(), tc.want)
+		}
 	}
 }

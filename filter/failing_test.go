@@ -49,3 +49,26 @@ func TestFailingEndpointDrawsNoTraffic(t *testing.T) {
 		}
 	})
 }
+
+// TestFailuresOfAnEndpointThatIsBack: what becomes of requests counts for an endpoint that was gone meanwhile, also if
+// nothing else has told the worker that it is back.
+func TestFailuresOfAnEndpointThatIsBack(t *testing.T) {
+	m := modes[0]
+	g := newGateway(t, m, 1, m.configuration(byQueue, `"stale":{"policy":"last"},"failing":{"policy":"exclude"},`))
+	g.publish(newPool(5, 0))
+	var open []*wazerohost.Stream
+	for range 7 {
+		s := g.workers[0].ask()
+		g.wantRanked(s, address(1))
+		open = append(open, s)
+	}
+	g.publish(newPool(5))
+	g.wantRanked(g.workers[0].ask(), address(0))
+	g.publish(newPool(5, 0))
+	for _, s := range open {
+		s.SetServer(address(1))
+		s.Respond(wazerohost.Headers{{":status", "500"}}, true)
+		s.Finish()
+	}
+	g.wantRanked(g.workers[0].ask(), address(0))
+}

@@ -41,3 +41,43 @@ func TestRequestsAreCounted(t *testing.T) {
 		}
 	}
 }
+
+// TestJournalsLossesAreCounted: Envoy's statistics have what workers could not write and could not read, once each.
+func TestJournalsLossesAreCounted(t *testing.T) {
+	m := modes[0]
+	g := newGateway(t, m, 2, m.configuration(byPrefix, ""))
+	g.publish(newPool(0, 0))
+	ask := func() {
+		for _, w := range g.workers {
+			w.ask().Finish()
+		}
+	}
+	for _, step := range []struct {
+		name           string
+		play           func()
+		failed, missed uint64
+	}{
+		{"unharmed", ask, 0, 0},
+		{"damaged", func() {
+			g.host.SetSharedData("pintle/v2/journal/head", []byte("not ours"))
+			ask()
+		}, 2, 0},
+		{"begun anew", func() {
+			for range 5 {
+				g.tick()
+			}
+			ask()
+		}, 2, 2},
+		{"unharmed again", ask, 2, 2},
+	} {
+		step.play()
+		g.tick()
+		g.tick()
+		failed, _ := g.host.Counter("pintle.journal.failed")
+		missed, _ := g.host.Counter("pintle.journal.missed")
+		if failed != step.failed || missed != step.missed {
+			t.Errorf("%s: got %d events that failed and %d that were missed, want %d and %d", step.name, failed, missed,
+				step.failed, step.missed)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package main_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/snapshot"
+)
+
+// toldHeaders are of a request of a user's, of a class and of a flow.
+var toldHeaders = [][2]string{{"user", "somebody"}, {"x-gateway-inference-objective", "batch"},
+	{"x-llm-d-inference-fairness-id", "tenant"}}
+
+// followed is a gateway with the objective batch that somebody follows.
+func followed(t *testing.T, document string) *follower {
+	m := modes[0]
+	g := newGateway(t, m, 1, m.configuration(document, ""))
+	p := newPool(0)
+	p.Objectives = []snapshot.Objective{{Name: "batch", Priority: -7}}
+	g.publish(p)
+	f := &follower{gateway: g}
+	f.events()
+	g.workers[0].Tick()
+	return f
+}
+
+// TestEventsOfOneRequest: what a decision says of its request, the beginning and the end of the answer say, too.
+func TestEventsOfOneRequest(t *testing.T) {
+	f := followed(t, `{"plugins":[{"type":"prefix-cache-scorer","parameters":{"autoTune":false}},{"type":"vtc-basic"}]}`)
+	body := `{"model":"m1","stream":true,"prompt":"` + strings.Repeat("hello ", 200) + `"}`
+	f.workers[0].askBody(body, toldHeaders...).Finish()
+	f.events()
+	s := f.workers[0].askBody(body, toldHeaders...)
+	s.SetServer(address(0))
+	s.Respond(wazerohost.Headers{{":status", "200"}}, false)
+	s.RespondBody([]byte("data: {}\n\n"), false)
+	s.RespondBody([]byte(`data: {"usage":{"prompt_tokens":300,"completion_tokens":2}}`+"\n\n"), true)
+	s.Finish()
+	got := f.events()
+	if len(got) != 3 {
+		t.Fatalf("got %+v, want a decision, the beginning and the end of its answer", got)
+	}
+	// said is what events of one request have in common, about is what only two of them say.
+	type said struct {
+		lease                        uint32
+		primary, model, user, client uint64
+		streamed                     bool
+	}
+	type about struct {
+		asked, profile, fairness uint64
+		bytes, predictedTokens   uint32
+		predicted                bool
+		priority                 int32
+	}
+	common := func(e journal.Event) said {
+		return said{e.Lease, e.Primary, e.Model, e.User, e.Client, e.Streamed}
+	}
+	further := func(e journal.Event) about {
+		return about{e.Asked, e.Profile, e.Fairness, e.PromptBytes, e.PredictedTokens, e.Predicted, e.Priority}
+	}
+	d, b, c := got[0], got[1], got[2]
+	if d.Kind != journal.Decision || b.Kind != journal.Began || c.Kind != journal.Completion {
+		t.Fatalf("got %+v, want a decision, the beginning and the end of its answer", got)
+	}
+	want := said{d.Lease, endpointID(0), journal.HashName("m1"), journal.HashName("somebody"), d.Client, true}
+	if common(d) != want || d.Lease == 0 || d.Client == 0 {
+		t.Errorf("the decision says %+v, want %+v, and a lease and a client", common(d), want)
+	}
+	for name, e := range map[string]journal.Event{"beginning": b, "end": c} {
+		if common(e) != want {
+			t.Errorf("the %s says %+v, want %+v as the decision", name, common(e), want)
+		}
+	}
+	if told := further(d); told != further(c) || told.bytes != 1200 || told.predictedTokens != 288 || !told.predicted ||
+		told.priority != -7 || told.fairness != journal.HashName("tenant") {
+		t.Errorf("the decision says %+v and the end %+v, want 1,200 bytes, 288 tokens predicted, priority -7, and a tenant",
+			told, further(c))
+	}
+	if b.Status != 200 {
+		t.Errorf("the beginning has status %d, want 200", b.Status)
+	}
+	if users := f.names()["user"]; users != "somebody " {
+		t.Errorf("got the users %q, want somebody", users)
+	}
+}
+
+// TestRefusalsTellOfTheirRequest: followers are told whose requests were refused, and of what class and size they are.
+func TestRefusalsTellOfTheirRequest(t *testing.T) {
+	f := followed(t, `{"plugins":[{"type":"label-selector-filter","parameters":{"matchLabels":{"no":"such"}}}]}`)
+	f.workers[0].askBody(`{"model":"m1","prompt":"hello"}`, toldHeaders...).Finish()
+	all := f.events()
+	if len(all) != 1 {
+		t.Fatalf("got %+v, want a refusal", all)
+	}
+	if e := all[0]; e.Kind != journal.Refused || e.Reason != journal.HashName("filtered_out") || e.Client == 0 ||
+		e.Fairness != journal.HashName("tenant") || e.Priority != -7 || e.PromptBytes != 5 ||
+		e.Model != journal.HashName("m1") || e.Asked != e.Model || e.Time != f.clock.Now().UnixNano() {
+		t.Errorf("got %+v, want a refusal of m1 by a client and for a tenant, with priority -7 and 5 bytes", e)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -82,8 +83,14 @@ func TestPreciseDecides(t *testing.T) {
 					string(c.Body) != body || c.TimeoutMillis != 50 {
 					t.Errorf("call: got %s %v, %q, %d ms", c.Cluster, c.Headers, c.Body, c.TimeoutMillis)
 				}
+				before := g.prefixCounters()
 				tc.play(calls[0])
 				g.wantRanked(s, address(tc.want))
+				before[tc.state]++
+				if got := g.prefixCounters(); !maps.Equal(got, before) {
+					t.Errorf("pintle.prefix: got %v, want %v", got, before)
+				}
+				w.wantTick(t, tc.told)
 				s.Respond(wazerohost.Headers{{":status", "200"}}, true)
 				var e struct {
 					Prefix struct {
@@ -102,6 +109,7 @@ func TestPreciseDecides(t *testing.T) {
 				}
 				s.Finish()
 				w.Tick()
+				w.wantTick(t, false)
 				told := w.Calls()
 				if !tc.told {
 					if len(told) != 0 {
@@ -119,6 +127,27 @@ func TestPreciseDecides(t *testing.T) {
 			})
 		}
 	})
+}
+
+// prefixCounters are those of what the sidecar has said of prompts.
+func (g *gateway) prefixCounters() map[string]uint64 {
+	all := map[string]uint64{}
+	for _, state := range []string{"known", "none", "late", "failed"} {
+		all[state], _ = g.host.Counter("pintle.prefix." + state)
+	}
+	return all
+}
+
+// wantTick wants the next tick at once where there is something to tell the sidecar, and else as at rest.
+func (w *worker) wantTick(t *testing.T, atOnce bool) {
+	t.Helper()
+	want := 1000
+	if atOnce {
+		want = 1
+	}
+	if got := w.requests.TickMillis(); got != want {
+		t.Errorf("got a tick every %d ms, want %d", got, want)
+	}
 }
 
 // TestPreciseAsksForPromptsAlone: what has no prompt that the sidecar can read is not asked for.
@@ -174,28 +203,38 @@ func TestPreciseBackground(t *testing.T) {
 			}
 		}
 		send(questions[0])
+		w.wantTick(t, true)
 		send(questions[1])
 		if calls := w.Calls(); len(calls) != 0 {
 			t.Fatalf("got %d calls before the tick", len(calls))
 		}
 		w.Tick()
+		w.wantTick(t, false)
 		first := w.Calls()
 		if len(first) != 1 {
 			t.Fatalf("got %d calls, want one", len(first))
 		}
 		wantHanded(first[0], questions[:2]...)
 		send(questions[2])
+		w.wantTick(t, false)
 		w.Tick()
 		if again := w.Calls(); len(again) != 1 {
 			t.Fatalf("got %d calls, want the open one", len(again))
 		}
 		first[0].TimeOut()
+		w.wantTick(t, true)
 		w.Tick()
+		w.wantTick(t, false)
 		second := w.Calls()
 		if len(second) != 1 {
 			t.Fatalf("got %d calls, want one", len(second))
 		}
 		wantHanded(second[0], questions[2])
+		second[0].TimeOut()
+		w.wantTick(t, false)
+		if handed, _ := g.host.Counter("pintle.prefix.handed"); handed != 3 {
+			t.Errorf("pintle.prefix.handed: got %d, want 3", handed)
+		}
 	})
 }
 

@@ -216,6 +216,18 @@ func TestExplainHeader(t *testing.T) {
 	})
 }
 
+// TestAllThatArePickedAreExplained: in their order.
+func TestAllThatArePickedAreExplained(t *testing.T) {
+	m := modes[0]
+	g := newGateway(t, m, 1, m.configuration(sticky, `"debug":true,`))
+	g.publish(newPool(5, 0, 9))
+	s := g.workers[0].ask()
+	s.Finish()
+	if got, want := explained(t, s).Picked, []string{serverName(1), serverName(0)}; !slices.Equal(got, want) {
+		t.Errorf("picked: got %q, want %q", got, want)
+	}
+}
+
 func TestExplainHeaderIsBounded(t *testing.T) {
 	m := modes[0]
 	g := newGateway(t, m, 1, m.configuration(byQueue, `"debug":true,`))

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,5 +99,46 @@ func TestRefusalsTellOfTheirRequest(t *testing.T) {
 		e.Fairness != journal.HashName("tenant") || e.Priority != -7 || e.PromptBytes != 5 ||
 		e.Model != journal.HashName("m1") || e.Asked != e.Model || e.Time != f.clock.Now().UnixNano() {
 		t.Errorf("got %+v, want a refusal of m1 by a client and for a tenant, with priority -7 and 5 bytes", e)
+	}
+}
+
+// TestServersOwnCaches: what is remembered of a server's cache is as much as it says to have room for, of the process
+// that it says to be.
+func TestServersOwnCaches(t *testing.T) {
+	prompt := func(text string) string {
+		return `{"model":"m1","prompt":"` + strings.Repeat(text+" ", 200) + `"}` // 4 blocks of 64 tokens, and a bit
+	}
+	for _, tc := range []struct {
+		name   string
+		blocks uint32
+		starts [2]uint64
+		want   uint32
+	}{
+		{"nothing said", 0, [2]uint64{}, 256},
+		{"room for both prompts", 40, [2]uint64{}, 256},
+		{"room for one", 16, [2]uint64{}, 0},
+		{"the same process", 0, [2]uint64{1_790_000_000_000_000_000, 1_790_000_000_000_000_000}, 256},
+		{"another process", 0, [2]uint64{1_790_000_000_000_000_000, 1_799_999_000_000_000_000}, 0},
+	} {
+		m := modes[2]
+		g := newGateway(t, m, 1, m.configuration(byPrefix, ""))
+		p := newPool(0)
+		load := &p.Load.Endpoints[0]
+		load.KVBlockTokens, load.KVBlocks = 16, tc.blocks
+		for i, text := range []string{"hello", "other", "hello"} {
+			load.ProcessStart = tc.starts[i/2]
+			g.publish(p)
+			s := g.workers[0].askBody(prompt(text))
+			s.SetServer(address(0))
+			serve(s, 300, 2)
+			s.Finish()
+		}
+		var got []uint32
+		for _, e := range g.events(journal.Decision) {
+			got = append(got, e.PredictedTokens)
+		}
+		if want := []uint32{0, 0, tc.want}; !slices.Equal(got, want) {
+			t.Errorf("%s: %d tokens were predicted, want %d", tc.name, got, want)
+		}
 	}
 }

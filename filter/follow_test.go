@@ -73,7 +73,7 @@ func TestFollowersAreRefused(t *testing.T) {
 		{"POST", "/pintle/v1/journal", [][2]string{{":method", "POST"}}, "", 405, "method"},
 		{"a position that is none", "/pintle/v1/journal?at=1.2.3", nil, "", 400, "bad_position"},
 		{"a position with too much", "/pintle/v1/journal?at=1.2.3.4.5", nil, "", 400, "bad_position"},
-		{"a position far out", "/pintle/v1/journal?keep=1.2.3.99999999", nil, "", 400, "bad_position"},
+		{"a position far out", "/pintle/v1/journal?keep=1.2.3.1048576", nil, "", 400, "bad_position"},
 		{"too many positions", "/pintle/v1/journal?" + strings.Repeat("at=1.2.3.4&", 9), nil, "", 400, "bad_position"},
 		{"a sample above one", "/pintle/v1/journal?sample=1000001", nil, "", 400, "bad_position"},
 	}
@@ -83,14 +83,24 @@ func TestFollowersAreRefused(t *testing.T) {
 			t.Run(m.hold+" "+tc.name, func(t *testing.T) {
 				h := set(wazerohost.Headers{{":method", "GET"}, {":path", tc.path},
 					{"authorization", "Bearer " + token}}, tc.headers...)
-				wantError(t, g.workers[0].ingest.Request(h, true, wazerohost.From(cmp.Or(tc.from, "127.0.0.1:4000"))),
+				e := wantError(t, g.workers[0].ingest.Request(h, true, wazerohost.From(cmp.Or(tc.from, "127.0.0.1:4000"))),
 					tc.status, tc.code)
+				if e.Error.Type != "follower_refused" {
+					t.Errorf("type: got %q, want follower_refused", e.Error.Type)
+				}
 			})
 		}
 		if _, _, ok := g.host.SharedData("pintle/v1/followed"); ok {
 			t.Error("what was refused counts as followed")
 		}
 		g.publish(newPool(0))
+		for _, path := range []string{"/pintle/v1/journal?keep=1.2.3.1048575&sample=1000000", "/pintle/v1/names",
+			"/pintle/v1/journal?" + strings.Repeat("at=1.2.3.4&", 8)} {
+			h := g.workers[0].follow(path).ResponseHeaders()
+			if h.Get(":status") != "200" || h.Get("content-type") != "application/octet-stream" {
+				t.Errorf("%s: got %v, want 200 and bytes", path, h)
+			}
+		}
 		elsewhere := g.workers[0].requests.Request(
 			wazerohost.Headers{{":method", "GET"}, {":path", "/pintle/v1/journal"}}, true)
 		if !elsewhere.Sent() {

@@ -97,6 +97,8 @@ func TestIngestRefusals(t *testing.T) {
 		{"PUT", [][2]string{{":method", "PUT"}}, "", good, 405, "method"},
 		{"a length over the limit", [][2]string{{"content-length", fmt.Sprint(snapshot.MaxMessageBytes + 1)}}, "", nil,
 			413, "too_large"},
+		{"the longest length, and another body", [][2]string{{"content-length", fmt.Sprint(snapshot.MaxMessageBytes)}}, "",
+			good[:20], 400, "truncated"},
 		{"a length that is none", [][2]string{{"content-length", "-1"}}, "", nil, 413, "too_large"},
 		{"more than the limit", nil, "", make([]byte, snapshot.MaxMessageBytes+1), 413, "too_large"},
 		{"a record that claims more than the limit", nil, "",
@@ -128,14 +130,20 @@ func TestIngestRefusals(t *testing.T) {
 			t.Errorf("version: got %q, want that of the build", version)
 		}
 		before := g.stored()
-		for _, tc := range tests {
+		for i, tc := range tests {
 			t.Run(hold.hold+" "+tc.name, func(t *testing.T) {
 				s := g.workers[0].ingest.Request(set(ingestHeaders(), tc.headers...), false,
 					wazerohost.From(cmp.Or(tc.from, "127.0.0.1:4000")))
 				sendFrames(s, tc.body, 1<<20)
 				e := wantError(t, s, tc.status, tc.code)
 				early := tc.status == 401 || tc.status == 403 || tc.status == 405 ||
-					len(tc.headers) > 0 && tc.headers[0][0] == "content-length"
+					tc.status == 413 && len(tc.headers) > 0
+				if got, _ := g.host.Counter("pintle.snapshots.refused"); got != uint64(i+1) {
+					t.Errorf("pintle.snapshots.refused: got %d, want %d", got, i+1)
+				}
+				if e.Error.Type != "snapshot_refused" {
+					t.Errorf("type: got %q, want snapshot_refused", e.Error.Type)
+				}
 				if got := s.ResponseHeaders().Get("x-pintle-version"); early && got != "" || !early && got != version {
 					t.Errorf("version: got %q, want %q: %v", got, version, !early)
 				}

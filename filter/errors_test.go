@@ -39,8 +39,10 @@ func TestBodiesThatAreRefused(t *testing.T) {
 					s := g.workers[0].requests.Request(wazerohost.Headers{{":path", "/v1/chat/completions"}}, false)
 					sendFrames(s, []byte(tc.body), frame)
 					e := wantError(t, s, 400, tc.reason)
-					if e.Error.Type != "invalid_request_error" || e.Error.Param != nil {
-						t.Errorf("error: got %+v, want invalid_request_error and param null", e.Error)
+					if e.Error.Type != "invalid_request_error" || e.Error.Param != nil ||
+						s.ResponseHeaders().Has("retry-after") {
+						t.Errorf("error: got %+v and %v, want invalid_request_error, param null and no retry-after", e.Error,
+							s.ResponseHeaders())
 					}
 				}
 				s := g.workers[0].requests.Request(wazerohost.Headers{{":path", "/v1/chat/completions"}}, false)

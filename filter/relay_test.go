@@ -109,8 +109,9 @@ func TestEventsBeyondNumbers(t *testing.T) {
 	// Behind the fixed part and the section's head.
 	binary.LittleEndian.PutUint32(steps[int(binary.LittleEndian.Uint16(steps[4:]))+8:], math.MaxUint32)
 	message := journal.AppendRelay(nil, journal.Mark{}, journal.Mark{High: 1}, journal.AppendEvent(steps, &held))
-	if got := g.workers[0].relay(message).ResponseHeaders().Get(":status"); got != "200" {
-		t.Errorf("got %s for the events, want 200", got)
+	if got := g.workers[0].relay(message).ResponseHeaders(); got.Get(":status") != "200" ||
+		got.Get("content-type") != "application/octet-stream" {
+		t.Errorf("got %v for the events, want 200 and bytes", got)
 	}
 	for i, w := range g.workers {
 		if !w.ask().Sent() {
@@ -138,7 +139,10 @@ func TestEventsThatAreRefused(t *testing.T) {
 	g := newGateway(t, modes[2], 1, modes[2].configuration(byQueue, ""))
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			wantError(t, g.workers[0].relay(tc.body, tc.headers...), tc.status, tc.code)
+			e := wantError(t, g.workers[0].relay(tc.body, tc.headers...), tc.status, tc.code)
+			if e.Error.Type != "events_refused" {
+				t.Errorf("type: got %q, want events_refused", e.Error.Type)
+			}
 		})
 	}
 	if _, _, ok := g.host.SharedData("pintle/v1/relayed"); ok {

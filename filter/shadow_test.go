@@ -106,6 +106,24 @@ func TestShadowReadsItsOwnHeaders(t *testing.T) {
 	}
 }
 
+// TestShadowChoosesTheModelItself: of the client's model, whatever the plan that acts has made of it.
+func TestShadowChoosesTheModelItself(t *testing.T) {
+	m := modes[2]
+	g := newGateway(t, m, 1, m.shadowed(selecting, byQueue))
+	p := newPool(0, 5, 9)
+	p.Topology.Endpoints[0].Models = []string{"m"}
+	p.Topology.Endpoints[1].Models = []string{"auto"}
+	p.Topology.Endpoints[2].Models = []string{"m"}
+	g.publish(p)
+	s := g.workers[0].askBody(`{"model":"auto","prompt":"hello"}`)
+	g.wantRanked(s, address(0))
+	s.Finish()
+	if all := g.events(journal.Decision); len(all) != 1 || all[0].Shadowed.Primary != endpointID(1) {
+		t.Errorf("got %+v, want the shadow at default/vllm-1, which is %x and lists what the client asked for", all,
+			endpointID(1))
+	}
+}
+
 // TestShadowForgets: what a shadow goes by grows old as what the plan that acts goes by does.
 func TestShadowForgets(t *testing.T) {
 	m := modes[2]

@@ -154,3 +154,23 @@ func TestFollowedDecisionsAreExplained(t *testing.T) {
 		}
 	}
 }
+
+// TestExplainedWhenNobodyWantsSteps: x-pintle-explain is of its own decision also where followers have given up steps.
+func TestExplainedWhenNobodyWantsSteps(t *testing.T) {
+	m := modes[0]
+	g := newGateway(t, m, 1, m.configuration(byQueue, `"debug":true,`))
+	g.publish(newPool(0, 3))
+	for _, tc := range []struct{ name, query, best string }{
+		{"steps of all", "?sample=1000000", serverName(0)}, {"of none", "?sample=0", serverName(1)},
+	} {
+		g.workers[0].follow("/pintle/v1/journal" + tc.query)
+		g.workers[0].Tick()
+		s := g.workers[0].ask()
+		s.Respond(nil, true)
+		s.Finish()
+		if got := fmt.Sprint(explained(t, s).Scores); !strings.Contains(got, tc.best+" queue-scorer 1]") {
+			t.Errorf("%s: got the scores %s, want 1 for %s", tc.name, got, tc.best)
+		}
+		g.publish(newPool(3, 0))
+	}
+}

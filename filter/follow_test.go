@@ -1,7 +1,9 @@
 package main_test
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"reflect"
 	"slices"
@@ -239,5 +241,20 @@ func TestPositionsAreKept(t *testing.T) {
 		if !ok || a.Kept != at || at == (journal.Position{}) {
 			t.Errorf("%q: got %v, %v, want %v kept", query, a.Kept, ok, at)
 		}
+	}
+}
+
+// TestNamesComeWithTheTopology: whoever asks for names is told the endpoints that there are, too.
+func TestNamesComeWithTheTopology(t *testing.T) {
+	m := modes[0]
+	g := newGateway(t, m, 1, m.configuration(byQueue, ""))
+	g.publish(newPool(0))
+	body := g.workers[0].follow("/pintle/v1/names").ResponseBody()
+	names, _, _ := g.host.SharedData(keyNames)
+	topology, _, _ := g.host.SharedData(keyTopology)
+	want := binary.LittleEndian.AppendUint32(nil, uint32(len(names)))
+	want = binary.LittleEndian.AppendUint32(append(want, names...), uint32(len(topology)))
+	if want = append(want, topology...); !bytes.Equal(body, want) || len(topology) == 0 {
+		t.Errorf("got %q, want the names and the topology, each behind its length: %q", body, want)
 	}
 }

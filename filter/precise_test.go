@@ -94,18 +94,20 @@ func TestPreciseDecides(t *testing.T) {
 				s.Respond(wazerohost.Headers{{":status", "200"}}, true)
 				var e struct {
 					Prefix struct {
-						State   string
-						Tokens  int
-						Matched [][]any
+						State          string
+						Tokens, Blocks int
+						Matched        [][]any
 					}
 				}
 				_ = json.Unmarshal([]byte(s.ResponseHeaders().Get("x-pintle-explain")), &e)
-				var matched [][]any
+				want := e
+				want.Prefix.State, want.Prefix.Tokens, want.Prefix.Blocks, want.Prefix.Matched = tc.state, 0, 0, nil
 				if tc.want == 2 {
-					matched = [][]any{{serverName(0), 1.0, 1.0}, {serverName(2), 10.0, 9.6}}
+					want.Prefix.Tokens, want.Prefix.Blocks = 200, 12
+					want.Prefix.Matched = [][]any{{serverName(0), 1.0, 1.0}, {serverName(2), 10.0, 9.6}}
 				}
-				if e.Prefix.State != tc.state || !reflect.DeepEqual(e.Prefix.Matched, matched) {
-					t.Errorf("explained %+v, want %s and %v", e.Prefix, tc.state, matched)
+				if !reflect.DeepEqual(e, want) {
+					t.Errorf("explained %+v, want %+v", e, want)
 				}
 				s.Finish()
 				w.Tick()
@@ -117,9 +119,9 @@ func TestPreciseDecides(t *testing.T) {
 					}
 					return
 				}
-				want := binary.LittleEndian.AppendUint64(nil, 77)
-				want = binary.LittleEndian.AppendUint64(want, journal.HashName(serverName(2)))
-				if len(told) != 1 || string(told[0].Body) != string(want) ||
+				routed := binary.LittleEndian.AppendUint64(nil, 77)
+				routed = binary.LittleEndian.AppendUint64(routed, journal.HashName(serverName(2)))
+				if len(told) != 1 || string(told[0].Body) != string(routed) ||
 					told[0].Headers.Get(":path") != "/pintle/v1/prefix/routed" {
 					t.Fatalf("told %v, want where the request went", told)
 				}

@@ -243,3 +243,49 @@ func TestTurnsAreToldApart(t *testing.T) {
 		}
 	}
 }
+
+// TestHowTheStoreIsAsked: with the token, for so long, and with no more than there is to say.
+func TestHowTheStoreIsAsked(t *testing.T) {
+	m := modes[0]
+	k := newKeeperWith(t, m, m.configuration(fmt.Sprintf(storing, `"tenantHeader":"X-Team"`),
+		`"sidecar":{"cluster":"pintle-sidecar","timeout":"250ms"},`))
+	w := k.workers[0]
+	team := [2]string{"x-team", "blue"}
+	wantAsked := func(method, path string, more ...[2]string) {
+		t.Helper()
+		calls := w.Calls()
+		if len(calls) != 1 {
+			t.Fatalf("%s %s: got %d calls, want one", method, path, len(calls))
+		}
+		want := append(wazerohost.Headers{{":method", method}, {":path", path}, {":authority", "pintle-sidecar"},
+			{"authorization", "Bearer " + token}}, more...)
+		if c := calls[0]; !slices.Equal(c.Headers, want) || c.TimeoutMillis != 250 || c.Cluster != "pintle-sidecar" {
+			t.Errorf("got %v of %s in %d ms, want %v of pintle-sidecar in 250", c.Headers, c.Cluster, c.TimeoutMillis, want)
+		}
+		k.serve()
+	}
+	send := func(body string) *wazerohost.Stream {
+		s := w.requests.Request(wazerohost.Headers{{":path", "/v1/responses"}, team}, false)
+		s.Body([]byte(body), true)
+		return s
+	}
+	store := func(s *wazerohost.Stream, id string) {
+		s.Respond(wazerohost.Headers{{"content-type", "application/json"}}, false)
+		s.RespondBody(fmt.Appendf(nil, `{"id":%q,"status":"completed","output":[]}`, id), true)
+		s.Finish()
+		w.Tick()
+	}
+	tenant := [2]string{"x-pintle-tenant", "blue"}
+	store(send(`{"model":"m","input":"a"}`), "r1")
+	wantAsked("POST", "/pintle/v1/turns", [2]string{"x-pintle-input", "3"}, tenant)
+	s := send(`{"model":"m","input":"b","previous_response_id":"r1"}`)
+	wantAsked("GET", "/pintle/v1/history/r1", tenant)
+	store(s, "r2")
+	wantAsked("POST", "/pintle/v1/turns", [2]string{"x-pintle-input", "3"}, tenant, [2]string{"x-pintle-previous", "r1"})
+	for _, of := range []string{"", "/input_items?limit=1"} {
+		w.requests.Request(wazerohost.Headers{{":method", "GET"}, {":path", "/v1/responses/r1" + of}, team}, true)
+		wantAsked("GET", "/pintle/v1/responses/r1"+of, tenant)
+	}
+	w.requests.Request(wazerohost.Headers{{":method", "DELETE"}, {":path", "/v1/responses/r1"}, team}, true)
+	wantAsked("DELETE", "/pintle/v1/responses/r1", tenant)
+}

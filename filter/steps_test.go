@@ -174,3 +174,22 @@ func TestExplainedWhenNobodyWantsSteps(t *testing.T) {
 		g.publish(newPool(3, 0))
 	}
 }
+
+// TestSamplesAreKept: how many steps are wanted stays as it was said last, also for who does not say it.
+func TestSamplesAreKept(t *testing.T) {
+	m := modes[0]
+	g := newGateway(t, m, 1, m.configuration(byQueue, ""))
+	g.publish(newPool(0))
+	for _, tc := range []struct {
+		query string
+		told  bool
+	}{{"", false}, {"?sample=1000000", true}, {"", true}, {"?keep=0.0.0.0", true}, {"?sample=0", false}, {"", false}} {
+		g.workers[0].follow("/pintle/v1/journal" + tc.query)
+		g.workers[0].Tick()
+		g.workers[0].ask().Finish()
+		all := g.events(journal.Decision)
+		if got := len(all) > 0 && len(all[len(all)-1].Steps) > 0; got != tc.told {
+			t.Errorf("after %q: steps are told: %v, want %v", tc.query, got, tc.told)
+		}
+	}
+}

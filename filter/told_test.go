@@ -102,6 +102,62 @@ func TestRefusalsTellOfTheirRequest(t *testing.T) {
 	}
 }
 
+// TestFlowsOfRequests: a request's flow goes by the header's name of today, else by the one of before.
+func TestFlowsOfRequests(t *testing.T) {
+	today, before := [2]string{"x-llm-d-inference-fairness-id", "a"}, [2]string{"x-gateway-inference-fairness-id", "b"}
+	for _, tc := range []struct {
+		name    string
+		headers [][2]string
+		want    string
+	}{
+		{"none", nil, ""}, {"today's", [][2]string{today}, "a"}, {"that of before", [][2]string{before}, "b"},
+		{"both", [][2]string{before, today}, "a"},
+	} {
+		f := followed(t, byQueue)
+		f.workers[0].ask(tc.headers...).Finish()
+		if all := f.events(); len(all) != 2 || all[0].Fairness != journal.HashName(tc.want) ||
+			strings.TrimSpace(f.names()["fairness"]) != tc.want {
+			t.Errorf("%s: got %+v and the names %q, want %q", tc.name, all, f.names()["fairness"], tc.want)
+		}
+	}
+}
+
+// TestRewrittenModelsHaveNames: the one that was asked for and the one behind it.
+func TestRewrittenModelsHaveNames(t *testing.T) {
+	f := followed(t, selecting)
+	f.workers[0].askBody(`{"model":"auto","prompt":"x"}`).Finish()
+	got := strings.Fields(f.names()["model"])
+	if slices.Sort(got); !slices.Equal(got, []string{"auto", "m"}) {
+		t.Errorf("got the models %q, want auto and m", got)
+	}
+}
+
+// TestFirstRequestIsRefused: followers are told of it, though nothing was journaled before.
+func TestFirstRequestIsRefused(t *testing.T) {
+	f := followed(t, byQueue)
+	wantError(t, f.workers[0].requests.Request(wazerohost.Headers{{":path", "/sleep"}}, true), 403, "management_path")
+	if all := f.events(); len(all) != 1 || all[0].Kind != journal.Refused || all[0].Code != 403 || all[0].Asked != 0 {
+		t.Errorf("got %+v, want a refusal with 403, of no model", all)
+	}
+}
+
+// TestRefusalsHaveNoStepsOfOthers: when nobody wants steps any more, refusals do not tell those of an earlier decision.
+func TestRefusalsHaveNoStepsOfOthers(t *testing.T) {
+	f := followed(t, filtering)
+	for _, step := range []struct {
+		sample int
+		told   bool
+	}{{1_000_000, true}, {0, false}} {
+		f.sample = step.sample
+		f.events()
+		f.workers[0].Tick()
+		wantError(t, f.workers[0].ask(), 503, "filtered_out")
+		if all := f.events(); len(all) != 1 || len(all[0].Steps) > 0 != step.told {
+			t.Errorf("a sample of %d: got %+v, want a refusal with steps: %v", step.sample, all, step.told)
+		}
+	}
+}
+
 // TestServersOwnCaches: what is remembered of a server's cache is as much as it says to have room for, of the process
 // that it says to be.
 func TestServersOwnCaches(t *testing.T) {

@@ -169,6 +169,20 @@ func TestReportOfAllLengths(t *testing.T) {
 	}
 }
 
+// TestReportOfAServerBeyondTheList: who was none of the decision's choices has no rank.
+func TestReportOfAServerBeyondTheList(t *testing.T) {
+	m := modes[0]
+	g := newGateway(t, m, 1, m.configuration(byQueue, ""))
+	g.publish(newPool(0, 5))
+	s := g.workers[0].ask()
+	s.SetServer(address(1))
+	s.Respond(nil, true)
+	want := "endpoint default/vllm-0, model m, predicted_cached_tokens 0, profile default, served_model m"
+	if got := reported(t, s); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 // TestReportIsWholeWithTheAnswer: what logs and traces are told is complete once the answer has come to its end, even
 // if its client has yet to take that.
 func TestReportIsWholeWithTheAnswer(t *testing.T) {

@@ -139,8 +139,12 @@ func (k *keeper) fetch(method, path string, headers ...[2]string) *wazerohost.St
 func (k *keeper) wantUnknown(s *wazerohost.Stream, code, param string) {
 	k.t.Helper()
 	e := wantError(k.t, s, 404, code)
-	if kind := "Previous response with id '"; strings.HasPrefix(e.Error.Message, kind) != (param != "") {
-		k.t.Errorf("message: got %q, want one of a previous response: %v", e.Error.Message, param != "")
+	kind := "Response with id '"
+	if param != "" {
+		kind = "Previous response with id '"
+	}
+	if !strings.HasPrefix(e.Error.Message, kind) {
+		k.t.Errorf("message: got %q, want %s...", e.Error.Message, kind)
 	}
 	if e.Error.Code != code || e.Error.Type != "invalid_request_error" || (e.Error.Param == nil) != (param == "") ||
 		e.Error.Param != nil && *e.Error.Param != param {

@@ -42,7 +42,9 @@ func TestShadow(t *testing.T) {
 		}
 		send(g.workers[0], 0).Finish()
 		before, _ := g.host.Counter("pintle.shadow.load") // where nothing is known the shadow chooses at random
-		g.publish(newPool(5, 0))                          // the queue is now shorter where the prompt is not
+		p := newPool(4, 0)                                // the queue is now shorter where the prompt is not
+		p.Load.Endpoints[0].RunningRequests = 1
+		g.publish(p)
 		s := send(g.workers[1], 1)
 		g.wantRanked(s, address(1))
 		if got := reported(t, s); !strings.Contains(got, "shadow_endpoint default/vllm-0") {

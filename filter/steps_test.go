@@ -193,3 +193,61 @@ func TestSamplesAreKept(t *testing.T) {
 		}
 	}
 }
+
+// TestStepsOfFailures: followers are told how requests were decided that fail in any way, and not of those that do not.
+func TestStepsOfFailures(t *testing.T) {
+	begin := func(s *wazerohost.Stream) {
+		s.SetServer(address(1))
+		s.Respond(nil, false)
+		s.RespondBody([]byte("data: {}\n\n"), false)
+	}
+	end := func(s *wazerohost.Stream, details string) {
+		s.SetProperty("response.code_details", []byte(details))
+		s.Abort()
+	}
+	local := func(s *wazerohost.Stream, status, details string) {
+		s.SetProperty("response.code_details", []byte(details))
+		s.Respond(wazerohost.Headers{{":status", status}}, true)
+	}
+	for _, tc := range []struct {
+		name string
+		play func(s *wazerohost.Stream)
+		told bool
+	}{
+		{"not found", func(s *wazerohost.Stream) {
+			s.SetServer(address(1))
+			s.Respond(wazerohost.Headers{{":status", "404"}}, true)
+		}, false},
+		{"a server's error", func(s *wazerohost.Stream) {
+			s.SetServer(address(1))
+			s.Respond(wazerohost.Headers{{":status", "500"}}, true)
+		}, true},
+		{"the client leaves", func(s *wazerohost.Stream) { begin(s); end(s, "downstream_remote_disconnect") }, false},
+		{"an answer that breaks off", func(s *wazerohost.Stream) {
+			begin(s)
+			end(s, "upstream_reset_after_response_started{connection_termination}")
+		}, true},
+		{"an answer that takes too long", func(s *wazerohost.Stream) { begin(s); end(s, "response_timeout") }, true},
+		{"no connection, as another status", func(s *wazerohost.Stream) {
+			local(s, "429", "upstream_reset_before_response_started{connection_failure}")
+		}, true},
+		{"another filter's answer", func(s *wazerohost.Stream) { local(s, "403", "ext_authz_denied") }, false},
+	} {
+		f := followed(t, filtering)
+		f.publish(newPool(0, 3).label(1, "role", "decode"))
+		f.sample = 1 // next to none
+		f.events()
+		f.workers[0].Tick()
+		s := f.workers[0].ask()
+		tc.play(s)
+		s.Finish()
+		want := ""
+		if tc.told {
+			want = filteringSteps
+		}
+		all := f.events()
+		if last := all[len(all)-1]; last.Kind != journal.Completion || f.steps(&last) != want {
+			t.Errorf("%s: got %+v with the steps %q, want an end with %q", tc.name, last, f.steps(&last), want)
+		}
+	}
+}

@@ -234,29 +234,6 @@ func TestModelsThatNobodyLists(t *testing.T) {
 	})
 }
 
-// TestModelsMayComeLate: the operator is not told before servers have listed no models for half a minute.
-func TestModelsMayComeLate(t *testing.T) {
-	m := modes[0]
-	for _, tc := range []struct {
-		name   string
-		waited time.Duration
-		told   bool
-	}{{"half a minute", 30 * time.Second, false}, {"longer", 30*time.Second + 1, true}} {
-		g := newGateway(t, m, 1, m.configuration(modelAware, ""))
-		g.news(newPool(0))
-		g.tick()
-		g.clock.Advance(tc.waited)
-		g.tick()
-		told := false
-		for _, line := range g.host.Logs(wazerohost.Warn) {
-			told = told || strings.Contains(line.Text, "no endpoint lists its models")
-		}
-		if told != tc.told {
-			t.Errorf("%s: the log says that there are no models: %v, want %v", tc.name, told, tc.told)
-		}
-	}
-}
-
 // TestRefusalsOfADialect: where llm-d's picker would refuse, so does the filter, and says why in the same header.
 func TestRefusalsOfADialect(t *testing.T) {
 	const document = `{"apiVersion":"llm-d.ai/v1alpha1","kind":"EndpointPickerConfig","plugins":[

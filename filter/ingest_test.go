@@ -70,8 +70,8 @@ var ingestMessages = map[string]string{
 }
 
 func TestIngestRefusals(t *testing.T) {
-	current := snapshot.Position{Epoch: 7, Sequence: 9}
-	newer := snapshot.Position{Epoch: 7, Sequence: 10}
+	current := snapshot.Position{Epoch: 17, Sequence: 19}
+	newer := snapshot.Position{Epoch: 17, Sequence: 20}
 	good := newPool(1, 2).message(t, newer)
 	flipped := bytes.Clone(good)
 	flipped[60] ^= 1
@@ -104,9 +104,9 @@ func TestIngestRefusals(t *testing.T) {
 		{"a record that claims more than the limit", nil, "",
 			append([]byte("PNTL\x01\x02\x00\x00\xff\xff\xff\x7f"), make([]byte, 40)...), 413, "too_large"},
 		{"the same position", nil, "", newPool(1, 2).message(t, current), 409, "older"},
-		{"an older sequence", nil, "", newPool(1, 2).message(t, snapshot.Position{Epoch: 7, Sequence: 8}), 409,
+		{"an older sequence", nil, "", newPool(1, 2).message(t, snapshot.Position{Epoch: 17, Sequence: 18}), 409,
 			"older"},
-		{"an older epoch", nil, "", newPool(1, 2).message(t, snapshot.Position{Epoch: 6, Sequence: 99}), 409, "older"},
+		{"an older epoch", nil, "", newPool(1, 2).message(t, snapshot.Position{Epoch: 16, Sequence: 99}), 409, "older"},
 		{"a load of an unknown topology", nil, "", newPool(1, 2).loadMessage(t, newer), 409, "unknown_topology"},
 		{"nothing", nil, "", []byte{}, 400, "truncated"},
 		{"a message cut short", nil, "", good[:len(good)-1], 400, "truncated"},

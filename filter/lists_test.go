@@ -1,8 +1,11 @@
 package main_test
 
 import (
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
 )
 
 // readsModels is a configuration that goes by the models that servers list.
@@ -131,5 +134,39 @@ func (g *gateway) news(p *pool) {
 func (g *gateway) tick() {
 	for _, w := range g.workers {
 		w.Tick()
+	}
+}
+
+// TestMissingListsAreToldOnce: the operator is told once that servers have listed no models for half a minute, not
+// before, and not of lists that have gone.
+func TestMissingListsAreToldOnce(t *testing.T) {
+	m := modes[0]
+	for _, tc := range []struct {
+		name   string
+		listed bool
+		waits  []time.Duration
+		want   int // by each of the two listeners
+	}{
+		{"half a minute", false, []time.Duration{30 * time.Second}, 0},
+		{"longer", false, []time.Duration{30*time.Second + 1}, 2},
+		{"much longer", false, []time.Duration{31 * time.Second, 31 * time.Second, time.Hour}, 2},
+		{"lists that have gone", true, []time.Duration{31 * time.Second, 31 * time.Second, time.Hour}, 0},
+	} {
+		g := newGateway(t, m, 1, m.configuration(readsModels, ""))
+		g.news(listing(tc.listed))
+		g.news(listing(false))
+		for _, d := range tc.waits {
+			g.clock.Advance(d)
+			g.tick()
+		}
+		told := 0
+		for _, line := range g.host.Logs(wazerohost.Warn) {
+			if strings.Contains(line.Text, "no endpoint lists its models") {
+				told++
+			}
+		}
+		if told != tc.want {
+			t.Errorf("%s: the log says %d times that there are no models, want %d", tc.name, told, tc.want)
+		}
 	}
 }

@@ -64,6 +64,34 @@ func TestShadow(t *testing.T) {
 	})
 }
 
+// TestShadowCountsWhatActs: what is believed of the endpoint that was chosen is counted apart from the shadow's.
+func TestShadowCountsWhatActs(t *testing.T) {
+	m := modes[2]
+	g := newGateway(t, m, 1, m.shadowed(`{"plugins":[{"type":"prefix-cache-scorer","parameters":{"autoTune":false}}]}`,
+		byQueue))
+	send := func(p *pool) {
+		g.publish(p)
+		s := g.workers[0].askBody(`{"model":"m1","prompt":"` + strings.Repeat("hello ", 200) + `"}`)
+		s.SetServer(g.ranked(s))
+		serve(s, 300, 2)
+		s.Finish()
+	}
+	send(newPool(0, 0))
+	busier := newPool(7, 2)
+	if g.events(journal.Decision)[0].Primary == endpointID(1) {
+		busier = newPool(2, 7)
+	}
+	send(busier)
+	want := journal.Shadowed{Decided: true, ActingCached: 288, Load: 2, ActingLoad: 7}
+	got := g.events(journal.Decision)[1].Shadowed
+	if got.Primary = 0; got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if got := g.counters("cached_tokens", "cached_tokens_acting"); got != "cached_tokens 0, cached_tokens_acting 288" {
+		t.Error(got)
+	}
+}
+
 // TestShadowReadsItsOwnKeys: a shadow's plug-ins read other keys of the body than those of the plan that acts.
 func TestShadowReadsItsOwnKeys(t *testing.T) {
 	affinity := func(key string) string {

@@ -41,8 +41,8 @@ func TestBodiesThatAreRefused(t *testing.T) {
 					e := wantError(t, s, 400, tc.reason)
 					if e.Error.Type != "invalid_request_error" || e.Error.Param != nil ||
 						s.ResponseHeaders().Has("retry-after") {
-						t.Errorf("error: got %+v and %v, want invalid_request_error, param null and no retry-after", e.Error,
-							s.ResponseHeaders())
+						t.Errorf("error: got %+v and %v, want invalid_request_error, param null, no retry-after",
+							e.Error, s.ResponseHeaders())
 					}
 				}
 				s := g.workers[0].requests.Request(wazerohost.Headers{{":path", "/v1/chat/completions"}}, false)

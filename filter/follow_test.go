@@ -85,8 +85,8 @@ func TestFollowersAreRefused(t *testing.T) {
 			t.Run(m.hold+" "+tc.name, func(t *testing.T) {
 				h := set(wazerohost.Headers{{":method", "GET"}, {":path", tc.path},
 					{"authorization", "Bearer " + token}}, tc.headers...)
-				e := wantError(t, g.workers[0].ingest.Request(h, true, wazerohost.From(cmp.Or(tc.from, "127.0.0.1:4000"))),
-					tc.status, tc.code)
+				from := wazerohost.From(cmp.Or(tc.from, "127.0.0.1:4000"))
+				e := wantError(t, g.workers[0].ingest.Request(h, true, from), tc.status, tc.code)
 				if e.Error.Type != "follower_refused" {
 					t.Errorf("type: got %q, want follower_refused", e.Error.Type)
 				}

@@ -122,7 +122,8 @@ func TestPreciseDecides(t *testing.T) {
 				routed := binary.LittleEndian.AppendUint64(nil, 77)
 				routed = binary.LittleEndian.AppendUint64(routed, journal.HashName(serverName(2)))
 				if len(told) != 1 || string(told[0].Body) != string(routed) ||
-					told[0].Headers.Get(":path") != "/pintle/v1/prefix/routed" {
+					told[0].Headers.Get(":path") != "/pintle/v1/prefix/routed" ||
+					told[0].Headers.Get(":method") != "POST" {
 					t.Fatalf("told %v, want where the request went", told)
 				}
 				told[0].Respond(wazerohost.Headers{{":status", "204"}}, nil, nil)
@@ -195,12 +196,14 @@ func TestPreciseBackground(t *testing.T) {
 			t.Helper()
 			rest, p, got := call.Body, scoring.PrecisePrompt{}, []string(nil)
 			for ok := true; len(rest) > 0; {
-				if rest, ok = p.Read(rest); !ok || p.API != "chat" || len(p.Blocks) == 0 || p.TextBytes < len(text) {
+				if rest, ok = p.Read(rest); !ok || p.API != "chat" || p.Chain == 0 || len(p.Blocks) == 0 ||
+					p.TextBytes < len(text) {
 					t.Fatalf("got %+v, %v", p, ok)
 				}
 				got = append(got, string(p.Body))
 			}
-			if call.Headers.Get(":path") != "/pintle/v1/prefix/prompts" || !reflect.DeepEqual(got, want) {
+			if call.Headers.Get(":path") != "/pintle/v1/prefix/prompts" || call.Headers.Get(":method") != "POST" ||
+				!reflect.DeepEqual(got, want) {
 				t.Errorf("got %v, %q, want %q", call.Headers, got, want)
 			}
 		}
@@ -270,6 +273,12 @@ func TestPreciseBackgroundHandsPromptsAlone(t *testing.T) {
 			g.wantRanked(s, address(1))
 			if w.Tick(); len(w.Calls()) != tc.handed {
 				t.Errorf("the sidecar was handed %d prompts, want %d", len(w.Calls()), tc.handed)
+			}
+			for _, call := range w.Calls() {
+				var p scoring.PrecisePrompt
+				if _, ok := p.Read(call.Body); !ok || p.API != "completions" || string(p.Body) != tc.body {
+					t.Errorf("got %+v, %v, want the completion", p, ok)
+				}
 			}
 			skipped, _ := g.host.Counter("pintle.prefix.skipped")
 			if want := len(tc.body) > 1<<20; skipped == 1 != want {

@@ -260,7 +260,8 @@ func TestHowTheStoreIsAsked(t *testing.T) {
 		want := append(wazerohost.Headers{{":method", method}, {":path", path}, {":authority", "pintle-sidecar"},
 			{"authorization", "Bearer " + token}}, more...)
 		if c := calls[0]; !slices.Equal(c.Headers, want) || c.TimeoutMillis != 250 || c.Cluster != "pintle-sidecar" {
-			t.Errorf("got %v of %s in %d ms, want %v of pintle-sidecar in 250", c.Headers, c.Cluster, c.TimeoutMillis, want)
+			t.Errorf("got %v of %s in %d ms, want %v of pintle-sidecar in 250", c.Headers, c.Cluster, c.TimeoutMillis,
+				want)
 		}
 		k.serve()
 	}
@@ -281,7 +282,8 @@ func TestHowTheStoreIsAsked(t *testing.T) {
 	s := send(`{"model":"m","input":"b","previous_response_id":"r1"}`)
 	wantAsked("GET", "/pintle/v1/history/r1", tenant)
 	store(s, "r2")
-	wantAsked("POST", "/pintle/v1/turns", [2]string{"x-pintle-input", "3"}, tenant, [2]string{"x-pintle-previous", "r1"})
+	wantAsked("POST", "/pintle/v1/turns", [2]string{"x-pintle-input", "3"}, tenant,
+		[2]string{"x-pintle-previous", "r1"})
 	for _, of := range []string{"", "/input_items?limit=1"} {
 		w.requests.Request(wazerohost.Headers{{":method", "GET"}, {":path", "/v1/responses/r1" + of}, team}, true)
 		wantAsked("GET", "/pintle/v1/responses/r1"+of, tenant)

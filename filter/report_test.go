@@ -151,7 +151,7 @@ func wantNamed(t *testing.T, g *gateway) {
 	}
 }
 
-// TestReportOfAllLengths: names of any length can be read, up to 256 bytes of them, and of a strategy which one decided.
+// TestReportOfAllLengths: names of any length can be read, up to 256 bytes of them, and which strategy decided.
 func TestReportOfAllLengths(t *testing.T) {
 	m := modes[0]
 	g := newGateway(t, m, 1, m.configuration(byStrategy, ""))
@@ -160,8 +160,8 @@ func TestReportOfAllLengths(t *testing.T) {
 		name := strings.Repeat("n", min(n, 256))
 		s := g.workers[0].askBody(`{"model":"`+strings.Repeat("n", n)+`","prompt":"x"}`,
 			[2]string{"routing-strategy", "queue"})
-		want := "endpoint default/vllm-0, model " + name + ", predicted_cached_tokens 0, profile queue, served_model " + name +
-			", strategy queue"
+		want := "endpoint default/vllm-0, model " + name + ", predicted_cached_tokens 0, profile queue, " +
+			"served_model " + name + ", strategy queue"
 		if got := reported(t, s); got != want {
 			t.Fatalf("a name of %d letters: got %s, want %s", n, got, want)
 		}

@@ -76,8 +76,8 @@ func TestEventsOfOneRequest(t *testing.T) {
 	}
 	if told := further(d); told != further(c) || told.bytes != 1200 || told.predictedTokens != 288 || !told.predicted ||
 		told.priority != -7 || told.fairness != journal.HashName("tenant") {
-		t.Errorf("the decision says %+v and the end %+v, want 1,200 bytes, 288 tokens predicted, priority -7, and a tenant",
-			told, further(c))
+		t.Errorf("the decision says %+v and the end %+v, want 1,200 bytes, 288 tokens predicted, priority -7, "+
+			"and a tenant", told, further(c))
 	}
 	if b.Status != 200 {
 		t.Errorf("the beginning has status %d, want 200", b.Status)

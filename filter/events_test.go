@@ -61,6 +61,9 @@ func TestClientsAreNetworks(t *testing.T) {
 		{"[2001:db8:1:2:3::1]:4000", "[2001:db8:1:2:9:8:7:6]:4001", true},
 		{"[2001:db8:1:2:3::1]:4000", "[2001:db8:1:3:3::1]:4000", false},
 		{"[2001:db8::1]:4000", "[2001:db8::2]:4000", true},
+		{"[2001:db8::1]:4000", "[3001:db8::1]:4000", false},
+		{"[2001:db8::1]:4000", "[2001:db9::1]:4000", false},
+		{"[2001:db8:1:2::1]:4000", "[2001:db8:1:2:3:4:5:6]:4000", true},
 	} {
 		if a, b := client(test.a), client(test.b); (a == b) != test.same || a == 0 {
 			t.Errorf("%s and %s: one client: got %v, want %v", test.a, test.b, a == b, test.same)

@@ -51,8 +51,8 @@ func TestPredictedLatency(t *testing.T) {
 			}
 			if got := explained(t, s).Predicted; len(got) != 2 || !within(got[0], 0, 50, 100) ||
 				!within(got[1], 1, 200, 1000) {
-				t.Errorf("x-pintle-explain: got %v predicted, want 50 to 100 ms to the first token of server 0, 200 to "+
-					"1,000 of server 1, and 10 to 50 for further ones", got)
+				t.Errorf("x-pintle-explain: got %v predicted, want 50 to 100 ms to the first token of server 0, 200 "+
+					"to 1,000 of server 1, and 10 to 50 for further ones", got)
 			}
 		}
 		var open []*wazerohost.Stream

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,4 +72,24 @@ func TestFailuresOfAnEndpointThatIsBack(t *testing.T) {
 		s.Finish()
 	}
 	g.wantRanked(g.workers[0].ask(), address(0))
+}
+
+// TestUnjudgedRequestsLeaveFailingServersAlone: also those of which another worker alone knows that they fail.
+func TestUnjudgedRequestsLeaveFailingServersAlone(t *testing.T) {
+	m := modes[0]
+	g := newGateway(t, m, 2, m.configuration(byQueue, `"stale":{"policy":"last"},"failing":{"policy":"exclude"},`))
+	g.publish(newPool(5, 0))
+	g.wantRanked(g.workers[1].ask(), address(1)) // from here on it reads what is new alone
+	for range 7 {
+		s := g.workers[0].ask()
+		s.SetServer(g.ranked(s))
+		s.Respond(wazerohost.Headers{{":status", "500"}}, true)
+		s.Finish()
+	}
+	got := g.distinct(20, func() *wazerohost.Stream {
+		return g.workers[1].requests.Request(wazerohost.Headers{{":path", "/v1/models"}}, true)
+	})
+	if want := []string{address(0)}; !slices.Equal(got, want) {
+		t.Errorf("endpoints of 20 requests: got %q, want %q", got, want)
+	}
 }

@@ -62,8 +62,8 @@ func TestHeldBodiesMakeRoom(t *testing.T) {
 		if got := refusedHeld(t, still[86:]); got != 0 {
 			t.Errorf("of the latest 14 %d were refused, want 0", got)
 		}
-		if got, _ := g.host.Counter("pintle.requests.held_too_much"); got == 0 {
-			t.Error("pintle.requests.held_too_much: got 0")
+		if got, _ := g.host.Counter("pintle.requests.held_too_much"); got != 86 {
+			t.Errorf("pintle.requests.held_too_much: got %d, want 86", got)
 		}
 	})
 }

@@ -137,7 +137,7 @@ func (c *Config) applyMetrics(p *scoring.Page) error {
 		a := c.access(p, *own)
 		return &a
 	}
-	c.Scrape.Access = *over(&c.Scrape.Access)
+	c.Scrape.Access = c.access(p, c.Scrape.Access)
 	if p.Interval > 0 {
 		c.Scrape.Interval = p.Interval
 		c.Scrape.IdleInterval = max(p.Interval, min(2*p.Interval, longestIdle))

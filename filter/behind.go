@@ -3,7 +3,6 @@ package main
 import (
 	"math"
 
-	"github.com/pintle-dev/pintle/internal/hostcalls"
 	"github.com/pintle-dev/pintle/journal"
 )
 
@@ -24,12 +23,13 @@ const (
 )
 
 // behind reports whether more was in the journal before the plug-in came than it has read. Each call reads a part, so
-// that the worker can do other things in between.
-func (h *history) behind(pool *pool) bool {
+// that the worker can do other things in between. now is the time by which whoever asks goes on: a later one would have
+// the state take it for a clock that was set back.
+func (h *history) behind(pool *pool, now int64) bool {
 	if h.progress == caughtUp || !h.on {
 		return false
 	}
-	h.expire(pool, hostcalls.Now())
+	h.expire(pool, now)
 	h.ready()
 	if h.progress = reading; h.read(pool, pagesAtOnce) {
 		h.progress = caughtUp

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/hostcalls/wazerohost"
 )
@@ -133,5 +134,50 @@ func TestOnlySoManyWaitForTheJournal(t *testing.T) {
 		if !s.Sent() {
 			t.Fatalf("request %d was not sent: %v", i, s)
 		}
+	}
+}
+
+// TestTimePassesWhileTheJournalIsRead: a worker that reads it for the first time does not take the time that this takes
+// for a clock that is set back, by which what it was told of before would end sooner.
+func TestTimePassesWhileTheJournalIsRead(t *testing.T) {
+	for _, kind := range requestKinds {
+		t.Run(kind.name, func(t *testing.T) {
+			wantInFlight(t, 0, func(w *worker) { kind.send(w).Finish() })
+		})
+	}
+	t.Run("ticks", func(t *testing.T) {
+		wantInFlight(t, 100, func(w *worker) {
+			w.ask().Abort()
+			for range 4 {
+				w.Tick()
+			}
+		})
+	})
+}
+
+// wantInFlight fails unless a worker that reads a journal of some pages more counts what another has in flight for as
+// long as that does.
+func wantInFlight(t *testing.T, pages int, read func(w *worker)) {
+	t.Helper()
+	const longest = 2 * time.Minute // that a request is taken to last
+	m := modes[0]
+	configuration := m.configuration(`{"plugins":[{"type":"least-request"}]}`, `"stale":{"policy":"last"},`)
+	g := newGateway(t, m, 1, configuration)
+	g.publish(newPool(0, 0))
+	begins := g.clock.Now()
+	busy, _, _ := strings.Cut(g.ranked(g.workers[0].ask()), ",")
+	g.fillJournal(pages)
+	g.start(1, configuration)
+	w := g.workers[1]
+	g.clock.Run(time.Second)
+	read(w)
+	g.clock.Run(0)
+	g.clock.Advance(begins.Add(longest - time.Second).Sub(g.clock.Now()))
+	for i := range 8 { // by chance where both have none
+		s := w.ask()
+		if got, _, _ := strings.Cut(g.ranked(s), ","); got == busy {
+			t.Fatalf("request %d: got %s, want the other one for a second more", i, got)
+		}
+		s.Finish()
 	}
 }

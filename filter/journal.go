@@ -144,7 +144,7 @@ func (h *history) look(now int64) {
 // tick keeps the journal's reader from falling behind while there are no requests, and tells Envoy what the journal
 // counted.
 func (h *history) tick(pool *pool, stats *stats, now int64) {
-	if h.journal == nil || h.behind(pool) {
+	if h.journal == nil || h.behind(pool, now) {
 		return
 	}
 	h.catchUp(pool, now)

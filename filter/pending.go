@@ -26,8 +26,8 @@ const (
 
 // mustWait reports whether the request is to wait. It waits for the process's first snapshot: a process that has just
 // begun, as in a hot restart, gets its traffic and its first snapshot at the same time. And it waits for a plug-in that
-// has a long journal to read. To be asked with the pool refreshed.
-func (s *stream) mustWait() bool {
+// has a long journal to read. To be asked with the pool refreshed; now is when the request would be decided.
+func (s *stream) mustWait(now int64) bool {
 	p := s.plugin
 	switch {
 	case len(p.waiting) >= mostWaiting:
@@ -36,7 +36,7 @@ func (s *stream) mustWait() bool {
 		return true
 	}
 	// Who comes while others wait for the journal waits with them: its parts are read in ticks.
-	return p.history.progress == reading || p.history.behind(&p.pool)
+	return p.history.progress == reading || p.history.behind(&p.pool, now)
 }
 
 // wait holds the request until the first snapshot is there, or for as long as is configured, and the journal is read,
@@ -63,11 +63,11 @@ func (p *plugin) hurry() {
 
 // wake lets the requests go on that have waited long enough.
 func (p *plugin) wake() {
-	if p.history.behind(&p.pool) {
+	now := hostcalls.Now()
+	if p.history.behind(&p.pool, now) {
 		p.hurry()
 		return
 	}
-	now := hostcalls.Now()
 	known := p.pool.snapshot.Topology != nil
 	kept := p.waiting[:0]
 	for _, s := range p.waiting {

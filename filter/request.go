@@ -109,7 +109,7 @@ var (
 func (s *stream) passUnread(h *head, endOfStream bool) hostcalls.Action {
 	s.pool.refresh()
 	switch {
-	case !s.mustWait():
+	case !s.mustWait(hostcalls.Now()):
 	case endOfStream:
 		return s.wait(func() hostcalls.Action { return s.pass(true) })
 	// Unlike a tunnel it ends before its answer begins.
@@ -147,7 +147,7 @@ func (s *stream) pass(editable bool) hostcalls.Action {
 func (s *stream) decide() hostcalls.Action {
 	started := hostcalls.Now()
 	s.pool.refresh()
-	if s.mustWait() {
+	if s.mustWait(started) {
 		return s.wait(s.decide)
 	}
 	if s.held == 0 {

@@ -8,8 +8,9 @@ import (
 
 // Clock is a settable clock for Options.Now. The zero value stands at the Unix epoch. Safe for concurrent use.
 type Clock struct {
-	mu  sync.Mutex
-	now time.Time
+	mu   sync.Mutex
+	now  time.Time
+	step time.Duration // with each reading
 }
 
 // NewClock returns a clock that stands at t until it is moved.
@@ -20,17 +21,28 @@ func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.now.IsZero() {
-		return time.Unix(0, 0)
+		c.now = time.Unix(0, 0)
 	}
-	return c.now
+	now := c.now
+	c.now = now.Add(c.step)
+	return now
+}
+
+// Run has each reading move the clock on by step from then on. By 0 it stands again.
+func (c *Clock) Run(step time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.step = step
 }
 
 // Advance moves the clock on by d.
 func (c *Clock) Advance(d time.Duration) {
-	now := c.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.now = now.Add(d)
+	if c.now.IsZero() {
+		c.now = time.Unix(0, 0)
+	}
+	c.now = c.now.Add(d)
 }
 
 // newRandom returns the source behind random_get. Seed 0 means a different stream every time.

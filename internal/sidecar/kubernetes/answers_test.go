@@ -242,6 +242,21 @@ func TestNeededKindFails(t *testing.T) {
 	}
 }
 
+// TestUnreadablePool: endpoints wait for an InferencePool that cannot be read at the start, with word of it, and later
+// stay as they are.
+func TestUnreadablePool(t *testing.T) {
+	t.Parallel()
+	a := newAnswers()
+	odd := strings.Replace(aPool, "8000", `"http"`, 1)
+	a.say(thePools, 0, odd)
+	h := a.listen(t)
+	h.await("word of the pool", "nothing", "ns/llama cannot be read: spec.targetPorts.number: string does not fit")
+	a.say(thePools, 0, aPool)
+	h.await("the pod", "ns/p=10.0.0.1:8000", "")
+	a.say(thePools, 0, odd)
+	h.await("the last pod", "ns/p=10.0.0.1:8000", "ns/llama holds as it was before: ")
+}
+
 // TestListAnew: a watch that is too old is followed by a list, and what is there no longer is gone.
 func TestListAnew(t *testing.T) {
 	t.Parallel()

@@ -29,6 +29,8 @@ type Discovery struct {
 	wake     chan struct{}
 	// readable are the InferencePools of the configured pools, as they were when they could last be read.
 	readable map[*Pool]inferencePool
+	// complete is set once no InferencePool that was there had yet to be read.
+	complete bool
 }
 
 // watched is what one watcher sees.
@@ -158,15 +160,18 @@ func (d *Discovery) Run(ctx context.Context, emit func(part topology.Part, err e
 	}
 }
 
-// now returns what is known, nil before everything has been listed once, and what goes wrong, one of topology.Partly
-// where all endpoints are heard of. What no endpoint waits for hides nothing else.
+// now returns what is known, nil before everything has been listed and every InferencePool read once, and what goes
+// wrong, one of topology.Partly where all endpoints are heard of. What no endpoint waits for hides nothing else.
 func (d *Discovery) now() (*topology.Part, error) {
 	failure, waited := d.failure()
 	if !d.synced(true) {
 		return nil, failure
 	}
 	part, unread := d.part()
-	if waited {
+	switch {
+	case part == nil:
+		return nil, errors.Join(unread, failure)
+	case waited:
 		return part, failure
 	}
 	return part, topology.Partly(errors.Join(d.missing(), unread, failure))

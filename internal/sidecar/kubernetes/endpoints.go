@@ -25,15 +25,19 @@ type portOf struct {
 }
 
 // part makes endpoints, objectives and rewrites of what is cached. A pod that two pools choose belongs to the first.
-// The error names what cannot be read, and the part is what else there is.
+// The error names what cannot be read, and the part is what else there is. It is nil as long as some InferencePool has
+// never been readable since the start: Envoys may know its endpoints from the sidecar before.
 func (d *Discovery) part() (*topology.Part, error) {
 	t := &topology.Part{}
 	var unread []error
+	waits := false
 	first := map[string]*Pool{} // that chooses a pod or an address
 	for i := range d.config.Pools {
 		p := &d.config.Pools[i]
 		endpoints, err := d.endpoints(p)
 		unread = append(unread, err)
+		_, known := d.readable[p]
+		waits = waits || err != nil && !known
 		name := p.Namespace + "/" + cmp.Or(p.InferencePool, p.Service, p.Selector)
 		t.Pools = append(t.Pools, name)
 		for _, e := range endpoints {
@@ -43,6 +47,9 @@ func (d *Discovery) part() (*topology.Part, error) {
 				t.Endpoints = append(t.Endpoints, e.Endpoint)
 			}
 		}
+	}
+	if d.complete = d.complete || !waits; !d.complete {
+		return nil, errors.Join(unread...)
 	}
 	// The cache has no order.
 	gslices.SortStableFunc(t.Endpoints, func(a, b topology.Endpoint) int { return cmp.Compare(a.Name, b.Name) })

@@ -123,7 +123,7 @@ func TestAllOddRulesAreNamed(t *testing.T) {
 }
 
 // TestOddPool: an InferencePool that cannot be read is named and keeps the pods that it chose when it could be, and
-// costs no other pool an endpoint.
+// costs no other pool an endpoint once everything else was read.
 func TestOddPool(t *testing.T) {
 	const good = `,"spec":{"selector":{"matchLabels":{"app":"a"}},"targetPorts":[{"number":8000}]}`
 	for _, test := range []struct {
@@ -144,19 +144,16 @@ func TestOddPool(t *testing.T) {
 				return decoded(t, "inference.networking.k8s.io/v1", "InferencePool", "llama", spec)
 			}
 			d := cached(t, []Pool{{InferencePool: "llama"}, {Selector: "app=b", Ports: []string{"9000"}}},
-				map[string][]any{
-					"pods": {readyPod("p", "10.0.0.1", map[string]string{"app": "a"}),
-						readyPod("q", "10.0.0.2", map[string]string{"app": "b"})},
-					"inferencepools.inference.networking.k8s.io": {pool(test.spec)},
-				})
-			want := func(when, endpoints string, fails bool) {
+				map[string][]any{"pods": {readyPod("p", "10.0.0.1", map[string]string{"app": "a"}),
+					readyPod("q", "10.0.0.2", map[string]string{"app": "b"})}})
+			want := func(when, endpoints, says string) {
 				t.Helper()
 				part, err := d.part()
 				if got := strings.Join(namesOf(part), " "); got != endpoints {
 					t.Errorf("%s: got the endpoints %q, want %q", when, got, endpoints)
 				}
-				name := "InferencePool.inference.networking.k8s.io ns/llama holds as it was before: " + test.want
-				if (err != nil) != fails || fails && !strings.HasPrefix(err.Error(), name) {
+				name := "InferencePool.inference.networking.k8s.io ns/llama " + says + test.want
+				if fails := says != ""; (err != nil) != fails || fails && !strings.HasPrefix(err.Error(), name) {
 					t.Errorf("%s: got the error %v, want %q: %v", when, err, name, fails)
 				}
 			}
@@ -167,21 +164,26 @@ func TestOddPool(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			unreadable := test.want != ""
-			want("at first", "ns/q=10.0.0.2:9000", unreadable)
-			set(pool(good))
-			want("once it can be read", "ns/p=10.0.0.1:8000 ns/q=10.0.0.2:9000", false)
+			unread := "cannot be read: "
+			if test.want == "" {
+				unread = ""
+			}
+			want("before it is there", "ns/q=10.0.0.2:9000", "")
 			set(pool(test.spec))
-			if unreadable {
-				want("later", "ns/p=10.0.0.1:8000 ns/q=10.0.0.2:9000", true)
+			want("at first", "ns/q=10.0.0.2:9000", unread)
+			set(pool(good))
+			want("once it can be read", "ns/p=10.0.0.1:8000 ns/q=10.0.0.2:9000", "")
+			set(pool(test.spec))
+			if unread != "" {
+				want("later", "ns/p=10.0.0.1:8000 ns/q=10.0.0.2:9000", "holds as it was before: ")
 			}
 			gone := pool(good).(*unstructured.Unstructured)
 			now := metav1.Now()
 			gone.SetDeletionTimestamp(&now)
 			set(gone)
-			want("deleted", "ns/q=10.0.0.2:9000", false)
+			want("deleted", "ns/q=10.0.0.2:9000", "")
 			set(pool(test.spec))
-			want("a new one of the name", "ns/q=10.0.0.2:9000", unreadable)
+			want("a new one of the name", "ns/q=10.0.0.2:9000", unread)
 		})
 	}
 }
@@ -227,5 +229,57 @@ func TestNoPoolIsNamed(t *testing.T) {
 	})
 	if part, err := d.part(); err != nil || len(part.Objectives) > 0 {
 		t.Errorf("got %v, %v, want no objective", part.Objectives, err)
+	}
+}
+
+// TestOddPoolAtTheStart: a discovery that starts while an InferencePool cannot be read tells of nothing, as an Envoy
+// may know the pool's endpoints from the sidecar before. Once all has been read a new pool may not be readable.
+func TestOddPoolAtTheStart(t *testing.T) {
+	pool := func(port string) any {
+		return decoded(t, "inference.networking.k8s.io/v1", "InferencePool", "llama",
+			`,"spec":{"selector":{"matchLabels":{"app":"a"}},"targetPorts":[{"number":`+port+`}]}`)
+	}
+	const odd = "InferencePool.inference.networking.k8s.io ns/llama"
+	for _, test := range []struct {
+		name  string
+		pools []any    // one after another; nil is none
+		want  []string // endpoints, and the beginning of what goes wrong
+	}{
+		{"not readable", []any{pool(`"http"`)}, []string{"nothing; " + odd}},
+		{"mended", []any{pool(`"http"`), pool("8000")},
+			[]string{"nothing; " + odd, "ns/p=10.0.0.1:8000 ns/q=10.0.0.2:9000; "}},
+		{"taken away", []any{pool(`"http"`), nil},
+			[]string{"nothing; " + odd, "ns/q=10.0.0.2:9000; "}},
+		{"new and not readable", []any{nil, pool(`"http"`)},
+			[]string{"ns/q=10.0.0.2:9000; ", "ns/q=10.0.0.2:9000; " + odd}},
+		{"broken later", []any{pool("8000"), pool(`"http"`)}, []string{"ns/p=10.0.0.1:8000 ns/q=10.0.0.2:9000; ",
+			"ns/p=10.0.0.1:8000 ns/q=10.0.0.2:9000; " + odd + " holds as it was before"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d := cached(t, []Pool{{InferencePool: "llama"}, {Selector: "app=b", Ports: []string{"9000"}}},
+				map[string][]any{"pods": {readyPod("p", "10.0.0.1", map[string]string{"app": "a"}),
+					readyPod("q", "10.0.0.2", map[string]string{"app": "b"})}})
+			for i, o := range test.pools {
+				objects := []any{}
+				if o != nil {
+					objects = append(objects, o)
+				}
+				store := d.watchers[watched{inferencePools.GroupResource(), "ns"}].informer.GetStore()
+				if err := store.Replace(objects, ""); err != nil {
+					t.Fatal(err)
+				}
+				part, err := d.part()
+				got := "nothing"
+				if part != nil {
+					got = strings.Join(namesOf(part), " ")
+				}
+				if got += "; "; err != nil {
+					got += err.Error()
+				}
+				if !strings.HasPrefix(got, test.want[i]) {
+					t.Errorf("step %d: got %q, want %q", i+1, got, test.want[i])
+				}
+			}
+		})
 	}
 }

@@ -32,7 +32,7 @@ func (d *Discovery) inferencePool(p *Pool) *unstructured.Unstructured {
 func deleted(object *unstructured.Unstructured) bool { return object.GetDeletionTimestamp() != nil }
 
 // ofInferencePool returns no endpoints for a pool that is not there, as when its pods were gone; missing tells of it.
-// One that cannot be read has those of the pods that it chose when it last could.
+// One that cannot be read has those of the pods that it chose when it last could, none if it never could.
 func (d *Discovery) ofInferencePool(p *Pool) ([]portOf, error) {
 	object := d.inferencePool(p)
 	if object == nil || deleted(object) {
@@ -41,10 +41,14 @@ func (d *Discovery) ofInferencePool(p *Pool) ([]portOf, error) {
 	}
 	var pool inferencePool
 	err := read(object, &pool)
-	if err != nil {
-		pool, err = d.readable[p], fmt.Errorf("%s holds as it was before: %w", called(object), err)
+	switch last, known := d.readable[p]; {
+	case err == nil:
+		d.readable[p] = pool
+	case known:
+		pool, err = last, fmt.Errorf("%s holds as it was before: %w", called(object), err)
+	default:
+		return nil, fmt.Errorf("%s cannot be read: %w", called(object), err)
 	}
-	d.readable[p] = pool
 	var ports []uint16
 	for _, port := range pool.Spec.TargetPorts {
 		ports = append(ports, port.Number)

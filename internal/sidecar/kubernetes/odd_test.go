@@ -50,6 +50,8 @@ func TestOddRules(t *testing.T) {
 		{"another pool's", "InferenceObjective", `,"spec":{"poolRef":{"name":"other"},"priority":[]}`, ""},
 		{"another kind of pool's", "InferenceObjective",
 			`,"spec":{"poolRef":{"name":"llama","kind":"Service"},"priority":[]}`, ""},
+		{"another group's pool's", "InferenceObjective",
+			`,"spec":{"poolRef":{"name":"llama","group":"inference.networking.x-k8s.io"},"priority":1}`, ""},
 		{"a pool's name that is none", "InferenceObjective", `,"spec":{"poolRef":{"name":7}}`,
 			"spec.poolRef.name: number"},
 		{"rules of another type", "InferenceModelRewrite", `,"spec":{` + ours + `,"rules":{}}`, "spec.rules: object"},

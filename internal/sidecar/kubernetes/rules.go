@@ -130,7 +130,8 @@ func nameOf(o *unstructured.Unstructured) types.NamespacedName {
 
 // has reports whether ref, in an object, names one of the configured InferencePools.
 func (d *Discovery) has(object *unstructured.Unstructured, ref poolRef) bool {
-	if ref.Name == "" || ref.Kind != nil && *ref.Kind != "InferencePool" {
+	if ref.Name == "" || ref.Kind != nil && *ref.Kind != "InferencePool" ||
+		ref.Group != nil && *ref.Group != inferencePools.Group {
 		return false
 	}
 	return gslices.ContainsFunc(d.config.Pools, func(p Pool) bool {

@@ -269,10 +269,13 @@ func (p *Pool) slicePorts(given []discoveryv1.EndpointPort) []uint16 {
 	for _, text := range p.Ports {
 		for _, port := range given {
 			named := port.Name != nil && *port.Name == text || port.Port != nil && strconv.Itoa(int(*port.Port)) == text
-			if named && isPort(port.Port) {
-				wanted = append(wanted, uint16(*port.Port))
-				break
+			if !named || !isPort(port.Port) {
+				continue
 			}
+			if number := uint16(*port.Port); !gslices.Contains(wanted, number) { // its name may stand there as well
+				wanted = append(wanted, number)
+			}
+			break
 		}
 	}
 	return wanted

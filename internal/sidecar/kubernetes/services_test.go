@@ -89,6 +89,19 @@ func TestServiceActivePorts(t *testing.T) {
 	}
 }
 
+// TestPortByNameAndNumber: a port that is named and numbered is one endpoint, called as where it is alone.
+func TestPortByNameAndNumber(t *testing.T) {
+	slice, name := sliceOfTwo(), "http"
+	slice.Ports[0].Name = &name
+	part, err := cached(t, []Pool{{Service: "s", Ports: []string{"http", "8000"}}}, map[string][]any{
+		"pods": {readyPod("p", "10.0.0.1", nil)}, "endpointslices.discovery.k8s.io": {slice},
+	}).part()
+	want := []string{"ns/p=10.0.0.1:8000", "ns/s-10.0.0.2=10.0.0.2:8000"}
+	if got := namesOf(part); err != nil || !gslices.Equal(got, want) {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
+
 // TestTwoPoolsOfOnePod: a pod is of the first pool that chooses it, also where the second one has more ports and would
 // give it other names.
 func TestTwoPoolsOfOnePod(t *testing.T) {

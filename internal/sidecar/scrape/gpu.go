@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -22,12 +23,16 @@ type gpuReader struct {
 
 func (r *gpuReader) run(ctx context.Context) {
 	address := r.target.Address
-	if r.GPU.Node {
-		if r.target.Node == "" {
+	if node := r.target.Node; r.GPU.Node {
+		if node == "" {
 			r.record(0, "its node's address is not known; only Kubernetes tells it")
 			return
 		}
-		address = net.JoinHostPort(r.target.Node, strconv.Itoa(int(r.GPU.Port)))
+		if _, err := netip.ParseAddr(node); err != nil { // older API servers take any from whoever runs pods
+			r.record(0, fmt.Sprintf("its node's address %q is no IP address", node))
+			return
+		}
+		address = net.JoinHostPort(node, strconv.Itoa(int(r.GPU.Port)))
 	}
 	f := newFetcher(ctx, address, &r.GPU.Access)
 	defer f.close()

@@ -39,6 +39,7 @@ func TestGPUReader(t *testing.T) {
 		{"at its node's", true, "127.0.0.9:1", "127.0.0.1", page, ""},
 		{"at a node that is not known", true, "127.0.0.1:1", "", page,
 			"its node's address is not known; only Kubernetes tells it"},
+		{"at a node whose address is none", true, "127.0.0.1:1", "node-1", page, `its node's address "node-1" is no IP`},
 		{"no page", false, "127.0.0.1:1", "", "", "answered 404 Not Found; 200 is right"},
 		{"of another pod alone", false, "127.0.0.1:1", "", strings.Replace(page, `"p"`, `"q"`, 1),
 			"has no DCGM_FI_DEV_GPU_UTIL of pod p"},
@@ -77,7 +78,7 @@ func TestGPUReader(t *testing.T) {
 				now := s.target.Now()
 				return strings.Contains(now.GPUFailure, test.failure) && !now.GPUKnown, now.GPUFailure
 			})
-			if test.node == "" && test.onNode {
+			if test.onNode {
 				<-ended // nothing makes it known later
 				return
 			}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/pace"
@@ -135,23 +136,59 @@ func (d *Discovery) ofServices(ctx context.Context, r *net.Resolver) (found []to
 	if err != nil {
 		return nil, err
 	}
-	for _, record := range records {
-		addresses, err := r.LookupNetIP(ctx, "ip4", record.Target)
-		if isNotFound(err) {
-			addresses, err = r.LookupNetIP(ctx, "ip6", record.Target)
+	addresses, err := addressesOf(ctx, r, records)
+	if err != nil {
+		return nil, err
+	}
+	for i, record := range records {
+		if addresses[i].IsValid() {
+			found = append(found, d.endpoint(
+				strings.TrimSuffix(record.Target, ".")+":"+strconv.Itoa(int(record.Port)),
+				netip.AddrPortFrom(addresses[i], record.Port)))
 		}
-		if isNotFound(err) || err == nil && len(addresses) == 0 {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		slices.SortFunc(addresses, netip.Addr.Compare)
-		address := netip.AddrPortFrom(addresses[0].Unmap(), record.Port)
-		found = append(found, d.endpoint(strings.TrimSuffix(record.Target, ".")+":"+strconv.Itoa(int(record.Port)),
-			address))
 	}
 	return found, nil
+}
+
+// together is how many targets are looked up at a time. One after another hundreds of them take longer than a look may.
+const together = 16
+
+// addressesOf returns the address of each record's target, the zero one for none, or the first failure.
+func addressesOf(ctx context.Context, r *net.Resolver, records []*net.SRV) (addresses []netip.Addr, failure error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	addresses = make([]netip.Addr, len(records))
+	var looks sync.WaitGroup
+	var first sync.Once
+	room := make(chan struct{}, together)
+	for i, record := range records {
+		room <- struct{}{}
+		looks.Go(func() {
+			defer func() { <-room }()
+			address, err := addressOf(ctx, r, record.Target)
+			if err != nil {
+				first.Do(func() { failure = err; cancel() })
+			}
+			addresses[i] = address
+		})
+	}
+	looks.Wait()
+	return addresses, failure
+}
+
+// addressOf returns the least address of a target, of the first family that it has, or the zero one.
+func addressOf(ctx context.Context, r *net.Resolver, target string) (netip.Addr, error) {
+	addresses, err := r.LookupNetIP(ctx, "ip4", target)
+	if isNotFound(err) {
+		addresses, err = r.LookupNetIP(ctx, "ip6", target)
+	}
+	if isNotFound(err) || err == nil && len(addresses) == 0 {
+		return netip.Addr{}, nil
+	}
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	return slices.MinFunc(addresses, netip.Addr.Compare).Unmap(), nil
 }
 
 // pool is what metrics call the endpoints.

@@ -2,6 +2,7 @@ package dns
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"reflect"
 	"strings"
@@ -83,6 +84,27 @@ func TestRecords(t *testing.T) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// TestSlowServer: the targets of SRV records are looked up together. One after another they would not be known before
+// the look is over, if there are many, or the server is slow.
+func TestSlowServer(t *testing.T) {
+	const targets, delay = 20, 400 * time.Millisecond
+	s := dnstest.New(t)
+	s.Delay(delay)
+	var records []dnsmessage.ResourceBody
+	for i := range targets {
+		target := fmt.Sprintf("vllm-%d.test.", i)
+		records = append(records, srv(target, 8000))
+		s.Set(target, false, dnstest.A("10.0.0.1"))
+	}
+	s.Set("all.test.", false, records...)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	defer cancel()
+	d := Discovery{Pool{Name: "all.test.", Type: "SRV", Server: s.Address}}
+	if endpoints, err := d.endpoints(ctx); err != nil || len(endpoints) != targets {
+		t.Errorf("got %d endpoints, %v, want %d within %v", len(endpoints), err, targets, timeout)
 	}
 }
 

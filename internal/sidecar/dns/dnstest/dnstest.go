@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
 )
@@ -18,6 +19,7 @@ type Server struct {
 	records map[string][]dnsmessage.ResourceBody // by name, with the dot at the end
 	fails   bool
 	failing map[string]bool // the names that alone fail
+	delay   time.Duration
 	looks   int
 }
 
@@ -37,8 +39,8 @@ func New(t testing.TB) *Server {
 			if err != nil {
 				return
 			}
-			if answer := s.answer(buffer[:n]); answer != nil {
-				_, _ = connection.WriteTo(answer, from)
+			if answer, delay := s.answer(buffer[:n]); answer != nil {
+				time.AfterFunc(delay, func() { _, _ = connection.WriteTo(answer, from) })
 			}
 		}
 	}()
@@ -62,6 +64,13 @@ func (s *Server) FailFor(names ...string) {
 	}
 }
 
+// Delay has the server take so long for each answer, whatever else it is asked meanwhile.
+func (s *Server) Delay(delay time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.delay = delay
+}
+
 // Fails reports whether it was set to fail.
 func (s *Server) Fails() bool {
 	s.mu.Lock()
@@ -76,10 +85,10 @@ func (s *Server) Looks() int {
 	return s.looks
 }
 
-func (s *Server) answer(query []byte) []byte {
+func (s *Server) answer(query []byte) (answer []byte, delay time.Duration) {
 	var m dnsmessage.Message
 	if m.Unpack(query) != nil || len(m.Questions) != 1 {
-		return nil
+		return nil, 0
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,9 +110,9 @@ func (s *Server) answer(query []byte) []byte {
 	}
 	answer, err := m.Pack()
 	if err != nil {
-		return nil
+		return nil, 0
 	}
-	return answer
+	return answer, s.delay
 }
 
 func kind(body dnsmessage.ResourceBody) dnsmessage.Type {

@@ -71,11 +71,11 @@ func (r *remote) showLife(ctx context.Context) error {
 	return nil
 }
 
-// tidy takes away all that an instance has written.
+// tidy takes away all that an instance has written. What is to be deleted is named until it is: Redis may go between.
 func (r *remote) tidy(ctx context.Context, instance string) error {
 	own := remotePrefix + "i:" + instance
 	for {
-		members, err := r.client.SPopN(ctx, own, remoteBatch).Result()
+		members, err := r.client.SRandMemberN(ctx, own, remoteBatch).Result()
 		if err != nil && !errors.Is(err, redis.Nil) {
 			return err
 		}
@@ -87,6 +87,7 @@ func (r *remote) tidy(ctx context.Context, instance string) error {
 			if name, field, ours := readMember(member); ours {
 				pipe.HDel(ctx, name, field)
 			}
+			pipe.SRem(ctx, own, member)
 		}
 		if _, err := pipe.Exec(ctx); err != nil {
 			return err

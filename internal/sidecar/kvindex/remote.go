@@ -257,6 +257,7 @@ func (r *remote) put(ctx context.Context, own string, batch []told) error {
 		return nil
 	}
 	pipe := r.client.Pipeline()
+	r.keepAlive(ctx, pipe)
 	for _, one := range batch {
 		name := keyName(one.key)
 		member := name + " " + one.field

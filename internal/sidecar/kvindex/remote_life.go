@@ -71,6 +71,12 @@ func (r *remote) showLife(ctx context.Context) error {
 	return nil
 }
 
+// keepAlive renews the sign of life among other work: writing or taking away a large copy takes longer than it lasts.
+// One that is gone stays so, for showLife to see.
+func (r *remote) keepAlive(ctx context.Context, pipe redis.Pipeliner) {
+	pipe.PExpire(ctx, r.lifeName(), lifeTime)
+}
+
 // tidy takes away all that an instance has written. What is to be deleted is named until it is: Redis may go between.
 func (r *remote) tidy(ctx context.Context, instance string) error {
 	own := remotePrefix + "i:" + instance
@@ -83,6 +89,7 @@ func (r *remote) tidy(ctx context.Context, instance string) error {
 			break
 		}
 		pipe := r.client.Pipeline()
+		r.keepAlive(ctx, pipe)
 		for _, member := range members {
 			if name, field, ours := readMember(member); ours {
 				pipe.HDel(ctx, name, field)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -25,6 +26,59 @@ func (p pipelines) ProcessHook(next redis.ProcessHook) redis.ProcessHook { retur
 func (p pipelines) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, commands []redis.Cmder) error {
 		return p(commands, func() error { return next(ctx, commands) })
+	}
+}
+
+// TestLivesWhileItWrites: a sidecar that writes, copies or takes away more than its sign of life lasts for counts as
+// alive all the while. Others would take its copy away, and it would begin anew each time.
+func TestLivesWhileItWrites(t *testing.T) {
+	v := harness.StartValkey(t, "--appendonly", "no")
+	ctx := t.Context()
+	x := newIndexer(t, Config{Redis: &RedisConfig{Address: v.Address}})
+	r := x.Index.(*remote)
+	client := v.Client()
+	defer client.Close()
+	var written, copied, tidied, unseen atomic.Int64
+	r.client.AddHook(pipelines(func(commands []redis.Cmder, next func() error) error {
+		kinds := map[string]int{}
+		for _, command := range commands {
+			kinds[command.Name()]++
+		}
+		switch {
+		case kinds["hset"] >= remoteBatch/2 && copied.Load() > 0:
+			copied.Add(1)
+		case kinds["hset"] >= remoteBatch/2:
+			written.Add(1)
+		case kinds["hdel"] >= remoteBatch/2:
+			tidied.Add(1)
+		default:
+			return next()
+		}
+		client.Expire(ctx, r.lifeName(), time.Hour)
+		err := next()
+		if left := client.PTTL(ctx, r.lifeName()).Val(); left <= 0 || left > lifeTime {
+			unseen.Add(1)
+		}
+		return err
+	}))
+	const blocks = 8 * remoteBatch
+	keys := make([]Key, blocks)
+	hashes := make([]uint64, blocks)
+	for i := range keys {
+		keys[i], hashes[i] = Key(i+1)<<40, uint64(i+1)
+	}
+	_ = x.Add(ctx, Publisher{"a", 0}, GPU, hashes, keys)
+	eventually(t, "all to be written", func() bool {
+		return client.HLen(ctx, keyName(keys[blocks-1])).Val() == 1
+	})
+	copied.Store(1)
+	r.renew()
+	eventually(t, "the copy to be made anew, and the old one to be gone", func() bool {
+		return copied.Load() > 8 && tidied.Load() >= 8
+	})
+	if n := unseen.Load(); n > 0 {
+		t.Errorf("of %d batches %d did not show that the sidecar lives, want all to",
+			written.Load()+copied.Load()-1+tidied.Load(), n)
 	}
 }
 

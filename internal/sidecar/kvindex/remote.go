@@ -38,8 +38,8 @@ type remote struct {
 	// stale is set while the copy is not what memory has: it is to be made anew.
 	stale bool
 	wake  chan struct{}
-	// claimed are the publishers that this instance has said it hears, by heardField.
-	claimed map[string]bool
+	// claimed is what was said of the publishers that are heard here, by heardField.
+	claimed map[string]claim
 	others  atomic.Pointer[others]
 }
 
@@ -81,7 +81,7 @@ func newRemote(c *RedisConfig, m *memory, log *slog.Logger) (*remote, error) {
 	// A server that refuses is not asked again by the client, 100 ms apart, while requests wait: round does that.
 	o.MaxRetries, o.DialerRetries = -1, 1
 	r := &remote{memory: m, client: redis.NewClient(o), log: log, wake: make(chan struct{}, 1), stale: true,
-		instance: strconv.FormatUint(rand.Uint64(), 36)}
+		instance: strconv.FormatUint(rand.Uint64(), 36), claimed: map[string]claim{}}
 	r.others.Store(&others{})
 	m.tell = r.tell
 	ctx, cancel := context.WithCancel(context.Background())
@@ -209,7 +209,6 @@ func (r *remote) copyAll(ctx context.Context) error {
 	r.instance = strconv.FormatUint(rand.Uint64(), 36)
 	r.queue, r.stale = nil, false
 	r.mu.Unlock()
-	r.claimed = map[string]bool{}
 	pipe := r.client.Pipeline()
 	pipe.Set(ctx, r.lifeName(), 1, lifeTime)
 	pipe.SAdd(ctx, instancesName, r.instance)

@@ -11,8 +11,16 @@ import (
 
 func heardField(rank, endpoint string) string { return rank + "|" + endpoint }
 
+// claim is what was said of a publisher: under which name of this instance, and which id it had. A publisher that was
+// cleared has another one.
+type claim struct {
+	instance string
+	id       uint32
+}
+
 // claim says which publishers are heard here: each once, and again when nobody who lives says so any more as far as was
-// looked just now. What is known of them has been written before.
+// looked just now, or when it was cleared, as it may have gone to another sidecar and come back. While it holds nothing
+// it may still be there. What is known of them has been written before.
 func (r *remote) claim(ctx context.Context, looked bool) error {
 	known := r.others.Load()
 	pipe := r.client.Pipeline()
@@ -23,9 +31,13 @@ func (r *remote) claim(ctx context.Context, looked bool) error {
 		}
 		field := heardField(strconv.Itoa(p.Rank), p.Endpoint)
 		there[field] = true
-		if !r.claimed[field] || looked && !known.live[known.heard[field]] {
+		p.mu.Lock()
+		now, holds := claim{r.instance, p.id.Load()}, p.blocks.n > 0
+		p.mu.Unlock()
+		before, said := r.claimed[field]
+		if !said || holds && (before != now || looked && !known.live[known.heard[field]]) {
 			pipe.HSet(ctx, heardName, field, r.instance)
-			r.claimed[field] = true
+			r.claimed[field] = now
 		}
 	}
 	for field := range r.claimed {
@@ -67,7 +79,7 @@ func (r *remote) showLife(ctx context.Context) error {
 			return err
 		}
 	}
-	r.others.Store(&others{live, readHeard(heard.Val())})
+	r.others.Store(&others{live, readHeard(heard.Val()), r.instance})
 	return nil
 }
 

@@ -9,16 +9,17 @@ import (
 )
 
 // others is what was found of all sidecars: which instances live, and which of them was the last to begin to hear a
-// publisher, by heardField.
+// publisher, by heardField. Own is this one's name: memory knows better than its copy.
 type others struct {
 	live  map[string]bool
 	heard map[string]string
+	own   string
 }
 
-// believes reports whether an instance knows best of a publisher.
+// believes reports whether another instance knows best of a publisher.
 func (o *others) believes(instance, heardField string) bool {
 	last := o.heard[heardField]
-	return o.live[instance] && (last == instance || !o.live[last])
+	return instance != o.own && o.live[instance] && (last == instance || !o.live[last])
 }
 
 // Lookup implements Index: memory answers for the endpoints that are heard here, Redis for the others.
@@ -47,18 +48,21 @@ func (r *remote) Lookup(ctx context.Context, dst []Hit, keys []Key, endpoints []
 	return dst, nil
 }
 
-// unheard are those of the endpoints that have told nothing here.
+// unheard are those of the endpoints that hold nothing by what is heard here: another sidecar may hear them.
 func (r *remote) unheard(endpoints []string) map[string]bool {
 	r.memory.mu.RLock()
 	defer r.memory.mu.RUnlock()
 	var all map[string]bool
 	for _, name := range endpoints {
-		if e := r.endpoints[name]; e == nil || len(e.ranks) == 0 {
-			if all == nil {
-				all = map[string]bool{}
+		if e := r.endpoints[name]; e != nil {
+			if blocks, _ := e.held(); blocks > 0 {
+				continue
 			}
-			all[name] = true
 		}
+		if all == nil {
+			all = map[string]bool{}
+		}
+		all[name] = true
 	}
 	return all
 }

@@ -67,7 +67,7 @@ func stranger() *remote { return &remote{memory: newMemory(DefaultWeights, Defau
 
 // TestManyFields: what holds a later block alone takes no memory, and of too many holders some are looked at.
 func TestManyFields(t *testing.T) {
-	known := &others{map[string]bool{"i": true}, nil}
+	known := &others{live: map[string]bool{"i": true}}
 	asked := map[string]bool{}
 	var fields []string
 	for n := range 3 * maxFields / 2 {
@@ -108,7 +108,7 @@ func FuzzRemote(f *testing.F) {
 		for i := 0; i+1 < len(words); i += 2 {
 			said[words[i]] = words[i+1]
 		}
-		known := &others{map[string]bool{"i": true, "j": true, "": true}, readHeard(said)}
+		known := &others{live: map[string]bool{"i": true, "j": true, "": true}, heard: readHeard(said)}
 		asked := map[string]bool{"a": true, "b": true, "": true}
 		r, runs, first := stranger(), map[string]*run{}, 0
 		lines := strings.Split(hashes, "\n")

@@ -145,3 +145,23 @@ func TestOrphansAreBounded(t *testing.T) {
 		t.Errorf("got a size of %d, want %d at most", o.size, maxOrphanSize)
 	}
 }
+
+// TestOrphansLeaveNothing: what has waited and was taken in takes no memory, though something before it still waits.
+func TestOrphansLeaveNothing(t *testing.T) {
+	s := newStream(newIndex(t), "a", 0)
+	block := func(hash uint64, parent *uint64, blocks int) kvpub.Event {
+		e := kvpub.Event{Kind: "BlockStored", Parent: parent, Tokens: make([]uint32, blocks), BlockTokens: 1}
+		for i := range blocks {
+			e.Hashes = append(e.Hashes, hash+uint64(i))
+		}
+		return e
+	}
+	missing, parent := uint64(1), uint64(2)
+	applied(t, s, block(3, &missing, 1), block(100, &parent, 1000), block(2, nil, 1))
+	if len(s.orphans.queue) != 2 || s.orphans.waiting != 1 {
+		t.Fatalf("got %d events of which %d wait, want 2 and 1", len(s.orphans.queue), s.orphans.waiting)
+	}
+	if n := s.orphans.queue[1]; cap(n.tokens) > 0 || cap(n.hashes) > 0 || cap(n.gone) > 0 {
+		t.Errorf("got %d tokens and %d hashes of one that waits no more, want nothing", len(n.tokens), len(n.hashes))
+	}
+}

@@ -209,6 +209,7 @@ func (s *stream) settle(hashes []uint64) {
 		for _, n := range s.orphans.of(hash) {
 			s.add(parent, n.tier, n.hashes, n.tokens, n.extra, n.gone)
 			s.settling = append(s.settling, n.hashes...)
+			*n = orphan{settled: true} // the queue has it for as long as what came before it waits
 		}
 	}
 }

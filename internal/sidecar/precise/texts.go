@@ -10,6 +10,9 @@ import (
 const (
 	// mostTexts bounds the blocks of text of a generation, of which there are two, about 60 MB each.
 	mostTexts = 1 << 18
+	// mostKeys bounds their keys. A block has more than one where what is behind it differs: that has a part in where
+	// its tokens are taken to end.
+	mostKeys = 4 * mostTexts
 	// mostAlike bounds those of a generation that stand for the same key. Where tools or documents come before the text
 	// of prompts, all prompts with the same ones have it.
 	mostAlike = 64
@@ -42,7 +45,7 @@ func (x *texts) init() {
 // put notes that a block of text is there where key is. It reports whether its holders are to be told of: not when they
 // were since then.
 func (x *texts) put(t text, parent uint64, key kvindex.Key, now, since int64) (say bool) {
-	if len(x.young.texts) >= mostTexts {
+	if len(x.young.texts) >= mostTexts || len(x.young.keys) >= mostKeys {
 		x.old = x.young
 		x.young.init()
 	}

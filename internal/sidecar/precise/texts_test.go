@@ -97,3 +97,23 @@ func TestTextsOfAKey(t *testing.T) {
 		t.Errorf("got %v of another key's block, want %v", got, want)
 	}
 }
+
+// TestTextsAreBounded: where many keys stand for the same few blocks, as the prompts behind them differ, the oldest are
+// forgotten, too.
+func TestTextsAreBounded(t *testing.T) {
+	var x texts
+	x.init()
+	const keys = 2*mostKeys + 9
+	for i := range keys {
+		x.put(text{1, 10}, 0, kvindex.Key(i+1), int64(i), 0)
+	}
+	if young, old := len(x.young.keys), len(x.old.keys); young > mostKeys || old > mostKeys {
+		t.Errorf("got %d and %d keys, want at most %d in each generation", young, old, mostKeys)
+	}
+	if got := x.of(keys); len(got) != 1 {
+		t.Errorf("got %v of the latest key, want its block", got)
+	}
+	if got := x.of(1); len(got) != 0 {
+		t.Errorf("got %v of the oldest key, want nothing", got)
+	}
+}

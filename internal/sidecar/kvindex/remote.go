@@ -202,9 +202,12 @@ func (r *remote) round(ctx context.Context, due bool) error {
 	}
 }
 
-// copyAll writes all that memory has under a new name, and takes the old one away.
+// copyAll writes all that memory has under a new name. The old one is taken away before: Redis may go, again and again,
+// before the new one is whole.
 func (r *remote) copyAll(ctx context.Context) error {
-	old := r.instance
+	if err := r.tidy(ctx, r.instance); err != nil {
+		return err
+	}
 	r.mu.Lock()
 	r.instance = strconv.FormatUint(rand.Uint64(), 36)
 	r.queue, r.stale = nil, false
@@ -222,7 +225,7 @@ func (r *remote) copyAll(ctx context.Context) error {
 			}
 		}
 	}
-	return r.tidy(ctx, old)
+	return nil
 }
 
 func (r *remote) everybody() []*publisher {

@@ -108,3 +108,37 @@ func TestTidiedInTheEnd(t *testing.T) {
 		t.Errorf("got %v, %v of what it had written, want nothing", left, err)
 	}
 }
+
+// TestOneCopyAtMost: copies that were begun in vain do not pile up, however often Redis goes while they are written.
+func TestOneCopyAtMost(t *testing.T) {
+	v := harness.StartValkey(t, "--appendonly", "no")
+	ctx := t.Context()
+	x := newIndexer(t, Config{Redis: &RedisConfig{Address: v.Address}})
+	client := v.Client()
+	defer client.Close()
+	var batches, most atomic.Int64
+	const fails = 5
+	x.Index.(*remote).client.AddHook(pipelines(func(commands []redis.Cmder, next func() error) error {
+		if len(commands) < remoteBatch {
+			return next()
+		}
+		if n := batches.Add(1); n%3 == 0 && n <= 3*fails {
+			most.Store(max(most.Load(), client.SCard(ctx, instancesName).Val()))
+			return errors.New("gone")
+		}
+		return next()
+	}))
+	keys := make([]Key, 4*remoteBatch)
+	hashes := make([]uint64, len(keys))
+	for i := range keys {
+		keys[i], hashes[i] = Key(i+1)<<40, uint64(i+1)
+	}
+	_ = x.Add(ctx, Publisher{"a", 0}, GPU, hashes, keys)
+	x.Index.(*remote).renew()
+	eventually(t, "the copy to be made in the end", func() bool {
+		return batches.Load() > 3*fails && client.HLen(ctx, heardName).Val() == 1
+	})
+	if n := most.Load(); n > 1 {
+		t.Errorf("got %d copies at the same time, want 1 at most", n)
+	}
+}

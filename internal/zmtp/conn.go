@@ -54,6 +54,10 @@ type Conn struct {
 	ends   []int
 	frames [][]byte
 	out    []byte
+
+	// commands is how many there were since counted.
+	commands int
+	counted  time.Time
 }
 
 const (
@@ -110,7 +114,7 @@ func (c *Conn) handshake(socket string) error {
 	if err := c.sendCommand(ready); err != nil {
 		return err
 	}
-	flags, body, err := c.frame(nil, 1<<10)
+	flags, body, err := c.frame(nil, mostCommand)
 	if err != nil {
 		return err
 	}
@@ -152,14 +156,6 @@ func (c *Conn) ready(body []byte) error {
 		left = left[size:]
 	}
 	return nil
-}
-
-func commandName(body []byte) (name string, rest []byte) {
-	if len(body) == 0 || len(body) < 1+int(body[0]) {
-		return "", nil
-	}
-	end := 1 + int(body[0])
-	return string(body[1:end]), body[end:]
 }
 
 // frame appends the next frame's body, of no more than most bytes, to dst.
@@ -258,21 +254,6 @@ func (c *Conn) message() (frames [][]byte, command bool, err error) {
 	return c.frames, false, nil
 }
 
-// command answers a heartbeat of ZMTP 3.1, and passes over what else there may be.
-func (c *Conn) command(body []byte) error {
-	name, rest := commandName(body)
-	switch name {
-	case "PING":
-		if len(rest) < 2 || len(rest) > 2+16 {
-			return errors.New("the peer sends a malformed PING")
-		}
-		return c.sendCommand(append(append([]byte{4}, "PONG"...), rest[2:]...))
-	case "ERROR":
-		return fmt.Errorf("the peer says %q", rest)
-	}
-	return nil
-}
-
 // Send sends a message.
 func (c *Conn) Send(frames ...[]byte) error {
 	c.out = c.out[:0]
@@ -288,10 +269,6 @@ func (c *Conn) Send(frames ...[]byte) error {
 
 // Subscribe asks a publisher for messages whose first frame begins with prefix.
 func (c *Conn) Subscribe(prefix string) error { return c.Send(append([]byte{1}, prefix...)) }
-
-func (c *Conn) sendCommand(body []byte) error {
-	return c.flush(append(appendHead(nil, flagCommand, len(body)), body...))
-}
 
 func appendHead(dst []byte, flags byte, size int) []byte {
 	if size > 255 {

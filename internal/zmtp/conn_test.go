@@ -92,6 +92,9 @@ func TestHostile(t *testing.T) {
 		{"unknown flags", "\x08\x00", "unknown flags"},
 		{"a malformed PING", "\x04\x05\x04PING", "malformed PING"},
 		{"an error", "\x04\x0a\x05ERROR\x03bad", "bad"},
+		{"a large command", string(binary.BigEndian.AppendUint64([]byte{flagLong | flagCommand}, 2000)) +
+			"\x05OTHER" + strings.Repeat("x", 1994), "a command of 2000 bytes"},
+		{"commands without end", strings.Repeat("\x04\x06\x05OTHER", 10_000), "too many commands"},
 		{"half a message", "\x00\x05ab", "EOF"},
 		{"half a header", "\x02\x00\x00", "EOF"},
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 // TestExpectedBlockWeighs: a block that is in a slower tier and expected to be in a GPU's weighs as there, whichever is
@@ -98,5 +99,23 @@ func TestNothingIsExpected(t *testing.T) {
 		if hits, _ := m.Lookup(ctx, nil, keys, []string{"a"}); len(hits) > 0 || m.Stats() != (Stats{}) {
 			t.Errorf("%s, dropped: got %v and %+v, want nothing", test.name, hits, m.Stats())
 		}
+	}
+}
+
+// TestExpectedWhateverTheClock: when the clock is set back nothing is expected for longer. A time has what the clock
+// said beside what differences are made of; only the former is changed here.
+func TestExpectedWhateverTheClock(t *testing.T) {
+	ctx, began := t.Context(), time.Now()
+	back := began.Add(2 * time.Second)
+	*(*uint64)(unsafe.Pointer(&back)) -= 3600 << 30 // the seconds are above 30 bits of nanoseconds
+	if back.Sub(began) != 2*time.Second || back.Unix() > began.Unix()-3000 {
+		t.Fatalf("%v is not an hour before and two seconds after %v", back, began)
+	}
+	m := newMemory(DefaultWeights, DefaultSize, time.Second)
+	m.now = func() time.Time { return began }
+	_ = m.Expect(ctx, "a", []Key{1})
+	m.now = func() time.Time { return back }
+	if hits, _ := m.Lookup(ctx, nil, []Key{1}, []string{"a"}); len(hits) > 0 {
+		t.Errorf("got %v two seconds later by a clock that was set back, want nothing", hits)
 	}
 }

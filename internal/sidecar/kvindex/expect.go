@@ -15,8 +15,8 @@ type expectations struct {
 	now func() time.Time
 
 	expecting sync.Mutex
-	queue     []expectation // by their end
-	next      atomic.Int64  // the end of the first one, in nanoseconds; 0 when there is none
+	queue     []expectation             // by their end
+	next      atomic.Pointer[time.Time] // the end of the first one; nil when there is none
 	count     atomic.Int64
 }
 
@@ -57,7 +57,7 @@ func (m *memory) Expect(_ context.Context, name string, keys []Key) error {
 	for m.count.Load() > maxExpected {
 		m.giveUp()
 	}
-	m.next.Store(m.queue[0].until.UnixNano())
+	m.next.Store(m.first())
 	return nil
 }
 
@@ -75,11 +75,12 @@ func (m *memory) expected(name string) *publisher {
 
 // expire forgets what has been expected for long enough.
 func (m *memory) expire() {
-	if m.ttl <= 0 || m.next.Load() == 0 {
+	next := m.next.Load()
+	if next == nil {
 		return
 	}
 	now := m.now()
-	if now.UnixNano() < m.next.Load() {
+	if now.Before(*next) {
 		return
 	}
 	m.expecting.Lock()
@@ -87,10 +88,16 @@ func (m *memory) expire() {
 	for len(m.queue) > 0 && !m.queue[0].until.After(now) {
 		m.giveUp()
 	}
-	m.next.Store(0)
-	if len(m.queue) > 0 {
-		m.next.Store(m.queue[0].until.UnixNano())
+	m.next.Store(m.first())
+}
+
+// first is the end of the first expectation, nil without one. The caller holds expecting.
+func (m *memory) first() *time.Time {
+	if len(m.queue) == 0 {
+		return nil
 	}
+	until := m.queue[0].until
+	return &until
 }
 
 // giveUp ends the oldest expectation. The caller holds expecting.

@@ -119,3 +119,15 @@ func TestExpectedWhateverTheClock(t *testing.T) {
 		t.Errorf("got %v two seconds later by a clock that was set back, want nothing", hits)
 	}
 }
+
+// TestExpectedEnds: what was expected for long enough is not counted, though nobody has looked anything up since.
+func TestExpectedEnds(t *testing.T) {
+	m := newMemory(DefaultWeights, DefaultSize, time.Second)
+	now := time.Now()
+	m.now = func() time.Time { return now }
+	_ = m.Expect(t.Context(), "a", []Key{1, 2})
+	now = now.Add(time.Second)
+	if got := m.Stats(); got != (Stats{}) {
+		t.Errorf("got %+v, want nothing", got)
+	}
+}

@@ -266,6 +266,7 @@ func (m *memory) Key(_ context.Context, name Publisher, hash uint64) (Key, error
 
 // Stats implements Index.
 func (m *memory) Stats() Stats {
+	m.expire()
 	return Stats{Keys: m.keys.Load(), Entries: m.entries.Load(), Evicted: m.evicted.Load(), Expected: m.count.Load()}
 }
 

@@ -54,6 +54,9 @@ type Background struct {
 	envoys   []*envoy
 	// hanging is for how long an Envoy may take for a message.
 	hanging time.Duration
+	// clock is time.Now but in tests. Times here are what has passed since began: the clock may be set back.
+	clock   func() time.Time
+	began   time.Time
 	prompts *prometheus.CounterVec
 	told    *prometheus.CounterVec
 
@@ -74,6 +77,7 @@ func (b *Background) Start() {
 		b.envoys = append(b.envoys, &envoy{Ingest: ingest, wake: make(chan struct{}, 1)})
 	}
 	b.hanging = tellTimeout
+	b.clock, b.began = time.Now, time.Now()
 	b.spoke = map[string]bool{}
 	b.known.init()
 	b.prompts = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pintle_prefix_prompts_total",
@@ -81,6 +85,9 @@ func (b *Background) Start() {
 	b.told = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pintle_prefix_told_total",
 		Help: "What Envoys were told of what servers have."}, []string{"result"})
 }
+
+// passed is how much time has passed since it began, in nanoseconds.
+func (b *Background) passed() int64 { return int64(b.clock().Sub(b.began)) }
 
 // Collectors are its metrics.
 func (b *Background) Collectors() []prometheus.Collector {
@@ -185,7 +192,7 @@ func (b *Background) note(ctx context.Context, p *scoring.PrecisePrompt, keys []
 	names []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := time.Now().UnixNano()
+	now := b.passed()
 	since := max(now-int64(saidAgain), b.resay)
 	parent, say := uint64(0), false
 	for i, hash := range p.Blocks {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
+	"unsafe"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/kvindex"
@@ -144,5 +146,40 @@ func TestPromptsThatBeginAlike(t *testing.T) {
 	hand(0)
 	if said := b.said(t); !slices.Equal(said, []string{told(0)}) {
 		t.Errorf("a prompt that comes again: got %q, want %q", said, told(0))
+	}
+}
+
+// TestSaidAgainWhateverTheClock: what was told a minute ago is told again, though the clock was set back meanwhile. A
+// time has what the clock said beside what differences are made of; only the former is set back here.
+func TestSaidAgainWhateverTheClock(t *testing.T) {
+	s := newService(t, tenTokens)
+	b := inBackground(s, config.Ingest{Name: "an Envoy"})
+	ctx := t.Context()
+	prompt := kvindex.Prompt{Tokens: []uint32{1, 2, 3, 4, 5, 6, 7, 8}}
+	keys := kvindex.Keys(nil, s.Blocks.Root("", "m"), 4, &prompt)
+	if err := s.Blocks.Add(ctx, kvindex.Publisher{Endpoint: "a"}, kvindex.GPU, []uint64{1, 2}, keys); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	for _, step := range []struct {
+		name  string
+		after time.Duration
+		want  []string
+	}{
+		{"at first", 0, []string{"a has 4 of [71 72 73 74]"}},
+		{"at once", time.Second, nil},
+		{"after a minute", 2 * time.Minute, []string{"a has 4 of [71 72 73 74]"}},
+	} {
+		at := began.Add(step.after)
+		if step.after > 0 {
+			*(*uint64)(unsafe.Pointer(&at)) -= 3600 << 30 // the seconds are above 30 bits of nanoseconds
+		}
+		b.clock = func() time.Time { return at }
+		if !b.learn(ctx, fourBlocks()) {
+			t.Fatal("nothing is learnt")
+		}
+		if got := b.said(t); !slices.Equal(got, step.want) {
+			t.Errorf("%s: got %q, want %q", step.name, got, step.want)
+		}
 	}
 }

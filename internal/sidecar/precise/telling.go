@@ -20,7 +20,7 @@ func (b *Background) forgot(endpoint string) {
 		return
 	}
 	delete(b.spoke, endpoint)
-	b.resay = time.Now().UnixNano()
+	b.resay = b.passed()
 	b.enqueue(&journal.Event{Primary: journal.EndpointID(endpoint)})
 }
 
@@ -49,7 +49,7 @@ func (b *Background) enqueue(e *journal.Event) {
 	encoded := bytes.Clone(journal.AppendEvent(nil, e))
 	for _, to := range b.envoys {
 		if to.bytes+len(encoded) > mostTelling {
-			b.resay = e.Time
+			b.resay = b.passed()
 			b.told.WithLabelValues("dropped").Inc()
 			continue
 		}
@@ -122,5 +122,5 @@ func (b *Background) post(ctx context.Context, client *http.Client, to *envoy, m
 	b.Log.Debug("an Envoy was not told what servers have", "ingest", to.Name, "status", status, "error", err)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.resay = time.Now().UnixNano()
+	b.resay = b.passed()
 }

@@ -29,6 +29,15 @@ type shard struct {
 	mu    sync.RWMutex
 	keys  *table[holding]
 	lists [16]arena // the last one's have 1<<15 holders, the most that a key can have
+	// over is by how many hashes more than its bits can say a holder has a block.
+	over map[copies]uint32
+}
+
+// copies are those of a block that a holder has in a tier.
+type copies struct {
+	key Key
+	id  uint32
+	t   Tier
 }
 
 // arena holds lists of one size, without a pointer for each.
@@ -103,6 +112,8 @@ func (s *shard) add(key Key, id uint32, t Tier) added {
 			if h.n == 1 {
 				h.ref = uint32(list[0])
 			}
+		} else {
+			s.more(copies{key, id, t})
 		}
 		return added{tier: old.count(t) == 0}
 	}
@@ -110,6 +121,26 @@ func (s *shard) add(key Key, id uint32, t Tier) added {
 		return added{refused: true}
 	}
 	return added{tier: true}
+}
+
+func (s *shard) more(c copies) {
+	if s.over == nil {
+		s.over = map[copies]uint32{}
+	}
+	s.over[c]++
+}
+
+// fewer takes one back of those that are over, if there is one.
+func (s *shard) fewer(c copies) bool {
+	switch s.over[c] {
+	case 0:
+		return false
+	case 1:
+		delete(s.over, c)
+	default:
+		s.over[c]--
+	}
+	return true
 }
 
 func (s *shard) append(h *holding, whole holder) bool {
@@ -147,6 +178,9 @@ func (s *shard) remove(key Key, id uint32, t Tier) (gone added) {
 	for i, old := range list {
 		if old.id() != id || old.count(t) == 0 {
 			continue
+		}
+		if old.count(t) == tierMost && s.fewer(copies{key, id, t}) {
+			return added{}
 		}
 		list[i] -= one(t)
 		if uint32(list[i])&(1<<idShift-1) != 0 {

@@ -24,7 +24,11 @@ func TestHolders(t *testing.T) {
 		var single [1]holder
 		got := map[uint32][Tiers]uint32{}
 		for _, one := range s.holders(h, &single) {
-			got[one.id()] = [Tiers]uint32{one.count(GPU), one.count(CPU), one.count(Disk)}
+			counts := [Tiers]uint32{one.count(GPU), one.count(CPU), one.count(Disk)}
+			for tier := range counts {
+				counts[tier] += s.over[copies{key, one.id(), Tier(tier)}]
+			}
+			got[one.id()] = counts
 		}
 		for id, counts := range want[key] {
 			if got[id] != counts || len(got) != len(want[key]) {
@@ -40,7 +44,7 @@ func TestHolders(t *testing.T) {
 		if adds {
 			change = s.add(key, id, tier)
 			expected = added{key: len(of) == 0, tier: counts[tier] == 0}
-			counts[tier] = min(counts[tier]+1, tierMost)
+			counts[tier]++
 		} else {
 			change = s.remove(key, id, tier)
 			if counts[tier] > 0 {
@@ -72,12 +76,12 @@ func TestHolders(t *testing.T) {
 			used[round] = append(used[round], s.lists[i].used)
 		}
 	}
-	if s.keys.n != 0 || !slices.Equal(used[1], used[2]) || slices.Max(used[2]) > keys+1 {
+	if s.keys.n != 0 || len(s.over) != 0 || !slices.Equal(used[1], used[2]) || slices.Max(used[2]) > keys+1 {
 		t.Errorf("got %d keys in the end, and lists %v, want none, and as many as %d keys need", s.keys.n, used, keys)
 	}
 }
 
-// TestManyPublishersOfAKey: a count goes no further than its bits, and neither do the holders of a key.
+// TestManyPublishersOfAKey: a count goes further than its bits, but the holders of a key do not.
 func TestManyPublishersOfAKey(t *testing.T) {
 	s := &shard{keys: newTable[holding](7)}
 	for i := range tierMost + 2 {
@@ -85,8 +89,8 @@ func TestManyPublishersOfAKey(t *testing.T) {
 			t.Fatalf("time %d: got %+v, want %+v", i+1, got, want)
 		}
 	}
-	for i := range tierMost {
-		last := i == tierMost-1
+	for i := range tierMost + 2 {
+		last := i == tierMost+1
 		if got, want := s.remove(1, 9, CPU), (added{key: last, tier: last}); got != want {
 			t.Fatalf("removed %d times: got %+v, want %+v", i+1, got, want)
 		}

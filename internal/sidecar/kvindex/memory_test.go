@@ -3,6 +3,7 @@ package kvindex
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 )
 
@@ -89,5 +90,27 @@ func TestNamesAreBounded(t *testing.T) {
 	}
 	if len(x.names) != 4096 || len(x.aliases) != 4096 {
 		t.Errorf("got %d names and %d aliases, want 4096 of each", len(x.names), len(x.aliases))
+	}
+}
+
+// TestManyHashesOfAKey: a block that an engine has by many hashes, as speculative decoding has them cover what follows,
+// is there until the last one of them is removed.
+func TestManyHashesOfAKey(t *testing.T) {
+	const many = 20
+	ctx, p := t.Context(), Publisher{Endpoint: "a"}
+	m := newMemory(DefaultWeights, DefaultSize, 0)
+	hashes, keys := make([]uint64, many), slices.Repeat([]Key{7}, many)
+	for i := range hashes {
+		hashes[i] = uint64(i + 1)
+	}
+	_ = m.Add(ctx, p, GPU, hashes, keys)
+	for i, hash := range hashes {
+		if hits, _ := m.Lookup(ctx, nil, keys[:1], []string{"a"}); len(hits) != 1 {
+			t.Fatalf("%d of %d hashes removed: got %v, want a hit", i, many, hits)
+		}
+		_, _ = m.Evict(ctx, p, GPU, []uint64{hash})
+	}
+	if hits, _ := m.Lookup(ctx, nil, keys[:1], []string{"a"}); len(hits) > 0 || m.Stats() != (Stats{}) {
+		t.Errorf("all removed: got %v and %+v, want nothing", hits, m.Stats())
 	}
 }

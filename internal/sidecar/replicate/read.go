@@ -43,7 +43,7 @@ type reader struct {
 	own uint64
 	// rewind asks for the stream to be read from its beginning.
 	rewind atomic.Bool
-	// taken is the last entry that was read of the stream, nil for none.
+	// taken is the last entry that was read of the stream, by the process before if Envoy says so; nil for none.
 	taken atomic.Pointer[streamID]
 
 	answer bytes.Buffer // of Envoy
@@ -71,8 +71,7 @@ func (r *reader) run(ctx context.Context) {
 	var page []redis.XMessage
 	for ctx.Err() == nil {
 		if r.rewind.Swap(false) {
-			r.cursor, r.old = streamID{}, streamID{}
-			r.taken.Store(nil)
+			r.beginAnew()
 		}
 		if len(page) < readEntries { // what comes meanwhile is read and posted at once
 			pace.Sleep(ctx, time.Until(r.looked.Add(r.pace)))
@@ -105,14 +104,26 @@ func (r *reader) resume(ctx context.Context) (ok bool) {
 	}) {
 		return false
 	}
+	r.reached(r.mark)
 	r.old, r.cursor, r.events, r.order = r.mark, streamID{}, r.events[:0], order{}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.namesake = namesake{}
-	for _, p := range r.known {
-		p.logs = nil
-	}
+	r.known.unseen()
 	return ctx.Err() == nil
+}
+
+// beginAnew begins to read another stream. Where no entry has come behind those that Envoy was thought to have, what
+// was passed over was of this stream: Envoy has it not.
+func (r *reader) beginAnew() {
+	if r.old != (streamID{}) && !r.old.less(r.cursor) {
+		r.order = order{}
+		r.mu.Lock()
+		r.known.unseen()
+		r.mu.Unlock()
+	}
+	r.cursor, r.old = streamID{}, streamID{}
+	r.taken.Store(nil)
 }
 
 // page asks for what comes behind the cursor of a stream, and waits for it for a while.
@@ -144,8 +155,15 @@ func (r *reader) take(ctx context.Context, m *redis.XMessage) (ok bool) {
 		r.refuse(err, id)
 	}
 	r.cursor = id
-	r.taken.Store(&id)
+	r.reached(id)
 	return len(r.events) < fullPostBytes || r.post(ctx)
+}
+
+// reached takes down that an entry has been read.
+func (r *reader) reached(id streamID) {
+	if last := r.taken.Load(); last == nil || last.less(id) {
+		r.taken.Store(&id)
+	}
 }
 
 // collect adds the events of an entry that are new here. Their times become times of this clock.

@@ -88,6 +88,13 @@ func (all peers) of(name string) *peer {
 	return all[name]
 }
 
+// unseen has all events be new.
+func (all peers) unseen() {
+	for _, p := range all {
+		p.logs = nil
+	}
+}
+
 func (all peers) sorted(by func(a, b *peer) int) []*peer {
 	list := make([]*peer, 0, len(all))
 	for _, p := range all {

@@ -85,6 +85,8 @@ func New(o Options) *Traffic {
 func (t *Traffic) Take(e *follow.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	// The metrics may be read before the whole answer is taken. Who goes on counting goes by the number alone.
+	t.at[e.Envoy] = journal.Position{Epoch: e.At.Epoch, Page: e.At.Page, Seq: e.At.Seq + 1, Offset: e.At.Offset}
 	var held *Held
 	if t.prefixes != nil {
 		if len(e.Steps) > 0 && !e.Relayed {

@@ -274,7 +274,8 @@ func TestSeriesOfEndpointsThatLeftAreDropped(t *testing.T) {
 	f.want(`pintle_requests_total{endpoint="vllm-0",model="m1",status="200"} 1`) // it came back, and counts anew
 }
 
-// TestPositionToldIsThatOfTheMetrics: what came after the metrics were read is for the next process.
+// TestPositionToldIsThatOfTheMetrics: what came after the metrics were read is for the next process, and what came
+// before is not, also in the middle of an answer of Envoy.
 func TestPositionToldIsThatOfTheMetrics(t *testing.T) {
 	f := newFixture(t, false)
 	at := journal.Position{Epoch: 1, Seq: 5}
@@ -286,6 +287,12 @@ func TestPositionToldIsThatOfTheMetrics(t *testing.T) {
 	f.Caught("gateway", journal.Position{Epoch: 1, Seq: 9})
 	if got := f.Told("gateway"); got != at {
 		t.Errorf("got %v, want %v", got, at)
+	}
+	f.Take(&follow.Event{Event: &journal.Event{Kind: journal.Completion, Instance: 1, Code: 200}, Envoy: "gateway",
+		Names: f.names, At: journal.Position{Epoch: 1, Seq: 12}})
+	f.page()
+	if got := f.Told("gateway"); got.Epoch != 1 || got.Seq != 13 {
+		t.Errorf("in the middle of an answer: got %v, want what is behind the event 12", got)
 	}
 }
 

@@ -116,6 +116,12 @@ func (s *Service) find(r *http.Request) (*Entry, error) {
 	began := time.Now()
 	key := keyOf(r.Header.Get(tenantHeader), r.PathValue("id"))
 	e, err := s.backend.Get(r.Context(), key)
+	if (errors.Is(err, ErrUnknown) || errors.Is(err, errSecond)) && time.Since(began) > s.grace {
+		// It may have come while the second tier was asked for it.
+		if late, lateErr := s.backend.Again(r.Context(), key); lateErr == nil {
+			e, err = late, nil
+		}
+	}
 	for pause := missPause; errors.Is(err, ErrUnknown) && time.Since(began) <= s.grace; pause *= 2 {
 		select {
 		case <-r.Context().Done():

@@ -82,7 +82,7 @@ func (s *Share) append(ctx context.Context, codec *codec, batch []byte, sent int
 // listen takes what another sidecar tells until ctx ends.
 func (s *Share) listen(ctx context.Context) {
 	codec := newCodec(s.stream, s.member.key)
-	var cursor streamID
+	var cursor, heard streamID // heard is up to where the stream was read when it was last read to its end
 	for failures := 0; ctx.Err() == nil; {
 		page, err := s.member.page(ctx, s.stream, cursor, sharedEntries)
 		if ctx.Err() != nil {
@@ -96,7 +96,7 @@ func (s *Share) listen(ctx context.Context) {
 		}
 		failures = 0
 		if len(page) == 0 {
-			cursor = streamID{} // the stream may be another, by a clock that is behind
+			heard, cursor = cursor, streamID{} // the stream may be another, by a clock that is behind
 		}
 		for i := range page {
 			id, ok := parseID(page[i].ID)
@@ -111,7 +111,7 @@ func (s *Share) listen(ctx context.Context) {
 			if err == nil {
 				err = s.take(&e, id)
 			}
-			if err != nil {
+			if err != nil && heard.less(id) {
 				s.member.reader.refuse(err, id)
 			}
 		}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
@@ -133,4 +135,34 @@ func TestSaysThatItHearsNoSamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	want()
+}
+
+// TestRefusesSamplesOnce: entries that stay, as nobody scrapes for all, are counted when they are read first.
+func TestRefusesSamplesOnce(t *testing.T) {
+	t.Parallel()
+	v := harness.StartValkey(t)
+	client := v.Client()
+	defer client.Close()
+	a := newGateway(t, "a", addressOf(v))
+	p, _ := poolWith(t, topology.Endpoint{Endpoint: snapshot.Endpoint{Name: "a", Address: "10.0.0.1:8000"}})
+	s := NewShare(a.member, p, engine.Known, time.Minute)
+	foreign := func() {
+		t.Helper()
+		text := newCodec(s.stream, func() string { return "another key" }).seal(&entry{gateway: "x"})
+		if err := client.XAdd(t.Context(), &redis.XAddArgs{Stream: s.stream, Values: []any{field, text}}).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused := func() uint64 { return a.member.Now(time.Now()).Refused["foreign"] }
+	go s.listen(t.Context())
+	for n := range uint64(2) {
+		foreign()
+		harness.WaitFor(t, limit, "the entry to be refused", func() (bool, string) {
+			return refused() >= n+1, fmt.Sprint(refused())
+		})
+		time.Sleep(3 * blockTime / 2) // what is tested is that time passes: the stream is read again
+		if got := refused(); got != n+1 {
+			t.Errorf("got %d refused, want %d", got, n+1)
+		}
+	}
 }

@@ -120,6 +120,7 @@ func apply(record []byte, m *memory) error {
 		if n := m.nodes[string(record[1:])]; n != nil {
 			m.forget(n, "")
 		}
+		m.deleted[string(record[1:])] = m.now().Add(deletedFor) // which may have been just now
 		return nil
 	}
 	e, err := decode(record[1:])

@@ -132,8 +132,8 @@ func (p *publisher) flush() {
 	p.batch, p.events, p.last = p.batch[:0], 0, 0
 }
 
-// append appends a batch once. lost says that the stream was emptied since the last time: that it is shorter, and not
-// as it was cut, or that the entry before is not there. Others may fill a short one again meanwhile.
+// append appends a batch once. lost says that the stream was emptied since the last time: that the entry before is not
+// there, and not as it was cut.
 func (p *publisher) append(batch []byte, events int, end journal.Position) (lost bool, err error) {
 	ctx, cancel := context.WithTimeout(p.ctx, redisTimeout)
 	defer cancel()
@@ -163,14 +163,25 @@ func (p *publisher) append(batch []byte, events int, end journal.Position) (lost
 	if at.less(p.lastID) || taken != nil && at.less(*taken) {
 		p.reader.rewind.Store(true) // another stream, by a clock that is behind
 	}
-	lost = length.Val() < p.maxLen &&
-		(length.Val() < p.length || before.Val() != nil && len(before.Val()) == 0)
+	lost = length.Val() < p.maxLen && p.lost(ctx, length.Val(), before)
 	p.told, p.lastID, p.length = end, at, length.Val()
 	p.metrics.appended(events, len(text), took)
 	p.mu.Lock()
 	p.published = time.Now()
 	p.mu.Unlock()
 	return lost, nil
+}
+
+// lost reports whether the entry before is not there, as far as that has been asked. Others may fill a short stream
+// again meanwhile; of a long one it is asked when it is shorter now, as a gateway with a smaller maxLen cuts it, too.
+func (p *publisher) lost(ctx context.Context, length int64, before *redis.XMessageSliceCmd) bool {
+	if length < p.length && before.Val() == nil {
+		last := p.lastID.String()
+		if before = p.client.XRange(ctx, p.stream, last, last); before.Err() != nil {
+			return true
+		}
+	}
+	return before.Val() != nil && len(before.Val()) == 0
 }
 
 // run says from time to time that the gateway is there.

@@ -91,6 +91,14 @@ func (a *appender) lose() {
 	})
 }
 
+// cut has the stream be so long at most.
+func (a *appender) cut(length int64) {
+	a.t.Helper()
+	if err := a.client.XTrimMaxLen(a.t.Context(), stream, length).Err(); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
 // memory bounds the server's: with 1 it takes nothing more.
 func (a *appender) memory(limit string) {
 	a.t.Helper()
@@ -140,6 +148,24 @@ func TestOrderOfBatches(t *testing.T) {
 			a.lose()
 			a.publish(batch(2, at(9)))
 		}, []string{"d2@9", "d1@9", "d2@9"}},
+		{"again, as a long stream was lost", func(a *appender) {
+			a.publish(batch(1, at(5)))
+			a.length = shortStream + 1
+			a.lose()
+			a.publish(batch(2, at(9)))
+		}, []string{"d2@9", "d1@9", "d2@9"}},
+		{"not again, as another gateway has a smaller maxLen", func(a *appender) {
+			a.publish(batch(1, at(5)))
+			a.publish(batch(2, at(9)))
+			a.publish(batch(3, at(12)))
+			a.cut(1)
+			a.publish(batch(4, at(15)))
+		}, []string{"d3@12", "d4@15"}},
+		{"not again, as it has a long stream be shorter", func(a *appender) {
+			a.publish(batch(1, at(5)))
+			a.length = shortStream + 1
+			a.publish(batch(2, at(9)))
+		}, []string{"d1@5", "d2@9"}},
 		{"again, before what waits", func(a *appender) {
 			a.publish(batch(1, at(5)))
 			a.lose()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -203,20 +204,22 @@ func (c *consumer) bring(ctx context.Context) error {
 	c.metrics.synced.WithLabelValues("done").Add(float64(len(messages) - len(refused)))
 	c.metrics.synced.WithLabelValues("refused").Add(float64(len(refused)))
 	for key, why := range refused {
-		c.log.Warn("mongo refuses a response; redis keeps it", "key", key, "error", why)
+		c.log.Warn("a response cannot be brought to mongo; redis keeps it", "key", key, "error", why)
 	}
 	return nil
 }
 
 func (c *consumer) keep(ctx context.Context, messages []redis.XMessage) (refused map[string]error, err error) {
-	all, err := c.records(ctx, messages)
+	all, refused, err := c.records(ctx, messages)
 	if err != nil {
 		return nil, err
 	}
 	if len(all) > 0 {
-		if refused, err = c.second.Keep(ctx, all); err != nil {
+		more, err := c.second.Keep(ctx, all)
+		if err != nil {
 			return nil, fmt.Errorf("%w: %w", errSecond, err)
 		}
+		maps.Copy(refused, more)
 	}
 	if err := c.shorten(ctx, all, refused); err != nil {
 		return nil, err
@@ -244,10 +247,12 @@ func keyIn(m redis.XMessage) string {
 	return key
 }
 
-// records are what the messages tell of, as Redis has it now. What it no longer has has expired.
-func (c *consumer) records(ctx context.Context, messages []redis.XMessage) ([]record, error) {
+// records are what the messages tell of, as Redis has it now. What it no longer has has expired, and what another
+// release has written is left to that one's consumers.
+func (c *consumer) records(ctx context.Context, messages []redis.XMessage) (all []record, unread map[string]error,
+	err error) {
 	values := map[string]*redis.StringCmd{}
-	_, err := c.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err = c.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, m := range messages {
 			if key := keyIn(m); key != "" && values[key] == nil {
 				values[key] = p.Get(ctx, keyPrefix+key)
@@ -256,24 +261,26 @@ func (c *consumer) records(ctx context.Context, messages []redis.XMessage) ([]re
 		return nil
 	})
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return nil, err
+		return nil, nil, err
 	}
-	var all []record
+	unread = map[string]error{}
 	for key, command := range values {
 		value, err := command.Bytes()
 		if errors.Is(err, redis.Nil) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if string(value) == tombstone {
 			all = append(all, record{key: key, expires: time.Now().Add(lifetime(&c.config))})
 		} else if e, err := decode(value); err == nil {
 			all = append(all, record{key, value, c.stored(e).Add(c.config.Mongo.TTL)})
+		} else if _, other := errors.AsType[*otherVersion](err); other {
+			unread[key] = err
 		}
 	}
-	return all, nil
+	return all, unread, nil
 }
 
 // stored is when an entry was stored.

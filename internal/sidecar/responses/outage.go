@@ -22,6 +22,9 @@ type outage struct {
 func (o *outage) failed(why string, now time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.over(now) { // but nobody has asked since
+		o.failures = 0
+	}
 	o.failures++
 	o.why, o.last, o.well = why, now, time.Time{}
 	return o.failures == 1
@@ -45,12 +48,15 @@ func (o *outage) succeeded(now time.Time) int {
 	return failures
 }
 
+// over reports whether the backend has done for long enough what it was asked.
+func (o *outage) over(now time.Time) bool { return !o.well.IsZero() && now.Sub(o.well) >= steadyAfter }
+
 // trouble is why the backend fails, and when it last did, empty while it does not. Where nobody asks any more, that
 // moment says how much it is worth.
 func (o *outage) trouble(now time.Time) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.failures == 0 || !o.well.IsZero() && now.Sub(o.well) >= steadyAfter {
+	if o.failures == 0 || o.over(now) {
 		return ""
 	}
 	return "responses: the store fails, the last time " + now.Sub(o.last).Round(time.Second).String() + " ago: " + o.why

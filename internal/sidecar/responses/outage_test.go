@@ -105,3 +105,30 @@ func TestUnwritten(t *testing.T) {
 		t.Errorf("logged %q, want one line with %s", got, want)
 	}
 }
+
+// TestOutageAfterAnotherThatNobodySawEnd: after a success and then no request for long, the next failure is the first
+// one of another outage.
+func TestOutageAfterAnotherThatNobodySawEnd(t *testing.T) {
+	start := time.Now()
+	for _, test := range []struct {
+		name  string
+		quiet time.Duration
+		first bool
+	}{
+		{"soon after the success", steadyAfter - 1, false},
+		{"long after", steadyAfter, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var o outage
+			o.failed("gone", start)
+			o.succeeded(start)
+			now := start.Add(test.quiet)
+			if ended := o.trouble(now) == ""; ended != test.first {
+				t.Errorf("ended: %v, want %v", ended, test.first)
+			}
+			if got := o.failed("gone", now); got != test.first {
+				t.Errorf("the first failure: %v, want %v", got, test.first)
+			}
+		})
+	}
+}

@@ -51,10 +51,14 @@ func TestBelieves(t *testing.T) {
 		name, instance, field string
 		want                  bool
 	}{
-		{"the last one", "i", "0|a", true}, {"one before", "j", "0|a", false}, {"its own beside it", "own", "0|a", false},
-		{"one that lives beside a last one that does not", "i", "0|b", true}, {"one that is gone", "gone", "0|b", false},
+		{"the last one", "i", "0|a", true},
+		{"one before", "j", "0|a", false},
+		{"its own beside it", "own", "0|a", false},
+		{"one that lives beside a last one that does not", "i", "0|b", true},
+		{"one that is gone", "gone", "0|b", false},
 		{"its own, where nobody lives that is said to hear it", "own", "0|b", false},
-		{"its own, where it was the last", "own", "0|c", false}, {"another one, where it was", "i", "0|c", false},
+		{"its own, where it was the last", "own", "0|c", false},
+		{"another one, where it was", "i", "0|c", false},
 		{"one where nobody was said to", "j", "0|d", true},
 	} {
 		if got := o.believes(tc.instance, tc.field); got != tc.want {

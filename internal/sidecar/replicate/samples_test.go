@@ -149,7 +149,8 @@ func TestRefusesSamplesOnce(t *testing.T) {
 	foreign := func() {
 		t.Helper()
 		text := newCodec(s.stream, func() string { return "another key" }).seal(&entry{gateway: "x"})
-		if err := client.XAdd(t.Context(), &redis.XAddArgs{Stream: s.stream, Values: []any{field, text}}).Err(); err != nil {
+		add := &redis.XAddArgs{Stream: s.stream, Values: []any{field, text}}
+		if err := client.XAdd(t.Context(), add).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}

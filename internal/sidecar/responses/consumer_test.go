@@ -27,7 +27,8 @@ func TestEntryOfAnotherRelease(t *testing.T) {
 		}
 	}
 	write(entryVersion + 1)
-	if err := client.XAdd(t.Context(), &redis.XAddArgs{Stream: "sync", Values: []any{"key", e.Key()}}).Err(); err != nil {
+	add := &redis.XAddArgs{Stream: "sync", Values: []any{"key", e.Key()}}
+	if err := client.XAdd(t.Context(), add).Err(); err != nil {
 		t.Fatal(err)
 	}
 	c.store("", `"a"`, answer("r2", "b"))

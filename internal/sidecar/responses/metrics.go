@@ -34,7 +34,8 @@ func newMetrics() *Metrics {
 			"reason"),
 		bytes: counter("bytes_total", "Bytes of entries by tier, read and written.", "tier", "direction"),
 		synced: counter("synced_total", "Messages of the stream by what became of them: done, refused by the second "+
-			"tier or of another release, failed to be brought there, claimed from a consumer that has ended.", "result"),
+			"tier or of another release, failed to be brought there, claimed from a consumer that has ended.",
+			"result"),
 		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "pintle_store_waiting", Help: "Messages in the stream: what the second tier does not have yet.",
 		}, nil),

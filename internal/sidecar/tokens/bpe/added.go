@@ -72,18 +72,22 @@ func (a *added) cut(text string, tell func(part string, atStart bool, token uint
 			i++
 			continue
 		}
-		before := text[start:i]
+		before := text[min(start, i):i]
 		if t.left {
 			before = strings.TrimRightFunc(before, unicode.IsSpace)
 		}
 		if before != "" {
 			tell(before, start == 0, 0, false)
 		}
-		tell("", false, t.id, true)
-		if i += len(t.text); t.right {
-			i = len(text) - len(strings.TrimLeftFunc(text[i:], unicode.IsSpace))
+		i += len(t.text)
+		end := i
+		if t.right { // the whitespace that it takes may be tokens all the same
+			end = len(text) - len(strings.TrimLeftFunc(text[i:], unicode.IsSpace))
 		}
-		start = i
+		if !t.left || start < end {
+			tell("", false, t.id, true)
+		}
+		start = end
 	}
 	if start < len(text) {
 		tell(text[start:], start == 0, 0, false)

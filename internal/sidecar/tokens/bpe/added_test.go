@@ -1,9 +1,11 @@
 package bpe
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +45,48 @@ func TestLongestAdded(t *testing.T) {
 			if got.text != want || got.id != texts[want] {
 				t.Fatalf("%q of %v: got %q with %d, want %q with %d", text, texts, got.text, got.id, want, texts[want])
 			}
+		}
+	}
+}
+
+// TestAddedAsTheLibrary: where added tokens overlap those are found that the library finds.
+func TestAddedAsTheLibrary(t *testing.T) {
+	content, err := os.ReadFile("testdata/gpt2.json") // which normalizes nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name, added, text string
+		want              []uint32
+	}{
+		{"one that is normalized, before one that is not",
+			`[{"id":900,"content":"<bc>"},{"id":901,"content":"<a<","normalized":true}]`, "x<a<bc>y",
+			[]uint32{92, 32, 69, 900, 93}},
+		{"one that is whitespace, behind one that takes it",
+			`[{"id":900,"content":"<e>","rstrip":true},{"id":901,"content":"\n\n"}]`, "x<e> \n\n y",
+			[]uint32{92, 900, 901, 225, 93}},
+		{"the same at the end", `[{"id":900,"content":"<e>","rstrip":true},{"id":901,"content":"\n\n"}]`, "x<e> \n\n",
+			[]uint32{92, 900, 901}},
+		{"one that would take what was taken",
+			`[{"id":900,"content":"<e>","rstrip":true},{"id":901,"content":"\n\n","lstrip":true}]`, "x<e>\n\ny",
+			[]uint32{92, 900, 93}},
+	} {
+		var file map[string]json.RawMessage
+		if err := json.Unmarshal(content, &file); err != nil {
+			t.Fatal(err)
+		}
+		file["added_tokens"] = json.RawMessage(tc.added)
+		changed, err := json.Marshal(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokenizer, err := New(changed)
+		if err != nil {
+			t.Errorf("%s: %v", tc.name, err)
+			continue
+		}
+		if got, err := tokenizer.Encode(nil, tc.text, false); err != nil || !slices.Equal(got, tc.want) {
+			t.Errorf("%s: got %v and %v, want %v", tc.name, got, err, tc.want)
 		}
 	}
 }

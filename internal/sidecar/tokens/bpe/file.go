@@ -160,8 +160,8 @@ func (t *Tokenizer) readAdded(f *file) error {
 		case a.Normalized && t.normal != nil && t.normal(a.Content) != a.Content:
 			return fmt.Errorf("added_tokens: %q is normalized, which is not known here", a.Content)
 		}
-		// Where the text is normalized, those that are not come first.
-		if a.Normalized && t.normal != nil {
+		// Those that are not normalized come first, also where no text is.
+		if a.Normalized {
 			t.late.add(a)
 		} else {
 			t.early.add(a)

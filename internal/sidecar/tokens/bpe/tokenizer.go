@@ -17,8 +17,9 @@ type Tokenizer struct {
 	// before the pieces are cut, prepare brings a text into the form of the vocabulary; nil for bytes.
 	prepare func(text string, atStart bool) string
 	// characters make the tokens of a piece that is not of bytes, blanked is whether spaces are replaced before.
-	characters  characters
-	blanked     bool
+	characters characters
+	blanked    bool
+	// early are found in a text as it is, late in what is left of it when that is normalized.
 	early, late added
 	// before and after are the special tokens around a text.
 	before, after []uint32
@@ -59,14 +60,14 @@ func (t *Tokenizer) Encode(dst []uint32, text string, special bool) ([]uint32, e
 		switch {
 		case isToken:
 			dst = append(dst, token)
-		case err != nil:
-		case t.normal == nil:
-			dst, err = t.encodePart(dst, part, atStart)
-		default:
-			normal := t.normal(part)
-			if strings.Count(normal, joiner) > strings.Count(part, joiner) {
-				err = errMarks
-				return
+		case err == nil:
+			normal := part
+			if t.normal != nil {
+				normal = t.normal(part)
+				if strings.Count(normal, joiner) > strings.Count(part, joiner) {
+					err = errMarks
+					return
+				}
 			}
 			t.late.cut(normal, func(part string, first bool, token uint32, isToken bool) {
 				if isToken {

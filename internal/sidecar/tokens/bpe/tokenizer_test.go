@@ -246,7 +246,7 @@ func decode(t *Tokenizer, ids []uint32) string {
 	for text, id := range t.vocabulary {
 		texts[id] = text
 	}
-	for _, a := range t.early.sorted {
+	for _, a := range append(slices.Clone(t.early.sorted), t.late.sorted...) {
 		texts[a.id] = a.text
 	}
 	out := ""

@@ -151,10 +151,21 @@ func (t *Tokenizer) readPreTokenizer(f *file) error {
 }
 
 func (t *Tokenizer) readAdded(f *file) error {
+	ids := map[string]uint32{}
+	next := uint32(len(f.Model.Vocabulary))
 	for _, a := range f.Added {
+		if _, twice := ids[a.Content]; twice || a.Content == "" {
+			continue // the first one counts
+		}
+		// The library goes by the vocabulary, and by the order of those that are not in it, whatever the file says.
+		id, ok := f.Model.Vocabulary[a.Content]
+		if !ok {
+			id = next
+		}
+		ids[a.Content], next = id, max(next, id+1)
 		switch {
-		case a.Content == "":
-			continue
+		case a.ID != id:
+			return fmt.Errorf("added_tokens: %q has the id %d, and the model servers take it for %d", a.Content, a.ID, id)
 		case a.SingleWord:
 			return fmt.Errorf("added_tokens: %q has to be a word of its own, which is not known here", a.Content)
 		case a.Normalized && t.normal != nil && t.normal(a.Content) != a.Content:

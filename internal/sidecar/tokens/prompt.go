@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"hash/maphash"
+	"slices"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/tokens/rawjson"
 )
@@ -223,7 +224,7 @@ func (p *Prompt) addEffort(effort json.RawMessage) {
 
 // HasMedia reports whether a chat has parts that are not text.
 func (p *Prompt) HasMedia() bool {
-	if !p.Chat || !bytes.Contains(p.Messages, []byte(`"type"`)) {
+	if !p.Chat {
 		return false
 	}
 	var messages []struct {
@@ -233,24 +234,33 @@ func (p *Prompt) HasMedia() bool {
 		return true
 	}
 	for _, m := range messages {
-		var parts []struct {
-			Type string `json:"type"`
-		}
+		var parts []json.RawMessage
 		if len(m.Content) == 0 || m.Content[0] != '[' {
 			continue
 		}
-		if json.Unmarshal(m.Content, &parts) != nil {
+		if json.Unmarshal(m.Content, &parts) != nil || slices.ContainsFunc(parts, isMedia) {
 			return true
-		}
-		for _, part := range parts {
-			switch part.Type {
-			case "text", "refusal", "thinking", "input_text", "output_text":
-			default:
-				return true
-			}
 		}
 	}
 	return false
+}
+
+// isMedia reports whether a part of a message is no text. One without a type is an image, too, if it has an image_url.
+func isMedia(raw json.RawMessage) bool {
+	if raw[0] == '"' {
+		return false
+	}
+	var part struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(raw, &part) != nil {
+		return true
+	}
+	switch part.Type {
+	case "text", "refusal", "thinking", "input_text", "output_text":
+		return false
+	}
+	return true
 }
 
 // cacheKey stands for a prompt in memory: two hashes whose seeds nobody outside knows.

@@ -93,6 +93,9 @@ func TestMedia(t *testing.T) {
 		`[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url"}]}]`:      true,
 		`[{"role":"assistant","content":null,"tool_calls":[{"type":"function"}]}]`:           false,
 		`[{"role":"user","content":[{"type":7}]}]`:                                           true,
+		`[{"role":"user","content":[{"image_url":"http://i"}]}]`:                             true,
+		`[{"role":"user","content":["a",{"type":"text","text":"b"},"c"]}]`:                   false,
+		`[{"role":"user","content":["a",null]}]`:                                             true,
 		`[{"role":"user","content":"a"},{"role":"user","content":[{"type":"input_audio"}]}]`: true,
 	} {
 		p := Prompt{Chat: true, Messages: json.RawMessage(messages)}

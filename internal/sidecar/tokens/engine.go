@@ -41,6 +41,16 @@ const mostAsked = 2
 // while their prompts are made by the library of the format, and differ: behind instructions, in tools and their calls.
 var harmony = []uint32{200006, 17360, 200008}
 
+// answering is what a server says. Without tokens it is none: a prompt that makes none has an empty list of them.
+type answering interface{ hasTokens() bool }
+
+// tokenized is the answer to /tokenize.
+type tokenized struct {
+	Tokens []uint32 `json:"tokens"`
+}
+
+func (a *tokenized) hasTokens() bool { return a.Tokens != nil }
+
 // Tokens implements Backend.
 func (b *engines) Tokens(ctx context.Context, p *Prompt) (Encoded, error) {
 	if p.HasMedia() {
@@ -55,9 +65,7 @@ func (b *engines) Tokens(ctx context.Context, p *Prompt) (Encoded, error) {
 		return Encoded{}, ErrNone("no server")
 	}
 	for _, s := range servers {
-		var answer struct {
-			Tokens []uint32 `json:"tokens"`
-		}
+		var answer tokenized
 		if err = post(ctx, &s, "/tokenize", question, &answer); err == nil {
 			if p.Chat && len(answer.Tokens) >= len(harmony) && slices.Equal(answer.Tokens[:len(harmony)], harmony) {
 				return Encoded{}, ErrNone("harmony")
@@ -108,7 +116,7 @@ func tokenize(p *Prompt) map[string]any {
 
 // post asks a server and decodes its answer. A server that does not take the prompt says that it has no tokens. No
 // error has words of the server: they may be the prompt's.
-func post(ctx context.Context, s *Server, path string, question []byte, answer any) error {
+func post(ctx context.Context, s *Server, path string, question []byte, said answering) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+path, bytes.NewReader(question))
 	if err != nil {
 		return err
@@ -135,7 +143,7 @@ func post(ctx context.Context, s *Server, path string, question []byte, answer a
 	case response.StatusCode != http.StatusOK:
 		return fmt.Errorf("%s answers %d", who, response.StatusCode)
 	}
-	if json.Unmarshal(content, answer) != nil {
+	if json.Unmarshal(content, said) != nil || !said.hasTokens() {
 		return errors.New(who + " does not answer with tokens")
 	}
 	return nil

@@ -34,6 +34,15 @@ type rendered struct {
 	Features *features `json:"features"`
 }
 
+func (r *rendered) hasTokens() bool { return r.Tokens != nil }
+
+// renderedTexts is the answer to texts.
+type renderedTexts []rendered
+
+func (all *renderedTexts) hasTokens() bool {
+	return !slices.ContainsFunc(*all, func(r rendered) bool { return !r.hasTokens() })
+}
+
 // features are the media of a prompt by their kind.
 type features struct {
 	Hashes map[string][]string `json:"mm_hashes"`
@@ -59,7 +68,7 @@ func (b *renderer) Tokens(ctx context.Context, p *Prompt) (Encoded, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	if !p.Chat {
-		var answers []rendered
+		var answers renderedTexts
 		err = post(ctx, &b.server, path, question, &answers)
 		if err == nil && len(answers) != 1 {
 			err = errors.New("the renderer answers with several prompts")

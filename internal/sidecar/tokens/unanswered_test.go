@@ -55,6 +55,35 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
+// TestAnswersWithoutTokens: what is JSON and has no tokens is no answer. A prompt that makes none has an empty list.
+func TestAnswersWithoutTokens(t *testing.T) {
+	for _, tc := range []struct {
+		name, answer string
+		fails        bool
+	}{
+		{"something else", `{"error":{"message":"busy"}}`, true},
+		{"null", `null`, true},
+		{"tokens that are null", `{"tokens":null,"token_ids":null}`, true},
+		{"no tokens", `{"tokens":[],"token_ids":[]}`, false},
+	} {
+		asked := newServer(t, 200, tc.answer)
+		text := &Prompt{Model: "m", Body: []byte("{}")}
+		chat := &Prompt{Model: "m", Chat: true, Messages: []byte("[]"), Body: []byte("{}")}
+		e := &engines{servers: serversOf(asked)}
+		renders := &renderer{server: e.servers.(fixed)[0], text: time.Minute}
+		check := func(who string, backend Backend, p *Prompt) {
+			t.Helper()
+			if got, err := backend.Tokens(t.Context(), p); (err != nil) != tc.fails || isNone(err) {
+				t.Errorf("%s, %s: got %v and %v, want a failure: %v", tc.name, who, got, err, tc.fails)
+			}
+		}
+		check("engine", e, text)
+		check("renderer of chats", renders, chat)
+		asked.answer = "[" + tc.answer + "]"
+		check("renderer of texts", renders, text)
+	}
+}
+
 // TestRedirects: prompts and credentials go to nobody but the server that is asked.
 func TestRedirects(t *testing.T) {
 	elsewhere := newServer(t, 200, `{"tokens":[7]}`)

@@ -26,6 +26,8 @@ type Prompt struct {
 	// Template and TemplateValues replace the model's chat template and add to what it reads.
 	Template       string
 	TemplateValues map[string]json.RawMessage
+	// Processor and MediaIO are mm_processor_kwargs and media_io_kwargs, by which media become more or fewer tokens.
+	Processor, MediaIO json.RawMessage
 	// AddGeneration has the template end with the beginning of an answer; Continue has it end within the last message.
 	AddGeneration, Continue bool
 	// AddSpecial has the tokenizer add what begins and ends a text; nil leaves it to the API.
@@ -43,6 +45,8 @@ type body struct {
 	Template         string
 	TemplateValues   map[string]json.RawMessage
 	Effort           json.RawMessage
+	Processor        json.RawMessage
+	MediaIO          json.RawMessage
 	AddGeneration    *bool
 	Continue         bool
 	AddSpecial       *bool
@@ -118,6 +122,10 @@ func (b *body) field(key string) any {
 		return &b.TemplateValues
 	case "reasoning_effort":
 		return &b.Effort
+	case "mm_processor_kwargs":
+		return &b.Processor
+	case "media_io_kwargs":
+		return &b.MediaIO
 	case "add_generation_prompt":
 		return &b.AddGeneration
 	case "continue_final_message":
@@ -177,7 +185,7 @@ func Read(api string, content []byte) (*Prompt, error) {
 	if given(b.Documents) {
 		p.Documents = b.Documents
 	}
-	p.TemplateValues = b.TemplateValues
+	p.TemplateValues, p.Processor, p.MediaIO = b.TemplateValues, b.Processor, b.MediaIO
 	p.addEffort(b.Effort)
 	return p, nil
 }
@@ -276,7 +284,7 @@ func (p *Prompt) key() (k cacheKey) {
 		flags[3] = bit(*p.AddSpecial)
 	}
 	parts := [][]byte{[]byte(p.Model), flags, []byte(p.Text), p.Messages, p.Tools, p.Documents, []byte(p.Template),
-		values}
+		values, p.Processor, p.MediaIO}
 	for i := range k {
 		var h maphash.Hash
 		h.SetSeed(seeds[i])

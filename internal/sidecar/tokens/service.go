@@ -1,7 +1,6 @@
 package tokens
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -133,7 +132,7 @@ func (s *service) question(p *Prompt) (method string, message []byte, ok bool) {
 	if json.Unmarshal(p.Messages, &messages) != nil {
 		return "", nil, false
 	}
-	if p.HasMedia() && bytes.Contains(p.Body, []byte("mm_processor_kwargs")) {
+	if (given(p.Processor) || given(p.MediaIO)) && p.HasMedia() {
 		return "", nil, false
 	}
 	values := map[string]json.RawMessage{}

@@ -104,14 +104,24 @@ func TestServiceMedia(t *testing.T) {
 	s.says("RenderChatCompletion", `success: true token_ids: [1, 7, 7, 2, 8, 3] features {
 		mm_hashes { key: "image" value { values: ["h1", "h2"] } }
 		mm_placeholders { key: "image" value { ranges { offset: 1 length: 2 } ranges { offset: 4 length: 1 } } } }`)
-	p, err := Read(APIChat, []byte(`{"messages":[{"role":"user","content":[
-		{"type":"image_url","image_url":{"url":"u"}},{"type":"image_url","image_url":{"url":"v"}}]}]}`))
-	if err != nil {
-		t.Fatal(err)
+	pool := servicePool(t, scoring.TokenBackend{Socket: address, TCP: true, Model: "m"}, fixed(nil))
+	ask := func(more string) (Encoded, error) {
+		p, err := Read(APIChat, []byte(`{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"u"}},
+			{"type":"image_url","image_url":{"url":"v"}}]}]`+more+`}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pool.Tokens(t.Context(), p)
 	}
-	got, err := servicePool(t, scoring.TokenBackend{Socket: address, TCP: true, Model: "m"}, nil).Tokens(t.Context(), p)
+	got, err := ask("")
 	if want := []Media{{"h1", 1, 2}, {"h2", 4, 1}}; err != nil || !slices.Equal(got.Media, want) {
 		t.Errorf("got %v and %v, want %v", got.Media, err, want)
+	}
+	s.take()
+	for _, more := range []string{`,"mm_processor_kwargs":{"k":1}`, `,"media_io_kwargs":{"image":{"k":1}}`} {
+		if got, err := ask(more); !isNone(err) || len(s.take()) != 0 {
+			t.Errorf("%s: got %v and %v, want no tokens: the protocol cannot say it", more, got, err)
+		}
 	}
 }
 

@@ -288,6 +288,7 @@ func TestKeysDiffer(t *testing.T) {
 		`{"messages":[1],"model":"m"}`, `{"messages":[1],"chat_template":"t"}`, `{"messages":[1],"add_special_tokens":true}`,
 		`{"messages":[1],"add_special_tokens":false}`, `{"messages":[1],"add_generation_prompt":false}`,
 		`{"messages":[1],"continue_final_message":true}`, `{"messages":[1],"chat_template_kwargs":{"a":1}}`,
+		`{"messages":[1],"mm_processor_kwargs":{"a":1}}`, `{"messages":[1],"media_io_kwargs":{"a":1}}`,
 	} {
 		p, err := Read(APIChat, []byte(body))
 		if err != nil {

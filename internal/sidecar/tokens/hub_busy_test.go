@@ -35,7 +35,7 @@ func TestHubThatIsNotWell(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var asked []string
-			well, dir := newHub(t, &asked), t.TempDir()
+			well, dir := newHub(t, &asked, nil), t.TempDir()
 			hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(test.status)
 			}))
@@ -72,7 +72,7 @@ func TestHubThatIsNotWell(t *testing.T) {
 // TestHubByCommit: the files of a commit never change, so that nobody is asked for those that are there.
 func TestHubByCommit(t *testing.T) {
 	var asked []string
-	hub, dir := newHub(t, &asked), t.TempDir()
+	hub, dir := newHub(t, &asked, nil), t.TempDir()
 	t.Setenv("HF_ENDPOINT", hub.URL)
 	t.Setenv("HF_TOKEN", "secret")
 	open := func() {
@@ -109,5 +109,20 @@ func TestHubWithoutCommits(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", name, err, want)
 		}
 		hub.Close()
+	}
+}
+
+// TestHubTemplates: of a model that has another template for tools none is taken, as the engine would choose.
+func TestHubTemplates(t *testing.T) {
+	var asked []string
+	t.Setenv("HF_ENDPOINT", newHub(t, &asked, map[string]string{"additional_chat_templates/tool_use.jinja": "x"}).URL)
+	t.Setenv("HF_TOKEN", "secret")
+	pool, err := NewPool(&scoring.TokenBackend{Kind: scoring.TokensDownloaded, Model: "org/m", Dir: t.TempDir()},
+		fixed(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if note := pool.Note(); !strings.Contains(note, "additional_chat_templates: is not known here") {
+		t.Errorf("got the note %q, want that chats are left to the model servers", note)
 	}
 }

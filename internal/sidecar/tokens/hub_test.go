@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -22,7 +23,7 @@ const commit = "0123456789abcdef0123456789abcdef01234567"
 
 // newHub serves one model as the Hub does: a branch by the name of its commit, and the files from elsewhere. It notes
 // what it was asked.
-func newHub(t *testing.T, asked *[]string) *httptest.Server {
+func newHub(t *testing.T, asked *[]string, more map[string]string) *httptest.Server {
 	t.Helper()
 	file, err := os.ReadFile("bpe/testdata/llama3.json")
 	if err != nil {
@@ -30,6 +31,7 @@ func newHub(t *testing.T, asked *[]string) *httptest.Server {
 	}
 	files := map[string]string{"tokenizer.json": string(file), "tokenizer_config.json": `{"bos_token":"b"}`,
 		"chat_template.jinja": "{{ bos_token }}{{ messages[0].content }}"}
+	maps.Copy(files, more)
 	store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "" {
 			t.Error("the token is shown to others")
@@ -63,7 +65,7 @@ func newHub(t *testing.T, asked *[]string) *httptest.Server {
 // TestHub: files are downloaded once for a commit, and serve when the Hub is gone.
 func TestHub(t *testing.T) {
 	var asked []string
-	hub, dir := newHub(t, &asked), t.TempDir()
+	hub, dir := newHub(t, &asked, nil), t.TempDir()
 	t.Setenv("HF_ENDPOINT", hub.URL)
 	t.Setenv("HF_TOKEN", "secret")
 	tokensOf := func() {
@@ -84,7 +86,8 @@ func TestHub(t *testing.T) {
 	if want := []string{"HEAD " + resolve + "main/tokenizer.json", "GET " + resolve + commit + "/tokenizer.json",
 		"GET " + resolve + commit + "/config.json", "GET " + resolve + commit + "/tokenizer_config.json",
 		"GET " + resolve + commit + "/chat_template.jinja",
-		"GET " + resolve + commit + "/chat_template.json"}; !slices.Equal(asked, want) {
+		"GET " + resolve + commit + "/chat_template.json",
+		"GET " + resolve + commit + "/additional_chat_templates/tool_use.jinja"}; !slices.Equal(asked, want) {
 		t.Errorf("asked for %v, want %v", asked, want)
 	}
 	asked = nil
@@ -102,7 +105,7 @@ func TestHub(t *testing.T) {
 // TestHubMistakes: what cannot be had is refused with its key and value.
 func TestHubMistakes(t *testing.T) {
 	var asked []string
-	t.Setenv("HF_ENDPOINT", newHub(t, &asked).URL)
+	t.Setenv("HF_ENDPOINT", newHub(t, &asked, nil).URL)
 	t.Setenv("HF_TOKEN", "wrong")
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -135,7 +138,7 @@ func TestHubMistakes(t *testing.T) {
 // prompts until it can.
 func TestHubLater(t *testing.T) {
 	var asked []string
-	hub := newHub(t, &asked)
+	hub := newHub(t, &asked, nil)
 	var away atomic.Bool
 	away.Store(true)
 	door := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -39,10 +39,12 @@ const (
 	// fileProcessor and folderMore hold templates that the engine may prefer.
 	fileProcessor = "chat_template.json"
 	folderMore    = "additional_chat_templates"
+	// fileTools is the one there that the engine takes by itself, for requests with tools.
+	fileTools = folderMore + "/tool_use.jinja"
 )
 
-// Files are those that Open reads.
-var Files = []string{fileConfig, fileTemplate, fileProcessor}
+// Files are those that Open reads, or refuses.
+var Files = []string{fileConfig, fileTemplate, fileProcessor, fileTools}
 
 // special are the tokens that templates can read.
 var special = []string{"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}

@@ -91,6 +91,10 @@ func (h *hub) snapshot(ctx context.Context) (string, error) {
 	}
 	dir := filepath.Join(h.home(), "snapshots", commit)
 	if _, statErr := os.Stat(filepath.Join(dir, fileTokenizer)); statErr == nil {
+		if err == nil {
+			// For the next time that the Hub cannot be reached. A cache that others fill need not be writable.
+			_ = h.write(h.ref(), strings.NewReader(commit))
+		}
 		return dir, nil
 	} else if err != nil {
 		return "", err

@@ -126,3 +126,45 @@ func TestHubTemplates(t *testing.T) {
 		t.Errorf("got the note %q, want that chats are left to the model servers", note)
 	}
 }
+
+// TestHubNamesAgain: files that are there already, by the name of another branch or from before the branch moved back,
+// serve by each name where the Hub cannot be reached.
+func TestHubNamesAgain(t *testing.T) {
+	var asked []string
+	t.Setenv("HF_TOKEN", "secret")
+	p, err := Read(APIChat, []byte(`{"messages":[{"role":"user","content":"a"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ name, ref string }{
+		{"the branch has no name yet", ""},
+		{"the branch was another commit", strings.Repeat("f", 40)},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			hub, dir := newHub(t, &asked, nil), t.TempDir()
+			open := func() *Pool {
+				t.Helper()
+				pool, err := NewPool(&scoring.TokenBackend{Kind: scoring.TokensDownloaded, Model: "org/m", Dir: dir},
+					fixed(nil))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return pool
+			}
+			t.Setenv("HF_ENDPOINT", hub.URL)
+			open()
+			ref := filepath.Join(dir, "models--org--m", "refs", "main")
+			if err := os.Remove(ref); err != nil {
+				t.Fatal(err)
+			}
+			if tc.ref != "" && os.WriteFile(ref, []byte(tc.ref), 0o600) != nil {
+				t.Fatal("cannot write")
+			}
+			open() // the Hub says which commit it is, whose files are there
+			hub.Close()
+			if got, err := open().Tokens(t.Context(), p); err != nil || !slices.Equal(got.Tokens, []uint32{70, 69}) {
+				t.Errorf("got %v and %v, want the tokens by the files that are there", got.Tokens, err)
+			}
+		})
+	}
+}

@@ -165,7 +165,8 @@ func (t *Tokenizer) readAdded(f *file) error {
 		ids[a.Content], next = id, max(next, id+1)
 		switch {
 		case a.ID != id:
-			return fmt.Errorf("added_tokens: %q has the id %d, and the model servers take it for %d", a.Content, a.ID, id)
+			return fmt.Errorf("added_tokens: %q has the id %d, and the model servers take it for %d", a.Content, a.ID,
+				id)
 		case a.SingleWord:
 			return fmt.Errorf("added_tokens: %q has to be a word of its own, which is not known here", a.Content)
 		case a.Normalized && t.normal != nil && t.normal(a.Content) != a.Content:

@@ -30,7 +30,7 @@ func newCache(most int) *cache {
 }
 
 func (e *entry) size() int {
-	n := entryBytes + 4*len(e.encoded.Tokens)
+	n := entryBytes + 4*cap(e.encoded.Tokens) // there is room for more where a text has fewer than most
 	for _, m := range e.encoded.Media {
 		n += 64 + len(m.Hash)
 	}

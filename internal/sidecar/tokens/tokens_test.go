@@ -270,10 +270,11 @@ func TestCacheIsBounded(t *testing.T) {
 		c.get(cacheKey{0})
 	}
 	c.put(cacheKey{200}, Encoded{Tokens: make([]uint32, 10_000)})
+	c.put(cacheKey{201}, Encoded{Tokens: make([]uint32, 1, 10_000)})
 	if c.bytes > 10_000 || len(c.byKey) != c.order.Len() || len(c.byKey) == 0 {
 		t.Errorf("%d bytes in %d entries", c.bytes, len(c.byKey))
 	}
-	for key, want := range map[uint64]bool{0: true, 99: true, 1: false, 200: false} {
+	for key, want := range map[uint64]bool{0: true, 99: true, 1: false, 200: false, 201: false} {
 		if _, ok := c.get(cacheKey{key}); ok != want {
 			t.Errorf("entry %d: %v, want %v", key, ok, want)
 		}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/tokens/bpe"
@@ -42,7 +43,14 @@ func findFile(c *scoring.TokenBackend) (string, error) {
 		return path, nil
 	}
 	var found []string
-	err := filepath.WalkDir(c.Dir, func(path string, d fs.DirEntry, err error) error {
+	dir, err := filepath.EvalSymlinks(c.Dir)
+	if c.Dir == "" { // which would be the working directory
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return "", fmt.Errorf("autoDiscoveryDir: %q cannot be searched: %w", c.Dir, err)
+	}
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -57,10 +65,12 @@ func findFile(c *scoring.TokenBackend) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("autoDiscoveryDir: %q cannot be searched: %w", c.Dir, err)
 	}
-	for _, path := range found {
-		if isOf(c.Dir, path, model) {
-			return path, nil
-		}
+	of := slices.DeleteFunc(slices.Clone(found), func(path string) bool { return !isOf(dir, path, model) })
+	if i := slices.IndexFunc(of, isCurrent); i >= 0 {
+		return of[i], nil
+	}
+	if len(of) > 0 {
+		return of[0], nil
 	}
 	if len(found) == 1 {
 		return found[0], nil
@@ -81,6 +91,13 @@ func isOf(dir, path, model string) bool {
 	folder = filepath.ToSlash(folder)
 	return folder == model || strings.HasSuffix(folder, "/"+model) ||
 		strings.Contains("/"+folder+"/", "/models--"+strings.ReplaceAll(model, "/", "--")+"/")
+}
+
+// isCurrent reports whether a file in a cache of the hub is of the commit that the branch main is there.
+func isCurrent(path string) bool {
+	snapshot := filepath.Dir(path)
+	commit, err := os.ReadFile(filepath.Join(snapshot, "..", "..", "refs", "main"))
+	return err == nil && strings.TrimSpace(string(commit)) == filepath.Base(snapshot)
 }
 
 // openLocal reads a tokenizer.json.

@@ -99,6 +99,7 @@ func TestFindFile(t *testing.T) {
 			Files: []scoring.PreciseFile{{Model: "x", Path: filepath.Dir(plain)}}}, plain, ""},
 		{"none of several", scoring.TokenBackend{Dir: dir, File: "tokenizer.json", Model: "x"}, "",
 			`has 3 files tokenizer.json, and none for "x"`},
+		{"an empty folder's name", scoring.TokenBackend{File: "tokenizer.json", Model: "x"}, "", `"" cannot be searched`},
 		{"no folder", scoring.TokenBackend{Dir: filepath.Join(dir, "gone"), Model: "x"}, "", "autoDiscoveryDir"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -106,6 +107,39 @@ func TestFindFile(t *testing.T) {
 			said := fmt.Sprint(err)
 			if got != tc.want || (tc.err == "") != (err == nil) || !strings.Contains(said, tc.err) {
 				t.Errorf("got %q and %v, want %q and %q", got, err, tc.want, tc.err)
+			}
+		})
+	}
+}
+
+// TestFindFileOfSeveralCommits: in a cache of the hub's that holds more than one, the file is of the one that the
+// branch is.
+func TestFindFileOfSeveralCommits(t *testing.T) {
+	dir, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
+	for path, content := range map[string]string{
+		"models--org--a/snapshots/1111/tokenizer.json": "{}",
+		"models--org--a/snapshots/2222/tokenizer.json": "{}",
+		"models--org--a/refs/main":                     "2222",
+		"models--org--b/snapshots/3333/tokenizer.json": "{}",
+		"models--org--b/snapshots/4444/tokenizer.json": "{}",
+	} {
+		path = filepath.Join(dir, path)
+		if os.MkdirAll(filepath.Dir(path), 0o755) != nil || os.WriteFile(path, []byte(content), 0o644) != nil {
+			t.Fatal("cannot write")
+		}
+	}
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ name, dir, model, want string }{
+		{"a branch", dir, "org/a", "2222"},
+		{"none, where any is as good", dir, "org/b", "3333"},
+		{"a folder that is a link", link, "org/a", "2222"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := findFile(&scoring.TokenBackend{Dir: tc.dir, File: "tokenizer.json", Model: tc.model})
+			if want := filepath.Join("snapshots", tc.want, "tokenizer.json"); !strings.HasSuffix(got, want) {
+				t.Errorf("got %q and %v, want one that ends in %q", got, err, want)
 			}
 		})
 	}

@@ -82,6 +82,17 @@ func TestLivesWhileItWrites(t *testing.T) {
 	}
 }
 
+// writeAsDead leaves what a sidecar that died has written, and returns the name of its one key. It is named last:
+// whoever finds the name tidies up at once, and only once.
+func writeAsDead(ctx context.Context, client *redis.Client) (name string) {
+	name = keyName(1)
+	field := fieldOf("dead", Publisher{"a", 0}, GPU)
+	client.HSet(ctx, name, field, 1)
+	client.SAdd(ctx, remotePrefix+"i:dead", name+" "+field)
+	client.SAdd(ctx, instancesName, "dead")
+	return name
+}
+
 // TestTidiedInTheEnd: what could not be taken away at first, as Redis was gone at that moment, is not forgotten.
 func TestTidiedInTheEnd(t *testing.T) {
 	v := harness.StartValkey(t, "--appendonly", "no")
@@ -97,10 +108,7 @@ func TestTidiedInTheEnd(t *testing.T) {
 	}))
 	client := v.Client()
 	defer client.Close()
-	name, field := keyName(1), fieldOf("dead", Publisher{"a", 0}, GPU)
-	client.HSet(ctx, name, field, 1)
-	client.SAdd(ctx, remotePrefix+"i:dead", name+" "+field)
-	client.SAdd(ctx, instancesName, "dead")
+	name := writeAsDead(ctx, client)
 	eventually(t, "the dead one to be taken for one", func() bool {
 		return failed.Load() && !client.SIsMember(ctx, instancesName, "dead").Val()
 	})

@@ -133,11 +133,7 @@ func TestKilled(t *testing.T) {
 	// As if it had not been able to tidy up: its set and its entry, but no sign of life.
 	client := v.Client()
 	defer client.Close()
-	name, field := keyName(1), fieldOf("dead", Publisher{"a", 0}, GPU)
-	// It is named last: whoever finds the name tidies up at once, and only once.
-	client.HSet(ctx, name, field, 1)
-	client.SAdd(ctx, remotePrefix+"i:dead", name+" "+field)
-	client.SAdd(ctx, instancesName, "dead")
+	name := writeAsDead(ctx, client)
 	eventually(t, "the dead one's entries to go", func() bool {
 		return client.Exists(ctx, name).Val() == 0 && !knows()
 	})

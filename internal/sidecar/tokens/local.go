@@ -47,21 +47,9 @@ func findFile(c *scoring.TokenBackend) (string, error) {
 	if c.Dir == "" { // which would be the working directory
 		err = fs.ErrNotExist
 	}
-	if err != nil {
-		return "", fmt.Errorf("autoDiscoveryDir: %q cannot be searched: %w", c.Dir, err)
+	if err == nil {
+		found, err = filesBelow(dir, c.File)
 	}
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if !d.IsDir() && d.Name() == c.File {
-			found = append(found, path)
-		}
-		if len(found) > mostFiles {
-			return errors.New("too many files")
-		}
-		return nil
-	})
 	if err != nil {
 		return "", fmt.Errorf("autoDiscoveryDir: %q cannot be searched: %w", c.Dir, err)
 	}
@@ -81,6 +69,22 @@ func findFile(c *scoring.TokenBackend) (string, error) {
 
 // mostFiles bounds the search.
 const mostFiles = 10_000
+
+func filesBelow(dir, name string) (found []string, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if !d.IsDir() && d.Name() == name {
+			found = append(found, path)
+		}
+		if len(found) > mostFiles {
+			return errors.New("too many files")
+		}
+		return nil
+	})
+	return found, err
+}
 
 // isOf reports whether a file lies where that of a model is: in a folder of its name, or in a cache of the hub.
 func isOf(dir, path, model string) bool {

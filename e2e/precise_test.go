@@ -23,6 +23,8 @@ type oneServer struct{ maketokens.Server }
 
 func (o oneServer) For(string, int) []maketokens.Server { return []maketokens.Server{o.Server} }
 
+func (oneServer) SGLang(string) bool { return false }
+
 // newPrefixes serves what the sidecar knows of the beginnings of prompts: of the prompt "of N" server N has all blocks.
 func newPrefixes(t *testing.T, names []string) string {
 	t.Helper()

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/e2e/servers"
 	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/internal/sidecar/tokens"
 	"github.com/pintle-dev/pintle/scoring"
@@ -64,12 +65,12 @@ func family(name string) string { return filepath.Join(home(), "families", name)
 
 // agrees compares the three ways to a prompt's tokens.
 func agrees(t *testing.T, name string, e *engine) {
-	nobody := &asked{}
-	local := localPool(t, filepath.Join(family(name), "tokenizer.json"), nobody)
+	nobody := &servers.Asked{}
+	local := servers.LocalTokens(t, model, filepath.Join(family(name), "tokenizer.json"), nobody)
 	url := "http://" + e.address
-	remote := newPool(t, &scoring.TokenBackend{Kind: scoring.TokensOfEngine, Workers: tokenClients},
-		&asked{servers: []tokens.Server{{URL: url, Client: direct}}})
-	rendered := newPool(t, &scoring.TokenBackend{Kind: scoring.TokensRendered, URL: url, Model: model,
-		Timeout: 30 * time.Second, MediaTimeout: 30 * time.Second, Workers: tokenClients}, nobody)
+	remote := servers.NewTokens(t, &scoring.TokenBackend{Kind: scoring.TokensOfEngine, Workers: servers.TokenClients},
+		&servers.Asked{Servers: []tokens.Server{{URL: url, Client: direct}}})
+	rendered := servers.NewTokens(t, &scoring.TokenBackend{Kind: scoring.TokensRendered, URL: url, Model: model,
+		Timeout: 30 * time.Second, MediaTimeout: 30 * time.Second, Workers: servers.TokenClients}, nobody)
 	compareTokens(t, 16, nobody, local, remote, rendered)
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
 	"github.com/pintle-dev/pintle/internal/sidecar/tokens"
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
@@ -48,11 +49,7 @@ func (s *servers) For(model string, most int) []tokens.Server {
 	}
 	var serving []*pool.Target
 	for i, t := range g.Targets {
-		listed := t.Now().Models
-		if listed == nil {
-			listed = g.Topology.Endpoints[i].Models
-		}
-		if len(listed) == 0 || slices.Contains(listed, model) {
+		if serves(g, i, model, t.Now().Models) {
 			serving = append(serving, t)
 		}
 	}
@@ -66,13 +63,37 @@ func (s *servers) For(model string, most int) []tokens.Server {
 	return all
 }
 
+// SGLang implements tokens.Servers.
+func (s *servers) SGLang(model string) bool {
+	g := s.pool.Generation()
+	if g == nil {
+		return false
+	}
+	for i, t := range g.Targets {
+		if now := t.Now(); isSGLang(now.Kind) && serves(g, i, model, now.Models) {
+			return true
+		}
+	}
+	return false
+}
+
+func isSGLang(kind *engine.Engine) bool { return kind != nil && kind.Name() == engine.SGLang }
+
+// serves reports whether a target may have a model, of which it lists those that it says it has.
+func serves(g *pool.Generation, i int, model string, listed []string) bool {
+	if listed == nil {
+		listed = g.Topology.Endpoints[i].Models
+	}
+	return len(listed) == 0 || slices.Contains(listed, model)
+}
+
 // server is how a target is asked, as its metrics are; false when its credentials cannot be read now.
 func (s *servers) server(t *pool.Target) (tokens.Server, bool) {
 	access := topology.Access{}
 	if t.Access != nil {
 		access = *t.Access
 	}
-	server := tokens.Server{URL: "http://" + t.Address, Header: http.Header{}}
+	server := tokens.Server{URL: "http://" + t.Address, Header: http.Header{}, SGLang: isSGLang(t.Now().Kind)}
 	if access.HTTPS {
 		server.URL = "https://" + t.Address
 	}

@@ -119,3 +119,34 @@ func TestServersThatAreAsked(t *testing.T) {
 		}
 	}
 }
+
+// TestSGLangAmongServers: a model is rendered as SGLang does where one of its servers is known to be one, by what its
+// page is read as.
+func TestSGLangAmongServers(t *testing.T) {
+	all := []topology.Endpoint{
+		{Endpoint: snapshot.Endpoint{Name: "v", Address: "127.0.0.1:1", Models: []string{"a", "both"}, Engine: "vllm"}},
+		{Endpoint: snapshot.Endpoint{Name: "s", Address: "127.0.0.1:2", Models: []string{"b", "both"}, Engine: "sglang"}},
+		{Endpoint: snapshot.Endpoint{Name: "x", Address: "127.0.0.1:3", Models: []string{"c"}}},
+	}
+	p := pool.New(slog.New(slog.DiscardHandler), engine.Known, []topology.Discovery{&file.Discovery{}})
+	p.Start = func(context.Context, *pool.Target) {}
+	s := &servers{pool: p}
+	if s.SGLang("b") {
+		t.Error("a model is SGLang's before there is any server")
+	}
+	p.Update(t.Context(), 0, topology.Part{Endpoints: all}, nil)
+	for model, want := range map[string]bool{"a": false, "b": true, "both": true, "c": false, "d": false} {
+		if got := s.SGLang(model); got != want {
+			t.Errorf("%s: got %v, want %v", model, got, want)
+		}
+	}
+	for _, server := range s.For("both", 2) {
+		if want := strings.HasSuffix(server.URL, ":2"); server.SGLang != want {
+			t.Errorf("%s: got %v, want %v", server.URL, server.SGLang, want)
+		}
+	}
+	p.Generation().Targets[2].Detected(engine.Known.ByName("sglang"))
+	if !s.SGLang("c") {
+		t.Error("a server whose page is SGLang's is not taken for one")
+	}
+}

@@ -1,5 +1,8 @@
 package engine
 
+// SGLang is the name of SGLang.
+const SGLang = "sglang"
+
 // sglang reads SGLang's page (its server runs with --enable-metrics). The page has series of several schedulers, each
 // with its dp_rank, tp_rank and pp_rank: requests and pages of the KV cache are summed over the data-parallel ranks,
 // token usage is averaged. The stages of a pipeline all tell their requests, every shard tells the same pages, and with
@@ -8,7 +11,7 @@ package engine
 // queues of their own, which SGLang itself (get_loads) counts as waiting, too: for the other side, for room, for the
 // transfer of their cache. Metric names: metrics_collector.py of SGLang; sglang:cache_config_info is what versions
 // before 0.5.11 have, as the llm-d router reads it.
-var sglang = newEngine("sglang", []rule{
+var sglang = newEngine(SGLang, []rule{
 	{metric: "sglang:num_queue_reqs", part: "priority", field: Waiting, combine: ranks},
 	waitingToo("sglang:num_prefill_bootstrap_queue_reqs"),
 	waitingToo("sglang:num_decode_prealloc_queue_reqs"),

@@ -110,6 +110,8 @@ type servers []tokens.Server
 
 func (s servers) For(string, int) []tokens.Server { return s }
 
+func (servers) SGLang(string) bool { return false }
+
 // backends are all makers of tokens, which ask a server.
 func backends(t *testing.T, server *httptest.Server) map[string]*tokens.Pool {
 	dir := t.TempDir()

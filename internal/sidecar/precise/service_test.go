@@ -21,6 +21,8 @@ type engine struct{ tokens.Server }
 
 func (e engine) For(string, int) []tokens.Server { return []tokens.Server{e.Server} }
 
+func (engine) SGLang(string) bool { return false }
+
 // newService is a service whose servers say that every prompt is ten tokens.
 func newService(t *testing.T, answer http.HandlerFunc) *Service {
 	server := httptest.NewServer(answer)

@@ -45,7 +45,7 @@ func TestClass(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			_, err = openLocal(filepath.Join(dir, "tokenizer.json"), nil)
+			_, err = openLocal(filepath.Join(dir, "tokenizer.json"), fixed{})
 			if (err != nil) != tc.refused || err != nil && !strings.Contains(err.Error(), "tokenizer_class") {
 				t.Errorf("got %v, want refused: %v", err, tc.refused)
 			}

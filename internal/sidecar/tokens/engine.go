@@ -20,12 +20,16 @@ type Server struct {
 	Host   string
 	Client *http.Client
 	Header http.Header
+	// SGLang is set when it is known to be one, and no vLLM.
+	SGLang bool
 }
 
 // Servers knows the model servers.
 type Servers interface {
 	// For returns servers of a model, at most so many, the one to be asked first in front.
 	For(model string, most int) []Server
+	// SGLang reports whether any server of a model is known to be SGLang, which renders chats in ways of its own.
+	SGLang(model string) bool
 }
 
 // engines asks the model servers themselves, by the endpoint /tokenize that vLLM and SGLang have.
@@ -56,15 +60,16 @@ func (b *engines) Tokens(ctx context.Context, p *Prompt) (Encoded, error) {
 	if p.HasMedia() {
 		return Encoded{}, ErrNone("media")
 	}
-	question, err := json.Marshal(tokenize(p))
-	if err != nil {
-		return Encoded{}, err
-	}
 	servers := b.servers.For(p.Model, mostAsked)
 	if len(servers) == 0 {
 		return Encoded{}, ErrNone("no server")
 	}
+	var err error
 	for _, s := range servers {
+		var question []byte
+		if question, err = s.question(p); err != nil {
+			return Encoded{}, err
+		}
 		var answer tokenized
 		if err = post(ctx, &s, "/tokenize", question, &answer); err == nil {
 			if p.Chat && len(answer.Tokens) >= len(harmony) && slices.Equal(answer.Tokens[:len(harmony)], harmony) {
@@ -79,7 +84,15 @@ func (b *engines) Tokens(ctx context.Context, p *Prompt) (Encoded, error) {
 	return Encoded{}, err
 }
 
-// tokenize is the body of a question to /tokenize.
+// question is what a server is asked of a prompt.
+func (s *Server) question(p *Prompt) ([]byte, error) {
+	if s.SGLang {
+		return askSGLang(p)
+	}
+	return json.Marshal(tokenize(p))
+}
+
+// tokenize is the body of a question to vLLM's /tokenize.
 func tokenize(p *Prompt) map[string]any {
 	q := map[string]any{"model": p.Model}
 	if p.AddSpecial != nil {
@@ -90,8 +103,8 @@ func tokenize(p *Prompt) map[string]any {
 		return q
 	}
 	q["messages"], q["continue_final_message"] = p.Messages, p.Continue
-	// What engines do unless told otherwise is left unsaid: only then does SGLang render chats as those that it
-	// answers, also for models whose prompts it makes without a template.
+	// What engines do unless told otherwise is left unsaid: it may be an SGLang, before that is known, which only then
+	// renders chats as those that it answers.
 	if !p.AddGeneration {
 		q["add_generation_prompt"] = false
 	}

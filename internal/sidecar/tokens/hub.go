@@ -40,7 +40,7 @@ var commitName = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 
 // newDownloaded downloads the files of a model, if they are not there, and reads them. Where that is not to be had now
 // it is later.
-func newDownloaded(c *scoring.TokenBackend, chats Backend) (Backend, error) {
+func newDownloaded(c *scoring.TokenBackend, servers Servers) (Backend, error) {
 	h := &hub{
 		endpoint: strings.TrimSuffix(cmp.Or(os.Getenv("HF_ENDPOINT"), "https://huggingface.co"), "/"),
 		token:    cmp.Or(c.Token, os.Getenv("HF_TOKEN")),
@@ -57,7 +57,7 @@ func newDownloaded(c *scoring.TokenBackend, chats Backend) (Backend, error) {
 		if err != nil {
 			return nil, err
 		}
-		return openLocal(filepath.Join(dir, fileTokenizer), chats)
+		return openLocal(filepath.Join(dir, fileTokenizer), servers)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), firstTry)
 	defer cancel()

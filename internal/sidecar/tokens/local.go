@@ -21,16 +21,16 @@ type local struct {
 	tokenizer *bpe.Tokenizer
 	template  *chat.Template // nil where there is none that is known here
 	note      string         // why
-	chats     Backend
+	servers   Servers
 }
 
 // newLocal reads the file that a document names.
-func newLocal(c *scoring.TokenBackend, chats Backend) (*local, error) {
+func newLocal(c *scoring.TokenBackend, servers Servers) (*local, error) {
 	path, err := findFile(c)
 	if err != nil {
 		return nil, err
 	}
-	return openLocal(path, chats)
+	return openLocal(path, servers)
 }
 
 // findFile finds the tokenizer.json of a model: by the map, else below the folder.
@@ -105,12 +105,12 @@ func isCurrent(path string) bool {
 }
 
 // openLocal reads a tokenizer.json.
-func openLocal(path string, chats Backend) (*local, error) {
+func openLocal(path string, servers Servers) (*local, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	l := &local{chats: chats}
+	l := &local{servers: servers}
 	if l.tokenizer, err = bpe.New(content); err == nil {
 		err = checkClass(filepath.Dir(path), content)
 	}
@@ -128,14 +128,15 @@ func (l *local) Tokens(ctx context.Context, p *Prompt) (Encoded, error) {
 	if e, done, err := l.atOnce(p); done {
 		return e, err
 	}
-	return l.chats.Tokens(ctx, p)
+	return (&engines{servers: l.servers}).Tokens(ctx, p)
 }
 
 // atOnce implements the interface of that name.
 func (l *local) atOnce(p *Prompt) (e Encoded, done bool, err error) {
 	text, timed, special := p.Text, false, true
+	sglang := l.servers.SGLang(p.Model)
 	if p.Chat {
-		if l.template == nil || p.Template != "" {
+		if l.template == nil || p.Template != "" || sglang && !p.plain() {
 			return e, false, nil
 		}
 		if text, timed, err = l.template.Render(&chat.Chat{Messages: p.Messages, Tools: p.Tools, Documents: p.Documents,
@@ -144,7 +145,7 @@ func (l *local) atOnce(p *Prompt) (e Encoded, done bool, err error) {
 		}
 		special = false // the template writes them
 	}
-	if p.AddSpecial != nil {
+	if p.AddSpecial != nil && !sglang { // which does not heed it
 		special = *p.AddSpecial
 	}
 	ids, err := l.tokenizer.Encode(make([]uint32, 0, len(text)/3+16), text, special)

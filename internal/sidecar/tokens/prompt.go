@@ -2,10 +2,8 @@ package tokens
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"hash/maphash"
 	"slices"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/tokens/rawjson"
@@ -23,6 +21,8 @@ type Prompt struct {
 	Chat bool
 	// Messages, Tools and Documents are those of a chat.
 	Messages, Tools, Documents json.RawMessage
+	// Choice is tool_choice, by which some engines leave tools out.
+	Choice json.RawMessage
 	// Template and TemplateValues replace the model's chat template and add to what it reads.
 	Template       string
 	TemplateValues map[string]json.RawMessage
@@ -41,6 +41,7 @@ type body struct {
 	Model, Salt      string
 	Prompt           json.RawMessage
 	Messages, Tools  json.RawMessage
+	Choice           json.RawMessage
 	Documents        json.RawMessage
 	Template         string
 	TemplateValues   map[string]json.RawMessage
@@ -114,6 +115,8 @@ func (b *body) field(key string) any {
 		return &b.Messages
 	case "tools":
 		return &b.Tools
+	case "tool_choice":
+		return &b.Choice
 	case "documents":
 		return &b.Documents
 	case "chat_template":
@@ -180,7 +183,7 @@ func Read(api string, content []byte) (*Prompt, error) {
 	p.Chat, p.Messages, p.Template, p.Continue = true, b.Messages, b.Template, b.Continue
 	p.AddGeneration = b.AddGeneration == nil || *b.AddGeneration
 	if given(b.Tools) {
-		p.Tools = b.Tools
+		p.Tools, p.Choice = b.Tools, b.Choice
 	}
 	if given(b.Documents) {
 		p.Documents = b.Documents
@@ -269,39 +272,4 @@ func isMedia(raw json.RawMessage) bool {
 		return false
 	}
 	return true
-}
-
-// cacheKey stands for a prompt in memory: two hashes whose seeds nobody outside knows.
-type cacheKey [2]uint64
-
-var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
-
-// key stands for all that a prompt's tokens depend on.
-func (p *Prompt) key() (k cacheKey) {
-	values, _ := json.Marshal(p.TemplateValues)
-	flags := []byte{bit(p.Chat), bit(p.AddGeneration), bit(p.Continue), 2}
-	if p.AddSpecial != nil {
-		flags[3] = bit(*p.AddSpecial)
-	}
-	parts := [][]byte{[]byte(p.Model), flags, []byte(p.Text), p.Messages, p.Tools, p.Documents, []byte(p.Template),
-		values, p.Processor, p.MediaIO}
-	for i := range k {
-		var h maphash.Hash
-		h.SetSeed(seeds[i])
-		for _, part := range parts {
-			var length [8]byte
-			binary.LittleEndian.PutUint64(length[:], uint64(len(part)))
-			_, _ = h.Write(length[:])
-			_, _ = h.Write(part)
-		}
-		k[i] = h.Sum64()
-	}
-	return k
-}
-
-func bit(b bool) byte {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -21,7 +21,7 @@ type service struct {
 	beginning    chan struct{}
 	loaded       bool
 	text, images time.Duration
-	others       Backend
+	servers      Servers
 }
 
 // How long the service may take, as in llm-d.
@@ -32,7 +32,7 @@ const (
 
 const serviceMethod = "/tokenization.TokenizationService/"
 
-func newService(c *scoring.TokenBackend, others Backend) *service {
+func newService(c *scoring.TokenBackend, servers Servers) *service {
 	network := "unix"
 	if c.TCP {
 		network = "tcp"
@@ -45,14 +45,15 @@ func newService(c *scoring.TokenBackend, others Backend) *service {
 		}
 	}
 	return &service{client: newGRPC(network, c.Socket), model: model, beginning: make(chan struct{}, 1),
-		text: serviceTimeout, images: serviceMediaTimeout, others: others}
+		text: serviceTimeout, images: serviceMediaTimeout, servers: servers}
 }
 
 // Tokens implements Backend.
 func (s *service) Tokens(ctx context.Context, p *Prompt) (Encoded, error) {
+	others := &engines{servers: s.servers}
 	method, question, ok := s.question(p)
-	if !ok {
-		return s.others.Tokens(ctx, p)
+	if !ok || p.Chat && s.servers.SGLang(p.Model) && !p.plain() {
+		return others.Tokens(ctx, p)
 	}
 	wait := s.text
 	if p.HasMedia() {
@@ -63,7 +64,7 @@ func (s *service) Tokens(ctx context.Context, p *Prompt) (Encoded, error) {
 	answer, err := s.ask(ctx, method, question)
 	var said *grpcError
 	if errors.As(err, &said) && said.code == grpcUnimplemented {
-		return s.others.Tokens(ctx, p)
+		return others.Tokens(ctx, p)
 	}
 	if err != nil {
 		return Encoded{}, err

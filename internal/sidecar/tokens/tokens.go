@@ -88,19 +88,19 @@ func open(c *scoring.TokenBackend, servers Servers) (Backend, error) {
 	case scoring.TokensRendered:
 		return newRenderer(c), nil
 	case scoring.TokensLocal:
-		l, err := newLocal(c, &engines{servers: servers})
+		l, err := newLocal(c, servers)
 		if err != nil {
 			return nil, fmt.Errorf("%s: tokenizersPoolConfig.local: %w", c.At, err)
 		}
 		return l, nil
 	case scoring.TokensDownloaded:
-		l, err := newDownloaded(c, &engines{servers: servers})
+		l, err := newDownloaded(c, servers)
 		if err != nil {
 			return nil, fmt.Errorf("%s: tokenizersPoolConfig.hf: %w", c.At, err)
 		}
 		return l, nil
 	}
-	return newService(c, &engines{servers: servers}), nil
+	return newService(c, servers), nil
 }
 
 // Note says what the backend cannot do, for those who start it; empty is nothing.

@@ -132,6 +132,10 @@ type fixed []Server
 
 func (f fixed) For(_ string, most int) []Server { return f[:min(most, len(f))] }
 
+func (f fixed) SGLang(string) bool {
+	return slices.ContainsFunc(f, func(s Server) bool { return s.SGLang })
+}
+
 func serversOf(all ...*server) (list fixed) {
 	for _, s := range all {
 		list = append(list, Server{URL: s.URL, Client: s.Client()})
@@ -289,7 +293,8 @@ func TestKeysDiffer(t *testing.T) {
 		`{"messages":[1],"model":"m"}`, `{"messages":[1],"chat_template":"t"}`, `{"messages":[1],"add_special_tokens":true}`,
 		`{"messages":[1],"add_special_tokens":false}`, `{"messages":[1],"add_generation_prompt":false}`,
 		`{"messages":[1],"continue_final_message":true}`, `{"messages":[1],"chat_template_kwargs":{"a":1}}`,
-		`{"messages":[1],"mm_processor_kwargs":{"a":1}}`, `{"messages":[1],"media_io_kwargs":{"a":1}}`,
+		`{"messages":[1],"tools":[1],"tool_choice":"none"}`, `{"messages":[1],"mm_processor_kwargs":{"a":1}}`,
+		`{"messages":[1],"media_io_kwargs":{"a":1}}`,
 	} {
 		p, err := Read(APIChat, []byte(body))
 		if err != nil {

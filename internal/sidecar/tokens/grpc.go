@@ -23,8 +23,12 @@ type grpcClient struct {
 	client *http.Client
 }
 
+// grpcPing is for how long a connection may be silent before the server is asked whether it is there, and for how long
+// it may take to say so. All calls share the connection: without this they would go on to a machine that is gone.
+const grpcPing = 5 * time.Second
+
 // newGRPC connects, when it is first used, to an address of a network: tcp or unix.
-func newGRPC(network, address string) *grpcClient {
+func newGRPC(network, address string, ping time.Duration) *grpcClient {
 	protocols := &http.Protocols{}
 	protocols.SetUnencryptedHTTP2(true)
 	dialer := &net.Dialer{Timeout: backendTimeout}
@@ -34,6 +38,7 @@ func newGRPC(network, address string) *grpcClient {
 	}
 	return &grpcClient{host, &http.Client{CheckRedirect: stay, Transport: &http.Transport{
 		Protocols: protocols, DisableCompression: true, IdleConnTimeout: 10 * time.Minute,
+		HTTP2: &http.HTTP2Config{SendPingTimeout: ping, PingTimeout: ping},
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return dialer.DialContext(ctx, network, address)
 		},

@@ -174,12 +174,27 @@ func (h *hub) commit(ctx context.Context) (string, error) {
 	return commit, nil
 }
 
+// partialPrefix begins the names of folders that are not complete.
+const partialPrefix = ".partial-"
+
+// clearPartial removes what sidecars have left that ended in the middle of a download, and are no longer at it.
+func clearPartial(dir string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && strings.HasPrefix(e.Name(), partialPrefix) && time.Since(info.ModTime()) > 2*hubTimeout {
+			_ = os.RemoveAll(filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
 // download fetches the files of a commit. The folder is there when all of them are.
 func (h *hub) download(ctx context.Context, commit, dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return fmt.Errorf("tokenizersCacheDir: %w", err)
 	}
-	partial, err := os.MkdirTemp(filepath.Dir(dir), ".partial-")
+	clearPartial(filepath.Dir(dir))
+	partial, err := os.MkdirTemp(filepath.Dir(dir), partialPrefix)
 	if err != nil {
 		return fmt.Errorf("tokenizersCacheDir: %w", err)
 	}

@@ -62,7 +62,8 @@ func newHub(t *testing.T, asked *[]string, more map[string]string) *httptest.Ser
 	return served
 }
 
-// TestHub: files are downloaded once for a commit, and serve when the Hub is gone.
+// TestHub: files are downloaded once for a commit, and serve when the Hub is gone. What a sidecar has left that was
+// killed while it downloaded is removed, unless another one may be at it.
 func TestHub(t *testing.T) {
 	var asked []string
 	hub, dir := newHub(t, &asked, nil), t.TempDir()
@@ -81,6 +82,13 @@ func TestHub(t *testing.T) {
 			t.Errorf("got %v and %v, note %q", got.Tokens, err, pool.Note())
 		}
 	}
+	snapshots := filepath.Join(dir, "models--org--m", "snapshots")
+	for name, age := range map[string]time.Duration{".partial-1": time.Hour, ".partial-2": time.Minute} {
+		path, then := filepath.Join(snapshots, name), time.Now().Add(-age)
+		if os.MkdirAll(path, 0o755) != nil || os.Chtimes(path, then, then) != nil {
+			t.Fatal("cannot make a folder")
+		}
+	}
 	tokensOf()
 	const resolve = "/org/m/resolve/"
 	if want := []string{"HEAD " + resolve + "main/tokenizer.json", "GET " + resolve + commit + "/tokenizer.json",
@@ -96,9 +104,9 @@ func TestHub(t *testing.T) {
 	}
 	hub.Close()
 	tokensOf()
-	found, _ := filepath.Glob(filepath.Join(dir, "models--org--m", "snapshots", "*"))
-	if len(found) != 1 || filepath.Base(found[0]) != commit {
-		t.Errorf("snapshots %v", found)
+	found, _ := filepath.Glob(filepath.Join(snapshots, "*"))
+	if len(found) != 2 || filepath.Base(found[0]) != ".partial-2" || filepath.Base(found[1]) != commit {
+		t.Errorf("snapshots %v, want the one and what another sidecar may be at", found)
 	}
 }
 

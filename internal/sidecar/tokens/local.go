@@ -75,6 +75,9 @@ func filesBelow(dir, name string) (found []string, err error) {
 		if err != nil {
 			return err
 		}
+		if d.IsDir() && strings.HasPrefix(d.Name(), partialPrefix) {
+			return fs.SkipDir
+		}
 		if !d.IsDir() && d.Name() == name {
 			found = append(found, path)
 		}

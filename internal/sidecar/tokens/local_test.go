@@ -117,11 +117,12 @@ func TestFindFile(t *testing.T) {
 func TestFindFileOfSeveralCommits(t *testing.T) {
 	dir, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
 	for path, content := range map[string]string{
-		"models--org--a/snapshots/1111/tokenizer.json": "{}",
-		"models--org--a/snapshots/2222/tokenizer.json": "{}",
-		"models--org--a/refs/main":                     "2222",
-		"models--org--b/snapshots/3333/tokenizer.json": "{}",
-		"models--org--b/snapshots/4444/tokenizer.json": "{}",
+		"models--org--a/snapshots/1111/tokenizer.json":       "{}",
+		"models--org--a/snapshots/2222/tokenizer.json":       "{}",
+		"models--org--a/refs/main":                           "2222",
+		"models--org--b/snapshots/.partial-1/tokenizer.json": "{",
+		"models--org--b/snapshots/3333/tokenizer.json":       "{}",
+		"models--org--b/snapshots/4444/tokenizer.json":       "{}",
 	} {
 		path = filepath.Join(dir, path)
 		if os.MkdirAll(filepath.Dir(path), 0o755) != nil || os.WriteFile(path, []byte(content), 0o644) != nil {

@@ -44,7 +44,7 @@ func newService(c *scoring.TokenBackend, servers Servers) *service {
 			model = filepath.Dir(model)
 		}
 	}
-	return &service{client: newGRPC(network, c.Socket), model: model, beginning: make(chan struct{}, 1),
+	return &service{client: newGRPC(network, c.Socket, grpcPing), model: model, beginning: make(chan struct{}, 1),
 		text: serviceTimeout, images: serviceMediaTimeout, servers: servers}
 }
 

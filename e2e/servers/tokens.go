@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/internal/sidecar/tokens"
 	"github.com/pintle-dev/pintle/scoring"
 )
@@ -95,4 +98,49 @@ func wantSameTokens(t *testing.T, local, remote *tokens.Pool, api string, body m
 		t.Errorf("%.500s: got %d tokens and %v, the engine makes %d", content, len(got.Tokens), err, len(want.Tokens))
 	}
 	return len(want.Tokens)
+}
+
+// counting is the client of requests that are answered, on a machine that may be busy.
+var counting = &http.Client{Timeout: time.Minute}
+
+// CountTokens has an engine answer so many chats and completions, and wants as many tokens of each as the engine says
+// that its prompt has.
+func CountTokens(t *testing.T, model string, seed uint64, requests int, made *tokens.Pool, url string) {
+	t.Helper()
+	w := Writer{rand.New(rand.NewPCG(seed, 0)), model}
+	for range requests {
+		api, body := w.Request()
+		wantCounted(t, made, url, api, body)
+	}
+}
+
+// wantCounted sends a request to an engine and wants as many tokens as it then says that its prompt has.
+func wantCounted(t *testing.T, made *tokens.Pool, url, api string, body map[string]any) {
+	t.Helper()
+	path := "/v1/completions"
+	if api == tokens.APIChat {
+		path = "/v1/chat/completions"
+	}
+	body["max_tokens"] = 1
+	content, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompt, err := tokens.Read(api, content)
+	if err != nil {
+		t.Fatalf("%s: %v", content, err)
+	}
+	got, err := made.Tokens(t.Context(), prompt)
+	if err != nil {
+		t.Fatalf("%.500s: %v", content, err)
+	}
+	answer := harness.Send(t, counting, harness.Request(t, http.MethodPost, url+path, string(content), false))
+	var said struct {
+		Usage struct {
+			Prompt int `json:"prompt_tokens"`
+		}
+	}
+	if err := json.Unmarshal([]byte(answer.Body), &said); err != nil || said.Usage.Prompt != len(got.Tokens) {
+		t.Errorf("%.500s: got %d tokens, the engine says %d %.300s", content, len(got.Tokens), answer.Status, answer.Body)
+	}
 }

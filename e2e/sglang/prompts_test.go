@@ -3,14 +3,10 @@
 package sglang
 
 import (
-	"encoding/json"
-	"math/rand/v2"
-	"net/http"
 	"path/filepath"
 	"testing"
 
 	"github.com/pintle-dev/pintle/e2e/servers"
-	"github.com/pintle-dev/pintle/internal/harness"
 	"github.com/pintle-dev/pintle/internal/sidecar/tokens"
 	"github.com/pintle-dev/pintle/scoring"
 )
@@ -27,40 +23,5 @@ func TestTokens(t *testing.T) {
 	if n := asked.Times.Load(); n < 500 || n > 800 {
 		t.Errorf("%d of 1,000 were left to the engine, want those that are not plain, some two thirds", n)
 	}
-	w := servers.Writer{Rand: rand.New(rand.NewPCG(18, 0)), Model: model}
-	for range 60 {
-		api, body := w.Request()
-		wantCounted(t, local, api, body)
-	}
-}
-
-// wantCounted sends a request to the engine and wants as many tokens as it then says that its prompt has.
-func wantCounted(t *testing.T, made *tokens.Pool, api string, body map[string]any) {
-	t.Helper()
-	path := completions
-	if api == tokens.APIChat {
-		path = chats
-	}
-	body["max_tokens"] = 1
-	content, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	prompt, err := tokens.Read(api, content)
-	if err != nil {
-		t.Fatalf("%s: %v", content, err)
-	}
-	got, err := made.Tokens(t.Context(), prompt)
-	if err != nil {
-		t.Fatalf("%.500s: %v", content, err)
-	}
-	answer := harness.Send(t, direct, harness.Request(t, http.MethodPost, server.url(path), string(content), false))
-	var said struct {
-		Usage struct {
-			Prompt int `json:"prompt_tokens"`
-		}
-	}
-	if err := json.Unmarshal([]byte(answer.Body), &said); err != nil || said.Usage.Prompt != len(got.Tokens) {
-		t.Errorf("%.500s: got %d tokens, the engine says %d %.300s", content, len(got.Tokens), answer.Status, answer.Body)
-	}
+	servers.CountTokens(t, model, 18, 60, local, server.url(""))
 }

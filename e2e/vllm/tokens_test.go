@@ -20,6 +20,7 @@ func TestTokens(t *testing.T) {
 		&servers.Asked{Servers: []tokens.Server{{URL: "http://" + engines[0].address, Client: direct}}})
 	engines[0].logOnFailure(t)
 	compareTokens(t, 15, nobody, local, remote)
+	servers.CountTokens(t, model, 18, 60, local, "http://"+engines[0].address)
 }
 
 // compareTokens wants the same tokens from all for 2,000 chats and completions, and none of them left to nobody.

@@ -97,6 +97,9 @@ func badKey(n *goyaml.Node) string {
 			if key.Kind != goyaml.ScalarNode {
 				return fmt.Sprintf("line %d: a key is a list or a mapping; a string is right", n.Content[i].Line)
 			}
+			if key.ShortTag() == "!!null" {
+				return fmt.Sprintf("line %d: a key is null; a string is right", n.Content[i].Line)
+			}
 		}
 	}
 	for _, child := range n.Content {

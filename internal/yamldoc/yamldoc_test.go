@@ -48,6 +48,9 @@ func TestRead(t *testing.T) {
 		{"no number", "a: .NaN\n", "", "line 1: .NaN is not a number"},
 		{"a word like it", "a: inf\n", `{"a":"inf"}`, ""},
 		{"a list as a key", "a: 1\n[b, c]: 2\n", "", "line 2: a key is a list or a mapping"},
+		{"null as a key", "a: 1\n~: s3cret\n", "", "line 2: a key is null; a string is right"},
+		{"no key", "a: 1\n? \n: s3cret\n", "", "line 2: a key is null"},
+		{"an alias of null as a key", "a: &x\nb: {*x : 1}\n", "", "line 2: a key is null"},
 		{"a secret as an anchor", "token: *s3cret\n", "",
 			"line 1: not valid YAML: an alias (*name) stands for an anchor"},
 	}

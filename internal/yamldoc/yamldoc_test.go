@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	goyaml "go.yaml.in/yaml/v3"
+
 	"github.com/pintle-dev/pintle/internal/strictjson"
 )
 
@@ -202,4 +204,24 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestLineEnds: a text with the line ends of Windows is read like another one, with its comments.
+func TestLineEnds(t *testing.T) {
+	const text = "# above\na: 1 # beside\nb: |\n  x\n  y\n"
+	write := func(text string) string {
+		roots, err := Nodes([]byte(text))
+		if err != nil || len(roots) != 1 {
+			t.Fatalf("got %d documents, %v, want 1", len(roots), err)
+		}
+		out, err := goyaml.Marshal(roots[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	got, want := write(strings.ReplaceAll(text, "\n", "\r\n")), write(text)
+	if got != want || !strings.Contains(want, "# above") {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }

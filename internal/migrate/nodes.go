@@ -81,8 +81,13 @@ func remark(text string) string {
 	return out.String()
 }
 
-// block has a node and all in it written in lines of their own where it has more than scalars in it.
+// block has a node and all in it written in lines of their own where it has more than scalars in it. A comment behind
+// its brace stands above it then: behind its last line it would be written to what follows, or nowhere.
 func block(n *goyaml.Node) {
+	if n.Style&goyaml.FlowStyle != 0 && len(n.Content) > 0 && n.LineComment != "" {
+		appendTo(&n.HeadComment, n.LineComment)
+		n.LineComment = ""
+	}
 	n.Style &^= goyaml.FlowStyle
 	for _, child := range n.Content {
 		block(child)

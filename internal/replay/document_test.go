@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"reflect"
@@ -112,5 +113,33 @@ func TestReadCompressed(t *testing.T) {
 		if got, err := Read(bytes.NewReader(zipped.Bytes()[:n])); err == nil {
 			t.Errorf("the first %d of %d bytes: got %d requests, want an error", n, zipped.Len(), len(got.Requests))
 		}
+	}
+}
+
+// TestReadInOrder: a trace begins with its first request, wherever in the file that stands and whenever it came.
+func TestReadInOrder(t *testing.T) {
+	const azure = "TIMESTAMP,ContextTokens,GeneratedTokens\n"
+	row := func(at, tokens int) string { return fmt.Sprintf(`{"timestamp": %d, "input_length": %d}`, at, tokens) }
+	for _, tc := range []struct{ name, text string }{
+		{"Mooncake", row(5000, 1) + row(8000, 2)},
+		{"Mooncake, in another order", row(8000, 2) + row(5000, 1)},
+		{"Azure", azure + "2024-05-10 00:00:05,1,1\n2024-05-10 00:00:08,2,1\n"},
+		{"Azure, in another order", azure + "2024-05-10 00:00:08,2,1\n2024-05-10 00:00:05,1,1\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			trace, err := Read(strings.NewReader(tc.text))
+			if err != nil || len(trace.Requests) != 2 {
+				t.Fatalf("got %+v, %v, want 2 requests", trace, err)
+			}
+			for i, want := range []Request{{At: 0, Input: 1}, {At: 3, Input: 2}} {
+				if got := trace.Requests[i]; got.At != want.At || got.Input != want.Input {
+					t.Errorf("request %d: %d tokens after %v s, want %d after %v s", i, got.Input, got.At, want.Input,
+						want.At)
+				}
+			}
+			if got := run(t, random, trace.Requests, Options{Servers: DefaultServers()}); len(got) != 2 {
+				t.Errorf("%d requests are decided, want 2", len(got))
+			}
+		})
 	}
 }

@@ -234,22 +234,8 @@ func (r *recorder) finish() {
 		}
 		kept[i].Recorded.Server = r.servers[kept[i].Recorded.Endpoint]
 	}
-	slices.SortStableFunc(kept, func(a, b Request) int { return cmp.Compare(a.At, b.At) })
 	if r.trace.Servers = len(r.trace.Endpoints); r.trace.Servers == 0 {
 		r.trace.Servers = 1
-	}
-	startAtZero(kept)
-}
-
-// startAtZero moves requests in the order of their times so that none comes before the beginning: a worker's event may
-// stand in the journal behind one of another's that is a bit later.
-func startAtZero(requests []Request) {
-	if len(requests) == 0 || requests[0].At >= 0 {
-		return
-	}
-	first := requests[0].At
-	for i := range requests {
-		requests[i].At -= first
 	}
 }
 

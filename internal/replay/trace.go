@@ -3,12 +3,14 @@ package replay
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -73,10 +75,24 @@ func Read(r io.Reader) (*Trace, error) {
 		err = errors.New("is no recording, no Mooncake trace (JSON lines) and no Azure trace (CSV that begins with " +
 			"TIMESTAMP)")
 	}
-	if err == nil && len(trace.Requests) == 0 {
-		err = errors.New("has no requests")
+	if err != nil {
+		return nil, err
 	}
-	return trace, err
+	if len(trace.Requests) == 0 {
+		return nil, errors.New("has no requests")
+	}
+	startAtZero(trace.Requests)
+	return trace, nil
+}
+
+// startAtZero sorts requests by their times and moves them so that the first one comes at the beginning. They need not
+// stand in a file in their order: a worker's event may stand in the journal behind one of another's that is a bit
+// later. And a piece of a trace begins at any time.
+func startAtZero(requests []Request) {
+	slices.SortStableFunc(requests, func(a, b Request) int { return cmp.Compare(a.At, b.At) })
+	for i := len(requests) - 1; i >= 0; i-- {
+		requests[i].At -= requests[0].At
+	}
 }
 
 // readMooncake reads one JSON object a line: https://github.com/kvcache-ai/Mooncake, "FAST25-release". timestamp is in

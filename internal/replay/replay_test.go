@@ -116,6 +116,7 @@ func TestReadMistakes(t *testing.T) {
 		{"empty", "", "is empty"},
 		{"foreign", "hello", "is no recording"},
 		{"no timestamp", `{"input_length": 1}`, "request 1: timestamp is missing"},
+		{"no tokens", `{"timestamp": 0, "output_length": 1}`, "request 1: input_length is missing"},
 		{"negative", `{"timestamp": 0, "input_length": -1}`, "request 1: -1 tokens in"},
 		{"cut", `{"timestamp": 0, "input_length": 1}` + "\n" + `{"timesta`, "request 2: unexpected EOF"},
 		{"columns", "TIMESTAMP,A,B\n", "line 1"},

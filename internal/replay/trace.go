@@ -104,7 +104,7 @@ func readMooncake(in *bufio.Reader) (*Trace, error) {
 	for line := 1; ; line++ {
 		var row struct {
 			Timestamp    *float64 `json:"timestamp"`
-			InputLength  int      `json:"input_length"`
+			InputLength  *int     `json:"input_length"`
 			OutputLength int      `json:"output_length"`
 			HashIDs      []uint64 `json:"hash_ids"`
 		}
@@ -117,15 +117,19 @@ func readMooncake(in *bufio.Reader) (*Trace, error) {
 		if row.Timestamp == nil || *row.Timestamp < 0 {
 			return nil, fmt.Errorf("request %d: timestamp is missing or below 0; want milliseconds", line)
 		}
-		if err := checkTokens(line, row.InputLength, row.OutputLength); err != nil {
+		if row.InputLength == nil {
+			return nil, fmt.Errorf("request %d: input_length is missing; want the tokens of the prompt", line)
+		}
+		input := *row.InputLength
+		if err := checkTokens(line, input, row.OutputLength); err != nil {
 			return nil, err
 		}
 		moments[*row.Timestamp] = true
-		blocks := row.HashIDs[:min(len(row.HashIDs), (row.InputLength+mooncakeBlock-1)/mooncakeBlock)]
+		blocks := row.HashIDs[:min(len(row.HashIDs), (input+mooncakeBlock-1)/mooncakeBlock)]
 		t.Requests = append(t.Requests, Request{
-			At: *row.Timestamp / 1000, Model: traceModel, Input: row.InputLength, Output: row.OutputLength,
+			At: *row.Timestamp / 1000, Model: traceModel, Input: input, Output: row.OutputLength,
 			Stream: true,
-			Prompt: Prompt{Bytes: row.InputLength * bytesPerToken, UnitBytes: mooncakeBlock * bytesPerToken,
+			Prompt: Prompt{Bytes: input * bytesPerToken, UnitBytes: mooncakeBlock * bytesPerToken,
 				Blocks: blocks},
 		})
 	}

@@ -117,14 +117,15 @@ func (o *replayOptions) check() error {
 		return errors.New("flag -ask: there is nothing to ask for without -slo-ttft or -slo-tpot")
 	case o.given["lag"] && o.gateways == 1:
 		return errors.New("flag -lag: there is one gateway only; say how many there are with -gateways")
-	case !(o.options.Scale > 0 && o.options.Scale <= 1e6):
-		return fmt.Errorf("flag -scale %v: want a number above 0, at most 1e6", o.options.Scale)
-	case !(s.PrefillTokensPerSecond > 0):
-		return fmt.Errorf("flag -prefill-tokens-per-second %v: want a number above 0", s.PrefillTokensPerSecond)
+	case !(o.options.Scale >= 0.001 && o.options.Scale <= 1e6):
+		return fmt.Errorf("flag -scale %v: want 0.001 to 1e6", o.options.Scale)
+	case !(s.PrefillTokensPerSecond > 0 && s.PrefillTokensPerSecond <= 1e12):
+		return fmt.Errorf("flag -prefill-tokens-per-second %v: want a number above 0, at most 1e12",
+			s.PrefillTokensPerSecond)
 	case s.TimePerOutputToken < 0:
 		return fmt.Errorf("flag -time-per-output-token %v: want 0s or more", s.TimePerOutputToken)
-	case !(s.BatchSlowdown >= 0):
-		return fmt.Errorf("flag -batch-slowdown %v: want 0 or more", s.BatchSlowdown)
+	case !(s.BatchSlowdown >= 0 && s.BatchSlowdown <= 1e6):
+		return fmt.Errorf("flag -batch-slowdown %v: want 0 to 1e6", s.BatchSlowdown)
 	}
 	if s.ReportedBlocks < 0 || s.ReportedBlocks > 1<<24 {
 		return fmt.Errorf("flag -reported-blocks %d: want 0 to %d", s.ReportedBlocks, 1<<24)

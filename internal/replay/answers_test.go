@@ -212,3 +212,27 @@ func TestDistribution(t *testing.T) {
 		t.Errorf("of no times: got %v, want nothing", got)
 	}
 }
+
+// TestAnswersThatNeverEnd: an answer that servers are too slow to end is not good, and has no time.
+func TestAnswersThatNeverEnd(t *testing.T) {
+	requests := []Request{{Input: 100, Output: 1, Stream: true}, {At: 1, Input: 100, Output: 100, Stream: true}}
+	for _, test := range []struct {
+		name    string
+		servers func(s *Servers)
+		good    float64
+	}{
+		{"all end", func(*Servers) {}, 1},
+		{"one does not", func(s *Servers) { s.TimePerOutputToken = 1000 * time.Hour }, .5},
+		{"none begins", func(s *Servers) { s.PrefillTokensPerSecond = 1e-6 }, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			o := Options{Servers: DefaultServers()}
+			test.servers(&o.Servers)
+			r := Summarise("", run(t, random, requests, o), o.Servers.Count, Limits{})
+			if r.Good != test.good || r.Whole.P50 == 0 {
+				t.Errorf("good are %v, and half of the answers take %v s; want %v, and more than 0 s", r.Good, r.Whole.P50,
+					test.good)
+			}
+		})
+	}
+}

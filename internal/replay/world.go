@@ -198,6 +198,7 @@ func (w *world) send(r *Request, sample *Sample) {
 	w.apply(from, &w.event)
 	q.lease = w.lease
 	sample.Server, sample.Predicted = picked[0].Index, g.cycle.CachedTokens(picked[0])
+	sample.Cut = true // until it ends, which before a server that stands still it does not
 	w.open++
 	w.servers[picked[0].Index].send(q)
 }
@@ -242,7 +243,7 @@ func (w *world) began(s *server, r *request) {
 // ended implements watcher.
 func (w *world) ended(s *server, r *request) {
 	w.open--
-	r.sample.Whole = s.now - r.arrived
+	r.sample.Whole, r.sample.Cut = s.now-r.arrived, false
 	if r.output > 1 && !r.unseen {
 		r.sample.TPOT = (s.now - r.first) / float64(r.output-1)
 	}

@@ -58,8 +58,9 @@ func (d *Document) charts() []*svg.Chart {
 		Y: svg.Axis{To: 100}}
 	requests := &svg.Chart{Title: "Requests of each server", Unit: "% of an equal share",
 		Across: "server, by its share"}
-	end, most := 1.0, 0.0
+	end, most, servers := 1.0, 0.0, d.Servers.Count
 	for _, r := range d.Reports {
+		servers = max(servers, r.Servers)
 		for i := range r.Samples {
 			end = max(end, r.Samples[i].At)
 		}
@@ -76,12 +77,12 @@ func (d *Document) charts() []*svg.Chart {
 			}
 		}
 		over.Lines, hits.Lines = append(over.Lines, line(p90)), append(hits.Lines, line(rates))
-		requests.Lines = append(requests.Lines, line(shares(r.Samples, d.Servers.Count)))
+		requests.Lines = append(requests.Lines, line(shares(r.Samples, r.Servers)))
 	}
 	ttft.X, tpot.X = timeAxis(ttft), timeAxis(tpot)
 	over.X, hits.X = svg.Axis{To: svg.NiceTop(end)}, svg.Axis{To: svg.NiceTop(end)}
 	over.Y = svg.Axis{To: svg.NiceTop(most)}
-	requests.X, requests.Y = svg.Axis{To: float64(d.Servers.Count)}, topAxis(requests)
+	requests.X, requests.Y = svg.Axis{To: float64(servers)}, topAxis(requests)
 	return []*svg.Chart{ttft, tpot, over, hits, requests}
 }
 
@@ -121,8 +122,8 @@ func topAxis(c *svg.Chart) svg.Axis {
 	return svg.Axis{To: svg.NiceTop(most)}
 }
 
-// overTime cuts the time in sixty and gives the p90 of TTFT and the hit rate, in percent, of the requests that came in
-// each part.
+// overTime cuts the time in sixty and gives the p90 of TTFT and the hit rate, in percent and as far as servers told, of
+// the requests that came in each part.
 func overTime(samples []Sample, end float64) (p90, hits [][2]float64) {
 	const parts = 60
 	var times [parts][]float64
@@ -136,8 +137,10 @@ func overTime(samples []Sample, end float64) (p90, hits [][2]float64) {
 		if s.TTFT > 0 {
 			times[at] = append(times[at], s.TTFT)
 		}
-		cached[at] += s.Cached
-		input[at] += s.Input
+		if !s.CachedUnknown {
+			cached[at] += s.Cached
+			input[at] += s.Input
+		}
 	}
 	for i := range parts {
 		middle := (float64(i) + .5) / parts * end

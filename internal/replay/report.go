@@ -20,8 +20,8 @@ type Quantiles struct {
 
 // Report sums samples up. A number that is unknown is NaN.
 type Report struct {
-	Name     string
-	Requests int
+	Name              string
+	Requests, Servers int
 	// TTFT and TPOT are those of answers of which they are known, Whole is that of answers that came to their end.
 	TTFT, TPOT, Whole Quantiles
 	// Hits is the part of the prompts' tokens that was found in caches, as far as servers told, Predicted the part of
@@ -39,7 +39,7 @@ type Report struct {
 
 // Summarise makes a report of samples from so many servers.
 func Summarise(name string, samples []Sample, servers int, limits Limits) *Report {
-	r := &Report{Name: name, Requests: len(samples), Refusals: map[string]int{}, Samples: samples}
+	r := &Report{Name: name, Requests: len(samples), Servers: servers, Refusals: map[string]int{}, Samples: samples}
 	var ttft, tpot, whole []float64
 	counts := make([]int, max(servers, 1))
 	answered, input, told, cached, predicted, good, seconds := 0, 0, 0, 0, 0, 0, 0.0

@@ -35,9 +35,7 @@ func runReplay(args []string, stdout, stderr io.Writer) int {
 	if err := o.check(); err != nil {
 		return command.Fail(flags, stderr, 2, err)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	code, err := o.run(ctx, stdout, stderr)
+	code, err := o.run(stdout, stderr)
 	if err != nil {
 		return command.Fail(flags, stderr, code, err)
 	}
@@ -57,7 +55,7 @@ func (o *replayOptions) askFor() {
 	}
 }
 
-func (o *replayOptions) run(ctx context.Context, stdout, stderr io.Writer) (code int, err error) {
+func (o *replayOptions) run(stdout, stderr io.Writer) (code int, err error) {
 	var plans [][]*scoring.Plan // of each configuration one for each gateway
 	for _, path := range o.configs {
 		all, err := o.readPlans(path, stderr)
@@ -82,6 +80,9 @@ func (o *replayOptions) run(ctx context.Context, stdout, stderr io.Writer) (code
 	if o.objectives {
 		o.askFor()
 	}
+	// From here on a signal is looked for. Before, while a pipe is read perhaps, it ends the process by itself.
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
 	reports, err := o.replay(ctx, plans, trace, stderr)
 	if err != nil {
 		return 1, err

@@ -114,6 +114,10 @@ func TestValidate(t *testing.T) {
 		"redis.yaml": "plugins: [{type: precise-prefix-cache-scorer, parameters: {indexerConfig: " +
 			"{tokenizersPoolConfig: {modelName: m}, " +
 			"kvBlockIndexConfig: {redisConfig: {address: 'redis://h?ssl=1'}}}}}]\n",
+		"shadow.yaml": "config: {plugins: [{type: precise-prefix-cache-scorer, parameters: {indexerConfig: " +
+			"{tokenizersPoolConfig: {modelName: m}, " +
+			"kvBlockIndexConfig: {redisConfig: {address: 'redis://h?ssl=1'}}}}}]}\n" +
+			"shadow:\n  config:\n    plugins: [{type: nothing}]\n",
 	})
 	tests := []struct {
 		file   string
@@ -130,6 +134,8 @@ func TestValidate(t *testing.T) {
 		{"broken", 2, "broken: line 1: not valid YAML"},
 		{"missing", 2, "no such file"},
 		{"redis.yaml", 2, `redis.yaml: precise-prefix-cache-scorer: kvBlockIndexConfig: "redis://h?xxxxx" has an option`},
+		{"shadow.yaml", 2, "shadow.yaml: line 4: shadow.config.plugins[0](nothing).type: \"nothing\" is not a known"},
+		{"shadow.yaml", 2, `shadow.yaml: precise-prefix-cache-scorer: kvBlockIndexConfig: "redis://h?xxxxx"`},
 		{"warns.yaml", 0, "warning: featureGates: flowControl has no effect"},
 	}
 	for _, test := range tests {

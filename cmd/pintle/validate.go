@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -47,7 +46,7 @@ func runValidate(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "%s: the sidecar's configuration has to say what stands at %s\n", flags.Name(),
 			strings.Join(found.Besides, ", "))
 	}
-	if err := cmp.Or(config.ShadowError, sidecar.CheckDrivers(config.Plan)); err != nil {
+	if err := errors.Join(found.Locate(config.ShadowError), sidecar.CheckDrivers(config.Plan)); err != nil {
 		return command.Fail(flags, stderr, 2, command.InFile(nameOf(*path), err))
 	}
 	for _, w := range config.Plan.Warnings() {

@@ -47,6 +47,9 @@ func Read(text []byte) (*Found, error) {
 		return &Found{Document: document, Line: 1}, err
 	}
 	if list := resources(roots); list != nil {
+		if places := amongResources(roots); places != nil {
+			return nil, several(places)
+		}
 		document, err := yamldoc.Of(list)
 		return &Found{Document: document, Line: 1}, err
 	}
@@ -177,6 +180,22 @@ func resources(roots []*goyaml.Node) *goyaml.Node {
 	list := &goyaml.Node{Kind: goyaml.SequenceNode, Tag: "!!seq", Line: 1, Content: found}
 	return &goyaml.Node{Kind: goyaml.MappingNode, Tag: "!!map", Line: 1,
 		Content: []*goyaml.Node{word("kind"), word(kindList), word("items"), list}}
+}
+
+// amongResources returns the places of all documents where others lie beside Heimdall's resources, of which either may
+// be meant; else nil.
+func amongResources(roots []*goyaml.Node) (places []place) {
+	others := false
+	for i, root := range roots {
+		for _, p := range look(root, fmt.Sprintf("document %d: ", i+1)) {
+			others = others || !isResource(p.node) && !isList(p.node)
+			places = append(places, p)
+		}
+	}
+	if !others {
+		return nil
+	}
+	return places
 }
 
 const kindList = "List"

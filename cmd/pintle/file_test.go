@@ -22,6 +22,7 @@ func piped(t *testing.T, path string) {
 // TestStandardInput: what is piped in is read where a file is called "-", once.
 func TestStandardInput(t *testing.T) {
 	path := files(t, explainFiles)
+	warns := files(t, map[string]string{"warns.yaml": "featureGates: [flowControl]"})("warns.yaml")
 	explained := []string{"explain", "-c", path("queue.yaml"), "-e", path("endpoints.yaml"), "-r", path("good.json")}
 	with := func(name string) []string {
 		args := slices.Clone(explained)
@@ -53,6 +54,9 @@ func TestStandardInput(t *testing.T) {
 		{"a trace", traceFile, []string{"replay", "-c", config, "-"}, 0, "standard input: 18 requests"},
 		{"a configuration of several gateways", config,
 			[]string{"replay", "-c", "-", "-gateways", "2", traceFile}, 0, "mooncake.jsonl: 18 requests"},
+		{"a configuration in the table", config, []string{"replay", "-c", "-", traceFile}, 0, "\nstandard input  "},
+		{"a configuration that warns", warns, []string{"replay", "-c", "-", traceFile}, 0,
+			"pintle replay: warning: standard input: featureGates: "},
 		{"a trace that is its configuration", config, []string{"replay", "-c", "-", "-"}, 2, "is named 2 times"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

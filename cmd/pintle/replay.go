@@ -134,7 +134,7 @@ func (o *replayOptions) readPlans(path string, stderr io.Writer) (all []*scoring
 		all = append(all, config.Plan)
 	}
 	for _, w := range all[0].Warnings() {
-		fmt.Fprintf(stderr, "pintle replay: warning: %s: %s\n", path, strings.TrimSpace(w))
+		fmt.Fprintf(stderr, "pintle replay: warning: %s: %s\n", nameOf(path), strings.TrimSpace(w))
 	}
 	return all, nil
 }
@@ -163,7 +163,7 @@ func (o *replayOptions) replay(ctx context.Context, plans [][]*scoring.Plan, tra
 			options.Others = all[1:]
 			samples, err := replay.Run(ctx, all[0], trace.Requests, options)
 			done[i].Store(int64(len(trace.Requests)))
-			reports[i], errs[i] = replay.Summarise(o.configs[i], samples, options.Servers.Count, o.limits), err
+			reports[i], errs[i] = replay.Summarise(nameOf(o.configs[i]), samples, options.Servers.Count, o.limits), err
 		})
 	}
 	running.Wait()

@@ -106,6 +106,7 @@ type Follower struct {
 	reader    journal.Follower
 	names     uint32
 	topology  uint64
+	named     uint64           // the epoch of the log that they were fetched for
 	kept      journal.Position // by the former process, or that was kept last
 	instances map[uint64]struct{}
 	table     Names
@@ -241,11 +242,12 @@ func (f *Follower) pass(ctx context.Context, text []byte) (more bool, err error)
 	if f.Overhearer != nil {
 		f.Overhearer.overhear(ctx, text, before)
 	}
-	if a.Names != f.names || a.Topology != f.topology || a.Epoch != before.Epoch {
+	// A process that has just begun has no log yet, and may have none for long.
+	if a.Names != f.names || a.Topology != f.topology || a.Epoch != f.named {
 		if err := f.fetchNames(ctx); err != nil {
 			return false, err
 		}
-		f.names, f.topology = a.Names, a.Topology
+		f.names, f.topology, f.named = a.Names, a.Topology, a.Epoch
 	}
 	if before.Epoch != a.Epoch {
 		f.leave(before)

@@ -104,6 +104,9 @@ func TestNamesAreFetchedWhenTheyChange(t *testing.T) {
 			defer e.mu.Unlock()
 			e.topology.Endpoints = append(e.topology.Endpoints, snapshot.Endpoint{Name: "a", Address: "10.0.0.1:8000"})
 		}, 4},
+		{"another process", e.restart, 5},
+		{"nothing in its log", func() {}, 5},
+		{"its first model", func() { e.decide("m1", 1) }, 6},
 	}
 	for end := time.Now().Add(10 * time.Second); f.Now().Answered.IsZero() && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)

@@ -28,6 +28,8 @@ type observer struct {
 	followers []*follow.Follower
 	pool      *pool.Pool
 	config    *config.Config
+	// taken is the generation whose endpoints they know.
+	taken *pool.Generation
 }
 
 // newObserver makes an observer whose metrics join those of m.
@@ -83,11 +85,14 @@ func (o *observer) run(ctx context.Context) {
 	tasks.Wait()
 }
 
-// takeEndpoints tells the traffic which endpoints there are, if that is known.
+// takeEndpoints tells the traffic which endpoints there are, and reports whether that is known. Samples, which the pool
+// wakes for, too, are no reason to: of thousands of endpoints that would take half of a processor.
 func (o *observer) takeEndpoints() bool {
-	if o.pool.Generation() == nil {
-		return false
+	g := o.pool.Generation()
+	if g == nil || g == o.taken {
+		return g != nil
 	}
+	o.taken = g
 	names := endpoints(o.pool)
 	for _, f := range o.followers {
 		f.Names().AddEndpoints(names)

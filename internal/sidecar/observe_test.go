@@ -1,0 +1,58 @@
+package sidecar
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/config"
+	"github.com/pintle-dev/pintle/internal/sidecar/engine"
+	"github.com/pintle-dev/pintle/internal/sidecar/file"
+	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
+	"github.com/pintle-dev/pintle/internal/sidecar/pool"
+	"github.com/pintle-dev/pintle/internal/sidecar/push"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
+	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/snapshot"
+)
+
+// TestEndpointsAreTakenWhenTheyChange: what wakes an observer many times a second are samples, and of those it takes
+// nothing.
+func TestEndpointsAreTakenWhenTheyChange(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	p := pool.New(log, engine.Known, []topology.Discovery{&file.Discovery{}})
+	p.Start = func(context.Context, *pool.Target) {}
+	c := &config.Config{Token: "secret", Follow: config.Follow{Enabled: true}, Ingests: []config.Ingest{{Name: "e"}}}
+	token, err := push.NewToken(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := newObserver(c, token, p, metrics.New(p), log)
+	if o.takeEndpoints() {
+		t.Error("endpoints are taken before the source was read, want none")
+	}
+	for n := range 3 {
+		var part topology.Part
+		for i := range n {
+			part.Endpoints = append(part.Endpoints, topology.Endpoint{
+				Endpoint: snapshot.Endpoint{Name: fmt.Sprint("vllm-", i), Address: "10.0.0.1:8000"}})
+		}
+		p.Update(t.Context(), 0, part, nil)
+		if !o.takeEndpoints() {
+			t.Errorf("none of %d endpoints are taken, want all", n)
+		}
+		for i := range n {
+			name := fmt.Sprint("vllm-", i)
+			if got := o.followers[0].Names().Endpoint(journal.EndpointID(name)); got != name {
+				t.Errorf("of %d endpoints: got the name %q, want %q", n, got, name)
+			}
+		}
+		if allocated := testing.AllocsPerRun(10, func() {
+			p.Changed()
+			o.takeEndpoints()
+		}); allocated > 0 {
+			t.Errorf("%d endpoints that stay: got %v allocations for a sample, want none", n, allocated)
+		}
+	}
+}

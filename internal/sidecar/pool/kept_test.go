@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"testing"
@@ -99,6 +100,47 @@ func TestWatchers(t *testing.T) {
 		}
 	}
 	p.Wait()
+}
+
+// TestManyLearnAtOnce: what many endpoints tell at one moment, as at the start, becomes one topology, and none of them
+// waits for it but one.
+func TestManyLearnAtOnce(t *testing.T) {
+	p := New(slog.New(slog.DiscardHandler), engine.Known, []topology.Discovery{named("one")})
+	p.Start = func(context.Context, *Target) {}
+	var part topology.Part
+	for i := range 20 {
+		part.Endpoints = append(part.Endpoints, endpointAt(fmt.Sprint("vllm-", i), "10.0.0.1:1"))
+	}
+	p.Update(t.Context(), 0, part, nil)
+	all := p.Generation().Targets
+	done := make(chan struct{}, len(all))
+	p.mu.Lock() // another change takes its time
+	for _, target := range all {
+		target.Serves([]string{"m"})
+		go func() {
+			p.Learned(t.Context())
+			done <- struct{}{}
+		}()
+	}
+	ended := 0
+	for late := time.After(10 * time.Second); ended < len(all)-1; ended++ {
+		select {
+		case <-done:
+			continue
+		case <-late:
+			t.Errorf("%d of %d wait for the topology, want one", len(all)-ended, len(all))
+		}
+		break
+	}
+	p.mu.Unlock()
+	for ; ended < len(all); ended++ {
+		<-done
+	}
+	for _, e := range p.Generation().Topology.Endpoints {
+		if !slices.Equal(e.Models, []string{"m"}) {
+			t.Errorf("%s: got the models %q, want m", e.Name, e.Models)
+		}
+	}
 }
 
 // TestWhatDiffers: what a look at an endpoint brings is told when it is new: Envoys are told then.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
@@ -32,6 +33,8 @@ type Pool struct {
 	engines engine.Set
 	// Start scrapes a new target until ctx ends. It is set before the first Update.
 	Start func(ctx context.Context, t *Target)
+	// learning is set while somebody waits to join what endpoints have told.
+	learning atomic.Bool
 
 	mu       sync.Mutex
 	sources  []topology.Source // with the last good set of each
@@ -110,10 +113,15 @@ func (p *Pool) Update(ctx context.Context, index int, part topology.Part, err er
 	p.join(ctx)
 }
 
-// Learned takes what an endpoint has told of itself into the topology.
+// Learned takes what an endpoint has told of itself into the topology. Whoever waits to do so does it for all that come
+// meanwhile: thousands of endpoints tell their models at the start, and to join them takes milliseconds.
 func (p *Pool) Learned(ctx context.Context) {
+	if p.learning.Swap(true) {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.learning.Store(false)
 	if ctx.Err() == nil {
 		p.join(ctx)
 	}

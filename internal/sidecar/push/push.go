@@ -35,8 +35,11 @@ const (
 	// connectBackoff is the longest wait for a listener that is not there: an Envoy that starts answers 503 until it
 	// has a snapshot.
 	connectBackoff = 100 * time.Millisecond
-	// refusedPause is the wait after an answer that a retry alone does not change, such as a wrong token.
-	refusedPause   = 2 * time.Second
+	// refusedPause is the wait after an answer that a retry alone does not change, such as that of another listener.
+	refusedPause = 2 * time.Second
+	// tokenPause is that after a wrong token, which may be about to change at one of the two ends: with it Envoy's last
+	// snapshot is still in use.
+	tokenPause     = 500 * time.Millisecond
 	maxAnswerBytes = 64 << 10
 )
 
@@ -259,6 +262,8 @@ func (p *Pusher) refused(response *http.Response, answer []byte) outcome {
 		o.result, o.again = older, true
 	case response.StatusCode == http.StatusConflict && body.Error.Code == "unknown_topology":
 		o.result, o.again = "unknown_topology", true
+	case response.StatusCode == http.StatusUnauthorized:
+		o.pause = tokenPause
 	// Where it takes the snapshot for a request, the route answers, or the filter itself as long as it knows no server.
 	case response.StatusCode == http.StatusNotFound || body.Error.Code == "no_endpoints":
 		o.err = fmt.Errorf("the ingest listener answered %s: it lacks the plug-in with this port or socket as its "+

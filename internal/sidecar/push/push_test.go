@@ -38,7 +38,7 @@ func TestWhatARefusalMeans(t *testing.T) {
 		{"server error", 503, "", "status_503",
 			[3]time.Duration{50 * time.Millisecond, 100 * time.Millisecond, time.Second}, "503"},
 		{"wrong token", 401, fmt.Sprintf(code, "unauthorized"), "status_401",
-			[3]time.Duration{2 * time.Second, 2 * time.Second, 2 * time.Second}, "unauthorized"},
+			[3]time.Duration{500 * time.Millisecond, 500 * time.Millisecond, 500 * time.Millisecond}, "unauthorized"},
 		{"an older filter", 400, fmt.Sprintf(code, "unsupported_version"), "status_400",
 			[3]time.Duration{2 * time.Second, 2 * time.Second, 2 * time.Second},
 			"unsupported_version: its filter reads no snapshots of version 2; upgrade the filter"},

@@ -28,7 +28,10 @@ const (
 	heartbeat = config.Heartbeat
 	// gathering is how long a change waits for others: endpoints are scraped at the same moments and do not answer at
 	// one.
-	gathering        = 3 * time.Millisecond
+	gathering = 3 * time.Millisecond
+	// firstPushTimeout is how long a push may take, twice as long after each that took too long, up to pushTimeout. One
+	// of an Envoy's workers may stand still, and the others are not to wait for it until their samples are stale.
+	firstPushTimeout = 500 * time.Millisecond
 	pushTimeout      = 2 * time.Second
 	firstPushBackoff = 50 * time.Millisecond
 	maxPushBackoff   = time.Second
@@ -81,7 +84,9 @@ type Pusher struct {
 	topology uint64
 	// connected is when the connection in use was made, zero for none.
 	connected time.Time
-	rivals    rivals
+	// timeouts are the pushes on end that took too long.
+	timeouts int
+	rivals   rivals
 	// steadiness is of what the log has said.
 	steadiness steadiness
 
@@ -190,7 +195,7 @@ func (p *Pusher) push(ctx context.Context, now time.Time) outcome {
 	if err != nil {
 		return outcome{result: "unencodable", err: err, pause: refusedPause}
 	}
-	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
+	ctx, cancel := context.WithTimeout(ctx, pace.Backoff(firstPushTimeout, p.timeouts+1, pushTimeout))
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.Ingest.URL, bytes.NewReader(body))
 	if err != nil {
@@ -202,6 +207,7 @@ func (p *Pusher) push(ctx context.Context, now time.Time) outcome {
 	response, err := p.client.Do(request)
 	if err != nil {
 		if errors.Is(err, context.DeadlineExceeded) {
+			p.timeouts++
 			return outcome{result: "timeout", err: err}
 		}
 		if failure := (*net.OpError)(nil); errors.As(err, &failure) && failure.Op == "dial" {
@@ -210,6 +216,7 @@ func (p *Pusher) push(ctx context.Context, now time.Time) outcome {
 		return outcome{result: "error", err: err}
 	}
 	defer response.Body.Close()
+	p.timeouts = 0
 	p.Metrics.PushedBytes(p.Ingest.Name, len(body))
 	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
 	filter := response.Header.Get(headerVersion)

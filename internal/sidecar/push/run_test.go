@@ -188,3 +188,42 @@ func TestAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// roundTripper answers in an Envoy's place.
+type roundTripper func(r *http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestStuckWorker: where one of an Envoy's two workers stands still, and every second push comes to it, the other one's
+// samples are not stale.
+func TestStuckWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := slog.New(slog.DiscardHandler)
+		pl := pool.New(log, engine.Known, nil)
+		pl.Learned(t.Context()) // of no sources, so that there is something to push
+		token, err := NewToken(&config.Config{Token: "secret"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		pushes, last, oldest := 0, time.Now(), time.Duration(0)
+		client := &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			if pushes++; pushes%2 == 0 {
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			}
+			oldest, last = max(oldest, time.Since(last)), time.Now()
+			if pushes > 20 {
+				cancel()
+			}
+			return &http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody}, nil
+		})}
+		p := &Pusher{Interval: time.Millisecond, Token: token, Pool: pl, Log: log, Metrics: metrics.New(pl),
+			client: client}
+		p.run(ctx, p.push)
+		if most := time.Second; oldest > most {
+			t.Errorf("the other worker heard nothing for %v, want %v at most", oldest, most)
+		}
+	})
+}

@@ -36,6 +36,7 @@ type Follower struct {
 	Signs bool
 
 	at    Position
+	since Position
 	event Event
 	gap   Event
 	stats FollowerStats
@@ -54,6 +55,10 @@ func (f *Follower) At() Position { return f.at }
 
 // Resume has the follower go on at a position.
 func (f *Follower) Resume(at Position) { f.at = at }
+
+// Since has the events of a log that it has not read before count as missed from a position on, to which somebody else
+// had come: those that the log no longer has.
+func (f *Follower) Since(p Position) { f.since = p }
 
 // Stats returns the counts so far.
 func (f *Follower) Stats() FollowerStats { return f.stats }
@@ -96,7 +101,11 @@ func (f *Follower) readPart(p *page, offset uint32, records []byte, fresh bool, 
 	case known:
 		records = records[min(int(f.at.Offset-offset), len(records)):]
 	case offset == 0:
-		if !fresh {
+		since := fresh && f.since.Epoch == p.epoch
+		if since {
+			f.at.Seq = f.since.Seq
+		}
+		if since || !fresh {
 			f.skipTo(p.first, each)
 		}
 		f.at = Position{Epoch: p.epoch, Page: p.number, Seq: p.first}

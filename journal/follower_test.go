@@ -276,3 +276,37 @@ func TestNamesAreBounded(t *testing.T) {
 		t.Errorf("a name beyond the bound costs %v allocations, want 0", allocated)
 	}
 }
+
+// TestFollowerSince: of a log that others have read, a new follower misses what came behind them and is no longer there.
+func TestFollowerSince(t *testing.T) {
+	data := journaltest.New(0)
+	j := open(t, data.Store(), 1, 4)
+	for range 300 {
+		decide(t, j, 100)
+	}
+	var all Follower
+	ask(t, &all, data.Store(), Position{})
+	epoch, oldest := all.At().Epoch, all.At().Seq-all.Stats().Events
+	for _, test := range []struct {
+		name  string
+		since Position
+		want  uint64
+	}{
+		{"nobody read it", Position{}, 0},
+		{"another log was read", Position{Epoch: epoch + 1, Seq: 1}, 0},
+		{"read to its beginning", Position{Epoch: epoch}, oldest},
+		{"read to before what is there", Position{Epoch: epoch, Seq: oldest - 3}, 3},
+		{"read to what is there", Position{Epoch: epoch, Seq: oldest}, 0},
+		{"read to its end", Position{Epoch: epoch, Seq: all.At().Seq}, 0},
+	} {
+		var f Follower
+		f.Since(test.since)
+		ask(t, &f, data.Store(), Position{})
+		if got := f.Stats(); got.Missed != test.want || got.Events != all.Stats().Events || f.At() != all.At() {
+			t.Errorf("%s: got %+v at %+v, want %d missed and all of %+v", test.name, got, f.At(), test.want, all.Stats())
+		}
+	}
+	if oldest < 3 {
+		t.Errorf("the log still has all but %d events, want some gone", oldest)
+	}
+}

@@ -255,6 +255,9 @@ func (f *Follower) pass(ctx context.Context, text []byte) (more bool, err error)
 	if f.kept.Epoch != a.Epoch {
 		f.kept = a.Kept
 	}
+	if f.Keep != nil {
+		f.reader.Since(f.kept)
+	}
 	event := Event{Envoy: f.Ingest.Name, Names: &f.table}
 	f.reader.Read(&a, func(e *journal.Event, at journal.Position) {
 		if e.Relayed && !f.Others {

@@ -185,6 +185,44 @@ func TestTellsWhatItMissed(t *testing.T) {
 	}
 }
 
+// TestTellsWhatNobodyRead: what the log no longer has of the time between a former process and this one is missed, and
+// counted.
+func TestTellsWhatNobodyRead(t *testing.T) {
+	for _, test := range []struct {
+		name         string
+		keeps        bool
+		between      int
+		first        string // what is told first
+		missedEvents bool
+	}{
+		{"all is there", true, 1, "old", false},
+		{"more than the log keeps", true, 3000, "missed ", true},
+		{"nobody counted before", false, 3000, "decided m other", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			e, ingest := newEnvoy(t)
+			e.decide("m", 2)
+			_, s, stop := start(t, ingest, test.keeps)
+			expect(t, s, "decided m other", "decided m other")
+			stop()
+			e.decide("m", test.between)
+			f, s, _ := start(t, ingest, test.keeps)
+			told := s.take(t, 3)
+			for end := time.Now().Add(10 * time.Second); f.Now().Answered.IsZero() && time.Now().Before(end); {
+				time.Sleep(time.Millisecond)
+			}
+			if !strings.HasPrefix(told[0], test.first) {
+				t.Errorf("told %q first, want %q", told[0], test.first)
+			}
+			stats := f.Now().FollowerStats
+			if missed := stats.Missed > 0; missed != test.missedEvents ||
+				missed && stats.Missed+stats.Events != uint64(test.between) {
+				t.Errorf("got %+v, want the %d events in between, all or with what is missed", stats, test.between)
+			}
+		})
+	}
+}
+
 func TestSaysWhyItCannotFollow(t *testing.T) {
 	for _, test := range []struct {
 		name   string

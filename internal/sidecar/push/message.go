@@ -32,7 +32,7 @@ func (e *encoder) message(g *pool.Generation, p snapshot.Position, full bool, no
 	e.load.Endpoints = e.load.Endpoints[:0]
 	e.load.Adapters = e.load.Adapters[:0]
 	e.nameAttributes(g)
-	room := topology.AdapterBytes
+	room := topology.AdapterBytes - e.attributeBytes(len(g.Targets)) // they share it
 	for _, t := range g.Targets {
 		v := t.Now()
 		entry := snapshot.EndpointLoad{
@@ -69,18 +69,30 @@ func (e *encoder) nameAttributes(g *pool.Generation) {
 	if e.gpu != "" {
 		e.load.Attributes = append(e.load.Attributes, e.gpu)
 	}
+	most := min(snapshot.MaxAttributes, topology.AdapterBytes/(numberBytes*max(len(g.Targets), 1)))
 	for _, t := range g.Targets {
 		kind := t.Now().Kind
 		if kind == nil {
 			continue
 		}
 		for _, name := range kind.Attributes() {
-			if len(e.load.Attributes) < snapshot.MaxAttributes && !slices.Contains(e.load.Attributes, name) {
+			if len(e.load.Attributes) < most && !slices.Contains(e.load.Attributes, name) {
 				e.load.Attributes = append(e.load.Attributes, name)
 			}
 		}
 	}
 	e.values = slices.Grow(e.values, len(e.load.Attributes)*len(g.Targets))
+}
+
+// numberBytes is what one attribute of one endpoint takes.
+const numberBytes = 8
+
+// attributeBytes is what the record's attributes take of so many endpoints.
+func (e *encoder) attributeBytes(endpoints int) (bytes int) {
+	for _, name := range e.load.Attributes {
+		bytes += 2 + len(name) + numberBytes*endpoints
+	}
+	return bytes
 }
 
 // attributes are a target's values of the record's attributes.

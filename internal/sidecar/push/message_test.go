@@ -10,6 +10,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 	"github.com/pintle-dev/pintle/snapshot"
 )
 
@@ -25,6 +26,49 @@ func TestMessageBoundsAdapters(t *testing.T) {
 	}
 	var e encoder
 	body, err := e.message(g, snapshot.Position{Epoch: 1, Sequence: 1}, false, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := snapshot.Split(body); err != nil {
+		t.Errorf("got %v for %d bytes, want a message that fits", err, len(body))
+	}
+}
+
+// TestMessageWithAttributesFits: a topology that takes all of its room goes into one message with as many attributes and
+// adapters as endpoints may have.
+func TestMessageWithAttributesFits(t *testing.T) {
+	var change engine.Change
+	for i := range engine.MaxAttributes {
+		name := fmt.Sprint("attribute_", i)
+		change.Attributes = append(change.Attributes, engine.Gauge{Attribute: name, Selector: name})
+	}
+	engines, err := engine.Known.With("vllm", change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found topology.Part
+	for i := range 5000 {
+		found.Endpoints = append(found.Endpoints, topology.Endpoint{Endpoint: snapshot.Endpoint{
+			Name: fmt.Sprint("vllm-", i), Address: "10.0.0.1:8000",
+			Labels: []snapshot.Label{{Key: "a", Value: strings.Repeat("x", 600)}}}})
+	}
+	joined, problems := topology.Join([]topology.Source{{Name: "all", Part: found}})
+	if len(problems) != 1 {
+		t.Fatalf("got %q, want some endpoints left out", problems)
+	}
+	g := &pool.Generation{Topology: joined.Snapshot()}
+	g.ID = g.Topology.ID()
+	for i := range joined.Endpoints {
+		target, sample := &pool.Target{}, engine.Sample{}
+		for j := range 10 {
+			sample.RunningLoRA = append(sample.RunningLoRA, strings.Repeat("x", 100)+fmt.Sprint(i, " ", j))
+		}
+		target.Detected(engines.ByName("vllm"))
+		target.Read(&sample, time.Now(), nil)
+		g.Targets = append(g.Targets, target)
+	}
+	var e encoder
+	body, err := e.message(g, snapshot.Position{Epoch: 1, Sequence: 1}, true, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,8 +78,8 @@ type Source struct {
 	Part Part
 }
 
-// AdapterBytes is the room that a message keeps for LoRA adapter names and indexes, entryBytes that for an endpoint's
-// load.
+// AdapterBytes is the room that a message keeps for attributes and for LoRA adapter names and indexes, entryBytes that
+// for an endpoint's other load.
 const (
 	AdapterBytes = 1 << 20
 	entryBytes   = 64

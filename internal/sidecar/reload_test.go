@@ -72,6 +72,11 @@ func TestReload(t *testing.T) {
 	if n := strings.Count(r.log.String(), beyond); n != 1 {
 		t.Errorf("got %d log lines of what needs a restart, want 1:\n%s", n, r.log)
 	}
+	writeFile(t, r.path, configYAML(r.admin, url, static("five", one.address(), "six", one.address())))
+	eventually(t, "the static endpoints in force in /status", func() bool {
+		_, body := r.get("/status")
+		return strings.Contains(body, `"staticEndpoints":2`)
+	})
 }
 
 func TestReloadThroughSymbolicLink(t *testing.T) {

@@ -158,7 +158,7 @@ func TestDescribeConfig(t *testing.T) {
 	looking := base
 	looking.Models = time.Minute
 	want := configurationBody{ScrapeInterval: "1s", IdleInterval: "2s", ScrapeTimeout: "3s", PushInterval: "50ms",
-		Engines: []string{"vllm", "sglang", "trtllm", "triton"}, File: "f", EndpointsFile: "e", Static: 1}
+		Engines: []string{"vllm", "sglang", "trtllm", "triton"}, File: "f", EndpointsFile: "e"}
 	more := want
 	more.ModelsInterval, more.Kubernetes, more.DNS = "1m0s", pools, []string{"SRV a.b", "A c"}
 	for _, test := range []struct {
@@ -172,7 +172,6 @@ func TestDescribeConfig(t *testing.T) {
 	} {
 		c := test.c
 		c.Path, c.EndpointsFile, c.PushInterval, c.Engines = "f", "e", 50*time.Millisecond, engine.Known
-		c.Static.Endpoints = make([]topology.Endpoint, 1)
 		if got := describeConfig(&c); !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s: got %+v\nwant %+v", test.name, got, test.want)
 		}

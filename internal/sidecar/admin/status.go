@@ -97,7 +97,7 @@ func describeConfig(c *config.Config) configurationBody {
 	b := configurationBody{
 		File: c.Path, ScrapeInterval: c.Scrape.Interval.String(), IdleInterval: c.Scrape.IdleInterval.String(),
 		ScrapeTimeout: c.Scrape.Timeout.String(), PushInterval: c.PushInterval.String(), Engines: c.Engines.Names(),
-		EndpointsFile: c.EndpointsFile, Static: len(c.Static.Endpoints),
+		EndpointsFile: c.EndpointsFile,
 	}
 	if c.Scrape.Models > 0 {
 		b.ModelsInterval = c.Scrape.Models.String()
@@ -138,6 +138,7 @@ func (a *Admin) statusNow() Status {
 		healthBody: a.healthNow(), Version: command.Version(), Time: now, Endpoints: a.endpointsNow(),
 		Configuration: describeConfig(a.Config), Mistakes: a.Recorder.newestFirst(),
 	}
+	b.Configuration.Static = a.Pool.Found(a.Config.Path) // which may have changed since the start
 	if g := a.Pool.Generation(); g != nil {
 		b.Topology = fmt.Sprintf("%016x", g.ID)
 	}

@@ -88,6 +88,18 @@ func (p *Pool) Generation() *Generation {
 	return p.current
 }
 
+// Found is how many endpoints the source of that name has, as it was last read.
+func (p *Pool) Found(source string) (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range p.sources {
+		if p.sources[i].Name == source {
+			n += len(p.sources[i].Part.Endpoints)
+		}
+	}
+	return n
+}
+
 // Update takes what the source of that index emitted.
 func (p *Pool) Update(ctx context.Context, index int, part topology.Part, err error) {
 	p.mu.Lock()

@@ -44,7 +44,7 @@ type Security struct {
 
 // New connects to one server by a URL; to the master that Sentinels know, with masterName; to a Cluster, with several
 // addresses; and to one server, with one. It does so with the first operation: a server that is away is no mistake.
-// timeout bounds connecting, writing, and reading what does not wait.
+// timeout bounds connecting, writing, and reading what does not wait; it and the tries are none of a URL's options.
 func New(c scoring.StoreRedis, s Security, timeout time.Duration) (redis.UniversalClient, error) {
 	o := &redis.UniversalOptions{
 		Addrs: c.Addresses, MasterName: c.MasterName, Username: c.Username, Password: c.Password, DB: c.DB,
@@ -75,5 +75,9 @@ func New(c scoring.StoreRedis, s Security, timeout time.Duration) (redis.Univers
 	if c.DB == 0 {
 		o.DB = parsed.DB
 	}
+	o.ClientName, o.Protocol = parsed.ClientName, parsed.Protocol
+	o.PoolFIFO, o.PoolSize, o.PoolTimeout = parsed.PoolFIFO, parsed.PoolSize, parsed.PoolTimeout
+	o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = parsed.MinIdleConns, parsed.MaxIdleConns, parsed.MaxActiveConns
+	o.ConnMaxIdleTime, o.ConnMaxLifetime = parsed.ConnMaxIdleTime, parsed.ConnMaxLifetime
 	return redis.NewUniversalClient(o), nil
 }

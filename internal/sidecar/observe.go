@@ -35,7 +35,8 @@ type observer struct {
 // newObserver makes an observer whose metrics join those of m.
 func newObserver(c *config.Config, token *push.Token, p *pool.Pool, m *metrics.Metrics, log *slog.Logger) *observer {
 	o := &observer{pool: p, config: c,
-		traffic: traffic.New(traffic.Options{LLMD: c.Metrics.LLMD, Prefixes: c.Follow.Prefixes})}
+		traffic: traffic.New(traffic.Options{LLMD: c.Metrics.LLMD, Prefixes: c.Follow.Prefixes,
+			Blind: !c.Follow.Enabled})}
 	o.traffic.Register(m.Registry, p.Generation, &c.Metrics)
 	m.Gatherer = o.traffic.Gatherer(m.Registry)
 	if !c.Follow.Enabled {

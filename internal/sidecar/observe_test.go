@@ -56,3 +56,55 @@ func TestEndpointsAreTakenWhenTheyChange(t *testing.T) {
 		}
 	}
 }
+
+// TestNobodyFollows: where no journal is followed nothing is said of what only journals tell. Zeros would have an
+// autoscaler take servers away that are at work.
+func TestNobodyFollows(t *testing.T) {
+	const known = "pintle_pool_ready_endpoints"
+	requests := []string{"pintle_requests_in_flight", "pintle_failure_share", "pintle_silent_seconds"}
+	for _, test := range []struct {
+		name   string
+		follow bool
+		llmD   bool
+		known  string
+		told   []string
+	}{
+		{"followed", true, false, known, requests},
+		{"not followed", false, false, known, requests},
+		{"followed, llm-d's names", true, true, "llm_d_epp_ready_endpoints", []string{"llm_d_epp_inflight_requests"}},
+		{"not followed, llm-d's names", false, true, "llm_d_epp_ready_endpoints",
+			[]string{"llm_d_epp_inflight_requests"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			log := slog.New(slog.DiscardHandler)
+			p := pool.New(log, engine.Known, []topology.Discovery{&file.Discovery{}})
+			p.Start = func(context.Context, *pool.Target) {}
+			p.Update(t.Context(), 0, topology.Part{Endpoints: []topology.Endpoint{
+				{Endpoint: snapshot.Endpoint{Name: "vllm-0", Address: "10.0.0.1:8000"}}}}, nil)
+			c := &config.Config{Token: "secret", Follow: config.Follow{Enabled: test.follow},
+				Metrics: config.Metrics{LLMD: test.llmD, QueueDepth: 5, KVUsage: 0.8}}
+			token, err := push.NewToken(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := metrics.New(p)
+			newObserver(c, token, p, m, log).takeEndpoints()
+			families, err := m.Gatherer.Gather()
+			if err != nil {
+				t.Fatal(err)
+			}
+			there := map[string]bool{}
+			for _, f := range families {
+				there[f.GetName()] = true
+			}
+			if !there[test.known] {
+				t.Errorf("%s is not told, want it", test.known)
+			}
+			for _, name := range test.told {
+				if there[name] != test.follow {
+					t.Errorf("%s is told: %v, want %v", name, there[name], test.follow)
+				}
+			}
+		})
+	}
+}

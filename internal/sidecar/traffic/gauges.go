@@ -74,7 +74,7 @@ func (t *Traffic) loads(g *pool.Generation, c *config.Metrics) map[string]*load 
 			all[target.Pool] = l
 		}
 		l.add(target, c, t.now())
-		if index := t.index(target.Name); index >= 0 {
+		if index := t.index(target.Name); index >= 0 && !t.blind {
 			l.inFlightOf[target.Name] = t.state.InFlight.InFlight(index)
 			if t.loadsTold {
 				l.tokensOf[target.Name] = t.state.InFlight.Tokens(index)

@@ -45,6 +45,7 @@ type Traffic struct {
 	// loadsTold is set once a decision has told how many tokens it has servers compute.
 	loadsTold bool
 	llmD      bool
+	blind     bool
 	recent    *recent
 	plots     plots
 	// at is where each Envoy's events have been taken to, told where they had been when the metrics were last read.
@@ -58,6 +59,8 @@ type Options struct {
 	LLMD bool
 	// Prefixes has it know which endpoints have the beginnings of which prompts.
 	Prefixes bool
+	// Blind is set where it gets no events: then it tells nothing of requests.
+	Blind bool
 }
 
 // New returns one without events.
@@ -71,7 +74,7 @@ func New(o Options) *Traffic {
 		at: map[string]journal.Position{}, told: map[string]journal.Position{},
 		recent: newRecent(), now: time.Now,
 	}
-	t.llmD, t.shadow = o.LLMD, newShadowMeters()
+	t.llmD, t.blind, t.shadow = o.LLMD, o.Blind, newShadowMeters()
 	if t.meters = newOwnMeters(); o.LLMD {
 		t.meters = newLLMDMeters()
 	}
@@ -229,7 +232,10 @@ func (t *Traffic) inFlight() map[string]int {
 // Register adds the metrics to a registry, which is then to be read through Gatherer alone. p returns the pool as it
 // is.
 func (t *Traffic) Register(registry prometheus.Registerer, p func() *pool.Generation, c *config.Metrics) {
-	registry.MustRegister(t.meters, t.shadow, speedGauges{t}, prefixGauges{t}, failureGauges{t, p})
+	registry.MustRegister(t.meters, t.shadow, speedGauges{t}, prefixGauges{t})
+	if !t.blind {
+		registry.MustRegister(failureGauges{t, p})
+	}
 	if t.llmD {
 		registry.MustRegister(llmdGauges{t, p, c})
 		return

@@ -102,3 +102,26 @@ func TestFound(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherNames: whoever changes an engine by another name of it changes that engine, by which endpoints are read.
+func TestOtherNames(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change Change
+		of     string
+	}{
+		{"tensorrt-llm", Change{Port: 8002}, "trtllm"},
+		{"triton-trtllm", Change{Waiting: "my_waiting", Port: 8002}, "triton"},
+		{"vllm", Change{Port: 8002}, "vllm"},
+	} {
+		set, err := Known.With(test.name, test.change)
+		if err != nil {
+			t.Errorf("%s: got %v, want it changed", test.name, err)
+			continue
+		}
+		if e := set.ByName(test.name); e.Name() != test.of || e.Port() != 8002 || len(set) != len(Known) {
+			t.Errorf("%s: got the engine %s at port %d of %q, want %s at 8002", test.name, e.Name(), e.Port(),
+				set.Names(), test.of)
+		}
+	}
+}

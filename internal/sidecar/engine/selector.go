@@ -29,8 +29,11 @@ type Change struct {
 // Gauge is a number on the page and what it is called in snapshots.
 type Gauge struct{ Attribute, Selector string }
 
-// With returns s with the engine of that name changed, or with a new one.
+// With returns s with the engine of that name or alias changed, or with a new one.
 func (s Set) With(name string, c Change) (Set, error) {
+	if known := s.ByName(name); known != nil {
+		name = known.name
+	}
 	changed := slices.Clone(s)
 	i := slices.IndexFunc(s, func(e *Engine) bool { return e.name == name })
 	old := &Engine{name: name, path: defaultPath}

@@ -35,9 +35,7 @@ func (t *Traffic) failing(target *pool.Target) (f Failing) {
 		sampled = v.Sampled.UnixNano()
 	}
 	requests := int(v.Sample.WaitingRequests) + int(v.Sample.RunningRequests)
-	if since := t.state.Failures.SilentSince(index, now.UnixNano(), sampled, requests); since != 0 {
-		f.Silent = now.Sub(time.Unix(0, since))
-	}
+	f.Silent = time.Duration(t.state.Failures.SilentFor(index, now.UnixNano(), sampled, requests))
 	return f
 }
 

@@ -41,28 +41,41 @@ func TestFailureShare(t *testing.T) {
 	}
 }
 
-// TestSilence: an endpoint that answers nobody, while another one answers what was asked later, is told of.
+// TestSilence: an endpoint that answers nobody, while another one answers what was asked later, is told of, also where
+// the clock was set.
 func TestSilence(t *testing.T) {
-	f := newFixture(t, false)
-	f.generation = f.pool()
-	decide := func(endpoint string, client uint64) {
-		f.lease++
-		f.take(journal.Event{Kind: journal.Decision, Instance: 1, Lease: f.lease, Client: client,
-			Primary: journal.EndpointID(endpoint), Streamed: true}, false)
-	}
-	for client := range uint64(4) {
-		decide("vllm-0", client+1)
-	}
-	for range 40 {
-		f.now = f.now.Add(time.Second)
-		e := f.decide("m1", "vllm-1")
-		e.Client = 9
-		f.take(e, false)
-	}
-	if got := f.Failing(f.generation.Targets[0]).Silent; got != 40*time.Second {
-		t.Errorf("got silent for %v, want 40 s", got)
-	}
-	if page := f.page(); !strings.Contains(page, fmt.Sprintf("pintle_silent_seconds{endpoint=%q} 40\n", "vllm-0")) {
-		t.Errorf("the silence is not in\n%s", page)
+	for _, test := range []struct {
+		name string
+		set  time.Duration // by how much the clock was
+	}{{"the clock as it is", 0}, {"set back before", -time.Hour}, {"set ahead before", time.Hour}} {
+		t.Run(test.name, func(t *testing.T) {
+			f := newFixture(t, false)
+			f.generation = f.pool()
+			f.Caught("gateway", journal.Position{})
+			f.now = f.now.Add(test.set)
+			f.Caught("gateway", journal.Position{})
+			decide := func(endpoint string, client uint64) {
+				f.lease++
+				f.take(journal.Event{Kind: journal.Decision, Instance: 1, Lease: f.lease, Client: client,
+					Primary: journal.EndpointID(endpoint), Streamed: true}, false)
+			}
+			for client := range uint64(4) {
+				decide("vllm-0", client+1)
+			}
+			for range 40 {
+				f.now = f.now.Add(time.Second)
+				f.Caught("gateway", journal.Position{})
+				e := f.decide("m1", "vllm-1")
+				e.Client = 9
+				f.take(e, false)
+			}
+			if got := f.Failing(f.generation.Targets[0]).Silent; got != 40*time.Second {
+				t.Errorf("got silent for %v, want 40 s", got)
+			}
+			line := fmt.Sprintf("pintle_silent_seconds{endpoint=%q} 40\n", "vllm-0")
+			if page := f.page(); !strings.Contains(page, line) {
+				t.Errorf("the silence is not in\n%s", page)
+			}
+		})
 	}
 }

@@ -45,15 +45,20 @@ func TestDrainIsOver(t *testing.T) {
 // TestEndsAtOnce: without a time to drain, and when there is no Envoy, the sidecar ends when it is told to.
 func TestEndsAtOnce(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct{ name, drain string }{{"no time", ""}, {"no Envoy", ", drain: 1h"}} {
+	unread := "dns: [{name: a.example, port: 1, server: '" + freeAddress(t) + "'}]"
+	for _, tc := range []struct{ name, drain, discovery, log string }{
+		{"no time", "", "static: []", "push failed"},
+		{"no Envoy", ", drain: 1h", "static: []", "push failed"},
+		{"no Envoy, and nothing to push", ", drain: 1h", unread, "discovery failed"},
+	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			gone := "http://" + freeAddress(t)
 			r := startWith(t, func(admin string) string {
 				return "envoy: {ingest: '" + gone + "', token: " + testToken + tc.drain + "}\n" +
-					"admin: {address: '" + admin + "'}\ndiscovery: {static: []}\n"
+					"admin: {address: '" + admin + "'}\ndiscovery: {" + tc.discovery + "}\n"
 			})
-			eventually(t, "a push", func() bool { return strings.Contains(r.log.String(), "push failed") })
+			eventually(t, tc.log, func() bool { return strings.Contains(r.log.String(), tc.log) })
 			if code := r.stop(); code != 0 {
 				t.Errorf("exit code: got %d, want 0", code)
 			}

@@ -37,6 +37,24 @@ func (i Ingest) Transport() *http.Transport {
 	return transport
 }
 
+// Listens reports whether somebody takes connections at the listener.
+func (i Ingest) Listens() bool {
+	network, address := "unix", i.Socket
+	if i.Socket == "" {
+		u, err := url.Parse(i.URL)
+		if err != nil {
+			return false
+		}
+		network, address = "tcp", u.Host
+	}
+	connection, err := net.DialTimeout(network, address, time.Second)
+	if err != nil {
+		return false
+	}
+	_ = connection.Close()
+	return true
+}
+
 // Request asks for a path beside that of snapshots, as /journal, in the sidecar's name.
 func (i Ingest) Request(ctx context.Context, method, path, token string, body io.Reader) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(i.URL, "/snapshot")+path, body)

@@ -1,6 +1,33 @@
 package config
 
-import "testing"
+import (
+	"net"
+	"path/filepath"
+	"testing"
+)
+
+// TestListens: whether somebody is at an ingest listener is known without a word to him.
+func TestListens(t *testing.T) {
+	for _, test := range []struct{ name, network, address, scheme string }{
+		{"a port", "tcp", "127.0.0.1:0", "http://"},
+		{"a socket", "unix", filepath.Join(t.TempDir(), "a.sock"), "unix://"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			listener, err := net.Listen(test.network, test.address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ingest, ok := parseIngest(test.scheme + listener.Addr().String())
+			if !ok || !ingest.Listens() {
+				t.Errorf("nobody is at %s, want somebody", listener.Addr())
+			}
+			_ = listener.Close()
+			if ingest.Listens() {
+				t.Errorf("somebody is at %s, want nobody", listener.Addr())
+			}
+		})
+	}
+}
 
 // TestOneEnvoyInTwoSpellings: what is posted to counts, not how it is written.
 func TestOneEnvoyInTwoSpellings(t *testing.T) {

@@ -29,8 +29,14 @@ func (p *Pusher) Now() State {
 	return p.state
 }
 
-// Connects reports whether the last push, if there was one, found somebody at the ingest listener.
-func (p *Pusher) Connects() bool { return p.Now().Result != connectFailed }
+// Connects reports whether the last push found somebody at the ingest listener, or, where there was nothing to push yet,
+// whether somebody is there.
+func (p *Pusher) Connects() bool {
+	if result := p.Now().Result; result != "" {
+		return result != connectFailed
+	}
+	return p.Ingest.Listens()
+}
 
 // Measure has the metrics tell which module the Envoy runs, and how long ago it took a snapshot, counted from start
 // before the first.

@@ -277,7 +277,8 @@ func TestNamesAreBounded(t *testing.T) {
 	}
 }
 
-// TestFollowerSince: of a log that others have read, a new follower misses what came behind them and is no longer there.
+// TestFollowerSince: of a log that others have read, a new follower misses what came behind them and is no longer
+// there.
 func TestFollowerSince(t *testing.T) {
 	data := journaltest.New(0)
 	j := open(t, data.Store(), 1, 4)
@@ -303,7 +304,8 @@ func TestFollowerSince(t *testing.T) {
 		f.Since(test.since)
 		ask(t, &f, data.Store(), Position{})
 		if got := f.Stats(); got.Missed != test.want || got.Events != all.Stats().Events || f.At() != all.At() {
-			t.Errorf("%s: got %+v at %+v, want %d missed and all of %+v", test.name, got, f.At(), test.want, all.Stats())
+			t.Errorf("%s: got %+v at %+v, want %d missed and all of %+v", test.name, got, f.At(), test.want,
+				all.Stats())
 		}
 	}
 	if oldest < 3 {

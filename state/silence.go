@@ -126,8 +126,8 @@ func kindOf(streamed bool) int {
 // requests that it does not begin to answer, three at the least, while it answers nobody else either and other
 // endpoints answered what was asked later. They count once they have waited for long, as measured by the answers of
 // late; or once the endpoint itself denies them: a sample, taken at a time, 0 for never, counts no requests there,
-// neither waiting nor running. The requests of one client alone say nothing as long as there are others. What it returns
-// is to be compared with other endpoints' alone: it is by the state's own clock.
+// neither waiting nor running. The requests of one client alone say nothing as long as there are others. What it
+// returns is to be compared with other endpoints' alone: it is by the state's own clock.
 func (f *Failures) SilentSince(index int, now, sampledAt int64, requests int) int64 {
 	if uint(index) >= uint(len(f.silent)) || f.silent[index].n < leastSilent {
 		return 0

@@ -34,8 +34,8 @@ func TestMessageBoundsAdapters(t *testing.T) {
 	}
 }
 
-// TestMessageWithAttributesFits: a topology that takes all of its room goes into one message with as many attributes and
-// adapters as endpoints may have.
+// TestMessageWithAttributesFits: a topology that takes all of its room goes into one message with as many attributes
+// and adapters as endpoints may have.
 func TestMessageWithAttributesFits(t *testing.T) {
 	var change engine.Change
 	for i := range engine.MaxAttributes {

@@ -29,8 +29,8 @@ func (p *Pusher) Now() State {
 	return p.state
 }
 
-// Connects reports whether the last push found somebody at the ingest listener, or, where there was nothing to push yet,
-// whether somebody is there.
+// Connects reports whether the last push found somebody at the ingest listener, or, where there was nothing to push
+// yet, whether somebody is there.
 func (p *Pusher) Connects() bool {
 	if result := p.Now().Result; result != "" {
 		return result != connectFailed

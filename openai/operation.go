@@ -71,6 +71,7 @@ var operations = [...]struct {
 	{"/completions/render", Operation{Kind: KindHelper}},
 	{"/completions/derender", Operation{Kind: KindHelper}},
 	{"/v1/messages/render", Operation{Kind: KindHelper}},
+	{"/cohere/v2/chat/render", Operation{Kind: KindHelper}},
 	{"/v1/responses/render", Operation{Kind: KindHelper}},
 	{"/v1/messages/count_tokens", Operation{Kind: KindHelper}},
 	{"/v1/responses/input_tokens", Operation{Kind: KindHelper}},

@@ -54,7 +54,7 @@ func TestOperationOf(t *testing.T) {
 		helper: {
 			"/tokenize", "/v1/tokenize", "/detokenize", "/v1/chat/completions/render", "/v1/completions/render",
 			"/v1/messages/count_tokens", "/v1/responses/input_tokens", "/v1/messages/render", "/v1/responses/render",
-			"/v1/chat/completions/derender", "/v1/completions/derender",
+			"/v1/chat/completions/derender", "/v1/completions/derender", "/cohere/v2/chat/render",
 		},
 		form: {"/v1/audio/transcriptions", "/v1/audio/translations", "/v1/images/edits", "/v1/images/variations",
 			"/v1/videos"},

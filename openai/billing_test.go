@@ -64,6 +64,8 @@ func TestBillingHeader(t *testing.T) {
 			`"" chars=8 bytes=8` + "\ntext system You are."},
 		{"a string", APIMessages, `{"system":"` + header + ` é\nYou \"are\"."}`,
 			`"" chars=10 bytes=10` + "\ntext system You \"are\"."},
+		{"a line that begins with an escape", APIMessages, `{"system":"` + header + `\n\"You\" are."}`,
+			`"" chars=10 bytes=10` + "\ntext system \"You\" are."},
 		{"a string without more", APIMessages, `{"system":"` + header + `"}`, `"" chars=0 bytes=0`},
 		{"its name alone", APIMessages, `{"system":"x-anthropic-billing-header"}`, `"" chars=0 bytes=0`},
 		{"a string that ends with its line", APIMessages, `{"system":"` + header + `\n"}`, `"" chars=0 bytes=0`},

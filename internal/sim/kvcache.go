@@ -228,6 +228,7 @@ func (c *kvCache) forgetAll() {
 			c.forget(b)
 		}
 	}
+	c.offload.forgetAll()
 	c.reset()
 }
 

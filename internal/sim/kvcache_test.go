@@ -130,6 +130,28 @@ func TestCacheForgetsWhatWasNotComputed(t *testing.T) {
 	}
 }
 
+// TestCacheForgetsAll: whoever is told so need not ask whether a request ran or blocks were offloaded.
+func TestCacheForgetsAll(t *testing.T) {
+	c := newKVCache(3, 1, 8)
+	evicted := hashesOf("aaaabbbb", 1)
+	first := &hold{hashes: evicted}
+	c.admit(first, 2, 0)
+	c.grow(first, 2)
+	c.release(first)
+	running := &hold{hashes: hashesOf("ccccddddeeee", 1)}
+	c.admit(running, 3, 0)
+	if got := c.known(evicted); got != 2 {
+		t.Fatalf("offloaded blocks: got %d, want 2", got)
+	}
+	c.forgetAll()
+	for _, hashes := range [][]uint64{evicted, running.hashes} {
+		if got := c.known(hashes); got != 0 {
+			t.Errorf("after all was forgotten: got %d blocks, want 0", got)
+		}
+	}
+	checkCache(t, c, []*hold{running})
+}
+
 // Random admissions, growth and releases: the cache's books stay right and nothing leaks.
 func TestCacheProperties(t *testing.T) {
 	for seed := range uint64(20) {

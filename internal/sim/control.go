@@ -82,7 +82,7 @@ const (
 //	reset         resets the connection (HTTP/2: the stream) instead of answering
 //	hang          never answers
 //	slow-headers  answers as usual after DelayMillis (2000 by default)
-//	cut           drops the connection after the first event of a stream, or after half of another answer
+//	cut           drops the connection after the first event of a stream, or after half of another answer of the API
 //
 // Target is api (the default), probes (/metrics, /health, /v1/models) or all. Count above 0 ends the failure after so
 // many requests.
@@ -107,6 +107,9 @@ func (s *Server) setFailure(w http.ResponseWriter, r *http.Request) {
 		return
 	case f.Target != targetAPI && f.Target != targetProbes && f.Target != targetAll:
 		badRequest("target", fmt.Sprintf("target %q: want api, probes or all", f.Target)).write(w)
+		return
+	case f.Mode == "cut" && f.Target == targetProbes:
+		badRequest("target", `target "probes": want api for mode "cut", as probes are not cut`).write(w)
 		return
 	}
 	if f.Mode == "none" {

@@ -62,6 +62,7 @@ func TestControlMistakes(t *testing.T) {
 		{"unknown pin", "/sim/metrics", `{"wait":1}`, 400},
 		{"unknown mode", "/sim/fail", `{"mode":"explode"}`, 400},
 		{"unknown target", "/sim/fail", `{"mode":"500","target":"x"}`, 400},
+		{"answers that are not cut", "/sim/fail", `{"mode":"cut","target":"probes"}`, 400},
 		{"not JSON", "/sim/fail", `500`, 400},
 		{"unknown path", "/sim/other", `{}`, 404},
 	} {

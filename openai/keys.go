@@ -49,12 +49,16 @@ const (
 	keyRole
 	keyContent
 	keyType
-	keyText
 	keyToolCalls
 	keyFunctionCall
 	keyOutput
 	keyURL
 	keyData
+
+	// Those up to keyThinking hold the text of a part.
+	keyText
+	keyRefusal
+	keyThinking
 
 	// Those up to keyFileID hold the media of a part.
 	keyImageURL
@@ -167,6 +171,10 @@ func longKey(w string) key {
 		return keyFileID
 	case "queries":
 		return keyQueries
+	case "refusal":
+		return keyRefusal
+	case "thinking":
+		return keyThinking
 	case "documents":
 		return keyDocuments
 	case "functions":

@@ -94,7 +94,10 @@ func (s *scanner) partType() partType {
 	return typeOf(s.word())
 }
 
-const mediaKeys = keyFileID - keyImageURL + 1
+const (
+	textKeys  = keyThinking - keyText + 1
+	mediaKeys = keyFileID - keyImageURL + 1
+)
 
 // mediaTypes is what a part without a type is, by the key that holds its media.
 var mediaTypes = [mediaKeys]partType{
@@ -115,14 +118,14 @@ func (s *scanner) part(role Role, id int) {
 	s.used &^= 1 << id
 	media := &s.media[id-slotPart]
 	found := uint(0) // bit per media key
-	var words text
+	var words [textKeys]text
 	var kind, source partType
 	for k := s.firstKey(); k != keyEnd; k = s.nextKey() {
 		switch k {
 		case keyType:
 			kind = s.partType()
-		case keyText:
-			words = s.optionalString()
+		case keyText, keyRefusal, keyThinking:
+			words[k-keyText] = s.optionalString()
 		case keyImageURL, keyInputAudio, keyAudioURL, keyVideoURL, keyInputVideo, keySource, keyFileID:
 			m := k - keyImageURL
 			found &^= 1 << m
@@ -143,7 +146,21 @@ func (s *scanner) part(role Role, id int) {
 	if kind == typeNone {
 		kind = guess
 	}
-	s.settle(kind, role, id, start, &words, &last, source)
+	said := words[0]
+	if kind == typeRefusal || kind == typeThinking {
+		said = words[kind-typeText]
+		kind = s.spoken()
+	}
+	s.settle(kind, role, id, start, &said, &last, source)
+}
+
+// spoken is what a refusal or thinking is: text to vLLM (TEXT_PART_TYPES in vllm/renderers/chat_utils/chat_message.py),
+// but in the messages API, where the template decides whether it becomes any.
+func (s *scanner) spoken() partType {
+	if s.api == APIMessages {
+		return typeOther
+	}
+	return typeText
 }
 
 // lastMedia picks the media that stands last in the part.

@@ -75,6 +75,7 @@ type piece struct {
 }
 
 type result struct {
+	api                                          API
 	model, user, salt, extra, lora, previous     string
 	hasModel, badModel, stream, usage            bool
 	chars, bytes, tokens, messages, max          int
@@ -100,7 +101,7 @@ func cut(s string) string {
 }
 
 func oracle(api API, body []byte) *result {
-	o := &result{}
+	o := &result{api: api}
 	fields := fieldsOf(body)
 	replaced := limitOf(lookup(fields, "max_completion_tokens")) > 0
 	for _, f := range fields {
@@ -304,6 +305,10 @@ func (o *result) part(role Role, raw json.RawMessage, outer bool) {
 	case "text", "input_text", "output_text":
 		if hasWords {
 			o.addText(role, words)
+		}
+	case "refusal", "thinking":
+		if said, ok := stringOf(lookup(fields, kind)); ok && o.api != APIMessages {
+			o.addText(role, said)
 		}
 	case "tool_result":
 		nested(RoleTool)

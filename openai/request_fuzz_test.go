@@ -150,7 +150,7 @@ var (
 		"video_url", "source",
 		"file_id", "url", "data", "x", "previous_response_id", "content", "messages", "type", "text",
 		"sampling_params", "max_new_tokens", "max_output_tokens", "queries", "text_2", "data_1", "data_2", "text_input",
-		"input_ids", "token_ids", "audio_url", "input_video",
+		"input_ids", "token_ids", "audio_url", "input_video", "refusal", "thinking",
 	}
 	shapeStrings = []string{
 		"", "a", "text", "te\\u0078t", "image_url", "image", "tool_result", "tool_use", "document", "message",
@@ -161,7 +161,7 @@ var (
 		"\\u0078-anthropic-billing-header\\u000a", "a longer text that fills more than one word", "\\ude00\\ud83d",
 		"\\u00e9\\u6f22",
 		"developer", "function", "search_result", "server_tool_use", "custom_tool_call", "custom_tool_call_output",
-		"output_text", "video_url", "input_audio", "reasoning",
+		"output_text", "video_url", "input_audio", "reasoning", "refusal", "thinking",
 	}
 	shapeScalars = []string{"null", "true", "false", "0", "12", "-3", "1.5", "2e3", "99999999999", "1.5E1"}
 )

@@ -150,6 +150,13 @@ func TestScan(t *testing.T) {
 		{"calls of both kinds", APIChat,
 			`{"messages":[{"role":"assistant","tool_calls":[{"a":1}],"function_call":{"b":2}}]}`,
 			`"" chars=0 bytes=0 messages=1` + "\ncall assistant [{\"a\":1}]\ncall assistant {\"b\":2}"},
+		{"refusals and thinking", APIChat, `{"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"a",
+			"text":"x"},{"refusal":"bc","type":"refusal","thinking":"x"},{"type":"text","text":"d","refusal":"x"},
+			{"refusal":"x","thinking":"x"},{"type":"refusal","refusal":null}]}]}`,
+			`"" chars=4 bytes=4 messages=1` + "\ntext assistant a\ntext assistant bc\ntext assistant d"},
+		{"thinking that templates decide on", APIMessages, `{"messages":[{"role":"assistant","content":[
+			{"type":"thinking","thinking":"a","signature":"s"},{"type":"refusal","refusal":"b"},{"type":"text","text":"c"}]}]}`,
+			`"" chars=1 bytes=1 messages=1` + "\ntext assistant c"},
 		{"a role that nobody knows", APIChat, `{"messages":[{"role":"critic","content":"a"}]}`,
 			`"" chars=1 bytes=1 messages=1` + "\ntext other a"},
 		{"media that turn null", APIChat,

@@ -43,7 +43,10 @@ type partType uint8
 
 const (
 	typeNone partType = iota // no type given: the keys decide
+	// Those up to typeThinking have their text in keyText and the keys behind it.
 	typeText
+	typeRefusal
+	typeThinking
 	typeImage
 	typeAudio
 	typeVideo
@@ -61,6 +64,10 @@ func typeOf(w string) partType {
 	switch w {
 	case "text", "input_text", "output_text":
 		return typeText
+	case "refusal":
+		return typeRefusal
+	case "thinking":
+		return typeThinking
 	case "image_url", "input_image", "image":
 		return typeImage
 	case "input_audio", "audio_url":

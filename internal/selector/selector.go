@@ -30,15 +30,24 @@ func Parse(text string) (metric string, matches []Match, problem string) {
 		if !equal || !isName(name) || strings.HasPrefix(value, "~") {
 			return "", nil, "has a matcher other than label=value"
 		}
-		if len(value) >= 2 && value[0] == '"' && value[len(value)-1] == '"' {
-			value = value[1 : len(value)-1]
-		}
-		if strings.ContainsAny(value, `"\{}`) {
+		value, sound := unquote(value)
+		if !sound {
 			return "", nil, "has a value with a quote, brace or backslash"
 		}
 		matches = append(matches, Match{name, value})
 	}
 	return metric, matches, ""
+}
+
+// unquote takes off a value's quotes, of which PromQL knows three kinds, if it has any.
+func unquote(value string) (inner string, sound bool) {
+	const quotes = "\"'`"
+	if value == "" || strings.IndexByte(quotes, value[0]) < 0 {
+		return value, !strings.ContainsAny(value, quotes+`\{}`)
+	}
+	quote := value[:1]
+	inner, closed := strings.CutSuffix(value[1:], quote)
+	return inner, closed && !strings.ContainsAny(inner, quote+`"\{}`)
 }
 
 func isName(name string) bool {

@@ -36,6 +36,12 @@ func TestParseSelector(t *testing.T) {
 		{name: "a quote that is not closed", text: `a{b="c}`, mistake: "a quote, brace or backslash"},
 		{name: "a quote that is not opened", text: `a{b=c"}`, mistake: "a quote, brace or backslash"},
 		{name: "a quote alone", text: `a{b="}`, mistake: "a quote, brace or backslash"},
+		{name: "PromQL's other quotes", text: "a{b='c',d=`e`}", metric: "a", matches: []match{{"b", "c"}, {"d", "e"}}},
+		{name: "another quote inside", text: `a{b="c'd"}`, metric: "a", matches: []match{{"b", "c'd"}}},
+		{name: "quotes that differ", text: `a{b='c"}`, mistake: "a quote, brace or backslash"},
+		{name: "a single quote that is not closed", text: `a{b='c}`, mistake: "a quote, brace or backslash"},
+		{name: "a single quote alone", text: `a{b='}`, mistake: "a quote, brace or backslash"},
+		{name: "single quote inside", text: `a{b='c'd'}`, mistake: "a quote, brace or backslash"},
 		{name: "quote inside", text: `a{b="c\"d"}`, mistake: "a quote, brace or backslash"},
 	}
 	for _, test := range tests {

@@ -32,7 +32,7 @@ func Parse(text string) (metric string, matches []Match, problem string) {
 		}
 		value, sound := unquote(value)
 		if !sound {
-			return "", nil, "has a value with a quote, brace or backslash"
+			return "", nil, "has a value with a quote, comma, brace or backslash"
 		}
 		matches = append(matches, Match{name, value})
 	}

@@ -68,6 +68,7 @@ var operations = [...]struct {
 	{"/v1/images/edits", Operation{Kind: KindForm}},
 	{"/v1/images/variations", Operation{Kind: KindForm}},
 	{"/v1/videos", Operation{Kind: KindForm}},
+	{"/v1/videos/generations", Operation{Kind: KindForm}},
 	{"/completions/render", Operation{Kind: KindHelper}},
 	{"/completions/derender", Operation{Kind: KindHelper}},
 	{"/v1/messages/render", Operation{Kind: KindHelper}},

@@ -57,7 +57,7 @@ func TestOperationOf(t *testing.T) {
 			"/v1/chat/completions/derender", "/v1/completions/derender", "/cohere/v2/chat/render",
 		},
 		form: {"/v1/audio/transcriptions", "/v1/audio/translations", "/v1/images/edits", "/v1/images/variations",
-			"/v1/videos"},
+			"/v1/videos", "/v1/videos/generations"},
 		management: {
 			"/v1/load_lora_adapter", "/v1/unload_lora_adapter", "/load_lora_adapter", "/sleep", "/wake_up",
 			"/is_sleeping", "/collective_rpc",

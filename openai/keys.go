@@ -54,6 +54,7 @@ const (
 	keyOutput
 	keyURL
 	keyData
+	keyCacheControl
 
 	// Those up to keyThinking hold the text of a part.
 	keyText
@@ -223,6 +224,8 @@ func longestKey(w string) key {
 		return keyInputVideo
 	case "function_call":
 		return keyFunctionCall
+	case "cache_control":
+		return keyCacheControl
 	}
 	return keyOther
 }

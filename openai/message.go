@@ -114,7 +114,7 @@ var mediaTypes = [mediaKeys]partType{
 // goes into slot id and is taken back when the type turns out to have none. Parts inside nested content have no nested
 // content of their own.
 func (s *scanner) part(role Role, id int) {
-	start := s.pos
+	members := span(s.pos+1, s.pos+1)
 	s.used &^= 1 << id
 	media := &s.media[id-slotPart]
 	found := uint(0) // bit per media key
@@ -138,9 +138,13 @@ func (s *scanner) part(role Role, id int) {
 			}
 		case keyContent:
 			s.nested(role, id)
+		case keyCacheControl: // clients have it move on with each turn
+			s.skip()
+			continue
 		default:
 			s.skip()
 		}
+		members.End = uint32(s.pos)
 	}
 	last, guess := lastMedia(media, found)
 	if kind == typeNone {
@@ -151,7 +155,7 @@ func (s *scanner) part(role Role, id int) {
 		said = words[kind-typeText]
 		kind = s.spoken()
 	}
-	s.settle(kind, role, id, start, &said, &last, source)
+	s.settle(kind, role, id, members, &said, &last, source)
 }
 
 // spoken is what a refusal or thinking is: text to vLLM (TEXT_PART_TYPES in vllm/renderers/chat_utils/chat_message.py),
@@ -185,7 +189,7 @@ func (s *scanner) nested(role Role, id int) {
 }
 
 // settle adds what a part turned out to be.
-func (s *scanner) settle(kind partType, role Role, id, start int, words, media *text, source partType) {
+func (s *scanner) settle(kind partType, role Role, id int, members Span, words, media *text, source partType) {
 	switch kind {
 	case typeToolResult:
 		s.assign(id, RoleTool)
@@ -209,7 +213,7 @@ func (s *scanner) settle(kind partType, role Role, id, start int, words, media *
 			s.addText(role, media)
 		}
 	case typeToolUse:
-		s.addSegment(SegmentToolCall, role, start, s.pos, false)
+		s.addSegment(SegmentToolCall, role, int(members.Start), int(members.End), false)
 	case typeImage:
 		s.sum.images++
 		s.addMedia(SegmentImage, role, media)

@@ -320,7 +320,7 @@ func (o *result) part(role Role, raw json.RawMessage, outer bool) {
 			o.addText(role, media)
 		}
 	case "tool_use", "server_tool_use":
-		o.pieces = append(o.pieces, piece{SegmentToolCall, role, string(raw)})
+		o.pieces = append(o.pieces, piece{SegmentToolCall, role, membersOf(raw)})
 	case "image_url", "input_image", "image":
 		add(SegmentImage, &o.hasImage)
 	case "input_audio", "audio_url":
@@ -328,6 +328,22 @@ func (o *result) part(role Role, raw json.RawMessage, outer bool) {
 	case "video_url", "input_video":
 		add(SegmentVideo, &o.hasVideo)
 	}
+}
+
+// membersOf is what stands between the braces of an object, up to the last member that is not cache_control.
+func membersOf(raw json.RawMessage) string {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	_, _ = dec.Token()
+	end := dec.InputOffset()
+	for dec.More() {
+		key, _ := dec.Token()
+		var v json.RawMessage
+		_ = dec.Decode(&v)
+		if key != "cache_control" {
+			end = dec.InputOffset()
+		}
+	}
+	return string(raw[1:end])
 }
 
 func place(raw json.RawMessage) (text string, ok bool) {

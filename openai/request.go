@@ -28,7 +28,7 @@ const (
 	SegmentAudio                       // likewise
 	SegmentVideo                       // likewise
 	SegmentTools                       // the JSON value of tools or functions
-	SegmentToolCall                    // the JSON value of tool_calls, or a whole tool_use block or function_call item
+	SegmentToolCall                    // the JSON of tool_calls or a function_call item, or a tool_use block's members
 	SegmentTokens                      // token ids and what stands between them, counted in PromptTokens
 )
 

@@ -82,7 +82,12 @@ func TestScan(t *testing.T) {
 			`"" chars=2 bytes=2 tokens=2 messages=1` + "\ntext none a\ntokens none 1,2\ntext user b"},
 		{"anthropic", APIMessages, seedBodies[7],
 			`"claude" chars=8 bytes=8 messages=3 max=10 image` + "\ntext system sys\ntext tool 42\nimage tool AA\n" +
-				`call assistant {"type":"tool_use","id":"t","name":"f","input":{}}` + "\ntext user doc"},
+				`call assistant "type":"tool_use","id":"t","name":"f","input":{}` + "\ntext user doc"},
+		{"where a cache is to end", APIMessages, `{"messages":[{"role":"assistant","content":[
+			{ "type":"tool_use","name":"f","input":{"a":1} ,"cache_control":{"type":"ephemeral"}},
+			{"cache_control":null,"type":"tool_use","name":"g"}]}]}`, `"" chars=0 bytes=0 messages=1` +
+			"\ncall assistant  \"type\":\"tool_use\",\"name\":\"f\",\"input\":{\"a\":1}" +
+			"\ncall assistant \"cache_control\":null,\"type\":\"tool_use\",\"name\":\"g\""},
 		{"rerank", APIRerank, seedBodies[8], `"m" chars=4 bytes=4` +
 			"\ntext none q\ntext none a\ntext none b\ntext none c"},
 		{"score", APIRerank, seedBodies[9], `"m" chars=3 bytes=3` + "\ntext none a\ntext none b\ntext none c"},

@@ -108,7 +108,7 @@ func TestIDBytes(t *testing.T) {
 			"useraassistantbtoold"},
 		{"tool calls in messages", openai.APIMessages, `{"system":"s","messages":[{"role":"user","content":"a"},
 			{"role":"assistant","content":[{"type":"tool_use","id":"b","name":"c","input":{}}]}]}`, nil,
-			`suseraassistant{"type":"tool_use","id":"b","name":"c","input":{}}`},
+			`suseraassistant"type":"tool_use","id":"b","name":"c","input":{}`},
 		{"escapes beside none", openai.APIChat, `{"messages":[{"role":"user","content":[
 			{"type":"text","text":"abcdefgh"},{"type":"text","text":"\n\n\n\n"}]}]}`, nil, "userabcdefgh\n\n\n\n"},
 		{"escapes in tools beside those in text", openai.APIChat,

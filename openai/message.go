@@ -152,19 +152,9 @@ func (s *scanner) part(role Role, id int) {
 	}
 	said := words[0]
 	if kind == typeRefusal || kind == typeThinking {
-		said = words[kind-typeText]
-		kind = s.spoken()
+		kind, said = typeText, words[kind-typeText]
 	}
 	s.settle(kind, role, id, members, &said, &last, source)
-}
-
-// spoken is what a refusal or thinking is: text to vLLM (TEXT_PART_TYPES in vllm/renderers/chat_utils/chat_message.py),
-// but in the messages API, where the template decides whether it becomes any.
-func (s *scanner) spoken() partType {
-	if s.api == APIMessages {
-		return typeOther
-	}
-	return typeText
 }
 
 // lastMedia picks the media that stands last in the part.

@@ -75,7 +75,6 @@ type piece struct {
 }
 
 type result struct {
-	api                                          API
 	model, user, salt, extra, lora, previous     string
 	hasModel, badModel, stream, usage            bool
 	chars, bytes, tokens, messages, max          int
@@ -101,7 +100,7 @@ func cut(s string) string {
 }
 
 func oracle(api API, body []byte) *result {
-	o := &result{api: api}
+	o := &result{}
 	fields := fieldsOf(body)
 	replaced := limitOf(lookup(fields, "max_completion_tokens")) > 0
 	for _, f := range fields {
@@ -307,7 +306,7 @@ func (o *result) part(role Role, raw json.RawMessage, outer bool) {
 			o.addText(role, words)
 		}
 	case "refusal", "thinking":
-		if said, ok := stringOf(lookup(fields, kind)); ok && o.api != APIMessages {
+		if said, ok := stringOf(lookup(fields, kind)); ok {
 			o.addText(role, said)
 		}
 	case "tool_result":

@@ -159,9 +159,9 @@ func TestScan(t *testing.T) {
 			"text":"x"},{"refusal":"bc","type":"refusal","thinking":"x"},{"type":"text","text":"d","refusal":"x"},
 			{"refusal":"x","thinking":"x"},{"type":"refusal","refusal":null}]}]}`,
 			`"" chars=4 bytes=4 messages=1` + "\ntext assistant a\ntext assistant bc\ntext assistant d"},
-		{"thinking that templates decide on", APIMessages, `{"messages":[{"role":"assistant","content":[
-			{"type":"thinking","thinking":"a","signature":"s"},{"type":"refusal","refusal":"b"},{"type":"text","text":"c"}]}]}`,
-			`"" chars=1 bytes=1 messages=1` + "\ntext assistant c"},
+		{"thinking in the messages API", APIMessages, `{"messages":[{"role":"assistant","content":[
+			{"type":"thinking","thinking":"a","signature":"s"},{"type":"redacted_thinking","data":"b"},{"type":"text","text":"c"}]}]}`,
+			`"" chars=2 bytes=2 messages=1` + "\ntext assistant a\ntext assistant c"},
 		{"a role that nobody knows", APIChat, `{"messages":[{"role":"critic","content":"a"}]}`,
 			`"" chars=1 bytes=1 messages=1` + "\ntext other a"},
 		{"media that turn null", APIChat,

@@ -43,7 +43,9 @@ type partType uint8
 
 const (
 	typeNone partType = iota // no type given: the keys decide
-	// Those up to typeThinking have their text in keyText and the keys behind it.
+	// Those up to typeThinking have their text in keyText and the keys behind it. vLLM takes all of them for text
+	// (TEXT_PART_TYPES in vllm/renderers/chat_utils/chat_message.py), SGLang also what was thought in the messages API
+	// (sglang/srt/entrypoints/anthropic/request_conversion.py).
 	typeText
 	typeRefusal
 	typeThinking

@@ -33,7 +33,9 @@ func shapeOf(api API, k key) shape {
 		return textIn(api == APIEmbeddings)
 	case keyPrompt:
 		return textIn(api == APICompletions || api == APIGenerate)
-	case keyTextPrompt, keyInputIDs, keyTokenIDs, keyTextInput:
+	case keyTextPrompt, keyInputIDs:
+		return textIn(api == APIGenerate || api == APIEmbeddings)
+	case keyTokenIDs, keyTextInput:
 		return textIn(api == APIGenerate)
 	case keyInstructions:
 		return textIn(api == APIResponses)

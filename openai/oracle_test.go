@@ -190,7 +190,8 @@ func (o *result) prompt(api API, f member) {
 			return
 		}
 		o.messageList(api, f.raw, true)
-	case f.key == "input" && in(APIEmbeddings), f.key == "prompt" && in(APICompletions, APIGenerate):
+	case (f.key == "input" || f.key == "text" || f.key == "input_ids") && in(APIEmbeddings),
+		f.key == "prompt" && in(APICompletions, APIGenerate):
 		o.text(RoleNone, f.raw, true)
 	case f.key == "instructions" && in(APIResponses):
 		first := len(o.pieces)

@@ -80,6 +80,8 @@ func TestScan(t *testing.T) {
 		{"responses string", APIResponses, seedBodies[6], `"m" chars=5 bytes=5 messages=1` + "\ntext user plain"},
 		{"embeddings", APIEmbeddings, `{"input":["a",[1,2]],"messages":[{"role":"user","content":"b"}]}`,
 			`"" chars=2 bytes=2 tokens=2 messages=1` + "\ntext none a\ntokens none 1,2\ntext user b"},
+		{"embeddings, SGLang's classify", APIEmbeddings, `{"model":"m","text":["a","c"],"input_ids":[[1,2],[3]],"token_ids":[4]}`,
+			`"m" chars=2 bytes=2 tokens=3` + "\ntext none a\ntext none c\ntokens none 1,2\ntokens none 3"},
 		{"anthropic", APIMessages, seedBodies[7],
 			`"claude" chars=8 bytes=8 messages=3 max=10 image` + "\ntext system sys\ntext tool 42\nimage tool AA\n" +
 				`call assistant "type":"tool_use","id":"t","name":"f","input":{}` + "\ntext user doc"},

@@ -40,13 +40,19 @@ func Redis(text string) string {
 func isServer(text string) bool {
 	text = strings.TrimSuffix(text, ":")
 	if host, port, ok := HostPort(text); ok {
-		return port > 0 && (isHost(host) || isIPv6(host))
+		return port > 0 && (isHost(host) || isIPv6InURL(host))
 	}
 	if inner, ok := strings.CutPrefix(text, "["); ok {
 		inner, ok = strings.CutSuffix(inner, "]")
-		return ok && isIPv6(inner)
+		return ok && isIPv6InURL(inner)
 	}
 	return isHost(text)
+}
+
+// isIPv6InURL reports whether a text is an address as URLs have it: the percent sign of a zone is %25 (RFC 6874).
+func isIPv6InURL(host string) bool {
+	_, zone, zoned := strings.Cut(host, "%")
+	return isIPv6(host) && (!zoned || strings.HasPrefix(zone, "25") && isEscaped(zone))
 }
 
 // isHost reports whether a text may be a host's name or address, or is empty.

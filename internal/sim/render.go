@@ -44,9 +44,13 @@ func renderTools(p prompt, tools gjson.Result) prompt {
 }
 
 // canonical writes a value such that only what it says counts, not how: whoever asks for a prompt's tokens may write it
-// otherwise than the client did.
+// otherwise than the client did. To vLLM, cache_control says nothing.
 func canonical(v gjson.Result) string {
-	text, err := json.Marshal(v.Value())
+	value := v.Value()
+	if members, ok := value.(map[string]any); ok {
+		delete(members, "cache_control")
+	}
+	text, err := json.Marshal(value)
 	if err != nil { // a number beyond all bounds
 		return v.Raw
 	}
@@ -126,7 +130,7 @@ func renderPart(p prompt, part gjson.Result) prompt {
 	case "image":
 		return p.image(part.Get("source").Raw)
 	}
-	return p.add(part.Raw)
+	return p.add(canonical(part))
 }
 
 func renderResponses(p prompt, f fields) (prompt, *apiError) {

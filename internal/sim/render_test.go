@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestBillingHeader: prompts are the same with Claude Code's billing header and without it.
-func TestBillingHeader(t *testing.T) {
+// TestLeftOut: prompts are the same with Claude Code's billing header and without it, and wherever a cache is to end.
+func TestLeftOut(t *testing.T) {
 	const header = "x-anthropic-billing-header: cc_version=2.1.37.3a3; cch=a1b2c;"
 	for _, tc := range []struct {
 		name       string
@@ -21,6 +21,9 @@ func TestBillingHeader(t *testing.T) {
 		{"a chat", apiChat, `"messages":[{"role":"system","content":"` + header + `\na"}]`,
 			`"messages":[{"role":"system","content":[{"type":"text","text":"a"}]}]`},
 		{"instructions", apiResponses, `"instructions":"` + header + `\na","input":"b"`, `"instructions":"a","input":"b"`},
+		{"where a cache is to end", apiMessages, `"messages":[{"role":"assistant","content":[{"type":"tool_use","name":"f",` +
+			`"cache_control":{"type":"ephemeral"}},"s"]}]`,
+			`"messages":[{"role":"assistant","content":[{"type":"tool_use","name":"f"},"s"]}]`},
 		{"an item", apiResponses, `"input":[{"role":"system","content":"` + header + `\na"}]`,
 			`"input":[{"role":"system","content":"a"}]`},
 	} {

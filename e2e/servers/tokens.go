@@ -141,6 +141,7 @@ func wantCounted(t *testing.T, made *tokens.Pool, url, api string, body map[stri
 		}
 	}
 	if err := json.Unmarshal([]byte(answer.Body), &said); err != nil || said.Usage.Prompt != len(got.Tokens) {
-		t.Errorf("%.500s: got %d tokens, the engine says %d %.300s", content, len(got.Tokens), answer.Status, answer.Body)
+		t.Errorf("%.500s: got %d tokens, the engine says %d %.300s", content, len(got.Tokens), answer.Status,
+			answer.Body)
 	}
 }

@@ -78,7 +78,8 @@ func (w Writer) chat() map[string]any {
 		body["tools"] = []any{map[string]any{"type": "function", "function": map[string]any{"name": "f",
 			"description": w.text(6), "parameters": map[string]any{"type": "object",
 				"properties": map[string]any{"b": map[string]any{"type": "string"}, "a": map[string]any{}}}}}}
-		choices := []any{nil, "auto", "none", map[string]any{"type": "function", "function": map[string]any{"name": "f"}}}
+		f := map[string]any{"type": "function", "function": map[string]any{"name": "f"}}
+		choices := []any{nil, "auto", "none", f}
 		if choice := choices[w.IntN(len(choices))]; choice != nil {
 			body["tool_choice"] = choice
 		}

@@ -172,6 +172,34 @@ func TestForeignFiles(t *testing.T) {
 	}
 }
 
+// TestRecordingsOfNothing: one that is begun again before anything has come takes the place of the one before, and of
+// nothing else.
+func TestRecordingsOfNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r")
+	for _, content := range []string{"8 bytes.", "another"} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for range 5 {
+			f := &File{Path: path, Size: 2000, Keep: 3}
+			if _, err := f.Writer(); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, want := range map[string]string{path: magic + "\x01", path + ".1": "another", path + ".2": "8 bytes."} {
+		if got, err := os.ReadFile(name); err != nil || string(got) != want {
+			t.Errorf("%s: got %q and %v, want %q", filepath.Base(name), got, err, want)
+		}
+	}
+	if _, err := os.Stat(path + ".3"); err == nil {
+		t.Error("a recording of nothing is kept")
+	}
+}
+
 func TestRotation(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r")
 	if err := os.WriteFile(path, []byte("from an earlier run"), 0o600); err != nil {

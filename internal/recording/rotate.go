@@ -21,7 +21,7 @@ type File struct {
 }
 
 // Writer returns the writer of the present file; it begins one, which knows no names yet, where there is none or the
-// last one is full. A file that is there from an earlier run is kept as PATH.1.
+// last one is full. A file that is there from an earlier run is kept as PATH.1, unless it is a recording of nothing.
 func (f *File) Writer() (*Writer, error) {
 	if f.writer != nil && f.written < f.Size {
 		return f.writer, nil
@@ -65,6 +65,16 @@ func (f *File) Close() error {
 	return err
 }
 
+// isEmpty reports whether a file is a recording that holds nothing. One that is begun again and again while no Envoy is
+// there would have these take the place of all others.
+func isEmpty(path string, size int64) bool {
+	if size != int64(len(magic)+1) {
+		return false
+	}
+	content, err := os.ReadFile(path)
+	return err == nil && string(content) == magic+string(rune(version))
+}
+
 // rotate makes PATH free. Of what is no file nothing is moved or removed.
 func (f *File) rotate() error {
 	info, err := os.Stat(f.Path)
@@ -76,7 +86,7 @@ func (f *File) rotate() error {
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is there and is no regular file; name one that may be moved to %s.1", f.Path, f.Path)
 	}
-	if f.Keep == 0 {
+	if f.Keep == 0 || isEmpty(f.Path, info.Size()) {
 		return os.Remove(f.Path)
 	}
 	name := func(i int) string {

@@ -230,8 +230,8 @@ func TestAnswersThatNeverEnd(t *testing.T) {
 			test.servers(&o.Servers)
 			r := Summarise("", run(t, random, requests, o), o.Servers.Count, Limits{})
 			if r.Good != test.good || r.Whole.P50 == 0 {
-				t.Errorf("good are %v, and half of the answers take %v s; want %v, and more than 0 s", r.Good, r.Whole.P50,
-					test.good)
+				t.Errorf("good are %v, and half of the answers take %v s; want %v, and more than 0 s", r.Good,
+					r.Whole.P50, test.good)
 			}
 		})
 	}

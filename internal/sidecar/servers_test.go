@@ -123,10 +123,13 @@ func TestServersThatAreAsked(t *testing.T) {
 // TestSGLangAmongServers: a model is rendered as SGLang does where one of its servers is known to be one, by what its
 // page is read as.
 func TestSGLangAmongServers(t *testing.T) {
-	all := []topology.Endpoint{
-		{Endpoint: snapshot.Endpoint{Name: "v", Address: "127.0.0.1:1", Models: []string{"a", "both"}, Engine: "vllm"}},
-		{Endpoint: snapshot.Endpoint{Name: "s", Address: "127.0.0.1:2", Models: []string{"b", "both"}, Engine: "sglang"}},
-		{Endpoint: snapshot.Endpoint{Name: "x", Address: "127.0.0.1:3", Models: []string{"c"}}},
+	var all []topology.Endpoint
+	for _, e := range []snapshot.Endpoint{
+		{Name: "v", Address: "127.0.0.1:1", Models: []string{"a", "both"}, Engine: "vllm"},
+		{Name: "s", Address: "127.0.0.1:2", Models: []string{"b", "both"}, Engine: "sglang"},
+		{Name: "x", Address: "127.0.0.1:3", Models: []string{"c"}},
+	} {
+		all = append(all, topology.Endpoint{Endpoint: e})
 	}
 	p := pool.New(slog.New(slog.DiscardHandler), engine.Known, []topology.Discovery{&file.Discovery{}})
 	p.Start = func(context.Context, *pool.Target) {}

@@ -15,6 +15,11 @@ func asked(units ...uint64) *request {
 	return r
 }
 
+// whole is a request of one unit of so many tokens that needs ten blocks with its answer.
+func whole(tokens int) *request {
+	return &request{units: []uint64{1}, ends: []int{tokens}, size: 16, input: tokens, output: 160 - tokens}
+}
+
 // TestCacheRoom: a request has room as far as nobody holds it, and what it finds there is no room for the rest.
 func TestCacheRoom(t *testing.T) {
 	for _, test := range []struct {
@@ -34,6 +39,7 @@ func TestCacheRoom(t *testing.T) {
 		{"what others hold", []*request{asked(1, 2)}, nil, asked(1, 2, 3), 2, true, 2, 0},
 		{"what others left", nil, []*request{asked(1, 2)}, asked(1, 2, 3), 2, true, 2, 1},
 		{"in the place of what others left", nil, []*request{asked(1, 2, 3, 4)}, asked(5, 6), 0, true, 1, 4},
+		{"about all of it, beside what others count as more", nil, []*request{whole(64)}, whole(63), 0, true, 0, 0},
 		{"finds what leaves no room for the rest", []*request{asked(9)}, []*request{asked(1, 2)},
 			asked(1, 2, 3, 4), 0, false, 2, 5},
 	} {

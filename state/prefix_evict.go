@@ -64,6 +64,7 @@ func (p *Prefix) remove(index int, blocks []uint64) {
 			p.drop(l, e)
 		}
 	}
+	l.measure()
 }
 
 // reclaim frees one entry of the garbage.

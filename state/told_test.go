@@ -92,6 +92,28 @@ func TestHeldByWhom(t *testing.T) {
 	}
 }
 
+// TestHeldMakesRoom: what an endpoint says is gone makes room at once for what was used before it.
+func TestHeldMakesRoom(t *testing.T) {
+	s := prompts(1000)
+	s.Prefix.SetCapacity(0, 64)
+	for number := range uint64(2) {
+		answers(s, uint32(number), fresh(number, 40), 0)
+	}
+	for _, step := range []struct {
+		name    string
+		matches int
+		inUse   float64
+	}{{"both prompts", 24, 1}, {"without the second", 40, 40.0 / 64}} {
+		if matches, inUse := s.Prefix.Match(0, fresh(0, 40)), s.Prefix.InUse(0, 0); matches != step.matches ||
+			inUse != step.inUse {
+			t.Errorf("%s: %d blocks of the first are believed and %v of the cache is in use, want %d and %v", step.name,
+				matches, inUse, step.matches, step.inUse)
+		}
+		s.Apply(&journal.Event{Kind: journal.Held, Time: 1, Primary: 1,
+			Chains: []journal.Chain{{ID: 64, Blocks: fresh(1, 40)}}})
+	}
+}
+
 // A server that says what comes into its cache and what leaves it is believed, whatever capacity it told.
 func TestHeldTeachesCapacity(t *testing.T) {
 	const told = 40

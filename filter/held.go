@@ -86,6 +86,7 @@ func (p *plugin) makeRoom() {
 		}
 		s.giveWay()
 	}
+	hostcalls.Leave() // the request may have been another plug-in's
 	if len(p.waiting) == 0 {
 		p.slowDown()
 	}

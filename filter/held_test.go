@@ -233,3 +233,28 @@ func TestAskedRequestsMakeNoRoom(t *testing.T) {
 		}
 	})
 }
+
+// TestRoomIsMadeInAnotherPlugin: a plug-in that has a request of another one of its VM refused goes on as itself.
+func TestRoomIsMadeInAnotherPlugin(t *testing.T) {
+	eachMode(t, func(t *testing.T, m mode) {
+		g := newGateway(t, m, 1, m.configuration(byQueue, heldLimit))
+		g.publish(newPool(0))
+		w := g.workers[0]
+		other := &worker{requests: w.ingest}
+		still := other.hold(800 << 10)
+		g.clock.Advance(time.Second)
+		w.hold(300 << 10)
+		for _, step := range []struct {
+			name              string
+			refused, own, its int
+		}{{"before the tick", 0, 1, 1000}, {"behind it", 1, 1000, 1000}} {
+			if got := refusedHeld(t, []*wazerohost.Stream{still}); got != step.refused {
+				t.Errorf("%s: got %d requests refused, want %d", step.name, got, step.refused)
+			}
+			if own, its := w.requests.TickMillis(), w.ingest.TickMillis(); own != step.own || its != step.its {
+				t.Errorf("%s: got ticks every %d and %d ms, want %d and %d", step.name, own, its, step.own, step.its)
+			}
+			w.Tick()
+		}
+	})
+}

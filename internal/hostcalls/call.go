@@ -95,6 +95,10 @@ func answerOf(b *Buffer, headers, size int) (a Answer) {
 // Enter makes host calls be about a stream, in a callback that is about none, such as Plugin.Tick.
 func Enter(stream uint32) error { return proxySetEffectiveContext(stream).err() }
 
+// Leave makes host calls be about the plug-in again whose callback it is: after Enter even calls and timers would be
+// those of the stream's plug-in.
+func Leave() { _ = proxySetEffectiveContext(vm.active.id) }
+
 // ResumeRequest lets a request go on that a callback answered Pause for. Not to be called in a callback of that
 // request.
 func ResumeRequest() error {

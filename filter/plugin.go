@@ -132,11 +132,13 @@ func (p *plugin) Tick() {
 	}
 	p.tellRouted()
 	p.handPrompts()
+	now := hostcalls.Now()
 	if len(p.waiting) > 0 {
 		p.wake()
-		return
+		if p.history.progress == reading || p.history.looked(now) { // a tick reads one part of the journal
+			return
+		}
 	}
-	now := hostcalls.Now()
 	p.pool.dropLists(p.config.Plan, now)
 	p.checkModels(now)
 	p.history.follow()

@@ -113,6 +113,23 @@ func TestFirstSnapshotIsNotAwaitedForEver(t *testing.T) {
 	})
 }
 
+// TestFollowersHearOfRequestsThatWaited: where no snapshot comes some request waits at any time, and a follower that
+// has come since hears of those that were refused.
+func TestFollowersHearOfRequestsThatWaited(t *testing.T) {
+	m := modes[0]
+	g := newGateway(t, m, 1, m.configuration(byQueue, waits))
+	f := &follower{gateway: g}
+	f.events()
+	for range 100 {
+		g.workers[0].ask()
+		g.clock.Advance(100 * time.Millisecond)
+		g.workers[0].Tick()
+	}
+	if all := f.events(); len(all) != 71 {
+		t.Errorf("got %d events, want those of the 71 that have waited for 3 of 10 seconds", len(all))
+	}
+}
+
 // TestASidecarAtAnotherListenerDoesNotWait: it hears that snapshots are not taken there before its own time is over.
 func TestASidecarAtAnotherListenerDoesNotWait(t *testing.T) {
 	eachMode(t, func(t *testing.T, m mode) {

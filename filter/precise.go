@@ -47,7 +47,9 @@ func (s *stream) sendPrefix(api string, body []byte) hostcalls.Action {
 	return s.ask(call, func(a hostcalls.Answer) hostcalls.Action {
 		s.takePrefix(a)
 		action := s.decide()
-		s.worker.precise.Model = ""
+		if s.worker.precise.Model = ""; s.phase == waiting {
+			s.prefix = "" // what was said will be gone: it is asked again
+		}
 		return action
 	})
 }

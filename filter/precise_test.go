@@ -21,12 +21,18 @@ const precise = `{"plugins":[{"type":"precise-prefix-cache-scorer","parameters":
 	{"pluginRef":"max-score-picker"}]}]}`
 
 func newPreciseGateway(t *testing.T, m mode, config string) *gateway {
+	g := startPrecise(t, m, config, "")
+	g.publish(newPool(1, 0, 2))
+	return g
+}
+
+// startPrecise starts a gateway that can ask a sidecar, and has no snapshot.
+func startPrecise(t *testing.T, m mode, config, extra string) *gateway {
 	clock := wazerohost.NewClock(startTime)
 	options := m.options(clock)
 	options.Clusters = []string{"pintle-sidecar"}
 	g := &gateway{t: t, mode: m, clock: clock, host: newHost(t, options)}
-	g.start(1, m.configuration(config, `"debug":true,`))
-	g.publish(newPool(1, 0, 2))
+	g.start(1, m.configuration(config, `"debug":true,`+extra))
 	return g
 }
 
@@ -151,6 +157,41 @@ func (w *worker) wantTick(t *testing.T, atOnce bool) {
 	if got := w.requests.TickMillis(); got != want {
 		t.Errorf("got a tick every %d ms, want %d", got, want)
 	}
+}
+
+// TestPreciseAsksAgain: a request that found no room to wait, and has to once the sidecar has answered, does not go
+// where another one's blocks are.
+func TestPreciseAsksAgain(t *testing.T) {
+	eachMode(t, func(t *testing.T, m mode) {
+		g := startPrecise(t, m, precise, waits)
+		w := g.workers[0]
+		var all []*wazerohost.Stream
+		for range 1024 {
+			all = append(all, w.ask())
+		}
+		s := w.askBody(`{"model":"m","prompt":"the one of these"}`)
+		all[0].Abort()
+		answer := func(found []byte) {
+			for _, c := range w.Calls() {
+				if strings.Contains(string(c.Body), "the one of these") {
+					c.Respond(wazerohost.Headers{{":status", "200"}}, found, nil)
+				}
+			}
+		}
+		answer(matches(0))
+		if s.Sent() || s.Ended() {
+			t.Fatalf("without a snapshot: got %v, want it to wait where there is room now", s)
+		}
+		g.publish(newPool(1, 0, 2))
+		other := scoring.PreciseMatches{Tokens: 200, Blocks: 12, BlockTokens: 16,
+			Holders: []scoring.PreciseHolder{{ID: journal.HashName(serverName(0)), Blocks: 10, Tokens: 160, Score: 9.6}}}
+		next := w.askBody(`{"model":"m","prompt":"another than the one of these"}`)
+		answer(other.AppendTo(nil))
+		g.wantRanked(next, address(0))
+		w.Tick()
+		answer(matches(0))
+		g.wantRanked(s, address(2))
+	})
 }
 
 // TestPreciseAsksForPromptsAlone: what has no prompt that the sidecar can read is not asked for.

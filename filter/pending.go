@@ -88,7 +88,9 @@ func (p *plugin) wake() {
 		p.hurry()
 		return
 	}
-	p.slowDown()
+	if !p.hurries() { // those that went on may have left something for the next tick
+		p.slowDown()
+	}
 }
 
 // lasts reports whether a time of at most so much has not come to its end: by a clock that was set back what is left

@@ -284,6 +284,27 @@ func TestPreciseBackground(t *testing.T) {
 	})
 }
 
+// TestPreciseBackgroundAfterAWait: what was decided on in a tick, as it had waited, is handed over at once, too.
+func TestPreciseBackgroundAfterAWait(t *testing.T) {
+	m := modes[0]
+	config := strings.Replace(precise, `"speculativeIndexing":true`, `"mode":"background"`, 1)
+	g := startPrecise(t, m, config, waits)
+	w := g.workers[0]
+	s := w.askBody(fmt.Sprintf(`{"model":"m","prompt":%q}`, strings.Repeat("a question of some length, ", 10)))
+	g.publish(newPool(0))
+	for _, tick := range []struct {
+		calls  int
+		atOnce bool
+	}{{0, true}, {1, false}} {
+		w.Tick()
+		g.wantRanked(s, address(0))
+		if got := len(w.Calls()); got != tick.calls {
+			t.Errorf("got %d calls, want %d", got, tick.calls)
+		}
+		w.wantTick(t, tick.atOnce)
+	}
+}
+
 func serverName(i int) string { return fmt.Sprintf("default/vllm-%d", i) }
 
 // TestPreciseBackgroundHandsPromptsAlone: the sidecar is handed what it can read and what the server was sent as the

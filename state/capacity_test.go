@@ -174,6 +174,21 @@ func TestCapacityOfWhatIsRenewed(t *testing.T) {
 	}
 }
 
+// TestCapacityOutlivesTheProcess: what was learnt of a server holds for its next process, which tells the same.
+func TestCapacityOutlivesTheProcess(t *testing.T) {
+	s := prompts(1000)
+	s.Prefix.SetCapacity(0, 40)
+	s.Apply(&journal.Event{Kind: journal.Held, Primary: 1, Held: 100,
+		Chains: []journal.Chain{{ID: 64, Blocks: fresh(1, 100)}}})
+	for _, start := range []int64{5000, 95_000} {
+		s.Prefix.Started(0, start, 0)
+		s.Prefix.SetCapacity(0, 40)
+		if got, _ := s.Prefix.Capacity(0); got != 100 {
+			t.Errorf("started at %d: a capacity of %d blocks, want the 100 that were there", start, got)
+		}
+	}
+}
+
 // What is too old counts no longer, and is remembered all the same.
 func TestCapacityOfMatches(t *testing.T) {
 	s := prompts(1000)
@@ -183,10 +198,16 @@ func TestCapacityOfMatches(t *testing.T) {
 	answers(s, 2, second, 0)
 	s.Prefix.tentative.clear(0)
 	matched, kept := make([]int32, 2), make([]int32, 2)
-	s.Prefix.MatchKept(first, []uint16{0, 1}, matched, kept)
-	if matched[0] > 10 || matched[0] < 10-40/imprecise || kept[0] != 20 || matched[1] != 0 || kept[1] != 0 {
-		t.Errorf("matched %v, kept %v; want 10 or a little less of 20, and nothing at the other endpoint",
-			matched, kept)
+	for _, when := range []string{"nothing is on its way", "more than there is room for is"} {
+		s.Prefix.MatchKept(first, []uint16{0, 1}, matched, kept)
+		if matched[0] > 10 || matched[0] < 10-40/imprecise || kept[0] != 20 || matched[1] != 0 || kept[1] != 0 {
+			t.Errorf("%s: matched %v, kept %v; want 10 or a little less of 20, and nothing at the other endpoint", when,
+				matched, kept)
+		}
+		sent(s, 3, fresh(3, 50))
+	}
+	if got := s.Prefix.Match(0, fresh(3, 50)); got != 40 {
+		t.Errorf("of what is on its way %d blocks match, want the 40 for which there is room", got)
 	}
 	if got := s.Prefix.Len(0); got != 40 {
 		t.Errorf("%d blocks are believed, want 40", got)

@@ -71,14 +71,14 @@ func TestFailedOverTokens(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		s := New(Options{InFlight: true, Begins: true, KeepTokens: keep})
 		s.SetEndpoints([]uint64{1, 2})
-		s.Apply(loaded(decision(0, 1, 1, 0), 4, 0, 0))
+		s.Apply(loaded(decision(0, 1, 1, 0, 1), 4, 0, 2))
 		s.Apply(failedOver(1, 1, 1, 2))
-		want := int64(0)
+		encode, answer := int64(0), int64(0)
 		if keep {
-			want = 4
+			encode, answer = 2, 4
 		}
-		if first, second := s.InFlight.Tokens(0), s.InFlight.Tokens(1); first != 0 || second != want {
-			t.Errorf("kept %v: %d and %d tokens, want 0 and %d", keep, first, second, want)
+		if first, second := s.InFlight.Tokens(0), s.InFlight.Tokens(1); first != encode || second != answer {
+			t.Errorf("kept %v: %d and %d tokens, want %d and %d", keep, first, second, encode, answer)
 		}
 		s.Apply(completion(2, 1))
 		if first, second := s.InFlight.Tokens(0), s.InFlight.Tokens(1); first != 0 || second != 0 {

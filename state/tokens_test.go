@@ -92,6 +92,7 @@ func TestTokensRange(t *testing.T) {
 	bounded := tracker(0, 0, 1, 2)
 	bounded.BoundRequest(1000)
 	bounded.Serve(1, someTime, 1_000_000, 1_000_000)
+	bounded.Serve(2, someTime, 400, 400)
 	wantRange(t, bounded, 999, 999)
 	wantTotal(t, bounded, 1, 3_000_000)
 	tokens.Take(3, someTime, math.MaxUint32, math.MaxUint32)

@@ -129,7 +129,7 @@ func (c *compiler) fillProfiles(doc *strictjson.Object, profiles []*strictjson.O
 func (c *compiler) finish(doc *strictjson.Object) {
 	c.chooseLoad(doc)
 	c.link()
-	c.addPickers(doc)
+	c.addPickers(doc, c.plugins, c.plan.profiles)
 	c.chooseHandler(doc)
 	c.addHooks()
 	c.addPrecise()

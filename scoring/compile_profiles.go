@@ -141,23 +141,21 @@ func (c *compiler) inject(doc *strictjson.Object, kind string) Plugin {
 	return c.build(doc, strictjson.Empty(doc), kind, kind)
 }
 
-// addPickers gives each profile without a picker the first one that is declared, or the default.
-func (c *compiler) addPickers(doc *strictjson.Object) {
+// addPickers gives each of the profiles without a picker the first one of the plug-ins, or the default.
+func (c *compiler) addPickers(at *strictjson.Object, plugins []declared, profiles []profile) {
+	first := slices.IndexFunc(plugins, func(d declared) bool { return is[Picker](d.plugin) })
 	var picker Picker
-	for i := range c.plugins {
-		if found, ok := c.plugins[i].plugin.(Picker); ok {
-			picker, c.plugins[i].used = found, true
-			break
-		}
+	if first >= 0 {
+		picker, plugins[first].used = plugins[first].plugin.(Picker), true
 	}
-	for i := range c.plan.profiles {
-		if c.plan.profiles[i].picker != nil {
+	for i := range profiles {
+		if profiles[i].picker != nil {
 			continue
 		}
 		if picker == nil {
-			picker, _ = c.inject(doc, defaultPicker).(Picker)
+			picker, _ = c.inject(at, defaultPicker).(Picker)
 		}
-		c.plan.profiles[i].picker = picker
+		profiles[i].picker = picker
 	}
 }
 

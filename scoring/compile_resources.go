@@ -149,7 +149,7 @@ func (c *compiler) addResource(r *resource, prefix string) {
 	if r.handler == handlerPD {
 		wanted = []string{profileD, profileP}
 	}
-	first := len(c.profileNames)
+	first, own := len(c.profileNames), len(c.plugins)
 	for _, name := range wanted {
 		if prefix != "" {
 			name = r.name
@@ -171,6 +171,7 @@ func (c *compiler) addResource(r *resource, prefix string) {
 		}
 	}
 	r.spec.Close()
+	c.addPickers(r.spec, c.plugins[own:], c.plan.profiles[first:])
 	if r.handler == handlerPD {
 		c.imply(r.spec, "disagg-headers-handler")
 		c.imply(r.spec, "paired-profile-handler")

@@ -87,6 +87,45 @@ func TestBindings(t *testing.T) {
 	}
 }
 
+// TestPickersOfResources: a SchedulingProfile without a reference to a picker has the first one of its own, else the
+// default, whatever others declare.
+func TestPickersOfResources(t *testing.T) {
+	const head = `{"apiVersion": "heimdall.moreh.io/v1alpha1", "kind": `
+	const random = `, {"type": "random-picker"}`
+	profile := func(name, plugins string) string {
+		return head + `"SchedulingProfile", "metadata": {"name": "` + name + `"}, "spec": {"profileHandler": "e2e",
+			"plugins": [{"type": "waiting-requests-scorer"}` + plugins + `],
+			"profiles": {"default": {"pluginRefs": [{"name": "waiting-requests-scorer"}]}}}}`
+	}
+	for _, tc := range []struct {
+		name, plugins, others string // of the resource that is asked, and of the other one
+		want                  int    // the number of servers that are picked
+	}{
+		{"none", "", "", 1},
+		{"its own", random, "", 2},
+		{"another's", "", random, 1},
+		{"its own before another's", `, {"type": "max-score-picker"}` + random, random, 1},
+	} {
+		for _, asked := range []string{"a", "b"} {
+			plugins := map[string]string{"a": tc.others, "b": tc.others}
+			plugins[asked] = tc.plugins
+			plan := plantest.Plan(t, `{"kind": "List", "items": [`+profile("a", plugins["a"])+`, `+
+				profile("b", plugins["b"])+`, `+head+`"AIGateway", "spec": {"schedulingProfiles": [
+				{"model": "default", "profile": "a"}, {"model": "b", "profile": "b"}]}}]}`, plantest.Neutral)
+			picked := map[string]bool{}
+			for seed := range uint64(20) {
+				c := plantest.Cycle(plantest.Pool(plantest.Sampled(scoring.Metrics{}),
+					plantest.Sampled(scoring.Metrics{WaitingRequests: 9})), seed)
+				c.Request.Model = asked
+				picked[strings.Join(plantest.Decide(plan, c).Picks, " ")] = true
+			}
+			if len(picked) != tc.want {
+				t.Errorf("%s: of two servers %v are picked for %s, want %d", tc.name, picked, asked, tc.want)
+			}
+		}
+	}
+}
+
 // TestPartsThatDoNotCount: of what has no effect, or names what it cannot go by, the operator is told.
 func TestPartsThatDoNotCount(t *testing.T) {
 	const admitter = `{"type": "latency-slo-admitter", "parameters": {"latencyPredictionInfoProducerName": `

@@ -116,8 +116,37 @@ func pickerConfig(resources []*goyaml.Node, handler string) *goyaml.Node {
 			}
 		}
 	}
+	if handler != "" && slices.ContainsFunc(plugins.Content, picks) {
+		for _, profile := range profiles.Content {
+			namePicker(plugins, yamldoc.At(profile, "plugins"), text(profile, "name")+"/")
+		}
+	}
 	return mapping("apiVersion", "inference.networking.x-k8s.io/v1alpha1", "kind", "EndpointPickerConfig",
 		"plugins", plugins, "schedulingProfiles", profiles)
+}
+
+// picks reports whether a plug-in is a picker.
+func picks(plugin *goyaml.Node) bool { return strings.HasSuffix(text(plugin, "type"), "-picker") }
+
+// namePicker has a profile that refers to no picker do so, as it would get the first one of all resources: it is the
+// first one of those whose names begin with own, or the default.
+func namePicker(plugins, references *goyaml.Node, own string) {
+	picker := ""
+	for _, plugin := range plugins.Content {
+		name := text(plugin, "name")
+		if !picks(plugin) || !strings.HasPrefix(name, own) {
+			continue
+		}
+		if slices.ContainsFunc(references.Content, func(r *goyaml.Node) bool { return text(r, "pluginRef") == name }) {
+			return
+		}
+		picker = cmp.Or(picker, name)
+	}
+	if picker == "" {
+		picker = own + "max-score-picker"
+		plugins.Content = append(plugins.Content, mapping("name", picker, "type", "max-score-picker"))
+	}
+	references.Content = append(references.Content, mapping("pluginRef", picker))
 }
 
 // bound are the SchedulingProfiles of a list that its AIGateway binds to models, and the handler that chooses among

@@ -145,14 +145,14 @@ func (c *compiler) inject(doc *strictjson.Object, kind string) Plugin {
 func (c *compiler) addPickers(at *strictjson.Object, plugins []declared, profiles []profile) {
 	first := slices.IndexFunc(plugins, func(d declared) bool { return is[Picker](d.plugin) })
 	var picker Picker
-	if first >= 0 {
-		picker, plugins[first].used = plugins[first].plugin.(Picker), true
-	}
 	for i := range profiles {
-		if profiles[i].picker != nil {
+		switch {
+		case profiles[i].picker != nil:
 			continue
-		}
-		if picker == nil {
+		case picker != nil:
+		case first >= 0:
+			picker, plugins[first].used = plugins[first].plugin.(Picker), true
+		default:
 			picker, _ = c.inject(at, defaultPicker).(Picker)
 		}
 		profiles[i].picker = picker

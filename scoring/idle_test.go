@@ -22,6 +22,9 @@ func TestIdlePlugins(t *testing.T) {
 			{"type": "prefix-cache-scorer"}, {"type": "decode-filter"}`, profile, "kv prefix-cache-scorer decode-filter"},
 		{"the first picker is every profile's", "", queue + `, {"type": "random-picker"}, {"type": "max-score-picker"}`,
 			profile, "max-score-picker"},
+		{"the first picker of profiles that have others", "", queue + `, {"type": "random-picker"},
+			{"type": "max-score-picker"}`, `"schedulingProfiles": [{"name": "default", "plugins": [
+			{"pluginRef": "queue-scorer"}, {"pluginRef": "max-score-picker"}]}]`, "random-picker"},
 		{"a picker without profiles", "", queue + `, {"type": "random-picker"}, {"type": "max-score-picker"}`, "",
 			"max-score-picker"},
 		{"what acts by itself", "", queue + `, {"type": "single-profile-handler"}, {"type": "disagg-headers-handler"},

@@ -75,20 +75,27 @@ func (c *compiler) formerGate(name string) bool {
 // flowControlKeys are those of flowControl that say how requests are queued.
 var flowControlKeys = []string{
 	"maxBytes", "maxRequests", "defaultRequestTTL", "noEndpointRequestTTL", "priorityBands", "defaultPriorityBand",
-	"defaultNegativePriorityBand", "usageLimitPolicyPluginRef", "enableEviction",
+	"defaultNegativePriorityBand", "usageLimitPolicyPluginRef", "bandSelectionPolicyPluginRef", "enableEviction",
 }
 
 // readFlowControl says what becomes of queues in front of the servers: without the gate they have no effect anywhere,
 // with it they would be needed.
 func (c *compiler) readFlowControl(doc *strictjson.Object, on gates) {
+	const own = "saturationDetector"
 	o := doc.Object("flowControl")
-	if detector := o.Object("saturationDetector"); detector.Present() {
+	if detector := o.Object(own); detector.Present() {
 		if c.detector != nil {
 			c.setAside(c.detector, "flowControl.saturationDetector counts")
 		}
 		c.detector = detector
 	}
-	present := slices.ContainsFunc(flowControlKeys, o.Has) || o.Present() && !o.Has("saturationDetector")
+	for _, key := range o.Unasked() {
+		if !slices.Contains(flowControlKeys, key) {
+			o.Mistake("", "unknown key "+strconv.Quote(key)+
+				strictjson.Hint(key, append([]string{own}, flowControlKeys...), "known are"))
+		}
+	}
+	present := slices.ContainsFunc(flowControlKeys, o.Has) || o.Present() && !o.Has(own)
 	switch {
 	case on.flowControl && (present || c.defaults.Dialect == DialectLLMD):
 		doc.Mistake(on.flowAt, strconv.Quote(gateFlowControl)+" is known, but not here yet: requests are not queued "+

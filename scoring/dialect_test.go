@@ -85,6 +85,10 @@ func TestGates(t *testing.T) {
 	const inLLMD = `"apiVersion": "llm-d.ai/v1alpha1", `
 	const notHere = `featureGates[0]: "flowControl" is known, but not here yet: requests are not queued in the proxy; ` +
 		`remove the gate flowControl from featureGates, or write flowControl=false`
+	const detector = `"flowControl": {"saturationDetector": {"pluginRef": "utilization-detector"}`
+	const known = "known are saturationDetector, maxBytes, maxRequests, defaultRequestTTL, noEndpointRequestTTL, " +
+		"priorityBands, defaultPriorityBand, defaultNegativePriorityBand, usageLimitPolicyPluginRef, " +
+		"bandSelectionPolicyPluginRef, enableEviction"
 	tests := []struct{ name, document, mistake, warning string }{
 		{name: "older ones", document: `{"featureGates": ["dataLayer", "prepareDataPlugins=true"], "data": {}}`},
 		{name: "switched off", document: `{"featureGates": ["flowControl=false", "dataLayer=false"]}`},
@@ -97,6 +101,11 @@ func TestGates(t *testing.T) {
 			warning:  "flowControl: has no effect, as its feature gate is off"},
 		{name: "not given with its block", document: `{"flowControl": {"maxBytes": "10Gi"}}`,
 			warning: "flowControl: has no effect, as its feature gate is off"},
+		{name: "with a detector", document: `{` + inLLMD + detector + `}}`},
+		{name: "with a mistyped detector", document: `{` + inLLMD + `"flowControl": {"saturationDetectr": {}}}`,
+			mistake: `flowControl: unknown key "saturationDetectr"; did you mean saturationDetector? ` + known},
+		{name: "with an unknown key beside a detector", document: `{` + inLLMD + detector + `, "queues": 1}}`,
+			mistake: `flowControl: unknown key "queues"; ` + known},
 		{name: "on in the older dialect", document: `{"featureGates": ["flowControl"]}`,
 			warning: "featureGates: flowControl has no effect: requests are not queued in the proxy"},
 		{name: "on with its block", document: `{"featureGates": ["flowControl=true"], "flowControl": {}}`,

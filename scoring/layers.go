@@ -102,6 +102,10 @@ func (c *compiler) wireDetector() {
 		c.wireOwnDetector()
 		return
 	}
+	if c.plan.saturation != (Utilization{}) && c.plan.saturation != DefaultUtilization {
+		c.plan.warnings = append(c.plan.warnings,
+			"saturationDetector: has no effect, as flowControl.saturationDetector counts")
+	}
 	detector, ok := c.refer(c.detector).(SaturationDetector)
 	if ok {
 		c.plan.saturation = detector.Thresholds()

@@ -52,6 +52,10 @@ func TestFormerReferencesOfLayers(t *testing.T) {
 		{"a detector", `, ` + detector, "", "", "both", false},
 		{"both detectors", `, ` + detector + `, ` + flow,
 			"saturationDetector: has no effect, as flowControl.saturationDetector counts", "", "both", true},
+		{"thresholds beside a detector", `, "saturationDetector": {"queueDepthThreshold": 100}, ` + flow,
+			"saturationDetector: has no effect, as flowControl.saturationDetector counts", "", "both", true},
+		{"thresholds beside an empty detector", `, "saturationDetector": {"queueDepthThreshold": 100},
+			"flowControl": {"saturationDetector": {}}`, "", "", "both", false},
 		{"an unknown key of the former detector", `, "saturationDetector": {"pluginRef": "patient", "name": "x"}, ` + flow,
 			"", `saturationDetector: unknown key "name"; known are pluginRef`, "", false},
 	} {

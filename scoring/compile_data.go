@@ -20,6 +20,8 @@ func (c *compiler) wireData(doc, data *strictjson.Object, enabled bool) {
 	sources := data.Objects("sources")
 	data.Close()
 	switch {
+	case data.Present() && c.defaults.Dialect == DialectLLMD:
+		doc.Mistake("data", "is dataLayer in llm-d's dialect, without a feature gate; write it as that")
 	case enabled && !data.Present():
 		doc.Mistake("data", "is missing; the feature gate "+gateDataLayer+" needs it")
 	case !enabled && data.Present():

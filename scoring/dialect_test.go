@@ -117,6 +117,8 @@ func TestGates(t *testing.T) {
 		{name: "gone in an older document of llm-d's dialect",
 			document: `{"featureGates": ["dataLayer"], "plugins": [{"type": "core-metrics-extractor"}, {"type": "queue-scorer"}]}`,
 			warning:  "featureGates: dataLayer has no effect: it is on in llm-d's router since 0.10"},
+		{name: "the older data layer in llm-d's dialect", document: `{` + inLLMD + `"data": {"sources": []}}`,
+			mistake: "data: is dataLayer in llm-d's dialect, without a feature gate; write it as that"},
 		{name: "neither true nor false", document: `{"featureGates": ["flowControl=no"]}`,
 			mistake: `featureGates: "flowControl=no" is not of the form name, name=true or name=false`},
 	}

@@ -50,11 +50,12 @@ func NewFinder(b *scoring.Builder) *Finder {
 
 // Link implements scoring.Linked.
 func (f *Finder) Link(l *scoring.Linker) {
-	plugin, _ := l.Find(f.name)
+	plugin, kind := l.Find(f.name)
 	extractor, ok := plugin.(Extractor)
 	switch {
 	case ok:
 		f.labels = extractor.Labels()
+	case plugin == nil && kind != "":
 	case f.mark != nil && plugin == nil:
 		f.mark(l.NotDeclared(f.name))
 	case f.mark != nil:

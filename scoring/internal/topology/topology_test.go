@@ -1,6 +1,7 @@
 package topology_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/pintle-dev/pintle/scoring"
@@ -68,5 +69,14 @@ func TestFinderMistakes(t *testing.T) {
 		if got != want {
 			t.Errorf("%q: got %s, want %s", name, got, want)
 		}
+	}
+}
+
+// TestFinderOfUnknownType: an extractor whose type is mistyped is one mistake.
+func TestFinderOfUnknownType(t *testing.T) {
+	got := plantest.Mistakes(`{"apiVersion": "llm-d.ai/v1", "plugins": [{"type": "topology-extract", "name": "places"},
+		{"type": "topology-affinity-scorer", "parameters": {"topologyProducerName": "places"}}]}`)
+	if !strings.HasPrefix(got, "plugins[0](places).type: ") || strings.Contains(got, "\n") {
+		t.Errorf("got %s, want the type's mistake alone", got)
 	}
 }

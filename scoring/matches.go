@@ -73,6 +73,10 @@ func (b *Builder) MovePrefixParameters() {
 		if key == "hashBlockSize" {
 			name = "blockSize"
 		}
+		if slices.Contains(moved, name) {
+			b.NoEffect(key, name+" is given, too")
+			continue
+		}
 		text += "," + strconv.Quote(name) + ":" + b.Raw(key)
 		if key == "maxPrefixBlocksToMatch" {
 			text += `,"maxPrefixTokensToMatch":0`

@@ -30,7 +30,7 @@ func contextKeeps(p map[string]any, w *world, s *server) bool {
 	for _, r := range ranges {
 		covered = covered || r[0] <= length && length <= r[1]
 	}
-	return valid && covered
+	return valid && covered && (p["formula"] != "llm-d" || len(ranges) == 1)
 }
 
 func contextScores(p map[string]any, w *world, candidates []*server) map[string]float64 {

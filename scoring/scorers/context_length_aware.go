@@ -20,8 +20,8 @@ import (
 //
 // Range: 0 to 1. Unit: tokens.
 //
-// Missing data: an endpoint without the label scores 0.2 (llm-d: 0.5) and is kept; one whose label cannot be read
-// scores 0 and is removed.
+// Missing data: an endpoint without the label scores 0.2 (llm-d: 0.5) and is kept; one whose label cannot be read, as
+// one of several ranges with formula: llm-d, scores 0 and is removed.
 //
 // Source: Heimdall, context-length-aware; llm-d, context-length-aware.
 type contextLengthAware struct {
@@ -98,9 +98,9 @@ func (s contextLengthAwareFilter) Keep(c *scoring.Cycle, e *scoring.Endpoint) bo
 	if !ok {
 		return true
 	}
-	length, covered := s.length(c), false
-	valid := eachRange(ranges, func(r contextRange) { covered = covered || r.holds(length) })
-	return valid && covered
+	length, covered, n := s.length(c), false, 0
+	valid := eachRange(ranges, func(r contextRange) { covered, n = covered || r.holds(length), n+1 })
+	return valid && covered && (n == 1 || s.Formula != scoring.NameLLMD)
 }
 
 // leastWithin is what a range that holds the request is worth however wide it is: as much as the most that one can get

@@ -120,10 +120,11 @@ func takes(p Plugin) bool {
 }
 
 // fillWithAll gives the only profile every filter and scorer that is declared, in that order, and the first picker.
+// What was added for something else stays out.
 func (c *compiler) fillWithAll(p *profile) {
 	for i := range c.plugins {
 		d := &c.plugins[i]
-		if p.add(d, 1) == "" {
+		if slices.Contains(c.declaredNames, d.name) && p.add(d, 1) == "" {
 			d.used = true
 		}
 	}

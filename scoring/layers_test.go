@@ -114,6 +114,24 @@ func TestSupplied(t *testing.T) {
 	}
 }
 
+// TestAddedDetector: where a document has no profile, a detector is a filter if it is declared, and not if it was added
+// because something names its type.
+func TestAddedDetector(t *testing.T) {
+	const named = `, "saturationDetector": {"pluginRef": "utilization-detector"}`
+	for _, tc := range []struct{ name, more, rest, removed string }{
+		{"added", ``, named, ""},
+		{"declared", `, {"type": "utilization-detector"}`, named, "utilization-detector"},
+		{"declared, and named nowhere", `, {"type": "utilization-detector"}`, ``, "utilization-detector"},
+	} {
+		plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "queue-scorer"}`+tc.more+`]`+
+			tc.rest+`}`, plantest.Neutral)
+		pool := plantest.Pool(plantest.Sampled(scoring.Metrics{WaitingRequests: 10}), plantest.Sampled(scoring.Metrics{}))
+		if got := plantest.Decide(plan, plantest.Cycle(pool, 1)).Removed["a"]; got != tc.removed {
+			t.Errorf("%s: a server with a queue is removed by %q, want %q", tc.name, got, tc.removed)
+		}
+	}
+}
+
 // TestTwoPickers: a profile has one picker, in either dialect.
 func TestTwoPickers(t *testing.T) {
 	for _, head := range []string{`{` + oldGroup, `{"apiVersion": "llm-d.ai/v1alpha1", `} {

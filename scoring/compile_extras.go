@@ -151,8 +151,10 @@ func (c *compiler) reference(o *strictjson.Object) *declared {
 }
 
 // notDeclared says that no plug-in has a name, and which there are.
-func (c *compiler) notDeclared(name string) string {
-	names := slices.DeleteFunc(slices.Clone(c.declaredNames), func(name string) bool { return name == "" })
+func (c *compiler) notDeclared(name string) string { return notAmong(name, c.declaredNames) }
+
+func notAmong(name string, declared []string) string {
+	names := slices.DeleteFunc(slices.Clone(declared), func(name string) bool { return name == "" })
 	text := strconv.Quote(name) + " is not the name of a declared plug-in"
 	if len(names) == 0 {
 		return text + "; none is declared"

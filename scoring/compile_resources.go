@@ -3,6 +3,7 @@ package scoring
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/pintle-dev/pintle/internal/strictjson"
 )
@@ -223,6 +224,16 @@ func (c *compiler) declareResource(list []*strictjson.Object, prefix string) {
 	}
 }
 
+// declaredOf are the names of a resource's plug-ins as it has them, without the prefix.
+func (c *compiler) declaredOf(prefix string) (names []string) {
+	for _, name := range c.declaredNames {
+		if own, ok := strings.CutPrefix(name, prefix); ok {
+			names = append(names, own)
+		}
+	}
+	return names
+}
+
 func typesThere() []string {
 	names := make([]string, len(resourcePlugins))
 	for i, p := range resourcePlugins {
@@ -252,7 +263,7 @@ func (c *compiler) fillResource(r *resource, name, prefix string, p *profile) {
 		case ref == "":
 			reference.Missing("name", "name one of the plug-ins")
 		case d == nil:
-			reference.Mistake("name", c.notDeclared(ref))
+			reference.Mistake("name", notAmong(ref, c.declaredOf(prefix)))
 		default:
 			if problem := p.add(d, weight); problem != "" && d.plugin != nil {
 				reference.Mistake("name", problem)

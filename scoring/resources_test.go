@@ -24,6 +24,7 @@ func TestBindings(t *testing.T) {
 	}
 	a, b := profile("a", "constant-scorer"), profile("b", "constant-scorer")
 	bound := gateway(`"schedulingProfiles": [{"model": "default", "profile": "a"}]`)
+	two := gateway(`"schedulingProfiles": [{"model": "m", "profile": "b"}, {"model": "default", "profile": "a"}]`)
 	const unbound = `items[0]: the SchedulingProfile "b" has no effect: no model is bound to it`
 	const missing = "bind a model, or default, to a SchedulingProfile"
 	tests := []struct{ name, config, mistakes, warnings string }{
@@ -64,13 +65,16 @@ func TestBindings(t *testing.T) {
 		{"two pickers", profile("a", "max-score-picker", "random-picker"),
 			`spec.profiles.default.pluginRefs[1](random-picker).name: "random-picker" is a second picker; a profile ` +
 				`has only one`, ""},
+		{"a mistyped name in one of two", list(two, profile("a", "constant-scorr"), b),
+			`items[1].spec.profiles.default.pluginRefs[0](constant-scorr).name: "constant-scorr" is not the name of a ` +
+				`declared plug-in; did you mean constant-scorer? declared are constant-scorer, max-score-picker, ` +
+				`random-picker`, ""},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			plantest.CheckTold(t, tc.config, tc.mistakes, tc.warnings)
 		})
 	}
-	two := gateway(`"schedulingProfiles": [{"model": "m", "profile": "b"}, {"model": "default", "profile": "a"}]`)
 	for _, tc := range []struct{ name, config, model, want string }{
 		{"one", list(a), "m", "default"}, {"one that is bound", list(bound, a, b), "m", "default"},
 		{"the default of two", list(two, a, b), "n", "a"}, {"the other one", list(two, a, b), "m", "b"},

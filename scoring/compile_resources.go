@@ -258,7 +258,7 @@ func (c *compiler) fillResource(r *resource, name, prefix string, p *profile) {
 		reference.String("name", &ref)
 		reference.Float("weight", &weight, 0, mostWeight)
 		reference.Close()
-		d := c.find(prefix + ref)
+		d := c.use(prefix + ref)
 		switch {
 		case ref == "":
 			reference.Missing("name", "name one of the plug-ins")

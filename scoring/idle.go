@@ -9,8 +9,8 @@ func (c *compiler) tellIdle() {
 	if c.unknown {
 		return // what refers to them may be what is unknown
 	}
-	for i := range c.entries {
-		d := c.find(c.entries[i].name)
+	for _, name := range c.declaredNames {
+		d := c.find(name)
 		if d != nil && !d.used && waits(d.plugin) && !actsAlone(d.plugin) {
 			c.plan.idle = append(c.plan.idle, d.name)
 			c.plan.warnings = append(c.plan.warnings, d.name+": "+NothingRefers)

@@ -12,8 +12,12 @@ import (
 func TestBindings(t *testing.T) {
 	const head = `{"apiVersion": "heimdall.moreh.io/v1alpha1", "kind": `
 	profile := func(name string, references ...string) string {
+		plugins := `{"type": "constant-scorer"}, {"type": "max-score-picker"}`
+		if len(references) > 1 {
+			plugins += `, {"type": "random-picker"}`
+		}
 		return head + `"SchedulingProfile", "metadata": {"name": "` + name + `"}, "spec": {"profileHandler": "e2e",
-			"plugins": [{"type": "constant-scorer"}, {"type": "max-score-picker"}, {"type": "random-picker"}],
+			"plugins": [` + plugins + `],
 			"profiles": {"default": {"pluginRefs": [{"name": "` + strings.Join(references, `"}, {"name": "`) + `"}]}}}}`
 	}
 	gateway := func(bindings string) string {
@@ -67,8 +71,11 @@ func TestBindings(t *testing.T) {
 				`has only one`, ""},
 		{"a mistyped name in one of two", list(two, profile("a", "constant-scorr"), b),
 			`items[1].spec.profiles.default.pluginRefs[0](constant-scorr).name: "constant-scorr" is not the name of a ` +
-				`declared plug-in; did you mean constant-scorer? declared are constant-scorer, max-score-picker, ` +
-				`random-picker`, ""},
+				`declared plug-in; did you mean constant-scorer? declared are constant-scorer, max-score-picker`, ""},
+		{"a plug-in that no profile refers to", head + `"SchedulingProfile", "spec": {"profileHandler": "e2e", "plugins": [
+			{"type": "constant-scorer"}, {"type": "waiting-requests-scorer"}],
+			"profiles": {"default": {"pluginRefs": [{"name": "constant-scorer"}]}}}}`, "",
+			"waiting-requests-scorer: has no effect: nothing in the document refers to it"},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

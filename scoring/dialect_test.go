@@ -114,6 +114,8 @@ func TestGates(t *testing.T) {
 		{name: "llm-d's", document: `{` + inLLMD + `"featureGates": ["haPopulateNonLeaderDatastore=false"]}`},
 		{name: "gone in llm-d's dialect", document: `{` + inLLMD + `"featureGates": ["dataLayer"]}`,
 			mistake: `featureGates: "dataLayer" is not one of flowControl, haPopulateNonLeaderDatastore`},
+		{name: "gone in a document of v1", document: `{"apiVersion": "llm-d.ai/v1", "featureGates": ["dataLayer"]}`,
+			mistake: `featureGates: "dataLayer" is not one of flowControl, haPopulateNonLeaderDatastore`},
 		{name: "gone in an older document of llm-d's dialect",
 			document: `{"featureGates": ["dataLayer"], "plugins": [{"type": "core-metrics-extractor"}, {"type": "queue-scorer"}]}`,
 			warning:  "featureGates: dataLayer has no effect: it is on in llm-d's router since 0.10"},

@@ -32,6 +32,19 @@ func TestExtractorsOfModels(t *testing.T) {
 	}
 }
 
+// TestExtractorsBesideThatOfModels: an extractor of something else that stands behind it changes nothing.
+func TestExtractorsBesideThatOfModels(t *testing.T) {
+	const models, metrics = `{"pluginRef": "models-data-source", "extractors": [
+		{"pluginRef": "model-server-protocol-models"}]}`, `{"pluginRef": "metrics-data-source", "extractors": [
+		{"pluginRef": "core-metrics-extractor"}]}`
+	plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "dataLayer": {"sources": [`+models+`, `+metrics+`]},
+		"plugins": [{"type": "models-data-source"}, {"type": "model-server-protocol-models"},
+		{"type": "metrics-data-source"}, {"type": "core-metrics-extractor"}]}`, plantest.Neutral)
+	if !plan.ReadsModels() {
+		t.Error("no lists of models are read, want them read")
+	}
+}
+
 // TestGPUAttribute: the attribute has its producer, by whatever name the extractor goes.
 func TestGPUAttribute(t *testing.T) {
 	for _, name := range []string{"dcgm-extractor", "gpus"} {

@@ -1,6 +1,7 @@
 package scorers_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
@@ -32,5 +33,26 @@ func TestNoHitLRUNames(t *testing.T) {
 				t.Errorf("mistakes %q, want %q", got, tt.mistakes)
 			}
 		})
+	}
+}
+
+// TestNoHitLRUOrder: the scorer stands behind a prefix scorer in each of its profiles, wherever the two are declared.
+func TestNoHitLRUOrder(t *testing.T) {
+	const prefix, cold, queue = `{"pluginRef": "prefix-cache-scorer"}`, `{"pluginRef": "no-hit-lru-scorer"}`,
+		`{"pluginRef": "queue-scorer"}`
+	const wrong = `schedulingProfiles: "no-hit-lru-scorer" needs a prefix scorer before it in the profile "p"`
+	for _, tt := range []struct{ name, references, more, mistakes string }{
+		{"behind it", prefix + `, ` + queue + `, ` + cold, ``, ""},
+		{"before it", cold + `, ` + prefix, ``, wrong},
+		{"without it", queue + `, ` + cold, ``, wrong},
+		{"without it, beside what is unknown", queue + `, ` + cold, `, {"type": "made-up"}`,
+			`plugins[3](made-up).type: "made-up" is not a known plug-in`},
+	} {
+		got, _, _ := strings.Cut(plantest.Mistakes(`{"plugins": [{"type": "no-hit-lru-scorer"},
+			{"type": "prefix-cache-scorer"}, {"type": "queue-scorer"}`+tt.more+`],
+			"schedulingProfiles": [{"name": "p", "plugins": [`+tt.references+`]}]}`), ";")
+		if got != tt.mistakes {
+			t.Errorf("%s: mistakes %q, want %q", tt.name, got, tt.mistakes)
+		}
 	}
 }

@@ -34,7 +34,7 @@ func TestRewrite(t *testing.T) {
 		{Models: []string{"m", "n"}, Targets: to("m-v1")}, {Models: []string{"o"}, Targets: to("o-v1")},
 		{Models: []string{"m"}, Targets: to("never")}, {Models: []string{"empty"}},
 	}
-	general := append([]scoring.Rewrite{{Targets: to("any")}}, named...)
+	general := append([]scoring.Rewrite{{Targets: to("any")}, {Targets: to("never")}}, named...)
 	tests := []struct {
 		name                string
 		rules               []scoring.Rewrite

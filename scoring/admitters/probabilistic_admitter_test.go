@@ -32,6 +32,7 @@ func TestProbabilisticAdmitter(t *testing.T) {
 		{"another queue", `{"power": 1, "k": 1, "queueDepthThreshold": 20}`, -1, []scoring.Endpoint{load(2, 0)}, 0.1},
 		{"the cache", `{"power": 1, "k": 1}`, -1, []scoring.Endpoint{load(1, 0.4)}, 0.5},
 		{"another cache", `{"power": 1, "k": 1, "kvCacheUtilThreshold": 0.5}`, -1, []scoring.Endpoint{load(1, 0.4)}, 0.8},
+		{"a server without metrics", `{"power": 1, "k": 1}`, -1, []scoring.Endpoint{load(0, 0), {}}, 0.5},
 		{"servers of another model", `{"power": 1, "k": 1}`, -1, []scoring.Endpoint{load(1, 0, "m"), load(9, 0, "n")},
 			0.2},
 	} {

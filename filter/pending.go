@@ -20,7 +20,7 @@ const (
 	wakeMillis = 10
 	// readMillis is how long a worker does other things between two parts of a journal that requests wait for.
 	readMillis = 1
-	// mostWaiting bounds how many requests wait in one worker.
+	// mostWaiting bounds how many requests of one plug-in wait in one worker.
 	mostWaiting = 1024
 )
 

@@ -125,7 +125,8 @@ func TestAddedDetector(t *testing.T) {
 	} {
 		plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "queue-scorer"}`+tc.more+`]`+
 			tc.rest+`}`, plantest.Neutral)
-		pool := plantest.Pool(plantest.Sampled(scoring.Metrics{WaitingRequests: 10}), plantest.Sampled(scoring.Metrics{}))
+		pool := plantest.Pool(plantest.Sampled(scoring.Metrics{WaitingRequests: 10}),
+			plantest.Sampled(scoring.Metrics{}))
 		if got := plantest.Decide(plan, plantest.Cycle(pool, 1)).Removed["a"]; got != tc.removed {
 			t.Errorf("%s: a server with a queue is removed by %q, want %q", tc.name, got, tc.removed)
 		}

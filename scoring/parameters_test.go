@@ -45,8 +45,8 @@ func TestLoadsWithWarnings(t *testing.T) {
 				`approx-prefix-cache-producer: "blockSize" is deprecated; write it as blockSizeTokens`, ""},
 		{"both sizes of a block", `{"type": "prefix-cache-scorer", "parameters": {"hashBlockSize": 32, "blockSize": 64}}`,
 			"prefix-cache-scorer: hashBlockSize has no effect: blockSize is given, too\n" +
-				"prefix-cache-scorer: blockSize: stands at an approx-prefix-cache-producer in llm-d's dialect; one with " +
-				"these parameters is used\n" +
+				"prefix-cache-scorer: blockSize: stands at an approx-prefix-cache-producer in llm-d's dialect; one " +
+				"with these parameters is used\n" +
 				`approx-prefix-cache-producer: "blockSize" is deprecated; write it as blockSizeTokens`, ""},
 		{"beside a producer", `{"type": "prefix-cache-scorer", "parameters": {"autoTune": false}},
 			{"type": "approx-prefix-cache-producer"}`, "", "plugins[0](prefix-cache-scorer).parameters.autoTune: stands " +

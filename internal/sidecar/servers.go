@@ -70,7 +70,7 @@ func (s *servers) SGLang(model string) bool {
 		return false
 	}
 	for i, t := range g.Targets {
-		if now := t.Now(); isSGLang(now.Kind) && serves(g, i, model, now.Models) {
+		if isSGLang(t.Kind()) && serves(g, i, model, t.Now().Models) {
 			return true
 		}
 	}
@@ -93,7 +93,7 @@ func (s *servers) server(t *pool.Target) (tokens.Server, bool) {
 	if t.Access != nil {
 		access = *t.Access
 	}
-	server := tokens.Server{URL: "http://" + t.Address, Header: http.Header{}, SGLang: isSGLang(t.Now().Kind)}
+	server := tokens.Server{URL: "http://" + t.Address, Header: http.Header{}, SGLang: isSGLang(t.Kind())}
 	if access.HTTPS {
 		server.URL = "https://" + t.Address
 	}

@@ -63,6 +63,13 @@ func (t *Target) Now() View {
 	return t.view
 }
 
+// Kind is Now's.
+func (t *Target) Kind() *engine.Engine {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.view.Kind
+}
+
 // Detected keeps what the target's page is read as, nil when that is in doubt. What the last sample has of another
 // engine's attributes is no longer known.
 func (t *Target) Detected(kind *engine.Engine) {

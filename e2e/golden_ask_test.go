@@ -99,7 +99,7 @@ func (c goldenCase) steps(header string, want *explain.Explanation) (wrong []str
 		wanted.profile(name, p)
 	}
 	within := digits
-	if strings.Contains(c.Endpoints, "prefillTokensPerSecond") {
+	if c.inTime() {
 		within = 0.1 // of what is in flight less is left with time
 	}
 	if difference := got.differs(wanted, within); difference != "" {

@@ -65,5 +65,5 @@ func saidNatively(configuration []byte) []string {
 	if err != nil {
 		return strings.Split(err.Error(), "\n")
 	}
-	return c.Plan.Warnings()
+	return slices.Concat(c.Plan.Warnings(), c.ShadowWarnings())
 }

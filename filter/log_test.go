@@ -30,6 +30,8 @@ func TestStartIsLogged(t *testing.T) {
 		{"no ingest", `{"config":` + byQueue + `}`, []string{usual, alone}},
 		{"a shadow with a mistake", m.shadowed(byQueue, `{"plugins":[{"type":"queue-scorrer"}]}`),
 			[]string{usual, "error pintle: the shadow is left out: "}},
+		{"a shadow of which something has no effect", m.shadowed(byQueue, `{"featureGates":["flowControl"]}`),
+			[]string{usual, "warn pintle: shadow: config: featureGates: flowControl has no effect"}},
 		{"a mistake", m.configuration(byQueue, `"holt":"buffer",`), []string{refuses, "error pintle: configuration: unknown key \"holt\""}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

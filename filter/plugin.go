@@ -99,6 +99,9 @@ func (p *plugin) beginShadow() {
 	if err := p.config.ShadowError; err != nil {
 		hostcalls.LogError("pintle: the shadow is left out: " + err.Error())
 	}
+	for _, w := range p.config.ShadowWarnings() {
+		hostcalls.LogWarn("pintle: " + w)
+	}
 	if p.config.Shadow == nil {
 		return
 	}

@@ -66,8 +66,8 @@ type EndpointsFile struct {
 	Watch bool
 }
 
-// sidecarReads warns of what does nothing unless the sidecar knows of it.
-const sidecarReads = "the sidecar has to read this document, too: pintle sidecar -plugins FILE"
+// SidecarReads warns of what does nothing unless the sidecar knows of it.
+const SidecarReads = "the sidecar has to read this document, too: pintle sidecar -plugins FILE"
 
 // DataPart is a plug-in of the data layer that says what the sidecar has to do. It counts when dataLayer refers to it,
 // and in llm-d's dialect when it has the name of one that the router adds to every dataLayer.
@@ -203,7 +203,7 @@ func (c *compiler) wireLayers(doc *strictjson.Object, l layers) {
 		}
 	}
 	if c.plan.data.Needed() {
-		c.warn(doc, "dataLayer: "+sidecarReads)
+		c.warn(doc, "dataLayer: "+SidecarReads)
 	}
 	c.wireAdded(l)
 	if l.noMetrics && c.plan.data.Metrics == nil {
@@ -238,11 +238,11 @@ func (c *compiler) wireAdded(l layers) {
 	data := &c.plan.data
 	if data.Metrics == nil && said.Metrics != nil && *said.Metrics != addedPage {
 		data.Metrics = said.Metrics
-		c.plan.warnings = append(c.plan.warnings, addedSource+": "+sidecarReads)
+		c.plan.warnings = append(c.plan.warnings, addedSource+": "+SidecarReads)
 	}
 	if data.Engines == nil && said.Engines != nil && !said.Engines.usual() {
 		data.Engines = said.Engines
-		c.plan.warnings = append(c.plan.warnings, addedExtractor+": "+sidecarReads)
+		c.plan.warnings = append(c.plan.warnings, addedExtractor+": "+SidecarReads)
 	}
 }
 

@@ -218,7 +218,7 @@ func (c *compiler) addPrecise() {
 				", as there is one index; its own parameters have no effect")
 		default:
 			c.plan.precise = part.PreciseIndex()
-			c.plan.warnings = append(c.plan.warnings, d.name+": "+sidecarReads)
+			c.plan.warnings = append(c.plan.warnings, d.name+": "+SidecarReads)
 		}
 	}
 	switch {

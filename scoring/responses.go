@@ -88,7 +88,7 @@ func (c *compiler) addResponses(d *declared, part ResponsesPart) {
 		c.plan.warnings = append(c.plan.warnings, d.name+": is off, as another "+d.kind+" is declared before it")
 	default:
 		c.plan.responses = part.ResponsesStore()
-		c.plan.warnings = append(c.plan.warnings, d.name+": "+sidecarReads+
+		c.plan.warnings = append(c.plan.warnings, d.name+": "+SidecarReads+
 			"; or its own configuration has to say responses")
 	}
 }

@@ -111,6 +111,7 @@ func TestValidate(t *testing.T) {
 		"bad.yaml":   "hold: wait\nconfig:\n  plugins: [{type: random-picker, parameters: {maxNumOfEndpoints: 0}}]\n",
 		"broken":     "plugins: [",
 		"warns.yaml": "featureGates: [flowControl]",
+		"tried.yaml": "shadow: {config: {featureGates: [flowControl]}}",
 		"redis.yaml": "plugins: [{type: precise-prefix-cache-scorer, parameters: {indexerConfig: " +
 			"{tokenizersPoolConfig: {modelName: m}, " +
 			"kvBlockIndexConfig: {redisConfig: {address: 'redis://h?ssl=1'}}}}}]\n",
@@ -137,6 +138,7 @@ func TestValidate(t *testing.T) {
 		{"shadow.yaml", 2, "shadow.yaml: line 4: shadow.config.plugins[0](nothing).type: \"nothing\" is not a known"},
 		{"shadow.yaml", 2, `shadow.yaml: precise-prefix-cache-scorer: kvBlockIndexConfig: "redis://h?xxxxx"`},
 		{"warns.yaml", 0, "warning: featureGates: flowControl has no effect"},
+		{"tried.yaml", 0, "warning: shadow: config: featureGates: flowControl has no effect"},
 	}
 	for _, test := range tests {
 		t.Run(test.file, func(t *testing.T) {

@@ -41,3 +41,17 @@ func (c *Config) readShadow(o *strictjson.Object, text string, settings scoring.
 	}
 	c.ShadowError = mistakes
 }
+
+// ShadowWarnings says what has no effect in the shadow, none without one. The sidecar does nothing for it.
+func (c *Config) ShadowWarnings() (warnings []string) {
+	if c.Shadow == nil {
+		return nil
+	}
+	for _, w := range c.Shadow.Warnings() {
+		if of, _, reads := strings.Cut(w, scoring.SidecarReads); reads {
+			w = of + "the sidecar goes by config alone"
+		}
+		warnings = append(warnings, "shadow: "+w)
+	}
+	return warnings
+}

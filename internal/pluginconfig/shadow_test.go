@@ -49,3 +49,28 @@ func TestShadow(t *testing.T) {
 		t.Error("a shadow that is no object is taken")
 	}
 }
+
+// TestShadowWarnings: what has no effect is told of a shadow, too, and that the sidecar does nothing for it.
+func TestShadowWarnings(t *testing.T) {
+	const exact = `{"type": "precise-prefix-cache-scorer", "parameters": {"indexerConfig": {"tokenizersPoolConfig":
+		{"modelName": "m"}}}}`
+	for _, tc := range []struct{ name, text, want string }{
+		{"none", `{"config": {"featureGates": ["flowControl"]}}`, ""},
+		{"a mistake", `{"shadow": {"config": {"featureGates": ["flow"]}}}`, ""},
+		{"nothing to say", `{"config": {"featureGates": ["flowControl"]}, "shadow": {"config": {}}}`, ""},
+		{"no effect", `{"shadow": {"config": {"featureGates": ["flowControl"]}}}`,
+			"shadow: config: featureGates: flowControl has no effect: requests are not queued in the proxy"},
+		{"exact prefixes", `{"shadow": {"config": {"plugins": [` + exact + `]}}}`,
+			"shadow: precise-prefix-cache-scorer: the sidecar goes by config alone"},
+		{"conversations", `{"shadow": {"config": {"featureGates": ["prepareDataPlugins"], "plugins": [
+			{"type": "responses-store"}]}}}`, "shadow: responses-store: the sidecar goes by config alone"},
+	} {
+		c, err := Parse([]byte(tc.text))
+		if err != nil {
+			t.Fatalf("%s: %v", tc.name, err)
+		}
+		if got := strings.Join(c.ShadowWarnings(), "\n"); got != tc.want {
+			t.Errorf("%s: got %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}

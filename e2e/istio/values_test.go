@@ -207,3 +207,39 @@ func TestChartPullSecret(t *testing.T) {
 		t.Errorf("with hold: pause and oci: got %v, want it refused with %q", err, want)
 	}
 }
+
+// TestChartStores: several gateways have conversations in common, by the store that counts: the document's, if it names
+// one, and else the sidecar's.
+func TestChartStores(t *testing.T) {
+	const tiered, memory = `{storeConfig: {tieredConfig: {redis: {address: "redis://redis:6379"}}}}`,
+		`{storeConfig: {inMemoryConfig: {ttl: 1h}}}`
+	for _, test := range []struct {
+		name, parameters, values string
+		refused                  bool
+	}{
+		{"nowhere", `{}`, `{}`, true},
+		{"in the document", tiered, `{}`, false},
+		{"beside it", `{}`, `{responses: ` + tiered + `}`, false},
+		{"in the sidecar's own keys", `{}`, `{sidecar: {config: {responses: ` + tiered + `}}}`, false},
+		{"in the document before memory", tiered, `{responses: ` + memory + `}`, false},
+		{"beside a document that names memory", memory, `{responses: ` + tiered + `}`, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var values map[string]any
+			if err := yaml.Unmarshal([]byte(test.values), &values); err != nil {
+				t.Fatal(err)
+			}
+			var config any
+			if err := yaml.Unmarshal([]byte(`{featureGates: [prepareDataPlugins], plugins: [{type: responses-store,
+				parameters: `+test.parameters+`}]}`), &config); err != nil {
+				t.Fatal(err)
+			}
+			values["config"] = config
+			_, err := helm(t, text(t, values))
+			const want = "tieredConfig, or one replica, is right"
+			if test.refused != (err != nil && strings.Contains(err.Error(), want)) || !test.refused && err != nil {
+				t.Errorf("two gateways: got %v, want it refused: %v", err, test.refused)
+			}
+		})
+	}
+}

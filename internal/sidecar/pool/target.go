@@ -43,6 +43,8 @@ type View struct {
 	FailingSince time.Time
 	// ModelsFailure is why the last look at its models failed; empty after a good one.
 	ModelsFailure string
+	// ModelsOmitted is how many names of its list are not among Models, as there are too many or they are too long.
+	ModelsOmitted int
 	// Shared is set when Sample is of another gateway's scrape.
 	Shared bool
 	// Missing are the metrics that the last page lacked.
@@ -126,6 +128,14 @@ func (t *Target) Hides(why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.view.ModelsFailure = why
+}
+
+// Omits keeps how many names of the endpoint's list are left out, and returns how many were before.
+func (t *Target) Omits(names int) (before int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	before, t.view.ModelsOmitted = t.view.ModelsOmitted, names
+	return before
 }
 
 // Uses keeps the used part of the endpoint's busiest GPU, or why it is not known, and reports whether it is another.

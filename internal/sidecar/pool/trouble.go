@@ -2,6 +2,7 @@ package pool
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
@@ -85,14 +86,14 @@ func (s *some) add(t *Target, failure string) {
 }
 
 // Unread says which endpoints cannot be read for want of the right credentials, of which pools half or more cannot be
-// read for another reason, which endpoints do not say what models they serve, and of which the GPUs are not known, a
-// line each. One dead server of many is no trouble of the sidecar.
+// read for another reason, which endpoints do not say what models they serve, which list too many, and of which the
+// GPUs are not known, a line each. One dead server of many is no trouble of the sidecar.
 func (p *Pool) Unread(now time.Time) []string {
 	g := p.Generation()
 	if g == nil {
 		return nil
 	}
-	var refusing, models, gpus some
+	var refusing, models, omitting, gpus some
 	for _, t := range g.Targets {
 		v := t.Now()
 		if v.refused() {
@@ -100,6 +101,9 @@ func (p *Pool) Unread(now time.Time) []string {
 		}
 		if v.ModelsFailure != "" {
 			models.add(t, v.ModelsFailure)
+		}
+		if v.ModelsOmitted > 0 {
+			omitting.add(t, strconv.Itoa(v.ModelsOmitted))
 		}
 		if v.GPUFailure != "" {
 			gpus.add(t, v.GPUFailure)
@@ -115,6 +119,10 @@ func (p *Pool) Unread(now time.Time) []string {
 		all = append(all, fmt.Sprintf("models: %d of %d endpoints do not say which they serve, such as %s: %s; what "+
 			"was known of them stays, and "+
 			"without that they get requests for any model", models.n, len(g.Targets), models.name, models.failure))
+	}
+	if omitting.n > 0 {
+		all = append(all, fmt.Sprintf("models: %d of %d endpoints list more than is taken, such as %s, which gets no "+
+			"requests for %s of them", omitting.n, len(g.Targets), omitting.name, omitting.failure))
 	}
 	if gpus.n > 0 {
 		all = append(all, fmt.Sprintf("gpu: the use of GPUs is not known of %d of %d endpoints, such as %s: %s",

@@ -74,32 +74,37 @@ func TestUnreadBesideLoad(t *testing.T) {
 	const (
 		models = "models: 2 of 3 endpoints do not say which they serve, such as b: status 401; what was known of " +
 			"them stays, and without that they get requests for any model"
-		gpus = "gpu: the use of GPUs is not known of 1 of 3 endpoints, such as c: no exporter"
+		omits = "models: 2 of 3 endpoints list more than is taken, such as a, which gets no requests for 44 of them"
+		gpus  = "gpu: the use of GPUs is not known of 1 of 3 endpoints, such as c: no exporter"
 	)
 	for _, test := range []struct {
 		name         string
 		models, gpus string // why they are not known of b and c, and of c
+		omitted      int    // how many models of a and b are left out
 		want         []string
 	}{
-		{"all known", "", "", nil},
-		{"models", "status 401", "", []string{models}},
-		{"GPUs", "", "no exporter", []string{gpus}},
-		{"both", "status 401", "no exporter", []string{models, gpus}},
+		{"all known", "", "", 0, nil},
+		{"models", "status 401", "", 0, []string{models}},
+		{"more models than are taken", "", "", 44, []string{omits}},
+		{"GPUs", "", "no exporter", 0, []string{gpus}},
+		{"all", "status 401", "no exporter", 44, []string{models, omits, gpus}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, named("one"))
 			w.told(t, 0, endpointAt("a", "10.0.0.1:1"), endpointAt("b", "10.0.0.2:1"), endpointAt("c", "10.0.0.3:1"))
-			tell := func(models, gpus string) {
+			tell := func(models, gpus string, omitted int) {
 				targets := w.Generation().Targets
+				targets[0].Omits(omitted)
+				targets[1].Omits(omitted)
 				targets[1].Hides(models)
 				targets[2].Hides(models)
 				targets[2].Uses(0, gpus)
 			}
-			tell(test.models, test.gpus)
+			tell(test.models, test.gpus, test.omitted)
 			if got := w.Unread(time.Time{}); !slices.Equal(got, test.want) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
-			tell("", "")
+			tell("", "", 0)
 			if got := w.Unread(time.Time{}); len(got) != 0 {
 				t.Errorf("got %q once all is known, want nothing", got)
 			}

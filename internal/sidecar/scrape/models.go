@@ -29,6 +29,8 @@ type modelLister struct {
 	metrics *metrics.Metrics
 	// told are those of failures since the last list.
 	told kinds
+	// omitted are how many names of the last list were left out.
+	omitted int
 }
 
 func (l *modelLister) run(ctx context.Context) {
@@ -45,8 +47,11 @@ func (l *modelLister) run(ctx context.Context) {
 			return
 		}
 		l.record(err)
-		if err == nil && l.target.Serves(models) {
-			l.changed()
+		if err == nil {
+			l.tellOmitted()
+			if l.target.Serves(models) {
+				l.changed()
+			}
 		}
 		wait := l.every
 		if err != nil {
@@ -74,6 +79,18 @@ func (l *modelLister) record(err *scrapeError) {
 	}
 }
 
+// tellOmitted keeps how many names are left out, and logs when there begin to be some, and when there are none again.
+func (l *modelLister) tellOmitted() {
+	before := l.target.Omits(l.omitted)
+	switch {
+	case l.omitted > 0 && before == 0:
+		l.log.Warn("the endpoint lists more models than are taken, and gets no requests for the others", "endpoint",
+			l.target.Name, "left_out", l.omitted)
+	case l.omitted == 0 && before > 0:
+		l.log.Info("the endpoint gets requests for all models that it lists", "endpoint", l.target.Name)
+	}
+}
+
 // list returns the models' names: base models in order, then the LoRA adapters that are loaded, SGLang's as
 // BASE:ADAPTER: a request for ADAPTER alone it answers from its base model. What has to be cut is cut at the end.
 func (l *modelLister) list(ctx context.Context, f *fetcher) ([]string, *scrapeError) {
@@ -97,20 +114,24 @@ func (l *modelLister) list(ctx context.Context, f *fetcher) ([]string, *scrapeEr
 			err: fmt.Errorf("%s has no list of models: a list under the key data is right", f.url)}
 	}
 	var base, adapters []string
+	l.omitted = 0
 	for _, m := range body.Data {
+		name := m.ID
+		if m.Parent != "" && m.Owner == "sglang" {
+			name = m.Parent + ":" + m.ID
+		}
 		switch {
-		case m.ID == "" || len(m.ID) > maxModelBytes:
+		case m.ID == "":
+		case len(name) > maxModelBytes:
+			l.omitted++
 		case m.Parent == "":
-			base = append(base, m.ID)
-		case m.Owner != "sglang":
-			adapters = append(adapters, m.ID)
+			base = append(base, name)
 		default:
-			if name := m.Parent + ":" + m.ID; len(name) <= maxModelBytes {
-				adapters = append(adapters, name)
-			}
+			adapters = append(adapters, name)
 		}
 	}
 	models := append(sorted(base), sorted(adapters)...)
+	l.omitted += max(len(models)-maxModels, 0)
 	return models[:min(len(models), maxModels)], nil
 }
 

@@ -36,9 +36,13 @@ func TestModelListsAreBounded(t *testing.T) {
 	f := newFetcher(t.Context(), address, nil)
 	defer f.close()
 	f.aim("/v1/models", 0)
-	got, failure := (&modelLister{timeout: 1 << 40}).list(t.Context(), f)
+	l := &modelLister{timeout: 1 << 40}
+	got, failure := l.list(t.Context(), f)
 	if failure != nil {
 		t.Fatal(failure)
+	}
+	if want := maxModels + 2 + 1; l.omitted != want { // the base models take the place of two adapters, and x is too long
+		t.Errorf("%d names are left out, want %d", l.omitted, want)
 	}
 	if len(got) != maxModels || got[0] != strings.Repeat("y", maxModelBytes) || got[1] != "z-base" ||
 		got[2] != "adapter-0000" {
@@ -85,6 +89,27 @@ func TestNoModelsIsNotAnEmptyList(t *testing.T) {
 				t.Errorf("got the result %q (%v), want %q", got, failure, test.result)
 			}
 		})
+	}
+}
+
+// TestOmittedModelsAreLoggedOnce: when an endpoint begins to list more than is taken, and when it no longer does.
+func TestOmittedModelsAreLoggedOnce(t *testing.T) {
+	var text strings.Builder
+	l := &modelLister{target: &pool.Target{Name: "vllm-0"}, log: slog.New(slog.NewTextHandler(&text, nil))}
+	for _, step := range []struct {
+		omitted int
+		says    string
+	}{{0, ""}, {44, "WARN"}, {44, ""}, {45, ""}, {0, "INFO"}, {0, ""}, {1, "WARN"}} {
+		text.Reset()
+		l.omitted = step.omitted
+		l.tellOmitted()
+		lines, want := strings.Count(text.String(), "\n"), min(len(step.says), 1)
+		if lines != want || !strings.Contains(text.String(), step.says) {
+			t.Errorf("with %d names: got %q, want %d lines %s", step.omitted, text.String(), want, step.says)
+		}
+		if got := l.target.Now().ModelsOmitted; got != step.omitted {
+			t.Errorf("%d names are said to be left out, want %d", got, step.omitted)
+		}
 	}
 }
 

@@ -30,8 +30,8 @@ func TestChart(t *testing.T) {
 
 // TestChartNotes: who installs the chart is told what is left to do.
 func TestChartNotes(t *testing.T) {
-	const secret, images, servers = "create secret generic pintle-ingest", "module.image or sidecar.image names",
-		"sidecar.endpoints names"
+	const secret, images, servers, api = "create secret generic pintle-ingest", "module.image or sidecar.image names",
+		"sidecar.endpoints names", "sidecar.kubernetes.apiServers names"
 	const own = `module: {image: "r.io/a:1"}, ingest: {token: at-least-eight}, sidecar: {image: "r.io/b:1", `
 	for _, tt := range []struct {
 		name, values string
@@ -39,7 +39,9 @@ func TestChartNotes(t *testing.T) {
 	}{
 		{"as it comes", `{}`, []string{secret, images, servers}},
 		{"a file of endpoints", `{` + own + `endpoints: [{name: a/b, address: "10.1.2.3:8000"}]}}`, nil},
-		{"a pool", `{` + own + `kubernetes: {pools: [{inferencePool: a, namespace: b}]}}}`, nil},
+		{"a pool", `{` + own + `kubernetes: {pools: [{inferencePool: a, namespace: b}], apiServers: [10.1.0.2/32]}}}`, nil},
+		{"a pool behind the example's API server", `{` + own + `kubernetes: {pools: [{service: a, namespace: b}]}}}`,
+			[]string{api}},
 		{"another discovery", `{` + own + `config: {discovery: {dns: []}}}}`, nil},
 		{"the example's servers", `{` + own + `}}`, []string{servers}},
 	} {
@@ -53,7 +55,7 @@ func TestChartNotes(t *testing.T) {
 			if want := "kubectl -n models port-forward deploy/pintle-gateway 10001"; !strings.Contains(notes, want) {
 				t.Errorf("notes:\n%s\nwant %q", notes, want)
 			}
-			for _, line := range []string{secret, images, servers} {
+			for _, line := range []string{secret, images, servers, api} {
 				if got, want := strings.Contains(notes, line), slices.Contains(tt.want, line); got != want {
 					t.Errorf("notes:\n%s\n%q is there: %v, want %v", notes, line, got, want)
 				}

@@ -208,6 +208,39 @@ func TestChartPullSecret(t *testing.T) {
 	}
 }
 
+// TestChartNames: names that YAML would read as something else than text stay names.
+func TestChartNames(t *testing.T) {
+	objects := chart(t, `{pullSecret: "123", gateway: {prometheusNamespace: "on"}, sidecar: {kubernetes: {
+		pools: [{service: a, namespace: "1e3"}], apiServers: ["10.1.0.2/32"]}}}`)
+	routed := chart(t, `{gateway: {api: true}, destination: override-host,
+		service: {host: "null.42.svc.cluster.local"}}`)
+	policy := mesh.Find(objects, "NetworkPolicy", "pintle-gateway")
+	for _, test := range []struct {
+		name      string
+		got, want any
+	}{
+		{"the agent's Secret", mesh.Find(objects, "WasmPlugin", "pintle").At("spec", "imagePullSecret"), "123"},
+		{"the kubelet's Secret", mesh.Find(objects, "Deployment", "pintle-gateway").At("spec", "template", "spec",
+			"imagePullSecrets", 0, "name"), "123"},
+		{"Prometheus's namespace", policy.At("spec", "ingress", 1, "from", 0, "namespaceSelector", "matchLabels",
+			"kubernetes.io/metadata.name"), "on"},
+		{"the role's namespace", mesh.Find(objects, "Role", "pintle-sidecar").At("metadata", "namespace"), "1e3"},
+		{"its binding's", mesh.Find(objects, "RoleBinding", "pintle-sidecar").At("metadata", "namespace"), "1e3"},
+		{"the API server", mesh.Find(objects, "NetworkPolicy", "pintle-gateway-kubernetes").At("spec", "egress", 0,
+			"to", 0, "ipBlock", "cidr"), "10.1.0.2/32"},
+		{"the route's Service", mesh.Find(routed, "HTTPRoute", "pintle").At("spec", "rules", 0, "backendRefs", 0,
+			"name"), "null"},
+		{"its namespace", mesh.Find(routed, "HTTPRoute", "pintle").At("spec", "rules", 0, "backendRefs", 0,
+			"namespace"), "42"},
+		{"the grant's Service", mesh.Find(routed, "ReferenceGrant", "pintle").At("spec", "to", 0, "name"), "null"},
+		{"its namespace", mesh.Find(routed, "ReferenceGrant", "pintle").At("metadata", "namespace"), "42"},
+	} {
+		if test.got != test.want {
+			t.Errorf("%s is %#v, want %#v", test.name, test.got, test.want)
+		}
+	}
+}
+
 // TestChartStores: several gateways have conversations in common, by the store that counts: the document's, if it names
 // one, and else the sidecar's.
 func TestChartStores(t *testing.T) {

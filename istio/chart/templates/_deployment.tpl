@@ -34,7 +34,7 @@ spec:
       {{- end }}
       automountServiceAccountToken: false
       {{- with .Values.pullSecret }}
-      imagePullSecrets: [{name: {{ . }}}]
+      imagePullSecrets: [{name: {{ . | quote }}}]
       {{- end }}
       {{- with .Values.gateway.scheduling }}
       {{- toYaml . | nindent 6 }}

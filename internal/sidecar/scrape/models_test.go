@@ -41,7 +41,8 @@ func TestModelListsAreBounded(t *testing.T) {
 	if failure != nil {
 		t.Fatal(failure)
 	}
-	if want := maxModels + 2 + 1; l.omitted != want { // the base models take the place of two adapters, and x is too long
+	// The base models take the place of two adapters, and x is too long.
+	if want := maxModels + 2 + 1; l.omitted != want {
 		t.Errorf("%d names are left out, want %d", l.omitted, want)
 	}
 	if len(got) != maxModels || got[0] != strings.Repeat("y", maxModelBytes) || got[1] != "z-base" ||

@@ -41,8 +41,8 @@ func TestHeadersOfPlugins(t *testing.T) {
 		}
 		for _, file := range files {
 			for _, header := range headers {
-				want := "            - remove: " + header + "\n            - append:\n                header: {key: " + header +
-					`, value: "%FILTER_STATE(wasm.` + header + `:PLAIN)%"}`
+				want := "            - remove: " + header + "\n            - append:\n                header: {key: " +
+					header + `, value: "%FILTER_STATE(wasm.` + header + `:PLAIN)%"}`
 				if !strings.Contains(readText(t, file), want) {
 					t.Errorf("%s: %s does not write the header %s, want\n%s", tc.name, file, header, want)
 				}

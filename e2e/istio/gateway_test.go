@@ -218,7 +218,7 @@ func (g *gateway) startSidecar(t *testing.T, roles []string) {
 	for i, e := range g.endpoints {
 		labels := ""
 		if roles != nil {
-			labels = "mif.moreh.io/role: " + roles[i]
+			labels = fmt.Sprintf("mif.moreh.io/role: %s, llm-d.ai/role: %[1]s", roles[i])
 		}
 		fmt.Fprintf(&endpoints, "- {name: %q, address: %q, engine: vllm, models: [sim-model, model-%d, "+
 			"crash-the-vm], labels: {%s}}\n", e.Name, e.Address, i, labels)

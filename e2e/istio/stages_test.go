@@ -10,37 +10,55 @@ import (
 	"github.com/pintle-dev/pintle/internal/harness"
 )
 
-// disaggregated sends a request to a decode server and names a prefill server for long prompts.
-var disaggregated = map[string]any{
-	"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "EndpointPickerConfig",
-	"plugins": []any{
-		map[string]any{"type": "disagg-headers-handler"}, map[string]any{"type": "prefill-filter"},
-		map[string]any{"type": "decode-filter"},
-		map[string]any{"type": "prefix-based-pd-decider", "parameters": map[string]any{"nonCachedTokens": 16}},
-		map[string]any{"type": "disagg-profile-handler",
-			"parameters": map[string]any{"deciders": map[string]any{"prefill": "prefix-based-pd-decider"}}},
-		map[string]any{"type": "max-score-picker"},
-	},
-	"schedulingProfiles": []any{
-		map[string]any{"name": "prefill",
-			"plugins": []any{map[string]any{"pluginRef": "prefill-filter"},
-				map[string]any{"pluginRef": "max-score-picker"}}},
-		map[string]any{"name": "decode",
-			"plugins": []any{map[string]any{"pluginRef": "decode-filter"},
-				map[string]any{"pluginRef": "max-score-picker"}}},
-	},
+// disaggregated sends a request to a decode server and names a prefill server for long prompts, by further plug-ins of
+// a version's own.
+func disaggregated(version string, own ...any) map[string]any {
+	return map[string]any{
+		"apiVersion": version, "kind": "EndpointPickerConfig",
+		"plugins": append(own,
+			map[string]any{"type": "prefill-filter"}, map[string]any{"type": "decode-filter"},
+			map[string]any{"type": "prefix-based-pd-decider", "parameters": map[string]any{"nonCachedTokens": 16}},
+			map[string]any{"type": "disagg-profile-handler",
+				"parameters": map[string]any{"deciders": map[string]any{"prefill": "prefix-based-pd-decider"}}},
+			map[string]any{"type": "max-score-picker"}),
+		"schedulingProfiles": []any{
+			map[string]any{"name": "prefill",
+				"plugins": []any{map[string]any{"pluginRef": "prefill-filter"},
+					map[string]any{"pluginRef": "max-score-picker"}}},
+			map[string]any{"name": "decode",
+				"plugins": []any{map[string]any{"pluginRef": "decode-filter"},
+					map[string]any{"pluginRef": "max-score-picker"}}},
+		},
+	}
 }
 
-// TestStages: headers that plug-ins add reach the server through the shipped EnvoyFilter, and a client's of the same
-// names do not.
+// TestStages: headers that plug-ins of either dialect add reach the server through the shipped EnvoyFilter, and a
+// client's of the same names do not.
 func TestStages(t *testing.T) {
-	g := newGateway(t, render(t, "overlays/file"),
-		settings{roles: []string{"prefill", "decode", "decode"}, change: func(g *gateway) {
-			g.find("WasmPlugin", "pintle").Set(disaggregated, "spec", "pluginConfig", "config")
-		}})
+	for _, dialect := range []struct {
+		name, header string
+		document     map[string]any
+	}{
+		{"heimdall", "mif-prefill-endpoint", disaggregated("inference.networking.x-k8s.io/v1alpha1",
+			map[string]any{"type": "disagg-headers-handler"})},
+		{"llm-d", "x-prefiller-host-port", disaggregated("llm-d.ai/v1alpha1",
+			map[string]any{"type": "prefix-cache-scorer"})},
+	} {
+		t.Run(dialect.name, func(t *testing.T) {
+			g := newGateway(t, render(t, "overlays/file"),
+				settings{roles: []string{"prefill", "decode", "decode"}, change: func(g *gateway) {
+					g.find("WasmPlugin", "pintle").Set(dialect.document, "spec", "pluginConfig", "config")
+				}})
+			g.wantStages(t, dialect.header)
+		})
+	}
+}
+
+// wantStages wants a prefill server named for a long prompt, and none for a short one.
+func (g *gateway) wantStages(t *testing.T, header string) {
+	t.Helper()
 	long := `{"model":"sim-model","messages":[{"role":"user","content":"` + strings.Repeat("tell me more ", 50) +
 		`"}],"max_tokens":2}`
-	const header = "mif-prefill-endpoint"
 	for _, test := range []struct {
 		name, body string
 		want       []string

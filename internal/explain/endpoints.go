@@ -61,8 +61,9 @@ func (f *Fleet) Past(speeds bool, now int64, each func(*journal.Event)) {
 	}
 }
 
-// told are keys by which the sidecar's /endpoints tells of an endpoint what no decision goes by.
-var told = []string{"missingMetrics", "speed", "prefixes", "failureShare", "silentFor", "lastError"}
+// told are keys by which the sidecar's /endpoints tells of an endpoint what no decision goes by, and that it is silent:
+// which of those that are Envoy leaves out depends on more than that.
+var told = []string{"missingMetrics", "speed", "prefixes", "silentFor", "lastError"}
 
 // ReadEndpoints reads an endpoints document: the sidecar's list, by the sidecar's reader, with the metrics that the
 // decision shall assume, or what the sidecar answers at /endpoints. now is the time that ages are reckoned from. An
@@ -82,7 +83,9 @@ func ReadEndpoints(text []byte, now int64) (*Fleet, error) {
 		var m scoring.Metrics
 		readMetrics(o.Object("metrics"), &fleet.Pool, &m, now)
 		metrics = append(metrics, m)
-		fleet.past = append(fleet.past, readState(o.Object("state")))
+		share := 0.0
+		o.Float("failureShare", &share, 0, 1)
+		fleet.past = append(fleet.past, readState(o.Object("state"), share))
 	}}
 	part := reader.Part(root)
 	fleet.readModels(root)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/journal"
+	"github.com/pintle-dev/pintle/state"
 )
 
 // mostEvents bounds the requests that an endpoint or a model is said to have in flight or to have failed.
@@ -28,9 +29,10 @@ type past struct {
 	worth  float64
 }
 
-// readState reads what the journal would hold of an endpoint.
-func readState(o *strictjson.Object) past {
-	failures := 0
+// readState reads what the journal would hold of an endpoint, which has failed that share of its requests where o says
+// nothing of failures.
+func readState(o *strictjson.Object, share float64) past {
+	failures := failuresOf(share)
 	o.Int("failures", &failures, 0, mostEvents)
 	p := readPast(o)
 	p.failures = failures
@@ -47,6 +49,13 @@ func readState(o *strictjson.Object) past {
 	}
 	o.Close()
 	return p
+}
+
+// failuresOf is how many requests that fail on end leave the share of failures that is nearest to one.
+func failuresOf(share float64) int {
+	const most = 64
+	kept := math.Log(1 - state.FailureWeight)
+	return int(math.Round(min(math.Log(1-share)/kept, most)))
 }
 
 // readPast reads the keys of a past from o, which may hold others.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/explain"
+	"github.com/pintle-dev/pintle/internal/pluginconfig"
 	"github.com/pintle-dev/pintle/journal"
 )
 
@@ -50,6 +51,10 @@ func TestPast(t *testing.T) {
 		{"how fast it is, of streams", endpoint + `state: {inFlight: 1, prefillTokensPerSecond: 1}}]`,
 			[]journal.Event{load(now-1, 1, 0, true)}},
 		{"failures", endpoint + `metrics: {age: 1s}, state: {failures: 2}}]`, []journal.Event{failed, failed}},
+		{"the share of failures of the sidecar's answer", endpoint + `failureShare: 0.23}]`,
+			[]journal.Event{failed, failed}},
+		{"a share that is not there", endpoint + `failureShare: 0.05}]`, nil},
+		{"failures beside a share", endpoint + `failureShare: 1, state: {failures: 1}}]`, []journal.Event{failed}},
 		{"times", endpoint + `metrics: {age: 1s}, state: {ttft: 300ms, tpot: 20ms}}]`,
 			[]journal.Event{done(sampled-1, 1, 300_000, 320_000)}},
 		{"a time to the first token alone", endpoint + `state: {ttft: 1us}}]`, []journal.Event{done(now-1, 1, 1, 1)}},
@@ -62,6 +67,26 @@ func TestPast(t *testing.T) {
 				t.Errorf("got  %+v\nwant %+v", got, test.want)
 			}
 		})
+	}
+}
+
+// TestFailureShare: a server that the sidecar says to fail is left out here where Envoy leaves it out, though it looks
+// idle.
+func TestFailureShare(t *testing.T) {
+	const now = int64(1_700_000_000_000_000_000)
+	config, err := pluginconfig.Parse([]byte(`{"plugins": [{"type": "queue-scorer"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for share, want := range map[string]string{"0": "a", "0.46": "a", "0.49": "a", "0.53": "b", "0.55": "b",
+		"0.97": "b", "1": "b"} {
+		fleet := readFleet(t, `endpoints: [{name: b, address: "10.0.0.2:80", metrics: {waiting: 9}},
+			{name: a, address: "10.0.0.1:80", metrics: {waiting: 0}, failureShare: `+share+`}]`, now)
+		body := explain.Request{Body: []byte(`{"model": "m", "prompt": "hello"}`)}
+		got := explain.New(config, fleet, 1).Explain(body, now).Destination[0]
+		if address := map[string]string{"a": "10.0.0.1:80", "b": "10.0.0.2:80"}[want]; got != address {
+			t.Errorf("with a share of %s at a: goes to %s, want %s", share, got, address)
+		}
 	}
 }
 

@@ -221,7 +221,7 @@ func TestChartValues(t *testing.T) {
 		`{module: {image: "registry.example.com/p"}}`,
 		`{module: {image: "registry.example.com/p:latest"}}`, `{sidecar: {image: "p:latest"}}`, `{ingest: {port: 0}}`,
 		`{ingest: {token: short}}`,
-		`{ingest: {token: "with a space"}}`, `{gateway: {replicas: 0}}`, `{maxBodyBytes: 0}`,
+		`{ingest: {token: "with a space"}}`, `{gateway: {replicas: 0}}`, `{maxBodyBytes: 4194303}`,
 		`{stale: {policy: never}}`, `{service: {kind: Pool}}`,
 		`{sidecar: {kubernetes: {pools: [{service: a}]}}}`, `{sidecar: {kubernetes: {pools: [{namespace: b}]}}}`,
 		`{sidecar: {kubernetes: {pools: [{service: a, inferencePool: a, namespace: b}]}}}`,

@@ -20,7 +20,7 @@ func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
 		return nil, modelNotFound(asked, c.Request.Model)
 	}
 	if !c.restrict() {
-		return nil, NoEndpoints
+		return nil, OutsideSubset
 	}
 	if failure := c.admit(); failure != nil {
 		return nil, failure

@@ -24,7 +24,9 @@ const (
 
 // The failures of a decision.
 var (
-	NoEndpoints = &Failure{Status: 503, Reason: "no_endpoints", Message: "no model server is known"}
+	NoEndpoints   = &Failure{Status: 503, Reason: "no_endpoints", Message: "no model server is known"}
+	OutsideSubset = &Failure{Status: 503, Reason: NoEndpoints.Reason,
+		Message: "no model server for this request is among those that its subset hint names"}
 	FilteredOut = &Failure{Status: 503, Reason: "filtered_out",
 		Message: "no model server passes the filters for this request"}
 	NoParser = &Failure{Status: 400, Reason: "no_parser",

@@ -61,8 +61,8 @@ func TestSubsetOfNobody(t *testing.T) {
 	plan := plantest.Plan(t, `{"plugins": [{"type": "queue-scorer"}]}`, plantest.Neutral)
 	c := plantest.Cycle(plantest.Pool(scoring.Endpoint{}), 1)
 	c.Request.Restricted = true
-	for subset, want := range map[string]*scoring.Failure{"10.0.0.1:1000": nil, "10.0.0.2": scoring.NoEndpoints,
-		"": scoring.NoEndpoints} {
+	for subset, want := range map[string]*scoring.Failure{"10.0.0.1:1000": nil, "10.0.0.2": scoring.OutsideSubset,
+		"": scoring.OutsideSubset} {
 		c.Request.Subset = subset
 		if _, failure := plan.Decide(c); failure != want {
 			t.Errorf("%q: got %v, want %v", subset, failure, want)

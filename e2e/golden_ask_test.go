@@ -99,7 +99,7 @@ func (c goldenCase) steps(header string, want *explain.Explanation) (wrong []str
 		wanted.profile(name, p)
 	}
 	within := digits
-	if c.inTime() {
+	if c.computes() {
 		within = 0.1 // of what is in flight less is left with time
 	}
 	if difference := got.differs(wanted, within); difference != "" {

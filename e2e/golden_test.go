@@ -186,7 +186,8 @@ func goldenPlugin(t *testing.T, c *golden.Case) map[string]any {
 const (
 	// mostPlays bounds how often a case is played that goes by the time.
 	mostPlays = 20
-	// soon is within which time Envoy has to decide such a case's requests: meanwhile servers compute what they have.
+	// soon is within which time Envoy has to decide such a case's requests: meanwhile servers compute what they have,
+	// and samples of their load grow old.
 	soon = 50 * time.Millisecond
 )
 
@@ -206,8 +207,14 @@ func (c goldenCase) hold(t *testing.T, g *goldens) {
 	}
 }
 
-// inTime reports whether the case goes by what servers have computed meanwhile.
-func (c goldenCase) inTime() bool { return strings.Contains(c.Endpoints, "prefillTokensPerSecond") }
+// goldenFresh are the cases that go by samples which are less than 200 ms old.
+var goldenFresh = []string{"shed_not_saturated", "utilization_detector"}
+
+// inTime reports whether the case goes by how much time has passed.
+func (c goldenCase) inTime() bool { return c.computes() || slices.Contains(goldenFresh, c.Name) }
+
+// computes reports whether the case goes by what servers have computed meanwhile.
+func (c goldenCase) computes() bool { return strings.Contains(c.Endpoints, "prefillTokensPerSecond") }
 
 // play has Envoy decide a case's requests, and returns what is wrong.
 func (c goldenCase) play(t *testing.T, g *goldens) string {

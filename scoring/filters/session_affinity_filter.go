@@ -8,7 +8,8 @@ import (
 // sessionAffinityFilter keeps only the endpoint that the request's session belongs to. session-affinity-scorer says how
 // sessions are recognised; the two have the same parameters.
 //
-// Missing data: without a session, or where its endpoint is no candidate, all endpoints are kept.
+// Missing data: without a session, or where its endpoint is no candidate, all endpoints are kept. One that fails is
+// none while another one does not, see failing.policy.
 //
 // Source: llm-d, session-affinity-filter; consistent_hash and the sources in bodies are Pintle's.
 type sessionAffinityFilter struct{ affinity.Pinner }
@@ -23,10 +24,15 @@ func (f sessionAffinityFilter) Part() scoring.Plugin { return f.Pinner }
 
 // Select implements scoring.GroupFilter.
 func (f sessionAffinityFilter) Select(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
-	i := f.Pinned(c, candidates)
+	i := f.Pinned(c, candidates[:selectPassing(soundness{}, c, candidates, true)])
 	if i < 0 {
 		return len(candidates)
 	}
 	candidates[0], candidates[i] = candidates[i], candidates[0]
 	return 1
 }
+
+// soundness lets those pass that do not fail: they are the candidates in the end, unless all fail.
+type soundness struct{}
+
+func (soundness) passes(c *scoring.Cycle, e *scoring.Endpoint) bool { return !c.Fails(e) }

@@ -4,9 +4,14 @@ import (
 	"encoding/base64"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/pintle-dev/pintle/internal/strictjson"
+	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+	"github.com/pintle-dev/pintle/scoring/registry"
+	"github.com/pintle-dev/pintle/state"
 )
 
 // TestSessionAffinityFilter: a session's endpoint alone is kept, and all where there is no session or it left.
@@ -21,6 +26,60 @@ func TestSessionAffinityFilter(t *testing.T) {
 				"x-session-token": base64.StdEncoding.EncodeToString([]byte(tc.session))})
 			if got := strings.Join(plantest.Decide(plan, c).Candidates, " "); got != tc.want {
 				t.Errorf("kept %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestSessionsLeaveFailingEndpoints: a session goes elsewhere while its endpoint fails and another one does not.
+func TestSessionsLeaveFailingEndpoints(t *testing.T) {
+	session, a := journal.HashName("ann"), base64.StdEncoding.EncodeToString([]byte("a"))
+	for _, tc := range []struct{ name, strategy, header, failing, want, bound string }{
+		{"none fails", "encoded_endpoint_header", a, "", "a", ""},
+		{"its own", "encoded_endpoint_header", a, "a", "b c", ""},
+		{"another one", "encoded_endpoint_header", a, "b", "a", ""},
+		{"its own and another one", "encoded_endpoint_header", a, "a b", "c", ""},
+		{"all", "encoded_endpoint_header", a, "a b c", "a", ""},
+		{"none fails", "session_id", "ann", "", "a", "a"},
+		{"its own and another one", "session_id", "ann", "a b", "c", "c"},
+		{"all", "session_id", "ann", "a b c", "a", "a"},
+		{"none fails", "consistent_hash", "ann", "", "c", ""},
+		{"its own and another one", "consistent_hash", "ann", "b c", "a", ""},
+	} {
+		t.Run(tc.strategy+", "+tc.name, func(t *testing.T) {
+			root, document := strictjson.Parse([]byte(`{"plugins": [{"type": "session-affinity-filter", "parameters":
+				{"strategy": "`+tc.strategy+`"}}]}`), "configuration")
+			plan := scoring.Compile(root, registry.Plugins, scoring.Settings{Stale: plantest.Neutral,
+				Failing: scoring.Failing{Exclude: true, Above: 0.5, HalfLife: time.Minute}})
+			if err := document.Err(); err != nil {
+				t.Fatal(err)
+			}
+			pool := plantest.Pool(make([]scoring.Endpoint, 3)...)
+			pool.State = state.New(plan.StateOptions())
+			pool.Enter()
+			pool.State.Apply(&journal.Event{Kind: journal.Decision, Instance: 1, Lease: 1, Time: plantest.Now,
+				Sessions: []journal.Session{{ID: session, Endpoint: pool.ID(&pool.Endpoints[0])}}})
+			for _, e := range pool.Endpoints {
+				for client := range uint64(8) {
+					if strings.Contains(tc.failing, e.Name) {
+						pool.State.Apply(&journal.Event{Kind: journal.Completion, Time: plantest.Now, Status: 500,
+							Primary: pool.ID(&e), Client: 1 + client, Ended: journal.EndedWhole})
+					}
+				}
+			}
+			c := plantest.Cycle(pool, 1)
+			c.Request.Headers = plantest.Headers(plan,
+				map[string]string{"x-session-token": tc.header, "x-session-id": tc.header})
+			if got := strings.Join(plantest.Decide(plan, c).Candidates, " "); got != tc.want {
+				t.Errorf("kept %q, want %q", got, tc.want)
+			}
+			e, bound := journal.Event{}, ""
+			plan.Record(c, &e)
+			for _, s := range e.Sessions {
+				bound = pool.Endpoints[pool.State.Endpoints.Index(s.Endpoint)].Name
+			}
+			if bound != tc.bound {
+				t.Errorf("bound to %q, want %q", bound, tc.bound)
 			}
 		})
 	}

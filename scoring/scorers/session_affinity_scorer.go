@@ -6,7 +6,7 @@ import (
 )
 
 // sessionAffinityScorer prefers the endpoint that the request's session belongs to; the session stays there as long as
-// other scores allow. session-affinity-filter keeps it there in any case.
+// other scores allow. session-affinity-filter keeps it there whatever scores say.
 //
 // With the strategy encoded_endpoint_header, the default, the response to a routed request carries the header
 // x-session-token, which names the endpoint that served it in base64, and clients send it back. For a pod with one port

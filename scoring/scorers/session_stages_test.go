@@ -100,6 +100,37 @@ func TestSessionsOfBothStages(t *testing.T) {
 	}
 }
 
+// TestSessionsOutweighedInStages: a session that is outweighed comes back, though profiles of other stages, which the
+// same plug-in is part of, do not have its endpoint.
+func TestSessionsOutweighedInStages(t *testing.T) {
+	plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "always-disagg-pd-decider"},
+		{"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": "always-disagg-pd-decider"}}},
+		{"type": "prefill-filter"}, {"type": "decode-filter"}, {"type": "queue-scorer"},
+		{"name": "s", "type": "session-affinity-scorer", "parameters": {"strategy": "session_id"}}],
+		"schedulingProfiles": [
+		{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}, {"pluginRef": "queue-scorer", "weight": 3},
+			{"pluginRef": "s", "weight": 2}]},
+		{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"}, {"pluginRef": "s"}]}]}`, plantest.Neutral)
+	pool := plantest.Pool(queued("decode"), queued("decode"), queued("prefill"))
+	pool.State = state.New(plan.StateOptions())
+	pool.Enter()
+	c := plantest.Cycle(pool, 1)
+	body := []byte(`{"model": "m", "prompt": "hello"}`)
+	if failure := c.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
+		t.Fatal(failure.Message)
+	}
+	for i, step := range []struct {
+		name string
+		a, b int
+		want string
+	}{{"the first time", 0, 9, "a"}, {"is outweighed", 9, 0, "b"}, {"comes back", 0, 0, "a"}} {
+		pool.Endpoints[0].Metrics.WaitingRequests, pool.Endpoints[1].Metrics.WaitingRequests = step.a, step.b
+		if got := routed(t, plan, c, uint32(i+1), "ann"); got != step.want {
+			t.Errorf("%s: went to %s, want %s", step.name, got, step.want)
+		}
+	}
+}
+
 // TestSessionsOfAStageThatIsNotRun: where prefill goes nowhere its sessions stay as they are, and no answer names one.
 func TestSessionsOfAStageThatIsNotRun(t *testing.T) {
 	for _, strategy := range []string{"encoded_endpoint_header", "session_id"} {

@@ -104,6 +104,7 @@ func (s *bound) Pinned(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
 	}
 	for i, e := range candidates {
 		if e.StateIndex == index {
+			c.BindSession(id, e) // other profiles of the decision may lack it
 			return i
 		}
 	}

@@ -13,11 +13,11 @@ import (
 // declared and comes before all profiles.
 //
 // A revision that lacks one of the required roles serves nothing, nor does one in which every server of a role fails
-// while another revision has sound ones. Among the others one is drawn by weight; requests with the same value of the
-// header x-llm-d-revision-decision-id go to the same revision as long as the numbers of endpoints stay the same. A
-// request that names a revision in revisionHeaderName goes to that one or nowhere; have the key strip remove the header
-// where clients shall not choose. The answer has the header with the revision that served. A request for which no
-// endpoint is left is answered with 503 no_endpoints.
+// while another revision that may serve the request has sound ones. Among the others one is drawn by weight; requests
+// with the same value of the header x-llm-d-revision-decision-id go to the same revision as long as the numbers of
+// endpoints stay the same. A request that names a revision in revisionHeaderName goes to that one or nowhere; have the
+// key strip remove the header where clients shall not choose. The answer has the header with the revision that served.
+// A request for which no endpoint is left is answered with 503 no_endpoints.
 //
 // Formula: with mode max-role the weight of a revision is how many of its endpoints have the most frequent role. That
 // is the role which most endpoints have in all revisions that have every role, and of equally frequent ones the first

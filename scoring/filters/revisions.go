@@ -89,10 +89,10 @@ func (s *disaggregatedsetRolloutScreener) weigh(c *scoring.Cycle, failing bool) 
 	}
 }
 
-// anyWhole reports whether any revision has weight.
+// anyWhole reports whether any revision has weight and an endpoint that may serve the request.
 func (s *disaggregatedsetRolloutScreener) anyWhole() bool {
 	for i := range s.revisions {
-		if s.revisions[i].weight > 0 {
+		if r := &s.revisions[i]; r.candidate && r.weight > 0 {
 			return true
 		}
 	}

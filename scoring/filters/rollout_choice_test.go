@@ -59,6 +59,35 @@ func TestRolloutOfFailing(t *testing.T) {
 	}
 }
 
+// TestRolloutOfFailingInASubset: a revision whose servers of a role all fail serves where no other one may serve the
+// request.
+func TestRolloutOfFailingInASubset(t *testing.T) {
+	root, document := strictjson.Parse([]byte(rolloutConfig(gating)), "configuration")
+	plan := scoring.Compile(root, registry.Plugins, scoring.Settings{Stale: plantest.Neutral,
+		Failing: scoring.Failing{Exclude: true, Above: 0.5, HalfLife: time.Minute}})
+	if err := document.Err(); err != nil {
+		t.Fatal(err)
+	}
+	pool := plantest.Pool(member("old", "prefill"), member("old", "decode"), member("new", "prefill"),
+		member("new", "decode"))
+	pool.State = state.New(plan.StateOptions())
+	for i := range pool.Endpoints {
+		if pool.Endpoints[i].Address = "10.0.0.1:8000"; i > 1 {
+			pool.Endpoints[i].Address = "10.0.0.2:8000"
+		}
+	}
+	pool.Enter()
+	for client := range uint64(8) {
+		pool.State.Apply(&journal.Event{Kind: journal.Completion, Time: plantest.Now, Status: 500,
+			Primary: pool.ID(&pool.Endpoints[2]), Client: 1 + client, Ended: journal.EndedWhole})
+	}
+	c := plantest.Cycle(pool, 1)
+	c.Request.Restricted, c.Request.Subset = true, "10.0.0.2"
+	if got := revisionOf(plan, c); got != "new" {
+		t.Errorf("served by %s, want new", got)
+	}
+}
+
 // TestRolloutOfASubset: a request that may go to some servers alone goes to a revision that has one of them, as far as
 // all its stages may.
 func TestRolloutOfASubset(t *testing.T) {

@@ -27,7 +27,7 @@ import (
 // Missing data: an endpoint without the label of a revision serves nothing unless mode is disabled.
 //
 // Source: llm-d, disaggregatedset-rollout-screener, in its forms of 0.10 and after. There pods are counted, here
-// endpoints, of which a pod with ranks has several.
+// endpoints, of which a pod with ranks has several. There no revision is drawn for a request with any strict header.
 type disaggregatedsetRolloutScreener struct {
 	mode                 string
 	scope                []requirement
@@ -51,8 +51,9 @@ type disaggregatedsetRolloutScreenerParameters struct {
 	// and /role). disableCoordination has no effect.
 	RevisionGating struct{}
 	// HeaderSelectors are further headers and labels, as in llm-d's 0.10: name, headerName, labelKey and mode. With
-	// mode strict the label must have the header's value, if the request has the header. With both strict and prefer
-	// the answer's header has the label's value of the endpoint that served.
+	// mode strict the label must have the header's value, if the request has the header; where that label is not the
+	// revision's, a revision is drawn among those that have such an endpoint. With both strict and prefer the answer's
+	// header has the label's value of the endpoint that served.
 	HeaderSelectors []labelHeader
 }
 
@@ -162,7 +163,7 @@ func twice(names []string) bool {
 
 // Screen implements scoring.Screener.
 func (s *disaggregatedsetRolloutScreener) Screen(c *scoring.Cycle) *scoring.Failure {
-	named := s.names(c)
+	narrowed, named := s.names(c)
 	if s.mode != modeDisabled {
 		if s.weigh(c, named); !named && !s.anyWhole() {
 			s.weigh(c, true)
@@ -175,20 +176,20 @@ func (s *disaggregatedsetRolloutScreener) Screen(c *scoring.Cycle) *scoring.Fail
 			return noWholeRevision
 		}
 	}
-	if named && !s.obey(c) {
+	if narrowed && !s.obey(c) {
 		return noSuchRevision
 	}
 	return nil
 }
 
-// names reports whether the request names what its endpoints have to have.
-func (s *disaggregatedsetRolloutScreener) names(c *scoring.Cycle) bool {
+// names reports whether the request names what its endpoints have to have, and whether that is a revision.
+func (s *disaggregatedsetRolloutScreener) names(c *scoring.Cycle) (anything, revision bool) {
 	for i := range s.selectors {
-		if s.selectors[i].strict && c.Request.Header(s.selectors[i].key) != "" {
-			return true
+		if h := &s.selectors[i]; h.strict && c.Request.Header(h.key) != "" {
+			anything, revision = true, revision || h.label == s.revisionKey
 		}
 	}
-	return false
+	return anything, revision
 }
 
 // keep excludes the endpoints of revisions that lack a role and, if one was chosen, of the others. It reports whether

@@ -2,6 +2,7 @@ package filters_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -147,6 +148,38 @@ func TestRevisionPreferred(t *testing.T) {
 	c.Request.Headers = plantest.Headers(plan, map[string]string{"x-slice": "another"})
 	if got := revisionOf(plan, c); got != "a" {
 		t.Errorf("got %s, want a", got)
+	}
+}
+
+// TestRevisionOfFurtherHeaders: a header that names something else than a revision narrows down, and all stages are
+// still of one revision.
+func TestRevisionOfFurtherHeaders(t *testing.T) {
+	plan := rolloutPlan(t, gating+`, "headerSelectors": [{"name": "r", "headerName": "x-revision", "labelKey": "`+set+
+		`revision", "mode": "strict"}, {"name": "t", "headerName": "x-tier", "labelKey": "tier", "mode": "strict"}]`)
+	pool := slices.Concat(members("a", "prefill", 1), members("a", "decode", 1), members("b", "prefill", 1),
+		members("b", "decode", 1), members("c", "prefill", 9), members("c", "decode", 9))
+	for i := range pool {
+		tier := "gold"
+		if i >= 4 {
+			tier = "other"
+		}
+		pool[i].Labels = append(pool[i].Labels, scoring.Label{Key: "tier", Value: tier})
+	}
+	for _, tc := range []struct{ name, revision, tier, want string }{
+		{"neither", "", "", "a b c"}, {"a tier", "", "gold", "a b"}, {"a revision", "b", "", "b"},
+		{"both", "b", "gold", "b"}, {"a revision of another tier", "c", "gold", "503 no_endpoints"},
+		{"a tier that there is not", "", "silver", "503 no_endpoints"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c, got := plantest.Cycle(plantest.Pool(pool...), 1), map[string]bool{}
+			c.Request.Headers = plantest.Headers(plan, map[string]string{"x-revision": tc.revision, "x-tier": tc.tier})
+			for range 200 {
+				got[revisionOf(plan, c)] = true
+			}
+			if served := strings.Join(slices.Sorted(maps.Keys(got)), " "); served != tc.want {
+				t.Errorf("served by %s, want %s", served, tc.want)
+			}
+		})
 	}
 }
 

@@ -35,7 +35,7 @@ func (s *disaggregatedsetRolloutScreener) count(c *scoring.Cycle, failing bool) 
 			s.revisions = slices.Insert(s.revisions, at, revision{name: name})
 		}
 		r := &s.revisions[at]
-		r.candidate = r.candidate || c.Serves(e)
+		r.candidate = r.candidate || c.Serves(e) && s.asked(c, e)
 		role, _ := e.Label(s.roleKey)
 		if k := slices.Index(s.roles, role); k >= 0 && s.inScope(e) && (failing || !c.Fails(e)) {
 			r.count[k]++

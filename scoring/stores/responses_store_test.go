@@ -2,6 +2,7 @@ package stores_test
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,7 +87,7 @@ func TestResponsesStore(t *testing.T) {
 			}
 			got := c.Plan.ResponsesStore()
 			told := c.Plan.Warnings()
-			if got == nil || len(told) != 1 || !strings.Contains(told[0], "the sidecar has to") {
+			if got == nil || !strings.Contains(told[len(told)-1], "the sidecar has to") {
 				t.Fatalf("got %v and %q, want a store and that the sidecar has to know of it", got, told)
 			}
 			if got.HasTenant && c.Plan.RequestHeaders()[got.Tenant] != "x-team" {
@@ -120,6 +121,37 @@ func TestGate(t *testing.T) {
 		if (c.Plan.ResponsesStore() == nil) != (want != "") || !strings.Contains(warnings, want) {
 			t.Errorf("gates %s: got %v and %q, want %q", gates, c.Plan.ResponsesStore(), warnings, want)
 		}
+	}
+}
+
+// TestIdleStores: the operator is told of what has no effect beside what else the store has, or without it.
+func TestIdleStores(t *testing.T) {
+	const redis, mongo = `"redis":{"address":"redis://h"}`, `"mongo":{"uri":"mongodb://h"}`
+	const memory = "responses-store: storeConfig.inMemoryConfig has no effect: conversations are kept as tieredConfig says"
+	const stream = "responses-store: storeConfig.tieredConfig.stream has no effect: nothing is brought to a MongoDB"
+	for _, tc := range []struct {
+		name, store string
+		want        []string
+	}{
+		{"in memory", `"inMemoryConfig":{}`, nil},
+		{"in tiers", `"tieredConfig":{` + redis + `}`, nil},
+		{"in tiers of all kinds", `"tieredConfig":{` + redis + `,` + mongo + `,"stream":{}}`, nil},
+		{"in both", `"inMemoryConfig":{},"tieredConfig":{` + redis + `}`, []string{memory}},
+		{"a stream that leads nowhere", `"tieredConfig":{` + redis + `,"stream":{"batchSize":9}}`, []string{stream}},
+		{"none", `"inMemoryConfig":{},"tieredConfig":null`, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c, err := pluginconfig.Parse([]byte(document(gate, `"storeConfig":{`+tc.store+`}`)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			told := slices.DeleteFunc(slices.Clone(c.Plan.Warnings()), func(text string) bool {
+				return strings.Contains(text, "the sidecar has to")
+			})
+			if !slices.Equal(told, tc.want) {
+				t.Errorf("told %q, want %q", told, tc.want)
+			}
+		})
 	}
 }
 

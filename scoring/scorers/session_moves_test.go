@@ -92,6 +92,57 @@ func TestSessionsReturn(t *testing.T) {
 	}
 }
 
+// TestSessionsOfOtherProfiles: a session that another profile than its plug-in's routes stays bound, whatever became of
+// the request before, unless its endpoint does not serve the model.
+func TestSessionsOfOtherProfiles(t *testing.T) {
+	plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [
+		{"type": "header-profile-handler", "parameters": {"headerName": "x-profile", "defaultProfile": "with"}},
+		{"name": "sessions", "type": "session-affinity-filter", "parameters": {"strategy": "session_id"}},
+		{"name": "first", "type": "by-label", "parameters": {"label": "place", "validValues": ["first"]}},
+		{"name": "nowhere", "type": "by-label", "parameters": {"label": "place", "validValues": ["nowhere"]}},
+		{"type": "queue-scorer"}], "schedulingProfiles": [
+		{"name": "with", "plugins": [{"pluginRef": "sessions"}, {"pluginRef": "queue-scorer"}]},
+		{"name": "without", "plugins": [{"pluginRef": "queue-scorer"}]},
+		{"name": "refuses", "plugins": [{"pluginRef": "first"}, {"pluginRef": "sessions"}, {"pluginRef": "nowhere"}]}]}`,
+		plantest.Neutral)
+	a, b := plantest.Sampled(scoring.Metrics{}), plantest.Sampled(scoring.Metrics{})
+	a.Labels = []scoring.Label{{Key: "place", Value: "first"}}
+	pool := plantest.Pool(a, b)
+	pool.State = state.New(plan.StateOptions())
+	c := plantest.Cycle(pool, 1)
+	for i, step := range []struct {
+		name, session, profile, models, busy, want string
+	}{
+		{"a session", "ann", "with", "m", "b", "a"}, {"another one", "bob", "with", "m", "a", "b"},
+		{"is refused", "bob", "refuses", "m", "", ""},
+		{"goes elsewhere", "ann", "without", "m", "a", "b"}, {"comes back", "ann", "with", "m", "", "a"},
+		{"is not served", "ann", "without", "n", "", "b"}, {"stays there", "ann", "with", "m", "b", "b"},
+	} {
+		for j := range pool.Endpoints {
+			e := &pool.Endpoints[j]
+			if e.Metrics.WaitingRequests = 0; e.Name == step.busy {
+				e.Metrics.WaitingRequests = 9
+			}
+		}
+		pool.Endpoints[0].Models = []string{step.models}
+		pool.Enter()
+		c.Request.Model = "m"
+		c.Request.Headers = plantest.Headers(plan, map[string]string{"x-profile": step.profile,
+			"x-session-id": step.session})
+		got := ""
+		if endpoints, failure := plan.Decide(c); failure == nil {
+			got = endpoints[0].Name
+			e := journal.Event{}
+			plan.Record(c, &e)
+			e.Instance, e.Lease, e.Time = 1, uint32(i+1), c.Request.Now
+			pool.State.Apply(&e)
+		}
+		if got != step.want {
+			t.Errorf("%s %s: went to %q, want %q", step.session, step.name, got, step.want)
+		}
+	}
+}
+
 // TestSessionOfTwoPlugins: a session that a filter and a scorer go by is bound once, two sessions each.
 func TestSessionOfTwoPlugins(t *testing.T) {
 	sessions := func(kind, header string) string {

@@ -87,13 +87,12 @@ func (p *AffinityParameters) warn(b *scoring.Builder, session *strictjson.Object
 // bound are sessions that stay where they were first sent to, until that is no candidate any more.
 type bound struct {
 	*sessions
-	// gone is set when the decision's candidates lacked the endpoint of its session.
-	gone bool
+	// gone is the session whose endpoint the candidates lacked last, 0 for none: who was refused moves nobody else.
+	gone uint64
 }
 
 // Pinned implements Pinner.
 func (s *bound) Pinned(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
-	s.gone = false
 	id := s.id(c)
 	if id == 0 {
 		return -1
@@ -108,15 +107,16 @@ func (s *bound) Pinned(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
 			return i
 		}
 	}
-	s.gone = true
+	s.gone = id
 	return -1
 }
 
 // OnRouted implements scoring.RequestHook: the session stays bound to its endpoint as long as that is one of the
 // candidates.
 func (s *bound) OnRouted(c *scoring.Cycle) {
-	id, gone := s.id(c), s.gone
-	s.gone = false
+	id := s.id(c)
+	gone := s.gone == id
+	s.gone = 0
 	result := c.Primary()
 	if s.profile >= 0 {
 		result = c.Result(s.profile)

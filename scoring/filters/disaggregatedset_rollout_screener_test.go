@@ -77,6 +77,9 @@ func TestRolloutShares(t *testing.T) {
 			map[string]float64{"a": 11. / 13, "b": 2. / 13}},
 		{"one that lacks a role", "sum", whole, slices.Concat(members("a", "prefill", 1), members("a", "decode", 1),
 			members("b", "decode", 9)), map[string]float64{"a": 1}},
+		{"the role that is most frequent in those that are whole", "max-role", whole, slices.Concat(
+			members("a", "prefill", 3), members("a", "decode", 1), members("b", "prefill", 1),
+			members("b", "decode", 2), members("c", "decode", 9)), map[string]float64{"a": 3. / 4, "b": 1. / 4}},
 		{"equally frequent roles", "max-role", whole, slices.Concat(members("a", "prefill", 3),
 			members("a", "decode", 1), members("b", "prefill", 1), members("b", "decode", 3)),
 			map[string]float64{"a": 3. / 4, "b": 1. / 4}},
@@ -151,11 +154,12 @@ func TestRevisionPreferred(t *testing.T) {
 	}
 }
 
-// TestRevisionOfFurtherHeaders: a header that names something else than a revision narrows down, and all stages are
-// still of one revision.
+// TestRevisionOfFurtherHeaders: a header that names something else than a revision narrows down if it is strict,
+// and all stages are still of one revision.
 func TestRevisionOfFurtherHeaders(t *testing.T) {
 	plan := rolloutPlan(t, gating+`, "headerSelectors": [{"name": "r", "headerName": "x-revision", "labelKey": "`+set+
-		`revision", "mode": "strict"}, {"name": "t", "headerName": "x-tier", "labelKey": "tier", "mode": "strict"}]`)
+		`revision", "mode": "strict"}, {"name": "t", "headerName": "x-tier", "labelKey": "tier", "mode": "strict"},
+		{"name": "s", "headerName": "x-slice", "labelKey": "slice", "mode": "prefer"}]`)
 	pool := slices.Concat(members("a", "prefill", 1), members("a", "decode", 1), members("b", "prefill", 1),
 		members("b", "decode", 1), members("c", "prefill", 9), members("c", "decode", 9))
 	for i := range pool {
@@ -172,7 +176,8 @@ func TestRevisionOfFurtherHeaders(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c, got := plantest.Cycle(plantest.Pool(pool...), 1), map[string]bool{}
-			c.Request.Headers = plantest.Headers(plan, map[string]string{"x-revision": tc.revision, "x-tier": tc.tier})
+			c.Request.Headers = plantest.Headers(plan, map[string]string{"x-revision": tc.revision, "x-tier": tc.tier,
+				"x-slice": "nowhere"})
 			for range 200 {
 				got[revisionOf(plan, c)] = true
 			}

@@ -57,6 +57,7 @@ func TestSessionsInBodies(t *testing.T) {
 		{name: "the longest key", key: strings.Repeat("k", 32), body: `"` + strings.Repeat("k", 32) + `":"abc"`},
 		{name: "a key that is too long", key: strings.Repeat("k", 33), mistake: `"` + strings.Repeat("k", 33) + `"` + noKey},
 		{name: "no key before a dot", key: ".id", mistake: `".id"` + noKey},
+		{name: "three keys", key: "a.b.c", mistake: `"a.b.c"` + noKey},
 		{name: "no key behind a dot", key: "metadata.", mistake: `"metadata."` + noKey},
 	}
 	for _, tc := range tests {

@@ -165,6 +165,8 @@ func TestAIBrixPrefixCacheLimits(t *testing.T) {
 	}{
 		{"default", own, 200_000, 20 * time.Minute},
 		{"own", `{"type": "aibrix-prefix-cache", "parameters": {"blockNumber": 10, "blockAge": "1m"}}`, 10, time.Minute},
+		{"beside one with less", own + `, {"name": "less", "type": "aibrix-prefix-cache", "parameters": {"blockNumber": 10,
+			"blockAge": "1m"}}`, 200_000, 20 * time.Minute},
 		{"beside prefixes", own + `, {"type": "prefix-cache-scorer"}`, 0, 0},
 		{"beside shares", own + `, {"type": "prefix-share-scorer"}`, 0, 0},
 		{"beside what is cached", own + `, {"type": "cached-blocks-scorer"}`, 0, 0},

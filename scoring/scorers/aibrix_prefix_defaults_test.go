@@ -30,6 +30,7 @@ func TestAIBrixPrefixBusy(t *testing.T) {
 		{"one request of two endpoints by the source", `"semantics": "source"`, 2, 1, true},
 		{"one request of three endpoints by the source", `"semantics": "source"`, 3, 1, false},
 		{"another factor", `"standardDeviationFactor": 1`, 3, 1, false},
+		{"the deviation of a sample", `"standardDeviationFactor": 0.8`, 2, 1, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newRouter(t, `{"plugins": [{"type": "aibrix-prefix-cache", "parameters": {`+tc.parameters+`}}]}`,

@@ -100,11 +100,15 @@ func TestVTCBasicEstimates(t *testing.T) {
 	}
 }
 
-// Three answers tell how long the user's next one is; in the source's semantics none does.
+// Three answers tell how long the user's next one is; in the source's semantics none does, though they are learnt from.
 func TestVTCBasicLearnsOutputs(t *testing.T) {
 	for semantics, learnt := range map[string]uint32{"documented": 700, "source": 5} {
-		r := newRouter(t, `{"plugins": [{"type": "vtc-basic", "parameters": {"semantics": "`+semantics+`"}}]}`,
-			make([]scoring.Endpoint, 2)...)
+		r := newRouter(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "inflight-load-producer",
+			"parameters": {"addEstimatedOutputTokens": true}}, {"type": "vtc-basic",
+			"parameters": {"semantics": "`+semantics+`"}}]}`, make([]scoring.Endpoint, 2)...)
+		if r.cycle.Pool.State.Outputs == nil {
+			t.Fatalf("%s: no outputs are learnt from", semantics)
+		}
 		for answers, want := range []uint32{5, 5, 5, learnt} {
 			r.route("u", "test message")
 			if got := r.event.OutputTokens; got != want {

@@ -124,20 +124,31 @@ func TestVTCBasicBuckets(t *testing.T) {
 	}
 }
 
-// TestVTCBasicUnservedBySource: by the source's semantics the bucket is the mean of both parameters as long as no user
-// was served.
-func TestVTCBasicUnservedBySource(t *testing.T) {
-	for parameters, bucket := range map[string]float64{``: 4500, `, "minTokens": 3000, "maxTokens": 7000`: 5000} {
-		r := newRouter(t, `{"plugins": [{"type": "vtc-basic", "parameters": {"semantics": "source"`+parameters+`}}]}`,
-			make([]scoring.Endpoint, 2)...)
-		// 1,000 tokens of input and 1,500 of output, which count twice, wait for their answer at the first endpoint.
-		if got := r.route("u", strings.Repeat("x", 4000)); got != "a" {
-			t.Fatalf("a new user goes to %s, want a", got)
-		}
-		want := []float64{1 - (4000/bucket+0.01)/2, 1 - (1-4000/bucket)/2}
-		if got := r.scores("vtc-basic"); !slices.EqualFunc(got, want, near) {
-			t.Errorf("%s: scores %v, want %v", parameters, got, want)
-		}
+// TestVTCBasicBeforeAnyAnswer: as long as no user was served the load decides; by the source's semantics the bucket is the
+// mean of both parameters then.
+func TestVTCBasicBeforeAnyAnswer(t *testing.T) {
+	for _, tc := range []struct {
+		name, parameters string
+		want             []float64
+	}{
+		{"by default", `{}`, []float64{1 - 0.01/2, 1 - 0.01/2}},
+		{"by the source", `{"semantics": "source"}`,
+			[]float64{1 - (4000./4500+0.01)/2, 1 - (1-4000./4500+0.01)/2}},
+		{"by the source, given", `{"semantics": "source", "minTokens": 3000, "maxTokens": 7000}`,
+			[]float64{1 - (4000./5000+0.01)/2, 1 - (1-4000./5000+0.01)/2}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRouter(t, `{"plugins": [{"type": "vtc-basic", "parameters": `+tc.parameters+`}]}`,
+				make([]scoring.Endpoint, 2)...)
+			r.load("b", 1)
+			// 1,000 tokens of input and 1,500 of output, which count twice, wait for their answer at the first endpoint.
+			if got := r.route("u", strings.Repeat("x", 4000)); got != "a" {
+				t.Fatalf("a new user goes to %s, want a", got)
+			}
+			if got := r.scores("vtc-basic"); !slices.EqualFunc(got, tc.want, near) {
+				t.Errorf("scores %v, want %v", got, tc.want)
+			}
+		})
 	}
 }
 

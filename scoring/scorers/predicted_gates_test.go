@@ -55,3 +55,76 @@ func TestAffinityGates(t *testing.T) {
 		})
 	}
 }
+
+// TestGatesAndTiers: some of three servers have the prompt, and some have to compute others' before it. A gate brings
+// nobody back whom the objective has taken out, nor the other way round.
+func TestGatesAndTiers(t *testing.T) {
+	const first, second = `"affinityGateTau": 0`, `"affinityGateTauGlobal": 0`
+	for _, tc := range []struct {
+		name, gate, objective string
+		cached                []int
+		waiting               [3]uint32 // tokens
+		want                  string
+	}{
+		{"the second, none of those that meet the objective", second, "3000", []int{0}, [3]uint32{40_000, 1, 40_000}, "b"},
+		{"the second, one of them", second, "3000", []int{0, 1}, [3]uint32{40_000, 1, 1}, "b"},
+		{"the first, those that miss it", first, "1", []int{0}, [3]uint32{40_000, 0, 1}, "a"},
+		{"the first, one of them idle", first, "1", []int{0, 1}, [3]uint32{40_000, 0, 0}, "b"},
+		{"none, the one in the middle idle", first + `, ` + second, "1", nil, [3]uint32{40_000, 0, 40_000}, "b"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := plantest.Plan(t, `{"plugins": [{"type": "prefix-cache-scorer", "parameters": {"autoTune": false}},
+				{"type": "predicted-latency-scorer", "parameters": {`+tc.gate+`, "headroomSelectionStrategy": "most",
+				"epsilonExploreSticky": 0, "epsilonExploreNeg": 0}}], "schedulingProfiles": [{"name": "p", "plugins": [
+				{"pluginRef": "prefix-cache-scorer", "weight": 0}, {"pluginRef": "predicted-latency-scorer"}]}]}`,
+				plantest.Neutral)
+			pool := plantest.Pool(make([]scoring.Endpoint, 3)...)
+			answered(pool, plan, 2000, 2000, 2000)
+			c := plantest.Cycle(pool, 1)
+			for _, i := range tc.cached {
+				serveAt(t, plan, c, strings.Repeat("s", 6400), uint32(i+1), i)
+			}
+			for i, tokens := range tc.waiting {
+				if tokens > 0 {
+					charge(pool, i, uint32(i+1), tokens)
+				}
+			}
+			ask(t, plan, c, strings.Repeat("s", 6400))
+			c.Request.Headers = plantest.Headers(plan, map[string]string{"x-llm-d-slo-ttft-ms": tc.objective})
+			got := map[string]bool{}
+			for range 100 {
+				got[plantest.Decide(plan, c).Picks[0]] = true
+			}
+			if picked := strings.Join(slices.Sorted(maps.Keys(got)), " "); picked != tc.want {
+				t.Errorf("picked %s, want %s", picked, tc.want)
+			}
+		})
+	}
+}
+
+// TestWeightsOfMissedObjectives: of two servers that miss the objective, b begins sooner and a is faster from then on;
+// the weights for that case say which of it counts.
+func TestWeightsOfMissedObjectives(t *testing.T) {
+	const perToken = `"negHeadroomTTFTWeight": 0, "negHeadroomTPOTWeight": 1, `
+	for _, tc := range []struct{ name, parameters, want string }{
+		{"by default", ``, "b"}, {"the time per token", perToken, "a"},
+		{"those of objectives that are met", `"headroomTTFTWeight": 0, "headroomTPOTWeight": 1, `, "b"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := plantest.Plan(t, `{"plugins": [{"type": "predicted-latency-scorer", "parameters": {`+tc.parameters+
+				`"selectionMode": "max"}}]}`, plantest.Neutral)
+			pool := plantest.Pool(make([]scoring.Endpoint, 2)...)
+			answered(pool, plan, 2000, 2000)
+			charge(pool, 0, 1, 400_000)
+			for lease := range uint32(30) {
+				charge(pool, 1, 2+lease, 1)
+			}
+			c := plantest.Cycle(pool, 1)
+			c.Request.Headers = plantest.Headers(plan,
+				map[string]string{"x-llm-d-slo-ttft-ms": "1", "x-llm-d-slo-tpot-ms": "1"})
+			if got := plantest.Decide(plan, c).Picks[0]; got != tc.want {
+				t.Errorf("picked %s, want %s", got, tc.want)
+			}
+		})
+	}
+}

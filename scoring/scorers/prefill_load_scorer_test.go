@@ -100,11 +100,17 @@ func ask(t *testing.T, plan *scoring.Plan, c *scoring.Cycle, prompt string) *pla
 // serve has the first endpoint answer a prompt.
 func serve(t *testing.T, plan *scoring.Plan, c *scoring.Cycle, prompt string, lease uint32) {
 	t.Helper()
+	serveAt(t, plan, c, prompt, lease, 0)
+}
+
+// serveAt has an endpoint answer a prompt.
+func serveAt(t *testing.T, plan *scoring.Plan, c *scoring.Cycle, prompt string, lease uint32, endpoint int) {
+	t.Helper()
 	ask(t, plan, c, prompt)
 	event := new(journal.Event)
 	plan.Record(c, event)
 	event.Lease, event.Time = lease, plantest.Now
-	event.Primary = journal.EndpointID(c.Pool.Endpoints[0].Name)
+	event.Primary = journal.EndpointID(c.Pool.Endpoints[endpoint].Name)
 	c.Pool.State.Apply(event)
 	c.Pool.State.Apply(&journal.Event{Kind: journal.Completion, Lease: lease, Primary: event.Primary,
 		Time: plantest.Now, Status: 200, TTFTMicros: 5, Ended: journal.EndedWhole})

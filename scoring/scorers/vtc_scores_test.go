@@ -124,7 +124,7 @@ func TestVTCBasicBuckets(t *testing.T) {
 	}
 }
 
-// TestVTCBasicBeforeAnyAnswer: as long as no user was served the load decides; by the source's semantics the bucket is the
+// TestVTCBasicBeforeAnyAnswer: as long as no user was served the load decides; by the source, the bucket is the
 // mean of both parameters then.
 func TestVTCBasicBeforeAnyAnswer(t *testing.T) {
 	for _, tc := range []struct {

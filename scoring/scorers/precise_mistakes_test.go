@@ -31,6 +31,8 @@ func TestPreciseMistakes(t *testing.T) {
 		{"tiers", index(`"kvCacheBackendConfigs": [{"name": "GPU"}, {"name": "cpu"}, {"name": "disk"}]`), ""},
 		{"another tier", index(`"kvCacheBackendConfigs": [{"name": "gpu"}, {"name": "tape"}]`),
 			`indexerConfig.kvCacheBackendConfigs[1].name: "tape" is not one of gpu, cpu, disk`},
+		{"an interval below 0", remote(`"metricsLoggingInterval": "-1s"`), `indexerConfig.kvBlockIndexConfig.` +
+			`metricsLoggingInterval: "-1s" is no duration; one such as 10s, or a number of nanoseconds, is right`},
 		{"the background in memory", index(`"kvBlockIndexConfig": {"inMemoryConfig": {}}`) + `, "mode": "background"`, ""},
 		{"the background elsewhere", index(`"kvBlockIndexConfig": {"redisConfig": {}}`) + `, "mode": "background"`,
 			`mode: "background" needs an index in memory, as it goes by the events that one sidecar hears; leave ` +

@@ -51,6 +51,9 @@ func TestPreciseScores(t *testing.T) {
 			if !slices.EqualFunc(got, tc.want, near) {
 				t.Errorf("scores %v, want %v", got, tc.want)
 			}
+			if cold := tc.cached == 0; c.Cold() != cold {
+				t.Errorf("the prompt is cold: %v, want %v", c.Cold(), cold)
+			}
 			var event journal.Event
 			if plan.Record(c, &event); event.PredictedTokens != tc.cached {
 				t.Errorf("%d tokens are taken for cached, want %d", event.PredictedTokens, tc.cached)

@@ -6,9 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+	"github.com/pintle-dev/pintle/scoring/registry"
 	"github.com/pintle-dev/pintle/state"
 )
 
@@ -21,8 +23,13 @@ type fleet struct {
 
 func newFleet(t testing.TB, decisions string, served ...[]string) *fleet {
 	t.Helper()
-	plan := plantest.Plan(t, `{"plugins": [{"type": "multi-factor-selector", "parameters": {"decisions": [`+decisions+
-		`]}}]}`, plantest.Neutral)
+	root, document := strictjson.Parse([]byte(`{"plugins": [{"type": "multi-factor-selector", "parameters": {
+		"decisions": [`+decisions+`]}}]}`), "configuration")
+	plan := scoring.Compile(root, registry.Plugins, scoring.Settings{Stale: plantest.Neutral,
+		Failing: scoring.Failing{Exclude: true, Above: 0.5, HalfLife: time.Minute}})
+	if err := document.Err(); err != nil {
+		t.Fatal(err)
+	}
 	endpoints := make([]scoring.Endpoint, len(served))
 	for i, models := range served {
 		endpoints[i].Models = models
@@ -132,6 +139,27 @@ func TestUnservedModels(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFleet(t, decision("auto", quality), tt.served...)
 			f.wantModel(t, "at rest", "auto", tt.want)
+		})
+	}
+}
+
+// TestFailingModels: a model whose endpoints all fail is not considered, unless that is so of all.
+func TestFailingModels(t *testing.T) {
+	for _, tt := range []struct{ name, failing, want string }{
+		{"none", "", "large"}, {"one of two", "a", "large"}, {"both", "a b", "small"}, {"the other model", "c", "large"},
+		{"all", "a b c", "large"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFleet(t, decision("auto", quality), []string{"large"}, []string{"large"}, []string{"small"})
+			for _, e := range f.cycle.Pool.Endpoints {
+				for client := range uint64(8) {
+					if strings.Contains(tt.failing, e.Name) {
+						f.cycle.Pool.State.Apply(&journal.Event{Kind: journal.Completion, Time: plantest.Now, Status: 500,
+							Primary: f.cycle.Pool.ID(&e), Client: 1 + client, Ended: journal.EndedWhole})
+					}
+				}
+			}
+			f.wantModel(t, "with "+tt.failing+" failing", "auto", tt.want)
 		})
 	}
 }

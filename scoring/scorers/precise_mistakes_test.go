@@ -31,6 +31,8 @@ func TestPreciseMistakes(t *testing.T) {
 		{"tiers", index(`"kvCacheBackendConfigs": [{"name": "GPU"}, {"name": "cpu"}, {"name": "disk"}]`), ""},
 		{"another tier", index(`"kvCacheBackendConfigs": [{"name": "gpu"}, {"name": "tape"}]`),
 			`indexerConfig.kvCacheBackendConfigs[1].name: "tape" is not one of gpu, cpu, disk`},
+		{"a tier twice", index(`"kvCacheBackendConfigs": [{"name": "gpu"}, {"name": "GPU", "weight": 2}]`),
+			`indexerConfig.kvCacheBackendConfigs[1].name: "gpu" is listed twice`},
 		{"an interval below 0", remote(`"metricsLoggingInterval": "-1s"`), `indexerConfig.kvBlockIndexConfig.` +
 			`metricsLoggingInterval: "-1s" is no duration; one such as 10s, or a number of nanoseconds, is right`},
 		{"the background in memory", index(`"kvBlockIndexConfig": {"inMemoryConfig": {}}`) + `, "mode": "background"`, ""},

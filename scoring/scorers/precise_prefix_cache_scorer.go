@@ -47,7 +47,7 @@ type precisePrefixCacheScorerParameters struct {
 	// until their events tell it, hashSeed and hashAlgorithm (cbor-fnv or xxh64), which change no score.
 	TokenProcessorConfig struct{}
 	// IndexerConfig holds kvBlockIndexConfig, kvCacheBackendConfigs, a list of name and weight for each kind of memory
-	// (gpu 1, cpu 0.8), and tokenizersPoolConfig. kvBlockIndexConfig has one of inMemoryConfig {size (1e8),
+	// (gpu 1, cpu 0.8, disk 0.5), and tokenizersPoolConfig. kvBlockIndexConfig has one of inMemoryConfig {size (1e8),
 	// podCacheSize, without effect: a block forgets none of its holders}, costAwareMemoryConfig {size (2GiB)},
 	// redisConfig and valkeyConfig {address, backendType}, and beside it enableMetrics (false) and
 	// metricsLoggingInterval (0s), which together have the index logged. tokenizersPoolConfig has modelName, which

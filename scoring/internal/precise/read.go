@@ -18,7 +18,7 @@ func Read(b *scoring.Builder) *scoring.PreciseIndex {
 	x := &scoring.PreciseIndex{
 		At: b.Name, BlockTokens: 16, SpeculativeTTL: 2 * time.Second,
 		Keys:  scoring.PreciseKeys{Keys: 1e8},
-		Tiers: []scoring.PreciseTier{{Name: "gpu", Weight: 1}, {Name: "cpu", Weight: 0.8}},
+		Tiers: []scoring.PreciseTier{{Name: "gpu", Weight: usualWeight("gpu")}, {Name: "cpu", Weight: usualWeight("cpu")}},
 	}
 	readTokenProcessor(b, b.Object.Object("tokenProcessorConfig"), x)
 	indexer := b.Object.Object("indexerConfig")
@@ -173,19 +173,33 @@ func readTiers(o *strictjson.Object, x *scoring.PreciseIndex) {
 		x.Tiers = nil
 	}
 	for _, item := range list {
-		t := scoring.PreciseTier{Weight: 1}
+		t := scoring.PreciseTier{}
 		item.String("name", &t.Name)
+		t.Name = strings.ToLower(t.Name)
+		t.Weight = usualWeight(t.Name)
 		item.Float("weight", &t.Weight, 0, 1e6)
 		item.Close()
-		t.Name = strings.ToLower(t.Name)
 		switch {
 		case t.Name == "":
 			item.Missing("name", "gpu, cpu and disk are right")
 		case !slices.Contains(scoring.TierNames, t.Name):
 			item.Mistake("name", strconv.Quote(t.Name)+" is not one of "+strings.Join(scoring.TierNames, ", "))
+		case slices.ContainsFunc(x.Tiers, func(other scoring.PreciseTier) bool { return other.Name == t.Name }):
+			item.Mistake("name", strconv.Quote(t.Name)+" is listed twice")
 		}
 		x.Tiers = append(x.Tiers, t)
 	}
+}
+
+// usualWeight is what a block is worth that lies in a tier of whose weight the document says nothing.
+func usualWeight(tier string) float64 {
+	switch tier {
+	case "cpu":
+		return 0.8
+	case "disk":
+		return 0.5
+	}
+	return 1
 }
 
 func readEvents(b *scoring.Builder, o *strictjson.Object) scoring.PreciseEvents {

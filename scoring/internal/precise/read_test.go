@@ -57,6 +57,10 @@ func TestIndex(t *testing.T) {
 			"weight": 0.25}]}`, func(x *scoring.PreciseIndex) {
 			x.Tiers = []scoring.PreciseTier{{Name: "gpu", Weight: 1}, {Name: "disk", Weight: 0.25}}
 		}},
+		{"tiers without a weight", `"indexerConfig": {` + pool + `, "kvCacheBackendConfigs": [{"name": "disk"},
+			{"name": "CPU"}]}`, func(x *scoring.PreciseIndex) {
+			x.Tiers = []scoring.PreciseTier{{Name: "disk", Weight: 0.5}, {Name: "cpu", Weight: 0.8}}
+		}},
 		{"events", `"indexerConfig": {` + pool + `}, "kvEventsConfig": {"zmqEndpoint": "tcp://*:5557", "topicFilter": "x",
 			"concurrency": 1, "engineType": "sglang", "discoverPods": false, "podDiscoveryConfig": {"podNamespace": "n",
 			"socketPort": 1, "replaySocketPort": 65535}}`, func(x *scoring.PreciseIndex) {

@@ -139,6 +139,9 @@ func TestIdleStores(t *testing.T) {
 		{"in both", `"inMemoryConfig":{},"tieredConfig":{` + redis + `}`, []string{memory}},
 		{"a stream that leads nowhere", `"tieredConfig":{` + redis + `,"stream":{"batchSize":9}}`, []string{stream}},
 		{"none", `"inMemoryConfig":{},"tieredConfig":null`, nil},
+		{"a database of one server", `"tieredConfig":{"redis":{"addresses":["h:1"],"db":1}}`, nil},
+		{"entries as large as may be", `"tieredConfig":{"redis":{"address":"redis://h","maxEntryBytes":15728640},` +
+			mongo + `}`, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c, err := pluginconfig.Parse([]byte(document(gate, `"storeConfig":{`+tc.store+`}`)))

@@ -66,7 +66,8 @@ func TestGatesAndTiers(t *testing.T) {
 		waiting               [3]uint32 // tokens
 		want                  string
 	}{
-		{"the second, none of those that meet the objective", second, "3000", []int{0}, [3]uint32{40_000, 1, 40_000}, "b"},
+		{"the second, none of those that meet the objective", second, "3000", []int{0}, [3]uint32{40_000, 1, 40_000},
+			"b"},
 		{"the second, one of them", second, "3000", []int{0, 1}, [3]uint32{40_000, 1, 1}, "b"},
 		{"the first, those that miss it", first, "1", []int{0}, [3]uint32{40_000, 0, 1}, "a"},
 		{"the first, one of them idle", first, "1", []int{0, 1}, [3]uint32{40_000, 0, 0}, "b"},

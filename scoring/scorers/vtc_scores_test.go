@@ -141,7 +141,8 @@ func TestVTCBasicBeforeAnyAnswer(t *testing.T) {
 			r := newRouter(t, `{"plugins": [{"type": "vtc-basic", "parameters": `+tc.parameters+`}]}`,
 				make([]scoring.Endpoint, 2)...)
 			r.load("b", 1)
-			// 1,000 tokens of input and 1,500 of output, which count twice, wait for their answer at the first endpoint.
+			// 1,000 tokens of input and 1,500 of output, which count twice, wait for their answer at the first
+			// endpoint.
 			if got := r.route("u", strings.Repeat("x", 4000)); got != "a" {
 				t.Fatalf("a new user goes to %s, want a", got)
 			}

@@ -146,7 +146,8 @@ func TestUnservedModels(t *testing.T) {
 // TestFailingModels: a model whose endpoints all fail is not considered, unless that is so of all.
 func TestFailingModels(t *testing.T) {
 	for _, tt := range []struct{ name, failing, want string }{
-		{"none", "", "large"}, {"one of two", "a", "large"}, {"both", "a b", "small"}, {"the other model", "c", "large"},
+		{"none", "", "large"}, {"one of two", "a", "large"}, {"both", "a b", "small"},
+		{"the other model", "c", "large"},
 		{"all", "a b c", "large"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -154,8 +155,8 @@ func TestFailingModels(t *testing.T) {
 			for _, e := range f.cycle.Pool.Endpoints {
 				for client := range uint64(8) {
 					if strings.Contains(tt.failing, e.Name) {
-						f.cycle.Pool.State.Apply(&journal.Event{Kind: journal.Completion, Time: plantest.Now, Status: 500,
-							Primary: f.cycle.Pool.ID(&e), Client: 1 + client, Ended: journal.EndedWhole})
+						f.cycle.Pool.State.Apply(&journal.Event{Kind: journal.Completion, Time: plantest.Now,
+							Status: 500, Primary: f.cycle.Pool.ID(&e), Client: 1 + client, Ended: journal.EndedWhole})
 					}
 				}
 			}

@@ -127,7 +127,8 @@ func TestGate(t *testing.T) {
 // TestIdleStores: the operator is told of what has no effect beside what else the store has, or without it.
 func TestIdleStores(t *testing.T) {
 	const redis, mongo = `"redis":{"address":"redis://h"}`, `"mongo":{"uri":"mongodb://h"}`
-	const memory = "responses-store: storeConfig.inMemoryConfig has no effect: conversations are kept as tieredConfig says"
+	const memory = "responses-store: storeConfig.inMemoryConfig has no effect: conversations are kept as " +
+		"tieredConfig says"
 	const stream = "responses-store: storeConfig.tieredConfig.stream has no effect: nothing is brought to a MongoDB"
 	for _, tc := range []struct {
 		name, store string

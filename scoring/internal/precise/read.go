@@ -17,8 +17,9 @@ import (
 func Read(b *scoring.Builder) *scoring.PreciseIndex {
 	x := &scoring.PreciseIndex{
 		At: b.Name, BlockTokens: 16, SpeculativeTTL: 2 * time.Second,
-		Keys:  scoring.PreciseKeys{Keys: 1e8},
-		Tiers: []scoring.PreciseTier{{Name: "gpu", Weight: usualWeight("gpu")}, {Name: "cpu", Weight: usualWeight("cpu")}},
+		Keys: scoring.PreciseKeys{Keys: 1e8},
+		Tiers: []scoring.PreciseTier{{Name: "gpu", Weight: usualWeight("gpu")},
+			{Name: "cpu", Weight: usualWeight("cpu")}},
 	}
 	readTokenProcessor(b, b.Object.Object("tokenProcessorConfig"), x)
 	indexer := b.Object.Object("indexerConfig")

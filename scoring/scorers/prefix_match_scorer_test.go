@@ -3,10 +3,8 @@ package scorers_test
 import (
 	"testing"
 
-	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
-	"github.com/pintle-dev/pintle/state"
 )
 
 // exactProducer matches prefixes exactly; tests say by scoring.PreciseMatches what it found.
@@ -38,13 +36,7 @@ func TestPrefixMatchScores(t *testing.T) {
 				{"type": "approx-prefix-cache-producer"}, `+exactProducer+`, {"type": "prefix-cache-scorer", "parameters": {
 				"prefixMatchInfoProducerName": "precise-prefix-cache-producer"`+tc.parameters+`}}]}`, plantest.Neutral)
 			pool := plantest.Pool(make([]scoring.Endpoint, 2)...)
-			pool.State = state.New(plan.StateOptions())
-			pool.Enter()
-			c := plantest.Cycle(pool, 1)
-			body := []byte(`{"model": "m", "prompt": "hello"}`)
-			if failure := c.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
-				t.Fatal(failure.Message)
-			}
+			c := hello(t, plan, pool)
 			c.Request.Precise = &scoring.PreciseMatches{Model: "m", Tokens: 16 * tc.blocks, Blocks: tc.blocks,
 				BlockTokens: 16, Holders: []scoring.PreciseHolder{{ID: pool.ID(&pool.Endpoints[0]), Blocks: tc.matched,
 					Tokens: 16 * tc.matched, Score: float64(tc.matched)}}}

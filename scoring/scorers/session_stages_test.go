@@ -31,13 +31,7 @@ func TestSessionsOfStages(t *testing.T) {
 				{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"}, {"pluginRef": "queue-scorer"}`+
 				only(stage == "prefill", `, {"pluginRef": "sessions", "weight": 2}`)+`]}]}`, plantest.Neutral)
 			pool := plantest.Pool(queued("decode"), queued("decode"), queued("prefill"), queued("prefill"))
-			pool.State = state.New(plan.StateOptions())
-			pool.Enter()
-			c := plantest.Cycle(pool, 1)
-			body := []byte(`{"model": "m", "prompt": "hello"}`)
-			if failure := c.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
-				t.Fatal(failure.Message)
-			}
+			c := hello(t, plan, pool)
 			given := map[string]string{"x-session-id": "ann"}
 			for i, step := range []struct{ waiting, decode, prefill string }{
 				{"bd", "a", "c"},
@@ -82,13 +76,7 @@ func TestSessionsOfBothStages(t *testing.T) {
 		{"pluginRef": "d", "weight": 2}]}, {"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"},
 		{"pluginRef": "queue-scorer"}, {"pluginRef": "p", "weight": 2}]}]}`, plantest.Neutral)
 	pool := plantest.Pool(queued("decode"), queued("decode"), queued("prefill"), queued("prefill"))
-	pool.State = state.New(plan.StateOptions())
-	pool.Enter()
-	c := plantest.Cycle(pool, 1)
-	body := []byte(`{"model": "m", "prompt": "hello"}`)
-	if failure := c.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
-		t.Fatal(failure.Message)
-	}
+	c := hello(t, plan, pool)
 	for i, busy := range [][2]int{{1, 3}, {0, 2}} {
 		for j := range pool.Endpoints {
 			pool.Endpoints[j].Metrics.WaitingRequests = 0
@@ -112,13 +100,7 @@ func TestSessionsOutweighedInStages(t *testing.T) {
 			{"pluginRef": "s", "weight": 2}]},
 		{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"}, {"pluginRef": "s"}]}]}`, plantest.Neutral)
 	pool := plantest.Pool(queued("decode"), queued("decode"), queued("prefill"))
-	pool.State = state.New(plan.StateOptions())
-	pool.Enter()
-	c := plantest.Cycle(pool, 1)
-	body := []byte(`{"model": "m", "prompt": "hello"}`)
-	if failure := c.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
-		t.Fatal(failure.Message)
-	}
+	c := hello(t, plan, pool)
 	for i, step := range []struct {
 		name string
 		a, b int
@@ -142,13 +124,7 @@ func TestSessionsOfAStageThatIsNotRun(t *testing.T) {
 			{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"}, {"pluginRef": "session-affinity-scorer"}]}]}`,
 			plantest.Neutral)
 		pool := plantest.Pool(queued("decode"))
-		pool.State = state.New(plan.StateOptions())
-		pool.Enter()
-		c := plantest.Cycle(pool, 1)
-		body := []byte(`{"model": "m", "prompt": "hello"}`)
-		if failure := c.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
-			t.Fatal(failure.Message)
-		}
+		c := hello(t, plan, pool)
 		c.Request.Headers = plantest.Headers(plan, map[string]string{"x-session-id": "ann"})
 		picked, failure := plan.Decide(c)
 		if failure != nil {
@@ -161,6 +137,19 @@ func TestSessionsOfAStageThatIsNotRun(t *testing.T) {
 			t.Errorf("%s: sessions %v, headers %v; want none", strategy, e.Sessions, sent)
 		}
 	}
+}
+
+// hello is a cycle of a request that says hello, before servers of which nothing is known yet.
+func hello(t *testing.T, plan *scoring.Plan, pool *scoring.Pool) *scoring.Cycle {
+	t.Helper()
+	pool.State = state.New(plan.StateOptions())
+	pool.Enter()
+	c := plantest.Cycle(pool, 1)
+	body := []byte(`{"model": "m", "prompt": "hello"}`)
+	if failure := c.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
+		t.Fatal(failure.Message)
+	}
+	return c
 }
 
 // only is text if it is to be there.

@@ -76,16 +76,24 @@ func CompareTokens(t *testing.T, model string, seed uint64, requests int, local 
 	t.Logf("%d prompts of %d tokens", requests, made.Load())
 }
 
+// readRequest reads a request as the sidecar does; the prompt is nil after a mistake.
+func readRequest(t *testing.T, api string, body map[string]any) (content []byte, prompt *tokens.Prompt) {
+	t.Helper()
+	content, err := json.Marshal(body)
+	if err == nil {
+		prompt, err = tokens.Read(api, content)
+	}
+	if err != nil {
+		t.Errorf("%v: %v", body, err)
+		return nil, nil
+	}
+	return content, prompt
+}
+
 // wantSameTokens compares what two make of a request and returns how many tokens that are.
 func wantSameTokens(t *testing.T, local, remote *tokens.Pool, api string, body map[string]any) int {
-	content, err := json.Marshal(body)
-	if err != nil {
-		t.Error(err)
-		return 0
-	}
-	prompt, err := tokens.Read(api, content)
-	if err != nil {
-		t.Errorf("%s: %v", content, err)
+	content, prompt := readRequest(t, api, body)
+	if prompt == nil {
 		return 0
 	}
 	want, err := remote.Tokens(context.Background(), prompt)
@@ -122,13 +130,9 @@ func wantCounted(t *testing.T, made *tokens.Pool, url, api string, body map[stri
 		path = "/v1/chat/completions"
 	}
 	body["max_tokens"] = 1
-	content, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	prompt, err := tokens.Read(api, content)
-	if err != nil {
-		t.Fatalf("%s: %v", content, err)
+	content, prompt := readRequest(t, api, body)
+	if prompt == nil {
+		return
 	}
 	got, err := made.Tokens(t.Context(), prompt)
 	if err != nil {

@@ -68,11 +68,11 @@ func (f *File) Close() error {
 // isEmpty reports whether a file is a recording that holds nothing. One that is begun again and again while no Envoy is
 // there would have these take the place of all others.
 func isEmpty(path string, size int64) bool {
-	if size != int64(len(magic)+1) {
+	if size != int64(len(beginning)) {
 		return false
 	}
 	content, err := os.ReadFile(path)
-	return err == nil && string(content) == magic+string(rune(version))
+	return err == nil && string(content) == beginning
 }
 
 // rotate makes PATH free. Of what is no file nothing is moved or removed.

@@ -15,6 +15,8 @@ import (
 const (
 	magic   = "PNTLREC"
 	version = 1
+	// beginning is what every recording begins with.
+	beginning = magic + string(rune(version))
 
 	frameMagic     = "PNRF"
 	frameHeadBytes = 16
@@ -78,7 +80,7 @@ type nameKey struct {
 
 // NewWriter writes the beginning of a recording.
 func NewWriter(to io.Writer, salt Salt) (*Writer, error) {
-	if _, err := to.Write(append([]byte(magic), version)); err != nil {
+	if _, err := io.WriteString(to, beginning); err != nil {
 		return nil, err
 	}
 	compressor, err := flate.NewWriter(nil, flate.DefaultCompression)

@@ -15,15 +15,22 @@ import (
 	"github.com/pintle-dev/pintle/state"
 )
 
-// TestRolloutOfFailing: a revision whose servers of a role all fail serves nothing, unless that is so of every one, or
-// the request names it.
-func TestRolloutOfFailing(t *testing.T) {
+// failingPlan is that of a rollout in which servers that fail are left out.
+func failingPlan(t *testing.T) *scoring.Plan {
+	t.Helper()
 	root, document := strictjson.Parse([]byte(rolloutConfig(gating)), "configuration")
 	plan := scoring.Compile(root, registry.Plugins, scoring.Settings{Stale: plantest.Neutral,
 		Failing: scoring.Failing{Exclude: true, Above: 0.5, HalfLife: time.Minute}})
 	if err := document.Err(); err != nil {
 		t.Fatal(err)
 	}
+	return plan
+}
+
+// TestRolloutOfFailing: a revision whose servers of a role all fail serves nothing, unless that is so of every one, or
+// the request names it.
+func TestRolloutOfFailing(t *testing.T) {
+	plan := failingPlan(t)
 	for _, tc := range []struct{ name, failing, revision, want string }{
 		{"none", "", "", "old new"},
 		{"the new prefill", "c", "", "old"},
@@ -62,12 +69,7 @@ func TestRolloutOfFailing(t *testing.T) {
 // TestRolloutOfFailingInASubset: a revision whose servers of a role all fail serves where no other one may serve the
 // request.
 func TestRolloutOfFailingInASubset(t *testing.T) {
-	root, document := strictjson.Parse([]byte(rolloutConfig(gating)), "configuration")
-	plan := scoring.Compile(root, registry.Plugins, scoring.Settings{Stale: plantest.Neutral,
-		Failing: scoring.Failing{Exclude: true, Above: 0.5, HalfLife: time.Minute}})
-	if err := document.Err(); err != nil {
-		t.Fatal(err)
-	}
+	plan := failingPlan(t)
 	pool := plantest.Pool(member("old", "prefill"), member("old", "decode"), member("new", "prefill"),
 		member("new", "decode"))
 	pool.State = state.New(plan.StateOptions())

@@ -193,6 +193,17 @@ func Read(api string, content []byte) (*Prompt, error) {
 	return p, nil
 }
 
+// without is the request but for some of its keys.
+func (p *Prompt) without(keys ...string) (fields map[string]json.RawMessage, err error) {
+	if err = json.Unmarshal(p.Body, &fields); err != nil {
+		return nil, err
+	}
+	for _, key := range keys {
+		delete(fields, key)
+	}
+	return fields, nil
+}
+
 func given(raw json.RawMessage) bool { return len(raw) > 0 && !bytes.Equal(raw, []byte("null")) }
 
 // readText reads the prompt of a completion: one text, or one list of tokens.

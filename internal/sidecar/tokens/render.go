@@ -87,13 +87,11 @@ func (b *renderer) Tokens(ctx context.Context, p *Prompt) (Encoded, error) {
 
 // question is the request with the model that the renderer knows.
 func (b *renderer) question(p *Prompt) ([]byte, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(p.Body, &fields); err != nil {
+	fields, err := p.without("stream", "stream_options")
+	if err != nil {
 		return nil, err
 	}
 	fields["model"], _ = json.Marshal(b.model)
-	delete(fields, "stream")
-	delete(fields, "stream_options")
 	return json.Marshal(fields)
 }
 

@@ -38,12 +38,9 @@ func askSGLang(p *Prompt) ([]byte, error) {
 	if !p.Chat {
 		return json.Marshal(map[string]any{"model": p.Model, "prompt": p.Text})
 	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(p.Body, &fields); err != nil {
+	fields, err := p.without(unsaid...)
+	if err != nil {
 		return nil, err
-	}
-	for _, key := range unsaid {
-		delete(fields, key)
 	}
 	return json.Marshal(fields)
 }

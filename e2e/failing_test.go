@@ -92,6 +92,45 @@ func (f *fixture) wantFailures(t *testing.T, kind string, requests, most int, re
 	}
 }
 
+// TestFailingHolder: a server that holds a prompt and then breaks every connection does not keep the requests with that
+// prompt, though a filter prefers who holds it.
+func TestFailingHolder(t *testing.T) {
+	const requests, most = 30, 6 + 1 // as in TestFailingEndpoint
+	inCells(t, func(t *testing.T, f *fixture) {
+		var dead atomic.Bool
+		f.scripted.Script(t, func(w http.ResponseWriter, _ *http.Request) {
+			if dead.Load() {
+				panic(http.ErrAbortHandler)
+			}
+			w.Header().Set("x-sim-server", "scripted")
+			_, _ = io.WriteString(w, "{}")
+		})
+		prompt := strings.Replace(completion(8000), "xxxx", fmt.Sprint(time.Now().UnixNano()), 1)
+		ask := func() harness.Answer {
+			return harness.Send(t, harness.Client(t, false),
+				harness.Request(t, http.MethodPost, f.URL("affine", "/v1/completions"), prompt, false))
+		}
+		holder := harness.Endpoint{Name: fmt.Sprint("holder-", time.Now().UnixNano()), Address: f.scripted.Address}
+		f.Publish(t, holder)
+		wantServer(t, ask(), "scripted")
+		holder.Waiting = 9
+		f.Publish(t, append(f.pool("sim-1")[1:2], holder)...)
+		wantServer(t, ask(), "scripted")
+		dead.Store(true)
+		lost := 0
+		for range requests {
+			if got := ask(); got.Status != http.StatusOK {
+				lost++
+			} else if got.Server() != "sim-1" {
+				t.Errorf("%s answered, want sim-1", got.Server())
+			}
+		}
+		if lost > most {
+			t.Errorf("%d of %d requests got no answer, want at most %d", lost, requests, most)
+		}
+	})
+}
+
 // TestFullEndpoint: a server that answered, and then says that it is full, is left out, and tried again soon after it
 // has room.
 func TestFullEndpoint(t *testing.T) {

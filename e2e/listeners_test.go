@@ -156,6 +156,7 @@ func pluginListeners(cell harness.Cell, primary string) []*harness.Listener {
 		{Name: "adapters", Plugin: plugin(adapters)},
 		{Name: "llm-d", Plugin: plugin(llmd), Carry: customHeaders},
 		{Name: "tokens", Plugin: plugin(inFlightTokens)},
+		{Name: "affine", Plugin: with(plugin(inFlightTokens), "failing", map[string]any{"policy": "exclude"})},
 		{Name: "packages", Plugin: plugin(packages)},
 		{Name: "bursts", Plugin: plugin(bursts)},
 		{Name: "combined", Plugin: plugin(combined), Carry: customHeaders},

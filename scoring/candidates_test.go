@@ -8,11 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/strictjson"
-	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
-	"github.com/pintle-dev/pintle/scoring/registry"
 	"github.com/pintle-dev/pintle/state"
 )
 
@@ -159,7 +156,7 @@ func TestFailing(t *testing.T) {
 		{"all", "a b c d", "a b c d"},
 		{"all that the filter leaves, and more", "a b c d e", "a b c d"},
 	}
-	plan := failingPlan(t, `{"plugins": [{"type": "by-label", "parameters": {"label": "kept", "validValues": ["yes"]}},
+	plan := plantest.FailingPlan(t, `{"plugins": [{"type": "by-label", "parameters": {"label": "kept", "validValues": ["yes"]}},
 		{"type": "queue-scorer"}]}`, plantest.Neutral)
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -169,7 +166,7 @@ func TestFailing(t *testing.T) {
 			pool.Enter()
 			for i := range pool.Endpoints {
 				if e := &pool.Endpoints[i]; strings.Contains(tc.failing, e.Name) {
-					fail(pool, e)
+					plantest.Fail(pool, e)
 				}
 			}
 			trace := plantest.Decide(plan, plantest.Cycle(pool, 1))
@@ -189,26 +186,6 @@ func TestFailing(t *testing.T) {
 				t.Errorf("without a trace: %v", failure.Message)
 			}
 		})
-	}
-}
-
-// failingPlan compiles a configuration by which endpoints that fail are no candidates.
-func failingPlan(t *testing.T, config string, stale scoring.Staleness) *scoring.Plan {
-	t.Helper()
-	root, document := strictjson.Parse([]byte(config), "configuration")
-	plan := scoring.Compile(root, registry.Plugins, scoring.Settings{Stale: stale,
-		Failing: scoring.Failing{Exclude: true, Above: 0.5, HalfLife: time.Minute}})
-	if err := document.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return plan
-}
-
-// fail has an endpoint fail requests of several clients.
-func fail(pool *scoring.Pool, e *scoring.Endpoint) {
-	for client := range uint64(8) {
-		pool.State.Apply(&journal.Event{Kind: journal.Completion, Time: plantest.Now, Status: 500,
-			Primary: pool.ID(e), Client: 1 + client, Ended: journal.EndedWhole})
 	}
 }
 

@@ -83,7 +83,8 @@ func (p *profile) add(d *declared, weight float64) (problem string) {
 	f, plain := d.plugin.(Filter)
 	group, all := d.plugin.(GroupFilter)
 	if plain || all {
-		p.filters = append(p.filters, namedFilter{f, group, d.name})
+		preference, ok := d.plugin.(Preference)
+		p.filters = append(p.filters, namedFilter{f, group, d.name, ok && preference.Prefers()})
 		placed = true
 	}
 	if s, ok := d.plugin.(Scorer); ok {

@@ -128,13 +128,13 @@ func TestDecideDoesNotAllocate(t *testing.T) {
 
 // TestRemovalDoesNotAllocate: leaving out endpoints that fail or have no fresh metrics costs no memory.
 func TestRemovalDoesNotAllocate(t *testing.T) {
-	plan := failingPlan(t, `{"plugins": [{"type": "queue-scorer"}]}`,
+	plan := plantest.FailingPlan(t, `{"plugins": [{"type": "queue-scorer"}]}`,
 		scoring.Staleness{After: 2 * time.Second, Policy: scoring.StaleExclude})
 	c := costCycle(t, plan, 64)
 	failing := 0
 	for i := range c.Pool.Endpoints {
 		if e := &c.Pool.Endpoints[i]; i%2 == 0 {
-			fail(c.Pool, e)
+			plantest.Fail(c.Pool, e)
 			failing++
 		}
 	}

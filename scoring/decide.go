@@ -1,7 +1,5 @@
 package scoring
 
-import "slices"
-
 // Decide routes the request of c. It returns the endpoints that shall serve it, best first, valid until the next
 // decision, or why there are none.
 func (p *Plan) Decide(c *Cycle) ([]*Endpoint, *Failure) {
@@ -175,15 +173,6 @@ func (c *Cycle) pick(p *profile, totals []float64, r *Result) {
 	}
 }
 
-// What removes an endpoint beside the filters, as traces name it.
-const (
-	removedStale   = "stale"
-	removedModel   = "model"
-	removedFailing = "failing"
-	removedSubset  = "subset"
-	removedScreen  = "screened"
-)
-
 // reset makes every endpoint a candidate that serves the model and is in the request's subset.
 func (c *Cycle) reset(p *profile) {
 	c.candidates = c.candidates[:0]
@@ -195,53 +184,6 @@ func (c *Cycle) reset(p *profile) {
 			c.Tracer.FilteredOut(p.name, e, why)
 		}
 	}
-}
-
-// excludeStale removes stale candidates where the policy says so, unless no other candidate is left.
-func (c *Cycle) excludeStale(p *profile) {
-	if c.plan.stale.Policy != StaleExclude || !slices.ContainsFunc(c.candidates, c.Fresh) {
-		return
-	}
-	kept := c.candidates[:0]
-	for _, e := range c.candidates {
-		if c.Fresh(e) {
-			kept = append(kept, e)
-		} else if c.Tracer != nil {
-			c.Tracer.FilteredOut(p.name, e, removedStale)
-		}
-	}
-	c.candidates = kept
-}
-
-// excludeFailing removes candidates that fail too often, unless all do.
-func (c *Cycle) excludeFailing(p *profile) {
-	failing := 0
-	for _, e := range c.candidates {
-		if c.Fails(e) {
-			failing++
-		}
-	}
-	if failing == 0 || failing == len(c.candidates) {
-		return
-	}
-	kept := c.candidates[:0]
-	for _, e := range c.candidates {
-		if !c.Fails(e) {
-			kept = append(kept, e)
-		} else if c.Tracer != nil {
-			c.Tracer.FilteredOut(p.name, e, removedFailing)
-		}
-	}
-	c.candidates = kept
-}
-
-// Fails reports whether e fails more often than the plan lets pass.
-func (c *Cycle) Fails(e *Endpoint) bool {
-	if !c.plan.failing.Exclude || c.Pool.State == nil || c.Pool.State.Failures == nil {
-		return false
-	}
-	return c.Pool.State.Failures.Share(e.StateIndex, c.Request.Now) > c.plan.failing.Above ||
-		slices.Contains(c.suspects, e)
 }
 
 func (c *Cycle) filter(p *profile, f *namedFilter) {
@@ -264,10 +206,21 @@ func (c *Cycle) filterGroup(p *profile, f *namedFilter) {
 	if len(c.candidates) == 0 {
 		return
 	}
-	n := f.group.Select(c, c.candidates)
+	lasting := len(c.candidates)
+	if f.prefers {
+		lasting = c.lastingFirst()
+	}
+	n := f.group.Select(c, c.candidates[:lasting])
+	if n == lasting {
+		n = len(c.candidates)
+	}
 	if c.Tracer != nil {
-		for _, e := range c.candidates[n:] {
-			c.Tracer.FilteredOut(p.name, e, f.name)
+		for i, e := range c.candidates[n:] {
+			why := f.name
+			if n+i >= lasting {
+				why = c.leftOutFor(e)
+			}
+			c.Tracer.FilteredOut(p.name, e, why)
 		}
 	}
 	c.candidates = c.candidates[:n]

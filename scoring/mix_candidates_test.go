@@ -13,7 +13,7 @@ import (
 // TestMixLeavesOut: a mix of strategies leaves out what one strategy alone does: endpoints that fail and those whose
 // metrics are stale.
 func TestMixLeavesOut(t *testing.T) {
-	plan := failingPlan(t, `{"plugins": [{"type": "routing-strategy-handler"}, {"type": "queue-scorer"},
+	plan := plantest.FailingPlan(t, `{"plugins": [{"type": "routing-strategy-handler"}, {"type": "queue-scorer"},
 		{"type": "kv-cache-utilization-scorer"}], "schedulingProfiles": [
 		{"name": "one", "plugins": [{"pluginRef": "queue-scorer"}]},
 		{"name": "two", "plugins": [{"pluginRef": "kv-cache-utilization-scorer"}]}]}`,
@@ -35,7 +35,7 @@ func TestMixLeavesOut(t *testing.T) {
 			pool.Enter()
 			for i := range pool.Endpoints {
 				if e := &pool.Endpoints[i]; strings.Contains(tc.failing, e.Name) {
-					fail(pool, e)
+					plantest.Fail(pool, e)
 				}
 			}
 			c := plantest.Cycle(pool, 1)

@@ -52,11 +52,12 @@ type profile struct {
 	picker  Picker
 }
 
-// namedFilter is a filter of either kind; group is nil for a plain one.
+// namedFilter is a filter of either kind; group is nil for a plain one, and prefers is set for a Preference.
 type namedFilter struct {
 	Filter
-	group GroupFilter
-	name  string
+	group   GroupFilter
+	name    string
+	prefers bool
 }
 
 type weightedScorer struct {

@@ -22,6 +22,14 @@ type GroupFilter interface {
 	Select(c *Cycle, candidates []*Endpoint) int
 }
 
+// Preference is a GroupFilter that keeps all candidates where none suits it. What fails or is stale, and will be left
+// out in the end, it is not shown while there are others: it would keep a request at a server that died.
+type Preference interface {
+	GroupFilter
+	// Prefers reports whether it is one, with its parameters.
+	Prefers() bool
+}
+
 // Scorer says how well each endpoint suits a request.
 type Scorer interface {
 	// Score sets scores[i] for candidates[i]; the two are equally long and scores come in as zeros. A score is within 0

@@ -50,6 +50,9 @@ func NewEndpointAttributeFilter(b *scoring.Builder) scoring.Plugin {
 	return f
 }
 
+// Prefers implements scoring.Preference.
+func (f *endpointAttributeFilter) Prefers() bool { return f.fallback }
+
 // Select implements scoring.GroupFilter.
 func (f *endpointAttributeFilter) Select(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
 	if f.rule.ordered() {

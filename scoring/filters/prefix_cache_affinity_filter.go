@@ -87,6 +87,9 @@ func NewPrefixCacheAffinityFilter(b *scoring.Builder) scoring.Plugin {
 	return f
 }
 
+// Prefers implements scoring.Preference.
+func (prefixCacheAffinityFilter) Prefers() bool { return true }
+
 // Select implements scoring.GroupFilter.
 func (f prefixCacheAffinityFilter) Select(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
 	m := c.PrefixMatches(f.matches)

@@ -5,32 +5,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/pintle-dev/pintle/internal/strictjson"
-	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
-	"github.com/pintle-dev/pintle/scoring/registry"
 	"github.com/pintle-dev/pintle/state"
 )
-
-// failingPlan is that of a rollout in which servers that fail are left out.
-func failingPlan(t *testing.T) *scoring.Plan {
-	t.Helper()
-	root, document := strictjson.Parse([]byte(rolloutConfig(gating)), "configuration")
-	plan := scoring.Compile(root, registry.Plugins, scoring.Settings{Stale: plantest.Neutral,
-		Failing: scoring.Failing{Exclude: true, Above: 0.5, HalfLife: time.Minute}})
-	if err := document.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return plan
-}
 
 // TestRolloutOfFailing: a revision whose servers of a role all fail serves nothing, unless that is so of every one, or
 // the request names it.
 func TestRolloutOfFailing(t *testing.T) {
-	plan := failingPlan(t)
+	plan := plantest.FailingPlan(t, rolloutConfig(gating), plantest.Neutral)
 	for _, tc := range []struct{ name, failing, revision, want string }{
 		{"none", "", "", "old new"},
 		{"the new prefill", "c", "", "old"},
@@ -45,14 +29,7 @@ func TestRolloutOfFailing(t *testing.T) {
 				member("new", "decode"), member("old", "decode"))
 			pool.State = state.New(plan.StateOptions())
 			pool.Enter()
-			for _, e := range pool.Endpoints {
-				for client := range uint64(8) {
-					if strings.Contains(tc.failing, e.Name) {
-						pool.State.Apply(&journal.Event{Kind: journal.Completion, Time: plantest.Now, Status: 500,
-							Primary: pool.ID(&e), Client: 1 + client, Ended: journal.EndedWhole})
-					}
-				}
-			}
+			plantest.FailThose(pool, tc.failing)
 			c, got := plantest.Cycle(pool, 1), map[string]bool{}
 			c.Request.Headers = plantest.Headers(plan, map[string]string{"x-llm-d-disagg-revision": tc.revision})
 			for range 60 {
@@ -69,7 +46,7 @@ func TestRolloutOfFailing(t *testing.T) {
 // TestRolloutOfFailingInASubset: a revision whose servers of a role all fail serves where no other one may serve the
 // request.
 func TestRolloutOfFailingInASubset(t *testing.T) {
-	plan := failingPlan(t)
+	plan := plantest.FailingPlan(t, rolloutConfig(gating), plantest.Neutral)
 	pool := plantest.Pool(member("old", "prefill"), member("old", "decode"), member("new", "prefill"),
 		member("new", "decode"))
 	pool.State = state.New(plan.StateOptions())
@@ -79,10 +56,7 @@ func TestRolloutOfFailingInASubset(t *testing.T) {
 		}
 	}
 	pool.Enter()
-	for client := range uint64(8) {
-		pool.State.Apply(&journal.Event{Kind: journal.Completion, Time: plantest.Now, Status: 500,
-			Primary: pool.ID(&pool.Endpoints[2]), Client: 1 + client, Ended: journal.EndedWhole})
-	}
+	plantest.Fail(pool, &pool.Endpoints[2])
 	c := plantest.Cycle(pool, 1)
 	c.Request.Restricted, c.Request.Subset = true, "10.0.0.2"
 	if got := revisionOf(plan, c); got != "new" {

@@ -22,17 +22,15 @@ func NewSessionAffinityFilter(b *scoring.Builder) scoring.Plugin {
 // Part implements scoring.Composite.
 func (f sessionAffinityFilter) Part() scoring.Plugin { return f.Pinner }
 
+// Prefers implements scoring.Preference.
+func (sessionAffinityFilter) Prefers() bool { return true }
+
 // Select implements scoring.GroupFilter.
 func (f sessionAffinityFilter) Select(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
-	i := f.Pinned(c, candidates[:selectPassing(soundness{}, c, candidates, true)])
+	i := f.Pinned(c, candidates)
 	if i < 0 {
 		return len(candidates)
 	}
 	candidates[0], candidates[i] = candidates[i], candidates[0]
 	return 1
 }
-
-// soundness lets those pass that do not fail: they are the candidates in the end, unless all fail.
-type soundness struct{}
-
-func (soundness) passes(c *scoring.Cycle, e *scoring.Endpoint) bool { return !c.Fails(e) }

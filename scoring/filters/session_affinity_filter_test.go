@@ -4,13 +4,10 @@ import (
 	"encoding/base64"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
-	"github.com/pintle-dev/pintle/scoring/registry"
 	"github.com/pintle-dev/pintle/state"
 )
 
@@ -47,26 +44,14 @@ func TestSessionsLeaveFailingEndpoints(t *testing.T) {
 		{"its own and another one", "consistent_hash", "ann", "b c", "a", ""},
 	} {
 		t.Run(tc.strategy+", "+tc.name, func(t *testing.T) {
-			root, document := strictjson.Parse([]byte(`{"plugins": [{"type": "session-affinity-filter", "parameters":
-				{"strategy": "`+tc.strategy+`"}}]}`), "configuration")
-			plan := scoring.Compile(root, registry.Plugins, scoring.Settings{Stale: plantest.Neutral,
-				Failing: scoring.Failing{Exclude: true, Above: 0.5, HalfLife: time.Minute}})
-			if err := document.Err(); err != nil {
-				t.Fatal(err)
-			}
+			plan := plantest.FailingPlan(t, `{"plugins": [{"type": "session-affinity-filter", "parameters":
+				{"strategy": "`+tc.strategy+`"}}]}`, plantest.Neutral)
 			pool := plantest.Pool(make([]scoring.Endpoint, 3)...)
 			pool.State = state.New(plan.StateOptions())
 			pool.Enter()
 			pool.State.Apply(&journal.Event{Kind: journal.Decision, Instance: 1, Lease: 1, Time: plantest.Now,
 				Sessions: []journal.Session{{ID: session, Endpoint: pool.ID(&pool.Endpoints[0])}}})
-			for _, e := range pool.Endpoints {
-				for client := range uint64(8) {
-					if strings.Contains(tc.failing, e.Name) {
-						pool.State.Apply(&journal.Event{Kind: journal.Completion, Time: plantest.Now, Status: 500,
-							Primary: pool.ID(&e), Client: 1 + client, Ended: journal.EndedWhole})
-					}
-				}
-			}
+			plantest.FailThose(pool, tc.failing)
 			c := plantest.Cycle(pool, 1)
 			c.Request.Headers = plantest.Headers(plan,
 				map[string]string{"x-session-token": tc.header, "x-session-id": tc.header})

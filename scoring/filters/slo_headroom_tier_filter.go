@@ -30,6 +30,9 @@ func NewSloHeadroomTierFilter(b *scoring.Builder) scoring.Plugin {
 	return sloHeadroomTierFilter{p.EpsilonExploreNeg, b.LatencyRules()}
 }
 
+// Prefers implements scoring.Preference.
+func (sloHeadroomTierFilter) Prefers() bool { return true }
+
 // Select implements scoring.GroupFilter.
 func (f sloHeadroomTierFilter) Select(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
 	if f.rules.Objective(c) == (scoring.Latencies{}) {

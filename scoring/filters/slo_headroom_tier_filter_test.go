@@ -70,6 +70,18 @@ func TestSLOHeadroomTier(t *testing.T) {
 	}
 }
 
+// TestSLOHeadroomPassesFailuresBy: a server that would meet the objective, but fails, is not what the filter keeps.
+func TestSLOHeadroomPassesFailuresBy(t *testing.T) {
+	plan := plantest.FailingPlan(t, headroomFilter+`"epsilonExploreNeg": 0}}]}`, plantest.Neutral)
+	c := headroomCycle(t, plan, true, 100, 9000, 9000)
+	c.Request.Headers = plantest.Headers(plan, map[string]string{"x-llm-d-slo-ttft-ms": "3000"})
+	plantest.FailThose(c.Pool, "a")
+	got := plantest.Decide(plan, c).Candidates
+	if slices.Sort(got); strings.Join(got, "") != "bc" {
+		t.Errorf("kept %v, want bc", got)
+	}
+}
+
 // TestSLOHeadroomMistakes: what is wrong is said by its key.
 func TestSLOHeadroomMistakes(t *testing.T) {
 	const at = "plugins[1](slo-headroom-tier-filter).parameters."

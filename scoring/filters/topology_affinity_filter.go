@@ -43,6 +43,9 @@ func NewTopologyAffinityFilter(b *scoring.Builder) scoring.Plugin {
 // Part implements scoring.Composite.
 func (f topologyAffinityFilter) Part() scoring.Plugin { return f.finder }
 
+// Prefers implements scoring.Preference.
+func (topologyAffinityFilter) Prefers() bool { return true }
+
 // Select implements scoring.GroupFilter.
 func (f topologyAffinityFilter) Select(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
 	peer := c.Peer()

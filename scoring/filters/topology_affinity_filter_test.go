@@ -8,6 +8,7 @@ import (
 	"github.com/pintle-dev/pintle/openai"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
+	"github.com/pintle-dev/pintle/state"
 )
 
 // TestMinAffinity: prefill goes where the decode endpoint is near enough, or anywhere if none is or if nobody knows.
@@ -23,25 +24,32 @@ func TestMinAffinity(t *testing.T) {
 	for _, tc := range []struct {
 		name, parameters string
 		decode           scoring.Endpoint
-		want             string
+		failing, want    string
 	}{
-		{"by default on the same host", `{}`, place("decode", "h", "r", "z", "g"), "b"},
-		{"on the same host", `{"minAffinity": "host"}`, place("decode", "h", "r", "z", "g"), "b"},
-		{"in the same rack", `{"minAffinity": "rack"}`, place("decode", "h", "r", "z", "g"), "bc"},
-		{"in the same zone", `{"minAffinity": "zone"}`, place("decode", "h", "r", "z", "g"), "bcd"},
-		{"in the same region", `{"minAffinity": "region"}`, place("decode", "h", "r", "z", "g"), "bcde"},
-		{"none is near", `{"minAffinity": "zone"}`, place("decode", "m", "v", "w", "g"), "bcdef"},
-		{"nobody knows", `{"minAffinity": "zone"}`, plantest.Labelled(role, "decode"), "bcdef"},
+		{"by default on the same host", `{}`, place("decode", "h", "r", "z", "g"), "", "b"},
+		{"on the same host", `{"minAffinity": "host"}`, place("decode", "h", "r", "z", "g"), "", "b"},
+		{"in the same rack", `{"minAffinity": "rack"}`, place("decode", "h", "r", "z", "g"), "", "bc"},
+		{"in the same zone", `{"minAffinity": "zone"}`, place("decode", "h", "r", "z", "g"), "", "bcd"},
+		{"in the same region", `{"minAffinity": "region"}`, place("decode", "h", "r", "z", "g"), "", "bcde"},
+		{"none is near", `{"minAffinity": "zone"}`, place("decode", "m", "v", "w", "g"), "", "bcdef"},
+		{"the near one fails", `{}`, place("decode", "h", "r", "z", "g"), "b", "cdef"},
+		{"a near one fails", `{"minAffinity": "rack"}`, place("decode", "h", "r", "z", "g"), "b", "c"},
+		{"all fail", `{}`, place("decode", "h", "r", "z", "g"), "bcdef", "b"},
+		{"nobody knows", `{"minAffinity": "zone"}`, plantest.Labelled(role, "decode"), "", "bcdef"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			plan := plantest.Plan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [
+			plan := plantest.FailingPlan(t, `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [
 				{"type": "decode-filter"}, {"type": "prefill-filter"}, {"type": "always-disagg-pd-decider"},
 				{"type": "topology-affinity-filter", "parameters": `+tc.parameters+`}, {"type": "random-picker"},
 				{"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": "always-disagg-pd-decider"}}}],
 				"schedulingProfiles": [{"name": "decode", "plugins": [{"pluginRef": "decode-filter"}]},
 				{"name": "prefill", "plugins": [{"pluginRef": "prefill-filter"},
 				{"pluginRef": "topology-affinity-filter"}]}]}`, plantest.Neutral)
-			c := plantest.Cycle(plantest.Pool(append([]scoring.Endpoint{tc.decode}, near...)...), 1)
+			pool := plantest.Pool(append([]scoring.Endpoint{tc.decode}, near...)...)
+			pool.State = state.New(plan.StateOptions())
+			pool.Enter()
+			plantest.FailThose(pool, tc.failing)
+			c := plantest.Cycle(pool, 1)
 			body := []byte(`{"model": "m", "prompt": "a"}`)
 			if failure := c.Request.Read(new(openai.Request), openai.APICompletions, body); failure != nil {
 				t.Fatal(failure.Message)

@@ -47,6 +47,9 @@ func NewUtilizationDetector(b *scoring.Builder) scoring.Plugin {
 // Thresholds implements scoring.SaturationDetector.
 func (d *utilizationDetector) Thresholds() scoring.Utilization { return d.Utilization }
 
+// Prefers implements scoring.Preference.
+func (*utilizationDetector) Prefers() bool { return true }
+
 // Select implements scoring.GroupFilter.
 func (d *utilizationDetector) Select(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
 	return selectPassing(d, c, candidates, true)

@@ -76,6 +76,9 @@ func NewUtilizationFilter(b *scoring.Builder) scoring.Plugin {
 	return utilizationFilter{p.Conditions, p.FallbackOnEmpty}
 }
 
+// Prefers implements scoring.Preference.
+func (f utilizationFilter) Prefers() bool { return f.fallback }
+
 // Select implements scoring.GroupFilter.
 func (f utilizationFilter) Select(c *scoring.Cycle, candidates []*scoring.Endpoint) int {
 	return selectPassing(f, c, candidates, f.fallback)

@@ -6,11 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/journal"
 	"github.com/pintle-dev/pintle/scoring"
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
-	"github.com/pintle-dev/pintle/scoring/registry"
 	"github.com/pintle-dev/pintle/state"
 )
 
@@ -23,13 +21,8 @@ type fleet struct {
 
 func newFleet(t testing.TB, decisions string, served ...[]string) *fleet {
 	t.Helper()
-	root, document := strictjson.Parse([]byte(`{"plugins": [{"type": "multi-factor-selector", "parameters": {
-		"decisions": [`+decisions+`]}}]}`), "configuration")
-	plan := scoring.Compile(root, registry.Plugins, scoring.Settings{Stale: plantest.Neutral,
-		Failing: scoring.Failing{Exclude: true, Above: 0.5, HalfLife: time.Minute}})
-	if err := document.Err(); err != nil {
-		t.Fatal(err)
-	}
+	plan := plantest.FailingPlan(t, `{"plugins": [{"type": "multi-factor-selector", "parameters": {
+		"decisions": [`+decisions+`]}}]}`, plantest.Neutral)
 	endpoints := make([]scoring.Endpoint, len(served))
 	for i, models := range served {
 		endpoints[i].Models = models

@@ -161,6 +161,13 @@ func (c *compiler) addPickers(at *strictjson.Object, plugins []declared, profile
 	}
 }
 
+// watchStages has the failures of requests with several stages count for all of them.
+func (c *compiler) watchStages() {
+	if _, staged := c.plan.handler.(Disaggregator); staged && c.plan.failing.Exclude {
+		c.plan.state.InFlight = true
+	}
+}
+
 func (c *compiler) chooseHandler(doc *strictjson.Object) {
 	for i := range c.plugins {
 		handler, ok := c.plugins[i].plugin.(ProfileHandler)
@@ -170,6 +177,7 @@ func (c *compiler) chooseHandler(doc *strictjson.Object) {
 			doc.Mistake("plugins", strconv.Quote(c.plugins[i].name)+" is a second profile handler; only one is allowed")
 		default:
 			c.plan.handler = handler
+			c.watchStages()
 		}
 	}
 	if c.plan.handler != nil {

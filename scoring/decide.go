@@ -130,7 +130,7 @@ func (c *Cycle) run(p *profile, r *Result) {
 // the rest. They are not where nobody is left, which fails the profile, nor where they cannot, and chance decides.
 func (c *Cycle) leavesChoice(p *profile, r *Result) bool {
 	c.excludeStale(p)
-	c.excludeFailing(p)
+	c.excludeFailing(p, r)
 	if len(c.candidates) == 0 {
 		r.State = Failed
 		return false

@@ -27,15 +27,16 @@ func (c *Cycle) excludeStale(p *profile) {
 	c.candidates = kept
 }
 
-// excludeFailing removes candidates that fail too often, unless all do.
-func (c *Cycle) excludeFailing(p *profile) {
+// excludeFailing removes candidates that fail too often. Where all do they stay, as a try is better than none, but not
+// for a stage that the request can do without.
+func (c *Cycle) excludeFailing(p *profile, r *Result) {
 	failing := 0
 	for _, e := range c.candidates {
 		if c.Fails(e) {
 			failing++
 		}
 	}
-	if failing == 0 || failing == len(c.candidates) {
+	if failing == 0 || failing == len(c.candidates) && !c.spares(r) {
 		return
 	}
 	kept := c.candidates[:0]
@@ -47,6 +48,13 @@ func (c *Cycle) excludeFailing(p *profile) {
 		}
 	}
 	c.candidates = kept
+}
+
+// spares reports whether the stage of a result may be left out: decode alone serves the request.
+func (c *Cycle) spares(r *Result) bool {
+	_, staged := c.plan.handler.(Disaggregator)
+	primary := c.Primary()
+	return staged && r != primary && primary.State != Failed
 }
 
 // lastingFirst moves the candidates that will not be left out for being stale or failing to the front and returns how

@@ -40,17 +40,15 @@ func (f *InFlight) begin(s *step) {
 
 // endPrompt ends what the prompt of a lease costs now.
 func (f *InFlight) endPrompt(l *lease, now int64) {
-	from := &l.charges
-	for *from != 0 {
-		c := f.charges.at(*from)
-		if c.prefill {
-			f.discharge(from, l.time, now)
-			continue
-		}
-		if !f.keepTokens {
+	for i := l.charges; i != 0; {
+		c := f.charges.at(i)
+		if c.stage == stagePrefill {
+			f.uncharge(c, l.time, now)
+			c.done = true
+		} else if !f.keepTokens {
 			f.dropTokens(c)
 		}
-		from = &c.next
+		i = c.next
 	}
 }
 

@@ -1,14 +1,26 @@
 package state
 
-// charge is one request at one endpoint. It counts as long as the endpoint's epoch is the same.
+import "github.com/pintle-dev/pintle/journal"
+
+// charge is one request at one endpoint. It counts as long as the endpoint's epoch is the same, until it is done.
 type charge struct {
 	next, epoch uint32
 	tokens      uint32 // that the endpoint has yet to compute
 	index       uint16
-	prefill     bool
+	stage       stage
+	done        bool
 }
 
-func (f *InFlight) charge(l *lease, index int, tokens uint32, prefill bool) {
+// stage is what an endpoint does for a request.
+type stage uint8
+
+const (
+	stagePrimary stage = iota
+	stagePrefill
+	stageEncode
+)
+
+func (f *InFlight) charge(l *lease, index int, tokens uint32, s stage) {
 	if index < 0 || index >= len(f.loads) {
 		return
 	}
@@ -22,7 +34,7 @@ func (f *InFlight) charge(l *lease, index int, tokens uint32, prefill bool) {
 	if f.free != 0 {
 		f.free = c.next
 	}
-	*c = charge{next: l.charges, tokens: tokens, prefill: prefill}
+	*c = charge{next: l.charges, tokens: tokens, stage: s}
 	l.charges = i
 	f.enter(c, index, l.time, l.time)
 }
@@ -38,13 +50,12 @@ func (f *InFlight) enter(c *charge, index int, time, now int64) {
 	f.open.at(uint32(index)).add(time)
 }
 
-// takeOver has what a lease charges its primary charged to another endpoint from now on, below 0 to none. Of a lease's
-// charges to one endpoint that of the primary is the first that was made, and the last of the chain.
+// takeOver has what a lease charges its primary charged to another endpoint from now on, below 0 to none.
 func (f *InFlight) takeOver(l *lease, from, to int, now int64) {
 	var found *uint32
 	for link := &l.charges; *link != 0; {
 		c := f.charges.at(*link)
-		if int(c.index) == from && !c.prefill {
+		if int(c.index) == from && c.stage == stagePrimary {
 			found = link
 		}
 		link = &c.next
@@ -63,7 +74,7 @@ func (f *InFlight) takeOver(l *lease, from, to int, now int64) {
 // uncharge takes a charge of a lease of the time from its endpoint now, if that is still the one that was charged.
 func (f *InFlight) uncharge(c *charge, time, now int64) {
 	at := &f.loads[c.index]
-	if at.epoch != c.epoch {
+	if c.done || at.epoch != c.epoch {
 		return
 	}
 	f.settle(at, now)
@@ -80,4 +91,23 @@ func (f *InFlight) discharge(link *uint32, time, now int64) {
 	*link = c.next
 	c.next = f.free
 	f.free = i
+}
+
+// helper is a charge of the request that a completion ends, for another stage than the one that serves it; nil for
+// none. after is the one before it, nil for the first.
+func (f *InFlight) helper(e *journal.Event, after *charge) *charge {
+	next := uint32(0)
+	if after != nil {
+		next = after.next
+	} else if i := f.find(f.key(e.Instance, e.Lease), e.Instance, e.Lease); i != 0 {
+		next = f.leases.at(i).charges
+	}
+	for next != 0 {
+		c := f.charges.at(next)
+		if c.stage != stagePrimary && f.loads[c.index].epoch == c.epoch {
+			return c
+		}
+		next = c.next
+	}
+	return nil
 }

@@ -52,6 +52,10 @@ type outcomes struct {
 // out after six. But as long as the endpoint answers others, a share of refusals falls eight times as fast: whoever is
 // full has room again soon.
 //
+// Servers of prefill and encode stages answer no clients. Whoever asks them fails the request when they do, so such a
+// failure counts for each endpoint that had a part in it, and an answer, too: the one at fault had a part in most. This
+// needs InFlight, which knows what was decided.
+//
 // A request that nobody answered, because its client left or Envoy lost patience, is no failure in itself: clients
 // leave when they like, and servers are slow under load. See SilentSince.
 //
@@ -101,6 +105,9 @@ func (f *Failures) apply(s *step) {
 		f.Decide(s.primary, s.Event)
 	case journal.Began, journal.Completion:
 		f.Complete(s.primary, s.Event)
+		if s.Kind == journal.Completion && s.leases != nil {
+			f.completeHelpers(s)
+		}
 		if s.tried < 0 {
 			break
 		}
@@ -144,6 +151,22 @@ func (f *Failures) Complete(index int, e *journal.Event) {
 		f.fail(index, e, refuses(e.Status) && e.Ended == journal.EndedWhole)
 	default:
 		f.answer(index, e, now)
+	}
+}
+
+// completeHelpers enters what a completion tells of the endpoints of other stages: those of an answer did their part,
+// and of a failure that the server told of, either may be the cause.
+func (f *Failures) completeHelpers(s *step) {
+	e := s.Event
+	for c := s.leases.helper(e, nil); c != nil; c = s.leases.helper(e, c) {
+		index := int(c.index)
+		switch failed := e.Status/100 == 5 || e.Status == statusTooMany; {
+		case index == s.primary || e.Status == 0:
+		case !failed:
+			f.answer(index, e, f.clock.at(e.Time))
+		case e.Ended == journal.EndedWhole:
+			f.fail(index, e, refuses(e.Status))
+		}
 	}
 }
 

@@ -141,10 +141,10 @@ func (f *InFlight) Open(e *journal.Event, endpoints *Endpoints) {
 	if f.speeds != nil {
 		f.markDecision(i, e, endpoints, decided)
 	}
-	f.charge(l, endpoints.Index(e.Primary), e.PrimaryLoad, false)
-	f.charge(l, endpoints.Index(e.Prefill), e.PrefillLoad, true)
+	f.charge(l, endpoints.Index(e.Primary), e.PrimaryLoad, stagePrimary)
+	f.charge(l, endpoints.Index(e.Prefill), e.PrefillLoad, stagePrefill)
 	for _, id := range e.Encode[:min(len(e.Encode), MaxCharged)] {
-		f.charge(l, endpoints.Index(id), e.EncodeLoad, false)
+		f.charge(l, endpoints.Index(id), e.EncodeLoad, stageEncode)
 	}
 	f.heap.reach(f.table.used - 1)
 	f.up(i, f.table.used-1)

@@ -1,6 +1,11 @@
 package main
 
 var stateMutants = []mutant{
+	{file: "state/failures.go", name: "failures that break off are those of prefill",
+		before: "case e.Ended == journal.EndedWhole:", after: "default:"},
+	{file: "state/charges.go", name: "whoever left the pool is to blame",
+		before: "if c.stage != stagePrimary && f.loads[c.index].epoch == c.epoch {",
+		after:  "if c.stage != stagePrimary {"},
 	{file: "state/busy.go", name: "idle endpoints become busy", before: "\tif open > 0 {\n\t\tshare += 1 - keep\n\t}\n",
 		after: "\tshare += 1 - keep\n"},
 	{file: "state/busy.go", name: "endpoints are busy from when that is told",
@@ -41,7 +46,7 @@ var stateMutants = []mutant{
 	{file: "state/heap.go", name: "a filled place goes down only", before: "\t\tf.up(last, place)\n\t\treturn\n",
 		after: ""},
 	{file: "state/inflight.go", name: "prefill endpoints are not charged",
-		before: "\tf.charge(l, endpoints.Index(e.Prefill), e.PrefillLoad, true)\n", after: ""},
+		before: "\tf.charge(l, endpoints.Index(e.Prefill), e.PrefillLoad, stagePrefill)\n", after: ""},
 	{file: "state/inflight.go", name: "a reset endpoint keeps its old leases",
 		before: "load{epoch: f.loads[index].epoch + 1}", after: "load{epoch: f.loads[index].epoch}"},
 	{file: "state/inflight.go", name: "leases of the dead stay", before: "\t\tf.DropInstance(s.Instance)\n", after: ""},

@@ -34,7 +34,7 @@ func TestMinAffinity(t *testing.T) {
 		{"none is near", `{"minAffinity": "zone"}`, place("decode", "m", "v", "w", "g"), "", "bcdef"},
 		{"the near one fails", `{}`, place("decode", "h", "r", "z", "g"), "b", "cdef"},
 		{"a near one fails", `{"minAffinity": "rack"}`, place("decode", "h", "r", "z", "g"), "b", "c"},
-		{"all fail", `{}`, place("decode", "h", "r", "z", "g"), "bcdef", "b"},
+		{"all fail, and decode serves alone", `{}`, place("decode", "h", "r", "z", "g"), "bcdef", ""},
 		{"nobody knows", `{"minAffinity": "zone"}`, plantest.Labelled(role, "decode"), "", "bcdef"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

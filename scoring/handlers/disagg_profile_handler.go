@@ -9,7 +9,8 @@ import (
 
 // disaggProfileHandler runs disaggregated inference: the decode profile always, and its endpoint serves the request;
 // then the encode profile if the encode decider asks for it; then the prefill profile if the prefill decider does. A
-// stage whose profile finds no endpoint is left out. A request whose prompt is not known has the decode stage alone.
+// stage whose profile finds no endpoint, or only ones that fail (see failing.policy), is left out. A request whose
+// prompt is not known has the decode stage alone.
 //
 // It needs a disagg-headers-handler to tell the decode server about the other stages; in llm-d's dialect it sets
 // x-prefiller-host-port and x-encoder-hosts-ports itself. Plug-ins may be declared in any order. The nested parameters

@@ -40,17 +40,10 @@ func TestStageParameters(t *testing.T) {
 		{"legacy by a threshold", pd + `, "threshold": 0}}`, "epd", "dp"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			config, profiles := `{"plugins": [`+tc.plugins, ""
-			for _, name := range tc.order {
-				config += `, {"type": "by-label", "name": "` + string(name) + `", "parameters": {"label": "role",
-					"validValues": ["` + string(name) + `"]}}`
-				profiles += `, {"name": "` + string(name) + `", "plugins": [{"pluginRef": "` + string(name) + `"}]}`
-			}
-			plan := plantest.Plan(t, config+`], "schedulingProfiles": [`+profiles[2:]+`]}`, plantest.Neutral)
+			plan := plantest.Plan(t, byRole(tc.plugins, tc.order), plantest.Neutral)
 			c := plantest.Cycle(plantest.Pool(plantest.Labelled("role", "p"), plantest.Labelled("role", "d"),
 				plantest.Labelled("role", "e")), 1)
-			if failure := c.Request.Read(new(openai.Request), openai.APIChat, []byte(`{"model":"m","messages":[
-				{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x/y.png"}}]}]}`)); failure != nil {
+			if failure := c.Request.Read(new(openai.Request), openai.APIChat, []byte(pictured)); failure != nil {
 				t.Fatal(failure.Message)
 			}
 			picked, failure := plan.Decide(c)
@@ -62,6 +55,21 @@ func TestStageParameters(t *testing.T) {
 			}
 		})
 	}
+}
+
+// pictured is a chat about a picture, which all stages can have a part in.
+const pictured = `{"model":"m","messages":[
+				{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x/y.png"}}]}]}`
+
+// byRole is a configuration with plug-ins, and a profile for each role of those given, of the endpoints that have it.
+func byRole(plugins, roles string) string {
+	config, profiles := `{"plugins": [`+plugins, ""
+	for _, name := range roles {
+		config += `, {"type": "by-label", "name": "` + string(name) + `", "parameters": {"label": "role",
+			"validValues": ["` + string(name) + `"]}}`
+		profiles += `, {"name": "` + string(name) + `", "plugins": [{"pluginRef": "` + string(name) + `"}]}`
+	}
+	return config + `], "schedulingProfiles": [` + profiles[2:] + `]}`
 }
 
 // roles are those of where the request goes, and of what its headers name, prefill before encode.

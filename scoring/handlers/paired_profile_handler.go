@@ -8,7 +8,8 @@ import (
 
 // pairedProfileHandler runs disaggregated inference for every request: the decode profile, whose endpoint serves the
 // request, and the prefill profile, whose endpoint a disagg-headers-handler names to the decode server. When only one
-// of the profiles finds an endpoint, that endpoint serves the request alone.
+// of the profiles finds an endpoint, that endpoint serves the request alone; so does decode's while all that prefill
+// finds fail, see failing.policy.
 //
 // A request whose prompt is not known has no prefill stage.
 //

@@ -9,8 +9,8 @@ import (
 )
 
 // pdProfileHandler is the legacy handler of disaggregated inference: it runs the decode profile, and then the prefill
-// profile if the decider asks for it. A request whose prompt is not known has no prefill stage. Prefer
-// disagg-profile-handler.
+// profile if the decider asks for it. A request whose prompt is not known, or for whose prefill there are only
+// endpoints that fail (see failing.policy), has no prefill stage. Prefer disagg-profile-handler.
 //
 // With primaryPort the request goes to that port of the decode endpoint's host, and the header
 // x-data-parallel-host-port tells the server there which rank was chosen. A configuration that declares neither the

@@ -8,8 +8,8 @@ import (
 )
 
 // stages is what the handlers of disaggregated inference share: decode always, then encode, then prefill, the latter
-// two if their decider is there and says so, for requests whose prompt is known. A stage that fails is left out: decode
-// alone can serve the request.
+// two if their decider is there and says so, for requests whose prompt is known. A stage that finds nobody, or only who
+// fails, is left out: decode alone can serve the request.
 type stages struct {
 	decode, prefill, encode int
 	prefillDecider          scoring.PrefillDecider

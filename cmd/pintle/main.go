@@ -50,7 +50,13 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	if command, ok := commands[args[0]]; ok {
-		return command(args[1:], stdout, stderr)
+		out := &output{Writer: stdout}
+		code := command(args[1:], out, stderr)
+		if code == 0 && out.err != nil {
+			fmt.Fprintf(stderr, "pintle %s: %v\n", args[0], out.err)
+			return 1
+		}
+		return code
 	}
 	switch args[0] {
 	case "-h", "-help", "--help", "help":
@@ -62,4 +68,19 @@ func run(args []string, stdout, stderr io.Writer) int {
 	fmt.Fprintf(stderr, "pintle: unknown command %q; known are %s\n", args[0],
 		strings.Join(slices.Sorted(maps.Keys(commands)), ", "))
 	return 2
+}
+
+// output keeps the first mistake of a writer, so that a command whose result nobody has does not pass for done.
+type output struct {
+	io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
 }

@@ -34,6 +34,18 @@ func files(t *testing.T, contents map[string]string) func(name string) string {
 	return func(name string) string { return filepath.Join(folder, name) }
 }
 
+// TestOutputIsLost: a command whose output cannot be written failed, and says why.
+func TestOutputIsLost(t *testing.T) {
+	path := files(t, map[string]string{"config.yaml": "plugins: [{type: queue-scorer}]\n"})
+	for _, args := range [][]string{{"validate", "-c", path("config.yaml")}, {"version"}, {"validate", "-h"}} {
+		var stderr bytes.Buffer
+		code := run(args, full{}, &stderr)
+		if want := "pintle " + args[0] + ": no space left on device\n"; code != 1 || !strings.HasSuffix(stderr.String(), want) {
+			t.Errorf("%v: got code %d and %q, want 1 and %q", args, code, stderr.String(), want)
+		}
+	}
+}
+
 func TestUsage(t *testing.T) {
 	tests := []struct {
 		name           string

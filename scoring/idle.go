@@ -28,7 +28,9 @@ func (c *compiler) use(name string) *declared {
 }
 
 // waits reports whether a plug-in has a part that acts where something refers to it.
-func waits(p Plugin) bool { return takes(p) || is[DataPart](p) }
+func waits(p Plugin) bool {
+	return takes(p) || is[DataPart](p) || is[PrefillDecider](p) || is[EncodeDecider](p)
+}
 
 // actsAlone reports whether it has one that acts by being declared. What a scorer takes down for itself is none.
 func actsAlone(p Plugin) bool {

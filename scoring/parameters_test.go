@@ -68,6 +68,7 @@ func TestLoadsWithWarnings(t *testing.T) {
 // TestOutOfRange: numbers that llm-d's router takes, and the older dialect does not, count as they do there.
 func TestOutOfRange(t *testing.T) {
 	const old, llmd = oldGroup, `"apiVersion": "llm-d.ai/v1alpha1", `
+	const idle = "prefix-based-pd-decider: " + scoring.NothingRefers
 	tests := []struct{ name, dialect, plugin, warning, mistake string }{
 		{"no threshold", llmd, `{"type": "load-aware-scorer", "parameters": {"threshold": 0}}`,
 			"load-aware-scorer: threshold: 0 counts as 128", ""},
@@ -105,7 +106,7 @@ func TestOutOfRange(t *testing.T) {
 			"", ""},
 		{"the highest score", llmd, `{"type": "active-request-scorer", "parameters": {"maxBusyScore": 1}}`, "", ""},
 		{"the lowest score", llmd, `{"type": "active-request-scorer", "parameters": {"maxBusyScore": 0}}`, "", ""},
-		{"31 bits", llmd, `{"type": "prefix-based-pd-decider", "parameters": {"nonCachedTokens": 2147483647}}`, "", ""},
+		{"31 bits", llmd, `{"type": "prefix-based-pd-decider", "parameters": {"nonCachedTokens": 2147483647}}`, idle, ""},
 		{"more than 31 bits where fewer are right", llmd,
 			`{"type": "burst-prefix-cache-producer", "parameters": {"windowDurationMs": 99999999999}}`, "",
 			"plugins[0](burst-prefix-cache-producer).parameters.windowDurationMs: " +
@@ -113,10 +114,10 @@ func TestOutOfRange(t *testing.T) {
 		{"nothing to remember", llmd, `{"type": "no-hit-lru-scorer", "parameters": {"lruSize": -1}}`,
 			"no-hit-lru-scorer: lruSize: -1 counts as 1024", ""},
 		{"more than 31 bits", llmd, `{"type": "prefix-based-pd-decider", "parameters": {"nonCachedTokens": 99999999999}}`,
-			"prefix-based-pd-decider: nonCachedTokens: 99999999999 counts as 2147483647", ""},
+			"prefix-based-pd-decider: nonCachedTokens: 99999999999 counts as 2147483647\n" + idle, ""},
 		{"more than 31 bits, as templates write it", llmd,
 			`{"type": "prefix-based-pd-decider", "parameters": {"nonCachedTokens": 1e11}}`,
-			"prefix-based-pd-decider: nonCachedTokens: 1e11 counts as 2147483647", ""},
+			"prefix-based-pd-decider: nonCachedTokens: 1e11 counts as 2147483647\n" + idle, ""},
 		{"as many endpoints as that", llmd, `{"type": "random-picker", "parameters": {"maxNumOfEndpoints": 4e+18}}`,
 			"random-picker: maxNumOfEndpoints: 4e+18 counts as 1024", ""},
 		{"fewer endpoints than none", llmd, `{"type": "max-score-picker", "parameters": {"maxNumOfEndpoints": -1.0}}`,

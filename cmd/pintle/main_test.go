@@ -40,7 +40,8 @@ func TestOutputIsLost(t *testing.T) {
 	for _, args := range [][]string{{"validate", "-c", path("config.yaml")}, {"version"}, {"validate", "-h"}} {
 		var stderr bytes.Buffer
 		code := run(args, full{}, &stderr)
-		if want := "pintle " + args[0] + ": no space left on device\n"; code != 1 || !strings.HasSuffix(stderr.String(), want) {
+		want := "pintle " + args[0] + ": no space left on device\n"
+		if code != 1 || !strings.HasSuffix(stderr.String(), want) {
 			t.Errorf("%v: got code %d and %q, want 1 and %q", args, code, stderr.String(), want)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/pintle-dev/pintle/scoring/internal/plantest"
 )
 
-// TestDecidersWithoutProfiles: llm-d leaves out each stage that has a decider and no profile, and says so.
+// TestDecidersWithoutProfiles: llm-d leaves out each stage that has a decider and no profile, and says so. It says of
+// deciders that nothing names that they have no effect.
 func TestDecidersWithoutProfiles(t *testing.T) {
 	const never = "disagg-profile-handler: %s never runs, because there is no profile %q"
 	const prefill, encode = `"prefill": "always-disagg-pd-decider"`, `"encode": "always-disagg-multimodal-decider"`
@@ -21,6 +22,7 @@ func TestDecidersWithoutProfiles(t *testing.T) {
 	}{
 		{prefill, "d", []string{"prefill"}, "d"},
 		{prefill, "dp", nil, "dp"},
+		{"", "d", nil, "d"},
 		{prefill + ", " + encode, "d", []string{"prefill", "encode"}, "d"},
 		{prefill + ", " + encode, "dp", []string{"encode"}, "dp"},
 		{prefill + ", " + encode, "de", []string{"prefill"}, "de"},
@@ -32,6 +34,11 @@ func TestDecidersWithoutProfiles(t *testing.T) {
 		var warnings []string
 		for _, stage := range tc.stages {
 			warnings = append(warnings, fmt.Sprintf(never, stage, stage))
+		}
+		for _, decider := range []string{"always-disagg-pd-decider", "always-disagg-multimodal-decider"} {
+			if !strings.Contains(tc.deciders, decider) {
+				warnings = append(warnings, decider+": "+scoring.NothingRefers)
+			}
 		}
 		config := `{"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "always-disagg-pd-decider"},
 			{"type": "always-disagg-multimodal-decider"},

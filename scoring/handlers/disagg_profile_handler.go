@@ -120,6 +120,7 @@ func (h *disaggProfileHandler) runs(b *scoring.Builder, stage, decider, profile 
 	if !b.Defaults().StagesAnnounced || slices.Contains(b.Profiles(), profile) {
 		return true
 	}
+	b.Plugin(decider) // which is referred to, though in vain
 	b.Warn(stage + " never runs, because there is no profile " + strconv.Quote(profile))
 	return false
 }

@@ -29,6 +29,8 @@ const (
 
 // TestStagesThatNeverRun: a document by which a stage would never run is wrong, or the operator is told.
 func TestStagesThatNeverRun(t *testing.T) {
+	const idleEncode = "\nalways-disagg-multimodal-decider: " + scoring.NothingRefers
+	const idlePrefill = "\nalways-disagg-pd-decider: " + scoring.NothingRefers
 	const pd = `{"type": "pd-profile-handler", "parameters": {"decodeProfile": "d", "prefillProfile": "p"`
 	const disagg = `{"type": "disagg-headers-handler", "parameters": {"prefillProfile": "p"}},
 		{"type": "disagg-profile-handler", "parameters": {"profiles": {"decode": "d", "prefill": "p", "encode": "e"}, "deciders": `
@@ -80,7 +82,7 @@ func TestStagesThatNeverRun(t *testing.T) {
 		{
 			name:     "renamed profiles of the legacy handler alone",
 			plugins:  always + pd + `, "deciderPluginName": "always-disagg-pd-decider"}}`,
-			warnings: `pd-profile-handler: no disagg-headers-handler is declared; one with default parameters is used`,
+			warnings: `pd-profile-handler: no disagg-headers-handler is declared; one with default parameters is used` + idleEncode,
 		},
 		{
 			name:    "the default decider",
@@ -150,10 +152,11 @@ func TestStagesThatNeverRun(t *testing.T) {
 			{"decode": "d", "encode": "e"}, "deciders": {"encode": "always-disagg-multimodal-decider"}}}`, unheard, ""},
 		{"encode by a profile that could be prefill's", always + shared + `"encode": "p"}, "deciders":
 			{"encode": "always-disagg-multimodal-decider"}}}`, "", `disagg-profile-handler: prefill never runs, because ` +
-			`no decider for it is named; name one in deciders.prefill, or remove the profile "p"`},
+			`no decider for it is named; name one in deciders.prefill, or remove the profile "p"` + idlePrefill},
 		{"a prefix scorer", `{"type": "prefix-cache-scorer", "name": "prefix"}, ` + always + pd +
 			`, "deciderPluginName": "always-disagg-pd-decider", "prefixPluginName": "prefix"}}`, "",
-			"pd-profile-handler: no disagg-headers-handler is declared; one with default parameters is used"},
+			"pd-profile-handler: no disagg-headers-handler is declared; one with default parameters is used" +
+				idleEncode},
 		{"a default profile", `{"type": "header-profile-handler", "parameters": {"defaultProfile": "d"}}`, "", ""},
 		{"one profile for both stages", `{"type": "pd-profile-handler", "parameters": {"decodeProfile": "d",
 			"prefillProfile": "d", "threshold": 5}}`, `plugins[0](pd-profile-handler).parameters.prefillProfile: ` +

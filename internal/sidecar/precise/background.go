@@ -62,7 +62,8 @@ type Background struct {
 
 	mu    sync.Mutex
 	known texts
-	// spoke are the endpoints that have stored something since they were last told to have forgotten all.
+	// spoke are the endpoints that have stored something, or were told to hold something, since they were last told to
+	// have forgotten all.
 	spoke map[string]bool
 	// resay is when something could not be told: what was said before is said again.
 	resay int64
@@ -217,6 +218,7 @@ func (b *Background) note(ctx context.Context, p *scoring.PrecisePrompt, keys []
 			n++
 		}
 		if n > 0 {
+			b.spoke[h.Endpoint] = true
 			b.tell(h.Endpoint, p.Chain, p.Blocks[:n], n)
 		}
 	}

@@ -2,6 +2,7 @@ package precise
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -177,6 +178,46 @@ func TestSaidAgainWhateverTheClock(t *testing.T) {
 		b.clock = func() time.Time { return at }
 		if !b.learn(ctx, fourBlocks()) {
 			t.Fatal("nothing is learnt")
+		}
+		if got := b.said(t); !slices.Equal(got, step.want) {
+			t.Errorf("%s: got %q, want %q", step.name, got, step.want)
+		}
+	}
+}
+
+// TestWhatRanksForget: what was told of one rank's blocks after another one had lost all of its own is taken back when
+// these are lost, too, as when a server with several ranks dies and a prompt is handed over between.
+func TestWhatRanksForget(t *testing.T) {
+	s := newService(t, tenTokens)
+	b := inBackground(s, config.Ingest{Name: "an Envoy"})
+	ctx := t.Context()
+	prompt := kvindex.Prompt{Tokens: []uint32{1, 2, 3, 4, 5, 6, 7, 8}}
+	keys := kvindex.Keys(nil, s.Blocks.Root("", "m"), 4, &prompt)
+	rank := func(n int) kvindex.Publisher { return kvindex.Publisher{Endpoint: "a", Rank: n} }
+	for n := range 2 {
+		if err := s.Blocks.Add(ctx, rank(n), kvindex.GPU, []uint64{1, 2}, keys); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lose := func(n int) func() error { return func() error { return s.Blocks.Clear(ctx, rank(n)) } }
+	hand := func() error {
+		if !b.learn(ctx, fourBlocks()) {
+			return errors.New("nothing is learnt")
+		}
+		return nil
+	}
+	for _, step := range []struct {
+		name string
+		do   func() error
+		want []string
+	}{
+		{"one rank is gone", lose(0), []string{"a forgot all"}},
+		{"a prompt is handed over", hand, []string{"a has 4 of [71 72 73 74]"}},
+		{"the other one is gone", lose(1), []string{"a forgot all"}},
+		{"gone again", lose(1), nil},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatalf("%s: %v", step.name, err)
 		}
 		if got := b.said(t); !slices.Equal(got, step.want) {
 			t.Errorf("%s: got %q, want %q", step.name, got, step.want)

@@ -1,6 +1,10 @@
 package kvevents
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
 	"math/rand/v2"
 	"sync/atomic"
 	"testing"
@@ -8,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/kvpub"
+	"github.com/pintle-dev/pintle/internal/zmtp"
 )
 
 // TestFlood: while one engine publishes as much as it can, of events and of garbage, another's is known as ever.
@@ -79,6 +84,46 @@ func TestPacer(t *testing.T) {
 					t.Errorf("%d messages of %d bytes took %v, want %v", tc.messages, tc.bytes, took, tc.least)
 				}
 			})
+		})
+	}
+}
+
+// TestAllFramesHaveTheirPace: a message is read at its pace whatever its frames are, and whoever has connected.
+func TestAllFramesHaveTheirPace(t *testing.T) {
+	const size = 4 << 10
+	topic, number, large := []byte("kv@@m"), make([]byte, 8), make([]byte, size)
+	batch := kvpub.AppendBatch(nil, kvpub.Maps, 1, 0, nil)
+	for _, tc := range []struct {
+		name   string
+		frames [][]byte
+	}{
+		{"a payload", [][]byte{topic, number, large}},
+		{"a topic", [][]byte{make([]byte, maxTopic), number, batch}},
+		{"a number", [][]byte{topic, large, batch}},
+		{"too few frames", [][]byte{large, batch}},
+		{"too many frames", [][]byte{topic, large, number, batch}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			sub, _ := newReplayed(t, nil)
+			sub.source.Store(&source{})
+			in := &sentBy{in: bytes.NewReader(append(greeted(), framed(tc.frames...)...))}
+			conn, err := zmtp.Open(in, "SUB", zmtp.Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := sub.follow(t.Context(), conn); !errors.Is(err, io.EOF) {
+				t.Fatalf("got %v, want the connection's end", err)
+			}
+			came := &incoming{subscription: sub, context: t.Context(), leave: context.CancelFunc(func() {}), by: conn}
+			dialed := sub.pacer.debt
+			if err := came.message(conn, tc.frames); err != nil {
+				t.Fatal(err)
+			}
+			const want = size * time.Second / paceBytes
+			if dialed < want || sub.pacer.debt-dialed < want {
+				t.Errorf("%d bytes count for %v where they are fetched and for %v where they come, want %v at least", size,
+					dialed, sub.pacer.debt-dialed, want)
+			}
 		})
 	}
 }

@@ -89,7 +89,7 @@ func (in *incoming) message(conn *zmtp.Conn, frames [][]byte) error {
 	if err := in.subscription.message(in.context, frames); err != nil {
 		return err
 	}
-	in.pacer.took(in.context, len(frames[2]))
+	in.pacer.took(in.context, bytesOf(frames))
 	return nil
 }
 

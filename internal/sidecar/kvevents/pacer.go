@@ -24,6 +24,14 @@ const (
 	paceMessage = 256
 )
 
+// bytesOf is what a message takes, of whatever use its frames are.
+func bytesOf(frames [][]byte) (n int) {
+	for _, frame := range frames {
+		n += len(frame)
+	}
+	return n
+}
+
 func (p *pacer) took(ctx context.Context, bytes int) {
 	p.debt += time.Duration(bytes+paceMessage) * time.Second / paceBytes
 	if p.debt < paceSlack {

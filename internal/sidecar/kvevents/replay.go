@@ -51,7 +51,7 @@ func (s *subscription) replay(ctx context.Context, from uint64,
 // replayed takes a replay's message apart: nothing, the topic, which older engines leave out, number and payload.
 func replayed(frames [][]byte) (topic string, number uint64, payload []byte, err error) {
 	n := len(frames)
-	if n < 3 || n > 4 || len(frames[n-2]) != 8 {
+	if n < 3 || n > 4 || len(frames[0]) > 0 || len(frames[n-2]) != 8 {
 		return "", 0, nil, fmt.Errorf("a replay of %d frames is not known", n)
 	}
 	if n == 4 {

@@ -102,6 +102,7 @@ func TestReplayed(t *testing.T) {
 		{"another endpoint's", slices.Concat(resent("kv@10.0.0.2:1@m", 0, batch(1)), end), 0, 1},
 		{"a long topic", slices.Concat(resent(string(make([]byte, maxTopic+1)), 0, batch(1)), end), 0, 1},
 		{"too many frames", framed(nil, nil, nil, make([]byte, 8), batch(1)), 0, 1},
+		{"something before the topic", framed([]byte("x"), nil, make([]byte, 8), batch(1)), 0, 1},
 		{"a short number", framed(nil, make([]byte, 7), batch(1)), 0, 1},
 		{"too large", framed(nil, make([]byte, 8), make([]byte, replayMessage)), 0, 1},
 	} {

@@ -165,7 +165,7 @@ func (s *subscription) follow(ctx context.Context, conn *zmtp.Conn) error {
 		if s.shorts = 0; s.isBrief() {
 			s.works()
 		}
-		s.pacer.took(ctx, len(frames[len(frames)-1]))
+		s.pacer.took(ctx, bytesOf(frames))
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // replay. Their number is bounded; the oldest go first.
 type orphans struct {
 	byParent map[uint64][]*orphan
-	byBlock  map[placed]*orphan
+	byBlock  map[placed]copies
 	queue    []*orphan // from the oldest on, with settled ones
 	size     int
 	waiting  int // events that wait
@@ -22,6 +22,9 @@ type placed struct {
 	tier kvindex.Tier
 }
 
+// copies are how often a block waits, and how many of these were removed meanwhile: any of them, as they are alike.
+type copies struct{ waiting, gone uint32 }
+
 // orphan is an event that waits.
 type orphan struct {
 	parent uint64
@@ -31,7 +34,7 @@ type orphan struct {
 	extra  [][]string
 	// size is what it takes, as tokens do.
 	size int
-	// gone are the blocks that were removed meanwhile.
+	// gone are the blocks that were removed meanwhile, once it waits no more; nil is none.
 	gone    []bool
 	settled bool
 }
@@ -50,16 +53,18 @@ func (o *orphans) add(e *event) (lost int) {
 		return 1
 	}
 	if o.byParent == nil {
-		o.byParent, o.byBlock = map[uint64][]*orphan{}, map[placed]*orphan{}
+		o.byParent, o.byBlock = map[uint64][]*orphan{}, map[placed]copies{}
 	}
 	n := &orphan{parent: e.parent, tier: e.tier, hashes: slices.Clone(e.hashes), tokens: slices.Clone(e.tokens),
-		size: size, gone: make([]bool, len(e.hashes))}
+		size: size}
 	for _, names := range e.extraOfBlocks() {
 		n.extra = append(n.extra, slices.Clone(names))
 	}
 	o.byParent[n.parent] = append(o.byParent[n.parent], n)
 	for _, hash := range n.hashes {
-		o.byBlock[placed{hash, n.tier}] = n
+		c := o.byBlock[placed{hash, n.tier}]
+		c.waiting++
+		o.byBlock[placed{hash, n.tier}] = c
 	}
 	o.queue = append(o.queue, n)
 	o.size += n.size
@@ -96,21 +101,31 @@ func (o *orphans) settle(n *orphan) {
 	n.settled = true
 	o.size -= n.size
 	o.waiting--
-	for _, hash := range n.hashes {
-		if o.byBlock[placed{hash, n.tier}] == n {
+	for i, hash := range n.hashes {
+		c := o.byBlock[placed{hash, n.tier}]
+		if c.gone > 0 {
+			c.gone--
+			if n.gone == nil {
+				n.gone = make([]bool, len(n.hashes))
+			}
+			n.gone[i] = true
+		}
+		if c.waiting--; c.waiting == 0 {
 			delete(o.byBlock, placed{hash, n.tier})
+		} else {
+			o.byBlock[placed{hash, n.tier}] = c
 		}
 	}
 }
 
 // remove takes it that a block was removed from a tier that may wait. It reports whether it did.
 func (o *orphans) remove(hash uint64, tier kvindex.Tier) bool {
-	n := o.byBlock[placed{hash, tier}]
-	if n == nil {
+	c := o.byBlock[placed{hash, tier}]
+	if c.gone == c.waiting {
 		return false
 	}
-	delete(o.byBlock, placed{hash, tier})
-	n.gone[slices.Index(n.hashes, hash)] = true
+	c.gone++
+	o.byBlock[placed{hash, tier}] = c
 	return true
 }
 

@@ -44,6 +44,47 @@ func TestOrphansOfTiers(t *testing.T) {
 	}
 }
 
+// TestOrphansOfCopies: a block that waits several times is gone once it was removed as often, in whatever order its
+// copies find their parents.
+func TestOrphansOfCopies(t *testing.T) {
+	one, other := uint64(1), uint64(9)
+	parent := func(hash uint64) kvpub.Event {
+		return kvpub.Event{Kind: "BlockStored", Hashes: []uint64{hash}, Tokens: []uint32{1}, BlockTokens: 1}
+	}
+	copyOf := func(parent *uint64) kvpub.Event {
+		return kvpub.Event{Kind: "BlockStored", Hashes: []uint64{2}, Parent: parent, Tokens: []uint32{2}, BlockTokens: 1}
+	}
+	removed := kvpub.Event{Kind: "BlockRemoved", Hashes: []uint64{2}}
+	twice := copyOf(&one)
+	twice.Hashes, twice.Tokens = []uint64{2, 2}, []uint32{2, 2}
+	for _, tc := range []struct {
+		name   string
+		events []kvpub.Event
+		want   int64 // blocks of which one is the parent
+	}{
+		{"of two one is removed", []kvpub.Event{copyOf(&one), copyOf(&one), removed, parent(1)}, 2},
+		{"of two both are", []kvpub.Event{copyOf(&one), copyOf(&one), removed, removed, parent(1)}, 1},
+		{"of three two are", []kvpub.Event{copyOf(&one), copyOf(&one), copyOf(&one), removed, removed, parent(1)}, 2},
+		{"one has found its parent, and both are removed",
+			[]kvpub.Event{copyOf(&one), copyOf(&other), parent(9), removed, removed, parent(1)}, 2},
+		{"the earlier one has, and both are removed",
+			[]kvpub.Event{copyOf(&other), copyOf(&one), parent(9), removed, removed, parent(1)}, 2},
+		{"in one event, and both are removed", []kvpub.Event{twice, removed, removed, parent(1)}, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			x := newIndex(t)
+			s := newStream(x, "a", 0)
+			applied(t, s, tc.events...)
+			if got := x.Stats().Entries; got != tc.want {
+				t.Errorf("got %d blocks, want %d", got, tc.want)
+			}
+			if n := s.counts.unknown.Load(); n != 0 {
+				t.Errorf("got %d removed blocks of which nothing was known, want none", n)
+			}
+		})
+	}
+}
+
 // TestOrphansSize: what events say beside their tokens counts, too, and of blocks that they lack nothing is kept.
 func TestOrphansSize(t *testing.T) {
 	var o orphans

@@ -103,12 +103,12 @@ func (l *listener) count(address netip.Addr, more int) bool {
 
 // serve takes in what comes over a connection until it ends.
 func (l *listener) serve(ctx context.Context, raw net.Conn, address netip.Addr) error {
+	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
+	defer stop()
 	conn, err := zmtp.Open(raw, "SUB", l.shared.limits)
 	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	defer stop()
 	if err := conn.Subscribe(l.shared.filter); err != nil {
 		return err
 	}

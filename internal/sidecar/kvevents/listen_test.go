@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/netip"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/kvpub"
 	"github.com/pintle-dev/pintle/internal/zmtp"
@@ -91,6 +93,33 @@ func TestTakenTooLate(t *testing.T) {
 	}
 	if n := f.subscriber.Index.Stats().Entries; n != 0 {
 		t.Errorf("got %d blocks of an endpoint that has left, want none", n)
+	}
+}
+
+// TestEndsDuringHandshake: a sidecar that ends does not wait for who has connected and says nothing.
+func TestEndsDuringHandshake(t *testing.T) {
+	f := newListening(t, nil, "a")
+	f.subscriber.shared.limits.Handshake = time.Hour
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		f.subscriber.Run(ctx)
+	}()
+	conn, err := net.Dial("tcp", f.subscriber.listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	greeting := make([]byte, 64)
+	if _, err := io.ReadFull(conn, greeting); err != nil { // it waits for the answer now
+		t.Fatal(err)
+	}
+	end()
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Fatal("waited a minute in vain for the end")
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"sync"
 
-	"github.com/pintle-dev/pintle/internal/sidecar/kvindex"
 	"github.com/pintle-dev/pintle/internal/sidecar/pace"
 	"github.com/pintle-dev/pintle/internal/zmtp"
 )
@@ -41,14 +40,14 @@ func (l *listener) publisher(ctx context.Context, address netip.Addr, said strin
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	key := kvindex.Publisher{Endpoint: f.target.Name, Rank: rank}
+	key := l.rankOf(f.target.Name, rank, address)
 	in := l.publishers[key]
 	if in == nil {
-		in = &incoming{subscription: l.newSubscription(key.Endpoint, rank)}
+		in = &incoming{subscription: l.newSubscription(key.Endpoint, key.Rank)}
 		in.context, in.leave = context.WithCancel(ctx)
 		src := &source{}
 		if l.Config.ReplaySocketPort != 0 {
-			src.replay = l.Config.configured(fmt.Sprintf("-rank-%d", rank), endpoint).replay
+			src.replay = l.Config.configured(fmt.Sprint(rankInfix, rank), endpoint).replay
 		}
 		in.source.Store(src)
 		l.publishers[key] = in

@@ -139,12 +139,7 @@ func dialable(zmq string, endpoint netip.AddrPort, bound bool) string {
 
 // configured is where an endpoint publishes by the configuration.
 func (c *Config) configured(name string, endpoint netip.AddrPort) source {
-	offset := 0
-	if at := strings.LastIndex(name, "-rank-"); at >= 0 {
-		if n, err := strconv.Atoi(name[at+len("-rank-"):]); err == nil && n >= 0 && n < maxRanks {
-			offset = n
-		}
-	}
+	_, offset := cutRank(name)
 	s := source{address: portAt(endpoint, c.SocketPort+offset)}
 	if c.ReplaySocketPort != 0 {
 		s.replay = portAt(endpoint, c.ReplaySocketPort+offset)

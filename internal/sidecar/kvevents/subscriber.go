@@ -159,7 +159,7 @@ func (s *Subscriber) follow(ctx context.Context, f *follower) {
 		if list, _, err := scrape.Page(ctx, f.target.Address, f.target.Access, modelsPath, sourcesTime); err == nil {
 			s.Index.Serves(readModels(list))
 		}
-		for rank, src := range s.sources(ctx, f.target) {
+		for rank, src := range s.own(f.target, s.sources(ctx, f.target)) {
 			f.mu.Lock()
 			sub := f.ranks[rank]
 			if sub == nil {
@@ -226,12 +226,6 @@ func (s *Subscriber) sources(ctx context.Context, t *pool.Target) map[int]source
 		return nil
 	}
 	return map[int]source{0: s.Config.configured(t.Name, address)}
-}
-
-// allowed reports whether the publisher of an endpoint may say in its topic that it is said. It may not be another one.
-func (s *Subscriber) allowed(endpoint, said string) bool {
-	owner, taken := (*s.addresses.Load())[said]
-	return !taken || owner == endpoint
 }
 
 // Now returns how it stands with all publishers, by endpoint and rank.

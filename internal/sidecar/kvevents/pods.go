@@ -1,6 +1,7 @@
 package kvevents
 
 import (
+	"context"
 	"net"
 	"net/netip"
 	"strconv"
@@ -36,6 +37,21 @@ func (s *Subscriber) own(t *pool.Target, all map[int]source) map[int]source {
 		}
 	}
 	return all
+}
+
+// cut ends the looking for ranks that the engine, which says some, has no more: it was started anew with fewer. One
+// that is still heard stays.
+func (f *follower) cut(ctx context.Context, said map[int]source) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for rank, sub := range f.ranks {
+		if _, there := said[rank]; there || len(said) == 0 || sub.now().Connected {
+			continue
+		}
+		sub.end(ctx)
+		sub.log.Info("the engine has no such rank any more")
+		delete(f.ranks, rank)
+	}
 }
 
 // allowed reports whether the publisher of an endpoint may say in its topic that it is said. It may not be another one,

@@ -1,12 +1,16 @@
 package kvevents
 
 import (
+	"context"
+	"errors"
 	"maps"
+	"sync"
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/kvpub"
 	"github.com/pintle-dev/pintle/internal/sidecar/kvindex"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
+	"github.com/pintle-dev/pintle/internal/zmtp"
 )
 
 // TestRanksOfAPod: where each rank of a pod is an endpoint with a port of its own, all have the topic of the first one,
@@ -69,6 +73,25 @@ func TestOwnRank(t *testing.T) {
 		got := s.own(&pool.Target{Name: tc.endpoint, Address: tc.address}, tc.said)
 		if !maps.Equal(got, tc.want) {
 			t.Errorf("%s: got %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestRanksOfSilence: an engine that says nothing of its ranks, as one that starts, still has those that it had.
+func TestRanksOfSilence(t *testing.T) {
+	sub, _ := newReplayed(t, nil)
+	sub.dial = func(context.Context, string, string, zmtp.Limits) (*zmtp.Conn, error) {
+		return nil, errors.New("nobody is there")
+	}
+	sub.start(t.Context(), &sync.WaitGroup{})
+	f := &follower{ranks: map[int]*subscription{1: sub}}
+	for _, tc := range []struct {
+		name string
+		said map[int]source
+		want int
+	}{{"nothing", nil, 1}, {"of this one", map[int]source{1: {}}, 1}, {"of another one", map[int]source{0: {}}, 0}} {
+		if f.cut(t.Context(), tc.said); len(f.ranks) != tc.want {
+			t.Errorf("it says %s: got %d ranks, want %d", tc.name, len(f.ranks), tc.want)
 		}
 	}
 }

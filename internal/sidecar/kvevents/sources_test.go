@@ -1,12 +1,14 @@
 package kvevents
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net"
 	"net/http"
 	"net/netip"
 	"strconv"
+	"sync/atomic"
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/kvpub"
@@ -74,6 +76,49 @@ func TestRanksOfSGLang(t *testing.T) {
 		all := f.subscriber.Now()
 		return len(all) == 2 && all[0].Rank == 0 && all[0].Stored == 1 && all[1].Rank == 1 && all[1].Stored == 1
 	})
+}
+
+// TestFewerRanks: ranks that an engine has no more, as it was started anew with fewer, are looked for no longer, but for
+// one that is still heard, and nobody is told that they are gone.
+func TestFewerRanks(t *testing.T) {
+	f := newFleet(t, nil, "a")
+	var publishers [3]*kvpub.Publisher
+	for rank := range publishers {
+		publisher, err := kvpub.New(kvpub.Options{Listen: "127.0.0.1:0", Topic: "kv@@m"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(publisher.Close)
+		publishers[rank] = publisher
+	}
+	var fewer atomic.Bool
+	f.servers[0].http.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		all := map[string]map[string]string{}
+		if !fewer.Load() { // one that cannot be reached has it asked again soon
+			all["9"] = map[string]string{"publisher": "zmq", "endpoint": "tcp://*:1"}
+		}
+		for rank, publisher := range publishers {
+			if rank == 0 || !fewer.Load() {
+				all[strconv.Itoa(rank)] = map[string]string{"publisher": "zmq",
+					"endpoint": "tcp://*:" + portOf(publisher.Address())}
+			}
+		}
+		_ = json.NewEncoder(w).Encode(all)
+	})
+	f.run()
+	stored := kvpub.Event{Kind: "BlockStored", Hashes: []uint64{1}, Tokens: []uint32{1, 2}, BlockTokens: 2}
+	for rank, publisher := range publishers {
+		f.wait("a subscriber", func() bool { return publisher.Subscribers() == 1 })
+		publisher.Publish(kvpub.AppendBatch(nil, kvpub.Maps, 1, rank, []kvpub.Event{stored}))
+	}
+	f.wait("what all ranks say", func() bool { return f.subscriber.Index.Stats().Entries == 3 })
+	fewer.Store(true)
+	publishers[2].Close()
+	f.wait("the rank that is gone to be looked for no longer", func() bool {
+		all := f.subscriber.Now()
+		return len(all) == 2 && all[0].Connected && all[1].Connected && all[1].Rank == 1
+	})
+	f.wait("its blocks to be forgotten", func() bool { return f.subscriber.Index.Stats().Entries == 2 })
 }
 
 // adjacent has two publishers listen at ports of which one follows the other.

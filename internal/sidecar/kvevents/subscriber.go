@@ -159,19 +159,21 @@ func (s *Subscriber) follow(ctx context.Context, f *follower) {
 		if list, _, err := scrape.Page(ctx, f.target.Address, f.target.Access, modelsPath, sourcesTime); err == nil {
 			s.Index.Serves(readModels(list))
 		}
-		for rank, src := range s.own(f.target, s.sources(ctx, f.target)) {
+		said := s.own(f.target, s.sources(ctx, f.target))
+		for rank, src := range said {
 			f.mu.Lock()
 			sub := f.ranks[rank]
 			if sub == nil {
 				sub = s.newSubscription(f.target.Name, rank)
 				sub.source.Store(&src)
 				f.ranks[rank] = sub
-				tasks.Go(func() { sub.run(ctx) })
+				sub.start(ctx, &tasks)
 			}
 			f.mu.Unlock()
 			sub.source.Store(&src)
 			sub.note(func(st *Status) { st.Address, st.Replay = src.address, src.replay })
 		}
+		f.cut(ctx, said)
 		wait := settledPeriod
 		if !f.settled() {
 			wait = unsettledPeriod

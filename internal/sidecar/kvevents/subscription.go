@@ -38,6 +38,9 @@ type subscription struct {
 	missing        time.Time
 
 	pacer pacer
+	// stop ends run, which closes done; only for one that is looked for.
+	stop context.CancelFunc
+	done chan struct{}
 
 	mu     sync.Mutex
 	status Status
@@ -67,6 +70,25 @@ const (
 	// works: a publisher may take connections and end them all the while.
 	steadyTime = 10 * time.Second
 )
+
+// start has it run until ctx ends, as one of tasks.
+func (s *subscription) start(ctx context.Context, tasks *sync.WaitGroup) {
+	ctx, s.stop = context.WithCancel(ctx)
+	s.done = make(chan struct{})
+	tasks.Go(func() {
+		defer close(s.done)
+		s.run(ctx)
+	})
+}
+
+// end ends run, and forgets what is known of the publisher.
+func (s *subscription) end(ctx context.Context) {
+	s.stop()
+	<-s.done
+	if s.known {
+		s.forget(ctx)
+	}
+}
 
 // run dials and follows until ctx ends.
 func (s *subscription) run(ctx context.Context) {

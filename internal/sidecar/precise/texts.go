@@ -24,6 +24,7 @@ type text struct{ chain, hash uint64 }
 type known struct {
 	parent uint64 // the block before it, 0 for none
 	said   int64  // when its holders were told of, as far as they were known then
+	keys   int    // of the same generation, that it stands for
 }
 
 // texts are the blocks of text that are known, and the keys that they stand for. Those of which no prompt told lately
@@ -54,14 +55,19 @@ func (x *texts) put(t text, parent uint64, key kvindex.Key, now, since int64) (s
 	if k.parent = parent; say {
 		k.said = now
 	}
-	x.young.texts[t] = k
+	k.keys = x.young.texts[t].keys
 	if alike := x.young.keys[key]; !slices.Contains(alike, t) {
 		// The oldest makes way. When its prompt comes again its holders are told of again.
 		if len(alike) == mostAlike {
+			oldest := x.young.texts[alike[0]]
+			oldest.keys--
+			x.young.texts[alike[0]] = oldest
 			alike = slices.Delete(alike, 0, 1)
 		}
 		x.young.keys[key] = append(alike, t)
+		k.keys++
 	}
+	x.young.texts[t] = k
 	return say
 }
 
@@ -103,11 +109,16 @@ func (x *texts) path(t text) (blocks []uint64) {
 	return blocks
 }
 
-// forget forgets what stands for a key that no server has.
+// forget forgets what stands for a key that no server has, and for no other.
 func (x *texts) forget(key kvindex.Key) {
 	for _, g := range []*generation{&x.young, &x.old} {
 		for _, t := range g.keys[key] {
-			delete(g.texts, t)
+			k := g.texts[t]
+			if k.keys--; k.keys > 0 {
+				g.texts[t] = k
+			} else {
+				delete(g.texts, t)
+			}
 		}
 		delete(g.keys, key)
 	}

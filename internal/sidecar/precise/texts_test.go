@@ -98,6 +98,64 @@ func TestTextsOfAKey(t *testing.T) {
 	}
 }
 
+// TestForgottenWithItsLastKey: a block of text that stands for several keys is known until none of these is, whichever
+// generation they are of, with the way to what is behind it.
+func TestForgottenWithItsLastKey(t *testing.T) {
+	first, second := text{1, 10}, text{1, 20}
+	const key, other, behind kvindex.Key = 7, 8, 9
+	put := func(x *texts, key kvindex.Key) { x.put(first, 0, key, 1, 0) }
+	aged := func(x *texts) { x.old = x.young; x.young.init() }
+	for _, test := range []struct {
+		name string
+		do   func(x *texts)
+		want []uint64 // the way to the second block
+	}{
+		{"one of two keys is forgotten", func(x *texts) { put(x, key); put(x, other); x.forget(key) },
+			[]uint64{10, 20}},
+		{"both are", func(x *texts) { put(x, key); put(x, other); x.forget(key); x.forget(other) }, []uint64{20}},
+		{"its only one, of which was told twice", func(x *texts) { put(x, key); put(x, key); x.forget(key) },
+			[]uint64{20}},
+		{"that of the last generation", func(x *texts) { put(x, key); aged(x); put(x, other); x.forget(key) },
+			[]uint64{10, 20}},
+		{"all of both generations",
+			func(x *texts) {
+				put(x, key)
+				aged(x)
+				put(x, key)
+				put(x, other)
+				x.forget(key)
+				x.forget(other)
+			},
+			[]uint64{20}},
+		{"one that stood for a key before as many others as may be", func(x *texts) {
+			put(x, key)
+			for i := range mostAlike {
+				x.put(text{2, uint64(i)}, 0, key, 1, 0)
+			}
+			put(x, other)
+			x.forget(key)
+		}, []uint64{10, 20}},
+		{"and then the other", func(x *texts) {
+			put(x, key)
+			for i := range mostAlike {
+				x.put(text{2, uint64(i)}, 0, key, 1, 0)
+			}
+			put(x, other)
+			x.forget(other)
+		}, []uint64{20}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var x texts
+			x.init()
+			test.do(&x)
+			x.put(second, 10, behind, 1, 0)
+			if got := x.path(second); !slices.Equal(got, test.want) {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
 // TestTextsAreBounded: where many keys stand for the same few blocks, as the prompts behind them differ, the oldest are
 // forgotten, too.
 func TestTextsAreBounded(t *testing.T) {

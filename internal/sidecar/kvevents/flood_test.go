@@ -63,19 +63,30 @@ func TestFlood(t *testing.T) {
 
 // TestPacer: a publisher may be ahead of its pace for a while, and no further.
 func TestPacer(t *testing.T) {
+	const second = paceBytes / (1 << 20) // messages of 1 MiB
 	for _, tc := range []struct {
 		name     string
+		before   int // messages of 1 MiB, an hour ago
 		messages int
 		bytes    int
 		least    time.Duration
 	}{
-		{"within its slack", 6 * paceBytes / (1 << 20), 1 << 20, 0},
-		{"a minute's bytes at once", 60 * paceBytes / (1 << 20), 1 << 20, 50 * time.Second},
-		{"messages without bytes", 60 * paceBytes / paceMessage, 0, 50 * time.Second},
+		{"within its slack", 0, 6 * second, 1 << 20, 0},
+		{"a minute's bytes at once", 0, 60 * second, 1 << 20, 50 * time.Second},
+		{"messages without bytes", 0, 60 * paceBytes / paceMessage, 0, 50 * time.Second},
+		{"twice its slack at once", 0, 16 * second, 1 << 20, 7 * time.Second},
+		{"within its slack after an hour", 7 * second, 6 * second, 1 << 20, 0},
+		{"twice its slack after an hour", 7 * second, 16 * second, 1 << 20, 7 * time.Second},
+		{"twice its slack after less and an hour", second, 16 * second, 1 << 20, 7 * time.Second},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p, began := pacer{seen: time.Now()}, time.Now()
+				var p pacer
+				for range tc.before {
+					p.took(t.Context(), 1<<20)
+				}
+				time.Sleep(time.Hour)
+				began := time.Now()
 				for range tc.messages {
 					p.took(t.Context(), tc.bytes)
 				}
@@ -115,14 +126,15 @@ func TestAllFramesHaveTheirPace(t *testing.T) {
 				t.Fatalf("got %v, want the connection's end", err)
 			}
 			came := &incoming{subscription: sub, context: t.Context(), leave: context.CancelFunc(func() {}), by: conn}
-			dialed := sub.pacer.debt
+			fetched := sub.pacer.debt
+			sub.pacer = pacer{}
 			if err := came.message(conn, tc.frames); err != nil {
 				t.Fatal(err)
 			}
 			const want = size * time.Second / paceBytes
-			if dialed < want || sub.pacer.debt-dialed < want {
+			if came := sub.pacer.debt; fetched < want || came < want {
 				t.Errorf("%d bytes count for %v where they are fetched and for %v where they come, want %v at least", size,
-					dialed, sub.pacer.debt-dialed, want)
+					fetched, came, want)
 			}
 		})
 	}

@@ -33,12 +33,8 @@ func bytesOf(frames [][]byte) (n int) {
 }
 
 func (p *pacer) took(ctx context.Context, bytes int) {
-	p.debt += time.Duration(bytes+paceMessage) * time.Second / paceBytes
-	if p.debt < paceSlack {
-		return
-	}
 	now := time.Now()
-	p.debt = max(p.debt-now.Sub(p.seen), 0)
+	p.debt = max(p.debt-now.Sub(p.seen), 0) + time.Duration(bytes+paceMessage)*time.Second/paceBytes
 	p.seen = now
 	if p.debt >= paceSlack {
 		pace.Sleep(ctx, p.debt-paceSlack+10*time.Millisecond+rand.N(10*time.Millisecond))

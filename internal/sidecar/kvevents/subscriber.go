@@ -107,7 +107,7 @@ func (s *Subscriber) take(ctx context.Context) {
 		}
 	}
 	for name, t := range there {
-		if s.followed[name] != nil || !s.wants(name) {
+		if s.followed[name] != nil {
 			continue
 		}
 		f := &follower{target: t, done: make(chan struct{}), ranks: map[int]*subscription{}}
@@ -121,7 +121,7 @@ func (s *Subscriber) take(ctx context.Context) {
 	}
 }
 
-// wants reports whether an endpoint is one to listen to.
+// wants reports whether an endpoint is one to connect to. One that connects by itself is heard all the same.
 func (s *Subscriber) wants(name string) bool {
 	namespace, _, _ := strings.Cut(name, "/")
 	return s.Config.PodNamespace == "" || s.Config.PodNamespace == namespace
@@ -149,7 +149,7 @@ const (
 
 // follow listens to the ranks of an endpoint until ctx ends.
 func (s *Subscriber) follow(ctx context.Context, f *follower) {
-	if !s.Config.DiscoverPods {
+	if !s.Config.DiscoverPods || !s.wants(f.target.Name) {
 		<-ctx.Done()
 		return
 	}

@@ -2,7 +2,9 @@ package kvevents
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -217,6 +219,37 @@ func connecting(t *testing.T, looks bool) {
 	f.wait("a stranger", func() bool { return stranger.Subscribers() == 1 })
 	stranger.Publish(kvpub.AppendBatch(nil, kvpub.Maps, 1, 0, nil))
 	f.wait("it to be refused", func() bool { return stranger.Joined() > 1 })
+}
+
+// TestNamespace: of other namespaces no endpoint is asked for its events, and one that connects by itself is heard.
+func TestNamespace(t *testing.T) {
+	f := newFleet(t, func(c *Config) {
+		c.ZMQEndpoint, c.PodNamespace = "tcp://127.0.0.1:0", "ours"
+	}, "ours/a", "theirs/b", "theirs/c")
+	a, b, c := f.servers[0], f.servers[1], f.servers[2]
+	a.publishes(t, nil)
+	var asked atomic.Int64
+	b.http.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		http.NotFound(w, r)
+	})
+	f.run()
+	f.wait("the endpoints", func() bool {
+		f.subscriber.mu.Lock()
+		defer f.subscriber.mu.Unlock()
+		return f.subscriber.followed[a.name] != nil
+	})
+	c.connects(t, f)
+	for _, s := range []*server{a, c} {
+		f.wait("a subscriber", func() bool { return s.publisher.Subscribers() == 1 })
+		s.does(10)
+	}
+	f.agrees("what is asked for and who connects", a, c)
+	f.are(a)
+	f.agrees("who connected has left", a)
+	if n := asked.Load(); n != 0 {
+		t.Errorf("an endpoint of another namespace was asked %d times, want never", n)
+	}
 }
 
 // TestSources: what an engine says of its publishers is at its own address, whatever it says.

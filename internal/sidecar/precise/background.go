@@ -170,9 +170,10 @@ func (b *Background) learn(ctx context.Context, p *scoring.PrecisePrompt) bool {
 		bySize[size] = append(bySize[size], name)
 	}
 	keyed := kvindex.Prompt{Tokens: encoded.Tokens, Salt: prompt.Salt}
+	now := b.passed()
 	for size, names := range bySize {
 		keys := b.Blocks.Keys(nil, prompt.Model, size, &keyed)
-		b.note(ctx, p, keys, ends(chain, p, len(encoded.Tokens), size), names)
+		b.note(ctx, p, keys, ends(chain, p, len(encoded.Tokens), size), names, now)
 	}
 	return true
 }
@@ -190,10 +191,9 @@ func ends(chain state.Chain, p *scoring.PrecisePrompt, tokens, size int) []int {
 
 // note notes which keys blocks of text stand for and tells of those who have what is new.
 func (b *Background) note(ctx context.Context, p *scoring.PrecisePrompt, keys []kvindex.Key, ends []int,
-	names []string) {
+	names []string, now int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := b.passed()
 	since := max(now-int64(saidAgain), b.resay)
 	parent, say := uint64(0), false
 	for i, hash := range p.Blocks {

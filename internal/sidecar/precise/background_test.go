@@ -224,3 +224,40 @@ func TestWhatRanksForget(t *testing.T) {
 		}
 	}
 }
+
+// TestSaidAgainOfAllSizes: what was told a minute ago is told again of servers with blocks of either size, as they run
+// side by side during an upgrade.
+func TestSaidAgainOfAllSizes(t *testing.T) {
+	s := newService(t, tenTokens)
+	b := inBackground(s, config.Ingest{Name: "an Envoy"})
+	ctx := t.Context()
+	prompt := kvindex.Prompt{Tokens: []uint32{1, 2, 3, 4, 5, 6, 7, 8}}
+	for name, size := range map[string]int{"a": 4, "b": 8} {
+		s.Blocks.SetBlockTokens(name, size)
+		keys := kvindex.Keys(nil, s.Blocks.Root("", "m"), size, &prompt)
+		if err := s.Blocks.Add(ctx, kvindex.Publisher{Endpoint: name}, kvindex.GPU, []uint64{1, 2}[:len(keys)],
+			keys); err != nil {
+			t.Fatal(err)
+		}
+	}
+	began := time.Now()
+	both := []string{"a has 4 of [71 72 73 74]", "b has 4 of [71 72 73 74]"}
+	for _, step := range []struct {
+		name  string
+		after time.Duration
+		want  []string
+	}{
+		{"at first", 0, both}, {"at once", time.Second, nil}, {"after a minute", 2 * time.Minute, both},
+		{"after another one", 4 * time.Minute, both}, {"at once again", 4*time.Minute + time.Second, nil},
+	} {
+		b.clock = func() time.Time { return began.Add(step.after) }
+		if !b.learn(ctx, fourBlocks()) {
+			t.Fatal("nothing is learnt")
+		}
+		got := b.said(t)
+		slices.Sort(got)
+		if !slices.Equal(got, step.want) {
+			t.Errorf("%s: got %q, want %q", step.name, got, step.want)
+		}
+	}
+}

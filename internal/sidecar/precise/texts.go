@@ -44,14 +44,14 @@ func (x *texts) init() {
 }
 
 // put notes that a block of text is there where key is. It reports whether its holders are to be told of: not when they
-// were since then.
+// were since then. Those that were at this very time have blocks of another size.
 func (x *texts) put(t text, parent uint64, key kvindex.Key, now, since int64) (say bool) {
 	if len(x.young.texts) >= mostTexts || len(x.young.keys) >= mostKeys {
 		x.old = x.young
 		x.young.init()
 	}
 	k, found := x.get(t)
-	say = !found || k.said <= since || !slices.Contains(x.of(key), t)
+	say = !found || k.said <= since || k.said == now || !slices.Contains(x.of(key), t)
 	if k.parent = parent; say {
 		k.said = now
 	}

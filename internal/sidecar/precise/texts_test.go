@@ -21,6 +21,7 @@ func TestWhatIsToldOfTexts(t *testing.T) {
 	}{
 		{"new", func(x *texts) bool { return put(x, a, 5, 0) }, true},
 		{"again", func(x *texts) bool { put(x, a, 5, 0); return put(x, a, 6, 4) }, false},
+		{"at the same time", func(x *texts) bool { put(x, a, 5, 0); return put(x, a, 5, 4) }, true},
 		{"told before that", func(x *texts) bool { put(x, a, 5, 0); return put(x, a, 6, 5) }, true},
 		{"told again since", func(x *texts) bool { put(x, a, 5, 0); put(x, a, 6, 5); return put(x, a, 7, 5) }, false},
 		{"another chain", func(x *texts) bool { put(x, a, 5, 0); return put(x, text{2, 10}, 6, 4) }, true},

@@ -187,6 +187,14 @@ func (r *remote) round(ctx context.Context, due bool) error {
 			return err
 		}
 	}
+	if err := r.putTold(ctx); err != nil {
+		return err
+	}
+	return r.claim(ctx, due)
+}
+
+// putTold writes what waits.
+func (r *remote) putTold(ctx context.Context) error {
 	for {
 		r.mu.Lock()
 		n := min(len(r.queue), remoteBatch)
@@ -194,7 +202,7 @@ func (r *remote) round(ctx context.Context, due bool) error {
 		r.queue = r.queue[n:]
 		r.mu.Unlock()
 		if n == 0 {
-			return r.claim(ctx, due)
+			return nil
 		}
 		if err := r.put(ctx, r.ownName(), batch); err != nil {
 			return err
@@ -203,7 +211,8 @@ func (r *remote) round(ctx context.Context, due bool) error {
 }
 
 // copyAll writes all that memory has under a new name. The old one is taken away before: Redis may go, again and again,
-// before the new one is whole.
+// before the new one is whole. What is told meanwhile waits until a publisher's copy, which may be older, is written:
+// by the end of all it would be more than may wait.
 func (r *remote) copyAll(ctx context.Context) error {
 	if err := r.tidy(ctx, r.instance); err != nil {
 		return err
@@ -223,6 +232,9 @@ func (r *remote) copyAll(ctx context.Context) error {
 			if err := r.put(ctx, r.ownName(), batch); err != nil {
 				return err
 			}
+		}
+		if err := r.putTold(ctx); err != nil {
+			return err
 		}
 	}
 	return nil

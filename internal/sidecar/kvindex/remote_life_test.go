@@ -3,7 +3,9 @@ package kvindex
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -148,5 +150,54 @@ func TestOneCopyAtMost(t *testing.T) {
 	})
 	if n := most.Load(); n > 1 {
 		t.Errorf("got %d copies at the same time, want 1 at most", n)
+	}
+}
+
+// TestCopyWhileMuchHappens: what publishers say while a copy is made anew is written beside it. Had it to wait for the
+// copy's end it would be more than may wait where a copy is large, and the copy be made anew without end.
+func TestCopyWhileMuchHappens(t *testing.T) {
+	v := harness.StartValkey(t, "--appendonly", "no")
+	ctx := t.Context()
+	x := newIndexer(t, Config{Redis: &RedisConfig{Address: v.Address}})
+	r := x.Index.(*remote)
+	client := v.Client()
+	defer client.Close()
+	const publishers, each = 9, maxTold / 8
+	const quiet = "|0|quiet"
+	var copies, said atomic.Int64
+	var renewed atomic.Bool
+	r.client.AddHook(pipelines(func(commands []redis.Cmder, next func() error) error {
+		isCopied := func(command redis.Cmder) bool {
+			return command.Name() == "hset" && strings.HasSuffix(fmt.Sprint(command.Args()[2]), quiet)
+		}
+		isBegun := func(command redis.Cmder) bool { return command.Name() == "set" && len(commands) == 2 }
+		if !renewed.Load() {
+			return next()
+		}
+		if slices.ContainsFunc(commands, isBegun) {
+			copies.Add(1)
+		}
+		if slices.ContainsFunc(commands, isCopied) && said.Load() < 3*publishers {
+			keys, hashes := make([]Key, each), make([]uint64, each)
+			for i, n := 0, uint64(said.Add(1))*each; i < each; i++ {
+				keys[i], hashes[i] = Key(n+uint64(i)), n+uint64(i)
+			}
+			_ = x.Add(ctx, Publisher{"busy", 0}, GPU, hashes, keys)
+		}
+		return next()
+	}))
+	for rank := range publishers {
+		_ = x.Add(ctx, Publisher{"quiet", rank}, GPU, []uint64{1}, []Key{Key(rank + 1)})
+	}
+	eventually(t, "all to be written", func() bool { return client.HLen(ctx, heardName).Val() == publishers })
+	renewed.Store(true)
+	r.renew()
+	eventually(t, "the copy to be made anew, with what was said meanwhile", func() bool {
+		n := said.Load()
+		return n >= publishers && client.HLen(ctx, heardName).Val() == publishers+1 &&
+			client.Exists(ctx, keyName(Key(n*each+each-1))).Val() == 1
+	})
+	if n := copies.Load(); n != 1 {
+		t.Errorf("the copy was made %d times, want once", n)
 	}
 }

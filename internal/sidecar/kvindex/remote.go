@@ -252,13 +252,17 @@ func (r *remote) everybody() []*publisher {
 
 // holdings is all that a publisher holds.
 func (r *remote) holdings(p *publisher) []told {
+	var fields [Tiers]string
+	for t := range Tier(Tiers) {
+		fields[t] = fieldOf(r.instance, p.Publisher, t)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := make([]told, 0, p.blocks.n)
 	p.blocks.all(func(_ uint64, b *block) {
 		for t := range Tier(Tiers) {
 			if b.count(t) > 0 {
-				all = append(all, told{b.key(), fieldOf(r.instance, p.Publisher, t), true})
+				all = append(all, told{b.key(), fields[t], true})
 			}
 		}
 	})

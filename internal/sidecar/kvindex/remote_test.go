@@ -2,6 +2,7 @@ package kvindex
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -29,6 +30,24 @@ func (c *counter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 			}
 		}
 		return next(ctx, commands)
+	}
+}
+
+// TestCopyTakesLittle: a copy of what a publisher holds has no name of its own for each block: when Redis is back, all
+// sidecars make one at the same time.
+func TestCopyTakesLittle(t *testing.T) {
+	r := &remote{memory: newMemory(DefaultWeights, DefaultSize, 0), instance: "i"}
+	const blocks = 1000
+	for key := range Key(blocks) {
+		_ = r.Add(t.Context(), Publisher{"a", 3}, CPU, []uint64{uint64(key)}, []Key{key})
+	}
+	p := r.everybody()[0]
+	if n := testing.AllocsPerRun(3, func() { r.holdings(p) }); n > blocks/10 {
+		t.Errorf("got %v allocations for %d blocks, want a few", n, blocks)
+	}
+	all := r.holdings(p)
+	if want := (told{7, "i|3|1|a", true}); len(all) != blocks || !slices.Contains(all, want) {
+		t.Errorf("got %d blocks, want %d and %+v among them", len(all), blocks, want)
 	}
 }
 

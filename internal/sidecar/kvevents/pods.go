@@ -1,7 +1,6 @@
 package kvevents
 
 import (
-	"context"
 	"net"
 	"net/netip"
 	"strconv"
@@ -39,23 +38,8 @@ func (s *Subscriber) own(t *pool.Target, all map[int]source) map[int]source {
 	return all
 }
 
-// cut ends the looking for ranks that the engine, which says some, has no more: it was started anew with fewer. One
-// that is still heard stays.
-func (f *follower) cut(ctx context.Context, said map[int]source) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for rank, sub := range f.ranks {
-		if _, there := said[rank]; there || len(said) == 0 || sub.now().Connected {
-			continue
-		}
-		sub.end(ctx)
-		sub.log.Info("the engine has no such rank any more")
-		delete(f.ranks, rank)
-	}
-}
-
-// allowed reports whether the publisher of an endpoint may say in its topic that it is said. It may not be another one,
-// unless that is of its own pod: an engine has one topic for all its ranks.
+// allowed reports whether the publisher of an endpoint may say in its topic that it is said. It may not be another
+// one, unless that is of its own pod: an engine has one topic for all its ranks.
 func (s *Subscriber) allowed(endpoint, said string) bool {
 	owner, taken := (*s.addresses.Load())[said]
 	if !taken || owner == endpoint {

@@ -13,8 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/zmtp"
 )
 
-// TestRanksOfAPod: where each rank of a pod is an endpoint with a port of its own, all have the topic of the first one,
-// as an engine has one for all its ranks. Each rank's blocks are its own endpoint's, whoever connects.
+// TestRanksOfAPod: where each rank of a pod is an endpoint with a port of its own, all have the topic of the first
+// one, as an engine has one for all its ranks. Each rank's blocks are its own endpoint's, whoever connects.
 func TestRanksOfAPod(t *testing.T) {
 	for _, tc := range []struct {
 		name     string

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/kvpub"
 )
@@ -78,8 +79,8 @@ func TestRanksOfSGLang(t *testing.T) {
 	})
 }
 
-// TestFewerRanks: ranks that an engine has no more, as it was started anew with fewer, are looked for no longer, but for
-// one that is still heard, and nobody is told that they are gone.
+// TestFewerRanks: ranks that an engine has no more, as it was started anew with fewer, are looked for no longer, but
+// for one that is still heard, and nobody is told that they are gone.
 func TestFewerRanks(t *testing.T) {
 	f := newFleet(t, nil, "a")
 	var publishers [3]*kvpub.Publisher
@@ -119,6 +120,29 @@ func TestFewerRanks(t *testing.T) {
 		return len(all) == 2 && all[0].Connected && all[1].Connected && all[1].Rank == 1
 	})
 	f.wait("its blocks to be forgotten", func() bool { return f.subscriber.Index.Stats().Entries == 2 })
+}
+
+// TestAskedEverLess: an engine that answers, and that nobody can listen to where it says, is asked less and less
+// often: it may publish nothing, or connect by itself. One that does not answer may be back at any moment.
+func TestAskedEverLess(t *testing.T) {
+	sub := &subscription{stream: stream{counts: &counts{}}}
+	f := &follower{ranks: map[int]*subscription{0: sub}}
+	const s = time.Second
+	for i, step := range []struct {
+		answers, connected bool
+		want               time.Duration
+	}{
+		{false, false, s}, {false, false, s}, {true, false, s}, {true, false, 2 * s}, {true, false, 4 * s},
+		{false, false, s}, {true, false, s}, {true, false, 2 * s}, {true, true, 30 * s}, {true, false, s},
+		{true, false, 2 * s}, {true, false, 4 * s}, {true, false, 8 * s}, {true, false, 16 * s}, {true, false, 30 * s},
+		{true, false, 30 * s}, {false, true, 30 * s},
+	} {
+		sub.status.Connected = step.connected
+		if got := f.period(step.answers); got != step.want {
+			t.Errorf("step %d, answers %v, connected %v: asked again after %v, want %v", i, step.answers, step.connected,
+				got, step.want)
+		}
+	}
 }
 
 // adjacent has two publishers listen at ports of which one follows the other.

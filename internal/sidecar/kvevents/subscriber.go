@@ -35,16 +35,6 @@ type Subscriber struct {
 	followed map[string]*follower
 }
 
-// follower is what follows one endpoint.
-type follower struct {
-	target *pool.Target
-	stop   context.CancelFunc
-	done   chan struct{}
-
-	mu    sync.Mutex
-	ranks map[int]*subscription
-}
-
 // Open listens where the configuration says. Its errors name the key.
 func (s *Subscriber) Open() error {
 	if err := s.Config.Check(); err != nil {
@@ -140,12 +130,8 @@ func (s *Subscriber) leave(ctx context.Context, name string, f *follower) {
 	}
 }
 
-const (
-	// sourcesTime bounds the look at where an endpoint publishes.
-	sourcesTime = 2 * time.Second
-	// settledPeriod is how often an endpoint is asked again while all is well, unsettledPeriod how often otherwise.
-	settledPeriod, unsettledPeriod = 30 * time.Second, time.Second
-)
+// sourcesTime bounds the look at where an endpoint publishes.
+const sourcesTime = 2 * time.Second
 
 // follow listens to the ranks of an endpoint until ctx ends.
 func (s *Subscriber) follow(ctx context.Context, f *follower) {
@@ -174,24 +160,8 @@ func (s *Subscriber) follow(ctx context.Context, f *follower) {
 			sub.note(func(st *Status) { st.Address, st.Replay = src.address, src.replay })
 		}
 		f.cut(ctx, said)
-		wait := settledPeriod
-		if !f.settled() {
-			wait = unsettledPeriod
-		}
-		pace.Sleep(ctx, pace.Jitter(wait))
+		pace.Sleep(ctx, pace.Jitter(f.period(len(said) > 0)))
 	}
-}
-
-// settled reports whether all ranks are listened to.
-func (f *follower) settled() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, sub := range f.ranks {
-		if !sub.now().Connected {
-			return false
-		}
-	}
-	return len(f.ranks) > 0
 }
 
 func (s *Subscriber) newSubscription(endpoint string, rank int) *subscription {

@@ -85,6 +85,40 @@ func TestOrphansOfCopies(t *testing.T) {
 	}
 }
 
+// TestRemovedBesideOrphans: of a block that is there and waits, too, one copy is removed, whatever else is.
+func TestRemovedBesideOrphans(t *testing.T) {
+	block := func(hash uint64, parent *uint64) kvpub.Event {
+		return kvpub.Event{Kind: "BlockStored", Hashes: []uint64{hash}, Parent: parent, Tokens: []uint32{uint32(hash)},
+			BlockTokens: 1}
+	}
+	removed := func(hashes ...uint64) kvpub.Event { return kvpub.Event{Kind: "BlockRemoved", Hashes: hashes} }
+	parent := uint64(1)
+	for _, tc := range []struct {
+		name    string
+		removed kvpub.Event
+		want    int // blocks, once the parent is there again
+		unknown uint64
+	}{
+		{"alone", removed(2), 2, 0},
+		{"with one that is unknown", removed(2, 7), 2, 1},
+		{"both copies", removed(2, 2), 1, 0},
+		{"once more than there are", removed(2, 2, 2), 1, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			x := newIndex(t)
+			s := newStream(x, "a", 0)
+			applied(t, s, block(1, nil), block(2, &parent), removed(1), block(2, &parent), tc.removed, block(1, nil))
+			hits, err := x.Match(t.Context(), nil, "m", &kvindex.Prompt{Tokens: []uint32{1, 2}}, []string{"a"})
+			if err != nil || len(hits) != 1 || hits[0].Blocks != tc.want {
+				t.Errorf("got %+v, %v, want %d blocks", hits, err, tc.want)
+			}
+			if n := s.counts.unknown.Load(); n != tc.unknown {
+				t.Errorf("got %d removed blocks of which nothing was known, want %d", n, tc.unknown)
+			}
+		})
+	}
+}
+
 // TestOrphansSize: what events say beside their tokens counts, too, and of blocks that they lack nothing is kept.
 func TestOrphansSize(t *testing.T) {
 	var o orphans

@@ -231,15 +231,17 @@ func (s *stream) move(e *event) {
 }
 
 func (s *stream) remove(e *event) {
-	unknown, err := s.index.Evict(s.context, s.name, e.tier, e.hashes)
-	s.fail(err)
-	if unknown == 0 {
+	if s.orphans.waiting == 0 {
+		unknown, err := s.index.Evict(s.context, s.name, e.tier, e.hashes)
+		s.fail(err)
+		s.counts.unknown.Add(uint64(unknown))
 		return
 	}
-	for _, hash := range e.hashes {
-		if s.orphans.remove(hash, e.tier) {
-			unknown--
+	for i, hash := range e.hashes {
+		unknown, err := s.index.Evict(s.context, s.name, e.tier, e.hashes[i:i+1])
+		s.fail(err)
+		if unknown > 0 && !s.orphans.remove(hash, e.tier) {
+			s.counts.unknown.Add(1)
 		}
 	}
-	s.counts.unknown.Add(uint64(max(unknown, 0)))
 }

@@ -126,11 +126,16 @@ func (c Change) rules(old []rule) ([]rule, error) {
 	return rules, nil
 }
 
-// adopt has r read several series as the engine itself reads those of the metric.
+// adopt has r read several series as the engine itself reads those of the metric, but for a part that r asks for.
 func (r *rule) adopt(own []rule) {
 	for i := range own {
-		if own[i].field == r.field && own[i].metric == r.metric && own[i].label == r.label {
-			r.combine, r.optional = own[i].combine, own[i].optional
+		o := &own[i]
+		if o.field != r.field || o.metric != r.metric || o.label != r.label {
+			continue
+		}
+		r.combine, r.optional = o.combine, o.optional
+		if !slices.ContainsFunc(r.matches, func(m match) bool { return m.name == o.part }) {
+			r.part = o.part
 		}
 	}
 }

@@ -92,6 +92,11 @@ my_cache{block_size="32",num_gpu_blocks="7"} 1
 my_lora{running_lora_adapters="x",max_lora="2"} 5
 vllm:cache_config_info{engine="0",block_size="16",num_gpu_blocks="900"} 1
 vllm:cache_config_info{engine="1",block_size="16",num_gpu_blocks="900"} 1
+sglang:num_queue_reqs{priority="1"} 2
+sglang:num_queue_reqs{priority="2"} 3
+sglang:num_queue_reqs{priority=""} 5
+sglang:num_running_reqs{tp_rank="0",priority="1"} 4
+sglang:num_running_reqs{tp_rank="0",priority=""} 8
 `)
 	tests := []struct {
 		name, engine string
@@ -103,12 +108,17 @@ vllm:cache_config_info{engine="1",block_size="16",num_gpu_blocks="900"} 1
 		{"the engine's own metric of its cache", "vllm", Change{CacheInfo: "vllm:cache_config_info"},
 			Sample{WaitingRequests: 11, RunningRequests: 2, KVBlockTokens: 16, KVBlocks: 900}},
 		{"another metric than the engine's", "sglang", Change{Waiting: "vllm:num_requests_waiting"},
-			Sample{WaitingRequests: 11}},
+			Sample{WaitingRequests: 11, RunningRequests: 8}},
 		{"a new engine", "mine", Change{
 			Waiting: "vllm:num_requests_waiting", Running: "my_running", KVCacheUsage: "my_usage{kind=kv}",
 			CacheInfo: "my_cache", LoRAInfo: "my_lora",
 		}, Sample{WaitingRequests: 11, RunningRequests: 30, KVCacheUsage: 0.5, KVBlockTokens: 32, KVBlocks: 7,
 			MaxLoRA: 2, RunningLoRA: []string{"x"}}},
+		{"the engine's own metrics, which have series of parts", "sglang",
+			Change{Waiting: "sglang:num_queue_reqs", Running: "sglang:num_running_reqs{tp_rank=0}"},
+			Sample{WaitingRequests: 5, RunningRequests: 8}},
+		{"a part", "sglang", Change{Waiting: `sglang:num_queue_reqs{priority="2"}`}, Sample{WaitingRequests: 3,
+			RunningRequests: 8}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

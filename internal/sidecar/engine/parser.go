@@ -139,10 +139,11 @@ func (a *accumulator) isNew(rank int) bool {
 	return !known
 }
 
-// has reports whether the series has every one of those labels. A value with an escape matches none.
+// has reports whether the series has every one of those labels. One that is not there is one without a value, as in
+// PromQL. A value with an escape matches none.
 func (s *series) has(matches []match) bool {
 	for i := range matches {
-		if value, ok := s.label(matches[i].name); !ok || string(value) != matches[i].value {
+		if value, _ := s.label(matches[i].name); string(value) != matches[i].value {
 			return false
 		}
 	}

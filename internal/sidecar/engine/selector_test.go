@@ -119,6 +119,8 @@ sglang:num_running_reqs{tp_rank="0",priority=""} 8
 			Sample{WaitingRequests: 5, RunningRequests: 8}},
 		{"a part", "sglang", Change{Waiting: `sglang:num_queue_reqs{priority="2"}`}, Sample{WaitingRequests: 3,
 			RunningRequests: 8}},
+		{"a label that no value is to have", "mine", Change{Waiting: `sglang:num_queue_reqs{priority=""}`,
+			Running: `my_running{priority=""}`}, Sample{WaitingRequests: 5, RunningRequests: 30}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

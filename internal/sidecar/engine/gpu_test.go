@@ -1,6 +1,9 @@
 package engine
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestGPUUse(t *testing.T) {
 	const (
@@ -25,6 +28,7 @@ DCGM_FI_DEV_GPU_UTIL{pod="",namespace=""} 70
 		{"of another namespace", pods, "o", "a", 0.8, true},
 		{"of any namespace", pods, "", "a", 0.8, true},
 		{"of no pod here", pods, "n", "c", 0, false},
+		{"of a pod by another name", pods, "n", "a-rank-1", 0.1, true},
 		{"idle", "DCGM_FI_DEV_GPU_UTIL 0", "", "a", 0, true},
 		{"beyond", "DCGM_FI_DEV_GPU_UTIL 140", "", "a", 1, true},
 		{"a busy one before an idle one", "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 55\nDCGM_FI_DEV_GPU_UTIL{gpu=\"1\"} 30", "",
@@ -36,7 +40,7 @@ DCGM_FI_DEV_GPU_UTIL{pod="",namespace=""} 70
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			use, ok := GPUUse([]byte(tc.page), tc.namespace, tc.pod)
+			use, ok := GPUUse([]byte(tc.page), tc.namespace, tc.pod, strings.TrimSuffix(tc.pod, "-rank-1"))
 			if use != tc.want || ok != tc.ok {
 				t.Errorf("got %v, %v, want %v, %v", use, ok, tc.want, tc.ok)
 			}

@@ -54,26 +54,27 @@ func (r *gpuReader) read(ctx context.Context, f *fetcher, page *bytes.Buffer) (u
 	if _, err := f.fetch(ctx, time.Now().Add(max(r.Timeout, r.GPU.Interval)), page); err != nil {
 		return 0, err.Error()
 	}
-	namespace, pod := podOf(r.target.Name)
-	use, ok := engine.GPUUse(page.Bytes(), namespace, pod)
+	namespace, whole, pod := podsOf(r.target.Name)
+	use, ok := engine.GPUUse(page.Bytes(), namespace, whole, pod)
 	if !ok {
 		return 0, fmt.Sprintf("%s has no DCGM_FI_DEV_GPU_UTIL of pod %s", f.url, pod)
 	}
 	return use, ""
 }
 
-// podOf is the pod that an endpoint is named after: namespace/pod, behind which its rank may stand.
-func podOf(endpoint string) (namespace, pod string) {
-	namespace, pod, found := strings.Cut(endpoint, "/")
+// podsOf are the names that the pod may have that an endpoint is named after: namespace/pod, behind which its rank may
+// stand, though the pod itself may be called so. Without a rank they are the same.
+func podsOf(endpoint string) (namespace, whole, pod string) {
+	namespace, whole, found := strings.Cut(endpoint, "/")
 	if !found {
-		namespace, pod = "", endpoint
+		namespace, whole = "", endpoint
 	}
-	if at := strings.LastIndex(pod, "-rank-"); at > 0 {
-		if _, err := strconv.Atoi(pod[at+len("-rank-"):]); err == nil {
-			pod = pod[:at]
+	if at := strings.LastIndex(whole, "-rank-"); at > 0 {
+		if _, err := strconv.Atoi(whole[at+len("-rank-"):]); err == nil {
+			return namespace, whole, whole[:at]
 		}
 	}
-	return namespace, pod
+	return namespace, whole, whole
 }
 
 // record keeps what was read, and logs when that begins or ends to fail.

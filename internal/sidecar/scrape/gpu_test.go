@@ -12,13 +12,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 )
 
-func TestPodOf(t *testing.T) {
-	for name, want := range map[string][2]string{
-		"ns/pod": {"ns", "pod"}, "ns/pod-rank-3": {"ns", "pod"}, "ns/pod-rank-x": {"ns", "pod-rank-x"},
-		"pod": {"", "pod"},
+func TestPodsOf(t *testing.T) {
+	for name, want := range map[string][3]string{
+		"ns/pod": {"ns", "pod", "pod"}, "ns/pod-rank-3": {"ns", "pod-rank-3", "pod"},
+		"ns/pod-rank-x": {"ns", "pod-rank-x", "pod-rank-x"}, "pod": {"", "pod", "pod"},
 	} {
-		if namespace, pod := podOf(name); namespace != want[0] || pod != want[1] {
-			t.Errorf("%s: got %q, %q, want %v", name, namespace, pod, want)
+		if namespace, whole, pod := podsOf(name); [3]string{namespace, whole, pod} != want {
+			t.Errorf("%s: got %q, %q, %q, want %q", name, namespace, whole, pod, want)
 		}
 	}
 }
@@ -36,6 +36,8 @@ func TestGPUReader(t *testing.T) {
 		failure string // empty is none
 	}{
 		{"at its address", false, "127.0.0.1:1", "127.0.0.9", page, ""},
+		{"of a pod that is called as a rank is", false, "127.0.0.1:1", "",
+			strings.Replace(page, `"p"`, `"p-rank-1"`, 1), ""},
 		{"at its node's", true, "127.0.0.9:1", "127.0.0.1", page, ""},
 		{"at a node that is not known", true, "127.0.0.1:1", "", page,
 			"its node's address is not known; only Kubernetes tells it"},

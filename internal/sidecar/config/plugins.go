@@ -207,7 +207,7 @@ func (c *Config) applyEngine(e *scoring.EngineConfig) error {
 func (c *Config) listed(root *strictjson.Object) topology.Part {
 	var part topology.Part
 	names := map[string]bool{}
-	for _, o := range root.Objects("endpoints") {
+	for _, o := range topology.List(root, "endpoints") {
 		e, name, namespace, address, port := topology.Endpoint{}, "", "default", "", ""
 		var labels []strictjson.Pair
 		o.String("name", &name)

@@ -230,6 +230,7 @@ func TestListOfFileDiscovery(t *testing.T) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 	for _, tc := range []struct{ name, list, want string }{
+		{"nothing", "", "line 1: endpoints: nothing is there; a list is right, [] when empty"},
 		{"no name", "{address: 10.0.0.1, port: 1}", "line 2: endpoints[0].name: is missing; a unique name is right"},
 		{"one name twice", "{name: a, address: 10.0.0.1, port: 1}\n- " +
 			"{name: a, namespace: default, address: 10.0.0.2, port: 1}",
@@ -243,7 +244,11 @@ func TestListOfFileDiscovery(t *testing.T) {
 			`line 2: endpoints[0]: unknown key "rank"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := c.ParseEndpoints([]byte("endpoints:\n- " + tc.list + "\n"))
+			list := "- " + tc.list
+			if tc.list == "" {
+				list = ""
+			}
+			_, err := c.ParseEndpoints([]byte("endpoints:\n" + list + "\n"))
 			if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
 				t.Errorf("got %v, want %s", err, tc.want)
 			}

@@ -31,10 +31,7 @@ func (r *Reader) Part(root *strictjson.Object) Part {
 
 // Endpoints reads the list that stands under key.
 func (r *Reader) Endpoints(parent *strictjson.Object, key string) []Endpoint {
-	items := parent.Objects(key)
-	if items == nil && parent.Given(key) && !parent.Has(key) {
-		parent.Mistake(key, "nothing is there; a list is right, [] when empty")
-	}
+	items := List(parent, key)
 	endpoints := make([]Endpoint, len(items))
 	names := map[string]bool{}
 	for i, o := range items {
@@ -59,6 +56,16 @@ func (r *Reader) Endpoints(parent *strictjson.Object, key string) []Endpoint {
 		CheckAddress(o, "address", &e.Address)
 	}
 	return endpoints
+}
+
+// List reads the list of objects that stands under key. A key with nothing behind it, as in the first half of a
+// document, is not taken for an empty list.
+func List(parent *strictjson.Object, key string) []*strictjson.Object {
+	items := parent.Objects(key)
+	if items == nil && parent.Given(key) && !parent.Has(key) {
+		parent.Mistake(key, "nothing is there; a list is right, [] when empty")
+	}
+	return items
 }
 
 // Traits reads what a pool says of all its endpoints, or an endpoint of itself.

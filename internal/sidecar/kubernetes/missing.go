@@ -36,15 +36,17 @@ func (d *Discovery) missingOfService(p *Pool) error {
 	if len(all) == 0 {
 		return fmt.Errorf("no EndpointSlice is of the Service %s/%s", p.Namespace, p.Service)
 	}
-	full := gslices.DeleteFunc(all, func(s *discoveryv1.EndpointSlice) bool {
-		return len(s.Endpoints) == 0 || len(s.Ports) == 0
-	})
+	full := gslices.DeleteFunc(all, func(s *discoveryv1.EndpointSlice) bool { return len(s.Endpoints) == 0 })
 	found := gslices.ContainsFunc(full, func(s *discoveryv1.EndpointSlice) bool {
 		return len(p.slicePorts(s.Ports)) > 0
 	})
-	if len(full) > 0 && !found {
-		return fmt.Errorf("the EndpointSlices of the Service %s/%s have none of the ports %s; names, or numbers of "+
-			"the pods' ports, are right", p.Namespace, p.Service, strings.Join(p.Ports, ", "))
+	switch {
+	case len(full) == 0 || found:
+		return nil
+	case len(p.Ports) == 0:
+		return fmt.Errorf("the EndpointSlices of the Service %s/%s have no TCP port; a Service with one is right",
+			p.Namespace, p.Service)
 	}
-	return nil
+	return fmt.Errorf("the EndpointSlices of the Service %s/%s have none of the ports %s; names, or numbers of "+
+		"the pods' ports, are right", p.Namespace, p.Service, strings.Join(p.Ports, ", "))
 }

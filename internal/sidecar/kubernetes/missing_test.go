@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,12 +32,16 @@ func TestMissing(t *testing.T) {
 	}
 	portless := slice("portless", "10.0.0.2")
 	portless.Ports = nil
+	udp, protocol := slice("udp", "10.0.0.3"), corev1.ProtocolUDP
+	udp.Ports[0].Protocol = &protocol
 	objects := map[string][]any{
 		"inferencepools.inference.networking.k8s.io": {llama},
-		"endpointslices.discovery.k8s.io":            {slice("vllm", "10.0.0.1"), slice("idle"), portless},
+		"endpointslices.discovery.k8s.io": {slice("vllm", "10.0.0.1"), slice("idle"), portless,
+			udp},
 	}
 	const noPort = "the EndpointSlices of the Service ns/vllm have none of the ports 80; names, or numbers of the " +
 		"pods' ports, are right"
+	const noTCP = "the EndpointSlices of the Service ns/udp have no TCP port; a Service with one is right"
 	tests := []struct {
 		name  string
 		pools []Pool
@@ -49,7 +54,11 @@ func TestMissing(t *testing.T) {
 			"InferencePool ns/lama is not there\nno EndpointSlice is of the Service ns/vlm"},
 		{"a Service without ready pods", []Pool{{Service: "vllm"}}, ""},
 		{"a Service without pods", []Pool{{Service: "idle", Ports: []string{"http"}}}, ""},
-		{"a Service without ports", []Pool{{Service: "portless", Ports: []string{"http"}}}, ""},
+		{"a Service without ports", []Pool{{Service: "portless", Ports: []string{"http"}}},
+			strings.NewReplacer("/vllm", "/portless", "80;", "http;").Replace(noPort)},
+		{"a Service without ports, all of them", []Pool{{Service: "portless"}},
+			strings.Replace(noTCP, "udp", "portless", 1)},
+		{"a Service without ports of TCP", []Pool{{Service: "udp"}}, noTCP},
 		{"no Service", []Pool{{Service: "vlm"}}, "no EndpointSlice is of the Service ns/vlm"},
 		{"a port by name", []Pool{{Service: "vllm", Ports: []string{"http"}}}, ""},
 		{"a port by number", []Pool{{Service: "vllm", Ports: []string{"8000"}}}, ""},

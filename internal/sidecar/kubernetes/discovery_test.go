@@ -198,9 +198,10 @@ func TestOptionalAndForbidden(t *testing.T) {
 	}
 }
 
-// TestNote: whoever waits is woken when a failure comes and when it goes, and a resource version that is too old says
-// nothing of either. Only a list says what there is.
+// TestNote: whoever waits is woken when a failure comes, when it becomes another and when it goes, and a resource
+// version that is too old says nothing of either. Only a list says what there is.
 func TestNote(t *testing.T) {
+	refused := func(port int) error { return fmt.Errorf("read tcp 10.0.0.1:%d: refused", port) }
 	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "", nil)
 	expired := apierrors.NewResourceExpired("old")
 	gone := &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonGone}}
@@ -222,7 +223,10 @@ func TestNote(t *testing.T) {
 		{watching, nil, 4, false, true},
 		{watching, expired, 4, false, true},
 		{watching, gone, 4, false, true},
-		{listing, forbidden, 5, true, true},
+		{listing, refused(1), 5, true, true},
+		{listing, refused(2), 5, true, true},
+		{listing, forbidden, 6, true, true},
+		{listing, forbidden, 6, true, true},
 	} {
 		w.note(step.what, step.err)
 		if got := w.failure(); woken != step.woken || (got != nil) != step.fails || w.wasListed() != step.lists {

@@ -198,13 +198,21 @@ func (w *watcher) note(what int, err error) {
 		return
 	}
 	w.mu.Lock()
-	changed := (err == nil) != (w.problems[what] == nil)
+	changed := reason(err) != reason(w.problems[what])
 	w.problems[what] = err
 	w.listed = w.listed || what == listing && err == nil
 	w.mu.Unlock()
 	if changed {
 		w.changed()
 	}
+}
+
+// reason is what tells one failure from another: the words of one differ each time, as they have ports in them.
+func reason(err error) string {
+	if err == nil {
+		return ""
+	}
+	return "fails " + string(apierrors.ReasonForError(err))
 }
 
 func (w *watcher) failure() error {

@@ -98,8 +98,8 @@ type Scrape struct {
 	Share bool
 	// Access holds for endpoints that say nothing else.
 	Access topology.Access
-	// ModelsPath is where the lists of models are, ModelsAccess how they are asked for; empty and nil are /v1/models,
-	// as the metrics are.
+	// ModelsPath is where the lists of models are, ModelsAccess how they are asked for, but for secrets and names,
+	// which are the endpoints' own; empty and nil are /v1/models, as the metrics are.
 	ModelsPath   string
 	ModelsAccess *topology.Access
 	// GPU is where the endpoints' GPUs are read; nil is nowhere.

@@ -21,7 +21,7 @@ import (
 type modelLister struct {
 	target  *pool.Target
 	path    string           // empty is /v1/models
-	access  *topology.Access // nil is the target's
+	access  *topology.Access // but for secret and name, which are the target's; nil is the target's
 	every   time.Duration
 	timeout time.Duration
 	changed func()
@@ -36,7 +36,7 @@ type modelLister struct {
 func (l *modelLister) run(ctx context.Context) {
 	access := l.target.Access
 	if l.access != nil {
-		access = l.access
+		access = l.access.For(access)
 	}
 	f := newFetcher(ctx, l.target.Address, access)
 	defer f.close()

@@ -1,10 +1,16 @@
 package scrape
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +18,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
 	"github.com/pintle-dev/pintle/internal/sidecar/metrics"
 	"github.com/pintle-dev/pintle/internal/sidecar/pool"
+	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 )
 
 // What one server lists is bounded: it goes into every snapshot.
@@ -89,6 +96,53 @@ func TestNoModelsIsNotAnEmptyList(t *testing.T) {
 			if got != test.result {
 				t.Errorf("got the result %q (%v), want %q", got, failure, test.result)
 			}
+		})
+	}
+}
+
+// TestModelsAreAskedForWithTheOwnSecret: whoever says how all lists are asked for leaves each endpoint its secret.
+func TestModelsAreAskedForWithTheOwnSecret(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{"common", "own"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(name+"-secret"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	common := &topology.Access{TokenFile: filepath.Join(folder, "common")}
+	own := &topology.Access{TokenFile: filepath.Join(folder, "own"), TokenHeader: "x-api-key"}
+	for _, test := range []struct {
+		name            string
+		endpoint, lists *topology.Access
+		header, want    string
+	}{
+		{"nothing is said of lists", own, nil, "x-api-key", "own-secret"},
+		{"an own secret", own, common, "x-api-key", "own-secret"},
+		{"scheme and certificates of lists alone", own, &topology.Access{}, "x-api-key", "own-secret"},
+		{"the secret of all", common, common, "Authorization", "Bearer common-secret"},
+		{"no secret", nil, &topology.Access{}, "Authorization", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := make(chan string, 1)
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				got <- r.Header.Get(test.header)
+				_, _ = io.WriteString(w, `{"data": []}`)
+			}))
+			t.Cleanup(server.Close)
+			s := newTestScraper(t, engine.Known, server.Listener.Addr().String())
+			s.target.Access = test.endpoint
+			l := &modelLister{target: s.target, access: test.lists, every: time.Hour, timeout: time.Minute, log: s.Log,
+				metrics: s.Metrics}
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				l.run(ctx)
+			}()
+			if got := <-got; got != test.want {
+				t.Errorf("got the header %s: %s, want %s", test.header, got, test.want)
+			}
+			cancel()
+			<-ended
 		})
 	}
 }

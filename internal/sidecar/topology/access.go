@@ -56,6 +56,17 @@ func ReadAccess(o *strictjson.Object, base *Access, folder string) *Access {
 	return &a
 }
 
+// For returns a for an endpoint that is asked as own says otherwise: what the server is called, and the secret that it
+// wants, are own's. A nil own has none.
+func (a *Access) For(own *Access) *Access {
+	merged := *a
+	if own == nil {
+		own = &Access{}
+	}
+	merged.ServerName, merged.TokenFile, merged.TokenHeader = own.ServerName, own.TokenFile, own.TokenHeader
+	return &merged
+}
+
 // ReadTLS reads an object tls. Relative paths start from folder.
 func (a *Access) ReadTLS(t *strictjson.Object, folder string) {
 	readPath(t, "ca", &a.CA, folder)

@@ -9,6 +9,8 @@ import (
 	"net/netip"
 	"testing"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/harness"
 )
 
 // onePage is a whole answer after which the connection may be kept.
@@ -54,14 +56,15 @@ func TestNothingIsAskedAtTheEnd(t *testing.T) {
 	f := newFetcher(ctx, address, nil)
 	defer f.close()
 	f.aim("/metrics", 0)
-	for deadline := time.Now().Add(time.Minute); ; {
-		var page bytes.Buffer
-		if _, err := f.fetch(t.Context(), deadline, &page); err != nil {
-			if !errors.Is(err.err, context.Canceled) {
-				t.Errorf("got %v, want that the context has ended", err)
-			}
-			return
-		}
+	harness.WaitFor(t, time.Minute, "the end", func() (bool, string) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.ended, ""
+	})
+	var page bytes.Buffer
+	if _, err := f.fetch(t.Context(), time.Now().Add(time.Minute), &page); err == nil ||
+		!errors.Is(err.err, context.Canceled) {
+		t.Errorf("got %v, want that the context has ended", err)
 	}
 }
 

@@ -1,11 +1,14 @@
 package sidecar
 
 import (
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pintle-dev/pintle/internal/sidecar/config"
 )
 
 func TestTokenFileIsReadAgain(t *testing.T) {
@@ -77,6 +80,46 @@ func TestReload(t *testing.T) {
 		_, body := r.get("/status")
 		return strings.Contains(body, `"staticEndpoints":2`)
 	})
+}
+
+// TestReloadBesideTheDocument: what the filter's document said at the start holds for endpoints that are listed later,
+// whatever has become of it since.
+func TestReloadBesideTheDocument(t *testing.T) {
+	t.Parallel()
+	for name, later := range map[string]string{"as it was": "https", "another one": "http", "broken": "gopher"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			path, document := filepath.Join(folder, "sidecar.yaml"), filepath.Join(folder, "filter.yaml")
+			say := func(scheme string) {
+				writeFile(t, document, "config:\n  plugins:\n  - {type: metrics-data-source, parameters: {scheme: "+
+					scheme+"}}\n  - {type: core-metrics-extractor}\n  dataLayer: {sources: "+
+					"[{pluginRef: metrics-data-source, extractors: [{pluginRef: core-metrics-extractor}]}]}\n")
+			}
+			say("https")
+			writeFile(t, path, configYAML("127.0.0.1:0", "http://127.0.0.1:1", "{static: []}"))
+			c, err := config.Load(path)
+			if err == nil {
+				err = c.ApplyPlugins(document)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			say(later)
+			var log strings.Builder
+			part, err := staticDiscovery(c, slog.New(slog.NewTextHandler(&log, nil))).Parse([]byte(
+				configYAML("127.0.0.1:0", "http://127.0.0.1:1", "{static: "+staticYAML("a", "10.0.0.1:1")+"}")))
+			if err != nil || len(part.Endpoints) != 1 {
+				t.Fatalf("got %+v, %v, want one endpoint", part, err)
+			}
+			if a := part.Endpoints[0].Access; a == nil || !a.HTTPS {
+				t.Errorf("got an endpoint that is asked as %+v, want by https", a)
+			}
+			if log.Len() > 0 {
+				t.Errorf("got the log %s, want nothing of what needs a restart", &log)
+			}
+		})
+	}
 }
 
 func TestReloadThroughSymbolicLink(t *testing.T) {

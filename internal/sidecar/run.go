@@ -117,8 +117,8 @@ func discover(c *config.Config, log *slog.Logger) ([]topology.Discovery, error) 
 func staticDiscovery(c *config.Config, log *slog.Logger) *file.Discovery {
 	return &file.Discovery{Path: c.Path, Parse: func(content []byte) (topology.Part, error) {
 		changed, err := config.Parse(c.Path, content)
-		if err == nil && c.Plugins != "" {
-			err = changed.ApplyPlugins(c.Plugins)
+		if err == nil {
+			err = changed.ApplyPluginsOf(c)
 		}
 		if err != nil {
 			return topology.Part{}, err

@@ -16,6 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/sidecar/topology"
 	"github.com/pintle-dev/pintle/internal/strictjson"
 	"github.com/pintle-dev/pintle/internal/yamldoc"
+	"github.com/pintle-dev/pintle/scoring"
 )
 
 // Config is the sidecar's configuration, complete and checked.
@@ -46,9 +47,11 @@ type Config struct {
 	Static topology.Part
 	// EndpointsFile names a file with more endpoints. Empty is none.
 	EndpointsFile string
-	// Plugins is the filter's configuration that ApplyPlugins took over; PluginEndpoints has EndpointsFile be one of
-	// its file-discovery.
+	// Plugins is the filter's configuration that ApplyPlugins took over, layer and store what it said; PluginEndpoints
+	// has EndpointsFile be one of its file-discovery.
 	Plugins         string
+	layer           *scoring.DataLayer
+	store           *scoring.ResponsesStore
 	PluginEndpoints bool
 	// EndpointsOnce has EndpointsFile read at the start alone.
 	EndpointsOnce bool

@@ -33,13 +33,13 @@ func (c *Config) ApplyPlugins(path string) error {
 	if err != nil {
 		return inFile(path, found.Locate(err))
 	}
-	c.Plugins = path
-	if err := c.apply(parsed.Plan.DataLayer()); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	c.applyResponses(parsed.Plan.ResponsesStore())
+	layer := *parsed.Plan.DataLayer() // the plan has much else
+	c.Plugins, c.layer, c.store = path, &layer, parsed.Plan.ResponsesStore()
 	c.Prefix.Index = parsed.Plan.PreciseIndex()
 	c.placeTokenizer()
+	if err := c.take(); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
 	if c.EndpointsFile != "" && c.PluginEndpoints {
 		if err := c.checkEndpointsFile(); err != nil {
 			return err
@@ -50,6 +50,25 @@ func (c *Config) ApplyPlugins(path string) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
+	return nil
+}
+
+// ApplyPluginsOf has c do what ApplyPlugins had o do. Nothing is read again: what has become of the files since the
+// start is for the next one.
+func (c *Config) ApplyPluginsOf(o *Config) error {
+	if o.layer == nil {
+		return nil
+	}
+	c.Plugins, c.layer, c.store, c.Prefix.Index = o.Plugins, o.layer, o.store, o.Prefix.Index
+	return c.take()
+}
+
+// take takes over what the filter's configuration says.
+func (c *Config) take() error {
+	if err := c.apply(c.layer); err != nil {
+		return err
+	}
+	c.applyResponses(c.store)
 	return nil
 }
 

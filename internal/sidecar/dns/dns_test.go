@@ -156,6 +156,10 @@ func TestRun(t *testing.T) {
 	if got := next("the records of before"); got.err != nil || !reflect.DeepEqual(got.part.Endpoints, want) {
 		t.Errorf("after the failure: got %+v, want %+v again", got, want)
 	}
+	awaitLooks(t, s, 5)
+	if len(emitted) != 0 {
+		t.Errorf("after the failure: got %d more calls without a change, want none", len(emitted))
+	}
 	s.Set(name, false, dnstest.A("10.0.0.2"))
 	if got := next("other records"); got.err != nil || got.part.Endpoints[0].Address != "10.0.0.2:8000" {
 		t.Errorf("got %+v, want 10.0.0.2:8000", got)

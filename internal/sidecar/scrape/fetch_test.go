@@ -3,6 +3,7 @@ package scrape
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -47,6 +48,7 @@ func scripted(t *testing.T, response string, closeAfter int) (address string, co
 
 func TestFetch(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\n"
+	long := strings.Repeat("a 1\n", maxPageBytes/8)
 	tests := []struct {
 		name, response string
 		closeAfter     int
@@ -56,6 +58,8 @@ func TestFetch(t *testing.T) {
 	}{
 		{"length", head + "Content-Length: 4\r\n\r\na 1\n", 0, "a 1\n", "", 1},
 		{"chunks", head + "Transfer-Encoding: chunked\r\n\r\n2\r\na \r\n2\r\n1\n\r\n0\r\n\r\n", 0, "a 1\n", "", 1},
+		{"long pages, more in all than one may have",
+			fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", head, len(long), long), 0, long, "", 1},
 		{"after hints", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n" + head +
 			"Content-Length: 4\r\n\r\na 1\n", 0, "a 1\n", "", 1},
 		{"endless hints", strings.Repeat("HTTP/1.1 103 Early Hints\r\nA: "+strings.Repeat("b", 1000)+"\r\n\r\n",
@@ -87,7 +91,7 @@ func TestFetch(t *testing.T) {
 				case test.result != "" && (err == nil || err.result != test.result):
 					t.Fatalf("got %v, want failure %s", err, test.result)
 				case test.result == "" && (err != nil || page.String() != test.want || !text):
-					t.Fatalf("got %q, text %v, %v, want %q as text", page.String(), text, err, test.want)
+					t.Fatalf("got %.100q, text %v, %v, want %.100q as text", page.String(), text, err, test.want)
 				}
 			}
 			if got := connections.Load(); got != test.connections {

@@ -44,9 +44,12 @@ func TestModelListsAreBounded(t *testing.T) {
 	defer f.close()
 	f.aim("/v1/models", 0)
 	l := &modelLister{timeout: 1 << 40}
-	got, failure := l.list(t.Context(), f)
-	if failure != nil {
-		t.Fatal(failure)
+	var got []string
+	for range 2 { // each time anew
+		var failure *scrapeError
+		if got, failure = l.list(t.Context(), f); failure != nil {
+			t.Fatal(failure)
+		}
 	}
 	// The base models take the place of two adapters, and x is too long.
 	if want := maxModels + 2 + 1; l.omitted != want {

@@ -3,6 +3,7 @@ package scrape
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -49,6 +50,38 @@ func TestScraperWithoutABeat(t *testing.T) {
 				t.Errorf("%d requests wait, the result is %q; want 3 and ok", now.Sample.WaitingRequests, now.Result)
 			}
 			return
+		}
+	}
+}
+
+// TestIdle: an endpoint is asked less often once it has had no load for some samples on end. Requests that wait alone
+// are load, too.
+func TestIdle(t *testing.T) {
+	s := newTestScraper(t, engine.Known, "127.0.0.1:1")
+	s.kind, s.parser = engine.Known[0], engine.NewParser(engine.Known[0])
+	s.Interval, s.IdleInterval = time.Second, time.Minute
+	for _, step := range []struct {
+		name             string
+		waiting, running int
+		samples          int
+		want             time.Duration
+	}{
+		{"not for long", 0, 0, idleAfter - 1, time.Second},
+		{"idle", 0, 0, 1, time.Minute},
+		{"one waits", 1, 0, 1, time.Second},
+		{"idle again", 0, 0, idleAfter, time.Minute},
+		{"one runs", 0, 1, 1, time.Second},
+		{"one runs still", 0, 1, idleAfter, time.Second},
+	} {
+		for range step.samples {
+			page := fmt.Sprintf("vllm:num_requests_waiting %d\nvllm:num_requests_running %d\n", step.waiting,
+				step.running)
+			if err := s.read([]byte(page), time.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := s.interval(); got != step.want {
+			t.Errorf("%s: asked again after %v, want %v", step.name, got, step.want)
 		}
 	}
 }

@@ -117,7 +117,8 @@ func TestJoinKeepsRules(t *testing.T) {
 	}
 }
 
-// TestJoinLeavesOutTooManyRules: rules that leave endpoints no room are left out, and the endpoints stay.
+// TestJoinLeavesOutTooManyRules: rules that leave endpoints no room are left out, and the endpoints stay, also those
+// that had no room beside them.
 func TestJoinLeavesOutTooManyRules(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -126,6 +127,9 @@ func TestJoinLeavesOutTooManyRules(t *testing.T) {
 	}{{"a third of the room", maxBytes / 3000, true}, {"two thirds", 2 * maxBytes / 3000, false}} {
 		t.Run(test.name, func(t *testing.T) {
 			part := Part{Endpoints: []Endpoint{endpoint("a")}}
+			for i := range maxBytes / 2000 {
+				part.Endpoints[0].Models = append(part.Endpoints[0].Models, fmt.Sprintf("%0998d", i))
+			}
 			for i := range test.n {
 				part.Objectives = append(part.Objectives,
 					snapshot.Objective{Name: fmt.Sprintf("%05d", i) + strings.Repeat("x", 995)})

@@ -88,6 +88,7 @@ discovery:
   dns:
   - {name: vllm.test, port: 8000, interval: 1s, server: "127.0.0.1:53"}
   - {name: _http._tcp.vllm.test, type: SRV}
+  - {name: vllm.test, port: 8001}
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -103,6 +104,7 @@ discovery:
 	wantDNS := []dns.Pool{
 		{Name: "vllm.test", Type: "A", Port: 8000, Interval: time.Second, Server: "127.0.0.1:53"},
 		{Name: "_http._tcp.vllm.test", Type: "SRV", Interval: 5 * time.Second},
+		{Name: "vllm.test", Type: "A", Port: 8001, Interval: 5 * time.Second},
 	}
 	if !reflect.DeepEqual(c.DNS, wantDNS) {
 		t.Errorf("got  %+v\nwant %+v", c.DNS, wantDNS)

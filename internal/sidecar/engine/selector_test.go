@@ -139,6 +139,9 @@ sglang:num_running_reqs{tp_rank="0",priority=""} 8
 			if e := set.Detect([]byte("my_running 1\n")); (e != nil) != (test.engine == "mine") {
 				t.Errorf("detected %v on a page of the new engine alone", e)
 			}
+			if e := set.Detect(page); test.engine == "mine" && e.Name() != "mine" {
+				t.Errorf("detected %s on a page of both, want the new engine", e.Name())
+			}
 		})
 	}
 	if _, err := Known.With("mine", Change{CacheInfo: "x"}); err == nil ||

@@ -5,10 +5,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/pintle-dev/pintle/internal/sidecar/config"
 	"github.com/pintle-dev/pintle/internal/sidecar/engine"
@@ -121,23 +124,29 @@ func TestCountersOfASuccessor(t *testing.T) {
 		Log: slog.New(slog.DiscardHandler), Metrics: m, Demand: &Demand{}}
 	ended, end := context.WithCancel(t.Context())
 	end()
+	ofEndpoint := func(l *dto.LabelPair) bool { return l.GetName() == "endpoint" }
 	counted := func() (n int) {
 		families, err := m.Gatherer.Gather()
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, f := range families {
-			if f.GetName() == "pintle_sidecar_scrapes_total" {
-				n = len(f.GetMetric())
+			for _, metric := range f.GetMetric() {
+				if slices.ContainsFunc(metric.GetLabel(), ofEndpoint) {
+					n++
+				}
 			}
 		}
 		return n
 	}
 	m.Remember("a") // as the successor does
 	m.Scraped("a", "ok", time.Second)
+	m.ReadPage("a", 1)
+	m.UnexpectedType("a")
+	m.ListedModels("a", "ok")
 	s.Run(ended, &pool.Target{Name: "a", Address: "127.0.0.1:1"}, func() {})
-	if n := counted(); n != 1 {
-		t.Errorf("after the former one has ended: %d series, want the successor's", n)
+	if n := counted(); n != 4 {
+		t.Errorf("after the former one has ended: %d series, want the successor's 4", n)
 	}
 	m.Forget("a")
 	if n := counted(); n != 0 {

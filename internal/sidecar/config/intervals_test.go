@@ -1,0 +1,68 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestIntervalsOfTheDocument: the document's intervals hold, and where it has none those of the sidecar's configuration
+// do. The engine of servers that name none is looked for first.
+func TestIntervalsOfTheDocument(t *testing.T) {
+	folder := t.TempDir()
+	document := filepath.Join(folder, "filter.yaml")
+	for _, tc := range []struct {
+		name, metrics, models, core string
+		want                        string // intervals under load, without, and of lists, and the first engine
+	}{
+		{"nothing", "{}", "{}", "{}", "40ms 80ms 7s vllm"},
+		{"a long one", "{interval: 200ms}", "{}", "{}", "200ms 200ms 7s vllm"},
+		{"one that doubles beyond what is fresh", "{interval: 60ms}", "{}", "{}", "60ms 100ms 7s vllm"},
+		{"of lists", "{}", "{interval: 3s}", "{}", "40ms 80ms 3s vllm"},
+		{"an engine", "{}", "{}", "{defaultEngine: sglang}", "40ms 80ms 7s sglang"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			writeFile(t, document, "config:\n  apiVersion: llm-d.ai/v1alpha1\n  plugins:\n"+
+				"  - {name: pages, type: metrics-data-source, parameters: "+tc.metrics+"}\n"+
+				"  - {name: core, type: core-metrics-extractor, parameters: "+tc.core+"}\n"+
+				"  - {name: lists, type: models-data-source, parameters: "+tc.models+"}\n"+
+				"  - {type: models-data-extractor}\n"+
+				"  dataLayer: {sources: [{pluginRef: pages, extractors: [{pluginRef: core}]}, "+
+				"{pluginRef: lists, extractors: [{pluginRef: models-data-extractor}]}]}\n")
+			c, err := Parse(filepath.Join(folder, "s.yaml"),
+				[]byte(envoyYAML+"scrape: {interval: 40ms, models: 7s}\ndiscovery: {static: []}\n"))
+			if err == nil {
+				err = c.ApplyPlugins(document)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &c.Scrape
+			got := fmt.Sprintf("%v %v %v %s", s.Interval, s.IdleInterval, s.Models, c.Engines.Names()[0])
+			if got != tc.want {
+				t.Errorf("got %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestFilesOfAccessAreChecked: those of every way in which something is asked.
+func TestFilesOfAccessAreChecked(t *testing.T) {
+	const tls = "scheme: https, tls: {ca: gone.pem}"
+	path := filepath.Join(t.TempDir(), "s.yaml")
+	for name, text := range map[string]string{
+		"all servers":         "scrape: {" + tls + "}\ndiscovery: {static: []}\n",
+		"a listed one":        "discovery: {static: [{name: a, address: '10.0.0.1:1', " + tls + "}]}\n",
+		"a name's":            "discovery: {dns: [{name: a, port: 1, " + tls + "}]}\n",
+		"a pool's":            "discovery: {kubernetes: {pools: [{service: a, " + tls + "}]}}\n",
+		"the other gateways'": "replicate: {redis: 'rediss://r', tls: {ca: gone.pem}}\ndiscovery: {static: []}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			writeFile(t, path, envoyYAML+text)
+			if _, err := Load(path); err == nil || !strings.HasPrefix(err.Error(), path+": tls.ca: open ") {
+				t.Errorf("got %v, want that tls.ca cannot be read", err)
+			}
+		})
+	}
+}

@@ -30,6 +30,8 @@ type BurstOptions struct {
 // apply and Share take a step for each request of the burst.
 type Bursts struct {
 	BurstOptions
+	clock  clock
+	newest int64       // time of the latest request
 	placed []placement // the oldest first, but for what lies before head
 	head   int
 	usage  []burstUse // by index of endpoints, scratch of Share
@@ -70,20 +72,19 @@ func (b *Bursts) Reset(index int) {
 	}
 }
 
-// Expire does nothing: what is over is looked at no more.
-func (b *Bursts) Expire(int64) {}
+// Expire sets the clock. What is over is looked at no more.
+func (b *Bursts) Expire(now int64) { b.clock.set(now) }
 
 // MemoryBytes implements part.
 func (b *Bursts) MemoryBytes() int { return 40 * cap(b.placed) }
 
-// over reports whether a request no longer belongs to the burst.
-func (b *Bursts) over(p *placement, now int64) bool {
-	return now-p.time >= int64(b.Window) || now-p.time <= -int64(b.Window)
-}
+// over reports whether a request of a time no longer belongs to the burst.
+func (b *Bursts) over(time, now int64) bool { return now-time >= int64(b.Window) }
 
 // drop forgets the oldest requests, those that are over and one for which there is no room.
-func (b *Bursts) drop(now int64) {
-	for b.head < len(b.placed) && (b.over(&b.placed[b.head], now) || len(b.placed)-b.head >= b.Size) {
+func (b *Bursts) drop() {
+	for b.head < len(b.placed) &&
+		(b.over(b.placed[b.head].time, b.newest) || len(b.placed)-b.head >= b.Size) {
 		b.head++
 	}
 	if b.head > 0 && b.head >= len(b.placed)/2 {
@@ -110,18 +111,25 @@ func (b *Bursts) apply(s *step) {
 	if s.Kind != journal.Decision || s.primary < 0 {
 		return
 	}
+	// Another gateway's clock may be ahead, and what it tells may come late: neither ends the burst of this one. Who
+	// reads all of it later, as a new worker does, has the same burst.
+	at := min(b.clock.at(s.Time), b.clock.now)
+	if b.over(at, b.newest) {
+		return
+	}
 	for i := range s.Chains {
 		if blocks := b.cut(s.Chains[i].Blocks); s.Chains[i].ID == b.Chain && len(blocks) > 0 {
-			b.place(blocks, int32(s.primary), s.Time)
+			b.place(blocks, int32(s.primary), at)
 			return
 		}
 	}
 }
 
-func (b *Bursts) place(blocks []uint64, endpoint int32, now int64) {
-	b.drop(now)
+func (b *Bursts) place(blocks []uint64, endpoint int32, at int64) {
+	b.newest = max(b.newest, at)
+	b.drop()
 	key, shared := b.keys(blocks)
-	p := placement{time: now, key: key, shared: shared, endpoint: endpoint, cost: 1, blocks: uint16(len(blocks))}
+	p := placement{time: at, key: key, shared: shared, endpoint: endpoint, cost: 1, blocks: uint16(len(blocks))}
 	if b.ByTokens {
 		p.cost = uint32(len(blocks))
 	}
@@ -158,7 +166,7 @@ func (b *Bursts) Share(now int64, blocks []uint64, endpoints []uint16, matched [
 		return false
 	}
 	key, shared := b.keys(blocks)
-	equal, alike, total := b.count(now, key, shared)
+	equal, alike, total := b.count(b.clock.of(now), key, shared)
 	best := -1
 	switch {
 	case equal > 0:
@@ -191,7 +199,7 @@ func (b *Bursts) count(now int64, key, shared uint64) (equal, alike, total int) 
 	clear(b.usage)
 	for i := b.head; i < len(b.placed); i++ {
 		p := &b.placed[i]
-		if p.endpoint < 0 || b.over(p, now) {
+		if p.endpoint < 0 || b.over(p.time, now) {
 			continue
 		}
 		u := &b.usage[p.endpoint]

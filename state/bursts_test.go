@@ -36,6 +36,7 @@ func (b *burst) share(prompt []uint64) []int32 {
 		indexes[i] = uint16(i)
 	}
 	matched := make([]int32, len(indexes))
+	b.state.Expire(b.now)
 	b.state.Bursts.Share(b.now, prompt, indexes, matched)
 	return matched
 }
@@ -47,10 +48,15 @@ func (b *burst) send(prompt []uint64, fallback int) (endpoint int) {
 	if largest := slices.Max(matched); largest > 0 {
 		endpoint = slices.Index(matched, largest)
 	}
-	b.lease++
-	b.state.Apply(&journal.Event{Kind: journal.Decision, Time: b.now, Instance: 1, Lease: b.lease,
-		Primary: uint64(endpoint + 1), Chains: []journal.Chain{{ID: burstChain, Blocks: prompt}}})
+	b.tell(prompt, endpoint, 0)
 	return endpoint
+}
+
+// tell tells that a prompt went to an endpoint, so much later than now.
+func (b *burst) tell(prompt []uint64, endpoint int, later time.Duration) {
+	b.lease++
+	b.state.Apply(&journal.Event{Kind: journal.Decision, Time: b.now + int64(later), Instance: 1, Lease: b.lease,
+		Primary: uint64(endpoint + 1), Chains: []journal.Chain{{ID: burstChain, Blocks: prompt}}})
 }
 
 // TestBursts: what goes where, as llm-d's examples have it for a whole batch; here it is the same but for the first
@@ -128,7 +134,26 @@ func TestBurstShares(t *testing.T) {
 		{"a window later", func(b *burst) { b.send(four, 1); b.now += int64(100 * time.Millisecond) },
 			[]int32{0, 0, 0}},
 		{"just before", func(b *burst) { b.send(four, 1); b.now += int64(99 * time.Millisecond) }, []int32{0, 4, 0}},
-		{"the clock set back", func(b *burst) { b.send(four, 1); b.now -= int64(time.Second) }, []int32{0, 0, 0}},
+		{"the clock set back", func(b *burst) { b.send(four, 1); b.now -= int64(time.Second) }, []int32{0, 4, 0}},
+		{"a window after the clock was set back", func(b *burst) {
+			b.send(four, 1)
+			b.now -= int64(time.Second)
+			b.share(four)
+			b.now += int64(100 * time.Millisecond)
+		}, []int32{0, 0, 0}},
+		{"one that is told late", func(b *burst) { b.send(four, 1); b.tell(four, 2, -time.Minute) },
+			[]int32{0, 4, 0}},
+		{"beside one of which another is told late", func(b *burst) {
+			b.send(other, 1)
+			b.tell(other, 2, -time.Minute)
+		}, []int32{0, 0, 0}},
+		{"one of a clock that is ahead", func(b *burst) { b.send(four, 1); b.tell(other, 2, time.Second) },
+			[]int32{0, 4, 0}},
+		{"a window after one of a clock that is ahead", func(b *burst) {
+			b.share(four)
+			b.tell(four, 1, time.Second)
+			b.now += int64(100 * time.Millisecond)
+		}, []int32{0, 0, 0}},
 		{"its endpoint left", func(b *burst) {
 			b.send(four, 1)
 			b.state.SetEndpoints([]uint64{1, 3})
@@ -143,6 +168,26 @@ func TestBurstShares(t *testing.T) {
 				t.Errorf("got %v, want %v", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestBurstsReadLater: a worker that is new reads what the others read at once, and has the same burst.
+func TestBurstsReadLater(t *testing.T) {
+	prompt, other := burstPrompts("abcd")[0], burstPrompts("wxyz")[0]
+	for _, late := range []bool{false, true} {
+		b := newBurst(3, BurstOptions{})
+		begin := b.now
+		for _, after := range []time.Duration{0, 90 * time.Millisecond} {
+			if b.now = begin + int64(after); late {
+				b.now = begin + int64(150*time.Millisecond)
+			}
+			b.share(prompt)
+			b.tell(prompt, 1, time.Duration(begin-b.now)+after)
+		}
+		b.now = begin + int64(150*time.Millisecond)
+		if got := b.share(other); !slices.Equal(got, []int32{4, 0, 4}) {
+			t.Errorf("read later %v: got %v beside a request that was equal to one, want [4 0 4]", late, got)
+		}
 	}
 }
 

@@ -18,7 +18,7 @@ func (f *InFlight) Tokens(index int) int64 {
 // before.
 func (f *InFlight) begin(s *step) {
 	e := s.Event
-	if !f.begins && f.speeds == nil && s.tried < 0 {
+	if !f.begins && f.speeds == nil && e.Tried == 0 {
 		return
 	}
 	i := f.find(f.key(e.Instance, e.Lease), e.Instance, e.Lease)
@@ -30,8 +30,8 @@ func (f *InFlight) begin(s *step) {
 		f.markBegan(i, e, s.primary, at)
 	}
 	l := f.leases.at(i)
-	if s.tried >= 0 {
-		f.takeOver(l, s.tried, s.primary, at)
+	if e.Tried != 0 {
+		f.takeOver(l, s.primary, at)
 	}
 	if f.begins {
 		f.endPrompt(l, at)

@@ -50,22 +50,19 @@ func (f *InFlight) enter(c *charge, index int, time, now int64) {
 	f.open.at(uint32(index)).add(time)
 }
 
-// takeOver has what a lease charges its primary charged to another endpoint from now on, below 0 to none.
-func (f *InFlight) takeOver(l *lease, from, to int, now int64) {
-	var found *uint32
-	for link := &l.charges; *link != 0; {
-		c := f.charges.at(*link)
-		if int(c.index) == from && c.stage == stagePrimary {
-			found = link
-		}
-		link = &c.next
+// takeOver has what a lease charges its primary charged to another endpoint from now on, below 0 to none. The primary
+// may have left meanwhile.
+func (f *InFlight) takeOver(l *lease, to int, now int64) {
+	link := &l.charges
+	for *link != 0 && f.charges.at(*link).stage != stagePrimary {
+		link = &f.charges.at(*link).next
 	}
 	switch {
-	case found == nil:
+	case *link == 0:
 	case to < 0 || to >= len(f.loads):
-		f.discharge(found, l.time, now)
+		f.discharge(link, l.time, now)
 	default:
-		c := f.charges.at(*found)
+		c := f.charges.at(*link)
 		f.uncharge(c, l.time, now)
 		f.enter(c, to, l.time, now)
 	}

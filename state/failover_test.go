@@ -66,6 +66,43 @@ func TestFailedOverToOneThatLeft(t *testing.T) {
 	}
 }
 
+// TestFailedOverFromOneThatLeft: a request of an endpoint that is gone before another one begins to answer it is in
+// flight there, too, whoever came in the place of the one that left.
+func TestFailedOverFromOneThatLeft(t *testing.T) {
+	tests := []struct {
+		name  string
+		pools [][]uint64
+		want  map[uint64]int
+	}{
+		{"left", [][]uint64{{2, 3}}, map[uint64]int{2: 1, 3: 1}},
+		{"another one in its place", [][]uint64{{2, 3}, {2, 3, 4}}, map[uint64]int{2: 1, 3: 1, 4: 0}},
+		{"back in its place", [][]uint64{{2, 3}, {1, 2, 3}}, map[uint64]int{1: 0, 2: 1, 3: 1}},
+		{"back in another place", [][]uint64{{2, 3}, {2, 3, 4}, {1, 2, 3, 4}}, map[uint64]int{1: 0, 2: 1, 3: 1, 4: 0}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := New(Options{InFlight: true})
+			s.SetEndpoints([]uint64{1, 2, 3})
+			s.Apply(decision(10, 1, 1, 0, 3))
+			for _, ids := range tt.pools {
+				s.SetEndpoints(ids)
+			}
+			s.Apply(failedOver(20, 1, 1, 2))
+			for id, want := range tt.want {
+				if got := s.InFlight.InFlight(s.Endpoints.Index(id)); got != want {
+					t.Errorf("endpoint %d: %d in flight, want %d", id, got, want)
+				}
+			}
+			s.Apply(completion(30, 1))
+			for id := range tt.want {
+				if got := s.InFlight.InFlight(s.Endpoints.Index(id)); got != 0 {
+					t.Errorf("endpoint %d at the end: %d in flight, want none", id, got)
+				}
+			}
+		})
+	}
+}
+
 // TestFailedOverTokens: the tokens that stay until an answer's end are those of the endpoint that gives it.
 func TestFailedOverTokens(t *testing.T) {
 	for _, keep := range []bool{false, true} {

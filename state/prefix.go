@@ -24,8 +24,8 @@ const (
 // child that was touched, its parent was touched after it; for one that was not, its parent can only have become more
 // recent. The least recent entry, the one that is evicted, therefore is no cached block's parent, or of a child just
 // touched whose parent follows in the same Add. So what an endpoint has of a prompt always is a prefix of it, and its
-// length can be found by binary search. Only two blocks with the same 64-bit hash can break this; then Match returns
-// the length of another match.
+// length can be found by binary search. Only two blocks with the same 64-bit hash can break this, and an endpoint that
+// says of a block that it is gone and not of those behind it; then Match returns the length of another match.
 //
 // A list may keep more blocks than the endpoint is believed to have, see believe: what is older than that is
 // remembered, but counts no longer. As parents are more recent than their children, what is believed of a prompt is its

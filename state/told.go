@@ -1,8 +1,8 @@
 package state
 
 // held takes an endpoint's own word for what it has. Of what it says that it has not, nothing is believed or remembered
-// any longer; another prompt's blocks behind those stay until they are told of, too, or forgotten for their age, and
-// count no longer, as matches have no gaps.
+// any longer; another prompt's blocks behind those stay until they are told of, too, or forgotten for their age. As a
+// match does not look at all blocks, it may go on to reach up to them; servers let go of the last blocks first.
 func (p *Prompts) held(s *step) {
 	if s.primary < 0 || p.former(s.primary, s.Time) {
 		return

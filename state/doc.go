@@ -23,8 +23,10 @@
 // between, and events that one of them missed. If events of several writers are applied in another order, too, then:
 //   - InFlight is equal once the same events have been applied, unless the table of leases was full in between. At
 //     rest it is 0 in all. OpenSince is equal as long as an endpoint has no more than RecentTimes requests in flight.
-//   - Latency windows, failures and busy shares go by the time of the event, not by its arrival, and are equal but for
-//     rounding and for which of the samples of one time was dropped from a full window.
+//   - Latency windows go by the time of the event, not by its arrival, and are equal but for which of the samples of
+//     one time was dropped from a full window.
+//   - Shares of failures and busy shares fade by the time of the event, but differ a little by what came first, as do
+//     speeds and lengths that are learnt.
 //   - The prefix index may differ in blocks at the end of a full LRU: at most those of the prompts that one has
 //     seen and the other has not, and of prompts that arrived in another order.
 //   - Users' totals go by the time of the event and are equal, but for users that were pushed out of a full table.

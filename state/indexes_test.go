@@ -112,6 +112,32 @@ func TestPromptsThatWereCached(t *testing.T) {
 	}
 }
 
+// TestMediaThatAreNew: each counts from when it is sent, whichever of the others of its prompt are there already.
+func TestMediaThatAreNew(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		known []uint64
+	}{{"all", nil}, {"the first", []uint64{2, 3}}, {"one between others", []uint64{1, 3}}, {"the last", []uint64{1, 2}}} {
+		s := New(Options{Prefix: true, PrefixIndexes: []int{99}})
+		s.SetEndpoints([]uint64{1})
+		s.Prefix.Learn(1, mediaChain)
+		send := func(lease uint32, media []uint64) {
+			s.Apply(&journal.Event{Kind: journal.Decision, Instance: 9, Lease: lease, Primary: 1,
+				Chains: []journal.Chain{{ID: mediaChain, Blocks: media}}})
+		}
+		send(1, tt.known)
+		e := ended(1)
+		s.Apply(&e)
+		send(2, []uint64{1, 2, 3})
+		for _, one := range []uint64{1, 2, 3} {
+			matched := make([]int32, 1)
+			if s.Prefix.MatchIn(1, []uint64{one}, []uint16{0}, matched); matched[0] != 1 {
+				t.Errorf("%s new: %d of image %d match, want 1", tt.name, matched[0], one)
+			}
+		}
+	}
+}
+
 // TestPromptsBegunAndEnded: a prompt is as old as its answer's beginning, and came once.
 func TestPromptsBegunAndEnded(t *testing.T) {
 	s := prompts(100)

@@ -43,10 +43,10 @@ func (p *Prompts) decided(s *step) {
 				known, has = p.recall(s)
 				p.tentative.Add(list, chain.Blocks[has:])
 			} else {
-				has = p.await(list, chain.Blocks)
+				has = p.await(list, chain)
 			}
 			if s.prefill != s.primary {
-				p.await(p.list(s.prefill, index), chain.Blocks)
+				p.await(p.list(s.prefill, index), chain)
 			}
 			if i == 0 && chain.ID != mediaChain {
 				believed = max(believed, has)
@@ -61,10 +61,12 @@ func (p *Prompts) decided(s *step) {
 }
 
 // await takes blocks that follow those that a list is believed to have for such as its endpoint computes now, and
-// returns how many it is believed to have.
-func (p *Prompts) await(list int, blocks []uint64) (believed int) {
-	believed = p.answered.Match(list, blocks)
-	p.tentative.Add(list, blocks[believed:])
+// returns how many it is believed to have. Media follow none: one may be new between two that are there.
+func (p *Prompts) await(list int, chain *journal.Chain) (believed int) {
+	if chain.ID != mediaChain {
+		believed = p.answered.Match(list, chain.Blocks)
+	}
+	p.tentative.Add(list, chain.Blocks[believed:])
 	return believed
 }
 

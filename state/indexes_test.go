@@ -138,6 +138,24 @@ func TestMediaThatAreNew(t *testing.T) {
 	}
 }
 
+// TestMediaInUseStay: one that is used beside a new one that is not admitted is used, and others go first.
+func TestMediaInUseStay(t *testing.T) {
+	s := New(Options{Prefix: true, PrefixIndexes: []int{2}})
+	s.SetEndpoints([]uint64{1})
+	s.Prefix.Learn(1, mediaChain)
+	for i, media := range [][]uint64{{1}, {1}, {1}, {2}, {2}, {2}, {3, 1}, {4}, {4}, {4}} {
+		s.Apply(&journal.Event{Kind: journal.Decision, Instance: 9, Lease: uint32(i), Primary: 1,
+			Chains: []journal.Chain{{ID: mediaChain, Blocks: media}}})
+		e := ended(uint32(i))
+		s.Apply(&e)
+	}
+	for one, want := range map[uint64]int{1: 1, 2: 0, 3: 0, 4: 1} {
+		if got := s.Prefix.answered.Match(1, []uint64{one}); got != want {
+			t.Errorf("%d of image %d are kept, want %d", got, one, want)
+		}
+	}
+}
+
 // TestPromptsBegunAndEnded: a prompt is as old as its answer's beginning, and came once.
 func TestPromptsBegunAndEnded(t *testing.T) {
 	s := prompts(100)

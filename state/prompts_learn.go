@@ -70,9 +70,13 @@ func (p *Prompts) await(list int, chain *journal.Chain) (believed int) {
 	return believed
 }
 
-// settle takes blocks for answered. The first ones were when the prompt was sent: they are not tentative for it.
-func (p *Prompts) settle(list int, blocks []uint64, growth Chain, first int) {
-	n := p.answered.add(list, blocks, growth)
+// settle takes blocks of a chain for answered. The first ones were when the prompt was sent: they are not tentative for
+// it. Each of media counts by itself: one that is not admitted keeps none behind it from being used.
+func (p *Prompts) settle(list int, chain uint64, blocks []uint64, first int) {
+	for ; chain == mediaChain && len(blocks) > 1; blocks = blocks[1:] {
+		p.settle(list, chain, blocks[:1], 0)
+	}
+	n := p.answered.add(list, blocks, growthOf(chain))
 	if first < n && p.tentative.Len(list) > 0 {
 		p.tentative.remove(list, blocks[first:n])
 	}
@@ -123,11 +127,10 @@ func (p *Prompts) begun(s *step) {
 	}
 	for words := p.pending.words(w); len(words) > 0; {
 		chain, n := words[0], int(words[1])
-		growth := growthOf(chain)
 		for index := range p.indexes {
 			if p.learns(index, chain) {
-				p.settle(p.list(s.primary, index), words[2:2+n], growth, first)
-				p.settle(p.list(prefill, index), words[2:2+n], growth, 0)
+				p.settle(p.list(s.primary, index), chain, words[2:2+n], first)
+				p.settle(p.list(prefill, index), chain, words[2:2+n], 0)
 			}
 		}
 		words, first = words[2+n:], 0

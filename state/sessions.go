@@ -74,17 +74,26 @@ func (s *Sessions) apply(at *step) {
 	if at.Kind != journal.Decision {
 		return
 	}
+	now := s.clock.at(at.Time)
+	if plus(now, s.age) <= s.clock.now {
+		return
+	}
 	for i := range at.Sessions {
-		s.bind(at.Sessions[i].ID, at.Sessions[i].Endpoint, s.clock.at(at.Time))
+		s.bind(at.Sessions[i].ID, at.Sessions[i].Endpoint, now)
 	}
 }
 
+// bind binds a session. What another gateway tells late does not undo what was bound since, be the clocks of the two as
+// far apart as is believed.
 func (s *Sessions) bind(session, endpoint uint64, now int64) {
 	key := mix(session, s.factor)
 	i := s.table.find(key)
-	if i != 0 {
+	switch {
+	case i != 0 && s.bindings.at(i).time > plus(now, maxSkew):
+		return
+	case i != 0:
 		s.table.touch(&s.ends, i)
-	} else {
+	default:
 		if s.table.used >= s.limit {
 			s.drop(s.oldest)
 		}

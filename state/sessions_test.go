@@ -78,6 +78,38 @@ func TestSessionsByDefault(t *testing.T) {
 	}
 }
 
+// TestSessionsOfOtherGateways: what is told late binds no session that was bound since, nor one that would be
+// forgotten, and a clock that is a little ahead keeps none from being bound anew.
+func TestSessionsOfOtherGateways(t *testing.T) {
+	const now, age, skew = 1000 * time.Second, time.Minute, time.Duration(maxSkew)
+	tests := []struct {
+		name  string
+		times []time.Duration // of events that bind a session to 71, 72 and so on
+		want  uint64
+	}{
+		{"in turn", []time.Duration{now - 1, now}, 72},
+		{"in the order of the journal", []time.Duration{now, now - 1}, 72},
+		{"a little late", []time.Duration{now, now - skew}, 72},
+		{"told late", []time.Duration{now, now - skew - 1}, 71},
+		{"told late, of a session that is not known", []time.Duration{now - age + 1}, 71},
+		{"told too late", []time.Duration{now - age}, 0},
+		{"after one of a clock that is ahead", []time.Duration{now + skew, now}, 72},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			s := New(Options{Sessions: true, SessionAge: age})
+			s.Expire(int64(now))
+			for i, at := range tc.times {
+				s.Apply(&journal.Event{Kind: journal.Decision, Time: int64(at),
+					Sessions: []journal.Session{{ID: 1, Endpoint: 71 + uint64(i)}}})
+			}
+			if got, _ := s.Sessions.Endpoint(1); got != tc.want {
+				t.Errorf("got endpoint %d, want %d", got, tc.want)
+			}
+		})
+	}
+}
+
 // TestSessionsAreBounded: neither memory nor the order suffers from many sessions.
 func TestSessionsAreBounded(t *testing.T) {
 	s := NewSessions(time.Hour, 1000, 1)

@@ -180,7 +180,7 @@ func refuses(status uint16) bool { return status == statusTooMany || status == s
 
 // answer enters that an endpoint answers.
 func (f *Failures) answer(index int, e *journal.Event, now int64) {
-	f.silent[index].n = 0
+	f.silent[index].answered(now)
 	took := int64(e.TTFTMicros) * 1000
 	f.answered = max(f.answered, now-max(took, int64(e.DurationMicros)*1000))
 	f.clients.note(e.Client, now)
@@ -189,7 +189,7 @@ func (f *Failures) answer(index int, e *journal.Event, now int64) {
 	}
 	o := &f.endpoints[index]
 	o.answered = max(o.answered, now)
-	if e.Kind == journal.Began {
+	if e.Kind == journal.Began || o.late(now) {
 		return
 	}
 	o.good[0].note(e.Client, now)
@@ -204,6 +204,9 @@ func (f *Failures) fail(index int, e *journal.Event, refusal bool) {
 		return
 	}
 	o, now := &f.endpoints[index], f.clock.at(e.Time)
+	if o.late(now) {
+		return
+	}
 	doubt := o.doubts(0, e.Client, now) || o.doubts(1, e.User, now)
 	o.bad[0].note(e.Client, now)
 	o.bad[1].note(e.User, now)
@@ -225,6 +228,10 @@ func (o *outcomes) doubts(by int, who uint64, now int64) bool {
 	answered := o.good[by].other(who)
 	return answered != never && now-answered < doubtFor && answered > o.bad[by].other(who)
 }
+
+// late reports whether what was at a time is told so late, as by a gateway that was cut off, that it says nothing of
+// how the endpoint is now.
+func (o *outcomes) late(time int64) bool { return time < minus(o.time, maxSkew) }
 
 func (f *Failures) enter(o *outcomes, time int64, failed float64) {
 	f.fade(o, time)

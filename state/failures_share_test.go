@@ -40,6 +40,35 @@ func TestFailuresFade(t *testing.T) {
 	}
 }
 
+// TestFailuresToldLate: what another gateway tells so late that it says nothing of now moves no share.
+func TestFailuresToldLate(t *testing.T) {
+	const skew = time.Duration(maxSkew)
+	for _, tc := range []struct {
+		name string
+		late outcome
+		want int // failures that count
+	}{
+		{"a failure, a little late", outcome{-skew, 3, 500, 0}, 3},
+		{"a failure", outcome{-skew - 1, 3, 500, 0}, 2},
+		{"a refusal", outcome{-skew - 1, 3, 503, 0}, 2},
+		{"an answer", outcome{-skew - 1, 3, 200, 0}, 2},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f := NewFailures(0)
+			f.Resize(1)
+			for client := range uint64(2) {
+				outcome{0, client + 1, 500, 0}.apply(f)
+			}
+			tc.late.applyAt(f, someTime)
+			const later = int64(DefaultFailureHalfLife)
+			got, want := f.Share(0, someTime+later), (1-math.Pow(7.0/8, float64(tc.want)))/2
+			if !(math.Abs(got-want) <= 1e-9) {
+				t.Errorf("the share is %v a half-life later, want %v: %d that count", got, want, tc.want)
+			}
+		})
+	}
+}
+
 // outcome is what becomes of a request of a client, so long after the beginning.
 type outcome struct {
 	after  time.Duration
@@ -49,13 +78,17 @@ type outcome struct {
 }
 
 func (o outcome) apply(f *Failures) {
+	o.applyAt(f, someTime+int64(o.after))
+}
+
+// applyAt is apply at a time that need not be when it was.
+func (o outcome) applyAt(f *Failures, now int64) {
 	if o.kind == 0 {
 		o.kind = journal.Completion
 	}
-	now := someTime + int64(o.after)
 	f.Expire(now)
-	f.Complete(0, &journal.Event{Kind: o.kind, Time: now, Status: o.status, Client: o.client, User: o.client,
-		Ended: journal.EndedWhole, TTFTMicros: 1, DurationMicros: 1})
+	f.Complete(0, &journal.Event{Kind: o.kind, Time: someTime + int64(o.after), Status: o.status, Client: o.client,
+		User: o.client, Ended: journal.EndedWhole, TTFTMicros: 1, DurationMicros: 1})
 }
 
 // TestFailuresOfOneClient: how many of a client's failures count once another one fails, too.

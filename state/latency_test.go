@@ -231,7 +231,8 @@ func TestFailures(t *testing.T) {
 		{"recovered", append(repeat(1000, outcome{0, 500, 1}), repeat(6, outcome{0, 200, 1})...), 0, after(6, 1, 0)},
 		{"faded, then failed again", append(repeat(1000, outcome{0, 500, 1}), outcome{20 * second, 500, 1}),
 			20 * second, after(1, 0.5, 1)},
-		{"late news", []outcome{{20 * second, 200, 1}, {0, 500, 1}}, 20 * second, 1.0 / 8},
+		{"late news", []outcome{{10 * second, 200, 1}, {0, 500, 1}}, 10 * second, 1.0 / 8},
+		{"old news", []outcome{{10*second + 1, 200, 1}, {0, 500, 1}}, 10 * second, 0},
 		{"asked for the past", repeat(1, outcome{10 * second, 500, 1}), 0, 1.0 / 8},
 		{"extremes", []outcome{{math.MinInt64, 500, 1}, {math.MaxInt64, 500, 1}}, math.MaxInt64, 1.0 / 8},
 	}

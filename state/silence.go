@@ -82,6 +82,19 @@ func (s *silence) end(e *journal.Event, now int64, patient bool) {
 	}
 }
 
+// answered forgets what was asked before the endpoint answered somebody. What was asked later waits on, as an answer
+// may be told late.
+func (s *silence) answered(now int64) {
+	n := 0
+	for i := range s.n {
+		if s.at[i].time > now {
+			s.at[n] = s.at[i]
+			n++
+		}
+	}
+	s.n = n
+}
+
 // drop forgets a request that another endpoint serves.
 func (s *silence) drop(e *journal.Event) { s.end(e, 0, false) }
 

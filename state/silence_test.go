@@ -120,6 +120,20 @@ func TestSilenceSince(t *testing.T) {
 			f.pass(2 * second)
 			f.answered(1, 50, second)
 		}, 3 * second, 0},
+		{"an answer of before, told late", func(f *fleet) {
+			f.pass(second)
+			f.hang(3)
+			f.Apply(&journal.Event{Kind: journal.Completion, Time: f.now - 1, Instance: 2, Lease: 1, Primary: 1, Client: 9,
+				Status: 200, Ended: journal.EndedWhole, TTFTMicros: 1, DurationMicros: 1})
+			f.pass(2 * second)
+			f.answered(1, 50, second)
+		}, 3 * second, 0},
+		{"an answer at the same time", func(f *fleet) {
+			f.hang(3)
+			f.end(0, 9, f.ask(0, 9), journal.Event{Status: 200, Ended: journal.EndedWhole})
+			f.pass(2 * second)
+			f.answered(1, 50, second)
+		}, 0, 0},
 		{"requests that are too old", func(f *fleet) {
 			f.hang(3)
 			f.pass(time.Duration(silenceAge) - second)

@@ -19,9 +19,6 @@ const (
 	tentativeEntries = 1 << 17
 	// sameProcess is by how much two reports of one process's start may differ, in milliseconds.
 	sameProcess = 2000
-	// processLag is how far behind a worker can be with the journal when it learns of a new process: it looks every
-	// second.
-	processLag = int64(10 * time.Second)
 )
 
 // Prompts is what is believed of the prompts that endpoints have in their caches.
@@ -58,7 +55,7 @@ type Prompts struct {
 // server is what is known of an endpoint's process.
 type server struct {
 	started int64 // milliseconds since 1970, 0 for unknown
-	since   int64 // when another process than before was first seen, 0 if there was none
+	since   int64 // when another process than before was first seen, by the state's clock, 0 if there was none
 	// proved is set when it last reported a part of a believed prompt, doubted when it then reported none.
 	proved, doubted bool
 	// depth is how old what it had of late was at most, see Prefix.correct.
@@ -195,19 +192,15 @@ func (p *Prompts) Started(index int, millis, seen int64) {
 	}
 	if s.started != 0 && (millis-s.started > sameProcess || s.started-millis > sameProcess) {
 		p.forget(index)
-		*s = server{since: seen}
+		*s = server{since: p.answered.clock.at(seen)}
 	}
 	s.started = millis
 }
 
-// former reports whether what happened at an endpoint at time was its former process's. Only times shortly before the
-// new one was seen are: a clock that was set back must not make all that comes look old.
+// former reports whether what happened at an endpoint at time was its former process's. A worker may be behind with the
+// journal, and other gateways tell late what they could not tell at once.
 func (p *Prompts) former(index int, time int64) bool {
-	if uint(index) >= uint(len(p.servers)) {
-		return false
-	}
-	since := p.servers[index].since
-	return time < since && time >= since-processLag
+	return uint(index) < uint(len(p.servers)) && p.answered.clock.at(time) < p.servers[index].since
 }
 
 // Match is how many of the leading blocks the endpoint is believed to have or is computing. It changes nothing.

@@ -228,19 +228,22 @@ func TestPromptsOfTheFormerProcess(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		at   int64 // when the prompt was answered
+		set  int64 // what the clock was set to before it
 		kept bool
 	}{
-		{"just before the new one was seen", 99 * second, false},
-		{"as long before as a worker is behind", 90 * second, false},
-		{"longer before", 90*second - 1, true},
-		{"when it was seen", 100 * second, true},
-		{"later", 105 * second, true},
-		{"by a clock that was set back since", 40 * second, true},
+		{"just before the new one was seen", 99 * second, 100 * second, false},
+		{"long before, as another gateway tells late", 20 * second, 100 * second, false},
+		{"when it was seen", 100 * second, 100 * second, true},
+		{"later", 105 * second, 105 * second, true},
+		{"by a clock that was set back since", 40 * second, 40 * second, true},
+		{"before, by a clock that was set back since", 39 * second, 40 * second, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := prompts(100)
+			s.Expire(100 * second)
 			s.Prefix.Started(0, 5000, 90*second)
 			s.Prefix.Started(0, 95_000, 100*second)
+			s.Expire(tt.set)
 			e := journal.Event{
 				Kind: journal.Decision, Time: tt.at, Instance: 9, Lease: 1, Primary: 1,
 				Chains: []journal.Chain{{ID: 1, Blocks: chain(1, 5)}},

@@ -25,6 +25,8 @@ func TestLearnBegan(t *testing.T) {
 		{"some time after another", 50, 110, mark{own: 1000}, 1, together{1, 1000, 0.06, false}, 1},
 		{"with another", 109, 110, mark{own: 1000}, 1, together{3, 4000, 0.2, false}, 0},
 		{"hardly with another", 108, 110, mark{own: 1000}, 1, together{1, 1000, 0.002, false}, 1},
+		{"hardly before another", 111, 110, mark{own: 1000}, 1, together{3, 4000, 0.2, false}, 0},
+		{"told late", 112, 110, mark{own: 1000}, 1, before, 0},
 		{"with another, but decided on since", 0, 1, mark{own: 1000}, 1, together{1, 1000, 0.001, false}, 1},
 		{"half of it cached", 50, 110, mark{own: 1000, prompt: 2000}, 1, together{1, 1000, 0.06, false}, 1},
 		{"more of it cached", 50, 110, mark{own: 1000, prompt: 2001}, 1, together{1, 1000, 0.06, true}, 1},
@@ -60,6 +62,55 @@ func TestLearnBegan(t *testing.T) {
 	if q := f.speeds.queue; q.samples != 1 || q.f <= 1.1 || q.f >= 1.12 || !near(v.ttft.Predicted, 0.3, 1e-9) ||
 		!near(v.ttft.Actual, 0.25, 1e-9) {
 		t.Errorf("got a factor of %+v and %+v, want half the way to 1.25, and 0.3 predicted of 0.25", q, v.ttft)
+	}
+}
+
+// TestSpeedsToldMinutesLate: what another gateway tells of minutes ago has nothing computed since then, and teaches
+// nothing that goes by what was under way meanwhile.
+func TestSpeedsToldMinutesLate(t *testing.T) {
+	a := newAnswerer(1, 1)
+	for range 40 {
+		a.answer(a.decide(0, 2000, 2000), 0.2, 0.01, 20, 200)
+	}
+	long := a.decide(0, 40_000, 40_000)
+	s := a.states[0].InFlight.speeds
+	before, began, taught := a.ttft(0, 1000), s.speeds[0].began, s.token.samples
+	now := a.now
+	for range 3 {
+		a.now = now - int64(5*time.Minute)
+		a.answer(a.decide(0, 10, 10), 0.2, 0.05, 20, 200)
+	}
+	a.now = now
+	if got := a.ttft(0, 1000); !near(got, before, 0.02) {
+		t.Errorf("behind a long prompt: TTFT %.3f s, want %.3f s as before", got, before)
+	}
+	if got := s.speeds[0].began; got != began {
+		t.Errorf("the last answer began %v earlier, want as before", time.Duration(began-got))
+	}
+	if got := s.token.samples - taught; got != 0 {
+		t.Errorf("the tokens of %d answers were learnt from, want none", got)
+	}
+	a.answer(long, 4, 0.01, 20, 200)
+	if got := s.token.samples - taught; got != 1 {
+		t.Errorf("the tokens of %d answers were learnt from, want the last one's", got)
+	}
+}
+
+// TestBeganALittleLate: an answer that is told of behind a later one's beginning takes no time back.
+func TestBeganALittleLate(t *testing.T) {
+	a := newAnswerer(1, 1)
+	first, second := a.decide(0, 100_000, 100_000), a.decide(0, 100_000, 100_000)
+	a.now += int64(5 * time.Second)
+	for _, e := range []*journal.Event{&first, &second} {
+		e.Kind, e.Status, e.TTFTMicros = journal.Began, 200, 1e6
+	}
+	first.Time, second.Time = a.now, a.now-int64(3*time.Second)
+	a.apply(&first)
+	a.apply(&second)
+	v := a.states[0].InFlight.speed(0)
+	if v.at != a.now || v.began != a.now || v.computed != 200_000 {
+		t.Errorf("%v tokens computed %v ago, the last answer begun %v ago; want 200,000 and now", v.computed,
+			time.Duration(a.now-v.at), time.Duration(a.now-v.began))
 	}
 }
 

@@ -17,7 +17,7 @@ type mark struct {
 	own, prompt     float64 // tokens
 	decided         int64
 
-	begun            int64   // when its answer began, 0 before
+	begun            int64   // when its answer began, or was told late to have begun, 0 before
 	running, context float64 // the sums then
 
 	computes, answers place // its prompt, and the request
@@ -66,7 +66,7 @@ func (f *InFlight) markDecision(i uint32, e *journal.Event, endpoints *Endpoints
 	if v == nil {
 		return
 	}
-	v.computed, v.at = v.charged-s.backlog(v, now), now
+	v.computed, v.at = v.charged-s.backlog(v, now), max(v.at, now)
 	if s.prompt.samples >= fewSamples && m.own > 0 {
 		m.plain = p.ttft(v, m.own)
 		m.expected = m.plain * p.queue
@@ -97,10 +97,14 @@ func (f *InFlight) markBegan(i uint32, e *journal.Event, served int, now int64) 
 		v.pass(now)
 		v.running++
 		v.context += m.prompt
-		m.running, m.context = v.runningSum, v.contextSum
+		m.running, m.context, m.begun = v.runningSum, v.contextSum, max(m.begun, v.since)
 	}
 	v := f.speedAt(m.computes)
 	if v == nil {
+		return
+	}
+	if now < minus(v.at, maxSkew) {
+		f.skipPrompt(m) // told late: what was decided since may still have to be computed
 		return
 	}
 	m.stopWaiting(v)
@@ -109,10 +113,10 @@ func (f *InFlight) markBegan(i uint32, e *journal.Event, served int, now int64) 
 		f.speeds.learnBegan(v, m, now, float64(e.TTFTMicros)/1e6)
 	}
 	if m.charged > v.computed {
-		v.computed, v.at = m.charged, now
+		v.computed, v.at = m.charged, max(v.at, now)
 	}
 	if m.streamed {
-		v.began = now
+		v.began = max(v.began, now)
 	}
 }
 
@@ -141,11 +145,13 @@ func (m *mark) stopWaiting(v *speed) {
 // with others.
 func (s *Speeds) learnBegan(v *speed, m *mark, now int64, ttft float64) {
 	took := seconds(max(m.decided, v.began), now)
-	if v.began > m.decided && took < sameStep {
+	switch {
+	case seconds(now, v.began) >= sameStep: // told late: others have begun since
+	case v.began > m.decided && took < sameStep:
 		v.batch.requests++
 		v.batch.tokens += m.own
 		v.batch.doubtful = v.batch.doubtful || m.doubtful()
-	} else {
+	default:
 		s.learnPrompt(v)
 		v.batch = together{1, m.own, took, m.doubtful()}
 	}

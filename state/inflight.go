@@ -12,8 +12,9 @@ const (
 	DefaultRequestTimeout = 2 * time.Minute
 	// DefaultLeases bounds the requests in flight.
 	DefaultLeases = 1 << 20
-	// MaxCharged bounds the encode endpoints of one request; further ones are not charged.
-	MaxCharged = 256
+	// MaxCharged bounds the encode endpoints of one request; further ones are not charged, as other workers do not hear
+	// of them.
+	MaxCharged = journal.MaxEncode
 
 	recentShift = 6
 )

@@ -123,3 +123,37 @@ func TestBeganByTheEnd(t *testing.T) {
 		})
 	}
 }
+
+// TestAsOthersHear: a worker that applies a decision of its own arrives at what others read of it in the journal, which
+// has no room for all of it.
+func TestAsOthersHear(t *testing.T) {
+	const many = journal.MaxEncode + 4
+	ids := make([]uint64, many+1)
+	own := decision(someTime, 1, many+1, 0)
+	for i := range ids {
+		ids[i] = uint64(i + 1)
+	}
+	own.Encode = ids[:many]
+	for i := range uint64(journal.MaxSessions + 2) {
+		own.Sessions = append(own.Sessions, journal.Session{ID: 100 + i, Endpoint: 1})
+	}
+	read := new(journal.Event)
+	if _, ok := read.Decode(journal.AppendEvent(nil, own)); !ok {
+		t.Fatal("the decision cannot be read")
+	}
+	states := map[*journal.Event]*State{own: nil, read: nil}
+	for e := range states {
+		s := New(Options{InFlight: true, Sessions: true})
+		s.SetEndpoints(ids)
+		s.Apply(e)
+		states[e] = s
+	}
+	for i := range ids {
+		if got, want := states[own].InFlight.InFlight(i), states[read].InFlight.InFlight(i); got != want {
+			t.Errorf("endpoint %d: %d in flight, want %d as others read", i, got, want)
+		}
+	}
+	if got, want := states[own].Sessions.Len(), states[read].Sessions.Len(); got != want {
+		t.Errorf("%d sessions are bound, want %d as others read", got, want)
+	}
+}

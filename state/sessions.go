@@ -78,7 +78,7 @@ func (s *Sessions) apply(at *step) {
 	if plus(now, s.age) <= s.clock.now {
 		return
 	}
-	for i := range at.Sessions {
+	for i := range at.Sessions[:min(len(at.Sessions), journal.MaxSessions)] { // others hear of no more
 		s.bind(at.Sessions[i].ID, at.Sessions[i].Endpoint, now)
 	}
 }

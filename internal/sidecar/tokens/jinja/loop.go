@@ -10,22 +10,18 @@ type loopState struct {
 // loop runs a body for each item. Each time it has names of its own.
 func (r *renderer) loop(s forLoop) leave {
 	over := r.eval(s.over)
-	items := list(over)
+	all := list(over)
+	items, places := all, []int(nil)
 	if s.cond != nil {
-		var kept []any
-		for _, item := range items {
-			r.step()
-			r.inScope(func() { // loop is that of the loop around here
-				r.assign(s.target, item)
-				if truth(r.eval(s.cond)) {
-					kept = append(kept, item)
-				}
-			})
+		items = nil
+		for i, item := range all {
+			if r.chosen(s, item) {
+				items, places = append(items, item), append(places, i)
+			}
 		}
-		items = kept
 	}
 	state := &loopState{items: items}
-	ended := false
+	ended, sets := false, r.sets
 	for i, item := range items {
 		r.step()
 		state.index = i
@@ -42,6 +38,9 @@ func (r *renderer) loop(s forLoop) leave {
 			}
 			break
 		}
+		if s.cond != nil && r.sets != sets {
+			r.stay(s, all, places, i)
+		}
 	}
 	if !ended { // Jinja2 notes at the end of the body that there was an item
 		var how leave
@@ -49,6 +48,30 @@ func (r *renderer) loop(s forLoop) leave {
 		return how
 	}
 	return atEnd
+}
+
+// chosen reports whether the condition of a loop lets an item through.
+func (r *renderer) chosen(s forLoop, item any) (is bool) {
+	r.step()
+	r.inScope(func() { // loop is that of the loop around here
+		r.assign(s.target, item)
+		is = truth(r.eval(s.cond))
+	})
+	return is
+}
+
+// stay fails when the body of a loop has changed which item comes behind that of places[i]: Jinja2 asks the condition
+// of each when its turn comes.
+func (r *renderer) stay(s forLoop, all []any, places []int, i int) {
+	next := len(all)
+	if i+1 < len(places) {
+		next = places[i+1]
+	}
+	for at := places[i] + 1; at <= next && at < len(all); at++ {
+		if r.chosen(s, all[at]) != (at == next) {
+			fail("a loop that changes which items it goes over is not known here")
+		}
+	}
 }
 
 // attr returns what a loop knows of itself.

@@ -76,6 +76,7 @@ type renderer struct {
 	steps int
 	made  int // bytes of texts
 	calls int
+	sets  int // fields of namespaces that were set
 	now   func() time.Time
 	timed bool
 }
@@ -241,6 +242,7 @@ func (r *renderer) assign(target expr, v any) {
 			fail("what is no namespace has no fields to be set")
 		}
 		ns.fields.Set(to.name, v)
+		r.sets++
 	case listOf:
 		values := list(v)
 		if len(values) != len(to.items) {

@@ -64,6 +64,7 @@ func TestMistakes(t *testing.T) {
 	for _, source := range []string{
 		`{% set a = [1, 2] | map('string') %}{% for x in a %}{{ x }}{% break %}{% endfor %}{{ a | list }}`,
 		`{{ '\é' }}`, `{{ 'aΣ'.title() }}`, `{{ 'aΣ'.capitalize() }}`, `{{ 'aΣ' | capitalize }}`,
+		`{{ 'a' == ('a' | safe) }}`, `{{ ('a' | safe) in ['a'] }}`,
 		`{% set ns = namespace(n=0) %}{% for x in [1, 2, 3] if ns.n < 2 %}{% set ns.n = ns.n + 1 %}{{ x }}{% endfor %}`,
 		`{% set ns = namespace(n=0) %}{% for x in [1, 2] if ns.n == x - 1 %}{% set ns.n = x %}{{ x }}{% endfor %}`,
 		`{{ -2 ** m }}`, `{{ (1 - 3) ** m }}`, `{{ [0.1, 0.2, 0.3] | sum }}`, `{{ [0.1, 0.2] | sum(start=1) }}`,

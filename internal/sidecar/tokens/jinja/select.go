@@ -4,11 +4,11 @@ package jinja
 func mapped(r *renderer, v any, a callArgs) any {
 	g := &given{args: a, of: "map"}
 	if by, ok := g.named("attribute"); ok {
-		other, hasOther := g.named("default")
+		other, _ := g.named("default")
 		g.end()
 		return &once{items: each(list(v), func(v any) any {
 			found := path(v, by)
-			if _, missing := found.(undefined); missing && hasOther {
+			if _, missing := found.(undefined); missing && other != nil { // which None is, too
 				return other
 			}
 			return found

@@ -11,7 +11,7 @@ func init() {
 		"defined":   func(v any) bool { _, missing := v.(undefined); return !missing },
 		"undefined": func(v any) bool { _, missing := v.(undefined); return missing },
 		"none":      func(v any) bool { return v == nil },
-		"string":    func(v any) bool { _, ok := v.(string); return ok },
+		"string":    func(v any) bool { _, ok := v.(string); return ok || isMarkup(v) },
 		"number":    func(v any) bool { _, ok := numeric(v); return ok },
 		"integer":   isInteger,
 		"float":     func(v any) bool { _, ok := v.(float64); return ok },

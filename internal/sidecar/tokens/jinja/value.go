@@ -24,7 +24,7 @@ type (
 	}
 	// undefined is a name that stands for nothing.
 	undefined struct{}
-	// markup is text that would be escaped otherwise: it can be written, and nothing else.
+	// markup is text that would be escaped otherwise: it can be written, and little else.
 	markup string
 	// function is what can be called.
 	function func(r *renderer, a callArgs) any
@@ -148,6 +148,8 @@ func truth(v any) bool {
 		return v != 0
 	case string:
 		return v != ""
+	case markup:
+		return v != ""
 	case []any:
 		return len(v) > 0
 	case Tuple:
@@ -205,6 +207,9 @@ func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f 
 
 // equal compares as Python does.
 func equal(a, b any) bool {
+	if isMarkup(a) || isMarkup(b) {
+		fail("it is not known here what text that is safe equals")
+	}
 	if x, ok := numeric(a); ok {
 		y, ok := numeric(b)
 		return ok && x.compare(y) == 0

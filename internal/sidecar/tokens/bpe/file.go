@@ -113,6 +113,12 @@ func (t *Tokenizer) readNormalizer(f *file) error {
 		if t.normal = next; before != nil {
 			t.normal = func(text string) string { return next(before(text)) }
 		}
+		switch p.Type {
+		case "NFC":
+			t.newer = append(t.newer, newerMarks)
+		case "NFKC":
+			t.newer = append(t.newer, newerMarks, newerForms)
+		}
 		if p.Type == "Replace" && *p.Pattern.String == " " && p.Content == blank {
 			t.blanked = true
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // Tokenizer makes tokens of text. It is safe for concurrent use.
@@ -12,7 +13,8 @@ type Tokenizer struct {
 	bytes        [256]uint32
 	merges       merges
 	ignoreMerges bool
-	normal       func(string) string // nil for none
+	normal       func(string) string   // nil for none
+	newer        []*unicode.RangeTable // what is normalized otherwise here
 	split        splitter
 	// before the pieces are cut, prepare brings a text into the form of the vocabulary; nil for bytes.
 	prepare func(text string, atStart bool) string
@@ -34,8 +36,11 @@ type Tokenizer struct {
 // errText says that a text is not of characters.
 var errText = errors.New("the text is not UTF-8")
 
-// errMarks says that the text cannot be normalized as the library does it.
-var errMarks = errors.New("the text has more than 30 combining marks in a row")
+// errMarks and errNewer say that the text cannot be normalized, or not cut, as the library does it.
+var (
+	errMarks = errors.New("the text has more than 30 combining marks in a row")
+	errNewer = errors.New("the text has characters that the library knows otherwise")
+)
 
 // errPiece says that a text has a piece that is too long to be merged: that takes some sixty bytes for each of its own.
 var errPiece = errors.New("the text has more than 1 MiB without a place to cut it")
@@ -62,6 +67,10 @@ func (t *Tokenizer) Encode(dst []uint32, text string, special bool) ([]uint32, e
 			dst = append(dst, token)
 		case err == nil:
 			normal := part
+			if t.newer != nil && isNewer(part, t.newer) {
+				err = errNewer
+				return
+			}
 			if t.normal != nil {
 				normal = t.normal(part)
 				if strings.Count(normal, joiner) > strings.Count(part, joiner) {
@@ -94,6 +103,9 @@ func (t *Tokenizer) encodePart(dst []uint32, text string, atStart bool) ([]uint3
 	first := len(dst)
 	if done == len(text) {
 		return dst, nil
+	}
+	if t.prepare == nil && isUnassigned(text[done:]) {
+		return dst, errNewer
 	}
 	w, _ := t.mergers.Get().(*merger)
 	if w == nil {

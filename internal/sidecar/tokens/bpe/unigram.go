@@ -14,6 +14,8 @@ type unigram struct {
 	scores  map[string]float64
 	longest int // token, in bytes
 	unknown float64
+	// none is the text of the token for what is unknown.
+	none string
 }
 
 // readUnigram reads a vocabulary with scores.
@@ -75,6 +77,7 @@ func (m *model) readScores(pairs [][2]json.RawMessage) (*unigram, error) {
 		u.longest = max(u.longest, len(text))
 	}
 	u.unknown = least - 10 // the library's penalty
+	_ = json.Unmarshal(pairs[*m.UnknownID][0], &u.none)
 	return u, nil
 }
 
@@ -83,10 +86,10 @@ type way struct {
 	from    int
 	score   float64
 	known   bool // that there is one
-	unknown bool // whether its last part is a character of no token
+	unknown bool // whether its last part is a character of no token, or the text of the unknown one
 }
 
-// cut returns the parts of a text. Characters of no token that follow each other are one part.
+// cut returns the parts of a text. Those that are unknown and follow each other are one part.
 func (u *unigram) cut(text string) []string {
 	best := make([]way, len(text)+1)
 	for from := 0; from < len(text); {
@@ -96,7 +99,7 @@ func (u *unigram) cut(text string) []string {
 			if score, ok := u.scores[text[from:to]]; ok {
 				single = single || to == from+size
 				if w := &best[to]; !w.known || so+score > w.score {
-					*w = way{from, so + score, true, false}
+					*w = way{from, so + score, true, text[from:to] == u.none}
 				}
 			}
 			_, next := utf8.DecodeRuneInString(text[to:])

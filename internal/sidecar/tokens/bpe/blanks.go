@@ -107,7 +107,7 @@ func (t *Tokenizer) readCharacters(m *model) error {
 	if err != nil {
 		return err
 	}
-	separable := len(bytes) > 0
+	separable := len(bytes) > 0 && !m.IgnoreMerges // which asks for whole texts
 	for text := range t.vocabulary {
 		separable = separable && !strings.Contains(strings.TrimLeft(text, blank), blank)
 	}

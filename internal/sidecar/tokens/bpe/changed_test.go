@@ -19,6 +19,8 @@ func TestChangedAsTheLibrary(t *testing.T) {
 		{"the same with bytes", "unigram_bytes", unlisted, "", "a<unk>日",
 			[]uint32{3, 8, 560, 617, 610, 607, 562, 730, 651, 665}},
 		{"the unknown token's text alone", "unigram_bytes", unlisted, "", " <unk>", []uint32{3, 0}},
+		{"a token of the vocabulary that is not the whole text", "gemma", `"ignore_merges":false`,
+			`"ignore_merges":true`, "<0x41> a", []uint32{30, 18, 86, 22, 19, 32, 99}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			content, err := os.ReadFile("testdata/" + tc.family + ".json")
